@@ -1,0 +1,46 @@
+# pg_leakhunt: hunts memory leaks inside a running PostgreSQL server
+
+EXTENSION = pg_leakhunt
+MODULE_big = pg_leakhunt
+DATA = sql/pg_leakhunt--1.0.sql
+PGFILEDESC = "pg_leakhunt - hunt memory leaks inside a running server"
+
+OBJS = \
+	$(WIN32RES) \
+	src/dump.o \
+	src/lifetime.o \
+	src/live_samples.o \
+	src/method_hooks.o \
+	src/method_patch.o \
+	src/modules.o \
+	src/pg_leakhunt.o \
+	src/pointer_table.o \
+	src/private_memory.o \
+	src/process.o \
+	src/profile.o \
+	src/profile_file.o \
+	src/profile_reader.o \
+	src/sampling.o \
+	src/settings.o \
+	src/sql_functions.o \
+	src/stack_text.o \
+	src/statement.o \
+	src/symbols.o \
+	src/unwind.o
+
+PG_CFLAGS = -fvisibility=hidden -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers
+SHLIB_LINK = -lunwind -ldw -lelf -lm
+
+REGRESS = \
+	views \
+	privileges \
+	settings
+
+EXTRA_CLEAN = test/unit/run test/leaker/leaker.so test/leaker/leaker.o
+
+PG_CONFIG = pg_config
+PGXS := $(shell $(PG_CONFIG) --pgxs)
+include $(PGXS)
+
+# PGXS tracks no headers
+$(OBJS) $(OBJS:.o=.bc): $(wildcard src/*.h)

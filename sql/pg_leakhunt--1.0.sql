@@ -1,0 +1,251 @@
+/* sql/pg_leakhunt--1.0.sql */
+
+-- complain if script is sourced in psql, rather than via CREATE EXTENSION
+\echo Use "CREATE EXTENSION pg_leakhunt" to load this file. \quit
+
+--
+-- What the views are made of
+--
+
+CREATE FUNCTION pg_leakhunt_get_processes(
+    OUT pid int,
+    OUT backend_type text,
+    OUT state text,
+    OUT database text,
+    OUT username text,
+    OUT started_at timestamptz,
+    OUT sampling bool,
+    OUT sample_interval bigint,
+    OUT scope text,
+    OUT live_bytes bigint,
+    OUT live_count bigint,
+    OUT peak_bytes bigint,
+    OUT growth_bytes bigint,
+    OUT samples_live bigint,
+    OUT samples_taken bigint,
+    OUT samples_dropped bigint,
+    OUT sites bigint,
+    OUT context_bytes bigint,
+    OUT malloc_bytes bigint,
+    OUT rss_anon_bytes bigint,
+    OUT overhead_bytes bigint,
+    OUT profile_bytes bigint,
+    OUT last_sample_at timestamptz)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pg_leakhunt_get_processes'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_leakhunt_get_processes() IS
+'the rows of pg_leakhunt_processes, from the header of each profile';
+
+CREATE FUNCTION pg_leakhunt_get_sites(
+    for_pid int,
+    with_stacks bool DEFAULT true,
+    OUT pid int,
+    OUT backend_type text,
+    OUT context_name text,
+    OUT lifetime text,
+    OUT query_id bigint,
+    OUT query text,
+    OUT live_bytes bigint,
+    OUT live_count bigint,
+    OUT error_bytes bigint,
+    OUT growth_bytes bigint,
+    OUT growth_count bigint,
+    OUT peak_bytes bigint,
+    OUT total_bytes bigint,
+    OUT total_count bigint,
+    OUT survival float8,
+    OUT samples bigint,
+    OUT first_at timestamptz,
+    OUT last_at timestamptz,
+    OUT site text,
+    OUT stack text[],
+    OUT stack_id bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pg_leakhunt_get_sites'
+LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_leakhunt_get_sites(int, bool) IS
+'the rows of pg_leakhunt_report for one process, or for all if for_pid is null; without stacks much faster, then site, stack and stack_id are null; a WARNING where for_pid is no process of this server';
+
+--
+-- Views
+--
+
+CREATE VIEW pg_leakhunt_processes AS
+    SELECT * FROM pg_leakhunt_get_processes();
+
+COMMENT ON VIEW pg_leakhunt_processes IS
+'one row per process that has a profile; live_*, peak_bytes are estimates from samples';
+COMMENT ON COLUMN pg_leakhunt_processes.pid IS
+'process id, as pg_backend_pid() tells it';
+COMMENT ON COLUMN pg_leakhunt_processes.backend_type IS
+'as in pg_stat_activity, and postmaster';
+COMMENT ON COLUMN pg_leakhunt_processes.state IS
+'live, or crashed: the process is gone and has not exited cleanly';
+COMMENT ON COLUMN pg_leakhunt_processes.database IS
+'database that the process is connected to; null if none';
+COMMENT ON COLUMN pg_leakhunt_processes.username IS
+'role that the process was authenticated as; null if none';
+COMMENT ON COLUMN pg_leakhunt_processes.started_at IS
+'when the process started';
+COMMENT ON COLUMN pg_leakhunt_processes.sampling IS
+'whether the process takes samples now';
+COMMENT ON COLUMN pg_leakhunt_processes.sample_interval IS
+'mean number of allocated bytes between two samples; 0 while not sampling';
+COMMENT ON COLUMN pg_leakhunt_processes.scope IS
+'long_lived: samples of contexts of lifetime session only are kept; all: of all contexts';
+COMMENT ON COLUMN pg_leakhunt_processes.live_bytes IS
+'bytes allocated while sampling, in scope, and not freed yet, as requested by the callers; estimate';
+COMMENT ON COLUMN pg_leakhunt_processes.live_count IS
+'number of such chunks; estimate';
+COMMENT ON COLUMN pg_leakhunt_processes.peak_bytes IS
+'highest live_bytes so far; estimate';
+COMMENT ON COLUMN pg_leakhunt_processes.growth_bytes IS
+'live_bytes since the baseline; null without one';
+COMMENT ON COLUMN pg_leakhunt_processes.samples_live IS
+'number of samples that live_bytes is estimated from';
+COMMENT ON COLUMN pg_leakhunt_processes.samples_taken IS
+'number of all samples, those out of scope included';
+COMMENT ON COLUMN pg_leakhunt_processes.samples_dropped IS
+'number of samples that are not counted as live, or not at their call site, because max_live_samples, max_profile_size, memory or disk was used up, or which were taken in a critical section';
+COMMENT ON COLUMN pg_leakhunt_processes.sites IS
+'number of call sites seen';
+COMMENT ON COLUMN pg_leakhunt_processes.context_bytes IS
+'bytes of all memory contexts; null if not known';
+COMMENT ON COLUMN pg_leakhunt_processes.malloc_bytes IS
+'bytes that malloc has in use; null if not known';
+COMMENT ON COLUMN pg_leakhunt_processes.rss_anon_bytes IS
+'resident anonymous memory of the process, in bytes; null if not known';
+COMMENT ON COLUMN pg_leakhunt_processes.overhead_bytes IS
+'bytes that pg_leakhunt itself takes in the process, the profile included';
+COMMENT ON COLUMN pg_leakhunt_processes.profile_bytes IS
+'size of the profile in bytes';
+COMMENT ON COLUMN pg_leakhunt_processes.last_sample_at IS
+'when the last sample was kept';
+
+CREATE VIEW pg_leakhunt_report AS
+    SELECT * FROM pg_leakhunt_get_sites(NULL) ORDER BY live_bytes DESC;
+
+COMMENT ON VIEW pg_leakhunt_report IS
+'one row per process and call site, the one with the most live bytes first; a site is a stack in a memory context while a statement was running; all figures are estimates from samples, exact at sample_interval 1';
+COMMENT ON COLUMN pg_leakhunt_report.pid IS
+'process id';
+COMMENT ON COLUMN pg_leakhunt_report.backend_type IS
+'as in pg_stat_activity, and postmaster';
+COMMENT ON COLUMN pg_leakhunt_report.context_name IS
+'name of the memory context; null for the row of samples whose site found no room';
+COMMENT ON COLUMN pg_leakhunt_report.lifetime IS
+'how long such a context lives: session, transaction, statement, query or error';
+COMMENT ON COLUMN pg_leakhunt_report.query_id IS
+'as in pg_stat_activity; null where the server had computed none';
+COMMENT ON COLUMN pg_leakhunt_report.query IS
+'text of the top-level statement, its first 1024 bytes; with a query_id, of the first such statement; null where none was running, or where statements have used up their quarter of the profile';
+COMMENT ON COLUMN pg_leakhunt_report.live_bytes IS
+'bytes allocated at this site and not freed yet, as requested by the caller; estimate';
+COMMENT ON COLUMN pg_leakhunt_report.live_count IS
+'number of such chunks; estimate';
+COMMENT ON COLUMN pg_leakhunt_report.error_bytes IS
+'95% error bound of live_bytes, in either direction; 0 means exact';
+COMMENT ON COLUMN pg_leakhunt_report.growth_bytes IS
+'live_bytes since the baseline; null without one';
+COMMENT ON COLUMN pg_leakhunt_report.growth_count IS
+'live_count since the baseline; null without one';
+COMMENT ON COLUMN pg_leakhunt_report.peak_bytes IS
+'live_bytes of this site when those of the process were highest; null if not known';
+COMMENT ON COLUMN pg_leakhunt_report.total_bytes IS
+'bytes ever allocated at this site, freed ones included; estimate';
+COMMENT ON COLUMN pg_leakhunt_report.total_count IS
+'number of such chunks; estimate';
+COMMENT ON COLUMN pg_leakhunt_report.survival IS
+'live_bytes / total_bytes: 1 where nothing is ever freed';
+COMMENT ON COLUMN pg_leakhunt_report.samples IS
+'number of samples that live_bytes is estimated from';
+COMMENT ON COLUMN pg_leakhunt_report.first_at IS
+'when the first sample was taken';
+COMMENT ON COLUMN pg_leakhunt_report.last_at IS
+'when the last sample was taken';
+COMMENT ON COLUMN pg_leakhunt_report.site IS
+'the function that allocates: the first of the stack that is no allocation helper; module+offset where no symbol is known';
+COMMENT ON COLUMN pg_leakhunt_report.stack IS
+'the stack, innermost function first; cut at max_stack_depth, then the last element says so';
+COMMENT ON COLUMN pg_leakhunt_report.stack_id IS
+'identifies the stack, in all processes that run the same binaries';
+
+CREATE VIEW pg_leakhunt_contexts AS
+    SELECT pid,
+           min(backend_type) AS backend_type,
+           context_name,
+           lifetime,
+           NULL::bigint AS instances,
+           NULL::bigint AS context_bytes,
+           sum(live_bytes)::bigint AS live_bytes,
+           sum(live_count)::bigint AS live_count,
+           sum(growth_bytes)::bigint AS growth_bytes,
+           count(*) AS sites
+    FROM pg_leakhunt_get_sites(NULL, false)
+    GROUP BY pid, context_name, lifetime
+    ORDER BY 7 DESC;
+
+COMMENT ON VIEW pg_leakhunt_contexts IS
+'one row per process, memory context name and lifetime, the one with the most live bytes first';
+COMMENT ON COLUMN pg_leakhunt_contexts.pid IS
+'process id';
+COMMENT ON COLUMN pg_leakhunt_contexts.backend_type IS
+'as in pg_stat_activity, and postmaster';
+COMMENT ON COLUMN pg_leakhunt_contexts.context_name IS
+'name of the memory contexts; null for samples whose site found no room';
+COMMENT ON COLUMN pg_leakhunt_contexts.lifetime IS
+'how long such contexts live: session, transaction, statement, query or error';
+COMMENT ON COLUMN pg_leakhunt_contexts.instances IS
+'number of contexts of that name; null if not known';
+COMMENT ON COLUMN pg_leakhunt_contexts.context_bytes IS
+'bytes that these contexts have from malloc; null if not known';
+COMMENT ON COLUMN pg_leakhunt_contexts.live_bytes IS
+'bytes allocated in them and not freed yet; estimate';
+COMMENT ON COLUMN pg_leakhunt_contexts.live_count IS
+'number of such chunks; estimate';
+COMMENT ON COLUMN pg_leakhunt_contexts.growth_bytes IS
+'live_bytes since the baseline; null without one';
+COMMENT ON COLUMN pg_leakhunt_contexts.sites IS
+'number of call sites that allocated in them';
+
+CREATE VIEW pg_leakhunt_queries AS
+    SELECT pid,
+           min(backend_type) AS backend_type,
+           query_id,
+           min(query) AS query,
+           sum(live_bytes)::bigint AS live_bytes,
+           sum(live_count)::bigint AS live_count,
+           sum(growth_bytes)::bigint AS growth_bytes,
+           count(*) AS sites
+    FROM pg_leakhunt_get_sites(NULL, false)
+    GROUP BY pid, query_id, CASE WHEN query_id IS NULL THEN query END
+    ORDER BY 5 DESC;
+
+COMMENT ON VIEW pg_leakhunt_queries IS
+'one row per process and statement, the one with the most live bytes first';
+COMMENT ON COLUMN pg_leakhunt_queries.pid IS
+'process id';
+COMMENT ON COLUMN pg_leakhunt_queries.backend_type IS
+'as in pg_stat_activity, and postmaster';
+COMMENT ON COLUMN pg_leakhunt_queries.query_id IS
+'as in pg_stat_activity; null where the server had computed none, then the text tells statements apart';
+COMMENT ON COLUMN pg_leakhunt_queries.query IS
+'text of the statement, its first 1024 bytes; null where none was running';
+COMMENT ON COLUMN pg_leakhunt_queries.live_bytes IS
+'bytes allocated while it ran and not freed yet; estimate';
+COMMENT ON COLUMN pg_leakhunt_queries.live_count IS
+'number of such chunks; estimate';
+COMMENT ON COLUMN pg_leakhunt_queries.growth_bytes IS
+'live_bytes since the baseline; null without one';
+COMMENT ON COLUMN pg_leakhunt_queries.sites IS
+'number of call sites that allocated while it ran';
+
+--
+-- Privileges: rows are filtered by role, so that everybody may look
+--
+
+GRANT SELECT ON pg_leakhunt_processes, pg_leakhunt_report,
+    pg_leakhunt_contexts, pg_leakhunt_queries TO PUBLIC;

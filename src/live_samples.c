@@ -1,0 +1,225 @@
+/*
+ * live_samples.c
+ *	  The sampled chunks that are allocated now, and how they go: by a free, or
+ *	  with their memory context.
+ *
+ * Runs inside palloc.
+ *
+ * Two tables: samples by chunk, and watched contexts by context.  A watched
+ * context is one that has our reset callback; it heads the doubly linked list
+ * of its samples.  The callback's struct lives in the context's entry, so an
+ * entry must stay in place until the callback has fired, even in a forked
+ * child that wants none of the samples.
+ *
+ * Invariant: a sample is in the list of exactly one watched context, and the
+ * filter has the bit of every sample.
+ */
+#include "postgres.h"
+
+#include "port/pg_bitutils.h"
+
+#include "live_samples.h"
+#include "profile.h"
+
+typedef struct WatchedContext
+{
+	PlhPointerEntry entry;		/* key: the context; user: its first sample */
+	MemoryContextCallback callback;
+} WatchedContext;
+
+uint64		plh_live_filter[1 << (PLH_FILTER_BITS - 6)];
+
+static PlhPointerTable samples;
+static PlhPointerTable contexts;
+static MemoryContextCallbackFunction reset_callback;
+
+/* Bits set since the filter was last made anew. */
+static uint32 filter_insertions;
+
+static PlhLiveSample *
+sample_at(uint32 index)
+{
+	return plh_pointer_table_entry(&samples, index);
+}
+
+static void
+set_filter(const void *pointer)
+{
+	uint32		bit = plh_pointer_hash(pointer) >> (64 - PLH_FILTER_BITS);
+
+	plh_live_filter[bit / 64] |= UINT64CONST(1) << (bit % 64);
+	filter_insertions++;
+}
+
+/*
+ * Clear the bits of chunks that are gone, once they may be more than half of
+ * all.  With more samples than bits there is nothing to gain.
+ */
+static void
+refresh_filter(void)
+{
+	if (filter_insertions < 2 * samples.used_entries + 1024 ||
+		samples.used_entries > (1 << PLH_FILTER_BITS) / 2)
+		return;
+
+	memset(plh_live_filter, 0, sizeof(plh_live_filter));
+	filter_insertions = 0;
+	for (uint32 i = 0; i < samples.high_entries; i++)
+	{
+		if (sample_at(i)->entry.pointer != NULL)
+			set_filter(sample_at(i)->entry.pointer);
+	}
+}
+
+/*
+ * Define the tables, for "max_samples" rounded up to a power of two; takes no
+ * memory yet.  "on_reset" is registered with each context that gets a sample
+ * and must call plh_live_samples_drop_context.
+ */
+void
+plh_live_samples_start(uint32 max_samples,
+					   MemoryContextCallbackFunction on_reset)
+{
+	max_samples = pg_nextpower2_32(max_samples);
+	plh_pointer_table_init(&samples, sizeof(PlhLiveSample), max_samples);
+	plh_pointer_table_init(&contexts, sizeof(WatchedContext), max_samples);
+	reset_callback = on_reset;
+}
+
+/* The watched entry of a context, made if need be; NULL without room. */
+static WatchedContext *
+watch_context(MemoryContext context)
+{
+	WatchedContext *watched = plh_pointer_table_find(&contexts, context);
+
+	if (watched != NULL)
+		return watched;
+
+	watched = plh_pointer_table_insert(&contexts, context);
+	if (watched == NULL)
+		return NULL;
+	watched->entry.user = PLH_NO_ENTRY;
+	watched->callback.func = reset_callback;
+	watched->callback.arg = watched;
+	MemoryContextRegisterResetCallback(context, &watched->callback);
+	return watched;
+}
+
+/*
+ * Add a sample.  Returns false, and adds nothing, where there is no room.
+ */
+bool
+plh_live_samples_insert(const void *pointer, Size size, uint32 weight,
+						uint32 site, MemoryContext context)
+{
+	WatchedContext *watched = watch_context(context);
+	PlhLiveSample *sample;
+	uint32		index;
+
+	if (watched == NULL)
+		return false;
+	sample = plh_pointer_table_insert(&samples, pointer);
+	if (sample == NULL)
+		return false;
+
+	index = plh_pointer_table_index(&samples, sample);
+	sample->entry.user = site;
+	sample->size = size;
+	sample->weight = weight;
+	sample->context = plh_pointer_table_index(&contexts, watched);
+	sample->previous_in_context = PLH_NO_ENTRY;
+	sample->next_in_context = watched->entry.user;
+	if (sample->next_in_context != PLH_NO_ENTRY)
+		sample_at(sample->next_in_context)->previous_in_context = index;
+	watched->entry.user = index;
+
+	refresh_filter();
+	set_filter(pointer);
+	return true;
+}
+
+/* Take a sample out of its context's list. */
+static void
+unlink_sample(PlhLiveSample *sample)
+{
+	if (sample->next_in_context != PLH_NO_ENTRY)
+		sample_at(sample->next_in_context)->previous_in_context =
+			sample->previous_in_context;
+	if (sample->previous_in_context != PLH_NO_ENTRY)
+		sample_at(sample->previous_in_context)->next_in_context =
+			sample->next_in_context;
+	else
+	{
+		WatchedContext *watched = plh_pointer_table_entry(&contexts,
+														  sample->context);
+
+		watched->entry.user = sample->next_in_context;
+	}
+}
+
+/*
+ * A chunk was freed: if it is a sample, remove it and what it stands for.
+ */
+void
+plh_live_samples_remove(const void *pointer)
+{
+	PlhLiveSample *sample = plh_pointer_table_find(&samples, pointer);
+
+	if (sample == NULL)
+		return;
+
+	unlink_sample(sample);
+	plh_profile_subtract(sample->entry.user, sample->size, sample->weight);
+	plh_pointer_table_remove(&samples, sample);
+}
+
+/*
+ * A context is reset or deleted: remove its samples.  "arg" is what the reset
+ * callback was given.  The callback is not registered any more, so the
+ * context is not watched any more, either.
+ */
+void
+plh_live_samples_drop_context(void *arg)
+{
+	WatchedContext *watched = arg;
+	uint32		index = watched->entry.user;
+
+	while (index != PLH_NO_ENTRY)
+	{
+		PlhLiveSample *sample = sample_at(index);
+
+		index = sample->next_in_context;
+		plh_profile_subtract(sample->entry.user, sample->size, sample->weight);
+		plh_pointer_table_remove(&samples, sample);
+	}
+	plh_pointer_table_remove(&contexts, watched);
+}
+
+/*
+ * In a forked child: the samples are the parent's.  Contexts that the parent
+ * watched still have our callback, and stay watched.
+ */
+void
+plh_live_samples_forget(void)
+{
+	plh_pointer_table_discard(&samples);
+	memset(plh_live_filter, 0, sizeof(plh_live_filter));
+	filter_insertions = 0;
+	for (uint32 i = 0; i < contexts.high_entries; i++)
+	{
+		WatchedContext *watched = plh_pointer_table_entry(&contexts, i);
+
+		if (watched->entry.pointer != NULL)
+			watched->entry.user = PLH_NO_ENTRY;
+	}
+}
+
+/*
+ * Bytes of memory behind the samples and contexts.
+ */
+Size
+plh_live_samples_bytes(void)
+{
+	return plh_pointer_table_bytes(&samples) +
+		plh_pointer_table_bytes(&contexts);
+}

@@ -1,0 +1,54 @@
+/*
+ * live_samples.h
+ *	  The sampled chunks that are allocated now, and how they go: by a free, or
+ *	  with their memory context.
+ *
+ * Callable inside palloc; never pallocs or throws.  Not reentrant: callers
+ * hold the hooks' guard, the callback given to plh_live_samples_start must
+ * take it.
+ */
+#ifndef PLH_LIVE_SAMPLES_H
+#define PLH_LIVE_SAMPLES_H
+
+#include "pointer_table.h"
+
+typedef struct PlhLiveSample
+{
+	PlhPointerEntry entry;		/* key: the chunk; user: its site's offset */
+	Size		size;			/* as requested, in bytes */
+	uint32		weight;			/* objects that it stands for */
+	uint32		context;		/* index of its watched context */
+	uint32		next_in_context;	/* indexes of samples */
+	uint32		previous_in_context;
+} PlhLiveSample;
+
+/*
+ * A bit for each hash value that a sampled chunk may have.  Bits of chunks
+ * that are gone are cleared now and then only.
+ */
+#define PLH_FILTER_BITS 15
+extern uint64 plh_live_filter[1 << (PLH_FILTER_BITS - 6)];
+
+/*
+ * Could this chunk be sampled?  The only thing that a free of another chunk
+ * costs, so it must stay a handful of instructions.
+ */
+static inline bool
+plh_live_samples_may_have(const void *pointer)
+{
+	uint32		bit = plh_pointer_hash(pointer) >> (64 - PLH_FILTER_BITS);
+
+	return (plh_live_filter[bit / 64] >> (bit % 64)) & 1;
+}
+
+extern void plh_live_samples_start(uint32 max_samples,
+								   MemoryContextCallbackFunction on_reset);
+extern bool plh_live_samples_insert(const void *pointer, Size size,
+									uint32 weight, uint32 site,
+									MemoryContext context);
+extern void plh_live_samples_remove(const void *pointer);
+extern void plh_live_samples_drop_context(void *arg);
+extern void plh_live_samples_forget(void);
+extern Size plh_live_samples_bytes(void);
+
+#endif							/* PLH_LIVE_SAMPLES_H */

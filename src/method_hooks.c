@@ -1,0 +1,326 @@
+/*
+ * method_hooks.c
+ *	  The functions that stand in the place of memory context methods.
+ *
+ * Everything here but installing runs inside palloc.  The rules: the original
+ * method first, as it may throw; no palloc, malloc, lock, ereport or stdio;
+ * errno as it was; no recursion; in a critical section nothing but counters.
+ *
+ * The way of a palloc: countdown (a subtraction, a test) and, once in an
+ * interval, alloc_slow -> record_sample -> unwind, lifetime, statement,
+ * profile, live_samples.
+ */
+#include "postgres.h"
+
+#include <errno.h>
+#include <time.h>
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "lifetime.h"
+#include "live_samples.h"
+#include "method_hooks.h"
+#include "method_patch.h"
+#include "process.h"
+#include "profile.h"
+#include "sampling.h"
+#include "settings.h"
+#include "statement.h"
+#include "unwind.h"
+
+/* Bytes between two looks at the settings while nothing is sampled. */
+#define IDLE_COUNTDOWN (1024 * 1024)
+
+/* The allocation that brings this to 0 or below takes the slow path. */
+static int64 countdown = IDLE_COUNTDOWN;
+
+/* The interval that the countdown was drawn for; 0 = not sampling. */
+static uint32 armed_interval;
+
+/* Draw the countdown anew before it is used. */
+static bool rearm_wanted = true;
+
+/*
+ * Set while we are at work: whatever allocates or frees meanwhile (a signal
+ * handler that exits, and reports it) goes straight through.
+ */
+static bool busy;
+
+static pg_prng_state prng;
+static bool prng_seeded;
+
+static PlhMethods originals[PLH_CONTEXT_TYPES];
+
+/* A seed that no other process has. */
+static void
+seed_prng(void)
+{
+	struct timespec now;
+
+	(void) clock_gettime(CLOCK_MONOTONIC, &now);
+	pg_prng_seed(&prng, ((uint64) MyProcPid << 32) ^
+				 ((uint64) now.tv_sec << 30) ^ (uint64) now.tv_nsec);
+	prng_seeded = true;
+}
+
+/* Draw a countdown for the settings as they are now. */
+static void
+arm_countdown(void)
+{
+	PlhProfileHeader *header = plh_profile_header();
+
+	if (!prng_seeded)
+		seed_prng();
+	rearm_wanted = false;
+	armed_interval = plh_enabled ? plh_sample_interval : 0;
+	countdown = armed_interval == 0 ? IDLE_COUNTDOWN :
+		plh_sampling_gap(&prng, armed_interval);
+	if (header != NULL)
+	{
+		header->sample_interval = armed_interval;
+		header->scope = plh_scope;
+	}
+}
+
+/*
+ * From here to the hooks everything is one function: each frame of ours is one
+ * that libunwind has to step over at each sample.
+ */
+#define INLINE static pg_attribute_always_inline
+
+/*
+ * The countdown is over: is this allocation a sample?  Returns the interval
+ * that it was sampled with, or 0.  The countdown is drawn anew in any case,
+ * before the original method can throw.
+ */
+INLINE uint32
+take_sample(Size size)
+{
+	uint32		interval;
+
+	if (busy)
+		return 0;
+	if (rearm_wanted)
+	{
+		arm_countdown();
+		countdown -= size;
+		if (countdown > 0)
+			return 0;
+	}
+	interval = armed_interval;
+	arm_countdown();
+	return interval;
+}
+
+/* The site that an allocation in that context, by this stack, belongs to. */
+INLINE uint32
+current_site(MemoryContext context, PlhLifetime lifetime)
+{
+	PlhSiteKey	key = {0};
+	PlhStack	stack;
+
+	plh_unwind_capture(&stack, plh_max_stack_depth);
+	key.lifetime = lifetime;
+	key.stack = plh_profile_stack(&stack);
+	key.context_name = plh_profile_context_name(context->name);
+	key.statement = plh_statement_current();
+	if (key.stack == 0 || key.context_name == 0)
+		return plh_profile_header()->catch_all_site;
+	return plh_profile_site(&key);
+}
+
+/* Keep a sample, or count why not. */
+INLINE void
+record_sample(MemoryContext context, void *pointer, Size size,
+			  uint32 interval)
+{
+	uint32		weight = plh_sampling_weight(&prng, size, interval);
+	int64		bytes = (int64) size * weight;
+	PlhLifetime lifetime;
+	uint32		site;
+
+	if (CritSectionCount > 0)
+	{
+		plh_profile_lose(PLH_LOSS_CRITICAL, bytes);
+		return;
+	}
+
+	lifetime = plh_lifetime_of(context);
+	if (plh_scope == PLH_SCOPE_LONG_LIVED && lifetime != PLH_LIFETIME_SESSION)
+	{
+		plh_profile_out_of_scope();
+		return;
+	}
+	if (!plh_process_begin_profile())
+	{
+		plh_profile_lose(PLH_LOSS_LIVE_TABLE, bytes);
+		return;
+	}
+
+	site = current_site(context, lifetime);
+	if (plh_live_samples_insert(pointer, size, weight, site, context))
+		plh_profile_add(site, size, weight);
+	else
+		plh_profile_lose(PLH_LOSS_LIVE_TABLE, bytes);
+	plh_process_sampled(armed_interval);
+}
+
+/* record_sample behind the guard. */
+INLINE void
+record_guarded(MemoryContext context, void *pointer, Size size,
+			   uint32 interval)
+{
+	int			saved_errno = errno;
+
+	busy = true;
+	record_sample(context, pointer, size, interval);
+	busy = false;
+	errno = saved_errno;
+}
+
+/* plh_live_samples_remove behind the guard. */
+static void
+remove_guarded(const void *pointer)
+{
+	if (busy)
+		return;
+	busy = true;
+	plh_live_samples_remove(pointer);
+	busy = false;
+}
+
+static pg_noinline void *
+alloc_slow(MemoryContext context, Size size, PlhContextType type)
+{
+	uint32		interval = take_sample(size);
+	void	   *pointer = originals[type].alloc(context, size);
+
+	if (interval != 0 && pointer != NULL)
+		record_guarded(context, pointer, size, interval);
+	return pointer;
+}
+
+static pg_noinline void
+free_slow(MemoryContext context, void *pointer, PlhContextType type)
+{
+	originals[type].free_p(context, pointer);
+	remove_guarded(pointer);
+}
+
+/*
+ * Free and allocation of the new size.  Where the original fails, by throwing
+ * or by returning NULL, the old chunk is still there, and still a sample.
+ */
+static pg_noinline void *
+realloc_slow(MemoryContext context, void *pointer, Size size,
+			 PlhContextType type)
+{
+	uint32		interval = countdown <= 0 ? take_sample(size) : 0;
+	void	   *new_pointer = originals[type].realloc(context, pointer, size);
+
+	if (new_pointer == NULL)
+		return NULL;
+
+	/* first, as the chunk may be where it was */
+	if (plh_live_samples_may_have(pointer))
+		remove_guarded(pointer);
+	if (interval != 0)
+		record_guarded(context, new_pointer, size, interval);
+	return new_pointer;
+}
+
+/*
+ * The hooks themselves: fast path, else tail call.  One set per type, so that
+ * the original is a constant address away.
+ */
+#define DEFINE_HOOKS(name, type) \
+static void * \
+name##_alloc(MemoryContext context, Size size) \
+{ \
+	if (unlikely((countdown -= (int64) size) <= 0)) \
+		return alloc_slow(context, size, type); \
+	return originals[type].alloc(context, size); \
+} \
+static void \
+name##_free(MemoryContext context, void *pointer) \
+{ \
+	if (unlikely(plh_live_samples_may_have(pointer))) \
+		free_slow(context, pointer, type); \
+	else \
+		originals[type].free_p(context, pointer); \
+} \
+static void * \
+name##_realloc(MemoryContext context, void *pointer, Size size) \
+{ \
+	if (unlikely((countdown -= (int64) size) <= 0 || \
+				 plh_live_samples_may_have(pointer))) \
+		return realloc_slow(context, pointer, size, type); \
+	return originals[type].realloc(context, pointer, size); \
+}
+
+DEFINE_HOOKS(allocset, PLH_ALLOCSET)
+DEFINE_HOOKS(generation, PLH_GENERATION)
+DEFINE_HOOKS(slab, PLH_SLAB)
+
+static const PlhMethods hooks[PLH_CONTEXT_TYPES] = {
+	{allocset_alloc, allocset_free, allocset_realloc},
+	{generation_alloc, generation_free, generation_realloc},
+	{slab_alloc, slab_free, slab_realloc}
+};
+
+/* Reset callback of the contexts that have samples. */
+static void
+context_reset(void *arg)
+{
+	bool		was_busy = busy;
+
+	busy = true;
+	plh_live_samples_drop_context(arg);
+	busy = was_busy;
+}
+
+/*
+ * Begin to sample in this process and in those that it forks.  Returns NULL,
+ * or a sentence that says why that can't be done.
+ */
+const char *
+plh_method_hooks_install(void)
+{
+	plh_live_samples_start(plh_max_live_samples, context_reset);
+	return plh_method_patch_install(hooks, originals);
+}
+
+/*
+ * What is to be sampled, or how often, is about to change: the next allocation
+ * draws a new gap.
+ */
+void
+plh_method_hooks_rearm(void)
+{
+	rearm_wanted = true;
+	countdown = 0;
+}
+
+/*
+ * In a forked child: forget the parent's samples, and don't repeat its random
+ * numbers.
+ */
+void
+plh_method_hooks_forget(void)
+{
+	plh_live_samples_forget();
+	busy = false;
+	prng_seeded = false;
+	plh_method_hooks_rearm();
+}
+
+/*
+ * The process exits: nothing is recorded any more.
+ */
+void
+plh_method_hooks_stop(void)
+{
+	busy = true;
+	countdown = PG_INT64_MAX;
+}

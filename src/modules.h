@@ -1,0 +1,31 @@
+/*
+ * modules.h
+ *	  The executable and the libraries that this process has loaded, and the
+ *	  way from an address to one of them.
+ *
+ * Callable inside palloc: never pallocs, never throws.  The pointers in a
+ * PlhModule belong to the dynamic linker and live as long as the library.
+ */
+#ifndef PLH_MODULES_H
+#define PLH_MODULES_H
+
+/* Longest build-id that we know what to do with. */
+#define PLH_BUILD_ID_MAX 20
+
+typedef struct PlhModule
+{
+	uintptr_t	text_start;		/* executable segment, as mapped */
+	uintptr_t	text_end;
+	uintptr_t	load_bias;		/* address minus address in the ELF file */
+	uint64		text_file_offset;	/* of the executable segment, in bytes */
+	const char *path;
+	const uint8 *build_id;		/* NULL where it has none */
+	uint32		build_id_bytes;
+	uint32		profile_index;	/* in this process' profile; 0 = not there */
+} PlhModule;
+
+extern void plh_modules_start(void);
+extern PlhModule *plh_modules_find(uintptr_t address);
+extern void plh_modules_forget_profile(void);
+
+#endif							/* PLH_MODULES_H */

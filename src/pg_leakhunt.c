@@ -1,0 +1,66 @@
+/*
+ * pg_leakhunt.c
+ *	  Hunts memory leaks inside a running server: start of the module.
+ *
+ * The files, in the order in which data flows through them:
+ *
+ *	settings		the GUCs
+ *	method_patch	puts our functions in the place of context methods
+ *	method_hooks	these functions: countdown, then record a sample
+ *	sampling		gaps, weights and error bounds
+ *	unwind			the stack of an allocation
+ *	lifetime		how long its memory context lives
+ *	statement		the statement that is running
+ *	modules			address -> executable or library
+ *	live_samples	sampled chunks, dropped when freed or reset
+ *	pointer_table, private_memory	what live_samples is made of
+ *	profile			the records and counters of this process
+ *	profile_layout, profile_file	their layout, and the file they are in
+ *	process			start, fork, publication, exit
+ *	profile_reader	reads profiles of any process
+ *	symbols			address -> function
+ *	stack_text		stacks as people read them
+ *	dump			heap files
+ *	sql_functions	what SQL can call
+ *
+ * README in this directory explains how they work together.
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "miscadmin.h"
+
+#include "compat.h"
+#include "method_hooks.h"
+#include "modules.h"
+#include "process.h"
+#include "settings.h"
+#include "unwind.h"
+
+PG_MODULE_MAGIC;
+
+extern PGDLLEXPORT void _PG_init(void);
+
+/*
+ * Module load: by shared_preload_libraries, in the postmaster; else in one
+ * session.  Whatever goes wrong, the server must work as without us.
+ */
+void
+_PG_init(void)
+{
+	const char *refusal;
+
+	plh_settings_define(plh_method_hooks_rearm);
+	plh_modules_start();
+	plh_unwind_start();
+
+	refusal = plh_process_start();
+	if (refusal == NULL)
+	{
+		if (plh_process_is_preloaded())
+			plh_process_sweep();
+		refusal = plh_method_hooks_install();
+	}
+	if (refusal != NULL)
+		plh_process_give_up(refusal);
+}

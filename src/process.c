@@ -1,0 +1,348 @@
+/*
+ * process.c
+ *	  The life of a process as far as its profile goes: start, fork, first
+ *	  samples, exit; and what tells a living owner from a dead one.
+ *
+ * A process has no file before it has kept a number of samples that says
+ * something: most connections are over by then.  The file goes at a clean
+ * exit; what a crash leaves is turned into a dump when the server starts next.
+ */
+#include "postgres.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/hashfn.h"
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "postmaster/bgworker_internals.h"
+#include "storage/fd.h"
+#include "storage/proc.h"
+#include "utils/memutils.h"
+
+#include "dump.h"
+#include "live_samples.h"
+#include "method_hooks.h"
+#include "process.h"
+#include "profile.h"
+#include "profile_file.h"
+#include "profile_reader.h"
+#include "settings.h"
+#include "statement.h"
+
+/* A profile is published from that many kept samples or live bytes on. */
+#define PUBLISH_SAMPLES 16
+#define PUBLISH_BYTES ((int64) 8 * 1024 * 1024)
+
+static char profile_directory[MAXPGPATH];
+static char *refusal;			/* why nothing is sampled; NULL if it is */
+static bool preloaded;
+
+/* Is there enough in the profile to be of interest?  It stays so. */
+static bool worth_publishing;
+
+/* Kept samples at which to try to publish again after a failure. */
+static int64 next_publish_try;
+
+/*
+ * Field 22 of /proc/PID/stat: when the process started, in clock ticks since
+ * boot.  With the pid it tells one process from all others; 0 if there is no
+ * such process.
+ */
+uint64
+plh_process_start_ticks(int pid)
+{
+	char		path[64];
+	char		text[1024];
+	unsigned long long ticks = 0;
+	char	   *field;
+	ssize_t		length;
+	int			fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	length = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (length <= 0)
+		return 0;
+	text[length] = '\0';
+
+	/* the second field is a name in parentheses, which may hold anything */
+	field = strrchr(text, ')');
+	for (int i = 3; field != NULL && i <= 22; i++)
+		field = strchr(field + 1, ' ');
+	if (field != NULL)
+		ticks = strtoull(field, NULL, 10);
+	return ticks;
+}
+
+/* Name the directory of the profiles. */
+static void
+choose_directory(void)
+{
+	if (plh_profile_directory[0] != '\0')
+		strlcpy(profile_directory, plh_profile_directory,
+				sizeof(profile_directory));
+	else
+		snprintf(profile_directory, sizeof(profile_directory),
+				 "/dev/shm/pg_leakhunt.%u.%016llx", (unsigned) geteuid(),
+				 (unsigned long long)
+				 hash_bytes_extended((const unsigned char *) DataDir,
+									 strlen(DataDir), 0));
+}
+
+/*
+ * Make the directory, or make sure that it is ours alone: /dev/shm is open to
+ * everybody.  Returns NULL, or a sentence that says what is wrong.
+ */
+static char *
+claim_directory(void)
+{
+	struct stat status;
+
+	if (mkdir(profile_directory, S_IRWXU) != 0 && errno != EEXIST)
+		return psprintf("Could not create directory \"%s\": %m.",
+						profile_directory);
+	if (lstat(profile_directory, &status) != 0)
+		return psprintf("Could not stat directory \"%s\": %m.",
+						profile_directory);
+	if (!S_ISDIR(status.st_mode))
+		return psprintf("\"%s\" is not a directory.", profile_directory);
+	if (status.st_uid != geteuid())
+		return psprintf("Directory \"%s\" belongs to another user.",
+						profile_directory);
+	if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0)
+		return psprintf("Directory \"%s\" is open to other users; its permissions must be u=rwx (0700).",
+						profile_directory);
+	return NULL;
+}
+
+/* Forked: what we have is the parent's. */
+static void
+after_fork_in_child(void)
+{
+	plh_profile_forget();
+	plh_statement_forget();
+	plh_method_hooks_forget();
+	worth_publishing = false;
+	next_publish_try = 0;
+}
+
+/* Write the dump of an exiting process, if it should have one. */
+static void
+dump_at_exit(void)
+{
+	PlhProfileHeader *header = plh_profile_header();
+	PlhProfileImage *image;
+	PlhDumpResult result;
+
+	if (!plh_dump_on_exit || !worth_publishing ||
+		header->counters.live_bytes < plh_dump_min_bytes)
+		return;
+
+	image = plh_profile_reader_own(header);
+	if (plh_dump_write(image, "exit", &result) && plh_log_summary)
+		ereport(LOG,
+				(errmsg("leak approximation summary: ~%lld bytes, ~%lld objects, >= %u call sites in \"%s\"",
+						(long long) header->counters.live_bytes,
+						(long long) header->counters.live_count,
+						result.sites, result.path)));
+}
+
+/*
+ * At exit(), in any kind of process, after PostgreSQL's own exit callbacks.
+ * An ERROR would be FATAL here, so that nothing below may throw one.
+ */
+static void
+at_exit(void)
+{
+	PlhProfileHeader *header = plh_profile_header();
+
+	plh_method_hooks_stop();
+	if (header == NULL || header->pid != (int32) getpid())
+		return;
+	dump_at_exit();
+	plh_profile_file_unlink();
+}
+
+/*
+ * Prepare this process, and those that it forks, for having profiles.
+ * Returns NULL, or a sentence that says why that can't be done.
+ */
+const char *
+plh_process_start(void)
+{
+	char	   *problem;
+
+	preloaded = process_shared_preload_libraries_in_progress;
+	choose_directory();
+	problem = claim_directory();
+	if (problem != NULL)
+		return problem;
+	if (pthread_atfork(NULL, NULL, after_fork_in_child) != 0 ||
+		atexit(at_exit) != 0)
+		return "Could not register for fork and exit.";
+	return NULL;
+}
+
+/*
+ * Nothing is going to be sampled: say why, now and to whoever asks.
+ */
+void
+plh_process_give_up(const char *reason)
+{
+	refusal = MemoryContextStrdup(TopMemoryContext, reason);
+	ereport(WARNING,
+			(errmsg("pg_leakhunt is inactive"),
+			 errdetail_internal("%s", refusal),
+			 errhint("The server works as if pg_leakhunt had not been loaded.")));
+}
+
+/*
+ * Fill in, or bring up to date, who we are.  A process learns what it is, and
+ * for whom it works, some time after it was forked.
+ */
+static void
+identify(PlhProfileHeader *header)
+{
+	header->backend_type = MyBackendType;
+	header->database_oid = MyDatabaseId;
+	header->role_oid = MyProc != NULL ? MyProc->roleId : InvalidOid;
+	header->encoding = GetDatabaseEncoding();
+
+	if (!IsUnderPostmaster)
+		strlcpy(header->label, IsPostmasterEnvironment ?
+				"postmaster" : "standalone backend", sizeof(header->label));
+	else if (MyBgworkerEntry != NULL)
+		strlcpy(header->label, MyBgworkerEntry->bgw_type,
+				sizeof(header->label));
+}
+
+/*
+ * Make sure that this process has a profile.  Returns false where there is no
+ * memory for one.
+ */
+bool
+plh_process_begin_profile(void)
+{
+	PlhProfileHeader *header = plh_profile_header();
+
+	if (header != NULL)
+		return true;
+	if (!plh_profile_begin())
+		return false;
+
+	header = plh_profile_header();
+	header->pid = getpid();
+	header->started_at = MyStartTimestamp;
+	identify(header);
+	return true;
+}
+
+/*
+ * A sample was taken and, unless it was lost, kept.
+ */
+void
+plh_process_sampled(uint32 sample_interval)
+{
+	PlhProfileHeader *header = plh_profile_header();
+
+	header->sample_interval = sample_interval;
+	header->scope = plh_scope;
+	header->private_bytes = plh_live_samples_bytes() +
+		plh_profile_private_bytes();
+	if (header->backend_type != MyBackendType ||
+		header->database_oid != MyDatabaseId ||
+		(header->role_oid == InvalidOid && MyProc != NULL))
+		identify(header);
+
+	if (!worth_publishing &&
+		(header->counters.total_samples >= PUBLISH_SAMPLES ||
+		 header->counters.live_bytes >= PUBLISH_BYTES))
+		worth_publishing = true;
+	if (worth_publishing && !plh_profile_file_is_published() &&
+		header->counters.total_samples >= next_publish_try)
+		plh_process_publish();
+}
+
+/*
+ * Make the profile visible to other processes, if there is one.  Without room
+ * for a file, try again once there is twice as much to tell.
+ */
+void
+plh_process_publish(void)
+{
+	PlhProfileHeader *header = plh_profile_header();
+	char		path[MAXPGPATH + 16];
+	char		temporary[MAXPGPATH + 16];
+
+	if (header == NULL || plh_profile_file_is_published())
+		return;
+
+	identify(header);
+	header->process_start = plh_process_start_ticks(header->pid);
+	header->profile_bytes = plh_profile_file_bytes();
+	snprintf(path, sizeof(path), "%s/%d", profile_directory, header->pid);
+	snprintf(temporary, sizeof(temporary), "%s/tmp.%d", profile_directory,
+			 header->pid);
+	if (!plh_profile_file_publish(path, temporary))
+		next_publish_try = 2 * header->counters.total_samples;
+}
+
+/* Turn one profile that outlived its owner into a dump. */
+static void
+sweep_profile(PlhProfileImage *image, void *arg)
+{
+	PlhDumpResult result;
+
+	if (image->alive)
+		return;
+	if (plh_dump_write(image, "crash", &result))
+	{
+		ereport(LOG,
+				(errmsg("profile of process %d, which did not exit cleanly, saved as \"%s\"",
+						image->header->pid, result.path)));
+		(void) unlink(image->path);
+	}
+}
+
+/*
+ * When the server starts: save what processes that did not exit cleanly have
+ * left.  We hold the data directory's lock, so nobody else does the same.
+ */
+void
+plh_process_sweep(void)
+{
+	plh_profile_reader_each(profile_directory, 0, false, sweep_profile, NULL);
+}
+
+/*
+ * Where the profiles are.
+ */
+const char *
+plh_process_profile_directory(void)
+{
+	return profile_directory;
+}
+
+/*
+ * Why nothing is sampled, or NULL.
+ */
+const char *
+plh_process_refusal(void)
+{
+	return refusal;
+}
+
+/*
+ * Do all processes of this server have the module?
+ */
+bool
+plh_process_is_preloaded(void)
+{
+	return preloaded;
+}

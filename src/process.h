@@ -1,0 +1,25 @@
+/*
+ * process.h
+ *	  The life of a process as far as its profile goes: start, fork, first
+ *	  samples, exit; and what tells a living owner from a dead one.
+ */
+#ifndef PLH_PROCESS_H
+#define PLH_PROCESS_H
+
+/* Called when the module is loaded, outside palloc. */
+extern const char *plh_process_start(void);
+extern void plh_process_give_up(const char *refusal);
+extern void plh_process_sweep(void);
+
+/* Callable inside palloc, except in a critical section; never throw. */
+extern bool plh_process_begin_profile(void);
+extern void plh_process_sampled(uint32 sample_interval);
+extern void plh_process_publish(void);
+
+/* For readers. */
+extern const char *plh_process_profile_directory(void);
+extern const char *plh_process_refusal(void);
+extern bool plh_process_is_preloaded(void);
+extern uint64 plh_process_start_ticks(int pid);
+
+#endif							/* PLH_PROCESS_H */

@@ -1,0 +1,28 @@
+/*
+ * profile.h
+ *	  The owner's side of a profile: records are added and counters kept.
+ *
+ * Callable inside palloc; never pallocs or throws.  Functions that may make
+ * the profile grow (all that return an offset) must not be called in a
+ * critical section.  An offset of 0 says that there is no room.
+ */
+#ifndef PLH_PROFILE_H
+#define PLH_PROFILE_H
+
+#include "profile_layout.h"
+#include "unwind.h"
+
+extern bool plh_profile_begin(void);
+extern PlhProfileHeader *plh_profile_header(void);
+extern uint32 plh_profile_context_name(const char *name);
+extern uint32 plh_profile_statement(uint64 query_id, const char *text);
+extern uint32 plh_profile_stack(const PlhStack *captured);
+extern uint32 plh_profile_site(const PlhSiteKey *key);
+extern void plh_profile_add(uint32 site, Size size, uint32 weight);
+extern void plh_profile_subtract(uint32 site, Size size, uint32 weight);
+extern void plh_profile_lose(PlhLoss loss, int64 bytes);
+extern void plh_profile_out_of_scope(void);
+extern Size plh_profile_private_bytes(void);
+extern void plh_profile_forget(void);
+
+#endif							/* PLH_PROFILE_H */

@@ -1,0 +1,35 @@
+/*
+ * settings.h
+ *	  The settings (GUCs) of pg_leakhunt.
+ *
+ * The variables may be read anywhere, inside palloc too; only PostgreSQL's
+ * GUC machinery writes them.
+ */
+#ifndef PLH_SETTINGS_H
+#define PLH_SETTINGS_H
+
+/* Stored in profiles: append only. */
+typedef enum PlhScope
+{
+	PLH_SCOPE_LONG_LIVED,		/* contexts of lifetime session only */
+	PLH_SCOPE_ALL
+} PlhScope;
+
+extern bool plh_enabled;
+extern int	plh_sample_interval;	/* bytes */
+extern int	plh_scope;			/* PlhScope */
+extern bool plh_track_queries;
+extern int	plh_max_stack_depth;	/* frames */
+extern int	plh_max_profile_size;	/* bytes */
+extern int	plh_max_live_samples;
+extern char *plh_profile_directory;
+extern bool plh_dump_on_exit;
+extern int	plh_dump_min_bytes;
+extern int	plh_dump_keep;		/* files */
+extern char *plh_dump_directory;
+extern bool plh_log_summary;
+
+extern void plh_settings_define(void (*on_change) (void));
+extern const char *plh_settings_scope_name(uint32 scope);
+
+#endif							/* PLH_SETTINGS_H */

@@ -1,0 +1,404 @@
+/*
+ * sql_functions.c
+ *	  The functions that SQL can call: arguments, privileges, rows.
+ *
+ * Roles without the privileges of pg_read_all_stats get the rows of their own
+ * processes only.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_authid.h"
+#include "commands/dbcommands.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "storage/proc.h"
+#include "storage/procarray.h"
+#include "utils/acl.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
+#include "compat.h"
+#include "lifetime.h"
+#include "process.h"
+#include "profile_reader.h"
+#include "sampling.h"
+#include "settings.h"
+#include "stack_text.h"
+
+PLH_FUNCTION(pg_leakhunt_get_processes);
+PLH_FUNCTION(pg_leakhunt_get_sites);
+
+/* What a call collects rows for. */
+typedef struct RowSink
+{
+	ReturnSetInfo *result;
+	bool		sees_all;		/* privileges of pg_read_all_stats */
+	bool		with_stacks;
+	bool		found;			/* a profile that the caller may see */
+	PlhSymbols *symbols;		/* opened when first needed */
+} RowSink;
+
+/* A row in the making. */
+typedef struct Row
+{
+	int			column;
+	Datum		values[32];
+	bool		nulls[32];
+} Row;
+
+static void
+put_datum(Row *row, Datum value)
+{
+	row->nulls[row->column] = false;
+	row->values[row->column++] = value;
+}
+
+static void
+put_null(Row *row)
+{
+	row->nulls[row->column++] = true;
+}
+
+static void
+put_int64(Row *row, int64 value)
+{
+	put_datum(row, Int64GetDatum(value));
+}
+
+/* Text that is ours; NULL gives NULL. */
+static void
+put_text(Row *row, const char *text)
+{
+	if (text == NULL)
+		put_null(row);
+	else
+		put_datum(row, CStringGetTextDatum(text));
+}
+
+static void
+put_time(Row *row, TimestampTz time)
+{
+	if (time == 0)
+		put_null(row);
+	else
+		put_datum(row, TimestampTzGetDatum(time));
+}
+
+/*
+ * Text that another process wrote, in its database's encoding, possibly cut
+ * within a character.  What this database can't hold becomes '?'.
+ */
+static void
+put_foreign_text(Row *row, const PlhProfileImage *image, const char *text,
+				 Size bytes)
+{
+	char	   *copy = pnstrdup(text, bytes);
+
+	bytes = strlen(copy);
+	if (image->header->encoding == GetDatabaseEncoding())
+	{
+		/* a character that was cut off is not wrong, just not whole */
+		int			valid = pg_encoding_verifymbstr(GetDatabaseEncoding(),
+													copy, bytes);
+
+		if (bytes - valid < pg_database_encoding_max_length())
+			copy[valid] = '\0';
+	}
+	if (image->header->encoding != GetDatabaseEncoding() ||
+		!pg_verifymbstr(copy, strlen(copy), true))
+	{
+		for (char *c = copy; *c != '\0'; c++)
+		{
+			if (IS_HIGHBIT_SET(*c))
+				*c = '?';
+		}
+	}
+	put_text(row, copy);
+}
+
+static void
+finish_row(Row *row, RowSink *sink)
+{
+	Assert(row->column == sink->result->setDesc->natts);
+	tuplestore_putvalues(sink->result->setResult, sink->result->setDesc,
+						 row->values, row->nulls);
+}
+
+/* May the caller see that process' rows? */
+static bool
+is_visible(const RowSink *sink, const PlhProfileHeader *header)
+{
+	return sink->sees_all ||
+		(OidIsValid(header->role_oid) &&
+		 has_privs_of_role(GetUserId(), header->role_oid));
+}
+
+static const char *
+backend_type_name(const PlhProfileHeader *header)
+{
+	return header->label[0] != '\0' ? header->label :
+		GetBackendTypeDesc(header->backend_type);
+}
+
+static const char *
+database_name(const PlhProfileHeader *header)
+{
+	return OidIsValid(header->database_oid) ?
+		get_database_name(header->database_oid) : NULL;
+}
+
+static const char *
+role_name(const PlhProfileHeader *header)
+{
+	return OidIsValid(header->role_oid) ?
+		GetUserNameFromId(header->role_oid, true) : NULL;
+}
+
+static int64
+dropped_samples(const PlhProfileHeader *header)
+{
+	int64		sum = 0;
+
+	for (int loss = 0; loss < PLH_LOSSES; loss++)
+		sum += header->lost_samples[loss];
+	return sum;
+}
+
+/* PlhProfileVisitor: one row of pg_leakhunt_processes. */
+static void
+put_process(PlhProfileImage *image, void *arg)
+{
+	const PlhProfileHeader *header = image->header;
+	RowSink    *sink = arg;
+	Row			row = {0};
+
+	if (!is_visible(sink, header))
+		return;
+
+	put_datum(&row, Int32GetDatum(header->pid));
+	put_text(&row, backend_type_name(header));
+	put_text(&row, image->alive ? "live" : "crashed");
+	put_text(&row, database_name(header));
+	put_text(&row, role_name(header));
+	put_time(&row, header->started_at);
+	put_datum(&row, BoolGetDatum(image->alive &&
+								 header->sample_interval != 0));
+	put_int64(&row, header->sample_interval);
+	put_text(&row, plh_settings_scope_name(header->scope));
+	put_int64(&row, header->counters.live_bytes);
+	put_int64(&row, header->counters.live_count);
+	put_int64(&row, header->peak_bytes);
+	put_null(&row);				/* growth_bytes */
+	put_int64(&row, header->counters.live_samples);
+	put_int64(&row, header->samples_taken);
+	put_int64(&row, dropped_samples(header));
+	put_int64(&row, header->site_count);
+	put_null(&row);				/* context_bytes */
+	put_null(&row);				/* malloc_bytes */
+	put_null(&row);				/* rss_anon_bytes */
+	put_int64(&row, header->private_bytes + header->profile_bytes);
+	put_int64(&row, header->profile_bytes);
+	put_time(&row, header->counters.last_at);
+	finish_row(&row, sink);
+}
+
+/* The columns site, stack and stack_id. */
+static void
+put_stack(Row *row, RowSink *sink, const PlhProfileImage *image,
+		  const PlhSiteRecord *site)
+{
+	const PlhStackRecord *stack = plh_profile_reader_stack(image,
+														   site->key.stack);
+	PlhStackText text;
+	Datum	   *frames;
+
+	if (!sink->with_stacks)
+	{
+		put_null(row);
+		put_null(row);
+		put_null(row);
+		return;
+	}
+	if (stack == NULL)
+	{
+		put_text(row, "[profile full]");
+		put_null(row);
+		put_null(row);
+		return;
+	}
+
+	plh_stack_text_describe(sink->symbols, image, stack, &text);
+	frames = palloc(sizeof(Datum) * Max(text.frame_count, 1));
+	for (int i = 0; i < text.frame_count; i++)
+		frames[i] = CStringGetTextDatum(text.frames[i]);
+	put_text(row, text.site);
+	put_datum(row, PointerGetDatum(construct_array(frames, text.frame_count,
+												   TEXTOID, -1, false,
+												   TYPALIGN_INT)));
+	put_int64(row, text.stack_id);
+}
+
+/* The columns query_id and query. */
+static void
+put_statement(Row *row, const PlhProfileImage *image,
+			  const PlhSiteRecord *site)
+{
+	const PlhStatementRecord *statement =
+	plh_profile_reader_statement(image, site->key.statement);
+
+	if (statement == NULL || statement->query_id == 0)
+		put_null(row);
+	else
+		put_int64(row, (int64) statement->query_id);
+	if (statement == NULL || statement->text_bytes == 0)
+		put_null(row);
+	else
+		put_foreign_text(row, image, statement->text, statement->text_bytes);
+}
+
+static void
+put_site(const PlhProfileImage *image, const PlhSiteRecord *site,
+		 RowSink *sink)
+{
+	const PlhCounters *counters = &site->counters;
+	const PlhStringRecord *context =
+	plh_profile_reader_string(image, site->key.context_name);
+	Row			row = {0};
+
+	put_datum(&row, Int32GetDatum(image->header->pid));
+	put_text(&row, backend_type_name(image->header));
+	if (context != NULL)
+		put_foreign_text(&row, image, context->text, context->text_bytes);
+	else
+		put_null(&row);
+	if (site->key.stack != 0)
+		put_text(&row, plh_lifetime_name(site->key.lifetime));
+	else
+		put_null(&row);
+	put_statement(&row, image, site);
+	put_int64(&row, counters->live_bytes);
+	put_int64(&row, counters->live_count);
+	put_int64(&row,
+			  (int64) plh_sampling_error_bytes(counters->live_variance,
+											   counters->live_bytes));
+	put_null(&row);				/* growth_bytes */
+	put_null(&row);				/* growth_count */
+	put_null(&row);				/* peak_bytes */
+	put_int64(&row, counters->total_bytes);
+	put_int64(&row, counters->total_count);
+	if (counters->total_bytes > 0)
+		put_datum(&row, Float8GetDatum((double) counters->live_bytes /
+									   (double) counters->total_bytes));
+	else
+		put_null(&row);
+	put_int64(&row, counters->live_samples);
+	put_time(&row, counters->first_at);
+	put_time(&row, counters->last_at);
+	put_stack(&row, sink, image, site);
+	finish_row(&row, sink);
+}
+
+/* PlhProfileVisitor: the rows of pg_leakhunt_report for one process. */
+static void
+put_sites(PlhProfileImage *image, void *arg)
+{
+	RowSink    *sink = arg;
+	const PlhSiteRecord *site;
+	uint32		position = 0;
+	MemoryContext row_context;
+	MemoryContext caller_context;
+
+	if (!is_visible(sink, image->header))
+		return;
+	sink->found = true;
+	if (sink->with_stacks && sink->symbols == NULL)
+		sink->symbols = plh_symbols_open();
+
+	row_context = AllocSetContextCreate(CurrentMemoryContext,
+										"pg_leakhunt row",
+										ALLOCSET_DEFAULT_SIZES);
+	caller_context = MemoryContextSwitchTo(row_context);
+	while ((site = plh_profile_reader_next_site(image, &position)) != NULL)
+	{
+		if (site->counters.total_samples > 0)
+			put_site(image, site, sink);
+		MemoryContextReset(row_context);
+	}
+	MemoryContextSwitchTo(caller_context);
+	MemoryContextDelete(row_context);
+}
+
+/*
+ * Say, where it is so, that there is less to see than the caller may think.
+ */
+static void
+report_coverage(void)
+{
+	static bool noticed = false;
+
+	if (plh_process_refusal() != NULL)
+		ereport(WARNING,
+				(errmsg("pg_leakhunt is inactive in this session"),
+				 errdetail_internal("%s", plh_process_refusal())));
+	else if (!plh_process_is_preloaded() && !noticed)
+	{
+		noticed = true;
+		ereport(NOTICE,
+				(errmsg("pg_leakhunt shows only processes that have loaded it"),
+				 errhint("Add pg_leakhunt to shared_preload_libraries and restart the server to see all processes.")));
+	}
+}
+
+/* What all functions that return rows begin with. */
+static void
+start_rows(FunctionCallInfo fcinfo, RowSink *sink)
+{
+	InitMaterializedSRF(fcinfo, 0);
+	memset(sink, 0, sizeof(*sink));
+	sink->result = (ReturnSetInfo *) fcinfo->resultinfo;
+	sink->sees_all = has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS);
+	report_coverage();
+
+	/* a session that looks at itself should see itself */
+	plh_process_publish();
+}
+
+/*
+ * All processes that have a profile: the rows of pg_leakhunt_processes.
+ */
+Datum
+pg_leakhunt_get_processes(PG_FUNCTION_ARGS)
+{
+	RowSink		sink;
+
+	start_rows(fcinfo, &sink);
+	plh_profile_reader_each(plh_process_profile_directory(), 0, true,
+							put_process, &sink);
+	return (Datum) 0;
+}
+
+/*
+ * The sites of one process, or of all (NULL): the rows of pg_leakhunt_report.
+ * The second argument tells whether stacks are wanted, which take most time.
+ */
+Datum
+pg_leakhunt_get_sites(PG_FUNCTION_ARGS)
+{
+	int			pid = PG_ARGISNULL(0) ? 0 : PG_GETARG_INT32(0);
+	RowSink		sink;
+
+	start_rows(fcinfo, &sink);
+	sink.with_stacks = PG_ARGISNULL(1) || PG_GETARG_BOOL(1);
+	if (PG_ARGISNULL(0) || pid > 0)
+		plh_profile_reader_each(plh_process_profile_directory(), pid, false,
+								put_sites, &sink);
+
+	if (!PG_ARGISNULL(0) && !sink.found && pid != PostmasterPid &&
+		BackendPidGetProc(pid) == NULL && AuxiliaryPidGetProc(pid) == NULL)
+		ereport(WARNING,
+				(errmsg("PID %d is not a PostgreSQL server process", pid)));
+	return (Datum) 0;
+}

@@ -1,0 +1,33 @@
+/*
+ * unwind.h
+ *	  The stack of the running function, through libunwind.
+ *
+ * plh_unwind_start is called once when the module is loaded, outside palloc:
+ * it lets libunwind and the dynamic linker do their lazy initialization.
+ * plh_unwind_capture is callable inside palloc after that; it neither pallocs
+ * nor throws.  No other file calls libunwind.
+ */
+#ifndef PLH_UNWIND_H
+#define PLH_UNWIND_H
+
+/* Frames that a stack can have at the most. */
+#define PLH_MAX_FRAMES 256
+
+/* Frames that can lie above the caller of palloc: ours and the allocator's. */
+#define PLH_MAX_SKIPPED 12
+
+/* A stack, as it was captured. */
+typedef struct PlhStack
+{
+	const uintptr_t *addresses; /* return addresses, innermost first */
+	int			depth;			/* number of addresses */
+	bool		truncated;		/* the stack went on */
+
+	/* what libunwind saw; one more than we want, to see whether there is more */
+	uintptr_t	buffer[PLH_MAX_FRAMES + PLH_MAX_SKIPPED + 1];
+} PlhStack;
+
+extern void plh_unwind_start(void);
+extern void plh_unwind_capture(PlhStack *stack, int max_depth);
+
+#endif							/* PLH_UNWIND_H */

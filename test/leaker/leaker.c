@@ -1,0 +1,327 @@
+/*
+ * leaker.c
+ *	  A module that leaks on purpose: known bytes, from named functions.
+ *
+ * Each leak_* function allocates in a function of its own that is never
+ * inlined, so that tests can assert the name.
+ */
+#include "postgres.h"
+
+#include <time.h>
+
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+
+PG_MODULE_MAGIC;
+
+PG_FUNCTION_INFO_V1(leak_top);
+PG_FUNCTION_INFO_V1(leak_cache);
+PG_FUNCTION_INFO_V1(leak_child);
+PG_FUNCTION_INFO_V1(leak_generation);
+PG_FUNCTION_INFO_V1(leak_slab);
+PG_FUNCTION_INFO_V1(leak_by_repalloc);
+PG_FUNCTION_INFO_V1(leak_contexts);
+PG_FUNCTION_INFO_V1(leak_at_depth);
+PG_FUNCTION_INFO_V1(leak_named_context);
+PG_FUNCTION_INFO_V1(allocate_in_balance);
+PG_FUNCTION_INFO_V1(allocate_and_reset);
+PG_FUNCTION_INFO_V1(fill_cache_once);
+PG_FUNCTION_INFO_V1(allocate_in_critical_section);
+PG_FUNCTION_INFO_V1(refused_allocation);
+PG_FUNCTION_INFO_V1(time_pairs);
+
+/* Contexts that live as long as the session, made when first needed. */
+static MemoryContext child_context;
+static MemoryContext generation_context;
+static MemoryContext slab_context;
+static MemoryContext cache_context;
+
+/* Size of the chunks of slab_context; a slab has one size only. */
+#define SLAB_CHUNK_BYTES 64
+
+static pg_noinline void
+leaking_top(int32 bytes)
+{
+	char	   *chunk = MemoryContextAlloc(TopMemoryContext, bytes);
+
+	/* a zero-sized chunk has no byte to touch */
+	if (bytes > 0)
+		chunk[0] = 1;
+}
+
+static pg_noinline void
+leaking_in(MemoryContext context, int32 bytes)
+{
+	MemoryContextAlloc(context, bytes);
+}
+
+/* leak_top(bytes int, times bigint): into TopMemoryContext */
+Datum
+leak_top(PG_FUNCTION_ARGS)
+{
+	int64		times = PG_GETARG_INT64(1);
+
+	for (int64 i = 0; i < times; i++)
+	{
+		leaking_top(PG_GETARG_INT32(0));
+		CHECK_FOR_INTERRUPTS();
+	}
+	PG_RETURN_VOID();
+}
+
+/* leak_cache(bytes int, times bigint): into CacheMemoryContext */
+Datum
+leak_cache(PG_FUNCTION_ARGS)
+{
+	for (int64 i = 0; i < PG_GETARG_INT64(1); i++)
+		leaking_in(CacheMemoryContext, PG_GETARG_INT32(0));
+	PG_RETURN_VOID();
+}
+
+/* leak_child(bytes int, times bigint): into a child of CacheMemoryContext */
+Datum
+leak_child(PG_FUNCTION_ARGS)
+{
+	if (child_context == NULL)
+		child_context = AllocSetContextCreate(CacheMemoryContext,
+											  "leaker child",
+											  ALLOCSET_DEFAULT_SIZES);
+	for (int64 i = 0; i < PG_GETARG_INT64(1); i++)
+		leaking_in(child_context, PG_GETARG_INT32(0));
+	PG_RETURN_VOID();
+}
+
+/* leak_generation(bytes int, times bigint): into a Generation context */
+Datum
+leak_generation(PG_FUNCTION_ARGS)
+{
+	if (generation_context == NULL)
+		generation_context = GenerationContextCreate(TopMemoryContext,
+													 "leaker generation",
+													 ALLOCSET_DEFAULT_SIZES);
+	for (int64 i = 0; i < PG_GETARG_INT64(1); i++)
+		leaking_in(generation_context, PG_GETARG_INT32(0));
+	PG_RETURN_VOID();
+}
+
+/* leak_slab(times bigint): chunks of 64 bytes into a Slab context */
+Datum
+leak_slab(PG_FUNCTION_ARGS)
+{
+	if (slab_context == NULL)
+		slab_context = SlabContextCreate(TopMemoryContext, "leaker slab",
+										 SLAB_DEFAULT_BLOCK_SIZE,
+										 SLAB_CHUNK_BYTES);
+	for (int64 i = 0; i < PG_GETARG_INT64(0); i++)
+		leaking_in(slab_context, SLAB_CHUNK_BYTES);
+	PG_RETURN_VOID();
+}
+
+static pg_noinline void *
+growing_by_repalloc(void *chunk, Size bytes)
+{
+	return repalloc_huge(chunk, bytes);
+}
+
+/* leak_by_repalloc(step int, times bigint): one chunk that only ever grows */
+Datum
+leak_by_repalloc(PG_FUNCTION_ARGS)
+{
+	static char *chunk;
+	static Size bytes;
+
+	if (chunk == NULL)
+		chunk = MemoryContextAlloc(TopMemoryContext, 1);
+	for (int64 i = 0; i < PG_GETARG_INT64(1); i++)
+	{
+		bytes += PG_GETARG_INT32(0);
+		chunk = growing_by_repalloc(chunk, bytes);
+	}
+	PG_RETURN_VOID();
+}
+
+static pg_noinline void
+leaking_context(int32 bytes)
+{
+	MemoryContext context = AllocSetContextCreate(TopMemoryContext,
+												  "leaker leaked context",
+												  ALLOCSET_SMALL_SIZES);
+
+	leaking_in(context, bytes);
+}
+
+/* leak_contexts(bytes int, times bigint): whole contexts, a chunk in each */
+Datum
+leak_contexts(PG_FUNCTION_ARGS)
+{
+	for (int64 i = 0; i < PG_GETARG_INT64(1); i++)
+		leaking_context(PG_GETARG_INT32(0));
+	PG_RETURN_VOID();
+}
+
+static pg_noinline int
+leaking_at_depth(int32 depth, int32 bytes, int64 times)
+{
+	if (depth > 1)
+		return leaking_at_depth(depth - 1, bytes, times) + 1;
+	for (int64 i = 0; i < times; i++)
+		leaking_top(bytes);
+	return 1;
+}
+
+/* leak_at_depth(depth int, bytes int, times bigint): after recursing */
+Datum
+leak_at_depth(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_INT32(leaking_at_depth(PG_GETARG_INT32(0), PG_GETARG_INT32(1),
+									 PG_GETARG_INT64(2)));
+}
+
+/*
+ * leak_named_context(name text, bytes int): into a new context of that name,
+ * which need not be a sensible one
+ */
+Datum
+leak_named_context(PG_FUNCTION_ARGS)
+{
+	char	   *name = MemoryContextStrdup(TopMemoryContext,
+										   text_to_cstring(PG_GETARG_TEXT_PP(0)));
+	MemoryContext context =
+	AllocSetContextCreateInternal(TopMemoryContext, name,
+								  ALLOCSET_SMALL_SIZES);
+
+	leaking_in(context, PG_GETARG_INT32(1));
+	PG_RETURN_VOID();
+}
+
+static pg_noinline void
+balanced(int32 bytes)
+{
+	char	   *chunk = MemoryContextAlloc(TopMemoryContext, bytes);
+
+	chunk = repalloc(chunk, 2 * bytes);
+	pfree(chunk);
+}
+
+/* allocate_in_balance(bytes int, times bigint): each chunk is freed */
+Datum
+allocate_in_balance(PG_FUNCTION_ARGS)
+{
+	for (int64 i = 0; i < PG_GETARG_INT64(1); i++)
+		balanced(PG_GETARG_INT32(0));
+	PG_RETURN_VOID();
+}
+
+/*
+ * allocate_and_reset(bytes int, times bigint): into a long-lived context, and
+ * one below it, that are reset and deleted
+ */
+Datum
+allocate_and_reset(PG_FUNCTION_ARGS)
+{
+	MemoryContext context = AllocSetContextCreate(TopMemoryContext,
+												  "leaker reset context",
+												  ALLOCSET_SMALL_SIZES);
+
+	for (int round = 0; round < 3; round++)
+	{
+		MemoryContext below = AllocSetContextCreate(context,
+													"leaker deleted context",
+													ALLOCSET_SMALL_SIZES);
+
+		for (int64 i = 0; i < PG_GETARG_INT64(1); i++)
+		{
+			leaking_in(context, PG_GETARG_INT32(0));
+			leaking_in(below, PG_GETARG_INT32(0));
+		}
+		MemoryContextReset(context);
+	}
+	MemoryContextDelete(context);
+	PG_RETURN_VOID();
+}
+
+static pg_noinline void
+filling_cache(int32 bytes, int64 times)
+{
+	for (int64 i = 0; i < times; i++)
+		MemoryContextAlloc(cache_context, bytes);
+}
+
+/* fill_cache_once(bytes int, times bigint): the second call does nothing */
+Datum
+fill_cache_once(PG_FUNCTION_ARGS)
+{
+	if (cache_context == NULL)
+	{
+		cache_context = AllocSetContextCreate(CacheMemoryContext,
+											  "leaker cache",
+											  ALLOCSET_DEFAULT_SIZES);
+		filling_cache(PG_GETARG_INT32(0), PG_GETARG_INT64(1));
+	}
+	PG_RETURN_VOID();
+}
+
+/* allocate_in_critical_section(bytes int, times bigint) */
+Datum
+allocate_in_critical_section(PG_FUNCTION_ARGS)
+{
+	MemoryContext context = AllocSetContextCreate(TopMemoryContext,
+												  "leaker critical",
+												  ALLOCSET_DEFAULT_SIZES);
+
+	MemoryContextAllowInCriticalSection(context, true);
+	START_CRIT_SECTION();
+	for (int64 i = 0; i < PG_GETARG_INT64(1); i++)
+		leaking_in(context, PG_GETARG_INT32(0));
+	END_CRIT_SECTION();
+	PG_RETURN_VOID();
+}
+
+/*
+ * refused_allocation(bytes bigint): ask for more than there is, with and
+ * without an error for it; the chunk to grow must be there afterwards
+ */
+Datum
+refused_allocation(PG_FUNCTION_ARGS)
+{
+	char	   *chunk = MemoryContextAlloc(TopMemoryContext, 100);
+	Size		bytes = PG_GETARG_INT64(0);
+
+	if (MemoryContextAllocExtended(TopMemoryContext, bytes,
+								   MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM) != NULL)
+		elog(ERROR, "%zu bytes were not refused", bytes);
+	chunk[99] = 1;
+	chunk = repalloc_huge(chunk, bytes);
+	elog(ERROR, "%zu bytes were not refused to %p", bytes, chunk);
+}
+
+/* Only there to be deep in the stack. */
+static pg_noinline int
+descend(int depth, int64 times, int32 bytes)
+{
+	if (depth > 0)
+		return descend(depth - 1, times, bytes) + 1;
+	for (int64 i = 0; i < times; i++)
+		pfree(MemoryContextAlloc(TopMemoryContext, bytes));
+	return 0;
+}
+
+/*
+ * time_pairs(depth int, bytes int, times bigint) returns float8: nanoseconds
+ * of one MemoryContextAlloc and pfree, called "depth" functions further down
+ */
+Datum
+time_pairs(PG_FUNCTION_ARGS)
+{
+	int64		times = PG_GETARG_INT64(2);
+	struct timespec start;
+	struct timespec end;
+
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	descend(PG_GETARG_INT32(0), times, PG_GETARG_INT32(1));
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	PG_RETURN_FLOAT8(((end.tv_sec - start.tv_sec) * 1e9 +
+					  (end.tv_nsec - start.tv_nsec)) / times);
+}

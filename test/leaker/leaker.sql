@@ -1,0 +1,32 @@
+-- The functions of the fixture module; psql variable "leaker" is its path.
+
+CREATE FUNCTION leak_top(bytes int, times bigint) RETURNS void
+    AS :'leaker' LANGUAGE C STRICT;
+CREATE FUNCTION leak_cache(bytes int, times bigint) RETURNS void
+    AS :'leaker' LANGUAGE C STRICT;
+CREATE FUNCTION leak_child(bytes int, times bigint) RETURNS void
+    AS :'leaker' LANGUAGE C STRICT;
+CREATE FUNCTION leak_generation(bytes int, times bigint) RETURNS void
+    AS :'leaker' LANGUAGE C STRICT;
+CREATE FUNCTION leak_slab(times bigint) RETURNS void
+    AS :'leaker' LANGUAGE C STRICT;
+CREATE FUNCTION leak_by_repalloc(step int, times bigint) RETURNS void
+    AS :'leaker' LANGUAGE C STRICT;
+CREATE FUNCTION leak_contexts(bytes int, times bigint) RETURNS void
+    AS :'leaker' LANGUAGE C STRICT;
+CREATE FUNCTION leak_at_depth(depth int, bytes int, times bigint) RETURNS int
+    AS :'leaker' LANGUAGE C STRICT;
+CREATE FUNCTION leak_named_context(name text, bytes int) RETURNS void
+    AS :'leaker' LANGUAGE C STRICT;
+CREATE FUNCTION allocate_in_balance(bytes int, times bigint) RETURNS void
+    AS :'leaker' LANGUAGE C STRICT;
+CREATE FUNCTION allocate_and_reset(bytes int, times bigint) RETURNS void
+    AS :'leaker' LANGUAGE C STRICT;
+CREATE FUNCTION fill_cache_once(bytes int, times bigint) RETURNS void
+    AS :'leaker' LANGUAGE C STRICT;
+CREATE FUNCTION allocate_in_critical_section(bytes int, times bigint)
+    RETURNS void AS :'leaker' LANGUAGE C STRICT;
+CREATE FUNCTION refused_allocation(bytes bigint) RETURNS void
+    AS :'leaker' LANGUAGE C STRICT;
+CREATE FUNCTION time_pairs(depth int, bytes int, times bigint) RETURNS float8
+    AS :'leaker' LANGUAGE C STRICT;
