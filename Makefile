@@ -39,8 +39,20 @@ REGRESS = \
 EXTRA_CLEAN = test/unit/run test/leaker/leaker.so test/leaker/leaker.o
 
 PG_CONFIG = pg_config
+
+# These set up what they need, a server with its pg_config included.
+.PHONY: demo test bench
+demo:
+	test/demo
+test:
+	test/run
+bench:
+	bench/micro/run
+
+ifeq ($(filter demo test bench,$(MAKECMDGOALS)),)
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
 
 # PGXS tracks no headers
 $(OBJS) $(OBJS:.o=.bc): $(wildcard src/*.h)
+endif

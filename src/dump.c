@@ -235,7 +235,8 @@ emit_site_facts(DumpFile *file, const PlhProfileImage *image,
 		 (long long) counters->live_samples,
 		 (long long) counters->total_samples,
 		 plh_sampling_error_bytes(counters->live_variance,
-								  counters->live_bytes),
+								  counters->live_bytes,
+								  counters->live_samples),
 		 unix_us(counters->first_at), unix_us(counters->last_at),
 		 stack != NULL && stack->truncated ? 1 : 0);
 	if (statement != NULL && statement->text_bytes > 0)

@@ -21,17 +21,14 @@
 #include "live_samples.h"
 #include "profile.h"
 
-typedef struct WatchedContext
-{
-	PlhPointerEntry entry;		/* key: the context; user: its first sample */
-	MemoryContextCallback callback;
-} WatchedContext;
-
 uint64		plh_live_filter[1 << (PLH_FILTER_BITS - 6)];
 
 static PlhPointerTable samples;
 static PlhPointerTable contexts;
 static MemoryContextCallbackFunction reset_callback;
+
+/* Most samples come from the same context as the one before. */
+static PlhWatchedContext *last_watched;
 
 /* Bits set since the filter was last made anew. */
 static uint32 filter_insertions;
@@ -82,26 +79,36 @@ plh_live_samples_start(uint32 max_samples,
 {
 	max_samples = pg_nextpower2_32(max_samples);
 	plh_pointer_table_init(&samples, sizeof(PlhLiveSample), max_samples);
-	plh_pointer_table_init(&contexts, sizeof(WatchedContext), max_samples);
+	plh_pointer_table_init(&contexts, sizeof(PlhWatchedContext), max_samples);
 	reset_callback = on_reset;
 }
 
-/* The watched entry of a context, made if need be; NULL without room. */
-static WatchedContext *
-watch_context(MemoryContext context)
+/*
+ * Watch a context, if that is not done yet.  Returns NULL without room.  The
+ * result is valid until the context is reset or deleted.
+ */
+PlhWatchedContext *
+plh_live_samples_watch(MemoryContext context)
 {
-	WatchedContext *watched = plh_pointer_table_find(&contexts, context);
+	PlhWatchedContext *watched = last_watched;
 
-	if (watched != NULL)
+	/* an entry that is not in use has no key */
+	if (watched != NULL && watched->entry.pointer == context)
 		return watched;
 
-	watched = plh_pointer_table_insert(&contexts, context);
+	watched = plh_pointer_table_find(&contexts, context);
 	if (watched == NULL)
-		return NULL;
-	watched->entry.user = PLH_NO_ENTRY;
-	watched->callback.func = reset_callback;
-	watched->callback.arg = watched;
-	MemoryContextRegisterResetCallback(context, &watched->callback);
+	{
+		watched = plh_pointer_table_insert(&contexts, context);
+		if (watched == NULL)
+			return NULL;
+		watched->entry.user = PLH_NO_ENTRY;
+		watched->name = 0;
+		watched->callback.func = reset_callback;
+		watched->callback.arg = watched;
+		MemoryContextRegisterResetCallback(context, &watched->callback);
+	}
+	last_watched = watched;
 	return watched;
 }
 
@@ -109,16 +116,12 @@ watch_context(MemoryContext context)
  * Add a sample.  Returns false, and adds nothing, where there is no room.
  */
 bool
-plh_live_samples_insert(const void *pointer, Size size, uint32 weight,
-						uint32 site, MemoryContext context)
+plh_live_samples_insert(PlhWatchedContext *watched, const void *pointer,
+						Size size, uint32 weight, uint32 site)
 {
-	WatchedContext *watched = watch_context(context);
-	PlhLiveSample *sample;
+	PlhLiveSample *sample = plh_pointer_table_insert(&samples, pointer);
 	uint32		index;
 
-	if (watched == NULL)
-		return false;
-	sample = plh_pointer_table_insert(&samples, pointer);
 	if (sample == NULL)
 		return false;
 
@@ -150,8 +153,8 @@ unlink_sample(PlhLiveSample *sample)
 			sample->next_in_context;
 	else
 	{
-		WatchedContext *watched = plh_pointer_table_entry(&contexts,
-														  sample->context);
+		PlhWatchedContext *watched = plh_pointer_table_entry(&contexts,
+															 sample->context);
 
 		watched->entry.user = sample->next_in_context;
 	}
@@ -181,7 +184,7 @@ plh_live_samples_remove(const void *pointer)
 void
 plh_live_samples_drop_context(void *arg)
 {
-	WatchedContext *watched = arg;
+	PlhWatchedContext *watched = arg;
 	uint32		index = watched->entry.user;
 
 	while (index != PLH_NO_ENTRY)
@@ -207,10 +210,12 @@ plh_live_samples_forget(void)
 	filter_insertions = 0;
 	for (uint32 i = 0; i < contexts.high_entries; i++)
 	{
-		WatchedContext *watched = plh_pointer_table_entry(&contexts, i);
+		PlhWatchedContext *watched = plh_pointer_table_entry(&contexts, i);
 
-		if (watched->entry.pointer != NULL)
-			watched->entry.user = PLH_NO_ENTRY;
+		if (watched->entry.pointer == NULL)
+			continue;
+		watched->entry.user = PLH_NO_ENTRY;
+		watched->name = 0;
 	}
 }
 

@@ -22,6 +22,14 @@ typedef struct PlhLiveSample
 	uint32		previous_in_context;
 } PlhLiveSample;
 
+/* A context that has, or had, samples since its last reset. */
+typedef struct PlhWatchedContext
+{
+	PlhPointerEntry entry;		/* key: the context; user: its first sample */
+	uint32		name;			/* offset in the profile; 0 = not there yet */
+	MemoryContextCallback callback;
+} PlhWatchedContext;
+
 /*
  * A bit for each hash value that a sampled chunk may have.  Bits of chunks
  * that are gone are cleared now and then only.
@@ -43,9 +51,10 @@ plh_live_samples_may_have(const void *pointer)
 
 extern void plh_live_samples_start(uint32 max_samples,
 								   MemoryContextCallbackFunction on_reset);
-extern bool plh_live_samples_insert(const void *pointer, Size size,
-									uint32 weight, uint32 site,
-									MemoryContext context);
+extern PlhWatchedContext *plh_live_samples_watch(MemoryContext context);
+extern bool plh_live_samples_insert(PlhWatchedContext *watched,
+									const void *pointer, Size size,
+									uint32 weight, uint32 site);
 extern void plh_live_samples_remove(const void *pointer);
 extern void plh_live_samples_drop_context(void *arg);
 extern void plh_live_samples_forget(void);

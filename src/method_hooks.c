@@ -115,7 +115,8 @@ take_sample(Size size)
 
 /* The site that an allocation in that context, by this stack, belongs to. */
 INLINE uint32
-current_site(MemoryContext context, PlhLifetime lifetime)
+current_site(MemoryContext context, PlhWatchedContext *watched,
+			 PlhLifetime lifetime)
 {
 	PlhSiteKey	key = {0};
 	PlhStack	stack;
@@ -123,7 +124,10 @@ current_site(MemoryContext context, PlhLifetime lifetime)
 	plh_unwind_capture(&stack, plh_max_stack_depth);
 	key.lifetime = lifetime;
 	key.stack = plh_profile_stack(&stack);
-	key.context_name = plh_profile_context_name(context->name);
+	if (watched->name == 0)
+		watched->name = plh_profile_string(context->name,
+										   PLH_CONTEXT_NAME_MAX);
+	key.context_name = watched->name;
 	key.statement = plh_statement_current();
 	if (key.stack == 0 || key.context_name == 0)
 		return plh_profile_header()->catch_all_site;
@@ -137,6 +141,7 @@ record_sample(MemoryContext context, void *pointer, Size size,
 {
 	uint32		weight = plh_sampling_weight(&prng, size, interval);
 	int64		bytes = (int64) size * weight;
+	PlhWatchedContext *watched;
 	PlhLifetime lifetime;
 	uint32		site;
 
@@ -152,14 +157,15 @@ record_sample(MemoryContext context, void *pointer, Size size,
 		plh_profile_out_of_scope();
 		return;
 	}
-	if (!plh_process_begin_profile())
+	if (!plh_process_begin_profile() ||
+		(watched = plh_live_samples_watch(context)) == NULL)
 	{
 		plh_profile_lose(PLH_LOSS_LIVE_TABLE, bytes);
 		return;
 	}
 
-	site = current_site(context, lifetime);
-	if (plh_live_samples_insert(pointer, size, weight, site, context))
+	site = current_site(context, watched, lifetime);
+	if (plh_live_samples_insert(watched, pointer, size, weight, site))
 		plh_profile_add(site, size, weight);
 	else
 		plh_profile_lose(PLH_LOSS_LIVE_TABLE, bytes);

@@ -39,6 +39,7 @@
 static char profile_directory[MAXPGPATH];
 static char *refusal;			/* why nothing is sampled; NULL if it is */
 static bool preloaded;
+static bool made_directory;
 
 /* Is there enough in the profile to be of interest?  It stays so. */
 static bool worth_publishing;
@@ -104,7 +105,8 @@ claim_directory(void)
 {
 	struct stat status;
 
-	if (mkdir(profile_directory, S_IRWXU) != 0 && errno != EEXIST)
+	made_directory = mkdir(profile_directory, S_IRWXU) == 0;
+	if (!made_directory && errno != EEXIST)
 		return psprintf("Could not create directory \"%s\": %m.",
 						profile_directory);
 	if (lstat(profile_directory, &status) != 0)
@@ -163,10 +165,15 @@ at_exit(void)
 	PlhProfileHeader *header = plh_profile_header();
 
 	plh_method_hooks_stop();
-	if (header == NULL || header->pid != (int32) getpid())
-		return;
-	dump_at_exit();
-	plh_profile_file_unlink();
+	if (header != NULL && header->pid == (int32) getpid())
+	{
+		dump_at_exit();
+		plh_profile_file_unlink();
+	}
+
+	/* the postmaster is the last; what a crash left keeps the directory */
+	if (made_directory && preloaded && !IsUnderPostmaster)
+		(void) rmdir(profile_directory);
 }
 
 /*

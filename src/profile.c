@@ -35,7 +35,6 @@
 static PlhProfileHeader *header;	/* NULL until the first sample is kept */
 static PlhRegion bucket_region; /* offsets of the first record of each chain */
 static Size statement_bytes;	/* taken by statements */
-static uint32 last_context_name;	/* offset */
 static uint32 module_count;
 static uintptr_t module_bias[MAX_PROFILE_MODULES];	/* by profile index */
 
@@ -182,10 +181,13 @@ plh_profile_header(void)
 	return header;
 }
 
-/* The offset of a string. */
-static uint32
-find_or_add_string(const char *text, Size length)
+/*
+ * The offset of a string, cut to "max_bytes".
+ */
+uint32
+plh_profile_string(const char *text, Size max_bytes)
 {
+	Size		length = strnlen(text, max_bytes);
 	uint32		hash = hash_bytes((const unsigned char *) text, length);
 	Size		bytes = offsetof(PlhStringRecord, text) + length + 1;
 	PlhStringRecord *string;
@@ -207,25 +209,6 @@ find_or_add_string(const char *text, Size length)
 	string->text_bytes = length;
 	memcpy(string->text, text, length);
 	return finish_record(string, PLH_RECORD_STRING, bytes, hash);
-}
-
-/*
- * The offset of a memory context's name.  It is most often the same as the
- * last time.
- */
-uint32
-plh_profile_context_name(const char *name)
-{
-	if (last_context_name != 0)
-	{
-		PlhStringRecord *last = record_at(last_context_name);
-
-		if (strncmp(last->text, name, PLH_CONTEXT_NAME_MAX) == 0)
-			return last_context_name;
-	}
-	last_context_name =
-		find_or_add_string(name, strnlen(name, PLH_CONTEXT_NAME_MAX));
-	return last_context_name;
 }
 
 /*
@@ -550,7 +533,6 @@ plh_profile_forget(void)
 	plh_profile_file_forget();
 	plh_private_memory_discard(&bucket_region);
 	plh_modules_forget_profile();
-	last_context_name = 0;
 	module_count = 0;
 	statement_bytes = 0;
 	early_samples = 0;

@@ -14,7 +14,7 @@
 
 extern bool plh_profile_begin(void);
 extern PlhProfileHeader *plh_profile_header(void);
-extern uint32 plh_profile_context_name(const char *name);
+extern uint32 plh_profile_string(const char *text, Size max_bytes);
 extern uint32 plh_profile_statement(uint64 query_id, const char *text);
 extern uint32 plh_profile_stack(const PlhStack *captured);
 extern uint32 plh_profile_site(const PlhSiteKey *key);

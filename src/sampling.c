@@ -59,34 +59,23 @@ plh_sampling_weight(pg_prng_state *prng, Size size, uint32 interval_bytes)
 }
 
 /*
- * What one sample adds to the variance of the estimated bytes of its site.
- * With an integer weight w of expectation 1/p, w(w-1) is an unbiased estimate
- * of (1-p)/p^2 plus the variance of the rounding.
- */
-double
-plh_sampling_variance(Size size, uint32 weight)
-{
-	return (double) size * (double) size * (double) weight *
-		((double) weight - 1.0);
-}
-
-/*
- * The 95% error bound of an estimate of "bytes" whose samples' variances add
- * up to "variance"; 0 where every allocation was sampled.
+ * The 95% error bound of an estimate of "bytes", from that many samples whose
+ * variances add up to "variance"; 0 where every allocation was sampled.
  *
  * For few samples, z standard errors are too narrow.  This is the upper limit
  * of the score interval of a Poisson count k, z^2/2 + z sqrt(k + z^2/4), times
- * the bytes that a sample stands for; it tends to z/sqrt(k) for large k.
+ * the bytes that a sample stands for; relative to the estimate it tends to
+ * z/sqrt(k) for large k.
  */
 double
-plh_sampling_error_bytes(double variance, double bytes)
+plh_sampling_error_bytes(double variance, double bytes, int64 samples)
 {
 	double		sample_bytes;
 
-	if (variance <= 0.0 || bytes <= 0.0)
+	if (variance <= 0.0 || samples <= 0)
 		return 0.0;
 
-	sample_bytes = variance / bytes;
+	sample_bytes = bytes / (double) samples;
 	return Z95 * Z95 / 2.0 * sample_bytes +
 		Z95 * sqrt(variance + Z95 * Z95 / 4.0 * sample_bytes * sample_bytes);
 }

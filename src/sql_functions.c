@@ -283,7 +283,8 @@ put_site(const PlhProfileImage *image, const PlhSiteRecord *site,
 	put_int64(&row, counters->live_count);
 	put_int64(&row,
 			  (int64) plh_sampling_error_bytes(counters->live_variance,
-											   counters->live_bytes));
+											   counters->live_bytes,
+											   counters->live_samples));
 	put_null(&row);				/* growth_bytes */
 	put_null(&row);				/* growth_count */
 	put_null(&row);				/* peak_bytes */

@@ -1,0 +1,32 @@
+-- The settings: defaults, limits and errors.
+SET client_min_messages = warning;
+LOAD 'pg_leakhunt';
+
+SELECT name, boot_val, unit, min_val, max_val, context, vartype
+FROM pg_settings WHERE name LIKE 'pg\_leakhunt.%' ORDER BY name COLLATE "C";
+SELECT count(*) FROM pg_settings
+WHERE name LIKE 'pg\_leakhunt.%' AND coalesce(short_desc, '') = '';
+
+SET pg_leakhunt.sample_interval = 0;
+SET pg_leakhunt.sample_interval = '1GB';
+SHOW pg_leakhunt.sample_interval;
+SET pg_leakhunt.sample_interval = '4GB';
+SET pg_leakhunt.scope = 'some';
+SET pg_leakhunt.scope = 'all';
+SHOW pg_leakhunt.scope;
+RESET pg_leakhunt.sample_interval;
+RESET pg_leakhunt.scope;
+
+-- those of the server's configuration file
+SET pg_leakhunt.enabled = off;
+SET pg_leakhunt.max_live_samples = 17;
+SET pg_leakhunt.dump_directory = '';
+SET pg_leakhunt.no_such_setting = 1;
+
+-- the interval of a function's own
+CREATE FUNCTION interval_inside() RETURNS text LANGUAGE plpgsql
+    SET pg_leakhunt.sample_interval = 1
+    AS $$ BEGIN RETURN current_setting('pg_leakhunt.sample_interval'); END $$;
+SELECT interval_inside();
+SELECT current_setting('pg_leakhunt.sample_interval') <> '1B' AS back;
+DROP FUNCTION interval_inside();

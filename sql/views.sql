@@ -1,0 +1,75 @@
+-- The views as users see them.  Works with the module preloaded or not.
+SET client_min_messages = warning;
+CREATE EXTENSION pg_leakhunt;
+SET pg_leakhunt.sample_interval = 1;
+
+\d pg_leakhunt_processes
+\d pg_leakhunt_report
+\d pg_leakhunt_contexts
+\d pg_leakhunt_queries
+
+-- every view, column and function is explained
+SELECT c.relname, a.attname
+FROM pg_class c
+    JOIN pg_depend d ON d.classid = 'pg_class'::regclass AND d.objid = c.oid
+    JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass
+        AND d.refobjid = e.oid AND e.extname = 'pg_leakhunt'
+    LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0
+WHERE coalesce(col_description(c.oid, a.attnum), '') = ''
+    OR coalesce(obj_description(c.oid, 'pg_class'), '') = '';
+SELECT p.oid::regprocedure
+FROM pg_proc p
+WHERE p.proname LIKE 'pg\_leakhunt%'
+    AND coalesce(obj_description(p.oid, 'pg_proc'), '') = '';
+
+-- this session, in which a prepared statement is kept
+PREPARE kept AS SELECT count(*) FROM pg_class WHERE relname = $1;
+SELECT backend_type, state, database = current_database() AS database,
+    username = session_user AS username, sampling, sample_interval, scope,
+    live_bytes > 0 AS has_live, peak_bytes >= live_bytes AS has_peak,
+    samples_taken > samples_live AS taken, samples_dropped, sites > 0 AS has_sites,
+    overhead_bytes > profile_bytes AS has_overhead,
+    started_at < now() AS started, last_sample_at IS NOT NULL AS sampled
+FROM pg_leakhunt_processes
+WHERE pid = pg_backend_pid();
+
+-- at interval 1, which CREATE EXTENSION did not have, all rows are exact
+SELECT count(*) > 10 AS has_rows, bool_and(error_bytes = 0) AS exact,
+    bool_and(live_count = samples AND live_count <= total_count) AS counted,
+    bool_and(survival BETWEEN 0 AND 1) AS survival,
+    bool_and(live_bytes <= total_bytes) AS bytes,
+    bool_and(first_at <= last_at) AS times,
+    bool_and(site = ANY (stack) AND stack_id IS NOT NULL) AS stacks,
+    bool_and(stack[array_upper(stack, 1)] = '_start') AS whole_stacks,
+    string_agg(DISTINCT lifetime, ',') AS lifetimes
+FROM pg_leakhunt_report
+WHERE pid = pg_backend_pid() AND query !~ '^(CREATE|SET)';
+
+-- the report begins with the largest
+SELECT bool_and(live_bytes <= before) AS sorted
+FROM (SELECT live_bytes, lag(live_bytes) OVER () AS before
+      FROM pg_leakhunt_report) AS report;
+
+-- a statement is blamed for what it keeps
+SELECT bool_or(live_bytes > 0) AS keeps
+FROM pg_leakhunt_queries
+WHERE pid = pg_backend_pid() AND query LIKE 'PREPARE kept%';
+
+-- scope all sees what lives shorter
+SET pg_leakhunt.scope = 'all';
+DECLARE held CURSOR WITH HOLD FOR SELECT generate_series(1, 1000);
+SELECT lifetime, sum(live_bytes) > 0 AS live
+FROM pg_leakhunt_contexts
+WHERE pid = pg_backend_pid() AND lifetime <> 'error'
+GROUP BY lifetime ORDER BY lifetime;
+RESET pg_leakhunt.scope;
+CLOSE held;
+
+-- without stacks, and for one process
+SELECT count(*) > 0 AS has_rows, count(site) AS sites, count(stack) AS stacks
+FROM pg_leakhunt_get_sites(pg_backend_pid(), false);
+SELECT count(*) FROM pg_leakhunt_get_sites(0);
+SELECT count(*) FROM pg_leakhunt_get_sites(-1);
+SELECT count(*) FROM pg_leakhunt_get_sites(2147483647);
+
+DROP EXTENSION pg_leakhunt;

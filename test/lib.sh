@@ -1,0 +1,163 @@
+# Shell functions shared by the scripts that set up, test and measure.
+#
+# They work as root, or as a user who may use sudo; servers always run as an
+# unprivileged user.  Everything temporary lies in $scratch and goes with it.
+
+set -euo pipefail
+
+# we may be called by make, and call make
+unset MAKEFLAGS MAKELEVEL
+
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+as_root=()
+[ "$(id -u)" = 0 ] || as_root=(sudo)
+
+fail() {
+	echo "$*" >&2
+	exit 1
+}
+
+# The pg_config of a server that extensions can be built for; empty if none.
+find_pg_config() {
+	local candidate
+
+	for candidate in ${PG_CONFIG:-} \
+		$(ls -d /usr/lib/postgresql/*/bin/pg_config 2>/dev/null | sort -rV) \
+		$(command -v pg_config || true); do
+		if [ -f "$("$candidate" --pgxs 2>/dev/null)" ] &&
+			[ -d "$("$candidate" --includedir-server)" ] &&
+			[ -x "$("$candidate" --bindir)/initdb" ]; then
+			echo "$candidate"
+			return
+		fi
+	done
+}
+
+# Version of the server to install where there is none: the distribution's.
+packaged_version() {
+	apt-cache depends postgresql 2>/dev/null |
+		sed -n 's/.*Depends: postgresql-\([0-9][0-9]*\)$/\1/p' | head -n 1
+}
+
+missing_packages() {
+	local version="$1" package
+	shift
+	for package in "postgresql-$version" "postgresql-server-dev-$version" "$@"; do
+		dpkg-query -W -f '${Status}' "$package" 2>/dev/null |
+			grep -q 'install ok installed' || echo "$package"
+	done
+}
+
+# Install what is missing of the packages that building needs and of the
+# further ones named; elsewhere than on Debian and Ubuntu, say what is missing.
+install_packages() {
+	local found version missing
+
+	found=$(find_pg_config)
+	if ! command -v apt-get >/dev/null; then
+		[ -n "$found" ] || fail "No pg_config of a server with its development files was found." \
+			"Install PostgreSQL 15 with them, libunwind and elfutils (libdw), each with headers, and gcc, make, perl with IPC::Run."
+		return
+	fi
+
+	if [ -n "$found" ]; then
+		version=$("$found" --version | sed 's/[^0-9]*\([0-9]*\).*/\1/')
+	else
+		version=$(packaged_version)
+		if [ -z "$version" ]; then
+			"${as_root[@]}" apt-get update -q >&2
+			version=$(packaged_version)
+		fi
+	fi
+	# a server that is not the distribution's needs no package of it
+	if [ -n "$found" ] && [ "${found#/usr/lib/postgresql/}" = "$found" ]; then
+		missing=$(missing_packages "$version" gcc make libunwind-dev libdw-dev "$@" | grep -v '^postgresql-' || true)
+	else
+		missing=$(missing_packages "$version" gcc make libunwind-dev libdw-dev "$@")
+	fi
+	[ -n "$missing" ] || return 0
+
+	echo "Installing" $missing
+	# no cluster of the distribution's is to be made for a throw-away server
+	"${as_root[@]}" mkdir -p /etc/postgresql-common
+	[ -e /etc/postgresql-common/createcluster.conf ] ||
+		echo "create_main_cluster = false" |
+		"${as_root[@]}" tee /etc/postgresql-common/createcluster.conf >/dev/null
+	"${as_root[@]}" apt-get update -q >/dev/null
+	"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+		apt-get install -y -q --no-install-recommends $missing >/dev/null
+}
+
+# Build the module and the fixture, and install the module.
+build_and_install() {
+	pg_config=$(find_pg_config)
+	[ -n "$pg_config" ] || fail "No pg_config of a server with its development files was found."
+	bindir=$("$pg_config" --bindir)
+	echo "Building for $("$pg_config" --version)"
+	make -s -C "$top" -j2 PG_CONFIG="$pg_config" COPT=-Werror all
+	make -s -C "$top/test/leaker" PG_CONFIG="$pg_config" COPT=-Werror all
+	"${as_root[@]}" make -s -C "$top" PG_CONFIG="$pg_config" install >/dev/null
+}
+
+# A directory that the server's user owns, and that goes when we do.
+make_scratch() {
+	server_user=$(id -un)
+	if [ "$server_user" = root ]; then
+		server_user=postgres
+		id "$server_user" >/dev/null 2>&1 ||
+			useradd --system --no-create-home "$server_user"
+	fi
+	scratch=$(mktemp -d /tmp/pg_leakhunt.XXXXXX)
+	"${as_root[@]}" chown "$server_user" "$scratch"
+	trap clean_up EXIT
+}
+
+clean_up() {
+	local status=$?
+
+	if [ -f "$scratch/data/postmaster.pid" ]; then
+		as_server "$bindir/pg_ctl" -D "$scratch/data" -m immediate stop >/dev/null 2>&1 || true
+	fi
+	if mountpoint -q "$scratch/small" 2>/dev/null; then
+		"${as_root[@]}" umount "$scratch/small"
+	fi
+	rm -rf "$scratch"
+	exit $status
+}
+
+# Run a command as the user that servers run as, with a plain environment.
+as_server() {
+	local run=(env -i PATH="$bindir:$PATH" HOME="$scratch" LC_ALL=C
+		${PG_TEST_TIMEOUT_DEFAULT:+PG_TEST_TIMEOUT_DEFAULT=$PG_TEST_TIMEOUT_DEFAULT})
+
+	if [ "$server_user" = "$(id -un)" ]; then
+		(cd "$scratch" && "${run[@]}" "$@")
+	else
+		(cd "$scratch" && setpriv --reuid "$server_user" --regid "$(id -g "$server_user")" \
+			--init-groups "${run[@]}" "$@")
+	fi
+}
+
+# Make a throw-away cluster in $scratch/data; settings on standard input.
+make_cluster() {
+	as_server "$bindir/initdb" -D "$scratch/data" -A trust -N --locale=C >/dev/null
+	{
+		echo "unix_socket_directories = '$scratch'"
+		echo "listen_addresses = ''"
+		echo "fsync = off"
+		cat
+	} | as_server tee -a "$scratch/data/postgresql.conf" >/dev/null
+}
+
+start_server() {
+	as_server "$bindir/pg_ctl" -D "$scratch/data" -l "$scratch/log" -w start >/dev/null ||
+		{ cat "$scratch/log" >&2; fail "The throw-away server did not start."; }
+}
+
+stop_server() {
+	as_server "$bindir/pg_ctl" -D "$scratch/data" -m fast -w stop >/dev/null
+}
+
+run_psql() {
+	as_server "$bindir/psql" -X -q -h "$scratch" -d postgres -v ON_ERROR_STOP=1 "$@"
+}

@@ -1,0 +1,134 @@
+# What the TAP tests share: a server with the module preloaded and the fixture
+# module's functions defined, and questions to ask it.
+package LeakHunt;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+our @EXPORT = qw(
+  new_server define_leakers profile_directory profile_files dump_files
+  is_within report_row session_pid wait_until
+);
+
+# The fixture module, built beside the tests; an absolute path.
+my $leaker = $ENV{LEAKER} or die "LEAKER is not set";
+
+# A running server with the module preloaded, and extension and leakers in
+# database postgres.  "conf" is appended to postgresql.conf.
+sub new_server
+{
+	my ($name, $conf, %params) = @_;
+	my $node = PostgreSQL::Test::Cluster->new($name);
+
+	$node->init(%params);
+	$node->append_conf('postgresql.conf',
+		"shared_preload_libraries = 'pg_leakhunt'\n" . ($conf // ''));
+	$node->start;
+	define_leakers($node);
+	return $node;
+}
+
+# Make the extension, and the functions of the fixture module.
+sub define_leakers
+{
+	my ($node) = @_;
+
+	$node->safe_psql('postgres', 'CREATE EXTENSION pg_leakhunt');
+	$node->command_ok(
+		[
+			'psql', '-X', '-q', '-d', $node->connstr('postgres'),
+			'-v', "leaker=$leaker.so", '-f', "$leaker.sql"
+		],
+		'fixture functions are defined');
+}
+
+# The directory of that server's profiles: a session sees its own mapped.
+sub profile_directory
+{
+	my ($node) = @_;
+	my $maps = $node->safe_psql(
+		'postgres', q{
+		SET pg_leakhunt.sample_interval = 1;
+		PREPARE kept AS SELECT 1;
+		SELECT 1 FROM pg_leakhunt_processes LIMIT 1;
+		SELECT pg_read_file('/proc/self/maps')});
+
+	$maps =~ m{(/\S+)/\d+$}m or die "no profile is mapped: $maps";
+	return $1;
+}
+
+# Files in a directory, without the path.
+sub profile_files
+{
+	my ($directory) = @_;
+
+	return map { s{.*/}{}r } glob("$directory/*");
+}
+
+# Dump files of a pid, sorted by sequence number.
+sub dump_files
+{
+	my ($node, $pid) = @_;
+
+	return sort glob($node->data_dir . "/pg_leakhunt/$pid.*.heap");
+}
+
+# An estimate, its error bound and the truth.  The bound is one of 95%, so a
+# test that insists on it would fail one time in twenty: twice the bound is
+# passed but once in many thousand runs.
+sub is_within
+{
+	my ($estimate, $bound, $truth, $name) = @_;
+
+	cmp_ok(abs($estimate - $truth), '<=', 2 * $bound, $name)
+	  or diag("estimate $estimate, bound $bound, truth $truth");
+}
+
+# The figures of the largest site of a process whose stack has a function.
+sub report_row
+{
+	my ($node, $pid, $function) = @_;
+	my $row = $node->safe_psql(
+		'postgres', qq{
+		SELECT live_bytes, live_count, error_bytes, samples, total_count,
+			context_name, lifetime, site, query, array_length(stack, 1),
+			stack[array_upper(stack, 1)]
+		FROM pg_leakhunt_report
+		WHERE pid = $pid AND '$function' = ANY (stack)
+		ORDER BY live_bytes DESC LIMIT 1});
+	my %row;
+
+	@row{
+		qw(live_bytes live_count error_bytes samples total_count
+		  context_name lifetime site query depth outermost)
+	} = split /\|/, $row;
+	return \%row;
+}
+
+# The pid of a background psql session.
+sub session_pid
+{
+	my ($session) = @_;
+
+	return $session->query_safe('SELECT pg_backend_pid()');
+}
+
+# Wait until a Perl condition holds.
+sub wait_until
+{
+	my ($condition, $name) = @_;
+
+	for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
+	{
+		return pass($name) if $condition->();
+		select(undef, undef, undef, 0.1);
+	}
+	return fail($name);
+}
+
+1;

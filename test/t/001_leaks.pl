@@ -1,0 +1,147 @@
+# Leaks into every type of context, by every way, seen from another session
+# while the leaking one runs: needs sessions side by side.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use LeakHunt;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = new_server('main');
+
+# Run a leak in a session of its own at an interval, and return its row.  The
+# session stays open, idle in the middle of its life, while it is looked at.
+sub leak
+{
+	my ($interval, $call, $function) = @_;
+	my $session = $node->background_psql('postgres');
+	my $pid = session_pid($session);
+
+	$session->query_safe("SET pg_leakhunt.sample_interval = '$interval'");
+	$session->query_safe("SELECT $call");
+	my $row = report_row($node, $pid, $function);
+	$session->quit;
+	return $row;
+}
+
+# The leak that everything is about, at the default interval, many times: the
+# bound is one of 95%, so that no fewer than 15 of 20 may miss it.
+my $within = 0;
+for my $round (1 .. 20)
+{
+	my $row = leak('512kB', 'leak_top(64, 1000000)', 'leaking_top');
+
+	is($row->{site}, 'leaking_top', 'site is named') if $round == 1;
+	is($row->{context_name}, 'TopMemoryContext', 'context is named')
+	  if $round == 1;
+	like($row->{query}, qr/^SELECT leak_top/, 'statement is named')
+	  if $round == 1;
+	is($row->{outermost}, '_start', 'stack is whole') if $round == 1;
+	is($row->{live_bytes}, 64 * $row->{live_count}, 'bytes and objects agree')
+	  if $round == 1;
+	$within++
+	  if abs($row->{live_bytes} - 64_000_000) <= $row->{error_bytes};
+	is_within($row->{live_bytes}, $row->{error_bytes}, 64_000_000,
+		"estimate of round $round");
+}
+note "$within of 20 estimates within error_bytes";
+cmp_ok($within, '>=', 15, 'error_bytes is a bound of 95%');
+
+my $row = leak(1, 'leak_top(64, 1000000)', 'leaking_top');
+is($row->{live_count}, 1_000_000, 'exact objects at interval 1');
+is($row->{live_bytes}, 64_000_000, 'exact bytes at interval 1');
+is($row->{error_bytes}, 0, 'and it says so');
+is($row->{samples}, 1_000_000, 'each object is a sample');
+
+# Each type of context and each way to leak; exact, and by estimate.
+my @leaks = (
+	[ 'leak_cache(100, 50000)', 'leak_cache', 5_000_000, 'CacheMemoryContext' ],
+	[ 'leak_child(100, 50000)', 'leak_child', 5_000_000, 'leaker child' ],
+	[
+		'leak_generation(100, 50000)', 'leak_generation',
+		5_000_000, 'leaker generation'
+	],
+	[ 'leak_slab(50000)', 'leak_slab', 3_200_000, 'leaker slab' ],
+	[
+		'leak_contexts(1000, 5000)', 'leak_contexts',
+		5_000_000, 'leaker leaked context'
+	],
+	[
+		'leak_by_repalloc(100, 50000)', 'growing_by_repalloc',
+		5_000_000, 'TopMemoryContext'
+	],
+	[
+		'leak_at_depth(10, 100, 50000)', 'leaking_at_depth',
+		5_000_000, 'TopMemoryContext'
+	],
+	[
+		'leak_at_depth(200, 100, 50000)', 'leaking_at_depth',
+		5_000_000, 'TopMemoryContext'
+	]);
+for my $leak (@leaks)
+{
+	my ($call, $function, $truth, $context) = @$leak;
+
+	$row = leak(1, $call, $function);
+	is($row->{live_bytes}, $truth, "$call: exact");
+	is($row->{context_name}, $context, "$call: context");
+	is($row->{lifetime}, 'session', "$call: lifetime");
+	is($row->{outermost}, '[more frames]', "$call: cut stack says so")
+	  if $call =~ /200/;
+
+	# one chunk that has grown beyond the interval is a single certain sample
+	$row = leak('16kB', $call, $function);
+	is_within($row->{live_bytes}, $row->{error_bytes} || 1,
+		$truth, "$call: estimate");
+}
+
+# What is freed, or goes with its context, leaves nothing.
+for my $interval ('1', '64B', '4kB')
+{
+	for my $call ('allocate_in_balance(100, 100000)',
+		'allocate_and_reset(100, 50000)')
+	{
+		my ($function) = $call =~ /balance/ ? 'balanced' : 'leaking_in';
+
+		$row = leak($interval, $call, $function);
+		is($row->{live_bytes}, 0, "$call at $interval: no live bytes");
+		is($row->{live_count}, 0, "$call at $interval: no live objects");
+		is($row->{samples}, 0, "$call at $interval: no live samples");
+		is($row->{error_bytes}, 0, "$call at $interval: no error bound");
+		cmp_ok($row->{total_count}, '>', 50_000,
+			"$call at $interval: but there were some");
+	}
+}
+
+# A cache that fills once stays as it was filled.
+my $session = $node->background_psql('postgres');
+my $pid = session_pid($session);
+$session->query_safe('SET pg_leakhunt.sample_interval = 1');
+$session->query_safe('SELECT fill_cache_once(50, 1000)') for 1 .. 3;
+is(report_row($node, $pid, 'filling_cache')->{live_bytes},
+	50_000, 'a cache is as large as it is');
+
+# Objects without a byte: counted at interval 1, and no trouble to anybody.
+$session->query_safe('SELECT leak_top(0, 1000)');
+$row = report_row($node, $pid, 'leaking_top');
+is("$row->{live_count} $row->{live_bytes}", '1000 0', 'empty chunks');
+$session->quit;
+
+# A report from the middle of a running statement.
+$session = $node->background_psql('postgres');
+$pid = session_pid($session);
+$session->query_safe('SET pg_leakhunt.sample_interval = 1');
+$session->query_until(qr//, "SELECT leak_top(16, 1000000000000);\n");
+$node->poll_query_until('postgres',
+	"SELECT live_count > 100000 FROM pg_leakhunt_report WHERE pid = $pid AND site = 'leaking_top'"
+) or die 'no growth is seen';
+my $older = report_row($node, $pid, 'leaking_top')->{live_count};
+my $newer = report_row($node, $pid, 'leaking_top')->{live_count};
+cmp_ok($newer, '>', $older, 'growth is seen while the statement runs');
+$node->safe_psql('postgres', "SELECT pg_terminate_backend($pid)");
+$session->{run}->finish;
+
+$node->stop;
+done_testing();

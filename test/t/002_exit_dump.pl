@@ -1,0 +1,175 @@
+# What a process leaves when it exits: needs sessions that end, the server's
+# log, and the tools that read dumps.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use LeakHunt;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = new_server('main', "log_min_messages = log\n");
+my $postgres = readlink("/proc/" . (split /\n/, slurp_file($node->data_dir . '/postmaster.pid'))[0] . '/exe');
+
+# Run statements in a session of their own, which ends; returns its pid and
+# what it left in the log.
+sub run_session
+{
+	my ($sql) = @_;
+	my $offset = -s $node->logfile;
+	my ($pid) = split /\n/,
+	  $node->safe_psql('postgres', "SELECT pg_backend_pid(); $sql");
+
+	# exit comes after psql has its answer
+	$node->poll_query_until('postgres',
+		"SELECT count(*) = 0 FROM pg_stat_activity WHERE pid = $pid");
+	wait_until(sub { !-e "/proc/$pid" }, 'session is over');
+	return ($pid, slurp_file($node->logfile, $offset));
+}
+
+my ($pid, $log) = run_session('SELECT leak_top(64, 1000000)');
+my @files = dump_files($node, $pid);
+is(scalar @files, 1, 'one dump');
+my $file = $files[0];
+like($file, qr{/$pid\.1\.exit\.heap$}, 'it has the name that it should have');
+is((stat($file))[2] & 0777, 0600, 'only the server can read it');
+like(
+	$log,
+	qr{LOG:  leak approximation summary: ~\d+ bytes, ~\d+ objects, >= \d+ call sites in "pg_leakhunt/$pid\.1\.exit\.heap"},
+	'the log has a summary');
+is_deeply([ grep { /tmp/ } glob($node->data_dir . '/pg_leakhunt/*') ],
+	[], 'no temporary file is left');
+
+# the figures of the header are the sums of the lines
+my $text = slurp_file($file);
+my ($count, $bytes, $total_count, $total_bytes) =
+  $text =~ /^heap profile: (\d+): (\d+) \[(\d+): (\d+)\] @ heapprofile$/m;
+my @sum = (0, 0, 0, 0);
+while ($text =~ /^(\d+): (\d+) \[(\d+): (\d+)\] @ 0x/mg)
+{
+	my @line = ($1, $2, $3, $4);
+	$sum[$_] += $line[$_] for 0 .. 3;
+}
+is_deeply(
+	\@sum,
+	[ $count, $bytes, $total_count, $total_bytes ],
+	'lines add up to the header');
+is_within($bytes, 13_000_000, 64_000_000, 'and to the truth, about');
+
+# other people's tools name the function, and show the same figure
+my ($jeprof, $pprof);
+run_command_ok(\$jeprof, 'jeprof', '--text', '--cum', $postgres, $file);
+like($jeprof, qr/\bleaking_top\b/, 'jeprof names the function');
+my @cumulative = grep { /%/ && /leak/ } split /\n/, $jeprof;
+like($cumulative[0] // '', qr/100\.0%|9\d\.\d%/, 'as nearly all of it');
+my ($jeprof_total) = $jeprof =~ /^Total: ([\d.]+) MB/m;
+cmp_ok(abs($jeprof_total - $bytes / 1048576),
+	'<', 0.06, 'jeprof has the same total');
+
+run_command_ok(\$pprof, 'go', 'tool', 'pprof', '-top', '-cum', '-unit=B',
+	'-sample_index=inuse_space', $postgres, $file);
+like($pprof, qr/\bleaking_top\b/, 'pprof names the function');
+my ($first) = $pprof =~ /^.*flat%.*\n(.*)$/m;
+like($first, qr/100%|9\d\.\d+%/, 'the first line is nearly all of it');
+like($pprof, qr/of ${bytes}B total|nodes accounting for.*, $bytes?B? total|${bytes}B/,
+	'pprof has the same total');
+
+# at depth, and with objects without bytes, on which jeprof would stumble
+($pid, $log) = run_session(
+	'SET pg_leakhunt.sample_interval = 1; SELECT leak_top(0, 1000), leak_at_depth(200, 64, 100000)'
+);
+($file) = dump_files($node, $pid);
+run_command_ok(\$jeprof, 'jeprof', '--text', $postgres, $file);
+like($jeprof, qr/leaking_top/, 'jeprof reads what was exact');
+
+# hostile names stay within their line
+($pid, $log) = run_session(
+	qq{SET pg_leakhunt.sample_interval = 1;
+	SELECT leak_named_context(E'a b\\nheap profile: 1: 2 [3: 4] @\\t%41"', 100), leak_top(64, 100000)}
+);
+($file) = dump_files($node, $pid);
+like(
+	slurp_file($file),
+	qr{^# context=a%20b%0Aheap%20profile:%201:%202%20\[3:%204\]%20@%09%2541" lifetime=session}m,
+	'hostile context name is encoded');
+run_command_ok(\$jeprof, 'jeprof', '--text', $postgres, $file);
+
+# what settings say
+($pid, $log) = run_session('SELECT leak_top(1, 100)');
+is(scalar dump_files($node, $pid), 0, 'no dump of a process that holds little');
+unlike($log, qr/leak approximation/, 'and no line in the log');
+
+$node->append_conf('postgresql.conf', "pg_leakhunt.dump_min_bytes = '1GB'\n");
+$node->reload;
+($pid, $log) = run_session('SELECT leak_top(64, 1000000)');
+is(scalar dump_files($node, $pid), 0, 'dump_min_bytes');
+
+$node->append_conf('postgresql.conf',
+	"pg_leakhunt.dump_min_bytes = 0\npg_leakhunt.dump_on_exit = off\n");
+$node->reload;
+($pid, $log) = run_session('SELECT leak_top(64, 1000000)');
+is(scalar dump_files($node, $pid), 0, 'dump_on_exit = off');
+
+$node->append_conf('postgresql.conf',
+	"pg_leakhunt.dump_on_exit = on\npg_leakhunt.log_summary = off\npg_leakhunt.dump_keep = 2\n"
+);
+$node->reload;
+my @pids;
+for (1 .. 3)
+{
+	($pid, $log) = run_session('SELECT leak_top(64, 1000000)');
+	push @pids, $pid;
+	unlike($log, qr/leak approximation/, 'log_summary = off');
+}
+is_deeply(
+	[
+		sort map { m{/(\d+)\.\d+\.exit\.heap$} }
+		  glob($node->data_dir . '/pg_leakhunt/*')
+	],
+	[ sort @pids[ 1, 2 ] ],
+	'dump_keep leaves the newest');
+
+# a directory that can't be written to: a WARNING, and a clean exit
+my $directory = $node->data_dir . '/pg_leakhunt';
+rename($directory, "$directory.aside") or die $!;
+append_to_file($directory, 'not a directory');
+($pid, $log) = run_session('SELECT leak_top(64, 1000000)');
+like($log, qr/WARNING:  could not write dump file/, 'failure is reported');
+unlike($log, qr/PANIC|FATAL|terminated by signal/, 'and does no harm');
+unlink $directory;
+symlink('/dev/full', $directory) or die $!;
+($pid, $log) = run_session('SELECT leak_top(64, 1000000)');
+like($log, qr/WARNING:  could not write dump file/, 'another failure is reported');
+unlink $directory;
+
+# a full disk, where the caller has mounted a small one
+SKIP:
+{
+	skip 'no small file system is mounted', 4 if !$ENV{SMALL_DISK};
+	symlink($ENV{SMALL_DISK}, $directory) or die $!;
+	append_to_file("$ENV{SMALL_DISK}/filler", 'x' x 100_000) for 1 .. 20;
+	($pid, $log) = run_session('SELECT leak_top(64, 1000000)');
+	like(
+		$log,
+		qr/WARNING:  could not write dump file .*No space left on device/,
+		'full disk is reported');
+	is_deeply([ glob("$ENV{SMALL_DISK}/*.heap $ENV{SMALL_DISK}/*.tmp") ],
+		[], 'nothing half-written is left');
+	unlink "$ENV{SMALL_DISK}/filler";
+	unlink $directory;
+}
+
+$node->stop;
+done_testing();
+
+# Run a command, check that it succeeds, and keep what it prints.
+sub run_command_ok
+{
+	my ($output, @command) = @_;
+	my ($stdout, $stderr) = ('', '');
+	my $result = IPC::Run::run(\@command, '>', \$stdout, '2>', \$stderr);
+
+	ok($result, "$command[0] succeeds") or diag($stderr);
+	$$output = $stdout;
+}
