@@ -29,20 +29,18 @@
 #include "profile.h"
 #include "profile_file.h"
 #include "profile_reader.h"
+#include "sampling.h"
 #include "settings.h"
 #include "statement.h"
 
 /* A profile is published from that many kept samples or live bytes on. */
-#define PUBLISH_SAMPLES 16
+#define PUBLISH_SAMPLES 5
 #define PUBLISH_BYTES ((int64) 8 * 1024 * 1024)
 
 static char profile_directory[MAXPGPATH];
 static char *refusal;			/* why nothing is sampled; NULL if it is */
 static bool preloaded;
 static bool made_directory;
-
-/* Is there enough in the profile to be of interest?  It stays so. */
-static bool worth_publishing;
 
 /* Kept samples at which to try to publish again after a failure. */
 static int64 next_publish_try;
@@ -130,8 +128,22 @@ after_fork_in_child(void)
 	plh_profile_forget();
 	plh_statement_forget();
 	plh_method_hooks_forget();
-	worth_publishing = false;
 	next_publish_try = 0;
+}
+
+/*
+ * What the process holds at least, as far as the samples tell.  At the default
+ * interval two samples are worth a megabyte by themselves; by chance many a
+ * short connection has two.
+ */
+static double
+surely_live_bytes(const PlhProfileHeader *header)
+{
+	const PlhCounters *counters = &header->counters;
+
+	return counters->live_bytes -
+		plh_sampling_error_bytes(counters->live_variance, counters->live_bytes,
+								 counters->live_samples);
 }
 
 /* Write the dump of an exiting process, if it should have one. */
@@ -142,8 +154,7 @@ dump_at_exit(void)
 	PlhProfileImage *image;
 	PlhDumpResult result;
 
-	if (!plh_dump_on_exit || !worth_publishing ||
-		header->counters.live_bytes < plh_dump_min_bytes)
+	if (!plh_dump_on_exit || surely_live_bytes(header) < plh_dump_min_bytes)
 		return;
 
 	image = plh_profile_reader_own(header);
@@ -267,12 +278,10 @@ plh_process_sampled(uint32 sample_interval)
 		(header->role_oid == InvalidOid && MyProc != NULL))
 		identify(header);
 
-	if (!worth_publishing &&
+	if (!plh_profile_file_is_published() &&
+		header->counters.total_samples >= next_publish_try &&
 		(header->counters.total_samples >= PUBLISH_SAMPLES ||
 		 header->counters.live_bytes >= PUBLISH_BYTES))
-		worth_publishing = true;
-	if (worth_publishing && !plh_profile_file_is_published() &&
-		header->counters.total_samples >= next_publish_try)
 		plh_process_publish();
 }
 

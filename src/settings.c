@@ -176,7 +176,7 @@ define_dump_settings(void)
 							 NULL, NULL, NULL);
 	DefineCustomIntVariable("pg_leakhunt.dump_min_bytes",
 							"Live bytes from which on an exiting process writes a dump file.",
-							NULL,
+							"What counts is the lower end of the estimate.",
 							&plh_dump_min_bytes, 1024 * 1024, 0, INT_MAX,
 							PGC_SIGHUP, GUC_UNIT_BYTE,
 							NULL, NULL, NULL);

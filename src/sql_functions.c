@@ -353,8 +353,11 @@ report_coverage(void)
 	}
 }
 
-/* What all functions that return rows begin with. */
-static void
+/*
+ * What all functions that return rows begin with.  Returns false where there
+ * are none, as nothing is sampled.
+ */
+static bool
 start_rows(FunctionCallInfo fcinfo, RowSink *sink)
 {
 	InitMaterializedSRF(fcinfo, 0);
@@ -365,6 +368,7 @@ start_rows(FunctionCallInfo fcinfo, RowSink *sink)
 
 	/* a session that looks at itself should see itself */
 	plh_process_publish();
+	return plh_process_refusal() == NULL;
 }
 
 /*
@@ -375,7 +379,8 @@ pg_leakhunt_get_processes(PG_FUNCTION_ARGS)
 {
 	RowSink		sink;
 
-	start_rows(fcinfo, &sink);
+	if (!start_rows(fcinfo, &sink))
+		return (Datum) 0;
 	plh_profile_reader_each(plh_process_profile_directory(), 0, true,
 							put_process, &sink);
 	return (Datum) 0;
@@ -391,7 +396,8 @@ pg_leakhunt_get_sites(PG_FUNCTION_ARGS)
 	int			pid = PG_ARGISNULL(0) ? 0 : PG_GETARG_INT32(0);
 	RowSink		sink;
 
-	start_rows(fcinfo, &sink);
+	if (!start_rows(fcinfo, &sink))
+		return (Datum) 0;
 	sink.with_stacks = PG_ARGISNULL(1) || PG_GETARG_BOOL(1);
 	if (PG_ARGISNULL(0) || pid > 0)
 		plh_profile_reader_each(plh_process_profile_directory(), pid, false,

@@ -29,6 +29,8 @@ PG_FUNCTION_INFO_V1(allocate_in_balance);
 PG_FUNCTION_INFO_V1(allocate_and_reset);
 PG_FUNCTION_INFO_V1(fill_cache_once);
 PG_FUNCTION_INFO_V1(allocate_in_critical_section);
+PG_FUNCTION_INFO_V1(hold_chunk);
+PG_FUNCTION_INFO_V1(release_chunk);
 PG_FUNCTION_INFO_V1(refused_allocation);
 PG_FUNCTION_INFO_V1(time_pairs);
 
@@ -276,6 +278,23 @@ allocate_in_critical_section(PG_FUNCTION_ARGS)
 	for (int64 i = 0; i < PG_GETARG_INT64(1); i++)
 		leaking_in(context, PG_GETARG_INT32(0));
 	END_CRIT_SECTION();
+	PG_RETURN_VOID();
+}
+
+static void *held_chunk;
+
+/* hold_chunk(bytes int): a chunk that release_chunk() frees */
+Datum
+hold_chunk(PG_FUNCTION_ARGS)
+{
+	held_chunk = MemoryContextAlloc(TopMemoryContext, PG_GETARG_INT32(0));
+	PG_RETURN_VOID();
+}
+
+Datum
+release_chunk(PG_FUNCTION_ARGS)
+{
+	pfree(held_chunk);
 	PG_RETURN_VOID();
 }
 

@@ -26,6 +26,10 @@ CREATE FUNCTION fill_cache_once(bytes int, times bigint) RETURNS void
     AS :'leaker' LANGUAGE C STRICT;
 CREATE FUNCTION allocate_in_critical_section(bytes int, times bigint)
     RETURNS void AS :'leaker' LANGUAGE C STRICT;
+CREATE FUNCTION hold_chunk(bytes int) RETURNS void
+    AS :'leaker' LANGUAGE C STRICT;
+CREATE FUNCTION release_chunk() RETURNS void
+    AS :'leaker' LANGUAGE C STRICT;
 CREATE FUNCTION refused_allocation(bytes bigint) RETURNS void
     AS :'leaker' LANGUAGE C STRICT;
 CREATE FUNCTION time_pairs(depth int, bytes int, times bigint) RETURNS float8

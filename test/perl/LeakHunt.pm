@@ -38,7 +38,8 @@ sub define_leakers
 {
 	my ($node) = @_;
 
-	$node->safe_psql('postgres', 'CREATE EXTENSION pg_leakhunt');
+	$node->safe_psql('postgres',
+		'CREATE EXTENSION IF NOT EXISTS pg_leakhunt');
 	$node->command_ok(
 		[
 			'psql', '-X', '-q', '-d', $node->connstr('postgres'),
@@ -74,8 +75,9 @@ sub profile_files
 sub dump_files
 {
 	my ($node, $pid) = @_;
+	my @files = sort glob($node->data_dir . "/pg_leakhunt/$pid.*.heap");
 
-	return sort glob($node->data_dir . "/pg_leakhunt/$pid.*.heap");
+	return @files;
 }
 
 # An estimate, its error bound and the truth.  The bound is one of 95%, so a

@@ -9,8 +9,9 @@ use LeakHunt;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $node = new_server('main', "log_min_messages = log\n");
-my $postgres = readlink("/proc/" . (split /\n/, slurp_file($node->data_dir . '/postmaster.pid'))[0] . '/exe');
+my $node = new_server('main');
+my ($postmaster) = split /\n/, slurp_file($node->data_dir . '/postmaster.pid');
+my $postgres = readlink("/proc/$postmaster/exe");
 
 # Run statements in a session of their own, which ends; returns its pid and
 # what it left in the log.
@@ -38,7 +39,7 @@ like(
 	$log,
 	qr{LOG:  leak approximation summary: ~\d+ bytes, ~\d+ objects, >= \d+ call sites in "pg_leakhunt/$pid\.1\.exit\.heap"},
 	'the log has a summary');
-is_deeply([ grep { /tmp/ } glob($node->data_dir . '/pg_leakhunt/*') ],
+is_deeply([ grep { /tmp$/ } glob($node->data_dir . '/pg_leakhunt/*') ],
 	[], 'no temporary file is left');
 
 # the figures of the header are the sums of the lines
@@ -72,8 +73,7 @@ run_command_ok(\$pprof, 'go', 'tool', 'pprof', '-top', '-cum', '-unit=B',
 like($pprof, qr/\bleaking_top\b/, 'pprof names the function');
 my ($first) = $pprof =~ /^.*flat%.*\n(.*)$/m;
 like($first, qr/100%|9\d\.\d+%/, 'the first line is nearly all of it');
-like($pprof, qr/of ${bytes}B total|nodes accounting for.*, $bytes?B? total|${bytes}B/,
-	'pprof has the same total');
+like($pprof, qr/of ${bytes}B total/, 'pprof has the same total');
 
 # at depth, and with objects without bytes, on which jeprof would stumble
 ($pid, $log) = run_session(

@@ -1,0 +1,159 @@
+# Settings that change while a session runs: by reload, which needs a server,
+# and by SET, in the middle of a leak.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use LeakHunt;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = new_server('main');
+my $session = $node->background_psql('postgres');
+my $pid = session_pid($session);
+
+# The weights of samples are those of the interval they were taken with, also
+# when it has changed since.
+$session->query_safe(q{SET pg_leakhunt.sample_interval = '64kB'});
+$session->query_safe('SELECT leak_top(100, 400000)');
+$session->query_safe(q{SET pg_leakhunt.sample_interval = 1});
+$session->query_safe('SELECT leak_top(100, 100000)');
+$session->query_safe(q{SET pg_leakhunt.sample_interval = '256kB'});
+$session->query_safe('SELECT leak_top(100, 1000000)');
+my ($bytes, $bound) = split /\|/,
+  $node->safe_psql('postgres',
+	"SELECT sum(live_bytes), sqrt(sum(error_bytes ^ 2)) FROM pg_leakhunt_report WHERE pid = $pid AND site = 'leaking_top'"
+  );
+is_within($bytes, $bound, 150_000_000, 'one sum over three intervals');
+
+# and they are taken back with that weight
+$session->query_safe(q{SET pg_leakhunt.sample_interval = '1kB'});
+$session->query_safe(
+	q{CREATE FUNCTION mixed() RETURNS void LANGUAGE plpgsql AS $$
+	BEGIN
+		PERFORM allocate_and_reset(100, 20000);
+		SET pg_leakhunt.sample_interval = '10kB';
+	END $$});
+$session->query_safe('SELECT mixed(), mixed()');
+is(report_row($node, $pid, 'allocate_and_reset')->{live_bytes},
+	0, 'what is freed is taken back in full');
+$session->quit;
+
+# Reload reaches a session between two statements.
+sub process
+{
+	my ($columns) = @_;
+
+	return $node->safe_psql('postgres',
+		"SELECT $columns FROM pg_leakhunt_processes WHERE pid = $pid");
+}
+
+$session = $node->background_psql('postgres');
+$pid = session_pid($session);
+$session->query_safe('SELECT leak_top(1000, 20000)');
+is(process('sampling, sample_interval, scope'),
+	't|524288|long_lived', 'defaults are in force');
+
+$node->append_conf('postgresql.conf',
+	"pg_leakhunt.sample_interval = '2kB'\npg_leakhunt.scope = all\n");
+$node->reload;
+$node->poll_query_until('postgres',
+	"SELECT setting = '2048' FROM pg_settings WHERE name = 'pg_leakhunt.sample_interval'"
+);
+$session->query_safe('SELECT leak_top(1000, 1000)');
+is(process('sampling, sample_interval, scope'),
+	't|2048|all', 'reload changes interval and scope');
+
+$node->append_conf('postgresql.conf', "pg_leakhunt.enabled = off\n");
+$node->reload;
+$node->poll_query_until('postgres',
+	"SELECT setting = 'off' FROM pg_settings WHERE name = 'pg_leakhunt.enabled'"
+);
+$session->query_safe('SELECT leak_top(1000, 1000)');
+my $before = process('samples_taken');
+$session->query_safe('SELECT leak_top(1000, 10000)');
+is(process('samples_taken'), $before, 'enabled = off takes no more samples');
+is(process('sampling, sample_interval'), 'f|0', 'and says so');
+
+$node->append_conf('postgresql.conf', "pg_leakhunt.enabled = on\n");
+$node->reload;
+$node->poll_query_until('postgres',
+	"SELECT setting = 'on' FROM pg_settings WHERE name = 'pg_leakhunt.enabled'"
+);
+$session->query_safe('SELECT leak_top(1000, 10000)');
+cmp_ok(process('samples_taken'), '>', $before, 'enabled = on goes on');
+
+# Frees are followed while nothing new is sampled.
+$session->query_safe('SET pg_leakhunt.sample_interval = 1');
+$session->query_safe('SELECT hold_chunk(1234567)');
+is(report_row($node, $pid, 'hold_chunk')->{live_bytes}, 1234567,
+	'a chunk is held');
+$node->append_conf('postgresql.conf', "pg_leakhunt.enabled = off\n");
+$node->reload;
+$node->poll_query_until('postgres',
+	"SELECT setting = 'off' FROM pg_settings WHERE name = 'pg_leakhunt.enabled'"
+);
+$session->query_safe('SELECT release_chunk()');
+is(report_row($node, $pid, 'hold_chunk')->{live_bytes},
+	0, 'and released while nothing is sampled');
+$node->append_conf('postgresql.conf', "pg_leakhunt.enabled = on\n");
+$node->append_conf('postgresql.conf',
+	"pg_leakhunt.sample_interval = 1\npg_leakhunt.scope = long_lived\n");
+
+# track_queries
+$node->append_conf('postgresql.conf', "pg_leakhunt.track_queries = off\n");
+$node->reload;
+$node->poll_query_until('postgres',
+	"SELECT setting = 'off' FROM pg_settings WHERE name = 'pg_leakhunt.track_queries'"
+);
+$session->quit;
+$session = $node->background_psql('postgres');
+$pid = session_pid($session);
+$session->query_safe('SELECT leak_top(10, 1000)');
+is(report_row($node, $pid, 'leaking_top')->{query},
+	'', 'without track_queries no statement is named');
+$session->quit;
+
+# Query ids, where the server computes them.
+$node->append_conf('postgresql.conf',
+	"pg_leakhunt.track_queries = on\ncompute_query_id = on\n");
+$node->reload;
+$node->poll_query_until('postgres',
+	"SELECT setting = 'on' FROM pg_settings WHERE name = 'compute_query_id'");
+$session = $node->background_psql('postgres');
+$pid = session_pid($session);
+$session->query_safe("SELECT leak_top($_, 100)") for (11, 12, 13);
+is( $node->safe_psql(
+		'postgres', qq{
+		SELECT count(*), sum(live_bytes), bool_and(query LIKE 'SELECT leak_top(11%')
+		FROM pg_leakhunt_report
+		WHERE pid = $pid AND site = 'leaking_top'}),
+	'1|3600|t',
+	'statements with the same query id are one');
+is( $node->safe_psql(
+		'postgres', qq{
+		SELECT query_id = (SELECT query_id FROM pg_stat_activity WHERE pid = $pid)
+		FROM pg_leakhunt_report WHERE pid = $pid AND site = 'leaking_top'}),
+	't', 'query_id is that of pg_stat_activity');
+$session->quit;
+
+# What is fixed when the module is loaded stays as it was, and says so.
+my $offset = -s $node->logfile;
+$node->append_conf('postgresql.conf', "pg_leakhunt.max_live_samples = 50\n");
+$node->reload;
+wait_until(
+	sub {
+		slurp_file($node->logfile, $offset) =~
+		  /invalid value for parameter "pg_leakhunt.max_live_samples": 50/;
+	},
+	'another max_live_samples is refused');
+like(
+	slurp_file($node->logfile, $offset),
+	qr/DETAIL:  This setting is fixed when pg_leakhunt is loaded\./,
+	'with the reason');
+is($node->safe_psql('postgres', 'SHOW pg_leakhunt.max_live_samples'),
+	1000000, 'and the old value stays');
+
+$node->stop;
+done_testing();

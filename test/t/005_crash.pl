@@ -1,0 +1,130 @@
+# Processes that are killed, servers that crash, files that are damaged.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use LeakHunt;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = new_server('main', "restart_after_crash = on\n");
+my $directory = profile_directory($node);
+
+# kill -9 in the middle of life: what it held is still there.
+my $session = $node->background_psql('postgres');
+my $pid = session_pid($session);
+$session->query_safe('SET pg_leakhunt.sample_interval = 1');
+$session->query_safe('SELECT leak_top(64, 10000)');
+kill 'KILL', $pid;
+$session->{run}->kill_kill;
+wait_until(
+	sub { $node->psql('postgres', 'SELECT 1') == 0 },
+	'the server is back');
+is( $node->safe_psql(
+		'postgres',
+		"SELECT state, sampling, backend_type FROM pg_leakhunt_processes WHERE pid = $pid"
+	),
+	'crashed|f|client backend',
+	'the killed process is listed as crashed');
+is(report_row($node, $pid, 'leaking_top')->{live_bytes},
+	640_000, 'with all that it held');
+
+# The other backends of a crashed server exit by themselves, but not cleanly.
+is( $node->safe_psql(
+		'postgres',
+		"SELECT count(*) FROM pg_leakhunt_processes WHERE state = 'live' AND pid = $pid"
+	),
+	0, 'it does not look alive');
+
+# A new process with the same pid keeps the old one's profile apart. Such a pid
+# can't be had at will, but a file of that name can.
+$session = $node->background_psql('postgres');
+my $other = session_pid($session);
+rename("$directory/$pid", "$directory/$other") or die $!;
+$session->query_safe('SET pg_leakhunt.sample_interval = 1');
+$session->query_safe('SELECT leak_top(10, 1000)');
+my @files = profile_files($directory);
+ok((grep { /^$other\.\d+$/ } @files), 'the old file is kept beside the new one')
+  or diag("@files");
+is(report_row($node, $pid, 'leaking_top')->{live_bytes},
+	640_000, 'and is listed under its own pid');
+is(report_row($node, $other, 'leaking_top')->{live_bytes},
+	10_000, 'as is the new one');
+$session->quit;
+
+# Damaged files: a WARNING or fewer rows, never a crash or a hang.
+my ($crashed) = grep { /^$other\.\d+$/ } profile_files($directory);
+my $intact = slurp_file("$directory/$crashed");
+my $view = q{SELECT count(*) FROM pg_leakhunt_report;
+	SELECT count(*) FROM pg_leakhunt_processes;
+	SELECT count(*) FROM pg_leakhunt_contexts;
+	SELECT count(*) FROM pg_leakhunt_queries;};
+srand(4711);
+my $failures = 0;
+for my $round (1 .. 150)
+{
+	my $damaged = $intact;
+
+	# in the header, in the records' own headers, anywhere; or cut off
+	for (1 .. 1 + int(rand(20)))
+	{
+		my $at = int(rand($round % 3 == 0 ? 600 : 20_000));
+		substr($damaged, $at, 1) = chr(int(rand(256)))
+		  if $at < length $damaged;
+	}
+	substr($damaged, 0, 8) = substr($intact, 0, 8) if $round % 2;
+	$damaged = substr($damaged, 0, int(rand(length $damaged)))
+	  if $round % 10 == 0;
+	open(my $file, '>', "$directory/$crashed") or die $!;
+	print $file $damaged;
+	close $file;
+	$failures++ if $node->psql('postgres', $view) != 0;
+}
+is($failures, 0, 'damaged profiles are read without an error');
+like(slurp_file($node->logfile),
+	qr/WARNING:  ignoring file/, 'what is none is ignored with a WARNING');
+
+# The kind of file that should not be there at all.
+unlink "$directory/$crashed";
+symlink('/etc/passwd', "$directory/1") or die $!;
+mkdir "$directory/2" or die $!;
+append_to_file("$directory/3", '');
+is($node->psql('postgres', $view), 0, 'strange files do no harm');
+unlink "$directory/1", "$directory/3";
+rmdir "$directory/2";
+open(my $file, '>', "$directory/$other.1") or die $!;
+print $file $intact;
+close $file;
+chmod 0600, "$directory/$other.1";
+
+# The next start turns what is left into dumps.
+$node->stop('immediate');
+$node->start;
+my @dumps = dump_files($node, $pid);
+is(scalar @dumps, 1, 'the next start makes a crash dump');
+like($dumps[0], qr/\.crash\.heap$/, 'under that name');
+like(slurp_file($dumps[0]), qr/^10000: 640000 \[10000: 640000\] @ /m,
+	'with all that the process held');
+like(
+	slurp_file($node->logfile),
+	qr/LOG:  profile of process $pid, which did not exit cleanly, saved as/,
+	'and says so');
+is($node->safe_psql('postgres',
+		"SELECT count(*) FROM pg_leakhunt_processes WHERE state = 'crashed'"),
+	0, 'nothing is left of the old server');
+
+# A killed postmaster leaves its own profile; its children exit by themselves.
+my @children = split /\n/,
+  $node->safe_psql('postgres', 'SELECT pid FROM pg_stat_activity');
+$node->kill9;
+wait_until(
+	sub {
+		!grep { -e "/proc/$_" } @children;
+	},
+	'children of a killed postmaster exit');
+$node->start;
+is($node->safe_psql('postgres', 'SELECT 1'), 1, 'and the server starts again');
+
+$node->stop;
+done_testing();

@@ -1,0 +1,153 @@
+# Full tables, full disks, refused memory, critical sections: needs servers
+# with small limits.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use LeakHunt;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = new_server('main', <<'CONF');
+pg_leakhunt.max_live_samples = 1000
+pg_leakhunt.max_profile_size = '128kB'
+CONF
+
+# A session that samples every allocation from now on, and its pid.
+sub exact_session
+{
+	my $session = $node->background_psql('postgres');
+
+	$session->query_safe('SET pg_leakhunt.sample_interval = 1');
+	return ($session, session_pid($session));
+}
+
+# The figures of a process, by name.
+sub process
+{
+	my ($pid) = @_;
+	my %figures;
+
+	@figures{qw(live_count samples_live samples_dropped profile_bytes)} =
+	  split /\|/,
+	  $node->safe_psql('postgres',
+		"SELECT live_count, samples_live, samples_dropped, profile_bytes FROM pg_leakhunt_processes WHERE pid = $pid"
+	  );
+	return \%figures;
+}
+
+# More live samples than fit: dropped, counted; and the rest stays right.
+my ($session, $pid) = exact_session();
+$session->query_safe('SELECT leak_top(10, 5000)');
+my $full = process($pid);
+cmp_ok($full->{samples_live}, '<=', 1024,
+	'live samples end at the limit, a power of two');
+cmp_ok($full->{samples_live}, '>', 1000, 'and not before');
+cmp_ok($full->{samples_dropped}, '>', 3900, 'the others are counted');
+my $row = report_row($node, $pid, 'leaking_top');
+is($row->{live_bytes}, 10 * $row->{samples}, 'what is kept is exact');
+$session->query_safe('SELECT allocate_in_balance(10, 5000)');
+cmp_ok(process($pid)->{samples_live}, '>', 1000, 'room is not lost by trying');
+$session->quit;
+
+# More call sites than fit: one row for the rest, and no loss of the total.
+($session, $pid) = exact_session();
+$session->query_safe("SELECT leak_named_context('context $_', 10)")
+  for 1 .. 700;
+my ($count, $rest) = split /\|/,
+  $node->safe_psql(
+	'postgres', qq{
+	SELECT sum(live_count) FILTER (WHERE 'leak_named_context' = ANY (stack)),
+		sum(live_count) FILTER (WHERE site = '[profile full]' AND context_name IS NULL)
+	FROM pg_leakhunt_report WHERE pid = $pid});
+cmp_ok($rest, '>', 0, 'the catch-all site has the rest');
+cmp_ok($count + $rest, '>=', 700, 'nothing of the total is lost');
+cmp_ok(process($pid)->{samples_dropped},
+	'>=', $rest, 'and what the catch-all site got is counted');
+is(process($pid)->{profile_bytes}, 131072, 'the profile keeps to its size');
+is( $node->safe_psql(
+		'postgres', qq{
+		SELECT sum(r.live_count) = min(p.live_count)
+		FROM pg_leakhunt_report r JOIN pg_leakhunt_processes p USING (pid)
+		WHERE pid = $pid}),
+	't',
+	'sites add up to the process');
+$session->quit;
+
+# Statements beyond their share of the profile lose their text only.
+($session, $pid) = exact_session();
+$session->query_safe("SELECT leak_top(10, 1) /* " . ("$_ " x 200) . " */")
+  for 1 .. 100;
+my ($known, $unknown) = split /\|/,
+  $node->safe_psql(
+	'postgres', qq{
+	SELECT count(query), sum(live_count) FILTER (WHERE query IS NULL)
+	FROM pg_leakhunt_report WHERE pid = $pid AND site = 'leaking_top'});
+cmp_ok($known, '>', 10, 'some statements are known');
+cmp_ok($unknown, '>', 10, 'others have become nameless');
+cmp_ok(
+	$node->safe_psql('postgres',
+		"SELECT sum(octet_length(query)) FROM (SELECT DISTINCT query FROM pg_leakhunt_report WHERE pid = $pid) q"
+	),
+	'<=',
+	32768,
+	'statements keep to a quarter of the profile');
+$session->quit;
+
+# In a critical section nothing is recorded, but it is counted.
+($session, $pid) = exact_session();
+$session->query_safe('SELECT allocate_in_critical_section(10, 300)');
+$row = report_row($node, $pid, 'allocate_in_critical_section');
+is($row->{live_count} || 0, 0, 'nothing is recorded in a critical section');
+is(process($pid)->{samples_dropped}, 300, 'but counted as lost');
+
+# Refused memory, by error and by NULL: the old chunk is there, exactly once.
+my ($result, $stdout, $stderr) = $node->psql('postgres',
+	'SELECT refused_allocation((1::bigint << 46))');
+like($stderr, qr/out of memory/, 'an error is thrown through the hooks');
+$session->query(
+	"DO \$\$ BEGIN PERFORM refused_allocation((1::bigint << 46)); EXCEPTION WHEN out_of_memory THEN NULL; END \$\$"
+) for 1 .. 5;
+$row = report_row($node, $pid, 'refused_allocation');
+is("$row->{live_count} $row->{live_bytes} $row->{total_count}",
+	'5 500 5', 'what was not refused is counted, nothing else');
+$session->quit;
+$node->stop;
+
+# A full file system: no file, or one that does not grow; never a crash.
+SKIP:
+{
+	skip 'no small file system is mounted', 5 if !$ENV{SMALL_DISK};
+	my $directory = "$ENV{SMALL_DISK}/profiles";
+	my $small = new_server('small', <<"CONF");
+pg_leakhunt.profile_directory = '$directory'
+pg_leakhunt.sample_interval = 1
+autovacuum = off
+CONF
+	my @sessions = map { $small->background_psql('postgres') } 1 .. 12;
+	for my $each (@sessions)
+	{
+		$each->query_safe("SELECT leak_named_context('context $_', 10)")
+		  for 1 .. 200;
+	}
+	my $published =
+	  $small->safe_psql('postgres',
+		"SELECT count(*) FROM pg_leakhunt_processes WHERE backend_type = 'client backend'"
+	  );
+	cmp_ok($published, '<', 12, 'not all profiles found room');
+	cmp_ok($published, '>', 0, 'some did');
+	$_->query_safe('SELECT leak_top(10, 100)') for @sessions;
+	is(scalar(() = map { $_->query_safe('SELECT 1') } @sessions),
+		12, 'all sessions are well');
+	$_->quit for @sessions;
+	unlike(slurp_file($small->logfile),
+		qr/PANIC|terminated by signal/, 'nobody crashed');
+	is( scalar(
+			my @dumps = glob($small->data_dir . '/pg_leakhunt/*.exit.heap')),
+		0,
+		'little is held, no dump');
+	$small->stop;
+}
+
+done_testing();

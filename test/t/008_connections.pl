@@ -1,0 +1,92 @@
+# Many short connections, and many at once: needs pgbench and a server.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use LeakHunt;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = new_server('main', "max_connections = 250\n");
+my ($postmaster) =
+  split /\n/, slurp_file($node->data_dir . '/postmaster.pid');
+my $directory = profile_directory($node);
+
+# Lines of a file of the postmaster's in /proc that match a pattern.
+sub postmaster_lines
+{
+	my ($file, $pattern) = @_;
+
+	return grep { /$pattern/ } split /\n/, slurp_file("/proc/$postmaster/$file");
+}
+
+# Connections that do what most do: a query, and off.
+sub connect_often
+{
+	my ($transactions) = @_;
+
+	$node->command_ok(
+		[
+			'pgbench', '-n', '-C', '-c', 4, '-j', 2, '-t', $transactions / 4,
+			'-b', 'select-only', '-h', $node->host, '-p', $node->port,
+			'postgres'
+		],
+		"$transactions connections");
+}
+
+$node->command_ok(
+	[
+		'pgbench', '-i', '-s', '1', '-q', '-h', $node->host, '-p',
+		$node->port, 'postgres'
+	],
+	'pgbench tables');
+connect_often(2000);
+my ($rss_before) = join(' ', postmaster_lines('status', '^RssAnon')) =~ /(\d+)/;
+my $maps_before = postmaster_lines('maps', '.');
+connect_often(20000);
+my ($rss_after) = join(' ', postmaster_lines('status', '^RssAnon')) =~ /(\d+)/;
+my $maps_after = postmaster_lines('maps', '.');
+
+ok( $node->poll_query_until(
+		'postgres',
+		"SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'client backend'"
+	),
+	'all are over');
+my @live = split /\n/,
+  $node->safe_psql('postgres',
+	"SELECT pid FROM pg_leakhunt_processes WHERE backend_type <> 'client backend'"
+  );
+my %live = map { $_ => 1 } @live;
+is_deeply([ grep { !$live{$_} } profile_files($directory) ],
+	[], 'no file is left of 20,000 connections');
+is_deeply([ glob($node->data_dir . '/pg_leakhunt/*') ],
+	[], 'nor a dump of any');
+is($maps_after, $maps_before, 'the postmaster has no more mappings');
+cmp_ok($rss_after - $rss_before,
+	'<', 300, 'and no more memory (kB)')
+  or diag("$rss_before kB before, $rss_after kB after");
+
+# 200 connections at once, all of which have a profile that others read.
+my @sessions = map { $node->background_psql('postgres') } 1 .. 200;
+for my $session (@sessions)
+{
+	$session->query_safe(
+		'SET pg_leakhunt.sample_interval = 1; SELECT leak_top(100, 50)');
+}
+is( $node->safe_psql('postgres',
+		"SELECT count(*), sum(live_bytes) FROM pg_leakhunt_report WHERE site = 'leaking_top'"
+	),
+	'200|1000000',
+	'200 sessions at once are seen at once');
+$_->quit for @sessions;
+ok( $node->poll_query_until(
+		'postgres',
+		"SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'client backend'"
+	),
+	'200 sessions are over');
+is_deeply([ grep { !$live{$_} } profile_files($directory) ],
+	[], 'and leave no file');
+
+$node->stop;
+done_testing();
