@@ -11,8 +11,8 @@
  * entry must stay in place until the callback has fired, even in a forked
  * child that wants none of the samples.
  *
- * Invariant: a sample is in the list of exactly one watched context, and the
- * filter has the bit of every sample.
+ * Invariant: a sample is in the list of exactly one watched context, and a bit
+ * of the filter is set if and only if there is a sample that has it.
  */
 #include "postgres.h"
 
@@ -20,6 +20,8 @@
 
 #include "live_samples.h"
 #include "profile.h"
+
+#define COUNTS_BYTES (sizeof(uint32) << PLH_FILTER_BITS)
 
 uint64		plh_live_filter[1 << (PLH_FILTER_BITS - 6)];
 
@@ -30,8 +32,14 @@ static MemoryContextCallbackFunction reset_callback;
 /* Most samples come from the same context as the one before. */
 static PlhWatchedContext *last_watched;
 
-/* Bits set since the filter was last made anew. */
-static uint32 filter_insertions;
+/* How many samples have each bit of the filter: a uint32 for each. */
+static PlhRegion count_region;
+
+static uint32 *
+bit_counts(void)
+{
+	return (uint32 *) count_region.base;
+}
 
 static PlhLiveSample *
 sample_at(uint32 index)
@@ -39,33 +47,32 @@ sample_at(uint32 index)
 	return plh_pointer_table_entry(&samples, index);
 }
 
-static void
-set_filter(const void *pointer)
+static uint32
+filter_bit(const void *pointer)
 {
-	uint32		bit = plh_pointer_hash(pointer) >> (64 - PLH_FILTER_BITS);
+	return plh_pointer_hash(pointer) >> (64 - PLH_FILTER_BITS);
+}
 
-	plh_live_filter[bit / 64] |= UINT64CONST(1) << (bit % 64);
-	filter_insertions++;
+static void
+add_to_filter(const void *pointer)
+{
+	uint32		bit = filter_bit(pointer);
+
+	if (bit_counts()[bit]++ == 0)
+		plh_live_filter[bit / 64] |= UINT64CONST(1) << (bit % 64);
 }
 
 /*
- * Clear the bits of chunks that are gone, once they may be more than half of
- * all.  With more samples than bits there is nothing to gain.
+ * A bit that stayed would cost every later free of a chunk at that place a
+ * look-up; and allocators like to hand out the same place again.
  */
 static void
-refresh_filter(void)
+remove_from_filter(const void *pointer)
 {
-	if (filter_insertions < 2 * samples.used_entries + 1024 ||
-		samples.used_entries > (1 << PLH_FILTER_BITS) / 2)
-		return;
+	uint32		bit = filter_bit(pointer);
 
-	memset(plh_live_filter, 0, sizeof(plh_live_filter));
-	filter_insertions = 0;
-	for (uint32 i = 0; i < samples.high_entries; i++)
-	{
-		if (sample_at(i)->entry.pointer != NULL)
-			set_filter(sample_at(i)->entry.pointer);
-	}
+	if (--bit_counts()[bit] == 0)
+		plh_live_filter[bit / 64] &= ~(UINT64CONST(1) << (bit % 64));
 }
 
 /*
@@ -119,9 +126,13 @@ bool
 plh_live_samples_insert(PlhWatchedContext *watched, const void *pointer,
 						Size size, uint32 weight, uint32 site)
 {
-	PlhLiveSample *sample = plh_pointer_table_insert(&samples, pointer);
+	PlhLiveSample *sample;
 	uint32		index;
 
+	if (!plh_private_memory_reserve(&count_region, COUNTS_BYTES) ||
+		!plh_private_memory_commit(&count_region, COUNTS_BYTES))
+		return false;
+	sample = plh_pointer_table_insert(&samples, pointer);
 	if (sample == NULL)
 		return false;
 
@@ -136,9 +147,17 @@ plh_live_samples_insert(PlhWatchedContext *watched, const void *pointer,
 		sample_at(sample->next_in_context)->previous_in_context = index;
 	watched->entry.user = index;
 
-	refresh_filter();
-	set_filter(pointer);
+	add_to_filter(pointer);
 	return true;
+}
+
+/* A sample's chunk is gone: so is what it stands for. */
+static void
+remove_sample(PlhLiveSample *sample)
+{
+	plh_profile_subtract(sample->entry.user, sample->size, sample->weight);
+	remove_from_filter(sample->entry.pointer);
+	plh_pointer_table_remove(&samples, sample);
 }
 
 /* Take a sample out of its context's list. */
@@ -172,8 +191,7 @@ plh_live_samples_remove(const void *pointer)
 		return;
 
 	unlink_sample(sample);
-	plh_profile_subtract(sample->entry.user, sample->size, sample->weight);
-	plh_pointer_table_remove(&samples, sample);
+	remove_sample(sample);
 }
 
 /*
@@ -192,8 +210,7 @@ plh_live_samples_drop_context(void *arg)
 		PlhLiveSample *sample = sample_at(index);
 
 		index = sample->next_in_context;
-		plh_profile_subtract(sample->entry.user, sample->size, sample->weight);
-		plh_pointer_table_remove(&samples, sample);
+		remove_sample(sample);
 	}
 	plh_pointer_table_remove(&contexts, watched);
 }
@@ -206,8 +223,8 @@ void
 plh_live_samples_forget(void)
 {
 	plh_pointer_table_discard(&samples);
+	plh_private_memory_discard(&count_region);
 	memset(plh_live_filter, 0, sizeof(plh_live_filter));
-	filter_insertions = 0;
 	for (uint32 i = 0; i < contexts.high_entries; i++)
 	{
 		PlhWatchedContext *watched = plh_pointer_table_entry(&contexts, i);
@@ -226,5 +243,5 @@ Size
 plh_live_samples_bytes(void)
 {
 	return plh_pointer_table_bytes(&samples) +
-		plh_pointer_table_bytes(&contexts);
+		plh_pointer_table_bytes(&contexts) + count_region.committed_bytes;
 }

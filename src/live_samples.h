@@ -31,8 +31,7 @@ typedef struct PlhWatchedContext
 } PlhWatchedContext;
 
 /*
- * A bit for each hash value that a sampled chunk may have.  Bits of chunks
- * that are gone are cleared now and then only.
+ * A bit for each hash value that a sampled chunk can have; set if one has it.
  */
 #define PLH_FILTER_BITS 15
 extern uint64 plh_live_filter[1 << (PLH_FILTER_BITS - 6)];

@@ -9,6 +9,9 @@
 
 #include <time.h>
 
+#define UNW_LOCAL_ONLY
+#include <libunwind.h>
+
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
@@ -33,6 +36,7 @@ PG_FUNCTION_INFO_V1(hold_chunk);
 PG_FUNCTION_INFO_V1(release_chunk);
 PG_FUNCTION_INFO_V1(refused_allocation);
 PG_FUNCTION_INFO_V1(time_pairs);
+PG_FUNCTION_INFO_V1(time_unwind);
 
 /* Contexts that live as long as the session, made when first needed. */
 static MemoryContext child_context;
@@ -316,31 +320,67 @@ refused_allocation(PG_FUNCTION_ARGS)
 	elog(ERROR, "%zu bytes were not refused to %p", bytes, chunk);
 }
 
-/* Only there to be deep in the stack. */
-static pg_noinline int
-descend(int depth, int64 times, int32 bytes)
+/* What is timed, at the bottom of a stack. */
+typedef void (*TimedFunction) (int64 times, int32 bytes);
+
+static pg_noinline void
+pair_up(int64 times, int32 bytes)
 {
-	if (depth > 0)
-		return descend(depth - 1, times, bytes) + 1;
 	for (int64 i = 0; i < times; i++)
 		pfree(MemoryContextAlloc(TopMemoryContext, bytes));
+}
+
+static pg_noinline void
+unwind_only(int64 times, int32 bytes)
+{
+	void	   *frames[256];
+
+	for (int64 i = 0; i < times; i++)
+		(void) unw_backtrace(frames, 77);
+}
+
+/* Only there to be deep in the stack. */
+static pg_noinline int
+descend(int depth, TimedFunction timed, int64 times, int32 bytes)
+{
+	if (depth > 0)
+		return descend(depth - 1, timed, times, bytes) + 1;
+	timed(times, bytes);
 	return 0;
 }
 
-/*
- * time_pairs(depth int, bytes int, times bigint) returns float8: nanoseconds
- * of one MemoryContextAlloc and pfree, called "depth" functions further down
- */
-Datum
-time_pairs(PG_FUNCTION_ARGS)
+/* Nanoseconds of one of "times" repetitions, "depth" functions further down. */
+static double
+time_function(TimedFunction timed, int depth, int64 times, int32 bytes)
 {
-	int64		times = PG_GETARG_INT64(2);
 	struct timespec start;
 	struct timespec end;
 
 	clock_gettime(CLOCK_MONOTONIC, &start);
-	descend(PG_GETARG_INT32(0), times, PG_GETARG_INT32(1));
+	descend(depth, timed, times, bytes);
 	clock_gettime(CLOCK_MONOTONIC, &end);
-	PG_RETURN_FLOAT8(((end.tv_sec - start.tv_sec) * 1e9 +
-					  (end.tv_nsec - start.tv_nsec)) / times);
+	return ((end.tv_sec - start.tv_sec) * 1e9 +
+			(end.tv_nsec - start.tv_nsec)) / times;
+}
+
+/*
+ * time_pairs(depth int, bytes int, times bigint) returns float8: nanoseconds
+ * of one MemoryContextAlloc and pfree
+ */
+Datum
+time_pairs(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_FLOAT8(time_function(pair_up, PG_GETARG_INT32(0),
+								   PG_GETARG_INT64(2), PG_GETARG_INT32(1)));
+}
+
+/*
+ * time_unwind(depth int, times bigint) returns float8: nanoseconds of one
+ * backtrace by libunwind, of the same stack and nothing else
+ */
+Datum
+time_unwind(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_FLOAT8(time_function(unwind_only, PG_GETARG_INT32(0),
+								   PG_GETARG_INT64(1), 0));
 }

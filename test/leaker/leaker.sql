@@ -34,3 +34,5 @@ CREATE FUNCTION refused_allocation(bytes bigint) RETURNS void
     AS :'leaker' LANGUAGE C STRICT;
 CREATE FUNCTION time_pairs(depth int, bytes int, times bigint) RETURNS float8
     AS :'leaker' LANGUAGE C STRICT;
+CREATE FUNCTION time_unwind(depth int, times bigint) RETURNS float8
+    AS :'leaker' LANGUAGE C STRICT;
