@@ -64,23 +64,27 @@ seed_prng(void)
 	prng_seeded = true;
 }
 
-/* Draw a countdown for the settings as they are now. */
+/* Start to count down under the settings as they are now. */
 static void
-arm_countdown(void)
+rearm(void)
 {
-	PlhProfileHeader *header = plh_profile_header();
-
 	if (!prng_seeded)
 		seed_prng();
 	rearm_wanted = false;
 	armed_interval = plh_enabled ? plh_sample_interval : 0;
-	countdown = armed_interval == 0 ? IDLE_COUNTDOWN :
-		plh_sampling_gap(&prng, armed_interval);
-	if (header != NULL)
-	{
-		header->sample_interval = armed_interval;
-		header->scope = plh_scope;
-	}
+	plh_process_settings_changed(armed_interval);
+}
+
+/* Draw the next gap. */
+static inline void
+draw_countdown(void)
+{
+	if (armed_interval == 0)
+		countdown = IDLE_COUNTDOWN;
+	else if (armed_interval == 1)
+		countdown = 0;
+	else
+		countdown = plh_sampling_gap(&prng, armed_interval);
 }
 
 /*
@@ -97,20 +101,18 @@ arm_countdown(void)
 INLINE uint32
 take_sample(Size size)
 {
-	uint32		interval;
-
 	if (busy)
 		return 0;
 	if (rearm_wanted)
 	{
-		arm_countdown();
+		rearm();
+		draw_countdown();
 		countdown -= size;
 		if (countdown > 0)
 			return 0;
 	}
-	interval = armed_interval;
-	arm_countdown();
-	return interval;
+	draw_countdown();
+	return armed_interval;
 }
 
 /* The site that an allocation in that context, by this stack, belongs to. */
@@ -120,8 +122,9 @@ current_site(MemoryContext context, PlhWatchedContext *watched,
 {
 	PlhSiteKey	key = {0};
 	PlhStack	stack;
+	int			captured = plh_unwind_capture(&stack, plh_max_stack_depth);
 
-	plh_unwind_capture(&stack, plh_max_stack_depth);
+	plh_unwind_trim(&stack, captured, plh_max_stack_depth);
 	key.lifetime = lifetime;
 	key.stack = plh_profile_stack(&stack);
 	if (watched->name == 0)
@@ -130,7 +133,7 @@ current_site(MemoryContext context, PlhWatchedContext *watched,
 	key.context_name = watched->name;
 	key.statement = plh_statement_current();
 	if (key.stack == 0 || key.context_name == 0)
-		return plh_profile_header()->catch_all_site;
+		return plh_profile->catch_all_site;
 	return plh_profile_site(&key);
 }
 
@@ -157,7 +160,7 @@ record_sample(MemoryContext context, void *pointer, Size size,
 		plh_profile_out_of_scope();
 		return;
 	}
-	if (!plh_process_begin_profile() ||
+	if (!plh_process_begin_profile(interval) ||
 		(watched = plh_live_samples_watch(context)) == NULL)
 	{
 		plh_profile_lose(PLH_LOSS_LIVE_TABLE, bytes);
@@ -169,7 +172,7 @@ record_sample(MemoryContext context, void *pointer, Size size,
 		plh_profile_add(site, size, weight);
 	else
 		plh_profile_lose(PLH_LOSS_LIVE_TABLE, bytes);
-	plh_process_sampled(armed_interval);
+	plh_process_sampled();
 }
 
 /* record_sample behind the guard. */

@@ -36,11 +36,15 @@
 /* A profile is published from that many kept samples or live bytes on. */
 #define PUBLISH_SAMPLES 5
 #define PUBLISH_BYTES ((int64) 8 * 1024 * 1024)
+#define LOOK_SAMPLES 16
 
 static char profile_directory[MAXPGPATH];
 static char *refusal;			/* why nothing is sampled; NULL if it is */
 static bool preloaded;
 static bool made_directory;
+
+/* Live bytes at which not to wait for LOOK_SAMPLES. */
+static int64 next_look_bytes;
 
 /* Kept samples at which to try to publish again after a failure. */
 static int64 next_publish_try;
@@ -129,6 +133,7 @@ after_fork_in_child(void)
 	plh_statement_forget();
 	plh_method_hooks_forget();
 	next_publish_try = 0;
+	next_look_bytes = 0;
 }
 
 /*
@@ -150,7 +155,7 @@ surely_live_bytes(const PlhProfileHeader *header)
 static void
 dump_at_exit(void)
 {
-	PlhProfileHeader *header = plh_profile_header();
+	PlhProfileHeader *header = plh_profile;
 	PlhProfileImage *image;
 	PlhDumpResult result;
 
@@ -173,7 +178,7 @@ dump_at_exit(void)
 static void
 at_exit(void)
 {
-	PlhProfileHeader *header = plh_profile_header();
+	PlhProfileHeader *header = plh_profile;
 
 	plh_method_hooks_stop();
 	if (header != NULL && header->pid == (int32) getpid())
@@ -245,32 +250,52 @@ identify(PlhProfileHeader *header)
  * memory for one.
  */
 bool
-plh_process_begin_profile(void)
+plh_process_begin_profile(uint32 sample_interval)
 {
-	PlhProfileHeader *header = plh_profile_header();
+	PlhProfileHeader *header = plh_profile;
 
 	if (header != NULL)
 		return true;
 	if (!plh_profile_begin())
 		return false;
 
-	header = plh_profile_header();
+	header = plh_profile;
 	header->pid = getpid();
 	header->started_at = MyStartTimestamp;
 	identify(header);
+	plh_process_settings_changed(sample_interval);
 	return true;
 }
 
 /*
- * A sample was taken and, unless it was lost, kept.
+ * From now on samples are taken at that interval, 0 for none.
  */
 void
-plh_process_sampled(uint32 sample_interval)
+plh_process_settings_changed(uint32 sample_interval)
 {
-	PlhProfileHeader *header = plh_profile_header();
+	PlhProfileHeader *header = plh_profile;
 
+	if (header == NULL)
+		return;
 	header->sample_interval = sample_interval;
 	header->scope = plh_scope;
+}
+
+/*
+ * A sample was taken and, unless it was lost, kept.  With every allocation a
+ * sample, what follows is done for every LOOK_SAMPLES-th only.
+ */
+void
+plh_process_sampled(void)
+{
+	PlhProfileHeader *header = plh_profile;
+
+	if (header->counters.total_samples > PUBLISH_SAMPLES &&
+		header->counters.total_samples % LOOK_SAMPLES != 0 &&
+		header->counters.live_bytes < next_look_bytes)
+		return;
+
+	next_look_bytes = header->counters.live_bytes + PUBLISH_BYTES;
 	header->private_bytes = plh_live_samples_bytes() +
 		plh_profile_private_bytes();
 	if (header->backend_type != MyBackendType ||
@@ -292,7 +317,7 @@ plh_process_sampled(uint32 sample_interval)
 void
 plh_process_publish(void)
 {
-	PlhProfileHeader *header = plh_profile_header();
+	PlhProfileHeader *header = plh_profile;
 	char		path[MAXPGPATH + 16];
 	char		temporary[MAXPGPATH + 16];
 

@@ -12,8 +12,9 @@ extern void plh_process_give_up(const char *refusal);
 extern void plh_process_sweep(void);
 
 /* Callable inside palloc, except in a critical section; never throw. */
-extern bool plh_process_begin_profile(void);
-extern void plh_process_sampled(uint32 sample_interval);
+extern bool plh_process_begin_profile(uint32 sample_interval);
+extern void plh_process_settings_changed(uint32 sample_interval);
+extern void plh_process_sampled(void);
 extern void plh_process_publish(void);
 
 /* For readers. */

@@ -32,7 +32,8 @@
  */
 #define STATEMENTS_SHARE 4
 
-static PlhProfileHeader *header;	/* NULL until the first sample is kept */
+PlhProfileHeader *plh_profile;	/* NULL until the first sample is kept */
+
 static PlhRegion bucket_region; /* offsets of the first record of each chain */
 static Size statement_bytes;	/* taken by statements */
 static uint32 module_count;
@@ -47,7 +48,7 @@ static int64 early_samples;
 static void *
 record_at(uint32 offset)
 {
-	return (char *) header + offset;
+	return (char *) plh_profile + offset;
 }
 
 static uint32 *
@@ -75,12 +76,12 @@ coarse_now(void)
 static void *
 new_record(Size bytes)
 {
-	Size		end = header->used_bytes + MAXALIGN(bytes);
+	Size		end = plh_profile->used_bytes + MAXALIGN(bytes);
 
 	if (end > (Size) plh_max_profile_size || !plh_profile_file_grow(end))
 		return NULL;
-	header->profile_bytes = plh_profile_file_bytes();
-	return record_at(header->used_bytes);
+	plh_profile->profile_bytes = plh_profile_file_bytes();
+	return record_at(plh_profile->used_bytes);
 }
 
 /* Make a filled-in record part of the profile; returns its offset. */
@@ -88,7 +89,7 @@ static uint32
 finish_record(void *filled, PlhRecordKind kind, Size bytes, uint32 hash)
 {
 	PlhRecord  *record = filled;
-	uint32		offset = header->used_bytes;
+	uint32		offset = plh_profile->used_bytes;
 	uint32	   *bucket = bucket_of(hash);
 
 	record->kind = kind;
@@ -98,7 +99,7 @@ finish_record(void *filled, PlhRecordKind kind, Size bytes, uint32 hash)
 
 	/* readers trust used_bytes: what it covers must be there first */
 	pg_write_barrier();
-	header->used_bytes = offset + record->bytes;
+	plh_profile->used_bytes = offset + record->bytes;
 	*bucket = offset;
 	return offset;
 }
@@ -143,7 +144,7 @@ plh_profile_begin(void)
 	PlhSiteRecord *catch_all;
 	char	   *base;
 
-	if (header != NULL)
+	if (plh_profile != NULL)
 		return true;
 	if (!plh_private_memory_reserve(&bucket_region,
 									sizeof(uint32) * HASH_BUCKETS) ||
@@ -157,28 +158,19 @@ plh_profile_begin(void)
 	if (hash_factors[0] == 0)
 		make_hash_factors();
 
-	header = (PlhProfileHeader *) base;
-	memcpy(header->magic, PLH_PROFILE_MAGIC, sizeof(header->magic));
-	header->layout_version = PLH_LAYOUT_VERSION;
-	header->pg_version = PG_VERSION_NUM;
-	header->used_bytes = MAXALIGN(sizeof(PlhProfileHeader));
-	header->samples_taken = early_samples;
-	header->private_bytes = plh_profile_private_bytes();
+	plh_profile = (PlhProfileHeader *) base;
+	memcpy(plh_profile->magic, PLH_PROFILE_MAGIC, sizeof(plh_profile->magic));
+	plh_profile->layout_version = PLH_LAYOUT_VERSION;
+	plh_profile->pg_version = PG_VERSION_NUM;
+	plh_profile->used_bytes = MAXALIGN(sizeof(PlhProfileHeader));
+	plh_profile->samples_taken = early_samples;
+	plh_profile->private_bytes = plh_profile_private_bytes();
 
 	/* the first step of memory has room for it */
 	catch_all = new_record(sizeof(PlhSiteRecord));
-	header->catch_all_site = finish_record(catch_all, PLH_RECORD_SITE,
+	plh_profile->catch_all_site = finish_record(catch_all, PLH_RECORD_SITE,
 										   sizeof(PlhSiteRecord), 0);
 	return true;
-}
-
-/*
- * The header, for its non-counter fields; NULL before plh_profile_begin.
- */
-PlhProfileHeader *
-plh_profile_header(void)
-{
-	return header;
 }
 
 /*
@@ -347,6 +339,7 @@ hash_addresses(const uintptr_t *addresses, int depth)
 {
 	uint64		hash = depth;
 
+#pragma GCC unroll 4
 	for (int i = 0; i < depth; i++)
 		hash += addresses[i] * hash_factors[i];
 	return (uint32) (hash >> 32);
@@ -358,6 +351,7 @@ stack_equals(const PlhStackRecord *stack, const PlhStack *captured)
 	if (stack->depth != captured->depth ||
 		stack->truncated != captured->truncated)
 		return false;
+#pragma GCC unroll 4
 	for (int i = 0; i < captured->depth; i++)
 	{
 		PlhFrame	frame = stack->frames[i];
@@ -414,9 +408,9 @@ plh_profile_site(const PlhSiteKey *key)
 
 	site = new_record(sizeof(PlhSiteRecord));
 	if (site == NULL)
-		return header->catch_all_site;
+		return plh_profile->catch_all_site;
 	site->key = *key;
-	header->site_count++;
+	plh_profile->site_count++;
 	return finish_record(site, PLH_RECORD_SITE, sizeof(PlhSiteRecord), hash);
 }
 
@@ -462,11 +456,11 @@ plh_profile_add(uint32 site_offset, Size size, uint32 weight)
 	TimestampTz now = coarse_now();
 
 	add_to_counters(&site->counters, bytes, weight, variance, now);
-	add_to_counters(&header->counters, bytes, weight, variance, now);
-	if (header->counters.live_bytes > header->peak_bytes)
-		header->peak_bytes = header->counters.live_bytes;
-	header->samples_taken++;
-	if (site_offset == header->catch_all_site)
+	add_to_counters(&plh_profile->counters, bytes, weight, variance, now);
+	if (plh_profile->counters.live_bytes > plh_profile->peak_bytes)
+		plh_profile->peak_bytes = plh_profile->counters.live_bytes;
+	plh_profile->samples_taken++;
+	if (site_offset == plh_profile->catch_all_site)
 		plh_profile_lose(PLH_LOSS_PROFILE, bytes);
 }
 
@@ -481,7 +475,7 @@ plh_profile_subtract(uint32 site_offset, Size size, uint32 weight)
 	double		variance = plh_sampling_variance(size, weight);
 
 	subtract_from_counters(&site->counters, bytes, weight, variance);
-	subtract_from_counters(&header->counters, bytes, weight, variance);
+	subtract_from_counters(&plh_profile->counters, bytes, weight, variance);
 }
 
 /*
@@ -491,15 +485,15 @@ plh_profile_subtract(uint32 site_offset, Size size, uint32 weight)
 void
 plh_profile_lose(PlhLoss loss, int64 bytes)
 {
-	if (header == NULL)
+	if (plh_profile == NULL)
 	{
 		early_samples++;
 		return;
 	}
-	header->lost_samples[loss]++;
-	header->lost_bytes[loss] += bytes;
+	plh_profile->lost_samples[loss]++;
+	plh_profile->lost_bytes[loss] += bytes;
 	if (loss != PLH_LOSS_PROFILE)
-		header->samples_taken++;
+		plh_profile->samples_taken++;
 }
 
 /*
@@ -508,8 +502,8 @@ plh_profile_lose(PlhLoss loss, int64 bytes)
 void
 plh_profile_out_of_scope(void)
 {
-	if (header != NULL)
-		header->samples_taken++;
+	if (plh_profile != NULL)
+		plh_profile->samples_taken++;
 	else
 		early_samples++;
 }
@@ -529,7 +523,7 @@ plh_profile_private_bytes(void)
 void
 plh_profile_forget(void)
 {
-	header = NULL;
+	plh_profile = NULL;
 	plh_profile_file_forget();
 	plh_private_memory_discard(&bucket_region);
 	plh_modules_forget_profile();

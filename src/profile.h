@@ -12,8 +12,10 @@
 #include "profile_layout.h"
 #include "unwind.h"
 
+/* This process' profile; NULL before plh_profile_begin.  Others only read it. */
+extern PlhProfileHeader *plh_profile;
+
 extern bool plh_profile_begin(void);
-extern PlhProfileHeader *plh_profile_header(void);
 extern uint32 plh_profile_string(const char *text, Size max_bytes);
 extern uint32 plh_profile_statement(uint64 query_id, const char *text);
 extern uint32 plh_profile_stack(const PlhStack *captured);

@@ -39,40 +39,35 @@ typedef struct CodeRange
 	uintptr_t	end;
 } CodeRange;
 
-/* Our own text first, then the allocator's functions. */
-static CodeRange skipped_ranges[lengthof(allocator_functions) + 1];
-static int	skipped_range_count;
+static CodeRange own_text;
+static CodeRange allocator_ranges[lengthof(allocator_functions)];
+static int	allocator_range_count;
+
+/* From the first of the allocator's functions to the last. */
+static CodeRange allocator_span;
+
+static bool
+is_in_range(uintptr_t address, const CodeRange *range)
+{
+	return address >= range->start && address < range->end;
+}
 
 static bool
 is_skipped(uintptr_t address)
 {
-	for (int i = 0; i < skipped_range_count; i++)
+	if (is_in_range(address, &own_text))
+		return true;
+	if (!is_in_range(address, &allocator_span))
+		return false;
+	for (int i = 0; i < allocator_range_count; i++)
 	{
-		if (address >= skipped_ranges[i].start &&
-			address < skipped_ranges[i].end)
+		if (is_in_range(address, &allocator_ranges[i]))
 			return true;
 	}
 	return false;
 }
 
-/* Add a range, or extend the last one where the new one follows it. */
-static void
-skip_range(uintptr_t start, uintptr_t end)
-{
-	/* functions are padded to 16 bytes */
-	if (skipped_range_count > 0 &&
-		start >= skipped_ranges[skipped_range_count - 1].end &&
-		start - skipped_ranges[skipped_range_count - 1].end < 16)
-		skipped_ranges[skipped_range_count - 1].end = end;
-	else
-	{
-		skipped_ranges[skipped_range_count].start = start;
-		skipped_ranges[skipped_range_count].end = end;
-		skipped_range_count++;
-	}
-}
-
-/* dl_iterate_phdr callback: skip the segment that holds this very function. */
+/* dl_iterate_phdr callback: find the segment that holds this very function. */
 static int
 find_own_text(struct dl_phdr_info *info, size_t size, void *arg)
 {
@@ -86,32 +81,25 @@ find_own_text(struct dl_phdr_info *info, size_t size, void *arg)
 		if (segment->p_type == PT_LOAD && (segment->p_flags & PF_X) != 0 &&
 			own >= start && own < start + segment->p_memsz)
 		{
-			skip_range(start, start + segment->p_memsz);
+			own_text.start = start;
+			own_text.end = start + segment->p_memsz;
 			return 1;
 		}
 	}
 	return 0;
 }
 
-static int
-compare_ranges(const void *a, const void *b)
-{
-	uintptr_t	left = ((const CodeRange *) a)->start;
-	uintptr_t	right = ((const CodeRange *) b)->start;
-
-	return left < right ? -1 : left > right;
-}
-
 /* Find the allocator's functions in the server's dynamic symbols. */
 static void
 find_allocator(void)
 {
-	CodeRange	found[lengthof(allocator_functions)];
-	int			count = 0;
-
+	allocator_range_count = 0;
+	allocator_span.start = UINTPTR_MAX;
+	allocator_span.end = 0;
 	for (int i = 0; i < lengthof(allocator_functions); i++)
 	{
 		void	   *address = dlsym(RTLD_DEFAULT, allocator_functions[i]);
+		CodeRange  *range = &allocator_ranges[allocator_range_count];
 		Dl_info		info;
 		const		ElfW(Sym) *symbol = NULL;
 
@@ -120,14 +108,12 @@ find_allocator(void)
 			dladdr1(address, &info, (void **) &symbol, RTLD_DL_SYMENT) == 0 ||
 			symbol == NULL)
 			continue;
-		found[count].start = (uintptr_t) address;
-		found[count].end = (uintptr_t) address + symbol->st_size;
-		count++;
+		range->start = (uintptr_t) address;
+		range->end = (uintptr_t) address + symbol->st_size;
+		allocator_span.start = Min(allocator_span.start, range->start);
+		allocator_span.end = Max(allocator_span.end, range->end);
+		allocator_range_count++;
 	}
-
-	qsort(found, count, sizeof(CodeRange), compare_ranges);
-	for (int i = 0; i < count; i++)
-		skip_range(found[i].start, found[i].end);
 }
 
 /*
@@ -139,30 +125,39 @@ plh_unwind_start(void)
 {
 	PlhStack	stack;
 
-	skipped_range_count = 0;
 	(void) dl_iterate_phdr(find_own_text, NULL);
 	find_allocator();
-	plh_unwind_capture(&stack, PLH_MAX_FRAMES);
+	(void) plh_unwind_capture(&stack, PLH_MAX_FRAMES);
 }
 
 /*
- * Store the stack of the function that called the allocator: the innermost
- * "max_depth" frames of it, which must not be more than PLH_MAX_FRAMES.  The
- * return addresses stay where libunwind put them: at interval 1 even a copy
- * of 20 words shows.
+ * Capture the stack of the caller, of which "max_depth" frames are wanted, no
+ * more than PLH_MAX_FRAMES.  Returns the number of frames captured, for
+ * plh_unwind_trim.  A tail call, so that libunwind has one frame less to step
+ * over; one more frame than wanted, to see whether there is more.
  */
-void
+int
 plh_unwind_capture(PlhStack *stack, int max_depth)
 {
-	int			count = unw_backtrace((void **) stack->buffer,
-									  max_depth + PLH_MAX_SKIPPED + 1);
+	return unw_backtrace((void **) stack->buffer,
+						 max_depth + PLH_MAX_SKIPPED + 1);
+}
+
+/*
+ * Cut a captured stack to the function that called the allocator and the
+ * wanted depth.  The return addresses stay where libunwind put them: at
+ * interval 1 even a copy of 20 words shows.
+ */
+void
+plh_unwind_trim(PlhStack *stack, int captured, int max_depth)
+{
 	int			skipped = 0;
 
-	while (skipped < count && skipped < PLH_MAX_SKIPPED &&
+	while (skipped < captured && skipped < PLH_MAX_SKIPPED &&
 		   is_skipped(stack->buffer[skipped] - 1))
 		skipped++;
 
 	stack->addresses = stack->buffer + skipped;
-	stack->truncated = count - skipped > max_depth;
-	stack->depth = Min(count - skipped, max_depth);
+	stack->truncated = captured - skipped > max_depth;
+	stack->depth = Min(captured - skipped, max_depth);
 }

@@ -4,8 +4,8 @@
  *
  * plh_unwind_start is called once when the module is loaded, outside palloc:
  * it lets libunwind and the dynamic linker do their lazy initialization.
- * plh_unwind_capture is callable inside palloc after that; it neither pallocs
- * nor throws.  No other file calls libunwind.
+ * After that, plh_unwind_capture and then plh_unwind_trim are callable inside
+ * palloc; they neither palloc nor throw.  No other file calls libunwind.
  */
 #ifndef PLH_UNWIND_H
 #define PLH_UNWIND_H
@@ -23,11 +23,12 @@ typedef struct PlhStack
 	int			depth;			/* number of addresses */
 	bool		truncated;		/* the stack went on */
 
-	/* what libunwind saw; one more than we want, to see whether there is more */
+	/* what libunwind saw, our own frames and the allocator's included */
 	uintptr_t	buffer[PLH_MAX_FRAMES + PLH_MAX_SKIPPED + 1];
 } PlhStack;
 
 extern void plh_unwind_start(void);
-extern void plh_unwind_capture(PlhStack *stack, int max_depth);
+extern int	plh_unwind_capture(PlhStack *stack, int max_depth);
+extern void plh_unwind_trim(PlhStack *stack, int captured, int max_depth);
 
 #endif							/* PLH_UNWIND_H */

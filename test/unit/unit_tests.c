@@ -257,7 +257,7 @@ site_of(int i)
 	key.context_name = plh_profile_string(name, PLH_CONTEXT_NAME_MAX);
 	key.statement = plh_profile_statement(i % 3, name);
 	if (key.stack == 0 || key.context_name == 0)
-		return plh_profile_header()->catch_all_site;
+		return plh_profile->catch_all_site;
 	return plh_profile_site(&key);
 }
 
@@ -288,7 +288,7 @@ record(MemoryContext context, int i)
 static int64
 live_count_of_sites(void)
 {
-	PlhProfileHeader *header = plh_profile_header();
+	PlhProfileHeader *header = plh_profile;
 	uint32		offset = MAXALIGN(sizeof(PlhProfileHeader));
 	int64		sum = 0;
 
@@ -352,7 +352,7 @@ run_scenario(int fail_at, bool *failed)
 		right &= !kept[i] || plh_live_samples_may_have(fake_pointer(i));
 	}
 
-	header = plh_profile_header();
+	header = plh_profile;
 	if (header != NULL)
 	{
 		right &= header->counters.live_count == expected &&
@@ -406,7 +406,7 @@ test_full_profile(void)
 	plh_live_samples_start(1 << 20, on_reset);
 	for (int i = 0; i < 5000; i++)
 		(void) record(&context, i);
-	header = plh_profile_header();
+	header = plh_profile;
 	catch_all = ((PlhSiteRecord *) ((char *) header +
 									header->catch_all_site))->counters.live_count;
 	ok(header->counters.live_count == 5000 && live_count_of_sites() == 5000,
@@ -435,11 +435,11 @@ test_profile_file(void)
 	unlink(path);
 	plh_live_samples_start(1 << 20, on_reset);
 	(void) record(&context, 1);
-	header = plh_profile_header();
+	header = plh_profile;
 	ok(plh_profile_file_publish(path, temporary), "profile is published");
 	for (int i = 2; i < 3000; i++)
 		(void) record(&context, i);
-	ok(plh_profile_header() == header &&
+	ok(plh_profile == header &&
 	   header->counters.live_count == 2999 &&
 	   header->used_bytes > PLH_REGION_STEP,
 	   "a published profile grows in place");
