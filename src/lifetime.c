@@ -6,6 +6,7 @@
  */
 #include "postgres.h"
 
+#include "access/xact.h"
 #include "replication/walsender.h"
 #include "utils/memutils.h"
 
@@ -53,22 +54,89 @@ lifetime_of_top_child(MemoryContext context)
 }
 
 /*
+ * A recursive query nests contexts by the thousand, and at interval 1 each of
+ * its pallocs asks.  So what was found out about contexts that are far down is
+ * kept, for as long as the statement runs and the context has that parent.
+ * Contexts that could hang elsewhere the next moment are never that deep.
+ */
+#define DEEP_LEVELS 32
+#define KNOWN_CONTEXTS 256
+
+typedef struct KnownContext
+{
+	MemoryContext context;
+	MemoryContext parent;
+	TimestampTz statement_start;
+	PlhLifetime lifetime;
+} KnownContext;
+
+static KnownContext known_contexts[KNOWN_CONTEXTS];
+
+static KnownContext *
+known_slot(MemoryContext context)
+{
+	return &known_contexts[((uintptr_t) context >> 6) % KNOWN_CONTEXTS];
+}
+
+static bool
+is_known(MemoryContext context)
+{
+	KnownContext *known = known_slot(context);
+
+	return known->context == context && known->parent == context->parent &&
+		known->statement_start == GetCurrentStatementStartTimestamp();
+}
+
+/* Keep the answer for an ancestor that is far from the top. */
+static PlhLifetime
+remember(MemoryContext ancestor, PlhLifetime lifetime)
+{
+	KnownContext *known = known_slot(ancestor);
+
+	known->context = ancestor;
+	known->parent = ancestor->parent;
+	known->statement_start = GetCurrentStatementStartTimestamp();
+	known->lifetime = lifetime;
+	return lifetime;
+}
+
+/* plh_lifetime_of for a context that has DEEP_LEVELS below it. */
+static PlhLifetime
+lifetime_of_deep(MemoryContext deep)
+{
+	MemoryContext context = deep;
+
+	while (!is_known(context))
+	{
+		if (context->parent == NULL)
+			return remember(deep, PLH_LIFETIME_SESSION);
+		if (context->parent == TopMemoryContext)
+			return remember(deep, lifetime_of_top_child(context));
+		context = context->parent;
+	}
+	return remember(deep, known_slot(context)->lifetime);
+}
+
+/*
  * The lifetime class of a context, from where in the tree it hangs now.
  */
 PlhLifetime
 plh_lifetime_of(MemoryContext context)
 {
-	if (context == TopMemoryContext || context->parent == NULL)
-		return context == ErrorContext ? PLH_LIFETIME_ERROR :
-			PLH_LIFETIME_SESSION;
+	if (context == TopMemoryContext)
+		return PLH_LIFETIME_SESSION;
 
-	while (context->parent != TopMemoryContext)
+	for (int level = 0; level < DEEP_LEVELS; level++)
 	{
+		if (context->parent == TopMemoryContext)
+			return lifetime_of_top_child(context);
+
+		/* an orphan is about to be deleted */
 		if (context->parent == NULL)
 			return PLH_LIFETIME_SESSION;
 		context = context->parent;
 	}
-	return lifetime_of_top_child(context);
+	return lifetime_of_deep(context);
 }
 
 /*
