@@ -25,6 +25,7 @@ OBJS = \
 	src/sql_functions.o \
 	src/stack_text.o \
 	src/statement.o \
+	src/sweep.o \
 	src/symbols.o \
 	src/unwind.o
 
@@ -39,6 +40,9 @@ REGRESS = \
 EXTRA_CLEAN = test/unit/run test/leaker/leaker.so test/leaker/leaker.o
 
 PG_CONFIG = pg_config
+
+# what plain "make" does
+.DEFAULT_GOAL := all
 
 # These set up what they need, a server with its pg_config included.
 .PHONY: demo test bench

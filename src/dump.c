@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/file_perm.h"
 #include "common/hashfn.h"
 #include "datatype/timestamp.h"
 #include "miscadmin.h"
@@ -74,13 +75,17 @@ static void
 emit(DumpFile *file, const char *format,...)
 {
 	va_list		args;
+	Size		room;
+	int			length;
 
 	if (sizeof(file->buffer) - file->used < 4096)
 		flush_file(file);
+	room = sizeof(file->buffer) - file->used;
 	va_start(args, format);
-	file->used += vsnprintf(file->buffer + file->used,
-							sizeof(file->buffer) - file->used, format, args);
+	length = vsnprintf(file->buffer + file->used, room, format, args);
 	va_end(args);
+	if (length > 0)
+		file->used += Min((Size) length, room - 1);
 }
 
 /*
@@ -121,6 +126,7 @@ slot_is_taken(uint64 slot, uint32 index)
 static void
 place_modules(const PlhProfileImage *image)
 {
+	memset(slot_of_module, 0, sizeof(slot_of_module));
 	for (uint32 index = 1; index < PLH_IMAGE_MODULES; index++)
 	{
 		const PlhModuleRecord *module = plh_profile_reader_module(image, index);
@@ -227,7 +233,8 @@ emit_site_facts(DumpFile *file, const PlhProfileImage *image,
 	emit(file, "#");
 	if (context != NULL)
 		emit_value(file, "context", context->text, context->text_bytes);
-	emit(file, " lifetime=%s", plh_lifetime_name(site->key.lifetime));
+	if (stack != NULL)
+		emit(file, " lifetime=%s", plh_lifetime_name(site->key.lifetime));
 	if (statement != NULL && statement->query_id != 0)
 		emit(file, " query_id=%lld", (long long) statement->query_id);
 	emit(file, " live_count=%lld total_count=%lld samples=%lld total_samples=%lld error_bytes=%.0f first_at_us=%lld last_at_us=%lld truncated=%d",
@@ -344,7 +351,7 @@ parse_name(const char *name, int *pid, int *sequence)
 static int
 next_sequence(int dump_pid)
 {
-	DIR		   *dir = opendir(plh_dump_directory);
+	DIR		   *dir = opendir(plh_fixed.dump_directory);
 	struct dirent *entry;
 	int			highest = 0;
 
@@ -374,7 +381,7 @@ is_older(const struct stat *left, const struct stat *right)
 static int
 count_dumps(char *oldest, Size oldest_size)
 {
-	DIR		   *dir = opendir(plh_dump_directory);
+	DIR		   *dir = opendir(plh_fixed.dump_directory);
 	struct dirent *entry;
 	struct stat oldest_status = {0};
 	int			count = 0;
@@ -386,7 +393,7 @@ count_dumps(char *oldest, Size oldest_size)
 		int			pid;
 		int			sequence;
 
-		snprintf(path, sizeof(path), "%s/%s", plh_dump_directory,
+		snprintf(path, sizeof(path), "%s/%s", plh_fixed.dump_directory,
 				 entry->d_name);
 		if (!parse_name(entry->d_name, &pid, &sequence) ||
 			lstat(path, &status) != 0 || !S_ISREG(status.st_mode))
@@ -434,7 +441,7 @@ report_failure(const char *path, int failure)
 static void
 sync_directory(void)
 {
-	int			fd = open(plh_dump_directory, O_RDONLY | O_CLOEXEC);
+	int			fd = open(plh_fixed.dump_directory, O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0)
 		return;
@@ -473,12 +480,12 @@ plh_dump_write(const PlhProfileImage *image, const char *reason,
 	int			pid = image->header->pid;
 	int			failure;
 
-	if (mkdir(plh_dump_directory, S_IRWXU) != 0 && errno != EEXIST)
-		return report_failure(plh_dump_directory, errno);
+	if (mkdir(plh_fixed.dump_directory, pg_dir_create_mode) != 0 && errno != EEXIST)
+		return report_failure(plh_fixed.dump_directory, errno);
 
 	snprintf(result->path, sizeof(result->path), "%s/%d.%d.%s.heap",
-			 plh_dump_directory, pid, next_sequence(pid), reason);
-	snprintf(temporary, sizeof(temporary), "%s/%d.tmp", plh_dump_directory,
+			 plh_fixed.dump_directory, pid, next_sequence(pid), reason);
+	snprintf(temporary, sizeof(temporary), "%s/%d.tmp", plh_fixed.dump_directory,
 			 (int) getpid());
 
 	dump_file.used = 0;

@@ -31,6 +31,33 @@ is_named(MemoryContext context, const char *name, const char **seen)
 	return true;
 }
 
+/*
+ * Contexts that core fills below a message's or a portal's context, and hangs
+ * below CacheMemoryContext once they are complete.  If that never comes they
+ * are deleted, and their samples with them.
+ */
+static const char *const moving_contexts[] = {
+	"CachedExpression", "CachedPlan", "CachedPlanQuery", "CachedPlanSource",
+	"SPI Plan", "partition descriptor", "partition key",
+	"row security descriptor"
+};
+
+static bool
+is_moving_context(MemoryContext context)
+{
+	const char *name = context->name;
+
+	/* nearly every other name is told by its first character */
+	if (name[0] != 'C' && name[0] != 'S' && name[0] != 'p' && name[0] != 'r')
+		return false;
+	for (int i = 0; i < lengthof(moving_contexts); i++)
+	{
+		if (strcmp(name, moving_contexts[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* Lifetime of a child of TopMemoryContext. */
 static PlhLifetime
 lifetime_of_top_child(MemoryContext context)
@@ -108,7 +135,7 @@ lifetime_of_deep(MemoryContext deep)
 
 	while (!is_known(context))
 	{
-		if (context->parent == NULL)
+		if (context->parent == NULL || is_moving_context(context))
 			return remember(deep, PLH_LIFETIME_SESSION);
 		if (context->parent == TopMemoryContext)
 			return remember(deep, lifetime_of_top_child(context));
@@ -132,7 +159,7 @@ plh_lifetime_of(MemoryContext context)
 			return lifetime_of_top_child(context);
 
 		/* an orphan is about to be deleted */
-		if (context->parent == NULL)
+		if (context->parent == NULL || is_moving_context(context))
 			return PLH_LIFETIME_SESSION;
 		context = context->parent;
 	}

@@ -10,7 +10,8 @@
 /* Stored in profiles: append only. */
 typedef enum PlhLifetime
 {
-	PLH_LIFETIME_SESSION,		/* until the process ends or somebody frees */
+	PLH_LIFETIME_SESSION,		/* until the process ends or somebody frees;
+								 * plans and the like, also in the making */
 	PLH_LIFETIME_TRANSACTION,	/* below TopTransactionContext */
 	PLH_LIFETIME_STATEMENT,		/* below MessageContext, RowDescriptionContext */
 	PLH_LIFETIME_QUERY,			/* below a portal's context */

@@ -124,7 +124,7 @@ plh_live_samples_watch(MemoryContext context)
  */
 bool
 plh_live_samples_insert(PlhWatchedContext *watched, const void *pointer,
-						Size size, uint32 weight, uint32 site)
+						Size size, PlhDraw draw, uint32 site)
 {
 	PlhLiveSample *sample;
 	uint32		index;
@@ -139,7 +139,7 @@ plh_live_samples_insert(PlhWatchedContext *watched, const void *pointer,
 	index = plh_pointer_table_index(&samples, sample);
 	sample->entry.user = site;
 	sample->size = size;
-	sample->weight = weight;
+	sample->draw = draw;
 	sample->context = plh_pointer_table_index(&contexts, watched);
 	sample->previous_in_context = PLH_NO_ENTRY;
 	sample->next_in_context = watched->entry.user;
@@ -155,7 +155,7 @@ plh_live_samples_insert(PlhWatchedContext *watched, const void *pointer,
 static void
 remove_sample(PlhLiveSample *sample)
 {
-	plh_profile_subtract(sample->entry.user, sample->size, sample->weight);
+	plh_profile_subtract(sample->entry.user, sample->size, sample->draw);
 	remove_from_filter(sample->entry.pointer);
 	plh_pointer_table_remove(&samples, sample);
 }

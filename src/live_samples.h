@@ -11,12 +11,13 @@
 #define PLH_LIVE_SAMPLES_H
 
 #include "pointer_table.h"
+#include "sampling.h"
 
 typedef struct PlhLiveSample
 {
 	PlhPointerEntry entry;		/* key: the chunk; user: its site's offset */
 	Size		size;			/* as requested, in bytes */
-	uint32		weight;			/* objects that it stands for */
+	PlhDraw		draw;			/* how it was sampled */
 	uint32		context;		/* index of its watched context */
 	uint32		next_in_context;	/* indexes of samples */
 	uint32		previous_in_context;
@@ -53,7 +54,7 @@ extern void plh_live_samples_start(uint32 max_samples,
 extern PlhWatchedContext *plh_live_samples_watch(MemoryContext context);
 extern bool plh_live_samples_insert(PlhWatchedContext *watched,
 									const void *pointer, Size size,
-									uint32 weight, uint32 site);
+									PlhDraw draw, uint32 site);
 extern void plh_live_samples_remove(const void *pointer);
 extern void plh_live_samples_drop_context(void *arg);
 extern void plh_live_samples_forget(void);

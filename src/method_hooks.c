@@ -122,9 +122,9 @@ current_site(MemoryContext context, PlhWatchedContext *watched,
 {
 	PlhSiteKey	key = {0};
 	PlhStack	stack;
-	int			captured = plh_unwind_capture(&stack, plh_max_stack_depth);
+	int			captured = plh_unwind_capture(&stack, plh_fixed.max_stack_depth);
 
-	plh_unwind_trim(&stack, captured, plh_max_stack_depth);
+	plh_unwind_trim(&stack, captured, plh_fixed.max_stack_depth);
 	key.lifetime = lifetime;
 	key.stack = plh_profile_stack(&stack);
 	if (watched->name == 0)
@@ -142,8 +142,8 @@ INLINE void
 record_sample(MemoryContext context, void *pointer, Size size,
 			  uint32 interval)
 {
-	uint32		weight = plh_sampling_weight(&prng, size, interval);
-	int64		bytes = (int64) size * weight;
+	PlhDraw		draw = plh_sampling_draw(&prng, size, interval);
+	int64		bytes = (int64) size * plh_sampling_weight(size, draw);
 	PlhWatchedContext *watched;
 	PlhLifetime lifetime;
 	uint32		site;
@@ -168,8 +168,8 @@ record_sample(MemoryContext context, void *pointer, Size size,
 	}
 
 	site = current_site(context, watched, lifetime);
-	if (plh_live_samples_insert(watched, pointer, size, weight, site))
-		plh_profile_add(site, size, weight);
+	if (plh_live_samples_insert(watched, pointer, size, draw, site))
+		plh_profile_add(site, size, draw);
 	else
 		plh_profile_lose(PLH_LOSS_LIVE_TABLE, bytes);
 	plh_process_sampled();
@@ -278,15 +278,18 @@ static const PlhMethods hooks[PLH_CONTEXT_TYPES] = {
 	{slab_alloc, slab_free, slab_realloc}
 };
 
-/* Reset callback of the contexts that have samples. */
+/*
+ * Reset callback of the contexts that have samples.  Busy, we are in a signal
+ * handler that interrupted us and will exit: the tables may be halfway.
+ */
 static void
 context_reset(void *arg)
 {
-	bool		was_busy = busy;
-
+	if (busy)
+		return;
 	busy = true;
 	plh_live_samples_drop_context(arg);
-	busy = was_busy;
+	busy = false;
 }
 
 /*
@@ -296,7 +299,7 @@ context_reset(void *arg)
 const char *
 plh_method_hooks_install(void)
 {
-	plh_live_samples_start(plh_max_live_samples, context_reset);
+	plh_live_samples_start(plh_fixed.max_live_samples, context_reset);
 	return plh_method_patch_install(hooks, originals);
 }
 

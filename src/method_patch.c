@@ -56,9 +56,6 @@ typedef struct ServerImage
 } ServerImage;
 
 static MemoryContextMethods *tables[PLH_CONTEXT_TYPES];
-static PlhMethods installed_hooks[PLH_CONTEXT_TYPES];
-static PlhMethods installed_originals[PLH_CONTEXT_TYPES];
-static bool installed;
 
 static const char *const type_names[PLH_CONTEXT_TYPES] = {
 	"AllocSet", "Generation", "Slab"
@@ -273,8 +270,6 @@ plh_method_patch_install(const PlhMethods *hooks, PlhMethods *originals)
 {
 	const char *refusal;
 
-	Assert(!installed);
-
 	find_tables();
 	refusal = verify_tables();
 	if (refusal != NULL)
@@ -286,8 +281,6 @@ plh_method_patch_install(const PlhMethods *hooks, PlhMethods *originals)
 		originals[type].free_p = tables[type]->free_p;
 		originals[type].realloc = tables[type]->realloc;
 	}
-	memcpy(installed_originals, originals, sizeof(installed_originals));
-	memcpy(installed_hooks, hooks, sizeof(installed_hooks));
 
 	for (int type = 0; type < PLH_CONTEXT_TYPES; type++)
 	{
@@ -300,32 +293,5 @@ plh_method_patch_install(const PlhMethods *hooks, PlhMethods *originals)
 			return refusal;
 		}
 	}
-	installed = true;
 	return NULL;
-}
-
-/*
- * Put the original methods back.  Returns false, and changes nothing, where
- * somebody has put other functions in the place of ours since.
- */
-bool
-plh_method_patch_remove(void)
-{
-	if (!installed)
-		return true;
-
-	for (int type = 0; type < PLH_CONTEXT_TYPES; type++)
-	{
-		if (tables[type]->alloc != installed_hooks[type].alloc ||
-			tables[type]->free_p != installed_hooks[type].free_p ||
-			tables[type]->realloc != installed_hooks[type].realloc)
-			return false;
-	}
-	for (int type = 0; type < PLH_CONTEXT_TYPES; type++)
-	{
-		if (!store_methods(type, &installed_originals[type]))
-			return false;
-	}
-	installed = false;
-	return true;
 }

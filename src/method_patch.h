@@ -2,7 +2,7 @@
  * method_patch.h
  *	  Puts functions of ours in the place of memory context methods.
  *
- * Called when the module is loaded and when it gives up, never inside palloc.
+ * Called when the module is loaded, never inside palloc.
  * Installing creates and deletes memory contexts, and may throw out of memory
  * before it has changed anything.
  */
@@ -30,6 +30,5 @@ typedef struct PlhMethods
 
 extern const char *plh_method_patch_install(const PlhMethods *hooks,
 											PlhMethods *originals);
-extern bool plh_method_patch_remove(void);
 
 #endif							/* PLH_METHOD_PATCH_H */

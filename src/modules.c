@@ -4,8 +4,8 @@
  *	  way from an address to one of them.
  *
  * Runs inside palloc.  dl_iterate_phdr takes the dynamic linker's lock, which
- * is recursive, and allocates nothing; it is asked again only for an address
- * that is in no known module while the linker's count of loads has changed.
+ * is recursive, and allocates nothing; it is asked at each new stack, and
+ * goes on only if the linker's counts of loads and unloads have changed.
  */
 #include "postgres.h"
 
@@ -22,8 +22,9 @@
 static PlhModule modules[MAX_MODULES];
 static int	module_count;
 
-/* The linker's counter of loads when we last looked. */
+/* The linker's counters of loads and unloads when we last looked. */
 static unsigned long long seen_loads;
+static unsigned long long seen_unloads;
 
 /* Find the build-id in the module's notes, as they are mapped. */
 static void
@@ -69,16 +70,7 @@ insert_module(const PlhModule *module)
 		place--;
 	if (place < module_count &&
 		modules[place].text_start == module->text_start)
-	{
-		uint32		profile_index = modules[place].profile_index;
-
-		/* another library may have come to the address of an unloaded one */
-		if (modules[place].build_id != module->build_id)
-			profile_index = 0;
-		modules[place] = *module;
-		modules[place].profile_index = profile_index;
 		return;
-	}
 	if (module_count == MAX_MODULES)
 		return;
 
@@ -94,9 +86,17 @@ visit_object(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	bool	   *is_first = arg;
 
-	if (*is_first && info->dlpi_adds == seen_loads)
-		return 1;
-	seen_loads = info->dlpi_adds;
+	if (*is_first)
+	{
+		if (info->dlpi_adds == seen_loads && info->dlpi_subs == seen_unloads)
+			return 1;
+
+		/* another library may have come to where one was unloaded */
+		if (info->dlpi_subs != seen_unloads)
+			module_count = 0;
+		seen_loads = info->dlpi_adds;
+		seen_unloads = info->dlpi_subs;
+	}
 
 	for (int i = 0; i < info->dlpi_phnum; i++)
 	{
@@ -121,9 +121,12 @@ visit_object(struct dl_phdr_info *info, size_t size, void *arg)
 	return 0;
 }
 
-/* Learn of modules that were loaded since the last look. */
-static void
-scan_modules(void)
+/*
+ * Learn of modules that were loaded or unloaded since the last look.  Cheap
+ * where there are none.
+ */
+void
+plh_modules_refresh(void)
 {
 	bool		is_first = true;
 
@@ -137,11 +140,15 @@ void
 plh_modules_start(void)
 {
 	seen_loads = 0;
-	scan_modules();
+	plh_modules_refresh();
 }
 
-static PlhModule *
-search_modules(uintptr_t address)
+/*
+ * The module whose code lies at "address", or NULL (JIT-compiled code).  As of
+ * the last refresh; the pointer is valid until the next one.
+ */
+PlhModule *
+plh_modules_find(uintptr_t address)
 {
 	int			low = 0;
 	int			high = module_count;
@@ -158,23 +165,6 @@ search_modules(uintptr_t address)
 			return &modules[middle];
 	}
 	return NULL;
-}
-
-/*
- * The module whose code lies at "address", or NULL (JIT-compiled code, the
- * vDSO of another world).  The pointer is valid until the next call.
- */
-PlhModule *
-plh_modules_find(uintptr_t address)
-{
-	PlhModule  *module = search_modules(address);
-
-	if (module == NULL)
-	{
-		scan_modules();
-		module = search_modules(address);
-	}
-	return module;
 }
 
 /*

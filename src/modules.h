@@ -25,6 +25,7 @@ typedef struct PlhModule
 } PlhModule;
 
 extern void plh_modules_start(void);
+extern void plh_modules_refresh(void);
 extern PlhModule *plh_modules_find(uintptr_t address);
 extern void plh_modules_forget_profile(void);
 

@@ -21,6 +21,7 @@
  *	symbols			address -> function
  *	stack_text		stacks as people read them
  *	dump			heap files
+ *	sweep			profiles that a crash has left
  *	sql_functions	what SQL can call
  *
  * README in this directory explains how they work together.
@@ -35,6 +36,7 @@
 #include "modules.h"
 #include "process.h"
 #include "settings.h"
+#include "sweep.h"
 #include "unwind.h"
 
 PG_MODULE_MAGIC;
@@ -56,11 +58,9 @@ _PG_init(void)
 
 	refusal = plh_process_start();
 	if (refusal == NULL)
-	{
-		if (plh_process_is_preloaded())
-			plh_process_sweep();
 		refusal = plh_method_hooks_install();
-	}
 	if (refusal != NULL)
 		plh_process_give_up(refusal);
+	else if (plh_process_is_preloaded())
+		plh_sweep_start();
 }

@@ -194,8 +194,12 @@ plh_pointer_table_remove(PlhPointerTable *table, void *removed)
 
 	while (*link != index)
 	{
-		PlhPointerEntry *other = plh_pointer_table_entry(table, *link);
+		PlhPointerEntry *other;
 
+		/* not in the table after all */
+		if (*link == PLH_NO_ENTRY)
+			return;
+		other = plh_pointer_table_entry(table, *link);
 		link = &other->next;
 	}
 	*link = entry->next;

@@ -20,6 +20,7 @@
 #include "postmaster/bgworker_internals.h"
 #include "storage/fd.h"
 #include "storage/proc.h"
+#include "tcop/tcopprot.h"
 #include "utils/memutils.h"
 
 #include "dump.h"
@@ -39,9 +40,8 @@
 #define LOOK_SAMPLES 16
 
 static char profile_directory[MAXPGPATH];
-static char *refusal;			/* why nothing is sampled; NULL if it is */
+static const char *refusal;			/* why nothing is sampled; NULL if it is */
 static bool preloaded;
-static bool made_directory;
 
 /* Live bytes at which not to wait for LOOK_SAMPLES. */
 static int64 next_look_bytes;
@@ -83,19 +83,31 @@ plh_process_start_ticks(int pid)
 	return ticks;
 }
 
-/* Name the directory of the profiles. */
+/*
+ * Name the directory of the profiles: by which the data directory is, not by
+ * what it is called, as in containers that share /dev/shm all have one name.
+ */
 static void
 choose_directory(void)
 {
-	if (plh_profile_directory[0] != '\0')
-		strlcpy(profile_directory, plh_profile_directory,
+	struct stat status = {0};
+	uint64		identity[2];
+
+	if (plh_fixed.profile_directory[0] != '\0')
+	{
+		strlcpy(profile_directory, plh_fixed.profile_directory,
 				sizeof(profile_directory));
-	else
-		snprintf(profile_directory, sizeof(profile_directory),
-				 "/dev/shm/pg_leakhunt.%u.%016llx", (unsigned) geteuid(),
-				 (unsigned long long)
-				 hash_bytes_extended((const unsigned char *) DataDir,
-									 strlen(DataDir), 0));
+		return;
+	}
+
+	(void) stat(DataDir, &status);
+	identity[0] = status.st_dev;
+	identity[1] = status.st_ino;
+	snprintf(profile_directory, sizeof(profile_directory),
+			 "/dev/shm/pg_leakhunt.%u.%016llx", (unsigned) geteuid(),
+			 (unsigned long long)
+			 hash_bytes_extended((const unsigned char *) identity,
+								 sizeof(identity), 0));
 }
 
 /*
@@ -107,8 +119,7 @@ claim_directory(void)
 {
 	struct stat status;
 
-	made_directory = mkdir(profile_directory, S_IRWXU) == 0;
-	if (!made_directory && errno != EEXIST)
+	if (mkdir(profile_directory, S_IRWXU) != 0 && errno != EEXIST)
 		return psprintf("Could not create directory \"%s\": %m.",
 						profile_directory);
 	if (lstat(profile_directory, &status) != 0)
@@ -141,8 +152,8 @@ after_fork_in_child(void)
  * interval two samples are worth a megabyte by themselves; by chance many a
  * short connection has two.
  */
-static double
-surely_live_bytes(const PlhProfileHeader *header)
+double
+plh_process_surely_live_bytes(const PlhProfileHeader *header)
 {
 	const PlhCounters *counters = &header->counters;
 
@@ -155,11 +166,11 @@ surely_live_bytes(const PlhProfileHeader *header)
 static void
 dump_at_exit(void)
 {
-	PlhProfileHeader *header = plh_profile;
+	const PlhProfileHeader *header = plh_profile;
 	PlhProfileImage *image;
 	PlhDumpResult result;
 
-	if (!plh_dump_on_exit || surely_live_bytes(header) < plh_dump_min_bytes)
+	if (!plh_dump_on_exit || plh_process_surely_live_bytes(header) < plh_dump_min_bytes)
 		return;
 
 	image = plh_profile_reader_own(header);
@@ -178,17 +189,20 @@ dump_at_exit(void)
 static void
 at_exit(void)
 {
-	PlhProfileHeader *header = plh_profile;
-
 	plh_method_hooks_stop();
-	if (header != NULL && header->pid == (int32) getpid())
+
+	/* whoever gets reports beside the log may be gone already */
+	whereToSendOutput = DestNone;
+	emit_log_hook = NULL;
+
+	if (plh_profile != NULL && plh_profile->pid == (int32) getpid())
 	{
 		dump_at_exit();
 		plh_profile_file_unlink();
 	}
 
 	/* the postmaster is the last; what a crash left keeps the directory */
-	if (made_directory && preloaded && !IsUnderPostmaster)
+	if (preloaded && !IsUnderPostmaster && plh_fixed.profile_directory[0] == '\0')
 		(void) rmdir(profile_directory);
 }
 
@@ -332,33 +346,6 @@ plh_process_publish(void)
 			 header->pid);
 	if (!plh_profile_file_publish(path, temporary))
 		next_publish_try = 2 * header->counters.total_samples;
-}
-
-/* Turn one profile that outlived its owner into a dump. */
-static void
-sweep_profile(PlhProfileImage *image, void *arg)
-{
-	PlhDumpResult result;
-
-	if (image->alive)
-		return;
-	if (plh_dump_write(image, "crash", &result))
-	{
-		ereport(LOG,
-				(errmsg("profile of process %d, which did not exit cleanly, saved as \"%s\"",
-						image->header->pid, result.path)));
-		(void) unlink(image->path);
-	}
-}
-
-/*
- * When the server starts: save what processes that did not exit cleanly have
- * left.  We hold the data directory's lock, so nobody else does the same.
- */
-void
-plh_process_sweep(void)
-{
-	plh_profile_reader_each(profile_directory, 0, false, sweep_profile, NULL);
 }
 
 /*

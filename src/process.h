@@ -6,10 +6,11 @@
 #ifndef PLH_PROCESS_H
 #define PLH_PROCESS_H
 
+#include "profile_layout.h"
+
 /* Called when the module is loaded, outside palloc. */
 extern const char *plh_process_start(void);
 extern void plh_process_give_up(const char *refusal);
-extern void plh_process_sweep(void);
 
 /* Callable inside palloc, except in a critical section; never throw. */
 extern bool plh_process_begin_profile(uint32 sample_interval);
@@ -22,5 +23,6 @@ extern const char *plh_process_profile_directory(void);
 extern const char *plh_process_refusal(void);
 extern bool plh_process_is_preloaded(void);
 extern uint64 plh_process_start_ticks(int pid);
+extern double plh_process_surely_live_bytes(const PlhProfileHeader *header);
 
 #endif							/* PLH_PROCESS_H */

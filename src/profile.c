@@ -20,10 +20,10 @@
 #include "private_memory.h"
 #include "profile.h"
 #include "profile_file.h"
-#include "sampling.h"
 #include "settings.h"
 
-#define HASH_BUCKETS 16384
+/* One hash bucket for that many bytes of the profile's maximum size. */
+#define BYTES_PER_BUCKET 512
 #define MAX_PROFILE_MODULES 1024
 
 /*
@@ -35,6 +35,7 @@
 PlhProfileHeader *plh_profile;	/* NULL until the first sample is kept */
 
 static PlhRegion bucket_region; /* offsets of the first record of each chain */
+static uint32 bucket_count;
 static Size statement_bytes;	/* taken by statements */
 static uint32 module_count;
 static uintptr_t module_bias[MAX_PROFILE_MODULES];	/* by profile index */
@@ -42,8 +43,13 @@ static uintptr_t module_bias[MAX_PROFILE_MODULES];	/* by profile index */
 /* Odd random numbers, one for each frame of a stack. */
 static uint64 hash_factors[PLH_MAX_FRAMES];
 
-/* Samples that were taken before there was a profile to count them in. */
-static int64 early_samples;
+/* What was counted before there was a profile to count it in. */
+static struct
+{
+	int64		samples_taken;
+	int64		lost_samples[PLH_LOSSES];
+	int64		lost_bytes[PLH_LOSSES];
+}			early;
 
 static void *
 record_at(uint32 offset)
@@ -54,7 +60,7 @@ record_at(uint32 offset)
 static uint32 *
 bucket_of(uint32 hash)
 {
-	return (uint32 *) bucket_region.base + hash % HASH_BUCKETS;
+	return (uint32 *) bucket_region.base + hash % bucket_count;
 }
 
 /* Now, to a few milliseconds: cheap enough for every allocation. */
@@ -78,7 +84,7 @@ new_record(Size bytes)
 {
 	Size		end = plh_profile->used_bytes + MAXALIGN(bytes);
 
-	if (end > (Size) plh_max_profile_size || !plh_profile_file_grow(end))
+	if (end > (Size) plh_fixed.max_profile_size || !plh_profile_file_grow(end))
 		return NULL;
 	plh_profile->profile_bytes = plh_profile_file_bytes();
 	return record_at(plh_profile->used_bytes);
@@ -146,12 +152,13 @@ plh_profile_begin(void)
 
 	if (plh_profile != NULL)
 		return true;
+	bucket_count = plh_fixed.max_profile_size / BYTES_PER_BUCKET;
 	if (!plh_private_memory_reserve(&bucket_region,
-									sizeof(uint32) * HASH_BUCKETS) ||
+									sizeof(uint32) * bucket_count) ||
 		!plh_private_memory_commit(&bucket_region,
-								   sizeof(uint32) * HASH_BUCKETS))
+								   sizeof(uint32) * bucket_count))
 		return false;
-	base = plh_profile_file_start(plh_max_profile_size);
+	base = plh_profile_file_start(plh_fixed.max_profile_size);
 	if (base == NULL)
 		return false;
 
@@ -163,7 +170,11 @@ plh_profile_begin(void)
 	plh_profile->layout_version = PLH_LAYOUT_VERSION;
 	plh_profile->pg_version = PG_VERSION_NUM;
 	plh_profile->used_bytes = MAXALIGN(sizeof(PlhProfileHeader));
-	plh_profile->samples_taken = early_samples;
+	plh_profile->samples_taken = early.samples_taken;
+	memcpy(plh_profile->lost_samples, early.lost_samples,
+		   sizeof(early.lost_samples));
+	memcpy(plh_profile->lost_bytes, early.lost_bytes,
+		   sizeof(early.lost_bytes));
 	plh_profile->private_bytes = plh_profile_private_bytes();
 
 	/* the first step of memory has room for it */
@@ -239,7 +250,7 @@ plh_profile_statement(uint64 query_id, const char *text)
 
 		bytes = offsetof(PlhStatementRecord, text) + length + 1;
 		if (length == 0 ||
-			statement_bytes + bytes <= plh_max_profile_size / STATEMENTS_SHARE)
+			statement_bytes + bytes <= plh_fixed.max_profile_size / STATEMENTS_SHARE)
 			break;
 
 		/* without text it may be one that we have: look again */
@@ -314,6 +325,7 @@ add_stack(const PlhStack *captured, uint32 hash)
 	PlhStackRecord *stack;
 
 	/* first, as this may add records of modules */
+	plh_modules_refresh();
 	for (int i = 0; i < depth; i++)
 	{
 		if (!make_frame(captured->addresses[i] - 1, &frames[i]))
@@ -445,14 +457,15 @@ subtract_from_counters(PlhCounters *counters, int64 bytes, uint32 weight,
 }
 
 /*
- * Count a live sample of "size" bytes that stands for "weight" objects.
+ * Count a live sample of "size" bytes.
  */
 void
-plh_profile_add(uint32 site_offset, Size size, uint32 weight)
+plh_profile_add(uint32 site_offset, Size size, PlhDraw draw)
 {
 	PlhSiteRecord *site = record_at(site_offset);
+	uint32		weight = plh_sampling_weight(size, draw);
 	int64		bytes = (int64) size * weight;
-	double		variance = plh_sampling_variance(size, weight);
+	double		variance = plh_sampling_variance(size, draw);
 	TimestampTz now = coarse_now();
 
 	add_to_counters(&site->counters, bytes, weight, variance, now);
@@ -468,11 +481,12 @@ plh_profile_add(uint32 site_offset, Size size, uint32 weight)
  * Take back what plh_profile_add counted with the same arguments.
  */
 void
-plh_profile_subtract(uint32 site_offset, Size size, uint32 weight)
+plh_profile_subtract(uint32 site_offset, Size size, PlhDraw draw)
 {
 	PlhSiteRecord *site = record_at(site_offset);
+	uint32		weight = plh_sampling_weight(size, draw);
 	int64		bytes = (int64) size * weight;
-	double		variance = plh_sampling_variance(size, weight);
+	double		variance = plh_sampling_variance(size, draw);
 
 	subtract_from_counters(&site->counters, bytes, weight, variance);
 	subtract_from_counters(&plh_profile->counters, bytes, weight, variance);
@@ -480,24 +494,25 @@ plh_profile_subtract(uint32 site_offset, Size size, uint32 weight)
 
 /*
  * Count a sample, standing for "bytes", that could not be kept as it should.
- * Without a profile it is just one that was taken.
  */
 void
 plh_profile_lose(PlhLoss loss, int64 bytes)
 {
-	if (plh_profile == NULL)
-	{
-		early_samples++;
-		return;
-	}
-	plh_profile->lost_samples[loss]++;
-	plh_profile->lost_bytes[loss] += bytes;
+	int64	   *lost_samples = plh_profile != NULL ?
+	plh_profile->lost_samples : early.lost_samples;
+	int64	   *lost_bytes = plh_profile != NULL ?
+	plh_profile->lost_bytes : early.lost_bytes;
+
+	lost_samples[loss]++;
+	lost_bytes[loss] += bytes;
+
+	/* a sample at the catch-all site is kept, and counted where it is */
 	if (loss != PLH_LOSS_PROFILE)
-		plh_profile->samples_taken++;
+		plh_profile_out_of_scope();
 }
 
 /*
- * Count a sample that nobody wants.
+ * Count a sample that was taken and is not kept.
  */
 void
 plh_profile_out_of_scope(void)
@@ -505,7 +520,7 @@ plh_profile_out_of_scope(void)
 	if (plh_profile != NULL)
 		plh_profile->samples_taken++;
 	else
-		early_samples++;
+		early.samples_taken++;
 }
 
 /*
@@ -529,5 +544,5 @@ plh_profile_forget(void)
 	plh_modules_forget_profile();
 	module_count = 0;
 	statement_bytes = 0;
-	early_samples = 0;
+	memset(&early, 0, sizeof(early));
 }

@@ -10,6 +10,7 @@
 #define PLH_PROFILE_H
 
 #include "profile_layout.h"
+#include "sampling.h"
 #include "unwind.h"
 
 /* This process' profile; NULL before plh_profile_begin.  Others only read it. */
@@ -20,8 +21,8 @@ extern uint32 plh_profile_string(const char *text, Size max_bytes);
 extern uint32 plh_profile_statement(uint64 query_id, const char *text);
 extern uint32 plh_profile_stack(const PlhStack *captured);
 extern uint32 plh_profile_site(const PlhSiteKey *key);
-extern void plh_profile_add(uint32 site, Size size, uint32 weight);
-extern void plh_profile_subtract(uint32 site, Size size, uint32 weight);
+extern void plh_profile_add(uint32 site, Size size, PlhDraw draw);
+extern void plh_profile_subtract(uint32 site, Size size, PlhDraw draw);
 extern void plh_profile_lose(PlhLoss loss, int64 bytes);
 extern void plh_profile_out_of_scope(void);
 extern Size plh_profile_private_bytes(void);

@@ -23,6 +23,13 @@ static char published_path[MAXPGPATH];	/* empty until published */
 static ino_t published_inode;
 
 /*
+ * Without room, each new record would try again to make some: after a failure
+ * the next tries_to_skip are refused at once, each time twice as many.
+ */
+static uint32 tries_to_skip;
+static uint32 tries_skipped_last;
+
+/*
  * Reserve the address range of a profile and back its beginning.  Returns its
  * address, which stays the same from now on, or NULL.
  */
@@ -56,41 +63,38 @@ map_part(int fd, Size offset, Size bytes)
 				MAP_SHARED | MAP_FIXED, fd, offset) != MAP_FAILED;
 }
 
-/* Open the published file; -1 if it is not there any more. */
+/*
+ * Open the published file; -1 if that fails.  If somebody has removed it, or
+ * put another in its place, it is not published any more.
+ */
 static int
 open_published(void)
 {
 	int			fd = open(published_path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
 	struct stat status;
 
-	if (fd >= 0 && (fstat(fd, &status) != 0 ||
-					status.st_ino != published_inode))
+	if (fd < 0)
 	{
-		close(fd);
-		fd = -1;
+		if (errno == ENOENT || errno == ELOOP)
+			published_path[0] = '\0';
+		return -1;
 	}
-	return fd;
+	if (fstat(fd, &status) == 0 && status.st_ino == published_inode)
+		return fd;
+
+	close(fd);
+	published_path[0] = '\0';
+	return -1;
 }
 
-/*
- * Make the first "bytes" of the profile usable.
- */
-bool
-plh_profile_file_grow(Size bytes)
+/* Reserve and map the next part of the published file. */
+static bool
+grow_file(Size new_bytes)
 {
 	Size		old_bytes = region.committed_bytes;
-	Size		new_bytes = TYPEALIGN(PLH_REGION_STEP, bytes);
 	bool		grown;
-	int			fd;
+	int			fd = open_published();
 
-	if (bytes <= old_bytes)
-		return true;
-	if (!plh_profile_file_is_published())
-		return plh_private_memory_commit(&region, bytes);
-	if (new_bytes > region.reserved_bytes)
-		return false;
-
-	fd = open_published();
 	if (fd < 0)
 		return false;
 	grown = reserve_blocks(fd, old_bytes, new_bytes - old_bytes) &&
@@ -99,6 +103,32 @@ plh_profile_file_grow(Size bytes)
 
 	if (grown)
 		region.committed_bytes = new_bytes;
+	return grown;
+}
+
+/*
+ * Make the first "bytes" of the profile usable.
+ */
+bool
+plh_profile_file_grow(Size bytes)
+{
+	Size		new_bytes = TYPEALIGN(PLH_REGION_STEP, bytes);
+	bool		grown;
+
+	if (bytes <= region.committed_bytes)
+		return true;
+	if (new_bytes > region.reserved_bytes)
+		return false;
+	if (tries_to_skip > 0)
+	{
+		tries_to_skip--;
+		return false;
+	}
+
+	grown = plh_profile_file_is_published() ? grow_file(new_bytes) :
+		plh_private_memory_commit(&region, bytes);
+	tries_skipped_last = grown ? 0 : Min(2 * tries_skipped_last + 1, 1 << 20);
+	tries_to_skip = tries_skipped_last;
 	return grown;
 }
 
@@ -225,4 +255,6 @@ plh_profile_file_forget(void)
 {
 	plh_private_memory_discard(&region);
 	published_path[0] = '\0';
+	tries_to_skip = 0;
+	tries_skipped_last = 0;
 }

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "miscadmin.h"
 #include "storage/fd.h"
 #include "utils/memutils.h"
 
@@ -40,6 +41,7 @@ is_sound(const PlhRecord *record)
 				Size		fixed = offsetof(PlhModuleRecord, path);
 
 				return record->bytes > fixed &&
+					module->path_bytes < MAXPGPATH &&
 					module->path_bytes < payload_bytes(record, fixed) &&
 					module->path[module->path_bytes] == '\0' &&
 					module->build_id_bytes <= PLH_BUILD_ID_MAX;
@@ -198,9 +200,10 @@ read_image(int fd, const char *path, bool header_only)
 	PlhProfileImage *image;
 	Size		bytes;
 
-	if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) ||
+	/* in this order: the file may grow between the two, but never shrinks */
+	if (!read_start(fd, (char *) &start, sizeof(start)) ||
+		fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) ||
 		status.st_uid != geteuid() ||
-		!read_start(fd, (char *) &start, sizeof(start)) ||
 		!is_profile(&start, status.st_size))
 		return NULL;
 
@@ -220,6 +223,15 @@ read_image(int fd, const char *path, bool header_only)
 	return image;
 }
 
+/* Has the file's owner removed it since we opened it? */
+static bool
+is_unlinked(int fd)
+{
+	struct stat status;
+
+	return fstat(fd, &status) == 0 && status.st_nlink == 0;
+}
+
 /* Visit one file, in a memory context of its own. */
 static void
 visit_file(const char *path, int pid, bool header_only,
@@ -228,6 +240,7 @@ visit_file(const char *path, int pid, bool header_only,
 	MemoryContext file_context;
 	MemoryContext caller_context;
 	PlhProfileImage *image;
+	bool		exited;
 	int			fd;
 
 	/* gone again already is no error */
@@ -240,10 +253,15 @@ visit_file(const char *path, int pid, bool header_only,
 										 ALLOCSET_DEFAULT_SIZES);
 	caller_context = MemoryContextSwitchTo(file_context);
 	image = read_image(fd, path, header_only);
+	exited = image != NULL && !image->alive && is_unlinked(fd);
 	CloseTransientFile(fd);
 	MemoryContextSwitchTo(caller_context);
 
-	if (image == NULL)
+	if (exited)
+	{
+		/* cleanly, while we were reading */
+	}
+	else if (image == NULL)
 		ereport(WARNING,
 				(errmsg("ignoring file \"%s\"", path),
 				 errdetail("It is not a profile of this version of pg_leakhunt.")));
@@ -265,8 +283,11 @@ plh_profile_reader_each(const char *directory, int pid, bool header_only,
 	struct dirent *entry;
 	char		path[MAXPGPATH + NAME_MAX];
 
-	while ((entry = ReadDir(dir, directory)) != NULL)
+	/* a directory that is gone has no profiles */
+	while ((entry = ReadDirExtended(dir, directory, LOG)) != NULL)
 	{
+		CHECK_FOR_INTERRUPTS();
+
 		/* PID, or PID.SECONDS of a dead one that another process replaced */
 		if (entry->d_name[0] < '0' || entry->d_name[0] > '9' ||
 			(pid != 0 && atoi(entry->d_name) != pid))

@@ -38,24 +38,62 @@ plh_sampling_gap(pg_prng_state *prng, uint32 interval_bytes)
 	return (int64) ceil(gap);
 }
 
+/* 1/p, what an allocation stands for that is sampled. */
+static double
+exact_weight(Size size, uint32 interval_bytes)
+{
+	if (interval_bytes <= 1 || size == 0)
+		return 1.0;
+	return -1.0 / expm1(-(double) size / (double) interval_bytes);
+}
+
 /*
- * Number of objects that a sampled allocation of "size" bytes stands for, at
- * least 1.  It stands for size times that many bytes.
+ * An allocation of "size" bytes has been sampled: round its weight.
+ */
+PlhDraw
+plh_sampling_draw(pg_prng_state *prng, Size size, uint32 interval_bytes)
+{
+	PlhDraw		draw = {.interval_bytes = interval_bytes};
+
+	if (interval_bytes > 1)
+	{
+		double		weight = exact_weight(size, interval_bytes);
+
+		draw.rounded_up = pg_prng_double(prng) < weight - floor(weight);
+	}
+	return draw;
+}
+
+/*
+ * Number of objects that a sample stands for, at least 1.  It stands for size
+ * times that many bytes.
  */
 uint32
-plh_sampling_weight(pg_prng_state *prng, Size size, uint32 interval_bytes)
+plh_sampling_weight(Size size, PlhDraw draw)
+{
+	if (draw.interval_bytes <= 1)
+		return 1;
+	return (uint32) floor(exact_weight(size, draw.interval_bytes)) +
+		draw.rounded_up;
+}
+
+/*
+ * What one sample adds to the variance of the estimated bytes of its site:
+ * (1-p)/p^2 for having been sampled, f(1-f) for rounding a weight of fraction
+ * f, both in units of size squared.  0 only where p is 1.
+ */
+double
+plh_sampling_variance(Size size, PlhDraw draw)
 {
 	double		weight;
-	double		whole;
+	double		fraction;
 
-	if (interval_bytes <= 1 || size == 0)
-		return 1;
-
-	weight = -1.0 / expm1(-(double) size / (double) interval_bytes);
-	whole = floor(weight);
-	if (pg_prng_double(prng) < weight - whole)
-		whole += 1.0;
-	return whole >= (double) PG_UINT32_MAX ? PG_UINT32_MAX : (uint32) whole;
+	if (draw.interval_bytes <= 1)
+		return 0.0;
+	weight = exact_weight(size, draw.interval_bytes);
+	fraction = weight - floor(weight);
+	return (double) size * (double) size *
+		(weight * (weight - 1.0) + fraction * (1.0 - fraction));
 }
 
 /*
@@ -65,17 +103,21 @@ plh_sampling_weight(pg_prng_state *prng, Size size, uint32 interval_bytes)
  * For few samples, z standard errors are too narrow.  This is the upper limit
  * of the score interval of a Poisson count k, z^2/2 + z sqrt(k + z^2/4), times
  * the bytes that a sample stands for; relative to the estimate it tends to
- * z/sqrt(k) for large k.
+ * z/sqrt(k) for large k.  Chunks far larger than the interval are sampled for
+ * sure: where hardly any chance is left, so is hardly any of the correction.
  */
 double
 plh_sampling_error_bytes(double variance, double bytes, int64 samples)
 {
 	double		sample_bytes;
+	double		correction;
 
 	if (variance <= 0.0 || samples <= 0)
 		return 0.0;
 
 	sample_bytes = bytes / (double) samples;
-	return Z95 * Z95 / 2.0 * sample_bytes +
-		Z95 * sqrt(variance + Z95 * Z95 / 4.0 * sample_bytes * sample_bytes);
+	correction = Min(1.0, variance / (sample_bytes * sample_bytes));
+	return Z95 * Z95 / 2.0 * sample_bytes * correction +
+		Z95 * sqrt(variance + Z95 * Z95 / 4.0 * sample_bytes * sample_bytes *
+				   correction);
 }

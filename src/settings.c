@@ -10,6 +10,7 @@
 
 #include <limits.h>
 
+#include "access/parallel.h"
 #include "utils/guc.h"
 
 #include "settings.h"
@@ -19,15 +20,18 @@ bool		plh_enabled;
 int			plh_sample_interval;
 int			plh_scope;
 bool		plh_track_queries;
-int			plh_max_stack_depth;
-int			plh_max_profile_size;
-int			plh_max_live_samples;
-char	   *plh_profile_directory;
 bool		plh_dump_on_exit;
 int			plh_dump_min_bytes;
 int			plh_dump_keep;
-char	   *plh_dump_directory;
 bool		plh_log_summary;
+PlhFixedSettings plh_fixed;
+
+/* The GUC variables of the settings in plh_fixed. */
+static int	max_stack_depth_setting;
+static int	max_profile_size_setting;
+static int	max_live_samples_setting;
+static char *profile_directory_setting;
+static char *dump_directory_setting;
 
 static const struct config_enum_entry scope_options[] = {
 	{"long_lived", PLH_SCOPE_LONG_LIVED, false},
@@ -53,44 +57,55 @@ assign_int(int newval, void *extra)
 	sampling_changed();
 }
 
+/*
+ * May a fixed setting take this value?  Not another one once loaded; but a
+ * parallel worker resets all settings before it takes over its leader's.
+ */
 static bool
-refuse_change(void)
+may_be_set(bool is_same)
 {
+	if (!loaded || is_same || InitializingParallelWorker)
+		return true;
 	GUC_check_errdetail("This setting is fixed when pg_leakhunt is loaded.");
 	GUC_check_errhint("Restart the server to change it, or start a new session where pg_leakhunt is loaded by each session.");
 	return false;
 }
 
-/* Refuse another depth once loaded. */
 static bool
 check_max_stack_depth(int *newval, void **extra, GucSource source)
 {
-	return !loaded || *newval == plh_max_stack_depth || refuse_change();
+	return may_be_set(*newval == plh_fixed.max_stack_depth);
 }
 
-/* Refuse another size once loaded. */
 static bool
 check_max_profile_size(int *newval, void **extra, GucSource source)
 {
-	return !loaded || *newval == plh_max_profile_size || refuse_change();
+	return may_be_set(*newval == plh_fixed.max_profile_size);
 }
 
-/* Refuse another number once loaded. */
 static bool
 check_max_live_samples(int *newval, void **extra, GucSource source)
 {
-	return !loaded || *newval == plh_max_live_samples || refuse_change();
+	return may_be_set(*newval == plh_fixed.max_live_samples);
 }
 
-/* Refuse another directory once loaded. */
+/* Does the name of a directory leave room for those of its files? */
+static bool
+check_path_length(const char *path)
+{
+	if (strlen(path) < MAXPGPATH - 64)
+		return true;
+	GUC_check_errdetail("The path is too long.");
+	return false;
+}
+
 static bool
 check_profile_directory(char **newval, void **extra, GucSource source)
 {
-	return !loaded || strcmp(*newval, plh_profile_directory) == 0 ||
-		refuse_change();
+	return check_path_length(*newval) &&
+		may_be_set(strcmp(*newval, plh_fixed.profile_directory) == 0);
 }
 
-/* Refuse another directory once loaded. */
 static bool
 check_dump_directory(char **newval, void **extra, GucSource source)
 {
@@ -99,8 +114,8 @@ check_dump_directory(char **newval, void **extra, GucSource source)
 		GUC_check_errdetail("The directory of the dump files must have a name.");
 		return false;
 	}
-	return !loaded || strcmp(*newval, plh_dump_directory) == 0 ||
-		refuse_change();
+	return check_path_length(*newval) &&
+		may_be_set(strcmp(*newval, plh_fixed.dump_directory) == 0);
 }
 
 /* What is sampled, and how often. */
@@ -140,26 +155,26 @@ define_profile_settings(void)
 	DefineCustomIntVariable("pg_leakhunt.max_stack_depth",
 							"Number of frames kept of each stack, counted from the allocation.",
 							NULL,
-							&plh_max_stack_depth, 64, 4, PLH_MAX_FRAMES,
+							&max_stack_depth_setting, 64, 4, PLH_MAX_FRAMES,
 							PGC_SIGHUP, 0,
 							check_max_stack_depth, NULL, NULL);
 	DefineCustomIntVariable("pg_leakhunt.max_profile_size",
 							"Maximum size of each process' profile.",
 							"Samples of call sites that find no room are counted at a catch-all site.",
-							&plh_max_profile_size, 8 * 1024 * 1024,
+							&max_profile_size_setting, 8 * 1024 * 1024,
 							128 * 1024, 1024 * 1024 * 1024,
 							PGC_SIGHUP, GUC_UNIT_BYTE,
 							check_max_profile_size, NULL, NULL);
 	DefineCustomIntVariable("pg_leakhunt.max_live_samples",
 							"Maximum number of live samples that each process keeps.",
 							"Rounded up to a power of two.  Samples beyond it are dropped and counted as such.",
-							&plh_max_live_samples, 1000000, 16, 100000000,
+							&max_live_samples_setting, 1000000, 16, 100000000,
 							PGC_SIGHUP, 0,
 							check_max_live_samples, NULL, NULL);
 	DefineCustomStringVariable("pg_leakhunt.profile_directory",
 							   "Directory of the processes' profiles.",
 							   "Empty selects a directory of this server's own in /dev/shm.",
-							   &plh_profile_directory, "",
+							   &profile_directory_setting, "",
 							   PGC_SIGHUP, GUC_SUPERUSER_ONLY,
 							   check_profile_directory, NULL, NULL);
 }
@@ -189,7 +204,7 @@ define_dump_settings(void)
 	DefineCustomStringVariable("pg_leakhunt.dump_directory",
 							   "Directory of the dump files.",
 							   "A relative path starts in the data directory.",
-							   &plh_dump_directory, "pg_leakhunt",
+							   &dump_directory_setting, "pg_leakhunt",
 							   PGC_SIGHUP, GUC_SUPERUSER_ONLY,
 							   check_dump_directory, NULL, NULL);
 	DefineCustomBoolVariable("pg_leakhunt.log_summary",
@@ -213,6 +228,14 @@ plh_settings_define(void (*on_change) (void))
 	define_profile_settings();
 	define_dump_settings();
 	MarkGUCPrefixReserved("pg_leakhunt");
+
+	plh_fixed.max_stack_depth = max_stack_depth_setting;
+	plh_fixed.max_profile_size = max_profile_size_setting;
+	plh_fixed.max_live_samples = max_live_samples_setting;
+	strlcpy(plh_fixed.profile_directory, profile_directory_setting,
+			sizeof(plh_fixed.profile_directory));
+	strlcpy(plh_fixed.dump_directory, dump_directory_setting,
+			sizeof(plh_fixed.dump_directory));
 	loaded = true;
 }
 

@@ -19,15 +19,25 @@ extern bool plh_enabled;
 extern int	plh_sample_interval;	/* bytes */
 extern int	plh_scope;			/* PlhScope */
 extern bool plh_track_queries;
-extern int	plh_max_stack_depth;	/* frames */
-extern int	plh_max_profile_size;	/* bytes */
-extern int	plh_max_live_samples;
-extern char *plh_profile_directory;
 extern bool plh_dump_on_exit;
 extern int	plh_dump_min_bytes;
 extern int	plh_dump_keep;		/* files */
-extern char *plh_dump_directory;
 extern bool plh_log_summary;
+
+/*
+ * What is fixed when the module is loaded.  The GUC variables behind it come
+ * and go while a parallel worker takes over its leader's settings; these stay.
+ */
+typedef struct PlhFixedSettings
+{
+	int			max_stack_depth;	/* frames */
+	int			max_profile_size;	/* bytes */
+	int			max_live_samples;
+	char		profile_directory[MAXPGPATH];
+	char		dump_directory[MAXPGPATH];
+} PlhFixedSettings;
+
+extern PlhFixedSettings plh_fixed;
 
 extern void plh_settings_define(void (*on_change) (void));
 extern const char *plh_settings_scope_name(uint32 scope);

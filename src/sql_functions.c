@@ -136,11 +136,15 @@ is_visible(const RowSink *sink, const PlhProfileHeader *header)
 		 has_privs_of_role(GetUserId(), header->role_oid));
 }
 
-static const char *
-backend_type_name(const PlhProfileHeader *header)
+static void
+put_backend_type(Row *row, const PlhProfileImage *image)
 {
-	return header->label[0] != '\0' ? header->label :
-		GetBackendTypeDesc(header->backend_type);
+	const PlhProfileHeader *header = image->header;
+
+	if (header->label[0] != '\0')
+		put_foreign_text(row, image, header->label, strlen(header->label));
+	else
+		put_text(row, GetBackendTypeDesc(header->backend_type));
 }
 
 static const char *
@@ -179,7 +183,7 @@ put_process(PlhProfileImage *image, void *arg)
 		return;
 
 	put_datum(&row, Int32GetDatum(header->pid));
-	put_text(&row, backend_type_name(header));
+	put_backend_type(&row, image);
 	put_text(&row, image->alive ? "live" : "crashed");
 	put_text(&row, database_name(header));
 	put_text(&row, role_name(header));
@@ -269,7 +273,7 @@ put_site(const PlhProfileImage *image, const PlhSiteRecord *site,
 	Row			row = {0};
 
 	put_datum(&row, Int32GetDatum(image->header->pid));
-	put_text(&row, backend_type_name(image->header));
+	put_backend_type(&row, image);
 	if (context != NULL)
 		put_foreign_text(&row, image, context->text, context->text_bytes);
 	else
@@ -324,6 +328,7 @@ put_sites(PlhProfileImage *image, void *arg)
 	caller_context = MemoryContextSwitchTo(row_context);
 	while ((site = plh_profile_reader_next_site(image, &position)) != NULL)
 	{
+		CHECK_FOR_INTERRUPTS();
 		if (site->counters.total_samples > 0)
 			put_site(image, site, sink);
 		MemoryContextReset(row_context);

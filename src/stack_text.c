@@ -13,11 +13,12 @@
 
 /*
  * Functions that allocate on behalf of their caller: the call site is the
- * first frame that is none of them.  The stack keeps them all.  Sorted, in
- * the order of strcmp.
+ * first frame that is none of them.  The stack keeps them all.  In the order
+ * of strcmp.
  */
 static const char *const helper_functions[] = {
 	"AllocSetContextCreateInternal",
+	"DynaHashAlloc",
 	"GenerationContextCreate",
 	"MemoryContextAlloc",
 	"MemoryContextAllocAligned",
@@ -47,7 +48,10 @@ static const char *const helper_functions[] = {
 	"cstring_to_text",
 	"cstring_to_text_with_len",
 	"datumCopy",
+	"element_alloc",
 	"enlargeStringInfo",
+	"enlarge_list",
+	"get_hash_entry",
 	"hash_create",
 	"hash_search",
 	"hash_search_with_hash_value",
@@ -70,6 +74,9 @@ static const char *const helper_functions[] = {
 	"list_make4_impl",
 	"list_make5_impl",
 	"makeStringInfo",
+	"new_head_cell",
+	"new_list",
+	"new_tail_cell",
 	"palloc",
 	"palloc0",
 	"palloc0_mul",
@@ -87,6 +94,7 @@ static const char *const helper_functions[] = {
 	"repalloc_huge",
 	"repalloc_mul",
 	"repalloc_mul_extended",
+	"seg_alloc",
 	"text_to_cstring"
 };
 

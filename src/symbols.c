@@ -21,7 +21,7 @@
 /* One module, opened by libdwfl. */
 typedef struct OpenModule
 {
-	char		path[MAXPGPATH];	/* hash key */
+	char		key[MAXPGPATH + 2 * PLH_BUILD_ID_MAX + 2];	/* build-id, path */
 	Dwfl	   *dwfl;			/* NULL: can't be read, or is another one */
 	Dwfl_Module *module;
 	GElf_Addr	bias;			/* libdwfl's address minus the file's */
@@ -43,7 +43,7 @@ typedef struct KnownAddress
 struct PlhSymbols
 {
 	MemoryContext context;
-	HTAB	   *modules;		/* OpenModule by path */
+	HTAB	   *modules;		/* OpenModule by build-id and path */
 	HTAB	   *addresses;		/* KnownAddress by module and address */
 };
 
@@ -65,7 +65,7 @@ plh_symbols_open(void)
 
 	symbols->context = CurrentMemoryContext;
 	control.hcxt = CurrentMemoryContext;
-	control.keysize = MAXPGPATH;
+	control.keysize = sizeof(((OpenModule *) NULL)->key);
 	control.entrysize = sizeof(OpenModule);
 	symbols->modules = hash_create("pg_leakhunt open modules", 32, &control,
 								   HASH_ELEM | HASH_STRINGS | HASH_CONTEXT);
@@ -130,6 +130,27 @@ open_module(PlhSymbols *symbols, OpenModule *entry,
 	MemoryContextRegisterResetCallback(symbols->context, callback);
 }
 
+/*
+ * The opened module.  Processes that run side by side may have loaded two
+ * versions of a file from the same path.
+ */
+static OpenModule *
+find_module(PlhSymbols *symbols, const PlhModuleRecord *module)
+{
+	char		key[sizeof(((OpenModule *) NULL)->key)];
+	OpenModule *opened;
+	bool		found;
+
+	for (uint32 i = 0; i < module->build_id_bytes; i++)
+		snprintf(key + 2 * i, 3, "%02x", module->build_id[i]);
+	snprintf(key + 2 * module->build_id_bytes, MAXPGPATH, "%s", module->path);
+
+	opened = hash_search(symbols->modules, key, HASH_ENTER, &found);
+	if (!found)
+		open_module(symbols, opened, module);
+	return opened;
+}
+
 /* The function that has "address" between its start and its end, or NULL. */
 static const char *
 search_symbol(const OpenModule *module, uint64 address)
@@ -162,9 +183,7 @@ plh_symbols_function(PlhSymbols *symbols, const PlhModuleRecord *module,
 	KnownAddress *known;
 	bool		found;
 
-	opened = hash_search(symbols->modules, module->path, HASH_ENTER, &found);
-	if (!found)
-		open_module(symbols, opened, module);
+	opened = find_module(symbols, module);
 	if (opened->dwfl == NULL)
 		return NULL;
 

@@ -138,6 +138,20 @@ is( $node->safe_psql(
 	't', 'query_id is that of pg_stat_activity');
 $session->quit;
 
+# A prepared statement is allocated by a message and kept by the session.
+$session = $node->background_psql('postgres');
+$pid = session_pid($session);
+$session->query_safe('SET pg_leakhunt.sample_interval = 1');
+$session->query_safe("PREPARE p$_ AS SELECT $_, count(*) FROM pg_class")
+  for 1 .. 20;
+my $contexts = q{SELECT coalesce(sum(live_bytes), 0) FROM pg_leakhunt_report
+	WHERE lifetime = 'session' AND context_name IN ('CachedPlanSource', 'CachedPlanQuery') AND pid = } . $pid;
+cmp_ok($node->safe_psql('postgres', $contexts),
+	'>', 50_000, 'prepared statements are kept');
+$session->query_safe('DEALLOCATE ALL');
+is($node->safe_psql('postgres', $contexts), 0, 'until they are deallocated');
+$session->quit;
+
 # What is fixed when the module is loaded stays as it was, and says so.
 my $offset = -s $node->logfile;
 $node->append_conf('postgresql.conf', "pg_leakhunt.max_live_samples = 50\n");

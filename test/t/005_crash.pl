@@ -15,7 +15,7 @@ my $directory = profile_directory($node);
 my $session = $node->background_psql('postgres');
 my $pid = session_pid($session);
 $session->query_safe('SET pg_leakhunt.sample_interval = 1');
-$session->query_safe('SELECT leak_top(64, 10000)');
+$session->query_safe('SELECT leak_top(64, 100000)');
 kill 'KILL', $pid;
 $session->{run}->kill_kill;
 wait_until(
@@ -28,7 +28,7 @@ is( $node->safe_psql(
 	'crashed|f|client backend',
 	'the killed process is listed as crashed');
 is(report_row($node, $pid, 'leaking_top')->{live_bytes},
-	640_000, 'with all that it held');
+	6_400_000, 'with all that it held');
 
 # The other backends of a crashed server exit by themselves, but not cleanly.
 is( $node->safe_psql(
@@ -48,7 +48,7 @@ my @files = profile_files($directory);
 ok((grep { /^$other\.\d+$/ } @files), 'the old file is kept beside the new one')
   or diag("@files");
 is(report_row($node, $pid, 'leaking_top')->{live_bytes},
-	640_000, 'and is listed under its own pid');
+	6_400_000, 'and is listed under its own pid');
 is(report_row($node, $other, 'leaking_top')->{live_bytes},
 	10_000, 'as is the new one');
 $session->quit;
@@ -98,13 +98,37 @@ print $file $intact;
 close $file;
 chmod 0600, "$directory/$other.1";
 
-# The next start turns what is left into dumps.
+# After a crash those that hold most stay, the others become dumps or go.
+my @sessions = map { $node->background_psql('postgres') } 1 .. 24;
+my @pids = map { session_pid($_) } @sessions;
+$sessions[$_]->query_safe('SET pg_leakhunt.sample_interval = 1; SELECT leak_top(1000, '
+	  . ($_ < 20 ? 1100 + $_ : $_) . ')')
+  for 0 .. $#sessions;
+kill 'KILL', $pids[0];
+$_->{run}->kill_kill for @sessions;
+wait_until(
+	sub { $node->psql('postgres', 'SELECT 1') == 0 },
+	'the server is back again');
+is( $node->safe_psql('postgres',
+		"SELECT count(*) FROM pg_leakhunt_processes WHERE state = 'crashed'"),
+	16,
+	'no more than 16 profiles stay');
+is_deeply(
+	[ sort map { scalar dump_files($node, $_) } @pids ],
+	[ (0) x 19, (1) x 5 ],
+	'those that held less are dumped, if worth it');
+my @dumps = dump_files($node, $pid);
+is(scalar @dumps, 0, 'what stays is not dumped');
+
+# The next start turns all that is left into dumps.
+append_to_file("$directory/tmp.123", 'unfinished');
 $node->stop('immediate');
 $node->start;
-my @dumps = dump_files($node, $pid);
+ok(!-e "$directory/tmp.123", 'unfinished files go');
+@dumps = dump_files($node, $pid);
 is(scalar @dumps, 1, 'the next start makes a crash dump');
 like($dumps[0], qr/\.crash\.heap$/, 'under that name');
-like(slurp_file($dumps[0]), qr/^10000: 640000 \[10000: 640000\] @ /m,
+like(slurp_file($dumps[0]), qr/^100000: 6400000 \[100000: 6400000\] @ /m,
 	'with all that the process held');
 like(
 	slurp_file($node->logfile),

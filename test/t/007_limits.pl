@@ -11,6 +11,8 @@ use Test::More;
 
 my $node = new_server('main', <<'CONF');
 pg_leakhunt.max_live_samples = 1000
+pg_leakhunt.max_stack_depth = 50
+pg_leakhunt.dump_directory = 'dumps'
 pg_leakhunt.max_profile_size = '128kB'
 CONF
 
@@ -36,6 +38,14 @@ sub process
 	  );
 	return \%figures;
 }
+
+# A parallel worker resets all settings before it takes over its leader's.
+is( $node->safe_psql(
+		'postgres', q{
+		SET force_parallel_mode = on;
+		SELECT count(*) FROM pg_class WHERE relname = 'pg_class'}),
+	1,
+	'parallel workers start with fixed settings that are not the default');
 
 # More live samples than fit: dropped, counted; and the rest stays right.
 my ($session, $pid) = exact_session();

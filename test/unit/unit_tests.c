@@ -20,7 +20,7 @@
 #include "settings.h"
 
 /* The settings and what else comes from the server. */
-int			plh_max_profile_size = 1024 * 1024;
+PlhFixedSettings plh_fixed = {.max_profile_size = 1024 * 1024};
 char		my_exec_path[MAXPGPATH] = "/tested/executable";
 MemoryContext TopMemoryContext;
 MemoryContext TopTransactionContext;
@@ -106,10 +106,10 @@ test_estimates(Size size, int objects, uint32 interval)
 		{
 			if ((countdown -= size) <= 0)
 			{
-				uint32		weight = plh_sampling_weight(&prng, size, interval);
+				PlhDraw		draw = plh_sampling_draw(&prng, size, interval);
 
-				bytes += (double) size * weight;
-				variance += plh_sampling_variance(size, weight);
+				bytes += (double) size * plh_sampling_weight(size, draw);
+				variance += plh_sampling_variance(size, draw);
 				samples++;
 				countdown = plh_sampling_gap(&prng, interval);
 			}
@@ -156,10 +156,10 @@ test_bound_of_few_samples(void)
 		{
 			if ((countdown -= 10) <= 0)
 			{
-				uint32		weight = plh_sampling_weight(&prng, 10, 1000);
+				PlhDraw		draw = plh_sampling_draw(&prng, 10, 1000);
 
-				bytes += 10.0 * weight;
-				variance += plh_sampling_variance(10, weight);
+				bytes += 10.0 * plh_sampling_weight(10, draw);
+				variance += plh_sampling_variance(10, draw);
 				samples++;
 				countdown = plh_sampling_gap(&prng, 1000);
 			}
@@ -182,12 +182,23 @@ test_exact_interval(void)
 {
 	pg_prng_state prng;
 
+	PlhDraw		draw;
+
 	pg_prng_seed(&prng, 1);
+	draw = plh_sampling_draw(&prng, 64, 1);
 	ok(plh_sampling_gap(&prng, 1) == 0, "interval 1 has no gaps");
-	ok(plh_sampling_weight(&prng, 0, 1) == 1 &&
-	   plh_sampling_weight(&prng, 64, 1) == 1, "interval 1 has weight 1");
-	ok(plh_sampling_error_bytes(plh_sampling_variance(64, 1), 64, 1) == 0,
+	ok(plh_sampling_weight(0, draw) == 1 && plh_sampling_weight(64, draw) == 1,
+	   "interval 1 has weight 1");
+	ok(plh_sampling_error_bytes(plh_sampling_variance(64, draw), 64, 1) == 0,
 	   "interval 1 has no error");
+
+	/* three times the interval is sampled with p = 0.95 */
+	draw = plh_sampling_draw(&prng, 3000, 1000);
+	ok(plh_sampling_error_bytes(plh_sampling_variance(3000, draw), 3000, 1) > 0,
+	   "a chunk larger than the interval is not exact");
+	draw = plh_sampling_draw(&prng, 100000, 1000);
+	ok(plh_sampling_error_bytes(plh_sampling_variance(100000, draw), 100000, 1) < 1,
+	   "one a hundred times larger is, but for a byte");
 }
 
 /* Random insertions and removals, against an array. */
@@ -333,6 +344,7 @@ site_of(int i)
 static bool
 record(MemoryContext context, int i)
 {
+	PlhDraw		exact = {.interval_bytes = 1};
 	PlhWatchedContext *watched;
 	uint32		site;
 
@@ -343,9 +355,9 @@ record(MemoryContext context, int i)
 		return false;
 	}
 	site = site_of(i);
-	if (plh_live_samples_insert(watched, fake_pointer(i), 10, 1, site))
+	if (plh_live_samples_insert(watched, fake_pointer(i), 10, exact, site))
 	{
-		plh_profile_add(site, 10, 1);
+		plh_profile_add(site, 10, exact);
 		return true;
 	}
 	plh_profile_lose(PLH_LOSS_LIVE_TABLE, 10);
@@ -479,7 +491,7 @@ test_full_profile(void)
 	PlhProfileHeader *header;
 	int64		catch_all;
 
-	plh_max_profile_size = 128 * 1024;
+	plh_fixed.max_profile_size = 128 * 1024;
 	plh_live_samples_start(1 << 20, on_reset);
 	for (int i = 0; i < 5000; i++)
 		(void) record(&context, i);
@@ -493,7 +505,7 @@ test_full_profile(void)
 	   "what has no room is counted, and at the catch-all site");
 	reset_context(&context);
 	forget_all();
-	plh_max_profile_size = 1024 * 1024;
+	plh_fixed.max_profile_size = 1024 * 1024;
 }
 
 /* The file holds what the memory does, and grows with it. */
@@ -545,6 +557,7 @@ main(void)
 	test_estimates(2, 20000, 2);
 	test_estimates(1000, 1000, 1500);
 	test_estimates(100000, 400, 300000);
+	test_estimates(100000, 400, 30000);
 	test_bound_of_few_samples();
 	test_exact_interval();
 	test_pointer_table();
