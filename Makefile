@@ -29,7 +29,8 @@ OBJS = \
 	src/symbols.o \
 	src/unwind.o
 
-PG_CFLAGS = -fvisibility=hidden -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers
+# -O3: the code that runs inside palloc is loops over some 20 frames
+PG_CFLAGS = -O3 -fvisibility=hidden -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers
 SHLIB_LINK = -lunwind -ldw -lelf -lm
 
 REGRESS = \

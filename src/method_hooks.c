@@ -143,14 +143,13 @@ record_sample(MemoryContext context, void *pointer, Size size,
 			  uint32 interval)
 {
 	PlhDraw		draw = plh_sampling_draw(&prng, size, interval);
-	int64		bytes = (int64) size * plh_sampling_weight(size, draw);
 	PlhWatchedContext *watched;
 	PlhLifetime lifetime;
 	uint32		site;
 
 	if (CritSectionCount > 0)
 	{
-		plh_profile_lose(PLH_LOSS_CRITICAL, bytes);
+		plh_profile_lose(PLH_LOSS_CRITICAL, size, draw);
 		return;
 	}
 
@@ -160,10 +159,10 @@ record_sample(MemoryContext context, void *pointer, Size size,
 		plh_profile_out_of_scope();
 		return;
 	}
-	if (!plh_process_begin_profile(interval) ||
+	if ((plh_profile == NULL && !plh_process_begin_profile(interval)) ||
 		(watched = plh_live_samples_watch(context)) == NULL)
 	{
-		plh_profile_lose(PLH_LOSS_LIVE_TABLE, bytes);
+		plh_profile_lose(PLH_LOSS_LIVE_TABLE, size, draw);
 		return;
 	}
 
@@ -171,7 +170,7 @@ record_sample(MemoryContext context, void *pointer, Size size,
 	if (plh_live_samples_insert(watched, pointer, size, draw, site))
 		plh_profile_add(site, size, draw);
 	else
-		plh_profile_lose(PLH_LOSS_LIVE_TABLE, bytes);
+		plh_profile_lose(PLH_LOSS_LIVE_TABLE, size, draw);
 	plh_process_sampled();
 }
 

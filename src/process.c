@@ -260,16 +260,14 @@ identify(PlhProfileHeader *header)
 }
 
 /*
- * Make sure that this process has a profile.  Returns false where there is no
- * memory for one.
+ * Begin the profile of this process, which has none.  Returns false where
+ * there is no memory for one.
  */
 bool
 plh_process_begin_profile(uint32 sample_interval)
 {
-	PlhProfileHeader *header = plh_profile;
+	PlhProfileHeader *header;
 
-	if (header != NULL)
-		return true;
 	if (!plh_profile_begin())
 		return false;
 

@@ -141,7 +141,7 @@ make_hash_factors(void)
 }
 
 /*
- * Make sure that there is a profile.  Returns false where there is no memory
+ * Begin a profile, where there is none.  Returns false where there is no memory
  * for one.  The caller fills in who the process is.
  */
 bool
@@ -150,8 +150,6 @@ plh_profile_begin(void)
 	PlhSiteRecord *catch_all;
 	char	   *base;
 
-	if (plh_profile != NULL)
-		return true;
 	bucket_count = plh_fixed.max_profile_size / BYTES_PER_BUCKET;
 	if (!plh_private_memory_reserve(&bucket_region,
 									sizeof(uint32) * bucket_count) ||
@@ -474,7 +472,7 @@ plh_profile_add(uint32 site_offset, Size size, PlhDraw draw)
 		plh_profile->peak_bytes = plh_profile->counters.live_bytes;
 	plh_profile->samples_taken++;
 	if (site_offset == plh_profile->catch_all_site)
-		plh_profile_lose(PLH_LOSS_PROFILE, bytes);
+		plh_profile_lose(PLH_LOSS_PROFILE, size, draw);
 }
 
 /*
@@ -493,10 +491,10 @@ plh_profile_subtract(uint32 site_offset, Size size, PlhDraw draw)
 }
 
 /*
- * Count a sample, standing for "bytes", that could not be kept as it should.
+ * Count a sample of "size" bytes that could not be kept as it should.
  */
 void
-plh_profile_lose(PlhLoss loss, int64 bytes)
+plh_profile_lose(PlhLoss loss, Size size, PlhDraw draw)
 {
 	int64	   *lost_samples = plh_profile != NULL ?
 	plh_profile->lost_samples : early.lost_samples;
@@ -504,7 +502,7 @@ plh_profile_lose(PlhLoss loss, int64 bytes)
 	plh_profile->lost_bytes : early.lost_bytes;
 
 	lost_samples[loss]++;
-	lost_bytes[loss] += bytes;
+	lost_bytes[loss] += (int64) size * plh_sampling_weight(size, draw);
 
 	/* a sample at the catch-all site is kept, and counted where it is */
 	if (loss != PLH_LOSS_PROFILE)

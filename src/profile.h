@@ -23,7 +23,7 @@ extern uint32 plh_profile_stack(const PlhStack *captured);
 extern uint32 plh_profile_site(const PlhSiteKey *key);
 extern void plh_profile_add(uint32 site, Size size, PlhDraw draw);
 extern void plh_profile_subtract(uint32 site, Size size, PlhDraw draw);
-extern void plh_profile_lose(PlhLoss loss, int64 bytes);
+extern void plh_profile_lose(PlhLoss loss, Size size, PlhDraw draw);
 extern void plh_profile_out_of_scope(void);
 extern Size plh_profile_private_bytes(void);
 extern void plh_profile_forget(void);

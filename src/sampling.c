@@ -65,33 +65,26 @@ plh_sampling_draw(pg_prng_state *prng, Size size, uint32 interval_bytes)
 }
 
 /*
- * Number of objects that a sample stands for, at least 1.  It stands for size
- * times that many bytes.
+ * plh_sampling_weight at an interval above 1.
  */
 uint32
-plh_sampling_weight(Size size, PlhDraw draw)
+plh_sampling_weight_of(Size size, PlhDraw draw)
 {
-	if (draw.interval_bytes <= 1)
-		return 1;
 	return (uint32) floor(exact_weight(size, draw.interval_bytes)) +
 		draw.rounded_up;
 }
 
 /*
- * What one sample adds to the variance of the estimated bytes of its site:
- * (1-p)/p^2 for having been sampled, f(1-f) for rounding a weight of fraction
- * f, both in units of size squared.  0 only where p is 1.
+ * plh_sampling_variance at an interval above 1: (1-p)/p^2 for having been
+ * sampled, f(1-f) for rounding a weight of fraction f, both in units of size
+ * squared.
  */
 double
-plh_sampling_variance(Size size, PlhDraw draw)
+plh_sampling_variance_of(Size size, PlhDraw draw)
 {
-	double		weight;
-	double		fraction;
+	double		weight = exact_weight(size, draw.interval_bytes);
+	double		fraction = weight - floor(weight);
 
-	if (draw.interval_bytes <= 1)
-		return 0.0;
-	weight = exact_weight(size, draw.interval_bytes);
-	fraction = weight - floor(weight);
 	return (double) size * (double) size *
 		(weight * (weight - 1.0) + fraction * (1.0 - fraction));
 }

@@ -23,9 +23,30 @@ typedef struct PlhDraw
 extern int64 plh_sampling_gap(pg_prng_state *prng, uint32 interval_bytes);
 extern PlhDraw plh_sampling_draw(pg_prng_state *prng, Size size,
 								 uint32 interval_bytes);
-extern uint32 plh_sampling_weight(Size size, PlhDraw draw);
-extern double plh_sampling_variance(Size size, PlhDraw draw);
+extern uint32 plh_sampling_weight_of(Size size, PlhDraw draw);
+extern double plh_sampling_variance_of(Size size, PlhDraw draw);
 extern double plh_sampling_error_bytes(double variance, double bytes,
 									   int64 samples);
+
+/*
+ * Number of objects that a sample stands for, at least 1.  It stands for size
+ * times that many bytes.
+ */
+static inline uint32
+plh_sampling_weight(Size size, PlhDraw draw)
+{
+	return draw.interval_bytes <= 1 ? 1 : plh_sampling_weight_of(size, draw);
+}
+
+/*
+ * What one sample adds to the variance of the estimated bytes of its site.  0
+ * only where the allocation was certain to be sampled.
+ */
+static inline double
+plh_sampling_variance(Size size, PlhDraw draw)
+{
+	return draw.interval_bytes <= 1 ? 0.0 :
+		plh_sampling_variance_of(size, draw);
+}
 
 #endif							/* PLH_SAMPLING_H */

@@ -121,7 +121,7 @@ clean_up() {
 	if mountpoint -q "$scratch/small" 2>/dev/null; then
 		"${as_root[@]}" umount "$scratch/small"
 	fi
-	rm -rf "$scratch"
+	[ -n "${KEEP:-}" ] || rm -rf "$scratch"
 	exit $status
 }
 

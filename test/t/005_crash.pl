@@ -102,9 +102,14 @@ chmod 0600, "$directory/$other.1";
 my @sessions = map { $node->background_psql('postgres') } 1 .. 24;
 my @pids = map { session_pid($_) } @sessions;
 $sessions[$_]->query_safe('SET pg_leakhunt.sample_interval = 1; SELECT leak_top(1000, '
-	  . ($_ < 20 ? 1100 + $_ : $_) . ')')
+	  . ($_ < 20 ? 8000 : 10) . ')')
   for 0 .. $#sessions;
 kill 'KILL', $pids[0];
+wait_until(
+	sub {
+		!grep { -e "/proc/$_" } @pids;
+	},
+	'all sessions have crashed');
 $_->{run}->kill_kill for @sessions;
 wait_until(
 	sub { $node->psql('postgres', 'SELECT 1') == 0 },

@@ -348,10 +348,10 @@ record(MemoryContext context, int i)
 	PlhWatchedContext *watched;
 	uint32		site;
 
-	if (!plh_profile_begin() ||
+	if ((plh_profile == NULL && !plh_profile_begin()) ||
 		(watched = plh_live_samples_watch(context)) == NULL)
 	{
-		plh_profile_lose(PLH_LOSS_LIVE_TABLE, 10);
+		plh_profile_lose(PLH_LOSS_LIVE_TABLE, 10, exact);
 		return false;
 	}
 	site = site_of(i);
@@ -360,7 +360,7 @@ record(MemoryContext context, int i)
 		plh_profile_add(site, 10, exact);
 		return true;
 	}
-	plh_profile_lose(PLH_LOSS_LIVE_TABLE, 10);
+	plh_profile_lose(PLH_LOSS_LIVE_TABLE, 10, exact);
 	return false;
 }
 
