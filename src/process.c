@@ -157,9 +157,11 @@ plh_process_surely_live_bytes(const PlhProfileHeader *header)
 {
 	const PlhCounters *counters = &header->counters;
 
-	return counters->live_bytes -
-		plh_sampling_error_bytes(counters->live_variance, counters->live_bytes,
-								 counters->live_samples);
+	double		error = plh_sampling_error_bytes(counters->live_variance,
+												 counters->live_bytes,
+												 counters->live_samples);
+
+	return Max(0.0, counters->live_bytes - error);
 }
 
 /* Write the dump of an exiting process, if it should have one. */

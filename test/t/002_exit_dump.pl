@@ -112,7 +112,7 @@ $node->reload;
 is(scalar dump_files($node, $pid), 0, 'dump_on_exit = off');
 
 $node->append_conf('postgresql.conf',
-	"pg_leakhunt.dump_on_exit = on\npg_leakhunt.log_summary = off\npg_leakhunt.dump_keep = 2\n"
+	"pg_leakhunt.dump_on_exit = on\npg_leakhunt.dump_min_bytes = 1MB\npg_leakhunt.log_summary = off\npg_leakhunt.dump_keep = 2\n"
 );
 $node->reload;
 my @pids;

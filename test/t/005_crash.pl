@@ -102,7 +102,7 @@ chmod 0600, "$directory/$other.1";
 my @sessions = map { $node->background_psql('postgres') } 1 .. 24;
 my @pids = map { session_pid($_) } @sessions;
 $sessions[$_]->query_safe('SET pg_leakhunt.sample_interval = 1; SELECT leak_top(1000, '
-	  . ($_ < 20 ? 8000 : 10) . ')')
+	  . ($_ < 20 ? 5000 : 10) . ')')
   for 0 .. $#sessions;
 kill 'KILL', $pids[0];
 wait_until(
