@@ -31,7 +31,8 @@ OBJS = \
 
 # -O3: the code that runs inside palloc is loops over some 20 frames
 PG_CFLAGS = -O3 -fvisibility=hidden -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers
-SHLIB_LINK = -lunwind -ldw -lelf -lm
+# libdw is loaded when it is needed
+SHLIB_LINK = -lunwind -lm -ldl
 
 REGRESS = \
 	views \

@@ -167,9 +167,9 @@ COMMENT ON COLUMN pg_leakhunt_report.first_at IS
 COMMENT ON COLUMN pg_leakhunt_report.last_at IS
 'when the last sample was taken';
 COMMENT ON COLUMN pg_leakhunt_report.site IS
-'the function that allocates: the first of the stack that is no allocation helper; module+offset where no symbol is known';
+'the function that allocates: the first of the stack that is no allocation helper; module+offset where no symbol is known; [process start] for the first samples of a starting process, which have no stack, [profile full] for those whose site found no room';
 COMMENT ON COLUMN pg_leakhunt_report.stack IS
-'the stack, innermost function first; cut at max_stack_depth, then the last element says so';
+'the stack, innermost function first; cut at max_stack_depth, then the last element says so; null where site is in brackets';
 COMMENT ON COLUMN pg_leakhunt_report.stack_id IS
 'identifies the stack, in all processes that run the same binaries';
 

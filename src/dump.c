@@ -233,7 +233,7 @@ emit_site_facts(DumpFile *file, const PlhProfileImage *image,
 	emit(file, "#");
 	if (context != NULL)
 		emit_value(file, "context", context->text, context->text_bytes);
-	if (stack != NULL)
+	if (context != NULL)
 		emit(file, " lifetime=%s", plh_lifetime_name(site->key.lifetime));
 	if (statement != NULL && statement->query_id != 0)
 		emit(file, " query_id=%lld", (long long) statement->query_id);
@@ -266,7 +266,7 @@ emit_site(DumpFile *file, const PlhProfileImage *image,
 	emit_site_facts(file, image, site, stack);
 	emit_counters(file, &site->counters);
 	if (stack == NULL || stack->depth == 0)
-		emit(file, " 0x1");		/* in no module: the catch-all site */
+		emit(file, " 0x1");		/* in no module: no stack is known */
 	else
 	{
 		for (uint32 i = 0; i < stack->depth; i++)

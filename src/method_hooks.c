@@ -32,6 +32,10 @@
 /* Bytes between two looks at the settings while nothing is sampled. */
 #define IDLE_COUNTDOWN (1024 * 1024)
 
+/* While a process starts, so many samples of such intervals have no stack. */
+#define START_SAMPLES 2
+#define START_INTERVAL (256 * 1024)
+
 /* The allocation that brings this to 0 or below takes the slow path. */
 static int64 countdown = IDLE_COUNTDOWN;
 
@@ -49,6 +53,8 @@ static bool busy;
 
 static pg_prng_state prng;
 static bool prng_seeded;
+
+static uint32 samples_without_stack;
 
 static PlhMethods originals[PLH_CONTEXT_TYPES];
 
@@ -115,24 +121,42 @@ take_sample(Size size)
 	return armed_interval;
 }
 
-/* The site that an allocation in that context, by this stack, belongs to. */
+/*
+ * To unwind for the first time costs a process 100 us, as libunwind knows none
+ * of the frames yet.  A short connection would pay that for the one or two
+ * samples that fall into the filling of its caches: these do without a stack.
+ */
+INLINE bool
+goes_without_stack(Size size, uint32 interval)
+{
+	return interval >= START_INTERVAL && size < interval &&
+		IsUnderPostmaster && IsInitProcessingMode() &&
+		samples_without_stack++ < START_SAMPLES;
+}
+
+/* The site that an allocation in that context belongs to. */
 INLINE uint32
 current_site(MemoryContext context, PlhWatchedContext *watched,
-			 PlhLifetime lifetime)
+			 PlhLifetime lifetime, bool without_stack)
 {
 	PlhSiteKey	key = {0};
-	PlhStack	stack;
-	int			captured = plh_unwind_capture(&stack, plh_fixed.max_stack_depth);
 
-	plh_unwind_trim(&stack, captured, plh_fixed.max_stack_depth);
-	key.lifetime = lifetime;
-	key.stack = plh_profile_stack(&stack);
+	if (!without_stack)
+	{
+		PlhStack	stack;
+		int			captured = plh_unwind_capture(&stack,
+												  plh_fixed.max_stack_depth);
+
+		plh_unwind_trim(&stack, captured, plh_fixed.max_stack_depth);
+		key.stack = plh_profile_stack(&stack);
+	}
 	if (watched->name == 0)
 		watched->name = plh_profile_string(context->name,
 										   PLH_CONTEXT_NAME_MAX);
 	key.context_name = watched->name;
+	key.lifetime = lifetime;
 	key.statement = plh_statement_current();
-	if (key.stack == 0 || key.context_name == 0)
+	if ((key.stack == 0 && !without_stack) || key.context_name == 0)
 		return plh_profile->catch_all_site;
 	return plh_profile_site(&key);
 }
@@ -166,7 +190,8 @@ record_sample(MemoryContext context, void *pointer, Size size,
 		return;
 	}
 
-	site = current_site(context, watched, lifetime);
+	site = current_site(context, watched, lifetime,
+						goes_without_stack(size, interval));
 	if (plh_live_samples_insert(watched, pointer, size, draw, site))
 		plh_profile_add(site, size, draw);
 	else
@@ -323,6 +348,7 @@ plh_method_hooks_forget(void)
 	plh_live_samples_forget();
 	busy = false;
 	prng_seeded = false;
+	samples_without_stack = 0;
 	plh_method_hooks_rearm();
 }
 

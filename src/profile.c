@@ -23,7 +23,7 @@
 #include "settings.h"
 
 /* One hash bucket for that many bytes of the profile's maximum size. */
-#define BYTES_PER_BUCKET 512
+#define BYTES_PER_BUCKET 1024
 #define MAX_PROFILE_MODULES 1024
 
 /*

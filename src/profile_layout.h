@@ -152,7 +152,10 @@ typedef struct PlhStackRecord
 	PlhFrame	frames[FLEXIBLE_ARRAY_MEMBER];	/* innermost first */
 } PlhStackRecord;
 
-/* What tells one site from another; all but lifetime are offsets. */
+/*
+ * What tells one site from another; all but lifetime are offsets.  Samples of
+ * a process' start have no stack.
+ */
 typedef struct PlhSiteKey
 {
 	uint32		stack;

@@ -228,7 +228,8 @@ put_stack(Row *row, RowSink *sink, const PlhProfileImage *image,
 	}
 	if (stack == NULL)
 	{
-		put_text(row, "[profile full]");
+		put_text(row, site->key.context_name != 0 ?
+				 "[process start]" : "[profile full]");
 		put_null(row);
 		put_null(row);
 		return;
@@ -278,7 +279,7 @@ put_site(const PlhProfileImage *image, const PlhSiteRecord *site,
 		put_foreign_text(&row, image, context->text, context->text_bytes);
 	else
 		put_null(&row);
-	if (site->key.stack != 0)
+	if (context != NULL)
 		put_text(&row, plh_lifetime_name(site->key.lifetime));
 	else
 		put_null(&row);

@@ -6,11 +6,16 @@
  * if there is one, or the dynamic symbols.  A binary that was replaced since
  * the server loaded it has another build-id, and yields no names.
  *
+ * The library is loaded when the first symbol is wanted: linked to, it and what
+ * it needs would make every fork and exit of every process dearer.  Without it
+ * there are no names.
+ *
  * libdwfl's memory is malloc'd: a callback of the memory context that the
  * PlhSymbols lives in gives it back.
  */
 #include "postgres.h"
 
+#include <dlfcn.h>
 #include <elfutils/libdwfl.h>
 
 #include "utils/hsearch.h"
@@ -47,11 +52,58 @@ struct PlhSymbols
 	HTAB	   *addresses;		/* KnownAddress by module and address */
 };
 
-static const Dwfl_Callbacks callbacks = {
-	.find_elf = dwfl_build_id_find_elf,
-	.find_debuginfo = dwfl_standard_find_debuginfo,
-	.section_address = dwfl_offline_section_address
-};
+/* The library's functions that we use, by their names. */
+#define FOR_EACH_FUNCTION(apply) \
+	apply(dwfl_begin) \
+	apply(dwfl_build_id_find_elf) \
+	apply(dwfl_end) \
+	apply(dwfl_module_addrinfo) \
+	apply(dwfl_module_build_id) \
+	apply(dwfl_module_getelf) \
+	apply(dwfl_offline_section_address) \
+	apply(dwfl_report_elf) \
+	apply(dwfl_report_end) \
+	apply(dwfl_standard_find_debuginfo)
+
+#define DECLARE_FUNCTION(name) __typeof__(name) *name;
+static struct
+{
+	FOR_EACH_FUNCTION(DECLARE_FUNCTION)
+}			libdw;
+
+static Dwfl_Callbacks callbacks;
+
+#define LOAD_FUNCTION(name) \
+	libdw.name = (__typeof__(name) *) dlsym(library, #name); \
+	complete &= libdw.name != NULL;
+
+/* Load the library, once; false if it is not there. */
+static bool
+load_libdw(void)
+{
+	static bool tried = false;
+	static bool complete = false;
+	void	   *library;
+
+	if (tried)
+		return complete;
+	tried = true;
+	library = dlopen("libdw.so.1", RTLD_NOW | RTLD_LOCAL);
+	if (library == NULL)
+	{
+		ereport(WARNING,
+				(errmsg("could not load library \"libdw.so.1\": %s", dlerror()),
+				 errhint("Functions are shown as module and offset.  Install elfutils' libdw to see their names.")));
+		return false;
+	}
+
+	complete = true;
+	FOR_EACH_FUNCTION(LOAD_FUNCTION)
+	callbacks.find_elf = libdw.dwfl_build_id_find_elf;
+	callbacks.find_debuginfo = libdw.dwfl_standard_find_debuginfo;
+	callbacks.section_address = libdw.dwfl_offline_section_address;
+	return complete;
+}
 
 /*
  * Start to look up symbols.  The result belongs to the current memory context
@@ -81,7 +133,7 @@ plh_symbols_open(void)
 static void
 close_dwfl(void *arg)
 {
-	dwfl_end((Dwfl *) arg);
+	libdw.dwfl_end((Dwfl *) arg);
 }
 
 /* Is that the binary which the profile's process had loaded? */
@@ -90,7 +142,7 @@ is_same_binary(Dwfl_Module *opened, const PlhModuleRecord *module)
 {
 	const unsigned char *build_id;
 	GElf_Addr	address;
-	int			bytes = dwfl_module_build_id(opened, &build_id, &address);
+	int			bytes = libdw.dwfl_module_build_id(opened, &build_id, &address);
 
 	/* without a build-id there is nothing that could tell */
 	if (module->build_id_bytes == 0)
@@ -108,19 +160,21 @@ open_module(PlhSymbols *symbols, OpenModule *entry,
 	Dwfl	   *dwfl;
 
 	entry->dwfl = NULL;
+	if (!load_libdw())
+		return;
 	callback = MemoryContextAlloc(symbols->context, sizeof(*callback));
-	dwfl = dwfl_begin(&callbacks);
+	dwfl = libdw.dwfl_begin(&callbacks);
 	if (dwfl == NULL)
 		return;
 
-	entry->module = dwfl_report_elf(dwfl, module->path, module->path, -1, 0,
+	entry->module = libdw.dwfl_report_elf(dwfl, module->path, module->path, -1, 0,
 									false);
 	if (entry->module == NULL ||
-		dwfl_report_end(dwfl, NULL, NULL) != 0 ||
-		dwfl_module_getelf(entry->module, &entry->bias) == NULL ||
+		libdw.dwfl_report_end(dwfl, NULL, NULL) != 0 ||
+		libdw.dwfl_module_getelf(entry->module, &entry->bias) == NULL ||
 		!is_same_binary(entry->module, module))
 	{
-		dwfl_end(dwfl);
+		libdw.dwfl_end(dwfl);
 		return;
 	}
 
@@ -159,7 +213,7 @@ search_symbol(const OpenModule *module, uint64 address)
 	GElf_Sym	symbol;
 	const char *name;
 
-	name = dwfl_module_addrinfo(module->module, address + module->bias,
+	name = libdw.dwfl_module_addrinfo(module->module, address + module->bias,
 								&offset, &symbol, NULL, NULL, NULL);
 
 	/* the nearest symbol before the address may be a neighbour's */

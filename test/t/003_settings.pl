@@ -152,6 +152,38 @@ $session->query_safe('DEALLOCATE ALL');
 is($node->safe_psql('postgres', $contexts), 0, 'until they are deallocated');
 $session->quit;
 
+# The first samples of a starting process have no stack, and say so, unless
+# the interval asks for detail.  Enough sessions to see some.
+$node->append_conf('postgresql.conf',
+	"pg_leakhunt.sample_interval = '256kB'\n");
+$node->reload;
+$node->poll_query_until('postgres',
+	"SELECT setting = '262144' FROM pg_settings WHERE name = 'pg_leakhunt.sample_interval'"
+);
+my ($starting, $most) = (0, 0);
+for (1 .. 20)
+{
+	my ($rows, $samples) = split /\|/,
+	  $node->safe_psql('postgres',
+		"SELECT count(*), coalesce(sum(samples), 0) FROM pg_leakhunt_report WHERE pid = pg_backend_pid() AND site = '[process start]' AND stack IS NULL AND context_name IS NOT NULL"
+	  );
+	$starting += $samples;
+	$most = $samples if $samples > $most;
+}
+cmp_ok($starting, '>', 0, 'samples of starting processes are shown');
+cmp_ok($most, '<=', 2, 'no more than two of each');
+$node->append_conf('postgresql.conf',
+	"pg_leakhunt.sample_interval = '4kB'\n");
+$node->reload;
+$node->poll_query_until('postgres',
+	"SELECT setting = '4096' FROM pg_settings WHERE name = 'pg_leakhunt.sample_interval'"
+);
+is( $node->safe_psql('postgres',
+		"SELECT count(*) FILTER (WHERE site LIKE '[%'), count(*) > 10 FROM pg_leakhunt_report WHERE pid = pg_backend_pid()"
+	),
+	'0|t',
+	'at small intervals all have a stack');
+
 # What is fixed when the module is loaded stays as it was, and says so.
 my $offset = -s $node->logfile;
 $node->append_conf('postgresql.conf', "pg_leakhunt.max_live_samples = 50\n");
