@@ -49,7 +49,7 @@ static bool rearm_wanted = true;
  * Set while we are at work: whatever allocates or frees meanwhile (a signal
  * handler that exits, and reports it) goes straight through.
  */
-static bool busy;
+static volatile bool busy;
 
 static pg_prng_state prng;
 static bool prng_seeded;
