@@ -253,19 +253,17 @@ visit_file(const char *path, int pid, bool header_only,
 										 ALLOCSET_DEFAULT_SIZES);
 	caller_context = MemoryContextSwitchTo(file_context);
 	image = read_image(fd, path, header_only);
+
+	/* cleanly, while we were reading: not a crash */
 	exited = image != NULL && !image->alive && is_unlinked(fd);
 	CloseTransientFile(fd);
 	MemoryContextSwitchTo(caller_context);
 
-	if (exited)
-	{
-		/* cleanly, while we were reading */
-	}
-	else if (image == NULL)
+	if (image == NULL)
 		ereport(WARNING,
 				(errmsg("ignoring file \"%s\"", path),
 				 errdetail("It is not a profile of this version of pg_leakhunt.")));
-	else if (pid == 0 || image->header->pid == pid)
+	else if (!exited && (pid == 0 || image->header->pid == pid))
 		visit(image, arg);
 	MemoryContextDelete(file_context);
 }

@@ -85,9 +85,7 @@ sweep_profile(PlhProfileImage *image, void *arg)
 }
 
 /*
- * At the start of a server, what is left but crashed profiles that could not
- * be saved is nothing that anybody could read: files that were never complete,
- * or of another version of pg_leakhunt.
+ * Remove files that were never complete: their owners died while they wrote.
  */
 static void
 remove_unfinished(const char *directory)
