@@ -81,13 +81,15 @@ sub dump_files
 }
 
 # An estimate, its error bound and the truth.  The bound is one of 95%, so a
-# test that insists on it would fail one time in twenty: twice the bound is
-# passed but once in many thousand runs.
+# test that insists on it would fail one time in twenty, and with some fifty
+# such checks twice the bound still fails one run in two hundred.  Three times
+# the bound are six standard errors.  Whether the bound itself is right is
+# tested where there are many trials.
 sub is_within
 {
 	my ($estimate, $bound, $truth, $name) = @_;
 
-	cmp_ok(abs($estimate - $truth), '<=', 2 * $bound, $name)
+	cmp_ok(abs($estimate - $truth), '<=', 3 * $bound, $name)
 	  or diag("estimate $estimate, bound $bound, truth $truth");
 }
 
