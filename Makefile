@@ -20,6 +20,7 @@ OBJS = \
 	src/profile.o \
 	src/profile_file.o \
 	src/profile_reader.o \
+	src/sample_filter.o \
 	src/sampling.o \
 	src/settings.o \
 	src/sql_functions.o \

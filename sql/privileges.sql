@@ -15,7 +15,10 @@ SELECT count(*) FROM pg_leakhunt_queries;
 SELECT count(*) FROM pg_leakhunt_get_sites(pg_backend_pid());
 SET pg_leakhunt.sample_interval = 1;
 SET pg_leakhunt.scope = 'all';
+-- (the text differs between releases)
+\set VERBOSITY sqlstate
 SHOW pg_leakhunt.profile_directory;
+\set VERBOSITY default
 RESET ROLE;
 
 -- pg_read_all_stats is enough to see it

@@ -7,7 +7,10 @@ FROM pg_settings WHERE name LIKE 'pg\_leakhunt.%' ORDER BY name COLLATE "C";
 SELECT count(*) FROM pg_settings
 WHERE name LIKE 'pg\_leakhunt.%' AND coalesce(short_desc, '') = '';
 
+-- (the text differs between releases)
+\set VERBOSITY sqlstate
 SET pg_leakhunt.sample_interval = 0;
+\set VERBOSITY default
 SET pg_leakhunt.sample_interval = '1GB';
 SHOW pg_leakhunt.sample_interval;
 SET pg_leakhunt.sample_interval = '4GB';

@@ -5,17 +5,17 @@
  *
  * The rest of the code is written against the newest signatures.  What a
  * version means for the *layout* that we patch is not spelling and lives in
- * method_patch.c.  Include after postgres.h.
+ * method_patch.c and chunk_mark.h.  Include after postgres.h.
  */
 #ifndef PLH_COMPAT_H
 #define PLH_COMPAT_H
 
 /* First version that is supported, and first that is not any more. */
 #define PLH_PG_VERSION_FIRST 150000
-#define PLH_PG_VERSION_END	 160000
+#define PLH_PG_VERSION_END	 200000
 
 #if PG_VERSION_NUM < PLH_PG_VERSION_FIRST || PG_VERSION_NUM >= PLH_PG_VERSION_END
-#error "this version of pg_leakhunt supports PostgreSQL 15 only"
+#error "this version of pg_leakhunt supports PostgreSQL 15 to 19 only"
 #endif
 
 #ifndef __linux__
@@ -38,5 +38,41 @@
 #define PLH_FUNCTION(name) \
 	extern PGDLLEXPORT Datum name(PG_FUNCTION_ARGS); \
 	PG_FUNCTION_INFO_V1(name)
+
+/*
+ * Parameters of the methods that are hooked, and the arguments that pass them
+ * on: 16 took the context from free and realloc, 17 added the flags.
+ */
+#if PG_VERSION_NUM >= 170000
+#define PLH_ALLOC_PARAMETERS	MemoryContext context, Size size, int flags
+#define PLH_ALLOC_ARGUMENTS		context, size, flags
+#define PLH_REALLOC_PARAMETERS	void *pointer, Size size, int flags
+#define PLH_REALLOC_ARGUMENTS	pointer, size, flags
+#else
+#define PLH_ALLOC_PARAMETERS	MemoryContext context, Size size
+#define PLH_ALLOC_ARGUMENTS		context, size
+#endif
+
+#if PG_VERSION_NUM >= 160000
+#define PLH_FREE_PARAMETERS		void *pointer
+#define PLH_FREE_ARGUMENTS		pointer
+#else
+#define PLH_FREE_PARAMETERS		MemoryContext context, void *pointer
+#define PLH_FREE_ARGUMENTS		context, pointer
+#endif
+
+#if PG_VERSION_NUM >= 160000 && PG_VERSION_NUM < 170000
+#define PLH_REALLOC_PARAMETERS	void *pointer, Size size
+#define PLH_REALLOC_ARGUMENTS	pointer, size
+#elif PG_VERSION_NUM < 160000
+#define PLH_REALLOC_PARAMETERS	MemoryContext context, void *pointer, Size size
+#define PLH_REALLOC_ARGUMENTS	context, pointer, size
+#endif
+
+/* Bump contexts. */
+#define PLH_HAVE_BUMP (PG_VERSION_NUM >= 170000)
+
+/* Before 18, "SQL function" was a context that belongs to a single query. */
+#define PLH_SQL_FUNCTION_IS_CACHED (PG_VERSION_NUM >= 180000)
 
 #endif							/* PLH_COMPAT_H */

@@ -10,6 +10,7 @@
 #include "replication/walsender.h"
 #include "utils/memutils.h"
 
+#include "compat.h"
 #include "lifetime.h"
 
 /*
@@ -33,13 +34,16 @@ is_named(MemoryContext context, const char *name, const char **seen)
 
 /*
  * Contexts that core fills below a message's or a portal's context, and hangs
- * below CacheMemoryContext once they are complete.  If that never comes they
+ * below a long-lived one once they are complete.  If that never comes they
  * are deleted, and their samples with them.
  */
 static const char *const moving_contexts[] = {
 	"CachedExpression", "CachedPlan", "CachedPlanQuery", "CachedPlanSource",
-	"SPI Plan", "partition descriptor", "partition key",
-	"row security descriptor"
+	"Domain constraints", "RegexpMemoryContext", "SPI Plan",
+#if PLH_SQL_FUNCTION_IS_CACHED
+	"SQL function",
+#endif
+	"partition descriptor", "partition key", "row security descriptor"
 };
 
 static bool
@@ -48,8 +52,18 @@ is_moving_context(MemoryContext context)
 	const char *name = context->name;
 
 	/* nearly every other name is told by its first character */
-	if (name[0] != 'C' && name[0] != 'S' && name[0] != 'p' && name[0] != 'r')
-		return false;
+	switch (name[0])
+	{
+		case 'C':
+		case 'D':
+		case 'R':
+		case 'S':
+		case 'p':
+		case 'r':
+			break;
+		default:
+			return false;
+	}
 	for (int i = 0; i < lengthof(moving_contexts); i++)
 	{
 		if (strcmp(name, moving_contexts[i]) == 0)

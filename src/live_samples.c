@@ -11,19 +11,17 @@
  * entry must stay in place until the callback has fired, even in a forked
  * child that wants none of the samples.
  *
- * Invariant: a sample is in the list of exactly one watched context, and a bit
- * of the filter is set if and only if there is a sample that has it.
+ * Invariant: a sample is in the list of exactly one watched context and, where
+ * chunks can't be marked, in the filter.
  */
 #include "postgres.h"
 
 #include "port/pg_bitutils.h"
 
+#include "chunk_mark.h"
 #include "live_samples.h"
 #include "profile.h"
-
-#define COUNTS_BYTES (sizeof(uint32) << PLH_FILTER_BITS)
-
-uint64		plh_live_filter[1 << (PLH_FILTER_BITS - 6)];
+#include "sample_filter.h"
 
 static PlhPointerTable samples;
 static PlhPointerTable contexts;
@@ -32,47 +30,10 @@ static MemoryContextCallbackFunction reset_callback;
 /* Most samples come from the same context as the one before. */
 static PlhWatchedContext *last_watched;
 
-/* How many samples have each bit of the filter: a uint32 for each. */
-static PlhRegion count_region;
-
-static uint32 *
-bit_counts(void)
-{
-	return (uint32 *) count_region.base;
-}
-
 static PlhLiveSample *
 sample_at(uint32 index)
 {
 	return plh_pointer_table_entry(&samples, index);
-}
-
-static uint32
-filter_bit(const void *pointer)
-{
-	return plh_pointer_hash(pointer) >> (64 - PLH_FILTER_BITS);
-}
-
-static void
-add_to_filter(const void *pointer)
-{
-	uint32		bit = filter_bit(pointer);
-
-	if (bit_counts()[bit]++ == 0)
-		plh_live_filter[bit / 64] |= UINT64CONST(1) << (bit % 64);
-}
-
-/*
- * A bit that stayed would cost every later free of a chunk at that place a
- * look-up; and allocators like to hand out the same place again.
- */
-static void
-remove_from_filter(const void *pointer)
-{
-	uint32		bit = filter_bit(pointer);
-
-	if (--bit_counts()[bit] == 0)
-		plh_live_filter[bit / 64] &= ~(UINT64CONST(1) << (bit % 64));
 }
 
 /*
@@ -129,8 +90,7 @@ plh_live_samples_insert(PlhWatchedContext *watched, const void *pointer,
 	PlhLiveSample *sample;
 	uint32		index;
 
-	if (!plh_private_memory_reserve(&count_region, COUNTS_BYTES) ||
-		!plh_private_memory_commit(&count_region, COUNTS_BYTES))
+	if (!PLH_MARKS_CHUNKS && !plh_sample_filter_start())
 		return false;
 	sample = plh_pointer_table_insert(&samples, pointer);
 	if (sample == NULL)
@@ -147,7 +107,8 @@ plh_live_samples_insert(PlhWatchedContext *watched, const void *pointer,
 		sample_at(sample->next_in_context)->previous_in_context = index;
 	watched->entry.user = index;
 
-	add_to_filter(pointer);
+	if (!PLH_MARKS_CHUNKS)
+		plh_sample_filter_add(pointer);
 	return true;
 }
 
@@ -156,7 +117,8 @@ static void
 remove_sample(PlhLiveSample *sample)
 {
 	plh_profile_subtract(sample->entry.user, sample->size, sample->draw);
-	remove_from_filter(sample->entry.pointer);
+	if (!PLH_MARKS_CHUNKS)
+		plh_sample_filter_remove(sample->entry.pointer);
 	plh_pointer_table_remove(&samples, sample);
 }
 
@@ -223,8 +185,7 @@ void
 plh_live_samples_forget(void)
 {
 	plh_pointer_table_discard(&samples);
-	plh_private_memory_discard(&count_region);
-	memset(plh_live_filter, 0, sizeof(plh_live_filter));
+	plh_sample_filter_clear();
 	for (uint32 i = 0; i < contexts.high_entries; i++)
 	{
 		PlhWatchedContext *watched = plh_pointer_table_entry(&contexts, i);
@@ -243,5 +204,5 @@ Size
 plh_live_samples_bytes(void)
 {
 	return plh_pointer_table_bytes(&samples) +
-		plh_pointer_table_bytes(&contexts) + count_region.committed_bytes;
+		plh_pointer_table_bytes(&contexts) + plh_sample_filter_bytes();
 }

@@ -31,24 +31,6 @@ typedef struct PlhWatchedContext
 	MemoryContextCallback callback;
 } PlhWatchedContext;
 
-/*
- * A bit for each hash value that a sampled chunk can have; set if one has it.
- */
-#define PLH_FILTER_BITS 15
-extern uint64 plh_live_filter[1 << (PLH_FILTER_BITS - 6)];
-
-/*
- * Could this chunk be sampled?  The only thing that a free of another chunk
- * costs, so it must stay a handful of instructions.
- */
-static inline bool
-plh_live_samples_may_have(const void *pointer)
-{
-	uint32		bit = plh_pointer_hash(pointer) >> (64 - PLH_FILTER_BITS);
-
-	return (plh_live_filter[bit / 64] >> (bit % 64)) & 1;
-}
-
 extern void plh_live_samples_start(uint32 max_samples,
 								   MemoryContextCallbackFunction on_reset);
 extern PlhWatchedContext *plh_live_samples_watch(MemoryContext context);

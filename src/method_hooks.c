@@ -18,6 +18,8 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
+#include "chunk_mark.h"
+#include "compat.h"
 #include "lifetime.h"
 #include "live_samples.h"
 #include "method_hooks.h"
@@ -36,8 +38,12 @@
 #define START_SAMPLES 2
 #define START_INTERVAL (256 * 1024)
 
-/* The allocation that brings this to 0 or below takes the slow path. */
-static int64 countdown = IDLE_COUNTDOWN;
+/*
+ * The allocation that brings this to 0 or below takes the slow path.  Both are
+ * unsigned, so that a size which is garbage, as that of a corrupt varlena,
+ * can't count up.
+ */
+static uint64 countdown = IDLE_COUNTDOWN;
 
 /* The interval that the countdown was drawn for; 0 = not sampling. */
 static uint32 armed_interval;
@@ -113,9 +119,11 @@ take_sample(Size size)
 	{
 		rearm();
 		draw_countdown();
-		countdown -= size;
-		if (countdown > 0)
+		if (size < countdown)
+		{
+			countdown -= size;
 			return 0;
+		}
 	}
 	draw_countdown();
 	return armed_interval;
@@ -161,10 +169,24 @@ current_site(MemoryContext context, PlhWatchedContext *watched,
 	return plh_profile_site(&key);
 }
 
+/*
+ * Can a chunk of that type be freed by itself?  Else it has no header to mark,
+ * and goes with its context.
+ */
+INLINE bool
+is_freed_singly(PlhContextType type)
+{
+#if PLH_HAVE_BUMP
+	return type != PLH_BUMP;
+#else
+	return true;
+#endif
+}
+
 /* Keep a sample, or count why not. */
 INLINE void
 record_sample(MemoryContext context, void *pointer, Size size,
-			  uint32 interval)
+			  uint32 interval, PlhContextType type)
 {
 	PlhDraw		draw = plh_sampling_draw(&prng, size, interval);
 	PlhWatchedContext *watched;
@@ -193,7 +215,11 @@ record_sample(MemoryContext context, void *pointer, Size size,
 	site = current_site(context, watched, lifetime,
 						goes_without_stack(size, interval));
 	if (plh_live_samples_insert(watched, pointer, size, draw, site))
+	{
 		plh_profile_add(site, size, draw);
+		if (is_freed_singly(type))
+			plh_chunk_mark(pointer);
+	}
 	else
 		plh_profile_lose(PLH_LOSS_LIVE_TABLE, size, draw);
 	plh_process_sampled();
@@ -202,12 +228,12 @@ record_sample(MemoryContext context, void *pointer, Size size,
 /* record_sample behind the guard. */
 INLINE void
 record_guarded(MemoryContext context, void *pointer, Size size,
-			   uint32 interval)
+			   uint32 interval, PlhContextType type)
 {
 	int			saved_errno = errno;
 
 	busy = true;
-	record_sample(context, pointer, size, interval);
+	record_sample(context, pointer, size, interval, type);
 	busy = false;
 	errno = saved_errno;
 }
@@ -224,82 +250,131 @@ remove_guarded(const void *pointer)
 }
 
 static pg_noinline void *
-alloc_slow(MemoryContext context, Size size, PlhContextType type)
+alloc_slow(PLH_ALLOC_PARAMETERS, PlhContextType type)
 {
 	uint32		interval = take_sample(size);
-	void	   *pointer = originals[type].alloc(context, size);
+	void	   *pointer = originals[type].alloc(PLH_ALLOC_ARGUMENTS);
 
 	if (interval != 0 && pointer != NULL)
-		record_guarded(context, pointer, size, interval);
+		record_guarded(context, pointer, size, interval, type);
 	return pointer;
 }
 
 static pg_noinline void
-free_slow(MemoryContext context, void *pointer, PlhContextType type)
+free_slow(PLH_FREE_PARAMETERS, PlhContextType type)
 {
-	originals[type].free_p(context, pointer);
+	plh_chunk_unmark(pointer);
+	originals[type].free_p(PLH_FREE_ARGUMENTS);
 	remove_guarded(pointer);
 }
 
 /*
- * Free and allocation of the new size.  Where the original fails, by throwing
- * or by returning NULL, the old chunk is still there, and still a sample.
+ * The original realloc for a chunk that may be a sample.  If it fails, by
+ * throwing or by returning NULL, the old chunk is still there, and a sample.
+ */
+static void *
+realloc_sample(PLH_REALLOC_PARAMETERS, PlhContextType type)
+{
+	void	   *volatile new_pointer = NULL;
+
+	if (!PLH_MARKS_CHUNKS)
+		return originals[type].realloc(PLH_REALLOC_ARGUMENTS);
+
+	plh_chunk_unmark(pointer);
+	PG_TRY();
+	{
+		new_pointer = originals[type].realloc(PLH_REALLOC_ARGUMENTS);
+	}
+	PG_CATCH();
+	{
+		plh_chunk_mark(pointer);
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+	if (new_pointer == NULL)
+		plh_chunk_mark(pointer);
+	return new_pointer;
+}
+
+/*
+ * Free and allocation of the new size.
  */
 static pg_noinline void *
-realloc_slow(MemoryContext context, void *pointer, Size size,
-			 PlhContextType type)
+realloc_slow(PLH_REALLOC_PARAMETERS, PlhContextType type)
 {
-	uint32		interval = countdown <= 0 ? take_sample(size) : 0;
-	void	   *new_pointer = originals[type].realloc(context, pointer, size);
+	bool		may_be_sample = plh_chunk_may_be_sample(pointer);
+	uint32		interval = 0;
+	void	   *new_pointer;
 
+	if (size >= countdown)
+		interval = take_sample(size);
+	else
+		countdown -= size;
+
+	if (may_be_sample)
+		new_pointer = realloc_sample(PLH_REALLOC_ARGUMENTS, type);
+	else
+		new_pointer = originals[type].realloc(PLH_REALLOC_ARGUMENTS);
 	if (new_pointer == NULL)
 		return NULL;
 
 	/* first, as the chunk may be where it was */
-	if (plh_live_samples_may_have(pointer))
+	if (may_be_sample)
 		remove_guarded(pointer);
 	if (interval != 0)
-		record_guarded(context, new_pointer, size, interval);
+		record_guarded(GetMemoryChunkContext(new_pointer), new_pointer, size,
+					   interval, type);
 	return new_pointer;
 }
 
 /*
  * The hooks themselves: fast path, else tail call.  One set per type, so that
- * the original is a constant address away.
+ * the original is a constant address away.  Where chunks are marked, free is
+ * called for marked ones only.
  */
+#define DEFINE_ALLOC_HOOK(name, type) \
+static void * \
+name##_alloc(PLH_ALLOC_PARAMETERS) \
+{ \
+	if (unlikely(size >= countdown)) \
+		return alloc_slow(PLH_ALLOC_ARGUMENTS, type); \
+	countdown -= size; \
+	return originals[type].alloc(PLH_ALLOC_ARGUMENTS); \
+}
+
 #define DEFINE_HOOKS(name, type) \
-static void * \
-name##_alloc(MemoryContext context, Size size) \
-{ \
-	if (unlikely((countdown -= (int64) size) <= 0)) \
-		return alloc_slow(context, size, type); \
-	return originals[type].alloc(context, size); \
-} \
+DEFINE_ALLOC_HOOK(name, type) \
 static void \
-name##_free(MemoryContext context, void *pointer) \
+name##_free(PLH_FREE_PARAMETERS) \
 { \
-	if (unlikely(plh_live_samples_may_have(pointer))) \
-		free_slow(context, pointer, type); \
+	if (PLH_MARKS_CHUNKS || unlikely(plh_chunk_may_be_sample(pointer))) \
+		free_slow(PLH_FREE_ARGUMENTS, type); \
 	else \
-		originals[type].free_p(context, pointer); \
+		originals[type].free_p(PLH_FREE_ARGUMENTS); \
 } \
 static void * \
-name##_realloc(MemoryContext context, void *pointer, Size size) \
+name##_realloc(PLH_REALLOC_PARAMETERS) \
 { \
-	if (unlikely((countdown -= (int64) size) <= 0 || \
-				 plh_live_samples_may_have(pointer))) \
-		return realloc_slow(context, pointer, size, type); \
-	return originals[type].realloc(context, pointer, size); \
+	if (unlikely(size >= countdown || plh_chunk_may_be_sample(pointer))) \
+		return realloc_slow(PLH_REALLOC_ARGUMENTS, type); \
+	countdown -= size; \
+	return originals[type].realloc(PLH_REALLOC_ARGUMENTS); \
 }
 
 DEFINE_HOOKS(allocset, PLH_ALLOCSET)
 DEFINE_HOOKS(generation, PLH_GENERATION)
 DEFINE_HOOKS(slab, PLH_SLAB)
+#if PLH_HAVE_BUMP
+DEFINE_ALLOC_HOOK(bump, PLH_BUMP)
+#endif
 
 static const PlhMethods hooks[PLH_CONTEXT_TYPES] = {
-	{allocset_alloc, allocset_free, allocset_realloc},
-	{generation_alloc, generation_free, generation_realloc},
-	{slab_alloc, slab_free, slab_realloc}
+	[PLH_ALLOCSET] = {allocset_alloc, allocset_free, allocset_realloc},
+	[PLH_GENERATION] = {generation_alloc, generation_free, generation_realloc},
+	[PLH_SLAB] = {slab_alloc, slab_free, slab_realloc},
+#if PLH_HAVE_BUMP
+	[PLH_BUMP] = {bump_alloc, NULL, NULL}
+#endif
 };
 
 /*
@@ -359,5 +434,5 @@ void
 plh_method_hooks_stop(void)
 {
 	busy = true;
-	countdown = PG_INT64_MAX;
+	countdown = PG_UINT64_MAX;
 }

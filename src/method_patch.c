@@ -5,47 +5,63 @@
  * This is the only file that changes PostgreSQL.  Do not touch it without
  * reading src/README, "The patch".
  *
- * PostgreSQL 15 dispatches on context->methods, which points to one constant
- * table of functions per type of context.  The tables are static, so we get
- * at each through a scratch context of its type.  They hold addresses, so that
- * the linker puts them where the dynamic linker relocates them and then makes
- * the page read-only (RELRO): we make it writable, store three addresses, and
- * give it back the protection that it had.
+ * There is a table of methods per type of context.  In 15 each is an object of
+ * its own, and all methods are found through context->methods.  From 16 on the
+ * tables are the elements of one array; those methods that work on a chunk are
+ * found there by the method id in the chunk's header.  From 17 on, elements
+ * are spare: with their ids we mark the chunks that are samples (chunk_mark.h).
+ *
+ * The tables are static, so we get at each through a scratch context of its
+ * type.  They hold addresses, so that the linker puts them where the dynamic
+ * linker relocates them and then makes the page read-only (RELRO): we make it
+ * writable, store addresses, and give it back the protection that it had.
  *
  * Nothing is stored before everything is verified, for all types:
- * - the tables are three different ones and lie in the server's executable,
- *   in memory that can be read and not be executed;
- * - all methods of all tables lie in the server's code: a table that somebody
- *   else has patched is none of ours to patch;
- * - no method stands in two tables.
+ * - the tables are different ones, lie in the server's executable, in memory
+ *   that can be read and not be executed, and where they should be in the array;
+ * - all methods of all tables lie in the server's code and, from 16 on, are
+ *   those that it exports: a table that somebody else has patched is none of
+ *   ours to patch;
+ * - no method stands in two tables;
+ * - a chunk's header has the id of its context's type, and the spare elements
+ *   are what the server puts there to catch bogus pointers.
  */
 #include "postgres.h"
 
+#include <dlfcn.h>
 #include <link.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "utils/memutils.h"
 
+#include "chunk_mark.h"
 #include "compat.h"
 #include "method_patch.h"
 
-/* The layout that this file knows, of PostgreSQL 15. */
+/* The layout that this file knows. */
 StaticAssertDecl(offsetof(MemoryContextMethods, alloc) == 0 * sizeof(void *),
 				 "method alloc is not where it was");
 StaticAssertDecl(offsetof(MemoryContextMethods, free_p) == 1 * sizeof(void *),
 				 "method free_p is not where it was");
 StaticAssertDecl(offsetof(MemoryContextMethods, realloc) == 2 * sizeof(void *),
 				 "method realloc is not where it was");
-#ifdef MEMORY_CONTEXT_CHECKING
-StaticAssertDecl(sizeof(MemoryContextMethods) == 9 * sizeof(void *),
-				 "memory contexts have methods that we do not know");
+#if PG_VERSION_NUM >= 160000
+#define METHODS_BUT_CHECK 9
 #else
-StaticAssertDecl(sizeof(MemoryContextMethods) == 8 * sizeof(void *),
-				 "memory contexts have methods that we do not know");
+#define METHODS_BUT_CHECK 8
 #endif
+#ifdef MEMORY_CONTEXT_CHECKING
+#define METHODS_IN_TABLE (METHODS_BUT_CHECK + 1)
+#else
+#define METHODS_IN_TABLE METHODS_BUT_CHECK
+#endif
+StaticAssertDecl(sizeof(MemoryContextMethods) ==
+				 METHODS_IN_TABLE * sizeof(void *),
+				 "memory contexts have methods that we do not know");
 
-#define METHODS_PER_TABLE (sizeof(MemoryContextMethods) / sizeof(void *))
+/* Size of a chunk in a scratch context; a slab has one size only. */
+#define SCRATCH_CHUNK_BYTES 64
 
 typedef struct ServerImage
 {
@@ -58,8 +74,21 @@ typedef struct ServerImage
 static MemoryContextMethods *tables[PLH_CONTEXT_TYPES];
 
 static const char *const type_names[PLH_CONTEXT_TYPES] = {
-	"AllocSet", "Generation", "Slab"
+	"AllocSet", "Generation", "Slab",
+#if PLH_HAVE_BUMP
+	"Bump"
+#endif
 };
+
+#if PG_VERSION_NUM >= 160000
+/* The element of the array that is each type's table. */
+static const MemoryContextMethodID method_ids[PLH_CONTEXT_TYPES] = {
+	MCTX_ASET_ID, MCTX_GENERATION_ID, MCTX_SLAB_ID,
+#if PLH_HAVE_BUMP
+	MCTX_BUMP_ID
+#endif
+};
+#endif
 
 /* dl_iterate_phdr callback: the first object is the executable. */
 static int
@@ -87,27 +116,45 @@ find_server_image(struct dl_phdr_info *info, size_t size, void *arg)
 	return 1;
 }
 
+/* A context of that type, to look at. */
+static MemoryContext
+create_scratch(PlhContextType type)
+{
+	switch (type)
+	{
+		case PLH_ALLOCSET:
+			return AllocSetContextCreate(TopMemoryContext,
+										 "pg_leakhunt scratch",
+										 ALLOCSET_SMALL_SIZES);
+		case PLH_GENERATION:
+			return GenerationContextCreate(TopMemoryContext,
+										   "pg_leakhunt scratch",
+										   ALLOCSET_SMALL_SIZES);
+		case PLH_SLAB:
+			return SlabContextCreate(TopMemoryContext, "pg_leakhunt scratch",
+									 SLAB_DEFAULT_BLOCK_SIZE,
+									 SCRATCH_CHUNK_BYTES);
+#if PLH_HAVE_BUMP
+		case PLH_BUMP:
+			return BumpContextCreate(TopMemoryContext, "pg_leakhunt scratch",
+									 ALLOCSET_SMALL_SIZES);
+#endif
+		default:
+			pg_unreachable();
+	}
+}
+
 /* Learn where each type's table is, from a context of that type. */
 static void
 find_tables(void)
 {
-	MemoryContext scratch[PLH_CONTEXT_TYPES];
-
-	scratch[PLH_ALLOCSET] =
-		AllocSetContextCreate(TopMemoryContext, "pg_leakhunt scratch",
-							  ALLOCSET_SMALL_SIZES);
-	scratch[PLH_GENERATION] =
-		GenerationContextCreate(TopMemoryContext, "pg_leakhunt scratch",
-								ALLOCSET_SMALL_SIZES);
-	scratch[PLH_SLAB] =
-		SlabContextCreate(TopMemoryContext, "pg_leakhunt scratch",
-						  SLAB_DEFAULT_BLOCK_SIZE, 64);
-
 	for (int type = 0; type < PLH_CONTEXT_TYPES; type++)
 	{
+		MemoryContext scratch = create_scratch(type);
+
 		/* unconstify's type check does not know the typedef'd struct */
-		tables[type] = (MemoryContextMethods *) scratch[type]->methods;
-		MemoryContextDelete(scratch[type]);
+		tables[type] = (MemoryContextMethods *) scratch->methods;
+		MemoryContextDelete(scratch);
 	}
 }
 
@@ -144,15 +191,28 @@ page_protection(uintptr_t start, uintptr_t end)
 	return protection;
 }
 
-/* Where the pages of a table start and end. */
+#if PLH_MARKS_CHUNKS
+/* The element of the array that the mark of a type's chunks leads to. */
+static MemoryContextMethods *
+marked_table(PlhContextType type)
+{
+	return tables[type] + PLH_MARK;
+}
+#endif
+
+/* Where the pages start and end into which a type's hooks are stored. */
 static void
-table_pages(const MemoryContextMethods *table, uintptr_t *start,
-			uintptr_t *end)
+table_pages(PlhContextType type, uintptr_t *start, uintptr_t *end)
 {
 	uintptr_t	page_bytes = sysconf(_SC_PAGESIZE);
+	const MemoryContextMethods *last = tables[type];
 
-	*start = (uintptr_t) table & ~(page_bytes - 1);
-	*end = TYPEALIGN(page_bytes, (uintptr_t) (table + 1));
+#if PLH_MARKS_CHUNKS
+	if (type != PLH_BUMP)
+		last = marked_table(type);
+#endif
+	*start = (uintptr_t) tables[type] & ~(page_bytes - 1);
+	*end = TYPEALIGN(page_bytes, (uintptr_t) (last + 1));
 }
 
 /* Do two tables have a method in common? */
@@ -163,9 +223,9 @@ share_a_method(const MemoryContextMethods *left,
 	void	  **left_methods = (void **) left;
 	void	  **right_methods = (void **) right;
 
-	for (int i = 0; i < METHODS_PER_TABLE; i++)
+	for (int i = 0; i < METHODS_IN_TABLE; i++)
 	{
-		for (int j = 0; j < METHODS_PER_TABLE; j++)
+		for (int j = 0; j < METHODS_IN_TABLE; j++)
 		{
 			if (left_methods[i] == right_methods[j])
 				return true;
@@ -173,6 +233,69 @@ share_a_method(const MemoryContextMethods *left,
 	}
 	return false;
 }
+
+#if PG_VERSION_NUM >= 160000
+/* Is that method the function which the server exports under its name? */
+static bool
+is_exported(PlhContextType type, const char *method_name, void *method)
+{
+	char		name[NAMEDATALEN];
+
+	snprintf(name, sizeof(name), "%s%s", type_names[type], method_name);
+	return method != NULL && method == dlsym(RTLD_DEFAULT, name);
+}
+
+/* verify_table, for tables that are elements of one array. */
+static const char *
+verify_element(PlhContextType type)
+{
+	MemoryContextMethods *table = tables[type];
+
+	if (table - tables[PLH_ALLOCSET] !=
+		(int) method_ids[type] - (int) MCTX_ASET_ID)
+		return psprintf("The method table of %s contexts is not where it should be.",
+						type_names[type]);
+	if (!is_exported(type, "Alloc", table->alloc) ||
+		!is_exported(type, "Free", table->free_p) ||
+		!is_exported(type, "Realloc", table->realloc) ||
+		!is_exported(type, "GetChunkContext", table->get_chunk_context) ||
+		!is_exported(type, "GetChunkSpace", table->get_chunk_space))
+		return psprintf("The methods of %s contexts are not the server's own: something else has replaced them.",
+						type_names[type]);
+	return NULL;
+}
+#endif
+
+#if PLH_MARKS_CHUNKS
+/* Why chunks of a type can't be marked, or NULL. */
+static const char *
+verify_mark(PlhContextType type, const ServerImage *image)
+{
+	MemoryContext scratch;
+	int			method_id;
+	const MemoryContextMethods *spare = marked_table(type);
+	const MemoryContextMethods *reserved =
+	tables[PLH_ALLOCSET] - MCTX_ASET_ID + MCTX_15_RESERVED_WIPEDMEM_ID;
+
+	if (type == PLH_BUMP)
+		return NULL;
+
+	scratch = create_scratch(type);
+	method_id = plh_chunk_method_id(MemoryContextAlloc(scratch,
+													   SCRATCH_CHUNK_BYTES));
+	MemoryContextDelete(scratch);
+	if (method_id != method_ids[type])
+		return psprintf("Chunks of %s contexts have the method id %d instead of %d.",
+						type_names[type], method_id, method_ids[type]);
+
+	if (memcmp(spare, reserved, sizeof(*spare)) != 0 || spare->alloc != NULL ||
+		(uintptr_t) spare->free_p < image->code_start ||
+		(uintptr_t) spare->free_p >= image->code_end)
+		return psprintf("The method id that is to mark chunks of %s contexts is in use.",
+						type_names[type]);
+	return NULL;
+}
+#endif
 
 /* Why a type's table is not to be patched, or NULL. */
 static const char *
@@ -188,7 +311,7 @@ verify_table(PlhContextType type, const ServerImage *image)
 		return psprintf("The method table of %s contexts is not in the server's executable.",
 						type_names[type]);
 
-	for (int i = 0; i < METHODS_PER_TABLE; i++)
+	for (int i = 0; i < METHODS_IN_TABLE; i++)
 	{
 		uintptr_t	method = ((uintptr_t *) table)[i];
 
@@ -204,7 +327,7 @@ verify_table(PlhContextType type, const ServerImage *image)
 							type_names[other], type_names[type]);
 	}
 
-	table_pages(table, &start, &end);
+	table_pages(type, &start, &end);
 	protection = page_protection(start, end);
 	if (protection == -1 || (protection & PROT_READ) == 0 ||
 		(protection & PROT_EXEC) != 0)
@@ -224,33 +347,65 @@ verify_tables(void)
 	{
 		const char *refusal = verify_table(type, &image);
 
+#if PG_VERSION_NUM >= 160000
+		if (refusal == NULL)
+			refusal = verify_element(type);
+#endif
+#if PLH_MARKS_CHUNKS
+		if (refusal == NULL)
+			refusal = verify_mark(type, &image);
+#endif
 		if (refusal != NULL)
 			return refusal;
 	}
 	return NULL;
 }
 
+#define STORE(slot, method) \
+	__atomic_store_n(&(slot), method, __ATOMIC_RELEASE)
+
 /*
- * Store methods into a table.  Each store is one aligned word: whoever reads
- * the table meanwhile sees the old or the new function.
+ * Store methods into a table that is writable.  Each store is one aligned
+ * word: whoever reads the table meanwhile sees the old or the new function.
  */
+static void
+fill_table(PlhContextType type, const PlhMethods *methods)
+{
+	MemoryContextMethods *table = tables[type];
+
+	/* what frees a sample must be there before there can be one */
+	if (methods->free_p != NULL)
+	{
+#if PLH_MARKS_CHUNKS
+		MemoryContextMethods *marked = marked_table(type);
+
+		STORE(marked->get_chunk_context, table->get_chunk_context);
+		STORE(marked->get_chunk_space, table->get_chunk_space);
+		STORE(marked->free_p, methods->free_p);
+		STORE(marked->realloc, methods->realloc);
+#else
+		STORE(table->free_p, methods->free_p);
+#endif
+		STORE(table->realloc, methods->realloc);
+	}
+	STORE(table->alloc, methods->alloc);
+}
+
+/* Store methods into a type's table.  Returns false if that can't be done. */
 static bool
 store_methods(PlhContextType type, const PlhMethods *methods)
 {
-	MemoryContextMethods *table = tables[type];
 	uintptr_t	start;
 	uintptr_t	end;
 	int			protection;
 
-	table_pages(table, &start, &end);
+	table_pages(type, &start, &end);
 	protection = page_protection(start, end);
 	if (protection == -1 ||
 		mprotect((void *) start, end - start, protection | PROT_WRITE) != 0)
 		return false;
 
-	__atomic_store_n(&table->alloc, methods->alloc, __ATOMIC_RELEASE);
-	__atomic_store_n(&table->free_p, methods->free_p, __ATOMIC_RELEASE);
-	__atomic_store_n(&table->realloc, methods->realloc, __ATOMIC_RELEASE);
+	fill_table(type, methods);
 
 	/*
 	 * Should this fail, the page stays writable: less safe than it was, but

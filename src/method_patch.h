@@ -11,21 +11,29 @@
 
 #include "nodes/memnodes.h"
 
+#include "compat.h"
+
 /* The context types that are hooked. */
 typedef enum PlhContextType
 {
 	PLH_ALLOCSET,
 	PLH_GENERATION,
-	PLH_SLAB
-#define PLH_CONTEXT_TYPES (PLH_SLAB + 1)
+	PLH_SLAB,
+#if PLH_HAVE_BUMP
+	PLH_BUMP,
+#endif
+	PLH_CONTEXT_TYPES			/* number of types, must be last */
 } PlhContextType;
 
-/* The methods that are hooked, of each type. */
+/*
+ * The methods that are hooked, of each type; NULL for those which are not.
+ * Where chunks are marked, free_p is called for marked chunks only.
+ */
 typedef struct PlhMethods
 {
-	void	   *(*alloc) (MemoryContext context, Size size);
-	void		(*free_p) (MemoryContext context, void *pointer);
-	void	   *(*realloc) (MemoryContext context, void *pointer, Size size);
+	void	   *(*alloc) (PLH_ALLOC_PARAMETERS);
+	void		(*free_p) (PLH_FREE_PARAMETERS);
+	void	   *(*realloc) (PLH_REALLOC_PARAMETERS);
 } PlhMethods;
 
 extern const char *plh_method_patch_install(const PlhMethods *hooks,

@@ -12,6 +12,9 @@ top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 as_root=()
 [ "$(id -u)" = 0 ] || as_root=(sudo)
 
+# What is downloaded or built once, for any number of runs.
+cache=${PG_LEAKHUNT_CACHE:-/var/tmp/pg_leakhunt-cache}
+
 fail() {
 	echo "$*" >&2
 	exit 1
@@ -40,23 +43,39 @@ packaged_version() {
 }
 
 missing_packages() {
-	local version="$1" package
-	shift
-	for package in "postgresql-$version" "postgresql-server-dev-$version" "$@"; do
+	local package
+
+	for package in "$@"; do
 		dpkg-query -W -f '${Status}' "$package" 2>/dev/null |
 			grep -q 'install ok installed' || echo "$package"
 	done
 }
 
+# Install what is missing of the packages named.
+install_programs() {
+	local missing=$(missing_packages "$@")
+
+	[ -n "$missing" ] || return 0
+	echo "Installing" $missing
+	# no cluster of the distribution's is to be made for a throw-away server
+	"${as_root[@]}" mkdir -p /etc/postgresql-common
+	[ -e /etc/postgresql-common/createcluster.conf ] ||
+		echo "create_main_cluster = false" |
+		"${as_root[@]}" tee /etc/postgresql-common/createcluster.conf >/dev/null
+	"${as_root[@]}" apt-get update -q >/dev/null
+	"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+		apt-get install -y -q --no-install-recommends $missing >/dev/null
+}
+
 # Install what is missing of the packages that building needs and of the
 # further ones named; elsewhere than on Debian and Ubuntu, say what is missing.
 install_packages() {
-	local found version missing
+	local found version
 
 	found=$(find_pg_config)
 	if ! command -v apt-get >/dev/null; then
 		[ -n "$found" ] || fail "No pg_config of a server with its development files was found." \
-			"Install PostgreSQL 15 with them, libunwind and elfutils (libdw), each with headers, and gcc, make, perl with IPC::Run."
+			"Install PostgreSQL with them, libunwind and elfutils (libdw), each with headers, and gcc, make, perl with IPC::Run."
 		return
 	fi
 
@@ -70,22 +89,9 @@ install_packages() {
 		fi
 	fi
 	# a server that is not the distribution's needs no package of it
-	if [ -n "$found" ] && [ "${found#/usr/lib/postgresql/}" = "$found" ]; then
-		missing=$(missing_packages "$version" gcc make libunwind-dev libdw-dev "$@" | grep -v '^postgresql-' || true)
-	else
-		missing=$(missing_packages "$version" gcc make libunwind-dev libdw-dev "$@")
-	fi
-	[ -n "$missing" ] || return 0
-
-	echo "Installing" $missing
-	# no cluster of the distribution's is to be made for a throw-away server
-	"${as_root[@]}" mkdir -p /etc/postgresql-common
-	[ -e /etc/postgresql-common/createcluster.conf ] ||
-		echo "create_main_cluster = false" |
-		"${as_root[@]}" tee /etc/postgresql-common/createcluster.conf >/dev/null
-	"${as_root[@]}" apt-get update -q >/dev/null
-	"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-		apt-get install -y -q --no-install-recommends $missing >/dev/null
+	[ -n "$found" ] && [ "${found#/usr/lib/postgresql/}" = "$found" ] ||
+		set -- "postgresql-$version" "postgresql-server-dev-$version" "$@"
+	install_programs gcc make libunwind-dev libdw-dev "$@"
 }
 
 # Build the module and the fixture, and install the module.
@@ -94,6 +100,12 @@ build_and_install() {
 	[ -n "$pg_config" ] || fail "No pg_config of a server with its development files was found."
 	bindir=$("$pg_config" --bindir)
 	echo "Building for $("$pg_config" --version)"
+	# objects built for another server are of no use
+	if [ "$(cat "$top/src/.built_for" 2>/dev/null)" != "$("$pg_config" | cksum)" ]; then
+		make -s -C "$top" PG_CONFIG="$pg_config" clean >/dev/null
+		make -s -C "$top/test/leaker" PG_CONFIG="$pg_config" clean >/dev/null
+		"$pg_config" | cksum >"$top/src/.built_for"
+	fi
 	make -s -C "$top" -j2 PG_CONFIG="$pg_config" COPT=-Werror all
 	make -s -C "$top/test/leaker" PG_CONFIG="$pg_config" COPT=-Werror all
 	"${as_root[@]}" make -s -C "$top" PG_CONFIG="$pg_config" install >/dev/null

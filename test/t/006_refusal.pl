@@ -57,6 +57,15 @@ is_inert(
 	start_with("shared_preload_libraries = '$foreign.so, pg_leakhunt'\n"),
 	q{Method 1 of AllocSet contexts is not the server's own: something else has replaced it\.},
 	'foreign patch');
+if ($node->pg_version >= 17)
+{
+	is_inert(
+		start_with(
+			"shared_preload_libraries = '$foreign.so, pg_leakhunt'\nforeign_patch.spare = on\n"
+		),
+		q{The method id that is to mark chunks of AllocSet contexts is in use\.},
+		'foreign mark');
+}
 
 # The directory can't be made, or is not ours alone.
 is_inert(

@@ -40,9 +40,11 @@ sub process
 }
 
 # A parallel worker resets all settings before it takes over its leader's.
+my $force_parallel =
+  $node->pg_version < 16 ? 'force_parallel_mode' : 'debug_parallel_query';
 is( $node->safe_psql(
-		'postgres', q{
-		SET force_parallel_mode = on;
+		'postgres', qq{
+		SET $force_parallel = on;
 		SELECT count(*) FROM pg_class WHERE relname = 'pg_class'}),
 	1,
 	'parallel workers start with fixed settings that are not the default');

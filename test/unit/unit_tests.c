@@ -11,11 +11,13 @@
 
 #include "utils/memutils.h"
 
+#include "chunk_mark.h"
 #include "failing_memory.h"
 #include "lifetime.h"
 #include "live_samples.h"
 #include "profile.h"
 #include "profile_file.h"
+#include "sample_filter.h"
 #include "sampling.h"
 #include "settings.h"
 
@@ -434,8 +436,10 @@ run_scenario(int fail_at, bool *failed)
 	}
 	for (int i = 0; i < SAMPLES; i++)
 	{
-		right &= !kept[i] || plh_live_samples_may_have(fake_pointer(i));
-		false_alarms += !kept[i] && plh_live_samples_may_have(fake_pointer(i));
+		bool		may_be = plh_sample_filter_has(fake_pointer(i));
+
+		right &= PLH_MARKS_CHUNKS || !kept[i] || may_be;
+		false_alarms += !kept[i] && may_be;
 	}
 
 	/* a tenth of the filter's bits are set by those that are left */
@@ -461,6 +465,35 @@ run_scenario(int fail_at, bool *failed)
 	failing_request = 0;
 	forget_all();
 	return right;
+}
+
+/* What is in the filter is found, and a bit goes with the last that has it. */
+static void
+test_sample_filter(void)
+{
+	enum
+	{
+		POINTERS = 100000
+	};
+	bool		found = plh_sample_filter_start();
+	int			left = 0;
+
+	for (int i = 0; i < POINTERS; i++)
+		plh_sample_filter_add(fake_pointer(i));
+	for (int i = 0; i < POINTERS; i++)
+	{
+		found &= plh_sample_filter_has(fake_pointer(i));
+		plh_sample_filter_remove(fake_pointer(i));
+	}
+	ok(found, "the filter has what was added and not yet removed");
+	for (int i = 0; i < POINTERS; i++)
+		left += plh_sample_filter_has(fake_pointer(i));
+	ok(left == 0, "the filter is empty when all was removed");
+
+	plh_sample_filter_add(fake_pointer(0));
+	plh_sample_filter_clear();
+	ok(!plh_sample_filter_has(fake_pointer(0)) &&
+	   plh_sample_filter_bytes() == 0, "the filter can be cleared");
 }
 
 static void
@@ -562,6 +595,7 @@ main(void)
 	test_exact_interval();
 	test_pointer_table();
 	test_lifetimes();
+	test_sample_filter();
 	test_failing_memory();
 	test_full_profile();
 	test_profile_file();
