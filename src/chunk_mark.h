@@ -87,6 +87,8 @@ plh_chunk_may_be_sample(const void *pointer)
 static inline void
 plh_chunk_mark(const void *pointer)
 {
+	/* a mark that was left in freed memory would show up here */
+	Assert(plh_chunk_method_id(pointer) < MCTX_8_UNUSED_ID);
 	plh_chunk_shift_method_id(pointer, PLH_MARK);
 }
 
@@ -94,6 +96,7 @@ plh_chunk_mark(const void *pointer)
 static inline void
 plh_chunk_unmark(const void *pointer)
 {
+	Assert(plh_chunk_method_id(pointer) >= MCTX_8_UNUSED_ID);
 	plh_chunk_shift_method_id(pointer, -PLH_MARK);
 }
 

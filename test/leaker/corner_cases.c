@@ -1,0 +1,229 @@
+/*
+ * corner_cases.c
+ *	  A module that allocates in the less usual ways: aligned, huge, refused,
+ *	  garbage sizes, Bump contexts, critical sections.
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "nodes/memnodes.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+
+#include "../../src/chunk_mark.h"
+#include "../../src/compat.h"
+
+PG_MODULE_MAGIC;
+
+PG_FUNCTION_INFO_V1(leak_aligned);
+PG_FUNCTION_INFO_V1(aligned_in_balance);
+PG_FUNCTION_INFO_V1(hold_huge);
+PG_FUNCTION_INFO_V1(release_huge);
+PG_FUNCTION_INFO_V1(refused_growth);
+PG_FUNCTION_INFO_V1(garbage_size);
+PG_FUNCTION_INFO_V1(fill_bump);
+PG_FUNCTION_INFO_V1(delete_bump);
+PG_FUNCTION_INFO_V1(free_in_critical_section);
+PG_FUNCTION_INFO_V1(leak_in_transaction);
+PG_FUNCTION_INFO_V1(pfree_is_untouched);
+
+static pg_noinline void *
+allocating_aligned(Size bytes, Size alignment)
+{
+#if PG_VERSION_NUM >= 160000
+	return MemoryContextAllocAligned(TopMemoryContext, bytes, alignment, 0);
+#else
+	elog(ERROR, "aligned allocation came with PostgreSQL 16");
+#endif
+}
+
+/* leak_aligned(bytes int, alignment int, times bigint) */
+Datum
+leak_aligned(PG_FUNCTION_ARGS)
+{
+	for (int64 i = 0; i < PG_GETARG_INT64(2); i++)
+	{
+		void	   *chunk = allocating_aligned(PG_GETARG_INT32(0),
+											   PG_GETARG_INT32(1));
+
+		if ((uintptr_t) chunk % PG_GETARG_INT32(1) != 0)
+			elog(ERROR, "%p is not aligned", chunk);
+	}
+	PG_RETURN_VOID();
+}
+
+/* aligned_in_balance(bytes int, alignment int, times bigint) */
+Datum
+aligned_in_balance(PG_FUNCTION_ARGS)
+{
+	for (int64 i = 0; i < PG_GETARG_INT64(2); i++)
+	{
+		Size		bytes = PG_GETARG_INT32(0);
+		char	   *chunk = allocating_aligned(bytes, PG_GETARG_INT32(1));
+
+		chunk[bytes - 1] = 'x';
+		chunk = repalloc(chunk, 2 * bytes);
+		if (chunk[bytes - 1] != 'x' ||
+			GetMemoryChunkContext(chunk) != TopMemoryContext ||
+			GetMemoryChunkSpace(chunk) < 2 * bytes)
+			elog(ERROR, "a chunk was damaged");
+		pfree(chunk);
+	}
+	PG_RETURN_VOID();
+}
+
+static void *huge_chunk;
+
+/* hold_huge(bytes bigint): one chunk that release_huge() frees */
+Datum
+hold_huge(PG_FUNCTION_ARGS)
+{
+	huge_chunk = MemoryContextAllocHuge(TopMemoryContext, 1);
+	huge_chunk = repalloc_huge(huge_chunk, PG_GETARG_INT64(0));
+	PG_RETURN_VOID();
+}
+
+Datum
+release_huge(PG_FUNCTION_ARGS)
+{
+	pfree(huge_chunk);
+	PG_RETURN_VOID();
+}
+
+/* Grow a chunk to a size that is refused with an error. */
+static void
+grow_in_vain(char *chunk, Size bytes)
+{
+	MemoryContext caller_context = CurrentMemoryContext;
+
+	PG_TRY();
+	{
+		chunk = repalloc_huge(chunk, bytes);
+		elog(FATAL, "%zu bytes were not refused", bytes);
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(caller_context);
+		FlushErrorState();
+	}
+	PG_END_TRY();
+}
+
+/*
+ * refused_growth(bytes bigint, then_free bool): a chunk that can't be grown, by
+ * an error, by NULL and by an error about the size; afterwards it is there, and
+ * can be grown, and freed.
+ */
+Datum
+refused_growth(PG_FUNCTION_ARGS)
+{
+	char	   *chunk = MemoryContextAlloc(TopMemoryContext, 100);
+
+	chunk[99] = 'x';
+	grow_in_vain(chunk, PG_GETARG_INT64(0));
+	grow_in_vain(chunk, (Size) -8);
+#if PG_VERSION_NUM >= 160000
+	if (repalloc_extended(chunk, PG_GETARG_INT64(0),
+						  MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM) != NULL)
+		elog(ERROR, "it was not refused");
+#endif
+	chunk = repalloc(chunk, 10000);
+	if (chunk[99] != 'x')
+		elog(ERROR, "the chunk was damaged");
+	if (PG_GETARG_BOOL(1))
+		pfree(chunk);
+	PG_RETURN_VOID();
+}
+
+/* garbage_size(bytes bigint): as of a corrupt varlena; always an error */
+Datum
+garbage_size(PG_FUNCTION_ARGS)
+{
+	(void) MemoryContextAlloc(TopMemoryContext, PG_GETARG_INT64(0));
+	PG_RETURN_VOID();
+}
+
+static MemoryContext bump_context;
+
+static pg_noinline void
+filling_bump(int32 bytes)
+{
+	(void) MemoryContextAlloc(bump_context, bytes);
+}
+
+/* fill_bump(bytes int, times bigint): into a Bump context */
+Datum
+fill_bump(PG_FUNCTION_ARGS)
+{
+#if PLH_HAVE_BUMP
+	bump_context = BumpContextCreate(TopMemoryContext, "leaker bump",
+									 ALLOCSET_DEFAULT_SIZES);
+#endif
+	for (int64 i = 0; i < PG_GETARG_INT64(1); i++)
+		filling_bump(PG_GETARG_INT32(0));
+	PG_RETURN_VOID();
+}
+
+Datum
+delete_bump(PG_FUNCTION_ARGS)
+{
+	MemoryContextDelete(bump_context);
+	PG_RETURN_VOID();
+}
+
+/*
+ * free_in_critical_section(bytes int, times int): chunks that are allocated
+ * before one, grown in it, and freed in it
+ */
+Datum
+free_in_critical_section(PG_FUNCTION_ARGS)
+{
+	MemoryContext context = AllocSetContextCreate(TopMemoryContext,
+												  "leaker critical",
+												  ALLOCSET_DEFAULT_SIZES);
+	int			times = PG_GETARG_INT32(1);
+	void	  **chunks = palloc(sizeof(void *) * times);
+
+	MemoryContextAllowInCriticalSection(context, true);
+	for (int i = 0; i < times; i++)
+		chunks[i] = MemoryContextAlloc(context, PG_GETARG_INT32(0));
+	START_CRIT_SECTION();
+	for (int i = 0; i < times; i++)
+		chunks[i] = repalloc(chunks[i], 3 * PG_GETARG_INT32(0));
+	for (int i = 0; i < times; i++)
+		pfree(chunks[i]);
+	END_CRIT_SECTION();
+	PG_RETURN_VOID();
+}
+
+/* leak_in_transaction(bytes int, times bigint): until the (sub)transaction ends */
+Datum
+leak_in_transaction(PG_FUNCTION_ARGS)
+{
+	for (int64 i = 0; i < PG_GETARG_INT64(1); i++)
+		(void) MemoryContextAlloc(CurTransactionContext, PG_GETARG_INT32(0));
+	PG_RETURN_VOID();
+}
+
+/*
+ * pfree_is_untouched(): does pfree of a chunk that is no sample lead straight
+ * to the server's own function?
+ */
+Datum
+pfree_is_untouched(PG_FUNCTION_ARGS)
+{
+#if PLH_MARKS_CHUNKS
+	const MemoryContextMethods *methods =
+	TopMemoryContext->methods - MCTX_ASET_ID;
+
+	PG_RETURN_BOOL(methods[MCTX_ASET_ID].free_p == AllocSetFree &&
+				   methods[MCTX_GENERATION_ID].free_p == GenerationFree &&
+				   methods[MCTX_SLAB_ID].free_p == SlabFree &&
+				   methods[MCTX_8_UNUSED_ID].free_p != AllocSetFree &&
+				   methods[MCTX_8_UNUSED_ID].get_chunk_context ==
+				   AllocSetGetChunkContext);
+#else
+	PG_RETURN_BOOL(false);
+#endif
+}

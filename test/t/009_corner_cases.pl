@@ -1,0 +1,162 @@
+# The less usual ways to allocate, and to fail to: counts must be right
+# afterwards.  Needs settings that take effect when a session starts, and looks
+# at each session from another.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use LeakHunt;
+use Test::More;
+
+my $too_much = '1::bigint << 46';
+my $node = new_server('main', "pg_leakhunt.sample_interval = 1\n");
+my $corner_cases = ($ENV{LEAKER} =~ s/leaker$/corner_cases/r);
+$node->command_ok(
+	[
+		'psql', '-X', '-q', '-d', $node->connstr('postgres'),
+		'-v', "corner_cases=$corner_cases.so", '-f', "$corner_cases.sql"
+	],
+	'functions are defined');
+
+my $session = $node->background_psql('postgres');
+my $pid = session_pid($session);
+
+# What is live and what was ever allocated by a function, as "count bytes total".
+sub figures
+{
+	my ($function) = @_;
+
+	return $node->safe_psql(
+		'postgres', qq{
+		SELECT coalesce(sum(live_count), 0) || ' ' || coalesce(sum(live_bytes), 0)
+			|| ' ' || coalesce(sum(total_count), 0)
+		FROM pg_leakhunt_report
+		WHERE pid = $pid AND '$function' = ANY (stack)});
+}
+
+# Aligned chunks are cut out of larger ones, that are the sampled ones.
+SKIP:
+{
+	skip 'no aligned allocation', 5 if $node->pg_version < 16;
+	for my $alignment (8, 64, 4096)
+	{
+		$session->query_safe("SELECT aligned_in_balance(100, $alignment, 1000)");
+		my ($count, $bytes, $total) = split / /, figures('aligned_in_balance');
+		is("$count $bytes", '0 0', "aligned to $alignment: freed");
+	}
+	$session->query_safe('SELECT leak_aligned(100, 4096, 1000)');
+	my ($count, $bytes) = split / /, figures('leak_aligned');
+	is($count, 1000, 'aligned: counted');
+	cmp_ok($bytes, '>=', 1000 * 4096,
+		'with the room that aligning them takes');
+}
+
+# Beyond 1 GB.
+$session->query_safe('SELECT hold_huge(3::bigint << 30)');
+is(figures('hold_huge'), '1 ' . (3 << 30) . ' 2', 'a huge chunk');
+$session->query_safe('SELECT release_huge()');
+is(figures('hold_huge'), '0 0 2', 'is freed');
+
+# Growth that is refused in all ways: the chunk is still there, and goes once.
+$session->query_safe("SELECT refused_growth($too_much, true)") for 1 .. 10;
+is(figures('refused_growth'), '0 0 20', 'refused, grown, freed');
+$session->query_safe("SELECT refused_growth($too_much, false)") for 1 .. 10;
+is(figures('refused_growth'), '10 100000 40', 'refused, grown, kept');
+
+# In a critical section nothing is recorded, but what goes there is gone.
+$session->query_safe('SELECT free_in_critical_section(100, 500)');
+is(figures('free_in_critical_section'),
+	'0 0 500', 'what a critical section frees is free');
+is( $node->safe_psql(
+		'postgres',
+		"SELECT samples_dropped FROM pg_leakhunt_processes WHERE pid = $pid"),
+	500,
+	'what it allocates is counted as lost');
+$session->quit;
+
+# Contexts without chunk headers: what is in them goes with them.
+SKIP:
+{
+	skip 'no Bump contexts', 6 if $node->pg_version < 17;
+	for my $interval (1, 1000)
+	{
+		$session = $node->background_psql('postgres');
+		$pid = session_pid($session);
+		$session->query_safe(
+			"SET pg_leakhunt.sample_interval = $interval; SELECT fill_bump(100, 50000)"
+		);
+		my $row = report_row($node, $pid, 'filling_bump');
+		is_within($row->{live_bytes}, $row->{error_bytes},
+			5_000_000, "a Bump context at interval $interval");
+		is($row->{context_name}, 'leaker bump', 'its name');
+		$session->query_safe('SELECT delete_bump()');
+		is((split / /, figures('filling_bump'))[0], 0, 'is deleted');
+		$session->quit;
+	}
+}
+
+# Subtransactions that abort take with them what they allocated.
+$session = $node->background_psql('postgres');
+$pid = session_pid($session);
+$session->query_safe(
+	q{
+	SET pg_leakhunt.scope = 'all';
+	CREATE FUNCTION aborted() RETURNS void LANGUAGE plpgsql AS $$
+	BEGIN
+		FOR i IN 1 .. 20 LOOP
+			BEGIN
+				PERFORM leak_in_transaction(100, 50);
+				PERFORM 1 / 0;
+			EXCEPTION WHEN division_by_zero THEN
+				NULL;
+			END;
+		END LOOP;
+	END $$;
+	BEGIN;
+	SELECT aborted();
+	SAVEPOINT kept;
+	SELECT leak_in_transaction(10, 7);
+	SAVEPOINT dropped;
+	SELECT leak_in_transaction(10, 1000);
+	ROLLBACK TO dropped});
+is(figures('leak_in_transaction'),
+	'7 70 2007', 'what the subtransaction that goes on has allocated is left');
+is( $node->safe_psql(
+		'postgres', qq{
+		SELECT DISTINCT lifetime FROM pg_leakhunt_report
+		WHERE pid = $pid AND 'leak_in_transaction' = ANY (stack)}),
+	'transaction',
+	'with its lifetime');
+$session->query_safe('COMMIT');
+is(figures('leak_in_transaction'), '0 0 2007', 'until the end');
+$session->quit;
+
+# A size that is garbage is refused, and does not switch sampling off.
+$session = $node->background_psql('postgres', on_error_stop => 0);
+$pid = session_pid($session);
+$session->query_safe("SET pg_leakhunt.sample_interval = '16kB'");
+for my $size (-1, -8, '-(1::bigint << 40)', '-1::bigint << 63')
+{
+	my ($result, $stdout, $stderr) =
+	  $node->psql('postgres', "SELECT garbage_size($size)");
+	like($stderr, qr/invalid memory alloc request size/, "$size is refused");
+	$session->query(
+		"DO \$\$ BEGIN PERFORM garbage_size($size); EXCEPTION WHEN OTHERS THEN NULL; END \$\$"
+	);
+}
+$session->query_safe('SELECT leak_top(100, 100000)');
+my $row = report_row($node, $pid, 'leaking_top');
+is_within($row->{live_bytes}, $row->{error_bytes}, 10_000_000,
+	'samples are taken as before');
+$session->quit;
+
+# From 17 on, nothing stands between pfree and an unsampled chunk.
+is( $node->safe_psql('postgres', 'SELECT pfree_is_untouched()'),
+	$node->pg_version < 17 ? 'f' : 't',
+	'pfree of an unsampled chunk');
+
+$node->stop;
+unlike(PostgreSQL::Test::Utils::slurp_file($node->logfile),
+	qr/PANIC|terminated by signal|write past chunk/, 'nobody crashed');
+done_testing();
