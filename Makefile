@@ -7,6 +7,7 @@ PGFILEDESC = "pg_leakhunt - hunt memory leaks inside a running server"
 
 OBJS = \
 	$(WIN32RES) \
+	src/debug_info.o \
 	src/dump.o \
 	src/lifetime.o \
 	src/live_samples.o \
@@ -27,6 +28,8 @@ OBJS = \
 	src/stack_text.o \
 	src/statement.o \
 	src/sweep.o \
+	src/symbol_cache.o \
+	src/symbolizer.o \
 	src/symbols.o \
 	src/unwind.o
 

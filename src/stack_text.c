@@ -74,6 +74,7 @@ static const char *const helper_functions[] = {
 	"list_make4_impl",
 	"list_make5_impl",
 	"makeStringInfo",
+	"newNode",
 	"new_head_cell",
 	"new_list",
 	"new_tail_cell",
@@ -113,26 +114,51 @@ is_helper(const char *function)
 				sizeof(helper_functions[0]), compare_names) != NULL;
 }
 
+/* A stack's functions in the making, inlined ones included. */
+typedef struct FrameList
+{
+	int			count;
+	int			room;
+	char	  **texts;			/* as people read them */
+	const char **functions;		/* NULL where not known */
+} FrameList;
+
+static void
+add_frame(FrameList *list, char *text, const char *function)
+{
+	if (list->count == list->room)
+	{
+		list->room *= 2;
+		list->texts = repalloc(list->texts, sizeof(char *) * list->room);
+		list->functions = repalloc(list->functions,
+								   sizeof(char *) * list->room);
+	}
+	list->texts[list->count] = text;
+	list->functions[list->count] = function;
+	list->count++;
+}
+
 /*
  * The index of the call site.  A frame without a name just inside a helper is
  * a static function of the helper's own.
  */
 static int
-find_site(const char **functions, int count)
+find_site(const FrameList *list)
 {
+	const char **functions = list->functions;
 	int			site = 0;
 
-	while (site < count)
+	while (site < list->count)
 	{
 		if (is_helper(functions[site]))
 			site++;
-		else if (functions[site] == NULL && site + 1 < count &&
+		else if (functions[site] == NULL && site + 1 < list->count &&
 				 is_helper(functions[site + 1]))
 			site += 2;
 		else
 			break;
 	}
-	return site < count ? site : 0;
+	return site < list->count ? site : 0;
 }
 
 /* The last part of a path. */
@@ -144,26 +170,58 @@ base_name(const char *path)
 	return slash != NULL ? slash + 1 : path;
 }
 
-/* A frame as text: its function, or where it is. */
+/* A function as text, with its place if that is known. */
 static char *
-frame_text(const PlhModuleRecord *module, PlhFrame frame,
-		   const char *function)
+function_text(const PlhSourceFrame *frame)
 {
-	unsigned long long address = PLH_FRAME_ADDRESS(frame);
+	const char *inlined = frame->inlined ? " [inlined]" : "";
 
-	if (function != NULL)
-		return pstrdup(function);
-	if (module != NULL)
-		return psprintf("%s+0x%llx", base_name(module->path), address);
-	return psprintf("0x%llx", address);
+	if (frame->file == NULL)
+		return psprintf("%s%s", frame->function, inlined);
+	return psprintf("%s (%s:%d)%s", frame->function, base_name(frame->file),
+					frame->line, inlined);
+}
+
+/* Where a frame is that has no function, and why, if that is its file's fault. */
+static char *
+place_text(const PlhModuleRecord *module, uint64 address,
+		   PlhModuleStatus status)
+{
+	const char *word = plh_symbols_status_word(status);
+
+	/* the vDSO is a module without a file */
+	if (word == NULL || strchr(module->path, '/') == NULL)
+		return psprintf("%s+0x%llx", base_name(module->path),
+						(unsigned long long) address);
+	return psprintf("%s+0x%llx [%s]", base_name(module->path),
+					(unsigned long long) address, word);
+}
+
+/* Add what is at the address of a frame. */
+static void
+add_frames(FrameList *list, PlhSymbols *symbols,
+		   const PlhModuleRecord *module, uint64 address)
+{
+	PlhSymbolFrames found;
+
+	if (module == NULL)
+	{
+		add_frame(list, psprintf("0x%llx [JIT code]",
+								 (unsigned long long) address), NULL);
+		return;
+	}
+	plh_symbols_lookup(symbols, module, address, &found);
+	for (int i = 0; i < found.count; i++)
+		add_frame(list, function_text(&found.frames[i]),
+				  pstrdup(found.frames[i].function));
+	if (found.count == 0)
+		add_frame(list, place_text(module, address, found.status), NULL);
 }
 
 /* Mix a frame into the hash of a stack: by build-id, not by address. */
 static uint64
-hash_frame(uint64 hash, const PlhModuleRecord *module, PlhFrame frame)
+hash_frame(uint64 hash, const PlhModuleRecord *module, uint64 address)
 {
-	uint64		address = PLH_FRAME_ADDRESS(frame);
-
 	if (module != NULL && module->build_id_bytes > 0)
 		hash = hash_bytes_extended(module->build_id, module->build_id_bytes,
 								   hash);
@@ -181,27 +239,25 @@ void
 plh_stack_text_describe(PlhSymbols *symbols, const PlhProfileImage *image,
 						const PlhStackRecord *stack, PlhStackText *text)
 {
-	const char **functions = palloc0(sizeof(char *) * (stack->depth + 1));
+	FrameList	list = {0};
 	uint64		hash = 0;
 
-	text->frames = palloc(sizeof(char *) * (stack->depth + 1));
-	text->frame_count = 0;
+	list.room = 2 * stack->depth + 2;
+	list.texts = palloc(sizeof(char *) * list.room);
+	list.functions = palloc(sizeof(char *) * list.room);
 	for (uint32 i = 0; i < stack->depth; i++)
 	{
 		PlhFrame	frame = stack->frames[i];
 		const PlhModuleRecord *module =
 		plh_profile_reader_module(image, PLH_FRAME_MODULE(frame));
 
-		if (module != NULL)
-			functions[i] = plh_symbols_function(symbols, module,
-												PLH_FRAME_ADDRESS(frame));
-		text->frames[text->frame_count++] = frame_text(module, frame,
-													   functions[i]);
-		hash = hash_frame(hash, module, frame);
+		add_frames(&list, symbols, module, PLH_FRAME_ADDRESS(frame));
+		hash = hash_frame(hash, module, PLH_FRAME_ADDRESS(frame));
 	}
-	text->site = stack->depth == 0 ? "" :
-		text->frames[find_site(functions, stack->depth)];
+	text->site = list.count == 0 ? "" : list.texts[find_site(&list)];
 	if (stack->truncated)
-		text->frames[text->frame_count++] = TRUNCATED_FRAME;
+		add_frame(&list, pstrdup(TRUNCATED_FRAME), NULL);
+	text->frames = list.texts;
+	text->frame_count = list.count;
 	text->stack_id = (int64) hash;
 }

@@ -33,13 +33,21 @@ sub new_server
 	return $node;
 }
 
-# Make the extension, and the functions of the fixture module.
+# Make the extension, the functions of the fixture module, and two that take the
+# function out of a frame's text, and of those of a stack.
 sub define_leakers
 {
 	my ($node) = @_;
 
-	$node->safe_psql('postgres',
-		'CREATE EXTENSION IF NOT EXISTS pg_leakhunt');
+	$node->safe_psql(
+		'postgres', q{
+		CREATE EXTENSION IF NOT EXISTS pg_leakhunt;
+		CREATE OR REPLACE FUNCTION function_of(frame text) RETURNS text
+			LANGUAGE sql IMMUTABLE AS
+			$$ SELECT regexp_replace(frame, ' [([].*', '') $$;
+		CREATE OR REPLACE FUNCTION functions(stack text[]) RETURNS text[]
+			LANGUAGE sql IMMUTABLE AS
+			$$ SELECT array_agg(function_of(frame)) FROM unnest(stack) frame $$});
 	$node->command_ok(
 		[
 			'psql', '-X', '-q', '-d', $node->connstr('postgres'),
@@ -103,7 +111,7 @@ sub report_row
 			context_name, lifetime, site, query, array_length(stack, 1),
 			stack[array_upper(stack, 1)]
 		FROM pg_leakhunt_report
-		WHERE pid = $pid AND '$function' = ANY (stack)
+		WHERE pid = $pid AND '$function' = ANY (functions(stack))
 		ORDER BY live_bytes DESC LIMIT 1});
 	my %row;
 

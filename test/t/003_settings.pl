@@ -23,7 +23,7 @@ $session->query_safe(q{SET pg_leakhunt.sample_interval = '256kB'});
 $session->query_safe('SELECT leak_top(100, 1000000)');
 my ($bytes, $bound) = split /\|/,
   $node->safe_psql('postgres',
-	"SELECT sum(live_bytes), sqrt(sum(error_bytes ^ 2)) FROM pg_leakhunt_report WHERE pid = $pid AND site = 'leaking_top'"
+	"SELECT sum(live_bytes), sqrt(sum(error_bytes ^ 2)) FROM pg_leakhunt_report WHERE pid = $pid AND function_of(site) = 'leaking_top'"
   );
 is_within($bytes, $bound, 150_000_000, 'one sum over three intervals');
 
@@ -128,13 +128,13 @@ is( $node->safe_psql(
 		'postgres', qq{
 		SELECT count(*), sum(live_bytes), bool_and(query LIKE 'SELECT leak_top(11%')
 		FROM pg_leakhunt_report
-		WHERE pid = $pid AND site = 'leaking_top'}),
+		WHERE pid = $pid AND function_of(site) = 'leaking_top'}),
 	'1|3600|t',
 	'statements with the same query id are one');
 is( $node->safe_psql(
 		'postgres', qq{
 		SELECT query_id = (SELECT query_id FROM pg_stat_activity WHERE pid = $pid)
-		FROM pg_leakhunt_report WHERE pid = $pid AND site = 'leaking_top'}),
+		FROM pg_leakhunt_report WHERE pid = $pid AND function_of(site) = 'leaking_top'}),
 	't', 'query_id is that of pg_stat_activity');
 $session->quit;
 

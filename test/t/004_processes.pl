@@ -69,7 +69,7 @@ SELECT count(*), count(leak_top(1000, 10)), count(pg_sleep(0.01)) FROM filled;
 ok( $node->poll_query_until(
 		'postgres', q{
 		SELECT count(*) > 0 FROM pg_leakhunt_report
-		WHERE backend_type = 'parallel worker' AND site = 'leaking_top'
+		WHERE backend_type = 'parallel worker' AND function_of(site) = 'leaking_top'
 			AND live_bytes >= 100000 AND query LIKE 'SELECT count(*), count(leak_top%'}
 	),
 	'a parallel worker shows up while it works');
@@ -88,9 +88,9 @@ my $inherited = $node->safe_psql(
 	'postgres', q{
 	SELECT count(*) FROM pg_leakhunt_report r
 	WHERE pid = pg_backend_pid()
-		AND 'PostmasterMain' = ANY (stack)
-		AND NOT 'PostgresMain' = ANY (stack)
-		AND site IN ('load_hba', 'load_ident', 'RegisterBackgroundWorker')});
+		AND 'PostmasterMain' = ANY (functions(stack))
+		AND NOT 'PostgresMain' = ANY (functions(stack))
+		AND function_of(site) IN ('load_hba', 'load_ident', 'RegisterBackgroundWorker')});
 is($inherited, 0, "a backend has none of the postmaster's samples");
 cmp_ok(
 	$node->safe_psql(

@@ -113,7 +113,7 @@ $node->psql(
 	'postgres', q{LOAD 'pg_leakhunt'; SET pg_leakhunt.sample_interval = 1;
 	SELECT leak_top(64, 1000);
 	SELECT count(*) FROM pg_leakhunt_processes;
-	SELECT live_bytes FROM pg_leakhunt_report WHERE site = 'leaking_top'},
+	SELECT live_bytes FROM pg_leakhunt_report WHERE function_of(site) = 'leaking_top'},
 	stdout => \$stdout,
 	stderr => \$stderr);
 is($stdout, "\n1\n64000", 'a session that loads the module is covered');

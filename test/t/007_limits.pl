@@ -70,7 +70,7 @@ $session->query_safe("SELECT leak_named_context('context $_', 10)")
 my ($count, $rest) = split /\|/,
   $node->safe_psql(
 	'postgres', qq{
-	SELECT sum(live_count) FILTER (WHERE 'leak_named_context' = ANY (stack)),
+	SELECT sum(live_count) FILTER (WHERE 'leak_named_context' = ANY (functions(stack))),
 		sum(live_count) FILTER (WHERE site = '[profile full]' AND context_name IS NULL)
 	FROM pg_leakhunt_report WHERE pid = $pid});
 cmp_ok($rest, '>', 0, 'the catch-all site has the rest');
@@ -95,7 +95,7 @@ my ($known, $unknown) = split /\|/,
   $node->safe_psql(
 	'postgres', qq{
 	SELECT count(query), sum(live_count) FILTER (WHERE query IS NULL)
-	FROM pg_leakhunt_report WHERE pid = $pid AND site = 'leaking_top'});
+	FROM pg_leakhunt_report WHERE pid = $pid AND function_of(site) = 'leaking_top'});
 cmp_ok($known, '>', 10, 'some statements are known');
 cmp_ok($unknown, '>', 10, 'others have become nameless');
 cmp_ok(

@@ -77,7 +77,7 @@ for my $session (@sessions)
 		'SET pg_leakhunt.sample_interval = 1; SELECT leak_top(100, 50)');
 }
 is( $node->safe_psql('postgres',
-		"SELECT count(*), sum(live_bytes) FROM pg_leakhunt_report WHERE site = 'leaking_top'"
+		"SELECT count(*), sum(live_bytes) FROM pg_leakhunt_report WHERE function_of(site) = 'leaking_top'"
 	),
 	'200|1000000',
 	'200 sessions at once are seen at once');

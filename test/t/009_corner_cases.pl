@@ -32,7 +32,7 @@ sub figures
 		SELECT coalesce(sum(live_count), 0) || ' ' || coalesce(sum(live_bytes), 0)
 			|| ' ' || coalesce(sum(total_count), 0)
 		FROM pg_leakhunt_report
-		WHERE pid = $pid AND '$function' = ANY (stack)});
+		WHERE pid = $pid AND '$function' = ANY (functions(stack))});
 }
 
 # Aligned chunks are cut out of larger ones, that are the sampled ones.
@@ -125,7 +125,7 @@ is(figures('leak_in_transaction'),
 is( $node->safe_psql(
 		'postgres', qq{
 		SELECT DISTINCT lifetime FROM pg_leakhunt_report
-		WHERE pid = $pid AND 'leak_in_transaction' = ANY (stack)}),
+		WHERE pid = $pid AND 'leak_in_transaction' = ANY (functions(stack))}),
 	'transaction',
 	'with its lifetime');
 $session->query_safe('COMMIT');
