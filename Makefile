@@ -51,15 +51,24 @@ PG_CONFIG = pg_config
 .DEFAULT_GOAL := all
 
 # These set up what they need, a server with its pg_config included.
-.PHONY: demo test bench
+OWN_TARGETS = demo test test-matrix test-core test-published-leaks bench
+.PHONY: $(OWN_TARGETS)
 demo:
 	test/demo
 test:
 	test/run
+# PostgreSQL of other Debian releases, in roots of their own; needs root
+test-matrix:
+	test/matrix
+# PostgreSQL's own tests, with every allocation sampled
+test-core:
+	test/core-regress
+test-published-leaks:
+	test/published-leaks
 bench:
 	bench/micro/run
 
-ifeq ($(filter demo test bench,$(MAKECMDGOALS)),)
+ifeq ($(filter $(OWN_TARGETS),$(MAKECMDGOALS)),)
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
 

@@ -69,6 +69,19 @@ LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION pg_leakhunt_get_sites(int, bool) IS
 'the rows of pg_leakhunt_report for one process, or for all if for_pid is null; without stacks much faster, then site, stack and stack_id are null; a WARNING where for_pid is no process of this server';
 
+CREATE FUNCTION pg_leakhunt_get_symbols(
+    OUT path text,
+    OUT build_id text,
+    OUT found text,
+    OUT file text,
+    OUT hint text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pg_leakhunt_get_symbols'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_leakhunt_get_symbols() IS
+'the rows of pg_leakhunt_symbols, once for each process that has the module in its profile';
+
 --
 -- Views
 --
@@ -243,9 +256,27 @@ COMMENT ON COLUMN pg_leakhunt_queries.growth_bytes IS
 COMMENT ON COLUMN pg_leakhunt_queries.sites IS
 'number of call sites that allocated while it ran';
 
+CREATE VIEW pg_leakhunt_symbols AS
+    SELECT DISTINCT path, build_id, found, file, hint
+    FROM pg_leakhunt_get_symbols()
+    ORDER BY path, build_id;
+
+COMMENT ON VIEW pg_leakhunt_symbols IS
+'one row per binary that appears in a stack: what there is to name its functions';
+COMMENT ON COLUMN pg_leakhunt_symbols.path IS
+'file that the binary was loaded from';
+COMMENT ON COLUMN pg_leakhunt_symbols.build_id IS
+'what the linker called this very version of it; null if it has no build-id';
+COMMENT ON COLUMN pg_leakhunt_symbols.found IS
+'debug information: functions, inlined ones too, with file and line; symbol table: all functions; dynamic symbols: exported functions only; nothing: module and offset';
+COMMENT ON COLUMN pg_leakhunt_symbols.file IS
+'file that has it: the binary itself, or a debug file; null if nothing was found';
+COMMENT ON COLUMN pg_leakhunt_symbols.hint IS
+'what to do to see more; null if there is nothing to do';
+
 --
 -- Privileges: rows are filtered by role, so that everybody may look
 --
 
 GRANT SELECT ON pg_leakhunt_processes, pg_leakhunt_report,
-    pg_leakhunt_contexts, pg_leakhunt_queries TO PUBLIC;
+    pg_leakhunt_contexts, pg_leakhunt_queries, pg_leakhunt_symbols TO PUBLIC;

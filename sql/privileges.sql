@@ -12,6 +12,7 @@ SELECT count(*) FROM pg_leakhunt_processes;
 SELECT count(*) FROM pg_leakhunt_report;
 SELECT count(*) FROM pg_leakhunt_contexts;
 SELECT count(*) FROM pg_leakhunt_queries;
+SELECT count(*) FROM pg_leakhunt_symbols;
 SELECT count(*) FROM pg_leakhunt_get_sites(pg_backend_pid());
 SET pg_leakhunt.sample_interval = 1;
 SET pg_leakhunt.scope = 'all';

@@ -7,6 +7,7 @@ SET pg_leakhunt.sample_interval = 1;
 \d pg_leakhunt_report
 \d pg_leakhunt_contexts
 \d pg_leakhunt_queries
+\d pg_leakhunt_symbols
 
 -- every view, column and function is explained
 SELECT c.relname, a.attname
@@ -40,7 +41,7 @@ SELECT count(*) > 10 AS has_rows, bool_and(error_bytes = 0) AS exact,
     bool_and(live_bytes <= total_bytes) AS bytes,
     bool_and(first_at <= last_at) AS times,
     bool_and(site = ANY (stack) AND stack_id IS NOT NULL) AS stacks,
-    bool_and(stack[array_upper(stack, 1)] = '_start') AS whole_stacks,
+    bool_and(stack[array_upper(stack, 1)] LIKE '\_start%') AS whole_stacks,
     string_agg(DISTINCT lifetime, ',') AS lifetimes
 FROM pg_leakhunt_report
 WHERE pid = pg_backend_pid() AND query !~ '^(CREATE|SET)';
@@ -49,6 +50,14 @@ WHERE pid = pg_backend_pid() AND query !~ '^(CREATE|SET)';
 SELECT bool_and(live_bytes <= before) AS sorted
 FROM (SELECT live_bytes, lag(live_bytes) OVER () AS before
       FROM pg_leakhunt_report) AS report;
+
+-- what names the functions: at least what the server exports
+SELECT count(*) = 1 AS server, bool_and(found <> 'nothing') AS found,
+    bool_and(build_id ~ '^[0-9a-f]{8,}$') AS build_id,
+    bool_and(file IS NOT NULL) AS file,
+    bool_and((found = 'debug information') = (hint IS NULL)) AS hint
+FROM pg_leakhunt_symbols
+WHERE path LIKE '%/postgres';
 
 -- a statement is blamed for what it keeps
 SELECT bool_or(live_bytes > 0) AS keeps

@@ -19,10 +19,9 @@
 
 #include "compat.h"
 
-#if PG_VERSION_NUM >= 170000
-#define PLH_MARKS_CHUNKS 1
-#else
-#define PLH_MARKS_CHUNKS 0
+/* With -DPLH_MARKS_CHUNKS=0 later servers are treated as 16 is, for tests. */
+#ifndef PLH_MARKS_CHUNKS
+#define PLH_MARKS_CHUNKS (PG_VERSION_NUM >= 170000)
 #endif
 
 #if PLH_MARKS_CHUNKS

@@ -34,6 +34,9 @@
 #include <unistd.h>
 
 #include "utils/memutils.h"
+#if PG_VERSION_NUM >= 160000
+#include "utils/memutils_internal.h"
+#endif
 
 #include "chunk_mark.h"
 #include "compat.h"

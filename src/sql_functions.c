@@ -33,6 +33,7 @@
 
 PLH_FUNCTION(pg_leakhunt_get_processes);
 PLH_FUNCTION(pg_leakhunt_get_sites);
+PLH_FUNCTION(pg_leakhunt_get_symbols);
 
 /* What a call collects rows for. */
 typedef struct RowSink
@@ -341,6 +342,72 @@ put_sites(PlhProfileImage *image, void *arg)
 	MemoryContextDelete(row_context);
 }
 
+/* A build-id as text, or NULL if there is none. */
+static char *
+build_id_text(const PlhModuleRecord *module)
+{
+	char	   *text = palloc(2 * PLH_BUILD_ID_MAX + 1);
+
+	for (uint32 i = 0; i < module->build_id_bytes; i++)
+		snprintf(text + 2 * i, 3, "%02x", module->build_id[i]);
+	return module->build_id_bytes > 0 ? text : NULL;
+}
+
+/* What to do to see more of a module, as a sentence; NULL if nothing. */
+static const char *
+symbols_hint(const PlhModuleRecord *module, const PlhSymbolModule *found)
+{
+	switch (found->status)
+	{
+		case PLH_MODULE_OPEN:
+			break;
+		case PLH_MODULE_NO_LIBRARY:
+			return "Install elfutils' library libdw.";
+		case PLH_MODULE_NO_FILE:
+			/* the vDSO is a module without a file */
+			if (strchr(module->path, '/') == NULL)
+				return NULL;
+			return "The file was removed since it was loaded. Restart the server, or install the debug file with this build-id.";
+		case PLH_MODULE_REPLACED:
+			return "The file was replaced since it was loaded. Restart the server, or install the debug file with this build-id.";
+		case PLH_MODULE_UNREADABLE:
+		case PLH_MODULE_FAILED:
+			return "The file, or its debug file, can't be read. Install it anew.";
+	}
+	if (found->source == PLH_SOURCE_DEBUG_INFORMATION)
+		return NULL;
+	return psprintf("Install the debug symbols of this file (Debian: find-dbgsym-packages %s; Fedora, RHEL: dnf debuginfo-install %s), or start the server with DEBUGINFOD_URLS in its environment.",
+					module->path, module->path);
+}
+
+/* PlhProfileVisitor: the rows of pg_leakhunt_symbols for one process. */
+static void
+put_symbols(PlhProfileImage *image, void *arg)
+{
+	RowSink    *sink = arg;
+
+	if (!is_visible(sink, image->header))
+		return;
+	if (sink->symbols == NULL)
+		sink->symbols = plh_symbols_open();
+	for (uint32 i = 1; i < PLH_IMAGE_MODULES; i++)
+	{
+		const PlhModuleRecord *module = plh_profile_reader_module(image, i);
+		PlhSymbolModule found;
+		Row			row = {0};
+
+		if (module == NULL)
+			continue;
+		plh_symbols_module(sink->symbols, module, &found);
+		put_foreign_text(&row, image, module->path, module->path_bytes);
+		put_text(&row, build_id_text(module));
+		put_text(&row, plh_symbols_source_name(found.source));
+		put_text(&row, found.source == PLH_SOURCE_NOTHING ? NULL : found.file);
+		put_text(&row, symbols_hint(module, &found));
+		finish_row(&row, sink);
+	}
+}
+
 /*
  * Say, where it is so, that there is less to see than the caller may think.
  */
@@ -416,5 +483,21 @@ pg_leakhunt_get_sites(PG_FUNCTION_ARGS)
 		BackendPidGetProc(pid) == NULL && AuxiliaryPidGetProc(pid) == NULL)
 		ereport(WARNING,
 				(errmsg("PID %d is not a PostgreSQL server process", pid)));
+	return (Datum) 0;
+}
+
+/*
+ * What is known about the modules that appear in profiles: the rows of
+ * pg_leakhunt_symbols, once for each process that has the module.
+ */
+Datum
+pg_leakhunt_get_symbols(PG_FUNCTION_ARGS)
+{
+	RowSink		sink;
+
+	if (!start_rows(fcinfo, &sink))
+		return (Datum) 0;
+	plh_profile_reader_each(plh_process_profile_directory(), 0, false,
+							put_symbols, &sink);
 	return (Datum) 0;
 }

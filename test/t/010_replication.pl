@@ -180,23 +180,31 @@ cmp_ok(
 	),
 	'>', 5, 'apply workers and the launcher have call sites');
 
+# The kinds of processes that left a dump, as "server type".
+sub dumped_kinds
+{
+	my %kinds;
+
+	for my $server ($primary, $standby, $subscriber)
+	{
+		for my $file (glob($server->data_dir . '/pg_leakhunt/*.heap'))
+		{
+			my ($type) =
+			  slurp_file($file) =~ /^# pg_leakhunt .*backend_type=(\S+)/m;
+			$type =~ s/%20/ /g;
+			$kinds{ $server->name . " $type" } = 1;
+			fail("$file is no dump of an exit") if $file !~ /\.exit\.heap$/;
+		}
+	}
+	return \%kinds;
+}
+
 # One of each kind that comes and goes, and the others at the end, too: the
 # kinds of processes that left a dump.
 $primary->safe_psql('postgres', 'VACUUM');
 $subscriber->stop;
 $standby->stop;
 $primary->stop;
-my %dumped;
-for my $server ($primary, $standby, $subscriber)
-{
-	for my $file (glob($server->data_dir . '/pg_leakhunt/*.heap'))
-	{
-		my ($type) = slurp_file($file) =~ /^# pg_leakhunt .*backend_type=(\S+)/m;
-		$type =~ s/%20/ /g;
-		$dumped{ $server->name . " $type" } = 1;
-		fail("$file is no dump of an exit") if $file !~ /\.exit\.heap$/;
-	}
-}
 my $worker = $version >= 17 ? 'logical replication apply worker'
   : 'logical replication worker';
 my @kinds = (
@@ -209,9 +217,12 @@ push @kinds, 'subscriber logical replication tablesync worker',
   'primary walsummarizer', 'standby slotsync worker'
   if $version >= 17;
 push @kinds, 'primary io worker' if $version >= 18;
+# the logger goes on until it has read the last word of the postmaster
+wait_until(sub { dumped_kinds()->{'primary logger'} }, 'all is over');
+my $dumped = dumped_kinds();
 for my $kind (@kinds)
 {
-	ok($dumped{$kind}, "a dump of $kind");
+	ok($dumped->{$kind}, "a dump of $kind");
 }
 
 for my $server ($primary, $standby, $subscriber)
