@@ -637,3 +637,28 @@ plh_debug_info_close(PlhDebugModule *module)
 	libdw.dwfl_end(module->dwfl);
 	free(module);
 }
+
+/*
+ * The name of a C++ function as its author knows it, to be freed by the caller;
+ * NULL where the name is no such name, or the library is not there that knows.
+ */
+char *
+plh_debug_info_demangle(const char *name)
+{
+	static char *(*demangle) (const char *name, char *buffer, size_t *bytes,
+							  int *status);
+	static bool tried = false;
+	int			status;
+
+	if (strncmp(name, "_Z", 2) != 0)
+		return NULL;
+	if (!tried)
+	{
+		void	   *library = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL);
+
+		tried = true;
+		if (library != NULL)
+			demangle = (__typeof__(demangle)) dlsym(library, "__cxa_demangle");
+	}
+	return demangle == NULL ? NULL : demangle(name, NULL, NULL, &status);
+}

@@ -54,5 +54,6 @@ extern PlhSymbolSource plh_debug_info_source(PlhDebugModule *module,
 extern int	plh_debug_info_frames(PlhDebugModule *module, uint64 address,
 								  PlhSourceFrame *frames);
 extern void plh_debug_info_close(PlhDebugModule *module);
+extern char *plh_debug_info_demangle(const char *name);
 
 #endif							/* PLH_DEBUG_INFO_H */

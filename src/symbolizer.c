@@ -128,22 +128,28 @@ serve_module(const Question *question)
 static bool
 put_frame(PlhSymbolAnswer *answer, const PlhSourceFrame *frame)
 {
+	char	   *demangled = plh_debug_info_demangle(frame->function);
+	const char *function = demangled != NULL ? demangled : frame->function;
 	const char *file = frame->file != NULL ? frame->file : "";
-	Size		function_bytes = strlen(frame->function) + 1;
+	Size		function_bytes = strlen(function) + 1;
 	Size		file_bytes = strlen(file) + 1;
 	uint32		line = (uint32) frame->line & 0x7FFFFFFF;
 	char	   *position = answer->frames + answer->frames_bytes;
+	bool		fits;
 
 	if (frame->inlined)
 		line |= 0x80000000;
-	if (sizeof(line) + function_bytes + file_bytes >
-		sizeof(answer->frames) - answer->frames_bytes)
-		return false;
-	memcpy(position, &line, sizeof(line));
-	memcpy(position + sizeof(line), frame->function, function_bytes);
-	memcpy(position + sizeof(line) + function_bytes, file, file_bytes);
-	answer->frames_bytes += sizeof(line) + function_bytes + file_bytes;
-	return true;
+	fits = sizeof(line) + function_bytes + file_bytes <=
+		sizeof(answer->frames) - answer->frames_bytes;
+	if (fits)
+	{
+		memcpy(position, &line, sizeof(line));
+		memcpy(position + sizeof(line), function, function_bytes);
+		memcpy(position + sizeof(line) + function_bytes, file, file_bytes);
+		answer->frames_bytes += sizeof(line) + function_bytes + file_bytes;
+	}
+	free(demangled);
+	return fits;
 }
 
 static void
