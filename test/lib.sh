@@ -133,6 +133,7 @@ clean_up() {
 	if mountpoint -q "$scratch/small" 2>/dev/null; then
 		"${as_root[@]}" umount "$scratch/small"
 	fi
+	[ -z "${debug_file:-}" ] || "${as_root[@]}" rm -f "$debug_file"
 	[ -n "${KEEP:-}" ] || rm -rf "$scratch"
 	exit $status
 }

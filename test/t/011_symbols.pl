@@ -1,0 +1,401 @@
+# Names, files and lines: compared with what other tools say, and for binaries
+# that were stripped, replaced, removed or damaged since they were loaded.
+# Needs files and sessions side by side.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use LeakHunt;
+use File::Copy;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $frames = "$FindBin::RealBin/../unit/frames";
+my $scratch = PostgreSQL::Test::Utils::tempdir();
+$ENV{ASAN_OPTIONS} = 'detect_leaks=0';
+
+# The output of a command, given something to read.
+sub output_of
+{
+	my ($input, @command) = @_;
+	my ($out, $err) = ('', '');
+
+	IPC::Run::run(\@command, '<', \$input, '>', \$out, '2>', \$err);
+	return $out;
+}
+
+sub build_id
+{
+	return output_of('', 'readelf', '-n', $_[0]) =~ /Build ID: (\w+)/
+	  ? $1
+	  : '';
+}
+
+# Frames by address, from what addr2line -aif or our program prints.
+sub parse_frames
+{
+	my ($text) = @_;
+	my (%found, $address);
+
+	for (split /\n/, $text)
+	{
+		s/ \(discriminator.*//;
+		s{.*/}{} if /:[\d?]+$/;
+		if (/^0x([0-9a-f]+)$/) { $address = hex $1; $found{$address} = []; }
+		elsif (defined $address) { push @{ $found{$address} }, $_; }
+	}
+	return \%found;
+}
+
+# Where calls return to, minus one.
+sub call_sites
+{
+	my ($file) = @_;
+	my @sites;
+	my $after_call = 0;
+
+	for (split /\n/, output_of('', 'objdump', '-d', '--no-show-raw-insn', $file))
+	{
+		next if !/^\s*([0-9a-f]+):\s+(\S+)/;
+		push @sites, hex($1) - 1 if $after_call;
+		$after_call = $2 =~ /^(call|bl)/;
+	}
+	return @sites;
+}
+
+# Against addr2line, where there is debug information: functions, files and lines
+# of all frames.  Binutils before 2.41 take the file of the unit for that of the
+# line where a unit has included code, so a few files may differ, but no line.
+my $leaker = "$ENV{LEAKER}.so";
+my ($pkglibdir) = output_of('', $ENV{PG_CONFIG}, '--pkglibdir') =~ /(.*)/;
+my ($bindir) = output_of('', $ENV{PG_CONFIG}, '--bindir') =~ /(.*)/;
+my ($compared, $other_files, $wrong) = (0, 0, 0);
+for my $file ($leaker, "$pkglibdir/pg_leakhunt.so")
+{
+	my @sites = call_sites($file);
+	my $input = join "\n", map { sprintf '0x%x', $_ } @sites;
+	my $ours =
+	  parse_frames(output_of($input, $frames, $file, build_id($file)));
+	my $theirs = parse_frames(output_of($input, 'addr2line', '-aifC', '-e', $file));
+
+	for my $site (@sites)
+	{
+		my @our = @{ $ours->{$site} || [] };
+		my @their = @{ $theirs->{$site} };
+
+		# stubs and start code have no debug information
+		next if $their[1] =~ /:\?$/;
+		$compared += @our / 2;
+		next if "@our" eq "@their";
+		s/^[^:]*:(\d+)$/$1/ for @our, @their;
+		if ("@our" eq "@their") { $other_files++; next; }
+		$wrong++;
+		diag(sprintf '%s 0x%x: %s instead of %s', $file, $site, "@our", "@their");
+	}
+}
+cmp_ok($compared, '>=', 1000, "$compared frames compared with addr2line");
+is($wrong, 0, 'functions and lines are the same');
+cmp_ok($other_files, '<=', $compared / 100, 'and files');
+
+# Against the symbol table, where there is none: random addresses of the server.
+my $postgres = "$bindir/postgres";
+my @symbols;
+for (split /\n/, output_of('', 'nm', '-D', '-S', '--defined-only', $postgres))
+{
+	push @symbols, [ hex $1, hex $2, $3 ]
+	  if /^([0-9a-f]+) ([0-9a-f]+) [TtWi] ([^@]+)/;
+}
+my ($text_start, $text_bytes) =
+  output_of('', 'readelf', '-SW', $postgres) =~
+  /\s\.text\s+PROGBITS\s+([0-9a-f]+)\s+[0-9a-f]+\s+([0-9a-f]+)/;
+srand(1);
+my @addresses =
+  map { hex($text_start) + int(rand(hex $text_bytes)) } 1 .. 10000;
+my %covering = map { $_ => [] } @addresses;
+my @sorted = sort { $a <=> $b } @addresses;
+for my $symbol (sort { $a->[0] <=> $b->[0] } @symbols)
+{
+	shift @sorted while @sorted && $sorted[0] < $symbol->[0];
+	for my $address (@sorted)
+	{
+		last if $address >= $symbol->[0] + $symbol->[1];
+		push @{ $covering{$address} }, $symbol->[2];
+	}
+}
+my $input = join "\n", map { sprintf '0x%x', $_ } @addresses;
+my $ours = parse_frames(
+	output_of($input, $frames, $postgres, build_id($postgres)));
+my ($named, $unnamed, $misnamed) = (0, 0, 0);
+for my $address (@addresses)
+{
+	my @our = @{ $ours->{$address} };
+
+	# with debug symbols installed there are more names than exported ones
+	my $function = @our ? $our[-2] : undef;
+	my @expected = @{ $covering{$address} };
+	if (!defined $function) { $unnamed++; $misnamed++ if @expected; }
+	else
+	{
+		$named++;
+		next if !@expected || grep { $_ eq $function } @expected;
+		$misnamed++;
+		diag(sprintf '0x%x: %s instead of %s', $address, $function, "@expected");
+	}
+}
+is($misnamed, 0, '10000 addresses of the server: no wrong name');
+cmp_ok($named, '>', 1000, "$named have a name, $unnamed have none");
+
+# Damaged files: an answer or none, but no damage to us.
+my $original = slurp_file($leaker);
+my @sites = call_sites($leaker);
+$input = join "\n", map { sprintf '0x%x', $_ } @sites;
+my $bad = 0;
+for my $round (1 .. 60)
+{
+	my $damaged = $original;
+	if ($round % 3 == 0)
+	{
+		$damaged = substr($original, 0, int(rand(length $original)));
+	}
+	else
+	{
+		substr($damaged, int(rand(length $damaged)), 1) = chr(int(rand(256)))
+		  for 1 .. 300;
+	}
+	unlink "$scratch/damaged.so";
+	append_to_file("$scratch/damaged.so", $damaged);
+	my ($out, $err) = ('', '');
+	IPC::Run::run([ $frames, "$scratch/damaged.so", build_id($leaker) ],
+		'<', \$input, '>', \$out, '2>', \$err);
+	$bad++ if $err =~ /AddressSanitizer|runtime error/;
+}
+is($bad, 0, '60 damaged files');
+
+# From here on in a server.
+my $node = new_server('main', <<'CONF');
+pg_leakhunt.sample_interval = 1
+CONF
+
+# A function of a module at that path.
+sub define
+{
+	my ($name, $path, $symbol, $arguments) = @_;
+
+	$node->safe_psql('postgres',
+		"CREATE OR REPLACE FUNCTION $name($arguments) RETURNS void AS '$path', '$symbol' LANGUAGE C STRICT"
+	);
+}
+
+# The stack of the largest site that goes through a module, as a new session
+# sees it, frames separated by " / ".
+sub stack_of
+{
+	my ($pid, $query) = @_;
+
+	return $node->safe_psql(
+		'postgres', qq{
+		SELECT array_to_string(stack, ' / ') FROM pg_leakhunt_report
+		WHERE pid = $pid AND query LIKE '$query%'
+		ORDER BY live_bytes DESC LIMIT 1});
+}
+
+sub symbols_of
+{
+	my ($path) = @_;
+
+	return $node->safe_psql('postgres',
+		"SELECT found, file, hint FROM pg_leakhunt_symbols WHERE path = '$path'"
+	);
+}
+
+# A session that has called something and stays.
+sub calling_session
+{
+	my ($query) = @_;
+	my $session = $node->background_psql('postgres');
+	my $pid = session_pid($session);
+
+	$session->query_safe($query);
+	return ($session, $pid);
+}
+
+# A stripped module, whose debug file is where distributions put them.
+SKIP:
+{
+	skip 'no debug file could be installed', 5 if !$ENV{DEBUG_FILE};
+	my $stripped = $ENV{STRIPPED};
+	define('leak_stripped', $stripped, 'leak_top', 'int, bigint');
+	my ($session, $pid) = calling_session('SELECT leak_stripped(100, 50)');
+	like(
+		stack_of($pid, 'SELECT leak_stripped'),
+		qr{^leaking_top \(leaker\.c:\d+\) / leak_top \(leaker\.c:\d+\)},
+		'a debug file by build-id');
+	is( symbols_of($stripped),
+		"debug information|$ENV{DEBUG_FILE}|", 'and where it is');
+
+	# as where a dump is read on another machine, that has the debug file only
+	rename($stripped, "$stripped.gone") or die $!;
+	like(
+		stack_of($pid, 'SELECT leak_stripped'),
+		qr{^leaking_top \(leaker\.c:\d+\) / leak_top},
+		'the debug file does without the binary');
+	is( symbols_of($stripped),
+		"debug information|$ENV{DEBUG_FILE}|", 'which is what is shown');
+	copy("$ENV{LEAKER}.so", $stripped) or die $!;
+	like(
+		stack_of($pid, 'SELECT leak_stripped'),
+		qr{^leaking_top \(leaker\.c:\d+\)},
+		'the same binary is back');
+	$session->quit;
+}
+
+# A stripped module without debug file: what it exports is named.
+mkdir "$scratch/module" or die $!;
+mkdir "$scratch/module/.debug" or die $!;
+my $module = "$scratch/module/corner_cases.so";
+my $corner_cases = ($ENV{LEAKER} =~ s/leaker$/corner_cases/r) . '.so';
+command_ok(
+	[
+		'objcopy', '--only-keep-debug', $corner_cases, "$scratch/kept.debug"
+	],
+	'debug file');
+command_ok([ 'strip', '-o', $module, $corner_cases ], 'stripped');
+my $cwd = Cwd::getcwd();
+chdir $scratch;
+command_ok([ 'objcopy', '--add-gnu-debuglink=kept.debug', $module ],
+	'linked to its debug file');
+chdir $cwd;
+define('hold_there', $module, 'hold_huge', 'bigint');
+my ($session, $pid) = calling_session('SELECT hold_there(1000000)');
+like(stack_of($pid, 'SELECT hold_there'), qr{^hold_huge / },
+	'exported functions of a stripped module');
+like(symbols_of($module),
+	qr{^dynamic symbols\|\Q$module\E\|Install the debug symbols of this file \(Debian: find-dbgsym-packages},
+	'what to do');
+
+# With the debug file that the binary names.
+move("$scratch/kept.debug", "$scratch/module/.debug/kept.debug") or die $!;
+like(
+	stack_of($pid, 'SELECT hold_there'),
+	qr{^hold_huge \(corner_cases\.c:\d+\)},
+	'a debug file by its link');
+is( symbols_of($module),
+	"debug information|$scratch/module/.debug/kept.debug|",
+	'nothing to do');
+move("$scratch/module/.debug/kept.debug", "$scratch/kept.debug") or die $!;
+
+# A module that is replaced or goes while it is loaded.
+copy($module, "$scratch/kept.so") or die $!;
+copy($leaker, "$scratch/other.so") or die $!;
+rename("$scratch/other.so", $module) or die $!;
+like(
+	stack_of($pid, 'SELECT hold_there'),
+	qr{^corner_cases\.so\+0x[0-9a-f]+ \[file replaced\] / },
+	'another file at its place');
+like(symbols_of($module), qr{^nothing\|\|The file was replaced},
+	'why there are no names');
+unlink $module;
+like(
+	stack_of($pid, 'SELECT hold_there'),
+	qr{^corner_cases\.so\+0x[0-9a-f]+ \[file removed\] / },
+	'no file at its place');
+like(symbols_of($module), qr{^nothing\|\|The file was removed}, 'why');
+append_to_file($module, substr(slurp_file("$scratch/kept.so"), 0, 2000));
+like(
+	stack_of($pid, 'SELECT hold_there'),
+	qr{^corner_cases\.so\+0x[0-9a-f]+( \[file (unreadable|replaced)\])? / },
+	'a file that was cut short');
+unlink $module;
+command_ok([ 'mkfifo', $module ], 'a pipe');
+like(
+	stack_of($pid, 'SELECT hold_there'),
+	qr{^corner_cases\.so\+0x[0-9a-f]+ \[file unreadable\] / },
+	'no file but a pipe: nobody waits for it');
+unlink $module;
+rename("$scratch/kept.so", $module) or die $!;
+like(stack_of($pid, 'SELECT hold_there'), qr{^hold_huge / }, 'all is well');
+$session->quit;
+
+# A server of debug files.
+SKIP:
+{
+	skip 'no debuginfod', 2 if !-x '/usr/bin/debuginfod';
+	my $port = PostgreSQL::Test::Cluster::get_free_port();
+	my $server = IPC::Run::start(
+		[
+			'debuginfod', '-F', '-p', $port, '-d', ':memory:', '-t', '1',
+			$scratch
+		],
+		'>', "$scratch/debuginfod.log", '2>&1');
+	wait_until(
+		sub {
+			output_of('', 'curl', '-sf',
+				"http://127.0.0.1:$port/buildid/" . build_id($module) . '/debuginfo');
+		},
+		'debuginfod has the debug file');
+	$node->stop;
+	{
+		local $ENV{DEBUGINFOD_URLS} = "http://127.0.0.1:$port";
+		local $ENV{DEBUGINFOD_CACHE_PATH} = "$scratch/debuginfod";
+		$node->start;
+	}
+	($session, $pid) = calling_session('SELECT hold_there(1000000)');
+	like(
+		stack_of($pid, 'SELECT hold_there'),
+		qr{^hold_huge \(corner_cases\.c:\d+\)},
+		'a debug file from a server');
+	$session->quit;
+	$server->kill_kill;
+}
+
+# A library that is loaded late.
+($session, $pid) = calling_session(
+	'DO $$ BEGIN PERFORM leak_top(100, 50); END $$');
+like(
+	stack_of($pid, 'DO'),
+	qr{^leaking_top.* / plpgsql_inline_handler.* / main},
+	'PL/pgSQL is in the stack');
+
+# Reading symbols costs the session nothing that stays, but its cache.
+sub own_figures
+{
+	return split / /, $session->query_safe(
+		q{
+		SELECT (SELECT (regexp_match(pg_read_file('/proc/self/status'), 'RssAnon:\s+(\d+)'))[1])
+			|| ' ' || (SELECT sum(live_bytes) FROM pg_leakhunt_report
+				WHERE pid = pg_backend_pid() AND array_to_string(stack, ' ') ~ 'plh_|pg_leakhunt_get')});
+}
+$session->query_safe('SELECT count(stack) FROM pg_leakhunt_report') for 1 .. 2;
+my ($rss_before, $live_before) = own_figures();
+$session->query_safe('SELECT count(stack) FROM pg_leakhunt_report') for 1 .. 20;
+my ($rss_after, $live_after) = own_figures();
+cmp_ok($rss_after - $rss_before,
+	'<', 1000, 'twenty reports leave no memory behind (kB)');
+is($live_after // 0, $live_before // 0, 'nor anything that is counted');
+is( $session->query_safe(
+		"SELECT count(*) FROM pg_ls_dir('/proc') d WHERE d = 'none'"),
+	0,
+	'the session is well');
+$session->quit;
+
+# JIT-compiled code has no name, and says so; the stack goes on.
+SKIP:
+{
+	skip 'no JIT', 2
+	  if $node->safe_psql('postgres', 'SELECT pg_jit_available()') ne 't';
+	($session, $pid) = calling_session(
+		q{SET jit = on; SET jit_above_cost = 0;
+		SELECT leak_top(10000, 1) FROM generate_series(1, 50) g WHERE g + 1 > 0});
+	my $stack = stack_of($pid, 'SELECT leak_top(10000, 1)');
+	like($stack, qr{leak_top[^/]* / 0x[0-9a-f]+ \[JIT code\]},
+		'JIT-compiled code is shown as such');
+	note($stack);
+	$session->quit;
+}
+
+$node->stop;
+unlike(slurp_file($node->logfile), qr/PANIC|terminated by signal/,
+	'nobody crashed');
+done_testing();
