@@ -30,6 +30,7 @@ CONF
 my $primary = PostgreSQL::Test::Cluster->new('primary');
 $primary->init(allows_streaming => 'logical');
 my $version = int($primary->pg_version =~ s/^(\d+).*/$1/r);
+my $logger = $version >= 19 ? 'syslogger' : 'logger';
 $primary->append_conf('postgresql.conf', $common . <<'CONF');
 archive_mode = on
 archive_command = 'true'
@@ -160,7 +161,7 @@ is($missing, 0, 'each of ' . @before . ' processes has a profile');
 
 # the logger allocates next to nothing unless it starts a new file
 $primary->safe_psql('postgres', 'SELECT pg_rotate_logfile()') for 1 .. 5;
-for my $type ('postmaster', 'logger')
+for my $type ('postmaster', $logger)
 {
 	ok( $primary->poll_query_until(
 			'postgres',
@@ -213,14 +214,14 @@ my @kinds = (
 	'primary autovacuum worker', 'primary client backend',
 	'primary postmaster', 'primary walsender',
 	'primary checkpointer', 'primary archiver',
-	'primary logger', 'standby startup',
+	"primary $logger", 'standby startup',
 	'standby walreceiver', "subscriber $worker");
 push @kinds, 'subscriber logical replication tablesync worker',
   'primary walsummarizer', 'standby slotsync worker'
   if $version >= 17;
 push @kinds, 'primary io worker' if $version >= 18;
 # the logger goes on until it has read the last word of the postmaster
-wait_until(sub { dumped_kinds()->{'primary logger'} }, 'all is over');
+wait_until(sub { dumped_kinds()->{"primary $logger"} }, 'all is over');
 my $dumped = dumped_kinds();
 for my $kind (@kinds)
 {
