@@ -6,6 +6,7 @@
  *
  *	settings		the GUCs
  *	method_patch	puts our functions in the place of context methods
+ *	chunk_mark, sample_filter	tell sampled chunks from others
  *	method_hooks	these functions: countdown, then record a sample
  *	sampling		gaps, weights and error bounds
  *	unwind			the stack of an allocation
@@ -18,7 +19,10 @@
  *	profile_layout, profile_file	their layout, and the file they are in
  *	process			start, fork, publication, exit
  *	profile_reader	reads profiles of any process
- *	symbols			address -> function
+ *	symbols			address -> functions, files and lines
+ *	symbol_cache	what a session knows of them
+ *	symbolizer		the process that it asks for more
+ *	debug_info		what that process finds in binaries, with libdw
  *	stack_text		stacks as people read them
  *	dump			heap files
  *	sweep			profiles that a crash has left

@@ -33,6 +33,7 @@
 #include "sampling.h"
 #include "settings.h"
 #include "statement.h"
+#include "symbol_cache.h"
 
 /* A profile is published from that many kept samples or live bytes on. */
 #define PUBLISH_SAMPLES 5
@@ -311,7 +312,7 @@ plh_process_sampled(void)
 
 	next_look_bytes = header->counters.live_bytes + PUBLISH_BYTES;
 	header->private_bytes = plh_live_samples_bytes() +
-		plh_profile_private_bytes();
+		plh_profile_private_bytes() + plh_symbol_cache_bytes();
 	if (header->backend_type != MyBackendType ||
 		header->database_oid != MyDatabaseId ||
 		(header->role_oid == InvalidOid && MyProc != NULL))

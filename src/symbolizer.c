@@ -181,6 +181,16 @@ answer_question(const Question *question, PlhSymbolAnswer *answer)
 		;
 }
 
+/*
+ * The session is gone.  In a container the postmaster may be the one that is
+ * told of our end, and take a signal for the crash of a server process.
+ */
+static void
+leave_quietly(int signal_number)
+{
+	_exit(0);
+}
+
 /* Become a process that has nothing in common with the session's. */
 static void
 detach(int question_fd, int answer_fd, pid_t session)
@@ -190,15 +200,15 @@ detach(int question_fd, int answer_fd, pid_t session)
 	sigset_t	no_signals;
 	int			null_fd;
 
-	(void) prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != session)
-		_exit(1);
-	(void) prctl(PR_SET_NAME, "pg_leakhunt");
-
 	for (int number = 1; number < NSIG; number++)
 		signal(number, SIG_DFL);
+	signal(SIGUSR1, leave_quietly);
 	sigemptyset(&no_signals);
 	sigprocmask(SIG_SETMASK, &no_signals, NULL);
+	(void) prctl(PR_SET_PDEATHSIG, SIGUSR1);
+	if (getppid() != session)
+		_exit(0);
+	(void) prctl(PR_SET_NAME, "pg_leakhunt");
 
 	/* a crash is no news to anybody */
 	(void) setrlimit(RLIMIT_CORE, &core_limit);

@@ -147,6 +147,42 @@ for my $address (@addresses)
 is($misnamed, 0, '10000 addresses of the server: no wrong name');
 cmp_ok($named, '>', 1000, "$named have a name, $unnamed have none");
 
+# C++ names, as their author knows them.
+SKIP:
+{
+	skip 'no C++ compiler', 4 if system('g++ --version >/dev/null 2>&1') != 0;
+	append_to_file("$scratch/plus.cpp", <<'CPP');
+extern "C" void *allocate(long);
+namespace leak { struct Hunter { int *hunt(int deep, char *name); }; }
+int *leak::Hunter::hunt(int deep, char *name)
+{
+	int *kept = (int *) allocate(deep);
+	kept[0] = name[0];
+	return kept;
+}
+CPP
+	command_ok(
+		[
+			'g++', '-g', '-O1', '-shared', '-fPIC', '-Wl,--build-id', '-o',
+			"$scratch/plus.so", "$scratch/plus.cpp"
+		],
+		'C++ module');
+	my @cpp_sites = call_sites("$scratch/plus.so");
+	my $cpp_input = join "\n", map { sprintf '0x%x', $_ } @cpp_sites;
+	my $hunt = qr{leak::Hunter::hunt\(int, char\*\)};
+	like(
+		output_of($cpp_input, $frames, "$scratch/plus.so",
+			build_id("$scratch/plus.so")),
+		qr{$hunt\nplus\.cpp:5\n},
+		'from debug information');
+	command_ok([ 'strip', "$scratch/plus.so" ], 'stripped');
+	like(
+		output_of($cpp_input, $frames, "$scratch/plus.so",
+			build_id("$scratch/plus.so")),
+		qr{$hunt\n\?\?:0\n},
+		'from dynamic symbols');
+}
+
 # Damaged files: an answer or none, but no damage to us.
 my $original = slurp_file($leaker);
 my @sites = call_sites($leaker);
