@@ -7,6 +7,8 @@ PGFILEDESC = "pg_leakhunt - hunt memory leaks inside a running server"
 
 OBJS = \
 	$(WIN32RES) \
+	src/baseline.o \
+	src/control.o \
 	src/debug_info.o \
 	src/dump.o \
 	src/lifetime.o \
@@ -24,6 +26,7 @@ OBJS = \
 	src/sample_filter.o \
 	src/sampling.o \
 	src/settings.o \
+	src/sql_control.o \
 	src/sql_functions.o \
 	src/stack_text.o \
 	src/statement.o \

@@ -83,6 +83,37 @@ COMMENT ON FUNCTION pg_leakhunt_get_symbols() IS
 'the rows of pg_leakhunt_symbols, once for each process that has the module in its profile';
 
 --
+-- What acts on processes
+--
+
+CREATE FUNCTION pg_leakhunt_start(
+    pid int DEFAULT NULL,
+    sample_interval bigint DEFAULT NULL,
+    scope text DEFAULT NULL)
+RETURNS bool
+AS 'MODULE_PATHNAME', 'pg_leakhunt_start'
+LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_leakhunt_start(int, bigint, text) IS
+'samples a process, or all with a null pid, from its next megabyte of allocations on, every sample_interval bytes on average and in the contexts of scope; null: as its settings say; holds until the next start or stop; false and a WARNING where pid is no process of this server or has not loaded pg_leakhunt';
+
+CREATE FUNCTION pg_leakhunt_stop(pid int DEFAULT NULL)
+RETURNS bool
+AS 'MODULE_PATHNAME', 'pg_leakhunt_stop'
+LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_leakhunt_stop(int) IS
+'takes no more samples of a process, or of any with a null pid, from its next megabyte of allocations on; those that it has are still dropped when their chunks are freed; otherwise like pg_leakhunt_start';
+
+CREATE FUNCTION pg_leakhunt_baseline(pid int DEFAULT NULL)
+RETURNS int
+AS 'MODULE_PATHNAME', 'pg_leakhunt_baseline'
+LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_leakhunt_baseline(int) IS
+'counts growth_bytes and growth_count of a process, or of all with a null pid, from here; returns the number of processes';
+
+--
 -- Views
 --
 
@@ -275,8 +306,12 @@ COMMENT ON COLUMN pg_leakhunt_symbols.hint IS
 'what to do to see more; null if there is nothing to do';
 
 --
--- Privileges: rows are filtered by role, so that everybody may look
+-- Privileges: rows are filtered by role, so that everybody may look; to sample
+-- more is to make a process slower
 --
+
+REVOKE ALL ON FUNCTION pg_leakhunt_start(int, bigint, text),
+    pg_leakhunt_stop(int) FROM PUBLIC;
 
 GRANT SELECT ON pg_leakhunt_processes, pg_leakhunt_report,
     pg_leakhunt_contexts, pg_leakhunt_queries, pg_leakhunt_symbols TO PUBLIC;

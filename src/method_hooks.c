@@ -20,6 +20,7 @@
 
 #include "chunk_mark.h"
 #include "compat.h"
+#include "control.h"
 #include "lifetime.h"
 #include "live_samples.h"
 #include "method_hooks.h"
@@ -31,8 +32,8 @@
 #include "statement.h"
 #include "unwind.h"
 
-/* Bytes between two looks at the settings while nothing is sampled. */
-#define IDLE_COUNTDOWN (1024 * 1024)
+/* Bytes between two looks at requests of other processes, at most. */
+#define POLL_BYTES (1024 * 1024)
 
 /* While a process starts, so many samples of such intervals have no stack. */
 #define START_SAMPLES 2
@@ -43,10 +44,14 @@
  * unsigned, so that a size which is garbage, as that of a corrupt varlena,
  * can't count up.
  */
-static uint64 countdown = IDLE_COUNTDOWN;
+static uint64 countdown = POLL_BYTES;
 
-/* The interval that the countdown was drawn for; 0 = not sampling. */
+/* What is left of the gap to the next sample when the countdown is over. */
+static uint64 gap_left;
+
+/* The interval that the gap was drawn for, 0 = not sampling; and the scope. */
 static uint32 armed_interval;
+static int	armed_scope;
 
 /* Draw the countdown anew before it is used. */
 static bool rearm_wanted = true;
@@ -76,27 +81,47 @@ seed_prng(void)
 	prng_seeded = true;
 }
 
-/* Start to count down under the settings as they are now. */
+/* Start to count down under the settings and requests as they are now. */
 static void
 rearm(void)
 {
+	PlhControlWish wish;
+
 	if (!prng_seeded)
 		seed_prng();
 	rearm_wanted = false;
 	armed_interval = plh_enabled ? plh_sample_interval : 0;
-	plh_process_settings_changed(armed_interval);
+	armed_scope = plh_scope;
+	plh_control_poll(&wish);
+	if (wish.present)
+	{
+		armed_interval = !wish.sampling ? 0 :
+			wish.sample_interval != 0 ? wish.sample_interval :
+			plh_sample_interval;
+		if (wish.scope >= 0)
+			armed_scope = wish.scope;
+	}
+	plh_process_settings_changed(armed_interval, armed_scope);
+}
+
+/* Count down to the end of a gap, or to the next look at requests. */
+static inline void
+count_down(uint64 gap)
+{
+	countdown = Min(gap, POLL_BYTES);
+	gap_left = gap - countdown;
 }
 
 /* Draw the next gap. */
 static inline void
-draw_countdown(void)
+draw_gap(void)
 {
 	if (armed_interval == 0)
-		countdown = IDLE_COUNTDOWN;
+		count_down(POLL_BYTES);
 	else if (armed_interval == 1)
-		countdown = 0;
+		count_down(0);
 	else
-		countdown = plh_sampling_gap(&prng, armed_interval);
+		count_down(plh_sampling_gap(&prng, armed_interval));
 }
 
 /*
@@ -107,7 +132,7 @@ draw_countdown(void)
 
 /*
  * The countdown is over: is this allocation a sample?  Returns the interval
- * that it was sampled with, or 0.  The countdown is drawn anew in any case,
+ * that it was sampled with, or 0.  The countdown starts anew in any case,
  * before the original method can throw.
  */
 INLINE uint32
@@ -115,17 +140,17 @@ take_sample(Size size)
 {
 	if (busy)
 		return 0;
-	if (rearm_wanted)
+	if (unlikely(rearm_wanted || plh_control_changed()))
 	{
 		rearm();
-		draw_countdown();
-		if (size < countdown)
-		{
-			countdown -= size;
-			return 0;
-		}
+		draw_gap();
 	}
-	draw_countdown();
+	if (size < countdown + gap_left)
+	{
+		count_down(countdown + gap_left - size);
+		return 0;
+	}
+	draw_gap();
 	return armed_interval;
 }
 
@@ -200,12 +225,12 @@ record_sample(MemoryContext context, void *pointer, Size size,
 	}
 
 	lifetime = plh_lifetime_of(context);
-	if (plh_scope == PLH_SCOPE_LONG_LIVED && lifetime != PLH_LIFETIME_SESSION)
+	if (armed_scope == PLH_SCOPE_LONG_LIVED && lifetime != PLH_LIFETIME_SESSION)
 	{
 		plh_profile_out_of_scope();
 		return;
 	}
-	if ((plh_profile == NULL && !plh_process_begin_profile(interval)) ||
+	if ((plh_profile == NULL && !plh_process_begin_profile(interval, armed_scope)) ||
 		(watched = plh_live_samples_watch(context)) == NULL)
 	{
 		plh_profile_lose(PLH_LOSS_LIVE_TABLE, size, draw);
@@ -411,6 +436,7 @@ plh_method_hooks_rearm(void)
 {
 	rearm_wanted = true;
 	countdown = 0;
+	gap_left = 0;
 }
 
 /*

@@ -20,9 +20,12 @@
 #include "postmaster/bgworker_internals.h"
 #include "storage/fd.h"
 #include "storage/proc.h"
+#include "storage/procarray.h"
 #include "tcop/tcopprot.h"
 #include "utils/memutils.h"
 
+#include "baseline.h"
+#include "control.h"
 #include "dump.h"
 #include "live_samples.h"
 #include "method_hooks.h"
@@ -51,16 +54,14 @@ static int64 next_look_bytes;
 static int64 next_publish_try;
 
 /*
- * Field 22 of /proc/PID/stat: when the process started, in clock ticks since
- * boot.  With the pid it tells one process from all others; 0 if there is no
- * such process.
+ * A field of /proc/PID/stat that is a number; 0 if there is no such process.
  */
-uint64
-plh_process_start_ticks(int pid)
+static uint64
+stat_field(int pid, int number)
 {
 	char		path[64];
 	char		text[1024];
-	unsigned long long ticks = 0;
+	unsigned long long value = 0;
 	char	   *field;
 	ssize_t		length;
 	int			fd;
@@ -77,11 +78,39 @@ plh_process_start_ticks(int pid)
 
 	/* the second field is a name in parentheses, which may hold anything */
 	field = strrchr(text, ')');
-	for (int i = 3; field != NULL && i <= 22; i++)
+	for (int i = 3; field != NULL && i <= number; i++)
 		field = strchr(field + 1, ' ');
 	if (field != NULL)
-		ticks = strtoull(field, NULL, 10);
-	return ticks;
+		value = strtoull(field, NULL, 10);
+	return value;
+}
+
+/*
+ * When a process started, in clock ticks since boot.  With the pid it tells one
+ * process from all others; 0 if there is no such process.
+ */
+uint64
+plh_process_start_ticks(int pid)
+{
+	return stat_field(pid, 22);
+}
+
+/*
+ * Is that a process of this server, the postmaster included?  If not, a WARNING
+ * says so, as core's functions do.
+ */
+bool
+plh_process_check_pid(int pid)
+{
+	/* the logger is known to nobody but the postmaster */
+	if (pid > 0 &&
+		(pid == PostmasterPid || BackendPidGetProc(pid) != NULL ||
+		 AuxiliaryPidGetProc(pid) != NULL || pid == MyProcPid ||
+		 (PostmasterPid > 0 && stat_field(pid, 4) == PostmasterPid)))
+		return true;
+	ereport(WARNING,
+			(errmsg("PID %d is not a PostgreSQL server process", pid)));
+	return false;
 }
 
 /*
@@ -143,6 +172,7 @@ after_fork_in_child(void)
 {
 	plh_profile_forget();
 	plh_statement_forget();
+	plh_control_forget();
 	plh_method_hooks_forget();
 	next_publish_try = 0;
 	next_look_bytes = 0;
@@ -202,11 +232,17 @@ at_exit(void)
 	{
 		dump_at_exit();
 		plh_profile_file_unlink();
+		plh_baseline_unlink(profile_directory, plh_profile->pid);
 	}
 
 	/* the postmaster is the last; what a crash left keeps the directory */
-	if (preloaded && !IsUnderPostmaster && plh_fixed.profile_directory[0] == '\0')
-		(void) rmdir(profile_directory);
+	if (preloaded && !IsUnderPostmaster)
+	{
+		plh_control_unlink();
+		plh_baseline_unlink(profile_directory, 0);
+		if (plh_fixed.profile_directory[0] == '\0')
+			(void) rmdir(profile_directory);
+	}
 }
 
 /*
@@ -226,6 +262,7 @@ plh_process_start(void)
 	if (pthread_atfork(NULL, NULL, after_fork_in_child) != 0 ||
 		atexit(at_exit) != 0)
 		return "Could not register for fork and exit.";
+	plh_control_start(profile_directory, preloaded);
 	return NULL;
 }
 
@@ -267,7 +304,7 @@ identify(PlhProfileHeader *header)
  * there is no memory for one.
  */
 bool
-plh_process_begin_profile(uint32 sample_interval)
+plh_process_begin_profile(uint32 sample_interval, int scope)
 {
 	PlhProfileHeader *header;
 
@@ -278,22 +315,23 @@ plh_process_begin_profile(uint32 sample_interval)
 	header->pid = getpid();
 	header->started_at = MyStartTimestamp;
 	identify(header);
-	plh_process_settings_changed(sample_interval);
+	plh_process_settings_changed(sample_interval, scope);
 	return true;
 }
 
 /*
- * From now on samples are taken at that interval, 0 for none.
+ * From now on samples are taken at that interval, 0 for none, and kept of
+ * contexts in that scope.
  */
 void
-plh_process_settings_changed(uint32 sample_interval)
+plh_process_settings_changed(uint32 sample_interval, int scope)
 {
 	PlhProfileHeader *header = plh_profile;
 
 	if (header == NULL)
 		return;
 	header->sample_interval = sample_interval;
-	header->scope = plh_scope;
+	header->scope = scope;
 }
 
 /*

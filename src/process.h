@@ -13,8 +13,8 @@ extern const char *plh_process_start(void);
 extern void plh_process_give_up(const char *refusal);
 
 /* Callable inside palloc, except in a critical section; never throw. */
-extern bool plh_process_begin_profile(uint32 sample_interval);
-extern void plh_process_settings_changed(uint32 sample_interval);
+extern bool plh_process_begin_profile(uint32 sample_interval, int scope);
+extern void plh_process_settings_changed(uint32 sample_interval, int scope);
 extern void plh_process_sampled(void);
 extern void plh_process_publish(void);
 
@@ -23,6 +23,7 @@ extern const char *plh_process_profile_directory(void);
 extern const char *plh_process_refusal(void);
 extern bool plh_process_is_preloaded(void);
 extern uint64 plh_process_start_ticks(int pid);
+extern bool plh_process_check_pid(int pid);
 extern double plh_process_surely_live_bytes(const PlhProfileHeader *header);
 
 #endif							/* PLH_PROCESS_H */

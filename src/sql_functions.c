@@ -23,6 +23,7 @@
 #include "utils/timestamp.h"
 #include "utils/tuplestore.h"
 
+#include "baseline.h"
 #include "compat.h"
 #include "lifetime.h"
 #include "process.h"
@@ -43,6 +44,7 @@ typedef struct RowSink
 	bool		with_stacks;
 	bool		found;			/* a profile that the caller may see */
 	PlhSymbols *symbols;		/* opened when first needed */
+	PlhBaseline *baseline;		/* of the process at hand; NULL if none */
 } RowSink;
 
 /* A row in the making. */
@@ -175,6 +177,44 @@ dropped_samples(const PlhProfileHeader *header)
 	return sum;
 }
 
+/* The column growth_bytes of a process. */
+static void
+put_process_growth(Row *row, const PlhProfileHeader *header)
+{
+	PlhBaseline *baseline =
+	plh_baseline_read(plh_process_profile_directory(), header);
+
+	if (baseline == NULL)
+	{
+		put_null(row);
+		return;
+	}
+	put_int64(row, header->counters.live_bytes -
+			  plh_baseline_process_bytes(baseline));
+	pfree(baseline);
+}
+
+/* The columns growth_bytes and growth_count of a site. */
+static void
+put_site_growth(Row *row, const RowSink *sink, const PlhProfileImage *image,
+				const PlhSiteRecord *site)
+{
+	int64		bytes;
+	int64		count;
+
+	if (sink->baseline == NULL)
+	{
+		put_null(row);
+		put_null(row);
+		return;
+	}
+	plh_baseline_site(sink->baseline,
+					  (const char *) site - (const char *) image->header,
+					  &bytes, &count);
+	put_int64(row, site->counters.live_bytes - bytes);
+	put_int64(row, site->counters.live_count - count);
+}
+
 /* PlhProfileVisitor: one row of pg_leakhunt_processes. */
 static void
 put_process(PlhProfileImage *image, void *arg)
@@ -199,7 +239,7 @@ put_process(PlhProfileImage *image, void *arg)
 	put_int64(&row, header->counters.live_bytes);
 	put_int64(&row, header->counters.live_count);
 	put_int64(&row, header->peak_bytes);
-	put_null(&row);				/* growth_bytes */
+	put_process_growth(&row, header);
 	put_int64(&row, header->counters.live_samples);
 	put_int64(&row, header->samples_taken);
 	put_int64(&row, dropped_samples(header));
@@ -294,8 +334,7 @@ put_site(const PlhProfileImage *image, const PlhSiteRecord *site,
 			  (int64) plh_sampling_error_bytes(counters->live_variance,
 											   counters->live_bytes,
 											   counters->live_samples));
-	put_null(&row);				/* growth_bytes */
-	put_null(&row);				/* growth_count */
+	put_site_growth(&row, sink, image, site);
 	put_null(&row);				/* peak_bytes */
 	put_int64(&row, counters->total_bytes);
 	put_int64(&row, counters->total_count);
@@ -324,6 +363,8 @@ put_sites(PlhProfileImage *image, void *arg)
 	if (!is_visible(sink, image->header))
 		return;
 	sink->found = true;
+	sink->baseline = plh_baseline_read(plh_process_profile_directory(),
+									   image->header);
 	if (sink->with_stacks && sink->symbols == NULL)
 		sink->symbols = plh_symbols_open();
 
@@ -479,10 +520,8 @@ pg_leakhunt_get_sites(PG_FUNCTION_ARGS)
 		plh_profile_reader_each(plh_process_profile_directory(), pid, false,
 								put_sites, &sink);
 
-	if (!PG_ARGISNULL(0) && !sink.found && pid != PostmasterPid &&
-		BackendPidGetProc(pid) == NULL && AuxiliaryPidGetProc(pid) == NULL)
-		ereport(WARNING,
-				(errmsg("PID %d is not a PostgreSQL server process", pid)));
+	if (!PG_ARGISNULL(0) && !sink.found)
+		(void) plh_process_check_pid(pid);
 	return (Datum) 0;
 }
 

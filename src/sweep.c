@@ -17,6 +17,7 @@
 #include "storage/ipc.h"
 #include "utils/memutils.h"
 
+#include "baseline.h"
 #include "dump.h"
 #include "process.h"
 #include "profile_reader.h"
@@ -82,13 +83,12 @@ sweep_profile(PlhProfileImage *image, void *arg)
 						image->header->pid, result.path)));
 	}
 	(void) unlink(image->path);
+	plh_baseline_unlink(plh_process_profile_directory(), image->header->pid);
 }
 
-/*
- * Remove files that were never complete: their owners died while they wrote.
- */
+/* Remove the files in the directory whose names begin that way. */
 static void
-remove_unfinished(const char *directory)
+remove_files(const char *directory, const char *prefix)
 {
 	DIR		   *dir = opendir(directory);
 	struct dirent *entry;
@@ -96,7 +96,7 @@ remove_unfinished(const char *directory)
 
 	while (dir != NULL && (entry = readdir(dir)) != NULL)
 	{
-		if (strncmp(entry->d_name, "tmp.", 4) != 0)
+		if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0)
 			continue;
 		snprintf(path, sizeof(path), "%s/%s", directory, entry->d_name);
 		(void) unlink(path);
@@ -115,7 +115,11 @@ sweep_directory(bool keep_largest)
 	if (keep_largest)
 		plh_profile_reader_each(directory, 0, true, rank_profile, kept);
 	plh_profile_reader_each(directory, 0, false, sweep_profile, kept);
-	remove_unfinished(directory);
+
+	/* files that were never complete: their owners died while they wrote */
+	remove_files(directory, "tmp.");
+	if (!keep_largest)
+		remove_files(directory, "baseline.");
 }
 
 /* sweep_directory in a context of its own, with errors made WARNINGs. */

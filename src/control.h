@@ -1,0 +1,46 @@
+/*
+ * control.h
+ *	  Requests of other processes to start, stop or re-tune sampling.
+ *
+ * One small file for the whole server, mapped by all of its processes.  A
+ * process looks at it in the slow path of its own allocations, which comes at
+ * least once per megabyte: so a request takes effect in the middle of a query,
+ * without a signal, and without the target's being asked.
+ *
+ * plh_control_changed and plh_control_poll run inside palloc.
+ */
+#ifndef PLH_CONTROL_H
+#define PLH_CONTROL_H
+
+#include "port/atomics.h"
+
+/* What is wanted of a process, or of all. */
+typedef struct PlhControlWish
+{
+	bool		present;		/* else the settings say what to do */
+	bool		sampling;
+	uint32		sample_interval;	/* bytes; 0 = as the settings say */
+	int32		scope;			/* PlhScope; -1 = as the settings say */
+} PlhControlWish;
+
+/* Number of the last request that this process has seen. */
+extern uint32 plh_control_seen;
+
+/* Where the number of the last request is; NULL without a control file. */
+extern const volatile uint32 *plh_control_sequence;
+
+/* Is there a request that this process has not looked at? */
+static inline bool
+plh_control_changed(void)
+{
+	return plh_control_sequence != NULL &&
+		*plh_control_sequence != plh_control_seen;
+}
+
+extern void plh_control_start(const char *directory, bool new_server);
+extern void plh_control_poll(PlhControlWish *wish);
+extern bool plh_control_request(int pid, const PlhControlWish *wish);
+extern void plh_control_forget(void);
+extern void plh_control_unlink(void);
+
+#endif							/* PLH_CONTROL_H */
