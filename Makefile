@@ -8,6 +8,7 @@ PGFILEDESC = "pg_leakhunt - hunt memory leaks inside a running server"
 OBJS = \
 	$(WIN32RES) \
 	src/baseline.o \
+	src/census.o \
 	src/control.o \
 	src/debug_info.o \
 	src/dump.o \
@@ -28,6 +29,7 @@ OBJS = \
 	src/settings.o \
 	src/sql_control.o \
 	src/sql_functions.o \
+	src/sql_rows.o \
 	src/stack_text.o \
 	src/statement.o \
 	src/sweep.o \

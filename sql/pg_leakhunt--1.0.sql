@@ -61,13 +61,45 @@ CREATE FUNCTION pg_leakhunt_get_sites(
     OUT last_at timestamptz,
     OUT site text,
     OUT stack text[],
-    OUT stack_id bigint)
+    OUT stack_id bigint,
+    OUT epochs bigint,
+    OUT age_epochs bigint,
+    OUT early_epochs bigint,
+    OUT early_bytes bigint,
+    OUT early_samples bigint,
+    OUT early_at timestamptz)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pg_leakhunt_get_sites'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_get_sites(int, bool) IS
-'the rows of pg_leakhunt_report for one process, or for all if for_pid is null; without stacks much faster, then site, stack and stack_id are null; a WARNING where for_pid is no process of this server';
+'the rows of pg_leakhunt_report for one process, or for all if for_pid is null; without stacks much faster, then site, stack and stack_id are null; a WARNING where for_pid is no process of this server; epochs: transactions, or seconds of longer ones, in which the site had samples; age_epochs: how many the process has gone through since its first; early_*: what was live early_epochs after the first, at early_at, which is in the first half of age_epochs';
+
+CREATE FUNCTION pg_leakhunt_get_contexts(
+    OUT pid int,
+    OUT backend_type text,
+    OUT context_name text,
+    OUT lifetime text,
+    OUT instances bigint,
+    OUT context_bytes bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pg_leakhunt_get_contexts'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_leakhunt_get_contexts() IS
+'memory contexts of each process by name and lifetime: how many there are and the bytes that they have from malloc, as the process itself counted them when it last kept a sample, at most once a second';
+
+CREATE FUNCTION pg_leakhunt_history(
+    pid int,
+    OUT at timestamptz,
+    OUT live_bytes bigint,
+    OUT context_bytes bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pg_leakhunt_history'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_leakhunt_history(int) IS
+'what a process held over time: live_bytes as in pg_leakhunt_processes, estimate; context_bytes of all memory contexts, exact; at most 240 points, at least one second apart, at first, and further as time goes on; none while no samples are kept';
 
 CREATE FUNCTION pg_leakhunt_get_symbols(
     OUT path text,
@@ -157,11 +189,11 @@ COMMENT ON COLUMN pg_leakhunt_processes.samples_dropped IS
 COMMENT ON COLUMN pg_leakhunt_processes.sites IS
 'number of call sites seen';
 COMMENT ON COLUMN pg_leakhunt_processes.context_bytes IS
-'bytes of all memory contexts; null if not known';
+'bytes that all memory contexts have from malloc, when the process last counted them, with a sample and at most once a second; exact; null if it has not yet';
 COMMENT ON COLUMN pg_leakhunt_processes.malloc_bytes IS
-'bytes that malloc has in use; null if not known';
+'bytes that malloc has in use, then; what exceeds context_bytes is used outside of memory contexts; null if malloc is not glibc''s';
 COMMENT ON COLUMN pg_leakhunt_processes.rss_anon_bytes IS
-'resident anonymous memory of the process, in bytes; null if not known';
+'resident anonymous memory of the process now, in bytes, as RssAnon of /proc; null if the process is gone';
 COMMENT ON COLUMN pg_leakhunt_processes.overhead_bytes IS
 'bytes that pg_leakhunt itself takes in the process, the profile included';
 COMMENT ON COLUMN pg_leakhunt_processes.profile_bytes IS
@@ -170,7 +202,12 @@ COMMENT ON COLUMN pg_leakhunt_processes.last_sample_at IS
 'when the last sample was kept';
 
 CREATE VIEW pg_leakhunt_report AS
-    SELECT * FROM pg_leakhunt_get_sites(NULL) ORDER BY live_bytes DESC;
+    SELECT pid, backend_type, context_name, lifetime, query_id, query,
+           live_bytes, live_count, error_bytes, growth_bytes, growth_count,
+           peak_bytes, total_bytes, total_count, survival, samples, first_at,
+           last_at, site, stack, stack_id
+    FROM pg_leakhunt_get_sites(NULL)
+    ORDER BY live_bytes DESC;
 
 COMMENT ON VIEW pg_leakhunt_report IS
 'one row per process and call site, the one with the most live bytes first; a site is a stack in a memory context while a statement was running; all figures are estimates from samples, exact at sample_interval 1';
@@ -219,18 +256,28 @@ COMMENT ON COLUMN pg_leakhunt_report.stack_id IS
 
 CREATE VIEW pg_leakhunt_contexts AS
     SELECT pid,
-           min(backend_type) AS backend_type,
+           coalesce(contexts.backend_type, sites.backend_type) AS backend_type,
            context_name,
            lifetime,
-           NULL::bigint AS instances,
-           NULL::bigint AS context_bytes,
-           sum(live_bytes)::bigint AS live_bytes,
-           sum(live_count)::bigint AS live_count,
-           sum(growth_bytes)::bigint AS growth_bytes,
-           count(*) AS sites
-    FROM pg_leakhunt_get_sites(NULL, false)
-    GROUP BY pid, context_name, lifetime
-    ORDER BY 7 DESC;
+           contexts.instances,
+           contexts.context_bytes,
+           coalesce(sites.live_bytes, 0) AS live_bytes,
+           coalesce(sites.live_count, 0) AS live_count,
+           sites.growth_bytes,
+           coalesce(sites.sites, 0) AS sites
+    FROM pg_leakhunt_get_contexts() AS contexts
+        FULL JOIN (SELECT pid,
+                          min(backend_type) AS backend_type,
+                          context_name,
+                          lifetime,
+                          sum(live_bytes)::bigint AS live_bytes,
+                          sum(live_count)::bigint AS live_count,
+                          sum(growth_bytes)::bigint AS growth_bytes,
+                          count(*) AS sites
+                   FROM pg_leakhunt_get_sites(NULL, false)
+                   GROUP BY pid, context_name, lifetime) AS sites
+        USING (pid, context_name, lifetime)
+    ORDER BY live_bytes DESC, context_bytes DESC NULLS LAST;
 
 COMMENT ON VIEW pg_leakhunt_contexts IS
 'one row per process, memory context name and lifetime, the one with the most live bytes first';
@@ -243,9 +290,9 @@ COMMENT ON COLUMN pg_leakhunt_contexts.context_name IS
 COMMENT ON COLUMN pg_leakhunt_contexts.lifetime IS
 'how long such contexts live: session, transaction, statement, query or error';
 COMMENT ON COLUMN pg_leakhunt_contexts.instances IS
-'number of contexts of that name; null if not known';
+'number of contexts of that name, when the process last counted them; null if there were none';
 COMMENT ON COLUMN pg_leakhunt_contexts.context_bytes IS
-'bytes that these contexts have from malloc; null if not known';
+'bytes that these contexts have from malloc, likewise; exact';
 COMMENT ON COLUMN pg_leakhunt_contexts.live_bytes IS
 'bytes allocated in them and not freed yet; estimate';
 COMMENT ON COLUMN pg_leakhunt_contexts.live_count IS

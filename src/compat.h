@@ -69,6 +69,13 @@
 #define PLH_REALLOC_ARGUMENTS	context, pointer, size
 #endif
 
+/* Local id of the transaction of this process; 0 if there is none. */
+#if PG_VERSION_NUM >= 170000
+#define PLH_LOCAL_TRANSACTION() (MyProc != NULL ? MyProc->vxid.lxid : 0)
+#else
+#define PLH_LOCAL_TRANSACTION() (MyProc != NULL ? MyProc->lxid : 0)
+#endif
+
 /* Bump contexts. */
 #define PLH_HAVE_BUMP (PG_VERSION_NUM >= 170000)
 

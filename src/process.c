@@ -25,6 +25,7 @@
 #include "utils/memutils.h"
 
 #include "baseline.h"
+#include "census.h"
 #include "control.h"
 #include "dump.h"
 #include "live_samples.h"
@@ -42,6 +43,7 @@
 #define PUBLISH_SAMPLES 5
 #define PUBLISH_BYTES ((int64) 8 * 1024 * 1024)
 #define LOOK_SAMPLES 16
+#define LOOK_INTERVAL 4096
 
 static char profile_directory[MAXPGPATH];
 static const char *refusal;			/* why nothing is sampled; NULL if it is */
@@ -173,6 +175,7 @@ after_fork_in_child(void)
 	plh_profile_forget();
 	plh_statement_forget();
 	plh_control_forget();
+	plh_census_forget();
 	plh_method_hooks_forget();
 	next_publish_try = 0;
 	next_look_bytes = 0;
@@ -335,15 +338,16 @@ plh_process_settings_changed(uint32 sample_interval, int scope)
 }
 
 /*
- * A sample was taken and, unless it was lost, kept.  With every allocation a
- * sample, what follows is done for every LOOK_SAMPLES-th only.
+ * A sample was taken and, unless it was lost, kept.  With nearly every
+ * allocation a sample, what follows is done for every LOOK_SAMPLES-th only.
  */
 void
 plh_process_sampled(void)
 {
 	PlhProfileHeader *header = plh_profile;
 
-	if (header->counters.total_samples > PUBLISH_SAMPLES &&
+	if (header->sample_interval < LOOK_INTERVAL &&
+		header->counters.total_samples > PUBLISH_SAMPLES &&
 		header->counters.total_samples % LOOK_SAMPLES != 0 &&
 		header->counters.live_bytes < next_look_bytes)
 		return;
@@ -355,6 +359,8 @@ plh_process_sampled(void)
 		header->database_oid != MyDatabaseId ||
 		(header->role_oid == InvalidOid && MyProc != NULL))
 		identify(header);
+	if (plh_profile_file_is_published())
+		plh_census_take_if_due();
 
 	if (!plh_profile_file_is_published() &&
 		header->counters.total_samples >= next_publish_try &&

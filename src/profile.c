@@ -14,8 +14,10 @@
 
 #include "common/hashfn.h"
 #include "port/atomics.h"
+#include "storage/proc.h"
 #include "utils/timestamp.h"
 
+#include "compat.h"
 #include "modules.h"
 #include "private_memory.h"
 #include "profile.h"
@@ -42,6 +44,13 @@ static uintptr_t module_bias[MAX_PROFILE_MODULES];	/* by profile index */
 
 /* Odd random numbers, one for each frame of a stack. */
 static uint64 hash_factors[PLH_MAX_FRAMES];
+
+/* The transaction of the last sample, and when its epoch began. */
+static uint32 last_transaction;
+static TimestampTz epoch_began;
+
+/* A longer way from one local transaction id to the next is a new count. */
+#define MAX_TRANSACTIONS_PASSED 10000000
 
 /* What was counted before there was a profile to count it in. */
 static struct
@@ -424,6 +433,52 @@ plh_profile_site(const PlhSiteKey *key)
 	return finish_record(site, PLH_RECORD_SITE, sizeof(PlhSiteRecord), hash);
 }
 
+/* Head of the list of records of contexts. */
+static uint32 first_context;
+
+/*
+ * The record of memory contexts of that name and lifetime; NULL without room.
+ */
+PlhContextRecord *
+plh_profile_context(uint32 context_name, uint32 lifetime)
+{
+	uint32		hash = hash_combine(murmurhash32(context_name), lifetime);
+	PlhContextRecord *context;
+
+	for (uint32 offset = next_candidate(*bucket_of(hash), PLH_RECORD_CONTEXT,
+										hash);
+		 offset != 0;
+		 offset = next_candidate(CHAIN_OF(offset), PLH_RECORD_CONTEXT, hash))
+	{
+		context = record_at(offset);
+		if (context->context_name == context_name &&
+			context->lifetime == lifetime)
+			return context;
+	}
+
+	context = new_record(sizeof(PlhContextRecord));
+	if (context == NULL)
+		return NULL;
+	context->context_name = context_name;
+	context->lifetime = lifetime;
+	context->next = first_context;
+	first_context = finish_record(context, PLH_RECORD_CONTEXT,
+								  sizeof(PlhContextRecord), hash);
+	return context;
+}
+
+/*
+ * The first record of memory contexts, or the one after "context"; NULL at the
+ * end.
+ */
+PlhContextRecord *
+plh_profile_next_context(const PlhContextRecord *context)
+{
+	uint32		offset = context == NULL ? first_context : context->next;
+
+	return offset == 0 ? NULL : record_at(offset);
+}
+
 static inline void
 add_to_counters(PlhCounters *counters, int64 bytes, uint32 weight,
 				double variance, TimestampTz now)
@@ -455,6 +510,79 @@ subtract_from_counters(PlhCounters *counters, int64 bytes, uint32 weight,
 }
 
 /*
+ * The epoch that we are in.  Transactions are counted, as far as samples are
+ * taken in them: their local ids go up by one each.
+ */
+static inline uint32
+current_epoch(TimestampTz now)
+{
+	uint32		transaction = PLH_LOCAL_TRANSACTION();
+
+	if (transaction != last_transaction && transaction != 0)
+	{
+		uint32		passed = transaction - last_transaction;
+
+		plh_profile->epoch += last_transaction != 0 &&
+			passed < MAX_TRANSACTIONS_PASSED ? passed : 1;
+		last_transaction = transaction;
+		epoch_began = now;
+	}
+	else if (now - epoch_began >= USECS_PER_SEC)
+	{
+		plh_profile->epoch++;
+		epoch_began = now;
+	}
+	return plh_profile->epoch;
+}
+
+/* Note what a site holds, at growing distances from its first sample. */
+static pg_noinline void
+add_checkpoint(PlhSiteRecord *site, uint32 epochs, TimestampTz now)
+{
+	PlhCheckpoint *last = &site->checkpoints[PLH_CHECKPOINTS - 1];
+
+	memmove(&site->checkpoints[0], &site->checkpoints[1],
+			sizeof(PlhCheckpoint) * (PLH_CHECKPOINTS - 1));
+	last->epochs = epochs;
+	last->live_samples = site->counters.live_samples;
+	last->live_bytes = site->counters.live_bytes;
+	last->at = now;
+	site->next_checkpoint = 2 * epochs;
+}
+
+/* Count the epochs of a site that gets a sample. */
+static inline void
+note_epoch(PlhSiteRecord *site, uint32 epoch, TimestampTz now)
+{
+	if (site->counters.total_samples == 0)
+	{
+		site->first_epoch = site->last_epoch = epoch;
+		site->epochs = 1;
+		site->next_checkpoint = 1;
+	}
+	else if (epoch != site->last_epoch)
+	{
+		site->last_epoch = epoch;
+		site->epochs++;
+		if (epoch - site->first_epoch >= site->next_checkpoint)
+			add_checkpoint(site, epoch - site->first_epoch, now);
+	}
+}
+
+/*
+ * A site is about to change.  The peak of the process is not always the peak
+ * of each site, and to go over all sites at each new peak would take too long:
+ * so a site notes what it held when it changes for the first time after it.
+ */
+static inline void
+note_change(PlhSiteRecord *site)
+{
+	if (site->last_change <= plh_profile->peak_change)
+		site->peak_bytes = site->counters.live_bytes;
+	site->last_change = ++plh_profile->last_change;
+}
+
+/*
  * Count a live sample of "size" bytes.
  */
 void
@@ -466,10 +594,15 @@ plh_profile_add(uint32 site_offset, Size size, PlhDraw draw)
 	double		variance = plh_sampling_variance(size, draw);
 	TimestampTz now = coarse_now();
 
+	note_epoch(site, current_epoch(now), now);
+	note_change(site);
 	add_to_counters(&site->counters, bytes, weight, variance, now);
 	add_to_counters(&plh_profile->counters, bytes, weight, variance, now);
 	if (plh_profile->counters.live_bytes > plh_profile->peak_bytes)
+	{
 		plh_profile->peak_bytes = plh_profile->counters.live_bytes;
+		plh_profile->peak_change = plh_profile->last_change;
+	}
 	plh_profile->samples_taken++;
 	if (site_offset == plh_profile->catch_all_site)
 		plh_profile_lose(PLH_LOSS_PROFILE, size, draw);
@@ -486,6 +619,7 @@ plh_profile_subtract(uint32 site_offset, Size size, PlhDraw draw)
 	int64		bytes = (int64) size * weight;
 	double		variance = plh_sampling_variance(size, draw);
 
+	note_change(site);
 	subtract_from_counters(&site->counters, bytes, weight, variance);
 	subtract_from_counters(&plh_profile->counters, bytes, weight, variance);
 }
@@ -542,5 +676,8 @@ plh_profile_forget(void)
 	plh_modules_forget_profile();
 	module_count = 0;
 	statement_bytes = 0;
+	last_transaction = 0;
+	epoch_began = 0;
+	first_context = 0;
 	memset(&early, 0, sizeof(early));
 }

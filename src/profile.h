@@ -21,6 +21,9 @@ extern uint32 plh_profile_string(const char *text, Size max_bytes);
 extern uint32 plh_profile_statement(uint64 query_id, const char *text);
 extern uint32 plh_profile_stack(const PlhStack *captured);
 extern uint32 plh_profile_site(const PlhSiteKey *key);
+extern PlhContextRecord *plh_profile_context(uint32 context_name,
+											 uint32 lifetime);
+extern PlhContextRecord *plh_profile_next_context(const PlhContextRecord *context);
 extern void plh_profile_add(uint32 site, Size size, PlhDraw draw);
 extern void plh_profile_subtract(uint32 site, Size size, PlhDraw draw);
 extern void plh_profile_lose(PlhLoss loss, Size size, PlhDraw draw);

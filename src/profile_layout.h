@@ -19,7 +19,7 @@
 #include "modules.h"
 
 #define PLH_PROFILE_MAGIC "PLHPROF"
-#define PLH_LAYOUT_VERSION 1
+#define PLH_LAYOUT_VERSION 2
 
 /* Longest label, context name and statement that a profile keeps, in bytes. */
 #define PLH_LABEL_MAX 96
@@ -50,6 +50,20 @@ typedef struct PlhCounters
 	TimestampTz first_at;		/* of the first and the last sample */
 	TimestampTz last_at;
 } PlhCounters;
+
+/* What a process was like at a time. */
+typedef struct PlhHistoryPoint
+{
+	TimestampTz at;
+	int64		live_bytes;
+	int64		context_bytes;
+} PlhHistoryPoint;
+
+/*
+ * Points of a process' history.  When all are used, every other one goes and
+ * the next ones are taken half as often.
+ */
+#define PLH_HISTORY_POINTS 240
 
 typedef struct PlhProfileHeader
 {
@@ -82,6 +96,25 @@ typedef struct PlhProfileHeader
 	int64		lost_bytes[PLH_LOSSES]; /* estimated */
 	int64		private_bytes;	/* our memory beside the profile */
 	int64		profile_bytes;	/* memory behind the profile */
+
+	/*
+	 * Progress of the process: grows with each transaction, and each second
+	 * of a longer one.
+	 */
+	uint32		epoch;
+
+	/* numbers of the last change of a site, and of that with the peak */
+	uint64		last_change;
+	uint64		peak_change;
+
+	/* what a census, taken now and then, has found */
+	TimestampTz census_at;		/* 0: none yet */
+	int64		context_bytes;	/* of all memory contexts */
+	int64		malloc_bytes;	/* in use; -1 if not known */
+	uint32		context_count;
+
+	uint32		history_count;
+	PlhHistoryPoint history[PLH_HISTORY_POINTS];
 } PlhProfileHeader;
 
 /* Stored in profiles: append only. */
@@ -91,7 +124,8 @@ typedef enum PlhRecordKind
 	PLH_RECORD_STRING,
 	PLH_RECORD_STATEMENT,
 	PLH_RECORD_STACK,
-	PLH_RECORD_SITE
+	PLH_RECORD_SITE,
+	PLH_RECORD_CONTEXT
 } PlhRecordKind;
 
 /* What every record begins with. */
@@ -164,12 +198,46 @@ typedef struct PlhSiteKey
 	uint32		lifetime;		/* PlhLifetime */
 } PlhSiteKey;
 
+/* What a site held, some epochs after its first sample. */
+typedef struct PlhCheckpoint
+{
+	uint32		epochs;			/* since the first sample; 0 = not there */
+	uint32		live_samples;
+	int64		live_bytes;
+	TimestampTz at;
+} PlhCheckpoint;
+
+/* One at least as young as the middle of a site's life, and one older. */
+#define PLH_CHECKPOINTS 3
+
 /* The catch-all site has a key of zeros. */
 typedef struct PlhSiteRecord
 {
 	PlhRecord	record;
 	PlhSiteKey	key;
 	PlhCounters counters;
+	uint64		last_change;	/* number of it; 0 = none */
+	int64		peak_bytes;		/* live bytes at the process' peak, if that was
+								 * before last_change; else what is live now */
+	uint32		first_epoch;
+	uint32		last_epoch;		/* of the last sample */
+	uint32		epochs;			/* in which there were samples */
+	uint32		next_checkpoint;	/* due that many epochs after the first */
+	PlhCheckpoint checkpoints[PLH_CHECKPOINTS]; /* the oldest first */
 } PlhSiteRecord;
+
+/* The memory contexts of one name and lifetime, as the last census counted. */
+typedef struct PlhContextRecord
+{
+	PlhRecord	record;
+	uint32		context_name;	/* a string */
+	uint32		lifetime;		/* PlhLifetime */
+	uint32		next;			/* owner's: next such record */
+	uint32		census;			/* owner's: that counts now */
+	int64		instances;
+	int64		bytes;
+	int64		counted_instances;	/* owner's: so far in this census */
+	int64		counted_bytes;
+} PlhContextRecord;
 
 #endif							/* PLH_PROFILE_LAYOUT_H */

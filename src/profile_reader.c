@@ -74,6 +74,8 @@ is_sound(const PlhRecord *record)
 			}
 		case PLH_RECORD_SITE:
 			return record->bytes >= sizeof(PlhSiteRecord);
+		case PLH_RECORD_CONTEXT:
+			return record->bytes >= sizeof(PlhContextRecord);
 	}
 	return false;
 }
@@ -304,6 +306,16 @@ const PlhSiteRecord *
 plh_profile_reader_next_site(const PlhProfileImage *image, uint32 *position)
 {
 	return next_record(image, PLH_RECORD_SITE, position);
+}
+
+/*
+ * The next memory contexts at *position or behind, likewise.
+ */
+const PlhContextRecord *
+plh_profile_reader_next_context(const PlhProfileImage *image,
+								uint32 *position)
+{
+	return next_record(image, PLH_RECORD_CONTEXT, position);
 }
 
 /*

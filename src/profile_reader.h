@@ -35,6 +35,8 @@ extern void plh_profile_reader_each(const char *directory, int pid,
 
 extern const PlhSiteRecord *plh_profile_reader_next_site(const PlhProfileImage *image,
 														 uint32 *position);
+extern const PlhContextRecord *plh_profile_reader_next_context(const PlhProfileImage *image,
+															   uint32 *position);
 extern const PlhStackRecord *plh_profile_reader_stack(const PlhProfileImage *image,
 													  uint32 offset);
 extern const PlhStatementRecord *plh_profile_reader_statement(const PlhProfileImage *image,

@@ -14,6 +14,7 @@
 #include "funcapi.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
+#include "storage/fd.h"
 #include "storage/proc.h"
 #include "storage/procarray.h"
 #include "utils/acl.h"
@@ -30,128 +31,14 @@
 #include "profile_reader.h"
 #include "sampling.h"
 #include "settings.h"
+#include "sql_rows.h"
 #include "stack_text.h"
 
 PLH_FUNCTION(pg_leakhunt_get_processes);
 PLH_FUNCTION(pg_leakhunt_get_sites);
 PLH_FUNCTION(pg_leakhunt_get_symbols);
-
-/* What a call collects rows for. */
-typedef struct RowSink
-{
-	ReturnSetInfo *result;
-	bool		sees_all;		/* privileges of pg_read_all_stats */
-	bool		with_stacks;
-	bool		found;			/* a profile that the caller may see */
-	PlhSymbols *symbols;		/* opened when first needed */
-	PlhBaseline *baseline;		/* of the process at hand; NULL if none */
-} RowSink;
-
-/* A row in the making. */
-typedef struct Row
-{
-	int			column;
-	Datum		values[32];
-	bool		nulls[32];
-} Row;
-
-static void
-put_datum(Row *row, Datum value)
-{
-	row->nulls[row->column] = false;
-	row->values[row->column++] = value;
-}
-
-static void
-put_null(Row *row)
-{
-	row->nulls[row->column++] = true;
-}
-
-static void
-put_int64(Row *row, int64 value)
-{
-	put_datum(row, Int64GetDatum(value));
-}
-
-/* Text that is ours; NULL gives NULL. */
-static void
-put_text(Row *row, const char *text)
-{
-	if (text == NULL)
-		put_null(row);
-	else
-		put_datum(row, CStringGetTextDatum(text));
-}
-
-static void
-put_time(Row *row, TimestampTz time)
-{
-	if (time == 0)
-		put_null(row);
-	else
-		put_datum(row, TimestampTzGetDatum(time));
-}
-
-/*
- * Text that another process wrote, in its database's encoding, possibly cut
- * within a character.  What this database can't hold becomes '?'.
- */
-static void
-put_foreign_text(Row *row, const PlhProfileImage *image, const char *text,
-				 Size bytes)
-{
-	char	   *copy = pnstrdup(text, bytes);
-
-	bytes = strlen(copy);
-	if (image->header->encoding == GetDatabaseEncoding())
-	{
-		/* a character that was cut off is not wrong, just not whole */
-		int			valid = pg_encoding_verifymbstr(GetDatabaseEncoding(),
-													copy, bytes);
-
-		if (bytes - valid < pg_database_encoding_max_length())
-			copy[valid] = '\0';
-	}
-	if (image->header->encoding != GetDatabaseEncoding() ||
-		!pg_verifymbstr(copy, strlen(copy), true))
-	{
-		for (char *c = copy; *c != '\0'; c++)
-		{
-			if (IS_HIGHBIT_SET(*c))
-				*c = '?';
-		}
-	}
-	put_text(row, copy);
-}
-
-static void
-finish_row(Row *row, RowSink *sink)
-{
-	Assert(row->column == sink->result->setDesc->natts);
-	tuplestore_putvalues(sink->result->setResult, sink->result->setDesc,
-						 row->values, row->nulls);
-}
-
-/* May the caller see that process' rows? */
-static bool
-is_visible(const RowSink *sink, const PlhProfileHeader *header)
-{
-	return sink->sees_all ||
-		(OidIsValid(header->role_oid) &&
-		 has_privs_of_role(GetUserId(), header->role_oid));
-}
-
-static void
-put_backend_type(Row *row, const PlhProfileImage *image)
-{
-	const PlhProfileHeader *header = image->header;
-
-	if (header->label[0] != '\0')
-		put_foreign_text(row, image, header->label, strlen(header->label));
-	else
-		put_text(row, GetBackendTypeDesc(header->backend_type));
-}
+PLH_FUNCTION(pg_leakhunt_get_contexts);
+PLH_FUNCTION(pg_leakhunt_history);
 
 static const char *
 database_name(const PlhProfileHeader *header)
@@ -179,24 +66,24 @@ dropped_samples(const PlhProfileHeader *header)
 
 /* The column growth_bytes of a process. */
 static void
-put_process_growth(Row *row, const PlhProfileHeader *header)
+put_process_growth(PlhRow *row, const PlhProfileHeader *header)
 {
 	PlhBaseline *baseline =
 	plh_baseline_read(plh_process_profile_directory(), header);
 
 	if (baseline == NULL)
 	{
-		put_null(row);
+		plh_row_null(row);
 		return;
 	}
-	put_int64(row, header->counters.live_bytes -
+	plh_row_int64(row, header->counters.live_bytes -
 			  plh_baseline_process_bytes(baseline));
 	pfree(baseline);
 }
 
 /* The columns growth_bytes and growth_count of a site. */
 static void
-put_site_growth(Row *row, const RowSink *sink, const PlhProfileImage *image,
+put_site_growth(PlhRow *row, const PlhRowSink *sink, const PlhProfileImage *image,
 				const PlhSiteRecord *site)
 {
 	int64		bytes;
@@ -204,15 +91,56 @@ put_site_growth(Row *row, const RowSink *sink, const PlhProfileImage *image,
 
 	if (sink->baseline == NULL)
 	{
-		put_null(row);
-		put_null(row);
+		plh_row_null(row);
+		plh_row_null(row);
 		return;
 	}
 	plh_baseline_site(sink->baseline,
 					  (const char *) site - (const char *) image->header,
 					  &bytes, &count);
-	put_int64(row, site->counters.live_bytes - bytes);
-	put_int64(row, site->counters.live_count - count);
+	plh_row_int64(row, site->counters.live_bytes - bytes);
+	plh_row_int64(row, site->counters.live_count - count);
+}
+
+/* RssAnon of a process in bytes, -1 if it is not to be had. */
+static int64
+rss_anon_bytes(int pid)
+{
+	char		path[64];
+	char		line[256];
+	long long	kilobytes = -1;
+	FILE	   *status;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	status = AllocateFile(path, "r");
+	while (status != NULL && kilobytes < 0 &&
+		   fgets(line, sizeof(line), status) != NULL)
+		(void) sscanf(line, "RssAnon: %lld kB", &kilobytes);
+	if (status != NULL)
+		FreeFile(status);
+	return kilobytes < 0 ? -1 : kilobytes * 1024;
+}
+
+/* A figure, or null where it is negative. */
+static void
+put_if_known(PlhRow *row, int64 value)
+{
+	if (value < 0)
+		plh_row_null(row);
+	else
+		plh_row_int64(row, value);
+}
+
+/* The columns context_bytes, malloc_bytes and rss_anon_bytes. */
+static void
+put_triage(PlhRow *row, const PlhProfileImage *image)
+{
+	const PlhProfileHeader *header = image->header;
+	bool		counted = header->census_at != 0;
+
+	put_if_known(row, counted ? header->context_bytes : -1);
+	put_if_known(row, counted ? header->malloc_bytes : -1);
+	put_if_known(row, image->alive ? rss_anon_bytes(header->pid) : -1);
 }
 
 /* PlhProfileVisitor: one row of pg_leakhunt_processes. */
@@ -220,42 +148,40 @@ static void
 put_process(PlhProfileImage *image, void *arg)
 {
 	const PlhProfileHeader *header = image->header;
-	RowSink    *sink = arg;
-	Row			row = {0};
+	PlhRowSink    *sink = arg;
+	PlhRow			row = {0};
 
-	if (!is_visible(sink, header))
+	if (!plh_rows_may_show(sink, header))
 		return;
 
-	put_datum(&row, Int32GetDatum(header->pid));
-	put_backend_type(&row, image);
-	put_text(&row, image->alive ? "live" : "crashed");
-	put_text(&row, database_name(header));
-	put_text(&row, role_name(header));
-	put_time(&row, header->started_at);
-	put_datum(&row, BoolGetDatum(image->alive &&
+	plh_row_datum(&row, Int32GetDatum(header->pid));
+	plh_row_backend_type(&row, image);
+	plh_row_text(&row, image->alive ? "live" : "crashed");
+	plh_row_text(&row, database_name(header));
+	plh_row_text(&row, role_name(header));
+	plh_row_time(&row, header->started_at);
+	plh_row_datum(&row, BoolGetDatum(image->alive &&
 								 header->sample_interval != 0));
-	put_int64(&row, header->sample_interval);
-	put_text(&row, plh_settings_scope_name(header->scope));
-	put_int64(&row, header->counters.live_bytes);
-	put_int64(&row, header->counters.live_count);
-	put_int64(&row, header->peak_bytes);
+	plh_row_int64(&row, header->sample_interval);
+	plh_row_text(&row, plh_settings_scope_name(header->scope));
+	plh_row_int64(&row, header->counters.live_bytes);
+	plh_row_int64(&row, header->counters.live_count);
+	plh_row_int64(&row, header->peak_bytes);
 	put_process_growth(&row, header);
-	put_int64(&row, header->counters.live_samples);
-	put_int64(&row, header->samples_taken);
-	put_int64(&row, dropped_samples(header));
-	put_int64(&row, header->site_count);
-	put_null(&row);				/* context_bytes */
-	put_null(&row);				/* malloc_bytes */
-	put_null(&row);				/* rss_anon_bytes */
-	put_int64(&row, header->private_bytes + header->profile_bytes);
-	put_int64(&row, header->profile_bytes);
-	put_time(&row, header->counters.last_at);
-	finish_row(&row, sink);
+	plh_row_int64(&row, header->counters.live_samples);
+	plh_row_int64(&row, header->samples_taken);
+	plh_row_int64(&row, dropped_samples(header));
+	plh_row_int64(&row, header->site_count);
+	put_triage(&row, image);
+	plh_row_int64(&row, header->private_bytes + header->profile_bytes);
+	plh_row_int64(&row, header->profile_bytes);
+	plh_row_time(&row, header->counters.last_at);
+	plh_row_finish(&row, sink);
 }
 
 /* The columns site, stack and stack_id. */
 static void
-put_stack(Row *row, RowSink *sink, const PlhProfileImage *image,
+put_stack(PlhRow *row, PlhRowSink *sink, const PlhProfileImage *image,
 		  const PlhSiteRecord *site)
 {
 	const PlhStackRecord *stack = plh_profile_reader_stack(image,
@@ -265,17 +191,17 @@ put_stack(Row *row, RowSink *sink, const PlhProfileImage *image,
 
 	if (!sink->with_stacks)
 	{
-		put_null(row);
-		put_null(row);
-		put_null(row);
+		plh_row_null(row);
+		plh_row_null(row);
+		plh_row_null(row);
 		return;
 	}
 	if (stack == NULL)
 	{
-		put_text(row, site->key.context_name != 0 ?
+		plh_row_text(row, site->key.context_name != 0 ?
 				 "[process start]" : "[profile full]");
-		put_null(row);
-		put_null(row);
+		plh_row_null(row);
+		plh_row_null(row);
 		return;
 	}
 
@@ -283,84 +209,125 @@ put_stack(Row *row, RowSink *sink, const PlhProfileImage *image,
 	frames = palloc(sizeof(Datum) * Max(text.frame_count, 1));
 	for (int i = 0; i < text.frame_count; i++)
 		frames[i] = CStringGetTextDatum(text.frames[i]);
-	put_text(row, text.site);
-	put_datum(row, PointerGetDatum(construct_array(frames, text.frame_count,
+	plh_row_text(row, text.site);
+	plh_row_datum(row, PointerGetDatum(construct_array(frames, text.frame_count,
 												   TEXTOID, -1, false,
 												   TYPALIGN_INT)));
-	put_int64(row, text.stack_id);
+	plh_row_int64(row, text.stack_id);
 }
 
 /* The columns query_id and query. */
 static void
-put_statement(Row *row, const PlhProfileImage *image,
+put_statement(PlhRow *row, const PlhProfileImage *image,
 			  const PlhSiteRecord *site)
 {
 	const PlhStatementRecord *statement =
 	plh_profile_reader_statement(image, site->key.statement);
 
 	if (statement == NULL || statement->query_id == 0)
-		put_null(row);
+		plh_row_null(row);
 	else
-		put_int64(row, (int64) statement->query_id);
+		plh_row_int64(row, (int64) statement->query_id);
 	if (statement == NULL || statement->text_bytes == 0)
-		put_null(row);
+		plh_row_null(row);
 	else
-		put_foreign_text(row, image, statement->text, statement->text_bytes);
+		plh_row_foreign_text(row, image, statement->text, statement->text_bytes);
+}
+
+/*
+ * The youngest checkpoint that lies in the first half of a site's life up to
+ * now, or NULL.
+ */
+static const PlhCheckpoint *
+early_checkpoint(const PlhSiteRecord *site, uint32 age)
+{
+	for (int i = PLH_CHECKPOINTS - 1; i >= 0; i--)
+	{
+		const PlhCheckpoint *checkpoint = &site->checkpoints[i];
+
+		if (checkpoint->epochs != 0 && checkpoint->epochs <= age / 2)
+			return checkpoint;
+	}
+	return NULL;
+}
+
+/* The columns that tell a leak from a cache. */
+static void
+put_progress(PlhRow *row, const PlhProfileImage *image,
+			 const PlhSiteRecord *site)
+{
+	uint32		age = image->header->epoch - site->first_epoch;
+	const PlhCheckpoint *early = early_checkpoint(site, age);
+
+	plh_row_int64(row, site->epochs);
+	plh_row_int64(row, age);
+	if (early == NULL)
+	{
+		for (int i = 0; i < 4; i++)
+			plh_row_null(row);
+		return;
+	}
+	plh_row_int64(row, early->epochs);
+	plh_row_int64(row, early->live_bytes);
+	plh_row_int64(row, early->live_samples);
+	plh_row_time(row, early->at);
 }
 
 static void
 put_site(const PlhProfileImage *image, const PlhSiteRecord *site,
-		 RowSink *sink)
+		 PlhRowSink *sink)
 {
 	const PlhCounters *counters = &site->counters;
 	const PlhStringRecord *context =
 	plh_profile_reader_string(image, site->key.context_name);
-	Row			row = {0};
+	PlhRow			row = {0};
 
-	put_datum(&row, Int32GetDatum(image->header->pid));
-	put_backend_type(&row, image);
+	plh_row_datum(&row, Int32GetDatum(image->header->pid));
+	plh_row_backend_type(&row, image);
 	if (context != NULL)
-		put_foreign_text(&row, image, context->text, context->text_bytes);
+		plh_row_foreign_text(&row, image, context->text, context->text_bytes);
 	else
-		put_null(&row);
+		plh_row_null(&row);
 	if (context != NULL)
-		put_text(&row, plh_lifetime_name(site->key.lifetime));
+		plh_row_text(&row, plh_lifetime_name(site->key.lifetime));
 	else
-		put_null(&row);
+		plh_row_null(&row);
 	put_statement(&row, image, site);
-	put_int64(&row, counters->live_bytes);
-	put_int64(&row, counters->live_count);
-	put_int64(&row,
+	plh_row_int64(&row, counters->live_bytes);
+	plh_row_int64(&row, counters->live_count);
+	plh_row_int64(&row,
 			  (int64) plh_sampling_error_bytes(counters->live_variance,
 											   counters->live_bytes,
 											   counters->live_samples));
 	put_site_growth(&row, sink, image, site);
-	put_null(&row);				/* peak_bytes */
-	put_int64(&row, counters->total_bytes);
-	put_int64(&row, counters->total_count);
+	plh_row_int64(&row, site->last_change > image->header->peak_change ?
+				  site->peak_bytes : counters->live_bytes);
+	plh_row_int64(&row, counters->total_bytes);
+	plh_row_int64(&row, counters->total_count);
 	if (counters->total_bytes > 0)
-		put_datum(&row, Float8GetDatum((double) counters->live_bytes /
+		plh_row_datum(&row, Float8GetDatum((double) counters->live_bytes /
 									   (double) counters->total_bytes));
 	else
-		put_null(&row);
-	put_int64(&row, counters->live_samples);
-	put_time(&row, counters->first_at);
-	put_time(&row, counters->last_at);
+		plh_row_null(&row);
+	plh_row_int64(&row, counters->live_samples);
+	plh_row_time(&row, counters->first_at);
+	plh_row_time(&row, counters->last_at);
 	put_stack(&row, sink, image, site);
-	finish_row(&row, sink);
+	put_progress(&row, image, site);
+	plh_row_finish(&row, sink);
 }
 
 /* PlhProfileVisitor: the rows of pg_leakhunt_report for one process. */
 static void
 put_sites(PlhProfileImage *image, void *arg)
 {
-	RowSink    *sink = arg;
+	PlhRowSink    *sink = arg;
 	const PlhSiteRecord *site;
 	uint32		position = 0;
 	MemoryContext row_context;
 	MemoryContext caller_context;
 
-	if (!is_visible(sink, image->header))
+	if (!plh_rows_may_show(sink, image->header))
 		return;
 	sink->found = true;
 	sink->baseline = plh_baseline_read(plh_process_profile_directory(),
@@ -425,9 +392,9 @@ symbols_hint(const PlhModuleRecord *module, const PlhSymbolModule *found)
 static void
 put_symbols(PlhProfileImage *image, void *arg)
 {
-	RowSink    *sink = arg;
+	PlhRowSink    *sink = arg;
 
-	if (!is_visible(sink, image->header))
+	if (!plh_rows_may_show(sink, image->header))
 		return;
 	if (sink->symbols == NULL)
 		sink->symbols = plh_symbols_open();
@@ -435,57 +402,18 @@ put_symbols(PlhProfileImage *image, void *arg)
 	{
 		const PlhModuleRecord *module = plh_profile_reader_module(image, i);
 		PlhSymbolModule found;
-		Row			row = {0};
+		PlhRow			row = {0};
 
 		if (module == NULL)
 			continue;
 		plh_symbols_module(sink->symbols, module, &found);
-		put_foreign_text(&row, image, module->path, module->path_bytes);
-		put_text(&row, build_id_text(module));
-		put_text(&row, plh_symbols_source_name(found.source));
-		put_text(&row, found.source == PLH_SOURCE_NOTHING ? NULL : found.file);
-		put_text(&row, symbols_hint(module, &found));
-		finish_row(&row, sink);
+		plh_row_foreign_text(&row, image, module->path, module->path_bytes);
+		plh_row_text(&row, build_id_text(module));
+		plh_row_text(&row, plh_symbols_source_name(found.source));
+		plh_row_text(&row, found.source == PLH_SOURCE_NOTHING ? NULL : found.file);
+		plh_row_text(&row, symbols_hint(module, &found));
+		plh_row_finish(&row, sink);
 	}
-}
-
-/*
- * Say, where it is so, that there is less to see than the caller may think.
- */
-static void
-report_coverage(void)
-{
-	static bool noticed = false;
-
-	if (plh_process_refusal() != NULL)
-		ereport(WARNING,
-				(errmsg("pg_leakhunt is inactive in this session"),
-				 errdetail_internal("%s", plh_process_refusal())));
-	else if (!plh_process_is_preloaded() && !noticed)
-	{
-		noticed = true;
-		ereport(NOTICE,
-				(errmsg("pg_leakhunt shows only processes that have loaded it"),
-				 errhint("Add pg_leakhunt to shared_preload_libraries and restart the server to see all processes.")));
-	}
-}
-
-/*
- * What all functions that return rows begin with.  Returns false where there
- * are none, as nothing is sampled.
- */
-static bool
-start_rows(FunctionCallInfo fcinfo, RowSink *sink)
-{
-	InitMaterializedSRF(fcinfo, 0);
-	memset(sink, 0, sizeof(*sink));
-	sink->result = (ReturnSetInfo *) fcinfo->resultinfo;
-	sink->sees_all = has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS);
-	report_coverage();
-
-	/* a session that looks at itself should see itself */
-	plh_process_publish();
-	return plh_process_refusal() == NULL;
 }
 
 /*
@@ -494,9 +422,9 @@ start_rows(FunctionCallInfo fcinfo, RowSink *sink)
 Datum
 pg_leakhunt_get_processes(PG_FUNCTION_ARGS)
 {
-	RowSink		sink;
+	PlhRowSink		sink;
 
-	if (!start_rows(fcinfo, &sink))
+	if (!plh_rows_start(fcinfo, &sink))
 		return (Datum) 0;
 	plh_profile_reader_each(plh_process_profile_directory(), 0, true,
 							put_process, &sink);
@@ -511,9 +439,9 @@ Datum
 pg_leakhunt_get_sites(PG_FUNCTION_ARGS)
 {
 	int			pid = PG_ARGISNULL(0) ? 0 : PG_GETARG_INT32(0);
-	RowSink		sink;
+	PlhRowSink		sink;
 
-	if (!start_rows(fcinfo, &sink))
+	if (!plh_rows_start(fcinfo, &sink))
 		return (Datum) 0;
 	sink.with_stacks = PG_ARGISNULL(1) || PG_GETARG_BOOL(1);
 	if (PG_ARGISNULL(0) || pid > 0)
@@ -532,11 +460,96 @@ pg_leakhunt_get_sites(PG_FUNCTION_ARGS)
 Datum
 pg_leakhunt_get_symbols(PG_FUNCTION_ARGS)
 {
-	RowSink		sink;
+	PlhRowSink		sink;
 
-	if (!start_rows(fcinfo, &sink))
+	if (!plh_rows_start(fcinfo, &sink))
 		return (Datum) 0;
 	plh_profile_reader_each(plh_process_profile_directory(), 0, false,
 							put_symbols, &sink);
+	return (Datum) 0;
+}
+
+/* PlhProfileVisitor: what the last census of a process has counted. */
+static void
+put_contexts(PlhProfileImage *image, void *arg)
+{
+	PlhRowSink *sink = arg;
+	const PlhContextRecord *context;
+	uint32		position = 0;
+
+	if (!plh_rows_may_show(sink, image->header))
+		return;
+	while ((context = plh_profile_reader_next_context(image,
+													  &position)) != NULL)
+	{
+		const PlhStringRecord *name =
+		plh_profile_reader_string(image, context->context_name);
+		PlhRow		row = {0};
+
+		if (name == NULL || context->instances == 0)
+			continue;
+		plh_row_datum(&row, Int32GetDatum(image->header->pid));
+		plh_row_backend_type(&row, image);
+		plh_row_foreign_text(&row, image, name->text, name->text_bytes);
+		plh_row_text(&row, plh_lifetime_name(context->lifetime));
+		plh_row_int64(&row, context->instances);
+		plh_row_int64(&row, context->bytes);
+		plh_row_finish(&row, sink);
+	}
+}
+
+/*
+ * The memory contexts of all processes, by name and lifetime, as their last
+ * censuses have counted them.
+ */
+Datum
+pg_leakhunt_get_contexts(PG_FUNCTION_ARGS)
+{
+	PlhRowSink	sink;
+
+	if (!plh_rows_start(fcinfo, &sink))
+		return (Datum) 0;
+	plh_profile_reader_each(plh_process_profile_directory(), 0, false,
+							put_contexts, &sink);
+	return (Datum) 0;
+}
+
+/* PlhProfileVisitor: the history of a process. */
+static void
+put_history(PlhProfileImage *image, void *arg)
+{
+	const PlhProfileHeader *header = image->header;
+	PlhRowSink *sink = arg;
+
+	if (!plh_rows_may_show(sink, header))
+		return;
+	sink->found = true;
+	for (uint32 i = 0; i < Min(header->history_count, PLH_HISTORY_POINTS); i++)
+	{
+		PlhRow		row = {0};
+
+		plh_row_time(&row, header->history[i].at);
+		plh_row_int64(&row, header->history[i].live_bytes);
+		plh_row_int64(&row, header->history[i].context_bytes);
+		plh_row_finish(&row, sink);
+	}
+}
+
+/*
+ * pg_leakhunt_history(pid): what a process held at times.
+ */
+Datum
+pg_leakhunt_history(PG_FUNCTION_ARGS)
+{
+	int			pid = PG_GETARG_INT32(0);
+	PlhRowSink	sink;
+
+	if (!plh_rows_start(fcinfo, &sink))
+		return (Datum) 0;
+	if (pid > 0)
+		plh_profile_reader_each(plh_process_profile_directory(), pid, true,
+								put_history, &sink);
+	if (!sink.found)
+		(void) plh_process_check_pid(pid);
 	return (Datum) 0;
 }

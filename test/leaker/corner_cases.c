@@ -26,6 +26,7 @@ PG_FUNCTION_INFO_V1(fill_bump);
 PG_FUNCTION_INFO_V1(delete_bump);
 PG_FUNCTION_INFO_V1(free_in_critical_section);
 PG_FUNCTION_INFO_V1(leak_in_transaction);
+PG_FUNCTION_INFO_V1(leak_malloc);
 PG_FUNCTION_INFO_V1(pfree_is_untouched);
 
 static pg_noinline void *
@@ -204,6 +205,17 @@ leak_in_transaction(PG_FUNCTION_ARGS)
 	for (int64 i = 0; i < PG_GETARG_INT64(1); i++)
 		(void) MemoryContextAlloc(CurTransactionContext, PG_GETARG_INT32(0));
 	PG_RETURN_VOID();
+}
+
+/* leak_malloc(bytes int, times bigint): outside of all memory contexts */
+Datum
+leak_malloc(PG_FUNCTION_ARGS)
+{
+	static void *volatile last;
+
+	for (int64 i = 0; i < PG_GETARG_INT64(1); i++)
+		last = malloc(PG_GETARG_INT32(0));
+	PG_RETURN_BOOL(last != NULL);
 }
 
 /*

@@ -22,3 +22,5 @@ CREATE FUNCTION leak_in_transaction(bytes int, times bigint) RETURNS void
     AS :'corner_cases' LANGUAGE C STRICT;
 CREATE FUNCTION pfree_is_untouched() RETURNS bool
     AS :'corner_cases' LANGUAGE C STRICT;
+CREATE FUNCTION leak_malloc(bytes int, times bigint) RETURNS bool
+    AS :'corner_cases' LANGUAGE C STRICT;

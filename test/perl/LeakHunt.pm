@@ -11,7 +11,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 our @EXPORT = qw(
-  new_server define_leakers profile_directory profile_files dump_files
+  new_server define_leakers define_corner_cases profile_directory profile_files dump_files
   is_within report_row session_pid wait_until
 );
 
@@ -54,6 +54,20 @@ sub define_leakers
 			'-v', "leaker=$leaker.so", '-f', "$leaker.sql"
 		],
 		'fixture functions are defined');
+}
+
+# Make the functions of the module with the less usual allocations.
+sub define_corner_cases
+{
+	my ($node) = @_;
+	my $module = $leaker =~ s/leaker$/corner_cases/r;
+
+	$node->command_ok(
+		[
+			'psql', '-X', '-q', '-d', $node->connstr('postgres'),
+			'-v', "corner_cases=$module.so", '-f', "$module.sql"
+		],
+		'functions of corner cases are defined');
 }
 
 # The directory of that server's profiles: a session sees its own mapped.

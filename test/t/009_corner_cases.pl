@@ -11,13 +11,7 @@ use Test::More;
 
 my $too_much = '1::bigint << 46';
 my $node = new_server('main', "pg_leakhunt.sample_interval = 1\n");
-my $corner_cases = ($ENV{LEAKER} =~ s/leaker$/corner_cases/r);
-$node->command_ok(
-	[
-		'psql', '-X', '-q', '-d', $node->connstr('postgres'),
-		'-v', "corner_cases=$corner_cases.so", '-f', "$corner_cases.sql"
-	],
-	'functions are defined');
+define_corner_cases($node);
 
 my $session = $node->background_psql('postgres');
 my $pid = session_pid($session);

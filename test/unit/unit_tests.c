@@ -9,6 +9,7 @@
 #include <math.h>
 #include <unistd.h>
 
+#include "storage/proc.h"
 #include "utils/memutils.h"
 
 #include "chunk_mark.h"
@@ -29,6 +30,7 @@ MemoryContext TopTransactionContext;
 MemoryContext MessageContext;
 MemoryContext ErrorContext;
 bool		am_walsender;
+PGPROC	   *MyProc;
 
 static TimestampTz statement_start = 1;
 

@@ -1,0 +1,14 @@
+/*
+ * census.h
+ *	  What all memory contexts and malloc hold, and how that went on over time.
+ *
+ * Callable inside palloc, except in a critical section; never pallocs or
+ * throws.  Only for processes that have a profile.
+ */
+#ifndef PLH_CENSUS_H
+#define PLH_CENSUS_H
+
+extern void plh_census_take_if_due(void);
+extern void plh_census_forget(void);
+
+#endif							/* PLH_CENSUS_H */

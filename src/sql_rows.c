@@ -1,0 +1,157 @@
+/*
+ * sql_rows.c
+ *	  What functions that return rows about processes have in common: who may
+ *	  see what, and columns of each type.
+ *
+ * Roles without the privileges of pg_read_all_stats get the rows of their own
+ * processes only.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_authid.h"
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+#include "utils/tuplestore.h"
+
+#include "process.h"
+#include "sql_rows.h"
+
+void
+plh_row_datum(PlhRow *row, Datum value)
+{
+	row->nulls[row->column] = false;
+	row->values[row->column++] = value;
+}
+
+void
+plh_row_null(PlhRow *row)
+{
+	row->nulls[row->column++] = true;
+}
+
+void
+plh_row_int64(PlhRow *row, int64 value)
+{
+	plh_row_datum(row, Int64GetDatum(value));
+}
+
+/* Text that is ours; NULL gives NULL. */
+void
+plh_row_text(PlhRow *row, const char *text)
+{
+	if (text == NULL)
+		plh_row_null(row);
+	else
+		plh_row_datum(row, CStringGetTextDatum(text));
+}
+
+void
+plh_row_time(PlhRow *row, TimestampTz time)
+{
+	if (time == 0)
+		plh_row_null(row);
+	else
+		plh_row_datum(row, TimestampTzGetDatum(time));
+}
+
+/*
+ * Text that another process wrote, in its database's encoding, possibly cut
+ * within a character.  What this database can't hold becomes '?'.
+ */
+void
+plh_row_foreign_text(PlhRow *row, const PlhProfileImage *image, const char *text,
+				 Size bytes)
+{
+	char	   *copy = pnstrdup(text, bytes);
+
+	bytes = strlen(copy);
+	if (image->header->encoding == GetDatabaseEncoding())
+	{
+		/* a character that was cut off is not wrong, just not whole */
+		int			valid = pg_encoding_verifymbstr(GetDatabaseEncoding(),
+													copy, bytes);
+
+		if (bytes - valid < pg_database_encoding_max_length())
+			copy[valid] = '\0';
+	}
+	if (image->header->encoding != GetDatabaseEncoding() ||
+		!pg_verifymbstr(copy, strlen(copy), true))
+	{
+		for (char *c = copy; *c != '\0'; c++)
+		{
+			if (IS_HIGHBIT_SET(*c))
+				*c = '?';
+		}
+	}
+	plh_row_text(row, copy);
+}
+
+void
+plh_row_finish(PlhRow *row, PlhRowSink *sink)
+{
+	Assert(row->column == sink->result->setDesc->natts);
+	tuplestore_putvalues(sink->result->setResult, sink->result->setDesc,
+						 row->values, row->nulls);
+}
+
+/* May the caller see that process' rows? */
+bool
+plh_rows_may_show(const PlhRowSink *sink, const PlhProfileHeader *header)
+{
+	return sink->sees_all ||
+		(OidIsValid(header->role_oid) &&
+		 has_privs_of_role(GetUserId(), header->role_oid));
+}
+
+void
+plh_row_backend_type(PlhRow *row, const PlhProfileImage *image)
+{
+	const PlhProfileHeader *header = image->header;
+
+	if (header->label[0] != '\0')
+		plh_row_foreign_text(row, image, header->label, strlen(header->label));
+	else
+		plh_row_text(row, GetBackendTypeDesc(header->backend_type));
+}
+
+/*
+ * Say, where it is so, that there is less to see than the caller may think.
+ */
+static void
+report_coverage(void)
+{
+	static bool noticed = false;
+
+	if (plh_process_refusal() != NULL)
+		ereport(WARNING,
+				(errmsg("pg_leakhunt is inactive in this session"),
+				 errdetail_internal("%s", plh_process_refusal())));
+	else if (!plh_process_is_preloaded() && !noticed)
+	{
+		noticed = true;
+		ereport(NOTICE,
+				(errmsg("pg_leakhunt shows only processes that have loaded it"),
+				 errhint("Add pg_leakhunt to shared_preload_libraries and restart the server to see all processes.")));
+	}
+}
+
+/*
+ * What all functions that return rows begin with.  Returns false where there
+ * are none, as nothing is sampled.
+ */
+bool
+plh_rows_start(FunctionCallInfo fcinfo, PlhRowSink *sink)
+{
+	InitMaterializedSRF(fcinfo, 0);
+	memset(sink, 0, sizeof(*sink));
+	sink->result = (ReturnSetInfo *) fcinfo->resultinfo;
+	sink->sees_all = has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS);
+	report_coverage();
+
+	/* a session that looks at itself should see itself */
+	plh_process_publish();
+	return plh_process_refusal() == NULL;
+}

@@ -1,0 +1,217 @@
+# The live hunt: sampling that another session starts, tunes and stops in the
+# middle of a query, growth since a baseline, triage, history and peaks.  Needs
+# one session that works and another that looks at it.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use LeakHunt;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = new_server('main', "pg_leakhunt.enabled = off\n");
+define_corner_cases($node);
+
+# One column, or several separated by "|".
+sub ask
+{
+	return $node->safe_psql('postgres', $_[0]);
+}
+
+sub growth
+{
+	my ($pid) = @_;
+
+	return ask(
+		"SELECT growth_bytes FROM pg_leakhunt_report WHERE pid = $pid AND function_of(site) = 'leaking_top' ORDER BY live_bytes DESC LIMIT 1"
+	);
+}
+
+# The patient: one query that leaks all the time, and is never asked.
+my $patient = $node->background_psql('postgres');
+my $pid = session_pid($patient);
+$patient->query_until(qr//, "SELECT leak_top(16, 1000000000000);\n");
+$node->poll_query_until('postgres',
+	"SELECT state = 'active' FROM pg_stat_activity WHERE pid = $pid AND query LIKE 'SELECT leak_top%'"
+) or die 'the patient is not at work';
+my $query_start =
+  ask("SELECT query_start FROM pg_stat_activity WHERE pid = $pid");
+is(ask("SELECT count(*) FROM pg_leakhunt_processes WHERE pid = $pid"),
+	0, 'nothing is sampled');
+
+is(ask("SELECT pg_leakhunt_start($pid, 64 * 1024)"), 't', 'start');
+ok( $node->poll_query_until(
+		'postgres',
+		"SELECT sampling AND sample_interval = 65536 AND scope = 'long_lived' FROM pg_leakhunt_processes WHERE pid = $pid"
+	),
+	'it takes effect in the middle of the query');
+is(growth($pid), '', 'no growth without a baseline');
+is(ask("SELECT pg_leakhunt_baseline($pid)"), 1, 'baseline');
+ok( $node->poll_query_until('postgres',
+		"SELECT growth_bytes > 1000000 FROM pg_leakhunt_processes WHERE pid = $pid"
+	),
+	'growth of the process');
+my $first = growth($pid);
+my $second = growth($pid);
+cmp_ok($first, '>', 0, 'growth of the site');
+cmp_ok($second, '>', $first, 'it goes on');
+is( ask(
+		"SELECT string_agg(DISTINCT function_of(site), ',') FROM pg_leakhunt_report WHERE pid = $pid AND growth_bytes > 10000"
+	),
+	'leaking_top',
+	'and nothing else grows');
+
+ask("SELECT pg_leakhunt_baseline()");
+cmp_ok(growth($pid), '<', $second + 1000000,
+	'a baseline of all is one of each');
+is(ask("SELECT pg_leakhunt_start($pid, 4096, 'all')"), 't', 'tune');
+ok( $node->poll_query_until(
+		'postgres',
+		"SELECT sample_interval = 4096 AND scope = 'all' FROM pg_leakhunt_processes WHERE pid = $pid"
+	),
+	'other interval and scope');
+is(ask("SELECT pg_leakhunt_stop($pid)"), 't', 'stop');
+ok( $node->poll_query_until('postgres',
+		"SELECT NOT sampling AND sample_interval = 0 FROM pg_leakhunt_processes WHERE pid = $pid"
+	),
+	'it takes effect');
+my $taken = "SELECT samples_taken FROM pg_leakhunt_processes WHERE pid = $pid";
+is(ask($taken), ask($taken), 'no more samples');
+is( ask(
+		"SELECT state, query_start FROM pg_stat_activity WHERE pid = $pid"),
+	"active|$query_start",
+	'the query has not noticed');
+ask("SELECT pg_terminate_backend($pid)");
+$patient->{run}->finish;
+
+# All processes, those to come included; the later request counts.
+my $session = $node->background_psql('postgres');
+$pid = session_pid($session);
+is(ask('SELECT pg_leakhunt_start(NULL, 1)'), 't', 'start all');
+$session->query_safe('SELECT leak_top(1000, 3000)');
+is( $session->query_safe(
+		'SELECT sample_interval FROM pg_leakhunt_processes WHERE pid = pg_backend_pid()'
+	),
+	1,
+	'a session that was there');
+is( ask(
+		'PREPARE kept AS SELECT 1; SELECT sample_interval FROM pg_leakhunt_processes WHERE pid = pg_backend_pid()'
+	),
+	1,
+	'one that is new');
+$session->query_safe("SELECT pg_leakhunt_stop($pid)");
+$session->query_safe('SELECT leak_top(1000, 10)');
+is( $session->query_safe(
+		'SELECT sampling FROM pg_leakhunt_processes WHERE pid = pg_backend_pid()'
+	),
+	'f',
+	'stop for one');
+is(ask('SELECT pg_leakhunt_start(NULL, 1)'), 't', 'start all again');
+$session->query_safe('SELECT leak_top(1000, 3000)');
+is( $session->query_safe(
+		'SELECT sampling FROM pg_leakhunt_processes WHERE pid = pg_backend_pid()'
+	),
+	't',
+	'later requests count');
+
+# Requests that make no sense.
+for my $wrong (
+	[ 'pg_leakhunt_start(0)', qr/WARNING:  PID \S+ is not a PostgreSQL/ ],
+	[ 'pg_leakhunt_stop(99999999)', qr/WARNING:  PID 99999999 is not a/ ],
+	[ 'pg_leakhunt_baseline(99999999)', qr/WARNING:  PID 99999999 is not a/ ],
+	[ 'pg_leakhunt_history(99999999)', qr/WARNING:  PID 99999999 is not a/ ],
+	[ "pg_leakhunt_start($pid, 0)", qr/ERROR:  sample interval 0 is out of/ ],
+	[
+		"pg_leakhunt_start($pid, 1::bigint << 40)",
+		qr/ERROR:  sample interval 1099511627776 is out of range/
+	],
+	[
+		"pg_leakhunt_start($pid, 1, 'none')",
+		qr/ERROR:  unrecognized scope: "none"/
+	])
+{
+	my ($call, $message) = @$wrong;
+	my ($result, $stdout, $stderr) = $node->psql('postgres', "SELECT $call");
+	like($stderr, $message, $call);
+}
+my ($result, $stdout, $stderr) = $node->psql('postgres',
+	'CREATE ROLE nobody; SET ROLE nobody; SELECT pg_leakhunt_start()');
+like($stderr, qr/permission denied for function pg_leakhunt_start/,
+	'not for everybody');
+
+# Triage: growth in contexts, and growth that malloc alone knows of.
+sub triage
+{
+	my ($call) = @_;
+
+	# the census is taken with a sample, once a second
+	$session->query_safe("SELECT $call; SELECT pg_sleep(1.1); SELECT leak_top(1, 100)");
+	my @figures = split /\|/, ask(
+		"SELECT context_bytes, malloc_bytes, rss_anon_bytes FROM pg_leakhunt_processes WHERE pid = $pid"
+	);
+	return @figures;
+}
+my @before = triage('1');
+my @after = triage('leak_top(1000, 20000)');
+cmp_ok($after[0] - $before[0], '>', 20_000_000, 'growth of contexts');
+cmp_ok($after[0] - $before[0], '<', 60_000_000, 'and not much more');
+cmp_ok(abs(($after[1] - $after[0]) - ($before[1] - $before[0])),
+	'<', 1_000_000, 'which is what malloc grew by');
+cmp_ok($after[2] - $before[2], '>', 15_000_000, 'as did the process');
+@before = @after;
+@after = triage('leak_malloc(1000, 20000)');
+cmp_ok($after[0] - $before[0], '<', 1_000_000, 'malloc is no context');
+cmp_ok($after[1] - $before[1], '>', 20_000_000, 'but seen');
+
+# The census: contexts that are made and never deleted.
+my $census =
+  "SELECT instances, context_bytes > 100 * 8192 FROM pg_leakhunt_contexts WHERE pid = $pid AND context_name = 'leaker leaked context'";
+triage('leak_contexts(10, 100)');
+is(ask($census), '100|f', 'leaked contexts are counted');
+triage('leak_contexts(10, 900)');
+is(ask($census), '1000|t', 'and grow');
+
+# The history of it.
+my @history = split /\n/,
+  ask("SELECT live_bytes, context_bytes FROM pg_leakhunt_history($pid) ORDER BY at");
+cmp_ok(scalar @history, '>=', 4, 'a history');
+my ($first_point, $last_point) = map { [ split /\|/ ] } @history[ 0, -1 ];
+cmp_ok($last_point->[0], '>', $first_point->[0] + 15_000_000,
+	'live bytes over time');
+cmp_ok($last_point->[1], '>', $first_point->[1] + 15_000_000,
+	'and those of contexts');
+$session->quit;
+
+# Who held the memory when there was most of it, and when that is over.
+$session = $node->background_psql('postgres');
+$pid = session_pid($session);
+$session->query_safe("SET pg_leakhunt.scope = 'all'; SELECT pg_leakhunt_start($pid, 1, 'all')");
+$session->query_safe(
+	q{SELECT hold_chunk(20000000); SELECT release_chunk();
+	SELECT leak_top(1000, 50); SELECT hold_chunk(3000); SELECT release_chunk()});
+is( ask(
+		"SELECT sum(live_bytes), max(peak_bytes) FROM pg_leakhunt_report WHERE pid = $pid AND function_of(site) = 'hold_chunk' AND query LIKE '%20000000%'"
+	),
+	'0|20000000',
+	'what was held at the peak');
+is( ask(
+		"SELECT sum(live_bytes), max(peak_bytes) FROM pg_leakhunt_report WHERE pid = $pid AND function_of(site) = 'leaking_top'"
+	),
+	'50000|0',
+	'what came later was not there');
+is( ask(
+		"SELECT sum(r.peak_bytes) = min(p.peak_bytes) FROM pg_leakhunt_report r JOIN pg_leakhunt_processes p USING (pid) WHERE pid = $pid"
+	),
+	't',
+	'sites add up to the peak of the process');
+$session->quit;
+
+my $directory = $node->safe_psql(
+	'postgres', q{
+	SELECT (regexp_match(pg_read_file('/proc/self/maps'), '(/\S+)/control'))[1]});
+$node->stop;
+ok(!-e $directory, 'nothing is left after a clean shutdown');
+unlike(slurp_file($node->logfile), qr/PANIC|terminated by signal/,
+	'nobody crashed');
+done_testing();
