@@ -334,6 +334,87 @@ COMMENT ON COLUMN pg_leakhunt_queries.growth_bytes IS
 COMMENT ON COLUMN pg_leakhunt_queries.sites IS
 'number of call sites that allocated while it ran';
 
+-- A site that goes on holding more is told from a cache that has filled up by
+-- comparing what it held at some time in the first half of its life (early_*)
+-- with what was added since: at the same rate or nearly so, and by enough
+-- samples.  What comes and goes makes both figures vary by chance: the more it
+-- does, the more samples it takes.
+CREATE VIEW pg_leakhunt_suspects AS
+    SELECT pid,
+           backend_type,
+           round((least(steadiness, 1) * (1 - exp(-samples / 20.0)))::numeric, 2)::float8 AS score,
+           CASE WHEN leaks THEN 'leak' ELSE 'growing' END AS verdict,
+           context_name,
+           site,
+           query_id,
+           query,
+           live_bytes,
+           growth_bytes,
+           bytes_per_hour,
+           survival,
+           epochs,
+           CASE WHEN leaks THEN
+               format('In %s of %s transactions or seconds it kept %s (+/- %s) of %s that it allocated, %s of it in the last %s, at %s%% of the rate before.',
+                      epochs, age_epochs, pg_size_pretty(live_bytes),
+                      pg_size_pretty(error_bytes), pg_size_pretty(total_bytes),
+                      pg_size_pretty(late_bytes), late_epochs,
+                      round(100 * steadiness))
+           ELSE
+               format('It holds %s (+/- %s), %s more than at the baseline, from %s samples; too little has happened since its first allocation to tell a leak from a cache.',
+                      pg_size_pretty(live_bytes), pg_size_pretty(error_bytes),
+                      pg_size_pretty(growth_bytes), samples)
+           END AS evidence,
+           stack
+    FROM (SELECT *,
+                 epochs >= 8 AND samples >= 16 AND early_samples >= 4
+                     AND late_samples >= greatest(8, 3 * sqrt((1 - survival) * (early_samples + samples)))
+                     AND steadiness >= 0.4 AS leaks,
+                 samples >= 16 AND growth_bytes > 2 * error_bytes AS grows,
+                 (late_bytes / extract(epoch FROM clock_timestamp() - early_at) * 3600)::bigint AS bytes_per_hour
+          FROM (SELECT *,
+                       live_bytes - early_bytes AS late_bytes,
+                       samples - early_samples AS late_samples,
+                       age_epochs - early_epochs AS late_epochs,
+                       greatest(0, (live_bytes - early_bytes)::float8 / nullif(age_epochs - early_epochs, 0))
+                           / nullif(early_bytes::float8 / nullif(early_epochs, 0), 0) AS steadiness
+                FROM pg_leakhunt_get_sites(NULL)
+                WHERE lifetime = 'session' AND stack IS NOT NULL) AS rates) AS verdicts
+    WHERE leaks OR (grows AND leaks IS NOT TRUE AND epochs < 8)
+    ORDER BY leaks DESC NULLS LAST, score DESC, live_bytes DESC;
+
+COMMENT ON VIEW pg_leakhunt_suspects IS
+'one row per process and call site that goes on holding more, the likeliest leak first; no row without the samples to say so: at least 16 live ones, 4 in the first half of its life and 8 later, and at least 0.4 of the early rate later';
+COMMENT ON COLUMN pg_leakhunt_suspects.pid IS
+'process id';
+COMMENT ON COLUMN pg_leakhunt_suspects.backend_type IS
+'as in pg_stat_activity, and postmaster';
+COMMENT ON COLUMN pg_leakhunt_suspects.score IS
+'0 to 1: how steadily it grows, and how many samples say so';
+COMMENT ON COLUMN pg_leakhunt_suspects.verdict IS
+'leak: it has gone on through many transactions, or seconds of longer ones; growing: it has grown since the baseline, in too few of them to tell a leak from a cache';
+COMMENT ON COLUMN pg_leakhunt_suspects.context_name IS
+'name of the memory context';
+COMMENT ON COLUMN pg_leakhunt_suspects.site IS
+'first function of the stack that is not a helper such as pstrdup';
+COMMENT ON COLUMN pg_leakhunt_suspects.query_id IS
+'as in pg_stat_activity; null where the server had computed none';
+COMMENT ON COLUMN pg_leakhunt_suspects.query IS
+'text of the top-level statement, as in pg_leakhunt_report';
+COMMENT ON COLUMN pg_leakhunt_suspects.live_bytes IS
+'bytes allocated at this site and not freed yet; estimate';
+COMMENT ON COLUMN pg_leakhunt_suspects.growth_bytes IS
+'live_bytes since the baseline; null without one';
+COMMENT ON COLUMN pg_leakhunt_suspects.bytes_per_hour IS
+'growth since some time in the first half of the site''s life, per hour; estimate; null where too little has happened';
+COMMENT ON COLUMN pg_leakhunt_suspects.survival IS
+'live_bytes per byte ever allocated at this site: 1 = nothing was freed';
+COMMENT ON COLUMN pg_leakhunt_suspects.epochs IS
+'transactions, or seconds of longer ones, in which the site had samples';
+COMMENT ON COLUMN pg_leakhunt_suspects.evidence IS
+'why it is here, as a sentence';
+COMMENT ON COLUMN pg_leakhunt_suspects.stack IS
+'all frames, the allocating function first';
+
 CREATE VIEW pg_leakhunt_symbols AS
     SELECT DISTINCT path, build_id, found, file, hint
     FROM pg_leakhunt_get_symbols()
@@ -361,4 +442,5 @@ REVOKE ALL ON FUNCTION pg_leakhunt_start(int, bigint, text),
     pg_leakhunt_stop(int) FROM PUBLIC;
 
 GRANT SELECT ON pg_leakhunt_processes, pg_leakhunt_report,
-    pg_leakhunt_contexts, pg_leakhunt_queries, pg_leakhunt_symbols TO PUBLIC;
+    pg_leakhunt_contexts, pg_leakhunt_queries, pg_leakhunt_suspects,
+    pg_leakhunt_symbols TO PUBLIC;

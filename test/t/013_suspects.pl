@@ -1,0 +1,57 @@
+# Leaks and caches: what a session suspects in itself after thousands of
+# transactions.  bench/suspects does the same at full length.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use LeakHunt;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $workload = "$FindBin::RealBin/../../bench/suspects/workload";
+my $node = new_server('main', <<'CONF');
+pg_leakhunt.sample_interval = 4kB
+max_locks_per_transaction = 1000
+CONF
+
+# Run SQL that the workload script prints, and then a query.
+sub after_workload
+{
+	my ($query, @arguments) = @_;
+	my $sql = '';
+
+	IPC::Run::run([ $^X, $workload, @arguments ], '>', \$sql) or die $?;
+	return $node->safe_psql('postgres', "\\o /dev/null\n$sql\n\\o\n$query");
+}
+
+after_workload('', 'setup');
+my $suspects = q{
+	SELECT verdict, context_name, function_of(site), score > 0.5,
+		survival > 0.99, epochs > 8, bytes_per_hour > 0, query LIKE 'SELECT leak_top%',
+		evidence ~ '^In \d+ of \d+ transactions or seconds it kept '
+	FROM pg_leakhunt_suspects WHERE pid = pg_backend_pid()
+	ORDER BY context_name COLLATE "C"};
+is( after_workload($suspects, 'leaks', 1, 5000), join("\n",
+		map { "leak|$_|t|t|t|t|t|t" } 'CacheMemoryContext|leaking_in',
+		'TopMemoryContext|leaking_top',
+		'leaker leaked context|leaking_in'),
+	'three leaks, and nothing else');
+is(after_workload($suspects, 'clean', 1, 5000), '', 'caches are no suspects');
+
+# In a single transaction growth since the baseline is all that can be said.
+my $session = $node->background_psql('postgres');
+my $pid = session_pid($session);
+$session->query_safe('SELECT leak_top(100, 1000)');
+$node->safe_psql('postgres', "SELECT pg_leakhunt_baseline($pid)");
+$session->query_safe('SELECT leak_top(100, 20000)');
+is( $node->safe_psql(
+		'postgres',
+		"SELECT verdict, function_of(site), evidence LIKE '% more than at the baseline, from %' FROM pg_leakhunt_suspects WHERE pid = $pid"
+	),
+	'growing|leaking_top|t',
+	'growing since the baseline');
+$session->quit;
+
+$node->stop;
+done_testing();
