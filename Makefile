@@ -10,6 +10,7 @@ OBJS = \
 	src/baseline.o \
 	src/census.o \
 	src/control.o \
+	src/database_text.o \
 	src/debug_info.o \
 	src/dump.o \
 	src/lifetime.o \

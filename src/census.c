@@ -153,15 +153,15 @@ add_to_history(TimestampTz now)
 }
 
 /*
- * Take a census, if it is time for one.
+ * Take a census, if it is time for one.  Returns whether it was.
  */
-void
+bool
 plh_census_take_if_due(void)
 {
 	uint64		started;
 
 	if (monotonic_us(CLOCK_MONOTONIC_COARSE) < next_census_us)
-		return;
+		return false;
 
 	started = monotonic_us(CLOCK_MONOTONIC);
 	count_contexts();
@@ -171,6 +171,7 @@ plh_census_take_if_due(void)
 	next_census_us = started +
 		Max(CENSUS_GAP_US,
 			CENSUS_SHARE * (int64) (monotonic_us(CLOCK_MONOTONIC) - started));
+	return true;
 }
 
 /*

@@ -8,7 +8,7 @@
 #ifndef PLH_CENSUS_H
 #define PLH_CENSUS_H
 
-extern void plh_census_take_if_due(void);
+extern bool plh_census_take_if_due(void);
 extern void plh_census_forget(void);
 
 #endif							/* PLH_CENSUS_H */

@@ -128,29 +128,33 @@ load_libdw(void)
 	return complete;
 }
 
-/* Is that the binary which the profile's process had loaded? */
+/*
+ * Is that the binary which the profile's process had loaded?  Without a
+ * build-id it is if the file has not been touched since, by the time that
+ * nobody can set.
+ */
 static bool
-has_build_id(Dwfl_Module *module, const unsigned char *build_id, int bytes)
+is_binary(Dwfl_Module *module, const struct stat *status,
+		  const PlhBinary *binary)
 {
 	const unsigned char *found;
 	GElf_Addr	address;
 	int			found_bytes = libdw.dwfl_module_build_id(module, &found,
 														 &address);
 
-	/* without a build-id there is nothing that could tell */
-	if (bytes == 0)
-		return found_bytes <= 0;
-	return found_bytes == bytes && memcmp(found, build_id, bytes) == 0;
+	if (binary->build_id_bytes == 0)
+		return found_bytes <= 0 && status->st_ctime < binary->seen_at;
+	return found_bytes == binary->build_id_bytes &&
+		memcmp(found, binary->build_id, found_bytes) == 0;
 }
 
 /* Open a regular file; others may block for ever. */
 static int
-open_file(const char *path)
+open_file(const char *path, struct stat *status)
 {
-	struct stat status;
 	int			fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
-	if (fd >= 0 && (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)))
+	if (fd >= 0 && (fstat(fd, status) != 0 || !S_ISREG(status->st_mode)))
 	{
 		close(fd);
 		errno = EINVAL;
@@ -159,13 +163,13 @@ open_file(const char *path)
 	return fd;
 }
 
-/* Open a file as a module, if it has that build-id. */
+/* Open a file as a module, if it is of that binary. */
 static PlhModuleStatus
-open_path(const char *path, const unsigned char *build_id, int build_id_bytes,
-		  PlhDebugModule *module)
+open_path(const char *path, const PlhBinary *binary, PlhDebugModule *module)
 {
 	PlhModuleStatus status = PLH_MODULE_UNREADABLE;
-	int			fd = open_file(path);
+	struct stat file_status;
+	int			fd = open_file(path, &file_status);
 
 	if (fd < 0)
 		return errno == ENOENT || errno == ENOTDIR ? PLH_MODULE_NO_FILE :
@@ -179,7 +183,7 @@ open_path(const char *path, const unsigned char *build_id, int build_id_bytes,
 		close(fd);
 	else if (libdw.dwfl_report_end(module->dwfl, NULL, NULL) == 0 &&
 			 libdw.dwfl_module_getelf(module->module, &module->bias) != NULL)
-		status = has_build_id(module->module, build_id, build_id_bytes) ?
+		status = is_binary(module->module, &file_status, binary) ?
 			PLH_MODULE_OPEN : PLH_MODULE_REPLACED;
 
 	if (status != PLH_MODULE_OPEN)
@@ -193,21 +197,20 @@ open_path(const char *path, const unsigned char *build_id, int build_id_bytes,
 
 /* Open the debug file of a binary that is not to be had itself. */
 static PlhModuleStatus
-open_debug_file(const unsigned char *build_id, int build_id_bytes,
-				PlhDebugModule *module)
+open_debug_file(const PlhBinary *binary, PlhDebugModule *module)
 {
 	char		path[MAXPGPATH];
 	int			length;
 
-	if (build_id_bytes < 2)
+	if (binary->build_id_bytes < 2)
 		return PLH_MODULE_NO_FILE;
 	length = snprintf(path, sizeof(path), "%s/%02x/", DEBUG_DIRECTORY,
-					  build_id[0]);
-	for (int i = 1; i < build_id_bytes; i++)
+					  binary->build_id[0]);
+	for (int i = 1; i < binary->build_id_bytes; i++)
 		length += snprintf(path + length, sizeof(path) - length, "%02x",
-						   build_id[i]);
+						   binary->build_id[i]);
 	snprintf(path + length, sizeof(path) - length, ".debug");
-	return open_path(path, build_id, build_id_bytes, module);
+	return open_path(path, binary, module);
 }
 
 /* debuginfod_begin and debuginfod_find_debuginfo; we need no header for them */
@@ -217,8 +220,7 @@ typedef int (*FindDebugFile) (void *client, const unsigned char *build_id,
 
 /* The same from a server of debug files, if the environment names one. */
 static PlhModuleStatus
-open_served_file(const unsigned char *build_id, int build_id_bytes,
-				 PlhDebugModule *module)
+open_served_file(const PlhBinary *binary, PlhDebugModule *module)
 {
 	const char *urls = getenv("DEBUGINFOD_URLS");
 	PlhModuleStatus status = PLH_MODULE_NO_FILE;
@@ -229,7 +231,7 @@ open_served_file(const unsigned char *build_id, int build_id_bytes,
 	char	   *path;
 	int			fd;
 
-	if (urls == NULL || urls[0] == '\0' || build_id_bytes == 0)
+	if (urls == NULL || urls[0] == '\0' || binary->build_id_bytes == 0)
 		return status;
 	library = dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL);
 	if (library == NULL)
@@ -240,11 +242,11 @@ open_served_file(const unsigned char *build_id, int build_id_bytes,
 		return status;
 
 	/* the client lives as long as the symbolizer */
-	fd = find(client, build_id, build_id_bytes, &path);
+	fd = find(client, binary->build_id, binary->build_id_bytes, &path);
 	if (fd >= 0)
 	{
 		close(fd);
-		status = open_path(path, build_id, build_id_bytes, module);
+		status = open_path(path, binary, module);
 		free(path);
 	}
 	return status;
@@ -267,14 +269,13 @@ find_dwarf(PlhDebugModule *module)
 }
 
 /*
- * Open the module that was loaded from "path" and had that build-id (of 0
- * bytes if it had none).  Where the file is not that binary any more, its debug
- * file will do; as will the program that runs here, if it is the one.  On
- * success "opened" gets what plh_debug_info_close must be called with.
+ * Open the module of a binary that was loaded.  Where its file is not that
+ * binary any more, its debug file will do; as will the program that runs here,
+ * if it is the one.  On success "opened" gets what plh_debug_info_close must be
+ * called with.
  */
 PlhModuleStatus
-plh_debug_info_open(const char *path, const unsigned char *build_id,
-					int build_id_bytes, PlhDebugModule **opened)
+plh_debug_info_open(const PlhBinary *binary, PlhDebugModule **opened)
 {
 	PlhDebugModule *module = calloc(1, sizeof(PlhDebugModule));
 	PlhModuleStatus status;
@@ -285,15 +286,12 @@ plh_debug_info_open(const char *path, const unsigned char *build_id,
 		return PLH_MODULE_NO_LIBRARY;
 	}
 
-	status = open_path(path, build_id, build_id_bytes, module);
+	status = open_path(binary->path, binary, module);
 	if (status == PLH_MODULE_OPEN ||
-		(build_id_bytes > 0 &&
-		 (open_path("/proc/self/exe", build_id, build_id_bytes,
-					module) == PLH_MODULE_OPEN ||
-		  open_debug_file(build_id, build_id_bytes,
-						  module) == PLH_MODULE_OPEN ||
-		  open_served_file(build_id, build_id_bytes,
-						   module) == PLH_MODULE_OPEN)))
+		(binary->build_id_bytes > 0 &&
+		 (open_path("/proc/self/exe", binary, module) == PLH_MODULE_OPEN ||
+		  open_debug_file(binary, module) == PLH_MODULE_OPEN ||
+		  open_served_file(binary, module) == PLH_MODULE_OPEN)))
 	{
 		find_dwarf(module);
 		*opened = module;

@@ -19,7 +19,8 @@ typedef enum PlhModuleStatus
 	PLH_MODULE_NO_FILE,			/* the file is gone */
 	PLH_MODULE_REPLACED,		/* the file has another build-id */
 	PLH_MODULE_UNREADABLE,		/* no permission, or not an ELF file */
-	PLH_MODULE_FAILED			/* the symbolizer died of it */
+	PLH_MODULE_FAILED,			/* the symbolizer died of it */
+	PLH_MODULE_NOT_ASKED		/* there is no symbolizer */
 } PlhModuleStatus;
 
 /* The best that an open module has. */
@@ -45,9 +46,16 @@ typedef struct PlhDebugModule PlhDebugModule;
 /* An address is in that many functions at most, by inlining. */
 #define PLH_MAX_INLINED 64
 
-extern PlhModuleStatus plh_debug_info_open(const char *path,
-										   const unsigned char *build_id,
-										   int build_id_bytes,
+/* A binary as it was loaded. */
+typedef struct PlhBinary
+{
+	const char *path;
+	const unsigned char *build_id;
+	int			build_id_bytes; /* 0: it has none */
+	int64		seen_at;		/* seconds since 1970; counts without build-id */
+} PlhBinary;
+
+extern PlhModuleStatus plh_debug_info_open(const PlhBinary *binary,
 										   PlhDebugModule **opened);
 extern PlhSymbolSource plh_debug_info_source(PlhDebugModule *module,
 											 const char **file);

@@ -359,8 +359,8 @@ plh_process_sampled(void)
 		header->database_oid != MyDatabaseId ||
 		(header->role_oid == InvalidOid && MyProc != NULL))
 		identify(header);
-	if (plh_profile_file_is_published())
-		plh_census_take_if_due();
+	if (plh_profile_file_is_published() && plh_census_take_if_due())
+		(void) plh_profile_file_verify();
 
 	if (!plh_profile_file_is_published() &&
 		header->counters.total_samples >= next_publish_try &&
@@ -380,7 +380,7 @@ plh_process_publish(void)
 	char		path[MAXPGPATH + 16];
 	char		temporary[MAXPGPATH + 16];
 
-	if (header == NULL || plh_profile_file_is_published())
+	if (header == NULL || plh_profile_file_verify())
 		return;
 
 	identify(header);

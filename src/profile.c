@@ -299,6 +299,7 @@ add_module(const PlhModule *module)
 	record->text_address = module->text_start - module->load_bias;
 	record->text_bytes = module->text_end - module->text_start;
 	record->text_file_offset = module->text_file_offset;
+	record->seen_at = coarse_now();
 	memcpy(record->path, module->path, path_bytes);
 	(void) finish_record(record, PLH_RECORD_MODULE, bytes, 0);
 	return record->index;

@@ -55,12 +55,23 @@ reserve_blocks(int fd, Size offset, Size bytes)
 	return rc == 0;
 }
 
-/* Map part of the file over the same part of the region. */
+/*
+ * Map part of the file over the same part of the region.  Mapped elsewhere
+ * first: a file system that refuses must not leave a hole in the profile.
+ */
 static bool
 map_part(int fd, Size offset, Size bytes)
 {
-	return mmap(region.base + offset, bytes, PROT_READ | PROT_WRITE,
-				MAP_SHARED | MAP_FIXED, fd, offset) != MAP_FAILED;
+	void	   *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+							  fd, offset);
+
+	if (mapped == MAP_FAILED)
+		return false;
+	if (mremap(mapped, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
+			   region.base + offset) != MAP_FAILED)
+		return true;
+	munmap(mapped, bytes);
+	return false;
 }
 
 /*
@@ -206,6 +217,22 @@ plh_profile_file_publish(const char *path, const char *temporary)
 	strlcpy(published_path, path, sizeof(published_path));
 	published_inode = status.st_ino;
 	return true;
+}
+
+/*
+ * Is the file still there, and ours?  If not, it is not published any more.
+ */
+bool
+plh_profile_file_verify(void)
+{
+	struct stat status;
+
+	if (!plh_profile_file_is_published())
+		return false;
+	if (lstat(published_path, &status) == 0 ?
+		status.st_ino != published_inode : errno == ENOENT)
+		published_path[0] = '\0';
+	return plh_profile_file_is_published();
 }
 
 /*

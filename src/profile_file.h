@@ -14,6 +14,7 @@ extern char *plh_profile_file_start(Size max_bytes);
 extern bool plh_profile_file_grow(Size bytes);
 extern bool plh_profile_file_publish(const char *path,
 									 const char *temporary);
+extern bool plh_profile_file_verify(void);
 extern bool plh_profile_file_is_published(void);
 extern Size plh_profile_file_bytes(void);
 extern void plh_profile_file_unlink(void);

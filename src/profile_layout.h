@@ -147,6 +147,7 @@ typedef struct PlhModuleRecord
 	uint64		text_address;	/* of the executable segment, in the file's */
 	uint64		text_bytes;		/* own (link-time) addresses */
 	uint64		text_file_offset;
+	TimestampTz seen_at;		/* when it was first seen in a stack */
 	char		path[FLEXIBLE_ARRAY_MEMBER];
 } PlhModuleRecord;
 

@@ -371,6 +371,8 @@ symbols_hint(const PlhModuleRecord *module, const PlhSymbolModule *found)
 			break;
 		case PLH_MODULE_NO_LIBRARY:
 			return "Install elfutils' library libdw.";
+		case PLH_MODULE_NOT_ASKED:
+			return NULL;
 		case PLH_MODULE_NO_FILE:
 			/* the vDSO is a module without a file */
 			if (strchr(module->path, '/') == NULL)

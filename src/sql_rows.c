@@ -16,6 +16,7 @@
 #include "utils/timestamp.h"
 #include "utils/tuplestore.h"
 
+#include "database_text.h"
 #include "process.h"
 #include "sql_rows.h"
 
@@ -38,14 +39,14 @@ plh_row_int64(PlhRow *row, int64 value)
 	plh_row_datum(row, Int64GetDatum(value));
 }
 
-/* Text that is ours; NULL gives NULL. */
+/* Text that is ours, or from a file; NULL gives NULL. */
 void
 plh_row_text(PlhRow *row, const char *text)
 {
 	if (text == NULL)
 		plh_row_null(row);
 	else
-		plh_row_datum(row, CStringGetTextDatum(text));
+		plh_row_datum(row, CStringGetTextDatum(plh_text_for_database(text)));
 }
 
 void
@@ -77,8 +78,7 @@ plh_row_foreign_text(PlhRow *row, const PlhProfileImage *image, const char *text
 		if (bytes - valid < pg_database_encoding_max_length())
 			copy[valid] = '\0';
 	}
-	if (image->header->encoding != GetDatabaseEncoding() ||
-		!pg_verifymbstr(copy, strlen(copy), true))
+	if (image->header->encoding != GetDatabaseEncoding())
 	{
 		for (char *c = copy; *c != '\0'; c++)
 		{

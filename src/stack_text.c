@@ -6,6 +6,7 @@
 
 #include "common/hashfn.h"
 
+#include "database_text.h"
 #include "stack_text.h"
 
 /* What stands at the end of a stack that had more frames than we keep. */
@@ -133,7 +134,7 @@ add_frame(FrameList *list, char *text, const char *function)
 		list->functions = repalloc(list->functions,
 								   sizeof(char *) * list->room);
 	}
-	list->texts[list->count] = text;
+	list->texts[list->count] = plh_text_for_database(text);
 	list->functions[list->count] = function;
 	list->count++;
 }

@@ -24,6 +24,7 @@ typedef struct CacheKey
 {
 	uint64		address;
 	uint64		path_hash;
+	TimestampTz seen_at;		/* 0 if there is a build-id */
 	uint32		build_id_bytes;
 	uint8		build_id[PLH_BUILD_ID_MAX];
 } CacheKey;
@@ -49,6 +50,7 @@ make_key(const PlhModuleRecord *module, uint64 address, CacheKey *key)
 		hash_bytes_extended((const unsigned char *) module->path,
 							module->path_bytes, 0);
 	key->build_id_bytes = Min(module->build_id_bytes, PLH_BUILD_ID_MAX);
+	key->seen_at = key->build_id_bytes > 0 ? 0 : module->seen_at;
 	memcpy(key->build_id, module->build_id, key->build_id_bytes);
 }
 

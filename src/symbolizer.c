@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -23,14 +24,17 @@
 #include "miscadmin.h"
 #include "storage/fd.h"
 #include "utils/memutils.h"
+#include "utils/timestamp.h"
 
+#include "database_text.h"
 #include "symbolizer.h"
 
 /* Modules that may cost a symbolizer its life before no more are tried. */
 #define MAX_FAILED_MODULES 8
 
-/* CPU time after which a file is taken to be broken. */
+/* CPU time for one question, and memory, that only a broken file takes. */
 #define MAX_CPU_SECONDS 120
+#define MAX_MEMORY_BYTES ((rlim_t) 16 * 1024 * 1024 * 1024)
 
 /* Modules that a symbolizer keeps open. */
 #define MAX_OPEN_MODULES 256
@@ -38,6 +42,7 @@
 typedef struct Question
 {
 	uint64		address;
+	int64		seen_at;		/* seconds since 1970 */
 	uint32		build_id_bytes;
 	unsigned char build_id[PLH_BUILD_ID_MAX];
 	char		path[MAXPGPATH];
@@ -48,6 +53,7 @@ struct PlhSymbolizer
 	pid_t		pid;			/* 0: not running */
 	int			question_fd;	/* we write */
 	int			answer_fd;		/* we read */
+	bool		refused;		/* it could not be started */
 	int			failed_count;
 	Question	failed[MAX_FAILED_MODULES];
 	MemoryContextCallback callback;
@@ -90,6 +96,7 @@ same_module(const Question *left, const Question *right)
 {
 	return left->build_id_bytes == right->build_id_bytes &&
 		memcmp(left->build_id, right->build_id, left->build_id_bytes) == 0 &&
+		(left->build_id_bytes > 0 || left->seen_at == right->seen_at) &&
 		strcmp(left->path, right->path) == 0;
 }
 
@@ -100,6 +107,10 @@ serve_module(const Question *question)
 	static ServedModule modules[MAX_OPEN_MODULES];
 	static int	count = 0;
 	ServedModule *served;
+	PlhBinary	binary = {
+		question->path, question->build_id, question->build_id_bytes,
+		question->seen_at
+	};
 
 	for (int i = 0; i < count; i++)
 	{
@@ -118,9 +129,7 @@ serve_module(const Question *question)
 		served = &modules[count++];
 	served->question = *question;
 	served->module = NULL;
-	served->status = plh_debug_info_open(question->path, question->build_id,
-										 question->build_id_bytes,
-										 &served->module);
+	served->status = plh_debug_info_open(&binary, &served->module);
 	return served;
 }
 
@@ -191,38 +200,132 @@ leave_quietly(int signal_number)
 	_exit(0);
 }
 
-/* Become a process that has nothing in common with the session's. */
+/*
+ * Unmap all memory that is shared with the server: what goes wrong here must
+ * not reach it.  Plain system calls, as nothing is known to work yet.
+ */
+static bool
+unmap_shared_memory(void)
+{
+	static char text[1024 * 1024];
+	Size		length = 0;
+	int			fd = open("/proc/self/maps", O_RDONLY);
+	ssize_t		done;
+
+	if (fd < 0)
+		return false;
+	while (length < sizeof(text) - 1 &&
+		   (done = read(fd, text + length, sizeof(text) - 1 - length)) > 0)
+		length += done;
+	close(fd);
+	if (length == sizeof(text) - 1)
+		return false;
+	text[length] = '\0';
+
+	for (char *line = text; *line != '\0';)
+	{
+		char	   *end = strchr(line, '\n');
+		char	   *rest;
+		unsigned long from = strtoul(line, &rest, 16);
+		unsigned long to = *rest == '-' ? strtoul(rest + 1, &rest, 16) : 0;
+
+		/* as in "7f0000000000-7f0000010000 rw-s ..." */
+		if (to > from && strlen(rest) > 5 && rest[4] == 's' &&
+			munmap((void *) from, to - from) != 0)
+			return false;
+		if (end == NULL)
+			break;
+		line = end + 1;
+	}
+	return true;
+}
+
+/* Keep nothing open but 0, 1 and 2, that others may think is closed. */
+static void
+close_other_files(void)
+{
+	struct rlimit limit;
+
+#ifdef SYS_close_range
+	if (syscall(SYS_close_range, 3, ~0U, 0) == 0)
+		return;
+#endif
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > 65536)
+		limit.rlim_cur = 65536;
+	for (int fd = 3; fd < (int) limit.rlim_cur; fd++)
+		close(fd);
+}
+
+/* Be the first to go when memory runs out, and take no more than a lot. */
+static void
+limit_resources(void)
+{
+	struct rlimit core_limit = {0, 0};
+	struct rlimit memory_limit = {MAX_MEMORY_BYTES, MAX_MEMORY_BYTES};
+	int			fd = open("/proc/self/oom_score_adj", O_WRONLY);
+
+	if (fd >= 0)
+	{
+		/* without it we are as likely a victim as the session */
+		if (write(fd, "1000", 4) != 4)
+			errno = 0;
+		close(fd);
+	}
+	(void) setrlimit(RLIMIT_AS, &memory_limit);
+
+	/* a crash is no news to anybody */
+	(void) setrlimit(RLIMIT_CORE, &core_limit);
+	(void) prctl(PR_SET_DUMPABLE, 0);
+}
+
+/*
+ * Become a process that has nothing in common with the session's, not even the
+ * signals that are sent to its group.
+ */
 static void
 detach(int question_fd, int answer_fd, pid_t session)
 {
-	struct rlimit cpu_limit = {MAX_CPU_SECONDS, MAX_CPU_SECONDS};
-	struct rlimit core_limit = {0, 0};
 	sigset_t	no_signals;
 	int			null_fd;
 
 	for (int number = 1; number < NSIG; number++)
 		signal(number, SIG_DFL);
 	signal(SIGUSR1, leave_quietly);
+	signal(SIGPIPE, leave_quietly);
 	sigemptyset(&no_signals);
 	sigprocmask(SIG_SETMASK, &no_signals, NULL);
+	(void) setsid();
 	(void) prctl(PR_SET_PDEATHSIG, SIGUSR1);
 	if (getppid() != session)
 		_exit(0);
 	(void) prctl(PR_SET_NAME, "pg_leakhunt");
 
-	/* a crash is no news to anybody */
-	(void) setrlimit(RLIMIT_CORE, &core_limit);
-	(void) prctl(PR_SET_DUMPABLE, 0);
-	(void) setrlimit(RLIMIT_CPU, &cpu_limit);
-
-	/* keep nothing open that others think is closed */
+	/* first out of the way of 0 to 2, where they could be, too */
+	question_fd = fcntl(question_fd, F_DUPFD, 16);
+	answer_fd = fcntl(answer_fd, F_DUPFD, 16);
 	null_fd = open("/dev/null", O_WRONLY);
-	if (dup2(question_fd, 10) < 0 || dup2(answer_fd, 11) < 0 ||
-		dup2(10, 0) < 0 || dup2(11, 1) < 0 || dup2(null_fd, 2) < 0)
+	if (dup2(null_fd, 2) < 0 || dup2(question_fd, 0) < 0 ||
+		dup2(answer_fd, 1) < 0)
 		_exit(1);
-#ifdef SYS_close_range
-	(void) syscall(SYS_close_range, 3, ~0U, 0);
-#endif
+	close_other_files();
+	if (!unmap_shared_memory())
+		_exit(1);
+	limit_resources();
+}
+
+/* A question may take so much CPU time from now on. */
+static void
+limit_cpu_time(void)
+{
+	struct rusage used;
+	struct rlimit limit;
+
+	if (getrusage(RUSAGE_SELF, &used) != 0 ||
+		getrlimit(RLIMIT_CPU, &limit) != 0)
+		return;
+	limit.rlim_cur = used.ru_utime.tv_sec + used.ru_stime.tv_sec +
+		MAX_CPU_SECONDS;
+	(void) setrlimit(RLIMIT_CPU, &limit);
 }
 
 /* All that the symbolizer does. */
@@ -234,6 +337,7 @@ serve(void)
 
 	while (transfer(0, &question, sizeof(question), false))
 	{
+		limit_cpu_time();
 		answer_question(&question, &answer);
 		if (!transfer(1, &answer, offsetof(PlhSymbolAnswer, frames) +
 					  answer.frames_bytes, true))
@@ -245,11 +349,15 @@ serve(void)
  * ---- in the session ----
  */
 
-/* End the symbolizer, if it runs.  Returns its wait status. */
+/*
+ * End the symbolizer, if it runs.  Returns its wait status, 0 if somebody else,
+ * such as a procedural language, has got it.
+ */
 static int
 stop_symbolizer(PlhSymbolizer *symbolizer)
 {
 	int			status = 0;
+	pid_t		waited;
 
 	if (symbolizer->pid == 0)
 		return 0;
@@ -257,9 +365,15 @@ stop_symbolizer(PlhSymbolizer *symbolizer)
 	close(symbolizer->answer_fd);
 	ReleaseExternalFD();
 	ReleaseExternalFD();
-	(void) kill(symbolizer->pid, SIGKILL);
-	while (waitpid(symbolizer->pid, &status, 0) < 0 && errno == EINTR)
-		;
+
+	/* only what is still our child may be killed */
+	waited = waitpid(symbolizer->pid, &status, WNOHANG);
+	if (waited == 0)
+	{
+		(void) kill(symbolizer->pid, SIGKILL);
+		while (waitpid(symbolizer->pid, &status, 0) < 0 && errno == EINTR)
+			;
+	}
 	symbolizer->pid = 0;
 	return status;
 }
@@ -271,47 +385,73 @@ stop_callback(void *arg)
 	(void) stop_symbolizer(arg);
 }
 
-/* Fork the symbolizer; false if that can't be done. */
+/* fork, without a handler of the session's ever running in the child. */
+static pid_t
+fork_child(void)
+{
+	sigset_t	all_signals;
+	sigset_t	signals;
+	pid_t		pid;
+	int			saved_errno;
+
+	/* stdio's buffers are not the child's to write */
+	fflush(NULL);
+	sigfillset(&all_signals);
+	sigprocmask(SIG_SETMASK, &all_signals, &signals);
+	pid = fork();
+	if (pid != 0)
+	{
+		saved_errno = errno;
+		sigprocmask(SIG_SETMASK, &signals, NULL);
+		errno = saved_errno;
+	}
+	return pid;
+}
+
+/* Start the symbolizer; false, with errno set, if that can't be done. */
 static bool
 start_symbolizer(PlhSymbolizer *symbolizer)
 {
 	pid_t		session = getpid();
-	int			question_pipe[2];
-	int			answer_pipe[2];
+	int			question_pipe[2] = {-1, -1};
+	int			answer_pipe[2] = {-1, -1};
+	int			saved_errno;
 
-	if (pipe(question_pipe) != 0)
-		return false;
-	if (pipe(answer_pipe) != 0)
+	/* makes room for them, too */
+	ReserveExternalFD();
+	ReserveExternalFD();
+	if (pipe(question_pipe) == 0 && pipe(answer_pipe) == 0)
 	{
+		symbolizer->pid = fork_child();
+		if (symbolizer->pid == 0)
+		{
+			detach(question_pipe[0], answer_pipe[1], session);
+			serve();
+			_exit(0);
+		}
+	}
+	else
+		symbolizer->pid = -1;
+
+	saved_errno = errno;
+	if (question_pipe[0] >= 0)
 		close(question_pipe[0]);
-		close(question_pipe[1]);
-		return false;
-	}
-
-	/* stdio's buffers are not the child's to write */
-	fflush(NULL);
-	symbolizer->pid = fork();
-	if (symbolizer->pid == 0)
-	{
-		detach(question_pipe[0], answer_pipe[1], session);
-		serve();
-		_exit(0);
-	}
-
-	close(question_pipe[0]);
-	close(answer_pipe[1]);
-	if (symbolizer->pid < 0)
-	{
-		symbolizer->pid = 0;
-		close(question_pipe[1]);
-		close(answer_pipe[0]);
-		return false;
-	}
+	if (answer_pipe[1] >= 0)
+		close(answer_pipe[1]);
 	symbolizer->question_fd = question_pipe[1];
 	symbolizer->answer_fd = answer_pipe[0];
-	ReserveExternalFD();
-	ReserveExternalFD();
-	return true;
+	if (symbolizer->pid > 0)
+		return true;
+
+	symbolizer->pid = 0;
+	if (question_pipe[1] >= 0)
+		close(question_pipe[1]);
+	if (answer_pipe[0] >= 0)
+		close(answer_pipe[0]);
+	ReleaseExternalFD();
+	ReleaseExternalFD();
+	errno = saved_errno;
+	return false;
 }
 
 /* Read from the symbolizer; false if it is gone. */
@@ -347,7 +487,7 @@ exchange(PlhSymbolizer *symbolizer, Question *question,
 	return transfer(symbolizer->question_fd, question, sizeof(*question),
 					true) &&
 		receive(symbolizer, answer, offsetof(PlhSymbolAnswer, frames)) &&
-		answer->status <= PLH_MODULE_FAILED &&
+		answer->status <= PLH_MODULE_NOT_ASKED &&
 		answer->source <= PLH_SOURCE_DEBUG_INFORMATION &&
 		answer->frames_bytes <= sizeof(answer->frames) &&
 		receive(symbolizer, answer->frames, answer->frames_bytes);
@@ -357,9 +497,13 @@ exchange(PlhSymbolizer *symbolizer, Question *question,
 static void
 note_failure(PlhSymbolizer *symbolizer, const Question *question, int status)
 {
+	/* a server that stops may have ended it */
+	CHECK_FOR_INTERRUPTS();
+
 	symbolizer->failed[symbolizer->failed_count++] = *question;
 	ereport(WARNING,
-			(errmsg("could not read the symbols of \"%s\"", question->path),
+			(errmsg("could not read the symbols of \"%s\"",
+					plh_text_for_database(question->path)),
 			 WIFSIGNALED(status) ?
 			 errdetail("The process that read them was terminated by signal %d.",
 					   WTERMSIG(status)) :
@@ -398,6 +542,8 @@ plh_symbolizer_ask(PlhSymbolizer *symbolizer, const PlhModuleRecord *module,
 	answer->source = PLH_SOURCE_NOTHING;
 	answer->frames_bytes = 0;
 	question.address = address;
+	question.seen_at = module->seen_at / USECS_PER_SEC +
+		(POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * SECS_PER_DAY;
 	question.build_id_bytes = Min(module->build_id_bytes, PLH_BUILD_ID_MAX);
 	memcpy(question.build_id, module->build_id, question.build_id_bytes);
 	if (strlcpy(question.path, module->path,
@@ -413,14 +559,24 @@ plh_symbolizer_ask(PlhSymbolizer *symbolizer, const PlhModuleRecord *module,
 		}
 	}
 
-	if (symbolizer->failed_count < MAX_FAILED_MODULES &&
-		(symbolizer->pid != 0 || start_symbolizer(symbolizer)))
+	answer->status = PLH_MODULE_FAILED;
+	if (symbolizer->pid == 0 && !symbolizer->refused &&
+		!start_symbolizer(symbolizer))
+	{
+		symbolizer->refused = true;
+		ereport(WARNING,
+				(errmsg("could not start a process to read symbols: %m"),
+				 errdetail("Functions are shown as module and offset.")));
+	}
+	if (symbolizer->refused)
+		answer->status = PLH_MODULE_NOT_ASKED;
+	else if (symbolizer->failed_count < MAX_FAILED_MODULES)
 	{
 		if (exchange(symbolizer, &question, answer))
 			return;
 		note_failure(symbolizer, &question, stop_symbolizer(symbolizer));
+		answer->status = PLH_MODULE_FAILED;
 	}
-	answer->status = PLH_MODULE_FAILED;
 	answer->source = PLH_SOURCE_NOTHING;
 	answer->frames_bytes = 0;
 }

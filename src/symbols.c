@@ -127,6 +127,8 @@ plh_symbols_status_word(PlhModuleStatus status)
 			return NULL;
 		case PLH_MODULE_NO_LIBRARY:
 			return "no libdw";
+		case PLH_MODULE_NOT_ASKED:
+			return "not looked up";
 		case PLH_MODULE_NO_FILE:
 			return "file removed";
 		case PLH_MODULE_REPLACED:

@@ -13,7 +13,7 @@ my $node = new_server('main', <<'CONF');
 pg_leakhunt.max_live_samples = 1000
 pg_leakhunt.max_stack_depth = 50
 pg_leakhunt.dump_directory = 'dumps'
-pg_leakhunt.max_profile_size = '128kB'
+pg_leakhunt.max_profile_size = '256kB'
 CONF
 
 # A session that samples every allocation from now on, and its pid.
@@ -66,7 +66,7 @@ $session->quit;
 # More call sites than fit: one row for the rest, and no loss of the total.
 ($session, $pid) = exact_session();
 $session->query_safe("SELECT leak_named_context('context $_', 10)")
-  for 1 .. 700;
+  for 1 .. 850;
 my ($count, $rest) = split /\|/,
   $node->safe_psql(
 	'postgres', qq{
@@ -74,10 +74,10 @@ my ($count, $rest) = split /\|/,
 		sum(live_count) FILTER (WHERE site = '[profile full]' AND context_name IS NULL)
 	FROM pg_leakhunt_report WHERE pid = $pid});
 cmp_ok($rest, '>', 0, 'the catch-all site has the rest');
-cmp_ok($count + $rest, '>=', 700, 'nothing of the total is lost');
+cmp_ok($count + $rest, '>=', 850, 'nothing of the total is lost');
 cmp_ok(process($pid)->{samples_dropped},
 	'>=', $rest, 'and what the catch-all site got is counted');
-is(process($pid)->{profile_bytes}, 131072, 'the profile keeps to its size');
+is(process($pid)->{profile_bytes}, 262144, 'the profile keeps to its size');
 is( $node->safe_psql(
 		'postgres', qq{
 		SELECT sum(r.live_count) = min(p.live_count)
@@ -89,8 +89,8 @@ $session->quit;
 
 # Statements beyond their share of the profile lose their text only.
 ($session, $pid) = exact_session();
-$session->query_safe("SELECT leak_top(10, 1) /* " . ("$_ " x 200) . " */")
-  for 1 .. 100;
+$session->query_safe("SELECT leak_top(10, 1) /* " . ("$_ " x 500) . " */")
+  for 1 .. 200;
 my ($known, $unknown) = split /\|/,
   $node->safe_psql(
 	'postgres', qq{
@@ -103,7 +103,7 @@ cmp_ok(
 		"SELECT sum(octet_length(query)) FROM (SELECT DISTINCT query FROM pg_leakhunt_report WHERE pid = $pid) q"
 	),
 	'<=',
-	32768,
+	65536,
 	'statements keep to a quarter of the profile');
 $session->quit;
 

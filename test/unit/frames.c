@@ -16,6 +16,7 @@ main(int argc, char **argv)
 {
 	PlhSourceFrame frames[PLH_MAX_INLINED];
 	PlhDebugModule *module = NULL;
+	PlhBinary	binary;
 	PlhModuleStatus status;
 	const char *file;
 	char		line[64];
@@ -29,7 +30,11 @@ main(int argc, char **argv)
 				  &build_id[build_id_bytes]) == 1)
 		build_id_bytes++;
 
-	status = plh_debug_info_open(argv[1], build_id, build_id_bytes, &module);
+	binary.path = argv[1];
+	binary.build_id = build_id;
+	binary.build_id_bytes = build_id_bytes;
+	binary.seen_at = PG_INT64_MAX;
+	status = plh_debug_info_open(&binary, &module);
 	if (status != PLH_MODULE_OPEN)
 	{
 		printf("status %d\n", status);

@@ -1,0 +1,13 @@
+/*
+ * database_text.h
+ *	  Text from outside, made fit for this database.
+ *
+ * Names of functions and files, and what other databases' processes have
+ * written, may be in any encoding or none.  Never called inside palloc.
+ */
+#ifndef PLH_DATABASE_TEXT_H
+#define PLH_DATABASE_TEXT_H
+
+extern char *plh_text_for_database(const char *text);
+
+#endif							/* PLH_DATABASE_TEXT_H */
