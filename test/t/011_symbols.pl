@@ -354,6 +354,36 @@ rename("$scratch/kept.so", $module) or die $!;
 like(stack_of($pid, 'SELECT hold_there'), qr{^hold_huge / }, 'all is well');
 $session->quit;
 
+# A binary without a build-id is the one that was loaded unless it has been
+# touched since; and a name that is no valid text is made one.
+my $nameless = "$scratch/module/nameless.so";
+command_ok(
+	[
+		'objcopy', '--strip-debug', '-R', '.note.gnu.build-id',
+		'--redefine-sym', "hold_huge=\xff\xfehold", $corner_cases, $nameless
+	],
+	'no build-id, and a strange name');
+sleep 2;
+define('hold_nameless', $nameless, 'hold_huge', 'bigint');
+($session, $pid) = calling_session('SELECT hold_nameless(1000000)');
+$node->safe_psql('postgres',
+	"CREATE DATABASE utf8 ENCODING 'UTF8' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'"
+);
+is( $node->safe_psql(
+		'utf8', qq{
+		CREATE EXTENSION pg_leakhunt;
+		SELECT site, length(stack[1]) FROM pg_leakhunt_report
+		WHERE pid = $pid ORDER BY live_bytes DESC LIMIT 1}),
+	'??hold|6',
+	'an untouched binary, and its name made valid');
+copy($nameless, "$scratch/copy.so") or die $!;
+rename("$scratch/copy.so", $nameless) or die $!;
+like(
+	stack_of($pid, 'SELECT hold_nameless'),
+	qr{^nameless\.so\+0x[0-9a-f]+ \[file replaced\] / },
+	'once touched it could be another one');
+$session->quit;
+
 # A server of debug files.
 SKIP:
 {
