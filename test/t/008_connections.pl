@@ -24,7 +24,7 @@ sub postmaster_lines
 # Has each profile a process, if perhaps one that is about to exit?
 sub no_orphans
 {
-	return !grep { !-e "/proc/$_" } profile_files($directory);
+	return !grep { /^\d/ && !-e "/proc/$_" } profile_files($directory);
 }
 
 # Connections that do what most do: a query, and off.
