@@ -23,6 +23,7 @@ OBJS = \
 	src/private_memory.o \
 	src/process.o \
 	src/profile.o \
+	src/profile_counters.o \
 	src/profile_file.o \
 	src/profile_reader.o \
 	src/sample_filter.o \
@@ -35,6 +36,7 @@ OBJS = \
 	src/statement.o \
 	src/sweep.o \
 	src/symbol_cache.o \
+	src/symbol_server.o \
 	src/symbolizer.o \
 	src/symbols.o \
 	src/unwind.o

@@ -15,18 +15,22 @@
  *	modules			address -> executable or library
  *	live_samples	sampled chunks, dropped when freed or reset
  *	pointer_table, private_memory	what live_samples is made of
- *	profile			the records and counters of this process
+ *	profile, profile_counters	the records and counters of this process
  *	profile_layout, profile_file	their layout, and the file they are in
  *	process			start, fork, publication, exit
+ *	control			requests of other processes to start and stop sampling
+ *	census			what all contexts and malloc hold, and the history of it
+ *	baseline		what processes held when growth was to be counted from
  *	profile_reader	reads profiles of any process
  *	symbols			address -> functions, files and lines
  *	symbol_cache	what a session knows of them
- *	symbolizer		the process that it asks for more
- *	debug_info		what that process finds in binaries, with libdw
+ *	symbolizer		asks a process of its own for more
+ *	symbol_server	that process
+ *	debug_info		what it finds in binaries, with libdw
  *	stack_text		stacks as people read them
  *	dump			heap files
  *	sweep			profiles that a crash has left
- *	sql_functions	what SQL can call
+ *	sql_functions, sql_control, sql_rows	what SQL can call
  *
  * README in this directory explains how they work together.
  */
