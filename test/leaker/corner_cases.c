@@ -5,6 +5,11 @@
  */
 #include "postgres.h"
 
+#include <dlfcn.h>
+#include <signal.h>
+#include <sys/time.h>
+#include <time.h>
+
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "nodes/memnodes.h"
@@ -27,7 +32,11 @@ PG_FUNCTION_INFO_V1(delete_bump);
 PG_FUNCTION_INFO_V1(free_in_critical_section);
 PG_FUNCTION_INFO_V1(leak_in_transaction);
 PG_FUNCTION_INFO_V1(leak_malloc);
+PG_FUNCTION_INFO_V1(leak_in_vdso);
+PG_FUNCTION_INFO_V1(leak_by_unloaded);
 PG_FUNCTION_INFO_V1(pfree_is_untouched);
+
+extern PGDLLEXPORT void leaking_for_others(void);
 
 static pg_noinline void *
 allocating_aligned(Size bytes, Size alignment)
@@ -216,6 +225,63 @@ leak_malloc(PG_FUNCTION_ARGS)
 	for (int64 i = 0; i < PG_GETARG_INT64(1); i++)
 		last = malloc(PG_GETARG_INT32(0));
 	PG_RETURN_BOOL(last != NULL);
+}
+
+static volatile sig_atomic_t handler_calls;
+
+static void
+leaking_handler(int signal_number)
+{
+	int			saved_errno = errno;
+
+	(void) MemoryContextAlloc(TopMemoryContext, 10000);
+	handler_calls++;
+	errno = saved_errno;
+}
+
+/*
+ * leak_in_vdso(times int): from a signal handler, while nothing is done but to
+ * ask for the time, which the kernel's vDSO tells
+ */
+Datum
+leak_in_vdso(PG_FUNCTION_ARGS)
+{
+	struct itimerval timer = {{0, 1000}, {0, 1000}};
+	struct itimerval no_timer = {{0, 0}, {0, 0}};
+	struct timespec now;
+
+	handler_calls = 0;
+	signal(SIGVTALRM, leaking_handler);
+	setitimer(ITIMER_VIRTUAL, &timer, NULL);
+	while (handler_calls < PG_GETARG_INT32(0))
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	setitimer(ITIMER_VIRTUAL, &no_timer, NULL);
+	signal(SIGVTALRM, SIG_DFL);
+	PG_RETURN_VOID();
+}
+
+void
+leaking_for_others(void)
+{
+	(void) MemoryContextAlloc(TopMemoryContext, 1000000);
+}
+
+/*
+ * leak_by_unloaded(path text): by a copy of this module at that path, which is
+ * loaded for it and unloaded again
+ */
+Datum
+leak_by_unloaded(PG_FUNCTION_ARGS)
+{
+	void	   *library = dlopen(text_to_cstring(PG_GETARG_TEXT_PP(0)),
+								 RTLD_NOW | RTLD_LOCAL);
+	void		(*leaking) (void);
+
+	if (library == NULL)
+		elog(ERROR, "%s", dlerror());
+	leaking = (void (*) (void)) dlsym(library, "leaking_for_others");
+	leaking();
+	PG_RETURN_BOOL(dlclose(library) == 0);
 }
 
 /*

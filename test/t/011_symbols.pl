@@ -424,6 +424,30 @@ like(
 	qr{^leaking_top.* / plpgsql_inline_handler.* / main},
 	'PL/pgSQL is in the stack');
 
+$session->quit;
+
+# The kernel's own code, which has no file, interrupted by a signal.
+define_corner_cases($node);
+($session, $pid) = calling_session('SELECT leak_in_vdso(300)');
+my $in_vdso = $node->safe_psql(
+	'postgres', qq{
+	SELECT array_to_string(stack, ' / ') FROM pg_leakhunt_report
+	WHERE pid = $pid AND array_to_string(stack, ' / ') LIKE '%vdso%' LIMIT 1});
+like(
+	$in_vdso,
+	qr{^leaking_handler [^/]* / .*linux-vdso\.so\.1\+0x[0-9a-f]+ / .*leak_in_vdso [^/]* / .*main},
+	'the vDSO is in the stack, and the stack goes on');
+$session->quit;
+
+# A library that is not loaded any more is still named by its file.
+copy($corner_cases, "$scratch/unloaded.so") or die $!;
+($session, $pid) =
+  calling_session("SELECT leak_by_unloaded('$scratch/unloaded.so')");
+like(
+	stack_of($pid, 'SELECT leak_by_unloaded'),
+	qr{^leaking_for_others \(corner_cases\.c:\d+\) / leak_by_unloaded},
+	'an unloaded library');
+
 # Reading symbols costs the session nothing that stays, but its cache.
 sub own_figures
 {
