@@ -187,6 +187,28 @@ cmp_ok($last_point->[1], '>', $first_point->[1] + 15_000_000,
 	'and those of contexts');
 $session->quit;
 
+# A profile that somebody removes is there again with the next census, or when
+# its own session looks.
+my $profiles = $node->safe_psql(
+	'postgres', q{
+	SELECT (regexp_match(pg_read_file('/proc/self/maps'), '(/\S+)/control'))[1]});
+$session = $node->background_psql('postgres');
+$pid = session_pid($session);
+$session->query_safe('SELECT leak_top(1000, 3000)');
+unlink "$profiles/$pid" or die "$profiles/$pid: $!";
+is(ask("SELECT count(*) FROM pg_leakhunt_processes WHERE pid = $pid"),
+	0, 'a profile was removed');
+$session->query_safe('SELECT pg_sleep(1.1); SELECT leak_top(1000, 100)');
+is(ask("SELECT count(*) FROM pg_leakhunt_processes WHERE pid = $pid"),
+	1, 'and is back');
+unlink "$profiles/$pid" or die "$profiles/$pid: $!";
+is( $session->query_safe(
+		'SELECT count(*) FROM pg_leakhunt_processes WHERE pid = pg_backend_pid()'
+	),
+	1,
+	'its own session sees it at once');
+$session->quit;
+
 # Who held the memory when there was most of it, and when that is over.
 $session = $node->background_psql('postgres');
 $pid = session_pid($session);
@@ -211,11 +233,8 @@ is( ask(
 	'sites add up to the peak of the process');
 $session->quit;
 
-my $directory = $node->safe_psql(
-	'postgres', q{
-	SELECT (regexp_match(pg_read_file('/proc/self/maps'), '(/\S+)/control'))[1]});
 $node->stop;
-ok(!-e $directory, 'nothing is left after a clean shutdown');
+ok(!-e $profiles, 'nothing is left after a clean shutdown');
 unlike(slurp_file($node->logfile), qr/PANIC|terminated by signal/,
 	'nobody crashed');
 done_testing();
