@@ -230,7 +230,8 @@ record_sample(MemoryContext context, void *pointer, Size size,
 		plh_profile_out_of_scope();
 		return;
 	}
-	if ((plh_profile == NULL && !plh_process_begin_profile(interval, armed_scope)) ||
+	if ((plh_profile == NULL &&
+		 !plh_process_begin_profile(interval, armed_scope)) ||
 		(watched = plh_live_samples_watch(context)) == NULL)
 	{
 		plh_profile_lose(PLH_LOSS_LIVE_TABLE, size, draw);

@@ -4,6 +4,8 @@
  *
  * It shares nothing with the session but two pipes: no memory, no files, no
  * signals.  What it reads may make it crash or loop.
+ *
+ * plh_symbol_transfer and plh_symbol_same_module are the session's as well.
  */
 #include "postgres.h"
 
@@ -26,7 +28,7 @@
 
 typedef struct ServedModule
 {
-	PlhSymbolQuestion	question;		/* the first that was asked about it */
+	PlhSymbolQuestion question; /* the first that was asked about it */
 	PlhModuleStatus status;
 	PlhDebugModule *module;		/* NULL unless status is PLH_MODULE_OPEN */
 } ServedModule;

@@ -170,8 +170,8 @@ static bool
 exchange(PlhSymbolizer *symbolizer, PlhSymbolQuestion *question,
 		 PlhSymbolAnswer *answer)
 {
-	return plh_symbol_transfer(symbolizer->question_fd, question, sizeof(*question),
-					true) &&
+	return plh_symbol_transfer(symbolizer->question_fd, question,
+							   sizeof(*question), true) &&
 		receive(symbolizer, answer, offsetof(PlhSymbolAnswer, frames)) &&
 		answer->status <= PLH_MODULE_NOT_ASKED &&
 		answer->source <= PLH_SOURCE_DEBUG_INFORMATION &&
@@ -181,7 +181,8 @@ exchange(PlhSymbolizer *symbolizer, PlhSymbolQuestion *question,
 
 /* Don't ask about that module again. */
 static void
-note_failure(PlhSymbolizer *symbolizer, const PlhSymbolQuestion *question, int status)
+note_failure(PlhSymbolizer *symbolizer, const PlhSymbolQuestion *question,
+			 int status)
 {
 	/* a server that stops may have ended it */
 	CHECK_FOR_INTERRUPTS();
