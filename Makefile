@@ -13,6 +13,7 @@ OBJS = \
 	src/database_text.o \
 	src/debug_info.o \
 	src/dump.o \
+	src/leak_check.o \
 	src/lifetime.o \
 	src/live_samples.o \
 	src/method_hooks.o \
@@ -29,11 +30,14 @@ OBJS = \
 	src/sample_filter.o \
 	src/sampling.o \
 	src/settings.o \
+	src/sql_check.o \
 	src/sql_control.o \
 	src/sql_functions.o \
 	src/sql_rows.o \
+	src/sql_sites.o \
 	src/stack_text.o \
 	src/statement.o \
+	src/suppression.o \
 	src/sweep.o \
 	src/symbol_cache.o \
 	src/symbol_server.o \

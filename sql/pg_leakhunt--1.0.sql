@@ -4,6 +4,24 @@
 \echo Use "CREATE EXTENSION pg_leakhunt" to load this file. \quit
 
 --
+-- Call sites that are known, and not to be reported
+--
+
+CREATE TABLE pg_leakhunt_suppressions(
+    pattern text PRIMARY KEY
+        CHECK (regexp_replace(pattern, '^(leak:|context:)', '') ~ '[^*^$]'),
+    reason text);
+
+COMMENT ON TABLE pg_leakhunt_suppressions IS
+'call sites that pg_leakhunt_suspects and pg_leakhunt_check leave out; pg_leakhunt_suppressed shows what they match';
+COMMENT ON COLUMN pg_leakhunt_suppressions.pattern IS
+'is looked for in function, source file and binary of each frame, or with "context:" before it in the name of the memory context; * stands for any characters, ^ and $ for start and end of a name';
+COMMENT ON COLUMN pg_leakhunt_suppressions.reason IS
+'why these are no leaks, or none to care about';
+
+SELECT pg_extension_config_dump('pg_leakhunt_suppressions', '');
+
+--
 -- What the views are made of
 --
 
@@ -41,6 +59,7 @@ COMMENT ON FUNCTION pg_leakhunt_get_processes() IS
 CREATE FUNCTION pg_leakhunt_get_sites(
     for_pid int,
     with_stacks bool DEFAULT true,
+    suppressions text[] DEFAULT NULL,
     OUT pid int,
     OUT backend_type text,
     OUT context_name text,
@@ -67,13 +86,14 @@ CREATE FUNCTION pg_leakhunt_get_sites(
     OUT early_epochs bigint,
     OUT early_bytes bigint,
     OUT early_samples bigint,
-    OUT early_at timestamptz)
+    OUT early_at timestamptz,
+    OUT suppressed_by text[])
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pg_leakhunt_get_sites'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
-COMMENT ON FUNCTION pg_leakhunt_get_sites(int, bool) IS
-'the rows of pg_leakhunt_report for one process, or for all if for_pid is null; without stacks much faster, then site, stack and stack_id are null; a WARNING where for_pid is no process of this server; epochs: transactions, or seconds of longer ones, in which the site had samples; age_epochs: how many the process has gone through since its first; early_*: what was live early_epochs after the first, at early_at, which is in the first half of age_epochs';
+COMMENT ON FUNCTION pg_leakhunt_get_sites(int, bool, text[]) IS
+'the rows of pg_leakhunt_report for one process, or for all if for_pid is null; without stacks much faster, then site, stack and stack_id are null; a WARNING where for_pid is no process of this server; epochs: transactions, or seconds of longer ones, in which the site had samples; age_epochs: how many the process has gone through since its first; early_*: what was live early_epochs after the first, at early_at, which is in the first half of age_epochs; suppressed_by: which of the patterns in suppressions match the site; null if none';
 
 CREATE FUNCTION pg_leakhunt_get_contexts(
     OUT pid int,
@@ -144,6 +164,46 @@ LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_baseline(int) IS
 'counts growth_bytes and growth_count of a process, or of all with a null pid, from here; returns the number of processes';
+
+--
+-- A test for leaks
+--
+
+CREATE FUNCTION pg_leakhunt_get_leaks(
+    query text,
+    iterations int,
+    warmup int,
+    suppressions text[],
+    OUT bytes_per_iteration float8,
+    OUT objects_per_iteration float8,
+    OUT context_name text,
+    OUT site text,
+    OUT stack text[])
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pg_leakhunt_get_leaks'
+LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION pg_leakhunt_get_leaks(text, int, int, text[]) IS
+'the rows of pg_leakhunt_check, without those that match a pattern in suppressions';
+
+CREATE FUNCTION pg_leakhunt_check(
+    query text,
+    iterations int DEFAULT 100,
+    warmup int DEFAULT 10,
+    OUT bytes_per_iteration float8,
+    OUT objects_per_iteration float8,
+    OUT context_name text,
+    OUT site text,
+    OUT stack text[])
+RETURNS SETOF record
+LANGUAGE SQL CALLED ON NULL INPUT VOLATILE PARALLEL UNSAFE
+BEGIN ATOMIC
+    SELECT * FROM pg_leakhunt_get_leaks(query, iterations, warmup,
+        ARRAY(SELECT pattern FROM pg_leakhunt_suppressions));
+END;
+
+COMMENT ON FUNCTION pg_leakhunt_check(text, int, int) IS
+'runs the statement warmup + iterations times in this session and transaction, and returns the call sites at which memory of session-long contexts stays behind each time, in bytes and chunks per iteration, exact; no row: no leak; what the statement does stays done; if there is something to confirm, it runs as many times more in a subtransaction that is rolled back; errors of the statement end it';
 
 --
 -- Views
@@ -377,8 +437,10 @@ CREATE VIEW pg_leakhunt_suspects AS
                        age_epochs - early_epochs AS late_epochs,
                        greatest(0, (live_bytes - early_bytes)::float8 / nullif(age_epochs - early_epochs, 0))
                            / nullif(early_bytes::float8 / nullif(early_epochs, 0), 0) AS steadiness
-                FROM pg_leakhunt_get_sites(NULL)
-                WHERE lifetime = 'session' AND stack IS NOT NULL) AS rates) AS verdicts
+                FROM pg_leakhunt_get_sites(NULL, true,
+                    ARRAY(SELECT pattern FROM pg_leakhunt_suppressions))
+                WHERE lifetime = 'session' AND stack IS NOT NULL
+                    AND suppressed_by IS NULL) AS rates) AS verdicts
     WHERE leaks OR (grows AND leaks IS NOT TRUE AND epochs < 8)
     ORDER BY leaks DESC NULLS LAST, score DESC, live_bytes DESC;
 
@@ -415,6 +477,35 @@ COMMENT ON COLUMN pg_leakhunt_suspects.evidence IS
 COMMENT ON COLUMN pg_leakhunt_suspects.stack IS
 'all frames, the allocating function first';
 
+CREATE VIEW pg_leakhunt_suppressed AS
+    SELECT suppressions.pattern,
+           min(suppressions.reason) AS reason,
+           count(sites.pid) AS sites,
+           count(DISTINCT sites.pid) AS processes,
+           coalesce(sum(sites.live_bytes), 0)::bigint AS live_bytes,
+           coalesce(sum(sites.live_count), 0)::bigint AS live_count
+    FROM pg_leakhunt_suppressions AS suppressions
+        LEFT JOIN pg_leakhunt_get_sites(NULL, true,
+            ARRAY(SELECT pattern FROM pg_leakhunt_suppressions)) AS sites
+        ON suppressions.pattern = ANY (sites.suppressed_by)
+    GROUP BY suppressions.pattern
+    ORDER BY 5 DESC, 1;
+
+COMMENT ON VIEW pg_leakhunt_suppressed IS
+'one row per row of pg_leakhunt_suppressions: what it matches now';
+COMMENT ON COLUMN pg_leakhunt_suppressed.pattern IS
+'as in pg_leakhunt_suppressions';
+COMMENT ON COLUMN pg_leakhunt_suppressed.reason IS
+'as in pg_leakhunt_suppressions';
+COMMENT ON COLUMN pg_leakhunt_suppressed.sites IS
+'number of call sites in all processes; each counts for all patterns that match it';
+COMMENT ON COLUMN pg_leakhunt_suppressed.processes IS
+'number of processes that have such call sites';
+COMMENT ON COLUMN pg_leakhunt_suppressed.live_bytes IS
+'bytes allocated there and not freed yet; estimate';
+COMMENT ON COLUMN pg_leakhunt_suppressed.live_count IS
+'number of such chunks; estimate';
+
 CREATE VIEW pg_leakhunt_symbols AS
     SELECT DISTINCT path, build_id, found, file, hint
     FROM pg_leakhunt_get_symbols()
@@ -443,4 +534,5 @@ REVOKE ALL ON FUNCTION pg_leakhunt_start(int, bigint, text),
 
 GRANT SELECT ON pg_leakhunt_processes, pg_leakhunt_report,
     pg_leakhunt_contexts, pg_leakhunt_queries, pg_leakhunt_suspects,
-    pg_leakhunt_symbols TO PUBLIC;
+    pg_leakhunt_suppressions, pg_leakhunt_suppressed, pg_leakhunt_symbols
+    TO PUBLIC;

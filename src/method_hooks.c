@@ -53,6 +53,9 @@ static uint64 gap_left;
 static uint32 armed_interval;
 static int	armed_scope;
 
+/* Sample every allocation, whatever settings and requests say. */
+static bool all_tracked;
+
 /* Draw the countdown anew before it is used. */
 static bool rearm_wanted = true;
 
@@ -100,6 +103,11 @@ rearm(void)
 			plh_sample_interval;
 		if (wish.scope >= 0)
 			armed_scope = wish.scope;
+	}
+	if (all_tracked)
+	{
+		armed_interval = 1;
+		armed_scope = PLH_SCOPE_LONG_LIVED;
 	}
 	plh_process_settings_changed(armed_interval, armed_scope);
 }
@@ -441,6 +449,17 @@ plh_method_hooks_rearm(void)
 }
 
 /*
+ * From the next allocation on, sample each one in session-long contexts,
+ * whatever settings and requests say; or, no more.
+ */
+void
+plh_method_hooks_track_all(bool on)
+{
+	all_tracked = on;
+	plh_method_hooks_rearm();
+}
+
+/*
  * In a forked child: forget the parent's samples, and don't repeat its random
  * numbers.
  */
@@ -450,6 +469,7 @@ plh_method_hooks_forget(void)
 	plh_live_samples_forget();
 	busy = false;
 	prng_seeded = false;
+	all_tracked = false;
 	samples_without_stack = 0;
 	plh_method_hooks_rearm();
 }

@@ -14,24 +14,15 @@
 #include "baseline.h"
 #include "compat.h"
 #include "control.h"
+#include "method_hooks.h"
 #include "process.h"
 #include "profile_reader.h"
 #include "settings.h"
+#include "sql_rows.h"
 
 PLH_FUNCTION(pg_leakhunt_start);
 PLH_FUNCTION(pg_leakhunt_stop);
 PLH_FUNCTION(pg_leakhunt_baseline);
-
-/* An ERROR where this session can't do anything. */
-static void
-check_active(void)
-{
-	if (plh_process_refusal() != NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("pg_leakhunt is inactive in this session"),
-				 errdetail_internal("%s", plh_process_refusal())));
-}
 
 /* Has that process loaded this module?  If not, a WARNING says so. */
 static bool
@@ -77,6 +68,9 @@ request(int pid, const PlhControlWish *wish)
 				 errdetail("Requests are made through a file in directory \"%s\", which could not be made when the server started.",
 						   plh_process_profile_directory())));
 	}
+
+	/* what a session asks of itself it gets at once */
+	plh_method_hooks_rearm();
 	return true;
 }
 
@@ -119,7 +113,7 @@ pg_leakhunt_start(PG_FUNCTION_ARGS)
 {
 	PlhControlWish wish = {.present = true, .sampling = true};
 
-	check_active();
+	plh_rows_check_active();
 	wish.scope = get_scope(fcinfo);
 	if (!PG_ARGISNULL(1))
 	{
@@ -145,7 +139,7 @@ pg_leakhunt_stop(PG_FUNCTION_ARGS)
 {
 	PlhControlWish wish = {.present = true, .sampling = false, .scope = -1};
 
-	check_active();
+	plh_rows_check_active();
 	PG_RETURN_BOOL(request(get_pid(fcinfo), &wish));
 }
 
@@ -194,7 +188,7 @@ pg_leakhunt_baseline(PG_FUNCTION_ARGS)
 	int			pid = get_pid(fcinfo);
 	BaselineCount count = {0};
 
-	check_active();
+	plh_rows_check_active();
 	count.sees_all = has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS);
 	plh_process_publish();
 

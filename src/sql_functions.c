@@ -1,9 +1,7 @@
 /*
  * sql_functions.c
- *	  The functions that SQL can call: arguments, privileges, rows.
- *
- * Roles without the privileges of pg_read_all_stats get the rows of their own
- * processes only.
+ *	  The functions of SQL that show processes: what they are and hold, their
+ *	  contexts and history, the binaries in their stacks.
  */
 #include "postgres.h"
 
@@ -35,7 +33,6 @@
 #include "stack_text.h"
 
 PLH_FUNCTION(pg_leakhunt_get_processes);
-PLH_FUNCTION(pg_leakhunt_get_sites);
 PLH_FUNCTION(pg_leakhunt_get_symbols);
 PLH_FUNCTION(pg_leakhunt_get_contexts);
 PLH_FUNCTION(pg_leakhunt_history);
@@ -79,27 +76,6 @@ put_process_growth(PlhRow *row, const PlhProfileHeader *header)
 	plh_row_int64(row, header->counters.live_bytes -
 			  plh_baseline_process_bytes(baseline));
 	pfree(baseline);
-}
-
-/* The columns growth_bytes and growth_count of a site. */
-static void
-put_site_growth(PlhRow *row, const PlhRowSink *sink, const PlhProfileImage *image,
-				const PlhSiteRecord *site)
-{
-	int64		bytes;
-	int64		count;
-
-	if (sink->baseline == NULL)
-	{
-		plh_row_null(row);
-		plh_row_null(row);
-		return;
-	}
-	plh_baseline_site(sink->baseline,
-					  (const char *) site - (const char *) image->header,
-					  &bytes, &count);
-	plh_row_int64(row, site->counters.live_bytes - bytes);
-	plh_row_int64(row, site->counters.live_count - count);
 }
 
 /* RssAnon of a process in bytes, -1 if it is not to be had. */
@@ -177,177 +153,6 @@ put_process(PlhProfileImage *image, void *arg)
 	plh_row_int64(&row, header->profile_bytes);
 	plh_row_time(&row, header->counters.last_at);
 	plh_row_finish(&row, sink);
-}
-
-/* The columns site, stack and stack_id. */
-static void
-put_stack(PlhRow *row, PlhRowSink *sink, const PlhProfileImage *image,
-		  const PlhSiteRecord *site)
-{
-	const PlhStackRecord *stack = plh_profile_reader_stack(image,
-														   site->key.stack);
-	PlhStackText text;
-	Datum	   *frames;
-
-	if (!sink->with_stacks)
-	{
-		plh_row_null(row);
-		plh_row_null(row);
-		plh_row_null(row);
-		return;
-	}
-	if (stack == NULL)
-	{
-		plh_row_text(row, site->key.context_name != 0 ?
-				 "[process start]" : "[profile full]");
-		plh_row_null(row);
-		plh_row_null(row);
-		return;
-	}
-
-	plh_stack_text_describe(sink->symbols, image, stack, &text);
-	frames = palloc(sizeof(Datum) * Max(text.frame_count, 1));
-	for (int i = 0; i < text.frame_count; i++)
-		frames[i] = CStringGetTextDatum(text.frames[i]);
-	plh_row_text(row, text.site);
-	plh_row_datum(row, PointerGetDatum(construct_array(frames, text.frame_count,
-												   TEXTOID, -1, false,
-												   TYPALIGN_INT)));
-	plh_row_int64(row, text.stack_id);
-}
-
-/* The columns query_id and query. */
-static void
-put_statement(PlhRow *row, const PlhProfileImage *image,
-			  const PlhSiteRecord *site)
-{
-	const PlhStatementRecord *statement =
-	plh_profile_reader_statement(image, site->key.statement);
-
-	if (statement == NULL || statement->query_id == 0)
-		plh_row_null(row);
-	else
-		plh_row_int64(row, (int64) statement->query_id);
-	if (statement == NULL || statement->text_bytes == 0)
-		plh_row_null(row);
-	else
-		plh_row_foreign_text(row, image, statement->text, statement->text_bytes);
-}
-
-/*
- * The youngest checkpoint that lies in the first half of a site's life up to
- * now, or NULL.
- */
-static const PlhCheckpoint *
-early_checkpoint(const PlhSiteRecord *site, uint32 age)
-{
-	for (int i = PLH_CHECKPOINTS - 1; i >= 0; i--)
-	{
-		const PlhCheckpoint *checkpoint = &site->checkpoints[i];
-
-		if (checkpoint->epochs != 0 && checkpoint->epochs <= age / 2)
-			return checkpoint;
-	}
-	return NULL;
-}
-
-/* The columns that tell a leak from a cache. */
-static void
-put_progress(PlhRow *row, const PlhProfileImage *image,
-			 const PlhSiteRecord *site)
-{
-	uint32		age = image->header->epoch - site->first_epoch;
-	const PlhCheckpoint *early = early_checkpoint(site, age);
-
-	plh_row_int64(row, site->epochs);
-	plh_row_int64(row, age);
-	if (early == NULL)
-	{
-		for (int i = 0; i < 4; i++)
-			plh_row_null(row);
-		return;
-	}
-	plh_row_int64(row, early->epochs);
-	plh_row_int64(row, early->live_bytes);
-	plh_row_int64(row, early->live_samples);
-	plh_row_time(row, early->at);
-}
-
-static void
-put_site(const PlhProfileImage *image, const PlhSiteRecord *site,
-		 PlhRowSink *sink)
-{
-	const PlhCounters *counters = &site->counters;
-	const PlhStringRecord *context =
-	plh_profile_reader_string(image, site->key.context_name);
-	PlhRow			row = {0};
-
-	plh_row_datum(&row, Int32GetDatum(image->header->pid));
-	plh_row_backend_type(&row, image);
-	if (context != NULL)
-		plh_row_foreign_text(&row, image, context->text, context->text_bytes);
-	else
-		plh_row_null(&row);
-	if (context != NULL)
-		plh_row_text(&row, plh_lifetime_name(site->key.lifetime));
-	else
-		plh_row_null(&row);
-	put_statement(&row, image, site);
-	plh_row_int64(&row, counters->live_bytes);
-	plh_row_int64(&row, counters->live_count);
-	plh_row_int64(&row,
-			  (int64) plh_sampling_error_bytes(counters->live_variance,
-											   counters->live_bytes,
-											   counters->live_samples));
-	put_site_growth(&row, sink, image, site);
-	plh_row_int64(&row, site->last_change > image->header->peak_change ?
-				  site->peak_bytes : counters->live_bytes);
-	plh_row_int64(&row, counters->total_bytes);
-	plh_row_int64(&row, counters->total_count);
-	if (counters->total_bytes > 0)
-		plh_row_datum(&row, Float8GetDatum((double) counters->live_bytes /
-									   (double) counters->total_bytes));
-	else
-		plh_row_null(&row);
-	plh_row_int64(&row, counters->live_samples);
-	plh_row_time(&row, counters->first_at);
-	plh_row_time(&row, counters->last_at);
-	put_stack(&row, sink, image, site);
-	put_progress(&row, image, site);
-	plh_row_finish(&row, sink);
-}
-
-/* PlhProfileVisitor: the rows of pg_leakhunt_report for one process. */
-static void
-put_sites(PlhProfileImage *image, void *arg)
-{
-	PlhRowSink    *sink = arg;
-	const PlhSiteRecord *site;
-	uint32		position = 0;
-	MemoryContext row_context;
-	MemoryContext caller_context;
-
-	if (!plh_rows_may_show(sink, image->header))
-		return;
-	sink->found = true;
-	sink->baseline = plh_baseline_read(plh_process_profile_directory(),
-									   image->header);
-	if (sink->with_stacks && sink->symbols == NULL)
-		sink->symbols = plh_symbols_open();
-
-	row_context = AllocSetContextCreate(CurrentMemoryContext,
-										"pg_leakhunt row",
-										ALLOCSET_DEFAULT_SIZES);
-	caller_context = MemoryContextSwitchTo(row_context);
-	while ((site = plh_profile_reader_next_site(image, &position)) != NULL)
-	{
-		CHECK_FOR_INTERRUPTS();
-		if (site->counters.total_samples > 0)
-			put_site(image, site, sink);
-		MemoryContextReset(row_context);
-	}
-	MemoryContextSwitchTo(caller_context);
-	MemoryContextDelete(row_context);
 }
 
 /* A build-id as text, or NULL if there is none. */
@@ -430,28 +235,6 @@ pg_leakhunt_get_processes(PG_FUNCTION_ARGS)
 		return (Datum) 0;
 	plh_profile_reader_each(plh_process_profile_directory(), 0, true,
 							put_process, &sink);
-	return (Datum) 0;
-}
-
-/*
- * The sites of one process, or of all (NULL): the rows of pg_leakhunt_report.
- * The second argument tells whether stacks are wanted, which take most time.
- */
-Datum
-pg_leakhunt_get_sites(PG_FUNCTION_ARGS)
-{
-	int			pid = PG_ARGISNULL(0) ? 0 : PG_GETARG_INT32(0);
-	PlhRowSink		sink;
-
-	if (!plh_rows_start(fcinfo, &sink))
-		return (Datum) 0;
-	sink.with_stacks = PG_ARGISNULL(1) || PG_GETARG_BOOL(1);
-	if (PG_ARGISNULL(0) || pid > 0)
-		plh_profile_reader_each(plh_process_profile_directory(), pid, false,
-								put_sites, &sink);
-
-	if (!PG_ARGISNULL(0) && !sink.found)
-		(void) plh_process_check_pid(pid);
 	return (Datum) 0;
 }
 

@@ -9,9 +9,11 @@
 #include "postgres.h"
 
 #include "catalog/pg_authid.h"
+#include "catalog/pg_type.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 #include "utils/tuplestore.h"
@@ -31,6 +33,14 @@ void
 plh_row_null(PlhRow *row)
 {
 	row->nulls[row->column++] = true;
+}
+
+/* Several columns without a value. */
+void
+plh_row_nulls(PlhRow *row, int count)
+{
+	while (count-- > 0)
+		plh_row_null(row);
 }
 
 void
@@ -89,6 +99,58 @@ plh_row_foreign_text(PlhRow *row, const PlhProfileImage *image, const char *text
 	plh_row_text(row, copy);
 }
 
+/*
+ * The stack of a site, in the current memory context; NULL if it has none, or
+ * if stacks are not wanted.
+ */
+PlhStackText *
+plh_rows_stack(PlhRowSink *sink, const PlhProfileImage *image,
+			   const PlhSiteRecord *site)
+{
+	const PlhStackRecord *stack = plh_profile_reader_stack(image,
+														   site->key.stack);
+	PlhStackText *text;
+
+	if (!sink->with_stacks || stack == NULL)
+		return NULL;
+	if (sink->symbols == NULL)
+	{
+		MemoryContext old_context =
+		MemoryContextSwitchTo(sink->symbols_context);
+
+		sink->symbols = plh_symbols_open();
+		MemoryContextSwitchTo(old_context);
+	}
+	text = palloc(sizeof(PlhStackText));
+	plh_stack_text_describe(sink->symbols, image, stack, text);
+	return text;
+}
+
+/*
+ * The columns site and stack.
+ */
+void
+plh_row_site(PlhRow *row, const PlhSiteRecord *site, const PlhStackText *stack)
+{
+	Datum	   *frames;
+
+	if (stack == NULL)
+	{
+		plh_row_text(row, site->key.context_name != 0 ?
+					 "[process start]" : "[profile full]");
+		plh_row_null(row);
+		return;
+	}
+	frames = palloc(sizeof(Datum) * Max(stack->frame_count, 1));
+	for (int i = 0; i < stack->frame_count; i++)
+		frames[i] = CStringGetTextDatum(stack->frames[i].text);
+	plh_row_text(row, stack->site);
+	plh_row_datum(row, PointerGetDatum(construct_array(frames,
+													   stack->frame_count,
+													   TEXTOID, -1, false,
+													   TYPALIGN_INT)));
+}
+
 void
 plh_row_finish(PlhRow *row, PlhRowSink *sink)
 {
@@ -139,16 +201,39 @@ report_coverage(void)
 }
 
 /*
- * What all functions that return rows begin with.  Returns false where there
- * are none, as nothing is sampled.
+ * An ERROR where nothing can be sampled in this session.
  */
-bool
-plh_rows_start(FunctionCallInfo fcinfo, PlhRowSink *sink)
+void
+plh_rows_check_active(void)
+{
+	if (plh_process_refusal() != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("pg_leakhunt is inactive in this session"),
+				 errdetail_internal("%s", plh_process_refusal())));
+}
+
+/*
+ * What functions that return rows about this session alone begin with.
+ */
+void
+plh_rows_start_silently(FunctionCallInfo fcinfo, PlhRowSink *sink)
 {
 	InitMaterializedSRF(fcinfo, 0);
 	memset(sink, 0, sizeof(*sink));
 	sink->result = (ReturnSetInfo *) fcinfo->resultinfo;
+	sink->symbols_context = CurrentMemoryContext;
 	sink->sees_all = has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS);
+}
+
+/*
+ * What functions that return rows about processes begin with.  Returns false
+ * where there are none, as nothing is sampled.
+ */
+bool
+plh_rows_start(FunctionCallInfo fcinfo, PlhRowSink *sink)
+{
+	plh_rows_start_silently(fcinfo, sink);
 	report_coverage();
 
 	/* a session that looks at itself should see itself */

@@ -120,23 +120,25 @@ typedef struct FrameList
 {
 	int			count;
 	int			room;
-	char	  **texts;			/* as people read them */
-	const char **functions;		/* NULL where not known */
+	PlhFrameText *frames;
 } FrameList;
 
-static void
-add_frame(FrameList *list, char *text, const char *function)
+/* Add a frame whose text is given; the caller may fill in the rest. */
+static PlhFrameText *
+add_frame(FrameList *list, char *text)
 {
+	PlhFrameText *frame;
+
 	if (list->count == list->room)
 	{
 		list->room *= 2;
-		list->texts = repalloc(list->texts, sizeof(char *) * list->room);
-		list->functions = repalloc(list->functions,
-								   sizeof(char *) * list->room);
+		list->frames = repalloc(list->frames,
+								sizeof(PlhFrameText) * list->room);
 	}
-	list->texts[list->count] = plh_text_for_database(text);
-	list->functions[list->count] = function;
-	list->count++;
+	frame = &list->frames[list->count++];
+	memset(frame, 0, sizeof(*frame));
+	frame->text = plh_text_for_database(text);
+	return frame;
 }
 
 /*
@@ -146,15 +148,15 @@ add_frame(FrameList *list, char *text, const char *function)
 static int
 find_site(const FrameList *list)
 {
-	const char **functions = list->functions;
+	const PlhFrameText *frames = list->frames;
 	int			site = 0;
 
 	while (site < list->count)
 	{
-		if (is_helper(functions[site]))
+		if (is_helper(frames[site].function))
 			site++;
-		else if (functions[site] == NULL && site + 1 < list->count &&
-				 is_helper(functions[site + 1]))
+		else if (frames[site].function == NULL && site + 1 < list->count &&
+				 is_helper(frames[site + 1].function))
 			site += 2;
 		else
 			break;
@@ -198,6 +200,20 @@ place_text(const PlhModuleRecord *module, uint64 address,
 					(unsigned long long) address, word);
 }
 
+/* Add a function that an address is in. */
+static void
+add_function(FrameList *list, const PlhModuleRecord *module,
+			 const PlhSourceFrame *source)
+{
+	PlhFrameText *frame = add_frame(list, function_text(source));
+
+	frame->function = pstrdup(source->function);
+	frame->file = source->file != NULL ? pstrdup(source->file) : NULL;
+	frame->line = source->line;
+	frame->inlined = source->inlined;
+	frame->module = module->path;
+}
+
 /* Add what is at the address of a frame. */
 static void
 add_frames(FrameList *list, PlhSymbols *symbols,
@@ -207,16 +223,16 @@ add_frames(FrameList *list, PlhSymbols *symbols,
 
 	if (module == NULL)
 	{
-		add_frame(list, psprintf("0x%llx [JIT code]",
-								 (unsigned long long) address), NULL);
+		(void) add_frame(list, psprintf("0x%llx [JIT code]",
+										(unsigned long long) address));
 		return;
 	}
 	plh_symbols_lookup(symbols, module, address, &found);
 	for (int i = 0; i < found.count; i++)
-		add_frame(list, function_text(&found.frames[i]),
-				  pstrdup(found.frames[i].function));
+		add_function(list, module, &found.frames[i]);
 	if (found.count == 0)
-		add_frame(list, place_text(module, address, found.status), NULL);
+		add_frame(list, place_text(module, address,
+								   found.status))->module = module->path;
 }
 
 /* Mix a frame into the hash of a stack: by build-id, not by address. */
@@ -244,8 +260,7 @@ plh_stack_text_describe(PlhSymbols *symbols, const PlhProfileImage *image,
 	uint64		hash = 0;
 
 	list.room = 2 * stack->depth + 2;
-	list.texts = palloc(sizeof(char *) * list.room);
-	list.functions = palloc(sizeof(char *) * list.room);
+	list.frames = palloc(sizeof(PlhFrameText) * list.room);
 	for (uint32 i = 0; i < stack->depth; i++)
 	{
 		PlhFrame	frame = stack->frames[i];
@@ -255,10 +270,10 @@ plh_stack_text_describe(PlhSymbols *symbols, const PlhProfileImage *image,
 		add_frames(&list, symbols, module, PLH_FRAME_ADDRESS(frame));
 		hash = hash_frame(hash, module, PLH_FRAME_ADDRESS(frame));
 	}
-	text->site = list.count == 0 ? "" : list.texts[find_site(&list)];
+	text->site = list.count == 0 ? "" : list.frames[find_site(&list)].text;
 	if (stack->truncated)
-		add_frame(&list, pstrdup(TRUNCATED_FRAME), NULL);
-	text->frames = list.texts;
+		(void) add_frame(&list, pstrdup(TRUNCATED_FRAME));
+	text->frames = list.frames;
 	text->frame_count = list.count;
 	text->stack_id = (int64) hash;
 }

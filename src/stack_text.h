@@ -10,10 +10,21 @@
 #include "profile_reader.h"
 #include "symbols.h"
 
+/* A function of a stack; inlined ones have a frame of their own. */
+typedef struct PlhFrameText
+{
+	const char *text;			/* as people read it */
+	const char *function;		/* NULL where not known */
+	const char *file;			/* path of its source; NULL where not known */
+	int			line;			/* 0 where not known */
+	bool		inlined;		/* into the next frame */
+	const char *module;			/* path of its binary; NULL if it is in none */
+} PlhFrameText;
+
 typedef struct PlhStackText
 {
 	const char *site;			/* first frame that is not a helper's */
-	char	  **frames;			/* innermost first */
+	PlhFrameText *frames;		/* innermost first */
 	int			frame_count;
 	int64		stack_id;		/* the same in all processes and restarts */
 } PlhStackText;

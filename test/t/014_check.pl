@@ -1,0 +1,243 @@
+# pg_leakhunt_check: what a statement leaves behind each time, exactly, and
+# nothing for statements that leave nothing.  Needs the fixture's leaks.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use LeakHunt;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = new_server('main', "pg_leakhunt.enabled = off\n");
+$node->safe_psql(
+	'postgres', q{
+	CREATE TABLE kept (a int);
+	CREATE FUNCTION catches(n int) RETURNS int LANGUAGE plpgsql AS
+		$$ BEGIN RETURN 1 / n; EXCEPTION WHEN division_by_zero THEN RETURN 0; END $$;
+	CREATE FUNCTION loops() RETURNS text LANGUAGE plpgsql AS
+		$$ DECLARE r record; s text := ''; BEGIN
+			FOR r IN SELECT relname FROM pg_class LOOP s := s || r.relname; END LOOP;
+			RETURN s; END $$;
+	CREATE ROLE checker});
+
+# What a check finds, one site per line.
+sub check
+{
+	my ($arguments, $before) = @_;
+
+	return $node->safe_psql(
+		'postgres', ($before // '') . qq{;
+		SELECT bytes_per_iteration, objects_per_iteration, context_name,
+			function_of(site)
+		FROM pg_leakhunt_check($arguments)});
+}
+
+is(check(q('SELECT leak_top(16, 1)')),
+	'16|1|TopMemoryContext|leaking_top', '16 bytes per call');
+is(check(q('SELECT leak_top(16, 1)', 2, 0)),
+	'16|1|TopMemoryContext|leaking_top', 'two iterations');
+is( check(
+		q('SELECT leak_top(16, 3), leak_cache(100, 2), leak_contexts(7, 1)')),
+	"200|2|CacheMemoryContext|leaking_in\n"
+	  . "48|3|TopMemoryContext|leaking_top\n"
+	  . '7|1|leaker leaked context|leaking_in',
+	'several leaks');
+is(check(q('SELECT leak_top(0, 2)')),
+	'0|2|TopMemoryContext|leaking_top', 'chunks of 0 bytes');
+is(check(q('SELECT leak_by_repalloc(10, 1)', 50)),
+	'10|0|TopMemoryContext|growing_by_repalloc',
+	'a chunk that grows');
+$node->safe_psql('postgres', 'CREATE SEQUENCE calls');
+is( check(
+		q($$SELECT leak_top(30, 1) FROM nextval('calls') n WHERE n % 3 = 0$$, 99, 9)
+	),
+	'10|0.3333333333333333|TopMemoryContext|leaking_top',
+	'one call of three');
+is( check(
+		q($$DO 'BEGIN PERFORM leak_top(8, 1); PERFORM 1 / 0; EXCEPTION WHEN division_by_zero THEN NULL; END'$$)
+	),
+	'8|1|TopMemoryContext|leaking_top',
+	'a leak before an error that is caught');
+is( check(
+		q('SELECT leak_top(16, 1)'),
+		"SET SESSION AUTHORIZATION checker; SET client_min_messages = warning"),
+	'16|1|TopMemoryContext|leaking_top',
+	'everybody may check');
+
+# Clean statements of many kinds.
+my %clean = (
+	'query' =>
+	  'SELECT c.relname, count(*) FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid GROUP BY 1 ORDER BY 2',
+	'balanced' =>
+	  'SELECT allocate_in_balance(100, 10), allocate_and_reset(100, 10)',
+	'cache that fills once' => 'SELECT fill_cache_once(100, 1000)',
+	'tables' =>
+	  q(CREATE TABLE t (a int PRIMARY KEY, b text DEFAULT 'x'); INSERT INTO t VALUES (1);
+		CREATE INDEX ON t (b); ALTER TABLE t ADD c int; ANALYZE t; TRUNCATE t; DROP TABLE t),
+	'temporary tables' =>
+	  'CREATE TEMP TABLE t AS SELECT g FROM generate_series(1, 10) g; DROP TABLE t',
+	'partitions' =>
+	  'CREATE TABLE p (a int) PARTITION BY RANGE (a); CREATE TABLE p1 PARTITION OF p FOR VALUES FROM (1) TO (9);
+		INSERT INTO p VALUES (2); SELECT * FROM p WHERE a = 2; DROP TABLE p',
+	'functions and types' =>
+	  q(CREATE FUNCTION f() RETURNS int LANGUAGE sql AS 'SELECT 1'; SELECT f(); DROP FUNCTION f();
+		CREATE TYPE e AS ENUM ('a', 'b'); DROP TYPE e),
+	'PL/pgSQL' => 'SELECT length(loops())',
+	'DO' => q(DO $$ BEGIN PERFORM loops(); END $$),
+	'errors that are caught' =>
+	  'SELECT sum(catches(g % 2)) FROM generate_series(1, 10) g',
+	'prepared statement' =>
+	  'PREPARE s AS SELECT relname FROM pg_class WHERE oid = $1; EXECUTE s(1259); DEALLOCATE s',
+	'execute' => 'EXECUTE prepared(1259)',
+	'cursor' =>
+	  'DECLARE c CURSOR FOR SELECT * FROM pg_class; FETCH 10 FROM c; CLOSE c',
+	'cursor that is held' =>
+	  'DECLARE c CURSOR WITH HOLD FOR SELECT * FROM pg_class; FETCH 10 FROM c; CLOSE c',
+	'settings' => q(SET work_mem = '5MB'; SHOW work_mem; RESET work_mem),
+	'explain' => 'EXPLAIN (ANALYZE, COSTS off) SELECT * FROM pg_class',
+	'insert' => 'INSERT INTO kept VALUES (1)',);
+for my $kind (sort keys %clean)
+{
+	is( check(
+			"\$check\$$clean{$kind}\$check\$, 30",
+			'PREPARE prepared AS SELECT relname FROM pg_class WHERE oid = $1'),
+		'',
+		"clean: $kind");
+}
+
+# The caller's transaction, and only what it asked for.
+is( $node->safe_psql(
+		'postgres', q{
+		BEGIN;
+		TRUNCATE kept;
+		SELECT count(*) FROM pg_leakhunt_check(
+			'INSERT INTO kept SELECT 1 FROM leak_top(16, 1)', 20, 5);
+		SELECT count(*) FROM kept;
+		ROLLBACK}),
+	"1\n25",
+	'the statement was run in the transaction, and confirmed outside of it');
+
+# Afterwards the session is as it was.
+is( $node->safe_psql(
+		'postgres', q{
+		SELECT count(*) FROM pg_leakhunt_check('SELECT leak_top(16, 1)');
+		SELECT leak_top(100, 10000);
+		SELECT sampling, sample_interval FROM pg_leakhunt_processes
+		WHERE pid = pg_backend_pid()}),
+	"1\n\nf|0",
+	'nothing is sampled after a check');
+
+# What can't be checked.
+for my $wrong (
+	[ q('SELECT 1 / (random() * 0)::int'),
+		qr/ERROR:  division by zero\nCONTEXT:.*warm-up iteration 1 of pg_leakhunt_check/s ],
+	[ q('SELECT 1 / (7 - count(*)) FROM kept; INSERT INTO kept VALUES (1)', 10, 5),
+		qr/ERROR:  division by zero\nCONTEXT:.*\niteration 3 of pg_leakhunt_check/s ],
+	[ q('COMMIT'), qr/ERROR:  pg_leakhunt_check cannot run transaction comm/ ],
+	[ q('COPY kept FROM STDIN'), qr/ERROR:  pg_leakhunt_check cannot COPY/ ],
+	[ q('VACUUM'), qr/ERROR:  VACUUM cannot be executed from a function/ ],
+	[ q('SELECT FROM WHERE'), qr/ERROR:  syntax error at or near "WHERE"/ ],
+	[ q(' -- '), qr/ERROR:  there is no statement to check/ ],
+	[ q(NULL), qr/ERROR:  query must not be null/ ],
+	[ q('SELECT 1', 1), qr/ERROR:  iterations must be at least 2/ ],
+	[ q('SELECT 1', 2, -1), qr/ERROR:  warmup must be at least 0/ ],
+	[ q($$SELECT pg_leakhunt_check('SELECT 1')$$),
+		qr/ERROR:  pg_leakhunt_check is running already/ ])
+{
+	my ($arguments, $message) = @$wrong;
+	my ($result, $stdout, $stderr) = $node->psql('postgres',
+		"TRUNCATE kept; SELECT * FROM pg_leakhunt_check($arguments)");
+	like($stderr, $message, "check of $arguments");
+}
+my ($result, $stdout, $stderr) = $node->psql(
+	'postgres', q{
+	SELECT pg_leakhunt_check('SELECT 1 / 0');
+	SELECT count(*) FROM pg_leakhunt_check('SELECT leak_top(16, 1)');
+	SET statement_timeout = '100ms';
+	SELECT pg_leakhunt_check('SELECT pg_sleep(0.001)', 1000000)},
+	on_error_stop => 0);
+is($stdout, '1', 'a failed check leaves a session that can check');
+like($stderr, qr/canceling statement due to statement timeout/,
+	'a check can be cancelled');
+
+# More than can be followed.
+$node->append_conf('postgresql.conf', 'pg_leakhunt.max_live_samples = 1000');
+$node->restart;
+($result, $stdout, $stderr) = $node->psql('postgres',
+	q{SELECT count(*) FROM pg_leakhunt_check('SELECT leak_top(16, 100)')});
+like(
+	$stderr,
+	qr/WARNING:  the check is not complete\nDETAIL:  \d+ allocations could not be followed/,
+	'a check that is not complete says so');
+$node->append_conf('postgresql.conf', 'pg_leakhunt.max_live_samples = 1000000');
+$node->restart;
+
+# Suppressions: what they mean, in checks and suspects.
+sub suppressed
+{
+	my ($pattern, $query) = @_;
+	my ($result, $stdout, $stderr) = $node->psql('postgres',
+		qq{SELECT function_of(site) FROM pg_leakhunt_get_leaks('$query', 10, 1, ARRAY['$pattern'])});
+
+	return ($stdout eq '' and $stderr =~ /NOTICE:  1 leaking call site is suppressed/) ? 1
+	  : $stdout eq 'leaking_top' ? 0 : "$stdout, $stderr";
+}
+my %patterns = (
+	'leaking_top' => 1, 'king_to' => 1, '^leaking_top$' => 1, 'leak_top' => 1,
+	'^king' => 0, 'leaking_to$' => 0, 'l*_*p$' => 1, '^*_top$' => 1,
+	'leaker.c' => 1, 'leaker.so$' => 1, 'leaker.o' => 0, 'postgres' => 1,
+	'leak:leaking_top' => 1, 'context:TopMemory' => 1, 'context:^Memory' => 0,
+	'context:leaking_top' => 0, 'TopMemoryContext' => 0,
+	'*' => 1, 'a*b*c*d*e*f*g*h' => 0, '$' => 1, 'leak$ing' => 0);
+for my $pattern (sort keys %patterns)
+{
+	is(suppressed($pattern, 'SELECT leak_top(16, 1)'),
+		$patterns{$pattern}, "pattern $pattern");
+}
+
+$node->safe_psql('postgres',
+	q{INSERT INTO pg_leakhunt_suppressions VALUES ('leaking_top', 'on purpose'), ('never', NULL)});
+is(check(q('SELECT leak_top(16, 1), leak_cache(10, 1)'), 'SET client_min_messages = warning'),
+	'10|1|CacheMemoryContext|leaking_in', 'a check leaves out what is suppressed');
+my $leaks = join ';', ('SELECT leak_top(8000, 1), leak_cache(8000, 1)') x 100;
+my $session = $node->background_psql('postgres');
+my $pid = session_pid($session);
+$session->query_safe("SELECT pg_leakhunt_start($pid, 1); $leaks");
+is( $node->safe_psql('postgres',
+		"SELECT context_name FROM pg_leakhunt_suspects WHERE pid = $pid"),
+	'CacheMemoryContext',
+	'so do suspects');
+is( $node->safe_psql('postgres', 'SELECT pattern, reason, sites > 0, processes, live_bytes, live_count FROM pg_leakhunt_suppressed'),
+	"leaking_top|on purpose|t|1|800000|100\nnever||f|0|0|0",
+	'what is suppressed is counted');
+is( $node->safe_psql('postgres',
+		"DELETE FROM pg_leakhunt_suppressions; SELECT context_name FROM pg_leakhunt_suspects WHERE pid = $pid ORDER BY 1"),
+	"CacheMemoryContext\nTopMemoryContext",
+	'and comes back');
+$session->quit;
+for my $pattern ('', '*', 'leak:^$', 'context:')
+{
+	($result, $stdout, $stderr) = $node->psql('postgres',
+		"INSERT INTO pg_leakhunt_suppressions VALUES ('$pattern')");
+	like($stderr, qr/violates check constraint/,
+		"\"$pattern\", which suppresses everything, is refused");
+}
+
+# pg_dump keeps what users have put in.
+$node->safe_psql('postgres',
+	q{INSERT INTO pg_leakhunt_suppressions VALUES ('leaking_top', 'on purpose'); CREATE DATABASE restored});
+my $dump = $node->basedir . '/dump.sql';
+$node->command_ok(
+	[ 'pg_dump', '-f', $dump, '-d', $node->connstr('postgres') ], 'pg_dump');
+$node->command_ok(
+	[ 'psql', '-X', '-q', '-f', $dump, '-d', $node->connstr('restored') ],
+	'restore');
+is( $node->safe_psql('restored', 'SELECT * FROM pg_leakhunt_suppressions'),
+	'leaking_top|on purpose',
+	'suppressions are restored');
+
+$node->stop;
+unlike(slurp_file($node->logfile), qr/PANIC|terminated by signal/,
+	'nobody crashed');
+done_testing();
