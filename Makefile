@@ -3,6 +3,7 @@
 EXTENSION = pg_leakhunt
 MODULE_big = pg_leakhunt
 DATA = sql/pg_leakhunt--1.0.sql
+SCRIPTS = bin/pg_leakhunt_attach
 PGFILEDESC = "pg_leakhunt - hunt memory leaks inside a running server"
 
 OBJS = \
@@ -29,6 +30,7 @@ OBJS = \
 	src/profile_reader.o \
 	src/sample_filter.o \
 	src/sampling.o \
+	src/server_processes.o \
 	src/settings.o \
 	src/sql_check.o \
 	src/sql_control.o \

@@ -121,6 +121,17 @@ LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION pg_leakhunt_history(int) IS
 'what a process held over time: live_bytes as in pg_leakhunt_processes, estimate; context_bytes of all memory contexts, exact; at most 240 points, at least one second apart, at first, and further as time goes on; none while no samples are kept';
 
+CREATE FUNCTION pg_leakhunt_get_coverage(
+    OUT pid int,
+    OUT backend_type text,
+    OUT loaded bool)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pg_leakhunt_get_coverage'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_leakhunt_get_coverage() IS
+'processes of this server, as the kernel knows them, and whether they have loaded pg_leakhunt; backend_type is told for the postmaster only';
+
 CREATE FUNCTION pg_leakhunt_get_symbols(
     OUT path text,
     OUT build_id text,
@@ -506,6 +517,31 @@ COMMENT ON COLUMN pg_leakhunt_suppressed.live_bytes IS
 COMMENT ON COLUMN pg_leakhunt_suppressed.live_count IS
 'number of such chunks; estimate';
 
+CREATE VIEW pg_leakhunt_coverage AS
+    SELECT pid,
+           coalesce(activity.backend_type, coverage.backend_type) AS backend_type,
+           activity.datname AS database,
+           activity.usename AS username,
+           coverage.loaded
+    FROM pg_leakhunt_get_coverage() AS coverage
+        LEFT JOIN pg_stat_activity AS activity USING (pid)
+    WHERE pg_has_role('pg_read_all_stats', 'USAGE')
+        OR pg_has_role(activity.usesysid, 'USAGE')
+    ORDER BY coverage.loaded, pid;
+
+COMMENT ON VIEW pg_leakhunt_coverage IS
+'one row per process of the server: can pg_leakhunt see it?';
+COMMENT ON COLUMN pg_leakhunt_coverage.pid IS
+'process id';
+COMMENT ON COLUMN pg_leakhunt_coverage.backend_type IS
+'as in pg_stat_activity, and postmaster; null for processes that are not known there, as the logger';
+COMMENT ON COLUMN pg_leakhunt_coverage.database IS
+'database that the process is connected to; null if none';
+COMMENT ON COLUMN pg_leakhunt_coverage.username IS
+'role that the process was authenticated as; null if none';
+COMMENT ON COLUMN pg_leakhunt_coverage.loaded IS
+'whether the process has loaded pg_leakhunt: if not, it is in none of the other views';
+
 CREATE VIEW pg_leakhunt_symbols AS
     SELECT DISTINCT path, build_id, found, file, hint
     FROM pg_leakhunt_get_symbols()
@@ -534,5 +570,5 @@ REVOKE ALL ON FUNCTION pg_leakhunt_start(int, bigint, text),
 
 GRANT SELECT ON pg_leakhunt_processes, pg_leakhunt_report,
     pg_leakhunt_contexts, pg_leakhunt_queries, pg_leakhunt_suspects,
-    pg_leakhunt_suppressions, pg_leakhunt_suppressed, pg_leakhunt_symbols
-    TO PUBLIC;
+    pg_leakhunt_suppressions, pg_leakhunt_suppressed, pg_leakhunt_coverage,
+    pg_leakhunt_symbols TO PUBLIC;

@@ -14,6 +14,9 @@ SELECT count(*) FROM pg_leakhunt_contexts;
 SELECT count(*) FROM pg_leakhunt_queries;
 SELECT count(*) FROM pg_leakhunt_symbols;
 SELECT count(*) FROM pg_leakhunt_suspects;
+SELECT count(*) FROM pg_leakhunt_suppressed;
+SELECT count(*) FROM pg_leakhunt_coverage;
+INSERT INTO pg_leakhunt_suppressions VALUES ('function');
 SELECT count(*) FROM pg_leakhunt_history(pg_backend_pid());
 SELECT pg_leakhunt_baseline();
 SELECT pg_leakhunt_start(pg_backend_pid(), 1);
@@ -38,6 +41,8 @@ RESET ROLE;
 SELECT format('GRANT %I TO regress_leakhunt_nobody', current_user) \gexec
 SET ROLE regress_leakhunt_nobody;
 SELECT count(*) FROM pg_leakhunt_processes WHERE pid = pg_backend_pid();
+SELECT backend_type, loaded FROM pg_leakhunt_coverage
+WHERE pid = pg_backend_pid();
 RESET ROLE;
 
 DROP ROLE regress_leakhunt_nobody, regress_leakhunt_reader;

@@ -20,6 +20,7 @@
 
 #include "baseline.h"
 #include "process.h"
+#include "server_processes.h"
 
 #define BASELINE_MAGIC "PLHBASE1"
 
@@ -99,7 +100,7 @@ plh_baseline_take(const char *directory, const PlhProfileImage *image)
 
 	memcpy(baseline->magic, BASELINE_MAGIC, sizeof(baseline->magic));
 	baseline->pid = header->pid;
-	baseline->process_start = plh_process_start_ticks(header->pid);
+	baseline->process_start = plh_server_processes_start_ticks(header->pid);
 	baseline->taken_at = GetCurrentTimestamp();
 	baseline->live_bytes = header->counters.live_bytes;
 	while (baseline->site_count < room &&
@@ -127,7 +128,7 @@ plh_baseline_take_empty(const char *directory, int pid)
 
 	memcpy(baseline.magic, BASELINE_MAGIC, sizeof(baseline.magic));
 	baseline.pid = pid;
-	baseline.process_start = pid == 0 ? 0 : plh_process_start_ticks(pid);
+	baseline.process_start = pid == 0 ? 0 : plh_server_processes_start_ticks(pid);
 	baseline.taken_at = GetCurrentTimestamp();
 	return write_baseline(directory, &baseline);
 }

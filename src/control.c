@@ -24,6 +24,7 @@
 
 #include "control.h"
 #include "process.h"
+#include "server_processes.h"
 
 /* The name has the version of the layout. */
 #define CONTROL_FILE "control.1"
@@ -33,7 +34,7 @@ typedef struct ControlSlot
 {
 	uint32		sequence;		/* number of the request; 0: none, or changing */
 	int32		pid;
-	uint64		process_start;	/* as plh_process_start_ticks says */
+	uint64		process_start;	/* as plh_server_processes_start_ticks says */
 	uint32		sampling;
 	uint32		sample_interval;
 	int32		scope;
@@ -137,7 +138,7 @@ own_slot(void)
 		if (slot->pid != pid || slot->sequence == 0)
 			continue;
 		if (own_start == 0)
-			own_start = plh_process_start_ticks(pid);
+			own_start = plh_server_processes_start_ticks(pid);
 		if (slot->process_start == own_start)
 			return slot;
 	}
@@ -197,7 +198,7 @@ slot_for(int pid, uint64 process_start)
 static bool
 store_request(int pid, const PlhControlWish *wish)
 {
-	uint64		process_start = pid == 0 ? 0 : plh_process_start_ticks(pid);
+	uint64		process_start = pid == 0 ? 0 : plh_server_processes_start_ticks(pid);
 	ControlSlot *slot = pid == 0 ? &control->all :
 		slot_for(pid, process_start);
 	uint32		sequence = control->sequence + 1;

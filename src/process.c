@@ -1,7 +1,7 @@
 /*
  * process.c
  *	  The life of a process as far as its profile goes: start, fork, first
- *	  samples, exit; and what tells a living owner from a dead one.
+ *	  samples, exit.
  *
  * A process has no file before it has kept a number of samples that says
  * something: most connections are over by then.  The file goes at a clean
@@ -20,7 +20,6 @@
 #include "postmaster/bgworker_internals.h"
 #include "storage/fd.h"
 #include "storage/proc.h"
-#include "storage/procarray.h"
 #include "tcop/tcopprot.h"
 #include "utils/memutils.h"
 
@@ -35,6 +34,7 @@
 #include "profile_file.h"
 #include "profile_reader.h"
 #include "sampling.h"
+#include "server_processes.h"
 #include "settings.h"
 #include "statement.h"
 #include "symbol_cache.h"
@@ -54,66 +54,6 @@ static int64 next_look_bytes;
 
 /* Kept samples at which to try to publish again after a failure. */
 static int64 next_publish_try;
-
-/*
- * A field of /proc/PID/stat that is a number; 0 if there is no such process.
- */
-static uint64
-stat_field(int pid, int number)
-{
-	char		path[64];
-	char		text[1024];
-	unsigned long long value = 0;
-	char	   *field;
-	ssize_t		length;
-	int			fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	length = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (length <= 0)
-		return 0;
-	text[length] = '\0';
-
-	/* the second field is a name in parentheses, which may hold anything */
-	field = strrchr(text, ')');
-	for (int i = 3; field != NULL && i <= number; i++)
-		field = strchr(field + 1, ' ');
-	if (field != NULL)
-		value = strtoull(field, NULL, 10);
-	return value;
-}
-
-/*
- * When a process started, in clock ticks since boot.  With the pid it tells one
- * process from all others; 0 if there is no such process.
- */
-uint64
-plh_process_start_ticks(int pid)
-{
-	return stat_field(pid, 22);
-}
-
-/*
- * Is that a process of this server, the postmaster included?  If not, a WARNING
- * says so, as core's functions do.
- */
-bool
-plh_process_check_pid(int pid)
-{
-	/* the logger is known to nobody but the postmaster */
-	if (pid > 0 &&
-		(pid == PostmasterPid || BackendPidGetProc(pid) != NULL ||
-		 AuxiliaryPidGetProc(pid) != NULL || pid == MyProcPid ||
-		 (PostmasterPid > 0 && stat_field(pid, 4) == PostmasterPid)))
-		return true;
-	ereport(WARNING,
-			(errmsg("PID %d is not a PostgreSQL server process", pid)));
-	return false;
-}
 
 /*
  * Name the directory of the profiles: by which the data directory is, not by
@@ -384,7 +324,7 @@ plh_process_publish(void)
 		return;
 
 	identify(header);
-	header->process_start = plh_process_start_ticks(header->pid);
+	header->process_start = plh_server_processes_start_ticks(header->pid);
 	header->profile_bytes = plh_profile_file_bytes();
 	snprintf(path, sizeof(path), "%s/%d", profile_directory, header->pid);
 	snprintf(temporary, sizeof(temporary), "%s/tmp.%d", profile_directory,

@@ -1,7 +1,7 @@
 /*
  * process.h
  *	  The life of a process as far as its profile goes: start, fork, first
- *	  samples, exit; and what tells a living owner from a dead one.
+ *	  samples, exit.
  */
 #ifndef PLH_PROCESS_H
 #define PLH_PROCESS_H
@@ -22,8 +22,6 @@ extern void plh_process_publish(void);
 extern const char *plh_process_profile_directory(void);
 extern const char *plh_process_refusal(void);
 extern bool plh_process_is_preloaded(void);
-extern uint64 plh_process_start_ticks(int pid);
-extern bool plh_process_check_pid(int pid);
 extern double plh_process_surely_live_bytes(const PlhProfileHeader *header);
 
 #endif							/* PLH_PROCESS_H */

@@ -21,6 +21,7 @@
 
 #include "process.h"
 #include "profile_reader.h"
+#include "server_processes.h"
 
 /* Room that the variable part of a record may take. */
 static Size
@@ -219,7 +220,7 @@ read_image(int fd, const char *path, bool header_only)
 	image->header = header;
 	image->bytes = bytes;
 	image->alive = header->process_start != 0 &&
-		header->process_start == plh_process_start_ticks(header->pid);
+		header->process_start == plh_server_processes_start_ticks(header->pid);
 	strlcpy(image->path, path, sizeof(image->path));
 	index_modules(image);
 	return image;

@@ -7,7 +7,6 @@
 #include "catalog/pg_authid.h"
 #include "fmgr.h"
 #include "miscadmin.h"
-#include "storage/fd.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
 
@@ -17,6 +16,7 @@
 #include "method_hooks.h"
 #include "process.h"
 #include "profile_reader.h"
+#include "server_processes.h"
 #include "settings.h"
 #include "sql_rows.h"
 
@@ -28,31 +28,19 @@ PLH_FUNCTION(pg_leakhunt_baseline);
 static bool
 check_loaded(int pid)
 {
-	char		path[64];
-	char		line[MAXPGPATH + 256];
-	bool		loaded = false;
-	FILE	   *maps;
-
-	if (plh_process_is_preloaded() || pid == MyProcPid)
+	if (plh_process_is_preloaded() || plh_server_processes_loaded(pid))
 		return true;
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	maps = AllocateFile(path, "r");
-	while (maps != NULL && !loaded && fgets(line, sizeof(line), maps) != NULL)
-		loaded = strstr(line, "/pg_leakhunt.so") != NULL;
-	if (maps != NULL)
-		FreeFile(maps);
-	if (!loaded)
-		ereport(WARNING,
-				(errmsg("PID %d has not loaded pg_leakhunt", pid),
-				 errhint("Only sessions that began after pg_leakhunt was added to session_preload_libraries, or that loaded it themselves, can be sampled.")));
-	return loaded;
+	ereport(WARNING,
+			(errmsg("PID %d has not loaded pg_leakhunt", pid),
+			 errhint("Only sessions that began after pg_leakhunt was added to session_preload_libraries, that loaded it themselves, or that it was attached to, can be sampled.")));
+	return false;
 }
 
 /* Make the request; pid 0 means all processes. */
 static bool
 request(int pid, const PlhControlWish *wish)
 {
-	if (pid != 0 && (!plh_process_check_pid(pid) || !check_loaded(pid)))
+	if (pid != 0 && (!plh_server_processes_check(pid) || !check_loaded(pid)))
 		return false;
 	if (!plh_control_request(pid, wish))
 	{
@@ -197,7 +185,7 @@ pg_leakhunt_baseline(PG_FUNCTION_ARGS)
 		report_unwritten(0);
 	if (pid >= 0)
 		plh_profile_reader_each(directory, pid, false, take_baseline, &count);
-	if (pid != 0 && !count.found && plh_process_check_pid(pid) &&
+	if (pid != 0 && !count.found && plh_server_processes_check(pid) &&
 		count.sees_all)
 	{
 		if (!plh_baseline_take_empty(directory, pid))

@@ -28,6 +28,7 @@
 #include "process.h"
 #include "profile_reader.h"
 #include "sampling.h"
+#include "server_processes.h"
 #include "settings.h"
 #include "sql_rows.h"
 #include "stack_text.h"
@@ -36,6 +37,7 @@ PLH_FUNCTION(pg_leakhunt_get_processes);
 PLH_FUNCTION(pg_leakhunt_get_symbols);
 PLH_FUNCTION(pg_leakhunt_get_contexts);
 PLH_FUNCTION(pg_leakhunt_history);
+PLH_FUNCTION(pg_leakhunt_get_coverage);
 
 static const char *
 database_name(const PlhProfileHeader *header)
@@ -78,25 +80,6 @@ put_process_growth(PlhRow *row, const PlhProfileHeader *header)
 	pfree(baseline);
 }
 
-/* RssAnon of a process in bytes, -1 if it is not to be had. */
-static int64
-rss_anon_bytes(int pid)
-{
-	char		path[64];
-	char		line[256];
-	long long	kilobytes = -1;
-	FILE	   *status;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	status = AllocateFile(path, "r");
-	while (status != NULL && kilobytes < 0 &&
-		   fgets(line, sizeof(line), status) != NULL)
-		(void) sscanf(line, "RssAnon: %lld kB", &kilobytes);
-	if (status != NULL)
-		FreeFile(status);
-	return kilobytes < 0 ? -1 : kilobytes * 1024;
-}
-
 /* A figure, or null where it is negative. */
 static void
 put_if_known(PlhRow *row, int64 value)
@@ -116,7 +99,7 @@ put_triage(PlhRow *row, const PlhProfileImage *image)
 
 	put_if_known(row, counted ? header->context_bytes : -1);
 	put_if_known(row, counted ? header->malloc_bytes : -1);
-	put_if_known(row, image->alive ? rss_anon_bytes(header->pid) : -1);
+	put_if_known(row, image->alive ? plh_server_processes_rss_anon(header->pid) : -1);
 }
 
 /* PlhProfileVisitor: one row of pg_leakhunt_processes. */
@@ -335,6 +318,30 @@ pg_leakhunt_history(PG_FUNCTION_ARGS)
 		plh_profile_reader_each(plh_process_profile_directory(), pid, true,
 								put_history, &sink);
 	if (!sink.found)
-		(void) plh_process_check_pid(pid);
+		(void) plh_server_processes_check(pid);
+	return (Datum) 0;
+}
+
+/*
+ * All processes of the server, and whether they have loaded the module.
+ */
+Datum
+pg_leakhunt_get_coverage(PG_FUNCTION_ARGS)
+{
+	PlhRowSink	sink;
+	ListCell   *cell;
+
+	plh_rows_start_silently(fcinfo, &sink);
+	foreach(cell, plh_server_processes_list())
+	{
+		int			pid = lfirst_int(cell);
+		PlhRow		row = {0};
+
+		CHECK_FOR_INTERRUPTS();
+		plh_row_datum(&row, Int32GetDatum(pid));
+		plh_row_text(&row, pid == PostmasterPid ? "postmaster" : NULL);
+		plh_row_datum(&row, BoolGetDatum(plh_server_processes_loaded(pid)));
+		plh_row_finish(&row, &sink);
+	}
 	return (Datum) 0;
 }

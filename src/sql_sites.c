@@ -16,6 +16,7 @@
 #include "process.h"
 #include "profile_reader.h"
 #include "sampling.h"
+#include "server_processes.h"
 #include "sql_rows.h"
 #include "suppression.h"
 
@@ -217,6 +218,6 @@ pg_leakhunt_get_sites(PG_FUNCTION_ARGS)
 								put_sites, &sink);
 
 	if (!PG_ARGISNULL(0) && !sink.found)
-		(void) plh_process_check_pid(pid);
+		(void) plh_server_processes_check(pid);
 	return (Datum) 0;
 }

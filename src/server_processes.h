@@ -1,0 +1,20 @@
+/*
+ * server_processes.h
+ *	  The processes of this server, as the kernel knows them.
+ *
+ * The kernel also knows those that PostgreSQL has no record of, as the logger,
+ * and tells who has loaded what.  plh_server_processes_start_ticks may be
+ * called inside palloc, the others may not.
+ */
+#ifndef PLH_SERVER_PROCESSES_H
+#define PLH_SERVER_PROCESSES_H
+
+#include "nodes/pg_list.h"
+
+extern uint64 plh_server_processes_start_ticks(int pid);
+extern bool plh_server_processes_check(int pid);
+extern bool plh_server_processes_loaded(int pid);
+extern int64 plh_server_processes_rss_anon(int pid);
+extern List *plh_server_processes_list(void);
+
+#endif							/* PLH_SERVER_PROCESSES_H */

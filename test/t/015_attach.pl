@@ -1,0 +1,192 @@
+# A server that was started without the module: sessions that load it, sessions
+# that are given it, and one that is already in trouble and gets it by a
+# debugger.  Needs processes that have it and others that have not.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use LeakHunt;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+# that other processes are not seen is expected
+$ENV{PGOPTIONS} = '-c client_min_messages=warning';
+
+my $node = new_server('main', "shared_preload_libraries = ''\n");
+
+sub ask
+{
+	my ($query) = @_;
+
+	return $node->safe_psql('postgres', $query);
+}
+
+# A session that is at work and never asked; its pid.
+sub patient
+{
+	my ($session, $query) = @_;
+	my $pid = session_pid($session);
+
+	$session->query_until(qr//, "$query;\n");
+	$node->poll_query_until('postgres',
+		"SELECT state = 'active' FROM pg_stat_activity WHERE pid = $pid AND query LIKE '\%leak_top\%'"
+	) or die 'the patient is not at work';
+	return $pid;
+}
+
+# Which processes are covered, and what the views say of those that are not.
+my $loaded =
+  "SELECT string_agg(DISTINCT backend_type, ',') FROM pg_leakhunt_coverage WHERE loaded";
+is(ask($loaded), 'client backend', 'nobody but the session that asks');
+is( ask(
+		"SELECT string_agg(DISTINCT backend_type, ',' ORDER BY backend_type) FROM pg_leakhunt_coverage WHERE NOT loaded AND backend_type IN ('postmaster', 'checkpointer', 'walwriter')"
+	),
+	'checkpointer,postmaster,walwriter',
+	'all others are told apart');
+my $plain = $node->background_psql('postgres');
+my $plain_pid = session_pid($plain);
+my ($result, $stdout, $stderr) =
+  $node->psql('postgres', "SELECT pg_leakhunt_start($plain_pid)");
+like(
+	$stderr,
+	qr/WARNING:  PID $plain_pid has not loaded pg_leakhunt\nHINT:.*session_preload_libraries/,
+	'a process without the module is not asked');
+is($stdout, 'f', 'nor is that a success');
+
+# LOAD
+$plain->query_safe("LOAD 'pg_leakhunt'; SET pg_leakhunt.sample_interval = 1; SELECT leak_top(100, 1000)");
+is( ask(
+		"SELECT live_bytes FROM pg_leakhunt_report WHERE pid = $plain_pid AND function_of(site) = 'leaking_top'"
+	),
+	100_000,
+	'LOAD');
+$plain->quit;
+
+# The next session after a reload
+$node->append_conf('postgresql.conf',
+	"session_preload_libraries = 'pg_leakhunt'");
+my $old = $node->background_psql('postgres');
+my $old_pid = session_pid($old);
+$node->reload;
+my $new;
+my $new_pid;
+wait_until(
+	sub {
+		$new->quit if $new;
+		$new = $node->background_psql('postgres');
+		$new_pid = session_pid($new);
+		return ask(
+			"SELECT loaded FROM pg_leakhunt_coverage WHERE pid = $new_pid") eq 't';
+	},
+	'session_preload_libraries covers the next session');
+is(ask("SELECT loaded FROM pg_leakhunt_coverage WHERE pid = $old_pid"),
+	'f', 'but none that was there');
+$new->query_safe('SET pg_leakhunt.sample_interval = 1; SELECT leak_top(50, 2000)');
+is( ask(
+		"SELECT live_bytes FROM pg_leakhunt_report WHERE pid = $new_pid AND function_of(site) = 'leaking_top'"
+	),
+	100_000,
+	'and finds its leak');
+is(ask("SELECT pg_leakhunt_start($new_pid, 2048)"), 't', 'which can be tuned');
+$new->quit;
+$old->quit;
+$node->append_conf('postgresql.conf', "session_preload_libraries = ''");
+$node->reload;
+
+# The debugger
+sub attach
+{
+	my @arguments = @_;
+	my ($stdout, $stderr) = ('', '');
+	my $result = IPC::Run::run [ 'pg_leakhunt_attach', @arguments ],
+	  '>', \$stdout, '2>', \$stderr;
+
+	return ($result, $stdout, $stderr);
+}
+
+sub can_trace
+{
+	my $session = $node->background_psql('postgres');
+	my $pid = session_pid($session);
+	my $output = qx(gdb -n -batch -p $pid 2>&1);
+
+	$session->quit;
+	return $output =~ /detached/;
+}
+
+for my $wrong (
+	[ [], qr/^Usage: pg_leakhunt_attach PID/m ],
+	[ ['x'], qr/"x" is not a process id/ ],
+	[ [ 1, 0 ], qr/"0" is not a number of seconds/ ],
+	[ [$$], qr/Process $$ is not PostgreSQL/ ],
+	[ [ $node->{_pid} ], qr/is the postmaster/ ])
+{
+	my ($arguments, $message) = @$wrong;
+	($result, $stdout, $stderr) = attach(@$arguments);
+	ok(!$result, "attach @$arguments fails");
+	like($stderr, $message, 'and says why');
+}
+
+SKIP:
+{
+	skip 'gdb may not trace here', 1 unless can_trace();
+
+	# at work, with a transaction open
+	my $session = $node->background_psql('postgres', on_error_stop => 0);
+	$session->query_safe('BEGIN; CREATE TEMP TABLE t AS SELECT 42 AS a; COMMIT; BEGIN');
+	my $pid = patient($session,
+		'DO $$ BEGIN LOOP PERFORM leak_top(100, 100), pg_sleep(0.001); END LOOP; END $$'
+	);
+	my $start =
+	  ask("SELECT query_start FROM pg_stat_activity WHERE pid = $pid");
+	($result, $stdout, $stderr) = attach($pid);
+	ok($result, 'attach to a session at work') or diag($stderr);
+	like($stdout, qr/Process $pid has loaded pg_leakhunt/, 'it says so');
+	ok( $node->poll_query_until(
+			'postgres',
+			"SELECT live_bytes > 3000000 FROM pg_leakhunt_report WHERE pid = $pid AND function_of(site) = 'leaking_top'"
+		),
+		'its leak is found');
+	is( ask(
+			"SELECT state, query_start FROM pg_stat_activity WHERE pid = $pid"
+		),
+		"active|$start",
+		'its query has not noticed');
+	is(ask("SELECT pg_leakhunt_stop($pid)"), 't', 'it can be stopped');
+	($result, $stdout, $stderr) = attach($pid);
+	like($stdout, qr/has pg_leakhunt already/, 'attach again');
+	ask("SELECT pg_cancel_backend($pid)");
+	like($session->query('ROLLBACK; SELECT a FROM t'),
+		qr/^42$/m, 'the session goes on');
+	$session->quit;
+
+	# idle
+	$session = $node->background_psql('postgres');
+	$pid = session_pid($session);
+	($result, $stdout, $stderr) = attach($pid);
+	ok($result, 'attach to an idle session') or diag($stderr);
+	is( $session->query_safe(
+			'SET pg_leakhunt.sample_interval = 1; SELECT leak_top(10, 1000);'
+			  . "SELECT live_bytes FROM pg_leakhunt_report WHERE pid = $pid AND function_of(site) = 'leaking_top'"
+		) =~ s/^\s+//r,
+		10_000,
+		'it samples');
+	$session->quit;
+
+	# one that never looks for interrupts is left as it was
+	$session = $node->background_psql('postgres');
+	$pid = session_pid($session);
+	my ($checkpointer) = split /\n/, ask(
+		"SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer'");
+	($result, $stdout, $stderr) = attach($checkpointer, 1);
+	ok(!$result, 'attach to a process without a safe point fails');
+	like($stderr, qr/did not load pg_leakhunt/, 'and says so');
+	is($session->query_safe('CHECKPOINT; SELECT 1'), 1, 'it goes on');
+	$session->quit;
+}
+
+$node->stop;
+unlike(slurp_file($node->logfile), qr/PANIC|terminated by signal/,
+	'nobody crashed');
+done_testing();
