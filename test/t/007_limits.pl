@@ -135,6 +135,7 @@ SKIP:
 	my $small = new_server('small', <<"CONF");
 pg_leakhunt.profile_directory = '$directory'
 pg_leakhunt.sample_interval = 1
+pg_leakhunt.dump_min_bytes = 4MB
 autovacuum = off
 CONF
 	my @sessions = map { $small->background_psql('postgres') } 1 .. 12;
