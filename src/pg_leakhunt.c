@@ -19,6 +19,7 @@
  *	profile_layout, profile_file	their layout, and the file they are in
  *	process			start, fork, publication, exit
  *	control			requests of other processes to start and stop sampling
+ *	server_processes	the processes of this server, as the kernel knows them
  *	census			what all contexts and malloc hold, and the history of it
  *	baseline		what processes held when growth was to be counted from
  *	profile_reader	reads profiles of any process
@@ -30,7 +31,9 @@
  *	stack_text		stacks as people read them
  *	dump			heap files
  *	sweep			profiles that a crash has left
- *	sql_functions, sql_control, sql_rows	what SQL can call
+ *	suppression		patterns that name known sites
+ *	leak_check		what a statement leaves behind
+ *	sql_functions, sql_sites, sql_control, sql_check, sql_rows	what SQL can call
  *
  * README in this directory explains how they work together.
  */

@@ -65,6 +65,23 @@ is( check(
 	'16|1|TopMemoryContext|leaking_top',
 	'everybody may check');
 
+# What the README tells extension authors to run in CI.
+my ($script) = slurp_file("$FindBin::RealBin/../../README.md") =~
+  /^( +DO \$\$\n.*?^ +END \$\$;\n)/ms;
+for my $case ([ 'leak_top(16, 1)', 3 ], [ 'length(\'\'x\'\')', 0 ])
+{
+	my ($call, $status) = @$case;
+	my ($result, $stdout, $stderr) = $node->psql('postgres',
+		$script =~ s/my_function\(42\)/$call/r =~ s/\\\\n/\\n/r);
+	is($result, $status, "the example in the README with $call");
+	like(
+		$stderr,
+		$status
+		? qr/ERROR:  leaking_top \(leaker.c:\d+\) leaks 16 bytes per call into TopMemoryContext\nDETAIL:  leaking_top/
+		: qr/^$/,
+		'and what it says');
+}
+
 # Clean statements of many kinds.
 my %clean = (
 	'query' =>
