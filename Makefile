@@ -14,6 +14,11 @@ OBJS = \
 	src/database_text.o \
 	src/debug_info.o \
 	src/dump.o \
+	src/dump_reader.o \
+	src/dump_symbols.o \
+	src/dump_writer.o \
+	src/flamegraph.o \
+	src/folded.o \
 	src/leak_check.o \
 	src/lifetime.o \
 	src/live_samples.o \
@@ -22,6 +27,7 @@ OBJS = \
 	src/modules.o \
 	src/pg_leakhunt.o \
 	src/pointer_table.o \
+	src/pprof.o \
 	src/private_memory.o \
 	src/process.o \
 	src/profile.o \
@@ -32,19 +38,25 @@ OBJS = \
 	src/sampling.o \
 	src/server_processes.o \
 	src/settings.o \
+	src/site_list.o \
 	src/sql_check.o \
 	src/sql_control.o \
+	src/sql_dumps.o \
 	src/sql_functions.o \
+	src/sql_pictures.o \
 	src/sql_rows.o \
 	src/sql_sites.o \
+	src/sql_source.o \
 	src/stack_text.o \
 	src/statement.o \
 	src/suppression.o \
 	src/sweep.o \
 	src/symbol_cache.o \
 	src/symbol_server.o \
+	src/symbol_table.o \
 	src/symbolizer.o \
 	src/symbols.o \
+	src/top.o \
 	src/unwind.o
 
 # -O3: the code that runs inside palloc is loops over some 20 frames
@@ -57,7 +69,7 @@ REGRESS = \
 	privileges \
 	settings
 
-EXTRA_CLEAN = test/unit/run test/leaker/leaker.so test/leaker/leaker.o
+EXTRA_CLEAN = src/flamegraph_script.h test/unit/run test/leaker/leaker.so test/leaker/leaker.o
 
 PG_CONFIG = pg_config
 
@@ -88,4 +100,9 @@ include $(PGXS)
 
 # PGXS tracks no headers
 $(OBJS) $(OBJS:.o=.bc): $(wildcard src/*.h)
+
+# the script of flame graphs, as a string
+src/flamegraph.o src/flamegraph.bc: src/flamegraph_script.h
+src/flamegraph_script.h: src/flamegraph.js
+	(echo 'static const char flamegraph_script[] ='; sed 's/\\/\\\\/g; s/"/\\"/g; s/.*/"&\\n"/' $<; echo ';') >$@
 endif

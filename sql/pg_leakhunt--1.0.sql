@@ -217,6 +217,340 @@ COMMENT ON FUNCTION pg_leakhunt_check(text, int, int) IS
 'runs the statement warmup + iterations times in this session and transaction, and returns the call sites at which memory of session-long contexts stays behind each time, in bytes and chunks per iteration, exact; no row: no leak; what the statement does stays done; if there is something to confirm, it runs as many times more in a subtransaction that is rolled back; errors of the statement end it';
 
 --
+-- Dump files
+--
+
+CREATE FUNCTION pg_leakhunt_dump(pid int, symbolized bool DEFAULT false)
+RETURNS text
+AS 'MODULE_PATHNAME', 'pg_leakhunt_dump'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_leakhunt_dump(int, bool) IS
+'writes what a process holds to a dump file in pg_leakhunt.dump_directory, without its help, and returns the name of the file; symbolized: with the names of all functions, so that no binary is needed to read it; null and a WARNING if the process has no profile';
+
+CREATE FUNCTION pg_leakhunt_get_dumps(
+    OUT file text,
+    OUT pid int,
+    OUT backend_type text,
+    OUT reason text,
+    OUT created_at timestamptz,
+    OUT size_bytes bigint,
+    OUT live_bytes bigint,
+    OUT live_count bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pg_leakhunt_get_dumps'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_leakhunt_get_dumps() IS
+'the rows of pg_leakhunt_dumps, from the first lines of each file; a WARNING for what is no dump';
+
+CREATE FUNCTION pg_leakhunt_get_dump_sites(
+    file text,
+    OUT pid int,
+    OUT backend_type text,
+    OUT context_name text,
+    OUT lifetime text,
+    OUT query_id bigint,
+    OUT query text,
+    OUT live_bytes bigint,
+    OUT live_count bigint,
+    OUT error_bytes bigint,
+    OUT growth_bytes bigint,
+    OUT growth_count bigint,
+    OUT peak_bytes bigint,
+    OUT total_bytes bigint,
+    OUT total_count bigint,
+    OUT survival float8,
+    OUT samples bigint,
+    OUT first_at timestamptz,
+    OUT last_at timestamptz,
+    OUT site text,
+    OUT stack text[],
+    OUT stack_id bigint,
+    OUT epochs bigint,
+    OUT age_epochs bigint,
+    OUT early_epochs bigint,
+    OUT early_bytes bigint,
+    OUT early_samples bigint,
+    OUT early_at timestamptz,
+    OUT suppressed_by text[])
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pg_leakhunt_get_dump_sites'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_leakhunt_get_dump_sites(text) IS
+'the rows of pg_leakhunt_get_sites from a dump file; nothing is known of epochs';
+
+CREATE FUNCTION pg_leakhunt_read_dump(
+    file text,
+    OUT pid int,
+    OUT backend_type text,
+    OUT context_name text,
+    OUT lifetime text,
+    OUT query_id bigint,
+    OUT query text,
+    OUT live_bytes bigint,
+    OUT live_count bigint,
+    OUT error_bytes bigint,
+    OUT growth_bytes bigint,
+    OUT growth_count bigint,
+    OUT peak_bytes bigint,
+    OUT total_bytes bigint,
+    OUT total_count bigint,
+    OUT survival float8,
+    OUT samples bigint,
+    OUT first_at timestamptz,
+    OUT last_at timestamptz,
+    OUT site text,
+    OUT stack text[],
+    OUT stack_id bigint)
+RETURNS SETOF record
+LANGUAGE SQL STRICT VOLATILE PARALLEL RESTRICTED
+BEGIN ATOMIC
+    SELECT pid, backend_type, context_name, lifetime, query_id, query,
+           live_bytes, live_count, error_bytes, growth_bytes, growth_count,
+           peak_bytes, total_bytes, total_count, survival, samples, first_at,
+           last_at, site, stack, stack_id
+    FROM pg_leakhunt_get_dump_sites(file)
+    ORDER BY live_bytes DESC;
+END;
+
+COMMENT ON FUNCTION pg_leakhunt_read_dump(text) IS
+'the rows that pg_leakhunt_report had when the dump file was written; file: its name in pg_leakhunt.dump_directory, or, for members of pg_read_server_files, a path; an ERROR that names the line if it is damaged';
+
+CREATE FUNCTION pg_leakhunt_get_difference(
+    older text,
+    newer text,
+    OUT context_name text,
+    OUT lifetime text,
+    OUT query_id bigint,
+    OUT query text,
+    OUT older_bytes bigint,
+    OUT newer_bytes bigint,
+    OUT growth_bytes bigint,
+    OUT older_count bigint,
+    OUT newer_count bigint,
+    OUT growth_count bigint,
+    OUT site text,
+    OUT stack text[])
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pg_leakhunt_get_difference'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_leakhunt_get_difference(text, text) IS
+'the rows of pg_leakhunt_diff in no order';
+
+CREATE FUNCTION pg_leakhunt_diff(
+    older text,
+    newer text,
+    OUT context_name text,
+    OUT lifetime text,
+    OUT query_id bigint,
+    OUT query text,
+    OUT older_bytes bigint,
+    OUT newer_bytes bigint,
+    OUT growth_bytes bigint,
+    OUT older_count bigint,
+    OUT newer_count bigint,
+    OUT growth_count bigint,
+    OUT site text,
+    OUT stack text[])
+RETURNS SETOF record
+LANGUAGE SQL STRICT VOLATILE PARALLEL RESTRICTED
+BEGIN ATOMIC
+    SELECT * FROM pg_leakhunt_get_difference(older, newer)
+    ORDER BY growth_bytes DESC, newer_bytes DESC;
+END;
+
+COMMENT ON FUNCTION pg_leakhunt_diff(text, text) IS
+'what each call site holds in two dump files, and the difference, the largest growth first; the dumps may be of different processes, before and after a restart; sites are compared by stack, context and statement';
+
+--
+-- Tables, pictures and profiles for other tools; of a process, if growth is set
+-- since its baseline, or of a dump file, with base since that other one
+--
+
+CREATE FUNCTION pg_leakhunt_get_top(
+    pid int,
+    file text,
+    base text,
+    growth bool,
+    sums_by text,
+    OUT name text,
+    OUT flat_bytes bigint,
+    OUT flat_percent float8,
+    OUT flat_count bigint,
+    OUT cum_bytes bigint,
+    OUT cum_percent float8,
+    OUT cum_count bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pg_leakhunt_get_top'
+LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_leakhunt_get_top(int, text, text, bool, text) IS
+'the rows of pg_leakhunt_top, of a process or, where pid is null, of a dump file';
+
+CREATE FUNCTION pg_leakhunt_top(
+    pid int,
+    sums_by text DEFAULT 'function',
+    growth bool DEFAULT false,
+    OUT name text,
+    OUT flat_bytes bigint,
+    OUT flat_percent float8,
+    OUT flat_count bigint,
+    OUT cum_bytes bigint,
+    OUT cum_percent float8,
+    OUT cum_count bigint)
+RETURNS SETOF record
+LANGUAGE SQL CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED
+BEGIN ATOMIC
+    SELECT * FROM pg_leakhunt_get_top(pid, NULL, NULL, growth, sums_by);
+END;
+
+COMMENT ON FUNCTION pg_leakhunt_top(int, text, bool) IS
+'what a process holds, per function, function and line, module or context, as sums_by says: bytes and chunks that it has allocated itself (flat) and that it or what it calls have (cum), the most cumulative bytes first; a function that is in a stack several times counts once; percents are of all bytes, null where there are none; with growth: what it has gained since its baseline';
+
+CREATE FUNCTION pg_leakhunt_top(
+    file text,
+    sums_by text DEFAULT 'function',
+    base text DEFAULT NULL,
+    OUT name text,
+    OUT flat_bytes bigint,
+    OUT flat_percent float8,
+    OUT flat_count bigint,
+    OUT cum_bytes bigint,
+    OUT cum_percent float8,
+    OUT cum_count bigint)
+RETURNS SETOF record
+LANGUAGE SQL CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED
+BEGIN ATOMIC
+    SELECT * FROM pg_leakhunt_get_top(NULL, file, base, NULL, sums_by);
+END;
+
+COMMENT ON FUNCTION pg_leakhunt_top(text, text, text) IS
+'what a dump file holds, per function, function and line, module or context, as sums_by says: bytes and chunks that it has allocated itself (flat) and that it or what it calls have (cum), the most cumulative bytes first; a function that is in a stack several times counts once; percents are of all bytes, null where there are none; with base: what it has gained since that dump file';
+
+CREATE FUNCTION pg_leakhunt_get_folded(
+    pid int,
+    file text,
+    base text,
+    growth bool,
+    context bool,
+    query bool)
+RETURNS text
+AS 'MODULE_PATHNAME', 'pg_leakhunt_get_folded'
+LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_leakhunt_get_folded(int, text, text, bool, bool, bool) IS
+'pg_leakhunt_folded, of a process or, where pid is null, of a dump file';
+
+CREATE FUNCTION pg_leakhunt_folded(
+    pid int,
+    growth bool DEFAULT false,
+    context bool DEFAULT false,
+    query bool DEFAULT false)
+RETURNS text
+LANGUAGE SQL CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED
+BEGIN ATOMIC
+    SELECT pg_leakhunt_get_folded(pid, NULL, NULL, growth, context, query);
+END;
+
+COMMENT ON FUNCTION pg_leakhunt_folded(int, bool, bool, bool) IS
+'live bytes of a process as folded stacks, one per line, the outermost function first, for flame graph scripts and speedscope; with growth: two figures, bytes before and now, since its baseline; context, query: memory contexts, statements are the first levels; null and a WARNING if the process has no profile';
+
+CREATE FUNCTION pg_leakhunt_folded(
+    file text,
+    base text DEFAULT NULL,
+    context bool DEFAULT false,
+    query bool DEFAULT false)
+RETURNS text
+LANGUAGE SQL CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED
+BEGIN ATOMIC
+    SELECT pg_leakhunt_get_folded(NULL, file, base, NULL, context, query);
+END;
+
+COMMENT ON FUNCTION pg_leakhunt_folded(text, text, bool, bool) IS
+'live bytes of a dump file as folded stacks, one per line, the outermost function first, for flame graph scripts and speedscope; with base: two figures, bytes before and now, since that dump file; context, query: memory contexts, statements are the first levels';
+
+CREATE FUNCTION pg_leakhunt_get_flamegraph(
+    pid int,
+    file text,
+    base text,
+    growth bool,
+    context bool,
+    query bool)
+RETURNS text
+AS 'MODULE_PATHNAME', 'pg_leakhunt_get_flamegraph'
+LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_leakhunt_get_flamegraph(int, text, text, bool, bool, bool) IS
+'pg_leakhunt_flamegraph, of a process or, where pid is null, of a dump file';
+
+CREATE FUNCTION pg_leakhunt_flamegraph(
+    pid int,
+    growth bool DEFAULT false,
+    context bool DEFAULT false,
+    query bool DEFAULT false)
+RETURNS text
+LANGUAGE SQL CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED
+BEGIN ATOMIC
+    SELECT pg_leakhunt_get_flamegraph(pid, NULL, NULL, growth, context, query);
+END;
+
+COMMENT ON FUNCTION pg_leakhunt_flamegraph(int, bool, bool, bool) IS
+'live bytes of a process as a flame graph: an interactive SVG that needs nothing else; with growth: what has grown (red) and shrunk (blue) since its baseline; context, query: memory contexts, statements are the first levels; null and a WARNING if the process has no profile';
+
+CREATE FUNCTION pg_leakhunt_flamegraph(
+    file text,
+    base text DEFAULT NULL,
+    context bool DEFAULT false,
+    query bool DEFAULT false)
+RETURNS text
+LANGUAGE SQL CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED
+BEGIN ATOMIC
+    SELECT pg_leakhunt_get_flamegraph(NULL, file, base, NULL, context, query);
+END;
+
+COMMENT ON FUNCTION pg_leakhunt_flamegraph(text, text, bool, bool) IS
+'live bytes of a dump file as a flame graph: an interactive SVG that needs nothing else; with base: what has grown (red) and shrunk (blue) since that dump file; context, query: memory contexts, statements are the first levels';
+
+CREATE FUNCTION pg_leakhunt_get_pprof(
+    pid int,
+    file text,
+    base text,
+    growth bool)
+RETURNS bytea
+AS 'MODULE_PATHNAME', 'pg_leakhunt_get_pprof'
+LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_leakhunt_get_pprof(int, text, text, bool) IS
+'pg_leakhunt_pprof, of a process or, where pid is null, of a dump file';
+
+CREATE FUNCTION pg_leakhunt_pprof(
+    pid int,
+    growth bool DEFAULT false)
+RETURNS bytea
+LANGUAGE SQL CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED
+BEGIN ATOMIC
+    SELECT pg_leakhunt_get_pprof(pid, NULL, NULL, growth);
+END;
+
+COMMENT ON FUNCTION pg_leakhunt_pprof(int, bool) IS
+'what a process has allocated and holds as a profile for go tool pprof: alloc_objects, alloc_space, inuse_objects, inuse_space, with labels; with growth: what it has gained since its baseline; null and a WARNING if the process has no profile';
+
+CREATE FUNCTION pg_leakhunt_pprof(
+    file text,
+    base text DEFAULT NULL)
+RETURNS bytea
+LANGUAGE SQL CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED
+BEGIN ATOMIC
+    SELECT pg_leakhunt_get_pprof(NULL, file, base, NULL);
+END;
+
+COMMENT ON FUNCTION pg_leakhunt_pprof(text, text) IS
+'what a dump file has as a profile for go tool pprof: alloc_objects, alloc_space, inuse_objects, inuse_space, with labels; with base: what it has gained since that dump file';
+
+--
 -- Views
 --
 
@@ -542,6 +876,29 @@ COMMENT ON COLUMN pg_leakhunt_coverage.username IS
 COMMENT ON COLUMN pg_leakhunt_coverage.loaded IS
 'whether the process has loaded pg_leakhunt: if not, it is in none of the other views';
 
+CREATE VIEW pg_leakhunt_dumps AS
+    SELECT * FROM pg_leakhunt_get_dumps()
+    ORDER BY created_at DESC;
+
+COMMENT ON VIEW pg_leakhunt_dumps IS
+'one row per dump file, the newest first';
+COMMENT ON COLUMN pg_leakhunt_dumps.file IS
+'name in pg_leakhunt.dump_directory, as other functions take it';
+COMMENT ON COLUMN pg_leakhunt_dumps.pid IS
+'process that it is of';
+COMMENT ON COLUMN pg_leakhunt_dumps.backend_type IS
+'as in pg_stat_activity, and postmaster';
+COMMENT ON COLUMN pg_leakhunt_dumps.reason IS
+'exit; crash: the process did not exit cleanly; manual: pg_leakhunt_dump; growth: pg_leakhunt.dump_growth';
+COMMENT ON COLUMN pg_leakhunt_dumps.created_at IS
+'when it was written';
+COMMENT ON COLUMN pg_leakhunt_dumps.size_bytes IS
+'size of the file in bytes';
+COMMENT ON COLUMN pg_leakhunt_dumps.live_bytes IS
+'bytes that the process held; estimate';
+COMMENT ON COLUMN pg_leakhunt_dumps.live_count IS
+'number of such chunks; estimate';
+
 CREATE VIEW pg_leakhunt_symbols AS
     SELECT DISTINCT path, build_id, found, file, hint
     FROM pg_leakhunt_get_symbols()
@@ -562,13 +919,13 @@ COMMENT ON COLUMN pg_leakhunt_symbols.hint IS
 
 --
 -- Privileges: rows are filtered by role, so that everybody may look; to sample
--- more is to make a process slower
+-- more is to make a process slower, and a dump takes room on the disk
 --
 
 REVOKE ALL ON FUNCTION pg_leakhunt_start(int, bigint, text),
-    pg_leakhunt_stop(int) FROM PUBLIC;
+    pg_leakhunt_stop(int), pg_leakhunt_dump(int, bool) FROM PUBLIC;
 
 GRANT SELECT ON pg_leakhunt_processes, pg_leakhunt_report,
     pg_leakhunt_contexts, pg_leakhunt_queries, pg_leakhunt_suspects,
     pg_leakhunt_suppressions, pg_leakhunt_suppressed, pg_leakhunt_coverage,
-    pg_leakhunt_symbols TO PUBLIC;
+    pg_leakhunt_dumps, pg_leakhunt_symbols TO PUBLIC;

@@ -195,6 +195,37 @@ plh_baseline_read(const char *directory, const PlhProfileHeader *header)
 }
 
 /*
+ * A baseline in memory, without sites: they are added in the order of their
+ * offsets.
+ */
+PlhBaseline *
+plh_baseline_create(int pid)
+{
+	PlhBaseline *baseline = palloc0(offsetof(PlhBaseline, sites));
+
+	memcpy(baseline->magic, BASELINE_MAGIC, sizeof(baseline->magic));
+	baseline->pid = pid;
+	return baseline;
+}
+
+/*
+ * Add a site to a baseline made by plh_baseline_create, which may move.
+ */
+void
+plh_baseline_add(PlhBaseline **baseline, uint32 site, int64 bytes, int64 count)
+{
+	uint32		number = (*baseline)->site_count;
+
+	/* there is room for the next power of two */
+	if ((number & (number - 1)) == 0)
+		*baseline = repalloc_huge(*baseline, offsetof(PlhBaseline, sites) +
+								  sizeof(BaselineSite) * Max(2 * (Size) number, 1));
+	(*baseline)->sites[number] = (BaselineSite) {site, 0, bytes, count};
+	(*baseline)->live_bytes += bytes;
+	(*baseline)->site_count++;
+}
+
+/*
  * Live bytes of the process at the baseline.
  */
 int64

@@ -18,6 +18,9 @@ extern bool plh_baseline_take(const char *directory,
 extern bool plh_baseline_take_empty(const char *directory, int pid);
 extern PlhBaseline *plh_baseline_read(const char *directory,
 									  const PlhProfileHeader *header);
+extern PlhBaseline *plh_baseline_create(int pid);
+extern void plh_baseline_add(PlhBaseline **baseline, uint32 site, int64 bytes,
+							 int64 count);
 extern int64 plh_baseline_process_bytes(const PlhBaseline *baseline);
 extern void plh_baseline_site(const PlhBaseline *baseline, uint32 site,
 							  int64 *bytes, int64 *count);

@@ -9,5 +9,8 @@
 #define PLH_DATABASE_TEXT_H
 
 extern char *plh_text_for_database(const char *text);
+extern char *plh_foreign_text_for_database(const char *text, Size bytes,
+										   int encoding);
+extern char *plh_text_as_utf8(const char *text);
 
 #endif							/* PLH_DATABASE_TEXT_H */

@@ -1,22 +1,27 @@
 /*
  * dump.h
- *	  Heap files: a profile as text that outlives its process.
+ *	  Heap files: their names, how they come to be, and how many are kept.
  *
- * plh_dump_write is also called while a process exits, where an ERROR would
- * be FATAL: it allocates nothing and reports failures as WARNINGs.
+ * plh_dump_write is also called while a process exits, and inside palloc: it
+ * allocates nothing and reports nothing.
  */
 #ifndef PLH_DUMP_H
 #define PLH_DUMP_H
 
-#include "profile_reader.h"
+#include "dump_writer.h"
 
 typedef struct PlhDumpResult
 {
 	char		path[MAXPGPATH + 64];
 	uint32		sites;			/* with live bytes or objects */
+	int			failure;		/* errno if it was not written; else 0 */
+	int			removal_failure;	/* likewise, of removing old ones */
 } PlhDumpResult;
 
-extern bool plh_dump_write(const PlhProfileImage *image, const char *reason,
+extern bool plh_dump_write(const PlhProfileImage *image,
+						   const PlhDumpExtras *extras, bool sync,
 						   PlhDumpResult *result);
+extern bool plh_dump_is_name(const char *name);
+extern void plh_dump_report(const PlhDumpResult *result, int level);
 
 #endif							/* PLH_DUMP_H */

@@ -143,6 +143,7 @@ static void
 dump_at_exit(void)
 {
 	const PlhProfileHeader *header = plh_profile;
+	const PlhDumpExtras extras = {.reason = "exit"};
 	PlhProfileImage *image;
 	PlhDumpResult result;
 
@@ -150,12 +151,13 @@ dump_at_exit(void)
 		return;
 
 	image = plh_profile_reader_own(header);
-	if (plh_dump_write(image, "exit", &result) && plh_log_summary)
+	if (plh_dump_write(image, &extras, true, &result) && plh_log_summary)
 		ereport(LOG,
 				(errmsg("leak approximation summary: ~%lld bytes, ~%lld objects, >= %u call sites in \"%s\"",
 						(long long) header->counters.live_bytes,
 						(long long) header->counters.live_count,
 						result.sites, result.path)));
+	plh_dump_report(&result, WARNING);
 }
 
 /*

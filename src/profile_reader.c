@@ -159,6 +159,19 @@ plh_profile_reader_own(const PlhProfileHeader *header)
 	return &own;
 }
 
+/*
+ * Make a profile that was put together in memory, whose owner is not to be
+ * asked, the contents of an image.
+ */
+void
+plh_profile_reader_adopt(PlhProfileImage *image, PlhProfileHeader *header)
+{
+	image->header = header;
+	image->bytes = header->used_bytes;
+	image->alive = false;
+	index_modules(image);
+}
+
 /* Read "bytes" of a file from its start; false if it has fewer. */
 static bool
 read_start(int fd, char *buffer, Size bytes)
@@ -216,7 +229,7 @@ read_image(int fd, const char *path, bool header_only)
 		return NULL;
 	header->label[sizeof(header->label) - 1] = '\0';
 
-	image = palloc(sizeof(PlhProfileImage));
+	image = palloc0(sizeof(PlhProfileImage));
 	image->header = header;
 	image->bytes = bytes;
 	image->alive = header->process_start != 0 &&
@@ -235,38 +248,47 @@ is_unlinked(int fd)
 	return fstat(fd, &status) == 0 && status.st_nlink == 0;
 }
 
-/* Visit one file, in a memory context of its own. */
-static void
-visit_file(const char *path, int pid, bool header_only,
-		   PlhProfileVisitor visit, void *arg)
+/*
+ * The image of a file, in the current memory context; NULL if it is gone, no
+ * profile, which is a WARNING, or not that of the process "pid", if not 0.
+ */
+static PlhProfileImage *
+open_image(const char *path, int pid, bool header_only)
 {
-	MemoryContext file_context;
-	MemoryContext caller_context;
 	PlhProfileImage *image;
 	bool		exited;
-	int			fd;
+	int			fd = OpenTransientFile(path,
+									   O_RDONLY | O_NOFOLLOW | PG_BINARY);
 
 	/* gone again already is no error */
-	fd = OpenTransientFile(path, O_RDONLY | O_NOFOLLOW | PG_BINARY);
 	if (fd < 0)
-		return;
-
-	file_context = AllocSetContextCreate(CurrentMemoryContext,
-										 "pg_leakhunt profile image",
-										 ALLOCSET_DEFAULT_SIZES);
-	caller_context = MemoryContextSwitchTo(file_context);
+		return NULL;
 	image = read_image(fd, path, header_only);
 
 	/* cleanly, while we were reading: not a crash */
 	exited = image != NULL && !image->alive && is_unlinked(fd);
 	CloseTransientFile(fd);
-	MemoryContextSwitchTo(caller_context);
-
 	if (image == NULL)
 		ereport(WARNING,
 				(errmsg("ignoring file \"%s\"", path),
 				 errdetail("It is not a profile of this version of pg_leakhunt.")));
-	else if (!exited && (pid == 0 || image->header->pid == pid))
+	return image == NULL || exited ||
+		(pid != 0 && image->header->pid != pid) ? NULL : image;
+}
+
+/* Visit one file, in a memory context of its own. */
+static void
+visit_file(const char *path, int pid, bool header_only,
+		   PlhProfileVisitor visit, void *arg)
+{
+	MemoryContext file_context = AllocSetContextCreate(CurrentMemoryContext,
+													   "pg_leakhunt profile image",
+													   ALLOCSET_DEFAULT_SIZES);
+	MemoryContext caller_context = MemoryContextSwitchTo(file_context);
+	PlhProfileImage *image = open_image(path, pid, header_only);
+
+	MemoryContextSwitchTo(caller_context);
+	if (image != NULL)
 		visit(image, arg);
 	MemoryContextDelete(file_context);
 }
@@ -300,6 +322,20 @@ plh_profile_reader_each(const char *directory, int pid, bool header_only,
 }
 
 /*
+ * The image of the process with that pid, the dead ones that had it left aside
+ * as far as there is another; NULL if it has no profile.
+ */
+PlhProfileImage *
+plh_profile_reader_find(const char *directory, int pid)
+{
+	char		path[MAXPGPATH + 16];
+
+	/* a process that finds the profile of a dead one in its way moves it */
+	snprintf(path, sizeof(path), "%s/%d", directory, pid);
+	return open_image(path, pid, false);
+}
+
+/*
  * The next site at *position or behind, which is moved on; start with 0.
  * NULL at the end.
  */
@@ -307,6 +343,36 @@ const PlhSiteRecord *
 plh_profile_reader_next_site(const PlhProfileImage *image, uint32 *position)
 {
 	return next_record(image, PLH_RECORD_SITE, position);
+}
+
+/*
+ * What the owner is; as it says itself, or as this version calls it.
+ */
+const char *
+plh_profile_reader_backend_type(const PlhProfileImage *image)
+{
+	return image->header->label[0] != '\0' ? image->header->label :
+		GetBackendTypeDesc(image->header->backend_type);
+}
+
+/*
+ * Where a record is in the profile, which never changes.
+ */
+uint32
+plh_profile_reader_offset(const PlhProfileImage *image, const void *record)
+{
+	return (const char *) record - (const char *) image->header;
+}
+
+/*
+ * What a site held when the process held most.
+ */
+int64
+plh_profile_reader_peak_bytes(const PlhProfileImage *image,
+							  const PlhSiteRecord *site)
+{
+	return site->last_change > image->header->peak_change ?
+		site->peak_bytes : site->counters.live_bytes;
 }
 
 /*

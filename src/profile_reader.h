@@ -24,17 +24,26 @@ typedef struct PlhProfileImage
 	bool		alive;			/* the owner is running */
 	char		path[MAXPGPATH];	/* of the file; empty for our own memory */
 	uint32		modules[PLH_IMAGE_MODULES]; /* offsets by index; 0 = none */
+	const struct PlhSymbolTable *symbols;	/* that came with it, or NULL */
 } PlhProfileImage;
 
 typedef void (*PlhProfileVisitor) (PlhProfileImage *image, void *arg);
 
 extern PlhProfileImage *plh_profile_reader_own(const PlhProfileHeader *header);
+extern void plh_profile_reader_adopt(PlhProfileImage *image,
+									 PlhProfileHeader *header);
+extern PlhProfileImage *plh_profile_reader_find(const char *directory, int pid);
 extern void plh_profile_reader_each(const char *directory, int pid,
 									bool header_only,
 									PlhProfileVisitor visit, void *arg);
 
 extern const PlhSiteRecord *plh_profile_reader_next_site(const PlhProfileImage *image,
 														 uint32 *position);
+extern const char *plh_profile_reader_backend_type(const PlhProfileImage *image);
+extern uint32 plh_profile_reader_offset(const PlhProfileImage *image,
+										const void *record);
+extern int64 plh_profile_reader_peak_bytes(const PlhProfileImage *image,
+										   const PlhSiteRecord *site);
 extern const PlhContextRecord *plh_profile_reader_next_context(const PlhProfileImage *image,
 															   uint32 *position);
 extern const PlhStackRecord *plh_profile_reader_stack(const PlhProfileImage *image,

@@ -69,34 +69,14 @@ plh_row_time(PlhRow *row, TimestampTz time)
 }
 
 /*
- * Text that another process wrote, in its database's encoding, possibly cut
- * within a character.  What this database can't hold becomes '?'.
+ * Text that another process wrote, in its database's encoding.
  */
 void
-plh_row_foreign_text(PlhRow *row, const PlhProfileImage *image, const char *text,
-				 Size bytes)
+plh_row_foreign_text(PlhRow *row, const PlhProfileImage *image,
+					 const char *text, Size bytes)
 {
-	char	   *copy = pnstrdup(text, bytes);
-
-	bytes = strlen(copy);
-	if (image->header->encoding == GetDatabaseEncoding())
-	{
-		/* a character that was cut off is not wrong, just not whole */
-		int			valid = pg_encoding_verifymbstr(GetDatabaseEncoding(),
-													copy, bytes);
-
-		if (bytes - valid < pg_database_encoding_max_length())
-			copy[valid] = '\0';
-	}
-	if (image->header->encoding != GetDatabaseEncoding())
-	{
-		for (char *c = copy; *c != '\0'; c++)
-		{
-			if (IS_HIGHBIT_SET(*c))
-				*c = '?';
-		}
-	}
-	plh_row_text(row, copy);
+	plh_row_datum(row, CStringGetTextDatum(plh_foreign_text_for_database(text, bytes,
+																		 image->header->encoding)));
 }
 
 /*
@@ -171,12 +151,9 @@ plh_rows_may_show(const PlhRowSink *sink, const PlhProfileHeader *header)
 void
 plh_row_backend_type(PlhRow *row, const PlhProfileImage *image)
 {
-	const PlhProfileHeader *header = image->header;
+	const char *type = plh_profile_reader_backend_type(image);
 
-	if (header->label[0] != '\0')
-		plh_row_foreign_text(row, image, header->label, strlen(header->label));
-	else
-		plh_row_text(row, GetBackendTypeDesc(header->backend_type));
+	plh_row_foreign_text(row, image, type, strlen(type));
 }
 
 /*

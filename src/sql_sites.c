@@ -8,6 +8,7 @@
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
+#include "utils/builtins.h"
 #include "utils/memutils.h"
 
 #include "baseline.h"
@@ -18,9 +19,11 @@
 #include "sampling.h"
 #include "server_processes.h"
 #include "sql_rows.h"
+#include "sql_source.h"
 #include "suppression.h"
 
 PLH_FUNCTION(pg_leakhunt_get_sites);
+PLH_FUNCTION(pg_leakhunt_get_dump_sites);
 
 /* The columns growth_bytes and growth_count of a site. */
 static void
@@ -35,8 +38,7 @@ put_site_growth(PlhRow *row, const PlhRowSink *sink, const PlhProfileImage *imag
 		plh_row_nulls(row, 2);
 		return;
 	}
-	plh_baseline_site(sink->baseline,
-					  (const char *) site - (const char *) image->header,
+	plh_baseline_site(sink->baseline, plh_profile_reader_offset(image, site),
 					  &bytes, &count);
 	plh_row_int64(row, site->counters.live_bytes - bytes);
 	plh_row_int64(row, site->counters.live_count - count);
@@ -141,8 +143,7 @@ put_site(const PlhProfileImage *image, const PlhSiteRecord *site,
 											   counters->live_bytes,
 											   counters->live_samples));
 	put_site_growth(&row, sink, image, site);
-	plh_row_int64(&row, site->last_change > image->header->peak_change ?
-				  site->peak_bytes : counters->live_bytes);
+	plh_row_int64(&row, plh_profile_reader_peak_bytes(image, site));
 	plh_row_int64(&row, counters->total_bytes);
 	plh_row_int64(&row, counters->total_count);
 	if (counters->total_bytes > 0)
@@ -166,26 +167,17 @@ put_site(const PlhProfileImage *image, const PlhSiteRecord *site,
 	plh_row_finish(&row, sink);
 }
 
-/* PlhProfileVisitor: the rows of pg_leakhunt_report for one process. */
+/* All sites of an image that the caller may see. */
 static void
-put_sites(PlhProfileImage *image, void *arg)
+put_image(const PlhProfileImage *image, PlhRowSink *sink)
 {
-	PlhRowSink *sink = arg;
 	const PlhSiteRecord *site;
 	uint32		position = 0;
-	MemoryContext row_context;
-	MemoryContext caller_context;
+	MemoryContext row_context = AllocSetContextCreate(CurrentMemoryContext,
+													  "pg_leakhunt row",
+													  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext caller_context = MemoryContextSwitchTo(row_context);
 
-	if (!plh_rows_may_show(sink, image->header))
-		return;
-	sink->found = true;
-	sink->baseline = plh_baseline_read(plh_process_profile_directory(),
-									   image->header);
-
-	row_context = AllocSetContextCreate(CurrentMemoryContext,
-										"pg_leakhunt row",
-										ALLOCSET_DEFAULT_SIZES);
-	caller_context = MemoryContextSwitchTo(row_context);
 	while ((site = plh_profile_reader_next_site(image, &position)) != NULL)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -195,6 +187,20 @@ put_sites(PlhProfileImage *image, void *arg)
 	}
 	MemoryContextSwitchTo(caller_context);
 	MemoryContextDelete(row_context);
+}
+
+/* PlhProfileVisitor: the rows of pg_leakhunt_report for one process. */
+static void
+put_sites(PlhProfileImage *image, void *arg)
+{
+	PlhRowSink *sink = arg;
+
+	if (!plh_rows_may_show(sink, image->header))
+		return;
+	sink->found = true;
+	sink->baseline = plh_baseline_read(plh_process_profile_directory(),
+									   image->header);
+	put_image(image, sink);
 }
 
 /*
@@ -219,5 +225,23 @@ pg_leakhunt_get_sites(PG_FUNCTION_ARGS)
 
 	if (!PG_ARGISNULL(0) && !sink.found)
 		(void) plh_server_processes_check(pid);
+	return (Datum) 0;
+}
+
+/*
+ * The sites of a dump file: the rows of pg_leakhunt_read_dump.
+ */
+Datum
+pg_leakhunt_get_dump_sites(PG_FUNCTION_ARGS)
+{
+	PlhDump    *dump;
+	PlhRowSink	sink;
+
+	plh_rows_start_silently(fcinfo, &sink);
+	dump = plh_source_dump(text_to_cstring(PG_GETARG_TEXT_PP(0)));
+	sink.with_stacks = true;
+	sink.suppressions = plh_suppression_list(NULL);
+	sink.baseline = dump->baseline;
+	put_image(dump->image, &sink);
 	return (Datum) 0;
 }

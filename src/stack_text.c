@@ -5,9 +5,11 @@
 #include "postgres.h"
 
 #include "common/hashfn.h"
+#include "lib/stringinfo.h"
 
 #include "database_text.h"
 #include "stack_text.h"
+#include "symbol_table.h"
 
 /* What stands at the end of a stack that had more frames than we keep. */
 #define TRUNCATED_FRAME "[more frames]"
@@ -115,6 +117,21 @@ is_helper(const char *function)
 				sizeof(helper_functions[0]), compare_names) != NULL;
 }
 
+/*
+ * A regular expression that matches all of them.
+ */
+char *
+plh_stack_text_helpers_pattern(void)
+{
+	StringInfoData pattern;
+
+	initStringInfo(&pattern);
+	for (int i = 0; i < lengthof(helper_functions); i++)
+		appendStringInfo(&pattern, "%s%s", i > 0 ? "|" : "",
+						 helper_functions[i]);
+	return pattern.data;
+}
+
 /* A stack's functions in the making, inlined ones included. */
 typedef struct FrameList
 {
@@ -214,6 +231,22 @@ add_function(FrameList *list, const PlhModuleRecord *module,
 	frame->module = module->path;
 }
 
+/* Add what an image says itself about a frame; false if it says nothing. */
+static bool
+add_known_frames(FrameList *list, const PlhProfileImage *image,
+				 const PlhModuleRecord *module, PlhFrame frame)
+{
+	const PlhSourceFrame *sources;
+	int			count;
+
+	if (image->symbols == NULL || module == NULL)
+		return false;
+	sources = plh_symbol_table_find(image->symbols, frame, &count);
+	for (int i = 0; i < count; i++)
+		add_function(list, module, &sources[i]);
+	return count > 0;
+}
+
 /* Add what is at the address of a frame. */
 static void
 add_frames(FrameList *list, PlhSymbols *symbols,
@@ -250,6 +283,15 @@ hash_frame(uint64 hash, const PlhModuleRecord *module, uint64 address)
 }
 
 /*
+ * What stands for the stack of a site that has none.
+ */
+const char *
+plh_stack_text_absent(const PlhSiteRecord *site)
+{
+	return site->key.context_name != 0 ? "[process start]" : "[profile full]";
+}
+
+/*
  * Describe a stack, in the current memory context.
  */
 void
@@ -267,7 +309,8 @@ plh_stack_text_describe(PlhSymbols *symbols, const PlhProfileImage *image,
 		const PlhModuleRecord *module =
 		plh_profile_reader_module(image, PLH_FRAME_MODULE(frame));
 
-		add_frames(&list, symbols, module, PLH_FRAME_ADDRESS(frame));
+		if (!add_known_frames(&list, image, module, frame))
+			add_frames(&list, symbols, module, PLH_FRAME_ADDRESS(frame));
 		hash = hash_frame(hash, module, PLH_FRAME_ADDRESS(frame));
 	}
 	text->site = list.count == 0 ? "" : list.frames[find_site(&list)].text;

@@ -29,6 +29,8 @@ typedef struct PlhStackText
 	int64		stack_id;		/* the same in all processes and restarts */
 } PlhStackText;
 
+extern char *plh_stack_text_helpers_pattern(void);
+extern const char *plh_stack_text_absent(const PlhSiteRecord *site);
 extern void plh_stack_text_describe(PlhSymbols *symbols,
 									const PlhProfileImage *image,
 									const PlhStackRecord *stack,

@@ -62,6 +62,11 @@ rank_profile(PlhProfileImage *image, void *arg)
 static void
 sweep_profile(PlhProfileImage *image, void *arg)
 {
+	const PlhDumpExtras extras = {
+		.reason = "crash",
+		.baseline = plh_baseline_read(plh_process_profile_directory(),
+									  image->header)
+	};
 	const KeptProfiles *kept = arg;
 	PlhDumpResult result;
 
@@ -76,7 +81,10 @@ sweep_profile(PlhProfileImage *image, void *arg)
 	if (plh_process_surely_live_bytes(image->header) >= plh_dump_min_bytes)
 	{
 		/* should that fail, it is tried again at the next start */
-		if (!plh_dump_write(image, "crash", &result))
+		bool		written = plh_dump_write(image, &extras, true, &result);
+
+		plh_dump_report(&result, WARNING);
+		if (!written)
 			return;
 		ereport(LOG,
 				(errmsg("profile of process %d, which did not exit cleanly, saved as \"%s\"",

@@ -1,0 +1,147 @@
+// The script of a flame graph: zoom, search, keys.  It becomes part of the SVG;
+// names are data only, and stay text.
+//
+// Each frame is an <svg class="frame"> of its own with data-x and data-w, its
+// place as parts of a million, and data-d, its depth; its <title> has the text.
+(function () {
+'use strict';
+
+var root = document.documentElement;
+var frames = Array.prototype.slice.call(document.querySelectorAll('svg.frame'));
+var input = document.getElementById('search');
+var matched = document.getElementById('matched');
+var details = document.getElementById('details');
+var reset = document.getElementById('reset');
+var zoomed = frames[0];
+var current = frames[0];
+
+function x(frame) { return +frame.dataset.x; }
+function w(frame) { return +frame.dataset.w; }
+function depth(frame) { return +frame.dataset.d; }
+function title(frame) { return frame.querySelector('title').textContent; }
+function holds(outer, inner) {
+	return x(outer) <= x(inner) && x(inner) + w(inner) <= x(outer) + w(outer);
+}
+
+// A name needs some room to be of use.
+function label(frame) {
+	var pixels = frame.getBoundingClientRect().width;
+	frame.querySelector('text').style.display = pixels < 24 ? 'none' : '';
+}
+
+function draw() {
+	frames.forEach(function (frame) {
+		var inside = depth(frame) >= depth(zoomed) && holds(zoomed, frame);
+		var caller = depth(frame) < depth(zoomed) && holds(frame, zoomed);
+		frame.style.display = inside || caller ? '' : 'none';
+		frame.classList.toggle('caller', caller);
+		if (caller) {
+			frame.setAttribute('x', '0%');
+			frame.setAttribute('width', '100%');
+		} else if (inside) {
+			frame.setAttribute('x', 100 * (x(frame) - x(zoomed)) / w(zoomed) + '%');
+			frame.setAttribute('width', 100 * w(frame) / w(zoomed) + '%');
+		}
+	});
+	frames.forEach(function (frame) {
+		if (frame.style.display === '') label(frame);
+	});
+	reset.style.display = zoomed === frames[0] ? 'none' : '';
+}
+
+function zoom(frame) {
+	zoomed = frame;
+	focus(frame);
+	draw();
+}
+
+// One frame at a time can be reached by Tab; arrow keys go on from there.
+function focus(frame) {
+	current.setAttribute('tabindex', '-1');
+	current = frame;
+	current.setAttribute('tabindex', '0');
+	show(frame);
+}
+
+function show(frame) {
+	details.textContent = title(frame).replace(/\n/g, '   ');
+}
+
+// The widths of matching frames, those in one another counted once.
+function search() {
+	var text = input.value.toLowerCase();
+	var end = -1;
+	var sum = 0;
+	var hits = frames.filter(function (frame) {
+		var hit = text !== '' && title(frame).toLowerCase().indexOf(text) >= 0;
+		frame.classList.toggle('match', hit);
+		return hit;
+	});
+	hits.sort(function (a, b) { return x(a) - x(b) || w(b) - w(a); });
+	hits.forEach(function (frame) {
+		var from = Math.max(x(frame), end);
+		var to = x(frame) + w(frame);
+		if (to > from) { sum += to - from; end = to; }
+	});
+	matched.textContent = text === '' ? '' :
+		'Matched: ' + (sum / w(frames[0]) * 100).toFixed(1) + '%';
+}
+
+function visible(frame) {
+	return frame.style.display !== 'none';
+}
+
+// The frame that an arrow key leads to.
+function neighbour(key) {
+	var d = depth(current) + (key === 'ArrowDown' ? 1 : key === 'ArrowUp' ? -1 : 0);
+	var row = frames.filter(function (frame) {
+		return depth(frame) === d && visible(frame);
+	});
+	if (key === 'ArrowDown')
+		return row.filter(function (f) { return holds(current, f); })
+			.sort(function (a, b) { return w(b) - w(a); })[0];
+	if (key === 'ArrowUp')
+		return row.filter(function (f) { return holds(f, current); })[0];
+	row.sort(function (a, b) { return x(a) - x(b); });
+	return row[row.indexOf(current) + (key === 'ArrowLeft' ? -1 : 1)];
+}
+
+function keydown(event) {
+	var next;
+	if (event.target === input) {
+		if (event.key === 'Escape') { input.value = ''; search(); current.focus(); }
+		return;
+	}
+	if (event.key === '/' || (event.key === 'f' && (event.ctrlKey || event.metaKey))) {
+		event.preventDefault();
+		input.focus();
+	} else if (event.key === 'Escape') {
+		zoom(frames[0]);
+	} else if (event.key === 'Enter' || event.key === ' ') {
+		event.preventDefault();
+		if (event.target === reset) zoom(frames[0]); else zoom(current);
+	} else if (event.key.indexOf('Arrow') === 0) {
+		event.preventDefault();
+		next = neighbour(event.key);
+		if (next) { focus(next); next.focus(); }
+	}
+}
+
+if (frames.length === 0) return;
+root.classList.add('scripted');
+root.addEventListener('keydown', keydown);
+root.addEventListener('click', function (event) {
+	var frame = event.target.closest('svg.frame');
+	if (frame) zoom(frame);
+});
+root.addEventListener('mouseover', function (event) {
+	var frame = event.target.closest('svg.frame');
+	if (frame) show(frame);
+});
+reset.addEventListener('click', function () { zoom(frames[0]); });
+input.addEventListener('input', search);
+window.addEventListener('resize', draw);
+focus(frames[0]);
+details.textContent = 'Click a frame to zoom, / to search, arrow keys and Enter to go about, Esc to go back.';
+draw();
+})();
