@@ -14,11 +14,13 @@ OBJS = \
 	src/database_text.o \
 	src/debug_info.o \
 	src/dump.o \
+	src/dump_addresses.o \
 	src/dump_reader.o \
 	src/dump_symbols.o \
 	src/dump_writer.o \
 	src/flamegraph.o \
 	src/folded.o \
+	src/growth_dump.o \
 	src/leak_check.o \
 	src/lifetime.o \
 	src/live_samples.o \

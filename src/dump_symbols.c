@@ -10,6 +10,7 @@
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
 
+#include "dump_addresses.h"
 #include "dump_symbols.h"
 
 /* Append a value as dump_writer.c does: without white space. */
@@ -69,6 +70,7 @@ plh_dump_symbols_make(PlhSymbols *symbols, const PlhProfileImage *image,
 	HTAB	   *known = hash_create("pg_leakhunt frames", 1024, &control,
 									HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 	PlhSymbolFrames *found = palloc(sizeof(PlhSymbolFrames));
+	PlhPlacement *placement = palloc(sizeof(PlhPlacement));
 	const PlhSiteRecord *site;
 	uint32		position = 0;
 	StringInfoData jeprof;
@@ -77,7 +79,7 @@ plh_dump_symbols_make(PlhSymbols *symbols, const PlhProfileImage *image,
 	initStringInfo(&jeprof);
 	initStringInfo(&ours);
 	appendStringInfo(&jeprof, "--- symbol\nbinary=%s\n", my_exec_path);
-	plh_dump_writer_place_modules(image);
+	plh_dump_addresses_place(placement, image);
 	while ((site = plh_profile_reader_next_site(image, &position)) != NULL)
 	{
 		const PlhStackRecord *stack = plh_profile_reader_stack(image,
@@ -89,7 +91,7 @@ plh_dump_symbols_make(PlhSymbols *symbols, const PlhProfileImage *image,
 			PlhFrame	frame = stack->frames[i];
 			const PlhModuleRecord *module =
 			plh_profile_reader_module(image, PLH_FRAME_MODULE(frame));
-			uint64		address = plh_dump_writer_address(image, frame);
+			uint64		address = plh_dump_addresses_of(placement, frame);
 			bool		is_known;
 
 			hash_search(known, &frame, HASH_ENTER, &is_known);

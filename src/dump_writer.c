@@ -12,11 +12,11 @@
 
 #include <unistd.h>
 
-#include "common/hashfn.h"
 #include "datatype/timestamp.h"
 #include "miscadmin.h"
 #include "utils/timestamp.h"
 
+#include "dump_addresses.h"
 #include "dump_format.h"
 #include "dump_writer.h"
 #include "lifetime.h"
@@ -35,7 +35,7 @@ typedef struct DumpFile
 /* Static, as an exiting process may be out of memory. */
 static DumpFile dump_file;
 
-static uint64 slot_of_module[PLH_IMAGE_MODULES];	/* by index */
+static PlhPlacement placement;
 
 static void
 flush_file(DumpFile *file)
@@ -93,66 +93,6 @@ emit_value(DumpFile *file, const char *name, const char *value, Size bytes)
 		else
 			emit(file, "%c", c);
 	}
-}
-
-/* Is the slot given to a module with a lower index? */
-static bool
-slot_is_taken(uint64 slot, uint32 index)
-{
-	for (uint32 other = 1; other < index; other++)
-	{
-		if (slot_of_module[other] == slot)
-			return true;
-	}
-	return false;
-}
-
-/*
- * Give each module the load address that its build-id makes up, the same in
- * every dump: addresses in dumps of different processes can be compared.
- */
-void
-plh_dump_writer_place_modules(const PlhProfileImage *image)
-{
-	memset(slot_of_module, 0, sizeof(slot_of_module));
-	for (uint32 index = 1; index < PLH_IMAGE_MODULES; index++)
-	{
-		const PlhModuleRecord *module = plh_profile_reader_module(image, index);
-		uint64		hash;
-
-		if (module == NULL)
-			break;
-		if (module->build_id_bytes > 0)
-			hash = hash_bytes_extended(module->build_id,
-									   module->build_id_bytes, 0);
-		else
-			hash = hash_bytes_extended((const unsigned char *) module->path,
-									   module->path_bytes, 0);
-		slot_of_module[index] = hash % PLH_SLOT_COUNT;
-		while (slot_is_taken(slot_of_module[index], index))
-			slot_of_module[index] = (slot_of_module[index] + 1) % PLH_SLOT_COUNT;
-	}
-}
-
-static uint64
-base_of_module(uint32 index)
-{
-	return PLH_SLOT_BASE + (slot_of_module[index] << PLH_SLOT_BITS);
-}
-
-/*
- * Where a frame is in the made-up address space, in which the image's modules
- * have been placed.
- */
-uint64
-plh_dump_writer_address(const PlhProfileImage *image, PlhFrame frame)
-{
-	uint32		index = PLH_FRAME_MODULE(frame);
-	uint64		address = PLH_FRAME_ADDRESS(frame);
-
-	if (plh_profile_reader_module(image, index) == NULL)
-		return address;
-	return base_of_module(index) + address;
 }
 
 /* Microseconds since 1970. */
@@ -333,8 +273,7 @@ emit_site(DumpFile *file, const PlhProfileImage *image,
 	{
 		for (uint32 i = 0; i < stack->depth; i++)
 			emit(file, " 0x%llx",
-				 (unsigned long long) plh_dump_writer_address(image,
-													   stack->frames[i]) +
+				 (unsigned long long) plh_dump_addresses_of(&placement, stack->frames[i]) +
 				 (i > 0 ? 1 : 0));
 	}
 	emit(file, "\n");
@@ -371,7 +310,7 @@ emit_modules(DumpFile *file, const PlhProfileImage *image)
 		 (module = plh_profile_reader_module(image, index)) != NULL;
 		 index++)
 	{
-		uint64		start = base_of_module(index) + module->text_address;
+		uint64		start = placement.bases[index] + module->text_address;
 
 		emit(file, "%llx-%llx r-xp %08llx 00:00 0 ",
 			 (unsigned long long) start,
@@ -392,7 +331,7 @@ emit_module_facts(DumpFile *file, const PlhProfileImage *image)
 		 index++)
 	{
 		emit(file, "# module base=0x%llx build_id=",
-			 (unsigned long long) base_of_module(index));
+			 (unsigned long long) placement.bases[index]);
 		for (uint32 i = 0; i < module->build_id_bytes; i++)
 			emit(file, "%02x", module->build_id[i]);
 		emit(file, " text_address=%llu text_bytes=%llu file_offset=%llu seen_at_us=%lld",
@@ -418,7 +357,7 @@ plh_dump_writer_write(int fd, const PlhProfileImage *image,
 	file->fd = fd;
 	file->used = 0;
 	file->saved_errno = 0;
-	plh_dump_writer_place_modules(image);
+	plh_dump_addresses_place(&placement, image);
 	emit_text(file, extras->symbols_for_jeprof);
 	emit_sums(file, image);
 	emit_header(file, image, extras->reason);

@@ -23,8 +23,5 @@ typedef struct PlhDumpExtras
 extern int	plh_dump_writer_write(int fd, const PlhProfileImage *image,
 								  const PlhDumpExtras *extras,
 								  uint32 *live_sites);
-extern void plh_dump_writer_place_modules(const PlhProfileImage *image);
-extern uint64 plh_dump_writer_address(const PlhProfileImage *image,
-									  PlhFrame frame);
 
 #endif							/* PLH_DUMP_WRITER_H */

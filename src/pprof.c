@@ -15,8 +15,8 @@
 #include "utils/memutils.h"
 
 #include "database_text.h"
+#include "dump_addresses.h"
 #include "dump_format.h"
-#include "dump_writer.h"
 #include "pprof.h"
 #include "top.h"
 
@@ -69,7 +69,7 @@ typedef struct NumberedEntry
 typedef struct Writer
 {
 	StringInfo	output;
-	const PlhProfileImage *placed;	/* its modules have addresses */
+	PlhPlacement *placement;	/* of the image that was last met */
 	HTAB	   *strings;
 	HTAB	   *mappings;
 	HTAB	   *functions;
@@ -191,12 +191,11 @@ build_id_text(const PlhModuleRecord *module)
 
 /* The number of a module, which is written when first met. */
 static int64
-mapping_number(Writer *writer, const PlhProfileImage *image,
-			   const PlhModuleRecord *module)
+mapping_number(Writer *writer, const PlhModuleRecord *module)
 {
-	uint64		start = plh_dump_writer_address(image,
-												PLH_FRAME(module->index,
-														  module->text_address));
+	uint64		start = plh_dump_addresses_of(writer->placement,
+											  PLH_FRAME(module->index,
+														module->text_address));
 	const char *path = plh_text_for_database(module->path);
 	bool		is_new;
 	int64		number = number_of(writer->mappings,
@@ -247,9 +246,8 @@ function_number(Writer *writer, const PlhFrameText *frame)
 
 /* Write a location: an address and all functions that it is in. */
 static void
-append_location(Writer *writer, int64 number, const PlhProfileImage *image,
-				const PlhModuleRecord *module, uint64 address,
-				const PlhFrameText *frames, int frame_count)
+append_location(Writer *writer, int64 number, const PlhModuleRecord *module,
+				uint64 address, const PlhFrameText *frames, int frame_count)
 {
 	StringInfoData message;
 	StringInfoData line;
@@ -259,7 +257,7 @@ append_location(Writer *writer, int64 number, const PlhProfileImage *image,
 	append_number(&message, LOCATION_ID, number);
 	if (module != NULL)
 		append_number(&message, LOCATION_MAPPING,
-					  mapping_number(writer, image, module));
+					  mapping_number(writer, module));
 	append_number(&message, LOCATION_ADDRESS, address);
 	for (int i = 0; i < frame_count; i++)
 	{
@@ -280,9 +278,8 @@ append_stack(Writer *writer, StringInfo sample, const PlhListedSite *listed)
 	uint32		depth = listed->has_stack ? stack->depth : 0;
 	int			start = 0;
 
-	if (writer->placed != listed->image)
-		plh_dump_writer_place_modules(listed->image);
-	writer->placed = listed->image;
+	if (writer->placement->image != listed->image)
+		plh_dump_addresses_place(writer->placement, listed->image);
 	for (uint32 i = 0; start < listed->stack.frame_count; i++)
 	{
 		const PlhFrameText *frames = &listed->stack.frames[start];
@@ -290,7 +287,7 @@ append_stack(Writer *writer, StringInfo sample, const PlhListedSite *listed)
 		plh_profile_reader_module(listed->image,
 								  PLH_FRAME_MODULE(stack->frames[i])) : NULL;
 		uint64		address = i < depth ?
-		plh_dump_writer_address(listed->image, stack->frames[i]) : 0;
+		plh_dump_addresses_of(writer->placement, stack->frames[i]) : 0;
 		int			count = 1;
 		bool		is_new;
 		int64		number;
@@ -302,8 +299,7 @@ append_stack(Writer *writer, StringInfo sample, const PlhListedSite *listed)
 						   psprintf("%llx %s", (unsigned long long) address,
 									frames[0].text), 1, &is_new);
 		if (is_new)
-			append_location(writer, number, listed->image, module, address,
-							frames, count);
+			append_location(writer, number, module, address, frames, count);
 		append_number(sample, SAMPLE_LOCATION, number);
 		start += count;
 	}
@@ -422,6 +418,7 @@ plh_pprof_append(StringInfo output, const PlhSiteList *list)
 {
 	Writer		writer = {
 		.output = output,
+		.placement = palloc0(sizeof(PlhPlacement)),
 		.strings = create_numbers("pg_leakhunt pprof strings"),
 		.mappings = create_numbers("pg_leakhunt pprof mappings"),
 		.functions = create_numbers("pg_leakhunt pprof functions"),

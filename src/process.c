@@ -27,6 +27,7 @@
 #include "census.h"
 #include "control.h"
 #include "dump.h"
+#include "growth_dump.h"
 #include "live_samples.h"
 #include "method_hooks.h"
 #include "process.h"
@@ -117,6 +118,7 @@ after_fork_in_child(void)
 	plh_control_forget();
 	plh_census_forget();
 	plh_method_hooks_forget();
+	plh_growth_dump_forget();
 	next_publish_try = 0;
 	next_look_bytes = 0;
 }
@@ -303,6 +305,8 @@ plh_process_sampled(void)
 		identify(header);
 	if (plh_profile_file_is_published() && plh_census_take_if_due())
 		(void) plh_profile_file_verify();
+
+	plh_growth_dump_if_due();
 
 	if (!plh_profile_file_is_published() &&
 		header->counters.total_samples >= next_publish_try &&

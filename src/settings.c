@@ -22,6 +22,7 @@ int			plh_scope;
 bool		plh_track_queries;
 bool		plh_dump_on_exit;
 int			plh_dump_min_bytes;
+int			plh_dump_growth;
 int			plh_dump_keep;
 bool		plh_log_summary;
 PlhFixedSettings plh_fixed;
@@ -193,6 +194,12 @@ define_dump_settings(void)
 							"Live bytes from which on an exiting process writes a dump file.",
 							"What counts is the lower end of the estimate.",
 							&plh_dump_min_bytes, 1024 * 1024, 0, INT_MAX,
+							PGC_SIGHUP, GUC_UNIT_BYTE,
+							NULL, NULL, NULL);
+	DefineCustomIntVariable("pg_leakhunt.dump_growth",
+							"Growth of the live bytes at which a process writes a further dump file.",
+							"0 writes none.  At most one per second and process, and none that would take more than a hundredth of its time.",
+							&plh_dump_growth, 0, 0, INT_MAX,
 							PGC_SIGHUP, GUC_UNIT_BYTE,
 							NULL, NULL, NULL);
 	DefineCustomIntVariable("pg_leakhunt.dump_keep",

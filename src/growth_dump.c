@@ -1,0 +1,94 @@
+/*
+ * growth_dump.c
+ *	  Dump files of a process that grows, for when it is killed for that.
+ *
+ * The process writes them itself, as soon as it has grown, with what is at hand
+ * where it allocates: nothing may be reported there, so that a failure becomes a
+ * bare line on stderr.  The files are not synced: they are to survive the
+ * process, not the machine.
+ */
+#include "postgres.h"
+
+#include <time.h>
+#include <unistd.h>
+
+#include "storage/ipc.h"
+
+#include "dump.h"
+#include "growth_dump.h"
+#include "profile.h"
+#include "profile_reader.h"
+#include "settings.h"
+
+/* At most one dump in that time, and a hundred times as long as one takes. */
+#define PAUSE_US ((int64) 1000 * 1000)
+#define PAUSE_FACTOR 100
+
+/* Live bytes at the last dump, and when the next may be written. */
+static int64 dumped_bytes;
+static int64 next_at_us;
+static bool reported;
+
+static int64
+monotonic_us(void)
+{
+	struct timespec now;
+
+	(void) clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64) now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+/* Say, once, that a dump could not be written. */
+static void
+report_on_stderr(const PlhDumpResult *result)
+{
+	char		line[MAXPGPATH + 256];
+	int			length;
+
+	if (reported)
+		return;
+	reported = true;
+	length = snprintf(line, sizeof(line),
+					  "WARNING:  process %d could not write dump file \"%s\": %s\n",
+					  (int) getpid(), result->path, strerror(result->failure));
+	if (write(STDERR_FILENO, line, Min(length, (int) sizeof(line) - 1)) < 0)
+		return;					/* there is nobody to tell */
+}
+
+/*
+ * Write a dump if the process has grown by pg_leakhunt.dump_growth since the
+ * last.
+ */
+void
+plh_growth_dump_if_due(void)
+{
+	const PlhDumpExtras extras = {.reason = "growth"};
+	int64		live_bytes = plh_profile->counters.live_bytes;
+	PlhDumpResult result;
+	int64		start;
+	int64		end;
+
+	if (plh_dump_growth == 0 || live_bytes - dumped_bytes < plh_dump_growth ||
+		proc_exit_inprogress)
+		return;
+	start = monotonic_us();
+	if (start < next_at_us)
+		return;
+	if (!plh_dump_write(plh_profile_reader_own(plh_profile), &extras, false,
+						&result))
+		report_on_stderr(&result);
+	end = monotonic_us();
+	dumped_bytes = live_bytes;
+	next_at_us = end + Max(PAUSE_US, PAUSE_FACTOR * (end - start));
+}
+
+/*
+ * Forked: the dumps were the parent's.
+ */
+void
+plh_growth_dump_forget(void)
+{
+	dumped_bytes = 0;
+	next_at_us = 0;
+	reported = false;
+}

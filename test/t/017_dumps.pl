@@ -1,0 +1,318 @@
+# Dump files: written of other processes and while one grows, read back, and
+# compared, by us and by other people's tools.  Needs processes, files and tools.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use LeakHunt;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = new_server(
+	'main', <<'CONF', extra => [ '--encoding=UTF8', '--locale=C' ]);
+pg_leakhunt.enabled = off
+pg_leakhunt.max_stack_depth = 128
+restart_after_crash = on
+compute_query_id = on
+CONF
+my ($postmaster) = split /\n/, slurp_file($node->data_dir . '/postmaster.pid');
+my $postgres = readlink("/proc/$postmaster/exe");
+my $directory = $node->data_dir . '/pg_leakhunt';
+
+sub ask
+{
+	return $node->safe_psql('postgres', $_[0]);
+}
+
+sub run_command
+{
+	my (@command) = @_;
+	my ($stdout, $stderr) = ('', '');
+
+	IPC::Run::run(\@command, '>', \$stdout, '2>', \$stderr)
+	  or diag("@command: $stderr");
+	return $stdout;
+}
+
+# Sum of the live bytes of a dump as others see it.
+sub jeprof_bytes
+{
+	my (@arguments) = @_;
+	my $output = run_command('jeprof', '--text', '--show_bytes', @arguments);
+
+	return $output =~ /^Total: (\d+) B/m ? $1 : "no total: $output";
+}
+
+sub pprof_bytes
+{
+	my (@arguments) = @_;
+	my $output = run_command('go', 'tool', 'pprof', '-top', '-unit=B',
+		'-sample_index=inuse_space', @arguments);
+
+	return $output =~ /^Showing nodes .* of (-?\d+)B total/m ? $1 : "no total: $output";
+}
+
+# A session that holds all kinds of things, and does nothing any more.
+my $session = $node->background_psql('postgres');
+my $pid = session_pid($session);
+$session->query_safe(qq{
+	SET client_encoding = 'UTF8';
+	SELECT pg_leakhunt_start($pid, 1);
+	SELECT leak_top(64, 10000);
+	SELECT leak_at_depth(200, 100, 10);
+	SELECT leak_named_context(E'a b\\nheap profile: 1: 2 [3: 4] \@\\t%41"', 100);
+	SELECT leak_named_context(E'\\u00e4\\u4e2d&<script>', 100) /* 'quoted'
+	"text" \x{c3}\x{a4} \x{e4}\x{b8}\x{ad} */;
+	SELECT allocate_in_balance(100, 100);
+	SELECT leak_top(0, 7)});
+$session->query_safe('SELECT pg_leakhunt_baseline(pg_backend_pid()); SELECT leak_top(64, 500)');
+
+# Read back: all columns as in the report.
+my $file = ask("SELECT pg_leakhunt_dump($pid)");
+is($file, "$pid.1.manual.heap", 'name of a dump');
+my $report = "SELECT * FROM pg_leakhunt_report WHERE pid = $pid";
+cmp_ok(ask("SELECT count(*) FROM ($report) r"), '>', 10, 'sites');
+is( ask(
+		"SELECT count(*) FROM (($report EXCEPT SELECT * FROM pg_leakhunt_read_dump('$file')) UNION ALL (SELECT * FROM pg_leakhunt_read_dump('$file') EXCEPT $report)) d"
+	),
+	0,
+	'a dump read back is the report');
+is( ask(
+		"SELECT count(*) FROM pg_leakhunt_read_dump('$file') WHERE growth_bytes = 32000 AND stack IS NOT NULL"
+	),
+	1,
+	'with the growth');
+is( ask(
+		"SELECT max(array_length(stack, 1)) >= 128, bool_or(context_name = E'a b\\nheap profile: 1: 2 [3: 4] \@\\t%41\"'), bool_or(context_name = U&'\\00e4\\4e2d&<script>'), bool_or(query LIKE U&'%''quoted''%\\00e4%\\4e2d%') FROM pg_leakhunt_read_dump('$file')"
+	),
+	't|t|t|t',
+	'deep stacks, hostile names and queries');
+is( ask(
+		"SELECT pid, backend_type, reason, size_bytes, live_bytes = (SELECT sum(live_bytes) FROM pg_leakhunt_report WHERE pid = $pid) FROM pg_leakhunt_dumps WHERE file = '$file'"
+	),
+	"$pid|client backend|manual|" . (-s "$directory/$file") . '|t',
+	'pg_leakhunt_dumps');
+is(ask("SELECT count(*) FROM pg_leakhunt_read_dump('pg_leakhunt/$file') LIMIT 1") > 0,
+	1, 'the name that the log has');
+
+# The same sum everywhere.
+my $bytes = ask("SELECT sum(live_bytes) FROM ($report) r");
+my %sums = (
+	'read_dump' => "SELECT sum(live_bytes) FROM pg_leakhunt_read_dump('$file')",
+	'processes' => "SELECT live_bytes FROM pg_leakhunt_processes WHERE pid = $pid",
+	'contexts' => "SELECT sum(live_bytes) FROM pg_leakhunt_contexts WHERE pid = $pid",
+	'queries' => "SELECT sum(live_bytes) FROM pg_leakhunt_queries WHERE pid = $pid",
+	'top, flat' => "SELECT sum(flat_bytes) FROM pg_leakhunt_top($pid)",
+	'top of a file' => "SELECT sum(flat_bytes) FROM pg_leakhunt_top('$file')",
+	'top of lines' => "SELECT sum(flat_bytes) FROM pg_leakhunt_top($pid, 'line')",
+	'top of modules' => "SELECT sum(flat_bytes) FROM pg_leakhunt_top('$file', 'module')",
+	'top of contexts' => "SELECT sum(cum_bytes) FROM pg_leakhunt_top($pid, 'context')",
+	'folded' =>
+	  "SELECT sum((regexp_match(line, ' (\\d+)\$'))[1]::bigint) FROM string_to_table(rtrim(pg_leakhunt_folded($pid, context => true, query => true), E'\\n'), E'\\n') line",
+	'folded of a file' =>
+	  "SELECT sum((regexp_match(line, ' (\\d+)\$'))[1]::bigint) FROM string_to_table(rtrim(pg_leakhunt_folded('$file'), E'\\n'), E'\\n') line",);
+is(ask($sums{$_}), $bytes, "sum: $_") for sort keys %sums;
+my $profile = $node->basedir . '/profile.pb';
+sub save_pprof
+{
+	my ($path, $arguments) = @_;
+	my $hex = ask("SELECT encode(pg_leakhunt_pprof($arguments), 'hex')");
+
+	open my $out, '>:raw', $path or die $!;
+	print $out pack('H*', $hex);
+	close $out;
+}
+save_pprof($profile, $pid);
+is(jeprof_bytes($postgres, "$directory/$file"), $bytes, 'sum: jeprof');
+is(pprof_bytes("$directory/$file"), $bytes, 'sum: pprof of the dump');
+is(pprof_bytes($profile), $bytes, 'sum: pprof of our profile');
+my ($title) = ask("SELECT pg_leakhunt_flamegraph($pid)") =~
+  /<svg class="frame" x="0.0000%" [^>]*data-d="0"[^>]*><title>all&#10;([^<]*)</;
+my $kilobytes = sprintf('%.1f kB', $bytes / 1024);
+like($title // '', qr/^\Q$kilobytes\E in \d+ objects, 100\.00%/, 'sum: flame graph');
+
+# What jeprof can do with a dump.
+for my $mode (
+	[ '--text', '--lines', '--cum' ], ['--collapsed'], ['--dot'],
+	['--svg'], ['--callgrind'])
+{
+	my $output = run_command('jeprof', @$mode, $postgres, "$directory/$file");
+	like($output, qr/leaking_top/, "jeprof @$mode");
+}
+
+# Growth between dumps, before and after a restart, of another process.
+$session->query_safe('SELECT leak_cache(1000, 2000)');
+my $second = ask("SELECT pg_leakhunt_dump($pid)");
+$session->quit;
+$node->restart;
+$session = $node->background_psql('postgres');
+my $other_pid = session_pid($session);
+$session->query_safe(
+	"SELECT pg_leakhunt_start($other_pid, 1); SELECT leak_top(64, 10000); SELECT leak_cache(1000, 5000)"
+);
+my $third = ask("SELECT pg_leakhunt_dump($other_pid)");
+is( ask(
+		"SELECT sum(older_bytes), sum(newer_bytes), sum(growth_bytes) FROM pg_leakhunt_diff('$second', '$third') WHERE function_of(site) = 'leaking_in' AND context_name = 'CacheMemoryContext'"
+	),
+	'2000000|5000000|3000000',
+	'difference across a restart');
+my $difference =
+  ask("SELECT sum(growth_bytes) FROM pg_leakhunt_diff('$second', '$third')");
+is( $difference,
+	ask("SELECT sum(live_bytes) FROM pg_leakhunt_read_dump('$third')")
+	  - ask("SELECT sum(live_bytes) FROM pg_leakhunt_read_dump('$second')"),
+	'sums of the difference');
+is( ask("SELECT cum_bytes FROM pg_leakhunt_top('$third', base => '$second') WHERE name = 'leaking_in'"
+	),
+	ask("SELECT sum(growth_bytes) FROM pg_leakhunt_diff('$second', '$third') WHERE 'leaking_in' = ANY (functions(stack))"
+	),
+	'top of the difference');
+like(
+	ask("SELECT pg_leakhunt_folded('$third', base => '$second')"),
+	qr/;leak_cache;leaking_in 2000000 5000000$/m,
+	'folded stacks of the difference');
+my $expected =
+  ask("SELECT flat_bytes FROM pg_leakhunt_top('$third', base => '$second') WHERE name = 'leaking_in'");
+my $text = run_command('jeprof', '--text', '--show_bytes', '--base',
+	"$directory/$second", $postgres, "$directory/$third");
+like($text, qr/^\s*$expected .* leaking_in$/m, 'jeprof --base');
+my @profiles = map { $node->basedir . "/$_.pb" } qw(second third);
+save_pprof($profiles[0], "'$second'");
+save_pprof($profiles[1], "'$third'");
+my @pprof_top = ('go', 'tool', 'pprof', '-top', '-unit=B');
+$text = run_command(@pprof_top, '-diff_base', $profiles[0], $profiles[1]);
+like($text, qr/^\s*${expected}B .* leaking_in$/m, 'pprof -diff_base of our profiles');
+$text = run_command(@pprof_top, '-diff_base', "$directory/$second", $postgres,
+	"$directory/$third");
+like($text, qr/^\s*${expected}B .* leaking_in$/m, 'pprof -diff_base of dumps');
+$text = run_command('go', 'tool', 'pprof', '-tags', $profiles[1]);
+like($text, qr/memory_context: .*\n.*: CacheMemoryContext/, 'pprof -tags');
+like($text, qr/pid: .*\n.*: $other_pid$/m, 'with the pid');
+$text = run_command(@pprof_top, '-tagfocus=memory_context=CacheMemoryContext',
+	$profiles[1]);
+like($text, qr/leaking_in/, 'pprof -tagfocus');
+unlike($text, qr/leaking_top/, 'shows what it should');
+
+# Symbolized: nothing else is needed to read it.
+my $symbolized = ask("SELECT pg_leakhunt_dump($other_pid, true)");
+rename("$ENV{LEAKER}.so", "$ENV{LEAKER}.aside") or die $!;
+is( ask(
+		"SELECT count(*) FROM pg_leakhunt_read_dump('$symbolized') WHERE site ~ '^leaking_in [(]leaker.c:[0-9]+[)]' AND context_name = 'CacheMemoryContext'"
+	),
+	1,
+	'a symbolized dump has its names with it');
+$text = run_command('jeprof', '--text', '--cum', "$directory/$symbolized");
+like($text, qr/leaking_in/, 'jeprof reads it without binaries');
+rename("$ENV{LEAKER}.aside", "$ENV{LEAKER}.so") or die $!;
+is( jeprof_bytes("$directory/$symbolized"),
+	ask("SELECT sum(live_bytes) FROM pg_leakhunt_read_dump('$symbolized')"),
+	'and has the same sum');
+
+# Whatever is not as it should be is an error that names the line.
+my $good = slurp_file("$directory/$file");
+my $lines = () = $good =~ /\n/g;
+my ($site_line) = map { scalar(() = /\n/g) } $good =~ /\A(.*?)^# context=/ms;
+sub damage
+{
+	my ($name, $text, $message) = @_;
+
+	open my $out, '>:raw', "$directory/1.1.manual.heap" or die $!;
+	print $out $text;
+	close $out;
+	my ($result, $stdout, $stderr) = $node->psql('postgres',
+		"SELECT count(*) FROM pg_leakhunt_read_dump('1.1.manual.heap')");
+	like($stderr, $message, "damaged: $name");
+}
+damage('empty', '', qr/is damaged at line 1\n.*The file ends here/);
+damage('another file', "hello\n", qr/is damaged at line 1\n.*"heap profile: "/);
+damage('version', $good =~ s/dump_version=1/dump_version=9/r,
+	qr/has another version/);
+damage('cut at a line', join('', map { "$_\n" } (split /\n/, $good)[ 0 .. 9 ]),
+	qr/is damaged at line 11\n.*The file ends here/);
+damage('cut within a line', substr($good, 0, -5),
+	qr/is damaged at line $lines\n.*ends within the line/);
+damage('a figure', $good =~ s/^(\d+: \d+)( \[)/${1}1$2/mr,
+	qr/is damaged at line 1\n.*The sites add up to/);
+damage('no number', $good =~ s/ total_count=\d+/ total_count=x/r,
+	qr/is damaged at line @{[$site_line + 1]}\n.*"total_count" is no number/);
+damage('a field', $good =~ s/ lifetime=session//r,
+	qr/is damaged at line @{[$site_line + 1]}\n.*"lifetime" is missing/);
+damage('an address', $good =~ s/^(\d.* @ )0x[0-9a-f]+ /$1 zz /mr,
+	qr/is damaged at line @{[$site_line + 2]}\n.*no sound stack/);
+damage('a code', $good =~ s/context=/context=%zz/r,
+	qr/is damaged at line @{[$site_line + 1]}\n.*"%" without a code/);
+damage('a scope', $good =~ s/scope=\w+/scope=x/r,
+	qr/is damaged at line 3\n.*no scope "x"/);
+damage('too long', $good . "more\n", qr/is damaged at line @{[$lines + 1]}\n.*should have ended/);
+my ($result, $stdout, $stderr) =
+  $node->psql('postgres', 'SELECT count(*) > 3 FROM pg_leakhunt_dumps');
+is($stdout, 't', 'the list goes on');
+damage('empty', '', qr/line 1/);
+($result, $stdout, $stderr) =
+  $node->psql('postgres', 'SELECT count(*) > 3 FROM pg_leakhunt_dumps');
+like($stderr, qr/WARNING:  ignoring file ".*1.1.manual.heap"/,
+	'and says what it leaves out');
+unlink "$directory/1.1.manual.heap";
+
+# Who may read and write.
+$node->safe_psql('postgres', 'CREATE ROLE nobody LOGIN; CREATE ROLE reader LOGIN IN ROLE pg_read_all_stats');
+for my $case (
+	[ 'nobody', "pg_leakhunt_read_dump('$file')", qr/permission denied for dump file/ ],
+	[ 'nobody', "pg_leakhunt_flamegraph($other_pid)", qr/permission denied for process/ ],
+	[ 'nobody', "pg_leakhunt_dump($other_pid)", qr/permission denied for function/ ],
+	[ 'reader', "pg_leakhunt_read_dump('../postgresql.conf')", qr/permission denied for file/ ],
+	[ 'reader', "pg_leakhunt_read_dump('/etc/passwd')", qr/permission denied for file/ ],
+	[ 'postgres', "pg_leakhunt_read_dump('../postgresql.conf')", qr/could not open dump file/ ],
+	[ 'postgres', "pg_leakhunt_read_dump('postgresql.conf')", qr/could not open dump file "pg_leakhunt\/postgresql.conf"/ ],
+	[ 'postgres', "pg_leakhunt_read_dump('/tmp')", qr/is not a file|could not open/ ],
+	[ 'postgres', 'pg_leakhunt_dump(99999999)', qr/WARNING:  PID 99999999 is not a/ ],
+	[ 'postgres', 'pg_leakhunt_flamegraph(99999999)', qr/WARNING:  PID 99999999 is not a/ ],
+	[ 'postgres', "pg_leakhunt_top($other_pid, 'hour')", qr/ERROR:  cannot sum up by "hour"/ ],
+	[ 'postgres', "pg_leakhunt_folded($other_pid, growth => true)", qr/ERROR:  there is no baseline of process/ ])
+{
+	my ($role, $call, $message) = @$case;
+	($result, $stdout, $stderr) = $node->psql('postgres',
+		"SET ROLE $role; SELECT count(*) FROM $call");
+	like($stderr, $message, "$role: $call");
+}
+is( $node->safe_psql('postgres',
+		'SET ROLE nobody; SELECT count(*) FROM pg_leakhunt_dumps'),
+	0,
+	'nobody sees no dumps');
+cmp_ok(
+	$node->safe_psql(
+		'postgres', 'SET ROLE reader; SELECT count(*) FROM pg_leakhunt_dumps'),
+	'>', 0, 'a reader does');
+$session->quit;
+
+# A series of a process that grows until it is killed.
+$node->append_conf('postgresql.conf',
+	"pg_leakhunt.enabled = on\npg_leakhunt.dump_growth = 10MB\n");
+$node->restart;
+$session = $node->background_psql('postgres');
+$pid = session_pid($session);
+$session->query_until(qr//,
+	"DO \$\$ BEGIN LOOP PERFORM leak_top(1000, 1000), pg_sleep(0.01); END LOOP; END \$\$;\n"
+);
+my $growth = "SELECT %s FROM pg_leakhunt_dumps WHERE pid = $pid AND reason = 'growth'";
+ok($node->poll_query_until('postgres', sprintf($growth, 'count(*) >= 3')),
+	'a series of dumps');
+kill 'KILL', $pid;
+$session->{run}->finish;
+$node->poll_query_until('postgres', 'SELECT true');
+is( ask(
+		"SELECT bool_and(grown >= 10 * 1024 * 1024 AND after >= '1 s') FROM (SELECT live_bytes - lag(live_bytes) OVER w AS grown, created_at - lag(created_at) OVER w AS after FROM pg_leakhunt_dumps WHERE pid = $pid AND reason = 'growth' WINDOW w AS (ORDER BY created_at)) d"
+	),
+	't',
+	'of so much more each, and not too often');
+my @series = split /\n/,
+  ask(sprintf($growth, 'file') . ' ORDER BY created_at');
+is( ask(
+		"SELECT function_of(site) FROM pg_leakhunt_diff('$series[0]', '$series[-1]') LIMIT 1"
+	),
+	'leaking_top',
+	'that can be compared');
+$node->stop;
+unlike(slurp_file($node->logfile), qr/PANIC|signal 11/, 'nobody crashed');
+done_testing();
