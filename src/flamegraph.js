@@ -25,7 +25,7 @@ function holds(outer, inner) {
 
 // A name needs some room to be of use.
 function label(frame) {
-	var pixels = frame.getBoundingClientRect().width;
+	var pixels = frame.querySelector('rect').getBoundingClientRect().width;
 	frame.querySelector('text').style.display = pixels < 24 ? 'none' : '';
 }
 

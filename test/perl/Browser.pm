@@ -1,0 +1,177 @@
+# A real Chromium, driven through ChromeDriver (the WebDriver protocol).
+package Browser;
+
+use strict;
+use warnings;
+
+use HTTP::Tiny;
+use IPC::Run;
+use JSON::PP;
+use MIME::Base64;
+use PostgreSQL::Test::Utils;
+
+# Is there one?
+sub is_there
+{
+	return -x '/usr/bin/chromedriver' && -x '/usr/bin/chromium';
+}
+
+# Start it; "directory" is for its own files.
+sub start
+{
+	my ($class, $directory) = @_;
+	my $self = bless {
+		http => HTTP::Tiny->new(timeout => 60),
+		output => ''
+	}, $class;
+
+	# files of the browser go where ours do
+	local $ENV{HOME} = $directory;
+	local $ENV{TMPDIR} = $directory;
+	$self->{driver} = IPC::Run::start([ 'chromedriver', '--port=0' ],
+		'>&', \$self->{output});
+	for (1 .. 300)
+	{
+		$self->{driver}->pump_nb;
+		last if $self->{output} =~ /on port (\d+)\./;
+		select(undef, undef, undef, 0.1);
+	}
+	$self->{output} =~ /on port (\d+)\./
+	  or die "chromedriver: $self->{output}";
+	$self->{url} = "http://127.0.0.1:$1";
+	my $session = $self->call(
+		'POST',
+		'/session',
+		{
+			capabilities => {
+				alwaysMatch => {
+					'goog:chromeOptions' => {
+						args => [
+							'--headless=new', '--no-sandbox',
+							'--disable-gpu', '--disable-dev-shm-usage',
+							"--user-data-dir=$directory/chromium"
+						]
+					}
+				}
+			}
+		});
+	$self->{url} .= "/session/$session->{sessionId}";
+	return $self;
+}
+
+sub call
+{
+	my ($self, $method, $path, $content) = @_;
+	my $response = $self->{http}->request(
+		$method,
+		$self->{url} . $path,
+		$content
+		? {
+			content => encode_json($content),
+			headers => { 'Content-Type' => 'application/json' }
+		  }
+		: {});
+	my $answer = decode_json($response->{content});
+
+	die "$path: $answer->{value}{message}" unless $response->{success};
+	return $answer->{value};
+}
+
+sub resize
+{
+	my ($self, $width, $height) = @_;
+
+	$self->call('POST', '/window/rect',
+		{ width => $width, height => $height });
+}
+
+sub open
+{
+	my ($self, $path) = @_;
+
+	$self->call('POST', '/url', { url => "file://$path" });
+}
+
+# The value of a JavaScript expression.
+sub value
+{
+	my ($self, $expression) = @_;
+
+	return $self->call('POST', '/execute/sync',
+		{ script => "return $expression", args => [] });
+}
+
+# Click on what an expression yields, in its middle, with a real pointer.
+sub click
+{
+	my ($self, $expression) = @_;
+	my $place = $self->value(
+		"(function (b) { return [b.left + b.width / 2, b.top + b.height / 2] })(($expression).getBoundingClientRect())"
+	);
+
+	$self->call(
+		'POST',
+		'/actions',
+		{
+			actions => [
+				{
+					type => 'pointer',
+					id => 'mouse',
+					actions => [
+						{
+							type => 'pointerMove',
+							x => int($place->[0]),
+							y => int($place->[1])
+						},
+						{ type => 'pointerDown', button => 0 },
+						{ type => 'pointerUp', button => 0 }
+					]
+				}
+			]
+		});
+}
+
+# Type text, or a key by its WebDriver code.
+sub type
+{
+	my ($self, $text) = @_;
+
+	$self->call(
+		'POST',
+		'/actions',
+		{
+			actions => [
+				{
+					type => 'key',
+					id => 'keyboard',
+					actions => [
+						map {
+							{ type => 'keyDown', value => $_ },
+							  { type => 'keyUp', value => $_ }
+						} split //,
+						$text
+					]
+				}
+			]
+		});
+}
+
+# Save a picture of what there is to see.
+sub screenshot
+{
+	my ($self, $path) = @_;
+
+	CORE::open my $out, '>:raw', $path or die $!;
+	print $out decode_base64($self->call('GET', '/screenshot'));
+	close $out;
+}
+
+sub stop
+{
+	my ($self) = @_;
+
+	$self->call('DELETE', '');
+	$self->{driver}->kill_kill;
+}
+
+1;
