@@ -163,7 +163,7 @@ count_site(CallNode *node, const PlhListedSite *listed)
 {
 	const PlhCounters *counters = &listed->site->counters;
 
-	node->width += Abs(plh_listed_bytes(listed));
+	node->width += llabs(plh_listed_bytes(listed));
 	node->bytes += plh_listed_bytes(listed);
 	node->count += plh_listed_count(listed);
 	node->samples += counters->live_samples;
