@@ -29,11 +29,18 @@
  *	symbol_server	that process
  *	debug_info		what it finds in binaries, with libdw
  *	stack_text		stacks as people read them
- *	dump			heap files
+ *	dump			dump files: names, retention
+ *	dump_writer, dump_addresses, dump_symbols	what is in them
+ *	dump_reader, symbol_table	how they become profiles again
+ *	growth_dump		dump files of a process that grows
  *	sweep			profiles that a crash has left
+ *	site_list		call sites with stacks as text, or the growth of them
+ *	top, folded, flamegraph, pprof	what they are turned into
  *	suppression		patterns that name known sites
  *	leak_check		what a statement leaves behind
- *	sql_functions, sql_sites, sql_control, sql_check, sql_rows	what SQL can call
+ *	sql_rows, sql_source	what functions of SQL have in common
+ *	sql_functions, sql_sites, sql_control, sql_check, sql_dumps, sql_pictures	what
+ *					SQL can call
  *
  * README in this directory explains how they work together.
  */
