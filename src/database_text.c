@@ -64,7 +64,7 @@ plh_foreign_text_for_database(const char *text, Size bytes, int encoding)
 char *
 plh_text_as_utf8(const char *text)
 {
-	char	   *copy = pstrdup(text);
+	char	   *copy = plh_text_for_database(text);
 	char	   *converted = (char *)
 	pg_do_encoding_conversion((unsigned char *) copy, strlen(copy),
 							  GetDatabaseEncoding(), PG_UTF8);

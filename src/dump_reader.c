@@ -591,10 +591,15 @@ parse_body(Parser *parser, PlhDump *dump)
 	dump->baseline = parser->has_baseline ? baseline : NULL;
 }
 
-/* A file as text, or as much as the header takes. */
+/* What a symbolized dump begins with, and room for all lines up to "# lost_". */
+#define SYMBOL_SECTION "--- symbol"
+#define HEADER_BYTES (16 * 1024)
+
+/* A file as text, or as much as the header takes, unless symbols precede it. */
 static char *
 read_text(const char *path, bool header_only)
 {
+	char		start[sizeof(SYMBOL_SECTION)] = "";
 	FILE	   *file = AllocateFile(path, PG_BINARY_R);
 	struct stat status;
 	Size		bytes;
@@ -608,9 +613,14 @@ read_text(const char *path, bool header_only)
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("\"%s\" is not a file", path)));
-	bytes = header_only ? Min(status.st_size, 64 * 1024) : status.st_size;
+	bytes = status.st_size;
+	if (header_only &&
+		(fread(start, 1, sizeof(start) - 1, file) < sizeof(start) - 1 ||
+		 strcmp(start, SYMBOL_SECTION) != 0))
+		bytes = Min(bytes, HEADER_BYTES);
 	text = MemoryContextAllocHuge(CurrentMemoryContext, bytes + 1);
-	if (fread(text, 1, bytes, file) != bytes)
+	if (fseek(file, 0, SEEK_SET) != 0 ||
+		fread(text, 1, bytes, file) != bytes)
 		ereport(ERROR,
 				(errcode_for_file_access(),
 				 errmsg("could not read dump file \"%s\": %m", path)));
@@ -623,7 +633,7 @@ read_text(const char *path, bool header_only)
 static void
 skip_symbol_section(Parser *parser)
 {
-	if (strncmp(parser->next, "--- symbol", strlen("--- symbol")) != 0)
+	if (strncmp(parser->next, SYMBOL_SECTION, strlen(SYMBOL_SECTION)) != 0)
 		return;
 	do
 		need_line(parser, "");

@@ -259,6 +259,7 @@ count_wide(const CallNode *node, int64 min_width)
 {
 	int			count = 1;
 
+	check_stack_depth();
 	if (node->width < min_width)
 		return 0;
 	for (const CallNode *child = node->first_child; child != NULL;
@@ -273,6 +274,7 @@ count_all(const CallNode *node)
 {
 	int			count = 1;
 
+	check_stack_depth();
 	for (const CallNode *child = node->first_child; child != NULL;
 		 child = child->next)
 		count += count_all(child);
@@ -296,6 +298,7 @@ merge_narrow(Picture *picture, CallNode *parent, int depth)
 	CallNode	   *rest;
 	CallNode		sum = {0};
 
+	check_stack_depth();
 	picture->frames++;
 	picture->depth = Max(picture->depth, depth);
 	for (; *link != NULL && (*link)->width >= picture->min_width;
@@ -449,6 +452,7 @@ append_frame(Picture *picture, const CallNode *node, int64 x, int depth)
 	int			y = HEADER_HEIGHT + depth * ROW_HEIGHT;
 
 	CHECK_FOR_INTERRUPTS();
+	check_stack_depth();
 	appendStringInfo(picture->output,
 					 "<svg class=\"frame\" x=\"%.4f%%\" y=\"%d\" width=\"%.4f%%\" height=\"%d\" data-x=\"%.0f\" data-w=\"%.0f\" data-d=\"%d\" tabindex=\"-1\"><title>",
 					 100.0 * x / total, y, 100.0 * node->width / total,

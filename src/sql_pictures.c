@@ -32,11 +32,13 @@ get_sites(FunctionCallInfo fcinfo)
 {
 	PlhSource	source = {0};
 
-	plh_rows_check_active();
 	if (PG_ARGISNULL(0) && PG_ARGISNULL(1))
 		return NULL;
 	if (!PG_ARGISNULL(0))
+	{
+		plh_rows_check_active();
 		source.pid = PG_GETARG_INT32(0);
+	}
 	else
 		source.file = text_to_cstring(PG_GETARG_TEXT_PP(1));
 	if (!PG_ARGISNULL(2))

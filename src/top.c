@@ -9,6 +9,7 @@
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
 
+#include "database_text.h"
 #include "top.h"
 
 /* An entry of the hash table, by name. */
@@ -58,7 +59,8 @@ plh_top_kind_name(PlhTopKind kind)
 char *
 plh_top_function_name(const PlhFrameText *frame)
 {
-	return pstrdup(frame->function != NULL ? frame->function : frame->text);
+	return plh_text_for_database(frame->function != NULL ? frame->function :
+								 frame->text);
 }
 
 /*

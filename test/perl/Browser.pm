@@ -8,7 +8,6 @@ use HTTP::Tiny;
 use IPC::Run;
 use JSON::PP;
 use MIME::Base64;
-use PostgreSQL::Test::Utils;
 
 # Is there one?
 sub is_there
