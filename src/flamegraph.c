@@ -79,9 +79,7 @@ typedef struct Picture
 	const PlhSiteList *list;
 	HTAB	   *nodes;
 	CallNode	   *root;
-	int			node_count;
 	int64		min_width;		/* narrower frames are merged */
-	int			frames;			/* that will be drawn */
 	int			merged;			/* frames that will not */
 	int			depth;			/* of the drawn ones */
 	const char *modules[MAX_LEGEND];
@@ -125,7 +123,7 @@ compare_keys(const void *a, const void *b, Size keysize)
 }
 
 static CallNode *
-make_node(Picture *picture, CallNode *parent, const char *name)
+make_node(CallNode *parent, const char *name)
 {
 	CallNode	   *node = palloc0(sizeof(CallNode));
 
@@ -136,7 +134,6 @@ make_node(Picture *picture, CallNode *parent, const char *name)
 		node->next = parent->first_child;
 		parent->first_child = node;
 	}
-	picture->node_count++;
 	return node;
 }
 
@@ -151,7 +148,7 @@ find_child(Picture *picture, CallNode *parent, const char *name,
 
 	if (!found)
 	{
-		entry->node = make_node(picture, parent, name);
+		entry->node = make_node(parent, name);
 		entry->node->module = module;
 	}
 	return entry->node;
@@ -299,7 +296,6 @@ merge_narrow(Picture *picture, CallNode *parent, int depth)
 	CallNode		sum = {0};
 
 	check_stack_depth();
-	picture->frames++;
 	picture->depth = Max(picture->depth, depth);
 	for (; *link != NULL && (*link)->width >= picture->min_width;
 		 link = &(*link)->next)
@@ -323,7 +319,6 @@ merge_narrow(Picture *picture, CallNode *parent, int depth)
 	rest = palloc(sizeof(CallNode));
 	*rest = sum;
 	*link = rest;
-	picture->frames++;
 	picture->depth = Max(picture->depth, depth + 1);
 }
 
@@ -588,7 +583,7 @@ plh_flamegraph_append(StringInfo output, const PlhSiteList *list,
 	picture.nodes = hash_create("pg_leakhunt flame graph", 4096, &control,
 								HASH_ELEM | HASH_FUNCTION | HASH_COMPARE |
 								HASH_CONTEXT);
-	picture.root = make_node(&picture, NULL, "all");
+	picture.root = make_node(NULL, "all");
 	for (int i = 0; i < list->count; i++)
 		add_site(&picture, &list->sites[i], with_context, with_query);
 	sort_children(picture.root);

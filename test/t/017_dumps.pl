@@ -195,6 +195,9 @@ like($text, qr/leaking_in/, 'pprof -tagfocus');
 unlike($text, qr/leaking_top/, 'shows what it should');
 
 # Symbolized: nothing else is needed to read it.
+$session->query_safe(
+	"SELECT pg_leakhunt_start($other_pid, 1, 'all'); SELECT count(*) FROM information_schema.columns JOIN information_schema.table_constraints USING (table_name)"
+);
 my $symbolized = ask("SELECT pg_leakhunt_dump($other_pid, true)");
 rename("$ENV{LEAKER}.so", "$ENV{LEAKER}.aside") or die $!;
 is( ask(
@@ -202,6 +205,12 @@ is( ask(
 	),
 	1,
 	'a symbolized dump has its names with it');
+cmp_ok(-s "$directory/$symbolized", '>', 64 * 1024, 'symbols take room');
+is( ask(
+		"SELECT live_bytes = (SELECT sum(live_bytes) FROM pg_leakhunt_read_dump(file)) FROM pg_leakhunt_dumps WHERE file = '$symbolized'"
+	),
+	't',
+	'it is in the list');
 $text = run_command('jeprof', '--text', '--cum', "$directory/$symbolized");
 like($text, qr/leaking_in/, 'jeprof reads it without binaries');
 rename("$ENV{LEAKER}.aside", "$ENV{LEAKER}.so") or die $!;
@@ -254,6 +263,35 @@ damage('empty', '', qr/line 1/);
 like($stderr, qr/WARNING:  ignoring file ".*1.1.manual.heap"/,
 	'and says what it leaves out');
 unlink "$directory/1.1.manual.heap";
+
+# Anything at all is an error at worst.
+srand(17);
+my $calls = '';
+for my $mutant (1 .. 100)
+{
+	my $text = slurp_file("$directory/" . ($mutant % 2 ? $file : $symbolized));
+
+	for (1 .. 1 + rand(5))
+	{
+		my $place = int(rand(length($text)));
+		my $what = int(rand(4));
+		substr($text, $place, 1, chr(rand(256))) if $what == 0;
+		substr($text, $place, rand(200), '') if $what == 1;
+		substr($text, $place, 0, substr($text, rand(length($text)), rand(200)))
+		  if $what == 2;
+		substr($text, $place, 1, '9' x rand(30)) if $what == 3;
+	}
+	open my $out, '>:raw', "$directory/$mutant.7.manual.heap" or die $!;
+	print $out $text;
+	close $out;
+	$calls .= "SELECT count(*) FROM pg_leakhunt_read_dump('$mutant.7.manual.heap'); SELECT length(pg_leakhunt_flamegraph('$mutant.7.manual.heap')) > 0, length(pg_leakhunt_pprof('$mutant.7.manual.heap')) > 0, length(pg_leakhunt_folded('$mutant.7.manual.heap', base => '$symbolized')) > 0;\n";
+}
+($result, $stdout, $stderr) =
+  $node->psql('postgres', "$calls SELECT 'alive'; SELECT count(*) > 0 FROM pg_leakhunt_dumps", on_error_stop => 0);
+like($stdout, qr/^alive$/m, 'no file takes the session down');
+cmp_ok(scalar(() = $stderr =~ /is damaged at line \d+/g),
+	'>', 50, 'most are found damaged');
+unlink glob("$directory/*.7.manual.heap");
 
 # Who may read and write.
 $node->safe_psql('postgres', 'CREATE ROLE nobody LOGIN; CREATE ROLE reader LOGIN IN ROLE pg_read_all_stats');
