@@ -214,7 +214,7 @@ BEGIN ATOMIC
 END;
 
 COMMENT ON FUNCTION pg_leakhunt_check(text, int, int) IS
-'runs the statement warmup + iterations times in this session and transaction, and returns the call sites at which memory of session-long contexts stays behind each time, in bytes and chunks per iteration, exact; no row: no leak; what the statement does stays done; if there is something to confirm, it runs as many times more in a subtransaction that is rolled back; errors of the statement end it';
+'runs the statement warmup + iterations times in this session and transaction, and returns the call sites at which memory of session-long contexts stays behind each time, in bytes and chunks per iteration, exact; or, as [memory contexts], contexts that stay behind without one; no row: no leak; what the statement does stays done; if there is something to confirm, it runs as many times more in a subtransaction that is rolled back; errors of the statement end it';
 
 --
 -- Dump files
@@ -859,8 +859,6 @@ CREATE VIEW pg_leakhunt_coverage AS
            coverage.loaded
     FROM pg_leakhunt_get_coverage() AS coverage
         LEFT JOIN pg_stat_activity AS activity USING (pid)
-    WHERE pg_has_role('pg_read_all_stats', 'USAGE')
-        OR pg_has_role(activity.usesysid, 'USAGE')
     ORDER BY coverage.loaded, pid;
 
 COMMENT ON VIEW pg_leakhunt_coverage IS
@@ -874,7 +872,7 @@ COMMENT ON COLUMN pg_leakhunt_coverage.database IS
 COMMENT ON COLUMN pg_leakhunt_coverage.username IS
 'role that the process was authenticated as; null if none';
 COMMENT ON COLUMN pg_leakhunt_coverage.loaded IS
-'whether the process has loaded pg_leakhunt: if not, it is in none of the other views';
+'whether the process has loaded pg_leakhunt: if not, it is in none of the other views; null where that can''t be known';
 
 CREATE VIEW pg_leakhunt_dumps AS
     SELECT * FROM pg_leakhunt_get_dumps()

@@ -74,9 +74,11 @@ count_context(MemoryContext context)
 	record->counted_bytes += context->mem_allocated;
 }
 
-/* Count all contexts. */
-static void
-count_contexts(void)
+/*
+ * Count all contexts, now.
+ */
+void
+plh_census_count_contexts(void)
 {
 	int64		bytes = 0;
 	uint32		count = 0;
@@ -164,7 +166,7 @@ plh_census_take_if_due(void)
 		return false;
 
 	started = monotonic_us(CLOCK_MONOTONIC);
-	count_contexts();
+	plh_census_count_contexts();
 	plh_profile->malloc_bytes = malloc_bytes();
 	plh_profile->census_at = plh_profile->counters.last_at;
 	add_to_history(plh_profile->counters.last_at);

@@ -9,6 +9,7 @@
 #define PLH_CENSUS_H
 
 extern bool plh_census_take_if_due(void);
+extern void plh_census_count_contexts(void);
 extern void plh_census_forget(void);
 
 #endif							/* PLH_CENSUS_H */

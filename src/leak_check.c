@@ -14,8 +14,12 @@
  *	 and the files that a DROP TABLE is to delete.  The caller's transaction
  *	 can't be ended here.  So if a site has grown, all iterations are repeated,
  *	 each in a subtransaction that is rolled back: what grows no more was bound
- *	 to a transaction.  One thing is given back by a whole transaction only, the
- *	 former descriptors of tables that it changed: plh_leak_check_is_relcache.
+ *	 to a transaction.  What the server gives back after the whole transaction only
+ *	 is known by its stack: plh_leak_check_is_core_cache.
+ *
+ * What is not allocated by palloc, as the blocks of a context that nothing is
+ * ever allocated in, or was before the context got its place in the tree, shows
+ * as contexts whose number grows.
  */
 #include "postgres.h"
 
@@ -28,23 +32,34 @@
 #include "utils/memutils.h"
 #include "utils/resowner.h"
 
+#include "census.h"
 #include "leak_check.h"
+#include "lifetime.h"
 #include "method_hooks.h"
+#include "process.h"
 #include "profile.h"
 #include "profile_reader.h"
+#include "settings.h"
 
-/* What a site holds at some time. */
-typedef struct SiteFigures
+/* What a site holds at some time, or all contexts of a name. */
+typedef struct Figures
 {
 	int64		bytes;
 	int64		count;
-} SiteFigures;
+} Figures;
 
-/* What all sites hold at some time, in the order of the profile, which stays. */
-typedef struct Mark
+/* That of all of them, in the order of the profile, which stays as it is. */
+typedef struct Series
 {
 	int			count;
-	SiteFigures *sites;
+	int			room;
+	Figures    *figures;
+} Series;
+
+typedef struct Mark
+{
+	Series		sites;
+	Series		contexts;
 } Mark;
 
 /* Error context: which of the many executions it was. */
@@ -98,10 +113,11 @@ enum
 /*
  * Run the statement once; its result is dropped.  The return addresses of this
  * and its callers are part of the stacks that sites are told apart by: so all
- * phases must come here by the same calls.
+ * phases must come here by the same calls, of which compilers must not make
+ * several: hence "volatile".
  */
 static void
-execute(const char *query, bool roll_back)
+execute(const char *query, volatile bool roll_back)
 {
 	SPIExecuteOptions options = {.dest = None_Receiver};
 	MemoryContext caller_context = CurrentMemoryContext;
@@ -142,7 +158,19 @@ run_phase(const char *query, const Phase *phase)
 	error_context_stack = callback.previous;
 }
 
-/* Note in that memory context what all sites hold now. */
+static void
+append_figures(Series *series, int64 bytes, int64 count, MemoryContext memory)
+{
+	if (series->figures == NULL)
+		series->figures = MemoryContextAllocHuge(memory, sizeof(Figures) *
+												 (series->room = 256));
+	if (series->count == series->room)
+		series->figures = repalloc_huge(series->figures, sizeof(Figures) *
+										(series->room *= 2));
+	series->figures[series->count++] = (Figures) {bytes, count};
+}
+
+/* Note in that memory context what is held now. */
 static void
 take_mark(Mark *mark, MemoryContext memory)
 {
@@ -150,69 +178,104 @@ take_mark(Mark *mark, MemoryContext memory)
 	PlhProfileImage *image;
 	uint32		position = 0;
 
-	mark->count = 0;
-	if (plh_profile == NULL)
-		return;
-
-	/* with the catch-all site, which site_count leaves out */
+	memset(mark, 0, sizeof(*mark));
+	plh_census_count_contexts();
 	image = plh_profile_reader_own(plh_profile);
-	mark->sites = MemoryContextAllocHuge(memory, sizeof(SiteFigures) *
-										 (plh_profile->site_count + 1));
-	while (mark->count <= plh_profile->site_count &&
-		   (site = plh_profile_reader_next_site(image, &position)) != NULL)
-	{
-		mark->sites[mark->count].bytes = site->counters.live_bytes;
-		mark->sites[mark->count].count = site->counters.live_count;
-		mark->count++;
-	}
+	while ((site = plh_profile_reader_next_site(image, &position)) != NULL)
+		append_figures(&mark->sites, site->counters.live_bytes,
+					   site->counters.live_count, memory);
+	for (PlhContextRecord *record = plh_profile_next_context(NULL);
+		 record != NULL; record = plh_profile_next_context(record))
+		append_figures(&mark->contexts, record->bytes, record->instances,
+					   memory);
 }
 
-/* What a site has gained between two marks. */
-static SiteFigures
-gain(const Mark *from, const Mark *to, int site)
+/* What has been gained between two marks. */
+static Figures
+gain(const Series *from, const Series *to, int number)
 {
-	SiteFigures result = {0};
+	Figures		result = {0};
 
-	if (site < to->count)
-		result = to->sites[site];
-	if (site < from->count)
+	if (number < to->count)
+		result = to->figures[number];
+	if (number < from->count)
 	{
-		result.bytes -= from->sites[site].bytes;
-		result.count -= from->sites[site].count;
+		result.bytes -= from->figures[number].bytes;
+		result.count -= from->figures[number].count;
 	}
 	return result;
 }
 
 /* Is it more than it was?  Chunks may be of 0 bytes, and grow by realloc. */
 static bool
-is_more(SiteFigures gained)
+is_more(Figures gained)
 {
 	return gained.bytes > 0 || (gained.bytes == 0 && gained.count > 0);
 }
 
-/* The sites that have gained in both halves. */
+/* Has that number gained in both halves? */
+static bool
+grows(const Series *start, const Series *middle, const Series *end,
+	  int number)
+{
+	return is_more(gain(start, middle, number)) &&
+		is_more(gain(middle, end, number));
+}
+
+static void
+add_leak(PlhLeakCheck *check, PlhLeak leak, Figures gained)
+{
+	leak.bytes = gained.bytes;
+	leak.count = gained.count;
+	check->leaks[check->leak_count++] = leak;
+}
+
+/* Is there a site in contexts of that name among the leaks? */
+static bool
+has_site(const PlhLeakCheck *check, const PlhContextRecord *contexts)
+{
+	for (int i = 0; i < check->leak_count; i++)
+	{
+		if (check->leaks[i].site != NULL &&
+			check->leaks[i].site->key.context_name == contexts->context_name)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The sites that have gained in both halves; and names of contexts, if there
+ * are more of them and no site in them says why.
+ */
 static void
 find_leaks(PlhLeakCheck *check, const Mark *start, const Mark *middle,
 		   const Mark *end, MemoryContext memory)
 {
 	const PlhSiteRecord *site;
-	PlhProfileImage *image;
+	PlhContextRecord *record = NULL;
+	PlhProfileImage *image = plh_profile_reader_own(plh_profile);
 	uint32		position = 0;
 
 	check->leak_count = 0;
-	if (end->count == 0)
-		return;
-	image = plh_profile_reader_own(plh_profile);
-	check->leaks = MemoryContextAllocHuge(memory,
-										  sizeof(PlhLeak) * end->count);
-	for (int i = 0; i < end->count &&
+	check->leaks = MemoryContextAllocHuge(memory, sizeof(PlhLeak) *
+										  (end->sites.count +
+										   end->contexts.count + 1));
+	for (int i = 0; i < end->sites.count &&
 		 (site = plh_profile_reader_next_site(image, &position)) != NULL; i++)
 	{
-		SiteFigures gained = gain(start, end, i);
-
-		if (is_more(gain(start, middle, i)) && is_more(gain(middle, end, i)))
-			check->leaks[check->leak_count++] =
-				(PlhLeak) {site, i, gained.bytes, gained.count};
+		if (grows(&start->sites, &middle->sites, &end->sites, i))
+			add_leak(check, (PlhLeak) {.site = site, .number = i},
+					 gain(&start->sites, &end->sites, i));
+	}
+	for (int i = 0; i < end->contexts.count &&
+		 (record = plh_profile_next_context(record)) != NULL; i++)
+	{
+		if (record->lifetime == PLH_LIFETIME_SESSION &&
+			gain(&start->contexts, &middle->contexts, i).count > 0 &&
+			gain(&middle->contexts, &end->contexts, i).count > 0 &&
+			!has_site(check, record))
+			add_leak(check, (PlhLeak) {.contexts = record, .number = i},
+					 gain(&start->contexts, &end->contexts, i));
 	}
 }
 
@@ -225,9 +288,11 @@ confirm_leaks(PlhLeakCheck *check, const Mark *from, const Mark *to)
 	for (int i = 0; i < check->leak_count; i++)
 	{
 		PlhLeak		leak = check->leaks[i];
-		SiteFigures gained = gain(from, to, leak.number);
+		Figures		gained = leak.site != NULL ?
+		gain(&from->sites, &to->sites, leak.number) :
+		gain(&from->contexts, &to->contexts, leak.number);
 
-		if (!is_more(gained))
+		if (!is_more(gained) || (leak.site == NULL && gained.count <= 0))
 			continue;
 		if (gained.bytes < leak.bytes)
 		{
@@ -240,16 +305,18 @@ confirm_leaks(PlhLeakCheck *check, const Mark *from, const Mark *to)
 }
 
 /*
- * Is that a stack by which the relation cache allocates, calling nothing that
- * is not the server's own?  It keeps what described a table before it changed
- * until the transaction ends.
+ * Is that a stack by which one of the server's caches or tables allocates that
+ * are bounded, or bound to the top-level transaction, calling nothing that is
+ * not the server's own?
  */
 bool
-plh_leak_check_is_relcache(const PlhStackText *stack)
+plh_leak_check_is_core_cache(const PlhStackText *stack)
 {
-	static const char *const relcache_functions[] = {
-		"RelationBuildLocalRelation",
-		"RelationCacheInvalidate",
+	static const char *const functions[] = {
+		"LocalBufferAlloc",		/* bounded by temp_buffers */
+		"LockAcquireExtended",	/* a lock and its owner */
+		"RelationBuildLocalRelation",	/* what described a table before it */
+		"RelationCacheInvalidate",	/* changed */
 		"RelationCacheInvalidateEntry",
 		"RelationIdGetRelation"
 	};
@@ -261,10 +328,10 @@ plh_leak_check_is_relcache(const PlhStackText *stack)
 		if (frame->module == NULL ||
 			strcmp(frame->module, stack->frames[0].module) != 0)
 			return false;
-		for (int j = 0; j < lengthof(relcache_functions); j++)
+		for (int j = 0; j < lengthof(functions); j++)
 		{
 			if (frame->function != NULL &&
-				strcmp(frame->function, relcache_functions[j]) == 0)
+				strcmp(frame->function, functions[j]) == 0)
 				return true;
 		}
 	}
@@ -280,7 +347,8 @@ compare_leaks(const void *a, const void *b)
 
 	if (one->bytes != other->bytes)
 		return one->bytes < other->bytes ? 1 : -1;
-	return one->number - other->number;
+	return (one->site == NULL) != (other->site == NULL) ?
+		(one->site == NULL ? 1 : -1) : one->number - other->number;
 }
 
 /* Samples that found no room in this process so far. */
@@ -289,7 +357,7 @@ lost_samples(void)
 {
 	int64		sum = 0;
 
-	for (int loss = 0; plh_profile != NULL && loss < PLH_LOSSES; loss++)
+	for (int loss = 0; loss < PLH_LOSSES; loss++)
 		sum += plh_profile->lost_samples[loss];
 	return sum;
 }
@@ -307,8 +375,15 @@ run(const char *query, int iterations, int warmup, PlhLeakCheck *check,
 		[REPETITION] = {"repeated iteration", 1, iterations, true}
 	};
 	Mark		after[PHASES];
-	int64		lost_before = 0;
+	int64		lost_before;
 
+	if (plh_profile == NULL &&
+		!plh_process_begin_profile(1, PLH_SCOPE_LONG_LIVED))
+		ereport(ERROR,
+				(errcode(ERRCODE_OUT_OF_MEMORY),
+				 errmsg("out of memory"),
+				 errdetail("There is no room for a profile.")));
+	lost_before = lost_samples();
 	for (int phase = WARM_UP; phase < PHASES; phase++)
 	{
 		if (phase == REPETITION)
@@ -321,13 +396,19 @@ run(const char *query, int iterations, int warmup, PlhLeakCheck *check,
 		run_phase(query, &phases[phase]);
 		InvalidateSystemCaches();
 		take_mark(&after[phase], memory);
-		if (phase == WARM_UP)
-			lost_before = lost_samples();
 	}
 	if (check->leak_count > 0)
 		confirm_leaks(check, &after[SECOND_HALF], &after[REPETITION]);
 	qsort(check->leaks, check->leak_count, sizeof(PlhLeak), compare_leaks);
-	check->lost_samples = lost_samples() - lost_before;
+
+	/* what was lost may be a leak, or make one look small */
+	if (lost_samples() > lost_before)
+		ereport(ERROR,
+				(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+				 errmsg("pg_leakhunt_check could not follow all allocations"),
+				 errdetail("%lld of them found no room, or were made in a critical section.",
+						   (long long) (lost_samples() - lost_before)),
+				 errhint("Run fewer iterations in a new session, or raise pg_leakhunt.max_live_samples and pg_leakhunt.max_profile_size.")));
 }
 
 /*

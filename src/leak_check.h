@@ -11,13 +11,14 @@
 #include "profile_layout.h"
 #include "stack_text.h"
 
-/* A call site at which memory stays behind. */
+/* A call site at which memory stays behind, or memory contexts that do. */
 typedef struct PlhLeak
 {
-	const PlhSiteRecord *site;	/* in this process' own profile */
-	int			number;			/* of the site in the profile, from 0 on */
+	const PlhSiteRecord *site;	/* in this process' own profile; NULL: */
+	const PlhContextRecord *contexts;	/* of that name */
+	int			number;			/* in the order of the profile */
 	int64		bytes;			/* after all iterations */
-	int64		count;
+	int64		count;			/* of chunks; of contexts */
 } PlhLeak;
 
 typedef struct PlhLeakCheck
@@ -25,11 +26,10 @@ typedef struct PlhLeakCheck
 	int			leak_count;
 	PlhLeak    *leaks;			/* most bytes first; in the caller's memory
 								 * context */
-	int64		lost_samples;	/* allocations that are not accounted for */
 } PlhLeakCheck;
 
 extern void plh_leak_check_run(const char *query, int iterations, int warmup,
 							   PlhLeakCheck *check);
-extern bool plh_leak_check_is_relcache(const PlhStackText *stack);
+extern bool plh_leak_check_is_core_cache(const PlhStackText *stack);
 
 #endif							/* PLH_LEAK_CHECK_H */

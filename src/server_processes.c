@@ -86,18 +86,20 @@ plh_server_processes_check(int pid)
 /*
  * Has that process loaded pg_leakhunt?
  */
-bool
+PlhLoaded
 plh_server_processes_loaded(int pid)
 {
 	char		path[64];
 	char		line[MAXPGPATH + 256];
-	bool		loaded = false;
+	PlhLoaded	loaded = PLH_LOADED_UNKNOWN;
 	FILE	   *maps;
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
 	maps = AllocateFile(path, "r");
-	while (maps != NULL && !loaded && fgets(line, sizeof(line), maps) != NULL)
-		loaded = strstr(line, MODULE_FILE) != NULL;
+	while (maps != NULL && loaded != PLH_LOADED &&
+		   fgets(line, sizeof(line), maps) != NULL)
+		loaded = strstr(line, MODULE_FILE) != NULL ? PLH_LOADED :
+			PLH_NOT_LOADED;
 	if (maps != NULL)
 		FreeFile(maps);
 	return loaded;

@@ -13,7 +13,15 @@
 
 extern uint64 plh_server_processes_start_ticks(int pid);
 extern bool plh_server_processes_check(int pid);
-extern bool plh_server_processes_loaded(int pid);
+/* Has a process loaded pg_leakhunt? */
+typedef enum PlhLoaded
+{
+	PLH_NOT_LOADED,
+	PLH_LOADED,
+	PLH_LOADED_UNKNOWN			/* it is gone, or must not be looked at */
+} PlhLoaded;
+
+extern PlhLoaded plh_server_processes_loaded(int pid);
 extern int64 plh_server_processes_rss_anon(int pid);
 extern List *plh_server_processes_list(void);
 

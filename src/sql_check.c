@@ -43,17 +43,48 @@ get_count(FunctionCallInfo fcinfo, int number, const char *name, int least)
 	return count;
 }
 
+/*
+ * The stack of a leak as far as it is the statement's: neither should a pattern
+ * that matches the caller of the check suppress everything.
+ */
+static PlhStackText *
+stack_of_statement(PlhRowSink *sink, const PlhProfileImage *image,
+				   const PlhSiteRecord *site)
+{
+	PlhStackText *stack = plh_rows_stack(sink, image, site);
+
+	for (int i = 0; stack != NULL && i < stack->frame_count; i++)
+	{
+		const char *module = stack->frames[i].module;
+
+		if (module != NULL && strstr(module, "/pg_leakhunt.so") != NULL)
+			stack->frame_count = i;
+	}
+	return stack;
+}
+
+/* The columns site and stack of contexts as such. */
+static void
+put_contexts(PlhRow *row)
+{
+	plh_row_text(row, "[memory contexts]");
+	plh_row_null(row);
+}
+
 /* One row, if it is a leak.  Returns whether it is suppressed. */
 static bool
 put_leak(const PlhProfileImage *image, const PlhLeak *leak, int iterations,
 		 PlhRowSink *sink)
 {
 	const PlhStringRecord *context =
-	plh_profile_reader_string(image, leak->site->key.context_name);
-	PlhStackText *stack = plh_rows_stack(sink, image, leak->site);
+	plh_profile_reader_string(image, leak->site != NULL ?
+							  leak->site->key.context_name :
+							  leak->contexts->context_name);
+	PlhStackText *stack = leak->site == NULL ? NULL :
+	stack_of_statement(sink, image, leak->site);
 	PlhRow		row = {0};
 
-	if (stack != NULL && plh_leak_check_is_relcache(stack))
+	if (stack != NULL && plh_leak_check_is_core_cache(stack))
 		return false;
 	if (plh_suppression_find(sink->suppressions,
 							 context != NULL ? context->text : NULL,
@@ -65,7 +96,10 @@ put_leak(const PlhProfileImage *image, const PlhLeak *leak, int iterations,
 		plh_row_foreign_text(&row, image, context->text, context->text_bytes);
 	else
 		plh_row_null(&row);
-	plh_row_site(&row, leak->site, stack);
+	if (leak->site != NULL)
+		plh_row_site(&row, leak->site, stack);
+	else
+		put_contexts(&row);
 	plh_row_finish(&row, sink);
 	return false;
 }
@@ -102,11 +136,5 @@ pg_leakhunt_get_leaks(PG_FUNCTION_ARGS)
 							   "%d leaking call sites are suppressed",
 							   suppressed, suppressed),
 				 errhint("See pg_leakhunt_suppressions.")));
-	if (check.lost_samples > 0)
-		ereport(WARNING,
-				(errmsg("the check is not complete"),
-				 errdetail("%lld allocations could not be followed.",
-						   (long long) check.lost_samples),
-				 errhint("Run fewer iterations, or raise pg_leakhunt.max_live_samples and pg_leakhunt.max_profile_size in a new session.")));
 	return (Datum) 0;
 }

@@ -28,7 +28,8 @@ PLH_FUNCTION(pg_leakhunt_baseline);
 static bool
 check_loaded(int pid)
 {
-	if (plh_process_is_preloaded() || plh_server_processes_loaded(pid))
+	if (plh_process_is_preloaded() ||
+		plh_server_processes_loaded(pid) != PLH_NOT_LOADED)
 		return true;
 	ereport(WARNING,
 			(errmsg("PID %d has not loaded pg_leakhunt", pid),

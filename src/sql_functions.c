@@ -107,8 +107,8 @@ static void
 put_process(PlhProfileImage *image, void *arg)
 {
 	const PlhProfileHeader *header = image->header;
-	PlhRowSink    *sink = arg;
-	PlhRow			row = {0};
+	PlhRowSink *sink = arg;
+	PlhRow		row = {0};
 
 	if (!plh_rows_may_show(sink, header))
 		return;
@@ -182,7 +182,7 @@ symbols_hint(const PlhModuleRecord *module, const PlhSymbolModule *found)
 static void
 put_symbols(PlhProfileImage *image, void *arg)
 {
-	PlhRowSink    *sink = arg;
+	PlhRowSink *sink = arg;
 
 	if (!plh_rows_may_show(sink, image->header))
 		return;
@@ -192,7 +192,7 @@ put_symbols(PlhProfileImage *image, void *arg)
 	{
 		const PlhModuleRecord *module = plh_profile_reader_module(image, i);
 		PlhSymbolModule found;
-		PlhRow			row = {0};
+		PlhRow		row = {0};
 
 		if (module == NULL)
 			continue;
@@ -212,7 +212,7 @@ put_symbols(PlhProfileImage *image, void *arg)
 Datum
 pg_leakhunt_get_processes(PG_FUNCTION_ARGS)
 {
-	PlhRowSink		sink;
+	PlhRowSink	sink;
 
 	if (!plh_rows_start(fcinfo, &sink))
 		return (Datum) 0;
@@ -228,7 +228,7 @@ pg_leakhunt_get_processes(PG_FUNCTION_ARGS)
 Datum
 pg_leakhunt_get_symbols(PG_FUNCTION_ARGS)
 {
-	PlhRowSink		sink;
+	PlhRowSink	sink;
 
 	if (!plh_rows_start(fcinfo, &sink))
 		return (Datum) 0;
@@ -322,6 +322,16 @@ pg_leakhunt_history(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
+/* May the caller know about that process?  As with profiles, by its role. */
+static bool
+may_know(const PlhRowSink *sink, int pid)
+{
+	PGPROC	   *proc = sink->sees_all ? NULL : BackendPidGetProc(pid);
+
+	return sink->sees_all ||
+		(proc != NULL && has_privs_of_role(GetUserId(), proc->roleId));
+}
+
 /*
  * All processes of the server, and whether they have loaded the module.
  */
@@ -335,12 +345,19 @@ pg_leakhunt_get_coverage(PG_FUNCTION_ARGS)
 	foreach(cell, plh_server_processes_list())
 	{
 		int			pid = lfirst_int(cell);
+		PlhLoaded	loaded = plh_server_processes_loaded(pid);
 		PlhRow		row = {0};
 
 		CHECK_FOR_INTERRUPTS();
+		if (!may_know(&sink, pid) ||
+			plh_server_processes_start_ticks(pid) == 0)
+			continue;
 		plh_row_datum(&row, Int32GetDatum(pid));
 		plh_row_text(&row, pid == PostmasterPid ? "postmaster" : NULL);
-		plh_row_datum(&row, BoolGetDatum(plh_server_processes_loaded(pid)));
+		if (loaded == PLH_LOADED_UNKNOWN)
+			plh_row_null(&row);
+		else
+			plh_row_datum(&row, BoolGetDatum(loaded == PLH_LOADED));
 		plh_row_finish(&row, &sink);
 	}
 	return (Datum) 0;

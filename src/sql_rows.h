@@ -3,8 +3,8 @@
  *	  What functions that return rows about processes have in common: who may
  *	  see what, and columns of each type.
  *
- * plh_rows_start comes first, or plh_rows_start_silently.  Then each row is a PlhRow of zeros, to which its
- * columns are put in order, and finished.
+ * plh_rows_start comes first, or plh_rows_start_silently.  Then each row is a
+ * PlhRow of zeros, to which its columns are put in order, and finished.
  */
 #ifndef PLH_SQL_ROWS_H
 #define PLH_SQL_ROWS_H

@@ -47,9 +47,9 @@ plh_source_process(int pid)
 	else if (plh_server_processes_check(pid))
 		ereport(WARNING,
 				(errmsg("process %d has no profile", pid),
-				 plh_server_processes_loaded(pid) ?
-				 errdetail("It has not kept enough samples yet.") :
-				 errdetail("It has not loaded pg_leakhunt.")));
+				 plh_server_processes_loaded(pid) == PLH_NOT_LOADED ?
+				 errdetail("It has not loaded pg_leakhunt.") :
+				 errdetail("It has not kept enough samples yet.")));
 	return image;
 }
 

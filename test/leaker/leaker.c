@@ -26,6 +26,8 @@ PG_FUNCTION_INFO_V1(leak_generation);
 PG_FUNCTION_INFO_V1(leak_slab);
 PG_FUNCTION_INFO_V1(leak_by_repalloc);
 PG_FUNCTION_INFO_V1(leak_contexts);
+PG_FUNCTION_INFO_V1(leak_empty_contexts);
+PG_FUNCTION_INFO_V1(leak_moved_contexts);
 PG_FUNCTION_INFO_V1(leak_at_depth);
 PG_FUNCTION_INFO_V1(leak_named_context);
 PG_FUNCTION_INFO_V1(allocate_in_balance);
@@ -164,6 +166,35 @@ leak_contexts(PG_FUNCTION_ARGS)
 {
 	for (int64 i = 0; i < PG_GETARG_INT64(1); i++)
 		leaking_context(PG_GETARG_INT32(0));
+	PG_RETURN_VOID();
+}
+
+/* leak_empty_contexts(times bigint): contexts, nothing in them */
+Datum
+leak_empty_contexts(PG_FUNCTION_ARGS)
+{
+	for (int64 i = 0; i < PG_GETARG_INT64(0); i++)
+		AllocSetContextCreate(TopMemoryContext, "leaker empty context",
+							  ALLOCSET_SMALL_SIZES);
+	PG_RETURN_VOID();
+}
+
+/*
+ * leak_moved_contexts(bytes int, times bigint): contexts that are filled below
+ * the caller's and then kept, as caches are built
+ */
+Datum
+leak_moved_contexts(PG_FUNCTION_ARGS)
+{
+	for (int64 i = 0; i < PG_GETARG_INT64(1); i++)
+	{
+		MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+													  "leaker moved context",
+													  ALLOCSET_SMALL_SIZES);
+
+		leaking_in(context, PG_GETARG_INT32(0));
+		MemoryContextSetParent(context, CacheMemoryContext);
+	}
 	PG_RETURN_VOID();
 }
 

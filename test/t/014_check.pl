@@ -111,13 +111,15 @@ my %clean = (
 	  'DECLARE c CURSOR FOR SELECT * FROM pg_class; FETCH 10 FROM c; CLOSE c',
 	'cursor that is held' =>
 	  'DECLARE c CURSOR WITH HOLD FOR SELECT * FROM pg_class; FETCH 10 FROM c; CLOSE c',
+	'large temporary tables' =>
+	  'CREATE TEMP TABLE t AS SELECT g FROM generate_series(1, 1000) g; DROP TABLE t',
 	'settings' => q(SET work_mem = '5MB'; SHOW work_mem; RESET work_mem),
 	'explain' => 'EXPLAIN (ANALYZE, COSTS off) SELECT * FROM pg_class',
 	'insert' => 'INSERT INTO kept VALUES (1)',);
 for my $kind (sort keys %clean)
 {
 	is( check(
-			"\$check\$$clean{$kind}\$check\$, 30",
+			"\$check\$$clean{$kind}\$check\$",
 			'PREPARE prepared AS SELECT relname FROM pg_class WHERE oid = $1'),
 		'',
 		"clean: $kind");
@@ -178,15 +180,23 @@ is($stdout, '1', 'a failed check leaves a session that can check');
 like($stderr, qr/canceling statement due to statement timeout/,
 	'a check can be cancelled');
 
-# More than can be followed.
+# Contexts without a chunk, and those that get their place later.
+is( check(q('SELECT leak_empty_contexts(1)')),
+	'1024|1|leaker empty context|[memory contexts]',
+	'contexts in which nothing was allocated');
+is( check(q('SELECT leak_moved_contexts(100, 2)')) =~ s/^\d+/N/r,
+	'N|2|leaker moved context|[memory contexts]',
+	'contexts that were moved');
+
+# More than can be followed: no figure rather than a wrong one.
 $node->append_conf('postgresql.conf', 'pg_leakhunt.max_live_samples = 1000');
 $node->restart;
 ($result, $stdout, $stderr) = $node->psql('postgres',
 	q{SELECT count(*) FROM pg_leakhunt_check('SELECT leak_top(16, 100)')});
 like(
 	$stderr,
-	qr/WARNING:  the check is not complete\nDETAIL:  \d+ allocations could not be followed/,
-	'a check that is not complete says so');
+	qr/ERROR:  pg_leakhunt_check could not follow all allocations\nDETAIL:  \d+ of them found no room/,
+	'a check that can not be complete says so');
 $node->append_conf('postgresql.conf', 'pg_leakhunt.max_live_samples = 1000000');
 $node->restart;
 
@@ -204,6 +214,7 @@ my %patterns = (
 	'leaking_top' => 1, 'king_to' => 1, '^leaking_top$' => 1, 'leak_top' => 1,
 	'^king' => 0, 'leaking_to$' => 0, 'l*_*p$' => 1, '^*_top$' => 1,
 	'leaker.c' => 1, 'leaker.so$' => 1, 'leaker.o' => 0, 'postgres' => 1,
+	'pg_leakhunt.so' => 0, 'plh_leak_check_run' => 0, 'PostgresMain' => 0,
 	'leak:leaking_top' => 1, 'context:TopMemory' => 1, 'context:^Memory' => 0,
 	'context:leaking_top' => 0, 'TopMemoryContext' => 0,
 	'*' => 1, 'a*b*c*d*e*f*g*h' => 0, '$' => 1, 'leak$ing' => 0);

@@ -161,11 +161,18 @@ SKIP:
 		qr/^42$/m, 'the session goes on');
 	$session->quit;
 
-	# idle
+	# idle: not before it has something to do
 	$session = $node->background_psql('postgres');
 	$pid = session_pid($session);
-	($result, $stdout, $stderr) = attach($pid);
-	ok($result, 'attach to an idle session') or diag($stderr);
+	($result, $stdout, $stderr) = attach($pid, 1);
+	ok(!$result, 'attach to an idle session fails');
+	my $attaching = IPC::Run::start([ 'pg_leakhunt_attach', $pid, 30 ],
+		'>', \$stdout, '2>', \$stderr);
+	$session->query_safe(
+		'DO $$ BEGIN FOR i IN 1..50 LOOP PERFORM pg_sleep(0.1); END LOOP; END $$'
+	);
+	$attaching->finish;
+	like($stdout, qr/has loaded pg_leakhunt/, 'but once it is at work');
 	is( $session->query_safe(
 			'SET pg_leakhunt.sample_interval = 1; SELECT leak_top(10, 1000);'
 			  . "SELECT live_bytes FROM pg_leakhunt_report WHERE pid = $pid AND function_of(site) = 'leaking_top'"
@@ -173,6 +180,44 @@ SKIP:
 		10_000,
 		'it samples');
 	$session->quit;
+
+	# what there is to say when it is loaded does no harm
+	$session = $node->background_psql('postgres', on_error_stop => 0);
+	$session->query_safe(
+		'CREATE ROLE plain; SET log_min_messages = debug3; SET pg_leakhunt.nonsense = 1; SET ROLE plain; SET pg_leakhunt.sample_interval = 1'
+	);
+	$pid = patient($session,
+		'DO $$ BEGIN PERFORM leak_top(1, 1); FOR i IN 1..600 LOOP PERFORM pg_sleep(0.1); END LOOP; END $$'
+	);
+	my $cancelling = IPC::Run::start([ 'pg_leakhunt_attach', $pid ],
+		'>', \$stdout, '2>', \$stderr);
+	$cancelling->finish;
+	is(ask("SELECT loaded FROM pg_leakhunt_coverage WHERE pid = $pid"),
+		't', 'attach to a session with settings that make warnings')
+	  or diag($stderr);
+	ask("SELECT pg_cancel_backend($pid)");
+	like($session->query('SELECT 41 + 1'), qr/^42$/m, 'it goes on');
+	$session->quit;
+
+	# cancels at any time: each ends a statement, and nothing else
+	for my $delay (0 .. 12)
+	{
+		$session = $node->background_psql('postgres', on_error_stop => 0);
+		$pid = patient($session,
+			'SELECT leak_top(1, 1), pg_sleep(0.01) FROM generate_series(1, 100000)'
+		);
+		$attaching = IPC::Run::start([ 'pg_leakhunt_attach', $pid, 2 ],
+			'>', \$stdout, '2>', \$stderr);
+		select(undef, undef, undef, 0.1 * $delay);
+		kill 'INT', $pid;
+		$attaching->finish;
+		$session->query('SELECT 1');
+		$session->quit;
+	}
+	unlike(slurp_file($node->logfile), qr/terminated by signal/,
+		'cancels while the debugger is at work do no harm');
+	is(scalar(() = slurp_file($node->logfile) =~ /canceling statement/g),
+		15, 'and none is lost');
 
 	# one that never looks for interrupts is left as it was
 	$session = $node->background_psql('postgres');
