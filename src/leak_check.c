@@ -313,10 +313,16 @@ bool
 plh_leak_check_is_core_cache(const PlhStackText *stack)
 {
 	static const char *const functions[] = {
-		"LocalBufferAlloc",		/* bounded by temp_buffers */
-		"LockAcquireExtended",	/* a lock and its owner */
-		"RelationBuildLocalRelation",	/* what described a table before it */
-		"RelationCacheInvalidate",	/* changed */
+		/* bounded by temp_buffers */
+		"ExtendBufferedRelLocal",
+		"GetLocalVictimBuffer",
+		"LocalBufferAlloc",
+		/* locks; files that were opened */
+		"LockAcquireExtended",
+		"smgropen",
+		/* what described a table before it changed */
+		"RelationBuildLocalRelation",
+		"RelationCacheInvalidate",
 		"RelationCacheInvalidateEntry",
 		"RelationIdGetRelation"
 	};

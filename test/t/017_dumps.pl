@@ -25,7 +25,7 @@ sub ask
 	return $node->safe_psql('postgres', $_[0]);
 }
 
-sub run_command
+sub run_tool
 {
 	my (@command) = @_;
 	my ($stdout, $stderr) = ('', '');
@@ -39,7 +39,7 @@ sub run_command
 sub jeprof_bytes
 {
 	my (@arguments) = @_;
-	my $output = run_command('jeprof', '--text', '--show_bytes', @arguments);
+	my $output = run_tool('jeprof', '--text', '--show_bytes', @arguments);
 
 	return $output =~ /^Total: (\d+) B/m ? $1 : "no total: $output";
 }
@@ -47,7 +47,7 @@ sub jeprof_bytes
 sub pprof_bytes
 {
 	my (@arguments) = @_;
-	my $output = run_command('go', 'tool', 'pprof', '-top', '-unit=B',
+	my $output = run_tool('go', 'tool', 'pprof', '-top', '-unit=B',
 		'-sample_index=inuse_space', @arguments);
 
 	return $output =~ /^Showing nodes .* of (-?\d+)B total/m ? $1 : "no total: $output";
@@ -137,7 +137,7 @@ for my $mode (
 	[ '--text', '--lines', '--cum' ], ['--collapsed'], ['--dot'],
 	['--svg'], ['--callgrind'])
 {
-	my $output = run_command('jeprof', @$mode, $postgres, "$directory/$file");
+	my $output = run_tool('jeprof', @$mode, $postgres, "$directory/$file");
 	like($output, qr/leaking_top/, "jeprof @$mode");
 }
 
@@ -174,22 +174,22 @@ like(
 	'folded stacks of the difference');
 my $expected =
   ask("SELECT flat_bytes FROM pg_leakhunt_top('$third', base => '$second') WHERE name = 'leaking_in'");
-my $text = run_command('jeprof', '--text', '--show_bytes', '--base',
+my $text = run_tool('jeprof', '--text', '--show_bytes', '--base',
 	"$directory/$second", $postgres, "$directory/$third");
 like($text, qr/^\s*$expected .* leaking_in$/m, 'jeprof --base');
 my @profiles = map { $node->basedir . "/$_.pb" } qw(second third);
 save_pprof($profiles[0], "'$second'");
 save_pprof($profiles[1], "'$third'");
 my @pprof_top = ('go', 'tool', 'pprof', '-top', '-unit=B');
-$text = run_command(@pprof_top, '-diff_base', $profiles[0], $profiles[1]);
+$text = run_tool(@pprof_top, '-diff_base', $profiles[0], $profiles[1]);
 like($text, qr/^\s*${expected}B .* leaking_in$/m, 'pprof -diff_base of our profiles');
-$text = run_command(@pprof_top, '-diff_base', "$directory/$second", $postgres,
+$text = run_tool(@pprof_top, '-diff_base', "$directory/$second", $postgres,
 	"$directory/$third");
 like($text, qr/^\s*${expected}B .* leaking_in$/m, 'pprof -diff_base of dumps');
-$text = run_command('go', 'tool', 'pprof', '-tags', $profiles[1]);
+$text = run_tool('go', 'tool', 'pprof', '-tags', $profiles[1]);
 like($text, qr/memory_context: .*\n.*: CacheMemoryContext/, 'pprof -tags');
 like($text, qr/pid: .*\n.*: $other_pid$/m, 'with the pid');
-$text = run_command(@pprof_top, '-tagfocus=memory_context=CacheMemoryContext',
+$text = run_tool(@pprof_top, '-tagfocus=memory_context=CacheMemoryContext',
 	$profiles[1]);
 like($text, qr/leaking_in/, 'pprof -tagfocus');
 unlike($text, qr/leaking_top/, 'shows what it should');
@@ -211,7 +211,7 @@ is( ask(
 	),
 	't',
 	'it is in the list');
-$text = run_command('jeprof', '--text', '--cum', "$directory/$symbolized");
+$text = run_tool('jeprof', '--text', '--cum', "$directory/$symbolized");
 like($text, qr/leaking_in/, 'jeprof reads it without binaries');
 rename("$ENV{LEAKER}.aside", "$ENV{LEAKER}.so") or die $!;
 is( jeprof_bytes("$directory/$symbolized"),
