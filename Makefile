@@ -9,12 +9,15 @@ PGFILEDESC = "pg_leakhunt - hunt memory leaks inside a running server"
 OBJS = \
 	$(WIN32RES) \
 	src/baseline.o \
+	src/call_tree.o \
 	src/census.o \
 	src/control.o \
 	src/database_text.o \
+	src/debug_file.o \
 	src/debug_info.o \
 	src/dump.o \
 	src/dump_addresses.o \
+	src/dump_lines.o \
 	src/dump_reader.o \
 	src/dump_symbols.o \
 	src/dump_writer.o \

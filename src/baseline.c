@@ -215,12 +215,17 @@ void
 plh_baseline_add(PlhBaseline **baseline, uint32 site, int64 bytes, int64 count)
 {
 	uint32		number = (*baseline)->site_count;
+	BaselineSite *added;
 
 	/* there is room for the next power of two */
 	if ((number & (number - 1)) == 0)
 		*baseline = repalloc_huge(*baseline, offsetof(PlhBaseline, sites) +
 								  sizeof(BaselineSite) * Max(2 * (Size) number, 1));
-	(*baseline)->sites[number] = (BaselineSite) {site, 0, bytes, count};
+	added = &(*baseline)->sites[number];
+	added->site = site;
+	added->unused = 0;
+	added->live_bytes = bytes;
+	added->live_count = count;
 	(*baseline)->live_bytes += bytes;
 	(*baseline)->site_count++;
 }

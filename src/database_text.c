@@ -66,8 +66,8 @@ plh_text_as_utf8(const char *text)
 {
 	char	   *copy = plh_text_for_database(text);
 	char	   *converted = (char *)
-	pg_do_encoding_conversion((unsigned char *) copy, strlen(copy),
-							  GetDatabaseEncoding(), PG_UTF8);
+		pg_do_encoding_conversion((unsigned char *) copy, strlen(copy),
+								  GetDatabaseEncoding(), PG_UTF8);
 
 	if (pg_encoding_verifymbstr(PG_UTF8, converted, strlen(converted)) !=
 		(int) strlen(converted))

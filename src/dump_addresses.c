@@ -35,9 +35,9 @@ plh_dump_addresses_place(PlhPlacement *placement,
 		 (module = plh_profile_reader_module(image, index)) != NULL; index++)
 	{
 		uint64		slot = module->build_id_bytes > 0 ?
-		hash_bytes_extended(module->build_id, module->build_id_bytes, 0) :
-		hash_bytes_extended((const unsigned char *) module->path,
-							module->path_bytes, 0);
+			hash_bytes_extended(module->build_id, module->build_id_bytes, 0) :
+			hash_bytes_extended((const unsigned char *) module->path,
+								module->path_bytes, 0);
 
 		do
 		{

@@ -8,13 +8,10 @@
  */
 #include "postgres.h"
 
-#include <sys/stat.h>
-
-#include "miscadmin.h"
-#include "storage/fd.h"
 #include "utils/memutils.h"
 
 #include "dump_format.h"
+#include "dump_lines.h"
 #include "dump_reader.h"
 #include "lifetime.h"
 #include "settings.h"
@@ -24,10 +21,7 @@
 /* A file that is being read, line by line. */
 typedef struct Parser
 {
-	const char *path;
-	char	   *next;			/* start of the next line */
-	char	   *line;			/* this one; ends with NUL instead of newline */
-	int			number;			/* of this one, from 1 on */
+	PlhLines   *lines;
 
 	/* the profile in the making: grows, so that there are offsets only */
 	char	   *base;
@@ -42,169 +36,6 @@ typedef struct Parser
 	uint32		site_count;
 	bool		has_baseline;
 } Parser;
-
-static void damaged(const Parser *parser, const char *format,...)
-			pg_attribute_printf(2, 3);
-
-/* The ERROR about the current line. */
-static void
-damaged(const Parser *parser, const char *format,...)
-{
-	char		detail[512];
-	va_list		args;
-
-	va_start(args, format);
-	vsnprintf(detail, sizeof(detail), format, args);
-	va_end(args);
-	ereport(ERROR,
-			(errcode(ERRCODE_DATA_CORRUPTED),
-			 errmsg("dump file \"%s\" is damaged at line %d", parser->path,
-					parser->number),
-			 errdetail_internal("%s", detail)));
-}
-
-/* Go on to the next line; false at the end of the file. */
-static bool
-next_line(Parser *parser)
-{
-	char	   *end;
-
-	CHECK_FOR_INTERRUPTS();
-	parser->number++;
-	parser->line = parser->next;
-	if (*parser->next == '\0')
-		return false;
-	end = strchr(parser->next, '\n');
-	if (end == NULL)
-		damaged(parser, "The file ends within the line.");
-	*end = '\0';
-	parser->next = end + 1;
-	return true;
-}
-
-/* The next line, which must be there and begin that way. */
-static void
-need_line(Parser *parser, const char *prefix)
-{
-	if (!next_line(parser))
-		damaged(parser, "The file ends here.");
-	if (strncmp(parser->line, prefix, strlen(prefix)) != 0)
-		damaged(parser, "A line that begins with \"%s\" was expected.",
-				prefix);
-}
-
-/* The raw value of "name=value" in the current line, and its length; or NULL. */
-static const char *
-find_field(const Parser *parser, const char *name, Size *length)
-{
-	Size		name_length = strlen(name);
-	const char *word = parser->line;
-
-	for (;;)
-	{
-		Size		word_length = strcspn(word, " ");
-
-		if (word_length > name_length && word[name_length] == '=' &&
-			strncmp(word, name, name_length) == 0)
-		{
-			*length = word_length - name_length - 1;
-			return word + name_length + 1;
-		}
-		if (word[word_length] == '\0')
-			return NULL;
-		word += word_length + 1;
-	}
-}
-
-static int
-hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return -1;
-}
-
-/* The value of a field with %XX put right; NULL if there is no such field. */
-static char *
-get_text(const Parser *parser, const char *name)
-{
-	Size		length;
-	const char *raw = find_field(parser, name, &length);
-	char	   *text;
-	char	   *end;
-
-	if (raw == NULL)
-		return NULL;
-	text = end = palloc(length + 1);
-	for (Size i = 0; i < length; i++)
-	{
-		if (raw[i] != '%')
-			*end++ = raw[i];
-		else if (i + 2 < length && hex_digit(raw[i + 1]) >= 0 &&
-				 hex_digit(raw[i + 2]) >= 0 &&
-				 (raw[i + 1] != '0' || raw[i + 2] != '0'))
-		{
-			*end++ = hex_digit(raw[i + 1]) * 16 + hex_digit(raw[i + 2]);
-			i += 2;
-		}
-		else
-			damaged(parser, "Field \"%s\" has a \"%%\" without a code.", name);
-	}
-	*end = '\0';
-	return text;
-}
-
-/* The value of a field that must be there. */
-static char *
-need_text(const Parser *parser, const char *name)
-{
-	char	   *text = get_text(parser, name);
-
-	if (text == NULL)
-		damaged(parser, "Field \"%s\" is missing.", name);
-	return text;
-}
-
-/* A whole number from "low" to "high", decimal or with 0x. */
-static int64
-need_number(const Parser *parser, const char *name, int64 low, int64 high)
-{
-	char	   *text = need_text(parser, name);
-	char	   *end;
-	int64		value;
-
-	errno = 0;
-	value = strtoll(text, &end, 0);
-	if (errno != 0 || end == text || *end != '\0' || value < low ||
-		value > high)
-		damaged(parser, "Field \"%s\" is no number from %lld to %lld.", name,
-				(long long) low, (long long) high);
-	pfree(text);
-	return value;
-}
-
-static int64
-need_int64(const Parser *parser, const char *name)
-{
-	return need_number(parser, name, PG_INT64_MIN, PG_INT64_MAX);
-}
-
-static uint32
-need_uint32(const Parser *parser, const char *name)
-{
-	return need_number(parser, name, 0, PG_UINT32_MAX);
-}
-
-/* A time; in the file as microseconds since 1970. */
-static TimestampTz
-need_time(const Parser *parser, const char *name)
-{
-	return need_number(parser, name, 0, PG_INT64_MAX) - PLH_UNIX_EPOCH_US;
-}
 
 /* What the profile has so far. */
 static PlhProfileHeader *
@@ -224,7 +55,7 @@ add_record(Parser *parser, PlhRecordKind kind, Size bytes)
 	if (parser->used + bytes > PG_INT32_MAX)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("dump file \"%s\" is too large", parser->path)));
+				 errmsg("dump file \"%s\" is too large", parser->lines->path)));
 	while (parser->used + bytes > parser->room)
 	{
 		parser->room *= 2;
@@ -244,10 +75,10 @@ parse_first_line(Parser *parser)
 {
 	long long	figures[4];
 
-	need_line(parser, "heap profile: ");
-	if (sscanf(parser->line, "heap profile: %lld: %lld [%lld: %lld] @ heapprofile",
+	plh_lines_need(parser->lines, "heap profile: ");
+	if (sscanf(parser->lines->line, "heap profile: %lld: %lld [%lld: %lld] @ heapprofile",
 			   &figures[0], &figures[1], &figures[2], &figures[3]) != 4)
-		damaged(parser, "It is not that of a heap profile.");
+		plh_lines_damaged(parser->lines, "It is not that of a heap profile.");
 	for (int i = 0; i < 4; i++)
 		parser->expected[i] = figures[i];
 }
@@ -256,85 +87,87 @@ parse_first_line(Parser *parser)
 static void
 parse_header(Parser *parser, PlhDump *dump)
 {
+	PlhLines   *lines = parser->lines;
 	PlhProfileHeader *header = header_of(parser);
 	char	   *scope;
 
-	need_line(parser, "# pg_leakhunt dump_version=");
-	if (need_int64(parser, "dump_version") != PLH_DUMP_VERSION)
+	plh_lines_need(lines, "# pg_leakhunt dump_version=");
+	if (plh_lines_int64(lines, "dump_version") != PLH_DUMP_VERSION)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("dump file \"%s\" has another version", parser->path),
+				 errmsg("dump file \"%s\" has another version", lines->path),
 				 errdetail("This version of pg_leakhunt reads version %d.",
 						   PLH_DUMP_VERSION)));
-	dump->reason = need_text(parser, "reason");
-	header->pid = need_number(parser, "pid", 1, PG_INT32_MAX);
-	strlcpy(header->label, need_text(parser, "backend_type"),
+	dump->reason = plh_lines_text(lines, "reason");
+	header->pid = plh_lines_number(lines, "pid", 1, PG_INT32_MAX);
+	strlcpy(header->label, plh_lines_text(lines, "backend_type"),
 			sizeof(header->label));
-	header->database_oid = need_uint32(parser, "database_oid");
-	header->role_oid = need_uint32(parser, "role_oid");
-	header->encoding = need_number(parser, "encoding", 0, PG_INT32_MAX);
+	header->database_oid = plh_lines_uint32(lines, "database_oid");
+	header->role_oid = plh_lines_uint32(lines, "role_oid");
+	header->encoding = plh_lines_number(lines, "encoding", 0, PG_INT32_MAX);
 
-	need_line(parser, "# postgres=");
-	header->pg_version = need_uint32(parser, "postgres");
-	header->started_at = need_time(parser, "started_at_us");
-	dump->written_at = need_time(parser, "written_at_us");
-	header->sample_interval = need_uint32(parser, "sample_interval");
-	scope = need_text(parser, "scope");
+	plh_lines_need(lines, "# postgres=");
+	header->pg_version = plh_lines_uint32(lines, "postgres");
+	header->started_at = plh_lines_time(lines, "started_at_us");
+	dump->written_at = plh_lines_time(lines, "written_at_us");
+	header->sample_interval = plh_lines_uint32(lines, "sample_interval");
+	scope = plh_lines_text(lines, "scope");
 	while (strcmp(plh_settings_scope_name(header->scope), scope) != 0)
 	{
 		if (++header->scope > PLH_SCOPE_ALL)
-			damaged(parser, "There is no scope \"%s\".", scope);
+			plh_lines_damaged(lines, "There is no scope \"%s\".", scope);
 	}
 
-	need_line(parser, "# samples_live=");
-	header->counters.live_samples = need_int64(parser, "samples_live");
-	header->counters.total_samples = need_int64(parser, "samples_kept");
-	header->samples_taken = need_int64(parser, "samples_taken");
-	header->peak_bytes = need_int64(parser, "peak_bytes");
-	header->private_bytes = need_int64(parser, "private_bytes");
-	header->profile_bytes = need_int64(parser, "profile_bytes");
+	plh_lines_need(lines, "# samples_live=");
+	header->counters.live_samples = plh_lines_int64(lines, "samples_live");
+	header->counters.total_samples = plh_lines_int64(lines, "samples_kept");
+	header->samples_taken = plh_lines_int64(lines, "samples_taken");
+	header->peak_bytes = plh_lines_int64(lines, "peak_bytes");
+	header->private_bytes = plh_lines_int64(lines, "private_bytes");
+	header->profile_bytes = plh_lines_int64(lines, "profile_bytes");
 
-	need_line(parser, "# lost_untracked=");
-	header->lost_samples[PLH_LOSS_LIVE_TABLE] = need_int64(parser, "lost_untracked");
-	header->lost_bytes[PLH_LOSS_LIVE_TABLE] = need_int64(parser, "lost_untracked_bytes");
-	header->lost_samples[PLH_LOSS_PROFILE] = need_int64(parser, "lost_site");
-	header->lost_bytes[PLH_LOSS_PROFILE] = need_int64(parser, "lost_site_bytes");
-	header->lost_samples[PLH_LOSS_CRITICAL] = need_int64(parser, "lost_critical");
-	header->lost_bytes[PLH_LOSS_CRITICAL] = need_int64(parser, "lost_critical_bytes");
+	plh_lines_need(lines, "# lost_untracked=");
+	header->lost_samples[PLH_LOSS_LIVE_TABLE] =
+		plh_lines_int64(lines, "lost_untracked");
+	header->lost_bytes[PLH_LOSS_LIVE_TABLE] =
+		plh_lines_int64(lines, "lost_untracked_bytes");
+	header->lost_samples[PLH_LOSS_PROFILE] =
+		plh_lines_int64(lines, "lost_site");
+	header->lost_bytes[PLH_LOSS_PROFILE] =
+		plh_lines_int64(lines, "lost_site_bytes");
+	header->lost_samples[PLH_LOSS_CRITICAL] =
+		plh_lines_int64(lines, "lost_critical");
+	header->lost_bytes[PLH_LOSS_CRITICAL] =
+		plh_lines_int64(lines, "lost_critical_bytes");
 }
 
 /* A module. */
 static void
 parse_module(Parser *parser)
 {
+	PlhLines   *lines = parser->lines;
 	uint32		index = parser->module_count + 1;
 	PlhModuleRecord *module;
-	char	   *build_id;
 	char	   *path;
 
-	need_line(parser, "# module base=");
-	build_id = need_text(parser, "build_id");
-	path = need_text(parser, "path");
+	plh_lines_need(lines, "# module base=");
+	path = plh_lines_text(lines, "path");
 	if (index >= PLH_IMAGE_MODULES || strlen(path) >= MAXPGPATH)
-		damaged(parser, "There are too many modules, or the path is too long.");
-	parser->module_bases[index] = need_int64(parser, "base");
+		plh_lines_damaged(lines,
+						  "There are too many modules, or the path is too long.");
+	parser->module_bases[index] = plh_lines_int64(lines, "base");
 	module = (PlhModuleRecord *)
 		(parser->base + add_record(parser, PLH_RECORD_MODULE,
 								   offsetof(PlhModuleRecord, path) +
 								   strlen(path) + 1));
 	module->index = index;
-	for (char *digit = build_id; *digit != '\0'; digit += 2)
-	{
-		if (hex_digit(digit[0]) < 0 || hex_digit(digit[1]) < 0 ||
-			module->build_id_bytes == PLH_BUILD_ID_MAX)
-			damaged(parser, "Field \"build_id\" is not what it should be.");
-		module->build_id[module->build_id_bytes++] =
-			hex_digit(digit[0]) * 16 + hex_digit(digit[1]);
-	}
-	module->text_address = need_int64(parser, "text_address");
-	module->text_bytes = need_int64(parser, "text_bytes");
-	module->text_file_offset = need_int64(parser, "file_offset");
-	module->seen_at = need_time(parser, "seen_at_us");
+	module->build_id_bytes = plh_lines_bytes(lines, "build_id",
+											 module->build_id,
+											 PLH_BUILD_ID_MAX);
+	module->text_address = plh_lines_int64(lines, "text_address");
+	module->text_bytes = plh_lines_int64(lines, "text_bytes");
+	module->text_file_offset = plh_lines_int64(lines, "file_offset");
+	module->seen_at = plh_lines_time(lines, "seen_at_us");
 	module->path_bytes = strlen(path);
 	strcpy(module->path, path);
 	parser->module_count++;
@@ -357,15 +190,16 @@ frame_of_address(const Parser *parser, uint64 address)
 static void
 parse_symbol(Parser *parser, PlhSymbolTable *table)
 {
+	PlhLines   *lines = parser->lines;
 	PlhSourceFrame source = {0};
 
-	source.function = need_text(parser, "function");
-	source.file = get_text(parser, "file");
-	source.line = need_number(parser, "line", 0, PG_INT32_MAX);
-	source.inlined = need_number(parser, "inlined", 0, 1);
+	source.function = plh_lines_text(lines, "function");
+	source.file = plh_lines_get_text(lines, "file");
+	source.line = plh_lines_number(lines, "line", 0, PG_INT32_MAX);
+	source.inlined = plh_lines_number(lines, "inlined", 0, 1);
 	plh_symbol_table_add(table,
 						 frame_of_address(parser,
-										  need_int64(parser, "address")),
+										  plh_lines_int64(lines, "address")),
 						 &source);
 }
 
@@ -390,7 +224,7 @@ add_statement(Parser *parser, uint64 query_id, const char *text)
 									offsetof(PlhStatementRecord, text) +
 									strlen(text) + 1);
 	PlhStatementRecord *statement =
-	(PlhStatementRecord *) (parser->base + offset);
+		(PlhStatementRecord *) (parser->base + offset);
 
 	statement->query_id = query_id;
 	statement->text_bytes = strlen(text);
@@ -402,13 +236,13 @@ add_statement(Parser *parser, uint64 query_id, const char *text)
 static uint32
 parse_lifetime(const Parser *parser)
 {
-	char	   *name = need_text(parser, "lifetime");
+	char	   *name = plh_lines_text(parser->lines, "lifetime");
 	uint32		lifetime = PLH_LIFETIME_SESSION;
 
 	while (strcmp(plh_lifetime_name(lifetime), name) != 0)
 	{
 		if (++lifetime > PLH_LIFETIME_ERROR)
-			damaged(parser, "There is no lifetime \"%s\".", name);
+			plh_lines_damaged(parser->lines, "There is no lifetime \"%s\".", name);
 	}
 	return lifetime;
 }
@@ -417,8 +251,9 @@ parse_lifetime(const Parser *parser)
 static void
 parse_site_facts(Parser *parser, PlhSiteRecord *site)
 {
-	char	   *context = get_text(parser, "context");
-	char	   *query = get_text(parser, "query");
+	PlhLines   *lines = parser->lines;
+	char	   *context = plh_lines_get_text(lines, "context");
+	char	   *query = plh_lines_get_text(lines, "query");
 	PlhCounters *counters = &site->counters;
 
 	if (context != NULL)
@@ -426,20 +261,20 @@ parse_site_facts(Parser *parser, PlhSiteRecord *site)
 		site->key.context_name = add_string(parser, context);
 		site->key.lifetime = parse_lifetime(parser);
 	}
-	if (query != NULL || get_text(parser, "query_id") != NULL)
+	if (query != NULL || plh_lines_get_text(lines, "query_id") != NULL)
 		site->key.statement =
-			add_statement(parser, get_text(parser, "query_id") == NULL ? 0 :
-						  need_int64(parser, "query_id"),
+			add_statement(parser, plh_lines_get_text(lines, "query_id") == NULL ? 0 :
+						  plh_lines_int64(lines, "query_id"),
 						  query != NULL ? query : "");
-	counters->live_count = need_int64(parser, "live_count");
-	counters->total_count = need_int64(parser, "total_count");
-	counters->live_samples = need_int64(parser, "samples");
-	counters->total_samples = need_number(parser, "total_samples", 1,
-										  PG_INT64_MAX);
-	counters->live_variance = strtod(need_text(parser, "variance"), NULL);
-	counters->first_at = need_time(parser, "first_at_us");
-	counters->last_at = need_time(parser, "last_at_us");
-	site->peak_bytes = need_int64(parser, "peak_bytes");
+	counters->live_count = plh_lines_int64(lines, "live_count");
+	counters->total_count = plh_lines_int64(lines, "total_count");
+	counters->live_samples = plh_lines_int64(lines, "samples");
+	counters->total_samples = plh_lines_number(lines, "total_samples", 1,
+											   PG_INT64_MAX);
+	counters->live_variance = strtod(plh_lines_text(lines, "variance"), NULL);
+	counters->first_at = plh_lines_time(lines, "first_at_us");
+	counters->last_at = plh_lines_time(lines, "last_at_us");
+	site->peak_bytes = plh_lines_int64(lines, "peak_bytes");
 
 	/* as if it had changed since the peak: peak_bytes counts */
 	site->last_change = 1;
@@ -461,14 +296,14 @@ parse_stack(Parser *parser, const char *addresses, bool truncated)
 
 		if (end == addresses || (*end != ' ' && *end != '\0') ||
 			depth == PLH_MAX_FRAMES)
-			damaged(parser, "It has no sound stack.");
+			plh_lines_damaged(parser->lines, "It has no sound stack.");
 		/* all but the first are return addresses */
 		frames[depth] = frame_of_address(parser, depth > 0 ? address - 1 : address);
 		depth++;
 		addresses = end + (*end == ' ');
 	}
 	if (depth == 0)
-		damaged(parser, "It has no stack.");
+		plh_lines_damaged(parser->lines, "It has no stack.");
 	if (depth == 1 && frames[0] == PLH_NO_STACK_ADDRESS)
 		return 0;
 	offset = add_record(parser, PLH_RECORD_STACK,
@@ -485,39 +320,41 @@ parse_stack(Parser *parser, const char *addresses, bool truncated)
 static void
 parse_site_stack(Parser *parser, PlhSiteRecord *site, bool truncated)
 {
+	PlhLines   *lines = parser->lines;
 	long long	figures[4];
 	int			length = 0;
 
-	need_line(parser, "");
-	if (sscanf(parser->line, "%lld: %lld [%lld: %lld] @ %n", &figures[0],
+	plh_lines_need(lines, "");
+	if (sscanf(lines->line, "%lld: %lld [%lld: %lld] @ %n", &figures[0],
 			   &figures[1], &figures[2], &figures[3], &length) != 4 ||
 		length == 0)
-		damaged(parser, "It is not that of a stack.");
+		plh_lines_damaged(lines, "It is not that of a stack.");
 	for (int i = 0; i < 4; i++)
 		parser->sums[i] += figures[i];
 	site->counters.live_bytes = figures[1];
 	site->counters.total_bytes = figures[3];
-	site->key.stack = parse_stack(parser, parser->line + length, truncated);
+	site->key.stack = parse_stack(parser, lines->line + length, truncated);
 }
 
 /* A site, the first of whose two lines is the current one. */
 static void
 parse_site(Parser *parser, PlhBaseline **baseline)
 {
+	PlhLines   *lines = parser->lines;
 	PlhSiteRecord site = {0};
 	PlhSiteRecord *record;
 	PlhCounters *sums;
-	bool		truncated = need_number(parser, "truncated", 0, 1);
+	bool		truncated = plh_lines_number(lines, "truncated", 0, 1);
 	int64		baseline_bytes = 0;
 	int64		baseline_count = 0;
 	uint32		offset;
 
 	parse_site_facts(parser, &site);
-	if (get_text(parser, "baseline_bytes") != NULL)
+	if (plh_lines_get_text(lines, "baseline_bytes") != NULL)
 	{
 		parser->has_baseline = true;
-		baseline_bytes = need_int64(parser, "baseline_bytes");
-		baseline_count = need_int64(parser, "baseline_count");
+		baseline_bytes = plh_lines_int64(lines, "baseline_bytes");
+		baseline_count = plh_lines_int64(lines, "baseline_count");
 	}
 	parse_site_stack(parser, &site, truncated);
 
@@ -543,34 +380,37 @@ parse_site(Parser *parser, PlhBaseline **baseline)
 static void
 parse_libraries(Parser *parser)
 {
-	need_line(parser, "");
-	if (parser->line[0] != '\0')
-		damaged(parser, "An empty line was expected.");
-	need_line(parser, "MAPPED_LIBRARIES:");
+	PlhLines   *lines = parser->lines;
+
+	plh_lines_need(lines, "");
+	if (lines->line[0] != '\0')
+		plh_lines_damaged(lines, "An empty line was expected.");
+	plh_lines_need(lines, "MAPPED_LIBRARIES:");
 	for (uint32 i = 0; i < parser->module_count; i++)
-		need_line(parser, "");
-	if (next_line(parser))
-		damaged(parser, "The file should have ended.");
+		plh_lines_need(lines, "");
+	if (plh_lines_next(lines))
+		plh_lines_damaged(lines, "The file should have ended.");
 }
 
 /* All but the header. */
 static void
 parse_body(Parser *parser, PlhDump *dump)
 {
+	PlhLines   *lines = parser->lines;
 	PlhSymbolTable *symbols = NULL;
 	PlhBaseline *baseline = plh_baseline_create(header_of(parser)->pid);
 	uint32		sites;
 	uint32		modules;
 
-	need_line(parser, "# sites=");
-	sites = need_uint32(parser, "sites");
-	modules = need_uint32(parser, "modules");
+	plh_lines_need(lines, "# sites=");
+	sites = plh_lines_uint32(lines, "sites");
+	modules = plh_lines_uint32(lines, "modules");
 	while (parser->module_count < modules)
 		parse_module(parser);
 	while (parser->site_count < sites)
 	{
-		need_line(parser, "#");
-		if (strncmp(parser->line, "# symbol ", strlen("# symbol ")) != 0)
+		plh_lines_need(lines, "#");
+		if (strncmp(lines->line, "# symbol ", strlen("# symbol ")) != 0)
 			parse_site(parser, &baseline);
 		else
 		{
@@ -582,62 +422,13 @@ parse_body(Parser *parser, PlhDump *dump)
 	parse_libraries(parser);
 	if (memcmp(parser->sums, parser->expected, sizeof(parser->sums)) != 0)
 	{
-		parser->number = 1;
-		damaged(parser, "The sites add up to %lld: %lld [%lld: %lld].",
-				(long long) parser->sums[0], (long long) parser->sums[1],
-				(long long) parser->sums[2], (long long) parser->sums[3]);
+		lines->number = 1;
+		plh_lines_damaged(lines, "The sites add up to %lld: %lld [%lld: %lld].",
+						  (long long) parser->sums[0], (long long) parser->sums[1],
+						  (long long) parser->sums[2], (long long) parser->sums[3]);
 	}
 	dump->image->symbols = symbols;
 	dump->baseline = parser->has_baseline ? baseline : NULL;
-}
-
-/* What a symbolized dump begins with, and room for all lines up to "# lost_". */
-#define SYMBOL_SECTION "--- symbol"
-#define HEADER_BYTES (16 * 1024)
-
-/* A file as text, or as much as the header takes, unless symbols precede it. */
-static char *
-read_text(const char *path, bool header_only)
-{
-	char		start[sizeof(SYMBOL_SECTION)] = "";
-	FILE	   *file = AllocateFile(path, PG_BINARY_R);
-	struct stat status;
-	Size		bytes;
-	char	   *text;
-
-	if (file == NULL || fstat(fileno(file), &status) != 0)
-		ereport(ERROR,
-				(errcode_for_file_access(),
-				 errmsg("could not open dump file \"%s\": %m", path)));
-	if (!S_ISREG(status.st_mode))
-		ereport(ERROR,
-				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("\"%s\" is not a file", path)));
-	bytes = status.st_size;
-	if (header_only &&
-		(fread(start, 1, sizeof(start) - 1, file) < sizeof(start) - 1 ||
-		 strcmp(start, SYMBOL_SECTION) != 0))
-		bytes = Min(bytes, HEADER_BYTES);
-	text = MemoryContextAllocHuge(CurrentMemoryContext, bytes + 1);
-	if (fseek(file, 0, SEEK_SET) != 0 ||
-		fread(text, 1, bytes, file) != bytes)
-		ereport(ERROR,
-				(errcode_for_file_access(),
-				 errmsg("could not read dump file \"%s\": %m", path)));
-	FreeFile(file);
-	text[bytes] = '\0';
-	return text;
-}
-
-/* Skip the section that symbolized dumps have for jeprof. */
-static void
-skip_symbol_section(Parser *parser)
-{
-	if (strncmp(parser->next, SYMBOL_SECTION, strlen(SYMBOL_SECTION)) != 0)
-		return;
-	do
-		need_line(parser, "");
-	while (strcmp(parser->line, "--- heap") != 0);
 }
 
 /*
@@ -651,12 +442,10 @@ plh_dump_reader_read(const char *path, bool header_only)
 	Parser	   *parser = palloc0(sizeof(Parser));
 	PlhProfileHeader *header;
 
-	parser->path = path;
-	parser->next = read_text(path, header_only);
+	parser->lines = plh_lines_open(path, header_only);
 	parser->room = 64 * 1024;
 	parser->base = palloc0(parser->room);
 	parser->used = MAXALIGN(sizeof(PlhProfileHeader));
-	skip_symbol_section(parser);
 	parse_first_line(parser);
 	parse_header(parser, dump);
 

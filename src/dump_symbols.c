@@ -90,7 +90,7 @@ plh_dump_symbols_make(PlhSymbols *symbols, const PlhProfileImage *image,
 		{
 			PlhFrame	frame = stack->frames[i];
 			const PlhModuleRecord *module =
-			plh_profile_reader_module(image, PLH_FRAME_MODULE(frame));
+				plh_profile_reader_module(image, PLH_FRAME_MODULE(frame));
 			uint64		address = plh_dump_addresses_of(placement, frame);
 			bool		is_known;
 

@@ -224,9 +224,9 @@ emit_site_facts(DumpFile *file, const PlhProfileImage *image,
 {
 	const PlhCounters *counters = &site->counters;
 	const PlhStringRecord *context =
-	plh_profile_reader_string(image, site->key.context_name);
+		plh_profile_reader_string(image, site->key.context_name);
 	const PlhStatementRecord *statement =
-	plh_profile_reader_statement(image, site->key.statement);
+		plh_profile_reader_statement(image, site->key.statement);
 
 	emit(file, "#");
 	if (context != NULL)

@@ -84,10 +84,11 @@ plh_folded_append(StringInfo output, const PlhSiteList *list,
 	if (list->count == 0)
 		return;
 	for (int i = 0; i < list->count; i++)
-		lines[i] = (FoldedLine) {
-			fold_stack(&list->sites[i], with_context, with_query),
-			list->sites[i].bytes, list->sites[i].old_bytes
-		};
+	{
+		lines[i].stack = fold_stack(&list->sites[i], with_context, with_query);
+		lines[i].bytes = list->sites[i].bytes;
+		lines[i].old_bytes = list->sites[i].old_bytes;
+	}
 	qsort(lines, list->count, sizeof(FoldedLine), compare_lines);
 	for (int i = 1; i < list->count; i++)
 	{

@@ -167,7 +167,9 @@ append_figures(Series *series, int64 bytes, int64 count, MemoryContext memory)
 	if (series->count == series->room)
 		series->figures = repalloc_huge(series->figures, sizeof(Figures) *
 										(series->room *= 2));
-	series->figures[series->count++] = (Figures) {bytes, count};
+	series->figures[series->count].bytes = bytes;
+	series->figures[series->count].count = count;
+	series->count++;
 }
 
 /* Note in that memory context what is held now. */
@@ -223,11 +225,16 @@ grows(const Series *start, const Series *middle, const Series *end,
 }
 
 static void
-add_leak(PlhLeakCheck *check, PlhLeak leak, Figures gained)
+add_leak(PlhLeakCheck *check, const PlhSiteRecord *site,
+		 const PlhContextRecord *contexts, int number, Figures gained)
 {
-	leak.bytes = gained.bytes;
-	leak.count = gained.count;
-	check->leaks[check->leak_count++] = leak;
+	PlhLeak    *leak = &check->leaks[check->leak_count++];
+
+	leak->site = site;
+	leak->contexts = contexts;
+	leak->number = number;
+	leak->bytes = gained.bytes;
+	leak->count = gained.count;
 }
 
 /* Is there a site in contexts of that name among the leaks? */
@@ -264,7 +271,7 @@ find_leaks(PlhLeakCheck *check, const Mark *start, const Mark *middle,
 		 (site = plh_profile_reader_next_site(image, &position)) != NULL; i++)
 	{
 		if (grows(&start->sites, &middle->sites, &end->sites, i))
-			add_leak(check, (PlhLeak) {.site = site, .number = i},
+			add_leak(check, site, NULL, i,
 					 gain(&start->sites, &end->sites, i));
 	}
 	for (int i = 0; i < end->contexts.count &&
@@ -274,7 +281,7 @@ find_leaks(PlhLeakCheck *check, const Mark *start, const Mark *middle,
 			gain(&start->contexts, &middle->contexts, i).count > 0 &&
 			gain(&middle->contexts, &end->contexts, i).count > 0 &&
 			!has_site(check, record))
-			add_leak(check, (PlhLeak) {.contexts = record, .number = i},
+			add_leak(check, NULL, record, i,
 					 gain(&start->contexts, &end->contexts, i));
 	}
 }
@@ -289,8 +296,8 @@ confirm_leaks(PlhLeakCheck *check, const Mark *from, const Mark *to)
 	{
 		PlhLeak		leak = check->leaks[i];
 		Figures		gained = leak.site != NULL ?
-		gain(&from->sites, &to->sites, leak.number) :
-		gain(&from->contexts, &to->contexts, leak.number);
+			gain(&from->sites, &to->sites, leak.number) :
+			gain(&from->contexts, &to->contexts, leak.number);
 
 		if (!is_more(gained) || (leak.site == NULL && gained.count <= 0))
 			continue;

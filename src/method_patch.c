@@ -102,7 +102,7 @@ find_server_image(struct dl_phdr_info *info, size_t size, void *arg)
 	image->image_start = UINTPTR_MAX;
 	for (int i = 0; i < info->dlpi_phnum; i++)
 	{
-		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+		const Elf64_Phdr *segment = &info->dlpi_phdr[i];
 		uintptr_t	start = info->dlpi_addr + segment->p_vaddr;
 		uintptr_t	end = start + segment->p_memsz;
 
@@ -278,7 +278,7 @@ verify_mark(PlhContextType type, const ServerImage *image)
 	int			method_id;
 	const MemoryContextMethods *spare = marked_table(type);
 	const MemoryContextMethods *reserved =
-	tables[PLH_ALLOCSET] - MCTX_ASET_ID + MCTX_15_RESERVED_WIPEDMEM_ID;
+		tables[PLH_ALLOCSET] - MCTX_ASET_ID + MCTX_15_RESERVED_WIPEDMEM_ID;
 
 	if (type == PLH_BUMP)
 		return NULL;

@@ -32,16 +32,16 @@ find_build_id(PlhModule *module, const struct dl_phdr_info *info)
 {
 	for (int i = 0; i < info->dlpi_phnum; i++)
 	{
-		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+		const Elf64_Phdr *segment = &info->dlpi_phdr[i];
 		const char *note = (const char *) info->dlpi_addr + segment->p_vaddr;
 		const char *end = note + segment->p_memsz;
 
 		if (segment->p_type != PT_NOTE)
 			continue;
 
-		while (end - note >= (ptrdiff_t) sizeof(ElfW(Nhdr)))
+		while (end - note >= (ptrdiff_t) sizeof(Elf64_Nhdr))
 		{
-			const ElfW(Nhdr) *header = (const ElfW(Nhdr) *) note;
+			const Elf64_Nhdr *header = (const Elf64_Nhdr *) note;
 			const char *name = note + sizeof(*header);
 			const char *value = name + TYPEALIGN(4, header->n_namesz);
 
@@ -100,7 +100,7 @@ visit_object(struct dl_phdr_info *info, size_t size, void *arg)
 
 	for (int i = 0; i < info->dlpi_phnum; i++)
 	{
-		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+		const Elf64_Phdr *segment = &info->dlpi_phdr[i];
 		PlhModule	module = {0};
 
 		if (segment->p_type != PT_LOAD || (segment->p_flags & PF_X) == 0)

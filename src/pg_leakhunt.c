@@ -27,15 +27,16 @@
  *	symbol_cache	what a session knows of them
  *	symbolizer		asks a process of its own for more
  *	symbol_server	that process
- *	debug_info		what it finds in binaries, with libdw
+ *	debug_info, debug_file	what it finds in binaries, with libdw
  *	stack_text		stacks as people read them
  *	dump			dump files: names, retention
  *	dump_writer, dump_addresses, dump_symbols	what is in them
- *	dump_reader, symbol_table	how they become profiles again
+ *	dump_reader, dump_lines, symbol_table	how they become profiles again
  *	growth_dump		dump files of a process that grows
  *	sweep			profiles that a crash has left
  *	site_list		call sites with stacks as text, or the growth of them
  *	top, folded, flamegraph, pprof	what they are turned into
+ *	call_tree		what a flame graph is drawn from
  *	suppression		patterns that name known sites
  *	leak_check		what a statement leaves behind
  *	sql_rows, sql_source	what functions of SQL have in common

@@ -274,7 +274,7 @@ static void
 append_stack(Writer *writer, StringInfo sample, const PlhListedSite *listed)
 {
 	const PlhStackRecord *stack =
-	plh_profile_reader_stack(listed->image, listed->site->key.stack);
+		plh_profile_reader_stack(listed->image, listed->site->key.stack);
 	uint32		depth = listed->has_stack ? stack->depth : 0;
 	int			start = 0;
 
@@ -284,10 +284,10 @@ append_stack(Writer *writer, StringInfo sample, const PlhListedSite *listed)
 	{
 		const PlhFrameText *frames = &listed->stack.frames[start];
 		const PlhModuleRecord *module = i < depth ?
-		plh_profile_reader_module(listed->image,
-								  PLH_FRAME_MODULE(stack->frames[i])) : NULL;
+			plh_profile_reader_module(listed->image,
+									  PLH_FRAME_MODULE(stack->frames[i])) : NULL;
 		uint64		address = i < depth ?
-		plh_dump_addresses_of(writer->placement, stack->frames[i]) : 0;
+			plh_dump_addresses_of(writer->placement, stack->frames[i]) : 0;
 		int			count = 1;
 		bool		is_new;
 		int64		number;
@@ -393,10 +393,10 @@ append_facts(Writer *writer, const PlhSiteList *list)
 {
 	const PlhProfileHeader *header = list->image->header;
 	const char *comment =
-	psprintf("pg_leakhunt: %s %d, PostgreSQL %u.%u, one sample in %u bytes%s",
-			 plh_profile_reader_backend_type(list->image), header->pid,
-			 header->pg_version / 10000, header->pg_version % 10000,
-			 header->sample_interval, list->growth ? ", growth" : "");
+		psprintf("pg_leakhunt: %s %d, PostgreSQL %u.%u, one sample in %u bytes%s",
+				 plh_profile_reader_backend_type(list->image), header->pid,
+				 header->pg_version / 10000, header->pg_version % 10000,
+				 header->sample_interval, list->growth ? ", growth" : "");
 
 	append_number(writer->output, PROFILE_DROP_FRAMES,
 				  string_number(writer, plh_stack_text_helpers_pattern()));

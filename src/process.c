@@ -47,7 +47,7 @@
 #define LOOK_INTERVAL 4096
 
 static char profile_directory[MAXPGPATH];
-static const char *refusal;			/* why nothing is sampled; NULL if it is */
+static const char *refusal;		/* why nothing is sampled; NULL if it is */
 static bool preloaded;
 
 /* Live bytes at which not to wait for LOOK_SAMPLES. */

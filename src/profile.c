@@ -154,7 +154,7 @@ plh_profile_begin(void)
 	/* the first step of memory has room for it */
 	catch_all = new_record(sizeof(PlhSiteRecord));
 	plh_profile->catch_all_site = finish_record(catch_all, PLH_RECORD_SITE,
-										   sizeof(PlhSiteRecord), 0);
+												sizeof(PlhSiteRecord), 0);
 	return true;
 }
 

@@ -185,9 +185,9 @@ void
 plh_profile_lose(PlhLoss loss, Size size, PlhDraw draw)
 {
 	int64	   *lost_samples = plh_profile != NULL ?
-	plh_profile->lost_samples : early.lost_samples;
+		plh_profile->lost_samples : early.lost_samples;
 	int64	   *lost_bytes = plh_profile != NULL ?
-	plh_profile->lost_bytes : early.lost_bytes;
+		plh_profile->lost_bytes : early.lost_bytes;
 
 	lost_samples[loss]++;
 	lost_bytes[loss] += (int64) size * plh_sampling_weight(size, draw);

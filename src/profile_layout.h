@@ -218,8 +218,9 @@ typedef struct PlhSiteRecord
 	PlhSiteKey	key;
 	PlhCounters counters;
 	uint64		last_change;	/* number of it; 0 = none */
-	int64		peak_bytes;		/* live bytes at the process' peak, if that was
-								 * before last_change; else what is live now */
+	int64		peak_bytes;		/* live bytes at the process' peak, if that
+								 * was before last_change; else what is live
+								 * now */
 	uint32		first_epoch;
 	uint32		last_epoch;		/* of the last sample */
 	uint32		epochs;			/* in which there were samples */

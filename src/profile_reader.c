@@ -112,7 +112,7 @@ next_record(const PlhProfileImage *image, PlhRecordKind kind,
 	while (offset + sizeof(PlhRecord) <= image->bytes)
 	{
 		const PlhRecord *record =
-		(const PlhRecord *) ((const char *) image->header + offset);
+			(const PlhRecord *) ((const char *) image->header + offset);
 		Size		bytes = record->bytes;
 
 		if (bytes < sizeof(PlhRecord) || bytes % 8 != 0 ||

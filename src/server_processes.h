@@ -13,6 +13,7 @@
 
 extern uint64 plh_server_processes_start_ticks(int pid);
 extern bool plh_server_processes_check(int pid);
+
 /* Has a process loaded pg_leakhunt? */
 typedef enum PlhLoaded
 {

@@ -16,7 +16,7 @@ static void
 describe_stack(PlhListedSite *listed, PlhSymbols *symbols)
 {
 	const PlhStackRecord *stack =
-	plh_profile_reader_stack(listed->image, listed->site->key.stack);
+		plh_profile_reader_stack(listed->image, listed->site->key.stack);
 	PlhFrameText *frame;
 
 	listed->has_stack = stack != NULL;
@@ -28,7 +28,10 @@ describe_stack(PlhListedSite *listed, PlhSymbols *symbols)
 	}
 	frame = palloc0(sizeof(PlhFrameText));
 	frame->text = plh_stack_text_absent(listed->site);
-	listed->stack = (PlhStackText) {frame->text, frame, 1, 0};
+	memset(&listed->stack, 0, sizeof(PlhStackText));
+	listed->stack.site = frame->text;
+	listed->stack.frames = frame;
+	listed->stack.frame_count = 1;
 }
 
 /* Everything about a site. */
@@ -37,9 +40,9 @@ describe_site(PlhListedSite *listed, PlhSymbols *symbols)
 {
 	const PlhSiteKey *key = &listed->site->key;
 	const PlhStringRecord *context =
-	plh_profile_reader_string(listed->image, key->context_name);
+		plh_profile_reader_string(listed->image, key->context_name);
 	const PlhStatementRecord *statement =
-	plh_profile_reader_statement(listed->image, key->statement);
+		plh_profile_reader_statement(listed->image, key->statement);
 	int			encoding = listed->image->header->encoding;
 
 	if (context != NULL)

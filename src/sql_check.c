@@ -77,11 +77,11 @@ put_leak(const PlhProfileImage *image, const PlhLeak *leak, int iterations,
 		 PlhRowSink *sink)
 {
 	const PlhStringRecord *context =
-	plh_profile_reader_string(image, leak->site != NULL ?
-							  leak->site->key.context_name :
-							  leak->contexts->context_name);
+		plh_profile_reader_string(image, leak->site != NULL ?
+								  leak->site->key.context_name :
+								  leak->contexts->context_name);
 	PlhStackText *stack = leak->site == NULL ? NULL :
-	stack_of_statement(sink, image, leak->site);
+		stack_of_statement(sink, image, leak->site);
 	PlhRow		row = {0};
 
 	if (stack != NULL && plh_leak_check_is_core_cache(stack))

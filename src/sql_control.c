@@ -100,7 +100,7 @@ get_scope(FunctionCallInfo fcinfo)
 Datum
 pg_leakhunt_start(PG_FUNCTION_ARGS)
 {
-	PlhControlWish wish = {.present = true, .sampling = true};
+	PlhControlWish wish = {.present = true,.sampling = true};
 
 	plh_rows_check_active();
 	wish.scope = get_scope(fcinfo);
@@ -126,7 +126,7 @@ pg_leakhunt_start(PG_FUNCTION_ARGS)
 Datum
 pg_leakhunt_stop(PG_FUNCTION_ARGS)
 {
-	PlhControlWish wish = {.present = true, .sampling = false, .scope = -1};
+	PlhControlWish wish = {.present = true,.sampling = false,.scope = -1};
 
 	plh_rows_check_active();
 	PG_RETURN_BOOL(request(get_pid(fcinfo), &wish));

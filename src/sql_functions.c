@@ -68,7 +68,7 @@ static void
 put_process_growth(PlhRow *row, const PlhProfileHeader *header)
 {
 	PlhBaseline *baseline =
-	plh_baseline_read(plh_process_profile_directory(), header);
+		plh_baseline_read(plh_process_profile_directory(), header);
 
 	if (baseline == NULL)
 	{
@@ -76,7 +76,7 @@ put_process_growth(PlhRow *row, const PlhProfileHeader *header)
 		return;
 	}
 	plh_row_int64(row, header->counters.live_bytes -
-			  plh_baseline_process_bytes(baseline));
+				  plh_baseline_process_bytes(baseline));
 	pfree(baseline);
 }
 
@@ -120,7 +120,7 @@ put_process(PlhProfileImage *image, void *arg)
 	plh_row_text(&row, role_name(header));
 	plh_row_time(&row, header->started_at);
 	plh_row_datum(&row, BoolGetDatum(image->alive &&
-								 header->sample_interval != 0));
+									 header->sample_interval != 0));
 	plh_row_int64(&row, header->sample_interval);
 	plh_row_text(&row, plh_settings_scope_name(header->scope));
 	plh_row_int64(&row, header->counters.live_bytes);
@@ -251,7 +251,7 @@ put_contexts(PlhProfileImage *image, void *arg)
 													  &position)) != NULL)
 	{
 		const PlhStringRecord *name =
-		plh_profile_reader_string(image, context->context_name);
+			plh_profile_reader_string(image, context->context_name);
 		PlhRow		row = {0};
 
 		if (name == NULL || context->instances == 0)

@@ -59,7 +59,7 @@ static PlhTopKind
 get_kind(FunctionCallInfo fcinfo)
 {
 	char	   *name = PG_ARGISNULL(SOURCE_ARGUMENTS) ? "" :
-	text_to_cstring(PG_GETARG_TEXT_PP(SOURCE_ARGUMENTS));
+		text_to_cstring(PG_GETARG_TEXT_PP(SOURCE_ARGUMENTS));
 
 	for (PlhTopKind kind = 0; plh_top_kind_name(kind) != NULL; kind++)
 	{

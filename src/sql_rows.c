@@ -96,7 +96,7 @@ plh_rows_stack(PlhRowSink *sink, const PlhProfileImage *image,
 	if (sink->symbols == NULL)
 	{
 		MemoryContext old_context =
-		MemoryContextSwitchTo(sink->symbols_context);
+			MemoryContextSwitchTo(sink->symbols_context);
 
 		sink->symbols = plh_symbols_open();
 		MemoryContextSwitchTo(old_context);

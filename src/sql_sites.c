@@ -50,7 +50,7 @@ put_statement(PlhRow *row, const PlhProfileImage *image,
 			  const PlhSiteRecord *site)
 {
 	const PlhStatementRecord *statement =
-	plh_profile_reader_statement(image, site->key.statement);
+		plh_profile_reader_statement(image, site->key.statement);
 
 	if (statement == NULL || statement->query_id == 0)
 		plh_row_null(row);
@@ -106,8 +106,8 @@ put_suppressions(PlhRow *row, const PlhRowSink *sink,
 				 const PlhStringRecord *context, const PlhStackText *stack)
 {
 	ArrayType  *found =
-	plh_suppression_find(sink->suppressions,
-						 context != NULL ? context->text : NULL, stack);
+		plh_suppression_find(sink->suppressions,
+							 context != NULL ? context->text : NULL, stack);
 
 	if (found == NULL)
 		plh_row_null(row);
@@ -121,7 +121,7 @@ put_site(const PlhProfileImage *image, const PlhSiteRecord *site,
 {
 	const PlhCounters *counters = &site->counters;
 	const PlhStringRecord *context =
-	plh_profile_reader_string(image, site->key.context_name);
+		plh_profile_reader_string(image, site->key.context_name);
 	PlhStackText *stack = plh_rows_stack(sink, image, site);
 	PlhRow		row = {0};
 
@@ -139,16 +139,16 @@ put_site(const PlhProfileImage *image, const PlhSiteRecord *site,
 	plh_row_int64(&row, counters->live_bytes);
 	plh_row_int64(&row, counters->live_count);
 	plh_row_int64(&row,
-			  (int64) plh_sampling_error_bytes(counters->live_variance,
-											   counters->live_bytes,
-											   counters->live_samples));
+				  (int64) plh_sampling_error_bytes(counters->live_variance,
+												   counters->live_bytes,
+												   counters->live_samples));
 	put_site_growth(&row, sink, image, site);
 	plh_row_int64(&row, plh_profile_reader_peak_bytes(image, site));
 	plh_row_int64(&row, counters->total_bytes);
 	plh_row_int64(&row, counters->total_count);
 	if (counters->total_bytes > 0)
 		plh_row_datum(&row, Float8GetDatum((double) counters->live_bytes /
-									   (double) counters->total_bytes));
+										   (double) counters->total_bytes));
 	else
 		plh_row_null(&row);
 	plh_row_int64(&row, counters->live_samples);

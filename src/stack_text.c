@@ -307,7 +307,7 @@ plh_stack_text_describe(PlhSymbols *symbols, const PlhProfileImage *image,
 	{
 		PlhFrame	frame = stack->frames[i];
 		const PlhModuleRecord *module =
-		plh_profile_reader_module(image, PLH_FRAME_MODULE(frame));
+			plh_profile_reader_module(image, PLH_FRAME_MODULE(frame));
 
 		if (!add_known_frames(&list, image, module, frame))
 			add_frames(&list, symbols, module, PLH_FRAME_ADDRESS(frame));

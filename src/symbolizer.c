@@ -223,7 +223,7 @@ void
 plh_symbolizer_ask(PlhSymbolizer *symbolizer, const PlhModuleRecord *module,
 				   uint64 address, PlhSymbolAnswer *answer)
 {
-	PlhSymbolQuestion	question = {0};
+	PlhSymbolQuestion question = {0};
 
 	answer->status = PLH_MODULE_NO_FILE;
 	answer->source = PLH_SOURCE_NOTHING;

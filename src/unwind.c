@@ -75,7 +75,7 @@ find_own_text(struct dl_phdr_info *info, size_t size, void *arg)
 
 	for (int i = 0; i < info->dlpi_phnum; i++)
 	{
-		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+		const Elf64_Phdr *segment = &info->dlpi_phdr[i];
 		uintptr_t	start = info->dlpi_addr + segment->p_vaddr;
 
 		if (segment->p_type == PT_LOAD && (segment->p_flags & PF_X) != 0 &&
@@ -101,7 +101,7 @@ find_allocator(void)
 		void	   *address = dlsym(RTLD_DEFAULT, allocator_functions[i]);
 		CodeRange  *range = &allocator_ranges[allocator_range_count];
 		Dl_info		info;
-		const		ElfW(Sym) *symbol = NULL;
+		const Elf64_Sym *symbol = NULL;
 
 		/* not every version has every function */
 		if (address == NULL ||
@@ -110,6 +110,7 @@ find_allocator(void)
 			continue;
 		range->start = (uintptr_t) address;
 		range->end = (uintptr_t) address + symbol->st_size;
+
 		allocator_span.start = Min(allocator_span.start, range->start);
 		allocator_span.end = Max(allocator_span.end, range->end);
 		allocator_range_count++;

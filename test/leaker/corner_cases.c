@@ -293,7 +293,7 @@ pfree_is_untouched(PG_FUNCTION_ARGS)
 {
 #if PLH_MARKS_CHUNKS
 	const MemoryContextMethods *methods =
-	TopMemoryContext->methods - MCTX_ASET_ID;
+		TopMemoryContext->methods - MCTX_ASET_ID;
 
 	PG_RETURN_BOOL(methods[MCTX_ASET_ID].free_p == AllocSetFree &&
 				   methods[MCTX_GENERATION_ID].free_p == GenerationFree &&

@@ -35,7 +35,7 @@ void
 _PG_init(void)
 {
 	MemoryContextMethods *table =
-	(MemoryContextMethods *) TopMemoryContext->methods;
+		(MemoryContextMethods *) TopMemoryContext->methods;
 	uintptr_t	page_bytes = sysconf(_SC_PAGESIZE);
 	uintptr_t	start;
 	uintptr_t	end;

@@ -226,8 +226,8 @@ leak_named_context(PG_FUNCTION_ARGS)
 	char	   *name = MemoryContextStrdup(TopMemoryContext,
 										   text_to_cstring(PG_GETARG_TEXT_PP(0)));
 	MemoryContext context =
-	AllocSetContextCreateInternal(TopMemoryContext, name,
-								  ALLOCSET_SMALL_SIZES);
+		AllocSetContextCreateInternal(TopMemoryContext, name,
+									  ALLOCSET_SMALL_SIZES);
 
 	leaking_in(context, PG_GETARG_INT32(1));
 	PG_RETURN_VOID();
