@@ -7,6 +7,7 @@
  */
 #include "postgres.h"
 
+#include <math.h>
 #include <sys/stat.h>
 
 #include "miscadmin.h"
@@ -186,6 +187,21 @@ uint32
 plh_lines_uint32(const PlhLines *lines, const char *name)
 {
 	return plh_lines_number(lines, name, 0, PG_UINT32_MAX);
+}
+
+/*
+ * The same as a finite number, which may have a fraction.
+ */
+double
+plh_lines_real(const PlhLines *lines, const char *name)
+{
+	char	   *text = plh_lines_text(lines, name);
+	char	   *end;
+	double		value = strtod(text, &end);
+
+	if (end == text || *end != '\0' || !isfinite(value))
+		plh_lines_damaged(lines, "Field \"%s\" is no finite number.", name);
+	return value;
 }
 
 /*

@@ -32,6 +32,7 @@ extern int64 plh_lines_number(const PlhLines *lines, const char *name,
 							  int64 low, int64 high);
 extern int64 plh_lines_int64(const PlhLines *lines, const char *name);
 extern uint32 plh_lines_uint32(const PlhLines *lines, const char *name);
+extern double plh_lines_real(const PlhLines *lines, const char *name);
 extern TimestampTz plh_lines_time(const PlhLines *lines, const char *name);
 extern int	plh_lines_bytes(const PlhLines *lines, const char *name,
 							unsigned char *bytes, int room);

@@ -271,7 +271,7 @@ parse_site_facts(Parser *parser, PlhSiteRecord *site)
 	counters->live_samples = plh_lines_int64(lines, "samples");
 	counters->total_samples = plh_lines_number(lines, "total_samples", 1,
 											   PG_INT64_MAX);
-	counters->live_variance = strtod(plh_lines_text(lines, "variance"), NULL);
+	counters->live_variance = plh_lines_real(lines, "variance");
 	counters->first_at = plh_lines_time(lines, "first_at_us");
 	counters->last_at = plh_lines_time(lines, "last_at_us");
 	site->peak_bytes = plh_lines_int64(lines, "peak_bytes");
