@@ -146,7 +146,7 @@ unlink $directory;
 # a full disk, where the caller has mounted a small one
 SKIP:
 {
-	skip 'no small file system is mounted', 4 if !$ENV{SMALL_DISK};
+	skip 'no small file system is mounted', 7 if !$ENV{SMALL_DISK};
 	symlink($ENV{SMALL_DISK}, $directory) or die $!;
 	append_to_file("$ENV{SMALL_DISK}/filler", 'x' x 100_000) for 1 .. 20;
 	($pid, $log) = run_session('SELECT leak_top(64, 1000000)');
@@ -154,6 +154,23 @@ SKIP:
 		$log,
 		qr/WARNING:  could not write dump file .*No space left on device/,
 		'full disk is reported');
+
+	# the others who write dumps: a session that asks, and one that grows
+	my (undef, undef, $error) = $node->psql('postgres',
+		"SELECT leak_top(64, 100000); SELECT pg_leakhunt_dump(pg_backend_pid())");
+	like(
+		$error,
+		qr/ERROR:  could not write dump file .*No space left on device/,
+		'as an ERROR to one who asked for it');
+	$node->append_conf('postgresql.conf', 'pg_leakhunt.dump_growth = 1MB');
+	$node->reload;
+	($pid, $log) = run_session('SELECT leak_top(64, 1000000)');
+	like(
+		$log,
+		qr/^WARNING:  process $pid could not write dump file .*No space left on device$/m,
+		'and on stderr by a process that grows');
+	is(() = $log =~ /^WARNING:  process $pid/mg, 1, 'once');
+
 	is_deeply([ glob("$ENV{SMALL_DISK}/*.heap $ENV{SMALL_DISK}/*.tmp") ],
 		[], 'nothing half-written is left');
 	unlink "$ENV{SMALL_DISK}/filler";
