@@ -13,9 +13,9 @@
  * - What is kept in session-long contexts until the transaction ends, as locks,
  *	 and the files that a DROP TABLE is to delete.  The caller's transaction
  *	 can't be ended here.  So if a site has grown, all iterations are repeated,
- *	 each in a subtransaction that is rolled back: what grows no more was bound
- *	 to a transaction.  What the server gives back after the whole transaction only
- *	 is known by its stack: plh_leak_check_is_core_cache.
+ *	 each in a subtransaction that is rolled back: what no more grows in both
+ *	 halves was bound to a transaction.  What the server gives back after the
+ *	 whole transaction only is known by its stack: plh_leak_check_is_core_cache.
  *
  * What is not allocated by palloc, as the blocks of a context that nothing is
  * ever allocated in, or was before the context got its place in the tree, shows
@@ -25,6 +25,7 @@
 
 #include "access/xact.h"
 #include "executor/spi.h"
+#include "jit/jit.h"
 #include "miscadmin.h"
 #include "tcop/dest.h"
 #include "tcop/tcopprot.h"
@@ -48,7 +49,7 @@ typedef struct Figures
 	int64		count;
 } Figures;
 
-/* That of all of them, in the order of the profile, which stays as it is. */
+/* That of all of them, the oldest first: their numbers stay as they are. */
 typedef struct Series
 {
 	int			count;
@@ -103,11 +104,12 @@ typedef struct Phase
 	int			first;			/* numbers of its iterations */
 	int			last;
 	bool		roll_back;		/* each of them */
+	bool		silent;			/* the first of them, too */
 } Phase;
 
 enum
 {
-	WARM_UP, FIRST_HALF, SECOND_HALF, REPETITION, PHASES
+	WARM_UP, FIRST_HALF, SECOND_HALF, FIRST_REPETITION, SECOND_REPETITION, PHASES
 };
 
 /*
@@ -137,6 +139,24 @@ execute(const char *query, volatile bool roll_back)
 	}
 }
 
+/*
+ * Keep the client from notices and warnings: what a statement has to say it
+ * says once, not a hundred times.
+ */
+static void
+begin_silence(void)
+{
+	client_min_messages = ERROR;
+}
+
+/* Put the setting back, unless the statement has set it meanwhile. */
+static void
+end_silence(int wanted)
+{
+	if (client_min_messages == ERROR)
+		client_min_messages = wanted;
+}
+
 /* Run the statement as often as that phase says. */
 static pg_noinline void
 run_phase(const char *query, const Phase *phase)
@@ -152,8 +172,20 @@ run_phase(const char *query, const Phase *phase)
 	for (iteration.number = phase->first; iteration.number <= phase->last;
 		 iteration.number++)
 	{
+		volatile int wanted = client_min_messages;
+
 		CHECK_FOR_INTERRUPTS();
-		execute(query, phase->roll_back);
+		if (phase->silent || iteration.number > phase->first)
+			begin_silence();
+		PG_TRY();
+		{
+			execute(query, phase->roll_back);
+		}
+		PG_FINALLY();
+		{
+			end_silence(wanted);
+		}
+		PG_END_TRY();
 	}
 	error_context_stack = callback.previous;
 }
@@ -170,6 +202,19 @@ append_figures(Series *series, int64 bytes, int64 count, MemoryContext memory)
 	series->figures[series->count].bytes = bytes;
 	series->figures[series->count].count = count;
 	series->count++;
+}
+
+/* The profile has context names with the newest first. */
+static void
+reverse(Series *series)
+{
+	for (int i = 0, j = series->count - 1; i < j; i++, j--)
+	{
+		Figures		swapped = series->figures[i];
+
+		series->figures[i] = series->figures[j];
+		series->figures[j] = swapped;
+	}
 }
 
 /* Note in that memory context what is held now. */
@@ -190,6 +235,7 @@ take_mark(Mark *mark, MemoryContext memory)
 		 record != NULL; record = plh_profile_next_context(record))
 		append_figures(&mark->contexts, record->bytes, record->instances,
 					   memory);
+	reverse(&mark->contexts);
 }
 
 /* What has been gained between two marks. */
@@ -222,6 +268,14 @@ grows(const Series *start, const Series *middle, const Series *end,
 {
 	return is_more(gain(start, middle, number)) &&
 		is_more(gain(middle, end, number));
+}
+
+/* Have the contexts of that number become more in both halves? */
+static bool
+multiply(const Mark *start, const Mark *middle, const Mark *end, int number)
+{
+	return gain(&start->contexts, &middle->contexts, number).count > 0 &&
+		gain(&middle->contexts, &end->contexts, number).count > 0;
 }
 
 static void
@@ -274,32 +328,34 @@ find_leaks(PlhLeakCheck *check, const Mark *start, const Mark *middle,
 			add_leak(check, site, NULL, i,
 					 gain(&start->sites, &end->sites, i));
 	}
-	for (int i = 0; i < end->contexts.count &&
-		 (record = plh_profile_next_context(record)) != NULL; i++)
+	for (int i = end->contexts.count - 1; i >= 0 &&
+		 (record = plh_profile_next_context(record)) != NULL; i--)
 	{
 		if (record->lifetime == PLH_LIFETIME_SESSION &&
-			gain(&start->contexts, &middle->contexts, i).count > 0 &&
-			gain(&middle->contexts, &end->contexts, i).count > 0 &&
-			!has_site(check, record))
+			multiply(start, middle, end, i) && !has_site(check, record))
 			add_leak(check, NULL, record, i,
 					 gain(&start->contexts, &end->contexts, i));
 	}
 }
 
-/* Leave those that gained again between these marks, and no more than that. */
+/* Leave those that grew in both halves again, and no more than by that. */
 static void
-confirm_leaks(PlhLeakCheck *check, const Mark *from, const Mark *to)
+confirm_leaks(PlhLeakCheck *check, const Mark *start, const Mark *middle,
+			  const Mark *end)
 {
 	int			confirmed = 0;
 
 	for (int i = 0; i < check->leak_count; i++)
 	{
 		PlhLeak		leak = check->leaks[i];
-		Figures		gained = leak.site != NULL ?
-			gain(&from->sites, &to->sites, leak.number) :
-			gain(&from->contexts, &to->contexts, leak.number);
+		bool		is_site = leak.site != NULL;
+		Figures		gained = is_site ?
+			gain(&start->sites, &end->sites, leak.number) :
+			gain(&start->contexts, &end->contexts, leak.number);
 
-		if (!is_more(gained) || (leak.site == NULL && gained.count <= 0))
+		if (is_site ?
+			!grows(&start->sites, &middle->sites, &end->sites, leak.number) :
+			!multiply(start, middle, end, leak.number))
 			continue;
 		if (gained.bytes < leak.bytes)
 		{
@@ -331,7 +387,13 @@ plh_leak_check_is_core_cache(const PlhStackText *stack)
 		"RelationBuildLocalRelation",
 		"RelationCacheInvalidate",
 		"RelationCacheInvalidateEntry",
-		"RelationIdGetRelation"
+		"RelationIdGetRelation",
+		"index_getprocinfo",
+		/* what is known of a type or a text search object, for good */
+		"lookup_ts_config_cache",
+		"lookup_ts_dictionary_cache",
+		"lookup_ts_parser_cache",
+		"lookup_type_cache"
 	};
 
 	for (int i = 0; i < stack->frame_count; i++)
@@ -382,10 +444,11 @@ run(const char *query, int iterations, int warmup, PlhLeakCheck *check,
 {
 	int			half = iterations / 2;
 	const Phase phases[PHASES] = {
-		[WARM_UP] = {"warm-up iteration", 1, warmup},
-		[FIRST_HALF] = {"iteration", 1, half},
-		[SECOND_HALF] = {"iteration", half + 1, iterations},
-		[REPETITION] = {"repeated iteration", 1, iterations, true}
+		[WARM_UP] = {"warm-up iteration", 1, warmup, false, false},
+		[FIRST_HALF] = {"iteration", 1, half, false, warmup > 0},
+		[SECOND_HALF] = {"iteration", half + 1, iterations, false, true},
+		[FIRST_REPETITION] = {"repeated iteration", 1, half, true, true},
+		[SECOND_REPETITION] = {"repeated iteration", half + 1, iterations, true, true}
 	};
 	Mark		after[PHASES];
 	int64		lost_before;
@@ -399,7 +462,7 @@ run(const char *query, int iterations, int warmup, PlhLeakCheck *check,
 	lost_before = lost_samples();
 	for (int phase = WARM_UP; phase < PHASES; phase++)
 	{
-		if (phase == REPETITION)
+		if (phase == FIRST_REPETITION)
 		{
 			find_leaks(check, &after[WARM_UP], &after[FIRST_HALF],
 					   &after[SECOND_HALF], memory);
@@ -411,7 +474,8 @@ run(const char *query, int iterations, int warmup, PlhLeakCheck *check,
 		take_mark(&after[phase], memory);
 	}
 	if (check->leak_count > 0)
-		confirm_leaks(check, &after[SECOND_HALF], &after[REPETITION]);
+		confirm_leaks(check, &after[SECOND_HALF], &after[FIRST_REPETITION],
+					  &after[SECOND_REPETITION]);
 	qsort(check->leaks, check->leak_count, sizeof(PlhLeak), compare_leaks);
 
 	/* what was lost may be a leak, or make one look small */
@@ -434,6 +498,7 @@ plh_leak_check_run(const char *query, int iterations, int warmup,
 				   PlhLeakCheck *check)
 {
 	static bool running = false;
+	bool		with_jit = jit_enabled;
 	MemoryContext caller_context = CurrentMemoryContext;
 
 	if (running)
@@ -441,22 +506,27 @@ plh_leak_check_run(const char *query, int iterations, int warmup,
 				(errcode(ERRCODE_OBJECT_IN_USE),
 				 errmsg("pg_leakhunt_check is running already"),
 				 errdetail("A statement that is checked cannot check another one.")));
-	if (pg_parse_query(query) == NIL)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("there is no statement to check")));
 	memset(check, 0, sizeof(*check));
 	running = true;
+	/* code is compiled anew, and elsewhere, with each execution: so are stacks */
+	jit_enabled = false;
 	plh_method_hooks_track_all(true);
 	PG_TRY();
 	{
 		SPI_connect();
 		run(query, iterations, warmup, check, caller_context);
+
+		/* only now, as SPI says best where a syntax error is */
+		if (pg_parse_query(query) == NIL)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("there is no statement to check")));
 		SPI_finish();
 	}
 	PG_FINALLY();
 	{
 		plh_method_hooks_track_all(false);
+		jit_enabled = with_jit;
 		running = false;
 	}
 	PG_END_TRY();

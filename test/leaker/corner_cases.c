@@ -1,7 +1,7 @@
 /*
  * corner_cases.c
  *	  A module that allocates in the less usual ways: aligned, huge, refused,
- *	  garbage sizes, Bump contexts, critical sections.
+ *	  garbage sizes, Bump contexts, critical sections; and holds interrupts.
  */
 #include "postgres.h"
 
@@ -35,6 +35,7 @@ PG_FUNCTION_INFO_V1(leak_malloc);
 PG_FUNCTION_INFO_V1(leak_in_vdso);
 PG_FUNCTION_INFO_V1(leak_by_unloaded);
 PG_FUNCTION_INFO_V1(pfree_is_untouched);
+PG_FUNCTION_INFO_V1(hold_interrupts);
 
 extern PGDLLEXPORT void leaking_for_others(void);
 
@@ -46,6 +47,25 @@ allocating_aligned(Size bytes, Size alignment)
 #else
 	elog(ERROR, "aligned allocation came with PostgreSQL 16");
 #endif
+}
+
+/* hold_interrupts(seconds int): how often they did not stay held */
+Datum
+hold_interrupts(PG_FUNCTION_ARGS)
+{
+	time_t		end = time(NULL) + PG_GETARG_INT32(0);
+	int			lost = 0;
+
+	HOLD_INTERRUPTS();
+	while (time(NULL) < end)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (InterruptHoldoffCount != 1)
+			lost++;
+		InterruptHoldoffCount = 1;
+	}
+	RESUME_INTERRUPTS();
+	PG_RETURN_INT32(lost);
 }
 
 /* leak_aligned(bytes int, alignment int, times bigint) */

@@ -28,3 +28,5 @@ CREATE FUNCTION leak_in_vdso(times int) RETURNS void
     AS :'corner_cases' LANGUAGE C STRICT;
 CREATE FUNCTION leak_by_unloaded(path text) RETURNS bool
     AS :'corner_cases' LANGUAGE C STRICT;
+CREATE FUNCTION hold_interrupts(seconds int) RETURNS int
+    AS :'corner_cases' LANGUAGE C STRICT;

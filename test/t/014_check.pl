@@ -19,6 +19,9 @@ $node->safe_psql(
 		$$ DECLARE r record; s text := ''; BEGIN
 			FOR r IN SELECT relname FROM pg_class LOOP s := s || r.relname; END LOOP;
 			RETURN s; END $$;
+	CREATE TABLE filled (a int PRIMARY KEY, b text);
+	INSERT INTO filled SELECT g, 'x' FROM generate_series(1, 100) g;
+	CREATE MATERIALIZED VIEW viewed AS SELECT a, b::text AS b FROM kept, (VALUES ('y')) v (b);
 	CREATE ROLE checker});
 
 # What a check finds, one site per line.
@@ -115,7 +118,19 @@ my %clean = (
 	  'CREATE TEMP TABLE t AS SELECT g FROM generate_series(1, 1000) g; DROP TABLE t',
 	'settings' => q(SET work_mem = '5MB'; SHOW work_mem; RESET work_mem),
 	'explain' => 'EXPLAIN (ANALYZE, COSTS off) SELECT * FROM pg_class',
-	'insert' => 'INSERT INTO kept VALUES (1)',);
+	'insert' => 'INSERT INTO kept VALUES (1)',
+	'materialized view' => 'REFRESH MATERIALIZED VIEW viewed',
+	'rewritten tables' => 'ALTER TABLE filled SET UNLOGGED; ALTER TABLE filled SET LOGGED;
+		ALTER TABLE filled ALTER b TYPE varchar, ALTER b SET DEFAULT 1;
+		ALTER TABLE filled ALTER b TYPE text USING left(b, 1), ALTER b DROP DEFAULT',
+	'cluster' => 'CLUSTER filled USING filled_pkey',
+	'domains' =>
+	  q(DO $$ BEGIN CREATE DOMAIN d AS int CHECK (value > 0); PERFORM 1::d; DROP DOMAIN d; END $$),
+	'composite types' =>
+	  q(DO $$ BEGIN CREATE TYPE c AS (a int, b text); PERFORM (row(1, 2)::c).a; DROP TYPE c; END $$),
+	'text search' =>
+	  q(DO $$ BEGIN CREATE TEXT SEARCH CONFIGURATION c (COPY = english); PERFORM to_tsvector('c', 'hello worlds');
+		DROP TEXT SEARCH CONFIGURATION c; END $$),);
 for my $kind (sort keys %clean)
 {
 	is( check(
@@ -124,6 +139,17 @@ for my $kind (sort keys %clean)
 		'',
 		"clean: $kind");
 }
+
+# What it has to say it says once, and goes on saying it later.
+my (undef, undef, $said) = $node->psql(
+	'postgres', q{
+	SELECT pg_leakhunt_check($$DO 'BEGIN RAISE NOTICE ''heard''; RAISE WARNING ''warned''; PERFORM leak_top(8, 1); END'$$, 10, 0);
+	DO 'BEGIN RAISE NOTICE ''after''; END';
+	SELECT pg_leakhunt_check('SET client_min_messages = warning; SELECT 1 / (random() * 0)::int');
+	DO 'BEGIN RAISE NOTICE ''again''; END';},
+	on_error_stop => 0);
+is(join(',', $said =~ /(?:NOTICE|WARNING): +(\w+)/g),
+	'heard,warned,after,again', 'notices are not repeated');
 
 # The caller's transaction, and only what it asked for.
 is( $node->safe_psql(
@@ -156,7 +182,8 @@ for my $wrong (
 	[ q('COMMIT'), qr/ERROR:  pg_leakhunt_check cannot run transaction comm/ ],
 	[ q('COPY kept FROM STDIN'), qr/ERROR:  pg_leakhunt_check cannot COPY/ ],
 	[ q('VACUUM'), qr/ERROR:  VACUUM cannot be executed from a function/ ],
-	[ q('SELECT FROM WHERE'), qr/ERROR:  syntax error at or near "WHERE"/ ],
+	[ q('SELECT FROM WHERE'),
+		qr/ERROR:  syntax error at or near "WHERE"\nLINE 1: SELECT FROM WHERE\n +\^\nQUERY:  SELECT FROM WHERE\n/ ],
 	[ q(' -- '), qr/ERROR:  there is no statement to check/ ],
 	[ q(NULL), qr/ERROR:  query must not be null/ ],
 	[ q('SELECT 1', 1), qr/ERROR:  iterations must be at least 2/ ],
@@ -187,6 +214,18 @@ is( check(q('SELECT leak_empty_contexts(1)')),
 is( check(q('SELECT leak_moved_contexts(100, 2)')) =~ s/^\d+/N/r,
 	'N|2|leaker moved context|[memory contexts]',
 	'contexts that were moved');
+
+is( check(
+		q($$SELECT CASE WHEN n IN (5, 16, 18) THEN leak_contexts(1, 1) END, leak_empty_contexts(1)
+			FROM nextval('calls') n$$, 20, 10),
+		q(SELECT setval('calls', 1, false))),
+	"1\n1024|1|leaker empty context|[memory contexts]",
+	'new names of contexts meanwhile');
+is( check(
+		q($$SELECT leak_top(g, 1) FROM generate_series(1, 3) g$$),
+		'SET jit_above_cost = 0; SET jit_inline_above_cost = 0; SET jit_optimize_above_cost = 0'),
+	'6|3|TopMemoryContext|leaking_top',
+	'code that is compiled');
 
 # More than can be followed: no figure rather than a wrong one.
 $node->append_conf('postgresql.conf', 'pg_leakhunt.max_live_samples = 1000');

@@ -14,6 +14,7 @@ use Test::More;
 $ENV{PGOPTIONS} = '-c client_min_messages=warning';
 
 my $node = new_server('main', "shared_preload_libraries = ''\n");
+define_corner_cases($node);
 
 sub ask
 {
@@ -181,6 +182,37 @@ SKIP:
 		'it samples');
 	$session->quit;
 
+	# idle again and again, as most sessions are, with statements that look for
+	# interrupts in passing only
+	$session = $node->background_psql('postgres');
+	$pid = session_pid($session);
+	($stdout, $stderr) = ('', '');
+	$attaching = IPC::Run::start([ 'pg_leakhunt_attach', $pid, 30 ],
+		'>', \$stdout, '2>', \$stderr);
+	wait_until(
+		sub {
+			$session->query_safe('SELECT leak_top(10, 10)');
+			$attaching->pump_nb;
+			return !$attaching->pumpable;
+		},
+		'attach to a session with short statements');
+	$attaching->finish;
+	like($stdout, qr/has loaded pg_leakhunt/, 'it says so') or diag($stderr);
+	is(qx(pgrep -f '[p]g_leakhunt_attach $pid'), '', 'nothing is left of it');
+	$session->quit;
+
+	# one that ends meanwhile
+	$session = $node->background_psql('postgres');
+	$pid = session_pid($session);
+	($stdout, $stderr) = ('', '');
+	$attaching = IPC::Run::start([ 'pg_leakhunt_attach', $pid, 30 ],
+		'>', \$stdout, '2>', \$stderr);
+	wait_until(sub { qx(grep TracerPid /proc/$pid/status) !~ /\t0$/ },
+		'gdb is there');
+	$session->quit;
+	$attaching->finish;
+	like($stderr, qr/Process $pid has ended/, 'and that the process has ended');
+
 	# what there is to say when it is loaded does no harm
 	$session = $node->background_psql('postgres', on_error_stop => 0);
 	$session->query_safe(
@@ -198,6 +230,29 @@ SKIP:
 	ask("SELECT pg_cancel_backend($pid)");
 	like($session->query('SELECT 41 + 1'), qr/^42$/m, 'it goes on');
 	$session->quit;
+
+	# where interrupts are held it is not safe, not even when the time is over
+	$session = $node->background_psql('postgres');
+	$pid = session_pid($session);
+	$session->query_until(qr//, "SELECT 'lost ' || hold_interrupts(4);\n");
+	($result, $stdout, $stderr) = attach($pid, 1);
+	ok(!$result, 'attach to a session that holds interrupts fails');
+	like($session->query('SELECT 1'), qr/^lost 0$/m, 'and they stay held');
+	$session->quit;
+
+	# one in which the module gives up
+	$node->append_conf('postgresql.conf',
+		"pg_leakhunt.profile_directory = '/nonexistent/x'");
+	$node->reload;
+	$session = $node->background_psql('postgres');
+	$pid = session_pid($session);
+	$session->query_until(qr//, "SELECT pg_sleep(3);\n");
+	($result, $stdout, $stderr) = attach($pid);
+	like($stderr, qr/has loaded pg_leakhunt, which is inactive there/,
+		'a module that is inactive is no success');
+	$session->quit;
+	$node->append_conf('postgresql.conf', "pg_leakhunt.profile_directory = ''");
+	$node->reload;
 
 	# cancels at any time: each ends a statement, and nothing else
 	for my $delay (0 .. 12)
