@@ -93,7 +93,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_get_sites'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_get_sites(int, bool, text[]) IS
-'the rows of pg_leakhunt_report for one process, or for all if for_pid is null; without stacks much faster, then site, stack and stack_id are null; a WARNING where for_pid is no process of this server; epochs: transactions, or seconds of longer ones, in which the site had samples; age_epochs: how many the process has gone through since its first; early_*: what was live early_epochs after the first, at early_at, which is in the first half of age_epochs; suppressed_by: which of the patterns in suppressions match the site; null if none';
+'the rows of pg_leakhunt_report for one process, or for all if for_pid is null; without stacks much faster, then site, stack and stack_id are null; a WARNING where for_pid is no process of this server; epochs: transactions, or seconds of longer ones, in which the site had samples; age_epochs: how many the process has gone through since its first, that one included; early_*: what was live early_epochs after the first, at early_at, which is in the first half of age_epochs; suppressed_by: which of the patterns in suppressions match the site; null if none';
 
 CREATE FUNCTION pg_leakhunt_get_contexts(
     OUT pid int,
@@ -404,7 +404,7 @@ CREATE FUNCTION pg_leakhunt_top(
 RETURNS SETOF record
 LANGUAGE SQL CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED
 BEGIN ATOMIC
-    SELECT * FROM pg_leakhunt_get_top(pid, NULL, NULL, growth, sums_by);
+    SELECT * FROM pg_leakhunt_get_top(pid, NULL::text, NULL::text, growth, sums_by);
 END;
 
 COMMENT ON FUNCTION pg_leakhunt_top(int, text, bool) IS
@@ -424,7 +424,7 @@ CREATE FUNCTION pg_leakhunt_top(
 RETURNS SETOF record
 LANGUAGE SQL CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED
 BEGIN ATOMIC
-    SELECT * FROM pg_leakhunt_get_top(NULL, file, base, NULL, sums_by);
+    SELECT * FROM pg_leakhunt_get_top(NULL::int, file, base, NULL::bool, sums_by);
 END;
 
 COMMENT ON FUNCTION pg_leakhunt_top(text, text, text) IS
@@ -452,7 +452,7 @@ CREATE FUNCTION pg_leakhunt_folded(
 RETURNS text
 LANGUAGE SQL CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED
 BEGIN ATOMIC
-    SELECT pg_leakhunt_get_folded(pid, NULL, NULL, growth, context, query);
+    SELECT pg_leakhunt_get_folded(pid, NULL::text, NULL::text, growth, context, query);
 END;
 
 COMMENT ON FUNCTION pg_leakhunt_folded(int, bool, bool, bool) IS
@@ -466,7 +466,7 @@ CREATE FUNCTION pg_leakhunt_folded(
 RETURNS text
 LANGUAGE SQL CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED
 BEGIN ATOMIC
-    SELECT pg_leakhunt_get_folded(NULL, file, base, NULL, context, query);
+    SELECT pg_leakhunt_get_folded(NULL::int, file, base, NULL::bool, context, query);
 END;
 
 COMMENT ON FUNCTION pg_leakhunt_folded(text, text, bool, bool) IS
@@ -494,7 +494,7 @@ CREATE FUNCTION pg_leakhunt_flamegraph(
 RETURNS text
 LANGUAGE SQL CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED
 BEGIN ATOMIC
-    SELECT pg_leakhunt_get_flamegraph(pid, NULL, NULL, growth, context, query);
+    SELECT pg_leakhunt_get_flamegraph(pid, NULL::text, NULL::text, growth, context, query);
 END;
 
 COMMENT ON FUNCTION pg_leakhunt_flamegraph(int, bool, bool, bool) IS
@@ -508,7 +508,7 @@ CREATE FUNCTION pg_leakhunt_flamegraph(
 RETURNS text
 LANGUAGE SQL CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED
 BEGIN ATOMIC
-    SELECT pg_leakhunt_get_flamegraph(NULL, file, base, NULL, context, query);
+    SELECT pg_leakhunt_get_flamegraph(NULL::int, file, base, NULL::bool, context, query);
 END;
 
 COMMENT ON FUNCTION pg_leakhunt_flamegraph(text, text, bool, bool) IS
@@ -532,7 +532,7 @@ CREATE FUNCTION pg_leakhunt_pprof(
 RETURNS bytea
 LANGUAGE SQL CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED
 BEGIN ATOMIC
-    SELECT pg_leakhunt_get_pprof(pid, NULL, NULL, growth);
+    SELECT pg_leakhunt_get_pprof(pid, NULL::text, NULL::text, growth);
 END;
 
 COMMENT ON FUNCTION pg_leakhunt_pprof(int, bool) IS
@@ -544,7 +544,7 @@ CREATE FUNCTION pg_leakhunt_pprof(
 RETURNS bytea
 LANGUAGE SQL CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED
 BEGIN ATOMIC
-    SELECT pg_leakhunt_get_pprof(NULL, file, base, NULL);
+    SELECT pg_leakhunt_get_pprof(NULL::int, file, base, NULL::bool);
 END;
 
 COMMENT ON FUNCTION pg_leakhunt_pprof(text, text) IS
@@ -611,7 +611,7 @@ CREATE VIEW pg_leakhunt_report AS
            live_bytes, live_count, error_bytes, growth_bytes, growth_count,
            peak_bytes, total_bytes, total_count, survival, samples, first_at,
            last_at, site, stack, stack_id
-    FROM pg_leakhunt_get_sites(NULL)
+    FROM pg_leakhunt_get_sites(NULL::int, true, NULL::text[])
     ORDER BY live_bytes DESC;
 
 COMMENT ON VIEW pg_leakhunt_report IS
@@ -679,7 +679,7 @@ CREATE VIEW pg_leakhunt_contexts AS
                           sum(live_count)::bigint AS live_count,
                           sum(growth_bytes)::bigint AS growth_bytes,
                           count(*) AS sites
-                   FROM pg_leakhunt_get_sites(NULL, false)
+                   FROM pg_leakhunt_get_sites(NULL::int, false, NULL::text[])
                    GROUP BY pid, context_name, lifetime) AS sites
         USING (pid, context_name, lifetime)
     ORDER BY live_bytes DESC, context_bytes DESC NULLS LAST;
@@ -716,7 +716,7 @@ CREATE VIEW pg_leakhunt_queries AS
            sum(live_count)::bigint AS live_count,
            sum(growth_bytes)::bigint AS growth_bytes,
            count(*) AS sites
-    FROM pg_leakhunt_get_sites(NULL, false)
+    FROM pg_leakhunt_get_sites(NULL::int, false, NULL::text[])
     GROUP BY pid, query_id, CASE WHEN query_id IS NULL THEN query END
     ORDER BY 5 DESC;
 
@@ -744,7 +744,80 @@ COMMENT ON COLUMN pg_leakhunt_queries.sites IS
 -- with what was added since: at the same rate or nearly so, and by enough
 -- samples.  What comes and goes makes both figures vary by chance: the more it
 -- does, the more samples it takes.
+--
+-- Sites that differ in the statement only are one suspect.  They began at
+-- different times, so that what they held halfway is interpolated; and what
+-- each statement adds to a cache may look like growth: so it must be steadier.
 CREATE VIEW pg_leakhunt_suspects AS
+    WITH sites AS (
+        SELECT *,
+               max(age_epochs) OVER stacks AS life_epochs,
+               max(age_epochs) OVER stacks / 2.0 - (max(age_epochs) OVER stacks - age_epochs) AS epochs_to_half,
+               count(*) OVER stacks AS statements
+        FROM pg_leakhunt_get_sites(NULL::int, true,
+            ARRAY(SELECT pattern FROM pg_leakhunt_suppressions))
+        WHERE lifetime = 'session' AND stack IS NOT NULL
+            AND suppressed_by IS NULL
+        WINDOW stacks AS (PARTITION BY pid, context_name, stack_id)),
+    halves AS (
+        SELECT *,
+               CASE WHEN epochs_to_half <= 0 THEN 0
+                    WHEN epochs = 1 OR early_epochs IS NULL THEN 1
+                    WHEN epochs_to_half <= early_epochs THEN epochs_to_half / early_epochs
+               END AS early_part,
+               (epochs_to_half - early_epochs) / nullif(age_epochs - early_epochs, 0) AS late_part
+        FROM sites),
+    suspects AS (
+        SELECT pid,
+               context_name,
+               stack_id,
+               min(backend_type) AS backend_type,
+               min(site) AS site,
+               min(stack) AS stack,
+               (array_agg(query_id ORDER BY live_bytes DESC))[1] AS query_id,
+               (array_agg(query ORDER BY live_bytes DESC))[1] AS query,
+               count(*) AS statements,
+               sum(live_bytes)::bigint AS live_bytes,
+               sqrt(sum(error_bytes::float8 ^ 2))::bigint AS error_bytes,
+               sum(growth_bytes)::bigint AS growth_bytes,
+               sum(total_bytes)::bigint AS total_bytes,
+               least(1, sum(live_bytes)::float8 / nullif(sum(total_bytes), 0)::float8) AS survival,
+               sum(samples)::bigint AS samples,
+               least(sum(epochs), max(life_epochs))::bigint AS epochs,
+               max(life_epochs) AS age_epochs,
+               CASE WHEN count(*) = 1 THEN min(early_epochs)
+                    ELSE max(life_epochs) / 2 END AS early_epochs,
+               CASE WHEN count(*) = 1 THEN min(early_bytes)
+                    ELSE sum(CASE WHEN early_epochs IS NULL OR epochs = 1 OR epochs_to_half <= 0 THEN early_part * live_bytes
+                                  ELSE coalesce(early_part * early_bytes, early_bytes + late_part * (live_bytes - early_bytes)) END)
+               END::bigint AS early_bytes,
+               CASE WHEN count(*) = 1 THEN min(early_samples)
+                    ELSE sum(CASE WHEN early_epochs IS NULL OR epochs = 1 OR epochs_to_half <= 0 THEN early_part * samples
+                                  ELSE coalesce(early_part * early_samples, early_samples + late_part * (samples - early_samples)) END)
+               END::bigint AS early_samples,
+               CASE WHEN count(*) = 1 THEN min(early_at) ELSE min(first_at) END AS counted_from,
+               CASE WHEN count(*) = 1 THEN min(early_bytes) ELSE 0 END AS counted_bytes
+        FROM halves
+        GROUP BY pid, context_name, stack_id),
+    rates AS (
+        SELECT *,
+               live_bytes - early_bytes AS late_bytes,
+               samples - early_samples AS late_samples,
+               age_epochs - early_epochs AS late_epochs,
+               greatest(0, (live_bytes - early_bytes)::float8 / nullif(age_epochs - early_epochs, 0))
+                   / nullif(early_bytes::float8 / nullif(early_epochs, 0), 0) AS steadiness
+        FROM suspects),
+    verdicts AS (
+        SELECT *,
+               epochs >= 8 AND samples >= 16 AND early_samples >= 4
+                   AND late_samples >= greatest(8, 3 * sqrt((1 - survival) * (early_samples + samples)))
+                   AND steadiness >= CASE WHEN statements = 1 THEN 0.4 ELSE 0.7 END AS leaks,
+               samples >= 16 AND growth_bytes > 2 * error_bytes AS grows
+        FROM rates),
+    ends AS (
+        SELECT pid, max(CASE state WHEN 'live' THEN clock_timestamp() ELSE last_sample_at END) AS counted_to
+        FROM pg_leakhunt_get_processes()
+        GROUP BY pid)
     SELECT pid,
            backend_type,
            round((least(steadiness, 1) * (1 - exp(-samples / 20.0)))::numeric, 2)::float8 AS score,
@@ -755,42 +828,30 @@ CREATE VIEW pg_leakhunt_suspects AS
            query,
            live_bytes,
            growth_bytes,
-           bytes_per_hour,
+           (greatest(0, live_bytes - counted_bytes) * 3600.0
+               / greatest(1, extract(epoch FROM counted_to - counted_from)))::bigint AS bytes_per_hour,
            survival,
            epochs,
            CASE WHEN leaks THEN
-               format('In %s of %s transactions or seconds it kept %s (+/- %s) of %s that it allocated, %s of it in the last %s, at %s%% of the rate before.',
-                      epochs, age_epochs, pg_size_pretty(live_bytes),
+               pg_catalog.format('In %s of %s transactions (or seconds of long ones)%s it kept %s (+/- %s) of %s that it allocated, %s of it in the last %s, at %s%% of the rate before.',
+                      epochs, age_epochs,
+                      CASE WHEN statements > 1 THEN pg_catalog.format(', for %s statements,', statements) END,
+                      pg_size_pretty(live_bytes),
                       pg_size_pretty(error_bytes), pg_size_pretty(total_bytes),
                       pg_size_pretty(late_bytes), late_epochs,
                       round(100 * steadiness))
            ELSE
-               format('It holds %s (+/- %s), %s more than at the baseline, from %s samples; too little has happened since its first allocation to tell a leak from a cache.',
+               pg_catalog.format('It holds %s (+/- %s), %s more than at the baseline, from %s samples; too little has happened since its first allocation to tell a leak from a cache.',
                       pg_size_pretty(live_bytes), pg_size_pretty(error_bytes),
                       pg_size_pretty(growth_bytes), samples)
            END AS evidence,
            stack
-    FROM (SELECT *,
-                 epochs >= 8 AND samples >= 16 AND early_samples >= 4
-                     AND late_samples >= greatest(8, 3 * sqrt((1 - survival) * (early_samples + samples)))
-                     AND steadiness >= 0.4 AS leaks,
-                 samples >= 16 AND growth_bytes > 2 * error_bytes AS grows,
-                 (late_bytes / extract(epoch FROM clock_timestamp() - early_at) * 3600)::bigint AS bytes_per_hour
-          FROM (SELECT *,
-                       live_bytes - early_bytes AS late_bytes,
-                       samples - early_samples AS late_samples,
-                       age_epochs - early_epochs AS late_epochs,
-                       greatest(0, (live_bytes - early_bytes)::float8 / nullif(age_epochs - early_epochs, 0))
-                           / nullif(early_bytes::float8 / nullif(early_epochs, 0), 0) AS steadiness
-                FROM pg_leakhunt_get_sites(NULL, true,
-                    ARRAY(SELECT pattern FROM pg_leakhunt_suppressions))
-                WHERE lifetime = 'session' AND stack IS NOT NULL
-                    AND suppressed_by IS NULL) AS rates) AS verdicts
+    FROM verdicts LEFT JOIN ends USING (pid)
     WHERE leaks OR (grows AND leaks IS NOT TRUE AND epochs < 8)
     ORDER BY leaks DESC NULLS LAST, score DESC, live_bytes DESC;
 
 COMMENT ON VIEW pg_leakhunt_suspects IS
-'one row per process and call site that goes on holding more, the likeliest leak first; no row without the samples to say so: at least 16 live ones, 4 in the first half of its life and 8 later, and at least 0.4 of the early rate later';
+'one row per process, stack and memory context that goes on holding more, whichever statements are running, the likeliest leak first; no row without the samples to say so: at least 16 live ones; for a leak 4 in the first half of its life and 8 later, and at least 0.4 of the early rate later, 0.7 for several statements; for growing, growth of more than twice its error';
 COMMENT ON COLUMN pg_leakhunt_suspects.pid IS
 'process id';
 COMMENT ON COLUMN pg_leakhunt_suspects.backend_type IS
@@ -804,15 +865,15 @@ COMMENT ON COLUMN pg_leakhunt_suspects.context_name IS
 COMMENT ON COLUMN pg_leakhunt_suspects.site IS
 'first function of the stack that is not a helper such as pstrdup';
 COMMENT ON COLUMN pg_leakhunt_suspects.query_id IS
-'as in pg_stat_activity; null where the server had computed none';
+'of the statement for which most is held, as in pg_stat_activity; null where the server had computed none';
 COMMENT ON COLUMN pg_leakhunt_suspects.query IS
-'text of the top-level statement, as in pg_leakhunt_report';
+'text of the top-level statement for which most is held, as in pg_leakhunt_report';
 COMMENT ON COLUMN pg_leakhunt_suspects.live_bytes IS
 'bytes allocated at this site and not freed yet; estimate';
 COMMENT ON COLUMN pg_leakhunt_suspects.growth_bytes IS
 'live_bytes since the baseline; null without one';
 COMMENT ON COLUMN pg_leakhunt_suspects.bytes_per_hour IS
-'growth since some time in the first half of the site''s life, per hour; estimate; null where too little has happened';
+'growth per hour since some time in the first half of the site''s life; for several statements since its first sample; up to now, or to the last sample of a process that is gone; estimate; null where too little has happened';
 COMMENT ON COLUMN pg_leakhunt_suspects.survival IS
 'live_bytes per byte ever allocated at this site: 1 = nothing was freed';
 COMMENT ON COLUMN pg_leakhunt_suspects.epochs IS
@@ -830,7 +891,7 @@ CREATE VIEW pg_leakhunt_suppressed AS
            coalesce(sum(sites.live_bytes), 0)::bigint AS live_bytes,
            coalesce(sum(sites.live_count), 0)::bigint AS live_count
     FROM pg_leakhunt_suppressions AS suppressions
-        LEFT JOIN pg_leakhunt_get_sites(NULL, true,
+        LEFT JOIN pg_leakhunt_get_sites(NULL::int, true,
             ARRAY(SELECT pattern FROM pg_leakhunt_suppressions)) AS sites
         ON suppressions.pattern = ANY (sites.suppressed_by)
     GROUP BY suppressions.pattern

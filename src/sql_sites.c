@@ -84,7 +84,8 @@ static void
 put_progress(PlhRow *row, const PlhProfileImage *image,
 			 const PlhSiteRecord *site)
 {
-	uint32		age = image->header->epoch - site->first_epoch;
+	/* a checkpoint is made when its epoch begins: so the current one counts */
+	uint32		age = image->header->epoch - site->first_epoch + 1;
 	const PlhCheckpoint *early = early_checkpoint(site, age);
 
 	plh_row_int64(row, site->epochs);
@@ -146,9 +147,11 @@ put_site(const PlhProfileImage *image, const PlhSiteRecord *site,
 	plh_row_int64(&row, plh_profile_reader_peak_bytes(image, site));
 	plh_row_int64(&row, counters->total_bytes);
 	plh_row_int64(&row, counters->total_count);
+	/* the owner may be between the one and the other */
 	if (counters->total_bytes > 0)
-		plh_row_datum(&row, Float8GetDatum((double) counters->live_bytes /
-										   (double) counters->total_bytes));
+		plh_row_datum(&row, Float8GetDatum(Min(1.0,
+											   (double) counters->live_bytes /
+											   (double) counters->total_bytes)));
 	else
 		plh_row_null(&row);
 	plh_row_int64(&row, counters->live_samples);
