@@ -104,7 +104,7 @@ PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
 
 # PGXS tracks no headers
-$(OBJS) $(OBJS:.o=.bc): $(wildcard src/*.h)
+$(OBJS) $(OBJS:.o=.bc): $(filter-out src/flamegraph_script.h,$(wildcard src/*.h))
 
 # the script of flame graphs, as a string
 src/flamegraph.o src/flamegraph.bc: src/flamegraph_script.h

@@ -745,15 +745,16 @@ COMMENT ON COLUMN pg_leakhunt_queries.sites IS
 -- samples.  What comes and goes makes both figures vary by chance: the more it
 -- does, the more samples it takes.
 --
--- Sites that differ in the statement only are one suspect.  They began at
--- different times, so that what they held halfway is interpolated; and what
--- each statement adds to a cache may look like growth: so it must be steadier.
+-- Where no statement by itself has the samples, sites that differ in the
+-- statement only are judged together.  They began at different times, so that
+-- what they held halfway is interpolated; and what each statement adds to a
+-- cache may look like growth: so it takes more of them, and they must be
+-- steadier.
 CREATE VIEW pg_leakhunt_suspects AS
     WITH sites AS (
         SELECT *,
                max(age_epochs) OVER stacks AS life_epochs,
-               max(age_epochs) OVER stacks / 2.0 - (max(age_epochs) OVER stacks - age_epochs) AS epochs_to_half,
-               count(*) OVER stacks AS statements
+               age_epochs - max(age_epochs) OVER stacks / 2.0 AS epochs_to_half
         FROM pg_leakhunt_get_sites(NULL::int, true,
             ARRAY(SELECT pattern FROM pg_leakhunt_suppressions))
         WHERE lifetime = 'session' AND stack IS NOT NULL
@@ -762,58 +763,63 @@ CREATE VIEW pg_leakhunt_suspects AS
     halves AS (
         SELECT *,
                CASE WHEN epochs_to_half <= 0 THEN 0
-                    WHEN epochs = 1 OR early_epochs IS NULL THEN 1
-                    WHEN epochs_to_half <= early_epochs THEN epochs_to_half / early_epochs
-               END AS early_part,
-               (epochs_to_half - early_epochs) / nullif(age_epochs - early_epochs, 0) AS late_part
+                    WHEN epochs = 1 OR early_epochs IS NULL THEN live_bytes
+                    WHEN epochs_to_half <= early_epochs THEN early_bytes * epochs_to_half / early_epochs
+                    ELSE early_bytes + (live_bytes - early_bytes)
+                        * (epochs_to_half - early_epochs) / (age_epochs - early_epochs)
+               END AS half_bytes,
+               CASE WHEN epochs_to_half <= 0 THEN 0
+                    WHEN epochs = 1 OR early_epochs IS NULL THEN samples
+                    WHEN epochs_to_half <= early_epochs THEN early_samples * epochs_to_half / early_epochs
+                    ELSE early_samples + (samples - early_samples)
+                        * (epochs_to_half - early_epochs) / (age_epochs - early_epochs)
+               END AS half_samples
         FROM sites),
-    suspects AS (
-        SELECT pid,
-               context_name,
-               stack_id,
-               min(backend_type) AS backend_type,
-               min(site) AS site,
-               min(stack) AS stack,
-               (array_agg(query_id ORDER BY live_bytes DESC))[1] AS query_id,
-               (array_agg(query ORDER BY live_bytes DESC))[1] AS query,
-               count(*) AS statements,
-               sum(live_bytes)::bigint AS live_bytes,
-               sqrt(sum(error_bytes::float8 ^ 2))::bigint AS error_bytes,
-               sum(growth_bytes)::bigint AS growth_bytes,
-               sum(total_bytes)::bigint AS total_bytes,
-               least(1, sum(live_bytes)::float8 / nullif(sum(total_bytes), 0)::float8) AS survival,
-               sum(samples)::bigint AS samples,
-               least(sum(epochs), max(life_epochs))::bigint AS epochs,
-               max(life_epochs) AS age_epochs,
-               CASE WHEN count(*) = 1 THEN min(early_epochs)
-                    ELSE max(life_epochs) / 2 END AS early_epochs,
-               CASE WHEN count(*) = 1 THEN min(early_bytes)
-                    ELSE sum(CASE WHEN early_epochs IS NULL OR epochs = 1 OR epochs_to_half <= 0 THEN early_part * live_bytes
-                                  ELSE coalesce(early_part * early_bytes, early_bytes + late_part * (live_bytes - early_bytes)) END)
-               END::bigint AS early_bytes,
-               CASE WHEN count(*) = 1 THEN min(early_samples)
-                    ELSE sum(CASE WHEN early_epochs IS NULL OR epochs = 1 OR epochs_to_half <= 0 THEN early_part * samples
-                                  ELSE coalesce(early_part * early_samples, early_samples + late_part * (samples - early_samples)) END)
-               END::bigint AS early_samples,
-               CASE WHEN count(*) = 1 THEN min(early_at) ELSE min(first_at) END AS counted_from,
-               CASE WHEN count(*) = 1 THEN min(early_bytes) ELSE 0 END AS counted_bytes
+    candidates AS (
+        SELECT pid, context_name, stack_id, backend_type, site, stack,
+               query_id, query, 1::bigint AS statements, live_bytes,
+               error_bytes, growth_bytes, total_bytes, samples, epochs,
+               age_epochs, early_epochs, early_bytes, early_samples,
+               early_at AS counted_from, early_bytes AS counted_bytes
+        FROM sites
+        UNION ALL
+        SELECT pid, context_name, stack_id, min(backend_type), min(site), min(stack),
+               (array_agg(query_id ORDER BY live_bytes DESC))[1],
+               (array_agg(query ORDER BY live_bytes DESC))[1],
+               count(*), sum(live_bytes)::bigint,
+               sqrt(sum(error_bytes::float8 ^ 2))::bigint,
+               sum(growth_bytes)::bigint, sum(total_bytes)::bigint,
+               sum(samples)::bigint,
+               least(sum(epochs), max(life_epochs))::bigint,
+               max(life_epochs), max(life_epochs) / 2,
+               sum(half_bytes)::bigint, sum(half_samples)::bigint,
+               min(first_at), 0
         FROM halves
-        GROUP BY pid, context_name, stack_id),
+        GROUP BY pid, context_name, stack_id
+        HAVING count(*) > 1),
     rates AS (
         SELECT *,
+               least(1, live_bytes::float8 / nullif(total_bytes, 0)) AS survival,
                live_bytes - early_bytes AS late_bytes,
                samples - early_samples AS late_samples,
                age_epochs - early_epochs AS late_epochs,
                greatest(0, (live_bytes - early_bytes)::float8 / nullif(age_epochs - early_epochs, 0))
                    / nullif(early_bytes::float8 / nullif(early_epochs, 0), 0) AS steadiness
-        FROM suspects),
+        FROM candidates),
     verdicts AS (
         SELECT *,
-               epochs >= 8 AND samples >= 16 AND early_samples >= 4
+               epochs >= 8 AND early_samples >= 4
                    AND late_samples >= greatest(8, 3 * sqrt((1 - survival) * (early_samples + samples)))
-                   AND steadiness >= CASE WHEN statements = 1 THEN 0.4 ELSE 0.7 END AS leaks,
-               samples >= 16 AND growth_bytes > 2 * error_bytes AS grows
+                   AND CASE WHEN statements = 1 THEN samples >= 16 AND steadiness >= 0.4
+                            ELSE samples >= 64 AND steadiness >= 0.6 + 1.6 / sqrt(samples) END AS leaks,
+               statements = 1 AND samples >= 16 AND epochs < 8
+                   AND growth_bytes > 2 * error_bytes AS grows
         FROM rates),
+    suspects AS (
+        SELECT *,
+               bool_or(leaks AND statements = 1) OVER (PARTITION BY pid, context_name, stack_id) AS leaks_alone
+        FROM verdicts
+        WHERE leaks OR grows),
     ends AS (
         SELECT pid, max(CASE state WHEN 'live' THEN clock_timestamp() ELSE last_sample_at END) AS counted_to
         FROM pg_leakhunt_get_processes()
@@ -846,12 +852,12 @@ CREATE VIEW pg_leakhunt_suspects AS
                       pg_size_pretty(growth_bytes), samples)
            END AS evidence,
            stack
-    FROM verdicts LEFT JOIN ends USING (pid)
-    WHERE leaks OR (grows AND leaks IS NOT TRUE AND epochs < 8)
+    FROM suspects LEFT JOIN ends USING (pid)
+    WHERE statements = 1 OR leaks_alone IS NOT TRUE
     ORDER BY leaks DESC NULLS LAST, score DESC, live_bytes DESC;
 
 COMMENT ON VIEW pg_leakhunt_suspects IS
-'one row per process, stack and memory context that goes on holding more, whichever statements are running, the likeliest leak first; no row without the samples to say so: at least 16 live ones; for a leak 4 in the first half of its life and 8 later, and at least 0.4 of the early rate later, 0.7 for several statements; for growing, growth of more than twice its error';
+'one row per process and call site that goes on holding more, the likeliest leak first; where no statement by itself has the samples, per stack and context; no row without the samples to say so: for a leak at least 16 live ones, 4 in the first half of its life and 8 later, and at least 0.4 of the early rate later, for several statements 64 and 0.8 of it, with more samples down to 0.6; for growing 16, and growth of more than twice its error';
 COMMENT ON COLUMN pg_leakhunt_suspects.pid IS
 'process id';
 COMMENT ON COLUMN pg_leakhunt_suspects.backend_type IS

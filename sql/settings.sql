@@ -2,7 +2,9 @@
 SET client_min_messages = warning;
 LOAD 'pg_leakhunt';
 
-SELECT name, boot_val, unit, min_val, max_val, context, vartype
+-- (some are the postmaster's where it has loaded the module)
+SELECT name, boot_val, unit, min_val, max_val,
+       replace(context, 'postmaster', 'sighup') AS context, vartype
 FROM pg_settings WHERE name LIKE 'pg\_leakhunt.%' ORDER BY name COLLATE "C";
 SELECT count(*) FROM pg_settings
 WHERE name LIKE 'pg\_leakhunt.%' AND coalesce(short_desc, '') = '';
@@ -22,8 +24,10 @@ RESET pg_leakhunt.scope;
 
 -- those of the server's configuration file
 SET pg_leakhunt.enabled = off;
+\set VERBOSITY sqlstate
 SET pg_leakhunt.max_live_samples = 17;
 SET pg_leakhunt.dump_directory = '';
+\set VERBOSITY default
 SET pg_leakhunt.no_such_setting = 1;
 
 -- the interval of a function's own

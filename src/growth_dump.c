@@ -68,6 +68,8 @@ plh_growth_dump_if_due(void)
 	int64		start;
 	int64		end;
 
+	/* what was freed is not there to grow from */
+	dumped_bytes = Min(dumped_bytes, live_bytes);
 	if (plh_dump_growth == 0 || live_bytes - dumped_bytes < plh_dump_growth ||
 		proc_exit_inprogress)
 		return;

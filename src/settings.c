@@ -4,13 +4,15 @@
  *
  * Any process may load the module at any time, so that no setting is one that
  * only a postmaster start can define.  What can't follow a later change is
- * fixed once the module is loaded: its check hook refuses another value.
+ * fixed once the module is loaded: a postmaster that loads it says so as of its
+ * own such settings, elsewhere the check hook refuses another value.
  */
 #include "postgres.h"
 
 #include <limits.h>
 
 #include "access/parallel.h"
+#include "miscadmin.h"
 #include "utils/guc.h"
 
 #include "settings.h"
@@ -21,8 +23,8 @@ int			plh_sample_interval;
 int			plh_scope;
 bool		plh_track_queries;
 bool		plh_dump_on_exit;
-int			plh_dump_min_bytes;
-int			plh_dump_growth;
+double		plh_dump_min_bytes;
+double		plh_dump_growth;
 int			plh_dump_keep;
 bool		plh_log_summary;
 PlhFixedSettings plh_fixed;
@@ -42,6 +44,9 @@ static const struct config_enum_entry scope_options[] = {
 
 /* Told of every change of what is sampled and how. */
 static void (*sampling_changed) (void);
+
+/* The most that sizes in bytes may be set to. */
+#define MAX_BYTES (1024.0 * 1024 * 1024 * 1024 * 1024)
 
 /* Set once the fixed settings are in use. */
 static bool loaded;
@@ -68,7 +73,7 @@ may_be_set(bool is_same)
 	if (!loaded || is_same || InitializingParallelWorker)
 		return true;
 	GUC_check_errdetail("This setting is fixed when pg_leakhunt is loaded.");
-	GUC_check_errhint("Restart the server to change it, or start a new session where pg_leakhunt is loaded by each session.");
+	GUC_check_errhint("Start a new session to change it.");
 	return false;
 }
 
@@ -151,38 +156,38 @@ define_sampling_settings(void)
 
 /* How much room a process' profile may take, and where. */
 static void
-define_profile_settings(void)
+define_profile_settings(GucContext fixed)
 {
 	DefineCustomIntVariable("pg_leakhunt.max_stack_depth",
 							"Number of frames kept of each stack, counted from the allocation.",
 							NULL,
 							&max_stack_depth_setting, 64, 4, PLH_MAX_FRAMES,
-							PGC_SIGHUP, 0,
+							fixed, 0,
 							check_max_stack_depth, NULL, NULL);
 	DefineCustomIntVariable("pg_leakhunt.max_profile_size",
 							"Maximum size of each process' profile.",
 							"Samples of call sites that find no room are counted at a catch-all site.",
 							&max_profile_size_setting, 8 * 1024 * 1024,
 							128 * 1024, 1024 * 1024 * 1024,
-							PGC_SIGHUP, GUC_UNIT_BYTE,
+							fixed, GUC_UNIT_BYTE,
 							check_max_profile_size, NULL, NULL);
 	DefineCustomIntVariable("pg_leakhunt.max_live_samples",
 							"Maximum number of live samples that each process keeps.",
 							"Rounded up to a power of two.  Samples beyond it are dropped and counted as such.",
 							&max_live_samples_setting, 1000000, 16, 100000000,
-							PGC_SIGHUP, 0,
+							fixed, 0,
 							check_max_live_samples, NULL, NULL);
 	DefineCustomStringVariable("pg_leakhunt.profile_directory",
 							   "Directory of the processes' profiles.",
 							   "Empty selects a directory of this server's own in /dev/shm.",
 							   &profile_directory_setting, "",
-							   PGC_SIGHUP, GUC_SUPERUSER_ONLY,
+							   fixed, GUC_SUPERUSER_ONLY,
 							   check_profile_directory, NULL, NULL);
 }
 
 /* What is left when a process exits. */
 static void
-define_dump_settings(void)
+define_dump_settings(GucContext fixed)
 {
 	DefineCustomBoolVariable("pg_leakhunt.dump_on_exit",
 							 "Writes a dump file when a process exits.",
@@ -190,16 +195,16 @@ define_dump_settings(void)
 							 &plh_dump_on_exit, true,
 							 PGC_SIGHUP, 0,
 							 NULL, NULL, NULL);
-	DefineCustomIntVariable("pg_leakhunt.dump_min_bytes",
+	DefineCustomRealVariable("pg_leakhunt.dump_min_bytes",
 							"Live bytes from which on an exiting process writes a dump file.",
 							"What counts is the lower end of the estimate.",
-							&plh_dump_min_bytes, 1024 * 1024, 0, INT_MAX,
+							&plh_dump_min_bytes, 1024 * 1024, 0, MAX_BYTES,
 							PGC_SIGHUP, GUC_UNIT_BYTE,
 							NULL, NULL, NULL);
-	DefineCustomIntVariable("pg_leakhunt.dump_growth",
+	DefineCustomRealVariable("pg_leakhunt.dump_growth",
 							"Growth of the live bytes at which a process writes a further dump file.",
 							"0 writes none.  At most one per second and process, and none that would take more than a hundredth of its time.",
-							&plh_dump_growth, 0, 0, INT_MAX,
+							&plh_dump_growth, 0, 0, MAX_BYTES,
 							PGC_SIGHUP, GUC_UNIT_BYTE,
 							NULL, NULL, NULL);
 	DefineCustomIntVariable("pg_leakhunt.dump_keep",
@@ -212,7 +217,7 @@ define_dump_settings(void)
 							   "Directory of the dump files.",
 							   "A relative path starts in the data directory.",
 							   &dump_directory_setting, "pg_leakhunt",
-							   PGC_SIGHUP, GUC_SUPERUSER_ONLY,
+							   fixed, GUC_SUPERUSER_ONLY,
 							   check_dump_directory, NULL, NULL);
 	DefineCustomBoolVariable("pg_leakhunt.log_summary",
 							 "Logs one line with each dump file written at exit.",
@@ -230,10 +235,13 @@ define_dump_settings(void)
 void
 plh_settings_define(void (*on_change) (void))
 {
+	GucContext	fixed = process_shared_preload_libraries_in_progress ?
+		PGC_POSTMASTER : PGC_SIGHUP;
+
 	sampling_changed = on_change;
 	define_sampling_settings();
-	define_profile_settings();
-	define_dump_settings();
+	define_profile_settings(fixed);
+	define_dump_settings(fixed);
 	MarkGUCPrefixReserved("pg_leakhunt");
 
 	plh_fixed.max_stack_depth = max_stack_depth_setting;

@@ -20,8 +20,8 @@ extern int	plh_sample_interval;	/* bytes */
 extern int	plh_scope;			/* PlhScope */
 extern bool plh_track_queries;
 extern bool plh_dump_on_exit;
-extern int	plh_dump_min_bytes;
-extern int	plh_dump_growth;	/* bytes; 0 = off */
+extern double plh_dump_min_bytes;
+extern double plh_dump_growth;	/* bytes; 0 = off */
 extern int	plh_dump_keep;		/* files */
 extern bool plh_log_summary;
 

@@ -184,12 +184,42 @@ is( $node->safe_psql('postgres',
 	'0|t',
 	'at small intervals all have a stack');
 
-# What is fixed when the module is loaded stays as it was, and says so.
+# What is fixed when the module is loaded stays as it was, and says so: settings
+# of the postmaster where it has loaded the module,
+my %other = (
+	max_stack_depth => 30,
+	max_profile_size => '16MB',
+	max_live_samples => 50,
+	profile_directory => $node->basedir . '/profiles',
+	dump_directory => 'dumps');
+$node->safe_psql('postgres', "ALTER SYSTEM SET pg_leakhunt.$_ = '$other{$_}'")
+  for keys %other;
+$node->reload;
+my $pending =
+  "SELECT count(*) FROM pg_settings WHERE name LIKE 'pg\\_leakhunt.%' AND pending_restart";
+ok($node->poll_query_until('postgres', $pending, scalar keys %other),
+	'fixed settings wait for a restart');
+is($node->safe_psql('postgres', 'SHOW pg_leakhunt.max_live_samples'),
+	1000000, 'until then the old value stays');
+$node->restart;
+is( $node->safe_psql('postgres',
+		'SHOW pg_leakhunt.max_live_samples; SHOW pg_leakhunt.dump_directory'),
+	"50\ndumps",
+	'then the new one is there');
+$node->safe_psql('postgres', 'ALTER SYSTEM RESET ALL');
+
+# of a session where each loads it by itself.
+$node->append_conf('postgresql.conf', "shared_preload_libraries = ''\n");
+$node->restart;
+my $loader = $node->background_psql('postgres');
+$loader->query_safe("LOAD 'pg_leakhunt'");
 my $offset = -s $node->logfile;
-$node->append_conf('postgresql.conf', "pg_leakhunt.max_live_samples = 50\n");
+$node->append_conf('postgresql.conf',
+	"pg_leakhunt.max_live_samples = 50\nlog_min_messages = debug2\n");
 $node->reload;
 wait_until(
 	sub {
+		$loader->query_safe('SELECT 1');
 		slurp_file($node->logfile, $offset) =~
 		  /invalid value for parameter "pg_leakhunt.max_live_samples": 50/;
 	},
@@ -198,8 +228,16 @@ like(
 	slurp_file($node->logfile, $offset),
 	qr/DETAIL:  This setting is fixed when pg_leakhunt is loaded\./,
 	'with the reason');
-is($node->safe_psql('postgres', 'SHOW pg_leakhunt.max_live_samples'),
-	1000000, 'and the old value stays');
+like($loader->query_safe('SHOW pg_leakhunt.max_live_samples'),
+	qr/1000000$/, 'and the old value stays');
+$loader->quit;
+
+# Sizes go beyond an integer.
+is( $node->safe_psql('postgres',
+		"LOAD 'pg_leakhunt'; ALTER SYSTEM SET pg_leakhunt.dump_growth = '10GB'; ALTER SYSTEM SET pg_leakhunt.dump_min_bytes = '3GB'; SELECT pg_reload_conf(), pg_sleep(0.5); SHOW pg_leakhunt.dump_growth; SHOW pg_leakhunt.dump_min_bytes"
+	),
+	"t|\n10GB\n3GB",
+	'10 GB of growth');
 
 $node->stop;
 done_testing();
