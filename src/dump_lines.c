@@ -7,18 +7,22 @@
  */
 #include "postgres.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "miscadmin.h"
 #include "storage/fd.h"
 #include "utils/memutils.h"
 
+#include "database_text.h"
 #include "dump_format.h"
 #include "dump_lines.h"
 
 /*
- * Throw the ERROR about the current line; the format makes the detail.
+ * Throw the ERROR about the current line; the format makes the detail, which
+ * may have something of the file in it.
  */
 void
 plh_lines_damaged(const PlhLines *lines, const char *format,...)
@@ -33,7 +37,7 @@ plh_lines_damaged(const PlhLines *lines, const char *format,...)
 			(errcode(ERRCODE_DATA_CORRUPTED),
 			 errmsg("dump file \"%s\" is damaged at line %d", lines->path,
 					lines->number),
-			 errdetail_internal("%s", detail)));
+			 errdetail_internal("%s", plh_text_for_database(detail))));
 }
 
 /*
@@ -47,11 +51,13 @@ plh_lines_next(PlhLines *lines)
 	CHECK_FOR_INTERRUPTS();
 	lines->number++;
 	lines->line = lines->next;
-	if (*lines->next == '\0')
+	if (lines->next == lines->end)
 		return false;
-	end = strchr(lines->next, '\n');
-	if (end == NULL)
+	end = lines->next + strcspn(lines->next, "\n");
+	if (end == lines->end)
 		plh_lines_damaged(lines, "The file ends within the line.");
+	if (*end == '\0')
+		plh_lines_damaged(lines, "There is a zero byte in it.");
 	*end = '\0';
 	lines->next = end + 1;
 	return true;
@@ -172,6 +178,15 @@ plh_lines_number(const PlhLines *lines, const char *name, int64 low, int64 high)
 }
 
 /*
+ * The same as a number of things or bytes.
+ */
+int64
+plh_lines_count(const PlhLines *lines, const char *name)
+{
+	return plh_lines_number(lines, name, 0, PG_INT64_MAX);
+}
+
+/*
  * The same as any number that fits.
  */
 int64
@@ -190,7 +205,7 @@ plh_lines_uint32(const PlhLines *lines, const char *name)
 }
 
 /*
- * The same as a finite number, which may have a fraction.
+ * The same as a finite number from 0 on, which may have a fraction.
  */
 double
 plh_lines_real(const PlhLines *lines, const char *name)
@@ -199,8 +214,9 @@ plh_lines_real(const PlhLines *lines, const char *name)
 	char	   *end;
 	double		value = strtod(text, &end);
 
-	if (end == text || *end != '\0' || !isfinite(value))
-		plh_lines_damaged(lines, "Field \"%s\" is no finite number.", name);
+	if (end == text || *end != '\0' || !isfinite(value) || value < 0)
+		plh_lines_damaged(lines, "Field \"%s\" is no finite number from 0 on.",
+						  name);
 	return value;
 }
 
@@ -236,42 +252,121 @@ plh_lines_bytes(const PlhLines *lines, const char *name,
 	return count;
 }
 
+/*
+ * The four figures that a text begins with, up to "@"; returns what follows,
+ * NULL if they are not there, or less than 0.
+ */
+const char *
+plh_lines_figures(const char *text, int64 *figures)
+{
+	long long	values[4];
+	int			length = 0;
+
+	if (sscanf(text, "%lld: %lld [%lld: %lld] @ %n", &values[0], &values[1],
+			   &values[2], &values[3], &length) != 4 || length == 0)
+		return NULL;
+	for (int i = 0; i < 4; i++)
+	{
+		if (values[i] < 0)
+			return NULL;
+		figures[i] = values[i];
+	}
+	return text + length;
+}
+
 /* What a symbolized dump begins with, and room for all lines up to "# lost_". */
 #define SYMBOL_SECTION "--- symbol"
 #define HEADER_BYTES (16 * 1024)
 
-/* A file as text, or as much as the header takes, unless symbols precede it. */
-static char *
-read_text(const char *path, bool header_only)
-{
-	char		start[sizeof(SYMBOL_SECTION)] = "";
-	FILE	   *file = AllocateFile(path, PG_BINARY_R);
-	struct stat status;
-	Size		bytes;
-	char	   *text;
+/* How much is read between two looks whether the caller is to stop. */
+#define PIECE_BYTES (1024 * 1024)
 
-	if (file == NULL || fstat(fileno(file), &status) != 0)
+/*
+ * Close a file before an ERROR about it, which others may catch without a
+ * subtransaction that would close it.  errno stays what it is.
+ */
+static void
+close_before_error(int fd)
+{
+	int			saved_errno = errno;
+
+	if (fd >= 0)
+		CloseTransientFile(fd);
+	errno = saved_errno;
+}
+
+/*
+ * Open a file, which must be an ordinary one, and tell its size.  Others must
+ * not even block us: to open a FIFO would wait for somebody who writes to it.
+ */
+static int
+open_file(const char *path, Size *bytes)
+{
+	int			fd = OpenTransientFile(path,
+									   O_RDONLY | O_NONBLOCK | PG_BINARY);
+	struct stat status;
+
+	if (fd < 0 || fstat(fd, &status) != 0)
+	{
+		close_before_error(fd);
 		ereport(ERROR,
 				(errcode_for_file_access(),
 				 errmsg("could not open dump file \"%s\": %m", path)));
+	}
 	if (!S_ISREG(status.st_mode))
+	{
+		close_before_error(fd);
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("\"%s\" is not a file", path)));
-	bytes = status.st_size;
-	if (header_only &&
-		(fread(start, 1, sizeof(start) - 1, file) < sizeof(start) - 1 ||
-		 strcmp(start, SYMBOL_SECTION) != 0))
+	}
+	*bytes = status.st_size;
+	return fd;
+}
+
+/* Read from the start of a file; less than "bytes" only if it is shorter. */
+static Size
+read_bytes(int fd, const char *path, char *text, Size bytes)
+{
+	Size		done = 0;
+
+	while (done < bytes)
+	{
+		ssize_t		part = pread(fd, text + done,
+								 Min(bytes - done, PIECE_BYTES), done);
+
+		if (part == 0)
+			break;
+		if (part > 0)
+			done += part;
+		else if (errno != EINTR)
+		{
+			close_before_error(fd);
+			ereport(ERROR,
+					(errcode_for_file_access(),
+					 errmsg("could not read dump file \"%s\": %m", path)));
+		}
+		CHECK_FOR_INTERRUPTS();
+	}
+	return done;
+}
+
+/* A file as text, or as much as the header takes, unless symbols precede it. */
+static void
+read_text(PlhLines *lines, bool header_only)
+{
+	char		start[sizeof(SYMBOL_SECTION)] = "";
+	Size		bytes;
+	int			fd = open_file(lines->path, &bytes);
+
+	read_bytes(fd, lines->path, start, sizeof(start) - 1);
+	if (header_only && strcmp(start, SYMBOL_SECTION) != 0)
 		bytes = Min(bytes, HEADER_BYTES);
-	text = MemoryContextAllocHuge(CurrentMemoryContext, bytes + 1);
-	if (fseek(file, 0, SEEK_SET) != 0 ||
-		fread(text, 1, bytes, file) != bytes)
-		ereport(ERROR,
-				(errcode_for_file_access(),
-				 errmsg("could not read dump file \"%s\": %m", path)));
-	FreeFile(file);
-	text[bytes] = '\0';
-	return text;
+	lines->next = MemoryContextAllocHuge(CurrentMemoryContext, bytes + 1);
+	bytes = read_bytes(fd, lines->path, lines->next, bytes);
+	CloseTransientFile(fd);
+	lines->next[bytes] = '\0';
+	lines->end = lines->next + bytes;
 }
 
 /*
@@ -285,7 +380,7 @@ plh_lines_open(const char *path, bool header_only)
 	PlhLines   *lines = palloc0(sizeof(PlhLines));
 
 	lines->path = path;
-	lines->next = read_text(path, header_only);
+	read_text(lines, header_only);
 	if (strncmp(lines->next, SYMBOL_SECTION, strlen(SYMBOL_SECTION)) == 0)
 	{
 		do

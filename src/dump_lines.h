@@ -16,6 +16,7 @@ typedef struct PlhLines
 {
 	const char *path;
 	char	   *next;			/* start of the next line */
+	const char *end;			/* of what was read; a NUL is there */
 	char	   *line;			/* this one; ends with NUL instead of newline */
 	int			number;			/* of this one, from 1 on */
 } PlhLines;
@@ -30,11 +31,13 @@ extern char *plh_lines_get_text(const PlhLines *lines, const char *name);
 extern char *plh_lines_text(const PlhLines *lines, const char *name);
 extern int64 plh_lines_number(const PlhLines *lines, const char *name,
 							  int64 low, int64 high);
+extern int64 plh_lines_count(const PlhLines *lines, const char *name);
 extern int64 plh_lines_int64(const PlhLines *lines, const char *name);
 extern uint32 plh_lines_uint32(const PlhLines *lines, const char *name);
 extern double plh_lines_real(const PlhLines *lines, const char *name);
 extern TimestampTz plh_lines_time(const PlhLines *lines, const char *name);
 extern int	plh_lines_bytes(const PlhLines *lines, const char *name,
 							unsigned char *bytes, int room);
+extern const char *plh_lines_figures(const char *text, int64 *figures);
 
 #endif							/* PLH_DUMP_LINES_H */

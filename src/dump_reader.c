@@ -8,6 +8,7 @@
  */
 #include "postgres.h"
 
+#include "common/int.h"
 #include "utils/memutils.h"
 
 #include "dump_format.h"
@@ -33,6 +34,7 @@ typedef struct Parser
 	/* what line 1 says the sites add up to, and what they do */
 	int64		expected[4];
 	int64		sums[4];
+	int64		baseline_sum;
 	uint32		site_count;
 	bool		has_baseline;
 } Parser;
@@ -69,18 +71,26 @@ add_record(Parser *parser, PlhRecordKind kind, Size bytes)
 	return offset;
 }
 
+/* Add to a sum, which must be a number still. */
+static void
+add_figure(const Parser *parser, int64 *sum, int64 figure)
+{
+	if (pg_add_s64_overflow(*sum, figure, sum))
+		plh_lines_damaged(parser->lines, "The sums become too large.");
+}
+
 /* Line 1: what the sites add up to. */
 static void
 parse_first_line(Parser *parser)
 {
-	long long	figures[4];
+	const char *start = "heap profile: ";
+	const char *rest;
 
-	plh_lines_need(parser->lines, "heap profile: ");
-	if (sscanf(parser->lines->line, "heap profile: %lld: %lld [%lld: %lld] @ heapprofile",
-			   &figures[0], &figures[1], &figures[2], &figures[3]) != 4)
+	plh_lines_need(parser->lines, start);
+	rest = plh_lines_figures(parser->lines->line + strlen(start),
+							 parser->expected);
+	if (rest == NULL || strcmp(rest, "heapprofile") != 0)
 		plh_lines_damaged(parser->lines, "It is not that of a heap profile.");
-	for (int i = 0; i < 4; i++)
-		parser->expected[i] = figures[i];
 }
 
 /* The lines about the process. */
@@ -119,26 +129,26 @@ parse_header(Parser *parser, PlhDump *dump)
 	}
 
 	plh_lines_need(lines, "# samples_live=");
-	header->counters.live_samples = plh_lines_int64(lines, "samples_live");
-	header->counters.total_samples = plh_lines_int64(lines, "samples_kept");
-	header->samples_taken = plh_lines_int64(lines, "samples_taken");
-	header->peak_bytes = plh_lines_int64(lines, "peak_bytes");
-	header->private_bytes = plh_lines_int64(lines, "private_bytes");
-	header->profile_bytes = plh_lines_int64(lines, "profile_bytes");
+	header->counters.live_samples = plh_lines_count(lines, "samples_live");
+	header->counters.total_samples = plh_lines_count(lines, "samples_kept");
+	header->samples_taken = plh_lines_count(lines, "samples_taken");
+	header->peak_bytes = plh_lines_count(lines, "peak_bytes");
+	header->private_bytes = plh_lines_count(lines, "private_bytes");
+	header->profile_bytes = plh_lines_count(lines, "profile_bytes");
 
 	plh_lines_need(lines, "# lost_untracked=");
 	header->lost_samples[PLH_LOSS_LIVE_TABLE] =
-		plh_lines_int64(lines, "lost_untracked");
+		plh_lines_count(lines, "lost_untracked");
 	header->lost_bytes[PLH_LOSS_LIVE_TABLE] =
-		plh_lines_int64(lines, "lost_untracked_bytes");
+		plh_lines_count(lines, "lost_untracked_bytes");
 	header->lost_samples[PLH_LOSS_PROFILE] =
-		plh_lines_int64(lines, "lost_site");
+		plh_lines_count(lines, "lost_site");
 	header->lost_bytes[PLH_LOSS_PROFILE] =
-		plh_lines_int64(lines, "lost_site_bytes");
+		plh_lines_count(lines, "lost_site_bytes");
 	header->lost_samples[PLH_LOSS_CRITICAL] =
-		plh_lines_int64(lines, "lost_critical");
+		plh_lines_count(lines, "lost_critical");
 	header->lost_bytes[PLH_LOSS_CRITICAL] =
-		plh_lines_int64(lines, "lost_critical_bytes");
+		plh_lines_count(lines, "lost_critical_bytes");
 }
 
 /* A module. */
@@ -266,15 +276,15 @@ parse_site_facts(Parser *parser, PlhSiteRecord *site)
 			add_statement(parser, plh_lines_get_text(lines, "query_id") == NULL ? 0 :
 						  plh_lines_int64(lines, "query_id"),
 						  query != NULL ? query : "");
-	counters->live_count = plh_lines_int64(lines, "live_count");
-	counters->total_count = plh_lines_int64(lines, "total_count");
-	counters->live_samples = plh_lines_int64(lines, "samples");
+	counters->live_count = plh_lines_count(lines, "live_count");
+	counters->total_count = plh_lines_count(lines, "total_count");
+	counters->live_samples = plh_lines_count(lines, "samples");
 	counters->total_samples = plh_lines_number(lines, "total_samples", 1,
 											   PG_INT64_MAX);
 	counters->live_variance = plh_lines_real(lines, "variance");
 	counters->first_at = plh_lines_time(lines, "first_at_us");
 	counters->last_at = plh_lines_time(lines, "last_at_us");
-	site->peak_bytes = plh_lines_int64(lines, "peak_bytes");
+	site->peak_bytes = plh_lines_count(lines, "peak_bytes");
 
 	/* as if it had changed since the peak: peak_bytes counts */
 	site->last_change = 1;
@@ -321,19 +331,34 @@ static void
 parse_site_stack(Parser *parser, PlhSiteRecord *site, bool truncated)
 {
 	PlhLines   *lines = parser->lines;
-	long long	figures[4];
-	int			length = 0;
+	int64		figures[4];
+	const char *addresses;
 
 	plh_lines_need(lines, "");
-	if (sscanf(lines->line, "%lld: %lld [%lld: %lld] @ %n", &figures[0],
-			   &figures[1], &figures[2], &figures[3], &length) != 4 ||
-		length == 0)
+	addresses = plh_lines_figures(lines->line, figures);
+	if (addresses == NULL)
 		plh_lines_damaged(lines, "It is not that of a stack.");
 	for (int i = 0; i < 4; i++)
-		parser->sums[i] += figures[i];
+		add_figure(parser, &parser->sums[i], figures[i]);
 	site->counters.live_bytes = figures[1];
 	site->counters.total_bytes = figures[3];
-	site->key.stack = parse_stack(parser, lines->line + length, truncated);
+	site->key.stack = parse_stack(parser, addresses, truncated);
+}
+
+/* Add what a site has to what the process has. */
+static void
+add_counters(const Parser *parser, const PlhCounters *counters)
+{
+	PlhCounters *sums = &header_of(parser)->counters;
+
+	add_figure(parser, &sums->live_bytes, counters->live_bytes);
+	add_figure(parser, &sums->live_count, counters->live_count);
+	add_figure(parser, &sums->total_bytes, counters->total_bytes);
+	add_figure(parser, &sums->total_count, counters->total_count);
+	sums->live_variance += counters->live_variance;
+	if (sums->first_at == 0 || sums->first_at > counters->first_at)
+		sums->first_at = counters->first_at;
+	sums->last_at = Max(sums->last_at, counters->last_at);
 }
 
 /* A site, the first of whose two lines is the current one. */
@@ -343,7 +368,6 @@ parse_site(Parser *parser, PlhBaseline **baseline)
 	PlhLines   *lines = parser->lines;
 	PlhSiteRecord site = {0};
 	PlhSiteRecord *record;
-	PlhCounters *sums;
 	bool		truncated = plh_lines_number(lines, "truncated", 0, 1);
 	int64		baseline_bytes = 0;
 	int64		baseline_count = 0;
@@ -353,8 +377,8 @@ parse_site(Parser *parser, PlhBaseline **baseline)
 	if (plh_lines_get_text(lines, "baseline_bytes") != NULL)
 	{
 		parser->has_baseline = true;
-		baseline_bytes = plh_lines_int64(lines, "baseline_bytes");
-		baseline_count = plh_lines_int64(lines, "baseline_count");
+		baseline_bytes = plh_lines_count(lines, "baseline_bytes");
+		baseline_count = plh_lines_count(lines, "baseline_count");
 	}
 	parse_site_stack(parser, &site, truncated);
 
@@ -362,17 +386,9 @@ parse_site(Parser *parser, PlhBaseline **baseline)
 	record = (PlhSiteRecord *) (parser->base + offset);
 	site.record = record->record;
 	*record = site;
+	add_figure(parser, &parser->baseline_sum, baseline_bytes);
 	plh_baseline_add(baseline, offset, baseline_bytes, baseline_count);
-
-	sums = &header_of(parser)->counters;
-	sums->live_bytes += site.counters.live_bytes;
-	sums->live_count += site.counters.live_count;
-	sums->total_bytes += site.counters.total_bytes;
-	sums->total_count += site.counters.total_count;
-	sums->live_variance += site.counters.live_variance;
-	if (sums->first_at == 0 || sums->first_at > site.counters.first_at)
-		sums->first_at = site.counters.first_at;
-	sums->last_at = Max(sums->last_at, site.counters.last_at);
+	add_counters(parser, &site.counters);
 	parser->site_count++;
 }
 

@@ -253,6 +253,21 @@ damage('a code', $good =~ s/context=/context=%zz/r,
 	qr/is damaged at line @{[$site_line + 1]}\n.*"%" without a code/);
 damage('a scope', $good =~ s/scope=\w+/scope=x/r,
 	qr/is damaged at line 3\n.*no scope "x"/);
+damage('a zero byte', $good . "\0more\n",
+	qr/is damaged at line @{[$lines + 1]}\n.*There is a zero byte/);
+damage('a zero byte in a line', $good =~ s/ lifetime=/ life\0time=/r,
+	qr/is damaged at line @{[$site_line + 1]}\n.*There is a zero byte/);
+damage('less than nothing', $good =~ s/^(\d+: )(\d+ \[.* @ 0)/$1-1$2/mr,
+	qr/is damaged at line @{[$site_line + 2]}\n.*not that of a stack/);
+damage('less than nothing in line 1', $good =~ s/^heap profile: /heap profile: -/r,
+	qr/is damaged at line 1\n.*not that of a heap profile/);
+damage("$_ below 0", $good =~ s/( $_=)\d/$1-1/r,
+	qr/is damaged at line \d+\n.*"$_" is no (finite )?number from 0/)
+  for qw(live_count total_count samples peak_bytes variance samples_live lost_site baseline_bytes);
+damage('sums that wrap', $good =~ s/^(\d+: )\d+( \[.* @ 0)/${1}9223372036854775807$2/mgr,
+	qr/is damaged at line \d+\n.*The sums become too large/);
+damage('bytes of no encoding', $good =~ s/ lifetime=session/ lifetime=\xff/r,
+	qr/is damaged at line @{[$site_line + 1]}\n.*no lifetime "\?"/);
 damage('too long', $good . "more\n", qr/is damaged at line @{[$lines + 1]}\n.*should have ended/);
 my ($result, $stdout, $stderr) =
   $node->psql('postgres', 'SELECT count(*) > 3 FROM pg_leakhunt_dumps');
