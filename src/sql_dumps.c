@@ -72,42 +72,42 @@ put_dump(const char *name, const PlhDump *dump, const struct stat *status,
 	plh_row_finish(&row, sink);
 }
 
-/* Look at a file; what can't be read, or is no dump, is a WARNING. */
+/* The WARNING that says why a file is left out. */
+static void
+warn_of_file(const char *path, const ErrorData *error)
+{
+	ereport(WARNING,
+			(errmsg("ignoring file \"%s\"", path),
+			 errdetail_internal("%s%s%s", error->message,
+								error->detail != NULL ? ": " : "",
+								error->detail != NULL ? error->detail : "")));
+}
+
+/*
+ * Look at a file; what can't be read, or is no dump, is a WARNING for those
+ * who may see all dumps.  What is gone by now, or is no file, is nothing.
+ */
 static void
 visit_dump(const char *name, PlhRowSink *sink)
 {
-	MemoryContext caller_context = CurrentMemoryContext;
 	MemoryContext file_context = AllocSetContextCreate(CurrentMemoryContext,
 													   "pg_leakhunt dump",
 													   ALLOCSET_DEFAULT_SIZES);
-	struct stat status;
+	MemoryContext caller_context = MemoryContextSwitchTo(file_context);
+	struct stat status = {0};
 	char		path[MAXPGPATH + NAME_MAX];
+	ErrorData  *error;
+	PlhDump    *dump;
 
 	snprintf(path, sizeof(path), "%s/%s", plh_fixed.dump_directory, name);
-	MemoryContextSwitchTo(file_context);
-	PG_TRY();
+	if (lstat(path, &status) != 0 || S_ISREG(status.st_mode))
 	{
-		/* one that is gone by now is none */
-		if (stat(path, &status) == 0)
-			put_dump(name, plh_dump_reader_read(path, true), &status, sink);
+		dump = plh_source_try_dump(path, true, &error);
+		if (dump != NULL)
+			put_dump(name, dump, &status, sink);
+		else if (sink->sees_all && error->sqlerrcode != ERRCODE_UNDEFINED_FILE)
+			warn_of_file(path, error);
 	}
-	PG_CATCH();
-	{
-		ErrorData  *error;
-
-		MemoryContextSwitchTo(file_context);
-		error = CopyErrorData();
-		if (error->sqlerrcode == ERRCODE_QUERY_CANCELED ||
-			error->sqlerrcode == ERRCODE_ADMIN_SHUTDOWN)
-			PG_RE_THROW();
-		FlushErrorState();
-		ereport(WARNING,
-				(errmsg("ignoring file \"%s\"", path),
-				 errdetail_internal("%s%s%s", error->message,
-									error->detail != NULL ? ": " : "",
-									error->detail != NULL ? error->detail : "")));
-	}
-	PG_END_TRY();
 	MemoryContextSwitchTo(caller_context);
 	MemoryContextDelete(file_context);
 }
@@ -124,7 +124,7 @@ pg_leakhunt_get_dumps(PG_FUNCTION_ARGS)
 
 	plh_rows_start_silently(fcinfo, &sink);
 	dir = AllocateDir(plh_fixed.dump_directory);
-	if (dir == NULL && errno == ENOENT)
+	if (dir == NULL && (errno == ENOENT || !sink.sees_all))
 		return (Datum) 0;
 	while ((entry = ReadDir(dir, plh_fixed.dump_directory)) != NULL)
 	{

@@ -10,24 +10,39 @@
 #include "utils/acl.h"
 #include "utils/timestamp.h"
 
+#include "dump.h"
 #include "process.h"
 #include "server_processes.h"
 #include "settings.h"
 #include "sql_source.h"
 
-/* An ERROR unless the caller may see what a process of that role did. */
-static void
-check_may_see(const PlhProfileHeader *header, const char *what)
+/* May the caller see what all roles' processes did? */
+static bool
+may_see_all(void)
 {
-	if (has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS) ||
+	return has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS);
+}
+
+/* May the caller see what that process did? */
+static bool
+may_see(const PlhProfileHeader *header)
+{
+	return may_see_all() ||
 		(OidIsValid(header->role_oid) &&
-		 has_privs_of_role(GetUserId(), header->role_oid)))
-		return;
+		 has_privs_of_role(GetUserId(), header->role_oid));
+}
+
+/* The ERROR for those who may not: the same for any file. */
+static void
+throw_permission_denied(const char *what, bool is_file)
+{
 	ereport(ERROR,
 			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 			 errmsg("permission denied for %s", what),
 			 errdetail("Only roles with privileges of the process' role or of \"%s\" may look at it.",
-					   "pg_read_all_stats")));
+					   "pg_read_all_stats"),
+			 is_file ?
+			 errhint("Other roles are not told whether a file is missing or damaged.") : 0));
 }
 
 /*
@@ -43,7 +58,10 @@ plh_source_process(int pid)
 	if (pid > 0)
 		image = plh_profile_reader_find(plh_process_profile_directory(), pid);
 	if (image != NULL)
-		check_may_see(image->header, psprintf("process %d", pid));
+	{
+		if (!may_see(image->header))
+			throw_permission_denied(psprintf("process %d", pid), false);
+	}
 	else if (plh_server_processes_check(pid))
 		ereport(WARNING,
 				(errmsg("process %d has no profile", pid),
@@ -62,30 +80,83 @@ path_of_dump(const char *file)
 {
 	const char *directory = plh_fixed.dump_directory;
 	Size		length = strlen(directory);
+	bool		in_directory;
 
 	if (strncmp(file, directory, length) == 0 && file[length] == '/' &&
 		strchr(file + length + 1, '/') == NULL)
 		file += length + 1;
-	if (file[0] != '\0' && strchr(file, '/') == NULL)
-		return psprintf("%s/%s", directory, file);
-	if (!has_privs_of_role(GetUserId(), ROLE_PG_READ_SERVER_FILES))
+	in_directory = strchr(file, '/') == NULL;
+	if (!(in_directory && plh_dump_is_name(file)) &&
+		!has_privs_of_role(GetUserId(), ROLE_PG_READ_SERVER_FILES))
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("permission denied for file \"%s\"", file),
-				 errdetail("Only roles with privileges of \"%s\" may read files outside of pg_leakhunt.dump_directory.",
+				 errdetail("Only roles with privileges of \"%s\" may read files that are no dumps in pg_leakhunt.dump_directory.",
 						   "pg_read_server_files")));
-	return pstrdup(file);
+	return in_directory ? psprintf("%s/%s", directory, file) : pstrdup(file);
+}
+
+/* Is that an ERROR about a file, which leaves nothing to clean up? */
+static bool
+is_about_file(int sqlerrcode)
+{
+	return sqlerrcode == ERRCODE_DATA_CORRUPTED ||
+		sqlerrcode == ERRCODE_WRONG_OBJECT_TYPE ||
+		sqlerrcode == ERRCODE_FEATURE_NOT_SUPPORTED ||
+		sqlerrcode == ERRCODE_PROGRAM_LIMIT_EXCEEDED ||
+		sqlerrcode == ERRCODE_UNDEFINED_FILE ||
+		sqlerrcode == ERRCODE_INSUFFICIENT_PRIVILEGE ||
+		sqlerrcode == ERRCODE_IO_ERROR;
 }
 
 /*
- * A dump that the caller may see.
+ * Read a file that may be anything, or gone; without looking at privileges.
+ * NULL and what is wrong, if it is about the file.  All else is an ERROR
+ * still, as there is no subtransaction that would clean up after it.
+ */
+PlhDump *
+plh_source_try_dump(const char *path, bool header_only, ErrorData **error)
+{
+	MemoryContext caller_context = CurrentMemoryContext;
+	PlhDump    *volatile dump = NULL;
+
+	PG_TRY();
+	{
+		dump = plh_dump_reader_read(path, header_only);
+	}
+	PG_CATCH();
+	{
+		if (!is_about_file(geterrcode()))
+			PG_RE_THROW();
+		MemoryContextSwitchTo(caller_context);
+		*error = CopyErrorData();
+		FlushErrorState();
+	}
+	PG_END_TRY();
+	return dump;
+}
+
+/*
+ * A dump that the caller may see.  Others are not told whether there is one:
+ * a header at most is read for them, and what is missing or damaged looks like
+ * what is not theirs.
  */
 PlhDump *
 plh_source_dump(const char *file)
 {
-	PlhDump    *dump = plh_dump_reader_read(path_of_dump(file), false);
+	char	   *path = path_of_dump(file);
+	ErrorData  *error;
+	PlhDump    *dump;
 
-	check_may_see(dump->image->header, psprintf("dump file \"%s\"", file));
+	if (may_see_all())
+		return plh_dump_reader_read(path, false);
+	dump = plh_source_try_dump(path, true, &error);
+	if (dump != NULL && may_see(dump->image->header))
+		dump = plh_source_try_dump(path, false, &error);
+
+	/* another file may have got its name meanwhile */
+	if (dump == NULL || !may_see(dump->image->header))
+		throw_permission_denied(psprintf("dump file \"%s\"", file), true);
 	return dump;
 }
 

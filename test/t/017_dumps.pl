@@ -279,6 +279,41 @@ like($stderr, qr/WARNING:  ignoring file ".*1.1.manual.heap"/,
 	'and says what it leaves out');
 unlink "$directory/1.1.manual.heap";
 
+# What has the name of a dump and is no file is none, and nobody waits for it.
+is(system('mkfifo', "$directory/9.9.manual.heap"), 0, 'a FIFO');
+mkdir "$directory/9.8.manual.heap" or die $!;
+symlink("$directory/nothing", "$directory/9.7.manual.heap") or die $!;
+($result, $stdout, $stderr) = $node->psql('postgres',
+	"SET statement_timeout = '60s'; SELECT count(*) > 3 FROM pg_leakhunt_dumps");
+is("$stdout$stderr", 't', 'it is not in the list');
+for my $strange ('9.9.manual.heap', '9.8.manual.heap')
+{
+	($result, $stdout, $stderr) = $node->psql('postgres',
+		"SELECT count(*) FROM pg_leakhunt_read_dump('$strange')");
+	like($stderr, qr/"pg_leakhunt.$strange" is not a file/, "$strange is not read");
+}
+unlink "$directory/9.9.manual.heap", "$directory/9.7.manual.heap";
+rmdir "$directory/9.8.manual.heap";
+
+# However many are damaged, no file stays open.
+for (1 .. 400)
+{
+	open my $out, '>', "$directory/$_.6.manual.heap" or die $!;
+	close $out;
+}
+($result, $stdout, $stderr) =
+  $node->psql('postgres', 'SELECT count(*) > 3 FROM pg_leakhunt_dumps');
+is($stdout, 't', 'a list with many damaged files');
+is(scalar(() = $stderr =~ /WARNING:  ignoring file/g), 400, 'and as many warnings');
+($result, $stdout, $stderr) = $node->psql(
+	'postgres', q{
+	DO $$ BEGIN FOR i IN 1..400 LOOP
+		BEGIN PERFORM pg_leakhunt_read_dump(i || '.6.manual.heap');
+		EXCEPTION WHEN data_corrupted THEN NULL; END;
+	END LOOP; END $$; SELECT 'alive'});
+is($stdout, 'alive', 'as many errors');
+unlink glob("$directory/*.6.manual.heap");
+
 # Anything at all is an error at worst.
 srand(17);
 my $calls = '';
@@ -310,8 +345,42 @@ unlink glob("$directory/*.7.manual.heap");
 
 # Who may read and write.
 $node->safe_psql('postgres', 'CREATE ROLE nobody LOGIN; CREATE ROLE reader LOGIN IN ROLE pg_read_all_stats');
+append_to_file("$directory/1.1.manual.heap", "damaged\n");
+for my $closed ($file, $symbolized, '1.1.manual.heap', '1.2.manual.heap')
+{
+	($result, $stdout, $stderr) = $node->psql('postgres',
+		"SET ROLE nobody; SELECT count(*) FROM pg_leakhunt_read_dump('$closed')");
+	is( $stderr =~ s/^psql:<stdin>:1: |\nCONTEXT.*//gr,
+		qq{ERROR:  permission denied for dump file "$closed"
+DETAIL:  Only roles with privileges of the process' role or of "pg_read_all_stats" may look at it.
+HINT:  Other roles are not told whether a file is missing or damaged.},
+		"nobody: $closed is like any other");
+}
+($result, $stdout, $stderr) = $node->psql('postgres',
+	'SET ROLE nobody; SELECT count(*) FROM pg_leakhunt_dumps');
+is("$stdout$stderr", '0', 'nobody is not warned of files');
+($result, $stdout, $stderr) = $node->psql('postgres',
+	'SET ROLE reader; SELECT count(*) > 3 FROM pg_leakhunt_dumps');
+like($stderr, qr/ignoring file ".*1.1.manual.heap"/, 'a reader is');
+unlink "$directory/1.1.manual.heap";
+my $may_dump = 'EXECUTE ON FUNCTION pg_leakhunt_start(int, bigint, text), pg_leakhunt_dump(int, bool)';
+ask("GRANT $may_dump TO nobody");
+my $own = $node->safe_psql(
+	'postgres', q{
+	DO $$ BEGIN PERFORM pg_leakhunt_start(pg_backend_pid(), 1); END $$;
+	DO $$ BEGIN PERFORM leak_top(64, 1000); END $$;
+	SELECT pg_leakhunt_dump(pg_backend_pid())},
+	extra_params => [ '-U', 'nobody' ]);
+ask("REVOKE $may_dump FROM nobody");
+is( $node->safe_psql('postgres',
+		"SET ROLE nobody; SELECT count(*) FROM pg_leakhunt_read_dump('$own') WHERE function_of(site) = 'leaking_top'"
+	),
+	1,
+	'nobody reads what is their own');
 for my $case (
-	[ 'nobody', "pg_leakhunt_read_dump('$file')", qr/permission denied for dump file/ ],
+	[ 'reader', "pg_leakhunt_read_dump('1.2.manual.heap')", qr/could not open dump file "pg_leakhunt\/1.2/ ],
+	[ 'nobody', "pg_leakhunt_read_dump('$file.tmp')", qr/permission denied for file/ ],
+	[ 'reader', "pg_leakhunt_read_dump('')", qr/permission denied for file/ ],
 	[ 'nobody', "pg_leakhunt_flamegraph($other_pid)", qr/permission denied for process/ ],
 	[ 'nobody', "pg_leakhunt_dump($other_pid)", qr/permission denied for function/ ],
 	[ 'reader', "pg_leakhunt_read_dump('../postgresql.conf')", qr/permission denied for file/ ],
@@ -330,9 +399,9 @@ for my $case (
 	like($stderr, $message, "$role: $call");
 }
 is( $node->safe_psql('postgres',
-		'SET ROLE nobody; SELECT count(*) FROM pg_leakhunt_dumps'),
-	0,
-	'nobody sees no dumps');
+		"SET ROLE nobody; SELECT string_agg(file, ' ') FROM pg_leakhunt_dumps"),
+	$own,
+	'nobody sees no other dumps');
 cmp_ok(
 	$node->safe_psql(
 		'postgres', 'SET ROLE reader; SELECT count(*) FROM pg_leakhunt_dumps'),
