@@ -57,10 +57,14 @@ plh_symbol_table_add(PlhSymbolTable *table, PlhFrame frame,
 	if (!found)
 	{
 		entry->count = 0;
-		entry->sources = palloc(sizeof(PlhSourceFrame) * PLH_MAX_INLINED);
+		entry->sources = palloc(sizeof(PlhSourceFrame));
 	}
 	if (entry->count < PLH_MAX_INLINED)
 	{
+		/* there is room for the next power of two */
+		if (entry->count > 0 && (entry->count & (entry->count - 1)) == 0)
+			entry->sources = repalloc(entry->sources, sizeof(PlhSourceFrame) *
+									  2 * entry->count);
 		copy = &entry->sources[entry->count++];
 		*copy = *source;
 		copy->function = pstrdup(source->function);
