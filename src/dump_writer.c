@@ -76,6 +76,24 @@ emit(DumpFile *file, const char *format,...)
 		file->used += Min((Size) length, room - 1);
 }
 
+/* Append bytes as they are. */
+static void
+emit_bytes(DumpFile *file, const char *bytes, Size count)
+{
+	while (count > 0)
+	{
+		Size		part;
+
+		if (file->used == sizeof(file->buffer))
+			flush_file(file);
+		part = Min(count, sizeof(file->buffer) - file->used);
+		memcpy(file->buffer + file->used, bytes, part);
+		file->used += part;
+		bytes += part;
+		count -= part;
+	}
+}
+
 /*
  * Append " name=value", the value's white space, control characters and '%'
  * as %XX, so that any value stays within its line.
@@ -83,15 +101,19 @@ emit(DumpFile *file, const char *format,...)
 static void
 emit_value(DumpFile *file, const char *name, const char *value, Size bytes)
 {
-	emit(file, " %s=", name);
-	for (Size i = 0; i < bytes; i++)
-	{
-		unsigned char c = value[i];
+	const char *end = value + bytes;
 
-		if (c <= ' ' || c == '%' || c == 0x7F)
-			emit(file, "%%%02X", c);
-		else
-			emit(file, "%c", c);
+	emit(file, " %s=", name);
+	while (value < end)
+	{
+		const char *plain = value;
+
+		while (value < end && (unsigned char) *value > ' ' &&
+			   *value != '%' && *value != 0x7F)
+			value++;
+		emit_bytes(file, plain, value - plain);
+		if (value < end)
+			emit(file, "%%%02X", (unsigned char) *value++);
 	}
 }
 
@@ -111,19 +133,6 @@ emit_counters(DumpFile *file, const PlhCounters *counters)
 		 (long long) counters->live_bytes,
 		 (long long) (counters->total_bytes > 0 ? counters->total_count : 0),
 		 (long long) counters->total_bytes);
-}
-
-/* Append a text of any length. */
-static void
-emit_text(DumpFile *file, const char *text)
-{
-	while (text != NULL && *text != '\0')
-	{
-		int			bytes = strnlen(text, 1024);
-
-		emit(file, "%.*s", bytes, text);
-		text += bytes;
-	}
 }
 
 /*
@@ -253,6 +262,24 @@ emit_site_facts(DumpFile *file, const PlhProfileImage *image,
 	emit(file, "\n");
 }
 
+/* Append " 0xADDRESS".  Most of a file are these; snprintf takes too long. */
+static void
+emit_address(DumpFile *file, uint64 address)
+{
+	char		text[sizeof(" 0x") + 16];
+	int			start = sizeof(text);
+
+	do
+	{
+		text[--start] = "0123456789abcdef"[address & 0xF];
+		address >>= 4;
+	} while (address != 0);
+	text[--start] = 'x';
+	text[--start] = '0';
+	text[--start] = ' ';
+	emit_bytes(file, text + start, sizeof(text) - start);
+}
+
 /*
  * One site.  Frames are return addresses minus one.  jeprof subtracts one from
  * all addresses but the first, pprof from all: with one added to all but the
@@ -268,13 +295,13 @@ emit_site(DumpFile *file, const PlhProfileImage *image,
 	emit_site_facts(file, image, site, stack, baseline);
 	emit_counters(file, &site->counters);
 	if (stack == NULL || stack->depth == 0)
-		emit(file, " 0x%x", PLH_NO_STACK_ADDRESS);
+		emit_address(file, PLH_NO_STACK_ADDRESS);
 	else
 	{
 		for (uint32 i = 0; i < stack->depth; i++)
-			emit(file, " 0x%llx",
-				 (unsigned long long) plh_dump_addresses_of(&placement, stack->frames[i]) +
-				 (i > 0 ? 1 : 0));
+			emit_address(file,
+						 plh_dump_addresses_of(&placement, stack->frames[i]) +
+						 (i > 0 ? 1 : 0));
 	}
 	emit(file, "\n");
 }
@@ -299,7 +326,22 @@ emit_sites(DumpFile *file, const PlhProfileImage *image,
 	return live_sites;
 }
 
-/* The modules, in the form of /proc/PID/maps. */
+/* A path, whose control characters would end its line or the field. */
+static void
+emit_library_path(DumpFile *file, const char *path)
+{
+	for (; *path != '\0'; path++)
+	{
+		unsigned char c = *path;
+
+		if (c < ' ' || c == 0x7F)
+			emit(file, "\\%03o", c);
+		else
+			emit_bytes(file, path, 1);
+	}
+}
+
+/* The modules, in the form of /proc/PID/maps, with its escapes. */
 static void
 emit_modules(DumpFile *file, const PlhProfileImage *image)
 {
@@ -316,7 +358,8 @@ emit_modules(DumpFile *file, const PlhProfileImage *image)
 			 (unsigned long long) start,
 			 (unsigned long long) (start + module->text_bytes),
 			 (unsigned long long) module->text_file_offset);
-		emit(file, "%s\n", module->path);
+		emit_library_path(file, module->path);
+		emit(file, "\n");
 	}
 }
 
@@ -358,12 +401,15 @@ plh_dump_writer_write(int fd, const PlhProfileImage *image,
 	file->used = 0;
 	file->saved_errno = 0;
 	plh_dump_addresses_place(&placement, image);
-	emit_text(file, extras->symbols_for_jeprof);
+	if (extras->symbols_for_jeprof != NULL)
+		emit_bytes(file, extras->symbols_for_jeprof,
+				   strlen(extras->symbols_for_jeprof));
 	emit_sums(file, image);
 	emit_header(file, image, extras->reason);
 	emit_numbers(file, image);
 	emit_module_facts(file, image);
-	emit_text(file, extras->symbols);
+	if (extras->symbols != NULL)
+		emit_bytes(file, extras->symbols, strlen(extras->symbols));
 	*live_sites = emit_sites(file, image, extras->baseline);
 	emit_modules(file, image);
 	flush_file(file);

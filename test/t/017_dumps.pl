@@ -194,6 +194,26 @@ $text = run_tool(@pprof_top, '-tagfocus=memory_context=CacheMemoryContext',
 like($text, qr/leaking_in/, 'pprof -tagfocus');
 unlike($text, qr/leaking_top/, 'shows what it should');
 
+# The path of a binary may be anything.
+my $strange_path = $node->basedir . "/a\nb %c\x01";
+mkdir $strange_path or die $!;
+is(system('cp', "$ENV{LEAKER}.so", "$strange_path/strange.so"), 0, 'a path');
+my $quoted_path = $strange_path =~ s/\n/\\n/r =~ s/\x01/\\x01/r;
+$session->query_safe(
+	"CREATE FUNCTION leak_strangely(int, bigint) RETURNS void AS E'$quoted_path/strange.so', 'leak_top' LANGUAGE C STRICT"
+);
+$session->query_safe('SELECT leak_strangely(64, 100)');
+my $fourth = ask("SELECT pg_leakhunt_dump($other_pid)");
+is( ask(
+		"SELECT sum(live_bytes) = (SELECT live_bytes FROM pg_leakhunt_dumps WHERE file = '$fourth') FROM pg_leakhunt_read_dump('$fourth')"
+	),
+	't',
+	'a binary with a strange path');
+like(
+	slurp_file("$directory/$fourth"),
+	qr/ path=\S*a%0Ab%20%25c%01.strange.so\n.* 0 \S*a\\012b %c\\001.strange.so\n/s,
+	'each stays in its line');
+
 # Symbolized: nothing else is needed to read it.
 $session->query_safe(
 	"SELECT pg_leakhunt_start($other_pid, 1, 'all'); SELECT count(*) FROM information_schema.columns JOIN information_schema.table_constraints USING (table_name)"
