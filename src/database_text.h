@@ -3,7 +3,8 @@
  *	  Text from outside, made fit for this database.
  *
  * Names of functions and files, and what other databases' processes have
- * written, may be in any encoding or none.  Never called inside palloc.
+ * written, may be in any encoding or none: what is not fit becomes '?', and is
+ * never an ERROR.  Never called inside palloc.
  */
 #ifndef PLH_DATABASE_TEXT_H
 #define PLH_DATABASE_TEXT_H
