@@ -48,7 +48,8 @@ CREATE FUNCTION pg_leakhunt_get_processes(
     OUT rss_anon_bytes bigint,
     OUT overhead_bytes bigint,
     OUT profile_bytes bigint,
-    OUT last_sample_at timestamptz)
+    OUT last_sample_at timestamptz,
+    OUT counted_at timestamptz)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pg_leakhunt_get_processes'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
@@ -107,7 +108,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_get_contexts'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_get_contexts() IS
-'memory contexts of each process by name and lifetime: how many there are and the bytes that they have from malloc, as the process itself counted them when it last kept a sample, at most once a second';
+'memory contexts of each process by name and lifetime: how many there are and the bytes that they have from malloc, as the process itself counted them last: see pg_leakhunt_processes.counted_at';
 
 CREATE FUNCTION pg_leakhunt_history(
     pid int,
@@ -558,7 +559,7 @@ CREATE VIEW pg_leakhunt_processes AS
     SELECT * FROM pg_leakhunt_get_processes();
 
 COMMENT ON VIEW pg_leakhunt_processes IS
-'one row per process that has a profile; live_*, peak_bytes are estimates from samples';
+'one row per process that has a profile: that has kept five samples or 8 MB or, found at the end of a transaction, has 16 MB of its own in memory; live_*, peak_bytes are estimates from samples';
 COMMENT ON COLUMN pg_leakhunt_processes.pid IS
 'process id, as pg_backend_pid() tells it';
 COMMENT ON COLUMN pg_leakhunt_processes.backend_type IS
@@ -594,7 +595,7 @@ COMMENT ON COLUMN pg_leakhunt_processes.samples_dropped IS
 COMMENT ON COLUMN pg_leakhunt_processes.sites IS
 'number of call sites seen';
 COMMENT ON COLUMN pg_leakhunt_processes.context_bytes IS
-'bytes that all memory contexts have from malloc, when the process last counted them, with a sample and at most once a second; exact; null if it has not yet';
+'bytes that all memory contexts have from malloc, when the process last counted them, at counted_at; exact; null if it has not yet';
 COMMENT ON COLUMN pg_leakhunt_processes.malloc_bytes IS
 'bytes that malloc has in use, then; what exceeds context_bytes is used outside of memory contexts; null if malloc is not glibc''s';
 COMMENT ON COLUMN pg_leakhunt_processes.rss_anon_bytes IS
@@ -605,6 +606,8 @@ COMMENT ON COLUMN pg_leakhunt_processes.profile_bytes IS
 'size of the profile in bytes';
 COMMENT ON COLUMN pg_leakhunt_processes.last_sample_at IS
 'when the last sample was kept';
+COMMENT ON COLUMN pg_leakhunt_processes.counted_at IS
+'when the process last counted its contexts: with a sample, at most once a second, and at the end of a transaction that commits, where 50 ms have passed since; context_bytes and malloc_bytes are as of then, rss_anon_bytes is of now; null if it has not yet';
 
 CREATE VIEW pg_leakhunt_report AS
     SELECT pid, backend_type, context_name, lifetime, query_id, query,
@@ -745,81 +748,55 @@ COMMENT ON COLUMN pg_leakhunt_queries.sites IS
 -- samples.  What comes and goes makes both figures vary by chance: the more it
 -- does, the more samples it takes.
 --
--- Where no statement by itself has the samples, sites that differ in the
--- statement only are judged together.  They began at different times, so that
--- what they held halfway is interpolated; and what each statement adds to a
--- cache may look like growth: so it takes more of them, and they must be
--- steadier.
+-- What each of many statements allocates once may be a leak that all run into
+-- or a cache that each adds to; figures can't tell, so that they are judged
+-- together only by the growth since a baseline.
 CREATE VIEW pg_leakhunt_suspects AS
     WITH sites AS (
         SELECT *,
-               max(age_epochs) OVER stacks AS life_epochs,
-               age_epochs - max(age_epochs) OVER stacks / 2.0 AS epochs_to_half
-        FROM pg_leakhunt_get_sites(NULL::int, true,
-            ARRAY(SELECT pattern FROM pg_leakhunt_suppressions))
-        WHERE lifetime = 'session' AND stack IS NOT NULL
-            AND suppressed_by IS NULL
-        WINDOW stacks AS (PARTITION BY pid, context_name, stack_id)),
-    halves AS (
-        SELECT *,
-               CASE WHEN epochs_to_half <= 0 THEN 0
-                    WHEN epochs = 1 OR early_epochs IS NULL THEN live_bytes
-                    WHEN epochs_to_half <= early_epochs THEN early_bytes * epochs_to_half / early_epochs
-                    ELSE early_bytes + (live_bytes - early_bytes)
-                        * (epochs_to_half - early_epochs) / (age_epochs - early_epochs)
-               END AS half_bytes,
-               CASE WHEN epochs_to_half <= 0 THEN 0
-                    WHEN epochs = 1 OR early_epochs IS NULL THEN samples
-                    WHEN epochs_to_half <= early_epochs THEN early_samples * epochs_to_half / early_epochs
-                    ELSE early_samples + (samples - early_samples)
-                        * (epochs_to_half - early_epochs) / (age_epochs - early_epochs)
-               END AS half_samples
-        FROM sites),
-    candidates AS (
-        SELECT pid, context_name, stack_id, backend_type, site, stack,
-               query_id, query, 1::bigint AS statements, live_bytes,
-               error_bytes, growth_bytes, total_bytes, samples, epochs,
-               age_epochs, early_epochs, early_bytes, early_samples,
-               early_at AS counted_from, early_bytes AS counted_bytes
-        FROM sites
-        UNION ALL
-        SELECT pid, context_name, stack_id, min(backend_type), min(site), min(stack),
-               (array_agg(query_id ORDER BY live_bytes DESC))[1],
-               (array_agg(query ORDER BY live_bytes DESC))[1],
-               count(*), sum(live_bytes)::bigint,
-               sqrt(sum(error_bytes::float8 ^ 2))::bigint,
-               sum(growth_bytes)::bigint, sum(total_bytes)::bigint,
-               sum(samples)::bigint,
-               least(sum(epochs), max(life_epochs))::bigint,
-               max(life_epochs), max(life_epochs) / 2,
-               sum(half_bytes)::bigint, sum(half_samples)::bigint,
-               min(first_at), 0
-        FROM halves
-        GROUP BY pid, context_name, stack_id
-        HAVING count(*) > 1),
-    rates AS (
-        SELECT *,
-               least(1, live_bytes::float8 / nullif(total_bytes, 0)) AS survival,
+               1::bigint AS statements,
                live_bytes - early_bytes AS late_bytes,
                samples - early_samples AS late_samples,
                age_epochs - early_epochs AS late_epochs,
                greatest(0, (live_bytes - early_bytes)::float8 / nullif(age_epochs - early_epochs, 0))
                    / nullif(early_bytes::float8 / nullif(early_epochs, 0), 0) AS steadiness
-        FROM candidates),
+        FROM pg_leakhunt_get_sites(NULL::int, true,
+            ARRAY(SELECT pattern FROM pg_leakhunt_suppressions))
+        WHERE lifetime = 'session' AND stack IS NOT NULL
+            AND suppressed_by IS NULL),
     verdicts AS (
         SELECT *,
-               epochs >= 8 AND early_samples >= 4
+               epochs >= 8 AND samples >= 16 AND early_samples >= 4
                    AND late_samples >= greatest(8, 3 * sqrt((1 - survival) * (early_samples + samples)))
-                   AND CASE WHEN statements = 1 THEN samples >= 16 AND steadiness >= 0.4
-                            ELSE samples >= 64 AND steadiness >= 0.6 + 1.6 / sqrt(samples) END AS leaks,
-               statements = 1 AND samples >= 16 AND epochs < 8
-                   AND growth_bytes > 2 * error_bytes AS grows
-        FROM rates),
-    suspects AS (
+                   AND steadiness >= 0.4 AS leaks
+        FROM sites),
+    stacks AS (
         SELECT *,
-               bool_or(leaks AND statements = 1) OVER (PARTITION BY pid, context_name, stack_id) AS leaks_alone
+               bool_or(leaks) OVER stack AS stack_leaks,
+               count(*) OVER stack AS stack_statements
         FROM verdicts
-        WHERE leaks OR grows),
+        WINDOW stack AS (PARTITION BY pid, context_name, stack_id)),
+    suspects AS (
+        SELECT leaks, pid, backend_type, context_name, site, stack, query_id,
+               query, statements, live_bytes, error_bytes, growth_bytes,
+               total_bytes, survival, samples, epochs, age_epochs,
+               late_bytes, late_epochs, steadiness, early_at, early_bytes
+        FROM stacks
+        WHERE leaks OR (stack_statements = 1 AND epochs < 8)
+        UNION ALL
+        SELECT false, pid, min(backend_type), context_name, min(site),
+               min(stack), (array_agg(query_id ORDER BY live_bytes DESC))[1],
+               (array_agg(query ORDER BY live_bytes DESC))[1], count(*),
+               sum(live_bytes)::bigint,
+               sqrt(sum(error_bytes::float8 ^ 2))::bigint,
+               sum(growth_bytes)::bigint, sum(total_bytes)::bigint,
+               sum(live_bytes)::float8 / nullif(sum(total_bytes), 0)::float8,
+               sum(samples)::bigint, least(sum(epochs), max(age_epochs))::bigint,
+               max(age_epochs), NULL::bigint, NULL::bigint, NULL::float8,
+               NULL::timestamptz, NULL::bigint
+        FROM stacks
+        WHERE stack_leaks IS NOT TRUE AND stack_statements > 1
+        GROUP BY pid, context_name, stack_id),
     ends AS (
         SELECT pid, max(CASE state WHEN 'live' THEN clock_timestamp() ELSE last_sample_at END) AS counted_to
         FROM pg_leakhunt_get_processes()
@@ -834,30 +811,32 @@ CREATE VIEW pg_leakhunt_suspects AS
            query,
            live_bytes,
            growth_bytes,
-           (greatest(0, live_bytes - counted_bytes) * 3600.0
-               / greatest(1, extract(epoch FROM counted_to - counted_from)))::bigint AS bytes_per_hour,
+           (greatest(0, live_bytes - early_bytes) * 3600.0
+               / greatest(1, extract(epoch FROM counted_to - early_at)))::bigint AS bytes_per_hour,
            survival,
            epochs,
            CASE WHEN leaks THEN
-               pg_catalog.format('In %s of %s transactions (or seconds of long ones)%s it kept %s (+/- %s) of %s that it allocated, %s of it in the last %s, at %s%% of the rate before.',
-                      epochs, age_epochs,
-                      CASE WHEN statements > 1 THEN pg_catalog.format(', for %s statements,', statements) END,
-                      pg_size_pretty(live_bytes),
+               pg_catalog.format('In %s of %s transactions (or seconds of long ones) it kept %s (+/- %s) of %s that it allocated, %s of it in the last %s, at %s%% of the rate before.',
+                      epochs, age_epochs, pg_size_pretty(live_bytes),
                       pg_size_pretty(error_bytes), pg_size_pretty(total_bytes),
                       pg_size_pretty(late_bytes), late_epochs,
                       round(100 * steadiness))
            ELSE
-               pg_catalog.format('It holds %s (+/- %s), %s more than at the baseline, from %s samples; too little has happened since its first allocation to tell a leak from a cache.',
+               pg_catalog.format('It holds %s (+/- %s), %s more than at the baseline, from %s samples; %s to tell a leak from a cache.',
                       pg_size_pretty(live_bytes), pg_size_pretty(error_bytes),
-                      pg_size_pretty(growth_bytes), samples)
+                      pg_size_pretty(growth_bytes), samples,
+                      CASE WHEN statements = 1
+                           THEN 'too little has happened since its first allocation'
+                           ELSE pg_catalog.format('each of %s statements has too few', statements)
+                      END)
            END AS evidence,
            stack
     FROM suspects LEFT JOIN ends USING (pid)
-    WHERE statements = 1 OR leaks_alone IS NOT TRUE
+    WHERE leaks OR (samples >= 16 AND growth_bytes > 2 * error_bytes)
     ORDER BY leaks DESC NULLS LAST, score DESC, live_bytes DESC;
 
 COMMENT ON VIEW pg_leakhunt_suspects IS
-'one row per process and call site that goes on holding more, the likeliest leak first; where no statement by itself has the samples, per stack and context; no row without the samples to say so: for a leak at least 16 live ones, 4 in the first half of its life and 8 later, and at least 0.4 of the early rate later, for several statements 64 and 0.8 of it, with more samples down to 0.6; for growing 16, and growth of more than twice its error';
+'one row per process and call site that goes on holding more, the likeliest leak first; no row without the samples to say so: at least 16 live ones; for a leak 4 in the first half of its life and 8 later, and at least 0.4 of the early rate later; for growing, growth since the baseline of more than twice the error, of all statements together if there are several';
 COMMENT ON COLUMN pg_leakhunt_suspects.pid IS
 'process id';
 COMMENT ON COLUMN pg_leakhunt_suspects.backend_type IS
@@ -865,7 +844,7 @@ COMMENT ON COLUMN pg_leakhunt_suspects.backend_type IS
 COMMENT ON COLUMN pg_leakhunt_suspects.score IS
 '0 to 1: how steadily it grows, and how many samples say so';
 COMMENT ON COLUMN pg_leakhunt_suspects.verdict IS
-'leak: it has gone on through many transactions, or seconds of longer ones; growing: it has grown since the baseline, in too few of them to tell a leak from a cache';
+'leak: it has gone on through many transactions, or seconds of longer ones; growing: it has grown since the baseline, in too few of them to tell a leak from a cache, or a little in each of several statements';
 COMMENT ON COLUMN pg_leakhunt_suspects.context_name IS
 'name of the memory context';
 COMMENT ON COLUMN pg_leakhunt_suspects.site IS
@@ -879,7 +858,7 @@ COMMENT ON COLUMN pg_leakhunt_suspects.live_bytes IS
 COMMENT ON COLUMN pg_leakhunt_suspects.growth_bytes IS
 'live_bytes since the baseline; null without one';
 COMMENT ON COLUMN pg_leakhunt_suspects.bytes_per_hour IS
-'growth per hour since some time in the first half of the site''s life; for several statements since its first sample; up to now, or to the last sample of a process that is gone; estimate; null where too little has happened';
+'growth per hour since some time in the first half of the site''s life, up to now, or to the last sample of a process that is gone; estimate; null where too little has happened';
 COMMENT ON COLUMN pg_leakhunt_suspects.survival IS
 'live_bytes per byte ever allocated at this site: 1 = nothing was freed';
 COMMENT ON COLUMN pg_leakhunt_suspects.epochs IS

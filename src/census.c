@@ -4,7 +4,7 @@
  *
  * Runs inside palloc.
  *
- * The owner walks over the tree of its contexts: not more than once a second,
+ * The owner walks over the tree of its contexts: as often as process.c wants,
  * and where there are so many of them that it takes long, not more than 1% of
  * the time.  The tree is whole whenever a method of a context is called.
  */
@@ -22,13 +22,14 @@
 #include "lifetime.h"
 #include "profile.h"
 
-/* Microseconds between two censuses, at least. */
-#define CENSUS_GAP_US ((int64) 1000000)
+/* Microseconds between two points of the history, at first. */
+#define HISTORY_GAP_US ((int64) 1000000)
 
 /* How much longer than a census takes is the time to the next. */
 #define CENSUS_SHARE 100
 
-static uint64 next_census_us;	/* by the monotonic clock */
+static uint64 last_census_us;	/* by the monotonic clock; 0: none yet */
+static uint64 last_cost_us;
 static uint32 census_number;
 static int64 history_gap_us;	/* between two points of the history */
 
@@ -138,7 +139,7 @@ add_to_history(TimestampTz now)
 	uint32		count = plh_profile->history_count;
 
 	if (history_gap_us == 0)
-		history_gap_us = CENSUS_GAP_US;
+		history_gap_us = HISTORY_GAP_US;
 	if (count > 0 &&
 		now - plh_profile->history[count - 1].at < history_gap_us)
 		return;
@@ -155,24 +156,28 @@ add_to_history(TimestampTz now)
 }
 
 /*
- * Take a census, if it is time for one.  Returns whether it was.
+ * Take a census, if the last is at least that old, and has not taken so long
+ * that it is too soon.  Returns whether it was.
  */
 bool
-plh_census_take_if_due(void)
+plh_census_take_if_older(int64 gap_us)
 {
 	uint64		started;
+	TimestampTz now;
 
-	if (monotonic_us(CLOCK_MONOTONIC_COARSE) < next_census_us)
+	if (last_census_us != 0 &&
+		monotonic_us(CLOCK_MONOTONIC_COARSE) <
+		last_census_us + Max(gap_us, CENSUS_SHARE * (int64) last_cost_us))
 		return false;
 
 	started = monotonic_us(CLOCK_MONOTONIC);
 	plh_census_count_contexts();
 	plh_profile->malloc_bytes = malloc_bytes();
-	plh_profile->census_at = plh_profile->counters.last_at;
-	add_to_history(plh_profile->counters.last_at);
-	next_census_us = started +
-		Max(CENSUS_GAP_US,
-			CENSUS_SHARE * (int64) (monotonic_us(CLOCK_MONOTONIC) - started));
+	now = GetCurrentTimestamp();
+	plh_profile->census_at = now;
+	add_to_history(now);
+	last_census_us = started;
+	last_cost_us = monotonic_us(CLOCK_MONOTONIC) - started;
 	return true;
 }
 
@@ -182,7 +187,8 @@ plh_census_take_if_due(void)
 void
 plh_census_forget(void)
 {
-	next_census_us = 0;
+	last_census_us = 0;
+	last_cost_us = 0;
 	census_number = 0;
 	history_gap_us = 0;
 }

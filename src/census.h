@@ -8,7 +8,7 @@
 #ifndef PLH_CENSUS_H
 #define PLH_CENSUS_H
 
-extern bool plh_census_take_if_due(void);
+extern bool plh_census_take_if_older(int64 gap_us);
 extern void plh_census_count_contexts(void);
 extern void plh_census_forget(void);
 

@@ -508,7 +508,11 @@ plh_leak_check_run(const char *query, int iterations, int warmup,
 				 errdetail("A statement that is checked cannot check another one.")));
 	memset(check, 0, sizeof(*check));
 	running = true;
-	/* code is compiled anew, and elsewhere, with each execution: so are stacks */
+
+	/*
+	 * code is compiled anew, and elsewhere, with each execution: so are
+	 * stacks
+	 */
 	jit_enabled = false;
 	plh_method_hooks_track_all(true);
 	PG_TRY();

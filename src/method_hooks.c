@@ -236,6 +236,7 @@ record_sample(MemoryContext context, void *pointer, Size size,
 	if (armed_scope == PLH_SCOPE_LONG_LIVED && lifetime != PLH_LIFETIME_SESSION)
 	{
 		plh_profile_out_of_scope();
+		plh_process_sampled_out_of_scope();
 		return;
 	}
 	if ((plh_profile == NULL &&
@@ -446,6 +447,19 @@ plh_method_hooks_rearm(void)
 	rearm_wanted = true;
 	countdown = 0;
 	gap_left = 0;
+}
+
+/*
+ * Call a function while nothing is sampled, unless we are at work already.
+ */
+void
+plh_method_hooks_call_guarded(void (*function) (void))
+{
+	if (busy)
+		return;
+	busy = true;
+	function();
+	busy = false;
 }
 
 /*

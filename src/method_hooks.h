@@ -9,6 +9,7 @@
 
 extern const char *plh_method_hooks_install(void);
 extern void plh_method_hooks_rearm(void);
+extern void plh_method_hooks_call_guarded(void (*function) (void));
 extern void plh_method_hooks_track_all(bool on);
 extern void plh_method_hooks_forget(void);
 extern void plh_method_hooks_stop(void);

@@ -80,6 +80,10 @@ _PG_init(void)
 		refusal = plh_method_hooks_install();
 	if (refusal != NULL)
 		plh_process_give_up(refusal);
-	else if (plh_process_is_preloaded())
-		plh_sweep_start();
+	else
+	{
+		plh_process_watch_transactions();
+		if (plh_process_is_preloaded())
+			plh_sweep_start();
+	}
 }

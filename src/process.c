@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "access/xact.h"
 #include "common/hashfn.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
@@ -40,9 +41,24 @@
 #include "statement.h"
 #include "symbol_cache.h"
 
-/* A profile is published from that many kept samples or live bytes on. */
+/*
+ * A profile is published from that many kept samples or live bytes on; or when
+ * a process has become that large by other means, as large queries and libraries
+ * that call malloc.
+ */
 #define PUBLISH_SAMPLES 5
 #define PUBLISH_BYTES ((int64) 8 * 1024 * 1024)
+#define PUBLISH_OWN_BYTES ((int64) 16 * 1024 * 1024)
+
+/*
+ * Stock is taken so often: while a process is busy; at the ends of transactions,
+ * after which it may rest; and of those that may have allocated much.
+ */
+#define BUSY_GAP_US ((int64) 1000 * 1000)
+#define SHORT_GAP_US ((int64) 50 * 1000)
+#define LONG_GAP_US ((int64) 10 * 1000)
+#define LONG_TRANSACTION_US ((int64) 2000)
+
 #define LOOK_SAMPLES 16
 #define LOOK_INTERVAL 4096
 
@@ -52,6 +68,10 @@ static bool preloaded;
 
 /* Live bytes at which not to wait for LOOK_SAMPLES. */
 static int64 next_look_bytes;
+
+/* What the process samples. */
+static uint32 current_interval;
+static int	current_scope;
 
 /* Kept samples at which to try to publish again after a failure. */
 static int64 next_publish_try;
@@ -275,6 +295,8 @@ plh_process_settings_changed(uint32 sample_interval, int scope)
 {
 	PlhProfileHeader *header = plh_profile;
 
+	current_interval = sample_interval;
+	current_scope = scope;
 	if (header == NULL)
 		return;
 	header->sample_interval = sample_interval;
@@ -303,7 +325,7 @@ plh_process_sampled(void)
 		header->database_oid != MyDatabaseId ||
 		(header->role_oid == InvalidOid && MyProc != NULL))
 		identify(header);
-	if (plh_profile_file_is_published() && plh_census_take_if_due())
+	if (plh_profile_file_is_published() && plh_census_take_if_older(BUSY_GAP_US))
 		(void) plh_profile_file_verify();
 
 	plh_growth_dump_if_due();
@@ -313,6 +335,90 @@ plh_process_sampled(void)
 		(header->counters.total_samples >= PUBLISH_SAMPLES ||
 		 header->counters.live_bytes >= PUBLISH_BYTES))
 		plh_process_publish();
+}
+
+/*
+ * Is this process so large that there should be a profile of it?  It is looked
+ * at if that was last done at least so long ago.
+ */
+static bool
+is_large(int64 gap_us)
+{
+	static TimestampTz looked_at;
+	TimestampTz now = GetCurrentTimestamp();
+
+	if (now < looked_at + gap_us)
+		return false;
+	looked_at = now;
+	return plh_server_processes_own_bytes() >= PUBLISH_OWN_BYTES;
+}
+
+/*
+ * Take stock of the process, which may have grown without a sample that was
+ * kept; unless that was done less than so long ago.
+ */
+static void
+take_stock(int64 gap_us)
+{
+	if (!plh_profile_file_is_published())
+	{
+		if (current_interval == 0 || !is_large(gap_us) ||
+			(plh_profile == NULL &&
+			 !plh_process_begin_profile(current_interval, current_scope)))
+			return;
+		plh_process_publish();
+	}
+	if (plh_profile_file_is_published() && plh_census_take_if_older(gap_us))
+		(void) plh_profile_file_verify();
+}
+
+/*
+ * A sample was taken that is out of scope; does no more than for every
+ * LOOK_SAMPLES-th of small intervals.
+ */
+void
+plh_process_sampled_out_of_scope(void)
+{
+	static uint32 samples;
+
+	if (current_interval >= LOOK_INTERVAL || samples++ % LOOK_SAMPLES == 0)
+		take_stock(BUSY_GAP_US);
+}
+
+static void
+take_stock_after_short_transaction(void)
+{
+	take_stock(SHORT_GAP_US);
+}
+
+static void
+take_stock_after_long_transaction(void)
+{
+	take_stock(LONG_GAP_US);
+}
+
+/*
+ * XactCallback: the process may be idle from now on, for long.  Of a
+ * transaction that is aborted all contexts are still there.
+ */
+static void
+transaction_over(XactEvent event, void *arg)
+{
+	if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_PREPARE)
+		plh_method_hooks_call_guarded(GetCurrentTimestamp() -
+									  GetCurrentTransactionStartTimestamp() <
+									  LONG_TRANSACTION_US ?
+									  take_stock_after_short_transaction :
+									  take_stock_after_long_transaction);
+}
+
+/*
+ * Look at this process, and those that it forks, at the ends of transactions.
+ */
+void
+plh_process_watch_transactions(void)
+{
+	RegisterXactCallback(transaction_over, NULL);
 }
 
 /*

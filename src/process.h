@@ -11,11 +11,13 @@
 /* Called when the module is loaded, outside palloc. */
 extern const char *plh_process_start(void);
 extern void plh_process_give_up(const char *refusal);
+extern void plh_process_watch_transactions(void);
 
 /* Callable inside palloc, except in a critical section; never throw. */
 extern bool plh_process_begin_profile(uint32 sample_interval, int scope);
 extern void plh_process_settings_changed(uint32 sample_interval, int scope);
 extern void plh_process_sampled(void);
+extern void plh_process_sampled_out_of_scope(void);
 extern void plh_process_publish(void);
 
 /* For readers. */

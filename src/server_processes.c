@@ -106,6 +106,32 @@ plh_server_processes_loaded(int pid)
 }
 
 /*
+ * What this process has in memory that no file backs and that is not shared, in
+ * bytes; 0 if it is not to be had.
+ */
+int64
+plh_server_processes_own_bytes(void)
+{
+	char		text[128];
+	char	   *end;
+	long		resident;
+	ssize_t		length;
+	int			fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return 0;
+	length = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (length <= 0)
+		return 0;
+	text[length] = '\0';
+	/* the size of all, what is resident of it, and what is shared of that */
+	(void) strtol(text, &end, 10);
+	resident = strtol(end, &end, 10);
+	return (int64) (resident - strtol(end, NULL, 10)) * sysconf(_SC_PAGESIZE);
+}
+
+/*
  * RssAnon of a process in bytes, -1 if it is not to be had.
  */
 int64

@@ -48,7 +48,7 @@ static void (*sampling_changed) (void);
 /* The most that sizes in bytes may be set to. */
 #define MAX_BYTES (1024.0 * 1024 * 1024 * 1024 * 1024)
 
-/* Set once the fixed settings are in use. */
+/* Set once the fixed settings are in use, where it is for us to keep them. */
 static bool loaded;
 
 static void
@@ -196,17 +196,17 @@ define_dump_settings(GucContext fixed)
 							 PGC_SIGHUP, 0,
 							 NULL, NULL, NULL);
 	DefineCustomRealVariable("pg_leakhunt.dump_min_bytes",
-							"Live bytes from which on an exiting process writes a dump file.",
-							"What counts is the lower end of the estimate.",
-							&plh_dump_min_bytes, 1024 * 1024, 0, MAX_BYTES,
-							PGC_SIGHUP, GUC_UNIT_BYTE,
-							NULL, NULL, NULL);
+							 "Live bytes from which on an exiting process writes a dump file.",
+							 "What counts is the lower end of the estimate.",
+							 &plh_dump_min_bytes, 1024 * 1024, 0, MAX_BYTES,
+							 PGC_SIGHUP, GUC_UNIT_BYTE,
+							 NULL, NULL, NULL);
 	DefineCustomRealVariable("pg_leakhunt.dump_growth",
-							"Growth of the live bytes at which a process writes a further dump file.",
-							"0 writes none.  At most one per second and process, and none that would take more than a hundredth of its time.",
-							&plh_dump_growth, 0, 0, MAX_BYTES,
-							PGC_SIGHUP, GUC_UNIT_BYTE,
-							NULL, NULL, NULL);
+							 "Growth of the live bytes at which a process writes a further dump file.",
+							 "0 writes none.  At most one per second and process, and none that would take more than a hundredth of its time.",
+							 &plh_dump_growth, 0, 0, MAX_BYTES,
+							 PGC_SIGHUP, GUC_UNIT_BYTE,
+							 NULL, NULL, NULL);
 	DefineCustomIntVariable("pg_leakhunt.dump_keep",
 							"Number of dump files to keep.",
 							"The oldest ones beyond it are removed.",
@@ -251,7 +251,7 @@ plh_settings_define(void (*on_change) (void))
 			sizeof(plh_fixed.profile_directory));
 	strlcpy(plh_fixed.dump_directory, dump_directory_setting,
 			sizeof(plh_fixed.dump_directory));
-	loaded = true;
+	loaded = fixed != PGC_POSTMASTER;
 }
 
 /*

@@ -135,6 +135,7 @@ put_process(PlhProfileImage *image, void *arg)
 	plh_row_int64(&row, header->private_bytes + header->profile_bytes);
 	plh_row_int64(&row, header->profile_bytes);
 	plh_row_time(&row, header->counters.last_at);
+	plh_row_time(&row, header->census_at);
 	plh_row_finish(&row, sink);
 }
 

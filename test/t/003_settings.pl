@@ -192,8 +192,11 @@ my %other = (
 	max_live_samples => 50,
 	profile_directory => $node->basedir . '/profiles',
 	dump_directory => 'dumps');
-$node->safe_psql('postgres', "ALTER SYSTEM SET pg_leakhunt.$_ = '$other{$_}'")
-  for keys %other;
+for my $setting (sort keys %other)
+{
+	$node->safe_psql('postgres',
+		"ALTER SYSTEM SET pg_leakhunt.$setting = '$other{$setting}'");
+}
 $node->reload;
 my $pending =
   "SELECT count(*) FROM pg_settings WHERE name LIKE 'pg\\_leakhunt.%' AND pending_restart";
@@ -209,13 +212,14 @@ is( $node->safe_psql('postgres',
 $node->safe_psql('postgres', 'ALTER SYSTEM RESET ALL');
 
 # of a session where each loads it by itself.
-$node->append_conf('postgresql.conf', "shared_preload_libraries = ''\n");
+$node->append_conf('postgresql.conf',
+	"shared_preload_libraries = ''\nlog_min_messages = debug3\n");
 $node->restart;
 my $loader = $node->background_psql('postgres');
 $loader->query_safe("LOAD 'pg_leakhunt'");
 my $offset = -s $node->logfile;
 $node->append_conf('postgresql.conf',
-	"pg_leakhunt.max_live_samples = 50\nlog_min_messages = debug2\n");
+	"pg_leakhunt.max_live_samples = 50\n");
 $node->reload;
 wait_until(
 	sub {

@@ -168,6 +168,51 @@ cmp_ok($after[2] - $before[2], '>', 15_000_000, 'as did the process');
 cmp_ok($after[0] - $before[0], '<', 1_000_000, 'malloc is no context');
 cmp_ok($after[1] - $before[1], '>', 20_000_000, 'but seen');
 
+# Growth without a sample that is kept: of malloc, of contexts that nothing is
+# allocated in, of a query.  Seen at the end of the transaction, and a query while
+# it runs.
+sub figures_of
+{
+	my ($pid) = @_;
+
+	return split /\|/, ask(
+		"SELECT context_bytes, malloc_bytes, counted_at > now() - interval '1 min' FROM pg_leakhunt_processes WHERE pid = $pid");
+}
+$node->append_conf('postgresql.conf', 'pg_leakhunt.enabled = on');
+$node->reload;
+$node->poll_query_until('postgres', 'SHOW pg_leakhunt.enabled', 'on');
+for my $growth (
+	[ 'leak_malloc(1000, 50000)', 0, 50_000_000 ],
+	[ 'leak_empty_contexts(40000)', 40_000_000, 40_000_000 ])
+{
+	my ($call, $contexts, $malloc) = @$growth;
+	my $other = $node->background_psql('postgres');
+	my $other_pid = session_pid($other);
+
+	$other->query_safe("SELECT pg_sleep(0.1); SELECT $call; SELECT pg_sleep(0.1)");
+	my @figures = figures_of($other_pid);
+	is_within($figures[0], 3_000_000, $contexts, "contexts after $call");
+	is_within($figures[1], 3_000_000 + $malloc / 10, $malloc, 'and what malloc has in use');
+	$other->quit;
+}
+my $hungry = $node->background_psql('postgres', on_error_stop => 0);
+my $hungry_pid = session_pid($hungry);
+$hungry->query_safe("SET work_mem = '1GB'; SELECT pg_sleep(0.1)");
+$hungry->query_until(qr//, "SELECT pg_sleep(0.01) FROM (SELECT DISTINCT g, repeat('x', 100) FROM generate_series(1, 300000) g) s LIMIT 1000;\n");
+ok( $node->poll_query_until(
+		'postgres',
+		"SELECT context_bytes > 30000000 FROM pg_leakhunt_processes WHERE pid = $hungry_pid"
+	),
+	'a query that takes much memory is seen while it runs');
+ask("SELECT pg_cancel_backend($hungry_pid)");
+$hungry->query('SELECT 1; SELECT pg_sleep(0.1)');
+my @figures = figures_of($hungry_pid);
+cmp_ok($figures[0], '<', 10_000_000, 'and that it has given it back');
+$hungry->quit;
+$node->append_conf('postgresql.conf', 'pg_leakhunt.enabled = off');
+$node->reload;
+$node->poll_query_until('postgres', 'SHOW pg_leakhunt.enabled', 'off');
+
 # The census: contexts that are made and never deleted.
 my $census =
   "SELECT instances, context_bytes > 100 * 8192 FROM pg_leakhunt_contexts WHERE pid = $pid AND context_name = 'leaker leaked context'";

@@ -29,7 +29,7 @@ after_workload('', 'setup');
 my $suspects = q{
 	SELECT verdict, context_name, function_of(site), score > 0.5,
 		survival > 0.99, epochs > 8, bytes_per_hour > 0, query LIKE 'SELECT leak_top%',
-		evidence ~ '^In \d+ of \d+ transactions or seconds it kept '
+		evidence ~ '^In \d+ of \d+ transactions \(or seconds of long ones\) it kept '
 	FROM pg_leakhunt_suspects WHERE pid = pg_backend_pid()
 	ORDER BY context_name COLLATE "C"};
 is( after_workload($suspects, 'leaks', 1, 5000), join("\n",
@@ -38,6 +38,18 @@ is( after_workload($suspects, 'leaks', 1, 5000), join("\n",
 		'leaker leaked context|leaking_in'),
 	'three leaks, and nothing else');
 is(after_workload($suspects, 'clean', 1, 5000), '', 'caches are no suspects');
+
+# Statements that differ in a literal are each another one where the server
+# computes no query ids: none of them shows by itself, all together grow.
+my $texts = join "\n", map { "SELECT leak_cache(100, 100) WHERE $_ = $_;" } 1 .. 400;
+is( $node->safe_psql(
+		'postgres',
+		"SET pg_leakhunt.sample_interval = '16kB';\n\\o /dev/null\nSELECT pg_leakhunt_baseline(pg_backend_pid());\n$texts\n\\o\n" . q{
+		SELECT verdict, context_name, function_of(site),
+			evidence ~ 'more than at the baseline, from \d+ samples; each of \d+ statements has too few to tell'
+		FROM pg_leakhunt_suspects WHERE pid = pg_backend_pid()}),
+	'growing|CacheMemoryContext|leaking_in|t',
+	'a leak of many statements');
 
 # In a single transaction growth since the baseline is all that can be said.
 my $session = $node->background_psql('postgres');
