@@ -17,6 +17,7 @@ OBJS = \
 	src/debug_info.o \
 	src/dump.o \
 	src/dump_addresses.o \
+	src/dump_directory.o \
 	src/dump_lines.o \
 	src/dump_reader.o \
 	src/dump_symbols.o \

@@ -100,7 +100,7 @@ plh_baseline_take(const char *directory, const PlhProfileImage *image)
 
 	memcpy(baseline->magic, BASELINE_MAGIC, sizeof(baseline->magic));
 	baseline->pid = header->pid;
-	baseline->process_start = plh_server_processes_start_ticks(header->pid);
+	baseline->process_start = header->process_start;
 	baseline->taken_at = GetCurrentTimestamp();
 	baseline->live_bytes = header->counters.live_bytes;
 	while (baseline->site_count < room &&

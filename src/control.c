@@ -22,12 +22,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "miscadmin.h"
+
 #include "control.h"
 #include "process.h"
 #include "server_processes.h"
 
 /* The name has the version of the layout. */
-#define CONTROL_FILE "control.1"
+#define CONTROL_FILE "control.2"
 #define SLOTS 2048
 
 typedef struct ControlSlot
@@ -45,6 +47,8 @@ typedef struct ControlFile
 {
 	uint32		sequence;		/* of the last request */
 	uint32		used_slots;		/* those behind have never been used */
+	uint64		server_start;	/* of the postmaster, in clock ticks since
+								 * boot */
 	ControlSlot all;
 	ControlSlot slots[SLOTS];
 } ControlFile;
@@ -81,6 +85,26 @@ open_control(void)
 	return -1;
 }
 
+/* Drop the requests that were made in a server that runs no more. */
+static void
+forget_former_server(int fd)
+{
+	uint64		server_start =
+		plh_server_processes_start_ticks(IsUnderPostmaster ? PostmasterPid :
+										 getpid());
+
+	if (flock(fd, LOCK_EX) != 0)
+		return;
+	if (control->server_start != server_start)
+	{
+		memset(&control->all, 0, sizeof(ControlSlot));
+		memset(control->slots, 0, sizeof(control->slots));
+		control->used_slots = 0;
+		control->server_start = server_start;
+	}
+	(void) flock(fd, LOCK_UN);
+}
+
 /*
  * Map the control file of the profile directory; for a server that starts a
  * new one.  Without room for it no requests can be made, and all else works.
@@ -98,11 +122,14 @@ plh_control_start(const char *directory, bool new_server)
 		return;
 	control = mmap(NULL, sizeof(ControlFile), PROT_READ | PROT_WRITE,
 				   MAP_SHARED, fd, 0);
-	close(fd);
 	if (control == MAP_FAILED)
 		control = NULL;
 	else
+	{
+		forget_former_server(fd);
 		plh_control_sequence = &control->sequence;
+	}
+	close(fd);
 }
 
 /* Read a slot whole; false if it has no request. */

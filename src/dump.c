@@ -1,122 +1,36 @@
 /*
  * dump.c
- *	  Heap files: their names, how they come to be, and how many are kept.
+ *	  Heap files: how they come to be.
  *
  * A file is written under a temporary name, checked, synced and renamed, so
- * that none is ever seen half-written.  No palloc and no ERROR in this file.
+ * that none is ever seen half-written; and never to a name that is taken.
+ *
+ * plh_dump_write runs inside palloc, too.
  */
 #include "postgres.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-#include "common/file_perm.h"
 #include "miscadmin.h"
 #include "storage/fd.h"
 
 #include "dump.h"
+#include "dump_directory.h"
 #include "dump_writer.h"
 #include "settings.h"
 
-/* The parts of "PID.SEQ.REASON.heap"; false if the name has another form. */
-static bool
-parse_name(const char *name, int *pid, int *sequence)
-{
-	int			end = 0;
+/* Names that others may have taken meanwhile. */
+#define MAX_ATTEMPTS 1000
 
-	return sscanf(name, "%d.%d.%*[a-z].heap%n", pid, sequence, &end) == 2 &&
-		end > 0 && name[end] == '\0';
-}
+#ifndef RENAME_NOREPLACE
+#define RENAME_NOREPLACE 1
+#endif
 
-/*
- * Is that the name of a dump file?
- */
-bool
-plh_dump_is_name(const char *name)
-{
-	int			pid;
-	int			sequence;
-
-	return parse_name(name, &pid, &sequence);
-}
-
-/* The first sequence number that no file of that pid has. */
-static int
-next_sequence(int dump_pid)
-{
-	DIR		   *dir = opendir(plh_fixed.dump_directory);
-	struct dirent *entry;
-	int			highest = 0;
-
-	while (dir != NULL && (entry = readdir(dir)) != NULL)
-	{
-		int			pid;
-		int			sequence;
-
-		if (parse_name(entry->d_name, &pid, &sequence) && pid == dump_pid)
-			highest = Max(highest, sequence);
-	}
-	if (dir != NULL)
-		closedir(dir);
-	return highest + 1;
-}
-
-/* Is "left" older than "right"? */
-static bool
-is_older(const struct stat *left, const struct stat *right)
-{
-	if (left->st_mtim.tv_sec != right->st_mtim.tv_sec)
-		return left->st_mtim.tv_sec < right->st_mtim.tv_sec;
-	return left->st_mtim.tv_nsec < right->st_mtim.tv_nsec;
-}
-
-/* Number of dump files, and the path of the oldest. */
-static int
-count_dumps(char *oldest, Size oldest_size)
-{
-	DIR		   *dir = opendir(plh_fixed.dump_directory);
-	struct dirent *entry;
-	struct stat oldest_status = {0};
-	int			count = 0;
-
-	while (dir != NULL && (entry = readdir(dir)) != NULL)
-	{
-		char		path[MAXPGPATH + NAME_MAX];
-		struct stat status;
-		int			pid;
-		int			sequence;
-
-		snprintf(path, sizeof(path), "%s/%s", plh_fixed.dump_directory,
-				 entry->d_name);
-		if (!parse_name(entry->d_name, &pid, &sequence) ||
-			lstat(path, &status) != 0 || !S_ISREG(status.st_mode))
-			continue;
-		if (count++ == 0 || is_older(&status, &oldest_status))
-		{
-			strlcpy(oldest, path, oldest_size);
-			oldest_status = status;
-		}
-	}
-	if (dir != NULL)
-		closedir(dir);
-	return count;
-}
-
-/* Remove the oldest files beyond dump_keep; returns an errno or 0. */
-static int
-remove_old_dumps(void)
-{
-	char		oldest[MAXPGPATH + NAME_MAX];
-
-	while (count_dumps(oldest, sizeof(oldest)) > plh_dump_keep)
-	{
-		if (unlink(oldest) != 0 && errno != ENOENT)
-			return errno;
-	}
-	return 0;
-}
+/* The number of this process' last dump of itself; 0: none yet. */
+static int	own_sequence;
 
 /* Sync the directory, so that the new name is safe, too. */
 static void
@@ -149,6 +63,58 @@ write_file(const char *path, const PlhProfileImage *image,
 	return failure;
 }
 
+/* Rename, unless the new name is taken; returns an errno or 0. */
+static int
+rename_if_free(const char *from, const char *to)
+{
+	if (syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to,
+				RENAME_NOREPLACE) == 0)
+		return 0;
+	/* not all file systems can tell */
+	if (errno != EINVAL && errno != ENOSYS)
+		return errno;
+	return rename(from, to) == 0 ? 0 : errno;
+}
+
+/* The number that a dump of that process should have; returns an errno or 0. */
+static int
+choose_sequence(int pid, int *sequence)
+{
+	int			failure = 0;
+
+	*sequence = pid == (int) getpid() ? own_sequence : 0;
+	if (*sequence == 0)
+		failure = plh_dump_directory_highest(pid, sequence);
+	(*sequence)++;
+	return failure;
+}
+
+/*
+ * Give a complete file its name, which becomes that of the result.  Others may
+ * write dumps of the same process.  Returns an errno or 0.
+ */
+static int
+name_file(const char *temporary, int pid, const char *reason,
+		  PlhDumpResult *result)
+{
+	int			sequence;
+	int			failure = choose_sequence(pid, &sequence);
+
+	for (int i = 0; i < MAX_ATTEMPTS; i++, sequence++)
+	{
+		snprintf(result->path, sizeof(result->path), "%s/%d.%d.%s.heap",
+				 plh_fixed.dump_directory, pid, sequence, reason);
+		if (failure == 0)
+			failure = rename_if_free(temporary, result->path);
+		if (failure != EEXIST)
+			break;
+		failure = 0;
+	}
+	if (failure == 0 && pid == (int) getpid())
+		own_sequence = sequence;
+	return failure;
+}
+
 /*
  * Write a dump of the image; the reason becomes part of its name.  Returns
  * whether it was written; its path, or else what went wrong, is in "result".
@@ -159,26 +125,21 @@ plh_dump_write(const PlhProfileImage *image, const PlhDumpExtras *extras,
 			   bool sync, PlhDumpResult *result)
 {
 	char		temporary[MAXPGPATH + 64];
-	int			pid = image->header->pid;
 
-	if (mkdir(plh_fixed.dump_directory, pg_dir_create_mode) != 0 &&
-		errno != EEXIST)
-	{
-		strlcpy(result->path, plh_fixed.dump_directory, sizeof(result->path));
-		result->failure = errno;
+	result->removal_failure = 0;
+	strlcpy(result->path, plh_fixed.dump_directory, sizeof(result->path));
+	result->failure = plh_dump_directory_make();
+	if (result->failure != 0)
 		return false;
-	}
 
-	snprintf(result->path, sizeof(result->path), "%s/%d.%d.%s.heap",
-			 plh_fixed.dump_directory, pid, next_sequence(pid),
-			 extras->reason);
 	snprintf(temporary, sizeof(temporary), "%s/%d.tmp",
 			 plh_fixed.dump_directory, (int) getpid());
-	result->removal_failure = 0;
+	strlcpy(result->path, temporary, sizeof(result->path));
 	result->failure = write_file(temporary, image, extras, sync,
 								 &result->sites);
-	if (result->failure == 0 && rename(temporary, result->path) != 0)
-		result->failure = errno;
+	if (result->failure == 0)
+		result->failure = name_file(temporary, image->header->pid,
+									extras->reason, result);
 	if (result->failure != 0)
 	{
 		unlink(temporary);
@@ -186,8 +147,17 @@ plh_dump_write(const PlhProfileImage *image, const PlhDumpExtras *extras,
 	}
 	if (sync)
 		sync_directory();
-	result->removal_failure = remove_old_dumps();
+	result->removal_failure = plh_dump_directory_trim(plh_dump_keep);
 	return true;
+}
+
+/*
+ * Forked: the dumps were the parent's.
+ */
+void
+plh_dump_forget(void)
+{
+	own_sequence = 0;
 }
 
 /*
@@ -200,10 +170,16 @@ plh_dump_report(const PlhDumpResult *result, int level)
 	if (result->failure != 0)
 	{
 		errno = result->failure;
-		ereport(level,
-				(errcode_for_file_access(),
-				 errmsg("could not write dump file \"%s\": %m",
-						result->path)));
+		if (strcmp(result->path, plh_fixed.dump_directory) == 0)
+			ereport(level,
+					(errcode_for_file_access(),
+					 errmsg("could not create directory \"%s\" for dump files: %m",
+							result->path)));
+		else
+			ereport(level,
+					(errcode_for_file_access(),
+					 errmsg("could not write dump file \"%s\": %m",
+							result->path)));
 	}
 	else if (result->removal_failure != 0)
 	{

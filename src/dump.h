@@ -1,6 +1,6 @@
 /*
  * dump.h
- *	  Heap files: their names, how they come to be, and how many are kept.
+ *	  Heap files: how they come to be.
  *
  * plh_dump_write is also called while a process exits, and inside palloc: it
  * allocates nothing and reports nothing.
@@ -21,7 +21,7 @@ typedef struct PlhDumpResult
 extern bool plh_dump_write(const PlhProfileImage *image,
 						   const PlhDumpExtras *extras, bool sync,
 						   PlhDumpResult *result);
-extern bool plh_dump_is_name(const char *name);
+extern void plh_dump_forget(void);
 extern void plh_dump_report(const PlhDumpResult *result, int level);
 
 #endif							/* PLH_DUMP_H */

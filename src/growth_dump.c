@@ -38,6 +38,19 @@ monotonic_us(void)
 	return (int64) now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
+/* What an errno means, without the catalogs of translations. */
+static const char *
+error_text(int number)
+{
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 32)
+	const char *text = strerrordesc_np(number);
+
+	if (text != NULL)
+		return text;
+#endif
+	return number == ENOSPC ? "No space left on device" : "system error";
+}
+
 /* Say, once, that a dump could not be written. */
 static void
 report_on_stderr(const PlhDumpResult *result)
@@ -49,8 +62,8 @@ report_on_stderr(const PlhDumpResult *result)
 		return;
 	reported = true;
 	length = snprintf(line, sizeof(line),
-					  "WARNING:  process %d could not write dump file \"%s\": %s\n",
-					  (int) getpid(), result->path, strerror(result->failure));
+					  "WARNING:  process %d could not write dump file \"%s\": %s (%d)\n",
+					  (int) getpid(), result->path, error_text(result->failure), result->failure);
 	if (write(STDERR_FILENO, line, Min(length, (int) sizeof(line) - 1)) < 0)
 		return;					/* there is nobody to tell */
 }
@@ -93,4 +106,5 @@ plh_growth_dump_forget(void)
 	dumped_bytes = 0;
 	next_at_us = 0;
 	reported = false;
+	plh_dump_forget();
 }

@@ -199,8 +199,8 @@ at_exit(void)
 	{
 		dump_at_exit();
 		plh_profile_file_unlink();
-		plh_baseline_unlink(profile_directory, plh_profile->pid);
 	}
+	plh_baseline_unlink(profile_directory, getpid());
 
 	/* the postmaster is the last; what a crash left keeps the directory */
 	if (preloaded && !IsUnderPostmaster)

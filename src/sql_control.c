@@ -136,7 +136,8 @@ typedef struct BaselineCount
 {
 	bool		sees_all;		/* privileges of pg_read_all_stats */
 	int			taken;
-	bool		found;			/* a profile, visible or not */
+	List	   *found;			/* pids with a profile, visible or not */
+	MemoryContext memory;		/* that the list is in */
 } BaselineCount;
 
 /* An ERROR about a baseline that could not be written. */
@@ -154,16 +155,39 @@ static void
 take_baseline(PlhProfileImage *image, void *arg)
 {
 	BaselineCount *count = arg;
+	MemoryContext caller_context;
 
-	count->found = true;
-	if (!image->alive ||
-		!(count->sees_all ||
+	if (!image->alive)
+		return;
+	caller_context = MemoryContextSwitchTo(count->memory);
+	count->found = lappend_int(count->found, image->header->pid);
+	MemoryContextSwitchTo(caller_context);
+	if (!(count->sees_all ||
 		  (OidIsValid(image->header->role_oid) &&
 		   has_privs_of_role(GetUserId(), image->header->role_oid))))
 		return;
 	if (!plh_baseline_take(plh_process_profile_directory(), image))
 		report_unwritten(image->header->pid);
 	count->taken++;
+}
+
+/*
+ * Take the baselines of processes that have no profile yet: the few samples
+ * that they may have are counted as growth when they get one.
+ */
+static void
+take_other_baselines(const BaselineCount *count)
+{
+	ListCell   *cell;
+
+	foreach(cell, plh_server_processes_list())
+	{
+		int			pid = lfirst_int(cell);
+
+		if (!list_member_int(count->found, pid) &&
+			!plh_baseline_take_empty(plh_process_profile_directory(), pid))
+			report_unwritten(pid);
+	}
 }
 
 /*
@@ -175,7 +199,7 @@ pg_leakhunt_baseline(PG_FUNCTION_ARGS)
 {
 	const char *directory = plh_process_profile_directory();
 	int			pid = get_pid(fcinfo);
-	BaselineCount count = {0};
+	BaselineCount count = {.memory = CurrentMemoryContext};
 
 	plh_rows_check_active();
 	count.sees_all = has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS);
@@ -186,7 +210,9 @@ pg_leakhunt_baseline(PG_FUNCTION_ARGS)
 		report_unwritten(0);
 	if (pid >= 0)
 		plh_profile_reader_each(directory, pid, false, take_baseline, &count);
-	if (pid != 0 && !count.found && plh_server_processes_check(pid) &&
+	if (pid == 0 && count.sees_all)
+		take_other_baselines(&count);
+	if (pid != 0 && count.found == NIL && plh_server_processes_check(pid) &&
 		count.sees_all)
 	{
 		if (!plh_baseline_take_empty(directory, pid))

@@ -17,6 +17,7 @@
 
 #include "compat.h"
 #include "dump.h"
+#include "dump_directory.h"
 #include "dump_symbols.h"
 #include "process.h"
 #include "settings.h"
@@ -129,7 +130,7 @@ pg_leakhunt_get_dumps(PG_FUNCTION_ARGS)
 	while ((entry = ReadDir(dir, plh_fixed.dump_directory)) != NULL)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (plh_dump_is_name(entry->d_name))
+		if (plh_dump_directory_is_dump(entry->d_name))
 			visit_dump(entry->d_name, &sink);
 	}
 	FreeDir(dir);

@@ -19,6 +19,7 @@
 
 #include "baseline.h"
 #include "dump.h"
+#include "dump_directory.h"
 #include "process.h"
 #include "profile_reader.h"
 #include "settings.h"
@@ -94,9 +95,21 @@ sweep_profile(PlhProfileImage *image, void *arg)
 	plh_baseline_unlink(plh_process_profile_directory(), image->header->pid);
 }
 
-/* Remove the files in the directory whose names begin that way. */
+static bool
+is_unpublished(const char *name)
+{
+	return strncmp(name, "tmp.", strlen("tmp.")) == 0;
+}
+
+static bool
+is_baseline(const char *name)
+{
+	return strncmp(name, "baseline.", strlen("baseline.")) == 0;
+}
+
+/* Remove the files in a directory that have such names. */
 static void
-remove_files(const char *directory, const char *prefix)
+remove_files(const char *directory, bool (*matches) (const char *name))
 {
 	DIR		   *dir = opendir(directory);
 	struct dirent *entry;
@@ -104,7 +117,7 @@ remove_files(const char *directory, const char *prefix)
 
 	while (dir != NULL && (entry = readdir(dir)) != NULL)
 	{
-		if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0)
+		if (!matches(entry->d_name))
 			continue;
 		snprintf(path, sizeof(path), "%s/%s", directory, entry->d_name);
 		(void) unlink(path);
@@ -125,9 +138,10 @@ sweep_directory(bool keep_largest)
 	plh_profile_reader_each(directory, 0, false, sweep_profile, kept);
 
 	/* files that were never complete: their owners died while they wrote */
-	remove_files(directory, "tmp.");
+	remove_files(directory, is_unpublished);
+	remove_files(plh_fixed.dump_directory, plh_dump_directory_is_temporary);
 	if (!keep_largest)
-		remove_files(directory, "baseline.");
+		remove_files(directory, is_baseline);
 }
 
 /* sweep_directory in a context of its own, with errors made WARNINGs. */

@@ -167,7 +167,7 @@ SKIP:
 	($pid, $log) = run_session('SELECT leak_top(64, 1000000)');
 	like(
 		$log,
-		qr/^WARNING:  process $pid could not write dump file .*No space left on device$/m,
+		qr/^WARNING:  process $pid could not write dump file .*No space left on device \(28\)$/m,
 		'and on stderr by a process that grows');
 	is(() = $log =~ /^WARNING:  process $pid/mg, 1, 'once');
 
@@ -177,8 +177,48 @@ SKIP:
 	unlink $directory;
 }
 
+# Two sessions that write dumps of one process: each file has a name of its own.
+my $patient = $node->background_psql('postgres');
+my $patient_pid = session_pid($patient);
+$patient->query_safe('SELECT leak_top(64, 1000000)');
+$node->append_conf('postgresql.conf', "pg_leakhunt.dump_keep = 1000\n");
+$node->reload;
+my @writers = map { $node->background_psql('postgres') } 1, 2;
+$_->query_until(qr//,
+	"SELECT count(pg_leakhunt_dump($patient_pid)) FROM generate_series(1, 40);\n")
+  for @writers;
+$_->query('SELECT 1') for @writers;
+my @written = files_of($node, "$patient_pid.*.manual.heap");
+is(scalar @written, 80,
+	'no dump takes the name of another');
+$_->quit for $patient, @writers;
+
+# What a process that was killed had begun to write goes with the next start;
+# many files beyond dump_keep go little by little.
+append_to_file("$directory/4711.tmp", 'begun');
+append_to_file("$directory/mine.tmp", 'somebody\'s');
+$node->append_conf('postgresql.conf', "pg_leakhunt.dump_keep = 10\n");
+$node->restart;
+is(join(',', map { s{.*/}{}r } files_of($node, '*.tmp')),
+	'mine.tmp', 'no file of ours is left half-written');
+run_session('SELECT leak_top(64, 1000000)');
+my @kept = files_of($node, '*.heap');
+cmp_ok(scalar @kept, '>', 10, 'not all at once');
+run_session('SELECT leak_top(64, 1000000)') for 1 .. 6;
+@kept = files_of($node, '*.heap');
+is(scalar @kept, 10, 'the oldest go');
+
 $node->stop;
 done_testing();
+
+# The dump directory's files with such names.
+sub files_of
+{
+	my ($node, $pattern) = @_;
+	my @files = glob($node->data_dir . "/pg_leakhunt/$pattern");
+
+	return @files;
+}
 
 # Run a command, check that it succeeds, and keep what it prints.
 sub run_command_ok
