@@ -209,6 +209,16 @@ $hungry->query('SELECT 1; SELECT pg_sleep(0.1)');
 my @figures = figures_of($hungry_pid);
 cmp_ok($figures[0], '<', 10_000_000, 'and that it has given it back');
 $hungry->quit;
+
+# A baseline of all counts for those, too, that have no profile yet.
+my $fresh = $node->background_psql('postgres');
+my $fresh_pid = session_pid($fresh);
+ask('SELECT pg_leakhunt_baseline()');
+$fresh->query_safe('SELECT leak_top(1000, 30000)');
+cmp_ok(
+	ask("SELECT growth_bytes FROM pg_leakhunt_processes WHERE pid = $fresh_pid"),
+	'>', 15_000_000, 'growth of a process that had no profile');
+$fresh->quit;
 $node->append_conf('postgresql.conf', 'pg_leakhunt.enabled = off');
 $node->reload;
 $node->poll_query_until('postgres', 'SHOW pg_leakhunt.enabled', 'off');

@@ -286,6 +286,14 @@ SKIP:
 	$session->quit;
 }
 
+# Requests end with the server, though their file stays.
+ask("LOAD 'pg_leakhunt'; SELECT pg_leakhunt_stop()");
+my $sampling =
+  "LOAD 'pg_leakhunt'; SELECT leak_top(1000, 5000); SELECT sampling FROM pg_leakhunt_processes WHERE pid = pg_backend_pid()";
+isnt(ask($sampling), "\nt", 'stopped');
+$node->restart;
+is(ask($sampling), "\nt", 'but not in the next server');
+
 $node->stop;
 unlike(slurp_file($node->logfile), qr/PANIC|terminated by signal/,
 	'nobody crashed');
