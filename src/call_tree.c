@@ -4,19 +4,23 @@
  *	  graph is drawn from.
  *
  * Functions are merged by name and binary.  In a tree of growth a node is as
- * wide as what has changed below it, up or down.  Nodes too narrow to be seen
- * become one for each parent, so that a tree has a bounded size; their figures
- * are in it.
+ * wide as what has changed below it, up or down.  Only the widest nodes are
+ * drawn, so that a tree has a bounded size; the others become one for each
+ * parent, which has their figures: nothing is left out.
  */
 #include "postgres.h"
 
 #include "common/hashfn.h"
+#include "lib/binaryheap.h"
 #include "miscadmin.h"
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
 
 #include "call_tree.h"
 #include "top.h"
+
+/* Nodes narrower than that part of the whole are not drawn: nobody sees them. */
+#define NARROWEST_PART 10000
 
 /* What tells the children of a node apart. */
 typedef struct NodeKey
@@ -84,6 +88,7 @@ make_node(PlhCallNode *parent, const char *name)
 	node->name = name;
 	if (parent != NULL)
 	{
+		node->depth = parent->depth + 1;
 		node->next = parent->first_child;
 		parent->first_child = node;
 	}
@@ -133,6 +138,15 @@ note_line(PlhCallNode *node, const PlhFrameText *frame)
 		node->line = 0;
 }
 
+/* The binary of a frame; NULL if the frame only says that nothing is known. */
+static const char *
+module_of_frame(const PlhFrameText *frame)
+{
+	if (frame->module == NULL && frame->text[0] == '[')
+		return NULL;
+	return plh_top_module_name(frame);
+}
+
 /* Add a site to the tree, from the outermost function on. */
 static void
 add_site(Builder *builder, const PlhListedSite *listed, bool with_context,
@@ -160,13 +174,13 @@ add_site(Builder *builder, const PlhListedSite *listed, bool with_context,
 		const PlhFrameText *frame = &listed->stack.frames[i];
 
 		node = find_child(builder, node, plh_top_function_name(frame),
-						  plh_top_module_name(frame));
+						  module_of_frame(frame));
 		note_line(node, frame);
 		count_site(node, listed);
 	}
 }
 
-/* Sort the children of a node, and theirs, the widest first. */
+/* The widest first. */
 static int
 compare_widths(const void *a, const void *b)
 {
@@ -178,46 +192,74 @@ compare_widths(const void *a, const void *b)
 	return strcmp(left->name, right->name);
 }
 
+/* Sort the children of a node, the widest first. */
 static void
 sort_children(PlhCallNode *parent)
 {
 	PlhCallNode **children;
 	int			count = 0;
 
-	check_stack_depth();
 	for (PlhCallNode *child = parent->first_child; child != NULL;
 		 child = child->next)
 		count++;
 	if (count == 0)
 		return;
-	children = palloc(sizeof(PlhCallNode *) * count);
+	children = palloc_extended(sizeof(PlhCallNode *) * count, MCXT_ALLOC_HUGE);
 	count = 0;
 	for (PlhCallNode *child = parent->first_child; child != NULL;
 		 child = child->next)
 		children[count++] = child;
 	qsort(children, count, sizeof(PlhCallNode *), compare_widths);
 	for (int i = 0; i < count; i++)
-	{
 		children[i]->next = i + 1 < count ? children[i + 1] : NULL;
-		sort_children(children[i]);
-	}
 	parent->first_child = children[0];
 	pfree(children);
 }
 
-/* How many frames are at least that wide? */
+/* Which is drawn first: the wider one; of equals, the one nearer to the root. */
 static int
-count_wide(const PlhCallNode *node, int64 min_width)
+compare_candidates(Datum a, Datum b, void *arg)
 {
-	int			count = 1;
+	const PlhCallNode *left = (const PlhCallNode *) DatumGetPointer(a);
+	const PlhCallNode *right = (const PlhCallNode *) DatumGetPointer(b);
 
-	check_stack_depth();
-	if (node->width < min_width)
-		return 0;
-	for (const PlhCallNode *child = node->first_child; child != NULL;
-		 child = child->next)
-		count += count_wide(child, min_width);
-	return count;
+	if (left->width != right->width)
+		return left->width < right->width ? -1 : 1;
+	return right->depth - left->depth;
+}
+
+static void
+add_candidate(binaryheap *candidates, PlhCallNode *node, int64 min_width)
+{
+	if (node != NULL && node->width >= min_width)
+		binaryheap_add(candidates, PointerGetDatum(node));
+}
+
+/*
+ * Choose the nodes that are drawn, at most so many: the widest, and with each
+ * its parent, which can't be narrower.
+ */
+static void
+choose_drawn(PlhCallNode *root, int room)
+{
+	int64		min_width = Max(root->width / NARROWEST_PART, 1);
+	binaryheap *candidates = binaryheap_allocate(room + 1, compare_candidates,
+												 NULL);
+
+	binaryheap_add(candidates, PointerGetDatum(root));
+	for (; room > 0 && !binaryheap_empty(candidates); room--)
+	{
+		PlhCallNode *node =
+			(PlhCallNode *) DatumGetPointer(binaryheap_remove_first(candidates));
+
+		CHECK_FOR_INTERRUPTS();
+		node->drawn = true;
+		sort_children(node);
+		/* a sibling is narrower: one of them at a time is enough */
+		add_candidate(candidates, node->first_child, min_width);
+		add_candidate(candidates, node->next, min_width);
+	}
+	binaryheap_free(candidates);
 }
 
 /* Frames in the part of the tree that begins with a node. */
@@ -226,6 +268,7 @@ count_all(const PlhCallNode *node)
 {
 	int			count = 1;
 
+	CHECK_FOR_INTERRUPTS();
 	check_stack_depth();
 	for (const PlhCallNode *child = node->first_child; child != NULL;
 		 child = child->next)
@@ -233,54 +276,54 @@ count_all(const PlhCallNode *node)
 	return count;
 }
 
-/* Choose what is too narrow to be drawn: a ten-thousandth, or more. */
-static void
-choose_min_width(Builder *builder, int max_nodes)
+/* The one node that stands for a list of nodes, and for what is below them. */
+static PlhCallNode *
+merge_nodes(PlhCallTree *tree, const PlhCallNode *nodes)
 {
-	builder->tree->min_width = Max(builder->tree->root->width / 10000, 1);
-	while (count_wide(builder->tree->root, builder->tree->min_width) > max_nodes)
-		builder->tree->min_width *= 2;
+	PlhCallNode *sum = palloc0(sizeof(PlhCallNode));
+	int			merged = 0;
+
+	for (const PlhCallNode *node = nodes; node != NULL; node = node->next)
+	{
+		sum->width += node->width;
+		sum->bytes += node->bytes;
+		sum->count += node->count;
+		sum->samples += node->samples;
+		sum->variance += node->variance;
+		merged += count_all(node);
+	}
+	sum->parent = nodes->parent;
+	sum->depth = nodes->depth;
+	sum->name = psprintf("[%d narrow frames]", merged);
+	tree->merged += merged;
+	return sum;
 }
 
-/* Make one frame of the narrow ones of a node, if that one is wide enough. */
+/* Merge the children that are not drawn, here and below. */
 static void
-merge_narrow(Builder *builder, PlhCallNode *parent, int depth)
+merge_narrow(PlhCallTree *tree, PlhCallNode *parent)
 {
 	PlhCallNode **link = &parent->first_child;
-	PlhCallNode *rest;
-	PlhCallNode sum = {0};
 
+	CHECK_FOR_INTERRUPTS();
 	check_stack_depth();
-	builder->tree->depth = Max(builder->tree->depth, depth);
-	for (; *link != NULL && (*link)->width >= builder->tree->min_width;
-		 link = &(*link)->next)
-		merge_narrow(builder, *link, depth + 1);
-
-	for (PlhCallNode *node = *link; node != NULL; node = node->next)
-	{
-		sum.width += node->width;
-		sum.bytes += node->bytes;
-		sum.count += node->count;
-		sum.samples += node->samples;
-		sum.variance += node->variance;
-		sum.merged += count_all(node);
-	}
-	*link = NULL;
-	builder->tree->merged += sum.merged;
-	if (sum.width < builder->tree->min_width)
+	tree->depth = Max(tree->depth, parent->depth);
+	for (; *link != NULL && (*link)->drawn; link = &(*link)->next)
+		merge_narrow(tree, *link);
+	if (*link == NULL)
 		return;
-	sum.parent = parent;
-	sum.name = psprintf("[%d narrow frames]", sum.merged);
-	rest = palloc(sizeof(PlhCallNode));
-	*rest = sum;
-	*link = rest;
-	builder->tree->depth = Max(builder->tree->depth, depth + 1);
+	tree->depth = Max(tree->depth, parent->depth + 1);
+	/* a single one takes no more room than what would stand for it */
+	if ((*link)->next == NULL && (*link)->first_child == NULL)
+		(*link)->drawn = true;
+	else
+		*link = merge_nodes(tree, *link);
 }
 
 /*
  * Make the tree of a list, if wanted with memory contexts and statements as the
- * first levels.  At most "max_nodes" stay, besides one for the narrow ones of
- * each.
+ * first levels.  It has at most "max_nodes" nodes (2 or more): half of them are
+ * drawn, as each may have one more for those of its children that are not.
  */
 PlhCallTree *
 plh_call_tree_make(const PlhSiteList *list, bool with_context,
@@ -301,10 +344,13 @@ plh_call_tree_make(const PlhSiteList *list, bool with_context,
 								HASH_ELEM | HASH_FUNCTION | HASH_COMPARE |
 								HASH_CONTEXT);
 	for (int i = 0; i < list->count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
 		add_site(&builder, &list->sites[i], with_context, with_query);
-	sort_children(builder.tree->root);
-	choose_min_width(&builder, max_nodes);
-	merge_narrow(&builder, builder.tree->root, 0);
+	}
+	builder.tree->frames = 1 + (int) hash_get_num_entries(builder.nodes);
+	choose_drawn(builder.tree->root, max_nodes / 2);
+	merge_narrow(builder.tree, builder.tree->root);
 	hash_destroy(builder.nodes);
 	return builder.tree;
 }

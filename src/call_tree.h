@@ -16,9 +16,11 @@ typedef struct PlhCallNode
 {
 	struct PlhCallNode *parent;
 	struct PlhCallNode *first_child;
-	struct PlhCallNode *next;	/* of the same parent, the widest first */
+	struct PlhCallNode *next;	/* of the same parent, the widest first; last
+								 * is what was merged */
 	const char *name;
-	const char *module;			/* NULL for the root, contexts and queries */
+	const char *module;			/* NULL for the root, contexts, queries, and
+								 * what is said where no stack is known */
 	const char *file;			/* where it is called from there; NULL =
 								 * unknown */
 	int			line;			/* 0 = not known, or several */
@@ -27,15 +29,16 @@ typedef struct PlhCallNode
 	int64		count;
 	int64		samples;
 	double		variance;
-	int			merged;			/* so many narrow frames are this one; else 0 */
+	int			depth;			/* 0 for the root */
+	bool		drawn;			/* not merged into a node "[N narrow frames]" */
 } PlhCallNode;
 
 typedef struct PlhCallTree
 {
 	PlhCallNode *root;
-	int			depth;			/* of the deepest node; the root's is 0 */
-	int64		min_width;		/* nodes narrower than this were merged */
-	int			merged;			/* so many were */
+	int			depth;			/* of the deepest node */
+	int			frames;			/* that there are, the root included */
+	int			merged;			/* so many of these, narrow ones */
 } PlhCallTree;
 
 extern PlhCallTree *plh_call_tree_make(const PlhSiteList *list,

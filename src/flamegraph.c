@@ -146,7 +146,7 @@ append_tooltip(Picture *picture, const PlhCallNode *node)
 
 	initStringInfo(&text);
 	appendStringInfoString(&text, node->name);
-	if (node->line > 0)
+	if (node->line > 0 && node->file != NULL)
 		appendStringInfo(&text, " (%s:%d)",
 						 slash != NULL ? slash + 1 : node->file, node->line);
 	appendStringInfo(&text, "\n%s in %lld objects, %.2f%%",
@@ -161,20 +161,24 @@ append_tooltip(Picture *picture, const PlhCallNode *node)
 	append_xml(picture->output, text.data);
 }
 
-/* A frame and what it calls, below it; x is where it begins, in units of bytes. */
+/*
+ * A frame and what it calls, below it; x is where it begins.  The script is told
+ * where it begins and ends, in bytes: a frame must end within its parent to be
+ * shown with it, which no rounding may change.
+ */
 static void
-append_frame(Picture *picture, const PlhCallNode *node, int64 x, int depth)
+append_frame(Picture *picture, const PlhCallNode *node, int64 x)
 {
 	double		total = Max(picture->tree->root->width, 1);
-	int			y = HEADER_HEIGHT + depth * ROW_HEIGHT;
+	int			y = HEADER_HEIGHT + node->depth * ROW_HEIGHT;
 
 	CHECK_FOR_INTERRUPTS();
 	check_stack_depth();
 	appendStringInfo(picture->output,
-					 "<svg class=\"frame\" x=\"%.4f%%\" y=\"%d\" width=\"%.4f%%\" height=\"%d\" data-x=\"%.0f\" data-w=\"%.0f\" data-d=\"%d\" tabindex=\"-1\"><title>",
+					 "<svg class=\"frame\" x=\"%.4f%%\" y=\"%d\" width=\"%.4f%%\" height=\"%d\" data-x=\"%lld\" data-end=\"%lld\" data-d=\"%d\" tabindex=\"-1\"><title>",
 					 100.0 * x / total, y, 100.0 * node->width / total,
-					 ROW_HEIGHT - 1, 1e9 * x / total,
-					 1e9 * node->width / total, depth);
+					 ROW_HEIGHT - 1, (long long) x, (long long) (x + node->width),
+					 node->depth);
 	append_tooltip(picture, node);
 	appendStringInfo(picture->output,
 					 "</title><rect width=\"100%%\" height=\"100%%\" fill=\"%s\"/><text x=\"4\" y=\"13\">",
@@ -184,7 +188,7 @@ append_frame(Picture *picture, const PlhCallNode *node, int64 x, int depth)
 	for (const PlhCallNode *child = node->first_child; child != NULL;
 		 child = child->next)
 	{
-		append_frame(picture, child, x, depth + 1);
+		append_frame(picture, child, x);
 		x += child->width;
 	}
 }
@@ -204,17 +208,19 @@ append_facts(Picture *picture)
 								pretty_bytes(picture->tree->root->bytes, list->growth),
 								list->growth ? "of growth" : "live"));
 	appendStringInfoString(output, "</text>\n<text x=\"10\" y=\"44\">");
-	append_xml(output, psprintf("%lld objects, %s, one sample in %s, %s%s",
+	append_xml(output, psprintf("%lld objects, %s, %s, %s%s",
 								(long long) picture->tree->root->count,
 								timestamptz_to_str(list->at),
-								pretty_bytes(header->sample_interval, false),
+								header->sample_interval == 0 ? "not sampling now" :
+								psprintf("one sample in %s",
+										 pretty_bytes(header->sample_interval,
+													  false)),
 								header->scope == 0 ? "long-lived contexts" :
 								"all contexts",
 								picture->tree->merged > 0 ?
-								psprintf("; %d frames narrower than %.2g%% are merged",
+								psprintf("; %d narrow frames of %d are merged",
 										 picture->tree->merged,
-										 100.0 * picture->tree->min_width /
-										 Max(picture->tree->root->width, 1)) : ""));
+										 picture->tree->frames) : ""));
 	appendStringInfoString(output, "</text>\n");
 }
 
@@ -303,7 +309,7 @@ plh_flamegraph_append(StringInfo output, const PlhSiteList *list,
 	append_style(output);
 	append_facts(&picture);
 	append_tools(output);
-	append_frame(&picture, picture.tree->root, 0, 0);
+	append_frame(&picture, picture.tree->root, 0);
 	append_legend(&picture);
 	appendStringInfoString(output,
 						   "<text id=\"details\" x=\"10\" y=\"114\"></text>\n");

@@ -1,8 +1,8 @@
 // The script of a flame graph: zoom, search, keys.  It becomes part of the SVG;
 // names are data only, and stay text.
 //
-// Each frame is an <svg class="frame"> of its own with data-x and data-w, its
-// place as parts of a million, and data-d, its depth; its <title> has the text.
+// Each frame is an <svg class="frame"> of its own with data-x and data-end, where
+// it begins and ends in bytes, and data-d, its depth; its <title> has the text.
 (function () {
 'use strict';
 
@@ -16,11 +16,13 @@ var zoomed = frames[0];
 var current = frames[0];
 
 function x(frame) { return +frame.dataset.x; }
-function w(frame) { return +frame.dataset.w; }
+function end(frame) { return +frame.dataset.end; }
+// never 0, even where a picture is of nothing
+function w(frame) { return end(frame) - x(frame) || 1; }
 function depth(frame) { return +frame.dataset.d; }
 function title(frame) { return frame.querySelector('title').textContent; }
 function holds(outer, inner) {
-	return x(outer) <= x(inner) && x(inner) + w(inner) <= x(outer) + w(outer);
+	return x(outer) <= x(inner) && end(inner) <= end(outer);
 }
 
 // A name needs some room to be of use.
@@ -70,7 +72,7 @@ function show(frame) {
 // The widths of matching frames, those in one another counted once.
 function search() {
 	var text = input.value.toLowerCase();
-	var end = -1;
+	var reached = -1;
 	var sum = 0;
 	var hits = frames.filter(function (frame) {
 		var hit = text !== '' && title(frame).toLowerCase().indexOf(text) >= 0;
@@ -79,9 +81,8 @@ function search() {
 	});
 	hits.sort(function (a, b) { return x(a) - x(b) || w(b) - w(a); });
 	hits.forEach(function (frame) {
-		var from = Math.max(x(frame), end);
-		var to = x(frame) + w(frame);
-		if (to > from) { sum += to - from; end = to; }
+		var from = Math.max(x(frame), reached);
+		if (end(frame) > from) { sum += end(frame) - from; reached = end(frame); }
 	});
 	matched.textContent = text === '' ? '' :
 		'Matched: ' + (sum / w(frames[0]) * 100).toFixed(1) + '%';
@@ -107,14 +108,18 @@ function neighbour(key) {
 }
 
 function keydown(event) {
+	var modified = event.altKey || event.ctrlKey || event.metaKey;
 	var next;
 	if (event.target === input) {
 		if (event.key === 'Escape') { input.value = ''; search(); current.focus(); }
 		return;
 	}
-	if (event.key === '/' || (event.key === 'f' && (event.ctrlKey || event.metaKey))) {
+	if (event.key === 'f' ? event.ctrlKey || event.metaKey : event.key === '/' && !modified) {
 		event.preventDefault();
 		input.focus();
+	} else if (modified) {
+		// the browser's own: Alt+Left goes back
+		return;
 	} else if (event.key === 'Escape') {
 		zoom(frames[0]);
 	} else if (event.key === 'Enter' || event.key === ' ') {
