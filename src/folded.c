@@ -6,6 +6,8 @@
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
+
 #include "folded.h"
 #include "top.h"
 
@@ -34,21 +36,21 @@ append_name(StringInfo stack, const char *name)
 	}
 }
 
+/* The stack of a site, built in a buffer; the result is a copy. */
 static const char *
-fold_stack(const PlhListedSite *listed, bool with_context, bool with_query)
+fold_stack(StringInfo stack, const PlhListedSite *listed, bool with_context,
+		   bool with_query)
 {
-	StringInfoData stack;
-
-	initStringInfo(&stack);
+	resetStringInfo(stack);
 	if (with_context)
-		append_name(&stack, listed->context_name != NULL ?
+		append_name(stack, listed->context_name != NULL ?
 					listed->context_name : "[no context]");
 	if (with_query)
-		append_name(&stack, listed->query != NULL ? listed->query :
+		append_name(stack, listed->query != NULL ? listed->query :
 					"[no statement]");
 	for (int i = listed->stack.frame_count - 1; i >= 0; i--)
-		append_name(&stack, plh_top_function_name(&listed->stack.frames[i]));
-	return stack.data;
+		append_name(stack, plh_top_function_name(&listed->stack.frames[i]));
+	return pnstrdup(stack->data, stack->len);
 }
 
 static int
@@ -72,26 +74,31 @@ append_line(StringInfo output, const FoldedLine *line, bool growth)
 
 /*
  * Append the folded stacks of a list, if wanted with the memory context and the
- * statement below the outermost function.
+ * statement above the outermost function.
  */
 void
 plh_folded_append(StringInfo output, const PlhSiteList *list,
 				  bool with_context, bool with_query)
 {
 	FoldedLine *lines = palloc(sizeof(FoldedLine) * Max(list->count, 1));
+	StringInfoData stack;
 	int			last = 0;
 
 	if (list->count == 0)
 		return;
+	initStringInfo(&stack);
 	for (int i = 0; i < list->count; i++)
 	{
-		lines[i].stack = fold_stack(&list->sites[i], with_context, with_query);
+		CHECK_FOR_INTERRUPTS();
+		lines[i].stack = fold_stack(&stack, &list->sites[i], with_context,
+									with_query);
 		lines[i].bytes = list->sites[i].bytes;
 		lines[i].old_bytes = list->sites[i].old_bytes;
 	}
 	qsort(lines, list->count, sizeof(FoldedLine), compare_lines);
 	for (int i = 1; i < list->count; i++)
 	{
+		CHECK_FOR_INTERRUPTS();
 		if (strcmp(lines[i].stack, lines[last].stack) != 0)
 			lines[++last] = lines[i];
 		else
@@ -101,5 +108,8 @@ plh_folded_append(StringInfo output, const PlhSiteList *list,
 		}
 	}
 	for (int i = 0; i <= last; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
 		append_line(output, &lines[i], list->growth);
+	}
 }

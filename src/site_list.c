@@ -13,17 +13,18 @@
 
 /* The stack of a site; a single frame that says why there is none. */
 static void
-describe_stack(PlhListedSite *listed, PlhSymbols *symbols)
+describe_stack(PlhListedSite *listed, PlhSymbols *symbols, PlhFrameMemo *memo)
 {
 	const PlhStackRecord *stack =
 		plh_profile_reader_stack(listed->image, listed->site->key.stack);
 	PlhFrameText *frame;
 
-	listed->has_stack = stack != NULL;
-	if (stack != NULL)
+	/* one without frames, as unwinding failed, must have its bytes counted */
+	listed->has_stack = stack != NULL && stack->depth > 0;
+	if (listed->has_stack)
 	{
-		plh_stack_text_describe(symbols, listed->image, stack,
-								&listed->stack);
+		plh_stack_text_describe_again(memo, symbols, listed->image, stack,
+									  &listed->stack);
 		return;
 	}
 	frame = palloc0(sizeof(PlhFrameText));
@@ -36,7 +37,7 @@ describe_stack(PlhListedSite *listed, PlhSymbols *symbols)
 
 /* Everything about a site. */
 static void
-describe_site(PlhListedSite *listed, PlhSymbols *symbols)
+describe_site(PlhListedSite *listed, PlhSymbols *symbols, PlhFrameMemo *memo)
 {
 	const PlhSiteKey *key = &listed->site->key;
 	const PlhStringRecord *context =
@@ -60,7 +61,7 @@ describe_site(PlhListedSite *listed, PlhSymbols *symbols)
 													  encoding);
 	listed->bytes = listed->site->counters.live_bytes;
 	listed->count = listed->site->counters.live_count;
-	describe_stack(listed, symbols);
+	describe_stack(listed, symbols, memo);
 }
 
 /*
@@ -71,6 +72,7 @@ plh_site_list_make(PlhSymbols *symbols, const PlhProfileImage *image,
 				   TimestampTz at)
 {
 	PlhSiteList *list = palloc0(sizeof(PlhSiteList));
+	PlhFrameMemo *memo = plh_stack_text_memo();
 	const PlhSiteRecord *site;
 	uint32		position = 0;
 	int			room = 64;
@@ -95,7 +97,7 @@ plh_site_list_make(PlhSymbols *symbols, const PlhProfileImage *image,
 		memset(listed, 0, sizeof(*listed));
 		listed->image = image;
 		listed->site = site;
-		describe_site(listed, symbols);
+		describe_site(listed, symbols, memo);
 	}
 	return list;
 }
@@ -111,6 +113,7 @@ plh_site_list_subtract_baseline(PlhSiteList *list, const PlhBaseline *baseline)
 	{
 		PlhListedSite *listed = &list->sites[i];
 
+		CHECK_FOR_INTERRUPTS();
 		plh_baseline_site(baseline,
 						  plh_profile_reader_offset(list->image, listed->site),
 						  &listed->old_bytes, &listed->old_count);
@@ -127,7 +130,8 @@ compare_texts(const char *left, const char *right)
 
 /*
  * Are these the same site, in two dumps?  Queries with an id may be worded
- * differently.
+ * differently, and names of functions be known for one dump only.  Sites without
+ * a stack differ by whether they have a context.
  */
 static int
 compare_sites(const void *a, const void *b)
@@ -145,8 +149,6 @@ compare_sites(const void *a, const void *b)
 		order = compare_texts(left->lifetime, right->lifetime);
 	if (order == 0 && left->query_id == 0)
 		order = compare_texts(left->query, right->query);
-	if (order == 0)
-		order = compare_texts(left->stack.site, right->stack.site);
 	return order;
 }
 
@@ -170,6 +172,7 @@ plh_site_list_subtract(PlhSiteList *newer, const PlhSiteList *older)
 	{
 		PlhListedSite *old = &sorted[i];
 
+		CHECK_FOR_INTERRUPTS();
 		while (j < newer_count && compare_sites(&newer->sites[j], old) < 0)
 			j++;
 		if (j < newer_count && compare_sites(&newer->sites[j], old) == 0)

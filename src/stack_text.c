@@ -6,6 +6,8 @@
 
 #include "common/hashfn.h"
 #include "lib/stringinfo.h"
+#include "utils/hsearch.h"
+#include "utils/memutils.h"
 
 #include "database_text.h"
 #include "stack_text.h"
@@ -140,21 +142,48 @@ typedef struct FrameList
 	PlhFrameText *frames;
 } FrameList;
 
-/* Add a frame whose text is given; the caller may fill in the rest. */
+/* A frame that was described, and the functions there. */
+typedef struct MemoEntry
+{
+	PlhFrame	frame;			/* key */
+	int			count;
+	PlhFrameText *texts;
+} MemoEntry;
+
+struct PlhFrameMemo
+{
+	HTAB	   *entries;
+};
+
+/* Add a frame. */
 static PlhFrameText *
-add_frame(FrameList *list, char *text)
+add_empty(FrameList *list)
 {
 	PlhFrameText *frame;
 
 	if (list->count == list->room)
 	{
 		list->room *= 2;
-		list->frames = repalloc(list->frames,
-								sizeof(PlhFrameText) * list->room);
+		list->frames = repalloc_huge(list->frames,
+									 sizeof(PlhFrameText) * list->room);
 	}
 	frame = &list->frames[list->count++];
 	memset(frame, 0, sizeof(*frame));
+	return frame;
+}
+
+/*
+ * Add a frame whose palloc'd text is given, and becomes ours; the caller may
+ * fill in the rest.
+ */
+static PlhFrameText *
+add_frame(FrameList *list, char *text)
+{
+	PlhFrameText *frame = add_empty(list);
+
+	/* the copy is as long as the text; what psprintf makes is longer */
 	frame->text = plh_text_for_database(text);
+	pfree(text);
 	return frame;
 }
 
@@ -224,8 +253,9 @@ add_function(FrameList *list, const PlhModuleRecord *module,
 {
 	PlhFrameText *frame = add_frame(list, function_text(source));
 
-	frame->function = pstrdup(source->function);
-	frame->file = source->file != NULL ? pstrdup(source->file) : NULL;
+	frame->function = plh_text_for_database(source->function);
+	frame->file = source->file != NULL ?
+		plh_text_for_database(source->file) : NULL;
 	frame->line = source->line;
 	frame->inlined = source->inlined;
 	frame->module = module->path;
@@ -247,10 +277,10 @@ add_known_frames(FrameList *list, const PlhProfileImage *image,
 	return count > 0;
 }
 
-/* Add what is at the address of a frame. */
+/* Add what is looked up at the address of a frame. */
 static void
-add_frames(FrameList *list, PlhSymbols *symbols,
-		   const PlhModuleRecord *module, uint64 address)
+add_found_frames(FrameList *list, PlhSymbols *symbols,
+				 const PlhModuleRecord *module, uint64 address)
 {
 	PlhSymbolFrames found;
 
@@ -268,6 +298,40 @@ add_frames(FrameList *list, PlhSymbols *symbols,
 								   found.status))->module = module->path;
 }
 
+/* Add what is at a frame. */
+static void
+add_frames(FrameList *list, PlhSymbols *symbols, const PlhProfileImage *image,
+		   PlhFrame frame)
+{
+	const PlhModuleRecord *module =
+		plh_profile_reader_module(image, PLH_FRAME_MODULE(frame));
+
+	if (!add_known_frames(list, image, module, frame))
+		add_found_frames(list, symbols, module, PLH_FRAME_ADDRESS(frame));
+}
+
+/* Add what is at a frame, from memory if it was there before. */
+static void
+add_frames_once(FrameList *list, PlhFrameMemo *memo, PlhSymbols *symbols,
+				const PlhProfileImage *image, PlhFrame frame)
+{
+	int			start = list->count;
+	bool		found;
+	MemoEntry  *entry = hash_search(memo->entries, &frame, HASH_ENTER, &found);
+
+	if (found)
+	{
+		for (int i = 0; i < entry->count; i++)
+			*add_empty(list) = entry->texts[i];
+		return;
+	}
+	add_frames(list, symbols, image, frame);
+	entry->texts = palloc(sizeof(PlhFrameText) * (list->count - start));
+	entry->count = list->count - start;
+	memcpy(entry->texts, &list->frames[start],
+		   sizeof(PlhFrameText) * entry->count);
+}
+
 /* Mix a frame into the hash of a stack: by build-id, not by address. */
 static uint64
 hash_frame(uint64 hash, const PlhModuleRecord *module, uint64 address)
@@ -283,12 +347,31 @@ hash_frame(uint64 hash, const PlhModuleRecord *module, uint64 address)
 }
 
 /*
- * What stands for the stack of a site that has none.
+ * What stands for the stack of a site that has none, or one without frames: in
+ * a dump the latter have none, either.
  */
 const char *
 plh_stack_text_absent(const PlhSiteRecord *site)
 {
 	return site->key.context_name != 0 ? "[process start]" : "[profile full]";
+}
+
+/*
+ * An empty memo, for one image.  It belongs to the current memory context.
+ */
+PlhFrameMemo *
+plh_stack_text_memo(void)
+{
+	PlhFrameMemo *memo = palloc(sizeof(PlhFrameMemo));
+	HASHCTL		control = {
+		.keysize = sizeof(PlhFrame),
+		.entrysize = sizeof(MemoEntry),
+		.hcxt = CurrentMemoryContext
+	};
+
+	memo->entries = hash_create("pg_leakhunt frames", 1024, &control,
+								HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	return memo;
 }
 
 /*
@@ -298,25 +381,47 @@ void
 plh_stack_text_describe(PlhSymbols *symbols, const PlhProfileImage *image,
 						const PlhStackRecord *stack, PlhStackText *text)
 {
+	plh_stack_text_describe_again(NULL, symbols, image, stack, text);
+}
+
+/*
+ * Describe one of many stacks of an image, in the current memory context, which
+ * must be the memo's: texts are shared among them.
+ */
+void
+plh_stack_text_describe_again(PlhFrameMemo *memo, PlhSymbols *symbols,
+							  const PlhProfileImage *image,
+							  const PlhStackRecord *stack, PlhStackText *text)
+{
 	FrameList	list = {0};
 	uint64		hash = 0;
 
 	list.room = 2 * stack->depth + 2;
-	list.frames = palloc(sizeof(PlhFrameText) * list.room);
+	list.frames = palloc_extended(sizeof(PlhFrameText) * list.room,
+								  MCXT_ALLOC_HUGE);
 	for (uint32 i = 0; i < stack->depth; i++)
 	{
 		PlhFrame	frame = stack->frames[i];
-		const PlhModuleRecord *module =
-			plh_profile_reader_module(image, PLH_FRAME_MODULE(frame));
+		int			start = list.count;
 
-		if (!add_known_frames(&list, image, module, frame))
-			add_frames(&list, symbols, module, PLH_FRAME_ADDRESS(frame));
-		hash = hash_frame(hash, module, PLH_FRAME_ADDRESS(frame));
+		if (memo != NULL)
+			add_frames_once(&list, memo, symbols, image, frame);
+		else
+			add_frames(&list, symbols, image, frame);
+		for (int j = start; j < list.count; j++)
+			list.frames[j].address_index = i;
+		hash = hash_frame(hash,
+						  plh_profile_reader_module(image,
+													PLH_FRAME_MODULE(frame)),
+						  PLH_FRAME_ADDRESS(frame));
 	}
 	text->site = list.count == 0 ? "" : list.frames[find_site(&list)].text;
 	if (stack->truncated)
-		(void) add_frame(&list, pstrdup(TRUNCATED_FRAME));
-	text->frames = list.frames;
+		add_frame(&list, pstrdup(TRUNCATED_FRAME))->address_index = stack->depth;
 	text->frame_count = list.count;
 	text->stack_id = (int64) hash;
+	text->frames = palloc_extended(sizeof(PlhFrameText) * Max(list.count, 1),
+								   MCXT_ALLOC_HUGE);
+	memcpy(text->frames, list.frames, sizeof(PlhFrameText) * list.count);
+	pfree(list.frames);
 }

@@ -6,10 +6,11 @@
 #include "postgres.h"
 
 #include "common/hashfn.h"
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
 
-#include "database_text.h"
 #include "top.h"
 
 /* An entry of the hash table, by name. */
@@ -56,11 +57,10 @@ plh_top_kind_name(PlhTopKind kind)
 /*
  * The function of a frame; where it is if there is no name for it.
  */
-char *
+const char *
 plh_top_function_name(const PlhFrameText *frame)
 {
-	return plh_text_for_database(frame->function != NULL ? frame->function :
-								 frame->text);
+	return frame->function != NULL ? frame->function : frame->text;
 }
 
 /*
@@ -77,9 +77,9 @@ plh_top_module_name(const PlhFrameText *frame)
 	return slash != NULL ? slash + 1 : frame->module;
 }
 
-/* What a frame is counted as. */
+/* What a frame is counted as; the text may be in the buffer. */
 static const char *
-name_of_frame(const PlhFrameText *frame, PlhTopKind kind)
+name_of_frame(const PlhFrameText *frame, PlhTopKind kind, StringInfo buffer)
 {
 	const char *slash;
 
@@ -90,8 +90,10 @@ name_of_frame(const PlhFrameText *frame, PlhTopKind kind)
 
 	/* not the frame's text: whether it was inlined makes no difference */
 	slash = strrchr(frame->file, '/');
-	return psprintf("%s (%s:%d)", frame->function,
-					slash != NULL ? slash + 1 : frame->file, frame->line);
+	resetStringInfo(buffer);
+	appendStringInfo(buffer, "%s (%s:%d)", frame->function,
+					 slash != NULL ? slash + 1 : frame->file, frame->line);
+	return buffer->data;
 }
 
 static PlhTopRow *
@@ -103,7 +105,7 @@ find_row(HTAB *table, const char *name)
 	if (!found)
 	{
 		entry->row = palloc0(sizeof(PlhTopRow));
-		entry->row->name = name;
+		entry->row->name = entry->name = pstrdup(name);
 		entry->row->last_site = -1;
 	}
 	return entry->row;
@@ -123,6 +125,24 @@ count_site(PlhTopRow *row, const PlhListedSite *listed, int number, bool flat)
 	row->last_site = number;
 	row->cum_bytes += plh_listed_bytes(listed);
 	row->cum_count += plh_listed_count(listed);
+}
+
+/* Count a site for all that is in its stack, or for its context. */
+static void
+count_stack(HTAB *table, const PlhListedSite *listed, int number,
+			PlhTopKind kind, StringInfo buffer)
+{
+	if (kind == PLH_TOP_CONTEXT)
+	{
+		count_site(find_row(table, listed->context_name != NULL ?
+							listed->context_name : listed->stack.site),
+				   listed, number, true);
+		return;
+	}
+	for (int i = 0; i < listed->stack.frame_count; i++)
+		count_site(find_row(table, name_of_frame(&listed->stack.frames[i],
+												 kind, buffer)),
+				   listed, number, i == 0);
 }
 
 static int
@@ -157,24 +177,18 @@ plh_top_make(const PlhSiteList *list, PlhTopKind kind, int *count)
 	HASH_SEQ_STATUS scan;
 	NameEntry  *entry;
 	PlhTopRow **rows;
+	StringInfoData buffer;
 
+	initStringInfo(&buffer);
 	for (int i = 0; i < list->count; i++)
 	{
-		const PlhListedSite *listed = &list->sites[i];
-
-		if (kind == PLH_TOP_CONTEXT)
-			count_site(find_row(table, listed->context_name != NULL ?
-								listed->context_name : listed->stack.site),
-					   listed, i, true);
-		for (int j = 0; kind != PLH_TOP_CONTEXT &&
-			 j < listed->stack.frame_count; j++)
-			count_site(find_row(table,
-								name_of_frame(&listed->stack.frames[j], kind)),
-					   listed, i, j == 0);
+		CHECK_FOR_INTERRUPTS();
+		count_stack(table, &list->sites[i], i, kind, &buffer);
 	}
 
 	*count = hash_get_num_entries(table);
-	rows = palloc(sizeof(PlhTopRow *) * Max(*count, 1));
+	rows = palloc_extended(sizeof(PlhTopRow *) * Max(*count, 1),
+						   MCXT_ALLOC_HUGE);
 	*count = 0;
 	hash_seq_init(&scan, table);
 	while ((entry = hash_seq_search(&scan)) != NULL)
