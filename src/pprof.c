@@ -66,9 +66,14 @@ typedef struct NumberedEntry
 	int64		number;
 } NumberedEntry;
 
+/*
+ * What is made for a sample goes when it is written: millions of frames must
+ * not add up.  Only the output and the tables last.
+ */
 typedef struct Writer
 {
 	StringInfo	output;
+	MemoryContext memory;		/* of the tables and their keys */
 	PlhPlacement *placement;	/* of the image that was last met */
 	HTAB	   *strings;
 	HTAB	   *mappings;
@@ -107,13 +112,17 @@ create_numbers(const char *name)
 
 /* The number of a text, from "first" on; *is_new if it was given just now. */
 static int64
-number_of(HTAB *table, const char *text, int64 first, bool *is_new)
+number_of(Writer *writer, HTAB *table, const char *text, int64 first,
+		  bool *is_new)
 {
 	bool		found;
 	NumberedEntry *entry = hash_search(table, &text, HASH_ENTER, &found);
 
 	if (!found)
+	{
+		entry->text = MemoryContextStrdup(writer->memory, text);
 		entry->number = first + hash_get_num_entries(table) - 1;
+	}
 	*is_new = !found;
 	return entry->number;
 }
@@ -160,7 +169,7 @@ string_number(Writer *writer, const char *text)
 {
 	bool		is_new;
 	char	   *utf8 = plh_text_as_utf8(text);
-	int64		number = number_of(writer->strings, utf8, 0, &is_new);
+	int64		number = number_of(writer, writer->strings, utf8, 0, &is_new);
 
 	if (is_new)
 		append_bytes(writer->output, PROFILE_STRING, utf8, strlen(utf8));
@@ -198,7 +207,7 @@ mapping_number(Writer *writer, const PlhModuleRecord *module)
 														module->text_address));
 	const char *path = plh_text_for_database(module->path);
 	bool		is_new;
-	int64		number = number_of(writer->mappings,
+	int64		number = number_of(writer, writer->mappings,
 								   psprintf("%llx %s", (unsigned long long) start,
 											path), 1, &is_new);
 	StringInfoData message;
@@ -229,7 +238,7 @@ function_number(Writer *writer, const PlhFrameText *frame)
 	const char *name = plh_top_function_name(frame);
 	const char *file = frame->file != NULL ? frame->file : "";
 	bool		is_new;
-	int64		number = number_of(writer->functions,
+	int64		number = number_of(writer, writer->functions,
 								   psprintf("%s\n%s", name, file), 1, &is_new);
 	StringInfoData message;
 
@@ -269,39 +278,58 @@ append_location(Writer *writer, int64 number, const PlhModuleRecord *module,
 	append_message(writer->output, PROFILE_LOCATION, &message);
 }
 
+/* Append the number of an address, which is written when first met. */
+static void
+append_address(Writer *writer, StringInfo sample, const PlhListedSite *listed,
+			   const PlhFrameText *frames, int frame_count)
+{
+	const PlhModuleRecord *module = NULL;
+	uint64		address = 0;
+	bool		is_new;
+	int64		number;
+
+	if (listed->has_stack)
+	{
+		const PlhStackRecord *stack =
+			plh_profile_reader_stack(listed->image, listed->site->key.stack);
+
+		if (frames->address_index < stack->depth)
+		{
+			PlhFrame	frame = stack->frames[frames->address_index];
+
+			module = plh_profile_reader_module(listed->image,
+											   PLH_FRAME_MODULE(frame));
+			address = plh_dump_addresses_of(writer->placement, frame);
+		}
+	}
+	number = number_of(writer, writer->locations,
+					   psprintf("%llx %s", (unsigned long long) address,
+								frames->text), 1, &is_new);
+	if (is_new)
+		append_location(writer, number, module, address, frames, frame_count);
+	append_number(sample, SAMPLE_LOCATION, number);
+}
+
 /* Append the numbers of a site's locations, the innermost first. */
 static void
 append_stack(Writer *writer, StringInfo sample, const PlhListedSite *listed)
 {
-	const PlhStackRecord *stack =
-		plh_profile_reader_stack(listed->image, listed->site->key.stack);
-	uint32		depth = listed->has_stack ? stack->depth : 0;
-	int			start = 0;
+	int			count;
 
 	if (writer->placement->image != listed->image)
 		plh_dump_addresses_place(writer->placement, listed->image);
-	for (uint32 i = 0; start < listed->stack.frame_count; i++)
+	for (int start = 0; start < listed->stack.frame_count; start += count)
 	{
 		const PlhFrameText *frames = &listed->stack.frames[start];
-		const PlhModuleRecord *module = i < depth ?
-			plh_profile_reader_module(listed->image,
-									  PLH_FRAME_MODULE(stack->frames[i])) : NULL;
-		uint64		address = i < depth ?
-			plh_dump_addresses_of(writer->placement, stack->frames[i]) : 0;
-		int			count = 1;
-		bool		is_new;
-		int64		number;
 
-		while (frames[count - 1].inlined &&
-			   start + count < listed->stack.frame_count)
-			count++;
-		number = number_of(writer->locations,
-						   psprintf("%llx %s", (unsigned long long) address,
-									frames[0].text), 1, &is_new);
-		if (is_new)
-			append_location(writer, number, module, address, frames, count);
-		append_number(sample, SAMPLE_LOCATION, number);
-		start += count;
+		/* not by what is said to be inlined: a file may say anything */
+		CHECK_FOR_INTERRUPTS();
+		for (count = 1; start + count < listed->stack.frame_count; count++)
+		{
+			if (frames[count].address_index != frames->address_index)
+				break;
+		}
+		append_address(writer, sample, listed, frames, count);
 	}
 }
 
@@ -392,11 +420,13 @@ static void
 append_facts(Writer *writer, const PlhSiteList *list)
 {
 	const PlhProfileHeader *header = list->image->header;
+	const char *sampling = header->sample_interval == 0 ? "not sampling now" :
+		psprintf("one sample in %u bytes", header->sample_interval);
 	const char *comment =
-		psprintf("pg_leakhunt: %s %d, PostgreSQL %u.%u, one sample in %u bytes%s",
+		psprintf("pg_leakhunt: %s %d, PostgreSQL %u.%u, %s%s",
 				 plh_profile_reader_backend_type(list->image), header->pid,
 				 header->pg_version / 10000, header->pg_version % 10000,
-				 header->sample_interval, list->growth ? ", growth" : "");
+				 sampling, list->growth ? ", growth" : "");
 
 	append_number(writer->output, PROFILE_DROP_FRAMES,
 				  string_number(writer, plh_stack_text_helpers_pattern()));
@@ -404,8 +434,11 @@ append_facts(Writer *writer, const PlhSiteList *list)
 				  (list->at + PLH_UNIX_EPOCH_US) * 1000);
 	append_number(writer->output, PROFILE_DURATION_NANOS,
 				  (list->at - header->started_at) * 1000);
-	append_value_type(writer, PROFILE_PERIOD_TYPE, "space", "bytes");
-	append_number(writer->output, PROFILE_PERIOD, header->sample_interval);
+	if (header->sample_interval > 0)
+	{
+		append_value_type(writer, PROFILE_PERIOD_TYPE, "space", "bytes");
+		append_number(writer->output, PROFILE_PERIOD, header->sample_interval);
+	}
 	append_number(writer->output, PROFILE_COMMENT,
 				  string_number(writer, comment));
 }
@@ -418,19 +451,27 @@ plh_pprof_append(StringInfo output, const PlhSiteList *list)
 {
 	Writer		writer = {
 		.output = output,
+		.memory = CurrentMemoryContext,
 		.placement = palloc0(sizeof(PlhPlacement)),
 		.strings = create_numbers("pg_leakhunt pprof strings"),
 		.mappings = create_numbers("pg_leakhunt pprof mappings"),
 		.functions = create_numbers("pg_leakhunt pprof functions"),
 		.locations = create_numbers("pg_leakhunt pprof locations")
 	};
+	MemoryContext sample_context =
+		AllocSetContextCreate(CurrentMemoryContext, "pg_leakhunt pprof sample",
+							  ALLOCSET_DEFAULT_SIZES);
 
+	MemoryContextSwitchTo(sample_context);
 	(void) string_number(&writer, "");
 	append_types(&writer, list->growth);
 	append_facts(&writer, list);
 	for (int i = 0; i < list->count; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
+		MemoryContextReset(sample_context);
 		append_sample(&writer, list, &list->sites[i]);
 	}
+	MemoryContextSwitchTo(writer.memory);
+	MemoryContextDelete(sample_context);
 }
