@@ -7,8 +7,11 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "fmgr.h"
 #include "funcapi.h"
+#include "miscadmin.h"
 #include "utils/builtins.h"
 
 #include "compat.h"
@@ -72,14 +75,14 @@ get_kind(FunctionCallInfo fcinfo)
 			 errhint("Sums are by function, line, module or context.")));
 }
 
-/* A part of the whole, null where there is no whole. */
+/* A part of the whole, to two decimals; null where there is no whole. */
 static void
 put_percent(PlhRow *row, int64 part, int64 whole)
 {
 	if (whole <= 0)
 		plh_row_null(row);
 	else
-		plh_row_datum(row, Float8GetDatum(100.0 * part / whole));
+		plh_row_datum(row, Float8GetDatum(rint(10000.0 * part / whole) / 100));
 }
 
 static void
@@ -119,7 +122,10 @@ pg_leakhunt_get_top(PG_FUNCTION_ARGS)
 		total += plh_listed_bytes(&list->sites[i]);
 	rows = plh_top_make(list, kind, &count);
 	for (int i = 0; i < count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
 		put_top(rows[i], total, &sink);
+	}
 	return (Datum) 0;
 }
 
