@@ -1,5 +1,6 @@
 # Flame graphs in a real browser: looked at, clicked, searched and walked
-# through by keys.  Needs Chromium, and files that it can open.
+# through by keys; and what large or odd profiles become.  Needs Chromium, and
+# files that it can open.
 use strict;
 use warnings;
 
@@ -11,6 +12,11 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 plan skip_all => 'no Chromium' unless Browser::is_there();
+
+# what hides although the frame that it is in was clicked: of one frame in
+# so many; the frames come in the order in which they are nested
+my $lost =
+  q{(function (step) { const frames = [...document.querySelectorAll('svg.frame')]; let lost = 0; frames.forEach((frame, i) => { if (i %% step) return; frame.dispatchEvent(new MouseEvent('click', { bubbles: true })); for (let j = i + 1; j < frames.length && +frames[j].dataset.d > +frame.dataset.d; j++) if (frames[j].style.display === 'none') lost++ }); return lost })(%d)};
 
 # codes of keys in WebDriver
 my ($enter, $escape, $left, $up, $right, $down) =
@@ -58,7 +64,13 @@ sub part
 
 my $live = save('live', "$pid, context => true");
 my ($percent) = $node->safe_psql('postgres',
-	"SELECT cum_percent / 100 FROM pg_leakhunt_top($pid) WHERE name = 'leaking_top'");
+	"SELECT part FROM (SELECT name, cum_bytes / sum(flat_bytes) OVER () AS part FROM pg_leakhunt_top($pid)) t WHERE name = 'leaking_top'"
+);
+is( $node->safe_psql('postgres',
+		"SELECT bool_and(flat_percent = round(flat_percent::numeric, 2) AND cum_percent = round(cum_percent::numeric, 2)) FROM pg_leakhunt_top($pid)"
+	),
+	't',
+	'percentages have two decimals');
 for my $width (1280, 800)
 {
 	$browser->resize($width, 900);
@@ -140,6 +152,15 @@ $browser->type($escape);
 cmp_ok(abs(part($top) - $percent), '<', 0.01, 'Esc goes back');
 $browser->type('/');
 is($browser->value('document.activeElement.id'), 'search', '/ searches');
+for my $key ([ 'ArrowLeft', 'altKey' ], [ 'ArrowDown', 'ctrlKey' ], [ 'Enter', 'metaKey' ])
+{
+	ok( $browser->value(
+			"document.documentElement.dispatchEvent(new KeyboardEvent('keydown', { key: '$key->[0]', $key->[1]: true, cancelable: true }))"
+		),
+		"$key->[0] with $key->[1] is the browser's");
+}
+is($browser->value(sprintf($lost, 1)),
+	0, 'a click on a frame keeps what is in it');
 
 # growth
 $session->query_safe(
@@ -160,33 +181,199 @@ $browser->open(save('none', "$pid, growth => true"))
   if $node->safe_psql('postgres', "SELECT pg_leakhunt_baseline($pid)");
 is($browser->value("document.querySelectorAll('svg.frame').length"),
 	1, 'a picture of nothing');
-$browser->stop;
+is($browser->value("document.querySelector('svg.frame').getAttribute('x')"),
+	'0%', 'has a place');
+
+# no more samples
+$session->query_safe("SELECT pg_leakhunt_stop($pid)");
+like(slurp_file(save('stopped', $pid)),
+	qr/objects, [^<]*, not sampling now, /, 'the picture says so');
+is( $node->safe_psql('postgres',
+		"SELECT position('not sampling now'::bytea IN pg_leakhunt_pprof($pid)) > 0, position('one sample in'::bytea IN pg_leakhunt_pprof($pid))"
+	),
+	't|0',
+	'so does the profile for pprof');
+
+my $symbolized =
+  $node->safe_psql('postgres', "SELECT pg_leakhunt_dump($pid, true)");
 my $dump = $node->safe_psql('postgres',
 	"SELECT pg_read_file('pg_leakhunt/' || pg_leakhunt_dump($pid))");
 my ($header) = $dump =~ /\n(# pg_leakhunt.*)\n# sites=/s;
+
+# Unwinding fails: stacks without frames, here by way of the profile's file, in
+# which a record begins with kind and length, and a stack (4) goes on with its
+# depth; the header has the places of the first record and behind the last one.
+sub cut_stacks
+{
+	my ($path) = @_;
+
+	open my $file, '+<:raw', $path or die $!;
+	read($file, my $profile, -s $path);
+	my ($place, $end) = unpack('x156 L2', $profile);
+	while ($place < $end)
+	{
+		my ($kind, $bytes) = unpack('L2', substr($profile, $place, 8));
+		if ($kind == 4)
+		{
+			seek($file, $place + 16, 0);
+			print $file pack('L', 0);
+		}
+		$place += $bytes;
+	}
+	close $file;
+}
+my ($mapped) = slurp_file("/proc/$pid/maps") =~ m{ (/\S+/$pid)$}m;
+cut_stacks($mapped);
+is( $node->safe_psql(
+		'postgres', qq{
+		SELECT (SELECT sum(flat_bytes) FROM pg_leakhunt_top($pid)) = live_bytes,
+			(SELECT sum((regexp_match(line, ' (\\d+)\$'))[1]::bigint) FROM string_to_table(rtrim(pg_leakhunt_folded($pid), E'\\n'), E'\\n') line) = live_bytes
+		FROM pg_leakhunt_processes WHERE pid = $pid}),
+	't|t',
+	'bytes without a stack are in the sums');
 $session->quit;
+
+# A dump with these sites, each of them two lines.
+sub write_dump
+{
+	my ($name, $sites, @texts) = @_;
+	my $bytes = 100 * $sites;
+
+	open my $out, '>', $node->data_dir . "/pg_leakhunt/$name" or die $!;
+	print $out
+	  "heap profile: $sites: $bytes [$sites: $bytes] @ heapprofile\n$header\n# sites=$sites modules=0\n",
+	  @texts, "\nMAPPED_LIBRARIES:\n";
+	close $out;
+}
+
+# A site of 100 bytes with a stack, the innermost function first.
+sub site
+{
+	return
+	  "# context=c lifetime=session live_count=1 total_count=1 samples=1 total_samples=1 error_bytes=0 variance=0 peak_bytes=0 first_at_us=1 last_at_us=1 truncated=0\n1: 100 [1: 100] @ @_\n";
+}
+
+# The frames of a picture: [from, to, depth, name].
+sub frames
+{
+	my ($path) = @_;
+
+	return map { [/data-x="(\d+)" data-end="(\d+)" data-d="(\d+)"[^>]*><title>(.*?)(?:&#10;|<)/] }
+	  grep { /^<svg class="frame"/ } split /\n/, slurp_file($path);
+}
 
 # A profile of 100,000 frames: 2,500 stacks of 40, of functions in no binary.
 srand(1);
-my ($text, $sites) = ('', 2500);
-for my $site (1 .. $sites)
+my @texts;
+for my $site (1 .. 2500)
 {
 	my $address = 0;
-	my @stack = map { $address = ($address * 7 + int(rand(3)) + $_) % 4001; sprintf('0x%x', 4096 + $address) } 1 .. 40;
 
-	$text .= "# context=c lifetime=session live_count=1 total_count=1 samples=1 total_samples=1 error_bytes=0 variance=0 peak_bytes=0 first_at_us=1 last_at_us=1 truncated=0\n1: 100 [1: 100] @ @stack\n";
+	push @texts,
+	  site(
+		map {
+			$address = ($address * 7 + int(rand(3)) + $_) % 4001;
+			sprintf('0x%x', 4096 + $address)
+		} 1 .. 40);
 }
-open my $out, '>', $node->data_dir . '/pg_leakhunt/1.1.manual.heap' or die $!;
-print $out
-  "heap profile: $sites: ${\($sites * 100)} [$sites: ${\($sites * 100)}] @ heapprofile\n$header\n# sites=$sites modules=0\n$text\nMAPPED_LIBRARIES:\n";
-close $out;
-my $picture = save('large', "'1.1.manual.heap'");
-cmp_ok(-s $picture, '<', 2_000_000,
+write_dump('1.1.manual.heap', 2500, @texts);
+my $large = save('large', "'1.1.manual.heap'");
+cmp_ok(-s $large, '<', 2_000_000,
 	'a large profile makes no large picture');
-like(
-	slurp_file($picture),
-	qr/\d+ frames narrower than [\d.e-]+% are merged/,
-	'and the picture says what it left out');
+$browser->open($large);
+is($browser->value(sprintf($lost, 211)),
+	0, 'a click on a frame keeps what is in it');
+$browser->stop;
+
+# Sites that are all as wide, with functions of their own: each is seen, and what
+# is not drawn is accounted for.
+write_dump('1.2.manual.heap', 150,
+	map {
+		my $site = $_;
+		site(map { sprintf('0x%x', 65536 * $_ + $site) } 1 .. 54)
+	} 1 .. 150);
+my $even = save('even', "'1.2.manual.heap'");
+for my $path ($large, $even)
+{
+	my @frames = frames($path);
+	my @rests = grep { $_->[3] =~ /^\[\d+ narrow frames\]$/ } @frames;
+	my ($merged, $all) = slurp_file($path) =~ /; (\d+) narrow frames of (\d+) are merged/;
+
+	cmp_ok(scalar(@frames), '<=', 5000, 'the picture is bounded');
+	cmp_ok(@frames - @rests, '>=', 2500, 'and worth looking at');
+	is(@frames - @rests + $merged, $all, 'it says how many frames it merged');
+	my $sum = 0;
+	$sum += $_ for map { $_->[3] =~ /(\d+) narrow/ } @rests;
+	is($sum, $merged, 'and where');
+}
+my @frames = frames($even);
+my $leaves = 0;
+for my $i (0 .. $#frames)
+{
+	next if $i < $#frames && $frames[ $i + 1 ][2] > $frames[$i][2];
+	$leaves += $frames[$i][1] - $frames[$i][0];
+}
+is($leaves, 15000, 'nothing is left out');
+
+# What stands for a stack is of no binary.
+write_dump('1.3.manual.heap', 1, site('0x1'));
+my $startup = slurp_file(save('startup', "'1.3.manual.heap'"));
+like($startup, qr/<title>\[process start\]/, 'a site without a stack');
+unlike($startup, qr/y="65">\[process start\]/, 'is of no binary');
+
+# Names that a dump has with it may be odd.
+my $named = slurp_file($node->data_dir . "/pg_leakhunt/$symbolized");
+sub write_odd
+{
+	my ($name, $text) = @_;
+
+	open my $out, '>:raw', $node->data_dir . "/pg_leakhunt/$name" or die $!;
+	print $out $text;
+	close $out;
+	return $name;
+}
+write_odd('1.7.manual.heap', $named =~ s/ function=leak/ function=hide/gr);
+is( $node->safe_psql('postgres',
+		"SELECT sum(older_bytes) > 1000000, count(*) FILTER (WHERE older_bytes <> newer_bytes) FROM pg_leakhunt_diff('$symbolized', '1.7.manual.heap')"
+	),
+	't|0',
+	'sites are the same, however their functions are called');
+write_odd('1.4.manual.heap', $named =~ s/^(# symbol .*) file=\S+/$1/gmr);
+unlike(slurp_file(save('odd', "'1.4.manual.heap'")),
+	qr/null/, 'a line without a file');
+write_odd('1.5.manual.heap', $named =~ s/^(# symbol .*) inlined=\d/$1 inlined=1/gmr);
+
+# Addresses that pprof sees in a dump.
+sub pprof_addresses
+{
+	my ($file) = @_;
+	my $path = "$directory/$file.pb";
+	my ($raw, $stderr) = ('', '');
+
+	open my $out, '>:raw', $path or die $!;
+	print $out pack('H*', $node->safe_psql('postgres',
+			"SELECT encode(pg_leakhunt_pprof('$file'), 'hex')"));
+	close $out;
+	IPC::Run::run([ 'go', 'tool', 'pprof', '-raw', $path ],
+		'>', \$raw, '2>', \$stderr) or diag($stderr);
+	return join "\n", sort $raw =~ /^\s+\d+: (0x[0-9a-f]+) M=\d+/mg;
+}
+my $addresses = pprof_addresses($symbolized);
+cmp_ok(scalar(split /\n/, $addresses), '>', 20, 'addresses in pprof');
+is(pprof_addresses('1.5.manual.heap'),
+	$addresses, 'whatever a dump says is inlined');
+
+# Millions of frames take some room in the file, and not much more here.
+my $stack = join ' ', map { sprintf '0x%x', 16 + $_ % 7 } 1 .. 120;
+write_dump('1.6.manual.heap', 5000, (site($stack)) x 5000);
+for my $call ('pprof', 'folded', 'flamegraph')
+{
+	my ($kilobytes) = $node->safe_psql('postgres',
+		"SELECT length(pg_leakhunt_$call('1.6.manual.heap')) > 0; SELECT pg_read_file('/proc/self/status')"
+	) =~ /^VmHWM:\s+(\d+) kB/m;
+
+	cmp_ok($kilobytes, '<', 150 * 1024, "$call: memory");
+}
 
 $node->stop;
 done_testing();
