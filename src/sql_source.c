@@ -10,7 +10,7 @@
 #include "utils/acl.h"
 #include "utils/timestamp.h"
 
-#include "dump.h"
+#include "dump_directory.h"
 #include "process.h"
 #include "server_processes.h"
 #include "settings.h"
@@ -86,7 +86,7 @@ path_of_dump(const char *file)
 		strchr(file + length + 1, '/') == NULL)
 		file += length + 1;
 	in_directory = strchr(file, '/') == NULL;
-	if (!(in_directory && plh_dump_is_name(file)) &&
+	if (!(in_directory && plh_dump_directory_is_dump(file)) &&
 		!has_privs_of_role(GetUserId(), ROLE_PG_READ_SERVER_FILES))
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
