@@ -243,7 +243,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_get_dumps'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_get_dumps() IS
-'the rows of pg_leakhunt_dumps, from the first lines of each file; a WARNING for what is no dump';
+'the rows of pg_leakhunt_dumps, from the first lines of each file; for members of pg_read_all_stats a WARNING for what is no dump';
 
 CREATE FUNCTION pg_leakhunt_get_dump_sites(
     file text,
@@ -317,7 +317,7 @@ BEGIN ATOMIC
 END;
 
 COMMENT ON FUNCTION pg_leakhunt_read_dump(text) IS
-'the rows that pg_leakhunt_report had when the dump file was written; file: its name in pg_leakhunt.dump_directory, or, for members of pg_read_server_files, a path; an ERROR that names the line if it is damaged';
+'the rows that pg_leakhunt_report had when the dump file was written, without growth in those that a process wrote itself, at exit or when it had grown; file: its name in pg_leakhunt.dump_directory, or, for members of pg_read_server_files, a path; an ERROR that names the line if it is damaged';
 
 CREATE FUNCTION pg_leakhunt_get_difference(
     older text,
@@ -409,7 +409,7 @@ BEGIN ATOMIC
 END;
 
 COMMENT ON FUNCTION pg_leakhunt_top(int, text, bool) IS
-'what a process holds, per function, function and line, module or context, as sums_by says: bytes and chunks that it has allocated itself (flat) and that it or what it calls have (cum), the most cumulative bytes first; a function that is in a stack several times counts once; percents are of all bytes, null where there are none; with growth: what it has gained since its baseline';
+'what a process holds, per function, function and line, module or context, as sums_by says: bytes and chunks that it has allocated itself (flat) and that it or what it calls have (cum), the most cumulative bytes first; a function that is in a stack several times counts once; percents are of all bytes, with two decimals, null where these are not more than 0; with growth: what it has gained since its baseline';
 
 CREATE FUNCTION pg_leakhunt_top(
     file text,
@@ -429,7 +429,7 @@ BEGIN ATOMIC
 END;
 
 COMMENT ON FUNCTION pg_leakhunt_top(text, text, text) IS
-'what a dump file holds, per function, function and line, module or context, as sums_by says: bytes and chunks that it has allocated itself (flat) and that it or what it calls have (cum), the most cumulative bytes first; a function that is in a stack several times counts once; percents are of all bytes, null where there are none; with base: what it has gained since that dump file';
+'what a dump file holds, per function, function and line, module or context, as sums_by says: bytes and chunks that it has allocated itself (flat) and that it or what it calls have (cum), the most cumulative bytes first; a function that is in a stack several times counts once; percents are of all bytes, with two decimals, null where these are not more than 0; with base: what it has gained since that dump file';
 
 CREATE FUNCTION pg_leakhunt_get_folded(
     pid int,

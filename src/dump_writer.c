@@ -294,7 +294,7 @@ emit_site(DumpFile *file, const PlhProfileImage *image,
 
 	emit_site_facts(file, image, site, stack, baseline);
 	emit_counters(file, &site->counters);
-	if (stack == NULL || stack->depth == 0)
+	if (stack == NULL)
 		emit_address(file, PLH_NO_STACK_ADDRESS);
 	else
 	{

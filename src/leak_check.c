@@ -426,17 +426,6 @@ compare_leaks(const void *a, const void *b)
 		(one->site == NULL ? 1 : -1) : one->number - other->number;
 }
 
-/* Samples that found no room in this process so far. */
-static int64
-lost_samples(void)
-{
-	int64		sum = 0;
-
-	for (int loss = 0; loss < PLH_LOSSES; loss++)
-		sum += plh_profile->lost_samples[loss];
-	return sum;
-}
-
 /* Iterate and compare; what is found is allocated in "memory". */
 static void
 run(const char *query, int iterations, int warmup, PlhLeakCheck *check,
@@ -452,6 +441,7 @@ run(const char *query, int iterations, int warmup, PlhLeakCheck *check,
 	};
 	Mark		after[PHASES];
 	int64		lost_before;
+	int64		lost;
 
 	if (plh_profile == NULL &&
 		!plh_process_begin_profile(1, PLH_SCOPE_LONG_LIVED))
@@ -459,7 +449,7 @@ run(const char *query, int iterations, int warmup, PlhLeakCheck *check,
 				(errcode(ERRCODE_OUT_OF_MEMORY),
 				 errmsg("out of memory"),
 				 errdetail("There is no room for a profile.")));
-	lost_before = lost_samples();
+	lost_before = plh_profile_reader_lost_samples(plh_profile);
 	for (int phase = WARM_UP; phase < PHASES; phase++)
 	{
 		if (phase == FIRST_REPETITION)
@@ -479,12 +469,13 @@ run(const char *query, int iterations, int warmup, PlhLeakCheck *check,
 	qsort(check->leaks, check->leak_count, sizeof(PlhLeak), compare_leaks);
 
 	/* what was lost may be a leak, or make one look small */
-	if (lost_samples() > lost_before)
+	lost = plh_profile_reader_lost_samples(plh_profile) - lost_before;
+	if (lost > 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
 				 errmsg("pg_leakhunt_check could not follow all allocations"),
 				 errdetail("%lld of them found no room, or were made in a critical section.",
-						   (long long) (lost_samples() - lost_before)),
+						   (long long) lost),
 				 errhint("Run fewer iterations in a new session, or raise pg_leakhunt.max_live_samples and pg_leakhunt.max_profile_size.")));
 }
 

@@ -386,12 +386,27 @@ plh_profile_reader_next_context(const PlhProfileImage *image,
 }
 
 /*
- * The stack at an offset.
+ * Samples of that process that are not counted as live, or not at their site.
+ */
+int64
+plh_profile_reader_lost_samples(const PlhProfileHeader *header)
+{
+	int64		sum = 0;
+
+	for (int loss = 0; loss < PLH_LOSSES; loss++)
+		sum += header->lost_samples[loss];
+	return sum;
+}
+
+/*
+ * The stack at an offset; NULL if it has no frames, as libunwind found none.
  */
 const PlhStackRecord *
 plh_profile_reader_stack(const PlhProfileImage *image, uint32 offset)
 {
-	return record_at(image, offset, PLH_RECORD_STACK);
+	const PlhStackRecord *stack = record_at(image, offset, PLH_RECORD_STACK);
+
+	return stack != NULL && stack->depth > 0 ? stack : NULL;
 }
 
 /*

@@ -46,6 +46,7 @@ extern int64 plh_profile_reader_peak_bytes(const PlhProfileImage *image,
 										   const PlhSiteRecord *site);
 extern const PlhContextRecord *plh_profile_reader_next_context(const PlhProfileImage *image,
 															   uint32 *position);
+extern int64 plh_profile_reader_lost_samples(const PlhProfileHeader *header);
 extern const PlhStackRecord *plh_profile_reader_stack(const PlhProfileImage *image,
 													  uint32 offset);
 extern const PlhStatementRecord *plh_profile_reader_statement(const PlhProfileImage *image,

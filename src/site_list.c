@@ -20,7 +20,7 @@ describe_stack(PlhListedSite *listed, PlhSymbols *symbols, PlhFrameMemo *memo)
 	PlhFrameText *frame;
 
 	/* one without frames, as unwinding failed, must have its bytes counted */
-	listed->has_stack = stack != NULL && stack->depth > 0;
+	listed->has_stack = stack != NULL;
 	if (listed->has_stack)
 	{
 		plh_stack_text_describe_again(memo, symbols, listed->image, stack,

@@ -162,9 +162,7 @@ take_baseline(PlhProfileImage *image, void *arg)
 	caller_context = MemoryContextSwitchTo(count->memory);
 	count->found = lappend_int(count->found, image->header->pid);
 	MemoryContextSwitchTo(caller_context);
-	if (!(count->sees_all ||
-		  (OidIsValid(image->header->role_oid) &&
-		   has_privs_of_role(GetUserId(), image->header->role_oid))))
+	if (!count->sees_all && !plh_rows_may_see_role(image->header->role_oid))
 		return;
 	if (!plh_baseline_take(plh_process_profile_directory(), image))
 		report_unwritten(image->header->pid);
@@ -202,7 +200,7 @@ pg_leakhunt_baseline(PG_FUNCTION_ARGS)
 	BaselineCount count = {.memory = CurrentMemoryContext};
 
 	plh_rows_check_active();
-	count.sees_all = has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS);
+	count.sees_all = plh_rows_may_see_all();
 	plh_process_publish();
 
 	/* first: what begins to be profiled meanwhile has grown since */

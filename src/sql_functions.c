@@ -53,16 +53,6 @@ role_name(const PlhProfileHeader *header)
 		GetUserNameFromId(header->role_oid, true) : NULL;
 }
 
-static int64
-dropped_samples(const PlhProfileHeader *header)
-{
-	int64		sum = 0;
-
-	for (int loss = 0; loss < PLH_LOSSES; loss++)
-		sum += header->lost_samples[loss];
-	return sum;
-}
-
 /* The column growth_bytes of a process. */
 static void
 put_process_growth(PlhRow *row, const PlhProfileHeader *header)
@@ -129,7 +119,7 @@ put_process(PlhProfileImage *image, void *arg)
 	put_process_growth(&row, header);
 	plh_row_int64(&row, header->counters.live_samples);
 	plh_row_int64(&row, header->samples_taken);
-	plh_row_int64(&row, dropped_samples(header));
+	plh_row_int64(&row, plh_profile_reader_lost_samples(header));
 	plh_row_int64(&row, header->site_count);
 	put_triage(&row, image);
 	plh_row_int64(&row, header->private_bytes + header->profile_bytes);
@@ -330,7 +320,7 @@ may_know(const PlhRowSink *sink, int pid)
 	PGPROC	   *proc = sink->sees_all ? NULL : BackendPidGetProc(pid);
 
 	return sink->sees_all ||
-		(proc != NULL && has_privs_of_role(GetUserId(), proc->roleId));
+		(proc != NULL && plh_rows_may_see_role(proc->roleId));
 }
 
 /*

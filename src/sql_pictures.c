@@ -61,9 +61,13 @@ get_flag(FunctionCallInfo fcinfo, int number)
 static PlhTopKind
 get_kind(FunctionCallInfo fcinfo)
 {
-	char	   *name = PG_ARGISNULL(SOURCE_ARGUMENTS) ? "" :
-		text_to_cstring(PG_GETARG_TEXT_PP(SOURCE_ARGUMENTS));
+	char	   *name;
 
+	if (PG_ARGISNULL(SOURCE_ARGUMENTS))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("sums_by must not be null")));
+	name = text_to_cstring(PG_GETARG_TEXT_PP(SOURCE_ARGUMENTS));
 	for (PlhTopKind kind = 0; plh_top_kind_name(kind) != NULL; kind++)
 	{
 		if (strcmp(plh_top_kind_name(kind), name) == 0)

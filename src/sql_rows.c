@@ -116,8 +116,7 @@ plh_row_site(PlhRow *row, const PlhSiteRecord *site, const PlhStackText *stack)
 
 	if (stack == NULL)
 	{
-		plh_row_text(row, site->key.context_name != 0 ?
-					 "[process start]" : "[profile full]");
+		plh_row_text(row, plh_stack_text_absent(site));
 		plh_row_null(row);
 		return;
 	}
@@ -139,13 +138,31 @@ plh_row_finish(PlhRow *row, PlhRowSink *sink)
 						 row->values, row->nulls);
 }
 
-/* May the caller see that process' rows? */
+/*
+ * May the caller see all processes?
+ */
+bool
+plh_rows_may_see_all(void)
+{
+	return has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS);
+}
+
+/*
+ * If not, may he see those of that role?
+ */
+bool
+plh_rows_may_see_role(Oid role)
+{
+	return OidIsValid(role) && has_privs_of_role(GetUserId(), role);
+}
+
+/*
+ * May the caller see that process' rows?
+ */
 bool
 plh_rows_may_show(const PlhRowSink *sink, const PlhProfileHeader *header)
 {
-	return sink->sees_all ||
-		(OidIsValid(header->role_oid) &&
-		 has_privs_of_role(GetUserId(), header->role_oid));
+	return sink->sees_all || plh_rows_may_see_role(header->role_oid);
 }
 
 void
@@ -200,7 +217,7 @@ plh_rows_start_silently(FunctionCallInfo fcinfo, PlhRowSink *sink)
 	memset(sink, 0, sizeof(*sink));
 	sink->result = (ReturnSetInfo *) fcinfo->resultinfo;
 	sink->symbols_context = CurrentMemoryContext;
-	sink->sees_all = has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS);
+	sink->sees_all = plh_rows_may_see_all();
 }
 
 /*

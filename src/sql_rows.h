@@ -42,6 +42,8 @@ typedef struct PlhRow
 extern void plh_rows_check_active(void);
 extern void plh_rows_start_silently(FunctionCallInfo fcinfo, PlhRowSink *sink);
 extern bool plh_rows_start(FunctionCallInfo fcinfo, PlhRowSink *sink);
+extern bool plh_rows_may_see_all(void);
+extern bool plh_rows_may_see_role(Oid role);
 extern bool plh_rows_may_show(const PlhRowSink *sink,
 							  const PlhProfileHeader *header);
 extern void plh_row_datum(PlhRow *row, Datum value);

@@ -139,10 +139,12 @@ put_site(const PlhProfileImage *image, const PlhSiteRecord *site,
 	put_statement(&row, image, site);
 	plh_row_int64(&row, counters->live_bytes);
 	plh_row_int64(&row, counters->live_count);
+	/* what a dump file says may be too much for an integer */
 	plh_row_int64(&row,
-				  (int64) plh_sampling_error_bytes(counters->live_variance,
-												   counters->live_bytes,
-												   counters->live_samples));
+				  (int64) Min(plh_sampling_error_bytes(counters->live_variance,
+													   counters->live_bytes,
+													   counters->live_samples),
+							  (double) (PG_INT64_MAX / 2)));
 	put_site_growth(&row, sink, image, site);
 	plh_row_int64(&row, plh_profile_reader_peak_bytes(image, site));
 	plh_row_int64(&row, counters->total_bytes);

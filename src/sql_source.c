@@ -14,22 +14,14 @@
 #include "process.h"
 #include "server_processes.h"
 #include "settings.h"
+#include "sql_rows.h"
 #include "sql_source.h"
-
-/* May the caller see what all roles' processes did? */
-static bool
-may_see_all(void)
-{
-	return has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS);
-}
 
 /* May the caller see what that process did? */
 static bool
 may_see(const PlhProfileHeader *header)
 {
-	return may_see_all() ||
-		(OidIsValid(header->role_oid) &&
-		 has_privs_of_role(GetUserId(), header->role_oid));
+	return plh_rows_may_see_all() || plh_rows_may_see_role(header->role_oid);
 }
 
 /* The ERROR for those who may not: the same for any file. */
@@ -148,7 +140,7 @@ plh_source_dump(const char *file)
 	ErrorData  *error;
 	PlhDump    *dump;
 
-	if (may_see_all())
+	if (plh_rows_may_see_all())
 		return plh_dump_reader_read(path, false);
 	dump = plh_source_try_dump(path, true, &error);
 	if (dump != NULL && may_see(dump->image->header))
