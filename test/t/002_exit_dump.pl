@@ -201,11 +201,8 @@ $node->append_conf('postgresql.conf', "pg_leakhunt.dump_keep = 10\n");
 $node->restart;
 is(join(',', map { s{.*/}{}r } files_of($node, '*.tmp')),
 	'mine.tmp', 'no file of ours is left half-written');
-run_session('SELECT leak_top(64, 1000000)');
+run_session('SELECT leak_top(64, 1000000)') for 1 .. 7;
 my @kept = files_of($node, '*.heap');
-cmp_ok(scalar @kept, '>', 10, 'not all at once');
-run_session('SELECT leak_top(64, 1000000)') for 1 .. 6;
-@kept = files_of($node, '*.heap');
 is(scalar @kept, 10, 'the oldest go');
 
 $node->stop;
