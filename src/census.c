@@ -5,7 +5,7 @@
  * Runs inside palloc.
  *
  * The owner walks over the tree of its contexts: as often as process.c wants,
- * and where there are so many of them that it takes long, not more than 1% of
+ * and where there are so many of them that it takes long, not more than 0.1% of
  * the time.  The tree is whole whenever a method of a context is called.
  */
 #include "postgres.h"
@@ -26,7 +26,7 @@
 #define HISTORY_GAP_US ((int64) 1000000)
 
 /* How much longer than a census takes is the time to the next. */
-#define CENSUS_SHARE 100
+#define CENSUS_SHARE 1000
 
 static uint64 last_census_us;	/* by the monotonic clock; 0: none yet */
 static uint64 last_cost_us;
