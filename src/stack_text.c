@@ -148,7 +148,7 @@ typedef struct MemoEntry
 	PlhFrame	frame;			/* key */
 	int			count;
 	PlhFrameText *texts;
-}			MemoEntry;
+} MemoEntry;
 
 struct PlhFrameMemo
 {
