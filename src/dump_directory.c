@@ -32,7 +32,7 @@ typedef struct DirectoryEntry
 	unsigned short bytes;		/* of this entry */
 	unsigned char type;
 	char		name[];
-}			DirectoryEntry;
+} DirectoryEntry;
 
 /* The files that were written first, the oldest first. */
 typedef struct OldestFiles
@@ -41,14 +41,14 @@ typedef struct OldestFiles
 	int			count;
 	struct timespec written_at[MAX_REMOVED];
 	char		names[MAX_REMOVED][MAX_NAME];
-}			OldestFiles;
+} OldestFiles;
 
 /* The highest number of the files of a process. */
 typedef struct HighestNumber
 {
 	int			pid;
 	int			sequence;
-}			HighestNumber;
+} HighestNumber;
 
 /* Called with each name. */
 typedef void (*NameVisitor) (const char *name, void *arg);
@@ -128,7 +128,7 @@ visit_names(NameVisitor visit, void *arg)
 	{
 		long		length = syscall(SYS_getdents64, fd, buffer.bytes,
 									 sizeof(buffer.bytes));
-		const		DirectoryEntry *entry;
+		const DirectoryEntry *entry;
 
 		if (length < 0)
 			failure = errno;
