@@ -25,7 +25,7 @@ extern PlhLines *plh_lines_open(const char *path, bool header_only);
 extern bool plh_lines_next(PlhLines *lines);
 extern void plh_lines_need(PlhLines *lines, const char *prefix);
 extern void plh_lines_damaged(const PlhLines *lines, const char *format,...)
-			pg_attribute_printf(2, 3) pg_attribute_noreturn();
+			pg_attribute_printf(2, 3);
 
 extern char *plh_lines_get_text(const PlhLines *lines, const char *name);
 extern char *plh_lines_text(const PlhLines *lines, const char *name);
