@@ -23,6 +23,23 @@
 /* What our library is called, wherever it is. */
 #define MODULE_FILE "/pg_leakhunt.so"
 
+/* The start of a file in /proc, as text; false if there is no such file. */
+static bool
+read_start(const char *path, char *text, Size room)
+{
+	ssize_t		length;
+	int			fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return false;
+	length = read(fd, text, room - 1);
+	close(fd);
+	if (length <= 0)
+		return false;
+	text[length] = '\0';
+	return true;
+}
+
 /*
  * A field of /proc/PID/stat that is a number; 0 if there is no such process.
  */
@@ -31,28 +48,17 @@ stat_field(int pid, int number)
 {
 	char		path[64];
 	char		text[1024];
-	unsigned long long value = 0;
 	char	   *field;
-	ssize_t		length;
-	int			fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	if (!read_start(path, text, sizeof(text)))
 		return 0;
-	length = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (length <= 0)
-		return 0;
-	text[length] = '\0';
 
 	/* the second field is a name in parentheses, which may hold anything */
 	field = strrchr(text, ')');
 	for (int i = 3; field != NULL && i <= number; i++)
 		field = strchr(field + 1, ' ');
-	if (field != NULL)
-		value = strtoull(field, NULL, 10);
-	return value;
+	return field != NULL ? strtoull(field, NULL, 10) : 0;
 }
 
 /*
@@ -115,16 +121,10 @@ plh_server_processes_own_bytes(void)
 	char		text[128];
 	char	   *end;
 	long		resident;
-	ssize_t		length;
-	int			fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
 
-	if (fd < 0)
+	if (!read_start("/proc/self/statm", text, sizeof(text)))
 		return 0;
-	length = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (length <= 0)
-		return 0;
-	text[length] = '\0';
+
 	/* the size of all, what is resident of it, and what is shared of that */
 	(void) strtol(text, &end, 10);
 	resident = strtol(end, &end, 10);
