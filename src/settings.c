@@ -4,8 +4,9 @@
  *
  * Any process may load the module at any time, so that no setting is one that
  * only a postmaster start can define.  What can't follow a later change is
- * fixed once the module is loaded: a postmaster that loads it says so as of its
- * own such settings, elsewhere the check hook refuses another value.
+ * fixed once the module is loaded.  If the postmaster loads it, these settings
+ * are its own, which only a restart changes; elsewhere a check hook refuses
+ * another value.
  */
 #include "postgres.h"
 
