@@ -5,8 +5,8 @@
  * Runs inside palloc.
  *
  * The owner walks over the tree of its contexts: as often as process.c wants,
- * and where there are so many of them that it takes long, not more than 0.1% of
- * the time.  The tree is whole whenever a method of a context is called.
+ * and where there are so many of them that it takes long, for not more than 0.1%
+ * of the time.  The tree is whole whenever a method of a context is called.
  */
 #include "postgres.h"
 
@@ -29,13 +29,14 @@
 #define CENSUS_SHARE 1000
 
 static uint64 last_census_us;	/* by the monotonic clock; 0: none yet */
-static uint64 last_cost_us;
+static uint64 last_cpu_us;		/* what the last took, of the processor's time */
+static uint64 cost_us;			/* what the next is expected to take */
 static uint32 census_number;
 static int64 history_gap_us;	/* between two points of the history */
 
-/* Monotonic time; coarse is good to some milliseconds, and cheaper. */
+/* Time by a clock. */
 static uint64
-monotonic_us(clockid_t clock)
+clock_us(clockid_t clock)
 {
 	struct timespec now;
 
@@ -156,28 +157,34 @@ add_to_history(TimestampTz now)
 }
 
 /*
- * Take a census, if the last is at least that old, and has not taken so long
+ * Take a census, if the last is at least that old, and they don't take so long
  * that it is too soon.  Returns whether it was.
+ *
+ * What they take is the processor's time, and the lesser of the last two: one
+ * that was interrupted, or met cold pages, must not put off the next for seconds.
  */
 bool
 plh_census_take_if_older(int64 gap_us)
 {
-	uint64		started;
+	uint64		started_us,
+				cpu_us;
 	TimestampTz now;
 
 	if (last_census_us != 0 &&
-		monotonic_us(CLOCK_MONOTONIC_COARSE) <
-		last_census_us + Max(gap_us, CENSUS_SHARE * (int64) last_cost_us))
+		clock_us(CLOCK_MONOTONIC_COARSE) <
+		last_census_us + Max(gap_us, CENSUS_SHARE * (int64) cost_us))
 		return false;
 
-	started = monotonic_us(CLOCK_MONOTONIC);
+	started_us = clock_us(CLOCK_THREAD_CPUTIME_ID);
+	last_census_us = clock_us(CLOCK_MONOTONIC_COARSE);
 	plh_census_count_contexts();
 	plh_profile->malloc_bytes = malloc_bytes();
 	now = GetCurrentTimestamp();
 	plh_profile->census_at = now;
 	add_to_history(now);
-	last_census_us = started;
-	last_cost_us = monotonic_us(CLOCK_MONOTONIC) - started;
+	cpu_us = clock_us(CLOCK_THREAD_CPUTIME_ID) - started_us;
+	cost_us = Min(cpu_us, last_cpu_us);
+	last_cpu_us = cpu_us;
 	return true;
 }
 
@@ -188,7 +195,8 @@ void
 plh_census_forget(void)
 {
 	last_census_us = 0;
-	last_cost_us = 0;
+	last_cpu_us = 0;
+	cost_us = 0;
 	census_number = 0;
 	history_gap_us = 0;
 }
