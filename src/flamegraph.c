@@ -26,8 +26,12 @@
 #include "flamegraph_script.h"
 
 #define ROW_HEIGHT 18
-#define HEADER_HEIGHT 124
-#define FOOTER_HEIGHT 10
+#define MARGIN 10
+
+/* The header: facts, legend, tools, details; what is in it fits this width. */
+#define MIN_WIDTH 600
+#define LEGEND_TOP 73
+#define TOOLS_HEIGHT 51
 
 /* A picture has at most so many frames; narrower ones are merged. */
 #define MAX_FRAMES 5000
@@ -42,6 +46,9 @@ typedef struct Picture
 	const PlhCallTree *tree;
 	const char *modules[MAX_LEGEND];
 	int			module_count;
+	int			legend_x;		/* where its next entry begins */
+	int			legend_y;
+	int			frames_y;		/* where the frames begin */
 } Picture;
 
 /* Append text as XML in ASCII. */
@@ -170,7 +177,7 @@ static void
 append_frame(Picture *picture, const PlhCallNode *node, int64 x)
 {
 	double		total = Max(picture->tree->root->width, 1);
-	int			y = HEADER_HEIGHT + node->depth * ROW_HEIGHT;
+	int			y = picture->frames_y + node->depth * ROW_HEIGHT;
 
 	CHECK_FOR_INTERRUPTS();
 	check_stack_depth();
@@ -193,6 +200,18 @@ append_frame(Picture *picture, const PlhCallNode *node, int64 x)
 	}
 }
 
+/* How samples are taken. */
+static const char *
+sampling(const PlhProfileHeader *header)
+{
+	if (header->sample_interval == 0)
+		return "not sampling now";
+	if (header->sample_interval == 1)
+		return "every allocation sampled";
+	return psprintf("one sample in %s",
+					pretty_bytes(header->sample_interval, false));
+}
+
 /* The facts above the picture. */
 static void
 append_facts(Picture *picture)
@@ -208,13 +227,11 @@ append_facts(Picture *picture)
 								pretty_bytes(picture->tree->root->bytes, list->growth),
 								list->growth ? "of growth" : "live"));
 	appendStringInfoString(output, "</text>\n<text x=\"10\" y=\"44\">");
-	append_xml(output, psprintf("%lld objects, %s, %s, %s%s",
+	append_xml(output, psprintf("%lld objects, %s",
 								(long long) picture->tree->root->count,
-								timestamptz_to_str(list->at),
-								header->sample_interval == 0 ? "not sampling now" :
-								psprintf("one sample in %s",
-										 pretty_bytes(header->sample_interval,
-													  false)),
+								timestamptz_to_str(list->at)));
+	appendStringInfoString(output, "</text>\n<text x=\"10\" y=\"62\">");
+	append_xml(output, psprintf("%s, %s%s", sampling(header),
 								header->scope == 0 ? "long-lived contexts" :
 								"all contexts",
 								picture->tree->merged > 0 ?
@@ -224,37 +241,54 @@ append_facts(Picture *picture)
 	appendStringInfoString(output, "</text>\n");
 }
 
+/* One colour and its meaning, on the next line if it is too long for this one. */
 static void
-append_legend_entry(StringInfo output, int *x, const char *colour,
-					const char *text)
+append_legend_entry(Picture *picture, const char *colour, const char *text)
 {
+	StringInfo	output = picture->output;
+	int			width = 17 + 7 * strlen(text);
+
+	if (picture->legend_x > MARGIN && picture->legend_x + width > MIN_WIDTH)
+	{
+		picture->legend_x = MARGIN;
+		picture->legend_y += ROW_HEIGHT;
+	}
 	appendStringInfo(output,
-					 "<rect x=\"%d\" y=\"55\" width=\"12\" height=\"12\" fill=\"%s\"/><text x=\"%d\" y=\"65\">",
-					 *x, colour, *x + 17);
+					 "<rect x=\"%d\" y=\"%d\" width=\"12\" height=\"12\" fill=\"%s\"/><text x=\"%d\" y=\"%d\">",
+					 picture->legend_x, picture->legend_y, colour,
+					 picture->legend_x + 17, picture->legend_y + 10);
 	append_xml(output, text);
 	appendStringInfoString(output, "</text>\n");
-	*x += 17 + 7 * strlen(text) + 16;
+	picture->legend_x += width + 16;
 }
 
-/* What the colours mean; after the frames, which choose them. */
+/* Give the binaries their places in the legend. */
+static void
+number_modules(Picture *picture, const PlhCallNode *node)
+{
+	check_stack_depth();
+	if (node->module != NULL)
+		(void) module_number(picture, node->module);
+	for (const PlhCallNode *child = node->first_child; child != NULL;
+		 child = child->next)
+		number_modules(picture, child);
+}
+
+/* What the colours mean. */
 static void
 append_legend(Picture *picture)
 {
-	int			x = 10;
-
 	if (picture->list->growth)
 	{
-		append_legend_entry(picture->output, &x, "#f05555", "grew");
-		append_legend_entry(picture->output, &x, "#5555f5", "shrank");
-		append_legend_entry(picture->output, &x, "#f0ebeb", "both, about as much");
+		append_legend_entry(picture, "#f05555", "grew");
+		append_legend_entry(picture, "#5555f5", "shrank");
+		append_legend_entry(picture, "#f0ebeb", "both, about as much");
 		return;
 	}
 	for (int i = 0; i < picture->module_count; i++)
-		append_legend_entry(picture->output, &x, module_colours[i],
-							picture->modules[i]);
+		append_legend_entry(picture, module_colours[i], picture->modules[i]);
 	if (picture->module_count == MAX_LEGEND)
-		append_legend_entry(picture->output, &x, module_colours[MAX_LEGEND],
-							"others");
+		append_legend_entry(picture, module_colours[MAX_LEGEND], "others");
 }
 
 static void
@@ -276,18 +310,25 @@ append_style(StringInfo output)
 						   "</style>\n");
 }
 
-/* Search field, matched part, way back; of use with the script only. */
+/*
+ * Search field, matched part, way back, which are of use with the script only,
+ * and a line for details; between the legend and the frames.
+ */
 static void
-append_tools(StringInfo output)
+append_tools(Picture *picture)
 {
-	appendStringInfoString(output,
-						   "<g class=\"tools\">\n"
-						   "<foreignObject x=\"10\" y=\"74\" width=\"210\" height=\"26\">"
-						   "<input xmlns=\"http://www.w3.org/1999/xhtml\" id=\"search\" type=\"search\" placeholder=\"Search\" aria-label=\"Search\" style=\"width: 190px\"/>"
-						   "</foreignObject>\n"
-						   "<text id=\"matched\" x=\"230\" y=\"90\"></text>\n"
-						   "<text id=\"reset\" x=\"380\" y=\"90\" tabindex=\"0\" role=\"button\" style=\"display: none\">Reset zoom</text>\n"
-						   "</g>\n");
+	int			y = picture->frames_y - TOOLS_HEIGHT;
+
+	appendStringInfo(picture->output,
+					 "<g class=\"tools\">\n"
+					 "<foreignObject x=\"10\" y=\"%d\" width=\"210\" height=\"26\">"
+					 "<input xmlns=\"http://www.w3.org/1999/xhtml\" id=\"search\" type=\"search\" placeholder=\"Search\" aria-label=\"Search\" style=\"width: 190px\"/>"
+					 "</foreignObject>\n"
+					 "<text id=\"matched\" x=\"230\" y=\"%d\"></text>\n"
+					 "<text id=\"reset\" x=\"380\" y=\"%d\" tabindex=\"0\" role=\"button\" style=\"display: none\">Reset zoom</text>\n"
+					 "</g>\n"
+					 "<text id=\"details\" x=\"10\" y=\"%d\"></text>\n",
+					 y, y + 16, y + 16, y + 40);
 }
 
 /*
@@ -298,21 +339,31 @@ void
 plh_flamegraph_append(StringInfo output, const PlhSiteList *list,
 					  bool with_context, bool with_query)
 {
-	Picture		picture = {.output = output,.list = list};
+	StringInfoData legend;
+	Picture		picture = {
+		.output = &legend,
+		.list = list,
+		.legend_x = MARGIN,
+		.legend_y = LEGEND_TOP
+	};
 
 	picture.tree = plh_call_tree_make(list, with_context, with_query,
 									  MAX_FRAMES);
+	initStringInfo(&legend);
+	number_modules(&picture, picture.tree->root);
+	append_legend(&picture);
+
+	picture.output = output;
+	picture.frames_y = picture.legend_y + ROW_HEIGHT + TOOLS_HEIGHT;
 	appendStringInfo(output,
-					 "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"100%%\" height=\"%d\" style=\"background: #fff; min-width: 600px\">\n",
-					 HEADER_HEIGHT + (picture.tree->depth + 1) * ROW_HEIGHT +
-					 FOOTER_HEIGHT);
+					 "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"100%%\" height=\"%d\" style=\"background: #fff; min-width: %dpx\">\n",
+					 picture.frames_y +
+					 (picture.tree->depth + 1) * ROW_HEIGHT + MARGIN, MIN_WIDTH);
 	append_style(output);
 	append_facts(&picture);
-	append_tools(output);
+	appendStringInfoString(output, legend.data);
+	append_tools(&picture);
 	append_frame(&picture, picture.tree->root, 0);
-	append_legend(&picture);
-	appendStringInfoString(output,
-						   "<text id=\"details\" x=\"10\" y=\"114\"></text>\n");
 	appendStringInfo(output, "<script><![CDATA[\n%s]]></script>\n</svg>\n",
 					 flamegraph_script);
 }

@@ -187,7 +187,7 @@ is($browser->value("document.querySelector('svg.frame').getAttribute('x')"),
 # no more samples
 $session->query_safe("SELECT pg_leakhunt_stop($pid)");
 like(slurp_file(save('stopped', $pid)),
-	qr/objects, [^<]*, not sampling now, /, 'the picture says so');
+	qr/<text[^<]*>not sampling now, /, 'the picture says so');
 is( $node->safe_psql('postgres',
 		"SELECT position('not sampling now'::bytea IN pg_leakhunt_pprof($pid)) > 0, position('one sample in'::bytea IN pg_leakhunt_pprof($pid))"
 	),
@@ -233,16 +233,31 @@ is( $node->safe_psql(
 	'bytes without a stack are in the sums');
 $session->quit;
 
-# A dump with these sites, each of them two lines.
+# Where the binaries of the dumps that are made up begin; so far apart are they.
+my $module_size = 1 << 28;
+
+# A dump with these sites, each of them two lines, and these binaries.
 sub write_dump
 {
-	my ($name, $sites, @texts) = @_;
+	my ($name, $sites, $modules, @texts) = @_;
 	my $bytes = 100 * $sites;
+	my $address = $module_size;
+	my (@modules, @mapped);
 
+	for my $path (@$modules)
+	{
+		push @modules,
+		  sprintf(
+			"# module base=0x%x build_id=00 text_address=0 text_bytes=4096 file_offset=0 seen_at_us=1 path=$path\n",
+			$address);
+		push @mapped,
+		  sprintf("%x-%x r-xp 00000000 00:00 0 %s\n", $address, $address + 4096, $path);
+		$address += $module_size;
+	}
 	open my $out, '>', $node->data_dir . "/pg_leakhunt/$name" or die $!;
 	print $out
-	  "heap profile: $sites: $bytes [$sites: $bytes] @ heapprofile\n$header\n# sites=$sites modules=0\n",
-	  @texts, "\nMAPPED_LIBRARIES:\n";
+	  "heap profile: $sites: $bytes [$sites: $bytes] @ heapprofile\n$header\n# sites=$sites modules=${\ scalar @modules}\n",
+	  @modules, @texts, "\nMAPPED_LIBRARIES:\n", @mapped;
 	close $out;
 }
 
@@ -276,18 +291,46 @@ for my $site (1 .. 2500)
 			sprintf('0x%x', 4096 + $address)
 		} 1 .. 40);
 }
-write_dump('1.1.manual.heap', 2500, @texts);
+write_dump('1.1.manual.heap', 2500, [], @texts);
 my $large = save('large', "'1.1.manual.heap'");
 cmp_ok(-s $large, '<', 2_000_000,
 	'a large profile makes no large picture');
 $browser->open($large);
 is($browser->value(sprintf($lost, 211)),
 	0, 'a click on a frame keeps what is in it');
+
+# Nothing of the header runs out of a narrow window: that narrow frames are merged,
+# and a legend of many binaries.
+write_dump(
+	'1.7.manual.heap', 10,
+	[ map { "/usr/lib/postgresql/lib/library_$_.so" } 1 .. 10 ],
+	map { site(sprintf('0x%x', $module_size * $_ + 16)) } 1 .. 10);
+my $colourful = save('colourful', "'1.7.manual.heap'");
+$browser->resize(640, 900);
+for my $path ($large, $colourful)
+{
+	$browser->open($path);
+	is( $browser->value(
+			"[...document.querySelectorAll(':root > text:not(#details)')].filter(t => t.getBoundingClientRect().right > innerWidth).length"
+		),
+		0,
+		'the header fits a narrow window');
+}
+is( $browser->value(
+		"[...document.querySelectorAll(':root > text')].filter(t => /^library_\\d+.so\$|^others\$/.test(t.textContent)).length"
+	),
+	9,
+	'with a legend of many binaries');
+ok( $browser->value(
+		"[...document.querySelectorAll(':root > text, :root > rect, foreignObject')].every(t => t.getBoundingClientRect().bottom <= document.querySelector('svg.frame').getBoundingClientRect().top + 1)"
+	),
+	'which the frames are below');
+$browser->screenshot("$directory/colourful.png");
 $browser->stop;
 
 # Sites that are all as wide, with functions of their own: each is seen, and what
 # is not drawn is accounted for.
-write_dump('1.2.manual.heap', 150,
+write_dump('1.2.manual.heap', 150, [],
 	map {
 		my $site = $_;
 		site(map { sprintf('0x%x', 65536 * $_ + $site) } 1 .. 54)
@@ -316,10 +359,10 @@ for my $i (0 .. $#frames)
 is($leaves, 15000, 'nothing is left out');
 
 # What stands for a stack is of no binary.
-write_dump('1.3.manual.heap', 1, site('0x1'));
+write_dump('1.3.manual.heap', 1, [], site('0x1'));
 my $startup = slurp_file(save('startup', "'1.3.manual.heap'"));
 like($startup, qr/<title>\[process start\]/, 'a site without a stack');
-unlike($startup, qr/y="65">\[process start\]/, 'is of no binary');
+unlike($startup, qr{width="12"[^>]*/><text[^>]*>\[process start\]<}, 'is of no binary');
 
 # Names that a dump has with it may be odd.
 my $named = slurp_file($node->data_dir . "/pg_leakhunt/$symbolized");
@@ -365,7 +408,7 @@ is(pprof_addresses('1.5.manual.heap'),
 
 # Millions of frames take some room in the file, and not much more here.
 my $stack = join ' ', map { sprintf '0x%x', 16 + $_ % 7 } 1 .. 120;
-write_dump('1.6.manual.heap', 5000, (site($stack)) x 5000);
+write_dump('1.6.manual.heap', 5000, [], (site($stack)) x 5000);
 for my $call ('pprof', 'folded', 'flamegraph')
 {
 	my ($kilobytes) = $node->safe_psql('postgres',
