@@ -237,10 +237,13 @@ like($loader->query_safe('SHOW pg_leakhunt.max_live_samples'),
 $loader->quit;
 
 # Sizes go beyond an integer.
-is( $node->safe_psql('postgres',
-		"LOAD 'pg_leakhunt'; ALTER SYSTEM SET pg_leakhunt.dump_growth = '10GB'; ALTER SYSTEM SET pg_leakhunt.dump_min_bytes = '3GB'; SELECT pg_reload_conf(), pg_sleep(0.5); SHOW pg_leakhunt.dump_growth; SHOW pg_leakhunt.dump_min_bytes"
-	),
-	"t|\n10GB\n3GB",
+$node->safe_psql('postgres',
+	"LOAD 'pg_leakhunt'; ALTER SYSTEM SET pg_leakhunt.dump_growth = '10GB'; ALTER SYSTEM SET pg_leakhunt.dump_min_bytes = '3GB'");
+$node->reload;
+ok( $node->poll_query_until(
+		'postgres',
+		"LOAD 'pg_leakhunt'; SELECT current_setting('pg_leakhunt.dump_growth') || ', ' || current_setting('pg_leakhunt.dump_min_bytes')",
+		"LOAD\n10GB, 3GB"),
 	'10 GB of growth');
 
 $node->stop;
