@@ -1,0 +1,50 @@
+/*
+ * server.c
+ *	  What the tested files need of the server.
+ */
+#include "postgres.h"
+
+#include "storage/proc.h"
+#include "utils/memutils.h"
+
+#include "server.h"
+#include "settings.h"
+
+/* The settings and what else comes from the server. */
+PlhFixedSettings plh_fixed = {.max_profile_size = 1024 * 1024};
+char		my_exec_path[MAXPGPATH] = "/tested/executable";
+MemoryContext TopMemoryContext;
+MemoryContext TopTransactionContext;
+MemoryContext MessageContext;
+MemoryContext ErrorContext;
+bool		am_walsender;
+PGPROC	   *MyProc;
+
+TimestampTz statement_start = 1;
+
+TimestampTz
+GetCurrentStatementStartTimestamp(void)
+{
+	return statement_start;
+}
+
+void
+MemoryContextRegisterResetCallback(MemoryContext context,
+								   MemoryContextCallback *callback)
+{
+	callback->next = context->reset_cbs;
+	context->reset_cbs = callback;
+}
+
+/* Like a context's reset: calls the callbacks. */
+void
+reset_context(MemoryContext context)
+{
+	while (context->reset_cbs != NULL)
+	{
+		MemoryContextCallback *callback = context->reset_cbs;
+
+		context->reset_cbs = callback->next;
+		callback->func(callback->arg);
+	}
+}

@@ -1,0 +1,14 @@
+/*
+ * server.h
+ *	  What the tested files need of the server.
+ */
+#ifndef SERVER_H
+#define SERVER_H
+
+#include "datatype/timestamp.h"
+
+extern TimestampTz statement_start; /* of the current statement */
+
+extern void reset_context(MemoryContext context);
+
+#endif							/* SERVER_H */

@@ -1,0 +1,266 @@
+/*
+ * test_profiles.c
+ *	  Live samples and profiles: sums, full ones, their files, no memory.
+ */
+#include "postgres.h"
+
+#include <unistd.h>
+
+#include "nodes/memnodes.h"
+
+#include "chunk_mark.h"
+#include "failing_memory.h"
+#include "live_samples.h"
+#include "profile.h"
+#include "profile_file.h"
+#include "sample_filter.h"
+#include "server.h"
+#include "settings.h"
+#include "unit_tests.h"
+
+/* Reset callback as the hooks have one. */
+static void
+on_reset(void *arg)
+{
+	plh_live_samples_drop_context(arg);
+}
+
+static uint32
+site_of(int i)
+{
+	PlhStack	stack;
+	PlhSiteKey	key = {0};
+	char		name[32];
+
+	stack.addresses = stack.buffer;
+	stack.depth = 1 + i % 30;
+	stack.truncated = false;
+	for (int frame = 0; frame < stack.depth; frame++)
+		stack.buffer[frame] = 0x1000 * (i % 2000) + frame + 1;
+	snprintf(name, sizeof(name), "context %d", i % 10);
+
+	key.stack = plh_profile_stack(&stack);
+	key.context_name = plh_profile_string(name, PLH_CONTEXT_NAME_MAX);
+	key.statement = plh_profile_statement(i % 3, name);
+	if (key.stack == 0 || key.context_name == 0)
+		return plh_profile->catch_all_site;
+	return plh_profile_site(&key);
+}
+
+/* What the hooks do for one sample. */
+static bool
+record(MemoryContext context, int i)
+{
+	PlhDraw		exact = {.interval_bytes = 1};
+	PlhWatchedContext *watched;
+	uint32		site;
+
+	if ((plh_profile == NULL && !plh_profile_begin()) ||
+		(watched = plh_live_samples_watch(context)) == NULL)
+	{
+		plh_profile_lose(PLH_LOSS_LIVE_TABLE, 10, exact);
+		return false;
+	}
+	site = site_of(i);
+	if (plh_live_samples_insert(watched, fake_pointer(i), 10, exact, site))
+	{
+		plh_profile_add(site, 10, exact);
+		return true;
+	}
+	plh_profile_lose(PLH_LOSS_LIVE_TABLE, 10, exact);
+	return false;
+}
+
+/* Live objects of all sites, as a reader adds them up. */
+static int64
+live_count_of_sites(void)
+{
+	PlhProfileHeader *header = plh_profile;
+	uint32		offset = MAXALIGN(sizeof(PlhProfileHeader));
+	int64		sum = 0;
+
+	while (offset < header->used_bytes)
+	{
+		PlhRecord  *record = (PlhRecord *) ((char *) header + offset);
+
+		if (record->kind == PLH_RECORD_SITE)
+			sum += ((PlhSiteRecord *) record)->counters.live_count;
+		offset += record->bytes;
+	}
+	return sum;
+}
+
+static void
+forget_all(void)
+{
+	plh_profile_forget();
+	plh_live_samples_forget();
+}
+
+/*
+ * Samples in three contexts, frees, a reset: with every N from 1 on, the N-th
+ * request for memory and all after it fail.
+ */
+static bool
+run_scenario(int fail_at, bool *failed)
+{
+	enum
+	{
+		SAMPLES = 6000
+	};
+	static bool kept[SAMPLES];
+	static MemoryContextData contexts[3];
+	int64		expected = 0;
+	int64		lost = 0;
+	int			false_alarms = 0;
+	bool		right = true;
+	PlhProfileHeader *header;
+
+	memset(contexts, 0, sizeof(contexts));
+	memory_requests = 0;
+	failing_request = fail_at;
+	plh_live_samples_start(1 << 20, on_reset);
+
+	for (int i = 0; i < SAMPLES; i++)
+	{
+		kept[i] = record(&contexts[i % 3], i);
+		lost += !kept[i];
+		expected += kept[i];
+	}
+	for (int i = 0; i < SAMPLES; i += 7)
+	{
+		plh_live_samples_remove(fake_pointer(i));
+		expected -= kept[i];
+		kept[i] = false;
+	}
+	reset_context(&contexts[1]);
+	for (int i = 1; i < SAMPLES; i += 3)
+	{
+		expected -= kept[i];
+		kept[i] = false;
+	}
+	for (int i = 0; i < SAMPLES; i++)
+	{
+		bool		may_be = plh_sample_filter_has(fake_pointer(i));
+
+		right &= PLH_MARKS_CHUNKS || !kept[i] || may_be;
+		false_alarms += !kept[i] && may_be;
+	}
+
+	/* a tenth of the filter's bits are set by those that are left */
+	right &= false_alarms < SAMPLES / 5;
+
+	header = plh_profile;
+	if (header != NULL)
+	{
+		right &= header->counters.live_count == expected &&
+			header->counters.live_samples == expected &&
+			live_count_of_sites() == expected;
+		right &= header->lost_samples[PLH_LOSS_LIVE_TABLE] <= lost &&
+			header->samples_taken == SAMPLES;
+	}
+	else
+		right &= expected == 0;
+
+	reset_context(&contexts[0]);
+	reset_context(&contexts[2]);
+	right &= header == NULL || header->counters.live_count == 0;
+
+	*failed = fail_at != 0 && memory_requests >= fail_at;
+	failing_request = 0;
+	forget_all();
+	return right;
+}
+
+static void
+test_failing_memory(void)
+{
+	bool		failed = true;
+	bool		right = true;
+	int			fail_at = 0;
+
+	ok(run_scenario(0, &failed), "live samples and sites add up");
+	failed = true;
+	while (failed && right)
+	{
+		fail_at++;
+		right = run_scenario(fail_at, &failed);
+		if (!right)
+			printf("# with request %d failing\n", fail_at);
+	}
+	printf("# failed each of %d requests for memory\n", fail_at - 1);
+	ok(right && fail_at > 10, "nothing breaks, whichever request for memory fails");
+}
+
+/* Sites beyond the size of the profile go to the catch-all site. */
+static void
+test_full_profile(void)
+{
+	static MemoryContextData context;
+	PlhProfileHeader *header;
+	int64		catch_all;
+
+	plh_fixed.max_profile_size = 128 * 1024;
+	plh_live_samples_start(1 << 20, on_reset);
+	for (int i = 0; i < 5000; i++)
+		(void) record(&context, i);
+	header = plh_profile;
+	catch_all = ((PlhSiteRecord *) ((char *) header +
+									header->catch_all_site))->counters.live_count;
+	ok(header->counters.live_count == 5000 && live_count_of_sites() == 5000,
+	   "a full profile loses nothing of the total");
+	ok(catch_all > 0 && catch_all < 5000 &&
+	   header->lost_samples[PLH_LOSS_PROFILE] == catch_all,
+	   "what has no room is counted, and at the catch-all site");
+	reset_context(&context);
+	forget_all();
+	plh_fixed.max_profile_size = 1024 * 1024;
+}
+
+/* The file holds what the memory does, and grows with it. */
+static void
+test_profile_file(void)
+{
+	static MemoryContextData context;
+	char		path[] = "/tmp/plh_unit_XXXXXX";
+	char		temporary[64];
+	char		start[sizeof(PlhProfileHeader)];
+	PlhProfileHeader *header;
+	FILE	   *file;
+
+	close(mkstemp(path));
+	snprintf(temporary, sizeof(temporary), "%s.tmp", path);
+	unlink(path);
+	plh_live_samples_start(1 << 20, on_reset);
+	(void) record(&context, 1);
+	header = plh_profile;
+	ok(plh_profile_file_publish(path, temporary), "profile is published");
+	for (int i = 2; i < 3000; i++)
+		(void) record(&context, i);
+	ok(plh_profile == header &&
+	   header->counters.live_count == 2999 &&
+	   header->used_bytes > PLH_REGION_STEP,
+	   "a published profile grows in place");
+
+	file = fopen(path, "r");
+	ok(file != NULL && fread(start, sizeof(start), 1, file) == 1 &&
+	   memcmp(start, header, sizeof(start)) == 0,
+	   "another process sees the same");
+	if (file != NULL)
+		fclose(file);
+	plh_profile_file_unlink();
+	ok(access(path, F_OK) != 0, "file is gone when it should be");
+	ok(!plh_profile_file_publish("/nonexistent/1", "/nonexistent/2"),
+	   "no directory, no file");
+	ok(record(&context, 3001), "and sampling goes on without one");
+	reset_context(&context);
+	forget_all();
+}
+
+void
+test_profiles(void)
+{
+	test_failing_memory();
+	test_full_profile();
+	test_profile_file();
+}

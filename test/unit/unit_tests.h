@@ -1,0 +1,22 @@
+/*
+ * unit_tests.h
+ *	  What the tests share, and where each file's begin.
+ */
+#ifndef UNIT_TESTS_H
+#define UNIT_TESTS_H
+
+extern void ok(bool passed, const char *name);
+
+/* An address that no chunk has. */
+static inline void *
+fake_pointer(uint64 i)
+{
+	return (void *) (uintptr_t) (0x10000 + 16 * i);
+}
+
+extern void test_sampling(void);
+extern void test_tables(void);
+extern void test_lifetimes(void);
+extern void test_profiles(void);
+
+#endif							/* UNIT_TESTS_H */
