@@ -168,9 +168,19 @@ sub screenshot
 sub stop
 {
 	my ($self) = @_;
+	my $driver = delete $self->{driver};
 
 	$self->call('DELETE', '');
-	$self->{driver}->kill_kill;
+	$driver->kill_kill;
+}
+
+# A test that dies leaves no browser behind.
+sub DESTROY
+{
+	my ($self) = @_;
+
+	local ($@, $?);
+	eval { $self->stop } if $self->{driver};
 }
 
 1;
