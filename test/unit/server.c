@@ -28,6 +28,12 @@ GetCurrentStatementStartTimestamp(void)
 	return statement_start;
 }
 
+TimestampTz
+GetCurrentTimestamp(void)
+{
+	return statement_start;
+}
+
 void
 MemoryContextRegisterResetCallback(MemoryContext context,
 								   MemoryContextCallback *callback)

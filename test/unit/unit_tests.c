@@ -27,6 +27,7 @@ main(void)
 	test_tables();
 	test_lifetimes();
 	test_profiles();
+	test_census();
 	printf("1..%d\n", tests);
 	return failures == 0 ? 0 : 1;
 }

@@ -18,5 +18,6 @@ extern void test_sampling(void);
 extern void test_tables(void);
 extern void test_lifetimes(void);
 extern void test_profiles(void);
+extern void test_census(void);
 
 #endif							/* UNIT_TESTS_H */
