@@ -11,7 +11,6 @@
 #include "postgres.h"
 
 #include <malloc.h>
-#include <time.h>
 
 #include "nodes/memnodes.h"
 #include "port/atomics.h"
@@ -19,6 +18,7 @@
 #include "utils/timestamp.h"
 
 #include "census.h"
+#include "clock.h"
 #include "lifetime.h"
 #include "profile.h"
 
@@ -28,21 +28,11 @@
 /* How much longer than a census takes is the time to the next. */
 #define CENSUS_SHARE 1000
 
-static uint64 last_census_us;	/* by the monotonic clock; 0: none yet */
-static uint64 last_cpu_us;		/* what the last took, of the processor's time */
-static uint64 cost_us;			/* what the next is expected to take */
+static int64 last_census_us;	/* by the monotonic clock; 0: none yet */
+static int64 last_cpu_us;		/* what the last took, of the processor's time */
+static int64 cost_us;			/* what the next is expected to take */
 static uint32 census_number;
 static int64 history_gap_us;	/* between two points of the history */
-
-/* Time by a clock. */
-static uint64
-clock_us(clockid_t clock)
-{
-	struct timespec now;
-
-	(void) clock_gettime(clock, &now);
-	return (uint64) now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
 
 /* The context behind another one in the tree; NULL at the end. */
 static MemoryContext
@@ -166,23 +156,23 @@ add_to_history(TimestampTz now)
 bool
 plh_census_take_if_older(int64 gap_us)
 {
-	uint64		started_us,
+	int64		started_us,
 				cpu_us;
 	TimestampTz now;
 
 	if (last_census_us != 0 &&
-		clock_us(CLOCK_MONOTONIC_COARSE) <
-		last_census_us + Max(gap_us, CENSUS_SHARE * (int64) cost_us))
+		plh_clock_us(CLOCK_MONOTONIC_COARSE) <
+		last_census_us + Max(gap_us, CENSUS_SHARE * cost_us))
 		return false;
 
-	started_us = clock_us(CLOCK_THREAD_CPUTIME_ID);
-	last_census_us = clock_us(CLOCK_MONOTONIC_COARSE);
+	started_us = plh_clock_us(CLOCK_THREAD_CPUTIME_ID);
+	last_census_us = plh_clock_us(CLOCK_MONOTONIC_COARSE);
 	plh_census_count_contexts();
 	plh_profile->malloc_bytes = malloc_bytes();
 	now = GetCurrentTimestamp();
 	plh_profile->census_at = now;
 	add_to_history(now);
-	cpu_us = clock_us(CLOCK_THREAD_CPUTIME_ID) - started_us;
+	cpu_us = plh_clock_us(CLOCK_THREAD_CPUTIME_ID) - started_us;
 	cost_us = Min(cpu_us, last_cpu_us);
 	last_cpu_us = cpu_us;
 	return true;

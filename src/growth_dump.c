@@ -9,11 +9,11 @@
  */
 #include "postgres.h"
 
-#include <time.h>
 #include <unistd.h>
 
 #include "storage/ipc.h"
 
+#include "clock.h"
 #include "dump.h"
 #include "growth_dump.h"
 #include "profile.h"
@@ -28,15 +28,6 @@
 static int64 dumped_bytes;
 static int64 next_at_us;
 static bool reported;
-
-static int64
-monotonic_us(void)
-{
-	struct timespec now;
-
-	(void) clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64) now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
 
 /* What an errno means, without the catalogs of translations. */
 static const char *
@@ -86,13 +77,13 @@ plh_growth_dump_if_due(void)
 	if (plh_dump_growth == 0 || live_bytes - dumped_bytes < plh_dump_growth ||
 		proc_exit_inprogress)
 		return;
-	start = monotonic_us();
+	start = plh_clock_us(CLOCK_MONOTONIC);
 	if (start < next_at_us)
 		return;
 	if (!plh_dump_write(plh_profile_reader_own(plh_profile), &extras, false,
 						&result))
 		report_on_stderr(&result);
-	end = monotonic_us();
+	end = plh_clock_us(CLOCK_MONOTONIC);
 	dumped_bytes = live_bytes;
 	next_at_us = end + Max(PAUSE_US, PAUSE_FACTOR * (end - start));
 }

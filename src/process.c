@@ -26,6 +26,7 @@
 
 #include "baseline.h"
 #include "census.h"
+#include "clock.h"
 #include "control.h"
 #include "dump.h"
 #include "growth_dump.h"
@@ -344,12 +345,12 @@ plh_process_sampled(void)
 static bool
 is_large(int64 gap_us)
 {
-	static TimestampTz looked_at;
-	TimestampTz now = GetCurrentTimestamp();
+	static int64 looked_at_us;
+	int64		now_us = plh_clock_us(CLOCK_MONOTONIC_COARSE);
 
-	if (now < looked_at + gap_us)
+	if (now_us < looked_at_us + gap_us)
 		return false;
-	looked_at = now;
+	looked_at_us = now_us;
 	return plh_server_processes_own_bytes() >= PUBLISH_OWN_BYTES;
 }
 

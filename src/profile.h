@@ -9,10 +9,9 @@
 #ifndef PLH_PROFILE_H
 #define PLH_PROFILE_H
 
-#include <time.h>
-
 #include "utils/timestamp.h"
 
+#include "clock.h"
 #include "profile_layout.h"
 #include "sampling.h"
 #include "unwind.h"
@@ -24,12 +23,8 @@ extern PlhProfileHeader *plh_profile;
 static inline TimestampTz
 plh_coarse_now(void)
 {
-	struct timespec now;
-
-	(void) clock_gettime(CLOCK_REALTIME_COARSE, &now);
-	return ((TimestampTz) now.tv_sec -
-			(POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * SECS_PER_DAY) *
-		USECS_PER_SEC + now.tv_nsec / 1000;
+	return plh_clock_us(CLOCK_REALTIME_COARSE) -
+		(POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * SECS_PER_DAY * USECS_PER_SEC;
 }
 
 /* profile.c */
