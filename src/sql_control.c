@@ -24,12 +24,19 @@ PLH_FUNCTION(pg_leakhunt_start);
 PLH_FUNCTION(pg_leakhunt_stop);
 PLH_FUNCTION(pg_leakhunt_baseline);
 
-/* Has that process loaded this module?  If not, a WARNING says so. */
+/* May that process have loaded this module? */
+static bool
+may_have_loaded(int pid)
+{
+	return plh_process_is_preloaded() ||
+		plh_server_processes_loaded(pid) != PLH_NOT_LOADED;
+}
+
+/* May it?  If not, a WARNING says so. */
 static bool
 check_loaded(int pid)
 {
-	if (plh_process_is_preloaded() ||
-		plh_server_processes_loaded(pid) != PLH_NOT_LOADED)
+	if (may_have_loaded(pid))
 		return true;
 	ereport(WARNING,
 			(errmsg("PID %d has not loaded pg_leakhunt", pid),
@@ -170,7 +177,7 @@ take_baseline(PlhProfileImage *image, void *arg)
 }
 
 /*
- * Take the baselines of processes that have no profile yet: the few samples
+ * Take the baselines of processes that have no profile yet but may have: the few samples
  * that they may have are counted as growth when they get one.
  */
 static void
@@ -182,7 +189,7 @@ take_other_baselines(const BaselineCount *count)
 	{
 		int			pid = lfirst_int(cell);
 
-		if (!list_member_int(count->found, pid) &&
+		if (!list_member_int(count->found, pid) && may_have_loaded(pid) &&
 			!plh_baseline_take_empty(plh_process_profile_directory(), pid))
 			report_unwritten(pid);
 	}
@@ -211,7 +218,7 @@ pg_leakhunt_baseline(PG_FUNCTION_ARGS)
 	if (pid == 0 && count.sees_all)
 		take_other_baselines(&count);
 	if (pid != 0 && count.found == NIL && plh_server_processes_check(pid) &&
-		count.sees_all)
+		check_loaded(pid) && count.sees_all)
 	{
 		if (!plh_baseline_take_empty(directory, pid))
 			report_unwritten(pid);

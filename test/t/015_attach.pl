@@ -47,13 +47,24 @@ is( ask(
 	'all others are told apart');
 my $plain = $node->background_psql('postgres');
 my $plain_pid = session_pid($plain);
-my ($result, $stdout, $stderr) =
-  $node->psql('postgres', "SELECT pg_leakhunt_start($plain_pid)");
-like(
-	$stderr,
-	qr/WARNING:  PID $plain_pid has not loaded pg_leakhunt\nHINT:.*session_preload_libraries/,
-	'a process without the module is not asked');
-is($stdout, 'f', 'nor is that a success');
+my ($result, $stdout, $stderr);
+for my $asked ([ 'start', 'f' ], [ 'stop', 'f' ], [ 'baseline', '0' ])
+{
+	my ($what, $nothing) = @$asked;
+
+	($result, $stdout, $stderr) =
+	  $node->psql('postgres', "SELECT pg_leakhunt_$what($plain_pid)");
+	like(
+		$stderr,
+		qr/WARNING:  PID $plain_pid has not loaded pg_leakhunt\nHINT:.*session_preload_libraries/,
+		"$what: a process without the module is not asked");
+	is($stdout, $nothing, 'nor is that a success');
+}
+ask('SELECT pg_leakhunt_baseline()');
+is( scalar(
+		grep { (stat)[9] >= $^T } glob("/dev/shm/pg_leakhunt.*/baseline.$plain_pid")),
+	0,
+	'a baseline of all has no file that it would not remove');
 
 # LOAD
 $plain->query_safe("LOAD 'pg_leakhunt'; SET pg_leakhunt.sample_interval = 1; SELECT leak_top(100, 1000)");
