@@ -8,64 +8,65 @@ PGFILEDESC = "pg_leakhunt - hunt memory leaks inside a running server"
 
 OBJS = \
 	$(WIN32RES) \
-	src/baseline.o \
-	src/call_tree.o \
-	src/census.o \
-	src/control.o \
-	src/database_text.o \
-	src/debug_file.o \
-	src/debug_info.o \
-	src/dump.o \
-	src/dump_addresses.o \
-	src/dump_directory.o \
-	src/dump_lines.o \
-	src/dump_reader.o \
-	src/dump_symbols.o \
-	src/dump_writer.o \
-	src/flamegraph.o \
-	src/folded.o \
-	src/growth_dump.o \
-	src/leak_check.o \
-	src/lifetime.o \
-	src/live_samples.o \
-	src/method_hooks.o \
-	src/method_patch.o \
-	src/modules.o \
 	src/pg_leakhunt.o \
-	src/pointer_table.o \
-	src/pprof.o \
-	src/private_memory.o \
-	src/process.o \
-	src/profile.o \
-	src/profile_counters.o \
-	src/profile_file.o \
-	src/profile_reader.o \
-	src/sample_filter.o \
-	src/sampling.o \
-	src/server_processes.o \
-	src/settings.o \
-	src/site_list.o \
-	src/sql_check.o \
-	src/sql_control.o \
-	src/sql_dumps.o \
-	src/sql_functions.o \
-	src/sql_pictures.o \
-	src/sql_rows.o \
-	src/sql_sites.o \
-	src/sql_source.o \
-	src/stack_text.o \
-	src/statement.o \
-	src/suppression.o \
-	src/sweep.o \
-	src/symbol_cache.o \
-	src/symbol_server.o \
-	src/symbol_table.o \
-	src/symbolizer.o \
-	src/symbols.o \
-	src/top.o \
-	src/unwind.o
+	src/base/modules.o \
+	src/base/pointer_table.o \
+	src/base/private_memory.o \
+	src/base/sampling.o \
+	src/base/settings.o \
+	src/base/unwind.o \
+	src/profile/baseline.o \
+	src/profile/profile.o \
+	src/profile/profile_counters.o \
+	src/profile/profile_file.o \
+	src/dump/dump.o \
+	src/dump/dump_addresses.o \
+	src/dump/dump_directory.o \
+	src/dump/dump_writer.o \
+	src/dump/growth_dump.o \
+	src/sampler/census.o \
+	src/sampler/control.o \
+	src/sampler/lifetime.o \
+	src/sampler/live_samples.o \
+	src/sampler/method_hooks.o \
+	src/sampler/method_patch.o \
+	src/sampler/sample_filter.o \
+	src/sampler/statement.o \
+	src/reader/database_text.o \
+	src/reader/dump_lines.o \
+	src/reader/dump_reader.o \
+	src/reader/profile_reader.o \
+	src/reader/server_processes.o \
+	src/reader/symbol_table.o \
+	src/process/process.o \
+	src/process/sweep.o \
+	src/symbols/debug_file.o \
+	src/symbols/debug_info.o \
+	src/symbols/symbol_cache.o \
+	src/symbols/symbol_server.o \
+	src/symbols/symbolizer.o \
+	src/symbols/symbols.o \
+	src/report/call_tree.o \
+	src/report/dump_symbols.o \
+	src/report/flamegraph.o \
+	src/report/folded.o \
+	src/report/pprof.o \
+	src/report/site_list.o \
+	src/report/stack_text.o \
+	src/report/top.o \
+	src/verdict/leak_check.o \
+	src/verdict/suppression.o \
+	src/functions/sql_check.o \
+	src/functions/sql_control.o \
+	src/functions/sql_dumps.o \
+	src/functions/sql_functions.o \
+	src/functions/sql_pictures.o \
+	src/functions/sql_rows.o \
+	src/functions/sql_sites.o \
+	src/functions/sql_source.o
 
 # -O3: the code that runs inside palloc is loops over some 20 frames
+PG_CPPFLAGS = -I$(srcdir)/src
 PG_CFLAGS = -O3 -fvisibility=hidden -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers
 # libdw is loaded when it is needed
 SHLIB_LINK = -lunwind -lm -ldl
@@ -75,7 +76,7 @@ REGRESS = \
 	privileges \
 	settings
 
-EXTRA_CLEAN = src/flamegraph_script.h test/unit/run test/leaker/leaker.so test/leaker/leaker.o
+EXTRA_CLEAN = src/report/flamegraph_script.h test/unit/run test/leaker/leaker.so test/leaker/leaker.o
 
 PG_CONFIG = pg_config
 
@@ -105,10 +106,10 @@ PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
 
 # PGXS tracks no headers
-$(OBJS) $(OBJS:.o=.bc): $(filter-out src/flamegraph_script.h,$(wildcard src/*.h))
+$(OBJS) $(OBJS:.o=.bc): $(filter-out src/report/flamegraph_script.h,$(wildcard src/*/*.h))
 
 # the script of flame graphs, as a string
-src/flamegraph.o src/flamegraph.bc: src/flamegraph_script.h
-src/flamegraph_script.h: src/flamegraph.js
+src/report/flamegraph.o src/report/flamegraph.bc: src/report/flamegraph_script.h
+src/report/flamegraph_script.h: src/report/flamegraph.js
 	(echo 'static const char flamegraph_script[] ='; sed 's/\\/\\\\/g; s/"/\\"/g; s/.*/"&\\n"/' $<; echo ';') >$@
 endif

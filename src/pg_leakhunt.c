@@ -50,13 +50,13 @@
 #include "fmgr.h"
 #include "miscadmin.h"
 
-#include "compat.h"
-#include "method_hooks.h"
-#include "modules.h"
-#include "process.h"
-#include "settings.h"
-#include "sweep.h"
-#include "unwind.h"
+#include "base/compat.h"
+#include "base/modules.h"
+#include "base/settings.h"
+#include "base/unwind.h"
+#include "process/process.h"
+#include "process/sweep.h"
+#include "sampler/method_hooks.h"
 
 PG_MODULE_MAGIC;
 

@@ -16,8 +16,8 @@
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
-#include "../../src/chunk_mark.h"
-#include "../../src/compat.h"
+#include "base/compat.h"
+#include "sampler/chunk_mark.h"
 
 PG_MODULE_MAGIC;
 

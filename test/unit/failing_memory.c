@@ -6,7 +6,7 @@
  */
 #define plh_private_memory_reserve real_reserve
 #define plh_private_memory_commit real_commit
-#include "private_memory.c"
+#include "base/private_memory.c"
 #undef plh_private_memory_reserve
 #undef plh_private_memory_commit
 

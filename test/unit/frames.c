@@ -9,7 +9,7 @@
  */
 #include "postgres.h"
 
-#include "debug_info.h"
+#include "symbols/debug_info.h"
 
 int
 main(int argc, char **argv)

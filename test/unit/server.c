@@ -8,7 +8,7 @@
 #include "utils/memutils.h"
 
 #include "server.h"
-#include "settings.h"
+#include "base/settings.h"
 
 /* The settings and what else comes from the server. */
 PlhFixedSettings plh_fixed = {.max_profile_size = 1024 * 1024};

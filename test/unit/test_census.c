@@ -9,7 +9,7 @@
 static int	census_clock(clockid_t clock, struct timespec *now);
 
 #define clock_gettime census_clock
-#include "census.c"
+#include "sampler/census.c"
 #undef clock_gettime
 
 #include "server.h"

@@ -8,7 +8,7 @@
 #include "replication/walsender.h"
 #include "utils/memutils.h"
 
-#include "lifetime.h"
+#include "sampler/lifetime.h"
 #include "server.h"
 #include "unit_tests.h"
 

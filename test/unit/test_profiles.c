@@ -8,14 +8,14 @@
 
 #include "nodes/memnodes.h"
 
-#include "chunk_mark.h"
+#include "sampler/chunk_mark.h"
 #include "failing_memory.h"
-#include "live_samples.h"
-#include "profile.h"
-#include "profile_file.h"
-#include "sample_filter.h"
+#include "profile/profile.h"
+#include "profile/profile_file.h"
+#include "sampler/live_samples.h"
+#include "sampler/sample_filter.h"
 #include "server.h"
-#include "settings.h"
+#include "base/settings.h"
 #include "unit_tests.h"
 
 /* Reset callback as the hooks have one. */

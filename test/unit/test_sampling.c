@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-#include "sampling.h"
+#include "base/sampling.h"
 #include "unit_tests.h"
 
 /*

@@ -6,8 +6,8 @@
 
 #include "common/pg_prng.h"
 
-#include "pointer_table.h"
-#include "sample_filter.h"
+#include "base/pointer_table.h"
+#include "sampler/sample_filter.h"
 #include "unit_tests.h"
 
 /* Random insertions and removals, against an array. */

@@ -1,0 +1,178 @@
+/*
+ * modules.c
+ *	  The executable and the libraries that this process has loaded, and the
+ *	  way from an address to one of them.
+ *
+ * Runs inside palloc.  dl_iterate_phdr takes the dynamic linker's lock, which
+ * is recursive, and allocates nothing; it is asked at each new stack, and
+ * goes on only if the linker's counts of loads and unloads have changed.
+ */
+#include "postgres.h"
+
+#include <link.h>
+
+#include "miscadmin.h"
+
+#include "base/modules.h"
+
+/* More libraries than this are not told apart from JIT-compiled code. */
+#define MAX_MODULES 512
+
+/* Sorted by text_start. */
+static PlhModule modules[MAX_MODULES];
+static int	module_count;
+
+/* The linker's counters of loads and unloads when we last looked. */
+static unsigned long long seen_loads;
+static unsigned long long seen_unloads;
+
+/* Find the build-id in the module's notes, as they are mapped. */
+static void
+find_build_id(PlhModule *module, const struct dl_phdr_info *info)
+{
+	for (int i = 0; i < info->dlpi_phnum; i++)
+	{
+		const Elf64_Phdr *segment = &info->dlpi_phdr[i];
+		const char *note = (const char *) info->dlpi_addr + segment->p_vaddr;
+		const char *end = note + segment->p_memsz;
+
+		if (segment->p_type != PT_NOTE)
+			continue;
+
+		while (end - note >= (ptrdiff_t) sizeof(Elf64_Nhdr))
+		{
+			const Elf64_Nhdr *header = (const Elf64_Nhdr *) note;
+			const char *name = note + sizeof(*header);
+			const char *value = name + TYPEALIGN(4, header->n_namesz);
+
+			note = value + TYPEALIGN(4, header->n_descsz);
+			if (note > end)
+				break;
+			if (header->n_type == NT_GNU_BUILD_ID && header->n_namesz == 4 &&
+				memcmp(name, "GNU", 4) == 0 &&
+				header->n_descsz <= PLH_BUILD_ID_MAX)
+			{
+				module->build_id = (const uint8 *) value;
+				module->build_id_bytes = header->n_descsz;
+				return;
+			}
+		}
+	}
+}
+
+/* Put a module into its place in the sorted array, unless it is there. */
+static void
+insert_module(const PlhModule *module)
+{
+	int			place = module_count;
+
+	while (place > 0 && modules[place - 1].text_start >= module->text_start)
+		place--;
+	if (place < module_count &&
+		modules[place].text_start == module->text_start)
+		return;
+	if (module_count == MAX_MODULES)
+		return;
+
+	memmove(&modules[place + 1], &modules[place],
+			sizeof(PlhModule) * (module_count - place));
+	modules[place] = *module;
+	module_count++;
+}
+
+/* dl_iterate_phdr callback; stops at once where nothing was loaded. */
+static int
+visit_object(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	bool	   *is_first = arg;
+
+	if (*is_first)
+	{
+		if (info->dlpi_adds == seen_loads && info->dlpi_subs == seen_unloads)
+			return 1;
+
+		/* another library may have come to where one was unloaded */
+		if (info->dlpi_subs != seen_unloads)
+			module_count = 0;
+		seen_loads = info->dlpi_adds;
+		seen_unloads = info->dlpi_subs;
+	}
+
+	for (int i = 0; i < info->dlpi_phnum; i++)
+	{
+		const Elf64_Phdr *segment = &info->dlpi_phdr[i];
+		PlhModule	module = {0};
+
+		if (segment->p_type != PT_LOAD || (segment->p_flags & PF_X) == 0)
+			continue;
+
+		module.text_start = info->dlpi_addr + segment->p_vaddr;
+		module.text_end = module.text_start + segment->p_memsz;
+		module.load_bias = info->dlpi_addr;
+		module.text_file_offset = segment->p_offset;
+
+		/* the linker has no name for the executable itself */
+		module.path = *is_first ? my_exec_path : info->dlpi_name;
+		find_build_id(&module, info);
+		insert_module(&module);
+	}
+
+	*is_first = false;
+	return 0;
+}
+
+/*
+ * Learn of modules that were loaded or unloaded since the last look.  Cheap
+ * where there are none.
+ */
+void
+plh_modules_refresh(void)
+{
+	bool		is_first = true;
+
+	(void) dl_iterate_phdr(visit_object, &is_first);
+}
+
+/*
+ * Take stock of what is loaded; called when our own module is.
+ */
+void
+plh_modules_start(void)
+{
+	seen_loads = 0;
+	plh_modules_refresh();
+}
+
+/*
+ * The module whose code lies at "address", or NULL (JIT-compiled code).  As of
+ * the last refresh; the pointer is valid until the next one.
+ */
+PlhModule *
+plh_modules_find(uintptr_t address)
+{
+	int			low = 0;
+	int			high = module_count;
+
+	while (low < high)
+	{
+		int			middle = (low + high) / 2;
+
+		if (address < modules[middle].text_start)
+			high = middle;
+		else if (address >= modules[middle].text_end)
+			low = middle + 1;
+		else
+			return &modules[middle];
+	}
+	return NULL;
+}
+
+/*
+ * A new profile begins, which knows no modules yet.
+ */
+void
+plh_modules_forget_profile(void)
+{
+	for (int i = 0; i < module_count; i++)
+		modules[i].profile_index = 0;
+}

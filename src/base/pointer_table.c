@@ -1,0 +1,232 @@
+/*
+ * pointer_table.c
+ *	  A hash table from pointers to entries of a fixed size that never move.
+ *
+ * Runs inside palloc.
+ *
+ * Invariants: bucket b of a table with n buckets, where 2^k <= n < 2^(k+1),
+ * holds the entries whose hash modulo 2^(k+1) is b, or, where that is >= n,
+ * modulo 2^k.  Every index below high_entries is either in exactly one chain
+ * (pointer not NULL) or on the free list (pointer NULL).
+ */
+#include "postgres.h"
+
+#include "port/pg_bitutils.h"
+
+#include "base/pointer_table.h"
+
+/* Buckets that a table starts with; must be a power of two. */
+#define FIRST_BUCKETS 64
+
+static uint32 *
+bucket_heads(const PlhPointerTable *table)
+{
+	return (uint32 *) table->bucket_region.base;
+}
+
+/* The bucket that "pointer" belongs to. */
+static inline uint32
+bucket_of(const PlhPointerTable *table, const void *pointer)
+{
+	uint32		hash = (uint32) (plh_pointer_hash(pointer) >> 32);
+	uint32		low = (uint32) 1 << pg_leftmost_one_pos32(table->buckets);
+	uint32		bucket = hash & (2 * low - 1);
+
+	return bucket < table->buckets ? bucket : (hash & (low - 1));
+}
+
+/*
+ * Define an empty table.  "max_entries" bounds it; memory is taken as needed.
+ */
+void
+plh_pointer_table_init(PlhPointerTable *table, uint32 entry_bytes,
+					   uint32 max_entries)
+{
+	memset(table, 0, sizeof(*table));
+	table->entry_bytes = entry_bytes;
+	table->max_entries = max_entries;
+	table->free_entry = PLH_NO_ENTRY;
+}
+
+/* Reserve address space and set up the first buckets. */
+static bool
+start_table(PlhPointerTable *table)
+{
+	Size		max_buckets = Max(table->max_entries, FIRST_BUCKETS);
+
+	if (!plh_private_memory_reserve(&table->entry_region,
+									(Size) table->entry_bytes *
+									table->max_entries) ||
+		!plh_private_memory_reserve(&table->bucket_region,
+									sizeof(uint32) * max_buckets) ||
+		!plh_private_memory_commit(&table->bucket_region,
+								   sizeof(uint32) * FIRST_BUCKETS))
+		return false;
+
+	memset(table->bucket_region.base, 0xFF, sizeof(uint32) * FIRST_BUCKETS);
+	table->buckets = FIRST_BUCKETS;
+	return true;
+}
+
+/*
+ * Add one bucket and move to it what belongs there.  Without memory for it
+ * the chains get longer, and nothing else happens.
+ */
+static void
+split_bucket(PlhPointerTable *table)
+{
+	uint32		low = (uint32) 1 << pg_leftmost_one_pos32(table->buckets);
+	uint32		new_bucket = table->buckets;
+	uint32	   *link;
+	uint32	   *heads;
+
+	if (!plh_private_memory_commit(&table->bucket_region,
+								   sizeof(uint32) * ((Size) new_bucket + 1)))
+		return;
+
+	heads = bucket_heads(table);
+	heads[new_bucket] = PLH_NO_ENTRY;
+	table->buckets++;
+
+	link = &heads[new_bucket - low];
+	while (*link != PLH_NO_ENTRY)
+	{
+		uint32		index = *link;
+		PlhPointerEntry *entry = plh_pointer_table_entry(table, index);
+
+		if (bucket_of(table, entry->pointer) == new_bucket)
+		{
+			*link = entry->next;
+			entry->next = heads[new_bucket];
+			heads[new_bucket] = index;
+		}
+		else
+			link = &entry->next;
+	}
+}
+
+/* An unused entry's index, or PLH_NO_ENTRY if the table or memory is full. */
+static uint32
+take_entry(PlhPointerTable *table)
+{
+	uint32		index = table->free_entry;
+
+	if (index != PLH_NO_ENTRY)
+	{
+		PlhPointerEntry *entry = plh_pointer_table_entry(table, index);
+
+		table->free_entry = entry->next;
+		return index;
+	}
+
+	index = table->high_entries;
+	if (index >= table->max_entries ||
+		!plh_private_memory_commit(&table->entry_region,
+								   ((Size) index + 1) * table->entry_bytes))
+		return PLH_NO_ENTRY;
+
+	table->high_entries++;
+	return index;
+}
+
+/*
+ * Add an entry for "pointer", which must not be in the table.  Returns it
+ * with everything behind the PlhPointerEntry unset, or NULL where the table
+ * is full or no memory is to be had.
+ */
+void *
+plh_pointer_table_insert(PlhPointerTable *table, const void *pointer)
+{
+	PlhPointerEntry *entry;
+	uint32	   *head;
+	uint32		index;
+
+	if (table->buckets == 0 && !start_table(table))
+		return NULL;
+	index = take_entry(table);
+	if (index == PLH_NO_ENTRY)
+		return NULL;
+	if (table->used_entries >= table->buckets &&
+		table->buckets < table->max_entries)
+		split_bucket(table);
+
+	entry = plh_pointer_table_entry(table, index);
+	head = &bucket_heads(table)[bucket_of(table, pointer)];
+	entry->pointer = pointer;
+	entry->next = *head;
+	*head = index;
+	table->used_entries++;
+	return entry;
+}
+
+/*
+ * The entry for "pointer", or NULL.
+ */
+void *
+plh_pointer_table_find(const PlhPointerTable *table, const void *pointer)
+{
+	uint32		index;
+
+	if (table->used_entries == 0)
+		return NULL;
+
+	index = bucket_heads(table)[bucket_of(table, pointer)];
+	while (index != PLH_NO_ENTRY)
+	{
+		PlhPointerEntry *entry = plh_pointer_table_entry(table, index);
+
+		if (entry->pointer == pointer)
+			return entry;
+		index = entry->next;
+	}
+	return NULL;
+}
+
+/*
+ * Take "entry", which must be in the table, out of it.
+ */
+void
+plh_pointer_table_remove(PlhPointerTable *table, void *removed)
+{
+	PlhPointerEntry *entry = removed;
+	uint32		index = plh_pointer_table_index(table, entry);
+	uint32	   *link = &bucket_heads(table)[bucket_of(table, entry->pointer)];
+
+	while (*link != index)
+	{
+		PlhPointerEntry *other;
+
+		/* not in the table after all */
+		if (*link == PLH_NO_ENTRY)
+			return;
+		other = plh_pointer_table_entry(table, *link);
+		link = &other->next;
+	}
+	*link = entry->next;
+
+	entry->pointer = NULL;
+	entry->next = table->free_entry;
+	table->free_entry = index;
+	table->used_entries--;
+}
+
+/*
+ * Empty the table and give its memory back.
+ */
+void
+plh_pointer_table_discard(PlhPointerTable *table)
+{
+	plh_private_memory_discard(&table->entry_region);
+	plh_private_memory_discard(&table->bucket_region);
+	plh_pointer_table_init(table, table->entry_bytes, table->max_entries);
+}
+
+/*
+ * Bytes of memory behind the table.
+ */
+Size
+plh_pointer_table_bytes(const PlhPointerTable *table)
+{
+	return table->entry_region.committed_bytes +
+		table->bucket_region.committed_bytes;
+}

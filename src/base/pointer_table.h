@@ -1,0 +1,76 @@
+/*
+ * pointer_table.h
+ *	  A hash table from pointers to entries of a fixed size that never move.
+ *
+ * Linear hashing: each insertion splits at most one bucket, so that no single
+ * palloc pays for a rehash of everything.  Entries are also reachable by
+ * index, which takes half the room of a pointer.
+ *
+ * Callable inside palloc.  Never pallocs, throws or locks; needs no call
+ * before plh_pointer_table_init, and takes no memory before the first
+ * insertion.  Not reentrant.
+ */
+#ifndef PLH_POINTER_TABLE_H
+#define PLH_POINTER_TABLE_H
+
+#include "base/private_memory.h"
+
+/* Index that stands for "no entry". */
+#define PLH_NO_ENTRY ((uint32) 0xFFFFFFFF)
+
+/* What every entry begins with. */
+typedef struct PlhPointerEntry
+{
+	const void *pointer;		/* the key; NULL in an unused entry */
+	uint32		next;			/* next entry of the bucket or free list */
+	uint32		user;			/* for the table's user: fills the alignment */
+} PlhPointerEntry;
+
+typedef struct PlhPointerTable
+{
+	uint32		entry_bytes;	/* size of one entry */
+	uint32		max_entries;
+	uint32		used_entries;	/* now in the table */
+	uint32		high_entries;	/* ever handed out: all indexes are below */
+	uint32		free_entry;		/* head of the free list */
+	uint32		buckets;		/* now in use, grows by splitting */
+	PlhRegion	entry_region;
+	PlhRegion	bucket_region;	/* uint32 heads of chains */
+} PlhPointerTable;
+
+extern void plh_pointer_table_init(PlhPointerTable *table, uint32 entry_bytes,
+								   uint32 max_entries);
+extern void *plh_pointer_table_insert(PlhPointerTable *table,
+									  const void *pointer);
+extern void *plh_pointer_table_find(const PlhPointerTable *table,
+									const void *pointer);
+extern void plh_pointer_table_remove(PlhPointerTable *table, void *entry);
+extern void plh_pointer_table_discard(PlhPointerTable *table);
+extern Size plh_pointer_table_bytes(const PlhPointerTable *table);
+
+/* The entry of that index, which must have been handed out. */
+static inline void *
+plh_pointer_table_entry(const PlhPointerTable *table, uint32 index)
+{
+	return table->entry_region.base + (Size) index * table->entry_bytes;
+}
+
+/* The index of an entry. */
+static inline uint32
+plh_pointer_table_index(const PlhPointerTable *table, const void *entry)
+{
+	return ((const char *) entry - table->entry_region.base) /
+		table->entry_bytes;
+}
+
+/*
+ * A hash of a pointer, good in its high bits.  Chunks are aligned to 8 bytes
+ * at least, the multiplication spreads what is left.
+ */
+static inline uint64
+plh_pointer_hash(const void *pointer)
+{
+	return (uint64) (uintptr_t) pointer * UINT64CONST(0x9E3779B97F4A7C15);
+}
+
+#endif							/* PLH_POINTER_TABLE_H */

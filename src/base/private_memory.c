@@ -1,0 +1,69 @@
+/*
+ * private_memory.c
+ *	  Address ranges that are reserved whole and backed with memory as needed.
+ *
+ * Runs inside palloc: mmap and mprotect only.  Reserved but uncommitted pages
+ * are PROT_NONE, which no overcommit policy charges for.
+ */
+#include "postgres.h"
+
+#include <sys/mman.h>
+
+#include "base/private_memory.h"
+
+/*
+ * Reserve "bytes" of address space.  A region that is already reserved is
+ * left alone, so callers may reserve lazily on each use.
+ */
+bool
+plh_private_memory_reserve(PlhRegion *region, Size bytes)
+{
+	void	   *base;
+
+	if (region->base != NULL)
+		return true;
+
+	bytes = TYPEALIGN(PLH_REGION_STEP, bytes);
+	base = mmap(NULL, bytes, PROT_NONE,
+				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (base == MAP_FAILED)
+		return false;
+
+	region->base = base;
+	region->reserved_bytes = bytes;
+	region->committed_bytes = 0;
+	return true;
+}
+
+/*
+ * Make the first "bytes" of the region usable; new memory is zeroed.
+ */
+bool
+plh_private_memory_commit(PlhRegion *region, Size bytes)
+{
+	Size		wanted = TYPEALIGN(PLH_REGION_STEP, bytes);
+
+	if (bytes <= region->committed_bytes)
+		return true;
+	if (region->base == NULL || wanted > region->reserved_bytes)
+		return false;
+	if (mprotect(region->base + region->committed_bytes,
+				 wanted - region->committed_bytes,
+				 PROT_READ | PROT_WRITE) != 0)
+		return false;
+
+	region->committed_bytes = wanted;
+	return true;
+}
+
+/*
+ * Give the memory and the address space back.  All pointers into the region
+ * become invalid; it may be reserved again.
+ */
+void
+plh_private_memory_discard(PlhRegion *region)
+{
+	if (region->base != NULL)
+		munmap(region->base, region->reserved_bytes);
+	memset(region, 0, sizeof(*region));
+}

@@ -1,0 +1,116 @@
+/*
+ * sampling.c
+ *	  The mathematics of sampling allocations by bytes: gaps, weights, errors.
+ *
+ * Runs inside palloc.
+ *
+ * An allocation of "size" bytes is sampled with p = 1 - exp(-size/interval)
+ * and then stands for 1/p objects.  1/p is rounded to an integer at random,
+ * up with a probability of its fraction: that keeps the estimate unbiased,
+ * makes every sum exact, and lets a free subtract just what the allocation
+ * added.  Interval 1 means "every allocation": p = 1 for all sizes.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "base/sampling.h"
+
+/* Two-sided 95% quantile of the normal distribution. */
+#define Z95 1.959964
+
+/*
+ * Bytes until the next sample: the allocation that brings the number of
+ * bytes allocated from now on to the gap or beyond is sampled.  Exponential
+ * gaps have no memory, so that a gap may be thrown away and drawn anew at
+ * any time (other interval, fork) without a bias.  0 at interval 1.
+ */
+int64
+plh_sampling_gap(pg_prng_state *prng, uint32 interval_bytes)
+{
+	double		gap;
+
+	if (interval_bytes <= 1)
+		return 0;
+
+	/* pg_prng_double is in [0,1), so the logarithm is finite */
+	gap = -log1p(-pg_prng_double(prng)) * (double) interval_bytes;
+	return (int64) ceil(gap);
+}
+
+/* 1/p, what an allocation stands for that is sampled. */
+static double
+exact_weight(Size size, uint32 interval_bytes)
+{
+	if (interval_bytes <= 1 || size == 0)
+		return 1.0;
+	return -1.0 / expm1(-(double) size / (double) interval_bytes);
+}
+
+/*
+ * An allocation of "size" bytes has been sampled: round its weight.
+ */
+PlhDraw
+plh_sampling_draw(pg_prng_state *prng, Size size, uint32 interval_bytes)
+{
+	PlhDraw		draw = {.interval_bytes = interval_bytes};
+
+	if (interval_bytes > 1)
+	{
+		double		weight = exact_weight(size, interval_bytes);
+
+		draw.rounded_up = pg_prng_double(prng) < weight - floor(weight);
+	}
+	return draw;
+}
+
+/*
+ * plh_sampling_weight at an interval above 1.
+ */
+uint32
+plh_sampling_weight_of(Size size, PlhDraw draw)
+{
+	return (uint32) floor(exact_weight(size, draw.interval_bytes)) +
+		draw.rounded_up;
+}
+
+/*
+ * plh_sampling_variance at an interval above 1: (1-p)/p^2 for having been
+ * sampled, f(1-f) for rounding a weight of fraction f, both in units of size
+ * squared.
+ */
+double
+plh_sampling_variance_of(Size size, PlhDraw draw)
+{
+	double		weight = exact_weight(size, draw.interval_bytes);
+	double		fraction = weight - floor(weight);
+
+	return (double) size * (double) size *
+		(weight * (weight - 1.0) + fraction * (1.0 - fraction));
+}
+
+/*
+ * The 95% error bound of an estimate of "bytes", from that many samples whose
+ * variances add up to "variance"; 0 where every allocation was sampled.
+ *
+ * For few samples, z standard errors are too narrow.  This is the upper limit
+ * of the score interval of a Poisson count k, z^2/2 + z sqrt(k + z^2/4), times
+ * the bytes that a sample stands for; relative to the estimate it tends to
+ * z/sqrt(k) for large k.  Chunks far larger than the interval are sampled for
+ * sure: where hardly any chance is left, so is hardly any of the correction.
+ */
+double
+plh_sampling_error_bytes(double variance, double bytes, int64 samples)
+{
+	double		sample_bytes;
+	double		correction;
+
+	if (variance <= 0.0 || samples <= 0)
+		return 0.0;
+
+	sample_bytes = bytes / (double) samples;
+	correction = Min(1.0, variance / (sample_bytes * sample_bytes));
+	return Z95 * Z95 / 2.0 * sample_bytes * correction +
+		Z95 * sqrt(variance + Z95 * Z95 / 4.0 * sample_bytes * sample_bytes *
+				   correction);
+}

@@ -1,0 +1,270 @@
+/*
+ * settings.c
+ *	  The settings (GUCs) of pg_leakhunt.
+ *
+ * Any process may load the module at any time, so that no setting is one that
+ * only a postmaster start can define.  What can't follow a later change is
+ * fixed once the module is loaded.  If the postmaster loads it, these settings
+ * are its own, which only a restart changes; elsewhere a check hook refuses
+ * another value.
+ */
+#include "postgres.h"
+
+#include <limits.h>
+
+#include "access/parallel.h"
+#include "miscadmin.h"
+#include "utils/guc.h"
+
+#include "base/settings.h"
+#include "base/unwind.h"
+
+bool		plh_enabled;
+int			plh_sample_interval;
+int			plh_scope;
+bool		plh_track_queries;
+bool		plh_dump_on_exit;
+double		plh_dump_min_bytes;
+double		plh_dump_growth;
+int			plh_dump_keep;
+bool		plh_log_summary;
+PlhFixedSettings plh_fixed;
+
+/* The GUC variables of the settings in plh_fixed. */
+static int	max_stack_depth_setting;
+static int	max_profile_size_setting;
+static int	max_live_samples_setting;
+static char *profile_directory_setting;
+static char *dump_directory_setting;
+
+static const struct config_enum_entry scope_options[] = {
+	{"long_lived", PLH_SCOPE_LONG_LIVED, false},
+	{"all", PLH_SCOPE_ALL, false},
+	{NULL, 0, false}
+};
+
+/* Told of every change of what is sampled and how. */
+static void (*sampling_changed) (void);
+
+/* The most that sizes in bytes may be set to. */
+#define MAX_BYTES (1024.0 * 1024 * 1024 * 1024 * 1024)
+
+/* Set once the fixed settings are in use, where it is for us to keep them. */
+static bool loaded;
+
+static void
+assign_bool(bool newval, void *extra)
+{
+	sampling_changed();
+}
+
+static void
+assign_int(int newval, void *extra)
+{
+	sampling_changed();
+}
+
+/*
+ * May a fixed setting take this value?  Not another one once loaded; but a
+ * parallel worker resets all settings before it takes over its leader's.
+ */
+static bool
+may_be_set(bool is_same)
+{
+	if (!loaded || is_same || InitializingParallelWorker)
+		return true;
+	GUC_check_errdetail("This setting is fixed when pg_leakhunt is loaded.");
+	GUC_check_errhint("Start a new session to change it.");
+	return false;
+}
+
+static bool
+check_max_stack_depth(int *newval, void **extra, GucSource source)
+{
+	return may_be_set(*newval == plh_fixed.max_stack_depth);
+}
+
+static bool
+check_max_profile_size(int *newval, void **extra, GucSource source)
+{
+	return may_be_set(*newval == plh_fixed.max_profile_size);
+}
+
+static bool
+check_max_live_samples(int *newval, void **extra, GucSource source)
+{
+	return may_be_set(*newval == plh_fixed.max_live_samples);
+}
+
+/* Does the name of a directory leave room for those of its files? */
+static bool
+check_path_length(const char *path)
+{
+	if (strlen(path) < MAXPGPATH - 64)
+		return true;
+	GUC_check_errdetail("The path is too long.");
+	return false;
+}
+
+static bool
+check_profile_directory(char **newval, void **extra, GucSource source)
+{
+	return check_path_length(*newval) &&
+		may_be_set(strcmp(*newval, plh_fixed.profile_directory) == 0);
+}
+
+static bool
+check_dump_directory(char **newval, void **extra, GucSource source)
+{
+	if (*newval[0] == '\0')
+	{
+		GUC_check_errdetail("The directory of the dump files must have a name.");
+		return false;
+	}
+	return check_path_length(*newval) &&
+		may_be_set(strcmp(*newval, plh_fixed.dump_directory) == 0);
+}
+
+/* What is sampled, and how often. */
+static void
+define_sampling_settings(void)
+{
+	DefineCustomBoolVariable("pg_leakhunt.enabled",
+							 "Samples memory allocations.",
+							 NULL,
+							 &plh_enabled, true,
+							 PGC_SIGHUP, 0,
+							 NULL, assign_bool, NULL);
+	DefineCustomIntVariable("pg_leakhunt.sample_interval",
+							"Mean number of allocated bytes between two samples.",
+							"1 takes every allocation: exact, and slow.",
+							&plh_sample_interval, 512 * 1024, 1, INT_MAX,
+							PGC_SUSET, GUC_UNIT_BYTE,
+							NULL, assign_int, NULL);
+	DefineCustomEnumVariable("pg_leakhunt.scope",
+							 "Selects the memory contexts whose samples are kept.",
+							 "\"long_lived\" keeps those that live as long as the session, \"all\" keeps all.",
+							 &plh_scope, PLH_SCOPE_LONG_LIVED, scope_options,
+							 PGC_SUSET, 0,
+							 NULL, assign_int, NULL);
+	DefineCustomBoolVariable("pg_leakhunt.track_queries",
+							 "Tells samples apart by the statement that was running.",
+							 NULL,
+							 &plh_track_queries, true,
+							 PGC_SIGHUP, 0,
+							 NULL, NULL, NULL);
+}
+
+/* How much room a process' profile may take, and where. */
+static void
+define_profile_settings(GucContext fixed)
+{
+	DefineCustomIntVariable("pg_leakhunt.max_stack_depth",
+							"Number of frames kept of each stack, counted from the allocation.",
+							NULL,
+							&max_stack_depth_setting, 64, 4, PLH_MAX_FRAMES,
+							fixed, 0,
+							check_max_stack_depth, NULL, NULL);
+	DefineCustomIntVariable("pg_leakhunt.max_profile_size",
+							"Maximum size of each process' profile.",
+							"Samples of call sites that find no room are counted at a catch-all site.",
+							&max_profile_size_setting, 8 * 1024 * 1024,
+							128 * 1024, 1024 * 1024 * 1024,
+							fixed, GUC_UNIT_BYTE,
+							check_max_profile_size, NULL, NULL);
+	DefineCustomIntVariable("pg_leakhunt.max_live_samples",
+							"Maximum number of live samples that each process keeps.",
+							"Rounded up to a power of two.  Samples beyond it are dropped and counted as such.",
+							&max_live_samples_setting, 1000000, 16, 100000000,
+							fixed, 0,
+							check_max_live_samples, NULL, NULL);
+	DefineCustomStringVariable("pg_leakhunt.profile_directory",
+							   "Directory of the processes' profiles.",
+							   "Empty selects a directory of this server's own in /dev/shm.",
+							   &profile_directory_setting, "",
+							   fixed, GUC_SUPERUSER_ONLY,
+							   check_profile_directory, NULL, NULL);
+}
+
+/* What is left when a process exits. */
+static void
+define_dump_settings(GucContext fixed)
+{
+	DefineCustomBoolVariable("pg_leakhunt.dump_on_exit",
+							 "Writes a dump file when a process exits.",
+							 NULL,
+							 &plh_dump_on_exit, true,
+							 PGC_SIGHUP, 0,
+							 NULL, NULL, NULL);
+	DefineCustomRealVariable("pg_leakhunt.dump_min_bytes",
+							 "Live bytes from which on an exiting process writes a dump file.",
+							 "What counts is the lower end of the estimate.",
+							 &plh_dump_min_bytes, 1024 * 1024, 0, MAX_BYTES,
+							 PGC_SIGHUP, GUC_UNIT_BYTE,
+							 NULL, NULL, NULL);
+	DefineCustomRealVariable("pg_leakhunt.dump_growth",
+							 "Growth of the live bytes at which a process writes a further dump file.",
+							 "0 writes none.  At most one per second and process, and none that would take more than a hundredth of its time.",
+							 &plh_dump_growth, 0, 0, MAX_BYTES,
+							 PGC_SIGHUP, GUC_UNIT_BYTE,
+							 NULL, NULL, NULL);
+	DefineCustomIntVariable("pg_leakhunt.dump_keep",
+							"Number of dump files to keep.",
+							"The oldest ones beyond it are removed.",
+							&plh_dump_keep, 100, 1, 1000000,
+							PGC_SIGHUP, 0,
+							NULL, NULL, NULL);
+	DefineCustomStringVariable("pg_leakhunt.dump_directory",
+							   "Directory of the dump files.",
+							   "A relative path starts in the data directory.",
+							   &dump_directory_setting, "pg_leakhunt",
+							   fixed, GUC_SUPERUSER_ONLY,
+							   check_dump_directory, NULL, NULL);
+	DefineCustomBoolVariable("pg_leakhunt.log_summary",
+							 "Logs one line with each dump file written at exit.",
+							 NULL,
+							 &plh_log_summary, true,
+							 PGC_SIGHUP, 0,
+							 NULL, NULL, NULL);
+}
+
+/*
+ * Define all settings; called once, when the module is loaded.  "on_change"
+ * is called, before a change takes effect, whenever the process must draw a
+ * new sampling gap; it must be callable at once.
+ */
+void
+plh_settings_define(void (*on_change) (void))
+{
+	GucContext	fixed = process_shared_preload_libraries_in_progress ?
+		PGC_POSTMASTER : PGC_SIGHUP;
+
+	sampling_changed = on_change;
+	define_sampling_settings();
+	define_profile_settings(fixed);
+	define_dump_settings(fixed);
+	MarkGUCPrefixReserved("pg_leakhunt");
+
+	plh_fixed.max_stack_depth = max_stack_depth_setting;
+	plh_fixed.max_profile_size = max_profile_size_setting;
+	plh_fixed.max_live_samples = max_live_samples_setting;
+	strlcpy(plh_fixed.profile_directory, profile_directory_setting,
+			sizeof(plh_fixed.profile_directory));
+	strlcpy(plh_fixed.dump_directory, dump_directory_setting,
+			sizeof(plh_fixed.dump_directory));
+	loaded = fixed != PGC_POSTMASTER;
+}
+
+/*
+ * The name that users see.  Takes what a profile says, which may be anything.
+ */
+const char *
+plh_settings_scope_name(uint32 scope)
+{
+	for (int i = 0; scope_options[i].name != NULL; i++)
+	{
+		if ((uint32) scope_options[i].val == scope)
+			return scope_options[i].name;
+	}
+	return "unknown";
+}

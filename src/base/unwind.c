@@ -1,0 +1,164 @@
+/*
+ * unwind.c
+ *	  The stack of the running function, through libunwind.
+ *
+ * plh_unwind_capture runs inside palloc.
+ *
+ * The innermost frames are ours and the allocator's.  They are skipped by
+ * address range, not by count: how many there are depends on inlining and on
+ * which of palloc's many entry points was called.
+ */
+#include "postgres.h"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#define UNW_LOCAL_ONLY
+#include <libunwind.h>
+
+#include "base/unwind.h"
+
+/*
+ * The allocator's entry points: what a palloc call passes through before it
+ * reaches a context's methods, in any supported version.  Helpers built on
+ * top (pstrdup, lappend, ...) are not among them: they stay in the stack.
+ */
+static const char *const allocator_functions[] = {
+	"palloc", "palloc0", "palloc_aligned", "palloc_extended",
+	"palloc_mul", "palloc0_mul", "palloc_mul_extended",
+	"repalloc", "repalloc0", "repalloc_extended", "repalloc_huge",
+	"repalloc_mul", "repalloc_mul_extended",
+	"MemoryContextAlloc", "MemoryContextAllocAligned",
+	"MemoryContextAllocExtended", "MemoryContextAllocHuge",
+	"MemoryContextAllocZero", "MemoryContextAllocZeroAligned"
+};
+
+typedef struct CodeRange
+{
+	uintptr_t	start;
+	uintptr_t	end;
+} CodeRange;
+
+static CodeRange own_text;
+static CodeRange allocator_ranges[lengthof(allocator_functions)];
+static int	allocator_range_count;
+
+/* From the first of the allocator's functions to the last. */
+static CodeRange allocator_span;
+
+static bool
+is_in_range(uintptr_t address, const CodeRange *range)
+{
+	return address >= range->start && address < range->end;
+}
+
+static bool
+is_skipped(uintptr_t address)
+{
+	if (is_in_range(address, &own_text))
+		return true;
+	if (!is_in_range(address, &allocator_span))
+		return false;
+	for (int i = 0; i < allocator_range_count; i++)
+	{
+		if (is_in_range(address, &allocator_ranges[i]))
+			return true;
+	}
+	return false;
+}
+
+/* dl_iterate_phdr callback: find the segment that holds this very function. */
+static int
+find_own_text(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	uintptr_t	own = (uintptr_t) find_own_text;
+
+	for (int i = 0; i < info->dlpi_phnum; i++)
+	{
+		const Elf64_Phdr *segment = &info->dlpi_phdr[i];
+		uintptr_t	start = info->dlpi_addr + segment->p_vaddr;
+
+		if (segment->p_type == PT_LOAD && (segment->p_flags & PF_X) != 0 &&
+			own >= start && own < start + segment->p_memsz)
+		{
+			own_text.start = start;
+			own_text.end = start + segment->p_memsz;
+			return 1;
+		}
+	}
+	return 0;
+}
+
+/* Find the allocator's functions in the server's dynamic symbols. */
+static void
+find_allocator(void)
+{
+	allocator_range_count = 0;
+	allocator_span.start = UINTPTR_MAX;
+	allocator_span.end = 0;
+	for (int i = 0; i < lengthof(allocator_functions); i++)
+	{
+		void	   *address = dlsym(RTLD_DEFAULT, allocator_functions[i]);
+		CodeRange  *range = &allocator_ranges[allocator_range_count];
+		Dl_info		info;
+		const Elf64_Sym *symbol = NULL;
+
+		/* not every version has every function */
+		if (address == NULL ||
+			dladdr1(address, &info, (void **) &symbol, RTLD_DL_SYMENT) == 0 ||
+			symbol == NULL)
+			continue;
+		range->start = (uintptr_t) address;
+		range->end = (uintptr_t) address + symbol->st_size;
+
+		allocator_span.start = Min(allocator_span.start, range->start);
+		allocator_span.end = Max(allocator_span.end, range->end);
+		allocator_range_count++;
+	}
+}
+
+/*
+ * Learn what to skip, and unwind once so that libunwind sets itself up here
+ * and not inside a palloc.
+ */
+void
+plh_unwind_start(void)
+{
+	PlhStack	stack;
+
+	(void) dl_iterate_phdr(find_own_text, NULL);
+	find_allocator();
+	(void) plh_unwind_capture(&stack, PLH_MAX_FRAMES);
+}
+
+/*
+ * Capture the stack of the caller, of which "max_depth" frames are wanted, no
+ * more than PLH_MAX_FRAMES.  Returns the number of frames captured, for
+ * plh_unwind_trim.  A tail call, so that libunwind has one frame less to step
+ * over; one more frame than wanted, to see whether there is more.
+ */
+int
+plh_unwind_capture(PlhStack *stack, int max_depth)
+{
+	return unw_backtrace((void **) stack->buffer,
+						 max_depth + PLH_MAX_SKIPPED + 1);
+}
+
+/*
+ * Cut a captured stack to the function that called the allocator and the
+ * wanted depth.  The return addresses stay where libunwind put them: at
+ * interval 1 even a copy of 20 words shows.
+ */
+void
+plh_unwind_trim(PlhStack *stack, int captured, int max_depth)
+{
+	int			skipped = 0;
+
+	while (skipped < captured && skipped < PLH_MAX_SKIPPED &&
+		   is_skipped(stack->buffer[skipped] - 1))
+		skipped++;
+
+	stack->addresses = stack->buffer + skipped;
+	stack->truncated = captured - skipped > max_depth;
+	stack->depth = Min(captured - skipped, max_depth);
+}

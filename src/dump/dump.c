@@ -1,0 +1,192 @@
+/*
+ * dump.c
+ *	  Heap files: how they come to be.
+ *
+ * A file is written under a temporary name, checked, synced and renamed, so
+ * that none is ever seen half-written; and never to a name that is taken.
+ *
+ * plh_dump_write runs inside palloc, too.
+ */
+#include "postgres.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "miscadmin.h"
+#include "storage/fd.h"
+
+#include "base/settings.h"
+#include "dump/dump.h"
+#include "dump/dump_directory.h"
+#include "dump/dump_writer.h"
+
+/* Names that others may have taken meanwhile. */
+#define MAX_ATTEMPTS 1000
+
+#ifndef RENAME_NOREPLACE
+#define RENAME_NOREPLACE 1
+#endif
+
+/* The number of this process' last dump of itself; 0: none yet. */
+static int	own_sequence;
+
+/* Sync the directory, so that the new name is safe, too. */
+static void
+sync_directory(void)
+{
+	int			fd = open(plh_fixed.dump_directory, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	(void) pg_fsync(fd);
+	close(fd);
+}
+
+/* Write, sync if wanted, and close a new file; returns an errno or 0. */
+static int
+write_file(const char *path, const PlhProfileImage *image,
+		   const PlhDumpExtras *extras, bool sync, uint32 *sites)
+{
+	int			failure;
+	int			fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW |
+						  O_CLOEXEC, S_IRUSR | S_IWUSR);
+
+	if (fd < 0)
+		return errno;
+	failure = plh_dump_writer_write(fd, image, extras, sites);
+	if (failure == 0 && sync && pg_fsync(fd) != 0)
+		failure = errno;
+	if (close(fd) != 0 && failure == 0)
+		failure = errno;
+	return failure;
+}
+
+/* Rename, unless the new name is taken; returns an errno or 0. */
+static int
+rename_if_free(const char *from, const char *to)
+{
+	if (syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to,
+				RENAME_NOREPLACE) == 0)
+		return 0;
+	/* not all file systems can tell */
+	if (errno != EINVAL && errno != ENOSYS)
+		return errno;
+	return rename(from, to) == 0 ? 0 : errno;
+}
+
+/* The number that a dump of that process should have; returns an errno or 0. */
+static int
+choose_sequence(int pid, int *sequence)
+{
+	int			failure = 0;
+
+	*sequence = pid == (int) getpid() ? own_sequence : 0;
+	if (*sequence == 0)
+		failure = plh_dump_directory_highest(pid, sequence);
+	(*sequence)++;
+	return failure;
+}
+
+/*
+ * Give a complete file its name, which becomes that of the result.  Others may
+ * write dumps of the same process.  Returns an errno or 0.
+ */
+static int
+name_file(const char *temporary, int pid, const char *reason,
+		  PlhDumpResult *result)
+{
+	int			sequence;
+	int			failure = choose_sequence(pid, &sequence);
+
+	for (int i = 0; i < MAX_ATTEMPTS; i++, sequence++)
+	{
+		snprintf(result->path, sizeof(result->path), "%s/%d.%d.%s.heap",
+				 plh_fixed.dump_directory, pid, sequence, reason);
+		if (failure == 0)
+			failure = rename_if_free(temporary, result->path);
+		if (failure != EEXIST)
+			break;
+		failure = 0;
+	}
+	if (failure == 0 && pid == (int) getpid())
+		own_sequence = sequence;
+	return failure;
+}
+
+/*
+ * Write a dump of the image; the reason becomes part of its name.  Returns
+ * whether it was written; its path, or else what went wrong, is in "result".
+ * Not synced, it survives its process, but not a crash of the machine.
+ */
+bool
+plh_dump_write(const PlhProfileImage *image, const PlhDumpExtras *extras,
+			   bool sync, PlhDumpResult *result)
+{
+	char		temporary[MAXPGPATH + 64];
+
+	result->removal_failure = 0;
+	strlcpy(result->path, plh_fixed.dump_directory, sizeof(result->path));
+	result->failure = plh_dump_directory_make();
+	if (result->failure != 0)
+		return false;
+
+	snprintf(temporary, sizeof(temporary), "%s/%d.tmp",
+			 plh_fixed.dump_directory, (int) getpid());
+	strlcpy(result->path, temporary, sizeof(result->path));
+	result->failure = write_file(temporary, image, extras, sync,
+								 &result->sites);
+	if (result->failure == 0)
+		result->failure = name_file(temporary, image->header->pid,
+									extras->reason, result);
+	if (result->failure != 0)
+	{
+		unlink(temporary);
+		return false;
+	}
+	if (sync)
+		sync_directory();
+	result->removal_failure = plh_dump_directory_trim(plh_dump_keep);
+	return true;
+}
+
+/*
+ * Forked: the dumps were the parent's.
+ */
+void
+plh_dump_forget(void)
+{
+	own_sequence = 0;
+}
+
+/*
+ * Report what plh_dump_write failed to do: a dump that could not be written at
+ * that level, old ones that could not be removed as a WARNING.
+ */
+void
+plh_dump_report(const PlhDumpResult *result, int level)
+{
+	if (result->failure != 0)
+	{
+		errno = result->failure;
+		if (strcmp(result->path, plh_fixed.dump_directory) == 0)
+			ereport(level,
+					(errcode_for_file_access(),
+					 errmsg("could not create directory \"%s\" for dump files: %m",
+							result->path)));
+		else
+			ereport(level,
+					(errcode_for_file_access(),
+					 errmsg("could not write dump file \"%s\": %m",
+							result->path)));
+	}
+	else if (result->removal_failure != 0)
+	{
+		errno = result->removal_failure;
+		ereport(WARNING,
+				(errcode_for_file_access(),
+				 errmsg("could not remove old dump files in \"%s\": %m",
+						plh_fixed.dump_directory)));
+	}
+}

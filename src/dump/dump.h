@@ -1,0 +1,27 @@
+/*
+ * dump.h
+ *	  Heap files: how they come to be.
+ *
+ * plh_dump_write is also called while a process exits, and inside palloc: it
+ * allocates nothing and reports nothing.
+ */
+#ifndef PLH_DUMP_H
+#define PLH_DUMP_H
+
+#include "dump/dump_writer.h"
+
+typedef struct PlhDumpResult
+{
+	char		path[MAXPGPATH + 64];
+	uint32		sites;			/* with live bytes or objects */
+	int			failure;		/* errno if it was not written; else 0 */
+	int			removal_failure;	/* likewise, of removing old ones */
+} PlhDumpResult;
+
+extern bool plh_dump_write(const PlhProfileImage *image,
+						   const PlhDumpExtras *extras, bool sync,
+						   PlhDumpResult *result);
+extern void plh_dump_forget(void);
+extern void plh_dump_report(const PlhDumpResult *result, int level);
+
+#endif							/* PLH_DUMP_H */

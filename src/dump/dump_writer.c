@@ -1,0 +1,417 @@
+/*
+ * dump_writer.c
+ *	  The text of a heap file.
+ *
+ * The form is the one that both jeprof and Go's pprof read; what else we know
+ * stands in lines that start with "#", which both skip.  src/README, "Dump
+ * files", describes every line; dump_reader.c reads them.
+ *
+ * No palloc and no ERROR in this file.
+ */
+#include "postgres.h"
+
+#include <unistd.h>
+
+#include "datatype/timestamp.h"
+#include "miscadmin.h"
+#include "utils/timestamp.h"
+
+#include "base/sampling.h"
+#include "base/settings.h"
+#include "dump/dump_addresses.h"
+#include "dump/dump_format.h"
+#include "dump/dump_writer.h"
+#include "sampler/lifetime.h"
+
+/* A file that is being written. */
+typedef struct DumpFile
+{
+	int			fd;
+	int			saved_errno;	/* of the first failure; 0 = none */
+	Size		used;			/* bytes in the buffer */
+	char		buffer[16 * 1024];
+} DumpFile;
+
+/* Static, as an exiting process may be out of memory. */
+static DumpFile dump_file;
+
+static PlhPlacement placement;
+
+static void
+flush_file(DumpFile *file)
+{
+	Size		done = 0;
+
+	while (done < file->used && file->saved_errno == 0)
+	{
+		ssize_t		written;
+
+		errno = 0;
+		written = write(file->fd, file->buffer + done, file->used - done);
+		if (written > 0)
+			done += written;
+		else if (errno != EINTR)
+			file->saved_errno = errno != 0 ? errno : ENOSPC;
+	}
+	file->used = 0;
+}
+
+static void emit(DumpFile *file, const char *format,...) pg_attribute_printf(2, 3);
+
+/* Append formatted text of at most a few thousand bytes. */
+static void
+emit(DumpFile *file, const char *format,...)
+{
+	va_list		args;
+	Size		room;
+	int			length;
+
+	if (sizeof(file->buffer) - file->used < 4096)
+		flush_file(file);
+	room = sizeof(file->buffer) - file->used;
+	va_start(args, format);
+	length = vsnprintf(file->buffer + file->used, room, format, args);
+	va_end(args);
+	if (length > 0)
+		file->used += Min((Size) length, room - 1);
+}
+
+/* Append bytes as they are. */
+static void
+emit_bytes(DumpFile *file, const char *bytes, Size count)
+{
+	while (count > 0)
+	{
+		Size		part;
+
+		if (file->used == sizeof(file->buffer))
+			flush_file(file);
+		part = Min(count, sizeof(file->buffer) - file->used);
+		memcpy(file->buffer + file->used, bytes, part);
+		file->used += part;
+		bytes += part;
+		count -= part;
+	}
+}
+
+/*
+ * Append " name=value", the value's white space, control characters and '%'
+ * as %XX, so that any value stays within its line.
+ */
+static void
+emit_value(DumpFile *file, const char *name, const char *value, Size bytes)
+{
+	const char *end = value + bytes;
+
+	emit(file, " %s=", name);
+	while (value < end)
+	{
+		const char *plain = value;
+
+		while (value < end && (unsigned char) *value > ' ' &&
+			   *value != '%' && *value != 0x7F)
+			value++;
+		emit_bytes(file, plain, value - plain);
+		if (value < end)
+			emit(file, "%%%02X", (unsigned char) *value++);
+	}
+}
+
+/* Microseconds since 1970. */
+static long long
+unix_us(TimestampTz time)
+{
+	return (long long) time + PLH_UNIX_EPOCH_US;
+}
+
+/* "objects: bytes [objects: bytes]", in which objects need bytes for jeprof. */
+static void
+emit_counters(DumpFile *file, const PlhCounters *counters)
+{
+	emit(file, "%lld: %lld [%lld: %lld] @",
+		 (long long) (counters->live_bytes > 0 ? counters->live_count : 0),
+		 (long long) counters->live_bytes,
+		 (long long) (counters->total_bytes > 0 ? counters->total_count : 0),
+		 (long long) counters->total_bytes);
+}
+
+/*
+ * Line 1: what the lines of the sites add up to.  That of a process at work may
+ * differ from the counters in its header by what it was just about to do.
+ */
+static void
+emit_sums(DumpFile *file, const PlhProfileImage *image)
+{
+	const PlhSiteRecord *site;
+	PlhCounters sums = {0};
+	uint32		position = 0;
+
+	while ((site = plh_profile_reader_next_site(image, &position)) != NULL)
+	{
+		const PlhCounters *counters = &site->counters;
+
+		if (counters->total_samples == 0)
+			continue;
+		sums.live_bytes += counters->live_bytes;
+		sums.total_bytes += counters->total_bytes;
+		if (counters->live_bytes > 0)
+			sums.live_count += counters->live_count;
+		if (counters->total_bytes > 0)
+			sums.total_count += counters->total_count;
+	}
+	emit(file, "heap profile: ");
+	emit_counters(file, &sums);
+	emit(file, " heapprofile\n");
+}
+
+/* How many sites have ever had a sample, and how many modules there are. */
+static void
+emit_numbers(DumpFile *file, const PlhProfileImage *image)
+{
+	const PlhSiteRecord *site;
+	uint32		position = 0;
+	uint32		sites = 0;
+	uint32		modules = 0;
+
+	while ((site = plh_profile_reader_next_site(image, &position)) != NULL)
+		sites += site->counters.total_samples > 0;
+	while (plh_profile_reader_module(image, modules + 1) != NULL)
+		modules++;
+	emit(file, "# sites=%u modules=%u\n", sites, modules);
+}
+
+/* What is known of the process. */
+static void
+emit_header(DumpFile *file, const PlhProfileImage *image, const char *reason)
+{
+	const PlhProfileHeader *header = image->header;
+	const char *type = plh_profile_reader_backend_type(image);
+
+	emit(file, "# pg_leakhunt dump_version=%d reason=%s pid=%d",
+		 PLH_DUMP_VERSION, reason, header->pid);
+	emit_value(file, "backend_type", type, strlen(type));
+	emit(file, " database_oid=%u role_oid=%u encoding=%d\n",
+		 header->database_oid, header->role_oid, header->encoding);
+
+	emit(file, "# postgres=%u started_at_us=%lld written_at_us=%lld sample_interval=%u scope=%s\n",
+		 header->pg_version, unix_us(header->started_at),
+		 unix_us(GetCurrentTimestamp()), header->sample_interval,
+		 plh_settings_scope_name(header->scope));
+	emit(file, "# samples_live=%lld samples_kept=%lld samples_taken=%lld peak_bytes=%lld private_bytes=%lld profile_bytes=%lld\n",
+		 (long long) header->counters.live_samples,
+		 (long long) header->counters.total_samples,
+		 (long long) header->samples_taken, (long long) header->peak_bytes,
+		 (long long) header->private_bytes, (long long) header->profile_bytes);
+	emit(file, "# lost_untracked=%lld lost_untracked_bytes=%lld lost_site=%lld lost_site_bytes=%lld lost_critical=%lld lost_critical_bytes=%lld\n",
+		 (long long) header->lost_samples[PLH_LOSS_LIVE_TABLE],
+		 (long long) header->lost_bytes[PLH_LOSS_LIVE_TABLE],
+		 (long long) header->lost_samples[PLH_LOSS_PROFILE],
+		 (long long) header->lost_bytes[PLH_LOSS_PROFILE],
+		 (long long) header->lost_samples[PLH_LOSS_CRITICAL],
+		 (long long) header->lost_bytes[PLH_LOSS_CRITICAL]);
+}
+
+/* What a site held when growth began to be counted. */
+static void
+emit_growth(DumpFile *file, const PlhProfileImage *image,
+			const PlhSiteRecord *site, const PlhBaseline *baseline)
+{
+	int64		bytes;
+	int64		count;
+
+	plh_baseline_site(baseline, plh_profile_reader_offset(image, site), &bytes,
+					  &count);
+	emit(file, " baseline_bytes=%lld baseline_count=%lld", (long long) bytes,
+		 (long long) count);
+}
+
+/* What is known of a site, beside its figures and its stack. */
+static void
+emit_site_facts(DumpFile *file, const PlhProfileImage *image,
+				const PlhSiteRecord *site, const PlhStackRecord *stack,
+				const PlhBaseline *baseline)
+{
+	const PlhCounters *counters = &site->counters;
+	const PlhStringRecord *context =
+		plh_profile_reader_string(image, site->key.context_name);
+	const PlhStatementRecord *statement =
+		plh_profile_reader_statement(image, site->key.statement);
+
+	emit(file, "#");
+	if (context != NULL)
+		emit_value(file, "context", context->text, context->text_bytes);
+	if (context != NULL)
+		emit(file, " lifetime=%s", plh_lifetime_name(site->key.lifetime));
+	if (statement != NULL && statement->query_id != 0)
+		emit(file, " query_id=%lld", (long long) statement->query_id);
+	emit(file, " live_count=%lld total_count=%lld samples=%lld total_samples=%lld error_bytes=%.0f variance=%.17g peak_bytes=%lld first_at_us=%lld last_at_us=%lld truncated=%d",
+		 (long long) counters->live_count, (long long) counters->total_count,
+		 (long long) counters->live_samples,
+		 (long long) counters->total_samples,
+		 plh_sampling_error_bytes(counters->live_variance,
+								  counters->live_bytes,
+								  counters->live_samples),
+		 counters->live_variance,
+		 (long long) plh_profile_reader_peak_bytes(image, site),
+		 unix_us(counters->first_at), unix_us(counters->last_at),
+		 stack != NULL && stack->truncated ? 1 : 0);
+	if (baseline != NULL)
+		emit_growth(file, image, site, baseline);
+	if (statement != NULL && statement->text_bytes > 0)
+		emit_value(file, "query", statement->text, statement->text_bytes);
+	emit(file, "\n");
+}
+
+/* Append " 0xADDRESS".  Most of a file are these; snprintf takes too long. */
+static void
+emit_address(DumpFile *file, uint64 address)
+{
+	char		text[sizeof(" 0x") + 16];
+	int			start = sizeof(text);
+
+	do
+	{
+		text[--start] = "0123456789abcdef"[address & 0xF];
+		address >>= 4;
+	} while (address != 0);
+	text[--start] = 'x';
+	text[--start] = '0';
+	text[--start] = ' ';
+	emit_bytes(file, text + start, sizeof(text) - start);
+}
+
+/*
+ * One site.  Frames are return addresses minus one.  jeprof subtracts one from
+ * all addresses but the first, pprof from all: with one added to all but the
+ * first, every address is within the call for both.
+ */
+static void
+emit_site(DumpFile *file, const PlhProfileImage *image,
+		  const PlhSiteRecord *site, const PlhBaseline *baseline)
+{
+	const PlhStackRecord *stack = plh_profile_reader_stack(image,
+														   site->key.stack);
+
+	emit_site_facts(file, image, site, stack, baseline);
+	emit_counters(file, &site->counters);
+	if (stack == NULL)
+		emit_address(file, PLH_NO_STACK_ADDRESS);
+	else
+	{
+		for (uint32 i = 0; i < stack->depth; i++)
+			emit_address(file,
+						 plh_dump_addresses_of(&placement, stack->frames[i]) +
+						 (i > 0 ? 1 : 0));
+	}
+	emit(file, "\n");
+}
+
+/* All sites that ever had a sample; returns how many have live ones. */
+static uint32
+emit_sites(DumpFile *file, const PlhProfileImage *image,
+		   const PlhBaseline *baseline)
+{
+	const PlhSiteRecord *site;
+	uint32		position = 0;
+	uint32		live_sites = 0;
+
+	while ((site = plh_profile_reader_next_site(image, &position)) != NULL)
+	{
+		if (site->counters.total_samples == 0)
+			continue;
+		if (site->counters.live_count > 0)
+			live_sites++;
+		emit_site(file, image, site, baseline);
+	}
+	return live_sites;
+}
+
+/* A path, whose control characters would end its line or the field. */
+static void
+emit_library_path(DumpFile *file, const char *path)
+{
+	for (; *path != '\0'; path++)
+	{
+		unsigned char c = *path;
+
+		if (c < ' ' || c == 0x7F)
+			emit(file, "\\%03o", c);
+		else
+			emit_bytes(file, path, 1);
+	}
+}
+
+/* The modules, in the form of /proc/PID/maps, with its escapes. */
+static void
+emit_modules(DumpFile *file, const PlhProfileImage *image)
+{
+	const PlhModuleRecord *module;
+
+	emit(file, "\nMAPPED_LIBRARIES:\n");
+	for (uint32 index = 1;
+		 (module = plh_profile_reader_module(image, index)) != NULL;
+		 index++)
+	{
+		uint64		start = placement.bases[index] + module->text_address;
+
+		emit(file, "%llx-%llx r-xp %08llx 00:00 0 ",
+			 (unsigned long long) start,
+			 (unsigned long long) (start + module->text_bytes),
+			 (unsigned long long) module->text_file_offset);
+		emit_library_path(file, module->path);
+		emit(file, "\n");
+	}
+}
+
+/* The build-ids, which tell whether a binary is still the same. */
+static void
+emit_module_facts(DumpFile *file, const PlhProfileImage *image)
+{
+	const PlhModuleRecord *module;
+
+	for (uint32 index = 1;
+		 (module = plh_profile_reader_module(image, index)) != NULL;
+		 index++)
+	{
+		emit(file, "# module base=0x%llx build_id=",
+			 (unsigned long long) placement.bases[index]);
+		for (uint32 i = 0; i < module->build_id_bytes; i++)
+			emit(file, "%02x", module->build_id[i]);
+		emit(file, " text_address=%llu text_bytes=%llu file_offset=%llu seen_at_us=%lld",
+			 (unsigned long long) module->text_address,
+			 (unsigned long long) module->text_bytes,
+			 (unsigned long long) module->text_file_offset,
+			 unix_us(module->seen_at));
+		emit_value(file, "path", module->path, module->path_bytes);
+		emit(file, "\n");
+	}
+}
+
+/*
+ * Write a dump of the image to an open file.  Returns 0, or the errno of what
+ * failed; and how many sites hold something.
+ */
+int
+plh_dump_writer_write(int fd, const PlhProfileImage *image,
+					  const PlhDumpExtras *extras, uint32 *live_sites)
+{
+	DumpFile   *file = &dump_file;
+
+	file->fd = fd;
+	file->used = 0;
+	file->saved_errno = 0;
+	plh_dump_addresses_place(&placement, image);
+	if (extras->symbols_for_jeprof != NULL)
+		emit_bytes(file, extras->symbols_for_jeprof,
+				   strlen(extras->symbols_for_jeprof));
+	emit_sums(file, image);
+	emit_header(file, image, extras->reason);
+	emit_numbers(file, image);
+	emit_module_facts(file, image);
+	if (extras->symbols != NULL)
+		emit_bytes(file, extras->symbols, strlen(extras->symbols));
+	*live_sites = emit_sites(file, image, extras->baseline);
+	emit_modules(file, image);
+	flush_file(file);
+	return file->saved_errno;
+}

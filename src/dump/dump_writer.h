@@ -1,0 +1,27 @@
+/*
+ * dump_writer.h
+ *	  The text of a heap file.
+ *
+ * Also called while a process exits, and inside palloc: never pallocs, never
+ * throws, reports nothing.
+ */
+#ifndef PLH_DUMP_WRITER_H
+#define PLH_DUMP_WRITER_H
+
+#include "profile/baseline.h"
+#include "reader/profile_reader.h"
+
+/* What goes into a dump beside the profile. */
+typedef struct PlhDumpExtras
+{
+	const char *reason;			/* exit, crash, manual or growth */
+	const PlhBaseline *baseline;	/* NULL: growth is not known */
+	const char *symbols_for_jeprof; /* section before all else; NULL: none */
+	const char *symbols;		/* "#" lines; NULL: none */
+} PlhDumpExtras;
+
+extern int	plh_dump_writer_write(int fd, const PlhProfileImage *image,
+								  const PlhDumpExtras *extras,
+								  uint32 *live_sites);
+
+#endif							/* PLH_DUMP_WRITER_H */

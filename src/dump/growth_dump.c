@@ -1,0 +1,101 @@
+/*
+ * growth_dump.c
+ *	  Dump files of a process that grows, for when it is killed for that.
+ *
+ * The process writes them itself, as soon as it has grown, with what is at hand
+ * where it allocates: nothing may be reported there, so that a failure becomes a
+ * bare line on stderr.  The files are not synced: they are to survive the
+ * process, not the machine.
+ */
+#include "postgres.h"
+
+#include <unistd.h>
+
+#include "storage/ipc.h"
+
+#include "base/clock.h"
+#include "base/settings.h"
+#include "dump/dump.h"
+#include "dump/growth_dump.h"
+#include "profile/profile.h"
+#include "reader/profile_reader.h"
+
+/* At most one dump in that time, and a hundred times as long as one takes. */
+#define PAUSE_US ((int64) 1000 * 1000)
+#define PAUSE_FACTOR 100
+
+/* Live bytes at the last dump, and when the next may be written. */
+static int64 dumped_bytes;
+static int64 next_at_us;
+static bool reported;
+
+/* What an errno means, without the catalogs of translations. */
+static const char *
+error_text(int number)
+{
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 32)
+	const char *text = strerrordesc_np(number);
+
+	if (text != NULL)
+		return text;
+#endif
+	return number == ENOSPC ? "No space left on device" : "system error";
+}
+
+/* Say, once, that a dump could not be written. */
+static void
+report_on_stderr(const PlhDumpResult *result)
+{
+	char		line[MAXPGPATH + 256];
+	int			length;
+
+	if (reported)
+		return;
+	reported = true;
+	length = snprintf(line, sizeof(line),
+					  "WARNING:  process %d could not write dump file \"%s\": %s (%d)\n",
+					  (int) getpid(), result->path, error_text(result->failure), result->failure);
+	if (write(STDERR_FILENO, line, Min(length, (int) sizeof(line) - 1)) < 0)
+		return;					/* there is nobody to tell */
+}
+
+/*
+ * Write a dump if the process has grown by pg_leakhunt.dump_growth since the
+ * last.
+ */
+void
+plh_growth_dump_if_due(void)
+{
+	const PlhDumpExtras extras = {.reason = "growth"};
+	int64		live_bytes = plh_profile->counters.live_bytes;
+	PlhDumpResult result;
+	int64		start;
+	int64		end;
+
+	/* what was freed is not there to grow from */
+	dumped_bytes = Min(dumped_bytes, live_bytes);
+	if (plh_dump_growth == 0 || live_bytes - dumped_bytes < plh_dump_growth ||
+		proc_exit_inprogress)
+		return;
+	start = plh_clock_us(CLOCK_MONOTONIC);
+	if (start < next_at_us)
+		return;
+	if (!plh_dump_write(plh_profile_reader_own(plh_profile), &extras, false,
+						&result))
+		report_on_stderr(&result);
+	end = plh_clock_us(CLOCK_MONOTONIC);
+	dumped_bytes = live_bytes;
+	next_at_us = end + Max(PAUSE_US, PAUSE_FACTOR * (end - start));
+}
+
+/*
+ * Forked: the dumps were the parent's.
+ */
+void
+plh_growth_dump_forget(void)
+{
+	dumped_bytes = 0;
+	next_at_us = 0;
+	reported = false;
+	plh_dump_forget();
+}

@@ -1,0 +1,181 @@
+/*
+ * sql_dumps.c
+ *	  The functions of SQL that write and read dump files.
+ */
+#include "postgres.h"
+
+#include <sys/stat.h>
+
+#include "catalog/pg_authid.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "storage/fd.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+
+#include "base/compat.h"
+#include "base/settings.h"
+#include "dump/dump.h"
+#include "dump/dump_directory.h"
+#include "functions/sql_rows.h"
+#include "functions/sql_source.h"
+#include "process/process.h"
+#include "report/dump_symbols.h"
+
+PLH_FUNCTION(pg_leakhunt_dump);
+PLH_FUNCTION(pg_leakhunt_get_dumps);
+PLH_FUNCTION(pg_leakhunt_get_difference);
+
+/*
+ * pg_leakhunt_dump(pid, symbolized): write a dump of a process, which has no
+ * part in it.  Returns the name of the file.
+ */
+Datum
+pg_leakhunt_dump(PG_FUNCTION_ARGS)
+{
+	PlhProfileImage *image;
+	PlhDumpExtras extras = {.reason = "manual"};
+	PlhDumpResult result;
+
+	plh_rows_check_active();
+	image = plh_source_process(PG_GETARG_INT32(0));
+	if (image == NULL)
+		PG_RETURN_NULL();
+	extras.baseline = plh_baseline_read(plh_process_profile_directory(),
+										image->header);
+	if (PG_GETARG_BOOL(1))
+		plh_dump_symbols_make(plh_symbols_open(), image, &extras);
+	(void) plh_dump_write(image, &extras, true, &result);
+	plh_dump_report(&result, ERROR);
+	PG_RETURN_TEXT_P(cstring_to_text(strrchr(result.path, '/') + 1));
+}
+
+/* One row of pg_leakhunt_dumps, unless the caller may not see it. */
+static void
+put_dump(const char *name, const PlhDump *dump, const struct stat *status,
+		 PlhRowSink *sink)
+{
+	const PlhProfileHeader *header = dump->image->header;
+	PlhRow		row = {0};
+
+	if (!plh_rows_may_show(sink, header))
+		return;
+	plh_row_text(&row, name);
+	plh_row_datum(&row, Int32GetDatum(header->pid));
+	plh_row_backend_type(&row, dump->image);
+	plh_row_text(&row, dump->reason);
+	plh_row_time(&row, dump->written_at);
+	plh_row_int64(&row, status->st_size);
+	plh_row_int64(&row, header->counters.live_bytes);
+	plh_row_int64(&row, header->counters.live_count);
+	plh_row_finish(&row, sink);
+}
+
+/* The WARNING that says why a file is left out. */
+static void
+warn_of_file(const char *path, const ErrorData *error)
+{
+	ereport(WARNING,
+			(errmsg("ignoring file \"%s\"", path),
+			 errdetail_internal("%s%s%s", error->message,
+								error->detail != NULL ? ": " : "",
+								error->detail != NULL ? error->detail : "")));
+}
+
+/*
+ * Look at a file; what can't be read, or is no dump, is a WARNING for those
+ * who may see all dumps.  What is gone by now, or is no file, is nothing.
+ */
+static void
+visit_dump(const char *name, PlhRowSink *sink)
+{
+	MemoryContext file_context = AllocSetContextCreate(CurrentMemoryContext,
+													   "pg_leakhunt dump",
+													   ALLOCSET_DEFAULT_SIZES);
+	MemoryContext caller_context = MemoryContextSwitchTo(file_context);
+	struct stat status = {0};
+	char		path[MAXPGPATH + NAME_MAX];
+	ErrorData  *error;
+	PlhDump    *dump;
+
+	snprintf(path, sizeof(path), "%s/%s", plh_fixed.dump_directory, name);
+	if (lstat(path, &status) != 0 || S_ISREG(status.st_mode))
+	{
+		dump = plh_source_try_dump(path, true, &error);
+		if (dump != NULL)
+			put_dump(name, dump, &status, sink);
+		else if (sink->sees_all && error->sqlerrcode != ERRCODE_UNDEFINED_FILE)
+			warn_of_file(path, error);
+	}
+	MemoryContextSwitchTo(caller_context);
+	MemoryContextDelete(file_context);
+}
+
+/*
+ * All dump files: the rows of pg_leakhunt_dumps.
+ */
+Datum
+pg_leakhunt_get_dumps(PG_FUNCTION_ARGS)
+{
+	PlhRowSink	sink;
+	DIR		   *dir;
+	struct dirent *entry;
+
+	plh_rows_start_silently(fcinfo, &sink);
+	dir = AllocateDir(plh_fixed.dump_directory);
+	if (dir == NULL && (errno == ENOENT || !sink.sees_all))
+		return (Datum) 0;
+	while ((entry = ReadDir(dir, plh_fixed.dump_directory)) != NULL)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (plh_dump_directory_is_dump(entry->d_name))
+			visit_dump(entry->d_name, &sink);
+	}
+	FreeDir(dir);
+	return (Datum) 0;
+}
+
+/* One row of pg_leakhunt_diff. */
+static void
+put_difference(const PlhListedSite *listed, PlhRowSink *sink)
+{
+	PlhRow		row = {0};
+
+	plh_row_text(&row, listed->context_name);
+	plh_row_text(&row, listed->lifetime);
+	if (listed->query_id != 0)
+		plh_row_int64(&row, listed->query_id);
+	else
+		plh_row_null(&row);
+	plh_row_text(&row, listed->query);
+	plh_row_int64(&row, listed->old_bytes);
+	plh_row_int64(&row, listed->bytes);
+	plh_row_int64(&row, plh_listed_bytes(listed));
+	plh_row_int64(&row, listed->old_count);
+	plh_row_int64(&row, listed->count);
+	plh_row_int64(&row, plh_listed_count(listed));
+	plh_row_site(&row, listed->site, listed->has_stack ? &listed->stack : NULL);
+	plh_row_finish(&row, sink);
+}
+
+/*
+ * What sites hold in two dumps: the rows of pg_leakhunt_diff.
+ */
+Datum
+pg_leakhunt_get_difference(PG_FUNCTION_ARGS)
+{
+	PlhSource	source = {
+		.file = text_to_cstring(PG_GETARG_TEXT_PP(1)),
+		.base = text_to_cstring(PG_GETARG_TEXT_PP(0))
+	};
+	PlhSiteList *list;
+	PlhRowSink	sink;
+
+	plh_rows_start_silently(fcinfo, &sink);
+	list = plh_source_sites(&source);
+	for (int i = 0; i < list->count; i++)
+		put_difference(&list->sites[i], &sink);
+	return (Datum) 0;
+}

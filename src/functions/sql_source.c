@@ -1,0 +1,203 @@
+/*
+ * sql_source.c
+ *	  What functions of SQL are asked to show: a process or a dump file, as it
+ *	  is or as it has grown.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_authid.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/timestamp.h"
+
+#include "base/settings.h"
+#include "dump/dump_directory.h"
+#include "functions/sql_rows.h"
+#include "functions/sql_source.h"
+#include "process/process.h"
+#include "reader/server_processes.h"
+
+/* May the caller see what that process did? */
+static bool
+may_see(const PlhProfileHeader *header)
+{
+	return plh_rows_may_see_all() || plh_rows_may_see_role(header->role_oid);
+}
+
+/* The ERROR for those who may not: the same for any file. */
+static void
+throw_permission_denied(const char *what, bool is_file)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+			 errmsg("permission denied for %s", what),
+			 errdetail("Only roles with privileges of the process' role or of \"%s\" may look at it.",
+					   "pg_read_all_stats"),
+			 is_file ?
+			 errhint("Other roles are not told whether a file is missing or damaged.") : 0));
+}
+
+/*
+ * The profile of a process, which the caller may see.  NULL and a WARNING if
+ * there is no such process, or if it has no profile.
+ */
+PlhProfileImage *
+plh_source_process(int pid)
+{
+	PlhProfileImage *image = NULL;
+
+	plh_process_publish();
+	if (pid > 0)
+		image = plh_profile_reader_find(plh_process_profile_directory(), pid);
+	if (image != NULL)
+	{
+		if (!may_see(image->header))
+			throw_permission_denied(psprintf("process %d", pid), false);
+	}
+	else if (plh_server_processes_check(pid))
+		ereport(WARNING,
+				(errmsg("process %d has no profile", pid),
+				 plh_server_processes_loaded(pid) == PLH_NOT_LOADED ?
+				 errdetail("It has not loaded pg_leakhunt.") :
+				 errdetail("It has not kept enough samples yet.")));
+	return image;
+}
+
+/*
+ * Where a dump is that users call by its name, or as the server's log does.
+ * Elsewhere only those may read who may read all files of the server.
+ */
+static char *
+path_of_dump(const char *file)
+{
+	const char *directory = plh_fixed.dump_directory;
+	Size		length = strlen(directory);
+	bool		in_directory;
+
+	if (strncmp(file, directory, length) == 0 && file[length] == '/' &&
+		strchr(file + length + 1, '/') == NULL)
+		file += length + 1;
+	in_directory = strchr(file, '/') == NULL;
+	if (!(in_directory && plh_dump_directory_is_dump(file)) &&
+		!has_privs_of_role(GetUserId(), ROLE_PG_READ_SERVER_FILES))
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("permission denied for file \"%s\"", file),
+				 errdetail("Only roles with privileges of \"%s\" may read files that are no dumps in pg_leakhunt.dump_directory.",
+						   "pg_read_server_files")));
+	return in_directory ? psprintf("%s/%s", directory, file) : pstrdup(file);
+}
+
+/* Is that an ERROR about a file, which leaves nothing to clean up? */
+static bool
+is_about_file(int sqlerrcode)
+{
+	return sqlerrcode == ERRCODE_DATA_CORRUPTED ||
+		sqlerrcode == ERRCODE_WRONG_OBJECT_TYPE ||
+		sqlerrcode == ERRCODE_FEATURE_NOT_SUPPORTED ||
+		sqlerrcode == ERRCODE_PROGRAM_LIMIT_EXCEEDED ||
+		sqlerrcode == ERRCODE_UNDEFINED_FILE ||
+		sqlerrcode == ERRCODE_INSUFFICIENT_PRIVILEGE ||
+		sqlerrcode == ERRCODE_IO_ERROR;
+}
+
+/*
+ * Read a file that may be anything, or gone; without looking at privileges.
+ * NULL and what is wrong, if it is about the file.  All else is an ERROR
+ * still, as there is no subtransaction that would clean up after it.
+ */
+PlhDump *
+plh_source_try_dump(const char *path, bool header_only, ErrorData **error)
+{
+	MemoryContext caller_context = CurrentMemoryContext;
+	PlhDump    *volatile dump = NULL;
+
+	PG_TRY();
+	{
+		dump = plh_dump_reader_read(path, header_only);
+	}
+	PG_CATCH();
+	{
+		if (!is_about_file(geterrcode()))
+			PG_RE_THROW();
+		MemoryContextSwitchTo(caller_context);
+		*error = CopyErrorData();
+		FlushErrorState();
+	}
+	PG_END_TRY();
+	return dump;
+}
+
+/*
+ * A dump that the caller may see.  Others are not told whether there is one:
+ * a header at most is read for them, and what is missing or damaged looks like
+ * what is not theirs.
+ */
+PlhDump *
+plh_source_dump(const char *file)
+{
+	char	   *path = path_of_dump(file);
+	ErrorData  *error;
+	PlhDump    *dump;
+
+	if (plh_rows_may_see_all())
+		return plh_dump_reader_read(path, false);
+	dump = plh_source_try_dump(path, true, &error);
+	if (dump != NULL && may_see(dump->image->header))
+		dump = plh_source_try_dump(path, false, &error);
+
+	/* another file may have got its name meanwhile */
+	if (dump == NULL || !may_see(dump->image->header))
+		throw_permission_denied(psprintf("dump file \"%s\"", file), true);
+	return dump;
+}
+
+/* The sites of a process; NULL if it has none to show. */
+static PlhSiteList *
+sites_of_process(const PlhSource *source, PlhSymbols *symbols)
+{
+	PlhProfileImage *image = plh_source_process(source->pid);
+	PlhBaseline *baseline;
+	PlhSiteList *list;
+
+	if (image == NULL)
+		return NULL;
+	list = plh_site_list_make(symbols, image, GetCurrentTimestamp());
+	if (!source->growth)
+		return list;
+	baseline = plh_baseline_read(plh_process_profile_directory(),
+								 image->header);
+	if (baseline == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("there is no baseline of process %d", source->pid),
+				 errhint("Growth is counted from the last call of pg_leakhunt_baseline.")));
+	plh_site_list_subtract_baseline(list, baseline);
+	return list;
+}
+
+/*
+ * The sites of what was asked for.  NULL, after a WARNING, if there is no such
+ * process.
+ */
+PlhSiteList *
+plh_source_sites(const PlhSource *source)
+{
+	PlhSymbols *symbols = plh_symbols_open();
+	PlhDump    *dump;
+	PlhDump    *base;
+	PlhSiteList *list;
+
+	if (source->file == NULL)
+		return sites_of_process(source, symbols);
+	dump = plh_source_dump(source->file);
+	list = plh_site_list_make(symbols, dump->image, dump->written_at);
+	if (source->base != NULL)
+	{
+		base = plh_source_dump(source->base);
+		plh_site_list_subtract(list,
+							   plh_site_list_make(symbols, base->image,
+												  base->written_at));
+	}
+	return list;
+}

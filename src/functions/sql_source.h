@@ -1,0 +1,28 @@
+/*
+ * sql_source.h
+ *	  What functions of SQL are asked to show: a process or a dump file, as it
+ *	  is or as it has grown.
+ *
+ * All of them check privileges, and throw; but for plh_source_try_dump.
+ */
+#ifndef PLH_SQL_SOURCE_H
+#define PLH_SQL_SOURCE_H
+
+#include "reader/dump_reader.h"
+#include "report/site_list.h"
+
+typedef struct PlhSource
+{
+	int			pid;			/* of a process; 0: a file */
+	const char *file;			/* name of a dump; NULL: a process */
+	const char *base;			/* dump that growth is counted from, or NULL */
+	bool		growth;			/* of a process, since its baseline */
+} PlhSource;
+
+extern PlhProfileImage *plh_source_process(int pid);
+extern PlhDump *plh_source_dump(const char *file);
+extern PlhDump *plh_source_try_dump(const char *path, bool header_only,
+									ErrorData **error);
+extern PlhSiteList *plh_source_sites(const PlhSource *source);
+
+#endif							/* PLH_SQL_SOURCE_H */

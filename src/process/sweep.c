@@ -1,0 +1,202 @@
+/*
+ * sweep.c
+ *	  What becomes of the profiles of processes that did not exit cleanly.
+ *
+ * A crash leaves a profile of every backend, which stay to be looked at, as
+ * state "crashed"; but they lie in memory.  So after a crash the postmaster
+ * keeps those that hold most, and when the server starts it keeps none: they
+ * become dump files, or go if that is not worth it.  Nothing here may stop a
+ * server from starting.
+ */
+#include "postgres.h"
+
+#include <dirent.h>
+#include <unistd.h>
+
+#include "miscadmin.h"
+#include "storage/ipc.h"
+#include "utils/memutils.h"
+
+#include "base/settings.h"
+#include "dump/dump.h"
+#include "dump/dump_directory.h"
+#include "process/process.h"
+#include "process/sweep.h"
+#include "profile/baseline.h"
+#include "reader/profile_reader.h"
+
+/* Crashed profiles that stay when the server goes on after a crash. */
+#define KEPT_PROFILES 16
+
+static shmem_startup_hook_type prev_shmem_startup_hook;
+
+/* The crashed profiles to keep, those that hold most first. */
+typedef struct KeptProfiles
+{
+	int			count;
+	double		live_bytes[KEPT_PROFILES + 1];
+	char		paths[KEPT_PROFILES + 1][MAXPGPATH];
+} KeptProfiles;
+
+/* PlhProfileVisitor: enter a crashed profile, unless others hold more. */
+static void
+rank_profile(PlhProfileImage *image, void *arg)
+{
+	KeptProfiles *kept = arg;
+	double		live_bytes = plh_process_surely_live_bytes(image->header);
+	int			place = kept->count;
+
+	if (image->alive)
+		return;
+	while (place > 0 && kept->live_bytes[place - 1] < live_bytes)
+	{
+		kept->live_bytes[place] = kept->live_bytes[place - 1];
+		memcpy(kept->paths[place], kept->paths[place - 1], MAXPGPATH);
+		place--;
+	}
+	kept->live_bytes[place] = live_bytes;
+	strlcpy(kept->paths[place], image->path, MAXPGPATH);
+	kept->count = Min(kept->count + 1, KEPT_PROFILES);
+}
+
+/* PlhProfileVisitor: make a crashed profile a dump, unless it is to be kept. */
+static void
+sweep_profile(PlhProfileImage *image, void *arg)
+{
+	const PlhDumpExtras extras = {
+		.reason = "crash",
+		.baseline = plh_baseline_read(plh_process_profile_directory(),
+									  image->header)
+	};
+	const KeptProfiles *kept = arg;
+	PlhDumpResult result;
+
+	if (image->alive)
+		return;
+	for (int i = 0; i < kept->count; i++)
+	{
+		if (strcmp(kept->paths[i], image->path) == 0)
+			return;
+	}
+
+	if (plh_process_surely_live_bytes(image->header) >= plh_dump_min_bytes)
+	{
+		/* should that fail, it is tried again at the next start */
+		bool		written = plh_dump_write(image, &extras, true, &result);
+
+		plh_dump_report(&result, WARNING);
+		if (!written)
+			return;
+		ereport(LOG,
+				(errmsg("profile of process %d, which did not exit cleanly, saved as \"%s\"",
+						image->header->pid, result.path)));
+	}
+	(void) unlink(image->path);
+	plh_baseline_unlink(plh_process_profile_directory(), image->header->pid);
+}
+
+static bool
+is_unpublished(const char *name)
+{
+	return strncmp(name, "tmp.", strlen("tmp.")) == 0;
+}
+
+static bool
+is_baseline(const char *name)
+{
+	return strncmp(name, "baseline.", strlen("baseline.")) == 0;
+}
+
+/* Remove the files in a directory that have such names. */
+static void
+remove_files(const char *directory, bool (*matches) (const char *name))
+{
+	DIR		   *dir = opendir(directory);
+	struct dirent *entry;
+	char		path[MAXPGPATH + NAME_MAX];
+
+	while (dir != NULL && (entry = readdir(dir)) != NULL)
+	{
+		if (!matches(entry->d_name))
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", directory, entry->d_name);
+		(void) unlink(path);
+	}
+	if (dir != NULL)
+		closedir(dir);
+}
+
+/* Sweep; keep the largest profiles if wanted. */
+static void
+sweep_directory(bool keep_largest)
+{
+	const char *directory = plh_process_profile_directory();
+	KeptProfiles *kept = palloc0(sizeof(KeptProfiles));
+
+	if (keep_largest)
+		plh_profile_reader_each(directory, 0, true, rank_profile, kept);
+	plh_profile_reader_each(directory, 0, false, sweep_profile, kept);
+
+	/* files that were never complete: their owners died while they wrote */
+	remove_files(directory, is_unpublished);
+	remove_files(plh_fixed.dump_directory, plh_dump_directory_is_temporary);
+	if (!keep_largest)
+		remove_files(directory, is_baseline);
+}
+
+/* sweep_directory in a context of its own, with errors made WARNINGs. */
+static void
+sweep_safely(bool keep_largest)
+{
+	MemoryContext caller_context = CurrentMemoryContext;
+	MemoryContext sweep_context = AllocSetContextCreate(CurrentMemoryContext,
+														"pg_leakhunt sweep",
+														ALLOCSET_DEFAULT_SIZES);
+
+	MemoryContextSwitchTo(sweep_context);
+	PG_TRY();
+	{
+		sweep_directory(keep_largest);
+	}
+	PG_CATCH();
+	{
+		ErrorData  *error;
+
+		MemoryContextSwitchTo(sweep_context);
+		error = CopyErrorData();
+		FlushErrorState();
+		ereport(WARNING,
+				(errmsg("could not save the profiles of processes that did not exit cleanly"),
+				 errdetail_internal("%s", error->message)));
+	}
+	PG_END_TRY();
+	MemoryContextSwitchTo(caller_context);
+	MemoryContextDelete(sweep_context);
+}
+
+/*
+ * shmem_startup_hook: called when the server starts, and again when it goes on
+ * after a crash, when no process but the postmaster is left.
+ */
+static void
+sweep_at_startup(void)
+{
+	static bool started = false;
+
+	if (prev_shmem_startup_hook != NULL)
+		prev_shmem_startup_hook();
+	if (IsUnderPostmaster)
+		return;
+	sweep_safely(started);
+	started = true;
+}
+
+/*
+ * Sweep whenever the server starts from now on.
+ */
+void
+plh_sweep_start(void)
+{
+	prev_shmem_startup_hook = shmem_startup_hook;
+	shmem_startup_hook = sweep_at_startup;
+}

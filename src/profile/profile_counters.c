@@ -1,0 +1,234 @@
+/*
+ * profile_counters.c
+ *	  The owner's side of a profile: what samples add to the counters of their
+ *	  site and their process, and how both went on over time.
+ *
+ * Runs inside palloc; never makes the profile grow.
+ */
+#include "postgres.h"
+
+#include "storage/proc.h"
+
+#include "base/compat.h"
+#include "profile/profile.h"
+
+/* The transaction of the last sample, and when its epoch began. */
+static uint32 last_transaction;
+static TimestampTz epoch_began;
+
+/* A longer way from one local transaction id to the next is a new count. */
+#define MAX_TRANSACTIONS_PASSED 10000000
+
+/* What was counted before there was a profile to count it in. */
+static struct
+{
+	int64		samples_taken;
+	int64		lost_samples[PLH_LOSSES];
+	int64		lost_bytes[PLH_LOSSES];
+}			early;
+
+static PlhSiteRecord *
+site_at(uint32 offset)
+{
+	return (PlhSiteRecord *) ((char *) plh_profile + offset);
+}
+
+static inline void
+add_to_counters(PlhCounters *counters, int64 bytes, uint32 weight,
+				double variance, TimestampTz now)
+{
+	counters->live_bytes += bytes;
+	counters->live_count += weight;
+	counters->total_bytes += bytes;
+	counters->total_count += weight;
+	counters->live_samples++;
+	counters->total_samples++;
+	counters->live_variance += variance;
+	if (counters->first_at == 0)
+		counters->first_at = now;
+	counters->last_at = now;
+}
+
+static inline void
+subtract_from_counters(PlhCounters *counters, int64 bytes, uint32 weight,
+					   double variance)
+{
+	counters->live_bytes -= bytes;
+	counters->live_count -= weight;
+	counters->live_samples--;
+	counters->live_variance -= variance;
+
+	/* what is left of adding and subtracting floating point numbers */
+	if (counters->live_samples == 0 || counters->live_variance < 0)
+		counters->live_variance = 0;
+}
+
+/*
+ * The epoch that we are in.  Transactions are counted, as far as samples are
+ * taken in them: their local ids go up by one each.
+ */
+static inline uint32
+current_epoch(TimestampTz now)
+{
+	uint32		transaction = PLH_LOCAL_TRANSACTION();
+
+	if (transaction != last_transaction && transaction != 0)
+	{
+		uint32		passed = transaction - last_transaction;
+
+		plh_profile->epoch += last_transaction != 0 &&
+			passed < MAX_TRANSACTIONS_PASSED ? passed : 1;
+		last_transaction = transaction;
+		epoch_began = now;
+	}
+	else if (now - epoch_began >= USECS_PER_SEC)
+	{
+		plh_profile->epoch++;
+		epoch_began = now;
+	}
+	return plh_profile->epoch;
+}
+
+/* Note what a site holds, at growing distances from its first sample. */
+static pg_noinline void
+add_checkpoint(PlhSiteRecord *site, uint32 epochs, TimestampTz now)
+{
+	PlhCheckpoint *last = &site->checkpoints[PLH_CHECKPOINTS - 1];
+
+	memmove(&site->checkpoints[0], &site->checkpoints[1],
+			sizeof(PlhCheckpoint) * (PLH_CHECKPOINTS - 1));
+	last->epochs = epochs;
+	last->live_samples = site->counters.live_samples;
+	last->live_bytes = site->counters.live_bytes;
+	last->at = now;
+	site->next_checkpoint = 2 * epochs;
+}
+
+/* Count the epochs of a site that gets a sample. */
+static inline void
+note_epoch(PlhSiteRecord *site, uint32 epoch, TimestampTz now)
+{
+	if (site->counters.total_samples == 0)
+	{
+		site->first_epoch = site->last_epoch = epoch;
+		site->epochs = 1;
+		site->next_checkpoint = 1;
+	}
+	else if (epoch != site->last_epoch)
+	{
+		site->last_epoch = epoch;
+		site->epochs++;
+		if (epoch - site->first_epoch >= site->next_checkpoint)
+			add_checkpoint(site, epoch - site->first_epoch, now);
+	}
+}
+
+/*
+ * A site is about to change.  The peak of the process is not always the peak
+ * of each site, and to go over all sites at each new peak would take too long:
+ * so a site notes what it held when it changes for the first time after it.
+ */
+static inline void
+note_change(PlhSiteRecord *site)
+{
+	if (site->last_change <= plh_profile->peak_change)
+		site->peak_bytes = site->counters.live_bytes;
+	site->last_change = ++plh_profile->last_change;
+}
+
+/*
+ * Count a live sample of "size" bytes.
+ */
+void
+plh_profile_add(uint32 site_offset, Size size, PlhDraw draw)
+{
+	PlhSiteRecord *site = site_at(site_offset);
+	uint32		weight = plh_sampling_weight(size, draw);
+	int64		bytes = (int64) size * weight;
+	double		variance = plh_sampling_variance(size, draw);
+	TimestampTz now = plh_coarse_now();
+
+	note_epoch(site, current_epoch(now), now);
+	note_change(site);
+	add_to_counters(&site->counters, bytes, weight, variance, now);
+	add_to_counters(&plh_profile->counters, bytes, weight, variance, now);
+	if (plh_profile->counters.live_bytes > plh_profile->peak_bytes)
+	{
+		plh_profile->peak_bytes = plh_profile->counters.live_bytes;
+		plh_profile->peak_change = plh_profile->last_change;
+	}
+	plh_profile->samples_taken++;
+	if (site_offset == plh_profile->catch_all_site)
+		plh_profile_lose(PLH_LOSS_PROFILE, size, draw);
+}
+
+/*
+ * Take back what plh_profile_add counted with the same arguments.
+ */
+void
+plh_profile_subtract(uint32 site_offset, Size size, PlhDraw draw)
+{
+	PlhSiteRecord *site = site_at(site_offset);
+	uint32		weight = plh_sampling_weight(size, draw);
+	int64		bytes = (int64) size * weight;
+	double		variance = plh_sampling_variance(size, draw);
+
+	note_change(site);
+	subtract_from_counters(&site->counters, bytes, weight, variance);
+	subtract_from_counters(&plh_profile->counters, bytes, weight, variance);
+}
+
+/*
+ * Count a sample of "size" bytes that could not be kept as it should.
+ */
+void
+plh_profile_lose(PlhLoss loss, Size size, PlhDraw draw)
+{
+	int64	   *lost_samples = plh_profile != NULL ?
+		plh_profile->lost_samples : early.lost_samples;
+	int64	   *lost_bytes = plh_profile != NULL ?
+		plh_profile->lost_bytes : early.lost_bytes;
+
+	lost_samples[loss]++;
+	lost_bytes[loss] += (int64) size * plh_sampling_weight(size, draw);
+
+	/* a sample at the catch-all site is kept, and counted where it is */
+	if (loss != PLH_LOSS_PROFILE)
+		plh_profile_out_of_scope();
+}
+
+/*
+ * Count a sample that was taken and is not kept.
+ */
+void
+plh_profile_out_of_scope(void)
+{
+	if (plh_profile != NULL)
+		plh_profile->samples_taken++;
+	else
+		early.samples_taken++;
+}
+
+/*
+ * A profile begins: with what was counted before.
+ */
+void
+plh_profile_counters_start(void)
+{
+	plh_profile->samples_taken = early.samples_taken;
+	memcpy(plh_profile->lost_samples, early.lost_samples,
+		   sizeof(early.lost_samples));
+	memcpy(plh_profile->lost_bytes, early.lost_bytes,
+		   sizeof(early.lost_bytes));
+}
+
+/*
+ * In a forked child: what was counted is the parent's.
+ */
+void
+plh_profile_counters_forget(void)
+{
+	last_transaction = 0;
+	epoch_began = 0;
+	memset(&early, 0, sizeof(early));
+}

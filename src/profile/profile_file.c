@@ -1,0 +1,287 @@
+/*
+ * profile_file.c
+ *	  The memory of this process' profile: anonymous at first, later a mapped
+ *	  file that other processes can read, at the same address.
+ *
+ * Runs inside palloc: system calls only.  No descriptor is kept open; the
+ * file is opened anew for each step that it grows by.
+ */
+#include "postgres.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/private_memory.h"
+#include "profile/profile_file.h"
+
+static PlhRegion region;
+static char published_path[MAXPGPATH];	/* empty until published */
+static ino_t published_inode;
+
+/*
+ * Without room, each new record would try again to make some: after a failure
+ * the next tries_to_skip are refused at once, each time twice as many.
+ */
+static uint32 tries_to_skip;
+static uint32 tries_skipped_last;
+
+/*
+ * Reserve the address range of a profile and back its beginning.  Returns its
+ * address, which stays the same from now on, or NULL.
+ */
+char *
+plh_profile_file_start(Size max_bytes)
+{
+	if (!plh_private_memory_reserve(&region, max_bytes) ||
+		!plh_private_memory_commit(&region, PLH_REGION_STEP))
+		return NULL;
+	return region.base;
+}
+
+/* Reserve part of a file on its file system; true if it will not SIGBUS. */
+static bool
+reserve_blocks(int fd, Size offset, Size bytes)
+{
+	int			rc;
+
+	do
+	{
+		rc = posix_fallocate(fd, offset, bytes);
+	} while (rc == EINTR);
+	return rc == 0;
+}
+
+/*
+ * Map part of the file over the same part of the region.  Mapped elsewhere
+ * first: a file system that refuses must not leave a hole in the profile.
+ */
+static bool
+map_part(int fd, Size offset, Size bytes)
+{
+	void	   *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+							  fd, offset);
+
+	if (mapped == MAP_FAILED)
+		return false;
+	if (mremap(mapped, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
+			   region.base + offset) != MAP_FAILED)
+		return true;
+	munmap(mapped, bytes);
+	return false;
+}
+
+/*
+ * Open the published file; -1 if that fails.  If somebody has removed it, or
+ * put another in its place, it is not published any more.
+ */
+static int
+open_published(void)
+{
+	int			fd = open(published_path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	struct stat status;
+
+	if (fd < 0)
+	{
+		if (errno == ENOENT || errno == ELOOP)
+			published_path[0] = '\0';
+		return -1;
+	}
+	if (fstat(fd, &status) == 0 && status.st_ino == published_inode)
+		return fd;
+
+	close(fd);
+	published_path[0] = '\0';
+	return -1;
+}
+
+/* Reserve and map the next part of the published file. */
+static bool
+grow_file(Size new_bytes)
+{
+	Size		old_bytes = region.committed_bytes;
+	bool		grown;
+	int			fd = open_published();
+
+	if (fd < 0)
+		return false;
+	grown = reserve_blocks(fd, old_bytes, new_bytes - old_bytes) &&
+		map_part(fd, old_bytes, new_bytes - old_bytes);
+	close(fd);
+
+	if (grown)
+		region.committed_bytes = new_bytes;
+	return grown;
+}
+
+/*
+ * Make the first "bytes" of the profile usable.
+ */
+bool
+plh_profile_file_grow(Size bytes)
+{
+	Size		new_bytes = TYPEALIGN(PLH_REGION_STEP, bytes);
+	bool		grown;
+
+	if (bytes <= region.committed_bytes)
+		return true;
+	if (new_bytes > region.reserved_bytes)
+		return false;
+	if (tries_to_skip > 0)
+	{
+		tries_to_skip--;
+		return false;
+	}
+
+	grown = plh_profile_file_is_published() ? grow_file(new_bytes) :
+		plh_private_memory_commit(&region, bytes);
+	tries_skipped_last = grown ? 0 : Min(2 * tries_skipped_last + 1, 1 << 20);
+	tries_to_skip = tries_skipped_last;
+	return grown;
+}
+
+/* Write all of the profile as it is now. */
+static bool
+write_whole(int fd)
+{
+	Size		done = 0;
+
+	while (done < region.committed_bytes)
+	{
+		ssize_t		written = pwrite(fd, region.base + done,
+									 region.committed_bytes - done, done);
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written <= 0)
+			return false;
+		done += written;
+	}
+	return true;
+}
+
+/*
+ * Give the complete file its name.  A file that has it already can only be
+ * what a dead process with our pid left behind, and is kept beside it.
+ */
+static bool
+name_file(const char *temporary, const char *path)
+{
+	char		aside[MAXPGPATH + 64];
+
+	snprintf(aside, sizeof(aside), "%s.%lld", path, (long long) time(NULL));
+	if (rename(path, aside) != 0 && errno != ENOENT)
+		return false;
+	return rename(temporary, path) == 0;
+}
+
+/*
+ * Let other processes see the profile, as file "path", from now on.  They see
+ * it whole: until then it has the name "temporary".  Returns false, and leaves
+ * everything as it was, where that can't be done.
+ */
+bool
+plh_profile_file_publish(const char *path, const char *temporary)
+{
+	struct stat status;
+	bool		published;
+	int			fd;
+
+	if (plh_profile_file_is_published())
+		return true;
+	if (region.base == NULL)
+		return false;
+
+	fd = open(temporary, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
+			  S_IRUSR | S_IWUSR);
+	if (fd < 0)
+		return false;
+	published = reserve_blocks(fd, 0, region.committed_bytes) &&
+		write_whole(fd) &&
+		fstat(fd, &status) == 0 &&
+		name_file(temporary, path);
+	if (!published)
+		unlink(temporary);
+	else if (!map_part(fd, 0, region.committed_bytes))
+	{
+		unlink(path);
+		published = false;
+	}
+	close(fd);
+	if (!published)
+		return false;
+
+	strlcpy(published_path, path, sizeof(published_path));
+	published_inode = status.st_ino;
+	return true;
+}
+
+/*
+ * Is the file still there, and ours?  If not, it is not published any more.
+ */
+bool
+plh_profile_file_verify(void)
+{
+	struct stat status;
+
+	if (!plh_profile_file_is_published())
+		return false;
+	if (lstat(published_path, &status) == 0 ?
+		status.st_ino != published_inode : errno == ENOENT)
+		published_path[0] = '\0';
+	return plh_profile_file_is_published();
+}
+
+/*
+ * Is there a file?
+ */
+bool
+plh_profile_file_is_published(void)
+{
+	return published_path[0] != '\0';
+}
+
+/*
+ * Bytes of memory behind the profile.
+ */
+Size
+plh_profile_file_bytes(void)
+{
+	return region.committed_bytes;
+}
+
+/*
+ * Remove the file, if there is one; the memory stays.
+ */
+void
+plh_profile_file_unlink(void)
+{
+	int			fd;
+
+	if (!plh_profile_file_is_published())
+		return;
+
+	/* not what somebody else put in its place */
+	fd = open_published();
+	if (fd >= 0)
+	{
+		close(fd);
+		unlink(published_path);
+	}
+	published_path[0] = '\0';
+}
+
+/*
+ * In a forked child: the profile and its file are the parent's.
+ */
+void
+plh_profile_file_forget(void)
+{
+	plh_private_memory_discard(&region);
+	published_path[0] = '\0';
+	tries_to_skip = 0;
+	tries_skipped_last = 0;
+}

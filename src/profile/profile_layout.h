@@ -1,0 +1,245 @@
+/*
+ * profile_layout.h
+ *	  The layout of a profile: one file per process, written by that process
+ *	  only, read by every other one.
+ *
+ * A profile is a header, followed by records, one directly behind the other,
+ * up to header.used_bytes.  A record is complete before used_bytes covers it
+ * and never moves; what changes in it later are the counters of a site.
+ * Records refer to others by their offset from the start of the profile; 0
+ * stands for none.  All offsets are multiples of 8.
+ *
+ * Any change here changes PLH_LAYOUT_VERSION.
+ */
+#ifndef PLH_PROFILE_LAYOUT_H
+#define PLH_PROFILE_LAYOUT_H
+
+#include "datatype/timestamp.h"
+
+#include "base/modules.h"
+
+#define PLH_PROFILE_MAGIC "PLHPROF"
+#define PLH_LAYOUT_VERSION 2
+
+/* Longest label, context name and statement that a profile keeps, in bytes. */
+#define PLH_LABEL_MAX 96
+#define PLH_CONTEXT_NAME_MAX 255
+#define PLH_STATEMENT_MAX 1024
+
+/* What became of samples that could not be kept as they should. */
+typedef enum PlhLoss
+{
+	PLH_LOSS_LIVE_TABLE,		/* max_live_samples or memory exhausted: not
+								 * counted as live */
+	PLH_LOSS_PROFILE,			/* max_profile_size or file system exhausted:
+								 * counted at the catch-all site */
+	PLH_LOSS_CRITICAL,			/* taken in a critical section: not counted */
+#define PLH_LOSSES (PLH_LOSS_CRITICAL + 1)
+} PlhLoss;
+
+/* Estimated sums of a site or a whole process. */
+typedef struct PlhCounters
+{
+	int64		live_bytes;		/* allocated and neither freed nor reset */
+	int64		live_count;
+	int64		total_bytes;	/* allocated ever */
+	int64		total_count;
+	int64		live_samples;	/* raw samples behind live_* */
+	int64		total_samples;	/* raw samples behind total_* */
+	double		live_variance;	/* of live_bytes, in bytes squared */
+	TimestampTz first_at;		/* of the first and the last sample */
+	TimestampTz last_at;
+} PlhCounters;
+
+/* What a process was like at a time. */
+typedef struct PlhHistoryPoint
+{
+	TimestampTz at;
+	int64		live_bytes;
+	int64		context_bytes;
+} PlhHistoryPoint;
+
+/*
+ * Points of a process' history.  When all are used, every other one goes and
+ * the next ones are taken half as often.
+ */
+#define PLH_HISTORY_POINTS 240
+
+typedef struct PlhProfileHeader
+{
+	char		magic[8];
+	uint32		layout_version;
+	uint32		pg_version;		/* PG_VERSION_NUM */
+
+	/* who */
+	int32		pid;
+	uint32		backend_type;	/* BackendType of that version */
+	uint64		process_start;	/* field 22 of /proc/PID/stat, in ticks */
+	TimestampTz started_at;
+	Oid			database_oid;	/* InvalidOid where there is none */
+	Oid			role_oid;
+	char		label[PLH_LABEL_MAX];	/* what backend_type can't express */
+	int32		encoding;		/* of statements and names */
+
+	/* how */
+	uint32		sample_interval;	/* bytes; 0 while not sampling */
+	uint32		scope;			/* PlhScope */
+	uint32		catch_all_site; /* offset */
+
+	/* what */
+	uint32		used_bytes;		/* of the profile, header included */
+	uint32		site_count;		/* the catch-all site not included */
+	PlhCounters counters;
+	int64		peak_bytes;		/* highest counters.live_bytes so far */
+	int64		samples_taken;	/* with those out of scope */
+	int64		lost_samples[PLH_LOSSES];
+	int64		lost_bytes[PLH_LOSSES]; /* estimated */
+	int64		private_bytes;	/* our memory beside the profile */
+	int64		profile_bytes;	/* memory behind the profile */
+
+	/*
+	 * Progress of the process: grows with each transaction, and each second
+	 * of a longer one.
+	 */
+	uint32		epoch;
+
+	/* numbers of the last change of a site, and of that with the peak */
+	uint64		last_change;
+	uint64		peak_change;
+
+	/* what a census, taken now and then, has found */
+	TimestampTz census_at;		/* 0: none yet */
+	int64		context_bytes;	/* of all memory contexts */
+	int64		malloc_bytes;	/* in use; -1 if not known */
+	uint32		context_count;
+
+	uint32		history_count;
+	PlhHistoryPoint history[PLH_HISTORY_POINTS];
+} PlhProfileHeader;
+
+/* Stored in profiles: append only. */
+typedef enum PlhRecordKind
+{
+	PLH_RECORD_MODULE = 1,
+	PLH_RECORD_STRING,
+	PLH_RECORD_STATEMENT,
+	PLH_RECORD_STACK,
+	PLH_RECORD_SITE,
+	PLH_RECORD_CONTEXT
+} PlhRecordKind;
+
+/* What every record begins with. */
+typedef struct PlhRecord
+{
+	uint32		kind;			/* PlhRecordKind */
+	uint32		bytes;			/* of the whole record, a multiple of 8 */
+	uint32		chain;			/* owner's: next record of the hash bucket */
+	uint32		hash;			/* owner's */
+} PlhRecord;
+
+typedef struct PlhModuleRecord
+{
+	PlhRecord	record;
+	uint32		index;			/* what frames call it, from 1 on */
+	uint32		build_id_bytes;
+	uint8		build_id[PLH_BUILD_ID_MAX];
+	uint32		path_bytes;		/* without the NUL that is there, too */
+	uint64		text_address;	/* of the executable segment, in the file's */
+	uint64		text_bytes;		/* own (link-time) addresses */
+	uint64		text_file_offset;
+	TimestampTz seen_at;		/* when it was first seen in a stack */
+	char		path[FLEXIBLE_ARRAY_MEMBER];
+} PlhModuleRecord;
+
+typedef struct PlhStringRecord
+{
+	PlhRecord	record;
+	uint64		text_bytes;		/* without the NUL that is there, too */
+	char		text[FLEXIBLE_ARRAY_MEMBER];
+} PlhStringRecord;
+
+typedef struct PlhStatementRecord
+{
+	PlhRecord	record;
+	uint64		query_id;		/* 0 where core computed none */
+	uint64		text_bytes;		/* without the NUL that is there, too */
+	char		text[FLEXIBLE_ARRAY_MEMBER];
+} PlhStatementRecord;
+
+/*
+ * A frame is a module's index in its upper 16 bits and an address of the
+ * module's file in the lower 48; index 0 stands for "in no module" and goes
+ * with the raw address.  Addresses are return addresses minus one.
+ */
+typedef uint64 PlhFrame;
+
+#define PLH_FRAME(module_index, address) \
+	((uint64) (module_index) << 48 | ((uint64) (address) & PLH_FRAME_ADDRESS_MASK))
+#define PLH_FRAME_ADDRESS_MASK ((UINT64CONST(1) << 48) - 1)
+#define PLH_FRAME_MODULE(frame) ((uint32) ((frame) >> 48))
+#define PLH_FRAME_ADDRESS(frame) ((frame) & PLH_FRAME_ADDRESS_MASK)
+
+typedef struct PlhStackRecord
+{
+	PlhRecord	record;
+	uint32		depth;			/* number of frames */
+	uint32		truncated;		/* 1: the stack went on */
+	PlhFrame	frames[FLEXIBLE_ARRAY_MEMBER];	/* innermost first */
+} PlhStackRecord;
+
+/*
+ * What tells one site from another; all but lifetime are offsets.  Samples of
+ * a process' start have no stack.
+ */
+typedef struct PlhSiteKey
+{
+	uint32		stack;
+	uint32		context_name;	/* a string */
+	uint32		statement;		/* 0 = none was running, or not tracked */
+	uint32		lifetime;		/* PlhLifetime */
+} PlhSiteKey;
+
+/* What a site held, some epochs after its first sample. */
+typedef struct PlhCheckpoint
+{
+	uint32		epochs;			/* since the first sample; 0 = not there */
+	uint32		live_samples;
+	int64		live_bytes;
+	TimestampTz at;
+} PlhCheckpoint;
+
+/* One at least as young as the middle of a site's life, and one older. */
+#define PLH_CHECKPOINTS 3
+
+/* The catch-all site has a key of zeros. */
+typedef struct PlhSiteRecord
+{
+	PlhRecord	record;
+	PlhSiteKey	key;
+	PlhCounters counters;
+	uint64		last_change;	/* number of it; 0 = none */
+	int64		peak_bytes;		/* live bytes at the process' peak, if that
+								 * was before last_change; else what is live
+								 * now */
+	uint32		first_epoch;
+	uint32		last_epoch;		/* of the last sample */
+	uint32		epochs;			/* in which there were samples */
+	uint32		next_checkpoint;	/* due that many epochs after the first */
+	PlhCheckpoint checkpoints[PLH_CHECKPOINTS]; /* the oldest first */
+} PlhSiteRecord;
+
+/* The memory contexts of one name and lifetime, as the last census counted. */
+typedef struct PlhContextRecord
+{
+	PlhRecord	record;
+	uint32		context_name;	/* a string */
+	uint32		lifetime;		/* PlhLifetime */
+	uint32		next;			/* owner's: next such record */
+	uint32		census;			/* owner's: that counts now */
+	int64		instances;
+	int64		bytes;
+	int64		counted_instances;	/* owner's: so far in this census */
+	int64		counted_bytes;
+} PlhContextRecord;
+
+#endif							/* PLH_PROFILE_LAYOUT_H */

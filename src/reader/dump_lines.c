@@ -1,0 +1,391 @@
+/*
+ * dump_lines.c
+ *	  The lines of a heap file, and the fields in them.
+ *
+ * The file is read as a whole.  A line that is not as it should be is an ERROR
+ * with its number.
+ */
+#include "postgres.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "miscadmin.h"
+#include "storage/fd.h"
+#include "utils/memutils.h"
+
+#include "dump/dump_format.h"
+#include "reader/database_text.h"
+#include "reader/dump_lines.h"
+
+/*
+ * Throw the ERROR about the current line; the format makes the detail, which
+ * may have something of the file in it.
+ */
+void
+plh_lines_damaged(const PlhLines *lines, const char *format,...)
+{
+	char		detail[512];
+	va_list		args;
+
+	va_start(args, format);
+	vsnprintf(detail, sizeof(detail), format, args);
+	va_end(args);
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_CORRUPTED),
+			 errmsg("dump file \"%s\" is damaged at line %d", lines->path,
+					lines->number),
+			 errdetail_internal("%s", plh_text_for_database(detail))));
+}
+
+/*
+ * Go on to the next line; false at the end of the file.
+ */
+bool
+plh_lines_next(PlhLines *lines)
+{
+	char	   *end;
+
+	CHECK_FOR_INTERRUPTS();
+	lines->number++;
+	lines->line = lines->next;
+	if (lines->next == lines->end)
+		return false;
+	end = lines->next + strcspn(lines->next, "\n");
+	if (end == lines->end)
+		plh_lines_damaged(lines, "The file ends within the line.");
+	if (*end == '\0')
+		plh_lines_damaged(lines, "There is a zero byte in it.");
+	*end = '\0';
+	lines->next = end + 1;
+	return true;
+}
+
+/*
+ * Go on to the next line, which must be there and begin that way.
+ */
+void
+plh_lines_need(PlhLines *lines, const char *prefix)
+{
+	if (!plh_lines_next(lines))
+		plh_lines_damaged(lines, "The file ends here.");
+	if (strncmp(lines->line, prefix, strlen(prefix)) != 0)
+		plh_lines_damaged(lines, "A line that begins with \"%s\" was expected.",
+						  prefix);
+}
+
+/* The raw value of "name=value" in the current line, and its length; or NULL. */
+static const char *
+find_field(const PlhLines *lines, const char *name, Size *length)
+{
+	Size		name_length = strlen(name);
+	const char *word = lines->line;
+
+	for (;;)
+	{
+		Size		word_length = strcspn(word, " ");
+
+		if (word_length > name_length && word[name_length] == '=' &&
+			strncmp(word, name, name_length) == 0)
+		{
+			*length = word_length - name_length - 1;
+			return word + name_length + 1;
+		}
+		if (word[word_length] == '\0')
+			return NULL;
+		word += word_length + 1;
+	}
+}
+
+static int
+hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'A' && c <= 'F')
+		return c - 'A' + 10;
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	return -1;
+}
+
+/*
+ * The value of a field with %XX put right; NULL if there is no such field.
+ */
+char *
+plh_lines_get_text(const PlhLines *lines, const char *name)
+{
+	Size		length;
+	const char *raw = find_field(lines, name, &length);
+	char	   *text;
+	char	   *end;
+
+	if (raw == NULL)
+		return NULL;
+	text = end = palloc(length + 1);
+	for (Size i = 0; i < length; i++)
+	{
+		if (raw[i] != '%')
+			*end++ = raw[i];
+		else if (i + 2 < length && hex_digit(raw[i + 1]) >= 0 &&
+				 hex_digit(raw[i + 2]) >= 0 &&
+				 (raw[i + 1] != '0' || raw[i + 2] != '0'))
+		{
+			*end++ = hex_digit(raw[i + 1]) * 16 + hex_digit(raw[i + 2]);
+			i += 2;
+		}
+		else
+			plh_lines_damaged(lines, "Field \"%s\" has a \"%%\" without a code.",
+							  name);
+	}
+	*end = '\0';
+	return text;
+}
+
+/*
+ * The value of a field that must be there.
+ */
+char *
+plh_lines_text(const PlhLines *lines, const char *name)
+{
+	char	   *text = plh_lines_get_text(lines, name);
+
+	if (text == NULL)
+		plh_lines_damaged(lines, "Field \"%s\" is missing.", name);
+	return text;
+}
+
+/*
+ * The same as a whole number from "low" to "high", decimal or with 0x.
+ */
+int64
+plh_lines_number(const PlhLines *lines, const char *name, int64 low, int64 high)
+{
+	char	   *text = plh_lines_text(lines, name);
+	char	   *end;
+	int64		value;
+
+	errno = 0;
+	value = strtoll(text, &end, 0);
+	if (errno != 0 || end == text || *end != '\0' || value < low ||
+		value > high)
+		plh_lines_damaged(lines, "Field \"%s\" is no number from %lld to %lld.",
+						  name, (long long) low, (long long) high);
+	pfree(text);
+	return value;
+}
+
+/*
+ * The same as a number of things or bytes.
+ */
+int64
+plh_lines_count(const PlhLines *lines, const char *name)
+{
+	return plh_lines_number(lines, name, 0, PG_INT64_MAX);
+}
+
+/*
+ * The same as any number that fits.
+ */
+int64
+plh_lines_int64(const PlhLines *lines, const char *name)
+{
+	return plh_lines_number(lines, name, PG_INT64_MIN, PG_INT64_MAX);
+}
+
+/*
+ * The same as any number that fits.
+ */
+uint32
+plh_lines_uint32(const PlhLines *lines, const char *name)
+{
+	return plh_lines_number(lines, name, 0, PG_UINT32_MAX);
+}
+
+/*
+ * The same as a finite number from 0 on, which may have a fraction.
+ */
+double
+plh_lines_real(const PlhLines *lines, const char *name)
+{
+	char	   *text = plh_lines_text(lines, name);
+	char	   *end;
+	double		value = strtod(text, &end);
+
+	if (end == text || *end != '\0' || !isfinite(value) || value < 0)
+		plh_lines_damaged(lines, "Field \"%s\" is no finite number from 0 on.",
+						  name);
+	return value;
+}
+
+/*
+ * The same as a time; in the file as microseconds since 1970.
+ */
+TimestampTz
+plh_lines_time(const PlhLines *lines, const char *name)
+{
+	return plh_lines_number(lines, name, 0, PG_INT64_MAX) - PLH_UNIX_EPOCH_US;
+}
+
+/*
+ * The same as bytes in hexadecimal digits, at most "room" of them; returns how
+ * many.
+ */
+int
+plh_lines_bytes(const PlhLines *lines, const char *name,
+				unsigned char *bytes, int room)
+{
+	char	   *digits = plh_lines_text(lines, name);
+	int			count = 0;
+
+	for (; *digits != '\0'; digits += 2)
+	{
+		if (hex_digit(digits[0]) < 0 || hex_digit(digits[1]) < 0 ||
+			count == room)
+			plh_lines_damaged(lines,
+							  "Field \"%s\" is not %d bytes at most in hexadecimal digits.",
+							  name, room);
+		bytes[count++] = hex_digit(digits[0]) * 16 + hex_digit(digits[1]);
+	}
+	return count;
+}
+
+/*
+ * The four figures that a text begins with, up to "@"; returns what follows,
+ * NULL if they are not there, or less than 0.
+ */
+const char *
+plh_lines_figures(const char *text, int64 *figures)
+{
+	long long	values[4];
+	int			length = 0;
+
+	if (sscanf(text, "%lld: %lld [%lld: %lld] @ %n", &values[0], &values[1],
+			   &values[2], &values[3], &length) != 4 || length == 0)
+		return NULL;
+	for (int i = 0; i < 4; i++)
+	{
+		if (values[i] < 0)
+			return NULL;
+		figures[i] = values[i];
+	}
+	return text + length;
+}
+
+/* What a symbolized dump begins with, and room for all lines up to "# lost_". */
+#define SYMBOL_SECTION "--- symbol"
+#define HEADER_BYTES (16 * 1024)
+
+/* How much is read between two looks whether the caller is to stop. */
+#define PIECE_BYTES (1024 * 1024)
+
+/*
+ * Close a file before an ERROR about it, which others may catch without a
+ * subtransaction that would close it.  errno stays what it is.
+ */
+static void
+close_before_error(int fd)
+{
+	int			saved_errno = errno;
+
+	if (fd >= 0)
+		CloseTransientFile(fd);
+	errno = saved_errno;
+}
+
+/*
+ * Open a file, which must be an ordinary one, and tell its size.  Others must
+ * not even block us: to open a FIFO would wait for somebody who writes to it.
+ */
+static int
+open_file(const char *path, Size *bytes)
+{
+	int			fd = OpenTransientFile(path,
+									   O_RDONLY | O_NONBLOCK | PG_BINARY);
+	struct stat status;
+
+	if (fd < 0 || fstat(fd, &status) != 0)
+	{
+		close_before_error(fd);
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("could not open dump file \"%s\": %m", path)));
+	}
+	if (!S_ISREG(status.st_mode))
+	{
+		close_before_error(fd);
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" is not a file", path)));
+	}
+	*bytes = status.st_size;
+	return fd;
+}
+
+/* Read from the start of a file; less than "bytes" only if it is shorter. */
+static Size
+read_bytes(int fd, const char *path, char *text, Size bytes)
+{
+	Size		done = 0;
+
+	while (done < bytes)
+	{
+		ssize_t		part = pread(fd, text + done,
+								 Min(bytes - done, PIECE_BYTES), done);
+
+		if (part == 0)
+			break;
+		if (part > 0)
+			done += part;
+		else if (errno != EINTR)
+		{
+			close_before_error(fd);
+			ereport(ERROR,
+					(errcode_for_file_access(),
+					 errmsg("could not read dump file \"%s\": %m", path)));
+		}
+		CHECK_FOR_INTERRUPTS();
+	}
+	return done;
+}
+
+/* A file as text, or as much as the header takes, unless symbols precede it. */
+static void
+read_text(PlhLines *lines, bool header_only)
+{
+	char		start[sizeof(SYMBOL_SECTION)] = "";
+	Size		bytes;
+	int			fd = open_file(lines->path, &bytes);
+
+	read_bytes(fd, lines->path, start, sizeof(start) - 1);
+	if (header_only && strcmp(start, SYMBOL_SECTION) != 0)
+		bytes = Min(bytes, HEADER_BYTES);
+	lines->next = MemoryContextAllocHuge(CurrentMemoryContext, bytes + 1);
+	bytes = read_bytes(fd, lines->path, lines->next, bytes);
+	CloseTransientFile(fd);
+	lines->next[bytes] = '\0';
+	lines->end = lines->next + bytes;
+}
+
+/*
+ * Open a dump file, in the current memory context.  The section that
+ * symbolized dumps have for jeprof is skipped.  With "header_only", there may be
+ * no more lines than those about the process.
+ */
+PlhLines *
+plh_lines_open(const char *path, bool header_only)
+{
+	PlhLines   *lines = palloc0(sizeof(PlhLines));
+
+	lines->path = path;
+	read_text(lines, header_only);
+	if (strncmp(lines->next, SYMBOL_SECTION, strlen(SYMBOL_SECTION)) == 0)
+	{
+		do
+			plh_lines_need(lines, "");
+		while (strcmp(lines->line, "--- heap") != 0);
+	}
+	return lines;
+}

@@ -1,0 +1,482 @@
+/*
+ * dump_reader.c
+ *	  Heap files become profiles again, for all that shows profiles.
+ *
+ * A file is read as a whole and turned into the image of a profile, record by
+ * record.  src/README, "Dump files", describes every line; dump_writer.c
+ * writes them.
+ */
+#include "postgres.h"
+
+#include "common/int.h"
+#include "utils/memutils.h"
+
+#include "base/settings.h"
+#include "base/unwind.h"
+#include "dump/dump_format.h"
+#include "reader/dump_lines.h"
+#include "reader/dump_reader.h"
+#include "reader/symbol_table.h"
+#include "sampler/lifetime.h"
+
+/* A file that is being read, line by line. */
+typedef struct Parser
+{
+	PlhLines   *lines;
+
+	/* the profile in the making: grows, so that there are offsets only */
+	char	   *base;
+	Size		used;
+	Size		room;
+	uint32		module_count;
+	uint64		module_bases[PLH_IMAGE_MODULES];
+
+	/* what line 1 says the sites add up to, and what they do */
+	int64		expected[4];
+	int64		sums[4];
+	int64		baseline_sum;
+	uint32		site_count;
+	bool		has_baseline;
+} Parser;
+
+/* What the profile has so far. */
+static PlhProfileHeader *
+header_of(const Parser *parser)
+{
+	return (PlhProfileHeader *) parser->base;
+}
+
+/* Add a record of zeros; returns its offset.  Pointers to others are stale. */
+static uint32
+add_record(Parser *parser, PlhRecordKind kind, Size bytes)
+{
+	PlhRecord  *record;
+	uint32		offset = parser->used;
+
+	bytes = TYPEALIGN(8, bytes);
+	if (parser->used + bytes > PG_INT32_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("dump file \"%s\" is too large", parser->lines->path)));
+	while (parser->used + bytes > parser->room)
+	{
+		parser->room *= 2;
+		parser->base = repalloc_huge(parser->base, parser->room);
+	}
+	memset(parser->base + offset, 0, bytes);
+	record = (PlhRecord *) (parser->base + offset);
+	record->kind = kind;
+	record->bytes = bytes;
+	parser->used += bytes;
+	return offset;
+}
+
+/* Add to a sum, which must be a number still. */
+static void
+add_figure(const Parser *parser, int64 *sum, int64 figure)
+{
+	if (pg_add_s64_overflow(*sum, figure, sum))
+		plh_lines_damaged(parser->lines, "The sums become too large.");
+}
+
+/* Line 1: what the sites add up to. */
+static void
+parse_first_line(Parser *parser)
+{
+	const char *start = "heap profile: ";
+	const char *rest;
+
+	plh_lines_need(parser->lines, start);
+	rest = plh_lines_figures(parser->lines->line + strlen(start),
+							 parser->expected);
+	if (rest == NULL || strcmp(rest, "heapprofile") != 0)
+		plh_lines_damaged(parser->lines, "It is not that of a heap profile.");
+}
+
+/* The lines about the process. */
+static void
+parse_header(Parser *parser, PlhDump *dump)
+{
+	PlhLines   *lines = parser->lines;
+	PlhProfileHeader *header = header_of(parser);
+	char	   *scope;
+
+	plh_lines_need(lines, "# pg_leakhunt dump_version=");
+	if (plh_lines_int64(lines, "dump_version") != PLH_DUMP_VERSION)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("dump file \"%s\" has another version", lines->path),
+				 errdetail("This version of pg_leakhunt reads version %d.",
+						   PLH_DUMP_VERSION)));
+	dump->reason = plh_lines_text(lines, "reason");
+	header->pid = plh_lines_number(lines, "pid", 1, PG_INT32_MAX);
+	strlcpy(header->label, plh_lines_text(lines, "backend_type"),
+			sizeof(header->label));
+	header->database_oid = plh_lines_uint32(lines, "database_oid");
+	header->role_oid = plh_lines_uint32(lines, "role_oid");
+	header->encoding = plh_lines_number(lines, "encoding", 0, PG_INT32_MAX);
+
+	plh_lines_need(lines, "# postgres=");
+	header->pg_version = plh_lines_uint32(lines, "postgres");
+	header->started_at = plh_lines_time(lines, "started_at_us");
+	dump->written_at = plh_lines_time(lines, "written_at_us");
+	header->sample_interval = plh_lines_uint32(lines, "sample_interval");
+	scope = plh_lines_text(lines, "scope");
+	while (strcmp(plh_settings_scope_name(header->scope), scope) != 0)
+	{
+		if (++header->scope > PLH_SCOPE_ALL)
+			plh_lines_damaged(lines, "There is no scope \"%s\".", scope);
+	}
+
+	plh_lines_need(lines, "# samples_live=");
+	header->counters.live_samples = plh_lines_count(lines, "samples_live");
+	header->counters.total_samples = plh_lines_count(lines, "samples_kept");
+	header->samples_taken = plh_lines_count(lines, "samples_taken");
+	header->peak_bytes = plh_lines_count(lines, "peak_bytes");
+	header->private_bytes = plh_lines_count(lines, "private_bytes");
+	header->profile_bytes = plh_lines_count(lines, "profile_bytes");
+
+	plh_lines_need(lines, "# lost_untracked=");
+	header->lost_samples[PLH_LOSS_LIVE_TABLE] =
+		plh_lines_count(lines, "lost_untracked");
+	header->lost_bytes[PLH_LOSS_LIVE_TABLE] =
+		plh_lines_count(lines, "lost_untracked_bytes");
+	header->lost_samples[PLH_LOSS_PROFILE] =
+		plh_lines_count(lines, "lost_site");
+	header->lost_bytes[PLH_LOSS_PROFILE] =
+		plh_lines_count(lines, "lost_site_bytes");
+	header->lost_samples[PLH_LOSS_CRITICAL] =
+		plh_lines_count(lines, "lost_critical");
+	header->lost_bytes[PLH_LOSS_CRITICAL] =
+		plh_lines_count(lines, "lost_critical_bytes");
+}
+
+/* A module. */
+static void
+parse_module(Parser *parser)
+{
+	PlhLines   *lines = parser->lines;
+	uint32		index = parser->module_count + 1;
+	PlhModuleRecord *module;
+	char	   *path;
+
+	plh_lines_need(lines, "# module base=");
+	path = plh_lines_text(lines, "path");
+	if (index >= PLH_IMAGE_MODULES || strlen(path) >= MAXPGPATH)
+		plh_lines_damaged(lines,
+						  "There are too many modules, or the path is too long.");
+	parser->module_bases[index] = plh_lines_int64(lines, "base");
+	module = (PlhModuleRecord *)
+		(parser->base + add_record(parser, PLH_RECORD_MODULE,
+								   offsetof(PlhModuleRecord, path) +
+								   strlen(path) + 1));
+	module->index = index;
+	module->build_id_bytes = plh_lines_bytes(lines, "build_id",
+											 module->build_id,
+											 PLH_BUILD_ID_MAX);
+	module->text_address = plh_lines_int64(lines, "text_address");
+	module->text_bytes = plh_lines_int64(lines, "text_bytes");
+	module->text_file_offset = plh_lines_int64(lines, "file_offset");
+	module->seen_at = plh_lines_time(lines, "seen_at_us");
+	module->path_bytes = strlen(path);
+	strcpy(module->path, path);
+	parser->module_count++;
+}
+
+/* The frame that an address in the file stands for. */
+static PlhFrame
+frame_of_address(const Parser *parser, uint64 address)
+{
+	for (uint32 i = 1; i <= parser->module_count; i++)
+	{
+		if (address >= parser->module_bases[i] &&
+			address - parser->module_bases[i] < (UINT64CONST(1) << PLH_SLOT_BITS))
+			return PLH_FRAME(i, address - parser->module_bases[i]);
+	}
+	return PLH_FRAME(0, address);
+}
+
+/* A function that the current line says an address is in. */
+static void
+parse_symbol(Parser *parser, PlhSymbolTable *table)
+{
+	PlhLines   *lines = parser->lines;
+	PlhSourceFrame source = {0};
+
+	source.function = plh_lines_text(lines, "function");
+	source.file = plh_lines_get_text(lines, "file");
+	source.line = plh_lines_number(lines, "line", 0, PG_INT32_MAX);
+	source.inlined = plh_lines_number(lines, "inlined", 0, 1);
+	plh_symbol_table_add(table,
+						 frame_of_address(parser,
+										  plh_lines_int64(lines, "address")),
+						 &source);
+}
+
+/* Add a text, as a string or a statement; returns its offset. */
+static uint32
+add_string(Parser *parser, const char *text)
+{
+	uint32		offset = add_record(parser, PLH_RECORD_STRING,
+									offsetof(PlhStringRecord, text) +
+									strlen(text) + 1);
+	PlhStringRecord *string = (PlhStringRecord *) (parser->base + offset);
+
+	string->text_bytes = strlen(text);
+	strcpy(string->text, text);
+	return offset;
+}
+
+static uint32
+add_statement(Parser *parser, uint64 query_id, const char *text)
+{
+	uint32		offset = add_record(parser, PLH_RECORD_STATEMENT,
+									offsetof(PlhStatementRecord, text) +
+									strlen(text) + 1);
+	PlhStatementRecord *statement =
+		(PlhStatementRecord *) (parser->base + offset);
+
+	statement->query_id = query_id;
+	statement->text_bytes = strlen(text);
+	strcpy(statement->text, text);
+	return offset;
+}
+
+/* The lifetime that the current line has. */
+static uint32
+parse_lifetime(const Parser *parser)
+{
+	char	   *name = plh_lines_text(parser->lines, "lifetime");
+	uint32		lifetime = PLH_LIFETIME_SESSION;
+
+	while (strcmp(plh_lifetime_name(lifetime), name) != 0)
+	{
+		if (++lifetime > PLH_LIFETIME_ERROR)
+			plh_lines_damaged(parser->lines, "There is no lifetime \"%s\".", name);
+	}
+	return lifetime;
+}
+
+/* The facts about a site, in the current line; its stack follows. */
+static void
+parse_site_facts(Parser *parser, PlhSiteRecord *site)
+{
+	PlhLines   *lines = parser->lines;
+	char	   *context = plh_lines_get_text(lines, "context");
+	char	   *query = plh_lines_get_text(lines, "query");
+	PlhCounters *counters = &site->counters;
+
+	if (context != NULL)
+	{
+		site->key.context_name = add_string(parser, context);
+		site->key.lifetime = parse_lifetime(parser);
+	}
+	if (query != NULL || plh_lines_get_text(lines, "query_id") != NULL)
+		site->key.statement =
+			add_statement(parser, plh_lines_get_text(lines, "query_id") == NULL ? 0 :
+						  plh_lines_int64(lines, "query_id"),
+						  query != NULL ? query : "");
+	counters->live_count = plh_lines_count(lines, "live_count");
+	counters->total_count = plh_lines_count(lines, "total_count");
+	counters->live_samples = plh_lines_count(lines, "samples");
+	counters->total_samples = plh_lines_number(lines, "total_samples", 1,
+											   PG_INT64_MAX);
+	counters->live_variance = plh_lines_real(lines, "variance");
+	counters->first_at = plh_lines_time(lines, "first_at_us");
+	counters->last_at = plh_lines_time(lines, "last_at_us");
+	site->peak_bytes = plh_lines_count(lines, "peak_bytes");
+
+	/* as if it had changed since the peak: peak_bytes counts */
+	site->last_change = 1;
+}
+
+/* The addresses of a stack; returns the offset of the record, 0 if none. */
+static uint32
+parse_stack(Parser *parser, const char *addresses, bool truncated)
+{
+	PlhFrame	frames[PLH_MAX_FRAMES];
+	uint32		depth = 0;
+	PlhStackRecord *stack;
+	uint32		offset;
+
+	while (*addresses != '\0')
+	{
+		char	   *end;
+		uint64		address = strtoull(addresses, &end, 16);
+
+		if (end == addresses || (*end != ' ' && *end != '\0') ||
+			depth == PLH_MAX_FRAMES)
+			plh_lines_damaged(parser->lines, "It has no sound stack.");
+		/* all but the first are return addresses */
+		frames[depth] = frame_of_address(parser, depth > 0 ? address - 1 : address);
+		depth++;
+		addresses = end + (*end == ' ');
+	}
+	if (depth == 0)
+		plh_lines_damaged(parser->lines, "It has no stack.");
+	if (depth == 1 && frames[0] == PLH_NO_STACK_ADDRESS)
+		return 0;
+	offset = add_record(parser, PLH_RECORD_STACK,
+						offsetof(PlhStackRecord, frames) +
+						sizeof(PlhFrame) * depth);
+	stack = (PlhStackRecord *) (parser->base + offset);
+	stack->depth = depth;
+	stack->truncated = truncated;
+	memcpy(stack->frames, frames, sizeof(PlhFrame) * depth);
+	return offset;
+}
+
+/* The line with the figures and the stack of a site. */
+static void
+parse_site_stack(Parser *parser, PlhSiteRecord *site, bool truncated)
+{
+	PlhLines   *lines = parser->lines;
+	int64		figures[4];
+	const char *addresses;
+
+	plh_lines_need(lines, "");
+	addresses = plh_lines_figures(lines->line, figures);
+	if (addresses == NULL)
+		plh_lines_damaged(lines, "It is not that of a stack.");
+	for (int i = 0; i < 4; i++)
+		add_figure(parser, &parser->sums[i], figures[i]);
+	site->counters.live_bytes = figures[1];
+	site->counters.total_bytes = figures[3];
+	site->key.stack = parse_stack(parser, addresses, truncated);
+}
+
+/* Add what a site has to what the process has. */
+static void
+add_counters(const Parser *parser, const PlhCounters *counters)
+{
+	PlhCounters *sums = &header_of(parser)->counters;
+
+	add_figure(parser, &sums->live_bytes, counters->live_bytes);
+	add_figure(parser, &sums->live_count, counters->live_count);
+	add_figure(parser, &sums->total_bytes, counters->total_bytes);
+	add_figure(parser, &sums->total_count, counters->total_count);
+	sums->live_variance += counters->live_variance;
+	if (sums->first_at == 0 || sums->first_at > counters->first_at)
+		sums->first_at = counters->first_at;
+	sums->last_at = Max(sums->last_at, counters->last_at);
+}
+
+/* A site, the first of whose two lines is the current one. */
+static void
+parse_site(Parser *parser, PlhBaseline **baseline)
+{
+	PlhLines   *lines = parser->lines;
+	PlhSiteRecord site = {0};
+	PlhSiteRecord *record;
+	bool		truncated = plh_lines_number(lines, "truncated", 0, 1);
+	int64		baseline_bytes = 0;
+	int64		baseline_count = 0;
+	uint32		offset;
+
+	parse_site_facts(parser, &site);
+	if (plh_lines_get_text(lines, "baseline_bytes") != NULL)
+	{
+		parser->has_baseline = true;
+		baseline_bytes = plh_lines_count(lines, "baseline_bytes");
+		baseline_count = plh_lines_count(lines, "baseline_count");
+	}
+	parse_site_stack(parser, &site, truncated);
+
+	offset = add_record(parser, PLH_RECORD_SITE, sizeof(PlhSiteRecord));
+	record = (PlhSiteRecord *) (parser->base + offset);
+	site.record = record->record;
+	*record = site;
+	add_figure(parser, &parser->baseline_sum, baseline_bytes);
+	plh_baseline_add(baseline, offset, baseline_bytes, baseline_count);
+	add_counters(parser, &site.counters);
+	parser->site_count++;
+}
+
+/* The end of the file: as many libraries as there are modules. */
+static void
+parse_libraries(Parser *parser)
+{
+	PlhLines   *lines = parser->lines;
+
+	plh_lines_need(lines, "");
+	if (lines->line[0] != '\0')
+		plh_lines_damaged(lines, "An empty line was expected.");
+	plh_lines_need(lines, "MAPPED_LIBRARIES:");
+	for (uint32 i = 0; i < parser->module_count; i++)
+		plh_lines_need(lines, "");
+	if (plh_lines_next(lines))
+		plh_lines_damaged(lines, "The file should have ended.");
+}
+
+/* All but the header. */
+static void
+parse_body(Parser *parser, PlhDump *dump)
+{
+	PlhLines   *lines = parser->lines;
+	PlhSymbolTable *symbols = NULL;
+	PlhBaseline *baseline = plh_baseline_create(header_of(parser)->pid);
+	uint32		sites;
+	uint32		modules;
+
+	plh_lines_need(lines, "# sites=");
+	sites = plh_lines_uint32(lines, "sites");
+	modules = plh_lines_uint32(lines, "modules");
+	while (parser->module_count < modules)
+		parse_module(parser);
+	while (parser->site_count < sites)
+	{
+		plh_lines_need(lines, "#");
+		if (strncmp(lines->line, "# symbol ", strlen("# symbol ")) != 0)
+			parse_site(parser, &baseline);
+		else
+		{
+			if (symbols == NULL)
+				symbols = plh_symbol_table_create();
+			parse_symbol(parser, symbols);
+		}
+	}
+	parse_libraries(parser);
+	if (memcmp(parser->sums, parser->expected, sizeof(parser->sums)) != 0)
+	{
+		lines->number = 1;
+		plh_lines_damaged(lines, "The sites add up to %lld: %lld [%lld: %lld].",
+						  (long long) parser->sums[0], (long long) parser->sums[1],
+						  (long long) parser->sums[2], (long long) parser->sums[3]);
+	}
+	dump->image->symbols = symbols;
+	dump->baseline = parser->has_baseline ? baseline : NULL;
+}
+
+/*
+ * Read a dump file, in the current memory context.  With "header_only", what is
+ * known of the process, and what it held.
+ */
+PlhDump *
+plh_dump_reader_read(const char *path, bool header_only)
+{
+	PlhDump    *dump = palloc0(sizeof(PlhDump));
+	Parser	   *parser = palloc0(sizeof(Parser));
+	PlhProfileHeader *header;
+
+	parser->lines = plh_lines_open(path, header_only);
+	parser->room = 64 * 1024;
+	parser->base = palloc0(parser->room);
+	parser->used = MAXALIGN(sizeof(PlhProfileHeader));
+	parse_first_line(parser);
+	parse_header(parser, dump);
+
+	dump->image = palloc0(sizeof(PlhProfileImage));
+	strlcpy(dump->image->path, path, sizeof(dump->image->path));
+	if (!header_only)
+		parse_body(parser, dump);
+	header = header_of(parser);
+	if (header_only)
+	{
+		header->counters.live_count = parser->expected[0];
+		header->counters.live_bytes = parser->expected[1];
+	}
+	header->used_bytes = parser->used;
+	header->site_count = parser->site_count;
+	plh_profile_reader_adopt(dump->image, header);
+	return dump;
+}

@@ -1,0 +1,356 @@
+/*
+ * call_tree.c
+ *	  A list of call sites merged into a tree of who calls whom: what a flame
+ *	  graph is drawn from.
+ *
+ * Functions are merged by name and binary.  In a tree of growth a node is as
+ * wide as what has changed below it, up or down.  Only the widest nodes are
+ * drawn, so that a tree has a bounded size; the others become one for each
+ * parent, which has their figures: nothing is left out.
+ */
+#include "postgres.h"
+
+#include "common/hashfn.h"
+#include "lib/binaryheap.h"
+#include "miscadmin.h"
+#include "utils/hsearch.h"
+#include "utils/memutils.h"
+
+#include "report/call_tree.h"
+#include "report/top.h"
+
+/* Nodes narrower than that part of the whole are not drawn: nobody sees them. */
+#define NARROWEST_PART 10000
+
+/* What tells the children of a node apart. */
+typedef struct NodeKey
+{
+	PlhCallNode *parent;
+	const char *name;
+	const char *module;
+} NodeKey;
+
+typedef struct NodeEntry
+{
+	NodeKey		key;
+	PlhCallNode *node;
+} NodeEntry;
+
+/* A tree in the making. */
+typedef struct Builder
+{
+	PlhCallTree *tree;
+	HTAB	   *nodes;
+} Builder;
+
+static uint32
+hash_text(const char *text)
+{
+	return text == NULL ? 0 :
+		hash_bytes((const unsigned char *) text, strlen(text));
+}
+
+static uint32
+hash_key(const void *key, Size keysize)
+{
+	const NodeKey *node_key = key;
+	uint32		hash = hash_bytes((const unsigned char *) &node_key->parent,
+								  sizeof(PlhCallNode *));
+
+	return hash_combine(hash_combine(hash, hash_text(node_key->name)),
+						hash_text(node_key->module));
+}
+
+static bool
+is_same_text(const char *left, const char *right)
+{
+	return left == right ||
+		(left != NULL && right != NULL && strcmp(left, right) == 0);
+}
+
+static int
+compare_keys(const void *a, const void *b, Size keysize)
+{
+	const NodeKey *left = a;
+	const NodeKey *right = b;
+
+	return left->parent == right->parent &&
+		is_same_text(left->name, right->name) &&
+		is_same_text(left->module, right->module) ? 0 : 1;
+}
+
+static PlhCallNode *
+make_node(PlhCallNode *parent, const char *name)
+{
+	PlhCallNode *node = palloc0(sizeof(PlhCallNode));
+
+	node->parent = parent;
+	node->name = name;
+	if (parent != NULL)
+	{
+		node->depth = parent->depth + 1;
+		node->next = parent->first_child;
+		parent->first_child = node;
+	}
+	return node;
+}
+
+/* The child of a node with that name in that binary, made if need be. */
+static PlhCallNode *
+find_child(Builder *builder, PlhCallNode *parent, const char *name,
+		   const char *module)
+{
+	NodeKey		key = {parent, name, module};
+	bool		found;
+	NodeEntry  *entry = hash_search(builder->nodes, &key, HASH_ENTER, &found);
+
+	if (!found)
+	{
+		entry->node = make_node(parent, name);
+		entry->node->module = module;
+	}
+	return entry->node;
+}
+
+/* Count a site for a node that is in its stack. */
+static void
+count_site(PlhCallNode *node, const PlhListedSite *listed)
+{
+	const PlhCounters *counters = &listed->site->counters;
+
+	node->width += llabs(plh_listed_bytes(listed));
+	node->bytes += plh_listed_bytes(listed);
+	node->count += plh_listed_count(listed);
+	node->samples += counters->live_samples;
+	node->variance += counters->live_variance;
+}
+
+/* Note the line of a frame; a node that is called from several has none. */
+static void
+note_line(PlhCallNode *node, const PlhFrameText *frame)
+{
+	if (node->width == 0)
+	{
+		node->file = frame->file;
+		node->line = frame->line;
+	}
+	else if (node->line != frame->line || !is_same_text(node->file, frame->file))
+		node->line = 0;
+}
+
+/* The binary of a frame; NULL if the frame only says that nothing is known. */
+static const char *
+module_of_frame(const PlhFrameText *frame)
+{
+	if (frame->module == NULL && frame->text[0] == '[')
+		return NULL;
+	return plh_top_module_name(frame);
+}
+
+/* Add a site to the tree, from the outermost function on. */
+static void
+add_site(Builder *builder, const PlhListedSite *listed, bool with_context,
+		 bool with_query)
+{
+	PlhCallNode *node = builder->tree->root;
+
+	if (plh_listed_bytes(listed) == 0)
+		return;
+	count_site(node, listed);
+	if (with_context)
+	{
+		node = find_child(builder, node, listed->context_name != NULL ?
+						  listed->context_name : "[no context]", NULL);
+		count_site(node, listed);
+	}
+	if (with_query)
+	{
+		node = find_child(builder, node, listed->query != NULL ?
+						  listed->query : "[no statement]", NULL);
+		count_site(node, listed);
+	}
+	for (int i = listed->stack.frame_count - 1; i >= 0; i--)
+	{
+		const PlhFrameText *frame = &listed->stack.frames[i];
+
+		node = find_child(builder, node, plh_top_function_name(frame),
+						  module_of_frame(frame));
+		note_line(node, frame);
+		count_site(node, listed);
+	}
+}
+
+/* The widest first. */
+static int
+compare_widths(const void *a, const void *b)
+{
+	const PlhCallNode *left = *(PlhCallNode *const *) a;
+	const PlhCallNode *right = *(PlhCallNode *const *) b;
+
+	if (left->width != right->width)
+		return left->width < right->width ? 1 : -1;
+	return strcmp(left->name, right->name);
+}
+
+/* Sort the children of a node, the widest first. */
+static void
+sort_children(PlhCallNode *parent)
+{
+	PlhCallNode **children;
+	int			count = 0;
+
+	for (PlhCallNode *child = parent->first_child; child != NULL;
+		 child = child->next)
+		count++;
+	if (count == 0)
+		return;
+	children = palloc_extended(sizeof(PlhCallNode *) * count, MCXT_ALLOC_HUGE);
+	count = 0;
+	for (PlhCallNode *child = parent->first_child; child != NULL;
+		 child = child->next)
+		children[count++] = child;
+	qsort(children, count, sizeof(PlhCallNode *), compare_widths);
+	for (int i = 0; i < count; i++)
+		children[i]->next = i + 1 < count ? children[i + 1] : NULL;
+	parent->first_child = children[0];
+	pfree(children);
+}
+
+/* Which is drawn first: the wider one; of equals, the one nearer to the root. */
+static int
+compare_candidates(Datum a, Datum b, void *arg)
+{
+	const PlhCallNode *left = (const PlhCallNode *) DatumGetPointer(a);
+	const PlhCallNode *right = (const PlhCallNode *) DatumGetPointer(b);
+
+	if (left->width != right->width)
+		return left->width < right->width ? -1 : 1;
+	return right->depth - left->depth;
+}
+
+static void
+add_candidate(binaryheap *candidates, PlhCallNode *node, int64 min_width)
+{
+	if (node != NULL && node->width >= min_width)
+		binaryheap_add(candidates, PointerGetDatum(node));
+}
+
+/*
+ * Choose the nodes that are drawn, at most so many: the widest, and with each
+ * its parent, which can't be narrower.
+ */
+static void
+choose_drawn(PlhCallNode *root, int room)
+{
+	int64		min_width = Max(root->width / NARROWEST_PART, 1);
+	binaryheap *candidates = binaryheap_allocate(room + 1, compare_candidates,
+												 NULL);
+
+	binaryheap_add(candidates, PointerGetDatum(root));
+	for (; room > 0 && !binaryheap_empty(candidates); room--)
+	{
+		PlhCallNode *node =
+			(PlhCallNode *) DatumGetPointer(binaryheap_remove_first(candidates));
+
+		CHECK_FOR_INTERRUPTS();
+		node->drawn = true;
+		sort_children(node);
+		/* a sibling is narrower: one of them at a time is enough */
+		add_candidate(candidates, node->first_child, min_width);
+		add_candidate(candidates, node->next, min_width);
+	}
+	binaryheap_free(candidates);
+}
+
+/* Frames in the part of the tree that begins with a node. */
+static int
+count_all(const PlhCallNode *node)
+{
+	int			count = 1;
+
+	CHECK_FOR_INTERRUPTS();
+	check_stack_depth();
+	for (const PlhCallNode *child = node->first_child; child != NULL;
+		 child = child->next)
+		count += count_all(child);
+	return count;
+}
+
+/* The one node that stands for a list of nodes, and for what is below them. */
+static PlhCallNode *
+merge_nodes(PlhCallTree *tree, const PlhCallNode *nodes)
+{
+	PlhCallNode *sum = palloc0(sizeof(PlhCallNode));
+	int			merged = 0;
+
+	for (const PlhCallNode *node = nodes; node != NULL; node = node->next)
+	{
+		sum->width += node->width;
+		sum->bytes += node->bytes;
+		sum->count += node->count;
+		sum->samples += node->samples;
+		sum->variance += node->variance;
+		merged += count_all(node);
+	}
+	sum->parent = nodes->parent;
+	sum->depth = nodes->depth;
+	sum->name = psprintf("[%d narrow frames]", merged);
+	tree->merged += merged;
+	return sum;
+}
+
+/* Merge the children that are not drawn, here and below. */
+static void
+merge_narrow(PlhCallTree *tree, PlhCallNode *parent)
+{
+	PlhCallNode **link = &parent->first_child;
+
+	CHECK_FOR_INTERRUPTS();
+	check_stack_depth();
+	tree->depth = Max(tree->depth, parent->depth);
+	for (; *link != NULL && (*link)->drawn; link = &(*link)->next)
+		merge_narrow(tree, *link);
+	if (*link == NULL)
+		return;
+	tree->depth = Max(tree->depth, parent->depth + 1);
+	/* a single one takes no more room than what would stand for it */
+	if ((*link)->next == NULL && (*link)->first_child == NULL)
+		(*link)->drawn = true;
+	else
+		*link = merge_nodes(tree, *link);
+}
+
+/*
+ * Make the tree of a list, if wanted with memory contexts and statements as the
+ * first levels.  It has at most "max_nodes" nodes (2 or more): half of them are
+ * drawn, as each may have one more for those of its children that are not.
+ */
+PlhCallTree *
+plh_call_tree_make(const PlhSiteList *list, bool with_context,
+				   bool with_query, int max_nodes)
+{
+	HASHCTL		control = {
+		.keysize = sizeof(NodeKey),
+		.entrysize = sizeof(NodeEntry),
+		.hash = hash_key,
+		.match = compare_keys,
+		.hcxt = CurrentMemoryContext
+	};
+	Builder		builder;
+
+	builder.tree = palloc0(sizeof(PlhCallTree));
+	builder.tree->root = make_node(NULL, "all");
+	builder.nodes = hash_create("pg_leakhunt call tree", 4096, &control,
+								HASH_ELEM | HASH_FUNCTION | HASH_COMPARE |
+								HASH_CONTEXT);
+	for (int i = 0; i < list->count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		add_site(&builder, &list->sites[i], with_context, with_query);
+	}
+	builder.tree->frames = 1 + (int) hash_get_num_entries(builder.nodes);
+	choose_drawn(builder.tree->root, max_nodes / 2);
+	merge_narrow(builder.tree, builder.tree->root);
+	hash_destroy(builder.nodes);
+	return builder.tree;
+}

@@ -1,0 +1,369 @@
+/*
+ * flamegraph.c
+ *	  A list of call sites as a picture: one interactive SVG that needs nothing
+ *	  else.
+ *
+ * The outermost function is at the top, so that a deep stack elsewhere does not
+ * push the wide ones away.  Each frame is an <svg> element of its own, placed in
+ * percent, so that the picture is as wide as its window and names are cut at
+ * their frames without a script; the script (flamegraph.js) zooms and searches.
+ * The text of the picture is ASCII, what is not being character references: no
+ * name can break out, and the client's encoding does not matter.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "utils/timestamp.h"
+
+#include "base/sampling.h"
+#include "reader/database_text.h"
+#include "report/call_tree.h"
+#include "report/flamegraph.h"
+
+#include "report/flamegraph_script.h"
+
+#define ROW_HEIGHT 18
+#define MARGIN 10
+
+/* The header: facts, legend, tools, details; what is in it fits this width. */
+#define MIN_WIDTH 600
+#define LEGEND_TOP 73
+#define TOOLS_HEIGHT 51
+
+/* A picture has at most so many frames; narrower ones are merged. */
+#define MAX_FRAMES 5000
+
+/* Binaries that have an entry in the legend. */
+#define MAX_LEGEND 8
+
+typedef struct Picture
+{
+	StringInfo	output;
+	const PlhSiteList *list;
+	const PlhCallTree *tree;
+	const char *modules[MAX_LEGEND];
+	int			module_count;
+	int			legend_x;		/* where its next entry begins */
+	int			legend_y;
+	int			frames_y;		/* where the frames begin */
+} Picture;
+
+/* Append text as XML in ASCII. */
+static void
+append_xml(StringInfo output, const char *text)
+{
+	const unsigned char *c = (const unsigned char *) plh_text_as_utf8(text);
+
+	while (*c != '\0')
+	{
+		pg_wchar	code = utf8_to_unicode(c);
+
+		/* XML has no way to say control characters */
+		if (code == '\n')
+			appendStringInfoString(output, "&#10;");
+		else if (code < ' ' || code == 0x7F || code == 0xFFFE ||
+				 code == 0xFFFF)
+			appendStringInfoString(output, "&#xFFFD;");
+		else if (code > 0x7F || strchr("<>&\"'", (int) code) != NULL)
+			appendStringInfo(output, "&#x%X;", (unsigned) code);
+		else
+			appendStringInfoChar(output, (char) code);
+		c += pg_utf_mblen(c);
+	}
+}
+
+/* Bytes as people read them, with a sign where it is growth. */
+static char *
+pretty_bytes(int64 bytes, bool growth)
+{
+	static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB"};
+	double		value = fabs((double) bytes);
+	int			unit = 0;
+
+	while (value >= 10240 && unit < lengthof(units) - 1)
+	{
+		value /= 1024;
+		unit++;
+	}
+	if (value >= 1024 && unit == 0)
+	{
+		value /= 1024;
+		unit++;
+	}
+	return psprintf(unit == 0 ? "%s%.0f %s" : "%s%.1f %s",
+					bytes < 0 ? "-" : growth && bytes > 0 ? "+" : "",
+					value, units[unit]);
+}
+
+/* The place in the legend of a binary, which gets one if there is room. */
+static int
+module_number(Picture *picture, const char *module)
+{
+	for (int i = 0; i < picture->module_count; i++)
+	{
+		if (strcmp(picture->modules[i], module) == 0)
+			return i;
+	}
+	if (picture->module_count == MAX_LEGEND)
+		return MAX_LEGEND;
+	picture->modules[picture->module_count] = module;
+	return picture->module_count++;
+}
+
+/* The colours of binaries, by place in the legend; the last is for the rest. */
+static const char *const module_colours[MAX_LEGEND + 1] = {
+	"#f2a65a", "#7fb7e8", "#9bd18b", "#e58b8b", "#c6a6e8", "#e8d26a",
+	"#8fd3cf", "#e8a9cf", "#c9c9c9"
+};
+
+/* Red grew, blue shrank, pale where one nearly outweighs the other. */
+static char *
+growth_colour(const PlhCallNode *node)
+{
+	double		part = node->width == 0 ? 0 : (double) node->bytes / node->width;
+	int			pale = 235 - (int) (150 * fabs(part));
+
+	if (part >= 0)
+		return psprintf("#%02x%02x%02x", 240, pale, pale);
+	return psprintf("#%02x%02x%02x", pale, pale, 245);
+}
+
+static const char *
+node_colour(Picture *picture, const PlhCallNode *node)
+{
+	if (picture->list->growth)
+		return growth_colour(node);
+	if (node->module == NULL)
+		return "#dcdcdc";
+	return module_colours[module_number(picture, node->module)];
+}
+
+/* What a pointer on the frame is told. */
+static void
+append_tooltip(Picture *picture, const PlhCallNode *node)
+{
+	bool		growth = picture->list->growth;
+	double		error = plh_sampling_error_bytes(node->variance, node->bytes,
+												 node->samples);
+	const char *slash = node->file != NULL ? strrchr(node->file, '/') : NULL;
+	StringInfoData text;
+
+	initStringInfo(&text);
+	appendStringInfoString(&text, node->name);
+	if (node->line > 0 && node->file != NULL)
+		appendStringInfo(&text, " (%s:%d)",
+						 slash != NULL ? slash + 1 : node->file, node->line);
+	appendStringInfo(&text, "\n%s in %lld objects, %.2f%%",
+					 pretty_bytes(node->bytes, growth),
+					 (long long) node->count,
+					 100.0 * node->width / Max(picture->tree->root->width, 1));
+	if (!growth && error > 0)
+		appendStringInfo(&text, ", +/- %s",
+						 pretty_bytes((int64) error, false));
+	if (node->module != NULL)
+		appendStringInfo(&text, "\n%s", node->module);
+	append_xml(picture->output, text.data);
+}
+
+/*
+ * A frame and what it calls, below it; x is where it begins.  The script is told
+ * where it begins and ends, in bytes: a frame must end within its parent to be
+ * shown with it, which no rounding may change.
+ */
+static void
+append_frame(Picture *picture, const PlhCallNode *node, int64 x)
+{
+	double		total = Max(picture->tree->root->width, 1);
+	int			y = picture->frames_y + node->depth * ROW_HEIGHT;
+
+	CHECK_FOR_INTERRUPTS();
+	check_stack_depth();
+	appendStringInfo(picture->output,
+					 "<svg class=\"frame\" x=\"%.4f%%\" y=\"%d\" width=\"%.4f%%\" height=\"%d\" data-x=\"%lld\" data-end=\"%lld\" data-d=\"%d\" tabindex=\"-1\"><title>",
+					 100.0 * x / total, y, 100.0 * node->width / total,
+					 ROW_HEIGHT - 1, (long long) x, (long long) (x + node->width),
+					 node->depth);
+	append_tooltip(picture, node);
+	appendStringInfo(picture->output,
+					 "</title><rect width=\"100%%\" height=\"100%%\" fill=\"%s\"/><text x=\"4\" y=\"13\">",
+					 node_colour(picture, node));
+	append_xml(picture->output, pnstrdup(node->name, pg_mbcliplen(node->name, strlen(node->name), 200)));
+	appendStringInfoString(picture->output, "</text></svg>\n");
+	for (const PlhCallNode *child = node->first_child; child != NULL;
+		 child = child->next)
+	{
+		append_frame(picture, child, x);
+		x += child->width;
+	}
+}
+
+/* How samples are taken. */
+static const char *
+sampling(const PlhProfileHeader *header)
+{
+	if (header->sample_interval == 0)
+		return "not sampling now";
+	if (header->sample_interval == 1)
+		return "every allocation sampled";
+	return psprintf("one sample in %s",
+					pretty_bytes(header->sample_interval, false));
+}
+
+/* The facts above the picture. */
+static void
+append_facts(Picture *picture)
+{
+	const PlhSiteList *list = picture->list;
+	const PlhProfileHeader *header = list->image->header;
+	StringInfo	output = picture->output;
+
+	appendStringInfoString(output, "<text class=\"title\" x=\"10\" y=\"24\">");
+	append_xml(output, psprintf("%s %d: %s %s",
+								plh_profile_reader_backend_type(list->image),
+								header->pid,
+								pretty_bytes(picture->tree->root->bytes, list->growth),
+								list->growth ? "of growth" : "live"));
+	appendStringInfoString(output, "</text>\n<text x=\"10\" y=\"44\">");
+	append_xml(output, psprintf("%lld objects, %s",
+								(long long) picture->tree->root->count,
+								timestamptz_to_str(list->at)));
+	appendStringInfoString(output, "</text>\n<text x=\"10\" y=\"62\">");
+	append_xml(output, psprintf("%s, %s%s", sampling(header),
+								header->scope == 0 ? "long-lived contexts" :
+								"all contexts",
+								picture->tree->merged > 0 ?
+								psprintf("; %d narrow frames of %d are merged",
+										 picture->tree->merged,
+										 picture->tree->frames) : ""));
+	appendStringInfoString(output, "</text>\n");
+}
+
+/* One colour and its meaning, on the next line if it is too long for this one. */
+static void
+append_legend_entry(Picture *picture, const char *colour, const char *text)
+{
+	StringInfo	output = picture->output;
+	int			width = 17 + 7 * strlen(text);
+
+	if (picture->legend_x > MARGIN && picture->legend_x + width > MIN_WIDTH)
+	{
+		picture->legend_x = MARGIN;
+		picture->legend_y += ROW_HEIGHT;
+	}
+	appendStringInfo(output,
+					 "<rect x=\"%d\" y=\"%d\" width=\"12\" height=\"12\" fill=\"%s\"/><text x=\"%d\" y=\"%d\">",
+					 picture->legend_x, picture->legend_y, colour,
+					 picture->legend_x + 17, picture->legend_y + 10);
+	append_xml(output, text);
+	appendStringInfoString(output, "</text>\n");
+	picture->legend_x += width + 16;
+}
+
+/* Give the binaries their places in the legend. */
+static void
+number_modules(Picture *picture, const PlhCallNode *node)
+{
+	check_stack_depth();
+	if (node->module != NULL)
+		(void) module_number(picture, node->module);
+	for (const PlhCallNode *child = node->first_child; child != NULL;
+		 child = child->next)
+		number_modules(picture, child);
+}
+
+/* What the colours mean. */
+static void
+append_legend(Picture *picture)
+{
+	if (picture->list->growth)
+	{
+		append_legend_entry(picture, "#f05555", "grew");
+		append_legend_entry(picture, "#5555f5", "shrank");
+		append_legend_entry(picture, "#f0ebeb", "both, about as much");
+		return;
+	}
+	for (int i = 0; i < picture->module_count; i++)
+		append_legend_entry(picture, module_colours[i], picture->modules[i]);
+	if (picture->module_count == MAX_LEGEND)
+		append_legend_entry(picture, module_colours[MAX_LEGEND], "others");
+}
+
+static void
+append_style(StringInfo output)
+{
+	appendStringInfoString(output,
+						   "<style>\n"
+						   "svg { font: 12px ui-monospace, Menlo, Consolas, \"DejaVu Sans Mono\", monospace; }\n"
+						   "text { fill: #1c1c1c; }\n"
+						   ".title { font-size: 17px; font-weight: bold; }\n"
+						   ".frame { cursor: pointer; outline: none; overflow: hidden; }\n"
+						   ".frame rect { stroke: #fff; stroke-width: 0.6; }\n"
+						   ".frame:hover > rect, .frame:focus > rect { stroke: #000; stroke-width: 2.5; }\n"
+						   ".frame.caller { opacity: 0.55; }\n"
+						   ".frame.match > rect { fill: #e23ee2; }\n"
+						   ".tools { visibility: hidden; }\n"
+						   ".scripted .tools { visibility: visible; }\n"
+						   "#reset { cursor: pointer; text-decoration: underline; }\n"
+						   "</style>\n");
+}
+
+/*
+ * Search field, matched part, way back, which are of use with the script only,
+ * and a line for details; between the legend and the frames.
+ */
+static void
+append_tools(Picture *picture)
+{
+	int			y = picture->frames_y - TOOLS_HEIGHT;
+
+	appendStringInfo(picture->output,
+					 "<g class=\"tools\">\n"
+					 "<foreignObject x=\"10\" y=\"%d\" width=\"210\" height=\"26\">"
+					 "<input xmlns=\"http://www.w3.org/1999/xhtml\" id=\"search\" type=\"search\" placeholder=\"Search\" aria-label=\"Search\" style=\"width: 190px\"/>"
+					 "</foreignObject>\n"
+					 "<text id=\"matched\" x=\"230\" y=\"%d\"></text>\n"
+					 "<text id=\"reset\" x=\"380\" y=\"%d\" tabindex=\"0\" role=\"button\" style=\"display: none\">Reset zoom</text>\n"
+					 "</g>\n"
+					 "<text id=\"details\" x=\"10\" y=\"%d\"></text>\n",
+					 y, y + 16, y + 16, y + 40);
+}
+
+/*
+ * Append the picture, if wanted with memory contexts and statements as the
+ * first levels.
+ */
+void
+plh_flamegraph_append(StringInfo output, const PlhSiteList *list,
+					  bool with_context, bool with_query)
+{
+	StringInfoData legend;
+	Picture		picture = {
+		.output = &legend,
+		.list = list,
+		.legend_x = MARGIN,
+		.legend_y = LEGEND_TOP
+	};
+
+	picture.tree = plh_call_tree_make(list, with_context, with_query,
+									  MAX_FRAMES);
+	initStringInfo(&legend);
+	number_modules(&picture, picture.tree->root);
+	append_legend(&picture);
+
+	picture.output = output;
+	picture.frames_y = picture.legend_y + ROW_HEIGHT + TOOLS_HEIGHT;
+	appendStringInfo(output,
+					 "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"100%%\" height=\"%d\" style=\"background: #fff; min-width: %dpx\">\n",
+					 picture.frames_y +
+					 (picture.tree->depth + 1) * ROW_HEIGHT + MARGIN, MIN_WIDTH);
+	append_style(output);
+	append_facts(&picture);
+	appendStringInfoString(output, legend.data);
+	append_tools(&picture);
+	append_frame(&picture, picture.tree->root, 0);
+	appendStringInfo(output, "<script><![CDATA[\n%s]]></script>\n</svg>\n",
+					 flamegraph_script);
+}

@@ -1,0 +1,18 @@
+/*
+ * flamegraph.h
+ *	  A list of call sites as a picture: one interactive SVG that needs nothing
+ *	  else.
+ *
+ * Never called inside palloc.
+ */
+#ifndef PLH_FLAMEGRAPH_H
+#define PLH_FLAMEGRAPH_H
+
+#include "lib/stringinfo.h"
+
+#include "report/site_list.h"
+
+extern void plh_flamegraph_append(StringInfo output, const PlhSiteList *list,
+								  bool with_context, bool with_query);
+
+#endif							/* PLH_FLAMEGRAPH_H */

@@ -1,0 +1,115 @@
+/*
+ * folded.c
+ *	  Folded stacks, as flame graph scripts and speedscope read them: a line for
+ *	  each stack, its functions from the outermost on with ";" between, a blank,
+ *	  and the bytes; for growth, the bytes before and after.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+
+#include "report/folded.h"
+#include "report/top.h"
+
+/* A line in the making. */
+typedef struct FoldedLine
+{
+	const char *stack;
+	int64		bytes;
+	int64		old_bytes;
+} FoldedLine;
+
+/* A name, in which neither ";" nor a line's end may be. */
+static void
+append_name(StringInfo stack, const char *name)
+{
+	if (stack->len > 0)
+		appendStringInfoChar(stack, ';');
+	for (; *name != '\0'; name++)
+	{
+		if (*name == ';')
+			appendStringInfoChar(stack, ':');
+		else if ((unsigned char) *name < ' ' || *name == 0x7F)
+			appendStringInfoChar(stack, ' ');
+		else
+			appendStringInfoChar(stack, *name);
+	}
+}
+
+/* The stack of a site, built in a buffer; the result is a copy. */
+static const char *
+fold_stack(StringInfo stack, const PlhListedSite *listed, bool with_context,
+		   bool with_query)
+{
+	resetStringInfo(stack);
+	if (with_context)
+		append_name(stack, listed->context_name != NULL ?
+					listed->context_name : "[no context]");
+	if (with_query)
+		append_name(stack, listed->query != NULL ? listed->query :
+					"[no statement]");
+	for (int i = listed->stack.frame_count - 1; i >= 0; i--)
+		append_name(stack, plh_top_function_name(&listed->stack.frames[i]));
+	return pnstrdup(stack->data, stack->len);
+}
+
+static int
+compare_lines(const void *a, const void *b)
+{
+	return strcmp(((const FoldedLine *) a)->stack,
+				  ((const FoldedLine *) b)->stack);
+}
+
+/* Sites with the same functions make one line; what is 0 makes none. */
+static void
+append_line(StringInfo output, const FoldedLine *line, bool growth)
+{
+	if (line->bytes == 0 && line->old_bytes == 0)
+		return;
+	appendStringInfo(output, "%s ", line->stack);
+	if (growth)
+		appendStringInfo(output, "%lld ", (long long) line->old_bytes);
+	appendStringInfo(output, "%lld\n", (long long) line->bytes);
+}
+
+/*
+ * Append the folded stacks of a list, if wanted with the memory context and the
+ * statement above the outermost function.
+ */
+void
+plh_folded_append(StringInfo output, const PlhSiteList *list,
+				  bool with_context, bool with_query)
+{
+	FoldedLine *lines = palloc(sizeof(FoldedLine) * Max(list->count, 1));
+	StringInfoData stack;
+	int			last = 0;
+
+	if (list->count == 0)
+		return;
+	initStringInfo(&stack);
+	for (int i = 0; i < list->count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		lines[i].stack = fold_stack(&stack, &list->sites[i], with_context,
+									with_query);
+		lines[i].bytes = list->sites[i].bytes;
+		lines[i].old_bytes = list->sites[i].old_bytes;
+	}
+	qsort(lines, list->count, sizeof(FoldedLine), compare_lines);
+	for (int i = 1; i < list->count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (strcmp(lines[i].stack, lines[last].stack) != 0)
+			lines[++last] = lines[i];
+		else
+		{
+			lines[last].bytes += lines[i].bytes;
+			lines[last].old_bytes += lines[i].old_bytes;
+		}
+	}
+	for (int i = 0; i <= last; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		append_line(output, &lines[i], list->growth);
+	}
+}

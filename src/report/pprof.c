@@ -1,0 +1,477 @@
+/*
+ * pprof.c
+ *	  A list of call sites as a profile of pprof's: a message of type Profile as
+ *	  profile.proto defines it, not compressed, which pprof reads as well.
+ *
+ * A location is an address with the functions that it is in.  Addresses are the
+ * made-up ones of dumps, the same for the same binary everywhere, so that
+ * profiles can be compared.
+ */
+#include "postgres.h"
+
+#include "common/hashfn.h"
+#include "miscadmin.h"
+#include "utils/hsearch.h"
+#include "utils/memutils.h"
+
+#include "dump/dump_addresses.h"
+#include "dump/dump_format.h"
+#include "reader/database_text.h"
+#include "report/pprof.h"
+#include "report/top.h"
+
+/* Numbers of fields in profile.proto, by message. */
+enum
+{
+	PROFILE_SAMPLE_TYPE = 1, PROFILE_SAMPLE, PROFILE_MAPPING, PROFILE_LOCATION,
+	PROFILE_FUNCTION, PROFILE_STRING, PROFILE_DROP_FRAMES,
+	PROFILE_TIME_NANOS = 9, PROFILE_DURATION_NANOS, PROFILE_PERIOD_TYPE,
+	PROFILE_PERIOD, PROFILE_COMMENT, PROFILE_DEFAULT_SAMPLE_TYPE
+};
+enum
+{
+	VALUE_TYPE_TYPE = 1, VALUE_TYPE_UNIT
+};
+enum
+{
+	SAMPLE_LOCATION = 1, SAMPLE_VALUE, SAMPLE_LABEL
+};
+enum
+{
+	LABEL_KEY = 1, LABEL_TEXT, LABEL_NUMBER, LABEL_UNIT
+};
+enum
+{
+	MAPPING_ID = 1, MAPPING_START, MAPPING_LIMIT, MAPPING_OFFSET,
+	MAPPING_FILE, MAPPING_BUILD_ID, MAPPING_HAS_FUNCTIONS,
+	MAPPING_HAS_FILENAMES, MAPPING_HAS_LINES, MAPPING_HAS_INLINED
+};
+enum
+{
+	LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_ADDRESS, LOCATION_LINE
+};
+enum
+{
+	LINE_FUNCTION = 1, LINE_NUMBER
+};
+enum
+{
+	FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILE
+};
+
+/* What has been given a number already: a text that stands for it. */
+typedef struct NumberedEntry
+{
+	const char *text;			/* key: the text, not the pointer */
+	int64		number;
+} NumberedEntry;
+
+/*
+ * What is made for a sample goes when it is written: millions of frames must
+ * not add up.  Only the output and the tables last.
+ */
+typedef struct Writer
+{
+	StringInfo	output;
+	MemoryContext memory;		/* of the tables and their keys */
+	PlhPlacement *placement;	/* of the image that was last met */
+	HTAB	   *strings;
+	HTAB	   *mappings;
+	HTAB	   *functions;
+	HTAB	   *locations;
+} Writer;
+
+static uint32
+hash_text(const void *key, Size keysize)
+{
+	const char *text = *(const char *const *) key;
+
+	return hash_bytes((const unsigned char *) text, strlen(text));
+}
+
+static int
+compare_texts(const void *left, const void *right, Size keysize)
+{
+	return strcmp(*(const char *const *) left, *(const char *const *) right);
+}
+
+static HTAB *
+create_numbers(const char *name)
+{
+	HASHCTL		control = {
+		.keysize = sizeof(const char *),
+		.entrysize = sizeof(NumberedEntry),
+		.hash = hash_text,
+		.match = compare_texts,
+		.hcxt = CurrentMemoryContext
+	};
+
+	return hash_create(name, 1024, &control, HASH_ELEM | HASH_FUNCTION |
+					   HASH_COMPARE | HASH_CONTEXT);
+}
+
+/* The number of a text, from "first" on; *is_new if it was given just now. */
+static int64
+number_of(Writer *writer, HTAB *table, const char *text, int64 first,
+		  bool *is_new)
+{
+	bool		found;
+	NumberedEntry *entry = hash_search(table, &text, HASH_ENTER, &found);
+
+	if (!found)
+	{
+		entry->text = MemoryContextStrdup(writer->memory, text);
+		entry->number = first + hash_get_num_entries(table) - 1;
+	}
+	*is_new = !found;
+	return entry->number;
+}
+
+static void
+append_varint(StringInfo message, uint64 value)
+{
+	while (value >= 0x80)
+	{
+		appendStringInfoChar(message, (char) (value | 0x80));
+		value >>= 7;
+	}
+	appendStringInfoChar(message, (char) value);
+}
+
+/* A field with a number; zeros are what is left out. */
+static void
+append_number(StringInfo message, int field, int64 value)
+{
+	if (value == 0)
+		return;
+	append_varint(message, field << 3);
+	append_varint(message, (uint64) value);
+}
+
+static void
+append_bytes(StringInfo message, int field, const char *bytes, int length)
+{
+	append_varint(message, field << 3 | 2);
+	append_varint(message, length);
+	appendBinaryStringInfo(message, bytes, length);
+}
+
+static void
+append_message(StringInfo message, int field, StringInfo inner)
+{
+	append_bytes(message, field, inner->data, inner->len);
+	resetStringInfo(inner);
+}
+
+/* The number of a string; the empty one is 0. */
+static int64
+string_number(Writer *writer, const char *text)
+{
+	bool		is_new;
+	char	   *utf8 = plh_text_as_utf8(text);
+	int64		number = number_of(writer, writer->strings, utf8, 0, &is_new);
+
+	if (is_new)
+		append_bytes(writer->output, PROFILE_STRING, utf8, strlen(utf8));
+	return number;
+}
+
+static void
+append_value_type(Writer *writer, int field, const char *type,
+				  const char *unit)
+{
+	StringInfoData message;
+
+	initStringInfo(&message);
+	append_number(&message, VALUE_TYPE_TYPE, string_number(writer, type));
+	append_number(&message, VALUE_TYPE_UNIT, string_number(writer, unit));
+	append_message(writer->output, field, &message);
+}
+
+static char *
+build_id_text(const PlhModuleRecord *module)
+{
+	char	   *text = palloc0(2 * PLH_BUILD_ID_MAX + 1);
+
+	for (uint32 i = 0; i < module->build_id_bytes; i++)
+		snprintf(text + 2 * i, 3, "%02x", module->build_id[i]);
+	return text;
+}
+
+/* The number of a module, which is written when first met. */
+static int64
+mapping_number(Writer *writer, const PlhModuleRecord *module)
+{
+	uint64		start = plh_dump_addresses_of(writer->placement,
+											  PLH_FRAME(module->index,
+														module->text_address));
+	const char *path = plh_text_for_database(module->path);
+	bool		is_new;
+	int64		number = number_of(writer, writer->mappings,
+								   psprintf("%llx %s", (unsigned long long) start,
+											path), 1, &is_new);
+	StringInfoData message;
+
+	if (!is_new)
+		return number;
+	initStringInfo(&message);
+	append_number(&message, MAPPING_ID, number);
+	append_number(&message, MAPPING_START, start);
+	append_number(&message, MAPPING_LIMIT, start + module->text_bytes);
+	append_number(&message, MAPPING_OFFSET, module->text_file_offset);
+	append_number(&message, MAPPING_FILE, string_number(writer, path));
+	append_number(&message, MAPPING_BUILD_ID,
+				  string_number(writer, build_id_text(module)));
+	/* every location has its functions, or says what there is */
+	append_number(&message, MAPPING_HAS_FUNCTIONS, 1);
+	append_number(&message, MAPPING_HAS_FILENAMES, 1);
+	append_number(&message, MAPPING_HAS_LINES, 1);
+	append_number(&message, MAPPING_HAS_INLINED, 1);
+	append_message(writer->output, PROFILE_MAPPING, &message);
+	return number;
+}
+
+/* The number of the function of a frame, which is written when first met. */
+static int64
+function_number(Writer *writer, const PlhFrameText *frame)
+{
+	const char *name = plh_top_function_name(frame);
+	const char *file = frame->file != NULL ? frame->file : "";
+	bool		is_new;
+	int64		number = number_of(writer, writer->functions,
+								   psprintf("%s\n%s", name, file), 1, &is_new);
+	StringInfoData message;
+
+	if (!is_new)
+		return number;
+	initStringInfo(&message);
+	append_number(&message, FUNCTION_ID, number);
+	append_number(&message, FUNCTION_NAME, string_number(writer, name));
+	append_number(&message, FUNCTION_SYSTEM_NAME, string_number(writer, name));
+	append_number(&message, FUNCTION_FILE, string_number(writer, file));
+	append_message(writer->output, PROFILE_FUNCTION, &message);
+	return number;
+}
+
+/* Write a location: an address and all functions that it is in. */
+static void
+append_location(Writer *writer, int64 number, const PlhModuleRecord *module,
+				uint64 address, const PlhFrameText *frames, int frame_count)
+{
+	StringInfoData message;
+	StringInfoData line;
+
+	initStringInfo(&message);
+	initStringInfo(&line);
+	append_number(&message, LOCATION_ID, number);
+	if (module != NULL)
+		append_number(&message, LOCATION_MAPPING,
+					  mapping_number(writer, module));
+	append_number(&message, LOCATION_ADDRESS, address);
+	for (int i = 0; i < frame_count; i++)
+	{
+		append_number(&line, LINE_FUNCTION,
+					  function_number(writer, &frames[i]));
+		append_number(&line, LINE_NUMBER, frames[i].line);
+		append_message(&message, LOCATION_LINE, &line);
+	}
+	append_message(writer->output, PROFILE_LOCATION, &message);
+}
+
+/* Append the number of an address, which is written when first met. */
+static void
+append_address(Writer *writer, StringInfo sample, const PlhListedSite *listed,
+			   const PlhFrameText *frames, int frame_count)
+{
+	const PlhModuleRecord *module = NULL;
+	uint64		address = 0;
+	bool		is_new;
+	int64		number;
+
+	if (listed->has_stack)
+	{
+		const PlhStackRecord *stack =
+			plh_profile_reader_stack(listed->image, listed->site->key.stack);
+
+		if (frames->address_index < stack->depth)
+		{
+			PlhFrame	frame = stack->frames[frames->address_index];
+
+			module = plh_profile_reader_module(listed->image,
+											   PLH_FRAME_MODULE(frame));
+			address = plh_dump_addresses_of(writer->placement, frame);
+		}
+	}
+	number = number_of(writer, writer->locations,
+					   psprintf("%llx %s", (unsigned long long) address,
+								frames->text), 1, &is_new);
+	if (is_new)
+		append_location(writer, number, module, address, frames, frame_count);
+	append_number(sample, SAMPLE_LOCATION, number);
+}
+
+/* Append the numbers of a site's locations, the innermost first. */
+static void
+append_stack(Writer *writer, StringInfo sample, const PlhListedSite *listed)
+{
+	int			count;
+
+	if (writer->placement->image != listed->image)
+		plh_dump_addresses_place(writer->placement, listed->image);
+	for (int start = 0; start < listed->stack.frame_count; start += count)
+	{
+		const PlhFrameText *frames = &listed->stack.frames[start];
+
+		/* not by what is said to be inlined: a file may say anything */
+		CHECK_FOR_INTERRUPTS();
+		for (count = 1; start + count < listed->stack.frame_count; count++)
+		{
+			if (frames[count].address_index != frames->address_index)
+				break;
+		}
+		append_address(writer, sample, listed, frames, count);
+	}
+}
+
+static void
+append_text_label(Writer *writer, StringInfo sample, const char *key,
+				  const char *text)
+{
+	StringInfoData label;
+
+	if (text == NULL)
+		return;
+	initStringInfo(&label);
+	append_number(&label, LABEL_KEY, string_number(writer, key));
+	append_number(&label, LABEL_TEXT, string_number(writer, text));
+	append_message(sample, SAMPLE_LABEL, &label);
+}
+
+static void
+append_number_label(Writer *writer, StringInfo sample, const char *key,
+					int64 number, const char *unit)
+{
+	StringInfoData label;
+
+	initStringInfo(&label);
+	append_number(&label, LABEL_KEY, string_number(writer, key));
+	append_number(&label, LABEL_NUMBER, number);
+	append_number(&label, LABEL_UNIT, string_number(writer, unit));
+	append_message(sample, SAMPLE_LABEL, &label);
+}
+
+/* The values of a sample, of the types that append_types declares. */
+static void
+append_values(StringInfo sample, const PlhListedSite *listed, bool growth)
+{
+	int64		values[] = {
+		listed->site->counters.total_count, listed->site->counters.total_bytes,
+		plh_listed_count(listed), plh_listed_bytes(listed)
+	};
+
+	/* zeros count here */
+	for (int i = growth ? 2 : 0; i < lengthof(values); i++)
+	{
+		append_varint(sample, SAMPLE_VALUE << 3);
+		append_varint(sample, (uint64) values[i]);
+	}
+}
+
+static void
+append_sample(Writer *writer, const PlhSiteList *list,
+			  const PlhListedSite *listed)
+{
+	const PlhProfileHeader *header = listed->image->header;
+	StringInfoData sample;
+
+	initStringInfo(&sample);
+	append_stack(writer, &sample, listed);
+	append_values(&sample, listed, list->growth);
+	append_text_label(writer, &sample, "memory_context", listed->context_name);
+	append_text_label(writer, &sample, "lifetime", listed->lifetime);
+	if (listed->query_id != 0)
+		append_text_label(writer, &sample, "query_id",
+						  psprintf("%lld", (long long) listed->query_id));
+	append_text_label(writer, &sample, "backend_type",
+					  plh_profile_reader_backend_type(listed->image));
+	append_number_label(writer, &sample, "pid", header->pid, "");
+	if (listed->count > 0)
+		append_number_label(writer, &sample, "bytes",
+							listed->bytes / listed->count, "bytes");
+	append_message(writer->output, PROFILE_SAMPLE, &sample);
+}
+
+static void
+append_types(Writer *writer, bool growth)
+{
+	if (!growth)
+	{
+		append_value_type(writer, PROFILE_SAMPLE_TYPE, "alloc_objects", "count");
+		append_value_type(writer, PROFILE_SAMPLE_TYPE, "alloc_space", "bytes");
+	}
+	append_value_type(writer, PROFILE_SAMPLE_TYPE, "inuse_objects", "count");
+	append_value_type(writer, PROFILE_SAMPLE_TYPE, "inuse_space", "bytes");
+	append_number(writer->output, PROFILE_DEFAULT_SAMPLE_TYPE,
+				  string_number(writer, "inuse_space"));
+}
+
+/* What is known beside the samples. */
+static void
+append_facts(Writer *writer, const PlhSiteList *list)
+{
+	const PlhProfileHeader *header = list->image->header;
+	const char *sampling = header->sample_interval == 0 ? "not sampling now" :
+		psprintf("one sample in %u bytes", header->sample_interval);
+	const char *comment =
+		psprintf("pg_leakhunt: %s %d, PostgreSQL %u.%u, %s%s",
+				 plh_profile_reader_backend_type(list->image), header->pid,
+				 header->pg_version / 10000, header->pg_version % 10000,
+				 sampling, list->growth ? ", growth" : "");
+
+	append_number(writer->output, PROFILE_DROP_FRAMES,
+				  string_number(writer, plh_stack_text_helpers_pattern()));
+	append_number(writer->output, PROFILE_TIME_NANOS,
+				  (list->at + PLH_UNIX_EPOCH_US) * 1000);
+	append_number(writer->output, PROFILE_DURATION_NANOS,
+				  (list->at - header->started_at) * 1000);
+	if (header->sample_interval > 0)
+	{
+		append_value_type(writer, PROFILE_PERIOD_TYPE, "space", "bytes");
+		append_number(writer->output, PROFILE_PERIOD, header->sample_interval);
+	}
+	append_number(writer->output, PROFILE_COMMENT,
+				  string_number(writer, comment));
+}
+
+/*
+ * Append the profile; growth may be negative, as in pprof's own differences.
+ */
+void
+plh_pprof_append(StringInfo output, const PlhSiteList *list)
+{
+	Writer		writer = {
+		.output = output,
+		.memory = CurrentMemoryContext,
+		.placement = palloc0(sizeof(PlhPlacement)),
+		.strings = create_numbers("pg_leakhunt pprof strings"),
+		.mappings = create_numbers("pg_leakhunt pprof mappings"),
+		.functions = create_numbers("pg_leakhunt pprof functions"),
+		.locations = create_numbers("pg_leakhunt pprof locations")
+	};
+	MemoryContext sample_context =
+		AllocSetContextCreate(CurrentMemoryContext, "pg_leakhunt pprof sample",
+							  ALLOCSET_DEFAULT_SIZES);
+
+	MemoryContextSwitchTo(sample_context);
+	(void) string_number(&writer, "");
+	append_types(&writer, list->growth);
+	append_facts(&writer, list);
+	for (int i = 0; i < list->count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		MemoryContextReset(sample_context);
+		append_sample(&writer, list, &list->sites[i]);
+	}
+	MemoryContextSwitchTo(writer.memory);
+	MemoryContextDelete(sample_context);
+}

@@ -1,0 +1,427 @@
+/*
+ * stack_text.c
+ *	  Stacks as people read them: names of functions, and the call site.
+ */
+#include "postgres.h"
+
+#include "common/hashfn.h"
+#include "lib/stringinfo.h"
+#include "utils/hsearch.h"
+#include "utils/memutils.h"
+
+#include "reader/database_text.h"
+#include "reader/symbol_table.h"
+#include "report/stack_text.h"
+
+/* What stands at the end of a stack that had more frames than we keep. */
+#define TRUNCATED_FRAME "[more frames]"
+
+/*
+ * Functions that allocate on behalf of their caller: the call site is the
+ * first frame that is none of them.  The stack keeps them all.  In the order
+ * of strcmp.
+ */
+static const char *const helper_functions[] = {
+	"AllocSetContextCreateInternal",
+	"DynaHashAlloc",
+	"GenerationContextCreate",
+	"MemoryContextAlloc",
+	"MemoryContextAllocAligned",
+	"MemoryContextAllocExtended",
+	"MemoryContextAllocHuge",
+	"MemoryContextAllocZero",
+	"MemoryContextAllocZeroAligned",
+	"MemoryContextCreate",
+	"MemoryContextStrdup",
+	"SlabContextCreate",
+	"appendBinaryStringInfo",
+	"appendBinaryStringInfoNT",
+	"appendStringInfo",
+	"appendStringInfoChar",
+	"appendStringInfoSpaces",
+	"appendStringInfoString",
+	"appendStringInfoVA",
+	"bms_add_member",
+	"bms_add_members",
+	"bms_add_range",
+	"bms_copy",
+	"bms_difference",
+	"bms_intersect",
+	"bms_make_singleton",
+	"bms_union",
+	"copyObjectImpl",
+	"cstring_to_text",
+	"cstring_to_text_with_len",
+	"datumCopy",
+	"element_alloc",
+	"enlargeStringInfo",
+	"enlarge_list",
+	"get_hash_entry",
+	"hash_create",
+	"hash_search",
+	"hash_search_with_hash_value",
+	"initStringInfo",
+	"lappend",
+	"lappend_int",
+	"lappend_oid",
+	"lappend_xid",
+	"lcons",
+	"lcons_int",
+	"lcons_oid",
+	"list_concat",
+	"list_concat_copy",
+	"list_copy",
+	"list_copy_deep",
+	"list_insert_nth",
+	"list_make1_impl",
+	"list_make2_impl",
+	"list_make3_impl",
+	"list_make4_impl",
+	"list_make5_impl",
+	"makeStringInfo",
+	"newNode",
+	"new_head_cell",
+	"new_list",
+	"new_tail_cell",
+	"palloc",
+	"palloc0",
+	"palloc0_mul",
+	"palloc_aligned",
+	"palloc_extended",
+	"palloc_mul",
+	"palloc_mul_extended",
+	"pnstrdup",
+	"psprintf",
+	"pstrdup",
+	"pvsnprintf",
+	"repalloc",
+	"repalloc0",
+	"repalloc_extended",
+	"repalloc_huge",
+	"repalloc_mul",
+	"repalloc_mul_extended",
+	"seg_alloc",
+	"text_to_cstring"
+};
+
+static int
+compare_names(const void *key, const void *element)
+{
+	return strcmp((const char *) key, *(const char *const *) element);
+}
+
+/* Is that a function which allocates on behalf of its caller? */
+static bool
+is_helper(const char *function)
+{
+	return function != NULL &&
+		bsearch(function, helper_functions, lengthof(helper_functions),
+				sizeof(helper_functions[0]), compare_names) != NULL;
+}
+
+/*
+ * A regular expression that matches all of them.
+ */
+char *
+plh_stack_text_helpers_pattern(void)
+{
+	StringInfoData pattern;
+
+	initStringInfo(&pattern);
+	for (int i = 0; i < lengthof(helper_functions); i++)
+		appendStringInfo(&pattern, "%s%s", i > 0 ? "|" : "",
+						 helper_functions[i]);
+	return pattern.data;
+}
+
+/* A stack's functions in the making, inlined ones included. */
+typedef struct FrameList
+{
+	int			count;
+	int			room;
+	PlhFrameText *frames;
+} FrameList;
+
+/* A frame that was described, and the functions there. */
+typedef struct MemoEntry
+{
+	PlhFrame	frame;			/* key */
+	int			count;
+	PlhFrameText *texts;
+} MemoEntry;
+
+struct PlhFrameMemo
+{
+	HTAB	   *entries;
+};
+
+/* Add a frame. */
+static PlhFrameText *
+add_empty(FrameList *list)
+{
+	PlhFrameText *frame;
+
+	if (list->count == list->room)
+	{
+		list->room *= 2;
+		list->frames = repalloc_huge(list->frames,
+									 sizeof(PlhFrameText) * list->room);
+	}
+	frame = &list->frames[list->count++];
+	memset(frame, 0, sizeof(*frame));
+	return frame;
+}
+
+/*
+ * Add a frame whose palloc'd text is given, and becomes ours; the caller may
+ * fill in the rest.
+ */
+static PlhFrameText *
+add_frame(FrameList *list, char *text)
+{
+	PlhFrameText *frame = add_empty(list);
+
+	/* the copy is as long as the text; what psprintf makes is longer */
+	frame->text = plh_text_for_database(text);
+	pfree(text);
+	return frame;
+}
+
+/*
+ * The index of the call site.  A frame without a name just inside a helper is
+ * a static function of the helper's own.
+ */
+static int
+find_site(const FrameList *list)
+{
+	const PlhFrameText *frames = list->frames;
+	int			site = 0;
+
+	while (site < list->count)
+	{
+		if (is_helper(frames[site].function))
+			site++;
+		else if (frames[site].function == NULL && site + 1 < list->count &&
+				 is_helper(frames[site + 1].function))
+			site += 2;
+		else
+			break;
+	}
+	return site < list->count ? site : 0;
+}
+
+/* The last part of a path. */
+static const char *
+base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash != NULL ? slash + 1 : path;
+}
+
+/* A function as text, with its place if that is known. */
+static char *
+function_text(const PlhSourceFrame *frame)
+{
+	const char *inlined = frame->inlined ? " [inlined]" : "";
+
+	if (frame->file == NULL)
+		return psprintf("%s%s", frame->function, inlined);
+	return psprintf("%s (%s:%d)%s", frame->function, base_name(frame->file),
+					frame->line, inlined);
+}
+
+/* Where a frame is that has no function, and why, if that is its file's fault. */
+static char *
+place_text(const PlhModuleRecord *module, uint64 address,
+		   PlhModuleStatus status)
+{
+	const char *word = plh_symbols_status_word(status);
+
+	/* the vDSO is a module without a file */
+	if (word == NULL || strchr(module->path, '/') == NULL)
+		return psprintf("%s+0x%llx", base_name(module->path),
+						(unsigned long long) address);
+	return psprintf("%s+0x%llx [%s]", base_name(module->path),
+					(unsigned long long) address, word);
+}
+
+/* Add a function that an address is in. */
+static void
+add_function(FrameList *list, const PlhModuleRecord *module,
+			 const PlhSourceFrame *source)
+{
+	PlhFrameText *frame = add_frame(list, function_text(source));
+
+	frame->function = plh_text_for_database(source->function);
+	frame->file = source->file != NULL ?
+		plh_text_for_database(source->file) : NULL;
+	frame->line = source->line;
+	frame->inlined = source->inlined;
+	frame->module = module->path;
+}
+
+/* Add what an image says itself about a frame; false if it says nothing. */
+static bool
+add_known_frames(FrameList *list, const PlhProfileImage *image,
+				 const PlhModuleRecord *module, PlhFrame frame)
+{
+	const PlhSourceFrame *sources;
+	int			count;
+
+	if (image->symbols == NULL || module == NULL)
+		return false;
+	sources = plh_symbol_table_find(image->symbols, frame, &count);
+	for (int i = 0; i < count; i++)
+		add_function(list, module, &sources[i]);
+	return count > 0;
+}
+
+/* Add what is looked up at the address of a frame. */
+static void
+add_found_frames(FrameList *list, PlhSymbols *symbols,
+				 const PlhModuleRecord *module, uint64 address)
+{
+	PlhSymbolFrames found;
+
+	if (module == NULL)
+	{
+		(void) add_frame(list, psprintf("0x%llx [JIT code]",
+										(unsigned long long) address));
+		return;
+	}
+	plh_symbols_lookup(symbols, module, address, &found);
+	for (int i = 0; i < found.count; i++)
+		add_function(list, module, &found.frames[i]);
+	if (found.count == 0)
+		add_frame(list, place_text(module, address,
+								   found.status))->module = module->path;
+}
+
+/* Add what is at a frame. */
+static void
+add_frames(FrameList *list, PlhSymbols *symbols, const PlhProfileImage *image,
+		   PlhFrame frame)
+{
+	const PlhModuleRecord *module =
+		plh_profile_reader_module(image, PLH_FRAME_MODULE(frame));
+
+	if (!add_known_frames(list, image, module, frame))
+		add_found_frames(list, symbols, module, PLH_FRAME_ADDRESS(frame));
+}
+
+/* Add what is at a frame, from memory if it was there before. */
+static void
+add_frames_once(FrameList *list, PlhFrameMemo *memo, PlhSymbols *symbols,
+				const PlhProfileImage *image, PlhFrame frame)
+{
+	int			start = list->count;
+	bool		found;
+	MemoEntry  *entry = hash_search(memo->entries, &frame, HASH_ENTER, &found);
+
+	if (found)
+	{
+		for (int i = 0; i < entry->count; i++)
+			*add_empty(list) = entry->texts[i];
+		return;
+	}
+	add_frames(list, symbols, image, frame);
+	entry->texts = palloc(sizeof(PlhFrameText) * (list->count - start));
+	entry->count = list->count - start;
+	memcpy(entry->texts, &list->frames[start],
+		   sizeof(PlhFrameText) * entry->count);
+}
+
+/* Mix a frame into the hash of a stack: by build-id, not by address. */
+static uint64
+hash_frame(uint64 hash, const PlhModuleRecord *module, uint64 address)
+{
+	if (module != NULL && module->build_id_bytes > 0)
+		hash = hash_bytes_extended(module->build_id, module->build_id_bytes,
+								   hash);
+	else if (module != NULL)
+		hash = hash_bytes_extended((const unsigned char *) module->path,
+								   module->path_bytes, hash);
+	return hash_bytes_extended((const unsigned char *) &address,
+							   sizeof(address), hash);
+}
+
+/*
+ * What stands for the stack of a site that has none, or one without frames: in
+ * a dump the latter have none, either.
+ */
+const char *
+plh_stack_text_absent(const PlhSiteRecord *site)
+{
+	return site->key.context_name != 0 ? "[process start]" : "[profile full]";
+}
+
+/*
+ * An empty memo, for one image.  It belongs to the current memory context.
+ */
+PlhFrameMemo *
+plh_stack_text_memo(void)
+{
+	PlhFrameMemo *memo = palloc(sizeof(PlhFrameMemo));
+	HASHCTL		control = {
+		.keysize = sizeof(PlhFrame),
+		.entrysize = sizeof(MemoEntry),
+		.hcxt = CurrentMemoryContext
+	};
+
+	memo->entries = hash_create("pg_leakhunt frames", 1024, &control,
+								HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	return memo;
+}
+
+/*
+ * Describe a stack, in the current memory context.
+ */
+void
+plh_stack_text_describe(PlhSymbols *symbols, const PlhProfileImage *image,
+						const PlhStackRecord *stack, PlhStackText *text)
+{
+	plh_stack_text_describe_again(NULL, symbols, image, stack, text);
+}
+
+/*
+ * Describe one of many stacks of an image, in the current memory context, which
+ * must be the memo's: texts are shared among them.
+ */
+void
+plh_stack_text_describe_again(PlhFrameMemo *memo, PlhSymbols *symbols,
+							  const PlhProfileImage *image,
+							  const PlhStackRecord *stack, PlhStackText *text)
+{
+	FrameList	list = {0};
+	uint64		hash = 0;
+
+	list.room = 2 * stack->depth + 2;
+	list.frames = palloc_extended(sizeof(PlhFrameText) * list.room,
+								  MCXT_ALLOC_HUGE);
+	for (uint32 i = 0; i < stack->depth; i++)
+	{
+		PlhFrame	frame = stack->frames[i];
+		int			start = list.count;
+
+		if (memo != NULL)
+			add_frames_once(&list, memo, symbols, image, frame);
+		else
+			add_frames(&list, symbols, image, frame);
+		for (int j = start; j < list.count; j++)
+			list.frames[j].address_index = i;
+		hash = hash_frame(hash,
+						  plh_profile_reader_module(image,
+													PLH_FRAME_MODULE(frame)),
+						  PLH_FRAME_ADDRESS(frame));
+	}
+	text->site = list.count == 0 ? "" : list.frames[find_site(&list)].text;
+	if (stack->truncated)
+		add_frame(&list, pstrdup(TRUNCATED_FRAME))->address_index = stack->depth;
+	text->frame_count = list.count;
+	text->stack_id = (int64) hash;
+	text->frames = palloc_extended(sizeof(PlhFrameText) * Max(list.count, 1),
+								   MCXT_ALLOC_HUGE);
+	memcpy(text->frames, list.frames, sizeof(PlhFrameText) * list.count);
+	pfree(list.frames);
+}

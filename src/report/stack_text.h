@@ -1,0 +1,51 @@
+/*
+ * stack_text.h
+ *	  Stacks as people read them: names of functions, and the call site.
+ *
+ * All texts but the path of the binary are fit for this database.  Never called
+ * inside palloc.
+ */
+#ifndef PLH_STACK_TEXT_H
+#define PLH_STACK_TEXT_H
+
+#include "reader/profile_reader.h"
+#include "symbols/symbols.h"
+
+/* A function of a stack; inlined ones have a frame of their own. */
+typedef struct PlhFrameText
+{
+	const char *text;			/* as people read it */
+	const char *function;		/* NULL where not known */
+	const char *file;			/* path of its source; NULL where not known */
+	int			line;			/* 0 where not known */
+	uint32		address_index;	/* whose it is, in the stack's record; its
+								 * depth where there is none */
+	bool		inlined;		/* into the next frame */
+	const char *module;			/* path of its binary; NULL if it is in none */
+} PlhFrameText;
+
+typedef struct PlhStackText
+{
+	const char *site;			/* first frame that is not a helper's */
+	PlhFrameText *frames;		/* innermost first */
+	int			frame_count;
+	int64		stack_id;		/* the same in all processes and restarts */
+} PlhStackText;
+
+/* Frames of one image that have been described already. */
+typedef struct PlhFrameMemo PlhFrameMemo;
+
+extern PlhFrameMemo *plh_stack_text_memo(void);
+extern char *plh_stack_text_helpers_pattern(void);
+extern const char *plh_stack_text_absent(const PlhSiteRecord *site);
+extern void plh_stack_text_describe(PlhSymbols *symbols,
+									const PlhProfileImage *image,
+									const PlhStackRecord *stack,
+									PlhStackText *text);
+extern void plh_stack_text_describe_again(PlhFrameMemo *memo,
+										  PlhSymbols *symbols,
+										  const PlhProfileImage *image,
+										  const PlhStackRecord *stack,
+										  PlhStackText *text);
+
+#endif							/* PLH_STACK_TEXT_H */

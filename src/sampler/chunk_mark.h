@@ -1,0 +1,111 @@
+/*
+ * chunk_mark.h
+ *	  Tells a chunk that may be a sample from one that is none.
+ *
+ * From PostgreSQL 17 on, the sampled chunks are marked.  Each chunk has a
+ * header with a method id of 4 bits, which says where pfree and repalloc find
+ * the methods of its type of context.  Seven ids are spare: a sampled chunk
+ * gets one of them, whose methods are ours, a different one for each type, so
+ * that the id that it had can be restored without any look-up.  Other chunks
+ * are freed as if we were not there.
+ *
+ * Before, there is no such thing, and every free asks sample_filter.h.
+ *
+ * Callable inside palloc.  test/lint counts this file, like method_patch.c,
+ * among those that know PostgreSQL's layout.
+ */
+#ifndef PLH_CHUNK_MARK_H
+#define PLH_CHUNK_MARK_H
+
+#include "base/compat.h"
+
+/* With -DPLH_MARKS_CHUNKS=0 later servers are treated as 16 is, for tests. */
+#ifndef PLH_MARKS_CHUNKS
+#define PLH_MARKS_CHUNKS (PG_VERSION_NUM >= 170000)
+#endif
+
+#if PLH_MARKS_CHUNKS
+#include "utils/memdebug.h"
+#include "utils/memutils_internal.h"
+#include "utils/memutils_memorychunk.h"
+
+/* The id of a marked chunk is that much greater than its type's own. */
+#define PLH_MARK (MCTX_8_UNUSED_ID - MCTX_ASET_ID)
+
+StaticAssertDecl(MEMORY_CONTEXT_METHODID_BITS == 4,
+				 "method ids are not of 4 bits any more");
+StaticAssertDecl(offsetof(MemoryChunk, hdrmask) + sizeof(uint64) ==
+				 sizeof(MemoryChunk),
+				 "the header is not what precedes a chunk");
+StaticAssertDecl(MCTX_ASET_ID + PLH_MARK == MCTX_8_UNUSED_ID &&
+				 MCTX_GENERATION_ID + PLH_MARK == MCTX_9_UNUSED_ID &&
+				 MCTX_SLAB_ID + PLH_MARK == MCTX_10_UNUSED_ID,
+				 "method ids are not what they were");
+
+/*
+ * The word before a chunk that ends with its method id.  PostgreSQL's own code
+ * reads it the same way; under Valgrind it must be made accessible first.
+ */
+static inline uint64 *
+plh_chunk_header(const void *pointer)
+{
+	return (uint64 *) pointer - 1;
+}
+
+/* The method id of a chunk. */
+static inline int
+plh_chunk_method_id(const void *pointer)
+{
+	uint64	   *header = plh_chunk_header(pointer);
+	int			method_id;
+
+	VALGRIND_MAKE_MEM_DEFINED(header, sizeof(uint64));
+	method_id = *header & MEMORY_CONTEXT_METHODID_MASK;
+	VALGRIND_MAKE_MEM_NOACCESS(header, sizeof(uint64));
+	return method_id;
+}
+
+/* Add to a chunk's method id. */
+static inline void
+plh_chunk_shift_method_id(const void *pointer, int by)
+{
+	uint64	   *header = plh_chunk_header(pointer);
+
+	VALGRIND_MAKE_MEM_DEFINED(header, sizeof(uint64));
+	*header += by;
+	VALGRIND_MAKE_MEM_NOACCESS(header, sizeof(uint64));
+}
+
+static inline bool
+plh_chunk_may_be_sample(const void *pointer)
+{
+	return plh_chunk_method_id(pointer) >= MCTX_8_UNUSED_ID;
+}
+
+/* Mark a chunk that is a sample; it must have its type's own id. */
+static inline void
+plh_chunk_mark(const void *pointer)
+{
+	/* a mark that was left in freed memory would show up here */
+	Assert(plh_chunk_method_id(pointer) < MCTX_8_UNUSED_ID);
+	plh_chunk_shift_method_id(pointer, PLH_MARK);
+}
+
+/* Give a marked chunk its own id back. */
+static inline void
+plh_chunk_unmark(const void *pointer)
+{
+	Assert(plh_chunk_method_id(pointer) >= MCTX_8_UNUSED_ID);
+	plh_chunk_shift_method_id(pointer, -PLH_MARK);
+}
+
+#else
+#include "sampler/sample_filter.h"
+
+#define plh_chunk_may_be_sample(pointer) plh_sample_filter_has(pointer)
+#define plh_chunk_mark(pointer)		((void) 0)
+#define plh_chunk_unmark(pointer)	((void) 0)
+
+#endif							/* PLH_MARKS_CHUNKS */
+
+#endif							/* PLH_CHUNK_MARK_H */

@@ -1,0 +1,297 @@
+/*
+ * control.c
+ *	  Requests of other processes to start, stop or re-tune sampling.
+ *
+ * The file has a slot for requests to all processes, and one for each process
+ * that a request was made to.  Writers take turns by a lock on the file.  A
+ * writer sets a slot's number to 0 before it changes the slot and to the
+ * request's number after; then it stores that number as the last one, which
+ * makes readers look.  Of the two slots that concern a process the one with
+ * the higher number counts.
+ *
+ * The postmaster maps the file, and all children inherit the mapping: it works
+ * also if somebody removes the file.  A process that loads the module by itself
+ * opens it by its name.
+ */
+#include "postgres.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "miscadmin.h"
+
+#include "process/process.h"
+#include "reader/server_processes.h"
+#include "sampler/control.h"
+
+/* The name has the version of the layout. */
+#define CONTROL_FILE "control.2"
+#define SLOTS 2048
+
+typedef struct ControlSlot
+{
+	uint32		sequence;		/* number of the request; 0: none, or changing */
+	int32		pid;
+	uint64		process_start;	/* as plh_server_processes_start_ticks says */
+	uint32		sampling;
+	uint32		sample_interval;
+	int32		scope;
+	uint32		unused;
+} ControlSlot;
+
+typedef struct ControlFile
+{
+	uint32		sequence;		/* of the last request */
+	uint32		used_slots;		/* those behind have never been used */
+	uint64		server_start;	/* of the postmaster, in clock ticks since
+								 * boot */
+	ControlSlot all;
+	ControlSlot slots[SLOTS];
+} ControlFile;
+
+uint32		plh_control_seen;
+const volatile uint32 *plh_control_sequence;
+
+static ControlFile *control;
+static char control_path[MAXPGPATH + 16];
+static uint64 own_start;		/* 0: not looked up yet */
+
+/* Open or make the file, of its full size; -1 if that fails. */
+static int
+open_control(void)
+{
+	struct stat status;
+	int			fd = open(control_path,
+						  O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
+						  S_IRUSR | S_IWUSR);
+
+	if (fd < 0)
+		return -1;
+
+	/* a file of another size is none of ours; to cut it could kill others */
+	if (flock(fd, LOCK_EX) == 0 && fstat(fd, &status) == 0 &&
+		(status.st_size == sizeof(ControlFile) ||
+		 (status.st_size == 0 &&
+		  posix_fallocate(fd, 0, sizeof(ControlFile)) == 0)))
+	{
+		(void) flock(fd, LOCK_UN);
+		return fd;
+	}
+	close(fd);
+	return -1;
+}
+
+/* Drop the requests that were made in a server that runs no more. */
+static void
+forget_former_server(int fd)
+{
+	uint64		server_start =
+		plh_server_processes_start_ticks(IsUnderPostmaster ? PostmasterPid :
+										 getpid());
+
+	if (flock(fd, LOCK_EX) != 0)
+		return;
+	if (control->server_start != server_start)
+	{
+		memset(&control->all, 0, sizeof(ControlSlot));
+		memset(control->slots, 0, sizeof(control->slots));
+		control->used_slots = 0;
+		control->server_start = server_start;
+	}
+	(void) flock(fd, LOCK_UN);
+}
+
+/*
+ * Map the control file of the profile directory; for a server that starts a
+ * new one.  Without room for it no requests can be made, and all else works.
+ */
+void
+plh_control_start(const char *directory, bool new_server)
+{
+	int			fd;
+
+	snprintf(control_path, sizeof(control_path), "%s/" CONTROL_FILE, directory);
+	if (new_server)
+		(void) unlink(control_path);
+	fd = open_control();
+	if (fd < 0)
+		return;
+	control = mmap(NULL, sizeof(ControlFile), PROT_READ | PROT_WRITE,
+				   MAP_SHARED, fd, 0);
+	if (control == MAP_FAILED)
+		control = NULL;
+	else
+	{
+		forget_former_server(fd);
+		plh_control_sequence = &control->sequence;
+	}
+	close(fd);
+}
+
+/* Read a slot whole; false if it has no request. */
+static bool
+read_slot(const ControlSlot *slot, ControlSlot *copy)
+{
+	for (int tries = 0; tries < 100; tries++)
+	{
+		uint32		before = *(const volatile uint32 *) &slot->sequence;
+
+		if (before == 0)
+			return false;
+		pg_read_barrier();
+		*copy = *slot;
+		pg_read_barrier();
+		if (*(const volatile uint32 *) &slot->sequence == before)
+			return true;
+	}
+	return false;
+}
+
+/* The slot with this process' own requests, or NULL. */
+static const ControlSlot *
+own_slot(void)
+{
+	int			pid = getpid();
+	uint32		used_slots = *(const volatile uint32 *) &control->used_slots;
+
+	for (uint32 i = 0; i < Min(used_slots, SLOTS); i++)
+	{
+		const ControlSlot *slot = &control->slots[i];
+
+		if (slot->pid != pid || slot->sequence == 0)
+			continue;
+		if (own_start == 0)
+			own_start = plh_server_processes_start_ticks(pid);
+		if (slot->process_start == own_start)
+			return slot;
+	}
+	return NULL;
+}
+
+/*
+ * Look at the requests, and say which one concerns this process.
+ */
+void
+plh_control_poll(PlhControlWish *wish)
+{
+	ControlSlot all = {0};
+	ControlSlot own = {0};
+	const ControlSlot *mine;
+	const ControlSlot *last;
+
+	wish->present = false;
+	if (control == NULL)
+		return;
+	plh_control_seen = *plh_control_sequence;
+	pg_read_barrier();
+	if (!read_slot(&control->all, &all))
+		all.sequence = 0;
+	mine = own_slot();
+	if (mine == NULL || !read_slot(mine, &own))
+		own.sequence = 0;
+
+	last = own.sequence > all.sequence ? &own : &all;
+	wish->present = last->sequence != 0;
+	wish->sampling = last->sampling != 0;
+	wish->sample_interval = last->sample_interval;
+	wish->scope = last->scope;
+}
+
+/* The slot to use for requests to a process, or NULL if all are in use. */
+static ControlSlot *
+slot_for(int pid, uint64 process_start)
+{
+	ControlSlot *unused = NULL;
+
+	for (uint32 i = 0; i < control->used_slots; i++)
+	{
+		ControlSlot *slot = &control->slots[i];
+
+		if (slot->pid == pid && slot->process_start == process_start)
+			return slot;
+		if (unused == NULL && kill(slot->pid, 0) != 0 && errno == ESRCH)
+			unused = slot;
+	}
+	if (unused == NULL && control->used_slots < SLOTS)
+		unused = &control->slots[control->used_slots++];
+	return unused;
+}
+
+/* Store a request, under the lock. */
+static bool
+store_request(int pid, const PlhControlWish *wish)
+{
+	uint64		process_start = pid == 0 ? 0 : plh_server_processes_start_ticks(pid);
+	ControlSlot *slot = pid == 0 ? &control->all :
+		slot_for(pid, process_start);
+	uint32		sequence = control->sequence + 1;
+
+	if (slot == NULL)
+		return false;
+	slot->sequence = 0;
+	pg_write_barrier();
+	slot->pid = pid;
+	slot->process_start = process_start;
+	slot->sampling = wish->sampling;
+	slot->sample_interval = wish->sample_interval;
+	slot->scope = wish->scope;
+	pg_write_barrier();
+	slot->sequence = sequence;
+	pg_write_barrier();
+	control->sequence = sequence;
+	return true;
+}
+
+/*
+ * Ask a process, or all with pid 0, for what is wished.  Returns false, with
+ * errno set, where that can't be done; ENOSPC: requests to too many processes.
+ */
+bool
+plh_control_request(int pid, const PlhControlWish *wish)
+{
+	bool		stored = false;
+	int			fd;
+
+	if (control == NULL)
+	{
+		errno = ENOENT;
+		return false;
+	}
+
+	/* the lock is only for taking turns: any file of that name will do */
+	fd = open_control();
+	if (fd < 0)
+		return false;
+	if (flock(fd, LOCK_EX) == 0)
+	{
+		stored = store_request(pid, wish);
+		if (!stored)
+			errno = ENOSPC;
+	}
+	close(fd);
+	return stored;
+}
+
+/*
+ * In a forked child: what concerned the parent does not concern it.
+ */
+void
+plh_control_forget(void)
+{
+	own_start = 0;
+	plh_control_seen = 0;
+}
+
+/*
+ * The server stops: nobody will look at the file any more.
+ */
+void
+plh_control_unlink(void)
+{
+	if (control != NULL)
+		(void) unlink(control_path);
+}

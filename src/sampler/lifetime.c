@@ -1,0 +1,203 @@
+/*
+ * lifetime.c
+ *	  How long what is allocated in a memory context is meant to live.
+ *
+ * Runs inside palloc.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "replication/walsender.h"
+#include "utils/memutils.h"
+
+#include "base/compat.h"
+#include "sampler/lifetime.h"
+
+/*
+ * These two contexts are private to core and are known by name only.  The
+ * names are string constants, one address each: once seen, a pointer
+ * comparison recognizes them.
+ */
+static const char *portals_name;
+static const char *row_description_name;
+
+static bool
+is_named(MemoryContext context, const char *name, const char **seen)
+{
+	if (context->name == *seen)
+		return *seen != NULL;
+	if (strcmp(context->name, name) != 0)
+		return false;
+	*seen = context->name;
+	return true;
+}
+
+/*
+ * Contexts that core fills below a message's or a portal's context, and hangs
+ * below a long-lived one once they are complete.  If that never comes they
+ * are deleted, and their samples with them.
+ */
+static const char *const moving_contexts[] = {
+	"CachedExpression", "CachedPlan", "CachedPlanQuery", "CachedPlanSource",
+	"Domain constraints", "RegexpMemoryContext", "SPI Plan",
+#if PLH_SQL_FUNCTION_IS_CACHED
+	"SQL function",
+#endif
+	"partition descriptor", "partition key", "row security descriptor"
+};
+
+static bool
+is_moving_context(MemoryContext context)
+{
+	const char *name = context->name;
+
+	/* nearly every other name is told by its first character */
+	switch (name[0])
+	{
+		case 'C':
+		case 'D':
+		case 'R':
+		case 'S':
+		case 'p':
+		case 'r':
+			break;
+		default:
+			return false;
+	}
+	for (int i = 0; i < lengthof(moving_contexts); i++)
+	{
+		if (strcmp(name, moving_contexts[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Lifetime of a child of TopMemoryContext. */
+static PlhLifetime
+lifetime_of_top_child(MemoryContext context)
+{
+	if (context == TopTransactionContext)
+		return PLH_LIFETIME_TRANSACTION;
+	if (context == ErrorContext)
+		return PLH_LIFETIME_ERROR;
+
+	/*
+	 * A replication command runs inside one message, and can run for weeks:
+	 * what it keeps there is kept for the session.
+	 */
+	if (context == MessageContext)
+		return am_walsender ? PLH_LIFETIME_SESSION : PLH_LIFETIME_STATEMENT;
+	if (is_named(context, "TopPortalContext", &portals_name))
+		return PLH_LIFETIME_QUERY;
+	if (is_named(context, "RowDescriptionContext", &row_description_name))
+		return PLH_LIFETIME_STATEMENT;
+	return PLH_LIFETIME_SESSION;
+}
+
+/*
+ * A recursive query nests contexts by the thousand, and at interval 1 each of
+ * its pallocs asks.  So what was found out about contexts that are far down is
+ * kept, for as long as the statement runs and the context has that parent.
+ * Contexts that could hang elsewhere the next moment are never that deep.
+ */
+#define DEEP_LEVELS 32
+#define KNOWN_CONTEXTS 256
+
+typedef struct KnownContext
+{
+	MemoryContext context;
+	MemoryContext parent;
+	TimestampTz statement_start;
+	PlhLifetime lifetime;
+} KnownContext;
+
+static KnownContext known_contexts[KNOWN_CONTEXTS];
+
+static KnownContext *
+known_slot(MemoryContext context)
+{
+	return &known_contexts[((uintptr_t) context >> 6) % KNOWN_CONTEXTS];
+}
+
+static bool
+is_known(MemoryContext context)
+{
+	KnownContext *known = known_slot(context);
+
+	return known->context == context && known->parent == context->parent &&
+		known->statement_start == GetCurrentStatementStartTimestamp();
+}
+
+/* Keep the answer for an ancestor that is far from the top. */
+static PlhLifetime
+remember(MemoryContext ancestor, PlhLifetime lifetime)
+{
+	KnownContext *known = known_slot(ancestor);
+
+	known->context = ancestor;
+	known->parent = ancestor->parent;
+	known->statement_start = GetCurrentStatementStartTimestamp();
+	known->lifetime = lifetime;
+	return lifetime;
+}
+
+/* plh_lifetime_of for a context that has DEEP_LEVELS below it. */
+static PlhLifetime
+lifetime_of_deep(MemoryContext deep)
+{
+	MemoryContext context = deep;
+
+	while (!is_known(context))
+	{
+		if (context->parent == NULL || is_moving_context(context))
+			return remember(deep, PLH_LIFETIME_SESSION);
+		if (context->parent == TopMemoryContext)
+			return remember(deep, lifetime_of_top_child(context));
+		context = context->parent;
+	}
+	return remember(deep, known_slot(context)->lifetime);
+}
+
+/*
+ * The lifetime class of a context, from where in the tree it hangs now.
+ */
+PlhLifetime
+plh_lifetime_of(MemoryContext context)
+{
+	if (context == TopMemoryContext)
+		return PLH_LIFETIME_SESSION;
+
+	for (int level = 0; level < DEEP_LEVELS; level++)
+	{
+		if (context->parent == TopMemoryContext)
+			return lifetime_of_top_child(context);
+
+		/* an orphan is about to be deleted */
+		if (context->parent == NULL || is_moving_context(context))
+			return PLH_LIFETIME_SESSION;
+		context = context->parent;
+	}
+	return lifetime_of_deep(context);
+}
+
+/*
+ * The name that users see.  Takes what a profile says, which may be anything.
+ */
+const char *
+plh_lifetime_name(uint32 lifetime)
+{
+	switch ((PlhLifetime) lifetime)
+	{
+		case PLH_LIFETIME_SESSION:
+			return "session";
+		case PLH_LIFETIME_TRANSACTION:
+			return "transaction";
+		case PLH_LIFETIME_STATEMENT:
+			return "statement";
+		case PLH_LIFETIME_QUERY:
+			return "query";
+		case PLH_LIFETIME_ERROR:
+			return "error";
+	}
+	return "unknown";
+}

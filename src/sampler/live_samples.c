@@ -1,0 +1,208 @@
+/*
+ * live_samples.c
+ *	  The sampled chunks that are allocated now, and how they go: by a free, or
+ *	  with their memory context.
+ *
+ * Runs inside palloc.
+ *
+ * Two tables: samples by chunk, and watched contexts by context.  A watched
+ * context is one that has our reset callback; it heads the doubly linked list
+ * of its samples.  The callback's struct lives in the context's entry, so an
+ * entry must stay in place until the callback has fired, even in a forked
+ * child that wants none of the samples.
+ *
+ * Invariant: a sample is in the list of exactly one watched context and, where
+ * chunks can't be marked, in the filter.
+ */
+#include "postgres.h"
+
+#include "port/pg_bitutils.h"
+
+#include "profile/profile.h"
+#include "sampler/chunk_mark.h"
+#include "sampler/live_samples.h"
+#include "sampler/sample_filter.h"
+
+static PlhPointerTable samples;
+static PlhPointerTable contexts;
+static MemoryContextCallbackFunction reset_callback;
+
+/* Most samples come from the same context as the one before. */
+static PlhWatchedContext *last_watched;
+
+static PlhLiveSample *
+sample_at(uint32 index)
+{
+	return plh_pointer_table_entry(&samples, index);
+}
+
+/*
+ * Define the tables, for "max_samples" rounded up to a power of two; takes no
+ * memory yet.  "on_reset" is registered with each context that gets a sample
+ * and must call plh_live_samples_drop_context.
+ */
+void
+plh_live_samples_start(uint32 max_samples,
+					   MemoryContextCallbackFunction on_reset)
+{
+	max_samples = pg_nextpower2_32(max_samples);
+	plh_pointer_table_init(&samples, sizeof(PlhLiveSample), max_samples);
+	plh_pointer_table_init(&contexts, sizeof(PlhWatchedContext), max_samples);
+	reset_callback = on_reset;
+}
+
+/*
+ * Watch a context, if that is not done yet.  Returns NULL without room.  The
+ * result is valid until the context is reset or deleted.
+ */
+PlhWatchedContext *
+plh_live_samples_watch(MemoryContext context)
+{
+	PlhWatchedContext *watched = last_watched;
+
+	/* an entry that is not in use has no key */
+	if (watched != NULL && watched->entry.pointer == context)
+		return watched;
+
+	watched = plh_pointer_table_find(&contexts, context);
+	if (watched == NULL)
+	{
+		watched = plh_pointer_table_insert(&contexts, context);
+		if (watched == NULL)
+			return NULL;
+		watched->entry.user = PLH_NO_ENTRY;
+		watched->name = 0;
+		watched->callback.func = reset_callback;
+		watched->callback.arg = watched;
+		MemoryContextRegisterResetCallback(context, &watched->callback);
+	}
+	last_watched = watched;
+	return watched;
+}
+
+/*
+ * Add a sample.  Returns false, and adds nothing, where there is no room.
+ */
+bool
+plh_live_samples_insert(PlhWatchedContext *watched, const void *pointer,
+						Size size, PlhDraw draw, uint32 site)
+{
+	PlhLiveSample *sample;
+	uint32		index;
+
+	if (!PLH_MARKS_CHUNKS && !plh_sample_filter_start())
+		return false;
+	sample = plh_pointer_table_insert(&samples, pointer);
+	if (sample == NULL)
+		return false;
+
+	index = plh_pointer_table_index(&samples, sample);
+	sample->entry.user = site;
+	sample->size = size;
+	sample->draw = draw;
+	sample->context = plh_pointer_table_index(&contexts, watched);
+	sample->previous_in_context = PLH_NO_ENTRY;
+	sample->next_in_context = watched->entry.user;
+	if (sample->next_in_context != PLH_NO_ENTRY)
+		sample_at(sample->next_in_context)->previous_in_context = index;
+	watched->entry.user = index;
+
+	if (!PLH_MARKS_CHUNKS)
+		plh_sample_filter_add(pointer);
+	return true;
+}
+
+/* A sample's chunk is gone: so is what it stands for. */
+static void
+remove_sample(PlhLiveSample *sample)
+{
+	plh_profile_subtract(sample->entry.user, sample->size, sample->draw);
+	if (!PLH_MARKS_CHUNKS)
+		plh_sample_filter_remove(sample->entry.pointer);
+	plh_pointer_table_remove(&samples, sample);
+}
+
+/* Take a sample out of its context's list. */
+static void
+unlink_sample(PlhLiveSample *sample)
+{
+	if (sample->next_in_context != PLH_NO_ENTRY)
+		sample_at(sample->next_in_context)->previous_in_context =
+			sample->previous_in_context;
+	if (sample->previous_in_context != PLH_NO_ENTRY)
+		sample_at(sample->previous_in_context)->next_in_context =
+			sample->next_in_context;
+	else
+	{
+		PlhWatchedContext *watched = plh_pointer_table_entry(&contexts,
+															 sample->context);
+
+		watched->entry.user = sample->next_in_context;
+	}
+}
+
+/*
+ * A chunk was freed: if it is a sample, remove it and what it stands for.
+ */
+void
+plh_live_samples_remove(const void *pointer)
+{
+	PlhLiveSample *sample = plh_pointer_table_find(&samples, pointer);
+
+	if (sample == NULL)
+		return;
+
+	unlink_sample(sample);
+	remove_sample(sample);
+}
+
+/*
+ * A context is reset or deleted: remove its samples.  "arg" is what the reset
+ * callback was given.  The callback is not registered any more, so the
+ * context is not watched any more, either.
+ */
+void
+plh_live_samples_drop_context(void *arg)
+{
+	PlhWatchedContext *watched = arg;
+	uint32		index = watched->entry.user;
+
+	while (index != PLH_NO_ENTRY)
+	{
+		PlhLiveSample *sample = sample_at(index);
+
+		index = sample->next_in_context;
+		remove_sample(sample);
+	}
+	plh_pointer_table_remove(&contexts, watched);
+}
+
+/*
+ * In a forked child: the samples are the parent's.  Contexts that the parent
+ * watched still have our callback, and stay watched.
+ */
+void
+plh_live_samples_forget(void)
+{
+	plh_pointer_table_discard(&samples);
+	plh_sample_filter_clear();
+	for (uint32 i = 0; i < contexts.high_entries; i++)
+	{
+		PlhWatchedContext *watched = plh_pointer_table_entry(&contexts, i);
+
+		if (watched->entry.pointer == NULL)
+			continue;
+		watched->entry.user = PLH_NO_ENTRY;
+		watched->name = 0;
+	}
+}
+
+/*
+ * Bytes of memory behind the samples and contexts.
+ */
+Size
+plh_live_samples_bytes(void)
+{
+	return plh_pointer_table_bytes(&samples) +
+		plh_pointer_table_bytes(&contexts) + plh_sample_filter_bytes();
+}

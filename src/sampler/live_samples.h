@@ -1,0 +1,45 @@
+/*
+ * live_samples.h
+ *	  The sampled chunks that are allocated now, and how they go: by a free, or
+ *	  with their memory context.
+ *
+ * Callable inside palloc; never pallocs or throws.  Not reentrant: callers
+ * hold the hooks' guard, the callback given to plh_live_samples_start must
+ * take it.
+ */
+#ifndef PLH_LIVE_SAMPLES_H
+#define PLH_LIVE_SAMPLES_H
+
+#include "base/pointer_table.h"
+#include "base/sampling.h"
+
+typedef struct PlhLiveSample
+{
+	PlhPointerEntry entry;		/* key: the chunk; user: its site's offset */
+	Size		size;			/* as requested, in bytes */
+	PlhDraw		draw;			/* how it was sampled */
+	uint32		context;		/* index of its watched context */
+	uint32		next_in_context;	/* indexes of samples */
+	uint32		previous_in_context;
+} PlhLiveSample;
+
+/* A context that has, or had, samples since its last reset. */
+typedef struct PlhWatchedContext
+{
+	PlhPointerEntry entry;		/* key: the context; user: its first sample */
+	uint32		name;			/* offset in the profile; 0 = not there yet */
+	MemoryContextCallback callback;
+} PlhWatchedContext;
+
+extern void plh_live_samples_start(uint32 max_samples,
+								   MemoryContextCallbackFunction on_reset);
+extern PlhWatchedContext *plh_live_samples_watch(MemoryContext context);
+extern bool plh_live_samples_insert(PlhWatchedContext *watched,
+									const void *pointer, Size size,
+									PlhDraw draw, uint32 site);
+extern void plh_live_samples_remove(const void *pointer);
+extern void plh_live_samples_drop_context(void *arg);
+extern void plh_live_samples_forget(void);
+extern Size plh_live_samples_bytes(void);
+
+#endif							/* PLH_LIVE_SAMPLES_H */

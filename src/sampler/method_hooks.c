@@ -1,0 +1,499 @@
+/*
+ * method_hooks.c
+ *	  The functions that stand in the place of memory context methods.
+ *
+ * Everything here but installing runs inside palloc.  The rules: the original
+ * method first, as it may throw; no palloc, malloc, lock, ereport or stdio;
+ * errno as it was; no recursion; in a critical section nothing but counters.
+ *
+ * The way of a palloc: countdown (a subtraction, a test) and, once in an
+ * interval, alloc_slow -> record_sample -> unwind, lifetime, statement,
+ * profile, live_samples.
+ */
+#include "postgres.h"
+
+#include <errno.h>
+#include <time.h>
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "base/compat.h"
+#include "base/sampling.h"
+#include "base/settings.h"
+#include "base/unwind.h"
+#include "process/process.h"
+#include "profile/profile.h"
+#include "sampler/chunk_mark.h"
+#include "sampler/control.h"
+#include "sampler/lifetime.h"
+#include "sampler/live_samples.h"
+#include "sampler/method_hooks.h"
+#include "sampler/method_patch.h"
+#include "sampler/statement.h"
+
+/* Bytes between two looks at requests of other processes, at most. */
+#define POLL_BYTES (1024 * 1024)
+
+/* While a process starts, so many samples of such intervals have no stack. */
+#define START_SAMPLES 2
+#define START_INTERVAL (256 * 1024)
+
+/*
+ * The allocation that brings this to 0 or below takes the slow path.  Both are
+ * unsigned, so that a size which is garbage, as that of a corrupt varlena,
+ * can't count up.
+ */
+static uint64 countdown = POLL_BYTES;
+
+/* What is left of the gap to the next sample when the countdown is over. */
+static uint64 gap_left;
+
+/* The interval that the gap was drawn for, 0 = not sampling; and the scope. */
+static uint32 armed_interval;
+static int	armed_scope;
+
+/* Sample every allocation, whatever settings and requests say. */
+static bool all_tracked;
+
+/* Draw the countdown anew before it is used. */
+static bool rearm_wanted = true;
+
+/*
+ * Set while we are at work: whatever allocates or frees meanwhile (a signal
+ * handler that exits, and reports it) goes straight through.
+ */
+static volatile bool busy;
+
+static pg_prng_state prng;
+static bool prng_seeded;
+
+static uint32 samples_without_stack;
+
+static PlhMethods originals[PLH_CONTEXT_TYPES];
+
+/* A seed that no other process has. */
+static void
+seed_prng(void)
+{
+	struct timespec now;
+
+	(void) clock_gettime(CLOCK_MONOTONIC, &now);
+	pg_prng_seed(&prng, ((uint64) MyProcPid << 32) ^
+				 ((uint64) now.tv_sec << 30) ^ (uint64) now.tv_nsec);
+	prng_seeded = true;
+}
+
+/* Start to count down under the settings and requests as they are now. */
+static void
+rearm(void)
+{
+	PlhControlWish wish;
+
+	if (!prng_seeded)
+		seed_prng();
+	rearm_wanted = false;
+	armed_interval = plh_enabled ? plh_sample_interval : 0;
+	armed_scope = plh_scope;
+	plh_control_poll(&wish);
+	if (wish.present)
+	{
+		armed_interval = !wish.sampling ? 0 :
+			wish.sample_interval != 0 ? wish.sample_interval :
+			plh_sample_interval;
+		if (wish.scope >= 0)
+			armed_scope = wish.scope;
+	}
+	if (all_tracked)
+	{
+		armed_interval = 1;
+		armed_scope = PLH_SCOPE_LONG_LIVED;
+	}
+	plh_process_settings_changed(armed_interval, armed_scope);
+}
+
+/* Count down to the end of a gap, or to the next look at requests. */
+static inline void
+count_down(uint64 gap)
+{
+	countdown = Min(gap, POLL_BYTES);
+	gap_left = gap - countdown;
+}
+
+/* Draw the next gap. */
+static inline void
+draw_gap(void)
+{
+	if (armed_interval == 0)
+		count_down(POLL_BYTES);
+	else if (armed_interval == 1)
+		count_down(0);
+	else
+		count_down(plh_sampling_gap(&prng, armed_interval));
+}
+
+/*
+ * From here to the hooks everything is one function: each frame of ours is one
+ * that libunwind has to step over at each sample.
+ */
+#define INLINE static pg_attribute_always_inline
+
+/*
+ * The countdown is over: is this allocation a sample?  Returns the interval
+ * that it was sampled with, or 0.  The countdown starts anew in any case,
+ * before the original method can throw.
+ */
+INLINE uint32
+take_sample(Size size)
+{
+	if (busy)
+		return 0;
+	if (unlikely(rearm_wanted || plh_control_changed()))
+	{
+		rearm();
+		draw_gap();
+	}
+	if (size < countdown + gap_left)
+	{
+		count_down(countdown + gap_left - size);
+		return 0;
+	}
+	draw_gap();
+	return armed_interval;
+}
+
+/*
+ * To unwind for the first time costs a process 100 us, as libunwind knows none
+ * of the frames yet.  A short connection would pay that for the one or two
+ * samples that fall into the filling of its caches: these do without a stack.
+ */
+INLINE bool
+goes_without_stack(Size size, uint32 interval)
+{
+	return interval >= START_INTERVAL && size < interval &&
+		IsUnderPostmaster && IsInitProcessingMode() &&
+		samples_without_stack++ < START_SAMPLES;
+}
+
+/* The site that an allocation in that context belongs to. */
+INLINE uint32
+current_site(MemoryContext context, PlhWatchedContext *watched,
+			 PlhLifetime lifetime, bool without_stack)
+{
+	PlhSiteKey	key = {0};
+
+	if (!without_stack)
+	{
+		PlhStack	stack;
+		int			captured = plh_unwind_capture(&stack,
+												  plh_fixed.max_stack_depth);
+
+		plh_unwind_trim(&stack, captured, plh_fixed.max_stack_depth);
+		key.stack = plh_profile_stack(&stack);
+	}
+	if (watched->name == 0)
+		watched->name = plh_profile_string(context->name,
+										   PLH_CONTEXT_NAME_MAX);
+	key.context_name = watched->name;
+	key.lifetime = lifetime;
+	key.statement = plh_statement_current();
+	if ((key.stack == 0 && !without_stack) || key.context_name == 0)
+		return plh_profile->catch_all_site;
+	return plh_profile_site(&key);
+}
+
+/*
+ * Can a chunk of that type be freed by itself?  Else it has no header to mark,
+ * and goes with its context.
+ */
+INLINE bool
+is_freed_singly(PlhContextType type)
+{
+#if PLH_HAVE_BUMP
+	return type != PLH_BUMP;
+#else
+	return true;
+#endif
+}
+
+/* Keep a sample, or count why not. */
+INLINE void
+record_sample(MemoryContext context, void *pointer, Size size,
+			  uint32 interval, PlhContextType type)
+{
+	PlhDraw		draw = plh_sampling_draw(&prng, size, interval);
+	PlhWatchedContext *watched;
+	PlhLifetime lifetime;
+	uint32		site;
+
+	if (CritSectionCount > 0)
+	{
+		plh_profile_lose(PLH_LOSS_CRITICAL, size, draw);
+		return;
+	}
+
+	lifetime = plh_lifetime_of(context);
+	if (armed_scope == PLH_SCOPE_LONG_LIVED && lifetime != PLH_LIFETIME_SESSION)
+	{
+		plh_profile_out_of_scope();
+		plh_process_sampled_out_of_scope();
+		return;
+	}
+	if ((plh_profile == NULL &&
+		 !plh_process_begin_profile(interval, armed_scope)) ||
+		(watched = plh_live_samples_watch(context)) == NULL)
+	{
+		plh_profile_lose(PLH_LOSS_LIVE_TABLE, size, draw);
+		return;
+	}
+
+	site = current_site(context, watched, lifetime,
+						goes_without_stack(size, interval));
+	if (plh_live_samples_insert(watched, pointer, size, draw, site))
+	{
+		plh_profile_add(site, size, draw);
+		if (is_freed_singly(type))
+			plh_chunk_mark(pointer);
+	}
+	else
+		plh_profile_lose(PLH_LOSS_LIVE_TABLE, size, draw);
+	plh_process_sampled();
+}
+
+/* record_sample behind the guard. */
+INLINE void
+record_guarded(MemoryContext context, void *pointer, Size size,
+			   uint32 interval, PlhContextType type)
+{
+	int			saved_errno = errno;
+
+	busy = true;
+	record_sample(context, pointer, size, interval, type);
+	busy = false;
+	errno = saved_errno;
+}
+
+/* plh_live_samples_remove behind the guard. */
+static void
+remove_guarded(const void *pointer)
+{
+	if (busy)
+		return;
+	busy = true;
+	plh_live_samples_remove(pointer);
+	busy = false;
+}
+
+static pg_noinline void *
+alloc_slow(PLH_ALLOC_PARAMETERS, PlhContextType type)
+{
+	uint32		interval = take_sample(size);
+	void	   *pointer = originals[type].alloc(PLH_ALLOC_ARGUMENTS);
+
+	if (interval != 0 && pointer != NULL)
+		record_guarded(context, pointer, size, interval, type);
+	return pointer;
+}
+
+static pg_noinline void
+free_slow(PLH_FREE_PARAMETERS, PlhContextType type)
+{
+	plh_chunk_unmark(pointer);
+	originals[type].free_p(PLH_FREE_ARGUMENTS);
+	remove_guarded(pointer);
+}
+
+/*
+ * The original realloc for a chunk that may be a sample.  If it fails, by
+ * throwing or by returning NULL, the old chunk is still there, and a sample.
+ */
+static void *
+realloc_sample(PLH_REALLOC_PARAMETERS, PlhContextType type)
+{
+	void	   *volatile new_pointer = NULL;
+
+	if (!PLH_MARKS_CHUNKS)
+		return originals[type].realloc(PLH_REALLOC_ARGUMENTS);
+
+	plh_chunk_unmark(pointer);
+	PG_TRY();
+	{
+		new_pointer = originals[type].realloc(PLH_REALLOC_ARGUMENTS);
+	}
+	PG_CATCH();
+	{
+		plh_chunk_mark(pointer);
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+	if (new_pointer == NULL)
+		plh_chunk_mark(pointer);
+	return new_pointer;
+}
+
+/*
+ * Free and allocation of the new size.
+ */
+static pg_noinline void *
+realloc_slow(PLH_REALLOC_PARAMETERS, PlhContextType type)
+{
+	bool		may_be_sample = plh_chunk_may_be_sample(pointer);
+	uint32		interval = 0;
+	void	   *new_pointer;
+
+	if (size >= countdown)
+		interval = take_sample(size);
+	else
+		countdown -= size;
+
+	if (may_be_sample)
+		new_pointer = realloc_sample(PLH_REALLOC_ARGUMENTS, type);
+	else
+		new_pointer = originals[type].realloc(PLH_REALLOC_ARGUMENTS);
+	if (new_pointer == NULL)
+		return NULL;
+
+	/* first, as the chunk may be where it was */
+	if (may_be_sample)
+		remove_guarded(pointer);
+	if (interval != 0)
+		record_guarded(GetMemoryChunkContext(new_pointer), new_pointer, size,
+					   interval, type);
+	return new_pointer;
+}
+
+/*
+ * The hooks themselves: fast path, else tail call.  One set per type, so that
+ * the original is a constant address away.  Where chunks are marked, free is
+ * called for marked ones only.
+ */
+#define DEFINE_ALLOC_HOOK(name, type) \
+static void * \
+name##_alloc(PLH_ALLOC_PARAMETERS) \
+{ \
+	if (unlikely(size >= countdown)) \
+		return alloc_slow(PLH_ALLOC_ARGUMENTS, type); \
+	countdown -= size; \
+	return originals[type].alloc(PLH_ALLOC_ARGUMENTS); \
+}
+
+#define DEFINE_HOOKS(name, type) \
+DEFINE_ALLOC_HOOK(name, type) \
+static void \
+name##_free(PLH_FREE_PARAMETERS) \
+{ \
+	if (PLH_MARKS_CHUNKS || unlikely(plh_chunk_may_be_sample(pointer))) \
+		free_slow(PLH_FREE_ARGUMENTS, type); \
+	else \
+		originals[type].free_p(PLH_FREE_ARGUMENTS); \
+} \
+static void * \
+name##_realloc(PLH_REALLOC_PARAMETERS) \
+{ \
+	if (unlikely(size >= countdown || plh_chunk_may_be_sample(pointer))) \
+		return realloc_slow(PLH_REALLOC_ARGUMENTS, type); \
+	countdown -= size; \
+	return originals[type].realloc(PLH_REALLOC_ARGUMENTS); \
+}
+
+DEFINE_HOOKS(allocset, PLH_ALLOCSET)
+DEFINE_HOOKS(generation, PLH_GENERATION)
+DEFINE_HOOKS(slab, PLH_SLAB)
+#if PLH_HAVE_BUMP
+DEFINE_ALLOC_HOOK(bump, PLH_BUMP)
+#endif
+
+static const PlhMethods hooks[PLH_CONTEXT_TYPES] = {
+	[PLH_ALLOCSET] = {allocset_alloc, allocset_free, allocset_realloc},
+	[PLH_GENERATION] = {generation_alloc, generation_free, generation_realloc},
+	[PLH_SLAB] = {slab_alloc, slab_free, slab_realloc},
+#if PLH_HAVE_BUMP
+	[PLH_BUMP] = {bump_alloc, NULL, NULL}
+#endif
+};
+
+/*
+ * Reset callback of the contexts that have samples.  Busy, we are in a signal
+ * handler that interrupted us and will exit: the tables may be halfway.
+ */
+static void
+context_reset(void *arg)
+{
+	if (busy)
+		return;
+	busy = true;
+	plh_live_samples_drop_context(arg);
+	busy = false;
+}
+
+/*
+ * Begin to sample in this process and in those that it forks.  Returns NULL,
+ * or a sentence that says why that can't be done.
+ */
+const char *
+plh_method_hooks_install(void)
+{
+	plh_live_samples_start(plh_fixed.max_live_samples, context_reset);
+	return plh_method_patch_install(hooks, originals);
+}
+
+/*
+ * What is to be sampled, or how often, is about to change: the next allocation
+ * draws a new gap.
+ */
+void
+plh_method_hooks_rearm(void)
+{
+	rearm_wanted = true;
+	countdown = 0;
+	gap_left = 0;
+}
+
+/*
+ * Call a function while nothing is sampled, unless we are at work already.
+ */
+void
+plh_method_hooks_call_guarded(void (*function) (void))
+{
+	if (busy)
+		return;
+	busy = true;
+	function();
+	busy = false;
+}
+
+/*
+ * From the next allocation on, sample each one in session-long contexts,
+ * whatever settings and requests say; or, no more.
+ */
+void
+plh_method_hooks_track_all(bool on)
+{
+	all_tracked = on;
+	plh_method_hooks_rearm();
+}
+
+/*
+ * In a forked child: forget the parent's samples, and don't repeat its random
+ * numbers.
+ */
+void
+plh_method_hooks_forget(void)
+{
+	plh_live_samples_forget();
+	busy = false;
+	prng_seeded = false;
+	all_tracked = false;
+	samples_without_stack = 0;
+	plh_method_hooks_rearm();
+}
+
+/*
+ * The process exits: nothing is recorded any more.
+ */
+void
+plh_method_hooks_stop(void)
+{
+	busy = true;
+	countdown = PG_UINT64_MAX;
+}

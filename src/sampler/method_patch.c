@@ -1,0 +1,455 @@
+/*
+ * method_patch.c
+ *	  Puts functions of ours in the place of memory context methods.
+ *
+ * This is the only file that changes PostgreSQL.  Do not touch it without
+ * reading src/README, "The patch".
+ *
+ * There is a table of methods per type of context.  In 15 each is an object of
+ * its own, and all methods are found through context->methods.  From 16 on the
+ * tables are the elements of one array; those methods that work on a chunk are
+ * found there by the method id in the chunk's header.  From 17 on, elements
+ * are spare: with their ids we mark the chunks that are samples (chunk_mark.h).
+ *
+ * The tables are static, so we get at each through a scratch context of its
+ * type.  They hold addresses, so that the linker puts them where the dynamic
+ * linker relocates them and then makes the page read-only (RELRO): we make it
+ * writable, store addresses, and give it back the protection that it had.
+ *
+ * Nothing is stored before everything is verified, for all types:
+ * - the tables are different ones, lie in the server's executable, in memory
+ *   that can be read and not be executed, and where they should be in the array;
+ * - all methods of all tables lie in the server's code and, from 16 on, are
+ *   those that it exports: a table that somebody else has patched is none of
+ *   ours to patch;
+ * - no method stands in two tables;
+ * - a chunk's header has the id of its context's type, and the spare elements
+ *   are what the server puts there to catch bogus pointers.
+ */
+#include "postgres.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "utils/memutils.h"
+#if PG_VERSION_NUM >= 160000
+#include "utils/memutils_internal.h"
+#endif
+
+#include "base/compat.h"
+#include "sampler/chunk_mark.h"
+#include "sampler/method_patch.h"
+
+/* The layout that this file knows. */
+StaticAssertDecl(offsetof(MemoryContextMethods, alloc) == 0 * sizeof(void *),
+				 "method alloc is not where it was");
+StaticAssertDecl(offsetof(MemoryContextMethods, free_p) == 1 * sizeof(void *),
+				 "method free_p is not where it was");
+StaticAssertDecl(offsetof(MemoryContextMethods, realloc) == 2 * sizeof(void *),
+				 "method realloc is not where it was");
+#if PG_VERSION_NUM >= 160000
+#define METHODS_BUT_CHECK 9
+#else
+#define METHODS_BUT_CHECK 8
+#endif
+#ifdef MEMORY_CONTEXT_CHECKING
+#define METHODS_IN_TABLE (METHODS_BUT_CHECK + 1)
+#else
+#define METHODS_IN_TABLE METHODS_BUT_CHECK
+#endif
+StaticAssertDecl(sizeof(MemoryContextMethods) ==
+				 METHODS_IN_TABLE * sizeof(void *),
+				 "memory contexts have methods that we do not know");
+
+/* Size of a chunk in a scratch context; a slab has one size only. */
+#define SCRATCH_CHUNK_BYTES 64
+
+typedef struct ServerImage
+{
+	uintptr_t	code_start;
+	uintptr_t	code_end;
+	uintptr_t	image_start;
+	uintptr_t	image_end;
+} ServerImage;
+
+static MemoryContextMethods *tables[PLH_CONTEXT_TYPES];
+
+static const char *const type_names[PLH_CONTEXT_TYPES] = {
+	"AllocSet", "Generation", "Slab",
+#if PLH_HAVE_BUMP
+	"Bump"
+#endif
+};
+
+#if PG_VERSION_NUM >= 160000
+/* The element of the array that is each type's table. */
+static const MemoryContextMethodID method_ids[PLH_CONTEXT_TYPES] = {
+	MCTX_ASET_ID, MCTX_GENERATION_ID, MCTX_SLAB_ID,
+#if PLH_HAVE_BUMP
+	MCTX_BUMP_ID
+#endif
+};
+#endif
+
+/* dl_iterate_phdr callback: the first object is the executable. */
+static int
+find_server_image(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	ServerImage *image = arg;
+
+	image->image_start = UINTPTR_MAX;
+	for (int i = 0; i < info->dlpi_phnum; i++)
+	{
+		const Elf64_Phdr *segment = &info->dlpi_phdr[i];
+		uintptr_t	start = info->dlpi_addr + segment->p_vaddr;
+		uintptr_t	end = start + segment->p_memsz;
+
+		if (segment->p_type != PT_LOAD)
+			continue;
+		image->image_start = Min(image->image_start, start);
+		image->image_end = Max(image->image_end, end);
+		if ((segment->p_flags & PF_X) != 0)
+		{
+			image->code_start = start;
+			image->code_end = end;
+		}
+	}
+	return 1;
+}
+
+/* A context of that type, to look at. */
+static MemoryContext
+create_scratch(PlhContextType type)
+{
+	switch (type)
+	{
+		case PLH_ALLOCSET:
+			return AllocSetContextCreate(TopMemoryContext,
+										 "pg_leakhunt scratch",
+										 ALLOCSET_SMALL_SIZES);
+		case PLH_GENERATION:
+			return GenerationContextCreate(TopMemoryContext,
+										   "pg_leakhunt scratch",
+										   ALLOCSET_SMALL_SIZES);
+		case PLH_SLAB:
+			return SlabContextCreate(TopMemoryContext, "pg_leakhunt scratch",
+									 SLAB_DEFAULT_BLOCK_SIZE,
+									 SCRATCH_CHUNK_BYTES);
+#if PLH_HAVE_BUMP
+		case PLH_BUMP:
+			return BumpContextCreate(TopMemoryContext, "pg_leakhunt scratch",
+									 ALLOCSET_SMALL_SIZES);
+#endif
+		default:
+			pg_unreachable();
+	}
+}
+
+/* Learn where each type's table is, from a context of that type. */
+static void
+find_tables(void)
+{
+	for (int type = 0; type < PLH_CONTEXT_TYPES; type++)
+	{
+		MemoryContext scratch = create_scratch(type);
+
+		/* unconstify's type check does not know the typedef'd struct */
+		tables[type] = (MemoryContextMethods *) scratch->methods;
+		MemoryContextDelete(scratch);
+	}
+}
+
+/*
+ * The protection of the pages of [start, end) as PROT_ flags, or -1 if it is
+ * not the same for all of them or can't be found out.
+ */
+static int
+page_protection(uintptr_t start, uintptr_t end)
+{
+	FILE	   *maps = fopen("/proc/self/maps", "r");
+	char		line[MAXPGPATH + 256];
+	int			protection = -1;
+
+	if (maps == NULL)
+		return -1;
+
+	while (fgets(line, sizeof(line), maps) != NULL)
+	{
+		unsigned long low;
+		unsigned long high;
+		char		flags[5];
+
+		if (sscanf(line, "%lx-%lx %4s", &low, &high, flags) == 3 &&
+			start >= low && end <= high)
+		{
+			protection = (flags[0] == 'r' ? PROT_READ : 0) |
+				(flags[1] == 'w' ? PROT_WRITE : 0) |
+				(flags[2] == 'x' ? PROT_EXEC : 0);
+			break;
+		}
+	}
+	fclose(maps);
+	return protection;
+}
+
+#if PLH_MARKS_CHUNKS
+/* The element of the array that the mark of a type's chunks leads to. */
+static MemoryContextMethods *
+marked_table(PlhContextType type)
+{
+	return tables[type] + PLH_MARK;
+}
+#endif
+
+/* Where the pages start and end into which a type's hooks are stored. */
+static void
+table_pages(PlhContextType type, uintptr_t *start, uintptr_t *end)
+{
+	uintptr_t	page_bytes = sysconf(_SC_PAGESIZE);
+	const MemoryContextMethods *last = tables[type];
+
+#if PLH_MARKS_CHUNKS
+	if (type != PLH_BUMP)
+		last = marked_table(type);
+#endif
+	*start = (uintptr_t) tables[type] & ~(page_bytes - 1);
+	*end = TYPEALIGN(page_bytes, (uintptr_t) (last + 1));
+}
+
+/* Do two tables have a method in common? */
+static bool
+share_a_method(const MemoryContextMethods *left,
+			   const MemoryContextMethods *right)
+{
+	void	  **left_methods = (void **) left;
+	void	  **right_methods = (void **) right;
+
+	for (int i = 0; i < METHODS_IN_TABLE; i++)
+	{
+		for (int j = 0; j < METHODS_IN_TABLE; j++)
+		{
+			if (left_methods[i] == right_methods[j])
+				return true;
+		}
+	}
+	return false;
+}
+
+#if PG_VERSION_NUM >= 160000
+/* Is that method the function which the server exports under its name? */
+static bool
+is_exported(PlhContextType type, const char *method_name, void *method)
+{
+	char		name[NAMEDATALEN];
+
+	snprintf(name, sizeof(name), "%s%s", type_names[type], method_name);
+	return method != NULL && method == dlsym(RTLD_DEFAULT, name);
+}
+
+/* verify_table, for tables that are elements of one array. */
+static const char *
+verify_element(PlhContextType type)
+{
+	MemoryContextMethods *table = tables[type];
+
+	if (table - tables[PLH_ALLOCSET] !=
+		(int) method_ids[type] - (int) MCTX_ASET_ID)
+		return psprintf("The method table of %s contexts is not where it should be.",
+						type_names[type]);
+	if (!is_exported(type, "Alloc", table->alloc) ||
+		!is_exported(type, "Free", table->free_p) ||
+		!is_exported(type, "Realloc", table->realloc) ||
+		!is_exported(type, "GetChunkContext", table->get_chunk_context) ||
+		!is_exported(type, "GetChunkSpace", table->get_chunk_space))
+		return psprintf("The methods of %s contexts are not the server's own: something else has replaced them.",
+						type_names[type]);
+	return NULL;
+}
+#endif
+
+#if PLH_MARKS_CHUNKS
+/* Why chunks of a type can't be marked, or NULL. */
+static const char *
+verify_mark(PlhContextType type, const ServerImage *image)
+{
+	MemoryContext scratch;
+	int			method_id;
+	const MemoryContextMethods *spare = marked_table(type);
+	const MemoryContextMethods *reserved =
+		tables[PLH_ALLOCSET] - MCTX_ASET_ID + MCTX_15_RESERVED_WIPEDMEM_ID;
+
+	if (type == PLH_BUMP)
+		return NULL;
+
+	scratch = create_scratch(type);
+	method_id = plh_chunk_method_id(MemoryContextAlloc(scratch,
+													   SCRATCH_CHUNK_BYTES));
+	MemoryContextDelete(scratch);
+	if (method_id != method_ids[type])
+		return psprintf("Chunks of %s contexts have the method id %d instead of %d.",
+						type_names[type], method_id, method_ids[type]);
+
+	if (memcmp(spare, reserved, sizeof(*spare)) != 0 || spare->alloc != NULL ||
+		(uintptr_t) spare->free_p < image->code_start ||
+		(uintptr_t) spare->free_p >= image->code_end)
+		return psprintf("The method id that is to mark chunks of %s contexts is in use.",
+						type_names[type]);
+	return NULL;
+}
+#endif
+
+/* Why a type's table is not to be patched, or NULL. */
+static const char *
+verify_table(PlhContextType type, const ServerImage *image)
+{
+	const MemoryContextMethods *table = tables[type];
+	uintptr_t	start;
+	uintptr_t	end;
+	int			protection;
+
+	if ((uintptr_t) table < image->image_start ||
+		(uintptr_t) (table + 1) > image->image_end)
+		return psprintf("The method table of %s contexts is not in the server's executable.",
+						type_names[type]);
+
+	for (int i = 0; i < METHODS_IN_TABLE; i++)
+	{
+		uintptr_t	method = ((uintptr_t *) table)[i];
+
+		if (method < image->code_start || method >= image->code_end)
+			return psprintf("Method %d of %s contexts is not the server's own: something else has replaced it.",
+							i, type_names[type]);
+	}
+
+	for (int other = 0; other < type; other++)
+	{
+		if (share_a_method(table, tables[other]))
+			return psprintf("%s and %s contexts have a method in common.",
+							type_names[other], type_names[type]);
+	}
+
+	table_pages(type, &start, &end);
+	protection = page_protection(start, end);
+	if (protection == -1 || (protection & PROT_READ) == 0 ||
+		(protection & PROT_EXEC) != 0)
+		return psprintf("The method table of %s contexts is not in plain data pages.",
+						type_names[type]);
+	return NULL;
+}
+
+/* Why the tables are not to be patched, or NULL. */
+static const char *
+verify_tables(void)
+{
+	ServerImage image = {0};
+
+	(void) dl_iterate_phdr(find_server_image, &image);
+	for (int type = 0; type < PLH_CONTEXT_TYPES; type++)
+	{
+		const char *refusal = verify_table(type, &image);
+
+#if PG_VERSION_NUM >= 160000
+		if (refusal == NULL)
+			refusal = verify_element(type);
+#endif
+#if PLH_MARKS_CHUNKS
+		if (refusal == NULL)
+			refusal = verify_mark(type, &image);
+#endif
+		if (refusal != NULL)
+			return refusal;
+	}
+	return NULL;
+}
+
+#define STORE(slot, method) \
+	__atomic_store_n(&(slot), method, __ATOMIC_RELEASE)
+
+/*
+ * Store methods into a table that is writable.  Each store is one aligned
+ * word: whoever reads the table meanwhile sees the old or the new function.
+ */
+static void
+fill_table(PlhContextType type, const PlhMethods *methods)
+{
+	MemoryContextMethods *table = tables[type];
+
+	/* what frees a sample must be there before there can be one */
+	if (methods->free_p != NULL)
+	{
+#if PLH_MARKS_CHUNKS
+		MemoryContextMethods *marked = marked_table(type);
+
+		STORE(marked->get_chunk_context, table->get_chunk_context);
+		STORE(marked->get_chunk_space, table->get_chunk_space);
+		STORE(marked->free_p, methods->free_p);
+		STORE(marked->realloc, methods->realloc);
+#else
+		STORE(table->free_p, methods->free_p);
+#endif
+		STORE(table->realloc, methods->realloc);
+	}
+	STORE(table->alloc, methods->alloc);
+}
+
+/* Store methods into a type's table.  Returns false if that can't be done. */
+static bool
+store_methods(PlhContextType type, const PlhMethods *methods)
+{
+	uintptr_t	start;
+	uintptr_t	end;
+	int			protection;
+
+	table_pages(type, &start, &end);
+	protection = page_protection(start, end);
+	if (protection == -1 ||
+		mprotect((void *) start, end - start, protection | PROT_WRITE) != 0)
+		return false;
+
+	fill_table(type, methods);
+
+	/*
+	 * Should this fail, the page stays writable: less safe than it was, but
+	 * everything works, so it is no reason to give up.
+	 */
+	(void) mprotect((void *) start, end - start, protection);
+	return true;
+}
+
+/*
+ * Replace the methods of all types by "hooks", after storing what they are
+ * now in "originals"; both are arrays of PLH_CONTEXT_TYPES.  Returns NULL, or
+ * a sentence that says why nothing was changed.
+ */
+const char *
+plh_method_patch_install(const PlhMethods *hooks, PlhMethods *originals)
+{
+	const char *refusal;
+
+	find_tables();
+	refusal = verify_tables();
+	if (refusal != NULL)
+		return refusal;
+
+	for (int type = 0; type < PLH_CONTEXT_TYPES; type++)
+	{
+		originals[type].alloc = tables[type]->alloc;
+		originals[type].free_p = tables[type]->free_p;
+		originals[type].realloc = tables[type]->realloc;
+	}
+
+	for (int type = 0; type < PLH_CONTEXT_TYPES; type++)
+	{
+		if (!store_methods(type, &hooks[type]))
+		{
+			refusal = psprintf("Could not make the method table of %s contexts writable: %m.",
+							   type_names[type]);
+			while (--type >= 0)
+				(void) store_methods(type, &originals[type]);
+			return refusal;
+		}
+	}
+	return NULL;
+}

@@ -1,0 +1,42 @@
+/*
+ * method_patch.h
+ *	  Puts functions of ours in the place of memory context methods.
+ *
+ * Called when the module is loaded, never inside palloc.
+ * Installing creates and deletes memory contexts, and may throw out of memory
+ * before it has changed anything.
+ */
+#ifndef PLH_METHOD_PATCH_H
+#define PLH_METHOD_PATCH_H
+
+#include "nodes/memnodes.h"
+
+#include "base/compat.h"
+
+/* The context types that are hooked. */
+typedef enum PlhContextType
+{
+	PLH_ALLOCSET,
+	PLH_GENERATION,
+	PLH_SLAB,
+#if PLH_HAVE_BUMP
+	PLH_BUMP,
+#endif
+	PLH_CONTEXT_TYPES			/* number of types, must be last */
+} PlhContextType;
+
+/*
+ * The methods that are hooked, of each type; NULL for those which are not.
+ * Where chunks are marked, free_p is called for marked chunks only.
+ */
+typedef struct PlhMethods
+{
+	void	   *(*alloc) (PLH_ALLOC_PARAMETERS);
+	void		(*free_p) (PLH_FREE_PARAMETERS);
+	void	   *(*realloc) (PLH_REALLOC_PARAMETERS);
+} PlhMethods;
+
+extern const char *plh_method_patch_install(const PlhMethods *hooks,
+											PlhMethods *originals);
+
+#endif							/* PLH_METHOD_PATCH_H */

@@ -1,0 +1,89 @@
+/*
+ * sample_filter.c
+ *	  Could this chunk be a sample?  What each free asks before PostgreSQL 17,
+ *	  where sampled chunks can't be marked.
+ *
+ * Runs inside palloc.
+ *
+ * Invariant: a bit is set if and only if there is a sample that has it, which
+ * takes a count per bit.  A bit that stayed would cost every later free of a
+ * chunk at that place a look-up; and allocators like to hand out the same
+ * place again.
+ */
+#include "postgres.h"
+
+#include "base/private_memory.h"
+#include "sampler/sample_filter.h"
+
+#define COUNTS_BYTES (sizeof(uint32) << PLH_FILTER_BITS)
+
+uint64		plh_sample_filter[1 << (PLH_FILTER_BITS - 6)];
+
+/* How many samples have each bit: a uint32 for each. */
+static PlhRegion count_region;
+
+static uint32 *
+bit_counts(void)
+{
+	return (uint32 *) count_region.base;
+}
+
+static uint32
+filter_bit(const void *pointer)
+{
+	return plh_pointer_hash(pointer) >> (64 - PLH_FILTER_BITS);
+}
+
+/*
+ * Get the memory for counting, if that is not done yet.  Returns false, and
+ * nothing may be added, if there is none.
+ */
+bool
+plh_sample_filter_start(void)
+{
+	return plh_private_memory_reserve(&count_region, COUNTS_BYTES) &&
+		plh_private_memory_commit(&count_region, COUNTS_BYTES);
+}
+
+/*
+ * Add a sampled chunk.
+ */
+void
+plh_sample_filter_add(const void *pointer)
+{
+	uint32		bit = filter_bit(pointer);
+
+	if (bit_counts()[bit]++ == 0)
+		plh_sample_filter[bit / 64] |= UINT64CONST(1) << (bit % 64);
+}
+
+/*
+ * Remove a chunk that was added.
+ */
+void
+plh_sample_filter_remove(const void *pointer)
+{
+	uint32		bit = filter_bit(pointer);
+
+	if (--bit_counts()[bit] == 0)
+		plh_sample_filter[bit / 64] &= ~(UINT64CONST(1) << (bit % 64));
+}
+
+/*
+ * Remove all, and give the memory back.
+ */
+void
+plh_sample_filter_clear(void)
+{
+	plh_private_memory_discard(&count_region);
+	memset(plh_sample_filter, 0, sizeof(plh_sample_filter));
+}
+
+/*
+ * Bytes of memory behind the filter.
+ */
+Size
+plh_sample_filter_bytes(void)
+{
+	return count_region.committed_bytes;
+}

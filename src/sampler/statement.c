@@ -1,0 +1,61 @@
+/*
+ * statement.c
+ *	  The statement that this process is running, as its profile knows it.
+ *
+ * Runs inside palloc.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "tcop/tcopprot.h"
+#include "utils/backend_status.h"
+
+#include "base/settings.h"
+#include "profile/profile.h"
+#include "sampler/statement.h"
+
+/*
+ * The last answer, and what it was the answer to.  A text's address alone
+ * tells nothing, as the next one may well be at the same place: the time at
+ * which the statement started does.
+ */
+static uint32 cached_offset;
+static const char *cached_text;
+static uint64 cached_query_id;
+static TimestampTz cached_start;
+
+/*
+ * The offset of the running top-level statement in the profile; 0 if none is
+ * running, none should be tracked, or the profile is full.
+ */
+uint32
+plh_statement_current(void)
+{
+	const char *text = debug_query_string;
+	uint64		query_id;
+	TimestampTz start;
+
+	if (!plh_track_queries || text == NULL)
+		return 0;
+
+	query_id = pgstat_get_my_query_id();
+	start = GetCurrentStatementStartTimestamp();
+	if (cached_offset == 0 || text != cached_text ||
+		query_id != cached_query_id || start != cached_start)
+	{
+		cached_offset = plh_profile_statement(query_id, text);
+		cached_text = text;
+		cached_query_id = query_id;
+		cached_start = start;
+	}
+	return cached_offset;
+}
+
+/*
+ * In a forked child: the answer was about another profile.
+ */
+void
+plh_statement_forget(void)
+{
+	cached_offset = 0;
+}

@@ -1,0 +1,69 @@
+/*
+ * debug_file.h
+ *	  Finds the file that tells about a binary, and loads libdw, which reads it.
+ *
+ * For debug_info.c only, and under its rules.
+ */
+#ifndef PLH_DEBUG_FILE_H
+#define PLH_DEBUG_FILE_H
+
+#include <dwarf.h>
+#include <elfutils/libdwfl.h>
+
+#include "symbols/debug_info.h"
+
+/* The library's functions that we use, by their names. */
+#define PLH_FOR_EACH_FUNCTION(apply) \
+	apply(dwarf_attr_integrate) \
+	apply(dwarf_child) \
+	apply(dwarf_dieoffset) \
+	apply(dwarf_diename) \
+	apply(dwarf_filesrc) \
+	apply(dwarf_formstring) \
+	apply(dwarf_formudata) \
+	apply(dwarf_getsrcfiles) \
+	apply(dwarf_haspc) \
+	apply(dwarf_offdie) \
+	apply(dwarf_ranges) \
+	apply(dwarf_siblingof) \
+	apply(dwarf_tag) \
+	apply(dwfl_begin) \
+	apply(dwfl_build_id_find_elf) \
+	apply(dwfl_end) \
+	apply(dwfl_lineinfo) \
+	apply(dwfl_module_addrdie) \
+	apply(dwfl_module_addrinfo) \
+	apply(dwfl_module_build_id) \
+	apply(dwfl_module_getdwarf) \
+	apply(dwfl_module_getelf) \
+	apply(dwfl_module_getsrc) \
+	apply(dwfl_module_getsymtab) \
+	apply(dwfl_module_info) \
+	apply(dwfl_offline_section_address) \
+	apply(dwfl_report_elf) \
+	apply(dwfl_report_end) \
+	apply(dwfl_standard_find_debuginfo) \
+	apply(elf_nextscn) \
+	apply(gelf_getshdr)
+
+#define PLH_DECLARE_FUNCTION(name) __typeof__(name) *name;
+typedef struct PlhLibdw
+{
+	PLH_FOR_EACH_FUNCTION(PLH_DECLARE_FUNCTION)
+} PlhLibdw;
+
+/* They are there once a file was opened. */
+extern PlhLibdw plh_libdw;
+
+/* An open file, to be closed with dwfl_end. */
+typedef struct PlhDebugFile
+{
+	Dwfl	   *dwfl;
+	Dwfl_Module *module;
+	GElf_Addr	bias;			/* libdwfl's address minus the file's */
+} PlhDebugFile;
+
+extern PlhModuleStatus plh_debug_file_open(const PlhBinary *binary,
+										   PlhDebugFile *file);
+
+#endif							/* PLH_DEBUG_FILE_H */

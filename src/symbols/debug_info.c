@@ -1,0 +1,446 @@
+/*
+ * debug_info.c
+ *	  What a binary's debug information and symbol tables say about an
+ *	  address: functions, inlined ones included, files and lines.
+ *
+ * Besides debug_file.c the only file that calls libdw.
+ *
+ * A name is only ever that of a function which has the address between its
+ * start and its end.
+ */
+#include "postgres.h"
+
+#include <dlfcn.h>
+
+#include "symbols/debug_file.h"
+
+/* Entries of one unit that are looked at: hostile files may have loops. */
+#define MAX_UNIT_ENTRIES 4000000
+#define MAX_NESTING 64
+
+/* A stretch of a function's code. */
+typedef struct FunctionRange
+{
+	Dwarf_Addr	start;
+	Dwarf_Addr	end;
+	Dwarf_Off	function;		/* offset of its entry */
+} FunctionRange;
+
+/* The functions of a compilation unit, by address. */
+typedef struct Unit
+{
+	Dwarf_Off	offset;
+	FunctionRange *ranges;		/* sorted by start */
+	int			range_count;
+	int			range_room;
+	int			entries_left;
+	struct Unit *next;
+} Unit;
+
+struct PlhDebugModule
+{
+	PlhDebugFile handle;
+	Dwarf	   *dwarf;			/* NULL: no debug information */
+	Dwarf_Addr	dwarf_bias;		/* libdwfl's address minus dwarf's */
+	Unit	   *units;			/* last used first */
+	const char *file;			/* opened, or that has the debug information */
+};
+
+/* Look for debug information, and note where it is. */
+static void
+find_dwarf(PlhDebugModule *module)
+{
+	const char *main_file = NULL;
+	const char *debug_file = NULL;
+
+	module->dwarf = plh_libdw.dwfl_module_getdwarf(module->handle.module,
+												   &module->dwarf_bias);
+	/* the symbol table may be in a debug file, too, which this finds */
+	(void) plh_libdw.dwfl_module_getsymtab(module->handle.module);
+	(void) plh_libdw.dwfl_module_info(module->handle.module, NULL, NULL, NULL,
+									  NULL, NULL, &main_file, &debug_file);
+	module->file = debug_file != NULL ? debug_file : main_file;
+}
+
+/*
+ * Open the module of a binary that was loaded.  On success "opened" gets what
+ * plh_debug_info_close must be called with.
+ */
+PlhModuleStatus
+plh_debug_info_open(const PlhBinary *binary, PlhDebugModule **opened)
+{
+	PlhDebugModule *module = calloc(1, sizeof(PlhDebugModule));
+	PlhModuleStatus status;
+
+	if (module == NULL)
+		return PLH_MODULE_NO_LIBRARY;
+	status = plh_debug_file_open(binary, &module->handle);
+	if (status != PLH_MODULE_OPEN)
+	{
+		free(module);
+		return status;
+	}
+	find_dwarf(module);
+	*opened = module;
+	return PLH_MODULE_OPEN;
+}
+
+/* Has the module's main file a full symbol table? */
+static bool
+has_symbol_table(PlhDebugModule *module)
+{
+	GElf_Addr	bias;
+	Elf		   *elf = plh_libdw.dwfl_module_getelf(module->handle.module, &bias);
+	Elf_Scn    *section = NULL;
+	GElf_Shdr	header;
+
+	while ((section = plh_libdw.elf_nextscn(elf, section)) != NULL)
+	{
+		if (plh_libdw.gelf_getshdr(section, &header) != NULL &&
+			header.sh_type == SHT_SYMTAB)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The best that there is for a module, and the file that has it, which is valid
+ * until the module is closed.
+ */
+PlhSymbolSource
+plh_debug_info_source(PlhDebugModule *module, const char **file)
+{
+	const char *debug_file = NULL;
+
+	*file = module->file;
+	if (module->dwarf != NULL)
+		return PLH_SOURCE_DEBUG_INFORMATION;
+	if (plh_libdw.dwfl_module_getsymtab(module->handle.module) <= 1)
+		return PLH_SOURCE_NOTHING;
+	(void) plh_libdw.dwfl_module_info(module->handle.module, NULL, NULL, NULL,
+									  NULL, NULL, NULL, &debug_file);
+	return debug_file != NULL || has_symbol_table(module) ?
+		PLH_SOURCE_SYMBOL_TABLE : PLH_SOURCE_DYNAMIC_SYMBOLS;
+}
+
+static int
+compare_ranges(const void *left, const void *right)
+{
+	Dwarf_Addr	a = ((const FunctionRange *) left)->start;
+	Dwarf_Addr	b = ((const FunctionRange *) right)->start;
+
+	return a < b ? -1 : a > b;
+}
+
+/* Add the stretches of a function's code to its unit. */
+static void
+add_function(Unit *unit, Dwarf_Die *function)
+{
+	Dwarf_Addr	base;
+	Dwarf_Addr	start;
+	Dwarf_Addr	end;
+	ptrdiff_t	offset = 0;
+
+	while (unit->entries_left-- > 0 &&
+		   (offset = plh_libdw.dwarf_ranges(function, offset, &base, &start,
+											&end)) > 0)
+	{
+		if (unit->range_count == unit->range_room)
+		{
+			int			room = Max(64, 2 * unit->range_room);
+			FunctionRange *larger = realloc(unit->ranges,
+											sizeof(FunctionRange) * room);
+
+			if (larger == NULL)
+				return;
+			unit->ranges = larger;
+			unit->range_room = room;
+		}
+		unit->ranges[unit->range_count].start = start;
+		unit->ranges[unit->range_count].end = end;
+		unit->ranges[unit->range_count].function =
+			plh_libdw.dwarf_dieoffset(function);
+		unit->range_count++;
+	}
+}
+
+/* Add the functions below an entry: a unit, or a namespace in it. */
+static void
+add_functions(Unit *unit, Dwarf_Die *parent, int nesting)
+{
+	Dwarf_Die	entry;
+
+	if (nesting > MAX_NESTING || plh_libdw.dwarf_child(parent, &entry) != 0)
+		return;
+	do
+	{
+		int			tag = plh_libdw.dwarf_tag(&entry);
+
+		if (tag == DW_TAG_subprogram)
+			add_function(unit, &entry);
+		else if (tag == DW_TAG_namespace || tag == DW_TAG_module)
+			add_functions(unit, &entry, nesting + 1);
+	} while (unit->entries_left-- > 0 &&
+			 plh_libdw.dwarf_siblingof(&entry, &entry) == 0);
+}
+
+/* The unit with its functions, read when it is first asked for. */
+static Unit *
+find_unit(PlhDebugModule *module, Dwarf_Die *unit_entry)
+{
+	Dwarf_Off	offset = plh_libdw.dwarf_dieoffset(unit_entry);
+	Unit	   *unit = module->units;
+
+	while (unit != NULL && unit->offset != offset)
+		unit = unit->next;
+	if (unit != NULL)
+		return unit;
+
+	unit = calloc(1, sizeof(Unit));
+	if (unit == NULL)
+		return NULL;
+	unit->offset = offset;
+	unit->entries_left = MAX_UNIT_ENTRIES;
+	add_functions(unit, unit_entry, 0);
+	if (unit->range_count > 0)
+		qsort(unit->ranges, unit->range_count, sizeof(FunctionRange),
+			  compare_ranges);
+	unit->next = module->units;
+	module->units = unit;
+	return unit;
+}
+
+/* The stretch that has an address, or NULL. */
+static const FunctionRange *
+find_range(const Unit *unit, Dwarf_Addr address)
+{
+	int			low = 0;
+	int			high = unit->range_count;
+
+	while (low < high)
+	{
+		int			middle = (low + high) / 2;
+
+		if (unit->ranges[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == 0 || address >= unit->ranges[low - 1].end)
+		return NULL;
+	return &unit->ranges[low - 1];
+}
+
+/*
+ * The functions around an address, the outermost first: the one whose code it
+ * is, and those that the compiler inlined there.  Returns how many.
+ */
+static int
+nest_functions(PlhDebugModule *module, const FunctionRange *range,
+			   Dwarf_Addr address, Dwarf_Die *nest)
+{
+	int			count = 0;
+	int			entries_left = MAX_UNIT_ENTRIES;
+	Dwarf_Die	entry;
+	Dwarf_Die	scope;
+
+	if (plh_libdw.dwarf_offdie(module->dwarf, range->function, &scope) == NULL)
+		return 0;
+	nest[count++] = scope;
+
+	/* go down into whatever has the address, blocks without a name included */
+	while (plh_libdw.dwarf_child(&scope, &entry) == 0)
+	{
+		bool		found = false;
+
+		do
+		{
+			int			tag = plh_libdw.dwarf_tag(&entry);
+
+			found = (tag == DW_TAG_inlined_subroutine ||
+					 tag == DW_TAG_lexical_block ||
+					 tag == DW_TAG_subprogram) &&
+				plh_libdw.dwarf_haspc(&entry, address) > 0;
+			if (found && tag != DW_TAG_lexical_block)
+			{
+				if (count == PLH_MAX_INLINED)
+					return count;
+				nest[count++] = entry;
+			}
+		} while (!found && entries_left-- > 0 &&
+				 plh_libdw.dwarf_siblingof(&entry, &entry) == 0);
+		if (!found)
+			break;
+		scope = entry;
+	}
+	return count;
+}
+
+/* The name of a function, as linkers know it where that is another one. */
+static const char *
+function_name(Dwarf_Die *function)
+{
+	Dwarf_Attribute attribute;
+	const char *name = NULL;
+
+	if (plh_libdw.dwarf_attr_integrate(function, DW_AT_linkage_name,
+									   &attribute) != NULL)
+		name = plh_libdw.dwarf_formstring(&attribute);
+	return name != NULL ? name : plh_libdw.dwarf_diename(function);
+}
+
+/* An attribute of an entry itself that is a number; 0 without it. */
+static Dwarf_Word
+number_of(Dwarf_Die *entry, int name)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word	value;
+
+	if (plh_libdw.dwarf_attr_integrate(entry, name, &attribute) == NULL ||
+		plh_libdw.dwarf_formudata(&attribute, &value) != 0)
+		return 0;
+	return value;
+}
+
+/* Where the line table has an address. */
+static void
+find_line(PlhDebugModule *module, Dwarf_Addr address, PlhSourceFrame *frame)
+{
+	Dwfl_Line  *line = plh_libdw.dwfl_module_getsrc(module->handle.module, address);
+
+	frame->line = 0;
+	frame->file = line == NULL ? NULL :
+		plh_libdw.dwfl_lineinfo(line, NULL, &frame->line, NULL, NULL, NULL);
+	if (frame->line <= 0)
+		frame->file = NULL;
+}
+
+/* plh_debug_info_frames from debug information; 0 if there is none. */
+static int
+frames_from_dwarf(PlhDebugModule *module, Dwarf_Addr address,
+				  PlhSourceFrame *frames)
+{
+	Dwarf_Die	nest[PLH_MAX_INLINED];
+	Dwarf_Addr	bias;
+	Dwarf_Die  *unit_entry;
+	Dwarf_Files *files = NULL;
+	size_t		file_count = 0;
+	const Unit *unit;
+	const FunctionRange *range;
+	int			count;
+
+	if (module->dwarf == NULL)
+		return 0;
+	unit_entry = plh_libdw.dwfl_module_addrdie(module->handle.module, address, &bias);
+	if (unit_entry == NULL ||
+		(unit = find_unit(module, unit_entry)) == NULL ||
+		(range = find_range(unit, address - bias)) == NULL)
+		return 0;
+	count = nest_functions(module, range, address - bias, nest);
+	(void) plh_libdw.dwarf_getsrcfiles(unit_entry, &files, &file_count);
+
+	/* each is at the line where the one inside of it was called */
+	for (int i = 0; i < count; i++)
+	{
+		PlhSourceFrame *frame = &frames[i];
+		Dwarf_Die  *inner = i == 0 ? NULL : &nest[count - i];
+
+		frame->function = function_name(&nest[count - 1 - i]);
+		frame->inlined = i < count - 1 &&
+			plh_libdw.dwarf_tag(&nest[count - 1 - i]) == DW_TAG_inlined_subroutine;
+		if (frame->function == NULL)
+			return 0;
+		if (inner == NULL)
+			find_line(module, address, frame);
+		else
+		{
+			Dwarf_Word	file = number_of(inner, DW_AT_call_file);
+
+			frame->line = number_of(inner, DW_AT_call_line);
+			frame->file = files != NULL && file < file_count &&
+				frame->line > 0 ?
+				plh_libdw.dwarf_filesrc(files, file, NULL, NULL) : NULL;
+		}
+	}
+	return count;
+}
+
+/* The same from a symbol table. */
+static int
+frame_from_symbol(PlhDebugModule *module, Dwarf_Addr address,
+				  PlhSourceFrame *frame)
+{
+	GElf_Off	offset;
+	GElf_Sym symbol;
+
+	frame->function = plh_libdw.dwfl_module_addrinfo(module->handle.module, address,
+													 &offset, &symbol, NULL, NULL,
+													 NULL);
+
+	/* the nearest symbol before the address may be a neighbour's */
+	if (frame->function == NULL || offset >= symbol.st_size ||
+		GELF_ST_TYPE(symbol.st_info) != STT_FUNC)
+		return 0;
+	frame->inlined = false;
+	find_line(module, address, frame);
+	return 1;
+}
+
+/*
+ * The functions that an address is in, the innermost first, which all but the
+ * last are inlined.  The address is one of the module's file.  "frames" has
+ * room for PLH_MAX_INLINED; what they point to is valid until the module is
+ * closed.  Returns how many there are, 0 where none is known for sure.
+ */
+int
+plh_debug_info_frames(PlhDebugModule *module, uint64 address,
+					  PlhSourceFrame *frames)
+{
+	Dwarf_Addr	there = address + module->handle.bias;
+	int			count = frames_from_dwarf(module, there, frames);
+
+	return count > 0 ? count : frame_from_symbol(module, there, frames);
+}
+
+/*
+ * Close a module.
+ */
+void
+plh_debug_info_close(PlhDebugModule *module)
+{
+	while (module->units != NULL)
+	{
+		Unit	   *next = module->units->next;
+
+		free(module->units->ranges);
+		free(module->units);
+		module->units = next;
+	}
+	plh_libdw.dwfl_end(module->handle.dwfl);
+	free(module);
+}
+
+/*
+ * The name of a C++ function as its author knows it, to be freed by the caller;
+ * NULL where the name is no such name, or the library is not there that knows.
+ */
+char *
+plh_debug_info_demangle(const char *name)
+{
+	static char *(*demangle) (const char *name, char *buffer, size_t *bytes,
+							  int *status);
+	static bool tried = false;
+	int			status;
+
+	if (strncmp(name, "_Z", 2) != 0)
+		return NULL;
+	if (!tried)
+	{
+		void	   *library = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL);
+
+		tried = true;
+		if (library != NULL)
+			demangle = (__typeof__(demangle)) dlsym(library, "__cxa_demangle");
+	}
+	return demangle == NULL ? NULL : demangle(name, NULL, NULL, &status);
+}

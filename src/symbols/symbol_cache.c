@@ -1,0 +1,145 @@
+/*
+ * symbol_cache.c
+ *	  What this session has learned about addresses, kept until it ends.
+ *
+ * Answers are appended to one region; a hash table with open addressing has
+ * their offsets.  Nothing is ever taken out but everything.
+ *
+ * Only answers about binaries that could be read are kept: one that is missing
+ * now may come.
+ */
+#include "postgres.h"
+
+#include "common/hashfn.h"
+
+#include "base/private_memory.h"
+#include "symbols/symbol_cache.h"
+
+#define CACHE_BYTES ((Size) 8 * 1024 * 1024)
+#define SLOTS 65536				/* must be a power of two */
+#define MAX_ENTRIES (SLOTS / 4 * 3)
+
+/* What an answer is about: a binary, by its build-id and path, and an address. */
+typedef struct CacheKey
+{
+	uint64		address;
+	uint64		path_hash;
+	TimestampTz seen_at;		/* 0 if there is a build-id */
+	uint32		build_id_bytes;
+	uint8		build_id[PLH_BUILD_ID_MAX];
+} CacheKey;
+
+/* The answer is only as long as its frames. */
+typedef struct CacheEntry
+{
+	CacheKey	key;
+	PlhSymbolAnswer answer;
+} CacheEntry;
+
+static PlhRegion entry_region;
+static PlhRegion slot_region;	/* offsets into entry_region, plus 1 */
+static Size used_bytes;
+static uint32 used_entries;
+
+static void
+make_key(const PlhModuleRecord *module, uint64 address, CacheKey *key)
+{
+	memset(key, 0, sizeof(*key));
+	key->address = address;
+	key->path_hash =
+		hash_bytes_extended((const unsigned char *) module->path,
+							module->path_bytes, 0);
+	key->build_id_bytes = Min(module->build_id_bytes, PLH_BUILD_ID_MAX);
+	key->seen_at = key->build_id_bytes > 0 ? 0 : module->seen_at;
+	memcpy(key->build_id, module->build_id, key->build_id_bytes);
+}
+
+/* The slot that has the key, or the free one where it belongs. */
+static uint32 *
+find_slot(const CacheKey *key)
+{
+	uint32	   *slots = (uint32 *) slot_region.base;
+	uint32		slot = hash_bytes((const unsigned char *) key, sizeof(*key));
+
+	for (;; slot++)
+	{
+		uint32	   *candidate = &slots[slot & (SLOTS - 1)];
+		const CacheEntry *entry;
+
+		if (*candidate == 0)
+			return candidate;
+		entry = (const CacheEntry *) (entry_region.base + *candidate - 1);
+		if (memcmp(&entry->key, key, sizeof(*key)) == 0)
+			return candidate;
+	}
+}
+
+/*
+ * The answer that was kept, or NULL.  Valid until the next one is added.
+ */
+const PlhSymbolAnswer *
+plh_symbol_cache_find(const PlhModuleRecord *module, uint64 address)
+{
+	CacheKey	key;
+	uint32	   *slot;
+
+	if (used_entries == 0)
+		return NULL;
+	make_key(module, address, &key);
+	slot = find_slot(&key);
+	if (*slot == 0)
+		return NULL;
+	return &((const CacheEntry *) (entry_region.base + *slot - 1))->answer;
+}
+
+/* Forget everything, and give the memory back. */
+static void
+clear_cache(void)
+{
+	plh_private_memory_discard(&entry_region);
+	plh_private_memory_discard(&slot_region);
+	used_bytes = 0;
+	used_entries = 0;
+}
+
+/*
+ * Keep an answer, if it is worth it and there is memory for it.  The address
+ * must not be there yet.
+ */
+void
+plh_symbol_cache_add(const PlhModuleRecord *module, uint64 address,
+					 const PlhSymbolAnswer *answer)
+{
+	Size		answer_bytes = offsetof(PlhSymbolAnswer, frames) +
+		answer->frames_bytes;
+	Size		bytes = MAXALIGN(offsetof(CacheEntry, answer) + answer_bytes);
+	CacheKey	key;
+	CacheEntry *entry;
+
+	if (answer->status != PLH_MODULE_OPEN)
+		return;
+	if (used_entries == MAX_ENTRIES || used_bytes + bytes > CACHE_BYTES)
+		clear_cache();
+	if (!plh_private_memory_reserve(&entry_region, CACHE_BYTES) ||
+		!plh_private_memory_reserve(&slot_region, sizeof(uint32) * SLOTS) ||
+		!plh_private_memory_commit(&slot_region, sizeof(uint32) * SLOTS) ||
+		!plh_private_memory_commit(&entry_region, used_bytes + bytes))
+		return;
+
+	make_key(module, address, &key);
+	entry = (CacheEntry *) (entry_region.base + used_bytes);
+	entry->key = key;
+	memcpy(&entry->answer, answer, answer_bytes);
+	*find_slot(&key) = used_bytes + 1;
+	used_bytes += bytes;
+	used_entries++;
+}
+
+/*
+ * Bytes of memory behind the cache.
+ */
+Size
+plh_symbol_cache_bytes(void)
+{
+	return entry_region.committed_bytes + slot_region.committed_bytes;
+}

@@ -1,0 +1,21 @@
+/*
+ * symbol_cache.h
+ *	  What this session has learned about addresses, kept until it ends.
+ *
+ * Lies in memory of its own, which no memory context counts, and is emptied
+ * when it is full.  Never called inside palloc, but for
+ * plh_symbol_cache_bytes.
+ */
+#ifndef PLH_SYMBOL_CACHE_H
+#define PLH_SYMBOL_CACHE_H
+
+#include "symbols/symbolizer.h"
+
+extern const PlhSymbolAnswer *plh_symbol_cache_find(const PlhModuleRecord *module,
+													uint64 address);
+extern void plh_symbol_cache_add(const PlhModuleRecord *module,
+								 uint64 address,
+								 const PlhSymbolAnswer *answer);
+extern Size plh_symbol_cache_bytes(void);
+
+#endif							/* PLH_SYMBOL_CACHE_H */

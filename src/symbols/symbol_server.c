@@ -1,0 +1,319 @@
+/*
+ * symbol_server.c
+ *	  The process that reads binaries and debug files: all that it does.
+ *
+ * It shares nothing with the session but two pipes: no memory, no files, no
+ * signals.  What it reads may make it crash or loop.
+ *
+ * plh_symbol_transfer and plh_symbol_same_module are the session's as well.
+ */
+#include "postgres.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "symbols/symbol_server.h"
+
+/* CPU time for one question, and memory, that only a broken file takes. */
+#define MAX_CPU_SECONDS 120
+#define MAX_MEMORY_BYTES ((rlim_t) 16 * 1024 * 1024 * 1024)
+
+/* Modules that a symbolizer keeps open. */
+#define MAX_OPEN_MODULES 256
+
+typedef struct ServedModule
+{
+	PlhSymbolQuestion question; /* the first that was asked about it */
+	PlhModuleStatus status;
+	PlhDebugModule *module;		/* NULL unless status is PLH_MODULE_OPEN */
+} ServedModule;
+
+/*
+ * Read or write all of it; false at the end, or on an error.
+ */
+bool
+plh_symbol_transfer(int fd, void *data, Size bytes, bool writing)
+{
+	char	   *position = data;
+
+	while (bytes > 0)
+	{
+		ssize_t		done = writing ? write(fd, position, bytes) :
+			read(fd, position, bytes);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done <= 0)
+			return false;
+		position += done;
+		bytes -= done;
+	}
+	return true;
+}
+
+/*
+ * Are both questions about the same binary?
+ */
+bool
+plh_symbol_same_module(const PlhSymbolQuestion *left, const PlhSymbolQuestion *right)
+{
+	return left->build_id_bytes == right->build_id_bytes &&
+		memcmp(left->build_id, right->build_id, left->build_id_bytes) == 0 &&
+		(left->build_id_bytes > 0 || left->seen_at == right->seen_at) &&
+		strcmp(left->path, right->path) == 0;
+}
+
+/* The module that is asked about, opened if that is not done yet. */
+static const ServedModule *
+serve_module(const PlhSymbolQuestion *question)
+{
+	static ServedModule modules[MAX_OPEN_MODULES];
+	static int	count = 0;
+	ServedModule *served;
+	PlhBinary	binary = {
+		question->path, question->build_id, question->build_id_bytes,
+		question->seen_at
+	};
+
+	for (int i = 0; i < count; i++)
+	{
+		if (plh_symbol_same_module(&modules[i].question, question))
+			return &modules[i];
+	}
+
+	/* more than that, and they take turns in the last place */
+	if (count == MAX_OPEN_MODULES)
+	{
+		served = &modules[count - 1];
+		if (served->module != NULL)
+			plh_debug_info_close(served->module);
+	}
+	else
+		served = &modules[count++];
+	served->question = *question;
+	served->module = NULL;
+	served->status = plh_debug_info_open(&binary, &served->module);
+	return served;
+}
+
+/* Append a frame to the answer; false if there is no room for it. */
+static bool
+put_frame(PlhSymbolAnswer *answer, const PlhSourceFrame *frame)
+{
+	char	   *demangled = plh_debug_info_demangle(frame->function);
+	const char *function = demangled != NULL ? demangled : frame->function;
+	const char *file = frame->file != NULL ? frame->file : "";
+	Size		function_bytes = strlen(function) + 1;
+	Size		file_bytes = strlen(file) + 1;
+	uint32		line = (uint32) frame->line & 0x7FFFFFFF;
+	char	   *position = answer->frames + answer->frames_bytes;
+	bool		fits;
+
+	if (frame->inlined)
+		line |= 0x80000000;
+	fits = sizeof(line) + function_bytes + file_bytes <=
+		sizeof(answer->frames) - answer->frames_bytes;
+	if (fits)
+	{
+		memcpy(position, &line, sizeof(line));
+		memcpy(position + sizeof(line), function, function_bytes);
+		memcpy(position + sizeof(line) + function_bytes, file, file_bytes);
+		answer->frames_bytes += sizeof(line) + function_bytes + file_bytes;
+	}
+	free(demangled);
+	return fits;
+}
+
+static void
+answer_question(const PlhSymbolQuestion *question, PlhSymbolAnswer *answer)
+{
+	const ServedModule *served = serve_module(question);
+	PlhSourceFrame frames[PLH_MAX_INLINED] = {{0}};
+	const char *file = NULL;
+	int			count = 0;
+
+	answer->status = served->status;
+	answer->source = PLH_SOURCE_NOTHING;
+	answer->frames_bytes = 0;
+	if (served->module == NULL)
+		return;
+
+	answer->source = plh_debug_info_source(served->module, &file);
+	if (question->address == PLH_WHOLE_MODULE)
+	{
+		frames[0].function = "";
+		frames[0].file = file;
+		count = 1;
+	}
+	else
+		count = plh_debug_info_frames(served->module, question->address,
+									  frames);
+
+	for (int i = 0; i < count && put_frame(answer, &frames[i]); i++)
+		;
+}
+
+/*
+ * The session is gone.  In a container the postmaster may be the one that is
+ * told of our end, and take a signal for the crash of a server process.
+ */
+static void
+leave_quietly(int signal_number)
+{
+	_exit(0);
+}
+
+/*
+ * Unmap all memory that is shared with the server: what goes wrong here must
+ * not reach it.  Plain system calls, as nothing is known to work yet.
+ */
+static bool
+unmap_shared_memory(void)
+{
+	static char text[1024 * 1024];
+	Size		length = 0;
+	int			fd = open("/proc/self/maps", O_RDONLY);
+	ssize_t		done;
+
+	if (fd < 0)
+		return false;
+	while (length < sizeof(text) - 1 &&
+		   (done = read(fd, text + length, sizeof(text) - 1 - length)) > 0)
+		length += done;
+	close(fd);
+	if (length == sizeof(text) - 1)
+		return false;
+	text[length] = '\0';
+
+	for (char *line = text; *line != '\0';)
+	{
+		char	   *end = strchr(line, '\n');
+		char	   *rest;
+		unsigned long from = strtoul(line, &rest, 16);
+		unsigned long to = *rest == '-' ? strtoul(rest + 1, &rest, 16) : 0;
+
+		/* as in "7f0000000000-7f0000010000 rw-s ..." */
+		if (to > from && strlen(rest) > 5 && rest[4] == 's' &&
+			munmap((void *) from, to - from) != 0)
+			return false;
+		if (end == NULL)
+			break;
+		line = end + 1;
+	}
+	return true;
+}
+
+/* Keep nothing open but 0, 1 and 2, that others may think is closed. */
+static void
+close_other_files(void)
+{
+	struct rlimit limit;
+
+#ifdef SYS_close_range
+	if (syscall(SYS_close_range, 3, ~0U, 0) == 0)
+		return;
+#endif
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > 65536)
+		limit.rlim_cur = 65536;
+	for (int fd = 3; fd < (int) limit.rlim_cur; fd++)
+		close(fd);
+}
+
+/* Be the first to go when memory runs out, and take no more than a lot. */
+static void
+limit_resources(void)
+{
+	struct rlimit core_limit = {0, 0};
+	struct rlimit memory_limit = {MAX_MEMORY_BYTES, MAX_MEMORY_BYTES};
+	int			fd = open("/proc/self/oom_score_adj", O_WRONLY);
+
+	if (fd >= 0)
+	{
+		/* without it we are as likely a victim as the session */
+		if (write(fd, "1000", 4) != 4)
+			errno = 0;
+		close(fd);
+	}
+	(void) setrlimit(RLIMIT_AS, &memory_limit);
+
+	/* a crash is no news to anybody */
+	(void) setrlimit(RLIMIT_CORE, &core_limit);
+	(void) prctl(PR_SET_DUMPABLE, 0);
+}
+
+/*
+ * Become a process that has nothing in common with the session's, not even the
+ * signals that are sent to its group.
+ */
+static void
+detach(int question_fd, int answer_fd, pid_t session)
+{
+	sigset_t	no_signals;
+	int			null_fd;
+
+	for (int number = 1; number < NSIG; number++)
+		signal(number, SIG_DFL);
+	signal(SIGUSR1, leave_quietly);
+	signal(SIGPIPE, leave_quietly);
+	sigemptyset(&no_signals);
+	sigprocmask(SIG_SETMASK, &no_signals, NULL);
+	(void) setsid();
+	(void) prctl(PR_SET_PDEATHSIG, SIGUSR1);
+	if (getppid() != session)
+		_exit(0);
+	(void) prctl(PR_SET_NAME, "pg_leakhunt");
+
+	/* first out of the way of 0 to 2, where they could be, too */
+	question_fd = fcntl(question_fd, F_DUPFD, 16);
+	answer_fd = fcntl(answer_fd, F_DUPFD, 16);
+	null_fd = open("/dev/null", O_WRONLY);
+	if (dup2(null_fd, 2) < 0 || dup2(question_fd, 0) < 0 ||
+		dup2(answer_fd, 1) < 0)
+		_exit(1);
+	close_other_files();
+	if (!unmap_shared_memory())
+		_exit(1);
+	limit_resources();
+}
+
+/* A question may take so much CPU time from now on. */
+static void
+limit_cpu_time(void)
+{
+	struct rusage used;
+	struct rlimit limit;
+
+	if (getrusage(RUSAGE_SELF, &used) != 0 ||
+		getrlimit(RLIMIT_CPU, &limit) != 0)
+		return;
+	limit.rlim_cur = used.ru_utime.tv_sec + used.ru_stime.tv_sec +
+		MAX_CPU_SECONDS;
+	(void) setrlimit(RLIMIT_CPU, &limit);
+}
+
+/*
+ * Become a process of its own and answer questions, until there are no more.
+ */
+void
+plh_symbol_server_run(int question_fd, int answer_fd, pid_t session)
+{
+	static PlhSymbolAnswer answer;
+	static PlhSymbolQuestion question;
+
+	detach(question_fd, answer_fd, session);
+	while (plh_symbol_transfer(0, &question, sizeof(question), false))
+	{
+		limit_cpu_time();
+		answer_question(&question, &answer);
+		if (!plh_symbol_transfer(1, &answer,
+								 offsetof(PlhSymbolAnswer, frames) +
+								 answer.frames_bytes, true))
+			break;
+	}
+	_exit(0);
+}

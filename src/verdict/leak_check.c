@@ -1,0 +1,528 @@
+/*
+ * leak_check.c
+ *	  Runs a statement again and again and tells what stays behind each time.
+ *
+ * Every allocation in a context that lives as long as the session is a sample
+ * meanwhile, so that the figures are exact.  Three things are not leaks though
+ * they make a call site hold more:
+ *
+ * - Caches that fill when a statement first runs: the warm-up fills them.
+ * - Caches that fill, or are built anew, now and then: a site must have grown
+ *	 in the first half of the iterations and in the second.  The catalog caches
+ *	 are emptied before we look.
+ * - What is kept in session-long contexts until the transaction ends, as locks,
+ *	 and the files that a DROP TABLE is to delete.  The caller's transaction
+ *	 can't be ended here.  So if a site has grown, all iterations are repeated,
+ *	 each in a subtransaction that is rolled back: what no more grows in both
+ *	 halves was bound to a transaction.  What the server gives back after the
+ *	 whole transaction only is known by its stack: plh_leak_check_is_core_cache.
+ *
+ * What is not allocated by palloc, as the blocks of a context that nothing is
+ * ever allocated in, or was before the context got its place in the tree, shows
+ * as contexts whose number grows.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "executor/spi.h"
+#include "jit/jit.h"
+#include "miscadmin.h"
+#include "tcop/dest.h"
+#include "tcop/tcopprot.h"
+#include "utils/inval.h"
+#include "utils/memutils.h"
+#include "utils/resowner.h"
+
+#include "base/settings.h"
+#include "process/process.h"
+#include "profile/profile.h"
+#include "reader/profile_reader.h"
+#include "sampler/census.h"
+#include "sampler/lifetime.h"
+#include "sampler/method_hooks.h"
+#include "verdict/leak_check.h"
+
+/* What a site holds at some time, or all contexts of a name. */
+typedef struct Figures
+{
+	int64		bytes;
+	int64		count;
+} Figures;
+
+/* That of all of them, the oldest first: their numbers stay as they are. */
+typedef struct Series
+{
+	int			count;
+	int			room;
+	Figures    *figures;
+} Series;
+
+typedef struct Mark
+{
+	Series		sites;
+	Series		contexts;
+} Mark;
+
+/* Error context: which of the many executions it was. */
+typedef struct Iteration
+{
+	const char *phase;
+	int			number;
+} Iteration;
+
+static void
+describe_iteration(void *arg)
+{
+	const Iteration *iteration = arg;
+
+	errcontext("%s %d of pg_leakhunt_check", iteration->phase,
+			   iteration->number);
+}
+
+/* Explain what SPI does not run; its other failures are errors already. */
+static void
+check_result(int result)
+{
+	if (result == SPI_ERROR_TRANSACTION)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("pg_leakhunt_check cannot run transaction commands"),
+				 errdetail("All iterations run in the transaction of the caller.")));
+	if (result == SPI_ERROR_COPY)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("pg_leakhunt_check cannot COPY to or from the client")));
+	if (result < 0)
+		elog(ERROR, "SPI_execute_extended failed: %s",
+			 SPI_result_code_string(result));
+}
+
+/* Executions of the statement between two marks. */
+typedef struct Phase
+{
+	const char *name;
+	int			first;			/* numbers of its iterations */
+	int			last;
+	bool		roll_back;		/* each of them */
+	bool		silent;			/* the first of them, too */
+} Phase;
+
+enum
+{
+	WARM_UP, FIRST_HALF, SECOND_HALF, FIRST_REPETITION, SECOND_REPETITION, PHASES
+};
+
+/*
+ * Run the statement once; its result is dropped.  The return addresses of this
+ * and its callers are part of the stacks that sites are told apart by: so all
+ * phases must come here by the same calls, of which compilers must not make
+ * several: hence "volatile".
+ */
+static void
+execute(const char *query, volatile bool roll_back)
+{
+	SPIExecuteOptions options = {.dest = None_Receiver};
+	MemoryContext caller_context = CurrentMemoryContext;
+	ResourceOwner caller_owner = CurrentResourceOwner;
+
+	if (roll_back)
+	{
+		BeginInternalSubTransaction(NULL);
+		MemoryContextSwitchTo(caller_context);
+	}
+	check_result(SPI_execute_extended(query, &options));
+	if (roll_back)
+	{
+		RollbackAndReleaseCurrentSubTransaction();
+		MemoryContextSwitchTo(caller_context);
+		CurrentResourceOwner = caller_owner;
+	}
+}
+
+/*
+ * Keep the client from notices and warnings: what a statement has to say it
+ * says once, not a hundred times.
+ */
+static void
+begin_silence(void)
+{
+	client_min_messages = ERROR;
+}
+
+/* Put the setting back, unless the statement has set it meanwhile. */
+static void
+end_silence(int wanted)
+{
+	if (client_min_messages == ERROR)
+		client_min_messages = wanted;
+}
+
+/* Run the statement as often as that phase says. */
+static pg_noinline void
+run_phase(const char *query, const Phase *phase)
+{
+	Iteration	iteration = {.phase = phase->name};
+	ErrorContextCallback callback = {
+		.previous = error_context_stack,
+		.callback = describe_iteration,
+		.arg = &iteration
+	};
+
+	error_context_stack = &callback;
+	for (iteration.number = phase->first; iteration.number <= phase->last;
+		 iteration.number++)
+	{
+		volatile int wanted = client_min_messages;
+
+		CHECK_FOR_INTERRUPTS();
+		if (phase->silent || iteration.number > phase->first)
+			begin_silence();
+		PG_TRY();
+		{
+			execute(query, phase->roll_back);
+		}
+		PG_FINALLY();
+		{
+			end_silence(wanted);
+		}
+		PG_END_TRY();
+	}
+	error_context_stack = callback.previous;
+}
+
+static void
+append_figures(Series *series, int64 bytes, int64 count, MemoryContext memory)
+{
+	if (series->figures == NULL)
+		series->figures = MemoryContextAllocHuge(memory, sizeof(Figures) *
+												 (series->room = 256));
+	if (series->count == series->room)
+		series->figures = repalloc_huge(series->figures, sizeof(Figures) *
+										(series->room *= 2));
+	series->figures[series->count].bytes = bytes;
+	series->figures[series->count].count = count;
+	series->count++;
+}
+
+/* The profile has context names with the newest first. */
+static void
+reverse(Series *series)
+{
+	for (int i = 0, j = series->count - 1; i < j; i++, j--)
+	{
+		Figures		swapped = series->figures[i];
+
+		series->figures[i] = series->figures[j];
+		series->figures[j] = swapped;
+	}
+}
+
+/* Note in that memory context what is held now. */
+static void
+take_mark(Mark *mark, MemoryContext memory)
+{
+	const PlhSiteRecord *site;
+	PlhProfileImage *image;
+	uint32		position = 0;
+
+	memset(mark, 0, sizeof(*mark));
+	plh_census_count_contexts();
+	image = plh_profile_reader_own(plh_profile);
+	while ((site = plh_profile_reader_next_site(image, &position)) != NULL)
+		append_figures(&mark->sites, site->counters.live_bytes,
+					   site->counters.live_count, memory);
+	for (PlhContextRecord *record = plh_profile_next_context(NULL);
+		 record != NULL; record = plh_profile_next_context(record))
+		append_figures(&mark->contexts, record->bytes, record->instances,
+					   memory);
+	reverse(&mark->contexts);
+}
+
+/* What has been gained between two marks. */
+static Figures
+gain(const Series *from, const Series *to, int number)
+{
+	Figures		result = {0};
+
+	if (number < to->count)
+		result = to->figures[number];
+	if (number < from->count)
+	{
+		result.bytes -= from->figures[number].bytes;
+		result.count -= from->figures[number].count;
+	}
+	return result;
+}
+
+/* Is it more than it was?  Chunks may be of 0 bytes, and grow by realloc. */
+static bool
+is_more(Figures gained)
+{
+	return gained.bytes > 0 || (gained.bytes == 0 && gained.count > 0);
+}
+
+/* Has that number gained in both halves? */
+static bool
+grows(const Series *start, const Series *middle, const Series *end,
+	  int number)
+{
+	return is_more(gain(start, middle, number)) &&
+		is_more(gain(middle, end, number));
+}
+
+/* Have the contexts of that number become more in both halves? */
+static bool
+multiply(const Mark *start, const Mark *middle, const Mark *end, int number)
+{
+	return gain(&start->contexts, &middle->contexts, number).count > 0 &&
+		gain(&middle->contexts, &end->contexts, number).count > 0;
+}
+
+static void
+add_leak(PlhLeakCheck *check, const PlhSiteRecord *site,
+		 const PlhContextRecord *contexts, int number, Figures gained)
+{
+	PlhLeak    *leak = &check->leaks[check->leak_count++];
+
+	leak->site = site;
+	leak->contexts = contexts;
+	leak->number = number;
+	leak->bytes = gained.bytes;
+	leak->count = gained.count;
+}
+
+/* Is there a site in contexts of that name among the leaks? */
+static bool
+has_site(const PlhLeakCheck *check, const PlhContextRecord *contexts)
+{
+	for (int i = 0; i < check->leak_count; i++)
+	{
+		if (check->leaks[i].site != NULL &&
+			check->leaks[i].site->key.context_name == contexts->context_name)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The sites that have gained in both halves; and names of contexts, if there
+ * are more of them and no site in them says why.
+ */
+static void
+find_leaks(PlhLeakCheck *check, const Mark *start, const Mark *middle,
+		   const Mark *end, MemoryContext memory)
+{
+	const PlhSiteRecord *site;
+	PlhContextRecord *record = NULL;
+	PlhProfileImage *image = plh_profile_reader_own(plh_profile);
+	uint32		position = 0;
+
+	check->leak_count = 0;
+	check->leaks = MemoryContextAllocHuge(memory, sizeof(PlhLeak) *
+										  (end->sites.count +
+										   end->contexts.count + 1));
+	for (int i = 0; i < end->sites.count &&
+		 (site = plh_profile_reader_next_site(image, &position)) != NULL; i++)
+	{
+		if (grows(&start->sites, &middle->sites, &end->sites, i))
+			add_leak(check, site, NULL, i,
+					 gain(&start->sites, &end->sites, i));
+	}
+	for (int i = end->contexts.count - 1; i >= 0 &&
+		 (record = plh_profile_next_context(record)) != NULL; i--)
+	{
+		if (record->lifetime == PLH_LIFETIME_SESSION &&
+			multiply(start, middle, end, i) && !has_site(check, record))
+			add_leak(check, NULL, record, i,
+					 gain(&start->contexts, &end->contexts, i));
+	}
+}
+
+/* Leave those that grew in both halves again, and no more than by that. */
+static void
+confirm_leaks(PlhLeakCheck *check, const Mark *start, const Mark *middle,
+			  const Mark *end)
+{
+	int			confirmed = 0;
+
+	for (int i = 0; i < check->leak_count; i++)
+	{
+		PlhLeak		leak = check->leaks[i];
+		bool		is_site = leak.site != NULL;
+		Figures		gained = is_site ?
+			gain(&start->sites, &end->sites, leak.number) :
+			gain(&start->contexts, &end->contexts, leak.number);
+
+		if (is_site ?
+			!grows(&start->sites, &middle->sites, &end->sites, leak.number) :
+			!multiply(start, middle, end, leak.number))
+			continue;
+		if (gained.bytes < leak.bytes)
+		{
+			leak.bytes = gained.bytes;
+			leak.count = gained.count;
+		}
+		check->leaks[confirmed++] = leak;
+	}
+	check->leak_count = confirmed;
+}
+
+/*
+ * Is that a stack by which one of the server's caches or tables allocates that
+ * are bounded, or bound to the top-level transaction, calling nothing that is
+ * not the server's own?
+ */
+bool
+plh_leak_check_is_core_cache(const PlhStackText *stack)
+{
+	static const char *const functions[] = {
+		/* bounded by temp_buffers */
+		"ExtendBufferedRelLocal",
+		"GetLocalVictimBuffer",
+		"LocalBufferAlloc",
+		/* locks; files that were opened */
+		"LockAcquireExtended",
+		"smgropen",
+		/* what described a table before it changed */
+		"RelationBuildLocalRelation",
+		"RelationCacheInvalidate",
+		"RelationCacheInvalidateEntry",
+		"RelationIdGetRelation",
+		"index_getprocinfo",
+		/* what is known of a type or a text search object, for good */
+		"lookup_ts_config_cache",
+		"lookup_ts_dictionary_cache",
+		"lookup_ts_parser_cache",
+		"lookup_type_cache"
+	};
+
+	for (int i = 0; i < stack->frame_count; i++)
+	{
+		const PlhFrameText *frame = &stack->frames[i];
+
+		if (frame->module == NULL ||
+			strcmp(frame->module, stack->frames[0].module) != 0)
+			return false;
+		for (int j = 0; j < lengthof(functions); j++)
+		{
+			if (frame->function != NULL &&
+				strcmp(frame->function, functions[j]) == 0)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* The most bytes first. */
+static int
+compare_leaks(const void *a, const void *b)
+{
+	const PlhLeak *one = a;
+	const PlhLeak *other = b;
+
+	if (one->bytes != other->bytes)
+		return one->bytes < other->bytes ? 1 : -1;
+	return (one->site == NULL) != (other->site == NULL) ?
+		(one->site == NULL ? 1 : -1) : one->number - other->number;
+}
+
+/* Iterate and compare; what is found is allocated in "memory". */
+static void
+run(const char *query, int iterations, int warmup, PlhLeakCheck *check,
+	MemoryContext memory)
+{
+	int			half = iterations / 2;
+	const Phase phases[PHASES] = {
+		[WARM_UP] = {"warm-up iteration", 1, warmup, false, false},
+		[FIRST_HALF] = {"iteration", 1, half, false, warmup > 0},
+		[SECOND_HALF] = {"iteration", half + 1, iterations, false, true},
+		[FIRST_REPETITION] = {"repeated iteration", 1, half, true, true},
+		[SECOND_REPETITION] = {"repeated iteration", half + 1, iterations, true, true}
+	};
+	Mark		after[PHASES];
+	int64		lost_before;
+	int64		lost;
+
+	if (plh_profile == NULL &&
+		!plh_process_begin_profile(1, PLH_SCOPE_LONG_LIVED))
+		ereport(ERROR,
+				(errcode(ERRCODE_OUT_OF_MEMORY),
+				 errmsg("out of memory"),
+				 errdetail("There is no room for a profile.")));
+	lost_before = plh_profile_reader_lost_samples(plh_profile);
+	for (int phase = WARM_UP; phase < PHASES; phase++)
+	{
+		if (phase == FIRST_REPETITION)
+		{
+			find_leaks(check, &after[WARM_UP], &after[FIRST_HALF],
+					   &after[SECOND_HALF], memory);
+			if (check->leak_count == 0)
+				break;
+		}
+		run_phase(query, &phases[phase]);
+		InvalidateSystemCaches();
+		take_mark(&after[phase], memory);
+	}
+	if (check->leak_count > 0)
+		confirm_leaks(check, &after[SECOND_HALF], &after[FIRST_REPETITION],
+					  &after[SECOND_REPETITION]);
+	qsort(check->leaks, check->leak_count, sizeof(PlhLeak), compare_leaks);
+
+	/* what was lost may be a leak, or make one look small */
+	lost = plh_profile_reader_lost_samples(plh_profile) - lost_before;
+	if (lost > 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+				 errmsg("pg_leakhunt_check could not follow all allocations"),
+				 errdetail("%lld of them found no room, or were made in a critical section.",
+						   (long long) lost),
+				 errhint("Run fewer iterations in a new session, or raise pg_leakhunt.max_live_samples and pg_leakhunt.max_profile_size.")));
+}
+
+/*
+ * Run the statement "warmup" times, then "iterations" times, at least 2, and
+ * find what each of these left behind.  What the statement does stays done, but
+ * for a repetition where there is something to confirm.
+ */
+void
+plh_leak_check_run(const char *query, int iterations, int warmup,
+				   PlhLeakCheck *check)
+{
+	static bool running = false;
+	bool		with_jit = jit_enabled;
+	MemoryContext caller_context = CurrentMemoryContext;
+
+	if (running)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_IN_USE),
+				 errmsg("pg_leakhunt_check is running already"),
+				 errdetail("A statement that is checked cannot check another one.")));
+	memset(check, 0, sizeof(*check));
+	running = true;
+
+	/*
+	 * code is compiled anew, and elsewhere, with each execution: so are
+	 * stacks
+	 */
+	jit_enabled = false;
+	plh_method_hooks_track_all(true);
+	PG_TRY();
+	{
+		SPI_connect();
+		run(query, iterations, warmup, check, caller_context);
+
+		/* only now, as SPI says best where a syntax error is */
+		if (pg_parse_query(query) == NIL)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("there is no statement to check")));
+		SPI_finish();
+	}
+	PG_FINALLY();
+	{
+		plh_method_hooks_track_all(false);
+		jit_enabled = with_jit;
+		running = false;
+	}
+	PG_END_TRY();
+}
