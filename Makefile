@@ -12,6 +12,7 @@ OBJS = \
 	src/base/modules.o \
 	src/base/pointer_table.o \
 	src/base/private_memory.o \
+	src/base/process_facts.o \
 	src/base/sampling.o \
 	src/base/settings.o \
 	src/base/unwind.o \
@@ -19,6 +20,7 @@ OBJS = \
 	src/profile/profile.o \
 	src/profile/profile_counters.o \
 	src/profile/profile_file.o \
+	src/profile/profile_image.o \
 	src/dump/dump.o \
 	src/dump/dump_addresses.o \
 	src/dump/dump_directory.o \
@@ -30,15 +32,19 @@ OBJS = \
 	src/sampler/live_samples.o \
 	src/sampler/method_hooks.o \
 	src/sampler/method_patch.o \
+	src/sampler/owner.o \
 	src/sampler/sample_filter.o \
 	src/sampler/statement.o \
+	src/reader/baseline_file.o \
 	src/reader/database_text.o \
 	src/reader/dump_lines.o \
 	src/reader/dump_reader.o \
 	src/reader/profile_reader.o \
 	src/reader/server_processes.o \
 	src/reader/symbol_table.o \
+	src/process/dump_report.o \
 	src/process/process.o \
+	src/process/profile_directory.o \
 	src/process/sweep.o \
 	src/symbols/debug_file.o \
 	src/symbols/debug_info.o \

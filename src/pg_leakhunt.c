@@ -2,48 +2,24 @@
  * pg_leakhunt.c
  *	  Hunts memory leaks inside a running server: start of the module.
  *
- * The files, in the order in which data flows through them:
+ * The folders, each of which includes only those that are named before it:
  *
- *	settings		the GUCs
- *	method_patch	puts our functions in the place of context methods
- *	chunk_mark, sample_filter	tell sampled chunks from others
- *	method_hooks	these functions: countdown, then record a sample
- *	sampling		gaps, weights and error bounds
- *	unwind			the stack of an allocation
- *	lifetime		how long its memory context lives
- *	statement		the statement that is running
- *	modules			address -> executable or library
- *	live_samples	sampled chunks, dropped when freed or reset
- *	pointer_table, private_memory	what live_samples is made of
- *	profile, profile_counters	the records and counters of this process
- *	profile_layout, profile_file	their layout, and the file they are in
- *	process			start, fork, publication, exit
- *	control			requests of other processes to start and stop sampling
- *	server_processes	the processes of this server, as the kernel knows them
- *	census			what all contexts and malloc hold, and the history of it
- *	baseline		what processes held when growth was to be counted from
- *	profile_reader	reads profiles of any process
- *	symbols			address -> functions, files and lines
- *	symbol_cache	what a session knows of them
- *	symbolizer		asks a process of its own for more
- *	symbol_server	that process
- *	debug_info, debug_file	what it finds in binaries, with libdw
- *	stack_text		stacks as people read them
- *	dump, dump_directory	dump files: names, retention
- *	dump_writer, dump_addresses, dump_symbols	what is in them
- *	dump_reader, dump_lines, symbol_table	how they become profiles again
- *	growth_dump		dump files of a process that grows
- *	sweep			profiles that a crash has left
- *	site_list		call sites with stacks as text, or the growth of them
- *	top, folded, flamegraph, pprof	what they are turned into
- *	call_tree		what a flame graph is drawn from
- *	suppression		patterns that name known sites
- *	leak_check		what a statement leaves behind
- *	sql_rows, sql_source	what functions of SQL have in common
- *	sql_functions, sql_sites, sql_control, sql_check, sql_dumps, sql_pictures	what
- *					SQL can call
+ * Inside palloc, where nothing may allocate, lock, throw or report:
+ *	base		what everything stands on; knows nothing of samples
+ *	profile		the format of a profile, its owner's writes, checked access to it
+ *	dump		heap files: how they are written
+ *	sampler		the hooks, and what they keep
  *
- * README in this directory explains how they work together.
+ * Outside of it:
+ *	reader		any process' profile, baseline or dump, as one form in memory
+ *	process		load, fork, the ends of transactions, exit, crash
+ *	symbols		from an address to functions, files and lines
+ *	report		stacks as text, and the pictures and files made of them
+ *	verdict		what counts as a leak
+ *	functions	SQL arguments in, rows out
+ *
+ * README in this folder explains how they work together; test/lint holds the
+ * walls between them.
  */
 #include "postgres.h"
 

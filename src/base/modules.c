@@ -13,6 +13,7 @@
 
 #include "miscadmin.h"
 
+#include "base/limits.h"
 #include "base/modules.h"
 
 /* More libraries than this are not told apart from JIT-compiled code. */

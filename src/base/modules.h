@@ -9,9 +9,6 @@
 #ifndef PLH_MODULES_H
 #define PLH_MODULES_H
 
-/* Longest build-id that we know what to do with. */
-#define PLH_BUILD_ID_MAX 20
-
 typedef struct PlhModule
 {
 	uintptr_t	text_start;		/* executable segment, as mapped */

@@ -141,6 +141,8 @@ plh_pointer_table_insert(PlhPointerTable *table, const void *pointer)
 	uint32	   *head;
 	uint32		index;
 
+	Assert(pointer != NULL);
+	Assert(plh_pointer_table_find(table, pointer) == NULL);
 	if (table->buckets == 0 && !start_table(table))
 		return NULL;
 	index = take_entry(table);
@@ -186,12 +188,13 @@ plh_pointer_table_find(const PlhPointerTable *table, const void *pointer)
  * Take "entry", which must be in the table, out of it.
  */
 void
-plh_pointer_table_remove(PlhPointerTable *table, void *removed)
+plh_pointer_table_remove(PlhPointerTable *table, void *entry_of_table)
 {
-	PlhPointerEntry *entry = removed;
+	PlhPointerEntry *entry = entry_of_table;
 	uint32		index = plh_pointer_table_index(table, entry);
 	uint32	   *link = &bucket_heads(table)[bucket_of(table, entry->pointer)];
 
+	Assert(plh_pointer_table_find(table, entry->pointer) == entry);
 	while (*link != index)
 	{
 		PlhPointerEntry *other;
@@ -219,14 +222,4 @@ plh_pointer_table_discard(PlhPointerTable *table)
 	plh_private_memory_discard(&table->entry_region);
 	plh_private_memory_discard(&table->bucket_region);
 	plh_pointer_table_init(table, table->entry_bytes, table->max_entries);
-}
-
-/*
- * Bytes of memory behind the table.
- */
-Size
-plh_pointer_table_bytes(const PlhPointerTable *table)
-{
-	return table->entry_region.committed_bytes +
-		table->bucket_region.committed_bytes;
 }

@@ -2,9 +2,11 @@
  * pointer_table.h
  *	  A hash table from pointers to entries of a fixed size that never move.
  *
- * Linear hashing: each insertion splits at most one bucket, so that no single
- * palloc pays for a rehash of everything.  Entries are also reachable by
- * index, which takes half the room of a pointer.
+ * The table is written by hand because lib/simplehash.h rehashes everything
+ * within one insertion and moves entries, both of which are wrong here.  By
+ * linear hashing each insertion splits at most one bucket, so that no single
+ * palloc pays for a rehash.  Entries are also reachable by index, which takes
+ * half the room of a pointer.
  *
  * Callable inside palloc.  Never pallocs, throws or locks; needs no call
  * before plh_pointer_table_init, and takes no memory before the first
@@ -44,9 +46,9 @@ extern void *plh_pointer_table_insert(PlhPointerTable *table,
 									  const void *pointer);
 extern void *plh_pointer_table_find(const PlhPointerTable *table,
 									const void *pointer);
-extern void plh_pointer_table_remove(PlhPointerTable *table, void *entry);
+extern void plh_pointer_table_remove(PlhPointerTable *table,
+									 void *entry_of_table);
 extern void plh_pointer_table_discard(PlhPointerTable *table);
-extern Size plh_pointer_table_bytes(const PlhPointerTable *table);
 
 /* The entry of that index, which must have been handed out. */
 static inline void *

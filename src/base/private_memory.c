@@ -11,6 +11,9 @@
 
 #include "base/private_memory.h"
 
+/* The committed bytes of all regions of this process. */
+static Size all_bytes;
+
 /*
  * Reserve "bytes" of address space.  A region that is already reserved is
  * left alone, so callers may reserve lazily on each use.
@@ -52,8 +55,21 @@ plh_private_memory_commit(PlhRegion *region, Size bytes)
 				 PROT_READ | PROT_WRITE) != 0)
 		return false;
 
-	region->committed_bytes = wanted;
+	plh_private_memory_extend(region, wanted);
 	return true;
+}
+
+/*
+ * Note that the caller has backed the region up to "bytes" by a mapping of its
+ * own, or that plh_private_memory_commit has.
+ */
+void
+plh_private_memory_extend(PlhRegion *region, Size bytes)
+{
+	Assert(bytes >= region->committed_bytes);
+	Assert(bytes <= region->reserved_bytes);
+	all_bytes += bytes - region->committed_bytes;
+	region->committed_bytes = bytes;
 }
 
 /*
@@ -63,7 +79,18 @@ plh_private_memory_commit(PlhRegion *region, Size bytes)
 void
 plh_private_memory_discard(PlhRegion *region)
 {
+	Assert(all_bytes >= region->committed_bytes);
+	all_bytes -= region->committed_bytes;
 	if (region->base != NULL)
 		munmap(region->base, region->reserved_bytes);
 	memset(region, 0, sizeof(*region));
+}
+
+/*
+ * Bytes of memory behind all regions of this process.
+ */
+Size
+plh_private_memory_bytes(void)
+{
+	return all_bytes;
 }

@@ -23,6 +23,8 @@ typedef struct PlhRegion
 
 extern bool plh_private_memory_reserve(PlhRegion *region, Size bytes);
 extern bool plh_private_memory_commit(PlhRegion *region, Size bytes);
+extern void plh_private_memory_extend(PlhRegion *region, Size bytes);
 extern void plh_private_memory_discard(PlhRegion *region);
+extern Size plh_private_memory_bytes(void);
 
 #endif							/* PLH_PRIVATE_MEMORY_H */

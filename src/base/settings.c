@@ -16,8 +16,8 @@
 #include "miscadmin.h"
 #include "utils/guc.h"
 
+#include "base/limits.h"
 #include "base/settings.h"
-#include "base/unwind.h"
 
 bool		plh_enabled;
 int			plh_sample_interval;
@@ -116,7 +116,7 @@ check_profile_directory(char **newval, void **extra, GucSource source)
 static bool
 check_dump_directory(char **newval, void **extra, GucSource source)
 {
-	if (*newval[0] == '\0')
+	if ((*newval)[0] == '\0')
 	{
 		GUC_check_errdetail("The directory of the dump files must have a name.");
 		return false;

@@ -16,6 +16,7 @@
 #define UNW_LOCAL_ONLY
 #include <libunwind.h>
 
+#include "base/limits.h"
 #include "base/unwind.h"
 
 /*

@@ -10,8 +10,7 @@
 #ifndef PLH_UNWIND_H
 #define PLH_UNWIND_H
 
-/* Frames that a stack can have at the most. */
-#define PLH_MAX_FRAMES 256
+#include "base/limits.h"
 
 /* Frames that can lie above the caller of palloc: ours and the allocator's. */
 #define PLH_MAX_SKIPPED 12

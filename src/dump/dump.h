@@ -22,6 +22,5 @@ extern bool plh_dump_write(const PlhProfileImage *image,
 						   const PlhDumpExtras *extras, bool sync,
 						   PlhDumpResult *result);
 extern void plh_dump_forget(void);
-extern void plh_dump_report(const PlhDumpResult *result, int level);
 
 #endif							/* PLH_DUMP_H */

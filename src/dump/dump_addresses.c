@@ -8,6 +8,7 @@
 
 #include "dump/dump_addresses.h"
 #include "dump/dump_format.h"
+#include "profile/profile_image.h"
 
 /* Has a module with a lower index that address? */
 static bool
@@ -32,7 +33,7 @@ plh_dump_addresses_place(PlhPlacement *placement,
 
 	placement->image = image;
 	for (uint32 index = 1;
-		 (module = plh_profile_reader_module(image, index)) != NULL; index++)
+		 (module = plh_profile_image_module(image, index)) != NULL; index++)
 	{
 		uint64		slot = module->build_id_bytes > 0 ?
 			hash_bytes_extended(module->build_id, module->build_id_bytes, 0) :
@@ -58,7 +59,7 @@ plh_dump_addresses_of(const PlhPlacement *placement, PlhFrame frame)
 	uint32		index = PLH_FRAME_MODULE(frame);
 	uint64		address = PLH_FRAME_ADDRESS(frame);
 
-	if (plh_profile_reader_module(placement->image, index) == NULL)
+	if (plh_profile_image_module(placement->image, index) == NULL)
 		return address;
 	return placement->bases[index] + address;
 }

@@ -9,7 +9,7 @@
 #ifndef PLH_DUMP_ADDRESSES_H
 #define PLH_DUMP_ADDRESSES_H
 
-#include "reader/profile_reader.h"
+#include "profile/profile_image.h"
 
 typedef struct PlhPlacement
 {

@@ -16,12 +16,14 @@
 #include "miscadmin.h"
 #include "utils/timestamp.h"
 
+#include "base/clock.h"
 #include "base/sampling.h"
 #include "base/settings.h"
 #include "dump/dump_addresses.h"
 #include "dump/dump_format.h"
 #include "dump/dump_writer.h"
-#include "sampler/lifetime.h"
+#include "profile/baseline.h"
+#include "profile/profile_image.h"
 
 /* A file that is being written. */
 typedef struct DumpFile
@@ -146,7 +148,7 @@ emit_sums(DumpFile *file, const PlhProfileImage *image)
 	PlhCounters sums = {0};
 	uint32		position = 0;
 
-	while ((site = plh_profile_reader_next_site(image, &position)) != NULL)
+	while ((site = plh_profile_image_next_site(image, &position)) != NULL)
 	{
 		const PlhCounters *counters = &site->counters;
 
@@ -173,9 +175,9 @@ emit_numbers(DumpFile *file, const PlhProfileImage *image)
 	uint32		sites = 0;
 	uint32		modules = 0;
 
-	while ((site = plh_profile_reader_next_site(image, &position)) != NULL)
+	while ((site = plh_profile_image_next_site(image, &position)) != NULL)
 		sites += site->counters.total_samples > 0;
-	while (plh_profile_reader_module(image, modules + 1) != NULL)
+	while (plh_profile_image_module(image, modules + 1) != NULL)
 		modules++;
 	emit(file, "# sites=%u modules=%u\n", sites, modules);
 }
@@ -185,7 +187,7 @@ static void
 emit_header(DumpFile *file, const PlhProfileImage *image, const char *reason)
 {
 	const PlhProfileHeader *header = image->header;
-	const char *type = plh_profile_reader_backend_type(image);
+	const char *type = plh_profile_image_backend_type(image);
 
 	emit(file, "# pg_leakhunt dump_version=%d reason=%s pid=%d",
 		 PLH_DUMP_VERSION, reason, header->pid);
@@ -219,7 +221,7 @@ emit_growth(DumpFile *file, const PlhProfileImage *image,
 	int64		bytes;
 	int64		count;
 
-	plh_baseline_site(baseline, plh_profile_reader_offset(image, site), &bytes,
+	plh_baseline_site(baseline, plh_profile_image_offset(image, site), &bytes,
 					  &count);
 	emit(file, " baseline_bytes=%lld baseline_count=%lld", (long long) bytes,
 		 (long long) count);
@@ -233,15 +235,15 @@ emit_site_facts(DumpFile *file, const PlhProfileImage *image,
 {
 	const PlhCounters *counters = &site->counters;
 	const PlhStringRecord *context =
-		plh_profile_reader_string(image, site->key.context_name);
+		plh_profile_image_string(image, site->key.context_name);
 	const PlhStatementRecord *statement =
-		plh_profile_reader_statement(image, site->key.statement);
+		plh_profile_image_statement(image, site->key.statement);
 
 	emit(file, "#");
 	if (context != NULL)
 		emit_value(file, "context", context->text, context->text_bytes);
 	if (context != NULL)
-		emit(file, " lifetime=%s", plh_lifetime_name(site->key.lifetime));
+		emit(file, " lifetime=%s", plh_profile_image_lifetime_name(site->key.lifetime));
 	if (statement != NULL && statement->query_id != 0)
 		emit(file, " query_id=%lld", (long long) statement->query_id);
 	emit(file, " live_count=%lld total_count=%lld samples=%lld total_samples=%lld error_bytes=%.0f variance=%.17g peak_bytes=%lld first_at_us=%lld last_at_us=%lld truncated=%d",
@@ -252,7 +254,7 @@ emit_site_facts(DumpFile *file, const PlhProfileImage *image,
 								  counters->live_bytes,
 								  counters->live_samples),
 		 counters->live_variance,
-		 (long long) plh_profile_reader_peak_bytes(image, site),
+		 (long long) plh_profile_image_peak_bytes(image, site),
 		 unix_us(counters->first_at), unix_us(counters->last_at),
 		 stack != NULL && stack->truncated ? 1 : 0);
 	if (baseline != NULL)
@@ -289,7 +291,7 @@ static void
 emit_site(DumpFile *file, const PlhProfileImage *image,
 		  const PlhSiteRecord *site, const PlhBaseline *baseline)
 {
-	const PlhStackRecord *stack = plh_profile_reader_stack(image,
+	const PlhStackRecord *stack = plh_profile_image_stack(image,
 														   site->key.stack);
 
 	emit_site_facts(file, image, site, stack, baseline);
@@ -315,7 +317,7 @@ emit_sites(DumpFile *file, const PlhProfileImage *image,
 	uint32		position = 0;
 	uint32		live_sites = 0;
 
-	while ((site = plh_profile_reader_next_site(image, &position)) != NULL)
+	while ((site = plh_profile_image_next_site(image, &position)) != NULL)
 	{
 		if (site->counters.total_samples == 0)
 			continue;
@@ -349,7 +351,7 @@ emit_modules(DumpFile *file, const PlhProfileImage *image)
 
 	emit(file, "\nMAPPED_LIBRARIES:\n");
 	for (uint32 index = 1;
-		 (module = plh_profile_reader_module(image, index)) != NULL;
+		 (module = plh_profile_image_module(image, index)) != NULL;
 		 index++)
 	{
 		uint64		start = placement.bases[index] + module->text_address;
@@ -370,7 +372,7 @@ emit_module_facts(DumpFile *file, const PlhProfileImage *image)
 	const PlhModuleRecord *module;
 
 	for (uint32 index = 1;
-		 (module = plh_profile_reader_module(image, index)) != NULL;
+		 (module = plh_profile_image_module(image, index)) != NULL;
 		 index++)
 	{
 		emit(file, "# module base=0x%llx build_id=",

@@ -9,7 +9,7 @@
 #define PLH_DUMP_WRITER_H
 
 #include "profile/baseline.h"
-#include "reader/profile_reader.h"
+#include "profile/profile_image.h"
 
 /* What goes into a dump beside the profile. */
 typedef struct PlhDumpExtras

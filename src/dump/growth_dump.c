@@ -17,8 +17,8 @@
 #include "base/settings.h"
 #include "dump/dump.h"
 #include "dump/growth_dump.h"
-#include "profile/profile.h"
-#include "reader/profile_reader.h"
+#include "profile/profile_file.h"
+#include "profile/profile_image.h"
 
 /* At most one dump in that time, and a hundred times as long as one takes. */
 #define PAUSE_US ((int64) 1000 * 1000)
@@ -80,7 +80,7 @@ plh_growth_dump_if_due(void)
 	start = plh_clock_us(CLOCK_MONOTONIC);
 	if (start < next_at_us)
 		return;
-	if (!plh_dump_write(plh_profile_reader_own(plh_profile), &extras, false,
+	if (!plh_dump_write(plh_profile_image_own(plh_profile), &extras, false,
 						&result))
 		report_on_stderr(&result);
 	end = plh_clock_us(CLOCK_MONOTONIC);

@@ -11,8 +11,8 @@
 
 #include "base/compat.h"
 #include "functions/sql_rows.h"
-#include "profile/profile.h"
-#include "reader/profile_reader.h"
+#include "profile/profile_file.h"
+#include "profile/profile_image.h"
 #include "verdict/leak_check.h"
 #include "verdict/suppression.h"
 
@@ -51,7 +51,7 @@ static PlhStackText *
 stack_of_statement(PlhRowSink *sink, const PlhProfileImage *image,
 				   const PlhSiteRecord *site)
 {
-	PlhStackText *stack = plh_rows_stack(sink, image, site);
+	PlhStackText *stack = plh_sql_rows_stack(sink, image, site);
 
 	for (int i = 0; stack != NULL && i < stack->frame_count; i++)
 	{
@@ -67,8 +67,8 @@ stack_of_statement(PlhRowSink *sink, const PlhProfileImage *image,
 static void
 put_contexts(PlhRow *row)
 {
-	plh_row_text(row, "[memory contexts]");
-	plh_row_null(row);
+	plh_sql_rows_put_text(row, "[memory contexts]");
+	plh_sql_rows_put_null(row);
 }
 
 /* One row, if it is a leak.  Returns whether it is suppressed. */
@@ -77,7 +77,7 @@ put_leak(const PlhProfileImage *image, const PlhLeak *leak, int iterations,
 		 PlhRowSink *sink)
 {
 	const PlhStringRecord *context =
-		plh_profile_reader_string(image, leak->site != NULL ?
+		plh_profile_image_string(image, leak->site != NULL ?
 								  leak->site->key.context_name :
 								  leak->contexts->context_name);
 	PlhStackText *stack = leak->site == NULL ? NULL :
@@ -90,17 +90,17 @@ put_leak(const PlhProfileImage *image, const PlhLeak *leak, int iterations,
 							 context != NULL ? context->text : NULL,
 							 stack) != NULL)
 		return true;
-	plh_row_datum(&row, Float8GetDatum((double) leak->bytes / iterations));
-	plh_row_datum(&row, Float8GetDatum((double) leak->count / iterations));
+	plh_sql_rows_put_datum(&row, Float8GetDatum((double) leak->bytes / iterations));
+	plh_sql_rows_put_datum(&row, Float8GetDatum((double) leak->count / iterations));
 	if (context != NULL)
-		plh_row_foreign_text(&row, image, context->text, context->text_bytes);
+		plh_sql_rows_put_foreign_text(&row, image, context->text, context->text_bytes);
 	else
-		plh_row_null(&row);
+		plh_sql_rows_put_null(&row);
 	if (leak->site != NULL)
-		plh_row_site(&row, leak->site, stack);
+		plh_sql_rows_put_site(&row, leak->site, stack);
 	else
 		put_contexts(&row);
-	plh_row_finish(&row, sink);
+	plh_sql_rows_finish(&row, sink);
 	return false;
 }
 
@@ -119,15 +119,15 @@ pg_leakhunt_get_leaks(PG_FUNCTION_ARGS)
 	PlhRowSink	sink;
 
 	check_argument(fcinfo, 0, "query");
-	plh_rows_check_active();
-	plh_rows_start_silently(fcinfo, &sink);
+	plh_sql_rows_check_active();
+	plh_sql_rows_start_silently(fcinfo, &sink);
 	sink.with_stacks = true;
 	sink.suppressions = plh_suppression_list(PG_ARGISNULL(3) ? NULL :
 											 PG_GETARG_ARRAYTYPE_P(3));
 	plh_leak_check_run(text_to_cstring(PG_GETARG_TEXT_PP(0)), iterations,
 					   warmup, &check);
 
-	image = check.leak_count > 0 ? plh_profile_reader_own(plh_profile) : NULL;
+	image = check.leak_count > 0 ? plh_profile_image_own(plh_profile) : NULL;
 	for (int i = 0; i < check.leak_count; i++)
 		suppressed += put_leak(image, &check.leaks[i], iterations, &sink);
 	if (suppressed > 0)

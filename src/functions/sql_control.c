@@ -14,11 +14,13 @@
 #include "base/settings.h"
 #include "functions/sql_rows.h"
 #include "process/process.h"
-#include "profile/baseline.h"
+#include "process/profile_directory.h"
+#include "reader/baseline_file.h"
 #include "reader/profile_reader.h"
 #include "reader/server_processes.h"
 #include "sampler/control.h"
 #include "sampler/method_hooks.h"
+#include "sampler/owner.h"
 
 PLH_FUNCTION(pg_leakhunt_start);
 PLH_FUNCTION(pg_leakhunt_stop);
@@ -57,12 +59,12 @@ request(int pid, const PlhControlWish *wish)
 					(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
 					 errmsg("could not make the request to process %d: %m", pid),
 					 errdetail("There are requests to too many processes, or no room in \"%s\".",
-							   plh_process_profile_directory())));
+							   plh_profile_directory_path())));
 		ereport(ERROR,
 				(errcode_for_file_access(),
 				 errmsg("could not make the request: %m"),
 				 errdetail("Requests are made through a file in directory \"%s\", which could not be made when the server started.",
-						   plh_process_profile_directory())));
+						   plh_profile_directory_path())));
 	}
 
 	/* what a session asks of itself it gets at once */
@@ -109,7 +111,7 @@ pg_leakhunt_start(PG_FUNCTION_ARGS)
 {
 	PlhControlWish wish = {.present = true,.sampling = true};
 
-	plh_rows_check_active();
+	plh_sql_rows_check_active();
 	wish.scope = get_scope(fcinfo);
 	if (!PG_ARGISNULL(1))
 	{
@@ -135,7 +137,7 @@ pg_leakhunt_stop(PG_FUNCTION_ARGS)
 {
 	PlhControlWish wish = {.present = true,.sampling = false,.scope = -1};
 
-	plh_rows_check_active();
+	plh_sql_rows_check_active();
 	PG_RETURN_BOOL(request(get_pid(fcinfo), &wish));
 }
 
@@ -154,7 +156,7 @@ report_unwritten(int pid)
 	ereport(ERROR,
 			(errcode_for_file_access(),
 			 errmsg("could not write the baseline of process %d in directory \"%s\": %m",
-					pid, plh_process_profile_directory())));
+					pid, plh_profile_directory_path())));
 }
 
 /* PlhProfileVisitor: take the baseline of a process that lives. */
@@ -169,9 +171,9 @@ take_baseline(PlhProfileImage *image, void *arg)
 	caller_context = MemoryContextSwitchTo(count->memory);
 	count->found = lappend_int(count->found, image->header->pid);
 	MemoryContextSwitchTo(caller_context);
-	if (!count->sees_all && !plh_rows_may_see_role(image->header->role_oid))
+	if (!count->sees_all && !plh_sql_rows_may_see_role(image->header->role_oid))
 		return;
-	if (!plh_baseline_take(plh_process_profile_directory(), image))
+	if (!plh_baseline_file_take(plh_profile_directory_path(), image))
 		report_unwritten(image->header->pid);
 	count->taken++;
 }
@@ -190,7 +192,7 @@ take_other_baselines(const BaselineCount *count)
 		int			pid = lfirst_int(cell);
 
 		if (!list_member_int(count->found, pid) && may_have_loaded(pid) &&
-			!plh_baseline_take_empty(plh_process_profile_directory(), pid))
+			!plh_baseline_file_take_empty(plh_profile_directory_path(), pid))
 			report_unwritten(pid);
 	}
 }
@@ -202,16 +204,16 @@ take_other_baselines(const BaselineCount *count)
 Datum
 pg_leakhunt_baseline(PG_FUNCTION_ARGS)
 {
-	const char *directory = plh_process_profile_directory();
+	const char *directory = plh_profile_directory_path();
 	int			pid = get_pid(fcinfo);
 	BaselineCount count = {.memory = CurrentMemoryContext};
 
-	plh_rows_check_active();
-	count.sees_all = plh_rows_may_see_all();
-	plh_process_publish();
+	plh_sql_rows_check_active();
+	count.sees_all = plh_sql_rows_may_see_all();
+	plh_owner_publish();
 
 	/* first: what begins to be profiled meanwhile has grown since */
-	if (pid == 0 && count.sees_all && !plh_baseline_take_empty(directory, 0))
+	if (pid == 0 && count.sees_all && !plh_baseline_file_take_empty(directory, 0))
 		report_unwritten(0);
 	if (pid >= 0)
 		plh_profile_reader_each(directory, pid, false, take_baseline, &count);
@@ -220,7 +222,7 @@ pg_leakhunt_baseline(PG_FUNCTION_ARGS)
 	if (pid != 0 && count.found == NIL && plh_server_processes_check(pid) &&
 		check_loaded(pid) && count.sees_all)
 	{
-		if (!plh_baseline_take_empty(directory, pid))
+		if (!plh_baseline_file_take_empty(directory, pid))
 			report_unwritten(pid);
 		count.taken++;
 	}

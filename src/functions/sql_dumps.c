@@ -21,7 +21,9 @@
 #include "dump/dump_directory.h"
 #include "functions/sql_rows.h"
 #include "functions/sql_source.h"
-#include "process/process.h"
+#include "process/dump_report.h"
+#include "process/profile_directory.h"
+#include "reader/baseline_file.h"
 #include "report/dump_symbols.h"
 
 PLH_FUNCTION(pg_leakhunt_dump);
@@ -39,11 +41,11 @@ pg_leakhunt_dump(PG_FUNCTION_ARGS)
 	PlhDumpExtras extras = {.reason = "manual"};
 	PlhDumpResult result;
 
-	plh_rows_check_active();
-	image = plh_source_process(PG_GETARG_INT32(0));
+	plh_sql_rows_check_active();
+	image = plh_sql_source_process(PG_GETARG_INT32(0));
 	if (image == NULL)
 		PG_RETURN_NULL();
-	extras.baseline = plh_baseline_read(plh_process_profile_directory(),
+	extras.baseline = plh_baseline_file_read(plh_profile_directory_path(),
 										image->header);
 	if (PG_GETARG_BOOL(1))
 		plh_dump_symbols_make(plh_symbols_open(), image, &extras);
@@ -60,17 +62,17 @@ put_dump(const char *name, const PlhDump *dump, const struct stat *status,
 	const PlhProfileHeader *header = dump->image->header;
 	PlhRow		row = {0};
 
-	if (!plh_rows_may_show(sink, header))
+	if (!plh_sql_rows_may_show(sink, header))
 		return;
-	plh_row_text(&row, name);
-	plh_row_datum(&row, Int32GetDatum(header->pid));
-	plh_row_backend_type(&row, dump->image);
-	plh_row_text(&row, dump->reason);
-	plh_row_time(&row, dump->written_at);
-	plh_row_int64(&row, status->st_size);
-	plh_row_int64(&row, header->counters.live_bytes);
-	plh_row_int64(&row, header->counters.live_count);
-	plh_row_finish(&row, sink);
+	plh_sql_rows_put_text(&row, name);
+	plh_sql_rows_put_datum(&row, Int32GetDatum(header->pid));
+	plh_sql_rows_put_backend_type(&row, dump->image);
+	plh_sql_rows_put_text(&row, dump->reason);
+	plh_sql_rows_put_time(&row, dump->written_at);
+	plh_sql_rows_put_int64(&row, status->st_size);
+	plh_sql_rows_put_int64(&row, header->counters.live_bytes);
+	plh_sql_rows_put_int64(&row, header->counters.live_count);
+	plh_sql_rows_finish(&row, sink);
 }
 
 /* The WARNING that says why a file is left out. */
@@ -103,7 +105,7 @@ visit_dump(const char *name, PlhRowSink *sink)
 	snprintf(path, sizeof(path), "%s/%s", plh_fixed.dump_directory, name);
 	if (lstat(path, &status) != 0 || S_ISREG(status.st_mode))
 	{
-		dump = plh_source_try_dump(path, true, &error);
+		dump = plh_sql_source_try_dump(path, true, &error);
 		if (dump != NULL)
 			put_dump(name, dump, &status, sink);
 		else if (sink->sees_all && error->sqlerrcode != ERRCODE_UNDEFINED_FILE)
@@ -123,7 +125,7 @@ pg_leakhunt_get_dumps(PG_FUNCTION_ARGS)
 	DIR		   *dir;
 	struct dirent *entry;
 
-	plh_rows_start_silently(fcinfo, &sink);
+	plh_sql_rows_start_silently(fcinfo, &sink);
 	dir = AllocateDir(plh_fixed.dump_directory);
 	if (dir == NULL && (errno == ENOENT || !sink.sees_all))
 		return (Datum) 0;
@@ -143,21 +145,21 @@ put_difference(const PlhListedSite *listed, PlhRowSink *sink)
 {
 	PlhRow		row = {0};
 
-	plh_row_text(&row, listed->context_name);
-	plh_row_text(&row, listed->lifetime);
+	plh_sql_rows_put_text(&row, listed->context_name);
+	plh_sql_rows_put_text(&row, listed->lifetime);
 	if (listed->query_id != 0)
-		plh_row_int64(&row, listed->query_id);
+		plh_sql_rows_put_int64(&row, listed->query_id);
 	else
-		plh_row_null(&row);
-	plh_row_text(&row, listed->query);
-	plh_row_int64(&row, listed->old_bytes);
-	plh_row_int64(&row, listed->bytes);
-	plh_row_int64(&row, plh_listed_bytes(listed));
-	plh_row_int64(&row, listed->old_count);
-	plh_row_int64(&row, listed->count);
-	plh_row_int64(&row, plh_listed_count(listed));
-	plh_row_site(&row, listed->site, listed->has_stack ? &listed->stack : NULL);
-	plh_row_finish(&row, sink);
+		plh_sql_rows_put_null(&row);
+	plh_sql_rows_put_text(&row, listed->query);
+	plh_sql_rows_put_int64(&row, listed->old_bytes);
+	plh_sql_rows_put_int64(&row, listed->bytes);
+	plh_sql_rows_put_int64(&row, plh_listed_bytes(listed));
+	plh_sql_rows_put_int64(&row, listed->old_count);
+	plh_sql_rows_put_int64(&row, listed->count);
+	plh_sql_rows_put_int64(&row, plh_listed_count(listed));
+	plh_sql_rows_put_site(&row, listed->site, listed->has_stack ? &listed->stack : NULL);
+	plh_sql_rows_finish(&row, sink);
 }
 
 /*
@@ -173,8 +175,8 @@ pg_leakhunt_get_difference(PG_FUNCTION_ARGS)
 	PlhSiteList *list;
 	PlhRowSink	sink;
 
-	plh_rows_start_silently(fcinfo, &sink);
-	list = plh_source_sites(&source);
+	plh_sql_rows_start_silently(fcinfo, &sink);
+	list = plh_sql_source_sites(&source);
 	for (int i = 0; i < list->count; i++)
 		put_difference(&list->sites[i], &sink);
 	return (Datum) 0;

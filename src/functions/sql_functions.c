@@ -23,15 +23,17 @@
 #include "utils/tuplestore.h"
 
 #include "base/compat.h"
-#include "base/sampling.h"
+#include "base/limits.h"
+#include "base/process_facts.h"
 #include "base/settings.h"
 #include "functions/sql_rows.h"
-#include "process/process.h"
+#include "process/profile_directory.h"
 #include "profile/baseline.h"
+#include "profile/profile_image.h"
+#include "reader/baseline_file.h"
 #include "reader/profile_reader.h"
 #include "reader/server_processes.h"
 #include "report/stack_text.h"
-#include "sampler/lifetime.h"
 
 PLH_FUNCTION(pg_leakhunt_get_processes);
 PLH_FUNCTION(pg_leakhunt_get_symbols);
@@ -58,15 +60,15 @@ static void
 put_process_growth(PlhRow *row, const PlhProfileHeader *header)
 {
 	PlhBaseline *baseline =
-		plh_baseline_read(plh_process_profile_directory(), header);
+		plh_baseline_file_read(plh_profile_directory_path(), header);
 
 	if (baseline == NULL)
 	{
-		plh_row_null(row);
+		plh_sql_rows_put_null(row);
 		return;
 	}
-	plh_row_int64(row, header->counters.live_bytes -
-				  plh_baseline_process_bytes(baseline));
+	plh_sql_rows_put_int64(row, header->counters.live_bytes -
+				  baseline->live_bytes);
 	pfree(baseline);
 }
 
@@ -75,9 +77,9 @@ static void
 put_if_known(PlhRow *row, int64 value)
 {
 	if (value < 0)
-		plh_row_null(row);
+		plh_sql_rows_put_null(row);
 	else
-		plh_row_int64(row, value);
+		plh_sql_rows_put_int64(row, value);
 }
 
 /* The columns context_bytes, malloc_bytes and rss_anon_bytes. */
@@ -100,33 +102,33 @@ put_process(PlhProfileImage *image, void *arg)
 	PlhRowSink *sink = arg;
 	PlhRow		row = {0};
 
-	if (!plh_rows_may_show(sink, header))
+	if (!plh_sql_rows_may_show(sink, header))
 		return;
 
-	plh_row_datum(&row, Int32GetDatum(header->pid));
-	plh_row_backend_type(&row, image);
-	plh_row_text(&row, image->alive ? "live" : "crashed");
-	plh_row_text(&row, database_name(header));
-	plh_row_text(&row, role_name(header));
-	plh_row_time(&row, header->started_at);
-	plh_row_datum(&row, BoolGetDatum(image->alive &&
+	plh_sql_rows_put_datum(&row, Int32GetDatum(header->pid));
+	plh_sql_rows_put_backend_type(&row, image);
+	plh_sql_rows_put_text(&row, image->alive ? "live" : "crashed");
+	plh_sql_rows_put_text(&row, database_name(header));
+	plh_sql_rows_put_text(&row, role_name(header));
+	plh_sql_rows_put_time(&row, header->started_at);
+	plh_sql_rows_put_datum(&row, BoolGetDatum(image->alive &&
 									 header->sample_interval != 0));
-	plh_row_int64(&row, header->sample_interval);
-	plh_row_text(&row, plh_settings_scope_name(header->scope));
-	plh_row_int64(&row, header->counters.live_bytes);
-	plh_row_int64(&row, header->counters.live_count);
-	plh_row_int64(&row, header->peak_bytes);
+	plh_sql_rows_put_int64(&row, header->sample_interval);
+	plh_sql_rows_put_text(&row, plh_settings_scope_name(header->scope));
+	plh_sql_rows_put_int64(&row, header->counters.live_bytes);
+	plh_sql_rows_put_int64(&row, header->counters.live_count);
+	plh_sql_rows_put_int64(&row, header->peak_bytes);
 	put_process_growth(&row, header);
-	plh_row_int64(&row, header->counters.live_samples);
-	plh_row_int64(&row, header->samples_taken);
-	plh_row_int64(&row, plh_profile_reader_lost_samples(header));
-	plh_row_int64(&row, header->site_count);
+	plh_sql_rows_put_int64(&row, header->counters.live_samples);
+	plh_sql_rows_put_int64(&row, header->samples_taken);
+	plh_sql_rows_put_int64(&row, plh_profile_image_lost_samples(header));
+	plh_sql_rows_put_int64(&row, header->site_count);
 	put_triage(&row, image);
-	plh_row_int64(&row, header->private_bytes + header->profile_bytes);
-	plh_row_int64(&row, header->profile_bytes);
-	plh_row_time(&row, header->counters.last_at);
-	plh_row_time(&row, header->census_at);
-	plh_row_finish(&row, sink);
+	plh_sql_rows_put_int64(&row, header->private_bytes + header->profile_bytes);
+	plh_sql_rows_put_int64(&row, header->profile_bytes);
+	plh_sql_rows_put_time(&row, header->counters.last_at);
+	plh_sql_rows_put_time(&row, header->census_at);
+	plh_sql_rows_finish(&row, sink);
 }
 
 /* A build-id as text, or NULL if there is none. */
@@ -175,25 +177,25 @@ put_symbols(PlhProfileImage *image, void *arg)
 {
 	PlhRowSink *sink = arg;
 
-	if (!plh_rows_may_show(sink, image->header))
+	if (!plh_sql_rows_may_show(sink, image->header))
 		return;
 	if (sink->symbols == NULL)
 		sink->symbols = plh_symbols_open();
 	for (uint32 i = 1; i < PLH_IMAGE_MODULES; i++)
 	{
-		const PlhModuleRecord *module = plh_profile_reader_module(image, i);
+		const PlhModuleRecord *module = plh_profile_image_module(image, i);
 		PlhSymbolModule found;
 		PlhRow		row = {0};
 
 		if (module == NULL)
 			continue;
 		plh_symbols_module(sink->symbols, module, &found);
-		plh_row_foreign_text(&row, image, module->path, module->path_bytes);
-		plh_row_text(&row, build_id_text(module));
-		plh_row_text(&row, plh_symbols_source_name(found.source));
-		plh_row_text(&row, found.source == PLH_SOURCE_NOTHING ? NULL : found.file);
-		plh_row_text(&row, symbols_hint(module, &found));
-		plh_row_finish(&row, sink);
+		plh_sql_rows_put_foreign_text(&row, image, module->path, module->path_bytes);
+		plh_sql_rows_put_text(&row, build_id_text(module));
+		plh_sql_rows_put_text(&row, plh_symbols_source_name(found.source));
+		plh_sql_rows_put_text(&row, found.source == PLH_SOURCE_NOTHING ? NULL : found.file);
+		plh_sql_rows_put_text(&row, symbols_hint(module, &found));
+		plh_sql_rows_finish(&row, sink);
 	}
 }
 
@@ -205,9 +207,9 @@ pg_leakhunt_get_processes(PG_FUNCTION_ARGS)
 {
 	PlhRowSink	sink;
 
-	if (!plh_rows_start(fcinfo, &sink))
+	if (!plh_sql_rows_start(fcinfo, &sink))
 		return (Datum) 0;
-	plh_profile_reader_each(plh_process_profile_directory(), 0, true,
+	plh_profile_reader_each(plh_profile_directory_path(), 0, true,
 							put_process, &sink);
 	return (Datum) 0;
 }
@@ -221,9 +223,9 @@ pg_leakhunt_get_symbols(PG_FUNCTION_ARGS)
 {
 	PlhRowSink	sink;
 
-	if (!plh_rows_start(fcinfo, &sink))
+	if (!plh_sql_rows_start(fcinfo, &sink))
 		return (Datum) 0;
-	plh_profile_reader_each(plh_process_profile_directory(), 0, false,
+	plh_profile_reader_each(plh_profile_directory_path(), 0, false,
 							put_symbols, &sink);
 	return (Datum) 0;
 }
@@ -236,24 +238,24 @@ put_contexts(PlhProfileImage *image, void *arg)
 	const PlhContextRecord *context;
 	uint32		position = 0;
 
-	if (!plh_rows_may_show(sink, image->header))
+	if (!plh_sql_rows_may_show(sink, image->header))
 		return;
-	while ((context = plh_profile_reader_next_context(image,
+	while ((context = plh_profile_image_next_context(image,
 													  &position)) != NULL)
 	{
 		const PlhStringRecord *name =
-			plh_profile_reader_string(image, context->context_name);
+			plh_profile_image_string(image, context->context_name);
 		PlhRow		row = {0};
 
 		if (name == NULL || context->instances == 0)
 			continue;
-		plh_row_datum(&row, Int32GetDatum(image->header->pid));
-		plh_row_backend_type(&row, image);
-		plh_row_foreign_text(&row, image, name->text, name->text_bytes);
-		plh_row_text(&row, plh_lifetime_name(context->lifetime));
-		plh_row_int64(&row, context->instances);
-		plh_row_int64(&row, context->bytes);
-		plh_row_finish(&row, sink);
+		plh_sql_rows_put_datum(&row, Int32GetDatum(image->header->pid));
+		plh_sql_rows_put_backend_type(&row, image);
+		plh_sql_rows_put_foreign_text(&row, image, name->text, name->text_bytes);
+		plh_sql_rows_put_text(&row, plh_profile_image_lifetime_name(context->lifetime));
+		plh_sql_rows_put_int64(&row, context->instances);
+		plh_sql_rows_put_int64(&row, context->bytes);
+		plh_sql_rows_finish(&row, sink);
 	}
 }
 
@@ -266,9 +268,9 @@ pg_leakhunt_get_contexts(PG_FUNCTION_ARGS)
 {
 	PlhRowSink	sink;
 
-	if (!plh_rows_start(fcinfo, &sink))
+	if (!plh_sql_rows_start(fcinfo, &sink))
 		return (Datum) 0;
-	plh_profile_reader_each(plh_process_profile_directory(), 0, false,
+	plh_profile_reader_each(plh_profile_directory_path(), 0, false,
 							put_contexts, &sink);
 	return (Datum) 0;
 }
@@ -280,17 +282,17 @@ put_history(PlhProfileImage *image, void *arg)
 	const PlhProfileHeader *header = image->header;
 	PlhRowSink *sink = arg;
 
-	if (!plh_rows_may_show(sink, header))
+	if (!plh_sql_rows_may_show(sink, header))
 		return;
 	sink->found = true;
 	for (uint32 i = 0; i < Min(header->history_count, PLH_HISTORY_POINTS); i++)
 	{
 		PlhRow		row = {0};
 
-		plh_row_time(&row, header->history[i].at);
-		plh_row_int64(&row, header->history[i].live_bytes);
-		plh_row_int64(&row, header->history[i].context_bytes);
-		plh_row_finish(&row, sink);
+		plh_sql_rows_put_time(&row, header->history[i].at);
+		plh_sql_rows_put_int64(&row, header->history[i].live_bytes);
+		plh_sql_rows_put_int64(&row, header->history[i].context_bytes);
+		plh_sql_rows_finish(&row, sink);
 	}
 }
 
@@ -303,10 +305,10 @@ pg_leakhunt_history(PG_FUNCTION_ARGS)
 	int			pid = PG_GETARG_INT32(0);
 	PlhRowSink	sink;
 
-	if (!plh_rows_start(fcinfo, &sink))
+	if (!plh_sql_rows_start(fcinfo, &sink))
 		return (Datum) 0;
 	if (pid > 0)
-		plh_profile_reader_each(plh_process_profile_directory(), pid, true,
+		plh_profile_reader_each(plh_profile_directory_path(), pid, true,
 								put_history, &sink);
 	if (!sink.found)
 		(void) plh_server_processes_check(pid);
@@ -320,7 +322,7 @@ may_know(const PlhRowSink *sink, int pid)
 	PGPROC	   *proc = sink->sees_all ? NULL : BackendPidGetProc(pid);
 
 	return sink->sees_all ||
-		(proc != NULL && plh_rows_may_see_role(proc->roleId));
+		(proc != NULL && plh_sql_rows_may_see_role(proc->roleId));
 }
 
 /*
@@ -332,7 +334,7 @@ pg_leakhunt_get_coverage(PG_FUNCTION_ARGS)
 	PlhRowSink	sink;
 	ListCell   *cell;
 
-	plh_rows_start_silently(fcinfo, &sink);
+	plh_sql_rows_start_silently(fcinfo, &sink);
 	foreach(cell, plh_server_processes_list())
 	{
 		int			pid = lfirst_int(cell);
@@ -341,15 +343,15 @@ pg_leakhunt_get_coverage(PG_FUNCTION_ARGS)
 
 		CHECK_FOR_INTERRUPTS();
 		if (!may_know(&sink, pid) ||
-			plh_server_processes_start_ticks(pid) == 0)
+			plh_process_facts_start_ticks(pid) == 0)
 			continue;
-		plh_row_datum(&row, Int32GetDatum(pid));
-		plh_row_text(&row, pid == PostmasterPid ? "postmaster" : NULL);
+		plh_sql_rows_put_datum(&row, Int32GetDatum(pid));
+		plh_sql_rows_put_text(&row, pid == PostmasterPid ? "postmaster" : NULL);
 		if (loaded == PLH_LOADED_UNKNOWN)
-			plh_row_null(&row);
+			plh_sql_rows_put_null(&row);
 		else
-			plh_row_datum(&row, BoolGetDatum(loaded == PLH_LOADED));
-		plh_row_finish(&row, &sink);
+			plh_sql_rows_put_datum(&row, BoolGetDatum(loaded == PLH_LOADED));
+		plh_sql_rows_finish(&row, &sink);
 	}
 	return (Datum) 0;
 }

@@ -39,7 +39,7 @@ get_sites(FunctionCallInfo fcinfo)
 		return NULL;
 	if (!PG_ARGISNULL(0))
 	{
-		plh_rows_check_active();
+		plh_sql_rows_check_active();
 		source.pid = PG_GETARG_INT32(0);
 	}
 	else
@@ -47,7 +47,7 @@ get_sites(FunctionCallInfo fcinfo)
 	if (!PG_ARGISNULL(2))
 		source.base = text_to_cstring(PG_GETARG_TEXT_PP(2));
 	source.growth = !PG_ARGISNULL(3) && PG_GETARG_BOOL(3);
-	return plh_source_sites(&source);
+	return plh_sql_source_sites(&source);
 }
 
 /* A flag, false if it is null. */
@@ -84,9 +84,9 @@ static void
 put_percent(PlhRow *row, int64 part, int64 whole)
 {
 	if (whole <= 0)
-		plh_row_null(row);
+		plh_sql_rows_put_null(row);
 	else
-		plh_row_datum(row, Float8GetDatum(rint(10000.0 * part / whole) / 100));
+		plh_sql_rows_put_datum(row, Float8GetDatum(rint(10000.0 * part / whole) / 100));
 }
 
 static void
@@ -94,14 +94,14 @@ put_top(const PlhTopRow *top, int64 total, PlhRowSink *sink)
 {
 	PlhRow		row = {0};
 
-	plh_row_text(&row, top->name);
-	plh_row_int64(&row, top->flat_bytes);
+	plh_sql_rows_put_text(&row, top->name);
+	plh_sql_rows_put_int64(&row, top->flat_bytes);
 	put_percent(&row, top->flat_bytes, total);
-	plh_row_int64(&row, top->flat_count);
-	plh_row_int64(&row, top->cum_bytes);
+	plh_sql_rows_put_int64(&row, top->flat_count);
+	plh_sql_rows_put_int64(&row, top->cum_bytes);
 	put_percent(&row, top->cum_bytes, total);
-	plh_row_int64(&row, top->cum_count);
-	plh_row_finish(&row, sink);
+	plh_sql_rows_put_int64(&row, top->cum_count);
+	plh_sql_rows_finish(&row, sink);
 }
 
 /*
@@ -118,7 +118,7 @@ pg_leakhunt_get_top(PG_FUNCTION_ARGS)
 	int64		total = 0;
 	int			count;
 
-	plh_rows_start_silently(fcinfo, &sink);
+	plh_sql_rows_start_silently(fcinfo, &sink);
 	list = get_sites(fcinfo);
 	if (list == NULL)
 		return (Datum) 0;

@@ -20,62 +20,64 @@
 
 #include "functions/sql_rows.h"
 #include "process/process.h"
+#include "profile/profile_image.h"
 #include "reader/database_text.h"
+#include "sampler/owner.h"
 
 void
-plh_row_datum(PlhRow *row, Datum value)
+plh_sql_rows_put_datum(PlhRow *row, Datum value)
 {
 	row->nulls[row->column] = false;
 	row->values[row->column++] = value;
 }
 
 void
-plh_row_null(PlhRow *row)
+plh_sql_rows_put_null(PlhRow *row)
 {
 	row->nulls[row->column++] = true;
 }
 
 /* Several columns without a value. */
 void
-plh_row_nulls(PlhRow *row, int count)
+plh_sql_rows_put_nulls(PlhRow *row, int count)
 {
 	while (count-- > 0)
-		plh_row_null(row);
+		plh_sql_rows_put_null(row);
 }
 
 void
-plh_row_int64(PlhRow *row, int64 value)
+plh_sql_rows_put_int64(PlhRow *row, int64 value)
 {
-	plh_row_datum(row, Int64GetDatum(value));
+	plh_sql_rows_put_datum(row, Int64GetDatum(value));
 }
 
 /* Text that is ours, or from a file; NULL gives NULL. */
 void
-plh_row_text(PlhRow *row, const char *text)
+plh_sql_rows_put_text(PlhRow *row, const char *text)
 {
 	if (text == NULL)
-		plh_row_null(row);
+		plh_sql_rows_put_null(row);
 	else
-		plh_row_datum(row, CStringGetTextDatum(plh_text_for_database(text)));
+		plh_sql_rows_put_datum(row, CStringGetTextDatum(plh_text_for_database(text)));
 }
 
 void
-plh_row_time(PlhRow *row, TimestampTz time)
+plh_sql_rows_put_time(PlhRow *row, TimestampTz time)
 {
 	if (time == 0)
-		plh_row_null(row);
+		plh_sql_rows_put_null(row);
 	else
-		plh_row_datum(row, TimestampTzGetDatum(time));
+		plh_sql_rows_put_datum(row, TimestampTzGetDatum(time));
 }
 
 /*
  * Text that another process wrote, in its database's encoding.
  */
 void
-plh_row_foreign_text(PlhRow *row, const PlhProfileImage *image,
+plh_sql_rows_put_foreign_text(PlhRow *row, const PlhProfileImage *image,
 					 const char *text, Size bytes)
 {
-	plh_row_datum(row, CStringGetTextDatum(plh_foreign_text_for_database(text, bytes,
+	plh_sql_rows_put_datum(row, CStringGetTextDatum(plh_foreign_text_for_database(text, bytes,
 																		 image->header->encoding)));
 }
 
@@ -84,10 +86,10 @@ plh_row_foreign_text(PlhRow *row, const PlhProfileImage *image,
  * if stacks are not wanted.
  */
 PlhStackText *
-plh_rows_stack(PlhRowSink *sink, const PlhProfileImage *image,
+plh_sql_rows_stack(PlhRowSink *sink, const PlhProfileImage *image,
 			   const PlhSiteRecord *site)
 {
-	const PlhStackRecord *stack = plh_profile_reader_stack(image,
+	const PlhStackRecord *stack = plh_profile_image_stack(image,
 														   site->key.stack);
 	PlhStackText *text;
 
@@ -110,28 +112,28 @@ plh_rows_stack(PlhRowSink *sink, const PlhProfileImage *image,
  * The columns site and stack.
  */
 void
-plh_row_site(PlhRow *row, const PlhSiteRecord *site, const PlhStackText *stack)
+plh_sql_rows_put_site(PlhRow *row, const PlhSiteRecord *site, const PlhStackText *stack)
 {
 	Datum	   *frames;
 
 	if (stack == NULL)
 	{
-		plh_row_text(row, plh_stack_text_absent(site));
-		plh_row_null(row);
+		plh_sql_rows_put_text(row, plh_stack_text_absent(site));
+		plh_sql_rows_put_null(row);
 		return;
 	}
 	frames = palloc(sizeof(Datum) * Max(stack->frame_count, 1));
 	for (int i = 0; i < stack->frame_count; i++)
 		frames[i] = CStringGetTextDatum(stack->frames[i].text);
-	plh_row_text(row, stack->site);
-	plh_row_datum(row, PointerGetDatum(construct_array(frames,
+	plh_sql_rows_put_text(row, stack->site);
+	plh_sql_rows_put_datum(row, PointerGetDatum(construct_array(frames,
 													   stack->frame_count,
 													   TEXTOID, -1, false,
 													   TYPALIGN_INT)));
 }
 
 void
-plh_row_finish(PlhRow *row, PlhRowSink *sink)
+plh_sql_rows_finish(PlhRow *row, PlhRowSink *sink)
 {
 	Assert(row->column == sink->result->setDesc->natts);
 	tuplestore_putvalues(sink->result->setResult, sink->result->setDesc,
@@ -142,7 +144,7 @@ plh_row_finish(PlhRow *row, PlhRowSink *sink)
  * May the caller see all processes?
  */
 bool
-plh_rows_may_see_all(void)
+plh_sql_rows_may_see_all(void)
 {
 	return has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS);
 }
@@ -151,7 +153,7 @@ plh_rows_may_see_all(void)
  * If not, may he see those of that role?
  */
 bool
-plh_rows_may_see_role(Oid role)
+plh_sql_rows_may_see_role(Oid role)
 {
 	return OidIsValid(role) && has_privs_of_role(GetUserId(), role);
 }
@@ -160,17 +162,17 @@ plh_rows_may_see_role(Oid role)
  * May the caller see that process' rows?
  */
 bool
-plh_rows_may_show(const PlhRowSink *sink, const PlhProfileHeader *header)
+plh_sql_rows_may_show(const PlhRowSink *sink, const PlhProfileHeader *header)
 {
-	return sink->sees_all || plh_rows_may_see_role(header->role_oid);
+	return sink->sees_all || plh_sql_rows_may_see_role(header->role_oid);
 }
 
 void
-plh_row_backend_type(PlhRow *row, const PlhProfileImage *image)
+plh_sql_rows_put_backend_type(PlhRow *row, const PlhProfileImage *image)
 {
-	const char *type = plh_profile_reader_backend_type(image);
+	const char *type = plh_profile_image_backend_type(image);
 
-	plh_row_foreign_text(row, image, type, strlen(type));
+	plh_sql_rows_put_foreign_text(row, image, type, strlen(type));
 }
 
 /*
@@ -198,7 +200,7 @@ report_coverage(void)
  * An ERROR where nothing can be sampled in this session.
  */
 void
-plh_rows_check_active(void)
+plh_sql_rows_check_active(void)
 {
 	if (plh_process_refusal() != NULL)
 		ereport(ERROR,
@@ -211,13 +213,13 @@ plh_rows_check_active(void)
  * What functions that return rows about this session alone begin with.
  */
 void
-plh_rows_start_silently(FunctionCallInfo fcinfo, PlhRowSink *sink)
+plh_sql_rows_start_silently(FunctionCallInfo fcinfo, PlhRowSink *sink)
 {
 	InitMaterializedSRF(fcinfo, 0);
 	memset(sink, 0, sizeof(*sink));
 	sink->result = (ReturnSetInfo *) fcinfo->resultinfo;
 	sink->symbols_context = CurrentMemoryContext;
-	sink->sees_all = plh_rows_may_see_all();
+	sink->sees_all = plh_sql_rows_may_see_all();
 }
 
 /*
@@ -225,12 +227,12 @@ plh_rows_start_silently(FunctionCallInfo fcinfo, PlhRowSink *sink)
  * where there are none, as nothing is sampled.
  */
 bool
-plh_rows_start(FunctionCallInfo fcinfo, PlhRowSink *sink)
+plh_sql_rows_start(FunctionCallInfo fcinfo, PlhRowSink *sink)
 {
-	plh_rows_start_silently(fcinfo, sink);
+	plh_sql_rows_start_silently(fcinfo, sink);
 	report_coverage();
 
 	/* a session that looks at itself should see itself */
-	plh_process_publish();
+	plh_owner_publish();
 	return plh_process_refusal() == NULL;
 }

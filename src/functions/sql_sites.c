@@ -15,11 +15,12 @@
 #include "base/sampling.h"
 #include "functions/sql_rows.h"
 #include "functions/sql_source.h"
-#include "process/process.h"
+#include "process/profile_directory.h"
 #include "profile/baseline.h"
+#include "profile/profile_image.h"
+#include "reader/baseline_file.h"
 #include "reader/profile_reader.h"
 #include "reader/server_processes.h"
-#include "sampler/lifetime.h"
 #include "verdict/suppression.h"
 
 PLH_FUNCTION(pg_leakhunt_get_sites);
@@ -35,13 +36,13 @@ put_site_growth(PlhRow *row, const PlhRowSink *sink, const PlhProfileImage *imag
 
 	if (sink->baseline == NULL)
 	{
-		plh_row_nulls(row, 2);
+		plh_sql_rows_put_nulls(row, 2);
 		return;
 	}
-	plh_baseline_site(sink->baseline, plh_profile_reader_offset(image, site),
+	plh_baseline_site(sink->baseline, plh_profile_image_offset(image, site),
 					  &bytes, &count);
-	plh_row_int64(row, site->counters.live_bytes - bytes);
-	plh_row_int64(row, site->counters.live_count - count);
+	plh_sql_rows_put_int64(row, site->counters.live_bytes - bytes);
+	plh_sql_rows_put_int64(row, site->counters.live_count - count);
 }
 
 /* The columns query_id and query. */
@@ -50,16 +51,16 @@ put_statement(PlhRow *row, const PlhProfileImage *image,
 			  const PlhSiteRecord *site)
 {
 	const PlhStatementRecord *statement =
-		plh_profile_reader_statement(image, site->key.statement);
+		plh_profile_image_statement(image, site->key.statement);
 
 	if (statement == NULL || statement->query_id == 0)
-		plh_row_null(row);
+		plh_sql_rows_put_null(row);
 	else
-		plh_row_int64(row, (int64) statement->query_id);
+		plh_sql_rows_put_int64(row, (int64) statement->query_id);
 	if (statement == NULL || statement->text_bytes == 0)
-		plh_row_null(row);
+		plh_sql_rows_put_null(row);
 	else
-		plh_row_foreign_text(row, image, statement->text, statement->text_bytes);
+		plh_sql_rows_put_foreign_text(row, image, statement->text, statement->text_bytes);
 }
 
 /*
@@ -88,17 +89,17 @@ put_progress(PlhRow *row, const PlhProfileImage *image,
 	uint32		age = image->header->epoch - site->first_epoch + 1;
 	const PlhCheckpoint *early = early_checkpoint(site, age);
 
-	plh_row_int64(row, site->epochs);
-	plh_row_int64(row, age);
+	plh_sql_rows_put_int64(row, site->epochs);
+	plh_sql_rows_put_int64(row, age);
 	if (early == NULL)
 	{
-		plh_row_nulls(row, 4);
+		plh_sql_rows_put_nulls(row, 4);
 		return;
 	}
-	plh_row_int64(row, early->epochs);
-	plh_row_int64(row, early->live_bytes);
-	plh_row_int64(row, early->live_samples);
-	plh_row_time(row, early->at);
+	plh_sql_rows_put_int64(row, early->epochs);
+	plh_sql_rows_put_int64(row, early->live_bytes);
+	plh_sql_rows_put_int64(row, early->live_samples);
+	plh_sql_rows_put_time(row, early->at);
 }
 
 /* The column suppressed_by. */
@@ -111,9 +112,9 @@ put_suppressions(PlhRow *row, const PlhRowSink *sink,
 							 context != NULL ? context->text : NULL, stack);
 
 	if (found == NULL)
-		plh_row_null(row);
+		plh_sql_rows_put_null(row);
 	else
-		plh_row_datum(row, PointerGetDatum(found));
+		plh_sql_rows_put_datum(row, PointerGetDatum(found));
 }
 
 static void
@@ -122,54 +123,54 @@ put_site(const PlhProfileImage *image, const PlhSiteRecord *site,
 {
 	const PlhCounters *counters = &site->counters;
 	const PlhStringRecord *context =
-		plh_profile_reader_string(image, site->key.context_name);
-	PlhStackText *stack = plh_rows_stack(sink, image, site);
+		plh_profile_image_string(image, site->key.context_name);
+	PlhStackText *stack = plh_sql_rows_stack(sink, image, site);
 	PlhRow		row = {0};
 
-	plh_row_datum(&row, Int32GetDatum(image->header->pid));
-	plh_row_backend_type(&row, image);
+	plh_sql_rows_put_datum(&row, Int32GetDatum(image->header->pid));
+	plh_sql_rows_put_backend_type(&row, image);
 	if (context != NULL)
-		plh_row_foreign_text(&row, image, context->text, context->text_bytes);
+		plh_sql_rows_put_foreign_text(&row, image, context->text, context->text_bytes);
 	else
-		plh_row_null(&row);
+		plh_sql_rows_put_null(&row);
 	if (context != NULL)
-		plh_row_text(&row, plh_lifetime_name(site->key.lifetime));
+		plh_sql_rows_put_text(&row, plh_profile_image_lifetime_name(site->key.lifetime));
 	else
-		plh_row_null(&row);
+		plh_sql_rows_put_null(&row);
 	put_statement(&row, image, site);
-	plh_row_int64(&row, counters->live_bytes);
-	plh_row_int64(&row, counters->live_count);
+	plh_sql_rows_put_int64(&row, counters->live_bytes);
+	plh_sql_rows_put_int64(&row, counters->live_count);
 	/* what a dump file says may be too much for an integer */
-	plh_row_int64(&row,
+	plh_sql_rows_put_int64(&row,
 				  (int64) Min(plh_sampling_error_bytes(counters->live_variance,
 													   counters->live_bytes,
 													   counters->live_samples),
 							  (double) (PG_INT64_MAX / 2)));
 	put_site_growth(&row, sink, image, site);
-	plh_row_int64(&row, plh_profile_reader_peak_bytes(image, site));
-	plh_row_int64(&row, counters->total_bytes);
-	plh_row_int64(&row, counters->total_count);
+	plh_sql_rows_put_int64(&row, plh_profile_image_peak_bytes(image, site));
+	plh_sql_rows_put_int64(&row, counters->total_bytes);
+	plh_sql_rows_put_int64(&row, counters->total_count);
 	/* the owner may be between the one and the other */
 	if (counters->total_bytes > 0)
-		plh_row_datum(&row, Float8GetDatum(Min(1.0,
+		plh_sql_rows_put_datum(&row, Float8GetDatum(Min(1.0,
 											   (double) counters->live_bytes /
 											   (double) counters->total_bytes)));
 	else
-		plh_row_null(&row);
-	plh_row_int64(&row, counters->live_samples);
-	plh_row_time(&row, counters->first_at);
-	plh_row_time(&row, counters->last_at);
+		plh_sql_rows_put_null(&row);
+	plh_sql_rows_put_int64(&row, counters->live_samples);
+	plh_sql_rows_put_time(&row, counters->first_at);
+	plh_sql_rows_put_time(&row, counters->last_at);
 	if (sink->with_stacks)
-		plh_row_site(&row, site, stack);
+		plh_sql_rows_put_site(&row, site, stack);
 	else
-		plh_row_nulls(&row, 2);
+		plh_sql_rows_put_nulls(&row, 2);
 	if (stack != NULL)
-		plh_row_int64(&row, stack->stack_id);
+		plh_sql_rows_put_int64(&row, stack->stack_id);
 	else
-		plh_row_null(&row);
+		plh_sql_rows_put_null(&row);
 	put_progress(&row, image, site);
 	put_suppressions(&row, sink, context, stack);
-	plh_row_finish(&row, sink);
+	plh_sql_rows_finish(&row, sink);
 }
 
 /* All sites of an image that the caller may see. */
@@ -183,7 +184,7 @@ put_image(const PlhProfileImage *image, PlhRowSink *sink)
 													  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext caller_context = MemoryContextSwitchTo(row_context);
 
-	while ((site = plh_profile_reader_next_site(image, &position)) != NULL)
+	while ((site = plh_profile_image_next_site(image, &position)) != NULL)
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (site->counters.total_samples > 0)
@@ -200,10 +201,10 @@ put_sites(PlhProfileImage *image, void *arg)
 {
 	PlhRowSink *sink = arg;
 
-	if (!plh_rows_may_show(sink, image->header))
+	if (!plh_sql_rows_may_show(sink, image->header))
 		return;
 	sink->found = true;
-	sink->baseline = plh_baseline_read(plh_process_profile_directory(),
+	sink->baseline = plh_baseline_file_read(plh_profile_directory_path(),
 									   image->header);
 	put_image(image, sink);
 }
@@ -219,13 +220,13 @@ pg_leakhunt_get_sites(PG_FUNCTION_ARGS)
 	int			pid = PG_ARGISNULL(0) ? 0 : PG_GETARG_INT32(0);
 	PlhRowSink	sink;
 
-	if (!plh_rows_start(fcinfo, &sink))
+	if (!plh_sql_rows_start(fcinfo, &sink))
 		return (Datum) 0;
 	sink.with_stacks = PG_ARGISNULL(1) || PG_GETARG_BOOL(1);
 	sink.suppressions = plh_suppression_list(PG_ARGISNULL(2) ? NULL :
 											 PG_GETARG_ARRAYTYPE_P(2));
 	if (PG_ARGISNULL(0) || pid > 0)
-		plh_profile_reader_each(plh_process_profile_directory(), pid, false,
+		plh_profile_reader_each(plh_profile_directory_path(), pid, false,
 								put_sites, &sink);
 
 	if (!PG_ARGISNULL(0) && !sink.found)
@@ -242,8 +243,8 @@ pg_leakhunt_get_dump_sites(PG_FUNCTION_ARGS)
 	PlhDump    *dump;
 	PlhRowSink	sink;
 
-	plh_rows_start_silently(fcinfo, &sink);
-	dump = plh_source_dump(text_to_cstring(PG_GETARG_TEXT_PP(0)));
+	plh_sql_rows_start_silently(fcinfo, &sink);
+	dump = plh_sql_source_dump(text_to_cstring(PG_GETARG_TEXT_PP(0)));
 	sink.with_stacks = true;
 	sink.suppressions = plh_suppression_list(NULL);
 	sink.baseline = dump->baseline;

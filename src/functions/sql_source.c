@@ -14,14 +14,18 @@
 #include "dump/dump_directory.h"
 #include "functions/sql_rows.h"
 #include "functions/sql_source.h"
-#include "process/process.h"
+#include "process/profile_directory.h"
+#include "profile/baseline.h"
+#include "reader/baseline_file.h"
+#include "reader/profile_reader.h"
 #include "reader/server_processes.h"
+#include "sampler/owner.h"
 
 /* May the caller see what that process did? */
 static bool
 may_see(const PlhProfileHeader *header)
 {
-	return plh_rows_may_see_all() || plh_rows_may_see_role(header->role_oid);
+	return plh_sql_rows_may_see_all() || plh_sql_rows_may_see_role(header->role_oid);
 }
 
 /* The ERROR for those who may not: the same for any file. */
@@ -42,13 +46,13 @@ throw_permission_denied(const char *what, bool is_file)
  * there is no such process, or if it has no profile.
  */
 PlhProfileImage *
-plh_source_process(int pid)
+plh_sql_source_process(int pid)
 {
 	PlhProfileImage *image = NULL;
 
-	plh_process_publish();
+	plh_owner_publish();
 	if (pid > 0)
-		image = plh_profile_reader_find(plh_process_profile_directory(), pid);
+		image = plh_profile_reader_find(plh_profile_directory_path(), pid);
 	if (image != NULL)
 	{
 		if (!may_see(image->header))
@@ -107,7 +111,7 @@ is_about_file(int sqlerrcode)
  * still, as there is no subtransaction that would clean up after it.
  */
 PlhDump *
-plh_source_try_dump(const char *path, bool header_only, ErrorData **error)
+plh_sql_source_try_dump(const char *path, bool header_only, ErrorData **error)
 {
 	MemoryContext caller_context = CurrentMemoryContext;
 	PlhDump    *volatile dump = NULL;
@@ -134,17 +138,17 @@ plh_source_try_dump(const char *path, bool header_only, ErrorData **error)
  * what is not theirs.
  */
 PlhDump *
-plh_source_dump(const char *file)
+plh_sql_source_dump(const char *file)
 {
 	char	   *path = path_of_dump(file);
 	ErrorData  *error;
 	PlhDump    *dump;
 
-	if (plh_rows_may_see_all())
+	if (plh_sql_rows_may_see_all())
 		return plh_dump_reader_read(path, false);
-	dump = plh_source_try_dump(path, true, &error);
+	dump = plh_sql_source_try_dump(path, true, &error);
 	if (dump != NULL && may_see(dump->image->header))
-		dump = plh_source_try_dump(path, false, &error);
+		dump = plh_sql_source_try_dump(path, false, &error);
 
 	/* another file may have got its name meanwhile */
 	if (dump == NULL || !may_see(dump->image->header))
@@ -156,7 +160,7 @@ plh_source_dump(const char *file)
 static PlhSiteList *
 sites_of_process(const PlhSource *source, PlhSymbols *symbols)
 {
-	PlhProfileImage *image = plh_source_process(source->pid);
+	PlhProfileImage *image = plh_sql_source_process(source->pid);
 	PlhBaseline *baseline;
 	PlhSiteList *list;
 
@@ -165,7 +169,7 @@ sites_of_process(const PlhSource *source, PlhSymbols *symbols)
 	list = plh_site_list_make(symbols, image, GetCurrentTimestamp());
 	if (!source->growth)
 		return list;
-	baseline = plh_baseline_read(plh_process_profile_directory(),
+	baseline = plh_baseline_file_read(plh_profile_directory_path(),
 								 image->header);
 	if (baseline == NULL)
 		ereport(ERROR,
@@ -181,7 +185,7 @@ sites_of_process(const PlhSource *source, PlhSymbols *symbols)
  * process.
  */
 PlhSiteList *
-plh_source_sites(const PlhSource *source)
+plh_sql_source_sites(const PlhSource *source)
 {
 	PlhSymbols *symbols = plh_symbols_open();
 	PlhDump    *dump;
@@ -190,11 +194,11 @@ plh_source_sites(const PlhSource *source)
 
 	if (source->file == NULL)
 		return sites_of_process(source, symbols);
-	dump = plh_source_dump(source->file);
+	dump = plh_sql_source_dump(source->file);
 	list = plh_site_list_make(symbols, dump->image, dump->written_at);
 	if (source->base != NULL)
 	{
-		base = plh_source_dump(source->base);
+		base = plh_sql_source_dump(source->base);
 		plh_site_list_subtract(list,
 							   plh_site_list_make(symbols, base->image,
 												  base->written_at));

@@ -3,7 +3,7 @@
  *	  What functions of SQL are asked to show: a process or a dump file, as it
  *	  is or as it has grown.
  *
- * All of them check privileges, and throw; but for plh_source_try_dump.
+ * All of them check privileges, and throw; but for plh_sql_source_try_dump.
  */
 #ifndef PLH_SQL_SOURCE_H
 #define PLH_SQL_SOURCE_H
@@ -19,10 +19,10 @@ typedef struct PlhSource
 	bool		growth;			/* of a process, since its baseline */
 } PlhSource;
 
-extern PlhProfileImage *plh_source_process(int pid);
-extern PlhDump *plh_source_dump(const char *file);
-extern PlhDump *plh_source_try_dump(const char *path, bool header_only,
+extern PlhProfileImage *plh_sql_source_process(int pid);
+extern PlhDump *plh_sql_source_dump(const char *file);
+extern PlhDump *plh_sql_source_try_dump(const char *path, bool header_only,
 									ErrorData **error);
-extern PlhSiteList *plh_source_sites(const PlhSource *source);
+extern PlhSiteList *plh_sql_source_sites(const PlhSource *source);
 
 #endif							/* PLH_SQL_SOURCE_H */

@@ -20,9 +20,12 @@
 #include "base/settings.h"
 #include "dump/dump.h"
 #include "dump/dump_directory.h"
-#include "process/process.h"
+#include "process/dump_report.h"
+#include "process/profile_directory.h"
 #include "process/sweep.h"
 #include "profile/baseline.h"
+#include "profile/profile_image.h"
+#include "reader/baseline_file.h"
 #include "reader/profile_reader.h"
 
 /* Crashed profiles that stay when the server goes on after a crash. */
@@ -43,7 +46,7 @@ static void
 rank_profile(PlhProfileImage *image, void *arg)
 {
 	KeptProfiles *kept = arg;
-	double		live_bytes = plh_process_surely_live_bytes(image->header);
+	double		live_bytes = plh_profile_image_surely_live_bytes(image->header);
 	int			place = kept->count;
 
 	if (image->alive)
@@ -65,7 +68,7 @@ sweep_profile(PlhProfileImage *image, void *arg)
 {
 	const PlhDumpExtras extras = {
 		.reason = "crash",
-		.baseline = plh_baseline_read(plh_process_profile_directory(),
+		.baseline = plh_baseline_file_read(plh_profile_directory_path(),
 									  image->header)
 	};
 	const KeptProfiles *kept = arg;
@@ -79,7 +82,7 @@ sweep_profile(PlhProfileImage *image, void *arg)
 			return;
 	}
 
-	if (plh_process_surely_live_bytes(image->header) >= plh_dump_min_bytes)
+	if (plh_profile_image_surely_live_bytes(image->header) >= plh_dump_min_bytes)
 	{
 		/* should that fail, it is tried again at the next start */
 		bool		written = plh_dump_write(image, &extras, true, &result);
@@ -92,7 +95,7 @@ sweep_profile(PlhProfileImage *image, void *arg)
 						image->header->pid, result.path)));
 	}
 	(void) unlink(image->path);
-	plh_baseline_unlink(plh_process_profile_directory(), image->header->pid);
+	plh_baseline_unlink(plh_profile_directory_path(), image->header->pid);
 }
 
 static bool
@@ -130,7 +133,7 @@ remove_files(const char *directory, bool (*matches) (const char *name))
 static void
 sweep_directory(bool keep_largest)
 {
-	const char *directory = plh_process_profile_directory();
+	const char *directory = plh_profile_directory_path();
 	KeptProfiles *kept = palloc0(sizeof(KeptProfiles));
 
 	if (keep_largest)

@@ -1,27 +1,44 @@
 /*
  * baseline.h
- *	  What processes held when somebody asked to count growth from there.
+ *	  The live figures of a process at the time from which growth is counted.
  *
- * A baseline is a file beside the profile, written and read by the sessions
- * that look; its process knows nothing of it, but removes it when it exits.
- * Never called inside palloc; plh_baseline_unlink never throws.
+ * A baseline is a file beside the profile, which sessions write and read
+ * (reader/baseline_file.h).  Its process only removes it when it exits.
+ *
+ * Callable inside palloc and at exit; never pallocs or throws.
  */
 #ifndef PLH_BASELINE_H
 #define PLH_BASELINE_H
 
-#include "reader/profile_reader.h"
+#include "datatype/timestamp.h"
 
-typedef struct PlhBaseline PlhBaseline;
+#define PLH_BASELINE_MAGIC "PLHBASE1"
 
-extern bool plh_baseline_take(const char *directory,
-							  const PlhProfileImage *image);
-extern bool plh_baseline_take_empty(const char *directory, int pid);
-extern PlhBaseline *plh_baseline_read(const char *directory,
-									  const PlhProfileHeader *header);
-extern PlhBaseline *plh_baseline_create(int pid);
-extern void plh_baseline_add(PlhBaseline **baseline, uint32 site, int64 bytes,
-							 int64 count);
-extern int64 plh_baseline_process_bytes(const PlhBaseline *baseline);
+/* What one site held. */
+typedef struct PlhBaselineSite
+{
+	uint32		site;			/* offset in the profile */
+	uint32		unused;
+	int64		live_bytes;
+	int64		live_count;
+} PlhBaselineSite;
+
+/* The contents of the file: sites by ascending offset. */
+typedef struct PlhBaseline
+{
+	char		magic[8];
+	int32		pid;			/* 0: of all processes, without sites */
+	uint32		site_count;
+	uint64		process_start;
+	TimestampTz taken_at;
+	int64		live_bytes;		/* of the process */
+	PlhBaselineSite sites[FLEXIBLE_ARRAY_MEMBER];
+} PlhBaseline;
+
+extern void plh_baseline_path(char *path, Size bytes, const char *directory,
+							  int pid);
+extern bool plh_baseline_is_sound(const PlhBaseline *baseline, Size bytes,
+								  int pid);
 extern void plh_baseline_site(const PlhBaseline *baseline, uint32 site,
 							  int64 *bytes, int64 *count);
 extern void plh_baseline_unlink(const char *directory, int pid);

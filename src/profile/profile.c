@@ -11,8 +11,11 @@
 #include "postgres.h"
 
 #include "common/hashfn.h"
+#include "common/pg_prng.h"
 #include "port/atomics.h"
 
+#include "base/clock.h"
+#include "base/limits.h"
 #include "base/modules.h"
 #include "base/private_memory.h"
 #include "base/settings.h"
@@ -28,8 +31,6 @@
  * never runs the same one twice has room left for call sites.
  */
 #define STATEMENTS_SHARE 4
-
-PlhProfileHeader *plh_profile;	/* NULL until the first sample is kept */
 
 static PlhRegion bucket_region; /* offsets of the first record of each chain */
 static uint32 bucket_count;
@@ -78,6 +79,8 @@ finish_record(void *filled, PlhRecordKind kind, Size bytes, uint32 hash)
 	uint32		offset = plh_profile->used_bytes;
 	uint32	   *bucket = bucket_of(hash);
 
+	Assert(offset % 8 == 0 && record == record_at(offset));
+	Assert(offset + MAXALIGN(bytes) <= plh_profile_file_bytes());
 	record->kind = kind;
 	record->bytes = MAXALIGN(bytes);
 	record->chain = *bucket;
@@ -122,13 +125,12 @@ make_hash_factors(void)
 
 /*
  * Begin a profile, where there is none.  Returns false where there is no memory
- * for one.  The caller fills in who the process is.
+ * for one.  The caller fills in who the process is, and starts the counters.
  */
 bool
 plh_profile_begin(void)
 {
 	PlhSiteRecord *catch_all;
-	char	   *base;
 
 	bucket_count = plh_fixed.max_profile_size / BYTES_PER_BUCKET;
 	if (!plh_private_memory_reserve(&bucket_region,
@@ -136,20 +138,16 @@ plh_profile_begin(void)
 		!plh_private_memory_commit(&bucket_region,
 								   sizeof(uint32) * bucket_count))
 		return false;
-	base = plh_profile_file_start(plh_fixed.max_profile_size);
-	if (base == NULL)
+	if (!plh_profile_file_start(plh_fixed.max_profile_size))
 		return false;
 
 	if (hash_factors[0] == 0)
 		make_hash_factors();
 
-	plh_profile = (PlhProfileHeader *) base;
 	memcpy(plh_profile->magic, PLH_PROFILE_MAGIC, sizeof(plh_profile->magic));
 	plh_profile->layout_version = PLH_LAYOUT_VERSION;
 	plh_profile->pg_version = PG_VERSION_NUM;
 	plh_profile->used_bytes = MAXALIGN(sizeof(PlhProfileHeader));
-	plh_profile_counters_start();
-	plh_profile->private_bytes = plh_profile_private_bytes();
 
 	/* the first step of memory has room for it */
 	catch_all = new_record(sizeof(PlhSiteRecord));
@@ -266,7 +264,7 @@ add_module(const PlhModule *module)
 	record->text_address = module->text_start - module->load_bias;
 	record->text_bytes = module->text_end - module->text_start;
 	record->text_file_offset = module->text_file_offset;
-	record->seen_at = plh_coarse_now();
+	record->seen_at = plh_clock_coarse_now();
 	memcpy(record->path, module->path, path_bytes);
 	(void) finish_record(record, PLH_RECORD_MODULE, bytes, 0);
 	return record->index;
@@ -445,26 +443,15 @@ plh_profile_next_context(const PlhContextRecord *context)
 }
 
 /*
- * Bytes of private memory beside the profile itself.
- */
-Size
-plh_profile_private_bytes(void)
-{
-	return bucket_region.committed_bytes;
-}
-
-/*
  * In a forked child: the profile is the parent's.
  */
 void
 plh_profile_forget(void)
 {
-	plh_profile = NULL;
 	plh_profile_file_forget();
 	plh_private_memory_discard(&bucket_region);
 	plh_modules_forget_profile();
 	module_count = 0;
 	statement_bytes = 0;
 	first_context = 0;
-	plh_profile_counters_forget();
 }

@@ -9,14 +9,20 @@
 
 #include "storage/proc.h"
 
+#include "base/clock.h"
 #include "base/compat.h"
-#include "profile/profile.h"
+#include "base/sampling.h"
+#include "profile/profile_counters.h"
+#include "profile/profile_file.h"
 
 /* The transaction of the last sample, and when its epoch began. */
 static uint32 last_transaction;
 static TimestampTz epoch_began;
 
-/* A longer way from one local transaction id to the next is a new count. */
+/*
+ * A larger jump between two local transaction ids means that numbering has
+ * started anew, not that so many transactions have passed.
+ */
 #define MAX_TRANSACTIONS_PASSED 10000000
 
 /* What was counted before there was a profile to count it in. */
@@ -53,6 +59,8 @@ static inline void
 subtract_from_counters(PlhCounters *counters, int64 bytes, uint32 weight,
 					   double variance)
 {
+	Assert(counters->live_samples > 0);
+	Assert(counters->live_bytes >= bytes && counters->live_count >= weight);
 	counters->live_bytes -= bytes;
 	counters->live_count -= weight;
 	counters->live_samples--;
@@ -140,13 +148,13 @@ note_change(PlhSiteRecord *site)
  * Count a live sample of "size" bytes.
  */
 void
-plh_profile_add(uint32 site_offset, Size size, PlhDraw draw)
+plh_profile_counters_add(uint32 site_offset, Size size, PlhDraw draw)
 {
 	PlhSiteRecord *site = site_at(site_offset);
 	uint32		weight = plh_sampling_weight(size, draw);
 	int64		bytes = (int64) size * weight;
 	double		variance = plh_sampling_variance(size, draw);
-	TimestampTz now = plh_coarse_now();
+	TimestampTz now = plh_clock_coarse_now();
 
 	note_epoch(site, current_epoch(now), now);
 	note_change(site);
@@ -159,14 +167,14 @@ plh_profile_add(uint32 site_offset, Size size, PlhDraw draw)
 	}
 	plh_profile->samples_taken++;
 	if (site_offset == plh_profile->catch_all_site)
-		plh_profile_lose(PLH_LOSS_PROFILE, size, draw);
+		plh_profile_counters_lose(PLH_LOSS_PROFILE, size, draw);
 }
 
 /*
- * Take back what plh_profile_add counted with the same arguments.
+ * Take back what plh_profile_counters_add counted with the same arguments.
  */
 void
-plh_profile_subtract(uint32 site_offset, Size size, PlhDraw draw)
+plh_profile_counters_subtract(uint32 site_offset, Size size, PlhDraw draw)
 {
 	PlhSiteRecord *site = site_at(site_offset);
 	uint32		weight = plh_sampling_weight(size, draw);
@@ -182,7 +190,7 @@ plh_profile_subtract(uint32 site_offset, Size size, PlhDraw draw)
  * Count a sample of "size" bytes that could not be kept as it should.
  */
 void
-plh_profile_lose(PlhLoss loss, Size size, PlhDraw draw)
+plh_profile_counters_lose(PlhLoss loss, Size size, PlhDraw draw)
 {
 	int64	   *lost_samples = plh_profile != NULL ?
 		plh_profile->lost_samples : early.lost_samples;
@@ -194,14 +202,14 @@ plh_profile_lose(PlhLoss loss, Size size, PlhDraw draw)
 
 	/* a sample at the catch-all site is kept, and counted where it is */
 	if (loss != PLH_LOSS_PROFILE)
-		plh_profile_out_of_scope();
+		plh_profile_counters_out_of_scope();
 }
 
 /*
  * Count a sample that was taken and is not kept.
  */
 void
-plh_profile_out_of_scope(void)
+plh_profile_counters_out_of_scope(void)
 {
 	if (plh_profile != NULL)
 		plh_profile->samples_taken++;

@@ -15,31 +15,40 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/limits.h"
 #include "base/private_memory.h"
 #include "profile/profile_file.h"
+
+PlhProfileHeader *plh_profile;
 
 static PlhRegion region;
 static char published_path[MAXPGPATH];	/* empty until published */
 static ino_t published_inode;
 
 /*
- * Without room, each new record would try again to make some: after a failure
- * the next tries_to_skip are refused at once, each time twice as many.
+ * After a failed growth, refuse the next tries_to_skip requests at once, and
+ * twice as many after each further failure: otherwise every new record would
+ * try again.
  */
 static uint32 tries_to_skip;
 static uint32 tries_skipped_last;
 
 /*
- * Reserve the address range of a profile and back its beginning.  Returns its
- * address, which stays the same from now on, or NULL.
+ * Reserve the address range of a profile, which is its own from now on, and back
+ * its beginning.  Returns false where there is no memory for that.
  */
-char *
+bool
 plh_profile_file_start(Size max_bytes)
 {
+	StaticAssertStmt(sizeof(PlhProfileHeader) + sizeof(PlhSiteRecord) <
+					 PLH_REGION_STEP,
+					 "the first step has no room for header and catch-all site");
+
 	if (!plh_private_memory_reserve(&region, max_bytes) ||
 		!plh_private_memory_commit(&region, PLH_REGION_STEP))
-		return NULL;
-	return region.base;
+		return false;
+	plh_profile = (PlhProfileHeader *) region.base;
+	return true;
 }
 
 /* Reserve part of a file on its file system; true if it will not SIGBUS. */
@@ -113,7 +122,7 @@ grow_file(Size new_bytes)
 	close(fd);
 
 	if (grown)
-		region.committed_bytes = new_bytes;
+		plh_private_memory_extend(&region, new_bytes);
 	return grown;
 }
 
@@ -170,7 +179,7 @@ write_whole(int fd)
 static bool
 name_file(const char *temporary, const char *path)
 {
-	char		aside[MAXPGPATH + 64];
+	char		aside[PLH_PATH_MAX];
 
 	snprintf(aside, sizeof(aside), "%s.%lld", path, (long long) time(NULL));
 	if (rename(path, aside) != 0 && errno != ENOENT)
@@ -281,6 +290,7 @@ void
 plh_profile_file_forget(void)
 {
 	plh_private_memory_discard(&region);
+	plh_profile = NULL;
 	published_path[0] = '\0';
 	tries_to_skip = 0;
 	tries_skipped_last = 0;

@@ -10,7 +10,15 @@
 #ifndef PLH_PROFILE_FILE_H
 #define PLH_PROFILE_FILE_H
 
-extern char *plh_profile_file_start(Size max_bytes);
+#include "profile/profile_layout.h"
+
+/*
+ * This process' profile: where the memory begins; NULL before
+ * plh_profile_file_start.
+ */
+extern PlhProfileHeader *plh_profile;
+
+extern bool plh_profile_file_start(Size max_bytes);
 extern bool plh_profile_file_grow(Size bytes);
 extern bool plh_profile_file_publish(const char *path,
 									 const char *temporary);

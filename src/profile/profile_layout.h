@@ -16,7 +16,7 @@
 
 #include "datatype/timestamp.h"
 
-#include "base/modules.h"
+#include "base/limits.h"
 
 #define PLH_PROFILE_MAGIC "PLHPROF"
 #define PLH_LAYOUT_VERSION 2
@@ -25,6 +25,17 @@
 #define PLH_LABEL_MAX 96
 #define PLH_CONTEXT_NAME_MAX 255
 #define PLH_STATEMENT_MAX 1024
+
+/* Stored in profiles: append only. */
+typedef enum PlhLifetime
+{
+	PLH_LIFETIME_SESSION,		/* until the process ends or somebody frees;
+								 * plans and the like, also in the making */
+	PLH_LIFETIME_TRANSACTION,	/* below TopTransactionContext */
+	PLH_LIFETIME_STATEMENT,		/* below MessageContext, RowDescriptionContext */
+	PLH_LIFETIME_QUERY,			/* below a portal's context */
+	PLH_LIFETIME_ERROR			/* below ErrorContext */
+} PlhLifetime;
 
 /* What became of samples that could not be kept as they should. */
 typedef enum PlhLoss
@@ -235,7 +246,8 @@ typedef struct PlhContextRecord
 	uint32		context_name;	/* a string */
 	uint32		lifetime;		/* PlhLifetime */
 	uint32		next;			/* owner's: next such record */
-	uint32		census;			/* owner's: that counts now */
+	uint32		census;			/* owner's: number of the census that last
+								 * counted this record */
 	int64		instances;
 	int64		bytes;
 	int64		counted_instances;	/* owner's: so far in this census */

@@ -16,6 +16,7 @@
 #include "storage/fd.h"
 #include "utils/memutils.h"
 
+#include "base/clock.h"
 #include "dump/dump_format.h"
 #include "reader/database_text.h"
 #include "reader/dump_lines.h"

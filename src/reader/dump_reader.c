@@ -11,13 +11,15 @@
 #include "common/int.h"
 #include "utils/memutils.h"
 
+#include "base/limits.h"
 #include "base/settings.h"
-#include "base/unwind.h"
 #include "dump/dump_format.h"
+#include "profile/baseline.h"
+#include "profile/profile_image.h"
+#include "reader/baseline_file.h"
 #include "reader/dump_lines.h"
 #include "reader/dump_reader.h"
 #include "reader/symbol_table.h"
-#include "sampler/lifetime.h"
 
 /* A file that is being read, line by line. */
 typedef struct Parser
@@ -249,7 +251,7 @@ parse_lifetime(const Parser *parser)
 	char	   *name = plh_lines_text(parser->lines, "lifetime");
 	uint32		lifetime = PLH_LIFETIME_SESSION;
 
-	while (strcmp(plh_lifetime_name(lifetime), name) != 0)
+	while (strcmp(plh_profile_image_lifetime_name(lifetime), name) != 0)
 	{
 		if (++lifetime > PLH_LIFETIME_ERROR)
 			plh_lines_damaged(parser->lines, "There is no lifetime \"%s\".", name);
@@ -387,7 +389,7 @@ parse_site(Parser *parser, PlhBaseline **baseline)
 	site.record = record->record;
 	*record = site;
 	add_figure(parser, &parser->baseline_sum, baseline_bytes);
-	plh_baseline_add(baseline, offset, baseline_bytes, baseline_count);
+	plh_baseline_file_add(baseline, offset, baseline_bytes, baseline_count);
 	add_counters(parser, &site.counters);
 	parser->site_count++;
 }
@@ -414,7 +416,7 @@ parse_body(Parser *parser, PlhDump *dump)
 {
 	PlhLines   *lines = parser->lines;
 	PlhSymbolTable *symbols = NULL;
-	PlhBaseline *baseline = plh_baseline_create(header_of(parser)->pid);
+	PlhBaseline *baseline = plh_baseline_file_create(header_of(parser)->pid);
 	uint32		sites;
 	uint32		modules;
 
@@ -477,6 +479,6 @@ plh_dump_reader_read(const char *path, bool header_only)
 	}
 	header->used_bytes = parser->used;
 	header->site_count = parser->site_count;
-	plh_profile_reader_adopt(dump->image, header);
+	plh_profile_image_adopt(dump->image, header, header->used_bytes);
 	return dump;
 }

@@ -9,7 +9,7 @@
 #define PLH_DUMP_READER_H
 
 #include "profile/baseline.h"
-#include "reader/profile_reader.h"
+#include "profile/profile_image.h"
 
 typedef struct PlhDump
 {

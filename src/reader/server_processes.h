@@ -2,18 +2,15 @@
  * server_processes.h
  *	  The processes of this server, as the kernel knows them.
  *
- * The kernel also knows those that PostgreSQL has no record of, as the logger,
- * and tells who has loaded what.  plh_server_processes_start_ticks and
- * plh_server_processes_own_bytes may be called inside palloc, the others may
- * not.
+ * The kernel also knows processes that PostgreSQL has no record of, such as the
+ * logger, and tells which of them have loaded a library.  Never called inside
+ * palloc.
  */
 #ifndef PLH_SERVER_PROCESSES_H
 #define PLH_SERVER_PROCESSES_H
 
 #include "nodes/pg_list.h"
 
-extern uint64 plh_server_processes_start_ticks(int pid);
-extern int64 plh_server_processes_own_bytes(void);
 extern bool plh_server_processes_check(int pid);
 
 /* Has a process loaded pg_leakhunt? */

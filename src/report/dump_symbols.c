@@ -11,6 +11,7 @@
 #include "utils/memutils.h"
 
 #include "dump/dump_addresses.h"
+#include "profile/profile_image.h"
 #include "report/dump_symbols.h"
 
 /* Append a value as dump_writer.c does: without white space. */
@@ -80,9 +81,9 @@ plh_dump_symbols_make(PlhSymbols *symbols, const PlhProfileImage *image,
 	initStringInfo(&ours);
 	appendStringInfo(&jeprof, "--- symbol\nbinary=%s\n", my_exec_path);
 	plh_dump_addresses_place(placement, image);
-	while ((site = plh_profile_reader_next_site(image, &position)) != NULL)
+	while ((site = plh_profile_image_next_site(image, &position)) != NULL)
 	{
-		const PlhStackRecord *stack = plh_profile_reader_stack(image,
+		const PlhStackRecord *stack = plh_profile_image_stack(image,
 															   site->key.stack);
 
 		CHECK_FOR_INTERRUPTS();
@@ -90,7 +91,7 @@ plh_dump_symbols_make(PlhSymbols *symbols, const PlhProfileImage *image,
 		{
 			PlhFrame	frame = stack->frames[i];
 			const PlhModuleRecord *module =
-				plh_profile_reader_module(image, PLH_FRAME_MODULE(frame));
+				plh_profile_image_module(image, PLH_FRAME_MODULE(frame));
 			uint64		address = plh_dump_addresses_of(placement, frame);
 			bool		is_known;
 

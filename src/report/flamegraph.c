@@ -19,6 +19,7 @@
 #include "utils/timestamp.h"
 
 #include "base/sampling.h"
+#include "profile/profile_image.h"
 #include "reader/database_text.h"
 #include "report/call_tree.h"
 #include "report/flamegraph.h"
@@ -222,7 +223,7 @@ append_facts(Picture *picture)
 
 	appendStringInfoString(output, "<text class=\"title\" x=\"10\" y=\"24\">");
 	append_xml(output, psprintf("%s %d: %s %s",
-								plh_profile_reader_backend_type(list->image),
+								plh_profile_image_backend_type(list->image),
 								header->pid,
 								pretty_bytes(picture->tree->root->bytes, list->growth),
 								list->growth ? "of growth" : "live"));

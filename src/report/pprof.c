@@ -14,8 +14,11 @@
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
 
+#include "base/clock.h"
+#include "base/limits.h"
 #include "dump/dump_addresses.h"
 #include "dump/dump_format.h"
+#include "profile/profile_image.h"
 #include "reader/database_text.h"
 #include "report/pprof.h"
 #include "report/top.h"
@@ -291,13 +294,13 @@ append_address(Writer *writer, StringInfo sample, const PlhListedSite *listed,
 	if (listed->has_stack)
 	{
 		const PlhStackRecord *stack =
-			plh_profile_reader_stack(listed->image, listed->site->key.stack);
+			plh_profile_image_stack(listed->image, listed->site->key.stack);
 
 		if (frames->address_index < stack->depth)
 		{
 			PlhFrame	frame = stack->frames[frames->address_index];
 
-			module = plh_profile_reader_module(listed->image,
+			module = plh_profile_image_module(listed->image,
 											   PLH_FRAME_MODULE(frame));
 			address = plh_dump_addresses_of(writer->placement, frame);
 		}
@@ -393,7 +396,7 @@ append_sample(Writer *writer, const PlhSiteList *list,
 		append_text_label(writer, &sample, "query_id",
 						  psprintf("%lld", (long long) listed->query_id));
 	append_text_label(writer, &sample, "backend_type",
-					  plh_profile_reader_backend_type(listed->image));
+					  plh_profile_image_backend_type(listed->image));
 	append_number_label(writer, &sample, "pid", header->pid, "");
 	if (listed->count > 0)
 		append_number_label(writer, &sample, "bytes",
@@ -424,7 +427,7 @@ append_facts(Writer *writer, const PlhSiteList *list)
 		psprintf("one sample in %u bytes", header->sample_interval);
 	const char *comment =
 		psprintf("pg_leakhunt: %s %d, PostgreSQL %u.%u, %s%s",
-				 plh_profile_reader_backend_type(list->image), header->pid,
+				 plh_profile_image_backend_type(list->image), header->pid,
 				 header->pg_version / 10000, header->pg_version % 10000,
 				 sampling, list->growth ? ", growth" : "");
 

@@ -7,16 +7,17 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
+#include "profile/baseline.h"
+#include "profile/profile_image.h"
 #include "reader/database_text.h"
 #include "report/site_list.h"
-#include "sampler/lifetime.h"
 
 /* The stack of a site; a single frame that says why there is none. */
 static void
 describe_stack(PlhListedSite *listed, PlhSymbols *symbols, PlhFrameMemo *memo)
 {
 	const PlhStackRecord *stack =
-		plh_profile_reader_stack(listed->image, listed->site->key.stack);
+		plh_profile_image_stack(listed->image, listed->site->key.stack);
 	PlhFrameText *frame;
 
 	/* one without frames, as unwinding failed, must have its bytes counted */
@@ -41,9 +42,9 @@ describe_site(PlhListedSite *listed, PlhSymbols *symbols, PlhFrameMemo *memo)
 {
 	const PlhSiteKey *key = &listed->site->key;
 	const PlhStringRecord *context =
-		plh_profile_reader_string(listed->image, key->context_name);
+		plh_profile_image_string(listed->image, key->context_name);
 	const PlhStatementRecord *statement =
-		plh_profile_reader_statement(listed->image, key->statement);
+		plh_profile_image_statement(listed->image, key->statement);
 	int			encoding = listed->image->header->encoding;
 
 	if (context != NULL)
@@ -51,7 +52,7 @@ describe_site(PlhListedSite *listed, PlhSymbols *symbols, PlhFrameMemo *memo)
 		listed->context_name = plh_foreign_text_for_database(context->text,
 															 context->text_bytes,
 															 encoding);
-		listed->lifetime = plh_lifetime_name(key->lifetime);
+		listed->lifetime = plh_profile_image_lifetime_name(key->lifetime);
 	}
 	if (statement != NULL)
 		listed->query_id = (int64) statement->query_id;
@@ -80,7 +81,7 @@ plh_site_list_make(PlhSymbols *symbols, const PlhProfileImage *image,
 	list->image = image;
 	list->at = at;
 	list->sites = palloc(sizeof(PlhListedSite) * room);
-	while ((site = plh_profile_reader_next_site(image, &position)) != NULL)
+	while ((site = plh_profile_image_next_site(image, &position)) != NULL)
 	{
 		PlhListedSite *listed;
 
@@ -115,7 +116,7 @@ plh_site_list_subtract_baseline(PlhSiteList *list, const PlhBaseline *baseline)
 
 		CHECK_FOR_INTERRUPTS();
 		plh_baseline_site(baseline,
-						  plh_profile_reader_offset(list->image, listed->site),
+						  plh_profile_image_offset(list->image, listed->site),
 						  &listed->old_bytes, &listed->old_count);
 	}
 }

@@ -10,7 +10,7 @@
 #define PLH_SITE_LIST_H
 
 #include "profile/baseline.h"
-#include "reader/profile_reader.h"
+#include "profile/profile_image.h"
 #include "report/stack_text.h"
 
 typedef struct PlhListedSite

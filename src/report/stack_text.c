@@ -9,6 +9,7 @@
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
 
+#include "profile/profile_image.h"
 #include "reader/database_text.h"
 #include "reader/symbol_table.h"
 #include "report/stack_text.h"
@@ -304,7 +305,7 @@ add_frames(FrameList *list, PlhSymbols *symbols, const PlhProfileImage *image,
 		   PlhFrame frame)
 {
 	const PlhModuleRecord *module =
-		plh_profile_reader_module(image, PLH_FRAME_MODULE(frame));
+		plh_profile_image_module(image, PLH_FRAME_MODULE(frame));
 
 	if (!add_known_frames(list, image, module, frame))
 		add_found_frames(list, symbols, module, PLH_FRAME_ADDRESS(frame));
@@ -411,7 +412,7 @@ plh_stack_text_describe_again(PlhFrameMemo *memo, PlhSymbols *symbols,
 		for (int j = start; j < list.count; j++)
 			list.frames[j].address_index = i;
 		hash = hash_frame(hash,
-						  plh_profile_reader_module(image,
+						  plh_profile_image_module(image,
 													PLH_FRAME_MODULE(frame)),
 						  PLH_FRAME_ADDRESS(frame));
 	}

@@ -8,7 +8,7 @@
 #ifndef PLH_STACK_TEXT_H
 #define PLH_STACK_TEXT_H
 
-#include "reader/profile_reader.h"
+#include "profile/profile_image.h"
 #include "symbols/symbols.h"
 
 /* A function of a stack; inlined ones have a frame of their own. */

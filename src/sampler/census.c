@@ -19,6 +19,7 @@
 
 #include "base/clock.h"
 #include "profile/profile.h"
+#include "profile/profile_file.h"
 #include "sampler/census.h"
 #include "sampler/lifetime.h"
 

@@ -24,8 +24,7 @@
 
 #include "miscadmin.h"
 
-#include "process/process.h"
-#include "reader/server_processes.h"
+#include "base/process_facts.h"
 #include "sampler/control.h"
 
 /* The name has the version of the layout. */
@@ -36,7 +35,7 @@ typedef struct ControlSlot
 {
 	uint32		sequence;		/* number of the request; 0: none, or changing */
 	int32		pid;
-	uint64		process_start;	/* as plh_server_processes_start_ticks says */
+	uint64		process_start;	/* as plh_process_facts_start_ticks says */
 	uint32		sampling;
 	uint32		sample_interval;
 	int32		scope;
@@ -90,7 +89,7 @@ static void
 forget_former_server(int fd)
 {
 	uint64		server_start =
-		plh_server_processes_start_ticks(IsUnderPostmaster ? PostmasterPid :
+		plh_process_facts_start_ticks(IsUnderPostmaster ? PostmasterPid :
 										 getpid());
 
 	if (flock(fd, LOCK_EX) != 0)
@@ -165,7 +164,7 @@ own_slot(void)
 		if (slot->pid != pid || slot->sequence == 0)
 			continue;
 		if (own_start == 0)
-			own_start = plh_server_processes_start_ticks(pid);
+			own_start = plh_process_facts_start_ticks(pid);
 		if (slot->process_start == own_start)
 			return slot;
 	}
@@ -225,7 +224,7 @@ slot_for(int pid, uint64 process_start)
 static bool
 store_request(int pid, const PlhControlWish *wish)
 {
-	uint64		process_start = pid == 0 ? 0 : plh_server_processes_start_ticks(pid);
+	uint64		process_start = pid == 0 ? 0 : plh_process_facts_start_ticks(pid);
 	ControlSlot *slot = pid == 0 ? &control->all :
 		slot_for(pid, process_start);
 	uint32		sequence = control->sequence + 1;

@@ -179,25 +179,3 @@ plh_lifetime_of(MemoryContext context)
 	}
 	return lifetime_of_deep(context);
 }
-
-/*
- * The name that users see.  Takes what a profile says, which may be anything.
- */
-const char *
-plh_lifetime_name(uint32 lifetime)
-{
-	switch ((PlhLifetime) lifetime)
-	{
-		case PLH_LIFETIME_SESSION:
-			return "session";
-		case PLH_LIFETIME_TRANSACTION:
-			return "transaction";
-		case PLH_LIFETIME_STATEMENT:
-			return "statement";
-		case PLH_LIFETIME_QUERY:
-			return "query";
-		case PLH_LIFETIME_ERROR:
-			return "error";
-	}
-	return "unknown";
-}

@@ -18,7 +18,8 @@
 
 #include "port/pg_bitutils.h"
 
-#include "profile/profile.h"
+#include "base/sampling.h"
+#include "profile/profile_counters.h"
 #include "sampler/chunk_mark.h"
 #include "sampler/live_samples.h"
 #include "sampler/sample_filter.h"
@@ -116,7 +117,7 @@ plh_live_samples_insert(PlhWatchedContext *watched, const void *pointer,
 static void
 remove_sample(PlhLiveSample *sample)
 {
-	plh_profile_subtract(sample->entry.user, sample->size, sample->draw);
+	plh_profile_counters_subtract(sample->entry.user, sample->size, sample->draw);
 	if (!PLH_MARKS_CHUNKS)
 		plh_sample_filter_remove(sample->entry.pointer);
 	plh_pointer_table_remove(&samples, sample);
@@ -195,14 +196,4 @@ plh_live_samples_forget(void)
 		watched->entry.user = PLH_NO_ENTRY;
 		watched->name = 0;
 	}
-}
-
-/*
- * Bytes of memory behind the samples and contexts.
- */
-Size
-plh_live_samples_bytes(void)
-{
-	return plh_pointer_table_bytes(&samples) +
-		plh_pointer_table_bytes(&contexts) + plh_sample_filter_bytes();
 }

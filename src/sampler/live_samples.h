@@ -40,6 +40,5 @@ extern bool plh_live_samples_insert(PlhWatchedContext *watched,
 extern void plh_live_samples_remove(const void *pointer);
 extern void plh_live_samples_drop_context(void *arg);
 extern void plh_live_samples_forget(void);
-extern Size plh_live_samples_bytes(void);
 
 #endif							/* PLH_LIVE_SAMPLES_H */

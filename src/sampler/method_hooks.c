@@ -22,14 +22,16 @@
 #include "base/sampling.h"
 #include "base/settings.h"
 #include "base/unwind.h"
-#include "process/process.h"
 #include "profile/profile.h"
+#include "profile/profile_counters.h"
+#include "profile/profile_file.h"
 #include "sampler/chunk_mark.h"
 #include "sampler/control.h"
 #include "sampler/lifetime.h"
 #include "sampler/live_samples.h"
 #include "sampler/method_hooks.h"
 #include "sampler/method_patch.h"
+#include "sampler/owner.h"
 #include "sampler/statement.h"
 
 /* Bytes between two looks at requests of other processes, at most. */
@@ -109,7 +111,7 @@ rearm(void)
 		armed_interval = 1;
 		armed_scope = PLH_SCOPE_LONG_LIVED;
 	}
-	plh_process_settings_changed(armed_interval, armed_scope);
+	plh_owner_settings_changed(armed_interval, armed_scope);
 }
 
 /* Count down to the end of a gap, or to the next look at requests. */
@@ -228,22 +230,22 @@ record_sample(MemoryContext context, void *pointer, Size size,
 
 	if (CritSectionCount > 0)
 	{
-		plh_profile_lose(PLH_LOSS_CRITICAL, size, draw);
+		plh_profile_counters_lose(PLH_LOSS_CRITICAL, size, draw);
 		return;
 	}
 
 	lifetime = plh_lifetime_of(context);
 	if (armed_scope == PLH_SCOPE_LONG_LIVED && lifetime != PLH_LIFETIME_SESSION)
 	{
-		plh_profile_out_of_scope();
-		plh_process_sampled_out_of_scope();
+		plh_profile_counters_out_of_scope();
+		plh_owner_sampled_out_of_scope();
 		return;
 	}
 	if ((plh_profile == NULL &&
-		 !plh_process_begin_profile(interval, armed_scope)) ||
+		 !plh_owner_begin_profile(interval, armed_scope)) ||
 		(watched = plh_live_samples_watch(context)) == NULL)
 	{
-		plh_profile_lose(PLH_LOSS_LIVE_TABLE, size, draw);
+		plh_profile_counters_lose(PLH_LOSS_LIVE_TABLE, size, draw);
 		return;
 	}
 
@@ -251,13 +253,13 @@ record_sample(MemoryContext context, void *pointer, Size size,
 						goes_without_stack(size, interval));
 	if (plh_live_samples_insert(watched, pointer, size, draw, site))
 	{
-		plh_profile_add(site, size, draw);
+		plh_profile_counters_add(site, size, draw);
 		if (is_freed_singly(type))
 			plh_chunk_mark(pointer);
 	}
 	else
-		plh_profile_lose(PLH_LOSS_LIVE_TABLE, size, draw);
-	plh_process_sampled();
+		plh_profile_counters_lose(PLH_LOSS_LIVE_TABLE, size, draw);
+	plh_owner_sampled();
 }
 
 /* record_sample behind the guard. */

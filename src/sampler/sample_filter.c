@@ -65,6 +65,7 @@ plh_sample_filter_remove(const void *pointer)
 {
 	uint32		bit = filter_bit(pointer);
 
+	Assert(bit_counts()[bit] > 0);
 	if (--bit_counts()[bit] == 0)
 		plh_sample_filter[bit / 64] &= ~(UINT64CONST(1) << (bit % 64));
 }
@@ -77,13 +78,4 @@ plh_sample_filter_clear(void)
 {
 	plh_private_memory_discard(&count_region);
 	memset(plh_sample_filter, 0, sizeof(plh_sample_filter));
-}
-
-/*
- * Bytes of memory behind the filter.
- */
-Size
-plh_sample_filter_bytes(void)
-{
-	return count_region.committed_bytes;
 }

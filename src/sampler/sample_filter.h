@@ -32,6 +32,5 @@ extern bool plh_sample_filter_start(void);
 extern void plh_sample_filter_add(const void *pointer);
 extern void plh_sample_filter_remove(const void *pointer);
 extern void plh_sample_filter_clear(void);
-extern Size plh_sample_filter_bytes(void);
 
 #endif							/* PLH_SAMPLE_FILTER_H */

@@ -12,6 +12,7 @@
 
 #include "common/hashfn.h"
 
+#include "base/limits.h"
 #include "base/private_memory.h"
 #include "symbols/symbol_cache.h"
 
@@ -133,13 +134,4 @@ plh_symbol_cache_add(const PlhModuleRecord *module, uint64 address,
 	*find_slot(&key) = used_bytes + 1;
 	used_bytes += bytes;
 	used_entries++;
-}
-
-/*
- * Bytes of memory behind the cache.
- */
-Size
-plh_symbol_cache_bytes(void)
-{
-	return entry_region.committed_bytes + slot_region.committed_bytes;
 }

@@ -3,8 +3,7 @@
  *	  What this session has learned about addresses, kept until it ends.
  *
  * Lies in memory of its own, which no memory context counts, and is emptied
- * when it is full.  Never called inside palloc, but for
- * plh_symbol_cache_bytes.
+ * when it is full.  Never called inside palloc.
  */
 #ifndef PLH_SYMBOL_CACHE_H
 #define PLH_SYMBOL_CACHE_H
@@ -16,6 +15,5 @@ extern const PlhSymbolAnswer *plh_symbol_cache_find(const PlhModuleRecord *modul
 extern void plh_symbol_cache_add(const PlhModuleRecord *module,
 								 uint64 address,
 								 const PlhSymbolAnswer *answer);
-extern Size plh_symbol_cache_bytes(void);
 
 #endif							/* PLH_SYMBOL_CACHE_H */

@@ -21,6 +21,7 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
+#include "base/limits.h"
 #include "reader/database_text.h"
 #include "symbols/symbol_server.h"
 #include "symbols/symbolizer.h"

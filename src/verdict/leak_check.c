@@ -34,12 +34,12 @@
 #include "utils/resowner.h"
 
 #include "base/settings.h"
-#include "process/process.h"
 #include "profile/profile.h"
-#include "reader/profile_reader.h"
+#include "profile/profile_file.h"
+#include "profile/profile_image.h"
 #include "sampler/census.h"
-#include "sampler/lifetime.h"
 #include "sampler/method_hooks.h"
+#include "sampler/owner.h"
 #include "verdict/leak_check.h"
 
 /* What a site holds at some time, or all contexts of a name. */
@@ -227,8 +227,8 @@ take_mark(Mark *mark, MemoryContext memory)
 
 	memset(mark, 0, sizeof(*mark));
 	plh_census_count_contexts();
-	image = plh_profile_reader_own(plh_profile);
-	while ((site = plh_profile_reader_next_site(image, &position)) != NULL)
+	image = plh_profile_image_own(plh_profile);
+	while ((site = plh_profile_image_next_site(image, &position)) != NULL)
 		append_figures(&mark->sites, site->counters.live_bytes,
 					   site->counters.live_count, memory);
 	for (PlhContextRecord *record = plh_profile_next_context(NULL);
@@ -314,7 +314,7 @@ find_leaks(PlhLeakCheck *check, const Mark *start, const Mark *middle,
 {
 	const PlhSiteRecord *site;
 	PlhContextRecord *record = NULL;
-	PlhProfileImage *image = plh_profile_reader_own(plh_profile);
+	PlhProfileImage *image = plh_profile_image_own(plh_profile);
 	uint32		position = 0;
 
 	check->leak_count = 0;
@@ -322,7 +322,7 @@ find_leaks(PlhLeakCheck *check, const Mark *start, const Mark *middle,
 										  (end->sites.count +
 										   end->contexts.count + 1));
 	for (int i = 0; i < end->sites.count &&
-		 (site = plh_profile_reader_next_site(image, &position)) != NULL; i++)
+		 (site = plh_profile_image_next_site(image, &position)) != NULL; i++)
 	{
 		if (grows(&start->sites, &middle->sites, &end->sites, i))
 			add_leak(check, site, NULL, i,
@@ -444,12 +444,12 @@ run(const char *query, int iterations, int warmup, PlhLeakCheck *check,
 	int64		lost;
 
 	if (plh_profile == NULL &&
-		!plh_process_begin_profile(1, PLH_SCOPE_LONG_LIVED))
+		!plh_owner_begin_profile(1, PLH_SCOPE_LONG_LIVED))
 		ereport(ERROR,
 				(errcode(ERRCODE_OUT_OF_MEMORY),
 				 errmsg("out of memory"),
 				 errdetail("There is no room for a profile.")));
-	lost_before = plh_profile_reader_lost_samples(plh_profile);
+	lost_before = plh_profile_image_lost_samples(plh_profile);
 	for (int phase = WARM_UP; phase < PHASES; phase++)
 	{
 		if (phase == FIRST_REPETITION)
@@ -469,7 +469,7 @@ run(const char *query, int iterations, int warmup, PlhLeakCheck *check,
 	qsort(check->leaks, check->leak_count, sizeof(PlhLeak), compare_leaks);
 
 	/* what was lost may be a leak, or make one look small */
-	lost = plh_profile_reader_lost_samples(plh_profile) - lost_before;
+	lost = plh_profile_image_lost_samples(plh_profile) - lost_before;
 	if (lost > 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),

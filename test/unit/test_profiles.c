@@ -11,6 +11,7 @@
 #include "sampler/chunk_mark.h"
 #include "failing_memory.h"
 #include "profile/profile.h"
+#include "profile/profile_counters.h"
 #include "profile/profile_file.h"
 #include "sampler/live_samples.h"
 #include "sampler/sample_filter.h"
@@ -47,6 +48,16 @@ site_of(int i)
 	return plh_profile_site(&key);
 }
 
+/* Begin the profile as its owner does. */
+static bool
+begin_profile(void)
+{
+	if (!plh_profile_begin())
+		return false;
+	plh_profile_counters_start();
+	return true;
+}
+
 /* What the hooks do for one sample. */
 static bool
 record(MemoryContext context, int i)
@@ -55,19 +66,19 @@ record(MemoryContext context, int i)
 	PlhWatchedContext *watched;
 	uint32		site;
 
-	if ((plh_profile == NULL && !plh_profile_begin()) ||
+	if ((plh_profile == NULL && !begin_profile()) ||
 		(watched = plh_live_samples_watch(context)) == NULL)
 	{
-		plh_profile_lose(PLH_LOSS_LIVE_TABLE, 10, exact);
+		plh_profile_counters_lose(PLH_LOSS_LIVE_TABLE, 10, exact);
 		return false;
 	}
 	site = site_of(i);
 	if (plh_live_samples_insert(watched, fake_pointer(i), 10, exact, site))
 	{
-		plh_profile_add(site, 10, exact);
+		plh_profile_counters_add(site, 10, exact);
 		return true;
 	}
-	plh_profile_lose(PLH_LOSS_LIVE_TABLE, 10, exact);
+	plh_profile_counters_lose(PLH_LOSS_LIVE_TABLE, 10, exact);
 	return false;
 }
 
@@ -94,6 +105,7 @@ static void
 forget_all(void)
 {
 	plh_profile_forget();
+	plh_profile_counters_forget();
 	plh_live_samples_forget();
 }
 

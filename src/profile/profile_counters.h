@@ -1,0 +1,22 @@
+/*
+ * profile_counters.h
+ *	  The owner's side of a profile: the counters of its sites and its process.
+ *
+ * Callable inside palloc, in critical sections too; never pallocs or throws,
+ * and never makes the profile grow.
+ */
+#ifndef PLH_PROFILE_COUNTERS_H
+#define PLH_PROFILE_COUNTERS_H
+
+#include "base/sampling.h"
+#include "profile/profile_layout.h"
+
+extern void plh_profile_counters_add(uint32 site, Size size, PlhDraw draw);
+extern void plh_profile_counters_subtract(uint32 site, Size size,
+										  PlhDraw draw);
+extern void plh_profile_counters_lose(PlhLoss loss, Size size, PlhDraw draw);
+extern void plh_profile_counters_out_of_scope(void);
+extern void plh_profile_counters_start(void);
+extern void plh_profile_counters_forget(void);
+
+#endif							/* PLH_PROFILE_COUNTERS_H */

@@ -1,0 +1,317 @@
+/*
+ * profile_image.c
+ *	  Bounds-checked access to a profile in memory, of this process or of any
+ *	  other.
+ *
+ * Runs inside palloc.
+ *
+ * Invariant: every record of an image that a function here returns lies
+ * within image->bytes as a whole, with all its variable part.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+
+#include "base/limits.h"
+#include "base/sampling.h"
+#include "profile/profile_image.h"
+
+/* Room that the variable part of a record may take. */
+static Size
+payload_bytes(const PlhRecord *record, Size fixed_bytes)
+{
+	return record->bytes - fixed_bytes;
+}
+
+/* Does the record, which is in the image as a whole, hold what it says? */
+static bool
+is_sound(const PlhRecord *record)
+{
+	switch ((PlhRecordKind) record->kind)
+	{
+		case PLH_RECORD_MODULE:
+			{
+				const PlhModuleRecord *module = (const PlhModuleRecord *) record;
+				Size		fixed = offsetof(PlhModuleRecord, path);
+
+				return record->bytes > fixed &&
+					module->path_bytes < MAXPGPATH &&
+					module->path_bytes < payload_bytes(record, fixed) &&
+					module->path[module->path_bytes] == '\0' &&
+					module->build_id_bytes <= PLH_BUILD_ID_MAX;
+			}
+		case PLH_RECORD_STRING:
+			{
+				const PlhStringRecord *string = (const PlhStringRecord *) record;
+				Size		fixed = offsetof(PlhStringRecord, text);
+
+				return record->bytes > fixed &&
+					string->text_bytes < payload_bytes(record, fixed) &&
+					string->text[string->text_bytes] == '\0';
+			}
+		case PLH_RECORD_STATEMENT:
+			{
+				const PlhStatementRecord *statement = (const PlhStatementRecord *) record;
+				Size		fixed = offsetof(PlhStatementRecord, text);
+
+				return record->bytes > fixed &&
+					statement->text_bytes < payload_bytes(record, fixed) &&
+					statement->text[statement->text_bytes] == '\0';
+			}
+		case PLH_RECORD_STACK:
+			{
+				const PlhStackRecord *stack = (const PlhStackRecord *) record;
+				Size		fixed = offsetof(PlhStackRecord, frames);
+
+				return record->bytes >= fixed &&
+					stack->depth <= payload_bytes(record, fixed) / sizeof(PlhFrame);
+			}
+		case PLH_RECORD_SITE:
+			return record->bytes >= sizeof(PlhSiteRecord);
+		case PLH_RECORD_CONTEXT:
+			return record->bytes >= sizeof(PlhContextRecord);
+	}
+	return false;
+}
+
+/* The record at an offset if there is one, of that kind and sound. */
+static const void *
+record_at(const PlhProfileImage *image, uint32 offset, PlhRecordKind kind)
+{
+	const PlhRecord *record;
+
+	if (offset < sizeof(PlhProfileHeader) || offset % 8 != 0 ||
+		offset + sizeof(PlhRecord) > image->bytes)
+		return NULL;
+
+	record = (const PlhRecord *) ((const char *) image->header + offset);
+	if (record->kind != kind || record->bytes > image->bytes - offset ||
+		!is_sound(record))
+		return NULL;
+	return record;
+}
+
+/*
+ * The next record of that kind at *position or behind, which is moved on;
+ * start with 0.  NULL at the end, or where the chain of records breaks.
+ */
+static const void *
+next_record(const PlhProfileImage *image, PlhRecordKind kind,
+			uint32 *position)
+{
+	Size		offset = *position == 0 ? MAXALIGN(sizeof(PlhProfileHeader)) :
+		*position;
+
+	while (offset + sizeof(PlhRecord) <= image->bytes)
+	{
+		const PlhRecord *record =
+			(const PlhRecord *) ((const char *) image->header + offset);
+		Size		bytes = record->bytes;
+
+		if (bytes < sizeof(PlhRecord) || bytes % 8 != 0 ||
+			bytes > image->bytes - offset)
+			break;
+		*position = offset + bytes;
+		if (record_at(image, offset, kind) != NULL)
+			return record;
+		offset += bytes;
+	}
+	return NULL;
+}
+
+/* Enter the modules of an image into its table. */
+static void
+index_modules(PlhProfileImage *image)
+{
+	const PlhModuleRecord *module;
+	uint32		position = 0;
+
+	memset(image->modules, 0, sizeof(image->modules));
+	while ((module = next_record(image, PLH_RECORD_MODULE, &position)) != NULL)
+	{
+		if (module->index < PLH_IMAGE_MODULES)
+			image->modules[module->index] = (const char *) module -
+				(const char *) image->header;
+	}
+}
+
+/*
+ * Make an image of a profile in memory, of which "bytes" can be read: header
+ * and records.  Whose it is and whether the owner lives is for the caller to
+ * fill in.
+ */
+void
+plh_profile_image_adopt(PlhProfileImage *image, const PlhProfileHeader *header,
+						Size bytes)
+{
+	Assert(bytes >= sizeof(PlhProfileHeader));
+	image->header = header;
+	image->bytes = bytes;
+	index_modules(image);
+}
+
+/*
+ * An image of this process' own profile, where it is: nothing is copied, or
+ * allocated.  Valid until the next call.
+ */
+PlhProfileImage *
+plh_profile_image_own(const PlhProfileHeader *header)
+{
+	static PlhProfileImage own;
+
+	own.alive = true;
+	own.path[0] = '\0';
+	plh_profile_image_adopt(&own, header, header->used_bytes);
+	return &own;
+}
+
+/*
+ * The next site at *position or behind, which is moved on; start with 0.
+ * NULL at the end.
+ */
+const PlhSiteRecord *
+plh_profile_image_next_site(const PlhProfileImage *image, uint32 *position)
+{
+	return next_record(image, PLH_RECORD_SITE, position);
+}
+
+/*
+ * What the owner is; as it says itself, or as this version calls it.
+ */
+const char *
+plh_profile_image_backend_type(const PlhProfileImage *image)
+{
+	return image->header->label[0] != '\0' ? image->header->label :
+		GetBackendTypeDesc(image->header->backend_type);
+}
+
+/*
+ * Where a record is in the profile, which never changes.
+ */
+uint32
+plh_profile_image_offset(const PlhProfileImage *image, const void *record)
+{
+	return (const char *) record - (const char *) image->header;
+}
+
+/*
+ * What a site held when the process held most.
+ */
+int64
+plh_profile_image_peak_bytes(const PlhProfileImage *image,
+							  const PlhSiteRecord *site)
+{
+	return site->last_change > image->header->peak_change ?
+		site->peak_bytes : site->counters.live_bytes;
+}
+
+/*
+ * The next memory contexts at *position or behind, likewise.
+ */
+const PlhContextRecord *
+plh_profile_image_next_context(const PlhProfileImage *image,
+								uint32 *position)
+{
+	return next_record(image, PLH_RECORD_CONTEXT, position);
+}
+
+/*
+ * Samples of that process that are not counted as live, or not at their site.
+ */
+int64
+plh_profile_image_lost_samples(const PlhProfileHeader *header)
+{
+	int64		sum = 0;
+
+	for (int loss = 0; loss < PLH_LOSSES; loss++)
+		sum += header->lost_samples[loss];
+	return sum;
+}
+
+/*
+ * The site at an offset.
+ */
+const PlhSiteRecord *
+plh_profile_image_site(const PlhProfileImage *image, uint32 offset)
+{
+	return record_at(image, offset, PLH_RECORD_SITE);
+}
+
+/*
+ * The stack at an offset; NULL if it has no frames, as libunwind found none.
+ */
+const PlhStackRecord *
+plh_profile_image_stack(const PlhProfileImage *image, uint32 offset)
+{
+	const PlhStackRecord *stack = record_at(image, offset, PLH_RECORD_STACK);
+
+	return stack != NULL && stack->depth > 0 ? stack : NULL;
+}
+
+/*
+ * The statement at an offset.
+ */
+const PlhStatementRecord *
+plh_profile_image_statement(const PlhProfileImage *image, uint32 offset)
+{
+	return record_at(image, offset, PLH_RECORD_STATEMENT);
+}
+
+/*
+ * The string at an offset.
+ */
+const PlhStringRecord *
+plh_profile_image_string(const PlhProfileImage *image, uint32 offset)
+{
+	return record_at(image, offset, PLH_RECORD_STRING);
+}
+
+/*
+ * The module that frames refer to by "index".
+ */
+const PlhModuleRecord *
+plh_profile_image_module(const PlhProfileImage *image, uint32 index)
+{
+	if (index >= PLH_IMAGE_MODULES)
+		return NULL;
+	return record_at(image, image->modules[index], PLH_RECORD_MODULE);
+}
+
+/*
+ * The bytes that the process holds at least, as far as its samples tell.  At the
+ * default interval two samples are worth a megabyte by themselves, and by chance
+ * many a short connection has two.
+ */
+double
+plh_profile_image_surely_live_bytes(const PlhProfileHeader *header)
+{
+	const PlhCounters *counters = &header->counters;
+	double		error = plh_sampling_error_bytes(counters->live_variance,
+												 counters->live_bytes,
+												 counters->live_samples);
+
+	return Max(0.0, counters->live_bytes - error);
+}
+
+/*
+ * The name of a lifetime that users see.  Takes the number that a profile has,
+ * which may be any.
+ */
+const char *
+plh_profile_image_lifetime_name(uint32 lifetime)
+{
+	switch ((PlhLifetime) lifetime)
+	{
+		case PLH_LIFETIME_SESSION:
+			return "session";
+		case PLH_LIFETIME_TRANSACTION:
+			return "transaction";
+		case PLH_LIFETIME_STATEMENT:
+			return "statement";
+		case PLH_LIFETIME_QUERY:
+			return "query";
+		case PLH_LIFETIME_ERROR:
+			return "error";
+	}
+	return "unknown";
+}

@@ -1,0 +1,261 @@
+/*
+ * owner.c
+ *	  What the owner of a profile does about it: begin it, say who it is, look
+ *	  around at samples, publish it.
+ *
+ * Runs inside palloc.
+ *
+ * A process has no file before it has kept a number of samples that says
+ * something: most connections are over by then.
+ */
+#include "postgres.h"
+
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "postmaster/bgworker_internals.h"
+#include "storage/proc.h"
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/private_memory.h"
+#include "base/process_facts.h"
+#include "dump/growth_dump.h"
+#include "profile/profile.h"
+#include "profile/profile_counters.h"
+#include "profile/profile_file.h"
+#include "sampler/census.h"
+#include "sampler/owner.h"
+
+/*
+ * Publish a profile once it has this many samples or live bytes, or once the
+ * process itself is this large without them, through one huge query or a
+ * library's malloc.
+ */
+#define PUBLISH_SAMPLES 5
+#define PUBLISH_BYTES ((int64) 8 * 1024 * 1024)
+#define PUBLISH_OWN_BYTES ((int64) 16 * 1024 * 1024)
+
+/* Shortest time between two censuses of a process that is busy. */
+#define BUSY_GAP_US ((int64) 1000 * 1000)
+
+/*
+ * At intervals below LOOK_INTERVAL bytes nearly every allocation is a sample:
+ * only every LOOK_SAMPLES-th is then taken as an occasion to look around.
+ */
+#define LOOK_SAMPLES 16
+#define LOOK_INTERVAL 4096
+
+/* Where profiles are published; owned by whoever called plh_owner_start. */
+static const char *profile_directory;
+
+/* Live bytes from which on a sample is looked at, whatever its number. */
+static int64 next_look_bytes;
+
+/* The sampling that is in force, for a profile that begins later. */
+static uint32 current_interval;
+static int	current_scope;
+
+/* Kept samples at which to try to publish again after a failure. */
+static int64 next_publish_try;
+
+/*
+ * From now on profiles are published in that directory, whose path must last.
+ */
+void
+plh_owner_start(const char *directory)
+{
+	profile_directory = directory;
+}
+
+/*
+ * Fill in, or bring up to date, who we are.  A process learns what it is, and
+ * for whom it works, some time after it was forked.
+ */
+static void
+identify(PlhProfileHeader *header)
+{
+	header->backend_type = MyBackendType;
+	header->database_oid = MyDatabaseId;
+	header->role_oid = MyProc != NULL ? MyProc->roleId : InvalidOid;
+	header->encoding = GetDatabaseEncoding();
+
+	if (!IsUnderPostmaster)
+		strlcpy(header->label, IsPostmasterEnvironment ?
+				"postmaster" : "standalone backend", sizeof(header->label));
+	else if (MyBgworkerEntry != NULL)
+		strlcpy(header->label, MyBgworkerEntry->bgw_type,
+				sizeof(header->label));
+}
+
+/*
+ * Begin the profile of this process, which has none.  Returns false where
+ * there is no memory for one.
+ */
+bool
+plh_owner_begin_profile(uint32 sample_interval, int scope)
+{
+	PlhProfileHeader *header;
+
+	if (!plh_profile_begin())
+		return false;
+
+	plh_profile_counters_start();
+	header = plh_profile;
+	header->pid = getpid();
+	header->started_at = MyStartTimestamp;
+	identify(header);
+	plh_owner_settings_changed(sample_interval, scope);
+	return true;
+}
+
+/*
+ * From now on samples are taken at that interval, 0 for none, and kept of
+ * contexts in that scope.
+ */
+void
+plh_owner_settings_changed(uint32 sample_interval, int scope)
+{
+	PlhProfileHeader *header = plh_profile;
+
+	current_interval = sample_interval;
+	current_scope = scope;
+	if (header == NULL)
+		return;
+	header->sample_interval = sample_interval;
+	header->scope = scope;
+}
+
+/* Is the sample that was just kept an occasion to look around? */
+static bool
+is_time_to_look(const PlhProfileHeader *header)
+{
+	return header->sample_interval >= LOOK_INTERVAL ||
+		header->counters.total_samples <= PUBLISH_SAMPLES ||
+		header->counters.total_samples % LOOK_SAMPLES == 0 ||
+		header->counters.live_bytes >= next_look_bytes;
+}
+
+/* Should a profile that is not published be, or be tried again? */
+static bool
+is_worth_publishing(const PlhCounters *counters)
+{
+	return counters->total_samples >= next_publish_try &&
+		(counters->total_samples >= PUBLISH_SAMPLES ||
+		 counters->live_bytes >= PUBLISH_BYTES);
+}
+
+/*
+ * A sample was taken and, unless it was lost, kept: bring the header up to date,
+ * take a census, write a growth dump and publish the profile, each if it is due.
+ */
+void
+plh_owner_sampled(void)
+{
+	PlhProfileHeader *header = plh_profile;
+
+	if (!is_time_to_look(header))
+		return;
+
+	next_look_bytes = header->counters.live_bytes + PUBLISH_BYTES;
+	header->private_bytes = plh_private_memory_bytes() -
+		plh_profile_file_bytes();
+	if (header->backend_type != MyBackendType ||
+		header->database_oid != MyDatabaseId ||
+		(header->role_oid == InvalidOid && MyProc != NULL))
+		identify(header);
+	if (plh_profile_file_is_published() && plh_census_take_if_older(BUSY_GAP_US))
+		(void) plh_profile_file_verify();
+
+	plh_growth_dump_if_due();
+
+	if (!plh_profile_file_is_published() &&
+		is_worth_publishing(&header->counters))
+		plh_owner_publish();
+}
+
+/*
+ * Is this process so large that there should be a profile of it?  It is looked
+ * at if that was last done at least so long ago.
+ */
+static bool
+is_large(int64 gap_us)
+{
+	static int64 looked_at_us;
+	int64		now_us = plh_clock_us(CLOCK_MONOTONIC_COARSE);
+
+	if (now_us < looked_at_us + gap_us)
+		return false;
+	looked_at_us = now_us;
+	return plh_process_facts_own_bytes() >= PUBLISH_OWN_BYTES;
+}
+
+/*
+ * Take stock of the process, which may have grown without a sample that was
+ * kept; unless that was done less than "gap_us" ago.
+ */
+void
+plh_owner_take_stock(int64 gap_us)
+{
+	if (!plh_profile_file_is_published())
+	{
+		if (current_interval == 0 || !is_large(gap_us) ||
+			(plh_profile == NULL &&
+			 !plh_owner_begin_profile(current_interval, current_scope)))
+			return;
+		plh_owner_publish();
+	}
+	if (plh_profile_file_is_published() && plh_census_take_if_older(gap_us))
+		(void) plh_profile_file_verify();
+}
+
+/*
+ * A sample was taken that is out of scope; does no more than for every
+ * LOOK_SAMPLES-th of small intervals.
+ */
+void
+plh_owner_sampled_out_of_scope(void)
+{
+	static uint32 samples;
+
+	if (current_interval >= LOOK_INTERVAL || samples++ % LOOK_SAMPLES == 0)
+		plh_owner_take_stock(BUSY_GAP_US);
+}
+
+/*
+ * Make the profile visible to other processes, if there is one.  Without room
+ * for a file, try again once there is twice as much to tell.
+ */
+void
+plh_owner_publish(void)
+{
+	PlhProfileHeader *header = plh_profile;
+	char		path[PLH_PATH_MAX];
+	char		temporary[PLH_PATH_MAX];
+
+	if (header == NULL || plh_profile_file_verify())
+		return;
+
+	identify(header);
+	header->process_start = plh_process_facts_start_ticks(header->pid);
+	header->profile_bytes = plh_profile_file_bytes();
+	snprintf(path, sizeof(path), "%s/%d", profile_directory, header->pid);
+	snprintf(temporary, sizeof(temporary), "%s/tmp.%d", profile_directory,
+			 header->pid);
+	if (!plh_profile_file_publish(path, temporary))
+		next_publish_try = 2 * header->counters.total_samples;
+}
+
+/*
+ * In a forked child: the profile and all that was noted about it are the
+ * parent's.
+ */
+void
+plh_owner_forget(void)
+{
+	plh_profile_forget();
+	plh_profile_counters_forget();
+	plh_census_forget();
+	plh_growth_dump_forget();
+	next_publish_try = 0;
+	next_look_bytes = 0;
+}
