@@ -140,6 +140,28 @@ for my $wrong (
 	like($stderr, $message, 'and says why');
 }
 
+# The logger is told from sessions with "logger" in the names of their role and
+# database by the title of the process.
+my $collector = PostgreSQL::Test::Cluster->new('collector');
+$collector->init;
+$collector->append_conf('postgresql.conf', 'logging_collector = on');
+$collector->start;
+chomp(my $logger = qx(pgrep -P $collector->{_pid} -f ': logger'));
+($result, $stdout, $stderr) = attach($logger);
+like($stderr, qr/Process $logger is the logger/, 'attach to the logger fails');
+$collector->stop;
+
+ask('CREATE ROLE blogger SUPERUSER LOGIN');
+ask('CREATE DATABASE logger');
+my $blogger =
+  $node->background_psql('logger', extra_params => [ '-U', 'blogger' ]);
+my $blogger_pid = session_pid($blogger);
+($result, $stdout, $stderr) = attach($blogger_pid, 1);
+unlike($stderr, qr/is the logger/,
+	'a session of role "blogger" in database "logger" is not the logger');
+
+$blogger->quit;
+
 SKIP:
 {
 	skip 'gdb may not trace here', 1 unless can_trace();
