@@ -77,7 +77,10 @@ REGRESS = \
 
 EXTRA_CLEAN = src/flamegraph_script.h test/unit/run test/leaker/leaker.so test/leaker/leaker.o
 
-PG_CONFIG = pg_config
+# A PG_CONFIG in the environment counts as one on the command line does.  make hands
+# both on to the scripts of OWN_TARGETS, but not this default: without PG_CONFIG they
+# look for a server themselves.
+PG_CONFIG ?= pg_config
 
 # what plain "make" does
 .DEFAULT_GOAL := all

@@ -5,7 +5,9 @@
 
 set -euo pipefail
 
-# we may be called by make, and call make
+# The script may have been called by make, whose options are not meant for the make
+# that it calls itself.  PG_CONFIG is in the environment by itself, even if it was
+# given on the command line of make.
 unset MAKEFLAGS MAKELEVEL
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -20,20 +22,47 @@ fail() {
 	exit 1
 }
 
-# The pg_config of a server that extensions can be built for; empty if none.
-find_pg_config() {
-	local candidate
+# The reason why extensions cannot be built for the server of a pg_config, or
+# tested on it; empty if they can.
+fault_of() {
+	local pg_config="$1" pgxs headers bin
 
-	for candidate in ${PG_CONFIG:-} \
-		$(ls -d /usr/lib/postgresql/*/bin/pg_config 2>/dev/null | sort -rV) \
+	command -v "$pg_config" >/dev/null || { echo "There is no such program."; return; }
+	pgxs=$("$pg_config" --pgxs 2>/dev/null) &&
+		headers=$("$pg_config" --includedir-server 2>/dev/null) &&
+		bin=$("$pg_config" --bindir 2>/dev/null) || { echo "It does not say where its server is."; return; }
+	[ -f "$pgxs" ] || { echo "Its server has no PGXS: there is no $pgxs."; return; }
+	[ -f "$headers/postgres.h" ] || { echo "Its server has no headers: there is no $headers/postgres.h."; return; }
+	[ -x "$bin/initdb" ] || echo "Its server has no initdb: there is no $bin/initdb."
+}
+
+# The pg_config to use; empty if there is none.  The caller's PG_CONFIG is used or
+# refused: a test of another server than was asked for would prove nothing.
+# Without it, the newest server that is suitable is taken.
+find_pg_config() {
+	local candidate fault
+
+	if [ -n "${PG_CONFIG:-}" ]; then
+		fault=$(fault_of "$PG_CONFIG")
+		[ -z "$fault" ] || fail "PG_CONFIG=$PG_CONFIG cannot be used.  $fault"
+		# The path must hold in other directories, too.
+		realpath -s "$(command -v "$PG_CONFIG")"
+		return
+	fi
+	for candidate in $(ls -d /usr/lib/postgresql/*/bin/pg_config 2>/dev/null | sort -rV) \
 		$(command -v pg_config || true); do
-		if [ -f "$("$candidate" --pgxs 2>/dev/null)" ] &&
-			[ -d "$("$candidate" --includedir-server)" ] &&
-			[ -x "$("$candidate" --bindir)/initdb" ]; then
+		if [ -z "$(fault_of "$candidate")" ]; then
 			echo "$candidate"
 			return
 		fi
 	done
+}
+
+# Says that the script uses servers of its own, to a caller who has set PG_CONFIG.
+ignore_pg_config() {
+	[ -z "${PG_CONFIG:-}" ] ||
+		echo "PG_CONFIG=$PG_CONFIG is ignored: $(basename "$0") uses $1." >&2
+	unset PG_CONFIG
 }
 
 # Version of the server to install where there is none: the distribution's.
