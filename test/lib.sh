@@ -1,7 +1,7 @@
 # Shell functions shared by the scripts that set up, test and measure.
 #
 # They work as root, or as a user who may use sudo; servers always run as an
-# unprivileged user.  Everything temporary lies in $scratch and goes with it.
+# unprivileged user.  All temporary files lie in $scratch and are removed with it.
 
 set -euo pipefail
 
@@ -14,7 +14,7 @@ top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 as_root=()
 [ "$(id -u)" = 0 ] || as_root=(sudo)
 
-# What is downloaded or built once, for any number of runs.
+# The folder of sources and servers, which are downloaded and built only once.
 cache=${PG_LEAKHUNT_CACHE:-/var/tmp/pg_leakhunt-cache}
 
 fail() {
@@ -65,7 +65,7 @@ ignore_pg_config() {
 	unset PG_CONFIG
 }
 
-# Version of the server to install where there is none: the distribution's.
+# The major version of the distribution's server, which is installed if there is none.
 packaged_version() {
 	apt-cache depends postgresql 2>/dev/null |
 		sed -n 's/.*Depends: postgresql-\([0-9][0-9]*\)$/\1/p' | head -n 1
@@ -80,13 +80,13 @@ missing_packages() {
 	done
 }
 
-# Install what is missing of the packages named.
+# Install those of the named packages that are missing.
 install_programs() {
 	local missing=$(missing_packages "$@")
 
 	[ -n "$missing" ] || return 0
 	echo "Installing" $missing
-	# no cluster of the distribution's is to be made for a throw-away server
+	# The server's package would otherwise make a cluster, and start it.
 	"${as_root[@]}" mkdir -p /etc/postgresql-common
 	[ -e /etc/postgresql-common/createcluster.conf ] ||
 		echo "create_main_cluster = false" |
@@ -96,8 +96,8 @@ install_programs() {
 		apt-get install -y -q --no-install-recommends $missing >/dev/null
 }
 
-# Install what is missing of the packages that building needs and of the
-# further ones named; elsewhere than on Debian and Ubuntu, say what is missing.
+# Install the packages that are needed for building, and the further ones that are
+# named.  Without apt-get, only check that there is a server.
 install_packages() {
 	local found version
 
@@ -117,7 +117,7 @@ install_packages() {
 			version=$(packaged_version)
 		fi
 	fi
-	# a server that is not the distribution's needs no package of it
+	# A server that the distribution has not installed needs none of its packages.
 	[ -n "$found" ] && [ "${found#/usr/lib/postgresql/}" = "$found" ] ||
 		set -- "postgresql-$version" "postgresql-server-dev-$version" "$@"
 	install_programs gcc make libunwind-dev libdw-dev "$@"
@@ -129,7 +129,7 @@ build_and_install() {
 	[ -n "$pg_config" ] || fail "No pg_config of a server with its development files was found."
 	bindir=$("$pg_config" --bindir)
 	echo "Building for $("$pg_config" --version)"
-	# objects built for another server are of no use
+	# Objects that were built for another server cannot be linked.
 	if [ "$(cat "$top/src/.built_for" 2>/dev/null)" != "$("$pg_config" | cksum)" ]; then
 		make -s -C "$top" PG_CONFIG="$pg_config" clean >/dev/null
 		make -s -C "$top/test/leaker" PG_CONFIG="$pg_config" clean >/dev/null
@@ -140,7 +140,8 @@ build_and_install() {
 	"${as_root[@]}" make -s -C "$top" PG_CONFIG="$pg_config" install >/dev/null
 }
 
-# A directory that the server's user owns, and that goes when we do.
+# Make $scratch, a directory that the server's user owns, and that is removed when
+# the script ends.
 make_scratch() {
 	server_user=$(id -un)
 	if [ "$server_user" = root ]; then
