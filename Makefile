@@ -3,7 +3,7 @@
 EXTENSION = pg_leakhunt
 MODULE_big = pg_leakhunt
 DATA = sql/pg_leakhunt--1.0.sql
-SCRIPTS = bin/pg_leakhunt_attach
+SCRIPTS = bin/pg_leakhunt_attach bin/pg_leakhunt_attach.gdb
 PGFILEDESC = "pg_leakhunt - hunt memory leaks inside a running server"
 
 OBJS = \
@@ -71,10 +71,10 @@ OBJS = \
 	src/functions/sql_sites.o \
 	src/functions/sql_source.o
 
-# -O3: the code that runs inside palloc is loops over some 20 frames
 PG_CPPFLAGS = -I$(srcdir)/src
+# -O3, because the code that runs inside palloc consists of loops over some 20 frames.
 PG_CFLAGS = -O3 -fvisibility=hidden -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers
-# libdw is loaded when it is needed
+# libdw is not linked: the process that reads symbols loads it when it is needed.
 SHLIB_LINK = -lunwind -lm -ldl
 
 REGRESS = \
@@ -84,22 +84,27 @@ REGRESS = \
 
 EXTRA_CLEAN = src/report/flamegraph_script.h test/unit/run test/leaker/leaker.so test/leaker/leaker.o
 
-PG_CONFIG = pg_config
+# A PG_CONFIG in the environment counts as one on the command line does.  make hands
+# both on to the scripts of OWN_TARGETS, but not this default: without PG_CONFIG they
+# look for a server themselves.
+PG_CONFIG ?= pg_config
 
-# what plain "make" does
+# Plain "make" builds the module, though the targets below come first.
 .DEFAULT_GOAL := all
 
-# These set up what they need, a server with its pg_config included.
+# The scripts of these targets set up what they need, including a server and its
+# pg_config, which PGXS would want to have already.
 OWN_TARGETS = demo test test-matrix test-core test-published-leaks bench
 .PHONY: $(OWN_TARGETS)
 demo:
 	test/demo
 test:
 	test/run
-# PostgreSQL of other Debian releases, in roots of their own; needs root
+# Tests on the PostgreSQL of other Debian releases, each in a root directory of its
+# own, for which the user must be root.
 test-matrix:
 	test/matrix
-# PostgreSQL's own tests, with every allocation sampled
+# Runs PostgreSQL's own tests, with every allocation sampled.
 test-core:
 	test/core-regress
 test-published-leaks:
@@ -111,10 +116,10 @@ ifeq ($(filter $(OWN_TARGETS),$(MAKECMDGOALS)),)
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
 
-# PGXS tracks no headers
+# PGXS tracks no headers, so each object depends on all of them.
 $(OBJS) $(OBJS:.o=.bc): $(filter-out src/report/flamegraph_script.h,$(wildcard src/*/*.h))
 
-# the script of flame graphs, as a string
+# The script that flame graphs contain is compiled in as a string.
 src/report/flamegraph.o src/report/flamegraph.bc: src/report/flamegraph_script.h
 src/report/flamegraph_script.h: src/report/flamegraph.js
 	(echo 'static const char flamegraph_script[] ='; sed 's/\\/\\\\/g; s/"/\\"/g; s/.*/"&\\n"/' $<; echo ';') >$@

@@ -1,18 +1,20 @@
 # Shell functions shared by the scripts that set up, test and measure.
 #
 # They work as root, or as a user who may use sudo; servers always run as an
-# unprivileged user.  Everything temporary lies in $scratch and goes with it.
+# unprivileged user.  All temporary files lie in $scratch and are removed with it.
 
 set -euo pipefail
 
-# we may be called by make, and call make
+# The script may have been called by make, whose options are not meant for the make
+# that it calls itself.  PG_CONFIG is in the environment by itself, even if it was
+# given on the command line of make.
 unset MAKEFLAGS MAKELEVEL
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 as_root=()
 [ "$(id -u)" = 0 ] || as_root=(sudo)
 
-# What is downloaded or built once, for any number of runs.
+# The folder of sources and servers, which are downloaded and built only once.
 cache=${PG_LEAKHUNT_CACHE:-/var/tmp/pg_leakhunt-cache}
 
 fail() {
@@ -20,23 +22,50 @@ fail() {
 	exit 1
 }
 
-# The pg_config of a server that extensions can be built for; empty if none.
-find_pg_config() {
-	local candidate
+# The reason why extensions cannot be built for the server of a pg_config, or
+# tested on it; empty if they can.
+fault_of() {
+	local pg_config="$1" pgxs headers bin
 
-	for candidate in ${PG_CONFIG:-} \
-		$(ls -d /usr/lib/postgresql/*/bin/pg_config 2>/dev/null | sort -rV) \
+	command -v "$pg_config" >/dev/null || { echo "There is no such program."; return; }
+	pgxs=$("$pg_config" --pgxs 2>/dev/null) &&
+		headers=$("$pg_config" --includedir-server 2>/dev/null) &&
+		bin=$("$pg_config" --bindir 2>/dev/null) || { echo "It does not say where its server is."; return; }
+	[ -f "$pgxs" ] || { echo "Its server has no PGXS: there is no $pgxs."; return; }
+	[ -f "$headers/postgres.h" ] || { echo "Its server has no headers: there is no $headers/postgres.h."; return; }
+	[ -x "$bin/initdb" ] || echo "Its server has no initdb: there is no $bin/initdb."
+}
+
+# The pg_config to use; empty if there is none.  The caller's PG_CONFIG is used or
+# refused: a test of another server than was asked for would prove nothing.
+# Without it, the newest server that is suitable is taken.
+find_pg_config() {
+	local candidate fault
+
+	if [ -n "${PG_CONFIG:-}" ]; then
+		fault=$(fault_of "$PG_CONFIG")
+		[ -z "$fault" ] || fail "PG_CONFIG=$PG_CONFIG cannot be used.  $fault"
+		# The path must hold in other directories, too.
+		realpath -s "$(command -v "$PG_CONFIG")"
+		return
+	fi
+	for candidate in $(ls -d /usr/lib/postgresql/*/bin/pg_config 2>/dev/null | sort -rV) \
 		$(command -v pg_config || true); do
-		if [ -f "$("$candidate" --pgxs 2>/dev/null)" ] &&
-			[ -d "$("$candidate" --includedir-server)" ] &&
-			[ -x "$("$candidate" --bindir)/initdb" ]; then
+		if [ -z "$(fault_of "$candidate")" ]; then
 			echo "$candidate"
 			return
 		fi
 	done
 }
 
-# Version of the server to install where there is none: the distribution's.
+# Says that the script uses servers of its own, to a caller who has set PG_CONFIG.
+ignore_pg_config() {
+	[ -z "${PG_CONFIG:-}" ] ||
+		echo "PG_CONFIG=$PG_CONFIG is ignored: $(basename "$0") uses $1." >&2
+	unset PG_CONFIG
+}
+
+# The major version of the distribution's server, which is installed if there is none.
 packaged_version() {
 	apt-cache depends postgresql 2>/dev/null |
 		sed -n 's/.*Depends: postgresql-\([0-9][0-9]*\)$/\1/p' | head -n 1
@@ -51,13 +80,13 @@ missing_packages() {
 	done
 }
 
-# Install what is missing of the packages named.
+# Install those of the named packages that are missing.
 install_programs() {
 	local missing=$(missing_packages "$@")
 
 	[ -n "$missing" ] || return 0
 	echo "Installing" $missing
-	# no cluster of the distribution's is to be made for a throw-away server
+	# The server's package would otherwise make a cluster, and start it.
 	"${as_root[@]}" mkdir -p /etc/postgresql-common
 	[ -e /etc/postgresql-common/createcluster.conf ] ||
 		echo "create_main_cluster = false" |
@@ -67,8 +96,8 @@ install_programs() {
 		apt-get install -y -q --no-install-recommends $missing >/dev/null
 }
 
-# Install what is missing of the packages that building needs and of the
-# further ones named; elsewhere than on Debian and Ubuntu, say what is missing.
+# Install the packages that are needed for building, and the further ones that are
+# named.  Without apt-get, only check that there is a server.
 install_packages() {
 	local found version
 
@@ -88,7 +117,7 @@ install_packages() {
 			version=$(packaged_version)
 		fi
 	fi
-	# a server that is not the distribution's needs no package of it
+	# A server that the distribution has not installed needs none of its packages.
 	[ -n "$found" ] && [ "${found#/usr/lib/postgresql/}" = "$found" ] ||
 		set -- "postgresql-$version" "postgresql-server-dev-$version" "$@"
 	install_programs gcc make libunwind-dev libdw-dev "$@"
@@ -100,7 +129,7 @@ build_and_install() {
 	[ -n "$pg_config" ] || fail "No pg_config of a server with its development files was found."
 	bindir=$("$pg_config" --bindir)
 	echo "Building for $("$pg_config" --version)"
-	# objects built for another server are of no use
+	# Objects that were built for another server cannot be linked.
 	if [ "$(cat "$top/src/.built_for" 2>/dev/null)" != "$("$pg_config" | cksum)" ]; then
 		make -s -C "$top" PG_CONFIG="$pg_config" clean >/dev/null
 		make -s -C "$top/test/leaker" PG_CONFIG="$pg_config" clean >/dev/null
@@ -111,7 +140,8 @@ build_and_install() {
 	"${as_root[@]}" make -s -C "$top" PG_CONFIG="$pg_config" install >/dev/null
 }
 
-# A directory that the server's user owns, and that goes when we do.
+# Make $scratch, a directory that the server's user owns, and that is removed when
+# the script ends.
 make_scratch() {
 	server_user=$(id -un)
 	if [ "$server_user" = root ]; then

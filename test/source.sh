@@ -2,7 +2,7 @@
 #
 # Sources and servers built of them stay in $cache.
 
-# Programs that building a server and running its tests takes.
+# The packages that are needed to build a server and to run its tests.
 source_packages="bc bison bzip2 curl flex gcc libipc-run-perl make perl zlib1g-dev"
 
 # Unpack the newest source of a major version that the pool of Debian has into

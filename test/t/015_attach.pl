@@ -4,6 +4,7 @@
 use strict;
 use warnings;
 
+use File::Copy;
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use LeakHunt;
@@ -107,14 +108,18 @@ $node->append_conf('postgresql.conf', "session_preload_libraries = ''");
 $node->reload;
 
 # The debugger
-sub attach
+sub run_program
 {
-	my @arguments = @_;
+	my @command = @_;
 	my ($stdout, $stderr) = ('', '');
-	my $result = IPC::Run::run [ 'pg_leakhunt_attach', @arguments ],
-	  '>', \$stdout, '2>', \$stderr;
+	my $result = IPC::Run::run \@command, '>', \$stdout, '2>', \$stderr;
 
 	return ($result, $stdout, $stderr);
+}
+
+sub attach
+{
+	return run_program('pg_leakhunt_attach', @_);
 }
 
 sub can_trace
@@ -139,6 +144,42 @@ for my $wrong (
 	ok(!$result, "attach @$arguments fails");
 	like($stderr, $message, 'and says why');
 }
+
+# The logger is told from sessions with "logger" in the names of their role and
+# database by the title of the process.
+my $collector = PostgreSQL::Test::Cluster->new('collector');
+$collector->init;
+$collector->append_conf('postgresql.conf', 'logging_collector = on');
+$collector->start;
+chomp(my $logger = qx(pgrep -P $collector->{_pid} -f ': logger'));
+($result, $stdout, $stderr) = attach($logger);
+like($stderr, qr/Process $logger is the logger/, 'attach to the logger fails');
+$collector->stop;
+
+ask('CREATE ROLE blogger SUPERUSER LOGIN');
+ask('CREATE DATABASE logger');
+my $blogger =
+  $node->background_psql('logger', extra_params => [ '-U', 'blogger' ]);
+my $blogger_pid = session_pid($blogger);
+($result, $stdout, $stderr) = attach($blogger_pid, 1);
+unlike($stderr, qr/is the logger/,
+	'a session of role "blogger" in database "logger" is not the logger');
+
+# The script finds its other half beside itself, where it is a symbolic link, too.
+my $installed = $node->config_data('--bindir') . '/pg_leakhunt_attach';
+my $elsewhere = PostgreSQL::Test::Utils::tempdir();
+symlink($installed, "$elsewhere/link") or die "symlink: $!";
+($result, $stdout, $stderr) = run_program("$elsewhere/link", $blogger_pid, 1);
+unlike($stderr, qr/There is no/, 'attach by a symbolic link');
+copy($installed, "$elsewhere/copy") or die "copy: $!";
+($result, $stdout, $stderr) =
+  run_program('bash', "$elsewhere/copy", $blogger_pid, 1);
+ok(!$result, 'a copy without the other half fails');
+like(
+	$stderr,
+	qr{There is no \Q$elsewhere\E/pg_leakhunt_attach\.gdb},
+	'and says so');
+$blogger->quit;
 
 SKIP:
 {
