@@ -4,24 +4,41 @@ CREATE EXTENSION pg_leakhunt;
 SET pg_leakhunt.sample_interval = 1;
 CREATE ROLE regress_leakhunt_nobody;
 CREATE ROLE regress_leakhunt_reader IN ROLE pg_read_all_stats;
-PREPARE kept AS SELECT count(*) FROM pg_class WHERE relname = $1;
+
+-- this session grows where that is suspicious, and where it is suppressed
+INSERT INTO pg_leakhunt_suppressions VALUES ('context:CachedPlanQuery');
+SELECT pg_leakhunt_baseline(pg_backend_pid());
+DO $$
+BEGIN
+    FOR i IN 1 .. 20 LOOP
+        EXECUTE format('PREPARE kept_%s AS SELECT 1', i);
+    END LOOP;
+END $$;
+SELECT pg_leakhunt_dump(pg_backend_pid()) IS NOT NULL AS dumped;
+
+-- who may see that may see something of everything
+PREPARE seen AS
+SELECT 'processes' AS name, count(*) > 0 AS seen FROM pg_leakhunt_processes
+UNION ALL SELECT 'report', count(*) > 0 FROM pg_leakhunt_report
+UNION ALL SELECT 'contexts', count(*) > 0 FROM pg_leakhunt_contexts
+UNION ALL SELECT 'queries', count(*) > 0 FROM pg_leakhunt_queries
+UNION ALL SELECT 'suspects', count(*) > 0 FROM pg_leakhunt_suspects
+UNION ALL SELECT 'suppressed', sum(sites) > 0 FROM pg_leakhunt_suppressed
+UNION ALL SELECT 'coverage', count(*) > 0 FROM pg_leakhunt_coverage
+UNION ALL SELECT 'symbols', count(*) > 0 FROM pg_leakhunt_symbols
+UNION ALL SELECT 'dumps', count(*) > 0 FROM pg_leakhunt_dumps
+UNION ALL SELECT 'history', count(*) > 0 FROM pg_leakhunt_history(pg_backend_pid())
+UNION ALL SELECT 'get_sites', count(*) > 0 FROM pg_leakhunt_get_sites(pg_backend_pid());
+EXECUTE seen;
 
 -- a role without privileges sees nothing of this superuser's session
 SET ROLE regress_leakhunt_nobody;
-SELECT count(*) FROM pg_leakhunt_processes;
-SELECT count(*) FROM pg_leakhunt_report;
-SELECT count(*) FROM pg_leakhunt_contexts;
-SELECT count(*) FROM pg_leakhunt_queries;
-SELECT count(*) FROM pg_leakhunt_symbols;
-SELECT count(*) FROM pg_leakhunt_suspects;
-SELECT count(*) FROM pg_leakhunt_suppressed;
-SELECT count(*) FROM pg_leakhunt_coverage;
+EXECUTE seen;
 INSERT INTO pg_leakhunt_suppressions VALUES ('function');
-SELECT count(*) FROM pg_leakhunt_history(pg_backend_pid());
 SELECT pg_leakhunt_baseline();
 SELECT pg_leakhunt_start(pg_backend_pid(), 1);
 SELECT pg_leakhunt_stop();
-SELECT count(*) FROM pg_leakhunt_get_sites(pg_backend_pid());
+SELECT pg_leakhunt_dump(pg_backend_pid());
 SET pg_leakhunt.sample_interval = 1;
 SET pg_leakhunt.scope = 'all';
 -- (the text differs between releases)
@@ -32,15 +49,13 @@ RESET ROLE;
 
 -- pg_read_all_stats is enough to see it
 SET ROLE regress_leakhunt_reader;
-SELECT count(*) FROM pg_leakhunt_processes WHERE pid = pg_backend_pid();
-SELECT count(*) > 0 AS has_rows FROM pg_leakhunt_report
-WHERE pid = pg_backend_pid();
+EXECUTE seen;
 RESET ROLE;
 
 -- and so is to be of the process' own role
 SELECT format('GRANT %I TO regress_leakhunt_nobody', current_user) \gexec
 SET ROLE regress_leakhunt_nobody;
-SELECT count(*) FROM pg_leakhunt_processes WHERE pid = pg_backend_pid();
+EXECUTE seen;
 SELECT backend_type, loaded FROM pg_leakhunt_coverage
 WHERE pid = pg_backend_pid();
 RESET ROLE;

@@ -15,12 +15,14 @@ sub is_there
 	return -x '/usr/bin/chromedriver' && -x '/usr/bin/chromium';
 }
 
-# Start it; "directory" is for its own files.
+# Start it; "directory" is for its own files, "script" one of JavaScript functions
+# that can be called in each page.
 sub start
 {
-	my ($class, $directory) = @_;
+	my ($class, $directory, $script) = @_;
 	my $self = bless {
 		http => HTTP::Tiny->new(timeout => 60),
+		functions => slurp($script),
 		output => ''
 	}, $class;
 
@@ -58,6 +60,15 @@ sub start
 	return $self;
 }
 
+sub slurp
+{
+	my ($path) = @_;
+
+	CORE::open my $in, '<', $path or die "$path: $!";
+	local $/;
+	return scalar <$in>;
+}
+
 sub call
 {
 	my ($self, $method, $path, $content) = @_;
@@ -91,22 +102,28 @@ sub open
 	$self->call('POST', '/url', { url => "file://$path" });
 }
 
-# The value of a JavaScript expression.
+# The value of a JavaScript expression, in which "arguments" are those given.
 sub value
 {
-	my ($self, $expression) = @_;
+	my ($self, $expression, @arguments) = @_;
 
 	return $self->call('POST', '/execute/sync',
-		{ script => "return $expression", args => [] });
+		{ script => "$self->{functions}\nreturn $expression", args => \@arguments });
+}
+
+# What one of the script's functions returns.
+sub result
+{
+	my ($self, $function, @arguments) = @_;
+
+	return $self->value("$function(...arguments)", @arguments);
 }
 
 # Click on what an expression yields, in its middle, with a real pointer.
 sub click
 {
 	my ($self, $expression) = @_;
-	my $place = $self->value(
-		"(function (b) { return [b.left + b.width / 2, b.top + b.height / 2] })(($expression).getBoundingClientRect())"
-	);
+	my $box = $self->value("($expression).getBoundingClientRect()");
 
 	$self->call(
 		'POST',
@@ -119,8 +136,8 @@ sub click
 					actions => [
 						{
 							type => 'pointerMove',
-							x => int($place->[0]),
-							y => int($place->[1])
+							x => int($box->{left} + $box->{width} / 2),
+							y => int($box->{top} + $box->{height} / 2)
 						},
 						{ type => 'pointerDown', button => 0 },
 						{ type => 'pointerUp', button => 0 }

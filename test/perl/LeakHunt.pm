@@ -6,13 +6,17 @@ use strict;
 use warnings;
 
 use Exporter 'import';
+use IPC::Run;
+use JSON::PP;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
 our @EXPORT = qw(
-  new_server define_leakers define_corner_cases profile_directory profile_files dump_files
-  is_within report_row session_pid wait_until
+  new_server define_leakers define_corner_cases set_and_reload
+  profile_directory profile_files dump_files
+  ask process_row report_row session_pid
+  is_estimate is_near run_tool wait_until
 );
 
 # The fixture module, built beside the tests; an absolute path.
@@ -102,25 +106,73 @@ sub dump_files
 	return @files;
 }
 
-# An estimate, its error bound and the truth.  The bound is one of 95%, so a
-# test that insists on it would fail one time in twenty, and with some fifty
-# such checks twice the bound still fails one run in two hundred.  Three times
-# the bound are six standard errors.  Whether the bound itself is right is
-# tested where there are many trials.
-sub is_within
+# The answer to a query: one column, or several separated by "|".
+sub ask
 {
-	my ($estimate, $bound, $truth, $name) = @_;
+	my ($node, $query) = @_;
 
-	cmp_ok(abs($estimate - $truth), '<=', 3 * $bound, $name)
-	  or diag("estimate $estimate, bound $bound, truth $truth");
+	return $node->safe_psql('postgres', $query);
+}
+
+# Change settings in the configuration file, and return when the postmaster has
+# read it: the next session starts with them, and one that is there takes them
+# over before its next statement.  A value that is refused fails the test.
+sub set_and_reload
+{
+	my ($node, @settings) = @_;
+	my $loaded_at = ask($node, 'SELECT pg_conf_load_time()');
+
+	while (my ($name, $value) = splice(@settings, 0, 2))
+	{
+		$node->append_conf('postgresql.conf', "$name = '$value'");
+	}
+	$node->reload;
+	$node->poll_query_until('postgres',
+		"SELECT pg_conf_load_time() > '$loaded_at'")
+	  or die 'the settings were not loaded';
+}
+
+# The row of a process that must be there, by column.
+sub process_row
+{
+	my ($node, $pid) = @_;
+
+	return decode_json(
+		ask($node,
+			"SELECT row_to_json(p) FROM pg_leakhunt_processes p WHERE pid = $pid")
+		  || die "process $pid has no row");
+}
+
+# Does an estimate agree with the truth, given its error_bytes?  That bound is
+# one of 95%, so a test that insists on it would fail one time in twenty, and
+# with some fifty such checks twice the bound still fails one run in two hundred.
+# Three times the bound are six standard errors.  Whether the bound itself is
+# right is tested where there are many trials.
+sub is_estimate
+{
+	my ($estimate, $error_bytes, $truth, $name) = @_;
+
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	is_near($estimate, 3 * $error_bytes, $truth, $name)
+	  or diag("error_bytes $error_bytes");
+}
+
+# Is a value no farther from the truth than the tolerance?
+sub is_near
+{
+	my ($value, $tolerance, $truth, $name) = @_;
+
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	return cmp_ok(abs($value - $truth), '<=', $tolerance, $name)
+	  || diag("$value instead of $truth");
 }
 
 # The figures of the largest site of a process whose stack has a function.
 sub report_row
 {
 	my ($node, $pid, $function) = @_;
-	my $row = $node->safe_psql(
-		'postgres', qq{
+	my $row = ask(
+		$node, qq{
 		SELECT live_bytes, live_count, error_bytes, samples, total_count,
 			context_name, lifetime, site, query, array_length(stack, 1),
 			stack[array_upper(stack, 1)]
@@ -142,6 +194,17 @@ sub session_pid
 	my ($session) = @_;
 
 	return $session->query_safe('SELECT pg_backend_pid()');
+}
+
+# What somebody else's tool prints; one that fails, fails the test.
+sub run_tool
+{
+	my (@command) = @_;
+	my ($stdout, $stderr) = ('', '');
+
+	IPC::Run::run(\@command, '>', \$stdout, '2>', \$stderr)
+	  or fail("@command") || diag($stderr);
+	return $stdout;
 }
 
 # Wait until a Perl condition holds.

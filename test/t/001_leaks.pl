@@ -43,7 +43,7 @@ for my $round (1 .. 20)
 	  if $round == 1;
 	$within++
 	  if abs($row->{live_bytes} - 64_000_000) <= $row->{error_bytes};
-	is_within($row->{live_bytes}, $row->{error_bytes}, 64_000_000,
+	is_estimate($row->{live_bytes}, $row->{error_bytes}, 64_000_000,
 		"estimate of round $round");
 }
 note "$within of 20 estimates within error_bytes";
@@ -93,7 +93,7 @@ for my $leak (@leaks)
 
 	# one chunk that has grown beyond the interval is a single certain sample
 	$row = leak('16kB', $call, $function);
-	is_within($row->{live_bytes}, $row->{error_bytes} || 1,
+	is_estimate($row->{live_bytes}, $row->{error_bytes} || 1,
 		$truth, "$call: estimate");
 }
 

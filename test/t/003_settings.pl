@@ -25,7 +25,7 @@ my ($bytes, $bound) = split /\|/,
   $node->safe_psql('postgres',
 	"SELECT sum(live_bytes), sqrt(sum(error_bytes ^ 2)) FROM pg_leakhunt_report WHERE pid = $pid AND function_of(site) = 'leaking_top'"
   );
-is_within($bytes, $bound, 150_000_000, 'one sum over three intervals');
+is_estimate($bytes, $bound, 150_000_000, 'one sum over three intervals');
 
 # and they are taken back with that weight
 $session->query_safe(q{SET pg_leakhunt.sample_interval = '1kB'});
@@ -41,73 +41,56 @@ is(report_row($node, $pid, 'allocate_and_reset')->{live_bytes},
 $session->quit;
 
 # Reload reaches a session between two statements.
-sub process
+sub sampling
 {
-	my ($columns) = @_;
+	my $row = process_row($node, $pid);
 
-	return $node->safe_psql('postgres',
-		"SELECT $columns FROM pg_leakhunt_processes WHERE pid = $pid");
+	return join ' ', @$row{qw(sampling sample_interval scope)};
 }
 
 $session = $node->background_psql('postgres');
 $pid = session_pid($session);
 $session->query_safe('SELECT leak_top(1000, 20000)');
-is(process('sampling, sample_interval, scope'),
-	't|524288|long_lived', 'defaults are in force');
+is(sampling(), '1 524288 long_lived', 'defaults are in force');
 
-$node->append_conf('postgresql.conf',
-	"pg_leakhunt.sample_interval = '2kB'\npg_leakhunt.scope = all\n");
-$node->reload;
-$node->poll_query_until('postgres',
-	"SELECT setting = '2048' FROM pg_settings WHERE name = 'pg_leakhunt.sample_interval'"
-);
+set_and_reload(
+	$node,
+	'pg_leakhunt.sample_interval' => '2kB',
+	'pg_leakhunt.scope' => 'all');
 $session->query_safe('SELECT leak_top(1000, 1000)');
-is(process('sampling, sample_interval, scope'),
-	't|2048|all', 'reload changes interval and scope');
+is(sampling(), '1 2048 all', 'reload changes interval and scope');
 
-$node->append_conf('postgresql.conf', "pg_leakhunt.enabled = off\n");
-$node->reload;
-$node->poll_query_until('postgres',
-	"SELECT setting = 'off' FROM pg_settings WHERE name = 'pg_leakhunt.enabled'"
-);
+set_and_reload($node, 'pg_leakhunt.enabled' => 'off');
 $session->query_safe('SELECT leak_top(1000, 1000)');
-my $before = process('samples_taken');
+my $before = process_row($node, $pid)->{samples_taken};
 $session->query_safe('SELECT leak_top(1000, 10000)');
-is(process('samples_taken'), $before, 'enabled = off takes no more samples');
-is(process('sampling, sample_interval'), 'f|0', 'and says so');
+is(process_row($node, $pid)->{samples_taken},
+	$before, 'enabled = off takes no more samples');
+is(sampling(), '0 0 all', 'and says so');
 
-$node->append_conf('postgresql.conf', "pg_leakhunt.enabled = on\n");
-$node->reload;
-$node->poll_query_until('postgres',
-	"SELECT setting = 'on' FROM pg_settings WHERE name = 'pg_leakhunt.enabled'"
-);
+set_and_reload($node, 'pg_leakhunt.enabled' => 'on');
 $session->query_safe('SELECT leak_top(1000, 10000)');
-cmp_ok(process('samples_taken'), '>', $before, 'enabled = on goes on');
+cmp_ok(process_row($node, $pid)->{samples_taken},
+	'>', $before, 'enabled = on goes on');
 
 # Frees are followed while nothing new is sampled.
 $session->query_safe('SET pg_leakhunt.sample_interval = 1');
 $session->query_safe('SELECT hold_chunk(1234567)');
 is(report_row($node, $pid, 'hold_chunk')->{live_bytes}, 1234567,
 	'a chunk is held');
-$node->append_conf('postgresql.conf', "pg_leakhunt.enabled = off\n");
-$node->reload;
-$node->poll_query_until('postgres',
-	"SELECT setting = 'off' FROM pg_settings WHERE name = 'pg_leakhunt.enabled'"
-);
+set_and_reload($node, 'pg_leakhunt.enabled' => 'off');
 $session->query_safe('SELECT release_chunk()');
 is(report_row($node, $pid, 'hold_chunk')->{live_bytes},
 	0, 'and released while nothing is sampled');
-$node->append_conf('postgresql.conf', "pg_leakhunt.enabled = on\n");
-$node->append_conf('postgresql.conf',
-	"pg_leakhunt.sample_interval = 1\npg_leakhunt.scope = long_lived\n");
+$session->quit;
 
 # track_queries
-$node->append_conf('postgresql.conf', "pg_leakhunt.track_queries = off\n");
-$node->reload;
-$node->poll_query_until('postgres',
-	"SELECT setting = 'off' FROM pg_settings WHERE name = 'pg_leakhunt.track_queries'"
-);
-$session->quit;
+set_and_reload(
+	$node,
+	'pg_leakhunt.enabled' => 'on',
+	'pg_leakhunt.sample_interval' => 1,
+	'pg_leakhunt.scope' => 'long_lived',
+	'pg_leakhunt.track_queries' => 'off');
 $session = $node->background_psql('postgres');
 $pid = session_pid($session);
 $session->query_safe('SELECT leak_top(10, 1000)');
@@ -116,11 +99,10 @@ is(report_row($node, $pid, 'leaking_top')->{query},
 $session->quit;
 
 # Query ids, where the server computes them.
-$node->append_conf('postgresql.conf',
-	"pg_leakhunt.track_queries = on\ncompute_query_id = on\n");
-$node->reload;
-$node->poll_query_until('postgres',
-	"SELECT setting = 'on' FROM pg_settings WHERE name = 'compute_query_id'");
+set_and_reload(
+	$node,
+	'pg_leakhunt.track_queries' => 'on',
+	'compute_query_id' => 'on');
 $session = $node->background_psql('postgres');
 $pid = session_pid($session);
 $session->query_safe("SELECT leak_top($_, 100)") for (11, 12, 13);
@@ -154,12 +136,7 @@ $session->quit;
 
 # The first samples of a starting process have no stack, and say so, unless
 # the interval asks for detail.  Enough sessions to see some.
-$node->append_conf('postgresql.conf',
-	"pg_leakhunt.sample_interval = '256kB'\n");
-$node->reload;
-$node->poll_query_until('postgres',
-	"SELECT setting = '262144' FROM pg_settings WHERE name = 'pg_leakhunt.sample_interval'"
-);
+set_and_reload($node, 'pg_leakhunt.sample_interval' => '256kB');
 my ($starting, $most) = (0, 0);
 for (1 .. 20)
 {
@@ -172,12 +149,7 @@ for (1 .. 20)
 }
 cmp_ok($starting, '>', 0, 'samples of starting processes are shown');
 cmp_ok($most, '<=', 2, 'no more than two of each');
-$node->append_conf('postgresql.conf',
-	"pg_leakhunt.sample_interval = '4kB'\n");
-$node->reload;
-$node->poll_query_until('postgres',
-	"SELECT setting = '4096' FROM pg_settings WHERE name = 'pg_leakhunt.sample_interval'"
-);
+set_and_reload($node, 'pg_leakhunt.sample_interval' => '4kB');
 is( $node->safe_psql('postgres',
 		"SELECT count(*) FILTER (WHERE site LIKE '[%'), count(*) > 10 FROM pg_leakhunt_report WHERE pid = pg_backend_pid()"
 	),
@@ -218,9 +190,7 @@ $node->restart;
 my $loader = $node->background_psql('postgres');
 $loader->query_safe("LOAD 'pg_leakhunt'");
 my $offset = -s $node->logfile;
-$node->append_conf('postgresql.conf',
-	"pg_leakhunt.max_live_samples = 50\n");
-$node->reload;
+set_and_reload($node, 'pg_leakhunt.max_live_samples' => 50);
 wait_until(
 	sub {
 		$loader->query_safe('SELECT 1');

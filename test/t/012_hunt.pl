@@ -13,17 +13,12 @@ use Test::More;
 my $node = new_server('main', "pg_leakhunt.enabled = off\n");
 define_corner_cases($node);
 
-# One column, or several separated by "|".
-sub ask
-{
-	return $node->safe_psql('postgres', $_[0]);
-}
-
 sub growth
 {
 	my ($pid) = @_;
 
 	return ask(
+		$node,
 		"SELECT growth_bytes FROM pg_leakhunt_report WHERE pid = $pid AND function_of(site) = 'leaking_top' ORDER BY live_bytes DESC LIMIT 1"
 	);
 }
@@ -36,18 +31,18 @@ $node->poll_query_until('postgres',
 	"SELECT state = 'active' FROM pg_stat_activity WHERE pid = $pid AND query LIKE 'SELECT leak_top%'"
 ) or die 'the patient is not at work';
 my $query_start =
-  ask("SELECT query_start FROM pg_stat_activity WHERE pid = $pid");
-is(ask("SELECT count(*) FROM pg_leakhunt_processes WHERE pid = $pid"),
+  ask($node, "SELECT query_start FROM pg_stat_activity WHERE pid = $pid");
+is(ask($node, "SELECT count(*) FROM pg_leakhunt_processes WHERE pid = $pid"),
 	0, 'nothing is sampled');
 
-is(ask("SELECT pg_leakhunt_start($pid, 64 * 1024)"), 't', 'start');
+is(ask($node, "SELECT pg_leakhunt_start($pid, 64 * 1024)"), 't', 'start');
 ok( $node->poll_query_until(
 		'postgres',
 		"SELECT sampling AND sample_interval = 65536 AND scope = 'long_lived' FROM pg_leakhunt_processes WHERE pid = $pid"
 	),
 	'it takes effect in the middle of the query');
 is(growth($pid), '', 'no growth without a baseline');
-is(ask("SELECT pg_leakhunt_baseline($pid)"), 1, 'baseline');
+is(ask($node, "SELECT pg_leakhunt_baseline($pid)"), 1, 'baseline');
 ok( $node->poll_query_until('postgres',
 		"SELECT growth_bytes > 1000000 FROM pg_leakhunt_processes WHERE pid = $pid"
 	),
@@ -57,6 +52,7 @@ my $second = growth($pid);
 cmp_ok($first, '>', 0, 'growth of the site');
 cmp_ok($second, '>', $first, 'it goes on');
 is( ask(
+		$node,
 		"SELECT string_agg(DISTINCT function_of(site), ',') FROM pg_leakhunt_report WHERE pid = $pid AND growth_bytes > 10000"
 	),
 	'leaking_top',
@@ -64,35 +60,36 @@ is( ask(
 
 my $baseline =
   "SELECT live_bytes - growth_bytes FROM pg_leakhunt_processes WHERE pid = $pid";
-my $first_baseline = ask($baseline);
-is(ask($baseline), $first_baseline, 'the baseline stays');
-ask('SELECT pg_leakhunt_baseline()');
-cmp_ok(ask($baseline), '>', $first_baseline,
+my $first_baseline = ask($node, $baseline);
+is(ask($node, $baseline), $first_baseline, 'the baseline stays');
+ask($node, 'SELECT pg_leakhunt_baseline()');
+cmp_ok(ask($node, $baseline), '>', $first_baseline,
 	'a baseline of all is one of each');
-is(ask("SELECT pg_leakhunt_start($pid, 4096, 'all')"), 't', 'tune');
+is(ask($node, "SELECT pg_leakhunt_start($pid, 4096, 'all')"), 't', 'tune');
 ok( $node->poll_query_until(
 		'postgres',
 		"SELECT sample_interval = 4096 AND scope = 'all' FROM pg_leakhunt_processes WHERE pid = $pid"
 	),
 	'other interval and scope');
-is(ask("SELECT pg_leakhunt_stop($pid)"), 't', 'stop');
+is(ask($node, "SELECT pg_leakhunt_stop($pid)"), 't', 'stop');
 ok( $node->poll_query_until('postgres',
 		"SELECT NOT sampling AND sample_interval = 0 FROM pg_leakhunt_processes WHERE pid = $pid"
 	),
 	'it takes effect');
 my $taken = "SELECT samples_taken FROM pg_leakhunt_processes WHERE pid = $pid";
-is(ask($taken), ask($taken), 'no more samples');
+is(ask($node, $taken), ask($node, $taken), 'no more samples');
 is( ask(
+		$node,
 		"SELECT state, query_start FROM pg_stat_activity WHERE pid = $pid"),
 	"active|$query_start",
 	'the query has not noticed');
-ask("SELECT pg_terminate_backend($pid)");
+ask($node, "SELECT pg_terminate_backend($pid)");
 $patient->{run}->finish;
 
 # All processes, those to come included; the later request counts.
 my $session = $node->background_psql('postgres');
 $pid = session_pid($session);
-is(ask('SELECT pg_leakhunt_start(NULL, 1)'), 't', 'start all');
+is(ask($node, 'SELECT pg_leakhunt_start(NULL, 1)'), 't', 'start all');
 $session->query_safe('SELECT leak_top(1000, 3000)');
 is( $session->query_safe(
 		'SELECT sample_interval FROM pg_leakhunt_processes WHERE pid = pg_backend_pid()'
@@ -100,6 +97,7 @@ is( $session->query_safe(
 	1,
 	'a session that was there');
 is( ask(
+		$node,
 		'PREPARE kept AS SELECT 1; SELECT sample_interval FROM pg_leakhunt_processes WHERE pid = pg_backend_pid()'
 	),
 	1,
@@ -111,7 +109,7 @@ is( $session->query_safe(
 	),
 	'f',
 	'stop for one');
-is(ask('SELECT pg_leakhunt_start(NULL, 1)'), 't', 'start all again');
+is(ask($node, 'SELECT pg_leakhunt_start(NULL, 1)'), 't', 'start all again');
 $session->query_safe('SELECT leak_top(1000, 3000)');
 is( $session->query_safe(
 		'SELECT sampling FROM pg_leakhunt_processes WHERE pid = pg_backend_pid()'
@@ -151,48 +149,47 @@ sub triage
 
 	# the census is taken with a sample, once a second
 	$session->query_safe("SELECT $call; SELECT pg_sleep(1.1); SELECT leak_top(1, 100)");
-	my @figures = split /\|/, ask(
-		"SELECT context_bytes, malloc_bytes, rss_anon_bytes FROM pg_leakhunt_processes WHERE pid = $pid"
-	);
-	return @figures;
+	return process_row($node, $pid);
 }
-my @before = triage('1');
-my @after = triage('leak_top(1000, 20000)');
-cmp_ok($after[0] - $before[0], '>', 20_000_000, 'growth of contexts');
-cmp_ok($after[0] - $before[0], '<', 60_000_000, 'and not much more');
-cmp_ok(abs(($after[1] - $after[0]) - ($before[1] - $before[0])),
-	'<', 1_000_000, 'which is what malloc grew by');
-cmp_ok($after[2] - $before[2], '>', 15_000_000, 'as did the process');
-@before = @after;
-@after = triage('leak_malloc(1000, 20000)');
-cmp_ok($after[0] - $before[0], '<', 1_000_000, 'malloc is no context');
-cmp_ok($after[1] - $before[1], '>', 20_000_000, 'but seen');
+
+my $before = triage('1');
+my $after = triage('leak_top(1000, 20000)');
+
+sub grown
+{
+	my ($column) = @_;
+
+	return $after->{$column} - $before->{$column};
+}
+my $in_contexts = grown('context_bytes');
+cmp_ok($in_contexts, '>', 20_000_000, 'growth of contexts');
+cmp_ok($in_contexts, '<', 60_000_000, 'and not much more');
+is_near(grown('malloc_bytes'), 1_000_000, $in_contexts,
+	'which is what malloc grew by');
+cmp_ok(grown('rss_anon_bytes'), '>', 15_000_000, 'as did the process');
+$before = $after;
+$after = triage('leak_malloc(1000, 20000)');
+cmp_ok(grown('context_bytes'), '<', 1_000_000, 'malloc is no context');
+cmp_ok(grown('malloc_bytes'), '>', 20_000_000, 'but seen');
 
 # Growth without a sample that is kept: of malloc, of contexts that nothing is
 # allocated in, of a query.  Seen at the end of the transaction, and a query while
 # it runs.
-sub figures_of
-{
-	my ($pid) = @_;
-
-	return split /\|/, ask(
-		"SELECT context_bytes, malloc_bytes, counted_at > now() - interval '1 min' FROM pg_leakhunt_processes WHERE pid = $pid");
-}
-$node->append_conf('postgresql.conf', 'pg_leakhunt.enabled = on');
-$node->reload;
-$node->poll_query_until('postgres', 'SHOW pg_leakhunt.enabled', 'on');
+set_and_reload($node, 'pg_leakhunt.enabled' => 'on');
 for my $growth (
-	[ 'leak_malloc(1000, 50000)', 0, 50_000_000 ],
-	[ 'leak_empty_contexts(40000)', 40_000_000, 40_000_000 ])
+	[ 'leak_malloc(1000, 50000)', 0, 50_000 * 1008 ],
+	[ 'leak_empty_contexts(40000)', 40_000 * 1024, 40_000 * 1040 ])
 {
 	my ($call, $contexts, $malloc) = @$growth;
 	my $other = $node->background_psql('postgres');
 	my $other_pid = session_pid($other);
 
 	$other->query_safe("SELECT pg_sleep(0.1); SELECT $call; SELECT pg_sleep(0.1)");
-	my @figures = figures_of($other_pid);
-	is_within($figures[0], 3_000_000, $contexts, "contexts after $call");
-	is_within($figures[1], 3_000_000 + $malloc / 10, $malloc, 'and what malloc has in use');
+
+	# a new session has some two MB of its own
+	my $row = process_row($node, $other_pid);
+	is_near($row->{context_bytes}, 3_000_000, $contexts, "contexts after $call");
+	is_near($row->{malloc_bytes}, 3_000_000, $malloc, 'and what malloc has in use');
 	$other->quit;
 }
 my $hungry = $node->background_psql('postgres', on_error_stop => 0);
@@ -204,36 +201,34 @@ ok( $node->poll_query_until(
 		"SELECT context_bytes > 30000000 FROM pg_leakhunt_processes WHERE pid = $hungry_pid"
 	),
 	'a query that takes much memory is seen while it runs');
-ask("SELECT pg_cancel_backend($hungry_pid)");
+ask($node, "SELECT pg_cancel_backend($hungry_pid)");
 $hungry->query('SELECT 1; SELECT pg_sleep(0.1)');
-my @figures = figures_of($hungry_pid);
-cmp_ok($figures[0], '<', 10_000_000, 'and that it has given it back');
+cmp_ok(process_row($node, $hungry_pid)->{context_bytes},
+	'<', 10_000_000, 'and that it has given it back');
 $hungry->quit;
 
 # A baseline of all counts for those, too, that have no profile yet.
 my $fresh = $node->background_psql('postgres');
 my $fresh_pid = session_pid($fresh);
-ask('SELECT pg_leakhunt_baseline()');
+ask($node, 'SELECT pg_leakhunt_baseline()');
 $fresh->query_safe('SELECT leak_top(1000, 30000)');
 cmp_ok(
-	ask("SELECT growth_bytes FROM pg_leakhunt_processes WHERE pid = $fresh_pid"),
+	ask($node, "SELECT growth_bytes FROM pg_leakhunt_processes WHERE pid = $fresh_pid"),
 	'>', 15_000_000, 'growth of a process that had no profile');
 $fresh->quit;
-$node->append_conf('postgresql.conf', 'pg_leakhunt.enabled = off');
-$node->reload;
-$node->poll_query_until('postgres', 'SHOW pg_leakhunt.enabled', 'off');
+set_and_reload($node, 'pg_leakhunt.enabled' => 'off');
 
 # The census: contexts that are made and never deleted.
 my $census =
   "SELECT instances, context_bytes > 100 * 8192 FROM pg_leakhunt_contexts WHERE pid = $pid AND context_name = 'leaker leaked context'";
 triage('leak_contexts(10, 100)');
-is(ask($census), '100|f', 'leaked contexts are counted');
+is(ask($node, $census), '100|f', 'leaked contexts are counted');
 triage('leak_contexts(10, 900)');
-is(ask($census), '1000|t', 'and grow');
+is(ask($node, $census), '1000|t', 'and grow');
 
 # The history of it.
 my @history = split /\n/,
-  ask("SELECT live_bytes, context_bytes FROM pg_leakhunt_history($pid) ORDER BY at");
+  ask($node, "SELECT live_bytes, context_bytes FROM pg_leakhunt_history($pid) ORDER BY at");
 cmp_ok(scalar @history, '>=', 4, 'a history');
 my ($first_point, $last_point) = map { [ split /\|/ ] } @history[ 0, -1 ];
 cmp_ok($last_point->[0], '>', $first_point->[0] + 15_000_000,
@@ -251,10 +246,10 @@ $session = $node->background_psql('postgres');
 $pid = session_pid($session);
 $session->query_safe('SELECT leak_top(1000, 3000)');
 unlink "$profiles/$pid" or die "$profiles/$pid: $!";
-is(ask("SELECT count(*) FROM pg_leakhunt_processes WHERE pid = $pid"),
+is(ask($node, "SELECT count(*) FROM pg_leakhunt_processes WHERE pid = $pid"),
 	0, 'a profile was removed');
 $session->query_safe('SELECT pg_sleep(1.1); SELECT leak_top(1000, 100)');
-is(ask("SELECT count(*) FROM pg_leakhunt_processes WHERE pid = $pid"),
+is(ask($node, "SELECT count(*) FROM pg_leakhunt_processes WHERE pid = $pid"),
 	1, 'and is back');
 unlink "$profiles/$pid" or die "$profiles/$pid: $!";
 is( $session->query_safe(
@@ -272,16 +267,19 @@ $session->query_safe(
 	q{SELECT hold_chunk(20000000); SELECT release_chunk();
 	SELECT leak_top(1000, 50); SELECT hold_chunk(3000); SELECT release_chunk()});
 is( ask(
+		$node,
 		"SELECT sum(live_bytes), max(peak_bytes) FROM pg_leakhunt_report WHERE pid = $pid AND function_of(site) = 'hold_chunk' AND query LIKE '%20000000%'"
 	),
 	'0|20000000',
 	'what was held at the peak');
 is( ask(
+		$node,
 		"SELECT sum(live_bytes), max(peak_bytes) FROM pg_leakhunt_report WHERE pid = $pid AND function_of(site) = 'leaking_top'"
 	),
 	'50000|0',
 	'what came later was not there');
 is( ask(
+		$node,
 		"SELECT sum(r.peak_bytes) = min(p.peak_bytes) FROM pg_leakhunt_report r JOIN pg_leakhunt_processes p USING (pid) WHERE pid = $pid"
 	),
 	't',

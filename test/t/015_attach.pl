@@ -17,13 +17,6 @@ $ENV{PGOPTIONS} = '-c client_min_messages=warning';
 my $node = new_server('main', "shared_preload_libraries = ''\n");
 define_corner_cases($node);
 
-sub ask
-{
-	my ($query) = @_;
-
-	return $node->safe_psql('postgres', $query);
-}
-
 # A session that is at work and never asked; its pid.
 sub patient
 {
@@ -40,8 +33,9 @@ sub patient
 # Which processes are covered, and what the views say of those that are not.
 my $loaded =
   "SELECT string_agg(DISTINCT backend_type, ',') FROM pg_leakhunt_coverage WHERE loaded";
-is(ask($loaded), 'client backend', 'nobody but the session that asks');
+is(ask($node, $loaded), 'client backend', 'nobody but the session that asks');
 is( ask(
+		$node,
 		"SELECT string_agg(DISTINCT backend_type, ',' ORDER BY backend_type) FROM pg_leakhunt_coverage WHERE NOT loaded AND backend_type IN ('postmaster', 'checkpointer', 'walwriter')"
 	),
 	'checkpointer,postmaster,walwriter',
@@ -61,7 +55,7 @@ for my $asked ([ 'start', 'f' ], [ 'stop', 'f' ], [ 'baseline', '0' ])
 		"$what: a process without the module is not asked");
 	is($stdout, $nothing, 'nor is that a success');
 }
-ask('SELECT pg_leakhunt_baseline()');
+ask($node, 'SELECT pg_leakhunt_baseline()');
 is( scalar(
 		grep { (stat)[9] >= $^T } glob("/dev/shm/pg_leakhunt.*/baseline.$plain_pid")),
 	0,
@@ -70,6 +64,7 @@ is( scalar(
 # LOAD
 $plain->query_safe("LOAD 'pg_leakhunt'; SET pg_leakhunt.sample_interval = 1; SELECT leak_top(100, 1000)");
 is( ask(
+		$node,
 		"SELECT live_bytes FROM pg_leakhunt_report WHERE pid = $plain_pid AND function_of(site) = 'leaking_top'"
 	),
 	100_000,
@@ -90,22 +85,23 @@ wait_until(
 		$new = $node->background_psql('postgres');
 		$new_pid = session_pid($new);
 		return ask(
+			$node,
 			"SELECT loaded FROM pg_leakhunt_coverage WHERE pid = $new_pid") eq 't';
 	},
 	'session_preload_libraries covers the next session');
-is(ask("SELECT loaded FROM pg_leakhunt_coverage WHERE pid = $old_pid"),
+is(ask($node, "SELECT loaded FROM pg_leakhunt_coverage WHERE pid = $old_pid"),
 	'f', 'but none that was there');
 $new->query_safe('SET pg_leakhunt.sample_interval = 1; SELECT leak_top(50, 2000)');
 is( ask(
+		$node,
 		"SELECT live_bytes FROM pg_leakhunt_report WHERE pid = $new_pid AND function_of(site) = 'leaking_top'"
 	),
 	100_000,
 	'and finds its leak');
-is(ask("SELECT pg_leakhunt_start($new_pid, 2048)"), 't', 'which can be tuned');
+is(ask($node, "SELECT pg_leakhunt_start($new_pid, 2048)"), 't', 'which can be tuned');
 $new->quit;
 $old->quit;
-$node->append_conf('postgresql.conf', "session_preload_libraries = ''");
-$node->reload;
+set_and_reload($node, 'session_preload_libraries' => '');
 
 # The debugger
 sub run_program
@@ -192,7 +188,7 @@ SKIP:
 		'DO $$ BEGIN LOOP PERFORM leak_top(100, 100), pg_sleep(0.001); END LOOP; END $$'
 	);
 	my $start =
-	  ask("SELECT query_start FROM pg_stat_activity WHERE pid = $pid");
+	  ask($node, "SELECT query_start FROM pg_stat_activity WHERE pid = $pid");
 	($result, $stdout, $stderr) = attach($pid);
 	ok($result, 'attach to a session at work') or diag($stderr);
 	like($stdout, qr/Process $pid has loaded pg_leakhunt/, 'it says so');
@@ -202,14 +198,15 @@ SKIP:
 		),
 		'its leak is found');
 	is( ask(
+			$node,
 			"SELECT state, query_start FROM pg_stat_activity WHERE pid = $pid"
 		),
 		"active|$start",
 		'its query has not noticed');
-	is(ask("SELECT pg_leakhunt_stop($pid)"), 't', 'it can be stopped');
+	is(ask($node, "SELECT pg_leakhunt_stop($pid)"), 't', 'it can be stopped');
 	($result, $stdout, $stderr) = attach($pid);
 	like($stdout, qr/has pg_leakhunt already/, 'attach again');
-	ask("SELECT pg_cancel_backend($pid)");
+	ask($node, "SELECT pg_cancel_backend($pid)");
 	like($session->query('ROLLBACK; SELECT a FROM t'),
 		qr/^42$/m, 'the session goes on');
 	$session->quit;
@@ -276,10 +273,10 @@ SKIP:
 	my $cancelling = IPC::Run::start([ 'pg_leakhunt_attach', $pid ],
 		'>', \$stdout, '2>', \$stderr);
 	$cancelling->finish;
-	is(ask("SELECT loaded FROM pg_leakhunt_coverage WHERE pid = $pid"),
+	is(ask($node, "SELECT loaded FROM pg_leakhunt_coverage WHERE pid = $pid"),
 		't', 'attach to a session with settings that make warnings')
 	  or diag($stderr);
-	ask("SELECT pg_cancel_backend($pid)");
+	ask($node, "SELECT pg_cancel_backend($pid)");
 	like($session->query('SELECT 41 + 1'), qr/^42$/m, 'it goes on');
 	$session->quit;
 
@@ -293,9 +290,7 @@ SKIP:
 	$session->quit;
 
 	# one in which the module gives up
-	$node->append_conf('postgresql.conf',
-		"pg_leakhunt.profile_directory = '/nonexistent/x'");
-	$node->reload;
+	set_and_reload($node, 'pg_leakhunt.profile_directory' => '/nonexistent/x');
 	$session = $node->background_psql('postgres');
 	$pid = session_pid($session);
 	$session->query_until(qr//, "SELECT pg_sleep(3);\n");
@@ -303,10 +298,10 @@ SKIP:
 	like($stderr, qr/has loaded pg_leakhunt, which is inactive there/,
 		'a module that is inactive is no success');
 	$session->quit;
-	$node->append_conf('postgresql.conf', "pg_leakhunt.profile_directory = ''");
-	$node->reload;
+	set_and_reload($node, 'pg_leakhunt.profile_directory' => '');
 
-	# cancels at any time: each ends a statement, and nothing else
+	# Cancels at any time: each ends a statement, and nothing else.  The time is
+	# the matter here: nobody says when the debugger gets to which of its steps.
 	for my $delay (0 .. 12)
 	{
 		$session = $node->background_psql('postgres', on_error_stop => 0);
@@ -330,6 +325,7 @@ SKIP:
 	$session = $node->background_psql('postgres');
 	$pid = session_pid($session);
 	my ($checkpointer) = split /\n/, ask(
+		$node,
 		"SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer'");
 	($result, $stdout, $stderr) = attach($checkpointer, 1);
 	ok(!$result, 'attach to a process without a safe point fails');
@@ -339,12 +335,12 @@ SKIP:
 }
 
 # Requests end with the server, though their file stays.
-ask("LOAD 'pg_leakhunt'; SELECT pg_leakhunt_stop()");
+ask($node, "LOAD 'pg_leakhunt'; SELECT pg_leakhunt_stop()");
 my $sampling =
   "LOAD 'pg_leakhunt'; SELECT leak_top(1000, 5000); SELECT sampling FROM pg_leakhunt_processes WHERE pid = pg_backend_pid()";
-isnt(ask($sampling), "\nt", 'stopped');
+isnt(ask($node, $sampling), "\nt", 'stopped');
 $node->restart;
-is(ask($sampling), "\nt", 'but not in the next server');
+is(ask($node, $sampling), "\nt", 'but not in the next server');
 
 $node->stop;
 unlike(slurp_file($node->logfile), qr/PANIC|terminated by signal/,

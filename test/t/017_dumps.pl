@@ -20,21 +20,6 @@ my ($postmaster) = split /\n/, slurp_file($node->data_dir . '/postmaster.pid');
 my $postgres = readlink("/proc/$postmaster/exe");
 my $directory = $node->data_dir . '/pg_leakhunt';
 
-sub ask
-{
-	return $node->safe_psql('postgres', $_[0]);
-}
-
-sub run_tool
-{
-	my (@command) = @_;
-	my ($stdout, $stderr) = ('', '');
-
-	IPC::Run::run(\@command, '>', \$stdout, '2>', \$stderr)
-	  or diag("@command: $stderr");
-	return $stdout;
-}
-
 # Sum of the live bytes of a dump as others see it.
 sub jeprof_bytes
 {
@@ -69,35 +54,39 @@ $session->query_safe(qq{
 $session->query_safe('SELECT pg_leakhunt_baseline(pg_backend_pid()); SELECT leak_top(64, 500)');
 
 # Read back: all columns as in the report.
-my $file = ask("SELECT pg_leakhunt_dump($pid)");
+my $file = ask($node, "SELECT pg_leakhunt_dump($pid)");
 is($file, "$pid.1.manual.heap", 'name of a dump');
 my $report = "SELECT * FROM pg_leakhunt_report WHERE pid = $pid";
-cmp_ok(ask("SELECT count(*) FROM ($report) r"), '>', 10, 'sites');
+cmp_ok(ask($node, "SELECT count(*) FROM ($report) r"), '>', 10, 'sites');
 is( ask(
+		$node,
 		"SELECT count(*) FROM (($report EXCEPT SELECT * FROM pg_leakhunt_read_dump('$file')) UNION ALL (SELECT * FROM pg_leakhunt_read_dump('$file') EXCEPT $report)) d"
 	),
 	0,
 	'a dump read back is the report');
 is( ask(
+		$node,
 		"SELECT count(*) FROM pg_leakhunt_read_dump('$file') WHERE growth_bytes = 32000 AND stack IS NOT NULL"
 	),
 	1,
 	'with the growth');
 is( ask(
+		$node,
 		"SELECT max(array_length(stack, 1)) >= 128, bool_or(context_name = E'a b\\nheap profile: 1: 2 [3: 4] \@\\t%41\"'), bool_or(context_name = U&'\\00e4\\4e2d&<script>'), bool_or(query LIKE U&'%''quoted''%\\00e4%\\4e2d%') FROM pg_leakhunt_read_dump('$file')"
 	),
 	't|t|t|t',
 	'deep stacks, hostile names and queries');
 is( ask(
+		$node,
 		"SELECT pid, backend_type, reason, size_bytes, live_bytes = (SELECT sum(live_bytes) FROM pg_leakhunt_report WHERE pid = $pid) FROM pg_leakhunt_dumps WHERE file = '$file'"
 	),
 	"$pid|client backend|manual|" . (-s "$directory/$file") . '|t',
 	'pg_leakhunt_dumps');
-is(ask("SELECT count(*) FROM pg_leakhunt_read_dump('pg_leakhunt/$file') LIMIT 1") > 0,
+is(ask($node, "SELECT count(*) FROM pg_leakhunt_read_dump('pg_leakhunt/$file') LIMIT 1") > 0,
 	1, 'the name that the log has');
 
 # The same sum everywhere.
-my $bytes = ask("SELECT sum(live_bytes) FROM ($report) r");
+my $bytes = ask($node, "SELECT sum(live_bytes) FROM ($report) r");
 my %sums = (
 	'read_dump' => "SELECT sum(live_bytes) FROM pg_leakhunt_read_dump('$file')",
 	'processes' => "SELECT live_bytes FROM pg_leakhunt_processes WHERE pid = $pid",
@@ -112,12 +101,12 @@ my %sums = (
 	  "SELECT sum((regexp_match(line, ' (\\d+)\$'))[1]::bigint) FROM string_to_table(rtrim(pg_leakhunt_folded($pid, context => true, query => true), E'\\n'), E'\\n') line",
 	'folded of a file' =>
 	  "SELECT sum((regexp_match(line, ' (\\d+)\$'))[1]::bigint) FROM string_to_table(rtrim(pg_leakhunt_folded('$file'), E'\\n'), E'\\n') line",);
-is(ask($sums{$_}), $bytes, "sum: $_") for sort keys %sums;
+is(ask($node, $sums{$_}), $bytes, "sum: $_") for sort keys %sums;
 my $profile = $node->basedir . '/profile.pb';
 sub save_pprof
 {
 	my ($path, $arguments) = @_;
-	my $hex = ask("SELECT encode(pg_leakhunt_pprof($arguments), 'hex')");
+	my $hex = ask($node, "SELECT encode(pg_leakhunt_pprof($arguments), 'hex')");
 
 	open my $out, '>:raw', $path or die $!;
 	print $out pack('H*', $hex);
@@ -127,7 +116,7 @@ save_pprof($profile, $pid);
 is(jeprof_bytes($postgres, "$directory/$file"), $bytes, 'sum: jeprof');
 is(pprof_bytes("$directory/$file"), $bytes, 'sum: pprof of the dump');
 is(pprof_bytes($profile), $bytes, 'sum: pprof of our profile');
-my ($title) = ask("SELECT pg_leakhunt_flamegraph($pid)") =~
+my ($title) = ask($node, "SELECT pg_leakhunt_flamegraph($pid)") =~
   /<svg class="frame" x="0.0000%" [^>]*data-d="0"[^>]*><title>all&#10;([^<]*)</;
 my $kilobytes = sprintf('%.1f kB', $bytes / 1024);
 like($title // '', qr/^\Q$kilobytes\E in \d+ objects, 100\.00%/, 'sum: flame graph');
@@ -143,7 +132,7 @@ for my $mode (
 
 # Growth between dumps, before and after a restart, of another process.
 $session->query_safe('SELECT leak_cache(1000, 2000)');
-my $second = ask("SELECT pg_leakhunt_dump($pid)");
+my $second = ask($node, "SELECT pg_leakhunt_dump($pid)");
 $session->quit;
 $node->restart;
 $session = $node->background_psql('postgres');
@@ -151,29 +140,30 @@ my $other_pid = session_pid($session);
 $session->query_safe(
 	"SELECT pg_leakhunt_start($other_pid, 1); SELECT leak_top(64, 10000); SELECT leak_cache(1000, 5000)"
 );
-my $third = ask("SELECT pg_leakhunt_dump($other_pid)");
+my $third = ask($node, "SELECT pg_leakhunt_dump($other_pid)");
 is( ask(
+		$node,
 		"SELECT sum(older_bytes), sum(newer_bytes), sum(growth_bytes) FROM pg_leakhunt_diff('$second', '$third') WHERE function_of(site) = 'leaking_in' AND context_name = 'CacheMemoryContext'"
 	),
 	'2000000|5000000|3000000',
 	'difference across a restart');
 my $difference =
-  ask("SELECT sum(growth_bytes) FROM pg_leakhunt_diff('$second', '$third')");
+  ask($node, "SELECT sum(growth_bytes) FROM pg_leakhunt_diff('$second', '$third')");
 is( $difference,
-	ask("SELECT sum(live_bytes) FROM pg_leakhunt_read_dump('$third')")
-	  - ask("SELECT sum(live_bytes) FROM pg_leakhunt_read_dump('$second')"),
+	ask($node, "SELECT sum(live_bytes) FROM pg_leakhunt_read_dump('$third')")
+	  - ask($node, "SELECT sum(live_bytes) FROM pg_leakhunt_read_dump('$second')"),
 	'sums of the difference');
-is( ask("SELECT cum_bytes FROM pg_leakhunt_top('$third', base => '$second') WHERE name = 'leaking_in'"
+is( ask($node, "SELECT cum_bytes FROM pg_leakhunt_top('$third', base => '$second') WHERE name = 'leaking_in'"
 	),
-	ask("SELECT sum(growth_bytes) FROM pg_leakhunt_diff('$second', '$third') WHERE 'leaking_in' = ANY (functions(stack))"
+	ask($node, "SELECT sum(growth_bytes) FROM pg_leakhunt_diff('$second', '$third') WHERE 'leaking_in' = ANY (functions(stack))"
 	),
 	'top of the difference');
 like(
-	ask("SELECT pg_leakhunt_folded('$third', base => '$second')"),
+	ask($node, "SELECT pg_leakhunt_folded('$third', base => '$second')"),
 	qr/;leak_cache;leaking_in 2000000 5000000$/m,
 	'folded stacks of the difference');
 my $expected =
-  ask("SELECT flat_bytes FROM pg_leakhunt_top('$third', base => '$second') WHERE name = 'leaking_in'");
+  ask($node, "SELECT flat_bytes FROM pg_leakhunt_top('$third', base => '$second') WHERE name = 'leaking_in'");
 my $text = run_tool('jeprof', '--text', '--show_bytes', '--base',
 	"$directory/$second", $postgres, "$directory/$third");
 like($text, qr/^\s*$expected .* leaking_in$/m, 'jeprof --base');
@@ -203,8 +193,9 @@ $session->query_safe(
 	"CREATE FUNCTION leak_strangely(int, bigint) RETURNS void AS E'$quoted_path/strange.so', 'leak_top' LANGUAGE C STRICT"
 );
 $session->query_safe('SELECT leak_strangely(64, 100)');
-my $fourth = ask("SELECT pg_leakhunt_dump($other_pid)");
+my $fourth = ask($node, "SELECT pg_leakhunt_dump($other_pid)");
 is( ask(
+		$node,
 		"SELECT sum(live_bytes) = (SELECT live_bytes FROM pg_leakhunt_dumps WHERE file = '$fourth') FROM pg_leakhunt_read_dump('$fourth')"
 	),
 	't',
@@ -218,15 +209,17 @@ like(
 $session->query_safe(
 	"SELECT pg_leakhunt_start($other_pid, 1, 'all'); SELECT count(*) FROM information_schema.columns JOIN information_schema.table_constraints USING (table_name)"
 );
-my $symbolized = ask("SELECT pg_leakhunt_dump($other_pid, true)");
+my $symbolized = ask($node, "SELECT pg_leakhunt_dump($other_pid, true)");
 rename("$ENV{LEAKER}.so", "$ENV{LEAKER}.aside") or die $!;
 is( ask(
+		$node,
 		"SELECT count(*) FROM pg_leakhunt_read_dump('$symbolized') WHERE site ~ '^leaking_in [(]leaker.c:[0-9]+[)]' AND context_name = 'CacheMemoryContext'"
 	),
 	1,
 	'a symbolized dump has its names with it');
 cmp_ok(-s "$directory/$symbolized", '>', 64 * 1024, 'symbols take room');
 is( ask(
+		$node,
 		"SELECT live_bytes = (SELECT sum(live_bytes) FROM pg_leakhunt_read_dump(file)) FROM pg_leakhunt_dumps WHERE file = '$symbolized'"
 	),
 	't',
@@ -235,7 +228,7 @@ $text = run_tool('jeprof', '--text', '--cum', "$directory/$symbolized");
 like($text, qr/leaking_in/, 'jeprof reads it without binaries');
 rename("$ENV{LEAKER}.aside", "$ENV{LEAKER}.so") or die $!;
 is( jeprof_bytes("$directory/$symbolized"),
-	ask("SELECT sum(live_bytes) FROM pg_leakhunt_read_dump('$symbolized')"),
+	ask($node, "SELECT sum(live_bytes) FROM pg_leakhunt_read_dump('$symbolized')"),
 	'and has the same sum');
 
 # Whatever is not as it should be is an error that names the line.
@@ -384,14 +377,14 @@ is("$stdout$stderr", '0', 'nobody is not warned of files');
 like($stderr, qr/ignoring file ".*1.1.manual.heap"/, 'a reader is');
 unlink "$directory/1.1.manual.heap";
 my $may_dump = 'EXECUTE ON FUNCTION pg_leakhunt_start(int, bigint, text), pg_leakhunt_dump(int, bool)';
-ask("GRANT $may_dump TO nobody");
+ask($node, "GRANT $may_dump TO nobody");
 my $own = $node->safe_psql(
 	'postgres', q{
 	DO $$ BEGIN PERFORM pg_leakhunt_start(pg_backend_pid(), 1); END $$;
 	DO $$ BEGIN PERFORM leak_top(64, 1000); END $$;
 	SELECT pg_leakhunt_dump(pg_backend_pid())},
 	extra_params => [ '-U', 'nobody' ]);
-ask("REVOKE $may_dump FROM nobody");
+ask($node, "REVOKE $may_dump FROM nobody");
 is( $node->safe_psql('postgres',
 		"SET ROLE nobody; SELECT count(*) FROM pg_leakhunt_read_dump('$own') WHERE function_of(site) = 'leaking_top'"
 	),
@@ -444,13 +437,15 @@ kill 'KILL', $pid;
 $session->{run}->finish;
 $node->poll_query_until('postgres', 'SELECT true');
 is( ask(
+		$node,
 		"SELECT bool_and(grown >= 10 * 1024 * 1024 AND after >= '1 s') FROM (SELECT live_bytes - lag(live_bytes) OVER w AS grown, created_at - lag(created_at) OVER w AS after FROM pg_leakhunt_dumps WHERE pid = $pid AND reason = 'growth' WINDOW w AS (ORDER BY created_at)) d"
 	),
 	't',
 	'of so much more each, and not too often');
 my @series = split /\n/,
-  ask(sprintf($growth, 'file') . ' ORDER BY created_at');
+  ask($node, sprintf($growth, 'file') . ' ORDER BY created_at');
 is( ask(
+		$node,
 		"SELECT function_of(site) FROM pg_leakhunt_diff('$series[0]', '$series[-1]') LIMIT 1"
 	),
 	'leaking_top',

@@ -13,11 +13,6 @@ use Test::More;
 
 plan skip_all => 'no Chromium' unless Browser::is_there();
 
-# what hides although the frame that it is in was clicked: of one frame in
-# so many; the frames come in the order in which they are nested
-my $lost =
-  q{(function (step) { const frames = [...document.querySelectorAll('svg.frame')]; let lost = 0; frames.forEach((frame, i) => { if (i %% step) return; frame.dispatchEvent(new MouseEvent('click', { bubbles: true })); for (let j = i + 1; j < frames.length && +frames[j].dataset.d > +frame.dataset.d; j++) if (frames[j].style.display === 'none') lost++ }); return lost })(%d)};
-
 # codes of keys in WebDriver
 my ($enter, $escape, $left, $up, $right, $down) =
   ("\x{E007}", "\x{E00C}", "\x{E012}", "\x{E013}", "\x{E014}", "\x{E015}");
@@ -47,19 +42,13 @@ sub save
 	return $path;
 }
 
-my $browser = Browser->start($directory);
-my $frame =
-  q{[...document.querySelectorAll('svg.frame')].find(f => f.querySelector('title').textContent.startsWith('%s'))};
-my $top = sprintf($frame, 'leaking_top');
+my $browser = Browser->start($directory,
+	"$FindBin::RealBin/../perl/flamegraph_probe.js");
 
-# As a part of the window's width.
-sub part
+# What the functions of that script say.
+sub probe
 {
-	my ($element) = @_;
-
-	return $browser->value(
-		"($element).querySelector('rect').getBoundingClientRect().width / document.documentElement.getBoundingClientRect().width"
-	);
+	return $browser->result(@_);
 }
 
 my $live = save('live', "$pid, context => true");
@@ -75,51 +64,38 @@ for my $width (1280, 800)
 {
 	$browser->resize($width, 900);
 	$browser->open($live);
-	is($browser->value("document.querySelectorAll('parsererror').length"),
-		0, "$width px: well-formed");
-	cmp_ok(abs(part($top) - $percent), '<', 0.01, 'the leak is as wide as it should be');
-	is( $browser->value("($top).querySelector('text').textContent"),
-		'leaking_top', 'its name');
-	ok( $browser->value(
-			"(function (text, box) { return text.left >= box.left && text.right <= box.right && text.height >= 11 })(($top).querySelector('text').getBoundingClientRect(), ($top).querySelector('rect').getBoundingClientRect())"
-		),
-		'is readable');
-	is( $browser->value(
-			"[...document.querySelectorAll('svg.frame')].filter(f => f.querySelector('rect').getBoundingClientRect().right > innerWidth + 1).length"
-		),
-		0,
-		'all within the window');
+	is(probe('count', 'parsererror'), 0, "$width px: well-formed");
+	is_near(probe('widthOf', 'leaking_top'),
+		0.01, $percent, 'the leak is as wide as it should be');
+	is(probe('labelOf', 'leaking_top'), 'leaking_top', 'its name');
+	ok(probe('isReadable', 'leaking_top'), 'is readable');
+	is(probe('framesBeyondWindow'), 0, 'all within the window');
 	$browser->screenshot("$directory/live$width.png");
 }
 $browser->resize(1280, 900);
 $browser->open($live);
-my $tooltip = $browser->value("($top).querySelector('title').textContent");
 like(
-	$tooltip,
+	probe('tooltipOf', 'leaking_top'),
 	qr/^leaking_top \(leaker\.c:\d+\)\n1953\.1 kB in 20000 objects, \d+\.\d\d%\nleaker\.so$/,
 	'tooltip');
 like($browser->value('document.documentElement.textContent'),
 	qr/client backend $pid: \d.*live/, 'title');
 
 # names are text, whatever they are
-is($browser->value("document.querySelectorAll('script').length"),
-	1, 'no script but ours');
-ok( $browser->value(
-		sprintf('!!(%s)', sprintf($frame, $hostile =~ s/'/\\'/gr))),
-	'a hostile name is shown as it is');
-ok($browser->value('!!' . sprintf($frame, "\\u4e2d\\ufffd")),
+is(probe('count', 'script'), 1, 'no script but ours');
+ok(probe('frameOf', $hostile), 'a hostile name is shown as it is');
+ok(probe('frameOf', "\x{4e2d}\x{fffd}"),
 	'so is one with characters that XML has not');
 
 # zoom by click, and back
-my $cache = sprintf($frame, 'CacheMemoryContext');
-cmp_ok(part($cache), '<', 0.5, 'a context is a first level');
-$browser->click($cache);
-cmp_ok(part($cache), '>', 0.99, 'a click zooms');
-is($browser->value("getComputedStyle($top).display"),
-	'none', 'what is elsewhere goes');
+cmp_ok(probe('widthOf', 'CacheMemoryContext'),
+	'<', 0.5, 'a context is a first level');
+$browser->click("frameOf('CacheMemoryContext')");
+cmp_ok(probe('widthOf', 'CacheMemoryContext'), '>', 0.99, 'a click zooms');
+ok(probe('isHidden', 'leaking_top'), 'what is elsewhere goes');
 $browser->screenshot("$directory/zoomed.png");
 $browser->click("document.getElementById('reset')");
-cmp_ok(abs(part($top) - $percent), '<', 0.01, 'reset');
+is_near(probe('widthOf', 'leaking_top'), 0.01, $percent, 'reset');
 
 # search
 $browser->click("document.getElementById('search')");
@@ -128,61 +104,52 @@ like(
 	$browser->value("document.getElementById('matched').textContent"),
 	qr/^Matched: @{[sprintf('%.1f', 100 * $percent)]}%$/,
 	'search tells the part that matches');
-ok($browser->value("($top).classList.contains('match')"), 'and marks it');
-is( $browser->value("document.querySelectorAll('.match').length"),
-	1, 'and nothing else');
+ok(probe('isMatched', 'leaking_top'), 'and marks it');
+is(probe('count', '.match'), 1, 'and nothing else');
 $browser->screenshot("$directory/searched.png");
 $browser->type($escape);
-is($browser->value("document.querySelectorAll('.match').length"),
-	0, 'Esc ends the search');
+is(probe('count', '.match'), 0, 'Esc ends the search');
 
 # keys
-my $focused = "document.activeElement.querySelector('title').textContent.split('\\n')[0]";
-is($browser->value($focused), 'all', 'the root has the focus');
+is(probe('focused'), 'all', 'the root has the focus');
 $browser->type($down);
-is($browser->value($focused), 'TopMemoryContext', 'down');
+is(probe('focused'), 'TopMemoryContext', 'down');
 $browser->type($right);
-isnt($browser->value($focused), 'TopMemoryContext', 'right');
+isnt(probe('focused'), 'TopMemoryContext', 'right');
 $browser->type($left);
 $browser->type($enter);
-cmp_ok(part(sprintf($frame, 'TopMemoryContext')), '>', 0.99, 'Enter zooms');
+cmp_ok(probe('widthOf', 'TopMemoryContext'), '>', 0.99, 'Enter zooms');
 $browser->type($up);
-is($browser->value($focused), 'all', 'up');
+is(probe('focused'), 'all', 'up');
 $browser->type($escape);
-cmp_ok(abs(part($top) - $percent), '<', 0.01, 'Esc goes back');
+is_near(probe('widthOf', 'leaking_top'), 0.01, $percent, 'Esc goes back');
 $browser->type('/');
 is($browser->value('document.activeElement.id'), 'search', '/ searches');
 for my $key ([ 'ArrowLeft', 'altKey' ], [ 'ArrowDown', 'ctrlKey' ], [ 'Enter', 'metaKey' ])
 {
-	ok( $browser->value(
-			"document.documentElement.dispatchEvent(new KeyboardEvent('keydown', { key: '$key->[0]', $key->[1]: true, cancelable: true }))"
-		),
+	ok(probe('isLeftToBrowser', @$key),
 		"$key->[0] with $key->[1] is the browser's");
 }
-is($browser->value(sprintf($lost, 1)),
-	0, 'a click on a frame keeps what is in it');
+is(probe('lostByClicks', 1), 0, 'a click on a frame keeps what is in it');
 
 # growth
 $session->query_safe(
 	"SELECT hold_chunk(3000000); SELECT pg_leakhunt_baseline($pid); SELECT release_chunk(); SELECT leak_top(100, 50000)"
 );
 $browser->open(save('growth', "$pid, growth => true"));
-my $colour = q{getComputedStyle((%s).querySelector('rect')).fill.match(/\d+/g).map(Number)};
-my $grown = $browser->value(sprintf($colour, $top));
+my $grown = probe('colourOf', 'leaking_top');
 cmp_ok($grown->[0], '>', $grown->[2] + 100, 'what grew is red');
-my $shrunk = $browser->value(sprintf($colour, sprintf($frame, 'hold_chunk')));
+my $shrunk = probe('colourOf', 'hold_chunk');
 cmp_ok($shrunk->[2], '>', $shrunk->[0] + 100, 'what shrank is blue');
-like($browser->value("($top).querySelector('title').textContent"),
+like(probe('tooltipOf', 'leaking_top'),
 	qr/\n\+4882\.8 kB in 50000 objects/, 'by how much');
 $browser->screenshot("$directory/growth.png");
 
 # nothing at all
 $browser->open(save('none', "$pid, growth => true"))
   if $node->safe_psql('postgres', "SELECT pg_leakhunt_baseline($pid)");
-is($browser->value("document.querySelectorAll('svg.frame').length"),
-	1, 'a picture of nothing');
-is($browser->value("document.querySelector('svg.frame').getAttribute('x')"),
-	'0%', 'has a place');
+is(probe('count', 'svg.frame'), 1, 'a picture of nothing');
+is($browser->value("frames()[0].getAttribute('x')"), '0%', 'has a place');
 
 # no more samples
 $session->query_safe("SELECT pg_leakhunt_stop($pid)");
@@ -200,30 +167,14 @@ my $dump = $node->safe_psql('postgres',
 	"SELECT pg_read_file('pg_leakhunt/' || pg_leakhunt_dump($pid))");
 my ($header) = $dump =~ /\n(# pg_leakhunt.*)\n# sites=/s;
 
-# Unwinding fails: stacks without frames, here by way of the profile's file, in
-# which a record begins with kind and length, and a stack (4) goes on with its
-# depth; the header has the places of the first record and behind the last one.
-sub cut_stacks
-{
-	my ($path) = @_;
-
-	open my $file, '+<:raw', $path or die $!;
-	read($file, my $profile, -s $path);
-	my ($place, $end) = unpack('x156 L2', $profile);
-	while ($place < $end)
-	{
-		my ($kind, $bytes) = unpack('L2', substr($profile, $place, 8));
-		if ($kind == 4)
-		{
-			seek($file, $place + 16, 0);
-			print $file pack('L', 0);
-		}
-		$place += $bytes;
-	}
-	close $file;
-}
+# Unwinding fails: stacks without frames, here by way of the profile's file.
 my ($mapped) = slurp_file("/proc/$pid/maps") =~ m{ (/\S+/$pid)$}m;
-cut_stacks($mapped);
+cmp_ok(run_tool("$FindBin::RealBin/../unit/cut_stacks", $mapped),
+	'>', 10, 'stacks that were cut');
+is( $node->safe_psql('postgres',
+		"SELECT string_agg(DISTINCT site, ', ') FROM pg_leakhunt_report WHERE pid = $pid"
+	),
+	'[process start]', 'no frame is left of them');
 is( $node->safe_psql(
 		'postgres', qq{
 		SELECT (SELECT sum(flat_bytes) FROM pg_leakhunt_top($pid)) = live_bytes,
@@ -296,8 +247,7 @@ my $large = save('large', "'1.1.manual.heap'");
 cmp_ok(-s $large, '<', 2_000_000,
 	'a large profile makes no large picture');
 $browser->open($large);
-is($browser->value(sprintf($lost, 211)),
-	0, 'a click on a frame keeps what is in it');
+is(probe('lostByClicks', 211), 0, 'a click on a frame keeps what is in it');
 
 # Nothing of the header runs out of a narrow window: that narrow frames are merged,
 # and a legend of many binaries.
@@ -310,21 +260,11 @@ $browser->resize(640, 900);
 for my $path ($large, $colourful)
 {
 	$browser->open($path);
-	is( $browser->value(
-			"[...document.querySelectorAll(':root > text:not(#details)')].filter(t => t.getBoundingClientRect().right > innerWidth).length"
-		),
-		0,
-		'the header fits a narrow window');
+	is(probe('headerBeyondWindow'), 0, 'the header fits a narrow window');
 }
-is( $browser->value(
-		"[...document.querySelectorAll(':root > text')].filter(t => /^library_\\d+.so\$|^others\$/.test(t.textContent)).length"
-	),
-	9,
-	'with a legend of many binaries');
-ok( $browser->value(
-		"[...document.querySelectorAll(':root > text, :root > rect, foreignObject')].every(t => t.getBoundingClientRect().bottom <= document.querySelector('svg.frame').getBoundingClientRect().top + 1)"
-	),
-	'which the frames are below');
+is(scalar @{ probe('legend', '^library_\d+[.]so$|^others$') },
+	9, 'with a legend of many binaries');
+ok(probe('isHeaderAboveFrames'), 'which the frames are below');
 $browser->screenshot("$directory/colourful.png");
 $browser->stop;
 

@@ -109,24 +109,39 @@ forget_all(void)
 	plh_live_samples_forget();
 }
 
+#define SAMPLES 6000			/* of a scenario */
+
+/* The profile has so many live samples, of so many that were tried. */
+static const char *
+require_counted(const char *broken, int64 live, int64 lost)
+{
+	PlhProfileHeader *header = plh_profile;
+
+	if (header == NULL)
+	{
+		REQUIRE(broken, live == 0);
+		return broken;
+	}
+	REQUIRE(broken, header->counters.live_count == live);
+	REQUIRE(broken, header->counters.live_samples == live);
+	REQUIRE(broken, live_count_of_sites() == live);
+	REQUIRE(broken, header->lost_samples[PLH_LOSS_LIVE_TABLE] <= lost);
+	REQUIRE(broken, header->samples_taken == SAMPLES);
+	return broken;
+}
+
 /*
  * Samples in three contexts, frees, a reset: with every N from 1 on, the N-th
- * request for memory and all after it fail.
+ * request for memory and all after it fail.  Returns what does not hold then.
  */
-static bool
+static const char *
 run_scenario(int fail_at, bool *failed)
 {
-	enum
-	{
-		SAMPLES = 6000
-	};
 	static bool kept[SAMPLES];
 	static MemoryContextData contexts[3];
 	int64		expected = 0;
 	int64		lost = 0;
-	int			false_alarms = 0;
-	bool		right = true;
-	PlhProfileHeader *header;
+	const char *broken = NULL;
 
 	memset(contexts, 0, sizeof(contexts));
 	memory_requests = 0;
@@ -151,57 +166,41 @@ run_scenario(int fail_at, bool *failed)
 		expected -= kept[i];
 		kept[i] = false;
 	}
-	for (int i = 0; i < SAMPLES; i++)
-	{
-		bool		may_be = plh_sample_filter_has(fake_pointer(i));
-
-		right &= PLH_MARKS_CHUNKS || !kept[i] || may_be;
-		false_alarms += !kept[i] && may_be;
-	}
-
-	/* a tenth of the filter's bits are set by those that are left */
-	right &= false_alarms < SAMPLES / 5;
-
-	header = plh_profile;
-	if (header != NULL)
-	{
-		right &= header->counters.live_count == expected &&
-			header->counters.live_samples == expected &&
-			live_count_of_sites() == expected;
-		right &= header->lost_samples[PLH_LOSS_LIVE_TABLE] <= lost &&
-			header->samples_taken == SAMPLES;
-	}
-	else
-		right &= expected == 0;
+	/* where chunks are marked there is no filter */
+	for (int i = 0; i < SAMPLES && !PLH_MARKS_CHUNKS; i++)
+		REQUIRE(broken, !kept[i] || plh_sample_filter_has(fake_pointer(i)));
+	broken = require_counted(broken, expected, lost);
 
 	reset_context(&contexts[0]);
 	reset_context(&contexts[2]);
-	right &= header == NULL || header->counters.live_count == 0;
+	broken = require_counted(broken, 0, lost);
 
 	*failed = fail_at != 0 && memory_requests >= fail_at;
 	failing_request = 0;
 	forget_all();
-	return right;
+	return broken;
 }
 
 static void
 test_failing_memory(void)
 {
 	bool		failed = true;
-	bool		right = true;
+	const char *broken = NULL;
 	int			fail_at = 0;
 
-	ok(run_scenario(0, &failed), "live samples and sites add up");
+	ok_unbroken(run_scenario(0, &failed), "live samples and sites add up");
 	failed = true;
-	while (failed && right)
+	while (failed && broken == NULL)
 	{
 		fail_at++;
-		right = run_scenario(fail_at, &failed);
-		if (!right)
+		broken = run_scenario(fail_at, &failed);
+		if (broken != NULL)
 			printf("# with request %d failing\n", fail_at);
 	}
 	printf("# failed each of %d requests for memory\n", fail_at - 1);
-	ok(right && fail_at > 10, "nothing breaks, whichever request for memory fails");
+	ok_unbroken(broken,
+				"nothing breaks, whichever request for memory fails");
+	ok(fail_at > 10, "of more than ten");
 }
 
 /* Sites beyond the size of the profile go to the catch-all site. */
@@ -219,11 +218,13 @@ test_full_profile(void)
 	header = plh_profile;
 	catch_all = ((PlhSiteRecord *) ((char *) header +
 									header->catch_all_site))->counters.live_count;
-	ok(header->counters.live_count == 5000 && live_count_of_sites() == 5000,
+	ok(header->counters.live_count == 5000,
 	   "a full profile loses nothing of the total");
-	ok(catch_all > 0 && catch_all < 5000 &&
-	   header->lost_samples[PLH_LOSS_PROFILE] == catch_all,
-	   "what has no room is counted, and at the catch-all site");
+	ok(live_count_of_sites() == 5000, "nor do all its sites");
+	ok(catch_all > 0, "what has no room is at the catch-all site");
+	ok(catch_all < 5000, "and nothing else");
+	ok(header->lost_samples[PLH_LOSS_PROFILE] == catch_all,
+	   "and counted as lost");
 	reset_context(&context);
 	forget_all();
 	plh_fixed.max_profile_size = 1024 * 1024;
@@ -236,7 +237,7 @@ test_profile_file(void)
 	static MemoryContextData context;
 	char		path[] = "/tmp/plh_unit_XXXXXX";
 	char		temporary[64];
-	char		start[sizeof(PlhProfileHeader)];
+	char		start[sizeof(PlhProfileHeader)] = {0};
 	PlhProfileHeader *header;
 	FILE	   *file;
 
@@ -249,15 +250,14 @@ test_profile_file(void)
 	ok(plh_profile_file_publish(path, temporary), "profile is published");
 	for (int i = 2; i < 3000; i++)
 		(void) record(&context, i);
-	ok(plh_profile == header &&
-	   header->counters.live_count == 2999 &&
-	   header->used_bytes > PLH_REGION_STEP,
-	   "a published profile grows in place");
+	ok(plh_profile == header, "a published profile grows in place");
+	ok(header->used_bytes > PLH_REGION_STEP, "beyond what it had at first");
+	ok(header->counters.live_count == 2999, "and loses nothing");
 
 	file = fopen(path, "r");
-	ok(file != NULL && fread(start, sizeof(start), 1, file) == 1 &&
-	   memcmp(start, header, sizeof(start)) == 0,
-	   "another process sees the same");
+	ok(file != NULL && fread(start, sizeof(start), 1, file) == 1,
+	   "another process can read it");
+	ok(memcmp(start, header, sizeof(start)) == 0, "and sees the same");
 	if (file != NULL)
 		fclose(file);
 	plh_profile_file_unlink();

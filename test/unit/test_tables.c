@@ -23,7 +23,7 @@ test_pointer_table(void)
 	pg_prng_state prng;
 	Size		before = plh_private_memory_bytes();
 	uint32		count = 0;
-	bool		right = true;
+	const char *broken = NULL;
 
 	pg_prng_seed(&prng, 3);
 	plh_pointer_table_init(&table, sizeof(PlhPointerEntry), 4096);
@@ -37,11 +37,11 @@ test_pointer_table(void)
 		PlhPointerEntry *entry = plh_pointer_table_find(&table,
 														fake_pointer(i));
 
-		right &= (entry != NULL) == present[i];
+		REQUIRE(broken, (entry != NULL) == present[i]);
 		if (wants && entry == NULL)
 		{
 			entry = plh_pointer_table_insert(&table, fake_pointer(i));
-			right &= (entry != NULL) == (count < 4096);
+			REQUIRE(broken, (entry != NULL) == (count < 4096));
 			if (entry != NULL)
 			{
 				present[i] = true;
@@ -54,12 +54,14 @@ test_pointer_table(void)
 			present[i] = false;
 			count--;
 		}
-		right &= table.used_entries == count;
+		REQUIRE(broken, table.used_entries == count);
 	}
-	ok(right, "pointer table agrees with an array, and keeps to its limit");
+	ok_unbroken(broken,
+				"pointer table agrees with an array, and keeps to its limit");
 	plh_pointer_table_discard(&table);
-	ok(plh_pointer_table_find(&table, fake_pointer(1)) == NULL &&
-	   plh_private_memory_bytes() == before, "a discarded table is empty");
+	ok(plh_pointer_table_find(&table, fake_pointer(1)) == NULL,
+	   "a discarded table is empty");
+	ok(plh_private_memory_bytes() == before, "and has no memory");
 }
 
 /* What is in the filter is found, and a bit goes with the last that has it. */
@@ -88,8 +90,40 @@ test_sample_filter(void)
 
 	plh_sample_filter_add(fake_pointer(0));
 	plh_sample_filter_clear();
-	ok(!plh_sample_filter_has(fake_pointer(0)) &&
-	   plh_private_memory_bytes() == before, "the filter can be cleared");
+	ok(!plh_sample_filter_has(fake_pointer(0)), "the filter can be cleared");
+	ok(plh_private_memory_bytes() == before, "and has no memory then");
+}
+
+static void *
+random_pointer(pg_prng_state *prng)
+{
+	return fake_pointer(pg_prng_uint64(prng) >> 24);
+}
+
+/* What else is taken for a sample, by chance. */
+static void
+test_false_alarms(void)
+{
+	enum
+	{
+		TRIALS = 100000,
+		SAMPLES = (1 << PLH_FILTER_BITS) / 10
+	};
+	pg_prng_state prng;
+	int			alarms = 0;
+
+	pg_prng_seed(&prng, 5);
+	(void) plh_sample_filter_start();
+	for (int i = 0; i < SAMPLES; i++)
+		plh_sample_filter_add(random_pointer(&prng));
+	for (int i = 0; i < TRIALS; i++)
+		alarms += plh_sample_filter_has(random_pointer(&prng));
+	plh_sample_filter_clear();
+
+	/* a bit has none of the samples with a probability of exp(-1/10) */
+	printf("# %.2f%% false alarms\n", 100.0 * alarms / TRIALS);
+	ok(alarms > TRIALS * 0.09 && alarms < TRIALS * 0.10,
+	   "where the samples are a tenth of the bits, a tenth is taken for samples");
 }
 
 void
@@ -97,4 +131,5 @@ test_tables(void)
 {
 	test_pointer_table();
 	test_sample_filter();
+	test_false_alarms();
 }

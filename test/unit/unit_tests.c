@@ -20,6 +20,14 @@ ok(bool passed, const char *name)
 	printf("%sok %d - %s\n", passed ? "" : "not ", tests, name);
 }
 
+void
+ok_unbroken(const char *broken, const char *name)
+{
+	if (broken != NULL)
+		printf("# does not hold: %s\n", broken);
+	ok(broken == NULL, name);
+}
+
 int
 main(void)
 {
