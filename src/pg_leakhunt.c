@@ -33,6 +33,7 @@
  *	dump_writer, dump_addresses, dump_symbols	what is in them
  *	dump_reader, dump_lines, symbol_table	how they become profiles again
  *	growth_dump		dump files of a process that grows
+ *	whole_io		reads and writes of all bytes
  *	sweep			profiles that a crash has left
  *	site_list		call sites with stacks as text, or the growth of them
  *	top, folded, flamegraph, pprof	what they are turned into

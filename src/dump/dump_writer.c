@@ -10,14 +10,13 @@
  */
 #include "postgres.h"
 
-#include <unistd.h>
-
 #include "datatype/timestamp.h"
 #include "miscadmin.h"
 #include "utils/timestamp.h"
 
 #include "base/sampling.h"
 #include "base/settings.h"
+#include "base/whole_io.h"
 #include "dump/dump_addresses.h"
 #include "dump/dump_format.h"
 #include "dump/dump_writer.h"
@@ -40,19 +39,10 @@ static PlhPlacement placement;
 static void
 flush_file(DumpFile *file)
 {
-	Size		done = 0;
-
-	while (done < file->used && file->saved_errno == 0)
-	{
-		ssize_t		written;
-
-		errno = 0;
-		written = write(file->fd, file->buffer + done, file->used - done);
-		if (written > 0)
-			done += written;
-		else if (errno != EINTR)
-			file->saved_errno = errno != 0 ? errno : ENOSPC;
-	}
+	if (file->saved_errno == 0 &&
+		!plh_whole_io_write(file->fd, file->buffer, file->used,
+							PLH_FILE_POSITION))
+		file->saved_errno = errno;
 	file->used = 0;
 }
 

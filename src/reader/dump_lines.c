@@ -10,12 +10,12 @@
 #include <fcntl.h>
 #include <math.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "miscadmin.h"
 #include "storage/fd.h"
 #include "utils/memutils.h"
 
+#include "base/whole_io.h"
 #include "dump/dump_format.h"
 #include "reader/database_text.h"
 #include "reader/dump_lines.h"
@@ -329,25 +329,22 @@ static Size
 read_bytes(int fd, const char *path, char *text, Size bytes)
 {
 	Size		done = 0;
+	ssize_t		part;
 
-	while (done < bytes)
+	do
 	{
-		ssize_t		part = pread(fd, text + done,
+		CHECK_FOR_INTERRUPTS();
+		part = plh_whole_io_read(fd, text + done,
 								 Min(bytes - done, PIECE_BYTES), done);
-
-		if (part == 0)
-			break;
-		if (part > 0)
-			done += part;
-		else if (errno != EINTR)
+		if (part < 0)
 		{
 			close_before_error(fd);
 			ereport(ERROR,
 					(errcode_for_file_access(),
 					 errmsg("could not read dump file \"%s\": %m", path)));
 		}
-		CHECK_FOR_INTERRUPTS();
-	}
+		done += part;
+	} while (part == PIECE_BYTES);
 	return done;
 }
 
