@@ -26,6 +26,7 @@
  *	symbols			address -> functions, files and lines
  *	symbol_cache	what a session knows of them
  *	symbolizer		asks a process of its own for more
+ *	symbol_protocol	what it is asked, and answers
  *	symbol_server	that process
  *	debug_info, debug_file	what it finds in binaries, with libdw
  *	stack_text		stacks as people read them

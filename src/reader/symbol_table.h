@@ -9,7 +9,7 @@
 #define PLH_SYMBOL_TABLE_H
 
 #include "profile/profile_layout.h"
-#include "symbols/debug_info.h"
+#include "profile/source_frame.h"
 
 typedef struct PlhSymbolTable PlhSymbolTable;
 

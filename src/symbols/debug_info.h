@@ -11,6 +11,8 @@
 #ifndef PLH_DEBUG_INFO_H
 #define PLH_DEBUG_INFO_H
 
+#include "profile/source_frame.h"
+
 /* What became of opening a module. */
 typedef enum PlhModuleStatus
 {
@@ -32,19 +34,7 @@ typedef enum PlhSymbolSource
 	PLH_SOURCE_DEBUG_INFORMATION
 } PlhSymbolSource;
 
-/* A function that an address is in. */
-typedef struct PlhSourceFrame
-{
-	const char *function;
-	const char *file;			/* NULL where not known */
-	int			line;			/* 0 where not known */
-	bool		inlined;		/* into the next frame */
-} PlhSourceFrame;
-
 typedef struct PlhDebugModule PlhDebugModule;
-
-/* An address is in that many functions at most, by inlining. */
-#define PLH_MAX_INLINED 64
 
 /* A binary as it was loaded. */
 typedef struct PlhBinary
