@@ -11,6 +11,7 @@
  */
 #include "postgres.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -112,7 +113,13 @@ start_symbolizer(PlhSymbolizer *symbolizer)
 	/* makes room for them, too */
 	ReserveExternalFD();
 	ReserveExternalFD();
-	if (pipe(question_pipe) == 0 && pipe(answer_pipe) == 0)
+
+	/*
+	 * A program that the session starts meanwhile must not hold the pipes, or
+	 * the symbolizer would not see them end.  Our own child does not exec.
+	 */
+	if (pipe2(question_pipe, O_CLOEXEC) == 0 &&
+		pipe2(answer_pipe, O_CLOEXEC) == 0)
 	{
 		symbolizer->pid = fork_child();
 		if (symbolizer->pid == 0)
