@@ -31,6 +31,7 @@
  *	debug_info, debug_file	what it finds in binaries, with libdw
  *	stack_text		stacks as people read them
  *	dump, dump_directory	dump files: names, retention
+ *	dump_format		the fields of their lines about the process
  *	dump_writer, dump_addresses, dump_symbols	what is in them
  *	dump_reader, dump_lines, symbol_table	how they become profiles again
  *	growth_dump		dump files of a process that grows

@@ -93,62 +93,88 @@ parse_first_line(Parser *parser)
 		plh_lines_damaged(parser->lines, "It is not that of a heap profile.");
 }
 
-/* The lines about the process. */
+/* The field must have the version that we read. */
 static void
-parse_header(Parser *parser, PlhDump *dump)
+check_version(const PlhLines *lines, const char *name)
 {
-	PlhLines   *lines = parser->lines;
-	PlhProfileHeader *header = header_of(parser);
-	char	   *scope;
-
-	plh_lines_need(lines, "# pg_leakhunt dump_version=");
-	if (plh_lines_int64(lines, "dump_version") != PLH_DUMP_VERSION)
+	if (plh_lines_int64(lines, name) != PLH_DUMP_VERSION)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("dump file \"%s\" has another version", lines->path),
 				 errdetail("This version of pg_leakhunt reads version %d.",
 						   PLH_DUMP_VERSION)));
-	dump->reason = plh_lines_text(lines, "reason");
-	header->pid = plh_lines_number(lines, "pid", 1, PG_INT32_MAX);
-	strlcpy(header->label, plh_lines_text(lines, "backend_type"),
-			sizeof(header->label));
-	header->database_oid = plh_lines_uint32(lines, "database_oid");
-	header->role_oid = plh_lines_uint32(lines, "role_oid");
-	header->encoding = plh_lines_number(lines, "encoding", 0, PG_INT32_MAX);
+}
 
-	plh_lines_need(lines, "# postgres=");
-	header->pg_version = plh_lines_uint32(lines, "postgres");
-	header->started_at = plh_lines_time(lines, "started_at_us");
-	dump->written_at = plh_lines_time(lines, "written_at_us");
-	header->sample_interval = plh_lines_uint32(lines, "sample_interval");
-	scope = plh_lines_text(lines, "scope");
-	while (strcmp(plh_settings_scope_name(header->scope), scope) != 0)
+/* A field that is the name of a scope. */
+static uint32
+parse_scope(const PlhLines *lines, const char *name)
+{
+	char	   *word = plh_lines_text(lines, name);
+	uint32		scope = 0;
+
+	while (strcmp(plh_settings_scope_name(scope), word) != 0)
 	{
-		if (++header->scope > PLH_SCOPE_ALL)
-			plh_lines_damaged(lines, "There is no scope \"%s\".", scope);
+		if (++scope > PLH_SCOPE_ALL)
+			plh_lines_damaged(lines, "There is no scope \"%s\".", word);
 	}
+	return scope;
+}
 
-	plh_lines_need(lines, "# samples_live=");
-	header->counters.live_samples = plh_lines_count(lines, "samples_live");
-	header->counters.total_samples = plh_lines_count(lines, "samples_kept");
-	header->samples_taken = plh_lines_count(lines, "samples_taken");
-	header->peak_bytes = plh_lines_count(lines, "peak_bytes");
-	header->private_bytes = plh_lines_count(lines, "private_bytes");
-	header->profile_bytes = plh_lines_count(lines, "profile_bytes");
+/* One of the fields about the process, in the current line. */
+static void
+parse_field(const Parser *parser, const PlhDumpField *field, PlhDump *dump)
+{
+	const PlhLines *lines = parser->lines;
+	const char *name = field->name;
+	void	   *value = (char *) header_of(parser) + field->offset;
 
-	plh_lines_need(lines, "# lost_untracked=");
-	header->lost_samples[PLH_LOSS_LIVE_TABLE] =
-		plh_lines_count(lines, "lost_untracked");
-	header->lost_bytes[PLH_LOSS_LIVE_TABLE] =
-		plh_lines_count(lines, "lost_untracked_bytes");
-	header->lost_samples[PLH_LOSS_PROFILE] =
-		plh_lines_count(lines, "lost_site");
-	header->lost_bytes[PLH_LOSS_PROFILE] =
-		plh_lines_count(lines, "lost_site_bytes");
-	header->lost_samples[PLH_LOSS_CRITICAL] =
-		plh_lines_count(lines, "lost_critical");
-	header->lost_bytes[PLH_LOSS_CRITICAL] =
-		plh_lines_count(lines, "lost_critical_bytes");
+	switch (field->kind)
+	{
+		case PLH_FIELD_VERSION:
+			check_version(lines, name);
+			break;
+		case PLH_FIELD_REASON:
+			dump->reason = plh_lines_text(lines, name);
+			break;
+		case PLH_FIELD_WRITTEN_AT:
+			dump->written_at = plh_lines_time(lines, name);
+			break;
+		case PLH_FIELD_BACKEND_TYPE:
+			strlcpy(value, plh_lines_text(lines, name), PLH_LABEL_MAX);
+			break;
+		case PLH_FIELD_SCOPE:
+			*(uint32 *) value = parse_scope(lines, name);
+			break;
+		case PLH_FIELD_PID:
+			*(int32 *) value = plh_lines_number(lines, name, 1, PG_INT32_MAX);
+			break;
+		case PLH_FIELD_INT32:
+			*(int32 *) value = plh_lines_number(lines, name, 0, PG_INT32_MAX);
+			break;
+		case PLH_FIELD_UINT32:
+			*(uint32 *) value = plh_lines_uint32(lines, name);
+			break;
+		case PLH_FIELD_COUNT:
+			*(int64 *) value = plh_lines_count(lines, name);
+			break;
+		case PLH_FIELD_TIME:
+			*(TimestampTz *) value = plh_lines_time(lines, name);
+			break;
+	}
+}
+
+/* The lines about the process. */
+static void
+parse_header(Parser *parser, PlhDump *dump)
+{
+	for (const PlhDumpField *field = plh_dump_format_process;
+		 field->name != NULL; field++)
+	{
+		if (field->line_start != NULL)
+			plh_lines_need(parser->lines, psprintf("%s %s=", field->line_start,
+												   field->name));
+		parse_field(parser, field, dump);
+	}
 }
 
 /* A module. */
