@@ -33,7 +33,7 @@
  *	dump, dump_directory	dump files: names, retention
  *	dump_format		the fields of their lines about the process
  *	dump_writer, dump_addresses, dump_symbols	what is in them
- *	dump_reader, dump_lines, symbol_table	how they become profiles again
+ *	dump_reader, dump_lines, profile_builder, symbol_table	how they become profiles again
  *	growth_dump		dump files of a process that grows
  *	whole_io		reads and writes of all bytes
  *	sweep			profiles that a crash has left

@@ -2,8 +2,8 @@
  * dump_reader.c
  *	  Heap files become profiles again, for all that shows profiles.
  *
- * A file is read as a whole and turned into the image of a profile, record by
- * record.  src/README, "Dump files", describes every line; dump_writer.c
+ * A file is read as a whole and turned into the image of a profile, line by
+ * line.  src/README, "Dump files", describes every line; dump_writer.c
  * writes them.
  */
 #include "postgres.h"
@@ -11,23 +11,20 @@
 #include "common/int.h"
 #include "utils/memutils.h"
 
-#include "base/settings.h"
-#include "base/unwind.h"
 #include "dump/dump_format.h"
 #include "reader/dump_lines.h"
 #include "reader/dump_reader.h"
-#include "reader/symbol_table.h"
 #include "sampler/lifetime.h"
+#include "profile_builder.h"
+#include "base/settings.h"
+#include "base/unwind.h"
+#include "reader/symbol_table.h"
 
 /* A file that is being read, line by line. */
 typedef struct Parser
 {
 	PlhLines   *lines;
-
-	/* the profile in the making: grows, so that there are offsets only */
-	char	   *base;
-	Size		used;
-	Size		room;
+	PlhProfileBuilder profile;
 	uint32		module_count;
 	uint64		module_bases[PLH_IMAGE_MODULES];
 
@@ -38,38 +35,6 @@ typedef struct Parser
 	uint32		site_count;
 	bool		has_baseline;
 } Parser;
-
-/* What the profile has so far. */
-static PlhProfileHeader *
-header_of(const Parser *parser)
-{
-	return (PlhProfileHeader *) parser->base;
-}
-
-/* Add a record of zeros; returns its offset.  Pointers to others are stale. */
-static uint32
-add_record(Parser *parser, PlhRecordKind kind, Size bytes)
-{
-	PlhRecord  *record;
-	uint32		offset = parser->used;
-
-	bytes = TYPEALIGN(8, bytes);
-	if (parser->used + bytes > PG_INT32_MAX)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("dump file \"%s\" is too large", parser->lines->path)));
-	while (parser->used + bytes > parser->room)
-	{
-		parser->room *= 2;
-		parser->base = repalloc_huge(parser->base, parser->room);
-	}
-	memset(parser->base + offset, 0, bytes);
-	record = (PlhRecord *) (parser->base + offset);
-	record->kind = kind;
-	record->bytes = bytes;
-	parser->used += bytes;
-	return offset;
-}
 
 /* Add to a sum, which must be a number still. */
 static void
@@ -126,7 +91,7 @@ parse_field(const Parser *parser, const PlhDumpField *field, PlhDump *dump)
 {
 	const PlhLines *lines = parser->lines;
 	const char *name = field->name;
-	void	   *value = (char *) header_of(parser) + field->offset;
+	void	   *value = (char *) plh_profile_builder_header(&parser->profile) + field->offset;
 
 	switch (field->kind)
 	{
@@ -184,6 +149,7 @@ parse_module(Parser *parser)
 	PlhLines   *lines = parser->lines;
 	uint32		index = parser->module_count + 1;
 	PlhModuleRecord *module;
+	uint32		offset;
 	char	   *path;
 
 	plh_lines_need(lines, "# module base=");
@@ -192,10 +158,10 @@ parse_module(Parser *parser)
 		plh_lines_damaged(lines,
 						  "There are too many modules, or the path is too long.");
 	parser->module_bases[index] = plh_lines_int64(lines, "base");
-	module = (PlhModuleRecord *)
-		(parser->base + add_record(parser, PLH_RECORD_MODULE,
-								   offsetof(PlhModuleRecord, path) +
-								   strlen(path) + 1));
+	offset = plh_profile_builder_add(&parser->profile, PLH_RECORD_MODULE,
+									 offsetof(PlhModuleRecord, path) +
+									 strlen(path) + 1);
+	module = plh_profile_builder_record(&parser->profile, offset);
 	module->index = index;
 	module->build_id_bytes = plh_lines_bytes(lines, "build_id",
 											 module->build_id,
@@ -239,35 +205,6 @@ parse_symbol(Parser *parser, PlhSymbolTable *table)
 						 &source);
 }
 
-/* Add a text, as a string or a statement; returns its offset. */
-static uint32
-add_string(Parser *parser, const char *text)
-{
-	uint32		offset = add_record(parser, PLH_RECORD_STRING,
-									offsetof(PlhStringRecord, text) +
-									strlen(text) + 1);
-	PlhStringRecord *string = (PlhStringRecord *) (parser->base + offset);
-
-	string->text_bytes = strlen(text);
-	strcpy(string->text, text);
-	return offset;
-}
-
-static uint32
-add_statement(Parser *parser, uint64 query_id, const char *text)
-{
-	uint32		offset = add_record(parser, PLH_RECORD_STATEMENT,
-									offsetof(PlhStatementRecord, text) +
-									strlen(text) + 1);
-	PlhStatementRecord *statement =
-		(PlhStatementRecord *) (parser->base + offset);
-
-	statement->query_id = query_id;
-	statement->text_bytes = strlen(text);
-	strcpy(statement->text, text);
-	return offset;
-}
-
 /* The lifetime that the current line has. */
 static uint32
 parse_lifetime(const Parser *parser)
@@ -283,25 +220,36 @@ parse_lifetime(const Parser *parser)
 	return lifetime;
 }
 
+/* Add the statement that the current line has; returns its offset, 0 if none. */
+static uint32
+parse_statement(Parser *parser)
+{
+	PlhLines   *lines = parser->lines;
+	char	   *text = plh_lines_get_text(lines, "query");
+	bool		has_id = plh_lines_get_text(lines, "query_id") != NULL;
+
+	if (text == NULL && !has_id)
+		return 0;
+	return plh_profile_builder_add_statement(&parser->profile, has_id ?
+											 plh_lines_int64(lines, "query_id") : 0,
+											 text != NULL ? text : "");
+}
+
 /* The facts about a site, in the current line; its stack follows. */
 static void
 parse_site_facts(Parser *parser, PlhSiteRecord *site)
 {
 	PlhLines   *lines = parser->lines;
 	char	   *context = plh_lines_get_text(lines, "context");
-	char	   *query = plh_lines_get_text(lines, "query");
 	PlhCounters *counters = &site->counters;
 
 	if (context != NULL)
 	{
-		site->key.context_name = add_string(parser, context);
+		site->key.context_name =
+			plh_profile_builder_add_string(&parser->profile, context);
 		site->key.lifetime = parse_lifetime(parser);
 	}
-	if (query != NULL || plh_lines_get_text(lines, "query_id") != NULL)
-		site->key.statement =
-			add_statement(parser, plh_lines_get_text(lines, "query_id") == NULL ? 0 :
-						  plh_lines_int64(lines, "query_id"),
-						  query != NULL ? query : "");
+	site->key.statement = parse_statement(parser);
 	counters->live_count = plh_lines_count(lines, "live_count");
 	counters->total_count = plh_lines_count(lines, "total_count");
 	counters->live_samples = plh_lines_count(lines, "samples");
@@ -322,8 +270,6 @@ parse_stack(Parser *parser, const char *addresses, bool truncated)
 {
 	PlhFrame	frames[PLH_MAX_FRAMES];
 	uint32		depth = 0;
-	PlhStackRecord *stack;
-	uint32		offset;
 
 	while (*addresses != '\0')
 	{
@@ -342,14 +288,8 @@ parse_stack(Parser *parser, const char *addresses, bool truncated)
 		plh_lines_damaged(parser->lines, "It has no stack.");
 	if (depth == 1 && frames[0] == PLH_NO_STACK_ADDRESS)
 		return 0;
-	offset = add_record(parser, PLH_RECORD_STACK,
-						offsetof(PlhStackRecord, frames) +
-						sizeof(PlhFrame) * depth);
-	stack = (PlhStackRecord *) (parser->base + offset);
-	stack->depth = depth;
-	stack->truncated = truncated;
-	memcpy(stack->frames, frames, sizeof(PlhFrame) * depth);
-	return offset;
+	return plh_profile_builder_add_stack(&parser->profile, frames, depth,
+										 truncated);
 }
 
 /* The line with the figures and the stack of a site. */
@@ -375,7 +315,7 @@ parse_site_stack(Parser *parser, PlhSiteRecord *site, bool truncated)
 static void
 add_counters(const Parser *parser, const PlhCounters *counters)
 {
-	PlhCounters *sums = &header_of(parser)->counters;
+	PlhCounters *sums = &plh_profile_builder_header(&parser->profile)->counters;
 
 	add_figure(parser, &sums->live_bytes, counters->live_bytes);
 	add_figure(parser, &sums->live_count, counters->live_count);
@@ -408,8 +348,9 @@ parse_site(Parser *parser, PlhBaseline **baseline)
 	}
 	parse_site_stack(parser, &site, truncated);
 
-	offset = add_record(parser, PLH_RECORD_SITE, sizeof(PlhSiteRecord));
-	record = (PlhSiteRecord *) (parser->base + offset);
+	offset = plh_profile_builder_add(&parser->profile, PLH_RECORD_SITE,
+									 sizeof(PlhSiteRecord));
+	record = plh_profile_builder_record(&parser->profile, offset);
 	site.record = record->record;
 	*record = site;
 	add_figure(parser, &parser->baseline_sum, baseline_bytes);
@@ -440,7 +381,7 @@ parse_body(Parser *parser, PlhDump *dump)
 {
 	PlhLines   *lines = parser->lines;
 	PlhSymbolTable *symbols = NULL;
-	PlhBaseline *baseline = plh_baseline_create(header_of(parser)->pid);
+	PlhBaseline *baseline = plh_baseline_create(plh_profile_builder_header(&parser->profile)->pid);
 	uint32		sites;
 	uint32		modules;
 
@@ -485,9 +426,7 @@ plh_dump_reader_read(const char *path, bool header_only)
 	PlhProfileHeader *header;
 
 	parser->lines = plh_lines_open(path, header_only);
-	parser->room = 64 * 1024;
-	parser->base = palloc0(parser->room);
-	parser->used = MAXALIGN(sizeof(PlhProfileHeader));
+	plh_profile_builder_begin(&parser->profile, path);
 	parse_first_line(parser);
 	parse_header(parser, dump);
 
@@ -495,13 +434,13 @@ plh_dump_reader_read(const char *path, bool header_only)
 	strlcpy(dump->image->path, path, sizeof(dump->image->path));
 	if (!header_only)
 		parse_body(parser, dump);
-	header = header_of(parser);
+	header = plh_profile_builder_header(&parser->profile);
 	if (header_only)
 	{
 		header->counters.live_count = parser->expected[0];
 		header->counters.live_bytes = parser->expected[1];
 	}
-	header->used_bytes = parser->used;
+	header->used_bytes = parser->profile.used_bytes;
 	header->site_count = parser->site_count;
 	plh_profile_reader_adopt(dump->image, header);
 	return dump;
