@@ -16,6 +16,7 @@ OBJS = \
 	src/base/sampling.o \
 	src/base/settings.o \
 	src/base/unwind.o \
+	src/base/whole_io.o \
 	src/profile/baseline.o \
 	src/profile/profile.o \
 	src/profile/profile_counters.o \
@@ -24,6 +25,7 @@ OBJS = \
 	src/dump/dump.o \
 	src/dump/dump_addresses.o \
 	src/dump/dump_directory.o \
+	src/dump/dump_format.o \
 	src/dump/dump_writer.o \
 	src/dump/growth_dump.o \
 	src/sampler/census.o \
@@ -39,6 +41,7 @@ OBJS = \
 	src/reader/database_text.o \
 	src/reader/dump_lines.o \
 	src/reader/dump_reader.o \
+	src/reader/profile_builder.o \
 	src/reader/profile_reader.o \
 	src/reader/server_processes.o \
 	src/reader/symbol_table.o \
@@ -49,6 +52,7 @@ OBJS = \
 	src/symbols/debug_file.o \
 	src/symbols/debug_info.o \
 	src/symbols/symbol_cache.o \
+	src/symbols/symbol_protocol.o \
 	src/symbols/symbol_server.o \
 	src/symbols/symbolizer.o \
 	src/symbols/symbols.o \

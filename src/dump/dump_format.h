@@ -24,4 +24,35 @@
 #define PLH_UNIX_EPOCH_US \
 	((int64) (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * USECS_PER_DAY)
 
+/* Where the value of a field is, and how it is written. */
+typedef enum PlhDumpFieldKind
+{
+	/* of the dump */
+	PLH_FIELD_VERSION,			/* PLH_DUMP_VERSION */
+	PLH_FIELD_REASON,			/* a word */
+	PLH_FIELD_WRITTEN_AT,		/* a time */
+
+	/* of the process: in PlhProfileHeader, at the field's offset */
+	PLH_FIELD_BACKEND_TYPE,		/* text of PLH_LABEL_MAX bytes */
+	PLH_FIELD_SCOPE,			/* uint32, as a word */
+	PLH_FIELD_PID,				/* int32, from 1 on */
+	PLH_FIELD_INT32,			/* from 0 on */
+	PLH_FIELD_UINT32,			/* an Oid, too */
+	PLH_FIELD_COUNT,			/* int64, from 0 on */
+	PLH_FIELD_TIME				/* TimestampTz */
+} PlhDumpFieldKind;
+
+/* A field " name=value" of the lines about the process. */
+typedef struct PlhDumpField
+{
+	const char *line_start;		/* of the line that the field is the first of;
+								 * NULL if it is not */
+	const char *name;
+	PlhDumpFieldKind kind;
+	Size		offset;			/* in PlhProfileHeader */
+} PlhDumpField;
+
+/* In the order of the file; the last has no name. */
+extern const PlhDumpField plh_dump_format_process[];
+
 #endif							/* PLH_DUMP_FORMAT_H */

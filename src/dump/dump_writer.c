@@ -10,8 +10,6 @@
  */
 #include "postgres.h"
 
-#include <unistd.h>
-
 #include "datatype/timestamp.h"
 #include "miscadmin.h"
 #include "utils/timestamp.h"
@@ -19,6 +17,7 @@
 #include "base/clock.h"
 #include "base/sampling.h"
 #include "base/settings.h"
+#include "base/whole_io.h"
 #include "dump/dump_addresses.h"
 #include "dump/dump_format.h"
 #include "dump/dump_writer.h"
@@ -42,19 +41,10 @@ static PlhPlacement placement;
 static void
 flush_file(DumpFile *file)
 {
-	Size		done = 0;
-
-	while (done < file->used && file->saved_errno == 0)
-	{
-		ssize_t		written;
-
-		errno = 0;
-		written = write(file->fd, file->buffer + done, file->used - done);
-		if (written > 0)
-			done += written;
-		else if (errno != EINTR)
-			file->saved_errno = errno != 0 ? errno : ENOSPC;
-	}
+	if (file->saved_errno == 0 &&
+		!plh_whole_io_write(file->fd, file->buffer, file->used,
+							PLH_FILE_POSITION))
+		file->saved_errno = errno;
 	file->used = 0;
 }
 
@@ -182,35 +172,62 @@ emit_numbers(DumpFile *file, const PlhProfileImage *image)
 	emit(file, "# sites=%u modules=%u\n", sites, modules);
 }
 
-/* What is known of the process. */
+/* Append one of the fields about the process. */
+static void
+emit_field(DumpFile *file, const PlhDumpField *field,
+		   const PlhProfileImage *image, const char *reason)
+{
+	const char *name = field->name;
+	const void *value = (const char *) image->header + field->offset;
+
+	switch (field->kind)
+	{
+		case PLH_FIELD_VERSION:
+			emit(file, " %s=%d", name, PLH_DUMP_VERSION);
+			break;
+		case PLH_FIELD_REASON:
+			emit(file, " %s=%s", name, reason);
+			break;
+		case PLH_FIELD_WRITTEN_AT:
+			emit(file, " %s=%lld", name, unix_us(GetCurrentTimestamp()));
+			break;
+		case PLH_FIELD_BACKEND_TYPE:
+			value = plh_profile_image_backend_type(image);
+			emit_value(file, name, value, strlen(value));
+			break;
+		case PLH_FIELD_SCOPE:
+			emit(file, " %s=%s", name,
+				 plh_settings_scope_name(*(const uint32 *) value));
+			break;
+		case PLH_FIELD_PID:
+		case PLH_FIELD_INT32:
+			emit(file, " %s=%d", name, *(const int32 *) value);
+			break;
+		case PLH_FIELD_UINT32:
+			emit(file, " %s=%u", name, *(const uint32 *) value);
+			break;
+		case PLH_FIELD_COUNT:
+			emit(file, " %s=%lld", name, (long long) *(const int64 *) value);
+			break;
+		case PLH_FIELD_TIME:
+			emit(file, " %s=%lld", name, unix_us(*(const TimestampTz *) value));
+			break;
+	}
+}
+
+/* The lines about the process. */
 static void
 emit_header(DumpFile *file, const PlhProfileImage *image, const char *reason)
 {
-	const PlhProfileHeader *header = image->header;
-	const char *type = plh_profile_image_backend_type(image);
+	const PlhDumpField *first = plh_dump_format_process;
 
-	emit(file, "# pg_leakhunt dump_version=%d reason=%s pid=%d",
-		 PLH_DUMP_VERSION, reason, header->pid);
-	emit_value(file, "backend_type", type, strlen(type));
-	emit(file, " database_oid=%u role_oid=%u encoding=%d\n",
-		 header->database_oid, header->role_oid, header->encoding);
-
-	emit(file, "# postgres=%u started_at_us=%lld written_at_us=%lld sample_interval=%u scope=%s\n",
-		 header->pg_version, unix_us(header->started_at),
-		 unix_us(GetCurrentTimestamp()), header->sample_interval,
-		 plh_settings_scope_name(header->scope));
-	emit(file, "# samples_live=%lld samples_kept=%lld samples_taken=%lld peak_bytes=%lld private_bytes=%lld profile_bytes=%lld\n",
-		 (long long) header->counters.live_samples,
-		 (long long) header->counters.total_samples,
-		 (long long) header->samples_taken, (long long) header->peak_bytes,
-		 (long long) header->private_bytes, (long long) header->profile_bytes);
-	emit(file, "# lost_untracked=%lld lost_untracked_bytes=%lld lost_site=%lld lost_site_bytes=%lld lost_critical=%lld lost_critical_bytes=%lld\n",
-		 (long long) header->lost_samples[PLH_LOSS_LIVE_TABLE],
-		 (long long) header->lost_bytes[PLH_LOSS_LIVE_TABLE],
-		 (long long) header->lost_samples[PLH_LOSS_PROFILE],
-		 (long long) header->lost_bytes[PLH_LOSS_PROFILE],
-		 (long long) header->lost_samples[PLH_LOSS_CRITICAL],
-		 (long long) header->lost_bytes[PLH_LOSS_CRITICAL]);
+	for (const PlhDumpField *field = first; field->name != NULL; field++)
+	{
+		if (field->line_start != NULL)
+			emit(file, "%s%s", field > first ? "\n" : "", field->line_start);
+		emit_field(file, field, image, reason);
+	}
+	emit(file, "\n");
 }
 
 /* What a site held when growth began to be counted. */

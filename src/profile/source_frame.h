@@ -8,6 +8,7 @@
 /* An address is in that many functions at most, by inlining. */
 #define PLH_MAX_INLINED 64
 
+/* The texts belong to whoever made the frame. */
 typedef struct PlhSourceFrame
 {
 	const char *function;

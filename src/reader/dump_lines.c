@@ -10,20 +10,120 @@
 #include <fcntl.h>
 #include <math.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "miscadmin.h"
 #include "storage/fd.h"
 #include "utils/memutils.h"
 
 #include "base/clock.h"
+#include "base/whole_io.h"
 #include "dump/dump_format.h"
 #include "reader/database_text.h"
 #include "reader/dump_lines.h"
 
+/* A symbolized dump begins with this. */
+#define SYMBOL_SECTION "--- symbol"
+
+/* All lines up to "# lost_" fit into so many bytes. */
+#define HEADER_BYTES (16 * 1024)
+
+/* So much is read between two checks whether the query is cancelled. */
+#define PIECE_BYTES (1024 * 1024)
+
 /*
- * Throw the ERROR about the current line; the format makes the detail, which
- * may have something of the file in it.
+ * Close a file before an ERROR about it, which others may catch without a
+ * subtransaction that would close it.  errno stays what it is.
+ */
+static void
+close_before_error(int fd)
+{
+	int			saved_errno = errno;
+
+	if (fd >= 0)
+		CloseTransientFile(fd);
+	errno = saved_errno;
+}
+
+/*
+ * Open a file, and tell its size.  What is not an ordinary file is an ERROR, and
+ * must not block us before: a FIFO would wait for somebody who writes to it.
+ */
+static int
+open_file(const char *path, Size *bytes)
+{
+	int			fd = OpenTransientFile(path,
+									   O_RDONLY | O_NONBLOCK | PG_BINARY);
+	struct stat status;
+
+	if (fd < 0 || fstat(fd, &status) != 0)
+	{
+		close_before_error(fd);
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("could not open dump file \"%s\": %m", path)));
+	}
+	if (!S_ISREG(status.st_mode))
+	{
+		close_before_error(fd);
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" is not a file", path)));
+	}
+	*bytes = status.st_size;
+	return fd;
+}
+
+/*
+ * Read from the start of a file, and let the caller be cancelled meanwhile.
+ * Returns how many bytes were read: less than "bytes" only if it is shorter.
+ */
+static Size
+read_bytes(int fd, const char *path, char *text, Size bytes)
+{
+	Size		done = 0;
+	ssize_t		part;
+
+	do
+	{
+		CHECK_FOR_INTERRUPTS();
+		part = plh_whole_io_read(fd, text + done,
+								 Min(bytes - done, PIECE_BYTES), done);
+		if (part < 0)
+		{
+			close_before_error(fd);
+			ereport(ERROR,
+					(errcode_for_file_access(),
+					 errmsg("could not read dump file \"%s\": %m", path)));
+		}
+		done += part;
+	} while (part == PIECE_BYTES);
+	return done;
+}
+
+/*
+ * Read a file as text.  With "header_only" no more than the header takes, unless
+ * symbols precede it.
+ */
+static void
+read_text(PlhLines *lines, bool header_only)
+{
+	char		start[sizeof(SYMBOL_SECTION)] = "";
+	Size		bytes;
+	int			fd = open_file(lines->path, &bytes);
+
+	read_bytes(fd, lines->path, start, sizeof(start) - 1);
+	if (header_only && strcmp(start, SYMBOL_SECTION) != 0)
+		bytes = Min(bytes, HEADER_BYTES);
+	lines->next = MemoryContextAllocHuge(CurrentMemoryContext, bytes + 1);
+	bytes = read_bytes(fd, lines->path, lines->next, bytes);
+	CloseTransientFile(fd);
+	lines->next[bytes] = '\0';
+	lines->end = lines->next + bytes;
+}
+
+/*
+ * Throw the ERROR about the current line.  The format makes the detail, which
+ * may quote the file.
  */
 void
 plh_lines_damaged(const PlhLines *lines, const char *format,...)
@@ -65,7 +165,7 @@ plh_lines_next(PlhLines *lines)
 }
 
 /*
- * Go on to the next line, which must be there and begin that way.
+ * Go on to the next line, which must be there and begin with "prefix".
  */
 void
 plh_lines_need(PlhLines *lines, const char *prefix)
@@ -77,7 +177,31 @@ plh_lines_need(PlhLines *lines, const char *prefix)
 						  prefix);
 }
 
-/* The raw value of "name=value" in the current line, and its length; or NULL. */
+/*
+ * Open a dump file, in the current memory context.  The section that
+ * symbolized dumps have for jeprof is skipped.  With "header_only", there may be
+ * no more lines than those about the process.
+ */
+PlhLines *
+plh_lines_open(const char *path, bool header_only)
+{
+	PlhLines   *lines = palloc0(sizeof(PlhLines));
+
+	lines->path = path;
+	read_text(lines, header_only);
+	if (strncmp(lines->next, SYMBOL_SECTION, strlen(SYMBOL_SECTION)) == 0)
+	{
+		do
+			plh_lines_need(lines, "");
+		while (strcmp(lines->line, "--- heap") != 0);
+	}
+	return lines;
+}
+
+/*
+ * Find "name=value" in the current line.  Returns the start of the value as it
+ * is there, and its length; NULL if there is no such field.
+ */
 static const char *
 find_field(const PlhLines *lines, const char *name, Size *length)
 {
@@ -100,6 +224,7 @@ find_field(const PlhLines *lines, const char *name, Size *length)
 	}
 }
 
+/* The value of a hexadecimal digit; -1 if it is none. */
 static int
 hex_digit(char c)
 {
@@ -113,7 +238,8 @@ hex_digit(char c)
 }
 
 /*
- * The value of a field with %XX put right; NULL if there is no such field.
+ * Read a text, palloc'd, in which %XX are bytes again; NULL if there is no such
+ * field.
  */
 char *
 plh_lines_get_text(const PlhLines *lines, const char *name)
@@ -146,7 +272,7 @@ plh_lines_get_text(const PlhLines *lines, const char *name)
 }
 
 /*
- * The value of a field that must be there.
+ * Read a text from a field that must be there.
  */
 char *
 plh_lines_text(const PlhLines *lines, const char *name)
@@ -159,7 +285,7 @@ plh_lines_text(const PlhLines *lines, const char *name)
 }
 
 /*
- * The same as a whole number from "low" to "high", decimal or with 0x.
+ * Read a whole number from "low" to "high", decimal or hexadecimal with 0x.
  */
 int64
 plh_lines_number(const PlhLines *lines, const char *name, int64 low, int64 high)
@@ -179,7 +305,7 @@ plh_lines_number(const PlhLines *lines, const char *name, int64 low, int64 high)
 }
 
 /*
- * The same as a number of things or bytes.
+ * Read a number of things or bytes, which is not negative.
  */
 int64
 plh_lines_count(const PlhLines *lines, const char *name)
@@ -188,7 +314,7 @@ plh_lines_count(const PlhLines *lines, const char *name)
 }
 
 /*
- * The same as any number that fits.
+ * Read a whole number that fits into 64 bits.
  */
 int64
 plh_lines_int64(const PlhLines *lines, const char *name)
@@ -197,7 +323,7 @@ plh_lines_int64(const PlhLines *lines, const char *name)
 }
 
 /*
- * The same as any number that fits.
+ * Read a whole number from 0 on that fits into 32 bits.
  */
 uint32
 plh_lines_uint32(const PlhLines *lines, const char *name)
@@ -206,7 +332,7 @@ plh_lines_uint32(const PlhLines *lines, const char *name)
 }
 
 /*
- * The same as a finite number from 0 on, which may have a fraction.
+ * Read a finite number from 0 on, which may have a fraction.
  */
 double
 plh_lines_real(const PlhLines *lines, const char *name)
@@ -222,7 +348,7 @@ plh_lines_real(const PlhLines *lines, const char *name)
 }
 
 /*
- * The same as a time; in the file as microseconds since 1970.
+ * Read a time, which the file has in microseconds since 1970.
  */
 TimestampTz
 plh_lines_time(const PlhLines *lines, const char *name)
@@ -231,8 +357,7 @@ plh_lines_time(const PlhLines *lines, const char *name)
 }
 
 /*
- * The same as bytes in hexadecimal digits, at most "room" of them; returns how
- * many.
+ * Read bytes in hexadecimal digits, at most "room" of them; returns how many.
  */
 int
 plh_lines_bytes(const PlhLines *lines, const char *name,
@@ -254,8 +379,8 @@ plh_lines_bytes(const PlhLines *lines, const char *name,
 }
 
 /*
- * The four figures that a text begins with, up to "@"; returns what follows,
- * NULL if they are not there, or less than 0.
+ * Read the four figures that a text begins with, up to "@".  Returns what
+ * follows; NULL if they are not there, or if one is negative.
  */
 const char *
 plh_lines_figures(const char *text, int64 *figures)
@@ -273,120 +398,4 @@ plh_lines_figures(const char *text, int64 *figures)
 		figures[i] = values[i];
 	}
 	return text + length;
-}
-
-/* What a symbolized dump begins with, and room for all lines up to "# lost_". */
-#define SYMBOL_SECTION "--- symbol"
-#define HEADER_BYTES (16 * 1024)
-
-/* How much is read between two looks whether the caller is to stop. */
-#define PIECE_BYTES (1024 * 1024)
-
-/*
- * Close a file before an ERROR about it, which others may catch without a
- * subtransaction that would close it.  errno stays what it is.
- */
-static void
-close_before_error(int fd)
-{
-	int			saved_errno = errno;
-
-	if (fd >= 0)
-		CloseTransientFile(fd);
-	errno = saved_errno;
-}
-
-/*
- * Open a file, which must be an ordinary one, and tell its size.  Others must
- * not even block us: to open a FIFO would wait for somebody who writes to it.
- */
-static int
-open_file(const char *path, Size *bytes)
-{
-	int			fd = OpenTransientFile(path,
-									   O_RDONLY | O_NONBLOCK | PG_BINARY);
-	struct stat status;
-
-	if (fd < 0 || fstat(fd, &status) != 0)
-	{
-		close_before_error(fd);
-		ereport(ERROR,
-				(errcode_for_file_access(),
-				 errmsg("could not open dump file \"%s\": %m", path)));
-	}
-	if (!S_ISREG(status.st_mode))
-	{
-		close_before_error(fd);
-		ereport(ERROR,
-				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("\"%s\" is not a file", path)));
-	}
-	*bytes = status.st_size;
-	return fd;
-}
-
-/* Read from the start of a file; less than "bytes" only if it is shorter. */
-static Size
-read_bytes(int fd, const char *path, char *text, Size bytes)
-{
-	Size		done = 0;
-
-	while (done < bytes)
-	{
-		ssize_t		part = pread(fd, text + done,
-								 Min(bytes - done, PIECE_BYTES), done);
-
-		if (part == 0)
-			break;
-		if (part > 0)
-			done += part;
-		else if (errno != EINTR)
-		{
-			close_before_error(fd);
-			ereport(ERROR,
-					(errcode_for_file_access(),
-					 errmsg("could not read dump file \"%s\": %m", path)));
-		}
-		CHECK_FOR_INTERRUPTS();
-	}
-	return done;
-}
-
-/* A file as text, or as much as the header takes, unless symbols precede it. */
-static void
-read_text(PlhLines *lines, bool header_only)
-{
-	char		start[sizeof(SYMBOL_SECTION)] = "";
-	Size		bytes;
-	int			fd = open_file(lines->path, &bytes);
-
-	read_bytes(fd, lines->path, start, sizeof(start) - 1);
-	if (header_only && strcmp(start, SYMBOL_SECTION) != 0)
-		bytes = Min(bytes, HEADER_BYTES);
-	lines->next = MemoryContextAllocHuge(CurrentMemoryContext, bytes + 1);
-	bytes = read_bytes(fd, lines->path, lines->next, bytes);
-	CloseTransientFile(fd);
-	lines->next[bytes] = '\0';
-	lines->end = lines->next + bytes;
-}
-
-/*
- * Open a dump file, in the current memory context.  The section that
- * symbolized dumps have for jeprof is skipped.  With "header_only", there may be
- * no more lines than those about the process.
- */
-PlhLines *
-plh_lines_open(const char *path, bool header_only)
-{
-	PlhLines   *lines = palloc0(sizeof(PlhLines));
-
-	lines->path = path;
-	read_text(lines, header_only);
-	if (strncmp(lines->next, SYMBOL_SECTION, strlen(SYMBOL_SECTION)) == 0)
-	{
-		do
-			plh_lines_need(lines, "");
-		while (strcmp(lines->line, "--- heap") != 0);
-	}
-	return lines;
 }

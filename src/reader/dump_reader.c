@@ -2,8 +2,8 @@
  * dump_reader.c
  *	  Heap files become profiles again, for all that shows profiles.
  *
- * A file is read as a whole and turned into the image of a profile, record by
- * record.  src/README, "Dump files", describes every line; dump_writer.c
+ * A file is read as a whole and turned into the image of a profile, line by
+ * line.  src/README, "Dump files", describes every line; dump_writer.c
  * writes them.
  */
 #include "postgres.h"
@@ -19,17 +19,14 @@
 #include "reader/baseline_file.h"
 #include "reader/dump_lines.h"
 #include "reader/dump_reader.h"
+#include "reader/profile_builder.h"
 #include "reader/symbol_table.h"
 
 /* A file that is being read, line by line. */
 typedef struct Parser
 {
 	PlhLines   *lines;
-
-	/* the profile in the making: grows, so that there are offsets only */
-	char	   *base;
-	Size		used;
-	Size		room;
+	PlhProfileBuilder profile;
 	uint32		module_count;
 	uint64		module_bases[PLH_IMAGE_MODULES];
 
@@ -40,38 +37,6 @@ typedef struct Parser
 	uint32		site_count;
 	bool		has_baseline;
 } Parser;
-
-/* What the profile has so far. */
-static PlhProfileHeader *
-header_of(const Parser *parser)
-{
-	return (PlhProfileHeader *) parser->base;
-}
-
-/* Add a record of zeros; returns its offset.  Pointers to others are stale. */
-static uint32
-add_record(Parser *parser, PlhRecordKind kind, Size bytes)
-{
-	PlhRecord  *record;
-	uint32		offset = parser->used;
-
-	bytes = TYPEALIGN(8, bytes);
-	if (parser->used + bytes > PG_INT32_MAX)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("dump file \"%s\" is too large", parser->lines->path)));
-	while (parser->used + bytes > parser->room)
-	{
-		parser->room *= 2;
-		parser->base = repalloc_huge(parser->base, parser->room);
-	}
-	memset(parser->base + offset, 0, bytes);
-	record = (PlhRecord *) (parser->base + offset);
-	record->kind = kind;
-	record->bytes = bytes;
-	parser->used += bytes;
-	return offset;
-}
 
 /* Add to a sum, which must be a number still. */
 static void
@@ -95,62 +60,88 @@ parse_first_line(Parser *parser)
 		plh_lines_damaged(parser->lines, "It is not that of a heap profile.");
 }
 
-/* The lines about the process. */
+/* The field must have the version that we read. */
 static void
-parse_header(Parser *parser, PlhDump *dump)
+check_version(const PlhLines *lines, const char *name)
 {
-	PlhLines   *lines = parser->lines;
-	PlhProfileHeader *header = header_of(parser);
-	char	   *scope;
-
-	plh_lines_need(lines, "# pg_leakhunt dump_version=");
-	if (plh_lines_int64(lines, "dump_version") != PLH_DUMP_VERSION)
+	if (plh_lines_int64(lines, name) != PLH_DUMP_VERSION)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("dump file \"%s\" has another version", lines->path),
 				 errdetail("This version of pg_leakhunt reads version %d.",
 						   PLH_DUMP_VERSION)));
-	dump->reason = plh_lines_text(lines, "reason");
-	header->pid = plh_lines_number(lines, "pid", 1, PG_INT32_MAX);
-	strlcpy(header->label, plh_lines_text(lines, "backend_type"),
-			sizeof(header->label));
-	header->database_oid = plh_lines_uint32(lines, "database_oid");
-	header->role_oid = plh_lines_uint32(lines, "role_oid");
-	header->encoding = plh_lines_number(lines, "encoding", 0, PG_INT32_MAX);
+}
 
-	plh_lines_need(lines, "# postgres=");
-	header->pg_version = plh_lines_uint32(lines, "postgres");
-	header->started_at = plh_lines_time(lines, "started_at_us");
-	dump->written_at = plh_lines_time(lines, "written_at_us");
-	header->sample_interval = plh_lines_uint32(lines, "sample_interval");
-	scope = plh_lines_text(lines, "scope");
-	while (strcmp(plh_settings_scope_name(header->scope), scope) != 0)
+/* A field that is the name of a scope. */
+static uint32
+parse_scope(const PlhLines *lines, const char *name)
+{
+	char	   *word = plh_lines_text(lines, name);
+	uint32		scope = 0;
+
+	while (strcmp(plh_settings_scope_name(scope), word) != 0)
 	{
-		if (++header->scope > PLH_SCOPE_ALL)
-			plh_lines_damaged(lines, "There is no scope \"%s\".", scope);
+		if (++scope > PLH_SCOPE_ALL)
+			plh_lines_damaged(lines, "There is no scope \"%s\".", word);
 	}
+	return scope;
+}
 
-	plh_lines_need(lines, "# samples_live=");
-	header->counters.live_samples = plh_lines_count(lines, "samples_live");
-	header->counters.total_samples = plh_lines_count(lines, "samples_kept");
-	header->samples_taken = plh_lines_count(lines, "samples_taken");
-	header->peak_bytes = plh_lines_count(lines, "peak_bytes");
-	header->private_bytes = plh_lines_count(lines, "private_bytes");
-	header->profile_bytes = plh_lines_count(lines, "profile_bytes");
+/* One of the fields about the process, in the current line. */
+static void
+parse_field(const Parser *parser, const PlhDumpField *field, PlhDump *dump)
+{
+	const PlhLines *lines = parser->lines;
+	const char *name = field->name;
+	void	   *value = (char *) plh_profile_builder_header(&parser->profile) + field->offset;
 
-	plh_lines_need(lines, "# lost_untracked=");
-	header->lost_samples[PLH_LOSS_LIVE_TABLE] =
-		plh_lines_count(lines, "lost_untracked");
-	header->lost_bytes[PLH_LOSS_LIVE_TABLE] =
-		plh_lines_count(lines, "lost_untracked_bytes");
-	header->lost_samples[PLH_LOSS_PROFILE] =
-		plh_lines_count(lines, "lost_site");
-	header->lost_bytes[PLH_LOSS_PROFILE] =
-		plh_lines_count(lines, "lost_site_bytes");
-	header->lost_samples[PLH_LOSS_CRITICAL] =
-		plh_lines_count(lines, "lost_critical");
-	header->lost_bytes[PLH_LOSS_CRITICAL] =
-		plh_lines_count(lines, "lost_critical_bytes");
+	switch (field->kind)
+	{
+		case PLH_FIELD_VERSION:
+			check_version(lines, name);
+			break;
+		case PLH_FIELD_REASON:
+			dump->reason = plh_lines_text(lines, name);
+			break;
+		case PLH_FIELD_WRITTEN_AT:
+			dump->written_at = plh_lines_time(lines, name);
+			break;
+		case PLH_FIELD_BACKEND_TYPE:
+			strlcpy(value, plh_lines_text(lines, name), PLH_LABEL_MAX);
+			break;
+		case PLH_FIELD_SCOPE:
+			*(uint32 *) value = parse_scope(lines, name);
+			break;
+		case PLH_FIELD_PID:
+			*(int32 *) value = plh_lines_number(lines, name, 1, PG_INT32_MAX);
+			break;
+		case PLH_FIELD_INT32:
+			*(int32 *) value = plh_lines_number(lines, name, 0, PG_INT32_MAX);
+			break;
+		case PLH_FIELD_UINT32:
+			*(uint32 *) value = plh_lines_uint32(lines, name);
+			break;
+		case PLH_FIELD_COUNT:
+			*(int64 *) value = plh_lines_count(lines, name);
+			break;
+		case PLH_FIELD_TIME:
+			*(TimestampTz *) value = plh_lines_time(lines, name);
+			break;
+	}
+}
+
+/* The lines about the process. */
+static void
+parse_header(Parser *parser, PlhDump *dump)
+{
+	for (const PlhDumpField *field = plh_dump_format_process;
+		 field->name != NULL; field++)
+	{
+		if (field->line_start != NULL)
+			plh_lines_need(parser->lines, psprintf("%s %s=", field->line_start,
+												   field->name));
+		parse_field(parser, field, dump);
+	}
 }
 
 /* A module. */
@@ -160,6 +151,7 @@ parse_module(Parser *parser)
 	PlhLines   *lines = parser->lines;
 	uint32		index = parser->module_count + 1;
 	PlhModuleRecord *module;
+	uint32		offset;
 	char	   *path;
 
 	plh_lines_need(lines, "# module base=");
@@ -168,10 +160,10 @@ parse_module(Parser *parser)
 		plh_lines_damaged(lines,
 						  "There are too many modules, or the path is too long.");
 	parser->module_bases[index] = plh_lines_int64(lines, "base");
-	module = (PlhModuleRecord *)
-		(parser->base + add_record(parser, PLH_RECORD_MODULE,
-								   offsetof(PlhModuleRecord, path) +
-								   strlen(path) + 1));
+	offset = plh_profile_builder_add(&parser->profile, PLH_RECORD_MODULE,
+									 offsetof(PlhModuleRecord, path) +
+									 strlen(path) + 1);
+	module = plh_profile_builder_record(&parser->profile, offset);
 	module->index = index;
 	module->build_id_bytes = plh_lines_bytes(lines, "build_id",
 											 module->build_id,
@@ -215,35 +207,6 @@ parse_symbol(Parser *parser, PlhSymbolTable *table)
 						 &source);
 }
 
-/* Add a text, as a string or a statement; returns its offset. */
-static uint32
-add_string(Parser *parser, const char *text)
-{
-	uint32		offset = add_record(parser, PLH_RECORD_STRING,
-									offsetof(PlhStringRecord, text) +
-									strlen(text) + 1);
-	PlhStringRecord *string = (PlhStringRecord *) (parser->base + offset);
-
-	string->text_bytes = strlen(text);
-	strcpy(string->text, text);
-	return offset;
-}
-
-static uint32
-add_statement(Parser *parser, uint64 query_id, const char *text)
-{
-	uint32		offset = add_record(parser, PLH_RECORD_STATEMENT,
-									offsetof(PlhStatementRecord, text) +
-									strlen(text) + 1);
-	PlhStatementRecord *statement =
-		(PlhStatementRecord *) (parser->base + offset);
-
-	statement->query_id = query_id;
-	statement->text_bytes = strlen(text);
-	strcpy(statement->text, text);
-	return offset;
-}
-
 /* The lifetime that the current line has. */
 static uint32
 parse_lifetime(const Parser *parser)
@@ -259,25 +222,36 @@ parse_lifetime(const Parser *parser)
 	return lifetime;
 }
 
+/* Add the statement that the current line has; returns its offset, 0 if none. */
+static uint32
+parse_statement(Parser *parser)
+{
+	PlhLines   *lines = parser->lines;
+	char	   *text = plh_lines_get_text(lines, "query");
+	bool		has_id = plh_lines_get_text(lines, "query_id") != NULL;
+
+	if (text == NULL && !has_id)
+		return 0;
+	return plh_profile_builder_add_statement(&parser->profile, has_id ?
+											 plh_lines_int64(lines, "query_id") : 0,
+											 text != NULL ? text : "");
+}
+
 /* The facts about a site, in the current line; its stack follows. */
 static void
 parse_site_facts(Parser *parser, PlhSiteRecord *site)
 {
 	PlhLines   *lines = parser->lines;
 	char	   *context = plh_lines_get_text(lines, "context");
-	char	   *query = plh_lines_get_text(lines, "query");
 	PlhCounters *counters = &site->counters;
 
 	if (context != NULL)
 	{
-		site->key.context_name = add_string(parser, context);
+		site->key.context_name =
+			plh_profile_builder_add_string(&parser->profile, context);
 		site->key.lifetime = parse_lifetime(parser);
 	}
-	if (query != NULL || plh_lines_get_text(lines, "query_id") != NULL)
-		site->key.statement =
-			add_statement(parser, plh_lines_get_text(lines, "query_id") == NULL ? 0 :
-						  plh_lines_int64(lines, "query_id"),
-						  query != NULL ? query : "");
+	site->key.statement = parse_statement(parser);
 	counters->live_count = plh_lines_count(lines, "live_count");
 	counters->total_count = plh_lines_count(lines, "total_count");
 	counters->live_samples = plh_lines_count(lines, "samples");
@@ -298,8 +272,6 @@ parse_stack(Parser *parser, const char *addresses, bool truncated)
 {
 	PlhFrame	frames[PLH_MAX_FRAMES];
 	uint32		depth = 0;
-	PlhStackRecord *stack;
-	uint32		offset;
 
 	while (*addresses != '\0')
 	{
@@ -318,14 +290,8 @@ parse_stack(Parser *parser, const char *addresses, bool truncated)
 		plh_lines_damaged(parser->lines, "It has no stack.");
 	if (depth == 1 && frames[0] == PLH_NO_STACK_ADDRESS)
 		return 0;
-	offset = add_record(parser, PLH_RECORD_STACK,
-						offsetof(PlhStackRecord, frames) +
-						sizeof(PlhFrame) * depth);
-	stack = (PlhStackRecord *) (parser->base + offset);
-	stack->depth = depth;
-	stack->truncated = truncated;
-	memcpy(stack->frames, frames, sizeof(PlhFrame) * depth);
-	return offset;
+	return plh_profile_builder_add_stack(&parser->profile, frames, depth,
+										 truncated);
 }
 
 /* The line with the figures and the stack of a site. */
@@ -351,7 +317,7 @@ parse_site_stack(Parser *parser, PlhSiteRecord *site, bool truncated)
 static void
 add_counters(const Parser *parser, const PlhCounters *counters)
 {
-	PlhCounters *sums = &header_of(parser)->counters;
+	PlhCounters *sums = &plh_profile_builder_header(&parser->profile)->counters;
 
 	add_figure(parser, &sums->live_bytes, counters->live_bytes);
 	add_figure(parser, &sums->live_count, counters->live_count);
@@ -384,8 +350,9 @@ parse_site(Parser *parser, PlhBaseline **baseline)
 	}
 	parse_site_stack(parser, &site, truncated);
 
-	offset = add_record(parser, PLH_RECORD_SITE, sizeof(PlhSiteRecord));
-	record = (PlhSiteRecord *) (parser->base + offset);
+	offset = plh_profile_builder_add(&parser->profile, PLH_RECORD_SITE,
+									 sizeof(PlhSiteRecord));
+	record = plh_profile_builder_record(&parser->profile, offset);
 	site.record = record->record;
 	*record = site;
 	add_figure(parser, &parser->baseline_sum, baseline_bytes);
@@ -416,7 +383,8 @@ parse_body(Parser *parser, PlhDump *dump)
 {
 	PlhLines   *lines = parser->lines;
 	PlhSymbolTable *symbols = NULL;
-	PlhBaseline *baseline = plh_baseline_file_create(header_of(parser)->pid);
+	PlhBaseline *baseline =
+		plh_baseline_file_create(plh_profile_builder_header(&parser->profile)->pid);
 	uint32		sites;
 	uint32		modules;
 
@@ -461,9 +429,7 @@ plh_dump_reader_read(const char *path, bool header_only)
 	PlhProfileHeader *header;
 
 	parser->lines = plh_lines_open(path, header_only);
-	parser->room = 64 * 1024;
-	parser->base = palloc0(parser->room);
-	parser->used = MAXALIGN(sizeof(PlhProfileHeader));
+	plh_profile_builder_begin(&parser->profile, path);
 	parse_first_line(parser);
 	parse_header(parser, dump);
 
@@ -471,13 +437,13 @@ plh_dump_reader_read(const char *path, bool header_only)
 	strlcpy(dump->image->path, path, sizeof(dump->image->path));
 	if (!header_only)
 		parse_body(parser, dump);
-	header = header_of(parser);
+	header = plh_profile_builder_header(&parser->profile);
 	if (header_only)
 	{
 		header->counters.live_count = parser->expected[0];
 		header->counters.live_bytes = parser->expected[1];
 	}
-	header->used_bytes = parser->used;
+	header->used_bytes = parser->profile.used_bytes;
 	header->site_count = parser->site_count;
 	plh_profile_image_adopt(dump->image, header, header->used_bytes);
 	return dump;

@@ -14,6 +14,7 @@
 
 #include "base/limits.h"
 #include "base/private_memory.h"
+#include "symbols/debug_info.h"
 #include "symbols/symbol_cache.h"
 
 #define CACHE_BYTES ((Size) 8 * 1024 * 1024)

@@ -8,7 +8,8 @@
 #ifndef PLH_SYMBOL_CACHE_H
 #define PLH_SYMBOL_CACHE_H
 
-#include "symbols/symbolizer.h"
+#include "profile/profile_layout.h"
+#include "symbols/symbol_protocol.h"
 
 extern const PlhSymbolAnswer *plh_symbol_cache_find(const PlhModuleRecord *module,
 													uint64 address);

@@ -4,8 +4,6 @@
  *
  * It shares nothing with the session but two pipes: no memory, no files, no
  * signals.  What it reads may make it crash or loop.
- *
- * plh_symbol_transfer and plh_symbol_same_module are the session's as well.
  */
 #include "postgres.h"
 
@@ -17,6 +15,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/whole_io.h"
+#include "symbols/debug_info.h"
+#include "symbols/symbol_protocol.h"
 #include "symbols/symbol_server.h"
 
 /* CPU time for one question, and memory, that only a broken file takes. */
@@ -33,41 +34,6 @@ typedef struct ServedModule
 	PlhDebugModule *module;		/* NULL unless status is PLH_MODULE_OPEN */
 } ServedModule;
 
-/*
- * Read or write all of it; false at the end, or on an error.
- */
-bool
-plh_symbol_transfer(int fd, void *data, Size bytes, bool writing)
-{
-	char	   *position = data;
-
-	while (bytes > 0)
-	{
-		ssize_t		done = writing ? write(fd, position, bytes) :
-			read(fd, position, bytes);
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done <= 0)
-			return false;
-		position += done;
-		bytes -= done;
-	}
-	return true;
-}
-
-/*
- * Are both questions about the same binary?
- */
-bool
-plh_symbol_same_module(const PlhSymbolQuestion *left, const PlhSymbolQuestion *right)
-{
-	return left->build_id_bytes == right->build_id_bytes &&
-		memcmp(left->build_id, right->build_id, left->build_id_bytes) == 0 &&
-		(left->build_id_bytes > 0 || left->seen_at == right->seen_at) &&
-		strcmp(left->path, right->path) == 0;
-}
-
 /* The module that is asked about, opened if that is not done yet. */
 static const ServedModule *
 serve_module(const PlhSymbolQuestion *question)
@@ -82,7 +48,7 @@ serve_module(const PlhSymbolQuestion *question)
 
 	for (int i = 0; i < count; i++)
 	{
-		if (plh_symbol_same_module(&modules[i].question, question))
+		if (plh_symbol_protocol_same_module(&modules[i].question, question))
 			return &modules[i];
 	}
 
@@ -101,32 +67,22 @@ serve_module(const PlhSymbolQuestion *question)
 	return served;
 }
 
-/* Append a frame to the answer; false if there is no room for it. */
+/*
+ * Append a frame to the answer, its function as C++ programmers write it; false
+ * if there is no room for it.
+ */
 static bool
-put_frame(PlhSymbolAnswer *answer, const PlhSourceFrame *frame)
+add_frame(PlhSymbolAnswer *answer, const PlhSourceFrame *frame)
 {
 	char	   *demangled = plh_debug_info_demangle(frame->function);
-	const char *function = demangled != NULL ? demangled : frame->function;
-	const char *file = frame->file != NULL ? frame->file : "";
-	Size		function_bytes = strlen(function) + 1;
-	Size		file_bytes = strlen(file) + 1;
-	uint32		line = (uint32) frame->line & 0x7FFFFFFF;
-	char	   *position = answer->frames + answer->frames_bytes;
-	bool		fits;
+	PlhSourceFrame shown = *frame;
+	bool		added;
 
-	if (frame->inlined)
-		line |= 0x80000000;
-	fits = sizeof(line) + function_bytes + file_bytes <=
-		sizeof(answer->frames) - answer->frames_bytes;
-	if (fits)
-	{
-		memcpy(position, &line, sizeof(line));
-		memcpy(position + sizeof(line), function, function_bytes);
-		memcpy(position + sizeof(line) + function_bytes, file, file_bytes);
-		answer->frames_bytes += sizeof(line) + function_bytes + file_bytes;
-	}
+	if (demangled != NULL)
+		shown.function = demangled;
+	added = plh_symbol_protocol_add_frame(answer, &shown);
 	free(demangled);
-	return fits;
+	return added;
 }
 
 static void
@@ -154,7 +110,7 @@ answer_question(const PlhSymbolQuestion *question, PlhSymbolAnswer *answer)
 		count = plh_debug_info_frames(served->module, question->address,
 									  frames);
 
-	for (int i = 0; i < count && put_frame(answer, &frames[i]); i++)
+	for (int i = 0; i < count && add_frame(answer, &frames[i]); i++)
 		;
 }
 
@@ -176,17 +132,14 @@ static bool
 unmap_shared_memory(void)
 {
 	static char text[1024 * 1024];
-	Size		length = 0;
+	ssize_t		length;
 	int			fd = open("/proc/self/maps", O_RDONLY);
-	ssize_t		done;
 
 	if (fd < 0)
 		return false;
-	while (length < sizeof(text) - 1 &&
-		   (done = read(fd, text + length, sizeof(text) - 1 - length)) > 0)
-		length += done;
+	length = plh_whole_io_read(fd, text, sizeof(text) - 1, PLH_FILE_POSITION);
 	close(fd);
-	if (length == sizeof(text) - 1)
+	if (length < 0 || length == sizeof(text) - 1)
 		return false;
 	text[length] = '\0';
 
@@ -306,13 +259,14 @@ plh_symbol_server_run(int question_fd, int answer_fd, pid_t session)
 	static PlhSymbolQuestion question;
 
 	detach(question_fd, answer_fd, session);
-	while (plh_symbol_transfer(0, &question, sizeof(question), false))
+	while (plh_whole_io_read(0, &question, sizeof(question),
+							 PLH_FILE_POSITION) == sizeof(question))
 	{
 		limit_cpu_time();
 		answer_question(&question, &answer);
-		if (!plh_symbol_transfer(1, &answer,
-								 offsetof(PlhSymbolAnswer, frames) +
-								 answer.frames_bytes, true))
+		if (!plh_whole_io_write(1, &answer,
+								PLH_ANSWER_HEAD_BYTES + answer.frames_bytes,
+								PLH_FILE_POSITION))
 			break;
 	}
 	_exit(0);

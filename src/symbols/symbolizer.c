@@ -6,11 +6,12 @@
  * what it wants: the end of the memory context that it belongs to.  It calls
  * nothing of PostgreSQL's, and leaves by _exit or a signal.
  *
- * PlhSymbolQuestion and answer go through pipes, one at a time.  What comes back is
- * checked as if a stranger had written it.
+ * Questions and answers travel through two pipes, one pair at a time.  An
+ * answer is checked as if a stranger had written it.
  */
 #include "postgres.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -22,7 +23,9 @@
 #include "utils/timestamp.h"
 
 #include "base/limits.h"
+#include "base/whole_io.h"
 #include "reader/database_text.h"
+#include "symbols/debug_info.h"
 #include "symbols/symbol_server.h"
 #include "symbols/symbolizer.h"
 
@@ -111,7 +114,13 @@ start_symbolizer(PlhSymbolizer *symbolizer)
 	/* makes room for them, too */
 	ReserveExternalFD();
 	ReserveExternalFD();
-	if (pipe(question_pipe) == 0 && pipe(answer_pipe) == 0)
+
+	/*
+	 * A program that the session starts meanwhile must not hold the pipes, or
+	 * the symbolizer would not see them end.  Our own child does not exec.
+	 */
+	if (pipe2(question_pipe, O_CLOEXEC) == 0 &&
+		pipe2(answer_pipe, O_CLOEXEC) == 0)
 	{
 		symbolizer->pid = fork_child();
 		if (symbolizer->pid == 0)
@@ -171,12 +180,10 @@ static bool
 exchange(PlhSymbolizer *symbolizer, PlhSymbolQuestion *question,
 		 PlhSymbolAnswer *answer)
 {
-	return plh_symbol_transfer(symbolizer->question_fd, question,
-							   sizeof(*question), true) &&
-		receive(symbolizer, answer, offsetof(PlhSymbolAnswer, frames)) &&
-		answer->status <= PLH_MODULE_NOT_ASKED &&
-		answer->source <= PLH_SOURCE_DEBUG_INFORMATION &&
-		answer->frames_bytes <= sizeof(answer->frames) &&
+	return plh_whole_io_write(symbolizer->question_fd, question,
+							  sizeof(*question), PLH_FILE_POSITION) &&
+		receive(symbolizer, answer, PLH_ANSWER_HEAD_BYTES) &&
+		plh_symbol_protocol_is_sound(answer) &&
 		receive(symbolizer, answer->frames, answer->frames_bytes);
 }
 
@@ -240,7 +247,7 @@ plh_symbolizer_ask(PlhSymbolizer *symbolizer, const PlhModuleRecord *module,
 
 	for (int i = 0; i < symbolizer->failed_count; i++)
 	{
-		if (plh_symbol_same_module(&symbolizer->failed[i], &question))
+		if (plh_symbol_protocol_same_module(&symbolizer->failed[i], &question))
 		{
 			answer->status = PLH_MODULE_FAILED;
 			return;
@@ -267,34 +274,4 @@ plh_symbolizer_ask(PlhSymbolizer *symbolizer, const PlhModuleRecord *module,
 	}
 	answer->source = PLH_SOURCE_NOTHING;
 	answer->frames_bytes = 0;
-}
-
-/*
- * Read the frame at "position" of the frames of an answer, which end at "end".
- * Returns the position of the next one; NULL, and no frame, if there is none.
- */
-const char *
-plh_symbolizer_frame(const char *position, const char *end,
-					 PlhSourceFrame *frame)
-{
-	uint32		line;
-	const char *function_end;
-	const char *file_end;
-
-	if (end - position < (ptrdiff_t) sizeof(line))
-		return NULL;
-	memcpy(&line, position, sizeof(line));
-	position += sizeof(line);
-	function_end = memchr(position, '\0', end - position);
-	if (function_end == NULL)
-		return NULL;
-	file_end = memchr(function_end + 1, '\0', end - function_end - 1);
-	if (file_end == NULL)
-		return NULL;
-
-	frame->function = position;
-	frame->file = file_end > function_end + 1 ? function_end + 1 : NULL;
-	frame->line = line & 0x7FFFFFFF;
-	frame->inlined = (line & 0x80000000) != 0;
-	return file_end + 1;
 }

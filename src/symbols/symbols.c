@@ -62,14 +62,13 @@ plh_symbols_lookup(PlhSymbols *symbols, const PlhModuleRecord *module,
 				   uint64 address, PlhSymbolFrames *found)
 {
 	const PlhSymbolAnswer *answer = ask(symbols, module, address);
-	const char *position = answer->frames;
-	const char *end = answer->frames + answer->frames_bytes;
+	uint32		position = 0;
 
 	found->status = answer->status;
 	found->count = 0;
 	while (found->count < PLH_MAX_INLINED &&
-		   (position = plh_symbolizer_frame(position, end,
-											&found->frames[found->count])) != NULL)
+		   plh_symbol_protocol_next_frame(answer, &position,
+										  &found->frames[found->count]))
 		found->count++;
 }
 
@@ -81,6 +80,7 @@ plh_symbols_module(PlhSymbols *symbols, const PlhModuleRecord *module,
 				   PlhSymbolModule *found)
 {
 	PlhSourceFrame frame;
+	uint32		position = 0;
 
 	/* not from the cache: what was installed since should show */
 	plh_symbolizer_ask(symbols->symbolizer, module, PLH_WHOLE_MODULE,
@@ -88,9 +88,7 @@ plh_symbols_module(PlhSymbols *symbols, const PlhModuleRecord *module,
 	found->status = symbols->answer.status;
 	found->source = symbols->answer.source;
 	found->file = NULL;
-	if (plh_symbolizer_frame(symbols->answer.frames,
-							 symbols->answer.frames +
-							 symbols->answer.frames_bytes, &frame) != NULL)
+	if (plh_symbol_protocol_next_frame(&symbols->answer, &position, &frame))
 		found->file = frame.file;
 }
 

@@ -1,6 +1,6 @@
 /*
  * unit_tests.c
- *	  Tests of the files that run inside palloc, without a server around them.
+ *	  Tests of the files that need no server around them.
  *
  * Prints TAP.
  */
@@ -36,6 +36,8 @@ main(void)
 	test_lifetimes();
 	test_profiles();
 	test_census();
+	test_whole_io();
+	test_symbol_protocol();
 	printf("1..%d\n", tests);
 	return failures == 0 ? 0 : 1;
 }

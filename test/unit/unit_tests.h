@@ -28,5 +28,7 @@ extern void test_tables(void);
 extern void test_lifetimes(void);
 extern void test_profiles(void);
 extern void test_census(void);
+extern void test_whole_io(void);
+extern void test_symbol_protocol(void);
 
 #endif							/* UNIT_TESTS_H */

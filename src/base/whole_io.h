@@ -1,0 +1,22 @@
+/*
+ * whole_io.h
+ *	  Reads and writes that go on until all bytes are transferred.
+ *
+ * Callable inside palloc and in the symbolizer's process: makes nothing but
+ * system calls.  One that a signal interrupts is repeated, so a session that
+ * must serve interrupts reads large files in pieces, and polls pipes first.
+ */
+#ifndef PLH_WHOLE_IO_H
+#define PLH_WHOLE_IO_H
+
+#include <sys/types.h>
+
+/* An offset that stands for the file's own position: pipes have no other. */
+#define PLH_FILE_POSITION ((off_t) -1)
+
+extern ssize_t plh_whole_io_read(int fd, void *buffer, Size bytes,
+								 off_t offset);
+extern bool plh_whole_io_write(int fd, const void *data, Size bytes,
+							   off_t offset);
+
+#endif							/* PLH_WHOLE_IO_H */

@@ -1,0 +1,46 @@
+/*
+ * dump_format.c
+ *	  The fields of the lines about the process, in a heap file.
+ *
+ * Constants only: dump_writer.c writes them inside palloc.
+ */
+#include "postgres.h"
+
+#include "dump/dump_format.h"
+#include "profile/profile_layout.h"
+
+#define FIELD(name, kind, member) \
+	{NULL, name, PLH_FIELD_##kind, offsetof(PlhProfileHeader, member)}
+#define FIRST_FIELD(name, kind, member) \
+	{"#", name, PLH_FIELD_##kind, offsetof(PlhProfileHeader, member)}
+
+const PlhDumpField plh_dump_format_process[] = {
+	{"# pg_leakhunt", "dump_version", PLH_FIELD_VERSION},
+	{NULL, "reason", PLH_FIELD_REASON},
+	FIELD("pid", PID, pid),
+	FIELD("backend_type", BACKEND_TYPE, label),
+	FIELD("database_oid", UINT32, database_oid),
+	FIELD("role_oid", UINT32, role_oid),
+	FIELD("encoding", INT32, encoding),
+
+	FIRST_FIELD("postgres", UINT32, pg_version),
+	FIELD("started_at_us", TIME, started_at),
+	{NULL, "written_at_us", PLH_FIELD_WRITTEN_AT},
+	FIELD("sample_interval", UINT32, sample_interval),
+	FIELD("scope", SCOPE, scope),
+
+	FIRST_FIELD("samples_live", COUNT, counters.live_samples),
+	FIELD("samples_kept", COUNT, counters.total_samples),
+	FIELD("samples_taken", COUNT, samples_taken),
+	FIELD("peak_bytes", COUNT, peak_bytes),
+	FIELD("private_bytes", COUNT, private_bytes),
+	FIELD("profile_bytes", COUNT, profile_bytes),
+
+	FIRST_FIELD("lost_untracked", COUNT, lost_samples[PLH_LOSS_LIVE_TABLE]),
+	FIELD("lost_untracked_bytes", COUNT, lost_bytes[PLH_LOSS_LIVE_TABLE]),
+	FIELD("lost_site", COUNT, lost_samples[PLH_LOSS_PROFILE]),
+	FIELD("lost_site_bytes", COUNT, lost_bytes[PLH_LOSS_PROFILE]),
+	FIELD("lost_critical", COUNT, lost_samples[PLH_LOSS_CRITICAL]),
+	FIELD("lost_critical_bytes", COUNT, lost_bytes[PLH_LOSS_CRITICAL]),
+	{0}
+};

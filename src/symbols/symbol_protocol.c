@@ -1,0 +1,95 @@
+/*
+ * symbol_protocol.c
+ *	  What a session asks the symbolizer's process, and what that answers.
+ */
+#include "postgres.h"
+
+#include "symbols/debug_info.h"
+#include "symbols/symbol_protocol.h"
+
+/* A line number in an answer, and the flag that it shares a word with. */
+#define LINE_MASK 0x7FFFFFFF
+#define INLINED_FLAG 0x80000000
+
+/*
+ * Are both questions about the same binary?  Without a build-id it must have
+ * been seen at the same time, too: the file may have been replaced since.
+ */
+bool
+plh_symbol_protocol_same_module(const PlhSymbolQuestion *left,
+								const PlhSymbolQuestion *right)
+{
+	return left->build_id_bytes == right->build_id_bytes &&
+		memcmp(left->build_id, right->build_id, left->build_id_bytes) == 0 &&
+		(left->build_id_bytes > 0 || left->seen_at == right->seen_at) &&
+		strcmp(left->path, right->path) == 0;
+}
+
+/*
+ * Does the head of an answer make sense, so that its frames may be read?
+ */
+bool
+plh_symbol_protocol_is_sound(const PlhSymbolAnswer *answer)
+{
+	return answer->status <= PLH_MODULE_NOT_ASKED &&
+		answer->source <= PLH_SOURCE_DEBUG_INFORMATION &&
+		answer->frames_bytes <= sizeof(answer->frames);
+}
+
+/*
+ * Append a frame to an answer; false, and no change, if there is no room.
+ */
+bool
+plh_symbol_protocol_add_frame(PlhSymbolAnswer *answer,
+							  const PlhSourceFrame *frame)
+{
+	const char *file = frame->file != NULL ? frame->file : "";
+	uint32		line = ((uint32) frame->line & LINE_MASK) |
+		(frame->inlined ? INLINED_FLAG : 0);
+	Size		function_bytes = strlen(frame->function) + 1;
+	Size		file_bytes = strlen(file) + 1;
+	Size		bytes = sizeof(line) + function_bytes + file_bytes;
+	char	   *start = answer->frames + answer->frames_bytes;
+
+	if (bytes > sizeof(answer->frames) - answer->frames_bytes)
+		return false;
+	memcpy(start, &line, sizeof(line));
+	memcpy(start + sizeof(line), frame->function, function_bytes);
+	memcpy(start + sizeof(line) + function_bytes, file, file_bytes);
+	answer->frames_bytes += bytes;
+	return true;
+}
+
+/*
+ * Read the frame at "position", 0 at first, of a sound answer, and go on to the
+ * next.  Returns false if no whole frame is left.  The texts are the answer's.
+ */
+bool
+plh_symbol_protocol_next_frame(const PlhSymbolAnswer *answer, uint32 *position,
+							   PlhSourceFrame *frame)
+{
+	const char *start = answer->frames + *position;
+	const char *end = answer->frames + answer->frames_bytes;
+	uint32		line;
+	const char *function;
+	const char *function_end;
+	const char *file_end;
+
+	if (end - start < (ptrdiff_t) sizeof(line))
+		return false;
+	memcpy(&line, start, sizeof(line));
+	function = start + sizeof(line);
+	function_end = memchr(function, '\0', end - function);
+	if (function_end == NULL)
+		return false;
+	file_end = memchr(function_end + 1, '\0', end - function_end - 1);
+	if (file_end == NULL)
+		return false;
+
+	frame->function = function;
+	frame->file = file_end > function_end + 1 ? function_end + 1 : NULL;
+	frame->line = line & LINE_MASK;
+	frame->inlined = (line & INLINED_FLAG) != 0;
+	*position = file_end + 1 - answer->frames;
+	return true;
+}
