@@ -10,6 +10,7 @@
  *	method_hooks	these functions: countdown, then record a sample
  *	sampling		gaps, weights and error bounds
  *	unwind			the stack of an allocation
+ *	server_functions	the server's functions that mean something in a stack
  *	lifetime		how long its memory context lives
  *	statement		the statement that is running
  *	modules			address -> executable or library

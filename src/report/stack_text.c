@@ -9,6 +9,7 @@
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
 
+#include "base/server_functions.h"
 #include "reader/database_text.h"
 #include "reader/symbol_table.h"
 #include "report/stack_text.h"
@@ -16,121 +17,27 @@
 /* What stands at the end of a stack that had more frames than we keep. */
 #define TRUNCATED_FRAME "[more frames]"
 
-/*
- * Functions that allocate on behalf of their caller: the call site is the
- * first frame that is none of them.  The stack keeps them all.  In the order
- * of strcmp.
- */
-static const char *const helper_functions[] = {
-	"AllocSetContextCreateInternal",
-	"DynaHashAlloc",
-	"GenerationContextCreate",
-	"MemoryContextAlloc",
-	"MemoryContextAllocAligned",
-	"MemoryContextAllocExtended",
-	"MemoryContextAllocHuge",
-	"MemoryContextAllocZero",
-	"MemoryContextAllocZeroAligned",
-	"MemoryContextCreate",
-	"MemoryContextStrdup",
-	"SlabContextCreate",
-	"appendBinaryStringInfo",
-	"appendBinaryStringInfoNT",
-	"appendStringInfo",
-	"appendStringInfoChar",
-	"appendStringInfoSpaces",
-	"appendStringInfoString",
-	"appendStringInfoVA",
-	"bms_add_member",
-	"bms_add_members",
-	"bms_add_range",
-	"bms_copy",
-	"bms_difference",
-	"bms_intersect",
-	"bms_make_singleton",
-	"bms_union",
-	"copyObjectImpl",
-	"cstring_to_text",
-	"cstring_to_text_with_len",
-	"datumCopy",
-	"element_alloc",
-	"enlargeStringInfo",
-	"enlarge_list",
-	"get_hash_entry",
-	"hash_create",
-	"hash_search",
-	"hash_search_with_hash_value",
-	"initStringInfo",
-	"lappend",
-	"lappend_int",
-	"lappend_oid",
-	"lappend_xid",
-	"lcons",
-	"lcons_int",
-	"lcons_oid",
-	"list_concat",
-	"list_concat_copy",
-	"list_copy",
-	"list_copy_deep",
-	"list_insert_nth",
-	"list_make1_impl",
-	"list_make2_impl",
-	"list_make3_impl",
-	"list_make4_impl",
-	"list_make5_impl",
-	"makeStringInfo",
-	"newNode",
-	"new_head_cell",
-	"new_list",
-	"new_tail_cell",
-	"palloc",
-	"palloc0",
-	"palloc0_mul",
-	"palloc_aligned",
-	"palloc_extended",
-	"palloc_mul",
-	"palloc_mul_extended",
-	"pnstrdup",
-	"psprintf",
-	"pstrdup",
-	"pvsnprintf",
-	"repalloc",
-	"repalloc0",
-	"repalloc_extended",
-	"repalloc_huge",
-	"repalloc_mul",
-	"repalloc_mul_extended",
-	"seg_alloc",
-	"text_to_cstring"
-};
-
-static int
-compare_names(const void *key, const void *element)
-{
-	return strcmp((const char *) key, *(const char *const *) element);
-}
-
 /* Is that a function which allocates on behalf of its caller? */
 static bool
 is_helper(const char *function)
 {
-	return function != NULL &&
-		bsearch(function, helper_functions, lengthof(helper_functions),
-				sizeof(helper_functions[0]), compare_names) != NULL;
+	return plh_server_functions_has(function, PLH_SERVER_HELPER);
 }
 
 /*
- * A regular expression that matches all of them.
+ * A regular expression that matches all of these functions.
  */
 char *
 plh_stack_text_helpers_pattern(void)
 {
+	const PlhServerFunction *function = NULL;
 	StringInfoData pattern;
 
 	initStringInfo(&pattern);
-	for (int i = 0; i < lengthof(helper_functions); i++)
-		appendStringInfo(&pattern, "%s%s", i > 0 ? "|" : "",
-						 helper_functions[i]);
+	while ((function = plh_server_functions_next(function,
+												 PLH_SERVER_HELPER)) != NULL)
+		appendStringInfo(&pattern, "%s%s", pattern.len > 0 ? "|" : "",
+						 function->name);
 	return pattern.data;
 }
 

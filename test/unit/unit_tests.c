@@ -28,6 +28,7 @@ main(void)
 	test_lifetimes();
 	test_profiles();
 	test_census();
+	test_server_functions();
 	printf("1..%d\n", tests);
 	return failures == 0 ? 0 : 1;
 }

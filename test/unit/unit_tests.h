@@ -19,5 +19,6 @@ extern void test_tables(void);
 extern void test_lifetimes(void);
 extern void test_profiles(void);
 extern void test_census(void);
+extern void test_server_functions(void);
 
 #endif							/* UNIT_TESTS_H */
