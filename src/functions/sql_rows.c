@@ -102,7 +102,7 @@ plh_rows_stack(PlhRowSink *sink, const PlhProfileImage *image,
 		MemoryContextSwitchTo(old_context);
 	}
 	text = palloc(sizeof(PlhStackText));
-	plh_stack_text_describe(sink->symbols, image, stack, text);
+	plh_stack_text_describe(NULL, sink->symbols, image, stack, text);
 	return text;
 }
 

@@ -17,7 +17,6 @@
 #include "utils/memutils.h"
 
 #include "report/call_tree.h"
-#include "report/top.h"
 
 /* Nodes narrower than that part of the whole are not drawn: nobody sees them. */
 #define NARROWEST_PART 10000
@@ -144,7 +143,7 @@ module_of_frame(const PlhFrameText *frame)
 {
 	if (frame->module == NULL && frame->text[0] == '[')
 		return NULL;
-	return plh_top_module_name(frame);
+	return plh_stack_text_module_name(frame);
 }
 
 /* Add a site to the tree, from the outermost function on. */
@@ -173,7 +172,7 @@ add_site(Builder *builder, const PlhListedSite *listed, bool with_context,
 	{
 		const PlhFrameText *frame = &listed->stack.frames[i];
 
-		node = find_child(builder, node, plh_top_function_name(frame),
+		node = find_child(builder, node, plh_stack_text_function_name(frame),
 						  module_of_frame(frame));
 		note_line(node, frame);
 		count_site(node, listed);

@@ -148,14 +148,13 @@ append_tooltip(Picture *picture, const PlhCallNode *node)
 	bool		growth = picture->list->growth;
 	double		error = plh_sampling_error_bytes(node->variance, node->bytes,
 												 node->samples);
-	const char *slash = node->file != NULL ? strrchr(node->file, '/') : NULL;
 	StringInfoData text;
 
 	initStringInfo(&text);
 	appendStringInfoString(&text, node->name);
 	if (node->line > 0 && node->file != NULL)
 		appendStringInfo(&text, " (%s:%d)",
-						 slash != NULL ? slash + 1 : node->file, node->line);
+						 plh_stack_text_base_name(node->file), node->line);
 	appendStringInfo(&text, "\n%s in %lld objects, %.2f%%",
 					 pretty_bytes(node->bytes, growth),
 					 (long long) node->count,

@@ -18,7 +18,6 @@
 #include "dump/dump_format.h"
 #include "reader/database_text.h"
 #include "report/pprof.h"
-#include "report/top.h"
 
 /* Numbers of fields in profile.proto, by message. */
 enum
@@ -235,7 +234,7 @@ mapping_number(Writer *writer, const PlhModuleRecord *module)
 static int64
 function_number(Writer *writer, const PlhFrameText *frame)
 {
-	const char *name = plh_top_function_name(frame);
+	const char *name = plh_stack_text_function_name(frame);
 	const char *file = frame->file != NULL ? frame->file : "";
 	bool		is_new;
 	int64		number = number_of(writer, writer->functions,

@@ -117,13 +117,35 @@ find_site(const FrameList *list)
 	return site < list->count ? site : 0;
 }
 
-/* The last part of a path. */
-static const char *
-base_name(const char *path)
+/*
+ * The last part of a path.
+ */
+const char *
+plh_stack_text_base_name(const char *path)
 {
-	const char *slash = strrchr(path, '/');
+	const char *separator = last_dir_separator(path);
 
-	return slash != NULL ? slash + 1 : path;
+	return separator != NULL ? separator + 1 : path;
+}
+
+/*
+ * The function of a frame, or its text where the function has no known name.
+ */
+const char *
+plh_stack_text_function_name(const PlhFrameText *frame)
+{
+	return frame->function != NULL ? frame->function : frame->text;
+}
+
+/*
+ * The binary of a frame, without its directory.
+ */
+const char *
+plh_stack_text_module_name(const PlhFrameText *frame)
+{
+	if (frame->module == NULL)
+		return frame->text[0] == '[' ? frame->text : "[JIT code]";
+	return plh_stack_text_base_name(frame->module);
 }
 
 /* A function as text, with its place if that is known. */
@@ -134,8 +156,8 @@ function_text(const PlhSourceFrame *frame)
 
 	if (frame->file == NULL)
 		return psprintf("%s%s", frame->function, inlined);
-	return psprintf("%s (%s:%d)%s", frame->function, base_name(frame->file),
-					frame->line, inlined);
+	return psprintf("%s (%s:%d)%s", frame->function,
+					plh_stack_text_base_name(frame->file), frame->line, inlined);
 }
 
 /* Where a frame is that has no function, and why, if that is its file's fault. */
@@ -147,9 +169,9 @@ place_text(const PlhModuleRecord *module, uint64 address,
 
 	/* the vDSO is a module without a file */
 	if (word == NULL || strchr(module->path, '/') == NULL)
-		return psprintf("%s+0x%llx", base_name(module->path),
+		return psprintf("%s+0x%llx", plh_stack_text_base_name(module->path),
 						(unsigned long long) address);
-	return psprintf("%s+0x%llx [%s]", base_name(module->path),
+	return psprintf("%s+0x%llx [%s]", plh_stack_text_base_name(module->path),
 					(unsigned long long) address, word);
 }
 
@@ -282,23 +304,14 @@ plh_stack_text_memo(void)
 }
 
 /*
- * Describe a stack, in the current memory context.
+ * Describe a stack, in the current memory context.  Stacks of one image may
+ * share a memo, which keeps the frames that were described and must belong to
+ * the current memory context, too; NULL for a single stack.
  */
 void
-plh_stack_text_describe(PlhSymbols *symbols, const PlhProfileImage *image,
+plh_stack_text_describe(PlhFrameMemo *memo, PlhSymbols *symbols,
+						const PlhProfileImage *image,
 						const PlhStackRecord *stack, PlhStackText *text)
-{
-	plh_stack_text_describe_again(NULL, symbols, image, stack, text);
-}
-
-/*
- * Describe one of many stacks of an image, in the current memory context, which
- * must be the memo's: texts are shared among them.
- */
-void
-plh_stack_text_describe_again(PlhFrameMemo *memo, PlhSymbols *symbols,
-							  const PlhProfileImage *image,
-							  const PlhStackRecord *stack, PlhStackText *text)
 {
 	FrameList	list = {0};
 	uint64		hash = 0;

@@ -54,45 +54,19 @@ plh_top_kind_name(PlhTopKind kind)
 	return NULL;
 }
 
-/*
- * The function of a frame; where it is if there is no name for it.
- */
-const char *
-plh_top_function_name(const PlhFrameText *frame)
-{
-	return frame->function != NULL ? frame->function : frame->text;
-}
-
-/*
- * The binary of a frame, without its directory.
- */
-const char *
-plh_top_module_name(const PlhFrameText *frame)
-{
-	const char *slash;
-
-	if (frame->module == NULL)
-		return frame->text[0] == '[' ? frame->text : "[JIT code]";
-	slash = strrchr(frame->module, '/');
-	return slash != NULL ? slash + 1 : frame->module;
-}
-
 /* What a frame is counted as; the text may be in the buffer. */
 static const char *
 name_of_frame(const PlhFrameText *frame, PlhTopKind kind, StringInfo buffer)
 {
-	const char *slash;
-
 	if (kind == PLH_TOP_MODULE)
-		return plh_top_module_name(frame);
+		return plh_stack_text_module_name(frame);
 	if (kind != PLH_TOP_LINE || frame->function == NULL || frame->file == NULL)
-		return plh_top_function_name(frame);
+		return plh_stack_text_function_name(frame);
 
 	/* not the frame's text: whether it was inlined makes no difference */
-	slash = strrchr(frame->file, '/');
 	resetStringInfo(buffer);
 	appendStringInfo(buffer, "%s (%s:%d)", frame->function,
-					 slash != NULL ? slash + 1 : frame->file, frame->line);
+					 plh_stack_text_base_name(frame->file), frame->line);
 	return buffer->data;
 }
 
