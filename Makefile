@@ -14,6 +14,7 @@ OBJS = \
 	src/base/private_memory.o \
 	src/base/process_facts.o \
 	src/base/sampling.o \
+	src/base/server_functions.o \
 	src/base/settings.o \
 	src/base/unwind.o \
 	src/base/whole_io.o \
@@ -56,13 +57,17 @@ OBJS = \
 	src/symbols/symbol_server.o \
 	src/symbols/symbolizer.o \
 	src/symbols/symbols.o \
+	src/report/build_id_text.o \
 	src/report/call_tree.o \
 	src/report/dump_symbols.o \
 	src/report/flamegraph.o \
 	src/report/folded.o \
+	src/report/interval_text.o \
 	src/report/pprof.o \
 	src/report/site_list.o \
+	src/report/size_text.o \
 	src/report/stack_text.o \
+	src/report/text_numbers.o \
 	src/report/top.o \
 	src/verdict/leak_check.o \
 	src/verdict/suppression.o \
@@ -81,12 +86,15 @@ PG_CFLAGS = -O3 -fvisibility=hidden -Wextra -Wno-unused-parameter -Wno-sign-comp
 # libdw is not linked: the process that reads symbols loads it when it is needed.
 SHLIB_LINK = -lunwind -lm -ldl
 
+# strings made of files that are not C
+GENERATED = src/report/flamegraph_script.h src/report/flamegraph_style.h
+
 REGRESS = \
 	views \
 	privileges \
 	settings
 
-EXTRA_CLEAN = src/report/flamegraph_script.h test/unit/run test/leaker/leaker.so test/leaker/leaker.o
+EXTRA_CLEAN = $(GENERATED) test/unit/run_tests test/unit/frames test/unit/cut_stacks test/leaker/leaker.so test/leaker/leaker.o
 
 # A PG_CONFIG in the environment counts as one on the command line does.  make hands
 # both on to the scripts of OWN_TARGETS, but not this default: without PG_CONFIG they
@@ -121,10 +129,12 @@ PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
 
 # PGXS tracks no headers, so each object depends on all of them.
-$(OBJS) $(OBJS:.o=.bc): $(filter-out src/report/flamegraph_script.h,$(wildcard src/*/*.h))
+$(OBJS) $(OBJS:.o=.bc): $(filter-out $(GENERATED),$(wildcard src/*/*.h))
 
-# The script that flame graphs contain is compiled in as a string.
-src/report/flamegraph.o src/report/flamegraph.bc: src/report/flamegraph_script.h
+# The script and the style that flame graphs contain are compiled in as strings.
+src/report/flamegraph.o src/report/flamegraph.bc: $(GENERATED)
 src/report/flamegraph_script.h: src/report/flamegraph.js
-	(echo 'static const char flamegraph_script[] ='; sed 's/\\/\\\\/g; s/"/\\"/g; s/.*/"&\\n"/' $<; echo ';') >$@
+src/report/flamegraph_style.h: src/report/flamegraph.css
+$(GENERATED):
+	(echo 'static const char $(basename $(notdir $@))[] ='; sed 's/\\/\\\\/g; s/"/\\"/g; s/.*/"&\\n"/' $<; echo ';') >$@
 endif

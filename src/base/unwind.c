@@ -17,22 +17,8 @@
 #include <libunwind.h>
 
 #include "base/limits.h"
+#include "base/server_functions.h"
 #include "base/unwind.h"
-
-/*
- * The allocator's entry points: what a palloc call passes through before it
- * reaches a context's methods, in any supported version.  Helpers built on
- * top (pstrdup, lappend, ...) are not among them: they stay in the stack.
- */
-static const char *const allocator_functions[] = {
-	"palloc", "palloc0", "palloc_aligned", "palloc_extended",
-	"palloc_mul", "palloc0_mul", "palloc_mul_extended",
-	"repalloc", "repalloc0", "repalloc_extended", "repalloc_huge",
-	"repalloc_mul", "repalloc_mul_extended",
-	"MemoryContextAlloc", "MemoryContextAllocAligned",
-	"MemoryContextAllocExtended", "MemoryContextAllocHuge",
-	"MemoryContextAllocZero", "MemoryContextAllocZeroAligned"
-};
 
 typedef struct CodeRange
 {
@@ -41,7 +27,7 @@ typedef struct CodeRange
 } CodeRange;
 
 static CodeRange own_text;
-static CodeRange allocator_ranges[lengthof(allocator_functions)];
+static CodeRange allocator_ranges[PLH_SERVER_MAX_ALLOCATORS];
 static int	allocator_range_count;
 
 /* From the first of the allocator's functions to the last. */
@@ -90,32 +76,41 @@ find_own_text(struct dl_phdr_info *info, size_t size, void *arg)
 	return 0;
 }
 
+/* Add the code of a function to what is skipped, if the server has it. */
+static void
+add_allocator(const char *name)
+{
+	CodeRange  *range = &allocator_ranges[allocator_range_count];
+	void	   *address = dlsym(RTLD_DEFAULT, name);
+	Dl_info		info;
+	const Elf64_Sym *symbol = NULL;
+
+	if (address == NULL ||
+		dladdr1(address, &info, (void **) &symbol, RTLD_DL_SYMENT) == 0 ||
+		symbol == NULL)
+		return;
+	range->start = (uintptr_t) address;
+	range->end = (uintptr_t) address + symbol->st_size;
+
+	allocator_span.start = Min(allocator_span.start, range->start);
+	allocator_span.end = Max(allocator_span.end, range->end);
+	allocator_range_count++;
+}
+
 /* Find the allocator's functions in the server's dynamic symbols. */
 static void
 find_allocator(void)
 {
+	const PlhServerFunction *function = NULL;
+
+	Assert(plh_server_functions_are_sorted());
 	allocator_range_count = 0;
 	allocator_span.start = UINTPTR_MAX;
 	allocator_span.end = 0;
-	for (int i = 0; i < lengthof(allocator_functions); i++)
-	{
-		void	   *address = dlsym(RTLD_DEFAULT, allocator_functions[i]);
-		CodeRange  *range = &allocator_ranges[allocator_range_count];
-		Dl_info		info;
-		const Elf64_Sym *symbol = NULL;
-
-		/* not every version has every function */
-		if (address == NULL ||
-			dladdr1(address, &info, (void **) &symbol, RTLD_DL_SYMENT) == 0 ||
-			symbol == NULL)
-			continue;
-		range->start = (uintptr_t) address;
-		range->end = (uintptr_t) address + symbol->st_size;
-
-		allocator_span.start = Min(allocator_span.start, range->start);
-		allocator_span.end = Max(allocator_span.end, range->end);
-		allocator_range_count++;
-	}
+	while (allocator_range_count < lengthof(allocator_ranges) &&
+		   (function = plh_server_functions_next(function,
+												 PLH_SERVER_ALLOCATOR)) != NULL)
+		add_allocator(function->name);
 }
 
 /*

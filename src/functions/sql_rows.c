@@ -104,7 +104,7 @@ plh_sql_rows_stack(PlhRowSink *sink, const PlhProfileImage *image,
 		MemoryContextSwitchTo(old_context);
 	}
 	text = palloc(sizeof(PlhStackText));
-	plh_stack_text_describe(sink->symbols, image, stack, text);
+	plh_stack_text_describe(NULL, sink->symbols, image, stack, text);
 	return text;
 }
 

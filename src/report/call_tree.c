@@ -13,11 +13,9 @@
 #include "common/hashfn.h"
 #include "lib/binaryheap.h"
 #include "miscadmin.h"
-#include "utils/hsearch.h"
 #include "utils/memutils.h"
 
 #include "report/call_tree.h"
-#include "report/top.h"
 
 /* Nodes narrower than that part of the whole are not drawn: nobody sees them. */
 #define NARROWEST_PART 10000
@@ -34,14 +32,9 @@ typedef struct NodeEntry
 {
 	NodeKey		key;
 	PlhCallNode *node;
+	uint32		hash;			/* of the key, for simplehash.h */
+	char		status;			/* for simplehash.h */
 } NodeEntry;
-
-/* A tree in the making. */
-typedef struct Builder
-{
-	PlhCallTree *tree;
-	HTAB	   *nodes;
-} Builder;
 
 static uint32
 hash_text(const char *text)
@@ -51,14 +44,13 @@ hash_text(const char *text)
 }
 
 static uint32
-hash_key(const void *key, Size keysize)
+hash_key(NodeKey key)
 {
-	const NodeKey *node_key = key;
-	uint32		hash = hash_bytes((const unsigned char *) &node_key->parent,
+	uint32		hash = hash_bytes((const unsigned char *) &key.parent,
 								  sizeof(PlhCallNode *));
 
-	return hash_combine(hash_combine(hash, hash_text(node_key->name)),
-						hash_text(node_key->module));
+	return hash_combine(hash_combine(hash, hash_text(key.name)),
+						hash_text(key.module));
 }
 
 static bool
@@ -68,16 +60,33 @@ is_same_text(const char *left, const char *right)
 		(left != NULL && right != NULL && strcmp(left, right) == 0);
 }
 
-static int
-compare_keys(const void *a, const void *b, Size keysize)
+static bool
+is_same_key(NodeKey left, NodeKey right)
 {
-	const NodeKey *left = a;
-	const NodeKey *right = b;
-
-	return left->parent == right->parent &&
-		is_same_text(left->name, right->name) &&
-		is_same_text(left->module, right->module) ? 0 : 1;
+	return left.parent == right.parent &&
+		is_same_text(left.name, right.name) &&
+		is_same_text(left.module, right.module);
 }
+
+#define SH_PREFIX nodes
+#define SH_ELEMENT_TYPE NodeEntry
+#define SH_KEY_TYPE NodeKey
+#define SH_KEY key
+#define SH_HASH_KEY(table, key) hash_key(key)
+#define SH_EQUAL(table, a, b) is_same_key(a, b)
+#define SH_STORE_HASH
+#define SH_GET_HASH(table, element) (element)->hash
+#define SH_SCOPE static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
+
+/* A tree in the making. */
+typedef struct Builder
+{
+	PlhCallTree *tree;
+	nodes_hash *nodes;
+} Builder;
 
 static PlhCallNode *
 make_node(PlhCallNode *parent, const char *name)
@@ -102,7 +111,7 @@ find_child(Builder *builder, PlhCallNode *parent, const char *name,
 {
 	NodeKey		key = {parent, name, module};
 	bool		found;
-	NodeEntry  *entry = hash_search(builder->nodes, &key, HASH_ENTER, &found);
+	NodeEntry  *entry = nodes_insert(builder->nodes, key, &found);
 
 	if (!found)
 	{
@@ -144,7 +153,7 @@ module_of_frame(const PlhFrameText *frame)
 {
 	if (frame->module == NULL && frame->text[0] == '[')
 		return NULL;
-	return plh_top_module_name(frame);
+	return plh_stack_text_module_name(frame);
 }
 
 /* Add a site to the tree, from the outermost function on. */
@@ -173,7 +182,7 @@ add_site(Builder *builder, const PlhListedSite *listed, bool with_context,
 	{
 		const PlhFrameText *frame = &listed->stack.frames[i];
 
-		node = find_child(builder, node, plh_top_function_name(frame),
+		node = find_child(builder, node, plh_stack_text_function_name(frame),
 						  module_of_frame(frame));
 		note_line(node, frame);
 		count_site(node, listed);
@@ -329,28 +338,19 @@ PlhCallTree *
 plh_call_tree_make(const PlhSiteList *list, bool with_context,
 				   bool with_query, int max_nodes)
 {
-	HASHCTL		control = {
-		.keysize = sizeof(NodeKey),
-		.entrysize = sizeof(NodeEntry),
-		.hash = hash_key,
-		.match = compare_keys,
-		.hcxt = CurrentMemoryContext
-	};
 	Builder		builder;
 
 	builder.tree = palloc0(sizeof(PlhCallTree));
 	builder.tree->root = make_node(NULL, "all");
-	builder.nodes = hash_create("pg_leakhunt call tree", 4096, &control,
-								HASH_ELEM | HASH_FUNCTION | HASH_COMPARE |
-								HASH_CONTEXT);
+	builder.nodes = nodes_create(CurrentMemoryContext, 4096, NULL);
 	for (int i = 0; i < list->count; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		add_site(&builder, &list->sites[i], with_context, with_query);
 	}
-	builder.tree->frames = 1 + (int) hash_get_num_entries(builder.nodes);
+	builder.tree->frames = 1 + (int) builder.nodes->members;
 	choose_drawn(builder.tree->root, max_nodes / 2);
 	merge_narrow(builder.tree, builder.tree->root);
-	hash_destroy(builder.nodes);
+	nodes_destroy(builder.nodes);
 	return builder.tree;
 }

@@ -19,12 +19,16 @@
 #include "utils/timestamp.h"
 
 #include "base/sampling.h"
+#include "base/settings.h"
 #include "profile/profile_image.h"
 #include "reader/database_text.h"
 #include "report/call_tree.h"
 #include "report/flamegraph.h"
+#include "report/interval_text.h"
+#include "report/size_text.h"
 
 #include "report/flamegraph_script.h"
+#include "report/flamegraph_style.h"
 
 #define ROW_HEIGHT 18
 #define MARGIN 10
@@ -76,27 +80,12 @@ append_xml(StringInfo output, const char *text)
 	}
 }
 
-/* Bytes as people read them, with a sign where it is growth. */
+/* A size, with a sign where it is growth. */
 static char *
-pretty_bytes(int64 bytes, bool growth)
+signed_size(int64 bytes, bool growth)
 {
-	static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB"};
-	double		value = fabs((double) bytes);
-	int			unit = 0;
-
-	while (value >= 10240 && unit < lengthof(units) - 1)
-	{
-		value /= 1024;
-		unit++;
-	}
-	if (value >= 1024 && unit == 0)
-	{
-		value /= 1024;
-		unit++;
-	}
-	return psprintf(unit == 0 ? "%s%.0f %s" : "%s%.1f %s",
-					bytes < 0 ? "-" : growth && bytes > 0 ? "+" : "",
-					value, units[unit]);
+	return psprintf("%s%s", growth && bytes > 0 ? "+" : "",
+					plh_size_text(bytes));
 }
 
 /* The place in the legend of a binary, which gets one if there is room. */
@@ -149,21 +138,19 @@ append_tooltip(Picture *picture, const PlhCallNode *node)
 	bool		growth = picture->list->growth;
 	double		error = plh_sampling_error_bytes(node->variance, node->bytes,
 												 node->samples);
-	const char *slash = node->file != NULL ? strrchr(node->file, '/') : NULL;
 	StringInfoData text;
 
 	initStringInfo(&text);
 	appendStringInfoString(&text, node->name);
 	if (node->line > 0 && node->file != NULL)
 		appendStringInfo(&text, " (%s:%d)",
-						 slash != NULL ? slash + 1 : node->file, node->line);
+						 plh_stack_text_base_name(node->file), node->line);
 	appendStringInfo(&text, "\n%s in %lld objects, %.2f%%",
-					 pretty_bytes(node->bytes, growth),
+					 signed_size(node->bytes, growth),
 					 (long long) node->count,
 					 100.0 * node->width / Max(picture->tree->root->width, 1));
 	if (!growth && error > 0)
-		appendStringInfo(&text, ", +/- %s",
-						 pretty_bytes((int64) error, false));
+		appendStringInfo(&text, ", +/- %s", plh_size_text((int64) error));
 	if (node->module != NULL)
 		appendStringInfo(&text, "\n%s", node->module);
 	append_xml(picture->output, text.data);
@@ -201,18 +188,6 @@ append_frame(Picture *picture, const PlhCallNode *node, int64 x)
 	}
 }
 
-/* How samples are taken. */
-static const char *
-sampling(const PlhProfileHeader *header)
-{
-	if (header->sample_interval == 0)
-		return "not sampling now";
-	if (header->sample_interval == 1)
-		return "every allocation sampled";
-	return psprintf("one sample in %s",
-					pretty_bytes(header->sample_interval, false));
-}
-
 /* The facts above the picture. */
 static void
 append_facts(Picture *picture)
@@ -225,16 +200,17 @@ append_facts(Picture *picture)
 	append_xml(output, psprintf("%s %d: %s %s",
 								plh_profile_image_backend_type(list->image),
 								header->pid,
-								pretty_bytes(picture->tree->root->bytes, list->growth),
+								signed_size(picture->tree->root->bytes, list->growth),
 								list->growth ? "of growth" : "live"));
 	appendStringInfoString(output, "</text>\n<text x=\"10\" y=\"44\">");
 	append_xml(output, psprintf("%lld objects, %s",
 								(long long) picture->tree->root->count,
 								timestamptz_to_str(list->at)));
 	appendStringInfoString(output, "</text>\n<text x=\"10\" y=\"62\">");
-	append_xml(output, psprintf("%s, %s%s", sampling(header),
-								header->scope == 0 ? "long-lived contexts" :
-								"all contexts",
+	append_xml(output, psprintf("%s, %s%s",
+								plh_interval_text(header->sample_interval),
+								header->scope == PLH_SCOPE_LONG_LIVED ?
+								"long-lived contexts" : "all contexts",
 								picture->tree->merged > 0 ?
 								psprintf("; %d narrow frames of %d are merged",
 										 picture->tree->merged,
@@ -292,25 +268,6 @@ append_legend(Picture *picture)
 		append_legend_entry(picture, module_colours[MAX_LEGEND], "others");
 }
 
-static void
-append_style(StringInfo output)
-{
-	appendStringInfoString(output,
-						   "<style>\n"
-						   "svg { font: 12px ui-monospace, Menlo, Consolas, \"DejaVu Sans Mono\", monospace; }\n"
-						   "text { fill: #1c1c1c; }\n"
-						   ".title { font-size: 17px; font-weight: bold; }\n"
-						   ".frame { cursor: pointer; outline: none; overflow: hidden; }\n"
-						   ".frame rect { stroke: #fff; stroke-width: 0.6; }\n"
-						   ".frame:hover > rect, .frame:focus > rect { stroke: #000; stroke-width: 2.5; }\n"
-						   ".frame.caller { opacity: 0.55; }\n"
-						   ".frame.match > rect { fill: #e23ee2; }\n"
-						   ".tools { visibility: hidden; }\n"
-						   ".scripted .tools { visibility: visible; }\n"
-						   "#reset { cursor: pointer; text-decoration: underline; }\n"
-						   "</style>\n");
-}
-
 /*
  * Search field, matched part, way back, which are of use with the script only,
  * and a line for details; between the legend and the frames.
@@ -360,7 +317,7 @@ plh_flamegraph_append(StringInfo output, const PlhSiteList *list,
 					 "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"100%%\" height=\"%d\" style=\"background: #fff; min-width: %dpx\">\n",
 					 picture.frames_y +
 					 (picture.tree->depth + 1) * ROW_HEIGHT + MARGIN, MIN_WIDTH);
-	append_style(output);
+	appendStringInfo(output, "<style>\n%s</style>\n", flamegraph_style);
 	append_facts(&picture);
 	appendStringInfoString(output, legend.data);
 	append_tools(&picture);

@@ -9,7 +9,6 @@
 #include "miscadmin.h"
 
 #include "report/folded.h"
-#include "report/top.h"
 
 /* A line in the making. */
 typedef struct FoldedLine
@@ -49,7 +48,7 @@ fold_stack(StringInfo stack, const PlhListedSite *listed, bool with_context,
 		append_name(stack, listed->query != NULL ? listed->query :
 					"[no statement]");
 	for (int i = listed->stack.frame_count - 1; i >= 0; i--)
-		append_name(stack, plh_top_function_name(&listed->stack.frames[i]));
+		append_name(stack, plh_stack_text_function_name(&listed->stack.frames[i]));
 	return pnstrdup(stack->data, stack->len);
 }
 

@@ -9,19 +9,18 @@
  */
 #include "postgres.h"
 
-#include "common/hashfn.h"
 #include "miscadmin.h"
-#include "utils/hsearch.h"
 #include "utils/memutils.h"
 
 #include "base/clock.h"
-#include "base/limits.h"
 #include "dump/dump_addresses.h"
 #include "dump/dump_format.h"
 #include "profile/profile_image.h"
 #include "reader/database_text.h"
+#include "report/build_id_text.h"
+#include "report/interval_text.h"
 #include "report/pprof.h"
-#include "report/top.h"
+#include "report/text_numbers.h"
 
 /* Numbers of fields in profile.proto, by message. */
 enum
@@ -62,13 +61,6 @@ enum
 	FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILE
 };
 
-/* What has been given a number already: a text that stands for it. */
-typedef struct NumberedEntry
-{
-	const char *text;			/* key: the text, not the pointer */
-	int64		number;
-} NumberedEntry;
-
 /*
  * What is made for a sample goes when it is written: millions of frames must
  * not add up.  Only the output and the tables last.
@@ -76,58 +68,18 @@ typedef struct NumberedEntry
 typedef struct Writer
 {
 	StringInfo	output;
-	MemoryContext memory;		/* of the tables and their keys */
 	PlhPlacement *placement;	/* of the image that was last met */
-	HTAB	   *strings;
-	HTAB	   *mappings;
-	HTAB	   *functions;
-	HTAB	   *locations;
+	PlhTextNumbers *strings;
+	PlhTextNumbers *mappings;
+	PlhTextNumbers *functions;
+	PlhTextNumbers *locations;
 } Writer;
-
-static uint32
-hash_text(const void *key, Size keysize)
-{
-	const char *text = *(const char *const *) key;
-
-	return hash_bytes((const unsigned char *) text, strlen(text));
-}
-
-static int
-compare_texts(const void *left, const void *right, Size keysize)
-{
-	return strcmp(*(const char *const *) left, *(const char *const *) right);
-}
-
-static HTAB *
-create_numbers(const char *name)
-{
-	HASHCTL		control = {
-		.keysize = sizeof(const char *),
-		.entrysize = sizeof(NumberedEntry),
-		.hash = hash_text,
-		.match = compare_texts,
-		.hcxt = CurrentMemoryContext
-	};
-
-	return hash_create(name, 1024, &control, HASH_ELEM | HASH_FUNCTION |
-					   HASH_COMPARE | HASH_CONTEXT);
-}
 
 /* The number of a text, from "first" on; *is_new if it was given just now. */
 static int64
-number_of(Writer *writer, HTAB *table, const char *text, int64 first,
-		  bool *is_new)
+number_of(PlhTextNumbers *numbers, const char *text, int64 first, bool *is_new)
 {
-	bool		found;
-	NumberedEntry *entry = hash_search(table, &text, HASH_ENTER, &found);
-
-	if (!found)
-	{
-		entry->text = MemoryContextStrdup(writer->memory, text);
-		entry->number = first + hash_get_num_entries(table) - 1;
-	}
-	*is_new = !found;
-	return entry->number;
+	return first + plh_text_numbers_add(numbers, text, is_new)->number;
 }
 
 static void
@@ -172,7 +124,7 @@ string_number(Writer *writer, const char *text)
 {
 	bool		is_new;
 	char	   *utf8 = plh_text_as_utf8(text);
-	int64		number = number_of(writer, writer->strings, utf8, 0, &is_new);
+	int64		number = number_of(writer->strings, utf8, 0, &is_new);
 
 	if (is_new)
 		append_bytes(writer->output, PROFILE_STRING, utf8, strlen(utf8));
@@ -191,16 +143,6 @@ append_value_type(Writer *writer, int field, const char *type,
 	append_message(writer->output, field, &message);
 }
 
-static char *
-build_id_text(const PlhModuleRecord *module)
-{
-	char	   *text = palloc0(2 * PLH_BUILD_ID_MAX + 1);
-
-	for (uint32 i = 0; i < module->build_id_bytes; i++)
-		snprintf(text + 2 * i, 3, "%02x", module->build_id[i]);
-	return text;
-}
-
 /* The number of a module, which is written when first met. */
 static int64
 mapping_number(Writer *writer, const PlhModuleRecord *module)
@@ -210,7 +152,7 @@ mapping_number(Writer *writer, const PlhModuleRecord *module)
 														module->text_address));
 	const char *path = plh_text_for_database(module->path);
 	bool		is_new;
-	int64		number = number_of(writer, writer->mappings,
+	int64		number = number_of(writer->mappings,
 								   psprintf("%llx %s", (unsigned long long) start,
 											path), 1, &is_new);
 	StringInfoData message;
@@ -224,7 +166,7 @@ mapping_number(Writer *writer, const PlhModuleRecord *module)
 	append_number(&message, MAPPING_OFFSET, module->text_file_offset);
 	append_number(&message, MAPPING_FILE, string_number(writer, path));
 	append_number(&message, MAPPING_BUILD_ID,
-				  string_number(writer, build_id_text(module)));
+				  string_number(writer, plh_build_id_text(module)));
 	/* every location has its functions, or says what there is */
 	append_number(&message, MAPPING_HAS_FUNCTIONS, 1);
 	append_number(&message, MAPPING_HAS_FILENAMES, 1);
@@ -238,10 +180,10 @@ mapping_number(Writer *writer, const PlhModuleRecord *module)
 static int64
 function_number(Writer *writer, const PlhFrameText *frame)
 {
-	const char *name = plh_top_function_name(frame);
+	const char *name = plh_stack_text_function_name(frame);
 	const char *file = frame->file != NULL ? frame->file : "";
 	bool		is_new;
-	int64		number = number_of(writer, writer->functions,
+	int64		number = number_of(writer->functions,
 								   psprintf("%s\n%s", name, file), 1, &is_new);
 	StringInfoData message;
 
@@ -305,7 +247,7 @@ append_address(Writer *writer, StringInfo sample, const PlhListedSite *listed,
 			address = plh_dump_addresses_of(writer->placement, frame);
 		}
 	}
-	number = number_of(writer, writer->locations,
+	number = number_of(writer->locations,
 					   psprintf("%llx %s", (unsigned long long) address,
 								frames->text), 1, &is_new);
 	if (is_new)
@@ -423,13 +365,12 @@ static void
 append_facts(Writer *writer, const PlhSiteList *list)
 {
 	const PlhProfileHeader *header = list->image->header;
-	const char *sampling = header->sample_interval == 0 ? "not sampling now" :
-		psprintf("one sample in %u bytes", header->sample_interval);
 	const char *comment =
 		psprintf("pg_leakhunt: %s %d, PostgreSQL %u.%u, %s%s",
 				 plh_profile_image_backend_type(list->image), header->pid,
 				 header->pg_version / 10000, header->pg_version % 10000,
-				 sampling, list->growth ? ", growth" : "");
+				 plh_interval_text(header->sample_interval),
+				 list->growth ? ", growth" : "");
 
 	append_number(writer->output, PROFILE_DROP_FRAMES,
 				  string_number(writer, plh_stack_text_helpers_pattern()));
@@ -454,13 +395,13 @@ plh_pprof_append(StringInfo output, const PlhSiteList *list)
 {
 	Writer		writer = {
 		.output = output,
-		.memory = CurrentMemoryContext,
 		.placement = palloc0(sizeof(PlhPlacement)),
-		.strings = create_numbers("pg_leakhunt pprof strings"),
-		.mappings = create_numbers("pg_leakhunt pprof mappings"),
-		.functions = create_numbers("pg_leakhunt pprof functions"),
-		.locations = create_numbers("pg_leakhunt pprof locations")
+		.strings = plh_text_numbers_make(),
+		.mappings = plh_text_numbers_make(),
+		.functions = plh_text_numbers_make(),
+		.locations = plh_text_numbers_make()
 	};
+	MemoryContext caller_context = CurrentMemoryContext;
 	MemoryContext sample_context =
 		AllocSetContextCreate(CurrentMemoryContext, "pg_leakhunt pprof sample",
 							  ALLOCSET_DEFAULT_SIZES);
@@ -475,6 +416,6 @@ plh_pprof_append(StringInfo output, const PlhSiteList *list)
 		MemoryContextReset(sample_context);
 		append_sample(&writer, list, &list->sites[i]);
 	}
-	MemoryContextSwitchTo(writer.memory);
+	MemoryContextSwitchTo(caller_context);
 	MemoryContextDelete(sample_context);
 }

@@ -24,8 +24,8 @@ describe_stack(PlhListedSite *listed, PlhSymbols *symbols, PlhFrameMemo *memo)
 	listed->has_stack = stack != NULL;
 	if (listed->has_stack)
 	{
-		plh_stack_text_describe_again(memo, symbols, listed->image, stack,
-									  &listed->stack);
+		plh_stack_text_describe(memo, symbols, listed->image, stack,
+								&listed->stack);
 		return;
 	}
 	frame = palloc0(sizeof(PlhFrameText));

@@ -9,6 +9,7 @@
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
 
+#include "base/server_functions.h"
 #include "profile/profile_image.h"
 #include "reader/database_text.h"
 #include "reader/symbol_table.h"
@@ -17,121 +18,27 @@
 /* What stands at the end of a stack that had more frames than we keep. */
 #define TRUNCATED_FRAME "[more frames]"
 
-/*
- * Functions that allocate on behalf of their caller: the call site is the
- * first frame that is none of them.  The stack keeps them all.  In the order
- * of strcmp.
- */
-static const char *const helper_functions[] = {
-	"AllocSetContextCreateInternal",
-	"DynaHashAlloc",
-	"GenerationContextCreate",
-	"MemoryContextAlloc",
-	"MemoryContextAllocAligned",
-	"MemoryContextAllocExtended",
-	"MemoryContextAllocHuge",
-	"MemoryContextAllocZero",
-	"MemoryContextAllocZeroAligned",
-	"MemoryContextCreate",
-	"MemoryContextStrdup",
-	"SlabContextCreate",
-	"appendBinaryStringInfo",
-	"appendBinaryStringInfoNT",
-	"appendStringInfo",
-	"appendStringInfoChar",
-	"appendStringInfoSpaces",
-	"appendStringInfoString",
-	"appendStringInfoVA",
-	"bms_add_member",
-	"bms_add_members",
-	"bms_add_range",
-	"bms_copy",
-	"bms_difference",
-	"bms_intersect",
-	"bms_make_singleton",
-	"bms_union",
-	"copyObjectImpl",
-	"cstring_to_text",
-	"cstring_to_text_with_len",
-	"datumCopy",
-	"element_alloc",
-	"enlargeStringInfo",
-	"enlarge_list",
-	"get_hash_entry",
-	"hash_create",
-	"hash_search",
-	"hash_search_with_hash_value",
-	"initStringInfo",
-	"lappend",
-	"lappend_int",
-	"lappend_oid",
-	"lappend_xid",
-	"lcons",
-	"lcons_int",
-	"lcons_oid",
-	"list_concat",
-	"list_concat_copy",
-	"list_copy",
-	"list_copy_deep",
-	"list_insert_nth",
-	"list_make1_impl",
-	"list_make2_impl",
-	"list_make3_impl",
-	"list_make4_impl",
-	"list_make5_impl",
-	"makeStringInfo",
-	"newNode",
-	"new_head_cell",
-	"new_list",
-	"new_tail_cell",
-	"palloc",
-	"palloc0",
-	"palloc0_mul",
-	"palloc_aligned",
-	"palloc_extended",
-	"palloc_mul",
-	"palloc_mul_extended",
-	"pnstrdup",
-	"psprintf",
-	"pstrdup",
-	"pvsnprintf",
-	"repalloc",
-	"repalloc0",
-	"repalloc_extended",
-	"repalloc_huge",
-	"repalloc_mul",
-	"repalloc_mul_extended",
-	"seg_alloc",
-	"text_to_cstring"
-};
-
-static int
-compare_names(const void *key, const void *element)
-{
-	return strcmp((const char *) key, *(const char *const *) element);
-}
-
 /* Is that a function which allocates on behalf of its caller? */
 static bool
 is_helper(const char *function)
 {
-	return function != NULL &&
-		bsearch(function, helper_functions, lengthof(helper_functions),
-				sizeof(helper_functions[0]), compare_names) != NULL;
+	return plh_server_functions_has(function, PLH_SERVER_HELPER);
 }
 
 /*
- * A regular expression that matches all of them.
+ * A regular expression that matches all of these functions.
  */
 char *
 plh_stack_text_helpers_pattern(void)
 {
+	const PlhServerFunction *function = NULL;
 	StringInfoData pattern;
 
 	initStringInfo(&pattern);
-	for (int i = 0; i < lengthof(helper_functions); i++)
-		appendStringInfo(&pattern, "%s%s", i > 0 ? "|" : "",
-						 helper_functions[i]);
+	while ((function = plh_server_functions_next(function,
+												 PLH_SERVER_HELPER)) != NULL)
+		appendStringInfo(&pattern, "%s%s", pattern.len > 0 ? "|" : "",
+						 function->name);
 	return pattern.data;
 }
 
@@ -211,13 +118,35 @@ find_site(const FrameList *list)
 	return site < list->count ? site : 0;
 }
 
-/* The last part of a path. */
-static const char *
-base_name(const char *path)
+/*
+ * The last part of a path.
+ */
+const char *
+plh_stack_text_base_name(const char *path)
 {
-	const char *slash = strrchr(path, '/');
+	const char *separator = last_dir_separator(path);
 
-	return slash != NULL ? slash + 1 : path;
+	return separator != NULL ? separator + 1 : path;
+}
+
+/*
+ * The function of a frame, or its text where the function has no known name.
+ */
+const char *
+plh_stack_text_function_name(const PlhFrameText *frame)
+{
+	return frame->function != NULL ? frame->function : frame->text;
+}
+
+/*
+ * The binary of a frame, without its directory.
+ */
+const char *
+plh_stack_text_module_name(const PlhFrameText *frame)
+{
+	if (frame->module == NULL)
+		return frame->text[0] == '[' ? frame->text : "[JIT code]";
+	return plh_stack_text_base_name(frame->module);
 }
 
 /* A function as text, with its place if that is known. */
@@ -228,8 +157,8 @@ function_text(const PlhSourceFrame *frame)
 
 	if (frame->file == NULL)
 		return psprintf("%s%s", frame->function, inlined);
-	return psprintf("%s (%s:%d)%s", frame->function, base_name(frame->file),
-					frame->line, inlined);
+	return psprintf("%s (%s:%d)%s", frame->function,
+					plh_stack_text_base_name(frame->file), frame->line, inlined);
 }
 
 /* Where a frame is that has no function, and why, if that is its file's fault. */
@@ -241,9 +170,9 @@ place_text(const PlhModuleRecord *module, uint64 address,
 
 	/* the vDSO is a module without a file */
 	if (word == NULL || strchr(module->path, '/') == NULL)
-		return psprintf("%s+0x%llx", base_name(module->path),
+		return psprintf("%s+0x%llx", plh_stack_text_base_name(module->path),
 						(unsigned long long) address);
-	return psprintf("%s+0x%llx [%s]", base_name(module->path),
+	return psprintf("%s+0x%llx [%s]", plh_stack_text_base_name(module->path),
 					(unsigned long long) address, word);
 }
 
@@ -376,23 +305,14 @@ plh_stack_text_memo(void)
 }
 
 /*
- * Describe a stack, in the current memory context.
+ * Describe a stack, in the current memory context.  Stacks of one image may
+ * share a memo, which keeps the frames that were described and must belong to
+ * the current memory context, too; NULL for a single stack.
  */
 void
-plh_stack_text_describe(PlhSymbols *symbols, const PlhProfileImage *image,
+plh_stack_text_describe(PlhFrameMemo *memo, PlhSymbols *symbols,
+						const PlhProfileImage *image,
 						const PlhStackRecord *stack, PlhStackText *text)
-{
-	plh_stack_text_describe_again(NULL, symbols, image, stack, text);
-}
-
-/*
- * Describe one of many stacks of an image, in the current memory context, which
- * must be the memo's: texts are shared among them.
- */
-void
-plh_stack_text_describe_again(PlhFrameMemo *memo, PlhSymbols *symbols,
-							  const PlhProfileImage *image,
-							  const PlhStackRecord *stack, PlhStackText *text)
 {
 	FrameList	list = {0};
 	uint64		hash = 0;

@@ -38,14 +38,12 @@ typedef struct PlhFrameMemo PlhFrameMemo;
 extern PlhFrameMemo *plh_stack_text_memo(void);
 extern char *plh_stack_text_helpers_pattern(void);
 extern const char *plh_stack_text_absent(const PlhSiteRecord *site);
-extern void plh_stack_text_describe(PlhSymbols *symbols,
+extern const char *plh_stack_text_base_name(const char *path);
+extern const char *plh_stack_text_function_name(const PlhFrameText *frame);
+extern const char *plh_stack_text_module_name(const PlhFrameText *frame);
+extern void plh_stack_text_describe(PlhFrameMemo *memo, PlhSymbols *symbols,
 									const PlhProfileImage *image,
 									const PlhStackRecord *stack,
 									PlhStackText *text);
-extern void plh_stack_text_describe_again(PlhFrameMemo *memo,
-										  PlhSymbols *symbols,
-										  const PlhProfileImage *image,
-										  const PlhStackRecord *stack,
-										  PlhStackText *text);
 
 #endif							/* PLH_STACK_TEXT_H */

@@ -5,34 +5,22 @@
  */
 #include "postgres.h"
 
-#include "common/hashfn.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
-#include "utils/hsearch.h"
 #include "utils/memutils.h"
 
+#include "reader/database_text.h"
+#include "report/text_numbers.h"
 #include "report/top.h"
 
-/* An entry of the hash table, by name. */
-typedef struct NameEntry
+/* The sums in the making. */
+typedef struct Sums
 {
-	const char *name;			/* key: the text, not the pointer */
-	PlhTopRow  *row;
-} NameEntry;
-
-static uint32
-hash_name(const void *key, Size keysize)
-{
-	const char *name = *(const char *const *) key;
-
-	return hash_bytes((const unsigned char *) name, strlen(name));
-}
-
-static int
-compare_names(const void *left, const void *right, Size keysize)
-{
-	return strcmp(*(const char *const *) left, *(const char *const *) right);
-}
+	PlhTextNumbers *names;
+	PlhTopRow **rows;			/* by number of the name */
+	int			count;
+	int			room;
+} Sums;
 
 /*
  * How users call a kind; NULL behind the last.
@@ -54,61 +42,48 @@ plh_top_kind_name(PlhTopKind kind)
 	return NULL;
 }
 
-/*
- * The function of a frame; where it is if there is no name for it.
- */
-const char *
-plh_top_function_name(const PlhFrameText *frame)
-{
-	return frame->function != NULL ? frame->function : frame->text;
-}
-
-/*
- * The binary of a frame, without its directory.
- */
-const char *
-plh_top_module_name(const PlhFrameText *frame)
-{
-	const char *slash;
-
-	if (frame->module == NULL)
-		return frame->text[0] == '[' ? frame->text : "[JIT code]";
-	slash = strrchr(frame->module, '/');
-	return slash != NULL ? slash + 1 : frame->module;
-}
-
 /* What a frame is counted as; the text may be in the buffer. */
 static const char *
 name_of_frame(const PlhFrameText *frame, PlhTopKind kind, StringInfo buffer)
 {
-	const char *slash;
-
 	if (kind == PLH_TOP_MODULE)
-		return plh_top_module_name(frame);
+		return plh_stack_text_module_name(frame);
 	if (kind != PLH_TOP_LINE || frame->function == NULL || frame->file == NULL)
-		return plh_top_function_name(frame);
+		return plh_stack_text_function_name(frame);
 
 	/* not the frame's text: whether it was inlined makes no difference */
-	slash = strrchr(frame->file, '/');
 	resetStringInfo(buffer);
 	appendStringInfo(buffer, "%s (%s:%d)", frame->function,
-					 slash != NULL ? slash + 1 : frame->file, frame->line);
+					 plh_stack_text_base_name(frame->file), frame->line);
 	return buffer->data;
 }
 
 static PlhTopRow *
-find_row(HTAB *table, const char *name)
+add_row(Sums *sums, const char *name)
 {
-	bool		found;
-	NameEntry  *entry = hash_search(table, &name, HASH_ENTER, &found);
+	PlhTopRow  *row = palloc0(sizeof(PlhTopRow));
 
-	if (!found)
+	row->name = name;
+	row->last_site = -1;
+	if (sums->count == sums->room)
 	{
-		entry->row = palloc0(sizeof(PlhTopRow));
-		entry->row->name = entry->name = pstrdup(name);
-		entry->row->last_site = -1;
+		sums->room *= 2;
+		sums->rows = repalloc_huge(sums->rows,
+								   sizeof(PlhTopRow *) * sums->room);
 	}
-	return entry->row;
+	return sums->rows[sums->count++] = row;
+}
+
+/* The row of a name, made if need be. */
+static PlhTopRow *
+find_row(Sums *sums, const char *name)
+{
+	bool		is_new;
+	const PlhNumberedText *numbered = plh_text_numbers_add(sums->names, name,
+														   &is_new);
+
+	return is_new ? add_row(sums, numbered->text) :
+		sums->rows[numbered->number];
 }
 
 /* Count a site for a name: once, however often it is in the stack. */
@@ -129,19 +104,19 @@ count_site(PlhTopRow *row, const PlhListedSite *listed, int number, bool flat)
 
 /* Count a site for all that is in its stack, or for its context. */
 static void
-count_stack(HTAB *table, const PlhListedSite *listed, int number,
+count_stack(Sums *sums, const PlhListedSite *listed, int number,
 			PlhTopKind kind, StringInfo buffer)
 {
 	if (kind == PLH_TOP_CONTEXT)
 	{
-		count_site(find_row(table, listed->context_name != NULL ?
+		count_site(find_row(sums, listed->context_name != NULL ?
 							listed->context_name : listed->stack.site),
 				   listed, number, true);
 		return;
 	}
 	for (int i = 0; i < listed->stack.frame_count; i++)
-		count_site(find_row(table, name_of_frame(&listed->stack.frames[i],
-												 kind, buffer)),
+		count_site(find_row(sums, name_of_frame(&listed->stack.frames[i],
+												kind, buffer)),
 				   listed, number, i == 0);
 }
 
@@ -164,35 +139,18 @@ compare_rows(const void *a, const void *b)
 PlhTopRow **
 plh_top_make(const PlhSiteList *list, PlhTopKind kind, int *count)
 {
-	HASHCTL		control = {
-		.keysize = sizeof(const char *),
-		.entrysize = sizeof(NameEntry),
-		.hash = hash_name,
-		.match = compare_names,
-		.hcxt = CurrentMemoryContext
-	};
-	HTAB	   *table = hash_create("pg_leakhunt top", 1024, &control,
-									HASH_ELEM | HASH_FUNCTION | HASH_COMPARE |
-									HASH_CONTEXT);
-	HASH_SEQ_STATUS scan;
-	NameEntry  *entry;
-	PlhTopRow **rows;
+	Sums		sums = {.names = plh_text_numbers_make(), .room = 1024};
 	StringInfoData buffer;
 
+	sums.rows = palloc(sizeof(PlhTopRow *) * sums.room);
 	initStringInfo(&buffer);
 	for (int i = 0; i < list->count; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		count_stack(table, &list->sites[i], i, kind, &buffer);
+		count_stack(&sums, &list->sites[i], i, kind, &buffer);
 	}
 
-	*count = hash_get_num_entries(table);
-	rows = palloc_extended(sizeof(PlhTopRow *) * Max(*count, 1),
-						   MCXT_ALLOC_HUGE);
-	*count = 0;
-	hash_seq_init(&scan, table);
-	while ((entry = hash_seq_search(&scan)) != NULL)
-		rows[(*count)++] = entry->row;
-	qsort(rows, *count, sizeof(PlhTopRow *), compare_rows);
-	return rows;
+	qsort(sums.rows, sums.count, sizeof(PlhTopRow *), compare_rows);
+	*count = sums.count;
+	return sums.rows;
 }

@@ -31,7 +31,5 @@ typedef struct PlhTopRow
 extern const char *plh_top_kind_name(PlhTopKind kind);
 extern PlhTopRow **plh_top_make(const PlhSiteList *list, PlhTopKind kind,
 								int *count);
-extern const char *plh_top_function_name(const PlhFrameText *frame);
-extern const char *plh_top_module_name(const PlhFrameText *frame);
 
 #endif							/* PLH_TOP_H */

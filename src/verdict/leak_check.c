@@ -33,6 +33,7 @@
 #include "utils/memutils.h"
 #include "utils/resowner.h"
 
+#include "base/server_functions.h"
 #include "base/settings.h"
 #include "profile/profile.h"
 #include "profile/profile_file.h"
@@ -375,27 +376,6 @@ confirm_leaks(PlhLeakCheck *check, const Mark *start, const Mark *middle,
 bool
 plh_leak_check_is_core_cache(const PlhStackText *stack)
 {
-	static const char *const functions[] = {
-		/* bounded by temp_buffers */
-		"ExtendBufferedRelLocal",
-		"GetLocalVictimBuffer",
-		"LocalBufferAlloc",
-		/* locks; files that were opened */
-		"LockAcquireExtended",
-		"smgropen",
-		/* what described a table before it changed */
-		"RelationBuildLocalRelation",
-		"RelationCacheInvalidate",
-		"RelationCacheInvalidateEntry",
-		"RelationIdGetRelation",
-		"index_getprocinfo",
-		/* what is known of a type or a text search object, for good */
-		"lookup_ts_config_cache",
-		"lookup_ts_dictionary_cache",
-		"lookup_ts_parser_cache",
-		"lookup_type_cache"
-	};
-
 	for (int i = 0; i < stack->frame_count; i++)
 	{
 		const PlhFrameText *frame = &stack->frames[i];
@@ -403,12 +383,8 @@ plh_leak_check_is_core_cache(const PlhStackText *stack)
 		if (frame->module == NULL ||
 			strcmp(frame->module, stack->frames[0].module) != 0)
 			return false;
-		for (int j = 0; j < lengthof(functions); j++)
-		{
-			if (frame->function != NULL &&
-				strcmp(frame->function, functions[j]) == 0)
-				return true;
-		}
+		if (plh_server_functions_has(frame->function, PLH_SERVER_BOUNDED_CACHE))
+			return true;
 	}
 	return false;
 }

@@ -38,6 +38,7 @@ main(void)
 	test_census();
 	test_whole_io();
 	test_symbol_protocol();
+	test_server_functions();
 	printf("1..%d\n", tests);
 	return failures == 0 ? 0 : 1;
 }

@@ -30,5 +30,6 @@ extern void test_profiles(void);
 extern void test_census(void);
 extern void test_whole_io(void);
 extern void test_symbol_protocol(void);
+extern void test_server_functions(void);
 
 #endif							/* UNIT_TESTS_H */

@@ -1,0 +1,175 @@
+/*
+ * server_functions.c
+ *	  The functions of the server that mean something in a stack, by name.
+ *
+ * There is one table, so that a new way to call palloc is added in one place.
+ * Not every supported version has all of them.
+ */
+#include "postgres.h"
+
+#include "base/server_functions.h"
+
+/*
+ * Sorted in the order of strcmp.
+ *
+ * Helpers built on top of the allocator (pstrdup, lappend, ...) are no
+ * allocators: they stay in the stack, and the call site is the first frame
+ * that is none of them.
+ *
+ * The bounded caches are the temporary buffers (temp_buffers is their bound),
+ * locks, open files, descriptions of tables from before they were changed, and
+ * what is known of a type or a text search object for the rest of the session.
+ */
+static const PlhServerFunction server_functions[] = {
+	{"AllocSetContextCreateInternal", PLH_SERVER_HELPER},
+	{"DynaHashAlloc", PLH_SERVER_HELPER},
+	{"ExtendBufferedRelLocal", PLH_SERVER_BOUNDED_CACHE},
+	{"GenerationContextCreate", PLH_SERVER_HELPER},
+	{"GetLocalVictimBuffer", PLH_SERVER_BOUNDED_CACHE},
+	{"LocalBufferAlloc", PLH_SERVER_BOUNDED_CACHE},
+	{"LockAcquireExtended", PLH_SERVER_BOUNDED_CACHE},
+	{"MemoryContextAlloc", PLH_SERVER_ALLOCATOR | PLH_SERVER_HELPER},
+	{"MemoryContextAllocAligned", PLH_SERVER_ALLOCATOR | PLH_SERVER_HELPER},
+	{"MemoryContextAllocExtended", PLH_SERVER_ALLOCATOR | PLH_SERVER_HELPER},
+	{"MemoryContextAllocHuge", PLH_SERVER_ALLOCATOR | PLH_SERVER_HELPER},
+	{"MemoryContextAllocZero", PLH_SERVER_ALLOCATOR | PLH_SERVER_HELPER},
+	{"MemoryContextAllocZeroAligned", PLH_SERVER_ALLOCATOR | PLH_SERVER_HELPER},
+	{"MemoryContextCreate", PLH_SERVER_HELPER},
+	{"MemoryContextStrdup", PLH_SERVER_HELPER},
+	{"RelationBuildLocalRelation", PLH_SERVER_BOUNDED_CACHE},
+	{"RelationCacheInvalidate", PLH_SERVER_BOUNDED_CACHE},
+	{"RelationCacheInvalidateEntry", PLH_SERVER_BOUNDED_CACHE},
+	{"RelationIdGetRelation", PLH_SERVER_BOUNDED_CACHE},
+	{"SlabContextCreate", PLH_SERVER_HELPER},
+	{"appendBinaryStringInfo", PLH_SERVER_HELPER},
+	{"appendBinaryStringInfoNT", PLH_SERVER_HELPER},
+	{"appendStringInfo", PLH_SERVER_HELPER},
+	{"appendStringInfoChar", PLH_SERVER_HELPER},
+	{"appendStringInfoSpaces", PLH_SERVER_HELPER},
+	{"appendStringInfoString", PLH_SERVER_HELPER},
+	{"appendStringInfoVA", PLH_SERVER_HELPER},
+	{"bms_add_member", PLH_SERVER_HELPER},
+	{"bms_add_members", PLH_SERVER_HELPER},
+	{"bms_add_range", PLH_SERVER_HELPER},
+	{"bms_copy", PLH_SERVER_HELPER},
+	{"bms_difference", PLH_SERVER_HELPER},
+	{"bms_intersect", PLH_SERVER_HELPER},
+	{"bms_make_singleton", PLH_SERVER_HELPER},
+	{"bms_union", PLH_SERVER_HELPER},
+	{"copyObjectImpl", PLH_SERVER_HELPER},
+	{"cstring_to_text", PLH_SERVER_HELPER},
+	{"cstring_to_text_with_len", PLH_SERVER_HELPER},
+	{"datumCopy", PLH_SERVER_HELPER},
+	{"element_alloc", PLH_SERVER_HELPER},
+	{"enlargeStringInfo", PLH_SERVER_HELPER},
+	{"enlarge_list", PLH_SERVER_HELPER},
+	{"get_hash_entry", PLH_SERVER_HELPER},
+	{"hash_create", PLH_SERVER_HELPER},
+	{"hash_search", PLH_SERVER_HELPER},
+	{"hash_search_with_hash_value", PLH_SERVER_HELPER},
+	{"index_getprocinfo", PLH_SERVER_BOUNDED_CACHE},
+	{"initStringInfo", PLH_SERVER_HELPER},
+	{"lappend", PLH_SERVER_HELPER},
+	{"lappend_int", PLH_SERVER_HELPER},
+	{"lappend_oid", PLH_SERVER_HELPER},
+	{"lappend_xid", PLH_SERVER_HELPER},
+	{"lcons", PLH_SERVER_HELPER},
+	{"lcons_int", PLH_SERVER_HELPER},
+	{"lcons_oid", PLH_SERVER_HELPER},
+	{"list_concat", PLH_SERVER_HELPER},
+	{"list_concat_copy", PLH_SERVER_HELPER},
+	{"list_copy", PLH_SERVER_HELPER},
+	{"list_copy_deep", PLH_SERVER_HELPER},
+	{"list_insert_nth", PLH_SERVER_HELPER},
+	{"list_make1_impl", PLH_SERVER_HELPER},
+	{"list_make2_impl", PLH_SERVER_HELPER},
+	{"list_make3_impl", PLH_SERVER_HELPER},
+	{"list_make4_impl", PLH_SERVER_HELPER},
+	{"list_make5_impl", PLH_SERVER_HELPER},
+	{"lookup_ts_config_cache", PLH_SERVER_BOUNDED_CACHE},
+	{"lookup_ts_dictionary_cache", PLH_SERVER_BOUNDED_CACHE},
+	{"lookup_ts_parser_cache", PLH_SERVER_BOUNDED_CACHE},
+	{"lookup_type_cache", PLH_SERVER_BOUNDED_CACHE},
+	{"makeStringInfo", PLH_SERVER_HELPER},
+	{"newNode", PLH_SERVER_HELPER},
+	{"new_head_cell", PLH_SERVER_HELPER},
+	{"new_list", PLH_SERVER_HELPER},
+	{"new_tail_cell", PLH_SERVER_HELPER},
+	{"palloc", PLH_SERVER_ALLOCATOR | PLH_SERVER_HELPER},
+	{"palloc0", PLH_SERVER_ALLOCATOR | PLH_SERVER_HELPER},
+	{"palloc0_mul", PLH_SERVER_ALLOCATOR | PLH_SERVER_HELPER},
+	{"palloc_aligned", PLH_SERVER_ALLOCATOR | PLH_SERVER_HELPER},
+	{"palloc_extended", PLH_SERVER_ALLOCATOR | PLH_SERVER_HELPER},
+	{"palloc_mul", PLH_SERVER_ALLOCATOR | PLH_SERVER_HELPER},
+	{"palloc_mul_extended", PLH_SERVER_ALLOCATOR | PLH_SERVER_HELPER},
+	{"pnstrdup", PLH_SERVER_HELPER},
+	{"psprintf", PLH_SERVER_HELPER},
+	{"pstrdup", PLH_SERVER_HELPER},
+	{"pvsnprintf", PLH_SERVER_HELPER},
+	{"repalloc", PLH_SERVER_ALLOCATOR | PLH_SERVER_HELPER},
+	{"repalloc0", PLH_SERVER_ALLOCATOR | PLH_SERVER_HELPER},
+	{"repalloc_extended", PLH_SERVER_ALLOCATOR | PLH_SERVER_HELPER},
+	{"repalloc_huge", PLH_SERVER_ALLOCATOR | PLH_SERVER_HELPER},
+	{"repalloc_mul", PLH_SERVER_ALLOCATOR | PLH_SERVER_HELPER},
+	{"repalloc_mul_extended", PLH_SERVER_ALLOCATOR | PLH_SERVER_HELPER},
+	{"seg_alloc", PLH_SERVER_HELPER},
+	{"smgropen", PLH_SERVER_BOUNDED_CACHE},
+	{"text_to_cstring", PLH_SERVER_HELPER}
+};
+
+/*
+ * Is the table in the order that bsearch needs, and has no name twice?
+ */
+bool
+plh_server_functions_are_sorted(void)
+{
+	for (int i = 1; i < lengthof(server_functions); i++)
+	{
+		if (strcmp(server_functions[i - 1].name,
+				   server_functions[i].name) >= 0)
+			return false;
+	}
+	return true;
+}
+
+/* bsearch callback. */
+static int
+compare_name(const void *key, const void *element)
+{
+	return strcmp((const char *) key,
+				  ((const PlhServerFunction *) element)->name);
+}
+
+/*
+ * Has the function of that name the flag?  NULL, for a function without a
+ * known name, has none.
+ */
+bool
+plh_server_functions_has(const char *name, int flag)
+{
+	const PlhServerFunction *function;
+
+	if (name == NULL)
+		return false;
+	function = bsearch(name, server_functions, lengthof(server_functions),
+					   sizeof(server_functions[0]), compare_name);
+	return function != NULL && (function->flags & flag) != 0;
+}
+
+/*
+ * The next function with that flag, in the order of names; NULL gives the
+ * first, and follows the last.
+ */
+const PlhServerFunction *
+plh_server_functions_next(const PlhServerFunction *previous, int flag)
+{
+	const PlhServerFunction *function =
+		previous == NULL ? server_functions : previous + 1;
+
+	for (; function < server_functions + lengthof(server_functions); function++)
+	{
+		if ((function->flags & flag) != 0)
+			return function;
+	}
+	return NULL;
+}
