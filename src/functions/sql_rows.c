@@ -58,7 +58,7 @@ plh_sql_rows_put_text(PlhRow *row, const char *text)
 	if (text == NULL)
 		plh_sql_rows_put_null(row);
 	else
-		plh_sql_rows_put_datum(row, CStringGetTextDatum(plh_text_for_database(text)));
+		plh_sql_rows_put_datum(row, CStringGetTextDatum(plh_database_text_fit(text)));
 }
 
 void
@@ -77,7 +77,7 @@ void
 plh_sql_rows_put_foreign_text(PlhRow *row, const PlhProfileImage *image,
 					 const char *text, Size bytes)
 {
-	plh_sql_rows_put_datum(row, CStringGetTextDatum(plh_foreign_text_for_database(text, bytes,
+	plh_sql_rows_put_datum(row, CStringGetTextDatum(plh_database_text_fit_foreign(text, bytes,
 																		 image->header->encoding)));
 }
 

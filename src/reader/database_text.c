@@ -48,7 +48,7 @@ mask_invalid_utf8(char *text)
  * encoding, all that is not ASCII is '?'.
  */
 char *
-plh_text_for_database(const char *text)
+plh_database_text_fit(const char *text)
 {
 	char	   *copy = pstrdup(text);
 
@@ -62,7 +62,7 @@ plh_text_for_database(const char *text)
  * character.  What this database can't hold becomes '?'.
  */
 char *
-plh_foreign_text_for_database(const char *text, Size bytes, int encoding)
+plh_database_text_fit_foreign(const char *text, Size bytes, int encoding)
 {
 	char	   *copy = pnstrdup(text, bytes);
 
@@ -77,7 +77,7 @@ plh_foreign_text_for_database(const char *text, Size bytes, int encoding)
 	}
 	else
 		mask_non_ascii(copy);
-	return plh_text_for_database(copy);
+	return plh_database_text_fit(copy);
 }
 
 /*
@@ -111,7 +111,7 @@ convert_to_utf8(char *text)
  * database that does not know the encoding of its texts, what is not UTF-8.
  */
 char *
-plh_text_as_utf8(const char *text)
+plh_database_text_to_utf8(const char *text)
 {
 	int			encoding = GetDatabaseEncoding();
 	char	   *copy;
@@ -119,7 +119,7 @@ plh_text_as_utf8(const char *text)
 
 	if (encoding == PG_SQL_ASCII)
 		return mask_invalid_utf8(pstrdup(text));
-	copy = plh_text_for_database(text);
+	copy = plh_database_text_fit(text);
 	if (encoding == PG_UTF8)
 		return copy;
 	converted = convert_to_utf8(copy);

@@ -9,9 +9,9 @@
 #ifndef PLH_DATABASE_TEXT_H
 #define PLH_DATABASE_TEXT_H
 
-extern char *plh_text_for_database(const char *text);
-extern char *plh_foreign_text_for_database(const char *text, Size bytes,
+extern char *plh_database_text_fit(const char *text);
+extern char *plh_database_text_fit_foreign(const char *text, Size bytes,
 										   int encoding);
-extern char *plh_text_as_utf8(const char *text);
+extern char *plh_database_text_to_utf8(const char *text);
 
 #endif							/* PLH_DATABASE_TEXT_H */

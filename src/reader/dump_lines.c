@@ -105,7 +105,7 @@ read_bytes(int fd, const char *path, char *text, Size bytes)
  * symbols precede it.
  */
 static void
-read_text(PlhLines *lines, bool header_only)
+read_text(PlhDumpLines *lines, bool header_only)
 {
 	char		start[sizeof(SYMBOL_SECTION)] = "";
 	Size		bytes;
@@ -126,7 +126,7 @@ read_text(PlhLines *lines, bool header_only)
  * may quote the file.
  */
 void
-plh_lines_damaged(const PlhLines *lines, const char *format,...)
+plh_dump_lines_damaged(const PlhDumpLines *lines, const char *format,...)
 {
 	char		detail[512];
 	va_list		args;
@@ -138,14 +138,14 @@ plh_lines_damaged(const PlhLines *lines, const char *format,...)
 			(errcode(ERRCODE_DATA_CORRUPTED),
 			 errmsg("dump file \"%s\" is damaged at line %d", lines->path,
 					lines->number),
-			 errdetail_internal("%s", plh_text_for_database(detail))));
+			 errdetail_internal("%s", plh_database_text_fit(detail))));
 }
 
 /*
  * Go on to the next line; false at the end of the file.
  */
 bool
-plh_lines_next(PlhLines *lines)
+plh_dump_lines_next(PlhDumpLines *lines)
 {
 	char	   *end;
 
@@ -156,9 +156,9 @@ plh_lines_next(PlhLines *lines)
 		return false;
 	end = lines->next + strcspn(lines->next, "\n");
 	if (end == lines->end)
-		plh_lines_damaged(lines, "The file ends within the line.");
+		plh_dump_lines_damaged(lines, "The file ends within the line.");
 	if (*end == '\0')
-		plh_lines_damaged(lines, "There is a zero byte in it.");
+		plh_dump_lines_damaged(lines, "There is a zero byte in it.");
 	*end = '\0';
 	lines->next = end + 1;
 	return true;
@@ -168,12 +168,12 @@ plh_lines_next(PlhLines *lines)
  * Go on to the next line, which must be there and begin with "prefix".
  */
 void
-plh_lines_need(PlhLines *lines, const char *prefix)
+plh_dump_lines_need(PlhDumpLines *lines, const char *prefix)
 {
-	if (!plh_lines_next(lines))
-		plh_lines_damaged(lines, "The file ends here.");
+	if (!plh_dump_lines_next(lines))
+		plh_dump_lines_damaged(lines, "The file ends here.");
 	if (strncmp(lines->line, prefix, strlen(prefix)) != 0)
-		plh_lines_damaged(lines, "A line that begins with \"%s\" was expected.",
+		plh_dump_lines_damaged(lines, "A line that begins with \"%s\" was expected.",
 						  prefix);
 }
 
@@ -182,17 +182,17 @@ plh_lines_need(PlhLines *lines, const char *prefix)
  * symbolized dumps have for jeprof is skipped.  With "header_only", there may be
  * no more lines than those about the process.
  */
-PlhLines *
-plh_lines_open(const char *path, bool header_only)
+PlhDumpLines *
+plh_dump_lines_open(const char *path, bool header_only)
 {
-	PlhLines   *lines = palloc0(sizeof(PlhLines));
+	PlhDumpLines   *lines = palloc0(sizeof(PlhDumpLines));
 
 	lines->path = path;
 	read_text(lines, header_only);
 	if (strncmp(lines->next, SYMBOL_SECTION, strlen(SYMBOL_SECTION)) == 0)
 	{
 		do
-			plh_lines_need(lines, "");
+			plh_dump_lines_need(lines, "");
 		while (strcmp(lines->line, "--- heap") != 0);
 	}
 	return lines;
@@ -203,7 +203,7 @@ plh_lines_open(const char *path, bool header_only)
  * is there, and its length; NULL if there is no such field.
  */
 static const char *
-find_field(const PlhLines *lines, const char *name, Size *length)
+find_field(const PlhDumpLines *lines, const char *name, Size *length)
 {
 	Size		name_length = strlen(name);
 	const char *word = lines->line;
@@ -242,7 +242,7 @@ hex_digit(char c)
  * field.
  */
 char *
-plh_lines_get_text(const PlhLines *lines, const char *name)
+plh_dump_lines_get_text(const PlhDumpLines *lines, const char *name)
 {
 	Size		length;
 	const char *raw = find_field(lines, name, &length);
@@ -264,7 +264,7 @@ plh_lines_get_text(const PlhLines *lines, const char *name)
 			i += 2;
 		}
 		else
-			plh_lines_damaged(lines, "Field \"%s\" has a \"%%\" without a code.",
+			plh_dump_lines_damaged(lines, "Field \"%s\" has a \"%%\" without a code.",
 							  name);
 	}
 	*end = '\0';
@@ -275,12 +275,12 @@ plh_lines_get_text(const PlhLines *lines, const char *name)
  * Read a text from a field that must be there.
  */
 char *
-plh_lines_text(const PlhLines *lines, const char *name)
+plh_dump_lines_text(const PlhDumpLines *lines, const char *name)
 {
-	char	   *text = plh_lines_get_text(lines, name);
+	char	   *text = plh_dump_lines_get_text(lines, name);
 
 	if (text == NULL)
-		plh_lines_damaged(lines, "Field \"%s\" is missing.", name);
+		plh_dump_lines_damaged(lines, "Field \"%s\" is missing.", name);
 	return text;
 }
 
@@ -288,9 +288,9 @@ plh_lines_text(const PlhLines *lines, const char *name)
  * Read a whole number from "low" to "high", decimal or hexadecimal with 0x.
  */
 int64
-plh_lines_number(const PlhLines *lines, const char *name, int64 low, int64 high)
+plh_dump_lines_number(const PlhDumpLines *lines, const char *name, int64 low, int64 high)
 {
-	char	   *text = plh_lines_text(lines, name);
+	char	   *text = plh_dump_lines_text(lines, name);
 	char	   *end;
 	int64		value;
 
@@ -298,7 +298,7 @@ plh_lines_number(const PlhLines *lines, const char *name, int64 low, int64 high)
 	value = strtoll(text, &end, 0);
 	if (errno != 0 || end == text || *end != '\0' || value < low ||
 		value > high)
-		plh_lines_damaged(lines, "Field \"%s\" is no number from %lld to %lld.",
+		plh_dump_lines_damaged(lines, "Field \"%s\" is no number from %lld to %lld.",
 						  name, (long long) low, (long long) high);
 	pfree(text);
 	return value;
@@ -308,41 +308,41 @@ plh_lines_number(const PlhLines *lines, const char *name, int64 low, int64 high)
  * Read a number of things or bytes, which is not negative.
  */
 int64
-plh_lines_count(const PlhLines *lines, const char *name)
+plh_dump_lines_count(const PlhDumpLines *lines, const char *name)
 {
-	return plh_lines_number(lines, name, 0, PG_INT64_MAX);
+	return plh_dump_lines_number(lines, name, 0, PG_INT64_MAX);
 }
 
 /*
  * Read a whole number that fits into 64 bits.
  */
 int64
-plh_lines_int64(const PlhLines *lines, const char *name)
+plh_dump_lines_int64(const PlhDumpLines *lines, const char *name)
 {
-	return plh_lines_number(lines, name, PG_INT64_MIN, PG_INT64_MAX);
+	return plh_dump_lines_number(lines, name, PG_INT64_MIN, PG_INT64_MAX);
 }
 
 /*
  * Read a whole number from 0 on that fits into 32 bits.
  */
 uint32
-plh_lines_uint32(const PlhLines *lines, const char *name)
+plh_dump_lines_uint32(const PlhDumpLines *lines, const char *name)
 {
-	return plh_lines_number(lines, name, 0, PG_UINT32_MAX);
+	return plh_dump_lines_number(lines, name, 0, PG_UINT32_MAX);
 }
 
 /*
  * Read a finite number from 0 on, which may have a fraction.
  */
 double
-plh_lines_real(const PlhLines *lines, const char *name)
+plh_dump_lines_real(const PlhDumpLines *lines, const char *name)
 {
-	char	   *text = plh_lines_text(lines, name);
+	char	   *text = plh_dump_lines_text(lines, name);
 	char	   *end;
 	double		value = strtod(text, &end);
 
 	if (end == text || *end != '\0' || !isfinite(value) || value < 0)
-		plh_lines_damaged(lines, "Field \"%s\" is no finite number from 0 on.",
+		plh_dump_lines_damaged(lines, "Field \"%s\" is no finite number from 0 on.",
 						  name);
 	return value;
 }
@@ -351,26 +351,26 @@ plh_lines_real(const PlhLines *lines, const char *name)
  * Read a time, which the file has in microseconds since 1970.
  */
 TimestampTz
-plh_lines_time(const PlhLines *lines, const char *name)
+plh_dump_lines_time(const PlhDumpLines *lines, const char *name)
 {
-	return plh_lines_number(lines, name, 0, PG_INT64_MAX) - PLH_UNIX_EPOCH_US;
+	return plh_dump_lines_number(lines, name, 0, PG_INT64_MAX) - PLH_UNIX_EPOCH_US;
 }
 
 /*
  * Read bytes in hexadecimal digits, at most "room" of them; returns how many.
  */
 int
-plh_lines_bytes(const PlhLines *lines, const char *name,
+plh_dump_lines_bytes(const PlhDumpLines *lines, const char *name,
 				unsigned char *bytes, int room)
 {
-	char	   *digits = plh_lines_text(lines, name);
+	char	   *digits = plh_dump_lines_text(lines, name);
 	int			count = 0;
 
 	for (; *digits != '\0'; digits += 2)
 	{
 		if (hex_digit(digits[0]) < 0 || hex_digit(digits[1]) < 0 ||
 			count == room)
-			plh_lines_damaged(lines,
+			plh_dump_lines_damaged(lines,
 							  "Field \"%s\" is not %d bytes at most in hexadecimal digits.",
 							  name, room);
 		bytes[count++] = hex_digit(digits[0]) * 16 + hex_digit(digits[1]);
@@ -383,7 +383,7 @@ plh_lines_bytes(const PlhLines *lines, const char *name,
  * follows; NULL if they are not there, or if one is negative.
  */
 const char *
-plh_lines_figures(const char *text, int64 *figures)
+plh_dump_lines_figures(const char *text, int64 *figures)
 {
 	long long	values[4];
 	int			length = 0;

@@ -25,7 +25,7 @@
 /* A file that is being read, line by line. */
 typedef struct Parser
 {
-	PlhLines   *lines;
+	PlhDumpLines   *lines;
 	PlhProfileBuilder profile;
 	uint32		module_count;
 	uint64		module_bases[PLH_IMAGE_MODULES];
@@ -43,7 +43,7 @@ static void
 add_figure(const Parser *parser, int64 *sum, int64 figure)
 {
 	if (pg_add_s64_overflow(*sum, figure, sum))
-		plh_lines_damaged(parser->lines, "The sums become too large.");
+		plh_dump_lines_damaged(parser->lines, "The sums become too large.");
 }
 
 /* Line 1: what the sites add up to. */
@@ -53,18 +53,18 @@ parse_first_line(Parser *parser)
 	const char *start = "heap profile: ";
 	const char *rest;
 
-	plh_lines_need(parser->lines, start);
-	rest = plh_lines_figures(parser->lines->line + strlen(start),
+	plh_dump_lines_need(parser->lines, start);
+	rest = plh_dump_lines_figures(parser->lines->line + strlen(start),
 							 parser->expected);
 	if (rest == NULL || strcmp(rest, "heapprofile") != 0)
-		plh_lines_damaged(parser->lines, "It is not that of a heap profile.");
+		plh_dump_lines_damaged(parser->lines, "It is not that of a heap profile.");
 }
 
 /* The field must have the version that we read. */
 static void
-check_version(const PlhLines *lines, const char *name)
+check_version(const PlhDumpLines *lines, const char *name)
 {
-	if (plh_lines_int64(lines, name) != PLH_DUMP_VERSION)
+	if (plh_dump_lines_int64(lines, name) != PLH_DUMP_VERSION)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("dump file \"%s\" has another version", lines->path),
@@ -74,15 +74,15 @@ check_version(const PlhLines *lines, const char *name)
 
 /* A field that is the name of a scope. */
 static uint32
-parse_scope(const PlhLines *lines, const char *name)
+parse_scope(const PlhDumpLines *lines, const char *name)
 {
-	char	   *word = plh_lines_text(lines, name);
+	char	   *word = plh_dump_lines_text(lines, name);
 	uint32		scope = 0;
 
 	while (strcmp(plh_settings_scope_name(scope), word) != 0)
 	{
 		if (++scope > PLH_SCOPE_ALL)
-			plh_lines_damaged(lines, "There is no scope \"%s\".", word);
+			plh_dump_lines_damaged(lines, "There is no scope \"%s\".", word);
 	}
 	return scope;
 }
@@ -91,7 +91,7 @@ parse_scope(const PlhLines *lines, const char *name)
 static void
 parse_field(const Parser *parser, const PlhDumpField *field, PlhDump *dump)
 {
-	const PlhLines *lines = parser->lines;
+	const PlhDumpLines *lines = parser->lines;
 	const char *name = field->name;
 	void	   *value = (char *) plh_profile_builder_header(&parser->profile) + field->offset;
 
@@ -101,31 +101,31 @@ parse_field(const Parser *parser, const PlhDumpField *field, PlhDump *dump)
 			check_version(lines, name);
 			break;
 		case PLH_FIELD_REASON:
-			dump->reason = plh_lines_text(lines, name);
+			dump->reason = plh_dump_lines_text(lines, name);
 			break;
 		case PLH_FIELD_WRITTEN_AT:
-			dump->written_at = plh_lines_time(lines, name);
+			dump->written_at = plh_dump_lines_time(lines, name);
 			break;
 		case PLH_FIELD_BACKEND_TYPE:
-			strlcpy(value, plh_lines_text(lines, name), PLH_LABEL_MAX);
+			strlcpy(value, plh_dump_lines_text(lines, name), PLH_LABEL_MAX);
 			break;
 		case PLH_FIELD_SCOPE:
 			*(uint32 *) value = parse_scope(lines, name);
 			break;
 		case PLH_FIELD_PID:
-			*(int32 *) value = plh_lines_number(lines, name, 1, PG_INT32_MAX);
+			*(int32 *) value = plh_dump_lines_number(lines, name, 1, PG_INT32_MAX);
 			break;
 		case PLH_FIELD_INT32:
-			*(int32 *) value = plh_lines_number(lines, name, 0, PG_INT32_MAX);
+			*(int32 *) value = plh_dump_lines_number(lines, name, 0, PG_INT32_MAX);
 			break;
 		case PLH_FIELD_UINT32:
-			*(uint32 *) value = plh_lines_uint32(lines, name);
+			*(uint32 *) value = plh_dump_lines_uint32(lines, name);
 			break;
 		case PLH_FIELD_COUNT:
-			*(int64 *) value = plh_lines_count(lines, name);
+			*(int64 *) value = plh_dump_lines_count(lines, name);
 			break;
 		case PLH_FIELD_TIME:
-			*(TimestampTz *) value = plh_lines_time(lines, name);
+			*(TimestampTz *) value = plh_dump_lines_time(lines, name);
 			break;
 	}
 }
@@ -138,7 +138,7 @@ parse_header(Parser *parser, PlhDump *dump)
 		 field->name != NULL; field++)
 	{
 		if (field->line_start != NULL)
-			plh_lines_need(parser->lines, psprintf("%s %s=", field->line_start,
+			plh_dump_lines_need(parser->lines, psprintf("%s %s=", field->line_start,
 												   field->name));
 		parse_field(parser, field, dump);
 	}
@@ -148,30 +148,30 @@ parse_header(Parser *parser, PlhDump *dump)
 static void
 parse_module(Parser *parser)
 {
-	PlhLines   *lines = parser->lines;
+	PlhDumpLines   *lines = parser->lines;
 	uint32		index = parser->module_count + 1;
 	PlhModuleRecord *module;
 	uint32		offset;
 	char	   *path;
 
-	plh_lines_need(lines, "# module base=");
-	path = plh_lines_text(lines, "path");
+	plh_dump_lines_need(lines, "# module base=");
+	path = plh_dump_lines_text(lines, "path");
 	if (index >= PLH_IMAGE_MODULES || strlen(path) >= MAXPGPATH)
-		plh_lines_damaged(lines,
+		plh_dump_lines_damaged(lines,
 						  "There are too many modules, or the path is too long.");
-	parser->module_bases[index] = plh_lines_int64(lines, "base");
+	parser->module_bases[index] = plh_dump_lines_int64(lines, "base");
 	offset = plh_profile_builder_add(&parser->profile, PLH_RECORD_MODULE,
 									 offsetof(PlhModuleRecord, path) +
 									 strlen(path) + 1);
 	module = plh_profile_builder_record(&parser->profile, offset);
 	module->index = index;
-	module->build_id_bytes = plh_lines_bytes(lines, "build_id",
+	module->build_id_bytes = plh_dump_lines_bytes(lines, "build_id",
 											 module->build_id,
 											 PLH_BUILD_ID_MAX);
-	module->text_address = plh_lines_int64(lines, "text_address");
-	module->text_bytes = plh_lines_int64(lines, "text_bytes");
-	module->text_file_offset = plh_lines_int64(lines, "file_offset");
-	module->seen_at = plh_lines_time(lines, "seen_at_us");
+	module->text_address = plh_dump_lines_int64(lines, "text_address");
+	module->text_bytes = plh_dump_lines_int64(lines, "text_bytes");
+	module->text_file_offset = plh_dump_lines_int64(lines, "file_offset");
+	module->seen_at = plh_dump_lines_time(lines, "seen_at_us");
 	module->path_bytes = strlen(path);
 	strcpy(module->path, path);
 	parser->module_count++;
@@ -194,16 +194,16 @@ frame_of_address(const Parser *parser, uint64 address)
 static void
 parse_symbol(Parser *parser, PlhSymbolTable *table)
 {
-	PlhLines   *lines = parser->lines;
+	PlhDumpLines   *lines = parser->lines;
 	PlhSourceFrame source = {0};
 
-	source.function = plh_lines_text(lines, "function");
-	source.file = plh_lines_get_text(lines, "file");
-	source.line = plh_lines_number(lines, "line", 0, PG_INT32_MAX);
-	source.inlined = plh_lines_number(lines, "inlined", 0, 1);
+	source.function = plh_dump_lines_text(lines, "function");
+	source.file = plh_dump_lines_get_text(lines, "file");
+	source.line = plh_dump_lines_number(lines, "line", 0, PG_INT32_MAX);
+	source.inlined = plh_dump_lines_number(lines, "inlined", 0, 1);
 	plh_symbol_table_add(table,
 						 frame_of_address(parser,
-										  plh_lines_int64(lines, "address")),
+										  plh_dump_lines_int64(lines, "address")),
 						 &source);
 }
 
@@ -211,13 +211,13 @@ parse_symbol(Parser *parser, PlhSymbolTable *table)
 static uint32
 parse_lifetime(const Parser *parser)
 {
-	char	   *name = plh_lines_text(parser->lines, "lifetime");
+	char	   *name = plh_dump_lines_text(parser->lines, "lifetime");
 	uint32		lifetime = PLH_LIFETIME_SESSION;
 
 	while (strcmp(plh_profile_image_lifetime_name(lifetime), name) != 0)
 	{
 		if (++lifetime > PLH_LIFETIME_ERROR)
-			plh_lines_damaged(parser->lines, "There is no lifetime \"%s\".", name);
+			plh_dump_lines_damaged(parser->lines, "There is no lifetime \"%s\".", name);
 	}
 	return lifetime;
 }
@@ -226,14 +226,14 @@ parse_lifetime(const Parser *parser)
 static uint32
 parse_statement(Parser *parser)
 {
-	PlhLines   *lines = parser->lines;
-	char	   *text = plh_lines_get_text(lines, "query");
-	bool		has_id = plh_lines_get_text(lines, "query_id") != NULL;
+	PlhDumpLines   *lines = parser->lines;
+	char	   *text = plh_dump_lines_get_text(lines, "query");
+	bool		has_id = plh_dump_lines_get_text(lines, "query_id") != NULL;
 
 	if (text == NULL && !has_id)
 		return 0;
 	return plh_profile_builder_add_statement(&parser->profile, has_id ?
-											 plh_lines_int64(lines, "query_id") : 0,
+											 plh_dump_lines_int64(lines, "query_id") : 0,
 											 text != NULL ? text : "");
 }
 
@@ -241,8 +241,8 @@ parse_statement(Parser *parser)
 static void
 parse_site_facts(Parser *parser, PlhSiteRecord *site)
 {
-	PlhLines   *lines = parser->lines;
-	char	   *context = plh_lines_get_text(lines, "context");
+	PlhDumpLines   *lines = parser->lines;
+	char	   *context = plh_dump_lines_get_text(lines, "context");
 	PlhCounters *counters = &site->counters;
 
 	if (context != NULL)
@@ -252,15 +252,15 @@ parse_site_facts(Parser *parser, PlhSiteRecord *site)
 		site->key.lifetime = parse_lifetime(parser);
 	}
 	site->key.statement = parse_statement(parser);
-	counters->live_count = plh_lines_count(lines, "live_count");
-	counters->total_count = plh_lines_count(lines, "total_count");
-	counters->live_samples = plh_lines_count(lines, "samples");
-	counters->total_samples = plh_lines_number(lines, "total_samples", 1,
+	counters->live_count = plh_dump_lines_count(lines, "live_count");
+	counters->total_count = plh_dump_lines_count(lines, "total_count");
+	counters->live_samples = plh_dump_lines_count(lines, "samples");
+	counters->total_samples = plh_dump_lines_number(lines, "total_samples", 1,
 											   PG_INT64_MAX);
-	counters->live_variance = plh_lines_real(lines, "variance");
-	counters->first_at = plh_lines_time(lines, "first_at_us");
-	counters->last_at = plh_lines_time(lines, "last_at_us");
-	site->peak_bytes = plh_lines_count(lines, "peak_bytes");
+	counters->live_variance = plh_dump_lines_real(lines, "variance");
+	counters->first_at = plh_dump_lines_time(lines, "first_at_us");
+	counters->last_at = plh_dump_lines_time(lines, "last_at_us");
+	site->peak_bytes = plh_dump_lines_count(lines, "peak_bytes");
 
 	/* as if it had changed since the peak: peak_bytes counts */
 	site->last_change = 1;
@@ -280,14 +280,14 @@ parse_stack(Parser *parser, const char *addresses, bool truncated)
 
 		if (end == addresses || (*end != ' ' && *end != '\0') ||
 			depth == PLH_MAX_FRAMES)
-			plh_lines_damaged(parser->lines, "It has no sound stack.");
+			plh_dump_lines_damaged(parser->lines, "It has no sound stack.");
 		/* all but the first are return addresses */
 		frames[depth] = frame_of_address(parser, depth > 0 ? address - 1 : address);
 		depth++;
 		addresses = end + (*end == ' ');
 	}
 	if (depth == 0)
-		plh_lines_damaged(parser->lines, "It has no stack.");
+		plh_dump_lines_damaged(parser->lines, "It has no stack.");
 	if (depth == 1 && frames[0] == PLH_NO_STACK_ADDRESS)
 		return 0;
 	return plh_profile_builder_add_stack(&parser->profile, frames, depth,
@@ -298,14 +298,14 @@ parse_stack(Parser *parser, const char *addresses, bool truncated)
 static void
 parse_site_stack(Parser *parser, PlhSiteRecord *site, bool truncated)
 {
-	PlhLines   *lines = parser->lines;
+	PlhDumpLines   *lines = parser->lines;
 	int64		figures[4];
 	const char *addresses;
 
-	plh_lines_need(lines, "");
-	addresses = plh_lines_figures(lines->line, figures);
+	plh_dump_lines_need(lines, "");
+	addresses = plh_dump_lines_figures(lines->line, figures);
 	if (addresses == NULL)
-		plh_lines_damaged(lines, "It is not that of a stack.");
+		plh_dump_lines_damaged(lines, "It is not that of a stack.");
 	for (int i = 0; i < 4; i++)
 		add_figure(parser, &parser->sums[i], figures[i]);
 	site->counters.live_bytes = figures[1];
@@ -333,20 +333,20 @@ add_counters(const Parser *parser, const PlhCounters *counters)
 static void
 parse_site(Parser *parser, PlhBaseline **baseline)
 {
-	PlhLines   *lines = parser->lines;
+	PlhDumpLines   *lines = parser->lines;
 	PlhSiteRecord site = {0};
 	PlhSiteRecord *record;
-	bool		truncated = plh_lines_number(lines, "truncated", 0, 1);
+	bool		truncated = plh_dump_lines_number(lines, "truncated", 0, 1);
 	int64		baseline_bytes = 0;
 	int64		baseline_count = 0;
 	uint32		offset;
 
 	parse_site_facts(parser, &site);
-	if (plh_lines_get_text(lines, "baseline_bytes") != NULL)
+	if (plh_dump_lines_get_text(lines, "baseline_bytes") != NULL)
 	{
 		parser->has_baseline = true;
-		baseline_bytes = plh_lines_count(lines, "baseline_bytes");
-		baseline_count = plh_lines_count(lines, "baseline_count");
+		baseline_bytes = plh_dump_lines_count(lines, "baseline_bytes");
+		baseline_count = plh_dump_lines_count(lines, "baseline_count");
 	}
 	parse_site_stack(parser, &site, truncated);
 
@@ -365,37 +365,37 @@ parse_site(Parser *parser, PlhBaseline **baseline)
 static void
 parse_libraries(Parser *parser)
 {
-	PlhLines   *lines = parser->lines;
+	PlhDumpLines   *lines = parser->lines;
 
-	plh_lines_need(lines, "");
+	plh_dump_lines_need(lines, "");
 	if (lines->line[0] != '\0')
-		plh_lines_damaged(lines, "An empty line was expected.");
-	plh_lines_need(lines, "MAPPED_LIBRARIES:");
+		plh_dump_lines_damaged(lines, "An empty line was expected.");
+	plh_dump_lines_need(lines, "MAPPED_LIBRARIES:");
 	for (uint32 i = 0; i < parser->module_count; i++)
-		plh_lines_need(lines, "");
-	if (plh_lines_next(lines))
-		plh_lines_damaged(lines, "The file should have ended.");
+		plh_dump_lines_need(lines, "");
+	if (plh_dump_lines_next(lines))
+		plh_dump_lines_damaged(lines, "The file should have ended.");
 }
 
 /* All but the header. */
 static void
 parse_body(Parser *parser, PlhDump *dump)
 {
-	PlhLines   *lines = parser->lines;
+	PlhDumpLines   *lines = parser->lines;
 	PlhSymbolTable *symbols = NULL;
 	PlhBaseline *baseline =
 		plh_baseline_file_create(plh_profile_builder_header(&parser->profile)->pid);
 	uint32		sites;
 	uint32		modules;
 
-	plh_lines_need(lines, "# sites=");
-	sites = plh_lines_uint32(lines, "sites");
-	modules = plh_lines_uint32(lines, "modules");
+	plh_dump_lines_need(lines, "# sites=");
+	sites = plh_dump_lines_uint32(lines, "sites");
+	modules = plh_dump_lines_uint32(lines, "modules");
 	while (parser->module_count < modules)
 		parse_module(parser);
 	while (parser->site_count < sites)
 	{
-		plh_lines_need(lines, "#");
+		plh_dump_lines_need(lines, "#");
 		if (strncmp(lines->line, "# symbol ", strlen("# symbol ")) != 0)
 			parse_site(parser, &baseline);
 		else
@@ -409,7 +409,7 @@ parse_body(Parser *parser, PlhDump *dump)
 	if (memcmp(parser->sums, parser->expected, sizeof(parser->sums)) != 0)
 	{
 		lines->number = 1;
-		plh_lines_damaged(lines, "The sites add up to %lld: %lld [%lld: %lld].",
+		plh_dump_lines_damaged(lines, "The sites add up to %lld: %lld [%lld: %lld].",
 						  (long long) parser->sums[0], (long long) parser->sums[1],
 						  (long long) parser->sums[2], (long long) parser->sums[3]);
 	}
@@ -428,7 +428,7 @@ plh_dump_reader_read(const char *path, bool header_only)
 	Parser	   *parser = palloc0(sizeof(Parser));
 	PlhProfileHeader *header;
 
-	parser->lines = plh_lines_open(path, header_only);
+	parser->lines = plh_dump_lines_open(path, header_only);
 	plh_profile_builder_begin(&parser->profile, path);
 	parse_first_line(parser);
 	parse_header(parser, dump);

@@ -60,7 +60,7 @@ typedef struct Picture
 static void
 append_xml(StringInfo output, const char *text)
 {
-	const unsigned char *c = (const unsigned char *) plh_text_as_utf8(text);
+	const unsigned char *c = (const unsigned char *) plh_database_text_to_utf8(text);
 
 	while (*c != '\0')
 	{

@@ -123,7 +123,7 @@ static int64
 string_number(Writer *writer, const char *text)
 {
 	bool		is_new;
-	char	   *utf8 = plh_text_as_utf8(text);
+	char	   *utf8 = plh_database_text_to_utf8(text);
 	int64		number = number_of(writer->strings, utf8, 0, &is_new);
 
 	if (is_new)
@@ -150,7 +150,7 @@ mapping_number(Writer *writer, const PlhModuleRecord *module)
 	uint64		start = plh_dump_addresses_of(writer->placement,
 											  PLH_FRAME(module->index,
 														module->text_address));
-	const char *path = plh_text_for_database(module->path);
+	const char *path = plh_database_text_fit(module->path);
 	bool		is_new;
 	int64		number = number_of(writer->mappings,
 								   psprintf("%llx %s", (unsigned long long) start,

@@ -49,7 +49,7 @@ describe_site(PlhListedSite *listed, PlhSymbols *symbols, PlhFrameMemo *memo)
 
 	if (context != NULL)
 	{
-		listed->context_name = plh_foreign_text_for_database(context->text,
+		listed->context_name = plh_database_text_fit_foreign(context->text,
 															 context->text_bytes,
 															 encoding);
 		listed->lifetime = plh_profile_image_lifetime_name(key->lifetime);
@@ -57,7 +57,7 @@ describe_site(PlhListedSite *listed, PlhSymbols *symbols, PlhFrameMemo *memo)
 	if (statement != NULL)
 		listed->query_id = (int64) statement->query_id;
 	if (statement != NULL && statement->text_bytes > 0)
-		listed->query = plh_foreign_text_for_database(statement->text,
+		listed->query = plh_database_text_fit_foreign(statement->text,
 													  statement->text_bytes,
 													  encoding);
 	listed->bytes = listed->site->counters.live_bytes;

@@ -90,7 +90,7 @@ add_frame(FrameList *list, char *text)
 	PlhFrameText *frame = add_empty(list);
 
 	/* the copy is as long as the text; what psprintf makes is longer */
-	frame->text = plh_text_for_database(text);
+	frame->text = plh_database_text_fit(text);
 	pfree(text);
 	return frame;
 }
@@ -183,9 +183,9 @@ add_function(FrameList *list, const PlhModuleRecord *module,
 {
 	PlhFrameText *frame = add_frame(list, function_text(source));
 
-	frame->function = plh_text_for_database(source->function);
+	frame->function = plh_database_text_fit(source->function);
 	frame->file = source->file != NULL ?
-		plh_text_for_database(source->file) : NULL;
+		plh_database_text_fit(source->file) : NULL;
 	frame->line = source->line;
 	frame->inlined = source->inlined;
 	frame->module = module->path;

@@ -198,7 +198,7 @@ note_failure(PlhSymbolizer *symbolizer, const PlhSymbolQuestion *question,
 	symbolizer->failed[symbolizer->failed_count++] = *question;
 	ereport(WARNING,
 			(errmsg("could not read the symbols of \"%s\"",
-					plh_text_for_database(question->path)),
+					plh_database_text_fit(question->path)),
 			 WIFSIGNALED(status) ?
 			 errdetail("The process that read them was terminated by signal %d.",
 					   WTERMSIG(status)) :
