@@ -1,6 +1,7 @@
 /*
  * unit_tests.c
- *	  Tests of the files that run inside palloc, without a server around them.
+ *	  Tests of the files that run inside palloc, and of others that need no
+ *	  server around them.
  *
  * Prints TAP.
  */
@@ -20,6 +21,14 @@ ok(bool passed, const char *name)
 	printf("%sok %d - %s\n", passed ? "" : "not ", tests, name);
 }
 
+/* What is palloc'd would go with its memory context, and there are none. */
+const char *__asan_default_options(void);
+const char *
+__asan_default_options(void)
+{
+	return "detect_leaks=0";
+}
+
 int
 main(void)
 {
@@ -28,6 +37,8 @@ main(void)
 	test_lifetimes();
 	test_profiles();
 	test_census();
+	test_suspects();
+	test_suspect_list();
 	printf("1..%d\n", tests);
 	return failures == 0 ? 0 : 1;
 }

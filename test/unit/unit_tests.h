@@ -19,5 +19,7 @@ extern void test_tables(void);
 extern void test_lifetimes(void);
 extern void test_profiles(void);
 extern void test_census(void);
+extern void test_suspects(void);
+extern void test_suspect_list(void);
 
 #endif							/* UNIT_TESTS_H */
