@@ -71,6 +71,9 @@ OBJS = \
 	src/report/top.o \
 	src/verdict/leak_check.o \
 	src/verdict/suppression.o \
+	src/verdict/suspect.o \
+	src/verdict/suspect_evidence.o \
+	src/verdict/suspect_list.o \
 	src/functions/sql_check.o \
 	src/functions/sql_control.o \
 	src/functions/sql_dumps.o \

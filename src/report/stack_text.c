@@ -158,7 +158,8 @@ function_text(const PlhSourceFrame *frame)
 	if (frame->file == NULL)
 		return psprintf("%s%s", frame->function, inlined);
 	return psprintf("%s (%s:%d)%s", frame->function,
-					plh_stack_text_base_name(frame->file), frame->line, inlined);
+					plh_stack_text_base_name(frame->file), frame->line,
+					inlined);
 }
 
 /* Where a frame is that has no function, and why, if that is its file's fault. */

@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
 #include "storage/proc.h"
 #include "utils/memutils.h"
 
@@ -32,6 +33,12 @@ TimestampTz
 GetCurrentTimestamp(void)
 {
 	return statement_start;
+}
+
+const char *
+GetBackendTypeDesc(BackendType type)
+{
+	return "client backend";
 }
 
 void

@@ -31,5 +31,7 @@ extern void test_census(void);
 extern void test_whole_io(void);
 extern void test_symbol_protocol(void);
 extern void test_server_functions(void);
+extern void test_suspects(void);
+extern void test_suspect_list(void);
 
 #endif							/* UNIT_TESTS_H */

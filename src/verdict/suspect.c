@@ -1,0 +1,286 @@
+/*
+ * suspect.c
+ *	  Tells a leak from a cache, by the figures of a call site.
+ *
+ * The figures come from a profile whose owner goes on writing, or from a file
+ * that anything may have happened to.  So no difference is taken that could
+ * wrap around, nothing is divided by zero, and what becomes an integer is
+ * brought into its range before.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "common/int.h"
+#include "datatype/timestamp.h"
+
+#include "base/sampling.h"
+#include "verdict/suspect.h"
+
+/*
+ * The header of a profile is read before the sites.  Within that moment a
+ * process does not begin this many epochs; a later epoch that is further
+ * ahead is one of a count that has wrapped around.
+ */
+#define EPOCHS_AHEAD_MAX ((uint32) 1 << 28)
+
+/* left + right, or the limit that it goes beyond. */
+static int64
+add(int64 left, int64 right)
+{
+	int64		sum;
+
+	if (pg_add_s64_overflow(left, right, &sum))
+		return left < 0 ? PG_INT64_MIN : PG_INT64_MAX;
+	return sum;
+}
+
+/* left - right, or the limit that it goes beyond. */
+static int64
+subtract(int64 left, int64 right)
+{
+	int64		difference;
+
+	if (pg_sub_s64_overflow(left, right, &difference))
+		return left < 0 ? PG_INT64_MIN : PG_INT64_MAX;
+	return difference;
+}
+
+/* An estimate of 0 or more as an integer, of half the range at most. */
+static int64
+whole_bytes(double bytes)
+{
+	/* Min takes its second argument where the first is not a number */
+	return (int64) Min(bytes, (double) (PG_INT64_MAX / 2));
+}
+
+/* Epochs from one to another; 0 if the latter is older. */
+static int64
+epochs_between(uint32 from, uint32 to)
+{
+	uint32		passed = to - from;
+
+	return passed > PG_UINT32_MAX - EPOCHS_AHEAD_MAX ? 0 : passed;
+}
+
+/*
+ * Epochs of a site's life.  A checkpoint is made when its epoch begins, so
+ * that the current one counts.
+ */
+int64
+plh_suspect_age(const PlhProfileHeader *header, const PlhSiteRecord *site)
+{
+	int64		to_header = epochs_between(site->first_epoch, header->epoch);
+	int64		to_sample = epochs_between(site->first_epoch,
+										   site->last_epoch);
+
+	/* the site may have got a sample after the header was read */
+	return Max(to_header, to_sample) + 1;
+}
+
+/*
+ * The youngest checkpoint that lies in the first half of a site's life up to
+ * now, or NULL.
+ */
+const PlhCheckpoint *
+plh_suspect_early_checkpoint(const PlhSiteRecord *site, int64 age_epochs)
+{
+	for (int i = PLH_CHECKPOINTS - 1; i >= 0; i--)
+	{
+		const PlhCheckpoint *checkpoint = &site->checkpoints[i];
+
+		if (checkpoint->epochs != 0 && checkpoint->epochs <= age_epochs / 2)
+			return checkpoint;
+	}
+	return NULL;
+}
+
+/*
+ * The facts of one site, without a baseline.  The caller sets counted_to, and
+ * baseline_at where it is known.
+ */
+void
+plh_suspect_collect(PlhSuspectFacts *facts, const PlhProfileHeader *header,
+					const PlhSiteRecord *site)
+{
+	const PlhCheckpoint *early;
+
+	memset(facts, 0, sizeof(*facts));
+	facts->live_bytes = site->counters.live_bytes;
+	facts->total_bytes = site->counters.total_bytes;
+	facts->live_samples = site->counters.live_samples;
+	facts->live_variance = site->counters.live_variance;
+	facts->epochs = site->epochs;
+	facts->age_epochs = plh_suspect_age(header, site);
+	facts->statements = 1;
+	early = plh_suspect_early_checkpoint(site, facts->age_epochs);
+	if (early != NULL)
+		facts->early = *early;
+}
+
+/*
+ * There is a baseline, at which the site held that many bytes.
+ */
+void
+plh_suspect_subtract_baseline(PlhSuspectFacts *facts, int64 baseline_bytes)
+{
+	facts->has_baseline = true;
+	facts->growth_bytes = subtract(facts->live_bytes, baseline_bytes);
+}
+
+/*
+ * Add a site to the sum of several that differ in their statement.  The sum
+ * begins as zeros.  It has no early checkpoint, as each site has its own, and
+ * its epochs are those of all sites: several of these may be the same.
+ *
+ * A site that holds nothing any more counts for what was freed since the
+ * baseline, and is no statement that holds something.
+ */
+void
+plh_suspect_pool(PlhSuspectFacts *sum, const PlhSuspectFacts *site)
+{
+	sum->live_bytes = add(sum->live_bytes, site->live_bytes);
+	sum->total_bytes = add(sum->total_bytes, site->total_bytes);
+	sum->live_samples = add(sum->live_samples, site->live_samples);
+	sum->live_variance += site->live_variance;
+	sum->has_baseline = site->has_baseline;
+	sum->growth_bytes = add(sum->growth_bytes, site->growth_bytes);
+	sum->baseline_at = site->baseline_at;
+	sum->counted_to = site->counted_to;
+	if (site->live_samples > 0)
+	{
+		sum->statements++;
+		sum->epochs = add(sum->epochs, site->epochs);
+		sum->age_epochs = Max(sum->age_epochs, site->age_epochs);
+	}
+}
+
+/* What was gained since the early checkpoint, and how that compares. */
+static void
+compare_with_early(PlhJudgement *judgement, const PlhSuspectFacts *facts)
+{
+	const PlhCheckpoint *early = &facts->early;
+	double		early_rate;
+	double		late_rate;
+
+	if (early->epochs == 0)
+		return;
+	judgement->late_bytes = subtract(facts->live_bytes, early->live_bytes);
+	judgement->late_samples = subtract(facts->live_samples,
+									   early->live_samples);
+	judgement->late_epochs = subtract(facts->age_epochs, early->epochs);
+	if (early->live_bytes <= 0 || judgement->late_epochs <= 0)
+		return;
+	early_rate = (double) early->live_bytes / early->epochs;
+	late_rate = (double) judgement->late_bytes / judgement->late_epochs;
+	judgement->has_steadiness = true;
+	judgement->steadiness = Max(0.0, late_rate / early_rate);
+}
+
+/*
+ * Live samples that a leak has gained since its early checkpoint, at least.
+ */
+static double
+late_samples_needed(const PlhSuspectFacts *facts)
+{
+	double		survival = 0.0;
+	double		variance;
+
+	/* the owner may be between counting the one and the other */
+	if (facts->total_bytes > 0)
+		survival = (double) facts->live_bytes / (double) facts->total_bytes;
+	variance = (1.0 - Max(0.0, Min(1.0, survival))) *
+		((double) facts->early.live_samples + (double) facts->live_samples);
+	return Max(PLH_SUSPECT_LATE_SAMPLES,
+			   PLH_SUSPECT_LATE_SIGMAS * sqrt(Max(0.0, variance)));
+}
+
+static bool
+is_leak(const PlhSuspectFacts *facts, const PlhJudgement *judgement)
+{
+	return facts->statements == 1 &&
+		facts->epochs >= PLH_SUSPECT_EPOCHS &&
+		facts->live_samples >= PLH_SUSPECT_SAMPLES &&
+		facts->early.live_samples >= PLH_SUSPECT_EARLY_SAMPLES &&
+		judgement->has_steadiness &&
+		judgement->steadiness >= PLH_SUSPECT_STEADINESS &&
+		judgement->late_samples >= late_samples_needed(facts);
+}
+
+/* The 95% bound of what is held, from the samples of all sites together. */
+static double
+error_of(const PlhSuspectFacts *facts)
+{
+	return plh_sampling_error_bytes(facts->live_variance, facts->live_bytes,
+									facts->live_samples);
+}
+
+/*
+ * What a single statement has held for long enough to be a leak, and is none,
+ * is a cache.  What each of many statements has allocated once may be a leak
+ * that all run into or a cache that each adds to: figures can't tell.
+ */
+static bool
+is_growing(const PlhSuspectFacts *facts)
+{
+	return facts->has_baseline &&
+		facts->live_samples >= PLH_SUSPECT_SAMPLES &&
+		(facts->statements > 1 || facts->epochs < PLH_SUSPECT_EPOCHS) &&
+		facts->growth_bytes > 0 &&
+		facts->growth_bytes > PLH_SUSPECT_GROWTH_ERRORS * error_of(facts);
+}
+
+/*
+ * Of a leak: how steadily it grows, and how many samples say so.  Of growth:
+ * which part of it is beyond the error.
+ */
+static double
+score_of(const PlhSuspectFacts *facts, const PlhJudgement *judgement)
+{
+	if (judgement->verdict == PLH_VERDICT_LEAK)
+		return Min(1.0, judgement->steadiness) *
+			(1.0 - exp(-facts->live_samples / PLH_SUSPECT_SCORE_SAMPLES));
+	return PLH_SUSPECT_GROWTH_SCORE *
+		(1.0 - error_of(facts) / (double) facts->growth_bytes);
+}
+
+/* Growth by that many bytes, since some time if it is known, as a rate. */
+static void
+extrapolate(PlhJudgement *judgement, int64 bytes, TimestampTz since,
+			TimestampTz until, int64 least_us)
+{
+	int64		passed_us = subtract(until, since);
+
+	if (since == 0 || passed_us < least_us || bytes <= 0)
+		return;
+	judgement->has_rate = true;
+	judgement->bytes_per_hour = whole_bytes((double) bytes * USECS_PER_HOUR /
+											passed_us);
+}
+
+/*
+ * The verdict.
+ */
+PlhJudgement
+plh_suspect_judge(const PlhSuspectFacts *facts)
+{
+	PlhJudgement judgement = {.verdict = PLH_VERDICT_NONE};
+
+	compare_with_early(&judgement, facts);
+	if (is_leak(facts, &judgement))
+		judgement.verdict = PLH_VERDICT_LEAK;
+	else if (is_growing(facts))
+		judgement.verdict = PLH_VERDICT_GROWING;
+	else
+		return judgement;
+
+	judgement.error_bytes = whole_bytes(error_of(facts));
+	judgement.score = score_of(facts, &judgement);
+	if (judgement.verdict == PLH_VERDICT_LEAK)
+		extrapolate(&judgement, judgement.late_bytes, facts->early.at,
+					facts->counted_to, PLH_SUSPECT_LEAK_RATE_US);
+	else
+		extrapolate(&judgement, facts->growth_bytes, facts->baseline_at,
+					facts->counted_to, PLH_SUSPECT_GROWTH_RATE_US);
+	return judgement;
+}

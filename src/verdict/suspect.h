@@ -1,0 +1,145 @@
+/*
+ * suspect.h
+ *	  Tells a leak from a cache, by the figures of a call site.
+ *
+ * A leak goes on holding more, transaction after transaction; a cache fills
+ * up.  So what a site held at a checkpoint in the first half of its life is
+ * compared with what it has added since.  Where there is no such checkpoint,
+ * only the growth since a baseline is left to judge by, and says less.
+ *
+ * Pure functions: they allocate nothing, never throw, and call nothing of the
+ * server.  Whatever the figures are, torn and damaged ones included, the score
+ * is between 0 and 1, and no figure of a judgement is infinite.
+ */
+#ifndef PLH_SUSPECT_H
+#define PLH_SUSPECT_H
+
+#include "profile/profile_layout.h"
+
+/*
+ * The thresholds of the verdicts.  Nothing else in the project knows them.
+ */
+
+/*
+ * A leak has had samples in this many epochs.  A session makes its caches in
+ * its first few transactions, and the checkpoints 1, 2 and 4 epochs after the
+ * first sample all lie in the first half of so long a life.
+ */
+#define PLH_SUSPECT_EPOCHS 8
+
+/*
+ * Any suspect has this many live samples: the standard error of what it holds
+ * is then about a quarter of that.
+ */
+#define PLH_SUSPECT_SAMPLES 16
+
+/*
+ * A leak had this many live samples at its early checkpoint.  The rate up to
+ * there is what the later one is divided by, and with fewer samples it may be
+ * anything.
+ */
+#define PLH_SUSPECT_EARLY_SAMPLES 4
+
+/*
+ * A leak has gained this many live samples since: a cache that was all but
+ * full at the checkpoint gains a few by chance.
+ */
+#define PLH_SUSPECT_LATE_SAMPLES 8
+
+/*
+ * Where much of what a site allocates is freed, the number of its live samples
+ * goes up and down by chance.  A leak has gained this many standard deviations
+ * of that, which chance reaches once in 700 times.
+ */
+#define PLH_SUSPECT_LATE_SIGMAS 3.0
+
+/*
+ * A leak has grown since the checkpoint at this part of the rate before, at
+ * least.  A cache that is filled at random, and was 60% full halfway, has gone
+ * on at just that rate, and later goes on at a lower one.  A limit nearer to 1
+ * would miss leaks whose few samples came early by chance.
+ */
+#define PLH_SUSPECT_STEADINESS 0.4
+
+/*
+ * The score of a leak tends to its steadiness as its live samples become many
+ * times this number.
+ */
+#define PLH_SUSPECT_SCORE_SAMPLES 20.0
+
+/*
+ * Growth since a baseline exceeds the error of what is held by this factor:
+ * what was held at the baseline is an estimate with an error of its own, and
+ * of many sites some are always beyond a bound of 95%.
+ */
+#define PLH_SUSPECT_GROWTH_ERRORS 2.0
+
+/*
+ * The score of growth is this at most: whether it is steady is not known.
+ */
+#define PLH_SUSPECT_GROWTH_SCORE 0.5
+
+/*
+ * Times shorter than these give no rate.  The clock of samples goes in steps
+ * of up to 10 ms.  A leak has proved that it goes on, so that its time need be
+ * long by that clock only; growth may be all of one moment, and an average is
+ * not worth showing before a minute has passed.
+ */
+#define PLH_SUSPECT_LEAK_RATE_US INT64CONST(100000)
+#define PLH_SUSPECT_GROWTH_RATE_US INT64CONST(60000000)
+
+typedef enum PlhVerdict
+{
+	PLH_VERDICT_NONE,
+	PLH_VERDICT_GROWING,		/* more than at the baseline: leak or cache */
+	PLH_VERDICT_LEAK			/* goes on holding more */
+} PlhVerdict;
+
+/* What a verdict is based on, of one site or of several added up. */
+typedef struct PlhSuspectFacts
+{
+	int64		live_bytes;
+	int64		total_bytes;
+	int64		live_samples;
+	double		live_variance;	/* of live_bytes, in bytes squared */
+	bool		has_baseline;
+	int64		growth_bytes;	/* of live_bytes since the baseline */
+	TimestampTz baseline_at;	/* 0 = not known */
+	int64		epochs;			/* in which there were samples */
+	int64		age_epochs;		/* from the first sample to now, inclusive */
+	PlhCheckpoint early;		/* of the first half of its life; epochs 0 =
+								 * none */
+	int			statements;		/* that hold something; a single site counts
+								 * as 1 */
+	TimestampTz counted_to;		/* when the figures were true */
+} PlhSuspectFacts;
+
+typedef struct PlhJudgement
+{
+	PlhVerdict	verdict;
+	double		score;			/* 0 to 1; 0 without a verdict */
+	int64		error_bytes;	/* 95% bound of live_bytes; 0 without a
+								 * verdict */
+	int64		late_bytes;		/* gained since the early checkpoint, 0 */
+	int64		late_samples;	/* without one; negative where more was */
+	int64		late_epochs;	/* freed */
+	bool		has_steadiness;
+	double		steadiness;		/* late rate per early rate, at least 0 */
+	bool		has_rate;
+	int64		bytes_per_hour; /* positive */
+} PlhJudgement;
+
+extern int64 plh_suspect_age(const PlhProfileHeader *header,
+							 const PlhSiteRecord *site);
+extern const PlhCheckpoint *plh_suspect_early_checkpoint(const PlhSiteRecord *site,
+														 int64 age_epochs);
+extern void plh_suspect_collect(PlhSuspectFacts *facts,
+								const PlhProfileHeader *header,
+								const PlhSiteRecord *site);
+extern void plh_suspect_subtract_baseline(PlhSuspectFacts *facts,
+										  int64 baseline_bytes);
+extern void plh_suspect_pool(PlhSuspectFacts *sum,
+							 const PlhSuspectFacts *site);
+extern PlhJudgement plh_suspect_judge(const PlhSuspectFacts *facts);
+
+#endif							/* PLH_SUSPECT_H */

@@ -1,0 +1,191 @@
+/*
+ * suspect_list.c
+ *	  The suspects of one process: its sites are judged, one by one and as far
+ *	  as they differ in their statement only, together.
+ *
+ * A site that leaks by itself is a suspect.  Sites of the same stack and
+ * context, none of which leaks, are one suspect if together they have grown
+ * since the baseline.
+ */
+#include "postgres.h"
+
+#include "profile/baseline.h"
+#include "profile/profile_image.h"
+#include "verdict/suspect_list.h"
+
+/* A site, and which others it is judged with. */
+typedef struct GroupedSite
+{
+	uint64		group;			/* offsets of its stack and context name */
+	const PlhSiteRecord *site;
+} GroupedSite;
+
+/* What the sites of an image are judged by. */
+typedef struct Judge
+{
+	const PlhProfileImage *image;
+	const PlhBaseline *baseline;	/* NULL if there is none */
+	TimestampTz counted_to;
+	PlhSuspectList *list;		/* of those found so far */
+	int			room;			/* of the list */
+} Judge;
+
+#define ST_SORT sort_by_group
+#define ST_ELEMENT_TYPE GroupedSite
+#define ST_COMPARE(a, b) \
+	((a)->group < (b)->group ? -1 : (a)->group > (b)->group ? 1 : 0)
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+/* May the site be one of a leak?  Others are freed by themselves some day. */
+static bool
+is_judged(const PlhProfileImage *image, const PlhSiteRecord *site)
+{
+	return site->key.lifetime == PLH_LIFETIME_SESSION &&
+		site->counters.total_samples > 0 &&
+		plh_profile_image_stack(image, site->key.stack) != NULL;
+}
+
+/* The sites that are judged, those of one group next to each other. */
+static GroupedSite *
+group_sites(const PlhProfileImage *image, int *count)
+{
+	int			room = 256;
+	GroupedSite *sites = palloc(sizeof(GroupedSite) * room);
+	const PlhSiteRecord *site;
+	uint32		position = 0;
+
+	*count = 0;
+	while ((site = plh_profile_image_next_site(image, &position)) != NULL)
+	{
+		if (!is_judged(image, site))
+			continue;
+		if (*count == room)
+		{
+			room *= 2;
+			sites = repalloc(sites, sizeof(GroupedSite) * room);
+		}
+		sites[*count].group = (uint64) site->key.stack << 32 |
+			site->key.context_name;
+		sites[(*count)++].site = site;
+	}
+	sort_by_group(sites, *count);
+	return sites;
+}
+
+static void
+collect_facts(PlhSuspectFacts *facts, const Judge *judge,
+			  const PlhSiteRecord *site)
+{
+	plh_suspect_collect(facts, judge->image->header, site);
+	facts->counted_to = judge->counted_to;
+	if (judge->baseline != NULL)
+	{
+		int64		bytes;
+		int64		count;
+
+		plh_baseline_site(judge->baseline,
+						  plh_profile_image_offset(judge->image, site),
+						  &bytes, &count);
+		plh_suspect_subtract_baseline(facts, bytes);
+		facts->baseline_at = judge->baseline->taken_at;
+	}
+}
+
+/* Enter a site, or several under the name of one, if it is a suspect. */
+static void
+judge_facts(Judge *judge, const PlhSiteRecord *site,
+			const PlhSuspectFacts *facts, PlhVerdict at_least)
+{
+	PlhSuspectList *list = judge->list;
+	PlhJudgement judgement = plh_suspect_judge(facts);
+	PlhSuspect *suspect;
+
+	if (judgement.verdict < at_least)
+		return;
+	if (list->count == judge->room)
+	{
+		judge->room *= 2;
+		list->suspects = repalloc(list->suspects,
+								  sizeof(PlhSuspect) * judge->room);
+	}
+	suspect = &list->suspects[list->count++];
+	suspect->site = site;
+	suspect->facts = *facts;
+	suspect->judgement = judgement;
+}
+
+/*
+ * Judge the sites of one group.
+ */
+static void
+judge_group(Judge *judge, const GroupedSite *sites, int count)
+{
+	int			found_before = judge->list->count;
+	const PlhSiteRecord *largest = sites[0].site;
+	PlhSuspectFacts sum = {0};
+
+	for (int i = 0; i < count; i++)
+	{
+		const PlhSiteRecord *site = sites[i].site;
+		PlhSuspectFacts facts;
+
+		collect_facts(&facts, judge, site);
+		judge_facts(judge, site, &facts, PLH_VERDICT_LEAK);
+		plh_suspect_pool(&sum, &facts);
+		if (site->counters.live_bytes > largest->counters.live_bytes)
+			largest = site;
+	}
+	if (judge->list->count > found_before)
+		return;
+
+	/* statements of one transaction share its epoch */
+	sum.epochs = Min(sum.epochs, sum.age_epochs);
+	judge_facts(judge, largest, &sum, PLH_VERDICT_GROWING);
+}
+
+/* qsort comparator: leaks first, then by score and size. */
+static int
+compare_suspects(const void *a, const void *b)
+{
+	const PlhSuspect *left = a;
+	const PlhSuspect *right = b;
+
+	if (left->judgement.verdict != right->judgement.verdict)
+		return left->judgement.verdict > right->judgement.verdict ? -1 : 1;
+	if (left->judgement.score != right->judgement.score)
+		return left->judgement.score > right->judgement.score ? -1 : 1;
+	if (left->facts.live_bytes != right->facts.live_bytes)
+		return left->facts.live_bytes > right->facts.live_bytes ? -1 : 1;
+	return 0;
+}
+
+/*
+ * The suspects of an image, in the current memory context, referring to the
+ * image.  "baseline" is NULL where there is none.  counted_to is now, or the last sample of a process that is gone.
+ */
+PlhSuspectList *
+plh_suspect_list_make(const PlhProfileImage *image,
+					  const PlhBaseline *baseline, TimestampTz counted_to)
+{
+	Judge		judge = {image, baseline, counted_to};
+	int			count;
+	GroupedSite *sites = group_sites(image, &count);
+
+	judge.room = 8;
+	judge.list = palloc(sizeof(PlhSuspectList));
+	judge.list->count = 0;
+	judge.list->suspects = palloc(sizeof(PlhSuspect) * judge.room);
+	for (int begin = 0, end; begin < count; begin = end)
+	{
+		for (end = begin + 1; end < count; end++)
+			if (sites[end].group != sites[begin].group)
+				break;
+		judge_group(&judge, &sites[begin], end - begin);
+	}
+	pfree(sites);
+	qsort(judge.list->suspects, judge.list->count, sizeof(PlhSuspect),
+		  compare_suspects);
+	return judge.list;
+}

@@ -1,0 +1,278 @@
+/*
+ * test_suspect_list.c
+ *	  Which sites of a profile are suspects: in a session with caches and leaks
+ *	  as in bench/suspects/workload, and of sites that are judged together.
+ */
+#include "postgres.h"
+
+#include "base/clock.h"
+#include "leaking_session.h"
+#include "unit_tests.h"
+#include "verdict/suspect_list.h"
+
+static PlhSuspectList *
+suspects_since(const PlhBaseline *baseline)
+{
+	return plh_suspect_list_make(plh_profile_image_own(plh_profile), baseline,
+								 plh_clock_coarse_now());
+}
+
+static Allocator
+allocator_of(const PlhSuspect *suspect)
+{
+	PlhStackRecord *stack = (PlhStackRecord *)
+		((char *) plh_profile + suspect->site->key.stack);
+
+	return ALLOCATOR_AT(PLH_FRAME_ADDRESS(stack->frames[0]));
+}
+
+/* The leak of an allocator, or NULL. */
+static const PlhSuspect *
+leak_of(const PlhSuspectList *list, Allocator allocator)
+{
+	for (int i = 0; i < list->count; i++)
+		if (list->suspects[i].judgement.verdict == PLH_VERDICT_LEAK &&
+			allocator_of(&list->suspects[i]) == allocator)
+			return &list->suspects[i];
+	return NULL;
+}
+
+/* The leaks of the workload. */
+static const struct
+{
+	Allocator	allocator;
+	int			bytes;			/* per transaction */
+	const char *name;
+}			leaks[] =
+{
+	{LEAKING_TOP, 50, "a leak of 50 bytes per transaction is found"},
+	{LEAKING_IN_CACHE, 1000, "one of 1,000 bytes is"},
+	{LEAKING_IN_CONTEXT, 100, "one of whole contexts is"}
+};
+
+/* What was suspected in all sessions. */
+typedef struct Tally
+{
+	int			found[lengthof(leaks)]; /* sessions */
+	int			within;			/* estimates, of their error */
+	int			others;			/* suspects that are no leaks */
+} Tally;
+
+static void
+count_suspects(Tally *tally, const PlhSuspectList *list, int transactions)
+{
+	tally->others += list->count;
+	for (int i = 0; i < lengthof(leaks); i++)
+	{
+		const PlhSuspect *suspect = leak_of(list, leaks[i].allocator);
+		int64		truth = (int64) leaks[i].bytes * transactions;
+
+		if (suspect == NULL)
+			continue;
+		tally->found[i]++;
+		tally->others--;
+		tally->within += Abs(suspect->facts.live_bytes - truth) <=
+			suspect->judgement.error_bytes;
+	}
+}
+
+/* One session of the workload, which leaks or does not. */
+static void
+suspect_session(Tally *tally, int seed, bool leaking)
+{
+	enum
+	{
+		TRANSACTIONS = 20000
+	};
+	Session    *session = palloc(sizeof(Session));
+
+	begin_session(session, seed, 16384);
+	run_workload(session, TRANSACTIONS, leaking);
+	count_suspects(tally, suspects_since(NULL), TRANSACTIONS);
+	end_session();
+	pfree(session);
+}
+
+/* The workload with several seeds, as bench/suspects/run runs it. */
+static void
+test_workload(void)
+{
+	enum
+	{
+		SEEDS = 10
+	};
+	Tally		leaking = {{0}};
+	Tally		clean = {{0}};
+
+	for (int seed = 1; seed <= SEEDS; seed++)
+	{
+		suspect_session(&leaking, seed, true);
+		suspect_session(&clean, seed, false);
+	}
+	for (int i = 0; i < lengthof(leaks); i++)
+		ok(leaking.found[i] == SEEDS, leaks[i].name);
+	printf("# %d of %d estimates are within their error\n", leaking.within,
+		   (int) lengthof(leaks) * SEEDS);
+	ok(leaking.within >= lengthof(leaks) * SEEDS * 8 / 10,
+	   "nearly all estimates are within their error");
+	ok(leaking.others == 0, "nothing else is, beside the leaks");
+	ok(clean.others == 0, "no cache is a suspect, without them");
+}
+
+/* A site that leaks in each of many transactions, of that kind. */
+static int
+suspects_of_kind(Allocator allocator, PlhLifetime lifetime)
+{
+	Session    *session = palloc(sizeof(Session));
+	int			count;
+
+	begin_session(session, 1, 1);
+	begin_statement(session, "SELECT 1;");
+	for (int i = 1; i < 100; i++)
+	{
+		begin_transaction(session, i);
+		allocate_for(session, allocator, "some context", lifetime, 1000, true);
+	}
+	count = suspects_since(NULL)->count;
+	end_session();
+	pfree(session);
+	return count;
+}
+
+static void
+test_kinds(void)
+{
+	ok(suspects_of_kind(LEAKING_TOP, PLH_LIFETIME_SESSION) == 1,
+	   "what a session keeps is judged");
+	ok(suspects_of_kind(LEAKING_TOP, PLH_LIFETIME_TRANSACTION) == 0,
+	   "what a transaction keeps is not");
+	ok(suspects_of_kind(LEAKING_TOP, PLH_LIFETIME_QUERY) == 0,
+	   "what a query keeps is not");
+	ok(suspects_of_kind(NOBODY, PLH_LIFETIME_SESSION) == 0,
+	   "what has no stack is not");
+}
+
+/* A few chunks each of many statements, the last of them the largest. */
+static void
+run_statements(Session *session, Allocator allocator, int statements)
+{
+	for (int i = 1; i <= statements; i++)
+	{
+
+		begin_statement(session, "SELECT %d;", i);
+		begin_transaction(session, i);
+		allocate(session, allocator, "TopMemoryContext", 1000 + i);
+	}
+}
+
+/* A chunk in each of many transactions from that one on, of one statement. */
+static void
+keep_leaking(Session *session, Allocator allocator, int first)
+{
+	begin_statement(session, "SELECT 7;");
+	for (int i = first; i < first + 159; i++)
+	{
+		begin_transaction(session, i);
+		allocate(session, allocator, "TopMemoryContext", 100);
+	}
+}
+
+/* A baseline at which nothing was held; there is room for many sites. */
+static PlhBaseline *
+empty_baseline(void)
+{
+	return palloc0(offsetof(PlhBaseline, sites) + 4096 * sizeof(PlhBaselineSite));
+}
+
+/* A baseline of what is held now. */
+static PlhBaseline *
+take_baseline(void)
+{
+	const PlhProfileImage *image = plh_profile_image_own(plh_profile);
+	PlhBaseline *baseline = empty_baseline();
+	const PlhSiteRecord *site;
+	uint32		position = 0;
+
+	while ((site = plh_profile_image_next_site(image, &position)) != NULL)
+	{
+		PlhBaselineSite *entry = &baseline->sites[baseline->site_count++];
+
+		entry->site = plh_profile_image_offset(image, site);
+		entry->live_bytes = site->counters.live_bytes;
+		entry->live_count = site->counters.live_count;
+	}
+	return baseline;
+}
+
+static const char *
+statement_of(const PlhSuspect *suspect)
+{
+	return ((PlhStatementRecord *)
+			((char *) plh_profile + suspect->site->key.statement))->text;
+}
+
+static void
+test_statements(void)
+{
+	PlhDraw		exact = {.interval_bytes = 1};
+	Session    *session = palloc(sizeof(Session));
+	PlhBaseline *nothing = empty_baseline();
+	PlhBaseline *all;
+	PlhSuspectList *list;
+	uint32		emptied;
+
+	begin_session(session, 1, 1);
+	run_statements(session, LEAKING_TOP, 40);
+	ok(suspects_since(NULL)->count == 0,
+	   "what many statements keep is no suspect by itself");
+	list = suspects_since(nothing);
+	ok(list->count == 1 &&
+	   list->suspects[0].judgement.verdict == PLH_VERDICT_GROWING,
+	   "together they have grown since the baseline");
+	ok(list->suspects[0].facts.live_bytes == 40 * 1000 + 40 * 41 / 2 &&
+	   list->suspects[0].facts.live_samples == 40,
+	   "by what all of them keep");
+	ok(list->suspects[0].facts.statements == 40 &&
+	   list->suspects[0].facts.epochs == 40, "with the number of statements");
+	ok(strcmp(statement_of(&list->suspects[0]), "SELECT 40;") == 0,
+	   "and the name of that which keeps most");
+	ok(!list->suspects[0].judgement.has_rate,
+	   "at no rate, as the time of the baseline is not known");
+
+	/* what one frees, another allocates */
+	all = take_baseline();
+	ok(suspects_since(all)->count == 0, "nothing has grown since");
+	begin_statement(session, "SELECT 40;");
+	emptied = site_of(session, LEAKING_TOP, "TopMemoryContext",
+					  PLH_LIFETIME_SESSION);
+	plh_profile_counters_subtract(emptied, 1040, exact);
+	begin_statement(session, "SELECT 41;");
+	allocate(session, LEAKING_TOP, "TopMemoryContext", 1040);
+	ok(suspects_since(all)->count == 0,
+	   "nor if one keeps what another has freed");
+
+	/* one of them goes on, in the transactions that follow */
+	keep_leaking(session, LEAKING_TOP, 41);
+	list = suspects_since(nothing);
+	ok(list->count == 1 &&
+	   list->suspects[0].judgement.verdict == PLH_VERDICT_LEAK &&
+	   list->suspects[0].facts.statements == 1 &&
+	   strcmp(statement_of(&list->suspects[0]), "SELECT 7;") == 0,
+	   "of several statements that which leaks is named alone");
+	run_statements(session, PLAN_CACHE, 40);
+	list = suspects_since(nothing);
+	ok(list->count == 2 &&
+	   list->suspects[0].judgement.verdict == PLH_VERDICT_LEAK &&
+	   list->suspects[1].judgement.verdict == PLH_VERDICT_GROWING,
+	   "leaks come before what is growing");
+	end_session();
+	pfree(session);
+}
+
+void
+test_suspect_list(void)
+{
+	test_workload();
+	test_kinds();
+	test_statements();
+}

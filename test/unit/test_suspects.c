@@ -1,0 +1,435 @@
+/*
+ * test_suspects.c
+ *	  The verdict on a site: each threshold, what is not known, odd figures.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "common/pg_prng.h"
+#include "base/sampling.h"
+#include "unit_tests.h"
+#include "report/size_text.h"
+#include "verdict/suspect.h"
+#include "verdict/suspect_evidence.h"
+
+#define MB INT64CONST(1000000)
+#define SOME_TIME (INT64CONST(1000) * USECS_PER_DAY)
+
+/* The server's own words for sizes need the server. */
+char *
+plh_size_text(int64 bytes)
+{
+	return psprintf(INT64_FORMAT " B", bytes);
+}
+
+/*
+ * A megabyte and a sample in each other epoch, none of it freed: half of it in
+ * the first half of its life.
+ */
+static PlhSuspectFacts
+steady_leak(void)
+{
+	PlhSuspectFacts facts = {0};
+
+	facts.live_bytes = facts.total_bytes = 100 * MB;
+	facts.live_samples = 100;
+	facts.live_variance = 100.0 * MB * MB;
+	facts.epochs = 100;
+	facts.age_epochs = 200;
+	facts.early.epochs = 100;
+	facts.early.live_samples = 50;
+	facts.early.live_bytes = 50 * MB;
+	facts.early.at = SOME_TIME;
+	facts.counted_to = SOME_TIME + USECS_PER_HOUR;
+	facts.statements = 1;
+	return facts;
+}
+
+/* All of it since the baseline, in a few epochs, an hour ago. */
+static PlhSuspectFacts
+fresh_growth(void)
+{
+	PlhSuspectFacts facts = {0};
+
+	facts.live_bytes = facts.total_bytes = facts.growth_bytes = 100 * MB;
+	facts.live_samples = 100;
+	facts.live_variance = 100.0 * MB * MB;
+	facts.has_baseline = true;
+	facts.baseline_at = SOME_TIME;
+	facts.epochs = facts.age_epochs = 3;
+	facts.counted_to = SOME_TIME + USECS_PER_HOUR;
+	facts.statements = 1;
+	return facts;
+}
+
+static bool
+is_judged(PlhSuspectFacts facts, PlhVerdict verdict)
+{
+	return plh_suspect_judge(&facts).verdict == verdict;
+}
+
+/* Is it a leak with the higher value of a fact, and nothing with the lower? */
+#define AT_THRESHOLD(facts, field, none, leak) \
+	((facts).field = (none), is_judged(facts, PLH_VERDICT_NONE)) && \
+	((facts).field = (leak), is_judged(facts, PLH_VERDICT_LEAK))
+
+static void
+test_leak_thresholds(void)
+{
+	PlhSuspectFacts facts = steady_leak();
+
+	ok(is_judged(facts, PLH_VERDICT_LEAK), "what grows steadily is a leak");
+	ok(AT_THRESHOLD(facts, epochs, 7, 8), "a leak has samples in 8 epochs");
+
+	facts = steady_leak();
+	facts.early.live_samples = 5;
+	ok(AT_THRESHOLD(facts, live_samples, 15, 16), "a leak has 16 samples");
+	facts = steady_leak();
+	ok(AT_THRESHOLD(facts, early.live_samples, 3, 4),
+	   "4 of a leak's samples are early");
+	ok(AT_THRESHOLD(facts, early.live_samples, 93, 92),
+	   "8 of a leak's samples are late");
+
+	/* half is freed: 3 * sqrt(0.5 * (100 + 72)) is 27.8 */
+	facts = steady_leak();
+	facts.total_bytes = 2 * facts.live_bytes;
+	ok(AT_THRESHOLD(facts, early.live_samples, 73, 72),
+	   "what comes and goes must grow by three standard deviations");
+	facts = steady_leak();
+	ok(AT_THRESHOLD(facts, live_bytes, 70 * MB - 1, 70 * MB),
+	   "a leak goes on at 0.4 of the rate");
+	facts = steady_leak();
+	facts.early.epochs = 0;
+	ok(is_judged(facts, PLH_VERDICT_NONE), "no early checkpoint, no leak");
+	facts = steady_leak();
+	facts.statements = 2;
+	ok(is_judged(facts, PLH_VERDICT_NONE),
+	   "several statements together are no leak");
+}
+
+static void
+test_growth_thresholds(void)
+{
+	PlhSuspectFacts facts = fresh_growth();
+	int64		twice_error = 2 *
+		plh_sampling_error_bytes(facts.live_variance, facts.live_bytes,
+								 facts.live_samples);
+
+	ok(is_judged(facts, PLH_VERDICT_GROWING), "growth since the baseline");
+	facts.has_baseline = false;
+	ok(is_judged(facts, PLH_VERDICT_NONE), "no baseline, no growth");
+
+	facts = fresh_growth();
+	facts.growth_bytes = twice_error;
+	ok(is_judged(facts, PLH_VERDICT_NONE),
+	   "growth of twice the error is none");
+	facts.growth_bytes++;
+	ok(is_judged(facts, PLH_VERDICT_GROWING), "growth of more is");
+	facts.live_samples = 15;
+	facts.live_variance = 0;
+	ok(is_judged(facts, PLH_VERDICT_NONE), "growth of 15 samples is none");
+	facts.live_samples = 16;
+	ok(is_judged(facts, PLH_VERDICT_GROWING), "growth of 16 samples is");
+	facts.growth_bytes = 0;
+	ok(is_judged(facts, PLH_VERDICT_NONE),
+	   "what is counted exactly, and the same as at the baseline, is none");
+
+	facts = fresh_growth();
+	facts.epochs = 8;
+	ok(is_judged(facts, PLH_VERDICT_NONE),
+	   "in 8 epochs it would have been a leak");
+	facts.epochs = 7;
+	ok(is_judged(facts, PLH_VERDICT_GROWING), "in 7 it can't be one yet");
+	facts.epochs = 100;
+	facts.statements = 2;
+	ok(is_judged(facts, PLH_VERDICT_GROWING),
+	   "several statements together grow in any number of epochs");
+}
+
+static void
+test_scores(void)
+{
+	PlhSuspectFacts facts = steady_leak();
+	PlhJudgement leak = plh_suspect_judge(&facts);
+	PlhJudgement growth;
+
+	ok(leak.has_steadiness && leak.steadiness == 1.0 && leak.score > 0.99,
+	   "a steady leak with many samples scores nearly 1");
+	facts.live_samples = 16;
+	facts.early.live_samples = 8;
+	ok(plh_suspect_judge(&facts).score < 0.6, "with few samples less");
+	facts = steady_leak();
+	facts.live_bytes = 1000 * MB;
+	leak = plh_suspect_judge(&facts);
+	ok(leak.steadiness > 1.0 && leak.score <= 1.0,
+	   "one that becomes faster does not score more than 1");
+
+	facts = fresh_growth();
+	facts.live_samples = 1000000;
+	facts.live_variance = 1.0;
+	growth = plh_suspect_judge(&facts);
+	ok(!growth.has_steadiness, "the steadiness of growth is not known");
+	ok(growth.score > 0.49 && growth.score <= 0.5,
+	   "nor is its score more than 0.5");
+	facts.statements = 400;
+	ok(plh_suspect_judge(&facts).score == growth.score,
+	   "of many statements, either");
+	facts = fresh_growth();
+	growth = plh_suspect_judge(&facts);
+	facts.growth_bytes /= 2;
+	ok(plh_suspect_judge(&facts).score < growth.score,
+	   "the nearer growth is to its error, the less it scores");
+}
+
+static void
+test_rates(void)
+{
+	PlhSuspectFacts facts = steady_leak();
+	PlhJudgement judgement = plh_suspect_judge(&facts);
+
+	ok(judgement.has_rate && judgement.bytes_per_hour == 50 * MB,
+	   "the rate of a leak is that since the early checkpoint");
+	facts.counted_to = facts.early.at + 99999;
+	ok(!plh_suspect_judge(&facts).has_rate,
+	   "a leak of less than 0.1 s has none");
+	facts.counted_to++;
+	ok(plh_suspect_judge(&facts).has_rate, "a leak of 0.1 s has one");
+	facts.early.at = 0;
+	ok(!plh_suspect_judge(&facts).has_rate,
+	   "a leak from an unknown time on has none");
+	facts.early.at = facts.counted_to + 1;
+	ok(!plh_suspect_judge(&facts).has_rate,
+	   "a leak from a later time on has none");
+
+	facts = fresh_growth();
+	judgement = plh_suspect_judge(&facts);
+	ok(judgement.has_rate && judgement.bytes_per_hour == 100 * MB,
+	   "the rate of growth is that since the baseline");
+	facts.counted_to = facts.baseline_at + USECS_PER_MINUTE - 1;
+	ok(!plh_suspect_judge(&facts).has_rate,
+	   "growth of less than a minute has none");
+	facts.counted_to++;
+	ok(plh_suspect_judge(&facts).has_rate, "growth of a minute has one");
+	facts.baseline_at = 0;
+	ok(!plh_suspect_judge(&facts).has_rate,
+	   "growth since an unknown time has none");
+}
+
+static int64
+age_of(uint32 first_epoch, uint32 last_epoch, uint32 now)
+{
+	PlhSiteRecord site = {{0}};
+	PlhProfileHeader header = {{0}};
+
+	site.first_epoch = first_epoch;
+	site.last_epoch = last_epoch;
+	header.epoch = now;
+	return plh_suspect_age(&header, &site);
+}
+
+/* Epochs of the early checkpoint of a site of that age; 0 for none. */
+static uint32
+early_epochs_at(int64 age)
+{
+	PlhSiteRecord site = {{0}};
+	const PlhCheckpoint *early;
+
+	site.checkpoints[1].epochs = 4;
+	site.checkpoints[2].epochs = 8;
+	early = plh_suspect_early_checkpoint(&site, age);
+	return early != NULL ? early->epochs : 0;
+}
+
+static void
+test_epochs(void)
+{
+	ok(age_of(10, 10, 10) == 1, "the first epoch counts");
+	ok(age_of(10, 15, 19) == 10, "and the current one");
+	ok(age_of(10, 10, 9) == 1, "a header may be older than the site");
+	ok(age_of(10, 15, 9) == 6 && age_of(10, 15, 12) == 6,
+	   "and than the site's last sample");
+	ok(age_of(PG_UINT32_MAX - 5, PG_UINT32_MAX - 5, 4) == 11,
+	   "epochs may wrap around");
+	ok(age_of(0, 0, 3000000000U) == INT64CONST(3000000001),
+	   "a life may have more epochs than a signed integer");
+	ok(early_epochs_at(7) == 0 && early_epochs_at(8) == 4,
+	   "the early checkpoint is in the first half of a life");
+	ok(early_epochs_at(15) == 4 && early_epochs_at(16) == 8,
+	   "and the youngest there");
+}
+
+/* Sums of sites, whose errors are not those of the sites added up. */
+static void
+test_pooling(void)
+{
+	PlhSuspectFacts one = fresh_growth();
+	PlhSuspectFacts sum = {0};
+	PlhJudgement judgement;
+
+	for (int i = 0; i < 4; i++)
+		plh_suspect_pool(&sum, &one);
+	judgement = plh_suspect_judge(&sum);
+	ok(sum.statements == 4 && sum.live_bytes == 400 * MB &&
+	   sum.growth_bytes == 400 * MB && sum.live_samples == 400,
+	   "figures of sites are added up");
+	ok(sum.epochs == 12 && sum.age_epochs == 3, "and their epochs, not ages");
+	ok(judgement.error_bytes ==
+	   (int64) plh_sampling_error_bytes(400.0 * MB * MB, 400.0 * MB, 400),
+	   "their error is that of the sum");
+
+	one.live_bytes = one.live_samples = 0;
+	one.growth_bytes = -350 * MB;
+	plh_suspect_pool(&sum, &one);
+	ok(sum.statements == 4 && sum.growth_bytes == 50 * MB &&
+	   is_judged(sum, PLH_VERDICT_NONE),
+	   "what one statement has freed is no growth of another");
+	one.growth_bytes = PG_INT64_MAX;
+	plh_suspect_pool(&sum, &one);
+	plh_suspect_pool(&sum, &one);
+	ok(sum.growth_bytes == PG_INT64_MAX, "sums do not wrap around");
+}
+
+/* Any bits, as often as not with an extreme value in their place. */
+static int64
+odd_integer(pg_prng_state *prng)
+{
+	static const int64 extremes[] = {0, 1, -1, 16, 100, PG_INT64_MAX,
+	PG_INT64_MIN, PG_UINT32_MAX, PG_INT32_MIN};
+
+	if (pg_prng_bool(prng))
+		return extremes[pg_prng_uint64_range(prng, 0, lengthof(extremes) - 1)];
+	return (int64) (pg_prng_uint64(prng) >> pg_prng_uint64_range(prng, 0, 63));
+}
+
+static double
+odd_number(pg_prng_state *prng)
+{
+	union
+	{
+		uint64		bits;
+		double		number;
+	}			any;
+
+	any.bits = pg_prng_uint64(prng);
+	return pg_prng_bool(prng) ? (double) odd_integer(prng) : any.number;
+}
+
+/* A site of a profile that anything may have happened to. */
+static PlhSuspectFacts
+odd_facts(pg_prng_state *prng)
+{
+	PlhSiteRecord site = {{0}};
+	PlhProfileHeader header = {{0}};
+	PlhSuspectFacts facts;
+
+	header.epoch = odd_integer(prng);
+	site.first_epoch = odd_integer(prng);
+	site.last_epoch = odd_integer(prng);
+	site.epochs = odd_integer(prng);
+	site.counters.live_bytes = odd_integer(prng);
+	site.counters.total_bytes = odd_integer(prng);
+	site.counters.live_samples = odd_integer(prng);
+	site.counters.live_variance = odd_number(prng);
+	for (int i = 0; i < PLH_CHECKPOINTS; i++)
+	{
+		site.checkpoints[i].epochs = odd_integer(prng);
+		site.checkpoints[i].live_samples = odd_integer(prng);
+		site.checkpoints[i].live_bytes = odd_integer(prng);
+		site.checkpoints[i].at = odd_integer(prng);
+	}
+	plh_suspect_collect(&facts, &header, &site);
+	facts.counted_to = odd_integer(prng);
+	if (pg_prng_bool(prng))
+		plh_suspect_subtract_baseline(&facts, odd_integer(prng));
+	facts.baseline_at = odd_integer(prng);
+	return facts;
+}
+
+/*
+ * Sites of damaged profiles, by themselves and added up.  The sanitizers see
+ * what is undefined.
+ */
+static void
+test_odd_figures(void)
+{
+	enum
+	{
+		TRIALS = 300000
+	};
+	pg_prng_state prng;
+	int			found[PLH_VERDICT_LEAK + 1] = {0};
+	int			wrong_scores = 0;
+	int			wrong_rates = 0;
+	int			wrong_errors = 0;
+	int			wrong_ages = 0;
+	PlhSuspectFacts sum = {0};
+
+	pg_prng_seed(&prng, 42);
+	for (int i = 0; i < TRIALS; i++)
+	{
+		PlhSuspectFacts facts = odd_facts(&prng);
+		PlhJudgement judgement;
+
+		wrong_ages += facts.age_epochs < 1;
+		plh_suspect_pool(&sum, &facts);
+		judgement = plh_suspect_judge(i % 5 == 0 ? &sum : &facts);
+		if (i % 5 == 0)
+			memset(&sum, 0, sizeof(sum));
+		found[judgement.verdict]++;
+		wrong_scores += !(judgement.score >= 0.0 && judgement.score <= 1.0);
+		wrong_rates += judgement.has_rate ? judgement.bytes_per_hour < 0 :
+			judgement.bytes_per_hour != 0;
+		wrong_rates += !isfinite(judgement.steadiness) ||
+			judgement.steadiness < 0;
+		wrong_errors += judgement.error_bytes < 0;
+	}
+	printf("# odd figures: %d leaks, %d growing\n",
+		   found[PLH_VERDICT_LEAK], found[PLH_VERDICT_GROWING]);
+	ok(found[PLH_VERDICT_LEAK] > 0 && found[PLH_VERDICT_GROWING] > 0,
+	   "odd figures come to all verdicts");
+	ok(wrong_scores == 0, "scores are between 0 and 1");
+	ok(wrong_rates == 0, "rates are finite, and never negative");
+	ok(wrong_errors == 0, "errors are never negative");
+	ok(wrong_ages == 0, "ages are at least 1");
+}
+
+static void
+test_evidence(void)
+{
+	PlhSuspectFacts facts = steady_leak();
+	PlhJudgement judgement = plh_suspect_judge(&facts);
+	char	   *expected;
+	char	   *evidence = plh_suspect_evidence(&facts, &judgement);
+
+	expected = psprintf("In 100 of 200 transactions (or seconds of long ones) it kept 100000000 B (+/- " INT64_FORMAT " B) of 100000000 B that it allocated, 50000000 B of it in the last 100, at 100%% of the rate before.",
+						judgement.error_bytes);
+	ok(strcmp(evidence, expected) == 0, "evidence of a leak");
+
+	facts = fresh_growth();
+	judgement = plh_suspect_judge(&facts);
+	evidence = plh_suspect_evidence(&facts, &judgement);
+	expected = psprintf("It holds 100000000 B (+/- " INT64_FORMAT " B), 100000000 B more than at the baseline, from 100 samples; too little has happened since its first allocation to tell a leak from a cache.",
+						judgement.error_bytes);
+	ok(strcmp(evidence, expected) == 0, "evidence of growth");
+	facts.statements = 400;
+	ok(strstr(plh_suspect_evidence(&facts, &judgement),
+			  "; each of 400 statements has too few to tell") != NULL,
+	   "evidence of growth in many statements");
+	judgement.verdict = PLH_VERDICT_NONE;
+	ok(plh_suspect_evidence(&facts, &judgement) == NULL,
+	   "no verdict, no evidence");
+}
+
+void
+test_suspects(void)
+{
+	test_leak_thresholds();
+	test_growth_thresholds();
+	test_scores();
+	test_rates();
+	test_epochs();
+	test_pooling();
+	test_odd_figures();
+	test_evidence();
+}
