@@ -9,6 +9,8 @@ use IPC::Run;
 use JSON::PP;
 use MIME::Base64;
 
+my @started;
+
 # Is there one?
 sub is_there
 {
@@ -25,6 +27,8 @@ sub start
 		functions => slurp($script),
 		output => ''
 	}, $class;
+
+	push @started, $self;
 
 	# files of the browser go where ours do
 	local $ENV{HOME} = $directory;
@@ -191,13 +195,12 @@ sub stop
 	$driver->kill_kill;
 }
 
-# A test that dies leaves no browser behind.
-sub DESTROY
+# A test that dies leaves no browser behind.  When objects are destroyed at the
+# end of the program, what it takes to stop one may be gone already.
+END
 {
-	my ($self) = @_;
-
 	local ($@, $?);
-	eval { $self->stop } if $self->{driver};
+	eval { $_->stop } for grep { $_->{driver} } @started;
 }
 
 1;

@@ -116,7 +116,7 @@ sub ask
 
 # Change settings in the configuration file, and return when the postmaster has
 # read it: the next session starts with them, and one that is there takes them
-# over before its next statement.  A value that is refused fails the test.
+# over before its next statement.
 sub set_and_reload
 {
 	my ($node, @settings) = @_;
@@ -202,6 +202,7 @@ sub run_tool
 	my (@command) = @_;
 	my ($stdout, $stderr) = ('', '');
 
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
 	IPC::Run::run(\@command, '>', \$stdout, '2>', \$stderr)
 	  or fail("@command") || diag($stderr);
 	return $stdout;

@@ -82,6 +82,7 @@ test_nested_contexts(void)
 	for (int i = 0; i < LEVELS; i++)
 		nested[i].parent = i == 0 ? &cache : &nested[i - 1];
 	statement_start++;
+	broken = NULL;
 	for (int i = 0; i < LEVELS; i += 17)
 		REQUIRE(broken, plh_lifetime_of(&nested[i]) == PLH_LIFETIME_SESSION);
 	ok_unbroken(broken, "they have moved, and the next statement knows");
