@@ -23,6 +23,7 @@ OBJS = \
 	src/profile/profile_counters.o \
 	src/profile/profile_file.o \
 	src/profile/profile_image.o \
+	src/profile/site_facts.o \
 	src/dump/dump.o \
 	src/dump/dump_addresses.o \
 	src/dump/dump_directory.o \
@@ -63,6 +64,7 @@ OBJS = \
 	src/report/flamegraph.o \
 	src/report/folded.o \
 	src/report/interval_text.o \
+	src/report/listed_site.o \
 	src/report/pprof.o \
 	src/report/site_list.o \
 	src/report/size_text.o \
@@ -77,11 +79,13 @@ OBJS = \
 	src/functions/sql_check.o \
 	src/functions/sql_control.o \
 	src/functions/sql_dumps.o \
-	src/functions/sql_functions.o \
 	src/functions/sql_pictures.o \
+	src/functions/sql_processes.o \
 	src/functions/sql_rows.o \
 	src/functions/sql_sites.o \
-	src/functions/sql_source.o
+	src/functions/sql_source.o \
+	src/functions/sql_suppressions.o \
+	src/functions/sql_suspects.o
 
 PG_CPPFLAGS = -I$(srcdir)/src
 # -O3, because the code that runs inside palloc consists of loops over some 20 frames.

@@ -24,20 +24,22 @@ UNION ALL SELECT 'contexts', count(*) > 0 FROM pg_leakhunt_contexts
 UNION ALL SELECT 'queries', count(*) > 0 FROM pg_leakhunt_queries
 UNION ALL SELECT 'suspects', count(*) > 0 FROM pg_leakhunt_suspects
 UNION ALL SELECT 'suppressed', sum(sites) > 0 FROM pg_leakhunt_suppressed
-UNION ALL SELECT 'coverage', count(*) > 0 FROM pg_leakhunt_coverage
 UNION ALL SELECT 'symbols', count(*) > 0 FROM pg_leakhunt_symbols
 UNION ALL SELECT 'dumps', count(*) > 0 FROM pg_leakhunt_dumps
 UNION ALL SELECT 'history', count(*) > 0 FROM pg_leakhunt_history(pg_backend_pid())
-UNION ALL SELECT 'get_sites', count(*) > 0 FROM pg_leakhunt_get_sites(pg_backend_pid());
+UNION ALL SELECT 'report()', count(*) > 0 FROM pg_leakhunt_report(pg_backend_pid());
 EXECUTE seen;
 
 -- a role without privileges sees nothing of this superuser's session
 SET ROLE regress_leakhunt_nobody;
 EXECUTE seen;
 INSERT INTO pg_leakhunt_suppressions VALUES ('function');
-SELECT pg_leakhunt_baseline();
+SELECT pg_leakhunt_baseline_all();
 SELECT pg_leakhunt_start(pg_backend_pid(), 1);
-SELECT pg_leakhunt_stop();
+SELECT pg_leakhunt_stop(pg_backend_pid());
+SELECT pg_leakhunt_start_all();
+SELECT pg_leakhunt_stop_all();
+SELECT pg_leakhunt_reset_all();
 SELECT pg_leakhunt_dump(pg_backend_pid());
 SET pg_leakhunt.sample_interval = 1;
 SET pg_leakhunt.scope = 'all';
@@ -56,7 +58,7 @@ RESET ROLE;
 SELECT format('GRANT %I TO regress_leakhunt_nobody', current_user) \gexec
 SET ROLE regress_leakhunt_nobody;
 EXECUTE seen;
-SELECT backend_type, loaded FROM pg_leakhunt_coverage
+SELECT backend_type, state FROM pg_leakhunt_processes
 WHERE pid = pg_backend_pid();
 RESET ROLE;
 

@@ -53,10 +53,10 @@ FROM (SELECT live_bytes, lag(live_bytes) OVER () AS before
       FROM pg_leakhunt_report) AS report;
 
 -- what names the functions: at least what the server exports
-SELECT count(*) = 1 AS server, bool_and(found <> 'nothing') AS found,
+SELECT count(*) = 1 AS server, bool_and(source <> 'nothing') AS source,
     bool_and(build_id ~ '^[0-9a-f]{8,}$') AS build_id,
     bool_and(file IS NOT NULL) AS file,
-    bool_and((found = 'debug information') = (hint IS NULL)) AS hint
+    bool_and((source = 'debug information') = (hint IS NULL)) AS hint
 FROM pg_leakhunt_symbols
 WHERE path LIKE '%/postgres';
 
@@ -77,9 +77,50 @@ CLOSE held;
 
 -- without stacks, and for one process
 SELECT count(*) > 0 AS has_rows, count(site) AS sites, count(stack) AS stacks
-FROM pg_leakhunt_get_sites(pg_backend_pid(), false);
-SELECT count(*) FROM pg_leakhunt_get_sites(0);
-SELECT count(*) FROM pg_leakhunt_get_sites(-1);
-SELECT count(*) FROM pg_leakhunt_get_sites(2147483647);
+FROM pg_leakhunt_report(pg_backend_pid(), false);
+SELECT count(*) FROM pg_leakhunt_report(0);
+SELECT count(*) FROM pg_leakhunt_report(-1);
+SELECT count(*) FROM pg_leakhunt_report(2147483647);
+SELECT count(DISTINCT pid) FROM pg_leakhunt_report(pg_backend_pid());
+
+-- a null pid never means all processes
+SELECT pg_leakhunt_start((SELECT pid FROM pg_stat_activity WHERE pid < 0), 1);
+SELECT pg_leakhunt_stop(NULL);
+SELECT pg_leakhunt_baseline(NULL);
+SELECT count(*) FROM pg_leakhunt_top(NULL::int);
+SELECT pg_leakhunt_folded(NULL::int);
+SELECT pg_leakhunt_flamegraph(NULL::text);
+
+-- what goes into a file is an error where there is nothing to show
+SELECT pg_leakhunt_folded(2147483647);
+SELECT pg_leakhunt_flamegraph(2147483647);
+SELECT pg_leakhunt_pprof(2147483647);
+SELECT count(*) FROM pg_leakhunt_top(2147483647);
+
+-- a pid in quotes is not the name of a file
+SELECT count(*) FROM pg_leakhunt_top('2147483647');
+
+-- durations
+SELECT pg_leakhunt_start(pg_backend_pid(), 1, 'all', '0 s');
+SELECT pg_leakhunt_start(pg_backend_pid(), 1, 'all', '-1 day');
+SELECT pg_leakhunt_start_all(duration => '20 years');
+
+-- functions that scripts of other versions have created: never with columns
+-- or arguments shifted
+CREATE FUNCTION older_processes(OUT pid int, OUT backend_type text)
+RETURNS SETOF record
+AS '$libdir/pg_leakhunt', 'pg_leakhunt_get_processes' LANGUAGE C;
+SELECT * FROM older_processes();
+CREATE FUNCTION older_start(pid int) RETURNS bool
+AS '$libdir/pg_leakhunt', 'pg_leakhunt_start' LANGUAGE C;
+SELECT older_start(pg_backend_pid());
+CREATE FUNCTION newer_report(int, bool, int, OUT pid int, OUT backend_type text)
+RETURNS SETOF record
+AS '$libdir/pg_leakhunt', 'pg_leakhunt_report' LANGUAGE C;
+SELECT * FROM newer_report(1, true, 1);
+CREATE FUNCTION older_folded(pid int) RETURNS text
+AS '$libdir/pg_leakhunt', 'pg_leakhunt_folded_of_process' LANGUAGE C;
+SELECT older_folded(pg_backend_pid());
+DROP FUNCTION older_processes, older_start, newer_report, older_folded;
 
 DROP EXTENSION pg_leakhunt;

@@ -15,7 +15,6 @@
 #include "utils/timestamp.h"
 
 #include "base/clock.h"
-#include "base/sampling.h"
 #include "base/settings.h"
 #include "base/whole_io.h"
 #include "dump/dump_addresses.h"
@@ -23,6 +22,7 @@
 #include "dump/dump_writer.h"
 #include "profile/baseline.h"
 #include "profile/profile_image.h"
+#include "profile/site_facts.h"
 
 /* A file that is being written. */
 typedef struct DumpFile
@@ -230,52 +230,34 @@ emit_header(DumpFile *file, const PlhProfileImage *image, const char *reason)
 	emit(file, "\n");
 }
 
-/* What a site held when growth began to be counted. */
+/* The line of a site beside its figures and its stack. */
 static void
-emit_growth(DumpFile *file, const PlhProfileImage *image,
-			const PlhSiteRecord *site, const PlhBaseline *baseline)
+emit_site_facts(DumpFile *file, const PlhSiteFacts *facts)
 {
-	int64		bytes;
-	int64		count;
-
-	plh_baseline_site(baseline, plh_profile_image_offset(image, site), &bytes,
-					  &count);
-	emit(file, " baseline_bytes=%lld baseline_count=%lld", (long long) bytes,
-		 (long long) count);
-}
-
-/* What is known of a site, beside its figures and its stack. */
-static void
-emit_site_facts(DumpFile *file, const PlhProfileImage *image,
-				const PlhSiteRecord *site, const PlhStackRecord *stack,
-				const PlhBaseline *baseline)
-{
-	const PlhCounters *counters = &site->counters;
-	const PlhStringRecord *context =
-		plh_profile_image_string(image, site->key.context_name);
-	const PlhStatementRecord *statement =
-		plh_profile_image_statement(image, site->key.statement);
+	const PlhCounters *counters = facts->counters;
+	const PlhStatementRecord *statement = facts->statement;
 
 	emit(file, "#");
-	if (context != NULL)
-		emit_value(file, "context", context->text, context->text_bytes);
-	if (context != NULL)
-		emit(file, " lifetime=%s", plh_profile_image_lifetime_name(site->key.lifetime));
+	if (facts->context != NULL)
+	{
+		emit_value(file, "context", facts->context->text,
+				   facts->context->text_bytes);
+		emit(file, " lifetime=%s", facts->lifetime);
+	}
 	if (statement != NULL && statement->query_id != 0)
 		emit(file, " query_id=%lld", (long long) statement->query_id);
-	emit(file, " live_count=%lld total_count=%lld samples=%lld total_samples=%lld error_bytes=%.0f variance=%.17g peak_bytes=%lld first_at_us=%lld last_at_us=%lld truncated=%d",
+	emit(file, " live_count=%lld total_count=%lld samples=%lld total_samples=%lld error_bytes=%lld variance=%.17g peak_bytes=%lld first_at_us=%lld last_at_us=%lld truncated=%d",
 		 (long long) counters->live_count, (long long) counters->total_count,
 		 (long long) counters->live_samples,
 		 (long long) counters->total_samples,
-		 plh_sampling_error_bytes(counters->live_variance,
-								  counters->live_bytes,
-								  counters->live_samples),
-		 counters->live_variance,
-		 (long long) plh_profile_image_peak_bytes(image, site),
+		 (long long) facts->error_bytes, counters->live_variance,
+		 (long long) facts->peak_bytes,
 		 unix_us(counters->first_at), unix_us(counters->last_at),
-		 stack != NULL && stack->truncated ? 1 : 0);
-	if (baseline != NULL)
-		emit_growth(file, image, site, baseline);
+		 facts->stack != NULL && facts->stack->truncated ? 1 : 0);
+	if (facts->has_baseline)
+		emit(file, " baseline_bytes=%lld baseline_count=%lld",
+			 (long long) facts->baseline_bytes,
+			 (long long) facts->baseline_count);
 	if (statement != NULL && statement->text_bytes > 0)
 		emit_value(file, "query", statement->text, statement->text_bytes);
 	emit(file, "\n");
@@ -305,14 +287,12 @@ emit_address(DumpFile *file, uint64 address)
  * first, every address is within the call for both.
  */
 static void
-emit_site(DumpFile *file, const PlhProfileImage *image,
-		  const PlhSiteRecord *site, const PlhBaseline *baseline)
+emit_site(DumpFile *file, const PlhSiteFacts *facts)
 {
-	const PlhStackRecord *stack = plh_profile_image_stack(image,
-														   site->key.stack);
+	const PlhStackRecord *stack = facts->stack;
 
-	emit_site_facts(file, image, site, stack, baseline);
-	emit_counters(file, &site->counters);
+	emit_site_facts(file, facts);
+	emit_counters(file, facts->counters);
 	if (stack == NULL)
 		emit_address(file, PLH_NO_STACK_ADDRESS);
 	else
@@ -330,17 +310,15 @@ static uint32
 emit_sites(DumpFile *file, const PlhProfileImage *image,
 		   const PlhBaseline *baseline)
 {
-	const PlhSiteRecord *site;
+	PlhSiteFacts facts;
 	uint32		position = 0;
 	uint32		live_sites = 0;
 
-	while ((site = plh_profile_image_next_site(image, &position)) != NULL)
+	while (plh_site_facts_next(&facts, image, baseline, &position))
 	{
-		if (site->counters.total_samples == 0)
-			continue;
-		if (site->counters.live_count > 0)
+		if (facts.counters->live_count > 0)
 			live_sites++;
-		emit_site(file, image, site, baseline);
+		emit_site(file, &facts);
 	}
 	return live_sites;
 }

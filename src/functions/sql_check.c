@@ -11,22 +11,18 @@
 
 #include "base/compat.h"
 #include "functions/sql_rows.h"
+#include "functions/sql_suppressions.h"
 #include "profile/profile_file.h"
 #include "profile/profile_image.h"
+#include "profile/site_facts.h"
+#include "reader/database_text.h"
+#include "report/listed_site.h"
 #include "verdict/leak_check.h"
 #include "verdict/suppression.h"
 
-PLH_FUNCTION(pg_leakhunt_get_leaks);
+#define CHECK_COLUMNS 5
 
-/* An argument that must not be null. */
-static void
-check_argument(FunctionCallInfo fcinfo, int number, const char *name)
-{
-	if (PG_ARGISNULL(number))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("%s must not be null", name)));
-}
+PLH_FUNCTION(pg_leakhunt_check);
 
 /* An argument that counts executions. */
 static int
@@ -34,7 +30,7 @@ get_count(FunctionCallInfo fcinfo, int number, const char *name, int least)
 {
 	int			count;
 
-	check_argument(fcinfo, number, name);
+	plh_sql_rows_check_not_null(fcinfo, number, name);
 	count = PG_GETARG_INT32(number);
 	if (count < least)
 		ereport(ERROR,
@@ -44,92 +40,118 @@ get_count(FunctionCallInfo fcinfo, int number, const char *name, int least)
 }
 
 /*
- * The stack of a leak as far as it is the statement's: neither should a pattern
- * that matches the caller of the check suppress everything.
+ * Cut the stack where our own frames begin: callers of pg_leakhunt_check are not
+ * part of the leak, and a pattern that matches them must not suppress it.
  */
-static PlhStackText *
-stack_of_statement(PlhRowSink *sink, const PlhProfileImage *image,
-				   const PlhSiteRecord *site)
+static void
+cut_at_own_frames(PlhStackText *stack)
 {
-	PlhStackText *stack = plh_sql_rows_stack(sink, image, site);
-
-	for (int i = 0; stack != NULL && i < stack->frame_count; i++)
+	for (int i = 0; i < stack->frame_count; i++)
 	{
 		const char *module = stack->frames[i].module;
 
 		if (module != NULL && strstr(module, "/pg_leakhunt.so") != NULL)
 			stack->frame_count = i;
 	}
-	return stack;
 }
 
-/* The columns site and stack of contexts as such. */
+/* Describe the site of a leak; of contexts as such there is only a name. */
 static void
-put_contexts(PlhRow *row)
+describe_leak(PlhListedSite *listed, const PlhProfileImage *image,
+			  const PlhLeak *leak, PlhStackTexts *texts)
 {
-	plh_sql_rows_put_text(row, "[memory contexts]");
-	plh_sql_rows_put_null(row);
+	PlhSiteFacts facts = {0};
+	const PlhStringRecord *name;
+
+	if (leak->site != NULL)
+	{
+		plh_site_facts_resolve(&facts, image, leak->site, NULL);
+		plh_listed_site_start(listed, image, &facts);
+		plh_listed_site_describe_stack(listed, texts);
+		if (listed->has_stack)
+			cut_at_own_frames(&listed->stack);
+		return;
+	}
+	memset(listed, 0, sizeof(*listed));
+	listed->stack.site = "[memory contexts]";
+	name = plh_profile_image_string(image, leak->contexts->context_name);
+	if (name != NULL)
+		listed->context_name =
+			plh_database_text_fit_foreign(name->text, name->text_bytes,
+										  image->header->encoding);
 }
 
-/* One row, if it is a leak.  Returns whether it is suppressed. */
+/* Return one row, if it is a leak.  Returns whether it is suppressed. */
 static bool
-put_leak(const PlhProfileImage *image, const PlhLeak *leak, int iterations,
-		 PlhRowSink *sink)
+put_leak(const PlhListedSite *listed, const PlhLeak *leak, int iterations,
+		 const PlhSuppressions *suppressions, PlhRowSink *sink)
 {
-	const PlhStringRecord *context =
-		plh_profile_image_string(image, leak->site != NULL ?
-								  leak->site->key.context_name :
-								  leak->contexts->context_name);
-	PlhStackText *stack = leak->site == NULL ? NULL :
-		stack_of_statement(sink, image, leak->site);
 	PlhRow		row = {0};
 
-	if (stack != NULL && plh_leak_check_is_core_cache(stack))
+	if (listed->has_stack && plh_leak_check_is_core_cache(&listed->stack))
 		return false;
-	if (plh_suppression_find(sink->suppressions,
-							 context != NULL ? context->text : NULL,
-							 stack) != NULL)
+	if (plh_suppression_any(suppressions, listed->context_name,
+							listed->has_stack ? &listed->stack : NULL))
 		return true;
-	plh_sql_rows_put_datum(&row, Float8GetDatum((double) leak->bytes / iterations));
-	plh_sql_rows_put_datum(&row, Float8GetDatum((double) leak->count / iterations));
-	if (context != NULL)
-		plh_sql_rows_put_foreign_text(&row, image, context->text, context->text_bytes);
-	else
-		plh_sql_rows_put_null(&row);
-	if (leak->site != NULL)
-		plh_sql_rows_put_site(&row, leak->site, stack);
-	else
-		put_contexts(&row);
+	plh_sql_rows_put_datum(&row,
+						   Float8GetDatum((double) leak->bytes / iterations));
+	plh_sql_rows_put_datum(&row,
+						   Float8GetDatum((double) leak->count / iterations));
+	plh_sql_rows_put_text(&row, listed->context_name);
+	plh_sql_rows_put_text(&row, listed->stack.site);
+	plh_sql_rows_put_frames(&row, listed);
 	plh_sql_rows_finish(&row, sink);
 	return false;
 }
 
+/* Return the rows of a check; the result says how many are suppressed. */
+static int
+put_leaks(const PlhLeakCheck *check, int iterations,
+		  const PlhSuppressions *suppressions, PlhRowSink *sink)
+{
+	const PlhProfileImage *image;
+	PlhStackTexts *texts;
+	int			suppressed = 0;
+
+	if (check->leak_count == 0)
+		return 0;
+	image = plh_profile_image_own(plh_profile);
+	texts = plh_stack_text_open(plh_sql_rows_symbols(sink), image);
+	for (int i = 0; i < check->leak_count; i++)
+	{
+		PlhListedSite listed;
+
+		describe_leak(&listed, image, &check->leaks[i], texts);
+		suppressed += put_leak(&listed, &check->leaks[i], iterations,
+							   suppressions, sink);
+	}
+	return suppressed;
+}
+
 /*
- * pg_leakhunt_get_leaks(query, iterations, warmup, suppressions): the rows of
- * pg_leakhunt_check.
+ * pg_leakhunt_check(query, iterations, warmup)
  */
 Datum
-pg_leakhunt_get_leaks(PG_FUNCTION_ARGS)
+pg_leakhunt_check(PG_FUNCTION_ARGS)
 {
-	int			iterations = get_count(fcinfo, 1, "iterations", 2);
-	int			warmup = get_count(fcinfo, 2, "warmup", 0);
-	int			suppressed = 0;
+	PlhSuppressions *suppressions;
 	PlhLeakCheck check;
-	PlhProfileImage *image;
 	PlhRowSink	sink;
+	int			iterations;
+	int			warmup;
+	int			suppressed;
 
-	check_argument(fcinfo, 0, "query");
+	plh_sql_rows_check_arguments(fcinfo, 3);
+	plh_sql_rows_check_not_null(fcinfo, 0, "query");
+	iterations = get_count(fcinfo, 1, "iterations", 2);
+	warmup = get_count(fcinfo, 2, "warmup", 0);
 	plh_sql_rows_check_active();
-	plh_sql_rows_start_silently(fcinfo, &sink);
-	sink.with_stacks = true;
-	sink.suppressions = plh_suppression_list(PG_ARGISNULL(3) ? NULL :
-											 PG_GETARG_ARRAYTYPE_P(3));
+	plh_sql_rows_start_silently(fcinfo, &sink, CHECK_COLUMNS);
+	suppressions = plh_sql_suppressions_read(fcinfo);
 	plh_leak_check_run(text_to_cstring(PG_GETARG_TEXT_PP(0)), iterations,
 					   warmup, &check);
 
-	image = check.leak_count > 0 ? plh_profile_image_own(plh_profile) : NULL;
-	for (int i = 0; i < check.leak_count; i++)
-		suppressed += put_leak(image, &check.leaks[i], iterations, &sink);
+	suppressed = put_leaks(&check, iterations, suppressions, &sink);
 	if (suppressed > 0)
 		ereport(NOTICE,
 				(errmsg_plural("%d leaking call site is suppressed",

@@ -9,6 +9,7 @@
 #include "miscadmin.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
+#include "utils/timestamp.h"
 
 #include "base/compat.h"
 #include "base/settings.h"
@@ -22,9 +23,19 @@
 #include "sampler/method_hooks.h"
 #include "sampler/owner.h"
 
+/* The pid of requests to all processes. */
+#define ALL_PROCESSES 0
+
+/* The longest duration of a request. */
+#define MAX_DURATION_DAYS 3650
+
 PLH_FUNCTION(pg_leakhunt_start);
+PLH_FUNCTION(pg_leakhunt_start_all);
 PLH_FUNCTION(pg_leakhunt_stop);
+PLH_FUNCTION(pg_leakhunt_stop_all);
+PLH_FUNCTION(pg_leakhunt_reset_all);
 PLH_FUNCTION(pg_leakhunt_baseline);
+PLH_FUNCTION(pg_leakhunt_baseline_all);
 
 /* May that process have loaded this module? */
 static bool
@@ -46,52 +57,88 @@ check_loaded(int pid)
 	return false;
 }
 
+/* Throw the ERROR for a request that could not be made, by errno. */
+static void
+throw_request_failed(int pid)
+{
+	if (errno == ENOSPC)
+		ereport(ERROR,
+				(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+				 errmsg("could not make the request to process %d: %m", pid),
+				 errdetail("There are requests to too many processes, or no room in \"%s\".",
+						   plh_profile_directory_path()),
+				 errhint("pg_leakhunt_reset_all() takes all requests back.")));
+	ereport(ERROR,
+			(errcode_for_file_access(),
+			 errmsg("could not make the request: %m"),
+			 errdetail("Requests are made through a file in directory \"%s\", which could not be made when the server started.",
+					   plh_profile_directory_path())));
+}
+
 /* Make the request; pid 0 means all processes. */
 static bool
 request(int pid, const PlhControlWish *wish)
 {
-	if (pid != 0 && (!plh_server_processes_check(pid) || !check_loaded(pid)))
+	if (pid != ALL_PROCESSES &&
+		(!plh_server_processes_check(pid) || !check_loaded(pid)))
 		return false;
 	if (!plh_control_request(pid, wish))
-	{
-		if (errno == ENOSPC)
-			ereport(ERROR,
-					(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
-					 errmsg("could not make the request to process %d: %m", pid),
-					 errdetail("There are requests to too many processes, or no room in \"%s\".",
-							   plh_profile_directory_path())));
-		ereport(ERROR,
-				(errcode_for_file_access(),
-				 errmsg("could not make the request: %m"),
-				 errdetail("Requests are made through a file in directory \"%s\", which could not be made when the server started.",
-						   plh_profile_directory_path())));
-	}
+		throw_request_failed(pid);
 
 	/* what a session asks of itself it gets at once */
 	plh_method_hooks_rearm();
 	return true;
 }
 
-/* The pid argument; 0 for all. */
+/*
+ * The pid argument.  Null is no process, and must never mean all of them: a
+ * subquery that finds no row gives it.
+ */
 static int
 get_pid(FunctionCallInfo fcinfo)
 {
-	int			pid = PG_ARGISNULL(0) ? 0 : PG_GETARG_INT32(0);
+	int			pid;
 
-	/* 0 is no process, and must not mean all of them by accident */
-	return PG_ARGISNULL(0) ? 0 : pid == 0 ? -1 : pid;
+	if (PG_ARGISNULL(0))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("pid must not be null"),
+				 errhint("The functions whose names end with _all are for all processes.")));
+	pid = PG_GETARG_INT32(0);
+
+	/* 0 is no process, either */
+	return pid == ALL_PROCESSES ? -1 : pid;
 }
 
-/* The scope argument. */
+/* The sample_interval argument; 0 for what the settings say. */
+static uint32
+get_interval(FunctionCallInfo fcinfo, int number)
+{
+	int64		interval;
+
+	if (PG_ARGISNULL(number))
+		return 0;
+	interval = PG_GETARG_INT64(number);
+	if (interval < 1 || interval > PG_INT32_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("sample interval %lld is out of range",
+						(long long) interval),
+				 errdetail("It must be between 1 and %d bytes.",
+						   PG_INT32_MAX)));
+	return interval;
+}
+
+/* The scope argument; -1 for what the settings say. */
 static int
-get_scope(FunctionCallInfo fcinfo)
+get_scope(FunctionCallInfo fcinfo, int number)
 {
 	char	   *name;
 	int			scope;
 
-	if (PG_ARGISNULL(2))
+	if (PG_ARGISNULL(number))
 		return -1;
-	name = text_to_cstring(PG_GETARG_TEXT_PP(2));
+	name = text_to_cstring(PG_GETARG_TEXT_PP(number));
 	for (scope = PLH_SCOPE_LONG_LIVED; scope <= PLH_SCOPE_ALL; scope++)
 	{
 		if (strcmp(name, plh_settings_scope_name(scope)) == 0)
@@ -103,42 +150,110 @@ get_scope(FunctionCallInfo fcinfo)
 			 errhint("Available scopes are long_lived and all.")));
 }
 
+/* The duration argument in microseconds; 0 for good. */
+static int64
+get_duration(FunctionCallInfo fcinfo, int number)
+{
+	Interval   *duration;
+	int64		days;
+
+	if (PG_ARGISNULL(number))
+		return 0;
+	duration = PG_GETARG_INTERVAL_P(number);
+	days = (int64) duration->month * DAYS_PER_MONTH + duration->day;
+	if (days < -MAX_DURATION_DAYS || days > MAX_DURATION_DAYS ||
+		duration->time > MAX_DURATION_DAYS * USECS_PER_DAY ||
+		days * USECS_PER_DAY + duration->time <= 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("duration is out of range"),
+				 errdetail("It must be more than nothing, and at most %d days.",
+						   MAX_DURATION_DAYS)));
+	return days * USECS_PER_DAY + duration->time;
+}
+
 /*
- * pg_leakhunt_start(pid, sample_interval, scope): sample a process, or all.
+ * The wish that the arguments sample_interval, scope and duration express, of
+ * which "first" is the number of the first.
+ */
+static PlhControlWish
+get_wish(FunctionCallInfo fcinfo, int first)
+{
+	PlhControlWish wish = {.present = true,.sampling = true};
+
+	wish.sample_interval = get_interval(fcinfo, first);
+	wish.scope = get_scope(fcinfo, first + 1);
+	wish.duration_us = get_duration(fcinfo, first + 2);
+	return wish;
+}
+
+/*
+ * pg_leakhunt_start(pid, sample_interval, scope, duration): sample a process.
  */
 Datum
 pg_leakhunt_start(PG_FUNCTION_ARGS)
 {
-	PlhControlWish wish = {.present = true,.sampling = true};
+	PlhControlWish wish;
 
+	plh_sql_rows_check_arguments(fcinfo, 4);
 	plh_sql_rows_check_active();
-	wish.scope = get_scope(fcinfo);
-	if (!PG_ARGISNULL(1))
-	{
-		int64		interval = PG_GETARG_INT64(1);
-
-		if (interval < 1 || interval > PG_INT32_MAX)
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("sample interval %lld is out of range",
-							(long long) interval),
-					 errdetail("It must be between 1 and %d bytes.",
-							   PG_INT32_MAX)));
-		wish.sample_interval = interval;
-	}
+	wish = get_wish(fcinfo, 1);
 	PG_RETURN_BOOL(request(get_pid(fcinfo), &wish));
 }
 
 /*
- * pg_leakhunt_stop(pid): take no more samples of a process, or of any.
+ * pg_leakhunt_start_all(sample_interval, scope, duration): sample all processes.
+ */
+Datum
+pg_leakhunt_start_all(PG_FUNCTION_ARGS)
+{
+	PlhControlWish wish;
+
+	plh_sql_rows_check_arguments(fcinfo, 3);
+	plh_sql_rows_check_active();
+	wish = get_wish(fcinfo, 0);
+	(void) request(ALL_PROCESSES, &wish);
+	PG_RETURN_VOID();
+}
+
+/*
+ * pg_leakhunt_stop(pid): take no more samples of a process.
  */
 Datum
 pg_leakhunt_stop(PG_FUNCTION_ARGS)
 {
-	PlhControlWish wish = {.present = true,.sampling = false,.scope = -1};
+	PlhControlWish wish = {.present = true,.scope = -1};
 
+	plh_sql_rows_check_arguments(fcinfo, 1);
 	plh_sql_rows_check_active();
 	PG_RETURN_BOOL(request(get_pid(fcinfo), &wish));
+}
+
+/*
+ * pg_leakhunt_stop_all(): take no more samples of any process.
+ */
+Datum
+pg_leakhunt_stop_all(PG_FUNCTION_ARGS)
+{
+	PlhControlWish wish = {.present = true,.scope = -1};
+
+	plh_sql_rows_check_active();
+	(void) request(ALL_PROCESSES, &wish);
+	PG_RETURN_VOID();
+}
+
+/*
+ * pg_leakhunt_reset_all(): take all requests back; from now on the settings
+ * count.
+ */
+Datum
+pg_leakhunt_reset_all(PG_FUNCTION_ARGS)
+{
+	plh_sql_rows_check_active();
+	if (!plh_control_reset())
+		throw_request_failed(ALL_PROCESSES);
+	plh_method_hooks_rearm();
+	PG_RETURN_VOID();
 }
 
 typedef struct BaselineCount
@@ -198,8 +313,8 @@ take_other_baselines(const BaselineCount *count)
 }
 
 /*
- * pg_leakhunt_baseline(pid): count growth from here, of a process or of all.
- * Returns the number of processes.
+ * pg_leakhunt_baseline(pid): count growth of a process from here.  Returns the
+ * number of processes: 1, or 0 for one that can't be looked at.
  */
 Datum
 pg_leakhunt_baseline(PG_FUNCTION_ARGS)
@@ -208,23 +323,41 @@ pg_leakhunt_baseline(PG_FUNCTION_ARGS)
 	int			pid = get_pid(fcinfo);
 	BaselineCount count = {.memory = CurrentMemoryContext};
 
+	plh_sql_rows_check_arguments(fcinfo, 1);
 	plh_sql_rows_check_active();
 	count.sees_all = plh_sql_rows_may_see_all();
 	plh_owner_publish();
-
-	/* first: what begins to be profiled meanwhile has grown since */
-	if (pid == 0 && count.sees_all && !plh_baseline_file_take_empty(directory, 0))
-		report_unwritten(0);
-	if (pid >= 0)
+	if (pid > 0)
 		plh_profile_reader_each(directory, pid, false, take_baseline, &count);
-	if (pid == 0 && count.sees_all)
-		take_other_baselines(&count);
-	if (pid != 0 && count.found == NIL && plh_server_processes_check(pid) &&
+	if (count.found == NIL && plh_server_processes_check(pid) &&
 		check_loaded(pid) && count.sees_all)
 	{
 		if (!plh_baseline_file_take_empty(directory, pid))
 			report_unwritten(pid);
 		count.taken++;
 	}
+	PG_RETURN_INT32(count.taken);
+}
+
+/*
+ * pg_leakhunt_baseline_all(): count growth of all processes that the caller may
+ * see from here.  Returns the number of those that have a profile.
+ */
+Datum
+pg_leakhunt_baseline_all(PG_FUNCTION_ARGS)
+{
+	const char *directory = plh_profile_directory_path();
+	BaselineCount count = {.memory = CurrentMemoryContext};
+
+	plh_sql_rows_check_active();
+	count.sees_all = plh_sql_rows_may_see_all();
+	plh_owner_publish();
+
+	/* first: what begins to be profiled meanwhile has grown since */
+	if (count.sees_all && !plh_baseline_file_take_empty(directory, 0))
+		report_unwritten(0);
+	plh_profile_reader_each(directory, 0, false, take_baseline, &count);
+	if (count.sees_all)
+		take_other_baselines(&count);
 	PG_RETURN_INT32(count.taken);
 }

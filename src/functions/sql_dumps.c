@@ -1,6 +1,6 @@
 /*
  * sql_dumps.c
- *	  The functions of SQL that write and read dump files.
+ *	  The functions of SQL that write dumps and list them.
  */
 #include "postgres.h"
 
@@ -16,6 +16,7 @@
 #include "utils/memutils.h"
 
 #include "base/compat.h"
+#include "base/limits.h"
 #include "base/settings.h"
 #include "dump/dump.h"
 #include "dump/dump_directory.h"
@@ -26,9 +27,10 @@
 #include "reader/baseline_file.h"
 #include "report/dump_symbols.h"
 
+#define DUMP_COLUMNS 11
+
 PLH_FUNCTION(pg_leakhunt_dump);
 PLH_FUNCTION(pg_leakhunt_get_dumps);
-PLH_FUNCTION(pg_leakhunt_get_difference);
 
 /*
  * pg_leakhunt_dump(pid, symbolized): write a dump of a process, which has no
@@ -41,8 +43,9 @@ pg_leakhunt_dump(PG_FUNCTION_ARGS)
 	PlhDumpExtras extras = {.reason = "manual"};
 	PlhDumpResult result;
 
+	plh_sql_rows_check_arguments(fcinfo, 2);
 	plh_sql_rows_check_active();
-	image = plh_sql_source_process(PG_GETARG_INT32(0));
+	image = plh_sql_source_process(PG_GETARG_INT32(0), WARNING);
 	if (image == NULL)
 		PG_RETURN_NULL();
 	extras.baseline = plh_baseline_file_read(plh_profile_directory_path(),
@@ -65,13 +68,16 @@ put_dump(const char *name, const PlhDump *dump, const struct stat *status,
 	if (!plh_sql_rows_may_show(sink, header))
 		return;
 	plh_sql_rows_put_text(&row, name);
-	plh_sql_rows_put_datum(&row, Int32GetDatum(header->pid));
+	plh_sql_rows_put_pid(&row, header->pid);
 	plh_sql_rows_put_backend_type(&row, dump->image);
+	plh_sql_rows_put_role(&row, header);
+	plh_sql_rows_put_database(&row, header);
 	plh_sql_rows_put_text(&row, dump->reason);
 	plh_sql_rows_put_time(&row, dump->written_at);
 	plh_sql_rows_put_int64(&row, status->st_size);
 	plh_sql_rows_put_int64(&row, header->counters.live_bytes);
 	plh_sql_rows_put_int64(&row, header->counters.live_count);
+	plh_sql_rows_put_int64(&row, header->peak_bytes);
 	plh_sql_rows_finish(&row, sink);
 }
 
@@ -98,7 +104,7 @@ visit_dump(const char *name, PlhRowSink *sink)
 													   ALLOCSET_DEFAULT_SIZES);
 	MemoryContext caller_context = MemoryContextSwitchTo(file_context);
 	struct stat status = {0};
-	char		path[MAXPGPATH + NAME_MAX];
+	char		path[PLH_PATH_MAX];
 	ErrorData  *error;
 	PlhDump    *dump;
 
@@ -125,7 +131,7 @@ pg_leakhunt_get_dumps(PG_FUNCTION_ARGS)
 	DIR		   *dir;
 	struct dirent *entry;
 
-	plh_sql_rows_start_silently(fcinfo, &sink);
+	plh_sql_rows_start_silently(fcinfo, &sink, DUMP_COLUMNS);
 	dir = AllocateDir(plh_fixed.dump_directory);
 	if (dir == NULL && (errno == ENOENT || !sink.sees_all))
 		return (Datum) 0;
@@ -136,48 +142,5 @@ pg_leakhunt_get_dumps(PG_FUNCTION_ARGS)
 			visit_dump(entry->d_name, &sink);
 	}
 	FreeDir(dir);
-	return (Datum) 0;
-}
-
-/* One row of pg_leakhunt_diff. */
-static void
-put_difference(const PlhListedSite *listed, PlhRowSink *sink)
-{
-	PlhRow		row = {0};
-
-	plh_sql_rows_put_text(&row, listed->context_name);
-	plh_sql_rows_put_text(&row, listed->lifetime);
-	if (listed->query_id != 0)
-		plh_sql_rows_put_int64(&row, listed->query_id);
-	else
-		plh_sql_rows_put_null(&row);
-	plh_sql_rows_put_text(&row, listed->query);
-	plh_sql_rows_put_int64(&row, listed->old_bytes);
-	plh_sql_rows_put_int64(&row, listed->bytes);
-	plh_sql_rows_put_int64(&row, plh_listed_bytes(listed));
-	plh_sql_rows_put_int64(&row, listed->old_count);
-	plh_sql_rows_put_int64(&row, listed->count);
-	plh_sql_rows_put_int64(&row, plh_listed_count(listed));
-	plh_sql_rows_put_site(&row, listed->site, listed->has_stack ? &listed->stack : NULL);
-	plh_sql_rows_finish(&row, sink);
-}
-
-/*
- * What sites hold in two dumps: the rows of pg_leakhunt_diff.
- */
-Datum
-pg_leakhunt_get_difference(PG_FUNCTION_ARGS)
-{
-	PlhSource	source = {
-		.file = text_to_cstring(PG_GETARG_TEXT_PP(1)),
-		.base = text_to_cstring(PG_GETARG_TEXT_PP(0))
-	};
-	PlhSiteList *list;
-	PlhRowSink	sink;
-
-	plh_sql_rows_start_silently(fcinfo, &sink);
-	list = plh_sql_source_sites(&source);
-	for (int i = 0; i < list->count; i++)
-		put_difference(&list->sites[i], &sink);
 	return (Datum) 0;
 }

@@ -3,14 +3,13 @@
  *	  The functions of SQL that turn call sites into tables, pictures and
  *	  profiles for other tools.
  *
- * Their first four arguments are a PlhSource: pid, file, base, growth.
+ * Each comes in two forms: of a process, whose growth since the baseline may be
+ * wanted, and of a dump, with another dump that growth is counted from.
  */
 #include "postgres.h"
 
 #include <math.h>
 
-#include "fmgr.h"
-#include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 
@@ -19,36 +18,20 @@
 #include "functions/sql_source.h"
 #include "report/flamegraph.h"
 #include "report/folded.h"
+#include "report/listed_site.h"
 #include "report/pprof.h"
 #include "report/top.h"
 
-PLH_FUNCTION(pg_leakhunt_get_top);
-PLH_FUNCTION(pg_leakhunt_get_folded);
-PLH_FUNCTION(pg_leakhunt_get_flamegraph);
-PLH_FUNCTION(pg_leakhunt_get_pprof);
+#define TOP_COLUMNS 7
 
-#define SOURCE_ARGUMENTS 4
-
-/* What is asked for; the SQL functions around these see to the rest. */
-static PlhSiteList *
-get_sites(FunctionCallInfo fcinfo)
-{
-	PlhSource	source = {0};
-
-	if (PG_ARGISNULL(0) && PG_ARGISNULL(1))
-		return NULL;
-	if (!PG_ARGISNULL(0))
-	{
-		plh_sql_rows_check_active();
-		source.pid = PG_GETARG_INT32(0);
-	}
-	else
-		source.file = text_to_cstring(PG_GETARG_TEXT_PP(1));
-	if (!PG_ARGISNULL(2))
-		source.base = text_to_cstring(PG_GETARG_TEXT_PP(2));
-	source.growth = !PG_ARGISNULL(3) && PG_GETARG_BOOL(3);
-	return plh_sql_source_sites(&source);
-}
+PLH_FUNCTION(pg_leakhunt_top_of_process);
+PLH_FUNCTION(pg_leakhunt_top_of_file);
+PLH_FUNCTION(pg_leakhunt_folded_of_process);
+PLH_FUNCTION(pg_leakhunt_folded_of_file);
+PLH_FUNCTION(pg_leakhunt_flamegraph_of_process);
+PLH_FUNCTION(pg_leakhunt_flamegraph_of_file);
+PLH_FUNCTION(pg_leakhunt_pprof_of_process);
+PLH_FUNCTION(pg_leakhunt_pprof_of_file);
 
 /* A flag, false if it is null. */
 static bool
@@ -57,17 +40,57 @@ get_flag(FunctionCallInfo fcinfo, int number)
 	return !PG_ARGISNULL(number) && PG_GETARG_BOOL(number);
 }
 
-/* The kind of sum that is asked for. */
+/* A text argument, NULL if it is null. */
+static char *
+get_text(FunctionCallInfo fcinfo, int number)
+{
+	return PG_ARGISNULL(number) ? NULL :
+		text_to_cstring(PG_GETARG_TEXT_PP(number));
+}
+
+/* The process that argument 0 names; the number of the flag "growth" is given. */
+static PlhSource
+source_of_process(FunctionCallInfo fcinfo, int growth, int arguments)
+{
+	PlhSource	source = {0};
+
+	plh_sql_rows_check_arguments(fcinfo, arguments);
+	plh_sql_rows_check_active();
+	plh_sql_rows_check_not_null(fcinfo, 0, "pid");
+	source.pid = PG_GETARG_INT32(0);
+	source.growth = get_flag(fcinfo, growth);
+	return source;
+}
+
+/* The dump that argument 0 names, and its base. */
+static PlhSource
+source_of_file(FunctionCallInfo fcinfo, int base, int arguments)
+{
+	PlhSource	source = {0};
+
+	plh_sql_rows_check_arguments(fcinfo, arguments);
+	plh_sql_rows_check_not_null(fcinfo, 0, "file");
+	source.file = get_text(fcinfo, 0);
+	source.base = get_text(fcinfo, base);
+	return source;
+}
+
+/* The sites of a source whose result goes into a file. */
+static PlhSiteList *
+get_required_sites(PlhSource source)
+{
+	source.required = true;
+	return plh_sql_source_sites(&source);
+}
+
+/* The kind of sum that an argument asks for. */
 static PlhTopKind
-get_kind(FunctionCallInfo fcinfo)
+get_kind(FunctionCallInfo fcinfo, int number)
 {
 	char	   *name;
 
-	if (PG_ARGISNULL(SOURCE_ARGUMENTS))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("sums_by must not be null")));
-	name = text_to_cstring(PG_GETARG_TEXT_PP(SOURCE_ARGUMENTS));
+	plh_sql_rows_check_not_null(fcinfo, number, "sums_by");
+	name = get_text(fcinfo, number);
 	for (PlhTopKind kind = 0; plh_top_kind_name(kind) != NULL; kind++)
 	{
 		if (strcmp(plh_top_kind_name(kind), name) == 0)
@@ -86,7 +109,8 @@ put_percent(PlhRow *row, int64 part, int64 whole)
 	if (whole <= 0)
 		plh_sql_rows_put_null(row);
 	else
-		plh_sql_rows_put_datum(row, Float8GetDatum(rint(10000.0 * part / whole) / 100));
+		plh_sql_rows_put_datum(row,
+							   Float8GetDatum(rint(10000.0 * part / whole) / 100));
 }
 
 static void
@@ -104,26 +128,22 @@ put_top(const PlhTopRow *top, int64 total, PlhRowSink *sink)
 	plh_sql_rows_finish(&row, sink);
 }
 
-/*
- * pg_leakhunt_get_top(pid, file, base, growth, kind): the rows of
- * pg_leakhunt_top.
- */
-Datum
-pg_leakhunt_get_top(PG_FUNCTION_ARGS)
+/* The rows of pg_leakhunt_top. */
+static Datum
+return_top(FunctionCallInfo fcinfo, const PlhSource *source, PlhTopKind kind)
 {
-	PlhTopKind	kind = get_kind(fcinfo);
 	PlhSiteList *list;
 	PlhTopRow **rows;
 	PlhRowSink	sink;
 	int64		total = 0;
 	int			count;
 
-	plh_sql_rows_start_silently(fcinfo, &sink);
-	list = get_sites(fcinfo);
+	plh_sql_rows_start_silently(fcinfo, &sink, TOP_COLUMNS);
+	list = plh_sql_source_sites(source);
 	if (list == NULL)
 		return (Datum) 0;
 	for (int i = 0; i < list->count; i++)
-		total += plh_listed_bytes(&list->sites[i]);
+		total += plh_listed_site_bytes(&list->sites[i]);
 	rows = plh_top_make(list, kind, &count);
 	for (int i = 0; i < count; i++)
 	{
@@ -134,53 +154,109 @@ pg_leakhunt_get_top(PG_FUNCTION_ARGS)
 }
 
 /*
- * pg_leakhunt_get_folded(pid, file, base, growth, context, query): folded
- * stacks.
+ * pg_leakhunt_top(pid, sums_by, growth)
  */
 Datum
-pg_leakhunt_get_folded(PG_FUNCTION_ARGS)
+pg_leakhunt_top_of_process(PG_FUNCTION_ARGS)
 {
-	PlhSiteList *list = get_sites(fcinfo);
+	PlhSource	source = source_of_process(fcinfo, 2, 3);
+
+	return return_top(fcinfo, &source, get_kind(fcinfo, 1));
+}
+
+/*
+ * pg_leakhunt_top(file, sums_by, base)
+ */
+Datum
+pg_leakhunt_top_of_file(PG_FUNCTION_ARGS)
+{
+	PlhSource	source = source_of_file(fcinfo, 2, 3);
+
+	return return_top(fcinfo, &source, get_kind(fcinfo, 1));
+}
+
+/* A function that appends a list as text, with two levels above the stacks. */
+typedef void (*AppendList) (StringInfo output, const PlhSiteList *list,
+							bool with_context, bool with_query);
+
+/* A list as text; arguments 2 and 3 are the flags "context" and "query". */
+static Datum
+return_text(FunctionCallInfo fcinfo, PlhSource source, AppendList append)
+{
 	StringInfoData output;
 
-	if (list == NULL)
-		PG_RETURN_NULL();
 	initStringInfo(&output);
-	plh_folded_append(&output, list, get_flag(fcinfo, SOURCE_ARGUMENTS),
-					  get_flag(fcinfo, SOURCE_ARGUMENTS + 1));
+	append(&output, get_required_sites(source), get_flag(fcinfo, 2),
+		   get_flag(fcinfo, 3));
 	PG_RETURN_TEXT_P(cstring_to_text_with_len(output.data, output.len));
 }
 
 /*
- * pg_leakhunt_get_flamegraph(pid, file, base, growth, context, query): an SVG.
+ * pg_leakhunt_folded(pid, growth, context, query)
  */
 Datum
-pg_leakhunt_get_flamegraph(PG_FUNCTION_ARGS)
+pg_leakhunt_folded_of_process(PG_FUNCTION_ARGS)
 {
-	PlhSiteList *list = get_sites(fcinfo);
-	StringInfoData output;
-
-	if (list == NULL)
-		PG_RETURN_NULL();
-	initStringInfo(&output);
-	plh_flamegraph_append(&output, list, get_flag(fcinfo, SOURCE_ARGUMENTS),
-						  get_flag(fcinfo, SOURCE_ARGUMENTS + 1));
-	PG_RETURN_TEXT_P(cstring_to_text_with_len(output.data, output.len));
+	return return_text(fcinfo, source_of_process(fcinfo, 1, 4),
+					   plh_folded_append);
 }
 
 /*
- * pg_leakhunt_get_pprof(pid, file, base, growth): a profile for pprof.
+ * pg_leakhunt_folded(file, base, context, query)
  */
 Datum
-pg_leakhunt_get_pprof(PG_FUNCTION_ARGS)
+pg_leakhunt_folded_of_file(PG_FUNCTION_ARGS)
 {
-	PlhSiteList *list = get_sites(fcinfo);
+	return return_text(fcinfo, source_of_file(fcinfo, 1, 4),
+					   plh_folded_append);
+}
+
+/*
+ * pg_leakhunt_flamegraph(pid, growth, context, query): an SVG.
+ */
+Datum
+pg_leakhunt_flamegraph_of_process(PG_FUNCTION_ARGS)
+{
+	return return_text(fcinfo, source_of_process(fcinfo, 1, 4),
+					   plh_flamegraph_append);
+}
+
+/*
+ * pg_leakhunt_flamegraph(file, base, context, query): an SVG.
+ */
+Datum
+pg_leakhunt_flamegraph_of_file(PG_FUNCTION_ARGS)
+{
+	return return_text(fcinfo, source_of_file(fcinfo, 1, 4),
+					   plh_flamegraph_append);
+}
+
+/* A list as a profile for pprof. */
+static Datum
+return_pprof(PlhSource source)
+{
 	StringInfoData output;
 
-	if (list == NULL)
-		PG_RETURN_NULL();
 	initStringInfo(&output);
-	plh_pprof_append(&output, list);
+	plh_pprof_append(&output, get_required_sites(source));
 	PG_RETURN_BYTEA_P((bytea *) cstring_to_text_with_len(output.data,
 														 output.len));
+}
+
+/*
+ * pg_leakhunt_pprof(pid, growth)
+ */
+Datum
+pg_leakhunt_pprof_of_process(PG_FUNCTION_ARGS)
+{
+	return return_pprof(source_of_process(fcinfo, 1, 2));
+}
+
+/*
+ * pg_leakhunt_pprof(file, base)
+ */
+Datum
+pg_leakhunt_pprof_of_file(PG_FUNCTION_ARGS)
+{
+	return return_pprof(source_of_file(fcinfo, 1, 2));
 }

@@ -10,7 +10,7 @@
 
 #include "catalog/pg_authid.h"
 #include "catalog/pg_type.h"
-#include "mb/pg_wchar.h"
+#include "commands/dbcommands.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
 #include "utils/array.h"
@@ -22,11 +22,13 @@
 #include "process/process.h"
 #include "profile/profile_image.h"
 #include "reader/database_text.h"
+#include "report/listed_site.h"
 #include "sampler/owner.h"
 
 void
 plh_sql_rows_put_datum(PlhRow *row, Datum value)
 {
+	Assert(row->column < lengthof(row->values));
 	row->nulls[row->column] = false;
 	row->values[row->column++] = value;
 }
@@ -34,6 +36,7 @@ plh_sql_rows_put_datum(PlhRow *row, Datum value)
 void
 plh_sql_rows_put_null(PlhRow *row)
 {
+	Assert(row->column < lengthof(row->values));
 	row->nulls[row->column++] = true;
 }
 
@@ -46,19 +49,26 @@ plh_sql_rows_put_nulls(PlhRow *row, int count)
 }
 
 void
+plh_sql_rows_put_pid(PlhRow *row, int pid)
+{
+	plh_sql_rows_put_datum(row, Int32GetDatum(pid));
+}
+
+void
 plh_sql_rows_put_int64(PlhRow *row, int64 value)
 {
 	plh_sql_rows_put_datum(row, Int64GetDatum(value));
 }
 
-/* Text that is ours, or from a file; NULL gives NULL. */
+/* Text that is ours, or comes from a file; NULL gives NULL. */
 void
 plh_sql_rows_put_text(PlhRow *row, const char *text)
 {
 	if (text == NULL)
 		plh_sql_rows_put_null(row);
 	else
-		plh_sql_rows_put_datum(row, CStringGetTextDatum(plh_database_text_fit(text)));
+		plh_sql_rows_put_datum(row,
+							   CStringGetTextDatum(plh_database_text_fit(text)));
 }
 
 void
@@ -75,63 +85,93 @@ plh_sql_rows_put_time(PlhRow *row, TimestampTz time)
  */
 void
 plh_sql_rows_put_foreign_text(PlhRow *row, const PlhProfileImage *image,
-					 const char *text, Size bytes)
+							  const char *text, Size bytes)
 {
-	plh_sql_rows_put_datum(row, CStringGetTextDatum(plh_database_text_fit_foreign(text, bytes,
-																		 image->header->encoding)));
+	char	   *fit = plh_database_text_fit_foreign(text, bytes,
+													image->header->encoding);
+
+	plh_sql_rows_put_datum(row, CStringGetTextDatum(fit));
+}
+
+void
+plh_sql_rows_put_backend_type(PlhRow *row, const PlhProfileImage *image)
+{
+	const char *type = plh_profile_image_backend_type(image);
+
+	plh_sql_rows_put_foreign_text(row, image, type, strlen(type));
+}
+
+/* The column username. */
+void
+plh_sql_rows_put_role(PlhRow *row, const PlhProfileHeader *header)
+{
+	plh_sql_rows_put_text(row, OidIsValid(header->role_oid) ?
+						  GetUserNameFromId(header->role_oid, true) : NULL);
+}
+
+/* The column database. */
+void
+plh_sql_rows_put_database(PlhRow *row, const PlhProfileHeader *header)
+{
+	plh_sql_rows_put_text(row, OidIsValid(header->database_oid) ?
+						  get_database_name(header->database_oid) : NULL);
 }
 
 /*
- * The stack of a site, in the current memory context; NULL if it has none, or
- * if stacks are not wanted.
- */
-PlhStackText *
-plh_sql_rows_stack(PlhRowSink *sink, const PlhProfileImage *image,
-			   const PlhSiteRecord *site)
-{
-	const PlhStackRecord *stack = plh_profile_image_stack(image,
-														   site->key.stack);
-	PlhStackText *text;
-
-	if (!sink->with_stacks || stack == NULL)
-		return NULL;
-	if (sink->symbols == NULL)
-	{
-		MemoryContext old_context =
-			MemoryContextSwitchTo(sink->symbols_context);
-
-		sink->symbols = plh_symbols_open();
-		MemoryContextSwitchTo(old_context);
-	}
-	text = palloc(sizeof(PlhStackText));
-	plh_stack_text_describe(NULL, sink->symbols, image, stack, text);
-	return text;
-}
-
-/*
- * The columns site and stack.
+ * The columns query_id and query.
  */
 void
-plh_sql_rows_put_site(PlhRow *row, const PlhSiteRecord *site, const PlhStackText *stack)
+plh_sql_rows_put_query(PlhRow *row, const PlhListedSite *listed)
 {
+	if (listed->query_id == 0)
+		plh_sql_rows_put_null(row);
+	else
+		plh_sql_rows_put_int64(row, listed->query_id);
+	plh_sql_rows_put_text(row, listed->query);
+}
+
+/*
+ * The column survival, which is 1 at most: the owner may be between counting the
+ * one figure and the other.
+ */
+void
+plh_sql_rows_put_survival(PlhRow *row, int64 live_bytes, int64 total_bytes)
+{
+	if (total_bytes <= 0)
+		plh_sql_rows_put_null(row);
+	else
+		plh_sql_rows_put_datum(row,
+							   Float8GetDatum(Min(1.0, (double) live_bytes /
+												  (double) total_bytes)));
+}
+
+/*
+ * The column stack of a site whose stack was described; null if it has none.
+ */
+void
+plh_sql_rows_put_frames(PlhRow *row, const PlhListedSite *listed)
+{
+	const PlhStackText *stack = &listed->stack;
 	Datum	   *frames;
 
-	if (stack == NULL)
+	if (!listed->has_stack)
 	{
-		plh_sql_rows_put_text(row, plh_stack_text_absent(site));
 		plh_sql_rows_put_null(row);
 		return;
 	}
 	frames = palloc(sizeof(Datum) * Max(stack->frame_count, 1));
 	for (int i = 0; i < stack->frame_count; i++)
 		frames[i] = CStringGetTextDatum(stack->frames[i].text);
-	plh_sql_rows_put_text(row, stack->site);
-	plh_sql_rows_put_datum(row, PointerGetDatum(construct_array(frames,
-													   stack->frame_count,
-													   TEXTOID, -1, false,
-													   TYPALIGN_INT)));
+	plh_sql_rows_put_datum(row,
+						   PointerGetDatum(construct_array(frames,
+														   stack->frame_count,
+														   TEXTOID, -1, false,
+														   TYPALIGN_INT)));
 }
 
+/*
+ * Return a row that has all its columns.
+ */
 void
 plh_sql_rows_finish(PlhRow *row, PlhRowSink *sink)
 {
@@ -150,7 +190,7 @@ plh_sql_rows_may_see_all(void)
 }
 
 /*
- * If not, may he see those of that role?
+ * May a caller who does not see all see the processes of that role?
  */
 bool
 plh_sql_rows_may_see_role(Oid role)
@@ -165,14 +205,6 @@ bool
 plh_sql_rows_may_show(const PlhRowSink *sink, const PlhProfileHeader *header)
 {
 	return sink->sees_all || plh_sql_rows_may_see_role(header->role_oid);
-}
-
-void
-plh_sql_rows_put_backend_type(PlhRow *row, const PlhProfileImage *image)
-{
-	const char *type = plh_profile_image_backend_type(image);
-
-	plh_sql_rows_put_foreign_text(row, image, type, strlen(type));
 }
 
 /*
@@ -197,7 +229,7 @@ report_coverage(void)
 }
 
 /*
- * An ERROR where nothing can be sampled in this session.
+ * Throw an ERROR where nothing can be sampled in this session.
  */
 void
 plh_sql_rows_check_active(void)
@@ -209,30 +241,86 @@ plh_sql_rows_check_active(void)
 				 errdetail_internal("%s", plh_process_refusal())));
 }
 
-/*
- * What functions that return rows about this session alone begin with.
- */
-void
-plh_sql_rows_start_silently(FunctionCallInfo fcinfo, PlhRowSink *sink)
+/* The ERROR for a function that a script of another version has created. */
+static void
+throw_wrong_version(void)
 {
-	InitMaterializedSRF(fcinfo, 0);
-	memset(sink, 0, sizeof(*sink));
-	sink->result = (ReturnSetInfo *) fcinfo->resultinfo;
-	sink->symbols_context = CurrentMemoryContext;
-	sink->sees_all = plh_sql_rows_may_see_all();
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("the objects of extension pg_leakhunt do not fit its library"),
+			 errdetail("Another version of the extension's script has created this function."),
+			 errhint("Run ALTER EXTENSION pg_leakhunt UPDATE.")));
 }
 
 /*
- * What functions that return rows about processes begin with.  Returns false
- * where there are none, as nothing is sampled.
+ * Throw an ERROR unless the function was created with that many arguments.
+ */
+void
+plh_sql_rows_check_arguments(FunctionCallInfo fcinfo, int count)
+{
+	if (PG_NARGS() != count)
+		throw_wrong_version();
+}
+
+/*
+ * Throw an ERROR for an argument that is null and must not be.
+ */
+void
+plh_sql_rows_check_not_null(FunctionCallInfo fcinfo, int number,
+							const char *name)
+{
+	if (PG_ARGISNULL(number))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("%s must not be null", name)));
+}
+
+/*
+ * Begin a function that returns rows about this session alone, or about files.
+ * An ERROR unless it was created with that many columns: a row of another width
+ * would be read with its columns shifted.
+ */
+void
+plh_sql_rows_start_silently(FunctionCallInfo fcinfo, PlhRowSink *sink,
+							int columns)
+{
+	Assert(columns <= PLH_MAX_COLUMNS);
+	InitMaterializedSRF(fcinfo, 0);
+	memset(sink, 0, sizeof(*sink));
+	sink->result = (ReturnSetInfo *) fcinfo->resultinfo;
+	sink->memory = CurrentMemoryContext;
+	sink->sees_all = plh_sql_rows_may_see_all();
+	if (sink->result->setDesc->natts != columns)
+		throw_wrong_version();
+}
+
+/*
+ * Begin a function that returns rows about processes.  Returns false where there
+ * are none, as nothing is sampled.
  */
 bool
-plh_sql_rows_start(FunctionCallInfo fcinfo, PlhRowSink *sink)
+plh_sql_rows_start(FunctionCallInfo fcinfo, PlhRowSink *sink, int columns)
 {
-	plh_sql_rows_start_silently(fcinfo, sink);
+	plh_sql_rows_start_silently(fcinfo, sink, columns);
 	report_coverage();
 
 	/* a session that looks at itself should see itself */
 	plh_owner_publish();
 	return plh_process_refusal() == NULL;
+}
+
+/*
+ * The symbols that serve the whole call; opened when first asked for.
+ */
+PlhSymbols *
+plh_sql_rows_symbols(PlhRowSink *sink)
+{
+	if (sink->symbols == NULL)
+	{
+		MemoryContext caller_context = MemoryContextSwitchTo(sink->memory);
+
+		sink->symbols = plh_symbols_open();
+		MemoryContextSwitchTo(caller_context);
+	}
+	return sink->symbols;
 }

@@ -1,253 +1,276 @@
 /*
  * sql_sites.c
- *	  The function of SQL that shows call sites, which all views of them are
- *	  made of.
+ *	  The functions of SQL that show call sites: of processes, of a dump, and the
+ *	  difference between two dumps.
  */
 #include "postgres.h"
 
-#include "fmgr.h"
-#include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
 #include "base/compat.h"
-#include "base/sampling.h"
 #include "functions/sql_rows.h"
 #include "functions/sql_source.h"
 #include "process/profile_directory.h"
 #include "profile/baseline.h"
 #include "profile/profile_image.h"
+#include "profile/site_facts.h"
 #include "reader/baseline_file.h"
 #include "reader/profile_reader.h"
 #include "reader/server_processes.h"
-#include "verdict/suppression.h"
+#include "report/listed_site.h"
 
-PLH_FUNCTION(pg_leakhunt_get_sites);
-PLH_FUNCTION(pg_leakhunt_get_dump_sites);
+#define REPORT_COLUMNS 21
+#define DIFF_COLUMNS 12
 
-/* The columns growth_bytes and growth_count of a site. */
-static void
-put_site_growth(PlhRow *row, const PlhRowSink *sink, const PlhProfileImage *image,
-				const PlhSiteRecord *site)
+PLH_FUNCTION(pg_leakhunt_report);
+PLH_FUNCTION(pg_leakhunt_read_dump);
+PLH_FUNCTION(pg_leakhunt_diff);
+
+/* What the visitor of profiles is told. */
+typedef struct Report
 {
-	int64		bytes;
-	int64		count;
+	PlhRowSink	sink;
+	bool		with_stacks;
+} Report;
 
-	if (sink->baseline == NULL)
+/* The columns growth_bytes and growth_count. */
+static void
+put_growth(PlhRow *row, const PlhSiteFacts *facts)
+{
+	if (!facts->has_baseline)
 	{
 		plh_sql_rows_put_nulls(row, 2);
 		return;
 	}
-	plh_baseline_site(sink->baseline, plh_profile_image_offset(image, site),
-					  &bytes, &count);
-	plh_sql_rows_put_int64(row, site->counters.live_bytes - bytes);
-	plh_sql_rows_put_int64(row, site->counters.live_count - count);
+	plh_sql_rows_put_int64(row,
+						   facts->counters->live_bytes - facts->baseline_bytes);
+	plh_sql_rows_put_int64(row,
+						   facts->counters->live_count - facts->baseline_count);
 }
 
-/* The columns query_id and query. */
+/* The columns site, stack and stack_id, if the stack was described. */
 static void
-put_statement(PlhRow *row, const PlhProfileImage *image,
-			  const PlhSiteRecord *site)
+put_stack(PlhRow *row, const PlhListedSite *listed)
 {
-	const PlhStatementRecord *statement =
-		plh_profile_image_statement(image, site->key.statement);
-
-	if (statement == NULL || statement->query_id == 0)
-		plh_sql_rows_put_null(row);
+	plh_sql_rows_put_text(row, listed->stack.site);
+	plh_sql_rows_put_frames(row, listed);
+	if (listed->has_stack)
+		plh_sql_rows_put_int64(row, listed->stack.stack_id);
 	else
-		plh_sql_rows_put_int64(row, (int64) statement->query_id);
-	if (statement == NULL || statement->text_bytes == 0)
 		plh_sql_rows_put_null(row);
-	else
-		plh_sql_rows_put_foreign_text(row, image, statement->text, statement->text_bytes);
 }
 
-/*
- * The youngest checkpoint that lies in the first half of a site's life up to
- * now, or NULL.
- */
-static const PlhCheckpoint *
-early_checkpoint(const PlhSiteRecord *site, uint32 age)
-{
-	for (int i = PLH_CHECKPOINTS - 1; i >= 0; i--)
-	{
-		const PlhCheckpoint *checkpoint = &site->checkpoints[i];
-
-		if (checkpoint->epochs != 0 && checkpoint->epochs <= age / 2)
-			return checkpoint;
-	}
-	return NULL;
-}
-
-/* The columns that tell a leak from a cache. */
+/* One row of pg_leakhunt_report. */
 static void
-put_progress(PlhRow *row, const PlhProfileImage *image,
-			 const PlhSiteRecord *site)
+put_site(const PlhListedSite *listed, PlhRowSink *sink)
 {
-	/* a checkpoint is made when its epoch begins: so the current one counts */
-	uint32		age = image->header->epoch - site->first_epoch + 1;
-	const PlhCheckpoint *early = early_checkpoint(site, age);
-
-	plh_sql_rows_put_int64(row, site->epochs);
-	plh_sql_rows_put_int64(row, age);
-	if (early == NULL)
-	{
-		plh_sql_rows_put_nulls(row, 4);
-		return;
-	}
-	plh_sql_rows_put_int64(row, early->epochs);
-	plh_sql_rows_put_int64(row, early->live_bytes);
-	plh_sql_rows_put_int64(row, early->live_samples);
-	plh_sql_rows_put_time(row, early->at);
-}
-
-/* The column suppressed_by. */
-static void
-put_suppressions(PlhRow *row, const PlhRowSink *sink,
-				 const PlhStringRecord *context, const PlhStackText *stack)
-{
-	ArrayType  *found =
-		plh_suppression_find(sink->suppressions,
-							 context != NULL ? context->text : NULL, stack);
-
-	if (found == NULL)
-		plh_sql_rows_put_null(row);
-	else
-		plh_sql_rows_put_datum(row, PointerGetDatum(found));
-}
-
-static void
-put_site(const PlhProfileImage *image, const PlhSiteRecord *site,
-		 PlhRowSink *sink)
-{
-	const PlhCounters *counters = &site->counters;
-	const PlhStringRecord *context =
-		plh_profile_image_string(image, site->key.context_name);
-	PlhStackText *stack = plh_sql_rows_stack(sink, image, site);
+	const PlhSiteFacts *facts = &listed->facts;
+	const PlhCounters *counters = facts->counters;
 	PlhRow		row = {0};
 
-	plh_sql_rows_put_datum(&row, Int32GetDatum(image->header->pid));
-	plh_sql_rows_put_backend_type(&row, image);
-	if (context != NULL)
-		plh_sql_rows_put_foreign_text(&row, image, context->text, context->text_bytes);
-	else
-		plh_sql_rows_put_null(&row);
-	if (context != NULL)
-		plh_sql_rows_put_text(&row, plh_profile_image_lifetime_name(site->key.lifetime));
-	else
-		plh_sql_rows_put_null(&row);
-	put_statement(&row, image, site);
+	plh_sql_rows_put_pid(&row, listed->image->header->pid);
+	plh_sql_rows_put_backend_type(&row, listed->image);
+	plh_sql_rows_put_text(&row, listed->context_name);
+	plh_sql_rows_put_text(&row, listed->lifetime);
+	plh_sql_rows_put_query(&row, listed);
 	plh_sql_rows_put_int64(&row, counters->live_bytes);
 	plh_sql_rows_put_int64(&row, counters->live_count);
-	/* what a dump file says may be too much for an integer */
-	plh_sql_rows_put_int64(&row,
-				  (int64) Min(plh_sampling_error_bytes(counters->live_variance,
-													   counters->live_bytes,
-													   counters->live_samples),
-							  (double) (PG_INT64_MAX / 2)));
-	put_site_growth(&row, sink, image, site);
-	plh_sql_rows_put_int64(&row, plh_profile_image_peak_bytes(image, site));
+	plh_sql_rows_put_int64(&row, facts->error_bytes);
+	put_growth(&row, facts);
+	plh_sql_rows_put_int64(&row, facts->peak_bytes);
 	plh_sql_rows_put_int64(&row, counters->total_bytes);
 	plh_sql_rows_put_int64(&row, counters->total_count);
-	/* the owner may be between the one and the other */
-	if (counters->total_bytes > 0)
-		plh_sql_rows_put_datum(&row, Float8GetDatum(Min(1.0,
-											   (double) counters->live_bytes /
-											   (double) counters->total_bytes)));
-	else
-		plh_sql_rows_put_null(&row);
+	plh_sql_rows_put_survival(&row, counters->live_bytes,
+							  counters->total_bytes);
 	plh_sql_rows_put_int64(&row, counters->live_samples);
 	plh_sql_rows_put_time(&row, counters->first_at);
 	plh_sql_rows_put_time(&row, counters->last_at);
-	if (sink->with_stacks)
-		plh_sql_rows_put_site(&row, site, stack);
-	else
-		plh_sql_rows_put_nulls(&row, 2);
-	if (stack != NULL)
-		plh_sql_rows_put_int64(&row, stack->stack_id);
-	else
-		plh_sql_rows_put_null(&row);
-	put_progress(&row, image, site);
-	put_suppressions(&row, sink, context, stack);
+	put_stack(&row, listed);
 	plh_sql_rows_finish(&row, sink);
 }
 
-/* All sites of an image that the caller may see. */
-static void
-put_image(const PlhProfileImage *image, PlhRowSink *sink)
+/* qsort comparator of records of sites: the most live bytes first. */
+static int
+compare_sites(const void *a, const void *b)
 {
+	int64		left = (*(const PlhSiteRecord *const *) a)->counters.live_bytes;
+	int64		right = (*(const PlhSiteRecord *const *) b)->counters.live_bytes;
+
+	return left != right ? (left < right ? 1 : -1) : 0;
+}
+
+/*
+ * The sites of an image that ever had a sample, the most live bytes first.  The
+ * owner goes on counting, but not in the image.
+ */
+static const PlhSiteRecord **
+sorted_sites(const PlhProfileImage *image, int *count)
+{
+	const PlhSiteRecord **sites;
 	const PlhSiteRecord *site;
 	uint32		position = 0;
+	int			room = 256;
+
+	*count = 0;
+	sites = palloc(sizeof(*sites) * room);
+	while ((site = plh_profile_image_next_site(image, &position)) != NULL)
+	{
+		if (site->counters.total_samples == 0)
+			continue;
+		if (*count == room)
+			sites = repalloc_huge(sites, sizeof(*sites) * (room *= 2));
+		sites[(*count)++] = site;
+	}
+	qsort(sites, *count, sizeof(*sites), compare_sites);
+	return sites;
+}
+
+/*
+ * Return the rows of an image, in the current memory context.  Each row has a
+ * context of its own; what was found about frames is kept beside.
+ */
+static void
+put_image(const PlhProfileImage *image, const PlhBaseline *baseline,
+		  bool with_stacks, PlhRowSink *sink)
+{
+	PlhStackTexts *texts = !with_stacks ? NULL :
+		plh_stack_text_open(plh_sql_rows_symbols(sink), image);
+	int			count;
+	const PlhSiteRecord **sites = sorted_sites(image, &count);
 	MemoryContext row_context = AllocSetContextCreate(CurrentMemoryContext,
 													  "pg_leakhunt row",
 													  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext caller_context = MemoryContextSwitchTo(row_context);
 
-	while ((site = plh_profile_image_next_site(image, &position)) != NULL)
+	for (int i = 0; i < count; i++)
 	{
+		PlhSiteFacts facts;
+		PlhListedSite listed;
+
 		CHECK_FOR_INTERRUPTS();
-		if (site->counters.total_samples > 0)
-			put_site(image, site, sink);
+		plh_site_facts_resolve(&facts, image, sites[i], baseline);
+		plh_listed_site_start(&listed, image, &facts);
+		if (with_stacks)
+			plh_listed_site_describe_stack(&listed, texts);
+		put_site(&listed, sink);
 		MemoryContextReset(row_context);
 	}
 	MemoryContextSwitchTo(caller_context);
 	MemoryContextDelete(row_context);
 }
 
-/* PlhProfileVisitor: the rows of pg_leakhunt_report for one process. */
+/* PlhProfileVisitor: the rows of one process. */
 static void
-put_sites(PlhProfileImage *image, void *arg)
+put_process(PlhProfileImage *image, void *arg)
 {
-	PlhRowSink *sink = arg;
+	Report	   *report = arg;
 
-	if (!plh_sql_rows_may_show(sink, image->header))
+	if (!plh_sql_rows_may_show(&report->sink, image->header))
 		return;
-	sink->found = true;
-	sink->baseline = plh_baseline_file_read(plh_profile_directory_path(),
-									   image->header);
-	put_image(image, sink);
+	report->sink.found = true;
+	put_image(image,
+			  plh_baseline_file_read(plh_profile_directory_path(),
+									 image->header),
+			  report->with_stacks, &report->sink);
 }
 
 /*
- * The sites of one process, or of all (NULL): the rows of pg_leakhunt_report.
- * The second argument tells whether stacks are wanted, which take most time;
- * the third has patterns that sites are compared with.
+ * pg_leakhunt_report(pid, with_stacks): the sites of one process, or of all
+ * (null), largest first in each.  Without stacks, which take most of the time,
+ * site, stack and stack_id are null.
  */
 Datum
-pg_leakhunt_get_sites(PG_FUNCTION_ARGS)
+pg_leakhunt_report(PG_FUNCTION_ARGS)
 {
-	int			pid = PG_ARGISNULL(0) ? 0 : PG_GETARG_INT32(0);
-	PlhRowSink	sink;
+	bool		all = PG_ARGISNULL(0);
+	int			pid = all ? 0 : PG_GETARG_INT32(0);
+	Report		report;
 
-	if (!plh_sql_rows_start(fcinfo, &sink))
+	plh_sql_rows_check_arguments(fcinfo, 2);
+	if (!plh_sql_rows_start(fcinfo, &report.sink, REPORT_COLUMNS))
 		return (Datum) 0;
-	sink.with_stacks = PG_ARGISNULL(1) || PG_GETARG_BOOL(1);
-	sink.suppressions = plh_suppression_list(PG_ARGISNULL(2) ? NULL :
-											 PG_GETARG_ARRAYTYPE_P(2));
-	if (PG_ARGISNULL(0) || pid > 0)
+	report.with_stacks = PG_ARGISNULL(1) || PG_GETARG_BOOL(1);
+	if (all || pid > 0)
 		plh_profile_reader_each(plh_profile_directory_path(), pid, false,
-								put_sites, &sink);
-
-	if (!PG_ARGISNULL(0) && !sink.found)
+								put_process, &report);
+	if (!all && !report.sink.found)
 		(void) plh_server_processes_check(pid);
 	return (Datum) 0;
 }
 
 /*
- * The sites of a dump file: the rows of pg_leakhunt_read_dump.
+ * pg_leakhunt_read_dump(file): the rows that pg_leakhunt_report had when the dump
+ * was written.
  */
 Datum
-pg_leakhunt_get_dump_sites(PG_FUNCTION_ARGS)
+pg_leakhunt_read_dump(PG_FUNCTION_ARGS)
 {
+	PlhRowSink	sink;
 	PlhDump    *dump;
+
+	plh_sql_rows_check_arguments(fcinfo, 1);
+	plh_sql_rows_start_silently(fcinfo, &sink, REPORT_COLUMNS);
+	dump = plh_sql_source_dump(text_to_cstring(PG_GETARG_TEXT_PP(0)));
+	put_image(dump->image, dump->baseline, true, &sink);
+	return (Datum) 0;
+}
+
+/* One row of pg_leakhunt_diff. */
+static void
+put_difference(const PlhListedSite *listed, PlhRowSink *sink)
+{
+	PlhRow		row = {0};
+
+	plh_sql_rows_put_text(&row, listed->context_name);
+	plh_sql_rows_put_text(&row, listed->lifetime);
+	plh_sql_rows_put_query(&row, listed);
+	plh_sql_rows_put_int64(&row, listed->old_bytes);
+	plh_sql_rows_put_int64(&row, listed->bytes);
+	plh_sql_rows_put_int64(&row, plh_listed_site_bytes(listed));
+	plh_sql_rows_put_int64(&row, listed->old_count);
+	plh_sql_rows_put_int64(&row, listed->count);
+	plh_sql_rows_put_int64(&row, plh_listed_site_count(listed));
+	plh_sql_rows_put_text(&row, listed->stack.site);
+	plh_sql_rows_put_frames(&row, listed);
+	plh_sql_rows_finish(&row, sink);
+}
+
+/* qsort comparator: the largest growth first, then the largest site. */
+static int
+compare_differences(const void *a, const void *b)
+{
+	const PlhListedSite *left = a;
+	const PlhListedSite *right = b;
+	int64		left_growth = plh_listed_site_bytes(left);
+	int64		right_growth = plh_listed_site_bytes(right);
+
+	if (left_growth != right_growth)
+		return left_growth < right_growth ? 1 : -1;
+	return left->bytes != right->bytes ?
+		(left->bytes < right->bytes ? 1 : -1) : 0;
+}
+
+/*
+ * pg_leakhunt_diff(older, newer): what each site holds in two dumps.
+ */
+Datum
+pg_leakhunt_diff(PG_FUNCTION_ARGS)
+{
+	PlhSource	source = {
+		.file = text_to_cstring(PG_GETARG_TEXT_PP(1)),
+		.base = text_to_cstring(PG_GETARG_TEXT_PP(0))
+	};
+	PlhSiteList *list;
 	PlhRowSink	sink;
 
-	plh_sql_rows_start_silently(fcinfo, &sink);
-	dump = plh_sql_source_dump(text_to_cstring(PG_GETARG_TEXT_PP(0)));
-	sink.with_stacks = true;
-	sink.suppressions = plh_suppression_list(NULL);
-	sink.baseline = dump->baseline;
-	put_image(dump->image, &sink);
+	plh_sql_rows_check_arguments(fcinfo, 2);
+	plh_sql_rows_start_silently(fcinfo, &sink, DIFF_COLUMNS);
+	list = plh_sql_source_sites(&source);
+	qsort(list->sites, list->count, sizeof(PlhListedSite),
+		  compare_differences);
+	for (int i = 0; i < list->count; i++)
+		put_difference(&list->sites[i], &sink);
 	return (Datum) 0;
 }

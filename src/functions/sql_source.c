@@ -19,6 +19,7 @@
 #include "reader/baseline_file.h"
 #include "reader/profile_reader.h"
 #include "reader/server_processes.h"
+#include "report/site_list.h"
 #include "sampler/owner.h"
 
 /* May the caller see what that process did? */
@@ -42,11 +43,11 @@ throw_permission_denied(const char *what, bool is_file)
 }
 
 /*
- * The profile of a process, which the caller may see.  NULL and a WARNING if
- * there is no such process, or if it has no profile.
+ * The profile of a process, which the caller may see.  NULL, after a report at
+ * that level, if there is no such process, or if it has no profile.
  */
 PlhProfileImage *
-plh_sql_source_process(int pid)
+plh_sql_source_process(int pid, int level)
 {
 	PlhProfileImage *image = NULL;
 
@@ -58,18 +59,37 @@ plh_sql_source_process(int pid)
 		if (!may_see(image->header))
 			throw_permission_denied(psprintf("process %d", pid), false);
 	}
-	else if (plh_server_processes_check(pid))
-		ereport(WARNING,
-				(errmsg("process %d has no profile", pid),
+	else if (!plh_server_processes_has(pid))
+		ereport(level,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("PID %d is not a PostgreSQL server process", pid)));
+	else
+		ereport(level,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("process %d has no profile", pid),
 				 plh_server_processes_loaded(pid) == PLH_NOT_LOADED ?
 				 errdetail("It has not loaded pg_leakhunt.") :
 				 errdetail("It has not kept enough samples yet.")));
 	return image;
 }
 
+/* Throw an ERROR for a pid in quotes, which PostgreSQL takes for a name. */
+static void
+check_is_no_pid(const char *file)
+{
+	Size		digits = strspn(file, "0123456789");
+
+	if (digits == 0 || file[digits] != '\0')
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("\"%s\" is not the name of a dump file", file),
+			 errhint("To look at the process with that pid, pass it as an integer, without quotes.")));
+}
+
 /*
- * Where a dump is that users call by its name, or as the server's log does.
- * Elsewhere only those may read who may read all files of the server.
+ * The path of a dump, which users call by its name or as the server's log does.
+ * Files elsewhere are only for those who may read all files of the server.
  */
 static char *
 path_of_dump(const char *file)
@@ -78,6 +98,7 @@ path_of_dump(const char *file)
 	Size		length = strlen(directory);
 	bool		in_directory;
 
+	check_is_no_pid(file);
 	if (strncmp(file, directory, length) == 0 && file[length] == '/' &&
 		strchr(file + length + 1, '/') == NULL)
 		file += length + 1;
@@ -156,28 +177,43 @@ plh_sql_source_dump(const char *file)
 	return dump;
 }
 
+/* The baseline that growth of a process is counted from. */
+static PlhBaseline *
+required_baseline(const PlhProfileImage *image)
+{
+	PlhBaseline *baseline =
+		plh_baseline_file_read(plh_profile_directory_path(), image->header);
+
+	if (baseline == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("there is no baseline of process %d",
+						image->header->pid),
+				 errhint("Growth is counted from the last call of pg_leakhunt_baseline.")));
+	return baseline;
+}
+
 /* The sites of a process; NULL if it has none to show. */
 static PlhSiteList *
 sites_of_process(const PlhSource *source, PlhSymbols *symbols)
 {
-	PlhProfileImage *image = plh_sql_source_process(source->pid);
-	PlhBaseline *baseline;
-	PlhSiteList *list;
+	PlhProfileImage *image =
+		plh_sql_source_process(source->pid, source->required ? ERROR : WARNING);
 
 	if (image == NULL)
 		return NULL;
-	list = plh_site_list_make(symbols, image, GetCurrentTimestamp());
-	if (!source->growth)
-		return list;
-	baseline = plh_baseline_file_read(plh_profile_directory_path(),
-								 image->header);
-	if (baseline == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("there is no baseline of process %d", source->pid),
-				 errhint("Growth is counted from the last call of pg_leakhunt_baseline.")));
-	plh_site_list_subtract_baseline(list, baseline);
-	return list;
+	return plh_site_list_make(symbols, image,
+							  source->growth ? required_baseline(image) : NULL,
+							  GetCurrentTimestamp());
+}
+
+/* The sites of a dump, all of them live. */
+static PlhSiteList *
+sites_of_dump(const char *file, PlhSymbols *symbols)
+{
+	PlhDump    *dump = plh_sql_source_dump(file);
+
+	return plh_site_list_make(symbols, dump->image, NULL, dump->written_at);
 }
 
 /*
@@ -188,20 +224,12 @@ PlhSiteList *
 plh_sql_source_sites(const PlhSource *source)
 {
 	PlhSymbols *symbols = plh_symbols_open();
-	PlhDump    *dump;
-	PlhDump    *base;
 	PlhSiteList *list;
 
 	if (source->file == NULL)
 		return sites_of_process(source, symbols);
-	dump = plh_sql_source_dump(source->file);
-	list = plh_site_list_make(symbols, dump->image, dump->written_at);
+	list = sites_of_dump(source->file, symbols);
 	if (source->base != NULL)
-	{
-		base = plh_sql_source_dump(source->base);
-		plh_site_list_subtract(list,
-							   plh_site_list_make(symbols, base->image,
-												  base->written_at));
-	}
+		plh_site_list_subtract(list, sites_of_dump(source->base, symbols));
 	return list;
 }

@@ -17,12 +17,13 @@ typedef struct PlhSource
 	const char *file;			/* name of a dump; NULL: a process */
 	const char *base;			/* dump that growth is counted from, or NULL */
 	bool		growth;			/* of a process, since its baseline */
+	bool		required;		/* no such process is an ERROR, not a WARNING */
 } PlhSource;
 
-extern PlhProfileImage *plh_sql_source_process(int pid);
+extern PlhProfileImage *plh_sql_source_process(int pid, int level);
 extern PlhDump *plh_sql_source_dump(const char *file);
 extern PlhDump *plh_sql_source_try_dump(const char *path, bool header_only,
-									ErrorData **error);
+										ErrorData **error);
 extern PlhSiteList *plh_sql_source_sites(const PlhSource *source);
 
 #endif							/* PLH_SQL_SOURCE_H */

@@ -134,9 +134,9 @@ visit_file(const char *path, int pid, bool header_only,
 	MemoryContext caller_context = MemoryContextSwitchTo(file_context);
 	PlhProfileImage *image = open_image(path, pid, header_only);
 
-	MemoryContextSwitchTo(caller_context);
 	if (image != NULL)
 		visit(image, arg);
+	MemoryContextSwitchTo(caller_context);
 	MemoryContextDelete(file_context);
 }
 

@@ -10,7 +10,10 @@
 
 #include "profile/profile_image.h"
 
-/* Called with each image, which is gone when the visitor returns. */
+/*
+ * Called with each image, in a memory context of its own: the image, and all that
+ * the visitor allocates there, are gone when it returns.
+ */
 typedef void (*PlhProfileVisitor) (PlhProfileImage *image, void *arg);
 
 extern PlhProfileImage *plh_profile_reader_find(const char *directory, int pid);

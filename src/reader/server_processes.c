@@ -22,17 +22,25 @@
 #define MODULE_FILE "/pg_leakhunt.so"
 
 /*
- * Is that a process of this server, the postmaster included?  If not, a WARNING
- * says so, as core's functions do.
+ * Is that a process of this server, the postmaster included?
+ */
+bool
+plh_server_processes_has(int pid)
+{
+	/* the logger is known to nobody but the postmaster */
+	return pid > 0 &&
+		(pid == PostmasterPid || BackendPidGetProc(pid) != NULL ||
+		 AuxiliaryPidGetProc(pid) != NULL || pid == MyProcPid ||
+		 (PostmasterPid > 0 && plh_process_facts_parent(pid) == PostmasterPid));
+}
+
+/*
+ * The same; if it is none, a WARNING says so, as core's functions do.
  */
 bool
 plh_server_processes_check(int pid)
 {
-	/* the logger is known to nobody but the postmaster */
-	if (pid > 0 &&
-		(pid == PostmasterPid || BackendPidGetProc(pid) != NULL ||
-		 AuxiliaryPidGetProc(pid) != NULL || pid == MyProcPid ||
-		 (PostmasterPid > 0 && plh_process_facts_parent(pid) == PostmasterPid)))
+	if (plh_server_processes_has(pid))
 		return true;
 	ereport(WARNING,
 			(errmsg("PID %d is not a PostgreSQL server process", pid)));

@@ -11,6 +11,7 @@
 
 #include "nodes/pg_list.h"
 
+extern bool plh_server_processes_has(int pid);
 extern bool plh_server_processes_check(int pid);
 
 /* Has a process loaded pg_leakhunt? */

@@ -16,6 +16,7 @@
 #include "utils/memutils.h"
 
 #include "report/call_tree.h"
+#include "report/listed_site.h"
 
 /* Nodes narrower than that part of the whole are not drawn: nobody sees them. */
 #define NARROWEST_PART 10000
@@ -125,11 +126,11 @@ find_child(Builder *builder, PlhCallNode *parent, const char *name,
 static void
 count_site(PlhCallNode *node, const PlhListedSite *listed)
 {
-	const PlhCounters *counters = &listed->site->counters;
+	const PlhCounters *counters = listed->facts.counters;
 
-	node->width += llabs(plh_listed_bytes(listed));
-	node->bytes += plh_listed_bytes(listed);
-	node->count += plh_listed_count(listed);
+	node->width += llabs(plh_listed_site_bytes(listed));
+	node->bytes += plh_listed_site_bytes(listed);
+	node->count += plh_listed_site_count(listed);
 	node->samples += counters->live_samples;
 	node->variance += counters->live_variance;
 }
@@ -163,7 +164,7 @@ add_site(Builder *builder, const PlhListedSite *listed, bool with_context,
 {
 	PlhCallNode *node = builder->tree->root;
 
-	if (plh_listed_bytes(listed) == 0)
+	if (plh_listed_site_bytes(listed) == 0)
 		return;
 	count_site(node, listed);
 	if (with_context)

@@ -9,6 +9,7 @@
 #include "miscadmin.h"
 
 #include "report/folded.h"
+#include "report/listed_site.h"
 
 /* A line in the making. */
 typedef struct FoldedLine

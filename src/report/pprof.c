@@ -19,6 +19,7 @@
 #include "reader/database_text.h"
 #include "report/build_id_text.h"
 #include "report/interval_text.h"
+#include "report/listed_site.h"
 #include "report/pprof.h"
 #include "report/text_numbers.h"
 
@@ -236,7 +237,7 @@ append_address(Writer *writer, StringInfo sample, const PlhListedSite *listed,
 	if (listed->has_stack)
 	{
 		const PlhStackRecord *stack =
-			plh_profile_image_stack(listed->image, listed->site->key.stack);
+			listed->facts.stack;
 
 		if (frames->address_index < stack->depth)
 		{
@@ -310,8 +311,8 @@ static void
 append_values(StringInfo sample, const PlhListedSite *listed, bool growth)
 {
 	int64		values[] = {
-		listed->site->counters.total_count, listed->site->counters.total_bytes,
-		plh_listed_count(listed), plh_listed_bytes(listed)
+		listed->facts.counters->total_count, listed->facts.counters->total_bytes,
+		plh_listed_site_count(listed), plh_listed_site_bytes(listed)
 	};
 
 	/* zeros count here */

@@ -8,117 +8,52 @@
 #include "utils/memutils.h"
 
 #include "profile/baseline.h"
-#include "profile/profile_image.h"
-#include "reader/database_text.h"
+#include "profile/site_facts.h"
+#include "report/listed_site.h"
 #include "report/site_list.h"
 
-/* The stack of a site; a single frame that says why there is none. */
-static void
-describe_stack(PlhListedSite *listed, PlhSymbols *symbols, PlhFrameMemo *memo)
+/* Append a site to a list. */
+static PlhListedSite *
+append_site(PlhSiteList *list, int *room)
 {
-	const PlhStackRecord *stack =
-		plh_profile_image_stack(listed->image, listed->site->key.stack);
-	PlhFrameText *frame;
-
-	/* one without frames, as unwinding failed, must have its bytes counted */
-	listed->has_stack = stack != NULL;
-	if (listed->has_stack)
+	if (list->count == *room)
 	{
-		plh_stack_text_describe(memo, symbols, listed->image, stack,
-								&listed->stack);
-		return;
+		*room *= 2;
+		list->sites = repalloc_huge(list->sites,
+									sizeof(PlhListedSite) * *room);
 	}
-	frame = palloc0(sizeof(PlhFrameText));
-	frame->text = plh_stack_text_absent(listed->site);
-	memset(&listed->stack, 0, sizeof(PlhStackText));
-	listed->stack.site = frame->text;
-	listed->stack.frames = frame;
-	listed->stack.frame_count = 1;
-}
-
-/* Everything about a site. */
-static void
-describe_site(PlhListedSite *listed, PlhSymbols *symbols, PlhFrameMemo *memo)
-{
-	const PlhSiteKey *key = &listed->site->key;
-	const PlhStringRecord *context =
-		plh_profile_image_string(listed->image, key->context_name);
-	const PlhStatementRecord *statement =
-		plh_profile_image_statement(listed->image, key->statement);
-	int			encoding = listed->image->header->encoding;
-
-	if (context != NULL)
-	{
-		listed->context_name = plh_database_text_fit_foreign(context->text,
-															 context->text_bytes,
-															 encoding);
-		listed->lifetime = plh_profile_image_lifetime_name(key->lifetime);
-	}
-	if (statement != NULL)
-		listed->query_id = (int64) statement->query_id;
-	if (statement != NULL && statement->text_bytes > 0)
-		listed->query = plh_database_text_fit_foreign(statement->text,
-													  statement->text_bytes,
-													  encoding);
-	listed->bytes = listed->site->counters.live_bytes;
-	listed->count = listed->site->counters.live_count;
-	describe_stack(listed, symbols, memo);
+	return &list->sites[list->count++];
 }
 
 /*
- * All sites of an image that ever had a sample; what counts is what is live.
+ * All sites of an image that ever had a sample, as they were at the time "at".
+ * With a baseline the list is of the growth since.
  */
 PlhSiteList *
 plh_site_list_make(PlhSymbols *symbols, const PlhProfileImage *image,
-				   TimestampTz at)
+				   const PlhBaseline *baseline, TimestampTz at)
 {
 	PlhSiteList *list = palloc0(sizeof(PlhSiteList));
-	PlhFrameMemo *memo = plh_stack_text_memo();
-	const PlhSiteRecord *site;
+	PlhStackTexts *texts = plh_stack_text_open(symbols, image);
+	PlhSiteFacts facts;
 	uint32		position = 0;
 	int			room = 64;
 
 	list->image = image;
+	list->growth = baseline != NULL;
 	list->at = at;
 	list->sites = palloc(sizeof(PlhListedSite) * room);
-	while ((site = plh_profile_image_next_site(image, &position)) != NULL)
+	while (plh_site_facts_next(&facts, image, baseline, &position))
 	{
-		PlhListedSite *listed;
+		PlhListedSite *listed = append_site(list, &room);
 
 		CHECK_FOR_INTERRUPTS();
-		if (site->counters.total_samples == 0)
-			continue;
-		if (list->count == room)
-		{
-			room *= 2;
-			list->sites = repalloc_huge(list->sites,
-										sizeof(PlhListedSite) * room);
-		}
-		listed = &list->sites[list->count++];
-		memset(listed, 0, sizeof(*listed));
-		listed->image = image;
-		listed->site = site;
-		describe_site(listed, symbols, memo);
+		plh_listed_site_start(listed, image, &facts);
+		plh_listed_site_describe_stack(listed, texts);
+		listed->old_bytes = facts.baseline_bytes;
+		listed->old_count = facts.baseline_count;
 	}
 	return list;
-}
-
-/*
- * What counts is the growth since the baseline of the same process.
- */
-void
-plh_site_list_subtract_baseline(PlhSiteList *list, const PlhBaseline *baseline)
-{
-	list->growth = true;
-	for (int i = 0; i < list->count; i++)
-	{
-		PlhListedSite *listed = &list->sites[i];
-
-		CHECK_FOR_INTERRUPTS();
-		plh_baseline_site(baseline,
-						  plh_profile_image_offset(list->image, listed->site),
-						  &listed->old_bytes, &listed->old_count);
-	}
 }
 
 static int
@@ -130,9 +65,9 @@ compare_texts(const char *left, const char *right)
 }
 
 /*
- * Are these the same site, in two dumps?  Queries with an id may be worded
- * differently, and names of functions be known for one dump only.  Sites without
- * a stack differ by whether they have a context.
+ * Compare two sites of two dumps.  Statements with an id may be worded
+ * differently, and names of functions may be known for one dump only.  Sites
+ * without a stack differ by whether they have a context.
  */
 static int
 compare_sites(const void *a, const void *b)
@@ -154,8 +89,8 @@ compare_sites(const void *a, const void *b)
 }
 
 /*
- * What counts is the growth from one list to another, that may be of another
- * process.  Sites that are only in the older one become some of the newer.
+ * Make the newer list one of growth since the older, which may be of another
+ * process.  A site that is only in the older list becomes one of the newer.
  */
 void
 plh_site_list_subtract(PlhSiteList *newer, const PlhSiteList *older)

@@ -9,25 +9,7 @@
 #ifndef PLH_SITE_LIST_H
 #define PLH_SITE_LIST_H
 
-#include "profile/baseline.h"
-#include "profile/profile_image.h"
-#include "report/stack_text.h"
-
-typedef struct PlhListedSite
-{
-	const PlhProfileImage *image;	/* that has the site */
-	const PlhSiteRecord *site;
-	const char *context_name;	/* NULL for the catch-all site */
-	const char *lifetime;		/* likewise */
-	int64		query_id;		/* 0 where there is none */
-	const char *query;			/* NULL where none was running */
-	PlhStackText stack;			/* at least one frame */
-	bool		has_stack;		/* else that frame says why not */
-	int64		bytes;			/* live */
-	int64		count;
-	int64		old_bytes;		/* what growth is counted from; else 0 */
-	int64		old_count;
-} PlhListedSite;
+#include "report/listed_site.h"
 
 typedef struct PlhSiteList
 {
@@ -40,23 +22,9 @@ typedef struct PlhSiteList
 
 extern PlhSiteList *plh_site_list_make(PlhSymbols *symbols,
 									   const PlhProfileImage *image,
+									   const PlhBaseline *baseline,
 									   TimestampTz at);
-extern void plh_site_list_subtract_baseline(PlhSiteList *list,
-											const PlhBaseline *baseline);
 extern void plh_site_list_subtract(PlhSiteList *newer,
 								   const PlhSiteList *older);
-
-/* What counts: what is live, or the growth of it. */
-static inline int64
-plh_listed_bytes(const PlhListedSite *site)
-{
-	return site->bytes - site->old_bytes;
-}
-
-static inline int64
-plh_listed_count(const PlhListedSite *site)
-{
-	return site->count - site->old_count;
-}
 
 #endif							/* PLH_SITE_LIST_H */

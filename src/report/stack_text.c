@@ -58,9 +58,12 @@ typedef struct MemoEntry
 	PlhFrameText *texts;
 } MemoEntry;
 
-struct PlhFrameMemo
+struct PlhStackTexts
 {
-	HTAB	   *entries;
+	PlhSymbols *symbols;
+	const PlhProfileImage *image;
+	MemoryContext memory;		/* of the entries and their texts */
+	HTAB	   *entries;		/* frames that were described, by PlhFrame */
 };
 
 /* Add a frame. */
@@ -229,38 +232,45 @@ add_found_frames(FrameList *list, PlhSymbols *symbols,
 								   found.status))->module = module->path;
 }
 
-/* Add what is at a frame. */
+/* Describe a frame, and keep what was found. */
 static void
-add_frames(FrameList *list, PlhSymbols *symbols, const PlhProfileImage *image,
-		   PlhFrame frame)
+describe_frame(PlhStackTexts *texts, MemoEntry *entry)
 {
+	PlhFrame	frame = entry->frame;
 	const PlhModuleRecord *module =
-		plh_profile_image_module(image, PLH_FRAME_MODULE(frame));
+		plh_profile_image_module(texts->image, PLH_FRAME_MODULE(frame));
+	FrameList	list = {.room = 2};
 
-	if (!add_known_frames(list, image, module, frame))
-		add_found_frames(list, symbols, module, PLH_FRAME_ADDRESS(frame));
+	list.frames = palloc(sizeof(PlhFrameText) * list.room);
+	if (!add_known_frames(&list, texts->image, module, frame))
+		add_found_frames(&list, texts->symbols, module,
+						 PLH_FRAME_ADDRESS(frame));
+	entry->texts = list.frames;
+	entry->count = list.count;
 }
 
-/* Add what is at a frame, from memory if it was there before. */
+/* Add the functions at a frame, which is described when it is first met. */
 static void
-add_frames_once(FrameList *list, PlhFrameMemo *memo, PlhSymbols *symbols,
-				const PlhProfileImage *image, PlhFrame frame)
+add_frames(FrameList *list, PlhStackTexts *texts, PlhFrame frame,
+		   uint32 address_index)
 {
-	int			start = list->count;
 	bool		found;
-	MemoEntry  *entry = hash_search(memo->entries, &frame, HASH_ENTER, &found);
+	MemoEntry  *entry = hash_search(texts->entries, &frame, HASH_ENTER, &found);
 
-	if (found)
+	if (!found)
 	{
-		for (int i = 0; i < entry->count; i++)
-			*add_empty(list) = entry->texts[i];
-		return;
+		MemoryContext caller_context = MemoryContextSwitchTo(texts->memory);
+
+		describe_frame(texts, entry);
+		MemoryContextSwitchTo(caller_context);
 	}
-	add_frames(list, symbols, image, frame);
-	entry->texts = palloc(sizeof(PlhFrameText) * (list->count - start));
-	entry->count = list->count - start;
-	memcpy(entry->texts, &list->frames[start],
-		   sizeof(PlhFrameText) * entry->count);
+	for (int i = 0; i < entry->count; i++)
+	{
+		PlhFrameText *text = add_empty(list);
+
+		*text = entry->texts[i];
+		text->address_index = address_index;
+	}
 }
 
 /* Mix a frame into the hash of a stack: by build-id, not by address. */
@@ -278,42 +288,34 @@ hash_frame(uint64 hash, const PlhModuleRecord *module, uint64 address)
 }
 
 /*
- * What stands for the stack of a site that has none, or one without frames: in
- * a dump the latter have none, either.
+ * Begin to describe stacks of an image.  The result, and all texts, belong to the
+ * current memory context.
  */
-const char *
-plh_stack_text_absent(const PlhSiteRecord *site)
+PlhStackTexts *
+plh_stack_text_open(PlhSymbols *symbols, const PlhProfileImage *image)
 {
-	return site->key.context_name != 0 ? "[process start]" : "[profile full]";
-}
-
-/*
- * An empty memo, for one image.  It belongs to the current memory context.
- */
-PlhFrameMemo *
-plh_stack_text_memo(void)
-{
-	PlhFrameMemo *memo = palloc(sizeof(PlhFrameMemo));
+	PlhStackTexts *texts = palloc(sizeof(PlhStackTexts));
 	HASHCTL		control = {
 		.keysize = sizeof(PlhFrame),
 		.entrysize = sizeof(MemoEntry),
 		.hcxt = CurrentMemoryContext
 	};
 
-	memo->entries = hash_create("pg_leakhunt frames", 1024, &control,
-								HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
-	return memo;
+	texts->symbols = symbols;
+	texts->image = image;
+	texts->memory = CurrentMemoryContext;
+	texts->entries = hash_create("pg_leakhunt frames", 1024, &control,
+								 HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	return texts;
 }
 
 /*
- * Describe a stack, in the current memory context.  Stacks of one image may
- * share a memo, which keeps the frames that were described and must belong to
- * the current memory context, too; NULL for a single stack.
+ * Describe a stack.  The array of its frames belongs to the current memory
+ * context; each frame is looked up once, however many stacks it is in.
  */
 void
-plh_stack_text_describe(PlhFrameMemo *memo, PlhSymbols *symbols,
-						const PlhProfileImage *image,
-						const PlhStackRecord *stack, PlhStackText *text)
+plh_stack_text_describe(PlhStackTexts *texts, const PlhStackRecord *stack,
+						PlhStackText *text)
 {
 	FrameList	list = {0};
 	uint64		hash = 0;
@@ -324,17 +326,11 @@ plh_stack_text_describe(PlhFrameMemo *memo, PlhSymbols *symbols,
 	for (uint32 i = 0; i < stack->depth; i++)
 	{
 		PlhFrame	frame = stack->frames[i];
-		int			start = list.count;
 
-		if (memo != NULL)
-			add_frames_once(&list, memo, symbols, image, frame);
-		else
-			add_frames(&list, symbols, image, frame);
-		for (int j = start; j < list.count; j++)
-			list.frames[j].address_index = i;
+		add_frames(&list, texts, frame, i);
 		hash = hash_frame(hash,
-						  plh_profile_image_module(image,
-													PLH_FRAME_MODULE(frame)),
+						  plh_profile_image_module(texts->image,
+												   PLH_FRAME_MODULE(frame)),
 						  PLH_FRAME_ADDRESS(frame));
 	}
 	text->site = list.count == 0 ? "" : list.frames[find_site(&list)].text;
@@ -342,8 +338,5 @@ plh_stack_text_describe(PlhFrameMemo *memo, PlhSymbols *symbols,
 		add_frame(&list, pstrdup(TRUNCATED_FRAME))->address_index = stack->depth;
 	text->frame_count = list.count;
 	text->stack_id = (int64) hash;
-	text->frames = palloc_extended(sizeof(PlhFrameText) * Max(list.count, 1),
-								   MCXT_ALLOC_HUGE);
-	memcpy(text->frames, list.frames, sizeof(PlhFrameText) * list.count);
-	pfree(list.frames);
+	text->frames = list.frames;
 }

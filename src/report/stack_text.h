@@ -32,18 +32,17 @@ typedef struct PlhStackText
 	int64		stack_id;		/* the same in all processes and restarts */
 } PlhStackText;
 
-/* Frames of one image that have been described already. */
-typedef struct PlhFrameMemo PlhFrameMemo;
+/* Describes the stacks of one image, and keeps the frames that it has met. */
+typedef struct PlhStackTexts PlhStackTexts;
 
-extern PlhFrameMemo *plh_stack_text_memo(void);
+extern PlhStackTexts *plh_stack_text_open(PlhSymbols *symbols,
+										  const PlhProfileImage *image);
+extern void plh_stack_text_describe(PlhStackTexts *texts,
+									const PlhStackRecord *stack,
+									PlhStackText *text);
 extern char *plh_stack_text_helpers_pattern(void);
-extern const char *plh_stack_text_absent(const PlhSiteRecord *site);
 extern const char *plh_stack_text_base_name(const char *path);
 extern const char *plh_stack_text_function_name(const PlhFrameText *frame);
 extern const char *plh_stack_text_module_name(const PlhFrameText *frame);
-extern void plh_stack_text_describe(PlhFrameMemo *memo, PlhSymbols *symbols,
-									const PlhProfileImage *image,
-									const PlhStackRecord *stack,
-									PlhStackText *text);
 
 #endif							/* PLH_STACK_TEXT_H */

@@ -10,6 +10,7 @@
 #include "utils/memutils.h"
 
 #include "reader/database_text.h"
+#include "report/listed_site.h"
 #include "report/text_numbers.h"
 #include "report/top.h"
 
@@ -92,14 +93,14 @@ count_site(PlhTopRow *row, const PlhListedSite *listed, int number, bool flat)
 {
 	if (flat)
 	{
-		row->flat_bytes += plh_listed_bytes(listed);
-		row->flat_count += plh_listed_count(listed);
+		row->flat_bytes += plh_listed_site_bytes(listed);
+		row->flat_count += plh_listed_site_count(listed);
 	}
 	if (row->last_site == number)
 		return;
 	row->last_site = number;
-	row->cum_bytes += plh_listed_bytes(listed);
-	row->cum_count += plh_listed_count(listed);
+	row->cum_bytes += plh_listed_site_bytes(listed);
+	row->cum_count += plh_listed_site_count(listed);
 }
 
 /* Count a site for all that is in its stack, or for its context. */

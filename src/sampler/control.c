@@ -9,6 +9,10 @@
  * makes readers look.  Of the two slots that concern a process the one with
  * the higher number counts.
  *
+ * A request may end after some time.  The slot then has the request before it,
+ * too, which is in force again from that time on: nobody needs to be there to
+ * take the ended one back.
+ *
  * The postmaster maps the file, and all children inherit the mapping: it works
  * also if somebody removes the file.  A process that loads the module by itself
  * opens it by its name.
@@ -24,28 +28,43 @@
 
 #include "miscadmin.h"
 
+#include "base/clock.h"
+#include "base/limits.h"
 #include "base/process_facts.h"
 #include "sampler/control.h"
 
 /* The name has the version of the layout. */
-#define CONTROL_FILE "control.2"
+#define CONTROL_FILE "control.3"
 #define SLOTS 2048
 
-typedef struct ControlSlot
+/* Tries to read a slot that a writer is changing. */
+#define MAX_TRIES 100
+
+/* A request: how to sample, the fields of PlhControlWish. */
+typedef struct ControlRequest
 {
-	uint32		sequence;		/* number of the request; 0: none, or changing */
-	int32		pid;
-	uint64		process_start;	/* as plh_process_facts_start_ticks says */
+	uint32		sequence;		/* number of the request; 0 = none */
 	uint32		sampling;
 	uint32		sample_interval;
 	int32		scope;
-	uint32		unused;
+} ControlRequest;
+
+/* The requests to one process, or to all. */
+typedef struct ControlSlot
+{
+	uint32		sequence;		/* of the last request; 0: none, or changing */
+	int32		pid;
+	uint64		process_start;	/* as plh_process_facts_start_ticks says */
+	ControlRequest last;
+	ControlRequest before;		/* in force again when the last one ends */
+	int64		ends_at_us;		/* by the monotonic clock; 0 = never */
 } ControlSlot;
 
 typedef struct ControlFile
 {
 	uint32		sequence;		/* of the last request */
-	uint32		used_slots;		/* those behind have never been used */
+	uint32		used_slots;		/* slots from this index on have never been
+								 * used */
 	uint64		server_start;	/* of the postmaster, in clock ticks since
 								 * boot */
 	ControlSlot all;
@@ -53,10 +72,11 @@ typedef struct ControlFile
 } ControlFile;
 
 uint32		plh_control_seen;
+int64		plh_control_ends_at_us;
 const volatile uint32 *plh_control_sequence;
 
 static ControlFile *control;
-static char control_path[MAXPGPATH + 16];
+static char control_path[PLH_PATH_MAX];
 static uint64 own_start;		/* 0: not looked up yet */
 
 /* Open or make the file, of its full size; -1 if that fails. */
@@ -84,6 +104,22 @@ open_control(void)
 	return -1;
 }
 
+/*
+ * Drop all requests, under the lock.  First the numbers go, so that nobody takes
+ * what is left of a slot for a request.
+ */
+static void
+drop_requests(void)
+{
+	control->all.sequence = 0;
+	for (int i = 0; i < SLOTS; i++)
+		control->slots[i].sequence = 0;
+	pg_write_barrier();
+	memset(&control->all, 0, sizeof(ControlSlot));
+	memset(control->slots, 0, sizeof(control->slots));
+	control->used_slots = 0;
+}
+
 /* Drop the requests that were made in a server that runs no more. */
 static void
 forget_former_server(int fd)
@@ -96,9 +132,7 @@ forget_former_server(int fd)
 		return;
 	if (control->server_start != server_start)
 	{
-		memset(&control->all, 0, sizeof(ControlSlot));
-		memset(control->slots, 0, sizeof(control->slots));
-		control->used_slots = 0;
+		drop_requests();
 		control->server_start = server_start;
 	}
 	(void) flock(fd, LOCK_UN);
@@ -135,7 +169,7 @@ plh_control_start(const char *directory, bool new_server)
 static bool
 read_slot(const ControlSlot *slot, ControlSlot *copy)
 {
-	for (int tries = 0; tries < 100; tries++)
+	for (int tries = 0; tries < MAX_TRIES; tries++)
 	{
 		uint32		before = *(const volatile uint32 *) &slot->sequence;
 
@@ -171,6 +205,24 @@ own_slot(void)
 	return NULL;
 }
 
+/* The request of a slot that is in force at a time. */
+static const ControlRequest *
+request_in_force(const ControlSlot *slot, int64 now_us)
+{
+	return slot->ends_at_us != 0 && now_us >= slot->ends_at_us ?
+		&slot->before : &slot->last;
+}
+
+/* Note when this process must look again, as one of its requests ends. */
+static void
+note_end(const ControlSlot *slot, int64 now_us)
+{
+	if (slot->ends_at_us > now_us &&
+		(plh_control_ends_at_us == 0 ||
+		 slot->ends_at_us < plh_control_ends_at_us))
+		plh_control_ends_at_us = slot->ends_at_us;
+}
+
 /*
  * Look at the requests, and say which one concerns this process.
  */
@@ -180,24 +232,32 @@ plh_control_poll(PlhControlWish *wish)
 	ControlSlot all = {0};
 	ControlSlot own = {0};
 	const ControlSlot *mine;
-	const ControlSlot *last;
+	const ControlRequest *request;
+	const ControlRequest *request_to_all;
+	int64		now_us = plh_clock_us(CLOCK_MONOTONIC_COARSE);
 
-	wish->present = false;
+	memset(wish, 0, sizeof(*wish));
 	if (control == NULL)
 		return;
 	plh_control_seen = *plh_control_sequence;
 	pg_read_barrier();
 	if (!read_slot(&control->all, &all))
-		all.sequence = 0;
+		memset(&all, 0, sizeof(all));
 	mine = own_slot();
 	if (mine == NULL || !read_slot(mine, &own))
-		own.sequence = 0;
+		memset(&own, 0, sizeof(own));
 
-	last = own.sequence > all.sequence ? &own : &all;
-	wish->present = last->sequence != 0;
-	wish->sampling = last->sampling != 0;
-	wish->sample_interval = last->sample_interval;
-	wish->scope = last->scope;
+	request = request_in_force(&own, now_us);
+	request_to_all = request_in_force(&all, now_us);
+	if (request_to_all->sequence > request->sequence)
+		request = request_to_all;
+	wish->present = request->sequence != 0;
+	wish->sampling = request->sampling != 0;
+	wish->sample_interval = request->sample_interval;
+	wish->scope = request->scope;
+	plh_control_ends_at_us = 0;
+	note_end(&own, now_us);
+	note_end(&all, now_us);
 }
 
 /* The slot to use for requests to a process, or NULL if all are in use. */
@@ -220,6 +280,26 @@ slot_for(int pid, uint64 process_start)
 	return unused;
 }
 
+/*
+ * Fill in a slot for a new request.  While one is in force that ends, a further
+ * one that ends goes back to the same as the first.
+ */
+static void
+fill_slot(ControlSlot *slot, uint32 sequence, const PlhControlWish *wish)
+{
+	int64		now_us = plh_clock_us(CLOCK_MONOTONIC);
+
+	if (slot->ends_at_us == 0)
+		slot->before = slot->last;
+	if (wish->duration_us == 0)
+		memset(&slot->before, 0, sizeof(slot->before));
+	slot->ends_at_us = wish->duration_us == 0 ? 0 : now_us + wish->duration_us;
+	slot->last.sequence = sequence;
+	slot->last.sampling = wish->sampling;
+	slot->last.sample_interval = wish->sample_interval;
+	slot->last.scope = wish->scope;
+}
+
 /* Store a request, under the lock. */
 static bool
 store_request(int pid, const PlhControlWish *wish)
@@ -233,11 +313,11 @@ store_request(int pid, const PlhControlWish *wish)
 		return false;
 	slot->sequence = 0;
 	pg_write_barrier();
+	if (slot->pid != pid || slot->process_start != process_start)
+		memset(slot, 0, sizeof(*slot));
 	slot->pid = pid;
 	slot->process_start = process_start;
-	slot->sampling = wish->sampling;
-	slot->sample_interval = wish->sample_interval;
-	slot->scope = wish->scope;
+	fill_slot(slot, sequence, wish);
 	pg_write_barrier();
 	slot->sequence = sequence;
 	pg_write_barrier();
@@ -245,12 +325,22 @@ store_request(int pid, const PlhControlWish *wish)
 	return true;
 }
 
+/* Forget all requests, under the lock, and make all processes look. */
+static bool
+store_nothing(int pid, const PlhControlWish *wish)
+{
+	drop_requests();
+	pg_write_barrier();
+	control->sequence++;
+	return true;
+}
+
 /*
- * Ask a process, or all with pid 0, for what is wished.  Returns false, with
- * errno set, where that can't be done; ENOSPC: requests to too many processes.
+ * Let "store" change the file, alone; errno tells why it can't be done.
  */
-bool
-plh_control_request(int pid, const PlhControlWish *wish)
+static bool
+change_file(bool (*store) (int pid, const PlhControlWish *wish), int pid,
+			const PlhControlWish *wish)
 {
 	bool		stored = false;
 	int			fd;
@@ -267,7 +357,7 @@ plh_control_request(int pid, const PlhControlWish *wish)
 		return false;
 	if (flock(fd, LOCK_EX) == 0)
 	{
-		stored = store_request(pid, wish);
+		stored = store(pid, wish);
 		if (!stored)
 			errno = ENOSPC;
 	}
@@ -276,17 +366,38 @@ plh_control_request(int pid, const PlhControlWish *wish)
 }
 
 /*
- * In a forked child: what concerned the parent does not concern it.
+ * Ask a process, or all with pid 0, to sample as is wished.  Returns false, with
+ * errno set, where that can't be done; ENOSPC: requests to too many processes.
+ */
+bool
+plh_control_request(int pid, const PlhControlWish *wish)
+{
+	return change_file(store_request, pid, wish);
+}
+
+/*
+ * Take all requests back.  Returns false, with errno set, where that can't be
+ * done.
+ */
+bool
+plh_control_reset(void)
+{
+	return change_file(store_nothing, 0, NULL);
+}
+
+/*
+ * In a forked child: forget what concerned the parent.
  */
 void
 plh_control_forget(void)
 {
 	own_start = 0;
 	plh_control_seen = 0;
+	plh_control_ends_at_us = 0;
 }
 
 /*
- * The server stops: nobody will look at the file any more.
+ * The server stops: remove the file, which nobody will look at any more.
  */
 void
 plh_control_unlink(void)

@@ -14,13 +14,16 @@
 
 #include "port/atomics.h"
 
-/* What is wanted of a process, or of all. */
+#include "base/clock.h"
+
+/* How a process should sample, or all of them. */
 typedef struct PlhControlWish
 {
-	bool		present;		/* else the settings say what to do */
+	bool		present;		/* else the settings say how */
 	bool		sampling;
 	uint32		sample_interval;	/* bytes; 0 = as the settings say */
 	int32		scope;			/* PlhScope; -1 = as the settings say */
+	int64		duration_us;	/* after which it is as before; 0 = for good */
 } PlhControlWish;
 
 /* Number of the last request that this process has seen. */
@@ -29,17 +32,27 @@ extern uint32 plh_control_seen;
 /* Where the number of the last request is; NULL without a control file. */
 extern const volatile uint32 *plh_control_sequence;
 
-/* Is there a request that this process has not looked at? */
+/*
+ * When the wish that this process follows ends, by the coarse monotonic clock in
+ * microseconds; 0 = never.
+ */
+extern int64 plh_control_ends_at_us;
+
+/* Is there a request that this process has not looked at, or has one ended? */
 static inline bool
 plh_control_changed(void)
 {
-	return plh_control_sequence != NULL &&
-		*plh_control_sequence != plh_control_seen;
+	if (plh_control_sequence == NULL)
+		return false;
+	return *plh_control_sequence != plh_control_seen ||
+		(unlikely(plh_control_ends_at_us != 0) &&
+		 plh_clock_us(CLOCK_MONOTONIC_COARSE) >= plh_control_ends_at_us);
 }
 
 extern void plh_control_start(const char *directory, bool new_server);
 extern void plh_control_poll(PlhControlWish *wish);
 extern bool plh_control_request(int pid, const PlhControlWish *wish);
+extern bool plh_control_reset(void);
 extern void plh_control_forget(void);
 extern void plh_control_unlink(void);
 

@@ -10,66 +10,32 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_type.h"
-#include "utils/builtins.h"
-
 #include "verdict/suppression.h"
 
 #define LEAK_PREFIX "leak:"
 #define CONTEXT_PREFIX "context:"
 
-typedef struct Suppression
-{
-	Datum		as_given;		/* a text */
-	const char *pattern;		/* without its prefix */
-	bool		of_context;
-} Suppression;
-
-struct PlhSuppressions
-{
-	int			count;
-	Suppression entries[FLEXIBLE_ARRAY_MEMBER];
-};
-
 /*
- * The patterns of an array of texts, in the current memory context, which
- * refers to the array; NULL gives none.
+ * Fill in a suppression, which refers to the texts that are given.
  */
-PlhSuppressions *
-plh_suppression_list(ArrayType *patterns)
+void
+plh_suppression_parse(PlhSuppression *suppression, const char *given,
+					  const char *reason)
 {
-	PlhSuppressions *list;
-	Datum	   *texts = NULL;
-	bool	   *nulls = NULL;
-	int			count = 0;
-
-	if (patterns != NULL)
-		deconstruct_array(patterns, TEXTOID, -1, false, TYPALIGN_INT,
-						  &texts, &nulls, &count);
-	list = palloc0(offsetof(PlhSuppressions, entries) +
-				   sizeof(Suppression) * count);
-	for (int i = 0; i < count; i++)
-	{
-		Suppression *entry = &list->entries[list->count];
-
-		if (nulls[i])
-			continue;
-		entry->as_given = texts[i];
-		entry->pattern = TextDatumGetCString(texts[i]);
-		entry->of_context = strncmp(entry->pattern, CONTEXT_PREFIX,
-									strlen(CONTEXT_PREFIX)) == 0;
-		if (entry->of_context)
-			entry->pattern += strlen(CONTEXT_PREFIX);
-		else if (strncmp(entry->pattern, LEAK_PREFIX, strlen(LEAK_PREFIX)) == 0)
-			entry->pattern += strlen(LEAK_PREFIX);
-		list->count++;
-	}
-	return list;
+	suppression->given = given;
+	suppression->reason = reason;
+	suppression->pattern = given;
+	suppression->of_context = strncmp(given, CONTEXT_PREFIX,
+									  strlen(CONTEXT_PREFIX)) == 0;
+	if (suppression->of_context)
+		suppression->pattern += strlen(CONTEXT_PREFIX);
+	else if (strncmp(given, LEAK_PREFIX, strlen(LEAK_PREFIX)) == 0)
+		suppression->pattern += strlen(LEAK_PREFIX);
 }
 
 /*
- * Is the pattern in the name?  Where it fails, go on one character behind the
- * last start of a free part: that before the first character, or a "*".
+ * Is the pattern in the name?  After a mismatch, go on one character behind the
+ * place where the last free part began: before the first character, or at a "*".
  */
 static bool
 matches(const char *pattern, const char *name)
@@ -109,10 +75,13 @@ matches(const char *pattern, const char *name)
 	}
 }
 
-/* Is the pattern in a name of that site? */
-static bool
-matches_site(const Suppression *suppression, const char *context_name,
-			 const PlhStackText *stack)
+/*
+ * Does the suppression match a site?  The name of the context and the stack are
+ * NULL where they are not known.
+ */
+bool
+plh_suppression_matches(const PlhSuppression *suppression,
+						const char *context_name, const PlhStackText *stack)
 {
 	if (suppression->of_context)
 		return matches(suppression->pattern, context_name);
@@ -129,21 +98,17 @@ matches_site(const Suppression *suppression, const char *context_name,
 }
 
 /*
- * All patterns that match a site, as an array of texts; NULL if there are none.
- * Context and stack may be NULL, where they are not known.
+ * Does any suppression match a site?
  */
-ArrayType *
-plh_suppression_find(const PlhSuppressions *suppressions,
-					 const char *context_name, const PlhStackText *stack)
+bool
+plh_suppression_any(const PlhSuppressions *suppressions,
+					const char *context_name, const PlhStackText *stack)
 {
-	Datum	   *found = palloc(sizeof(Datum) * Max(suppressions->count, 1));
-	int			count = 0;
-
 	for (int i = 0; i < suppressions->count; i++)
 	{
-		if (matches_site(&suppressions->entries[i], context_name, stack))
-			found[count++] = suppressions->entries[i].as_given;
+		if (plh_suppression_matches(&suppressions->entries[i], context_name,
+									stack))
+			return true;
 	}
-	return count == 0 ? NULL :
-		construct_array(found, count, TEXTOID, -1, false, TYPALIGN_INT);
+	return false;
 }

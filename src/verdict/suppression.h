@@ -7,15 +7,29 @@
 #ifndef PLH_SUPPRESSION_H
 #define PLH_SUPPRESSION_H
 
-#include "utils/array.h"
-
 #include "report/stack_text.h"
 
-typedef struct PlhSuppressions PlhSuppressions;
+typedef struct PlhSuppression
+{
+	const char *given;			/* as the user has written it */
+	const char *reason;			/* NULL where none was given */
+	const char *pattern;		/* "given" without its prefix */
+	bool		of_context;		/* the pattern is for names of contexts */
+} PlhSuppression;
 
-extern PlhSuppressions *plh_suppression_list(ArrayType *patterns);
-extern ArrayType *plh_suppression_find(const PlhSuppressions *suppressions,
-									   const char *context_name,
-									   const PlhStackText *stack);
+typedef struct PlhSuppressions
+{
+	int			count;
+	PlhSuppression *entries;
+} PlhSuppressions;
+
+extern void plh_suppression_parse(PlhSuppression *suppression,
+								  const char *given, const char *reason);
+extern bool plh_suppression_matches(const PlhSuppression *suppression,
+									const char *context_name,
+									const PlhStackText *stack);
+extern bool plh_suppression_any(const PlhSuppressions *suppressions,
+								const char *context_name,
+								const PlhStackText *stack);
 
 #endif							/* PLH_SUPPRESSION_H */

@@ -242,7 +242,7 @@ sub symbols_of
 	my ($path) = @_;
 
 	return $node->safe_psql('postgres',
-		"SELECT found, file, hint FROM pg_leakhunt_symbols WHERE path = '$path'"
+		"SELECT source, file, hint FROM pg_leakhunt_symbols WHERE path = '$path'"
 	);
 }
 

@@ -32,8 +32,8 @@ $node->poll_query_until('postgres',
 ) or die 'the patient is not at work';
 my $query_start =
   ask($node, "SELECT query_start FROM pg_stat_activity WHERE pid = $pid");
-is(ask($node, "SELECT count(*) FROM pg_leakhunt_processes WHERE pid = $pid"),
-	0, 'nothing is sampled');
+is(ask($node, "SELECT state FROM pg_leakhunt_processes WHERE pid = $pid"),
+	'small', 'nothing is sampled');
 
 is(ask($node, "SELECT pg_leakhunt_start($pid, 64 * 1024)"), 't', 'start');
 ok( $node->poll_query_until(
@@ -62,7 +62,7 @@ my $baseline =
   "SELECT live_bytes - growth_bytes FROM pg_leakhunt_processes WHERE pid = $pid";
 my $first_baseline = ask($node, $baseline);
 is(ask($node, $baseline), $first_baseline, 'the baseline stays');
-ask($node, 'SELECT pg_leakhunt_baseline()');
+ask($node, 'SELECT pg_leakhunt_baseline_all()');
 cmp_ok(ask($node, $baseline), '>', $first_baseline,
 	'a baseline of all is one of each');
 is(ask($node, "SELECT pg_leakhunt_start($pid, 4096, 'all')"), 't', 'tune');
@@ -89,7 +89,7 @@ $patient->{run}->finish;
 # All processes, those to come included; the later request counts.
 my $session = $node->background_psql('postgres');
 $pid = session_pid($session);
-is(ask($node, 'SELECT pg_leakhunt_start(NULL, 1)'), 't', 'start all');
+ask($node, 'SELECT pg_leakhunt_start_all(1)');
 $session->query_safe('SELECT leak_top(1000, 3000)');
 is( $session->query_safe(
 		'SELECT sample_interval FROM pg_leakhunt_processes WHERE pid = pg_backend_pid()'
@@ -109,13 +109,38 @@ is( $session->query_safe(
 	),
 	'f',
 	'stop for one');
-is(ask($node, 'SELECT pg_leakhunt_start(NULL, 1)'), 't', 'start all again');
+ask($node, 'SELECT pg_leakhunt_start_all(1)');
 $session->query_safe('SELECT leak_top(1000, 3000)');
 is( $session->query_safe(
 		'SELECT sampling FROM pg_leakhunt_processes WHERE pid = pg_backend_pid()'
 	),
 	't',
 	'later requests count');
+
+# A request with an end, on top of one without; then all are taken back.
+sub sampled_at
+{
+	$session->query_safe('SELECT leak_top(1000, 3000)');
+	return $session->query_safe(
+		"SELECT sampling::text || ' ' || sample_interval FROM pg_leakhunt_processes WHERE pid = $pid"
+	);
+}
+ask($node, "SELECT pg_leakhunt_start($pid, 3000)");
+ask($node, "SELECT pg_leakhunt_start($pid, 2000, NULL, '1 hour')");
+is(sampled_at(), 'true 2000', 'a request for an hour');
+ask($node, "SELECT pg_leakhunt_start($pid, 1000, NULL, '2 seconds')");
+is(sampled_at(), 'true 1000', 'one for two seconds in its place');
+wait_until(sub { sampled_at() eq 'true 3000' },
+	'when it is over, what was there before counts');
+ask($node, "SELECT pg_leakhunt_start_all(500, NULL, '2 seconds')");
+is(sampled_at(), 'true 500', 'all for two seconds');
+wait_until(sub { sampled_at() eq 'true 3000' }, 'then its own request again');
+ask($node, 'SELECT pg_leakhunt_reset_all()');
+is(sampled_at(), 'false 0', 'all requests taken back: the settings count');
+ask($node, "SELECT pg_leakhunt_start($pid, 1, NULL, '2 seconds')");
+is(sampled_at(), 'true 1', 'for two seconds, without a request before');
+wait_until(sub { sampled_at() eq 'false 0' }, 'then the settings again');
+ask($node, 'SELECT pg_leakhunt_start_all(1)');
 
 # Requests that make no sense.
 for my $wrong (
@@ -138,7 +163,7 @@ for my $wrong (
 	like($stderr, $message, $call);
 }
 my ($result, $stdout, $stderr) = $node->psql('postgres',
-	'CREATE ROLE nobody; SET ROLE nobody; SELECT pg_leakhunt_start()');
+	'CREATE ROLE nobody; SET ROLE nobody; SELECT pg_leakhunt_start(1)');
 like($stderr, qr/permission denied for function pg_leakhunt_start/,
 	'not for everybody');
 
@@ -210,7 +235,7 @@ $hungry->quit;
 # A baseline of all counts for those, too, that have no profile yet.
 my $fresh = $node->background_psql('postgres');
 my $fresh_pid = session_pid($fresh);
-ask($node, 'SELECT pg_leakhunt_baseline()');
+ask($node, 'SELECT pg_leakhunt_baseline_all()');
 $fresh->query_safe('SELECT leak_top(1000, 30000)');
 cmp_ok(
 	ask($node, "SELECT growth_bytes FROM pg_leakhunt_processes WHERE pid = $fresh_pid"),
@@ -246,16 +271,16 @@ $session = $node->background_psql('postgres');
 $pid = session_pid($session);
 $session->query_safe('SELECT leak_top(1000, 3000)');
 unlink "$profiles/$pid" or die "$profiles/$pid: $!";
-is(ask($node, "SELECT count(*) FROM pg_leakhunt_processes WHERE pid = $pid"),
-	0, 'a profile was removed');
+is(ask($node, "SELECT state FROM pg_leakhunt_processes WHERE pid = $pid"),
+	'small', 'a profile was removed');
 $session->query_safe('SELECT pg_sleep(1.1); SELECT leak_top(1000, 100)');
-is(ask($node, "SELECT count(*) FROM pg_leakhunt_processes WHERE pid = $pid"),
-	1, 'and is back');
+is(ask($node, "SELECT state FROM pg_leakhunt_processes WHERE pid = $pid"),
+	'live', 'and is back');
 unlink "$profiles/$pid" or die "$profiles/$pid: $!";
 is( $session->query_safe(
-		'SELECT count(*) FROM pg_leakhunt_processes WHERE pid = pg_backend_pid()'
+		'SELECT state FROM pg_leakhunt_processes WHERE pid = pg_backend_pid()'
 	),
-	1,
+	'live',
 	'its own session sees it at once');
 $session->quit;
 

@@ -32,11 +32,11 @@ sub patient
 
 # Which processes are covered, and what the views say of those that are not.
 my $loaded =
-  "SELECT string_agg(DISTINCT backend_type, ',') FROM pg_leakhunt_coverage WHERE loaded";
+  "SELECT string_agg(DISTINCT backend_type, ',') FROM pg_leakhunt_processes WHERE state <> 'not loaded'";
 is(ask($node, $loaded), 'client backend', 'nobody but the session that asks');
 is( ask(
 		$node,
-		"SELECT string_agg(DISTINCT backend_type, ',' ORDER BY backend_type) FROM pg_leakhunt_coverage WHERE NOT loaded AND backend_type IN ('postmaster', 'checkpointer', 'walwriter')"
+		"SELECT string_agg(DISTINCT backend_type, ',' ORDER BY backend_type) FROM pg_leakhunt_processes WHERE state = 'not loaded' AND rss_anon_bytes > 0 AND backend_type IN ('postmaster', 'checkpointer', 'walwriter')"
 	),
 	'checkpointer,postmaster,walwriter',
 	'all others are told apart');
@@ -55,7 +55,7 @@ for my $asked ([ 'start', 'f' ], [ 'stop', 'f' ], [ 'baseline', '0' ])
 		"$what: a process without the module is not asked");
 	is($stdout, $nothing, 'nor is that a success');
 }
-ask($node, 'SELECT pg_leakhunt_baseline()');
+ask($node, 'SELECT pg_leakhunt_baseline_all()');
 is( scalar(
 		grep { (stat)[9] >= $^T } glob("/dev/shm/pg_leakhunt.*/baseline.$plain_pid")),
 	0,
@@ -86,11 +86,11 @@ wait_until(
 		$new_pid = session_pid($new);
 		return ask(
 			$node,
-			"SELECT loaded FROM pg_leakhunt_coverage WHERE pid = $new_pid") eq 't';
+			"SELECT state FROM pg_leakhunt_processes WHERE pid = $new_pid") =~ /^(?:small|live)$/;
 	},
 	'session_preload_libraries covers the next session');
-is(ask($node, "SELECT loaded FROM pg_leakhunt_coverage WHERE pid = $old_pid"),
-	'f', 'but none that was there');
+is(ask($node, "SELECT state FROM pg_leakhunt_processes WHERE pid = $old_pid"),
+	'not loaded', 'but none that was there');
 $new->query_safe('SET pg_leakhunt.sample_interval = 1; SELECT leak_top(50, 2000)');
 is( ask(
 		$node,
@@ -273,8 +273,8 @@ SKIP:
 	my $cancelling = IPC::Run::start([ 'pg_leakhunt_attach', $pid ],
 		'>', \$stdout, '2>', \$stderr);
 	$cancelling->finish;
-	is(ask($node, "SELECT loaded FROM pg_leakhunt_coverage WHERE pid = $pid"),
-		't', 'attach to a session with settings that make warnings')
+	like(ask($node, "SELECT state FROM pg_leakhunt_processes WHERE pid = $pid"),
+		qr/^(?:small|live)$/, 'attach to a session with settings that make warnings')
 	  or diag($stderr);
 	ask($node, "SELECT pg_cancel_backend($pid)");
 	like($session->query('SELECT 41 + 1'), qr/^42$/m, 'it goes on');
@@ -335,7 +335,7 @@ SKIP:
 }
 
 # Requests end with the server, though their file stays.
-ask($node, "LOAD 'pg_leakhunt'; SELECT pg_leakhunt_stop()");
+ask($node, "LOAD 'pg_leakhunt'; SELECT pg_leakhunt_stop_all()");
 my $sampling =
   "LOAD 'pg_leakhunt'; SELECT leak_top(1000, 5000); SELECT sampling FROM pg_leakhunt_processes WHERE pid = pg_backend_pid()";
 isnt(ask($node, $sampling), "\nt", 'stopped');

@@ -376,7 +376,7 @@ is("$stdout$stderr", '0', 'nobody is not warned of files');
 	'SET ROLE reader; SELECT count(*) > 3 FROM pg_leakhunt_dumps');
 like($stderr, qr/ignoring file ".*1.1.manual.heap"/, 'a reader is');
 unlink "$directory/1.1.manual.heap";
-my $may_dump = 'EXECUTE ON FUNCTION pg_leakhunt_start(int, bigint, text), pg_leakhunt_dump(int, bool)';
+my $may_dump = 'EXECUTE ON FUNCTION pg_leakhunt_start(int, bigint, text, interval), pg_leakhunt_dump(int, bool)';
 ask($node, "GRANT $may_dump TO nobody");
 my $own = $node->safe_psql(
 	'postgres', q{

@@ -1,59 +1,44 @@
 /*
- * sql_functions.c
+ * sql_processes.c
  *	  The functions of SQL that show processes: what they are and hold, their
  *	  contexts and history, the binaries in their stacks.
  */
 #include "postgres.h"
 
-#include "catalog/pg_authid.h"
-#include "catalog/pg_type.h"
-#include "commands/dbcommands.h"
-#include "fmgr.h"
-#include "funcapi.h"
-#include "mb/pg_wchar.h"
 #include "miscadmin.h"
-#include "storage/fd.h"
 #include "storage/proc.h"
 #include "storage/procarray.h"
-#include "utils/acl.h"
-#include "utils/array.h"
-#include "utils/builtins.h"
-#include "utils/lsyscache.h"
 #include "utils/timestamp.h"
-#include "utils/tuplestore.h"
 
 #include "base/compat.h"
-#include "base/limits.h"
 #include "base/process_facts.h"
 #include "base/settings.h"
 #include "functions/sql_rows.h"
+#include "process/process.h"
 #include "process/profile_directory.h"
 #include "profile/baseline.h"
 #include "profile/profile_image.h"
 #include "reader/baseline_file.h"
 #include "reader/profile_reader.h"
 #include "reader/server_processes.h"
-#include "report/stack_text.h"
+#include "report/build_id_text.h"
+
+#define PROCESS_COLUMNS 24
+#define SYMBOL_COLUMNS 5
+#define CONTEXT_COLUMNS 6
+#define HISTORY_COLUMNS 3
 
 PLH_FUNCTION(pg_leakhunt_get_processes);
 PLH_FUNCTION(pg_leakhunt_get_symbols);
 PLH_FUNCTION(pg_leakhunt_get_contexts);
 PLH_FUNCTION(pg_leakhunt_history);
-PLH_FUNCTION(pg_leakhunt_get_coverage);
 
-static const char *
-database_name(const PlhProfileHeader *header)
+/* What the visitor of profiles is told, and finds. */
+typedef struct ProcessRows
 {
-	return OidIsValid(header->database_oid) ?
-		get_database_name(header->database_oid) : NULL;
-}
-
-static const char *
-role_name(const PlhProfileHeader *header)
-{
-	return OidIsValid(header->role_oid) ?
-		GetUserNameFromId(header->role_oid, true) : NULL;
-}
+	PlhRowSink	sink;
+	List	   *profiled;		/* pids of live processes that have a profile */
+} ProcessRows;
 
 /* The column growth_bytes of a process. */
 static void
@@ -63,13 +48,10 @@ put_process_growth(PlhRow *row, const PlhProfileHeader *header)
 		plh_baseline_file_read(plh_profile_directory_path(), header);
 
 	if (baseline == NULL)
-	{
 		plh_sql_rows_put_null(row);
-		return;
-	}
-	plh_sql_rows_put_int64(row, header->counters.live_bytes -
-				  baseline->live_bytes);
-	pfree(baseline);
+	else
+		plh_sql_rows_put_int64(row, header->counters.live_bytes -
+							   baseline->live_bytes);
 }
 
 /* A figure, or null where it is negative. */
@@ -91,28 +73,25 @@ put_triage(PlhRow *row, const PlhProfileImage *image)
 
 	put_if_known(row, counted ? header->context_bytes : -1);
 	put_if_known(row, counted ? header->malloc_bytes : -1);
-	put_if_known(row, image->alive ? plh_server_processes_rss_anon(header->pid) : -1);
+	put_if_known(row, image->alive ?
+				 plh_server_processes_rss_anon(header->pid) : -1);
 }
 
-/* PlhProfileVisitor: one row of pg_leakhunt_processes. */
+/* The row of a process that has a profile. */
 static void
-put_process(PlhProfileImage *image, void *arg)
+put_profile(const PlhProfileImage *image, PlhRowSink *sink)
 {
 	const PlhProfileHeader *header = image->header;
-	PlhRowSink *sink = arg;
 	PlhRow		row = {0};
 
-	if (!plh_sql_rows_may_show(sink, header))
-		return;
-
-	plh_sql_rows_put_datum(&row, Int32GetDatum(header->pid));
+	plh_sql_rows_put_pid(&row, header->pid);
 	plh_sql_rows_put_backend_type(&row, image);
 	plh_sql_rows_put_text(&row, image->alive ? "live" : "crashed");
-	plh_sql_rows_put_text(&row, database_name(header));
-	plh_sql_rows_put_text(&row, role_name(header));
+	plh_sql_rows_put_database(&row, header);
+	plh_sql_rows_put_role(&row, header);
 	plh_sql_rows_put_time(&row, header->started_at);
 	plh_sql_rows_put_datum(&row, BoolGetDatum(image->alive &&
-									 header->sample_interval != 0));
+											  header->sample_interval != 0));
 	plh_sql_rows_put_int64(&row, header->sample_interval);
 	plh_sql_rows_put_text(&row, plh_settings_scope_name(header->scope));
 	plh_sql_rows_put_int64(&row, header->counters.live_bytes);
@@ -131,15 +110,100 @@ put_process(PlhProfileImage *image, void *arg)
 	plh_sql_rows_finish(&row, sink);
 }
 
-/* A build-id as text, or NULL if there is none. */
-static char *
-build_id_text(const PlhModuleRecord *module)
+/* PlhProfileVisitor: the row of a process, which then needs no other. */
+static void
+visit_process(PlhProfileImage *image, void *arg)
 {
-	char	   *text = palloc(2 * PLH_BUILD_ID_MAX + 1);
+	ProcessRows *rows = arg;
 
-	for (uint32 i = 0; i < module->build_id_bytes; i++)
-		snprintf(text + 2 * i, 3, "%02x", module->build_id[i]);
-	return module->build_id_bytes > 0 ? text : NULL;
+	if (image->alive)
+	{
+		MemoryContext caller_context = MemoryContextSwitchTo(rows->sink.memory);
+
+		rows->profiled = lappend_int(rows->profiled, image->header->pid);
+		MemoryContextSwitchTo(caller_context);
+	}
+	if (plh_sql_rows_may_show(&rows->sink, image->header))
+		put_profile(image, &rows->sink);
+}
+
+/* May the caller know about that process?  As with profiles, by its role. */
+static bool
+may_know(const PlhRowSink *sink, int pid)
+{
+	PGPROC	   *proc = sink->sees_all ? NULL : BackendPidGetProc(pid);
+
+	return sink->sees_all ||
+		(proc != NULL && plh_sql_rows_may_see_role(proc->roleId));
+}
+
+/*
+ * The column state of a process without a profile.  Nothing is known where the
+ * module is loaded, but inactive.
+ */
+static void
+put_loaded(PlhRow *row, int pid)
+{
+	PlhLoaded	loaded = plh_process_refusal() != NULL ? PLH_LOADED_UNKNOWN :
+		plh_process_is_preloaded() ? PLH_LOADED :
+		plh_server_processes_loaded(pid);
+
+	plh_sql_rows_put_text(row, loaded == PLH_LOADED ? "small" :
+						  loaded == PLH_NOT_LOADED ? "not loaded" : NULL);
+}
+
+/*
+ * The row of a process without a profile.  Its database and role are for
+ * pg_stat_activity to tell.
+ */
+static void
+put_unprofiled(int pid, PlhRowSink *sink)
+{
+	PlhRow		row = {0};
+
+	plh_sql_rows_put_pid(&row, pid);
+	plh_sql_rows_put_text(&row, pid == PostmasterPid ? "postmaster" : NULL);
+	put_loaded(&row, pid);
+	plh_sql_rows_put_nulls(&row, 16);
+	put_if_known(&row, plh_server_processes_rss_anon(pid));
+	plh_sql_rows_put_nulls(&row, 4);
+	plh_sql_rows_finish(&row, sink);
+}
+
+/* The rows of all processes that have no profile. */
+static void
+put_others(ProcessRows *rows)
+{
+	ListCell   *cell;
+
+	foreach(cell, plh_server_processes_list())
+	{
+		int			pid = lfirst_int(cell);
+
+		CHECK_FOR_INTERRUPTS();
+
+		/* one that is gone meanwhile is not shown */
+		if (!list_member_int(rows->profiled, pid) &&
+			may_know(&rows->sink, pid) &&
+			plh_process_facts_start_ticks(pid) != 0)
+			put_unprofiled(pid, &rows->sink);
+	}
+}
+
+/*
+ * All processes of the server, and the profiles of those that are gone: the rows
+ * of pg_leakhunt_processes.
+ */
+Datum
+pg_leakhunt_get_processes(PG_FUNCTION_ARGS)
+{
+	ProcessRows rows = {0};
+
+	if (plh_sql_rows_start(fcinfo, &rows.sink, PROCESS_COLUMNS))
+		plh_profile_reader_each(plh_profile_directory_path(), 0, true,
+								visit_process, &rows);
+	put_others(&rows);
+	return (Datum) 0;
 }
 
 /* What to do to see more of a module, as a sentence; NULL if nothing. */
@@ -179,8 +243,6 @@ put_symbols(PlhProfileImage *image, void *arg)
 
 	if (!plh_sql_rows_may_show(sink, image->header))
 		return;
-	if (sink->symbols == NULL)
-		sink->symbols = plh_symbols_open();
 	for (uint32 i = 1; i < PLH_IMAGE_MODULES; i++)
 	{
 		const PlhModuleRecord *module = plh_profile_image_module(image, i);
@@ -189,29 +251,17 @@ put_symbols(PlhProfileImage *image, void *arg)
 
 		if (module == NULL)
 			continue;
-		plh_symbols_module(sink->symbols, module, &found);
-		plh_sql_rows_put_foreign_text(&row, image, module->path, module->path_bytes);
-		plh_sql_rows_put_text(&row, build_id_text(module));
+		plh_symbols_module(plh_sql_rows_symbols(sink), module, &found);
+		plh_sql_rows_put_foreign_text(&row, image, module->path,
+									  module->path_bytes);
+		plh_sql_rows_put_text(&row, module->build_id_bytes > 0 ?
+							  plh_build_id_text(module) : NULL);
 		plh_sql_rows_put_text(&row, plh_symbols_source_name(found.source));
-		plh_sql_rows_put_text(&row, found.source == PLH_SOURCE_NOTHING ? NULL : found.file);
+		plh_sql_rows_put_text(&row, found.source == PLH_SOURCE_NOTHING ?
+							  NULL : found.file);
 		plh_sql_rows_put_text(&row, symbols_hint(module, &found));
 		plh_sql_rows_finish(&row, sink);
 	}
-}
-
-/*
- * All processes that have a profile: the rows of pg_leakhunt_processes.
- */
-Datum
-pg_leakhunt_get_processes(PG_FUNCTION_ARGS)
-{
-	PlhRowSink	sink;
-
-	if (!plh_sql_rows_start(fcinfo, &sink))
-		return (Datum) 0;
-	plh_profile_reader_each(plh_profile_directory_path(), 0, true,
-							put_process, &sink);
-	return (Datum) 0;
 }
 
 /*
@@ -223,7 +273,7 @@ pg_leakhunt_get_symbols(PG_FUNCTION_ARGS)
 {
 	PlhRowSink	sink;
 
-	if (!plh_sql_rows_start(fcinfo, &sink))
+	if (!plh_sql_rows_start(fcinfo, &sink, SYMBOL_COLUMNS))
 		return (Datum) 0;
 	plh_profile_reader_each(plh_profile_directory_path(), 0, false,
 							put_symbols, &sink);
@@ -249,7 +299,7 @@ put_contexts(PlhProfileImage *image, void *arg)
 
 		if (name == NULL || context->instances == 0)
 			continue;
-		plh_sql_rows_put_datum(&row, Int32GetDatum(image->header->pid));
+		plh_sql_rows_put_pid(&row, image->header->pid);
 		plh_sql_rows_put_backend_type(&row, image);
 		plh_sql_rows_put_foreign_text(&row, image, name->text, name->text_bytes);
 		plh_sql_rows_put_text(&row, plh_profile_image_lifetime_name(context->lifetime));
@@ -268,7 +318,7 @@ pg_leakhunt_get_contexts(PG_FUNCTION_ARGS)
 {
 	PlhRowSink	sink;
 
-	if (!plh_sql_rows_start(fcinfo, &sink))
+	if (!plh_sql_rows_start(fcinfo, &sink, CONTEXT_COLUMNS))
 		return (Datum) 0;
 	plh_profile_reader_each(plh_profile_directory_path(), 0, false,
 							put_contexts, &sink);
@@ -305,53 +355,13 @@ pg_leakhunt_history(PG_FUNCTION_ARGS)
 	int			pid = PG_GETARG_INT32(0);
 	PlhRowSink	sink;
 
-	if (!plh_sql_rows_start(fcinfo, &sink))
+	plh_sql_rows_check_arguments(fcinfo, 1);
+	if (!plh_sql_rows_start(fcinfo, &sink, HISTORY_COLUMNS))
 		return (Datum) 0;
 	if (pid > 0)
 		plh_profile_reader_each(plh_profile_directory_path(), pid, true,
 								put_history, &sink);
 	if (!sink.found)
 		(void) plh_server_processes_check(pid);
-	return (Datum) 0;
-}
-
-/* May the caller know about that process?  As with profiles, by its role. */
-static bool
-may_know(const PlhRowSink *sink, int pid)
-{
-	PGPROC	   *proc = sink->sees_all ? NULL : BackendPidGetProc(pid);
-
-	return sink->sees_all ||
-		(proc != NULL && plh_sql_rows_may_see_role(proc->roleId));
-}
-
-/*
- * All processes of the server, and whether they have loaded the module.
- */
-Datum
-pg_leakhunt_get_coverage(PG_FUNCTION_ARGS)
-{
-	PlhRowSink	sink;
-	ListCell   *cell;
-
-	plh_sql_rows_start_silently(fcinfo, &sink);
-	foreach(cell, plh_server_processes_list())
-	{
-		int			pid = lfirst_int(cell);
-		PlhLoaded	loaded = plh_server_processes_loaded(pid);
-		PlhRow		row = {0};
-
-		CHECK_FOR_INTERRUPTS();
-		if (!may_know(&sink, pid) ||
-			plh_process_facts_start_ticks(pid) == 0)
-			continue;
-		plh_sql_rows_put_datum(&row, Int32GetDatum(pid));
-		plh_sql_rows_put_text(&row, pid == PostmasterPid ? "postmaster" : NULL);
-		if (loaded == PLH_LOADED_UNKNOWN)
-			plh_sql_rows_put_null(&row);
-		else
-			plh_sql_rows_put_datum(&row, BoolGetDatum(loaded == PLH_LOADED));
-		plh_sql_rows_finish(&row, &sink);
-	}
 	return (Datum) 0;
 }

@@ -1,0 +1,14 @@
+/*
+ * sql_suppressions.h
+ *	  Reads the table pg_leakhunt_suppressions.
+ */
+#ifndef PLH_SQL_SUPPRESSIONS_H
+#define PLH_SQL_SUPPRESSIONS_H
+
+#include "fmgr.h"
+
+#include "verdict/suppression.h"
+
+extern PlhSuppressions *plh_sql_suppressions_read(FunctionCallInfo fcinfo);
+
+#endif							/* PLH_SQL_SUPPRESSIONS_H */

@@ -1,0 +1,238 @@
+/*
+ * sql_suspects.c
+ *	  The functions of SQL that show suspects, and what is suppressed.
+ *
+ * Suspects are judged before anything is described: names of functions are
+ * looked up for the few stacks that are shown.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "miscadmin.h"
+#include "utils/timestamp.h"
+
+#include "base/compat.h"
+#include "functions/sql_rows.h"
+#include "functions/sql_suppressions.h"
+#include "process/profile_directory.h"
+#include "profile/site_facts.h"
+#include "reader/baseline_file.h"
+#include "reader/profile_reader.h"
+#include "report/listed_site.h"
+#include "verdict/suppression.h"
+#include "verdict/suspect_evidence.h"
+#include "verdict/suspect_list.h"
+
+#define SUSPECT_COLUMNS 18
+#define SUPPRESSED_COLUMNS 6
+
+PLH_FUNCTION(pg_leakhunt_get_suspects);
+PLH_FUNCTION(pg_leakhunt_get_suppressed);
+
+/* What a suppression matches in all processes. */
+typedef struct Matched
+{
+	int64		sites;
+	int64		processes;
+	int64		live_bytes;
+	int64		live_count;
+} Matched;
+
+/* What the visitors of profiles are told. */
+typedef struct Search
+{
+	PlhRowSink	sink;
+	PlhSuppressions *suppressions;
+	Matched    *matched;		/* by suppression */
+} Search;
+
+static const char *
+verdict_name(PlhVerdict verdict)
+{
+	return verdict == PLH_VERDICT_LEAK ? "leak" : "growing";
+}
+
+/* The columns live_bytes, growth_bytes, bytes_per_hour, survival and epochs. */
+static void
+put_figures(PlhRow *row, const PlhSuspect *suspect)
+{
+	const PlhSuspectFacts *facts = &suspect->facts;
+
+	plh_sql_rows_put_int64(row, facts->live_bytes);
+	if (facts->has_baseline)
+		plh_sql_rows_put_int64(row, facts->growth_bytes);
+	else
+		plh_sql_rows_put_null(row);
+	if (suspect->judgement.has_rate)
+		plh_sql_rows_put_int64(row, suspect->judgement.bytes_per_hour);
+	else
+		plh_sql_rows_put_null(row);
+	plh_sql_rows_put_survival(row, facts->live_bytes, facts->total_bytes);
+	plh_sql_rows_put_int64(row, facts->epochs);
+}
+
+/* One row of pg_leakhunt_suspects. */
+static void
+put_suspect(const PlhSuspect *suspect, const PlhListedSite *listed,
+			PlhRowSink *sink)
+{
+	const PlhJudgement *judgement = &suspect->judgement;
+	const PlhProfileHeader *header = listed->image->header;
+	PlhRow		row = {0};
+
+	plh_sql_rows_put_pid(&row, header->pid);
+	plh_sql_rows_put_backend_type(&row, listed->image);
+	plh_sql_rows_put_role(&row, header);
+	plh_sql_rows_put_database(&row, header);
+	plh_sql_rows_put_datum(&row,
+						   Float8GetDatum(rint(100 * judgement->score) / 100));
+	plh_sql_rows_put_text(&row, verdict_name(judgement->verdict));
+	plh_sql_rows_put_text(&row, listed->context_name);
+	plh_sql_rows_put_text(&row, listed->stack.site);
+	plh_sql_rows_put_query(&row, listed);
+	put_figures(&row, suspect);
+	plh_sql_rows_put_text(&row, plh_suspect_evidence(&suspect->facts,
+													 judgement));
+	plh_sql_rows_put_frames(&row, listed);
+	plh_sql_rows_put_datum(&row, BoolGetDatum(listed->image->alive));
+	plh_sql_rows_finish(&row, sink);
+}
+
+/* The suspects of an image, up to now or to the end of its process. */
+static PlhSuspectList *
+find_suspects(const PlhProfileImage *image)
+{
+	const PlhProfileHeader *header = image->header;
+
+	return plh_suspect_list_make(image,
+								 plh_baseline_file_read(plh_profile_directory_path(),
+														header),
+								 image->alive ? GetCurrentTimestamp() :
+								 header->counters.last_at);
+}
+
+/* PlhProfileVisitor: the suspects of a process that are not suppressed. */
+static void
+put_suspects(PlhProfileImage *image, void *arg)
+{
+	Search	   *search = arg;
+	PlhStackTexts *texts;
+	PlhSuspectList *list;
+
+	if (!plh_sql_rows_may_show(&search->sink, image->header))
+		return;
+	list = find_suspects(image);
+	if (list->count == 0)
+		return;
+	texts = plh_stack_text_open(plh_sql_rows_symbols(&search->sink), image);
+	for (int i = 0; i < list->count; i++)
+	{
+		const PlhSuspect *suspect = &list->suspects[i];
+		PlhSiteFacts facts;
+		PlhListedSite listed;
+
+		CHECK_FOR_INTERRUPTS();
+		plh_site_facts_resolve(&facts, image, suspect->site, NULL);
+		plh_listed_site_start(&listed, image, &facts);
+		plh_listed_site_describe_stack(&listed, texts);
+		if (!plh_suppression_any(search->suppressions, listed.context_name,
+								 &listed.stack))
+			put_suspect(suspect, &listed, &search->sink);
+	}
+}
+
+/*
+ * The rows of pg_leakhunt_suspects, without application names.
+ */
+Datum
+pg_leakhunt_get_suspects(PG_FUNCTION_ARGS)
+{
+	Search		search = {0};
+
+	if (!plh_sql_rows_start(fcinfo, &search.sink, SUSPECT_COLUMNS))
+		return (Datum) 0;
+	search.suppressions = plh_sql_suppressions_read(fcinfo);
+	plh_profile_reader_each(plh_profile_directory_path(), 0, false,
+							put_suspects, &search);
+	return (Datum) 0;
+}
+
+/* Count a site for each suppression that matches it. */
+static void
+count_site(Search *search, const PlhListedSite *listed, bool *is_matched)
+{
+	for (int i = 0; i < search->suppressions->count; i++)
+	{
+		Matched    *matched = &search->matched[i];
+
+		if (!plh_suppression_matches(&search->suppressions->entries[i],
+									 listed->context_name, &listed->stack))
+			continue;
+		is_matched[i] = true;
+		matched->sites++;
+		matched->live_bytes += listed->bytes;
+		matched->live_count += listed->count;
+	}
+}
+
+/* PlhProfileVisitor: count the sites of a process that are suppressed. */
+static void
+count_suppressed(PlhProfileImage *image, void *arg)
+{
+	Search	   *search = arg;
+	bool	   *is_matched;
+	PlhStackTexts *texts;
+	PlhSiteFacts facts;
+	uint32		position = 0;
+
+	if (!plh_sql_rows_may_show(&search->sink, image->header))
+		return;
+	is_matched = palloc0(sizeof(bool) * search->suppressions->count);
+	texts = plh_stack_text_open(plh_sql_rows_symbols(&search->sink), image);
+	while (plh_site_facts_next(&facts, image, NULL, &position))
+	{
+		PlhListedSite listed;
+
+		CHECK_FOR_INTERRUPTS();
+		plh_listed_site_start(&listed, image, &facts);
+		plh_listed_site_describe_stack(&listed, texts);
+		count_site(search, &listed, is_matched);
+		pfree(listed.stack.frames);
+	}
+	for (int i = 0; i < search->suppressions->count; i++)
+		search->matched[i].processes += is_matched[i];
+}
+
+/*
+ * The rows of pg_leakhunt_suppressed: what each suppression matches.
+ */
+Datum
+pg_leakhunt_get_suppressed(PG_FUNCTION_ARGS)
+{
+	Search		search = {0};
+	bool		active = plh_sql_rows_start(fcinfo, &search.sink,
+											SUPPRESSED_COLUMNS);
+	int			count;
+
+	search.suppressions = plh_sql_suppressions_read(fcinfo);
+	count = search.suppressions->count;
+	search.matched = palloc0(sizeof(Matched) * Max(count, 1));
+	if (active && count > 0)
+		plh_profile_reader_each(plh_profile_directory_path(), 0, false,
+								count_suppressed, &search);
+	for (int i = 0; i < count; i++)
+	{
+		const Matched *matched = &search.matched[i];
+		PlhRow		row = {0};
+
+		plh_sql_rows_put_text(&row, search.suppressions->entries[i].given);
+		plh_sql_rows_put_text(&row, search.suppressions->entries[i].reason);
+		plh_sql_rows_put_int64(&row, matched->sites);
+		plh_sql_rows_put_int64(&row, matched->processes);
+		plh_sql_rows_put_int64(&row, matched->live_bytes);
+		plh_sql_rows_put_int64(&row, matched->live_count);
+		plh_sql_rows_finish(&row, &search.sink);
+	}
+	return (Datum) 0;
+}

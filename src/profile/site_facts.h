@@ -1,0 +1,39 @@
+/*
+ * site_facts.h
+ *	  What an image says of one call site, with all that the site refers to.
+ *
+ * Reports, pictures, dumps and checks start from these facts, so that they say
+ * the same of a site.  Callable inside palloc: nothing is allocated, and the
+ * pointers lead into the image.
+ */
+#ifndef PLH_SITE_FACTS_H
+#define PLH_SITE_FACTS_H
+
+#include "profile/baseline.h"
+#include "profile/profile_image.h"
+
+typedef struct PlhSiteFacts
+{
+	const PlhSiteRecord *site;
+	const PlhCounters *counters;	/* the site's own */
+	const PlhStringRecord *context; /* its name; NULL for the catch-all site */
+	const char *lifetime;		/* NULL likewise */
+	const PlhStatementRecord *statement;	/* NULL where none was running */
+	const PlhStackRecord *stack;	/* NULL where there is none */
+	int64		error_bytes;	/* 95% bound of the live bytes */
+	int64		peak_bytes;		/* live when the process held most */
+	bool		has_baseline;	/* the next two are known */
+	int64		baseline_bytes; /* live at the baseline */
+	int64		baseline_count;
+} PlhSiteFacts;
+
+extern void plh_site_facts_resolve(PlhSiteFacts *facts,
+								   const PlhProfileImage *image,
+								   const PlhSiteRecord *site,
+								   const PlhBaseline *baseline);
+extern bool plh_site_facts_next(PlhSiteFacts *facts,
+								const PlhProfileImage *image,
+								const PlhBaseline *baseline,
+								uint32 *position);
+
+#endif							/* PLH_SITE_FACTS_H */

@@ -1,0 +1,69 @@
+/*
+ * listed_site.c
+ *	  A call site as people read it: all facts as text and figures.
+ */
+#include "postgres.h"
+
+#include "profile/site_facts.h"
+#include "reader/database_text.h"
+#include "report/listed_site.h"
+
+/*
+ * Fill in everything about a site but its stack, which takes most time; in the
+ * current memory context, referring to the image.
+ */
+void
+plh_listed_site_start(PlhListedSite *listed, const PlhProfileImage *image,
+					  const PlhSiteFacts *facts)
+{
+	const PlhStatementRecord *statement = facts->statement;
+	int			encoding = image->header->encoding;
+
+	memset(listed, 0, sizeof(*listed));
+	listed->image = image;
+	listed->facts = *facts;
+	if (facts->context != NULL)
+		listed->context_name =
+			plh_database_text_fit_foreign(facts->context->text,
+										  facts->context->text_bytes, encoding);
+	listed->lifetime = facts->lifetime;
+	if (statement != NULL)
+		listed->query_id = (int64) statement->query_id;
+	if (statement != NULL && statement->text_bytes > 0)
+		listed->query = plh_database_text_fit_foreign(statement->text,
+													  statement->text_bytes,
+													  encoding);
+	listed->bytes = facts->counters->live_bytes;
+	listed->count = facts->counters->live_count;
+}
+
+/*
+ * The words that stand for the stack of a site that has none.
+ */
+const char *
+plh_listed_site_absent_stack(const PlhSiteFacts *facts)
+{
+	return facts->context != NULL ? "[process start]" : "[profile full]";
+}
+
+/*
+ * Fill in the stack, in the current memory context; where there is none, a single
+ * frame that says why, so that its bytes are counted in every sum.
+ */
+void
+plh_listed_site_describe_stack(PlhListedSite *listed, PlhStackTexts *texts)
+{
+	PlhFrameText *frame;
+
+	listed->has_stack = listed->facts.stack != NULL;
+	if (listed->has_stack)
+	{
+		plh_stack_text_describe(texts, listed->facts.stack, &listed->stack);
+		return;
+	}
+	frame = palloc0(sizeof(PlhFrameText));
+	frame->text = plh_listed_site_absent_stack(&listed->facts);
+	listed->stack.site = frame->text;
+	listed->stack.frames = frame;
+	listed->stack.frame_count = 1;
+}

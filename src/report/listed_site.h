@@ -1,0 +1,50 @@
+/*
+ * listed_site.h
+ *	  A call site as people read it: all facts as text and figures.
+ *
+ * Never called inside palloc.
+ */
+#ifndef PLH_LISTED_SITE_H
+#define PLH_LISTED_SITE_H
+
+#include "profile/site_facts.h"
+#include "report/stack_text.h"
+
+typedef struct PlhListedSite
+{
+	const PlhProfileImage *image;	/* that has the site */
+	PlhSiteFacts facts;			/* which the texts below were made of */
+	const char *context_name;	/* NULL for the catch-all site */
+	const char *lifetime;		/* NULL likewise */
+	int64		query_id;		/* 0 where there is none */
+	const char *query;			/* NULL where none was running */
+	PlhStackText stack;			/* at least one frame, once described */
+	bool		has_stack;		/* else that frame says why not */
+	int64		bytes;			/* live */
+	int64		count;
+	int64		old_bytes;		/* what growth is counted from; else 0 */
+	int64		old_count;
+} PlhListedSite;
+
+extern void plh_listed_site_start(PlhListedSite *listed,
+								  const PlhProfileImage *image,
+								  const PlhSiteFacts *facts);
+extern void plh_listed_site_describe_stack(PlhListedSite *listed,
+										   PlhStackTexts *texts);
+extern const char *plh_listed_site_absent_stack(const PlhSiteFacts *facts);
+
+/* The bytes that count: the live ones, or their growth. */
+static inline int64
+plh_listed_site_bytes(const PlhListedSite *site)
+{
+	return site->bytes - site->old_bytes;
+}
+
+/* The chunks that count, likewise. */
+static inline int64
+plh_listed_site_count(const PlhListedSite *site)
+{
+	return site->count - site->old_count;
+}
+
+#endif							/* PLH_LISTED_SITE_H */
