@@ -72,6 +72,7 @@ OBJS = \
 	src/report/text_numbers.o \
 	src/report/top.o \
 	src/verdict/leak_check.o \
+	src/verdict/leak_snapshot.o \
 	src/verdict/suppression.o \
 	src/verdict/suspect.o \
 	src/verdict/suspect_evidence.o \

@@ -49,7 +49,7 @@ pg_leakhunt_dump(PG_FUNCTION_ARGS)
 	if (image == NULL)
 		PG_RETURN_NULL();
 	extras.baseline = plh_baseline_file_read(plh_profile_directory_path(),
-										image->header);
+											 image->header);
 	if (PG_GETARG_BOOL(1))
 		plh_dump_symbols_make(plh_symbols_open(), image, &extras);
 	(void) plh_dump_write(image, &extras, true, &result);

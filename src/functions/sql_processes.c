@@ -291,7 +291,7 @@ put_contexts(PlhProfileImage *image, void *arg)
 	if (!plh_sql_rows_may_show(sink, image->header))
 		return;
 	while ((context = plh_profile_image_next_context(image,
-													  &position)) != NULL)
+													 &position)) != NULL)
 	{
 		const PlhStringRecord *name =
 			plh_profile_image_string(image, context->context_name);

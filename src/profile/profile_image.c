@@ -199,7 +199,7 @@ plh_profile_image_offset(const PlhProfileImage *image, const void *record)
  */
 int64
 plh_profile_image_peak_bytes(const PlhProfileImage *image,
-							  const PlhSiteRecord *site)
+							 const PlhSiteRecord *site)
 {
 	return site->last_change > image->header->peak_change ?
 		site->peak_bytes : site->counters.live_bytes;
@@ -210,7 +210,7 @@ plh_profile_image_peak_bytes(const PlhProfileImage *image,
  */
 const PlhContextRecord *
 plh_profile_image_next_context(const PlhProfileImage *image,
-								uint32 *position)
+							   uint32 *position)
 {
 	return next_record(image, PLH_RECORD_CONTEXT, position);
 }

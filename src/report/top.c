@@ -140,7 +140,7 @@ compare_rows(const void *a, const void *b)
 PlhTopRow **
 plh_top_make(const PlhSiteList *list, PlhTopKind kind, int *count)
 {
-	Sums		sums = {.names = plh_text_numbers_make(), .room = 1024};
+	Sums		sums = {.names = plh_text_numbers_make(),.room = 1024};
 	StringInfoData buffer;
 
 	sums.rows = palloc(sizeof(PlhTopRow *) * sums.room);

@@ -126,7 +126,7 @@ forget_former_server(int fd)
 {
 	uint64		server_start =
 		plh_process_facts_start_ticks(IsUnderPostmaster ? PostmasterPid :
-										 getpid());
+									  getpid());
 
 	if (flock(fd, LOCK_EX) != 0)
 		return;

@@ -10,16 +10,17 @@
  * - Caches that fill, or are built anew, now and then: a site must have grown
  *	 in the first half of the iterations and in the second.  The catalog caches
  *	 are emptied before we look.
- * - What is kept in session-long contexts until the transaction ends, as locks,
- *	 and the files that a DROP TABLE is to delete.  The caller's transaction
- *	 can't be ended here.  So if a site has grown, all iterations are repeated,
- *	 each in a subtransaction that is rolled back: what no more grows in both
- *	 halves was bound to a transaction.  What the server gives back after the
- *	 whole transaction only is known by its stack: plh_leak_check_is_core_cache.
+ * - Memory that the server keeps in session-long contexts until the transaction
+ *	 ends, such as locks, and the files that a DROP TABLE is to delete.  The
+ *	 caller's transaction can't be ended here.  So if a site has grown, all
+ *	 iterations are repeated, each in a subtransaction that is rolled back: a
+ *	 site that no longer grows in both halves was bound to a transaction.  Memory
+ *	 that the server gives back only after the whole transaction is known by its
+ *	 stack: plh_leak_check_is_core_cache.
  *
- * What is not allocated by palloc, as the blocks of a context that nothing is
- * ever allocated in, or was before the context got its place in the tree, shows
- * as contexts whose number grows.
+ * Some memory has no call site: the blocks of a context in which nothing is ever
+ * allocated, or was before the context got its place in the tree.  It shows as
+ * contexts whose number grows.
  */
 #include "postgres.h"
 
@@ -38,31 +39,10 @@
 #include "profile/profile.h"
 #include "profile/profile_file.h"
 #include "profile/profile_image.h"
-#include "sampler/census.h"
 #include "sampler/method_hooks.h"
 #include "sampler/owner.h"
 #include "verdict/leak_check.h"
-
-/* What a site holds at some time, or all contexts of a name. */
-typedef struct Figures
-{
-	int64		bytes;
-	int64		count;
-} Figures;
-
-/* That of all of them, the oldest first: their numbers stay as they are. */
-typedef struct Series
-{
-	int			count;
-	int			room;
-	Figures    *figures;
-} Series;
-
-typedef struct Mark
-{
-	Series		sites;
-	Series		contexts;
-} Mark;
+#include "verdict/leak_snapshot.h"
 
 /* Error context: which of the many executions it was. */
 typedef struct Iteration
@@ -98,7 +78,7 @@ check_result(int result)
 			 SPI_result_code_string(result));
 }
 
-/* Executions of the statement between two marks. */
+/* Executions of the statement between two snapshots. */
 typedef struct Phase
 {
 	const char *name;
@@ -192,96 +172,8 @@ run_phase(const char *query, const Phase *phase)
 }
 
 static void
-append_figures(Series *series, int64 bytes, int64 count, MemoryContext memory)
-{
-	if (series->figures == NULL)
-		series->figures = MemoryContextAllocHuge(memory, sizeof(Figures) *
-												 (series->room = 256));
-	if (series->count == series->room)
-		series->figures = repalloc_huge(series->figures, sizeof(Figures) *
-										(series->room *= 2));
-	series->figures[series->count].bytes = bytes;
-	series->figures[series->count].count = count;
-	series->count++;
-}
-
-/* The profile has context names with the newest first. */
-static void
-reverse(Series *series)
-{
-	for (int i = 0, j = series->count - 1; i < j; i++, j--)
-	{
-		Figures		swapped = series->figures[i];
-
-		series->figures[i] = series->figures[j];
-		series->figures[j] = swapped;
-	}
-}
-
-/* Note in that memory context what is held now. */
-static void
-take_mark(Mark *mark, MemoryContext memory)
-{
-	const PlhSiteRecord *site;
-	PlhProfileImage *image;
-	uint32		position = 0;
-
-	memset(mark, 0, sizeof(*mark));
-	plh_census_count_contexts();
-	image = plh_profile_image_own(plh_profile);
-	while ((site = plh_profile_image_next_site(image, &position)) != NULL)
-		append_figures(&mark->sites, site->counters.live_bytes,
-					   site->counters.live_count, memory);
-	for (PlhContextRecord *record = plh_profile_next_context(NULL);
-		 record != NULL; record = plh_profile_next_context(record))
-		append_figures(&mark->contexts, record->bytes, record->instances,
-					   memory);
-	reverse(&mark->contexts);
-}
-
-/* What has been gained between two marks. */
-static Figures
-gain(const Series *from, const Series *to, int number)
-{
-	Figures		result = {0};
-
-	if (number < to->count)
-		result = to->figures[number];
-	if (number < from->count)
-	{
-		result.bytes -= from->figures[number].bytes;
-		result.count -= from->figures[number].count;
-	}
-	return result;
-}
-
-/* Is it more than it was?  Chunks may be of 0 bytes, and grow by realloc. */
-static bool
-is_more(Figures gained)
-{
-	return gained.bytes > 0 || (gained.bytes == 0 && gained.count > 0);
-}
-
-/* Has that number gained in both halves? */
-static bool
-grows(const Series *start, const Series *middle, const Series *end,
-	  int number)
-{
-	return is_more(gain(start, middle, number)) &&
-		is_more(gain(middle, end, number));
-}
-
-/* Have the contexts of that number become more in both halves? */
-static bool
-multiply(const Mark *start, const Mark *middle, const Mark *end, int number)
-{
-	return gain(&start->contexts, &middle->contexts, number).count > 0 &&
-		gain(&middle->contexts, &end->contexts, number).count > 0;
-}
-
-static void
 add_leak(PlhLeakCheck *check, const PlhSiteRecord *site,
-		 const PlhContextRecord *contexts, int number, Figures gained)
+		 const PlhContextRecord *contexts, int number, PlhHeld gained)
 {
 	PlhLeak    *leak = &check->leaks[check->leak_count++];
 
@@ -305,58 +197,74 @@ has_site(const PlhLeakCheck *check, const PlhContextRecord *contexts)
 	return false;
 }
 
-/*
- * The sites that have gained in both halves; and names of contexts, if there
- * are more of them and no site in them says why.
- */
+/* Find the sites that have gained in both halves. */
 static void
-find_leaks(PlhLeakCheck *check, const Mark *start, const Mark *middle,
-		   const Mark *end, MemoryContext memory)
+find_sites(PlhLeakCheck *check, const PlhLeakHalves *halves)
 {
-	const PlhSiteRecord *site;
-	PlhContextRecord *record = NULL;
 	PlhProfileImage *image = plh_profile_image_own(plh_profile);
+	int			count = halves->end->series[PLH_HOLDER_SITE].count;
+	const PlhSiteRecord *site;
 	uint32		position = 0;
 
-	check->leak_count = 0;
-	check->leaks = MemoryContextAllocHuge(memory, sizeof(PlhLeak) *
-										  (end->sites.count +
-										   end->contexts.count + 1));
-	for (int i = 0; i < end->sites.count &&
+	for (int i = 0; i < count &&
 		 (site = plh_profile_image_next_site(image, &position)) != NULL; i++)
 	{
-		if (grows(&start->sites, &middle->sites, &end->sites, i))
+		if (plh_leak_snapshot_grows(halves, PLH_HOLDER_SITE, i))
 			add_leak(check, site, NULL, i,
-					 gain(&start->sites, &end->sites, i));
-	}
-	for (int i = end->contexts.count - 1; i >= 0 &&
-		 (record = plh_profile_next_context(record)) != NULL; i--)
-	{
-		if (record->lifetime == PLH_LIFETIME_SESSION &&
-			multiply(start, middle, end, i) && !has_site(check, record))
-			add_leak(check, NULL, record, i,
-					 gain(&start->contexts, &end->contexts, i));
+					 plh_leak_snapshot_gain(halves, PLH_HOLDER_SITE, i));
 	}
 }
 
-/* Leave those that grew in both halves again, and no more than by that. */
+/*
+ * Find the names of contexts that have become more in both halves, and no site in
+ * them says why.  The newest record is the first.
+ */
 static void
-confirm_leaks(PlhLeakCheck *check, const Mark *start, const Mark *middle,
-			  const Mark *end)
+find_contexts(PlhLeakCheck *check, const PlhLeakHalves *halves)
+{
+	int			count = halves->end->series[PLH_HOLDER_CONTEXTS].count;
+	PlhContextRecord *record = NULL;
+
+	for (int i = count - 1; i >= 0 &&
+		 (record = plh_profile_next_context(record)) != NULL; i--)
+	{
+		if (record->lifetime == PLH_LIFETIME_SESSION &&
+			plh_leak_snapshot_grows(halves, PLH_HOLDER_CONTEXTS, i) &&
+			!has_site(check, record))
+			add_leak(check, NULL, record, i,
+					 plh_leak_snapshot_gain(halves, PLH_HOLDER_CONTEXTS, i));
+	}
+}
+
+/* Find what may be leaks, in an array that "memory" has. */
+static void
+find_leaks(PlhLeakCheck *check, const PlhLeakHalves *halves,
+		   MemoryContext memory)
+{
+	int			room = 1;
+
+	for (int holder = 0; holder < PLH_HOLDERS; holder++)
+		room += halves->end->series[holder].count;
+	check->leak_count = 0;
+	check->leaks = MemoryContextAllocHuge(memory, sizeof(PlhLeak) * room);
+	find_sites(check, halves);
+	find_contexts(check, halves);
+}
+
+/* Keep those that grew in both halves again, and count no more than that. */
+static void
+confirm_leaks(PlhLeakCheck *check, const PlhLeakHalves *halves)
 {
 	int			confirmed = 0;
 
 	for (int i = 0; i < check->leak_count; i++)
 	{
 		PlhLeak		leak = check->leaks[i];
-		bool		is_site = leak.site != NULL;
-		Figures		gained = is_site ?
-			gain(&start->sites, &end->sites, leak.number) :
-			gain(&start->contexts, &end->contexts, leak.number);
+		PlhHolder	holder = leak.site != NULL ? PLH_HOLDER_SITE :
+			PLH_HOLDER_CONTEXTS;
+		PlhHeld		gained = plh_leak_snapshot_gain(halves, holder, leak.number);
 
-		if (is_site ?
-			!grows(&start->sites, &middle->sites, &end->sites, leak.number) :
-			!multiply(start, middle, end, leak.number))
+		if (!plh_leak_snapshot_grows(halves, holder, leak.number))
 			continue;
 		if (gained.bytes < leak.bytes)
 		{
@@ -402,7 +310,20 @@ compare_leaks(const void *a, const void *b)
 		(one->site == NULL ? 1 : -1) : one->number - other->number;
 }
 
-/* Iterate and compare; what is found is allocated in "memory". */
+/* Throw an ERROR for lost samples: they may be a leak, or make one look small. */
+static void
+check_nothing_lost(int64 lost)
+{
+	if (lost > 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+				 errmsg("pg_leakhunt_check could not follow all allocations"),
+				 errdetail("%lld of them found no room, or were made in a critical section.",
+						   (long long) lost),
+				 errhint("Run fewer iterations in a new session, or raise pg_leakhunt.max_live_samples and pg_leakhunt.max_profile_size.")));
+}
+
+/* Iterate and compare; the leaks that are found are allocated in "memory". */
 static void
 run(const char *query, int iterations, int warmup, PlhLeakCheck *check,
 	MemoryContext memory)
@@ -415,9 +336,14 @@ run(const char *query, int iterations, int warmup, PlhLeakCheck *check,
 		[FIRST_REPETITION] = {"repeated iteration", 1, half, true, true},
 		[SECOND_REPETITION] = {"repeated iteration", half + 1, iterations, true, true}
 	};
-	Mark		after[PHASES];
+	PlhLeakSnapshot after[PHASES];
+	const PlhLeakHalves iterated = {
+		&after[WARM_UP], &after[FIRST_HALF], &after[SECOND_HALF]
+	};
+	const PlhLeakHalves repeated = {
+		&after[SECOND_HALF], &after[FIRST_REPETITION], &after[SECOND_REPETITION]
+	};
 	int64		lost_before;
-	int64		lost;
 
 	if (plh_profile == NULL &&
 		!plh_owner_begin_profile(1, PLH_SCOPE_LONG_LIVED))
@@ -430,29 +356,20 @@ run(const char *query, int iterations, int warmup, PlhLeakCheck *check,
 	{
 		if (phase == FIRST_REPETITION)
 		{
-			find_leaks(check, &after[WARM_UP], &after[FIRST_HALF],
-					   &after[SECOND_HALF], memory);
+			find_leaks(check, &iterated, memory);
 			if (check->leak_count == 0)
 				break;
 		}
 		run_phase(query, &phases[phase]);
 		InvalidateSystemCaches();
-		take_mark(&after[phase], memory);
+		plh_leak_snapshot_take(&after[phase], memory);
 	}
 	if (check->leak_count > 0)
-		confirm_leaks(check, &after[SECOND_HALF], &after[FIRST_REPETITION],
-					  &after[SECOND_REPETITION]);
+		confirm_leaks(check, &repeated);
 	qsort(check->leaks, check->leak_count, sizeof(PlhLeak), compare_leaks);
 
-	/* what was lost may be a leak, or make one look small */
-	lost = plh_profile_image_lost_samples(plh_profile) - lost_before;
-	if (lost > 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
-				 errmsg("pg_leakhunt_check could not follow all allocations"),
-				 errdetail("%lld of them found no room, or were made in a critical section.",
-						   (long long) lost),
-				 errhint("Run fewer iterations in a new session, or raise pg_leakhunt.max_live_samples and pg_leakhunt.max_profile_size.")));
+	check_nothing_lost(plh_profile_image_lost_samples(plh_profile) -
+					   lost_before);
 }
 
 /*

@@ -14,8 +14,9 @@
 /* A call site at which memory stays behind, or memory contexts that do. */
 typedef struct PlhLeak
 {
-	const PlhSiteRecord *site;	/* in this process' own profile; NULL: */
-	const PlhContextRecord *contexts;	/* of that name */
+	const PlhSiteRecord *site;	/* the leaking site, or NULL */
+	const PlhContextRecord *contexts;	/* if site is NULL, the contexts whose
+										 * number grows */
 	int			number;			/* in the order of the profile */
 	int64		bytes;			/* after all iterations */
 	int64		count;			/* of chunks; of contexts */

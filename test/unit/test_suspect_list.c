@@ -44,6 +44,7 @@ static const struct
 	int			bytes;			/* per transaction */
 	const char *name;
 }			leaks[] =
+
 {
 	{LEAKING_TOP, 50, "a leak of 50 bytes per transaction is found"},
 	{LEAKING_IN_CACHE, 1000, "one of 1,000 bytes is"},

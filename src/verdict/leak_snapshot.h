@@ -1,0 +1,57 @@
+/*
+ * leak_snapshot.h
+ *	  What this session holds at some time, by call site and by name of memory
+ *	  context, and the gain from one time to another.
+ *
+ * Called by a session about itself, never inside palloc.
+ */
+#ifndef PLH_LEAK_SNAPSHOT_H
+#define PLH_LEAK_SNAPSHOT_H
+
+/* The things that may stay behind. */
+typedef enum PlhHolder
+{
+	PLH_HOLDER_SITE,			/* chunks of a call site */
+	PLH_HOLDER_CONTEXTS			/* memory contexts of a name */
+#define PLH_HOLDERS (PLH_HOLDER_CONTEXTS + 1)
+} PlhHolder;
+
+/* Bytes and chunks of a site; bytes and number of the contexts of a name. */
+typedef struct PlhHeld
+{
+	int64		bytes;
+	int64		count;
+} PlhHeld;
+
+/*
+ * What each of them holds, the oldest first: records only ever come to the end of
+ * a profile, so that the number of each is the same in all snapshots.
+ */
+typedef struct PlhHeldSeries
+{
+	int			count;
+	int			room;
+	PlhHeld    *held;
+} PlhHeldSeries;
+
+typedef struct PlhLeakSnapshot
+{
+	PlhHeldSeries series[PLH_HOLDERS];
+} PlhLeakSnapshot;
+
+/* Three snapshots: before the first half, between the halves, at the end. */
+typedef struct PlhLeakHalves
+{
+	const PlhLeakSnapshot *start;
+	const PlhLeakSnapshot *middle;
+	const PlhLeakSnapshot *end;
+} PlhLeakHalves;
+
+extern void plh_leak_snapshot_take(PlhLeakSnapshot *snapshot,
+								   MemoryContext memory);
+extern PlhHeld plh_leak_snapshot_gain(const PlhLeakHalves *halves,
+									  PlhHolder holder, int number);
+extern bool plh_leak_snapshot_grows(const PlhLeakHalves *halves,
+									PlhHolder holder, int number);
+
+#endif							/* PLH_LEAK_SNAPSHOT_H */
