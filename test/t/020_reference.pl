@@ -1,0 +1,236 @@
+# Holds doc/reference.md to the truth: all that a server's catalog has of the
+# extension is in it, with types and defaults, and nothing else; its thresholds
+# are those of the code, its links and those of the README lead somewhere.
+# Needs files, which psql can't read.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use LeakHunt;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $top = "$FindBin::RealBin/../..";
+my $node = new_server('main');
+
+# The cells of a line of a table; none where it is no such line.
+sub cells
+{
+	my ($line) = @_;
+
+	return map { s/^\s+|\s+$//gr } $line =~ /(?<=\|)((?:\\\||[^|])*)\|/g;
+}
+
+# The facts that the reference states: rows of its tables, by the names of their
+# columns, and signatures of functions; each with the headings that it is under.
+sub read_reference
+{
+	my ($part, $object, @columns) = ('', '');
+	my @facts;
+
+	for my $line (split /\n/, slurp_file("$top/doc/reference.md"))
+	{
+		my @cells = cells($line);
+		my %fact = (part => $part, object => $object);
+
+		($part, $object) = ($1, '') if $line =~ /^## (.*)/;
+		$object = $1 if $line =~ /^### (.*)/;
+		push @facts, { %fact, signature => $line } if $line =~ /^\w+\(.*\) RETURNS /;
+		if (!@cells)
+		{
+			@columns = ();
+		}
+		elsif (!@columns)
+		{
+			@columns = @cells;
+		}
+		elsif ($line !~ /^\|---/)
+		{
+			@fact{@columns} = map { s/^`(.*)`$/$1/r } @cells;
+			push @facts, \%fact;
+		}
+	}
+	return @facts;
+}
+
+# Each of the facts of one side must be on the other side, too.
+sub agree
+{
+	my ($what, $documented, $true) = @_;
+	my %documented = map { $_ => 1 } @$documented;
+	my %true = map { $_ => 1 } @$true;
+	my @missing = grep { !$documented{$_} } sort keys %true;
+	my @unknown = grep { !$true{$_} } sort keys %documented;
+
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	isnt(scalar(keys %true), 0, "there are $what");
+	is(@missing + @unknown, 0, "$what: the reference says what is true");
+	diag("missing in doc/reference.md: $_") for @missing;
+	diag("untrue in doc/reference.md: $_") for @unknown;
+}
+
+# The rows of a query as texts, with the names that the reference uses for types.
+sub rows
+{
+	my ($query) = @_;
+	my %short = (
+		'integer' => 'int',
+		'boolean' => 'bool',
+		'double precision' => 'float8',
+		'timestamp with time zone' => 'timestamptz');
+	my $long = join '|', map { quotemeta } keys %short;
+
+	return [ map { s/\b($long)\b/$short{$1}/gr } split /\n/,
+		ask($node, $query) ];
+}
+
+# A condition: the extension has that object of a catalog.
+sub is_member
+{
+	my ($catalog) = @_;
+
+	return qq{oid IN (SELECT objid FROM pg_depend
+		WHERE classid = '$catalog'::regclass AND deptype = 'e' AND
+			refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_leakhunt'))};
+}
+
+my @reference = read_reference();
+my @views = grep { $_->{part} eq 'Views' } @reference;
+my @functions = grep { $_->{part} eq 'Functions' } @reference;
+my @settings = grep { $_->{part} eq 'Settings' } @reference;
+my @verdicts = grep { $_->{part} eq 'Verdicts' } @reference;
+
+# Relations.
+agree(
+	'views and tables',
+	[ map { $_->{object} } @views ],
+	rows('SELECT relname FROM pg_class WHERE ' . is_member('pg_class')));
+agree(
+	'columns of views',
+	[ map { "$_->{object}.$_->{column} $_->{type}" } @views ],
+	rows(
+		q{SELECT format('%s.%s %s', relname, attname, format_type(atttypid, atttypmod))
+		FROM pg_class JOIN pg_attribute ON attrelid = oid
+		WHERE attnum > 0 AND } . is_member('pg_class')));
+
+# Functions, those that only back a view apart.
+my $public = is_member('pg_proc') . q{ AND proname !~ '^pg_leakhunt_get_'};
+my $has_rows_of_report = q{(prorettype = 'pg_leakhunt_report'::regtype OR
+	proargnames[pronargs + 1:] =
+		(SELECT array_agg(attname::text ORDER BY attnum) FROM pg_attribute
+		WHERE attrelid = 'pg_leakhunt_report'::regclass AND attnum > 0))};
+
+agree(
+	'functions',
+	[ grep { defined } map { $_->{signature} } @functions ],
+	rows(
+		qq{SELECT format('%s(%s) RETURNS %s', proname,
+			(SELECT string_agg(format('%s %s%s', proargnames[n], format_type(proargtypes[n - 1], NULL),
+					' DEFAULT ' || regexp_replace(pg_get_function_arg_default(oid, n), '::.*', '')), ', ' ORDER BY n)
+				FROM generate_series(1, pronargs) n),
+			CASE WHEN $has_rows_of_report THEN 'rows of pg_leakhunt_report'
+				WHEN proallargtypes IS NOT NULL THEN 'rows'
+				ELSE pg_get_function_result(oid) END)
+		FROM pg_proc WHERE $public}));
+agree(
+	'columns of functions',
+	[
+		map { "$_->{object}.$_->{column} $_->{type}" }
+		  grep { $_->{column} } @functions
+	],
+	rows(
+		qq{SELECT format('%s.%s %s', proname, proargnames[n], format_type(proallargtypes[n], NULL))
+		FROM pg_proc, generate_series(pronargs + 1, cardinality(proallargtypes)) n
+		WHERE NOT coalesce($has_rows_of_report, false) AND $public}));
+agree(
+	'functions that back a view',
+	[ grep { defined } map { $_->{function} } @functions ],
+	rows(
+		q{SELECT proname FROM pg_proc
+		WHERE proname ~ '^pg_leakhunt_get_' AND } . is_member('pg_proc')));
+
+# Settings: nothing in the configuration of this server changes one.
+agree(
+	'settings',
+	[ map { "$_->{setting} = $_->{default}, $_->{when}" } @settings ],
+	rows(
+		q{SELECT format('%s = %s, %s', name, coalesce(nullif(current_setting(name), ''), ''''''),
+			CASE context WHEN 'sighup' THEN 'reload'
+				WHEN 'superuser' THEN 'reload, or SET by a superuser'
+				WHEN 'postmaster' THEN 'fixed when loaded'
+				ELSE context END)
+		FROM pg_settings WHERE name LIKE 'pg\_leakhunt.%'}));
+
+# Where the thresholds of the verdicts are in the reference: the numbers of a
+# cell, in its order.
+my %cells = (
+	'leak, samples' => [ 'SAMPLES', 'EARLY_SAMPLES' ],
+	'leak, transactions' => ['EPOCHS'],
+	'leak, growth' => [ 'LATE_SAMPLES', 'LATE_SIGMAS', 'STEADINESS' ],
+	'leak, score' => ['SCORE_SAMPLES'],
+	'leak, rate' => ['LEAK_RATE_US'],
+	'growing, samples' => ['SAMPLES'],
+	'growing, transactions' => ['EPOCHS'],
+	'growing, growth' => ['GROWTH_ERRORS'],
+	'growing, score' => ['GROWTH_SCORE'],
+	'growing, rate' => ['GROWTH_RATE_US']);
+my %thresholds = slurp_file("$top/src/verdict/suspect.h") =~
+  /^#define PLH_SUSPECT_(\w+)\s+(?:INT64CONST\()?([0-9.]+)/mg;
+my (@documented, @true);
+
+for my $verdict (@verdicts)
+{
+	for my $column (qw(samples transactions growth score rate))
+	{
+		push @documented, join ' ', "$verdict->{verdict}, $column:",
+		  map { $_ + 0 } $verdict->{$column} =~ /\d+(?:\.\d+)?/g;
+	}
+}
+for my $cell (keys %cells)
+{
+	push @true, join ' ', "$cell:",
+	  map { ($thresholds{$_} // 0) / (/_US$/ ? 1_000_000 : 1) }
+	  @{ $cells{$cell} };
+}
+agree('thresholds', \@documented, \@true);
+agree(
+	'names of thresholds',
+	[ map { @$_ } values %cells ],
+	[ keys %thresholds ]);
+
+# The anchors that a page has, as web pages of repositories make them.
+sub anchors
+{
+	my ($text) = @_;
+	my (%seen, @anchors);
+
+	for ($text =~ /^#+ (.*)$/mg)
+	{
+		my $anchor = lc(s/[^\w\s-]//gr) =~ s/ /-/gr;
+
+		push @anchors, $anchor . ($seen{$anchor} ? "-$seen{$anchor}" : '');
+		$seen{$anchor}++;
+	}
+	return @anchors;
+}
+
+# Links within the pages and to the reference.
+my $readme = slurp_file("$top/README.md");
+my $page = slurp_file("$top/doc/reference.md");
+my %anchors = map { $_ => 1 } anchors($page);
+my %own_anchors = map { $_ => 1 } anchors($readme);
+
+is( join(' ', grep { !$anchors{$_} } $page =~ /\]\(#([^)]*)\)/g,
+		$readme =~ /\]\(doc\/reference\.md#([^)]*)\)/g),
+	'',
+	'all links into the reference lead somewhere');
+is(join(' ', grep { !$own_anchors{$_} } $readme =~ /\]\(#([^)]*)\)/g),
+	'', 'all links within the README lead somewhere');
+
+# What the README names is in the reference.
+my %known = map { $_ => 1 } $page =~ /\b(pg_leakhunt_\w+)/g;
+is(join(' ', grep { !$known{$_} } $readme =~ /\b(pg_leakhunt_\w+)/g),
+	'', 'the reference has all names of the README');
+
+done_testing();
