@@ -4,10 +4,8 @@ EXTENSION = pg_leakhunt
 MODULE_big = pg_leakhunt
 DATA = sql/pg_leakhunt--1.0.sql
 SCRIPTS = bin/pg_leakhunt_attach bin/pg_leakhunt_attach.gdb
-PGFILEDESC = "pg_leakhunt - hunt memory leaks inside a running server"
 
 OBJS = \
-	$(WIN32RES) \
 	src/pg_leakhunt.o \
 	src/base/modules.o \
 	src/base/pointer_table.o \

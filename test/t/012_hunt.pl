@@ -178,7 +178,7 @@ sub triage
 }
 
 my $before = triage('1');
-my $after = triage('leak_top(1000, 20000)');
+my $after = triage('leak_top(1000, 60000)');
 
 sub grown
 {
@@ -187,11 +187,11 @@ sub grown
 	return $after->{$column} - $before->{$column};
 }
 my $in_contexts = grown('context_bytes');
-cmp_ok($in_contexts, '>', 20_000_000, 'growth of contexts');
-cmp_ok($in_contexts, '<', 60_000_000, 'and not much more');
+# blocks have 8 MB, of which the last may have been free before, or be now
+is_near($in_contexts, 60_000 * 1036, 9_000_000, 'growth of contexts');
 is_near(grown('malloc_bytes'), 1_000_000, $in_contexts,
 	'which is what malloc grew by');
-cmp_ok(grown('rss_anon_bytes'), '>', 15_000_000, 'as did the process');
+cmp_ok(grown('rss_anon_bytes'), '>', 45_000_000, 'as did the process');
 $before = $after;
 $after = triage('leak_malloc(1000, 20000)');
 cmp_ok(grown('context_bytes'), '<', 1_000_000, 'malloc is no context');

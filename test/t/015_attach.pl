@@ -152,8 +152,8 @@ chomp(my $logger = qx(pgrep -P $collector->{_pid} -f ': logger'));
 like($stderr, qr/Process $logger is the logger/, 'attach to the logger fails');
 $collector->stop;
 
-ask('CREATE ROLE blogger SUPERUSER LOGIN');
-ask('CREATE DATABASE logger');
+ask($node, 'CREATE ROLE blogger SUPERUSER LOGIN');
+ask($node, 'CREATE DATABASE logger');
 my $blogger =
   $node->background_psql('logger', extra_params => [ '-U', 'blogger' ]);
 my $blogger_pid = session_pid($blogger);
