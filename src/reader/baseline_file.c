@@ -15,6 +15,7 @@
 
 #include "base/limits.h"
 #include "base/process_facts.h"
+#include "base/whole_io.h"
 #include "profile/baseline.h"
 #include "profile/profile_image.h"
 #include "reader/baseline_file.h"
@@ -27,7 +28,7 @@ write_baseline(const char *directory, const PlhBaseline *baseline)
 		sizeof(PlhBaselineSite) * baseline->site_count;
 	char		path[PLH_PATH_MAX];
 	char		temporary[PLH_PATH_MAX];
-	bool		written;
+	int			failure;
 	int			fd;
 
 	plh_baseline_path(path, sizeof(path), directory, baseline->pid);
@@ -37,20 +38,16 @@ write_baseline(const char *directory, const PlhBaseline *baseline)
 						   O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | PG_BINARY);
 	if (fd < 0)
 		return false;
-	errno = 0;
-	written = write(fd, baseline, bytes) == (ssize_t) bytes;
-	if (!written && errno == 0)
-		errno = ENOSPC;
-	if (CloseTransientFile(fd) != 0 || !written ||
-		rename(temporary, path) != 0)
-	{
-		int			saved_errno = errno;
-
-		(void) unlink(temporary);
-		errno = saved_errno;
-		return false;
-	}
-	return true;
+	failure = plh_whole_io_write(fd, baseline, bytes, 0) ? 0 : errno;
+	if (CloseTransientFile(fd) != 0 && failure == 0)
+		failure = errno;
+	if (failure == 0 && rename(temporary, path) != 0)
+		failure = errno;
+	if (failure == 0)
+		return true;
+	(void) unlink(temporary);
+	errno = failure;
+	return false;
 }
 
 /*
@@ -121,7 +118,7 @@ read_file(const char *directory, int pid)
 		status.st_size < MaxAllocSize)
 	{
 		baseline = palloc(status.st_size);
-		if (read(fd, baseline, status.st_size) != status.st_size ||
+		if (plh_whole_io_read(fd, baseline, status.st_size, 0) != status.st_size ||
 			!plh_baseline_is_sound(baseline, status.st_size, pid))
 		{
 			pfree(baseline);

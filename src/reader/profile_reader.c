@@ -18,26 +18,15 @@
 
 #include "base/limits.h"
 #include "base/process_facts.h"
+#include "base/whole_io.h"
 #include "profile/profile_image.h"
 #include "reader/profile_reader.h"
 
 /* Read "bytes" of a file from its start; false if it has fewer. */
 static bool
-read_start(int fd, char *buffer, Size bytes)
+read_start(int fd, void *buffer, Size bytes)
 {
-	Size		done = 0;
-
-	while (done < bytes)
-	{
-		ssize_t		got = pread(fd, buffer + done, bytes - done, done);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return false;
-		done += got;
-	}
-	return true;
+	return plh_whole_io_read(fd, buffer, bytes, 0) == (ssize_t) bytes;
 }
 
 /* Is that the header of a profile that this version wrote? */
@@ -66,7 +55,7 @@ read_image(int fd, const char *path, bool header_only)
 	Size		bytes;
 
 	/* in this order: the file may grow between the two, but never shrinks */
-	if (!read_start(fd, (char *) &start, sizeof(start)) ||
+	if (!read_start(fd, &start, sizeof(start)) ||
 		fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) ||
 		status.st_uid != geteuid() ||
 		!is_profile(&start, status.st_size))
@@ -74,7 +63,7 @@ read_image(int fd, const char *path, bool header_only)
 
 	bytes = header_only ? sizeof(PlhProfileHeader) : start.used_bytes;
 	header = MemoryContextAllocHuge(CurrentMemoryContext, bytes);
-	if (!read_start(fd, (char *) header, bytes))
+	if (!read_start(fd, header, bytes))
 		return NULL;
 	header->label[sizeof(header->label) - 1] = '\0';
 

@@ -188,8 +188,7 @@ limit_resources(void)
 	if (fd >= 0)
 	{
 		/* without it we are as likely a victim as the session */
-		if (write(fd, "1000", 4) != 4)
-			errno = 0;
+		(void) plh_whole_io_write(fd, "1000", 4, PLH_FILE_POSITION);
 		close(fd);
 	}
 	(void) setrlimit(RLIMIT_AS, &memory_limit);
