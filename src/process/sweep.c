@@ -17,6 +17,7 @@
 #include "storage/ipc.h"
 #include "utils/memutils.h"
 
+#include "base/limits.h"
 #include "base/settings.h"
 #include "dump/dump.h"
 #include "dump/dump_directory.h"
@@ -38,7 +39,7 @@ typedef struct KeptProfiles
 {
 	int			count;
 	double		live_bytes[KEPT_PROFILES + 1];
-	char		paths[KEPT_PROFILES + 1][MAXPGPATH];
+	char		paths[KEPT_PROFILES + 1][PLH_PATH_MAX];
 } KeptProfiles;
 
 /* PlhProfileVisitor: enter a crashed profile, unless others hold more. */
@@ -54,11 +55,11 @@ rank_profile(PlhProfileImage *image, void *arg)
 	while (place > 0 && kept->live_bytes[place - 1] < live_bytes)
 	{
 		kept->live_bytes[place] = kept->live_bytes[place - 1];
-		memcpy(kept->paths[place], kept->paths[place - 1], MAXPGPATH);
+		memcpy(kept->paths[place], kept->paths[place - 1], PLH_PATH_MAX);
 		place--;
 	}
 	kept->live_bytes[place] = live_bytes;
-	strlcpy(kept->paths[place], image->path, MAXPGPATH);
+	strlcpy(kept->paths[place], image->path, PLH_PATH_MAX);
 	kept->count = Min(kept->count + 1, KEPT_PROFILES);
 }
 
@@ -116,7 +117,7 @@ remove_files(const char *directory, bool (*matches) (const char *name))
 {
 	DIR		   *dir = opendir(directory);
 	struct dirent *entry;
-	char		path[MAXPGPATH + NAME_MAX];
+	char		path[PLH_PATH_MAX];
 
 	while (dir != NULL && (entry = readdir(dir)) != NULL)
 	{

@@ -385,13 +385,13 @@ plh_dump_lines_bytes(const PlhDumpLines *lines, const char *name,
 const char *
 plh_dump_lines_figures(const char *text, int64 *figures)
 {
-	long long	values[4];
+	long long	values[PLH_LINE_FIGURES];
 	int			length = 0;
 
 	if (sscanf(text, "%lld: %lld [%lld: %lld] @ %n", &values[0], &values[1],
-			   &values[2], &values[3], &length) != 4 || length == 0)
+			   &values[2], &values[3], &length) != PLH_LINE_FIGURES || length == 0)
 		return NULL;
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < PLH_LINE_FIGURES; i++)
 	{
 		if (values[i] < 0)
 			return NULL;

@@ -11,6 +11,9 @@
 
 #include "datatype/timestamp.h"
 
+/* Live count and bytes, total count and bytes: what the lines for jeprof have. */
+#define PLH_LINE_FIGURES 4
+
 /* A file that is being read, line by line. */
 typedef struct PlhDumpLines
 {

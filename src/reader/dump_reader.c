@@ -31,8 +31,8 @@ typedef struct Parser
 	uint64		module_bases[PLH_IMAGE_MODULES];
 
 	/* what line 1 says the sites add up to, and what they do */
-	int64		expected[4];
-	int64		sums[4];
+	int64		expected[PLH_LINE_FIGURES];
+	int64		sums[PLH_LINE_FIGURES];
 	int64		baseline_sum;
 	uint32		site_count;
 	bool		has_baseline;
@@ -299,14 +299,14 @@ static void
 parse_site_stack(Parser *parser, PlhSiteRecord *site, bool truncated)
 {
 	PlhDumpLines   *lines = parser->lines;
-	int64		figures[4];
+	int64		figures[PLH_LINE_FIGURES];
 	const char *addresses;
 
 	plh_dump_lines_need(lines, "");
 	addresses = plh_dump_lines_figures(lines->line, figures);
 	if (addresses == NULL)
 		plh_dump_lines_damaged(lines, "It is not that of a stack.");
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < PLH_LINE_FIGURES; i++)
 		add_figure(parser, &parser->sums[i], figures[i]);
 	site->counters.live_bytes = figures[1];
 	site->counters.total_bytes = figures[3];

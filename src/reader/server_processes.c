@@ -21,6 +21,10 @@
 /* What our library is called, wherever it is. */
 #define MODULE_FILE "/pg_leakhunt.so"
 
+/* Room for the path of a file in /proc/PID, and for a line of "status". */
+#define PROC_PATH_BYTES 64
+#define STATUS_LINE_BYTES 256
+
 /*
  * Is that a process of this server, the postmaster included?  If not, a WARNING
  * says so, as core's functions do.
@@ -45,7 +49,7 @@ plh_server_processes_check(int pid)
 PlhLoaded
 plh_server_processes_loaded(int pid)
 {
-	char		path[64];
+	char		path[PROC_PATH_BYTES];
 	char		line[PLH_PATH_MAX];
 	PlhLoaded	loaded = PLH_LOADED_UNKNOWN;
 	FILE	   *maps;
@@ -67,8 +71,8 @@ plh_server_processes_loaded(int pid)
 int64
 plh_server_processes_rss_anon(int pid)
 {
-	char		path[64];
-	char		line[256];
+	char		path[PROC_PATH_BYTES];
+	char		line[STATUS_LINE_BYTES];
 	long long	kilobytes = -1;
 	FILE	   *status;
 

@@ -36,10 +36,16 @@
 /* The header: facts, legend, tools, details; what is in it fits this width. */
 #define MIN_WIDTH 600
 #define LEGEND_TOP 73
+#define LEGEND_TEXT_X 17		/* from the start of an entry */
+#define LEGEND_GAP 16
+#define LETTER_WIDTH 7
 #define TOOLS_HEIGHT 51
 
 /* A picture has at most so many frames; narrower ones are merged. */
 #define MAX_FRAMES 5000
+
+/* Names are cut at this length: no window shows more of one. */
+#define MAX_NAME_BYTES 200
 
 /* Binaries that have an entry in the legend. */
 #define MAX_LEGEND 8
@@ -178,7 +184,9 @@ append_frame(Picture *picture, const PlhCallNode *node, int64 x)
 	appendStringInfo(picture->output,
 					 "</title><rect width=\"100%%\" height=\"100%%\" fill=\"%s\"/><text x=\"4\" y=\"13\">",
 					 node_colour(picture, node));
-	append_xml(picture->output, pnstrdup(node->name, pg_mbcliplen(node->name, strlen(node->name), 200)));
+	append_xml(picture->output,
+			   pnstrdup(node->name, pg_mbcliplen(node->name, strlen(node->name),
+												 MAX_NAME_BYTES)));
 	appendStringInfoString(picture->output, "</text></svg>\n");
 	for (const PlhCallNode *child = node->first_child; child != NULL;
 		 child = child->next)
@@ -223,7 +231,7 @@ static void
 append_legend_entry(Picture *picture, const char *colour, const char *text)
 {
 	StringInfo	output = picture->output;
-	int			width = 17 + 7 * strlen(text);
+	int			width = LEGEND_TEXT_X + LETTER_WIDTH * strlen(text);
 
 	if (picture->legend_x > MARGIN && picture->legend_x + width > MIN_WIDTH)
 	{
@@ -233,10 +241,10 @@ append_legend_entry(Picture *picture, const char *colour, const char *text)
 	appendStringInfo(output,
 					 "<rect x=\"%d\" y=\"%d\" width=\"12\" height=\"12\" fill=\"%s\"/><text x=\"%d\" y=\"%d\">",
 					 picture->legend_x, picture->legend_y, colour,
-					 picture->legend_x + 17, picture->legend_y + 10);
+					 picture->legend_x + LEGEND_TEXT_X, picture->legend_y + 10);
 	append_xml(output, text);
 	appendStringInfoString(output, "</text>\n");
-	picture->legend_x += width + 16;
+	picture->legend_x += width + LEGEND_GAP;
 }
 
 /* Give the binaries their places in the legend. */

@@ -61,6 +61,13 @@ enum
 	FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILE
 };
 
+/* How a field is written, in the lowest bits of its tag. */
+#define WIRE_VARINT 0
+#define WIRE_BYTES 2
+#define TAG(field, wire_type) ((field) << 3 | (wire_type))
+
+#define NANOS_PER_USEC 1000
+
 /*
  * What is made for a sample goes when it is written: millions of frames must
  * not add up.  Only the output and the tables last.
@@ -99,14 +106,14 @@ append_number(StringInfo message, int field, int64 value)
 {
 	if (value == 0)
 		return;
-	append_varint(message, field << 3);
+	append_varint(message, TAG(field, WIRE_VARINT));
 	append_varint(message, (uint64) value);
 }
 
 static void
 append_bytes(StringInfo message, int field, const char *bytes, int length)
 {
-	append_varint(message, field << 3 | 2);
+	append_varint(message, TAG(field, WIRE_BYTES));
 	append_varint(message, length);
 	appendBinaryStringInfo(message, bytes, length);
 }
@@ -317,7 +324,7 @@ append_values(StringInfo sample, const PlhListedSite *listed, bool growth)
 	/* zeros count here */
 	for (int i = growth ? 2 : 0; i < lengthof(values); i++)
 	{
-		append_varint(sample, SAMPLE_VALUE << 3);
+		append_varint(sample, TAG(SAMPLE_VALUE, WIRE_VARINT));
 		append_varint(sample, (uint64) values[i]);
 	}
 }
@@ -375,9 +382,9 @@ append_facts(Writer *writer, const PlhSiteList *list)
 	append_number(writer->output, PROFILE_DROP_FRAMES,
 				  string_number(writer, plh_stack_text_helpers_pattern()));
 	append_number(writer->output, PROFILE_TIME_NANOS,
-				  (list->at + PLH_UNIX_EPOCH_US) * 1000);
+				  (list->at + PLH_UNIX_EPOCH_US) * NANOS_PER_USEC);
 	append_number(writer->output, PROFILE_DURATION_NANOS,
-				  (list->at - header->started_at) * 1000);
+				  (list->at - header->started_at) * NANOS_PER_USEC);
 	if (header->sample_interval > 0)
 	{
 		append_value_type(writer, PROFILE_PERIOD_TYPE, "space", "bytes");

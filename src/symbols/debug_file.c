@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/limits.h"
 #include "symbols/debug_file.h"
 
 /* Where distributions put debug files, under their build-ids. */
@@ -121,7 +122,7 @@ open_path(const char *path, const PlhBinary *binary, PlhDebugFile *file)
 static PlhModuleStatus
 open_debug_file(const PlhBinary *binary, PlhDebugFile *file)
 {
-	char		path[MAXPGPATH];
+	char		path[PLH_PATH_MAX];
 	int			length;
 
 	if (binary->build_id_bytes < 2)

@@ -18,6 +18,8 @@
 #define MAX_UNIT_ENTRIES 4000000
 #define MAX_NESTING 64
 
+#define FIRST_RANGE_ROOM 64
+
 /* A stretch of a function's code. */
 typedef struct FunctionRange
 {
@@ -147,7 +149,7 @@ add_function(Unit *unit, Dwarf_Die *function)
 	{
 		if (unit->range_count == unit->range_room)
 		{
-			int			room = Max(64, 2 * unit->range_room);
+			int			room = Max(FIRST_RANGE_ROOM, 2 * unit->range_room);
 			FunctionRange *larger = realloc(unit->ranges,
 											sizeof(FunctionRange) * room);
 

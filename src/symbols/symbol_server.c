@@ -27,6 +27,15 @@
 /* Modules that a symbolizer keeps open. */
 #define MAX_OPEN_MODULES 256
 
+/* Room for /proc/self/maps, a line of some 100 bytes for each mapping. */
+#define MAPS_BYTES (1024 * 1024)
+
+/* Descriptors that are closed one by one where close_range is not to be had. */
+#define MAX_CLOSED_FILES 65536
+
+/* The first descriptor that cannot be one of the three standard ones. */
+#define FIRST_SPARE_FD (STDERR_FILENO + 1)
+
 typedef struct ServedModule
 {
 	PlhSymbolQuestion question; /* the first that was asked about it */
@@ -131,7 +140,7 @@ leave_quietly(int signal_number)
 static bool
 unmap_shared_memory(void)
 {
-	static char text[1024 * 1024];
+	static char text[MAPS_BYTES];
 	ssize_t		length;
 	int			fd = open("/proc/self/maps", O_RDONLY);
 
@@ -168,12 +177,12 @@ close_other_files(void)
 	struct rlimit limit;
 
 #ifdef SYS_close_range
-	if (syscall(SYS_close_range, 3, ~0U, 0) == 0)
+	if (syscall(SYS_close_range, FIRST_SPARE_FD, ~0U, 0) == 0)
 		return;
 #endif
-	if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > 65536)
-		limit.rlim_cur = 65536;
-	for (int fd = 3; fd < (int) limit.rlim_cur; fd++)
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > MAX_CLOSED_FILES)
+		limit.rlim_cur = MAX_CLOSED_FILES;
+	for (int fd = FIRST_SPARE_FD; fd < (int) limit.rlim_cur; fd++)
 		close(fd);
 }
 
@@ -221,11 +230,12 @@ detach(int question_fd, int answer_fd, pid_t session)
 	(void) prctl(PR_SET_NAME, "pg_leakhunt");
 
 	/* first out of the way of 0 to 2, where they could be, too */
-	question_fd = fcntl(question_fd, F_DUPFD, 16);
-	answer_fd = fcntl(answer_fd, F_DUPFD, 16);
+	question_fd = fcntl(question_fd, F_DUPFD, FIRST_SPARE_FD);
+	answer_fd = fcntl(answer_fd, F_DUPFD, FIRST_SPARE_FD);
 	null_fd = open("/dev/null", O_WRONLY);
-	if (dup2(null_fd, 2) < 0 || dup2(question_fd, 0) < 0 ||
-		dup2(answer_fd, 1) < 0)
+	if (dup2(null_fd, STDERR_FILENO) < 0 ||
+		dup2(question_fd, STDIN_FILENO) < 0 ||
+		dup2(answer_fd, STDOUT_FILENO) < 0)
 		_exit(1);
 	close_other_files();
 	if (!unmap_shared_memory())
@@ -258,12 +268,12 @@ plh_symbol_server_run(int question_fd, int answer_fd, pid_t session)
 	static PlhSymbolQuestion question;
 
 	detach(question_fd, answer_fd, session);
-	while (plh_whole_io_read(0, &question, sizeof(question),
+	while (plh_whole_io_read(STDIN_FILENO, &question, sizeof(question),
 							 PLH_FILE_POSITION) == sizeof(question))
 	{
 		limit_cpu_time();
 		answer_question(&question, &answer);
-		if (!plh_whole_io_write(1, &answer,
+		if (!plh_whole_io_write(STDOUT_FILENO, &answer,
 								PLH_ANSWER_HEAD_BYTES + answer.frames_bytes,
 								PLH_FILE_POSITION))
 			break;

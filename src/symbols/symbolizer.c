@@ -22,6 +22,7 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
+#include "base/clock.h"
 #include "base/limits.h"
 #include "base/whole_io.h"
 #include "reader/database_text.h"
@@ -31,6 +32,9 @@
 
 /* Modules that may cost a symbolizer its life before no more are tried. */
 #define MAX_FAILED_MODULES 8
+
+/* Longest wait for an answer before interrupts are looked at again. */
+#define POLL_MS 100
 
 struct PlhSymbolizer
 {
@@ -162,7 +166,7 @@ receive(PlhSymbolizer *symbolizer, void *data, Size bytes)
 		ssize_t		done;
 
 		/* it may have to wait for a server of debug files */
-		while (poll(&answer, 1, 100) <= 0)
+		while (poll(&answer, 1, POLL_MS) <= 0)
 			CHECK_FOR_INTERRUPTS();
 		done = read(symbolizer->answer_fd, position, bytes);
 		if (done < 0 && errno == EINTR)
@@ -237,8 +241,7 @@ plh_symbolizer_ask(PlhSymbolizer *symbolizer, const PlhModuleRecord *module,
 	answer->source = PLH_SOURCE_NOTHING;
 	answer->frames_bytes = 0;
 	question.address = address;
-	question.seen_at = module->seen_at / USECS_PER_SEC +
-		(POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * SECS_PER_DAY;
+	question.seen_at = (module->seen_at + PLH_UNIX_EPOCH_US) / USECS_PER_SEC;
 	question.build_id_bytes = Min(module->build_id_bytes, PLH_BUILD_ID_MAX);
 	memcpy(question.build_id, module->build_id, question.build_id_bytes);
 	if (strlcpy(question.path, module->path,
