@@ -82,6 +82,7 @@ find_row(Sums *sums, const char *name)
 	const PlhNumberedText *numbered = plh_text_numbers_add(sums->names, name,
 														   &is_new);
 
+	Assert(is_new == ((int) numbered->number == sums->count));
 	return is_new ? add_row(sums, numbered->text) :
 		sums->rows[numbered->number];
 }
@@ -120,21 +121,26 @@ count_stack(Sums *sums, const PlhListedSite *listed, int number,
 				   listed, number, i == 0);
 }
 
+/*
+ * The most flat bytes first: by cumulative bytes, every list would begin with
+ * _start, main and PostmasterMain, which say nothing.
+ */
 static int
 compare_rows(const void *a, const void *b)
 {
 	const PlhTopRow *left = *(PlhTopRow *const *) a;
 	const PlhTopRow *right = *(PlhTopRow *const *) b;
 
-	if (left->cum_bytes != right->cum_bytes)
-		return left->cum_bytes < right->cum_bytes ? 1 : -1;
 	if (left->flat_bytes != right->flat_bytes)
 		return left->flat_bytes < right->flat_bytes ? 1 : -1;
+	if (left->cum_bytes != right->cum_bytes)
+		return left->cum_bytes < right->cum_bytes ? 1 : -1;
 	return strcmp(left->name, right->name);
 }
 
 /*
- * Sum up a list, the most cumulative bytes first.
+ * Sum up a list per function, line, module or context, as "kind" says.
+ * Returns the rows, the most flat bytes first, and how many there are.
  */
 PlhTopRow **
 plh_top_make(const PlhSiteList *list, PlhTopKind kind, int *count)
