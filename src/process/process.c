@@ -130,6 +130,7 @@ plh_process_start(void)
 void
 plh_process_give_up(const char *reason)
 {
+	Assert(refusal == NULL);
 	refusal = MemoryContextStrdup(TopMemoryContext, reason);
 	ereport(WARNING,
 			(errmsg("pg_leakhunt is inactive"),

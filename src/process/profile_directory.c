@@ -76,6 +76,7 @@ plh_profile_directory_claim(void)
 const char *
 plh_profile_directory_path(void)
 {
+	Assert(profile_directory[0] != '\0');
 	return profile_directory;
 }
 

@@ -50,6 +50,7 @@ rank_profile(PlhProfileImage *image, void *arg)
 	double		live_bytes = plh_profile_image_surely_live_bytes(image->header);
 	int			place = kept->count;
 
+	Assert(kept->count <= KEPT_PROFILES);
 	if (image->alive)
 		return;
 	while (place > 0 && kept->live_bytes[place - 1] < live_bytes)

@@ -179,6 +179,7 @@ plh_baseline_file_add(PlhBaseline **baseline, uint32 site, int64 bytes, int64 co
 	uint32		number = (*baseline)->site_count;
 	PlhBaselineSite *added;
 
+	Assert(number == 0 || (*baseline)->sites[number - 1].site < site);
 	/* there is room for the next power of two */
 	if ((number & (number - 1)) == 0)
 		*baseline = repalloc_huge(*baseline, offsetof(PlhBaseline, sites) +

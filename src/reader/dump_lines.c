@@ -149,6 +149,7 @@ plh_dump_lines_next(PlhDumpLines *lines)
 {
 	char	   *end;
 
+	Assert(lines->next <= lines->end && *lines->end == '\0');
 	CHECK_FOR_INTERRUPTS();
 	lines->number++;
 	lines->line = lines->next;

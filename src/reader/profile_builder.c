@@ -38,6 +38,8 @@ plh_profile_builder_header(const PlhProfileBuilder *builder)
 void *
 plh_profile_builder_record(const PlhProfileBuilder *builder, uint32 offset)
 {
+	Assert(offset % 8 == 0 && offset >= sizeof(PlhProfileHeader) &&
+		   offset + sizeof(PlhRecord) <= builder->used_bytes);
 	return builder->base + offset;
 }
 
@@ -61,11 +63,11 @@ plh_profile_builder_add(PlhProfileBuilder *builder, PlhRecordKind kind,
 		builder->room_bytes *= 2;
 		builder->base = repalloc_huge(builder->base, builder->room_bytes);
 	}
+	builder->used_bytes += bytes;
 	record = plh_profile_builder_record(builder, offset);
 	memset(record, 0, bytes);
 	record->kind = kind;
 	record->bytes = bytes;
-	builder->used_bytes += bytes;
 	return offset;
 }
 

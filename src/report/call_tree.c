@@ -262,6 +262,7 @@ choose_drawn(PlhCallNode *root, int room)
 			(PlhCallNode *) DatumGetPointer(binaryheap_remove_first(candidates));
 
 		CHECK_FOR_INTERRUPTS();
+		Assert(node->parent == NULL || node->parent->drawn);
 		node->drawn = true;
 		sort_children(node);
 		/* a sibling is narrower: one of them at a time is enough */
@@ -340,6 +341,7 @@ plh_call_tree_make(const PlhSiteList *list, bool with_context,
 {
 	Builder		builder;
 
+	Assert(max_nodes >= 2);
 	builder.tree = palloc0(sizeof(PlhCallTree));
 	builder.tree->root = make_node(NULL, "all");
 	builder.nodes = nodes_create(CurrentMemoryContext, 4096, NULL);

@@ -414,7 +414,9 @@ plh_pprof_append(StringInfo output, const PlhSiteList *list)
 							  ALLOCSET_DEFAULT_SIZES);
 
 	MemoryContextSwitchTo(sample_context);
+	/* the format wants the empty string to be number 0 */
 	(void) string_number(&writer, "");
+	Assert(string_number(&writer, "") == 0);
 	append_types(&writer, list->growth);
 	append_facts(&writer, list);
 	for (int i = 0; i < list->count; i++)

@@ -339,6 +339,7 @@ frames_from_dwarf(PlhDebugModule *module, Dwarf_Addr address,
 		(range = find_range(unit, address - bias)) == NULL)
 		return 0;
 	count = nest_functions(module, range, address - bias, nest);
+	Assert(count <= PLH_MAX_INLINED);
 	(void) plh_libdw.dwarf_getsrcfiles(unit_entry, &files, &file_count);
 
 	/* each is at the line where the one inside of it was called */

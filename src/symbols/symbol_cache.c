@@ -18,7 +18,7 @@
 #include "symbols/symbol_cache.h"
 
 #define CACHE_BYTES ((Size) 8 * 1024 * 1024)
-#define SLOTS 65536				/* must be a power of two */
+#define SLOTS 65536				/* a power of two */
 #define MAX_ENTRIES (SLOTS / 4 * 3)
 
 /* What an answer is about: a binary, by its build-id and path, and an address. */
@@ -63,6 +63,8 @@ find_slot(const CacheKey *key)
 	uint32	   *slots = (uint32 *) slot_region.base;
 	uint32		slot = hash_bytes((const unsigned char *) key, sizeof(*key));
 
+	StaticAssertStmt((SLOTS & (SLOTS - 1)) == 0 && MAX_ENTRIES < SLOTS,
+					 "a search would not end");
 	for (;; slot++)
 	{
 		uint32	   *candidate = &slots[slot & (SLOTS - 1)];
@@ -132,6 +134,7 @@ plh_symbol_cache_add(const PlhModuleRecord *module, uint64 address,
 	entry = (CacheEntry *) (entry_region.base + used_bytes);
 	entry->key = key;
 	memcpy(&entry->answer, answer, answer_bytes);
+	Assert(*find_slot(&key) == 0);
 	*find_slot(&key) = used_bytes + 1;
 	used_bytes += bytes;
 	used_entries++;

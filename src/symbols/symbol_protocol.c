@@ -51,6 +51,7 @@ plh_symbol_protocol_add_frame(PlhSymbolAnswer *answer,
 	Size		bytes = sizeof(line) + function_bytes + file_bytes;
 	char	   *start = answer->frames + answer->frames_bytes;
 
+	Assert(answer->frames_bytes <= sizeof(answer->frames));
 	if (bytes > sizeof(answer->frames) - answer->frames_bytes)
 		return false;
 	memcpy(start, &line, sizeof(line));
@@ -75,6 +76,8 @@ plh_symbol_protocol_next_frame(const PlhSymbolAnswer *answer, uint32 *position,
 	const char *function_end;
 	const char *file_end;
 
+	Assert(answer->frames_bytes <= sizeof(answer->frames) &&
+		   *position <= answer->frames_bytes);
 	if (end - start < (ptrdiff_t) sizeof(line))
 		return false;
 	memcpy(&line, start, sizeof(line));

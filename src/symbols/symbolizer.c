@@ -199,6 +199,7 @@ note_failure(PlhSymbolizer *symbolizer, const PlhSymbolQuestion *question,
 	/* a server that stops may have ended it */
 	CHECK_FOR_INTERRUPTS();
 
+	Assert(symbolizer->failed_count < MAX_FAILED_MODULES);
 	symbolizer->failed[symbolizer->failed_count++] = *question;
 	ereport(WARNING,
 			(errmsg("could not read the symbols of \"%s\"",
