@@ -118,7 +118,7 @@ is(pprof_bytes("$directory/$file"), $bytes, 'sum: pprof of the dump');
 is(pprof_bytes($profile), $bytes, 'sum: pprof of our profile');
 my ($title) = ask($node, "SELECT pg_leakhunt_flamegraph($pid)") =~
   /<svg class="frame" x="0.0000%" [^>]*data-d="0"[^>]*><title>all&#10;([^<]*)</;
-my $size = ask("SELECT pg_size_pretty(bigint '$bytes')");
+my $size = ask($node, "SELECT pg_size_pretty(bigint '$bytes')");
 like($title // '', qr/^\Q$size\E in \d+ objects, 100\.00%/, 'sum: flame graph');
 
 # What jeprof can do with a dump.
