@@ -1,8 +1,9 @@
 /*
  * server_processes.c
- *	  The processes of this server, as the kernel knows them.
+ *	  Lists the processes of this server, and what the kernel knows of them.
  *
- * All of it is read from /proc.  Any process may be gone at any time.
+ * The kernel tells it in /proc.  A file there may vanish at any time, with its
+ * process: this is an answer, never an ERROR.
  */
 #include "postgres.h"
 
@@ -18,7 +19,7 @@
 #include "base/process_facts.h"
 #include "reader/server_processes.h"
 
-/* What our library is called, wherever it is. */
+/* The name of our library, wherever it is installed. */
 #define MODULE_FILE "/pg_leakhunt.so"
 
 /* Room for the path of a file in /proc/PID, and for a line of "status". */
@@ -26,13 +27,15 @@
 #define STATUS_LINE_BYTES 256
 
 /*
- * Is that a process of this server, the postmaster included?  If not, a WARNING
- * says so, as core's functions do.
+ * Is this a process of the server, the postmaster included?  If not, a WARNING
+ * says so, such as pg_terminate_backend gives.
  */
 bool
 plh_server_processes_check(int pid)
 {
-	/* the logger is known to nobody but the postmaster */
+	/*
+	 * PostgreSQL has no record of the logger, but it is the postmaster's child
+	 */
 	if (pid > 0 &&
 		(pid == PostmasterPid || BackendPidGetProc(pid) != NULL ||
 		 AuxiliaryPidGetProc(pid) != NULL || pid == MyProcPid ||
@@ -44,7 +47,7 @@ plh_server_processes_check(int pid)
 }
 
 /*
- * Has that process loaded pg_leakhunt?
+ * Has a process loaded pg_leakhunt?  Its memory map says so.
  */
 PlhLoaded
 plh_server_processes_loaded(int pid)
@@ -66,7 +69,8 @@ plh_server_processes_loaded(int pid)
 }
 
 /*
- * RssAnon of a process in bytes, -1 if it is not to be had.
+ * The private memory of a process that is in RAM (RssAnon), in bytes; -1 if
+ * the kernel does not tell it.
  */
 int64
 plh_server_processes_rss_anon(int pid)
@@ -87,8 +91,8 @@ plh_server_processes_rss_anon(int pid)
 }
 
 /*
- * The postmaster and its children, as a list of pids; a standalone backend
- * alone.
+ * The pids of the postmaster and its children; in a standalone backend, only
+ * its own.
  */
 List *
 plh_server_processes_list(void)
