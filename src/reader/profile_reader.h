@@ -4,8 +4,9 @@
  *	  images.
  *
  * A file that is not a profile of this version is passed over with a WARNING;
- * a file or directory that is missing means that there is no profile.  Only a
- * lack of memory is an ERROR.  Never called inside palloc.
+ * a file or directory that is missing means that there is no profile.  Only an
+ * interrupt, or a lack of memory or descriptors, is an ERROR.  Never called
+ * inside palloc.
  */
 #ifndef PLH_PROFILE_READER_H
 #define PLH_PROFILE_READER_H
