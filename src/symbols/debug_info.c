@@ -405,8 +405,8 @@ frame_from_symbol(PlhDebugModule *module, Dwarf_Addr address,
 
 /*
  * Find the functions that an address is in, the innermost first; all but the
- * last are inlined.  The address is one of the
- * module's ELF file, as the addresses in frames of a profile are.
+ * last are inlined.  The address is one of the module's ELF file, as the
+ * addresses in frames of a profile are.
  */
 int
 plh_debug_info_frames(PlhDebugModule *module, uint64 address,

@@ -1,7 +1,6 @@
 /*
  * symbol_protocol.c
- *	  Defines the questions that a session asks the symbolizer's process, and the
- *	  answers.
+ *	  Defines the questions that a session asks the symbolizer, and the answers.
  */
 #include "postgres.h"
 
