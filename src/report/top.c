@@ -1,7 +1,9 @@
 /*
  * top.c
- *	  Sums over call sites per function, line, binary or memory context, as
- *	  jeprof's "top --cum" has them.
+ *	  Sums up sites per function, line, module or memory context.
+ *
+ * The two columns are those of jeprof and pprof: flat bytes were allocated by
+ * the function itself, cumulative bytes by it or by a function that it calls.
  */
 #include "postgres.h"
 
@@ -13,17 +15,17 @@
 #include "report/text_numbers.h"
 #include "report/top.h"
 
-/* The sums in the making. */
+/* The rows so far. */
 typedef struct Sums
 {
 	PlhTextNumbers *names;
-	PlhTopRow **rows;			/* by number of the name */
+	PlhTopRow **rows;			/* by the number that names has for a name */
 	int			count;
 	int			room;
 } Sums;
 
 /*
- * How users call a kind; NULL behind the last.
+ * The name of a kind in SQL.
  */
 const char *
 plh_top_kind_name(PlhTopKind kind)
@@ -42,7 +44,7 @@ plh_top_kind_name(PlhTopKind kind)
 	return NULL;
 }
 
-/* What a frame is counted as; the text may be in the buffer. */
+/* The name under which a frame is counted; the text may lie in the buffer. */
 static const char *
 name_of_frame(const PlhFrameText *frame, PlhTopKind kind, StringInfo buffer)
 {
@@ -51,13 +53,14 @@ name_of_frame(const PlhFrameText *frame, PlhTopKind kind, StringInfo buffer)
 	if (kind != PLH_TOP_LINE || frame->function == NULL || frame->file == NULL)
 		return plh_stack_text_function_name(frame);
 
-	/* not the frame's text: whether it was inlined makes no difference */
+	/* not the frame's text, which says whether the function was inlined */
 	resetStringInfo(buffer);
 	appendStringInfo(buffer, "%s (%s:%d)", frame->function,
 					 plh_stack_text_base_name(frame->file), frame->line);
 	return buffer->data;
 }
 
+/* Add a row of zeros. */
 static PlhTopRow *
 add_row(Sums *sums, const char *name)
 {
@@ -74,7 +77,7 @@ add_row(Sums *sums, const char *name)
 	return sums->rows[sums->count++] = row;
 }
 
-/* The row of a name, made if need be. */
+/* Find the row of a name, or add it. */
 static PlhTopRow *
 find_row(Sums *sums, const char *name)
 {
@@ -87,7 +90,7 @@ find_row(Sums *sums, const char *name)
 		sums->rows[numbered->number];
 }
 
-/* Count a site for a name: once, however often it is in the stack. */
+/* Count a site for a row, once, however often the stack has the name. */
 static void
 count_site(PlhTopRow *row, const PlhListedSite *listed, int number, bool flat)
 {
@@ -103,7 +106,7 @@ count_site(PlhTopRow *row, const PlhListedSite *listed, int number, bool flat)
 	row->cum_count += plh_listed_count(listed);
 }
 
-/* Count a site for all that is in its stack, or for its context. */
+/* Count a site for each frame of its stack, or for its memory context. */
 static void
 count_stack(Sums *sums, const PlhListedSite *listed, int number,
 			PlhTopKind kind, StringInfo buffer)
@@ -139,8 +142,8 @@ compare_rows(const void *a, const void *b)
 }
 
 /*
- * Sum up a list per function, line, module or context, as "kind" says.
- * Returns the rows, the most flat bytes first, and how many there are.
+ * Sum up a list.  Returns the rows, the most flat bytes first, and sets
+ * "count".
  */
 PlhTopRow **
 plh_top_make(const PlhSiteList *list, PlhTopKind kind, int *count)
