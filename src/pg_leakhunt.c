@@ -7,7 +7,7 @@
  *
  * Code that runs inside palloc, and may not allocate, lock, throw or report:
  *	base		the ground for all others; knows nothing of samples
- *	profile		the format of a profile, its owner's writes, checked access to it
+ *	profile		the format of profiles, its owner's writes, bounds-checked access
  *	dump		how dumps are written
  *	sampler		the hooks, and the samples and figures that they keep
  *

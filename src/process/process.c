@@ -1,6 +1,6 @@
 /*
  * process.c
- *	  Follows the life of a process: load, fork, the ends of transactions, exit.
+ *	  Follows a process: load, fork, the ends of transactions, exit.
  *
  * A process that exits cleanly removes the file of its profile.  A file that a
  * crash leaves behind becomes a dump when the server next starts (sweep.h).
@@ -97,8 +97,8 @@ at_exit(void)
 	plh_baseline_unlink(plh_profile_directory_path(), getpid());
 
 	/*
-	 * The postmaster is the last process to exit.  Profiles that a crash has left
-	 * keep the directory.
+	 * The postmaster is the last process to exit.  Profiles that a crash has
+	 * left keep the directory.
 	 */
 	if (preloaded && !IsUnderPostmaster)
 	{

@@ -1,6 +1,6 @@
 /*
  * process.h
- *	  Follows the life of a process: load, fork, the ends of transactions, exit.
+ *	  Follows a process: load, fork, the ends of transactions, exit.
  *
  * Never called inside palloc.
  */

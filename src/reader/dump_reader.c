@@ -1,7 +1,7 @@
 /*
  * dump_reader.c
- *	  Turns a dump into an image again, so that every report of a profile is one
- *	  of a dump, too.
+ *	  Turns a dump into an image again, so that every report of a profile is
+ *	  one of a dump, too.
  *
  * The lines are parsed in their order, and each adds a record to the image.
  * src/README, "Dump files", describes every line; dump_writer.c writes them.

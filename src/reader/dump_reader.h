@@ -1,7 +1,7 @@
 /*
  * dump_reader.h
- *	  Turns a dump into an image again, so that every report of a profile is one
- *	  of a dump, too.
+ *	  Turns a dump into an image again, so that every report of a profile is
+ *	  one of a dump, too.
  *
  * A dump may have been written by anybody: a line that does not make sense is
  * an ERROR that names it.  Never called inside palloc.

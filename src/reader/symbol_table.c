@@ -1,7 +1,7 @@
 /*
  * symbol_table.c
- *	  Holds the symbols that a dump brings along, so that its stacks can be read
- *	  where its modules are not installed.
+ *	  Holds the symbols that a dump brings along, so that its stacks can be
+ *	  read where its modules are not installed.
  */
 #include "postgres.h"
 

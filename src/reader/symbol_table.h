@@ -1,7 +1,7 @@
 /*
  * symbol_table.h
- *	  Holds the symbols that a dump brings along, so that its stacks can be read
- *	  where its modules are not installed.
+ *	  Holds the symbols that a dump brings along, so that its stacks can be
+ *	  read where its modules are not installed.
  *
  * A table and copies of all texts belong to the memory context in which it was
  * created.  Never called inside palloc.

@@ -1,7 +1,7 @@
 /*
  * dump_symbols.c
- *	  Makes the symbols that a dump brings along, so that it can be read where its
- *	  modules are not installed.
+ *	  Makes the symbols that a dump brings along, so that it can be read where
+ *	  its modules are not installed.
  *
  * A dump has them twice: for jeprof in a section before everything else, and
  * for us, with files and lines, as lines that begin with "# symbol".

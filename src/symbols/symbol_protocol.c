@@ -1,6 +1,6 @@
 /*
  * symbol_protocol.c
- *	  Defines the questions that a session asks the symbolizer, and the answers.
+ *	  Defines the questions of a session to the symbolizer, and its answers.
  */
 #include "postgres.h"
 

@@ -1,6 +1,6 @@
 /*
  * symbol_protocol.h
- *	  Defines the questions that a session asks the symbolizer, and the answers.
+ *	  Defines the questions of a session to the symbolizer, and its answers.
  *
  * Both processes run this code, so it calls nothing of PostgreSQL's.  One is a
  * fork of the other, so they send structs as they are in memory.  A session
