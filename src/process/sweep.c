@@ -78,7 +78,7 @@ sweep_profile(PlhProfileImage *image, void *arg)
 	const PlhDumpExtras extras = {
 		.reason = "crash",
 		.baseline = plh_baseline_file_read(plh_profile_directory_path(),
-									  image->header)
+										   image->header)
 	};
 	const KeptProfiles *kept = arg;
 	PlhDumpResult result;

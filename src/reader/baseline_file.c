@@ -186,7 +186,8 @@ plh_baseline_file_create(int pid)
  * has made.
  */
 void
-plh_baseline_file_add(PlhBaseline **baseline, uint32 site, int64 bytes, int64 count)
+plh_baseline_file_add(PlhBaseline **baseline, uint32 site, int64 bytes,
+					  int64 count)
 {
 	uint32		number = (*baseline)->site_count;
 	PlhBaselineSite *added;
@@ -194,8 +195,10 @@ plh_baseline_file_add(PlhBaseline **baseline, uint32 site, int64 bytes, int64 co
 	Assert(number == 0 || (*baseline)->sites[number - 1].site < site);
 	/* the room is always a power of two: when it is full, double it */
 	if ((number & (number - 1)) == 0)
-		*baseline = repalloc_huge(*baseline, offsetof(PlhBaseline, sites) +
-								  sizeof(PlhBaselineSite) * Max(2 * (Size) number, 1));
+		*baseline = repalloc_huge(*baseline,
+								  offsetof(PlhBaseline, sites) +
+								  sizeof(PlhBaselineSite) *
+								  Max(2 * (Size) number, 1));
 	added = &(*baseline)->sites[number];
 	added->site = site;
 	added->unused = 0;

@@ -178,7 +178,7 @@ plh_dump_lines_need(PlhDumpLines *lines, const char *prefix)
 		plh_dump_lines_damaged(lines, "The file ends here.");
 	if (strncmp(lines->line, prefix, strlen(prefix)) != 0)
 		plh_dump_lines_damaged(lines, "A line that begins with \"%s\" was expected.",
-						  prefix);
+							   prefix);
 }
 
 /*
@@ -189,7 +189,7 @@ plh_dump_lines_need(PlhDumpLines *lines, const char *prefix)
 PlhDumpLines *
 plh_dump_lines_open(const char *path, bool header_only)
 {
-	PlhDumpLines   *lines = palloc0(sizeof(PlhDumpLines));
+	PlhDumpLines *lines = palloc0(sizeof(PlhDumpLines));
 
 	lines->path = path;
 	read_text(lines, header_only);
@@ -269,7 +269,7 @@ plh_dump_lines_get_text(const PlhDumpLines *lines, const char *name)
 		}
 		else
 			plh_dump_lines_damaged(lines, "Field \"%s\" has a \"%%\" without a code.",
-							  name);
+								   name);
 	}
 	*end = '\0';
 	return text;
@@ -292,7 +292,8 @@ plh_dump_lines_text(const PlhDumpLines *lines, const char *name)
  * Read a whole number from "low" to "high", decimal or hexadecimal with 0x.
  */
 int64
-plh_dump_lines_number(const PlhDumpLines *lines, const char *name, int64 low, int64 high)
+plh_dump_lines_number(const PlhDumpLines *lines, const char *name, int64 low,
+					  int64 high)
 {
 	char	   *text = plh_dump_lines_text(lines, name);
 	char	   *end;
@@ -303,7 +304,7 @@ plh_dump_lines_number(const PlhDumpLines *lines, const char *name, int64 low, in
 	if (errno != 0 || end == text || *end != '\0' || value < low ||
 		value > high)
 		plh_dump_lines_damaged(lines, "Field \"%s\" is no number from %lld to %lld.",
-						  name, (long long) low, (long long) high);
+							   name, (long long) low, (long long) high);
 	pfree(text);
 	return value;
 }
@@ -347,7 +348,7 @@ plh_dump_lines_real(const PlhDumpLines *lines, const char *name)
 
 	if (end == text || *end != '\0' || !isfinite(value) || value < 0)
 		plh_dump_lines_damaged(lines, "Field \"%s\" is no finite number from 0 on.",
-						  name);
+							   name);
 	return value;
 }
 
@@ -366,7 +367,7 @@ plh_dump_lines_time(const PlhDumpLines *lines, const char *name)
  */
 int
 plh_dump_lines_bytes(const PlhDumpLines *lines, const char *name,
-				unsigned char *bytes, int room)
+					 unsigned char *bytes, int room)
 {
 	char	   *digits = plh_dump_lines_text(lines, name);
 	int			count = 0;
@@ -376,8 +377,8 @@ plh_dump_lines_bytes(const PlhDumpLines *lines, const char *name,
 		if (hex_digit(digits[0]) < 0 || hex_digit(digits[1]) < 0 ||
 			count == room)
 			plh_dump_lines_damaged(lines,
-							  "Field \"%s\" is not %d bytes at most in hexadecimal digits.",
-							  name, room);
+								   "Field \"%s\" is not %d bytes at most in hexadecimal digits.",
+								   name, room);
 		bytes[count++] = hex_digit(digits[0]) * 16 + hex_digit(digits[1]);
 	}
 	return count;

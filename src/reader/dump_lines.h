@@ -43,14 +43,14 @@ extern void plh_dump_lines_damaged(const PlhDumpLines *lines, const char *format
 extern char *plh_dump_lines_get_text(const PlhDumpLines *lines, const char *name);
 extern char *plh_dump_lines_text(const PlhDumpLines *lines, const char *name);
 extern int64 plh_dump_lines_number(const PlhDumpLines *lines, const char *name,
-							  int64 low, int64 high);
+								   int64 low, int64 high);
 extern int64 plh_dump_lines_count(const PlhDumpLines *lines, const char *name);
 extern int64 plh_dump_lines_int64(const PlhDumpLines *lines, const char *name);
 extern uint32 plh_dump_lines_uint32(const PlhDumpLines *lines, const char *name);
 extern double plh_dump_lines_real(const PlhDumpLines *lines, const char *name);
 extern TimestampTz plh_dump_lines_time(const PlhDumpLines *lines, const char *name);
 extern int	plh_dump_lines_bytes(const PlhDumpLines *lines, const char *name,
-							unsigned char *bytes, int room);
+								 unsigned char *bytes, int room);
 extern const char *plh_dump_lines_figures(const char *text, int64 *figures);
 
 #endif							/* PLH_DUMP_LINES_H */

@@ -27,7 +27,7 @@
 /* The state of reading one dump. */
 typedef struct Parser
 {
-	PlhDumpLines   *lines;
+	PlhDumpLines *lines;
 	PlhProfileBuilder profile;
 	uint32		module_count;
 	uint64		module_bases[PLH_IMAGE_MODULES];
@@ -57,7 +57,7 @@ parse_first_line(Parser *parser)
 
 	plh_dump_lines_need(parser->lines, start);
 	rest = plh_dump_lines_figures(parser->lines->line + strlen(start),
-							 parser->expected);
+								  parser->expected);
 	if (rest == NULL || strcmp(rest, "heapprofile") != 0)
 		plh_dump_lines_damaged(parser->lines, "It is not that of a heap profile.");
 }
@@ -95,7 +95,8 @@ parse_field(const Parser *parser, const PlhDumpField *field, PlhDump *dump)
 {
 	const PlhDumpLines *lines = parser->lines;
 	const char *name = field->name;
-	void	   *value = (char *) plh_profile_builder_header(&parser->profile) + field->offset;
+	void	   *value = (char *) plh_profile_builder_header(&parser->profile) +
+		field->offset;
 
 	switch (field->kind)
 	{
@@ -141,7 +142,7 @@ parse_header(Parser *parser, PlhDump *dump)
 	{
 		if (field->line_start != NULL)
 			plh_dump_lines_need(parser->lines, psprintf("%s %s=", field->line_start,
-												   field->name));
+														field->name));
 		parse_field(parser, field, dump);
 	}
 }
@@ -150,7 +151,7 @@ parse_header(Parser *parser, PlhDump *dump)
 static void
 parse_module(Parser *parser)
 {
-	PlhDumpLines   *lines = parser->lines;
+	PlhDumpLines *lines = parser->lines;
 	uint32		index = parser->module_count + 1;
 	PlhModuleRecord *module;
 	uint32		offset;
@@ -160,7 +161,7 @@ parse_module(Parser *parser)
 	path = plh_dump_lines_text(lines, "path");
 	if (index >= PLH_IMAGE_MODULES || strlen(path) >= MAXPGPATH)
 		plh_dump_lines_damaged(lines,
-						  "There are too many modules, or the path is too long.");
+							   "There are too many modules, or the path is too long.");
 	parser->module_bases[index] = plh_dump_lines_int64(lines, "base");
 	offset = plh_profile_builder_add(&parser->profile, PLH_RECORD_MODULE,
 									 offsetof(PlhModuleRecord, path) +
@@ -168,8 +169,8 @@ parse_module(Parser *parser)
 	module = plh_profile_builder_record(&parser->profile, offset);
 	module->index = index;
 	module->build_id_bytes = plh_dump_lines_bytes(lines, "build_id",
-											 module->build_id,
-											 PLH_BUILD_ID_MAX);
+												  module->build_id,
+												  PLH_BUILD_ID_MAX);
 	module->text_address = plh_dump_lines_int64(lines, "text_address");
 	module->text_bytes = plh_dump_lines_int64(lines, "text_bytes");
 	module->text_file_offset = plh_dump_lines_int64(lines, "file_offset");
@@ -196,7 +197,7 @@ frame_of_address(const Parser *parser, uint64 address)
 static void
 parse_symbol(Parser *parser, PlhSymbolTable *table)
 {
-	PlhDumpLines   *lines = parser->lines;
+	PlhDumpLines *lines = parser->lines;
 	PlhSourceFrame source = {0};
 
 	source.function = plh_dump_lines_text(lines, "function");
@@ -231,7 +232,7 @@ parse_lifetime(const Parser *parser)
 static uint32
 parse_statement(Parser *parser)
 {
-	PlhDumpLines   *lines = parser->lines;
+	PlhDumpLines *lines = parser->lines;
 	char	   *text = plh_dump_lines_get_text(lines, "query");
 	bool		has_id = plh_dump_lines_get_text(lines, "query_id") != NULL;
 
@@ -248,7 +249,7 @@ parse_statement(Parser *parser)
 static void
 parse_site_facts(Parser *parser, PlhSiteRecord *site)
 {
-	PlhDumpLines   *lines = parser->lines;
+	PlhDumpLines *lines = parser->lines;
 	char	   *context = plh_dump_lines_get_text(lines, "context");
 	PlhCounters *counters = &site->counters;
 
@@ -263,7 +264,7 @@ parse_site_facts(Parser *parser, PlhSiteRecord *site)
 	counters->total_count = plh_dump_lines_count(lines, "total_count");
 	counters->live_samples = plh_dump_lines_count(lines, "samples");
 	counters->total_samples = plh_dump_lines_number(lines, "total_samples", 1,
-											   PG_INT64_MAX);
+													PG_INT64_MAX);
 	counters->live_variance = plh_dump_lines_real(lines, "variance");
 	counters->first_at = plh_dump_lines_time(lines, "first_at_us");
 	counters->last_at = plh_dump_lines_time(lines, "last_at_us");
@@ -312,7 +313,7 @@ parse_stack(Parser *parser, const char *addresses, bool truncated)
 static void
 parse_site_stack(Parser *parser, PlhSiteRecord *site, bool truncated)
 {
-	PlhDumpLines   *lines = parser->lines;
+	PlhDumpLines *lines = parser->lines;
 	int64		figures[PLH_LINE_FIGURES];
 	const char *addresses;
 
@@ -347,7 +348,7 @@ add_counters(const Parser *parser, const PlhCounters *counters)
 static void
 parse_site(Parser *parser, PlhBaseline **baseline)
 {
-	PlhDumpLines   *lines = parser->lines;
+	PlhDumpLines *lines = parser->lines;
 	PlhSiteRecord site = {0};
 	PlhSiteRecord *record;
 	bool		truncated = plh_dump_lines_number(lines, "truncated", 0, 1);
@@ -379,7 +380,7 @@ parse_site(Parser *parser, PlhBaseline **baseline)
 static void
 parse_libraries(Parser *parser)
 {
-	PlhDumpLines   *lines = parser->lines;
+	PlhDumpLines *lines = parser->lines;
 
 	plh_dump_lines_need(lines, "");
 	if (lines->line[0] != '\0')
@@ -395,7 +396,7 @@ parse_libraries(Parser *parser)
 static void
 parse_body(Parser *parser, PlhDump *dump)
 {
-	PlhDumpLines   *lines = parser->lines;
+	PlhDumpLines *lines = parser->lines;
 	PlhSymbolTable *symbols = NULL;
 	PlhBaseline *baseline =
 		plh_baseline_file_create(plh_profile_builder_header(&parser->profile)->pid);
@@ -424,8 +425,8 @@ parse_body(Parser *parser, PlhDump *dump)
 	{
 		lines->number = 1;
 		plh_dump_lines_damaged(lines, "The sites add up to %lld: %lld [%lld: %lld].",
-						  (long long) parser->sums[0], (long long) parser->sums[1],
-						  (long long) parser->sums[2], (long long) parser->sums[3]);
+							   (long long) parser->sums[0], (long long) parser->sums[1],
+							   (long long) parser->sums[2], (long long) parser->sums[3]);
 	}
 	dump->image->symbols = symbols;
 	dump->baseline = parser->has_baseline ? baseline : NULL;

@@ -33,9 +33,7 @@
 bool
 plh_server_processes_check(int pid)
 {
-	/*
-	 * PostgreSQL has no record of the logger, but it is the postmaster's child
-	 */
+	/* PostgreSQL has no record of the logger: its parent tells what it is */
 	if (pid > 0 &&
 		(pid == PostmasterPid || BackendPidGetProc(pid) != NULL ||
 		 AuxiliaryPidGetProc(pid) != NULL || pid == MyProcPid ||

@@ -24,6 +24,7 @@ typedef enum PlhLoaded
 
 extern PlhLoaded plh_server_processes_loaded(int pid);
 extern int64 plh_server_processes_rss_anon(int pid);
+
 /* The list belongs to the current memory context. */
 extern List *plh_server_processes_list(void);
 

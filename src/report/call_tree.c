@@ -276,9 +276,7 @@ choose_drawn(PlhCallNode *root, int room)
 		node->drawn = true;
 		sort_children(node);
 
-		/*
-		 * siblings are sorted: only the next one can be the widest of the rest
-		 */
+		/* siblings are sorted: only the next can be the widest of the rest */
 		add_candidate(candidates, node->first_child, min_width);
 		add_candidate(candidates, node->next, min_width);
 	}

@@ -93,7 +93,7 @@ plh_dump_symbols_make(PlhSymbols *symbols, const PlhProfileImage *image,
 	while ((site = plh_profile_image_next_site(image, &position)) != NULL)
 	{
 		const PlhStackRecord *stack = plh_profile_image_stack(image,
-															   site->key.stack);
+															  site->key.stack);
 
 		CHECK_FOR_INTERRUPTS();
 		for (uint32 i = 0; stack != NULL && i < stack->depth; i++)

@@ -266,7 +266,7 @@ append_address(Writer *writer, StringInfo sample, const PlhListedSite *listed,
 			PlhFrame	frame = stack->frames[frames->address_index];
 
 			module = plh_profile_image_module(listed->image,
-											   PLH_FRAME_MODULE(frame));
+											  PLH_FRAME_MODULE(frame));
 			address = plh_dump_addresses_of(writer->placement, frame);
 		}
 	}

@@ -21,6 +21,7 @@ typedef struct PlhNumberedText
 typedef struct text_numbers_hash PlhTextNumbers;
 
 extern PlhTextNumbers *plh_text_numbers_make(void);
+
 /*
  * The result is valid until the next call, its text as long as the table.
  * is_new says whether the text has been added.

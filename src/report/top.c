@@ -15,6 +15,9 @@
 #include "report/text_numbers.h"
 #include "report/top.h"
 
+/* Rows that there is room for at first. */
+#define FIRST_ROOM 1024
+
 /* The rows so far. */
 typedef struct Sums
 {
@@ -148,7 +151,10 @@ compare_rows(const void *a, const void *b)
 PlhTopRow **
 plh_top_make(const PlhSiteList *list, PlhTopKind kind, int *count)
 {
-	Sums		sums = {.names = plh_text_numbers_make(), .room = 1024};
+	Sums		sums = {
+		.names = plh_text_numbers_make(),
+		.room = FIRST_ROOM
+	};
 	StringInfoData buffer;
 
 	sums.rows = palloc(sizeof(PlhTopRow *) * sums.room);
