@@ -9,7 +9,7 @@
 
 #include "dump/dump.h"
 
-/* Says nothing if nothing has failed. */
+/* Reports nothing if the result has no failure. */
 extern void plh_dump_report(const PlhDumpResult *result, int level);
 
 #endif							/* PLH_DUMP_REPORT_H */

@@ -144,7 +144,7 @@ plh_process_give_up(const char *reason)
 			 errhint("The server works as if pg_leakhunt had not been loaded.")));
 }
 
-/* Callbacks of transaction_over: what runs guarded takes no arguments. */
+/* transaction_over calls these guarded; a guarded function has no arguments. */
 static void
 take_stock_after_short_transaction(void)
 {

@@ -93,7 +93,7 @@ plh_baseline_file_take(const char *directory, const PlhProfileImage *image)
 
 /*
  * Take the baseline of a process without a profile: it has no sites, so that
- * all which is sampled later counts as growth.  With pid 0, note that a
+ * all bytes that are sampled later count as growth.  With pid 0, note that a
  * baseline of all processes was taken.  Returns false, with errno set, on
  * failure.
  */
@@ -148,9 +148,7 @@ plh_baseline_file_read(const char *directory, const PlhProfileHeader *header)
 {
 	PlhBaseline *baseline = read_file(directory, header->pid);
 
-	/*
-	 * another process, which had this pid before, may have left its baseline
-	 */
+	/* an earlier process with this pid may have left its baseline */
 	if (baseline != NULL && baseline->process_start != header->process_start)
 	{
 		pfree(baseline);

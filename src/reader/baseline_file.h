@@ -11,7 +11,7 @@
 #include "profile/baseline.h"
 #include "profile/profile_image.h"
 
-/* Both replace the baseline that there was; on failure they leave it alone. */
+/* Both replace an older baseline of the process, unless they fail. */
 extern bool plh_baseline_file_take(const char *directory,
 								   const PlhProfileImage *image);
 extern bool plh_baseline_file_take_empty(const char *directory, int pid);

@@ -293,10 +293,7 @@ parse_stack(Parser *parser, const char *addresses, bool truncated)
 			depth == PLH_MAX_FRAMES)
 			plh_dump_lines_damaged(parser->lines, "It has no sound stack.");
 
-		/*
-		 * jeprof takes 1 off all addresses but the first, so the dump has 1
-		 * more
-		 */
+		/* dump_writer.c adds 1 to all but the first, for jeprof and pprof */
 		frames[depth] = frame_of_address(parser, depth > 0 ? address - 1 : address);
 		depth++;
 		addresses = end + (*end == ' ');

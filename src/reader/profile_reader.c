@@ -55,10 +55,7 @@ read_image(int fd, const char *path, bool header_only)
 	PlhProfileImage *image;
 	Size		bytes;
 
-	/*
-	 * read before fstat: a file that grows in between has room for its
-	 * header's size
-	 */
+	/* in this order: the file may grow in between, but never shrinks */
 	if (!read_start(fd, &start, sizeof(start)) ||
 		fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) ||
 		status.st_uid != geteuid() ||

@@ -2,8 +2,8 @@
  * server_processes.c
  *	  Lists the processes of this server, and what the kernel knows of them.
  *
- * The kernel tells it in /proc.  A file there may vanish at any time, with its
- * process: this is an answer, never an ERROR.
+ * All facts come from /proc.  A file there may vanish at any time, with its
+ * process: then the answer is that nothing is known, never an ERROR.
  */
 #include "postgres.h"
 
@@ -28,7 +28,7 @@
 
 /*
  * Is this a process of the server, the postmaster included?  If not, a WARNING
- * says so, such as pg_terminate_backend gives.
+ * says so in the words of pg_terminate_backend.
  */
 bool
 plh_server_processes_check(int pid)

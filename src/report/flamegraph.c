@@ -258,7 +258,7 @@ append_legend_entry(Picture *picture, const char *colour, const char *text)
 	picture->legend_x += width + LEGEND_GAP;
 }
 
-/* Give the modules below a node their places in the legend, top down. */
+/* Give modules places in the legend, in the order in which frames come. */
 static void
 number_modules(Picture *picture, const PlhCallNode *node)
 {

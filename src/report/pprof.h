@@ -11,7 +11,7 @@
 
 #include "report/site_list.h"
 
-/* Appends bytes, which may be 0: not a text. */
+/* The output is binary, and may contain zero bytes. */
 extern void plh_pprof_append(StringInfo output, const PlhSiteList *list);
 
 #endif							/* PLH_PPROF_H */

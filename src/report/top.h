@@ -9,7 +9,7 @@
 
 #include "report/site_list.h"
 
-/* The thing that gets a row. */
+/* The things that get a row each. */
 typedef enum PlhTopKind
 {
 	PLH_TOP_FUNCTION,

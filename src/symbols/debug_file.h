@@ -56,7 +56,7 @@ typedef struct PlhLibdw
 /* The functions; set once plh_debug_file_open has found the library. */
 extern PlhLibdw plh_libdw;
 
-/* An open file.  The caller closes it by plh_libdw.dwfl_end(dwfl). */
+/* An open file, which the caller closes by dwfl_end. */
 typedef struct PlhDebugFile
 {
 	Dwfl	   *dwfl;

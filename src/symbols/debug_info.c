@@ -136,7 +136,7 @@ compare_ranges(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
-/* Add the ranges of a function to its unit; without memory, leave some out. */
+/* Add the ranges of a function to its unit; if memory runs out, not all. */
 static void
 add_function(Unit *unit, Dwarf_Die *function)
 {
@@ -189,8 +189,8 @@ add_functions(Unit *unit, Dwarf_Die *parent, int nesting)
 }
 
 /*
- * Find a unit among those that were read, or read it.  Returns NULL without
- * memory.
+ * Find a unit among those that were read, or read it.  Returns NULL if memory
+ * runs out.
  */
 static Unit *
 find_unit(PlhDebugModule *module, Dwarf_Die *unit_entry)

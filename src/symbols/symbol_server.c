@@ -225,8 +225,8 @@ limit_resources(void)
 
 /*
  * Cut all ties to the session but the two pipes, which become standard input
- * and output.  A new session of the system keeps away signals that are sent to
- * the server's process group, and the end of our parent is a SIGUSR1.
+ * and output.  setsid keeps away signals that are sent to the server's process
+ * group.  When our parent ends, the kernel sends us SIGUSR1.
  */
 static void
 detach(int question_fd, int answer_fd, pid_t session)
