@@ -2,24 +2,25 @@
  * pg_leakhunt.c
  *	  Hunts memory leaks inside a running server: start of the module.
  *
- * The folders, each of which includes only those that are named before it:
+ * These are the folders.  Each includes files only of folders that are listed
+ * before it.
  *
- * Inside palloc, where nothing may allocate, lock, throw or report:
- *	base		what everything stands on; knows nothing of samples
- *	profile		the format of a profile, its owner's writes, checked access to it
- *	dump		heap files: how they are written
- *	sampler		the hooks, and what they keep
+ * Code that runs inside palloc, and may not allocate, lock, throw or report:
+ *	base		the ground for all others; knows nothing of samples
+ *	profile		the format of profiles, its owner's writes, bounds-checked access
+ *	dump		how dumps are written
+ *	sampler		the hooks, and the samples and figures that they keep
  *
- * Outside of it:
- *	reader		any process' profile, baseline or dump, as one form in memory
+ * Code that runs outside palloc:
+ *	reader		any process' profile, baseline or dump, in one form in memory
  *	process		load, fork, the ends of transactions, exit, crash
  *	symbols		from an address to functions, files and lines
  *	report		stacks as text, and the pictures and files made of them
- *	verdict		what counts as a leak
+ *	verdict		the judgement whether a site leaks
  *	functions	SQL arguments in, rows out
  *
- * README in this folder explains how they work together; test/lint holds the
- * walls between them.
+ * README in this folder explains how the folders work together; test/lint
+ * holds up the walls between them.
  */
 #include "postgres.h"
 
@@ -39,8 +40,9 @@ PG_MODULE_MAGIC;
 extern PGDLLEXPORT void _PG_init(void);
 
 /*
- * Module load: by shared_preload_libraries, in the postmaster; else in one
- * session.  Whatever goes wrong, the server must work as without us.
+ * The server calls this when it loads the module: in the postmaster if
+ * shared_preload_libraries names it, else in one session.  If a step fails,
+ * the server must work as if pg_leakhunt had not been loaded.
  */
 void
 _PG_init(void)

@@ -1,6 +1,8 @@
 /*
  * dump_report.c
- *	  Says what plh_dump_write could not do.
+ *	  Reports failures of plh_dump_write.
+ *
+ * plh_dump_write runs inside palloc, too, and so cannot report them itself.
  */
 #include "postgres.h"
 
@@ -8,8 +10,8 @@
 #include "process/dump_report.h"
 
 /*
- * Report what plh_dump_write failed to do: a dump that could not be written at
- * that level, old ones that could not be removed as a WARNING.
+ * Report a dump that could not be written at the given level, or else old
+ * dumps that could not be removed as a WARNING.
  */
 void
 plh_dump_report(const PlhDumpResult *result, int level)

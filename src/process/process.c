@@ -1,10 +1,9 @@
 /*
  * process.c
- *	  The life of a process as far as its profile goes: load, fork, the ends of
- *	  transactions, exit.
+ *	  Follows a process: load, fork, the ends of transactions, exit.
  *
- * The profile's file goes at a clean exit; the one that a crash leaves is turned
- * into a dump when the server starts next (sweep.h).
+ * A process that exits cleanly removes the file of its profile.  A file that a
+ * crash leaves behind becomes a dump when the server next starts (sweep.h).
  */
 #include "postgres.h"
 
@@ -39,10 +38,13 @@
 #define LONG_GAP_US ((int64) 10 * 1000)
 #define LONG_TRANSACTION_US ((int64) 2000)
 
-static const char *refusal;		/* why nothing is sampled; NULL if it is */
-static bool preloaded;
+static const char *refusal;		/* why nothing is sampled, or NULL */
+static bool preloaded;			/* by the postmaster, for all processes */
 
-/* pthread_atfork's handler: all that this process has is the parent's. */
+/*
+ * pthread_atfork's handler: the child has copies of its parent's samples and
+ * requests, and must forget them before it allocates.
+ */
 static void
 after_fork_in_child(void)
 {
@@ -52,7 +54,7 @@ after_fork_in_child(void)
 	plh_method_hooks_forget();
 }
 
-/* Write the dump of an exiting process, if it should have one. */
+/* Write a dump at exit, if the settings ask for one and enough is live. */
 static void
 dump_at_exit(void)
 {
@@ -75,15 +77,15 @@ dump_at_exit(void)
 }
 
 /*
- * At exit(), in any kind of process, after PostgreSQL's own exit callbacks.
- * An ERROR would be FATAL here, so that nothing below may throw one.
+ * exit() calls this in any kind of process, after PostgreSQL's own exit
+ * callbacks.  An ERROR would be FATAL here, so nothing below may throw one.
  */
 static void
 at_exit(void)
 {
 	plh_method_hooks_stop();
 
-	/* whoever gets reports beside the log may be gone already */
+	/* clients and hooks that take messages may be gone: use only the log */
 	whereToSendOutput = DestNone;
 	emit_log_hook = NULL;
 
@@ -94,7 +96,10 @@ at_exit(void)
 	}
 	plh_baseline_unlink(plh_profile_directory_path(), getpid());
 
-	/* the postmaster is the last; what a crash left keeps the directory */
+	/*
+	 * The postmaster is the last process to exit.  Profiles that a crash has
+	 * left keep the directory.
+	 */
 	if (preloaded && !IsUnderPostmaster)
 	{
 		plh_control_unlink();
@@ -105,7 +110,7 @@ at_exit(void)
 
 /*
  * Prepare this process, and those that it forks, for having profiles.
- * Returns NULL, or a sentence that says why that can't be done.
+ * Returns NULL, or a sentence that says why they can't have any.
  */
 const char *
 plh_process_start(void)
@@ -125,11 +130,13 @@ plh_process_start(void)
 }
 
 /*
- * Nothing is going to be sampled: say why, now and to whoever asks.
+ * Give up sampling in this process and those that it forks: say why, now by a
+ * WARNING and later to every session that asks.
  */
 void
 plh_process_give_up(const char *reason)
 {
+	Assert(refusal == NULL);
 	refusal = MemoryContextStrdup(TopMemoryContext, reason);
 	ereport(WARNING,
 			(errmsg("pg_leakhunt is inactive"),
@@ -137,6 +144,7 @@ plh_process_give_up(const char *reason)
 			 errhint("The server works as if pg_leakhunt had not been loaded.")));
 }
 
+/* transaction_over calls these guarded; a guarded function has no arguments. */
 static void
 take_stock_after_short_transaction(void)
 {
@@ -150,8 +158,9 @@ take_stock_after_long_transaction(void)
 }
 
 /*
- * XactCallback: the process may be idle from now on, for long.  Of a
- * transaction that is aborted all contexts are still there.
+ * XactCallback: take stock when a transaction commits, since the process may
+ * be idle for long from now on.  When a transaction is aborted, its contexts
+ * still exist, and a census would count them.
  */
 static void
 transaction_over(XactEvent event, void *arg)
@@ -165,7 +174,8 @@ transaction_over(XactEvent event, void *arg)
 }
 
 /*
- * Look at this process, and those that it forks, at the ends of transactions.
+ * Take stock, in this process and those that it forks, at the ends of
+ * transactions.
  */
 void
 plh_process_watch_transactions(void)
@@ -174,7 +184,7 @@ plh_process_watch_transactions(void)
 }
 
 /*
- * Why nothing is sampled, or NULL.
+ * The sentence that says why nothing is sampled; NULL if sampling works.
  */
 const char *
 plh_process_refusal(void)
@@ -183,7 +193,7 @@ plh_process_refusal(void)
 }
 
 /*
- * Do all processes of this server have the module?
+ * Has the postmaster loaded the module, so that all processes have it?
  */
 bool
 plh_process_is_preloaded(void)

@@ -1,19 +1,24 @@
 /*
  * process.h
- *	  The life of a process as far as its profile goes: load, fork, the ends of
- *	  transactions, exit.
+ *	  Follows a process: load, fork, the ends of transactions, exit.
  *
  * Never called inside palloc.
  */
 #ifndef PLH_PROCESS_H
 #define PLH_PROCESS_H
 
-/* Called when the module is loaded. */
+/*
+ * Called once, when the module is loaded, by _PG_init.  plh_process_start
+ * returns NULL, or a sentence for plh_process_give_up, which copies it.
+ */
 extern const char *plh_process_start(void);
 extern void plh_process_give_up(const char *reason);
 extern void plh_process_watch_transactions(void);
 
-/* For readers. */
+/*
+ * Called by sessions that show the state of the server.  The refusal lasts as
+ * long as the process.
+ */
 extern const char *plh_process_refusal(void);
 extern bool plh_process_is_preloaded(void);
 

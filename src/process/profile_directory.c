@@ -1,6 +1,10 @@
 /*
  * profile_directory.c
- *	  The directory in which the processes of this server publish profiles.
+ *	  Chooses the directory in which the processes of this server publish their
+ *	  profiles.
+ *
+ * /dev/shm, where it lies by default, is open to everybody: the directory is
+ * used only if it belongs to the server's user and nobody else may enter it.
  */
 #include "postgres.h"
 
@@ -16,8 +20,8 @@
 static char profile_directory[MAXPGPATH];
 
 /*
- * Name the directory after the device and inode of the data directory, not after
- * its path: containers that share /dev/shm often have the same path.
+ * Name the directory after the device and inode of the data directory, not
+ * after its path: containers that share /dev/shm often have the same path.
  */
 static void
 choose(void)
@@ -43,9 +47,9 @@ choose(void)
 }
 
 /*
- * Choose the directory, and make it or make sure that it is ours alone: /dev/shm
- * is open to everybody.  Returns NULL, or a palloc'd sentence that says what is
- * wrong.
+ * Choose the directory, create it unless it exists, and make sure that it is
+ * ours alone.  Returns NULL, or a sentence about the first of these that
+ * failed.
  */
 const char *
 plh_profile_directory_claim(void)
@@ -71,17 +75,18 @@ plh_profile_directory_claim(void)
 }
 
 /*
- * The path of the directory, which lasts as long as the process.
+ * The path of the directory.
  */
 const char *
 plh_profile_directory_path(void)
 {
+	Assert(profile_directory[0] != '\0');
 	return profile_directory;
 }
 
 /*
- * Remove the directory that we have chosen by ourselves, if it is empty.  The
- * profiles of a crash keep it.
+ * Remove the directory if it is empty, unless a setting names it: then it is
+ * the administrator's.
  */
 void
 plh_profile_directory_remove(void)

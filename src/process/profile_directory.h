@@ -1,14 +1,19 @@
 /*
  * profile_directory.h
- *	  The directory in which the processes of this server publish profiles.
+ *	  Chooses the directory in which the processes of this server publish their
+ *	  profiles.
  *
  * Never called inside palloc.
  */
 #ifndef PLH_PROFILE_DIRECTORY_H
 #define PLH_PROFILE_DIRECTORY_H
 
+/* Called first.  Returns NULL, or a palloc'd sentence about the problem. */
 extern const char *plh_profile_directory_claim(void);
+
+/* The path lasts as long as the process. */
 extern const char *plh_profile_directory_path(void);
+
 extern void plh_profile_directory_remove(void);
 
 #endif							/* PLH_PROFILE_DIRECTORY_H */

@@ -1,12 +1,13 @@
 /*
  * sweep.c
- *	  What becomes of the profiles of processes that did not exit cleanly.
+ *	  Turns the profiles of processes that did not exit cleanly into dumps.
  *
- * A crash leaves a profile of every backend, which stay to be looked at, as
- * state "crashed"; but they lie in memory.  So after a crash the postmaster
- * keeps those that hold most, and when the server starts it keeps none: they
- * become dump files, or go if that is not worth it.  Nothing here may stop a
- * server from starting.
+ * A crash leaves a profile of every backend, which users can look at in state
+ * "crashed".  But profiles lie in memory.  So when the server goes on after a
+ * crash, the postmaster keeps only the profiles with the most live bytes, and
+ * when the server starts it keeps none.  The others become dumps, or are
+ * removed if they hold too little.  Nothing here may stop a server from
+ * starting.
  */
 #include "postgres.h"
 
@@ -17,6 +18,7 @@
 #include "storage/ipc.h"
 #include "utils/memutils.h"
 
+#include "base/limits.h"
 #include "base/settings.h"
 #include "dump/dump.h"
 #include "dump/dump_directory.h"
@@ -28,20 +30,23 @@
 #include "reader/baseline_file.h"
 #include "reader/profile_reader.h"
 
-/* Crashed profiles that stay when the server goes on after a crash. */
+/* Number of profiles that are kept when the server goes on after a crash. */
 #define KEPT_PROFILES 16
 
 static shmem_startup_hook_type prev_shmem_startup_hook;
 
-/* The crashed profiles to keep, those that hold most first. */
+/* The profiles to keep, the most live bytes first; the last place is spare. */
 typedef struct KeptProfiles
 {
 	int			count;
 	double		live_bytes[KEPT_PROFILES + 1];
-	char		paths[KEPT_PROFILES + 1][MAXPGPATH];
+	char		paths[KEPT_PROFILES + 1][PLH_PATH_MAX];
 } KeptProfiles;
 
-/* PlhProfileVisitor: enter a crashed profile, unless others hold more. */
+/*
+ * PlhProfileVisitor: enter a crashed profile into the ranking.  If the ranking
+ * is full, the profile with the fewest bytes ends up in the spare place.
+ */
 static void
 rank_profile(PlhProfileImage *image, void *arg)
 {
@@ -49,20 +54,24 @@ rank_profile(PlhProfileImage *image, void *arg)
 	double		live_bytes = plh_profile_image_surely_live_bytes(image->header);
 	int			place = kept->count;
 
+	Assert(kept->count <= KEPT_PROFILES);
 	if (image->alive)
 		return;
 	while (place > 0 && kept->live_bytes[place - 1] < live_bytes)
 	{
 		kept->live_bytes[place] = kept->live_bytes[place - 1];
-		memcpy(kept->paths[place], kept->paths[place - 1], MAXPGPATH);
+		memcpy(kept->paths[place], kept->paths[place - 1], PLH_PATH_MAX);
 		place--;
 	}
 	kept->live_bytes[place] = live_bytes;
-	strlcpy(kept->paths[place], image->path, MAXPGPATH);
+	strlcpy(kept->paths[place], image->path, PLH_PATH_MAX);
 	kept->count = Min(kept->count + 1, KEPT_PROFILES);
 }
 
-/* PlhProfileVisitor: make a crashed profile a dump, unless it is to be kept. */
+/*
+ * PlhProfileVisitor: turn a crashed profile into a dump, and remove it, unless
+ * it is to be kept.
+ */
 static void
 sweep_profile(PlhProfileImage *image, void *arg)
 {
@@ -84,7 +93,7 @@ sweep_profile(PlhProfileImage *image, void *arg)
 
 	if (plh_profile_image_surely_live_bytes(image->header) >= plh_dump_min_bytes)
 	{
-		/* should that fail, it is tried again at the next start */
+		/* if this fails, the profile stays, and the next start tries again */
 		bool		written = plh_dump_write(image, &extras, true, &result);
 
 		plh_dump_report(&result, WARNING);
@@ -98,25 +107,30 @@ sweep_profile(PlhProfileImage *image, void *arg)
 	plh_baseline_unlink(plh_profile_directory_path(), image->header->pid);
 }
 
+/* Is this the name of a profile or baseline that was not complete yet? */
 static bool
 is_unpublished(const char *name)
 {
 	return strncmp(name, "tmp.", strlen("tmp.")) == 0;
 }
 
+/* Is this the name of a baseline? */
 static bool
 is_baseline(const char *name)
 {
 	return strncmp(name, "baseline.", strlen("baseline.")) == 0;
 }
 
-/* Remove the files in a directory that have such names. */
+/*
+ * Remove the files in a directory whose names match.  Plain opendir, as a
+ * directory that is missing or not readable must not throw.
+ */
 static void
 remove_files(const char *directory, bool (*matches) (const char *name))
 {
 	DIR		   *dir = opendir(directory);
 	struct dirent *entry;
-	char		path[MAXPGPATH + NAME_MAX];
+	char		path[PLH_PATH_MAX];
 
 	while (dir != NULL && (entry = readdir(dir)) != NULL)
 	{
@@ -129,7 +143,7 @@ remove_files(const char *directory, bool (*matches) (const char *name))
 		closedir(dir);
 }
 
-/* Sweep; keep the largest profiles if wanted. */
+/* Sweep the directory; keep the profiles that hold most, or none. */
 static void
 sweep_directory(bool keep_largest)
 {
@@ -140,14 +154,17 @@ sweep_directory(bool keep_largest)
 		plh_profile_reader_each(directory, 0, true, rank_profile, kept);
 	plh_profile_reader_each(directory, 0, false, sweep_profile, kept);
 
-	/* files that were never complete: their owners died while they wrote */
+	/* owners that died while they wrote have left incomplete files */
 	remove_files(directory, is_unpublished);
 	remove_files(plh_fixed.dump_directory, plh_dump_directory_is_temporary);
 	if (!keep_largest)
 		remove_files(directory, is_baseline);
 }
 
-/* sweep_directory in a context of its own, with errors made WARNINGs. */
+/*
+ * Run sweep_directory in a memory context of its own; an ERROR becomes a
+ * WARNING.
+ */
 static void
 sweep_safely(bool keep_largest)
 {
@@ -178,8 +195,8 @@ sweep_safely(bool keep_largest)
 }
 
 /*
- * shmem_startup_hook: called when the server starts, and again when it goes on
- * after a crash, when no process but the postmaster is left.
+ * shmem_startup_hook: the server calls it when it starts, and again when it
+ * goes on after a crash, when the postmaster is the only process left.
  */
 static void
 sweep_at_startup(void)
@@ -195,7 +212,7 @@ sweep_at_startup(void)
 }
 
 /*
- * Sweep whenever the server starts from now on.
+ * Sweep whenever the server starts, or goes on after a crash, from now on.
  */
 void
 plh_sweep_start(void)

@@ -1,12 +1,13 @@
 /*
  * sweep.h
- *	  What becomes of the profiles of processes that did not exit cleanly.
+ *	  Turns the profiles of processes that did not exit cleanly into dumps.
  *
- * Called in the postmaster, outside palloc.
+ * Never called inside palloc.
  */
 #ifndef PLH_SWEEP_H
 #define PLH_SWEEP_H
 
+/* Called once, in the postmaster, while it loads the module. */
 extern void plh_sweep_start(void);
 
 #endif							/* PLH_SWEEP_H */

@@ -1,6 +1,9 @@
 /*
  * baseline_file.c
- *	  Baselines: taken of processes, read from files, and put together.
+ *	  Takes baselines of processes, reads them, and builds those of dumps.
+ *
+ * A baseline gets its name only when it is complete, so that a reader never
+ * meets a part of one.
  */
 #include "postgres.h"
 
@@ -15,11 +18,16 @@
 
 #include "base/limits.h"
 #include "base/process_facts.h"
+#include "base/whole_io.h"
 #include "profile/baseline.h"
 #include "profile/profile_image.h"
 #include "reader/baseline_file.h"
 
-/* Write a baseline as a file that is complete when it gets its name. */
+/*
+ * Write a baseline under a temporary name, then give it its own.  Returns
+ * false, with errno set, if that fails; the former baseline is still there
+ * then.
+ */
 static bool
 write_baseline(const char *directory, const PlhBaseline *baseline)
 {
@@ -27,7 +35,7 @@ write_baseline(const char *directory, const PlhBaseline *baseline)
 		sizeof(PlhBaselineSite) * baseline->site_count;
 	char		path[PLH_PATH_MAX];
 	char		temporary[PLH_PATH_MAX];
-	bool		written;
+	int			failure;
 	int			fd;
 
 	plh_baseline_path(path, sizeof(path), directory, baseline->pid);
@@ -37,25 +45,21 @@ write_baseline(const char *directory, const PlhBaseline *baseline)
 						   O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | PG_BINARY);
 	if (fd < 0)
 		return false;
-	errno = 0;
-	written = write(fd, baseline, bytes) == (ssize_t) bytes;
-	if (!written && errno == 0)
-		errno = ENOSPC;
-	if (CloseTransientFile(fd) != 0 || !written ||
-		rename(temporary, path) != 0)
-	{
-		int			saved_errno = errno;
-
-		(void) unlink(temporary);
-		errno = saved_errno;
-		return false;
-	}
-	return true;
+	failure = plh_whole_io_write(fd, baseline, bytes, 0) ? 0 : errno;
+	if (CloseTransientFile(fd) != 0 && failure == 0)
+		failure = errno;
+	if (failure == 0 && rename(temporary, path) != 0)
+		failure = errno;
+	if (failure == 0)
+		return true;
+	(void) unlink(temporary);
+	errno = failure;
+	return false;
 }
 
 /*
- * Take the baseline of a process.  Returns false, with errno set, if it could
- * not be written.
+ * Take the baseline of a process: what each of its sites holds in the image.
+ * Returns false, with errno set, if the baseline could not be written.
  */
 bool
 plh_baseline_file_take(const char *directory, const PlhProfileImage *image)
@@ -88,8 +92,10 @@ plh_baseline_file_take(const char *directory, const PlhProfileImage *image)
 }
 
 /*
- * Take the baseline of a process without a profile, which holds nothing that
- * we know of; or, with pid 0, note that one of all processes was taken.
+ * Take the baseline of a process without a profile: it has no sites, so that
+ * all bytes that are sampled later count as growth.  With pid 0, note that a
+ * baseline of all processes was taken.  Returns false, with errno set, on
+ * failure.
  */
 bool
 plh_baseline_file_take_empty(const char *directory, int pid)
@@ -103,7 +109,7 @@ plh_baseline_file_take_empty(const char *directory, int pid)
 	return write_baseline(directory, &baseline);
 }
 
-/* Read a file; NULL where it is not there, or not a whole baseline. */
+/* Read the file for a pid; NULL if it is missing or not a sound baseline. */
 static PlhBaseline *
 read_file(const char *directory, int pid)
 {
@@ -121,7 +127,7 @@ read_file(const char *directory, int pid)
 		status.st_size < MaxAllocSize)
 	{
 		baseline = palloc(status.st_size);
-		if (read(fd, baseline, status.st_size) != status.st_size ||
+		if (plh_whole_io_read(fd, baseline, status.st_size, 0) != status.st_size ||
 			!plh_baseline_is_sound(baseline, status.st_size, pid))
 		{
 			pfree(baseline);
@@ -133,15 +139,16 @@ read_file(const char *directory, int pid)
 }
 
 /*
- * The baseline of the process with that profile, in the current memory context;
- * NULL if there is none.
+ * Read the baseline of the process with that profile; NULL if it has none.  A
+ * process whose first sample is younger than the baseline of all processes
+ * needs no file of its own: it held nothing then.
  */
 PlhBaseline *
 plh_baseline_file_read(const char *directory, const PlhProfileHeader *header)
 {
 	PlhBaseline *baseline = read_file(directory, header->pid);
 
-	/* that of another process, which had this pid before */
+	/* an earlier process with this pid may have left its baseline */
 	if (baseline != NULL && baseline->process_start != header->process_start)
 	{
 		pfree(baseline);
@@ -160,8 +167,7 @@ plh_baseline_file_read(const char *directory, const PlhProfileHeader *header)
 }
 
 /*
- * A baseline in memory, without sites: they are added in the order of their
- * offsets.
+ * Make a baseline without sites in memory.
  */
 PlhBaseline *
 plh_baseline_file_create(int pid)
@@ -174,18 +180,23 @@ plh_baseline_file_create(int pid)
 }
 
 /*
- * Add a site to a baseline made by plh_baseline_file_create, which may move.
+ * Add a site, and what it held, to a baseline that plh_baseline_file_create
+ * has made.
  */
 void
-plh_baseline_file_add(PlhBaseline **baseline, uint32 site, int64 bytes, int64 count)
+plh_baseline_file_add(PlhBaseline **baseline, uint32 site, int64 bytes,
+					  int64 count)
 {
 	uint32		number = (*baseline)->site_count;
 	PlhBaselineSite *added;
 
-	/* there is room for the next power of two */
+	Assert(number == 0 || (*baseline)->sites[number - 1].site < site);
+	/* the room is always a power of two: when it is full, double it */
 	if ((number & (number - 1)) == 0)
-		*baseline = repalloc_huge(*baseline, offsetof(PlhBaseline, sites) +
-								  sizeof(PlhBaselineSite) * Max(2 * (Size) number, 1));
+		*baseline = repalloc_huge(*baseline,
+								  offsetof(PlhBaseline, sites) +
+								  sizeof(PlhBaselineSite) *
+								  Max(2 * (Size) number, 1));
 	added = &(*baseline)->sites[number];
 	added->site = site;
 	added->unused = 0;

@@ -1,6 +1,6 @@
 /*
  * database_text.c
- *	  Text from outside, made fit for this database.
+ *	  Makes text from outside fit for this database.
  */
 #include "postgres.h"
 
@@ -10,7 +10,7 @@
 
 #include "reader/database_text.h"
 
-/* All that is not ASCII becomes '?'. */
+/* Turn every byte that is not ASCII into '?', in place. */
 static char *
 mask_non_ascii(char *text)
 {
@@ -22,7 +22,7 @@ mask_non_ascii(char *text)
 	return text;
 }
 
-/* Each byte that is in no whole character of UTF-8 becomes '?'. */
+/* Turn each byte that is in no whole character of UTF-8 into '?', in place. */
 static char *
 mask_invalid_utf8(char *text)
 {
@@ -44,8 +44,8 @@ mask_invalid_utf8(char *text)
 }
 
 /*
- * A palloc'd copy of the text in which, unless it is valid in the database's
- * encoding, all that is not ASCII is '?'.
+ * Copy a text.  If it is not valid in the database's encoding, all its
+ * non-ASCII bytes become '?'.
  */
 char *
 plh_database_text_fit(const char *text)
@@ -58,8 +58,9 @@ plh_database_text_fit(const char *text)
 }
 
 /*
- * Text that is in the encoding of another database, possibly cut within a
- * character.  What this database can't hold becomes '?'.
+ * Copy a text that is in the encoding of another database and may end within a
+ * character, which is then left out.  If the encoding is not this database's,
+ * all non-ASCII bytes become '?'.
  */
 char *
 plh_database_text_fit_foreign(const char *text, Size bytes, int encoding)
@@ -69,7 +70,7 @@ plh_database_text_fit_foreign(const char *text, Size bytes, int encoding)
 	bytes = strlen(copy);
 	if (encoding == GetDatabaseEncoding())
 	{
-		/* a character that was cut off is not wrong, just not whole */
+		/* only the last character may be invalid, for want of its end */
 		int			valid = pg_encoding_verifymbstr(encoding, copy, bytes);
 
 		if (bytes - valid < pg_database_encoding_max_length())
@@ -81,9 +82,9 @@ plh_database_text_fit_foreign(const char *text, Size bytes, int encoding)
 }
 
 /*
- * The text converted to UTF-8; NULL if the server can't, or not all of it.  It
- * is valid in the database's encoding, which need not have a conversion, nor
- * must each of its characters have one.
+ * Convert a text, valid in the database's encoding, to UTF-8.  Returns NULL if
+ * the server has no such conversion, or if one of the characters has no
+ * counterpart.
  */
 static char *
 convert_to_utf8(char *text)
@@ -106,9 +107,9 @@ convert_to_utf8(char *text)
 }
 
 /*
- * A palloc'd copy of a text of this database in UTF-8.  What that has no
- * character for is '?', and so is all that is not ASCII beside it; in a
- * database that does not know the encoding of its texts, what is not UTF-8.
+ * Copy a text of this database as UTF-8.  If any character cannot be
+ * converted, all non-ASCII characters become '?'.  In a SQL_ASCII database,
+ * only bytes that are not valid UTF-8 do.
  */
 char *
 plh_database_text_to_utf8(const char *text)

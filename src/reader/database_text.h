@@ -1,10 +1,11 @@
 /*
  * database_text.h
- *	  Text from outside, made fit for this database.
+ *	  Makes text from outside fit for this database.
  *
- * Names of functions and files, and what other databases' processes have
- * written, may be in any encoding or none: what is not fit becomes '?', and is
- * never an ERROR.  Never called inside palloc.
+ * Names of functions and files, and texts that processes of other databases
+ * have written, may be in any encoding or none.  A character that does not fit
+ * becomes '?'; it is never an ERROR.  Each function returns a copy, palloc'd
+ * in the current memory context.  Never called inside palloc.
  */
 #ifndef PLH_DATABASE_TEXT_H
 #define PLH_DATABASE_TEXT_H

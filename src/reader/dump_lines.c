@@ -1,9 +1,9 @@
 /*
  * dump_lines.c
- *	  The lines of a heap file, and the fields in them.
+ *	  Reads a dump line by line, and the fields in its lines.
  *
- * The file is read as a whole.  A line that is not as it should be is an ERROR
- * with its number.
+ * The file is read into memory before its first line is looked at, and closed:
+ * an ERROR about a line leaves nothing open.
  */
 #include "postgres.h"
 
@@ -21,18 +21,20 @@
 #include "reader/database_text.h"
 #include "reader/dump_lines.h"
 
-/* A symbolized dump begins with this. */
+/* A symbolized dump begins with these characters. */
 #define SYMBOL_SECTION "--- symbol"
 
-/* All lines up to "# lost_" fit into so many bytes. */
+/*
+ * The lines about the process, which end with "# lost_", fit into this size.
+ */
 #define HEADER_BYTES (16 * 1024)
 
-/* So much is read between two checks whether the query is cancelled. */
+/* Bytes that are read between two checks for interrupts. */
 #define PIECE_BYTES (1024 * 1024)
 
 /*
- * Close a file before an ERROR about it, which others may catch without a
- * subtransaction that would close it.  errno stays what it is.
+ * Close a file before an ERROR about it: whoever catches the ERROR without a
+ * subtransaction would leave the file open.  errno is kept.
  */
 static void
 close_before_error(int fd)
@@ -45,8 +47,8 @@ close_before_error(int fd)
 }
 
 /*
- * Open a file, and tell its size.  What is not an ordinary file is an ERROR, and
- * must not block us before: a FIFO would wait for somebody who writes to it.
+ * Open a dump, and get its size.  Anything but an ordinary file is an ERROR.
+ * Opening must not block before we know: a FIFO would wait for a writer.
  */
 static int
 open_file(const char *path, Size *bytes)
@@ -74,8 +76,9 @@ open_file(const char *path, Size *bytes)
 }
 
 /*
- * Read from the start of a file, and let the caller be cancelled meanwhile.
- * Returns how many bytes were read: less than "bytes" only if it is shorter.
+ * Read from the start of a file; a cancel takes effect between two pieces.
+ * Returns how many bytes were read: fewer than "bytes" only if the file is
+ * shorter.
  */
 static Size
 read_bytes(int fd, const char *path, char *text, Size bytes)
@@ -101,8 +104,8 @@ read_bytes(int fd, const char *path, char *text, Size bytes)
 }
 
 /*
- * Read a file as text.  With "header_only" no more than the header takes, unless
- * symbols precede it.
+ * Read a dump as text.  With "header_only", read no more than the header
+ * takes, unless symbols, whose length is not known, precede it.
  */
 static void
 read_text(PlhDumpLines *lines, bool header_only)
@@ -122,8 +125,8 @@ read_text(PlhDumpLines *lines, bool header_only)
 }
 
 /*
- * Throw the ERROR about the current line.  The format makes the detail, which
- * may quote the file.
+ * Throw the ERROR about the current line.  The arguments make the detail,
+ * which may quote the file and so need not fit the database's encoding.
  */
 void
 plh_dump_lines_damaged(const PlhDumpLines *lines, const char *format,...)
@@ -142,13 +145,14 @@ plh_dump_lines_damaged(const PlhDumpLines *lines, const char *format,...)
 }
 
 /*
- * Go on to the next line; false at the end of the file.
+ * Go on to the next line.  Returns false at the end of the file.
  */
 bool
 plh_dump_lines_next(PlhDumpLines *lines)
 {
 	char	   *end;
 
+	Assert(lines->next <= lines->end && *lines->end == '\0');
 	CHECK_FOR_INTERRUPTS();
 	lines->number++;
 	lines->line = lines->next;
@@ -165,7 +169,7 @@ plh_dump_lines_next(PlhDumpLines *lines)
 }
 
 /*
- * Go on to the next line, which must be there and begin with "prefix".
+ * Go on to the next line, which must exist and begin with "prefix".
  */
 void
 plh_dump_lines_need(PlhDumpLines *lines, const char *prefix)
@@ -178,9 +182,9 @@ plh_dump_lines_need(PlhDumpLines *lines, const char *prefix)
 }
 
 /*
- * Open a dump file, in the current memory context.  The section that
- * symbolized dumps have for jeprof is skipped.  With "header_only", there may be
- * no more lines than those about the process.
+ * Open a dump, in the current memory context.  The section that symbolized
+ * dumps have for jeprof is skipped.  With "header_only", the lines after those
+ * about the process may be missing.
  */
 PlhDumpLines *
 plh_dump_lines_open(const char *path, bool header_only)
@@ -199,8 +203,8 @@ plh_dump_lines_open(const char *path, bool header_only)
 }
 
 /*
- * Find "name=value" in the current line.  Returns the start of the value as it
- * is there, and its length; NULL if there is no such field.
+ * Find "name=value" in the current line.  Returns the start of the value,
+ * still encoded, and its length; NULL if there is no such field.
  */
 static const char *
 find_field(const PlhDumpLines *lines, const char *name, Size *length)
@@ -224,7 +228,7 @@ find_field(const PlhDumpLines *lines, const char *name, Size *length)
 	}
 }
 
-/* The value of a hexadecimal digit; -1 if it is none. */
+/* Returns the value of a hexadecimal digit, -1 for any other character. */
 static int
 hex_digit(char c)
 {
@@ -238,8 +242,8 @@ hex_digit(char c)
 }
 
 /*
- * Read a text, palloc'd, in which %XX are bytes again; NULL if there is no such
- * field.
+ * Read a text, and turn each %XX into its byte.  Returns a palloc'd text; NULL
+ * if there is no such field.
  */
 char *
 plh_dump_lines_get_text(const PlhDumpLines *lines, const char *name)
@@ -272,7 +276,7 @@ plh_dump_lines_get_text(const PlhDumpLines *lines, const char *name)
 }
 
 /*
- * Read a text from a field that must be there.
+ * Read a text from a field that must exist.
  */
 char *
 plh_dump_lines_text(const PlhDumpLines *lines, const char *name)
@@ -288,7 +292,8 @@ plh_dump_lines_text(const PlhDumpLines *lines, const char *name)
  * Read a whole number from "low" to "high", decimal or hexadecimal with 0x.
  */
 int64
-plh_dump_lines_number(const PlhDumpLines *lines, const char *name, int64 low, int64 high)
+plh_dump_lines_number(const PlhDumpLines *lines, const char *name, int64 low,
+					  int64 high)
 {
 	char	   *text = plh_dump_lines_text(lines, name);
 	char	   *end;
@@ -305,7 +310,7 @@ plh_dump_lines_number(const PlhDumpLines *lines, const char *name, int64 low, in
 }
 
 /*
- * Read a number of things or bytes, which is not negative.
+ * Read a number of chunks, samples or bytes, which cannot be negative.
  */
 int64
 plh_dump_lines_count(const PlhDumpLines *lines, const char *name)
@@ -323,7 +328,7 @@ plh_dump_lines_int64(const PlhDumpLines *lines, const char *name)
 }
 
 /*
- * Read a whole number from 0 on that fits into 32 bits.
+ * Read a whole number that fits into 32 bits without a sign.
  */
 uint32
 plh_dump_lines_uint32(const PlhDumpLines *lines, const char *name)
@@ -332,7 +337,7 @@ plh_dump_lines_uint32(const PlhDumpLines *lines, const char *name)
 }
 
 /*
- * Read a finite number from 0 on, which may have a fraction.
+ * Read a finite number that is not negative and may have a fraction.
  */
 double
 plh_dump_lines_real(const PlhDumpLines *lines, const char *name)
@@ -348,7 +353,7 @@ plh_dump_lines_real(const PlhDumpLines *lines, const char *name)
 }
 
 /*
- * Read a time, which the file has in microseconds since 1970.
+ * Read a time.  Dumps count microseconds since 1970, PostgreSQL since 2000.
  */
 TimestampTz
 plh_dump_lines_time(const PlhDumpLines *lines, const char *name)
@@ -357,7 +362,8 @@ plh_dump_lines_time(const PlhDumpLines *lines, const char *name)
 }
 
 /*
- * Read bytes in hexadecimal digits, at most "room" of them; returns how many.
+ * Read at most "room" bytes, written in hexadecimal digits.  Returns how many
+ * there were.
  */
 int
 plh_dump_lines_bytes(const PlhDumpLines *lines, const char *name,
@@ -379,19 +385,19 @@ plh_dump_lines_bytes(const PlhDumpLines *lines, const char *name,
 }
 
 /*
- * Read the four figures that a text begins with, up to "@".  Returns what
- * follows; NULL if they are not there, or if one is negative.
+ * Read the figures, up to "@", with which a text begins.  Returns the rest of
+ * the text; NULL if a figure is missing or negative.
  */
 const char *
 plh_dump_lines_figures(const char *text, int64 *figures)
 {
-	long long	values[4];
+	long long	values[PLH_LINE_FIGURES];
 	int			length = 0;
 
 	if (sscanf(text, "%lld: %lld [%lld: %lld] @ %n", &values[0], &values[1],
-			   &values[2], &values[3], &length) != 4 || length == 0)
+			   &values[2], &values[3], &length) != PLH_LINE_FIGURES || length == 0)
 		return NULL;
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < PLH_LINE_FIGURES; i++)
 	{
 		if (values[i] < 0)
 			return NULL;

@@ -1,32 +1,45 @@
 /*
  * dump_lines.h
- *	  The lines of a heap file, and the fields in them.
+ *	  Reads a dump line by line, and the fields in its lines.
  *
- * Fields are "name=value" between blanks, in the current line.  Whatever is not
- * as it should be is an ERROR that names file and line.  Never called inside
- * palloc.
+ * A field is "name=value", between blanks, in the current line.  Every
+ * departure from the format is an ERROR that names the file and the line.
+ * Never called inside palloc.
  */
 #ifndef PLH_DUMP_LINES_H
 #define PLH_DUMP_LINES_H
 
 #include "datatype/timestamp.h"
 
-/* A file that is being read, line by line. */
+/*
+ * Figures of a site, as jeprof reads them: live count, bytes; total count,
+ * bytes.
+ */
+#define PLH_LINE_FIGURES 4
+
+/* A dump in memory, and the line of it that is read now. */
 typedef struct PlhDumpLines
 {
-	const char *path;
+	const char *path;			/* of the dump; the caller's */
 	char	   *next;			/* start of the next line */
-	const char *end;			/* of what was read; a NUL is there */
-	char	   *line;			/* this one; ends with NUL instead of newline */
-	int			number;			/* of this one, from 1 on */
+	const char *end;			/* end of the text, where a NUL stands */
+	char	   *line;			/* current line, with NUL instead of newline */
+	int			number;			/* of the current line, from 1 on */
 } PlhDumpLines;
 
+/*
+ * The lines belong to the memory context in which they were opened; "path"
+ * must live as long.  There is no current line before the first next or need.
+ */
 extern PlhDumpLines *plh_dump_lines_open(const char *path, bool header_only);
 extern bool plh_dump_lines_next(PlhDumpLines *lines);
 extern void plh_dump_lines_need(PlhDumpLines *lines, const char *prefix);
+
+/* Never returns. */
 extern void plh_dump_lines_damaged(const PlhDumpLines *lines, const char *format,...)
 			pg_attribute_printf(2, 3);
 
+/* Only get_text accepts that a field is missing: it returns NULL. */
 extern char *plh_dump_lines_get_text(const PlhDumpLines *lines, const char *name);
 extern char *plh_dump_lines_text(const PlhDumpLines *lines, const char *name);
 extern int64 plh_dump_lines_number(const PlhDumpLines *lines, const char *name,

@@ -1,10 +1,12 @@
 /*
  * dump_reader.c
- *	  Heap files become profiles again, for all that shows profiles.
+ *	  Turns a dump into an image again, so that every report of a profile is
+ *	  one of a dump, too.
  *
- * A file is read as a whole and turned into the image of a profile, line by
- * line.  src/README, "Dump files", describes every line; dump_writer.c
- * writes them.
+ * The lines are parsed in their order, and each adds a record to the image.
+ * src/README, "Dump files", describes every line; dump_writer.c writes them.
+ * The sums of the sites must be those of line 1: a dump that lacks lines is
+ * not taken for a smaller process.
  */
 #include "postgres.h"
 
@@ -22,7 +24,7 @@
 #include "reader/profile_builder.h"
 #include "reader/symbol_table.h"
 
-/* A file that is being read, line by line. */
+/* The state of reading one dump. */
 typedef struct Parser
 {
 	PlhDumpLines *lines;
@@ -30,15 +32,15 @@ typedef struct Parser
 	uint32		module_count;
 	uint64		module_bases[PLH_IMAGE_MODULES];
 
-	/* what line 1 says the sites add up to, and what they do */
-	int64		expected[4];
-	int64		sums[4];
+	/* sums of the sites, as line 1 has them and as they were added up */
+	int64		expected[PLH_LINE_FIGURES];
+	int64		sums[PLH_LINE_FIGURES];
 	int64		baseline_sum;
 	uint32		site_count;
 	bool		has_baseline;
 } Parser;
 
-/* Add to a sum, which must be a number still. */
+/* Add to a sum; an overflow means that the dump is damaged. */
 static void
 add_figure(const Parser *parser, int64 *sum, int64 figure)
 {
@@ -46,7 +48,7 @@ add_figure(const Parser *parser, int64 *sum, int64 figure)
 		plh_dump_lines_damaged(parser->lines, "The sums become too large.");
 }
 
-/* Line 1: what the sites add up to. */
+/* Parse line 1, which has the sums of all sites. */
 static void
 parse_first_line(Parser *parser)
 {
@@ -60,7 +62,7 @@ parse_first_line(Parser *parser)
 		plh_dump_lines_damaged(parser->lines, "It is not that of a heap profile.");
 }
 
-/* The field must have the version that we read. */
+/* Throw an ERROR unless the dump has the version that we read. */
 static void
 check_version(const PlhDumpLines *lines, const char *name)
 {
@@ -72,7 +74,7 @@ check_version(const PlhDumpLines *lines, const char *name)
 						   PLH_DUMP_VERSION)));
 }
 
-/* A field that is the name of a scope. */
+/* Read a field whose value is the name of a scope. */
 static uint32
 parse_scope(const PlhDumpLines *lines, const char *name)
 {
@@ -87,13 +89,14 @@ parse_scope(const PlhDumpLines *lines, const char *name)
 	return scope;
 }
 
-/* One of the fields about the process, in the current line. */
+/* Parse one of the fields about the process, which is in the current line. */
 static void
 parse_field(const Parser *parser, const PlhDumpField *field, PlhDump *dump)
 {
 	const PlhDumpLines *lines = parser->lines;
 	const char *name = field->name;
-	void	   *value = (char *) plh_profile_builder_header(&parser->profile) + field->offset;
+	void	   *value = (char *) plh_profile_builder_header(&parser->profile) +
+		field->offset;
 
 	switch (field->kind)
 	{
@@ -130,7 +133,7 @@ parse_field(const Parser *parser, const PlhDumpField *field, PlhDump *dump)
 	}
 }
 
-/* The lines about the process. */
+/* Parse the lines about the process. */
 static void
 parse_header(Parser *parser, PlhDump *dump)
 {
@@ -144,7 +147,7 @@ parse_header(Parser *parser, PlhDump *dump)
 	}
 }
 
-/* A module. */
+/* Parse the line of a module, and add its record. */
 static void
 parse_module(Parser *parser)
 {
@@ -177,7 +180,7 @@ parse_module(Parser *parser)
 	parser->module_count++;
 }
 
-/* The frame that an address in the file stands for. */
+/* Turn an address of the dump into a frame: a module, and an address in it. */
 static PlhFrame
 frame_of_address(const Parser *parser, uint64 address)
 {
@@ -190,7 +193,7 @@ frame_of_address(const Parser *parser, uint64 address)
 	return PLH_FRAME(0, address);
 }
 
-/* A function that the current line says an address is in. */
+/* Parse the current line, which names a function that an address is in. */
 static void
 parse_symbol(Parser *parser, PlhSymbolTable *table)
 {
@@ -207,7 +210,7 @@ parse_symbol(Parser *parser, PlhSymbolTable *table)
 						 &source);
 }
 
-/* The lifetime that the current line has. */
+/* Read the lifetime in the current line. */
 static uint32
 parse_lifetime(const Parser *parser)
 {
@@ -222,7 +225,10 @@ parse_lifetime(const Parser *parser)
 	return lifetime;
 }
 
-/* Add the statement that the current line has; returns its offset, 0 if none. */
+/*
+ * Add the statement in the current line.  Returns the offset of its record, 0
+ * if the site has no statement.
+ */
 static uint32
 parse_statement(Parser *parser)
 {
@@ -237,7 +243,9 @@ parse_statement(Parser *parser)
 											 text != NULL ? text : "");
 }
 
-/* The facts about a site, in the current line; its stack follows. */
+/*
+ * Parse the facts about a site, in the current line; the next has its stack.
+ */
 static void
 parse_site_facts(Parser *parser, PlhSiteRecord *site)
 {
@@ -262,11 +270,14 @@ parse_site_facts(Parser *parser, PlhSiteRecord *site)
 	counters->last_at = plh_dump_lines_time(lines, "last_at_us");
 	site->peak_bytes = plh_dump_lines_count(lines, "peak_bytes");
 
-	/* as if it had changed since the peak: peak_bytes counts */
+	/* a site that has changed since the peak shows its own peak_bytes */
 	site->last_change = 1;
 }
 
-/* The addresses of a stack; returns the offset of the record, 0 if none. */
+/*
+ * Parse the addresses of a stack, and add its record.  Returns the offset of
+ * the record, 0 if the site has no stack.
+ */
 static uint32
 parse_stack(Parser *parser, const char *addresses, bool truncated)
 {
@@ -281,7 +292,8 @@ parse_stack(Parser *parser, const char *addresses, bool truncated)
 		if (end == addresses || (*end != ' ' && *end != '\0') ||
 			depth == PLH_MAX_FRAMES)
 			plh_dump_lines_damaged(parser->lines, "It has no sound stack.");
-		/* all but the first are return addresses */
+
+		/* dump_writer.c adds 1 to all but the first, for jeprof and pprof */
 		frames[depth] = frame_of_address(parser, depth > 0 ? address - 1 : address);
 		depth++;
 		addresses = end + (*end == ' ');
@@ -294,26 +306,26 @@ parse_stack(Parser *parser, const char *addresses, bool truncated)
 										 truncated);
 }
 
-/* The line with the figures and the stack of a site. */
+/* Parse the second line of a site, which has its figures and its stack. */
 static void
 parse_site_stack(Parser *parser, PlhSiteRecord *site, bool truncated)
 {
 	PlhDumpLines *lines = parser->lines;
-	int64		figures[4];
+	int64		figures[PLH_LINE_FIGURES];
 	const char *addresses;
 
 	plh_dump_lines_need(lines, "");
 	addresses = plh_dump_lines_figures(lines->line, figures);
 	if (addresses == NULL)
 		plh_dump_lines_damaged(lines, "It is not that of a stack.");
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < PLH_LINE_FIGURES; i++)
 		add_figure(parser, &parser->sums[i], figures[i]);
 	site->counters.live_bytes = figures[1];
 	site->counters.total_bytes = figures[3];
 	site->key.stack = parse_stack(parser, addresses, truncated);
 }
 
-/* Add what a site has to what the process has. */
+/* Add the counters of a site to those of the process. */
 static void
 add_counters(const Parser *parser, const PlhCounters *counters)
 {
@@ -329,7 +341,7 @@ add_counters(const Parser *parser, const PlhCounters *counters)
 	sums->last_at = Max(sums->last_at, counters->last_at);
 }
 
-/* A site, the first of whose two lines is the current one. */
+/* Parse a site; the current line is the first of its two. */
 static void
 parse_site(Parser *parser, PlhBaseline **baseline)
 {
@@ -361,7 +373,7 @@ parse_site(Parser *parser, PlhBaseline **baseline)
 	parser->site_count++;
 }
 
-/* The end of the file: as many libraries as there are modules. */
+/* Parse the end of the dump, which has a line for each module, for jeprof. */
 static void
 parse_libraries(Parser *parser)
 {
@@ -377,7 +389,7 @@ parse_libraries(Parser *parser)
 		plh_dump_lines_damaged(lines, "The file should have ended.");
 }
 
-/* All but the header. */
+/* Parse all lines that follow those about the process. */
 static void
 parse_body(Parser *parser, PlhDump *dump)
 {
@@ -418,8 +430,8 @@ parse_body(Parser *parser, PlhDump *dump)
 }
 
 /*
- * Read a dump file, in the current memory context.  With "header_only", what is
- * known of the process, and what it held.
+ * Read a dump.  With "header_only", read what is known of the process and what
+ * it held in all, but no sites.
  */
 PlhDump *
 plh_dump_reader_read(const char *path, bool header_only)

@@ -1,9 +1,10 @@
 /*
  * dump_reader.h
- *	  Heap files become profiles again, for all that shows profiles.
+ *	  Turns a dump into an image again, so that every report of a profile is
+ *	  one of a dump, too.
  *
- * What is in a file may be anything: what does not make sense is an ERROR that
- * names the line.  Never called inside palloc.
+ * A dump may have been written by anybody: a line that does not make sense is
+ * an ERROR that names it.  Never called inside palloc.
  */
 #ifndef PLH_DUMP_READER_H
 #define PLH_DUMP_READER_H
@@ -13,12 +14,16 @@
 
 typedef struct PlhDump
 {
-	PlhProfileImage *image;		/* header only, if that was asked for */
-	PlhBaseline *baseline;		/* NULL: growth was not counted */
+	PlhProfileImage *image;		/* without records, if header_only */
+	PlhBaseline *baseline;		/* NULL if the process had none */
 	const char *reason;			/* exit, crash, manual or growth */
 	TimestampTz written_at;
 } PlhDump;
 
+/*
+ * The dump, and all that it points to, belongs to the current memory context.
+ * "path" must live as long.
+ */
 extern PlhDump *plh_dump_reader_read(const char *path, bool header_only);
 
 #endif							/* PLH_DUMP_READER_H */

@@ -1,6 +1,9 @@
 /*
  * profile_builder.c
- *	  A profile that is made of a dump file, record by record.
+ *	  Builds a profile in memory from a dump, record by record.
+ *
+ * Records start at multiples of 8, as in the profiles of processes, so that
+ * profile_image.c reads both.
  */
 #include "postgres.h"
 
@@ -24,7 +27,7 @@ plh_profile_builder_begin(PlhProfileBuilder *builder, const char *path)
 }
 
 /*
- * The header, until the next record is added.
+ * The header of the profile.
  */
 PlhProfileHeader *
 plh_profile_builder_header(const PlhProfileBuilder *builder)
@@ -33,16 +36,18 @@ plh_profile_builder_header(const PlhProfileBuilder *builder)
 }
 
 /*
- * The record at an offset, until the next one is added.
+ * The record at an offset that an addition has returned.
  */
 void *
 plh_profile_builder_record(const PlhProfileBuilder *builder, uint32 offset)
 {
+	Assert(offset % 8 == 0 && offset >= sizeof(PlhProfileHeader) &&
+		   offset + sizeof(PlhRecord) <= builder->used_bytes);
 	return builder->base + offset;
 }
 
 /*
- * Add a record of zeros; returns its offset.
+ * Add a record whose fields are 0 but for its kind and size.
  */
 uint32
 plh_profile_builder_add(PlhProfileBuilder *builder, PlhRecordKind kind,
@@ -61,16 +66,16 @@ plh_profile_builder_add(PlhProfileBuilder *builder, PlhRecordKind kind,
 		builder->room_bytes *= 2;
 		builder->base = repalloc_huge(builder->base, builder->room_bytes);
 	}
+	builder->used_bytes += bytes;
 	record = plh_profile_builder_record(builder, offset);
 	memset(record, 0, bytes);
 	record->kind = kind;
 	record->bytes = bytes;
-	builder->used_bytes += bytes;
 	return offset;
 }
 
 /*
- * Add a text; returns the offset of its record.
+ * Add a text.
  */
 uint32
 plh_profile_builder_add_string(PlhProfileBuilder *builder, const char *text)
@@ -87,7 +92,7 @@ plh_profile_builder_add_string(PlhProfileBuilder *builder, const char *text)
 }
 
 /*
- * Add a statement; returns the offset of its record.
+ * Add a statement, whose query id is 0 and whose text is empty if not known.
  */
 uint32
 plh_profile_builder_add_statement(PlhProfileBuilder *builder, uint64 query_id,
@@ -106,7 +111,7 @@ plh_profile_builder_add_statement(PlhProfileBuilder *builder, uint64 query_id,
 }
 
 /*
- * Add a stack, the innermost frame first; returns the offset of its record.
+ * Add a stack, the innermost frame first.
  */
 uint32
 plh_profile_builder_add_stack(PlhProfileBuilder *builder,

@@ -1,10 +1,11 @@
 /*
  * profile_builder.h
- *	  A profile that is made of a dump file, record by record.
+ *	  Builds a profile in memory from a dump, record by record.
  *
- * Belongs to the memory context in which it was begun.  Adding a record may
- * move the profile: pointers into it are stale then, offsets are not.  Never
- * called inside palloc.
+ * The profile belongs to the memory context in which it was begun.  Every
+ * addition may move it: pointers to the header and to records are valid until
+ * the next addition, offsets for ever.  A profile that would exceed 2 GB is an
+ * ERROR.  Never called inside palloc.
  */
 #ifndef PLH_PROFILE_BUILDER_H
 #define PLH_PROFILE_BUILDER_H
@@ -13,9 +14,9 @@
 
 typedef struct PlhProfileBuilder
 {
-	const char *path;			/* of the dump file, for errors */
-	char	   *base;
-	Size		used_bytes;
+	const char *path;			/* of the dump, for errors; the caller's */
+	char	   *base;			/* header and records */
+	Size		used_bytes;		/* a multiple of 8 */
 	Size		room_bytes;
 } PlhProfileBuilder;
 
@@ -24,6 +25,8 @@ extern void plh_profile_builder_begin(PlhProfileBuilder *builder,
 extern PlhProfileHeader *plh_profile_builder_header(const PlhProfileBuilder *builder);
 extern void *plh_profile_builder_record(const PlhProfileBuilder *builder,
 										uint32 offset);
+
+/* Each addition returns the offset of the new record. */
 extern uint32 plh_profile_builder_add(PlhProfileBuilder *builder,
 									  PlhRecordKind kind, Size bytes);
 extern uint32 plh_profile_builder_add_string(PlhProfileBuilder *builder,

@@ -1,10 +1,11 @@
 /*
  * profile_reader.c
- *	  The profiles of all processes of this server, dead or alive, as images.
+ *	  Reads the profiles of all processes of this server, dead or alive, into
+ *	  images.
  *
- * A file is read into private memory, not mapped: whoever shortens it can't
- * give us a SIGBUS, and what has been checked stays as it was.  The owner
- * writes meanwhile, so that counters of one row may be a moment apart.
+ * A file is read into private memory, not mapped: nobody who shortens it can
+ * give us a SIGBUS, and bytes that have been checked do not change.  The owner
+ * writes meanwhile, so counters of one row may be a moment apart.
  */
 #include "postgres.h"
 
@@ -18,29 +19,18 @@
 
 #include "base/limits.h"
 #include "base/process_facts.h"
+#include "base/whole_io.h"
 #include "profile/profile_image.h"
 #include "reader/profile_reader.h"
 
 /* Read "bytes" of a file from its start; false if it has fewer. */
 static bool
-read_start(int fd, char *buffer, Size bytes)
+read_start(int fd, void *buffer, Size bytes)
 {
-	Size		done = 0;
-
-	while (done < bytes)
-	{
-		ssize_t		got = pread(fd, buffer + done, bytes - done, done);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return false;
-		done += got;
-	}
-	return true;
+	return plh_whole_io_read(fd, buffer, bytes, 0) == (ssize_t) bytes;
 }
 
-/* Is that the header of a profile that this version wrote? */
+/* Was this header written by this version of pg_leakhunt and of the server? */
 static bool
 is_profile(const PlhProfileHeader *header, Size file_bytes)
 {
@@ -53,8 +43,8 @@ is_profile(const PlhProfileHeader *header, Size file_bytes)
 }
 
 /*
- * Read an open file into an image in the current memory context.  Returns
- * NULL if it is no profile of ours.
+ * Read an open file into an image.  Returns NULL if the file is not a profile
+ * of this version, or belongs to another user.
  */
 static PlhProfileImage *
 read_image(int fd, const char *path, bool header_only)
@@ -65,8 +55,8 @@ read_image(int fd, const char *path, bool header_only)
 	PlhProfileImage *image;
 	Size		bytes;
 
-	/* in this order: the file may grow between the two, but never shrinks */
-	if (!read_start(fd, (char *) &start, sizeof(start)) ||
+	/* in this order: the file may grow in between, but never shrinks */
+	if (!read_start(fd, &start, sizeof(start)) ||
 		fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) ||
 		status.st_uid != geteuid() ||
 		!is_profile(&start, status.st_size))
@@ -74,7 +64,7 @@ read_image(int fd, const char *path, bool header_only)
 
 	bytes = header_only ? sizeof(PlhProfileHeader) : start.used_bytes;
 	header = MemoryContextAllocHuge(CurrentMemoryContext, bytes);
-	if (!read_start(fd, (char *) header, bytes))
+	if (!read_start(fd, header, bytes))
 		return NULL;
 	header->label[sizeof(header->label) - 1] = '\0';
 
@@ -86,7 +76,7 @@ read_image(int fd, const char *path, bool header_only)
 	return image;
 }
 
-/* Has the file's owner removed it since we opened it? */
+/* Has the owner removed the file since we opened it? */
 static bool
 is_unlinked(int fd)
 {
@@ -96,8 +86,9 @@ is_unlinked(int fd)
 }
 
 /*
- * The image of a file, in the current memory context; NULL if it is gone, no
- * profile, which is a WARNING, or not that of the process "pid", if not 0.
+ * Read the image of a file.  Returns NULL if the file is gone, if it is not a
+ * profile, which is a WARNING, or if it is not of the process "pid", unless
+ * that is 0.
  */
 static PlhProfileImage *
 open_image(const char *path, int pid, bool header_only)
@@ -107,12 +98,12 @@ open_image(const char *path, int pid, bool header_only)
 	int			fd = OpenTransientFile(path,
 									   O_RDONLY | O_NOFOLLOW | PG_BINARY);
 
-	/* gone again already is no error */
+	/* a process that exits removes its profile at any time */
 	if (fd < 0)
 		return NULL;
 	image = read_image(fd, path, header_only);
 
-	/* cleanly, while we were reading: not a crash */
+	/* it has exited cleanly while we were reading: this is not a crash */
 	exited = image != NULL && !image->alive && is_unlinked(fd);
 	CloseTransientFile(fd);
 	if (image == NULL)
@@ -123,7 +114,7 @@ open_image(const char *path, int pid, bool header_only)
 		(pid != 0 && image->header->pid != pid) ? NULL : image;
 }
 
-/* Visit one file, in a memory context of its own. */
+/* Read one file in a memory context of its own, and let "visit" have it. */
 static void
 visit_file(const char *path, int pid, bool header_only,
 		   PlhProfileVisitor visit, void *arg)
@@ -141,8 +132,9 @@ visit_file(const char *path, int pid, bool header_only,
 }
 
 /*
- * Call "visit" with the image of each profile in the directory, or, if "pid" is
- * not 0, of those of that pid.  With "header_only" the images have no records.
+ * Call "visit" with the image of each profile in the directory, or only with
+ * those of "pid" if it is not 0.  With "header_only" the images have no
+ * records.
  */
 void
 plh_profile_reader_each(const char *directory, int pid, bool header_only,
@@ -152,12 +144,12 @@ plh_profile_reader_each(const char *directory, int pid, bool header_only,
 	struct dirent *entry;
 	char		path[PLH_PATH_MAX];
 
-	/* a directory that is gone has no profiles */
+	/* LOG, not ERROR: a directory that is gone has no profiles */
 	while ((entry = ReadDirExtended(dir, directory, LOG)) != NULL)
 	{
 		CHECK_FOR_INTERRUPTS();
 
-		/* PID, or PID.SECONDS of a dead one that another process replaced */
+		/* PID, or PID.SECONDS of a dead process whose pid was used again */
 		if (entry->d_name[0] < '0' || entry->d_name[0] > '9' ||
 			(pid != 0 && atoi(entry->d_name) != pid))
 			continue;
@@ -168,15 +160,15 @@ plh_profile_reader_each(const char *directory, int pid, bool header_only,
 }
 
 /*
- * The image of the process with that pid, in the current memory context; NULL if
- * it has no profile.  Of several processes that had the pid it is the last one's.
+ * Read the profile of the process with that pid, the last one if several
+ * processes have had it.
  */
 PlhProfileImage *
 plh_profile_reader_find(const char *directory, int pid)
 {
 	char		path[PLH_PATH_MAX];
 
-	/* a process that finds the profile of a dead one in its way moves it */
+	/* a new owner renames the profile of a dead process with its pid */
 	snprintf(path, sizeof(path), "%s/%d", directory, pid);
 	return open_image(path, pid, false);
 }

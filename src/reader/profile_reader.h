@@ -1,9 +1,12 @@
 /*
  * profile_reader.h
- *	  The profiles of all processes of this server, dead or alive, as images.
+ *	  Reads the profiles of all processes of this server, dead or alive, into
+ *	  images.
  *
- * Never called inside palloc; throws what runs out, and reports files that are
- * no profiles as WARNINGs.
+ * A file that is not a profile of this version is passed over with a WARNING;
+ * a file or directory that is missing means that there is no profile.  Only an
+ * interrupt, or a lack of memory or descriptors, is an ERROR.  Never called
+ * inside palloc.
  */
 #ifndef PLH_PROFILE_READER_H
 #define PLH_PROFILE_READER_H
@@ -16,7 +19,13 @@
  */
 typedef void (*PlhProfileVisitor) (PlhProfileImage *image, void *arg);
 
+/* The image belongs to the current memory context; NULL without a profile. */
 extern PlhProfileImage *plh_profile_reader_find(const char *directory, int pid);
+
+/*
+ * The visitor runs in the caller's memory context, so that its allocations
+ * outlive the image.
+ */
 extern void plh_profile_reader_each(const char *directory, int pid,
 									bool header_only,
 									PlhProfileVisitor visit, void *arg);

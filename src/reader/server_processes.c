@@ -1,8 +1,9 @@
 /*
  * server_processes.c
- *	  The processes of this server, as the kernel knows them.
+ *	  Lists the processes of this server, and what the kernel knows of them.
  *
- * All of it is read from /proc.  Any process may be gone at any time.
+ * All facts come from /proc.  A file there may vanish at any time, with its
+ * process: then the answer is that nothing is known, never an ERROR.
  */
 #include "postgres.h"
 
@@ -18,16 +19,20 @@
 #include "base/process_facts.h"
 #include "reader/server_processes.h"
 
-/* What our library is called, wherever it is. */
+/* The name of our library, wherever it is installed. */
 #define MODULE_FILE "/pg_leakhunt.so"
 
+/* Room for the path of a file in /proc/PID, and for a line of "status". */
+#define PROC_PATH_BYTES 64
+#define STATUS_LINE_BYTES 256
+
 /*
- * Is that a process of this server, the postmaster included?
+ * Is this a process of the server, the postmaster included?
  */
 bool
 plh_server_processes_has(int pid)
 {
-	/* the logger is known to nobody but the postmaster */
+	/* PostgreSQL has no record of the logger: its parent tells what it is */
 	return pid > 0 &&
 		(pid == PostmasterPid || BackendPidGetProc(pid) != NULL ||
 		 AuxiliaryPidGetProc(pid) != NULL || pid == MyProcPid ||
@@ -35,7 +40,8 @@ plh_server_processes_has(int pid)
 }
 
 /*
- * The same; if it is none, a WARNING says so, as core's functions do.
+ * Is this a process of the server?  If not, a WARNING says so in the words of
+ * pg_terminate_backend.
  */
 bool
 plh_server_processes_check(int pid)
@@ -48,12 +54,12 @@ plh_server_processes_check(int pid)
 }
 
 /*
- * Has that process loaded pg_leakhunt?
+ * Has a process loaded pg_leakhunt?  Its memory map says so.
  */
 PlhLoaded
 plh_server_processes_loaded(int pid)
 {
-	char		path[64];
+	char		path[PROC_PATH_BYTES];
 	char		line[PLH_PATH_MAX];
 	PlhLoaded	loaded = PLH_LOADED_UNKNOWN;
 	FILE	   *maps;
@@ -70,13 +76,14 @@ plh_server_processes_loaded(int pid)
 }
 
 /*
- * RssAnon of a process in bytes, -1 if it is not to be had.
+ * The private memory of a process that is in RAM (RssAnon), in bytes; -1 if
+ * the kernel does not tell it.
  */
 int64
 plh_server_processes_rss_anon(int pid)
 {
-	char		path[64];
-	char		line[256];
+	char		path[PROC_PATH_BYTES];
+	char		line[STATUS_LINE_BYTES];
 	long long	kilobytes = -1;
 	FILE	   *status;
 
@@ -91,8 +98,8 @@ plh_server_processes_rss_anon(int pid)
 }
 
 /*
- * The postmaster and its children, as a list of pids; a standalone backend
- * alone.
+ * The pids of the postmaster and its children; in a standalone backend, only
+ * its own.
  */
 List *
 plh_server_processes_list(void)

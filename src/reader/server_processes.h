@@ -1,9 +1,10 @@
 /*
  * server_processes.h
- *	  The processes of this server, as the kernel knows them.
+ *	  Lists the processes of this server, and what the kernel knows of them.
  *
- * The kernel also knows processes that PostgreSQL has no record of, such as the
- * logger, and tells which of them have loaded a library.  Never called inside
+ * The kernel also knows processes of which PostgreSQL has no record, such as
+ * the logger, and tells which of them have loaded pg_leakhunt.  Any process
+ * may be gone by the time that a function returns.  Never called inside
  * palloc.
  */
 #ifndef PLH_SERVER_PROCESSES_H
@@ -12,18 +13,21 @@
 #include "nodes/pg_list.h"
 
 extern bool plh_server_processes_has(int pid);
+
+/* Returns false after a WARNING; never throws. */
 extern bool plh_server_processes_check(int pid);
 
-/* Has a process loaded pg_leakhunt? */
 typedef enum PlhLoaded
 {
 	PLH_NOT_LOADED,
 	PLH_LOADED,
-	PLH_LOADED_UNKNOWN			/* it is gone, or must not be looked at */
+	PLH_LOADED_UNKNOWN			/* it is gone, or we may not read its maps */
 } PlhLoaded;
 
 extern PlhLoaded plh_server_processes_loaded(int pid);
 extern int64 plh_server_processes_rss_anon(int pid);
+
+/* The list belongs to the current memory context. */
 extern List *plh_server_processes_list(void);
 
 #endif							/* PLH_SERVER_PROCESSES_H */

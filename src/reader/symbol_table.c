@@ -1,6 +1,7 @@
 /*
  * symbol_table.c
- *	  Symbols that come with a dump, so that no binary is needed for them.
+ *	  Holds the symbols that a dump brings along, so that its stacks can be
+ *	  read where its modules are not installed.
  */
 #include "postgres.h"
 
@@ -15,7 +16,7 @@ struct PlhSymbolTable
 	MemoryContext memory;
 };
 
-/* The functions that a frame is in, innermost first. */
+/* A frame, and the functions that it is in, innermost first. */
 typedef struct Entry
 {
 	PlhFrame	frame;			/* key */
@@ -24,7 +25,7 @@ typedef struct Entry
 } Entry;
 
 /*
- * An empty table.
+ * Create an empty table in the current memory context.
  */
 PlhSymbolTable *
 plh_symbol_table_create(void)
@@ -43,7 +44,8 @@ plh_symbol_table_create(void)
 }
 
 /*
- * Add a function to those of a frame: the innermost first.
+ * Add a function to those that a frame is in.  The innermost is added first;
+ * those beyond PLH_MAX_INLINED are dropped.
  */
 void
 plh_symbol_table_add(PlhSymbolTable *table, PlhFrame frame,
@@ -61,7 +63,7 @@ plh_symbol_table_add(PlhSymbolTable *table, PlhFrame frame,
 	}
 	if (entry->count < PLH_MAX_INLINED)
 	{
-		/* there is room for the next power of two */
+		/* the room is always a power of two: when it is full, double it */
 		if (entry->count > 0 && (entry->count & (entry->count - 1)) == 0)
 			entry->sources = repalloc(entry->sources, sizeof(PlhSourceFrame) *
 									  2 * entry->count);
@@ -74,7 +76,8 @@ plh_symbol_table_add(PlhSymbolTable *table, PlhFrame frame,
 }
 
 /*
- * The functions that a frame is in, innermost first; NULL if none is known.
+ * Find the functions that a frame is in, innermost first.  Returns NULL, and a
+ * count of 0, if none is known.
  */
 const PlhSourceFrame *
 plh_symbol_table_find(const PlhSymbolTable *table, PlhFrame frame, int *count)

@@ -1,9 +1,10 @@
 /*
  * symbol_table.h
- *	  Symbols that come with a dump, so that no binary is needed for them.
+ *	  Holds the symbols that a dump brings along, so that its stacks can be
+ *	  read where its modules are not installed.
  *
- * Never called inside palloc; a table belongs to the memory context in which it
- * was made.
+ * A table and copies of all texts belong to the memory context in which it was
+ * created.  Never called inside palloc.
  */
 #ifndef PLH_SYMBOL_TABLE_H
 #define PLH_SYMBOL_TABLE_H
@@ -16,6 +17,8 @@ typedef struct PlhSymbolTable PlhSymbolTable;
 extern PlhSymbolTable *plh_symbol_table_create(void);
 extern void plh_symbol_table_add(PlhSymbolTable *table, PlhFrame frame,
 								 const PlhSourceFrame *source);
+
+/* The result is valid until the next addition. */
 extern const PlhSourceFrame *plh_symbol_table_find(const PlhSymbolTable *table,
 												   PlhFrame frame, int *count);
 

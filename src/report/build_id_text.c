@@ -1,6 +1,6 @@
 /*
  * build_id_text.c
- *	  Build-ids as people and tools read them.
+ *	  Writes build-ids in hexadecimal digits.
  */
 #include "postgres.h"
 
@@ -9,8 +9,8 @@
 #include "report/build_id_text.h"
 
 /*
- * The build-id of a module in hexadecimal digits, in the current memory
- * context; empty where the module has none.
+ * Write the build-id of a module, as readelf and pprof do.  The text is empty
+ * if the module has none.
  */
 char *
 plh_build_id_text(const PlhModuleRecord *module)

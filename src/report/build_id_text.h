@@ -1,6 +1,6 @@
 /*
  * build_id_text.h
- *	  Build-ids as people and tools read them.
+ *	  Writes build-ids in hexadecimal digits.
  *
  * Never called inside palloc.
  */
@@ -9,6 +9,7 @@
 
 #include "profile/profile_layout.h"
 
+/* The text is palloc'd in the current memory context. */
 extern char *plh_build_id_text(const PlhModuleRecord *module);
 
 #endif							/* PLH_BUILD_ID_TEXT_H */

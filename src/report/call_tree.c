@@ -1,12 +1,13 @@
 /*
  * call_tree.c
- *	  A list of call sites merged into a tree of who calls whom: what a flame
- *	  graph is drawn from.
+ *	  Merges a list of sites into a tree of callers and callees, from which a
+ *	  flame graph is drawn.
  *
- * Functions are merged by name and binary.  In a tree of growth a node is as
- * wide as what has changed below it, up or down.  Only the widest nodes are
- * drawn, so that a tree has a bounded size; the others become one for each
- * parent, which has their figures: nothing is left out.
+ * Functions are merged by name and module.  When growth is drawn, a node's
+ * width is the sum of the absolute changes below it.  Only the widest nodes
+ * are drawn, so that a tree has a bounded size.  The other children of a
+ * parent become one node with the sums of their figures, so that no byte is
+ * left out.
  */
 #include "postgres.h"
 
@@ -18,10 +19,10 @@
 #include "report/call_tree.h"
 #include "report/listed_site.h"
 
-/* Nodes narrower than that part of the whole are not drawn: nobody sees them. */
+/* A node narrower than one part in this many of the whole is not drawn. */
 #define NARROWEST_PART 10000
 
-/* What tells the children of a node apart. */
+/* Identity of a node. */
 typedef struct NodeKey
 {
 	PlhCallNode *parent;
@@ -29,6 +30,7 @@ typedef struct NodeKey
 	const char *module;
 } NodeKey;
 
+/* The hash table finds the node of a key. */
 typedef struct NodeEntry
 {
 	NodeKey		key;
@@ -82,13 +84,14 @@ is_same_key(NodeKey left, NodeKey right)
 #define SH_DEFINE
 #include "lib/simplehash.h"
 
-/* A tree in the making. */
+/* A tree that is being built. */
 typedef struct Builder
 {
 	PlhCallTree *tree;
 	nodes_hash *nodes;
 } Builder;
 
+/* Make a node of width 0, and link it to its parent, if any. */
 static PlhCallNode *
 make_node(PlhCallNode *parent, const char *name)
 {
@@ -105,7 +108,7 @@ make_node(PlhCallNode *parent, const char *name)
 	return node;
 }
 
-/* The child of a node with that name in that binary, made if need be. */
+/* Find the child with this name in this module, or make it. */
 static PlhCallNode *
 find_child(Builder *builder, PlhCallNode *parent, const char *name,
 		   const char *module)
@@ -122,7 +125,7 @@ find_child(Builder *builder, PlhCallNode *parent, const char *name,
 	return entry->node;
 }
 
-/* Count a site for a node that is in its stack. */
+/* Add the figures of a site to a node of its stack. */
 static void
 count_site(PlhCallNode *node, const PlhListedSite *listed)
 {
@@ -135,7 +138,7 @@ count_site(PlhCallNode *node, const PlhListedSite *listed)
 	node->variance += counters->live_variance;
 }
 
-/* Note the line of a frame; a node that is called from several has none. */
+/* Note the line of a frame; a node in which several lines call has none. */
 static void
 note_line(PlhCallNode *node, const PlhFrameText *frame)
 {
@@ -148,7 +151,9 @@ note_line(PlhCallNode *node, const PlhFrameText *frame)
 		node->line = 0;
 }
 
-/* The binary of a frame; NULL if the frame only says that nothing is known. */
+/*
+ * The module of a frame; NULL if the frame only says that there is no stack.
+ */
 static const char *
 module_of_frame(const PlhFrameText *frame)
 {
@@ -190,7 +195,7 @@ add_site(Builder *builder, const PlhListedSite *listed, bool with_context,
 	}
 }
 
-/* The widest first. */
+/* Compare for qsort: the widest node first, and by name among equals. */
 static int
 compare_widths(const void *a, const void *b)
 {
@@ -226,7 +231,9 @@ sort_children(PlhCallNode *parent)
 	pfree(children);
 }
 
-/* Which is drawn first: the wider one; of equals, the one nearer to the root. */
+/*
+ * Compare for the heap: the wider node first, among equals the one higher up.
+ */
 static int
 compare_candidates(Datum a, Datum b, void *arg)
 {
@@ -238,6 +245,9 @@ compare_candidates(Datum a, Datum b, void *arg)
 	return right->depth - left->depth;
 }
 
+/*
+ * Make a node a candidate for drawing, if there is one and it is wide enough.
+ */
 static void
 add_candidate(binaryheap *candidates, PlhCallNode *node, int64 min_width)
 {
@@ -246,8 +256,8 @@ add_candidate(binaryheap *candidates, PlhCallNode *node, int64 min_width)
 }
 
 /*
- * Choose the nodes that are drawn, at most so many: the widest, and with each
- * its parent, which can't be narrower.
+ * Choose the nodes that are drawn, at most "room": the widest.  A parent is
+ * drawn before its children, as it can't be narrower.
  */
 static void
 choose_drawn(PlhCallNode *root, int room)
@@ -263,16 +273,18 @@ choose_drawn(PlhCallNode *root, int room)
 			(PlhCallNode *) DatumGetPointer(binaryheap_remove_first(candidates));
 
 		CHECK_FOR_INTERRUPTS();
+		Assert(node->parent == NULL || node->parent->drawn);
 		node->drawn = true;
 		sort_children(node);
-		/* a sibling is narrower: one of them at a time is enough */
+
+		/* siblings are sorted: only the next can be the widest of the rest */
 		add_candidate(candidates, node->first_child, min_width);
 		add_candidate(candidates, node->next, min_width);
 	}
 	binaryheap_free(candidates);
 }
 
-/* Frames in the part of the tree that begins with a node. */
+/* Count a node and all nodes below it. */
 static int
 count_all(const PlhCallNode *node)
 {
@@ -286,7 +298,7 @@ count_all(const PlhCallNode *node)
 	return count;
 }
 
-/* The one node that stands for a list of nodes, and for what is below them. */
+/* Make the node that stands for siblings and for all nodes below them. */
 static PlhCallNode *
 merge_nodes(PlhCallTree *tree, const PlhCallNode *nodes)
 {
@@ -309,7 +321,9 @@ merge_nodes(PlhCallTree *tree, const PlhCallNode *nodes)
 	return sum;
 }
 
-/* Merge the children that are not drawn, here and below. */
+/*
+ * Merge the children that are not drawn, of this node and of those below it.
+ */
 static void
 merge_narrow(PlhCallTree *tree, PlhCallNode *parent)
 {
@@ -323,7 +337,7 @@ merge_narrow(PlhCallTree *tree, PlhCallNode *parent)
 	if (*link == NULL)
 		return;
 	tree->depth = Max(tree->depth, parent->depth + 1);
-	/* a single one takes no more room than what would stand for it */
+	/* a single node without children takes no more room than the merged one */
 	if ((*link)->next == NULL && (*link)->first_child == NULL)
 		(*link)->drawn = true;
 	else
@@ -331,9 +345,9 @@ merge_narrow(PlhCallTree *tree, PlhCallNode *parent)
 }
 
 /*
- * Make the tree of a list, if wanted with memory contexts and statements as the
- * first levels.  It has at most "max_nodes" nodes (2 or more): half of them are
- * drawn, as each may have one more for those of its children that are not.
+ * Make the tree of a list, if wanted with memory contexts and statements as
+ * the first levels.  It has at most "max_nodes" nodes: half of them are chosen
+ * to be drawn, since each may get one more child for those that are merged.
  */
 PlhCallTree *
 plh_call_tree_make(const PlhSiteList *list, bool with_context,
@@ -341,6 +355,7 @@ plh_call_tree_make(const PlhSiteList *list, bool with_context,
 {
 	Builder		builder;
 
+	Assert(max_nodes >= 2);
 	builder.tree = palloc0(sizeof(PlhCallTree));
 	builder.tree->root = make_node(NULL, "all");
 	builder.nodes = nodes_create(CurrentMemoryContext, 4096, NULL);

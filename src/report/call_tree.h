@@ -1,9 +1,9 @@
 /*
  * call_tree.h
- *	  A list of call sites merged into a tree of who calls whom: what a flame
- *	  graph is drawn from.
+ *	  Merges a list of sites into a tree of callers and callees, from which a
+ *	  flame graph is drawn.
  *
- * A tree belongs to the memory context in which it was made, and refers to its
+ * A tree belongs to the current memory context, and refers to texts of its
  * list.  Never called inside palloc.
  */
 #ifndef PLH_CALL_TREE_H
@@ -11,36 +11,38 @@
 
 #include "report/site_list.h"
 
-/* A function, called by its parent; or a memory context, or a statement. */
+/*
+ * A function that is called by its parent; or a memory context or statement.
+ */
 typedef struct PlhCallNode
 {
 	struct PlhCallNode *parent;
 	struct PlhCallNode *first_child;
-	struct PlhCallNode *next;	/* of the same parent, the widest first; last
-								 * is what was merged */
+	struct PlhCallNode *next;	/* next child of the parent, the widest first;
+								 * the merged one is last */
 	const char *name;
-	const char *module;			/* NULL for the root, contexts, queries, and
-								 * what is said where no stack is known */
-	const char *file;			/* where it is called from there; NULL =
-								 * unknown */
-	int			line;			/* 0 = not known, or several */
+	const char *module;			/* NULL for the root, contexts, statements,
+								 * and frames that say why there is no stack */
+	const char *file;			/* source of the line below; NULL = unknown */
+	int			line;			/* 0 = unknown, or several lines */
 	int64		width;			/* sum of |bytes| of the sites below, >= 0 */
-	int64		bytes;			/* live, or growth */
+	int64		bytes;			/* live bytes, or their growth */
 	int64		count;
 	int64		samples;
 	double		variance;
 	int			depth;			/* 0 for the root */
-	bool		drawn;			/* not merged into a node "[N narrow frames]" */
+	bool		drawn;			/* false: to be merged with its siblings */
 } PlhCallNode;
 
 typedef struct PlhCallTree
 {
 	PlhCallNode *root;
 	int			depth;			/* of the deepest node */
-	int			frames;			/* that there are, the root included */
-	int			merged;			/* so many of these, narrow ones */
+	int			frames;			/* number before merging, with the root */
+	int			merged;			/* number of frames that were merged */
 } PlhCallTree;
 
+/* "max_nodes" must be 2 or more. */
 extern PlhCallTree *plh_call_tree_make(const PlhSiteList *list,
 									   bool with_context, bool with_query,
 									   int max_nodes);

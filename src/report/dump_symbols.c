@@ -1,7 +1,10 @@
 /*
  * dump_symbols.c
- *	  The symbols of a dump, so that it can be read where its binaries are not:
- *	  for jeprof as a section before all else, and for us as "#" lines.
+ *	  Makes the symbols that a dump brings along, so that it can be read where
+ *	  its modules are not installed.
+ *
+ * A dump has them twice: for jeprof in a section before everything else, and
+ * for us, with files and lines, as lines that begin with "# symbol".
  */
 #include "postgres.h"
 
@@ -14,7 +17,7 @@
 #include "profile/profile_image.h"
 #include "report/dump_symbols.h"
 
-/* Append a value as dump_writer.c does: without white space. */
+/* Append a field encoded as dump_writer.c does it: without white space. */
 static void
 append_value(StringInfo output, const char *name, const char *value)
 {
@@ -30,7 +33,10 @@ append_value(StringInfo output, const char *name, const char *value)
 	}
 }
 
-/* What jeprof is told: all functions, the innermost first, with -- between. */
+/*
+ * Append a line for jeprof: all functions, the innermost first, joined by
+ * "--".
+ */
 static void
 append_for_jeprof(StringInfo output, uint64 address,
 				  const PlhSymbolFrames *found)
@@ -42,6 +48,9 @@ append_for_jeprof(StringInfo output, uint64 address,
 	appendStringInfoChar(output, '\n');
 }
 
+/*
+ * Append a line for dump_reader.c: one of the functions that an address is in.
+ */
 static void
 append_for_us(StringInfo output, uint64 address, const PlhSourceFrame *frame)
 {
@@ -56,8 +65,8 @@ append_for_us(StringInfo output, uint64 address, const PlhSourceFrame *frame)
 }
 
 /*
- * Look up all frames of the image, and make the texts for its dump, in the
- * current memory context.
+ * Look up all frames of an image, each of them once, and make the texts for
+ * its dump.
  */
 void
 plh_dump_symbols_make(PlhSymbols *symbols, const PlhProfileImage *image,

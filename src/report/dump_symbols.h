@@ -1,6 +1,7 @@
 /*
  * dump_symbols.h
- *	  The symbols of a dump, so that it can be read where its binaries are not.
+ *	  Makes the symbols that a dump brings along, so that it can be read where
+ *	  its modules are not installed.
  *
  * Never called inside palloc.
  */
@@ -10,6 +11,9 @@
 #include "dump/dump_writer.h"
 #include "symbols/symbols.h"
 
+/*
+ * Sets both symbol texts of "extras", palloc'd in the current memory context.
+ */
 extern void plh_dump_symbols_make(PlhSymbols *symbols,
 								  const PlhProfileImage *image,
 								  PlhDumpExtras *extras);

@@ -1,14 +1,16 @@
 /*
  * flamegraph.c
- *	  A list of call sites as a picture: one interactive SVG that needs nothing
- *	  else.
+ *	  Draws a list of sites: one interactive SVG that needs no other file.
  *
- * The outermost function is at the top, so that a deep stack elsewhere does not
- * push the wide ones away.  Each frame is an <svg> element of its own, placed in
- * percent, so that the picture is as wide as its window and names are cut at
- * their frames without a script; the script (flamegraph.js) zooms and searches.
- * The text of the picture is ASCII, what is not being character references: no
- * name can break out, and the client's encoding does not matter.
+ * The outermost function is at the top, so that one deep stack does not push
+ * wide frames out of the window.
+ *
+ * Each frame is an <svg> element of its own, placed in percent.  So even
+ * without a script the picture is as wide as its window, and names are cut at
+ * the edges of their frames.  The script (flamegraph.js) zooms and searches.
+ *
+ * The text of the picture is ASCII, with character references for the rest: no
+ * name can end its element, and the client's encoding does not matter.
  */
 #include "postgres.h"
 
@@ -33,17 +35,24 @@
 #define ROW_HEIGHT 18
 #define MARGIN 10
 
-/* The header: facts, legend, tools, details; what is in it fits this width. */
+/* The header has facts, legend, tools and details, and fits this width. */
 #define MIN_WIDTH 600
 #define LEGEND_TOP 73
+#define LEGEND_TEXT_X 17		/* from the start of an entry */
+#define LEGEND_GAP 16
+#define LETTER_WIDTH 7
 #define TOOLS_HEIGHT 51
 
-/* A picture has at most so many frames; narrower ones are merged. */
+/* Largest number of frames in a picture; narrower ones are merged. */
 #define MAX_FRAMES 5000
 
-/* Binaries that have an entry in the legend. */
+/* Names are cut at this length: no window shows more of one. */
+#define MAX_NAME_BYTES 200
+
+/* Number of modules that have a colour and an entry in the legend. */
 #define MAX_LEGEND 8
 
+/* A picture that is being drawn. */
 typedef struct Picture
 {
 	StringInfo	output;
@@ -51,9 +60,9 @@ typedef struct Picture
 	const PlhCallTree *tree;
 	const char *modules[MAX_LEGEND];
 	int			module_count;
-	int			legend_x;		/* where its next entry begins */
+	int			legend_x;		/* start of the next entry of the legend */
 	int			legend_y;
-	int			frames_y;		/* where the frames begin */
+	int			frames_y;		/* top of the frames */
 } Picture;
 
 /* Append text as XML in ASCII. */
@@ -66,7 +75,7 @@ append_xml(StringInfo output, const char *text)
 	{
 		pg_wchar	code = utf8_to_unicode(c);
 
-		/* XML has no way to say control characters */
+		/* XML 1.0 cannot express control characters, even as references */
 		if (code == '\n')
 			appendStringInfoString(output, "&#10;");
 		else if (code < ' ' || code == 0x7F || code == 0xFFFE ||
@@ -80,7 +89,7 @@ append_xml(StringInfo output, const char *text)
 	}
 }
 
-/* A size, with a sign where it is growth. */
+/* Make the text of a size; growth has a sign. */
 static char *
 signed_size(int64 bytes, bool growth)
 {
@@ -88,7 +97,10 @@ signed_size(int64 bytes, bool growth)
 					plh_size_text(bytes));
 }
 
-/* The place in the legend of a binary, which gets one if there is room. */
+/*
+ * Find the place of a module in the legend, or give it one.  Returns
+ * MAX_LEGEND if there is no room.
+ */
 static int
 module_number(Picture *picture, const char *module)
 {
@@ -103,13 +115,16 @@ module_number(Picture *picture, const char *module)
 	return picture->module_count++;
 }
 
-/* The colours of binaries, by place in the legend; the last is for the rest. */
+/* Colours of modules by place in the legend; the last is for all others. */
 static const char *const module_colours[MAX_LEGEND + 1] = {
 	"#f2a65a", "#7fb7e8", "#9bd18b", "#e58b8b", "#c6a6e8", "#e8d26a",
 	"#8fd3cf", "#e8a9cf", "#c9c9c9"
 };
 
-/* Red grew, blue shrank, pale where one nearly outweighs the other. */
+/*
+ * Red has grown, blue has shrunk; where both nearly cancel, the colour is
+ * pale.
+ */
 static char *
 growth_colour(const PlhCallNode *node)
 {
@@ -121,6 +136,7 @@ growth_colour(const PlhCallNode *node)
 	return psprintf("#%02x%02x%02x", pale, pale, 245);
 }
 
+/* The colour of a frame: how it grew, or else its module. */
 static const char *
 node_colour(Picture *picture, const PlhCallNode *node)
 {
@@ -131,7 +147,7 @@ node_colour(Picture *picture, const PlhCallNode *node)
 	return module_colours[module_number(picture, node->module)];
 }
 
-/* What a pointer on the frame is told. */
+/* Append the text that is shown when the pointer is on the frame. */
 static void
 append_tooltip(Picture *picture, const PlhCallNode *node)
 {
@@ -157,9 +173,10 @@ append_tooltip(Picture *picture, const PlhCallNode *node)
 }
 
 /*
- * A frame and what it calls, below it; x is where it begins.  The script is told
- * where it begins and ends, in bytes: a frame must end within its parent to be
- * shown with it, which no rounding may change.
+ * Append a frame that begins at x, in bytes, and below it the functions that
+ * it calls.  data-x and data-end tell the script the start and end in bytes:
+ * it shows a frame with its parent if it lies within the parent, and rounded
+ * figures might not.
  */
 static void
 append_frame(Picture *picture, const PlhCallNode *node, int64 x)
@@ -178,7 +195,9 @@ append_frame(Picture *picture, const PlhCallNode *node, int64 x)
 	appendStringInfo(picture->output,
 					 "</title><rect width=\"100%%\" height=\"100%%\" fill=\"%s\"/><text x=\"4\" y=\"13\">",
 					 node_colour(picture, node));
-	append_xml(picture->output, pnstrdup(node->name, pg_mbcliplen(node->name, strlen(node->name), 200)));
+	append_xml(picture->output,
+			   pnstrdup(node->name, pg_mbcliplen(node->name, strlen(node->name),
+												 MAX_NAME_BYTES)));
 	appendStringInfoString(picture->output, "</text></svg>\n");
 	for (const PlhCallNode *child = node->first_child; child != NULL;
 		 child = child->next)
@@ -188,7 +207,7 @@ append_frame(Picture *picture, const PlhCallNode *node, int64 x)
 	}
 }
 
-/* The facts above the picture. */
+/* Append the facts above the picture. */
 static void
 append_facts(Picture *picture)
 {
@@ -218,12 +237,12 @@ append_facts(Picture *picture)
 	appendStringInfoString(output, "</text>\n");
 }
 
-/* One colour and its meaning, on the next line if it is too long for this one. */
+/* Append a colour and its meaning, on the next line if this one is full. */
 static void
 append_legend_entry(Picture *picture, const char *colour, const char *text)
 {
 	StringInfo	output = picture->output;
-	int			width = 17 + 7 * strlen(text);
+	int			width = LEGEND_TEXT_X + LETTER_WIDTH * strlen(text);
 
 	if (picture->legend_x > MARGIN && picture->legend_x + width > MIN_WIDTH)
 	{
@@ -233,13 +252,13 @@ append_legend_entry(Picture *picture, const char *colour, const char *text)
 	appendStringInfo(output,
 					 "<rect x=\"%d\" y=\"%d\" width=\"12\" height=\"12\" fill=\"%s\"/><text x=\"%d\" y=\"%d\">",
 					 picture->legend_x, picture->legend_y, colour,
-					 picture->legend_x + 17, picture->legend_y + 10);
+					 picture->legend_x + LEGEND_TEXT_X, picture->legend_y + 10);
 	append_xml(output, text);
 	appendStringInfoString(output, "</text>\n");
-	picture->legend_x += width + 16;
+	picture->legend_x += width + LEGEND_GAP;
 }
 
-/* Give the binaries their places in the legend. */
+/* Give modules places in the legend, in the order in which frames come. */
 static void
 number_modules(Picture *picture, const PlhCallNode *node)
 {
@@ -251,7 +270,7 @@ number_modules(Picture *picture, const PlhCallNode *node)
 		number_modules(picture, child);
 }
 
-/* What the colours mean. */
+/* Append the legend of the colours. */
 static void
 append_legend(Picture *picture)
 {
@@ -269,8 +288,9 @@ append_legend(Picture *picture)
 }
 
 /*
- * Search field, matched part, way back, which are of use with the script only,
- * and a line for details; between the legend and the frames.
+ * Append the tools between the legend and the frames: search field, matched
+ * part, "Reset zoom", which the style shows only if the script runs, and a
+ * line for details.
  */
 static void
 append_tools(Picture *picture)
@@ -290,8 +310,8 @@ append_tools(Picture *picture)
 }
 
 /*
- * Append the picture, if wanted with memory contexts and statements as the
- * first levels.
+ * Append the picture of a list, if wanted with memory contexts and statements
+ * as the first levels.
  */
 void
 plh_flamegraph_append(StringInfo output, const PlhSiteList *list,

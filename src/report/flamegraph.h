@@ -1,7 +1,6 @@
 /*
  * flamegraph.h
- *	  A list of call sites as a picture: one interactive SVG that needs nothing
- *	  else.
+ *	  Draws a list of sites: one interactive SVG that needs no other file.
  *
  * Never called inside palloc.
  */

@@ -1,8 +1,8 @@
-// The script of a flame graph: zoom, search, keys.  It becomes part of the SVG;
-// names are data only, and stay text.
+// The script of a flame graph: zoom, search, keys.  The SVG contains it.  Names of
+// functions are handled as text only, so that none can become markup.
 //
-// Each frame is an <svg class="frame"> of its own with data-x and data-end, where
-// it begins and ends in bytes, and data-d, its depth; its <title> has the text.
+// Each frame is an <svg class="frame"> with its start and end in bytes (data-x and
+// data-end), its depth (data-d), and its tooltip as <title>.
 (function () {
 'use strict';
 
@@ -17,7 +17,7 @@ var current = frames[0];
 
 function x(frame) { return +frame.dataset.x; }
 function end(frame) { return +frame.dataset.end; }
-// never 0, even where a picture is of nothing
+// The width is never 0, even in a picture of no bytes: it is a divisor.
 function w(frame) { return end(frame) - x(frame) || 1; }
 function depth(frame) { return +frame.dataset.d; }
 function title(frame) { return frame.querySelector('title').textContent; }
@@ -25,7 +25,7 @@ function holds(outer, inner) {
 	return x(outer) <= x(inner) && end(inner) <= end(outer);
 }
 
-// A name needs some room to be of use.
+// Show the name of a frame if it has room for a few letters.
 function label(frame) {
 	var pixels = frame.querySelector('rect').getBoundingClientRect().width;
 	frame.querySelector('text').style.display = pixels < 24 ? 'none' : '';
@@ -57,7 +57,7 @@ function zoom(frame) {
 	draw();
 }
 
-// One frame at a time can be reached by Tab; arrow keys go on from there.
+// Tab reaches only the current frame; arrow keys move on from there.
 function focus(frame) {
 	current.setAttribute('tabindex', '-1');
 	current = frame;
@@ -69,7 +69,7 @@ function show(frame) {
 	details.textContent = title(frame).replace(/\n/g, '   ');
 }
 
-// The widths of matching frames, those in one another counted once.
+// Mark matching frames and sum up their widths; nested ones count once.
 function search() {
 	var text = input.value.toLowerCase();
 	var reached = -1;
@@ -92,7 +92,7 @@ function visible(frame) {
 	return frame.style.display !== 'none';
 }
 
-// The frame that an arrow key leads to.
+// Find the frame to which an arrow key leads.
 function neighbour(key) {
 	var d = depth(current) + (key === 'ArrowDown' ? 1 : key === 'ArrowUp' ? -1 : 0);
 	var row = frames.filter(function (frame) {
@@ -118,7 +118,7 @@ function keydown(event) {
 		event.preventDefault();
 		input.focus();
 	} else if (modified) {
-		// the browser's own: Alt+Left goes back
+		// leave these keys to the browser: Alt+Left goes back
 		return;
 	} else if (event.key === 'Escape') {
 		zoom(frames[0]);

@@ -1,8 +1,10 @@
 /*
  * folded.c
- *	  Folded stacks, as flame graph scripts and speedscope read them: a line for
- *	  each stack, its functions from the outermost on with ";" between, a blank,
- *	  and the bytes; for growth, the bytes before and after.
+ *	  Writes folded stacks, which flame graph scripts and speedscope read.
+ *
+ * Each stack is a line: its functions from the outermost on with ";" between
+ * them, a blank, and the bytes.  Growth is two figures, the bytes before and
+ * the bytes after.
  */
 #include "postgres.h"
 
@@ -11,7 +13,7 @@
 #include "report/folded.h"
 #include "report/listed_site.h"
 
-/* A line in the making. */
+/* A line before it is written. */
 typedef struct FoldedLine
 {
 	const char *stack;
@@ -19,7 +21,7 @@ typedef struct FoldedLine
 	int64		old_bytes;
 } FoldedLine;
 
-/* A name, in which neither ";" nor a line's end may be. */
+/* Append a name, without the characters that would end it or its line. */
 static void
 append_name(StringInfo stack, const char *name)
 {
@@ -36,7 +38,7 @@ append_name(StringInfo stack, const char *name)
 	}
 }
 
-/* The stack of a site, built in a buffer; the result is a copy. */
+/* Make the text of a site's stack in a buffer.  Returns a copy of it. */
 static const char *
 fold_stack(StringInfo stack, const PlhListedSite *listed, bool with_context,
 		   bool with_query)
@@ -60,7 +62,7 @@ compare_lines(const void *a, const void *b)
 				  ((const FoldedLine *) b)->stack);
 }
 
-/* Sites with the same functions make one line; what is 0 makes none. */
+/* Append a line, unless its figures are 0. */
 static void
 append_line(StringInfo output, const FoldedLine *line, bool growth)
 {
@@ -73,8 +75,9 @@ append_line(StringInfo output, const FoldedLine *line, bool growth)
 }
 
 /*
- * Append the folded stacks of a list, if wanted with the memory context and the
- * statement above the outermost function.
+ * Append the folded stacks of a list.  If wanted, the memory context and the
+ * statement stand before the outermost function.  Sites with the same text are
+ * merged into one line.
  */
 void
 plh_folded_append(StringInfo output, const PlhSiteList *list,

@@ -1,6 +1,6 @@
 /*
  * folded.h
- *	  Folded stacks, as flame graph scripts and speedscope read them.
+ *	  Writes folded stacks, which flame graph scripts and speedscope read.
  *
  * Never called inside palloc.
  */

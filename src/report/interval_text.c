@@ -1,6 +1,6 @@
 /*
  * interval_text.c
- *	  Sampling intervals as people read them.
+ *	  Describes sampling intervals in words.
  */
 #include "postgres.h"
 
@@ -8,7 +8,8 @@
 #include "report/size_text.h"
 
 /*
- * How a process samples whose profile has this interval; 0 while it does not.
+ * Describe how a process samples.  The interval is that of its profile, which
+ * is 0 while the process does not sample.
  */
 const char *
 plh_interval_text(uint32 interval_bytes)

@@ -1,11 +1,16 @@
 /*
  * pprof.c
- *	  A list of call sites as a profile of pprof's: a message of type Profile as
- *	  profile.proto defines it, not compressed, which pprof reads as well.
+ *	  Writes a list of sites as a profile that pprof reads.
  *
- * A location is an address with the functions that it is in.  Addresses are the
- * made-up ones of dumps, the same for the same binary everywhere, so that
- * profiles can be compared.
+ * The output is one message of type Profile, as profile.proto defines it.
+ * pprof accepts it without compression.
+ *
+ * A location is an address with the functions that it is in.  Addresses are
+ * the made-up ones of dumps, which are the same for the same module
+ * everywhere, so that pprof can compare profiles of different processes.
+ *
+ * Strings, mappings, functions and locations are written when they are first
+ * met, before the message that refers to them, and are numbered in that order.
  */
 #include "postgres.h"
 
@@ -23,7 +28,7 @@
 #include "report/pprof.h"
 #include "report/text_numbers.h"
 
-/* Numbers of fields in profile.proto, by message. */
+/* The numbers of fields in profile.proto, an enum for each message. */
 enum
 {
 	PROFILE_SAMPLE_TYPE = 1, PROFILE_SAMPLE, PROFILE_MAPPING, PROFILE_LOCATION,
@@ -62,27 +67,39 @@ enum
 	FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILE
 };
 
+/* The tag of a field has its number and how its value is encoded. */
+#define WIRE_VARINT 0
+#define WIRE_BYTES 2
+#define TAG(field, wire_type) ((field) << 3 | (wire_type))
+
+#define NANOS_PER_USEC 1000
+
 /*
- * What is made for a sample goes when it is written: millions of frames must
- * not add up.  Only the output and the tables last.
+ * The state of writing.  All memory that is allocated for a sample is freed
+ * when the sample is written, as there may be millions of frames.  Only the
+ * output and these tables last.
  */
 typedef struct Writer
 {
 	StringInfo	output;
-	PlhPlacement *placement;	/* of the image that was last met */
+	PlhPlacement *placement;	/* addresses of the image that was last met */
 	PlhTextNumbers *strings;
 	PlhTextNumbers *mappings;
 	PlhTextNumbers *functions;
 	PlhTextNumbers *locations;
 } Writer;
 
-/* The number of a text, from "first" on; *is_new if it was given just now. */
+/*
+ * Get the number of a text, counted from "first"; is_new: it was not met
+ * before.
+ */
 static int64
 number_of(PlhTextNumbers *numbers, const char *text, int64 first, bool *is_new)
 {
 	return first + plh_text_numbers_add(numbers, text, is_new)->number;
 }
 
+/* Append a number in groups of 7 bits, the lowest first. */
 static void
 append_varint(StringInfo message, uint64 value)
 {
@@ -94,24 +111,26 @@ append_varint(StringInfo message, uint64 value)
 	appendStringInfoChar(message, (char) value);
 }
 
-/* A field with a number; zeros are what is left out. */
+/* Append a varint field; 0 is the default, and is omitted. */
 static void
 append_number(StringInfo message, int field, int64 value)
 {
 	if (value == 0)
 		return;
-	append_varint(message, field << 3);
+	append_varint(message, TAG(field, WIRE_VARINT));
 	append_varint(message, (uint64) value);
 }
 
+/* Append a field of bytes: a string or a message. */
 static void
 append_bytes(StringInfo message, int field, const char *bytes, int length)
 {
-	append_varint(message, field << 3 | 2);
+	append_varint(message, TAG(field, WIRE_BYTES));
 	append_varint(message, length);
 	appendBinaryStringInfo(message, bytes, length);
 }
 
+/* Append a message as a field of another one, and empty its buffer. */
 static void
 append_message(StringInfo message, int field, StringInfo inner)
 {
@@ -119,7 +138,7 @@ append_message(StringInfo message, int field, StringInfo inner)
 	resetStringInfo(inner);
 }
 
-/* The number of a string; the empty one is 0. */
+/* Get the number of a string, and write the string when it is first met. */
 static int64
 string_number(Writer *writer, const char *text)
 {
@@ -132,6 +151,7 @@ string_number(Writer *writer, const char *text)
 	return number;
 }
 
+/* Write a ValueType: what is counted, and its unit. */
 static void
 append_value_type(Writer *writer, int field, const char *type,
 				  const char *unit)
@@ -144,7 +164,7 @@ append_value_type(Writer *writer, int field, const char *type,
 	append_message(writer->output, field, &message);
 }
 
-/* The number of a module, which is written when first met. */
+/* Get the number of a module's mapping, and write it when it is first met. */
 static int64
 mapping_number(Writer *writer, const PlhModuleRecord *module)
 {
@@ -168,7 +188,7 @@ mapping_number(Writer *writer, const PlhModuleRecord *module)
 	append_number(&message, MAPPING_FILE, string_number(writer, path));
 	append_number(&message, MAPPING_BUILD_ID,
 				  string_number(writer, plh_build_id_text(module)));
-	/* every location has its functions, or says what there is */
+	/* pprof need not symbolize: a location names functions, or says why not */
 	append_number(&message, MAPPING_HAS_FUNCTIONS, 1);
 	append_number(&message, MAPPING_HAS_FILENAMES, 1);
 	append_number(&message, MAPPING_HAS_LINES, 1);
@@ -177,7 +197,7 @@ mapping_number(Writer *writer, const PlhModuleRecord *module)
 	return number;
 }
 
-/* The number of the function of a frame, which is written when first met. */
+/* Get the number of a frame's function, and write it when it is first met. */
 static int64
 function_number(Writer *writer, const PlhFrameText *frame)
 {
@@ -199,7 +219,7 @@ function_number(Writer *writer, const PlhFrameText *frame)
 	return number;
 }
 
-/* Write a location: an address and all functions that it is in. */
+/* Write a location: an address, and the functions that it is in. */
 static void
 append_location(Writer *writer, int64 number, const PlhModuleRecord *module,
 				uint64 address, const PlhFrameText *frames, int frame_count)
@@ -224,7 +244,10 @@ append_location(Writer *writer, int64 number, const PlhModuleRecord *module,
 	append_message(writer->output, PROFILE_LOCATION, &message);
 }
 
-/* Append the number of an address, which is written when first met. */
+/*
+ * Append the number of a location to a sample, and write it when it is first
+ * met.
+ */
 static void
 append_address(Writer *writer, StringInfo sample, const PlhListedSite *listed,
 			   const PlhFrameText *frames, int frame_count)
@@ -256,7 +279,9 @@ append_address(Writer *writer, StringInfo sample, const PlhListedSite *listed,
 	append_number(sample, SAMPLE_LOCATION, number);
 }
 
-/* Append the numbers of a site's locations, the innermost first. */
+/*
+ * Append the numbers of a site's locations to a sample, the innermost first.
+ */
 static void
 append_stack(Writer *writer, StringInfo sample, const PlhListedSite *listed)
 {
@@ -268,7 +293,7 @@ append_stack(Writer *writer, StringInfo sample, const PlhListedSite *listed)
 	{
 		const PlhFrameText *frames = &listed->stack.frames[start];
 
-		/* not by what is said to be inlined: a file may say anything */
+		/* a dump may call any frame inlined: only the address tells */
 		CHECK_FOR_INTERRUPTS();
 		for (count = 1; start + count < listed->stack.frame_count; count++)
 		{
@@ -279,6 +304,7 @@ append_stack(Writer *writer, StringInfo sample, const PlhListedSite *listed)
 	}
 }
 
+/* Append a label with a text to a sample, unless the text is NULL. */
 static void
 append_text_label(Writer *writer, StringInfo sample, const char *key,
 				  const char *text)
@@ -293,6 +319,7 @@ append_text_label(Writer *writer, StringInfo sample, const char *key,
 	append_message(sample, SAMPLE_LABEL, &label);
 }
 
+/* Append a label with a number to a sample. */
 static void
 append_number_label(Writer *writer, StringInfo sample, const char *key,
 					int64 number, const char *unit)
@@ -306,7 +333,10 @@ append_number_label(Writer *writer, StringInfo sample, const char *key,
 	append_message(sample, SAMPLE_LABEL, &label);
 }
 
-/* The values of a sample, of the types that append_types declares. */
+/*
+ * Append the values of a sample, in the order in which append_types declares
+ * them.
+ */
 static void
 append_values(StringInfo sample, const PlhListedSite *listed, bool growth)
 {
@@ -315,14 +345,15 @@ append_values(StringInfo sample, const PlhListedSite *listed, bool growth)
 		plh_listed_site_count(listed), plh_listed_site_bytes(listed)
 	};
 
-	/* zeros count here */
+	/* a repeated field: zeros must be written, too */
 	for (int i = growth ? 2 : 0; i < lengthof(values); i++)
 	{
-		append_varint(sample, SAMPLE_VALUE << 3);
+		append_varint(sample, TAG(SAMPLE_VALUE, WIRE_VARINT));
 		append_varint(sample, (uint64) values[i]);
 	}
 }
 
+/* Write the sample of a site. */
 static void
 append_sample(Writer *writer, const PlhSiteList *list,
 			  const PlhListedSite *listed)
@@ -347,6 +378,7 @@ append_sample(Writer *writer, const PlhSiteList *list,
 	append_message(writer->output, PROFILE_SAMPLE, &sample);
 }
 
+/* Write the types of the values that each sample has. */
 static void
 append_types(Writer *writer, bool growth)
 {
@@ -361,7 +393,7 @@ append_types(Writer *writer, bool growth)
 				  string_number(writer, "inuse_space"));
 }
 
-/* What is known beside the samples. */
+/* Write the facts about the process, its time and its interval. */
 static void
 append_facts(Writer *writer, const PlhSiteList *list)
 {
@@ -376,9 +408,9 @@ append_facts(Writer *writer, const PlhSiteList *list)
 	append_number(writer->output, PROFILE_DROP_FRAMES,
 				  string_number(writer, plh_stack_text_helpers_pattern()));
 	append_number(writer->output, PROFILE_TIME_NANOS,
-				  (list->at + PLH_UNIX_EPOCH_US) * 1000);
+				  (list->at + PLH_UNIX_EPOCH_US) * NANOS_PER_USEC);
 	append_number(writer->output, PROFILE_DURATION_NANOS,
-				  (list->at - header->started_at) * 1000);
+				  (list->at - header->started_at) * NANOS_PER_USEC);
 	if (header->sample_interval > 0)
 	{
 		append_value_type(writer, PROFILE_PERIOD_TYPE, "space", "bytes");
@@ -389,7 +421,8 @@ append_facts(Writer *writer, const PlhSiteList *list)
 }
 
 /*
- * Append the profile; growth may be negative, as in pprof's own differences.
+ * Append the profile of a list.  Values of growth may be negative, as they are
+ * in differences that pprof makes itself.
  */
 void
 plh_pprof_append(StringInfo output, const PlhSiteList *list)
@@ -408,7 +441,9 @@ plh_pprof_append(StringInfo output, const PlhSiteList *list)
 							  ALLOCSET_DEFAULT_SIZES);
 
 	MemoryContextSwitchTo(sample_context);
+	/* the format wants the empty string to be number 0 */
 	(void) string_number(&writer, "");
+	Assert(string_number(&writer, "") == 0);
 	append_types(&writer, list->growth);
 	append_facts(&writer, list);
 	for (int i = 0; i < list->count; i++)

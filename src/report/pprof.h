@@ -1,6 +1,6 @@
 /*
  * pprof.h
- *	  A list of call sites as a profile of pprof's.
+ *	  Writes a list of sites as a profile that pprof reads.
  *
  * Never called inside palloc.
  */
@@ -11,6 +11,7 @@
 
 #include "report/site_list.h"
 
+/* The output is binary, and may contain zero bytes. */
 extern void plh_pprof_append(StringInfo output, const PlhSiteList *list);
 
 #endif							/* PLH_PPROF_H */

@@ -1,6 +1,6 @@
 /*
  * size_text.c
- *	  Sizes as people read them.
+ *	  Writes sizes with a unit, as pg_size_pretty does.
  */
 #include "postgres.h"
 
@@ -10,7 +10,7 @@
 #include "report/size_text.h"
 
 /*
- * A size as pg_size_pretty has it, in the current memory context.
+ * Write a size, negative ones included.
  */
 char *
 plh_size_text(int64 bytes)

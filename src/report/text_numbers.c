@@ -1,6 +1,6 @@
 /*
  * text_numbers.c
- *	  Numbers for texts, given in the order in which texts first come.
+ *	  Numbers texts in the order in which they are first met.
  */
 #include "postgres.h"
 
@@ -24,7 +24,7 @@
 #include "lib/simplehash.h"
 
 /*
- * An empty table, in the current memory context.
+ * Make an empty table in the current memory context.
  */
 PlhTextNumbers *
 plh_text_numbers_make(void)
@@ -33,8 +33,7 @@ plh_text_numbers_make(void)
 }
 
 /*
- * The number of a text, which gets one and is copied if it is new.  The result
- * is valid until the next call; the copy of the text stays where it is.
+ * Get the number of a text; copy the text and give it a number if it is new.
  */
 const PlhNumberedText *
 plh_text_numbers_add(PlhTextNumbers *numbers, const char *text, bool *is_new)

@@ -1,26 +1,31 @@
 /*
  * text_numbers.h
- *	  Numbers for texts, given in the order in which texts first come.
+ *	  Numbers texts in the order in which they are first met.
  *
- * A table belongs, with its copies of the texts, to the memory context in which
- * it was made.  Never called inside palloc.
+ * A table and its copies of the texts belong to the memory context in which
+ * the table was made.  Never called inside palloc.
  */
 #ifndef PLH_TEXT_NUMBERS_H
 #define PLH_TEXT_NUMBERS_H
 
-/* A text and the number that it was given. */
+/* A text and the number it was given. */
 typedef struct PlhNumberedText
 {
 	const char *text;			/* key; the table's copy */
-	uint32		number;			/* from 0 on */
+	uint32		number;			/* the first text has 0 */
 	uint32		hash;			/* of the text, for simplehash.h */
 	char		status;			/* for simplehash.h */
 } PlhNumberedText;
 
-/* The table is what simplehash.h defines. */
+/* simplehash.h defines the table. */
 typedef struct text_numbers_hash PlhTextNumbers;
 
 extern PlhTextNumbers *plh_text_numbers_make(void);
+
+/*
+ * The result is valid until the next call, its text as long as the table.
+ * is_new says whether the text has been added.
+ */
 extern const PlhNumberedText *plh_text_numbers_add(PlhTextNumbers *numbers,
 												   const char *text,
 												   bool *is_new);

@@ -1,7 +1,9 @@
 /*
  * top.c
- *	  Sums over call sites per function, line, binary or memory context, as
- *	  jeprof's "top --cum" has them.
+ *	  Sums up sites per function, line, module or memory context.
+ *
+ * The two columns are those of jeprof and pprof: flat bytes were allocated by
+ * the function itself, cumulative bytes by it or by a function that it calls.
  */
 #include "postgres.h"
 
@@ -14,17 +16,20 @@
 #include "report/text_numbers.h"
 #include "report/top.h"
 
-/* The sums in the making. */
+/* Rows that there is room for at first. */
+#define FIRST_ROOM 1024
+
+/* The rows so far. */
 typedef struct Sums
 {
 	PlhTextNumbers *names;
-	PlhTopRow **rows;			/* by number of the name */
+	PlhTopRow **rows;			/* by the number that names has for a name */
 	int			count;
 	int			room;
 } Sums;
 
 /*
- * How users call a kind; NULL behind the last.
+ * The name of a kind in SQL.
  */
 const char *
 plh_top_kind_name(PlhTopKind kind)
@@ -43,7 +48,7 @@ plh_top_kind_name(PlhTopKind kind)
 	return NULL;
 }
 
-/* What a frame is counted as; the text may be in the buffer. */
+/* The name under which a frame is counted; the text may lie in the buffer. */
 static const char *
 name_of_frame(const PlhFrameText *frame, PlhTopKind kind, StringInfo buffer)
 {
@@ -52,13 +57,14 @@ name_of_frame(const PlhFrameText *frame, PlhTopKind kind, StringInfo buffer)
 	if (kind != PLH_TOP_LINE || frame->function == NULL || frame->file == NULL)
 		return plh_stack_text_function_name(frame);
 
-	/* not the frame's text: whether it was inlined makes no difference */
+	/* not the frame's text, which says whether the function was inlined */
 	resetStringInfo(buffer);
 	appendStringInfo(buffer, "%s (%s:%d)", frame->function,
 					 plh_stack_text_base_name(frame->file), frame->line);
 	return buffer->data;
 }
 
+/* Add a row of zeros. */
 static PlhTopRow *
 add_row(Sums *sums, const char *name)
 {
@@ -75,7 +81,7 @@ add_row(Sums *sums, const char *name)
 	return sums->rows[sums->count++] = row;
 }
 
-/* The row of a name, made if need be. */
+/* Find the row of a name, or add it. */
 static PlhTopRow *
 find_row(Sums *sums, const char *name)
 {
@@ -83,11 +89,12 @@ find_row(Sums *sums, const char *name)
 	const PlhNumberedText *numbered = plh_text_numbers_add(sums->names, name,
 														   &is_new);
 
+	Assert(is_new == ((int) numbered->number == sums->count));
 	return is_new ? add_row(sums, numbered->text) :
 		sums->rows[numbered->number];
 }
 
-/* Count a site for a name: once, however often it is in the stack. */
+/* Count a site for a row, once, however often the stack has the name. */
 static void
 count_site(PlhTopRow *row, const PlhListedSite *listed, int number, bool flat)
 {
@@ -103,7 +110,7 @@ count_site(PlhTopRow *row, const PlhListedSite *listed, int number, bool flat)
 	row->cum_count += plh_listed_site_count(listed);
 }
 
-/* Count a site for all that is in its stack, or for its context. */
+/* Count a site for each frame of its stack, or for its memory context. */
 static void
 count_stack(Sums *sums, const PlhListedSite *listed, int number,
 			PlhTopKind kind, StringInfo buffer)
@@ -121,26 +128,34 @@ count_stack(Sums *sums, const PlhListedSite *listed, int number,
 				   listed, number, i == 0);
 }
 
+/*
+ * The most flat bytes first: by cumulative bytes, every list would begin with
+ * _start, main and PostmasterMain, which say nothing.
+ */
 static int
 compare_rows(const void *a, const void *b)
 {
 	const PlhTopRow *left = *(PlhTopRow *const *) a;
 	const PlhTopRow *right = *(PlhTopRow *const *) b;
 
-	if (left->cum_bytes != right->cum_bytes)
-		return left->cum_bytes < right->cum_bytes ? 1 : -1;
 	if (left->flat_bytes != right->flat_bytes)
 		return left->flat_bytes < right->flat_bytes ? 1 : -1;
+	if (left->cum_bytes != right->cum_bytes)
+		return left->cum_bytes < right->cum_bytes ? 1 : -1;
 	return strcmp(left->name, right->name);
 }
 
 /*
- * Sum up a list, the most cumulative bytes first.
+ * Sum up a list.  Returns the rows, the most flat bytes first, and sets
+ * "count".
  */
 PlhTopRow **
 plh_top_make(const PlhSiteList *list, PlhTopKind kind, int *count)
 {
-	Sums		sums = {.names = plh_text_numbers_make(),.room = 1024};
+	Sums		sums = {
+		.names = plh_text_numbers_make(),
+		.room = FIRST_ROOM
+	};
 	StringInfoData buffer;
 
 	sums.rows = palloc(sizeof(PlhTopRow *) * sums.room);

@@ -1,6 +1,6 @@
 /*
  * top.h
- *	  Sums over call sites per function, line, binary or memory context.
+ *	  Sums up sites per function, line, module or memory context.
  *
  * Never called inside palloc.
  */
@@ -9,7 +9,7 @@
 
 #include "report/site_list.h"
 
-/* What is summed up. */
+/* The things that get a row each. */
 typedef enum PlhTopKind
 {
 	PLH_TOP_FUNCTION,
@@ -21,14 +21,21 @@ typedef enum PlhTopKind
 typedef struct PlhTopRow
 {
 	const char *name;
-	int64		flat_bytes;		/* allocated by itself */
+	int64		flat_bytes;		/* of sites whose innermost frame it is */
 	int64		flat_count;
-	int64		cum_bytes;		/* by itself or by what it calls */
+	int64		cum_bytes;		/* of all sites in whose stacks it is */
 	int64		cum_count;
-	int			last_site;		/* that was counted, so that none is twice */
+	int			last_site;		/* last site counted here: a recursive
+								 * function counts each site once */
 } PlhTopRow;
 
+/* Returns a constant; NULL behind the last kind. */
 extern const char *plh_top_kind_name(PlhTopKind kind);
+
+/*
+ * The rows belong to the current memory context.  Their names last as long as
+ * that and the list.
+ */
 extern PlhTopRow **plh_top_make(const PlhSiteList *list, PlhTopKind kind,
 								int *count);
 

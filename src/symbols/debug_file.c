@@ -1,11 +1,14 @@
 /*
  * debug_file.c
- *	  Finds the file that tells about a binary, and loads libdw, which reads it.
+ *	  Finds the file that has the symbols of a module, and loads libdw, which
+ *	  reads it.
  *
- * That is the binary, if the file is still the one that was loaded; else its
- * debug file, by its build-id, from this machine or from a server of such files
- * if the environment names one.  libdw is loaded when needed: linked to, it
- * would make every fork and exit of every server process dearer.
+ * The binary serves if it is still the one that the process had loaded.  Else
+ * the module's debug file serves, which is found by the build-id: on this
+ * machine, or on a debuginfod server if the environment names one.
+ *
+ * libdw is loaded when it is first needed.  If pg_leakhunt were linked to it,
+ * every fork and exit of every server process would be slower.
  */
 #include "postgres.h"
 
@@ -14,9 +17,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/limits.h"
 #include "symbols/debug_file.h"
 
-/* Where distributions put debug files, under their build-ids. */
+/* The directory in which distributions install debug files by build-id. */
 #define DEBUG_DIRECTORY "/usr/lib/debug/.build-id"
 
 PlhLibdw	plh_libdw;
@@ -27,7 +31,9 @@ static Dwfl_Callbacks callbacks;
 	plh_libdw.name = (__typeof__(name) *) dlsym(library, #name); \
 	complete &= plh_libdw.name != NULL;
 
-/* Load the library, once; false if it is not there. */
+/*
+ * Load libdw, once.  Returns false if it, or one of its functions, is missing.
+ */
 static bool
 load_libdw(void)
 {
@@ -51,9 +57,9 @@ load_libdw(void)
 }
 
 /*
- * Is that the binary which the profile's process had loaded?  Without a
- * build-id it is if the file has not been touched since, by the time that
- * nobody can set.
+ * Is the open file the binary that the process of the profile had loaded?  The
+ * build-id decides.  If there is none, the file must not have changed since by
+ * its ctime, which unlike mtime nobody can set.
  */
 static bool
 is_binary(Dwfl_Module *module, const struct stat *status,
@@ -70,7 +76,7 @@ is_binary(Dwfl_Module *module, const struct stat *status,
 		memcmp(found, binary->build_id, found_bytes) == 0;
 }
 
-/* Open a regular file; others may block for ever. */
+/* Open a file if it is a regular one: any other may block for ever. */
 static int
 open_file(const char *path, struct stat *status)
 {
@@ -85,7 +91,7 @@ open_file(const char *path, struct stat *status)
 	return fd;
 }
 
-/* Open a file as a module, if it is of that binary. */
+/* Open a file by libdw; keep it open only if it belongs to the binary. */
 static PlhModuleStatus
 open_path(const char *path, const PlhBinary *binary, PlhDebugFile *file)
 {
@@ -117,11 +123,11 @@ open_path(const char *path, const PlhBinary *binary, PlhDebugFile *file)
 	return status;
 }
 
-/* Open the debug file of a binary that is not to be had itself. */
+/* Open the installed debug file of a binary that has a build-id. */
 static PlhModuleStatus
 open_debug_file(const PlhBinary *binary, PlhDebugFile *file)
 {
-	char		path[MAXPGPATH];
+	char		path[PLH_PATH_MAX];
 	int			length;
 
 	if (binary->build_id_bytes < 2)
@@ -135,12 +141,17 @@ open_debug_file(const PlhBinary *binary, PlhDebugFile *file)
 	return open_path(path, binary, file);
 }
 
-/* debuginfod_begin and debuginfod_find_debuginfo; we need no header for them */
+/*
+ * Types of debuginfod_begin and debuginfod_find_debuginfo.  Their header need
+ * not be installed to build us.
+ */
 typedef void *(*BeginClient) (void);
 typedef int (*FindDebugFile) (void *client, const unsigned char *build_id,
 							  int build_id_bytes, char **path);
 
-/* The same from a server of debug files, if the environment names one. */
+/*
+ * Open the debug file from a debuginfod server, if the environment names one.
+ */
 static PlhModuleStatus
 open_served_file(const PlhBinary *binary, PlhDebugFile *file)
 {
@@ -163,7 +174,7 @@ open_served_file(const PlhBinary *binary, PlhDebugFile *file)
 	if (begin == NULL || find == NULL || (client = begin()) == NULL)
 		return status;
 
-	/* the client lives as long as the symbolizer */
+	/* never ended: the client lives as long as the symbolizer */
 	fd = find(client, binary->build_id, binary->build_id_bytes, &path);
 	if (fd >= 0)
 	{
@@ -175,9 +186,10 @@ open_served_file(const PlhBinary *binary, PlhDebugFile *file)
 }
 
 /*
- * Open the file of a binary that was loaded.  Where it is not that binary any
- * more, its debug file will do; as will the program that runs here, if it is the
- * one.
+ * Open the file with the symbols of a binary that a process had loaded.  If
+ * its path now leads to another file, try the program that we run, which may
+ * be the removed binary itself, and then debug files.  Returns the status of
+ * the path unless one of these could be opened.
  */
 PlhModuleStatus
 plh_debug_file_open(const PlhBinary *binary, PlhDebugFile *file)

@@ -1,8 +1,9 @@
 /*
  * debug_file.h
- *	  Finds the file that tells about a binary, and loads libdw, which reads it.
+ *	  Finds the file that has the symbols of a module, and loads libdw, which
+ *	  reads it.
  *
- * For debug_info.c only, and under its rules.
+ * Only debug_info.c calls this, and its rules hold here, too.
  */
 #ifndef PLH_DEBUG_FILE_H
 #define PLH_DEBUG_FILE_H
@@ -12,7 +13,7 @@
 
 #include "symbols/debug_info.h"
 
-/* The library's functions that we use, by their names. */
+/* The names of libdw's functions that we call. */
 #define PLH_FOR_EACH_FUNCTION(apply) \
 	apply(dwarf_attr_integrate) \
 	apply(dwarf_child) \
@@ -52,10 +53,10 @@ typedef struct PlhLibdw
 	PLH_FOR_EACH_FUNCTION(PLH_DECLARE_FUNCTION)
 } PlhLibdw;
 
-/* They are there once a file was opened. */
+/* The functions; set once plh_debug_file_open has found the library. */
 extern PlhLibdw plh_libdw;
 
-/* An open file, to be closed with dwfl_end. */
+/* An open file, which the caller closes by dwfl_end. */
 typedef struct PlhDebugFile
 {
 	Dwfl	   *dwfl;
@@ -63,6 +64,7 @@ typedef struct PlhDebugFile
 	GElf_Addr	bias;			/* libdwfl's address minus the file's */
 } PlhDebugFile;
 
+/* "file" must be zeroed; it is set only if the result is PLH_MODULE_OPEN. */
 extern PlhModuleStatus plh_debug_file_open(const PlhBinary *binary,
 										   PlhDebugFile *file);
 

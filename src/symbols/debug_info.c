@@ -1,12 +1,12 @@
 /*
  * debug_info.c
- *	  What a binary's debug information and symbol tables say about an
- *	  address: functions, inlined ones included, files and lines.
+ *	  Reads debug information and symbol tables: from an address of a module to
+ *	  its functions, inlined ones included, files and lines.
  *
- * Besides debug_file.c the only file that calls libdw.
+ * Only this file and debug_file.c call libdw.
  *
- * A name is only ever that of a function which has the address between its
- * start and its end.
+ * A function is named only if the address lies between its start and its end:
+ * a wrong name would be worse than none.
  */
 #include "postgres.h"
 
@@ -14,26 +14,31 @@
 
 #include "symbols/debug_file.h"
 
-/* Entries of one unit that are looked at: hostile files may have loops. */
+/*
+ * Entries of one unit that are visited, and the depth to which namespaces are:
+ * the entries of a hostile file may form a loop.
+ */
 #define MAX_UNIT_ENTRIES 4000000
 #define MAX_NESTING 64
 
-/* A stretch of a function's code. */
+#define FIRST_RANGE_ROOM 64
+
+/* A contiguous range of a function's code; a function may have several. */
 typedef struct FunctionRange
 {
 	Dwarf_Addr	start;
 	Dwarf_Addr	end;
-	Dwarf_Off	function;		/* offset of its entry */
+	Dwarf_Off	function;		/* offset of the function's entry */
 } FunctionRange;
 
-/* The functions of a compilation unit, by address. */
+/* A compilation unit, and the ranges of its functions. */
 typedef struct Unit
 {
 	Dwarf_Off	offset;
 	FunctionRange *ranges;		/* sorted by start */
 	int			range_count;
 	int			range_room;
-	int			entries_left;
+	int			entries_left;	/* to visit, of MAX_UNIT_ENTRIES */
 	struct Unit *next;
 } Unit;
 
@@ -42,11 +47,11 @@ struct PlhDebugModule
 	PlhDebugFile handle;
 	Dwarf	   *dwarf;			/* NULL: no debug information */
 	Dwarf_Addr	dwarf_bias;		/* libdwfl's address minus dwarf's */
-	Unit	   *units;			/* last used first */
-	const char *file;			/* opened, or that has the debug information */
+	Unit	   *units;			/* read so far, the latest first */
+	const char *file;			/* path of the file that has the symbols */
 };
 
-/* Look for debug information, and note where it is. */
+/* Find the debug information, and note which file has it. */
 static void
 find_dwarf(PlhDebugModule *module)
 {
@@ -55,7 +60,7 @@ find_dwarf(PlhDebugModule *module)
 
 	module->dwarf = plh_libdw.dwfl_module_getdwarf(module->handle.module,
 												   &module->dwarf_bias);
-	/* the symbol table may be in a debug file, too, which this finds */
+	/* this finds a debug file that has only the symbol table */
 	(void) plh_libdw.dwfl_module_getsymtab(module->handle.module);
 	(void) plh_libdw.dwfl_module_info(module->handle.module, NULL, NULL, NULL,
 									  NULL, NULL, &main_file, &debug_file);
@@ -63,8 +68,7 @@ find_dwarf(PlhDebugModule *module)
 }
 
 /*
- * Open the module of a binary that was loaded.  On success "opened" gets what
- * plh_debug_info_close must be called with.
+ * Open the module of a binary that a process had loaded.
  */
 PlhModuleStatus
 plh_debug_info_open(const PlhBinary *binary, PlhDebugModule **opened)
@@ -85,7 +89,7 @@ plh_debug_info_open(const PlhBinary *binary, PlhDebugModule **opened)
 	return PLH_MODULE_OPEN;
 }
 
-/* Has the module's main file a full symbol table? */
+/* Does the module's main file have a symbol table beside the dynamic one? */
 static bool
 has_symbol_table(PlhDebugModule *module)
 {
@@ -104,8 +108,8 @@ has_symbol_table(PlhDebugModule *module)
 }
 
 /*
- * The best that there is for a module, and the file that has it, which is valid
- * until the module is closed.
+ * Find the best source of symbols for a module.  Sets "file" to the path of
+ * the file that has it.
  */
 PlhSymbolSource
 plh_debug_info_source(PlhDebugModule *module, const char **file)
@@ -132,7 +136,7 @@ compare_ranges(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
-/* Add the stretches of a function's code to its unit. */
+/* Add the ranges of a function to its unit; if memory runs out, not all. */
 static void
 add_function(Unit *unit, Dwarf_Die *function)
 {
@@ -147,7 +151,7 @@ add_function(Unit *unit, Dwarf_Die *function)
 	{
 		if (unit->range_count == unit->range_room)
 		{
-			int			room = Max(64, 2 * unit->range_room);
+			int			room = Max(FIRST_RANGE_ROOM, 2 * unit->range_room);
 			FunctionRange *larger = realloc(unit->ranges,
 											sizeof(FunctionRange) * room);
 
@@ -164,7 +168,7 @@ add_function(Unit *unit, Dwarf_Die *function)
 	}
 }
 
-/* Add the functions below an entry: a unit, or a namespace in it. */
+/* Add the functions below an entry, which is a unit or a namespace in it. */
 static void
 add_functions(Unit *unit, Dwarf_Die *parent, int nesting)
 {
@@ -184,7 +188,10 @@ add_functions(Unit *unit, Dwarf_Die *parent, int nesting)
 			 plh_libdw.dwarf_siblingof(&entry, &entry) == 0);
 }
 
-/* The unit with its functions, read when it is first asked for. */
+/*
+ * Find a unit among those that were read, or read it.  Returns NULL if memory
+ * runs out.
+ */
 static Unit *
 find_unit(PlhDebugModule *module, Dwarf_Die *unit_entry)
 {
@@ -210,7 +217,9 @@ find_unit(PlhDebugModule *module, Dwarf_Die *unit_entry)
 	return unit;
 }
 
-/* The stretch that has an address, or NULL. */
+/*
+ * Find the range that has an address, by binary search.  Returns NULL if none.
+ */
 static const FunctionRange *
 find_range(const Unit *unit, Dwarf_Addr address)
 {
@@ -232,8 +241,9 @@ find_range(const Unit *unit, Dwarf_Addr address)
 }
 
 /*
- * The functions around an address, the outermost first: the one whose code it
- * is, and those that the compiler inlined there.  Returns how many.
+ * Collect the functions around an address, the outermost first: the function
+ * that the range belongs to, and those that the compiler has inlined there.
+ * Returns how many there are.
  */
 static int
 nest_functions(PlhDebugModule *module, const FunctionRange *range,
@@ -248,7 +258,9 @@ nest_functions(PlhDebugModule *module, const FunctionRange *range,
 		return 0;
 	nest[count++] = scope;
 
-	/* go down into whatever has the address, blocks without a name included */
+	/*
+	 * go down into each entry that has the address, nameless blocks included
+	 */
 	while (plh_libdw.dwarf_child(&scope, &entry) == 0)
 	{
 		bool		found = false;
@@ -276,7 +288,7 @@ nest_functions(PlhDebugModule *module, const FunctionRange *range,
 	return count;
 }
 
-/* The name of a function, as linkers know it where that is another one. */
+/* The name by which linkers know a function; else the name in the source. */
 static const char *
 function_name(Dwarf_Die *function)
 {
@@ -289,7 +301,9 @@ function_name(Dwarf_Die *function)
 	return name != NULL ? name : plh_libdw.dwarf_diename(function);
 }
 
-/* An attribute of an entry itself that is a number; 0 without it. */
+/*
+ * The value of an attribute that is a number; 0 if the entry does not have it.
+ */
 static Dwarf_Word
 number_of(Dwarf_Die *entry, int name)
 {
@@ -302,7 +316,7 @@ number_of(Dwarf_Die *entry, int name)
 	return value;
 }
 
-/* Where the line table has an address. */
+/* Set the file and line that the line table has for an address. */
 static void
 find_line(PlhDebugModule *module, Dwarf_Addr address, PlhSourceFrame *frame)
 {
@@ -315,7 +329,7 @@ find_line(PlhDebugModule *module, Dwarf_Addr address, PlhSourceFrame *frame)
 		frame->file = NULL;
 }
 
-/* plh_debug_info_frames from debug information; 0 if there is none. */
+/* Set the frames by debug information; returns 0 if it does not know any. */
 static int
 frames_from_dwarf(PlhDebugModule *module, Dwarf_Addr address,
 				  PlhSourceFrame *frames)
@@ -337,9 +351,10 @@ frames_from_dwarf(PlhDebugModule *module, Dwarf_Addr address,
 		(range = find_range(unit, address - bias)) == NULL)
 		return 0;
 	count = nest_functions(module, range, address - bias, nest);
+	Assert(count <= PLH_MAX_INLINED);
 	(void) plh_libdw.dwarf_getsrcfiles(unit_entry, &files, &file_count);
 
-	/* each is at the line where the one inside of it was called */
+	/* the line of a function is that at which it calls the one inside it */
 	for (int i = 0; i < count; i++)
 	{
 		PlhSourceFrame *frame = &frames[i];
@@ -365,7 +380,9 @@ frames_from_dwarf(PlhDebugModule *module, Dwarf_Addr address,
 	return count;
 }
 
-/* The same from a symbol table. */
+/*
+ * Set the one frame that a symbol table can tell; returns 0 if it knows none.
+ */
 static int
 frame_from_symbol(PlhDebugModule *module, Dwarf_Addr address,
 				  PlhSourceFrame *frame)
@@ -377,7 +394,7 @@ frame_from_symbol(PlhDebugModule *module, Dwarf_Addr address,
 													 &offset, &symbol, NULL, NULL,
 													 NULL);
 
-	/* the nearest symbol before the address may be a neighbour's */
+	/* the nearest symbol before the address may be another function's */
 	if (frame->function == NULL || offset >= symbol.st_size ||
 		GELF_ST_TYPE(symbol.st_info) != STT_FUNC)
 		return 0;
@@ -387,10 +404,9 @@ frame_from_symbol(PlhDebugModule *module, Dwarf_Addr address,
 }
 
 /*
- * The functions that an address is in, the innermost first, which all but the
- * last are inlined.  The address is one of the module's file.  "frames" has
- * room for PLH_MAX_INLINED; what they point to is valid until the module is
- * closed.  Returns how many there are, 0 where none is known for sure.
+ * Find the functions that an address is in, the innermost first; all but the
+ * last are inlined.  The address is one of the module's ELF file, as the
+ * addresses in frames of a profile are.
  */
 int
 plh_debug_info_frames(PlhDebugModule *module, uint64 address,
@@ -403,7 +419,7 @@ plh_debug_info_frames(PlhDebugModule *module, uint64 address,
 }
 
 /*
- * Close a module.
+ * Close a module, and free all that belongs to it.
  */
 void
 plh_debug_info_close(PlhDebugModule *module)
@@ -421,8 +437,8 @@ plh_debug_info_close(PlhDebugModule *module)
 }
 
 /*
- * The name of a C++ function as its author knows it, to be freed by the caller;
- * NULL where the name is no such name, or the library is not there that knows.
+ * Turn the linker's name of a C++ function into the one in its source.
+ * Returns NULL if the name is not of C++, or if libstdc++ is not installed.
  */
 char *
 plh_debug_info_demangle(const char *name)

@@ -1,31 +1,31 @@
 /*
  * debug_info.h
- *	  What a binary's debug information and symbol tables say about an
- *	  address: functions, inlined ones included, files and lines.
+ *	  Reads debug information and symbol tables: from an address of a module to
+ *	  its functions, inlined ones included, files and lines.
  *
- * Runs in the symbolizer, a process of its own (symbolizer.h), and in tests:
- * uses malloc, never anything of PostgreSQL's but types.  "No symbol" is an
- * answer, not an error.  What it reads may be anything: a file that makes
- * libdw crash or loop costs that process, nothing else.
+ * Runs in the symbolizer, a process of its own (symbolizer.h), and in tests.
+ * Allocates by malloc, and uses nothing of PostgreSQL's but types.  "No
+ * symbol" is an answer, not an error.  The files may be hostile: one that
+ * makes libdw crash or loop costs that process, and nothing else.
  */
 #ifndef PLH_DEBUG_INFO_H
 #define PLH_DEBUG_INFO_H
 
 #include "profile/source_frame.h"
 
-/* What became of opening a module. */
+/* The outcome of opening a module. */
 typedef enum PlhModuleStatus
 {
-	PLH_MODULE_OPEN,			/* found, and the very binary that was loaded */
+	PLH_MODULE_OPEN,			/* the file is that of the loaded binary */
 	PLH_MODULE_NO_LIBRARY,		/* libdw is not installed */
 	PLH_MODULE_NO_FILE,			/* the file is gone */
 	PLH_MODULE_REPLACED,		/* the file has another build-id */
 	PLH_MODULE_UNREADABLE,		/* no permission, or not an ELF file */
-	PLH_MODULE_FAILED,			/* the symbolizer died of it */
-	PLH_MODULE_NOT_ASKED		/* there is no symbolizer */
+	PLH_MODULE_FAILED,			/* the symbolizer died while it read it */
+	PLH_MODULE_NOT_ASKED		/* no symbolizer could be started */
 } PlhModuleStatus;
 
-/* The best that an open module has. */
+/* The best source of symbols that an open module has. */
 typedef enum PlhSymbolSource
 {
 	PLH_SOURCE_NOTHING,
@@ -36,22 +36,37 @@ typedef enum PlhSymbolSource
 
 typedef struct PlhDebugModule PlhDebugModule;
 
-/* A binary as it was loaded. */
+/*
+ * The binary of a module, as a process had loaded it; the texts are the
+ * caller's.
+ */
 typedef struct PlhBinary
 {
 	const char *path;
 	const unsigned char *build_id;
 	int			build_id_bytes; /* 0: it has none */
-	int64		seen_at;		/* seconds since 1970; counts without build-id */
+	int64		seen_at;		/* seconds since 1970; used without build-id */
 } PlhBinary;
 
+/*
+ * Sets "opened" only if the result is PLH_MODULE_OPEN.  The caller ends it by
+ * plh_debug_info_close, which also frees all texts that were returned about
+ * it.
+ */
 extern PlhModuleStatus plh_debug_info_open(const PlhBinary *binary,
 										   PlhDebugModule **opened);
 extern PlhSymbolSource plh_debug_info_source(PlhDebugModule *module,
 											 const char **file);
+
+/*
+ * "frames" must have room for PLH_MAX_INLINED.  Returns how many were set, 0
+ * if no function is known for sure.
+ */
 extern int	plh_debug_info_frames(PlhDebugModule *module, uint64 address,
 								  PlhSourceFrame *frames);
 extern void plh_debug_info_close(PlhDebugModule *module);
+
+/* The caller must free() the name. */
 extern char *plh_debug_info_demangle(const char *name);
 
 #endif							/* PLH_DEBUG_INFO_H */

@@ -1,12 +1,12 @@
 /*
  * symbol_cache.c
- *	  What this session has learned about addresses, kept until it ends.
+ *	  Keeps the answers that a session has got about addresses, until it ends.
  *
  * Answers are appended to one region; a hash table with open addressing has
- * their offsets.  Nothing is ever taken out but everything.
+ * their offsets.  Single answers are never removed: a full cache is emptied.
  *
- * Only answers about binaries that could be read are kept: one that is missing
- * now may come.
+ * Only answers about modules that could be read are kept: a debug file that is
+ * missing now may be installed later.
  */
 #include "postgres.h"
 
@@ -18,20 +18,22 @@
 #include "symbols/symbol_cache.h"
 
 #define CACHE_BYTES ((Size) 8 * 1024 * 1024)
-#define SLOTS 65536				/* must be a power of two */
+#define SLOTS 65536				/* a power of two */
 #define MAX_ENTRIES (SLOTS / 4 * 3)
 
-/* What an answer is about: a binary, by its build-id and path, and an address. */
+/*
+ * The subject of an answer: an address, and the build-id and path of a module.
+ */
 typedef struct CacheKey
 {
 	uint64		address;
 	uint64		path_hash;
-	TimestampTz seen_at;		/* 0 if there is a build-id */
+	TimestampTz seen_at;		/* of the module; 0 if it has a build-id */
 	uint32		build_id_bytes;
 	uint8		build_id[PLH_BUILD_ID_MAX];
 } CacheKey;
 
-/* The answer is only as long as its frames. */
+/* An entry ends with the frames of its answer, not with their room. */
 typedef struct CacheEntry
 {
 	CacheKey	key;
@@ -43,6 +45,7 @@ static PlhRegion slot_region;	/* offsets into entry_region, plus 1 */
 static Size used_bytes;
 static uint32 used_entries;
 
+/* Make the key, with its padding zeroed: keys are compared as bytes. */
 static void
 make_key(const PlhModuleRecord *module, uint64 address, CacheKey *key)
 {
@@ -56,13 +59,15 @@ make_key(const PlhModuleRecord *module, uint64 address, CacheKey *key)
 	memcpy(key->build_id, module->build_id, key->build_id_bytes);
 }
 
-/* The slot that has the key, or the free one where it belongs. */
+/* Find the slot that has the key, or the free slot where it belongs. */
 static uint32 *
 find_slot(const CacheKey *key)
 {
 	uint32	   *slots = (uint32 *) slot_region.base;
 	uint32		slot = hash_bytes((const unsigned char *) key, sizeof(*key));
 
+	StaticAssertStmt((SLOTS & (SLOTS - 1)) == 0 && MAX_ENTRIES < SLOTS,
+					 "a search would not end");
 	for (;; slot++)
 	{
 		uint32	   *candidate = &slots[slot & (SLOTS - 1)];
@@ -77,7 +82,7 @@ find_slot(const CacheKey *key)
 }
 
 /*
- * The answer that was kept, or NULL.  Valid until the next one is added.
+ * Find the answer about an address of a module.
  */
 const PlhSymbolAnswer *
 plh_symbol_cache_find(const PlhModuleRecord *module, uint64 address)
@@ -94,7 +99,7 @@ plh_symbol_cache_find(const PlhModuleRecord *module, uint64 address)
 	return &((const CacheEntry *) (entry_region.base + *slot - 1))->answer;
 }
 
-/* Forget everything, and give the memory back. */
+/* Forget all answers, and give the memory back to the system. */
 static void
 clear_cache(void)
 {
@@ -105,8 +110,7 @@ clear_cache(void)
 }
 
 /*
- * Keep an answer, if it is worth it and there is memory for it.  The address
- * must not be there yet.
+ * Keep an answer, if the module could be read and there is memory.
  */
 void
 plh_symbol_cache_add(const PlhModuleRecord *module, uint64 address,
@@ -132,6 +136,7 @@ plh_symbol_cache_add(const PlhModuleRecord *module, uint64 address,
 	entry = (CacheEntry *) (entry_region.base + used_bytes);
 	entry->key = key;
 	memcpy(&entry->answer, answer, answer_bytes);
+	Assert(*find_slot(&key) == 0);
 	*find_slot(&key) = used_bytes + 1;
 	used_bytes += bytes;
 	used_entries++;

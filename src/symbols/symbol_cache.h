@@ -1,9 +1,9 @@
 /*
  * symbol_cache.h
- *	  What this session has learned about addresses, kept until it ends.
+ *	  Keeps the answers that a session has got about addresses, until it ends.
  *
- * Lies in memory of its own, which no memory context counts, and is emptied
- * when it is full.  Never called inside palloc.
+ * The cache lies in memory of its own, which no memory context counts, and is
+ * emptied when it is full.  Never called inside palloc; never throws.
  */
 #ifndef PLH_SYMBOL_CACHE_H
 #define PLH_SYMBOL_CACHE_H
@@ -11,8 +11,14 @@
 #include "profile/profile_layout.h"
 #include "symbols/symbol_protocol.h"
 
+/*
+ * Returns NULL without an answer.  The answer is valid until the next
+ * addition.
+ */
 extern const PlhSymbolAnswer *plh_symbol_cache_find(const PlhModuleRecord *module,
 													uint64 address);
+
+/* The cache copies the answer.  It must not have one about this address. */
 extern void plh_symbol_cache_add(const PlhModuleRecord *module,
 								 uint64 address,
 								 const PlhSymbolAnswer *answer);

@@ -1,19 +1,20 @@
 /*
  * symbol_protocol.c
- *	  What a session asks the symbolizer's process, and what that answers.
+ *	  Defines the questions of a session to the symbolizer, and its answers.
  */
 #include "postgres.h"
 
 #include "symbols/debug_info.h"
 #include "symbols/symbol_protocol.h"
 
-/* A line number in an answer, and the flag that it shares a word with. */
+/* A line number in an answer shares a word with the flag for inlining. */
 #define LINE_MASK 0x7FFFFFFF
 #define INLINED_FLAG 0x80000000
 
 /*
- * Are both questions about the same binary?  Without a build-id it must have
- * been seen at the same time, too: the file may have been replaced since.
+ * Are both questions about the same module?  Without a build-id, both must
+ * have been seen at the same time, since the file may have been replaced in
+ * between.
  */
 bool
 plh_symbol_protocol_same_module(const PlhSymbolQuestion *left,
@@ -26,7 +27,7 @@ plh_symbol_protocol_same_module(const PlhSymbolQuestion *left,
 }
 
 /*
- * Does the head of an answer make sense, so that its frames may be read?
+ * Does the head of an answer make sense, so that its frames can be read?
  */
 bool
 plh_symbol_protocol_is_sound(const PlhSymbolAnswer *answer)
@@ -37,7 +38,8 @@ plh_symbol_protocol_is_sound(const PlhSymbolAnswer *answer)
 }
 
 /*
- * Append a frame to an answer; false, and no change, if there is no room.
+ * Append a frame to an answer.  Without room for it, return false and leave
+ * the answer as it is.
  */
 bool
 plh_symbol_protocol_add_frame(PlhSymbolAnswer *answer,
@@ -51,6 +53,7 @@ plh_symbol_protocol_add_frame(PlhSymbolAnswer *answer,
 	Size		bytes = sizeof(line) + function_bytes + file_bytes;
 	char	   *start = answer->frames + answer->frames_bytes;
 
+	Assert(answer->frames_bytes <= sizeof(answer->frames));
 	if (bytes > sizeof(answer->frames) - answer->frames_bytes)
 		return false;
 	memcpy(start, &line, sizeof(line));
@@ -61,8 +64,8 @@ plh_symbol_protocol_add_frame(PlhSymbolAnswer *answer,
 }
 
 /*
- * Read the frame at "position", 0 at first, of a sound answer, and go on to the
- * next.  Returns false if no whole frame is left.  The texts are the answer's.
+ * Read the frame at "position", which is 0 for the first, and advance to the
+ * next.  Returns false if no complete frame is left.
  */
 bool
 plh_symbol_protocol_next_frame(const PlhSymbolAnswer *answer, uint32 *position,
@@ -75,6 +78,8 @@ plh_symbol_protocol_next_frame(const PlhSymbolAnswer *answer, uint32 *position,
 	const char *function_end;
 	const char *file_end;
 
+	Assert(answer->frames_bytes <= sizeof(answer->frames) &&
+		   *position <= answer->frames_bytes);
 	if (end - start < (ptrdiff_t) sizeof(line))
 		return false;
 	memcpy(&line, start, sizeof(line));

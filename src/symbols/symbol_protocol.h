@@ -1,10 +1,10 @@
 /*
  * symbol_protocol.h
- *	  What a session asks the symbolizer's process, and what that answers.
+ *	  Defines the questions of a session to the symbolizer, and its answers.
  *
- * Runs on both sides, so it calls nothing of PostgreSQL's.  The two processes
- * are copies of one, and send structs as they are in memory.  A session trusts
- * no answer: what it reads a broken debug file may have written.
+ * Both processes run this code, so it calls nothing of PostgreSQL's.  One is a
+ * fork of the other, so they send structs as they are in memory.  A session
+ * trusts no answer: a broken debug file may have made the symbolizer write it.
  */
 #ifndef PLH_SYMBOL_PROTOCOL_H
 #define PLH_SYMBOL_PROTOCOL_H
@@ -12,44 +12,53 @@
 #include "base/limits.h"
 #include "profile/source_frame.h"
 
-/* A question about an address of a binary. */
+/* A question about an address of a module. */
 typedef struct PlhSymbolQuestion
 {
 	uint64		address;		/* or PLH_WHOLE_MODULE */
 	int64		seen_at;		/* seconds since 1970 */
-	uint32		build_id_bytes; /* 0: it has none */
+	uint32		build_id_bytes; /* 0: the module has none */
 	unsigned char build_id[PLH_BUILD_ID_MAX];
 	char		path[MAXPGPATH];
 } PlhSymbolQuestion;
 
 /*
- * The address that asks which file has a module's symbols: the answer is one
- * frame with that file.
+ * Pseudo-address that asks which file has a module's symbols; the answer is
+ * one frame with that file.
  */
 #define PLH_WHOLE_MODULE UINT64_MAX
 
-/* Bytes of frames in an answer; frames beyond are left out. */
+/*
+ * Room for the frames of an answer; the outer ones that do not fit are left
+ * out.
+ */
 #define PLH_ANSWER_MAX 16384
 
 /*
- * An answer is sent up to the end of its frames.  A frame is a line number
- * (uint32, not aligned, with a flag), the function, and the file, both texts
- * with their NUL; an empty file is not known.  The innermost frame is first.
+ * An answer is sent up to the end of its frames, the innermost frame first.  A
+ * frame is a line number (uint32, not aligned, with a flag), then the function
+ * and the file, both with their NUL.  An empty text stands for an unknown
+ * file.
  */
 typedef struct PlhSymbolAnswer
 {
 	uint32		status;			/* PlhModuleStatus */
 	uint32		source;			/* PlhSymbolSource */
-	uint32		frames_bytes;
+	uint32		frames_bytes;	/* used of frames */
 	char		frames[PLH_ANSWER_MAX];
 } PlhSymbolAnswer;
 
-/* What an answer has before its frames. */
+/* The size of an answer without its frames. */
 #define PLH_ANSWER_HEAD_BYTES offsetof(PlhSymbolAnswer, frames)
 
 extern bool plh_symbol_protocol_same_module(const PlhSymbolQuestion *left,
 											const PlhSymbolQuestion *right);
 extern bool plh_symbol_protocol_is_sound(const PlhSymbolAnswer *answer);
+
+/*
+ * Frames are added to and read from answers that are sound only.  The texts of
+ * a frame that was read lie in the answer.
+ */
 extern bool plh_symbol_protocol_add_frame(PlhSymbolAnswer *answer,
 										  const PlhSourceFrame *frame);
 extern bool plh_symbol_protocol_next_frame(const PlhSymbolAnswer *answer,

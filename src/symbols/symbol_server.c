@@ -1,9 +1,10 @@
 /*
  * symbol_server.c
- *	  The process that reads binaries and debug files: all that it does.
+ *	  The symbolizer's side: a process that reads binaries and debug files.
  *
- * It shares nothing with the session but two pipes: no memory, no files, no
- * signals.  What it reads may make it crash or loop.
+ * The process shares nothing with the session but two pipes: no memory, no
+ * files, no signals.  So a file that makes it crash or loop cannot harm the
+ * server.
  */
 #include "postgres.h"
 
@@ -20,21 +21,35 @@
 #include "symbols/symbol_protocol.h"
 #include "symbols/symbol_server.h"
 
-/* CPU time for one question, and memory, that only a broken file takes. */
+/*
+ * Limits of CPU time for one question, and of memory: only broken files exceed
+ * them.
+ */
 #define MAX_CPU_SECONDS 120
 #define MAX_MEMORY_BYTES ((rlim_t) 16 * 1024 * 1024 * 1024)
 
-/* Modules that a symbolizer keeps open. */
+/* Number of modules that a symbolizer keeps open. */
 #define MAX_OPEN_MODULES 256
+
+/*
+ * Room for /proc/self/maps, which has a line of about 100 bytes per mapping.
+ */
+#define MAPS_BYTES (1024 * 1024)
+
+/* Highest number of descriptors to close one by one, without close_range. */
+#define MAX_CLOSED_FILES 65536
+
+/* The first descriptor after the three standard ones. */
+#define FIRST_SPARE_FD (STDERR_FILENO + 1)
 
 typedef struct ServedModule
 {
-	PlhSymbolQuestion question; /* the first that was asked about it */
+	PlhSymbolQuestion question; /* first question about it; identifies it */
 	PlhModuleStatus status;
 	PlhDebugModule *module;		/* NULL unless status is PLH_MODULE_OPEN */
 } ServedModule;
 
-/* The module that is asked about, opened if that is not done yet. */
+/* Find the module that a question is about among the open ones, or open it. */
 static const ServedModule *
 serve_module(const PlhSymbolQuestion *question)
 {
@@ -52,7 +67,7 @@ serve_module(const PlhSymbolQuestion *question)
 			return &modules[i];
 	}
 
-	/* more than that, and they take turns in the last place */
+	/* without a free place, modules take turns in the last one */
 	if (count == MAX_OPEN_MODULES)
 	{
 		served = &modules[count - 1];
@@ -68,8 +83,8 @@ serve_module(const PlhSymbolQuestion *question)
 }
 
 /*
- * Append a frame to the answer, its function as C++ programmers write it; false
- * if there is no room for it.
+ * Append a frame to the answer, with the name of a C++ function as its source
+ * has it.  Returns false if the frame does not fit.
  */
 static bool
 add_frame(PlhSymbolAnswer *answer, const PlhSourceFrame *frame)
@@ -85,6 +100,7 @@ add_frame(PlhSymbolAnswer *answer, const PlhSourceFrame *frame)
 	return added;
 }
 
+/* Make the answer to a question. */
 static void
 answer_question(const PlhSymbolQuestion *question, PlhSymbolAnswer *answer)
 {
@@ -115,8 +131,9 @@ answer_question(const PlhSymbolQuestion *question, PlhSymbolAnswer *answer)
 }
 
 /*
- * The session is gone.  In a container the postmaster may be the one that is
- * told of our end, and take a signal for the crash of a server process.
+ * Exit with 0, not by the signal: if the session is gone and the postmaster is
+ * pid 1 of a container, it reaps us, and would take death by a signal for a
+ * crashed backend.
  */
 static void
 leave_quietly(int signal_number)
@@ -125,13 +142,15 @@ leave_quietly(int signal_number)
 }
 
 /*
- * Unmap all memory that is shared with the server: what goes wrong here must
- * not reach it.  Plain system calls, as nothing is known to work yet.
+ * Unmap all memory that is shared with the server, so that no wild write
+ * reaches it.  Plain system calls, since stdio could need locks and memory
+ * that the session held when it forked.  Returns false if any of that memory
+ * is still mapped.
  */
 static bool
 unmap_shared_memory(void)
 {
-	static char text[1024 * 1024];
+	static char text[MAPS_BYTES];
 	ssize_t		length;
 	int			fd = open("/proc/self/maps", O_RDONLY);
 
@@ -150,7 +169,7 @@ unmap_shared_memory(void)
 		unsigned long from = strtoul(line, &rest, 16);
 		unsigned long to = *rest == '-' ? strtoul(rest + 1, &rest, 16) : 0;
 
-		/* as in "7f0000000000-7f0000010000 rw-s ..." */
+		/* a line reads "7f0000000000-7f0000010000 rw-s ...": s means shared */
 		if (to > from && strlen(rest) > 5 && rest[4] == 's' &&
 			munmap((void *) from, to - from) != 0)
 			return false;
@@ -161,23 +180,29 @@ unmap_shared_memory(void)
 	return true;
 }
 
-/* Keep nothing open but 0, 1 and 2, that others may think is closed. */
+/*
+ * Close all but the standard descriptors: others may wait for them to be
+ * closed.
+ */
 static void
 close_other_files(void)
 {
 	struct rlimit limit;
 
 #ifdef SYS_close_range
-	if (syscall(SYS_close_range, 3, ~0U, 0) == 0)
+	if (syscall(SYS_close_range, FIRST_SPARE_FD, ~0U, 0) == 0)
 		return;
 #endif
-	if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > 65536)
-		limit.rlim_cur = 65536;
-	for (int fd = 3; fd < (int) limit.rlim_cur; fd++)
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > MAX_CLOSED_FILES)
+		limit.rlim_cur = MAX_CLOSED_FILES;
+	for (int fd = FIRST_SPARE_FD; fd < (int) limit.rlim_cur; fd++)
 		close(fd);
 }
 
-/* Be the first to go when memory runs out, and take no more than a lot. */
+/*
+ * Limit memory, be the first victim when memory runs out, and leave no core
+ * file.
+ */
 static void
 limit_resources(void)
 {
@@ -187,21 +212,21 @@ limit_resources(void)
 
 	if (fd >= 0)
 	{
-		/* without it we are as likely a victim as the session */
-		if (write(fd, "1000", 4) != 4)
-			errno = 0;
+		/* if this fails, we are as likely a victim as the session */
+		(void) plh_whole_io_write(fd, "1000", 4, PLH_FILE_POSITION);
 		close(fd);
 	}
 	(void) setrlimit(RLIMIT_AS, &memory_limit);
 
-	/* a crash is no news to anybody */
+	/* the session reports a crash; a core file of it would help nobody */
 	(void) setrlimit(RLIMIT_CORE, &core_limit);
 	(void) prctl(PR_SET_DUMPABLE, 0);
 }
 
 /*
- * Become a process that has nothing in common with the session's, not even the
- * signals that are sent to its group.
+ * Cut all ties to the session but the two pipes, which become standard input
+ * and output.  setsid keeps away signals that are sent to the server's process
+ * group.  When our parent ends, the kernel sends us SIGUSR1.
  */
 static void
 detach(int question_fd, int answer_fd, pid_t session)
@@ -221,12 +246,13 @@ detach(int question_fd, int answer_fd, pid_t session)
 		_exit(0);
 	(void) prctl(PR_SET_NAME, "pg_leakhunt");
 
-	/* first out of the way of 0 to 2, where they could be, too */
-	question_fd = fcntl(question_fd, F_DUPFD, 16);
-	answer_fd = fcntl(answer_fd, F_DUPFD, 16);
+	/* the pipes may lie on standard descriptors: move them out of the way */
+	question_fd = fcntl(question_fd, F_DUPFD, FIRST_SPARE_FD);
+	answer_fd = fcntl(answer_fd, F_DUPFD, FIRST_SPARE_FD);
 	null_fd = open("/dev/null", O_WRONLY);
-	if (dup2(null_fd, 2) < 0 || dup2(question_fd, 0) < 0 ||
-		dup2(answer_fd, 1) < 0)
+	if (dup2(null_fd, STDERR_FILENO) < 0 ||
+		dup2(question_fd, STDIN_FILENO) < 0 ||
+		dup2(answer_fd, STDOUT_FILENO) < 0)
 		_exit(1);
 	close_other_files();
 	if (!unmap_shared_memory())
@@ -234,7 +260,7 @@ detach(int question_fd, int answer_fd, pid_t session)
 	limit_resources();
 }
 
-/* A question may take so much CPU time from now on. */
+/* Allow MAX_CPU_SECONDS of CPU time from now on. */
 static void
 limit_cpu_time(void)
 {
@@ -250,7 +276,7 @@ limit_cpu_time(void)
 }
 
 /*
- * Become a process of its own and answer questions, until there are no more.
+ * Detach from the session, then answer its questions until there are no more.
  */
 void
 plh_symbol_server_run(int question_fd, int answer_fd, pid_t session)
@@ -259,12 +285,12 @@ plh_symbol_server_run(int question_fd, int answer_fd, pid_t session)
 	static PlhSymbolQuestion question;
 
 	detach(question_fd, answer_fd, session);
-	while (plh_whole_io_read(0, &question, sizeof(question),
+	while (plh_whole_io_read(STDIN_FILENO, &question, sizeof(question),
 							 PLH_FILE_POSITION) == sizeof(question))
 	{
 		limit_cpu_time();
 		answer_question(&question, &answer);
-		if (!plh_whole_io_write(1, &answer,
+		if (!plh_whole_io_write(STDOUT_FILENO, &answer,
 								PLH_ANSWER_HEAD_BYTES + answer.frames_bytes,
 								PLH_FILE_POSITION))
 			break;

@@ -1,14 +1,17 @@
 /*
  * symbol_server.h
- *	  The process that reads binaries and debug files: all that it does.
+ *	  The symbolizer's side: a process that reads binaries and debug files.
  *
- * Runs in a child of the session that symbolizer.c has forked.  Calls nothing
- * of PostgreSQL's, and leaves by _exit or a signal.
+ * Called in the child that symbolizer.c forks from a session.  The child calls
+ * nothing of PostgreSQL's, and ends by _exit or a signal.
  */
 #ifndef PLH_SYMBOL_SERVER_H
 #define PLH_SYMBOL_SERVER_H
 
-/* Never returns. */
+/*
+ * Reads questions from one pipe and writes answers to the other until the
+ * questions end or the session is gone.  Never returns.
+ */
 extern void plh_symbol_server_run(int question_fd, int answer_fd,
 								  pid_t session);
 

@@ -1,10 +1,10 @@
 /*
  * symbolizer.c
- *	  A process that reads binaries and debug files for a session.
+ *	  The session's side of a process that reads binaries and debug files.
  *
- * Forked from the session when it first asks, it lives until the session has
- * what it wants: the end of the memory context that it belongs to.  It calls
- * nothing of PostgreSQL's, and leaves by _exit or a signal.
+ * The process is forked at the first question, and killed when the memory
+ * context that the symbolizer belongs to is reset.  symbol_server.c is all
+ * that it runs.
  *
  * Questions and answers travel through two pipes, one pair at a time.  An
  * answer is checked as if a stranger had written it.
@@ -22,6 +22,7 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
+#include "base/clock.h"
 #include "base/limits.h"
 #include "base/whole_io.h"
 #include "reader/database_text.h"
@@ -29,23 +30,26 @@
 #include "symbols/symbol_server.h"
 #include "symbols/symbolizer.h"
 
-/* Modules that may cost a symbolizer its life before no more are tried. */
+/* After this many modules have killed the process, no further one is tried. */
 #define MAX_FAILED_MODULES 8
+
+/* Time between two checks for interrupts while an answer is awaited. */
+#define POLL_MS 100
 
 struct PlhSymbolizer
 {
 	pid_t		pid;			/* 0: not running */
-	int			question_fd;	/* we write */
-	int			answer_fd;		/* we read */
-	bool		refused;		/* it could not be started */
+	int			question_fd;	/* we write here */
+	int			answer_fd;		/* we read here */
+	bool		refused;		/* the process could not be started */
 	int			failed_count;
-	PlhSymbolQuestion failed[MAX_FAILED_MODULES];
-	MemoryContextCallback callback;
+	PlhSymbolQuestion failed[MAX_FAILED_MODULES];	/* one per module */
+	MemoryContextCallback callback; /* ends the process */
 };
 
 /*
- * End the symbolizer, if it runs.  Returns its wait status, 0 if somebody else,
- * such as a procedural language, has got it.
+ * End the process, if it runs.  Returns its wait status, or 0 if somebody
+ * else, such as a procedural language, has waited for it.
  */
 static int
 stop_symbolizer(PlhSymbolizer *symbolizer)
@@ -60,7 +64,7 @@ stop_symbolizer(PlhSymbolizer *symbolizer)
 	ReleaseExternalFD();
 	ReleaseExternalFD();
 
-	/* only what is still our child may be killed */
+	/* kill it only if it is still our child: the pid may have a new owner */
 	waited = waitpid(symbolizer->pid, &status, WNOHANG);
 	if (waited == 0)
 	{
@@ -72,14 +76,16 @@ stop_symbolizer(PlhSymbolizer *symbolizer)
 	return status;
 }
 
-/* Memory context callback. */
+/* Callback of the memory context: end the process. */
 static void
 stop_callback(void *arg)
 {
 	(void) stop_symbolizer(arg);
 }
 
-/* fork, without a handler of the session's ever running in the child. */
+/*
+ * Fork with all signals blocked, so that no handler of ours runs in the child.
+ */
 static pid_t
 fork_child(void)
 {
@@ -88,7 +94,7 @@ fork_child(void)
 	pid_t		pid;
 	int			saved_errno;
 
-	/* stdio's buffers are not the child's to write */
+	/* the child must not write what is left in our stdio buffers */
 	fflush(NULL);
 	sigfillset(&all_signals);
 	sigprocmask(SIG_SETMASK, &all_signals, &signals);
@@ -102,7 +108,7 @@ fork_child(void)
 	return pid;
 }
 
-/* Start the symbolizer; false, with errno set, if that can't be done. */
+/* Start the process.  Returns false, with errno set, on failure. */
 static bool
 start_symbolizer(PlhSymbolizer *symbolizer)
 {
@@ -111,13 +117,14 @@ start_symbolizer(PlhSymbolizer *symbolizer)
 	int			answer_pipe[2] = {-1, -1};
 	int			saved_errno;
 
-	/* makes room for them, too */
+	/* count our ends of the pipes; this closes other files to make room */
 	ReserveExternalFD();
 	ReserveExternalFD();
 
 	/*
-	 * A program that the session starts meanwhile must not hold the pipes, or
-	 * the symbolizer would not see them end.  Our own child does not exec.
+	 * O_CLOEXEC: a program that the session starts must not hold the pipes
+	 * open, or the symbolizer would not see them end.  Our child does not
+	 * exec.
 	 */
 	if (pipe2(question_pipe, O_CLOEXEC) == 0 &&
 		pipe2(answer_pipe, O_CLOEXEC) == 0)
@@ -150,7 +157,11 @@ start_symbolizer(PlhSymbolizer *symbolizer)
 	return false;
 }
 
-/* Read from the symbolizer; false if it is gone. */
+/*
+ * Read from the symbolizer.  Returns false if it is gone.  Not by
+ * plh_whole_io_read: a symbolizer that stops in the middle of an answer must
+ * not keep the session from being cancelled.
+ */
 static bool
 receive(PlhSymbolizer *symbolizer, void *data, Size bytes)
 {
@@ -161,8 +172,8 @@ receive(PlhSymbolizer *symbolizer, void *data, Size bytes)
 	{
 		ssize_t		done;
 
-		/* it may have to wait for a server of debug files */
-		while (poll(&answer, 1, 100) <= 0)
+		/* the symbolizer may have to wait for a debuginfod server */
+		while (poll(&answer, 1, POLL_MS) <= 0)
 			CHECK_FOR_INTERRUPTS();
 		done = read(symbolizer->answer_fd, position, bytes);
 		if (done < 0 && errno == EINTR)
@@ -175,7 +186,9 @@ receive(PlhSymbolizer *symbolizer, void *data, Size bytes)
 	return true;
 }
 
-/* Put a question; false if there is no sensible answer. */
+/*
+ * Send a question and get the answer.  Returns false without a sound answer.
+ */
 static bool
 exchange(PlhSymbolizer *symbolizer, PlhSymbolQuestion *question,
 		 PlhSymbolAnswer *answer)
@@ -187,14 +200,17 @@ exchange(PlhSymbolizer *symbolizer, PlhSymbolQuestion *question,
 		receive(symbolizer, answer->frames, answer->frames_bytes);
 }
 
-/* Don't ask about that module again. */
+/*
+ * Report that a module has killed the process, and remember not to ask again.
+ */
 static void
 note_failure(PlhSymbolizer *symbolizer, const PlhSymbolQuestion *question,
 			 int status)
 {
-	/* a server that stops may have ended it */
+	/* at a shutdown the process may die first: then leave without a report */
 	CHECK_FOR_INTERRUPTS();
 
+	Assert(symbolizer->failed_count < MAX_FAILED_MODULES);
 	symbolizer->failed[symbolizer->failed_count++] = *question;
 	ereport(WARNING,
 			(errmsg("could not read the symbols of \"%s\"",
@@ -207,8 +223,7 @@ note_failure(PlhSymbolizer *symbolizer, const PlhSymbolQuestion *question,
 }
 
 /*
- * A symbolizer for as long as the current memory context lives.  Nothing is
- * started before the first question.
+ * Make a symbolizer.  Its process is started at the first question.
  */
 PlhSymbolizer *
 plh_symbolizer_open(void)
@@ -223,9 +238,9 @@ plh_symbolizer_open(void)
 }
 
 /*
- * Ask what is at an address of a module, or PLH_WHOLE_MODULE.  There is always
- * an answer; where the symbolizer died of the module's files a WARNING says so,
- * and it is not asked about that module again.
+ * Ask for the functions at an address of a module, or for PLH_WHOLE_MODULE.
+ * If the process dies over the module's files, a WARNING says so, and later
+ * questions about the module are answered without asking.
  */
 void
 plh_symbolizer_ask(PlhSymbolizer *symbolizer, const PlhModuleRecord *module,
@@ -237,8 +252,7 @@ plh_symbolizer_ask(PlhSymbolizer *symbolizer, const PlhModuleRecord *module,
 	answer->source = PLH_SOURCE_NOTHING;
 	answer->frames_bytes = 0;
 	question.address = address;
-	question.seen_at = module->seen_at / USECS_PER_SEC +
-		(POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * SECS_PER_DAY;
+	question.seen_at = (module->seen_at + PLH_UNIX_EPOCH_US) / USECS_PER_SEC;
 	question.build_id_bytes = Min(module->build_id_bytes, PLH_BUILD_ID_MAX);
 	memcpy(question.build_id, module->build_id, question.build_id_bytes);
 	if (strlcpy(question.path, module->path,

@@ -1,13 +1,13 @@
 /*
  * symbolizer.h
- *	  A process that reads binaries and debug files for a session.
+ *	  The session's side of a process that reads binaries and debug files.
  *
- * Debug files can be large, slow to come, or broken.  Read by a process of its
- * own, they cost the session neither memory nor its life, and a query that
- * waits for them can be cancelled.
+ * Debug files can be large, slow to arrive, or broken.  Since another process
+ * reads them, they cost the session neither memory nor its life, and a
+ * statement that waits for them can be cancelled.
  *
- * Never called inside palloc.  Errors of the symbolizer are answers; only an
- * interrupt of the session is thrown.
+ * Never called inside palloc.  Failures of the symbolizer are answers; only
+ * interrupts of the session are thrown.
  */
 #ifndef PLH_SYMBOLIZER_H
 #define PLH_SYMBOLIZER_H
@@ -17,7 +17,13 @@
 
 typedef struct PlhSymbolizer PlhSymbolizer;
 
+/*
+ * The symbolizer belongs to the current memory context, and its process ends
+ * with it.
+ */
 extern PlhSymbolizer *plh_symbolizer_open(void);
+
+/* "answer" is always set, and sound. */
 extern void plh_symbolizer_ask(PlhSymbolizer *symbolizer,
 							   const PlhModuleRecord *module, uint64 address,
 							   PlhSymbolAnswer *answer);

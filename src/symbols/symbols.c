@@ -1,8 +1,8 @@
 /*
  * symbols.c
- *	  From an address in a module to the functions, files and lines there.
+ *	  Looks up the functions, files and lines at an address of a module.
  *
- * Asks the session's cache first and the symbolizer then.
+ * The session's cache is asked first, the symbolizer second.
  */
 #include "postgres.h"
 
@@ -13,13 +13,12 @@
 struct PlhSymbols
 {
 	PlhSymbolizer *symbolizer;
-	bool		warned;			/* that there is no library */
-	PlhSymbolAnswer answer;		/* the symbolizer's last */
+	bool		warned;			/* a WARNING has said that libdw is missing */
+	PlhSymbolAnswer answer;		/* last one of the symbolizer */
 };
 
 /*
- * Start to look up symbols.  The result belongs to the current memory context
- * and goes with it.
+ * Begin to look up symbols.
  */
 PlhSymbols *
 plh_symbols_open(void)
@@ -31,7 +30,7 @@ plh_symbols_open(void)
 	return symbols;
 }
 
-/* The answer about an address. */
+/* Get the answer about an address: from the cache, or from the symbolizer. */
 static const PlhSymbolAnswer *
 ask(PlhSymbols *symbols, const PlhModuleRecord *module, uint64 address)
 {
@@ -54,8 +53,8 @@ ask(PlhSymbols *symbols, const PlhModuleRecord *module, uint64 address)
 }
 
 /*
- * What is at an address of a module, the address being one of the module's
- * file.  The texts are valid until the next call.
+ * Look up the functions at an address of a module.  The address is one of the
+ * module's ELF file, as the addresses in frames of a profile are.
  */
 void
 plh_symbols_lookup(PlhSymbols *symbols, const PlhModuleRecord *module,
@@ -73,7 +72,7 @@ plh_symbols_lookup(PlhSymbols *symbols, const PlhModuleRecord *module,
 }
 
 /*
- * What there is for a module.  The text is valid until the next call.
+ * Look up which source of symbols a module has.
  */
 void
 plh_symbols_module(PlhSymbols *symbols, const PlhModuleRecord *module,
@@ -82,7 +81,7 @@ plh_symbols_module(PlhSymbols *symbols, const PlhModuleRecord *module,
 	PlhSourceFrame frame;
 	uint32		position = 0;
 
-	/* not from the cache: what was installed since should show */
+	/* not from the cache: a debug file may have been installed since */
 	plh_symbolizer_ask(symbols->symbolizer, module, PLH_WHOLE_MODULE,
 					   &symbols->answer);
 	found->status = symbols->answer.status;
@@ -93,7 +92,7 @@ plh_symbols_module(PlhSymbols *symbols, const PlhModuleRecord *module,
 }
 
 /*
- * What a module has, as users see it.
+ * The name that users see of a source of symbols.
  */
 const char *
 plh_symbols_source_name(PlhSymbolSource source)
@@ -113,8 +112,8 @@ plh_symbols_source_name(PlhSymbolSource source)
 }
 
 /*
- * Why nothing is known about a module, in a word or two; NULL where that is not
- * for want of its file.
+ * The reason why no function of a module is known, in a word or two; NULL if
+ * its file could be read.
  */
 const char *
 plh_symbols_status_word(PlhModuleStatus status)

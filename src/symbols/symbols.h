@@ -1,10 +1,10 @@
 /*
  * symbols.h
- *	  From an address in a module to the functions, files and lines there.
+ *	  Looks up the functions, files and lines at an address of a module.
  *
- * Only ever called by a session that reads a report, never inside palloc.
- * "No symbol" is an answer, not an error; a name is only ever that of a
- * function whose code the address is in.
+ * "No symbol" is an answer, not an error, and a function is named only if the
+ * address lies in its code.  Called by sessions that read a report, never
+ * inside palloc.
  */
 #ifndef PLH_SYMBOLS_H
 #define PLH_SYMBOLS_H
@@ -14,22 +14,26 @@
 
 typedef struct PlhSymbols PlhSymbols;
 
-/* What is known about an address. */
+/* The functions that an address is in. */
 typedef struct PlhSymbolFrames
 {
 	PlhModuleStatus status;
-	int			count;			/* 0: no function is known for sure */
+	int			count;			/* 0 if no function is known for sure */
 	PlhSourceFrame frames[PLH_MAX_INLINED]; /* innermost first */
 } PlhSymbolFrames;
 
-/* What is known about a module. */
+/* The source of symbols that a module has. */
 typedef struct PlhSymbolModule
 {
 	PlhModuleStatus status;
 	PlhSymbolSource source;
-	const char *file;			/* that has it; NULL if none */
+	const char *file;			/* path of the file with the source, or NULL */
 } PlhSymbolModule;
 
+/*
+ * The result belongs to the current memory context.  Texts that a look-up
+ * returns are valid until the next one.
+ */
 extern PlhSymbols *plh_symbols_open(void);
 extern void plh_symbols_lookup(PlhSymbols *symbols,
 							   const PlhModuleRecord *module, uint64 address,
@@ -37,6 +41,8 @@ extern void plh_symbols_lookup(PlhSymbols *symbols,
 extern void plh_symbols_module(PlhSymbols *symbols,
 							   const PlhModuleRecord *module,
 							   PlhSymbolModule *found);
+
+/* The texts are constants. */
 extern const char *plh_symbols_source_name(PlhSymbolSource source);
 extern const char *plh_symbols_status_word(PlhModuleStatus status);
 

@@ -60,6 +60,12 @@ is( $node->safe_psql('postgres',
 	),
 	't',
 	'percentages have two decimals');
+is( $node->safe_psql(
+		'postgres', qq{
+		SELECT array_agg(flat_bytes ORDER BY number) = array_agg(flat_bytes ORDER BY flat_bytes DESC)
+		FROM (SELECT flat_bytes, row_number() OVER () AS number FROM pg_leakhunt_top($pid)) top}),
+	't',
+	'what allocates most by itself comes first');
 for my $width (1280, 800)
 {
 	$browser->resize($width, 900);
