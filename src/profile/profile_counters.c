@@ -109,7 +109,7 @@ add_checkpoint(PlhSiteRecord *site, uint32 epochs, TimestampTz now)
 	last->live_samples = site->counters.live_samples;
 	last->live_bytes = site->counters.live_bytes;
 	last->at = now;
-	site->next_checkpoint = 2 * epochs;
+	site->next_checkpoint = Min(2 * (uint64) epochs, PG_UINT32_MAX);
 }
 
 /* Count the epochs of a site that gets a sample. */
