@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/process_facts.h"
+#include "base/whole_io.h"
 
 /* Numbers of fields in /proc/PID/stat. */
 #define STAT_FIRST_AFTER_NAME 3
@@ -25,7 +26,7 @@ read_start(const char *path, char *text, Size room)
 
 	if (fd < 0)
 		return false;
-	length = read(fd, text, room - 1);
+	length = plh_whole_io_read(fd, text, room - 1, PLH_FILE_POSITION);
 	close(fd);
 	if (length <= 0)
 		return false;

@@ -17,6 +17,7 @@
 #include "miscadmin.h"
 #include "storage/fd.h"
 
+#include "base/limits.h"
 #include "base/settings.h"
 #include "dump/dump.h"
 #include "dump/dump_directory.h"
@@ -124,7 +125,7 @@ bool
 plh_dump_write(const PlhProfileImage *image, const PlhDumpExtras *extras,
 			   bool sync, PlhDumpResult *result)
 {
-	char		temporary[MAXPGPATH + 64];
+	char		temporary[PLH_PATH_MAX];
 
 	result->removal_failure = 0;
 	strlcpy(result->path, plh_fixed.dump_directory, sizeof(result->path));

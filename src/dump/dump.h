@@ -8,11 +8,12 @@
 #ifndef PLH_DUMP_H
 #define PLH_DUMP_H
 
+#include "base/limits.h"
 #include "dump/dump_writer.h"
 
 typedef struct PlhDumpResult
 {
-	char		path[MAXPGPATH + 64];
+	char		path[PLH_PATH_MAX];
 	uint32		sites;			/* with live bytes or objects */
 	int			failure;		/* errno if it was not written; else 0 */
 	int			removal_failure;	/* likewise, of removing old ones */

@@ -14,6 +14,7 @@
 
 #include "common/file_perm.h"
 
+#include "base/limits.h"
 #include "base/settings.h"
 #include "dump/dump_directory.h"
 
@@ -194,7 +195,7 @@ static void
 note_age(const char *name, void *arg)
 {
 	OldestFiles *oldest = arg;
-	char		path[MAXPGPATH + MAX_NAME];
+	char		path[PLH_PATH_MAX];
 	struct stat status;
 	int			place = oldest->count;
 
@@ -232,7 +233,7 @@ plh_dump_directory_trim(int keep)
 
 	for (int i = 0; i < oldest.count && oldest.dumps - i > keep; i++)
 	{
-		char		path[MAXPGPATH + MAX_NAME];
+		char		path[PLH_PATH_MAX];
 
 		snprintf(path, sizeof(path), "%s/%s", plh_fixed.dump_directory,
 				 oldest.names[i]);

@@ -14,6 +14,7 @@
 #include "storage/ipc.h"
 
 #include "base/clock.h"
+#include "base/limits.h"
 #include "base/settings.h"
 #include "dump/dump.h"
 #include "dump/growth_dump.h"
@@ -46,7 +47,7 @@ error_text(int number)
 static void
 report_on_stderr(const PlhDumpResult *result)
 {
-	char		line[MAXPGPATH + 256];
+	char		line[PLH_PATH_MAX + 256];
 	int			length;
 
 	if (reported)

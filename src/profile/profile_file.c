@@ -17,12 +17,13 @@
 
 #include "base/limits.h"
 #include "base/private_memory.h"
+#include "base/whole_io.h"
 #include "profile/profile_file.h"
 
 PlhProfileHeader *plh_profile;
 
 static PlhRegion region;
-static char published_path[MAXPGPATH];	/* empty until published */
+static char published_path[PLH_PATH_MAX];	/* empty until published */
 static ino_t published_inode;
 
 /*
@@ -152,26 +153,6 @@ plh_profile_file_grow(Size bytes)
 	return grown;
 }
 
-/* Write all of the profile as it is now. */
-static bool
-write_whole(int fd)
-{
-	Size		done = 0;
-
-	while (done < region.committed_bytes)
-	{
-		ssize_t		written = pwrite(fd, region.base + done,
-									 region.committed_bytes - done, done);
-
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written <= 0)
-			return false;
-		done += written;
-	}
-	return true;
-}
-
 /*
  * Give the complete file its name.  A file that has it already can only be
  * what a dead process with our pid left behind, and is kept beside it.
@@ -209,7 +190,7 @@ plh_profile_file_publish(const char *path, const char *temporary)
 	if (fd < 0)
 		return false;
 	published = reserve_blocks(fd, 0, region.committed_bytes) &&
-		write_whole(fd) &&
+		plh_whole_io_write(fd, region.base, region.committed_bytes, 0) &&
 		fstat(fd, &status) == 0 &&
 		name_file(temporary, path);
 	if (!published)
