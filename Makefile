@@ -9,6 +9,7 @@ PGFILEDESC = "pg_leakhunt - hunt memory leaks inside a running server"
 OBJS = \
 	$(WIN32RES) \
 	src/pg_leakhunt.o \
+	src/base/guard.o \
 	src/base/modules.o \
 	src/base/pointer_table.o \
 	src/base/private_memory.o \

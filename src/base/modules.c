@@ -75,6 +75,10 @@ insert_module(const PlhModule *module)
 	if (module_count == MAX_MODULES)
 		return;
 
+	Assert(place == 0 ||
+		   modules[place - 1].text_start < module->text_start);
+	Assert(place == module_count ||
+		   modules[place].text_start > module->text_start);
 	memmove(&modules[place + 1], &modules[place],
 			sizeof(PlhModule) * (module_count - place));
 	modules[place] = *module;

@@ -15,7 +15,7 @@
 
 #include "base/pointer_table.h"
 
-/* Buckets that a table starts with; must be a power of two. */
+/* Buckets that a table starts with. */
 #define FIRST_BUCKETS 64
 
 static uint32 *
@@ -54,6 +54,8 @@ start_table(PlhPointerTable *table)
 {
 	Size		max_buckets = Max(table->max_entries, FIRST_BUCKETS);
 
+	Assert(table->entry_bytes >= sizeof(PlhPointerEntry));
+	Assert(table->max_entries < PLH_NO_ENTRY);
 	if (!plh_private_memory_reserve(&table->entry_region,
 									(Size) table->entry_bytes *
 									table->max_entries) ||
@@ -93,8 +95,10 @@ split_bucket(PlhPointerTable *table)
 	{
 		uint32		index = *link;
 		PlhPointerEntry *entry = plh_pointer_table_entry(table, index);
+		uint32		bucket = bucket_of(table, entry->pointer);
 
-		if (bucket_of(table, entry->pointer) == new_bucket)
+		Assert(bucket == new_bucket || bucket == new_bucket - low);
+		if (bucket == new_bucket)
 		{
 			*link = entry->next;
 			entry->next = heads[new_bucket];
@@ -115,6 +119,7 @@ take_entry(PlhPointerTable *table)
 	{
 		PlhPointerEntry *entry = plh_pointer_table_entry(table, index);
 
+		Assert(entry->pointer == NULL);
 		table->free_entry = entry->next;
 		return index;
 	}
@@ -158,6 +163,7 @@ plh_pointer_table_insert(PlhPointerTable *table, const void *pointer)
 	entry->next = *head;
 	*head = index;
 	table->used_entries++;
+	Assert(table->used_entries <= table->high_entries);
 	return entry;
 }
 
@@ -210,6 +216,7 @@ plh_pointer_table_remove(PlhPointerTable *table, void *entry_of_table)
 	entry->pointer = NULL;
 	entry->next = table->free_entry;
 	table->free_entry = index;
+	Assert(table->used_entries > 0);
 	table->used_entries--;
 }
 

@@ -54,6 +54,7 @@ extern void plh_pointer_table_discard(PlhPointerTable *table);
 static inline void *
 plh_pointer_table_entry(const PlhPointerTable *table, uint32 index)
 {
+	Assert(index < table->high_entries);
 	return table->entry_region.base + (Size) index * table->entry_bytes;
 }
 
@@ -61,8 +62,11 @@ plh_pointer_table_entry(const PlhPointerTable *table, uint32 index)
 static inline uint32
 plh_pointer_table_index(const PlhPointerTable *table, const void *entry)
 {
-	return ((const char *) entry - table->entry_region.base) /
-		table->entry_bytes;
+	Size		offset = (const char *) entry - table->entry_region.base;
+
+	Assert(offset % table->entry_bytes == 0);
+	Assert(offset / table->entry_bytes < table->high_entries);
+	return offset / table->entry_bytes;
 }
 
 /*

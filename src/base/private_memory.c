@@ -23,8 +23,12 @@ plh_private_memory_reserve(PlhRegion *region, Size bytes)
 {
 	void	   *base;
 
+	Assert(bytes > 0);
 	if (region->base != NULL)
+	{
+		Assert(bytes <= region->reserved_bytes);
 		return true;
+	}
 
 	bytes = TYPEALIGN(PLH_REGION_STEP, bytes);
 	base = mmap(NULL, bytes, PROT_NONE,
@@ -68,6 +72,7 @@ plh_private_memory_extend(PlhRegion *region, Size bytes)
 {
 	Assert(bytes >= region->committed_bytes);
 	Assert(bytes <= region->reserved_bytes);
+	Assert(bytes % PLH_REGION_STEP == 0);
 	all_bytes += bytes - region->committed_bytes;
 	region->committed_bytes = bytes;
 }

@@ -55,6 +55,8 @@ plh_sampling_draw(pg_prng_state *prng, Size size, uint32 interval_bytes)
 {
 	PlhDraw		draw = {.interval_bytes = interval_bytes};
 
+	/* 0 means that nothing is sampled; an interval has 31 bits */
+	Assert(interval_bytes > 0 && interval_bytes <= PG_INT32_MAX);
 	if (interval_bytes > 1)
 	{
 		double		weight = exact_weight(size, interval_bytes);

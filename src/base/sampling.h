@@ -35,6 +35,7 @@ extern double plh_sampling_error_bytes(double variance, double bytes,
 static inline uint32
 plh_sampling_weight(Size size, PlhDraw draw)
 {
+	Assert(draw.interval_bytes != 0);
 	return draw.interval_bytes <= 1 ? 1 : plh_sampling_weight_of(size, draw);
 }
 
@@ -45,6 +46,7 @@ plh_sampling_weight(Size size, PlhDraw draw)
 static inline double
 plh_sampling_variance(Size size, PlhDraw draw)
 {
+	Assert(draw.interval_bytes != 0);
 	return draw.interval_bytes <= 1 ? 0.0 :
 		plh_sampling_variance_of(size, draw);
 }

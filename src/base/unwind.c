@@ -111,6 +111,9 @@ find_allocator(void)
 		   (function = plh_server_functions_next(function,
 												 PLH_SERVER_ALLOCATOR)) != NULL)
 		add_allocator(function->name);
+
+	/* the ranges had room for all of them */
+	Assert(function == NULL);
 }
 
 /*
@@ -123,6 +126,7 @@ plh_unwind_start(void)
 	PlhStack	stack;
 
 	(void) dl_iterate_phdr(find_own_text, NULL);
+	Assert(is_in_range((uintptr_t) find_own_text, &own_text));
 	find_allocator();
 	(void) plh_unwind_capture(&stack, PLH_MAX_FRAMES);
 }
@@ -136,6 +140,7 @@ plh_unwind_start(void)
 int
 plh_unwind_capture(PlhStack *stack, int max_depth)
 {
+	Assert(max_depth > 0 && max_depth <= PLH_MAX_FRAMES);
 	return unw_backtrace((void **) stack->buffer,
 						 max_depth + PLH_MAX_SKIPPED + 1);
 }
@@ -150,6 +155,7 @@ plh_unwind_trim(PlhStack *stack, int captured, int max_depth)
 {
 	int			skipped = 0;
 
+	Assert(captured <= lengthof(stack->buffer));
 	while (skipped < captured && skipped < PLH_MAX_SKIPPED &&
 		   is_skipped(stack->buffer[skipped] - 1))
 		skipped++;

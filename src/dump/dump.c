@@ -127,6 +127,7 @@ plh_dump_write(const PlhProfileImage *image, const PlhDumpExtras *extras,
 {
 	char		temporary[PLH_PATH_MAX];
 
+	Assert(CritSectionCount == 0);
 	result->removal_failure = 0;
 	strlcpy(result->path, plh_fixed.dump_directory, sizeof(result->path));
 	result->failure = plh_dump_directory_make();

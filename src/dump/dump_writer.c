@@ -58,12 +58,14 @@ emit(DumpFile *file, const char *format,...)
 	Size		room;
 	int			length;
 
+	Assert(file->used <= sizeof(file->buffer));
 	if (sizeof(file->buffer) - file->used < 4096)
 		flush_file(file);
 	room = sizeof(file->buffer) - file->used;
 	va_start(args, format);
 	length = vsnprintf(file->buffer + file->used, room, format, args);
 	va_end(args);
+	Assert(length >= 0 && length < room);
 	if (length > 0)
 		file->used += Min((Size) length, room - 1);
 }
@@ -296,6 +298,7 @@ emit_address(DumpFile *file, uint64 address)
 	text[--start] = 'x';
 	text[--start] = '0';
 	text[--start] = ' ';
+	Assert(start >= 0);
 	emit_bytes(file, text + start, sizeof(text) - start);
 }
 
@@ -309,7 +312,7 @@ emit_site(DumpFile *file, const PlhProfileImage *image,
 		  const PlhSiteRecord *site, const PlhBaseline *baseline)
 {
 	const PlhStackRecord *stack = plh_profile_image_stack(image,
-														   site->key.stack);
+														  site->key.stack);
 
 	emit_site_facts(file, image, site, stack, baseline);
 	emit_counters(file, &site->counters);

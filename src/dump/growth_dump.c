@@ -11,6 +11,7 @@
 
 #include <unistd.h>
 
+#include "miscadmin.h"
 #include "storage/ipc.h"
 
 #include "base/clock.h"
@@ -72,6 +73,8 @@ plh_growth_dump_if_due(void)
 	PlhDumpResult result;
 	int64		start;
 	int64		end;
+
+	Assert(CritSectionCount == 0);
 
 	/* what was freed is not there to grow from */
 	dumped_bytes = Min(dumped_bytes, live_bytes);

@@ -12,9 +12,11 @@
 
 #include "common/hashfn.h"
 #include "common/pg_prng.h"
+#include "miscadmin.h"
 #include "port/atomics.h"
 
 #include "base/clock.h"
+#include "base/guard.h"
 #include "base/limits.h"
 #include "base/modules.h"
 #include "base/private_memory.h"
@@ -47,7 +49,26 @@ static uint32 first_context;
 static void *
 record_at(uint32 offset)
 {
+	Assert(offset % 8 == 0);
+	Assert(offset >= MAXALIGN(sizeof(PlhProfileHeader)));
+	Assert(offset + sizeof(PlhRecord) <= plh_profile_file_bytes());
 	return (char *) plh_profile + offset;
+}
+
+/* Asserts that the caller may call what can make the profile grow. */
+static inline void
+assert_may_grow(void)
+{
+	Assert(plh_profile != NULL);
+	Assert(plh_guard_held);
+	Assert(CritSectionCount == 0);
+}
+
+/* Asserts that an offset, unless it is 0, is that of a record of that kind. */
+static inline void
+assert_kind(uint32 offset, PlhRecordKind kind)
+{
+	Assert(offset == 0 || ((PlhRecord *) record_at(offset))->kind == kind);
 }
 
 static uint32 *
@@ -64,11 +85,14 @@ static void *
 new_record(Size bytes)
 {
 	Size		end = plh_profile->used_bytes + MAXALIGN(bytes);
+	PlhRecord  *record;
 
 	if (end > (Size) plh_fixed.max_profile_size || !plh_profile_file_grow(end))
 		return NULL;
 	plh_profile->profile_bytes = plh_profile_file_bytes();
-	return record_at(plh_profile->used_bytes);
+	record = record_at(plh_profile->used_bytes);
+	Assert(record->kind == 0 && record->bytes == 0);
+	return record;
 }
 
 /* Make a filled-in record part of the profile; returns its offset. */
@@ -79,7 +103,8 @@ finish_record(void *filled, PlhRecordKind kind, Size bytes, uint32 hash)
 	uint32		offset = plh_profile->used_bytes;
 	uint32	   *bucket = bucket_of(hash);
 
-	Assert(offset % 8 == 0 && record == record_at(offset));
+	/* nobody has added a record since new_record */
+	Assert(record == record_at(offset));
 	Assert(offset + MAXALIGN(bytes) <= plh_profile_file_bytes());
 	record->kind = kind;
 	record->bytes = MAXALIGN(bytes);
@@ -106,6 +131,9 @@ next_candidate(uint32 offset, PlhRecordKind kind, uint32 hash)
 
 		if (record->hash == hash && record->kind == kind)
 			return offset;
+
+		/* each record is put in front of older ones */
+		Assert(record->chain < offset);
 		offset = record->chain;
 	}
 	return 0;
@@ -132,6 +160,7 @@ plh_profile_begin(void)
 {
 	PlhSiteRecord *catch_all;
 
+	Assert(plh_profile == NULL);
 	bucket_count = plh_fixed.max_profile_size / BYTES_PER_BUCKET;
 	if (!plh_private_memory_reserve(&bucket_region,
 									sizeof(uint32) * bucket_count) ||
@@ -151,6 +180,7 @@ plh_profile_begin(void)
 
 	/* the first step of memory has room for it */
 	catch_all = new_record(sizeof(PlhSiteRecord));
+	Assert(catch_all != NULL);
 	plh_profile->catch_all_site = finish_record(catch_all, PLH_RECORD_SITE,
 												sizeof(PlhSiteRecord), 0);
 	return true;
@@ -167,6 +197,7 @@ plh_profile_string(const char *text, Size max_bytes)
 	Size		bytes = offsetof(PlhStringRecord, text) + length + 1;
 	PlhStringRecord *string;
 
+	assert_may_grow();
 	for (uint32 offset = next_candidate(*bucket_of(hash), PLH_RECORD_STRING,
 										hash);
 		 offset != 0;
@@ -199,6 +230,7 @@ plh_profile_statement(uint64 query_id, const char *text)
 	uint32		hash;
 	Size		bytes;
 
+	assert_may_grow();
 	if (query_id != 0)
 		hash = hash_bytes((const unsigned char *) &query_id, sizeof(query_id));
 	else
@@ -297,6 +329,8 @@ add_stack(const PlhStack *captured, uint32 hash)
 	PlhFrame	frames[PLH_MAX_FRAMES];
 	PlhStackRecord *stack;
 
+	Assert(depth <= PLH_MAX_FRAMES);
+
 	/* first, as this may add records of modules */
 	plh_modules_refresh();
 	for (int i = 0; i < depth; i++)
@@ -358,6 +392,7 @@ plh_profile_stack(const PlhStack *captured)
 	int			depth = captured->depth;
 	uint32		hash = hash_addresses(captured->addresses, depth);
 
+	assert_may_grow();
 	for (uint32 offset = next_candidate(*bucket_of(hash), PLH_RECORD_STACK,
 										hash);
 		 offset != 0;
@@ -381,6 +416,10 @@ plh_profile_site(const PlhSiteKey *key)
 												 key->lifetime));
 	PlhSiteRecord *site;
 
+	assert_may_grow();
+	assert_kind(key->stack, PLH_RECORD_STACK);
+	assert_kind(key->context_name, PLH_RECORD_STRING);
+	assert_kind(key->statement, PLH_RECORD_STATEMENT);
 	for (uint32 offset = next_candidate(*bucket_of(hash), PLH_RECORD_SITE,
 										hash);
 		 offset != 0;
@@ -408,6 +447,8 @@ plh_profile_context(uint32 context_name, uint32 lifetime)
 	uint32		hash = hash_combine(murmurhash32(context_name), lifetime);
 	PlhContextRecord *context;
 
+	assert_may_grow();
+	assert_kind(context_name, PLH_RECORD_STRING);
 	for (uint32 offset = next_candidate(*bucket_of(hash), PLH_RECORD_CONTEXT,
 										hash);
 		 offset != 0;

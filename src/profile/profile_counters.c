@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/compat.h"
+#include "base/guard.h"
 #include "base/sampling.h"
 #include "profile/profile_counters.h"
 #include "profile/profile_file.h"
@@ -36,7 +37,11 @@ static struct
 static PlhSiteRecord *
 site_at(uint32 offset)
 {
-	return (PlhSiteRecord *) ((char *) plh_profile + offset);
+	PlhSiteRecord *site = (PlhSiteRecord *) ((char *) plh_profile + offset);
+
+	Assert(offset < plh_profile->used_bytes);
+	Assert(site->record.kind == PLH_RECORD_SITE);
+	return site;
 }
 
 static inline void
@@ -156,6 +161,7 @@ plh_profile_counters_add(uint32 site_offset, Size size, PlhDraw draw)
 	double		variance = plh_sampling_variance(size, draw);
 	TimestampTz now = plh_clock_coarse_now();
 
+	Assert(plh_guard_held);
 	note_epoch(site, current_epoch(now), now);
 	note_change(site);
 	add_to_counters(&site->counters, bytes, weight, variance, now);
@@ -165,6 +171,8 @@ plh_profile_counters_add(uint32 site_offset, Size size, PlhDraw draw)
 		plh_profile->peak_bytes = plh_profile->counters.live_bytes;
 		plh_profile->peak_change = plh_profile->last_change;
 	}
+	Assert(site->counters.live_bytes <= plh_profile->counters.live_bytes);
+	Assert(site->counters.live_samples <= plh_profile->counters.live_samples);
 	plh_profile->samples_taken++;
 	if (site_offset == plh_profile->catch_all_site)
 		plh_profile_counters_lose(PLH_LOSS_PROFILE, size, draw);
@@ -181,6 +189,7 @@ plh_profile_counters_subtract(uint32 site_offset, Size size, PlhDraw draw)
 	int64		bytes = (int64) size * weight;
 	double		variance = plh_sampling_variance(size, draw);
 
+	Assert(plh_guard_held);
 	note_change(site);
 	subtract_from_counters(&site->counters, bytes, weight, variance);
 	subtract_from_counters(&plh_profile->counters, bytes, weight, variance);
@@ -197,6 +206,8 @@ plh_profile_counters_lose(PlhLoss loss, Size size, PlhDraw draw)
 	int64	   *lost_bytes = plh_profile != NULL ?
 		plh_profile->lost_bytes : early.lost_bytes;
 
+	Assert(plh_guard_held);
+	Assert(loss >= 0 && loss < PLH_LOSSES);
 	lost_samples[loss]++;
 	lost_bytes[loss] += (int64) size * plh_sampling_weight(size, draw);
 

@@ -15,6 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "miscadmin.h"
+
 #include "base/limits.h"
 #include "base/private_memory.h"
 #include "base/whole_io.h"
@@ -45,6 +47,7 @@ plh_profile_file_start(Size max_bytes)
 					 PLH_REGION_STEP,
 					 "the first step has no room for header and catch-all site");
 
+	Assert(plh_profile == NULL);
 	if (!plh_private_memory_reserve(&region, max_bytes) ||
 		!plh_private_memory_commit(&region, PLH_REGION_STEP))
 		return false;
@@ -116,6 +119,7 @@ grow_file(Size new_bytes)
 	bool		grown;
 	int			fd = open_published();
 
+	Assert(old_bytes % PLH_REGION_STEP == 0 && new_bytes > old_bytes);
 	if (fd < 0)
 		return false;
 	grown = reserve_blocks(fd, old_bytes, new_bytes - old_bytes) &&
@@ -136,6 +140,7 @@ plh_profile_file_grow(Size bytes)
 	Size		new_bytes = TYPEALIGN(PLH_REGION_STEP, bytes);
 	bool		grown;
 
+	Assert(CritSectionCount == 0);
 	if (bytes <= region.committed_bytes)
 		return true;
 	if (new_bytes > region.reserved_bytes)
@@ -180,6 +185,7 @@ plh_profile_file_publish(const char *path, const char *temporary)
 	bool		published;
 	int			fd;
 
+	Assert(CritSectionCount == 0);
 	if (plh_profile_file_is_published())
 		return true;
 	if (region.base == NULL)

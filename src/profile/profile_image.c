@@ -74,6 +74,17 @@ is_sound(const PlhRecord *record)
 	return false;
 }
 
+/* Asserts that a record lies within its image as a whole. */
+static inline void
+assert_in_image(const PlhProfileImage *image, const PlhRecord *record)
+{
+	Size		offset PG_USED_FOR_ASSERTS_ONLY =
+		(const char *) record - (const char *) image->header;
+
+	Assert(offset >= sizeof(PlhProfileHeader));
+	Assert(offset + record->bytes <= image->bytes);
+}
+
 /* The record at an offset if there is one, of that kind and sound. */
 static const void *
 record_at(const PlhProfileImage *image, uint32 offset, PlhRecordKind kind)
@@ -88,6 +99,7 @@ record_at(const PlhProfileImage *image, uint32 offset, PlhRecordKind kind)
 	if (record->kind != kind || record->bytes > image->bytes - offset ||
 		!is_sound(record))
 		return NULL;
+	assert_in_image(image, record);
 	return record;
 }
 
@@ -191,6 +203,7 @@ plh_profile_image_backend_type(const PlhProfileImage *image)
 uint32
 plh_profile_image_offset(const PlhProfileImage *image, const void *record)
 {
+	assert_in_image(image, record);
 	return (const char *) record - (const char *) image->header;
 }
 
@@ -199,7 +212,7 @@ plh_profile_image_offset(const PlhProfileImage *image, const void *record)
  */
 int64
 plh_profile_image_peak_bytes(const PlhProfileImage *image,
-							  const PlhSiteRecord *site)
+							 const PlhSiteRecord *site)
 {
 	return site->last_change > image->header->peak_change ?
 		site->peak_bytes : site->counters.live_bytes;
@@ -210,7 +223,7 @@ plh_profile_image_peak_bytes(const PlhProfileImage *image,
  */
 const PlhContextRecord *
 plh_profile_image_next_context(const PlhProfileImage *image,
-								uint32 *position)
+							   uint32 *position)
 {
 	return next_record(image, PLH_RECORD_CONTEXT, position);
 }

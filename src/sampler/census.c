@@ -12,12 +12,14 @@
 
 #include <malloc.h>
 
+#include "miscadmin.h"
 #include "nodes/memnodes.h"
 #include "port/atomics.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
 #include "base/clock.h"
+#include "base/guard.h"
 #include "profile/profile.h"
 #include "profile/profile_file.h"
 #include "sampler/census.h"
@@ -39,8 +41,12 @@ static int64 history_gap_us;	/* between two points of the history */
 static MemoryContext
 next_context(MemoryContext context)
 {
+	Assert(MemoryContextIsValid(context));
 	if (context->firstchild != NULL)
+	{
+		Assert(context->firstchild->parent == context);
 		return context->firstchild;
+	}
 	while (context != NULL && context->nextchild == NULL)
 		context = context->parent;
 	return context == NULL ? NULL : context->nextchild;
@@ -75,7 +81,12 @@ plh_census_count_contexts(void)
 {
 	int64		bytes = 0;
 	uint32		count = 0;
+	bool		was_held = plh_guard_held;
 
+	Assert(plh_profile != NULL);
+
+	/* the leak check comes from outside of palloc, without the guard */
+	plh_guard_held = true;
 	census_number++;
 	for (MemoryContext context = TopMemoryContext; context != NULL;
 		 context = next_context(context))
@@ -96,6 +107,7 @@ plh_census_count_contexts(void)
 	}
 	plh_profile->context_bytes = bytes;
 	plh_profile->context_count = count;
+	plh_guard_held = was_held;
 }
 
 /*
@@ -140,6 +152,7 @@ add_to_history(TimestampTz now)
 		thin_out_history();
 		count = plh_profile->history_count;
 	}
+	Assert(count < PLH_HISTORY_POINTS);
 	plh_profile->history[count].at = now;
 	plh_profile->history[count].live_bytes = plh_profile->counters.live_bytes;
 	plh_profile->history[count].context_bytes = plh_profile->context_bytes;
@@ -161,6 +174,7 @@ plh_census_take_if_older(int64 gap_us)
 				cpu_us;
 	TimestampTz now;
 
+	Assert(plh_guard_held && CritSectionCount == 0);
 	if (last_census_us != 0 &&
 		plh_clock_us(CLOCK_MONOTONIC_COARSE) <
 		last_census_us + Max(gap_us, CENSUS_SHARE * cost_us))

@@ -16,8 +16,10 @@
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
 #include "port/pg_bitutils.h"
 
+#include "base/guard.h"
 #include "base/sampling.h"
 #include "profile/profile_counters.h"
 #include "sampler/chunk_mark.h"
@@ -61,6 +63,8 @@ plh_live_samples_watch(MemoryContext context)
 {
 	PlhWatchedContext *watched = last_watched;
 
+	Assert(plh_guard_held && CritSectionCount == 0);
+
 	/* an entry that is not in use has no key */
 	if (watched != NULL && watched->entry.pointer == context)
 		return watched;
@@ -91,6 +95,9 @@ plh_live_samples_insert(PlhWatchedContext *watched, const void *pointer,
 	PlhLiveSample *sample;
 	uint32		index;
 
+	Assert(plh_guard_held);
+	Assert(draw.interval_bytes != 0);
+	Assert(plh_pointer_table_find(&contexts, watched->entry.pointer) == watched);
 	if (!PLH_MARKS_CHUNKS && !plh_sample_filter_start())
 		return false;
 	sample = plh_pointer_table_insert(&samples, pointer);
@@ -105,7 +112,11 @@ plh_live_samples_insert(PlhWatchedContext *watched, const void *pointer,
 	sample->previous_in_context = PLH_NO_ENTRY;
 	sample->next_in_context = watched->entry.user;
 	if (sample->next_in_context != PLH_NO_ENTRY)
+	{
+		Assert(sample_at(sample->next_in_context)->previous_in_context ==
+			   PLH_NO_ENTRY);
 		sample_at(sample->next_in_context)->previous_in_context = index;
+	}
 	watched->entry.user = index;
 
 	if (!PLH_MARKS_CHUNKS)
@@ -117,16 +128,37 @@ plh_live_samples_insert(PlhWatchedContext *watched, const void *pointer,
 static void
 remove_sample(PlhLiveSample *sample)
 {
+	Assert(PLH_MARKS_CHUNKS || plh_sample_filter_has(sample->entry.pointer));
 	plh_profile_counters_subtract(sample->entry.user, sample->size, sample->draw);
 	if (!PLH_MARKS_CHUNKS)
 		plh_sample_filter_remove(sample->entry.pointer);
 	plh_pointer_table_remove(&samples, sample);
 }
 
+/* Asserts that a sample's neighbours in its context's list have it between them. */
+static inline void
+assert_linked(PlhLiveSample *sample)
+{
+#ifdef USE_ASSERT_CHECKING
+	uint32		index = plh_pointer_table_index(&samples, sample);
+	PlhWatchedContext *watched = plh_pointer_table_entry(&contexts,
+														 sample->context);
+
+	Assert(sample->entry.pointer != NULL && watched->entry.pointer != NULL);
+	Assert(sample->next_in_context == PLH_NO_ENTRY ||
+		   sample_at(sample->next_in_context)->previous_in_context == index);
+	if (sample->previous_in_context == PLH_NO_ENTRY)
+		Assert(watched->entry.user == index);
+	else
+		Assert(sample_at(sample->previous_in_context)->next_in_context == index);
+#endif
+}
+
 /* Take a sample out of its context's list. */
 static void
 unlink_sample(PlhLiveSample *sample)
 {
+	assert_linked(sample);
 	if (sample->next_in_context != PLH_NO_ENTRY)
 		sample_at(sample->next_in_context)->previous_in_context =
 			sample->previous_in_context;
@@ -150,6 +182,7 @@ plh_live_samples_remove(const void *pointer)
 {
 	PlhLiveSample *sample = plh_pointer_table_find(&samples, pointer);
 
+	Assert(plh_guard_held);
 	if (sample == NULL)
 		return;
 
@@ -168,10 +201,13 @@ plh_live_samples_drop_context(void *arg)
 	PlhWatchedContext *watched = arg;
 	uint32		index = watched->entry.user;
 
+	Assert(plh_guard_held);
+	Assert(plh_pointer_table_find(&contexts, watched->entry.pointer) == watched);
 	while (index != PLH_NO_ENTRY)
 	{
 		PlhLiveSample *sample = sample_at(index);
 
+		Assert(sample->context == plh_pointer_table_index(&contexts, watched));
 		index = sample->next_in_context;
 		remove_sample(sample);
 	}

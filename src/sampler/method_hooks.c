@@ -19,6 +19,7 @@
 #include "utils/memutils.h"
 
 #include "base/compat.h"
+#include "base/guard.h"
 #include "base/sampling.h"
 #include "base/settings.h"
 #include "base/unwind.h"
@@ -60,12 +61,6 @@ static bool all_tracked;
 
 /* Draw the countdown anew before it is used. */
 static bool rearm_wanted = true;
-
-/*
- * Set while we are at work: whatever allocates or frees meanwhile (a signal
- * handler that exits, and reports it) goes straight through.
- */
-static volatile bool busy;
 
 static pg_prng_state prng;
 static bool prng_seeded;
@@ -120,6 +115,7 @@ count_down(uint64 gap)
 {
 	countdown = Min(gap, POLL_BYTES);
 	gap_left = gap - countdown;
+	Assert(countdown <= POLL_BYTES && countdown + gap_left == gap);
 }
 
 /* Draw the next gap. */
@@ -148,7 +144,7 @@ draw_gap(void)
 INLINE uint32
 take_sample(Size size)
 {
-	if (busy)
+	if (plh_guard_held)
 		return 0;
 	if (unlikely(rearm_wanted || plh_control_changed()))
 	{
@@ -228,6 +224,8 @@ record_sample(MemoryContext context, void *pointer, Size size,
 	PlhLifetime lifetime;
 	uint32		site;
 
+	Assert(plh_guard_held);
+	Assert(interval != 0);
 	if (CritSectionCount > 0)
 	{
 		plh_profile_counters_lose(PLH_LOSS_CRITICAL, size, draw);
@@ -269,9 +267,10 @@ record_guarded(MemoryContext context, void *pointer, Size size,
 {
 	int			saved_errno = errno;
 
-	busy = true;
+	Assert(!plh_guard_held);
+	plh_guard_held = true;
 	record_sample(context, pointer, size, interval, type);
-	busy = false;
+	plh_guard_held = false;
 	errno = saved_errno;
 }
 
@@ -279,11 +278,11 @@ record_guarded(MemoryContext context, void *pointer, Size size,
 static void
 remove_guarded(const void *pointer)
 {
-	if (busy)
+	if (plh_guard_held)
 		return;
-	busy = true;
+	plh_guard_held = true;
 	plh_live_samples_remove(pointer);
-	busy = false;
+	plh_guard_held = false;
 }
 
 static pg_noinline void *
@@ -415,17 +414,17 @@ static const PlhMethods hooks[PLH_CONTEXT_TYPES] = {
 };
 
 /*
- * Reset callback of the contexts that have samples.  Busy, we are in a signal
+ * Reset callback of the contexts that have samples.  If the guard is held, we are in a signal
  * handler that interrupted us and will exit: the tables may be halfway.
  */
 static void
 context_reset(void *arg)
 {
-	if (busy)
+	if (plh_guard_held)
 		return;
-	busy = true;
+	plh_guard_held = true;
 	plh_live_samples_drop_context(arg);
-	busy = false;
+	plh_guard_held = false;
 }
 
 /*
@@ -457,11 +456,11 @@ plh_method_hooks_rearm(void)
 void
 plh_method_hooks_call_guarded(void (*function) (void))
 {
-	if (busy)
+	if (plh_guard_held)
 		return;
-	busy = true;
+	plh_guard_held = true;
 	function();
-	busy = false;
+	plh_guard_held = false;
 }
 
 /*
@@ -483,7 +482,7 @@ void
 plh_method_hooks_forget(void)
 {
 	plh_live_samples_forget();
-	busy = false;
+	plh_guard_held = false;
 	prng_seeded = false;
 	all_tracked = false;
 	samples_without_stack = 0;
@@ -496,6 +495,6 @@ plh_method_hooks_forget(void)
 void
 plh_method_hooks_stop(void)
 {
-	busy = true;
+	plh_guard_held = true;
 	countdown = PG_UINT64_MAX;
 }

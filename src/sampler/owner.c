@@ -16,6 +16,7 @@
 #include "storage/proc.h"
 
 #include "base/clock.h"
+#include "base/guard.h"
 #include "base/limits.h"
 #include "base/private_memory.h"
 #include "base/process_facts.h"
@@ -96,6 +97,7 @@ plh_owner_begin_profile(uint32 sample_interval, int scope)
 {
 	PlhProfileHeader *header;
 
+	Assert(CritSectionCount == 0);
 	if (!plh_profile_begin())
 		return false;
 
@@ -153,9 +155,12 @@ plh_owner_sampled(void)
 {
 	PlhProfileHeader *header = plh_profile;
 
+	Assert(plh_guard_held && CritSectionCount == 0);
 	if (!is_time_to_look(header))
 		return;
 
+	/* a profile has one writer: a forked child begins one of its own */
+	Assert(header->pid == getpid());
 	next_look_bytes = header->counters.live_bytes + PUBLISH_BYTES;
 	header->private_bytes = plh_private_memory_bytes() -
 		plh_profile_file_bytes();
@@ -196,6 +201,7 @@ is_large(int64 gap_us)
 void
 plh_owner_take_stock(int64 gap_us)
 {
+	Assert(plh_guard_held && CritSectionCount == 0);
 	if (!plh_profile_file_is_published())
 	{
 		if (current_interval == 0 || !is_large(gap_us) ||
@@ -232,6 +238,7 @@ plh_owner_publish(void)
 	char		path[PLH_PATH_MAX];
 	char		temporary[PLH_PATH_MAX];
 
+	Assert(CritSectionCount == 0);
 	if (header == NULL || plh_profile_file_verify())
 		return;
 

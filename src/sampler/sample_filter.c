@@ -53,6 +53,8 @@ plh_sample_filter_add(const void *pointer)
 {
 	uint32		bit = filter_bit(pointer);
 
+	Assert(bit_counts() != NULL);
+	Assert(plh_sample_filter_has(pointer) == (bit_counts()[bit] > 0));
 	if (bit_counts()[bit]++ == 0)
 		plh_sample_filter[bit / 64] |= UINT64CONST(1) << (bit % 64);
 }
@@ -66,6 +68,7 @@ plh_sample_filter_remove(const void *pointer)
 	uint32		bit = filter_bit(pointer);
 
 	Assert(bit_counts()[bit] > 0);
+	Assert(plh_sample_filter_has(pointer));
 	if (--bit_counts()[bit] == 0)
 		plh_sample_filter[bit / 64] &= ~(UINT64CONST(1) << (bit % 64));
 }

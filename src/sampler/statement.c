@@ -7,6 +7,7 @@
 #include "postgres.h"
 
 #include "access/xact.h"
+#include "miscadmin.h"
 #include "tcop/tcopprot.h"
 #include "utils/backend_status.h"
 
@@ -35,6 +36,7 @@ plh_statement_current(void)
 	uint64		query_id;
 	TimestampTz start;
 
+	Assert(CritSectionCount == 0);
 	if (!plh_track_queries || text == NULL)
 		return 0;
 
