@@ -1,8 +1,9 @@
 /*
  * guard.c
- *	  The guard of all that the code inside palloc keeps of a process.
+ *	  The guard of the live samples and the profile of this process.
  *
- * The variable lies here, below everything that asserts that it is set.
+ * The hooks take the guard; it lies here, so that the lower folders can assert
+ * that it is held.
  */
 #include "postgres.h"
 

@@ -1,16 +1,16 @@
 /*
  * guard.h
- *	  The guard of all that the code inside palloc keeps of a process.
+ *	  The guard of the live samples and the profile of this process.
  *
- * Whoever changes live samples or the profile sets the guard before, so that
- * an allocation or a free in between, by a signal handler that exits, leaves
- * them alone: they may be halfway between two states.  The guard does not
- * nest.  Callable from anywhere.
+ * Whoever changes them sets the guard before.  A signal handler may interrupt
+ * the change, when they are halfway between two states, and may allocate and
+ * free before it exits: while the guard is held, the hooks only call the
+ * original methods.  The guard does not nest.
  */
 #ifndef PLH_GUARD_H
 #define PLH_GUARD_H
 
-/* Is somebody at work? */
+/* Is a change under way? */
 extern volatile bool plh_guard_held;
 
 #endif							/* PLH_GUARD_H */

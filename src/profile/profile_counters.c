@@ -1,9 +1,9 @@
 /*
  * profile_counters.c
- *	  The owner's side of a profile: what samples add to the counters of their
- *	  site and their process, and how both went on over time.
+ *	  The owner's side of a profile: the counters of its sites and its process,
+ *	  and their course over time.
  *
- * Runs inside palloc; never makes the profile grow.
+ * This code runs inside palloc, and never makes the profile grow.
  */
 #include "postgres.h"
 
@@ -16,7 +16,7 @@
 #include "profile/profile_counters.h"
 #include "profile/profile_file.h"
 
-/* The transaction of the last sample, and when its epoch began. */
+/* The transaction of the last sample, and the start of its epoch. */
 static uint32 last_transaction;
 static TimestampTz epoch_began;
 
@@ -26,7 +26,7 @@ static TimestampTz epoch_began;
  */
 #define MAX_TRANSACTIONS_PASSED 10000000
 
-/* What was counted before there was a profile to count it in. */
+/* Samples are counted here before there is a profile to count them in. */
 static struct
 {
 	int64		samples_taken;
@@ -71,14 +71,15 @@ subtract_from_counters(PlhCounters *counters, int64 bytes, uint32 weight,
 	counters->live_samples--;
 	counters->live_variance -= variance;
 
-	/* what is left of adding and subtracting floating point numbers */
+	/* adding and subtracting floating point numbers leaves a rest */
 	if (counters->live_samples == 0 || counters->live_variance < 0)
 		counters->live_variance = 0;
 }
 
 /*
- * The epoch that we are in.  Transactions are counted, as far as samples are
- * taken in them: their local ids go up by one each.
+ * Returns the current epoch.  An epoch is a transaction, or a second of a
+ * longer one.  Local transaction ids go up by one each, so that transactions
+ * without a sample are counted by those with one.
  */
 static inline uint32
 current_epoch(TimestampTz now)
@@ -102,7 +103,7 @@ current_epoch(TimestampTz now)
 	return plh_profile->epoch;
 }
 
-/* Note what a site holds, at growing distances from its first sample. */
+/* Note a site's live figures, at growing distances from its first sample. */
 static pg_noinline void
 add_checkpoint(PlhSiteRecord *site, uint32 epochs, TimestampTz now)
 {
@@ -137,9 +138,10 @@ note_epoch(PlhSiteRecord *site, uint32 epoch, TimestampTz now)
 }
 
 /*
- * A site is about to change.  The peak of the process is not always the peak
- * of each site, and to go over all sites at each new peak would take too long:
- * so a site notes what it held when it changes for the first time after it.
+ * Note that a site is about to change.  A site should know its live bytes at
+ * the peak of the process, and to visit all sites at each new peak would take
+ * too long.  So each site notes its live bytes when it changes for the first
+ * time after the peak.
  */
 static inline void
 note_change(PlhSiteRecord *site)
@@ -179,7 +181,7 @@ plh_profile_counters_add(uint32 site_offset, Size size, PlhDraw draw)
 }
 
 /*
- * Take back what plh_profile_counters_add counted with the same arguments.
+ * Undo a call of plh_profile_counters_add with the same arguments.
  */
 void
 plh_profile_counters_subtract(uint32 site_offset, Size size, PlhDraw draw)
@@ -196,7 +198,7 @@ plh_profile_counters_subtract(uint32 site_offset, Size size, PlhDraw draw)
 }
 
 /*
- * Count a sample of "size" bytes that could not be kept as it should.
+ * Count a sample of "size" bytes that could not be kept as it should be.
  */
 void
 plh_profile_counters_lose(PlhLoss loss, Size size, PlhDraw draw)
@@ -211,7 +213,7 @@ plh_profile_counters_lose(PlhLoss loss, Size size, PlhDraw draw)
 	lost_samples[loss]++;
 	lost_bytes[loss] += (int64) size * plh_sampling_weight(size, draw);
 
-	/* a sample at the catch-all site is kept, and counted where it is */
+	/* a sample at the catch-all site is kept, and is counted as taken there */
 	if (loss != PLH_LOSS_PROFILE)
 		plh_profile_counters_out_of_scope();
 }
@@ -229,7 +231,7 @@ plh_profile_counters_out_of_scope(void)
 }
 
 /*
- * A profile begins: with what was counted before.
+ * Begin the counters of a new profile with the samples counted before.
  */
 void
 plh_profile_counters_start(void)
@@ -242,7 +244,7 @@ plh_profile_counters_start(void)
 }
 
 /*
- * In a forked child: what was counted is the parent's.
+ * Forget all counts in a forked child: they are the parent's.
  */
 void
 plh_profile_counters_forget(void)

@@ -3,15 +3,15 @@
  *	  Requests of other processes to start, stop or re-tune sampling.
  *
  * The file has a slot for requests to all processes, and one for each process
- * that a request was made to.  Writers take turns by a lock on the file.  A
+ * to which a request was made.  Writers take turns by a lock on the file.  A
  * writer sets a slot's number to 0 before it changes the slot and to the
  * request's number after; then it stores that number as the last one, which
- * makes readers look.  Of the two slots that concern a process the one with
+ * makes readers look.  Of the two slots that concern a process, the one with
  * the higher number counts.
  *
- * The postmaster maps the file, and all children inherit the mapping: it works
- * also if somebody removes the file.  A process that loads the module by itself
- * opens it by its name.
+ * The postmaster maps the file, and all children inherit the mapping, which
+ * survives a removal of the file.  A process that loads pg_leakhunt by itself
+ * opens the file by its name.
  */
 #include "postgres.h"
 
@@ -27,7 +27,7 @@
 #include "base/process_facts.h"
 #include "sampler/control.h"
 
-/* The name has the version of the layout. */
+/* The name contains the version of the layout. */
 #define CONTROL_FILE "control.2"
 #define SLOTS 2048
 
@@ -45,7 +45,8 @@ typedef struct ControlSlot
 typedef struct ControlFile
 {
 	uint32		sequence;		/* of the last request */
-	uint32		used_slots;		/* those behind have never been used */
+	uint32		used_slots;		/* slots from this index on have never been
+								 * used */
 	uint64		server_start;	/* of the postmaster, in clock ticks since
 								 * boot */
 	ControlSlot all;
@@ -59,7 +60,7 @@ static ControlFile *control;
 static char control_path[MAXPGPATH + 16];
 static uint64 own_start;		/* 0: not looked up yet */
 
-/* Open or make the file, of its full size; -1 if that fails. */
+/* Open the file, or make it in its full size.  Returns -1 on failure. */
 static int
 open_control(void)
 {
@@ -71,7 +72,7 @@ open_control(void)
 	if (fd < 0)
 		return -1;
 
-	/* a file of another size is none of ours; to cut it could kill others */
+	/* never cut a file of another size: whoever maps it could die */
 	if (flock(fd, LOCK_EX) == 0 && fstat(fd, &status) == 0 &&
 		(status.st_size == sizeof(ControlFile) ||
 		 (status.st_size == 0 &&
@@ -84,7 +85,7 @@ open_control(void)
 	return -1;
 }
 
-/* Drop the requests that were made in a server that runs no more. */
+/* Drop the requests from before the start of this server. */
 static void
 forget_former_server(int fd)
 {
@@ -105,8 +106,9 @@ forget_former_server(int fd)
 }
 
 /*
- * Map the control file of the profile directory; for a server that starts a
- * new one.  Without room for it no requests can be made, and all else works.
+ * Map the control file of the profile directory; a server that starts makes a
+ * new one.  Without room for the file no requests can be made, and everything
+ * else works.
  */
 void
 plh_control_start(const char *directory, bool new_server)
@@ -131,7 +133,7 @@ plh_control_start(const char *directory, bool new_server)
 	close(fd);
 }
 
-/* Read a slot whole; false if it has no request. */
+/* Read a whole slot.  Returns false if it has no request. */
 static bool
 read_slot(const ControlSlot *slot, ControlSlot *copy)
 {
@@ -150,7 +152,7 @@ read_slot(const ControlSlot *slot, ControlSlot *copy)
 	return false;
 }
 
-/* The slot with this process' own requests, or NULL. */
+/* Returns the slot with this process' own requests, or NULL. */
 static const ControlSlot *
 own_slot(void)
 {
@@ -172,7 +174,7 @@ own_slot(void)
 }
 
 /*
- * Look at the requests, and say which one concerns this process.
+ * Find the request that concerns this process, if there is one.
  */
 void
 plh_control_poll(PlhControlWish *wish)
@@ -200,7 +202,7 @@ plh_control_poll(PlhControlWish *wish)
 	wish->scope = last->scope;
 }
 
-/* The slot to use for requests to a process, or NULL if all are in use. */
+/* Returns the slot for requests to a process, or NULL if all are in use. */
 static ControlSlot *
 slot_for(int pid, uint64 process_start)
 {
@@ -246,8 +248,8 @@ store_request(int pid, const PlhControlWish *wish)
 }
 
 /*
- * Ask a process, or all with pid 0, for what is wished.  Returns false, with
- * errno set, where that can't be done; ENOSPC: requests to too many processes.
+ * Make a request to a process, or to all with pid 0.  Returns false, with
+ * errno set, on failure; ENOSPC stands for requests to too many processes.
  */
 bool
 plh_control_request(int pid, const PlhControlWish *wish)
@@ -276,7 +278,7 @@ plh_control_request(int pid, const PlhControlWish *wish)
 }
 
 /*
- * In a forked child: what concerned the parent does not concern it.
+ * Forget in a forked child which requests the parent has seen.
  */
 void
 plh_control_forget(void)
@@ -286,7 +288,7 @@ plh_control_forget(void)
 }
 
 /*
- * The server stops: nobody will look at the file any more.
+ * Remove the file when the server stops.
  */
 void
 plh_control_unlink(void)

@@ -1,15 +1,15 @@
 /*
  * live_samples.c
- *	  The sampled chunks that are allocated now, and how they go: by a free, or
- *	  with their memory context.
+ *	  The sampled chunks that are allocated now.  They end by a free, or with
+ *	  their memory context.
  *
- * Runs inside palloc.
+ * This code runs inside palloc.
  *
- * Two tables: samples by chunk, and watched contexts by context.  A watched
- * context is one that has our reset callback; it heads the doubly linked list
- * of its samples.  The callback's struct lives in the context's entry, so an
- * entry must stay in place until the callback has fired, even in a forked
- * child that wants none of the samples.
+ * There are two tables: one of samples by chunk, and one of watched contexts
+ * by context.  A watched context is one that has our reset callback; its entry
+ * heads the doubly linked list of its samples.  The callback's struct lies in
+ * the entry, which must stay in place until the callback has fired, even in a
+ * forked child that wants none of the samples.
  *
  * Invariant: a sample is in the list of exactly one watched context and, where
  * chunks can't be marked, in the filter.
@@ -40,9 +40,9 @@ sample_at(uint32 index)
 }
 
 /*
- * Define the tables, for "max_samples" rounded up to a power of two; takes no
- * memory yet.  "on_reset" is registered with each context that gets a sample
- * and must call plh_live_samples_drop_context.
+ * Define the tables for "max_samples", rounded up to a power of two.  They
+ * take no memory yet.  "on_reset" is registered with each context that gets a
+ * sample and must call plh_live_samples_drop_context.
  */
 void
 plh_live_samples_start(uint32 max_samples,
@@ -55,8 +55,8 @@ plh_live_samples_start(uint32 max_samples,
 }
 
 /*
- * Watch a context, if that is not done yet.  Returns NULL without room.  The
- * result is valid until the context is reset or deleted.
+ * Watch a context, if it is not watched yet.  Returns NULL if there is no
+ * room.  The result is valid until the context is reset or deleted.
  */
 PlhWatchedContext *
 plh_live_samples_watch(MemoryContext context)
@@ -65,7 +65,7 @@ plh_live_samples_watch(MemoryContext context)
 
 	Assert(plh_guard_held && CritSectionCount == 0);
 
-	/* an entry that is not in use has no key */
+	/* an unused entry has no key, so that a stale one can't match */
 	if (watched != NULL && watched->entry.pointer == context)
 		return watched;
 
@@ -86,7 +86,7 @@ plh_live_samples_watch(MemoryContext context)
 }
 
 /*
- * Add a sample.  Returns false, and adds nothing, where there is no room.
+ * Add a sample.  Returns false, and adds nothing, if there is no room.
  */
 bool
 plh_live_samples_insert(PlhWatchedContext *watched, const void *pointer,
@@ -124,7 +124,7 @@ plh_live_samples_insert(PlhWatchedContext *watched, const void *pointer,
 	return true;
 }
 
-/* A sample's chunk is gone: so is what it stands for. */
+/* Remove a sample, whose chunk is gone, and subtract it from the counters. */
 static void
 remove_sample(PlhLiveSample *sample)
 {
@@ -135,7 +135,7 @@ remove_sample(PlhLiveSample *sample)
 	plh_pointer_table_remove(&samples, sample);
 }
 
-/* Asserts that a sample's neighbours in its context's list have it between them. */
+/* Asserts that a sample is in its context's list. */
 static inline void
 assert_linked(PlhLiveSample *sample)
 {
@@ -175,7 +175,7 @@ unlink_sample(PlhLiveSample *sample)
 }
 
 /*
- * A chunk was freed: if it is a sample, remove it and what it stands for.
+ * Remove the sample of a chunk that was freed, if the chunk is sampled.
  */
 void
 plh_live_samples_remove(const void *pointer)
@@ -191,9 +191,9 @@ plh_live_samples_remove(const void *pointer)
 }
 
 /*
- * A context is reset or deleted: remove its samples.  "arg" is what the reset
- * callback was given.  The callback is not registered any more, so the
- * context is not watched any more, either.
+ * Remove the samples of a context that is reset or deleted.  "arg" is the
+ * reset callback's argument.  The callback is no longer registered, so the
+ * context is no longer watched.
  */
 void
 plh_live_samples_drop_context(void *arg)
@@ -215,8 +215,8 @@ plh_live_samples_drop_context(void *arg)
 }
 
 /*
- * In a forked child: the samples are the parent's.  Contexts that the parent
- * watched still have our callback, and stay watched.
+ * Forget the samples in a forked child: they are the parent's.  Contexts that
+ * the parent watched still have our callback, and stay watched.
  */
 void
 plh_live_samples_forget(void)
