@@ -3,8 +3,7 @@
  *	  Writes a dump file and gives it its name.
  *
  * A dump is written under a temporary name, checked, synced and renamed, so
- * that nobody ever sees half of one.  A name that is taken is never used
- * again.
+ * that nobody ever sees half of one.  It never takes the name of another dump.
  *
  * plh_dump_write runs inside palloc, too.
  */

@@ -21,7 +21,7 @@
 /* Pids and sequence numbers in names are below this. */
 #define MAX_NUMBER 1000000000
 
-/* One new dump removes at most this many old ones, with names below this. */
+/* A new dump removes at most MAX_REMOVED old ones, of names below MAX_NAME. */
 #define MAX_REMOVED 16
 #define MAX_NAME 64
 

@@ -1,6 +1,6 @@
 /*
- * growth_dump.c Dump files of a process that grows, for the case that it is
- * killed for it.
+ * growth_dump.c
+ *	  Dump files of a process that grows, in case it is killed for growing.
  *
  * The process itself writes the dumps, inside the palloc by which it has
  * grown.  Nothing may be reported there, so that a failure becomes a bare line

@@ -1,6 +1,6 @@
 /*
- * growth_dump.h Dump files of a process that grows, for the case that it is
- * killed for it.
+ * growth_dump.h
+ *	  Dump files of a process that grows, in case it is killed for growing.
  *
  * These functions may be called inside palloc, except in a critical section;
  * they never palloc or throw.

@@ -1,6 +1,7 @@
 /*
- * owner.c The owner of a profile begins it, says who the process is, looks
- * around at samples, and publishes the profile.
+ * owner.c
+ *	  The owner of a profile begins it, says who the process is, looks around
+ *	  at samples, and publishes the profile.
  *
  * This code runs inside palloc.
  *

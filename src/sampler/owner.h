@@ -1,6 +1,7 @@
 /*
- * owner.h The owner of a profile begins it, says who the process is, looks
- * around at samples, and publishes the profile.
+ * owner.h
+ *	  The owner of a profile begins it, says who the process is, looks around
+ *	  at samples, and publishes the profile.
  *
  * These functions may be called inside palloc, except in a critical section;
  * they never palloc, throw or lock.  Readers call plh_owner_publish outside
