@@ -7,6 +7,7 @@ SCRIPTS = bin/pg_leakhunt_attach bin/pg_leakhunt_attach.gdb
 
 OBJS = \
 	src/pg_leakhunt.o \
+	src/base/guard.o \
 	src/base/modules.o \
 	src/base/pointer_table.o \
 	src/base/private_memory.o \

@@ -1,9 +1,9 @@
 /*
  * clock.h
- *	  Time by the system's clocks, in microseconds, and PostgreSQL's epoch.
+ *	  The system's clocks in microseconds, and PostgreSQL's epoch.
  *
  * The coarse clocks are good to some milliseconds, and cheap enough for every
- * allocation.  Callable from anywhere, inside palloc too.
+ * allocation.  These functions may be called from anywhere, inside palloc too.
  */
 #ifndef PLH_CLOCK_H
 #define PLH_CLOCK_H
@@ -12,10 +12,11 @@
 
 #include "datatype/timestamp.h"
 
-/* Microseconds from 1970, where Unix begins to count, to 2000. */
+/* Unix counts from 1970, PostgreSQL from 2000: the microseconds between. */
 #define PLH_UNIX_EPOCH_US \
 	((int64) (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * USECS_PER_DAY)
 
+/* Returns the time of a clock. */
 static inline int64
 plh_clock_us(clockid_t clock)
 {
@@ -25,7 +26,7 @@ plh_clock_us(clockid_t clock)
 	return (int64) now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-/* Now, to a few milliseconds. */
+/* Returns the current time, to within a few milliseconds. */
 static inline TimestampTz
 plh_clock_coarse_now(void)
 {

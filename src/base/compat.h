@@ -3,14 +3,14 @@
  *	  Every difference in spelling between PostgreSQL versions, and the range
  *	  of versions that pg_leakhunt supports.
  *
- * The rest of the code is written against the newest signatures.  What a
- * version means for the *layout* that we patch is not spelling and lives in
- * method_patch.c and chunk_mark.h.  Include after postgres.h.
+ * The rest of the code is written against the newest signatures.  Differences
+ * in the *layout* that we patch are not spelling: method_patch.c and
+ * chunk_mark.h know those.  Include this file after postgres.h.
  */
 #ifndef PLH_COMPAT_H
 #define PLH_COMPAT_H
 
-/* First version that is supported, and first that is not any more. */
+/* The first supported version, and the first beyond the supported range. */
 #define PLH_PG_VERSION_FIRST 150000
 #define PLH_PG_VERSION_END	 200000
 
@@ -28,8 +28,8 @@
 
 /*
  * We compile with hidden visibility, so that calls between our files need no
- * detour and clash with nothing.  What the server looks up must be visible;
- * before 16, PGDLLEXPORT did not say so.
+ * detour and clash with nothing.  The functions that the server looks up must
+ * be visible; before 16, PGDLLEXPORT did not make them so.
  */
 #if PG_VERSION_NUM < 160000
 #undef PGDLLEXPORT
@@ -40,8 +40,9 @@
 	PG_FUNCTION_INFO_V1(name)
 
 /*
- * Parameters of the methods that are hooked, and the arguments that pass them
- * on: 16 took the context from free and realloc, 17 added the flags.
+ * The hooked methods have these parameters, and the hooks pass them on by
+ * these arguments: 16 took the context from free and realloc, 17 added the
+ * flags.
  */
 #if PG_VERSION_NUM >= 170000
 #define PLH_ALLOC_PARAMETERS	MemoryContext context, Size size, int flags
@@ -69,14 +70,14 @@
 #define PLH_REALLOC_ARGUMENTS	context, pointer, size
 #endif
 
-/* Local id of the transaction of this process; 0 if there is none. */
+/* The local id of this process' transaction is 0 if there is none. */
 #if PG_VERSION_NUM >= 170000
 #define PLH_LOCAL_TRANSACTION() (MyProc != NULL ? MyProc->vxid.lxid : 0)
 #else
 #define PLH_LOCAL_TRANSACTION() (MyProc != NULL ? MyProc->lxid : 0)
 #endif
 
-/* Bump contexts. */
+/* Version 17 brought Bump contexts. */
 #define PLH_HAVE_BUMP (PG_VERSION_NUM >= 170000)
 
 /* Before 18, "SQL function" was a context that belongs to a single query. */

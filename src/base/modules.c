@@ -1,11 +1,12 @@
 /*
  * modules.c
- *	  The executable and the libraries that this process has loaded, and the
- *	  way from an address to one of them.
+ *	  The modules of this process, which are the executable and the loaded
+ *	  libraries, and the way from an address to one of them.
  *
- * Runs inside palloc.  dl_iterate_phdr takes the dynamic linker's lock, which
- * is recursive, and allocates nothing; it is asked at each new stack, and
- * goes on only if the linker's counts of loads and unloads have changed.
+ * This code runs inside palloc.  dl_iterate_phdr takes the dynamic linker's
+ * lock, which is recursive, and allocates nothing.  It is called for each new
+ * stack, and visits the modules only if the linker's counts of loads and
+ * unloads have changed.
  */
 #include "postgres.h"
 
@@ -16,18 +17,18 @@
 #include "base/limits.h"
 #include "base/modules.h"
 
-/* More libraries than this are not told apart from JIT-compiled code. */
+/* Modules beyond this number are treated as JIT-compiled code is. */
 #define MAX_MODULES 512
 
-/* Sorted by text_start. */
+/* The modules are sorted by text_start, and no two have the same. */
 static PlhModule modules[MAX_MODULES];
 static int	module_count;
 
-/* The linker's counters of loads and unloads when we last looked. */
+/* The linker's counters had these values at our last look. */
 static unsigned long long seen_loads;
 static unsigned long long seen_unloads;
 
-/* Find the build-id in the module's notes, as they are mapped. */
+/* Find the build-id in the module's notes, which the linker has mapped. */
 static void
 find_build_id(PlhModule *module, const struct dl_phdr_info *info)
 {
@@ -61,7 +62,7 @@ find_build_id(PlhModule *module, const struct dl_phdr_info *info)
 	}
 }
 
-/* Put a module into its place in the sorted array, unless it is there. */
+/* Insert a module into the sorted array, unless the array has it already. */
 static void
 insert_module(const PlhModule *module)
 {
@@ -75,13 +76,17 @@ insert_module(const PlhModule *module)
 	if (module_count == MAX_MODULES)
 		return;
 
+	Assert(place == 0 ||
+		   modules[place - 1].text_start < module->text_start);
+	Assert(place == module_count ||
+		   modules[place].text_start > module->text_start);
 	memmove(&modules[place + 1], &modules[place],
 			sizeof(PlhModule) * (module_count - place));
 	modules[place] = *module;
 	module_count++;
 }
 
-/* dl_iterate_phdr callback; stops at once where nothing was loaded. */
+/* This dl_iterate_phdr callback stops at once if nothing was loaded. */
 static int
 visit_object(struct dl_phdr_info *info, size_t size, void *arg)
 {
@@ -92,7 +97,7 @@ visit_object(struct dl_phdr_info *info, size_t size, void *arg)
 		if (info->dlpi_adds == seen_loads && info->dlpi_subs == seen_unloads)
 			return 1;
 
-		/* another library may have come to where one was unloaded */
+		/* a new module may lie where another one was unloaded */
 		if (info->dlpi_subs != seen_unloads)
 			module_count = 0;
 		seen_loads = info->dlpi_adds;
@@ -123,8 +128,8 @@ visit_object(struct dl_phdr_info *info, size_t size, void *arg)
 }
 
 /*
- * Learn of modules that were loaded or unloaded since the last look.  Cheap
- * where there are none.
+ * Learn of modules that were loaded or unloaded since the last look.  The call
+ * is cheap if there are none.
  */
 void
 plh_modules_refresh(void)
@@ -135,7 +140,8 @@ plh_modules_refresh(void)
 }
 
 /*
- * Take stock of what is loaded; called when our own module is.
+ * Learn of the modules that are loaded so far.  This is called when our own
+ * module is loaded.
  */
 void
 plh_modules_start(void)
@@ -145,8 +151,8 @@ plh_modules_start(void)
 }
 
 /*
- * The module whose code lies at "address", or NULL (JIT-compiled code).  As of
- * the last refresh; the pointer is valid until the next one.
+ * Returns the module whose code lies at "address", as of the last refresh, or
+ * NULL for JIT-compiled code.  The pointer is valid until the next refresh.
  */
 PlhModule *
 plh_modules_find(uintptr_t address)
@@ -169,7 +175,7 @@ plh_modules_find(uintptr_t address)
 }
 
 /*
- * A new profile begins, which knows no modules yet.
+ * Forget which modules the profile has: the next profile begins without any.
  */
 void
 plh_modules_forget_profile(void)

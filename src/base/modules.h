@@ -1,10 +1,11 @@
 /*
  * modules.h
- *	  The executable and the libraries that this process has loaded, and the
- *	  way from an address to one of them.
+ *	  The modules of this process, which are the executable and the loaded
+ *	  libraries, and the way from an address to one of them.
  *
- * Callable inside palloc: never pallocs, never throws.  The pointers in a
- * PlhModule belong to the dynamic linker and live as long as the library.
+ * These functions may be called inside palloc; they never palloc or throw.
+ * The pointers in a PlhModule belong to the dynamic linker and live as long as
+ * the module is loaded.
  */
 #ifndef PLH_MODULES_H
 #define PLH_MODULES_H
@@ -16,9 +17,9 @@ typedef struct PlhModule
 	uintptr_t	load_bias;		/* address minus address in the ELF file */
 	uint64		text_file_offset;	/* of the executable segment, in bytes */
 	const char *path;
-	const uint8 *build_id;		/* NULL where it has none */
+	const uint8 *build_id;		/* NULL if the module has none */
 	uint32		build_id_bytes;
-	uint32		profile_index;	/* in this process' profile; 0 = not there */
+	uint32		profile_index;	/* in this process' profile; 0: not there */
 } PlhModule;
 
 extern void plh_modules_start(void);

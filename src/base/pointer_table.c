@@ -2,12 +2,13 @@
  * pointer_table.c
  *	  A hash table from pointers to entries of a fixed size that never move.
  *
- * Runs inside palloc.
+ * This code runs inside palloc.
  *
  * Invariants: bucket b of a table with n buckets, where 2^k <= n < 2^(k+1),
- * holds the entries whose hash modulo 2^(k+1) is b, or, where that is >= n,
- * modulo 2^k.  Every index below high_entries is either in exactly one chain
- * (pointer not NULL) or on the free list (pointer NULL).
+ * holds the entries whose hash modulo 2^(k+1) is b or, if that is >= n, whose
+ * hash modulo 2^k is b.  Every index below high_entries is either in exactly
+ * one chain (its pointer is not NULL) or on the free list (its pointer is
+ * NULL).
  */
 #include "postgres.h"
 
@@ -15,7 +16,7 @@
 
 #include "base/pointer_table.h"
 
-/* Buckets that a table starts with; must be a power of two. */
+/* A table starts with this many buckets. */
 #define FIRST_BUCKETS 64
 
 static uint32 *
@@ -24,7 +25,7 @@ bucket_heads(const PlhPointerTable *table)
 	return (uint32 *) table->bucket_region.base;
 }
 
-/* The bucket that "pointer" belongs to. */
+/* Returns the bucket that "pointer" belongs to. */
 static inline uint32
 bucket_of(const PlhPointerTable *table, const void *pointer)
 {
@@ -36,7 +37,8 @@ bucket_of(const PlhPointerTable *table, const void *pointer)
 }
 
 /*
- * Define an empty table.  "max_entries" bounds it; memory is taken as needed.
+ * Define an empty table of at most "max_entries" entries.  The table takes
+ * memory as it needs it.
  */
 void
 plh_pointer_table_init(PlhPointerTable *table, uint32 entry_bytes,
@@ -54,6 +56,8 @@ start_table(PlhPointerTable *table)
 {
 	Size		max_buckets = Max(table->max_entries, FIRST_BUCKETS);
 
+	Assert(table->entry_bytes >= sizeof(PlhPointerEntry));
+	Assert(table->max_entries < PLH_NO_ENTRY);
 	if (!plh_private_memory_reserve(&table->entry_region,
 									(Size) table->entry_bytes *
 									table->max_entries) ||
@@ -69,8 +73,8 @@ start_table(PlhPointerTable *table)
 }
 
 /*
- * Add one bucket and move to it what belongs there.  Without memory for it
- * the chains get longer, and nothing else happens.
+ * Add one bucket, and move the entries that belong there to it.  If there is
+ * no memory for the bucket, the chains get longer, and nothing else happens.
  */
 static void
 split_bucket(PlhPointerTable *table)
@@ -93,8 +97,10 @@ split_bucket(PlhPointerTable *table)
 	{
 		uint32		index = *link;
 		PlhPointerEntry *entry = plh_pointer_table_entry(table, index);
+		uint32		bucket = bucket_of(table, entry->pointer);
 
-		if (bucket_of(table, entry->pointer) == new_bucket)
+		Assert(bucket == new_bucket || bucket == new_bucket - low);
+		if (bucket == new_bucket)
 		{
 			*link = entry->next;
 			entry->next = heads[new_bucket];
@@ -105,7 +111,10 @@ split_bucket(PlhPointerTable *table)
 	}
 }
 
-/* An unused entry's index, or PLH_NO_ENTRY if the table or memory is full. */
+/*
+ * Returns the index of an unused entry, or PLH_NO_ENTRY if the table is full
+ * or there is no memory.
+ */
 static uint32
 take_entry(PlhPointerTable *table)
 {
@@ -115,6 +124,7 @@ take_entry(PlhPointerTable *table)
 	{
 		PlhPointerEntry *entry = plh_pointer_table_entry(table, index);
 
+		Assert(entry->pointer == NULL);
 		table->free_entry = entry->next;
 		return index;
 	}
@@ -130,9 +140,9 @@ take_entry(PlhPointerTable *table)
 }
 
 /*
- * Add an entry for "pointer", which must not be in the table.  Returns it
- * with everything behind the PlhPointerEntry unset, or NULL where the table
- * is full or no memory is to be had.
+ * Add an entry for "pointer", which must not be in the table.  Returns the
+ * entry, of which only the PlhPointerEntry is set, or NULL if the table is
+ * full or there is no memory.
  */
 void *
 plh_pointer_table_insert(PlhPointerTable *table, const void *pointer)
@@ -158,11 +168,12 @@ plh_pointer_table_insert(PlhPointerTable *table, const void *pointer)
 	entry->next = *head;
 	*head = index;
 	table->used_entries++;
+	Assert(table->used_entries <= table->high_entries);
 	return entry;
 }
 
 /*
- * The entry for "pointer", or NULL.
+ * Returns the entry for "pointer", or NULL.
  */
 void *
 plh_pointer_table_find(const PlhPointerTable *table, const void *pointer)
@@ -185,7 +196,7 @@ plh_pointer_table_find(const PlhPointerTable *table, const void *pointer)
 }
 
 /*
- * Take "entry", which must be in the table, out of it.
+ * Remove an entry, which must be in the table.
  */
 void
 plh_pointer_table_remove(PlhPointerTable *table, void *entry_of_table)
@@ -199,7 +210,7 @@ plh_pointer_table_remove(PlhPointerTable *table, void *entry_of_table)
 	{
 		PlhPointerEntry *other;
 
-		/* not in the table after all */
+		/* a broken table must not make us follow PLH_NO_ENTRY */
 		if (*link == PLH_NO_ENTRY)
 			return;
 		other = plh_pointer_table_entry(table, *link);
@@ -210,6 +221,7 @@ plh_pointer_table_remove(PlhPointerTable *table, void *entry_of_table)
 	entry->pointer = NULL;
 	entry->next = table->free_entry;
 	table->free_entry = index;
+	Assert(table->used_entries > 0);
 	table->used_entries--;
 }
 

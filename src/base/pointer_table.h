@@ -3,14 +3,14 @@
  *	  A hash table from pointers to entries of a fixed size that never move.
  *
  * The table is written by hand because lib/simplehash.h rehashes everything
- * within one insertion and moves entries, both of which are wrong here.  By
+ * within one insertion and moves entries, both of which are wrong here.  With
  * linear hashing each insertion splits at most one bucket, so that no single
- * palloc pays for a rehash.  Entries are also reachable by index, which takes
- * half the room of a pointer.
+ * palloc pays for a rehash.  Entries can also be reached by an index, which
+ * takes half the room of a pointer.
  *
- * Callable inside palloc.  Never pallocs, throws or locks; needs no call
- * before plh_pointer_table_init, and takes no memory before the first
- * insertion.  Not reentrant.
+ * These functions may be called inside palloc; they never palloc, throw or
+ * lock, and are not reentrant.  plh_pointer_table_init comes first; a table
+ * takes no memory before the first insertion.
  */
 #ifndef PLH_POINTER_TABLE_H
 #define PLH_POINTER_TABLE_H
@@ -20,12 +20,12 @@
 /* Index that stands for "no entry". */
 #define PLH_NO_ENTRY ((uint32) 0xFFFFFFFF)
 
-/* What every entry begins with. */
+/* Every entry begins with this struct. */
 typedef struct PlhPointerEntry
 {
 	const void *pointer;		/* the key; NULL in an unused entry */
 	uint32		next;			/* next entry of the bucket or free list */
-	uint32		user;			/* for the table's user: fills the alignment */
+	uint32		user;			/* belongs to the user of the table */
 } PlhPointerEntry;
 
 typedef struct PlhPointerTable
@@ -33,7 +33,7 @@ typedef struct PlhPointerTable
 	uint32		entry_bytes;	/* size of one entry */
 	uint32		max_entries;
 	uint32		used_entries;	/* now in the table */
-	uint32		high_entries;	/* ever handed out: all indexes are below */
+	uint32		high_entries;	/* ever used: all indexes lie below */
 	uint32		free_entry;		/* head of the free list */
 	uint32		buckets;		/* now in use, grows by splitting */
 	PlhRegion	entry_region;
@@ -50,24 +50,28 @@ extern void plh_pointer_table_remove(PlhPointerTable *table,
 									 void *entry_of_table);
 extern void plh_pointer_table_discard(PlhPointerTable *table);
 
-/* The entry of that index, which must have been handed out. */
+/* Returns the entry of an index, which an insertion must have used. */
 static inline void *
 plh_pointer_table_entry(const PlhPointerTable *table, uint32 index)
 {
+	Assert(index < table->high_entries);
 	return table->entry_region.base + (Size) index * table->entry_bytes;
 }
 
-/* The index of an entry. */
+/* Returns the index of an entry. */
 static inline uint32
 plh_pointer_table_index(const PlhPointerTable *table, const void *entry)
 {
-	return ((const char *) entry - table->entry_region.base) /
-		table->entry_bytes;
+	Size		offset = (const char *) entry - table->entry_region.base;
+
+	Assert(offset % table->entry_bytes == 0);
+	Assert(offset / table->entry_bytes < table->high_entries);
+	return offset / table->entry_bytes;
 }
 
 /*
- * A hash of a pointer, good in its high bits.  Chunks are aligned to 8 bytes
- * at least, the multiplication spreads what is left.
+ * Returns a hash of a pointer, whose high bits are the good ones.  The low
+ * bits of a chunk's address are 0, and the multiplication spreads the others.
  */
 static inline uint64
 plh_pointer_hash(const void *pointer)

@@ -2,8 +2,9 @@
  * private_memory.c
  *	  Address ranges that are reserved whole and backed with memory as needed.
  *
- * Runs inside palloc: mmap and mprotect only.  Reserved but uncommitted pages
- * are PROT_NONE, which no overcommit policy charges for.
+ * This code runs inside palloc, so it makes system calls only.  Pages that are
+ * reserved and not committed are PROT_NONE, for which no overcommit policy
+ * charges.
  */
 #include "postgres.h"
 
@@ -11,20 +12,24 @@
 
 #include "base/private_memory.h"
 
-/* The committed bytes of all regions of this process. */
+/* All regions of this process have this many committed bytes. */
 static Size all_bytes;
 
 /*
- * Reserve "bytes" of address space.  A region that is already reserved is
- * left alone, so callers may reserve lazily on each use.
+ * Reserve "bytes" of address space.  A region that is already reserved stays
+ * as it is, so that callers may reserve it on each use.
  */
 bool
 plh_private_memory_reserve(PlhRegion *region, Size bytes)
 {
 	void	   *base;
 
+	Assert(bytes > 0);
 	if (region->base != NULL)
+	{
+		Assert(bytes <= region->reserved_bytes);
 		return true;
+	}
 
 	bytes = TYPEALIGN(PLH_REGION_STEP, bytes);
 	base = mmap(NULL, bytes, PROT_NONE,
@@ -39,7 +44,7 @@ plh_private_memory_reserve(PlhRegion *region, Size bytes)
 }
 
 /*
- * Make the first "bytes" of the region usable; new memory is zeroed.
+ * Make the first "bytes" of the region usable.  New memory is zeroed.
  */
 bool
 plh_private_memory_commit(PlhRegion *region, Size bytes)
@@ -60,21 +65,22 @@ plh_private_memory_commit(PlhRegion *region, Size bytes)
 }
 
 /*
- * Note that the caller has backed the region up to "bytes" by a mapping of its
- * own, or that plh_private_memory_commit has.
+ * Note that the region is backed up to "bytes": by a mapping of the caller's
+ * own, or by plh_private_memory_commit.
  */
 void
 plh_private_memory_extend(PlhRegion *region, Size bytes)
 {
 	Assert(bytes >= region->committed_bytes);
 	Assert(bytes <= region->reserved_bytes);
+	Assert(bytes % PLH_REGION_STEP == 0);
 	all_bytes += bytes - region->committed_bytes;
 	region->committed_bytes = bytes;
 }
 
 /*
  * Give the memory and the address space back.  All pointers into the region
- * become invalid; it may be reserved again.
+ * become invalid, and the region may be reserved again.
  */
 void
 plh_private_memory_discard(PlhRegion *region)
@@ -87,7 +93,7 @@ plh_private_memory_discard(PlhRegion *region)
 }
 
 /*
- * Bytes of memory behind all regions of this process.
+ * Returns how many bytes of memory are behind the regions of this process.
  */
 Size
 plh_private_memory_bytes(void)

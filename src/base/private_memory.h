@@ -3,10 +3,10 @@
  *	  Address ranges that are reserved whole and backed with memory as needed.
  *
  * All private memory of the code that runs inside palloc comes from here.  A
- * region keeps its address for good, so pointers into it stay valid while it
- * grows.  Callable from anywhere; never pallocs, never throws, never locks.
- * Each function that can fail says so by returning false and leaves the
- * region as it was.
+ * region keeps its address for good, so that pointers into it stay valid while
+ * it grows.  These functions may be called from anywhere; they never palloc,
+ * throw or lock.  A function that fails returns false and leaves the region as
+ * it was.
  */
 #ifndef PLH_PRIVATE_MEMORY_H
 #define PLH_PRIVATE_MEMORY_H

@@ -1,8 +1,8 @@
 /*
  * process_facts.c
- *	  What the kernel tells about a process: its parent, its start, its memory.
+ *	  The parent, the start and the memory of a process, as the kernel tells.
  *
- * Runs inside palloc.  All of it is read from /proc.
+ * This code runs inside palloc.  It reads everything from /proc.
  */
 #include "postgres.h"
 
@@ -10,13 +10,14 @@
 #include <unistd.h>
 
 #include "base/process_facts.h"
+#include "base/whole_io.h"
 
-/* Numbers of fields in /proc/PID/stat. */
+/* The fields of /proc/PID/stat have these numbers. */
 #define STAT_FIRST_AFTER_NAME 3
 #define STAT_PARENT 4
 #define STAT_START_TIME 22
 
-/* Read the start of a file in /proc, as text; false if there is no such file. */
+/* Read the start of a file in /proc as text.  Returns false without a file. */
 static bool
 read_start(const char *path, char *text, Size room)
 {
@@ -25,7 +26,7 @@ read_start(const char *path, char *text, Size room)
 
 	if (fd < 0)
 		return false;
-	length = read(fd, text, room - 1);
+	length = plh_whole_io_read(fd, text, room - 1, PLH_FILE_POSITION);
 	close(fd);
 	if (length <= 0)
 		return false;
@@ -34,7 +35,8 @@ read_start(const char *path, char *text, Size room)
 }
 
 /*
- * A field of /proc/PID/stat that is a number; 0 if there is no such process.
+ * Returns a field of /proc/PID/stat that is a number; 0 if there is no such
+ * process.
  */
 static uint64
 stat_field(int pid, int number)
@@ -48,7 +50,7 @@ stat_field(int pid, int number)
 	if (!read_start(path, text, sizeof(text)))
 		return 0;
 
-	/* the second field is a name in parentheses, which may hold anything */
+	/* the second field is a name in parentheses and may hold parentheses */
 	field = strrchr(text, ')');
 	for (int i = STAT_FIRST_AFTER_NAME; field != NULL && i <= number; i++)
 		field = strchr(field + 1, ' ');
@@ -56,7 +58,7 @@ stat_field(int pid, int number)
 }
 
 /*
- * The pid of a process' parent.
+ * Returns the pid of a process' parent.
  */
 int
 plh_process_facts_parent(int pid)
@@ -65,8 +67,8 @@ plh_process_facts_parent(int pid)
 }
 
 /*
- * When a process started, in clock ticks since boot.  Together with the pid it
- * tells one process from all others.
+ * Returns the start of a process in clock ticks since boot.  The start and the
+ * pid together tell one process from all others.
  */
 uint64
 plh_process_facts_start_ticks(int pid)
@@ -75,8 +77,8 @@ plh_process_facts_start_ticks(int pid)
 }
 
 /*
- * The memory of this process that no file backs and that is not shared, in
- * bytes.
+ * Returns how many bytes of this process' memory are neither backed by a file
+ * nor shared.
  */
 int64
 plh_process_facts_own_bytes(void)
@@ -88,7 +90,7 @@ plh_process_facts_own_bytes(void)
 	if (!read_start("/proc/self/statm", text, sizeof(text)))
 		return 0;
 
-	/* the fields are pages: all, those that are resident, those shared */
+	/* the fields count pages: all, the resident ones, the shared ones */
 	(void) strtol(text, &end, 10);
 	resident = strtol(end, &end, 10);
 	return (int64) (resident - strtol(end, NULL, 10)) * sysconf(_SC_PAGESIZE);

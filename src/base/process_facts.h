@@ -1,9 +1,10 @@
 /*
  * process_facts.h
- *	  What the kernel tells about a process: its parent, its start, its memory.
+ *	  The parent, the start and the memory of a process, as the kernel tells.
  *
- * Callable inside palloc: plain system calls, no palloc, no stdio streams.  Any
- * process may be gone at any time, and then the answer is 0.
+ * These functions may be called inside palloc: they make plain system calls
+ * and use neither palloc nor stdio.  Any process may be gone at any time, and
+ * then the answer is 0.
  */
 #ifndef PLH_PROCESS_FACTS_H
 #define PLH_PROCESS_FACTS_H

@@ -2,13 +2,13 @@
  * sampling.c
  *	  The mathematics of sampling allocations by bytes: gaps, weights, errors.
  *
- * Runs inside palloc.
+ * This code runs inside palloc.
  *
  * An allocation of "size" bytes is sampled with p = 1 - exp(-size/interval)
- * and then stands for 1/p objects.  1/p is rounded to an integer at random,
- * up with a probability of its fraction: that keeps the estimate unbiased,
- * makes every sum exact, and lets a free subtract just what the allocation
- * added.  Interval 1 means "every allocation": p = 1 for all sizes.
+ * and then stands for 1/p chunks.  1/p is rounded to an integer at random, up
+ * with the probability of its fraction: rounding keeps the estimate unbiased,
+ * makes every sum exact, and lets a free subtract just the numbers that the
+ * allocation added.  Interval 1 means "every allocation": p = 1 for all sizes.
  */
 #include "postgres.h"
 
@@ -16,14 +16,15 @@
 
 #include "base/sampling.h"
 
-/* Two-sided 95% quantile of the normal distribution. */
+/* This is the two-sided 95% quantile of the normal distribution. */
 #define Z95 1.959964
 
 /*
- * Bytes until the next sample: the allocation that brings the number of
- * bytes allocated from now on to the gap or beyond is sampled.  Exponential
- * gaps have no memory, so that a gap may be thrown away and drawn anew at
- * any time (other interval, fork) without a bias.  0 at interval 1.
+ * Returns the gap to the next sample in bytes, which is 0 at interval 1.  The
+ * allocation that brings the number of bytes allocated from now on to the gap
+ * or beyond is sampled.  Exponential gaps have no memory, so that a gap may be
+ * thrown away and drawn anew at any time (other interval, fork) without a
+ * bias.
  */
 int64
 plh_sampling_gap(pg_prng_state *prng, uint32 interval_bytes)
@@ -38,7 +39,7 @@ plh_sampling_gap(pg_prng_state *prng, uint32 interval_bytes)
 	return (int64) ceil(gap);
 }
 
-/* 1/p, what an allocation stands for that is sampled. */
+/* Returns 1/p, the number of chunks that a sampled allocation stands for. */
 static double
 exact_weight(Size size, uint32 interval_bytes)
 {
@@ -48,13 +49,15 @@ exact_weight(Size size, uint32 interval_bytes)
 }
 
 /*
- * An allocation of "size" bytes has been sampled: round its weight.
+ * Draw how the weight of a sampled allocation of "size" bytes is rounded.
  */
 PlhDraw
 plh_sampling_draw(pg_prng_state *prng, Size size, uint32 interval_bytes)
 {
 	PlhDraw		draw = {.interval_bytes = interval_bytes};
 
+	/* 0 means that nothing is sampled; an interval has 31 bits */
+	Assert(interval_bytes > 0 && interval_bytes <= PG_INT32_MAX);
 	if (interval_bytes > 1)
 	{
 		double		weight = exact_weight(size, interval_bytes);
@@ -65,7 +68,7 @@ plh_sampling_draw(pg_prng_state *prng, Size size, uint32 interval_bytes)
 }
 
 /*
- * plh_sampling_weight at an interval above 1.
+ * Does the work of plh_sampling_weight at an interval above 1.
  */
 uint32
 plh_sampling_weight_of(Size size, PlhDraw draw)
@@ -75,9 +78,9 @@ plh_sampling_weight_of(Size size, PlhDraw draw)
 }
 
 /*
- * plh_sampling_variance at an interval above 1: (1-p)/p^2 for having been
- * sampled, f(1-f) for rounding a weight of fraction f, both in units of size
- * squared.
+ * Does the work of plh_sampling_variance at an interval above 1.  In units of
+ * size squared, sampling adds (1-p)/p^2, and rounding a weight of fraction f
+ * adds f(1-f).
  */
 double
 plh_sampling_variance_of(Size size, PlhDraw draw)
@@ -90,14 +93,15 @@ plh_sampling_variance_of(Size size, PlhDraw draw)
 }
 
 /*
- * The 95% error bound of an estimate of "bytes", from that many samples whose
- * variances add up to "variance"; 0 where every allocation was sampled.
+ * Returns the 95% error bound of an estimate of "bytes" from that many
+ * samples, whose variances add up to "variance".  The bound is 0 if every
+ * allocation was sampled.
  *
- * For few samples, z standard errors are too narrow.  This is the upper limit
- * of the score interval of a Poisson count k, z^2/2 + z sqrt(k + z^2/4), times
- * the bytes that a sample stands for; relative to the estimate it tends to
- * z/sqrt(k) for large k.  Chunks far larger than the interval are sampled for
- * sure: where hardly any chance is left, so is hardly any of the correction.
+ * For few samples, z standard errors are too narrow.  The bound is the upper
+ * limit of the score interval of a Poisson count k, z^2/2 + z sqrt(k + z^2/4),
+ * times the bytes that a sample stands for; relative to the estimate it tends
+ * to z/sqrt(k) for large k.  Chunks far larger than the interval are sampled
+ * for sure: the less is left to chance, the less is left of the correction.
  */
 double
 plh_sampling_error_bytes(double variance, double bytes, int64 samples)

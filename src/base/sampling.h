@@ -2,8 +2,9 @@
  * sampling.h
  *	  The mathematics of sampling allocations by bytes: gaps, weights, errors.
  *
- * Pure functions of their arguments: callable inside palloc, from readers
- * and from tests.  src/README, "The estimates", derives the formulas.
+ * These are pure functions of their arguments, which code inside palloc,
+ * readers and tests may call.  src/README, "The estimates", derives the
+ * formulas.
  */
 #ifndef PLH_SAMPLING_H
 #define PLH_SAMPLING_H
@@ -11,13 +12,14 @@
 #include "common/pg_prng.h"
 
 /*
- * How a sample was taken.  With the size of its chunk it says what the sample
- * stands for, now and when it is freed.
+ * A draw tells how a sample was taken.  Together with the size of the chunk it
+ * tells how many chunks the sample stands for, now and when the chunk is
+ * freed.
  */
 typedef struct PlhDraw
 {
-	uint32		interval_bytes:31;	/* 1 = every allocation is a sample */
-	uint32		rounded_up:1;	/* of its weight, at random */
+	uint32		interval_bytes:31;	/* 1: every allocation is a sample */
+	uint32		rounded_up:1;	/* 1: the weight was rounded up */
 } PlhDraw;
 
 extern int64 plh_sampling_gap(pg_prng_state *prng, uint32 interval_bytes);
@@ -29,22 +31,24 @@ extern double plh_sampling_error_bytes(double variance, double bytes,
 									   int64 samples);
 
 /*
- * Number of objects that a sample stands for, at least 1.  It stands for size
- * times that many bytes.
+ * Returns how many chunks a sample stands for, at least 1.  The sample stands
+ * for size times that many bytes.
  */
 static inline uint32
 plh_sampling_weight(Size size, PlhDraw draw)
 {
+	Assert(draw.interval_bytes != 0);
 	return draw.interval_bytes <= 1 ? 1 : plh_sampling_weight_of(size, draw);
 }
 
 /*
- * What one sample adds to the variance of the estimated bytes of its site.  0
- * only where the allocation was certain to be sampled.
+ * Returns the variance that one sample adds to the estimated bytes of its
+ * site.  It is 0 only if the allocation was certain to be sampled.
  */
 static inline double
 plh_sampling_variance(Size size, PlhDraw draw)
 {
+	Assert(draw.interval_bytes != 0);
 	return draw.interval_bytes <= 1 ? 0.0 :
 		plh_sampling_variance_of(size, draw);
 }

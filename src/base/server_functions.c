@@ -3,22 +3,22 @@
  *	  The functions of the server that mean something in a stack, by name.
  *
  * There is one table, so that a new way to call palloc is added in one place.
- * Not every supported version has all of them.
+ * Not every supported version has all of the functions.
  */
 #include "postgres.h"
 
 #include "base/server_functions.h"
 
 /*
- * Sorted in the order of strcmp.
+ * The table is sorted in the order of strcmp.
  *
- * Helpers built on top of the allocator (pstrdup, lappend, ...) are no
- * allocators: they stay in the stack, and the call site is the first frame
- * that is none of them.
+ * Helpers that are built on top of the allocator (pstrdup, lappend, ...) are
+ * no allocators: they stay in the stack, and the first frame that is not a
+ * helper is the call site.
  *
  * The bounded caches are the temporary buffers (temp_buffers is their bound),
  * locks, open files, descriptions of tables from before they were changed, and
- * what is known of a type or a text search object for the rest of the session.
+ * the facts about types and text search objects that are kept for a session.
  */
 static const PlhServerFunction server_functions[] = {
 	{"AllocSetContextCreateInternal", PLH_SERVER_HELPER},
@@ -118,7 +118,7 @@ static const PlhServerFunction server_functions[] = {
 };
 
 /*
- * Is the table in the order that bsearch needs, and has no name twice?
+ * Is the table in the order that bsearch needs, without any name twice?
  */
 bool
 plh_server_functions_are_sorted(void)
@@ -132,7 +132,7 @@ plh_server_functions_are_sorted(void)
 	return true;
 }
 
-/* bsearch callback. */
+/* This bsearch callback compares a name with that of an element. */
 static int
 compare_name(const void *key, const void *element)
 {
@@ -141,8 +141,8 @@ compare_name(const void *key, const void *element)
 }
 
 /*
- * Has the function of that name the flag?  NULL, for a function without a
- * known name, has none.
+ * Does the function of that name have the flag?  NULL stands for a function
+ * whose name is not known, which has no flag.
  */
 bool
 plh_server_functions_has(const char *name, int flag)
@@ -157,8 +157,8 @@ plh_server_functions_has(const char *name, int flag)
 }
 
 /*
- * The next function with that flag, in the order of names; NULL gives the
- * first, and follows the last.
+ * Returns the function with that flag that follows "previous" in the order of
+ * names, or the first one if "previous" is NULL; NULL after the last.
  */
 const PlhServerFunction *
 plh_server_functions_next(const PlhServerFunction *previous, int flag)

@@ -2,25 +2,25 @@
  * server_functions.h
  *	  The functions of the server that mean something in a stack, by name.
  *
- * Callable inside palloc: never pallocs, never throws.  Includes none of our
- * headers.
+ * These functions may be called inside palloc; they never palloc or throw.
+ * This header includes no other of ours.
  */
 #ifndef PLH_SERVER_FUNCTIONS_H
 #define PLH_SERVER_FUNCTIONS_H
 
-/* A call of palloc passes through it before it reaches a context's methods. */
+/* Calls of palloc pass through the function to reach a context's methods. */
 #define PLH_SERVER_ALLOCATOR	0x01
 
-/* It allocates on behalf of its caller; all allocators do. */
+/* The function allocates on behalf of its caller; all allocators do. */
 #define PLH_SERVER_HELPER		0x02
 
 /*
- * It fills a cache or table of the server's that is bounded, or bound to the
- * top-level transaction.
+ * The function fills a cache or table of the server whose size is bounded, or
+ * whose life ends with the top-level transaction.
  */
 #define PLH_SERVER_BOUNDED_CACHE 0x04
 
-/* There are no more functions than that with PLH_SERVER_ALLOCATOR. */
+/* At most this many functions have PLH_SERVER_ALLOCATOR. */
 #define PLH_SERVER_MAX_ALLOCATORS 32
 
 typedef struct PlhServerFunction

@@ -2,10 +2,10 @@
  * settings.c
  *	  The settings (GUCs) of pg_leakhunt.
  *
- * Any process may load the module at any time, so that no setting is one that
- * only a postmaster start can define.  What can't follow a later change is
- * fixed once the module is loaded.  If the postmaster loads it, these settings
- * are its own, which only a restart changes; elsewhere a check hook refuses
+ * Any process may load pg_leakhunt at any time, so that no setting needs a
+ * start of the postmaster to be defined.  Settings that can't follow a later
+ * change are fixed once pg_leakhunt is loaded.  If the postmaster loads it,
+ * only a restart changes these settings; elsewhere a check hook refuses
  * another value.
  */
 #include "postgres.h"
@@ -30,7 +30,7 @@ int			plh_dump_keep;
 bool		plh_log_summary;
 PlhFixedSettings plh_fixed;
 
-/* The GUC variables of the settings in plh_fixed. */
+/* These are the GUC variables of the settings in plh_fixed. */
 static int	max_stack_depth_setting;
 static int	max_profile_size_setting;
 static int	max_live_samples_setting;
@@ -43,13 +43,13 @@ static const struct config_enum_entry scope_options[] = {
 	{NULL, 0, false}
 };
 
-/* Told of every change of what is sampled and how. */
+/* This function is called at every change of the sampling. */
 static void (*sampling_changed) (void);
 
-/* The most that sizes in bytes may be set to. */
+/* Settings that are sizes in bytes go up to this. */
 #define MAX_BYTES (1024.0 * 1024 * 1024 * 1024 * 1024)
 
-/* Set once the fixed settings are in use, where it is for us to keep them. */
+/* Set once plh_fixed is in use, unless the server itself keeps it fixed. */
 static bool loaded;
 
 static void
@@ -65,8 +65,9 @@ assign_int(int newval, void *extra)
 }
 
 /*
- * May a fixed setting take this value?  Not another one once loaded; but a
- * parallel worker resets all settings before it takes over its leader's.
+ * May a fixed setting take a value?  Once pg_leakhunt is loaded, only the one
+ * it has.  A parallel worker is exempt, which resets all settings before it
+ * takes over its leader's.
  */
 static bool
 may_be_set(bool is_same)
@@ -96,7 +97,7 @@ check_max_live_samples(int *newval, void **extra, GucSource source)
 	return may_be_set(*newval == plh_fixed.max_live_samples);
 }
 
-/* Does the name of a directory leave room for those of its files? */
+/* Does the path of a directory leave room for the names of its files? */
 static bool
 check_path_length(const char *path)
 {
@@ -125,7 +126,7 @@ check_dump_directory(char **newval, void **extra, GucSource source)
 		may_be_set(strcmp(*newval, plh_fixed.dump_directory) == 0);
 }
 
-/* What is sampled, and how often. */
+/* Define the settings that say which allocations are sampled. */
 static void
 define_sampling_settings(void)
 {
@@ -155,7 +156,7 @@ define_sampling_settings(void)
 							 NULL, NULL, NULL);
 }
 
-/* How much room a process' profile may take, and where. */
+/* Define the settings of the size and the place of profiles. */
 static void
 define_profile_settings(GucContext fixed)
 {
@@ -186,7 +187,7 @@ define_profile_settings(GucContext fixed)
 							   check_profile_directory, NULL, NULL);
 }
 
-/* What is left when a process exits. */
+/* Define the settings of dumps. */
 static void
 define_dump_settings(GucContext fixed)
 {
@@ -229,9 +230,10 @@ define_dump_settings(GucContext fixed)
 }
 
 /*
- * Define all settings; called once, when the module is loaded.  "on_change"
- * is called, before a change takes effect, whenever the process must draw a
- * new sampling gap; it must be callable at once.
+ * Define all settings.  This is called once, when pg_leakhunt is loaded.
+ * Whenever the process must draw a new sampling gap, "on_change" is called
+ * before the change takes effect; the first such call comes before this
+ * function returns.
  */
 void
 plh_settings_define(void (*on_change) (void))
@@ -256,7 +258,8 @@ plh_settings_define(void (*on_change) (void))
 }
 
 /*
- * The name that users see.  Takes what a profile says, which may be anything.
+ * Returns the name of a scope that users see.  The number comes from a profile
+ * and may be any.
  */
 const char *
 plh_settings_scope_name(uint32 scope)

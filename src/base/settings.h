@@ -2,7 +2,7 @@
  * settings.h
  *	  The settings (GUCs) of pg_leakhunt.
  *
- * The variables may be read anywhere, inside palloc too; only PostgreSQL's
+ * The variables may be read anywhere, inside palloc too.  Only PostgreSQL's
  * GUC machinery writes them.
  */
 #ifndef PLH_SETTINGS_H
@@ -11,7 +11,7 @@
 /* Stored in profiles: append only. */
 typedef enum PlhScope
 {
-	PLH_SCOPE_LONG_LIVED,		/* contexts of lifetime session only */
+	PLH_SCOPE_LONG_LIVED,		/* contexts of lifetime "session" only */
 	PLH_SCOPE_ALL
 } PlhScope;
 
@@ -21,13 +21,14 @@ extern int	plh_scope;			/* PlhScope */
 extern bool plh_track_queries;
 extern bool plh_dump_on_exit;
 extern double plh_dump_min_bytes;
-extern double plh_dump_growth;	/* bytes; 0 = off */
+extern double plh_dump_growth;	/* bytes; 0: off */
 extern int	plh_dump_keep;		/* files */
 extern bool plh_log_summary;
 
 /*
- * What is fixed when the module is loaded.  The GUC variables behind it come
- * and go while a parallel worker takes over its leader's settings; these stay.
+ * These settings are fixed when pg_leakhunt is loaded.  Their GUC variables
+ * come and go while a parallel worker takes over its leader's settings; these
+ * copies stay.
  */
 typedef struct PlhFixedSettings
 {

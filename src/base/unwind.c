@@ -2,10 +2,10 @@
  * unwind.c
  *	  The stack of the running function, through libunwind.
  *
- * plh_unwind_capture runs inside palloc.
+ * plh_unwind_capture and plh_unwind_trim run inside palloc.
  *
  * The innermost frames are ours and the allocator's.  They are skipped by
- * address range, not by count: how many there are depends on inlining and on
+ * address range and not by count, as their number depends on inlining and on
  * which of palloc's many entry points was called.
  */
 #include "postgres.h"
@@ -30,7 +30,7 @@ static CodeRange own_text;
 static CodeRange allocator_ranges[PLH_SERVER_MAX_ALLOCATORS];
 static int	allocator_range_count;
 
-/* From the first of the allocator's functions to the last. */
+/* This range goes from the first of the allocator's functions to the last. */
 static CodeRange allocator_span;
 
 static bool
@@ -54,7 +54,7 @@ is_skipped(uintptr_t address)
 	return false;
 }
 
-/* dl_iterate_phdr callback: find the segment that holds this very function. */
+/* This dl_iterate_phdr callback finds the segment of its own code. */
 static int
 find_own_text(struct dl_phdr_info *info, size_t size, void *arg)
 {
@@ -76,7 +76,7 @@ find_own_text(struct dl_phdr_info *info, size_t size, void *arg)
 	return 0;
 }
 
-/* Add the code of a function to what is skipped, if the server has it. */
+/* Skip the frames of a function from now on, if the server has it. */
 static void
 add_allocator(const char *name)
 {
@@ -111,11 +111,14 @@ find_allocator(void)
 		   (function = plh_server_functions_next(function,
 												 PLH_SERVER_ALLOCATOR)) != NULL)
 		add_allocator(function->name);
+
+	/* the ranges had room for all of them */
+	Assert(function == NULL);
 }
 
 /*
- * Learn what to skip, and unwind once so that libunwind sets itself up here
- * and not inside a palloc.
+ * Learn which frames to skip, and unwind once, so that libunwind sets itself
+ * up here and not inside a palloc.
  */
 void
 plh_unwind_start(void)
@@ -123,19 +126,22 @@ plh_unwind_start(void)
 	PlhStack	stack;
 
 	(void) dl_iterate_phdr(find_own_text, NULL);
+	Assert(is_in_range((uintptr_t) find_own_text, &own_text));
 	find_allocator();
 	(void) plh_unwind_capture(&stack, PLH_MAX_FRAMES);
 }
 
 /*
  * Capture the stack of the caller, of which "max_depth" frames are wanted, no
- * more than PLH_MAX_FRAMES.  Returns the number of frames captured, for
- * plh_unwind_trim.  A tail call, so that libunwind has one frame less to step
- * over; one more frame than wanted, to see whether there is more.
+ * more than PLH_MAX_FRAMES.  Returns the number of captured frames, which
+ * plh_unwind_trim needs.  The call of libunwind is a tail call, so that it has
+ * one frame less to step over.  It captures one frame more than is wanted:
+ * that one shows that the stack is deeper.
  */
 int
 plh_unwind_capture(PlhStack *stack, int max_depth)
 {
+	Assert(max_depth > 0 && max_depth <= PLH_MAX_FRAMES);
 	return unw_backtrace((void **) stack->buffer,
 						 max_depth + PLH_MAX_SKIPPED + 1);
 }
@@ -150,6 +156,7 @@ plh_unwind_trim(PlhStack *stack, int captured, int max_depth)
 {
 	int			skipped = 0;
 
+	Assert(captured <= lengthof(stack->buffer));
 	while (skipped < captured && skipped < PLH_MAX_SKIPPED &&
 		   is_skipped(stack->buffer[skipped] - 1))
 		skipped++;

@@ -2,27 +2,27 @@
  * unwind.h
  *	  The stack of the running function, through libunwind.
  *
- * plh_unwind_start is called once when the module is loaded, outside palloc:
+ * plh_unwind_start is called once, outside palloc, when pg_leakhunt is loaded:
  * it lets libunwind and the dynamic linker do their lazy initialization.
- * After that, plh_unwind_capture and then plh_unwind_trim are callable inside
- * palloc; they neither palloc nor throw.  No other file calls libunwind.
+ * After that, plh_unwind_capture and then plh_unwind_trim may be called inside
+ * palloc; they never palloc or throw.  No other file calls libunwind.
  */
 #ifndef PLH_UNWIND_H
 #define PLH_UNWIND_H
 
 #include "base/limits.h"
 
-/* Frames that can lie above the caller of palloc: ours and the allocator's. */
+/* At most this many frames, ours and the allocator's, are skipped. */
 #define PLH_MAX_SKIPPED 12
 
-/* A stack, as it was captured. */
+/* A captured stack. */
 typedef struct PlhStack
 {
 	const uintptr_t *addresses; /* return addresses, innermost first */
 	int			depth;			/* number of addresses */
-	bool		truncated;		/* the stack went on */
+	bool		truncated;		/* the stack was deeper */
 
-	/* what libunwind saw, our own frames and the allocator's included */
+	/* all addresses from libunwind, with our frames and the allocator's */
 	uintptr_t	buffer[PLH_MAX_FRAMES + PLH_MAX_SKIPPED + 1];
 } PlhStack;
 

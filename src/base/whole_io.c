@@ -9,9 +9,9 @@
 #include "base/whole_io.h"
 
 /*
- * Read up to "bytes" from the offset on.  Returns how many were read, which are
- * fewer only where the file ends; -1, with errno set, on an error, after which
- * the buffer may hold a part.
+ * Read up to "bytes" from the offset on.  Returns how many bytes were read,
+ * which are fewer only if the file ends there, or -1, with errno set, on an
+ * error, after which the buffer may hold a part.
  */
 ssize_t
 plh_whole_io_read(int fd, void *buffer, Size bytes, off_t offset)
@@ -36,8 +36,8 @@ plh_whole_io_read(int fd, void *buffer, Size bytes, off_t offset)
 }
 
 /*
- * Write all bytes at the offset.  Returns false, with errno set, if that can't
- * be done; a part may have been written.
+ * Write all bytes at the offset.  Returns false, with errno set, on an error,
+ * after which a part may have been written.
  */
 bool
 plh_whole_io_write(int fd, const void *data, Size bytes, off_t offset)
@@ -51,7 +51,7 @@ plh_whole_io_write(int fd, const void *data, Size bytes, off_t offset)
 			write(fd, rest, bytes - done) :
 			pwrite(fd, rest, bytes - done, offset + done);
 
-		/* no error, and no progress either: as core does, blame the disk */
+		/* like core, take no progress without an error for a full disk */
 		if (part == 0)
 			errno = ENOSPC;
 		if (part > 0)

@@ -1,9 +1,9 @@
 /*
  * dump.c
- *	  Heap files: how they come to be.
+ *	  Writes a dump file and gives it its name.
  *
- * A file is written under a temporary name, checked, synced and renamed, so
- * that none is ever seen half-written; and never to a name that is taken.
+ * A dump is written under a temporary name, checked, synced and renamed, so
+ * that nobody ever sees half of one.  It never takes the name of another dump.
  *
  * plh_dump_write runs inside palloc, too.
  */
@@ -17,22 +17,23 @@
 #include "miscadmin.h"
 #include "storage/fd.h"
 
+#include "base/limits.h"
 #include "base/settings.h"
 #include "dump/dump.h"
 #include "dump/dump_directory.h"
 #include "dump/dump_writer.h"
 
-/* Names that others may have taken meanwhile. */
+/* Sequence numbers to try: a concurrent writer may take each one first. */
 #define MAX_ATTEMPTS 1000
 
 #ifndef RENAME_NOREPLACE
 #define RENAME_NOREPLACE 1
 #endif
 
-/* The number of this process' last dump of itself; 0: none yet. */
+/* This process' last dump of itself has this number; 0: there is none yet. */
 static int	own_sequence;
 
-/* Sync the directory, so that the new name is safe, too. */
+/* Sync the directory, so that the new name survives a crash, too. */
 static void
 sync_directory(void)
 {
@@ -44,7 +45,7 @@ sync_directory(void)
 	close(fd);
 }
 
-/* Write, sync if wanted, and close a new file; returns an errno or 0. */
+/* Write, sync if wanted, and close a new file.  Returns an errno or 0. */
 static int
 write_file(const char *path, const PlhProfileImage *image,
 		   const PlhDumpExtras *extras, bool sync, uint32 *sites)
@@ -63,20 +64,20 @@ write_file(const char *path, const PlhProfileImage *image,
 	return failure;
 }
 
-/* Rename, unless the new name is taken; returns an errno or 0. */
+/* Rename a file, unless the new name is taken.  Returns an errno or 0. */
 static int
 rename_if_free(const char *from, const char *to)
 {
 	if (syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to,
 				RENAME_NOREPLACE) == 0)
 		return 0;
-	/* not all file systems can tell */
+	/* not all file systems know the flag */
 	if (errno != EINVAL && errno != ENOSYS)
 		return errno;
 	return rename(from, to) == 0 ? 0 : errno;
 }
 
-/* The number that a dump of that process should have; returns an errno or 0. */
+/* Choose the number of a dump of that process.  Returns an errno or 0. */
 static int
 choose_sequence(int pid, int *sequence)
 {
@@ -90,8 +91,8 @@ choose_sequence(int pid, int *sequence)
 }
 
 /*
- * Give a complete file its name, which becomes that of the result.  Others may
- * write dumps of the same process.  Returns an errno or 0.
+ * Give a complete file its name, and enter the name into the result.  Other
+ * processes may write dumps of the same process.  Returns an errno or 0.
  */
 static int
 name_file(const char *temporary, int pid, const char *reason,
@@ -116,16 +117,18 @@ name_file(const char *temporary, int pid, const char *reason,
 }
 
 /*
- * Write a dump of the image; the reason becomes part of its name.  Returns
- * whether it was written; its path, or else what went wrong, is in "result".
- * Not synced, it survives its process, but not a crash of the machine.
+ * Write a dump of the image.  The reason becomes part of the dump's name.
+ * Returns whether the dump was written; "result" has its path, or the error.
+ * A dump that is not synced survives its process, but not a crash of the
+ * machine.
  */
 bool
 plh_dump_write(const PlhProfileImage *image, const PlhDumpExtras *extras,
 			   bool sync, PlhDumpResult *result)
 {
-	char		temporary[MAXPGPATH + 64];
+	char		temporary[PLH_PATH_MAX];
 
+	Assert(CritSectionCount == 0);
 	result->removal_failure = 0;
 	strlcpy(result->path, plh_fixed.dump_directory, sizeof(result->path));
 	result->failure = plh_dump_directory_make();
@@ -152,7 +155,7 @@ plh_dump_write(const PlhProfileImage *image, const PlhDumpExtras *extras,
 }
 
 /*
- * Forked: the dumps were the parent's.
+ * Forget the dumps in a forked child: they are the parent's.
  */
 void
 plh_dump_forget(void)

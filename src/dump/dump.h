@@ -1,6 +1,6 @@
 /*
  * dump.h
- *	  Heap files: how they come to be.
+ *	  Writes a dump file and gives it its name.
  *
  * plh_dump_write is also called while a process exits, and inside palloc: it
  * allocates nothing and reports nothing.
@@ -8,14 +8,15 @@
 #ifndef PLH_DUMP_H
 #define PLH_DUMP_H
 
+#include "base/limits.h"
 #include "dump/dump_writer.h"
 
 typedef struct PlhDumpResult
 {
-	char		path[MAXPGPATH + 64];
-	uint32		sites;			/* with live bytes or objects */
+	char		path[PLH_PATH_MAX];
+	uint32		sites;			/* number of those with live chunks */
 	int			failure;		/* errno if it was not written; else 0 */
-	int			removal_failure;	/* likewise, of removing old ones */
+	int			removal_failure;	/* errno of removing old dumps, or 0 */
 } PlhDumpResult;
 
 extern bool plh_dump_write(const PlhProfileImage *image,

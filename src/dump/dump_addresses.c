@@ -1,6 +1,6 @@
 /*
  * dump_addresses.c
- *	  Made-up load addresses for the binaries of a profile.
+ *	  Made-up load addresses for the modules of a profile.
  */
 #include "postgres.h"
 
@@ -10,7 +10,7 @@
 #include "dump/dump_format.h"
 #include "profile/profile_image.h"
 
-/* Has a module with a lower index that address? */
+/* Does a module with a lower index have that address? */
 static bool
 is_taken(const PlhPlacement *placement, uint64 base, uint32 index)
 {
@@ -50,8 +50,7 @@ plh_dump_addresses_place(PlhPlacement *placement,
 }
 
 /*
- * Where a frame is in the made-up address space; one in no module is where it
- * was.
+ * Returns the made-up address of a frame.  A frame in no module keeps its own.
  */
 uint64
 plh_dump_addresses_of(const PlhPlacement *placement, PlhFrame frame)

@@ -1,10 +1,10 @@
 /*
  * dump_addresses.h
- *	  Made-up load addresses for the binaries of a profile.
+ *	  Made-up load addresses for the modules of a profile.
  *
- * They come from the build-ids and are the same everywhere, so that dumps of
- * different processes, before and after a restart, can be compared.  Also
- * called inside palloc: never pallocs, never throws.
+ * The addresses come from the build-ids and are the same everywhere, so that
+ * dumps of different processes, before and after a restart, can be compared.
+ * These functions may be called inside palloc; they never palloc or throw.
  */
 #ifndef PLH_DUMP_ADDRESSES_H
 #define PLH_DUMP_ADDRESSES_H
@@ -14,7 +14,7 @@
 typedef struct PlhPlacement
 {
 	const PlhProfileImage *image;
-	uint64		bases[PLH_IMAGE_MODULES];	/* by index */
+	uint64		bases[PLH_IMAGE_MODULES];	/* by index of the module */
 } PlhPlacement;
 
 extern void plh_dump_addresses_place(PlhPlacement *placement,

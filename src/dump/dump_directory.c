@@ -2,7 +2,7 @@
  * dump_directory.c
  *	  The directory of the dump files: their names, and how many are kept.
  *
- * Runs inside palloc: so it reads the directory by the system call, as
+ * This code runs inside palloc, so it reads the directory by the system call:
  * opendir() allocates.
  */
 #include "postgres.h"
@@ -14,17 +14,18 @@
 
 #include "common/file_perm.h"
 
+#include "base/limits.h"
 #include "base/settings.h"
 #include "dump/dump_directory.h"
 
-/* Numbers that names may have: pids and sequence numbers. */
+/* Pids and sequence numbers in names are below this. */
 #define MAX_NUMBER 1000000000
 
-/* Files that one new dump removes at most, and their names' length. */
+/* A new dump removes at most MAX_REMOVED old ones, of names below MAX_NAME. */
 #define MAX_REMOVED 16
 #define MAX_NAME 64
 
-/* An entry, as the kernel returns it. */
+/* An entry of a directory, as the kernel returns it. */
 typedef struct DirectoryEntry
 {
 	uint64		inode;
@@ -34,26 +35,29 @@ typedef struct DirectoryEntry
 	char		name[];
 } DirectoryEntry;
 
-/* The files that were written first, the oldest first. */
+/* The dumps that were written first, the oldest one in front. */
 typedef struct OldestFiles
 {
-	int			dumps;			/* in the directory */
+	int			dumps;			/* number of those in the directory */
 	int			count;
 	struct timespec written_at[MAX_REMOVED];
 	char		names[MAX_REMOVED][MAX_NAME];
 } OldestFiles;
 
-/* The highest number of the files of a process. */
+/* The highest sequence number of the dumps of a process. */
 typedef struct HighestNumber
 {
 	int			pid;
 	int			sequence;
 } HighestNumber;
 
-/* Called with each name. */
+/* A function that is called with each name. */
 typedef void (*NameVisitor) (const char *name, void *arg);
 
-/* A number, and what must come after it; NULL if it does not. */
+/*
+ * Read a number.  Returns the text behind the character "next", which must
+ * follow the number, or NULL.
+ */
 static const char *
 skip_number(const char *text, char next, int *number)
 {
@@ -71,7 +75,7 @@ skip_number(const char *text, char next, int *number)
 	return *text == next ? text + 1 : NULL;
 }
 
-/* The parts of "PID.SEQ.REASON.heap"; false if the name has another form. */
+/* Parse "PID.SEQ.REASON.heap".  Returns false if the name has another form. */
 static bool
 parse_name(const char *name, int *pid, int *sequence)
 {
@@ -86,7 +90,7 @@ parse_name(const char *name, int *pid, int *sequence)
 }
 
 /*
- * Is that the name of a dump file?
+ * Is this the name of a dump file?
  */
 bool
 plh_dump_directory_is_dump(const char *name)
@@ -98,7 +102,7 @@ plh_dump_directory_is_dump(const char *name)
 }
 
 /*
- * Is that what dump.c calls a file that is not complete yet?
+ * Is this a name that dump.c gives to an incomplete file?
  */
 bool
 plh_dump_directory_is_temporary(const char *name)
@@ -109,7 +113,7 @@ plh_dump_directory_is_temporary(const char *name)
 	return rest != NULL && strcmp(rest, "tmp") == 0;
 }
 
-/* Go through all names; returns an errno or 0. */
+/* Visit all names.  Returns an errno or 0. */
 static int
 visit_names(NameVisitor visit, void *arg)
 {
@@ -145,7 +149,7 @@ visit_names(NameVisitor visit, void *arg)
 }
 
 /*
- * Make the directory, unless it is there.
+ * Make the directory, unless it exists.
  */
 int
 plh_dump_directory_make(void)
@@ -168,8 +172,8 @@ note_number(const char *name, void *arg)
 }
 
 /*
- * The highest sequence number of the dump files of a process; 0 if there is
- * none.
+ * Find the highest sequence number of the dump files of a process; it is 0 if
+ * there are none.
  */
 int
 plh_dump_directory_highest(int pid, int *highest)
@@ -189,12 +193,12 @@ is_older(const struct timespec *left, const struct timespec *right)
 		left->tv_nsec < right->tv_nsec;
 }
 
-/* Enter a dump file, unless it is younger than all that are there. */
+/* Enter a dump file, unless all places are taken by older ones. */
 static void
 note_age(const char *name, void *arg)
 {
 	OldestFiles *oldest = arg;
-	char		path[MAXPGPATH + MAX_NAME];
+	char		path[PLH_PATH_MAX];
 	struct stat status;
 	int			place = oldest->count;
 
@@ -221,8 +225,8 @@ note_age(const char *name, void *arg)
 }
 
 /*
- * Remove the oldest dump files beyond a number; if these are many, not all at
- * once, as somebody waits for it.
+ * Remove the oldest dump files until "keep" are left.  One call removes only a
+ * few files, as somebody waits for it.
  */
 int
 plh_dump_directory_trim(int keep)
@@ -232,7 +236,7 @@ plh_dump_directory_trim(int keep)
 
 	for (int i = 0; i < oldest.count && oldest.dumps - i > keep; i++)
 	{
-		char		path[MAXPGPATH + MAX_NAME];
+		char		path[PLH_PATH_MAX];
 
 		snprintf(path, sizeof(path), "%s/%s", plh_fixed.dump_directory,
 				 oldest.names[i]);

@@ -2,8 +2,9 @@
  * dump_directory.h
  *	  The directory of the dump files: their names, and how many are kept.
  *
- * Callable inside palloc and at exit: allocates nothing and reports nothing.
- * What fails is returned as an errno, 0 for success.
+ * These functions may be called inside palloc and at exit; they allocate
+ * nothing and report nothing.  Those that can fail return an errno, or 0 for
+ * success.
  */
 #ifndef PLH_DUMP_DIRECTORY_H
 #define PLH_DUMP_DIRECTORY_H

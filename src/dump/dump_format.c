@@ -1,8 +1,8 @@
 /*
  * dump_format.c
- *	  The fields of the lines about the process, in a heap file.
+ *	  The fields of the lines about the process in a dump file.
  *
- * Constants only: dump_writer.c writes them inside palloc.
+ * This file has constants only: dump_writer.c uses them inside palloc.
  */
 #include "postgres.h"
 

@@ -1,6 +1,6 @@
 /*
  * dump_format.h
- *	  What writer and reader of heap files must agree on.
+ *	  The format of dump files, as far as writer and reader must agree on it.
  */
 #ifndef PLH_DUMP_FORMAT_H
 #define PLH_DUMP_FORMAT_H
@@ -10,21 +10,21 @@
 #define PLH_DUMP_VERSION 1
 
 /*
- * Made-up load addresses: slots of that size, from that address on; above those
- * of executables without ASLR, below all others.
+ * Made-up load addresses lie in slots of this size, from this address on:
+ * above executables without ASLR, and below everything else.
  */
 #define PLH_SLOT_BITS 28
 #define PLH_SLOT_COUNT ((uint64) 1 << 18)
 #define PLH_SLOT_BASE ((uint64) 1 << 44)
 
-/* The only address of a site that has no stack; in no module. */
+/* A site without a stack has only this address, which is in no module. */
 #define PLH_NO_STACK_ADDRESS 1
 
-/* Times are microseconds since 1970. */
+/* Times are microseconds since 1970; PostgreSQL counts from 2000. */
 #define PLH_UNIX_EPOCH_US \
 	((int64) (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * USECS_PER_DAY)
 
-/* Where the value of a field is, and how it is written. */
+/* The kind of a field tells where its value is, and how it is written. */
 typedef enum PlhDumpFieldKind
 {
 	/* of the dump */
@@ -45,14 +45,14 @@ typedef enum PlhDumpFieldKind
 /* A field " name=value" of the lines about the process. */
 typedef struct PlhDumpField
 {
-	const char *line_start;		/* of the line that the field is the first of;
-								 * NULL if it is not */
+	const char *line_start;		/* text before the first field of a line; NULL
+								 * for the other fields */
 	const char *name;
 	PlhDumpFieldKind kind;
 	Size		offset;			/* in PlhProfileHeader */
 } PlhDumpField;
 
-/* In the order of the file; the last has no name. */
+/* The fields are in the order of the file; the last one has no name. */
 extern const PlhDumpField plh_dump_format_process[];
 
 #endif							/* PLH_DUMP_FORMAT_H */

@@ -1,12 +1,12 @@
 /*
  * dump_writer.c
- *	  The text of a heap file.
+ *	  The text of a dump file.
  *
- * The form is the one that both jeprof and Go's pprof read; what else we know
- * stands in lines that start with "#", which both skip.  src/README, "Dump
- * files", describes every line; dump_reader.c reads them.
+ * The format is the heap profile that both jeprof and Go's pprof read.  All
+ * other facts stand in lines that start with "#", which both skip.
+ * src/README, "Dump files", describes every line; dump_reader.c reads them.
  *
- * No palloc and no ERROR in this file.
+ * This code runs inside palloc and at exit.
  */
 #include "postgres.h"
 
@@ -24,16 +24,16 @@
 #include "profile/profile_image.h"
 #include "profile/site_facts.h"
 
-/* A file that is being written. */
+/* The state of writing a file. */
 typedef struct DumpFile
 {
 	int			fd;
-	int			saved_errno;	/* of the first failure; 0 = none */
+	int			saved_errno;	/* of the first failure; 0: none */
 	Size		used;			/* bytes in the buffer */
 	char		buffer[16 * 1024];
 } DumpFile;
 
-/* Static, as an exiting process may be out of memory. */
+/* The buffer is static, as an exiting process may be out of memory. */
 static DumpFile dump_file;
 
 static PlhPlacement placement;
@@ -58,12 +58,14 @@ emit(DumpFile *file, const char *format,...)
 	Size		room;
 	int			length;
 
+	Assert(file->used <= sizeof(file->buffer));
 	if (sizeof(file->buffer) - file->used < 4096)
 		flush_file(file);
 	room = sizeof(file->buffer) - file->used;
 	va_start(args, format);
 	length = vsnprintf(file->buffer + file->used, room, format, args);
 	va_end(args);
+	Assert(length >= 0 && length < room);
 	if (length > 0)
 		file->used += Min((Size) length, room - 1);
 }
@@ -87,8 +89,8 @@ emit_bytes(DumpFile *file, const char *bytes, Size count)
 }
 
 /*
- * Append " name=value", the value's white space, control characters and '%'
- * as %XX, so that any value stays within its line.
+ * Append " name=value".  White space, control characters and '%' of the value
+ * become %XX, so that any value stays within its line.
  */
 static void
 emit_value(DumpFile *file, const char *name, const char *value, Size bytes)
@@ -109,14 +111,17 @@ emit_value(DumpFile *file, const char *name, const char *value, Size bytes)
 	}
 }
 
-/* Microseconds since 1970. */
+/* Returns a time as microseconds since 1970. */
 static long long
 unix_us(TimestampTz time)
 {
 	return (long long) time + PLH_UNIX_EPOCH_US;
 }
 
-/* "objects: bytes [objects: bytes]", in which objects need bytes for jeprof. */
+/*
+ * Append "count: bytes [count: bytes]".  jeprof dies on a count without bytes,
+ * so the count is written as 0 where the bytes are.
+ */
 static void
 emit_counters(DumpFile *file, const PlhCounters *counters)
 {
@@ -128,8 +133,9 @@ emit_counters(DumpFile *file, const PlhCounters *counters)
 }
 
 /*
- * Line 1: what the lines of the sites add up to.  That of a process at work may
- * differ from the counters in its header by what it was just about to do.
+ * Append line 1, the sums of the lines of the sites.  In the profile of a
+ * process at work, the counters in the header may be one sample ahead of the
+ * sites or behind them.
  */
 static void
 emit_sums(DumpFile *file, const PlhProfileImage *image)
@@ -156,7 +162,7 @@ emit_sums(DumpFile *file, const PlhProfileImage *image)
 	emit(file, " heapprofile\n");
 }
 
-/* How many sites have ever had a sample, and how many modules there are. */
+/* Append the number of sites that ever had a sample, and that of modules. */
 static void
 emit_numbers(DumpFile *file, const PlhProfileImage *image)
 {
@@ -215,7 +221,7 @@ emit_field(DumpFile *file, const PlhDumpField *field,
 	}
 }
 
-/* The lines about the process. */
+/* Append the lines about the process. */
 static void
 emit_header(DumpFile *file, const PlhProfileImage *image, const char *reason)
 {
@@ -230,7 +236,7 @@ emit_header(DumpFile *file, const PlhProfileImage *image, const char *reason)
 	emit(file, "\n");
 }
 
-/* The line of a site beside its figures and its stack. */
+/* Append the line of a site that jeprof and pprof skip. */
 static void
 emit_site_facts(DumpFile *file, const PlhSiteFacts *facts)
 {
@@ -263,7 +269,7 @@ emit_site_facts(DumpFile *file, const PlhSiteFacts *facts)
 	emit(file, "\n");
 }
 
-/* Append " 0xADDRESS".  Most of a file are these; snprintf takes too long. */
+/* Append " 0xADDRESS", not by snprintf: most of a file are addresses. */
 static void
 emit_address(DumpFile *file, uint64 address)
 {
@@ -278,13 +284,14 @@ emit_address(DumpFile *file, uint64 address)
 	text[--start] = 'x';
 	text[--start] = '0';
 	text[--start] = ' ';
+	Assert(start >= 0);
 	emit_bytes(file, text + start, sizeof(text) - start);
 }
 
 /*
- * One site.  Frames are return addresses minus one.  jeprof subtracts one from
- * all addresses but the first, pprof from all: with one added to all but the
- * first, every address is within the call for both.
+ * Append the two lines of a site.  Frames are return addresses minus one.
+ * jeprof subtracts one from all addresses but the first, pprof from all: with
+ * one added to all but the first, every address lies within the call for both.
  */
 static void
 emit_site(DumpFile *file, const PlhSiteFacts *facts)
@@ -305,7 +312,7 @@ emit_site(DumpFile *file, const PlhSiteFacts *facts)
 	emit(file, "\n");
 }
 
-/* All sites that ever had a sample; returns how many have live ones. */
+/* Append all sites that ever had samples.  Returns how many have live ones. */
 static uint32
 emit_sites(DumpFile *file, const PlhProfileImage *image,
 		   const PlhBaseline *baseline)
@@ -323,7 +330,7 @@ emit_sites(DumpFile *file, const PlhProfileImage *image,
 	return live_sites;
 }
 
-/* A path, whose control characters would end its line or the field. */
+/* Append a path, whose control characters would end its line or the field. */
 static void
 emit_library_path(DumpFile *file, const char *path)
 {
@@ -338,7 +345,7 @@ emit_library_path(DumpFile *file, const char *path)
 	}
 }
 
-/* The modules, in the form of /proc/PID/maps, with its escapes. */
+/* Append the modules in the form of /proc/PID/maps, with its escapes. */
 static void
 emit_modules(DumpFile *file, const PlhProfileImage *image)
 {
@@ -360,7 +367,7 @@ emit_modules(DumpFile *file, const PlhProfileImage *image)
 	}
 }
 
-/* The build-ids, which tell whether a binary is still the same. */
+/* Append the build-ids, which tell whether a module is still the same. */
 static void
 emit_module_facts(DumpFile *file, const PlhProfileImage *image)
 {
@@ -385,8 +392,8 @@ emit_module_facts(DumpFile *file, const PlhProfileImage *image)
 }
 
 /*
- * Write a dump of the image to an open file.  Returns 0, or the errno of what
- * failed; and how many sites hold something.
+ * Write a dump of the image to an open file.  Returns 0, or the errno of the
+ * first failure.  *live_sites becomes the number of sites that hold something.
  */
 int
 plh_dump_writer_write(int fd, const PlhProfileImage *image,

@@ -1,9 +1,9 @@
 /*
  * dump_writer.h
- *	  The text of a heap file.
+ *	  The text of a dump file.
  *
- * Also called while a process exits, and inside palloc: never pallocs, never
- * throws, reports nothing.
+ * This code is also called while a process exits, and inside palloc: it never
+ * pallocs or throws, and reports nothing.
  */
 #ifndef PLH_DUMP_WRITER_H
 #define PLH_DUMP_WRITER_H
@@ -11,7 +11,7 @@
 #include "profile/baseline.h"
 #include "profile/profile_image.h"
 
-/* What goes into a dump beside the profile. */
+/* A dump consists of the profile and of these extras. */
 typedef struct PlhDumpExtras
 {
 	const char *reason;			/* exit, crash, manual or growth */

@@ -1,35 +1,37 @@
 /*
  * growth_dump.c
- *	  Dump files of a process that grows, for when it is killed for that.
+ *	  Dump files of a process that grows, in case it is killed for growing.
  *
- * The process writes them itself, as soon as it has grown, with what is at hand
- * where it allocates: nothing may be reported there, so that a failure becomes a
- * bare line on stderr.  The files are not synced: they are to survive the
- * process, not the machine.
+ * The process itself writes the dumps, inside the palloc by which it has
+ * grown.  Nothing may be reported there, so that a failure becomes a bare line
+ * on stderr.  The files are not synced: they should survive the process, and
+ * need not survive a crash of the machine.
  */
 #include "postgres.h"
 
 #include <unistd.h>
 
+#include "miscadmin.h"
 #include "storage/ipc.h"
 
 #include "base/clock.h"
+#include "base/limits.h"
 #include "base/settings.h"
 #include "dump/dump.h"
 #include "dump/growth_dump.h"
 #include "profile/profile_file.h"
 #include "profile/profile_image.h"
 
-/* At most one dump in that time, and a hundred times as long as one takes. */
+/* The pause after a dump lasts this long, or this many times the dump. */
 #define PAUSE_US ((int64) 1000 * 1000)
 #define PAUSE_FACTOR 100
 
-/* Live bytes at the last dump, and when the next may be written. */
+/* The live bytes at the last dump, and the earliest time of the next. */
 static int64 dumped_bytes;
 static int64 next_at_us;
 static bool reported;
 
-/* What an errno means, without the catalogs of translations. */
+/* Returns the meaning of an errno, without the catalogs of translations. */
 static const char *
 error_text(int number)
 {
@@ -42,11 +44,11 @@ error_text(int number)
 	return number == ENOSPC ? "No space left on device" : "system error";
 }
 
-/* Say, once, that a dump could not be written. */
+/* Report, only once, that a dump could not be written. */
 static void
 report_on_stderr(const PlhDumpResult *result)
 {
-	char		line[MAXPGPATH + 256];
+	char		line[PLH_PATH_MAX + 256];
 	int			length;
 
 	if (reported)
@@ -56,12 +58,12 @@ report_on_stderr(const PlhDumpResult *result)
 					  "WARNING:  process %d could not write dump file \"%s\": %s (%d)\n",
 					  (int) getpid(), result->path, error_text(result->failure), result->failure);
 	if (write(STDERR_FILENO, line, Min(length, (int) sizeof(line) - 1)) < 0)
-		return;					/* there is nobody to tell */
+		return;					/* a failure of stderr can't be reported */
 }
 
 /*
  * Write a dump if the process has grown by pg_leakhunt.dump_growth since the
- * last.
+ * last one.
  */
 void
 plh_growth_dump_if_due(void)
@@ -72,7 +74,9 @@ plh_growth_dump_if_due(void)
 	int64		start;
 	int64		end;
 
-	/* what was freed is not there to grow from */
+	Assert(CritSectionCount == 0);
+
+	/* if chunks were freed, growth counts from the lower level */
 	dumped_bytes = Min(dumped_bytes, live_bytes);
 	if (plh_dump_growth == 0 || live_bytes - dumped_bytes < plh_dump_growth ||
 		proc_exit_inprogress)
@@ -89,7 +93,7 @@ plh_growth_dump_if_due(void)
 }
 
 /*
- * Forked: the dumps were the parent's.
+ * Forget the dumps in a forked child: they are the parent's.
  */
 void
 plh_growth_dump_forget(void)

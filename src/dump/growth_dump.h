@@ -1,8 +1,9 @@
 /*
  * growth_dump.h
- *	  Dump files of a process that grows, for when it is killed for that.
+ *	  Dump files of a process that grows, in case it is killed for growing.
  *
- * Runs inside palloc, not in a critical section; never pallocs or throws.
+ * These functions may be called inside palloc, except in a critical section;
+ * they never palloc or throw.
  */
 #ifndef PLH_GROWTH_DUMP_H
 #define PLH_GROWTH_DUMP_H

@@ -2,13 +2,13 @@
  * baseline.c
  *	  The live figures of a process at the time from which growth is counted.
  *
- * Runs inside palloc: dumps have growth in them.
+ * This code runs inside palloc, as dumps tell the growth.
  *
- * The file baseline.PID has the live figures of each site, by its offset in
- * the profile, which never changes, in ascending order.  baseline.0 records only
- * when a baseline of all processes was taken: a process that has no file of its
- * own, and whose first sample is later, has allocated everything it holds since
- * then.
+ * The file baseline.PID has the live figures of each site in ascending order
+ * of the site's offset in the profile, which never changes.  baseline.0
+ * records only when a baseline of all processes was taken.  A process that has
+ * no file of its own, and whose first sample is later, has allocated
+ * everything it holds since then.
  */
 #include "postgres.h"
 
@@ -18,7 +18,7 @@
 #include "profile/baseline.h"
 
 /*
- * The path of the baseline of a process; with pid 0, of the one of all.
+ * Make the path of the baseline of a process or, for pid 0, of all processes.
  */
 void
 plh_baseline_path(char *path, Size bytes, const char *directory, int pid)
@@ -27,8 +27,7 @@ plh_baseline_path(char *path, Size bytes, const char *directory, int pid)
 }
 
 /*
- * Are "bytes" bytes that were read from a file the whole baseline of that
- * process?
+ * Is this, as "bytes" bytes of a file, the whole baseline of that process?
  */
 bool
 plh_baseline_is_sound(const PlhBaseline *baseline, Size bytes, int pid)
@@ -42,8 +41,8 @@ plh_baseline_is_sound(const PlhBaseline *baseline, Size bytes, int pid)
 }
 
 /*
- * Live figures of the site at that offset at the baseline; 0 if it was not
- * there yet.
+ * Look up what the site at an offset held at the baseline.  The figures are 0
+ * if the profile did not have the site yet.
  */
 void
 plh_baseline_site(const PlhBaseline *baseline, uint32 site, int64 *bytes,
@@ -70,7 +69,7 @@ plh_baseline_site(const PlhBaseline *baseline, uint32 site, int64 *bytes,
 }
 
 /*
- * The process is gone: so is its baseline.
+ * Remove the baseline of a process that is gone.
  */
 void
 plh_baseline_unlink(const char *directory, int pid)

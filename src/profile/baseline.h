@@ -3,9 +3,10 @@
  *	  The live figures of a process at the time from which growth is counted.
  *
  * A baseline is a file beside the profile, which sessions write and read
- * (reader/baseline_file.h).  Its process only removes it when it exits.
+ * (reader/baseline_file.h).  The process itself only removes it at exit.
  *
- * Callable inside palloc and at exit; never pallocs or throws.
+ * These functions may be called inside palloc and at exit; they never palloc
+ * or throw.
  */
 #ifndef PLH_BASELINE_H
 #define PLH_BASELINE_H
@@ -14,7 +15,7 @@
 
 #define PLH_BASELINE_MAGIC "PLHBASE1"
 
-/* What one site held. */
+/* The live figures of one site. */
 typedef struct PlhBaselineSite
 {
 	uint32		site;			/* offset in the profile */
@@ -23,7 +24,7 @@ typedef struct PlhBaselineSite
 	int64		live_count;
 } PlhBaselineSite;
 
-/* The contents of the file: sites by ascending offset. */
+/* The file consists of this struct, with the sites by ascending offset. */
 typedef struct PlhBaseline
 {
 	char		magic[8];

@@ -1,20 +1,22 @@
 /*
  * profile.c
- *	  The owner's side of a profile: records are added.
+ *	  The owner's side of a profile: it adds records.
  *
- * Runs inside palloc.
+ * This code runs inside palloc.
  *
  * Equal records are stored once: a private table of hash buckets heads chains
- * that run through the records themselves.  profile_layout.h says what readers
- * may rely on.
+ * that run through the records themselves.  profile_layout.h tells readers
+ * which facts they may rely on.
  */
 #include "postgres.h"
 
 #include "common/hashfn.h"
 #include "common/pg_prng.h"
+#include "miscadmin.h"
 #include "port/atomics.h"
 
 #include "base/clock.h"
+#include "base/guard.h"
 #include "base/limits.h"
 #include "base/modules.h"
 #include "base/private_memory.h"
@@ -22,7 +24,7 @@
 #include "profile/profile.h"
 #include "profile/profile_file.h"
 
-/* One hash bucket for that many bytes of the profile's maximum size. */
+/* There is one bucket for this many bytes of the profile's maximum size. */
 #define BYTES_PER_BUCKET 1024
 #define MAX_PROFILE_MODULES 1024
 
@@ -38,16 +40,35 @@ static Size statement_bytes;	/* taken by statements */
 static uint32 module_count;
 static uintptr_t module_bias[MAX_PROFILE_MODULES];	/* by profile index */
 
-/* Odd random numbers, one for each frame of a stack. */
+/* Each frame of a stack has an odd random number. */
 static uint64 hash_factors[PLH_MAX_FRAMES];
 
-/* Head of the list of records of contexts. */
+/* This heads the list of the records of contexts. */
 static uint32 first_context;
 
 static void *
 record_at(uint32 offset)
 {
+	Assert(offset % 8 == 0);
+	Assert(offset >= MAXALIGN(sizeof(PlhProfileHeader)));
+	Assert(offset + sizeof(PlhRecord) <= plh_profile_file_bytes());
 	return (char *) plh_profile + offset;
+}
+
+/* Asserts that the profile exists and may grow here. */
+static inline void
+assert_may_grow(void)
+{
+	Assert(plh_profile != NULL);
+	Assert(plh_guard_held);
+	Assert(CritSectionCount == 0);
+}
+
+/* Asserts that an offset, unless it is 0, is that of a record of that kind. */
+static inline void
+assert_kind(uint32 offset, PlhRecordKind kind)
+{
+	Assert(offset == 0 || ((PlhRecord *) record_at(offset))->kind == kind);
 }
 
 static uint32 *
@@ -57,21 +78,25 @@ bucket_of(uint32 hash)
 }
 
 /*
- * Zeroed room for a record of "bytes" bytes at the end of the profile, or
- * NULL.  Nobody sees it before finish_record.
+ * Make zeroed room for a record of "bytes" bytes at the end of the profile.
+ * Returns NULL if there is none.  Readers do not see the record before
+ * finish_record.
  */
 static void *
 new_record(Size bytes)
 {
 	Size		end = plh_profile->used_bytes + MAXALIGN(bytes);
+	PlhRecord  *record;
 
 	if (end > (Size) plh_fixed.max_profile_size || !plh_profile_file_grow(end))
 		return NULL;
 	plh_profile->profile_bytes = plh_profile_file_bytes();
-	return record_at(plh_profile->used_bytes);
+	record = record_at(plh_profile->used_bytes);
+	Assert(record->kind == 0 && record->bytes == 0);
+	return record;
 }
 
-/* Make a filled-in record part of the profile; returns its offset. */
+/* Make a filled-in record part of the profile.  Returns its offset. */
 static uint32
 finish_record(void *filled, PlhRecordKind kind, Size bytes, uint32 hash)
 {
@@ -79,14 +104,15 @@ finish_record(void *filled, PlhRecordKind kind, Size bytes, uint32 hash)
 	uint32		offset = plh_profile->used_bytes;
 	uint32	   *bucket = bucket_of(hash);
 
-	Assert(offset % 8 == 0 && record == record_at(offset));
+	/* no other record may be added after new_record */
+	Assert(record == record_at(offset));
 	Assert(offset + MAXALIGN(bytes) <= plh_profile_file_bytes());
 	record->kind = kind;
 	record->bytes = MAXALIGN(bytes);
 	record->chain = *bucket;
 	record->hash = hash;
 
-	/* readers trust used_bytes: what it covers must be there first */
+	/* readers trust used_bytes: the record must be complete before */
 	pg_write_barrier();
 	plh_profile->used_bytes = offset + record->bytes;
 	*bucket = offset;
@@ -94,8 +120,8 @@ finish_record(void *filled, PlhRecordKind kind, Size bytes, uint32 hash)
 }
 
 /*
- * The next record with that hash and kind, "offset" being the head of a chain
- * or the chain field of the record before; 0 = none.
+ * Returns the next record with that hash and kind, or 0.  "offset" is the head
+ * of a chain or the chain field of the record before.
  */
 static inline uint32
 next_candidate(uint32 offset, PlhRecordKind kind, uint32 hash)
@@ -106,6 +132,9 @@ next_candidate(uint32 offset, PlhRecordKind kind, uint32 hash)
 
 		if (record->hash == hash && record->kind == kind)
 			return offset;
+
+		/* each record is put in front of older ones */
+		Assert(record->chain < offset);
 		offset = record->chain;
 	}
 	return 0;
@@ -124,14 +153,16 @@ make_hash_factors(void)
 }
 
 /*
- * Begin a profile, where there is none.  Returns false where there is no memory
- * for one.  The caller fills in who the process is, and starts the counters.
+ * Begin the profile of a process that has none.  Returns false if there is no
+ * memory for it.  The caller fills in who the process is, and starts the
+ * counters.
  */
 bool
 plh_profile_begin(void)
 {
 	PlhSiteRecord *catch_all;
 
+	Assert(plh_profile == NULL);
 	bucket_count = plh_fixed.max_profile_size / BYTES_PER_BUCKET;
 	if (!plh_private_memory_reserve(&bucket_region,
 									sizeof(uint32) * bucket_count) ||
@@ -149,15 +180,16 @@ plh_profile_begin(void)
 	plh_profile->pg_version = PG_VERSION_NUM;
 	plh_profile->used_bytes = MAXALIGN(sizeof(PlhProfileHeader));
 
-	/* the first step of memory has room for it */
+	/* the first step of memory has room for this record */
 	catch_all = new_record(sizeof(PlhSiteRecord));
+	Assert(catch_all != NULL);
 	plh_profile->catch_all_site = finish_record(catch_all, PLH_RECORD_SITE,
 												sizeof(PlhSiteRecord), 0);
 	return true;
 }
 
 /*
- * The offset of a string, cut to "max_bytes".
+ * Returns the offset of a string, which is cut to "max_bytes".
  */
 uint32
 plh_profile_string(const char *text, Size max_bytes)
@@ -167,6 +199,7 @@ plh_profile_string(const char *text, Size max_bytes)
 	Size		bytes = offsetof(PlhStringRecord, text) + length + 1;
 	PlhStringRecord *string;
 
+	assert_may_grow();
 	for (uint32 offset = next_candidate(*bucket_of(hash), PLH_RECORD_STRING,
 										hash);
 		 offset != 0;
@@ -187,9 +220,10 @@ plh_profile_string(const char *text, Size max_bytes)
 }
 
 /*
- * The offset of a statement.  Where core has computed a query id, that
- * identifies it, and the text is the first one seen; else its text does.
- * Once statements have used up their share, new ones lose their text.
+ * Returns the offset of a statement.  If core has computed a query id, the id
+ * identifies the statement, and the record has the first text seen; else the
+ * text identifies it.  Once statements have used up their share, new ones lose
+ * their text.
  */
 uint32
 plh_profile_statement(uint64 query_id, const char *text)
@@ -199,6 +233,7 @@ plh_profile_statement(uint64 query_id, const char *text)
 	uint32		hash;
 	Size		bytes;
 
+	assert_may_grow();
 	if (query_id != 0)
 		hash = hash_bytes((const unsigned char *) &query_id, sizeof(query_id));
 	else
@@ -225,7 +260,7 @@ plh_profile_statement(uint64 query_id, const char *text)
 			statement_bytes + bytes <= plh_fixed.max_profile_size / STATEMENTS_SHARE)
 			break;
 
-		/* without text it may be one that we have: look again */
+		/* the profile may have this statement without a text: look again */
 		length = 0;
 		if (query_id == 0)
 			hash = hash_bytes((const unsigned char *) text, 0);
@@ -241,7 +276,7 @@ plh_profile_statement(uint64 query_id, const char *text)
 	return finish_record(statement, PLH_RECORD_STATEMENT, bytes, hash);
 }
 
-/* Add a module; returns its index, or 0. */
+/* Add a module.  Returns its index, or 0 if there is no room. */
 static uint32
 add_module(const PlhModule *module)
 {
@@ -270,7 +305,7 @@ add_module(const PlhModule *module)
 	return record->index;
 }
 
-/* Turn an address into a frame; false where its module finds no room. */
+/* Turn an address into a frame.  Returns false if its module finds no room. */
 static bool
 make_frame(uintptr_t address, PlhFrame *frame)
 {
@@ -287,7 +322,7 @@ make_frame(uintptr_t address, PlhFrame *frame)
 	return module->profile_index != 0;
 }
 
-/* Add a stack; returns its offset, or 0. */
+/* Add a stack.  Returns its offset, or 0 if there is no room. */
 static pg_noinline uint32
 add_stack(const PlhStack *captured, uint32 hash)
 {
@@ -297,7 +332,9 @@ add_stack(const PlhStack *captured, uint32 hash)
 	PlhFrame	frames[PLH_MAX_FRAMES];
 	PlhStackRecord *stack;
 
-	/* first, as this may add records of modules */
+	Assert(depth <= PLH_MAX_FRAMES);
+
+	/* frames come first, as they may add records of modules */
 	plh_modules_refresh();
 	for (int i = 0; i < depth; i++)
 	{
@@ -315,9 +352,9 @@ add_stack(const PlhStack *captured, uint32 hash)
 }
 
 /*
- * A hash of the addresses: the sum of each times a random factor of its own.
- * At interval 1 this runs at every palloc, over some 20 words, so the terms
- * must not wait for each other.
+ * Returns a hash of the addresses: the sum of each times a random factor of
+ * its own.  At interval 1 this runs at every palloc, over some 20 words, so
+ * the terms must not wait for each other.
  */
 static inline uint32
 hash_addresses(const uintptr_t *addresses, int depth)
@@ -350,7 +387,7 @@ stack_equals(const PlhStackRecord *stack, const PlhStack *captured)
 }
 
 /*
- * The offset of a captured stack.
+ * Returns the offset of a captured stack.
  */
 uint32
 plh_profile_stack(const PlhStack *captured)
@@ -358,6 +395,7 @@ plh_profile_stack(const PlhStack *captured)
 	int			depth = captured->depth;
 	uint32		hash = hash_addresses(captured->addresses, depth);
 
+	assert_may_grow();
 	for (uint32 offset = next_candidate(*bucket_of(hash), PLH_RECORD_STACK,
 										hash);
 		 offset != 0;
@@ -370,7 +408,8 @@ plh_profile_stack(const PlhStack *captured)
 }
 
 /*
- * The offset of a site.  Never 0: without room it is the catch-all site.
+ * Returns the offset of a site.  It is never 0: without room, the catch-all
+ * site takes the place of new ones.
  */
 uint32
 plh_profile_site(const PlhSiteKey *key)
@@ -381,6 +420,10 @@ plh_profile_site(const PlhSiteKey *key)
 												 key->lifetime));
 	PlhSiteRecord *site;
 
+	assert_may_grow();
+	assert_kind(key->stack, PLH_RECORD_STACK);
+	assert_kind(key->context_name, PLH_RECORD_STRING);
+	assert_kind(key->statement, PLH_RECORD_STATEMENT);
 	for (uint32 offset = next_candidate(*bucket_of(hash), PLH_RECORD_SITE,
 										hash);
 		 offset != 0;
@@ -400,7 +443,8 @@ plh_profile_site(const PlhSiteKey *key)
 }
 
 /*
- * The record of memory contexts of that name and lifetime; NULL without room.
+ * Returns the record of the memory contexts of that name and lifetime, or NULL
+ * if there is no room.
  */
 PlhContextRecord *
 plh_profile_context(uint32 context_name, uint32 lifetime)
@@ -408,6 +452,8 @@ plh_profile_context(uint32 context_name, uint32 lifetime)
 	uint32		hash = hash_combine(murmurhash32(context_name), lifetime);
 	PlhContextRecord *context;
 
+	assert_may_grow();
+	assert_kind(context_name, PLH_RECORD_STRING);
 	for (uint32 offset = next_candidate(*bucket_of(hash), PLH_RECORD_CONTEXT,
 										hash);
 		 offset != 0;
@@ -431,8 +477,8 @@ plh_profile_context(uint32 context_name, uint32 lifetime)
 }
 
 /*
- * The first record of memory contexts, or the one after "context"; NULL at the
- * end.
+ * Returns the record of memory contexts after "context", or the first one if
+ * "context" is NULL; NULL at the end.
  */
 PlhContextRecord *
 plh_profile_next_context(const PlhContextRecord *context)
@@ -443,7 +489,7 @@ plh_profile_next_context(const PlhContextRecord *context)
 }
 
 /*
- * In a forked child: the profile is the parent's.
+ * Forget the profile in a forked child: it is the parent's.
  */
 void
 plh_profile_forget(void)

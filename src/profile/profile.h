@@ -1,10 +1,11 @@
 /*
  * profile.h
- *	  The owner's side of a profile: records are added.
+ *	  The owner's side of a profile: it adds records.
  *
- * Callable inside palloc; never pallocs or throws.  Functions that may make
- * the profile grow (all that return an offset) must not be called in a
- * critical section.  An offset of 0 says that there is no room.
+ * These functions may be called inside palloc; they never palloc or throw.
+ * Functions that may make the profile grow (all that return an offset or a
+ * record) must not be called in a critical section, and their callers hold the
+ * guard.  An offset of 0 says that there is no room.
  */
 #ifndef PLH_PROFILE_H
 #define PLH_PROFILE_H

@@ -1,9 +1,9 @@
 /*
  * profile_counters.c
- *	  The owner's side of a profile: what samples add to the counters of their
- *	  site and their process, and how both went on over time.
+ *	  The owner's side of a profile: the counters of its sites and its process,
+ *	  and their course over time.
  *
- * Runs inside palloc; never makes the profile grow.
+ * This code runs inside palloc, and never makes the profile grow.
  */
 #include "postgres.h"
 
@@ -11,11 +11,12 @@
 
 #include "base/clock.h"
 #include "base/compat.h"
+#include "base/guard.h"
 #include "base/sampling.h"
 #include "profile/profile_counters.h"
 #include "profile/profile_file.h"
 
-/* The transaction of the last sample, and when its epoch began. */
+/* The transaction of the last sample, and the start of its epoch. */
 static uint32 last_transaction;
 static TimestampTz epoch_began;
 
@@ -25,7 +26,7 @@ static TimestampTz epoch_began;
  */
 #define MAX_TRANSACTIONS_PASSED 10000000
 
-/* What was counted before there was a profile to count it in. */
+/* Samples are counted here before there is a profile to count them in. */
 static struct
 {
 	int64		samples_taken;
@@ -36,7 +37,11 @@ static struct
 static PlhSiteRecord *
 site_at(uint32 offset)
 {
-	return (PlhSiteRecord *) ((char *) plh_profile + offset);
+	PlhSiteRecord *site = (PlhSiteRecord *) ((char *) plh_profile + offset);
+
+	Assert(offset < plh_profile->used_bytes);
+	Assert(site->record.kind == PLH_RECORD_SITE);
+	return site;
 }
 
 static inline void
@@ -66,14 +71,15 @@ subtract_from_counters(PlhCounters *counters, int64 bytes, uint32 weight,
 	counters->live_samples--;
 	counters->live_variance -= variance;
 
-	/* what is left of adding and subtracting floating point numbers */
+	/* adding and subtracting floating point numbers leaves a rest */
 	if (counters->live_samples == 0 || counters->live_variance < 0)
 		counters->live_variance = 0;
 }
 
 /*
- * The epoch that we are in.  Transactions are counted, as far as samples are
- * taken in them: their local ids go up by one each.
+ * Returns the current epoch.  An epoch is a transaction, or a second of a
+ * longer one.  Local transaction ids go up by one each, so that transactions
+ * without a sample are counted by those with one.
  */
 static inline uint32
 current_epoch(TimestampTz now)
@@ -97,7 +103,7 @@ current_epoch(TimestampTz now)
 	return plh_profile->epoch;
 }
 
-/* Note what a site holds, at growing distances from its first sample. */
+/* Note a site's live figures, at growing distances from its first sample. */
 static pg_noinline void
 add_checkpoint(PlhSiteRecord *site, uint32 epochs, TimestampTz now)
 {
@@ -109,7 +115,7 @@ add_checkpoint(PlhSiteRecord *site, uint32 epochs, TimestampTz now)
 	last->live_samples = site->counters.live_samples;
 	last->live_bytes = site->counters.live_bytes;
 	last->at = now;
-	site->next_checkpoint = 2 * epochs;
+	site->next_checkpoint = Min(2 * (uint64) epochs, PG_UINT32_MAX);
 }
 
 /* Count the epochs of a site that gets a sample. */
@@ -132,9 +138,10 @@ note_epoch(PlhSiteRecord *site, uint32 epoch, TimestampTz now)
 }
 
 /*
- * A site is about to change.  The peak of the process is not always the peak
- * of each site, and to go over all sites at each new peak would take too long:
- * so a site notes what it held when it changes for the first time after it.
+ * Note that a site is about to change.  A site should know its live bytes at
+ * the peak of the process, and to visit all sites at each new peak would take
+ * too long.  So each site notes its live bytes when it changes for the first
+ * time after the peak.
  */
 static inline void
 note_change(PlhSiteRecord *site)
@@ -156,6 +163,7 @@ plh_profile_counters_add(uint32 site_offset, Size size, PlhDraw draw)
 	double		variance = plh_sampling_variance(size, draw);
 	TimestampTz now = plh_clock_coarse_now();
 
+	Assert(plh_guard_held);
 	note_epoch(site, current_epoch(now), now);
 	note_change(site);
 	add_to_counters(&site->counters, bytes, weight, variance, now);
@@ -165,13 +173,15 @@ plh_profile_counters_add(uint32 site_offset, Size size, PlhDraw draw)
 		plh_profile->peak_bytes = plh_profile->counters.live_bytes;
 		plh_profile->peak_change = plh_profile->last_change;
 	}
+	Assert(site->counters.live_bytes <= plh_profile->counters.live_bytes);
+	Assert(site->counters.live_samples <= plh_profile->counters.live_samples);
 	plh_profile->samples_taken++;
 	if (site_offset == plh_profile->catch_all_site)
 		plh_profile_counters_lose(PLH_LOSS_PROFILE, size, draw);
 }
 
 /*
- * Take back what plh_profile_counters_add counted with the same arguments.
+ * Undo a call of plh_profile_counters_add with the same arguments.
  */
 void
 plh_profile_counters_subtract(uint32 site_offset, Size size, PlhDraw draw)
@@ -181,13 +191,14 @@ plh_profile_counters_subtract(uint32 site_offset, Size size, PlhDraw draw)
 	int64		bytes = (int64) size * weight;
 	double		variance = plh_sampling_variance(size, draw);
 
+	Assert(plh_guard_held);
 	note_change(site);
 	subtract_from_counters(&site->counters, bytes, weight, variance);
 	subtract_from_counters(&plh_profile->counters, bytes, weight, variance);
 }
 
 /*
- * Count a sample of "size" bytes that could not be kept as it should.
+ * Count a sample of "size" bytes that could not be kept as it should be.
  */
 void
 plh_profile_counters_lose(PlhLoss loss, Size size, PlhDraw draw)
@@ -197,10 +208,12 @@ plh_profile_counters_lose(PlhLoss loss, Size size, PlhDraw draw)
 	int64	   *lost_bytes = plh_profile != NULL ?
 		plh_profile->lost_bytes : early.lost_bytes;
 
+	Assert(plh_guard_held);
+	Assert(loss >= 0 && loss < PLH_LOSSES);
 	lost_samples[loss]++;
 	lost_bytes[loss] += (int64) size * plh_sampling_weight(size, draw);
 
-	/* a sample at the catch-all site is kept, and counted where it is */
+	/* a sample at the catch-all site is kept, and is counted as taken there */
 	if (loss != PLH_LOSS_PROFILE)
 		plh_profile_counters_out_of_scope();
 }
@@ -218,7 +231,7 @@ plh_profile_counters_out_of_scope(void)
 }
 
 /*
- * A profile begins: with what was counted before.
+ * Begin the counters of a new profile with the samples counted before.
  */
 void
 plh_profile_counters_start(void)
@@ -231,7 +244,7 @@ plh_profile_counters_start(void)
 }
 
 /*
- * In a forked child: what was counted is the parent's.
+ * Forget all counts in a forked child: they are the parent's.
  */
 void
 plh_profile_counters_forget(void)

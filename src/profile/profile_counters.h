@@ -2,8 +2,9 @@
  * profile_counters.h
  *	  The owner's side of a profile: the counters of its sites and its process.
  *
- * Callable inside palloc, in critical sections too; never pallocs or throws,
- * and never makes the profile grow.
+ * These functions may be called inside palloc, in critical sections too; they
+ * never palloc or throw, and never make the profile grow.  Callers hold the
+ * guard.
  */
 #ifndef PLH_PROFILE_COUNTERS_H
 #define PLH_PROFILE_COUNTERS_H

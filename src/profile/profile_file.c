@@ -3,8 +3,8 @@
  *	  The memory of this process' profile: anonymous at first, later a mapped
  *	  file that other processes can read, at the same address.
  *
- * Runs inside palloc: system calls only.  No descriptor is kept open; the
- * file is opened anew for each step that it grows by.
+ * This code runs inside palloc, so it makes system calls only.  No descriptor
+ * stays open: the file is opened anew for each step by which it grows.
  */
 #include "postgres.h"
 
@@ -15,14 +15,17 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "miscadmin.h"
+
 #include "base/limits.h"
 #include "base/private_memory.h"
+#include "base/whole_io.h"
 #include "profile/profile_file.h"
 
 PlhProfileHeader *plh_profile;
 
 static PlhRegion region;
-static char published_path[MAXPGPATH];	/* empty until published */
+static char published_path[PLH_PATH_MAX];	/* empty until published */
 static ino_t published_inode;
 
 /*
@@ -34,8 +37,8 @@ static uint32 tries_to_skip;
 static uint32 tries_skipped_last;
 
 /*
- * Reserve the address range of a profile, which is its own from now on, and back
- * its beginning.  Returns false where there is no memory for that.
+ * Reserve the address range of a profile, which it keeps for good, and back
+ * the beginning with memory.  Returns false if there is no memory.
  */
 bool
 plh_profile_file_start(Size max_bytes)
@@ -44,6 +47,7 @@ plh_profile_file_start(Size max_bytes)
 					 PLH_REGION_STEP,
 					 "the first step has no room for header and catch-all site");
 
+	Assert(plh_profile == NULL);
 	if (!plh_private_memory_reserve(&region, max_bytes) ||
 		!plh_private_memory_commit(&region, PLH_REGION_STEP))
 		return false;
@@ -51,7 +55,7 @@ plh_profile_file_start(Size max_bytes)
 	return true;
 }
 
-/* Reserve part of a file on its file system; true if it will not SIGBUS. */
+/* Reserve part of a file on its file system.  If true, it will not SIGBUS. */
 static bool
 reserve_blocks(int fd, Size offset, Size bytes)
 {
@@ -65,8 +69,9 @@ reserve_blocks(int fd, Size offset, Size bytes)
 }
 
 /*
- * Map part of the file over the same part of the region.  Mapped elsewhere
- * first: a file system that refuses must not leave a hole in the profile.
+ * Map part of the file over the same part of the region.  The part is mapped
+ * elsewhere first, as a file system that refuses must not leave a hole in the
+ * profile.
  */
 static bool
 map_part(int fd, Size offset, Size bytes)
@@ -84,8 +89,8 @@ map_part(int fd, Size offset, Size bytes)
 }
 
 /*
- * Open the published file; -1 if that fails.  If somebody has removed it, or
- * put another in its place, it is not published any more.
+ * Open the published file.  Returns -1 on failure.  If somebody has removed
+ * the file, or put another in its place, the profile is no longer published.
  */
 static int
 open_published(void)
@@ -115,6 +120,7 @@ grow_file(Size new_bytes)
 	bool		grown;
 	int			fd = open_published();
 
+	Assert(old_bytes % PLH_REGION_STEP == 0 && new_bytes > old_bytes);
 	if (fd < 0)
 		return false;
 	grown = reserve_blocks(fd, old_bytes, new_bytes - old_bytes) &&
@@ -127,7 +133,7 @@ grow_file(Size new_bytes)
 }
 
 /*
- * Make the first "bytes" of the profile usable.
+ * Make the first "bytes" of the profile usable.  Returns false if that fails.
  */
 bool
 plh_profile_file_grow(Size bytes)
@@ -135,6 +141,7 @@ plh_profile_file_grow(Size bytes)
 	Size		new_bytes = TYPEALIGN(PLH_REGION_STEP, bytes);
 	bool		grown;
 
+	Assert(CritSectionCount == 0);
 	if (bytes <= region.committed_bytes)
 		return true;
 	if (new_bytes > region.reserved_bytes)
@@ -152,29 +159,9 @@ plh_profile_file_grow(Size bytes)
 	return grown;
 }
 
-/* Write all of the profile as it is now. */
-static bool
-write_whole(int fd)
-{
-	Size		done = 0;
-
-	while (done < region.committed_bytes)
-	{
-		ssize_t		written = pwrite(fd, region.base + done,
-									 region.committed_bytes - done, done);
-
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written <= 0)
-			return false;
-		done += written;
-	}
-	return true;
-}
-
 /*
- * Give the complete file its name.  A file that has it already can only be
- * what a dead process with our pid left behind, and is kept beside it.
+ * Give the complete file its name.  If a file has that name already, a dead
+ * process with our pid must have left it, and it is kept under another name.
  */
 static bool
 name_file(const char *temporary, const char *path)
@@ -188,9 +175,9 @@ name_file(const char *temporary, const char *path)
 }
 
 /*
- * Let other processes see the profile, as file "path", from now on.  They see
- * it whole: until then it has the name "temporary".  Returns false, and leaves
- * everything as it was, where that can't be done.
+ * Let other processes see the profile, as file "path", from now on.  They
+ * never see an incomplete file, as it has the name "temporary" until it is
+ * complete.  Returns false on failure, and then everything is as it was.
  */
 bool
 plh_profile_file_publish(const char *path, const char *temporary)
@@ -199,6 +186,7 @@ plh_profile_file_publish(const char *path, const char *temporary)
 	bool		published;
 	int			fd;
 
+	Assert(CritSectionCount == 0);
 	if (plh_profile_file_is_published())
 		return true;
 	if (region.base == NULL)
@@ -209,7 +197,7 @@ plh_profile_file_publish(const char *path, const char *temporary)
 	if (fd < 0)
 		return false;
 	published = reserve_blocks(fd, 0, region.committed_bytes) &&
-		write_whole(fd) &&
+		plh_whole_io_write(fd, region.base, region.committed_bytes, 0) &&
 		fstat(fd, &status) == 0 &&
 		name_file(temporary, path);
 	if (!published)
@@ -229,7 +217,8 @@ plh_profile_file_publish(const char *path, const char *temporary)
 }
 
 /*
- * Is the file still there, and ours?  If not, it is not published any more.
+ * Is the file still there, and still ours?  If not, the profile is no longer
+ * published.
  */
 bool
 plh_profile_file_verify(void)
@@ -245,7 +234,7 @@ plh_profile_file_verify(void)
 }
 
 /*
- * Is there a file?
+ * Does the profile have a file?
  */
 bool
 plh_profile_file_is_published(void)
@@ -254,7 +243,7 @@ plh_profile_file_is_published(void)
 }
 
 /*
- * Bytes of memory behind the profile.
+ * Returns how many bytes of memory are behind the profile.
  */
 Size
 plh_profile_file_bytes(void)
@@ -263,7 +252,7 @@ plh_profile_file_bytes(void)
 }
 
 /*
- * Remove the file, if there is one; the memory stays.
+ * Remove the file, if there is one.  The memory stays.
  */
 void
 plh_profile_file_unlink(void)
@@ -273,7 +262,7 @@ plh_profile_file_unlink(void)
 	if (!plh_profile_file_is_published())
 		return;
 
-	/* not what somebody else put in its place */
+	/* a file that somebody else put in its place must stay */
 	fd = open_published();
 	if (fd >= 0)
 	{
@@ -284,7 +273,7 @@ plh_profile_file_unlink(void)
 }
 
 /*
- * In a forked child: the profile and its file are the parent's.
+ * Forget the profile and its file in a forked child: they are the parent's.
  */
 void
 plh_profile_file_forget(void)

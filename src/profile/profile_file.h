@@ -3,9 +3,10 @@
  *	  The memory of this process' profile: anonymous at first, later a mapped
  *	  file that other processes can read, at the same address.
  *
- * Callable inside palloc, except in a critical section; never pallocs or
- * throws.  Every page is reserved in the file system before it is touched: a
- * full disk is a refused growth, never a SIGBUS.
+ * These functions may be called inside palloc, except in a critical section;
+ * they never palloc or throw.  Every page is reserved in the file system
+ * before it is touched, so that a full disk refuses growth and never raises
+ * SIGBUS.
  */
 #ifndef PLH_PROFILE_FILE_H
 #define PLH_PROFILE_FILE_H
@@ -13,7 +14,7 @@
 #include "profile/profile_layout.h"
 
 /*
- * This process' profile: where the memory begins; NULL before
+ * The memory of this process' profile begins here.  NULL before
  * plh_profile_file_start.
  */
 extern PlhProfileHeader *plh_profile;

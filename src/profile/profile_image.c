@@ -3,7 +3,7 @@
  *	  Bounds-checked access to a profile in memory, of this process or of any
  *	  other.
  *
- * Runs inside palloc.
+ * This code runs inside palloc.
  *
  * Invariant: every record of an image that a function here returns lies
  * within image->bytes as a whole, with all its variable part.
@@ -16,14 +16,14 @@
 #include "base/sampling.h"
 #include "profile/profile_image.h"
 
-/* Room that the variable part of a record may take. */
+/* Returns how many bytes the variable part of a record may have. */
 static Size
 payload_bytes(const PlhRecord *record, Size fixed_bytes)
 {
 	return record->bytes - fixed_bytes;
 }
 
-/* Does the record, which is in the image as a whole, hold what it says? */
+/* Is a record, which lies in the image as a whole, consistent in itself? */
 static bool
 is_sound(const PlhRecord *record)
 {
@@ -74,7 +74,18 @@ is_sound(const PlhRecord *record)
 	return false;
 }
 
-/* The record at an offset if there is one, of that kind and sound. */
+/* Asserts that a record lies within its image as a whole. */
+static inline void
+assert_in_image(const PlhProfileImage *image, const PlhRecord *record)
+{
+	Size		offset PG_USED_FOR_ASSERTS_ONLY =
+		(const char *) record - (const char *) image->header;
+
+	Assert(offset >= sizeof(PlhProfileHeader));
+	Assert(offset + record->bytes <= image->bytes);
+}
+
+/* Returns the record of that kind at an offset, or NULL if none is sound. */
 static const void *
 record_at(const PlhProfileImage *image, uint32 offset, PlhRecordKind kind)
 {
@@ -88,12 +99,14 @@ record_at(const PlhProfileImage *image, uint32 offset, PlhRecordKind kind)
 	if (record->kind != kind || record->bytes > image->bytes - offset ||
 		!is_sound(record))
 		return NULL;
+	assert_in_image(image, record);
 	return record;
 }
 
 /*
- * The next record of that kind at *position or behind, which is moved on;
- * start with 0.  NULL at the end, or where the chain of records breaks.
+ * Returns the next record of that kind at *position or behind, and moves
+ * *position, which is 0 at first, behind it.  Returns NULL at the end, or
+ * where the sequence of records breaks.
  */
 static const void *
 next_record(const PlhProfileImage *image, PlhRecordKind kind,
@@ -119,7 +132,7 @@ next_record(const PlhProfileImage *image, PlhRecordKind kind,
 	return NULL;
 }
 
-/* Enter the modules of an image into its table. */
+/* Enter the offsets of an image's modules into its table. */
 static void
 index_modules(PlhProfileImage *image)
 {
@@ -136,9 +149,8 @@ index_modules(PlhProfileImage *image)
 }
 
 /*
- * Make an image of a profile in memory, of which "bytes" can be read: header
- * and records.  Whose it is and whether the owner lives is for the caller to
- * fill in.
+ * Make an image of a profile in memory, of which "bytes" can be read.  The
+ * caller fills in the path, and whether the owner is running.
  */
 void
 plh_profile_image_adopt(PlhProfileImage *image, const PlhProfileHeader *header,
@@ -151,8 +163,8 @@ plh_profile_image_adopt(PlhProfileImage *image, const PlhProfileHeader *header,
 }
 
 /*
- * An image of this process' own profile, where it is: nothing is copied, or
- * allocated.  Valid until the next call.
+ * Returns an image of this process' own profile, which is neither copied nor
+ * moved.  The image is valid until the next call.
  */
 PlhProfileImage *
 plh_profile_image_own(const PlhProfileHeader *header)
@@ -166,8 +178,8 @@ plh_profile_image_own(const PlhProfileHeader *header)
 }
 
 /*
- * The next site at *position or behind, which is moved on; start with 0.
- * NULL at the end.
+ * Returns the next site at *position or behind, and moves *position, which is
+ * 0 at first, behind it.  Returns NULL at the end.
  */
 const PlhSiteRecord *
 plh_profile_image_next_site(const PlhProfileImage *image, uint32 *position)
@@ -176,7 +188,8 @@ plh_profile_image_next_site(const PlhProfileImage *image, uint32 *position)
 }
 
 /*
- * What the owner is; as it says itself, or as this version calls it.
+ * Returns the owner's backend type: its own label, or the name that this
+ * version of the server has for the type.
  */
 const char *
 plh_profile_image_backend_type(const PlhProfileImage *image)
@@ -186,16 +199,17 @@ plh_profile_image_backend_type(const PlhProfileImage *image)
 }
 
 /*
- * Where a record is in the profile, which never changes.
+ * Returns the offset of a record in the profile, which never changes.
  */
 uint32
 plh_profile_image_offset(const PlhProfileImage *image, const void *record)
 {
+	assert_in_image(image, record);
 	return (const char *) record - (const char *) image->header;
 }
 
 /*
- * What a site held when the process held most.
+ * Returns the live bytes of a site at the time when the process had most.
  */
 int64
 plh_profile_image_peak_bytes(const PlhProfileImage *image,
@@ -206,7 +220,8 @@ plh_profile_image_peak_bytes(const PlhProfileImage *image,
 }
 
 /*
- * The next memory contexts at *position or behind, likewise.
+ * Returns the next record of memory contexts, as plh_profile_image_next_site
+ * does for sites.
  */
 const PlhContextRecord *
 plh_profile_image_next_context(const PlhProfileImage *image,
@@ -216,7 +231,8 @@ plh_profile_image_next_context(const PlhProfileImage *image,
 }
 
 /*
- * Samples of that process that are not counted as live, or not at their site.
+ * Returns how many samples of that process are not counted as live, or not at
+ * their site.
  */
 int64
 plh_profile_image_lost_samples(const PlhProfileHeader *header)
@@ -229,7 +245,7 @@ plh_profile_image_lost_samples(const PlhProfileHeader *header)
 }
 
 /*
- * The site at an offset.
+ * Returns the site at an offset.
  */
 const PlhSiteRecord *
 plh_profile_image_site(const PlhProfileImage *image, uint32 offset)
@@ -238,7 +254,7 @@ plh_profile_image_site(const PlhProfileImage *image, uint32 offset)
 }
 
 /*
- * The stack at an offset; NULL if it has no frames, as libunwind found none.
+ * Returns the stack at an offset; NULL if libunwind found no frames for it.
  */
 const PlhStackRecord *
 plh_profile_image_stack(const PlhProfileImage *image, uint32 offset)
@@ -249,7 +265,7 @@ plh_profile_image_stack(const PlhProfileImage *image, uint32 offset)
 }
 
 /*
- * The statement at an offset.
+ * Returns the statement at an offset.
  */
 const PlhStatementRecord *
 plh_profile_image_statement(const PlhProfileImage *image, uint32 offset)
@@ -258,7 +274,7 @@ plh_profile_image_statement(const PlhProfileImage *image, uint32 offset)
 }
 
 /*
- * The string at an offset.
+ * Returns the string at an offset.
  */
 const PlhStringRecord *
 plh_profile_image_string(const PlhProfileImage *image, uint32 offset)
@@ -267,7 +283,7 @@ plh_profile_image_string(const PlhProfileImage *image, uint32 offset)
 }
 
 /*
- * The module that frames refer to by "index".
+ * Returns the module that frames refer to by "index".
  */
 const PlhModuleRecord *
 plh_profile_image_module(const PlhProfileImage *image, uint32 index)
@@ -278,9 +294,9 @@ plh_profile_image_module(const PlhProfileImage *image, uint32 index)
 }
 
 /*
- * The bytes that the process holds at least, as far as its samples tell.  At the
- * default interval two samples are worth a megabyte by themselves, and by chance
- * many a short connection has two.
+ * Returns the lower end of the estimate of the bytes that the process holds.
+ * At the default interval two samples are worth a megabyte by themselves, and
+ * by chance many a short connection has two.
  */
 double
 plh_profile_image_surely_live_bytes(const PlhProfileHeader *header)
@@ -294,8 +310,8 @@ plh_profile_image_surely_live_bytes(const PlhProfileHeader *header)
 }
 
 /*
- * The name of a lifetime that users see.  Takes the number that a profile has,
- * which may be any.
+ * Returns the name of a lifetime that users see.  The number comes from a
+ * profile and may be any.
  */
 const char *
 plh_profile_image_lifetime_name(uint32 lifetime)

@@ -3,12 +3,13 @@
  *	  Bounds-checked access to a profile in memory, of this process or of any
  *	  other.
  *
- * All outputs start from a PlhProfileImage.  Whatever is in it, the functions
- * here never read outside of it; a record that does not make sense is passed
- * over.  Callable inside palloc: they allocate nothing and never throw.
+ * An image is a profile as a reader has it in memory, and all outputs start
+ * from one.  Whatever its bytes are, these functions never read outside of the
+ * image, and skip records that make no sense.  They may be called inside
+ * palloc: they allocate nothing and never throw.
  *
  * Functions that take an image and an offset return NULL for 0 and for an
- * offset that leads nowhere.  The records that are returned live as long as the
+ * offset without a record of that kind.  Returned records live as long as the
  * memory that the image was made of.
  */
 #ifndef PLH_PROFILE_IMAGE_H
@@ -16,7 +17,7 @@
 
 #include "profile/profile_layout.h"
 
-/* Modules that an image gives access to. */
+/* An image gives access to modules with an index below this. */
 #define PLH_IMAGE_MODULES 1024
 
 typedef struct PlhProfileImage
@@ -25,8 +26,8 @@ typedef struct PlhProfileImage
 	Size		bytes;			/* of header and records that can be read */
 	bool		alive;			/* the owner is running */
 	char		path[MAXPGPATH];	/* of the file; empty for our own memory */
-	uint32		modules[PLH_IMAGE_MODULES]; /* offsets by index; 0 = none */
-	const struct PlhSymbolTable *symbols;	/* that came with it, or NULL */
+	uint32		modules[PLH_IMAGE_MODULES]; /* offsets by index; 0: none */
+	const struct PlhSymbolTable *symbols;	/* from the dump, or NULL */
 } PlhProfileImage;
 
 extern PlhProfileImage *plh_profile_image_own(const PlhProfileHeader *header);

@@ -4,10 +4,10 @@
  *	  only, read by every other one.
  *
  * A profile is a header, followed by records, one directly behind the other,
- * up to header.used_bytes.  A record is complete before used_bytes covers it
- * and never moves; what changes in it later are the counters of a site.
- * Records refer to others by their offset from the start of the profile; 0
- * stands for none.  All offsets are multiples of 8.
+ * up to header.used_bytes.  A record is complete before used_bytes covers it,
+ * and never moves; later only the counters of sites and memory contexts
+ * change.  Records refer to others by their offset from the start of the
+ * profile; 0 stands for none.  All offsets are multiples of 8.
  *
  * Any change here changes PLH_LAYOUT_VERSION.
  */
@@ -21,7 +21,7 @@
 #define PLH_PROFILE_MAGIC "PLHPROF"
 #define PLH_LAYOUT_VERSION 2
 
-/* Longest label, context name and statement that a profile keeps, in bytes. */
+/* A profile keeps labels, context names and statements up to these bytes. */
 #define PLH_LABEL_MAX 96
 #define PLH_CONTEXT_NAME_MAX 255
 #define PLH_STATEMENT_MAX 1024
@@ -30,14 +30,14 @@
 typedef enum PlhLifetime
 {
 	PLH_LIFETIME_SESSION,		/* until the process ends or somebody frees;
-								 * plans and the like, also in the making */
+								 * plans and the like, even incomplete */
 	PLH_LIFETIME_TRANSACTION,	/* below TopTransactionContext */
 	PLH_LIFETIME_STATEMENT,		/* below MessageContext, RowDescriptionContext */
 	PLH_LIFETIME_QUERY,			/* below a portal's context */
 	PLH_LIFETIME_ERROR			/* below ErrorContext */
 } PlhLifetime;
 
-/* What became of samples that could not be kept as they should. */
+/* Why a sample could not be kept as it should be. */
 typedef enum PlhLoss
 {
 	PLH_LOSS_LIVE_TABLE,		/* max_live_samples or memory exhausted: not
@@ -62,7 +62,7 @@ typedef struct PlhCounters
 	TimestampTz last_at;
 } PlhCounters;
 
-/* What a process was like at a time. */
+/* The figures of a process at one time. */
 typedef struct PlhHistoryPoint
 {
 	TimestampTz at;
@@ -71,8 +71,8 @@ typedef struct PlhHistoryPoint
 } PlhHistoryPoint;
 
 /*
- * Points of a process' history.  When all are used, every other one goes and
- * the next ones are taken half as often.
+ * A process' history has at most this many points.  When all are used, every
+ * other one is dropped, and later ones are taken half as often.
  */
 #define PLH_HISTORY_POINTS 240
 
@@ -87,9 +87,9 @@ typedef struct PlhProfileHeader
 	uint32		backend_type;	/* BackendType of that version */
 	uint64		process_start;	/* field 22 of /proc/PID/stat, in ticks */
 	TimestampTz started_at;
-	Oid			database_oid;	/* InvalidOid where there is none */
+	Oid			database_oid;	/* InvalidOid if there is none */
 	Oid			role_oid;
-	char		label[PLH_LABEL_MAX];	/* what backend_type can't express */
+	char		label[PLH_LABEL_MAX];	/* if backend_type is not enough */
 	int32		encoding;		/* of statements and names */
 
 	/* how */
@@ -102,10 +102,10 @@ typedef struct PlhProfileHeader
 	uint32		site_count;		/* the catch-all site not included */
 	PlhCounters counters;
 	int64		peak_bytes;		/* highest counters.live_bytes so far */
-	int64		samples_taken;	/* with those out of scope */
+	int64		samples_taken;	/* samples out of scope included */
 	int64		lost_samples[PLH_LOSSES];
 	int64		lost_bytes[PLH_LOSSES]; /* estimated */
-	int64		private_bytes;	/* our memory beside the profile */
+	int64		private_bytes;	/* our other memory */
 	int64		profile_bytes;	/* memory behind the profile */
 
 	/*
@@ -114,14 +114,14 @@ typedef struct PlhProfileHeader
 	 */
 	uint32		epoch;
 
-	/* numbers of the last change of a site, and of that with the peak */
+	/* number of the last change of a site, and of the one at the peak */
 	uint64		last_change;
 	uint64		peak_change;
 
-	/* what a census, taken now and then, has found */
+	/* figures of the last census */
 	TimestampTz census_at;		/* 0: none yet */
 	int64		context_bytes;	/* of all memory contexts */
-	int64		malloc_bytes;	/* in use; -1 if not known */
+	int64		malloc_bytes;	/* in use; -1: not known */
 	uint32		context_count;
 
 	uint32		history_count;
@@ -139,7 +139,7 @@ typedef enum PlhRecordKind
 	PLH_RECORD_CONTEXT
 } PlhRecordKind;
 
-/* What every record begins with. */
+/* Every record begins with this struct. */
 typedef struct PlhRecord
 {
 	uint32		kind;			/* PlhRecordKind */
@@ -151,36 +151,37 @@ typedef struct PlhRecord
 typedef struct PlhModuleRecord
 {
 	PlhRecord	record;
-	uint32		index;			/* what frames call it, from 1 on */
+	uint32		index;			/* frames refer to it by this; from 1 on */
 	uint32		build_id_bytes;
 	uint8		build_id[PLH_BUILD_ID_MAX];
-	uint32		path_bytes;		/* without the NUL that is there, too */
+	uint32		path_bytes;		/* without the NUL that follows */
 	uint64		text_address;	/* of the executable segment, in the file's */
 	uint64		text_bytes;		/* own (link-time) addresses */
 	uint64		text_file_offset;
-	TimestampTz seen_at;		/* when it was first seen in a stack */
+	TimestampTz seen_at;		/* time of the first stack that has it */
 	char		path[FLEXIBLE_ARRAY_MEMBER];
 } PlhModuleRecord;
 
 typedef struct PlhStringRecord
 {
 	PlhRecord	record;
-	uint64		text_bytes;		/* without the NUL that is there, too */
+	uint64		text_bytes;		/* without the NUL that follows */
 	char		text[FLEXIBLE_ARRAY_MEMBER];
 } PlhStringRecord;
 
 typedef struct PlhStatementRecord
 {
 	PlhRecord	record;
-	uint64		query_id;		/* 0 where core computed none */
-	uint64		text_bytes;		/* without the NUL that is there, too */
+	uint64		query_id;		/* 0 if core computed none */
+	uint64		text_bytes;		/* without the NUL that follows */
 	char		text[FLEXIBLE_ARRAY_MEMBER];
 } PlhStatementRecord;
 
 /*
- * A frame is a module's index in its upper 16 bits and an address of the
- * module's file in the lower 48; index 0 stands for "in no module" and goes
- * with the raw address.  Addresses are return addresses minus one.
+ * A frame has a module's index in its upper 16 bits and an address of the
+ * module's file in the lower 48.  Index 0 stands for no module, and the
+ * address is then the one in memory.  Addresses are return addresses minus
+ * one.
  */
 typedef uint64 PlhFrame;
 
@@ -194,52 +195,52 @@ typedef struct PlhStackRecord
 {
 	PlhRecord	record;
 	uint32		depth;			/* number of frames */
-	uint32		truncated;		/* 1: the stack went on */
+	uint32		truncated;		/* 1: the stack was deeper */
 	PlhFrame	frames[FLEXIBLE_ARRAY_MEMBER];	/* innermost first */
 } PlhStackRecord;
 
 /*
- * What tells one site from another; all but lifetime are offsets.  Samples of
- * a process' start have no stack.
+ * The key tells one site from another.  All fields but lifetime are offsets.
+ * Samples from the start of a process may have no stack.
  */
 typedef struct PlhSiteKey
 {
 	uint32		stack;
 	uint32		context_name;	/* a string */
-	uint32		statement;		/* 0 = none was running, or not tracked */
+	uint32		statement;		/* 0: none was running, or not tracked */
 	uint32		lifetime;		/* PlhLifetime */
 } PlhSiteKey;
 
-/* What a site held, some epochs after its first sample. */
+/* The live figures of a site, some epochs after its first sample. */
 typedef struct PlhCheckpoint
 {
-	uint32		epochs;			/* since the first sample; 0 = not there */
+	uint32		epochs;			/* since the first sample; 0: not there */
 	uint32		live_samples;
 	int64		live_bytes;
 	TimestampTz at;
 } PlhCheckpoint;
 
-/* One at least as young as the middle of a site's life, and one older. */
+/* Of these, one lies after the middle of a site's life, and one before it. */
 #define PLH_CHECKPOINTS 3
 
-/* The catch-all site has a key of zeros. */
+/* The key of the catch-all site consists of zeros. */
 typedef struct PlhSiteRecord
 {
 	PlhRecord	record;
 	PlhSiteKey	key;
 	PlhCounters counters;
-	uint64		last_change;	/* number of it; 0 = none */
+	uint64		last_change;	/* its number; 0: none */
 	int64		peak_bytes;		/* live bytes at the process' peak, if that
-								 * was before last_change; else what is live
-								 * now */
+								 * was before last_change; else live_bytes are
+								 * these */
 	uint32		first_epoch;
 	uint32		last_epoch;		/* of the last sample */
-	uint32		epochs;			/* in which there were samples */
+	uint32		epochs;			/* number of those with samples */
 	uint32		next_checkpoint;	/* due that many epochs after the first */
 	PlhCheckpoint checkpoints[PLH_CHECKPOINTS]; /* the oldest first */
 } PlhSiteRecord;
 
-/* The memory contexts of one name and lifetime, as the last census counted. */
+/* The memory contexts of one name and lifetime, as of the last census. */
 typedef struct PlhContextRecord
 {
 	PlhRecord	record;

@@ -1,19 +1,19 @@
 /*
  * source_frame.h
- *	  A function that an address is in, as debug information tells it.
+ *	  A function that an address lies in, as debug information names it.
  */
 #ifndef PLH_SOURCE_FRAME_H
 #define PLH_SOURCE_FRAME_H
 
-/* An address is in that many functions at most, by inlining. */
+/* By inlining, an address may lie in several functions, at most this many. */
 #define PLH_MAX_INLINED 64
 
-/* The texts belong to whoever made the frame. */
+/* The texts belong to the maker of the frame. */
 typedef struct PlhSourceFrame
 {
 	const char *function;
-	const char *file;			/* path; NULL where not known */
-	int			line;			/* 0 where not known */
+	const char *file;			/* path; NULL if not known */
+	int			line;			/* 0 if not known */
 	bool		inlined;		/* into the next frame */
 } PlhSourceFrame;
 

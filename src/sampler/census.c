@@ -1,46 +1,56 @@
 /*
  * census.c
- *	  What all memory contexts and malloc hold, and how that went on over time.
+ *	  The bytes that all memory contexts and malloc hold, now and over time.
  *
- * Runs inside palloc.
+ * This code runs inside palloc.
  *
- * The owner walks over the tree of its contexts: as often as process.c wants,
- * and where there are so many of them that it takes long, for not more than 0.1%
- * of the time.  The tree is whole whenever a method of a context is called.
+ * The owner walks over the tree of its contexts as often as callers ask for
+ * it.  If there are so many contexts that a walk takes long, walks take at
+ * most 0.1% of the time.  The tree is whole whenever a method of a context is
+ * called.
  */
 #include "postgres.h"
 
 #include <malloc.h>
 
+#include "miscadmin.h"
 #include "nodes/memnodes.h"
 #include "port/atomics.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
 #include "base/clock.h"
+#include "base/guard.h"
 #include "profile/profile.h"
 #include "profile/profile_file.h"
 #include "sampler/census.h"
 #include "sampler/lifetime.h"
 
-/* Microseconds between two points of the history, at first. */
+/* Two points of the history lie this far apart at first. */
 #define HISTORY_GAP_US ((int64) 1000000)
 
-/* How much longer than a census takes is the time to the next. */
+/*
+ * The pause after a census is this many times its cost: censuses take at most
+ * 0.1% of the time.
+ */
 #define CENSUS_SHARE 1000
 
 static int64 last_census_us;	/* by the monotonic clock; 0: none yet */
-static int64 last_cpu_us;		/* what the last took, of the processor's time */
-static int64 cost_us;			/* what the next is expected to take */
+static int64 last_cpu_us;		/* processor time that the last one took */
+static int64 cost_us;			/* processor time expected of the next one */
 static uint32 census_number;
 static int64 history_gap_us;	/* between two points of the history */
 
-/* The context behind another one in the tree; NULL at the end. */
+/* Returns the context behind another one in the tree; NULL at the end. */
 static MemoryContext
 next_context(MemoryContext context)
 {
+	Assert(MemoryContextIsValid(context));
 	if (context->firstchild != NULL)
+	{
+		Assert(context->firstchild->parent == context);
 		return context->firstchild;
+	}
 	while (context != NULL && context->nextchild == NULL)
 		context = context->parent;
 	return context == NULL ? NULL : context->nextchild;
@@ -68,14 +78,19 @@ count_context(MemoryContext context)
 }
 
 /*
- * Count all contexts, now.
+ * Count all contexts now.
  */
 void
 plh_census_count_contexts(void)
 {
 	int64		bytes = 0;
 	uint32		count = 0;
+	bool		was_held = plh_guard_held;
 
+	Assert(plh_profile != NULL);
+
+	/* the leak check calls from outside palloc, without the guard */
+	plh_guard_held = true;
 	census_number++;
 	for (MemoryContext context = TopMemoryContext; context != NULL;
 		 context = next_context(context))
@@ -85,7 +100,7 @@ plh_census_count_contexts(void)
 		count++;
 	}
 
-	/* only now do readers see it */
+	/* readers see the figures of a whole census only */
 	for (PlhContextRecord *record = plh_profile_next_context(NULL);
 		 record != NULL; record = plh_profile_next_context(record))
 	{
@@ -96,11 +111,12 @@ plh_census_count_contexts(void)
 	}
 	plh_profile->context_bytes = bytes;
 	plh_profile->context_count = count;
+	plh_guard_held = was_held;
 }
 
 /*
- * Bytes that malloc has given out; -1 where that can't be known: not glibc's
- * malloc, or too old.
+ * Returns how many bytes malloc has given out, or -1 if malloc is not glibc's
+ * or too old to tell.
  */
 static int64
 malloc_bytes(void)
@@ -114,7 +130,7 @@ malloc_bytes(void)
 	return -1;
 }
 
-/* Make room in a full history: half as many points, twice as far apart. */
+/* Make room in a full history: keep every other point. */
 static void
 thin_out_history(void)
 {
@@ -124,7 +140,7 @@ thin_out_history(void)
 	history_gap_us *= 2;
 }
 
-/* Note how things are now, unless the last point is too near. */
+/* Add a point to the history, unless the last one is too near. */
 static void
 add_to_history(TimestampTz now)
 {
@@ -140,6 +156,7 @@ add_to_history(TimestampTz now)
 		thin_out_history();
 		count = plh_profile->history_count;
 	}
+	Assert(count < PLH_HISTORY_POINTS);
 	plh_profile->history[count].at = now;
 	plh_profile->history[count].live_bytes = plh_profile->counters.live_bytes;
 	plh_profile->history[count].context_bytes = plh_profile->context_bytes;
@@ -148,11 +165,11 @@ add_to_history(TimestampTz now)
 }
 
 /*
- * Take a census, if the last is at least that old, and they don't take so long
- * that it is too soon.  Returns whether it was.
+ * Take a census, if the last one is at least "gap_us" old and the pause that
+ * its cost demands is over.  Returns whether a census was taken.
  *
- * What they take is the processor's time, and the lesser of the last two: one
- * that was interrupted, or met cold pages, must not put off the next for seconds.
+ * The cost is processor time, the lesser of the last two censuses: one that
+ * was interrupted, or met cold pages, must not put off the next for seconds.
  */
 bool
 plh_census_take_if_older(int64 gap_us)
@@ -161,6 +178,7 @@ plh_census_take_if_older(int64 gap_us)
 				cpu_us;
 	TimestampTz now;
 
+	Assert(plh_guard_held && CritSectionCount == 0);
 	if (last_census_us != 0 &&
 		plh_clock_us(CLOCK_MONOTONIC_COARSE) <
 		last_census_us + Max(gap_us, CENSUS_SHARE * cost_us))
@@ -180,7 +198,7 @@ plh_census_take_if_older(int64 gap_us)
 }
 
 /*
- * In a forked child: there is a new profile to come.
+ * Forget the censuses in a forked child: they are the parent's.
  */
 void
 plh_census_forget(void)

@@ -1,9 +1,9 @@
 /*
  * census.h
- *	  What all memory contexts and malloc hold, and how that went on over time.
+ *	  The bytes that all memory contexts and malloc hold, now and over time.
  *
- * Callable inside palloc, except in a critical section; never pallocs or
- * throws.  Only for processes that have a profile.
+ * These functions may be called inside palloc, except in a critical section;
+ * they never palloc or throw.  The process must have a profile.
  */
 #ifndef PLH_CENSUS_H
 #define PLH_CENSUS_H

@@ -2,24 +2,24 @@
  * chunk_mark.h
  *	  Tells a chunk that may be a sample from one that is none.
  *
- * From PostgreSQL 17 on, the sampled chunks are marked.  Each chunk has a
- * header with a method id of 4 bits, which says where pfree and repalloc find
- * the methods of its type of context.  Seven ids are spare: a sampled chunk
- * gets one of them, whose methods are ours, a different one for each type, so
- * that the id that it had can be restored without any look-up.  Other chunks
- * are freed as if we were not there.
+ * From PostgreSQL 17 on, sampled chunks are marked.  Each chunk has a header
+ * with a method id of 4 bits, which says where pfree and repalloc find the
+ * methods of its type of context.  Seven ids are spare: a sampled chunk gets
+ * one of them, whose methods are ours.  Each type has a spare id of its own,
+ * so that the chunk's own id can be restored without any look-up.  Other
+ * chunks are freed as if we were not there.
  *
- * Before, there is no such thing, and every free asks sample_filter.h.
+ * Before 17 there are no spare ids, and every free asks sample_filter.h.
  *
- * Callable inside palloc.  test/lint counts this file, like method_patch.c,
- * among those that know PostgreSQL's layout.
+ * These functions may be called inside palloc.  test/lint counts this file,
+ * like method_patch.c, among those that know PostgreSQL's layout.
  */
 #ifndef PLH_CHUNK_MARK_H
 #define PLH_CHUNK_MARK_H
 
 #include "base/compat.h"
 
-/* With -DPLH_MARKS_CHUNKS=0 later servers are treated as 16 is, for tests. */
+/* For tests, -DPLH_MARKS_CHUNKS=0 treats later servers as 16 is. */
 #ifndef PLH_MARKS_CHUNKS
 #define PLH_MARKS_CHUNKS (PG_VERSION_NUM >= 170000)
 #endif
@@ -29,7 +29,7 @@
 #include "utils/memutils_internal.h"
 #include "utils/memutils_memorychunk.h"
 
-/* The id of a marked chunk is that much greater than its type's own. */
+/* The id of a marked chunk is this much greater than its type's own. */
 #define PLH_MARK (MCTX_8_UNUSED_ID - MCTX_ASET_ID)
 
 StaticAssertDecl(MEMORY_CONTEXT_METHODID_BITS == 4,
@@ -43,8 +43,9 @@ StaticAssertDecl(MCTX_ASET_ID + PLH_MARK == MCTX_8_UNUSED_ID &&
 				 "method ids are not what they were");
 
 /*
- * The word before a chunk that ends with its method id.  PostgreSQL's own code
- * reads it the same way; under Valgrind it must be made accessible first.
+ * Returns the word before a chunk, which ends with the method id.
+ * PostgreSQL's own code reads it the same way; under Valgrind it must be made
+ * accessible first.
  */
 static inline uint64 *
 plh_chunk_header(const void *pointer)
@@ -52,7 +53,7 @@ plh_chunk_header(const void *pointer)
 	return (uint64 *) pointer - 1;
 }
 
-/* The method id of a chunk. */
+/* Returns the method id of a chunk. */
 static inline int
 plh_chunk_method_id(const void *pointer)
 {
@@ -82,7 +83,7 @@ plh_chunk_may_be_sample(const void *pointer)
 	return plh_chunk_method_id(pointer) >= MCTX_8_UNUSED_ID;
 }
 
-/* Mark a chunk that is a sample; it must have its type's own id. */
+/* Mark a sampled chunk, which must have its type's own id. */
 static inline void
 plh_chunk_mark(const void *pointer)
 {

@@ -3,19 +3,19 @@
  *	  Requests of other processes to start, stop or re-tune sampling.
  *
  * The file has a slot for requests to all processes, and one for each process
- * that a request was made to.  Writers take turns by a lock on the file.  A
+ * to which a request was made.  Writers take turns by a lock on the file.  A
  * writer sets a slot's number to 0 before it changes the slot and to the
  * request's number after; then it stores that number as the last one, which
- * makes readers look.  Of the two slots that concern a process the one with
+ * makes readers look.  Of the two slots that concern a process, the one with
  * the higher number counts.
  *
  * A request may end after some time.  The slot then has the request before it,
  * too, which is in force again from that time on: nobody needs to be there to
  * take the ended one back.
  *
- * The postmaster maps the file, and all children inherit the mapping: it works
- * also if somebody removes the file.  A process that loads the module by itself
- * opens it by its name.
+ * The postmaster maps the file, and all children inherit the mapping, which
+ * survives a removal of the file.  A process that loads pg_leakhunt by itself
+ * opens the file by its name.
  */
 #include "postgres.h"
 
@@ -33,7 +33,7 @@
 #include "base/process_facts.h"
 #include "sampler/control.h"
 
-/* The name has the version of the layout. */
+/* The name contains the version of the layout. */
 #define CONTROL_FILE "control.3"
 #define SLOTS 2048
 
@@ -79,7 +79,7 @@ static ControlFile *control;
 static char control_path[PLH_PATH_MAX];
 static uint64 own_start;		/* 0: not looked up yet */
 
-/* Open or make the file, of its full size; -1 if that fails. */
+/* Open the file, or make it in its full size.  Returns -1 on failure. */
 static int
 open_control(void)
 {
@@ -91,7 +91,7 @@ open_control(void)
 	if (fd < 0)
 		return -1;
 
-	/* a file of another size is none of ours; to cut it could kill others */
+	/* never cut a file of another size: whoever maps it could die */
 	if (flock(fd, LOCK_EX) == 0 && fstat(fd, &status) == 0 &&
 		(status.st_size == sizeof(ControlFile) ||
 		 (status.st_size == 0 &&
@@ -120,7 +120,7 @@ drop_requests(void)
 	control->used_slots = 0;
 }
 
-/* Drop the requests that were made in a server that runs no more. */
+/* Drop the requests from before the start of this server. */
 static void
 forget_former_server(int fd)
 {
@@ -139,8 +139,9 @@ forget_former_server(int fd)
 }
 
 /*
- * Map the control file of the profile directory; for a server that starts a
- * new one.  Without room for it no requests can be made, and all else works.
+ * Map the control file of the profile directory; a server that starts makes a
+ * new one.  Without room for the file no requests can be made, and everything
+ * else works.
  */
 void
 plh_control_start(const char *directory, bool new_server)
@@ -165,7 +166,7 @@ plh_control_start(const char *directory, bool new_server)
 	close(fd);
 }
 
-/* Read a slot whole; false if it has no request. */
+/* Read a whole slot.  Returns false if it has no request. */
 static bool
 read_slot(const ControlSlot *slot, ControlSlot *copy)
 {
@@ -184,7 +185,7 @@ read_slot(const ControlSlot *slot, ControlSlot *copy)
 	return false;
 }
 
-/* The slot with this process' own requests, or NULL. */
+/* Returns the slot with this process' own requests, or NULL. */
 static const ControlSlot *
 own_slot(void)
 {
@@ -224,7 +225,7 @@ note_end(const ControlSlot *slot, int64 now_us)
 }
 
 /*
- * Look at the requests, and say which one concerns this process.
+ * Find the request that concerns this process, if there is one.
  */
 void
 plh_control_poll(PlhControlWish *wish)
@@ -260,7 +261,7 @@ plh_control_poll(PlhControlWish *wish)
 	note_end(&all, now_us);
 }
 
-/* The slot to use for requests to a process, or NULL if all are in use. */
+/* Returns the slot for requests to a process, or NULL if all are in use. */
 static ControlSlot *
 slot_for(int pid, uint64 process_start)
 {
@@ -336,7 +337,8 @@ store_nothing(int pid, const PlhControlWish *wish)
 }
 
 /*
- * Let "store" change the file, alone; errno tells why it can't be done.
+ * Let "store" change the file while nobody else does.  Returns false, with errno
+ * set, on failure.
  */
 static bool
 change_file(bool (*store) (int pid, const PlhControlWish *wish), int pid,
@@ -366,8 +368,8 @@ change_file(bool (*store) (int pid, const PlhControlWish *wish), int pid,
 }
 
 /*
- * Ask a process, or all with pid 0, to sample as is wished.  Returns false, with
- * errno set, where that can't be done; ENOSPC: requests to too many processes.
+ * Make a request to a process, or to all with pid 0.  Returns false, with errno
+ * set, on failure; ENOSPC stands for requests to too many processes.
  */
 bool
 plh_control_request(int pid, const PlhControlWish *wish)
@@ -376,8 +378,7 @@ plh_control_request(int pid, const PlhControlWish *wish)
 }
 
 /*
- * Take all requests back.  Returns false, with errno set, where that can't be
- * done.
+ * Take all requests back.  Returns false, with errno set, on failure.
  */
 bool
 plh_control_reset(void)
@@ -386,7 +387,7 @@ plh_control_reset(void)
 }
 
 /*
- * In a forked child: forget what concerned the parent.
+ * Forget in a forked child which requests the parent has seen.
  */
 void
 plh_control_forget(void)
@@ -397,7 +398,7 @@ plh_control_forget(void)
 }
 
 /*
- * The server stops: remove the file, which nobody will look at any more.
+ * Remove the file when the server stops.
  */
 void
 plh_control_unlink(void)

@@ -2,10 +2,10 @@
  * control.h
  *	  Requests of other processes to start, stop or re-tune sampling.
  *
- * One small file for the whole server, mapped by all of its processes.  A
- * process looks at it in the slow path of its own allocations, which comes at
- * least once per megabyte: so a request takes effect in the middle of a query,
- * without a signal, and without the target's being asked.
+ * The server has one small file, which all of its processes map.  A process
+ * looks at it in the slow path of its own allocations, which comes at least
+ * once per megabyte: so a request takes effect in the middle of a statement,
+ * without a signal and without any cooperation of the target.
  *
  * plh_control_changed and plh_control_poll run inside palloc.
  */
@@ -16,7 +16,7 @@
 
 #include "base/clock.h"
 
-/* How a process should sample, or all of them. */
+/* A request to a process, or to all. */
 typedef struct PlhControlWish
 {
 	bool		present;		/* else the settings say how */

@@ -1,8 +1,8 @@
 /*
  * lifetime.c
- *	  How long what is allocated in a memory context is meant to live.
+ *	  The lifetime of memory contexts: how long their chunks are meant to live.
  *
- * Runs inside palloc.
+ * This code runs inside palloc.
  */
 #include "postgres.h"
 
@@ -33,9 +33,9 @@ is_named(MemoryContext context, const char *name, const char **seen)
 }
 
 /*
- * Contexts that core fills below a message's or a portal's context, and hangs
- * below a long-lived one once they are complete.  If that never comes they
- * are deleted, and their samples with them.
+ * Core fills these contexts below a message's or a portal's context, and hangs
+ * them below a long-lived one once they are complete.  A context that is never
+ * completed is deleted, and its samples with it.
  */
 static const char *const moving_contexts[] = {
 	"CachedExpression", "CachedPlan", "CachedPlanQuery", "CachedPlanSource",
@@ -51,7 +51,7 @@ is_moving_context(MemoryContext context)
 {
 	const char *name = context->name;
 
-	/* nearly every other name is told by its first character */
+	/* the first character rules out nearly every other name */
 	switch (name[0])
 	{
 		case 'C':
@@ -72,7 +72,7 @@ is_moving_context(MemoryContext context)
 	return false;
 }
 
-/* Lifetime of a child of TopMemoryContext. */
+/* Returns the lifetime of a child of TopMemoryContext. */
 static PlhLifetime
 lifetime_of_top_child(MemoryContext context)
 {
@@ -83,7 +83,7 @@ lifetime_of_top_child(MemoryContext context)
 
 	/*
 	 * A replication command runs inside one message, and can run for weeks:
-	 * what it keeps there is kept for the session.
+	 * chunks that it keeps there are kept for the session.
 	 */
 	if (context == MessageContext)
 		return am_walsender ? PLH_LIFETIME_SESSION : PLH_LIFETIME_STATEMENT;
@@ -96,9 +96,9 @@ lifetime_of_top_child(MemoryContext context)
 
 /*
  * A recursive query nests contexts by the thousand, and at interval 1 each of
- * its pallocs asks.  So what was found out about contexts that are far down is
- * kept, for as long as the statement runs and the context has that parent.
- * Contexts that could hang elsewhere the next moment are never that deep.
+ * its pallocs asks for a lifetime.  So the lifetimes of contexts that are far
+ * down are remembered while the statement runs and the context has that
+ * parent.  Contexts that core is about to hang elsewhere are never that deep.
  */
 #define DEEP_LEVELS 32
 #define KNOWN_CONTEXTS 256
@@ -128,7 +128,7 @@ is_known(MemoryContext context)
 		known->statement_start == GetCurrentStatementStartTimestamp();
 }
 
-/* Keep the answer for an ancestor that is far from the top. */
+/* Remember the lifetime of a context that is far from the top. */
 static PlhLifetime
 remember(MemoryContext ancestor, PlhLifetime lifetime)
 {
@@ -141,7 +141,7 @@ remember(MemoryContext ancestor, PlhLifetime lifetime)
 	return lifetime;
 }
 
-/* plh_lifetime_of for a context that has DEEP_LEVELS below it. */
+/* Does the work of plh_lifetime_of for a context with DEEP_LEVELS below it. */
 static PlhLifetime
 lifetime_of_deep(MemoryContext deep)
 {
@@ -159,7 +159,8 @@ lifetime_of_deep(MemoryContext deep)
 }
 
 /*
- * The lifetime class of a context, from where in the tree it hangs now.
+ * Returns the lifetime of a context, which follows from its current place in
+ * the tree.
  */
 PlhLifetime
 plh_lifetime_of(MemoryContext context)

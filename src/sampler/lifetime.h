@@ -1,8 +1,8 @@
 /*
  * lifetime.h
- *	  How long what is allocated in a memory context is meant to live.
+ *	  The lifetime of memory contexts: how long their chunks are meant to live.
  *
- * Callable inside palloc; only follows parent pointers.
+ * This function may be called inside palloc: it only follows parent pointers.
  */
 #ifndef PLH_LIFETIME_H
 #define PLH_LIFETIME_H

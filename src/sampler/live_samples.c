@@ -1,23 +1,25 @@
 /*
  * live_samples.c
- *	  The sampled chunks that are allocated now, and how they go: by a free, or
- *	  with their memory context.
+ *	  The sampled chunks that are allocated now.  They end by a free, or with
+ *	  their memory context.
  *
- * Runs inside palloc.
+ * This code runs inside palloc.
  *
- * Two tables: samples by chunk, and watched contexts by context.  A watched
- * context is one that has our reset callback; it heads the doubly linked list
- * of its samples.  The callback's struct lives in the context's entry, so an
- * entry must stay in place until the callback has fired, even in a forked
- * child that wants none of the samples.
+ * There are two tables: one of samples by chunk, and one of watched contexts
+ * by context.  A watched context is one that has our reset callback; its entry
+ * heads the doubly linked list of its samples.  The callback's struct lies in
+ * the entry, which must stay in place until the callback has fired, even in a
+ * forked child that wants none of the samples.
  *
  * Invariant: a sample is in the list of exactly one watched context and, where
  * chunks can't be marked, in the filter.
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
 #include "port/pg_bitutils.h"
 
+#include "base/guard.h"
 #include "base/sampling.h"
 #include "profile/profile_counters.h"
 #include "sampler/chunk_mark.h"
@@ -38,9 +40,9 @@ sample_at(uint32 index)
 }
 
 /*
- * Define the tables, for "max_samples" rounded up to a power of two; takes no
- * memory yet.  "on_reset" is registered with each context that gets a sample
- * and must call plh_live_samples_drop_context.
+ * Define the tables for "max_samples", rounded up to a power of two.  They
+ * take no memory yet.  "on_reset" is registered with each context that gets a
+ * sample and must call plh_live_samples_drop_context.
  */
 void
 plh_live_samples_start(uint32 max_samples,
@@ -53,15 +55,17 @@ plh_live_samples_start(uint32 max_samples,
 }
 
 /*
- * Watch a context, if that is not done yet.  Returns NULL without room.  The
- * result is valid until the context is reset or deleted.
+ * Watch a context, if it is not watched yet.  Returns NULL if there is no
+ * room.  The result is valid until the context is reset or deleted.
  */
 PlhWatchedContext *
 plh_live_samples_watch(MemoryContext context)
 {
 	PlhWatchedContext *watched = last_watched;
 
-	/* an entry that is not in use has no key */
+	Assert(plh_guard_held && CritSectionCount == 0);
+
+	/* an unused entry has no key, so that a stale one can't match */
 	if (watched != NULL && watched->entry.pointer == context)
 		return watched;
 
@@ -82,7 +86,7 @@ plh_live_samples_watch(MemoryContext context)
 }
 
 /*
- * Add a sample.  Returns false, and adds nothing, where there is no room.
+ * Add a sample.  Returns false, and adds nothing, if there is no room.
  */
 bool
 plh_live_samples_insert(PlhWatchedContext *watched, const void *pointer,
@@ -91,6 +95,9 @@ plh_live_samples_insert(PlhWatchedContext *watched, const void *pointer,
 	PlhLiveSample *sample;
 	uint32		index;
 
+	Assert(plh_guard_held);
+	Assert(draw.interval_bytes != 0);
+	Assert(plh_pointer_table_find(&contexts, watched->entry.pointer) == watched);
 	if (!PLH_MARKS_CHUNKS && !plh_sample_filter_start())
 		return false;
 	sample = plh_pointer_table_insert(&samples, pointer);
@@ -105,7 +112,11 @@ plh_live_samples_insert(PlhWatchedContext *watched, const void *pointer,
 	sample->previous_in_context = PLH_NO_ENTRY;
 	sample->next_in_context = watched->entry.user;
 	if (sample->next_in_context != PLH_NO_ENTRY)
+	{
+		Assert(sample_at(sample->next_in_context)->previous_in_context ==
+			   PLH_NO_ENTRY);
 		sample_at(sample->next_in_context)->previous_in_context = index;
+	}
 	watched->entry.user = index;
 
 	if (!PLH_MARKS_CHUNKS)
@@ -113,20 +124,41 @@ plh_live_samples_insert(PlhWatchedContext *watched, const void *pointer,
 	return true;
 }
 
-/* A sample's chunk is gone: so is what it stands for. */
+/* Remove a sample, whose chunk is gone, and subtract it from the counters. */
 static void
 remove_sample(PlhLiveSample *sample)
 {
+	Assert(PLH_MARKS_CHUNKS || plh_sample_filter_has(sample->entry.pointer));
 	plh_profile_counters_subtract(sample->entry.user, sample->size, sample->draw);
 	if (!PLH_MARKS_CHUNKS)
 		plh_sample_filter_remove(sample->entry.pointer);
 	plh_pointer_table_remove(&samples, sample);
 }
 
+/* Asserts that a sample is in its context's list. */
+static inline void
+assert_linked(PlhLiveSample *sample)
+{
+#ifdef USE_ASSERT_CHECKING
+	uint32		index = plh_pointer_table_index(&samples, sample);
+	PlhWatchedContext *watched = plh_pointer_table_entry(&contexts,
+														 sample->context);
+
+	Assert(sample->entry.pointer != NULL && watched->entry.pointer != NULL);
+	Assert(sample->next_in_context == PLH_NO_ENTRY ||
+		   sample_at(sample->next_in_context)->previous_in_context == index);
+	if (sample->previous_in_context == PLH_NO_ENTRY)
+		Assert(watched->entry.user == index);
+	else
+		Assert(sample_at(sample->previous_in_context)->next_in_context == index);
+#endif
+}
+
 /* Take a sample out of its context's list. */
 static void
 unlink_sample(PlhLiveSample *sample)
 {
+	assert_linked(sample);
 	if (sample->next_in_context != PLH_NO_ENTRY)
 		sample_at(sample->next_in_context)->previous_in_context =
 			sample->previous_in_context;
@@ -143,13 +175,14 @@ unlink_sample(PlhLiveSample *sample)
 }
 
 /*
- * A chunk was freed: if it is a sample, remove it and what it stands for.
+ * Remove the sample of a chunk that was freed, if the chunk is sampled.
  */
 void
 plh_live_samples_remove(const void *pointer)
 {
 	PlhLiveSample *sample = plh_pointer_table_find(&samples, pointer);
 
+	Assert(plh_guard_held);
 	if (sample == NULL)
 		return;
 
@@ -158,9 +191,9 @@ plh_live_samples_remove(const void *pointer)
 }
 
 /*
- * A context is reset or deleted: remove its samples.  "arg" is what the reset
- * callback was given.  The callback is not registered any more, so the
- * context is not watched any more, either.
+ * Remove the samples of a context that is reset or deleted.  "arg" is the
+ * reset callback's argument.  The callback is no longer registered, so the
+ * context is no longer watched.
  */
 void
 plh_live_samples_drop_context(void *arg)
@@ -168,10 +201,13 @@ plh_live_samples_drop_context(void *arg)
 	PlhWatchedContext *watched = arg;
 	uint32		index = watched->entry.user;
 
+	Assert(plh_guard_held);
+	Assert(plh_pointer_table_find(&contexts, watched->entry.pointer) == watched);
 	while (index != PLH_NO_ENTRY)
 	{
 		PlhLiveSample *sample = sample_at(index);
 
+		Assert(sample->context == plh_pointer_table_index(&contexts, watched));
 		index = sample->next_in_context;
 		remove_sample(sample);
 	}
@@ -179,8 +215,8 @@ plh_live_samples_drop_context(void *arg)
 }
 
 /*
- * In a forked child: the samples are the parent's.  Contexts that the parent
- * watched still have our callback, and stay watched.
+ * Forget the samples in a forked child: they are the parent's.  Contexts that
+ * the parent watched still have our callback, and stay watched.
  */
 void
 plh_live_samples_forget(void)

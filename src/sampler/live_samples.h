@@ -1,11 +1,11 @@
 /*
  * live_samples.h
- *	  The sampled chunks that are allocated now, and how they go: by a free, or
- *	  with their memory context.
+ *	  The sampled chunks that are allocated now.  They end by a free, or with
+ *	  their memory context.
  *
- * Callable inside palloc; never pallocs or throws.  Not reentrant: callers
- * hold the hooks' guard, the callback given to plh_live_samples_start must
- * take it.
+ * These functions may be called inside palloc; they never palloc or throw.
+ * Callers hold the guard, which the callback given to plh_live_samples_start
+ * must take.
  */
 #ifndef PLH_LIVE_SAMPLES_H
 #define PLH_LIVE_SAMPLES_H
@@ -27,7 +27,7 @@ typedef struct PlhLiveSample
 typedef struct PlhWatchedContext
 {
 	PlhPointerEntry entry;		/* key: the context; user: its first sample */
-	uint32		name;			/* offset in the profile; 0 = not there yet */
+	uint32		name;			/* offset in the profile; 0: not there yet */
 	MemoryContextCallback callback;
 } PlhWatchedContext;
 

@@ -2,11 +2,12 @@
  * method_hooks.c
  *	  The functions that stand in the place of memory context methods.
  *
- * Everything here but installing runs inside palloc.  The rules: the original
- * method first, as it may throw; no palloc, malloc, lock, ereport or stdio;
- * errno as it was; no recursion; in a critical section nothing but counters.
+ * Everything here but installing runs inside palloc.  These are the rules: the
+ * original method comes first, as it may throw; nothing pallocs, mallocs,
+ * locks, reports or uses stdio; errno stays as it was; nothing recurses; in a
+ * critical section only counters change.
  *
- * The way of a palloc: countdown (a subtraction, a test) and, once in an
+ * A palloc passes the countdown (a subtraction and a test) and, once in an
  * interval, alloc_slow -> record_sample -> unwind, lifetime, statement,
  * profile, live_samples.
  */
@@ -19,6 +20,7 @@
 #include "utils/memutils.h"
 
 #include "base/compat.h"
+#include "base/guard.h"
 #include "base/sampling.h"
 #include "base/settings.h"
 #include "base/unwind.h"
@@ -34,24 +36,24 @@
 #include "sampler/owner.h"
 #include "sampler/statement.h"
 
-/* Bytes between two looks at requests of other processes, at most. */
+/* A process looks at requests of others at least once in this many bytes. */
 #define POLL_BYTES (1024 * 1024)
 
-/* While a process starts, so many samples of such intervals have no stack. */
+/* At process start, this many samples of such intervals have no stack. */
 #define START_SAMPLES 2
 #define START_INTERVAL (256 * 1024)
 
 /*
- * The allocation that brings this to 0 or below takes the slow path.  Both are
- * unsigned, so that a size which is garbage, as that of a corrupt varlena,
- * can't count up.
+ * The allocation that brings the countdown to 0 or below takes the slow path.
+ * The countdown is unsigned, as sizes are, so that a garbage size, such as
+ * that of a corrupt varlena, can't count up.
  */
 static uint64 countdown = POLL_BYTES;
 
-/* What is left of the gap to the next sample when the countdown is over. */
+/* The gap to the next sample ends this many bytes after the countdown. */
 static uint64 gap_left;
 
-/* The interval that the gap was drawn for, 0 = not sampling; and the scope. */
+/* The current interval, for which the gap was drawn (0: off), and scope. */
 static uint32 armed_interval;
 static int	armed_scope;
 
@@ -61,12 +63,6 @@ static bool all_tracked;
 /* Draw the countdown anew before it is used. */
 static bool rearm_wanted = true;
 
-/*
- * Set while we are at work: whatever allocates or frees meanwhile (a signal
- * handler that exits, and reports it) goes straight through.
- */
-static volatile bool busy;
-
 static pg_prng_state prng;
 static bool prng_seeded;
 
@@ -74,7 +70,7 @@ static uint32 samples_without_stack;
 
 static PlhMethods originals[PLH_CONTEXT_TYPES];
 
-/* A seed that no other process has. */
+/* Seed the random numbers as no other process does. */
 static void
 seed_prng(void)
 {
@@ -86,7 +82,7 @@ seed_prng(void)
 	prng_seeded = true;
 }
 
-/* Start to count down under the settings and requests as they are now. */
+/* Take over the current settings and requests. */
 static void
 rearm(void)
 {
@@ -114,12 +110,13 @@ rearm(void)
 	plh_owner_settings_changed(armed_interval, armed_scope);
 }
 
-/* Count down to the end of a gap, or to the next look at requests. */
+/* Start the countdown to the end of a gap, or to the next look at requests. */
 static inline void
 count_down(uint64 gap)
 {
 	countdown = Min(gap, POLL_BYTES);
 	gap_left = gap - countdown;
+	Assert(countdown <= POLL_BYTES && countdown + gap_left == gap);
 }
 
 /* Draw the next gap. */
@@ -135,20 +132,20 @@ draw_gap(void)
 }
 
 /*
- * From here to the hooks everything is one function: each frame of ours is one
- * that libunwind has to step over at each sample.
+ * From here to the hooks everything is inlined into one function, as libunwind
+ * has to step over each frame of ours at each sample.
  */
 #define INLINE static pg_attribute_always_inline
 
 /*
- * The countdown is over: is this allocation a sample?  Returns the interval
- * that it was sampled with, or 0.  The countdown starts anew in any case,
- * before the original method can throw.
+ * Decide, when the countdown is over, if an allocation is a sample.  Returns
+ * the interval with which it is sampled, or 0.  The countdown starts anew in
+ * any case, before the original method can throw.
  */
 INLINE uint32
 take_sample(Size size)
 {
-	if (busy)
+	if (plh_guard_held)
 		return 0;
 	if (unlikely(rearm_wanted || plh_control_changed()))
 	{
@@ -165,9 +162,10 @@ take_sample(Size size)
 }
 
 /*
- * To unwind for the first time costs a process 100 us, as libunwind knows none
- * of the frames yet.  A short connection would pay that for the one or two
- * samples that fall into the filling of its caches: these do without a stack.
+ * Does a sample go without a stack?  The first unwinding costs a process 100
+ * us, as libunwind knows none of the frames yet.  A short connection would pay
+ * that price for the one or two samples that it takes while it fills its
+ * caches.
  */
 INLINE bool
 goes_without_stack(Size size, uint32 interval)
@@ -177,7 +175,7 @@ goes_without_stack(Size size, uint32 interval)
 		samples_without_stack++ < START_SAMPLES;
 }
 
-/* The site that an allocation in that context belongs to. */
+/* Returns the site of an allocation in that context. */
 INLINE uint32
 current_site(MemoryContext context, PlhWatchedContext *watched,
 			 PlhLifetime lifetime, bool without_stack)
@@ -205,8 +203,8 @@ current_site(MemoryContext context, PlhWatchedContext *watched,
 }
 
 /*
- * Can a chunk of that type be freed by itself?  Else it has no header to mark,
- * and goes with its context.
+ * Can a chunk of that type be freed by itself?  If not, it has no header to
+ * mark, and ends with its context.
  */
 INLINE bool
 is_freed_singly(PlhContextType type)
@@ -218,7 +216,7 @@ is_freed_singly(PlhContextType type)
 #endif
 }
 
-/* Keep a sample, or count why not. */
+/* Keep a sample, or count it as lost or out of scope. */
 INLINE void
 record_sample(MemoryContext context, void *pointer, Size size,
 			  uint32 interval, PlhContextType type)
@@ -228,6 +226,8 @@ record_sample(MemoryContext context, void *pointer, Size size,
 	PlhLifetime lifetime;
 	uint32		site;
 
+	Assert(plh_guard_held);
+	Assert(interval != 0);
 	if (CritSectionCount > 0)
 	{
 		plh_profile_counters_lose(PLH_LOSS_CRITICAL, size, draw);
@@ -262,28 +262,29 @@ record_sample(MemoryContext context, void *pointer, Size size,
 	plh_owner_sampled();
 }
 
-/* record_sample behind the guard. */
+/* Call record_sample under the guard. */
 INLINE void
 record_guarded(MemoryContext context, void *pointer, Size size,
 			   uint32 interval, PlhContextType type)
 {
 	int			saved_errno = errno;
 
-	busy = true;
+	Assert(!plh_guard_held);
+	plh_guard_held = true;
 	record_sample(context, pointer, size, interval, type);
-	busy = false;
+	plh_guard_held = false;
 	errno = saved_errno;
 }
 
-/* plh_live_samples_remove behind the guard. */
+/* Call plh_live_samples_remove under the guard. */
 static void
 remove_guarded(const void *pointer)
 {
-	if (busy)
+	if (plh_guard_held)
 		return;
-	busy = true;
+	plh_guard_held = true;
 	plh_live_samples_remove(pointer);
-	busy = false;
+	plh_guard_held = false;
 }
 
 static pg_noinline void *
@@ -306,8 +307,9 @@ free_slow(PLH_FREE_PARAMETERS, PlhContextType type)
 }
 
 /*
- * The original realloc for a chunk that may be a sample.  If it fails, by
- * throwing or by returning NULL, the old chunk is still there, and a sample.
+ * Call the original realloc for a chunk that may be a sample.  If realloc
+ * fails, by throwing or by returning NULL, the old chunk is still there, and
+ * still a sample.
  */
 static void *
 realloc_sample(PLH_REALLOC_PARAMETERS, PlhContextType type)
@@ -334,7 +336,7 @@ realloc_sample(PLH_REALLOC_PARAMETERS, PlhContextType type)
 }
 
 /*
- * Free and allocation of the new size.
+ * A realloc counts as a free and an allocation of the new size.
  */
 static pg_noinline void *
 realloc_slow(PLH_REALLOC_PARAMETERS, PlhContextType type)
@@ -355,7 +357,7 @@ realloc_slow(PLH_REALLOC_PARAMETERS, PlhContextType type)
 	if (new_pointer == NULL)
 		return NULL;
 
-	/* first, as the chunk may be where it was */
+	/* the old sample goes first, as the new chunk may lie where it lay */
 	if (may_be_sample)
 		remove_guarded(pointer);
 	if (interval != 0)
@@ -365,9 +367,9 @@ realloc_slow(PLH_REALLOC_PARAMETERS, PlhContextType type)
 }
 
 /*
- * The hooks themselves: fast path, else tail call.  One set per type, so that
- * the original is a constant address away.  Where chunks are marked, free is
- * called for marked ones only.
+ * These are the hooks: the fast path, or else a tail call.  Each type has a
+ * set of its own, so that the original method is at a constant address.  Where
+ * chunks are marked, the free hook is called for marked ones only.
  */
 #define DEFINE_ALLOC_HOOK(name, type) \
 static void * \
@@ -415,22 +417,23 @@ static const PlhMethods hooks[PLH_CONTEXT_TYPES] = {
 };
 
 /*
- * Reset callback of the contexts that have samples.  Busy, we are in a signal
- * handler that interrupted us and will exit: the tables may be halfway.
+ * This reset callback belongs to the contexts that have samples.  If the guard
+ * is held, we are in a signal handler that interrupted us and will exit, and
+ * the tables may be halfway between two states.
  */
 static void
 context_reset(void *arg)
 {
-	if (busy)
+	if (plh_guard_held)
 		return;
-	busy = true;
+	plh_guard_held = true;
 	plh_live_samples_drop_context(arg);
-	busy = false;
+	plh_guard_held = false;
 }
 
 /*
  * Begin to sample in this process and in those that it forks.  Returns NULL,
- * or a sentence that says why that can't be done.
+ * or a sentence that says why sampling is impossible.
  */
 const char *
 plh_method_hooks_install(void)
@@ -440,8 +443,7 @@ plh_method_hooks_install(void)
 }
 
 /*
- * What is to be sampled, or how often, is about to change: the next allocation
- * draws a new gap.
+ * Let the next allocation draw a new gap, as the sampling is about to change.
  */
 void
 plh_method_hooks_rearm(void)
@@ -452,21 +454,21 @@ plh_method_hooks_rearm(void)
 }
 
 /*
- * Call a function while nothing is sampled, unless we are at work already.
+ * Call a function under the guard, unless the guard is held already.
  */
 void
 plh_method_hooks_call_guarded(void (*function) (void))
 {
-	if (busy)
+	if (plh_guard_held)
 		return;
-	busy = true;
+	plh_guard_held = true;
 	function();
-	busy = false;
+	plh_guard_held = false;
 }
 
 /*
- * From the next allocation on, sample each one in session-long contexts,
- * whatever settings and requests say; or, no more.
+ * If on, sample each allocation in session-long contexts from the next one on,
+ * whatever settings and requests say.  If off, follow these again.
  */
 void
 plh_method_hooks_track_all(bool on)
@@ -476,14 +478,14 @@ plh_method_hooks_track_all(bool on)
 }
 
 /*
- * In a forked child: forget the parent's samples, and don't repeat its random
+ * Forget the parent's samples in a forked child, and don't repeat its random
  * numbers.
  */
 void
 plh_method_hooks_forget(void)
 {
 	plh_live_samples_forget();
-	busy = false;
+	plh_guard_held = false;
 	prng_seeded = false;
 	all_tracked = false;
 	samples_without_stack = 0;
@@ -491,11 +493,11 @@ plh_method_hooks_forget(void)
 }
 
 /*
- * The process exits: nothing is recorded any more.
+ * Record nothing from now on, as the process exits.
  */
 void
 plh_method_hooks_stop(void)
 {
-	busy = true;
+	plh_guard_held = true;
 	countdown = PG_UINT64_MAX;
 }

@@ -5,23 +5,24 @@
  * This is the only file that changes PostgreSQL.  Do not touch it without
  * reading src/README, "The patch".
  *
- * There is a table of methods per type of context.  In 15 each is an object of
- * its own, and all methods are found through context->methods.  From 16 on the
- * tables are the elements of one array; those methods that work on a chunk are
- * found there by the method id in the chunk's header.  From 17 on, elements
- * are spare: with their ids we mark the chunks that are samples (chunk_mark.h).
+ * There is a table of methods per type of context.  In 15 each table is a
+ * variable of its own, and all methods are found through context->methods.
+ * From 16 on the tables are the elements of one array, and methods that work
+ * on a chunk are found there by the method id in the chunk's header.  From 17
+ * on, some elements are spare: with their ids we mark the sampled chunks
+ * (chunk_mark.h).
  *
- * The tables are static, so we get at each through a scratch context of its
+ * The tables are static, so we reach each one through a scratch context of its
  * type.  They hold addresses, so that the linker puts them where the dynamic
- * linker relocates them and then makes the page read-only (RELRO): we make it
- * writable, store addresses, and give it back the protection that it had.
+ * linker relocates them and then makes the page read-only (RELRO): we make the
+ * page writable, store addresses, and restore the protection that it had.
  *
  * Nothing is stored before everything is verified, for all types:
  * - the tables are different ones, lie in the server's executable, in memory
- *   that can be read and not be executed, and where they should be in the array;
+ *   that can be read and not executed, and where they should be in the array;
  * - all methods of all tables lie in the server's code and, from 16 on, are
- *   those that it exports: a table that somebody else has patched is none of
- *   ours to patch;
+ *   those that it exports: we do not patch a table that somebody else has
+ *   patched;
  * - no method stands in two tables;
  * - a chunk's header has the id of its context's type, and the spare elements
  *   are what the server puts there to catch bogus pointers.
@@ -42,7 +43,7 @@
 #include "sampler/chunk_mark.h"
 #include "sampler/method_patch.h"
 
-/* The layout that this file knows. */
+/* This file knows the following layout. */
 StaticAssertDecl(offsetof(MemoryContextMethods, alloc) == 0 * sizeof(void *),
 				 "method alloc is not where it was");
 StaticAssertDecl(offsetof(MemoryContextMethods, free_p) == 1 * sizeof(void *),
@@ -63,7 +64,7 @@ StaticAssertDecl(sizeof(MemoryContextMethods) ==
 				 METHODS_IN_TABLE * sizeof(void *),
 				 "memory contexts have methods that we do not know");
 
-/* Size of a chunk in a scratch context; a slab has one size only. */
+/* Chunks in scratch contexts have this size; a slab has one size only. */
 #define SCRATCH_CHUNK_BYTES 64
 
 typedef struct ServerImage
@@ -84,7 +85,7 @@ static const char *const type_names[PLH_CONTEXT_TYPES] = {
 };
 
 #if PG_VERSION_NUM >= 160000
-/* The element of the array that is each type's table. */
+/* Each type's table is this element of the array. */
 static const MemoryContextMethodID method_ids[PLH_CONTEXT_TYPES] = {
 	MCTX_ASET_ID, MCTX_GENERATION_ID, MCTX_SLAB_ID,
 #if PLH_HAVE_BUMP
@@ -93,7 +94,7 @@ static const MemoryContextMethodID method_ids[PLH_CONTEXT_TYPES] = {
 };
 #endif
 
-/* dl_iterate_phdr callback: the first object is the executable. */
+/* This dl_iterate_phdr callback looks at the first module, the executable. */
 static int
 find_server_image(struct dl_phdr_info *info, size_t size, void *arg)
 {
@@ -119,7 +120,7 @@ find_server_image(struct dl_phdr_info *info, size_t size, void *arg)
 	return 1;
 }
 
-/* A context of that type, to look at. */
+/* Create a context of that type to look at. */
 static MemoryContext
 create_scratch(PlhContextType type)
 {
@@ -147,7 +148,7 @@ create_scratch(PlhContextType type)
 	}
 }
 
-/* Learn where each type's table is, from a context of that type. */
+/* Find each type's table through a context of that type. */
 static void
 find_tables(void)
 {
@@ -162,8 +163,8 @@ find_tables(void)
 }
 
 /*
- * The protection of the pages of [start, end) as PROT_ flags, or -1 if it is
- * not the same for all of them or can't be found out.
+ * Returns the protection of the pages of [start, end) as PROT_ flags, or -1 if
+ * they differ in it or it can't be found out.
  */
 static int
 page_protection(uintptr_t start, uintptr_t end)
@@ -195,7 +196,7 @@ page_protection(uintptr_t start, uintptr_t end)
 }
 
 #if PLH_MARKS_CHUNKS
-/* The element of the array that the mark of a type's chunks leads to. */
+/* Returns the element to which the mark of a type's chunks leads. */
 static MemoryContextMethods *
 marked_table(PlhContextType type)
 {
@@ -203,7 +204,7 @@ marked_table(PlhContextType type)
 }
 #endif
 
-/* Where the pages start and end into which a type's hooks are stored. */
+/* Find the pages into which a type's hooks are stored. */
 static void
 table_pages(PlhContextType type, uintptr_t *start, uintptr_t *end)
 {
@@ -238,7 +239,7 @@ share_a_method(const MemoryContextMethods *left,
 }
 
 #if PG_VERSION_NUM >= 160000
-/* Is that method the function which the server exports under its name? */
+/* Is a method the function that the server exports under the method's name? */
 static bool
 is_exported(PlhContextType type, const char *method_name, void *method)
 {
@@ -248,7 +249,7 @@ is_exported(PlhContextType type, const char *method_name, void *method)
 	return method != NULL && method == dlsym(RTLD_DEFAULT, name);
 }
 
-/* verify_table, for tables that are elements of one array. */
+/* Do what verify_table does for tables that are elements of one array. */
 static const char *
 verify_element(PlhContextType type)
 {
@@ -270,7 +271,7 @@ verify_element(PlhContextType type)
 #endif
 
 #if PLH_MARKS_CHUNKS
-/* Why chunks of a type can't be marked, or NULL. */
+/* Returns why chunks of a type can't be marked, or NULL. */
 static const char *
 verify_mark(PlhContextType type, const ServerImage *image)
 {
@@ -300,7 +301,7 @@ verify_mark(PlhContextType type, const ServerImage *image)
 }
 #endif
 
-/* Why a type's table is not to be patched, or NULL. */
+/* Returns why a type's table must not be patched, or NULL. */
 static const char *
 verify_table(PlhContextType type, const ServerImage *image)
 {
@@ -339,7 +340,7 @@ verify_table(PlhContextType type, const ServerImage *image)
 	return NULL;
 }
 
-/* Why the tables are not to be patched, or NULL. */
+/* Returns why the tables must not be patched, or NULL. */
 static const char *
 verify_tables(void)
 {
@@ -368,15 +369,15 @@ verify_tables(void)
 	__atomic_store_n(&(slot), method, __ATOMIC_RELEASE)
 
 /*
- * Store methods into a table that is writable.  Each store is one aligned
- * word: whoever reads the table meanwhile sees the old or the new function.
+ * Store methods into a writable table.  Each store is one aligned word:
+ * whoever reads the table meanwhile sees the old or the new function.
  */
 static void
 fill_table(PlhContextType type, const PlhMethods *methods)
 {
 	MemoryContextMethods *table = tables[type];
 
-	/* what frees a sample must be there before there can be one */
+	/* the hooks that free a sample must be there before there is one */
 	if (methods->free_p != NULL)
 	{
 #if PLH_MARKS_CHUNKS
@@ -394,7 +395,7 @@ fill_table(PlhContextType type, const PlhMethods *methods)
 	STORE(table->alloc, methods->alloc);
 }
 
-/* Store methods into a type's table.  Returns false if that can't be done. */
+/* Store methods into a type's table.  Returns false on failure. */
 static bool
 store_methods(PlhContextType type, const PlhMethods *methods)
 {
@@ -411,17 +412,17 @@ store_methods(PlhContextType type, const PlhMethods *methods)
 	fill_table(type, methods);
 
 	/*
-	 * Should this fail, the page stays writable: less safe than it was, but
-	 * everything works, so it is no reason to give up.
+	 * If this fails, the page stays writable.  It is less safe than it was,
+	 * but everything works, so there is no reason to give up.
 	 */
 	(void) mprotect((void *) start, end - start, protection);
 	return true;
 }
 
 /*
- * Replace the methods of all types by "hooks", after storing what they are
- * now in "originals"; both are arrays of PLH_CONTEXT_TYPES.  Returns NULL, or
- * a sentence that says why nothing was changed.
+ * Store the current methods of all types in "originals", and replace them by
+ * "hooks"; both are arrays of PLH_CONTEXT_TYPES.  Returns NULL, or a sentence
+ * that says why nothing was changed.
  */
 const char *
 plh_method_patch_install(const PlhMethods *hooks, PlhMethods *originals)

@@ -2,9 +2,9 @@
  * method_patch.h
  *	  Puts functions of ours in the place of memory context methods.
  *
- * Called when the module is loaded, never inside palloc.
- * Installing creates and deletes memory contexts, and may throw out of memory
- * before it has changed anything.
+ * plh_method_patch_install is called when pg_leakhunt is loaded, never inside
+ * palloc.  It creates and deletes memory contexts, and may throw "out of
+ * memory" before it has changed anything.
  */
 #ifndef PLH_METHOD_PATCH_H
 #define PLH_METHOD_PATCH_H
@@ -13,7 +13,7 @@
 
 #include "base/compat.h"
 
-/* The context types that are hooked. */
+/* The hooked types of contexts. */
 typedef enum PlhContextType
 {
 	PLH_ALLOCSET,
@@ -26,7 +26,7 @@ typedef enum PlhContextType
 } PlhContextType;
 
 /*
- * The methods that are hooked, of each type; NULL for those which are not.
+ * The hooked methods of a type, of which those that are not hooked are NULL.
  * Where chunks are marked, free_p is called for marked chunks only.
  */
 typedef struct PlhMethods

@@ -1,12 +1,12 @@
 /*
  * owner.c
- *	  What the owner of a profile does about it: begin it, say who it is, look
- *	  around at samples, publish it.
+ *	  The owner of a profile begins it, says who the process is, looks around
+ *	  at samples, and publishes the profile.
  *
- * Runs inside palloc.
+ * This code runs inside palloc.
  *
- * A process has no file before it has kept a number of samples that says
- * something: most connections are over by then.
+ * A process gets no file before it has kept enough samples to be of interest:
+ * most connections end before.
  */
 #include "postgres.h"
 
@@ -16,6 +16,7 @@
 #include "storage/proc.h"
 
 #include "base/clock.h"
+#include "base/guard.h"
 #include "base/limits.h"
 #include "base/private_memory.h"
 #include "base/process_facts.h"
@@ -35,31 +36,31 @@
 #define PUBLISH_BYTES ((int64) 8 * 1024 * 1024)
 #define PUBLISH_OWN_BYTES ((int64) 16 * 1024 * 1024)
 
-/* Shortest time between two censuses of a process that is busy. */
+/* Two censuses of a busy process lie at least this far apart. */
 #define BUSY_GAP_US ((int64) 1000 * 1000)
 
 /*
- * At intervals below LOOK_INTERVAL bytes nearly every allocation is a sample:
- * only every LOOK_SAMPLES-th is then taken as an occasion to look around.
+ * At intervals below LOOK_INTERVAL bytes samples are so frequent that only
+ * every LOOK_SAMPLES-th is an occasion to look around.
  */
 #define LOOK_SAMPLES 16
 #define LOOK_INTERVAL 4096
 
-/* Where profiles are published; owned by whoever called plh_owner_start. */
+/* Profiles are published here; the caller of plh_owner_start owns the path. */
 static const char *profile_directory;
 
-/* Live bytes from which on a sample is looked at, whatever its number. */
+/* From this many live bytes on, the next sample is such an occasion, too. */
 static int64 next_look_bytes;
 
-/* The sampling that is in force, for a profile that begins later. */
+/* The sampling in force, for a profile that begins later. */
 static uint32 current_interval;
 static int	current_scope;
 
-/* Kept samples at which to try to publish again after a failure. */
+/* After a failure, publishing is tried again at this many kept samples. */
 static int64 next_publish_try;
 
 /*
- * From now on profiles are published in that directory, whose path must last.
+ * Publish profiles in that directory from now on.  The path must stay valid.
  */
 void
 plh_owner_start(const char *directory)
@@ -68,8 +69,8 @@ plh_owner_start(const char *directory)
 }
 
 /*
- * Fill in, or bring up to date, who we are.  A process learns what it is, and
- * for whom it works, some time after it was forked.
+ * Fill in, or bring up to date, who the process is.  A process learns its type
+ * and its role some time after it was forked.
  */
 static void
 identify(PlhProfileHeader *header)
@@ -88,14 +89,15 @@ identify(PlhProfileHeader *header)
 }
 
 /*
- * Begin the profile of this process, which has none.  Returns false where
- * there is no memory for one.
+ * Begin the profile of this process, which has none.  Returns false if there
+ * is no memory for it.
  */
 bool
 plh_owner_begin_profile(uint32 sample_interval, int scope)
 {
 	PlhProfileHeader *header;
 
+	Assert(CritSectionCount == 0);
 	if (!plh_profile_begin())
 		return false;
 
@@ -109,8 +111,8 @@ plh_owner_begin_profile(uint32 sample_interval, int scope)
 }
 
 /*
- * From now on samples are taken at that interval, 0 for none, and kept of
- * contexts in that scope.
+ * Note that samples are taken at that interval from now on, 0 for none, and
+ * kept of contexts in that scope.
  */
 void
 plh_owner_settings_changed(uint32 sample_interval, int scope)
@@ -135,7 +137,7 @@ is_time_to_look(const PlhProfileHeader *header)
 		header->counters.live_bytes >= next_look_bytes;
 }
 
-/* Should a profile that is not published be, or be tried again? */
+/* Should an unpublished profile be published, or be tried again? */
 static bool
 is_worth_publishing(const PlhCounters *counters)
 {
@@ -145,17 +147,21 @@ is_worth_publishing(const PlhCounters *counters)
 }
 
 /*
- * A sample was taken and, unless it was lost, kept: bring the header up to date,
- * take a census, write a growth dump and publish the profile, each if it is due.
+ * Look around after a sample was taken and, unless it was lost, kept: bring
+ * the header up to date, take a census, write a growth dump and publish the
+ * profile, each if it is due.
  */
 void
 plh_owner_sampled(void)
 {
 	PlhProfileHeader *header = plh_profile;
 
+	Assert(plh_guard_held && CritSectionCount == 0);
 	if (!is_time_to_look(header))
 		return;
 
+	/* a profile has one writer: a forked child begins one of its own */
+	Assert(header->pid == getpid());
 	next_look_bytes = header->counters.live_bytes + PUBLISH_BYTES;
 	header->private_bytes = plh_private_memory_bytes() -
 		plh_profile_file_bytes();
@@ -174,8 +180,8 @@ plh_owner_sampled(void)
 }
 
 /*
- * Is this process so large that there should be a profile of it?  It is looked
- * at if that was last done at least so long ago.
+ * Is this process so large that it should have a profile?  The answer is no if
+ * the last look was less than "gap_us" ago.
  */
 static bool
 is_large(int64 gap_us)
@@ -190,12 +196,14 @@ is_large(int64 gap_us)
 }
 
 /*
- * Take stock of the process, which may have grown without a sample that was
- * kept; unless that was done less than "gap_us" ago.
+ * Take a census of the process, which may have grown without a sample that was
+ * kept, unless the last one was less than "gap_us" ago.  A process that has
+ * become large gets a profile first.
  */
 void
 plh_owner_take_stock(int64 gap_us)
 {
+	Assert(plh_guard_held && CritSectionCount == 0);
 	if (!plh_profile_file_is_published())
 	{
 		if (current_interval == 0 || !is_large(gap_us) ||
@@ -209,8 +217,8 @@ plh_owner_take_stock(int64 gap_us)
 }
 
 /*
- * A sample was taken that is out of scope; does no more than for every
- * LOOK_SAMPLES-th of small intervals.
+ * Look around after a sample was taken that is out of scope; at small
+ * intervals after every LOOK_SAMPLES-th only.
  */
 void
 plh_owner_sampled_out_of_scope(void)
@@ -223,7 +231,7 @@ plh_owner_sampled_out_of_scope(void)
 
 /*
  * Make the profile visible to other processes, if there is one.  Without room
- * for a file, try again once there is twice as much to tell.
+ * for a file, the next try comes when there are twice as many samples.
  */
 void
 plh_owner_publish(void)
@@ -232,6 +240,7 @@ plh_owner_publish(void)
 	char		path[PLH_PATH_MAX];
 	char		temporary[PLH_PATH_MAX];
 
+	Assert(CritSectionCount == 0);
 	if (header == NULL || plh_profile_file_verify())
 		return;
 
@@ -246,8 +255,8 @@ plh_owner_publish(void)
 }
 
 /*
- * In a forked child: the profile and all that was noted about it are the
- * parent's.
+ * Forget the profile in a forked child, and all that was noted about it: they
+ * are the parent's.
  */
 void
 plh_owner_forget(void)

@@ -1,11 +1,11 @@
 /*
  * owner.h
- *	  What the owner of a profile does about it: begin it, say who it is, look
- *	  around at samples, publish it.
+ *	  The owner of a profile begins it, says who the process is, looks around
+ *	  at samples, and publishes the profile.
  *
- * Callable inside palloc, except in a critical section; never pallocs, throws
- * or locks.  Called outside palloc as well, by readers that publish their own
- * profile first.
+ * These functions may be called inside palloc, except in a critical section;
+ * they never palloc, throw or lock.  Readers call plh_owner_publish outside
+ * palloc, to publish their own profile first.
  */
 #ifndef PLH_OWNER_H
 #define PLH_OWNER_H

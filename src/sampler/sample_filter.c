@@ -1,14 +1,14 @@
 /*
  * sample_filter.c
- *	  Could this chunk be a sample?  What each free asks before PostgreSQL 17,
+ *	  Could this chunk be a sample?  Each free asks this before PostgreSQL 17,
  *	  where sampled chunks can't be marked.
  *
- * Runs inside palloc.
+ * This code runs inside palloc.
  *
- * Invariant: a bit is set if and only if there is a sample that has it, which
- * takes a count per bit.  A bit that stayed would cost every later free of a
- * chunk at that place a look-up; and allocators like to hand out the same
- * place again.
+ * Invariant: a bit is set if and only if there is a sample that has it, for
+ * which each bit has a count.  A bit that stayed set would cost every later
+ * free of a chunk at that place a look-up, and allocators like to hand out the
+ * same place again.
  */
 #include "postgres.h"
 
@@ -19,7 +19,7 @@
 
 uint64		plh_sample_filter[1 << (PLH_FILTER_BITS - 6)];
 
-/* How many samples have each bit: a uint32 for each. */
+/* Each bit has a uint32 here, the number of samples that have the bit. */
 static PlhRegion count_region;
 
 static uint32 *
@@ -35,8 +35,8 @@ filter_bit(const void *pointer)
 }
 
 /*
- * Get the memory for counting, if that is not done yet.  Returns false, and
- * nothing may be added, if there is none.
+ * Get the memory for the counts, unless it is there already.  Returns false if
+ * there is none, and then nothing may be added.
  */
 bool
 plh_sample_filter_start(void)
@@ -53,6 +53,8 @@ plh_sample_filter_add(const void *pointer)
 {
 	uint32		bit = filter_bit(pointer);
 
+	Assert(bit_counts() != NULL);
+	Assert(plh_sample_filter_has(pointer) == (bit_counts()[bit] > 0));
 	if (bit_counts()[bit]++ == 0)
 		plh_sample_filter[bit / 64] |= UINT64CONST(1) << (bit % 64);
 }
@@ -66,12 +68,13 @@ plh_sample_filter_remove(const void *pointer)
 	uint32		bit = filter_bit(pointer);
 
 	Assert(bit_counts()[bit] > 0);
+	Assert(plh_sample_filter_has(pointer));
 	if (--bit_counts()[bit] == 0)
 		plh_sample_filter[bit / 64] &= ~(UINT64CONST(1) << (bit % 64));
 }
 
 /*
- * Remove all, and give the memory back.
+ * Remove all chunks, and give the memory back.
  */
 void
 plh_sample_filter_clear(void)

@@ -1,12 +1,13 @@
 /*
  * sample_filter.h
- *	  Could this chunk be a sample?  What each free asks before PostgreSQL 17,
+ *	  Could this chunk be a sample?  Each free asks this before PostgreSQL 17,
  *	  where sampled chunks can't be marked.
  *
- * A bit for each hash value that a sampled chunk can have.  The answer "no" is
+ * The filter has a bit for each hash value of chunks.  The answer "no" is
  * always right.
  *
- * Callable inside palloc; never pallocs or throws.  Not reentrant.
+ * These functions may be called inside palloc; they never palloc or throw, and
+ * are not reentrant.
  */
 #ifndef PLH_SAMPLE_FILTER_H
 #define PLH_SAMPLE_FILTER_H
@@ -17,8 +18,8 @@
 extern uint64 plh_sample_filter[1 << (PLH_FILTER_BITS - 6)];
 
 /*
- * All that a free of a chunk which is no sample costs, so it must stay a
- * handful of instructions.
+ * Could a chunk be a sample?  A free of a chunk that is no sample costs
+ * nothing but this test, which must stay a handful of instructions.
  */
 static inline bool
 plh_sample_filter_has(const void *pointer)

@@ -2,11 +2,12 @@
  * statement.c
  *	  The statement that this process is running, as its profile knows it.
  *
- * Runs inside palloc.
+ * This code runs inside palloc.
  */
 #include "postgres.h"
 
 #include "access/xact.h"
+#include "miscadmin.h"
 #include "tcop/tcopprot.h"
 #include "utils/backend_status.h"
 
@@ -15,9 +16,9 @@
 #include "sampler/statement.h"
 
 /*
- * The last answer, and what it was the answer to.  A text's address alone
- * tells nothing, as the next one may well be at the same place: the time at
- * which the statement started does.
+ * The last answer, and the statement for which it was given.  The address of a
+ * text does not identify the statement, as the next text may well lie at the
+ * same place; together with the start of the statement it does.
  */
 static uint32 cached_offset;
 static const char *cached_text;
@@ -25,8 +26,8 @@ static uint64 cached_query_id;
 static TimestampTz cached_start;
 
 /*
- * The offset of the running top-level statement in the profile; 0 if none is
- * running, none should be tracked, or the profile is full.
+ * Returns the offset of the running top-level statement in the profile; 0 if
+ * none is running, none should be tracked, or the profile is full.
  */
 uint32
 plh_statement_current(void)
@@ -35,6 +36,7 @@ plh_statement_current(void)
 	uint64		query_id;
 	TimestampTz start;
 
+	Assert(CritSectionCount == 0);
 	if (!plh_track_queries || text == NULL)
 		return 0;
 
@@ -52,7 +54,7 @@ plh_statement_current(void)
 }
 
 /*
- * In a forked child: the answer was about another profile.
+ * Forget the answer in a forked child: it was about the parent's profile.
  */
 void
 plh_statement_forget(void)

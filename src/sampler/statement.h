@@ -2,8 +2,8 @@
  * statement.h
  *	  The statement that this process is running, as its profile knows it.
  *
- * Callable inside palloc, except in a critical section; never pallocs or
- * throws.
+ * These functions may be called inside palloc, except in a critical section;
+ * they never palloc or throw.
  */
 #ifndef PLH_STATEMENT_H
 #define PLH_STATEMENT_H

@@ -19,6 +19,7 @@ MemoryContext TopTransactionContext;
 MemoryContext MessageContext;
 MemoryContext ErrorContext;
 bool		am_walsender;
+volatile uint32 CritSectionCount;
 PGPROC	   *MyProc;
 
 TimestampTz statement_start = 1;

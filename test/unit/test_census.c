@@ -49,6 +49,7 @@ test_census(void)
 				child;
 	int64		bytes;
 
+	top.type = child.type = T_AllocSetContext;
 	top.name = "TopMemoryContext";
 	top.mem_allocated = 8192;
 	top.firstchild = &child;

@@ -269,9 +269,33 @@ test_profile_file(void)
 	forget_all();
 }
 
+/* A site that lives for more epochs than half of what can be counted. */
+static void
+test_late_checkpoint(void)
+{
+	PlhDraw		exact = {.interval_bytes = 1};
+	PlhSiteRecord *site;
+	uint32		offset;
+
+	ok(begin_profile(), "a profile for the checkpoints");
+	offset = site_of(1);
+	site = (PlhSiteRecord *) ((char *) plh_profile + offset);
+	plh_profile_counters_add(offset, 10, exact);
+	plh_profile->epoch += (uint32) 1 << 31;
+	plh_profile_counters_add(offset, 10, exact);
+	ok(site->next_checkpoint == PG_UINT32_MAX,
+	   "after the last checkpoint that can be doubled comes none");
+	plh_profile->epoch++;
+	plh_profile_counters_add(offset, 10, exact);
+	ok(site->checkpoints[PLH_CHECKPOINTS - 1].epochs == (uint32) 1 << 31,
+	   "not one in each epoch");
+	forget_all();
+}
+
 void
 test_profiles(void)
 {
+	test_late_checkpoint();
 	test_failing_memory();
 	test_full_profile();
 	test_profile_file();

@@ -72,7 +72,7 @@ count_suspects(Tally *tally, const PlhSuspectList *list, int transactions)
 			continue;
 		tally->found[i]++;
 		tally->others--;
-		tally->within += Abs(suspect->facts.live_bytes - truth) <=
+		tally->within += llabs(suspect->facts.live_bytes - truth) <=
 			suspect->judgement.error_bytes;
 	}
 }

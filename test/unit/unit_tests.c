@@ -6,6 +6,7 @@
  */
 #include "postgres.h"
 
+#include "base/guard.h"
 #include "unit_tests.h"
 
 static int	tests;
@@ -39,6 +40,9 @@ __asan_default_options(void)
 int
 main(void)
 {
+	/* as the hooks do before they call what is tested */
+	plh_guard_held = true;
+
 	test_sampling();
 	test_tables();
 	test_lifetimes();
