@@ -23,6 +23,12 @@ PGPROC	   *MyProc;
 
 TimestampTz statement_start = 1;
 
+const char *
+plh_settings_scope_name(uint32 scope)
+{
+	return scope == PLH_SCOPE_ALL ? "all" : "long_lived";
+}
+
 TimestampTz
 GetCurrentStatementStartTimestamp(void)
 {
