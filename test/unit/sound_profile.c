@@ -243,7 +243,7 @@ walk_profile(const PlhProfileImage *image, const PlhBaseline *baseline)
 	(void) plh_profile_image_module(image, PLH_IMAGE_MODULES - 1);
 	(void) plh_profile_image_module(image, PG_UINT32_MAX);
 	(void) plh_profile_image_lost_samples(image->header);
-	(void) plh_profile_image_surely_live_bytes(image->header);
+	REQUIRE(broken, plh_profile_image_surely_live_bytes(image->header) >= 0);
 	return broken;
 }
 
