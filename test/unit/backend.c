@@ -21,7 +21,6 @@
 sigjmp_buf *PG_exception_stack;
 ErrorContextCallback *error_context_stack;
 volatile sig_atomic_t InterruptPending;
-int			MyProcPid = 4711;
 int			open_files;
 int			database_encoding = PG_UTF8;
 

@@ -18,6 +18,9 @@ MemoryContext TopMemoryContext;
 MemoryContext TopTransactionContext;
 MemoryContext MessageContext;
 MemoryContext ErrorContext;
+int			MyProcPid = 4711;
+pid_t		PostmasterPid = 4710;
+bool		IsUnderPostmaster = true;
 bool		am_walsender;
 PGPROC	   *MyProc;
 

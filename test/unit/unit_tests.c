@@ -14,6 +14,8 @@ main(void)
 	test_lifetimes();
 	test_profiles();
 	test_census();
+	test_control();
+	test_countdown();
 	test_whole_io();
 	test_symbol_protocol();
 	test_server_functions();

@@ -19,6 +19,8 @@ extern void test_tables(void);
 extern void test_lifetimes(void);
 extern void test_profiles(void);
 extern void test_census(void);
+extern void test_control(void);
+extern void test_countdown(void);
 extern void test_whole_io(void);
 extern void test_symbol_protocol(void);
 extern void test_server_functions(void);
