@@ -306,7 +306,8 @@ plh_profile_image_surely_live_bytes(const PlhProfileHeader *header)
 												 counters->live_bytes,
 												 counters->live_samples);
 
-	return Max(0.0, counters->live_bytes - error);
+	/* in this order 0 also stands for an error that is not a number */
+	return Max(counters->live_bytes - error, 0.0);
 }
 
 /*

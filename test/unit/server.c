@@ -18,11 +18,20 @@ MemoryContext TopMemoryContext;
 MemoryContext TopTransactionContext;
 MemoryContext MessageContext;
 MemoryContext ErrorContext;
+int			MyProcPid = 4711;
+pid_t		PostmasterPid = 4710;
+bool		IsUnderPostmaster = true;
 bool		am_walsender;
 volatile uint32 CritSectionCount;
 PGPROC	   *MyProc;
 
 TimestampTz statement_start = 1;
+
+const char *
+plh_settings_scope_name(uint32 scope)
+{
+	return scope == PLH_SCOPE_ALL ? "all" : "long_lived";
+}
 
 TimestampTz
 GetCurrentStatementStartTimestamp(void)

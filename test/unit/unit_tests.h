@@ -5,16 +5,7 @@
 #ifndef UNIT_TESTS_H
 #define UNIT_TESTS_H
 
-extern void ok(bool passed, const char *name);
-
-/*
- * For tests of many steps, or that are run many times: keeps in "broken", NULL
- * at first, the first of the conditions that did not hold; ok_unbroken shows it.
- */
-#define REQUIRE(broken, condition) \
-	((broken) = (broken) == NULL && !(condition) ? #condition : (broken))
-
-extern void ok_unbroken(const char *broken, const char *name);
+#include "tap.h"
 
 /* An address that no chunk has. */
 static inline void *
@@ -28,6 +19,8 @@ extern void test_tables(void);
 extern void test_lifetimes(void);
 extern void test_profiles(void);
 extern void test_census(void);
+extern void test_control(void);
+extern void test_countdown(void);
 extern void test_whole_io(void);
 extern void test_symbol_protocol(void);
 extern void test_server_functions(void);

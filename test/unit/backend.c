@@ -1,0 +1,260 @@
+/*
+ * backend.c
+ *	  Errors, files, tables and encodings for tests of readers.
+ */
+#include "postgres.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "catalog/namespace.h"
+#include "common/hashfn.h"
+#include "lib/binaryheap.h"
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "storage/fd.h"
+#include "utils/builtins.h"
+#include "utils/hsearch.h"
+
+#include "backend.h"
+
+sigjmp_buf *PG_exception_stack;
+ErrorContextCallback *error_context_stack;
+volatile sig_atomic_t InterruptPending;
+int			open_files;
+int			database_encoding = PG_UTF8;
+
+static int	thrown_level;
+static int	thrown_sqlstate;
+static char thrown_text[4096];
+
+void
+ProcessInterrupts(void)
+{
+}
+
+void
+check_stack_depth(void)
+{
+}
+
+bool
+errstart(int level, const char *domain)
+{
+	thrown_level = level;
+	thrown_sqlstate = ERRCODE_INTERNAL_ERROR;
+	return level >= ERROR;
+}
+
+bool
+errstart_cold(int level, const char *domain)
+{
+	return errstart(level, domain);
+}
+
+/* What is not caught is a bug of the test. */
+void
+errfinish(const char *file, int line, const char *function)
+{
+	if (PG_exception_stack == NULL)
+		abort();
+	siglongjmp(*PG_exception_stack, 1);
+}
+
+int
+errcode(int sqlstate)
+{
+	return thrown_sqlstate = sqlstate;
+}
+
+int
+errcode_for_file_access(void)
+{
+	return errcode(ERRCODE_IO_ERROR);
+}
+
+/* The texts are made, so that what goes into them is read. */
+#define DEFINE_TEXT_FUNCTION(name) \
+int \
+name(const char *format,...) \
+{ \
+	va_list		args; \
+\
+	va_start(args, format); \
+	vsnprintf(thrown_text, sizeof(thrown_text), format, args); \
+	va_end(args); \
+	return 0; \
+}
+
+DEFINE_TEXT_FUNCTION(errmsg)
+DEFINE_TEXT_FUNCTION(errmsg_internal)
+DEFINE_TEXT_FUNCTION(errdetail)
+DEFINE_TEXT_FUNCTION(errdetail_internal)
+
+/*
+ * Call a function; returns the SQLSTATE of the ERROR that it ends in, or 0.
+ */
+int
+sqlstate_of(MayThrow function, void *arg)
+{
+	sigjmp_buf *outer = PG_exception_stack;
+	sigjmp_buf	here;
+	volatile bool returned = false;
+
+	if (sigsetjmp(here, 0) == 0)
+	{
+		PG_exception_stack = &here;
+		function(arg);
+		returned = true;
+	}
+	PG_exception_stack = outer;
+	return returned ? 0 : thrown_sqlstate;
+}
+
+int
+OpenTransientFile(const char *path, int flags)
+{
+	int			fd = open(path, flags, S_IRUSR | S_IWUSR);
+
+	open_files += fd >= 0;
+	return fd;
+}
+
+int
+CloseTransientFile(int fd)
+{
+	open_files--;
+	return close(fd);
+}
+
+int
+GetDatabaseEncoding(void)
+{
+	return database_encoding;
+}
+
+int
+pg_database_encoding_max_length(void)
+{
+	return pg_encoding_max_length(database_encoding);
+}
+
+bool
+pg_verifymbstr(const char *text, int bytes, bool no_error)
+{
+	return pg_encoding_verifymbstr(database_encoding, text, bytes) == bytes;
+}
+
+/* There are no conversions. */
+Oid
+FindDefaultConversionProc(int32 from, int32 to)
+{
+	return InvalidOid;
+}
+
+int
+pg_do_encoding_conversion_buf(Oid procedure, int from, int to,
+							  unsigned char *source, int source_bytes,
+							  unsigned char *target, int target_bytes,
+							  bool no_error)
+{
+	return 0;
+}
+
+uint64
+hex_encode(const char *source, size_t bytes, char *target)
+{
+	for (size_t i = 0; i < bytes; i++)
+		sprintf(target + 2 * i, "%02x", (unsigned char) source[i]);
+	return 2 * bytes;
+}
+
+#define BUCKETS 64
+
+/* An entry, and behind it what the table's user has there: the key first. */
+typedef struct TableEntry
+{
+	struct TableEntry *next;
+	char		user[FLEXIBLE_ARRAY_MEMBER];
+} TableEntry;
+
+struct HTAB
+{
+	Size		key_bytes;
+	Size		entry_bytes;
+	TableEntry *buckets[BUCKETS];
+};
+
+HTAB *
+hash_create(const char *name, long elements, const HASHCTL *info, int flags)
+{
+	HTAB	   *table = palloc0(sizeof(HTAB));
+
+	table->key_bytes = info->keysize;
+	table->entry_bytes = info->entrysize;
+	return table;
+}
+
+void *
+hash_search(HTAB *table, const void *key, HASHACTION action, bool *found)
+{
+	TableEntry **bucket = &table->buckets[hash_bytes(key, table->key_bytes) %
+										  BUCKETS];
+	TableEntry *entry = *bucket;
+
+	while (entry != NULL && memcmp(entry->user, key, table->key_bytes) != 0)
+		entry = entry->next;
+	if (found != NULL)
+		*found = entry != NULL;
+	if (entry == NULL && action == HASH_ENTER)
+	{
+		entry = palloc(offsetof(TableEntry, user) + table->entry_bytes);
+		memcpy(entry->user, key, table->key_bytes);
+		entry->next = *bucket;
+		*bucket = entry;
+	}
+	return entry != NULL ? entry->user : NULL;
+}
+
+/* A heap that is none: the first is looked for among all. */
+binaryheap *
+binaryheap_allocate(int capacity, binaryheap_comparator compare, void *arg)
+{
+	binaryheap *heap = palloc(offsetof(binaryheap, bh_nodes) +
+							  sizeof(heap->bh_nodes[0]) * capacity);
+
+	heap->bh_size = 0;
+	heap->bh_space = capacity;
+	heap->bh_compare = compare;
+	heap->bh_arg = arg;
+	return heap;
+}
+
+void
+binaryheap_add(binaryheap *heap, Datum datum)
+{
+	if (heap->bh_size >= heap->bh_space)
+		elog(ERROR, "out of binary heap slots");
+	heap->bh_nodes[heap->bh_size++] = datum;
+}
+
+Datum
+binaryheap_remove_first(binaryheap *heap)
+{
+	int			first = 0;
+	Datum		datum;
+
+	for (int i = 1; i < heap->bh_size; i++)
+		if (heap->bh_compare(heap->bh_nodes[i], heap->bh_nodes[first],
+							 heap->bh_arg) > 0)
+			first = i;
+	datum = heap->bh_nodes[first];
+	heap->bh_nodes[first] = heap->bh_nodes[--heap->bh_size];
+	return datum;
+}
+
+void
+binaryheap_free(binaryheap *heap)
+{
+	pfree(heap);
+}

@@ -1,0 +1,21 @@
+/*
+ * reader_tests.c
+ *	  Tests of what reads: profiles and dumps of other processes, which may be
+ *	  damaged in any way, and what is made of them.
+ *
+ * UNIT_ROUNDS=N tries N times as often what is tried at random.
+ */
+#include "postgres.h"
+
+#include "reader_tests.h"
+
+int
+main(void)
+{
+	test_images();
+	test_dump_files();
+	test_baselines();
+	test_suppression();
+	test_pictures();
+	return tests_end();
+}

@@ -1,0 +1,16 @@
+/*
+ * reader_tests.h
+ *	  Where each file's tests of readers begin.
+ */
+#ifndef READER_TESTS_H
+#define READER_TESTS_H
+
+#include "tap.h"
+
+extern void test_images(void);
+extern void test_dump_files(void);
+extern void test_baselines(void);
+extern void test_suppression(void);
+extern void test_pictures(void);
+
+#endif							/* READER_TESTS_H */

@@ -1,0 +1,301 @@
+/*
+ * sound_profile.c
+ *	  A profile as its owner writes it, and all that readers do with one.
+ */
+#include "postgres.h"
+
+#include <fcntl.h>
+#include <math.h>
+
+#include "miscadmin.h"
+#include "utils/timestamp.h"
+
+#include "backend.h"
+#include "base/modules.h"
+#include "base/settings.h"
+#include "dump/dump_writer.h"
+#include "profile/profile.h"
+#include "profile/profile_counters.h"
+#include "reader/baseline_file.h"
+#include "report/call_tree.h"
+#include "report/folded.h"
+#include "report/pprof.h"
+#include "report/top.h"
+#include "sound_profile.h"
+#include "tap.h"
+#include "verdict/suspect_evidence.h"
+#include "verdict/suspect_list.h"
+
+/* Names with all that the formats of outputs have a meaning for. */
+static const char *const names[] = {
+	"CacheMemoryContext", "with blank", "100%", "a;b", "tab\there",
+	"new\nline", "\xff\xfe", "na\xc3\xafve", "a=b query=c", "#", "\x7f", "%41"
+};
+
+/* An address in a binary of this process, or in none. */
+static uintptr_t
+address_of(pg_prng_state *prng)
+{
+	uintptr_t	within = random_below(prng, 40);
+
+	switch (random_below(prng, 4))
+	{
+		case 0:
+			return (uintptr_t) make_profile + within;
+		case 1:
+			return (uintptr_t) fopen + within;
+		case 2:
+			return (uintptr_t) pow + within;
+		default:
+			return 0x20000 + within;
+	}
+}
+
+/* A stack; 0 as of a process' start, now and then. */
+static uint32
+add_stack(pg_prng_state *prng)
+{
+	PlhStack	stack;
+
+	if (random_below(prng, 10) == 0)
+		return 0;
+	stack.addresses = stack.buffer;
+	stack.depth = random_below(prng, 10) == 0 ? 0 : 1 + random_below(prng, 6);
+	stack.truncated = random_below(prng, 5) == 0;
+	for (int i = 0; i < stack.depth; i++)
+		stack.buffer[i] = address_of(prng);
+	return plh_profile_stack(&stack);
+}
+
+/* A site, and samples of it, some of which are gone again. */
+static void
+add_site(pg_prng_state *prng, uint32 number)
+{
+	const char *name = names[random_below(prng, lengthof(names))];
+	PlhSiteKey	key = {0};
+	char		statement[64];
+	uint32		site;
+
+	snprintf(statement, sizeof(statement), "SELECT '%s', %u", name, number);
+	key.stack = add_stack(prng);
+	key.context_name = plh_profile_string(name, PLH_CONTEXT_NAME_MAX);
+	key.lifetime = random_below(prng, 3) == 0 ? random_below(prng, 5) : 0;
+	if (random_below(prng, 3) > 0)
+		key.statement = plh_profile_statement(random_below(prng, 2) *
+											  pg_prng_uint64(prng), statement);
+	site = plh_profile_site(&key);
+	for (int i = random_below(prng, 40); i >= 0; i--)
+	{
+		Size		size = 1 + random_below(prng, 10000);
+		PlhDraw		draw = plh_sampling_draw(prng, size, 4096);
+
+		plh_profile_counters_add(site, size, draw);
+		if (random_below(prng, 4) == 0)
+			plh_profile_counters_subtract(site, size, draw);
+	}
+}
+
+static void
+add_context(pg_prng_state *prng, uint32 name)
+{
+	PlhContextRecord *context = plh_profile_context(name,
+													random_below(prng, 5));
+
+	context->instances = random_below(prng, 10);
+	context->bytes = random_below(prng, 100000);
+}
+
+/* Who the process is. */
+static void
+fill_header(PlhProfileHeader *header)
+{
+	header->pid = 1234;
+	header->process_start = 99;
+	header->started_at = 1000000;
+	header->database_oid = 5;
+	header->role_oid = 4000000000U;
+	strcpy(header->label, "a worker, 100%");
+	header->encoding = database_encoding;
+	header->sample_interval = 4096;
+	header->scope = PLH_SCOPE_ALL;
+	header->epoch = 100;
+	header->samples_taken = 12345;
+	header->private_bytes = 4096;
+	header->lost_samples[PLH_LOSS_PROFILE] = 3;
+	header->lost_bytes[PLH_LOSS_PROFILE] = 300;
+}
+
+/*
+ * The first bytes of a profile, behind which nothing can be read.  To be freed
+ * by the caller.
+ */
+PlhProfileHeader *
+copy_profile(const PlhProfileHeader *header, Size bytes)
+{
+	return memcpy(malloc(bytes), header, bytes);
+}
+
+/*
+ * A profile with so many sites at the most, made by the owner's own functions.
+ * To be freed by the caller.
+ */
+PlhProfileHeader *
+make_profile(int sites, uint64 seed)
+{
+	PlhProfileHeader *copy;
+	pg_prng_state prng;
+
+	pg_prng_seed(&prng, seed);
+	plh_fixed.max_profile_size = 16 * 1024 * 1024;
+	plh_modules_start();
+	if (!plh_profile_begin())
+		abort();
+	plh_profile_counters_start();
+	for (int i = 0; i < sites; i++)
+		add_site(&prng, i);
+	for (int i = 0; i < 3; i++)
+		add_context(&prng, plh_profile_string(names[i], PLH_CONTEXT_NAME_MAX));
+	fill_header(plh_profile);
+	copy = copy_profile(plh_profile, plh_profile->used_bytes);
+	plh_profile_counters_forget();
+	plh_profile_forget();
+	return copy;
+}
+
+/*
+ * A baseline at which all sites held half of what they hold, palloc'd.
+ */
+PlhBaseline *
+half_of_profile(const PlhProfileImage *image)
+{
+	PlhBaseline *baseline = plh_baseline_file_create(image->header->pid);
+	const PlhSiteRecord *site;
+	uint32		position = 0;
+
+	while ((site = plh_profile_image_next_site(image, &position)) != NULL)
+		plh_baseline_file_add(&baseline, plh_profile_image_offset(image, site),
+							  site->counters.live_bytes / 2,
+							  site->counters.live_count / 2);
+	return baseline;
+}
+
+/* Bytes of a text are readable, and the text ends where it is said to. */
+static bool
+is_text(const char *text, Size bytes)
+{
+	return strnlen(text, bytes + 1) <= bytes;
+}
+
+static const char *
+walk_site(const PlhProfileImage *image, const PlhSiteRecord *site,
+		  const PlhBaseline *baseline)
+{
+	const PlhStackRecord *stack = plh_profile_image_stack(image,
+														   site->key.stack);
+	const PlhStringRecord *string =
+		plh_profile_image_string(image, site->key.context_name);
+	const PlhStatementRecord *statement =
+		plh_profile_image_statement(image, site->key.statement);
+	const char *broken = NULL;
+	int64		bytes;
+	int64		count;
+
+	REQUIRE(broken, plh_profile_image_site(image, plh_profile_image_offset(image, site)) == site);
+	for (uint32 i = 0; stack != NULL && i < stack->depth; i++)
+	{
+		const PlhModuleRecord *module =
+			plh_profile_image_module(image, PLH_FRAME_MODULE(stack->frames[i]));
+
+		if (module != NULL)
+			REQUIRE(broken, is_text(module->path, module->path_bytes));
+	}
+	if (string != NULL)
+		REQUIRE(broken, is_text(string->text, string->text_bytes));
+	if (statement != NULL)
+		REQUIRE(broken, is_text(statement->text, statement->text_bytes));
+	(void) plh_profile_image_peak_bytes(image, site);
+	plh_baseline_site(baseline, plh_profile_image_offset(image, site), &bytes,
+					  &count);
+	return broken;
+}
+
+/*
+ * Whatever is in an image: its functions end, and stay within.  Returns what
+ * does not hold.
+ */
+const char *
+walk_profile(const PlhProfileImage *image, const PlhBaseline *baseline)
+{
+	Size		steps_left = image->bytes / sizeof(PlhRecord);
+	const PlhSiteRecord *site;
+	const PlhContextRecord *context;
+	uint32		position = 0;
+	const char *broken = NULL;
+
+	while ((site = plh_profile_image_next_site(image, &position)) != NULL &&
+		   steps_left-- > 0 && broken == NULL)
+		broken = walk_site(image, site, baseline);
+	position = 0;
+	while ((context = plh_profile_image_next_context(image, &position)) != NULL &&
+		   steps_left-- > 0)
+		(void) plh_profile_image_string(image, context->context_name);
+	REQUIRE(broken, steps_left < image->bytes);
+	(void) plh_profile_image_module(image, PLH_IMAGE_MODULES - 1);
+	(void) plh_profile_image_module(image, PG_UINT32_MAX);
+	(void) plh_profile_image_lost_samples(image->header);
+	REQUIRE(broken, plh_profile_image_surely_live_bytes(image->header) >= 0);
+	return broken;
+}
+
+void
+judge_profile(const PlhProfileImage *image, const PlhBaseline *baseline)
+{
+	PlhSuspectList *list = plh_suspect_list_make(image, baseline,
+												 GetCurrentTimestamp());
+
+	for (int i = 0; i < list->count; i++)
+		(void) plh_suspect_evidence(&list->suspects[i].facts,
+									&list->suspects[i].judgement);
+}
+
+void
+dump_profile(const PlhProfileImage *image, const PlhBaseline *baseline)
+{
+	static int	fd = -1;
+	PlhDumpExtras extras = {.reason = "manual", .baseline = baseline};
+	uint32		sites;
+
+	if (fd < 0)
+		fd = open("/dev/null", O_WRONLY);
+	(void) plh_dump_writer_write(fd, image, &extras, &sites);
+}
+
+/*
+ * The list that pictures are made of.
+ */
+PlhSiteList *
+list_sites(const PlhProfileImage *image, const PlhBaseline *baseline)
+{
+	PlhSiteList *list = plh_site_list_make(plh_symbols_open(), image,
+										   GetCurrentTimestamp());
+
+	if (baseline != NULL)
+		plh_site_list_subtract_baseline(list, baseline);
+	return list;
+}
+
+void
+draw_profile(const PlhProfileImage *image, const PlhBaseline *baseline)
+{
+	PlhSiteList *list = list_sites(image, baseline);
+	StringInfoData text;
+	int			count;
+
+	initStringInfo(&text);
+	plh_folded_append(&text, list, true, true);
+	plh_pprof_append(&text, list);
+	(void) plh_call_tree_make(list, true, true, 20);
+	for (PlhTopKind kind = 0; plh_top_kind_name(kind) != NULL; kind++)
+		(void) plh_top_make(list, kind, &count);
+	plh_site_list_subtract(list, list_sites(image, NULL));
+}

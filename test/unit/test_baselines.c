@@ -1,0 +1,221 @@
+/*
+ * test_baselines.c
+ *	  Files of baselines: taken, read, and refused where they are not whole or
+ *	  those of another process.
+ */
+#include "postgres.h"
+
+#include <unistd.h>
+
+#include "utils/timestamp.h"
+
+#include "backend.h"
+#include "base/limits.h"
+#include "base/whole_io.h"
+#include "reader/baseline_file.h"
+#include "reader_tests.h"
+#include "server.h"
+#include "sound_profile.h"
+
+#define SEED 11
+
+static char directory[] = "/tmp/plh_unit_XXXXXX";
+
+/* Write the file of that pid, of the first bytes of a baseline. */
+static void
+write_file(int pid, const PlhBaseline *baseline, Size bytes)
+{
+	char		path[PLH_PATH_MAX];
+	FILE	   *file;
+
+	plh_baseline_path(path, sizeof(path), directory, pid);
+	file = fopen(path, "w");
+	if (file == NULL || fwrite(baseline, 1, bytes, file) != bytes)
+		abort();
+	fclose(file);
+}
+
+static Size
+bytes_of(const PlhBaseline *baseline)
+{
+	return offsetof(PlhBaseline, sites) +
+		sizeof(PlhBaselineSite) * baseline->site_count;
+}
+
+/* All sites of an image held at the baseline what they hold. */
+static const char *
+compare_baseline(const PlhBaseline *baseline, const PlhProfileImage *image)
+{
+	const char *broken = NULL;
+	const PlhSiteRecord *site;
+	uint32		position = 0;
+
+	while ((site = plh_profile_image_next_site(image, &position)) != NULL)
+	{
+		int64		bytes;
+		int64		count;
+
+		plh_baseline_site(baseline, plh_profile_image_offset(image, site),
+						  &bytes, &count);
+		REQUIRE(broken, bytes == site->counters.live_bytes);
+		REQUIRE(broken, count == site->counters.live_count);
+		plh_baseline_site(baseline, plh_profile_image_offset(image, site) + 8,
+						  &bytes, &count);
+		REQUIRE(broken, bytes == 0 && count == 0);
+	}
+	return broken;
+}
+
+static void
+test_round_trip(const PlhProfileImage *image)
+{
+	const PlhProfileHeader *header = image->header;
+	PlhBaseline *baseline;
+
+	ok(plh_baseline_file_read(directory, header) == NULL,
+	   "there is no baseline at first");
+	ok(plh_baseline_file_take(directory, image), "a baseline is taken");
+	baseline = plh_baseline_file_read(directory, header);
+	ok(baseline != NULL && baseline->taken_at == GetCurrentTimestamp() &&
+	   baseline->live_bytes == header->counters.live_bytes, "and read");
+	ok_unbroken(baseline == NULL ? "it is there" :
+				compare_baseline(baseline, image),
+				"with what each site held, and nothing else");
+	ok(!plh_baseline_file_take("/nonexistent", image) && errno == ENOENT,
+	   "without a directory there is an error number");
+}
+
+static void
+test_refused(const PlhProfileImage *image)
+{
+	const PlhProfileHeader *header = image->header;
+	PlhBaseline *whole = plh_baseline_file_read(directory, header);
+	PlhBaseline changed = *whole;
+	const char *broken = NULL;
+
+	for (Size bytes = 0; bytes < bytes_of(whole); bytes += 8)
+	{
+		write_file(header->pid, whole, bytes);
+		REQUIRE(broken, plh_baseline_file_read(directory, header) == NULL);
+	}
+	ok_unbroken(broken, "a file that ends anywhere is refused");
+
+	whole->pid++;
+	write_file(header->pid, whole, bytes_of(whole));
+	ok(plh_baseline_file_read(directory, header) == NULL,
+	   "and one of another pid");
+	whole->pid--;
+	whole->process_start++;
+	write_file(header->pid, whole, bytes_of(whole));
+	ok(plh_baseline_file_read(directory, header) == NULL,
+	   "and one of a former process of the same pid");
+	whole->process_start--;
+	whole->magic[7]++;
+	write_file(header->pid, whole, bytes_of(whole));
+	ok(plh_baseline_file_read(directory, header) == NULL,
+	   "and one of another version");
+	for (uint32 i = 0; i < 64; i++)
+	{
+		changed.site_count = i < 32 ? (uint32) 1 << i : PG_UINT32_MAX - i + 32;
+		write_file(header->pid, &changed, sizeof(changed));
+		REQUIRE(broken, plh_baseline_file_read(directory, header) == NULL);
+	}
+	ok_unbroken(broken, "and one that says it has more sites than there are");
+	ok(open_files == 0, "no file is left open");
+}
+
+/* Where growth is counted from for a process without a file of its own. */
+static void
+test_common(const PlhProfileImage *image)
+{
+	PlhProfileHeader *header = copy_profile(image->header,
+											image->header->used_bytes);
+
+	plh_baseline_unlink(directory, header->pid);
+	ok(plh_baseline_file_take_empty(directory, 0), "one of all is taken");
+	header->counters.first_at = GetCurrentTimestamp() + 1;
+	ok(plh_baseline_file_read(directory, header) != NULL,
+	   "it counts for a process that began later");
+	header->counters.first_at = GetCurrentTimestamp() - 1;
+	ok(plh_baseline_file_read(directory, header) == NULL,
+	   "not for one that began before");
+	plh_baseline_unlink(directory, 0);
+	free(header);
+}
+
+/* Sites that are not in order: some are not found, and nothing else happens. */
+static void
+test_disorder(void)
+{
+	const char *broken = NULL;
+	pg_prng_state prng;
+
+	pg_prng_seed(&prng, SEED);
+	for (int i = 0; i < rounds(2000); i++)
+	{
+		uint32		sites = random_below(&prng, 20);
+		Size		bytes = offsetof(PlhBaseline, sites) +
+			sizeof(PlhBaselineSite) * sites;
+		PlhBaseline *baseline = palloc0(bytes);
+
+		try_begins("baselines out of order", SEED, i);
+		baseline->site_count = sites;
+		for (uint32 j = 0; j < sites; j++)
+		{
+			baseline->sites[j].site = random_below(&prng, 20);
+			baseline->sites[j].live_bytes = baseline->sites[j].site;
+		}
+		for (uint32 site = 0; site < 20; site++)
+		{
+			int64		live_bytes;
+			int64		live_count;
+
+			plh_baseline_site(baseline, site, &live_bytes, &live_count);
+			REQUIRE(broken, live_bytes == 0 || live_bytes == site);
+		}
+		pfree(baseline);
+	}
+	try_begins(NULL, 0, 0);
+	ok_unbroken(broken, "what is out of order is found, or it is not");
+}
+
+static void
+test_put_together(void)
+{
+	PlhBaseline *baseline = plh_baseline_file_create(7);
+	const char *broken = NULL;
+
+	for (uint32 i = 1; i <= 1000; i++)
+		plh_baseline_file_add(&baseline, 8 * i, i, 2 * i);
+	for (uint32 i = 1; i <= 1001; i++)
+	{
+		int64		bytes;
+		int64		count;
+
+		plh_baseline_site(baseline, 8 * i, &bytes, &count);
+		REQUIRE(broken, bytes == (i <= 1000 ? i : 0) && count == 2 * bytes);
+	}
+	REQUIRE(broken, baseline->live_bytes == 1000 * 1001 / 2);
+	REQUIRE(broken, plh_baseline_is_sound(baseline, bytes_of(baseline), 7));
+	ok_unbroken(broken, "one that is put together has all that was added");
+}
+
+void
+test_baselines(void)
+{
+	PlhProfileHeader *header = make_profile(20, SEED);
+	PlhProfileImage image;
+
+	if (mkdtemp(directory) == NULL)
+		abort();
+	statement_start = 5000000;
+	plh_profile_image_adopt(&image, header, header->used_bytes);
+	test_round_trip(&image);
+	test_refused(&image);
+	test_common(&image);
+	test_disorder();
+	test_put_together();
+	ok(rmdir(directory) == 0, "nothing is left in the directory");
+	free(header);
+	forget_memory();
+}

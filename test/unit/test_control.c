@@ -1,0 +1,207 @@
+/*
+ * test_control.c
+ *	  Requests to processes: whom they concern, how many there can be, and that
+ *	  none is read while it is written.
+ *
+ * Which processes there are, and when they started, is for the tests to say.
+ */
+#include "postgres.h"
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/process_facts.h"
+
+static int	process_is_there(int pid, int signal);
+static uint64 start_ticks(int pid);
+static int	this_process(void);
+
+#define kill process_is_there
+#define plh_process_facts_start_ticks start_ticks
+#define getpid this_process
+#include "sampler/control.c"
+#undef getpid
+#undef plh_process_facts_start_ticks
+#undef kill
+
+#include "unit_tests.h"
+
+#define OWN_PID 5000
+#define FIRST_PID 10000
+
+static char directory[] = "/tmp/plh_unit_XXXXXX";
+
+/* Processes with a lower number are gone. */
+static int	first_living = 0;
+
+/* When all processes started. */
+static uint64 started = 77;
+
+static int
+process_is_there(int pid, int signal)
+{
+	errno = ESRCH;
+	return pid >= first_living ? 0 : -1;
+}
+
+static uint64
+start_ticks(int pid)
+{
+	return started;
+}
+
+static int
+this_process(void)
+{
+	return OWN_PID;
+}
+
+/* Ask for an interval, of which the rest of the wish follows. */
+static bool
+request(int pid, uint32 interval)
+{
+	PlhControlWish wish = {
+		.present = true,
+		.sampling = interval % 2,
+		.sample_interval = interval,
+		.scope = interval / 2 % 1000003
+	};
+
+	return plh_control_request(pid, &wish);
+}
+
+/* The interval that concerns this process; 0 if none, -1 if the wish is torn. */
+static int64
+poll_interval(void)
+{
+	PlhControlWish wish;
+
+	plh_control_poll(&wish);
+	if (!wish.present)
+		return 0;
+	if (wish.sampling != wish.sample_interval % 2 ||
+		wish.scope != wish.sample_interval / 2 % 1000003)
+		return -1;
+	return wish.sample_interval;
+}
+
+/* Begin anew. */
+static void
+start(bool new_server)
+{
+	plh_control_forget();
+	plh_control_start(directory, new_server);
+}
+
+static void
+test_requests(void)
+{
+	ok(!request(0, 1) && errno == ENOENT, "without a file there are no requests");
+	ok(poll_interval() == 0 && !plh_control_changed(), "and nothing to look at");
+	start(true);
+	ok(poll_interval() == 0 && !plh_control_changed(), "nor at first with one");
+	ok(request(0, 11) && plh_control_changed(), "a request to all is noticed");
+	ok(poll_interval() == 11 && !plh_control_changed(), "looked at, and not again");
+	ok(request(OWN_PID, 12) && poll_interval() == 12, "one to us comes later");
+	ok(request(0, 13) && poll_interval() == 13, "and another to all still later");
+	ok(request(OWN_PID + 1, 14) && plh_control_changed() &&
+	   poll_interval() == 13, "one to somebody else is none of ours");
+	ok(request(OWN_PID, 15) && poll_interval() == 15, "a second one to us");
+	started++;
+	plh_control_forget();
+	ok(poll_interval() == 13, "is not one to a later process of the same pid");
+}
+
+static void
+test_servers(void)
+{
+	start(true);
+	ok(poll_interval() == 0, "a new server has no requests");
+	ok(request(0, 21) && request(OWN_PID, 22), "it gets some");
+	start(false);
+	ok(poll_interval() == 22, "which are there for all that it starts");
+	started++;
+	start(false);
+	ok(poll_interval() == 0, "and not for another server");
+}
+
+static void
+test_slots(void)
+{
+	const char *broken = NULL;
+	int			last = FIRST_PID + SLOTS - 1;
+
+	start(true);
+	for (int i = 0; i < 3 * SLOTS; i++)
+	{
+		first_living = FIRST_PID + i;
+		REQUIRE(broken, request(FIRST_PID + i, 31));
+	}
+	ok_unbroken(broken, "processes that are gone make room for others");
+
+	first_living = 0;
+	start(true);
+	for (int i = FIRST_PID; i <= last; i++)
+		REQUIRE(broken, request(i, 32));
+	ok_unbroken(broken, "2,048 processes can be asked");
+	errno = 0;
+	ok(!request(last + 1, 33) && errno == ENOSPC, "one more can not");
+	ok(request(last, 34), "but those again");
+	ok(request(0, 35) && poll_interval() == 35, "and all of them");
+	first_living = FIRST_PID + 1;
+	ok(request(last + 1, 36), "and one more in the place of one that is gone");
+	first_living = 0;
+	ok(!request(FIRST_PID, 37) && errno == ENOSPC, "which has none then");
+}
+
+/* Write requests to all and to one process, until this one is stopped. */
+static void
+write_on(void)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (uint32 interval = 1;; interval += 7919)
+		(void) request(interval % 2 == 0 ? 0 : OWN_PID, Max(interval, 1));
+}
+
+static void
+test_writer(void)
+{
+	pid_t		writer;
+	int64		torn = 0;
+	int64		different = 0;
+	int64		last = 0;
+
+	start(true);
+	fflush(stdout);
+	writer = fork();
+	if (writer == 0)
+		write_on();
+	for (int i = 0; i < rounds(20) * 100000 || different < 1000; i++)
+	{
+		int64		interval = poll_interval();
+
+		torn += interval < 0;
+		different += interval != last;
+		last = interval;
+	}
+	kill(writer, SIGKILL);
+	waitpid(writer, NULL, 0);
+	printf("# %lld changes were seen\n", (long long) different);
+	ok(torn == 0, "a request is read whole while others are written");
+}
+
+void
+test_control(void)
+{
+	if (mkdtemp(directory) == NULL)
+		abort();
+	test_requests();
+	test_servers();
+	test_slots();
+	test_writer();
+	plh_control_unlink();
+	ok(rmdir(directory) == 0, "nothing is left in the directory");
+	plh_control_sequence = NULL;
+}

@@ -1,0 +1,344 @@
+/*
+ * test_countdown.c
+ *	  The way of an allocation up to where a sample would be taken: gaps are used
+ *	  up exactly, and requests are looked at in time.
+ *
+ * The hooks are the real ones; the methods behind them allocate nothing, so that
+ * nothing is recorded.
+ */
+#include "postgres.h"
+
+#include "base/sampling.h"
+#include "sampler/control.h"
+#include "sampler/method_patch.h"
+
+static void poll_stub(PlhControlWish *wish);
+static int64 next_gap(pg_prng_state *prng, uint32 interval);
+
+#define plh_control_poll poll_stub
+#define plh_sampling_gap next_gap
+#include "sampler/method_hooks.c"
+#undef plh_sampling_gap
+#undef plh_control_poll
+
+#include "sampler/owner.h"
+#include "unit_tests.h"
+
+#define SEED 1717
+
+/* What the hooks refer to and these tests never get to, or need not do. */
+bool		plh_enabled = true;
+int			plh_sample_interval = 512 * 1024;
+int			plh_scope = PLH_SCOPE_ALL;
+volatile uint32 CritSectionCount;
+ProcessingMode Mode = NormalProcessing;
+sigjmp_buf *PG_exception_stack;
+ErrorContextCallback *error_context_stack;
+
+void
+pg_re_throw(void)
+{
+	abort();
+}
+
+int
+plh_unwind_capture(PlhStack *stack, int max_depth)
+{
+	return 0;
+}
+
+void
+plh_unwind_trim(PlhStack *stack, int captured, int max_depth)
+{
+}
+
+uint32
+plh_statement_current(void)
+{
+	return 0;
+}
+
+bool
+plh_owner_begin_profile(uint32 sample_interval, int scope)
+{
+	return false;
+}
+
+void
+plh_owner_settings_changed(uint32 sample_interval, int scope)
+{
+}
+
+void
+plh_owner_sampled(void)
+{
+}
+
+void
+plh_owner_sampled_out_of_scope(void)
+{
+}
+
+const char *
+plh_method_patch_install(const PlhMethods *new_hooks, PlhMethods *old)
+{
+	return NULL;
+}
+
+static PlhControlWish request;	/* that is there */
+static uint32 request_number;
+static int	polls;
+static int	draws;				/* of gaps */
+static int64 gap;				/* the last */
+static uint32 gap_interval;		/* that it was drawn for */
+static pg_prng_state gaps;
+
+static void
+poll_stub(PlhControlWish *wish)
+{
+	polls++;
+	*wish = request;
+	plh_control_seen = request_number;
+}
+
+/* Gaps of all lengths, many times a poll's and none among them. */
+static int64
+next_gap(pg_prng_state *prng, uint32 interval)
+{
+	draws++;
+	gap_interval = interval;
+	gap = pg_prng_uint64(&gaps) >> pg_prng_uint64_range(&gaps, 34, 63);
+	return gap;
+}
+
+static void *
+allocate_nothing(PLH_ALLOC_PARAMETERS)
+{
+	return NULL;
+}
+
+/* What a palloc does. */
+static void
+allocate_bytes(Size size)
+{
+#if PG_VERSION_NUM >= 170000
+	(void) allocset_alloc(NULL, size, 0);
+#else
+	(void) allocset_alloc(NULL, size);
+#endif
+}
+
+/* A size as programs ask for, a gap's, one beside it, or anything. */
+static Size
+random_size(pg_prng_state *sizes)
+{
+	switch (pg_prng_uint64_range(sizes, 0, 9))
+	{
+		case 0:
+			return countdown;
+		case 1:
+			return countdown + gap_left;
+		case 2:
+			return countdown + gap_left - 1;
+		case 3:
+			return POLL_BYTES + pg_prng_uint64_range(sizes, 0, 2) - 1;
+		case 4:
+			return pg_prng_uint64(sizes) >> pg_prng_uint64_range(sizes, 0, 63);
+		case 5:
+			return 0;
+		default:
+			return pg_prng_uint64_range(sizes, 0, 10000);
+	}
+}
+
+/* Samples are where a gap of known length ends, and nowhere else. */
+static void
+test_gaps(void)
+{
+	pg_prng_state sizes;
+	const char *broken = NULL;
+
+	pg_prng_seed(&sizes, SEED);
+	pg_prng_seed(&gaps, SEED);
+	printf("# gaps with seed %d\n", SEED);
+	plh_method_hooks_rearm();
+	allocate_bytes(0);
+	for (int i = 0; i < rounds(500000) && broken == NULL; i++)
+	{
+		Size		size = random_size(&sizes);
+		uint64		left = countdown + gap_left;
+		int			draws_before = draws;
+
+		allocate_bytes(size);
+		if (size >= left)
+		{
+			REQUIRE(broken, draws == draws_before + 1);
+			REQUIRE(broken, countdown + gap_left == gap);
+		}
+		else
+		{
+			REQUIRE(broken, draws == draws_before);
+			REQUIRE(broken, countdown + gap_left == left - size);
+		}
+		REQUIRE(broken, countdown <= POLL_BYTES);
+	}
+	printf("# %d gaps\n", draws);
+	ok_unbroken(broken, "gaps are used up exactly, whatever the sizes are");
+	ok(draws > 1000, "of many gaps");
+}
+
+/* A request is seen before more than a megabyte is allocated. */
+static void
+test_polls(uint32 interval, const char *name)
+{
+	pg_prng_state sizes;
+	const char *broken = NULL;
+
+	pg_prng_seed(&sizes, SEED);
+	plh_sample_interval = interval;
+	plh_method_hooks_rearm();
+	for (int i = 0; i < rounds(2000); i++)
+	{
+		int			polls_before = polls;
+		uint64		bytes = 0;
+
+		request_number++;
+		while (polls == polls_before && bytes <= POLL_BYTES)
+		{
+			Size		size = pg_prng_uint64_range(&sizes, 0, 20000);
+
+			allocate_bytes(size);
+			bytes += size;
+		}
+		REQUIRE(broken, polls == polls_before + 1);
+		allocate_bytes(2 * POLL_BYTES);
+		REQUIRE(broken, polls == polls_before + 1);
+	}
+	ok_unbroken(broken, name);
+	plh_sample_interval = 512 * 1024;
+}
+
+/* Is that what is armed, once a request is looked at? */
+static bool
+arms(PlhControlWish wish, uint32 interval, int scope)
+{
+	request = wish;
+	request_number++;
+	gap_interval = 0;
+	allocate_bytes(POLL_BYTES);
+	return armed_interval == interval && armed_scope == scope &&
+		(interval <= 1 || gap_interval == interval);
+}
+
+static void
+test_requests(void)
+{
+	PlhControlWish none = {.present = false, .sampling = true, .sample_interval = 5};
+	PlhControlWish wish = {.present = true, .sampling = true,
+	.sample_interval = 4096, .scope = PLH_SCOPE_LONG_LIVED};
+
+	ok(arms(none, 512 * 1024, PLH_SCOPE_ALL), "without a request the settings count");
+	ok(arms(wish, 4096, PLH_SCOPE_LONG_LIVED), "a request arms what it says");
+	wish.sample_interval = 0;
+	wish.scope = -1;
+	ok(arms(wish, 512 * 1024, PLH_SCOPE_ALL),
+	   "or what the settings say, where it leaves that open");
+	wish.sampling = false;
+	ok(arms(wish, 0, PLH_SCOPE_ALL), "it can stop sampling");
+	ok(arms(none, 512 * 1024, PLH_SCOPE_ALL), "and nothing lasts when it is gone");
+	plh_enabled = false;
+	ok(arms(none, 0, PLH_SCOPE_ALL), "the setting can stop it, too");
+	wish.sampling = true;
+	ok(arms(wish, 512 * 1024, PLH_SCOPE_ALL), "and a request start it all the same");
+	plh_enabled = true;
+	(void) arms(none, 512 * 1024, PLH_SCOPE_ALL);
+	plh_method_hooks_track_all(true);
+	allocate_bytes(0);
+	ok(armed_interval == 1 && armed_scope == PLH_SCOPE_LONG_LIVED,
+	   "a check samples all that is long-lived from the next allocation on");
+	plh_method_hooks_track_all(false);
+	allocate_bytes(0);
+	ok(armed_interval == 512 * 1024, "until it ends");
+}
+
+/* Every allocation, and none. */
+static void
+test_intervals(void)
+{
+	pg_prng_state sizes;
+	const char *every = NULL;
+	const char *none = NULL;
+
+	pg_prng_seed(&sizes, SEED);
+	plh_sample_interval = 1;
+	plh_method_hooks_rearm();
+	for (int i = 0; i < 10000; i++)
+	{
+		REQUIRE(every, take_sample(random_size(&sizes)) == 1);
+		REQUIRE(every, countdown == 0 && gap_left == 0);
+	}
+	ok_unbroken(every, "at interval 1 every allocation is a sample");
+	plh_sample_interval = 512 * 1024;
+
+	plh_enabled = false;
+	plh_method_hooks_rearm();
+	draws = 0;
+	for (int i = 0; i < 10000; i++)
+	{
+		REQUIRE(none, take_sample(random_size(&sizes)) == 0);
+		REQUIRE(none, countdown <= POLL_BYTES && gap_left == 0);
+	}
+	REQUIRE(none, draws == 0);
+	ok_unbroken(none, "at interval 0 none is");
+	plh_enabled = true;
+}
+
+/* What can't be a size. */
+static void
+test_garbage(void)
+{
+	static const Size sizes[] = {
+		SIZE_MAX, SIZE_MAX - 1, (Size) 1 << 63, ((Size) 1 << 63) - 1,
+		(Size) -16, (Size) 1 << 40
+	};
+	const char *broken = NULL;
+
+	plh_method_hooks_rearm();
+	allocate_bytes(0);
+	for (int i = 0; i < 1000; i++)
+	{
+		int			draws_before = draws;
+
+		allocate_bytes(sizes[i % lengthof(sizes)]);
+		REQUIRE(broken, draws == draws_before + 1);
+		REQUIRE(broken, countdown <= POLL_BYTES);
+		REQUIRE(broken, countdown + gap_left == gap);
+		allocate_bytes(i);
+	}
+	ok_unbroken(broken, "a size that is garbage does not count up");
+	busy = true;
+	draws = 0;
+	for (int i = 0; i < 1000; i++)
+		allocate_bytes(POLL_BYTES);
+	ok(draws == 0, "while the hooks are at work nothing is counted");
+	busy = false;
+	plh_method_hooks_stop();
+	for (int i = 0; i < 1000; i++)
+		allocate_bytes(POLL_BYTES);
+	ok(draws == 0 && countdown > PG_INT64_MAX, "nor when the process exits");
+}
+
+void
+test_countdown(void)
+{
+	originals[PLH_ALLOCSET].alloc = allocate_nothing;
+	plh_control_sequence = &request_number;
+	test_gaps();
+	test_polls(512 * 1024, "a request is looked at within a megabyte");
+	test_polls(1 << 30, "also where gaps are long");
+	test_polls(1, "or none is");
+	test_requests();
+	test_intervals();
+	test_garbage();
+	plh_control_sequence = NULL;
+}
