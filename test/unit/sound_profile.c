@@ -276,12 +276,8 @@ dump_profile(const PlhProfileImage *image, const PlhBaseline *baseline)
 PlhSiteList *
 list_sites(const PlhProfileImage *image, const PlhBaseline *baseline)
 {
-	PlhSiteList *list = plh_site_list_make(plh_symbols_open(), image,
-										   GetCurrentTimestamp());
-
-	if (baseline != NULL)
-		plh_site_list_subtract_baseline(list, baseline);
-	return list;
+	return plh_site_list_make(plh_symbols_open(), image, baseline,
+							  GetCurrentTimestamp());
 }
 
 void

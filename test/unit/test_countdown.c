@@ -30,7 +30,6 @@ static int64 next_gap(pg_prng_state *prng, uint32 interval);
 bool		plh_enabled = true;
 int			plh_sample_interval = 512 * 1024;
 int			plh_scope = PLH_SCOPE_ALL;
-volatile uint32 CritSectionCount;
 ProcessingMode Mode = NormalProcessing;
 sigjmp_buf *PG_exception_stack;
 ErrorContextCallback *error_context_stack;
@@ -316,12 +315,12 @@ test_garbage(void)
 		allocate_bytes(i);
 	}
 	ok_unbroken(broken, "a size that is garbage does not count up");
-	busy = true;
+	plh_guard_held = true;
 	draws = 0;
 	for (int i = 0; i < 1000; i++)
 		allocate_bytes(POLL_BYTES);
 	ok(draws == 0, "while the hooks are at work nothing is counted");
-	busy = false;
+	plh_guard_held = false;
 	plh_method_hooks_stop();
 	for (int i = 0; i < 1000; i++)
 		allocate_bytes(POLL_BYTES);

@@ -47,7 +47,8 @@ fill_site(pg_prng_state *prng, PlhListedSite *listed, bool growth)
 	memset(listed, 0, sizeof(*listed));
 	site->counters.live_samples = random_below(prng, 50);
 	site->counters.live_variance = random_below(prng, 50);
-	listed->site = site;
+	listed->facts.site = site;
+	listed->facts.counters = &site->counters;
 	listed->context_name = contexts[random_below(prng, lengthof(contexts))];
 	listed->query = queries[random_below(prng, lengthof(queries))];
 	listed->stack.frame_count = 1 + random_below(prng, 6);
@@ -133,11 +134,11 @@ is_on_way(const Wanted *wanted, const PlhListedSite *listed,
 static void
 add_to_sum(PlhCallNode *sum, const PlhListedSite *listed)
 {
-	sum->width += llabs(plh_listed_bytes(listed));
-	sum->bytes += plh_listed_bytes(listed);
-	sum->count += plh_listed_count(listed);
-	sum->samples += listed->site->counters.live_samples;
-	sum->variance += listed->site->counters.live_variance;
+	sum->width += llabs(plh_listed_site_bytes(listed));
+	sum->bytes += plh_listed_site_bytes(listed);
+	sum->count += plh_listed_site_count(listed);
+	sum->samples += listed->facts.counters->live_samples;
+	sum->variance += listed->facts.counters->live_variance;
 }
 
 static bool
@@ -163,7 +164,7 @@ check_node(Wanted *wanted, const PlhCallNode *node)
 	{
 		const PlhListedSite *listed = &wanted->list->sites[i];
 
-		if (plh_listed_bytes(listed) == 0 || !is_on_way(wanted, listed, node))
+		if (plh_listed_site_bytes(listed) == 0 || !is_on_way(wanted, listed, node))
 			continue;
 		add_to_sum(&below, listed);
 		if (name_at(listed, node->depth + 1, wanted->with_context,
@@ -299,13 +300,13 @@ check_top(const PlhSiteList *list)
 		flat_count += rows[i]->flat_count;
 		for (int j = 0; j < list->count; j++)
 			if (has_function(&list->sites[j], rows[i]->name))
-				cum_bytes += plh_listed_bytes(&list->sites[j]);
+				cum_bytes += plh_listed_site_bytes(&list->sites[j]);
 		REQUIRE(broken, rows[i]->cum_bytes == cum_bytes);
 	}
 	for (int i = 0; i < list->count; i++)
 	{
-		flat_bytes -= plh_listed_bytes(&list->sites[i]);
-		flat_count -= plh_listed_count(&list->sites[i]);
+		flat_bytes -= plh_listed_site_bytes(&list->sites[i]);
+		flat_count -= plh_listed_site_count(&list->sites[i]);
 	}
 	REQUIRE(broken, flat_bytes == 0 && flat_count == 0);
 	return broken;
@@ -378,7 +379,7 @@ check_pprof(const PlhSiteList *list)
 			place += value;
 	}
 	for (int i = 0; i < list->count; i++)
-		bytes -= plh_listed_bytes(&list->sites[i]);
+		bytes -= plh_listed_site_bytes(&list->sites[i]);
 	REQUIRE(broken, bytes == 0);
 	REQUIRE(broken, samples == list->count);
 	return broken;

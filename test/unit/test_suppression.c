@@ -8,48 +8,11 @@
 #include <time.h>
 
 #include "lib/stringinfo.h"
-#include "utils/array.h"
-#include "utils/builtins.h"
 
 #include "backend.h"
 #include "base/clock.h"
 #include "reader_tests.h"
 #include "sound_profile.h"
-
-/* An array of texts that can be one in these tests. */
-typedef struct TextArray
-{
-	int			count;
-	Datum	   *texts;			/* pointers to strings */
-	bool	   *nulls;
-} TextArray;
-
-static void
-take_array(ArrayType *array, Datum **texts, bool **nulls, int *count)
-{
-	*texts = ((TextArray *) array)->texts;
-	*nulls = ((TextArray *) array)->nulls;
-	*count = ((TextArray *) array)->count;
-}
-
-static ArrayType *
-make_array(Datum *texts, int count)
-{
-	TextArray  *array = palloc0(sizeof(TextArray));
-
-	array->texts = texts;
-	array->nulls = palloc0(count);
-	array->count = count;
-	return (ArrayType *) array;
-}
-
-/* What suppression.c takes of the server's arrays. */
-#undef TextDatumGetCString
-#define TextDatumGetCString(datum) ((const char *) DatumGetPointer(datum))
-#define deconstruct_array(array, type, length, by_value, align, texts, nulls, count) \
-	take_array(array, texts, nulls, count)
-#define construct_array(texts, count, type, length, by_value, align) \
-	make_array(texts, count)
 #include "verdict/suppression.c"
 
 #define SEED 7
@@ -229,46 +192,49 @@ static const char *
 found_patterns(const PlhSuppressions *list, const char *context,
 			   const PlhStackText *stack)
 {
-	TextArray  *found = (TextArray *) plh_suppression_find(list, context, stack);
 	StringInfoData text;
 
 	initStringInfo(&text);
-	for (int i = 0; found != NULL && i < found->count; i++)
-		appendStringInfo(&text, "%s|", TextDatumGetCString(found->texts[i]));
+	for (int i = 0; i < list->count; i++)
+	{
+		if (plh_suppression_matches(&list->entries[i], context, stack))
+			appendStringInfo(&text, "%s|", list->entries[i].given);
+	}
 	return text.data;
 }
 
 static void
 test_lists(void)
 {
-	Datum		texts[] = {
-		CStringGetDatum("inner"), CStringGetDatum("leak:outer"),
-		CStringGetDatum("context:Cache"), CStringGetDatum("Cache"),
-		CStringGetDatum("never read"), CStringGetDatum("leak:leak:"),
-		CStringGetDatum("file.c$"), CStringGetDatum("^/lib/m"),
-		CStringGetDatum("leak:context:a"), CStringGetDatum("context:leak:")
+	const char *const patterns[] = {
+		"inner", "leak:outer", "context:Cache", "Cache", "leak:leak:",
+		"file.c$", "^/lib/m", "leak:context:a", "context:leak:"
 	};
-	bool		nulls[lengthof(texts)] = {[4] = true};
-	TextArray	array = {lengthof(texts), texts, nulls};
-	PlhSuppressions *list = plh_suppression_list((ArrayType *) &array);
+	PlhSuppression entries[lengthof(patterns)];
+	PlhSuppressions list = {lengthof(patterns), entries};
+	PlhSuppressions none = {0};
 	PlhFrameText frames[] = {
 		{.text = "inner frame", .function = "inner", .file = "/src/file.c"},
 		{.text = "outer", .module = "/lib/module.so"}
 	};
 	PlhStackText stack = {.frames = frames, .frame_count = 2};
 
-	ok(strcmp(found_patterns(list, "CacheContext", &stack),
+	for (int i = 0; i < lengthof(patterns); i++)
+		plh_suppression_parse(&entries[i], patterns[i], "because");
+	ok(strcmp(entries[0].reason, "because") == 0, "the reason is kept");
+	ok(strcmp(found_patterns(&list, "CacheContext", &stack),
 			  "inner|context:Cache|file.c$|^/lib/m|") == 0,
 	   "functions, files and binaries are looked at, contexts if so said");
-	ok(strcmp(found_patterns(list, NULL, &stack),
+	ok(strcmp(found_patterns(&list, NULL, &stack),
 			  "inner|file.c$|^/lib/m|") == 0, "no context is no name");
-	ok(strcmp(found_patterns(list, "CacheContext", NULL),
+	ok(strcmp(found_patterns(&list, "CacheContext", NULL),
 			  "context:Cache|") == 0, "and no stack has none");
 	frames[0].function = "context:a leak:";
-	ok(strcmp(found_patterns(list, "a leak:", &stack),
+	ok(strcmp(found_patterns(&list, "a leak:", &stack),
 			  "leak:leak:|file.c$|^/lib/m|leak:context:a|context:leak:|") == 0,
 	   "what follows a prefix is the pattern, whatever it begins with");
-	ok(plh_suppression_find(plh_suppression_list(NULL), "a", &stack) == NULL,
+	ok(plh_suppression_any(&list, "a leak:", &stack), "one of them is enough");
+	ok(!plh_suppression_any(&none, "a", &stack),
 	   "no patterns suppress nothing");
 }
 
