@@ -191,7 +191,7 @@ walk_site(const PlhProfileImage *image, const PlhSiteRecord *site,
 		  const PlhBaseline *baseline)
 {
 	const PlhStackRecord *stack = plh_profile_image_stack(image,
-														   site->key.stack);
+														  site->key.stack);
 	const PlhStringRecord *string =
 		plh_profile_image_string(image, site->key.context_name);
 	const PlhStatementRecord *statement =
@@ -262,7 +262,7 @@ void
 dump_profile(const PlhProfileImage *image, const PlhBaseline *baseline)
 {
 	static int	fd = -1;
-	PlhDumpExtras extras = {.reason = "manual", .baseline = baseline};
+	PlhDumpExtras extras = {.reason = "manual",.baseline = baseline};
 	uint32		sites;
 
 	if (fd < 0)

@@ -232,9 +232,9 @@ arms(PlhControlWish wish, uint32 interval, int scope)
 static void
 test_requests(void)
 {
-	PlhControlWish none = {.present = false, .sampling = true, .sample_interval = 5};
-	PlhControlWish wish = {.present = true, .sampling = true,
-	.sample_interval = 4096, .scope = PLH_SCOPE_LONG_LIVED};
+	PlhControlWish none = {.present = false,.sampling = true,.sample_interval = 5};
+	PlhControlWish wish = {.present = true,.sampling = true,
+	.sample_interval = 4096,.scope = PLH_SCOPE_LONG_LIVED};
 
 	ok(arms(none, 512 * 1024, PLH_SCOPE_ALL), "without a request the settings count");
 	ok(arms(wish, 4096, PLH_SCOPE_LONG_LIVED), "a request arms what it says");
@@ -331,6 +331,7 @@ void
 test_countdown(void)
 {
 	originals[PLH_ALLOCSET].alloc = allocate_nothing;
+	plh_guard_held = false;
 	plh_control_sequence = &request_number;
 	test_gaps();
 	test_polls(512 * 1024, "a request is looked at within a megabyte");
@@ -340,4 +341,5 @@ test_countdown(void)
 	test_intervals();
 	test_garbage();
 	plh_control_sequence = NULL;
+	plh_guard_held = true;
 }

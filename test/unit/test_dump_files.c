@@ -253,7 +253,7 @@ compare_symbols(const PlhProfileImage *image, const PlhProfileImage *read)
 	while (broken == NULL && (site = next_dumped(image, &position)) != NULL)
 	{
 		const PlhStackRecord *stack = plh_profile_image_stack(image,
-															   site->key.stack);
+															  site->key.stack);
 
 		for (uint32 i = 0; stack != NULL && i < stack->depth; i++)
 		{
@@ -292,7 +292,7 @@ static void
 test_round_trip(const PlhProfileImage *image)
 {
 	PlhBaseline *baseline = half_of_profile(image);
-	PlhDumpExtras extras = {.reason = "growth", .baseline = baseline};
+	PlhDumpExtras extras = {.reason = "growth",.baseline = baseline};
 	Attempt		attempt = {0};
 	PlhDump    *dump;
 	Text		text;

@@ -56,6 +56,7 @@ static const struct
 	const char *name;
 	bool		expected;
 }			cases[] =
+
 {
 	{"hash", "hash_create", true},
 	{"create", "hash_create", true},
@@ -214,10 +215,10 @@ test_lists(void)
 	PlhSuppressions list = {lengthof(patterns), entries};
 	PlhSuppressions none = {0};
 	PlhFrameText frames[] = {
-		{.text = "inner frame", .function = "inner", .file = "/src/file.c"},
-		{.text = "outer", .module = "/lib/module.so"}
+		{.text = "inner frame",.function = "inner",.file = "/src/file.c"},
+		{.text = "outer",.module = "/lib/module.so"}
 	};
-	PlhStackText stack = {.frames = frames, .frame_count = 2};
+	PlhStackText stack = {.frames = frames,.frame_count = 2};
 
 	for (int i = 0; i < lengthof(patterns); i++)
 		plh_suppression_parse(&entries[i], patterns[i], "because");
