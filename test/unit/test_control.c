@@ -3,7 +3,8 @@
  *	  Requests to processes: whom they concern, how many there can be, and that
  *	  none is read while it is written.
  *
- * Which processes there are, and when they started, is for the tests to say.
+ * The tests say which processes there are, when they started, and what time it
+ * is.
  */
 #include "postgres.h"
 
@@ -12,12 +13,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/process_facts.h"
 
 static int	process_is_there(int pid, int signal);
 static uint64 start_ticks(int pid);
 static int	this_process(void);
+static int64 this_time(clockid_t clock);
 
+#define plh_clock_us this_time
 #define kill process_is_there
 #define plh_process_facts_start_ticks start_ticks
 #define getpid this_process
@@ -25,6 +29,7 @@ static int	this_process(void);
 #undef getpid
 #undef plh_process_facts_start_ticks
 #undef kill
+#undef plh_clock_us
 
 #include "unit_tests.h"
 
@@ -58,18 +63,36 @@ this_process(void)
 	return OWN_PID;
 }
 
-/* Ask for an interval, of which the rest of the wish follows. */
+static int64 now_us = 1000;
+
+static int64
+this_time(clockid_t clock)
+{
+	return now_us;
+}
+
+/*
+ * Ask for an interval, of which the rest of the wish follows, for a time, or for
+ * good with 0.
+ */
 static bool
-request(int pid, uint32 interval)
+request_for(int pid, uint32 interval, int64 duration_us)
 {
 	PlhControlWish wish = {
 		.present = true,
 		.sampling = interval % 2,
 		.sample_interval = interval,
-		.scope = interval / 2 % 1000003
+		.scope = interval / 2 % 1000003,
+		.duration_us = duration_us
 	};
 
 	return plh_control_request(pid, &wish);
+}
+
+static bool
+request(int pid, uint32 interval)
+{
+	return request_for(pid, interval, 0);
 }
 
 /* The interval that concerns this process; 0 if none, -1 if the wish is torn. */
@@ -125,6 +148,46 @@ test_servers(void)
 	started++;
 	start(false);
 	ok(poll_interval() == 0, "and not for another server");
+}
+
+/* Let time pass; is it noticed that a request has ended? */
+static bool
+ends_within(int64 us)
+{
+	now_us += us;
+	return now_us >= plh_control_ends_at_us && plh_control_ends_at_us != 0;
+}
+
+static void
+test_durations(void)
+{
+	start(true);
+	ok(request_for(OWN_PID, 31, 500) && poll_interval() == 31,
+	   "a request for some time");
+	ok(!ends_within(499) && poll_interval() == 31, "is in force until then");
+	ok(ends_within(1) && poll_interval() == 0, "and not later");
+	ok(!ends_within(1000000), "which is noticed once");
+
+	ok(request(OWN_PID, 32) && request_for(OWN_PID, 33, 500) &&
+	   poll_interval() == 33, "one on top of one for good");
+	ok(request_for(OWN_PID, 34, 200) && poll_interval() == 34,
+	   "and a shorter one on top of that");
+	ok(ends_within(200) && poll_interval() == 32,
+	   "after which that for good is in force again");
+	ok(request_for(0, 35, 300) && poll_interval() == 35, "one to all for some time");
+	ok(ends_within(300) && poll_interval() == 32, "after which our own is");
+	ok(request_for(0, 36, 300) && request(OWN_PID, 37) &&
+	   poll_interval() == 37 && ends_within(300) && poll_interval() == 37,
+	   "a later one for good stays when one to all ends");
+	ok(request_for(OWN_PID, 38, 300) && request(OWN_PID, 39) &&
+	   poll_interval() == 39 && !ends_within(300) && poll_interval() == 39,
+	   "and takes the place of one of its own that would end");
+
+	ok(request_for(0, 40, 300) && plh_control_reset() &&
+	   *plh_control_sequence != plh_control_seen && poll_interval() == 0,
+	   "all requests are taken back");
+	ok(!ends_within(300), "and nothing is left to end");
+	ok(request(OWN_PID, 41) && poll_interval() == 41, "new ones count");
 }
 
 static void
@@ -199,6 +262,7 @@ test_control(void)
 		abort();
 	test_requests();
 	test_servers();
+	test_durations();
 	test_slots();
 	test_writer();
 	plh_control_unlink();
