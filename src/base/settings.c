@@ -199,7 +199,7 @@ define_dump_settings(GucContext fixed)
 							 NULL, NULL, NULL);
 	DefineCustomRealVariable("pg_leakhunt.dump_min_bytes",
 							 "Live bytes from which on an exiting process writes a dump file.",
-							 "What counts is the lower end of the estimate.",
+							 "The lower end of the estimate counts.",
 							 &plh_dump_min_bytes, 1024 * 1024, 0, MAX_BYTES,
 							 PGC_SIGHUP, GUC_UNIT_BYTE,
 							 NULL, NULL, NULL);

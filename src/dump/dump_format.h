@@ -1,11 +1,13 @@
 /*
  * dump_format.h
  *	  The format of dump files, as far as writer and reader must agree on it.
+ *
+ * Times in dumps are microseconds since 1970 (PLH_UNIX_EPOCH_US).
  */
 #ifndef PLH_DUMP_FORMAT_H
 #define PLH_DUMP_FORMAT_H
 
-#include "datatype/timestamp.h"
+#include "base/clock.h"
 
 #define PLH_DUMP_VERSION 1
 
@@ -19,10 +21,6 @@
 
 /* A site without a stack has only this address, which is in no module. */
 #define PLH_NO_STACK_ADDRESS 1
-
-/* Times are microseconds since 1970; PostgreSQL counts from 2000. */
-#define PLH_UNIX_EPOCH_US \
-	((int64) (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * USECS_PER_DAY)
 
 /* The kind of a field tells where its value is, and how it is written. */
 typedef enum PlhDumpFieldKind

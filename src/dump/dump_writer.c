@@ -332,7 +332,7 @@ emit_sites(DumpFile *file, const PlhProfileImage *image,
 
 /* Append a path, whose control characters would end its line or the field. */
 static void
-emit_library_path(DumpFile *file, const char *path)
+emit_module_path(DumpFile *file, const char *path)
 {
 	for (; *path != '\0'; path++)
 	{
@@ -362,7 +362,7 @@ emit_modules(DumpFile *file, const PlhProfileImage *image)
 			 (unsigned long long) start,
 			 (unsigned long long) (start + module->text_bytes),
 			 (unsigned long long) module->text_file_offset);
-		emit_library_path(file, module->path);
+		emit_module_path(file, module->path);
 		emit(file, "\n");
 	}
 }

@@ -33,7 +33,7 @@
 #define PLH_MARK (MCTX_8_UNUSED_ID - MCTX_ASET_ID)
 
 StaticAssertDecl(MEMORY_CONTEXT_METHODID_BITS == 4,
-				 "method ids are not of 4 bits any more");
+				 "method ids do not have 4 bits");
 StaticAssertDecl(offsetof(MemoryChunk, hdrmask) + sizeof(uint64) ==
 				 sizeof(MemoryChunk),
 				 "the header is not what precedes a chunk");
