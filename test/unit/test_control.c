@@ -58,9 +58,9 @@ this_process(void)
 	return OWN_PID;
 }
 
-/* Ask for an interval, of which the rest of the wish follows. */
-static bool
-request(int pid, uint32 interval)
+/* A wish for an interval, from which the rest of it follows. */
+static PlhControlWish
+wish_of(uint32 interval)
 {
 	PlhControlWish wish = {
 		.present = true,
@@ -68,6 +68,14 @@ request(int pid, uint32 interval)
 		.sample_interval = interval,
 		.scope = interval / 2 % 1000003
 	};
+
+	return wish;
+}
+
+static bool
+request(int pid, uint32 interval)
+{
+	PlhControlWish wish = wish_of(interval);
 
 	return plh_control_request(pid, &wish);
 }
@@ -156,13 +164,20 @@ test_slots(void)
 	ok(!request(FIRST_PID, 37) && errno == ENOSPC, "which has none then");
 }
 
-/* Write requests to all and to one process, until this one is stopped. */
+/*
+ * Write requests to all and to one process, until this one is stopped.  The only
+ * writer needs no lock, which would take most of the time.
+ */
 static void
 write_on(void)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	for (uint32 interval = 1;; interval += 7919)
-		(void) request(interval % 2 == 0 ? 0 : OWN_PID, Max(interval, 1));
+	{
+		PlhControlWish wish = wish_of(Max(interval, 1));
+
+		(void) store_request(interval / 7919 % 2 == 0 ? 0 : OWN_PID, &wish);
+	}
 }
 
 static void
