@@ -14,7 +14,7 @@
 #include "tap.h"
 
 /* Seconds of the processor's time after which a try is an endless loop. */
-#define TRY_SECONDS 20
+#define TRY_SECONDS 10
 
 void		__sanitizer_set_death_callback(void (*callback) (void));
 

@@ -71,21 +71,27 @@ this_time(clockid_t clock)
 	return now_us;
 }
 
-/*
- * Ask for an interval, of which the rest of the wish follows, for a time, or for
- * good with 0.
- */
-static bool
-request_for(int pid, uint32 interval, int64 duration_us)
+/* A wish for an interval, from which the rest of it follows. */
+static PlhControlWish
+wish_of(uint32 interval)
 {
 	PlhControlWish wish = {
 		.present = true,
 		.sampling = interval % 2,
 		.sample_interval = interval,
-		.scope = interval / 2 % 1000003,
-		.duration_us = duration_us
+		.scope = interval / 2 % 1000003
 	};
 
+	return wish;
+}
+
+/* Make a request for some time, or for good with 0. */
+static bool
+request_for(int pid, uint32 interval, int64 duration_us)
+{
+	PlhControlWish wish = wish_of(interval);
+
+	wish.duration_us = duration_us;
 	return plh_control_request(pid, &wish);
 }
 
@@ -219,13 +225,20 @@ test_slots(void)
 	ok(!request(FIRST_PID, 37) && errno == ENOSPC, "which has none then");
 }
 
-/* Write requests to all and to one process, until this one is stopped. */
+/*
+ * Write requests to all and to one process, until this one is stopped.  The only
+ * writer needs no lock, which would take most of the time.
+ */
 static void
 write_on(void)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	for (uint32 interval = 1;; interval += 7919)
-		(void) request(interval % 2 == 0 ? 0 : OWN_PID, Max(interval, 1));
+	{
+		PlhControlWish wish = wish_of(Max(interval, 1));
+
+		(void) store_request(interval / 7919 % 2 == 0 ? 0 : OWN_PID, &wish);
+	}
 }
 
 static void

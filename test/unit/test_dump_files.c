@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "lib/stringinfo.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
@@ -439,6 +440,29 @@ replace_value(pg_prng_state *prng, const Text *text, Size offset)
 				   value, strlen(value));
 }
 
+/* A word that is there many times: an address, or what is behind a "=". */
+static Text
+repeat_word(pg_prng_state *prng, const Text *text, Size offset)
+{
+	int			times = random_below(prng, 300);
+	StringInfoData words;
+	Size		bytes;
+	Text		repeated;
+
+	offset += strcspn(text->data + offset, "= \n");
+	offset += text->data[offset] == '=';
+	if (offset >= text->bytes)
+		offset = 0;
+	bytes = 1 + strcspn(text->data + offset + 1, " \n");
+	bytes = Min(bytes, text->bytes - offset);
+	initStringInfo(&words);
+	for (int i = 0; i < times; i++)
+		appendBinaryStringInfo(&words, text->data + offset, bytes);
+	repeated = replace(text, offset, 0, words.data, words.len);
+	pfree(words.data);
+	return repeated;
+}
+
 /* Damage a dump somewhere, as files and those who edit them do. */
 static Text
 damage(pg_prng_state *prng, const Text *text)
@@ -448,7 +472,7 @@ damage(pg_prng_state *prng, const Text *text)
 	Size		line = line_at(text, offset, &line_bytes);
 	char		c;
 
-	switch (random_below(prng, 8))
+	switch (random_below(prng, 9))
 	{
 		case 0:
 			c = text->data[offset] ^ 1 << random_below(prng, 8);
@@ -467,6 +491,8 @@ damage(pg_prng_state *prng, const Text *text)
 		case 6:
 			c = random_below(prng, 256);
 			return replace(text, offset, random_below(prng, 2), &c, 1);
+		case 7:
+			return repeat_word(prng, text, offset);
 		default:
 			return replace_value(prng, text, offset);
 	}
@@ -504,6 +530,48 @@ test_damaged(const Text *sound)
 	printf("# %d were read, %d refused\n", read_count, refused_count);
 	ok_unbroken(broken, "damaged dumps are read, or refused");
 	ok(read_count > 100 && refused_count > 100, "of both there were many");
+}
+
+/* Sites that hold more than can be added up. */
+static void
+test_large(const Text *sound)
+{
+	static const char field[] = " live_count=";
+	Text		text = *sound;
+	Attempt		attempt = {0};
+
+	for (char *value = text.data; (value = strstr(value, field)) != NULL;)
+	{
+		Size		start = value + sizeof(field) - 1 - text.data;
+
+		text = replace(&text, start, strspn(text.data + start, "0123456789"),
+					   "9223372036854775807", 19);
+		value = text.data + start;
+	}
+	set_file(&text);
+	ok(sqlstate_of(read_dump, &attempt) == ERRCODE_DATA_CORRUPTED,
+	   "what can't be added up is refused");
+}
+
+/* A build-id that is longer than any. */
+static void
+test_build_id(const Text *sound)
+{
+	static const char field[] = " build_id=";
+	Size		start = strstr(sound->data, field) + sizeof(field) - 1 - sound->data;
+	Attempt		attempt = {0};
+	char		digits[2 * PLH_BUILD_ID_MAX + 2];
+	Text		text;
+
+	memset(digits, 'a', sizeof(digits));
+	text = replace(sound, start, strspn(sound->data + start, "0123456789abcdef"),
+				   digits, sizeof(digits) - 2);
+	set_file(&text);
+	ok(sqlstate_of(read_dump, &attempt) == 0, "a build-id of 20 bytes is read");
+	text = replace(&text, start, 0, digits, 2);
+	set_file(&text);
+	ok(sqlstate_of(read_dump, &attempt) == ERRCODE_DATA_CORRUPTED,
+	   "one of 21 is refused");
 }
 
 /* Every proper start of a dump is refused, and leaves nothing behind. */
@@ -547,6 +615,8 @@ test_dump_files(void)
 	plh_dump_symbols_make(plh_symbols_open(), &image, &extras);
 	text = write_dump(&image, &extras);
 	printf("# a dump of %zu bytes\n", text.bytes);
+	test_large(&text);
+	test_build_id(&text);
 	test_damaged(&text);
 	test_cut(&text);
 	close(file);

@@ -217,6 +217,7 @@ test_breaks(const PlhProfileHeader *sound)
 	PlhSiteRecord *third;
 	int			all;
 
+	try_begins("chains of records that break", 0, 0);
 	plh_profile_image_adopt(&image, header, header->used_bytes);
 	all = count_sites(&image);
 	ok(all == sound->site_count + 1, "a sound profile has all its sites");
@@ -232,6 +233,7 @@ test_breaks(const PlhProfileHeader *sound)
 	ok(count_sites(&image) == 2, "and so does one that is not aligned");
 	third->record.bytes = PG_UINT32_MAX & ~7;
 	ok(count_sites(&image) == 2, "and one that goes beyond the end");
+	try_begins(NULL, 0, 0);
 	free(header);
 }
 
