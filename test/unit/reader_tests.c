@@ -14,6 +14,7 @@ main(void)
 {
 	test_images();
 	test_dump_files();
+	test_damaged_dumps();
 	test_baselines();
 	test_suppression();
 	test_pictures();
