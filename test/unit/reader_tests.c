@@ -12,6 +12,7 @@
 int
 main(void)
 {
+	try_begins(NULL, 0, 0);
 	test_images();
 	test_dump_files();
 	test_damaged_dumps();
