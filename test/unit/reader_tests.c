@@ -12,8 +12,10 @@
 int
 main(void)
 {
+	try_begins(NULL, 0, 0);
 	test_images();
 	test_dump_files();
+	test_damaged_dumps();
 	test_baselines();
 	test_suppression();
 	test_pictures();

@@ -9,6 +9,7 @@
 
 extern void test_images(void);
 extern void test_dump_files(void);
+extern void test_damaged_dumps(void);
 extern void test_baselines(void);
 extern void test_suppression(void);
 extern void test_pictures(void);

@@ -196,11 +196,12 @@ walk_site(const PlhProfileImage *image, const PlhSiteRecord *site,
 		plh_profile_image_string(image, site->key.context_name);
 	const PlhStatementRecord *statement =
 		plh_profile_image_statement(image, site->key.statement);
+	uint32		offset = plh_profile_image_offset(image, site);
 	const char *broken = NULL;
 	int64		bytes;
 	int64		count;
 
-	REQUIRE(broken, plh_profile_image_site(image, plh_profile_image_offset(image, site)) == site);
+	REQUIRE(broken, plh_profile_image_site(image, offset) == site);
 	for (uint32 i = 0; stack != NULL && i < stack->depth; i++)
 	{
 		const PlhModuleRecord *module =
@@ -214,8 +215,7 @@ walk_site(const PlhProfileImage *image, const PlhSiteRecord *site,
 	if (statement != NULL)
 		REQUIRE(broken, is_text(statement->text, statement->text_bytes));
 	(void) plh_profile_image_peak_bytes(image, site);
-	plh_baseline_site(baseline, plh_profile_image_offset(image, site), &bytes,
-					  &count);
+	plh_baseline_site(baseline, offset, &bytes, &count);
 	return broken;
 }
 

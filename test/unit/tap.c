@@ -81,23 +81,23 @@ on_endless_loop(int signal)
 }
 
 /*
- * A try begins, and the one before has ended; NULL for none any more.
+ * A try begins, and the one before has ended; with NULL, what comes next is no
+ * try, and must come to an end as well.
  */
 void
 try_begins(const char *what, uint64 seed, int64 number)
 {
-	struct itimerval limit = {.it_value.tv_sec = what != NULL ? TRY_SECONDS : 0};
+	struct itimerval limit = {.it_value.tv_sec = TRY_SECONDS};
 
-	if (try_what != what)
+	if (what != NULL && try_what != what)
+		printf("# %s with seed %llu\n", what, (unsigned long long) seed);
+	/* the limit need not be exact, and a system call for each try takes long */
+	if (try_what != what || number % 256 == 0)
 	{
-		if (what != NULL)
-			printf("# %s with seed %llu\n", what, (unsigned long long) seed);
 		__sanitizer_set_death_callback(say_try);
 		signal(SIGVTALRM, on_endless_loop);
-	}
-	/* the clock of a process that goes on for seconds need not be exact */
-	if (try_what != what || number % 256 == 0)
 		setitimer(ITIMER_VIRTUAL, &limit, NULL);
+	}
 	try_what = what;
 	try_seed = seed;
 	try_number = number;

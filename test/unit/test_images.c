@@ -14,7 +14,7 @@
 #define SEED 20240917
 
 /* One in so many damaged profiles is drawn as well, which takes longest. */
-#define DRAWN_PART 16
+#define DRAWN_PART 32
 
 /* All that is done with a profile. */
 static const char *

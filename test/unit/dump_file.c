@@ -1,0 +1,84 @@
+/*
+ * dump_file.c
+ *	  A dump file in memory, which tests write, change and read.
+ */
+#include "postgres.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "backend.h"
+#include "base/whole_io.h"
+#include "dump_file.h"
+
+static int	file = -1;
+static char path[64];
+
+void
+open_dump_file(void)
+{
+	file = memfd_create("dump", 0);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
+}
+
+void
+close_dump_file(void)
+{
+	close(file);
+}
+
+/*
+ * Replace what is in the file.
+ */
+void
+set_dump_file(const Text *text)
+{
+	if (ftruncate(file, 0) != 0 ||
+		!plh_whole_io_write(file, text->data, text->bytes, 0))
+		abort();
+}
+
+static Text
+get_file(void)
+{
+	Text		text;
+
+	text.bytes = lseek(file, 0, SEEK_END);
+	text.data = palloc(text.bytes + 1);
+	if (plh_whole_io_read(file, text.data, text.bytes, 0) != text.bytes)
+		abort();
+	text.data[text.bytes] = '\0';
+	return text;
+}
+
+/*
+ * Write an image to the file; returns what is there then.
+ */
+Text
+write_dump(const PlhProfileImage *image, const PlhDumpExtras *extras)
+{
+	uint32		live_sites;
+
+	if (ftruncate(file, 0) != 0 || lseek(file, 0, SEEK_SET) != 0 ||
+		plh_dump_writer_write(file, image, extras, &live_sites) != 0)
+		abort();
+	return get_file();
+}
+
+static void
+read_file(void *arg)
+{
+	Attempt    *attempt = arg;
+
+	attempt->dump = plh_dump_reader_read(path, attempt->header_only);
+}
+
+/*
+ * Read the file; returns the SQLSTATE of the ERROR that it ends in, or 0.
+ */
+int
+read_dump(Attempt *attempt)
+{
+	attempt->dump = NULL;
+	return sqlstate_of(read_file, attempt);
+}

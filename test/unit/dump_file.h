@@ -1,0 +1,32 @@
+/*
+ * dump_file.h
+ *	  A dump file in memory, which tests write, change and read.
+ */
+#ifndef DUMP_FILE_H
+#define DUMP_FILE_H
+
+#include "dump/dump_writer.h"
+#include "reader/dump_reader.h"
+
+/* The text of a dump. */
+typedef struct Text
+{
+	char	   *data;
+	Size		bytes;
+} Text;
+
+/* An attempt to read the file. */
+typedef struct Attempt
+{
+	bool		header_only;
+	PlhDump    *dump;			/* NULL after an ERROR */
+} Attempt;
+
+extern void open_dump_file(void);
+extern void close_dump_file(void);
+extern void set_dump_file(const Text *text);
+extern Text write_dump(const PlhProfileImage *image,
+					   const PlhDumpExtras *extras);
+extern int	read_dump(Attempt *attempt);
+
+#endif							/* DUMP_FILE_H */
