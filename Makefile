@@ -5,8 +5,12 @@ MODULE_big = pg_leakhunt
 DATA = sql/pg_leakhunt--1.0.sql
 SCRIPTS = bin/pg_leakhunt_attach bin/pg_leakhunt_attach.gdb
 
-OBJS = \
-	src/pg_leakhunt.o \
+# The objects by folder.  A file includes files of its own folder and of those
+# above it only.
+#
+# Inside palloc, where nothing may allocate, lock, throw or report:
+# what everything stands on; knows nothing of samples
+BASE_OBJS = \
 	src/base/guard.o \
 	src/base/modules.o \
 	src/base/pointer_table.o \
@@ -16,19 +20,28 @@ OBJS = \
 	src/base/server_functions.o \
 	src/base/settings.o \
 	src/base/unwind.o \
-	src/base/whole_io.o \
+	src/base/whole_io.o
+
+# the format of a profile, its owner's writes, checked access to it
+PROFILE_OBJS = \
 	src/profile/baseline.o \
 	src/profile/profile.o \
 	src/profile/profile_counters.o \
 	src/profile/profile_file.o \
 	src/profile/profile_image.o \
-	src/profile/site_facts.o \
+	src/profile/site_facts.o
+
+# heap files: how they are written
+DUMP_OBJS = \
 	src/dump/dump.o \
 	src/dump/dump_addresses.o \
 	src/dump/dump_directory.o \
 	src/dump/dump_format.o \
 	src/dump/dump_writer.o \
-	src/dump/growth_dump.o \
+	src/dump/growth_dump.o
+
+# the hooks, and what they keep
+SAMPLER_OBJS = \
 	src/sampler/census.o \
 	src/sampler/control.o \
 	src/sampler/lifetime.o \
@@ -37,7 +50,11 @@ OBJS = \
 	src/sampler/method_patch.o \
 	src/sampler/owner.o \
 	src/sampler/sample_filter.o \
-	src/sampler/statement.o \
+	src/sampler/statement.o
+
+# Outside of palloc:
+# any process' profile, baseline or dump, as one form in memory
+READER_OBJS = \
 	src/reader/baseline_file.o \
 	src/reader/database_text.o \
 	src/reader/dump_lines.o \
@@ -45,18 +62,27 @@ OBJS = \
 	src/reader/profile_builder.o \
 	src/reader/profile_reader.o \
 	src/reader/server_processes.o \
-	src/reader/symbol_table.o \
+	src/reader/symbol_table.o
+
+# load, fork, the ends of transactions, exit, crash
+PROCESS_OBJS = \
 	src/process/dump_report.o \
 	src/process/process.o \
 	src/process/profile_directory.o \
-	src/process/sweep.o \
+	src/process/sweep.o
+
+# from an address to functions, files and lines
+SYMBOLS_OBJS = \
 	src/symbols/debug_file.o \
 	src/symbols/debug_info.o \
 	src/symbols/symbol_cache.o \
 	src/symbols/symbol_protocol.o \
 	src/symbols/symbol_server.o \
 	src/symbols/symbolizer.o \
-	src/symbols/symbols.o \
+	src/symbols/symbols.o
+
+# stacks as text, and the pictures and files made of them
+REPORT_OBJS = \
 	src/report/build_id_text.o \
 	src/report/call_tree.o \
 	src/report/dump_symbols.o \
@@ -69,13 +95,19 @@ OBJS = \
 	src/report/size_text.o \
 	src/report/stack_text.o \
 	src/report/text_numbers.o \
-	src/report/top.o \
+	src/report/top.o
+
+# what counts as a leak
+VERDICT_OBJS = \
 	src/verdict/leak_check.o \
 	src/verdict/leak_snapshot.o \
 	src/verdict/suppression.o \
 	src/verdict/suspect.o \
 	src/verdict/suspect_evidence.o \
-	src/verdict/suspect_list.o \
+	src/verdict/suspect_list.o
+
+# SQL arguments in, rows out
+FUNCTIONS_OBJS = \
 	src/functions/sql_check.o \
 	src/functions/sql_control.o \
 	src/functions/sql_dumps.o \
@@ -86,6 +118,19 @@ OBJS = \
 	src/functions/sql_source.o \
 	src/functions/sql_suppressions.o \
 	src/functions/sql_suspects.o
+
+OBJS = \
+	src/pg_leakhunt.o \
+	$(BASE_OBJS) \
+	$(PROFILE_OBJS) \
+	$(DUMP_OBJS) \
+	$(SAMPLER_OBJS) \
+	$(READER_OBJS) \
+	$(PROCESS_OBJS) \
+	$(SYMBOLS_OBJS) \
+	$(REPORT_OBJS) \
+	$(VERDICT_OBJS) \
+	$(FUNCTIONS_OBJS)
 
 PG_CPPFLAGS = -I$(srcdir)/src
 # -O3, because the code that runs inside palloc consists of loops over some 20 frames.
@@ -101,7 +146,7 @@ REGRESS = \
 	privileges \
 	settings
 
-EXTRA_CLEAN = $(GENERATED) test/unit/run_tests test/unit/frames test/unit/cut_stacks test/leaker/leaker.so test/leaker/leaker.o
+EXTRA_CLEAN = $(GENERATED) test/unit/run_tests test/unit/run_readers test/unit/frames test/unit/cut_stacks test/leaker/leaker.so test/leaker/leaker.o
 
 # A PG_CONFIG in the environment counts as one on the command line does.  make hands
 # both on to the scripts of OWN_TARGETS, but not this default: without PG_CONFIG they
