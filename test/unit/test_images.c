@@ -237,6 +237,20 @@ test_breaks(const PlhProfileHeader *sound)
 	free(header);
 }
 
+/* A profile of so many sites, as its owner left it. */
+static void
+test_sound(int sites, const char *name)
+{
+	PlhProfileHeader *sound = make_profile(sites, SEED);
+	PlhProfileImage image;
+
+	plh_profile_image_adopt(&image, sound, sound->used_bytes);
+	ok_unbroken(read_profile(sound, sound->used_bytes, half_of_profile(&image),
+							 true), name);
+	free(sound);
+	forget_memory();
+}
+
 void
 test_images(void)
 {
@@ -244,11 +258,12 @@ test_images(void)
 	PlhProfileImage image;
 	PlhBaseline *baseline;
 
+	test_sound(0, "a profile without sites is read");
+	test_sound(8, "and one with a few");
+	test_sound(1000, "and one with many");
 	plh_profile_image_adopt(&image, sound, sound->used_bytes);
 	baseline = half_of_profile(&image);
 	printf("# a profile of %u bytes\n", sound->used_bytes);
-	ok_unbroken(read_profile(sound, sound->used_bytes, baseline, true),
-				"a sound profile is read");
 	test_breaks(sound);
 	test_damaged(sound, baseline);
 	test_cut(sound, baseline);
