@@ -58,7 +58,7 @@ COMMENT ON FUNCTION pg_leakhunt_get_processes() IS
 'Returns the rows of pg_leakhunt_processes, without the names that pg_stat_activity has of processes without a profile.';
 
 CREATE VIEW pg_leakhunt_processes AS
-    SELECT pid,
+    SELECT processes.pid,
            coalesce(processes.backend_type, activity.backend_type) AS backend_type,
            processes.state,
            coalesce(processes.database, activity.datname::text) AS database,
@@ -69,7 +69,9 @@ CREATE VIEW pg_leakhunt_processes AS
            context_bytes, malloc_bytes, rss_anon_bytes, overhead_bytes,
            profile_bytes, last_sample_at, counted_at
     FROM pg_leakhunt_get_processes() AS processes
-        LEFT JOIN pg_stat_activity AS activity USING (pid)
+        LEFT JOIN pg_stat_activity AS activity
+            ON activity.pid = processes.pid
+                AND processes.state IS DISTINCT FROM 'crashed'
     ORDER BY live_bytes DESC NULLS LAST, rss_anon_bytes DESC NULLS LAST, pid;
 
 COMMENT ON VIEW pg_leakhunt_processes IS
@@ -121,7 +123,7 @@ COMMENT ON COLUMN pg_leakhunt_processes.profile_bytes IS
 COMMENT ON COLUMN pg_leakhunt_processes.last_sample_at IS
 'when the last sample was kept';
 COMMENT ON COLUMN pg_leakhunt_processes.counted_at IS
-'when the process last counted its contexts: with a sample, at most once a second, and at the end of a transaction that commits, where 50 ms have passed since; context_bytes and malloc_bytes are as of then, rss_anon_bytes is of now; null if it has not yet';
+'when the process last counted its contexts: with a sample, at most once a second, and at the end of a transaction that commits, where 50 ms have passed since, or 10 ms after a transaction longer than 2 ms; context_bytes and malloc_bytes are as of then, rss_anon_bytes is of now; null if it has not yet';
 
 CREATE FUNCTION pg_leakhunt_get_contexts(
     OUT pid int,
@@ -147,7 +149,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_history'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_history(int) IS
-'Returns what a process held over time, in bytes: live_bytes is an estimate, as in pg_leakhunt_processes; context_bytes, of all memory contexts, is exact. There are at most 240 points; they are one second apart at first, and further apart as time goes on. While no samples are kept, no points are added. A WARNING and no rows if the pid is no process of this server.';
+'Returns what a process held over time, in bytes: live_bytes is an estimate, as in pg_leakhunt_processes; context_bytes, of all memory contexts, is exact. There are at most 240 points; they are one second apart at first, and further apart as time goes on. Points are added with samples and at commits. A WARNING and no rows if the pid is no process of this server.';
 
 CREATE FUNCTION pg_leakhunt_get_symbols(
     OUT path text,
@@ -244,7 +246,7 @@ COMMENT ON COLUMN pg_leakhunt_report.growth_bytes IS
 COMMENT ON COLUMN pg_leakhunt_report.growth_count IS
 'live_count since the baseline; null without one';
 COMMENT ON COLUMN pg_leakhunt_report.peak_bytes IS
-'live_bytes of this site when those of the process were highest; null if not known';
+'live_bytes of this site when those of the process were highest; estimate';
 COMMENT ON COLUMN pg_leakhunt_report.total_bytes IS
 'bytes ever allocated at this site, freed ones included; estimate';
 COMMENT ON COLUMN pg_leakhunt_report.total_count IS
@@ -568,7 +570,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_get_dumps'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_get_dumps() IS
-'Returns the rows of pg_leakhunt_dumps, from the first lines of each file. Members of pg_read_all_stats get a WARNING for a file that is no dump.';
+'Returns the rows of pg_leakhunt_dumps, from the header of each file. Members of pg_read_all_stats get a WARNING for a file that is no dump.';
 
 CREATE VIEW pg_leakhunt_dumps AS
     SELECT * FROM pg_leakhunt_get_dumps()
@@ -627,7 +629,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_diff'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_diff(text, text) IS
-'Returns what each call site holds in two dump files, in bytes and chunks, and the difference, the largest growth first. The dumps may be of different processes, before and after a restart. Sites are compared by stack, context and statement.';
+'Returns what each call site holds in two dump files, in bytes and chunks, and the difference, the largest growth first. The dumps may be of different processes, before and after a restart. Sites are compared by stack, context, lifetime and statement.';
 
 --
 -- Tables, pictures and profiles for other tools: of a process, as it is or its

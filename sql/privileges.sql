@@ -35,6 +35,10 @@ SET ROLE regress_leakhunt_nobody;
 EXECUTE seen;
 INSERT INTO pg_leakhunt_suppressions VALUES ('function');
 SELECT pg_leakhunt_baseline_all();
+-- (the text has the pid)
+\set VERBOSITY sqlstate
+SELECT pg_leakhunt_baseline(pg_backend_pid());
+\set VERBOSITY default
 SELECT pg_leakhunt_start(pg_backend_pid(), 1);
 SELECT pg_leakhunt_stop(pg_backend_pid());
 SELECT pg_leakhunt_start_all();

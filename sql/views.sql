@@ -104,6 +104,8 @@ SELECT count(*) FROM pg_leakhunt_top('2147483647');
 SELECT pg_leakhunt_start(pg_backend_pid(), 1, 'all', '0 s');
 SELECT pg_leakhunt_start(pg_backend_pid(), 1, 'all', '-1 day');
 SELECT pg_leakhunt_start_all(duration => '20 years');
+SELECT pg_leakhunt_start_all(duration => '3650 days 1 microsecond');
+SELECT pg_leakhunt_start_all(duration => '2000000000 months');
 
 -- functions that scripts of other versions have created: never with columns
 -- or arguments shifted

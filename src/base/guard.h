@@ -13,4 +13,21 @@
 /* Is a change under way? */
 extern volatile bool plh_guard_held;
 
+/* Take the guard, if it is not held.  Returns whether it was, for the other. */
+static inline bool
+plh_guard_take(void)
+{
+	bool		was_held = plh_guard_held;
+
+	plh_guard_held = true;
+	return was_held;
+}
+
+/* Let the guard go, unless it was held before it was taken. */
+static inline void
+plh_guard_restore(bool was_held)
+{
+	plh_guard_held = was_held;
+}
+
 #endif							/* PLH_GUARD_H */

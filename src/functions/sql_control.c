@@ -6,6 +6,7 @@
 
 #include "catalog/pg_authid.h"
 #include "fmgr.h"
+#include "common/int.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
@@ -14,6 +15,7 @@
 #include "base/compat.h"
 #include "base/settings.h"
 #include "functions/sql_rows.h"
+#include "functions/sql_source.h"
 #include "process/process.h"
 #include "process/profile_directory.h"
 #include "reader/baseline_file.h"
@@ -64,6 +66,8 @@ throw_request_failed(int pid)
 	if (errno == ENOSPC)
 		ereport(ERROR,
 				(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+				 pid == ALL_PROCESSES ?
+				 errmsg("could not make the request: %m") :
 				 errmsg("could not make the request to process %d: %m", pid),
 				 errdetail("There are requests to too many processes, or no room in \"%s\".",
 						   plh_profile_directory_path()),
@@ -71,22 +75,28 @@ throw_request_failed(int pid)
 	ereport(ERROR,
 			(errcode_for_file_access(),
 			 errmsg("could not make the request: %m"),
-			 errdetail("Requests are made through a file in directory \"%s\", which could not be made when the server started.",
+			 errdetail("Requests are made through a file in directory \"%s\", which could not be opened.",
 					   plh_profile_directory_path())));
 }
 
 /* Make the request; pid 0 means all processes. */
-static bool
+static void
 request(int pid, const PlhControlWish *wish)
 {
-	if (pid != ALL_PROCESSES &&
-		(!plh_server_processes_check(pid) || !check_loaded(pid)))
-		return false;
 	if (!plh_control_request(pid, wish))
 		throw_request_failed(pid);
 
 	/* what a session asks of itself it gets at once */
 	plh_method_hooks_rearm();
+}
+
+/* Make the request to one process; false, after a WARNING, if that can't be. */
+static bool
+request_of_one(int pid, const PlhControlWish *wish)
+{
+	if (!plh_server_processes_check(pid) || !check_loaded(pid))
+		return false;
+	request(pid, wish);
 	return true;
 }
 
@@ -97,17 +107,12 @@ request(int pid, const PlhControlWish *wish)
 static int
 get_pid(FunctionCallInfo fcinfo)
 {
-	int			pid;
-
 	if (PG_ARGISNULL(0))
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("pid must not be null"),
 				 errhint("The functions whose names end with _all are for all processes.")));
-	pid = PG_GETARG_INT32(0);
-
-	/* 0 is no process, either */
-	return pid == ALL_PROCESSES ? -1 : pid;
+	return PG_GETARG_INT32(0);
 }
 
 /* The sample_interval argument; 0 for what the settings say. */
@@ -156,20 +161,21 @@ get_duration(FunctionCallInfo fcinfo, int number)
 {
 	Interval   *duration;
 	int64		days;
+	int64		duration_us;
 
 	if (PG_ARGISNULL(number))
 		return 0;
 	duration = PG_GETARG_INTERVAL_P(number);
 	days = (int64) duration->month * DAYS_PER_MONTH + duration->day;
-	if (days < -MAX_DURATION_DAYS || days > MAX_DURATION_DAYS ||
-		duration->time > MAX_DURATION_DAYS * USECS_PER_DAY ||
-		days * USECS_PER_DAY + duration->time <= 0)
+	if (pg_mul_s64_overflow(days, USECS_PER_DAY, &duration_us) ||
+		pg_add_s64_overflow(duration_us, duration->time, &duration_us) ||
+		duration_us <= 0 || duration_us > MAX_DURATION_DAYS * USECS_PER_DAY)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("duration is out of range"),
 				 errdetail("It must be more than nothing, and at most %d days.",
 						   MAX_DURATION_DAYS)));
-	return days * USECS_PER_DAY + duration->time;
+	return duration_us;
 }
 
 /*
@@ -198,7 +204,7 @@ pg_leakhunt_start(PG_FUNCTION_ARGS)
 	plh_sql_rows_check_arguments(fcinfo, 4);
 	plh_sql_rows_check_active();
 	wish = get_wish(fcinfo, 1);
-	PG_RETURN_BOOL(request(get_pid(fcinfo), &wish));
+	PG_RETURN_BOOL(request_of_one(get_pid(fcinfo), &wish));
 }
 
 /*
@@ -212,7 +218,7 @@ pg_leakhunt_start_all(PG_FUNCTION_ARGS)
 	plh_sql_rows_check_arguments(fcinfo, 3);
 	plh_sql_rows_check_active();
 	wish = get_wish(fcinfo, 0);
-	(void) request(ALL_PROCESSES, &wish);
+	request(ALL_PROCESSES, &wish);
 	PG_RETURN_VOID();
 }
 
@@ -226,7 +232,7 @@ pg_leakhunt_stop(PG_FUNCTION_ARGS)
 
 	plh_sql_rows_check_arguments(fcinfo, 1);
 	plh_sql_rows_check_active();
-	PG_RETURN_BOOL(request(get_pid(fcinfo), &wish));
+	PG_RETURN_BOOL(request_of_one(get_pid(fcinfo), &wish));
 }
 
 /*
@@ -237,8 +243,9 @@ pg_leakhunt_stop_all(PG_FUNCTION_ARGS)
 {
 	PlhControlWish wish = {.present = true,.scope = -1};
 
+	plh_sql_rows_check_arguments(fcinfo, 0);
 	plh_sql_rows_check_active();
-	(void) request(ALL_PROCESSES, &wish);
+	request(ALL_PROCESSES, &wish);
 	PG_RETURN_VOID();
 }
 
@@ -249,6 +256,7 @@ pg_leakhunt_stop_all(PG_FUNCTION_ARGS)
 Datum
 pg_leakhunt_reset_all(PG_FUNCTION_ARGS)
 {
+	plh_sql_rows_check_arguments(fcinfo, 0);
 	plh_sql_rows_check_active();
 	if (!plh_control_reset())
 		throw_request_failed(ALL_PROCESSES);
@@ -294,8 +302,9 @@ take_baseline(PlhProfileImage *image, void *arg)
 }
 
 /*
- * Take the baselines of processes that have no profile yet but may have: the few samples
- * that they may have are counted as growth when they get one.
+ * Take the baselines of processes that have no profile yet, and that the caller
+ * may know of.  The few samples that such a process has count as growth when it
+ * gets a profile.
  */
 static void
 take_other_baselines(const BaselineCount *count)
@@ -307,6 +316,7 @@ take_other_baselines(const BaselineCount *count)
 		int			pid = lfirst_int(cell);
 
 		if (!list_member_int(count->found, pid) && may_have_loaded(pid) &&
+			plh_sql_rows_may_know(pid) &&
 			!plh_baseline_file_take_empty(plh_profile_directory_path(), pid))
 			report_unwritten(pid);
 	}
@@ -314,29 +324,31 @@ take_other_baselines(const BaselineCount *count)
 
 /*
  * pg_leakhunt_baseline(pid): count growth of a process from here.  Returns the
- * number of processes: 1, or 0 for one that can't be looked at.
+ * number of processes: 1, or, after a WARNING, 0.
  */
 Datum
 pg_leakhunt_baseline(PG_FUNCTION_ARGS)
 {
 	const char *directory = plh_profile_directory_path();
-	int			pid = get_pid(fcinfo);
 	BaselineCount count = {.memory = CurrentMemoryContext};
+	int			pid;
 
 	plh_sql_rows_check_arguments(fcinfo, 1);
+	pid = get_pid(fcinfo);
 	plh_sql_rows_check_active();
 	count.sees_all = plh_sql_rows_may_see_all();
 	plh_owner_publish();
 	if (pid > 0)
 		plh_profile_reader_each(directory, pid, false, take_baseline, &count);
-	if (count.found == NIL && plh_server_processes_check(pid) &&
-		check_loaded(pid) && count.sees_all)
-	{
-		if (!plh_baseline_file_take_empty(directory, pid))
-			report_unwritten(pid);
-		count.taken++;
-	}
-	PG_RETURN_INT32(count.taken);
+	if (count.taken > 0)
+		PG_RETURN_INT32(count.taken);
+	if (!plh_server_processes_check(pid) || !check_loaded(pid))
+		PG_RETURN_INT32(0);
+	if (count.found != NIL || !plh_sql_rows_may_know(pid))
+		plh_sql_source_deny_process(pid);
+	if (!plh_baseline_file_take_empty(directory, pid))
+		report_unwritten(pid);
+	PG_RETURN_INT32(1);
 }
 
 /*
@@ -349,6 +361,7 @@ pg_leakhunt_baseline_all(PG_FUNCTION_ARGS)
 	const char *directory = plh_profile_directory_path();
 	BaselineCount count = {.memory = CurrentMemoryContext};
 
+	plh_sql_rows_check_arguments(fcinfo, 0);
 	plh_sql_rows_check_active();
 	count.sees_all = plh_sql_rows_may_see_all();
 	plh_owner_publish();
@@ -357,7 +370,6 @@ pg_leakhunt_baseline_all(PG_FUNCTION_ARGS)
 	if (count.sees_all && !plh_baseline_file_take_empty(directory, 0))
 		report_unwritten(0);
 	plh_profile_reader_each(directory, 0, false, take_baseline, &count);
-	if (count.sees_all)
-		take_other_baselines(&count);
+	take_other_baselines(&count);
 	PG_RETURN_INT32(count.taken);
 }

@@ -6,8 +6,6 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
-#include "storage/proc.h"
-#include "storage/procarray.h"
 #include "utils/timestamp.h"
 
 #include "base/compat.h"
@@ -127,16 +125,6 @@ visit_process(PlhProfileImage *image, void *arg)
 		put_profile(image, &rows->sink);
 }
 
-/* May the caller know about that process?  As with profiles, by its role. */
-static bool
-may_know(const PlhRowSink *sink, int pid)
-{
-	PGPROC	   *proc = sink->sees_all ? NULL : BackendPidGetProc(pid);
-
-	return sink->sees_all ||
-		(proc != NULL && plh_sql_rows_may_see_role(proc->roleId));
-}
-
 /*
  * The column state of a process without a profile.  Nothing is known where the
  * module is loaded, but inactive.
@@ -184,7 +172,7 @@ put_others(ProcessRows *rows)
 
 		/* one that is gone meanwhile is not shown */
 		if (!list_member_int(rows->profiled, pid) &&
-			may_know(&rows->sink, pid) &&
+			plh_sql_rows_may_know(pid) &&
 			plh_process_facts_start_ticks(pid) != 0)
 			put_unprofiled(pid, &rows->sink);
 	}
@@ -352,10 +340,11 @@ put_history(PlhProfileImage *image, void *arg)
 Datum
 pg_leakhunt_history(PG_FUNCTION_ARGS)
 {
-	int			pid = PG_GETARG_INT32(0);
 	PlhRowSink	sink;
+	int			pid;
 
 	plh_sql_rows_check_arguments(fcinfo, 1);
+	pid = PG_GETARG_INT32(0);
 	if (!plh_sql_rows_start(fcinfo, &sink, HISTORY_COLUMNS))
 		return (Datum) 0;
 	if (pid > 0)

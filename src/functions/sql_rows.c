@@ -12,9 +12,12 @@
 #include "catalog/pg_type.h"
 #include "commands/dbcommands.h"
 #include "miscadmin.h"
+#include "storage/proc.h"
+#include "storage/procarray.h"
 #include "utils/acl.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 #include "utils/tuplestore.h"
 
@@ -196,6 +199,21 @@ bool
 plh_sql_rows_may_see_role(Oid role)
 {
 	return OidIsValid(role) && has_privs_of_role(GetUserId(), role);
+}
+
+/*
+ * May the caller know about a process without a profile?  As with profiles, by
+ * its role.
+ */
+bool
+plh_sql_rows_may_know(int pid)
+{
+	PGPROC	   *proc;
+
+	if (plh_sql_rows_may_see_all())
+		return true;
+	proc = BackendPidGetProc(pid);
+	return proc != NULL && plh_sql_rows_may_see_role(proc->roleId);
 }
 
 /*

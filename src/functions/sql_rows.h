@@ -49,6 +49,7 @@ extern void plh_sql_rows_finish(PlhRow *row, PlhRowSink *sink);
 
 extern bool plh_sql_rows_may_see_all(void);
 extern bool plh_sql_rows_may_see_role(Oid role);
+extern bool plh_sql_rows_may_know(int pid);
 extern bool plh_sql_rows_may_show(const PlhRowSink *sink,
 								  const PlhProfileHeader *header);
 

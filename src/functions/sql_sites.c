@@ -169,11 +169,23 @@ put_process(PlhProfileImage *image, void *arg)
 
 	if (!plh_sql_rows_may_show(&report->sink, image->header))
 		return;
-	report->sink.found = true;
 	put_image(image,
 			  plh_baseline_file_read(plh_profile_directory_path(),
 									 image->header),
 			  report->with_stacks, &report->sink);
+}
+
+/* Return the rows of the process that has, or was the last to have, that pid. */
+static void
+put_one_process(int pid, Report *report)
+{
+	PlhProfileImage *image =
+		plh_profile_reader_find(plh_profile_directory_path(), pid);
+
+	if (image != NULL)
+		put_process(image, report);
+	else
+		(void) plh_server_processes_check(pid);
 }
 
 /*
@@ -184,19 +196,17 @@ put_process(PlhProfileImage *image, void *arg)
 Datum
 pg_leakhunt_report(PG_FUNCTION_ARGS)
 {
-	bool		all = PG_ARGISNULL(0);
-	int			pid = all ? 0 : PG_GETARG_INT32(0);
 	Report		report;
 
 	plh_sql_rows_check_arguments(fcinfo, 2);
 	if (!plh_sql_rows_start(fcinfo, &report.sink, REPORT_COLUMNS))
 		return (Datum) 0;
 	report.with_stacks = PG_ARGISNULL(1) || PG_GETARG_BOOL(1);
-	if (all || pid > 0)
-		plh_profile_reader_each(plh_profile_directory_path(), pid, false,
+	if (!PG_ARGISNULL(0))
+		put_one_process(PG_GETARG_INT32(0), &report);
+	else
+		plh_profile_reader_each(plh_profile_directory_path(), 0, false,
 								put_process, &report);
-	if (!all && !report.sink.found)
-		(void) plh_server_processes_check(pid);
 	return (Datum) 0;
 }
 
@@ -258,14 +268,13 @@ compare_differences(const void *a, const void *b)
 Datum
 pg_leakhunt_diff(PG_FUNCTION_ARGS)
 {
-	PlhSource	source = {
-		.file = text_to_cstring(PG_GETARG_TEXT_PP(1)),
-		.base = text_to_cstring(PG_GETARG_TEXT_PP(0))
-	};
+	PlhSource	source = {0};
 	PlhSiteList *list;
 	PlhRowSink	sink;
 
 	plh_sql_rows_check_arguments(fcinfo, 2);
+	source.file = text_to_cstring(PG_GETARG_TEXT_PP(1));
+	source.base = text_to_cstring(PG_GETARG_TEXT_PP(0));
 	plh_sql_rows_start_silently(fcinfo, &sink, DIFF_COLUMNS);
 	list = plh_sql_source_sites(&source);
 	qsort(list->sites, list->count, sizeof(PlhListedSite),

@@ -43,6 +43,15 @@ throw_permission_denied(const char *what, bool is_file)
 }
 
 /*
+ * Throw the ERROR for a process that the caller may not look at.
+ */
+void
+plh_sql_source_deny_process(int pid)
+{
+	throw_permission_denied(psprintf("process %d", pid), false);
+}
+
+/*
  * The profile of a process, which the caller may see.  NULL, after a report at
  * that level, if there is no such process, or if it has no profile.
  */
@@ -57,7 +66,7 @@ plh_sql_source_process(int pid, int level)
 	if (image != NULL)
 	{
 		if (!may_see(image->header))
-			throw_permission_denied(psprintf("process %d", pid), false);
+			plh_sql_source_deny_process(pid);
 	}
 	else if (!plh_server_processes_has(pid))
 		ereport(level,
@@ -169,7 +178,11 @@ plh_sql_source_dump(const char *file)
 		return plh_dump_reader_read(path, false);
 	dump = plh_sql_source_try_dump(path, true, &error);
 	if (dump != NULL && may_see(dump->image->header))
+	{
 		dump = plh_sql_source_try_dump(path, false, &error);
+		if (dump == NULL)
+			ReThrowError(error);
+	}
 
 	/* another file may have got its name meanwhile */
 	if (dump == NULL || !may_see(dump->image->header))

@@ -21,6 +21,7 @@ typedef struct PlhSource
 } PlhSource;
 
 extern PlhProfileImage *plh_sql_source_process(int pid, int level);
+extern void plh_sql_source_deny_process(int pid);
 extern PlhDump *plh_sql_source_dump(const char *file);
 extern PlhDump *plh_sql_source_try_dump(const char *path, bool header_only,
 										ErrorData **error);

@@ -15,6 +15,7 @@
 #ifndef PLH_PROFILE_IMAGE_H
 #define PLH_PROFILE_IMAGE_H
 
+#include "base/limits.h"
 #include "profile/profile_layout.h"
 
 /* An image gives access to modules with an index below this. */
@@ -25,7 +26,7 @@ typedef struct PlhProfileImage
 	const PlhProfileHeader *header;
 	Size		bytes;			/* of header and records that can be read */
 	bool		alive;			/* the owner is running */
-	char		path[MAXPGPATH];	/* of the file; empty for our own memory */
+	char		path[PLH_PATH_MAX]; /* of the file; empty for our own memory */
 	uint32		modules[PLH_IMAGE_MODULES]; /* offsets by index; 0: none */
 	const struct PlhSymbolTable *symbols;	/* from the dump, or NULL */
 } PlhProfileImage;

@@ -108,7 +108,8 @@ open_image(const char *path, int pid, bool header_only)
 	CloseTransientFile(fd);
 	if (image == NULL)
 		ereport(WARNING,
-				(errmsg("ignoring file \"%s\"", path),
+				(errmsg("ignoring file \"%s\" in the directory of the profiles",
+						last_dir_separator(path) + 1),
 				 errdetail("It is not a profile of this version of pg_leakhunt.")));
 	return image == NULL || exited ||
 		(pid != 0 && image->header->pid != pid) ? NULL : image;

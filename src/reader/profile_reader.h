@@ -22,10 +22,6 @@ typedef void (*PlhProfileVisitor) (PlhProfileImage *image, void *arg);
 /* The image belongs to the current memory context; NULL without a profile. */
 extern PlhProfileImage *plh_profile_reader_find(const char *directory, int pid);
 
-/*
- * The visitor runs in the caller's memory context, so that its allocations
- * outlive the image.
- */
 extern void plh_profile_reader_each(const char *directory, int pid,
 									bool header_only,
 									PlhProfileVisitor visit, void *arg);

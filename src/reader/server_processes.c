@@ -3,7 +3,7 @@
  *	  Lists the processes of this server, and what the kernel knows of them.
  *
  * All facts come from /proc.  A file there may vanish at any time, with its
- * process: then the answer is that nothing is known, never an ERROR.
+ * process: then the answer is that nothing is known, not an ERROR.
  */
 #include "postgres.h"
 

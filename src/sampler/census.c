@@ -85,12 +85,11 @@ plh_census_count_contexts(void)
 {
 	int64		bytes = 0;
 	uint32		count = 0;
-	bool		was_held = plh_guard_held;
+	bool		was_held = plh_guard_take();
 
 	Assert(plh_profile != NULL);
 
 	/* the leak check calls from outside palloc, without the guard */
-	plh_guard_held = true;
 	census_number++;
 	for (MemoryContext context = TopMemoryContext; context != NULL;
 		 context = next_context(context))
@@ -111,7 +110,7 @@ plh_census_count_contexts(void)
 	}
 	plh_profile->context_bytes = bytes;
 	plh_profile->context_count = count;
-	plh_guard_held = was_held;
+	plh_guard_restore(was_held);
 }
 
 /*

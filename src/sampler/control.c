@@ -79,11 +79,32 @@ static ControlFile *control;
 static char control_path[PLH_PATH_MAX];
 static uint64 own_start;		/* 0: not looked up yet */
 
-/* Open the file, or make it in its full size.  Returns -1 on failure. */
+/*
+ * Give an empty file its full size.  Returns false, with errno set, on failure,
+ * and for a file of another size: whoever maps that could die if it were cut.
+ */
+static bool
+make_full_size(int fd)
+{
+	struct stat status;
+
+	if (fstat(fd, &status) != 0)
+		return false;
+	if (status.st_size == sizeof(ControlFile))
+		return true;
+	errno = status.st_size != 0 ? EINVAL :
+		posix_fallocate(fd, 0, sizeof(ControlFile));
+	return errno == 0;
+}
+
+/*
+ * Open the file, or make it in its full size.  Returns -1, with errno set, on
+ * failure.
+ */
 static int
 open_control(void)
 {
-	struct stat status;
+	int			saved_errno;
 	int			fd = open(control_path,
 						  O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
 						  S_IRUSR | S_IWUSR);
@@ -91,16 +112,14 @@ open_control(void)
 	if (fd < 0)
 		return -1;
 
-	/* never cut a file of another size: whoever maps it could die */
-	if (flock(fd, LOCK_EX) == 0 && fstat(fd, &status) == 0 &&
-		(status.st_size == sizeof(ControlFile) ||
-		 (status.st_size == 0 &&
-		  posix_fallocate(fd, 0, sizeof(ControlFile)) == 0)))
+	if (flock(fd, LOCK_EX) == 0 && make_full_size(fd))
 	{
 		(void) flock(fd, LOCK_UN);
 		return fd;
 	}
+	saved_errno = errno;
 	close(fd);
+	errno = saved_errno;
 	return -1;
 }
 

@@ -33,8 +33,8 @@ extern uint32 plh_control_seen;
 extern const volatile uint32 *plh_control_sequence;
 
 /*
- * When the wish that this process follows ends, by the coarse monotonic clock in
- * microseconds; 0 = never.
+ * When the next request that concerns this process ends, by the coarse monotonic
+ * clock in microseconds; 0 = none ends.
  */
 extern int64 plh_control_ends_at_us;
 

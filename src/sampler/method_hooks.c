@@ -86,6 +86,7 @@ seed_prng(void)
 static void
 rearm(void)
 {
+	int			saved_errno = errno;
 	PlhControlWish wish;
 
 	if (!prng_seeded)
@@ -108,6 +109,7 @@ rearm(void)
 		armed_scope = PLH_SCOPE_LONG_LIVED;
 	}
 	plh_owner_settings_changed(armed_interval, armed_scope);
+	errno = saved_errno;
 }
 
 /* Start the countdown to the end of a gap, or to the next look at requests. */

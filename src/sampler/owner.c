@@ -95,19 +95,20 @@ identify(PlhProfileHeader *header)
 bool
 plh_owner_begin_profile(uint32 sample_interval, int scope)
 {
-	PlhProfileHeader *header;
+	bool		was_held = plh_guard_take();
+	bool		begun = plh_profile_begin();
 
 	Assert(CritSectionCount == 0);
-	if (!plh_profile_begin())
-		return false;
-
-	plh_profile_counters_start();
-	header = plh_profile;
-	header->pid = getpid();
-	header->started_at = MyStartTimestamp;
-	identify(header);
-	plh_owner_settings_changed(sample_interval, scope);
-	return true;
+	if (begun)
+	{
+		plh_profile_counters_start();
+		plh_profile->pid = getpid();
+		plh_profile->started_at = MyStartTimestamp;
+		identify(plh_profile);
+		plh_owner_settings_changed(sample_interval, scope);
+	}
+	plh_guard_restore(was_held);
+	return begun;
 }
 
 /*
@@ -239,11 +240,13 @@ plh_owner_publish(void)
 	PlhProfileHeader *header = plh_profile;
 	char		path[PLH_PATH_MAX];
 	char		temporary[PLH_PATH_MAX];
+	bool		was_held;
 
 	Assert(CritSectionCount == 0);
 	if (header == NULL || plh_profile_file_verify())
 		return;
 
+	was_held = plh_guard_take();
 	identify(header);
 	header->process_start = plh_process_facts_start_ticks(header->pid);
 	header->profile_bytes = plh_profile_file_bytes();
@@ -252,6 +255,7 @@ plh_owner_publish(void)
 			 header->pid);
 	if (!plh_profile_file_publish(path, temporary))
 		next_publish_try = 2 * header->counters.total_samples;
+	plh_guard_restore(was_held);
 }
 
 /*

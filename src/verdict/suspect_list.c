@@ -163,7 +163,8 @@ compare_suspects(const void *a, const void *b)
 
 /*
  * The suspects of an image, in the current memory context, referring to the
- * image.  "baseline" is NULL where there is none.  counted_to is now, or the last sample of a process that is gone.
+ * image.  "baseline" is NULL where there is none.  counted_to is now, or the time
+ * of the last sample of a process that is gone.
  */
 PlhSuspectList *
 plh_suspect_list_make(const PlhProfileImage *image,

@@ -144,7 +144,7 @@ ask($node, 'SELECT pg_leakhunt_start_all(1)');
 
 # Requests that make no sense.
 for my $wrong (
-	[ 'pg_leakhunt_start(0)', qr/WARNING:  PID \S+ is not a PostgreSQL/ ],
+	[ 'pg_leakhunt_start(0)', qr/WARNING:  PID 0 is not a PostgreSQL/ ],
 	[ 'pg_leakhunt_stop(99999999)', qr/WARNING:  PID 99999999 is not a/ ],
 	[ 'pg_leakhunt_baseline(99999999)', qr/WARNING:  PID 99999999 is not a/ ],
 	[ 'pg_leakhunt_history(99999999)', qr/WARNING:  PID 99999999 is not a/ ],

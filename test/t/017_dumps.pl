@@ -390,6 +390,11 @@ is( $node->safe_psql('postgres',
 	),
 	1,
 	'nobody reads what is their own');
+append_to_file("$directory/$own", "one line too many\n");
+($result, $stdout, $stderr) = $node->psql('postgres',
+	"SET ROLE nobody; SELECT * FROM pg_leakhunt_read_dump('$own')");
+like($stderr, qr/is damaged at line \d+\n.*should have ended/,
+	'and is told what is wrong with it');
 for my $case (
 	[ 'reader', "pg_leakhunt_read_dump('1.2.manual.heap')", qr/could not open dump file "pg_leakhunt\/1.2/ ],
 	[ 'nobody', "pg_leakhunt_read_dump('$file.tmp')", qr/permission denied for file/ ],
