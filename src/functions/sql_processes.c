@@ -31,7 +31,7 @@ PLH_FUNCTION(pg_leakhunt_get_symbols);
 PLH_FUNCTION(pg_leakhunt_get_contexts);
 PLH_FUNCTION(pg_leakhunt_history);
 
-/* What the visitor of profiles is told, and finds. */
+/* The sink of the rows, and the processes that need no further row. */
 typedef struct ProcessRows
 {
 	PlhRowSink	sink;
@@ -194,7 +194,7 @@ pg_leakhunt_get_processes(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* What to do to see more of a module, as a sentence; NULL if nothing. */
+/* A sentence that tells how to see more of a module; NULL if there is no way. */
 static const char *
 symbols_hint(const PlhModuleRecord *module, const PlhSymbolModule *found)
 {
@@ -253,8 +253,8 @@ put_symbols(PlhProfileImage *image, void *arg)
 }
 
 /*
- * What is known about the modules that appear in profiles: the rows of
- * pg_leakhunt_symbols, once for each process that has the module.
+ * The rows of pg_leakhunt_symbols, about each module that appears in a profile,
+ * once for each process that has it.
  */
 Datum
 pg_leakhunt_get_symbols(PG_FUNCTION_ARGS)

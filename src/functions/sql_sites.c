@@ -28,7 +28,7 @@ PLH_FUNCTION(pg_leakhunt_report);
 PLH_FUNCTION(pg_leakhunt_read_dump);
 PLH_FUNCTION(pg_leakhunt_diff);
 
-/* What the visitor of profiles is told. */
+/* The sink of the rows, and whether they are to have stacks. */
 typedef struct Report
 {
 	PlhRowSink	sink;

@@ -30,7 +30,7 @@
 PLH_FUNCTION(pg_leakhunt_get_suspects);
 PLH_FUNCTION(pg_leakhunt_get_suppressed);
 
-/* What a suppression matches in all processes. */
+/* The sites that a suppression matches, in all processes. */
 typedef struct Matched
 {
 	int64		sites;
@@ -39,7 +39,7 @@ typedef struct Matched
 	int64		live_count;
 } Matched;
 
-/* What the visitors of profiles are told. */
+/* The sink of the rows, and the suppressions that sites are compared with. */
 typedef struct Search
 {
 	PlhRowSink	sink;

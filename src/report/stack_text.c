@@ -15,7 +15,7 @@
 #include "reader/symbol_table.h"
 #include "report/stack_text.h"
 
-/* What stands at the end of a stack that had more frames than we keep. */
+/* The last frame of a stack that had more frames than we keep. */
 #define TRUNCATED_FRAME "[more frames]"
 
 /* Is that a function which allocates on behalf of its caller? */
@@ -42,7 +42,7 @@ plh_stack_text_helpers_pattern(void)
 	return pattern.data;
 }
 
-/* A stack's functions in the making, inlined ones included. */
+/* The functions of a stack, inlined ones included, while they are collected. */
 typedef struct FrameList
 {
 	int			count;

@@ -1,6 +1,6 @@
 /*
  * stack_text.h
- *	  Stacks as people read them: names of functions, and the call site.
+ *	  Text of stacks: function names, source lines and the call site.
  *
  * All texts but the path of the binary are fit for this database.  Never called
  * inside palloc.
@@ -14,12 +14,12 @@
 /* A function of a stack; inlined ones have a frame of their own. */
 typedef struct PlhFrameText
 {
-	const char *text;			/* as people read it */
+	const char *text;			/* function and line, or module and offset */
 	const char *function;		/* NULL where not known */
 	const char *file;			/* path of its source; NULL where not known */
 	int			line;			/* 0 where not known */
-	uint32		address_index;	/* whose it is, in the stack's record; its
-								 * depth where there is none */
+	uint32		address_index;	/* of its address in the stack's record, or
+								 * its depth where there is none */
 	bool		inlined;		/* into the next frame */
 	const char *module;			/* path of its binary; NULL if it is in none */
 } PlhFrameText;

@@ -44,7 +44,7 @@
 #include "verdict/leak_check.h"
 #include "verdict/leak_snapshot.h"
 
-/* Error context: which of the many executions it was. */
+/* Error context callback: name the execution during which an error came. */
 typedef struct Iteration
 {
 	const char *phase;
@@ -60,7 +60,7 @@ describe_iteration(void *arg)
 			   iteration->number);
 }
 
-/* Explain what SPI does not run; its other failures are errors already. */
+/* Turn SPI's refusal of a statement into an error; others it throws itself. */
 static void
 check_result(int result)
 {
@@ -94,10 +94,11 @@ enum
 };
 
 /*
- * Run the statement once; its result is dropped.  The return addresses of this
- * and its callers are part of the stacks that sites are told apart by: so all
- * phases must come here by the same calls, of which compilers must not make
- * several: hence "volatile".
+ * Run the statement once and drop its result.
+ *
+ * Sites are told apart by their stacks, which hold the return addresses in this
+ * function and its callers.  All phases must therefore come here by the same
+ * call instruction; "volatile" keeps the compiler from making copies of it.
  */
 static void
 execute(const char *query, volatile bool roll_back)
@@ -121,8 +122,8 @@ execute(const char *query, volatile bool roll_back)
 }
 
 /*
- * Keep the client from notices and warnings: what a statement has to say it
- * says once, not a hundred times.
+ * Hold notices and warnings back from the client during the repetitions: it
+ * has seen them once, in the first execution.
  */
 static void
 begin_silence(void)
@@ -277,9 +278,9 @@ confirm_leaks(PlhLeakCheck *check, const PlhLeakHalves *halves)
 }
 
 /*
- * Is that a stack by which one of the server's caches or tables allocates that
- * are bounded, or bound to the top-level transaction, calling nothing that is
- * not the server's own?
+ * Does this stack belong to one of the server's own caches or tables?  These
+ * are bounded, or freed at the end of the top-level transaction.  A stack that
+ * leads into code from outside of the server does not count.
  */
 bool
 plh_leak_check_is_core_cache(const PlhStackText *stack)
@@ -297,7 +298,7 @@ plh_leak_check_is_core_cache(const PlhStackText *stack)
 	return false;
 }
 
-/* The most bytes first. */
+/* qsort comparator: most bytes first. */
 static int
 compare_leaks(const void *a, const void *b)
 {
@@ -374,8 +375,8 @@ run(const char *query, int iterations, int warmup, PlhLeakCheck *check,
 
 /*
  * Run the statement "warmup" times, then "iterations" times, at least 2, and
- * find what each of these left behind.  What the statement does stays done, but
- * for a repetition where there is something to confirm.
+ * find what each of these left behind.  The statement's effects stay, but those
+ * of the repetition that confirms a finding are rolled back.
  */
 void
 plh_leak_check_run(const char *query, int iterations, int warmup,
@@ -394,8 +395,8 @@ plh_leak_check_run(const char *query, int iterations, int warmup,
 	running = true;
 
 	/*
-	 * code is compiled anew, and elsewhere, with each execution: so are
-	 * stacks
+	 * JIT compiles anew for each execution, to other addresses, so that no
+	 * stack would come a second time.
 	 */
 	jit_enabled = false;
 	plh_method_hooks_track_all(true);

@@ -16,7 +16,7 @@ typedef enum PlhHolder
 #define PLH_HOLDERS (PLH_HOLDER_CONTEXTS + 1)
 } PlhHolder;
 
-/* Bytes and chunks of a site; bytes and number of the contexts of a name. */
+/* A site holds bytes and chunks; a name holds bytes and a number of contexts. */
 typedef struct PlhHeld
 {
 	int64		bytes;
@@ -24,8 +24,9 @@ typedef struct PlhHeld
 } PlhHeld;
 
 /*
- * What each of them holds, the oldest first: records only ever come to the end of
- * a profile, so that the number of each is the same in all snapshots.
+ * The figures of each site, or of each name, the oldest first.  Records only ever
+ * come to the end of a profile, so that the number of each is the same in all
+ * snapshots.
  */
 typedef struct PlhHeldSeries
 {

@@ -155,7 +155,7 @@ plh_suspect_pool(PlhSuspectFacts *sum, const PlhSuspectFacts *site)
 	}
 }
 
-/* What was gained since the early checkpoint, and how that compares. */
+/* Compare the gain since the early checkpoint with the gain before it. */
 static void
 compare_with_early(PlhJudgement *judgement, const PlhSuspectFacts *facts)
 {
@@ -216,9 +216,10 @@ error_of(const PlhSuspectFacts *facts)
 }
 
 /*
- * What a single statement has held for long enough to be a leak, and is none,
- * is a cache.  What each of many statements has allocated once may be a leak
- * that all run into or a cache that each adds to: figures can't tell.
+ * Memory that one statement has held for long enough, and that was not judged
+ * a leak, is a cache.  Memory of which each of many statements allocated a part
+ * may be a leak that they all run into, or a cache that they all fill: figures
+ * can't tell.
  */
 static bool
 is_growing(const PlhSuspectFacts *facts)

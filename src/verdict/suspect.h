@@ -95,7 +95,7 @@ typedef enum PlhVerdict
 	PLH_VERDICT_LEAK			/* goes on holding more */
 } PlhVerdict;
 
-/* What a verdict is based on, of one site or of several added up. */
+/* The facts that a verdict is based on, of one site or of several added up. */
 typedef struct PlhSuspectFacts
 {
 	int64		live_bytes;

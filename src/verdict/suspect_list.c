@@ -20,7 +20,7 @@ typedef struct GroupedSite
 	const PlhSiteRecord *site;
 } GroupedSite;
 
-/* What the sites of an image are judged by. */
+/* The facts that all sites of an image are judged by, and the suspects so far. */
 typedef struct Judge
 {
 	const PlhProfileImage *image;
