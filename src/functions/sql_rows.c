@@ -1,7 +1,7 @@
 /*
  * sql_rows.c
- *	  What functions that return rows about processes have in common: who may
- *	  see what, and columns of each type.
+ *	  The shared part of functions that return rows about processes: who may
+ *	  see which rows, and columns of each type.
  *
  * Roles without the privileges of pg_read_all_stats get the rows of their own
  * processes only.

@@ -1,10 +1,10 @@
 /*
  * sql_rows.h
- *	  What functions that return rows about processes have in common: who may
- *	  see what, and columns of each type.
+ *	  The shared part of functions that return rows about processes: who may
+ *	  see which rows, and columns of each type.
  *
- * plh_sql_rows_start comes first, or plh_sql_rows_start_silently.  Then each row
- * is a PlhRow of zeros, to which its columns are put in order, and finished.
+ * plh_sql_rows_start or plh_sql_rows_start_silently comes first.  Each row then
+ * begins as a PlhRow of zeros, gets its columns in order, and is finished.
  */
 #ifndef PLH_SQL_ROWS_H
 #define PLH_SQL_ROWS_H

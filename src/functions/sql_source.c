@@ -1,6 +1,6 @@
 /*
  * sql_source.c
- *	  What functions of SQL are asked to show: a process or a dump file, as it
+ *	  The source that a function of SQL shows: a process or a dump file, as it
  *	  is or as it has grown.
  */
 #include "postgres.h"

@@ -1,9 +1,10 @@
 /*
  * sql_source.h
- *	  What functions of SQL are asked to show: a process or a dump file, as it
+ *	  The source that a function of SQL shows: a process or a dump file, as it
  *	  is or as it has grown.
  *
- * All of them check privileges, and throw; but for plh_sql_source_try_dump.
+ * All of these functions check privileges.  All throw errors, except
+ * plh_sql_source_try_dump.
  */
 #ifndef PLH_SQL_SOURCE_H
 #define PLH_SQL_SOURCE_H

@@ -1,7 +1,7 @@
 /*
  * suspect_list.c
- *	  The suspects of one process: its sites are judged, one by one and as far
- *	  as they differ in their statement only, together.
+ *	  The suspects of one process.  Its sites are judged one by one; sites that
+ *	  differ only in their statement are also judged together.
  *
  * A site that leaks by itself is a suspect.  Sites of the same stack and
  * context, none of which leaks, are one suspect if together they have grown

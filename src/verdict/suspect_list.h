@@ -1,7 +1,7 @@
 /*
  * suspect_list.h
- *	  The suspects of one process: its sites are judged, one by one and as far
- *	  as they differ in their statement only, together.
+ *	  The suspects of one process.  Its sites are judged one by one; sites that
+ *	  differ only in their statement are also judged together.
  *
  * Nothing is described or symbolized here: that is worth while for the few
  * sites that are suspects, once suppressed ones are left out.  All sites of a
