@@ -2,6 +2,8 @@
  * suspect.c
  *	  Tells a leak from a cache, by the figures of a call site.
  *
+ * All thresholds are in suspect.h.
+ *
  * The figures come from a profile whose owner goes on writing, or from a file
  * that anything may have happened to.  So no difference is taken that could
  * wrap around, nothing is divided by zero, and what becomes an integer is
