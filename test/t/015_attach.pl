@@ -147,7 +147,7 @@ my $collector = PostgreSQL::Test::Cluster->new('collector');
 $collector->init;
 $collector->append_conf('postgresql.conf', 'logging_collector = on');
 $collector->start;
-chomp(my $logger = qx(pgrep -P $collector->{_pid} -f ': logger'));
+chomp(my $logger = qx(pgrep -P $collector->{_pid} -f ': (sys)?logger'));
 ($result, $stdout, $stderr) = attach($logger);
 like($stderr, qr/Process $logger is the logger/, 'attach to the logger fails');
 $collector->stop;
