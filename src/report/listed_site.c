@@ -37,11 +37,9 @@ plh_listed_site_start(PlhListedSite *listed, const PlhProfileImage *image,
 	listed->count = facts->counters->live_count;
 }
 
-/*
- * The words that stand for the stack of a site that has none.
- */
-const char *
-plh_listed_site_absent_stack(const PlhSiteFacts *facts)
+/* The words that stand for the stack of a site that has none. */
+static const char *
+absent_stack(const PlhSiteFacts *facts)
 {
 	return facts->context != NULL ? "[process start]" : "[profile full]";
 }
@@ -62,7 +60,7 @@ plh_listed_site_describe_stack(PlhListedSite *listed, PlhStackTexts *texts)
 		return;
 	}
 	frame = palloc0(sizeof(PlhFrameText));
-	frame->text = plh_listed_site_absent_stack(&listed->facts);
+	frame->text = absent_stack(&listed->facts);
 	listed->stack.site = frame->text;
 	listed->stack.frames = frame;
 	listed->stack.frame_count = 1;

@@ -31,7 +31,6 @@ extern void plh_listed_site_start(PlhListedSite *listed,
 								  const PlhSiteFacts *facts);
 extern void plh_listed_site_describe_stack(PlhListedSite *listed,
 										   PlhStackTexts *texts);
-extern const char *plh_listed_site_absent_stack(const PlhSiteFacts *facts);
 
 /* The bytes that count: the live ones, or their growth. */
 static inline int64
