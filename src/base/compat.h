@@ -80,7 +80,18 @@
 /* Version 17 brought Bump contexts. */
 #define PLH_HAVE_BUMP (PG_VERSION_NUM >= 170000)
 
-/* Before 18, "SQL function" was a context that belongs to a single query. */
-#define PLH_SQL_FUNCTION_IS_CACHED (PG_VERSION_NUM >= 180000)
+/*
+ * From 18 on, functions are compiled below the query's context, and moved into
+ * a cache.  Before, "SQL function" was a context that belongs to a single
+ * query, and "PL/pgSQL function" one that was made in the cache.
+ */
+#define PLH_FUNCTIONS_MOVE (PG_VERSION_NUM >= 180000)
+
+/* From 18 on, the processes of clients that are refused have a type. */
+#if PG_VERSION_NUM >= 180000
+#define PLH_DEAD_END_BACKEND B_DEAD_END_BACKEND
+#else
+#define PLH_DEAD_END_BACKEND B_BACKEND
+#endif
 
 #endif							/* PLH_COMPAT_H */

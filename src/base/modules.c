@@ -175,6 +175,19 @@ plh_modules_find(uintptr_t address)
 }
 
 /*
+ * Returns the module that this process' profile knows by that index, which is
+ * not 0; NULL if there is none any more.
+ */
+PlhModule *
+plh_modules_of_profile(uint32 index)
+{
+	for (int i = 0; i < module_count; i++)
+		if (modules[i].profile_index == index)
+			return &modules[i];
+	return NULL;
+}
+
+/*
  * Forget which modules the profile has: the next profile begins without any.
  */
 void

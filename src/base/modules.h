@@ -25,6 +25,7 @@ typedef struct PlhModule
 extern void plh_modules_start(void);
 extern void plh_modules_refresh(void);
 extern PlhModule *plh_modules_find(uintptr_t address);
+extern PlhModule *plh_modules_of_profile(uint32 index);
 extern void plh_modules_forget_profile(void);
 
 #endif							/* PLH_MODULES_H */

@@ -6,6 +6,7 @@
  */
 #include "postgres.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -17,7 +18,10 @@
 #define STAT_PARENT 4
 #define STAT_START_TIME 22
 
-/* Read the start of a file in /proc as text.  Returns false without a file. */
+/*
+ * Read the start of a file in /proc as text.  Returns false, with errno set, if
+ * that fails: ENOENT or ESRCH if there is no such process.
+ */
 static bool
 read_start(const char *path, char *text, Size room)
 {
@@ -29,14 +33,17 @@ read_start(const char *path, char *text, Size room)
 	length = plh_whole_io_read(fd, text, room - 1, PLH_FILE_POSITION);
 	close(fd);
 	if (length <= 0)
+	{
+		errno = ESRCH;
 		return false;
+	}
 	text[length] = '\0';
 	return true;
 }
 
 /*
  * Returns a field of /proc/PID/stat that is a number; 0 if there is no such
- * process.
+ * process, PLH_TICKS_UNKNOWN if it can't be told, as no descriptor is left.
  */
 static uint64
 stat_field(int pid, int number)
@@ -48,7 +55,7 @@ stat_field(int pid, int number)
 	Assert(number >= STAT_FIRST_AFTER_NAME);
 	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
 	if (!read_start(path, text, sizeof(text)))
-		return 0;
+		return errno == ENOENT || errno == ESRCH ? 0 : PLH_TICKS_UNKNOWN;
 
 	/* the second field is a name in parentheses and may hold parentheses */
 	field = strrchr(text, ')');
@@ -63,17 +70,32 @@ stat_field(int pid, int number)
 int
 plh_process_facts_parent(int pid)
 {
-	return (int) stat_field(pid, STAT_PARENT);
+	uint64		parent = stat_field(pid, STAT_PARENT);
+
+	return parent == PLH_TICKS_UNKNOWN ? 0 : (int) parent;
 }
 
 /*
- * Returns the start of a process in clock ticks since boot.  The start and the
- * pid together tell one process from all others.
+ * Returns the start of a process in clock ticks since boot, PLH_TICKS_UNKNOWN
+ * if it can't be told.  The start and the pid together tell one process from
+ * all others.
  */
 uint64
 plh_process_facts_start_ticks(int pid)
 {
 	return stat_field(pid, STAT_START_TIME);
+}
+
+/*
+ * Is the process with that pid and start still there?  One of which that can't
+ * be told is.
+ */
+bool
+plh_process_facts_is_alive(int pid, uint64 start_ticks)
+{
+	uint64		found = plh_process_facts_start_ticks(pid);
+
+	return found == PLH_TICKS_UNKNOWN || (found != 0 && found == start_ticks);
 }
 
 /*

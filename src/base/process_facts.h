@@ -9,8 +9,12 @@
 #ifndef PLH_PROCESS_FACTS_H
 #define PLH_PROCESS_FACTS_H
 
+/* The start of a process that could not be looked at. */
+#define PLH_TICKS_UNKNOWN PG_UINT64_MAX
+
 extern int	plh_process_facts_parent(int pid);
 extern uint64 plh_process_facts_start_ticks(int pid);
+extern bool plh_process_facts_is_alive(int pid, uint64 start_ticks);
 extern int64 plh_process_facts_own_bytes(void);
 
 #endif							/* PLH_PROCESS_FACTS_H */

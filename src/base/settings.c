@@ -21,10 +21,11 @@
 
 bool		plh_enabled;
 int			plh_sample_interval;
-int			plh_scope;
+int			plh_scope = PLH_SCOPE_ALL;	/* as its default, which core checks */
 bool		plh_track_queries;
 bool		plh_dump_on_exit;
 double		plh_dump_min_bytes;
+double		plh_dump_min_peak;
 double		plh_dump_growth;
 int			plh_dump_keep;
 bool		plh_log_summary;
@@ -43,8 +44,9 @@ static const struct config_enum_entry scope_options[] = {
 	{NULL, 0, false}
 };
 
-/* This function is called at every change of the sampling. */
+/* These functions are called at every change of the sampling, and of "enabled". */
 static void (*sampling_changed) (void);
+static void (*enabled_changed) (bool enabled);
 
 /* Settings that are sizes in bytes go up to this. */
 #define MAX_BYTES (1024.0 * 1024 * 1024 * 1024 * 1024)
@@ -53,8 +55,9 @@ static void (*sampling_changed) (void);
 static bool loaded;
 
 static void
-assign_bool(bool newval, void *extra)
+assign_enabled(bool newval, void *extra)
 {
+	enabled_changed(newval);
 	sampling_changed();
 }
 
@@ -135,7 +138,7 @@ define_sampling_settings(void)
 							 NULL,
 							 &plh_enabled, true,
 							 PGC_SIGHUP, 0,
-							 NULL, assign_bool, NULL);
+							 NULL, assign_enabled, NULL);
 	DefineCustomIntVariable("pg_leakhunt.sample_interval",
 							"Mean number of allocated bytes between two samples.",
 							"1 takes every allocation: exact, and slow.",
@@ -145,7 +148,7 @@ define_sampling_settings(void)
 	DefineCustomEnumVariable("pg_leakhunt.scope",
 							 "Selects the memory contexts whose samples are kept.",
 							 "\"long_lived\" keeps those that live as long as the session, \"all\" keeps all.",
-							 &plh_scope, PLH_SCOPE_LONG_LIVED, scope_options,
+							 &plh_scope, PLH_SCOPE_ALL, scope_options,
 							 PGC_SUSET, 0,
 							 NULL, assign_int, NULL);
 	DefineCustomBoolVariable("pg_leakhunt.track_queries",
@@ -203,15 +206,21 @@ define_dump_settings(GucContext fixed)
 							 &plh_dump_min_bytes, 1024 * 1024, 0, MAX_BYTES,
 							 PGC_SIGHUP, GUC_UNIT_BYTE,
 							 NULL, NULL, NULL);
+	DefineCustomRealVariable("pg_leakhunt.dump_min_peak",
+							 "Peak of a process' memory from which on it writes a dump file when it exits.",
+							 "Its live bytes, or all of its private memory, at their highest.  The log says what held most then.",
+							 &plh_dump_min_peak, 256 * 1024 * 1024, 0, MAX_BYTES,
+							 PGC_SIGHUP, GUC_UNIT_BYTE,
+							 NULL, NULL, NULL);
 	DefineCustomRealVariable("pg_leakhunt.dump_growth",
-							 "Growth of the live bytes at which a process writes a further dump file.",
-							 "0 writes none.  At most one per second and process, and none that would take more than a hundredth of its time.",
-							 &plh_dump_growth, 0, 0, MAX_BYTES,
+							 "Growth of a process' memory at which it writes a further dump file.",
+							 "Of its live bytes, or all of its private memory.  0 writes none.  At most one per second and process, and none that would take more than a hundredth of its time.",
+							 &plh_dump_growth, 1024 * 1024 * 1024, 0, MAX_BYTES,
 							 PGC_SIGHUP, GUC_UNIT_BYTE,
 							 NULL, NULL, NULL);
 	DefineCustomIntVariable("pg_leakhunt.dump_keep",
-							"Number of dump files to keep.",
-							"The oldest ones beyond it are removed.",
+							"Number of dump files of each reason to keep.",
+							"The oldest ones beyond it are removed.  All files in the directory count, whichever server wrote them.",
 							&plh_dump_keep, 100, 1, 1000000,
 							PGC_SIGHUP, 0,
 							NULL, NULL, NULL);
@@ -233,15 +242,17 @@ define_dump_settings(GucContext fixed)
  * Define all settings.  This is called once, when pg_leakhunt is loaded.
  * Whenever the process must draw a new sampling gap, "on_change" is called
  * before the change takes effect; the first such call comes before this
- * function returns.
+ * function returns.  So is "on_enabled", with the new value, whenever
+ * pg_leakhunt.enabled is set, if only to what it was.
  */
 void
-plh_settings_define(void (*on_change) (void))
+plh_settings_define(void (*on_change) (void), void (*on_enabled) (bool enabled))
 {
 	GucContext	fixed = process_shared_preload_libraries_in_progress ?
 		PGC_POSTMASTER : PGC_SIGHUP;
 
 	sampling_changed = on_change;
+	enabled_changed = on_enabled;
 	define_sampling_settings();
 	define_profile_settings(fixed);
 	define_dump_settings(fixed);

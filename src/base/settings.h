@@ -21,6 +21,7 @@ extern int	plh_scope;			/* PlhScope */
 extern bool plh_track_queries;
 extern bool plh_dump_on_exit;
 extern double plh_dump_min_bytes;
+extern double plh_dump_min_peak;
 extern double plh_dump_growth;	/* bytes; 0: off */
 extern int	plh_dump_keep;		/* files */
 extern bool plh_log_summary;
@@ -41,7 +42,8 @@ typedef struct PlhFixedSettings
 
 extern PlhFixedSettings plh_fixed;
 
-extern void plh_settings_define(void (*on_change) (void));
+extern void plh_settings_define(void (*on_change) (void),
+								void (*on_enabled) (bool enabled));
 extern const char *plh_settings_scope_name(uint32 scope);
 
 #endif							/* PLH_SETTINGS_H */

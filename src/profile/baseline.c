@@ -5,10 +5,11 @@
  * This code runs inside palloc, as dumps tell the growth.
  *
  * The file baseline.PID has the live figures of each site in ascending order
- * of the site's offset in the profile, which never changes.  baseline.0
- * records only when a baseline of all processes was taken.  A process that has
- * no file of its own, and whose first sample is later, has allocated
- * everything it holds since then.
+ * of the site's offset in the profile.  The record there may have been used
+ * again since: reader/baseline_file.c sees to that.  baseline.0 records only
+ * when a baseline of all processes was taken.  A process that has no file of
+ * its own, and whose first sample is later, has allocated everything it holds
+ * since then.
  */
 #include "postgres.h"
 

@@ -13,13 +13,15 @@
 
 #include "datatype/timestamp.h"
 
-#define PLH_BASELINE_MAGIC "PLHBASE1"
+#define PLH_BASELINE_MAGIC "PLHBASE2"
 
 /* The live figures of one site. */
 typedef struct PlhBaselineSite
 {
 	uint32		site;			/* offset in the profile */
-	uint32		unused;
+	uint32		stack;			/* of its key */
+	uint32		context_name;
+	uint32		lifetime;
 	int64		live_bytes;
 	int64		live_count;
 } PlhBaselineSite;
@@ -33,6 +35,9 @@ typedef struct PlhBaseline
 	uint64		process_start;
 	TimestampTz taken_at;
 	int64		live_bytes;		/* of the process */
+	uint32		round;			/* of recycling */
+	uint32		seen_bytes;		/* of the profile, if a part of it was
+								 * private; 0: all */
 	PlhBaselineSite sites[FLEXIBLE_ARRAY_MEMBER];
 } PlhBaseline;
 

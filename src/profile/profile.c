@@ -4,39 +4,34 @@
  *
  * This code runs inside palloc.
  *
- * Equal records are stored once: a private table of hash buckets heads chains
- * that run through the records themselves.  profile_layout.h tells readers
- * which facts they may rely on.
+ * Here is what the records of each kind consist of, and when two are equal.
+ * profile_records.c finds room for them, and profile_recycling.c gives up those
+ * that hold nothing any more.
  */
 #include "postgres.h"
 
 #include "common/hashfn.h"
 #include "common/pg_prng.h"
 #include "miscadmin.h"
-#include "port/atomics.h"
 
 #include "base/clock.h"
 #include "base/guard.h"
 #include "base/limits.h"
 #include "base/modules.h"
-#include "base/private_memory.h"
 #include "base/settings.h"
 #include "profile/profile.h"
 #include "profile/profile_file.h"
+#include "profile/profile_records.h"
+#include "profile/profile_recycling.h"
 
-/* There is one bucket for this many bytes of the profile's maximum size. */
-#define BYTES_PER_BUCKET 1024
 #define MAX_PROFILE_MODULES 1024
 
 /*
  * Statements take at most a quarter of the profile, so that a process that
- * never runs the same one twice has room left for call sites.
+ * runs long ones has room left for call sites.
  */
 #define STATEMENTS_SHARE 4
 
-static PlhRegion bucket_region; /* offsets of the first record of each chain */
-static uint32 bucket_count;
-static Size statement_bytes;	/* taken by statements */
 static uint32 module_count;
 static uintptr_t module_bias[MAX_PROFILE_MODULES];	/* by profile index */
 
@@ -45,15 +40,6 @@ static uint64 hash_factors[PLH_MAX_FRAMES];
 
 /* This heads the list of the records of contexts. */
 static uint32 first_context;
-
-static void *
-record_at(uint32 offset)
-{
-	Assert(offset % 8 == 0);
-	Assert(offset >= MAXALIGN(sizeof(PlhProfileHeader)));
-	Assert(offset + sizeof(PlhRecord) <= plh_profile_file_bytes());
-	return (char *) plh_profile + offset;
-}
 
 /* Asserts that the profile exists and may grow here. */
 static inline void
@@ -68,79 +54,28 @@ assert_may_grow(void)
 static inline void
 assert_kind(uint32 offset, PlhRecordKind kind)
 {
-	Assert(offset == 0 || ((PlhRecord *) record_at(offset))->kind == kind);
-}
-
-static uint32 *
-bucket_of(uint32 hash)
-{
-	return (uint32 *) bucket_region.base + hash % bucket_count;
+	Assert(offset == 0 ||
+		   ((PlhRecord *) plh_profile_records_at(offset))->kind == kind);
 }
 
 /*
- * Make zeroed room for a record of "bytes" bytes at the end of the profile.
- * Returns NULL if there is none.  Readers do not see the record before
- * finish_record.
+ * Make zeroed room for a record of "bytes" bytes.  Returns NULL if there is
+ * none.  Other records may be given up first.
  */
 static void *
 new_record(Size bytes)
 {
-	Size		end = plh_profile->used_bytes + MAXALIGN(bytes);
-	PlhRecord  *record;
+	void	   *record;
 
-	if (end > (Size) plh_fixed.max_profile_size || !plh_profile_file_grow(end))
-		return NULL;
-	plh_profile->profile_bytes = plh_profile_file_bytes();
-	record = record_at(plh_profile->used_bytes);
-	Assert(record->kind == 0 && record->bytes == 0);
+	plh_profile_recycling_advance(bytes);
+	record = plh_profile_records_take(bytes);
+	if (record == NULL)
+	{
+		plh_profile_recycling_hurry();
+		record = plh_profile_records_take(bytes);
+	}
 	return record;
 }
-
-/* Make a filled-in record part of the profile.  Returns its offset. */
-static uint32
-finish_record(void *filled, PlhRecordKind kind, Size bytes, uint32 hash)
-{
-	PlhRecord  *record = filled;
-	uint32		offset = plh_profile->used_bytes;
-	uint32	   *bucket = bucket_of(hash);
-
-	/* no other record may be added after new_record */
-	Assert(record == record_at(offset));
-	Assert(offset + MAXALIGN(bytes) <= plh_profile_file_bytes());
-	record->kind = kind;
-	record->bytes = MAXALIGN(bytes);
-	record->chain = *bucket;
-	record->hash = hash;
-
-	/* readers trust used_bytes: the record must be complete before */
-	pg_write_barrier();
-	plh_profile->used_bytes = offset + record->bytes;
-	*bucket = offset;
-	return offset;
-}
-
-/*
- * Returns the next record with that hash and kind, or 0.  "offset" is the head
- * of a chain or the chain field of the record before.
- */
-static inline uint32
-next_candidate(uint32 offset, PlhRecordKind kind, uint32 hash)
-{
-	while (offset != 0)
-	{
-		PlhRecord  *record = record_at(offset);
-
-		if (record->hash == hash && record->kind == kind)
-			return offset;
-
-		/* each record is put in front of older ones */
-		Assert(record->chain < offset);
-		offset = record->chain;
-	}
-	return 0;
-}
-
-#define CHAIN_OF(offset) (((PlhRecord *) record_at(offset))->chain)
 
 static void
 make_hash_factors(void)
@@ -163,13 +98,8 @@ plh_profile_begin(void)
 	PlhSiteRecord *catch_all;
 
 	Assert(plh_profile == NULL);
-	bucket_count = plh_fixed.max_profile_size / BYTES_PER_BUCKET;
-	if (!plh_private_memory_reserve(&bucket_region,
-									sizeof(uint32) * bucket_count) ||
-		!plh_private_memory_commit(&bucket_region,
-								   sizeof(uint32) * bucket_count))
-		return false;
-	if (!plh_profile_file_start(plh_fixed.max_profile_size))
+	if (!plh_profile_records_begin() ||
+		!plh_profile_file_start(plh_fixed.max_profile_size))
 		return false;
 
 	if (hash_factors[0] == 0)
@@ -181,10 +111,10 @@ plh_profile_begin(void)
 	plh_profile->used_bytes = MAXALIGN(sizeof(PlhProfileHeader));
 
 	/* the first step of memory has room for this record */
-	catch_all = new_record(sizeof(PlhSiteRecord));
+	catch_all = plh_profile_records_take(sizeof(PlhSiteRecord));
 	Assert(catch_all != NULL);
-	plh_profile->catch_all_site = finish_record(catch_all, PLH_RECORD_SITE,
-												sizeof(PlhSiteRecord), 0);
+	plh_profile->catch_all_site = plh_profile_records_add(catch_all, PLH_RECORD_SITE,
+														  sizeof(PlhSiteRecord), 0);
 	return true;
 }
 
@@ -200,12 +130,12 @@ plh_profile_string(const char *text, Size max_bytes)
 	PlhStringRecord *string;
 
 	assert_may_grow();
-	for (uint32 offset = next_candidate(*bucket_of(hash), PLH_RECORD_STRING,
-										hash);
+	for (uint32 offset = plh_profile_records_next(*plh_profile_records_bucket(hash), PLH_RECORD_STRING,
+												  hash);
 		 offset != 0;
-		 offset = next_candidate(CHAIN_OF(offset), PLH_RECORD_STRING, hash))
+		 offset = plh_profile_records_next(PLH_CHAIN_OF(offset), PLH_RECORD_STRING, hash))
 	{
-		string = record_at(offset);
+		string = plh_profile_records_at(offset);
 		if (string->text_bytes == length &&
 			memcmp(string->text, text, length) == 0)
 			return offset;
@@ -216,7 +146,65 @@ plh_profile_string(const char *text, Size max_bytes)
 		return 0;
 	string->text_bytes = length;
 	memcpy(string->text, text, length);
-	return finish_record(string, PLH_RECORD_STRING, bytes, hash);
+	return plh_profile_records_add(string, PLH_RECORD_STRING, bytes, hash);
+}
+
+static uint32
+hash_statement(uint64 query_id, const char *text, Size length)
+{
+	if (query_id != 0)
+		return hash_bytes((const unsigned char *) &query_id,
+						  sizeof(query_id));
+	return hash_bytes((const unsigned char *) text, length);
+}
+
+/* Returns the offset of a statement, or 0 if there is none yet. */
+static uint32
+find_statement(uint64 query_id, const char *text, Size length)
+{
+	uint32		hash = hash_statement(query_id, text, length);
+	uint32		offset = *plh_profile_records_bucket(hash);
+
+	while ((offset = plh_profile_records_next(offset, PLH_RECORD_STATEMENT,
+											  hash)) != 0)
+	{
+		PlhStatementRecord *statement = plh_profile_records_at(offset);
+
+		if (statement->query_id == query_id &&
+			(query_id != 0 ||
+			 (statement->text_bytes == length &&
+			  memcmp(statement->text, text, length) == 0)))
+			break;
+		offset = PLH_CHAIN_OF(offset);
+	}
+	return offset;
+}
+
+/* Add a statement.  Returns its offset, or 0 if there is no room. */
+static uint32
+add_statement(uint64 query_id, const char *text, Size length)
+{
+	Size		bytes = offsetof(PlhStatementRecord, text) + length + 1;
+	PlhStatementRecord *statement = new_record(bytes);
+
+	if (statement == NULL)
+		return 0;
+	statement->query_id = query_id;
+	statement->text_bytes = length;
+	memcpy(statement->text, text, length);
+	return plh_profile_records_add(statement, PLH_RECORD_STATEMENT, bytes,
+								   hash_statement(query_id, text, length));
+}
+
+/* Do statements leave room for a text of that length in their share? */
+static bool
+has_share(Size length)
+{
+	Size		bytes = offsetof(PlhStatementRecord, text) + length + 1;
+
+	return plh_profile_records_bytes(PLH_RECORD_STATEMENT) +
+		plh_profile_records_size(bytes) <=
+		plh_fixed.max_profile_size / STATEMENTS_SHARE;
 }
 
 /*
@@ -224,56 +212,30 @@ plh_profile_string(const char *text, Size max_bytes)
  * identifies the statement, and the record has the first text seen; else the
  * text identifies it.  Once statements have used up their share, new ones lose
  * their text.
+ *
+ * The statement is not given up before the next call, so that the caller may
+ * keep the offset until then.
  */
 uint32
 plh_profile_statement(uint64 query_id, const char *text)
 {
 	Size		length = strnlen(text, PLH_STATEMENT_MAX);
-	PlhStatementRecord *statement;
-	uint32		hash;
-	Size		bytes;
+	uint32		offset;
 
 	assert_may_grow();
-	if (query_id != 0)
-		hash = hash_bytes((const unsigned char *) &query_id, sizeof(query_id));
-	else
-		hash = hash_bytes((const unsigned char *) text, length);
-
-	for (;;)
+	offset = find_statement(query_id, text, length);
+	if (offset == 0 && !has_share(length))
+		plh_profile_recycling_hurry();
+	if (offset == 0 && !has_share(length))
 	{
-		for (uint32 offset = next_candidate(*bucket_of(hash),
-											PLH_RECORD_STATEMENT, hash);
-			 offset != 0;
-			 offset = next_candidate(CHAIN_OF(offset), PLH_RECORD_STATEMENT,
-									 hash))
-		{
-			statement = record_at(offset);
-			if (statement->query_id == query_id &&
-				(query_id != 0 ||
-				 (statement->text_bytes == length &&
-				  memcmp(statement->text, text, length) == 0)))
-				return offset;
-		}
-
-		bytes = offsetof(PlhStatementRecord, text) + length + 1;
-		if (length == 0 ||
-			statement_bytes + bytes <= plh_fixed.max_profile_size / STATEMENTS_SHARE)
-			break;
-
 		/* the profile may have this statement without a text: look again */
 		length = 0;
-		if (query_id == 0)
-			hash = hash_bytes((const unsigned char *) text, 0);
+		offset = find_statement(query_id, text, length);
 	}
-
-	statement = new_record(bytes);
-	if (statement == NULL)
-		return 0;
-	statement->query_id = query_id;
-	statement->text_bytes = length;
-	memcpy(statement->text, text, length);
-	statement_bytes += MAXALIGN(bytes);
-	return finish_record(statement, PLH_RECORD_STATEMENT, bytes, hash);
+	if (offset == 0)
+		offset = add_statement(query_id, text, length);
+	plh_profile_recycling_pins.statement = offset;
+	return offset;
 }
 
 /* Add a module.  Returns its index, or 0 if there is no room. */
@@ -301,7 +263,7 @@ add_module(const PlhModule *module)
 	record->text_file_offset = module->text_file_offset;
 	record->seen_at = plh_clock_coarse_now();
 	memcpy(record->path, module->path, path_bytes);
-	(void) finish_record(record, PLH_RECORD_MODULE, bytes, 0);
+	(void) plh_profile_records_add(record, PLH_RECORD_MODULE, bytes, 0);
 	return record->index;
 }
 
@@ -348,7 +310,7 @@ add_stack(const PlhStack *captured, uint32 hash)
 	stack->depth = depth;
 	stack->truncated = captured->truncated;
 	memcpy(stack->frames, frames, sizeof(PlhFrame) * depth);
-	return finish_record(stack, PLH_RECORD_STACK, bytes, hash);
+	return plh_profile_records_add(stack, PLH_RECORD_STACK, bytes, hash);
 }
 
 /*
@@ -387,59 +349,83 @@ stack_equals(const PlhStackRecord *stack, const PlhStack *captured)
 }
 
 /*
- * Returns the offset of a captured stack.
+ * Returns the offset of a captured stack, which is not given up before the
+ * next call.
  */
 uint32
 plh_profile_stack(const PlhStack *captured)
 {
 	int			depth = captured->depth;
 	uint32		hash = hash_addresses(captured->addresses, depth);
+	uint32		offset = *plh_profile_records_bucket(hash);
 
 	assert_may_grow();
-	for (uint32 offset = next_candidate(*bucket_of(hash), PLH_RECORD_STACK,
-										hash);
-		 offset != 0;
-		 offset = next_candidate(CHAIN_OF(offset), PLH_RECORD_STACK, hash))
+	while ((offset = plh_profile_records_next(offset, PLH_RECORD_STACK,
+											  hash)) != 0)
 	{
-		if (stack_equals(record_at(offset), captured))
-			return offset;
+		if (stack_equals(plh_profile_records_at(offset), captured))
+			break;
+		offset = PLH_CHAIN_OF(offset);
 	}
-	return add_stack(captured, hash);
+	if (offset == 0)
+		offset = add_stack(captured, hash);
+	plh_profile_recycling_pins.stack = offset;
+	return offset;
+}
+
+/* Count the reference of a new site to a stack or statement, if it has one. */
+static void
+count_reference(uint32 offset, int change)
+{
+	if (offset != 0)
+		((PlhRecord *) plh_profile_records_at(offset))->references += change;
+}
+
+/* Add a site.  Returns its offset, or that of the catch-all site. */
+static pg_noinline uint32
+add_site(const PlhSiteKey *key, uint32 hash)
+{
+	PlhSiteRecord *site;
+	uint32		offset;
+
+	/* what it refers to must not be given up while room is made for it */
+	count_reference(key->stack, 1);
+	count_reference(key->statement, 1);
+	site = new_record(sizeof(PlhSiteRecord));
+
+	/* one with another statement may just have lost it, and become this one */
+	offset = plh_profile_records_find_site(key, hash);
+	if (site == NULL || offset != 0)
+	{
+		if (site != NULL)
+			plh_profile_records_return(site);
+		count_reference(key->stack, -1);
+		count_reference(key->statement, -1);
+		return offset != 0 ? offset : plh_profile->catch_all_site;
+	}
+	site->key = *key;
+	plh_profile->site_count++;
+	return plh_profile_records_add(site, PLH_RECORD_SITE,
+								   sizeof(PlhSiteRecord), hash);
 }
 
 /*
  * Returns the offset of a site.  It is never 0: without room, the catch-all
- * site takes the place of new ones.
+ * site takes the place of new ones.  Unless the caller counts a live sample
+ * there, the site may be given up at the next call of any function here.
  */
 uint32
 plh_profile_site(const PlhSiteKey *key)
 {
-	uint32		hash = hash_combine(hash_combine(murmurhash32(key->stack),
-												 key->context_name),
-									hash_combine(key->statement,
-												 key->lifetime));
-	PlhSiteRecord *site;
+	uint32		hash = plh_profile_records_hash_site(key);
+	uint32		offset;
 
 	assert_may_grow();
 	assert_kind(key->stack, PLH_RECORD_STACK);
 	assert_kind(key->context_name, PLH_RECORD_STRING);
 	assert_kind(key->statement, PLH_RECORD_STATEMENT);
-	for (uint32 offset = next_candidate(*bucket_of(hash), PLH_RECORD_SITE,
-										hash);
-		 offset != 0;
-		 offset = next_candidate(CHAIN_OF(offset), PLH_RECORD_SITE, hash))
-	{
-		site = record_at(offset);
-		if (memcmp(&site->key, key, sizeof(*key)) == 0)
-			return offset;
-	}
-
-	site = new_record(sizeof(PlhSiteRecord));
-	if (site == NULL)
-		return plh_profile->catch_all_site;
-	site->key = *key;
-	plh_profile->site_count++;
-	return finish_record(site, PLH_RECORD_SITE, sizeof(PlhSiteRecord), hash);
+	offset = plh_profile_records_find_site(key, hash);
+	return offset != 0 ? offset : add_site(key, hash);
 }
 
 /*
@@ -454,12 +440,12 @@ plh_profile_context(uint32 context_name, uint32 lifetime)
 
 	assert_may_grow();
 	assert_kind(context_name, PLH_RECORD_STRING);
-	for (uint32 offset = next_candidate(*bucket_of(hash), PLH_RECORD_CONTEXT,
-										hash);
+	for (uint32 offset = plh_profile_records_next(*plh_profile_records_bucket(hash), PLH_RECORD_CONTEXT,
+												  hash);
 		 offset != 0;
-		 offset = next_candidate(CHAIN_OF(offset), PLH_RECORD_CONTEXT, hash))
+		 offset = plh_profile_records_next(PLH_CHAIN_OF(offset), PLH_RECORD_CONTEXT, hash))
 	{
-		context = record_at(offset);
+		context = plh_profile_records_at(offset);
 		if (context->context_name == context_name &&
 			context->lifetime == lifetime)
 			return context;
@@ -471,8 +457,8 @@ plh_profile_context(uint32 context_name, uint32 lifetime)
 	context->context_name = context_name;
 	context->lifetime = lifetime;
 	context->next = first_context;
-	first_context = finish_record(context, PLH_RECORD_CONTEXT,
-								  sizeof(PlhContextRecord), hash);
+	first_context = plh_profile_records_add(context, PLH_RECORD_CONTEXT,
+											sizeof(PlhContextRecord), hash);
 	return context;
 }
 
@@ -485,7 +471,7 @@ plh_profile_next_context(const PlhContextRecord *context)
 {
 	uint32		offset = context == NULL ? first_context : context->next;
 
-	return offset == 0 ? NULL : record_at(offset);
+	return offset == 0 ? NULL : plh_profile_records_at(offset);
 }
 
 /*
@@ -495,9 +481,9 @@ void
 plh_profile_forget(void)
 {
 	plh_profile_file_forget();
-	plh_private_memory_discard(&bucket_region);
+	plh_profile_records_forget();
+	plh_profile_recycling_forget();
 	plh_modules_forget_profile();
 	module_count = 0;
-	statement_bytes = 0;
 	first_context = 0;
 }

@@ -16,9 +16,12 @@
 #include "profile/profile_counters.h"
 #include "profile/profile_file.h"
 
-/* The transaction of the last sample, and the start of its epoch. */
+/*
+ * The transaction of the last sample, and the start of its epoch by the monotonic
+ * clock: the system's time may be set back.
+ */
 static uint32 last_transaction;
-static TimestampTz epoch_began;
+static int64 epoch_began_us;
 
 /*
  * A larger jump between two local transaction ids means that numbering has
@@ -82,9 +85,10 @@ subtract_from_counters(PlhCounters *counters, int64 bytes, uint32 weight,
  * without a sample are counted by those with one.
  */
 static inline uint32
-current_epoch(TimestampTz now)
+current_epoch(void)
 {
 	uint32		transaction = PLH_LOCAL_TRANSACTION();
+	int64		now_us = plh_clock_us(CLOCK_MONOTONIC_COARSE);
 
 	if (transaction != last_transaction && transaction != 0)
 	{
@@ -93,12 +97,12 @@ current_epoch(TimestampTz now)
 		plh_profile->epoch += last_transaction != 0 &&
 			passed < MAX_TRANSACTIONS_PASSED ? passed : 1;
 		last_transaction = transaction;
-		epoch_began = now;
+		epoch_began_us = now_us;
 	}
-	else if (now - epoch_began >= USECS_PER_SEC)
+	else if (now_us - epoch_began_us >= USECS_PER_SEC)
 	{
 		plh_profile->epoch++;
-		epoch_began = now;
+		epoch_began_us = now_us;
 	}
 	return plh_profile->epoch;
 }
@@ -122,7 +126,12 @@ add_checkpoint(PlhSiteRecord *site, uint32 epochs, TimestampTz now)
 static inline void
 note_epoch(PlhSiteRecord *site, uint32 epoch, TimestampTz now)
 {
-	if (site->counters.total_samples == 0)
+	if (site->transactions == 0 || site->last_transaction != last_transaction)
+	{
+		site->last_transaction = last_transaction;
+		site->transactions++;
+	}
+	if (site->epochs == 0)
 	{
 		site->first_epoch = site->last_epoch = epoch;
 		site->epochs = 1;
@@ -164,13 +173,14 @@ plh_profile_counters_add(uint32 site_offset, Size size, PlhDraw draw)
 	TimestampTz now = plh_clock_coarse_now();
 
 	Assert(plh_guard_held);
-	note_epoch(site, current_epoch(now), now);
+	note_epoch(site, current_epoch(), now);
 	note_change(site);
 	add_to_counters(&site->counters, bytes, weight, variance, now);
 	add_to_counters(&plh_profile->counters, bytes, weight, variance, now);
 	if (plh_profile->counters.live_bytes > plh_profile->peak_bytes)
 	{
 		plh_profile->peak_bytes = plh_profile->counters.live_bytes;
+		plh_profile->peak_at = now;
 		plh_profile->peak_change = plh_profile->last_change;
 	}
 	Assert(site->counters.live_bytes <= plh_profile->counters.live_bytes);
@@ -195,6 +205,53 @@ plh_profile_counters_subtract(uint32 site_offset, Size size, PlhDraw draw)
 	note_change(site);
 	subtract_from_counters(&site->counters, bytes, weight, variance);
 	subtract_from_counters(&plh_profile->counters, bytes, weight, variance);
+}
+
+/*
+ * Add the totals of a site that holds nothing to those of another one.  The
+ * caller gives up the former.
+ */
+void
+plh_profile_counters_fold(uint32 site_offset, uint32 target_offset)
+{
+	const PlhCounters *from = &site_at(site_offset)->counters;
+	PlhSiteRecord *target = site_at(target_offset);
+	PlhCounters *to = &target->counters;
+
+	Assert(plh_guard_held);
+	Assert(site_offset != target_offset);
+	Assert(from->live_samples == 0 && from->live_bytes == 0);
+	Assert(from->total_samples > 0);
+
+	/* only behind this does the target have peak_bytes of its own */
+	note_change(target);
+	target->peak_bytes += plh_site_peak_bytes(plh_profile,
+											  site_at(site_offset));
+	to->total_bytes += from->total_bytes;
+	to->total_count += from->total_count;
+	to->total_samples += from->total_samples;
+	to->first_at = to->first_at == 0 ? from->first_at :
+		Min(to->first_at, from->first_at);
+	to->last_at = Max(to->last_at, from->last_at);
+}
+
+/*
+ * A site that holds nothing stands for others, too, from now on: forget the
+ * course that it took, but not its totals.
+ */
+void
+plh_profile_counters_begin_anew(uint32 site_offset)
+{
+	PlhSiteRecord *site = site_at(site_offset);
+
+	Assert(plh_guard_held);
+	Assert(site->counters.live_samples == 0);
+	site->first_epoch = 0;
+	site->last_epoch = 0;
+	site->epochs = 0;
+	site->next_checkpoint = 0;
+	site->transactions = 0;
+	memset(site->checkpoints, 0, sizeof(site->checkpoints));
 }
 
 /*
@@ -244,12 +301,22 @@ plh_profile_counters_start(void)
 }
 
 /*
+ * Note that a transaction has ended, of which the last samples may have been.
+ */
+void
+plh_profile_counters_transaction_over(void)
+{
+	if (plh_profile != NULL)
+		plh_profile->epoch_over = plh_profile->epoch;
+}
+
+/*
  * Forget all counts in a forked child: they are the parent's.
  */
 void
 plh_profile_counters_forget(void)
 {
 	last_transaction = 0;
-	epoch_began = 0;
+	epoch_began_us = 0;
 	memset(&early, 0, sizeof(early));
 }

@@ -15,9 +15,12 @@
 extern void plh_profile_counters_add(uint32 site, Size size, PlhDraw draw);
 extern void plh_profile_counters_subtract(uint32 site, Size size,
 										  PlhDraw draw);
+extern void plh_profile_counters_fold(uint32 site, uint32 target);
+extern void plh_profile_counters_begin_anew(uint32 site);
 extern void plh_profile_counters_lose(PlhLoss loss, Size size, PlhDraw draw);
 extern void plh_profile_counters_out_of_scope(void);
 extern void plh_profile_counters_start(void);
+extern void plh_profile_counters_transaction_over(void);
 extern void plh_profile_counters_forget(void);
 
 #endif							/* PLH_PROFILE_COUNTERS_H */

@@ -5,11 +5,16 @@
  *
  * This code runs inside palloc, so it makes system calls only.  No descriptor
  * stays open: the file is opened anew for each step by which it grows.
+ *
+ * The file has the first published_bytes of the profile.  Where the file
+ * system has no room for more, the rest is anonymous memory, which only the
+ * owner sees.  Both parts are one mapping each, however often they grow.
  */
 #include "postgres.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -19,14 +24,27 @@
 
 #include "base/limits.h"
 #include "base/private_memory.h"
+#include "base/sealed_file.h"
 #include "base/whole_io.h"
 #include "profile/profile_file.h"
+#include "profile/profile_room.h"
+#include "profile/shared_directory.h"
+
+/* A file grows by this part of itself, so that it grows a few times only. */
+#define GROWTH_PART 4
+
+/* Tries to reserve a part of a file, if they are interrupted all the same. */
+#define MAX_TRIES 10
 
 PlhProfileHeader *plh_profile;
 
 static PlhRegion region;
+static const char *published_directory;
 static char published_path[PLH_PATH_MAX];	/* empty until published */
 static ino_t published_inode;
+
+/* The profile does not grow beyond this, if it is not 0. */
+static Size limit_bytes;
 
 /*
  * After a failed growth, refuse the next tries_to_skip requests at once, and
@@ -55,81 +73,105 @@ plh_profile_file_start(Size max_bytes)
 	return true;
 }
 
-/* Reserve part of a file on its file system.  If true, it will not SIGBUS. */
+/*
+ * Reserve part of a file on its file system.  If true, it will not SIGBUS;
+ * otherwise errno is set.  A file system in memory begins anew after each
+ * signal, and would never end where signals come often: so they wait.
+ */
 static bool
 reserve_blocks(int fd, Size offset, Size bytes)
 {
-	int			rc;
+	sigset_t	all_signals;
+	sigset_t	signals;
+	int			failure = EINTR;
 
-	do
-	{
-		rc = posix_fallocate(fd, offset, bytes);
-	} while (rc == EINTR);
-	return rc == 0;
+	sigfillset(&all_signals);
+	sigprocmask(SIG_SETMASK, &all_signals, &signals);
+	for (int tries = 0; tries < MAX_TRIES && failure == EINTR; tries++)
+		failure = posix_fallocate(fd, offset, bytes);
+	sigprocmask(SIG_SETMASK, &signals, NULL);
+	errno = failure;
+	return failure == 0;
 }
 
 /*
- * Map part of the file over the same part of the region.  The part is mapped
- * elsewhere first, as a file system that refuses must not leave a hole in the
- * profile.
+ * Map the first bytes of the file over those of the region, in place of what
+ * is mapped there.  They are mapped elsewhere first, as a file system that
+ * refuses must not leave a hole in the profile.
  */
 static bool
-map_part(int fd, Size offset, Size bytes)
+map_file(int fd, Size bytes)
 {
 	void	   *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
-							  fd, offset);
+							  fd, 0);
 
 	if (mapped == MAP_FAILED)
 		return false;
 	if (mremap(mapped, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
-			   region.base + offset) != MAP_FAILED)
+			   region.base) != MAP_FAILED)
 		return true;
 	munmap(mapped, bytes);
 	return false;
 }
 
 /*
- * Open the published file.  Returns -1 on failure.  If somebody has removed
- * the file, or put another in its place, the profile is no longer published.
+ * Open the published file to write.  Returns -1 on failure.  If somebody has
+ * removed the file, or put another in its place, the profile is no longer
+ * published.
  */
 static int
 open_published(void)
 {
-	int			fd = open(published_path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-	struct stat status;
+	int			fd = plh_sealed_file_open(published_path, published_inode);
 
-	if (fd < 0)
-	{
-		if (errno == ENOENT || errno == ELOOP)
-			published_path[0] = '\0';
-		return -1;
-	}
-	if (fstat(fd, &status) == 0 && status.st_ino == published_inode)
-		return fd;
-
-	close(fd);
-	published_path[0] = '\0';
-	return -1;
+	if (fd < 0 && (errno == ENOENT || errno == ELOOP || errno == ESTALE))
+		published_path[0] = '\0';
+	return fd;
 }
 
-/* Reserve and map the next part of the published file. */
+/*
+ * Let the published file have the first "bytes" of the profile.  What is
+ * anonymous memory of these is written into the file; what is beyond
+ * committed_bytes becomes usable.
+ */
 static bool
-grow_file(Size new_bytes)
+extend_file(Size bytes)
 {
-	Size		old_bytes = region.committed_bytes;
-	bool		grown;
-	int			fd = open_published();
+	Size		start = plh_profile->published_bytes;
+	Size		used_end = Min(bytes, region.committed_bytes);
+	bool		extended;
+	int			fd;
 
-	Assert(old_bytes % PLH_REGION_STEP == 0 && new_bytes > old_bytes);
-	if (fd < 0)
+	Assert(start < bytes && used_end >= start);
+	if (plh_shared_directory_check(published_directory) != PLH_DIRECTORY_FINE ||
+		!plh_profile_room_has(published_directory, bytes - start,
+							  PLH_ROOM_RECORDS) ||
+		(fd = open_published()) < 0)
 		return false;
-	grown = reserve_blocks(fd, old_bytes, new_bytes - old_bytes) &&
-		map_part(fd, old_bytes, new_bytes - old_bytes);
+	extended = reserve_blocks(fd, start, bytes - start) &&
+		plh_whole_io_write(fd, region.base + start, used_end - start, start) &&
+		map_file(fd, bytes);
 	close(fd);
 
-	if (grown)
-		plh_private_memory_extend(&region, new_bytes);
-	return grown;
+	if (extended)
+		plh_profile->published_bytes = bytes;
+	return extended;
+}
+
+/* Grow a profile that the published file has as a whole. */
+static bool
+grow_file(Size bytes)
+{
+	Size		most = limit_bytes != 0 ? limit_bytes : region.reserved_bytes;
+	Size		wanted = Min(region.committed_bytes +
+							 region.committed_bytes / GROWTH_PART, most);
+	Size		new_bytes = Min(TYPEALIGN(PLH_REGION_STEP, Max(wanted, bytes)),
+								region.reserved_bytes);
+
+	if (!extend_file(new_bytes))
+		return false;
+	plh_private_memory_extend(&region, new_bytes);
+	return true;
 }
 
 /*
@@ -138,13 +180,13 @@ grow_file(Size new_bytes)
 bool
 plh_profile_file_grow(Size bytes)
 {
-	Size		new_bytes = TYPEALIGN(PLH_REGION_STEP, bytes);
 	bool		grown;
 
 	Assert(CritSectionCount == 0);
 	if (bytes <= region.committed_bytes)
 		return true;
-	if (new_bytes > region.reserved_bytes)
+	if (bytes > region.reserved_bytes ||
+		(limit_bytes != 0 && bytes > limit_bytes))
 		return false;
 	if (tries_to_skip > 0)
 	{
@@ -152,7 +194,7 @@ plh_profile_file_grow(Size bytes)
 		return false;
 	}
 
-	grown = plh_profile_file_is_published() ? grow_file(new_bytes) :
+	grown = (plh_profile_file_is_whole() && grow_file(bytes)) ||
 		plh_private_memory_commit(&region, bytes);
 	tries_skipped_last = grown ? 0 : Min(2 * tries_skipped_last + 1, 1 << 20);
 	tries_to_skip = tries_skipped_last;
@@ -160,8 +202,37 @@ plh_profile_file_grow(Size bytes)
 }
 
 /*
+ * Refuse growth beyond that many bytes until a further call; 0 for no limit but
+ * the profile's maximum.  What the profile has already it keeps.
+ */
+void
+plh_profile_file_limit(Size bytes)
+{
+	limit_bytes = bytes;
+}
+
+/* Is a file a profile of this process, which lost sight of it? */
+static bool
+is_our_own(const char *path)
+{
+	PlhProfileHeader former;
+	bool		own;
+	int			fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd < 0)
+		return false;
+	own = plh_whole_io_read(fd, &former, sizeof(former), 0) == sizeof(former) &&
+		memcmp(former.magic, PLH_PROFILE_MAGIC, sizeof(former.magic)) == 0 &&
+		former.pid == plh_profile->pid &&
+		former.process_start == plh_profile->process_start;
+	close(fd);
+	return own;
+}
+
+/*
  * Give the complete file its name.  If a file has that name already, a dead
- * process with our pid must have left it, and it is kept under another name.
+ * process with our pid has left it, and it is kept under another name; or we
+ * have, when a system call failed, and it is replaced.
  */
 static bool
 name_file(const char *temporary, const char *path)
@@ -169,51 +240,91 @@ name_file(const char *temporary, const char *path)
 	char		aside[PLH_PATH_MAX];
 
 	snprintf(aside, sizeof(aside), "%s.%lld", path, (long long) time(NULL));
-	if (rename(path, aside) != 0 && errno != ENOENT)
+	if (!is_our_own(path) && rename(path, aside) != 0 && errno != ENOENT)
 		return false;
 	return rename(temporary, path) == 0;
 }
 
 /*
- * Let other processes see the profile, as file "path", from now on.  They
- * never see an incomplete file, as it has the name "temporary" until it is
- * complete.  Returns false on failure, and then everything is as it was.
+ * Write the first "bytes" of the profile into a file, and map it.  Other
+ * processes never see an incomplete file: it has the name "temporary" until it
+ * is complete.  Returns false, with errno set, on failure, and then everything
+ * is as it was.
  */
-bool
-plh_profile_file_publish(const char *path, const char *temporary)
+static bool
+make_file(const char *path, const char *temporary, Size bytes)
 {
 	struct stat status;
-	bool		published;
-	int			fd;
+	bool		made;
+	int			saved_errno;
+	int			fd = plh_sealed_file_create(temporary);
 
-	Assert(CritSectionCount == 0);
-	if (plh_profile_file_is_published())
-		return true;
-	if (region.base == NULL)
-		return false;
-
-	fd = open(temporary, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
-			  S_IRUSR | S_IWUSR);
 	if (fd < 0)
 		return false;
-	published = reserve_blocks(fd, 0, region.committed_bytes) &&
-		plh_whole_io_write(fd, region.base, region.committed_bytes, 0) &&
+	plh_profile->published_bytes = bytes;
+	made = reserve_blocks(fd, 0, bytes) &&
+		plh_whole_io_write(fd, region.base, bytes, 0) &&
 		fstat(fd, &status) == 0 &&
+		plh_sealed_file_seal(fd) &&
 		name_file(temporary, path);
-	if (!published)
+	saved_errno = made ? 0 : errno;
+	if (!made)
 		unlink(temporary);
-	else if (!map_part(fd, 0, region.committed_bytes))
+	else if (!map_file(fd, bytes))
 	{
+		saved_errno = errno;
 		unlink(path);
-		published = false;
+		made = false;
 	}
 	close(fd);
-	if (!published)
-		return false;
+	if (made)
+	{
+		strlcpy(published_path, path, sizeof(published_path));
+		published_inode = status.st_ino;
+	}
+	else
+		plh_profile->published_bytes = 0;
+	errno = saved_errno;
+	return made;
+}
 
-	strlcpy(published_path, path, sizeof(published_path));
-	published_inode = status.st_ino;
-	return true;
+/* Returns how many bytes at least a file has: those of the header. */
+static Size
+header_bytes(void)
+{
+	return TYPEALIGN(getpagesize(), PLH_PROFILE_FIRST_BYTES);
+}
+
+/*
+ * Let other processes see the profile from now on, as a file of the directory,
+ * whose path must stay valid.  Without room for all of it they see only the
+ * header, or what they saw before.  Returns whether they see all.
+ */
+bool
+plh_profile_file_publish(const char *directory)
+{
+	char		path[PLH_PATH_MAX];
+	char		temporary[PLH_PATH_MAX];
+
+	Assert(CritSectionCount == 0);
+	if (region.base == NULL)
+		return false;
+	if (plh_profile_file_is_published())
+		return plh_profile_file_is_whole() ||
+			extend_file(region.committed_bytes);
+
+	published_directory = directory;
+	snprintf(path, sizeof(path), "%s/%d", directory, (int) getpid());
+	snprintf(temporary, sizeof(temporary), "%s/tmp.%d", directory,
+			 (int) getpid());
+	if (plh_profile_room_has(directory, region.committed_bytes,
+							 PLH_ROOM_RECORDS) &&
+		make_file(path, temporary, region.committed_bytes))
+		return true;
+	if (errno != ENOENT &&
+		plh_profile_room_has(directory, header_bytes(), PLH_ROOM_HEADER))
+		(void) make_file(path, temporary, header_bytes());
+	return false;
 }
 
 /*
@@ -243,6 +354,16 @@ plh_profile_file_is_published(void)
 }
 
 /*
+ * Does the file have all of the profile?
+ */
+bool
+plh_profile_file_is_whole(void)
+{
+	return plh_profile_file_is_published() &&
+		plh_profile->published_bytes == region.committed_bytes;
+}
+
+/*
  * Returns how many bytes of memory are behind the profile.
  */
 Size
@@ -257,18 +378,9 @@ plh_profile_file_bytes(void)
 void
 plh_profile_file_unlink(void)
 {
-	int			fd;
-
-	if (!plh_profile_file_is_published())
-		return;
-
 	/* a file that somebody else put in its place must stay */
-	fd = open_published();
-	if (fd >= 0)
-	{
-		close(fd);
+	if (plh_profile_file_verify())
 		unlink(published_path);
-	}
 	published_path[0] = '\0';
 }
 
@@ -283,4 +395,5 @@ plh_profile_file_forget(void)
 	published_path[0] = '\0';
 	tries_to_skip = 0;
 	tries_skipped_last = 0;
+	limit_bytes = 0;
 }

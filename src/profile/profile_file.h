@@ -6,7 +6,8 @@
  * These functions may be called inside palloc, except in a critical section;
  * they never palloc or throw.  Every page is reserved in the file system
  * before it is touched, so that a full disk refuses growth and never raises
- * SIGBUS.
+ * SIGBUS.  Where there is no room for others beside it (profile_room.h), the
+ * file has a part of the profile only, or there is none.
  */
 #ifndef PLH_PROFILE_FILE_H
 #define PLH_PROFILE_FILE_H
@@ -21,10 +22,11 @@ extern PlhProfileHeader *plh_profile;
 
 extern bool plh_profile_file_start(Size max_bytes);
 extern bool plh_profile_file_grow(Size bytes);
-extern bool plh_profile_file_publish(const char *path,
-									 const char *temporary);
+extern void plh_profile_file_limit(Size bytes);
+extern bool plh_profile_file_publish(const char *directory);
 extern bool plh_profile_file_verify(void);
 extern bool plh_profile_file_is_published(void);
+extern bool plh_profile_file_is_whole(void);
 extern Size plh_profile_file_bytes(void);
 extern void plh_profile_file_unlink(void);
 extern void plh_profile_file_forget(void);

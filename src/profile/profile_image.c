@@ -23,7 +23,11 @@ payload_bytes(const PlhRecord *record, Size fixed_bytes)
 	return record->bytes - fixed_bytes;
 }
 
-/* Is a record, which lies in the image as a whole, consistent in itself? */
+/*
+ * Is a record, which lies in the image as a whole, consistent in itself?  None is
+ * larger than its owner makes it: thousands of sites may refer to a single one,
+ * and each has a text of its own in a report.
+ */
 static bool
 is_sound(const PlhRecord *record)
 {
@@ -46,6 +50,7 @@ is_sound(const PlhRecord *record)
 				Size		fixed = offsetof(PlhStringRecord, text);
 
 				return record->bytes > fixed &&
+					string->text_bytes <= PLH_CONTEXT_NAME_MAX &&
 					string->text_bytes < payload_bytes(record, fixed) &&
 					string->text[string->text_bytes] == '\0';
 			}
@@ -55,6 +60,7 @@ is_sound(const PlhRecord *record)
 				Size		fixed = offsetof(PlhStatementRecord, text);
 
 				return record->bytes > fixed &&
+					statement->text_bytes <= PLH_STATEMENT_MAX &&
 					statement->text_bytes < payload_bytes(record, fixed) &&
 					statement->text[statement->text_bytes] == '\0';
 			}
@@ -64,12 +70,15 @@ is_sound(const PlhRecord *record)
 				Size		fixed = offsetof(PlhStackRecord, frames);
 
 				return record->bytes >= fixed &&
+					stack->depth <= PLH_MAX_FRAMES &&
 					stack->depth <= payload_bytes(record, fixed) / sizeof(PlhFrame);
 			}
 		case PLH_RECORD_SITE:
 			return record->bytes >= sizeof(PlhSiteRecord);
 		case PLH_RECORD_CONTEXT:
 			return record->bytes >= sizeof(PlhContextRecord);
+		case PLH_RECORD_FREE:
+			break;				/* nothing refers to it */
 	}
 	return false;
 }
@@ -209,17 +218,6 @@ plh_profile_image_offset(const PlhProfileImage *image, const void *record)
 }
 
 /*
- * Returns the live bytes of a site at the time when the process had most.
- */
-int64
-plh_profile_image_peak_bytes(const PlhProfileImage *image,
-							 const PlhSiteRecord *site)
-{
-	return site->last_change > image->header->peak_change ?
-		site->peak_bytes : site->counters.live_bytes;
-}
-
-/*
  * Returns the next record of memory contexts, as plh_profile_image_next_site
  * does for sites.
  */
@@ -294,6 +292,16 @@ plh_profile_image_module(const PlhProfileImage *image, uint32 index)
 }
 
 /*
+ * Can other processes see the whole profile?  If not, its file system had no
+ * room for it beside what others need.
+ */
+bool
+plh_profile_image_is_whole(const PlhProfileHeader *header)
+{
+	return header->used_bytes <= header->published_bytes;
+}
+
+/*
  * Returns the lower end of the estimate of the bytes that the process holds.
  * At the default interval two samples are worth a megabyte by themselves, and
  * by chance many a short connection has two.
@@ -331,4 +339,13 @@ plh_profile_image_lifetime_name(uint32 lifetime)
 			return "error";
 	}
 	return "unknown";
+}
+
+/*
+ * The most that the process ever had, by its samples or by the kernel's count.
+ */
+int64
+plh_profile_image_peak_bytes(const PlhProfileHeader *header)
+{
+	return Max(header->peak_bytes, header->own_peak_bytes);
 }

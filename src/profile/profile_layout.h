@@ -4,10 +4,16 @@
  *	  only, read by every other one.
  *
  * A profile is a header, followed by records, one directly behind the other,
- * up to header.used_bytes.  A record is complete before used_bytes covers it,
- * and never moves; later only the counters of sites and memory contexts
- * change.  Records refer to others by their offset from the start of the
+ * up to header.used_bytes.  A record is complete before used_bytes covers it
+ * and its kind says what it is, and never moves; later only the counters of
+ * sites and memory contexts change, and a site may lose its statement and its
+ * stack.  Records refer to others by their offset from the start of the
  * profile; 0 stands for none.  All offsets are multiples of 8.
+ *
+ * Records that are no longer needed are given up: their kind becomes
+ * PLH_RECORD_FREE.  Their room is not used again before header.round has been
+ * raised, so that in a copy that was made within one round each record that
+ * is referred to is the one that was meant, or free.
  *
  * Any change here changes PLH_LAYOUT_VERSION.
  */
@@ -19,7 +25,7 @@
 #include "base/limits.h"
 
 #define PLH_PROFILE_MAGIC "PLHPROF"
-#define PLH_LAYOUT_VERSION 2
+#define PLH_LAYOUT_VERSION 4
 
 /* A profile keeps labels, context names and statements up to these bytes. */
 #define PLH_LABEL_MAX 96
@@ -68,6 +74,9 @@ typedef struct PlhHistoryPoint
 	TimestampTz at;
 	int64		live_bytes;
 	int64		context_bytes;
+	int64		malloc_bytes;	/* in use; -1: not known */
+	int64		malloc_free_bytes;
+	int64		own_bytes;		/* private memory of the process */
 } PlhHistoryPoint;
 
 /*
@@ -89,6 +98,7 @@ typedef struct PlhProfileHeader
 	TimestampTz started_at;
 	Oid			database_oid;	/* InvalidOid if there is none */
 	Oid			role_oid;
+	uint64		system_identifier;	/* of the database cluster */
 	char		label[PLH_LABEL_MAX];	/* if backend_type is not enough */
 	int32		encoding;		/* of statements and names */
 
@@ -99,9 +109,12 @@ typedef struct PlhProfileHeader
 
 	/* what */
 	uint32		used_bytes;		/* of the profile, header included */
+	uint32		published_bytes;	/* of its memory, that the file has; 0:
+									 * there is none */
 	uint32		site_count;		/* the catch-all site not included */
 	PlhCounters counters;
 	int64		peak_bytes;		/* highest counters.live_bytes so far */
+	TimestampTz peak_at;
 	int64		samples_taken;	/* samples out of scope included */
 	int64		lost_samples[PLH_LOSSES];
 	int64		lost_bytes[PLH_LOSSES]; /* estimated */
@@ -113,6 +126,8 @@ typedef struct PlhProfileHeader
 	 * of a longer one.
 	 */
 	uint32		epoch;
+	uint32		epoch_over;		/* the last whose transaction has ended */
+	uint32		round;			/* of recycling; see above */
 
 	/* number of the last change of a site, and of the one at the peak */
 	uint64		last_change;
@@ -121,7 +136,15 @@ typedef struct PlhProfileHeader
 	/* figures of the last census */
 	TimestampTz census_at;		/* 0: none yet */
 	int64		context_bytes;	/* of all memory contexts */
+	int64		context_free_bytes; /* of these; -1: not counted */
 	int64		malloc_bytes;	/* in use; -1: not known */
+	int64		malloc_free_bytes;	/* not given back; -1: not known */
+	int64		own_bytes;		/* private memory of the process */
+	int64		own_peak_bytes; /* the most of that in all censuses */
+	TimestampTz own_peak_at;
+	int64		node_memory_bytes;	/* what a node of a plan may take */
+	int64		maintenance_bytes;	/* what an index build or the like may
+									 * take */
 	uint32		context_count;
 
 	uint32		history_count;
@@ -136,7 +159,9 @@ typedef enum PlhRecordKind
 	PLH_RECORD_STATEMENT,
 	PLH_RECORD_STACK,
 	PLH_RECORD_SITE,
-	PLH_RECORD_CONTEXT
+	PLH_RECORD_CONTEXT,
+	PLH_RECORD_FREE				/* given up; its room may be used again */
+#define PLH_RECORD_KINDS (PLH_RECORD_FREE + 1)
 } PlhRecordKind;
 
 /* Every record begins with this struct. */
@@ -144,8 +169,14 @@ typedef struct PlhRecord
 {
 	uint32		kind;			/* PlhRecordKind */
 	uint32		bytes;			/* of the whole record, a multiple of 8 */
-	uint32		chain;			/* owner's: next record of the hash bucket */
-	uint32		hash;			/* owner's */
+	uint32		chain;			/* owner's: next record of the hash bucket, or
+								 * of the same size that is free */
+	uint32		hash;			/* owner's; of a free record, the one before
+								 * it in its list */
+	uint32		born;			/* header.round when it was added; never after
+								 * that of a record that refers to it */
+	uint32		references;		/* owner's: sites that refer to it; of a free
+								 * record, 1 + the round in which it became so */
 } PlhRecord;
 
 typedef struct PlhModuleRecord
@@ -201,13 +232,17 @@ typedef struct PlhStackRecord
 
 /*
  * The key tells one site from another.  All fields but lifetime are offsets.
- * Samples from the start of a process may have no stack.
+ * PLH_FORMER_STACKS in the place of a stack stands for those that were given
+ * up.
  */
+#define PLH_FORMER_STACKS 1
+
 typedef struct PlhSiteKey
 {
 	uint32		stack;
 	uint32		context_name;	/* a string */
-	uint32		statement;		/* 0: none was running, or not tracked */
+	uint32		statement;		/* 0: none was running, or not tracked, or it
+								 * was given up */
 	uint32		lifetime;		/* PlhLifetime */
 } PlhSiteKey;
 
@@ -235,10 +270,37 @@ typedef struct PlhSiteRecord
 								 * these */
 	uint32		first_epoch;
 	uint32		last_epoch;		/* of the last sample */
-	uint32		epochs;			/* number of those with samples */
+	uint32		epochs;			/* number of those with samples; 0: it has
+								 * only totals of sites that were given up */
 	uint32		next_checkpoint;	/* due that many epochs after the first */
 	PlhCheckpoint checkpoints[PLH_CHECKPOINTS]; /* the oldest first */
+	uint32		transactions;	/* number of those with samples */
+	uint32		last_transaction;	/* owner's: local id of the last of them */
 } PlhSiteRecord;
+
+/* What a site of the process held when the process held most. */
+static inline int64
+plh_site_peak_bytes(const PlhProfileHeader *header, const PlhSiteRecord *site)
+{
+	return site->last_change > header->peak_change ?
+		site->peak_bytes : site->counters.live_bytes;
+}
+
+/* Records that may be given up have sizes that are multiples of this. */
+#define PLH_RECORD_STEP 32
+
+/* Every file has at least these bytes: the header and the catch-all site. */
+#define PLH_PROFILE_FIRST_BYTES \
+	(MAXALIGN(sizeof(PlhProfileHeader)) + \
+	 TYPEALIGN(PLH_RECORD_STEP, sizeof(PlhSiteRecord)))
+
+/* How many contexts there were, 1, 2, 4, ... seconds after the first of them. */
+typedef struct PlhContextCheckpoint
+{
+	TimestampTz at;				/* 0: not there */
+	int64		instances;
+	int64		bytes;
+} PlhContextCheckpoint;
 
 /* The memory contexts of one name and lifetime, as of the last census. */
 typedef struct PlhContextRecord
@@ -253,6 +315,10 @@ typedef struct PlhContextRecord
 	int64		bytes;
 	int64		counted_instances;	/* owner's: so far in this census */
 	int64		counted_bytes;
+	TimestampTz first_at;		/* of the first census that counted some */
+	int64		most_instances; /* of all censuses */
+	int64		rises;			/* number of censuses with more than ever */
+	PlhContextCheckpoint checkpoints[PLH_CHECKPOINTS];	/* the oldest first */
 } PlhContextRecord;
 
 #endif							/* PLH_PROFILE_LAYOUT_H */

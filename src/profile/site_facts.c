@@ -15,6 +15,17 @@
 #define MAX_ERROR_BYTES ((double) (PG_INT64_MAX / 2))
 
 /*
+ * Returns a record that a site refers to; NULL instead of one that is younger
+ * than the site.  In a copy that was made while the owner gave up records and
+ * made new ones, such a record stands where the one that was meant had been.
+ */
+static const void *
+not_younger(const PlhSiteRecord *site, const PlhRecord *record)
+{
+	return record != NULL && record->born <= site->record.born ? record : NULL;
+}
+
+/*
  * Fill in the facts about a site of the image.  "baseline" is the one that goes
  * with the image, or NULL.
  */
@@ -31,14 +42,16 @@ plh_site_facts_resolve(PlhSiteFacts *facts, const PlhProfileImage *image,
 	facts->context = plh_profile_image_string(image, key->context_name);
 	if (facts->context != NULL)
 		facts->lifetime = plh_profile_image_lifetime_name(key->lifetime);
-	facts->statement = plh_profile_image_statement(image, key->statement);
-	facts->stack = plh_profile_image_stack(image, key->stack);
+	facts->statement = not_younger(site, (const PlhRecord *)
+								   plh_profile_image_statement(image, key->statement));
+	facts->stack = not_younger(site, (const PlhRecord *)
+							   plh_profile_image_stack(image, key->stack));
 	facts->error_bytes = (int64)
 		Min(plh_sampling_error_bytes(counters->live_variance,
 									 counters->live_bytes,
 									 counters->live_samples),
 			MAX_ERROR_BYTES);
-	facts->peak_bytes = plh_profile_image_peak_bytes(image, site);
+	facts->peak_bytes = plh_site_peak_bytes(image->header, site);
 	facts->has_baseline = baseline != NULL;
 	if (facts->has_baseline)
 		plh_baseline_site(baseline, plh_profile_image_offset(image, site),

@@ -1,0 +1,416 @@
+/*
+ * profile_records.c
+ *	  The owner's side of a profile: room for records, and how they are found.
+ *
+ * This code runs inside palloc.
+ *
+ * Equal records are stored once: a private table of hash buckets heads chains
+ * that run through the records themselves.  Room comes from records that were
+ * given up, and else from the end of the profile.  Records that are given up
+ * wait for the end of the round of recycling before they are used again, for
+ * the sake of readers: profile_layout.h tells which facts these rely on.
+ *
+ * Invariants: a free record is in one free list and in no chain.  All others
+ * are in one chain and in no list.  What a reader may have taken for the
+ * beginning of a record stays one until the round ends.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "port/atomics.h"
+
+#include "base/guard.h"
+#include "base/private_memory.h"
+#include "base/settings.h"
+#include "profile/profile_records.h"
+
+/* There is one bucket for this many bytes of the profile's maximum size. */
+#define BYTES_PER_BUCKET 1024
+
+/*
+ * Sizes of records are rounded up to multiples of this, so that a record finds
+ * one that was given up.  What is larger than MAX_CLASS_BYTES is a module or a
+ * string, and these are never given up.
+ */
+#define CLASS_BYTES PLH_RECORD_STEP
+#define CLASSES 66
+#define MAX_CLASS_BYTES (CLASS_BYTES * CLASSES)
+
+/*
+ * Free records that lie side by side are joined up to this size.  Those that
+ * are larger than records of any class are in one list, the last.
+ */
+#define MAX_JOINED_BYTES (16 * 1024)
+#define LARGER CLASSES
+#define LISTS (CLASSES + 1)
+
+StaticAssertDecl(offsetof(PlhStackRecord, frames) +
+				 sizeof(PlhFrame) * PLH_MAX_FRAMES <= MAX_CLASS_BYTES,
+				 "the deepest stack has no size class");
+StaticAssertDecl(offsetof(PlhStatementRecord, text) + PLH_STATEMENT_MAX + 1 <=
+				 MAX_CLASS_BYTES,
+				 "the longest statement has no size class");
+
+/* A list of free records, of one size but for the last.  Offsets; 0: empty. */
+typedef struct FreeList
+{
+	uint32		first;
+	uint32		last;
+} FreeList;
+
+PlhRecordBuckets plh_profile_records_buckets;
+
+static PlhRegion bucket_region;
+static FreeList free_lists[LISTS];
+static FreeList given_up[LISTS];	/* in this round; not to be used yet */
+static Size bytes_by_kind[PLH_RECORD_KINDS];
+
+/*
+ * Make the table of buckets.  Returns false if there is no memory for it.
+ */
+bool
+plh_profile_records_begin(void)
+{
+	uint32		count = plh_fixed.max_profile_size / BYTES_PER_BUCKET;
+
+	if (!plh_private_memory_reserve(&bucket_region, sizeof(uint32) * count) ||
+		!plh_private_memory_commit(&bucket_region, sizeof(uint32) * count))
+		return false;
+	plh_profile_records_buckets.heads = (uint32 *) bucket_region.base;
+	plh_profile_records_buckets.count = count;
+	return true;
+}
+
+/*
+ * Forget all records in a forked child: they are the parent's.
+ */
+void
+plh_profile_records_forget(void)
+{
+	plh_private_memory_discard(&bucket_region);
+	memset(&plh_profile_records_buckets, 0,
+		   sizeof(plh_profile_records_buckets));
+	memset(free_lists, 0, sizeof(free_lists));
+	memset(given_up, 0, sizeof(given_up));
+	memset(bytes_by_kind, 0, sizeof(bytes_by_kind));
+}
+
+/*
+ * Returns the size of a record that needs that many bytes.
+ */
+Size
+plh_profile_records_size(Size bytes)
+{
+	return bytes <= MAX_CLASS_BYTES ? TYPEALIGN(CLASS_BYTES, bytes) :
+		MAXALIGN(bytes);
+}
+
+/* Returns the list, of those of all sizes, that records of a size belong to. */
+static FreeList *
+list_of(FreeList *lists, Size bytes)
+{
+	Assert(bytes > 0 && bytes <= MAX_JOINED_BYTES && bytes % CLASS_BYTES == 0);
+	return &lists[bytes > MAX_CLASS_BYTES ? LARGER : bytes / CLASS_BYTES - 1];
+}
+
+/* The free record before one in its list, or 0. */
+#define PREVIOUS_OF(offset) \
+	(((PlhRecord *) plh_profile_records_at(offset))->hash)
+
+/* Put a free record in front of its list. */
+static void
+push(FreeList *lists, uint32 offset)
+{
+	PlhRecord  *record = plh_profile_records_at(offset);
+	FreeList   *list = list_of(lists, record->bytes);
+
+	Assert(record->kind == PLH_RECORD_FREE);
+	record->chain = list->first;
+	record->hash = 0;
+	if (list->first != 0)
+		PREVIOUS_OF(list->first) = offset;
+	else
+		list->last = offset;
+	list->first = offset;
+}
+
+/* Was a free record given up, or joined, in the round at work? */
+static bool
+is_waiting(const PlhRecord *record)
+{
+	return record->references == plh_profile->round + 1;
+}
+
+/* Take a free record out of its list. */
+static void
+unlist(uint32 offset)
+{
+	PlhRecord  *record = plh_profile_records_at(offset);
+	FreeList   *list = list_of(is_waiting(record) ? given_up : free_lists,
+							   record->bytes);
+	uint32		previous = record->hash;
+	uint32		next = record->chain;
+
+	Assert(record->kind == PLH_RECORD_FREE);
+	if (previous != 0)
+		PLH_CHAIN_OF(previous) = next;
+	else
+		list->first = next;
+	if (next != 0)
+		PREVIOUS_OF(next) = previous;
+	else
+		list->last = previous;
+}
+
+/* Returns the first record of a list, which leaves it; 0 without one. */
+static uint32
+pop(const FreeList *list)
+{
+	uint32		offset = list->first;
+
+	if (offset != 0)
+		unlist(offset);
+	return offset;
+}
+
+/*
+ * Returns the first part, of that size, of a larger free record; 0 without
+ * one.  A reader that walks by sees the whole or both parts.
+ */
+static uint32
+split_larger(Size bytes)
+{
+	uint32		offset = 0;
+	PlhRecord  *record;
+	PlhRecord  *rest;
+
+	for (int i = bytes / CLASS_BYTES; i < LISTS && offset == 0; i++)
+		offset = pop(&free_lists[i]);
+	if (offset == 0)
+		return 0;
+	record = plh_profile_records_at(offset);
+	rest = plh_profile_records_at(offset + bytes);
+	memset(rest, 0, sizeof(*rest));
+	rest->kind = PLH_RECORD_FREE;
+	rest->bytes = record->bytes - bytes;
+	push(free_lists, offset + bytes);
+	pg_write_barrier();
+	record->bytes = bytes;
+	return offset;
+}
+
+/* Returns the offset of room of that size at the end of the profile, or 0. */
+static uint32
+extend(Size bytes)
+{
+	Size		end = plh_profile->used_bytes + bytes;
+
+	if (end > (Size) plh_fixed.max_profile_size || !plh_profile_file_grow(end))
+		return 0;
+	plh_profile->profile_bytes = plh_profile_file_bytes();
+	return plh_profile->used_bytes;
+}
+
+/*
+ * Take zeroed room for a record of "bytes" bytes.  Returns NULL if there is
+ * none.  Readers do not see the record before plh_profile_records_add, which
+ * must follow before the next call.
+ */
+void *
+plh_profile_records_take(Size bytes)
+{
+	Size		size = plh_profile_records_size(bytes);
+	uint32		offset = 0;
+	PlhRecord  *record;
+
+	Assert(plh_guard_held && CritSectionCount == 0);
+	if (size <= MAX_CLASS_BYTES)
+		offset = pop(list_of(free_lists, size));
+	if (offset == 0)
+		offset = extend(size);
+	if (offset == 0 && size <= MAX_CLASS_BYTES)
+		offset = split_larger(size);
+	if (offset == 0)
+		return NULL;
+
+	record = plh_profile_records_at(offset);
+	if (offset == plh_profile->used_bytes)
+		Assert(record->kind == 0 && record->bytes == 0);
+	else
+		memset(record + 1, 0, size - sizeof(PlhRecord));
+	return record;
+}
+
+/*
+ * Give back room that was taken and is not used.
+ */
+void
+plh_profile_records_return(void *taken)
+{
+	uint32		offset = plh_profile_records_offset(taken);
+
+	if (offset != plh_profile->used_bytes)
+		push(free_lists, offset);
+}
+
+/* Put a record in front of the others with its hash. */
+static void
+chain(PlhRecord *record)
+{
+	uint32	   *bucket = plh_profile_records_bucket(record->hash);
+
+	record->chain = *bucket;
+	*bucket = plh_profile_records_offset(record);
+}
+
+/* Take a record out of its chain. */
+static void
+unchain(PlhRecord *record)
+{
+	uint32		offset = plh_profile_records_offset(record);
+	uint32	   *link = plh_profile_records_bucket(record->hash);
+
+	while (*link != offset)
+	{
+		Assert(*link != 0);
+		link = &PLH_CHAIN_OF(*link);
+	}
+	*link = record->chain;
+}
+
+/*
+ * Make a filled-in record part of the profile.  Returns its offset.
+ */
+uint32
+plh_profile_records_add(void *filled, PlhRecordKind kind, Size bytes,
+						uint32 hash)
+{
+	PlhRecord  *record = filled;
+	uint32		offset = plh_profile_records_offset(record);
+	Size		size = plh_profile_records_size(bytes);
+
+	Assert(kind != PLH_RECORD_FREE);
+	Assert(offset + size <= plh_profile_file_bytes());
+	Assert(offset == plh_profile->used_bytes ||
+		   (record->kind == PLH_RECORD_FREE && record->bytes == size));
+	record->bytes = size;
+	record->hash = hash;
+	record->born = plh_profile->round;
+	record->references = 0;
+	chain(record);
+	bytes_by_kind[kind] += size;
+
+	/* readers trust kind and used_bytes: the record must be complete before */
+	pg_write_barrier();
+	record->kind = kind;
+	if (offset == plh_profile->used_bytes)
+	{
+		pg_write_barrier();
+		plh_profile->used_bytes = offset + size;
+	}
+	return offset;
+}
+
+/*
+ * Enter a record, whose key has changed, under another hash.
+ */
+void
+plh_profile_records_rehash(uint32 offset, uint32 hash)
+{
+	PlhRecord  *record = plh_profile_records_at(offset);
+
+	unchain(record);
+	record->hash = hash;
+	chain(record);
+}
+
+/*
+ * Give up a record, to which nothing refers any more.  Its bytes stay as they
+ * are until its room is used again, in a later round.
+ */
+void
+plh_profile_records_give_up(uint32 offset)
+{
+	PlhRecord  *record = plh_profile_records_at(offset);
+
+	Assert(record->kind != PLH_RECORD_FREE);
+	Assert(record->references == 0);
+	unchain(record);
+	Assert(bytes_by_kind[record->kind] >= record->bytes);
+	bytes_by_kind[record->kind] -= record->bytes;
+	record->kind = PLH_RECORD_FREE;
+	record->references = plh_profile->round + 1;
+	push(given_up, offset);
+}
+
+/*
+ * Join a free record with the one behind it, so that larger ones find room
+ * there.  Returns false if that one is not free, or they would be too large.
+ */
+bool
+plh_profile_records_join(uint32 offset)
+{
+	PlhRecord  *record = plh_profile_records_at(offset);
+	uint32		end = offset + record->bytes;
+	const PlhRecord *next;
+
+	Assert(record->kind == PLH_RECORD_FREE);
+	if (end >= plh_profile->used_bytes)
+		return false;
+	next = plh_profile_records_at(end);
+	if (next->kind != PLH_RECORD_FREE ||
+		record->bytes + next->bytes > MAX_JOINED_BYTES)
+		return false;
+	unlist(offset);
+	unlist(end);
+	record->bytes += next->bytes;
+	record->references = plh_profile->round + 1;
+	push(given_up, offset);
+	return true;
+}
+
+/*
+ * End a round of recycling: what was given up in it can be used from now on.
+ */
+void
+plh_profile_records_end_round(void)
+{
+	plh_profile->round++;
+
+	/* readers must see that a round has ended before they see new records */
+	pg_write_barrier();
+	for (int i = 0; i < LISTS; i++)
+	{
+		if (given_up[i].first == 0)
+			continue;
+		PLH_CHAIN_OF(given_up[i].last) = free_lists[i].first;
+		if (free_lists[i].first != 0)
+			PREVIOUS_OF(free_lists[i].first) = given_up[i].last;
+		else
+			free_lists[i].last = given_up[i].last;
+		free_lists[i].first = given_up[i].first;
+	}
+	memset(given_up, 0, sizeof(given_up));
+}
+
+/*
+ * Returns how many bytes the records of a kind take.
+ */
+Size
+plh_profile_records_bytes(PlhRecordKind kind)
+{
+	return bytes_by_kind[kind];
+}
+
+/*
+ * Returns how many bytes all records take that are not free.
+ */
+Size
+plh_profile_records_bytes_in_use(void)
+{
+	Size		sum = 0;
+
+	for (int kind = 0; kind < PLH_RECORD_KINDS; kind++)
+		sum += bytes_by_kind[kind];
+	return sum;
+}

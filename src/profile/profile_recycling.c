@@ -1,0 +1,361 @@
+/*
+ * profile_recycling.c
+ *	  Gives up records that hold nothing, so that their room is used again.
+ *
+ * This code runs inside palloc.
+ *
+ * A session that never runs the same statement twice makes new sites all the
+ * time, most of which soon hold nothing any more.  So a round of recycling
+ * walks over all records, a few at a time while new ones are made, and gives up
+ * the sites without a live sample.  Their totals go to the site of the same
+ * stack and context without a statement: the first of them becomes that site.
+ * Stacks and statements that no site refers to are given up, too.
+ *
+ * What the process held at its peak stays as well, and so do stacks that hold
+ * nothing, unless a large part of the profile is in use.
+ *
+ * Invariant: the counters of all sites add up to those of the process.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+
+#include "base/guard.h"
+#include "base/settings.h"
+#include "profile/profile_counters.h"
+#include "profile/profile_image.h"
+#include "profile/profile_records.h"
+#include "profile/profile_recycling.h"
+
+/* A round begins when at least this many bytes were taken since the last. */
+#define LEAST_BYTES ((Size) 256 * 1024)
+
+/* For each byte that is taken, a round walks over this many. */
+#define WALK_PER_BYTE 16
+
+/*
+ * Where no room is left, a round walks over this many bytes at once, which
+ * takes some 100 us.
+ */
+#define HURRY_BYTES ((Size) 512 * 1024)
+
+/*
+ * A round that frees nothing is not followed by another at once: for each byte
+ * taken, or wanted in vain, at most this many are walked over.
+ */
+#define MOST_WALK_PER_BYTE 16
+
+PlhRecyclingPins plh_profile_recycling_pins;
+
+/* The next record of the round; 0 between rounds. */
+static uint32 cursor;
+
+/* Bytes that were taken, or wanted, since the last round began. */
+static Size taken_bytes;
+
+/* Bytes that were in use when the last round ended. */
+static Size survived_bytes;
+
+/*
+ * Beyond these parts of the profile's maximum size that are in use, there goes
+ * more than the statements of sites that hold nothing: their stacks, too; the
+ * statements of those that held something at the peak; and the stacks of these.
+ */
+#define PART_FOR_STACKS 0.5
+#define PART_FOR_PEAK 0.75
+#define PART_FOR_STACKS_OF_PEAK 0.9
+
+/*
+ * Where the records, free ones included, take more than this part, free ones
+ * are joined: what is free in small pieces is of no use to a deep stack.
+ */
+#define PART_FOR_JOINING 0.75
+
+/* The part that was in use when the round at work began. */
+static double part_in_use;
+
+/* A leak check needs all sites to stay where they are. */
+static bool suspended;
+
+/*
+ * Returns how many bytes are taken before the next round begins.  As many as
+ * the last one left in use, so that on average each record that is made costs a few that are
+ * looked at; fewer where the profile would be full before.
+ */
+static Size
+bytes_to_next_round(void)
+{
+	Size		room = plh_fixed.max_profile_size -
+		Min(survived_bytes, plh_fixed.max_profile_size);
+	Size		least = plh_profile->used_bytes / MOST_WALK_PER_BYTE;
+
+	return Max(Min(Max(survived_bytes, LEAST_BYTES), room / 2), least);
+}
+
+static void
+begin_round(void)
+{
+	Assert(cursor == 0);
+	cursor = MAXALIGN(sizeof(PlhProfileHeader));
+	taken_bytes = 0;
+	part_in_use = (double) plh_profile_records_bytes_in_use() /
+		plh_fixed.max_profile_size;
+}
+
+/* Asserts that the sites add up to the process. */
+static inline void
+assert_sums(void)
+{
+#ifdef USE_ASSERT_CHECKING
+	PlhProfileImage *image = plh_profile_image_own(plh_profile);
+	const PlhCounters *whole = &plh_profile->counters;
+	const PlhSiteRecord *site;
+	PlhCounters sums = {0};
+	int64		peak_bytes = 0;
+	uint32		sites = 0;
+	uint32		position = 0;
+
+	while ((site = plh_profile_image_next_site(image, &position)) != NULL)
+	{
+		sums.live_bytes += site->counters.live_bytes;
+		sums.total_bytes += site->counters.total_bytes;
+		sums.total_count += site->counters.total_count;
+		sums.total_samples += site->counters.total_samples;
+		peak_bytes += plh_site_peak_bytes(image->header, site);
+		sites++;
+	}
+	Assert(sums.live_bytes == whole->live_bytes);
+	Assert(sums.total_bytes == whole->total_bytes);
+	Assert(sums.total_count == whole->total_count);
+	Assert(sums.total_samples == whole->total_samples);
+	Assert(peak_bytes == plh_profile->peak_bytes);
+	Assert(sites == plh_profile->site_count + 1);
+#endif
+}
+
+/* Give up a stack or statement that no site refers to, unless it is pinned. */
+static void
+give_up_unreferenced(uint32 offset)
+{
+	PlhRecord  *record = plh_profile_records_at(offset);
+
+	if (record->references == 0 &&
+		offset != plh_profile_recycling_pins.stack &&
+		offset != plh_profile_recycling_pins.statement)
+		plh_profile_records_give_up(offset);
+}
+
+/* A site no longer refers to a stack or statement, which may be none. */
+static void
+drop_reference(uint32 offset)
+{
+	PlhRecord  *record;
+
+	if (offset < sizeof(PlhProfileHeader))
+		return;
+	record = plh_profile_records_at(offset);
+	Assert(record->kind == PLH_RECORD_STACK ||
+		   record->kind == PLH_RECORD_STATEMENT);
+	Assert(record->references > 0);
+	record->references--;
+	give_up_unreferenced(offset);
+}
+
+/*
+ * Returns whether the totals of a site, which may have been part of the peak,
+ * may go to one with a less precise key, and makes the key that one.
+ */
+static bool
+make_less_precise(PlhSiteKey *key, bool of_peak)
+{
+	if (key->statement != 0)
+	{
+		key->statement = 0;
+		return !of_peak || part_in_use > PART_FOR_PEAK;
+	}
+	if (key->stack < sizeof(PlhProfileHeader))
+		return false;
+	key->stack = PLH_FORMER_STACKS;
+	return part_in_use > (of_peak ? PART_FOR_STACKS_OF_PEAK : PART_FOR_STACKS);
+}
+
+/* Give up a site.  Others have its totals. */
+static void
+give_up_site(uint32 offset)
+{
+	PlhSiteRecord *site = plh_profile_records_at(offset);
+
+	Assert(site->counters.live_samples == 0);
+	plh_profile_records_give_up(offset);
+	plh_profile->site_count--;
+	drop_reference(site->key.statement);
+	drop_reference(site->key.stack);
+}
+
+/* A site without live samples becomes the one with a less precise key. */
+static void
+change_key(uint32 offset, const PlhSiteKey *key, uint32 hash)
+{
+	PlhSiteRecord *site = plh_profile_records_at(offset);
+	PlhSiteKey	former = site->key;
+
+	plh_profile_counters_begin_anew(offset);
+	site->key = *key;
+	plh_profile_records_rehash(offset, hash);
+	if (former.statement != key->statement)
+		drop_reference(former.statement);
+	if (former.stack != key->stack)
+		drop_reference(former.stack);
+}
+
+/* Give up a site if it holds nothing, and there is an heir to its totals. */
+static void
+visit_site(uint32 offset)
+{
+	PlhSiteRecord *site = plh_profile_records_at(offset);
+	PlhSiteKey	key = site->key;
+	uint32		target;
+	uint32		hash;
+
+	if (offset == plh_profile->catch_all_site ||
+		site->counters.live_samples > 0)
+		return;
+	if (site->counters.total_samples == 0)
+	{
+		give_up_site(offset);
+		return;
+	}
+	if (!make_less_precise(&key,
+						   plh_site_peak_bytes(plh_profile, site) != 0))
+		return;
+
+	hash = plh_profile_records_hash_site(&key);
+	target = plh_profile_records_find_site(&key, hash);
+	if (target == 0)
+	{
+		change_key(offset, &key, hash);
+		return;
+	}
+	plh_profile_counters_fold(offset, target);
+	give_up_site(offset);
+}
+
+/* Visit a record, which may become a free one. */
+static void
+visit(uint32 offset)
+{
+	PlhRecord  *record = plh_profile_records_at(offset);
+
+	if (record->kind == PLH_RECORD_SITE)
+		visit_site(offset);
+	else if (record->kind == PLH_RECORD_STACK ||
+			 record->kind == PLH_RECORD_STATEMENT)
+		give_up_unreferenced(offset);
+}
+
+/* Walk over that many bytes of records, and end the round at the last. */
+static void
+walk(Size bytes)
+{
+	uint32		begin = cursor;
+	uint32		free_before = 0;
+	bool		joins = plh_profile->used_bytes >
+		PART_FOR_JOINING * plh_fixed.max_profile_size;
+
+	while (cursor < plh_profile->used_bytes && cursor - begin < bytes)
+	{
+		uint32		offset = cursor;
+		PlhRecord  *record = plh_profile_records_at(offset);
+
+		cursor += record->bytes;
+		visit(offset);
+		if (record->kind != PLH_RECORD_FREE)
+			free_before = 0;
+		else if (!joins || free_before == 0 ||
+				 !plh_profile_records_join(free_before))
+			free_before = offset;
+	}
+	if (cursor < plh_profile->used_bytes)
+		return;
+	cursor = 0;
+	survived_bytes = plh_profile_records_bytes_in_use();
+	plh_profile_records_end_round();
+	assert_sums();
+}
+
+/*
+ * A record of "bytes" bytes is about to be made: begin a round if it is time,
+ * and let the one at work go on in proportion.
+ */
+void
+plh_profile_recycling_advance(Size bytes)
+{
+	Assert(plh_guard_held && CritSectionCount == 0);
+	taken_bytes += bytes;
+	if (suspended)
+		return;
+	if (cursor == 0 && taken_bytes >= bytes_to_next_round())
+		begin_round();
+	if (cursor != 0)
+		walk(WALK_PER_BYTE * bytes);
+}
+
+/*
+ * There is no room for a record: begin a round unless there has just been one,
+ * and let the one at work go on faster.
+ */
+void
+plh_profile_recycling_hurry(void)
+{
+	Assert(plh_guard_held && CritSectionCount == 0);
+	if (suspended)
+		return;
+	if (cursor == 0 &&
+		taken_bytes >= plh_profile->used_bytes / MOST_WALK_PER_BYTE)
+		begin_round();
+	if (cursor != 0)
+		walk(HURRY_BYTES);
+}
+
+/*
+ * Give up nothing from now on.  What can be given up is given up before, as
+ * the room may be needed meanwhile.
+ */
+void
+plh_profile_recycling_suspend(void)
+{
+	bool		was_held = plh_guard_take();
+
+	Assert(!suspended);
+	if (plh_profile != NULL)
+	{
+		if (cursor == 0)
+			begin_round();
+		walk(plh_profile->used_bytes);
+	}
+	suspended = true;
+	plh_guard_restore(was_held);
+}
+
+/*
+ * Go on with recycling.
+ */
+void
+plh_profile_recycling_resume(void)
+{
+	suspended = false;
+}
+
+/*
+ * Forget the round at work in a forked child: it is about the parent's
+ * profile.
+ */
+void
+plh_profile_recycling_forget(void)
+{
+	memset(&plh_profile_recycling_pins, 0, sizeof(plh_profile_recycling_pins));
+	cursor = 0;
+	taken_bytes = 0;
+	survived_bytes = 0;
+	suspended = false;
+}

@@ -1,0 +1,33 @@
+/*
+ * profile_recycling.h
+ *	  Gives up records that hold nothing, so that their room is used again.
+ *
+ * These functions may be called inside palloc, except in a critical section;
+ * they never palloc or throw.  Callers hold the guard, but for
+ * plh_profile_recycling_suspend and plh_profile_recycling_resume, which belong
+ * to code outside of palloc.
+ */
+#ifndef PLH_PROFILE_RECYCLING_H
+#define PLH_PROFILE_RECYCLING_H
+
+#include "profile/profile_layout.h"
+
+/*
+ * The stack and the statement that were looked up last.  They are not given up
+ * even if no site refers to them, as one is just about to.
+ */
+typedef struct PlhRecyclingPins
+{
+	uint32		stack;
+	uint32		statement;
+} PlhRecyclingPins;
+
+extern PlhRecyclingPins plh_profile_recycling_pins;
+
+extern void plh_profile_recycling_advance(Size bytes);
+extern void plh_profile_recycling_hurry(void);
+extern void plh_profile_recycling_suspend(void);
+extern void plh_profile_recycling_resume(void);
+extern void plh_profile_recycling_forget(void);
+
+#endif							/* PLH_PROFILE_RECYCLING_H */
