@@ -22,6 +22,7 @@ typedef struct PlhDumpResult
 extern bool plh_dump_write(const PlhProfileImage *image,
 						   const PlhDumpExtras *extras, bool sync,
 						   PlhDumpResult *result);
+extern bool plh_dump_is_worth_while(const PlhProfileHeader *header);
 extern void plh_dump_forget(void);
 
 #endif							/* PLH_DUMP_H */

@@ -2,18 +2,17 @@
  * dump_directory.c
  *	  The directory of the dump files: their names, and how many are kept.
  *
- * This code runs inside palloc, so it reads the directory by the system call:
- * opendir() allocates.
+ * This code runs inside palloc.
  */
 #include "postgres.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/file_perm.h"
 
+#include "base/directory_names.h"
 #include "base/limits.h"
 #include "base/settings.h"
 #include "dump/dump_directory.h"
@@ -25,19 +24,16 @@
 #define MAX_REMOVED 16
 #define MAX_NAME 64
 
-/* An entry of a directory, as the kernel returns it. */
-typedef struct DirectoryEntry
-{
-	uint64		inode;
-	int64		offset;
-	unsigned short bytes;		/* of this entry */
-	unsigned char type;
-	char		name[];
-} DirectoryEntry;
+/*
+ * A file is written within seconds.  One that is incomplete and that nobody has
+ * changed for an hour has lost its writer.
+ */
+#define ABANDONED_SECONDS 3600
 
-/* The dumps that were written first, the oldest one in front. */
+/* The dumps of one reason that were written first, the oldest one in front. */
 typedef struct OldestFiles
 {
+	const char *reason;
 	int			dumps;			/* number of those in the directory */
 	int			count;
 	struct timespec written_at[MAX_REMOVED];
@@ -50,9 +46,6 @@ typedef struct HighestNumber
 	int			pid;
 	int			sequence;
 } HighestNumber;
-
-/* A function that is called with each name. */
-typedef void (*NameVisitor) (const char *name, void *arg);
 
 /*
  * Read a number.  Returns the text behind the character "next", which must
@@ -75,8 +68,11 @@ skip_number(const char *text, char next, int *number)
 	return *text == next ? text + 1 : NULL;
 }
 
-/* Parse "PID.SEQ.REASON.heap".  Returns false if the name has another form. */
-static bool
+/*
+ * Parse "PID.SEQ.REASON.heap".  Returns the text from the reason on, or NULL if
+ * the name has another form.
+ */
+static const char *
 parse_name(const char *name, int *pid, int *sequence)
 {
 	const char *reason = skip_number(name, '.', pid);
@@ -84,9 +80,22 @@ parse_name(const char *name, int *pid, int *sequence)
 
 	if (strlen(name) >= MAX_NAME || reason == NULL ||
 		(reason = skip_number(reason, '.', sequence)) == NULL)
-		return false;
+		return NULL;
 	length = strspn(reason, "abcdefghijklmnopqrstuvwxyz");
-	return length > 0 && strcmp(reason + length, ".heap") == 0;
+	return length > 0 && strcmp(reason + length, ".heap") == 0 ? reason : NULL;
+}
+
+/* Is this the name of a dump that was written for that reason? */
+static bool
+has_reason(const char *name, const char *reason)
+{
+	int			pid;
+	int			sequence;
+	const char *found = parse_name(name, &pid, &sequence);
+	Size		length = strlen(reason);
+
+	return found != NULL && strncmp(found, reason, length) == 0 &&
+		found[length] == '.';
 }
 
 /*
@@ -98,54 +107,31 @@ plh_dump_directory_is_dump(const char *name)
 	int			pid;
 	int			sequence;
 
-	return parse_name(name, &pid, &sequence);
+	return parse_name(name, &pid, &sequence) != NULL;
 }
 
-/*
- * Is this a name that dump.c gives to an incomplete file?
- */
-bool
-plh_dump_directory_is_temporary(const char *name)
+/* Is this a name that plh_dump_directory_temporary makes? */
+static bool
+is_temporary(const char *name)
 {
-	int			pid;
-	const char *rest = skip_number(name, '.', &pid);
+	int			number;
+	const char *rest = skip_number(name, '.', &number);
 
+	if (rest != NULL)
+		rest = skip_number(rest, '.', &number);
 	return rest != NULL && strcmp(rest, "tmp") == 0;
 }
 
-/* Visit all names.  Returns an errno or 0. */
-static int
-visit_names(NameVisitor visit, void *arg)
+/*
+ * Make a path for an incomplete file.  Another server, or one in another
+ * container, may write to the directory from a process with the same pid:
+ * "number", from 0 on, must be a new one if the file is there already.
+ */
+void
+plh_dump_directory_temporary(char *path, Size bytes, uint32 number)
 {
-	union
-	{
-		DirectoryEntry entry;
-		char		bytes[8192];
-	}			buffer;
-	int			failure = 0;
-	int			fd = open(plh_fixed.dump_directory,
-						  O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	if (fd < 0)
-		return errno;
-	for (;;)
-	{
-		long		length = syscall(SYS_getdents64, fd, buffer.bytes,
-									 sizeof(buffer.bytes));
-		const DirectoryEntry *entry;
-
-		if (length < 0)
-			failure = errno;
-		if (length <= 0)
-			break;
-		for (long at = 0; at < length; at += entry->bytes)
-		{
-			entry = (const DirectoryEntry *) (buffer.bytes + at);
-			visit(entry->name, arg);
-		}
-	}
-	close(fd);
-	return failure;
+	snprintf(path, bytes, "%s/%d.%u.tmp", plh_fixed.dump_directory,
+			 (int) getpid(), 1 + number % (MAX_NUMBER - 1));
 }
 
 /*
@@ -167,7 +153,7 @@ note_number(const char *name, void *arg)
 	int			pid;
 	int			sequence;
 
-	if (parse_name(name, &pid, &sequence) && pid == highest->pid)
+	if (parse_name(name, &pid, &sequence) != NULL && pid == highest->pid)
 		highest->sequence = Max(highest->sequence, sequence);
 }
 
@@ -179,7 +165,8 @@ int
 plh_dump_directory_highest(int pid, int *highest)
 {
 	HighestNumber number = {pid, 0};
-	int			failure = visit_names(note_number, &number);
+	int			failure = plh_directory_names_visit(plh_fixed.dump_directory,
+													note_number, &number);
 
 	*highest = number.sequence;
 	return failure;
@@ -193,7 +180,7 @@ is_older(const struct timespec *left, const struct timespec *right)
 		left->tv_nsec < right->tv_nsec;
 }
 
-/* Enter a dump file, unless all places are taken by older ones. */
+/* Enter a dump of the reason, unless all places are taken by older ones. */
 static void
 note_age(const char *name, void *arg)
 {
@@ -202,7 +189,7 @@ note_age(const char *name, void *arg)
 	struct stat status;
 	int			place = oldest->count;
 
-	if (!plh_dump_directory_is_dump(name))
+	if (!has_reason(name, oldest->reason))
 		return;
 	snprintf(path, sizeof(path), "%s/%s", plh_fixed.dump_directory, name);
 	if (lstat(path, &status) != 0 || !S_ISREG(status.st_mode))
@@ -225,14 +212,15 @@ note_age(const char *name, void *arg)
 }
 
 /*
- * Remove the oldest dump files until "keep" are left.  One call removes only a
- * few files, as somebody waits for it.
+ * Remove the oldest dumps of one reason until "keep" are left of it.  One call
+ * removes only a few files, as somebody waits for it.
  */
 int
-plh_dump_directory_trim(int keep)
+plh_dump_directory_trim(const char *reason, int keep)
 {
-	OldestFiles oldest = {0};
-	int			failure = visit_names(note_age, &oldest);
+	OldestFiles oldest = {.reason = reason};
+	int			failure = plh_directory_names_visit(plh_fixed.dump_directory,
+													note_age, &oldest);
 
 	for (int i = 0; i < oldest.count && oldest.dumps - i > keep; i++)
 	{
@@ -244,4 +232,33 @@ plh_dump_directory_trim(int keep)
 			return errno;
 	}
 	return failure;
+}
+
+/* Remove an incomplete file that has lost its writer. */
+static void
+remove_if_abandoned(const char *name, void *arg)
+{
+	const time_t *now = arg;
+	char		path[PLH_PATH_MAX];
+	struct stat status;
+
+	if (!is_temporary(name))
+		return;
+	snprintf(path, sizeof(path), "%s/%s", plh_fixed.dump_directory, name);
+	if (lstat(path, &status) == 0 && S_ISREG(status.st_mode) &&
+		status.st_mtime < *now - ABANDONED_SECONDS)
+		(void) unlink(path);
+}
+
+/*
+ * Remove the incomplete files of processes that were killed, but not those that
+ * are being written: others may share the directory.
+ */
+void
+plh_dump_directory_remove_abandoned(void)
+{
+	time_t		now = time(NULL);
+
+	(void) plh_directory_names_visit(plh_fixed.dump_directory,
+									 remove_if_abandoned, &now);
 }

@@ -10,9 +10,11 @@
 #define PLH_DUMP_DIRECTORY_H
 
 extern bool plh_dump_directory_is_dump(const char *name);
-extern bool plh_dump_directory_is_temporary(const char *name);
+extern void plh_dump_directory_temporary(char *path, Size bytes,
+										 uint32 number);
 extern int	plh_dump_directory_make(void);
 extern int	plh_dump_directory_highest(int pid, int *highest);
-extern int	plh_dump_directory_trim(int keep);
+extern int	plh_dump_directory_trim(const char *reason, int keep);
+extern void plh_dump_directory_remove_abandoned(void);
 
 #endif							/* PLH_DUMP_DIRECTORY_H */

@@ -16,6 +16,7 @@
 
 const PlhDumpField plh_dump_format_process[] = {
 	{"# pg_leakhunt", "dump_version", PLH_FIELD_VERSION},
+	{NULL, "bytes", PLH_FIELD_FILE_BYTES},
 	{NULL, "reason", PLH_FIELD_REASON},
 	FIELD("pid", PID, pid),
 	FIELD("backend_type", BACKEND_TYPE, label),
@@ -33,8 +34,18 @@ const PlhDumpField plh_dump_format_process[] = {
 	FIELD("samples_kept", COUNT, counters.total_samples),
 	FIELD("samples_taken", COUNT, samples_taken),
 	FIELD("peak_bytes", COUNT, peak_bytes),
+	FIELD("peak_at_us", TIME, peak_at),
 	FIELD("private_bytes", COUNT, private_bytes),
 	FIELD("profile_bytes", COUNT, profile_bytes),
+
+	FIRST_FIELD("counted_at_us", TIME, census_at),
+	FIELD("context_bytes", COUNT, context_bytes),
+	FIELD("context_free_bytes", COUNT_IF_KNOWN, context_free_bytes),
+	FIELD("malloc_bytes", COUNT_IF_KNOWN, malloc_bytes),
+	FIELD("malloc_free_bytes", COUNT_IF_KNOWN, malloc_free_bytes),
+	FIELD("own_bytes", COUNT, own_bytes),
+	FIELD("own_peak_bytes", COUNT, own_peak_bytes),
+	FIELD("own_peak_at_us", TIME, own_peak_at),
 
 	FIRST_FIELD("lost_untracked", COUNT, lost_samples[PLH_LOSS_LIVE_TABLE]),
 	FIELD("lost_untracked_bytes", COUNT, lost_bytes[PLH_LOSS_LIVE_TABLE]),

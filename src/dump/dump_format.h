@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 
-#define PLH_DUMP_VERSION 1
+#define PLH_DUMP_VERSION 3
 
 /*
  * Made-up load addresses lie in slots of this size, from this address on:
@@ -19,14 +19,22 @@
 #define PLH_SLOT_COUNT ((uint64) 1 << 18)
 #define PLH_SLOT_BASE ((uint64) 1 << 44)
 
-/* A site without a stack has only this address, which is in no module. */
+/* The size of the file takes this room, as it is filled in at the end. */
+#define PLH_FILE_BYTES_DIGITS 15
+
+/*
+ * A site without a stack has only the first address, and one of stacks that
+ * were given up only the second.  They are in no module.
+ */
 #define PLH_NO_STACK_ADDRESS 1
+#define PLH_FORMER_STACKS_ADDRESS 2
 
 /* The kind of a field tells where its value is, and how it is written. */
 typedef enum PlhDumpFieldKind
 {
 	/* of the dump */
 	PLH_FIELD_VERSION,			/* PLH_DUMP_VERSION */
+	PLH_FIELD_FILE_BYTES,		/* size of the file, followed by blanks */
 	PLH_FIELD_REASON,			/* a word */
 	PLH_FIELD_WRITTEN_AT,		/* a time */
 
@@ -37,6 +45,7 @@ typedef enum PlhDumpFieldKind
 	PLH_FIELD_INT32,			/* from 0 on */
 	PLH_FIELD_UINT32,			/* an Oid, too */
 	PLH_FIELD_COUNT,			/* int64, from 0 on */
+	PLH_FIELD_COUNT_IF_KNOWN,	/* int64, from -1 on, which is not known */
 	PLH_FIELD_TIME				/* TimestampTz */
 } PlhDumpFieldKind;
 

@@ -19,6 +19,7 @@
 #include "base/whole_io.h"
 #include "dump/dump_addresses.h"
 #include "dump/dump_format.h"
+#include "dump/dump_sites.h"
 #include "dump/dump_writer.h"
 #include "profile/baseline.h"
 #include "profile/profile_image.h"
@@ -29,14 +30,24 @@ typedef struct DumpFile
 {
 	int			fd;
 	int			saved_errno;	/* of the first failure; 0: none */
+	int64		flushed;		/* bytes in the file */
 	Size		used;			/* bytes in the buffer */
 	char		buffer[16 * 1024];
+	int64		size_at;		/* where the size of the file is to be */
 } DumpFile;
 
-/* The buffer is static, as an exiting process may be out of memory. */
+/* These are static, as an exiting process may be out of memory. */
 static DumpFile dump_file;
-
 static PlhPlacement placement;
+static PlhDumpSites dump_sites;
+
+/* What all lines of stacks add up to. */
+typedef struct DumpSums
+{
+	PlhCounters counters;
+	uint32		sites;
+	uint32		live_sites;
+} DumpSums;
 
 static void
 flush_file(DumpFile *file)
@@ -45,6 +56,7 @@ flush_file(DumpFile *file)
 		!plh_whole_io_write(file->fd, file->buffer, file->used,
 							PLH_FILE_POSITION))
 		file->saved_errno = errno;
+	file->flushed += file->used;
 	file->used = 0;
 }
 
@@ -118,6 +130,41 @@ unix_us(TimestampTz time)
 	return (long long) time + PLH_UNIX_EPOCH_US;
 }
 
+/* Append digits: snprintf would take most of the time of a dump. */
+static void
+emit_digits(DumpFile *file, uint64 value, int base)
+{
+	char		text[24];
+	int			start = sizeof(text);
+
+	do
+	{
+		text[--start] = "0123456789abcdef"[value % base];
+		value /= base;
+	} while (value != 0);
+	emit_bytes(file, text + start, sizeof(text) - start);
+}
+
+/* Append " name=value". */
+static void
+emit_number(DumpFile *file, const char *name, int64 value)
+{
+	emit_bytes(file, " ", 1);
+	emit_bytes(file, name, strlen(name));
+	emit_bytes(file, "=", 1);
+	if (value < 0)
+		emit_bytes(file, "-", 1);
+	emit_digits(file, value < 0 ? -(uint64) value : (uint64) value, 10);
+}
+
+/* Append " name=value", unless the value is what it is taken for without. */
+static void
+emit_unless(DumpFile *file, const char *name, int64 value, int64 usual)
+{
+	if (value != usual)
+		emit_number(file, name, value);
+}
+
 /*
  * Append "count: bytes [count: bytes]".  jeprof dies on a count without bytes,
  * so the count is written as 0 where the bytes are.
@@ -132,50 +179,95 @@ emit_counters(DumpFile *file, const PlhCounters *counters)
 		 (long long) counters->total_bytes);
 }
 
+/* Add the figures of a site to those of its stack. */
+static void
+add_site(PlhCounters *stack, const PlhCounters *site)
+{
+	stack->live_bytes += site->live_bytes;
+	stack->live_count += site->live_count;
+	stack->total_bytes += site->total_bytes;
+	stack->total_count += site->total_count;
+}
+
+/* Add the figures of a stack as emit_counters shows them, and begin another. */
+static void
+add_stack(PlhCounters *sums, PlhCounters *stack)
+{
+	sums->live_bytes += stack->live_bytes;
+	sums->total_bytes += stack->total_bytes;
+	if (stack->live_bytes > 0)
+		sums->live_count += stack->live_count;
+	if (stack->total_bytes > 0)
+		sums->total_count += stack->total_count;
+	memset(stack, 0, sizeof(*stack));
+}
+
 /*
- * Append line 1, the sums of the lines of the sites.  In the profile of a
- * process at work, the counters in the header may be one sample ahead of the
- * sites or behind them.
+ * Add up the sites for line 1.  In the profile of a process at work, the
+ * counters in the header may be one sample ahead of the sites or behind them.
  */
 static void
-emit_sums(DumpFile *file, const PlhProfileImage *image)
+sum_up(PlhDumpSites *sites, DumpSums *sums)
 {
-	const PlhSiteRecord *site;
-	PlhCounters sums = {0};
-	uint32		position = 0;
+	uint32		stack = 0;
+	PlhCounters of_stack = {0};
+	PlhSiteFacts facts;
 
-	while ((site = plh_profile_image_next_site(image, &position)) != NULL)
+	memset(sums, 0, sizeof(*sums));
+	while (plh_dump_sites_next(sites, &facts))
 	{
-		const PlhCounters *counters = &site->counters;
-
-		if (counters->total_samples == 0)
-			continue;
-		sums.live_bytes += counters->live_bytes;
-		sums.total_bytes += counters->total_bytes;
-		if (counters->live_bytes > 0)
-			sums.live_count += counters->live_count;
-		if (counters->total_bytes > 0)
-			sums.total_count += counters->total_count;
+		if (plh_dump_sites_stack(&facts) != stack)
+			add_stack(&sums->counters, &of_stack);
+		stack = plh_dump_sites_stack(&facts);
+		add_site(&of_stack, facts.counters);
+		sums->sites++;
+		sums->live_sites += facts.counters->live_count > 0;
 	}
+	add_stack(&sums->counters, &of_stack);
+}
+
+/* Append line 1. */
+static void
+emit_sums(DumpFile *file, const DumpSums *sums)
+{
 	emit(file, "heap profile: ");
-	emit_counters(file, &sums);
+	emit_counters(file, &sums->counters);
 	emit(file, " heapprofile\n");
 }
 
-/* Append the number of sites that ever had a sample, and that of modules. */
+/* Append how many sites follow, are folded into these, and modules follow. */
 static void
-emit_numbers(DumpFile *file, const PlhProfileImage *image)
+emit_numbers(DumpFile *file, const PlhProfileImage *image,
+			 const DumpSums *sums)
 {
-	const PlhSiteRecord *site;
-	uint32		position = 0;
-	uint32		sites = 0;
 	uint32		modules = 0;
 
-	while ((site = plh_profile_image_next_site(image, &position)) != NULL)
-		sites += site->counters.total_samples > 0;
 	while (plh_profile_image_module(image, modules + 1) != NULL)
 		modules++;
-	emit(file, "# sites=%u modules=%u\n", sites, modules);
+	emit(file, "# sites=%u folded=%u modules=%u\n", sums->sites,
+		 dump_sites.folded, modules);
+}
+
+/* Leave room for the size of the file, which is not known yet. */
+static void
+reserve_size(DumpFile *file, const char *name)
+{
+	emit(file, " %s=", name);
+	file->size_at = file->flushed + file->used;
+	emit(file, "%*s", PLH_FILE_BYTES_DIGITS, "");
+}
+
+/* Fill in the size of the file, which is complete. */
+static void
+fill_in_size(DumpFile *file)
+{
+	char		digits[PLH_FILE_BYTES_DIGITS + 1];
+	int			length = snprintf(digits, sizeof(digits), "%lld",
+								  (long long) file->flushed);
+
+	if (file->saved_errno == 0 &&
+		!plh_whole_io_write(file->fd, digits, length, file->size_at))
+		file->saved_errno = errno;
 }
 
 /* Append one of the fields about the process. */
@@ -190,6 +282,9 @@ emit_field(DumpFile *file, const PlhDumpField *field,
 	{
 		case PLH_FIELD_VERSION:
 			emit(file, " %s=%d", name, PLH_DUMP_VERSION);
+			break;
+		case PLH_FIELD_FILE_BYTES:
+			reserve_size(file, name);
 			break;
 		case PLH_FIELD_REASON:
 			emit(file, " %s=%s", name, reason);
@@ -213,6 +308,7 @@ emit_field(DumpFile *file, const PlhDumpField *field,
 			emit(file, " %s=%u", name, *(const uint32 *) value);
 			break;
 		case PLH_FIELD_COUNT:
+		case PLH_FIELD_COUNT_IF_KNOWN:
 			emit(file, " %s=%lld", name, (long long) *(const int64 *) value);
 			break;
 		case PLH_FIELD_TIME:
@@ -236,72 +332,126 @@ emit_header(DumpFile *file, const PlhProfileImage *image, const char *reason)
 	emit(file, "\n");
 }
 
-/* Append the line of a site that jeprof and pprof skip. */
-static void
-emit_site_facts(DumpFile *file, const PlhSiteFacts *facts)
+/*
+ * Returns the number by which lines of sites refer to a context's name or a
+ * statement, or 0 for none; *is_new tells whether it must be named first.
+ */
+static uint32
+number_of(const PlhProfileImage *image, const void *record, bool *is_new)
 {
-	const PlhCounters *counters = facts->counters;
-	const PlhStatementRecord *statement = facts->statement;
+	uint32		offset;
 
-	emit(file, "#");
-	if (facts->context != NULL)
-	{
-		emit_value(file, "context", facts->context->text,
-				   facts->context->text_bytes);
-		emit(file, " lifetime=%s", facts->lifetime);
-	}
-	if (statement != NULL && statement->query_id != 0)
-		emit(file, " query_id=%lld", (long long) statement->query_id);
-	emit(file, " live_count=%lld total_count=%lld samples=%lld total_samples=%lld error_bytes=%lld variance=%.17g peak_bytes=%lld first_at_us=%lld last_at_us=%lld truncated=%d",
-		 (long long) counters->live_count, (long long) counters->total_count,
-		 (long long) counters->live_samples,
-		 (long long) counters->total_samples,
-		 (long long) facts->error_bytes, counters->live_variance,
-		 (long long) facts->peak_bytes,
-		 unix_us(counters->first_at), unix_us(counters->last_at),
-		 facts->stack != NULL && facts->stack->truncated ? 1 : 0);
-	if (facts->has_baseline)
-		emit(file, " baseline_bytes=%lld baseline_count=%lld",
-			 (long long) facts->baseline_bytes,
-			 (long long) facts->baseline_count);
-	if (statement != NULL && statement->text_bytes > 0)
-		emit_value(file, "query", statement->text, statement->text_bytes);
-	emit(file, "\n");
+	*is_new = false;
+	if (record == NULL)
+		return 0;
+	offset = plh_profile_image_offset(image, record);
+	*is_new = plh_dump_sites_name(&dump_sites, offset);
+	return offset / 8;
 }
 
-/* Append " 0xADDRESS", not by snprintf: most of a file are addresses. */
-static void
-emit_address(DumpFile *file, uint64 address)
+/* Append the line of a context's name, unless there is one.  Returns its number. */
+static uint32
+emit_context(DumpFile *file, const PlhProfileImage *image,
+			 const PlhStringRecord *context)
 {
-	char		text[sizeof(" 0x") + 16];
-	int			start = sizeof(text);
+	bool		is_new;
+	uint32		number = number_of(image, context, &is_new);
 
-	do
+	if (is_new)
 	{
-		text[--start] = "0123456789abcdef"[address & 0xF];
-		address >>= 4;
-	} while (address != 0);
-	text[--start] = 'x';
-	text[--start] = '0';
-	text[--start] = ' ';
-	Assert(start >= 0);
-	emit_bytes(file, text + start, sizeof(text) - start);
+		emit(file, "# context");
+		emit_number(file, "number", number);
+		emit_value(file, "name", context->text, context->text_bytes);
+		emit(file, "\n");
+	}
+	return number;
+}
+
+/* Append the line of a statement likewise. */
+static uint32
+emit_statement(DumpFile *file, const PlhProfileImage *image,
+			   const PlhStatementRecord *statement)
+{
+	bool		is_new;
+	uint32		number = number_of(image, statement, &is_new);
+
+	if (is_new)
+	{
+		emit(file, "# statement");
+		emit_number(file, "number", number);
+		emit_unless(file, "query_id", statement->query_id, 0);
+		if (statement->text_bytes > 0)
+			emit_value(file, "query", statement->text, statement->text_bytes);
+		emit(file, "\n");
+	}
+	return number;
 }
 
 /*
- * Append the two lines of a site.  Frames are return addresses minus one.
- * jeprof subtracts one from all addresses but the first, pprof from all: with
- * one added to all but the first, every address lies within the call for both.
+ * Append the line of a site that jeprof and pprof skip.  src/README says what a
+ * field is taken for that is not there.
  */
 static void
-emit_site(DumpFile *file, const PlhSiteFacts *facts)
+emit_site(DumpFile *file, const PlhProfileImage *image,
+		  const PlhSiteFacts *facts)
+{
+	const PlhCounters *counters = facts->counters;
+	uint32		context = emit_context(file, image, facts->context);
+	uint32		statement = emit_statement(file, image, facts->statement);
+	TimestampTz started_at = image->header->started_at;
+
+	emit_bytes(file, "# site", strlen("# site"));
+	if (context != 0)
+	{
+		emit_number(file, "context", context);
+		emit(file, " lifetime=%s", facts->lifetime);
+	}
+	emit_unless(file, "statement", statement, 0);
+	emit_unless(file, "live_bytes", counters->live_bytes, 0);
+	emit_unless(file, "live_count", counters->live_count, 0);
+	emit_unless(file, "samples", counters->live_samples, 0);
+	emit_unless(file, "total_bytes", counters->total_bytes, counters->live_bytes);
+	emit_unless(file, "total_count", counters->total_count, counters->live_count);
+	emit_unless(file, "total_samples", counters->total_samples,
+				counters->live_samples);
+	if (counters->live_variance != 0)
+		emit(file, " variance=%.17g", counters->live_variance);
+	emit_unless(file, "peak_bytes", facts->peak_bytes, counters->live_bytes);
+	emit_number(file, "first_us", counters->first_at - started_at);
+	emit_number(file, "last_us", counters->last_at - started_at);
+	emit_unless(file, "truncated",
+				facts->stack != NULL && facts->stack->truncated, 0);
+	if (facts->has_baseline)
+	{
+		emit_number(file, "baseline_bytes", facts->baseline_bytes);
+		emit_number(file, "baseline_count", facts->baseline_count);
+	}
+	emit_bytes(file, "\n", 1);
+}
+
+static void
+emit_address(DumpFile *file, uint64 address)
+{
+	emit_bytes(file, " 0x", 3);
+	emit_digits(file, address, 16);
+}
+
+/*
+ * Append the line of a stack, with the sums of its sites, which stand before
+ * it.  Frames are return addresses minus one.  jeprof subtracts one from all
+ * addresses but the first, pprof from all: with one added to all but the first,
+ * every address lies within the call for both.
+ */
+static void
+emit_stack(DumpFile *file, const PlhSiteFacts *facts,
+		   const PlhCounters *counters)
 {
 	const PlhStackRecord *stack = facts->stack;
 
-	emit_site_facts(file, facts);
-	emit_counters(file, facts->counters);
+	emit_counters(file, counters);
 	if (stack == NULL)
-		emit_address(file, PLH_NO_STACK_ADDRESS);
+		emit_address(file, plh_dump_sites_stack(facts) == PLH_FORMER_STACKS ?
+					 PLH_FORMER_STACKS_ADDRESS : PLH_NO_STACK_ADDRESS);
 	else
 	{
 		for (uint32 i = 0; i < stack->depth; i++)
@@ -309,25 +459,33 @@ emit_site(DumpFile *file, const PlhSiteFacts *facts)
 						 plh_dump_addresses_of(&placement, stack->frames[i]) +
 						 (i > 0 ? 1 : 0));
 	}
-	emit(file, "\n");
+	emit_bytes(file, "\n", 1);
 }
 
-/* Append all sites that ever had samples.  Returns how many have live ones. */
-static uint32
-emit_sites(DumpFile *file, const PlhProfileImage *image,
-		   const PlhBaseline *baseline)
+/* Append all sites, and behind those of one stack the stack. */
+static void
+emit_sites(DumpFile *file, const PlhProfileImage *image)
 {
+	PlhCounters of_stack = {0};
 	PlhSiteFacts facts;
-	uint32		position = 0;
-	uint32		live_sites = 0;
+	PlhSiteFacts last = {0};
+	bool		is_first = true;
 
-	while (plh_site_facts_next(&facts, image, baseline, &position))
+	while (plh_dump_sites_next(&dump_sites, &facts))
 	{
-		if (facts.counters->live_count > 0)
-			live_sites++;
-		emit_site(file, &facts);
+		if (!is_first &&
+			plh_dump_sites_stack(&facts) != plh_dump_sites_stack(&last))
+		{
+			emit_stack(file, &last, &of_stack);
+			memset(&of_stack, 0, sizeof(of_stack));
+		}
+		is_first = false;
+		last = facts;
+		emit_site(file, image, &facts);
+		add_site(&of_stack, facts.counters);
 	}
-	return live_sites;
+	if (!is_first)
+		emit_stack(file, &last, &of_stack);
 }
 
 /* Append a path, whose control characters would end its line or the field. */
@@ -400,22 +558,30 @@ plh_dump_writer_write(int fd, const PlhProfileImage *image,
 					  const PlhDumpExtras *extras, uint32 *live_sites)
 {
 	DumpFile   *file = &dump_file;
+	DumpSums	sums;
 
 	file->fd = fd;
 	file->used = 0;
+	file->flushed = 0;
 	file->saved_errno = 0;
 	plh_dump_addresses_place(&placement, image);
+	plh_dump_sites_open(&dump_sites, image, extras->baseline);
+	sum_up(&dump_sites, &sums);
 	if (extras->symbols_for_jeprof != NULL)
 		emit_bytes(file, extras->symbols_for_jeprof,
 				   strlen(extras->symbols_for_jeprof));
-	emit_sums(file, image);
+	emit_sums(file, &sums);
 	emit_header(file, image, extras->reason);
-	emit_numbers(file, image);
+	emit_numbers(file, image, &sums);
 	emit_module_facts(file, image);
 	if (extras->symbols != NULL)
 		emit_bytes(file, extras->symbols, strlen(extras->symbols));
-	*live_sites = emit_sites(file, image, extras->baseline);
+	plh_dump_sites_rewind(&dump_sites);
+	emit_sites(file, image);
+	plh_dump_sites_close(&dump_sites);
 	emit_modules(file, image);
 	flush_file(file);
+	fill_in_size(file);
+	*live_sites = sums.live_sites;
 	return file->saved_errno;
 }

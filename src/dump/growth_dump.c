@@ -26,8 +26,12 @@
 #define PAUSE_US ((int64) 1000 * 1000)
 #define PAUSE_FACTOR 100
 
-/* The live bytes at the last dump, and the earliest time of the next. */
-static int64 dumped_bytes;
+/*
+ * What the process held at the last dump, by its samples and by the kernel's count
+ * in the last census, and the earliest time of the next.
+ */
+static int64 dumped_live_bytes;
+static int64 dumped_own_bytes;
 static int64 next_at_us;
 static bool reported;
 
@@ -70,16 +74,19 @@ plh_growth_dump_if_due(void)
 {
 	const PlhDumpExtras extras = {.reason = "growth"};
 	int64		live_bytes = plh_profile->counters.live_bytes;
+	int64		own_bytes = plh_profile->own_bytes;
 	PlhDumpResult result;
 	int64		start;
 	int64		end;
 
 	Assert(CritSectionCount == 0);
 
-	/* if chunks were freed, growth counts from the lower level */
-	dumped_bytes = Min(dumped_bytes, live_bytes);
-	if (plh_dump_growth == 0 || live_bytes - dumped_bytes < plh_dump_growth ||
-		proc_exit_inprogress)
+	/* if memory was freed, growth counts from the lower level */
+	dumped_live_bytes = Min(dumped_live_bytes, live_bytes);
+	dumped_own_bytes = Min(dumped_own_bytes, own_bytes);
+	if (plh_dump_growth == 0 || proc_exit_inprogress ||
+		Max(live_bytes - dumped_live_bytes,
+			own_bytes - dumped_own_bytes) < plh_dump_growth)
 		return;
 	start = plh_clock_us(CLOCK_MONOTONIC);
 	if (start < next_at_us)
@@ -88,7 +95,8 @@ plh_growth_dump_if_due(void)
 						&result))
 		report_on_stderr(&result);
 	end = plh_clock_us(CLOCK_MONOTONIC);
-	dumped_bytes = live_bytes;
+	dumped_live_bytes = live_bytes;
+	dumped_own_bytes = own_bytes;
 	next_at_us = end + Max(PAUSE_US, PAUSE_FACTOR * (end - start));
 }
 
@@ -98,7 +106,8 @@ plh_growth_dump_if_due(void)
 void
 plh_growth_dump_forget(void)
 {
-	dumped_bytes = 0;
+	dumped_live_bytes = 0;
+	dumped_own_bytes = 0;
 	next_at_us = 0;
 	reported = false;
 	plh_dump_forget();
