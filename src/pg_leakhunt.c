@@ -31,8 +31,10 @@
 #include "base/modules.h"
 #include "base/settings.h"
 #include "base/unwind.h"
+#include "process/keeper.h"
 #include "process/process.h"
 #include "process/sweep.h"
+#include "sampler/control.h"
 #include "sampler/method_hooks.h"
 
 PG_MODULE_MAGIC;
@@ -49,7 +51,7 @@ _PG_init(void)
 {
 	const char *refusal;
 
-	plh_settings_define(plh_method_hooks_rearm);
+	plh_settings_define(plh_method_hooks_rearm, plh_control_note_enabled);
 	plh_modules_start();
 	plh_unwind_start();
 
@@ -62,6 +64,9 @@ _PG_init(void)
 	{
 		plh_process_watch_transactions();
 		if (plh_process_is_preloaded())
+		{
 			plh_sweep_start();
+			plh_keeper_register();
+		}
 	}
 }

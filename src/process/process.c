@@ -3,7 +3,7 @@
  *	  Follows a process: load, fork, the ends of transactions, exit.
  *
  * A process that exits cleanly removes the file of its profile.  A file that a
- * crash leaves behind becomes a dump when the server next starts (sweep.h).
+ * crash leaves behind becomes a dump (crash_dumps.h).
  */
 #include "postgres.h"
 
@@ -11,19 +11,24 @@
 #include <unistd.h>
 
 #include "access/xact.h"
+#include "access/xlog.h"
 #include "miscadmin.h"
 #include "tcop/tcopprot.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
+#include "base/compat.h"
 #include "base/settings.h"
 #include "dump/dump.h"
 #include "process/dump_report.h"
+#include "process/peak_report.h"
 #include "process/process.h"
 #include "process/profile_directory.h"
 #include "profile/baseline.h"
+#include "profile/profile_counters.h"
 #include "profile/profile_file.h"
 #include "profile/profile_image.h"
+#include "sampler/census.h"
 #include "sampler/control.h"
 #include "sampler/method_hooks.h"
 #include "sampler/owner.h"
@@ -54,7 +59,20 @@ after_fork_in_child(void)
 	plh_method_hooks_forget();
 }
 
-/* Write a dump at exit, if the settings ask for one and enough is live. */
+/*
+ * Is this the process of a client that was refused before it had a database?
+ * While the server recovers, these may be thousands, and they hold nothing but
+ * what every process begins with.
+ */
+static bool
+was_refused(void)
+{
+	return IsUnderPostmaster && !OidIsValid(MyDatabaseId) &&
+		(MyBackendType == B_INVALID || MyBackendType == B_BACKEND ||
+		 MyBackendType == PLH_DEAD_END_BACKEND);
+}
+
+/* Write a dump at exit, if the settings ask for one and it is worth while. */
 static void
 dump_at_exit(void)
 {
@@ -63,17 +81,41 @@ dump_at_exit(void)
 	PlhProfileImage *image;
 	PlhDumpResult result;
 
-	if (!plh_dump_on_exit || plh_profile_image_surely_live_bytes(header) < plh_dump_min_bytes)
+	if (!plh_dump_on_exit || was_refused())
+		return;
+	plh_census_note_own_bytes();
+	if (!plh_dump_is_worth_while(header))
 		return;
 
+	/*
+	 * Not synced: at a stop of the server, all sessions would wait for the
+	 * disk here (dump.c says what may be lost).
+	 */
 	image = plh_profile_image_own(header);
-	if (plh_dump_write(image, &extras, true, &result) && plh_log_summary)
+	if (plh_dump_write(image, &extras, false, &result) && plh_log_summary)
 		ereport(LOG,
 				(errmsg("leak approximation summary: ~%lld bytes, ~%lld objects, >= %u call sites in \"%s\"",
 						(long long) header->counters.live_bytes,
 						(long long) header->counters.live_count,
 						result.sites, result.path)));
+	if (plh_log_summary &&
+		plh_profile_image_peak_bytes(header) >= plh_dump_min_peak)
+		plh_peak_report(image);
 	plh_dump_report(&result, WARNING);
+}
+
+/*
+ * Remove what the processes of this server share.  The next server may have
+ * started already, as postmaster.pid is gone: its files stay.  Profiles that a
+ * crash has left keep the directory.
+ */
+static void
+remove_shared_files(void)
+{
+	plh_profile_file_unlink();
+	if (plh_control_unlink())
+		plh_baseline_unlink(plh_profile_directory_path(), 0);
+	plh_profile_directory_remove();
 }
 
 /*
@@ -89,22 +131,15 @@ at_exit(void)
 	whereToSendOutput = DestNone;
 	emit_log_hook = NULL;
 
+	plh_baseline_unlink(plh_profile_directory_path(), getpid());
+
+	/* the postmaster is the last process to exit; its dump may take time */
+	if (preloaded && !IsUnderPostmaster)
+		remove_shared_files();
 	if (plh_profile != NULL && plh_profile->pid == (int32) getpid())
 	{
 		dump_at_exit();
 		plh_profile_file_unlink();
-	}
-	plh_baseline_unlink(plh_profile_directory_path(), getpid());
-
-	/*
-	 * The postmaster is the last process to exit.  Profiles that a crash has
-	 * left keep the directory.
-	 */
-	if (preloaded && !IsUnderPostmaster)
-	{
-		plh_control_unlink();
-		plh_baseline_unlink(plh_profile_directory_path(), 0);
-		plh_profile_directory_remove();
 	}
 }
 
@@ -124,7 +159,7 @@ plh_process_start(void)
 	if (pthread_atfork(NULL, NULL, after_fork_in_child) != 0 ||
 		atexit(at_exit) != 0)
 		return "Could not register for fork and exit.";
-	plh_owner_start(plh_profile_directory_path());
+	plh_owner_start(plh_profile_directory_path(), GetSystemIdentifier());
 	plh_control_start(plh_profile_directory_path(), preloaded);
 	return NULL;
 }
@@ -148,23 +183,27 @@ plh_process_give_up(const char *reason)
 static void
 take_stock_after_short_transaction(void)
 {
-	plh_owner_take_stock(SHORT_GAP_US);
+	plh_owner_take_stock(SHORT_GAP_US, true);
 }
 
 static void
 take_stock_after_long_transaction(void)
 {
-	plh_owner_take_stock(LONG_GAP_US);
+	plh_owner_take_stock(LONG_GAP_US, true);
 }
 
 /*
  * XactCallback: take stock when a transaction commits, since the process may
- * be idle for long from now on.  When a transaction is aborted, its contexts
- * still exist, and a census would count them.
+ * be idle for long from now on; briefly, as it still has its locks.  When a
+ * transaction is aborted, its contexts still exist, and a census would count
+ * them.
  */
 static void
 transaction_over(XactEvent event, void *arg)
 {
+	if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_PREPARE ||
+		event == XACT_EVENT_ABORT)
+		plh_profile_counters_transaction_over();
 	if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_PREPARE)
 		plh_method_hooks_call_guarded(GetCurrentTimestamp() -
 									  GetCurrentTransactionStartTimestamp() <

@@ -2,9 +2,6 @@
  * profile_directory.c
  *	  Chooses the directory in which the processes of this server publish their
  *	  profiles.
- *
- * /dev/shm, where it lies by default, is open to everybody: the directory is
- * used only if it belongs to the server's user and nobody else may enter it.
  */
 #include "postgres.h"
 
@@ -16,6 +13,10 @@
 
 #include "base/settings.h"
 #include "process/profile_directory.h"
+#include "profile/shared_directory.h"
+
+/* Names that are tried for the default directory. */
+#define MAX_NAMES 8
 
 static char profile_directory[MAXPGPATH];
 
@@ -24,54 +25,107 @@ static char profile_directory[MAXPGPATH];
  * after its path: containers that share /dev/shm often have the same path.
  */
 static void
-choose(void)
+name_default(int number)
 {
 	struct stat status = {0};
 	uint64		identity[2];
-
-	if (plh_fixed.profile_directory[0] != '\0')
-	{
-		strlcpy(profile_directory, plh_fixed.profile_directory,
-				sizeof(profile_directory));
-		return;
-	}
+	int			length;
 
 	(void) stat(DataDir, &status);
 	identity[0] = status.st_dev;
 	identity[1] = status.st_ino;
-	snprintf(profile_directory, sizeof(profile_directory),
-			 "/dev/shm/pg_leakhunt.%u.%016llx", (unsigned) geteuid(),
-			 (unsigned long long)
-			 hash_bytes_extended((const unsigned char *) identity,
-								 sizeof(identity), 0));
+	length = snprintf(profile_directory, sizeof(profile_directory),
+					  "/dev/shm/pg_leakhunt.%u.%016llx", (unsigned) geteuid(),
+					  (unsigned long long)
+					  hash_bytes_extended((const unsigned char *) identity,
+										  sizeof(identity), 0));
+	if (number > 1)
+		snprintf(profile_directory + length, sizeof(profile_directory) - length,
+				 ".%d", number);
+}
+
+/* Returns a sentence about a directory that can't be used. */
+static const char *
+describe_fault(PlhDirectoryFault fault)
+{
+	switch (fault)
+	{
+		case PLH_DIRECTORY_NOT_MADE:
+			return psprintf("Could not create directory \"%s\": %m.",
+							profile_directory);
+		case PLH_DIRECTORY_NO_DIRECTORY:
+			return psprintf("\"%s\" is not a directory.", profile_directory);
+		case PLH_DIRECTORY_FOREIGN:
+			return psprintf("Directory \"%s\" belongs to another user.",
+							profile_directory);
+		case PLH_DIRECTORY_OPEN:
+			return psprintf("Directory \"%s\" is open to other users; its permissions must be u=rwx (0700).",
+							profile_directory);
+		case PLH_DIRECTORY_FINE:
+			break;
+	}
+	return NULL;
+}
+
+/* Claim the directory that a setting names. */
+static const char *
+claim_chosen(void)
+{
+	strlcpy(profile_directory, plh_fixed.profile_directory,
+			sizeof(profile_directory));
+	return describe_fault(plh_shared_directory_make(profile_directory));
+}
+
+/*
+ * Claim the default directory.  Any user may have taken its name, which is
+ * easy to guess: then another name will do.  All processes of a server come to
+ * the same one, as they prefer one that is there already.
+ */
+static const char *
+claim_default(void)
+{
+	const char *problem = NULL;
+
+	for (int number = 1; number <= MAX_NAMES; number++)
+	{
+		name_default(number);
+		if (plh_shared_directory_check(profile_directory) ==
+			PLH_DIRECTORY_FINE)
+			return NULL;
+	}
+	for (int number = 1; number <= MAX_NAMES; number++)
+	{
+		PlhDirectoryFault fault;
+
+		name_default(number);
+		fault = plh_shared_directory_make(profile_directory);
+		if (fault == PLH_DIRECTORY_FINE)
+			return NULL;
+		if (number == 1)
+			problem = describe_fault(fault);
+	}
+	return problem;
 }
 
 /*
  * Choose the directory, create it unless it exists, and make sure that it is
- * ours alone.  Returns NULL, or a sentence about the first of these that
- * failed.
+ * ours alone.  Returns NULL, or a sentence about the problem.
  */
 const char *
 plh_profile_directory_claim(void)
 {
-	struct stat status;
+	return plh_fixed.profile_directory[0] != '\0' ? claim_chosen() :
+		claim_default();
+}
 
-	choose();
-	if (mkdir(profile_directory, S_IRWXU) != 0 && errno != EEXIST)
-		return psprintf("Could not create directory \"%s\": %m.",
-						profile_directory);
-	if (lstat(profile_directory, &status) != 0)
-		return psprintf("Could not stat directory \"%s\": %m.",
-						profile_directory);
-	if (!S_ISDIR(status.st_mode))
-		return psprintf("\"%s\" is not a directory.", profile_directory);
-	if (status.st_uid != geteuid())
-		return psprintf("Directory \"%s\" belongs to another user.",
-						profile_directory);
-	if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0)
-		return psprintf("Directory \"%s\" is open to other users; its permissions must be u=rwx (0700).",
-						profile_directory);
-	return NULL;
+/*
+ * Has somebody removed the directory?
+ */
+bool
+plh_profile_directory_is_gone(void)
+{
+	return plh_shared_directory_check(profile_directory) ==
+		PLH_DIRECTORY_NOT_MADE && errno == ENOENT;
 }
 
 /*

@@ -14,6 +14,9 @@ extern const char *plh_profile_directory_claim(void);
 /* The path lasts as long as the process. */
 extern const char *plh_profile_directory_path(void);
 
+/* Whoever needs it makes it again. */
+extern bool plh_profile_directory_is_gone(void);
+
 extern void plh_profile_directory_remove(void);
 
 #endif							/* PLH_PROFILE_DIRECTORY_H */

@@ -1,6 +1,6 @@
 /*
  * sweep.h
- *	  Turns the profiles of processes that did not exit cleanly into dumps.
+ *	  Bounds what a crash has left in the directory of the profiles.
  *
  * Never called inside palloc.
  */

@@ -1,0 +1,17 @@
+/*
+ * errors.h
+ *	  Runs work on files whose ERRORs must not reach the caller.
+ *
+ * Never called inside palloc.
+ */
+#ifndef PLH_ERRORS_H
+#define PLH_ERRORS_H
+
+/*
+ * Call work(arg) in a memory context of its own.  An ERROR becomes a WARNING
+ * with "failure" as its message.  Returns false if there was one.
+ */
+extern bool plh_errors_catch(void (*work) (void *arg), void *arg,
+							 const char *failure);
+
+#endif							/* PLH_ERRORS_H */
