@@ -5,9 +5,13 @@
  * This code runs inside palloc.
  *
  * The owner walks over the tree of its contexts as often as callers ask for
- * it.  If there are so many contexts that a walk takes long, walks take at
- * most 0.1% of the time.  The tree is whole whenever a method of a context is
- * called.
+ * it, and at once where the figures would contradict what is known since.  All
+ * walks together take at most 0.1% of the time.  The tree is whole whenever a
+ * method of a context is called.
+ *
+ * A walk is never cut into pieces: contexts come, go and move between two of
+ * them, and the sum would be that of no moment.  Where there is no time for a
+ * whole one, none is taken, and the figures stay those of the last.
  */
 #include "postgres.h"
 
@@ -16,30 +20,69 @@
 #include "miscadmin.h"
 #include "nodes/memnodes.h"
 #include "port/atomics.h"
+#include "postmaster/autovacuum.h"
+#include "replication/reorderbuffer.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
 #include "base/clock.h"
 #include "base/guard.h"
+#include "base/process_facts.h"
 #include "profile/profile.h"
 #include "profile/profile_file.h"
 #include "sampler/census.h"
+#include "sampler/context_name.h"
 #include "sampler/lifetime.h"
 
 /* Two points of the history lie this far apart at first. */
 #define HISTORY_GAP_US ((int64) 1000000)
 
 /*
- * The pause after a census is this many times its cost: censuses take at most
- * 0.1% of the time.
+ * Censuses take at most one part in CENSUS_SHARE of the time.  Time that they
+ * have not taken is credit, up to CREDIT_MAX_US, as a process that grows fast
+ * needs several within a moment.  CREDIT_RESERVE_US of it are for those.
  */
 #define CENSUS_SHARE 1000
+#define CREDIT_MAX_US 20000
+#define CREDIT_RESERVE_US 10000
+
+/*
+ * Figures that have changed by this part of them, and by this many bytes, are
+ * out of date.  The process' own memory, which the kernel has to be asked for,
+ * is looked at this often.
+ */
+#define OUTDATED_PART 5
+#define OUTDATED_BYTES ((int64) 1024 * 1024)
+#define OWN_LOOK_US ((int64) 10 * 1000)
+
+/*
+ * A transaction that commits holds its locks meanwhile, and waits for no longer
+ * than this.  The clock is looked at once per CLOCK_CONTEXTS contexts, which
+ * take a tenth of that at most.
+ */
+#define BRIEF_US 2000
+#define CLOCK_CONTEXTS 512
+
+/*
+ * What is free in a context is found by its method "stats", which walks over its
+ * blocks and free chunks: that can't be given up halfway.  So it is only asked for
+ * where the last census with it took no longer than this, or once in a while.
+ */
+#define BRIEF_FREE_US 1000
+#define FREE_US 10000
 
 static int64 last_census_us;	/* by the monotonic clock; 0: none yet */
 static int64 last_cpu_us;		/* processor time that the last one took */
 static int64 cost_us;			/* processor time expected of the next one */
+static int64 spent_us;			/* of the credit, as of last_census_us */
+static int64 counted_live_bytes;	/* live bytes at the last one */
+static int64 own_looked_us;		/* last look at the process' own memory */
 static uint32 census_number;
 static int64 history_gap_us;	/* between two points of the history */
+static int64 last_point_us;		/* of it, by the monotonic clock */
+static bool never_brief;		/* a census was given up as too long */
+static int64 free_cost_us;		/* of the last that counted what is free */
+static int64 last_free_us;		/* when that was, by the monotonic clock */
 
 /* Returns the context behind another one in the tree; NULL at the end. */
 static MemoryContext
@@ -60,7 +103,7 @@ next_context(MemoryContext context)
 static void
 count_context(MemoryContext context)
 {
-	uint32		name = plh_profile_string(context->name,
+	uint32		name = plh_profile_string(plh_context_name(context),
 										  PLH_CONTEXT_NAME_MAX);
 	PlhContextRecord *record = name == 0 ? NULL :
 		plh_profile_context(name, plh_lifetime_of(context));
@@ -77,26 +120,66 @@ count_context(MemoryContext context)
 	record->counted_bytes += context->mem_allocated;
 }
 
+/* Note the course of the contexts of one name, once they are counted. */
+static void
+note_course(PlhContextRecord *record, TimestampTz now)
+{
+	PlhContextCheckpoint *last = &record->checkpoints[PLH_CHECKPOINTS - 1];
+
+	if (record->instances == 0)
+		return;
+	if (record->first_at == 0)
+		record->first_at = now;
+	if (record->instances > record->most_instances)
+	{
+		record->most_instances = record->instances;
+		record->rises++;
+	}
+	if (now - record->first_at < Max(USECS_PER_SEC,
+									 2 * (last->at - record->first_at)))
+		return;
+	memmove(&record->checkpoints[0], &record->checkpoints[1],
+			sizeof(PlhContextCheckpoint) * (PLH_CHECKPOINTS - 1));
+	last->at = now;
+	last->instances = record->instances;
+	last->bytes = record->bytes;
+}
+
+/* The bytes in a context's blocks that are free, by core's own count. */
+static int64
+free_bytes_of(MemoryContext context)
+{
+	MemoryContextCounters counters = {0};
+
+	context->methods->stats(context, NULL, NULL, &counters, false);
+	return counters.freespace;
+}
+
 /*
- * Count all contexts now.
+ * Count all contexts, and if wanted what is free in them, unless that takes until
+ * the processor time "end_us" (0: however long).  Returns false, and all figures
+ * are as before, if so.
  */
-void
-plh_census_count_contexts(void)
+static bool
+count_until(int64 end_us, bool with_free)
 {
 	int64		bytes = 0;
+	int64		free_bytes = 0;
 	uint32		count = 0;
-	bool		was_held = plh_guard_take();
+	TimestampTz now = plh_clock_coarse_now();
 
-	Assert(plh_profile != NULL);
-
-	/* the leak check calls from outside palloc, without the guard */
 	census_number++;
 	for (MemoryContext context = TopMemoryContext; context != NULL;
 		 context = next_context(context))
 	{
 		count_context(context);
 		bytes += context->mem_allocated;
+		if (with_free)
+			free_bytes += free_bytes_of(context);
 		count++;
+		if (end_us != 0 && count % CLOCK_CONTEXTS == 0 &&
+			plh_clock_us(CLOCK_THREAD_CPUTIME_ID) >= end_us)
+			return false;
 	}
 
 	/* readers see the figures of a whole census only */
@@ -107,26 +190,76 @@ plh_census_count_contexts(void)
 
 		record->instances = counted ? record->counted_instances : 0;
 		record->bytes = counted ? record->counted_bytes : 0;
+		note_course(record, now);
 	}
 	plh_profile->context_bytes = bytes;
+	plh_profile->context_free_bytes = with_free ? free_bytes : -1;
 	plh_profile->context_count = count;
+	return true;
+}
+
+/*
+ * Count all contexts now.
+ */
+void
+plh_census_count_contexts(void)
+{
+	/* the leak check calls from outside palloc, without the guard */
+	bool		was_held = plh_guard_take();
+
+	Assert(plh_profile != NULL);
+	(void) count_until(0, false);
 	plh_guard_restore(was_held);
 }
 
 /*
- * Returns how many bytes malloc has given out, or -1 if malloc is not glibc's
- * or too old to tell.
+ * Ask malloc how many bytes it has given out, and how many it keeps for later;
+ * -1 if it is not glibc's or too old to tell.
  */
-static int64
-malloc_bytes(void)
+static void
+count_malloc(void)
 {
+	plh_profile->malloc_bytes = -1;
+	plh_profile->malloc_free_bytes = -1;
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
-	struct mallinfo2 info = mallinfo2();
+	{
+		struct mallinfo2 info = mallinfo2();
 
-	if (info.arena + info.hblkhd > 0)
-		return info.uordblks + info.hblkhd;
+		if (info.arena + info.hblkhd > 0)
+		{
+			plh_profile->malloc_bytes = info.uordblks + info.hblkhd;
+			plh_profile->malloc_free_bytes = info.fordblks;
+		}
+	}
 #endif
-	return -1;
+}
+
+/*
+ * Note what the settings allow: a node of a plan, and an index build or what
+ * else maintains a table, a decoding of the log included.
+ */
+static void
+note_limits(void)
+{
+	plh_profile->node_memory_bytes = (int64) (work_mem * 1024.0 *
+											  Max(1.0, hash_mem_multiplier));
+	plh_profile->maintenance_bytes = (int64) 1024 *
+		Max(Max(maintenance_work_mem, autovacuum_work_mem),
+			logical_decoding_work_mem);
+}
+
+/*
+ * Note the process' own memory, and if it was never more.  An exit asks for that,
+ * too: the last census may be older than what was allocated last.
+ */
+void
+plh_census_note_own_bytes(void)
+{
+	plh_profile->own_bytes = plh_process_facts_own_bytes();
+	if (plh_profile->own_bytes <= plh_profile->own_peak_bytes)
+		return;
+	plh_profile->own_peak_bytes = plh_profile->own_bytes;
+	plh_profile->own_peak_at = GetCurrentTimestamp();
 }
 
 /* Make room in a full history: keep every other point. */
@@ -139,17 +272,20 @@ thin_out_history(void)
 	history_gap_us *= 2;
 }
 
-/* Add a point to the history, unless the last one is too near. */
+/*
+ * Add a point to the history, unless the last one is too near by the monotonic
+ * clock: the other, whose time is shown, may be set back.
+ */
 static void
-add_to_history(TimestampTz now)
+add_to_history(TimestampTz now, int64 now_us)
 {
 	uint32		count = plh_profile->history_count;
 
 	if (history_gap_us == 0)
 		history_gap_us = HISTORY_GAP_US;
-	if (count > 0 &&
-		now - plh_profile->history[count - 1].at < history_gap_us)
+	if (count > 0 && now_us - last_point_us < history_gap_us)
 		return;
+	last_point_us = now_us;
 	if (count == PLH_HISTORY_POINTS)
 	{
 		thin_out_history();
@@ -159,40 +295,134 @@ add_to_history(TimestampTz now)
 	plh_profile->history[count].at = now;
 	plh_profile->history[count].live_bytes = plh_profile->counters.live_bytes;
 	plh_profile->history[count].context_bytes = plh_profile->context_bytes;
+	plh_profile->history[count].malloc_bytes = plh_profile->malloc_bytes;
+	plh_profile->history[count].malloc_free_bytes =
+		plh_profile->malloc_free_bytes;
+	plh_profile->history[count].own_bytes = plh_profile->own_bytes;
 	pg_write_barrier();
 	plh_profile->history_count = count + 1;
 }
 
 /*
- * Take a census, if the last one is at least "gap_us" old and the pause that
- * its cost demands is over.  Returns whether a census was taken.
+ * Note what a census has cost.  The cost of the next is the lesser of the last
+ * two: one that met cold pages must not put off the next for seconds.
+ */
+static void
+note_cost(int64 cpu_us)
+{
+	spent_us += cpu_us;
+	cost_us = Min(cpu_us, last_cpu_us);
+	last_cpu_us = cpu_us;
+	if (cpu_us <= BRIEF_US)
+		never_brief = false;
+	else if (cost_us > BRIEF_US)
+		never_brief = true;
+}
+
+/* What is spent of the credit, less what has come in since the last census. */
+static int64
+spent_by(int64 now_us)
+{
+	return last_census_us == 0 ? 0 :
+		Max(0, spent_us - (now_us - last_census_us) / CENSUS_SHARE);
+}
+
+static bool
+has_changed(int64 before, int64 now)
+{
+	int64		change = now > before ? now - before : before - now;
+
+	return change >= Max(OUTDATED_BYTES, before / OUTDATED_PART);
+}
+
+/*
+ * Would the figures of the last census contradict what is known now?
+ */
+static bool
+is_outdated(int64 now_us)
+{
+	if (has_changed(counted_live_bytes, plh_profile->counters.live_bytes))
+		return true;
+	if (now_us < own_looked_us + OWN_LOOK_US)
+		return false;
+	own_looked_us = now_us;
+	return has_changed(plh_profile->own_bytes, plh_process_facts_own_bytes());
+}
+
+/*
+ * Is there time to count what is free, too?
+ */
+static bool
+may_count_free(int64 now_us, bool brief)
+{
+	if (brief)
+		return free_cost_us <= BRIEF_FREE_US;
+	return free_cost_us <= FREE_US ||
+		now_us >= last_free_us + CENSUS_SHARE * free_cost_us;
+}
+
+/* Is it time for a census? */
+static bool
+is_due(int64 now_us, int64 gap_us)
+{
+	int64		spent = spent_by(now_us);
+
+	if (last_census_us == 0)
+		return true;
+	if (now_us >= last_census_us + gap_us &&
+		spent <= CREDIT_MAX_US - CREDIT_RESERVE_US)
+		return true;
+	return spent <= CREDIT_MAX_US && is_outdated(now_us);
+}
+
+/*
+ * Take a census, if the last one is at least "gap_us" old or its figures are out
+ * of date, and there is credit for it.  A "brief" one is not taken if it needs more than
+ * BRIEF_US: where that was seen, none is tried before another one, which need
+ * not be brief, has taken less.  Returns whether a census was taken.
  *
- * The cost is processor time, the lesser of the last two censuses: one that
- * was interrupted, or met cold pages, must not put off the next for seconds.
+ * The cost is processor time: an interrupted census takes no longer.
  */
 bool
-plh_census_take_if_older(int64 gap_us)
+plh_census_take_if_older(int64 gap_us, bool brief)
 {
-	int64		started_us,
-				cpu_us;
+	int64		started_us;
+	int64		now_us = plh_clock_us(CLOCK_MONOTONIC_COARSE);
+	bool		with_free = may_count_free(now_us, brief);
+	int64		took_us;
 	TimestampTz now;
 
 	Assert(plh_guard_held && CritSectionCount == 0);
-	if (last_census_us != 0 &&
-		plh_clock_us(CLOCK_MONOTONIC_COARSE) <
-		last_census_us + Max(gap_us, CENSUS_SHARE * cost_us))
+	Assert(plh_profile != NULL);
+	if ((brief && never_brief) || !is_due(now_us, gap_us))
 		return false;
 
 	started_us = plh_clock_us(CLOCK_THREAD_CPUTIME_ID);
-	last_census_us = plh_clock_us(CLOCK_MONOTONIC_COARSE);
-	plh_census_count_contexts();
-	plh_profile->malloc_bytes = malloc_bytes();
+	if (!count_until(brief ? started_us + BRIEF_US : 0, with_free))
+	{
+		/* without what is free it may be brief enough next time */
+		if (with_free)
+			free_cost_us = BRIEF_US;
+		else
+			never_brief = true;
+		return false;
+	}
+	spent_us = spent_by(now_us);
+	last_census_us = now_us;
+	count_malloc();
+	note_limits();
+	plh_census_note_own_bytes();
+	counted_live_bytes = plh_profile->counters.live_bytes;
 	now = GetCurrentTimestamp();
 	plh_profile->census_at = now;
-	add_to_history(now);
-	cpu_us = plh_clock_us(CLOCK_THREAD_CPUTIME_ID) - started_us;
-	cost_us = Min(cpu_us, last_cpu_us);
-	last_cpu_us = cpu_us;
+	add_to_history(now, now_us);
+	took_us = plh_clock_us(CLOCK_THREAD_CPUTIME_ID) - started_us;
+	note_cost(took_us);
+	if (with_free)
+	{
+		free_cost_us = took_us;
+		last_free_us = now_us;
+	}
 	return true;
 }
 
@@ -205,6 +435,13 @@ plh_census_forget(void)
 	last_census_us = 0;
 	last_cpu_us = 0;
 	cost_us = 0;
+	spent_us = 0;
+	counted_live_bytes = 0;
+	own_looked_us = 0;
 	census_number = 0;
 	history_gap_us = 0;
+	last_point_us = 0;
+	never_brief = false;
+	free_cost_us = 0;
+	last_free_us = 0;
 }

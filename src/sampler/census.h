@@ -8,8 +8,9 @@
 #ifndef PLH_CENSUS_H
 #define PLH_CENSUS_H
 
-extern bool plh_census_take_if_older(int64 gap_us);
+extern bool plh_census_take_if_older(int64 gap_us, bool brief);
 extern void plh_census_count_contexts(void);
+extern void plh_census_note_own_bytes(void);
 extern void plh_census_forget(void);
 
 #endif							/* PLH_CENSUS_H */

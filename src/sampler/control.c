@@ -5,13 +5,20 @@
  * The file has a slot for requests to all processes, and one for each process
  * to which a request was made.  Writers take turns by a lock on the file.  A
  * writer sets a slot's number to 0 before it changes the slot and to the
- * request's number after; then it stores that number as the last one, which
- * makes readers look.  Of the two slots that concern a process, the one with
- * the higher number counts.
+ * request's number after; then it counts the change, which makes readers look.
+ * Of the two slots that concern a process, the one with the higher number
+ * counts.
  *
  * A request may end after some time.  The slot then has the request before it,
  * too, which is in force again from that time on: nobody needs to be there to
  * take the ended one back.
+ *
+ * When pg_leakhunt.enabled is turned off, all requests made so far are dead.
+ * The file has the setting as it was last noted: whoever finds it changed first
+ * notes that, and the number of the last request.  The postmaster does so at
+ * once if it has loaded the module, and nobody else then; without it, the first
+ * session to read the configuration.  A session that reads it hours later finds
+ * it noted, and newer requests stay.
  *
  * The postmaster maps the file, and all children inherit the mapping, which
  * survives a removal of the file.  A process that loads pg_leakhunt by itself
@@ -26,16 +33,27 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "access/parallel.h"
 #include "miscadmin.h"
 
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/process_facts.h"
+#include "base/sealed_file.h"
+#include "base/settings.h"
+#include "profile/shared_directory.h"
 #include "sampler/control.h"
 
 /* The name contains the version of the layout. */
-#define CONTROL_FILE "control.3"
+#define CONTROL_FILE "control.4"
 #define SLOTS 2048
+
+/*
+ * Tries to get the lock, this long apart.  Writers have it for microseconds: who
+ * has it for longer has been stopped, and may be so for hours.
+ */
+#define LOCK_TRIES 100
+#define LOCK_PAUSE_US 20000
 
 /* Tries to read a slot that a writer is changing. */
 #define MAX_TRIES 100
@@ -63,6 +81,9 @@ typedef struct ControlSlot
 typedef struct ControlFile
 {
 	uint32		sequence;		/* of the last request */
+	uint32		dead_sequence;	/* requests up to this one don't count */
+	pg_atomic_uint32 changes;	/* of requests and dead_sequence */
+	pg_atomic_uint32 disabled;	/* pg_leakhunt.enabled is off, as last noted */
 	uint32		used_slots;		/* slots from this index on have never been
 								 * used */
 	uint64		server_start;	/* of the postmaster, in clock ticks since
@@ -73,11 +94,42 @@ typedef struct ControlFile
 
 uint32		plh_control_seen;
 int64		plh_control_ends_at_us;
-const volatile uint32 *plh_control_sequence;
+const volatile uint32 *plh_control_changes;
 
 static ControlFile *control;
+static bool postmaster_notes;	/* it has loaded the module */
+static const char *control_directory;
 static char control_path[PLH_PATH_MAX];
+static ino_t control_inode;		/* of the file that is mapped */
 static uint64 own_start;		/* 0: not looked up yet */
+
+/*
+ * Take the lock.  Returns false, with errno set, if that fails; EWOULDBLOCK
+ * stands for a holder that does not go on.
+ */
+static bool
+take_lock(int fd)
+{
+	for (int tries = 0; tries < LOCK_TRIES; tries++)
+	{
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+			return true;
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return false;
+		pg_usleep(LOCK_PAUSE_US);
+	}
+	errno = EWOULDBLOCK;
+	return false;
+}
+
+/* Has the file its full size? */
+static bool
+has_full_size(int fd)
+{
+	struct stat status;
+
+	return fstat(fd, &status) == 0 && status.st_size == sizeof(ControlFile);
+}
 
 /*
  * Give an empty file its full size.  Returns false, with errno set, on failure,
@@ -97,22 +149,37 @@ make_full_size(int fd)
 	return errno == 0;
 }
 
+/* Open the file to write, or create it.  Returns -1, with errno set. */
+static int
+open_or_create(void)
+{
+	int			fd = open(control_path,
+						  O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+						  S_IRUSR | S_IWUSR);
+
+	return fd < 0 && errno == EEXIST ?
+		plh_sealed_file_open(control_path, 0) : fd;
+}
+
 /*
- * Open the file, or make it in its full size.  Returns -1, with errno set, on
- * failure.
+ * Open the file, or make it in its full size, in a directory that may have to
+ * be made again.  Only making it takes the lock: a session that starts must not
+ * wait for a writer.  Returns -1, with errno set, on failure.
  */
 static int
 open_control(void)
 {
 	int			saved_errno;
-	int			fd = open(control_path,
-						  O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
-						  S_IRUSR | S_IWUSR);
+	int			fd;
 
-	if (fd < 0)
+	/* somebody else may have made it before us */
+	if (plh_shared_directory_make(control_directory) != PLH_DIRECTORY_FINE ||
+		(fd = open_or_create()) < 0)
 		return -1;
 
-	if (flock(fd, LOCK_EX) == 0 && make_full_size(fd))
+	if (has_full_size(fd))
+		return fd;
+	if (take_lock(fd) && make_full_size(fd) && plh_sealed_file_seal(fd))
 	{
 		(void) flock(fd, LOCK_UN);
 		return fd;
@@ -139,6 +206,39 @@ drop_requests(void)
 	control->used_slots = 0;
 }
 
+/* Make all processes look at the file. */
+static void
+announce_change(void)
+{
+	pg_write_barrier();
+	(void) pg_atomic_fetch_add_u32(&control->changes, 1);
+}
+
+/*
+ * Note whether pg_leakhunt.enabled is on.  If it was turned off, all requests
+ * made so far are dead; so they are if it is turned on again.
+ *
+ * The setting is that of the whole server, so that any process could note it,
+ * but some are late: a session reads the configuration only between two
+ * statements, and a parallel worker has its leader's setting.
+ */
+void
+plh_control_note_enabled(bool enabled)
+{
+	uint32		noted = enabled;
+
+	if (control == NULL || (postmaster_notes && IsUnderPostmaster) ||
+		InitializingParallelWorker || IsParallelWorker())
+		return;
+
+	/* of several that find the change at a time, one notes it */
+	if (!pg_atomic_compare_exchange_u32(&control->disabled, &noted, !enabled) ||
+		enabled)
+		return;
+	control->dead_sequence = *(volatile uint32 *) &control->sequence;
+	announce_change();
+}
+
 /* Drop the requests from before the start of this server. */
 static void
 forget_former_server(int fd)
@@ -147,11 +247,13 @@ forget_former_server(int fd)
 		plh_process_facts_start_ticks(IsUnderPostmaster ? PostmasterPid :
 									  getpid());
 
-	if (flock(fd, LOCK_EX) != 0)
+	if (server_start == PLH_TICKS_UNKNOWN ||
+		control->server_start == server_start || !take_lock(fd))
 		return;
 	if (control->server_start != server_start)
 	{
 		drop_requests();
+		pg_atomic_write_u32(&control->disabled, 0);
 		control->server_start = server_start;
 	}
 	(void) flock(fd, LOCK_UN);
@@ -165,9 +267,12 @@ forget_former_server(int fd)
 void
 plh_control_start(const char *directory, bool new_server)
 {
+	struct stat status;
 	int			fd;
 
+	control_directory = directory;
 	snprintf(control_path, sizeof(control_path), "%s/" CONTROL_FILE, directory);
+	postmaster_notes = new_server;
 	if (new_server)
 		(void) unlink(control_path);
 	fd = open_control();
@@ -180,7 +285,9 @@ plh_control_start(const char *directory, bool new_server)
 	else
 	{
 		forget_former_server(fd);
-		plh_control_sequence = &control->sequence;
+		plh_control_changes = &control->changes.value;
+		control_inode = fstat(fd, &status) == 0 ? status.st_ino : 0;
+		plh_control_note_enabled(plh_enabled);
 	}
 	close(fd);
 }
@@ -204,20 +311,32 @@ read_slot(const ControlSlot *slot, ControlSlot *copy)
 	return false;
 }
 
+/*
+ * Returns how many slots have ever been used: not more than there are, whatever
+ * somebody has written to the file.
+ */
+static uint32
+count_used_slots(void)
+{
+	uint32		used_slots = *(const volatile uint32 *) &control->used_slots;
+
+	return Min(used_slots, SLOTS);
+}
+
 /* Returns the slot with this process' own requests, or NULL. */
 static const ControlSlot *
 own_slot(void)
 {
 	int			pid = getpid();
-	uint32		used_slots = *(const volatile uint32 *) &control->used_slots;
+	uint32		used_slots = count_used_slots();
 
-	for (uint32 i = 0; i < Min(used_slots, SLOTS); i++)
+	for (uint32 i = 0; i < used_slots; i++)
 	{
 		const ControlSlot *slot = &control->slots[i];
 
 		if (slot->pid != pid || slot->sequence == 0)
 			continue;
-		if (own_start == 0)
+		if (own_start == 0 || own_start == PLH_TICKS_UNKNOWN)
 			own_start = plh_process_facts_start_ticks(pid);
 		if (slot->process_start == own_start)
 			return slot;
@@ -225,12 +344,16 @@ own_slot(void)
 	return NULL;
 }
 
-/* The request of a slot that is in force at a time. */
+/* The request of a slot that is in force at a time; its number is 0 if none is. */
 static const ControlRequest *
 request_in_force(const ControlSlot *slot, int64 now_us)
 {
-	return slot->ends_at_us != 0 && now_us >= slot->ends_at_us ?
+	static const ControlRequest none = {0};
+	const ControlRequest *request =
+		slot->ends_at_us != 0 && now_us >= slot->ends_at_us ?
 		&slot->before : &slot->last;
+
+	return request->sequence > control->dead_sequence ? request : &none;
 }
 
 /* Note when this process must look again, as one of its requests ends. */
@@ -259,7 +382,7 @@ plh_control_poll(PlhControlWish *wish)
 	memset(wish, 0, sizeof(*wish));
 	if (control == NULL)
 		return;
-	plh_control_seen = *plh_control_sequence;
+	plh_control_seen = *plh_control_changes;
 	pg_read_barrier();
 	if (!read_slot(&control->all, &all))
 		memset(&all, 0, sizeof(all));
@@ -285,8 +408,9 @@ static ControlSlot *
 slot_for(int pid, uint64 process_start)
 {
 	ControlSlot *unused = NULL;
+	uint32		used_slots = count_used_slots();
 
-	for (uint32 i = 0; i < control->used_slots; i++)
+	for (uint32 i = 0; i < used_slots; i++)
 	{
 		ControlSlot *slot = &control->slots[i];
 
@@ -295,8 +419,11 @@ slot_for(int pid, uint64 process_start)
 		if (unused == NULL && kill(slot->pid, 0) != 0 && errno == ESRCH)
 			unused = slot;
 	}
-	if (unused == NULL && control->used_slots < SLOTS)
-		unused = &control->slots[control->used_slots++];
+	if (unused == NULL && used_slots < SLOTS)
+	{
+		unused = &control->slots[used_slots];
+		control->used_slots = used_slots + 1;
+	}
 	return unused;
 }
 
@@ -329,7 +456,7 @@ store_request(int pid, const PlhControlWish *wish)
 		slot_for(pid, process_start);
 	uint32		sequence = control->sequence + 1;
 
-	if (slot == NULL)
+	if (slot == NULL || process_start == PLH_TICKS_UNKNOWN)
 		return false;
 	slot->sequence = 0;
 	pg_write_barrier();
@@ -340,8 +467,8 @@ store_request(int pid, const PlhControlWish *wish)
 	fill_slot(slot, sequence, wish);
 	pg_write_barrier();
 	slot->sequence = sequence;
-	pg_write_barrier();
 	control->sequence = sequence;
+	announce_change();
 	return true;
 }
 
@@ -350,8 +477,7 @@ static bool
 store_nothing(int pid, const PlhControlWish *wish)
 {
 	drop_requests();
-	pg_write_barrier();
-	control->sequence++;
+	announce_change();
 	return true;
 }
 
@@ -376,7 +502,7 @@ change_file(bool (*store) (int pid, const PlhControlWish *wish), int pid,
 	fd = open_control();
 	if (fd < 0)
 		return false;
-	if (flock(fd, LOCK_EX) == 0)
+	if (take_lock(fd))
 	{
 		stored = store(pid, wish);
 		if (!stored)
@@ -388,7 +514,8 @@ change_file(bool (*store) (int pid, const PlhControlWish *wish), int pid,
 
 /*
  * Make a request to a process, or to all with pid 0.  Returns false, with errno
- * set, on failure; ENOSPC stands for requests to too many processes.
+ * set, on failure; ENOSPC stands for requests to too many processes, EWOULDBLOCK
+ * for another process that makes one and does not get done.
  */
 bool
 plh_control_request(int pid, const PlhControlWish *wish)
@@ -417,11 +544,14 @@ plh_control_forget(void)
 }
 
 /*
- * Remove the file when the server stops.
+ * Remove the file when the server stops.  Returns false, and removes nothing,
+ * if the next server has put its own in its place.
  */
-void
+bool
 plh_control_unlink(void)
 {
-	if (control != NULL)
-		(void) unlink(control_path);
+	struct stat status;
+
+	return control != NULL && lstat(control_path, &status) == 0 &&
+		status.st_ino == control_inode && unlink(control_path) == 0;
 }

@@ -26,11 +26,11 @@ typedef struct PlhControlWish
 	int64		duration_us;	/* after which it is as before; 0 = for good */
 } PlhControlWish;
 
-/* Number of the last request that this process has seen. */
+/* How many changes of requests this process has seen. */
 extern uint32 plh_control_seen;
 
-/* Where the number of the last request is; NULL without a control file. */
-extern const volatile uint32 *plh_control_sequence;
+/* Where their number is; NULL without a control file. */
+extern const volatile uint32 *plh_control_changes;
 
 /*
  * When the next request that concerns this process ends, by the coarse monotonic
@@ -42,18 +42,19 @@ extern int64 plh_control_ends_at_us;
 static inline bool
 plh_control_changed(void)
 {
-	if (plh_control_sequence == NULL)
+	if (plh_control_changes == NULL)
 		return false;
-	return *plh_control_sequence != plh_control_seen ||
+	return *plh_control_changes != plh_control_seen ||
 		(unlikely(plh_control_ends_at_us != 0) &&
 		 plh_clock_us(CLOCK_MONOTONIC_COARSE) >= plh_control_ends_at_us);
 }
 
 extern void plh_control_start(const char *directory, bool new_server);
+extern void plh_control_note_enabled(bool enabled);
 extern void plh_control_poll(PlhControlWish *wish);
 extern bool plh_control_request(int pid, const PlhControlWish *wish);
 extern bool plh_control_reset(void);
 extern void plh_control_forget(void);
-extern void plh_control_unlink(void);
+extern bool plh_control_unlink(void);
 
 #endif							/* PLH_CONTROL_H */

@@ -40,8 +40,8 @@ is_named(MemoryContext context, const char *name, const char **seen)
 static const char *const moving_contexts[] = {
 	"CachedExpression", "CachedPlan", "CachedPlanQuery", "CachedPlanSource",
 	"Domain constraints", "RegexpMemoryContext", "SPI Plan",
-#if PLH_SQL_FUNCTION_IS_CACHED
-	"SQL function",
+#if PLH_FUNCTIONS_MOVE
+	"PL/pgSQL function", "SQL function",
 #endif
 	"partition descriptor", "partition key", "row security descriptor"
 };
@@ -56,6 +56,7 @@ is_moving_context(MemoryContext context)
 	{
 		case 'C':
 		case 'D':
+		case 'P':
 		case 'R':
 		case 'S':
 		case 'p':

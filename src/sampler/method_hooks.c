@@ -28,6 +28,7 @@
 #include "profile/profile_counters.h"
 #include "profile/profile_file.h"
 #include "sampler/chunk_mark.h"
+#include "sampler/context_name.h"
 #include "sampler/control.h"
 #include "sampler/lifetime.h"
 #include "sampler/live_samples.h"
@@ -39,8 +40,13 @@
 /* A process looks at requests of others at least once in this many bytes. */
 #define POLL_BYTES (1024 * 1024)
 
-/* At process start, this many samples of such intervals have no stack. */
-#define START_SAMPLES 2
+/*
+ * What a process of the server allocates first fills its caches.  So many bytes
+ * go without samples at such intervals, as the first unwinding costs 100 us,
+ * because libunwind knows none of the frames yet: a short connection would pay
+ * that for a sample or two.
+ */
+#define START_BYTES (2 * 1024 * 1024)
 #define START_INTERVAL (256 * 1024)
 
 /*
@@ -63,10 +69,12 @@ static bool all_tracked;
 /* Draw the countdown anew before it is used. */
 static bool rearm_wanted = true;
 
+/* The process has just been forked; it is within its first START_BYTES. */
+static bool just_forked;
+static bool starting;
+
 static pg_prng_state prng;
 static bool prng_seeded;
-
-static uint32 samples_without_stack;
 
 static PlhMethods originals[PLH_CONTEXT_TYPES];
 
@@ -108,15 +116,21 @@ rearm(void)
 		armed_interval = 1;
 		armed_scope = PLH_SCOPE_LONG_LIVED;
 	}
+	starting = just_forked && !wish.present && armed_interval >= START_INTERVAL;
+	just_forked = false;
 	plh_owner_settings_changed(armed_interval, armed_scope);
 	errno = saved_errno;
 }
 
-/* Start the countdown to the end of a gap, or to the next look at requests. */
+/*
+ * Start the countdown to the end of a gap, or to the next look at requests.
+ * While the process starts, each chunk of an interval or more takes the slow
+ * path.
+ */
 static inline void
 count_down(uint64 gap)
 {
-	countdown = Min(gap, POLL_BYTES);
+	countdown = Min(gap, starting ? START_INTERVAL : POLL_BYTES);
 	gap_left = gap - countdown;
 	Assert(countdown <= POLL_BYTES && countdown + gap_left == gap);
 }
@@ -125,7 +139,9 @@ count_down(uint64 gap)
 static inline void
 draw_gap(void)
 {
-	if (armed_interval == 0)
+	if (starting)
+		count_down(START_BYTES);
+	else if (armed_interval == 0)
 		count_down(POLL_BYTES);
 	else if (armed_interval == 1)
 		count_down(0);
@@ -140,6 +156,16 @@ draw_gap(void)
 #define INLINE static pg_attribute_always_inline
 
 /*
+ * Is a chunk of an interval or more, which no cache begins with, a sample?  A
+ * gap of its own decides, so that the countdown stays as it is.
+ */
+INLINE bool
+is_large_sample(Size size)
+{
+	return size >= (uint64) plh_sampling_gap(&prng, armed_interval);
+}
+
+/*
  * Decide, when the countdown is over, if an allocation is a sample.  Returns
  * the interval with which it is sampled, or 0.  The countdown starts anew in
  * any case, before the original method can throw.
@@ -147,6 +173,8 @@ draw_gap(void)
 INLINE uint32
 take_sample(Size size)
 {
+	bool		was_starting;
+
 	if (plh_guard_held)
 		return 0;
 	if (unlikely(rearm_wanted || plh_control_changed()))
@@ -154,52 +182,41 @@ take_sample(Size size)
 		rearm();
 		draw_gap();
 	}
+	if (unlikely(starting && size >= armed_interval))
+		return is_large_sample(size) ? armed_interval : 0;
 	if (size < countdown + gap_left)
 	{
 		count_down(countdown + gap_left - size);
 		return 0;
 	}
+	was_starting = starting;
+	starting = false;
 	draw_gap();
-	return armed_interval;
-}
-
-/*
- * Does a sample go without a stack?  The first unwinding costs a process 100
- * us, as libunwind knows none of the frames yet.  A short connection would pay
- * that price for the one or two samples that it takes while it fills its
- * caches.
- */
-INLINE bool
-goes_without_stack(Size size, uint32 interval)
-{
-	return interval >= START_INTERVAL && size < interval &&
-		IsUnderPostmaster && IsInitProcessingMode() &&
-		samples_without_stack++ < START_SAMPLES;
+	return was_starting ? 0 : armed_interval;
 }
 
 /* Returns the site of an allocation in that context. */
 INLINE uint32
 current_site(MemoryContext context, PlhWatchedContext *watched,
-			 PlhLifetime lifetime, bool without_stack)
+			 PlhLifetime lifetime)
 {
-	PlhSiteKey	key = {0};
+	PlhSiteKey	key;
+	PlhStack	stack;
+	int			captured = plh_unwind_capture(&stack, plh_fixed.max_stack_depth);
 
-	if (!without_stack)
-	{
-		PlhStack	stack;
-		int			captured = plh_unwind_capture(&stack,
-												  plh_fixed.max_stack_depth);
-
-		plh_unwind_trim(&stack, captured, plh_fixed.max_stack_depth);
-		key.stack = plh_profile_stack(&stack);
-	}
-	if (watched->name == 0)
-		watched->name = plh_profile_string(context->name,
-										   PLH_CONTEXT_NAME_MAX);
+	plh_unwind_trim(&stack, captured, plh_fixed.max_stack_depth);
+	key.stack = plh_profile_stack(&stack);
 	key.context_name = watched->name;
+	if (key.context_name == 0)
+	{
+		key.context_name = plh_profile_string(plh_context_name(context),
+											  PLH_CONTEXT_NAME_MAX);
+		if (plh_context_has_final_name(context))
+			watched->name = key.context_name;
+	}
 	key.lifetime = lifetime;
 	key.statement = plh_statement_current();
-	if ((key.stack == 0 && !without_stack) || key.context_name == 0)
+	if (key.stack == 0 || key.context_name == 0)
 		return plh_profile->catch_all_site;
 	return plh_profile_site(&key);
 }
@@ -251,8 +268,7 @@ record_sample(MemoryContext context, void *pointer, Size size,
 		return;
 	}
 
-	site = current_site(context, watched, lifetime,
-						goes_without_stack(size, interval));
+	site = current_site(context, watched, lifetime);
 	if (plh_live_samples_insert(watched, pointer, size, draw, site))
 	{
 		plh_profile_counters_add(site, size, draw);
@@ -490,7 +506,7 @@ plh_method_hooks_forget(void)
 	plh_guard_held = false;
 	prng_seeded = false;
 	all_tracked = false;
-	samples_without_stack = 0;
+	just_forked = true;
 	plh_method_hooks_rearm();
 }
 

@@ -2,8 +2,8 @@
  * method_patch.c
  *	  Puts functions of ours in the place of memory context methods.
  *
- * This is the only file that changes PostgreSQL.  Do not touch it without
- * reading src/README, "The patch".
+ * This file, with read_only_store.c, is the only one that changes PostgreSQL.
+ * Do not touch it without reading src/README, "The patch".
  *
  * There is a table of methods per type of context.  In 15 each table is a
  * variable of its own, and all methods are found through context->methods.
@@ -13,13 +13,12 @@
  * (chunk_mark.h).
  *
  * The tables are static, so we reach each one through a scratch context of its
- * type.  They hold addresses, so that the linker puts them where the dynamic
- * linker relocates them and then makes the page read-only (RELRO): we make the
- * page writable, store addresses, and restore the protection that it had.
+ * type.  They are constant, and lie in read-only memory, which may hold code as
+ * well: read_only_store.c knows how to store there.
  *
  * Nothing is stored before everything is verified, for all types:
- * - the tables are different ones, lie in the server's executable, in memory
- *   that can be read and not executed, and where they should be in the array;
+ * - the tables are different ones, lie in the server's executable, and where
+ *   they should be in the array;
  * - all methods of all tables lie in the server's code and, from 16 on, are
  *   those that it exports: we do not patch a table that somebody else has
  *   patched;
@@ -31,8 +30,6 @@
 
 #include <dlfcn.h>
 #include <link.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "utils/memutils.h"
 #if PG_VERSION_NUM >= 160000
@@ -42,6 +39,7 @@
 #include "base/compat.h"
 #include "sampler/chunk_mark.h"
 #include "sampler/method_patch.h"
+#include "sampler/read_only_store.h"
 
 /* This file knows the following layout. */
 StaticAssertDecl(offsetof(MemoryContextMethods, alloc) == 0 * sizeof(void *),
@@ -67,6 +65,7 @@ StaticAssertDecl(sizeof(MemoryContextMethods) ==
 /* Chunks in scratch contexts have this size; a slab has one size only. */
 #define SCRATCH_CHUNK_BYTES 64
 
+/* The server's executable in memory. */
 typedef struct ServerImage
 {
 	uintptr_t	code_start;
@@ -75,7 +74,24 @@ typedef struct ServerImage
 	uintptr_t	image_end;
 } ServerImage;
 
+/* A method that is replaced. */
+typedef struct Replacement
+{
+	PlhContextType type;
+	void	  **place;			/* in a table */
+	void	   *original;		/* what stood there */
+	void	   *replaced_by;
+} Replacement;
+
+/* For each type: free, realloc and two more of marked chunks, realloc, alloc. */
+#define MAX_REPLACEMENTS (6 * PLH_CONTEXT_TYPES)
+
 static MemoryContextMethods *tables[PLH_CONTEXT_TYPES];
+static int	protections[PLH_CONTEXT_TYPES]; /* of the tables' memory */
+
+/* In the order in which they are stored. */
+static Replacement replacements[MAX_REPLACEMENTS];
+static int	replacement_count;
 
 static const char *const type_names[PLH_CONTEXT_TYPES] = {
 	"AllocSet", "Generation", "Slab",
@@ -162,39 +178,6 @@ find_tables(void)
 	}
 }
 
-/*
- * Returns the protection of the pages of [start, end) as PROT_ flags, or -1 if
- * they differ in it or it can't be found out.
- */
-static int
-page_protection(uintptr_t start, uintptr_t end)
-{
-	FILE	   *maps = fopen("/proc/self/maps", "r");
-	char		line[MAXPGPATH + 256];
-	int			protection = -1;
-
-	if (maps == NULL)
-		return -1;
-
-	while (fgets(line, sizeof(line), maps) != NULL)
-	{
-		unsigned long low;
-		unsigned long high;
-		char		flags[5];
-
-		if (sscanf(line, "%lx-%lx %4s", &low, &high, flags) == 3 &&
-			start >= low && end <= high)
-		{
-			protection = (flags[0] == 'r' ? PROT_READ : 0) |
-				(flags[1] == 'w' ? PROT_WRITE : 0) |
-				(flags[2] == 'x' ? PROT_EXEC : 0);
-			break;
-		}
-	}
-	fclose(maps);
-	return protection;
-}
-
 #if PLH_MARKS_CHUNKS
 /* Returns the element to which the mark of a type's chunks leads. */
 static MemoryContextMethods *
@@ -204,19 +187,17 @@ marked_table(PlhContextType type)
 }
 #endif
 
-/* Find the pages into which a type's hooks are stored. */
+/* Find out the protection of the memory into which a type's hooks go. */
 static void
-table_pages(PlhContextType type, uintptr_t *start, uintptr_t *end)
+find_protection(PlhContextType type)
 {
-	uintptr_t	page_bytes = sysconf(_SC_PAGESIZE);
 	const MemoryContextMethods *last = tables[type];
 
 #if PLH_MARKS_CHUNKS
 	if (type != PLH_BUMP)
 		last = marked_table(type);
 #endif
-	*start = (uintptr_t) tables[type] & ~(page_bytes - 1);
-	*end = TYPEALIGN(page_bytes, (uintptr_t) (last + 1));
+	protections[type] = plh_read_only_store_protection(tables[type], last + 1);
 }
 
 /* Do two tables have a method in common? */
@@ -306,9 +287,6 @@ static const char *
 verify_table(PlhContextType type, const ServerImage *image)
 {
 	const MemoryContextMethods *table = tables[type];
-	uintptr_t	start;
-	uintptr_t	end;
-	int			protection;
 
 	if ((uintptr_t) table < image->image_start ||
 		(uintptr_t) (table + 1) > image->image_end)
@@ -331,11 +309,9 @@ verify_table(PlhContextType type, const ServerImage *image)
 							type_names[other], type_names[type]);
 	}
 
-	table_pages(type, &start, &end);
-	protection = page_protection(start, end);
-	if (protection == -1 || (protection & PROT_READ) == 0 ||
-		(protection & PROT_EXEC) != 0)
-		return psprintf("The method table of %s contexts is not in plain data pages.",
+	find_protection(type);
+	if (protections[type] == PLH_PROTECTION_UNKNOWN)
+		return psprintf("Could not find out how the method table of %s contexts is protected.",
 						type_names[type]);
 	return NULL;
 }
@@ -365,58 +341,82 @@ verify_tables(void)
 	return NULL;
 }
 
-#define STORE(slot, method) \
-	__atomic_store_n(&(slot), method, __ATOMIC_RELEASE)
-
-/*
- * Store methods into a writable table.  Each store is one aligned word:
- * whoever reads the table meanwhile sees the old or the new function.
- */
+/* Note a method to replace. */
 static void
-fill_table(PlhContextType type, const PlhMethods *methods)
+replace(PlhContextType type, void *place, void *replaced_by)
+{
+	Replacement *replacement = &replacements[replacement_count++];
+
+	Assert(replacement_count <= MAX_REPLACEMENTS);
+	replacement->type = type;
+	replacement->place = place;
+	replacement->original = *replacement->place;
+	replacement->replaced_by = replaced_by;
+}
+
+/* Note the methods of a type to replace. */
+static void
+replace_methods(PlhContextType type, const PlhMethods *hooks)
 {
 	MemoryContextMethods *table = tables[type];
 
 	/* the hooks that free a sample must be there before there is one */
-	if (methods->free_p != NULL)
+	if (hooks->free_p != NULL)
 	{
 #if PLH_MARKS_CHUNKS
 		MemoryContextMethods *marked = marked_table(type);
 
-		STORE(marked->get_chunk_context, table->get_chunk_context);
-		STORE(marked->get_chunk_space, table->get_chunk_space);
-		STORE(marked->free_p, methods->free_p);
-		STORE(marked->realloc, methods->realloc);
+		replace(type, &marked->get_chunk_context, table->get_chunk_context);
+		replace(type, &marked->get_chunk_space, table->get_chunk_space);
+		replace(type, &marked->free_p, hooks->free_p);
+		replace(type, &marked->realloc, hooks->realloc);
 #else
-		STORE(table->free_p, methods->free_p);
+		replace(type, &table->free_p, hooks->free_p);
 #endif
-		STORE(table->realloc, methods->realloc);
+		replace(type, &table->realloc, hooks->realloc);
 	}
-	STORE(table->alloc, methods->alloc);
+	replace(type, &table->alloc, hooks->alloc);
 }
 
-/* Store methods into a type's table.  Returns false on failure. */
-static bool
-store_methods(PlhContextType type, const PlhMethods *methods)
+/*
+ * Put back what stood at the first "count" places, the last one first: at any
+ * time, the hooks that are there can do with each other.
+ */
+static void
+put_back(int count)
 {
-	uintptr_t	start;
-	uintptr_t	end;
-	int			protection;
+	while (--count >= 0)
+	{
+		const Replacement *replacement = &replacements[count];
 
-	table_pages(type, &start, &end);
-	protection = page_protection(start, end);
-	if (protection == -1 ||
-		mprotect((void *) start, end - start, protection | PROT_WRITE) != 0)
-		return false;
+		(void) plh_read_only_store(replacement->place, replacement->original,
+								   protections[replacement->type]);
+	}
+}
 
-	fill_table(type, methods);
+/*
+ * Store the hooks.  Returns NULL, or why nothing was changed.  Nothing here
+ * may palloc before all is stored or put back: it could become a sample.
+ */
+static const char *
+store_hooks(void)
+{
+	for (int i = 0; i < replacement_count; i++)
+	{
+		const Replacement *replacement = &replacements[i];
 
-	/*
-	 * If this fails, the page stays writable.  It is less safe than it was,
-	 * but everything works, so there is no reason to give up.
-	 */
-	(void) mprotect((void *) start, end - start, protection);
-	return true;
+		if (!plh_read_only_store(replacement->place, replacement->replaced_by,
+								 protections[replacement->type]))
+		{
+			int			saved_errno = errno;
+
+			put_back(i);
+			errno = saved_errno;
+			return psprintf("Could not change the method table of %s contexts: %m.",
+							type_names[replacement->type]);
+		}
+	}
+	return NULL;
 }
 
 /*
@@ -434,23 +434,13 @@ plh_method_patch_install(const PlhMethods *hooks, PlhMethods *originals)
 	if (refusal != NULL)
 		return refusal;
 
+	replacement_count = 0;
 	for (int type = 0; type < PLH_CONTEXT_TYPES; type++)
 	{
 		originals[type].alloc = tables[type]->alloc;
 		originals[type].free_p = tables[type]->free_p;
 		originals[type].realloc = tables[type]->realloc;
+		replace_methods(type, &hooks[type]);
 	}
-
-	for (int type = 0; type < PLH_CONTEXT_TYPES; type++)
-	{
-		if (!store_methods(type, &hooks[type]))
-		{
-			refusal = psprintf("Could not make the method table of %s contexts writable: %m.",
-							   type_names[type]);
-			while (--type >= 0)
-				(void) store_methods(type, &originals[type]);
-			return refusal;
-		}
-	}
-	return NULL;
+	return store_hooks();
 }

@@ -17,13 +17,13 @@
 
 #include "base/clock.h"
 #include "base/guard.h"
-#include "base/limits.h"
 #include "base/private_memory.h"
 #include "base/process_facts.h"
 #include "dump/growth_dump.h"
 #include "profile/profile.h"
 #include "profile/profile_counters.h"
 #include "profile/profile_file.h"
+#include "profile/shared_directory.h"
 #include "sampler/census.h"
 #include "sampler/owner.h"
 
@@ -56,16 +56,25 @@ static int64 next_look_bytes;
 static uint32 current_interval;
 static int	current_scope;
 
-/* After a failure, publishing is tried again at this many kept samples. */
-static int64 next_publish_try;
+/*
+ * Without room for all of the profile, publishing is tried again after this
+ * time: until then somebody may have given room back.
+ */
+#define PUBLISH_RETRY_US ((int64) 5 * 1000 * 1000)
+static int64 next_publish_us;	/* by the monotonic clock */
+
+/* The database cluster, to which each profile says that it belongs. */
+static uint64 system_identifier;
 
 /*
- * Publish profiles in that directory from now on.  The path must stay valid.
+ * Publish profiles of that database cluster in that directory from now on.
+ * The path must stay valid.
  */
 void
-plh_owner_start(const char *directory)
+plh_owner_start(const char *directory, uint64 cluster)
 {
 	profile_directory = directory;
+	system_identifier = cluster;
 }
 
 /*
@@ -104,6 +113,7 @@ plh_owner_begin_profile(uint32 sample_interval, int scope)
 		plh_profile_counters_start();
 		plh_profile->pid = getpid();
 		plh_profile->started_at = MyStartTimestamp;
+		plh_profile->system_identifier = system_identifier;
 		identify(plh_profile);
 		plh_owner_settings_changed(sample_interval, scope);
 	}
@@ -138,13 +148,21 @@ is_time_to_look(const PlhProfileHeader *header)
 		header->counters.live_bytes >= next_look_bytes;
 }
 
-/* Should an unpublished profile be published, or be tried again? */
+/* Has this process kept so much that others should see its profile? */
 static bool
 is_worth_publishing(const PlhCounters *counters)
 {
-	return counters->total_samples >= next_publish_try &&
-		(counters->total_samples >= PUBLISH_SAMPLES ||
-		 counters->live_bytes >= PUBLISH_BYTES);
+	return counters->total_samples >= PUBLISH_SAMPLES ||
+		counters->live_bytes >= PUBLISH_BYTES;
+}
+
+/* Publish what others do not see yet, unless that has just failed. */
+static void
+publish_if_time(void)
+{
+	if (!plh_profile_file_is_whole() &&
+		plh_clock_us(CLOCK_MONOTONIC_COARSE) >= next_publish_us)
+		plh_owner_publish();
 }
 
 /*
@@ -170,14 +188,14 @@ plh_owner_sampled(void)
 		header->database_oid != MyDatabaseId ||
 		(header->role_oid == InvalidOid && MyProc != NULL))
 		identify(header);
-	if (plh_profile_file_is_published() && plh_census_take_if_older(BUSY_GAP_US))
+	if (plh_profile_file_is_published() && plh_census_take_if_older(BUSY_GAP_US, false))
 		(void) plh_profile_file_verify();
 
 	plh_growth_dump_if_due();
 
-	if (!plh_profile_file_is_published() &&
+	if (plh_profile_file_is_published() ||
 		is_worth_publishing(&header->counters))
-		plh_owner_publish();
+		publish_if_time();
 }
 
 /*
@@ -198,11 +216,12 @@ is_large(int64 gap_us)
 
 /*
  * Take a census of the process, which may have grown without a sample that was
- * kept, unless the last one was less than "gap_us" ago.  A process that has
- * become large gets a profile first.
+ * kept, unless the last one was less than "gap_us" ago; if "brief", only one
+ * that takes no time worth mentioning.  A process that has become large gets a
+ * profile first.
  */
 void
-plh_owner_take_stock(int64 gap_us)
+plh_owner_take_stock(int64 gap_us, bool brief)
 {
 	Assert(plh_guard_held && CritSectionCount == 0);
 	if (!plh_profile_file_is_published())
@@ -211,9 +230,10 @@ plh_owner_take_stock(int64 gap_us)
 			(plh_profile == NULL &&
 			 !plh_owner_begin_profile(current_interval, current_scope)))
 			return;
-		plh_owner_publish();
+		publish_if_time();
 	}
-	if (plh_profile_file_is_published() && plh_census_take_if_older(gap_us))
+	if (plh_profile_file_is_published() &&
+		plh_census_take_if_older(gap_us, brief))
 		(void) plh_profile_file_verify();
 }
 
@@ -227,34 +247,44 @@ plh_owner_sampled_out_of_scope(void)
 	static uint32 samples;
 
 	if (current_interval >= LOOK_INTERVAL || samples++ % LOOK_SAMPLES == 0)
-		plh_owner_take_stock(BUSY_GAP_US);
+		plh_owner_take_stock(BUSY_GAP_US, false);
 }
 
 /*
- * Make the profile visible to other processes, if there is one.  Without room
- * for a file, the next try comes when there are twice as many samples.
+ * Publish the profile.  The directory may have been removed: then it is made
+ * again.  Meanwhile anybody may have made one of that name, which is not used.
+ */
+static bool
+publish_in_directory(void)
+{
+	return plh_shared_directory_make(profile_directory) == PLH_DIRECTORY_FINE &&
+		plh_profile_file_publish(profile_directory);
+}
+
+/*
+ * Make the profile visible to other processes, if there is one, as far as
+ * there is room for it.
  */
 void
 plh_owner_publish(void)
 {
 	PlhProfileHeader *header = plh_profile;
-	char		path[PLH_PATH_MAX];
-	char		temporary[PLH_PATH_MAX];
 	bool		was_held;
 
 	Assert(CritSectionCount == 0);
-	if (header == NULL || plh_profile_file_verify())
+	if (header == NULL ||
+		(plh_profile_file_verify() && plh_profile_file_is_whole()))
 		return;
 
 	was_held = plh_guard_take();
 	identify(header);
 	header->process_start = plh_process_facts_start_ticks(header->pid);
 	header->profile_bytes = plh_profile_file_bytes();
-	snprintf(path, sizeof(path), "%s/%d", profile_directory, header->pid);
-	snprintf(temporary, sizeof(temporary), "%s/tmp.%d", profile_directory,
-			 header->pid);
-	if (!plh_profile_file_publish(path, temporary))
-		next_publish_try = 2 * header->counters.total_samples;
+
+	/* without its start, the process would seem to be gone */
+	if (header->process_start == PLH_TICKS_UNKNOWN || !publish_in_directory())
+		next_publish_us = plh_clock_us(CLOCK_MONOTONIC_COARSE) +
+			PUBLISH_RETRY_US;
 	plh_guard_restore(was_held);
 }
 
@@ -269,6 +299,6 @@ plh_owner_forget(void)
 	plh_profile_counters_forget();
 	plh_census_forget();
 	plh_growth_dump_forget();
-	next_publish_try = 0;
+	next_publish_us = 0;
 	next_look_bytes = 0;
 }
