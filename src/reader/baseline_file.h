@@ -17,7 +17,7 @@ extern bool plh_baseline_file_take(const char *directory,
 extern bool plh_baseline_file_take_empty(const char *directory, int pid);
 
 extern PlhBaseline *plh_baseline_file_read(const char *directory,
-										   const PlhProfileHeader *header);
+										   const PlhProfileImage *image);
 
 /*
  * Sites must be added by ascending offset.  Each addition may move the

@@ -2,8 +2,9 @@
  * dump_lines.c
  *	  Reads a dump line by line, and the fields in its lines.
  *
- * The file is read into memory before its first line is looked at, and closed:
- * an ERROR about a line leaves nothing open.
+ * The file is read into memory before its lines are looked at, and closed: an
+ * ERROR about a line leaves nothing open.  Files that are no dumps may be of
+ * any size, so that the first characters and the size come before.
  */
 #include "postgres.h"
 
@@ -16,18 +17,31 @@
 #include "utils/memutils.h"
 
 #include "base/clock.h"
+#include "base/settings.h"
 #include "base/whole_io.h"
 #include "dump/dump_format.h"
 #include "reader/database_text.h"
 #include "reader/dump_lines.h"
 
-/* A symbolized dump begins with these characters. */
+/* A symbolized dump begins with these characters, any other with those. */
 #define SYMBOL_SECTION "--- symbol"
+#define HEAP_SECTION "heap profile: "
 
 /*
  * The lines about the process, which end with "# lost_", fit into this size.
  */
 #define HEADER_BYTES (16 * 1024)
+
+/*
+ * The dump of a full profile takes four times its bytes, and a symbolized one
+ * twice as many: no dump is larger than LARGEST_SHARE times the profile.  Dumps
+ * of other servers, whose profiles may be larger, are read up to LARGEST_BYTES.
+ */
+#define LARGEST_SHARE 16
+#define LARGEST_BYTES ((Size) 128 * 1024 * 1024)
+
+/* The detail about a line that begins with something else. */
+#define NO_LINE_LIKE "A line that begins with \"%s\" was expected."
 
 /* Bytes that are read between two checks for interrupts. */
 #define PIECE_BYTES (1024 * 1024)
@@ -104,19 +118,54 @@ read_bytes(int fd, const char *path, char *text, Size bytes)
 }
 
 /*
+ * Close a file that is too large for any dump, and throw the ERROR about it.
+ */
+static void
+check_size(int fd, const char *path, Size bytes)
+{
+	Size		largest = Max((Size) plh_fixed.max_profile_size * LARGEST_SHARE,
+							  LARGEST_BYTES);
+
+	if (bytes <= largest)
+		return;
+	CloseTransientFile(fd);
+	ereport(ERROR,
+			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+			 errmsg("dump file \"%s\" is too large", path),
+			 errdetail("It has %zu bytes. No dump has more than %zu, %d times pg_leakhunt.max_profile_size.",
+					   bytes, largest, LARGEST_SHARE),
+			 errhint("To read dumps of servers with larger profiles, raise pg_leakhunt.max_profile_size.")));
+}
+
+/*
  * Read a dump as text.  With "header_only", read no more than the header
  * takes, unless symbols, whose length is not known, precede it.
  */
 static void
 read_text(PlhDumpLines *lines, bool header_only)
 {
-	char		start[sizeof(SYMBOL_SECTION)] = "";
+	char		start[sizeof(HEAP_SECTION)] = "";
 	Size		bytes;
 	int			fd = open_file(lines->path, &bytes);
+	bool		has_symbols;
 
+	StaticAssertStmt(sizeof(HEAP_SECTION) >= sizeof(SYMBOL_SECTION),
+					 "the start is too short to tell symbolized dumps");
+	lines->file_bytes = bytes;
 	read_bytes(fd, lines->path, start, sizeof(start) - 1);
-	if (header_only && strcmp(start, SYMBOL_SECTION) != 0)
+	has_symbols = strncmp(start, SYMBOL_SECTION, strlen(SYMBOL_SECTION)) == 0;
+
+	/* what is wrong with a small file, its lines say better */
+	if (bytes > HEADER_BYTES && !has_symbols &&
+		strcmp(start, HEAP_SECTION) != 0)
+	{
+		CloseTransientFile(fd);
+		lines->number = 1;
+		plh_dump_lines_damaged(lines, NO_LINE_LIKE, HEAP_SECTION);
+	}
+	if (header_only && !has_symbols)
 		bytes = Min(bytes, HEADER_BYTES);
+	check_size(fd, lines->path, bytes);
 	lines->next = MemoryContextAllocHuge(CurrentMemoryContext, bytes + 1);
 	bytes = read_bytes(fd, lines->path, lines->next, bytes);
 	CloseTransientFile(fd);
@@ -177,8 +226,7 @@ plh_dump_lines_need(PlhDumpLines *lines, const char *prefix)
 	if (!plh_dump_lines_next(lines))
 		plh_dump_lines_damaged(lines, "The file ends here.");
 	if (strncmp(lines->line, prefix, strlen(prefix)) != 0)
-		plh_dump_lines_damaged(lines, "A line that begins with \"%s\" was expected.",
-							   prefix);
+		plh_dump_lines_damaged(lines, NO_LINE_LIKE, prefix);
 }
 
 /*
@@ -316,6 +364,19 @@ int64
 plh_dump_lines_count(const PlhDumpLines *lines, const char *name)
 {
 	return plh_dump_lines_number(lines, name, 0, PG_INT64_MAX);
+}
+
+/*
+ * Read such a number from a field that may be missing.
+ */
+int64
+plh_dump_lines_get_count(const PlhDumpLines *lines, const char *name,
+						 int64 usual)
+{
+	Size		length;
+
+	return find_field(lines, name, &length) == NULL ? usual :
+		plh_dump_lines_count(lines, name);
 }
 
 /*

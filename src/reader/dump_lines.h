@@ -23,6 +23,7 @@ typedef struct PlhDumpLines
 	const char *path;			/* of the dump; the caller's */
 	char	   *next;			/* start of the next line */
 	const char *end;			/* end of the text, where a NUL stands */
+	Size		file_bytes;		/* of which the text may be the start only */
 	char	   *line;			/* current line, with NUL instead of newline */
 	int			number;			/* of the current line, from 1 on */
 } PlhDumpLines;
@@ -39,8 +40,13 @@ extern void plh_dump_lines_need(PlhDumpLines *lines, const char *prefix);
 extern void plh_dump_lines_damaged(const PlhDumpLines *lines, const char *format,...)
 			pg_attribute_printf(2, 3);
 
-/* Only get_text accepts that a field is missing: it returns NULL. */
+/*
+ * Only get_text and get_count accept that a field is missing: they return NULL,
+ * and "usual".
+ */
 extern char *plh_dump_lines_get_text(const PlhDumpLines *lines, const char *name);
+extern int64 plh_dump_lines_get_count(const PlhDumpLines *lines, const char *name,
+									  int64 usual);
 extern char *plh_dump_lines_text(const PlhDumpLines *lines, const char *name);
 extern int64 plh_dump_lines_number(const PlhDumpLines *lines, const char *name,
 								   int64 low, int64 high);

@@ -5,8 +5,8 @@
  *
  * The lines are parsed in their order, and each adds a record to the image.
  * src/README, "Dump files", describes every line; dump_writer.c writes them.
- * The sums of the sites must be those of line 1: a dump that lacks lines is
- * not taken for a smaller process.
+ * The sums of the sites must be those of their stack and of line 1, and the file
+ * must have its size: a dump that lacks lines is not taken for a smaller process.
  */
 #include "postgres.h"
 
@@ -14,14 +14,16 @@
 #include "utils/memutils.h"
 
 #include "base/limits.h"
-#include "base/settings.h"
 #include "dump/dump_format.h"
 #include "profile/baseline.h"
 #include "profile/profile_image.h"
 #include "reader/baseline_file.h"
+#include "reader/dump_header.h"
 #include "reader/dump_lines.h"
+#include "reader/dump_modules.h"
 #include "reader/dump_reader.h"
 #include "reader/profile_builder.h"
+#include "reader/record_numbers.h"
 #include "reader/symbol_table.h"
 
 /* The state of reading one dump. */
@@ -29,12 +31,19 @@ typedef struct Parser
 {
 	PlhDumpLines *lines;
 	PlhProfileBuilder profile;
-	uint32		module_count;
-	uint64		module_bases[PLH_IMAGE_MODULES];
+	PlhDumpHeader header;
+	PlhDumpModules modules;
 
-	/* sums of the sites, as line 1 has them and as they were added up */
-	int64		expected[PLH_LINE_FIGURES];
-	int64		sums[PLH_LINE_FIGURES];
+	/* names of contexts and statements, by the numbers that sites refer to */
+	PlhRecordNumbers *contexts;
+	PlhRecordNumbers *statements;
+
+	/* the sites whose stack has not come yet */
+	uint32		first_open;		/* offset of the first; 0: there is none */
+	bool		truncated;		/* their stack is */
+	PlhCounters open_sums;
+
+	int64		sums[PLH_LINE_FIGURES]; /* of the stacks */
 	int64		baseline_sum;
 	uint32		site_count;
 	bool		has_baseline;
@@ -46,151 +55,6 @@ add_figure(const Parser *parser, int64 *sum, int64 figure)
 {
 	if (pg_add_s64_overflow(*sum, figure, sum))
 		plh_dump_lines_damaged(parser->lines, "The sums become too large.");
-}
-
-/* Parse line 1, which has the sums of all sites. */
-static void
-parse_first_line(Parser *parser)
-{
-	const char *start = "heap profile: ";
-	const char *rest;
-
-	plh_dump_lines_need(parser->lines, start);
-	rest = plh_dump_lines_figures(parser->lines->line + strlen(start),
-								  parser->expected);
-	if (rest == NULL || strcmp(rest, "heapprofile") != 0)
-		plh_dump_lines_damaged(parser->lines, "It is not that of a heap profile.");
-}
-
-/* Throw an ERROR unless the dump has the version that we read. */
-static void
-check_version(const PlhDumpLines *lines, const char *name)
-{
-	if (plh_dump_lines_int64(lines, name) != PLH_DUMP_VERSION)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("dump file \"%s\" has another version", lines->path),
-				 errdetail("This version of pg_leakhunt reads version %d.",
-						   PLH_DUMP_VERSION)));
-}
-
-/* Read a field whose value is the name of a scope. */
-static uint32
-parse_scope(const PlhDumpLines *lines, const char *name)
-{
-	char	   *word = plh_dump_lines_text(lines, name);
-	uint32		scope = 0;
-
-	while (strcmp(plh_settings_scope_name(scope), word) != 0)
-	{
-		if (++scope > PLH_SCOPE_ALL)
-			plh_dump_lines_damaged(lines, "There is no scope \"%s\".", word);
-	}
-	return scope;
-}
-
-/* Parse one of the fields about the process, which is in the current line. */
-static void
-parse_field(const Parser *parser, const PlhDumpField *field, PlhDump *dump)
-{
-	const PlhDumpLines *lines = parser->lines;
-	const char *name = field->name;
-	void	   *value = (char *) plh_profile_builder_header(&parser->profile) +
-		field->offset;
-
-	switch (field->kind)
-	{
-		case PLH_FIELD_VERSION:
-			check_version(lines, name);
-			break;
-		case PLH_FIELD_REASON:
-			dump->reason = plh_dump_lines_text(lines, name);
-			break;
-		case PLH_FIELD_WRITTEN_AT:
-			dump->written_at = plh_dump_lines_time(lines, name);
-			break;
-		case PLH_FIELD_BACKEND_TYPE:
-			strlcpy(value, plh_dump_lines_text(lines, name), PLH_LABEL_MAX);
-			break;
-		case PLH_FIELD_SCOPE:
-			*(uint32 *) value = parse_scope(lines, name);
-			break;
-		case PLH_FIELD_PID:
-			*(int32 *) value = plh_dump_lines_number(lines, name, 1, PG_INT32_MAX);
-			break;
-		case PLH_FIELD_INT32:
-			*(int32 *) value = plh_dump_lines_number(lines, name, 0, PG_INT32_MAX);
-			break;
-		case PLH_FIELD_UINT32:
-			*(uint32 *) value = plh_dump_lines_uint32(lines, name);
-			break;
-		case PLH_FIELD_COUNT:
-			*(int64 *) value = plh_dump_lines_count(lines, name);
-			break;
-		case PLH_FIELD_TIME:
-			*(TimestampTz *) value = plh_dump_lines_time(lines, name);
-			break;
-	}
-}
-
-/* Parse the lines about the process. */
-static void
-parse_header(Parser *parser, PlhDump *dump)
-{
-	for (const PlhDumpField *field = plh_dump_format_process;
-		 field->name != NULL; field++)
-	{
-		if (field->line_start != NULL)
-			plh_dump_lines_need(parser->lines, psprintf("%s %s=", field->line_start,
-														field->name));
-		parse_field(parser, field, dump);
-	}
-}
-
-/* Parse the line of a module, and add its record. */
-static void
-parse_module(Parser *parser)
-{
-	PlhDumpLines *lines = parser->lines;
-	uint32		index = parser->module_count + 1;
-	PlhModuleRecord *module;
-	uint32		offset;
-	char	   *path;
-
-	plh_dump_lines_need(lines, "# module base=");
-	path = plh_dump_lines_text(lines, "path");
-	if (index >= PLH_IMAGE_MODULES || strlen(path) >= MAXPGPATH)
-		plh_dump_lines_damaged(lines,
-							   "There are too many modules, or the path is too long.");
-	parser->module_bases[index] = plh_dump_lines_int64(lines, "base");
-	offset = plh_profile_builder_add(&parser->profile, PLH_RECORD_MODULE,
-									 offsetof(PlhModuleRecord, path) +
-									 strlen(path) + 1);
-	module = plh_profile_builder_record(&parser->profile, offset);
-	module->index = index;
-	module->build_id_bytes = plh_dump_lines_bytes(lines, "build_id",
-												  module->build_id,
-												  PLH_BUILD_ID_MAX);
-	module->text_address = plh_dump_lines_int64(lines, "text_address");
-	module->text_bytes = plh_dump_lines_int64(lines, "text_bytes");
-	module->text_file_offset = plh_dump_lines_int64(lines, "file_offset");
-	module->seen_at = plh_dump_lines_time(lines, "seen_at_us");
-	module->path_bytes = strlen(path);
-	strcpy(module->path, path);
-	parser->module_count++;
-}
-
-/* Turn an address of the dump into a frame: a module, and an address in it. */
-static PlhFrame
-frame_of_address(const Parser *parser, uint64 address)
-{
-	for (uint32 i = 1; i <= parser->module_count; i++)
-	{
-		if (address >= parser->module_bases[i] &&
-			address - parser->module_bases[i] < (UINT64CONST(1) << PLH_SLOT_BITS))
-			return PLH_FRAME(i, address - parser->module_bases[i]);
-	}
-	return PLH_FRAME(0, address);
 }
 
 /* Parse the current line, which names a function that an address is in. */
@@ -205,9 +69,24 @@ parse_symbol(Parser *parser, PlhSymbolTable *table)
 	source.line = plh_dump_lines_number(lines, "line", 0, PG_INT32_MAX);
 	source.inlined = plh_dump_lines_number(lines, "inlined", 0, 1);
 	plh_symbol_table_add(table,
-						 frame_of_address(parser,
-										  plh_dump_lines_int64(lines, "address")),
+						 plh_dump_modules_frame(&parser->modules,
+												plh_dump_lines_int64(lines, "address")),
 						 &source);
+}
+
+/*
+ * Check the text of a field, which a process keeps up to a length.  Returns the
+ * text, which may be NULL.
+ */
+static char *
+check_length(const Parser *parser, const char *field, char *text,
+			 Size max_bytes)
+{
+	if (text != NULL && strlen(text) > max_bytes)
+		plh_dump_lines_damaged(parser->lines,
+							   "Field \"%s\" has more than %zu bytes.", field,
+							   max_bytes);
+	return text;
 }
 
 /* Read the lifetime in the current line. */
@@ -225,53 +104,128 @@ parse_lifetime(const Parser *parser)
 	return lifetime;
 }
 
-/*
- * Add the statement in the current line.  Returns the offset of its record, 0
- * if the site has no statement.
- */
+/* Note the record that the current line, which has a number, has become. */
+static void
+add_number(const Parser *parser, PlhRecordNumbers *numbers, uint32 offset)
+{
+	uint32		number = plh_dump_lines_uint32(parser->lines, "number");
+
+	/* where there was no memory, lines are repeated */
+	(void) plh_record_numbers_add(numbers, number, offset);
+}
+
+/* The record with the number in that field of the current line. */
 static uint32
+find_number(const Parser *parser, PlhRecordNumbers *numbers, const char *field)
+{
+	uint32		number = plh_dump_lines_uint32(parser->lines, field);
+	uint32		offset = plh_record_numbers_find(numbers, number);
+
+	if (offset == 0)
+		plh_dump_lines_damaged(parser->lines, "There is no %s %u.", field, number);
+	return offset;
+}
+
+/* Parse the current line, which has the name of a context. */
+static void
+parse_context(Parser *parser)
+{
+	char	   *name = check_length(parser, "name",
+									plh_dump_lines_text(parser->lines, "name"),
+									PLH_CONTEXT_NAME_MAX);
+
+	add_number(parser, parser->contexts,
+			   plh_profile_builder_add_string(&parser->profile, name));
+}
+
+/* Parse the current line, which has a statement. */
+static void
 parse_statement(Parser *parser)
 {
 	PlhDumpLines *lines = parser->lines;
-	char	   *text = plh_dump_lines_get_text(lines, "query");
+	char	   *text = check_length(parser, "query",
+									plh_dump_lines_get_text(lines, "query"),
+									PLH_STATEMENT_MAX);
 	bool		has_id = plh_dump_lines_get_text(lines, "query_id") != NULL;
 
-	if (text == NULL && !has_id)
-		return 0;
-	return plh_profile_builder_add_statement(&parser->profile, has_id ?
-											 plh_dump_lines_int64(lines, "query_id") : 0,
-											 text != NULL ? text : "");
+	add_number(parser, parser->statements,
+			   plh_profile_builder_add_statement(&parser->profile, has_id ?
+												 plh_dump_lines_int64(lines, "query_id") : 0,
+												 text != NULL ? text : ""));
+}
+
+/* Read a time that is written as microseconds since the process started. */
+static TimestampTz
+parse_time(const Parser *parser, const char *name)
+{
+	TimestampTz time = plh_profile_builder_header(&parser->profile)->started_at;
+
+	add_figure(parser, &time, plh_dump_lines_int64(parser->lines, name));
+	return time;
+}
+
+/* Parse the counters in the current line. */
+static void
+parse_counters(const Parser *parser, PlhCounters *counters)
+{
+	const PlhDumpLines *lines = parser->lines;
+
+	counters->live_bytes = plh_dump_lines_get_count(lines, "live_bytes", 0);
+	counters->live_count = plh_dump_lines_get_count(lines, "live_count", 0);
+	counters->live_samples = plh_dump_lines_get_count(lines, "samples", 0);
+	counters->total_bytes = plh_dump_lines_get_count(lines, "total_bytes",
+													 counters->live_bytes);
+	counters->total_count = plh_dump_lines_get_count(lines, "total_count",
+													 counters->live_count);
+	counters->total_samples = plh_dump_lines_get_count(lines, "total_samples",
+													   counters->live_samples);
+	if (counters->total_samples == 0)
+		plh_dump_lines_damaged(lines, "The site has no samples.");
+	if (plh_dump_lines_get_text(lines, "variance") != NULL)
+		counters->live_variance = plh_dump_lines_real(lines, "variance");
+	counters->first_at = parse_time(parser, "first_us");
+	counters->last_at = parse_time(parser, "last_us");
 }
 
 /*
- * Parse the facts about a site, in the current line; the next has its stack.
+ * Parse the facts about a site, in the current line; a later one has its stack.
  */
 static void
-parse_site_facts(Parser *parser, PlhSiteRecord *site)
+parse_site_facts(const Parser *parser, PlhSiteRecord *site)
 {
 	PlhDumpLines *lines = parser->lines;
-	char	   *context = plh_dump_lines_get_text(lines, "context");
-	PlhCounters *counters = &site->counters;
 
-	if (context != NULL)
+	if (plh_dump_lines_get_text(lines, "context") != NULL)
 	{
-		site->key.context_name =
-			plh_profile_builder_add_string(&parser->profile, context);
+		site->key.context_name = find_number(parser, parser->contexts, "context");
 		site->key.lifetime = parse_lifetime(parser);
 	}
-	site->key.statement = parse_statement(parser);
-	counters->live_count = plh_dump_lines_count(lines, "live_count");
-	counters->total_count = plh_dump_lines_count(lines, "total_count");
-	counters->live_samples = plh_dump_lines_count(lines, "samples");
-	counters->total_samples = plh_dump_lines_number(lines, "total_samples", 1,
-													PG_INT64_MAX);
-	counters->live_variance = plh_dump_lines_real(lines, "variance");
-	counters->first_at = plh_dump_lines_time(lines, "first_at_us");
-	counters->last_at = plh_dump_lines_time(lines, "last_at_us");
-	site->peak_bytes = plh_dump_lines_count(lines, "peak_bytes");
+	if (plh_dump_lines_get_text(lines, "statement") != NULL)
+		site->key.statement = find_number(parser, parser->statements, "statement");
+	parse_counters(parser, &site->counters);
+	site->peak_bytes = plh_dump_lines_get_count(lines, "peak_bytes",
+												site->counters.live_bytes);
 
 	/* a site that has changed since the peak shows its own peak_bytes */
 	site->last_change = 1;
+}
+
+/* Let the sites that wait for a stack have it. */
+static void
+set_stack(Parser *parser, uint32 stack, uint32 end)
+{
+	uint32		offset = parser->first_open;
+
+	while (offset < end)
+	{
+		PlhRecord  *record = plh_profile_builder_record(&parser->profile, offset);
+
+		if (record->kind == PLH_RECORD_SITE)
+			((PlhSiteRecord *) record)->key.stack = stack;
+		offset += record->bytes;
+	}
+	parser->first_open = 0;
+	memset(&parser->open_sums, 0, sizeof(parser->open_sums));
 }
 
 /*
@@ -294,7 +248,8 @@ parse_stack(Parser *parser, const char *addresses, bool truncated)
 			plh_dump_lines_damaged(parser->lines, "It has no sound stack.");
 
 		/* dump_writer.c adds 1 to all but the first, for jeprof and pprof */
-		frames[depth] = frame_of_address(parser, depth > 0 ? address - 1 : address);
+		frames[depth] = plh_dump_modules_frame(&parser->modules,
+											   depth > 0 ? address - 1 : address);
 		depth++;
 		addresses = end + (*end == ' ');
 	}
@@ -302,35 +257,54 @@ parse_stack(Parser *parser, const char *addresses, bool truncated)
 		plh_dump_lines_damaged(parser->lines, "It has no stack.");
 	if (depth == 1 && frames[0] == PLH_NO_STACK_ADDRESS)
 		return 0;
+	if (depth == 1 && frames[0] == PLH_FORMER_STACKS_ADDRESS)
+		return PLH_FORMER_STACKS;
 	return plh_profile_builder_add_stack(&parser->profile, frames, depth,
 										 truncated);
 }
 
-/* Parse the second line of a site, which has its figures and its stack. */
+/*
+ * The figures of a stack must be those of its sites, with the counts that
+ * jeprof can read.
+ */
 static void
-parse_site_stack(Parser *parser, PlhSiteRecord *site, bool truncated)
+check_figures(const Parser *parser, const int64 *figures)
+{
+	const PlhCounters *sums = &parser->open_sums;
+
+	if (figures[0] != (sums->live_bytes > 0 ? sums->live_count : 0) ||
+		figures[1] != sums->live_bytes ||
+		figures[2] != (sums->total_bytes > 0 ? sums->total_count : 0) ||
+		figures[3] != sums->total_bytes)
+		plh_dump_lines_damaged(parser->lines, "The sites of the stack add up to %lld: %lld [%lld: %lld].",
+							   (long long) sums->live_count,
+							   (long long) sums->live_bytes,
+							   (long long) sums->total_count,
+							   (long long) sums->total_bytes);
+}
+
+/* Parse the current line, which has the stack of the sites before it. */
+static void
+parse_stack_line(Parser *parser)
 {
 	PlhDumpLines *lines = parser->lines;
 	int64		figures[PLH_LINE_FIGURES];
-	const char *addresses;
+	const char *addresses = plh_dump_lines_figures(lines->line, figures);
+	uint32		end = parser->profile.used_bytes;
 
-	plh_dump_lines_need(lines, "");
-	addresses = plh_dump_lines_figures(lines->line, figures);
-	if (addresses == NULL)
+	if (addresses == NULL || parser->first_open == 0)
 		plh_dump_lines_damaged(lines, "It is not that of a stack.");
+	check_figures(parser, figures);
 	for (int i = 0; i < PLH_LINE_FIGURES; i++)
 		add_figure(parser, &parser->sums[i], figures[i]);
-	site->counters.live_bytes = figures[1];
-	site->counters.total_bytes = figures[3];
-	site->key.stack = parse_stack(parser, addresses, truncated);
+	set_stack(parser, parse_stack(parser, addresses, parser->truncated), end);
 }
 
-/* Add the counters of a site to those of the process. */
+/* Add the counters of a site to those of its stack, or of the process. */
 static void
-add_counters(const Parser *parser, const PlhCounters *counters)
+add_counters(const Parser *parser, PlhCounters *sums,
+			 const PlhCounters *counters)
 {
-	PlhCounters *sums = &plh_profile_builder_header(&parser->profile)->counters;
-
 	add_figure(parser, &sums->live_bytes, counters->live_bytes);
 	add_figure(parser, &sums->live_count, counters->live_count);
 	add_figure(parser, &sums->total_bytes, counters->total_bytes);
@@ -341,14 +315,13 @@ add_counters(const Parser *parser, const PlhCounters *counters)
 	sums->last_at = Max(sums->last_at, counters->last_at);
 }
 
-/* Parse a site; the current line is the first of its two. */
+/* Parse the current line, which has a site. */
 static void
 parse_site(Parser *parser, PlhBaseline **baseline)
 {
 	PlhDumpLines *lines = parser->lines;
 	PlhSiteRecord site = {0};
 	PlhSiteRecord *record;
-	bool		truncated = plh_dump_lines_number(lines, "truncated", 0, 1);
 	int64		baseline_bytes = 0;
 	int64		baseline_count = 0;
 	uint32		offset;
@@ -360,8 +333,8 @@ parse_site(Parser *parser, PlhBaseline **baseline)
 		baseline_bytes = plh_dump_lines_count(lines, "baseline_bytes");
 		baseline_count = plh_dump_lines_count(lines, "baseline_count");
 	}
-	parse_site_stack(parser, &site, truncated);
-
+	parser->truncated = plh_dump_lines_get_text(lines, "truncated") != NULL &&
+		plh_dump_lines_number(lines, "truncated", 0, 1) == 1;
 	offset = plh_profile_builder_add(&parser->profile, PLH_RECORD_SITE,
 									 sizeof(PlhSiteRecord));
 	record = plh_profile_builder_record(&parser->profile, offset);
@@ -369,7 +342,12 @@ parse_site(Parser *parser, PlhBaseline **baseline)
 	*record = site;
 	add_figure(parser, &parser->baseline_sum, baseline_bytes);
 	plh_baseline_file_add(baseline, offset, baseline_bytes, baseline_count);
-	add_counters(parser, &site.counters);
+	add_counters(parser, &parser->open_sums, &site.counters);
+	add_counters(parser,
+				 &plh_profile_builder_header(&parser->profile)->counters,
+				 &site.counters);
+	if (parser->first_open == 0)
+		parser->first_open = offset;
 	parser->site_count++;
 }
 
@@ -383,10 +361,41 @@ parse_libraries(Parser *parser)
 	if (lines->line[0] != '\0')
 		plh_dump_lines_damaged(lines, "An empty line was expected.");
 	plh_dump_lines_need(lines, "MAPPED_LIBRARIES:");
-	for (uint32 i = 0; i < parser->module_count; i++)
+	for (uint32 i = 0; i < parser->modules.count; i++)
 		plh_dump_lines_need(lines, "");
 	if (plh_dump_lines_next(lines))
 		plh_dump_lines_damaged(lines, "The file should have ended.");
+}
+
+/* Does the current line begin with that word, which a blank follows? */
+static bool
+begins_with(const PlhDumpLines *lines, const char *word)
+{
+	Size		length = strlen(word);
+
+	return strncmp(lines->line, word, length) == 0 && lines->line[length] == ' ';
+}
+
+/* Parse the current line, one of those between the modules and the libraries. */
+static void
+parse_line(Parser *parser, PlhSymbolTable **symbols, PlhBaseline **baseline)
+{
+	const PlhDumpLines *lines = parser->lines;
+
+	if (begins_with(lines, "# site"))
+		parse_site(parser, baseline);
+	else if (begins_with(lines, "# statement"))
+		parse_statement(parser);
+	else if (begins_with(lines, "# context"))
+		parse_context(parser);
+	else if (begins_with(lines, "# symbol"))
+	{
+		if (*symbols == NULL)
+			*symbols = plh_symbol_table_create();
+		parse_symbol(parser, *symbols);
+	}
+	else
+		parse_stack_line(parser);
 }
 
 /* Parse all lines that follow those about the process. */
@@ -403,28 +412,15 @@ parse_body(Parser *parser, PlhDump *dump)
 	plh_dump_lines_need(lines, "# sites=");
 	sites = plh_dump_lines_uint32(lines, "sites");
 	modules = plh_dump_lines_uint32(lines, "modules");
-	while (parser->module_count < modules)
-		parse_module(parser);
-	while (parser->site_count < sites)
+	while (parser->modules.count < modules)
+		plh_dump_modules_parse(&parser->modules, lines, &parser->profile);
+	while (parser->site_count < sites || parser->first_open != 0)
 	{
-		plh_dump_lines_need(lines, "#");
-		if (strncmp(lines->line, "# symbol ", strlen("# symbol ")) != 0)
-			parse_site(parser, &baseline);
-		else
-		{
-			if (symbols == NULL)
-				symbols = plh_symbol_table_create();
-			parse_symbol(parser, symbols);
-		}
+		plh_dump_lines_need(lines, "");
+		parse_line(parser, &symbols, &baseline);
 	}
 	parse_libraries(parser);
-	if (memcmp(parser->sums, parser->expected, sizeof(parser->sums)) != 0)
-	{
-		lines->number = 1;
-		plh_dump_lines_damaged(lines, "The sites add up to %lld: %lld [%lld: %lld].",
-							   (long long) parser->sums[0], (long long) parser->sums[1],
-							   (long long) parser->sums[2], (long long) parser->sums[3]);
-	}
+	plh_dump_header_check(lines, &parser->header, parser->sums);
 	dump->image->symbols = symbols;
 	dump->baseline = parser->has_baseline ? baseline : NULL;
 }
@@ -441,9 +437,13 @@ plh_dump_reader_read(const char *path, bool header_only)
 	PlhProfileHeader *header;
 
 	parser->lines = plh_dump_lines_open(path, header_only);
+	parser->contexts = plh_record_numbers_create();
+	parser->statements = plh_record_numbers_create();
 	plh_profile_builder_begin(&parser->profile, path);
-	parse_first_line(parser);
-	parse_header(parser, dump);
+	plh_dump_header_parse(parser->lines, &parser->header,
+						  plh_profile_builder_header(&parser->profile));
+	dump->reason = parser->header.reason;
+	dump->written_at = parser->header.written_at;
 
 	dump->image = palloc0(sizeof(PlhProfileImage));
 	strlcpy(dump->image->path, path, sizeof(dump->image->path));
@@ -452,8 +452,8 @@ plh_dump_reader_read(const char *path, bool header_only)
 	header = plh_profile_builder_header(&parser->profile);
 	if (header_only)
 	{
-		header->counters.live_count = parser->expected[0];
-		header->counters.live_bytes = parser->expected[1];
+		header->counters.live_count = parser->header.figures[0];
+		header->counters.live_bytes = parser->header.figures[1];
 	}
 	header->used_bytes = parser->profile.used_bytes;
 	header->site_count = parser->site_count;

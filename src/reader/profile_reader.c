@@ -5,7 +5,9 @@
  *
  * A file is read into private memory, not mapped: nobody who shortens it can
  * give us a SIGBUS, and bytes that have been checked do not change.  The owner
- * writes meanwhile, so counters of one row may be a moment apart.
+ * writes meanwhile, so counters of one row may be a moment apart.  Records that
+ * were used again meanwhile would be another matter: then the file is read once
+ * more.
  */
 #include "postgres.h"
 
@@ -13,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "access/xlog.h"
 #include "miscadmin.h"
 #include "storage/fd.h"
 #include "utils/memutils.h"
@@ -21,7 +24,17 @@
 #include "base/process_facts.h"
 #include "base/whole_io.h"
 #include "profile/profile_image.h"
+#include "reader/private_part.h"
 #include "reader/profile_reader.h"
+
+/*
+ * A file is read at most so often.  The owner ends a round of recycling after
+ * some hundred new sites at the earliest, which takes it longer than a read.
+ */
+#define MAX_READS 20
+
+/* A profile may have grown by so much while it is read. */
+#define SPARE_BYTES (64 * 1024)
 
 /* Read "bytes" of a file from its start; false if it has fewer. */
 static bool
@@ -30,7 +43,11 @@ read_start(int fd, void *buffer, Size bytes)
 	return plh_whole_io_read(fd, buffer, bytes, 0) == (ssize_t) bytes;
 }
 
-/* Was this header written by this version of pg_leakhunt and of the server? */
+/*
+ * Was this header written by this version of pg_leakhunt, in this database
+ * cluster?  Another cluster may have had the same directory: its name comes
+ * from an inode, which a new file system object may get again.
+ */
 static bool
 is_profile(const PlhProfileHeader *header, Size file_bytes)
 {
@@ -38,8 +55,68 @@ is_profile(const PlhProfileHeader *header, Size file_bytes)
 				  sizeof(header->magic)) == 0 &&
 		header->layout_version == PLH_LAYOUT_VERSION &&
 		header->pg_version / 10000 == PG_VERSION_NUM / 10000 &&
+		header->system_identifier == GetSystemIdentifier() &&
 		header->used_bytes >= sizeof(PlhProfileHeader) &&
-		header->used_bytes <= file_bytes;
+		header->published_bytes >= PLH_PROFILE_FIRST_BYTES &&
+		header->published_bytes <= file_bytes;
+}
+
+/* Is the round of recycling still the one in which that header was read? */
+static bool
+is_same_round(int fd, const PlhProfileHeader *header)
+{
+	uint32		round;
+
+	return plh_whole_io_read(fd, &round, sizeof(round),
+							 offsetof(PlhProfileHeader, round)) ==
+		(ssize_t) sizeof(round) && round == header->round;
+}
+
+/* The bytes of a profile that can be read from its file. */
+static Size
+bytes_of(const PlhProfileHeader *header)
+{
+	return Min(header->used_bytes, header->published_bytes);
+}
+
+/*
+ * Copy a profile, or its header only, from an open file.  Returns NULL if it is
+ * not a profile of this version, or belongs to another user.
+ *
+ * The owner goes on meanwhile, and we may be the owner: the memory for the copy
+ * may itself be a new site.  So the copy has room for some more, and the header in
+ * it says how much of that is there.
+ */
+static PlhProfileHeader *
+copy_file(int fd, bool header_only, Size *bytes)
+{
+	struct stat status;
+	PlhProfileHeader start;
+	PlhProfileHeader *header;
+	Size		room;
+	ssize_t		copied;
+
+	/* in this order: the file may grow in between, but never shrinks */
+	if (!read_start(fd, &start, sizeof(start)) ||
+		fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) ||
+		status.st_uid != geteuid() ||
+		!is_profile(&start, status.st_size))
+		return NULL;
+
+	room = header_only ? sizeof(PlhProfileHeader) : bytes_of(&start) + SPARE_BYTES;
+	header = MemoryContextAllocHuge(CurrentMemoryContext, room);
+	copied = plh_whole_io_read(fd, header, room, 0);
+
+	/* by now the file may have grown by any number of bytes */
+	if (copied >= (ssize_t) sizeof(PlhProfileHeader) &&
+		is_profile(header, PG_INT64_MAX))
+	{
+		*bytes = header_only ? sizeof(PlhProfileHeader) :
+			Min(bytes_of(header), (Size) copied);
+		return header;
+	}
+	pfree(header);
+	return NULL;
 }
 
 /*
@@ -49,30 +126,29 @@ is_profile(const PlhProfileHeader *header, Size file_bytes)
 static PlhProfileImage *
 read_image(int fd, const char *path, bool header_only)
 {
-	struct stat status;
-	PlhProfileHeader start;
-	PlhProfileHeader *header;
+	PlhProfileHeader *header = NULL;
 	PlhProfileImage *image;
 	Size		bytes;
 
-	/* in this order: the file may grow in between, but never shrinks */
-	if (!read_start(fd, &start, sizeof(start)) ||
-		fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) ||
-		status.st_uid != geteuid() ||
-		!is_profile(&start, status.st_size))
-		return NULL;
-
-	bytes = header_only ? sizeof(PlhProfileHeader) : start.used_bytes;
-	header = MemoryContextAllocHuge(CurrentMemoryContext, bytes);
-	if (!read_start(fd, header, bytes))
-		return NULL;
+	for (int reads = 0; reads < MAX_READS; reads++)
+	{
+		if (header != NULL)
+			pfree(header);
+		header = copy_file(fd, header_only, &bytes);
+		if (header == NULL)
+			return NULL;
+		if (header_only || is_same_round(fd, header))
+			break;
+	}
 	header->label[sizeof(header->label) - 1] = '\0';
 
 	image = palloc0(sizeof(PlhProfileImage));
-	image->alive = header->process_start != 0 &&
-		header->process_start == plh_process_facts_start_ticks(header->pid);
+	image->alive = plh_process_facts_is_alive(header->pid,
+											  header->process_start);
 	strlcpy(image->path, path, sizeof(image->path));
 	plh_profile_image_adopt(image, header, bytes);
+	if (!plh_profile_image_is_whole(header) && !header_only)
+		plh_private_part_add(image, header);
 	return image;
 }
 
@@ -86,6 +162,42 @@ is_unlinked(int fd)
 }
 
 /*
+ * Read the image of a file, in the current memory context.  Returns NULL if the
+ * file is gone or can't be opened, or, with *refused, if it is not a profile.
+ */
+PlhProfileImage *
+plh_profile_reader_open(const char *path, bool header_only, bool *refused)
+{
+	PlhProfileImage *volatile image = NULL;
+	volatile bool exited = false;
+
+	/* nobody waits for the writer of a FIFO, which is no profile */
+	int			fd = OpenTransientFile(path, O_RDONLY | O_NOFOLLOW |
+									   O_NONBLOCK | PG_BINARY);
+
+	/* a process that exits removes its profile at any time */
+	*refused = false;
+	if (fd < 0)
+		return NULL;
+
+	/* callers go on after an ERROR, so that nobody else would close the file */
+	PG_TRY();
+	{
+		image = read_image(fd, path, header_only);
+
+		/* it has exited cleanly while we were reading: this is not a crash */
+		exited = image != NULL && !image->alive && is_unlinked(fd);
+	}
+	PG_FINALLY();
+	{
+		CloseTransientFile(fd);
+	}
+	PG_END_TRY();
+	*refused = image == NULL;
+	return exited ? NULL : image;
+}
+
+/*
  * Read the image of a file.  Returns NULL if the file is gone, if it is not a
  * profile, which is a WARNING, or if it is not of the process "pid", unless
  * that is 0.
@@ -93,38 +205,48 @@ is_unlinked(int fd)
 static PlhProfileImage *
 open_image(const char *path, int pid, bool header_only)
 {
-	PlhProfileImage *image;
-	bool		exited;
-	int			fd = OpenTransientFile(path,
-									   O_RDONLY | O_NOFOLLOW | PG_BINARY);
+	bool		refused;
+	PlhProfileImage *image = plh_profile_reader_open(path, header_only,
+													 &refused);
 
-	/* a process that exits removes its profile at any time */
-	if (fd < 0)
-		return NULL;
-	image = read_image(fd, path, header_only);
-
-	/* it has exited cleanly while we were reading: this is not a crash */
-	exited = image != NULL && !image->alive && is_unlinked(fd);
-	CloseTransientFile(fd);
-	if (image == NULL)
+	if (refused)
 		ereport(WARNING,
 				(errmsg("ignoring file \"%s\" in the directory of the profiles",
 						last_dir_separator(path) + 1),
 				 errdetail("It is not a profile of this version of pg_leakhunt.")));
-	return image == NULL || exited ||
-		(pid != 0 && image->header->pid != pid) ? NULL : image;
+	return image == NULL || (pid != 0 && image->header->pid != pid) ?
+		NULL : image;
 }
 
-/* Read one file in a memory context of its own, and let "visit" have it. */
+/*
+ * Is that the profile of a process that "wanted" is true of?  Most of a file is
+ * not read for that.
+ */
+static bool
+is_wanted(const char *path, int pid, PlhProfileFilter wanted, void *arg)
+{
+	PlhProfileImage *image;
+
+	if (wanted == NULL)
+		return true;
+	image = open_image(path, pid, true);
+	return image != NULL && wanted(image, arg);
+}
+
+/*
+ * Read one file in a memory context of its own, if it is wanted, and let "visit"
+ * have it.
+ */
 static void
 visit_file(const char *path, int pid, bool header_only,
-		   PlhProfileVisitor visit, void *arg)
+		   PlhProfileFilter wanted, PlhProfileVisitor visit, void *arg)
 {
 	MemoryContext file_context = AllocSetContextCreate(CurrentMemoryContext,
 													   "pg_leakhunt profile image",
 													   ALLOCSET_DEFAULT_SIZES);
 	MemoryContext caller_context = MemoryContextSwitchTo(file_context);
-	PlhProfileImage *image = open_image(path, pid, header_only);
+	PlhProfileImage *image = is_wanted(path, pid, wanted, arg) ?
+		open_image(path, pid, header_only) : NULL;
 
 	if (image != NULL)
 		visit(image, arg);
@@ -134,12 +256,13 @@ visit_file(const char *path, int pid, bool header_only,
 
 /*
  * Call "visit" with the image of each profile in the directory, or only with
- * those of "pid" if it is not 0.  With "header_only" the images have no
- * records.
+ * those of "pid" if it is not 0, and those whose header is wanted, if "wanted"
+ * is not NULL.  With "header_only" the images have no records.
  */
 void
-plh_profile_reader_each(const char *directory, int pid, bool header_only,
-						PlhProfileVisitor visit, void *arg)
+plh_profile_reader_each_wanted(const char *directory, int pid,
+							   bool header_only, PlhProfileFilter wanted,
+							   PlhProfileVisitor visit, void *arg)
 {
 	DIR		   *dir = AllocateDir(directory);
 	struct dirent *entry;
@@ -150,26 +273,67 @@ plh_profile_reader_each(const char *directory, int pid, bool header_only,
 	{
 		CHECK_FOR_INTERRUPTS();
 
-		/* PID, or PID.SECONDS of a dead process whose pid was used again */
+		/* PID, or PID.SECONDS and more of a dead process */
 		if (entry->d_name[0] < '0' || entry->d_name[0] > '9' ||
 			(pid != 0 && atoi(entry->d_name) != pid))
 			continue;
 		snprintf(path, sizeof(path), "%s/%s", directory, entry->d_name);
-		visit_file(path, pid, header_only, visit, arg);
+		visit_file(path, pid, header_only, wanted, visit, arg);
 	}
 	FreeDir(dir);
 }
 
+/* The youngest of the processes that had a pid, and the file of its profile. */
+typedef struct YoungestProfile
+{
+	TimestampTz started_at;
+	char		path[PLH_PATH_MAX]; /* empty: there is none */
+} YoungestProfile;
+
+/* PlhProfileVisitor: note the profile if its process is the youngest. */
+static void
+note_youngest(PlhProfileImage *image, void *arg)
+{
+	YoungestProfile *youngest = arg;
+
+	if (youngest->path[0] != '\0' &&
+		image->header->started_at < youngest->started_at)
+		return;
+	youngest->started_at = image->header->started_at;
+	strlcpy(youngest->path, image->path, sizeof(youngest->path));
+}
+
+/*
+ * The same with all profiles, whatever their headers say.
+ */
+void
+plh_profile_reader_each(const char *directory, int pid, bool header_only,
+						PlhProfileVisitor visit, void *arg)
+{
+	plh_profile_reader_each_wanted(directory, pid, header_only, NULL, visit,
+								   arg);
+}
+
 /*
  * Read the profile of the process with that pid, the last one if several
- * processes have had it.
+ * processes have had it, or only its header.
  */
 PlhProfileImage *
-plh_profile_reader_find(const char *directory, int pid)
+plh_profile_reader_find(const char *directory, int pid, bool header_only)
 {
 	char		path[PLH_PATH_MAX];
+	YoungestProfile youngest = {0};
+	PlhProfileImage *image;
 
-	/* a new owner renames the profile of a dead process with its pid */
+	if (pid <= 0)
+		return NULL;
 	snprintf(path, sizeof(path), "%s/%d", directory, pid);
-	return open_image(path, pid, false);
+	image = open_image(path, pid, header_only);
+	if (image != NULL)
+		return image;
+
+	/* profiles of dead processes are renamed, by a new owner or when saved */
+	plh_profile_reader_each(directory, pid, true, note_youngest, &youngest);
+	return youngest.path[0] == '\0' ? NULL :
+		open_image(youngest.path, pid, header_only);
 }

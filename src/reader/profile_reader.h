@@ -19,11 +19,29 @@
  */
 typedef void (*PlhProfileVisitor) (PlhProfileImage *image, void *arg);
 
-/* The image belongs to the current memory context; NULL without a profile. */
-extern PlhProfileImage *plh_profile_reader_find(const char *directory, int pid);
+/*
+ * Is a profile to be read, of which there is only the header yet?  The file may be
+ * another's when it is: a visitor looks again at what must not be shown.
+ */
+typedef bool (*PlhProfileFilter) (const PlhProfileImage *image, void *arg);
+
+/*
+ * The image belongs to the current memory context; NULL without a profile.  A
+ * file that is no profile is no WARNING of plh_profile_reader_open, which says
+ * in *refused that it is one.
+ */
+extern PlhProfileImage *plh_profile_reader_find(const char *directory, int pid,
+												bool header_only);
+extern PlhProfileImage *plh_profile_reader_open(const char *path,
+												bool header_only,
+												bool *refused);
 
 extern void plh_profile_reader_each(const char *directory, int pid,
 									bool header_only,
 									PlhProfileVisitor visit, void *arg);
+extern void plh_profile_reader_each_wanted(const char *directory, int pid,
+										   bool header_only,
+										   PlhProfileFilter wanted,
+										   PlhProfileVisitor visit, void *arg);
 
 #endif							/* PLH_PROFILE_READER_H */

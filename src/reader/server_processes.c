@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "miscadmin.h"
+#include "nodes/value.h"
 #include "storage/fd.h"
 #include "storage/proc.h"
 #include "storage/procarray.h"
@@ -73,6 +74,62 @@ plh_server_processes_loaded(int pid)
 	if (maps != NULL)
 		FreeFile(maps);
 	return loaded;
+}
+
+/*
+ * The files of code that a process has mapped, each once, in the order of their
+ * addresses; NIL if its maps can't be read.  Removed ones are left out.
+ */
+List *
+plh_server_processes_binaries(int pid)
+{
+	char		path[PROC_PATH_BYTES];
+	char		line[PLH_PATH_MAX];
+	List	   *binaries = NIL;
+	FILE	   *maps;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	maps = AllocateFile(path, "r");
+	while (maps != NULL && fgets(line, sizeof(line), maps) != NULL)
+	{
+		char	   *file = strchr(line, '/');
+		char	   *protection = strchr(line, ' ');
+
+		line[strcspn(line, "\n")] = '\0';
+		if (file == NULL || protection == NULL ||
+			strncmp(protection, " r-xp", 5) != 0 ||
+			strstr(file, " (deleted)") != NULL)
+			continue;
+		binaries = list_append_unique(binaries, makeString(pstrdup(file)));
+	}
+	if (maps != NULL)
+		FreeFile(maps);
+	return binaries;
+}
+
+/*
+ * Does the title of a process, as ps shows it, end with that text?
+ */
+bool
+plh_server_processes_is_titled(int pid, const char *end)
+{
+	char		path[PROC_PATH_BYTES];
+	char		title[STATUS_LINE_BYTES] = "";
+	FILE	   *command;
+	Size		length;
+
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
+	command = AllocateFile(path, "r");
+	if (command == NULL)
+		return false;
+	if (fgets(title, sizeof(title), command) == NULL)
+		title[0] = '\0';
+	FreeFile(command);
+
+	/* the server pads titles with blanks */
+	for (length = strlen(title); length > 0 && title[length - 1] == ' '; length--)
+		title[length - 1] = '\0';
+	return length >= strlen(end) && strcmp(title + length - strlen(end), end) == 0;
 }
 
 /*

@@ -25,7 +25,14 @@ typedef enum PlhLoaded
 } PlhLoaded;
 
 extern PlhLoaded plh_server_processes_loaded(int pid);
+extern bool plh_server_processes_is_titled(int pid, const char *end);
 extern int64 plh_server_processes_rss_anon(int pid);
+
+/*
+ * Paths of the files of code that a process has mapped, each once, as String nodes;
+ * list and nodes belong to the current memory context.
+ */
+extern List *plh_server_processes_binaries(int pid);
 
 /* The list belongs to the current memory context. */
 extern List *plh_server_processes_list(void);

@@ -70,6 +70,8 @@ is_binary(Dwfl_Module *module, const struct stat *status,
 	int			found_bytes = plh_libdw.dwfl_module_build_id(module, &found,
 															 &address);
 
+	if (binary->seen_at == PLH_ANY_VERSION)
+		return true;
 	if (binary->build_id_bytes == 0)
 		return found_bytes <= 0 && status->st_ctime < binary->seen_at;
 	return found_bytes == binary->build_id_bytes &&

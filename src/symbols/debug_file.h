@@ -44,8 +44,11 @@
 	apply(dwfl_report_elf) \
 	apply(dwfl_report_end) \
 	apply(dwfl_standard_find_debuginfo) \
+	apply(elf_getdata) \
 	apply(elf_nextscn) \
-	apply(gelf_getshdr)
+	apply(elf_strptr) \
+	apply(gelf_getshdr) \
+	apply(gelf_getsym)
 
 #define PLH_DECLARE_FUNCTION(name) __typeof__(name) *name;
 typedef struct PlhLibdw

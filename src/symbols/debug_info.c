@@ -316,17 +316,29 @@ number_of(Dwarf_Die *entry, int name)
 	return value;
 }
 
+/*
+ * Set the place of a frame.  File and line are known both, or neither is: a
+ * hostile file may have lines that no source has.
+ */
+static void
+set_place(PlhSourceFrame *frame, const char *file, Dwarf_Word line)
+{
+	bool		known = file != NULL && line > 0 && line <= PG_INT32_MAX;
+
+	frame->file = known ? file : NULL;
+	frame->line = known ? (int) line : 0;
+}
+
 /* Set the file and line that the line table has for an address. */
 static void
 find_line(PlhDebugModule *module, Dwarf_Addr address, PlhSourceFrame *frame)
 {
-	Dwfl_Line  *line = plh_libdw.dwfl_module_getsrc(module->handle.module, address);
+	Dwfl_Line  *found = plh_libdw.dwfl_module_getsrc(module->handle.module, address);
+	int			line = 0;
+	const char *file = found == NULL ? NULL :
+		plh_libdw.dwfl_lineinfo(found, NULL, &line, NULL, NULL, NULL);
 
-	frame->line = 0;
-	frame->file = line == NULL ? NULL :
-		plh_libdw.dwfl_lineinfo(line, NULL, &frame->line, NULL, NULL, NULL);
-	if (frame->line <= 0)
-		frame->file = NULL;
+	set_place(frame, file, Max(line, 0));
 }
 
 /* Set the frames by debug information; returns 0 if it does not know any. */
@@ -371,10 +383,9 @@ frames_from_dwarf(PlhDebugModule *module, Dwarf_Addr address,
 		{
 			Dwarf_Word	file = number_of(inner, DW_AT_call_file);
 
-			frame->line = number_of(inner, DW_AT_call_line);
-			frame->file = files != NULL && file < file_count &&
-				frame->line > 0 ?
-				plh_libdw.dwarf_filesrc(files, file, NULL, NULL) : NULL;
+			set_place(frame, files != NULL && file < file_count ?
+					  plh_libdw.dwarf_filesrc(files, file, NULL, NULL) : NULL,
+					  number_of(inner, DW_AT_call_line));
 		}
 	}
 	return count;
@@ -416,6 +427,55 @@ plh_debug_info_frames(PlhDebugModule *module, uint64 address,
 	int			count = frames_from_dwarf(module, there, frames);
 
 	return count > 0 ? count : frame_from_symbol(module, there, frames);
+}
+
+/* Is that the name of a function that gives out memory of malloc's? */
+static const char *
+malloc_named(const char *name)
+{
+	static const char *const family[] = {
+		"malloc", "calloc", "realloc", "reallocarray", "posix_memalign",
+		"aligned_alloc", "memalign"
+	};
+
+	for (int i = 0; name != NULL && i < lengthof(family); i++)
+		if (strcmp(name, family[i]) == 0)
+			return family[i];
+	return NULL;
+}
+
+/*
+ * Returns the name of the function of malloc's family that a module calls in
+ * another one, by what the dynamic linker resolves for it; NULL if it calls none.
+ */
+const char *
+plh_debug_info_called_malloc(PlhDebugModule *module)
+{
+	GElf_Addr	bias;
+	Elf		   *elf = plh_libdw.dwfl_module_getelf(module->handle.module, &bias);
+	Elf_Scn    *section = NULL;
+
+	while ((section = plh_libdw.elf_nextscn(elf, section)) != NULL)
+	{
+		GElf_Shdr	header;
+		Elf_Data   *data;
+		GElf_Sym symbol;
+
+		if (plh_libdw.gelf_getshdr(section, &header) == NULL ||
+			header.sh_type != SHT_DYNSYM ||
+			(data = plh_libdw.elf_getdata(section, NULL)) == NULL)
+			continue;
+		for (int i = 1; plh_libdw.gelf_getsym(data, i, &symbol) != NULL; i++)
+		{
+			const char *name = symbol.st_shndx != SHN_UNDEF ? NULL :
+				malloc_named(plh_libdw.elf_strptr(elf, header.sh_link,
+												  symbol.st_name));
+
+			if (name != NULL)
+				return name;
+		}
+	}
+	return NULL;
 }
 
 /*

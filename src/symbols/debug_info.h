@@ -48,6 +48,9 @@ typedef struct PlhBinary
 	int64		seen_at;		/* seconds since 1970; used without build-id */
 } PlhBinary;
 
+/* In the place of seen_at: whatever version of the file is there now. */
+#define PLH_ANY_VERSION PG_INT64_MAX
+
 /*
  * Sets "opened" only if the result is PLH_MODULE_OPEN.  The caller ends it by
  * plh_debug_info_close, which also frees all texts that were returned about
@@ -64,6 +67,7 @@ extern PlhSymbolSource plh_debug_info_source(PlhDebugModule *module,
  */
 extern int	plh_debug_info_frames(PlhDebugModule *module, uint64 address,
 								  PlhSourceFrame *frames);
+extern const char *plh_debug_info_called_malloc(PlhDebugModule *module);
 extern void plh_debug_info_close(PlhDebugModule *module);
 
 /* The caller must free() the name. */

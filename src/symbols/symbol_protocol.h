@@ -29,6 +29,12 @@ typedef struct PlhSymbolQuestion
 #define PLH_WHOLE_MODULE UINT64_MAX
 
 /*
+ * Pseudo-address that asks whether a file calls malloc, or another function of its
+ * family, of another binary; if so the answer is one frame with the name.
+ */
+#define PLH_CALLED_MALLOC (UINT64_MAX - 1)
+
+/*
  * Room for the frames of an answer; the outer ones that do not fit are left
  * out.
  */

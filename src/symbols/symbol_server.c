@@ -22,11 +22,11 @@
 #include "symbols/symbol_server.h"
 
 /*
- * Limits of CPU time for one question, and of memory: only broken files exceed
- * them.
+ * Limits of CPU time for one question, and of memory beyond what the session
+ * had: only broken files exceed them.
  */
 #define MAX_CPU_SECONDS 120
-#define MAX_MEMORY_BYTES ((rlim_t) 16 * 1024 * 1024 * 1024)
+#define MAX_ADDED_BYTES ((rlim_t) 16 * 1024 * 1024 * 1024)
 
 /* Number of modules that a symbolizer keeps open. */
 #define MAX_OPEN_MODULES 256
@@ -122,6 +122,11 @@ answer_question(const PlhSymbolQuestion *question, PlhSymbolAnswer *answer)
 		frames[0].file = file;
 		count = 1;
 	}
+	else if (question->address == PLH_CALLED_MALLOC)
+	{
+		frames[0].function = plh_debug_info_called_malloc(served->module);
+		count = frames[0].function != NULL;
+	}
 	else
 		count = plh_debug_info_frames(served->module, question->address,
 									  frames);
@@ -200,6 +205,25 @@ close_other_files(void)
 }
 
 /*
+ * Returns the size of our address space, most of which is the session's, or 0
+ * if it can't be told.
+ */
+static rlim_t
+address_space_bytes(void)
+{
+	char		text[128];
+	ssize_t		length;
+	int			fd = open("/proc/self/statm", O_RDONLY);
+
+	if (fd < 0)
+		return 0;
+	length = plh_whole_io_read(fd, text, sizeof(text) - 1, PLH_FILE_POSITION);
+	close(fd);
+	text[Max(length, 0)] = '\0';
+	return strtoul(text, NULL, 10) * (rlim_t) sysconf(_SC_PAGESIZE);
+}
+
+/*
  * Limit memory, be the first victim when memory runs out, and leave no core
  * file.
  */
@@ -207,7 +231,9 @@ static void
 limit_resources(void)
 {
 	struct rlimit core_limit = {0, 0};
-	struct rlimit memory_limit = {MAX_MEMORY_BYTES, MAX_MEMORY_BYTES};
+	rlim_t		mapped = address_space_bytes();
+	rlim_t		allowed = mapped + MAX_ADDED_BYTES;
+	struct rlimit memory_limit = {allowed, allowed};
 	int			fd = open("/proc/self/oom_score_adj", O_WRONLY);
 
 	if (fd >= 0)
@@ -216,7 +242,8 @@ limit_resources(void)
 		(void) plh_whole_io_write(fd, "1000", 4, PLH_FILE_POSITION);
 		close(fd);
 	}
-	(void) setrlimit(RLIMIT_AS, &memory_limit);
+	if (mapped > 0)
+		(void) setrlimit(RLIMIT_AS, &memory_limit);
 
 	/* the session reports a crash; a core file of it would help nobody */
 	(void) setrlimit(RLIMIT_CORE, &core_limit);

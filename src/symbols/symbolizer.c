@@ -36,6 +36,15 @@
 /* Time between two checks for interrupts while an answer is awaited. */
 #define POLL_MS 100
 
+/*
+ * A process that was killed is gone in no time, unless it hangs in the kernel, as
+ * on a network file system that does not answer.  It is looked after this often,
+ * in ever longer pauses up to this, and then left to be waited for later.
+ */
+#define REAP_TRIES 100
+#define REAP_PAUSE_US 10000
+#define MAX_UNREAPED 8
+
 struct PlhSymbolizer
 {
 	pid_t		pid;			/* 0: not running */
@@ -47,6 +56,52 @@ struct PlhSymbolizer
 	MemoryContextCallback callback; /* ends the process */
 };
 
+/* Killed processes that have not gone yet; 0: none. */
+static pid_t unreaped[MAX_UNREAPED];
+
+/*
+ * Wait for those that were left, without waiting.  What is still there when the
+ * session ends is init's.
+ */
+static void
+reap_unreaped(void)
+{
+	for (int i = 0; i < MAX_UNREAPED; i++)
+	{
+		if (unreaped[i] != 0 && waitpid(unreaped[i], NULL, WNOHANG) != 0)
+			unreaped[i] = 0;
+	}
+}
+
+/* Wait for a killed process, but not for long.  Returns its wait status. */
+static int
+reap(pid_t pid)
+{
+	int			status = 0;
+	long		pause_us = 100;
+
+	for (int tries = 0; tries < REAP_TRIES; tries++)
+	{
+		pid_t		waited = waitpid(pid, &status, WNOHANG);
+
+		if (waited > 0)
+			return status;
+		if (waited < 0 && errno != EINTR)
+			return 0;
+		pg_usleep(pause_us);
+		pause_us = Min(2 * pause_us, REAP_PAUSE_US);
+	}
+	for (int i = 0; i < MAX_UNREAPED; i++)
+	{
+		if (unreaped[i] == 0)
+		{
+			unreaped[i] = pid;
+			break;
+		}
+	}
+	return 0;
+}
+
 /*
  * End the process, if it runs.  Returns its wait status, or 0 if somebody
  * else, such as a procedural language, has waited for it.
@@ -57,6 +112,7 @@ stop_symbolizer(PlhSymbolizer *symbolizer)
 	int			status = 0;
 	pid_t		waited;
 
+	reap_unreaped();
 	if (symbolizer->pid == 0)
 		return 0;
 	close(symbolizer->question_fd);
@@ -69,8 +125,7 @@ stop_symbolizer(PlhSymbolizer *symbolizer)
 	if (waited == 0)
 	{
 		(void) kill(symbolizer->pid, SIGKILL);
-		while (waitpid(symbolizer->pid, &status, 0) < 0 && errno == EINTR)
-			;
+		status = reap(symbolizer->pid);
 	}
 	symbolizer->pid = 0;
 	return status;
@@ -252,7 +307,8 @@ plh_symbolizer_ask(PlhSymbolizer *symbolizer, const PlhModuleRecord *module,
 	answer->source = PLH_SOURCE_NOTHING;
 	answer->frames_bytes = 0;
 	question.address = address;
-	question.seen_at = (module->seen_at + PLH_UNIX_EPOCH_US) / USECS_PER_SEC;
+	question.seen_at = module->seen_at == PLH_ANY_VERSION ? PLH_ANY_VERSION :
+		(module->seen_at + PLH_UNIX_EPOCH_US) / USECS_PER_SEC;
 	question.build_id_bytes = Min(module->build_id_bytes, PLH_BUILD_ID_MAX);
 	memcpy(question.build_id, module->build_id, question.build_id_bytes);
 	if (strlcpy(question.path, module->path,

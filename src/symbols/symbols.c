@@ -92,6 +92,26 @@ plh_symbols_module(PlhSymbols *symbols, const PlhModuleRecord *module,
 }
 
 /*
+ * Does the file at a path, whatever version of it is there, call malloc, or a
+ * function of its family, in another one?
+ */
+bool
+plh_symbols_calls_malloc(PlhSymbols *symbols, const char *path)
+{
+	Size		path_bytes = strlen(path);
+	PlhModuleRecord *module = palloc0(offsetof(PlhModuleRecord, path) +
+									  path_bytes + 1);
+	bool		calls;
+
+	module->seen_at = PLH_ANY_VERSION;
+	module->path_bytes = path_bytes;
+	strcpy(module->path, path);
+	calls = ask(symbols, module, PLH_CALLED_MALLOC)->frames_bytes > 0;
+	pfree(module);
+	return calls;
+}
+
+/*
  * The name that users see of a source of symbols.
  */
 const char *

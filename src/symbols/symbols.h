@@ -42,6 +42,10 @@ extern void plh_symbols_module(PlhSymbols *symbols,
 							   const PlhModuleRecord *module,
 							   PlhSymbolModule *found);
 
+
+/* Does a file of code, whatever version of it, call malloc of another one? */
+extern bool plh_symbols_calls_malloc(PlhSymbols *symbols, const char *path);
+
 /* The texts are constants. */
 extern const char *plh_symbols_source_name(PlhSymbolSource source);
 extern const char *plh_symbols_status_word(PlhModuleStatus status);

@@ -1,0 +1,14 @@
+/*
+ * private_part.h
+ *	  What a process holds at sites that are not in the file of its profile.
+ */
+#ifndef PLH_PRIVATE_PART_H
+#define PLH_PRIVATE_PART_H
+
+#include "profile/profile_image.h"
+
+/* "header" is that of the image, in memory of the caller. */
+extern void plh_private_part_add(const PlhProfileImage *image,
+								 PlhProfileHeader *header);
+
+#endif							/* PLH_PRIVATE_PART_H */
