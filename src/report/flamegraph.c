@@ -161,11 +161,12 @@ append_tooltip(Picture *picture, const PlhCallNode *node)
 	if (node->line > 0 && node->file != NULL)
 		appendStringInfo(&text, " (%s:%d)",
 						 plh_stack_text_base_name(node->file), node->line);
-	appendStringInfo(&text, "\n%s in %lld objects, %.2f%%",
-					 signed_size(node->bytes, growth),
-					 (long long) node->count,
+	appendStringInfo(&text, "\n%s", signed_size(node->bytes, growth));
+	if (!picture->list->peak)
+		appendStringInfo(&text, " in %lld objects", (long long) node->count);
+	appendStringInfo(&text, ", %.2f%%",
 					 100.0 * node->width / Max(picture->tree->root->width, 1));
-	if (!growth && error > 0)
+	if (!growth && !picture->list->peak && error > 0)
 		appendStringInfo(&text, ", +/- %s", plh_size_text((int64) error));
 	if (node->module != NULL)
 		appendStringInfo(&text, "\n%s", node->module);
@@ -220,11 +221,13 @@ append_facts(Picture *picture)
 								plh_profile_image_backend_type(list->image),
 								header->pid,
 								signed_size(picture->tree->root->bytes, list->growth),
-								list->growth ? "of growth" : "live"));
+								list->growth ? "of growth" :
+								list->peak ? "at its peak" : "live"));
 	appendStringInfoString(output, "</text>\n<text x=\"10\" y=\"44\">");
-	append_xml(output, psprintf("%lld objects, %s",
-								(long long) picture->tree->root->count,
-								timestamptz_to_str(list->at)));
+	if (!list->peak)
+		appendStringInfo(output, "%lld objects, ",
+						 (long long) picture->tree->root->count);
+	append_xml(output, timestamptz_to_str(list->at));
 	appendStringInfoString(output, "</text>\n<text x=\"10\" y=\"62\">");
 	append_xml(output, psprintf("%s, %s%s",
 								plh_interval_text(header->sample_interval),

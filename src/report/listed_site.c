@@ -41,7 +41,10 @@ plh_listed_site_start(PlhListedSite *listed, const PlhProfileImage *image,
 static const char *
 absent_stack(const PlhSiteFacts *facts)
 {
-	return facts->context != NULL ? "[process start]" : "[profile full]";
+	if (facts->context == NULL)
+		return "[profile full]";
+	return facts->site->key.stack == PLH_FORMER_STACKS ?
+		"[former stacks]" : "[no stack]";
 }
 
 /*

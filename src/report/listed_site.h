@@ -20,7 +20,7 @@ typedef struct PlhListedSite
 	const char *query;			/* NULL where none was running */
 	PlhStackText stack;			/* at least one frame, once described */
 	bool		has_stack;		/* else that frame says why not */
-	int64		bytes;			/* live */
+	int64		bytes;			/* live, or at the peak */
 	int64		count;
 	int64		old_bytes;		/* what growth is counted from; else 0 */
 	int64		old_count;

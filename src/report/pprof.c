@@ -338,7 +338,8 @@ append_number_label(Writer *writer, StringInfo sample, const char *key,
  * them.
  */
 static void
-append_values(StringInfo sample, const PlhListedSite *listed, bool growth)
+append_values(StringInfo sample, const PlhListedSite *listed,
+			  const PlhSiteList *list)
 {
 	int64		values[] = {
 		listed->facts.counters->total_count, listed->facts.counters->total_bytes,
@@ -346,7 +347,7 @@ append_values(StringInfo sample, const PlhListedSite *listed, bool growth)
 	};
 
 	/* a repeated field: zeros must be written, too */
-	for (int i = growth ? 2 : 0; i < lengthof(values); i++)
+	for (int i = list->peak ? 3 : list->growth ? 2 : 0; i < lengthof(values); i++)
 	{
 		append_varint(sample, TAG(SAMPLE_VALUE, WIRE_VARINT));
 		append_varint(sample, (uint64) values[i]);
@@ -363,7 +364,7 @@ append_sample(Writer *writer, const PlhSiteList *list,
 
 	initStringInfo(&sample);
 	append_stack(writer, &sample, listed);
-	append_values(&sample, listed, list->growth);
+	append_values(&sample, listed, list);
 	append_text_label(writer, &sample, "memory_context", listed->context_name);
 	append_text_label(writer, &sample, "lifetime", listed->lifetime);
 	if (listed->query_id != 0)
@@ -380,9 +381,14 @@ append_sample(Writer *writer, const PlhSiteList *list,
 
 /* Write the types of the values that each sample has. */
 static void
-append_types(Writer *writer, bool growth)
+append_types(Writer *writer, const PlhSiteList *list)
 {
-	if (!growth)
+	if (list->peak)
+	{
+		append_value_type(writer, PROFILE_SAMPLE_TYPE, "peak_space", "bytes");
+		return;
+	}
+	if (!list->growth)
 	{
 		append_value_type(writer, PROFILE_SAMPLE_TYPE, "alloc_objects", "count");
 		append_value_type(writer, PROFILE_SAMPLE_TYPE, "alloc_space", "bytes");
@@ -403,7 +409,7 @@ append_facts(Writer *writer, const PlhSiteList *list)
 				 plh_profile_image_backend_type(list->image), header->pid,
 				 header->pg_version / 10000, header->pg_version % 10000,
 				 plh_interval_text(header->sample_interval),
-				 list->growth ? ", growth" : "");
+				 list->growth ? ", growth" : list->peak ? ", at its peak" : "");
 
 	append_number(writer->output, PROFILE_DROP_FRAMES,
 				  string_number(writer, plh_stack_text_helpers_pattern()));
@@ -444,7 +450,7 @@ plh_pprof_append(StringInfo output, const PlhSiteList *list)
 	/* the format wants the empty string to be number 0 */
 	(void) string_number(&writer, "");
 	Assert(string_number(&writer, "") == 0);
-	append_types(&writer, list->growth);
+	append_types(&writer, list);
 	append_facts(&writer, list);
 	for (int i = 0; i < list->count; i++)
 	{

@@ -56,6 +56,22 @@ plh_site_list_make(PlhSymbols *symbols, const PlhProfileImage *image,
 	return list;
 }
 
+/*
+ * Let a list show what each site held when the process held most.
+ */
+void
+plh_site_list_take_peak(PlhSiteList *list)
+{
+	list->peak = true;
+	if (list->image->header->peak_at != 0)
+		list->at = list->image->header->peak_at;
+	for (int i = 0; i < list->count; i++)
+	{
+		list->sites[i].bytes = list->sites[i].facts.peak_bytes;
+		list->sites[i].count = 0;
+	}
+}
+
 static int
 compare_texts(const char *left, const char *right)
 {

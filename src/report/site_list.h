@@ -15,6 +15,9 @@ typedef struct PlhSiteList
 {
 	const PlhProfileImage *image;	/* the newer one, if there are two */
 	bool		growth;			/* what counts is the growth */
+	bool		peak;			/* what counts is what was held at the peak of
+								 * the process; numbers of chunks are 0, as
+								 * they are not known */
 	TimestampTz at;				/* when the figures were true */
 	int			count;
 	PlhListedSite *sites;
@@ -24,6 +27,7 @@ extern PlhSiteList *plh_site_list_make(PlhSymbols *symbols,
 									   const PlhProfileImage *image,
 									   const PlhBaseline *baseline,
 									   TimestampTz at);
+extern void plh_site_list_take_peak(PlhSiteList *list);
 extern void plh_site_list_subtract(PlhSiteList *newer,
 								   const PlhSiteList *older);
 

@@ -18,6 +18,13 @@
 /* The last frame of a stack that had more frames than we keep. */
 #define TRUNCATED_FRAME "[more frames]"
 
+/*
+ * A stack has at most so many functions, which is several inlined ones for each
+ * frame: a dump could name that many for each of its frames that a stack of a line
+ * would take a megabyte.
+ */
+#define MAX_FUNCTIONS (4 * PLH_MAX_FRAMES)
+
 /* Is that a function which allocates on behalf of its caller? */
 static bool
 is_helper(const char *function)
@@ -249,7 +256,10 @@ describe_frame(PlhStackTexts *texts, MemoEntry *entry)
 	entry->count = list.count;
 }
 
-/* Add the functions at a frame, which is described when it is first met. */
+/*
+ * Add the functions at a frame, which is described when it is first met, as far as
+ * there may be more.
+ */
 static void
 add_frames(FrameList *list, PlhStackTexts *texts, PlhFrame frame,
 		   uint32 address_index)
@@ -264,7 +274,7 @@ add_frames(FrameList *list, PlhStackTexts *texts, PlhFrame frame,
 		describe_frame(texts, entry);
 		MemoryContextSwitchTo(caller_context);
 	}
-	for (int i = 0; i < entry->count; i++)
+	for (int i = 0; i < entry->count && list->count < MAX_FUNCTIONS; i++)
 	{
 		PlhFrameText *text = add_empty(list);
 
@@ -334,7 +344,7 @@ plh_stack_text_describe(PlhStackTexts *texts, const PlhStackRecord *stack,
 						  PLH_FRAME_ADDRESS(frame));
 	}
 	text->site = list.count == 0 ? "" : list.frames[find_site(&list)].text;
-	if (stack->truncated)
+	if (stack->truncated || list.count == MAX_FUNCTIONS)
 		add_frame(&list, pstrdup(TRUNCATED_FRAME))->address_index = stack->depth;
 	text->frame_count = list.count;
 	text->stack_id = (int64) hash;

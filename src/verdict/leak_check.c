@@ -39,10 +39,19 @@
 #include "profile/profile.h"
 #include "profile/profile_file.h"
 #include "profile/profile_image.h"
+#include "profile/profile_recycling.h"
 #include "sampler/method_hooks.h"
 #include "sampler/owner.h"
 #include "verdict/leak_check.h"
 #include "verdict/leak_snapshot.h"
+
+/*
+ * By so many bytes the bounded checks of a session may make its profile grow;
+ * and what they have taken of that.
+ */
+#define BOUNDED_ROOM (1024 * 1024)
+
+static Size room_taken;
 
 /* Error context callback: name the execution during which an error came. */
 typedef struct Iteration
@@ -203,16 +212,16 @@ static void
 find_sites(PlhLeakCheck *check, const PlhLeakHalves *halves)
 {
 	PlhProfileImage *image = plh_profile_image_own(plh_profile);
-	int			count = halves->end->series[PLH_HOLDER_SITE].count;
 	const PlhSiteRecord *site;
 	uint32		position = 0;
 
-	for (int i = 0; i < count &&
-		 (site = plh_profile_image_next_site(image, &position)) != NULL; i++)
+	while ((site = plh_profile_image_next_site(image, &position)) != NULL)
 	{
-		if (plh_leak_snapshot_grows(halves, PLH_HOLDER_SITE, i))
-			add_leak(check, site, NULL, i,
-					 plh_leak_snapshot_gain(halves, PLH_HOLDER_SITE, i));
+		int			number = plh_profile_image_offset(image, site);
+
+		if (plh_leak_snapshot_grows(halves, PLH_HOLDER_SITE, number))
+			add_leak(check, site, NULL, number,
+					 plh_leak_snapshot_gain(halves, PLH_HOLDER_SITE, number));
 	}
 }
 
@@ -311,9 +320,11 @@ compare_leaks(const void *a, const void *b)
 		(one->site == NULL ? 1 : -1) : one->number - other->number;
 }
 
-/* Throw an ERROR for lost samples: they may be a leak, or make one look small. */
+/*
+ * Throw an ERROR for lost samples: they may be a leak, or make one look small.
+ */
 static void
-check_nothing_lost(int64 lost)
+check_nothing_lost(int64 lost, bool bounded)
 {
 	if (lost > 0)
 		ereport(ERROR,
@@ -321,13 +332,39 @@ check_nothing_lost(int64 lost)
 				 errmsg("pg_leakhunt_check could not follow all allocations"),
 				 errdetail("%lld of them found no room, or were made in a critical section.",
 						   (long long) lost),
+				 bounded ?
+				 errhint("Checks of roles without privileges of \"%s\" may take %d kB of a session's profile. Run fewer iterations in a new session, or run the check as another role.",
+						 "pg_read_all_stats", BOUNDED_ROOM / 1024) :
 				 errhint("Run fewer iterations in a new session, or raise pg_leakhunt.max_live_samples and pg_leakhunt.max_profile_size.")));
+}
+
+/*
+ * Limit the growth of the profile during a check that is "bounded".  All such
+ * checks of a session share the room.  Returns the profile's present size.
+ */
+static Size
+begin_growth(bool bounded)
+{
+	Size		bytes = plh_profile_file_bytes();
+
+	if (bounded)
+		plh_profile_file_limit(bytes + BOUNDED_ROOM - Min(room_taken, BOUNDED_ROOM));
+	return bytes;
+}
+
+/* Lift the limit again, and count by how much the profile has grown. */
+static void
+end_growth(bool bounded, Size bytes_before)
+{
+	plh_profile_file_limit(0);
+	if (bounded)
+		room_taken += plh_profile_file_bytes() - bytes_before;
 }
 
 /* Iterate and compare; the leaks that are found are allocated in "memory". */
 static void
-run(const char *query, int iterations, int warmup, PlhLeakCheck *check,
-	MemoryContext memory)
+run(const char *query, int iterations, int warmup, bool bounded,
+	PlhLeakCheck *check, MemoryContext memory)
 {
 	int			half = iterations / 2;
 	const Phase phases[PHASES] = {
@@ -346,12 +383,6 @@ run(const char *query, int iterations, int warmup, PlhLeakCheck *check,
 	};
 	int64		lost_before;
 
-	if (plh_profile == NULL &&
-		!plh_owner_begin_profile(1, PLH_SCOPE_LONG_LIVED))
-		ereport(ERROR,
-				(errcode(ERRCODE_OUT_OF_MEMORY),
-				 errmsg("out of memory"),
-				 errdetail("There is no room for a profile.")));
 	lost_before = plh_profile_image_lost_samples(plh_profile);
 	for (int phase = WARM_UP; phase < PHASES; phase++)
 	{
@@ -362,28 +393,43 @@ run(const char *query, int iterations, int warmup, PlhLeakCheck *check,
 				break;
 		}
 		run_phase(query, &phases[phase]);
+		check_nothing_lost(plh_profile_image_lost_samples(plh_profile) -
+						   lost_before, bounded);
 		InvalidateSystemCaches();
 		plh_leak_snapshot_take(&after[phase], memory);
 	}
 	if (check->leak_count > 0)
 		confirm_leaks(check, &repeated);
 	qsort(check->leaks, check->leak_count, sizeof(PlhLeak), compare_leaks);
-
 	check_nothing_lost(plh_profile_image_lost_samples(plh_profile) -
-					   lost_before);
+					   lost_before, bounded);
+}
+
+/* See to it that this process has a profile. */
+static void
+need_profile(void)
+{
+	if (plh_profile == NULL &&
+		!plh_owner_begin_profile(1, PLH_SCOPE_LONG_LIVED))
+		ereport(ERROR,
+				(errcode(ERRCODE_OUT_OF_MEMORY),
+				 errmsg("out of memory"),
+				 errdetail("There is no room for a profile.")));
 }
 
 /*
  * Run the statement "warmup" times, then "iterations" times, at least 2, and
  * find what each of these left behind.  The statement's effects stay, but those
- * of the repetition that confirms a finding are rolled back.
+ * of the repetition that confirms a finding are rolled back.  A "bounded" check
+ * takes little room for its profile, which lies in memory that is all sessions'.
  */
 void
-plh_leak_check_run(const char *query, int iterations, int warmup,
+plh_leak_check_run(const char *query, int iterations, int warmup, bool bounded,
 				   PlhLeakCheck *check)
 {
 	static bool running = false;
 	bool		with_jit = jit_enabled;
+	Size		bytes_before;
 	MemoryContext caller_context = CurrentMemoryContext;
 
 	if (running)
@@ -391,6 +437,7 @@ plh_leak_check_run(const char *query, int iterations, int warmup,
 				(errcode(ERRCODE_OBJECT_IN_USE),
 				 errmsg("pg_leakhunt_check is running already"),
 				 errdetail("A statement that is checked cannot check another one.")));
+	need_profile();
 	memset(check, 0, sizeof(*check));
 	running = true;
 
@@ -399,11 +446,13 @@ plh_leak_check_run(const char *query, int iterations, int warmup,
 	 * stack would come a second time.
 	 */
 	jit_enabled = false;
+	bytes_before = begin_growth(bounded);
 	plh_method_hooks_track_all(true);
+	plh_profile_recycling_suspend();
 	PG_TRY();
 	{
 		SPI_connect();
-		run(query, iterations, warmup, check, caller_context);
+		run(query, iterations, warmup, bounded, check, caller_context);
 
 		/* only now, as SPI says best where a syntax error is */
 		if (pg_parse_query(query) == NIL)
@@ -414,7 +463,9 @@ plh_leak_check_run(const char *query, int iterations, int warmup,
 	}
 	PG_FINALLY();
 	{
+		plh_profile_recycling_resume();
 		plh_method_hooks_track_all(false);
+		end_growth(bounded, bytes_before);
 		jit_enabled = with_jit;
 		running = false;
 	}

@@ -30,7 +30,7 @@ typedef struct PlhLeakCheck
 } PlhLeakCheck;
 
 extern void plh_leak_check_run(const char *query, int iterations, int warmup,
-							   PlhLeakCheck *check);
+							   bool bounded, PlhLeakCheck *check);
 extern bool plh_leak_check_is_core_cache(const PlhStackText *stack);
 
 #endif							/* PLH_LEAK_CHECK_H */

@@ -17,7 +17,7 @@
 #define FIRST_ROOM 256
 
 static void
-append_held(PlhHeldSeries *series, int64 bytes, int64 count,
+append_held(PlhHeldSeries *series, int number, int64 bytes, int64 count,
 			MemoryContext memory)
 {
 	if (series->held == NULL)
@@ -32,12 +32,13 @@ append_held(PlhHeldSeries *series, int64 bytes, int64 count,
 		series->held = repalloc_huge(series->held, sizeof(PlhHeld) *
 									 series->room);
 	}
+	series->held[series->count].number = number;
 	series->held[series->count].bytes = bytes;
 	series->held[series->count].count = count;
 	series->count++;
 }
 
-/* The profile has context names with the newest first. */
+/* The profile has context names with the newest first: number the oldest 0. */
 static void
 reverse(PlhHeldSeries *series)
 {
@@ -48,6 +49,8 @@ reverse(PlhHeldSeries *series)
 		series->held[i] = series->held[j];
 		series->held[j] = swapped;
 	}
+	for (int i = 0; i < series->count; i++)
+		series->held[i].number = i;
 }
 
 /*
@@ -66,27 +69,48 @@ plh_leak_snapshot_take(PlhLeakSnapshot *snapshot, MemoryContext memory)
 	plh_census_count_contexts();
 	image = plh_profile_image_own(plh_profile);
 	while ((site = plh_profile_image_next_site(image, &position)) != NULL)
-		append_held(sites, site->counters.live_bytes,
-					site->counters.live_count, memory);
+		append_held(sites, plh_profile_image_offset(image, site),
+					site->counters.live_bytes, site->counters.live_count,
+					memory);
 	for (PlhContextRecord *record = plh_profile_next_context(NULL);
 		 record != NULL; record = plh_profile_next_context(record))
-		append_held(contexts, record->bytes, record->instances, memory);
+		append_held(contexts, 0, record->bytes, record->instances, memory);
 	reverse(contexts);
 }
 
-/* The gain between two snapshots of a series; one that is new had nothing. */
+/* What that number held in a snapshot: nothing before it was there. */
+static PlhHeld
+held_by(const PlhHeldSeries *series, int number)
+{
+	int			low = 0;
+	int			high = series->count;
+
+	while (low < high)
+	{
+		int			middle = low + (high - low) / 2;
+
+		if (series->held[middle].number < number)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low < series->count && series->held[low].number == number)
+		return series->held[low];
+	return (PlhHeld)
+	{
+		.number = number
+	};
+}
+
+/* The gain between two snapshots of a series. */
 static PlhHeld
 gain_between(const PlhHeldSeries *from, const PlhHeldSeries *to, int number)
 {
-	PlhHeld		result = {0};
+	PlhHeld		result = held_by(to, number);
+	PlhHeld		before = held_by(from, number);
 
-	if (number < to->count)
-		result = to->held[number];
-	if (number < from->count)
-	{
-		result.bytes -= from->held[number].bytes;
-		result.count -= from->held[number].count;
-	}
+	result.bytes -= before.bytes;
+	result.count -= before.count;
 	return result;
 }
 

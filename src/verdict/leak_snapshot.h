@@ -19,14 +19,16 @@ typedef enum PlhHolder
 /* A site holds bytes and chunks; a name holds bytes and a number of contexts. */
 typedef struct PlhHeld
 {
+	int			number;			/* of the site or name; see below */
 	int64		bytes;
 	int64		count;
 } PlhHeld;
 
 /*
- * The figures of each site, or of each name, the oldest first.  Records only ever
- * come to the end of a profile, so that the number of each is the same in all
- * snapshots.
+ * The figures of each site, or of each name, by ascending number.  Names are
+ * numbered from the oldest on.  The number of a site is its offset in the
+ * profile.  Both are the same in all snapshots, as long as recycling is
+ * suspended.
  */
 typedef struct PlhHeldSeries
 {

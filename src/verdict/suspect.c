@@ -56,6 +56,16 @@ whole_bytes(double bytes)
 	return (int64) Min(bytes, (double) (PG_INT64_MAX / 2));
 }
 
+/* The number at that part, 0 to 1, of the way from one to another. */
+static int64
+between(int64 from, int64 to, double part)
+{
+	double		bytes = from + part * ((double) to - (double) from);
+
+	return (int64) Max(-(double) (PG_INT64_MAX / 2),
+					   Min(bytes, (double) (PG_INT64_MAX / 2)));
+}
+
 /* Epochs from one to another; 0 if the latter is older. */
 static int64
 epochs_between(uint32 from, uint32 to)
@@ -113,6 +123,10 @@ plh_suspect_collect(PlhSuspectFacts *facts, const PlhProfileHeader *header,
 	facts->live_samples = site->counters.live_samples;
 	facts->live_variance = site->counters.live_variance;
 	facts->epochs = site->epochs;
+	facts->transactions = site->transactions;
+	facts->is_session = site->key.lifetime == PLH_LIFETIME_SESSION;
+	facts->is_over = epochs_between(site->last_epoch, header->epoch_over) > 0 ||
+		site->last_epoch == header->epoch_over;
 	facts->age_epochs = plh_suspect_age(header, site);
 	facts->statements = 1;
 	early = plh_suspect_early_checkpoint(site, facts->age_epochs);
@@ -132,8 +146,9 @@ plh_suspect_subtract_baseline(PlhSuspectFacts *facts, int64 baseline_bytes)
 
 /*
  * Add a site to the sum of several that differ in their statement.  The sum
- * begins as zeros.  It has no early checkpoint, as each site has its own, and
- * its epochs are those of all sites: several of these may be the same.
+ * begins as zeros.  Its early checkpoint is for plh_suspect_pool_early, once the
+ * age of the sum is known.  Its epochs and transactions are those of all sites:
+ * several of these may be the same.
  *
  * A site that holds nothing any more counts for what was freed since the
  * baseline, and is no statement that holds something.
@@ -141,6 +156,8 @@ plh_suspect_subtract_baseline(PlhSuspectFacts *facts, int64 baseline_bytes)
 void
 plh_suspect_pool(PlhSuspectFacts *sum, const PlhSuspectFacts *site)
 {
+	sum->is_session = site->is_session;
+	sum->limit_bytes = Max(sum->limit_bytes, site->limit_bytes);
 	sum->live_bytes = add(sum->live_bytes, site->live_bytes);
 	sum->total_bytes = add(sum->total_bytes, site->total_bytes);
 	sum->live_samples = add(sum->live_samples, site->live_samples);
@@ -151,10 +168,61 @@ plh_suspect_pool(PlhSuspectFacts *sum, const PlhSuspectFacts *site)
 	sum->counted_to = site->counted_to;
 	if (site->live_samples > 0)
 	{
+		sum->is_over = (sum->statements == 0 || sum->is_over) && site->is_over;
 		sum->statements++;
+		sum->transactions = add(sum->transactions, site->transactions);
 		sum->epochs = add(sum->epochs, site->epochs);
 		sum->age_epochs = Max(sum->age_epochs, site->age_epochs);
 	}
+}
+
+/*
+ * Add to the early checkpoint of a sum, which lies in the middle of its life,
+ * what a site held then.  Between two checkpoints of the site, it is taken to
+ * have grown steadily.
+ */
+void
+plh_suspect_pool_early(PlhSuspectFacts *sum, const PlhSiteRecord *site,
+					   const PlhSuspectFacts *facts)
+{
+	int64		middle = sum->age_epochs / 2;	/* so many epochs ago */
+	int64		age = facts->age_epochs;
+	int64		idle = Max(0, age - 1 - epochs_between(site->first_epoch,
+													   site->last_epoch));
+	const PlhCheckpoint first = {.at = site->counters.first_at};
+	PlhCheckpoint before = first;
+	PlhCheckpoint after = {
+		.epochs = age - idle,
+		.live_samples = facts->live_samples,
+		.live_bytes = facts->live_bytes,
+		.at = site->counters.last_at
+	};
+	double		part = 1.0;
+
+	if (middle == 0 || age <= middle)
+		return;
+	for (int i = PLH_CHECKPOINTS - 1; i >= 0; i--)
+	{
+		const PlhCheckpoint *checkpoint = &site->checkpoints[i];
+
+		if (checkpoint->epochs == 0)
+			continue;
+		before = *checkpoint;
+		if (checkpoint->epochs <= age - middle)
+			break;
+		after = *checkpoint;
+		before = first;
+	}
+	if (after.epochs > age - middle && after.epochs > before.epochs)
+		part = (double) (age - middle - before.epochs) /
+			(after.epochs - before.epochs);
+	sum->early.epochs = Min(sum->age_epochs - middle, PG_UINT32_MAX);
+	sum->early.live_bytes = add(sum->early.live_bytes,
+								between(before.live_bytes, after.live_bytes,
+										part));
+	sum->early.live_samples += (uint32) between(before.live_samples,
+												after.live_samples, part);
+	sum->early.at = Max(sum->early.at, between(before.at, after.at, part));
 }
 
 /* Compare the gain since the early checkpoint with the gain before it. */
@@ -200,7 +268,10 @@ late_samples_needed(const PlhSuspectFacts *facts)
 static bool
 is_leak(const PlhSuspectFacts *facts, const PlhJudgement *judgement)
 {
-	return facts->statements == 1 &&
+	return facts->is_session &&
+		(facts->statements == 1 ||
+		 facts->live_bytes >= PLH_SUSPECT_LARGE_BYTES) &&
+		facts->live_bytes > facts->limit_bytes &&
 		facts->epochs >= PLH_SUSPECT_EPOCHS &&
 		facts->live_samples >= PLH_SUSPECT_SAMPLES &&
 		facts->early.live_samples >= PLH_SUSPECT_EARLY_SAMPLES &&
@@ -218,6 +289,35 @@ error_of(const PlhSuspectFacts *facts)
 }
 
 /*
+ * A statement or transaction that is still running holds far more than its
+ * settings allow to a node of its plan, and goes on.
+ */
+static bool
+is_query(const PlhSuspectFacts *facts, const PlhJudgement *judgement)
+{
+	return !facts->is_session && !facts->is_over &&
+		facts->live_samples >= PLH_SUSPECT_SAMPLES &&
+		facts->live_bytes >= PLH_SUSPECT_LARGE_BYTES &&
+		facts->live_bytes > PLH_SUSPECT_QUERY_LIMITS * facts->limit_bytes &&
+		facts->early.epochs > 0 &&
+		judgement->late_bytes >= PLH_SUSPECT_QUERY_STEADINESS * facts->early.live_bytes &&
+		judgement->late_samples > 0;
+}
+
+/*
+ * A few transactions that are over have left much in the session.
+ */
+static bool
+is_held(const PlhSuspectFacts *facts)
+{
+	return facts->is_session && facts->is_over &&
+		facts->live_samples >= PLH_SUSPECT_SAMPLES &&
+		facts->live_bytes >= PLH_SUSPECT_LARGE_BYTES &&
+		facts->live_bytes > facts->limit_bytes &&
+		facts->transactions < PLH_SUSPECT_HELD_TRANSACTIONS;
+}
+
+/*
  * Memory that one statement has held for long enough, and that was not judged
  * a leak, is a cache.  Memory of which each of many statements allocated a part
  * may be a leak that they all run into, or a cache that they all fill: figures
@@ -226,7 +326,7 @@ error_of(const PlhSuspectFacts *facts)
 static bool
 is_growing(const PlhSuspectFacts *facts)
 {
-	return facts->has_baseline &&
+	return facts->is_session && facts->has_baseline &&
 		facts->live_samples >= PLH_SUSPECT_SAMPLES &&
 		(facts->statements > 1 || facts->epochs < PLH_SUSPECT_EPOCHS) &&
 		facts->growth_bytes > 0 &&
@@ -235,7 +335,8 @@ is_growing(const PlhSuspectFacts *facts)
 
 /*
  * Of a leak: how steadily it grows, and how many samples say so.  Of growth:
- * which part of it is beyond the error.
+ * which part of it is beyond the error.  Of what a statement holds, or has left:
+ * which part of it is.
  */
 static double
 score_of(const PlhSuspectFacts *facts, const PlhJudgement *judgement)
@@ -243,6 +344,8 @@ score_of(const PlhSuspectFacts *facts, const PlhJudgement *judgement)
 	if (judgement->verdict == PLH_VERDICT_LEAK)
 		return Min(1.0, judgement->steadiness) *
 			(1.0 - exp(-facts->live_samples / PLH_SUSPECT_SCORE_SAMPLES));
+	if (judgement->verdict != PLH_VERDICT_GROWING)
+		return Max(0.0, 1.0 - error_of(facts) / (double) facts->live_bytes);
 	return PLH_SUSPECT_GROWTH_SCORE *
 		(1.0 - error_of(facts) / (double) facts->growth_bytes);
 }
@@ -272,6 +375,10 @@ plh_suspect_judge(const PlhSuspectFacts *facts)
 	compare_with_early(&judgement, facts);
 	if (is_leak(facts, &judgement))
 		judgement.verdict = PLH_VERDICT_LEAK;
+	else if (is_query(facts, &judgement))
+		judgement.verdict = PLH_VERDICT_QUERY;
+	else if (is_held(facts))
+		judgement.verdict = PLH_VERDICT_HELD;
 	else if (is_growing(facts))
 		judgement.verdict = PLH_VERDICT_GROWING;
 	else
@@ -279,11 +386,33 @@ plh_suspect_judge(const PlhSuspectFacts *facts)
 
 	judgement.error_bytes = whole_bytes(error_of(facts));
 	judgement.score = score_of(facts, &judgement);
-	if (judgement.verdict == PLH_VERDICT_LEAK)
+	if (judgement.verdict == PLH_VERDICT_LEAK ||
+		judgement.verdict == PLH_VERDICT_QUERY)
 		extrapolate(&judgement, judgement.late_bytes, facts->early.at,
 					facts->counted_to, PLH_SUSPECT_LEAK_RATE_US);
-	else
+	else if (judgement.verdict == PLH_VERDICT_GROWING)
 		extrapolate(&judgement, facts->growth_bytes, facts->baseline_at,
 					facts->counted_to, PLH_SUSPECT_GROWTH_RATE_US);
 	return judgement;
+}
+
+/*
+ * The name of a verdict that users see.
+ */
+const char *
+plh_suspect_verdict_name(PlhVerdict verdict)
+{
+	static const char *const names[PLH_VERDICTS] = {
+		[PLH_VERDICT_NONE] = "none",
+		[PLH_VERDICT_GROWING] = "growing",
+		[PLH_VERDICT_RETAINED] = "retained",
+		[PLH_VERDICT_MAPPED] = "mapped",
+		[PLH_VERDICT_MALLOC] = "malloc",
+		[PLH_VERDICT_CONTEXTS] = "contexts",
+		[PLH_VERDICT_HELD] = "held",
+		[PLH_VERDICT_QUERY] = "query",
+		[PLH_VERDICT_LEAK] = "leak"
+	};
+
+	return names[verdict];
 }

@@ -88,11 +88,72 @@
 #define PLH_SUSPECT_LEAK_RATE_US INT64CONST(100000)
 #define PLH_SUSPECT_GROWTH_RATE_US INT64CONST(60000000)
 
+/*
+ * Memory is worth a word from this size on, whatever holds it and whoever is to
+ * blame: several sites together, a statement that runs, one that is over, malloc.
+ */
+#define PLH_SUSPECT_LARGE_BYTES INT64CONST(33554432)
+
+/*
+ * A statement may hold what its settings allow to each node of its plan; a site
+ * in it, this many times that: two nodes may run through the same code.
+ */
+#define PLH_SUSPECT_QUERY_LIMITS 2.0
+
+/*
+ * A statement that takes too much has gone on so in the later half of its time,
+ * at this part of the rate before.
+ */
+#define PLH_SUSPECT_QUERY_STEADINESS 0.1
+
+/*
+ * What fewer transactions than these have allocated is no cache that all fill,
+ * and none that can be told from a leak by its course.
+ */
+#define PLH_SUSPECT_HELD_TRANSACTIONS 8
+
+/*
+ * What has become more in fewer censuses than these may have done so at once:
+ * one that comes by chance in the middle of a statement shows what that is about
+ * to free.
+ */
+#define PLH_SUSPECT_RISES 4
+
+/*
+ * Of contexts this many more are there than at the checkpoint.
+ */
+#define PLH_SUSPECT_LATE_CONTEXTS 32
+
+/*
+ * Blocks of contexts take this part more of malloc than they say: its own header,
+ * and what is rounded up.
+ */
+#define PLH_SUSPECT_BLOCK_PART 0.02
+
+/*
+ * What malloc keeps, or what others have mapped, is normal below this size.
+ */
+#define PLH_SUSPECT_KEPT_BYTES INT64CONST(67108864)
+
+/*
+ * What malloc has kept for as long as this, it has kept for nothing: a statement
+ * that runs frees memory which it takes again at once, between two of its steps.
+ */
+#define PLH_SUSPECT_KEPT_US INT64CONST(5000000)
+
+/* The verdicts, those that say most last. */
 typedef enum PlhVerdict
 {
 	PLH_VERDICT_NONE,
 	PLH_VERDICT_GROWING,		/* more than at the baseline: leak or cache */
+	PLH_VERDICT_RETAINED,		/* freed, and kept by malloc */
+	PLH_VERDICT_MAPPED,			/* neither contexts' nor malloc's, and grows */
+	PLH_VERDICT_MALLOC,			/* malloc outside of contexts goes on growing */
+	PLH_VERDICT_CONTEXTS,		/* contexts go on becoming more */
+	PLH_VERDICT_HELD,			/* kept by a few transactions that are over */
+	PLH_VERDICT_QUERY,			/* a statement that runs takes too much */
 	PLH_VERDICT_LEAK			/* goes on holding more */
+#define PLH_VERDICTS (PLH_VERDICT_LEAK + 1)
 } PlhVerdict;
 
 /* The facts that a verdict is based on, of one site or of several added up. */
@@ -107,6 +168,11 @@ typedef struct PlhSuspectFacts
 	TimestampTz baseline_at;	/* 0 = not known */
 	int64		epochs;			/* in which there were samples */
 	int64		age_epochs;		/* from the first sample to now, inclusive */
+	int64		transactions;	/* in which there were samples */
+	bool		is_session;		/* nobody frees it by itself */
+	bool		is_over;		/* the transactions in which there were
+								 * samples */
+	int64		limit_bytes;	/* what a statement may hold there */
 	PlhCheckpoint early;		/* of the first half of its life; epochs 0 =
 								 * none */
 	int			statements;		/* that hold something; a single site counts
@@ -139,7 +205,11 @@ extern void plh_suspect_collect(PlhSuspectFacts *facts,
 extern void plh_suspect_subtract_baseline(PlhSuspectFacts *facts,
 										  int64 baseline_bytes);
 extern void plh_suspect_pool(PlhSuspectFacts *sum,
-							 const PlhSuspectFacts *site);
+							 const PlhSuspectFacts *facts);
+extern void plh_suspect_pool_early(PlhSuspectFacts *sum,
+								   const PlhSiteRecord *site,
+								   const PlhSuspectFacts *facts);
 extern PlhJudgement plh_suspect_judge(const PlhSuspectFacts *facts);
+extern const char *plh_suspect_verdict_name(PlhVerdict verdict);
 
 #endif							/* PLH_SUSPECT_H */

@@ -1,23 +1,35 @@
 /*
  * suspect_evidence.c
- *	  Why a site is a suspect, as a sentence.
+ *	  Why a site or a process is a suspect, and what to do next, in a few
+ *	  sentences.
  */
 #include "postgres.h"
 
+#include "datatype/timestamp.h"
+
 #include "report/size_text.h"
 #include "verdict/suspect_evidence.h"
+
+/* In how many statements, where it is not one. */
+static const char *
+in_statements(const PlhSuspectFacts *facts)
+{
+	if (facts->statements <= 1)
+		return "";
+	return psprintf(" in %d statements", facts->statements);
+}
 
 static char *
 evidence_of_leak(const PlhSuspectFacts *facts, const PlhJudgement *judgement)
 {
 	return psprintf("In " INT64_FORMAT " of " INT64_FORMAT
-					" transactions (or seconds of long ones) it kept %s (+/- %s) of %s that it allocated,"
+					" transactions (or seconds of long ones) it kept %s (+/- %s) of %s that it allocated%s,"
 					" %s of it in the last " INT64_FORMAT
 					", at %.0f%% of the rate before.",
 					facts->epochs, facts->age_epochs,
 					plh_size_text(facts->live_bytes),
 					plh_size_text(judgement->error_bytes),
-					plh_size_text(facts->total_bytes),
+					plh_size_text(facts->total_bytes), in_statements(facts),
 					plh_size_text(judgement->late_bytes),
 					judgement->late_epochs, 100.0 * judgement->steadiness);
 }
@@ -43,18 +55,107 @@ evidence_of_growth(const PlhSuspectFacts *facts, const PlhJudgement *judgement)
 					facts->live_samples, doubt_about_growth(facts));
 }
 
+static char *
+evidence_of_query(const PlhSuspectFacts *facts, const PlhJudgement *judgement)
+{
+	return psprintf("The statement or transaction that runs holds %s (+/- %s), %s of it since the middle of its time;"
+					" its settings allow %s to each node of its plan. It is freed when that ends."
+					" Next: EXPLAIN the statement; no work_mem limits what a function, an aggregate or a trigger keeps.",
+					plh_size_text(facts->live_bytes),
+					plh_size_text(judgement->error_bytes),
+					plh_size_text(judgement->late_bytes),
+					plh_size_text(facts->limit_bytes));
+}
+
+static char *
+evidence_of_held(const PlhSuspectFacts *facts, const PlhJudgement *judgement)
+{
+	return psprintf(INT64_FORMAT " transaction%s over left %s (+/- %s) of %s allocated there%s."
+					" Nothing frees that before the session ends, but who allocated it."
+					" Next: end the session, if it is not to use that again.",
+					facts->transactions,
+					facts->transactions == 1 ? " that is" : "s that are",
+					plh_size_text(facts->live_bytes),
+					plh_size_text(judgement->error_bytes),
+					plh_size_text(facts->total_bytes), in_statements(facts));
+}
+
+static char *
+evidence_of_contexts(const PlhSuspectFacts *facts,
+					 const PlhJudgement *judgement)
+{
+	return psprintf("There are " INT64_FORMAT " contexts of that name, " INT64_FORMAT
+					" more than at a time in the first half of theirs; they take %s, %s more than then."
+					" Next: look for what makes them and never ends it, as statements that are prepared and not deallocated.",
+					facts->epochs, judgement->late_epochs,
+					plh_size_text(facts->live_bytes),
+					plh_size_text(judgement->late_bytes));
+}
+
+/* The course of a figure of the process. */
+static const char *
+course_text(const PlhSuspectFacts *facts, const PlhJudgement *judgement)
+{
+	int64		seconds = (facts->counted_to - facts->baseline_at) / USECS_PER_SEC;
+
+	return psprintf("%s more than " INT64_FORMAT " s before, %s of it in the later half of that time",
+					plh_size_text(facts->growth_bytes), Max(seconds, 0),
+					plh_size_text(judgement->late_bytes));
+}
+
+static char *
+evidence_of_malloc(const PlhSuspectFacts *facts, const PlhJudgement *judgement)
+{
+	return psprintf("malloc has given out %s outside of memory contexts, %s.",
+					plh_size_text(facts->live_bytes),
+					course_text(facts, judgement));
+}
+
+static char *
+evidence_of_mapped(const PlhSuspectFacts *facts, const PlhJudgement *judgement)
+{
+	return psprintf("%s of the process' own memory are neither in memory contexts nor malloc's, %s."
+					" Next: look at what maps memory by itself, as Python's objects and JIT compilers do.",
+					plh_size_text(facts->live_bytes),
+					course_text(facts, judgement));
+}
+
+static char *
+evidence_of_retained(const PlhSuspectFacts *facts,
+					 const PlhProfileHeader *header)
+{
+	return psprintf("malloc keeps %s that were freed, besides %s that are in use."
+					" The kernel gets them back when the session ends."
+					" Next: end the session, or start the server with MALLOC_TRIM_THRESHOLD_=131072 in its environment, which makes glibc give them back where nothing lies above.",
+					plh_size_text(facts->live_bytes),
+					plh_size_text(header->malloc_bytes));
+}
+
 /*
- * The evidence of a verdict, in the current memory context; NULL without a
- * verdict.
+ * The evidence of a verdict on a process with that header, in the current memory
+ * context; NULL without a verdict.
  */
 char *
 plh_suspect_evidence(const PlhSuspectFacts *facts,
-					 const PlhJudgement *judgement)
+					 const PlhJudgement *judgement,
+					 const PlhProfileHeader *header)
 {
 	switch (judgement->verdict)
 	{
 		case PLH_VERDICT_LEAK:
 			return evidence_of_leak(facts, judgement);
+		case PLH_VERDICT_QUERY:
+			return evidence_of_query(facts, judgement);
+		case PLH_VERDICT_HELD:
+			return evidence_of_held(facts, judgement);
+		case PLH_VERDICT_CONTEXTS:
+			return evidence_of_contexts(facts, judgement);
+		case PLH_VERDICT_MALLOC:
+			return evidence_of_malloc(facts, judgement);
+		case PLH_VERDICT_MAPPED:
+			return evidence_of_mapped(facts, judgement);
+		case PLH_VERDICT_RETAINED:
+			return evidence_of_retained(facts, header);
 		case PLH_VERDICT_GROWING:
 			return evidence_of_growth(facts, judgement);
 		case PLH_VERDICT_NONE:

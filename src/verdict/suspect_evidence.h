@@ -1,6 +1,7 @@
 /*
  * suspect_evidence.h
- *	  Why a site is a suspect, as a sentence.
+ *	  Why a site or a process is a suspect, and what to do next, in a few
+ *	  sentences.
  *
  * Never called inside palloc.
  */
@@ -10,6 +11,7 @@
 #include "verdict/suspect.h"
 
 extern char *plh_suspect_evidence(const PlhSuspectFacts *facts,
-								  const PlhJudgement *judgement);
+								  const PlhJudgement *judgement,
+								  const PlhProfileHeader *header);
 
 #endif							/* PLH_SUSPECT_EVIDENCE_H */

@@ -1,22 +1,26 @@
 /*
  * suspect_list.c
  *	  The suspects of one process.  Its sites are judged one by one; sites that
- *	  differ only in their statement are also judged together.
+ *	  differ only in their statement are also judged together.  What no site
+ *	  shows, the process is judged for as a whole.
  *
  * A site that leaks by itself is a suspect.  Sites of the same stack and
- * context, none of which leaks, are one suspect if together they have grown
- * since the baseline.
+ * context, none of which leaks, are one suspect if they are together.  Contexts
+ * that become more are one where no site in them is.
  */
 #include "postgres.h"
 
 #include "profile/baseline.h"
 #include "profile/profile_image.h"
+#include "verdict/process_suspect.h"
+#include "verdict/statement_limit.h"
 #include "verdict/suspect_list.h"
 
 /* A site, and which others it is judged with. */
 typedef struct GroupedSite
 {
 	uint64		group;			/* offsets of its stack and context name */
+	uint32		lifetime;
 	const PlhSiteRecord *site;
 } GroupedSite;
 
@@ -33,16 +37,17 @@ typedef struct Judge
 #define ST_SORT sort_by_group
 #define ST_ELEMENT_TYPE GroupedSite
 #define ST_COMPARE(a, b) \
-	((a)->group < (b)->group ? -1 : (a)->group > (b)->group ? 1 : 0)
+	((a)->group < (b)->group ? -1 : (a)->group > (b)->group ? 1 : \
+	 (int) (a)->lifetime - (int) (b)->lifetime)
 #define ST_SCOPE static
 #define ST_DEFINE
 #include "lib/sort_template.h"
 
-/* May the site be one of a leak?  Others are freed by themselves some day. */
+/* Is the site one that can be judged? */
 static bool
 is_judged(const PlhProfileImage *image, const PlhSiteRecord *site)
 {
-	return site->key.lifetime == PLH_LIFETIME_SESSION &&
+	return site->key.lifetime != PLH_LIFETIME_ERROR &&
 		site->counters.total_samples > 0 &&
 		plh_profile_image_stack(image, site->key.stack) != NULL;
 }
@@ -68,6 +73,7 @@ group_sites(const PlhProfileImage *image, int *count)
 		}
 		sites[*count].group = (uint64) site->key.stack << 32 |
 			site->key.context_name;
+		sites[*count].lifetime = site->key.lifetime;
 		sites[(*count)++].site = site;
 	}
 	sort_by_group(sites, *count);
@@ -80,6 +86,7 @@ collect_facts(PlhSuspectFacts *facts, const Judge *judge,
 {
 	plh_suspect_collect(facts, judge->image->header, site);
 	facts->counted_to = judge->counted_to;
+	facts->limit_bytes = plh_statement_limit(judge->image, site);
 	if (judge->baseline != NULL)
 	{
 		int64		bytes;
@@ -93,27 +100,34 @@ collect_facts(PlhSuspectFacts *facts, const Judge *judge,
 	}
 }
 
-/* Enter a site, or several under the name of one, if it is a suspect. */
+/* Enter a suspect. */
 static void
-judge_facts(Judge *judge, const PlhSiteRecord *site,
-			const PlhSuspectFacts *facts, PlhVerdict at_least)
+add_suspect(Judge *judge, const PlhSuspect *suspect)
 {
 	PlhSuspectList *list = judge->list;
-	PlhJudgement judgement = plh_suspect_judge(facts);
-	PlhSuspect *suspect;
 
-	if (judgement.verdict < at_least)
-		return;
 	if (list->count == judge->room)
 	{
 		judge->room *= 2;
 		list->suspects = repalloc(list->suspects,
 								  sizeof(PlhSuspect) * judge->room);
 	}
-	suspect = &list->suspects[list->count++];
-	suspect->site = site;
-	suspect->facts = *facts;
-	suspect->judgement = judgement;
+	list->suspects[list->count++] = *suspect;
+}
+
+/* Enter a site, or several under the name of one, if it is a suspect. */
+static void
+judge_facts(Judge *judge, const PlhSiteRecord *site,
+			const PlhSuspectFacts *facts, PlhVerdict at_least)
+{
+	PlhSuspect	suspect = {
+		.site = site,
+		.facts = *facts,
+		.judgement = plh_suspect_judge(facts)
+	};
+
+	if (suspect.judgement.verdict >= at_least)
+		add_suspect(judge, &suspect);
 }
 
 /*
@@ -125,11 +139,12 @@ judge_group(Judge *judge, const GroupedSite *sites, int count)
 	int			found_before = judge->list->count;
 	const PlhSiteRecord *largest = sites[0].site;
 	PlhSuspectFacts sum = {0};
+	PlhSuspectFacts facts;
+	bool		needs_course;
 
 	for (int i = 0; i < count; i++)
 	{
 		const PlhSiteRecord *site = sites[i].site;
-		PlhSuspectFacts facts;
 
 		collect_facts(&facts, judge, site);
 		judge_facts(judge, site, &facts, PLH_VERDICT_LEAK);
@@ -140,9 +155,94 @@ judge_group(Judge *judge, const GroupedSite *sites, int count)
 	if (judge->list->count > found_before)
 		return;
 
+	/*
+	 * One site that leaks has been found above, and where little is held the
+	 * course of the sum makes no difference.
+	 */
+	needs_course = sum.live_bytes >= PLH_SUSPECT_LARGE_BYTES &&
+		(sum.statements > 1 || !sum.is_session);
+	for (int i = 0; i < count && needs_course; i++)
+	{
+		collect_facts(&facts, judge, sites[i].site);
+		plh_suspect_pool_early(&sum, sites[i].site, &facts);
+	}
+
 	/* statements of one transaction share its epoch */
 	sum.epochs = Min(sum.epochs, sum.age_epochs);
 	judge_facts(judge, largest, &sum, PLH_VERDICT_GROWING);
+}
+
+/* Of the sites in contexts of that name and lifetime, the one that holds most. */
+static const PlhSiteRecord *
+largest_in(const GroupedSite *sites, int count, const PlhContextRecord *context)
+{
+	const PlhSiteRecord *largest = NULL;
+
+	for (int i = 0; i < count; i++)
+	{
+		const PlhSiteRecord *site = sites[i].site;
+
+		if (site->key.context_name == context->context_name &&
+			site->key.lifetime == context->lifetime &&
+			(largest == NULL ||
+			 site->counters.live_bytes > largest->counters.live_bytes))
+			largest = site;
+	}
+	return largest;
+}
+
+/* Is a site in contexts of that name a suspect already? */
+static bool
+is_suspected(const Judge *judge, const PlhContextRecord *context)
+{
+	for (int i = 0; i < judge->list->count; i++)
+	{
+		const PlhSiteRecord *site = judge->list->suspects[i].site;
+
+		if (site != NULL && site->key.context_name == context->context_name)
+			return true;
+	}
+	return false;
+}
+
+/* Enter the contexts that go on becoming more, if no site in them is suspect. */
+static void
+judge_contexts(Judge *judge, const GroupedSite *sites, int count)
+{
+	const PlhContextRecord *context;
+	uint32		position = 0;
+
+	while ((context = plh_profile_image_next_context(judge->image,
+													 &position)) != NULL)
+	{
+		PlhSuspect	suspect = {.context = context};
+
+		if (!plh_process_suspect_contexts(&suspect.facts, &suspect.judgement,
+										  judge->image->header, context) ||
+			is_suspected(judge, context))
+			continue;
+		suspect.site = largest_in(sites, count, context);
+		add_suspect(judge, &suspect);
+	}
+}
+
+/* Enter what the process as a whole is suspect of. */
+static void
+judge_process(Judge *judge)
+{
+	static const PlhVerdict verdicts[] = {
+		PLH_VERDICT_MALLOC, PLH_VERDICT_MAPPED, PLH_VERDICT_RETAINED
+	};
+
+	for (int i = 0; i < lengthof(verdicts); i++)
+	{
+		PlhSuspect	suspect = {0};
+
+		if (plh_process_suspect_judge(&suspect.facts, &suspect.judgement,
+									  judge->image->header, verdicts[i],
+									  judge->counted_to))
+			add_suspect(judge, &suspect);
+	}
 }
 
 /* qsort comparator: leaks first, then by score and size. */
@@ -181,10 +281,13 @@ plh_suspect_list_make(const PlhProfileImage *image,
 	for (int begin = 0, end; begin < count; begin = end)
 	{
 		for (end = begin + 1; end < count; end++)
-			if (sites[end].group != sites[begin].group)
+			if (sites[end].group != sites[begin].group ||
+				sites[end].lifetime != sites[begin].lifetime)
 				break;
 		judge_group(&judge, &sites[begin], end - begin);
 	}
+	judge_contexts(&judge, sites, count);
+	judge_process(&judge);
 	pfree(sites);
 	qsort(judge.list->suspects, judge.list->count, sizeof(PlhSuspect),
 		  compare_suspects);

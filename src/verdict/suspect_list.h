@@ -1,7 +1,8 @@
 /*
  * suspect_list.h
  *	  The suspects of one process.  Its sites are judged one by one; sites that
- *	  differ only in their statement are also judged together.
+ *	  differ only in their statement are also judged together.  What no site
+ *	  shows, the process is judged for as a whole.
  *
  * Nothing is described or symbolized here: that is worth while for the few
  * sites that are suspects, once suppressed ones are left out.  All sites of a
@@ -17,8 +18,10 @@
 
 typedef struct PlhSuspect
 {
-	const PlhSiteRecord *site;	/* of several, that which holds most */
-	PlhSuspectFacts facts;		/* of all of them together */
+	const PlhSiteRecord *site;	/* of several, that which holds most; of
+								 * contexts, one in them; or NULL */
+	const PlhContextRecord *context;	/* NULL unless contexts are suspect */
+	PlhSuspectFacts facts;		/* of all sites together, or of the process */
 	PlhJudgement judgement;		/* never PLH_VERDICT_NONE */
 } PlhSuspect;
 

@@ -1,0 +1,126 @@
+/*
+ * malloc_callers.c
+ *	  Who may have called malloc in a process, beside the server's own contexts.
+ *
+ * The maps of the process name its libraries, and what the dynamic linker resolves
+ * for each says if it calls malloc.  Those that the process has loaded itself are
+ * likelier culprits than those that the server is linked to, which all of its
+ * processes have.  Of these, only the ones that the server names itself count: they
+ * bring dozens of others.
+ */
+#include "postgres.h"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "nodes/value.h"
+
+#include "reader/server_processes.h"
+#include "report/malloc_callers.h"
+
+/* The C library itself, and this one, are no answer. */
+static bool
+is_of_no_interest(const char *path)
+{
+	const char *name = last_dir_separator(path) + 1;
+
+	return strncmp(name, "libc.so", 7) == 0 || strncmp(name, "libc-", 5) == 0 ||
+		strncmp(name, "ld-", 3) == 0 || strcmp(name, "pg_leakhunt.so") == 0 ||
+		strcmp(path, my_exec_path) == 0;
+}
+
+/* Does the server itself name that library as one that it needs? */
+static bool
+is_needed_by_server(const char *path)
+{
+	const char *name = last_dir_separator(path) + 1;
+	void	   *server = dlopen(NULL, RTLD_LAZY);
+	struct link_map *map = NULL;
+	const char *texts = NULL;
+	bool		needed = false;
+
+	if (server == NULL || dlinfo(server, RTLD_DI_LINKMAP, &map) != 0)
+		return true;
+	for (const Elf64_Dyn *entry = map->l_ld; entry->d_tag != DT_NULL; entry++)
+		if (entry->d_tag == DT_STRTAB)
+			texts = (const char *) (entry->d_un.d_ptr < map->l_addr ?
+									map->l_addr + entry->d_un.d_ptr :
+									entry->d_un.d_ptr);
+	for (const Elf64_Dyn *entry = map->l_ld; entry->d_tag != DT_NULL && texts != NULL; entry++)
+	{
+		const char *wanted = texts + entry->d_un.d_val;
+
+		/* a file has a longer version than the name by which it is needed */
+		if (entry->d_tag == DT_NEEDED &&
+			strncmp(name, wanted, strlen(wanted)) == 0)
+			needed = true;
+	}
+	dlclose(server);
+	return needed;
+}
+
+/*
+ * Append the names of those binaries that call malloc, and are in "others", or not.
+ * Returns how many there were.
+ */
+static int
+append_callers(StringInfo text, const List *binaries, const List *others,
+			   bool in_others, PlhSymbols *symbols)
+{
+	int			count = 0;
+	ListCell   *cell;
+
+	foreach(cell, binaries)
+	{
+		const char *path = strVal(lfirst(cell));
+
+		CHECK_FOR_INTERRUPTS();
+		if (is_of_no_interest(path) ||
+			list_member(others, lfirst(cell)) != in_others ||
+			(in_others && !is_needed_by_server(path)) ||
+			!plh_symbols_calls_malloc(symbols, path))
+			continue;
+		appendStringInfo(text, "%s%s", count++ == 0 ? "" : ", ",
+						 last_dir_separator(path) + 1);
+	}
+	return count;
+}
+
+/* Has the process compiled queries? */
+static bool
+has_used_jit(const List *binaries)
+{
+	ListCell   *cell;
+
+	foreach(cell, binaries)
+		if (strstr(strVal(lfirst(cell)), "/llvmjit.so") != NULL)
+		return true;
+	return false;
+}
+
+/*
+ * A sentence or two about a process that is running.
+ */
+const char *
+plh_malloc_callers_text(int pid, PlhSymbols *symbols)
+{
+	List	   *binaries = plh_server_processes_binaries(pid);
+	List	   *common = plh_server_processes_binaries(PostmasterPid);
+	StringInfoData text;
+
+	if (binaries == NIL)
+		return "What it has loaded can't be read.";
+	initStringInfo(&text);
+	appendStringInfoString(&text, "Of the libraries that call malloc it has loaded itself: ");
+	if (append_callers(&text, binaries, common, false, symbols) == 0)
+		appendStringInfoString(&text, "none");
+	appendStringInfoString(&text, "; the server is linked to: ");
+	if (append_callers(&text, binaries, common, true, symbols) == 0)
+		appendStringInfoString(&text, "none");
+	appendStringInfoChar(&text, '.');
+	if (has_used_jit(binaries))
+		appendStringInfoString(&text, " It has compiled queries (jit).");
+	return text.data;
+}
