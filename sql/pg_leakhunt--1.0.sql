@@ -38,13 +38,16 @@ CREATE FUNCTION pg_leakhunt_get_processes(
     OUT live_bytes bigint,
     OUT live_count bigint,
     OUT peak_bytes bigint,
+    OUT peak_at timestamptz,
     OUT growth_bytes bigint,
     OUT samples_live bigint,
     OUT samples_taken bigint,
     OUT samples_dropped bigint,
     OUT sites bigint,
     OUT context_bytes bigint,
+    OUT context_free_bytes bigint,
     OUT malloc_bytes bigint,
+    OUT malloc_free_bytes bigint,
     OUT rss_anon_bytes bigint,
     OUT overhead_bytes bigint,
     OUT profile_bytes bigint,
@@ -65,9 +68,10 @@ CREATE VIEW pg_leakhunt_processes AS
            coalesce(processes.username, activity.usename::text) AS username,
            coalesce(processes.started_at, activity.backend_start) AS started_at,
            sampling, sample_interval, scope, live_bytes, live_count, peak_bytes,
-           growth_bytes, samples_live, samples_taken, samples_dropped, sites,
-           context_bytes, malloc_bytes, rss_anon_bytes, overhead_bytes,
-           profile_bytes, last_sample_at, counted_at
+           peak_at, growth_bytes, samples_live, samples_taken, samples_dropped,
+           sites, context_bytes, context_free_bytes, malloc_bytes,
+           malloc_free_bytes, rss_anon_bytes, overhead_bytes, profile_bytes, last_sample_at,
+           counted_at
     FROM pg_leakhunt_get_processes() AS processes
         LEFT JOIN pg_stat_activity AS activity
             ON activity.pid = processes.pid
@@ -81,7 +85,7 @@ COMMENT ON COLUMN pg_leakhunt_processes.pid IS
 COMMENT ON COLUMN pg_leakhunt_processes.backend_type IS
 'as in pg_stat_activity, or postmaster; null for processes that are not known there, such as the logger';
 COMMENT ON COLUMN pg_leakhunt_processes.state IS
-'live: the process has a profile; crashed: it has left one and is gone; small: it has loaded pg_leakhunt and has kept too little for a profile; not loaded: pg_leakhunt can not see into it; null where that can not be known';
+'live: the process has a profile; private: it has one that found no room in its file system beside what others need, so that call sites of it can not be seen; crashed: it has left one and is gone; small: it has loaded pg_leakhunt and has kept too little for a profile; not loaded: pg_leakhunt can not see into it; null where that can not be known';
 COMMENT ON COLUMN pg_leakhunt_processes.database IS
 'database that the process is connected to; null if none';
 COMMENT ON COLUMN pg_leakhunt_processes.username IS
@@ -100,6 +104,8 @@ COMMENT ON COLUMN pg_leakhunt_processes.live_count IS
 'number of such chunks; estimate';
 COMMENT ON COLUMN pg_leakhunt_processes.peak_bytes IS
 'highest live_bytes so far; estimate';
+COMMENT ON COLUMN pg_leakhunt_processes.peak_at IS
+'when that was; null if nothing was sampled yet';
 COMMENT ON COLUMN pg_leakhunt_processes.growth_bytes IS
 'live_bytes since the baseline; null without one';
 COMMENT ON COLUMN pg_leakhunt_processes.samples_live IS
@@ -112,8 +118,12 @@ COMMENT ON COLUMN pg_leakhunt_processes.sites IS
 'number of call sites seen';
 COMMENT ON COLUMN pg_leakhunt_processes.context_bytes IS
 'bytes that all memory contexts have from malloc, when the process last counted them, at counted_at; exact; null if it has not yet';
+COMMENT ON COLUMN pg_leakhunt_processes.context_free_bytes IS
+'of context_bytes, those that are free inside the contexts, then; exact; null if it would have taken too long to count them, or if they have not been counted yet';
 COMMENT ON COLUMN pg_leakhunt_processes.malloc_bytes IS
 'bytes that malloc has in use, then; what exceeds context_bytes is used outside of memory contexts; null if malloc is not glibc''s';
+COMMENT ON COLUMN pg_leakhunt_processes.malloc_free_bytes IS
+'bytes that malloc has got from the kernel and keeps for later, then, by its own statistics; null if malloc is not glibc''s';
 COMMENT ON COLUMN pg_leakhunt_processes.rss_anon_bytes IS
 'resident anonymous memory of the process now, in bytes, as RssAnon of /proc: known of processes without a profile, too; null if the process is gone';
 COMMENT ON COLUMN pg_leakhunt_processes.overhead_bytes IS
@@ -123,7 +133,7 @@ COMMENT ON COLUMN pg_leakhunt_processes.profile_bytes IS
 COMMENT ON COLUMN pg_leakhunt_processes.last_sample_at IS
 'when the last sample was kept';
 COMMENT ON COLUMN pg_leakhunt_processes.counted_at IS
-'when the process last counted its contexts: with a sample, at most once a second, and at the end of a transaction that commits, where 50 ms have passed since, or 10 ms after a transaction longer than 2 ms; context_bytes and malloc_bytes are as of then, rss_anon_bytes is of now; null if it has not yet';
+'when the process last counted its contexts: with a sample, at most once a second, and at the end of a transaction that commits, where 50 ms have passed since, or 10 ms after a transaction longer than 2 ms, but not if it would hold up the commit for more than 2 ms; at once, where live_bytes or the memory of the process has changed by a fifth; all that together takes at most a thousandth of the time. context_bytes, malloc_bytes and malloc_free_bytes are as of then, rss_anon_bytes is of now; null if it has not yet';
 
 CREATE FUNCTION pg_leakhunt_get_contexts(
     OUT pid int,
@@ -143,13 +153,16 @@ CREATE FUNCTION pg_leakhunt_history(
     pid int,
     OUT at timestamptz,
     OUT live_bytes bigint,
-    OUT context_bytes bigint)
+    OUT context_bytes bigint,
+    OUT malloc_bytes bigint,
+    OUT malloc_free_bytes bigint,
+    OUT rss_anon_bytes bigint)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pg_leakhunt_history'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_history(int) IS
-'Returns what a process held over time, in bytes: live_bytes is an estimate, as in pg_leakhunt_processes; context_bytes, of all memory contexts, is exact. There are at most 240 points; they are one second apart at first, and further apart as time goes on. Points are added with samples and at commits. A WARNING and no rows if the pid is no process of this server.';
+'Returns what a process held over time, in bytes: live_bytes is an estimate, as in pg_leakhunt_processes; context_bytes, of all memory contexts, is exact, as are malloc_bytes and malloc_free_bytes, which malloc has in use and keeps for later (null if it is not glibc''s), and rss_anon_bytes, the own memory of the process. There are at most 240 points; they are one second apart at first, and further apart as time goes on. Points are added with samples and at commits. A WARNING and no rows if the pid is no process of this server.';
 
 CREATE FUNCTION pg_leakhunt_get_symbols(
     OUT path text,
@@ -260,7 +273,7 @@ COMMENT ON COLUMN pg_leakhunt_report.first_at IS
 COMMENT ON COLUMN pg_leakhunt_report.last_at IS
 'when the last sample was taken';
 COMMENT ON COLUMN pg_leakhunt_report.site IS
-'the function that allocates: the first of the stack that is no allocation helper; module+offset where no symbol is known; [process start] for the first samples of a starting process, which have no stack, [profile full] for those whose site found no room';
+'the function that allocates: the first of the stack that is no allocation helper; module+offset where no symbol is known; [no stack] where libunwind found no frame, [former stacks] for the totals of stacks that held nothing when room was short, [profile full] for those whose site found no room';
 COMMENT ON COLUMN pg_leakhunt_report.stack IS
 'the stack, innermost function first; cut at max_stack_depth, then the last element says so; null where site is in brackets';
 COMMENT ON COLUMN pg_leakhunt_report.stack_id IS
@@ -384,10 +397,10 @@ CREATE VIEW pg_leakhunt_suspects AS
            bytes_per_hour, survival, epochs, evidence, stack
     FROM pg_leakhunt_get_suspects() AS suspects
         LEFT JOIN pg_stat_activity AS activity USING (pid)
-    ORDER BY verdict = 'leak' DESC, score DESC, live_bytes DESC;
+    ORDER BY verdict = 'leak' DESC, verdict = 'growing', score DESC, live_bytes DESC;
 
 COMMENT ON VIEW pg_leakhunt_suspects IS
-'One row per process and call site that goes on holding more, the likeliest leak first. There is no row without the samples to say so, and none for what a pattern in pg_leakhunt_suppressions matches.';
+'One row per process and finding, leaks first: a call site, over all statements together, memory contexts, or what the process holds outside of them. There is no row without the figures to say so, and none for what a pattern in pg_leakhunt_suppressions matches.';
 COMMENT ON COLUMN pg_leakhunt_suspects.pid IS
 'process id';
 COMMENT ON COLUMN pg_leakhunt_suspects.backend_type IS
@@ -399,29 +412,29 @@ COMMENT ON COLUMN pg_leakhunt_suspects.database IS
 COMMENT ON COLUMN pg_leakhunt_suspects.application_name IS
 'as in pg_stat_activity; null for a process that is gone, or not known there';
 COMMENT ON COLUMN pg_leakhunt_suspects.score IS
-'0 to 1: of a leak, how steadily it grows and how many samples say so; of growth, of which no more is known than that it exceeds its error, at most 0.5';
+'0 to 1: of a leak, how steadily it grows and how many samples say so; of a query, or of what one has left, which part of it is beyond the error; of contexts and malloc, how steadily they grow; of what malloc retains, its part of what malloc has; of growth, of which no more is known than that it exceeds its error, at most 0.5';
 COMMENT ON COLUMN pg_leakhunt_suspects.verdict IS
-'leak: it has gone on through many transactions, or seconds of longer ones; growing: it has grown since the baseline, in too few of them to tell a leak from a cache, or a little in each of several statements';
+'leak: it has gone on through many transactions, or seconds of longer ones; query: a statement or transaction that runs holds more than its settings allow, and goes on; held: a few transactions that are over have left much in the session; contexts: memory contexts go on becoming more; malloc: malloc outside of contexts goes on growing; mapped: so does memory that neither has; retained: malloc keeps much that was freed; growing: it has grown since the baseline, in too few transactions to tell a leak from a cache, or a little in each of several statements';
 COMMENT ON COLUMN pg_leakhunt_suspects.context_name IS
 'name of the memory context';
 COMMENT ON COLUMN pg_leakhunt_suspects.site IS
-'first function of the stack that is not a helper such as pstrdup';
+'first function of the stack that is not a helper such as pstrdup; of contexts, where most was allocated in them; null where the verdict is about the process as a whole';
 COMMENT ON COLUMN pg_leakhunt_suspects.query_id IS
 'of the statement for which most is held, as in pg_stat_activity; null where the server had computed none';
 COMMENT ON COLUMN pg_leakhunt_suspects.query IS
 'text of the top-level statement for which most is held, as in pg_leakhunt_report';
 COMMENT ON COLUMN pg_leakhunt_suspects.live_bytes IS
-'bytes allocated at this site and not freed yet; estimate';
+'bytes that the verdict is about: allocated at this site and not freed yet, an estimate; of contexts, malloc, mapped and retained what they have, exact as of counted_at';
 COMMENT ON COLUMN pg_leakhunt_suspects.growth_bytes IS
-'live_bytes since the baseline; null without one';
+'live_bytes since the baseline; null without one; of malloc and mapped since the history of the process begins';
 COMMENT ON COLUMN pg_leakhunt_suspects.bytes_per_hour IS
-'growth per hour, up to now or to the last sample of a process that is gone: of a leak since some time in the first half of the site''s life, else since the baseline; estimate; null where too little time has passed to tell';
+'growth per hour, up to now or to the last sample of a process that is gone: since some time in the first half of the site''s life or of the history, of growing since the baseline; estimate; null where too little time has passed to tell';
 COMMENT ON COLUMN pg_leakhunt_suspects.survival IS
-'live_bytes per byte ever allocated at this site: 1 = nothing was freed';
+'live_bytes per byte ever allocated at this site: 1 = nothing was freed; null where it is not about a site';
 COMMENT ON COLUMN pg_leakhunt_suspects.epochs IS
-'transactions, or seconds of longer ones, in which the site had samples';
+'transactions, or seconds of longer ones, in which the site had samples; null where it is not about a site';
 COMMENT ON COLUMN pg_leakhunt_suspects.evidence IS
-'why it is here, as a sentence';
+'why it is here, and what to do next; of malloc with the libraries of the process that call it';
 COMMENT ON COLUMN pg_leakhunt_suspects.stack IS
 'all frames, the allocating function first';
 
@@ -641,6 +654,7 @@ CREATE FUNCTION pg_leakhunt_top(
     pid int,
     sums_by text DEFAULT 'function',
     growth bool DEFAULT false,
+    peak bool DEFAULT false,
     OUT name text,
     OUT flat_bytes bigint,
     OUT flat_percent float8,
@@ -652,13 +666,14 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pg_leakhunt_top_of_process'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
-COMMENT ON FUNCTION pg_leakhunt_top(int, text, bool) IS
-'Returns what a process holds, per function, function and line, module or context, as sums_by says: the bytes and chunks that it has allocated itself (flat), and that it or what it calls have allocated (cum), the most flat bytes first. A function that is in a stack several times counts once. Percents are of all bytes, to two decimals, and null where these are not more than 0. With growth they are what it has gained since its baseline. A WARNING and no rows if the process has no profile.';
+COMMENT ON FUNCTION pg_leakhunt_top(int, text, bool, bool) IS
+'Returns what a process holds, per function, function and line, module or context, as sums_by says: the bytes and chunks that it has allocated itself (flat), and that it or what it calls have allocated (cum), the most flat bytes first. A function that is in a stack several times counts once. Percents are of all bytes, to two decimals, and null where these are not more than 0. With growth they are what it has gained since its baseline; with peak what was held when the process held most, without numbers of chunks. A WARNING and no rows if the process has no profile.';
 
 CREATE FUNCTION pg_leakhunt_top(
     file text,
     sums_by text DEFAULT 'function',
     base text DEFAULT NULL,
+    peak bool DEFAULT false,
     OUT name text,
     OUT flat_bytes bigint,
     OUT flat_percent float8,
@@ -670,76 +685,82 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pg_leakhunt_top_of_file'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
-COMMENT ON FUNCTION pg_leakhunt_top(text, text, text) IS
-'Returns what a dump file holds, per function, function and line, module or context, as sums_by says: the bytes and chunks that it has allocated itself (flat), and that it or what it calls have allocated (cum), the most flat bytes first. A function that is in a stack several times counts once. Percents are of all bytes, to two decimals, and null where these are not more than 0. With base they are what it has gained since that dump file.';
+COMMENT ON FUNCTION pg_leakhunt_top(text, text, text, bool) IS
+'Returns what a dump file holds, per function, function and line, module or context, as sums_by says: the bytes and chunks that it has allocated itself (flat), and that it or what it calls have allocated (cum), the most flat bytes first. A function that is in a stack several times counts once. Percents are of all bytes, to two decimals, and null where these are not more than 0. With base they are what it has gained since that dump file; with peak what was held when the process held most, without numbers of chunks.';
 
 CREATE FUNCTION pg_leakhunt_folded(
     pid int,
     growth bool DEFAULT false,
     context bool DEFAULT false,
-    query bool DEFAULT false)
+    query bool DEFAULT false,
+    peak bool DEFAULT false)
 RETURNS text
 AS 'MODULE_PATHNAME', 'pg_leakhunt_folded_of_process'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
-COMMENT ON FUNCTION pg_leakhunt_folded(int, bool, bool, bool) IS
-'Returns the live bytes of a process as folded stacks, one per line, the outermost function first, for flame graph scripts and speedscope. With growth there are two figures, the bytes at its baseline and now. With context or query, memory contexts or statements are the first levels. A process without a profile is an ERROR.';
+COMMENT ON FUNCTION pg_leakhunt_folded(int, bool, bool, bool, bool) IS
+'Returns the live bytes of a process as folded stacks, one per line, the outermost function first, for flame graph scripts and speedscope. With growth there are two figures, the bytes at its baseline and now; with peak it is what was held when the process held most. With context or query, memory contexts or statements are the first levels. A process without a profile is an ERROR.';
 
 CREATE FUNCTION pg_leakhunt_folded(
     file text,
     base text DEFAULT NULL,
     context bool DEFAULT false,
-    query bool DEFAULT false)
+    query bool DEFAULT false,
+    peak bool DEFAULT false)
 RETURNS text
 AS 'MODULE_PATHNAME', 'pg_leakhunt_folded_of_file'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
-COMMENT ON FUNCTION pg_leakhunt_folded(text, text, bool, bool) IS
-'Returns the live bytes of a dump file as folded stacks, one per line, the outermost function first, for flame graph scripts and speedscope. With base there are two figures, the bytes in that dump file and in this one. With context or query, memory contexts or statements are the first levels.';
+COMMENT ON FUNCTION pg_leakhunt_folded(text, text, bool, bool, bool) IS
+'Returns the live bytes of a dump file as folded stacks, one per line, the outermost function first, for flame graph scripts and speedscope. With base there are two figures, the bytes in that dump file and in this one; with peak it is what was held when the process held most. With context or query, memory contexts or statements are the first levels.';
 
 CREATE FUNCTION pg_leakhunt_flamegraph(
     pid int,
     growth bool DEFAULT false,
     context bool DEFAULT false,
-    query bool DEFAULT false)
+    query bool DEFAULT false,
+    peak bool DEFAULT false)
 RETURNS text
 AS 'MODULE_PATHNAME', 'pg_leakhunt_flamegraph_of_process'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
-COMMENT ON FUNCTION pg_leakhunt_flamegraph(int, bool, bool, bool) IS
-'Returns the live bytes of a process as a flame graph: an interactive SVG that needs nothing else. With growth it shows what has grown (red) and shrunk (blue) since its baseline. With context or query, memory contexts or statements are the first levels. A process without a profile is an ERROR.';
+COMMENT ON FUNCTION pg_leakhunt_flamegraph(int, bool, bool, bool, bool) IS
+'Returns the live bytes of a process as a flame graph: an interactive SVG that needs nothing else. With growth it shows what has grown (red) and shrunk (blue) since its baseline; with peak what was held when the process held most. With context or query, memory contexts or statements are the first levels. A process without a profile is an ERROR.';
 
 CREATE FUNCTION pg_leakhunt_flamegraph(
     file text,
     base text DEFAULT NULL,
     context bool DEFAULT false,
-    query bool DEFAULT false)
+    query bool DEFAULT false,
+    peak bool DEFAULT false)
 RETURNS text
 AS 'MODULE_PATHNAME', 'pg_leakhunt_flamegraph_of_file'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
-COMMENT ON FUNCTION pg_leakhunt_flamegraph(text, text, bool, bool) IS
-'Returns the live bytes of a dump file as a flame graph: an interactive SVG that needs nothing else. With base it shows what has grown (red) and shrunk (blue) since that dump file. With context or query, memory contexts or statements are the first levels.';
+COMMENT ON FUNCTION pg_leakhunt_flamegraph(text, text, bool, bool, bool) IS
+'Returns the live bytes of a dump file as a flame graph: an interactive SVG that needs nothing else. With base it shows what has grown (red) and shrunk (blue) since that dump file; with peak what was held when the process held most. With context or query, memory contexts or statements are the first levels.';
 
 CREATE FUNCTION pg_leakhunt_pprof(
     pid int,
-    growth bool DEFAULT false)
+    growth bool DEFAULT false,
+    peak bool DEFAULT false)
 RETURNS bytea
 AS 'MODULE_PATHNAME', 'pg_leakhunt_pprof_of_process'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
-COMMENT ON FUNCTION pg_leakhunt_pprof(int, bool) IS
-'Returns what a process has allocated and holds as a profile for go tool pprof: alloc_objects, alloc_space, inuse_objects and inuse_space, with labels. With growth it is what the process has gained since its baseline. A process without a profile is an ERROR.';
+COMMENT ON FUNCTION pg_leakhunt_pprof(int, bool, bool) IS
+'Returns what a process has allocated and holds as a profile for go tool pprof: alloc_objects, alloc_space, inuse_objects and inuse_space, with labels. With growth it is what the process has gained since its baseline; with peak the one figure is peak_space, what was held when the process held most. A process without a profile is an ERROR.';
 
 CREATE FUNCTION pg_leakhunt_pprof(
     file text,
-    base text DEFAULT NULL)
+    base text DEFAULT NULL,
+    peak bool DEFAULT false)
 RETURNS bytea
 AS 'MODULE_PATHNAME', 'pg_leakhunt_pprof_of_file'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
-COMMENT ON FUNCTION pg_leakhunt_pprof(text, text) IS
-'Returns what a dump file has as a profile for go tool pprof: alloc_objects, alloc_space, inuse_objects and inuse_space, with labels. With base it is what it has gained since that dump file.';
+COMMENT ON FUNCTION pg_leakhunt_pprof(text, text, bool) IS
+'Returns what a dump file has as a profile for go tool pprof: alloc_objects, alloc_space, inuse_objects and inuse_space, with labels. With base it is what it has gained since that dump file; with peak the one figure is peak_space, what was held when the process held most.';
 
 --
 -- Privileges: rows are filtered by role, so that everybody may look; to sample

@@ -41,7 +41,8 @@ SELECT count(*) > 10 AS has_rows, bool_and(error_bytes = 0) AS exact,
     bool_and(survival BETWEEN 0 AND 1) AS survival,
     bool_and(live_bytes <= total_bytes) AS bytes,
     bool_and(first_at <= last_at) AS times,
-    bool_and(site = ANY (stack) AND stack_id IS NOT NULL) AS stacks,
+    bool_and(CASE WHEN stack IS NULL THEN site = '[former stacks]'
+        ELSE site = ANY (stack) AND stack_id IS NOT NULL END) AS stacks,
     bool_and(stack[array_upper(stack, 1)] LIKE '\_start%') AS whole_stacks,
     string_agg(DISTINCT lifetime, ',') AS lifetimes
 FROM pg_leakhunt_report
@@ -65,14 +66,12 @@ SELECT bool_or(live_bytes > 0) AS keeps
 FROM pg_leakhunt_queries
 WHERE pid = pg_backend_pid() AND query LIKE 'PREPARE kept%';
 
--- scope all sees what lives shorter
-SET pg_leakhunt.scope = 'all';
+-- what lives shorter is seen, too
 DECLARE held CURSOR WITH HOLD FOR SELECT generate_series(1, 1000);
 SELECT lifetime, sum(live_bytes) > 0 AS live
 FROM pg_leakhunt_contexts
 WHERE pid = pg_backend_pid() AND lifetime <> 'error'
 GROUP BY lifetime ORDER BY lifetime;
-RESET pg_leakhunt.scope;
 CLOSE held;
 
 -- without stacks, and for one process

@@ -149,7 +149,7 @@ pg_leakhunt_check(PG_FUNCTION_ARGS)
 	plh_sql_rows_start_silently(fcinfo, &sink, CHECK_COLUMNS);
 	suppressions = plh_sql_suppressions_read(fcinfo);
 	plh_leak_check_run(text_to_cstring(PG_GETARG_TEXT_PP(0)), iterations,
-					   warmup, &check);
+					   warmup, !plh_sql_rows_may_see_all(), &check);
 
 	suppressed = put_leaks(&check, iterations, suppressions, &sink);
 	if (suppressed > 0)

@@ -72,6 +72,13 @@ throw_request_failed(int pid)
 				 errdetail("There are requests to too many processes, or no room in \"%s\".",
 						   plh_profile_directory_path()),
 				 errhint("pg_leakhunt_reset_all() takes all requests back.")));
+	if (errno == EWOULDBLOCK)
+		ereport(ERROR,
+				(errcode(ERRCODE_LOCK_NOT_AVAILABLE),
+				 errmsg("could not make the request"),
+				 errdetail("Another process has locked a file in \"%s\" for seconds. It may have been stopped while it made a request.",
+						   plh_profile_directory_path()),
+				 errhint("Try again. If it happens again, look for a stopped process that has the file open.")));
 	ereport(ERROR,
 			(errcode_for_file_access(),
 			 errmsg("could not make the request: %m"),
@@ -269,6 +276,7 @@ typedef struct BaselineCount
 	bool		sees_all;		/* privileges of pg_read_all_stats */
 	int			taken;
 	List	   *found;			/* pids with a profile, visible or not */
+	bool		denied;			/* one of these is not for the caller */
 	MemoryContext memory;		/* that the list is in */
 } BaselineCount;
 
@@ -282,19 +290,39 @@ report_unwritten(int pid)
 					pid, plh_profile_directory_path())));
 }
 
-/* PlhProfileVisitor: take the baseline of a process that lives. */
-static void
-take_baseline(PlhProfileImage *image, void *arg)
+/* May the caller take the baseline of the process with that profile? */
+static bool
+may_take(const BaselineCount *count, const PlhProfileHeader *header)
+{
+	return count->sees_all || plh_sql_rows_may_see_role(header->role_oid);
+}
+
+/*
+ * PlhProfileFilter: may the caller take the baseline?  Also notes that the process
+ * has a profile.
+ */
+static bool
+find_process(const PlhProfileImage *image, void *arg)
 {
 	BaselineCount *count = arg;
 	MemoryContext caller_context;
 
 	if (!image->alive)
-		return;
+		return false;
+	count->denied = count->denied || !may_take(count, image->header);
 	caller_context = MemoryContextSwitchTo(count->memory);
 	count->found = lappend_int(count->found, image->header->pid);
 	MemoryContextSwitchTo(caller_context);
-	if (!count->sees_all && !plh_sql_rows_may_see_role(image->header->role_oid))
+	return may_take(count, image->header);
+}
+
+/* PlhProfileVisitor: take the baseline of a process that lives. */
+static void
+take_baseline(PlhProfileImage *image, void *arg)
+{
+	BaselineCount *count = arg;
+
+	if (!image->alive || !may_take(count, image->header))
 		return;
 	if (!plh_baseline_file_take(plh_profile_directory_path(), image))
 		report_unwritten(image->header->pid);
@@ -339,13 +367,20 @@ pg_leakhunt_baseline(PG_FUNCTION_ARGS)
 	count.sees_all = plh_sql_rows_may_see_all();
 	plh_owner_publish();
 	if (pid > 0)
-		plh_profile_reader_each(directory, pid, false, take_baseline, &count);
+		plh_profile_reader_each_wanted(directory, pid, false, find_process,
+									   take_baseline, &count);
 	if (count.taken > 0)
 		PG_RETURN_INT32(count.taken);
 	if (!plh_server_processes_check(pid) || !check_loaded(pid))
 		PG_RETURN_INT32(0);
-	if (count.found != NIL || !plh_sql_rows_may_know(pid))
+	if (count.denied || !plh_sql_rows_may_know(pid))
 		plh_sql_source_deny_process(pid);
+	if (count.found != NIL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("could not take a baseline of process %d", pid),
+				 errdetail("Its profile could not be read, or has just been removed."),
+				 errhint("Try again.")));
 	if (!plh_baseline_file_take_empty(directory, pid))
 		report_unwritten(pid);
 	PG_RETURN_INT32(1);
@@ -369,7 +404,8 @@ pg_leakhunt_baseline_all(PG_FUNCTION_ARGS)
 	/* first: what begins to be profiled meanwhile has grown since */
 	if (count.sees_all && !plh_baseline_file_take_empty(directory, 0))
 		report_unwritten(0);
-	plh_profile_reader_each(directory, 0, false, take_baseline, &count);
+	plh_profile_reader_each_wanted(directory, 0, false, find_process,
+								   take_baseline, &count);
 	take_other_baselines(&count);
 	PG_RETURN_INT32(count.taken);
 }

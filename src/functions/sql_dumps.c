@@ -22,7 +22,9 @@
 #include "dump/dump_directory.h"
 #include "functions/sql_rows.h"
 #include "functions/sql_source.h"
+#include "process/crash_dumps.h"
 #include "process/dump_report.h"
+#include "process/process.h"
 #include "process/profile_directory.h"
 #include "reader/baseline_file.h"
 #include "report/dump_symbols.h"
@@ -45,11 +47,12 @@ pg_leakhunt_dump(PG_FUNCTION_ARGS)
 
 	plh_sql_rows_check_arguments(fcinfo, 2);
 	plh_sql_rows_check_active();
+	plh_crash_dumps_save_some();
 	image = plh_sql_source_process(PG_GETARG_INT32(0), WARNING);
 	if (image == NULL)
 		PG_RETURN_NULL();
 	extras.baseline = plh_baseline_file_read(plh_profile_directory_path(),
-											 image->header);
+											 image);
 	if (PG_GETARG_BOOL(1))
 		plh_dump_symbols_make(plh_symbols_open(), image, &extras);
 	(void) plh_dump_write(image, &extras, true, &result);
@@ -132,6 +135,8 @@ pg_leakhunt_get_dumps(PG_FUNCTION_ARGS)
 	struct dirent *entry;
 
 	plh_sql_rows_start_silently(fcinfo, &sink, DUMP_COLUMNS);
+	if (plh_process_refusal() == NULL)
+		plh_crash_dumps_save_some();
 	dir = AllocateDir(plh_fixed.dump_directory);
 	if (dir == NULL && (errno == ENOENT || !sink.sees_all))
 		return (Datum) 0;

@@ -4,7 +4,8 @@
  *	  profiles for other tools.
  *
  * Each comes in two forms: of a process, whose growth since the baseline may be
- * wanted, and of a dump, with another dump that growth is counted from.
+ * wanted, and of a dump, with another dump that growth is counted from.  In both,
+ * the last argument asks for what was held at the peak.
  */
 #include "postgres.h"
 
@@ -59,6 +60,7 @@ source_of_process(FunctionCallInfo fcinfo, int growth, int arguments)
 	plh_sql_rows_check_not_null(fcinfo, 0, "pid");
 	source.pid = PG_GETARG_INT32(0);
 	source.growth = get_flag(fcinfo, growth);
+	source.peak = get_flag(fcinfo, arguments - 1);
 	return source;
 }
 
@@ -72,6 +74,7 @@ source_of_file(FunctionCallInfo fcinfo, int base, int arguments)
 	plh_sql_rows_check_not_null(fcinfo, 0, "file");
 	source.file = get_text(fcinfo, 0);
 	source.base = get_text(fcinfo, base);
+	source.peak = get_flag(fcinfo, arguments - 1);
 	return source;
 }
 
@@ -113,18 +116,29 @@ put_percent(PlhRow *row, int64 part, int64 whole)
 							   Float8GetDatum(rint(10000.0 * part / whole) / 100));
 }
 
+/* A number of chunks, which is not known at the peak. */
 static void
-put_top(const PlhTopRow *top, int64 total, PlhRowSink *sink)
+put_count(PlhRow *row, int64 count, const PlhSiteList *list)
+{
+	if (list->peak)
+		plh_sql_rows_put_null(row);
+	else
+		plh_sql_rows_put_int64(row, count);
+}
+
+static void
+put_top(const PlhTopRow *top, int64 total, const PlhSiteList *list,
+		PlhRowSink *sink)
 {
 	PlhRow		row = {0};
 
 	plh_sql_rows_put_text(&row, top->name);
 	plh_sql_rows_put_int64(&row, top->flat_bytes);
 	put_percent(&row, top->flat_bytes, total);
-	plh_sql_rows_put_int64(&row, top->flat_count);
+	put_count(&row, top->flat_count, list);
 	plh_sql_rows_put_int64(&row, top->cum_bytes);
 	put_percent(&row, top->cum_bytes, total);
-	plh_sql_rows_put_int64(&row, top->cum_count);
+	put_count(&row, top->cum_count, list);
 	plh_sql_rows_finish(&row, sink);
 }
 
@@ -148,29 +162,29 @@ return_top(FunctionCallInfo fcinfo, const PlhSource *source, PlhTopKind kind)
 	for (int i = 0; i < count; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		put_top(rows[i], total, &sink);
+		put_top(rows[i], total, list, &sink);
 	}
 	return (Datum) 0;
 }
 
 /*
- * pg_leakhunt_top(pid, sums_by, growth)
+ * pg_leakhunt_top(pid, sums_by, growth, peak)
  */
 Datum
 pg_leakhunt_top_of_process(PG_FUNCTION_ARGS)
 {
-	PlhSource	source = source_of_process(fcinfo, 2, 3);
+	PlhSource	source = source_of_process(fcinfo, 2, 4);
 
 	return return_top(fcinfo, &source, get_kind(fcinfo, 1));
 }
 
 /*
- * pg_leakhunt_top(file, sums_by, base)
+ * pg_leakhunt_top(file, sums_by, base, peak)
  */
 Datum
 pg_leakhunt_top_of_file(PG_FUNCTION_ARGS)
 {
-	PlhSource	source = source_of_file(fcinfo, 2, 3);
+	PlhSource	source = source_of_file(fcinfo, 2, 4);
 
 	return return_top(fcinfo, &source, get_kind(fcinfo, 1));
 }
@@ -192,42 +206,42 @@ return_text(FunctionCallInfo fcinfo, PlhSource source, AppendList append)
 }
 
 /*
- * pg_leakhunt_folded(pid, growth, context, query)
+ * pg_leakhunt_folded(pid, growth, context, query, peak)
  */
 Datum
 pg_leakhunt_folded_of_process(PG_FUNCTION_ARGS)
 {
-	return return_text(fcinfo, source_of_process(fcinfo, 1, 4),
+	return return_text(fcinfo, source_of_process(fcinfo, 1, 5),
 					   plh_folded_append);
 }
 
 /*
- * pg_leakhunt_folded(file, base, context, query)
+ * pg_leakhunt_folded(file, base, context, query, peak)
  */
 Datum
 pg_leakhunt_folded_of_file(PG_FUNCTION_ARGS)
 {
-	return return_text(fcinfo, source_of_file(fcinfo, 1, 4),
+	return return_text(fcinfo, source_of_file(fcinfo, 1, 5),
 					   plh_folded_append);
 }
 
 /*
- * pg_leakhunt_flamegraph(pid, growth, context, query): an SVG.
+ * pg_leakhunt_flamegraph(pid, growth, context, query, peak): an SVG.
  */
 Datum
 pg_leakhunt_flamegraph_of_process(PG_FUNCTION_ARGS)
 {
-	return return_text(fcinfo, source_of_process(fcinfo, 1, 4),
+	return return_text(fcinfo, source_of_process(fcinfo, 1, 5),
 					   plh_flamegraph_append);
 }
 
 /*
- * pg_leakhunt_flamegraph(file, base, context, query): an SVG.
+ * pg_leakhunt_flamegraph(file, base, context, query, peak): an SVG.
  */
 Datum
 pg_leakhunt_flamegraph_of_file(PG_FUNCTION_ARGS)
 {
-	return return_text(fcinfo, source_of_file(fcinfo, 1, 4),
+	return return_text(fcinfo, source_of_file(fcinfo, 1, 5),
 					   plh_flamegraph_append);
 }
 
@@ -244,19 +258,19 @@ return_pprof(PlhSource source)
 }
 
 /*
- * pg_leakhunt_pprof(pid, growth)
+ * pg_leakhunt_pprof(pid, growth, peak)
  */
 Datum
 pg_leakhunt_pprof_of_process(PG_FUNCTION_ARGS)
 {
-	return return_pprof(source_of_process(fcinfo, 1, 2));
+	return return_pprof(source_of_process(fcinfo, 1, 3));
 }
 
 /*
- * pg_leakhunt_pprof(file, base)
+ * pg_leakhunt_pprof(file, base, peak)
  */
 Datum
 pg_leakhunt_pprof_of_file(PG_FUNCTION_ARGS)
 {
-	return return_pprof(source_of_file(fcinfo, 1, 2));
+	return return_pprof(source_of_file(fcinfo, 1, 3));
 }

@@ -12,6 +12,7 @@
 #include "base/process_facts.h"
 #include "base/settings.h"
 #include "functions/sql_rows.h"
+#include "process/keeper.h"
 #include "process/process.h"
 #include "process/profile_directory.h"
 #include "profile/baseline.h"
@@ -21,10 +22,10 @@
 #include "reader/server_processes.h"
 #include "report/build_id_text.h"
 
-#define PROCESS_COLUMNS 24
+#define PROCESS_COLUMNS 27
 #define SYMBOL_COLUMNS 5
 #define CONTEXT_COLUMNS 6
-#define HISTORY_COLUMNS 3
+#define HISTORY_COLUMNS 6
 
 PLH_FUNCTION(pg_leakhunt_get_processes);
 PLH_FUNCTION(pg_leakhunt_get_symbols);
@@ -40,15 +41,15 @@ typedef struct ProcessRows
 
 /* The column growth_bytes of a process. */
 static void
-put_process_growth(PlhRow *row, const PlhProfileHeader *header)
+put_process_growth(PlhRow *row, const PlhProfileImage *image)
 {
 	PlhBaseline *baseline =
-		plh_baseline_file_read(plh_profile_directory_path(), header);
+		plh_baseline_file_read(plh_profile_directory_path(), image);
 
 	if (baseline == NULL)
 		plh_sql_rows_put_null(row);
 	else
-		plh_sql_rows_put_int64(row, header->counters.live_bytes -
+		plh_sql_rows_put_int64(row, image->header->counters.live_bytes -
 							   baseline->live_bytes);
 }
 
@@ -62,7 +63,7 @@ put_if_known(PlhRow *row, int64 value)
 		plh_sql_rows_put_int64(row, value);
 }
 
-/* The columns context_bytes, malloc_bytes and rss_anon_bytes. */
+/* The columns from context_bytes to rss_anon_bytes. */
 static void
 put_triage(PlhRow *row, const PlhProfileImage *image)
 {
@@ -70,9 +71,20 @@ put_triage(PlhRow *row, const PlhProfileImage *image)
 	bool		counted = header->census_at != 0;
 
 	put_if_known(row, counted ? header->context_bytes : -1);
+	put_if_known(row, counted ? header->context_free_bytes : -1);
 	put_if_known(row, counted ? header->malloc_bytes : -1);
+	put_if_known(row, counted ? header->malloc_free_bytes : -1);
 	put_if_known(row, image->alive ?
 				 plh_server_processes_rss_anon(header->pid) : -1);
+}
+
+/* The column state of a process that has a profile. */
+static const char *
+state_of(const PlhProfileImage *image)
+{
+	if (!image->alive)
+		return "crashed";
+	return plh_profile_image_is_whole(image->header) ? "live" : "private";
 }
 
 /* The row of a process that has a profile. */
@@ -84,7 +96,7 @@ put_profile(const PlhProfileImage *image, PlhRowSink *sink)
 
 	plh_sql_rows_put_pid(&row, header->pid);
 	plh_sql_rows_put_backend_type(&row, image);
-	plh_sql_rows_put_text(&row, image->alive ? "live" : "crashed");
+	plh_sql_rows_put_text(&row, state_of(image));
 	plh_sql_rows_put_database(&row, header);
 	plh_sql_rows_put_role(&row, header);
 	plh_sql_rows_put_time(&row, header->started_at);
@@ -95,7 +107,8 @@ put_profile(const PlhProfileImage *image, PlhRowSink *sink)
 	plh_sql_rows_put_int64(&row, header->counters.live_bytes);
 	plh_sql_rows_put_int64(&row, header->counters.live_count);
 	plh_sql_rows_put_int64(&row, header->peak_bytes);
-	put_process_growth(&row, header);
+	plh_sql_rows_put_time(&row, header->peak_at);
+	put_process_growth(&row, image);
 	plh_sql_rows_put_int64(&row, header->counters.live_samples);
 	plh_sql_rows_put_int64(&row, header->samples_taken);
 	plh_sql_rows_put_int64(&row, plh_profile_image_lost_samples(header));
@@ -141,8 +154,8 @@ put_loaded(PlhRow *row, int pid)
 }
 
 /*
- * The row of a process without a profile.  Its database and role are for
- * pg_stat_activity to tell.
+ * The row of a process without a profile.  Its type, database and role are for
+ * pg_stat_activity to tell, which has no row of the keeper, however.
  */
 static void
 put_unprofiled(int pid, PlhRowSink *sink)
@@ -150,9 +163,11 @@ put_unprofiled(int pid, PlhRowSink *sink)
 	PlhRow		row = {0};
 
 	plh_sql_rows_put_pid(&row, pid);
-	plh_sql_rows_put_text(&row, pid == PostmasterPid ? "postmaster" : NULL);
+	plh_sql_rows_put_text(&row, pid == PostmasterPid ? "postmaster" :
+						  plh_server_processes_is_titled(pid, PLH_KEEPER_NAME) ?
+						  PLH_KEEPER_NAME : NULL);
 	put_loaded(&row, pid);
-	plh_sql_rows_put_nulls(&row, 16);
+	plh_sql_rows_put_nulls(&row, 19);
 	put_if_known(&row, plh_server_processes_rss_anon(pid));
 	plh_sql_rows_put_nulls(&row, 4);
 	plh_sql_rows_finish(&row, sink);
@@ -229,8 +244,6 @@ put_symbols(PlhProfileImage *image, void *arg)
 {
 	PlhRowSink *sink = arg;
 
-	if (!plh_sql_rows_may_show(sink, image->header))
-		return;
 	for (uint32 i = 1; i < PLH_IMAGE_MODULES; i++)
 	{
 		const PlhModuleRecord *module = plh_profile_image_module(image, i);
@@ -263,8 +276,7 @@ pg_leakhunt_get_symbols(PG_FUNCTION_ARGS)
 
 	if (!plh_sql_rows_start(fcinfo, &sink, SYMBOL_COLUMNS))
 		return (Datum) 0;
-	plh_profile_reader_each(plh_profile_directory_path(), 0, false,
-							put_symbols, &sink);
+	plh_sql_rows_visit(&sink, put_symbols, &sink);
 	return (Datum) 0;
 }
 
@@ -276,8 +288,6 @@ put_contexts(PlhProfileImage *image, void *arg)
 	const PlhContextRecord *context;
 	uint32		position = 0;
 
-	if (!plh_sql_rows_may_show(sink, image->header))
-		return;
 	while ((context = plh_profile_image_next_context(image,
 													 &position)) != NULL)
 	{
@@ -308,8 +318,7 @@ pg_leakhunt_get_contexts(PG_FUNCTION_ARGS)
 
 	if (!plh_sql_rows_start(fcinfo, &sink, CONTEXT_COLUMNS))
 		return (Datum) 0;
-	plh_profile_reader_each(plh_profile_directory_path(), 0, false,
-							put_contexts, &sink);
+	plh_sql_rows_visit(&sink, put_contexts, &sink);
 	return (Datum) 0;
 }
 
@@ -325,11 +334,15 @@ put_history(PlhProfileImage *image, void *arg)
 	sink->found = true;
 	for (uint32 i = 0; i < Min(header->history_count, PLH_HISTORY_POINTS); i++)
 	{
+		const PlhHistoryPoint *point = &header->history[i];
 		PlhRow		row = {0};
 
-		plh_sql_rows_put_time(&row, header->history[i].at);
-		plh_sql_rows_put_int64(&row, header->history[i].live_bytes);
-		plh_sql_rows_put_int64(&row, header->history[i].context_bytes);
+		plh_sql_rows_put_time(&row, point->at);
+		plh_sql_rows_put_int64(&row, point->live_bytes);
+		plh_sql_rows_put_int64(&row, point->context_bytes);
+		put_if_known(&row, point->malloc_bytes);
+		put_if_known(&row, point->malloc_free_bytes);
+		plh_sql_rows_put_int64(&row, point->own_bytes);
 		plh_sql_rows_finish(&row, sink);
 	}
 }

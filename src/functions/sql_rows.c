@@ -22,7 +22,9 @@
 #include "utils/tuplestore.h"
 
 #include "functions/sql_rows.h"
+#include "process/crash_dumps.h"
 #include "process/process.h"
+#include "process/profile_directory.h"
 #include "profile/profile_image.h"
 #include "reader/database_text.h"
 #include "report/listed_site.h"
@@ -74,10 +76,14 @@ plh_sql_rows_put_text(PlhRow *row, const char *text)
 							   CStringGetTextDatum(plh_database_text_fit(text)));
 }
 
+/*
+ * A time; NULL for none, and for what no timestamp can be, as one damaged profile
+ * would make an ERROR of all rows.
+ */
 void
 plh_sql_rows_put_time(PlhRow *row, TimestampTz time)
 {
-	if (time == 0)
+	if (time == 0 || !IS_VALID_TIMESTAMP(time))
 		plh_sql_rows_put_null(row);
 	else
 		plh_sql_rows_put_datum(row, TimestampTzGetDatum(time));
@@ -225,6 +231,58 @@ plh_sql_rows_may_show(const PlhRowSink *sink, const PlhProfileHeader *header)
 	return sink->sees_all || plh_sql_rows_may_see_role(header->role_oid);
 }
 
+/* What plh_sql_rows_visit passes on. */
+typedef struct Visit
+{
+	const PlhRowSink *sink;
+	PlhProfileVisitor visit;
+	void	   *arg;
+} Visit;
+
+/* PlhProfileFilter: may the caller see it? */
+static bool
+may_visit(const PlhProfileImage *image, void *arg)
+{
+	const Visit *visit = arg;
+
+	return plh_sql_rows_may_show(visit->sink, image->header);
+}
+
+/* PlhProfileVisitor: whom the caller may see. */
+static void
+visit_shown(PlhProfileImage *image, void *arg)
+{
+	const Visit *visit = arg;
+
+	if (plh_sql_rows_may_show(visit->sink, image->header))
+		visit->visit(image, visit->arg);
+}
+
+/*
+ * Call "visit" with the image of each profile that the caller may see.  Of others
+ * the header is read at most: they may be many, and large.
+ */
+void
+plh_sql_rows_visit(const PlhRowSink *sink, PlhProfileVisitor visit, void *arg)
+{
+	Visit		shown = {sink, visit, arg};
+
+	plh_profile_reader_each_wanted(plh_profile_directory_path(), 0, false,
+								   sink->sees_all ? NULL : may_visit,
+								   visit_shown, &shown);
+}
+
+/* Say if the directory of the profiles, which was there once, is gone. */
+static void
+report_missing_directory(void)
+{
+	if (plh_process_refusal() == NULL && plh_profile_directory_is_gone())
+		ereport(WARNING,
+				(errmsg("directory \"%s\", in which processes show their profiles, was removed",
+						plh_profile_directory_path()),
+				 errdetail("Each process makes it again and is shown again when it next takes a sample.")));
+}
+
 /*
  * Say, where it is so, that there is less to see than the caller may think.
  */
@@ -244,6 +302,7 @@ report_coverage(void)
 				(errmsg("pg_leakhunt shows only processes that have loaded it"),
 				 errhint("Add pg_leakhunt to shared_preload_libraries and restart the server to see all processes.")));
 	}
+	report_missing_directory();
 }
 
 /*
@@ -322,9 +381,13 @@ plh_sql_rows_start(FunctionCallInfo fcinfo, PlhRowSink *sink, int columns)
 	plh_sql_rows_start_silently(fcinfo, sink, columns);
 	report_coverage();
 
+	if (plh_process_refusal() != NULL)
+		return false;
+
 	/* a session that looks at itself should see itself */
 	plh_owner_publish();
-	return plh_process_refusal() == NULL;
+	plh_crash_dumps_save_some();
+	return true;
 }
 
 /*

@@ -12,6 +12,7 @@
 #include "fmgr.h"
 #include "funcapi.h"
 
+#include "reader/profile_reader.h"
 #include "report/listed_site.h"
 #include "symbols/symbols.h"
 
@@ -52,6 +53,8 @@ extern bool plh_sql_rows_may_see_role(Oid role);
 extern bool plh_sql_rows_may_know(int pid);
 extern bool plh_sql_rows_may_show(const PlhRowSink *sink,
 								  const PlhProfileHeader *header);
+extern void plh_sql_rows_visit(const PlhRowSink *sink, PlhProfileVisitor visit,
+							   void *arg);
 
 extern void plh_sql_rows_put_datum(PlhRow *row, Datum value);
 extern void plh_sql_rows_put_null(PlhRow *row);

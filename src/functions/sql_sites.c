@@ -167,11 +167,9 @@ put_process(PlhProfileImage *image, void *arg)
 {
 	Report	   *report = arg;
 
-	if (!plh_sql_rows_may_show(&report->sink, image->header))
-		return;
 	put_image(image,
 			  plh_baseline_file_read(plh_profile_directory_path(),
-									 image->header),
+									 image),
 			  report->with_stacks, &report->sink);
 }
 
@@ -179,13 +177,15 @@ put_process(PlhProfileImage *image, void *arg)
 static void
 put_one_process(int pid, Report *report)
 {
-	PlhProfileImage *image =
-		plh_profile_reader_find(plh_profile_directory_path(), pid);
+	const char *directory = plh_profile_directory_path();
+	PlhProfileImage *image = plh_profile_reader_find(directory, pid, true);
 
-	if (image != NULL)
-		put_process(image, report);
-	else
+	if (image == NULL)
 		(void) plh_server_processes_check(pid);
+	else if (plh_sql_rows_may_show(&report->sink, image->header) &&
+			 (image = plh_profile_reader_find(directory, pid, false)) != NULL &&
+			 plh_sql_rows_may_show(&report->sink, image->header))
+		put_process(image, report);
 }
 
 /*
@@ -205,8 +205,7 @@ pg_leakhunt_report(PG_FUNCTION_ARGS)
 	if (!PG_ARGISNULL(0))
 		put_one_process(PG_GETARG_INT32(0), &report);
 	else
-		plh_profile_reader_each(plh_profile_directory_path(), 0, false,
-								put_process, &report);
+		plh_sql_rows_visit(&report.sink, put_process, &report);
 	return (Datum) 0;
 }
 

@@ -61,14 +61,18 @@ plh_sql_source_process(int pid, int level)
 	PlhProfileImage *image = NULL;
 
 	plh_owner_publish();
-	if (pid > 0)
-		image = plh_profile_reader_find(plh_profile_directory_path(), pid);
-	if (image != NULL)
+
+	/* the header first: of a profile that is not for the caller that will do */
+	for (int header_only = 1; pid > 0 && header_only >= 0; header_only--)
 	{
-		if (!may_see(image->header))
+		image = plh_profile_reader_find(plh_profile_directory_path(), pid,
+										header_only);
+		if (image != NULL && !may_see(image->header))
 			plh_sql_source_deny_process(pid);
 	}
-	else if (!plh_server_processes_has(pid))
+	if (image != NULL)
+		return image;
+	if (!plh_server_processes_has(pid))
 		ereport(level,
 				(errcode(ERRCODE_UNDEFINED_OBJECT),
 				 errmsg("PID %d is not a PostgreSQL server process", pid)));
@@ -79,7 +83,7 @@ plh_sql_source_process(int pid, int level)
 				 plh_server_processes_loaded(pid) == PLH_NOT_LOADED ?
 				 errdetail("It has not loaded pg_leakhunt.") :
 				 errdetail("It has not kept enough samples yet.")));
-	return image;
+	return NULL;
 }
 
 /* Throw an ERROR for a pid in quotes, which PostgreSQL takes for a name. */
@@ -195,7 +199,7 @@ static PlhBaseline *
 required_baseline(const PlhProfileImage *image)
 {
 	PlhBaseline *baseline =
-		plh_baseline_file_read(plh_profile_directory_path(), image->header);
+		plh_baseline_file_read(plh_profile_directory_path(), image);
 
 	if (baseline == NULL)
 		ereport(ERROR,
@@ -239,9 +243,14 @@ plh_sql_source_sites(const PlhSource *source)
 	PlhSymbols *symbols = plh_symbols_open();
 	PlhSiteList *list;
 
-	if (source->file == NULL)
-		return sites_of_process(source, symbols);
-	list = sites_of_dump(source->file, symbols);
+	if (source->peak && (source->growth || source->base != NULL))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("cannot show growth and peak at once")));
+	list = source->file == NULL ? sites_of_process(source, symbols) :
+		sites_of_dump(source->file, symbols);
+	if (list != NULL && source->peak)
+		plh_site_list_take_peak(list);
 	if (source->base != NULL)
 		plh_site_list_subtract(list, sites_of_dump(source->base, symbols));
 	return list;

@@ -18,6 +18,7 @@ typedef struct PlhSource
 	const char *file;			/* name of a dump; NULL: a process */
 	const char *base;			/* dump that growth is counted from, or NULL */
 	bool		growth;			/* of a process, since its baseline */
+	bool		peak;			/* as it was when the process held most */
 	bool		required;		/* no such process is an ERROR, not a WARNING */
 } PlhSource;
 

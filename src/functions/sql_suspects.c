@@ -20,6 +20,7 @@
 #include "reader/baseline_file.h"
 #include "reader/profile_reader.h"
 #include "report/listed_site.h"
+#include "report/malloc_callers.h"
 #include "verdict/suppression.h"
 #include "verdict/suspect_evidence.h"
 #include "verdict/suspect_list.h"
@@ -47,12 +48,6 @@ typedef struct Search
 	Matched    *matched;		/* by suppression */
 } Search;
 
-static const char *
-verdict_name(PlhVerdict verdict)
-{
-	return verdict == PLH_VERDICT_LEAK ? "leak" : "growing";
-}
-
 /* The columns live_bytes, growth_bytes, bytes_per_hour, survival and epochs. */
 static void
 put_figures(PlhRow *row, const PlhSuspect *suspect)
@@ -68,34 +63,80 @@ put_figures(PlhRow *row, const PlhSuspect *suspect)
 		plh_sql_rows_put_int64(row, suspect->judgement.bytes_per_hour);
 	else
 		plh_sql_rows_put_null(row);
+	if (suspect->site == NULL || suspect->context != NULL)
+	{
+		plh_sql_rows_put_nulls(row, 2);
+		return;
+	}
 	plh_sql_rows_put_survival(row, facts->live_bytes, facts->total_bytes);
 	plh_sql_rows_put_int64(row, facts->epochs);
 }
 
-/* One row of pg_leakhunt_suspects. */
+/* The columns context_name and site, and those of the statement. */
 static void
-put_suspect(const PlhSuspect *suspect, const PlhListedSite *listed,
+put_place(PlhRow *row, const PlhSuspect *suspect, const PlhListedSite *listed,
+		  const PlhProfileImage *image)
+{
+	const PlhStringRecord *name;
+
+	if (listed != NULL)
+	{
+		plh_sql_rows_put_text(row, listed->context_name);
+		plh_sql_rows_put_text(row, listed->stack.site);
+		plh_sql_rows_put_query(row, listed);
+		return;
+	}
+	name = suspect->context == NULL ? NULL :
+		plh_profile_image_string(image, suspect->context->context_name);
+	if (name == NULL)
+		plh_sql_rows_put_null(row);
+	else
+		plh_sql_rows_put_foreign_text(row, image, name->text, name->text_bytes);
+	plh_sql_rows_put_nulls(row, 3);
+}
+
+/* The evidence, with what only other files tell. */
+static const char *
+evidence_of(const PlhSuspect *suspect, const PlhProfileImage *image,
 			PlhRowSink *sink)
 {
+	const char *evidence = plh_suspect_evidence(&suspect->facts,
+												&suspect->judgement,
+												image->header);
+
+	if (suspect->judgement.verdict == PLH_VERDICT_MALLOC && image->alive)
+		return psprintf("%s %s", evidence,
+						plh_malloc_callers_text(image->header->pid,
+												plh_sql_rows_symbols(sink)));
+	return evidence;
+}
+
+/*
+ * One row of pg_leakhunt_suspects; "listed" is NULL if it is not about a site.
+ */
+static void
+put_suspect(const PlhSuspect *suspect, const PlhListedSite *listed,
+			const PlhProfileImage *image, PlhRowSink *sink)
+{
 	const PlhJudgement *judgement = &suspect->judgement;
-	const PlhProfileHeader *header = listed->image->header;
+	const PlhProfileHeader *header = image->header;
 	PlhRow		row = {0};
 
 	plh_sql_rows_put_pid(&row, header->pid);
-	plh_sql_rows_put_backend_type(&row, listed->image);
+	plh_sql_rows_put_backend_type(&row, image);
 	plh_sql_rows_put_role(&row, header);
 	plh_sql_rows_put_database(&row, header);
 	plh_sql_rows_put_datum(&row,
 						   Float8GetDatum(rint(100 * judgement->score) / 100));
-	plh_sql_rows_put_text(&row, verdict_name(judgement->verdict));
-	plh_sql_rows_put_text(&row, listed->context_name);
-	plh_sql_rows_put_text(&row, listed->stack.site);
-	plh_sql_rows_put_query(&row, listed);
+	plh_sql_rows_put_text(&row, plh_suspect_verdict_name(judgement->verdict));
+	put_place(&row, suspect, listed, image);
 	put_figures(&row, suspect);
-	plh_sql_rows_put_text(&row, plh_suspect_evidence(&suspect->facts,
-													 judgement));
-	plh_sql_rows_put_frames(&row, listed);
-	plh_sql_rows_put_datum(&row, BoolGetDatum(listed->image->alive));
+	plh_sql_rows_put_text(&row, evidence_of(suspect, image, sink));
+	if (listed != NULL)
+		plh_sql_rows_put_frames(&row, listed);
+	else
+		plh_sql_rows_put_null(&row);
+	plh_sql_rows_put_datum(&row, BoolGetDatum(image->alive));
 	plh_sql_rows_finish(&row, sink);
 }
 
@@ -107,7 +148,7 @@ find_suspects(const PlhProfileImage *image)
 
 	return plh_suspect_list_make(image,
 								 plh_baseline_file_read(plh_profile_directory_path(),
-														header),
+														image),
 								 image->alive ? GetCurrentTimestamp() :
 								 header->counters.last_at);
 }
@@ -120,8 +161,6 @@ put_suspects(PlhProfileImage *image, void *arg)
 	PlhStackTexts *texts;
 	PlhSuspectList *list;
 
-	if (!plh_sql_rows_may_show(&search->sink, image->header))
-		return;
 	list = find_suspects(image);
 	if (list->count == 0)
 		return;
@@ -133,12 +172,17 @@ put_suspects(PlhProfileImage *image, void *arg)
 		PlhListedSite listed;
 
 		CHECK_FOR_INTERRUPTS();
+		if (suspect->site == NULL)
+		{
+			put_suspect(suspect, NULL, image, &search->sink);
+			continue;
+		}
 		plh_site_facts_resolve(&facts, image, suspect->site, NULL);
 		plh_listed_site_start(&listed, image, &facts);
 		plh_listed_site_describe_stack(&listed, texts);
 		if (!plh_suppression_any(search->suppressions, listed.context_name,
 								 &listed.stack))
-			put_suspect(suspect, &listed, &search->sink);
+			put_suspect(suspect, &listed, image, &search->sink);
 	}
 }
 
@@ -153,8 +197,7 @@ pg_leakhunt_get_suspects(PG_FUNCTION_ARGS)
 	if (!plh_sql_rows_start(fcinfo, &search.sink, SUSPECT_COLUMNS))
 		return (Datum) 0;
 	search.suppressions = plh_sql_suppressions_read(fcinfo);
-	plh_profile_reader_each(plh_profile_directory_path(), 0, false,
-							put_suspects, &search);
+	plh_sql_rows_visit(&search.sink, put_suspects, &search);
 	return (Datum) 0;
 }
 
@@ -186,8 +229,6 @@ count_suppressed(PlhProfileImage *image, void *arg)
 	PlhSiteFacts facts;
 	uint32		position = 0;
 
-	if (!plh_sql_rows_may_show(&search->sink, image->header))
-		return;
 	is_matched = palloc0(sizeof(bool) * search->suppressions->count);
 	texts = plh_stack_text_open(plh_sql_rows_symbols(&search->sink), image);
 	while (plh_site_facts_next(&facts, image, NULL, &position))
@@ -219,8 +260,7 @@ pg_leakhunt_get_suppressed(PG_FUNCTION_ARGS)
 	count = search.suppressions->count;
 	search.matched = palloc0(sizeof(Matched) * Max(count, 1));
 	if (active && count > 0)
-		plh_profile_reader_each(plh_profile_directory_path(), 0, false,
-								count_suppressed, &search);
+		plh_sql_rows_visit(&search.sink, count_suppressed, &search);
 	for (int i = 0; i < count; i++)
 	{
 		const Matched *matched = &search.matched[i];
