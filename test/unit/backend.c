@@ -33,9 +33,17 @@ ProcessInterrupts(void)
 {
 }
 
+/* The stack of the call that may throw; like the server's own, it has a limit. */
+#define MAX_STACK_BYTES (2 * 1024 * 1024)
+static const char *stack_base;
+
 void
 check_stack_depth(void)
 {
+	if (stack_base != NULL &&
+		stack_base - (const char *) __builtin_frame_address(0) > MAX_STACK_BYTES)
+		ereport(ERROR, (errcode(ERRCODE_STATEMENT_TOO_COMPLEX),
+						errmsg("stack depth limit exceeded")));
 }
 
 bool
@@ -43,7 +51,7 @@ errstart(int level, const char *domain)
 {
 	thrown_level = level;
 	thrown_sqlstate = ERRCODE_INTERNAL_ERROR;
-	return level >= ERROR;
+	return level >= WARNING;
 }
 
 bool
@@ -52,12 +60,20 @@ errstart_cold(int level, const char *domain)
 	return errstart(level, domain);
 }
 
-/* What is not caught is a bug of the test. */
+/* What is not caught is a bug of the test.  Nobody sees a WARNING. */
 void
 errfinish(const char *file, int line, const char *function)
 {
+	if (thrown_level < ERROR)
+		return;
 	if (PG_exception_stack == NULL)
 		abort();
+	siglongjmp(*PG_exception_stack, 1);
+}
+
+void
+pg_re_throw(void)
+{
 	siglongjmp(*PG_exception_stack, 1);
 }
 
@@ -90,6 +106,7 @@ DEFINE_TEXT_FUNCTION(errmsg)
 DEFINE_TEXT_FUNCTION(errmsg_internal)
 DEFINE_TEXT_FUNCTION(errdetail)
 DEFINE_TEXT_FUNCTION(errdetail_internal)
+DEFINE_TEXT_FUNCTION(errhint)
 
 /*
  * Call a function; returns the SQLSTATE of the ERROR that it ends in, or 0.
@@ -101,6 +118,8 @@ sqlstate_of(MayThrow function, void *arg)
 	sigjmp_buf	here;
 	volatile bool returned = false;
 
+	if (outer == NULL)
+		stack_base = __builtin_frame_address(0);
 	if (sigsetjmp(here, 0) == 0)
 	{
 		PG_exception_stack = &here;
@@ -125,6 +144,24 @@ CloseTransientFile(int fd)
 {
 	open_files--;
 	return close(fd);
+}
+
+DIR *
+AllocateDir(const char *name)
+{
+	return opendir(name);
+}
+
+struct dirent *
+ReadDirExtended(DIR *dir, const char *name, int level)
+{
+	return dir == NULL ? NULL : readdir(dir);
+}
+
+int
+FreeDir(DIR *dir)
+{
+	return dir == NULL ? 0 : closedir(dir);
 }
 
 int

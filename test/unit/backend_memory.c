@@ -11,6 +11,7 @@
 #include "utils/memutils.h"
 
 #include "backend.h"
+#include "server.h"
 
 /* What precedes each chunk, a multiple of the strictest alignment. */
 typedef struct Chunk
@@ -194,6 +195,7 @@ MemoryContextReset(MemoryContext context)
 {
 	dlist_head *chunks = &((TestContext *) context)->chunks;
 
+	reset_context(context);
 	while (!dlist_is_empty(chunks))
 		pfree(dlist_container(Chunk, node, dlist_head_node(chunks)) + 1);
 }

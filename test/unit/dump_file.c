@@ -10,6 +10,7 @@
 #include "backend.h"
 #include "base/whole_io.h"
 #include "dump_file.h"
+#include "sound_profile.h"
 
 static int	file = -1;
 static char path[64];
@@ -81,4 +82,39 @@ read_dump(Attempt *attempt)
 {
 	attempt->dump = NULL;
 	return sqlstate_of(read_file, attempt);
+}
+
+/*
+ * Is that one of the ERRORs that a file may end in, by what is in it?
+ */
+bool
+is_dump_error(int sqlstate)
+{
+	return sqlstate == ERRCODE_DATA_CORRUPTED ||
+		sqlstate == ERRCODE_FEATURE_NOT_SUPPORTED ||
+		sqlstate == ERRCODE_PROGRAM_LIMIT_EXCEEDED;
+}
+
+/*
+ * Use a dump that was read, in memory that ends where the image does.
+ */
+void
+use_dump(const PlhDump *dump, bool drawn)
+{
+	PlhProfileHeader *header = copy_profile(dump->image->header,
+											dump->image->bytes);
+	PlhProfileImage *image = palloc(sizeof(PlhProfileImage));
+	PlhBaseline *baseline = dump->baseline;
+
+	plh_profile_image_adopt(image, header, dump->image->bytes);
+	image->alive = false;
+	image->symbols = dump->image->symbols;
+	if (baseline == NULL)
+		baseline = half_of_profile(image);
+	(void) walk_profile(image, baseline);
+	judge_profile(image, baseline);
+	dump_profile(image, baseline);
+	if (drawn)
+		draw_profile(image, baseline);
+	free(header);
 }

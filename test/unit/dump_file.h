@@ -28,5 +28,7 @@ extern void set_dump_file(const Text *text);
 extern Text write_dump(const PlhProfileImage *image,
 					   const PlhDumpExtras *extras);
 extern int	read_dump(Attempt *attempt);
+extern bool is_dump_error(int sqlstate);
+extern void use_dump(const PlhDump *dump, bool drawn);
 
 #endif							/* DUMP_FILE_H */

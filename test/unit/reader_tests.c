@@ -7,16 +7,22 @@
  */
 #include "postgres.h"
 
+#include "base/guard.h"
 #include "reader_tests.h"
 
 int
 main(void)
 {
+	/* as owners do, whose functions make the profiles that are read */
+	plh_guard_held = true;
+
 	try_begins(NULL, 0, 0);
 	test_images();
 	test_dump_files();
 	test_damaged_dumps();
 	test_baselines();
+	test_profile_files();
+	test_reuse();
 	test_suppression();
 	test_pictures();
 	return tests_end();

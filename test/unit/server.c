@@ -4,7 +4,11 @@
  */
 #include "postgres.h"
 
+#include "access/parallel.h"
+#include "access/xlog.h"
 #include "miscadmin.h"
+#include "postmaster/autovacuum.h"
+#include "replication/reorderbuffer.h"
 #include "storage/proc.h"
 #include "utils/memutils.h"
 
@@ -21,11 +25,24 @@ MemoryContext ErrorContext;
 int			MyProcPid = 4711;
 pid_t		PostmasterPid = 4710;
 bool		IsUnderPostmaster = true;
+bool		InitializingParallelWorker;
+int			ParallelWorkerNumber = -1;
 bool		am_walsender;
 volatile uint32 CritSectionCount;
 PGPROC	   *MyProc;
+int			work_mem = 4096;
+double		hash_mem_multiplier = 2.0;
+int			maintenance_work_mem = 65536;
+int			autovacuum_work_mem = -1;
+int			logical_decoding_work_mem = 65536;
 
 TimestampTz statement_start = 1;
+
+uint64
+GetSystemIdentifier(void)
+{
+	return UINT64CONST(0x123456789ABCDEF0);
+}
 
 const char *
 plh_settings_scope_name(uint32 scope)

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <math.h>
 
+#include "access/xlog.h"
 #include "miscadmin.h"
 #include "utils/timestamp.h"
 
@@ -16,6 +17,7 @@
 #include "dump/dump_writer.h"
 #include "profile/profile.h"
 #include "profile/profile_counters.h"
+#include "profile/profile_recycling.h"
 #include "reader/baseline_file.h"
 #include "report/call_tree.h"
 #include "report/folded.h"
@@ -75,6 +77,7 @@ add_site(pg_prng_state *prng, uint32 number)
 	PlhSiteKey	key = {0};
 	char		statement[64];
 	uint32		site;
+	bool		gone;			/* hold nothing in the end */
 
 	snprintf(statement, sizeof(statement), "SELECT '%s', %u", name, number);
 	key.stack = add_stack(prng);
@@ -84,13 +87,14 @@ add_site(pg_prng_state *prng, uint32 number)
 		key.statement = plh_profile_statement(random_below(prng, 2) *
 											  pg_prng_uint64(prng), statement);
 	site = plh_profile_site(&key);
+	gone = random_below(prng, 4) == 0;
 	for (int i = random_below(prng, 40); i >= 0; i--)
 	{
 		Size		size = 1 + random_below(prng, 10000);
 		PlhDraw		draw = plh_sampling_draw(prng, size, 4096);
 
 		plh_profile_counters_add(site, size, draw);
-		if (random_below(prng, 4) == 0)
+		if (gone || random_below(prng, 4) == 0)
 			plh_profile_counters_subtract(site, size, draw);
 	}
 }
@@ -114,6 +118,8 @@ fill_header(PlhProfileHeader *header)
 	header->started_at = 1000000;
 	header->database_oid = 5;
 	header->role_oid = 4000000000U;
+	header->system_identifier = GetSystemIdentifier();
+	header->published_bytes = header->used_bytes;
 	strcpy(header->label, "a worker, 100%");
 	header->encoding = database_encoding;
 	header->sample_interval = 4096;
@@ -135,9 +141,17 @@ copy_profile(const PlhProfileHeader *header, Size bytes)
 	return memcpy(malloc(bytes), header, bytes);
 }
 
+/* Let a round of recycling pass. */
+static void
+give_up_records(void)
+{
+	plh_profile_recycling_suspend();
+	plh_profile_recycling_resume();
+}
+
 /*
  * A profile with so many sites at the most, made by the owner's own functions.
- * To be freed by the caller.
+ * Some records are free, or used again.  To be freed by the caller.
  */
 PlhProfileHeader *
 make_profile(int sites, uint64 seed)
@@ -152,7 +166,12 @@ make_profile(int sites, uint64 seed)
 		abort();
 	plh_profile_counters_start();
 	for (int i = 0; i < sites; i++)
+	{
 		add_site(&prng, i);
+		if (i == sites / 2)
+			give_up_records();
+	}
+	give_up_records();
 	for (int i = 0; i < 3; i++)
 		add_context(&prng, plh_profile_string(names[i], PLH_CONTEXT_NAME_MAX));
 	fill_header(plh_profile);
@@ -214,7 +233,7 @@ walk_site(const PlhProfileImage *image, const PlhSiteRecord *site,
 		REQUIRE(broken, is_text(string->text, string->text_bytes));
 	if (statement != NULL)
 		REQUIRE(broken, is_text(statement->text, statement->text_bytes));
-	(void) plh_profile_image_peak_bytes(image, site);
+	(void) plh_site_peak_bytes(image->header, site);
 	plh_baseline_site(baseline, offset, &bytes, &count);
 	return broken;
 }
@@ -255,7 +274,8 @@ judge_profile(const PlhProfileImage *image, const PlhBaseline *baseline)
 
 	for (int i = 0; i < list->count; i++)
 		(void) plh_suspect_evidence(&list->suspects[i].facts,
-									&list->suspects[i].judgement);
+									&list->suspects[i].judgement,
+									image->header);
 }
 
 void

@@ -4,7 +4,6 @@
  */
 #include "postgres.h"
 
-#include "report/size_text.h"
 #include "symbols/symbols.h"
 
 static const char *const functions[] = {
@@ -39,10 +38,4 @@ const char *
 plh_symbols_status_word(PlhModuleStatus status)
 {
 	return "stripped";
-}
-
-char *
-plh_size_text(int64 bytes)
-{
-	return psprintf(INT64_FORMAT " bytes", bytes);
 }

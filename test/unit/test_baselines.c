@@ -13,6 +13,7 @@
 #include "base/limits.h"
 #include "base/whole_io.h"
 #include "reader/baseline_file.h"
+#include "reader/private_part.h"
 #include "reader_tests.h"
 #include "server.h"
 #include "sound_profile.h"
@@ -72,56 +73,73 @@ test_round_trip(const PlhProfileImage *image)
 	const PlhProfileHeader *header = image->header;
 	PlhBaseline *baseline;
 
-	ok(plh_baseline_file_read(directory, header) == NULL,
+	ok(plh_baseline_file_read(directory, image) == NULL,
 	   "there is no baseline at first");
 	ok(plh_baseline_file_take(directory, image), "a baseline is taken");
-	baseline = plh_baseline_file_read(directory, header);
+	baseline = plh_baseline_file_read(directory, image);
 	ok(baseline != NULL && baseline->taken_at == GetCurrentTimestamp() &&
 	   baseline->live_bytes == header->counters.live_bytes, "and read");
 	ok_unbroken(baseline == NULL ? "it is there" :
 				compare_baseline(baseline, image),
 				"with what each site held, and nothing else");
-	ok(!plh_baseline_file_take("/nonexistent", image) && errno == ENOENT,
-	   "without a directory there is an error number");
+	ok(!plh_baseline_file_take("/nonexistent/deeper", image) && errno == ENOENT,
+	   "without a directory above it there is an error number");
 }
 
 static void
 test_refused(const PlhProfileImage *image)
 {
 	const PlhProfileHeader *header = image->header;
-	PlhBaseline *whole = plh_baseline_file_read(directory, header);
+	PlhBaseline *whole = plh_baseline_file_read(directory, image);
 	PlhBaseline changed = *whole;
 	const char *broken = NULL;
 
 	for (Size bytes = 0; bytes < bytes_of(whole); bytes += 8)
 	{
 		write_file(header->pid, whole, bytes);
-		REQUIRE(broken, plh_baseline_file_read(directory, header) == NULL);
+		REQUIRE(broken, plh_baseline_file_read(directory, image) == NULL);
 	}
 	ok_unbroken(broken, "a file that ends anywhere is refused");
 
 	whole->pid++;
 	write_file(header->pid, whole, bytes_of(whole));
-	ok(plh_baseline_file_read(directory, header) == NULL,
+	ok(plh_baseline_file_read(directory, image) == NULL,
 	   "and one of another pid");
 	whole->pid--;
 	whole->process_start++;
 	write_file(header->pid, whole, bytes_of(whole));
-	ok(plh_baseline_file_read(directory, header) == NULL,
+	ok(plh_baseline_file_read(directory, image) == NULL,
 	   "and one of a former process of the same pid");
 	whole->process_start--;
 	whole->magic[7]++;
 	write_file(header->pid, whole, bytes_of(whole));
-	ok(plh_baseline_file_read(directory, header) == NULL,
+	ok(plh_baseline_file_read(directory, image) == NULL,
 	   "and one of another version");
 	for (uint32 i = 0; i < 64; i++)
 	{
 		changed.site_count = i < 32 ? (uint32) 1 << i : PG_UINT32_MAX - i + 32;
 		write_file(header->pid, &changed, sizeof(changed));
-		REQUIRE(broken, plh_baseline_file_read(directory, header) == NULL);
+		REQUIRE(broken, plh_baseline_file_read(directory, image) == NULL);
 	}
 	ok_unbroken(broken, "and one that says it has more sites than there are");
 	ok(open_files == 0, "no file is left open");
+}
+
+/* A header that says more than there is, as one that is damaged may. */
+static void
+test_used_bytes(const PlhProfileImage *image)
+{
+	PlhProfileHeader *header = copy_profile(image->header, image->bytes);
+	PlhProfileImage damaged;
+
+	plh_profile_image_adopt(&damaged, header, image->bytes);
+	header->used_bytes = PG_UINT32_MAX;
+	palloced_peak = palloced_bytes;
+	ok(plh_baseline_file_take(directory, &damaged) &&
+	   palloced_peak - palloced_bytes < image->bytes,
+	   "taking one needs no more memory than there are sites");
+	plh_baseline_unlink(directory, header->pid);
+	free(header);
 }
 
 /* Where growth is counted from for a process without a file of its own. */
@@ -130,16 +148,100 @@ test_common(const PlhProfileImage *image)
 {
 	PlhProfileHeader *header = copy_profile(image->header,
 											image->header->used_bytes);
+	PlhProfileImage changed;
 
+	plh_profile_image_adopt(&changed, header, header->used_bytes);
 	plh_baseline_unlink(directory, header->pid);
 	ok(plh_baseline_file_take_empty(directory, 0), "one of all is taken");
 	header->counters.first_at = GetCurrentTimestamp() + 1;
-	ok(plh_baseline_file_read(directory, header) != NULL,
+	ok(plh_baseline_file_read(directory, &changed) != NULL,
 	   "it counts for a process that began later");
 	header->counters.first_at = GetCurrentTimestamp() - 1;
-	ok(plh_baseline_file_read(directory, header) == NULL,
+	ok(plh_baseline_file_read(directory, &changed) == NULL,
 	   "not for one that began before");
 	plh_baseline_unlink(directory, 0);
+	free(header);
+}
+
+/* The image that others have while the owner alone has the later half of the records. */
+static PlhProfileHeader *
+make_private(PlhProfileImage *private, const PlhProfileImage *image)
+{
+	Size		seen_bytes = PLH_PROFILE_FIRST_BYTES +
+		TYPEALIGN(PLH_RECORD_STEP, (image->bytes - PLH_PROFILE_FIRST_BYTES) / 2);
+	PlhProfileHeader *header = copy_profile(image->header, seen_bytes);
+
+	header->published_bytes = seen_bytes;
+	memset(private, 0, sizeof(*private));
+	plh_profile_image_adopt(private, header, seen_bytes);
+	plh_private_part_add(private, header);
+	return header;
+}
+
+/* A part that is private when the baseline is taken, or when it is read. */
+static void
+test_private(const PlhProfileImage *image)
+{
+	PlhProfileImage private;
+	PlhProfileHeader *header = make_private(&private, image);
+	PlhBaseline *baseline;
+
+	ok(plh_baseline_file_take(directory, &private), "a part is private");
+	baseline = plh_baseline_file_read(directory, image);
+	ok_unbroken(compare_baseline(baseline, image),
+				"nothing has grown when it is seen");
+	ok(plh_baseline_file_take(directory, image), "none is");
+	baseline = plh_baseline_file_read(directory, &private);
+	ok_unbroken(compare_baseline(baseline, &private),
+				"nothing has grown when it can't be seen any more");
+	plh_baseline_unlink(directory, header->pid);
+	free(header);
+}
+
+/* A site with a stack and a statement that holds something, after "position". */
+static PlhSiteRecord *
+find_site(const PlhProfileImage *image, uint32 *position)
+{
+	const PlhSiteRecord *site;
+
+	while ((site = plh_profile_image_next_site(image, position)) != NULL)
+		if (site->key.stack > PLH_FORMER_STACKS && site->key.statement != 0 &&
+			site->counters.live_bytes > 0)
+			return (PlhSiteRecord *) site;
+	abort();
+}
+
+/* A site is given up, and its stack's room has become another stack's. */
+static void
+test_other_stack(const PlhProfileImage *image)
+{
+	PlhProfileHeader *header = copy_profile(image->header, image->bytes);
+	PlhProfileImage changed = {0};
+	PlhBaseline *baseline;
+	PlhSiteRecord *given_up;
+	PlhSiteRecord *other;
+	uint32		position = 0;
+	int64		bytes;
+	int64		count;
+
+	ok(plh_baseline_file_take(directory, image), "one is taken");
+	plh_profile_image_adopt(&changed, header, image->bytes);
+	given_up = find_site(&changed, &position);
+	other = find_site(&changed, &position);
+	header->round++;
+	given_up->record.kind = PLH_RECORD_FREE;
+	other->key = given_up->key;
+	other->key.statement = 0;
+	other->record.born = header->round;
+	((PlhRecord *) ((char *) header + other->key.stack))->born = header->round;
+	baseline = plh_baseline_file_read(directory, &changed);
+	plh_baseline_site(baseline, plh_profile_image_offset(&changed, other),
+					  &bytes, &count);
+	ok(bytes == 0 && count == 0,
+	   "what a former stack held is not counted at the one in its place");
+	plh_baseline_site(baseline, header->catch_all_site, &bytes, &count);
+	ok(bytes >= given_up->counters.live_bytes, "but nobody loses it");
+	plh_baseline_unlink(directory, header->pid);
 	free(header);
 }
 
@@ -212,7 +314,10 @@ test_baselines(void)
 	plh_profile_image_adopt(&image, header, header->used_bytes);
 	test_round_trip(&image);
 	test_refused(&image);
+	test_used_bytes(&image);
 	test_common(&image);
+	test_private(&image);
+	test_other_stack(&image);
 	test_disorder();
 	test_put_together();
 	ok(rmdir(directory) == 0, "nothing is left in the directory");

@@ -6,10 +6,15 @@
 
 #include <time.h>
 
+#include "base/process_facts.h"
+
 static int	census_clock(clockid_t clock, struct timespec *now);
+static int64 census_own_bytes(void);
 
 #define clock_gettime census_clock
+#define plh_process_facts_own_bytes census_own_bytes
 #include "sampler/census.c"
+#undef plh_process_facts_own_bytes
 #undef clock_gettime
 
 #include "server.h"
@@ -17,6 +22,25 @@ static int	census_clock(clockid_t clock, struct timespec *now);
 
 static uint64 wall_us = 1000000;
 static uint64 cpu_us;
+
+/* The process' own memory. */
+static int64 own_bytes = 10 * 1000 * 1000;
+
+static int64
+census_own_bytes(void)
+{
+	return own_bytes;
+}
+
+/* What core says of a context that has nothing else. */
+static void
+census_stats(MemoryContext context, MemoryStatsPrintFunc print, void *arg,
+			 MemoryContextCounters *totals, bool print_to_stderr)
+{
+	totals->freespace += context->mem_allocated / 4;
+}
+
+static const MemoryContextMethods census_methods = {.stats = census_stats};
 
 /* What one look at the processor's time adds to it, so that a census takes as much. */
 static uint64 census_us;
@@ -39,7 +63,151 @@ is_taken_after(uint64 later_us, uint64 takes_us)
 {
 	wall_us += later_us;
 	census_us = takes_us;
-	return plh_census_take_if_older(10000);
+	return plh_census_take_if_older(10000, false);
+}
+
+/* Is one taken after that time, though it is not the time for one? */
+static bool
+is_taken_early(uint64 later_us)
+{
+	wall_us += later_us;
+	census_us = 20;
+	return plh_census_take_if_older(1000000, false);
+}
+
+/* Is one taken at a commit, where it has to be brief? */
+static bool
+is_taken_at_commit(uint64 later_us, uint64 takes_us)
+{
+	wall_us += later_us;
+	census_us = takes_us;
+	return plh_census_take_if_older(10000, true);
+}
+
+/*
+ * A walk over many contexts does not hold up a commit.  In this test a look at
+ * the clock costs what the contexts since the last one do: 100 us, as in life.
+ */
+static void
+test_commits(MemoryContext few)
+{
+	static MemoryContextData many[60000];
+	TimestampTz counted_at;
+	uint64		cpu_before;
+
+	plh_census_forget();
+	ok(is_taken_at_commit(0, 100), "at a commit few contexts are counted");
+	counted_at = plh_profile->census_at;
+	for (int i = 0; i < lengthof(many); i++)
+	{
+		many[i].type = T_AllocSetContext;
+		many[i].name = "many";
+		many[i].methods = &census_methods;
+		many[i].parent = TopMemoryContext;
+		many[i].nextchild = i == 0 ? NULL : &many[i - 1];
+	}
+	few->nextchild = &many[lengthof(many) - 1];
+	statement_start = counted_at + 1;
+
+	cpu_before = cpu_us;
+	ok(!is_taken_at_commit(1000000, 100), "many contexts are not");
+	ok(cpu_us - cpu_before <= 2200, "after 2 ms that is given up");
+	cpu_before = cpu_us;
+	ok(!is_taken_at_commit(1000000, 100) && cpu_us - cpu_before <= 2200,
+	   "nor without what is free in them");
+	ok(plh_profile->context_count == 2 && plh_profile->context_bytes == 9216 &&
+	   plh_profile->census_at == counted_at,
+	   "the figures stay those of the last census, and say when that was");
+	cpu_before = cpu_us;
+	ok(!is_taken_at_commit(1000000, 100) && cpu_us == cpu_before,
+	   "nor is it tried again");
+	ok(is_taken_after(0, 5000) && plh_profile->context_count == 60002 &&
+	   plh_profile->census_at == statement_start, "a sample counts them");
+	ok(!is_taken_at_commit(20000000, 5000), "which says what a commit would take");
+	few->nextchild = NULL;
+	ok(is_taken_after(0, 100) && plh_profile->context_count == 2 &&
+	   is_taken_at_commit(1000000, 100), "until they are gone");
+	ok(plh_profile->context_free_bytes == 9216 / 4, "what is free is counted again");
+	ok(is_taken_after(1000000, 900) && is_taken_at_commit(1000000, 1100) &&
+	   plh_profile->context_free_bytes >= 0 &&
+	   is_taken_at_commit(1000000, 300) && plh_profile->context_free_bytes == -1,
+	   "but not where that has just taken a commit a millisecond");
+	ok(is_taken_after(1000000, 20000) && plh_profile->context_free_bytes >= 0 &&
+	   is_taken_after(19000000, 20) && plh_profile->context_free_bytes == -1 &&
+	   is_taken_after(1100000, 20) && plh_profile->context_free_bytes >= 0,
+	   "nor a sample ten, but for once in a while");
+}
+
+/* A process that changes fast, and then no more, has the figures of its end. */
+static void
+test_changes(void)
+{
+	int			censuses = 0;
+	int64		counted = 0;
+	int64		worst = 0;
+
+	plh_census_forget();
+	plh_profile->counters.live_bytes = 0;
+	ok(is_taken_after(0, 20) && !is_taken_after(1000, 20), "a census");
+	for (int i = 0; i < 1000; i++)
+	{
+		/* 100 MB in a second */
+		plh_profile->counters.live_bytes += 100000;
+		if (is_taken_after(1000, 100))
+		{
+			censuses++;
+			counted = plh_profile->counters.live_bytes;
+		}
+		worst = Max(worst, plh_profile->counters.live_bytes - counted -
+					Max(counted / 5, 1024 * 1024));
+	}
+	printf("# %d censuses while 100 MB were allocated\n", censuses);
+	ok(worst <= 100000, "is taken before its figures are off by a fifth");
+	counted = plh_profile->counters.live_bytes;
+	ok(is_taken_early(1000000) && !is_taken_early(20000), "at rest");
+	plh_profile->counters.live_bytes = counted / 2;
+	ok(is_taken_early(0), "memory that is freed counts as much");
+	own_bytes = own_bytes * 3 / 2;
+	ok(is_taken_early(20000), "as does what no context has");
+	own_bytes = own_bytes * 2;
+	ok(!is_taken_early(5000) && is_taken_early(10000),
+	   "which is looked at a hundred times a second");
+
+	/* up and down within each millisecond, where a census takes 500 us */
+	censuses = 0;
+	for (int i = 0; i < 100000; i++)
+	{
+		plh_profile->counters.live_bytes = i % 2 == 0 ? counted : 0;
+		censuses += is_taken_after(1000, 500);
+	}
+	printf("# %d us for censuses in 100 s\n", 500 * censuses);
+	ok(500 * censuses >= 90000 &&
+	   500 * censuses <= 100000 + CREDIT_MAX_US + 500,
+	   "but all of them take a thousandth of the time");
+	plh_profile->counters.live_bytes = 0;
+}
+
+/* The system's clock is set back by an hour; and once more to where it was. */
+static void
+test_clock_set_back(void)
+{
+	const TimestampTz hour = 3600 * USECS_PER_SEC;
+	const TimestampTz start = statement_start = 4 * hour;
+	const PlhHistoryPoint *history = plh_profile->history;
+	uint32		count;
+
+	plh_census_forget();
+	plh_profile->history_count = 0;
+	ok(is_taken_after(0, 20) && plh_profile->history_count == 1, "a history");
+	statement_start = start - hour;
+	ok(is_taken_after(1500000, 20) && plh_profile->history_count == 2 &&
+	   history[1].at == start - hour, "goes on when the clock is set back");
+	statement_start = start;
+	ok(is_taken_after(100000, 20) && plh_profile->history_count == 2,
+	   "and does not hurry when it is set forward");
+	count = plh_profile->history_count;
+	ok(is_taken_after(1500000, 20) && plh_profile->history_count == count + 1,
+	   "but goes on as before");
 }
 
 void
@@ -48,9 +216,11 @@ test_census(void)
 	static MemoryContextData top,
 				child;
 	int64		bytes;
+	int			censuses = 0;
 
 	top.type = child.type = T_AllocSetContext;
 	top.name = "TopMemoryContext";
+	top.methods = child.methods = &census_methods;
 	top.mem_allocated = 8192;
 	top.firstchild = &child;
 	child.name = "child";
@@ -63,14 +233,20 @@ test_census(void)
 	bytes = plh_profile->context_bytes;
 	ok(bytes == 9216 && plh_profile->context_count == 2,
 	   "it counts the contexts");
+	ok(plh_profile->context_free_bytes == 9216 / 4, "and what is free in them");
 	ok(!is_taken_after(9000, 20) && is_taken_after(2000, 20),
 	   "the next when the last is old enough");
 	ok(is_taken_after(30000, 5000) && is_taken_after(30000, 20),
 	   "one that was interrupted does not put off the next");
-	ok(is_taken_after(30000, 5000) && is_taken_after(30000, 5000) &&
-	   !is_taken_after(4900000, 5000) && is_taken_after(200000, 5000),
+	for (int i = 0; i < 100000; i++)
+		censuses += is_taken_after(10000, 5000);
+	ok(censuses >= 200 && censuses <= 203,
 	   "where each takes long they take a thousandth of the time");
 	plh_census_forget();
 	ok(is_taken_after(0, 5000), "a forked child starts anew");
+
+	test_commits(&child);
+	test_changes();
+	test_clock_set_back();
 	plh_profile_forget();
 }

@@ -13,6 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "miscadmin.h"
+
 #include "base/clock.h"
 #include "base/process_facts.h"
 
@@ -20,8 +22,10 @@ static int	process_is_there(int pid, int signal);
 static uint64 start_ticks(int pid);
 static int	this_process(void);
 static int64 this_time(clockid_t clock);
+static void this_pause(long us);
 
 #define plh_clock_us this_time
+#define pg_usleep this_pause
 #define kill process_is_there
 #define plh_process_facts_start_ticks start_ticks
 #define getpid this_process
@@ -29,6 +33,7 @@ static int64 this_time(clockid_t clock);
 #undef getpid
 #undef plh_process_facts_start_ticks
 #undef kill
+#undef pg_usleep
 #undef plh_clock_us
 
 #include "unit_tests.h"
@@ -69,6 +74,21 @@ static int64
 this_time(clockid_t clock)
 {
 	return now_us;
+}
+
+/* How long the tested code has paused, and a lock that ends its pauses. */
+static int64 paused_us;
+static int	other_holder = -1;
+
+static void
+this_pause(long us)
+{
+	paused_us += us;
+	if (paused_us >= 1000000 && other_holder >= 0)
+	{
+		close(other_holder);
+		other_holder = -1;
+	}
 }
 
 /* A wish for an interval, from which the rest of it follows. */
@@ -190,10 +210,91 @@ test_durations(void)
 	   "and takes the place of one of its own that would end");
 
 	ok(request_for(0, 40, 300) && plh_control_reset() &&
-	   *plh_control_sequence != plh_control_seen && poll_interval() == 0,
+	   *plh_control_changes != plh_control_seen && poll_interval() == 0,
 	   "all requests are taken back");
 	ok(!ends_within(300), "and nothing is left to end");
 	ok(request(OWN_PID, 41) && poll_interval() == 41, "new ones count");
+}
+
+/*
+ * pg_leakhunt.enabled is turned off, and on again, which ends the requests that
+ * were made before.
+ */
+static void
+test_disabling(void)
+{
+	IsUnderPostmaster = false;
+	start(true);
+	(void) poll_interval();
+	plh_control_note_enabled(true);
+	ok(!plh_control_changed(), "that it is on is no news");
+	ok(request(0, 51) && request_for(OWN_PID, 53, 300) && poll_interval() == 53,
+	   "requests are in force");
+	plh_control_note_enabled(false);
+	ok(plh_control_changed() && poll_interval() == 0, "until it is turned off");
+	now_us += 300;
+	ok(poll_interval() == 0, "and the one before is so, too");
+	ok(request(OWN_PID, 55) && poll_interval() == 55, "a request made after that counts");
+	plh_control_note_enabled(false);
+	ok(poll_interval() == 55, "also when others read the configuration later");
+	plh_control_note_enabled(true);
+	ok(poll_interval() == 55, "and when it is turned on again");
+	ok(request(0, 57), "one to all");
+	plh_control_note_enabled(false);
+	plh_control_note_enabled(true);
+	ok(plh_control_changed() && poll_interval() == 0,
+	   "is noticed to be dead by who was idle meanwhile");
+
+	IsUnderPostmaster = true;
+	ok(request(0, 59), "another one");
+	plh_control_note_enabled(false);
+	ok(poll_interval() == 59, "where the postmaster notes, its children don't");
+	started++;
+	start(false);
+	ok(request(0, 61) && poll_interval() == 61, "without it");
+	ParallelWorkerNumber = 0;
+	plh_control_note_enabled(false);
+	ok(poll_interval() == 61, "a parallel worker does not note its leader's setting");
+	ParallelWorkerNumber = -1;
+	plh_control_note_enabled(false);
+	ok(poll_interval() == 0, "but any session does");
+	plh_enabled = false;
+	started++;
+	start(false);
+	ok(request(0, 63), "a request to a server that has it off from the start");
+	plh_control_note_enabled(false);
+	ok(poll_interval() == 63, "counts");
+	plh_enabled = true;
+}
+
+/*
+ * Another process has the lock: one that goes on after a second, and one that was
+ * stopped.
+ */
+static void
+test_locks(void)
+{
+	int			stopped;
+
+	start(true);
+	other_holder = open(control_path, O_RDONLY);
+	(void) flock(other_holder, LOCK_EX);
+	paused_us = 0;
+	ok(request(0, 71) && poll_interval() == 71 && paused_us >= 1000000,
+	   "a lock is waited for");
+	stopped = open(control_path, O_RDONLY);
+	(void) flock(stopped, LOCK_EX);
+	paused_us = 0;
+	errno = 0;
+	ok(!request(0, 73) && errno == EWOULDBLOCK && poll_interval() == 71,
+	   "but not for good");
+	ok(paused_us <= 5000000, "only for seconds");
+	paused_us = 0;
+	start(false);
+	ok(paused_us == 0 && poll_interval() == 71,
+	   "a session that starts does not wait for it");
+	close(stopped);
+	ok(request(0, 75) && poll_interval() == 75, "afterwards all goes on");
 }
 
 static void
@@ -223,6 +324,23 @@ test_slots(void)
 	ok(request(last + 1, 36), "and one more in the place of one that is gone");
 	first_living = 0;
 	ok(!request(FIRST_PID, 37) && errno == ENOSPC, "which has none then");
+}
+
+/* A file in which somebody has written a number of slots that there are not. */
+static void
+test_too_many_slots(void)
+{
+	/* what is behind the last slot looks like that of a process that is gone */
+	start(true);
+	first_living = FIRST_PID;
+	for (int i = FIRST_PID; i < FIRST_PID + SLOTS; i++)
+		(void) request(i, 32);
+	control->used_slots = SLOTS + 1;
+	errno = 0;
+	ok(!request(FIRST_PID + SLOTS, 33) && errno == ENOSPC,
+	   "what is said to be a slot behind the last is none to write to");
+	ok(poll_interval() == 0, "nor to read from");
+	ok(request(FIRST_PID, 34), "the slots that there are can be used");
 }
 
 /*
@@ -276,9 +394,12 @@ test_control(void)
 	test_requests();
 	test_servers();
 	test_durations();
+	test_disabling();
+	test_locks();
 	test_slots();
+	test_too_many_slots();
 	test_writer();
 	plh_control_unlink();
 	ok(rmdir(directory) == 0, "nothing is left in the directory");
-	plh_control_sequence = NULL;
+	plh_control_changes = NULL;
 }

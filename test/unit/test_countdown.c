@@ -292,6 +292,76 @@ test_intervals(void)
 	plh_enabled = true;
 }
 
+/* Does a chunk of that size become a sample in a process that has just begun? */
+static bool
+is_sampled_at_start(Size size)
+{
+	just_forked = true;
+	plh_method_hooks_rearm();
+	(void) take_sample(0);
+	return take_sample(size) != 0;
+}
+
+/* The first bytes of a process go without samples, unless they are wanted. */
+static void
+test_start(void)
+{
+	pg_prng_state sizes;
+	const char *broken = NULL;
+	int			large = 0;
+
+	pg_prng_seed(&sizes, SEED);
+	for (int i = 0; i < rounds(2000); i++)
+	{
+		uint64		bytes = 0;
+
+		just_forked = true;
+		plh_method_hooks_rearm();
+		draws = 0;
+		while (draws == 0 && bytes <= START_BYTES)
+		{
+			Size		size = pg_prng_uint64_range(&sizes, 0, 50000);
+
+			/* as a hook does */
+			if (size < countdown)
+				countdown -= size;
+			else
+				REQUIRE(broken, take_sample(size) == 0);
+			bytes += size;
+		}
+		REQUIRE(broken, draws == 1 && bytes >= START_BYTES);
+		REQUIRE(broken, bytes < START_BYTES + 50000);
+		REQUIRE(broken, countdown + gap_left == gap && !starting);
+	}
+	ok_unbroken(broken, "what a process allocates first goes without samples");
+
+	for (int i = 0; i < 1000; i++)
+		large += is_sampled_at_start(plh_sample_interval);
+	ok(large > 0 && large < 1000, "but large chunks are samples by chance");
+	ok(is_sampled_at_start(SIZE_MAX / 2), "and huge ones always");
+	plh_sample_interval = START_INTERVAL - 1;
+	(void) is_sampled_at_start(0);
+	ok(!starting, "at a small interval nothing is left out");
+	plh_sample_interval = 512 * 1024;
+	request = (PlhControlWish)
+	{
+		.present = true,.sampling = true,.scope = -1
+	};
+	(void) is_sampled_at_start(0);
+	ok(!starting, "nor where somebody asks for samples");
+	request.present = false;
+	(void) is_sampled_at_start(0);
+	ok(starting, "a process starts");
+	request.present = true;
+	request_number++;
+	(void) take_sample(START_INTERVAL);
+	ok(!starting && draws > 0, "until somebody asks");
+	request.present = false;
+	plh_method_hooks_rearm();
+	(void) take_sample(0);
+	ok(!starting, "and does not start again");
+}
+
 /* What can't be a size. */
 static void
 test_garbage(void)
@@ -332,14 +402,15 @@ test_countdown(void)
 {
 	originals[PLH_ALLOCSET].alloc = allocate_nothing;
 	plh_guard_held = false;
-	plh_control_sequence = &request_number;
+	plh_control_changes = &request_number;
 	test_gaps();
 	test_polls(512 * 1024, "a request is looked at within a megabyte");
 	test_polls(1 << 30, "also where gaps are long");
 	test_polls(1, "or none is");
 	test_requests();
 	test_intervals();
+	test_start();
 	test_garbage();
-	plh_control_sequence = NULL;
+	plh_control_changes = NULL;
 	plh_guard_held = true;
 }

@@ -20,37 +20,6 @@
 #define MEMORY_FACTOR 100
 #define MEMORY_START (1024 * 1024)
 
-/* Use a dump that was read, in memory that ends where the image does. */
-static void
-use_dump(const PlhDump *dump, bool drawn)
-{
-	PlhProfileHeader *header = copy_profile(dump->image->header,
-											dump->image->bytes);
-	PlhProfileImage *image = palloc(sizeof(PlhProfileImage));
-	PlhBaseline *baseline = dump->baseline;
-
-	plh_profile_image_adopt(image, header, dump->image->bytes);
-	image->alive = false;
-	image->symbols = dump->image->symbols;
-	if (baseline == NULL)
-		baseline = half_of_profile(image);
-	(void) walk_profile(image, baseline);
-	judge_profile(image, baseline);
-	dump_profile(image, baseline);
-	if (drawn)
-		draw_profile(image, baseline);
-	free(header);
-}
-
-/* The ERRORs that a file may end in, by what is in it. */
-static bool
-is_documented(int sqlstate)
-{
-	return sqlstate == ERRCODE_DATA_CORRUPTED ||
-		sqlstate == ERRCODE_FEATURE_NOT_SUPPORTED ||
-		sqlstate == ERRCODE_PROGRAM_LIMIT_EXCEEDED;
-}
-
 /* Read a file with anything in it; 1 is added to one of the counts. */
 static const char *
 try_file(const Text *text, bool header_only, bool drawn, int *read_count,
@@ -71,7 +40,7 @@ try_file(const Text *text, bool header_only, bool drawn, int *read_count,
 	REQUIRE(broken, palloced_peak - before <
 			MEMORY_START + MEMORY_FACTOR * text->bytes);
 	REQUIRE(broken, open_files == 0);
-	REQUIRE(broken, sqlstate == 0 || is_documented(sqlstate));
+	REQUIRE(broken, sqlstate == 0 || is_dump_error(sqlstate));
 	*read_count += sqlstate == 0;
 	*refused_count += sqlstate != 0;
 	if (sqlstate == 0 && !header_only)
@@ -244,6 +213,112 @@ test_large(const Text *sound)
 	   "what can't be added up is refused");
 }
 
+/* Have a text state its size. */
+static void
+state_size(Text *text)
+{
+	static const char field[] = " bytes=";
+	char	   *value = strstr(text->data, field) + sizeof(field) - 1;
+	char		digits[32];
+
+	snprintf(digits, sizeof(digits), "%-15zu", text->bytes);
+	memcpy(value, digits, strlen(digits));
+}
+
+/*
+ * Lines that are missing are noticed even if the figures are as they were: a
+ * dump states its size.
+ */
+static void
+test_size(const Text *sound)
+{
+	Size		line_bytes;
+	Size		line = line_at(sound, strstr(sound->data, "# module") - sound->data,
+							   &line_bytes);
+	Text		text = replace(sound, line + line_bytes - 1, 0, " a=b", 4);
+	Attempt		attempt = {0};
+
+	set_dump_file(&text);
+	ok(read_dump(&attempt) == ERRCODE_DATA_CORRUPTED,
+	   "a dump of another size is refused");
+	attempt.header_only = true;
+	ok(read_dump(&attempt) == 0, "its start still tells whose it is");
+	attempt.header_only = false;
+	state_size(&text);
+	set_dump_file(&text);
+	ok(read_dump(&attempt) == 0, "one that states its size is read");
+}
+
+/* Read a dump in which a field has so many bytes more; returns the SQLSTATE. */
+static int
+read_longer(const Text *sound, const char *field, Size bytes)
+{
+	Size		start = strstr(sound->data, field) + strlen(field) - sound->data;
+	char	   *letters = memset(palloc(bytes), 'a', bytes);
+	Text		text = replace(sound, start, strcspn(sound->data + start, " \n"),
+							   letters, bytes);
+	Attempt		attempt = {0};
+
+	state_size(&text);
+	set_dump_file(&text);
+	return read_dump(&attempt);
+}
+
+/* Texts that are longer than a process keeps them. */
+static void
+test_texts(const Text *sound)
+{
+	ok(read_longer(sound, " name=", PLH_CONTEXT_NAME_MAX) == 0 &&
+	   read_longer(sound, " query=", PLH_STATEMENT_MAX) == 0,
+	   "texts of the greatest length are read");
+	ok(read_longer(sound, " name=", PLH_CONTEXT_NAME_MAX + 1) ==
+	   ERRCODE_DATA_CORRUPTED, "a longer name is refused");
+	ok(read_longer(sound, " query=", PLH_STATEMENT_MAX + 1) ==
+	   ERRCODE_DATA_CORRUPTED, "and a longer statement");
+}
+
+/* The most functions that a stack of an image has. */
+static int
+longest_stack(const PlhProfileImage *image)
+{
+	PlhSiteList *list = list_sites(image, NULL);
+	int			longest = 0;
+
+	for (int i = 0; i < list->count; i++)
+		longest = Max(longest, list->sites[i].stack.frame_count);
+	return longest;
+}
+
+/* A stack of one address, at which there are many functions. */
+static void
+test_functions(const Text *sound)
+{
+	static const char field[] = "# symbol address=";
+	Size		line_bytes;
+	Size		line = strstr(sound->data, field) - sound->data;
+	uint64		address = strtoull(sound->data + line + strlen(field), NULL, 16);
+	Text		text = *sound;
+	Attempt		attempt = {0};
+	StringInfoData addresses;
+	Size		start;
+
+	line = line_at(sound, line, &line_bytes);
+	for (int i = 1; i < PLH_MAX_INLINED; i++)
+		text = replace(&text, line, 0, sound->data + line, line_bytes);
+	initStringInfo(&addresses);
+	for (int i = 0; i < PLH_MAX_FRAMES; i++)
+		appendStringInfo(&addresses, " 0x%llx",
+						 (unsigned long long) address + (i > 0));
+	start = strstr(text.data + line, " @ 0x") + strlen(" @") - text.data;
+	text = replace(&text, start, strcspn(text.data + start, "\n"),
+				   addresses.data, addresses.len);
+	state_size(&text);
+	set_dump_file(&text);
+	ok(read_dump(&attempt) == 0 &&
+	   longest_stack(attempt.dump->image) == 4 * PLH_MAX_FRAMES + 1,
+	   "a stack has no more functions than a reader has room for");
+}
+
 /* A build-id that is longer than any. */
 static void
 test_build_id(const Text *sound)
@@ -257,6 +332,7 @@ test_build_id(const Text *sound)
 	memset(digits, 'a', sizeof(digits));
 	text = replace(sound, start, strspn(sound->data + start, "0123456789abcdef"),
 				   digits, sizeof(digits) - 2);
+	state_size(&text);
 	set_dump_file(&text);
 	ok(read_dump(&attempt) == 0, "a build-id of 20 bytes is read");
 	text = replace(&text, start, 0, digits, 2);
@@ -302,6 +378,9 @@ test_damaged_dumps(void)
 	printf("# a dump of %zu bytes\n", text.bytes);
 	test_large(&text);
 	test_build_id(&text);
+	test_size(&text);
+	test_texts(&text);
+	test_functions(&text);
 	test_damaged(&text);
 	test_cut(&text);
 	close_dump_file();

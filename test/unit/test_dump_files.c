@@ -16,7 +16,9 @@
 
 #define SEED 4242
 
-/* The next site that has ever had a sample: others are not in a dump. */
+/*
+ * The next site that has ever had a sample: others are not in a dump.
+ */
 static const PlhSiteRecord *
 next_dumped(const PlhProfileImage *image, uint32 *position)
 {
@@ -81,38 +83,59 @@ compare_counters(const PlhCounters *a, const PlhCounters *b)
 	return broken;
 }
 
-/* Are all sites of two images the same, and what they held at the baselines? */
+/* Is a site of one image the same in another, and what it held at the baseline? */
+static const char *
+compare_site(const PlhProfileImage *left, const PlhBaseline *left_baseline,
+			 const PlhSiteRecord *a, const PlhProfileImage *right,
+			 const PlhBaseline *right_baseline, const PlhSiteRecord *b)
+{
+	const char *broken = compare_stacks(left, a->key.stack, right, b->key.stack);
+	int64		figures[4];
+
+	if (broken == NULL)
+		broken = compare_names(left, &a->key, right, &b->key);
+	if (broken == NULL)
+		broken = compare_counters(&a->counters, &b->counters);
+	REQUIRE(broken, a->counters.live_variance == b->counters.live_variance);
+	REQUIRE(broken, plh_site_peak_bytes(left->header, a) ==
+			plh_site_peak_bytes(right->header, b));
+	plh_baseline_site(left_baseline, plh_profile_image_offset(left, a),
+					  &figures[0], &figures[1]);
+	plh_baseline_site(right_baseline, plh_profile_image_offset(right, b),
+					  &figures[2], &figures[3]);
+	REQUIRE(broken, figures[0] == figures[2] && figures[1] == figures[3]);
+	return broken;
+}
+
+/*
+ * Are all sites of one image in another?  A dump has those of a stack behind
+ * each other, so that the order differs.
+ */
 static const char *
 compare_sites(const PlhProfileImage *left, const PlhBaseline *left_baseline,
 			  const PlhProfileImage *right, const PlhBaseline *right_baseline)
 {
 	const char *broken = NULL;
+	const PlhSiteRecord *a;
+	const PlhSiteRecord *b;
 	uint32		left_position = 0;
 	uint32		right_position = 0;
-	const PlhSiteRecord *a;
+	int			count = 0;
 
 	while ((a = next_dumped(left, &left_position)) != NULL && broken == NULL)
 	{
-		const PlhSiteRecord *b = next_dumped(right, &right_position);
-		int64		figures[4];
-
-		if (b == NULL)
-			return "there are as many sites";
-		broken = compare_stacks(left, a->key.stack, right, b->key.stack);
-		if (broken == NULL)
-			broken = compare_names(left, &a->key, right, &b->key);
-		if (broken == NULL)
-			broken = compare_counters(&a->counters, &b->counters);
-		REQUIRE(broken, a->counters.live_variance == b->counters.live_variance);
-		REQUIRE(broken, plh_profile_image_peak_bytes(left, a) ==
-				plh_profile_image_peak_bytes(right, b));
-		plh_baseline_site(left_baseline, plh_profile_image_offset(left, a),
-						  &figures[0], &figures[1]);
-		plh_baseline_site(right_baseline, plh_profile_image_offset(right, b),
-						  &figures[2], &figures[3]);
-		REQUIRE(broken, figures[0] == figures[2] && figures[1] == figures[3]);
+		count++;
+		right_position = 0;
+		broken = "the dump has the site";
+		while (broken != NULL &&
+			   (b = next_dumped(right, &right_position)) != NULL)
+			broken = compare_site(left, left_baseline, a, right,
+								  right_baseline, b);
 	}
-	REQUIRE(broken, next_dumped(right, &right_position) == NULL);
+	right_position = 0;
+	while (next_dumped(right, &right_position) != NULL)
+		count--;
+	REQUIRE(broken, count == 0);
 	return broken;
 }
 
@@ -241,8 +264,15 @@ test_round_trip(const PlhProfileImage *image)
 				"and the same sites");
 	ok_unbroken(compare_symbols(image, dump->image), "and the same symbols");
 
-	extras.baseline = dump->baseline;
-	again = write_dump(dump->image, &extras);
+	/* its sites are in the order of stacks, and the next ones' so by name */
+	for (int i = 0; i < 2; i++)
+	{
+		extras.baseline = attempt.dump->baseline;
+		text = write_dump(attempt.dump->image, &extras);
+		ok(read_dump(&attempt) == 0, "a dump of that is read");
+	}
+	extras.baseline = attempt.dump->baseline;
+	again = write_dump(attempt.dump->image, &extras);
 	ok(again.bytes == text.bytes &&
 	   memcmp(again.data, text.data, text.bytes) == 0,
 	   "a dump of that is the same, byte by byte");
@@ -256,6 +286,48 @@ test_round_trip(const PlhProfileImage *image)
 	ok(open_files == 0, "no file is left open");
 }
 
+/*
+ * Many sites that hold nothing become one for each stack, context and lifetime,
+ * and all that was allocated stays.
+ */
+static void
+test_folding(void)
+{
+	PlhProfileHeader *header = make_profile(3000, SEED);
+	PlhProfileImage image;
+	PlhDumpExtras extras = {.reason = "exit"};
+	Attempt		attempt = {0};
+	PlhSiteRecord *site;
+	uint32		position = 0;
+	int64		total_bytes = 0;
+	int			sites = 0;
+	int			left = 0;
+
+	plh_profile_image_adopt(&image, header, header->used_bytes);
+	while ((site = (PlhSiteRecord *) next_dumped(&image, &position)) != NULL)
+	{
+		PlhCounters *counters = &site->counters;
+
+		total_bytes += counters->total_bytes;
+		if (sites++ < 10)
+			continue;
+		counters->live_bytes = counters->live_count = counters->live_samples = 0;
+		counters->live_variance = 0;
+		site->last_change = header->peak_change + 1;
+		site->peak_bytes = 0;
+	}
+	write_dump(&image, &extras);
+	ok(read_dump(&attempt) == 0, "a dump with folded sites is read");
+	position = 0;
+	while (next_dumped(attempt.dump->image, &position) != NULL)
+		left++;
+	ok(sites > 1500 && left < sites && left >= 10, "it has fewer sites");
+	ok(attempt.dump->image->header->counters.total_bytes == total_bytes,
+	   "and all bytes");
+	free(header);
+	forget_memory();
+}
+
 void
 test_dump_files(void)
 {
@@ -266,7 +338,8 @@ test_dump_files(void)
 	statement_start = 5000000;
 	plh_profile_image_adopt(&image, header, header->used_bytes);
 	test_round_trip(&image);
-	close_dump_file();
 	free(header);
 	forget_memory();
+	test_folding();
+	close_dump_file();
 }

@@ -237,6 +237,80 @@ test_breaks(const PlhProfileHeader *sound)
 	free(header);
 }
 
+/* Append a record whose variable part has so many bytes; returns its offset. */
+static uint32
+append_record(PlhProfileHeader *header, PlhRecordKind kind, Size fixed_bytes,
+			  Size variable_bytes)
+{
+	uint32		offset = header->used_bytes;
+	PlhRecord  *record = (PlhRecord *) ((char *) header + offset);
+
+	record->kind = kind;
+	record->bytes = TYPEALIGN(8, fixed_bytes + variable_bytes);
+	header->used_bytes += record->bytes;
+	return offset;
+}
+
+static uint32
+append_string(PlhProfileHeader *header, Size bytes)
+{
+	uint32		offset = append_record(header, PLH_RECORD_STRING,
+									   offsetof(PlhStringRecord, text), bytes + 1);
+
+	((PlhStringRecord *) ((char *) header + offset))->text_bytes = bytes;
+	return offset;
+}
+
+static uint32
+append_statement(PlhProfileHeader *header, Size bytes)
+{
+	uint32		offset = append_record(header, PLH_RECORD_STATEMENT,
+									   offsetof(PlhStatementRecord, text),
+									   bytes + 1);
+
+	((PlhStatementRecord *) ((char *) header + offset))->text_bytes = bytes;
+	return offset;
+}
+
+static uint32
+append_stack(PlhProfileHeader *header, uint32 depth)
+{
+	uint32		offset = append_record(header, PLH_RECORD_STACK,
+									   offsetof(PlhStackRecord, frames),
+									   sizeof(PlhFrame) * depth);
+
+	((PlhStackRecord *) ((char *) header + offset))->depth = depth;
+	return offset;
+}
+
+/* A record that is larger than any owner makes it would be in the text of each site. */
+static void
+test_sizes(void)
+{
+	PlhProfileHeader *header = calloc(1, sizeof(PlhProfileHeader) + 64 * 1024);
+	uint32		records[6];
+	PlhProfileImage image;
+
+	header->used_bytes = MAXALIGN(sizeof(PlhProfileHeader));
+	records[0] = append_string(header, PLH_CONTEXT_NAME_MAX);
+	records[1] = append_string(header, PLH_CONTEXT_NAME_MAX + 1);
+	records[2] = append_statement(header, PLH_STATEMENT_MAX);
+	records[3] = append_statement(header, PLH_STATEMENT_MAX + 1);
+	records[4] = append_stack(header, PLH_MAX_FRAMES);
+	records[5] = append_stack(header, PLH_MAX_FRAMES + 1);
+	plh_profile_image_adopt(&image, header, header->used_bytes);
+	ok(plh_profile_image_string(&image, records[0]) != NULL &&
+	   plh_profile_image_string(&image, records[1]) == NULL,
+	   "a name may have as many bytes as owners keep");
+	ok(plh_profile_image_statement(&image, records[2]) != NULL &&
+	   plh_profile_image_statement(&image, records[3]) == NULL,
+	   "and so may a statement");
+	ok(plh_profile_image_stack(&image, records[4]) != NULL &&
+	   plh_profile_image_stack(&image, records[5]) == NULL,
+	   "and a stack as many frames");
+	free(header);
+}
+
 /* A profile of so many sites, as its owner left it. */
 static void
 test_sound(int sites, const char *name)
@@ -265,6 +339,7 @@ test_images(void)
 	baseline = half_of_profile(&image);
 	printf("# a profile of %u bytes\n", sound->used_bytes);
 	test_breaks(sound);
+	test_sizes();
 	test_damaged(sound, baseline);
 	test_cut(sound, baseline);
 	free(sound);

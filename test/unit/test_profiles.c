@@ -16,6 +16,7 @@
 #include "sampler/live_samples.h"
 #include "sampler/sample_filter.h"
 #include "server.h"
+#include "small_file_system.h"
 #include "base/settings.h"
 #include "unit_tests.h"
 
@@ -230,41 +231,119 @@ test_full_profile(void)
 	plh_fixed.max_profile_size = 1024 * 1024;
 }
 
+/* Read the header of a profile's file; zeros if there is none. */
+static void
+read_header(const char *directory, PlhProfileHeader *header)
+{
+	char		path[128];
+	FILE	   *file;
+
+	memset(header, 0, sizeof(*header));
+	snprintf(path, sizeof(path), "%s/%d", directory, (int) getpid());
+	file = fopen(path, "r");
+	if (file == NULL)
+		return;
+	ok(fread(header, sizeof(*header), 1, file) == 1, "the file has a header");
+	fclose(file);
+}
+
+/* Number of mappings of a directory's files in this process. */
+static int
+mappings_of(const char *directory)
+{
+	FILE	   *maps = fopen("/proc/self/maps", "r");
+	char		line[1024];
+	int			count = 0;
+
+	while (fgets(line, sizeof(line), maps) != NULL)
+		count += strstr(line, directory) != NULL;
+	fclose(maps);
+	return count;
+}
+
 /* The file holds what the memory does, and grows with it. */
 static void
 test_profile_file(void)
 {
 	static MemoryContextData context;
-	char		path[] = "/tmp/plh_unit_XXXXXX";
-	char		temporary[64];
-	char		start[sizeof(PlhProfileHeader)] = {0};
+	char		directory[64];
 	PlhProfileHeader *header;
-	FILE	   *file;
+	PlhProfileHeader start;
 
-	close(mkstemp(path));
-	snprintf(temporary, sizeof(temporary), "%s.tmp", path);
-	unlink(path);
+	make_directory(directory, sizeof(directory));
 	plh_live_samples_start(1 << 20, on_reset);
 	(void) record(&context, 1);
 	header = plh_profile;
-	ok(plh_profile_file_publish(path, temporary), "profile is published");
+	ok(plh_profile_file_publish(directory), "profile is published");
 	for (int i = 2; i < 3000; i++)
 		(void) record(&context, i);
 	ok(plh_profile == header, "a published profile grows in place");
 	ok(header->used_bytes > PLH_REGION_STEP, "beyond what it had at first");
+	ok(plh_profile_file_is_whole(), "and its file with it");
+	ok(mappings_of(directory) == 1, "which is mapped in one piece");
 	ok(header->counters.live_count == 2999, "and loses nothing");
 
-	file = fopen(path, "r");
-	ok(file != NULL && fread(start, sizeof(start), 1, file) == 1,
-	   "another process can read it");
-	ok(memcmp(start, header, sizeof(start)) == 0, "and sees the same");
-	if (file != NULL)
-		fclose(file);
+	read_header(directory, &start);
+	ok(memcmp(&start, header, sizeof(start)) == 0,
+	   "another process can read it and sees the same");
 	plh_profile_file_unlink();
-	ok(access(path, F_OK) != 0, "file is gone when it should be");
-	ok(!plh_profile_file_publish("/nonexistent/1", "/nonexistent/2"),
+	read_header(directory, &start);
+	ok(start.pid == 0 && start.used_bytes == 0,
+	   "file is gone when it should be");
+	remove_directory(directory);
+	ok(!plh_profile_file_publish(directory) && errno == ENOENT,
 	   "no directory, no file");
 	ok(record(&context, 3001), "and sampling goes on without one");
+	reset_context(&context);
+	forget_all();
+}
+
+/* Without room the file has less than the profile, which loses nothing. */
+static void
+test_private_profile(void)
+{
+	static MemoryContextData context;
+	char		directory[64];
+	PlhProfileHeader start;
+
+	make_directory(directory, sizeof(directory));
+	plh_live_samples_start(1 << 20, on_reset);
+	for (int i = 1; i < 100; i++)
+		(void) record(&context, i);
+	file_system_bytes = 64 * MB;
+	file_system_free = 16 * MB;
+	ok(!plh_profile_file_publish(directory) &&
+	   !plh_profile_file_is_published(), "no room, no file");
+	file_system_free = 18 * MB;
+	ok(!plh_profile_file_publish(directory) &&
+	   plh_profile_file_is_published(), "a little room: a file");
+	read_header(directory, &start);
+	ok(start.published_bytes >= PLH_PROFILE_FIRST_BYTES &&
+	   start.published_bytes < start.used_bytes, "of the header only");
+	for (int i = 100; i < 1000; i++)
+		(void) record(&context, i);
+	read_header(directory, &start);
+	ok(start.counters.live_count == 999, "whose figures go on");
+	ok(!plh_profile_file_is_whole() && live_count_of_sites() == 999,
+	   "while the owner knows all sites");
+
+	file_system_free = 40 * MB;
+	ok(plh_profile_file_publish(directory) && plh_profile_file_is_whole(),
+	   "with room again, others see all");
+	read_header(directory, &start);
+	ok(start.published_bytes >= start.used_bytes &&
+	   live_count_of_sites() == 999, "and nothing was lost");
+	file_system_free = 18 * MB;
+	for (int i = 1000; i < 5000; i++)
+		(void) record(&context, i);
+	ok(!plh_profile_file_is_whole() && live_count_of_sites() == 4999,
+	   "a profile grows beyond its file");
+	file_system_free = 40 * MB;
+	ok(plh_profile_file_publish(directory) && live_count_of_sites() == 4999 &&
+	   mappings_of(directory) == 1, "and the file follows, in one piece");
+	file_system_bytes = 0;
+	plh_profile_file_unlink();
+	remove_directory(directory);
 	reset_context(&context);
 	forget_all();
 }
@@ -299,4 +378,5 @@ test_profiles(void)
 	test_failing_memory();
 	test_full_profile();
 	test_profile_file();
+	test_private_profile();
 }

@@ -5,9 +5,12 @@
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
+
 #include "base/clock.h"
 #include "leaking_session.h"
 #include "unit_tests.h"
+#include "verdict/statement_limit.h"
 #include "verdict/suspect_list.h"
 
 static PlhSuspectList *
@@ -153,6 +156,42 @@ test_kinds(void)
 	   "what has no stack is not");
 }
 
+/* What a statement may hold in contexts of that name. */
+static int64
+limit_in(const char *context, PlhLifetime lifetime)
+{
+	Session    *session = palloc(sizeof(Session));
+	const PlhProfileImage *image;
+	uint32		site;
+	int64		limit;
+
+	begin_session(session, 1, 1);
+	begin_statement(session, "SELECT 1;");
+	plh_profile->backend_type = B_BACKEND;
+	plh_profile->node_memory_bytes = 8000;
+	plh_profile->maintenance_bytes = 64000;
+	site = site_of(session, BALANCED, context, lifetime);
+	image = plh_profile_image_own(plh_profile);
+	limit = plh_statement_limit(image, plh_profile_image_site(image, site));
+	end_session();
+	pfree(session);
+	return limit;
+}
+
+static void
+test_limits(void)
+{
+	ok(limit_in("ExecutorState", PLH_LIFETIME_QUERY) == 8000,
+	   "a node of a plan may take work_mem");
+	ok(limit_in("TupleSort main", PLH_LIFETIME_QUERY) == 64000,
+	   "a sort may be that of an index build");
+	ok(limit_in("TXN", PLH_LIFETIME_QUERY) == 64000 &&
+	   limit_in("Change", PLH_LIFETIME_TRANSACTION) == 64000,
+	   "and a function may decode the log");
+	ok(limit_in("TXN", PLH_LIFETIME_SESSION) == 0,
+	   "but a session that is no walsender keeps nothing of it");
+}
+
 /* A few chunks each of many statements, the last of them the largest. */
 static void
 run_statements(Session *session, Allocator allocator, int statements)
@@ -275,5 +314,6 @@ test_suspect_list(void)
 {
 	test_workload();
 	test_kinds();
+	test_limits();
 	test_statements();
 }

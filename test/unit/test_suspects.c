@@ -43,6 +43,8 @@ steady_leak(void)
 	facts.early.at = SOME_TIME;
 	facts.counted_to = SOME_TIME + USECS_PER_HOUR;
 	facts.statements = 1;
+	facts.is_session = true;
+	facts.transactions = 100;
 	return facts;
 }
 
@@ -60,6 +62,29 @@ fresh_growth(void)
 	facts.epochs = facts.age_epochs = 3;
 	facts.counted_to = SOME_TIME + USECS_PER_HOUR;
 	facts.statements = 1;
+	facts.is_session = true;
+	facts.transactions = 3;
+	return facts;
+}
+
+/* What a query has taken in two seconds, twice of what it may. */
+static PlhSuspectFacts
+large_query(void)
+{
+	PlhSuspectFacts facts = {0};
+
+	facts.live_bytes = facts.total_bytes = 100 * MB;
+	facts.limit_bytes = 20 * MB;
+	facts.live_samples = 100;
+	facts.live_variance = 100.0 * MB * MB;
+	facts.epochs = facts.age_epochs = 3;
+	facts.early.epochs = 2;
+	facts.early.live_samples = 50;
+	facts.early.live_bytes = 50 * MB;
+	facts.early.at = SOME_TIME;
+	facts.counted_to = SOME_TIME + USECS_PER_SEC;
+	facts.statements = 1;
+	facts.transactions = 1;
 	return facts;
 }
 
@@ -104,8 +129,76 @@ test_leak_thresholds(void)
 	ok(is_judged(facts, PLH_VERDICT_NONE), "no early checkpoint, no leak");
 	facts = steady_leak();
 	facts.statements = 2;
-	ok(is_judged(facts, PLH_VERDICT_NONE),
-	   "several statements together are no leak");
+	ok(is_judged(facts, PLH_VERDICT_LEAK), "several statements leak together");
+	facts.live_bytes = 33554431;
+	facts.early.live_bytes = 10 * MB;
+	ok(AT_THRESHOLD(facts, live_bytes, 33554431, 33554432),
+	   "if they hold 32 MB");
+	facts = steady_leak();
+	facts.limit_bytes = facts.live_bytes;
+	ok(is_judged(facts, PLH_VERDICT_NONE), "what a setting allows is no leak");
+	facts = steady_leak();
+	facts.is_session = false;
+	facts.is_over = true;
+	ok(is_judged(facts, PLH_VERDICT_NONE), "nor is what is freed by itself");
+}
+
+/* Is it that with the higher value of a fact, and nothing with the lower? */
+#define FROM_THRESHOLD(facts, field, none, some, verdict) \
+	((facts).field = (none), is_judged(facts, PLH_VERDICT_NONE)) && \
+	((facts).field = (some), is_judged(facts, verdict))
+
+static void
+test_query_thresholds(void)
+{
+	PlhSuspectFacts facts = large_query();
+	PlhJudgement judgement = plh_suspect_judge(&facts);
+
+	ok(judgement.verdict == PLH_VERDICT_QUERY && judgement.score > 0.7 &&
+	   judgement.has_rate && judgement.late_bytes == 50 * MB,
+	   "a statement that takes more and more is suspect");
+	ok(FROM_THRESHOLD(facts, limit_bytes, 50 * MB, 50 * MB - 1, PLH_VERDICT_QUERY),
+	   "beyond twice its limit");
+	facts = large_query();
+	facts.limit_bytes = MB;
+	facts.early.live_bytes = 10 * MB;
+	ok(FROM_THRESHOLD(facts, live_bytes, 33554431, 33554432, PLH_VERDICT_QUERY),
+	   "from 32 MB on");
+	facts = large_query();
+	ok(FROM_THRESHOLD(facts, live_samples, 15, 16, PLH_VERDICT_NONE) &&
+	   FROM_THRESHOLD(facts, early.live_samples, 16, 15, PLH_VERDICT_QUERY),
+	   "with 16 samples, one of them late");
+	facts = large_query();
+	ok(FROM_THRESHOLD(facts, early.live_bytes, 91 * MB, 90 * MB, PLH_VERDICT_QUERY),
+	   "if it goes on at a tenth of the rate before");
+	facts = large_query();
+	facts.early.epochs = 0;
+	ok(is_judged(facts, PLH_VERDICT_NONE), "once its time has two halves");
+	facts = large_query();
+	facts.is_over = true;
+	ok(is_judged(facts, PLH_VERDICT_NONE), "and while it runs");
+}
+
+static void
+test_held_thresholds(void)
+{
+	PlhSuspectFacts facts = fresh_growth();
+
+	facts.has_baseline = false;
+	ok(is_judged(facts, PLH_VERDICT_NONE), "what is allocated by who still runs");
+	facts.is_over = true;
+	ok(is_judged(facts, PLH_VERDICT_HELD), "is held once that is over");
+	ok(FROM_THRESHOLD(facts, live_bytes, 33554431, 33554432, PLH_VERDICT_HELD),
+	   "from 32 MB on");
+	ok(FROM_THRESHOLD(facts, transactions, 8, 7, PLH_VERDICT_HELD),
+	   "by less than 8 transactions");
+	ok(FROM_THRESHOLD(facts, live_samples, 15, 16, PLH_VERDICT_HELD),
+	   "with 16 samples");
+	ok(FROM_THRESHOLD(facts, limit_bytes, facts.live_bytes, 0, PLH_VERDICT_HELD),
+	   "beyond what a setting allows");
+	facts.is_session = false;
+	ok(is_judged(facts, PLH_VERDICT_NONE), "where nobody frees it by itself");
+	ok(!plh_suspect_judge(&facts).has_rate, "there is no rate of it");
 }
 
 static void
@@ -142,6 +235,7 @@ test_growth_thresholds(void)
 	facts.epochs = 7;
 	ok(is_judged(facts, PLH_VERDICT_GROWING), "in 7 it can't be one yet");
 	facts.epochs = 100;
+	facts.transactions = 100;
 	facts.statements = 2;
 	ok(is_judged(facts, PLH_VERDICT_GROWING),
 	   "several statements together grow in any number of epochs");
@@ -290,6 +384,49 @@ test_pooling(void)
 	ok(sum.growth_bytes == PG_INT64_MAX, "sums do not wrap around");
 }
 
+/* What a sum held in the middle of its life, by what its sites did. */
+static void
+test_pooled_course(void)
+{
+	PlhSuspectFacts facts = {.age_epochs = 100,.live_bytes = 100 * MB,.live_samples = 100};
+	PlhSuspectFacts sum = {.age_epochs = 100};
+	PlhSiteRecord site = {{0}};
+
+	/* all of it in the first ten epochs */
+	site.first_epoch = 1;
+	site.last_epoch = 10;
+	site.counters.last_at = SOME_TIME;
+	plh_suspect_pool_early(&sum, &site, &facts);
+	ok(sum.early.epochs == 50 && sum.early.live_bytes == 100 * MB &&
+	   sum.early.live_samples == 100 && sum.early.at == SOME_TIME,
+	   "what is older than the middle was there then");
+
+	/* up to now, half of it by epoch 25 */
+	site.last_epoch = 100;
+	site.checkpoints[2].epochs = 25;
+	site.checkpoints[2].live_bytes = 50 * MB;
+	site.checkpoints[2].live_samples = 50;
+	memset(&sum.early, 0, sizeof(sum.early));
+	plh_suspect_pool_early(&sum, &site, &facts);
+	ok(sum.early.live_bytes > 66 * MB && sum.early.live_bytes < 67 * MB &&
+	   sum.early.live_samples == 66,
+	   "of what goes on, the part that lies between two checkpoints");
+
+	/* the youngest checkpoint is behind the middle */
+	site.checkpoints[1] = site.checkpoints[2];
+	site.checkpoints[2].epochs = 75;
+	site.checkpoints[2].live_bytes = 90 * MB;
+	memset(&sum.early, 0, sizeof(sum.early));
+	plh_suspect_pool_early(&sum, &site, &facts);
+	ok(sum.early.live_bytes == 70 * MB, "of the checkpoints those around the middle");
+
+	facts.age_epochs = 50;
+	memset(&sum.early, 0, sizeof(sum.early));
+	plh_suspect_pool_early(&sum, &site, &facts);
+	ok(sum.early.epochs == 0 && sum.early.live_bytes == 0,
+	   "what began later was not there");
+}
+
 /* Any bits, as often as not with an extreme value in their place. */
 static int64
 odd_integer(pg_prng_state *prng)
@@ -327,6 +464,9 @@ odd_facts(pg_prng_state *prng)
 	site.first_epoch = odd_integer(prng);
 	site.last_epoch = odd_integer(prng);
 	site.epochs = odd_integer(prng);
+	site.transactions = odd_integer(prng);
+	site.key.lifetime = odd_integer(prng) % 2;
+	header.epoch_over = odd_integer(prng);
 	site.counters.live_bytes = odd_integer(prng);
 	site.counters.total_bytes = odd_integer(prng);
 	site.counters.live_samples = odd_integer(prng);
@@ -340,6 +480,9 @@ odd_facts(pg_prng_state *prng)
 	}
 	plh_suspect_collect(&facts, &header, &site);
 	facts.counted_to = odd_integer(prng);
+	facts.limit_bytes = odd_integer(prng);
+	if (pg_prng_bool(prng))
+		plh_suspect_pool_early(&facts, &site, &facts);
 	if (pg_prng_bool(prng))
 		plh_suspect_subtract_baseline(&facts, odd_integer(prng));
 	facts.baseline_at = odd_integer(prng);
@@ -386,7 +529,8 @@ test_odd_figures(void)
 	}
 	printf("# odd figures: %d leaks, %d growing\n",
 		   found[PLH_VERDICT_LEAK], found[PLH_VERDICT_GROWING]);
-	ok(found[PLH_VERDICT_LEAK] > 0 && found[PLH_VERDICT_GROWING] > 0,
+	ok(found[PLH_VERDICT_LEAK] > 0 && found[PLH_VERDICT_GROWING] > 0 &&
+	   found[PLH_VERDICT_HELD] > 0 && found[PLH_VERDICT_QUERY] > 0,
 	   "odd figures come to all verdicts");
 	ok(wrong_scores == 0, "scores are between 0 and 1");
 	ok(wrong_rates == 0, "rates are finite, and never negative");
@@ -399,8 +543,9 @@ test_evidence(void)
 {
 	PlhSuspectFacts facts = steady_leak();
 	PlhJudgement judgement = plh_suspect_judge(&facts);
+	PlhProfileHeader header = {{0}};
 	char	   *expected;
-	char	   *evidence = plh_suspect_evidence(&facts, &judgement);
+	char	   *evidence = plh_suspect_evidence(&facts, &judgement, &header);
 
 	expected = psprintf("In 100 of 200 transactions (or seconds of long ones) it kept 100000000 B (+/- " INT64_FORMAT " B) of 100000000 B that it allocated, 50000000 B of it in the last 100, at 100%% of the rate before.",
 						judgement.error_bytes);
@@ -408,16 +553,21 @@ test_evidence(void)
 
 	facts = fresh_growth();
 	judgement = plh_suspect_judge(&facts);
-	evidence = plh_suspect_evidence(&facts, &judgement);
+	evidence = plh_suspect_evidence(&facts, &judgement, &header);
 	expected = psprintf("It holds 100000000 B (+/- " INT64_FORMAT " B), 100000000 B more than at the baseline, from 100 samples; too little has happened since its first allocation to tell a leak from a cache.",
 						judgement.error_bytes);
 	ok(strcmp(evidence, expected) == 0, "evidence of growth");
 	facts.statements = 400;
-	ok(strstr(plh_suspect_evidence(&facts, &judgement),
+	ok(strstr(plh_suspect_evidence(&facts, &judgement, &header),
 			  "; each of 400 statements has too few to tell") != NULL,
 	   "evidence of growth in many statements");
+	facts = large_query();
+	judgement = plh_suspect_judge(&facts);
+	ok(strstr(plh_suspect_evidence(&facts, &judgement, &header),
+			  "50000000 B of it since the middle of its time; its settings allow 20000000 B") != NULL,
+	   "evidence of a query");
 	judgement.verdict = PLH_VERDICT_NONE;
-	ok(plh_suspect_evidence(&facts, &judgement) == NULL,
+	ok(plh_suspect_evidence(&facts, &judgement, &header) == NULL,
 	   "no verdict, no evidence");
 }
 
@@ -429,7 +579,10 @@ test_suspects(void)
 	test_scores();
 	test_rates();
 	test_epochs();
+	test_query_thresholds();
+	test_held_thresholds();
 	test_pooling();
+	test_pooled_course();
 	test_odd_figures();
 	test_evidence();
 }

@@ -16,13 +16,18 @@ main(void)
 	test_sampling();
 	test_tables();
 	test_lifetimes();
+	test_profile_room();
 	test_profiles();
+	test_recycling();
 	test_census();
 	test_control();
 	test_countdown();
+	test_clock_of_epochs();
 	test_whole_io();
+	test_read_only_store();
 	test_symbol_protocol();
 	test_server_functions();
+	test_process_suspects();
 	test_suspects();
 	test_suspect_list();
 	return tests_end();

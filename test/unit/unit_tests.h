@@ -18,12 +18,17 @@ extern void test_sampling(void);
 extern void test_tables(void);
 extern void test_lifetimes(void);
 extern void test_profiles(void);
+extern void test_profile_room(void);
+extern void test_recycling(void);
 extern void test_census(void);
 extern void test_control(void);
 extern void test_countdown(void);
+extern void test_clock_of_epochs(void);
 extern void test_whole_io(void);
+extern void test_read_only_store(void);
 extern void test_symbol_protocol(void);
 extern void test_server_functions(void);
+extern void test_process_suspects(void);
 extern void test_suspects(void);
 extern void test_suspect_list(void);
 

@@ -1,0 +1,130 @@
+/*
+ * test_profile_files.c
+ *	  Files in the directory of the profiles: found, read, and passed over where
+ *	  they are none.
+ */
+#include "postgres.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "backend.h"
+#include "base/limits.h"
+#include "base/whole_io.h"
+#include "reader/baseline_file.h"
+#include "reader/profile_reader.h"
+#include "reader_tests.h"
+#include "sound_profile.h"
+
+#define SEED 11
+
+/* Seconds after which an attempt to read a file waits for ever. */
+#define WAITING_SECONDS 20
+
+/* The process that make_profile's profiles are of, and others. */
+#define PID 1234
+#define FIFO_PID 1235
+#define DIRECTORY_PID 1236
+#define SHORT_PID 1237
+#define OTHER_PID 1238
+#define CLUSTER_PID 1239
+
+static char directory[] = "/tmp/plh_unit_XXXXXX";
+
+static const char *
+path_of(int pid)
+{
+	static char path[PLH_PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%d", directory, pid);
+	return path;
+}
+
+/* Write the first bytes of a profile to the file of a process. */
+static void
+write_profile(int pid, const PlhProfileHeader *header, Size bytes)
+{
+	int			fd = open(path_of(pid), O_WRONLY | O_CREAT, S_IRUSR | S_IWUSR);
+
+	if (fd < 0 || !plh_whole_io_write(fd, header, bytes, 0))
+		abort();
+	close(fd);
+}
+
+static void
+count_image(PlhProfileImage *image, void *arg)
+{
+	++*(int *) arg;
+}
+
+static void
+test_fifos(const PlhProfileHeader *header)
+{
+	PlhProfileHeader of_fifo = *header;
+	PlhProfileImage image = {0};
+	char		path[PLH_PATH_MAX];
+
+	of_fifo.pid = FIFO_PID;
+	plh_profile_image_adopt(&image, &of_fifo, sizeof(of_fifo));
+	plh_baseline_path(path, sizeof(path), directory, FIFO_PID);
+	if (mkfifo(path_of(FIFO_PID), S_IRUSR | S_IWUSR) != 0 ||
+		mkfifo(path, S_IRUSR | S_IWUSR) != 0)
+		abort();
+	/* the end of the tests, if it comes */
+	alarm(WAITING_SECONDS);
+	ok(plh_profile_reader_find(directory, FIFO_PID, false) == NULL,
+	   "nobody waits for a profile that is a FIFO");
+	ok(plh_baseline_file_read(directory, &image) == NULL,
+	   "nor for such a baseline");
+	alarm(0);
+	unlink(path);
+}
+
+static void
+test_files(const PlhProfileHeader *header)
+{
+	PlhProfileHeader of_other_cluster = *header;
+	PlhProfileImage *image;
+	int			count = 0;
+
+	write_profile(PID, header, header->used_bytes);
+	write_profile(SHORT_PID, header, header->used_bytes - 8);
+	write_profile(OTHER_PID, header, header->used_bytes);
+	if (mkdir(path_of(DIRECTORY_PID), S_IRWXU) != 0)
+		abort();
+	image = plh_profile_reader_find(directory, PID, false);
+	ok(image != NULL && image->bytes == header->used_bytes && !image->alive &&
+	   memcmp(image->header, header, image->bytes) == 0,
+	   "a profile is read as it was written");
+	ok(plh_profile_reader_find(directory, SHORT_PID, false) == NULL,
+	   "one that is shorter than it says is none");
+	ok(plh_profile_reader_find(directory, OTHER_PID, false) == NULL,
+	   "nor is one of another process");
+	ok(plh_profile_reader_find(directory, DIRECTORY_PID, false) == NULL,
+	   "nor is a directory");
+	of_other_cluster.system_identifier++;
+	write_profile(CLUSTER_PID, header, header->used_bytes);
+	write_profile(CLUSTER_PID, &of_other_cluster, sizeof(of_other_cluster));
+	ok(plh_profile_reader_find(directory, CLUSTER_PID, true) == NULL,
+	   "nor is one of another database cluster");
+	plh_profile_reader_each(directory, 0, false, count_image, &count);
+	ok(count == 2, "the others in the directory are found");
+	ok(open_files == 0, "no file is left open");
+}
+
+void
+test_profile_files(void)
+{
+	PlhProfileHeader *header = make_profile(5, SEED);
+
+	if (mkdtemp(directory) == NULL)
+		abort();
+	test_fifos(header);
+	test_files(header);
+	for (int pid = PID; pid <= CLUSTER_PID; pid++)
+		(void) remove(path_of(pid));
+	ok(rmdir(directory) == 0, "nothing is left in the directory of profiles");
+	free(header);
+	forget_memory();
+}

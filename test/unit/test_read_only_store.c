@@ -1,0 +1,73 @@
+/*
+ * test_read_only_store.c
+ *	  Stores into memory that is read-only, also where it may hold code, as in
+ *	  servers that are no position-independent executables.
+ */
+#include "postgres.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "sampler/read_only_store.h"
+#include "unit_tests.h"
+
+/* Two pages of a file, as the linker maps it. */
+static void **
+map_executable(int protection)
+{
+	int			fd = open("/proc/self/exe", O_RDONLY);
+	void	   *pages = mmap(NULL, 2 * sysconf(_SC_PAGESIZE), protection,
+							 MAP_PRIVATE, fd, 0);
+
+	if (fd < 0 || pages == MAP_FAILED)
+		abort();
+	close(fd);
+	return pages;
+}
+
+/* Two stores, of which the first makes the page a private one. */
+static void
+test_memory(int protection, const char *what)
+{
+	void	  **words = map_executable(protection);
+	void	  **last = words + 2 * sysconf(_SC_PAGESIZE) / sizeof(void *) - 1;
+	void	   *before = words[0];
+
+	ok(plh_read_only_store_protection(words, last + 1) == protection, what);
+	ok(plh_read_only_store(&words[1], &before, protection) &&
+	   words[1] == &before && words[0] == before, "a word is stored");
+	ok(plh_read_only_store(&words[1], NULL, protection) &&
+	   words[1] == NULL && words[0] == before, "and another one");
+	ok(plh_read_only_store_protection(words, last + 1) == protection,
+	   "one page may have become a mapping of its own");
+	ok(plh_read_only_store(last, &before, protection) && *last == &before,
+	   "the last one of the last page, too");
+	ok(plh_read_only_store_protection(words, last + 1) == protection,
+	   "the protection stays");
+	munmap(words, 2 * sysconf(_SC_PAGESIZE));
+}
+
+/* Memory of which nothing is known, and that is not there. */
+static void
+test_no_memory(void)
+{
+	void	  **words = map_executable(PROT_READ | PROT_EXEC);
+	void	  **end = words + 2 * sysconf(_SC_PAGESIZE) / sizeof(void *);
+
+	(void) mprotect(words, sysconf(_SC_PAGESIZE), PROT_READ);
+	ok(plh_read_only_store_protection(words, end) == PLH_PROTECTION_UNKNOWN,
+	   "two protections are none");
+	munmap(words, 2 * sysconf(_SC_PAGESIZE));
+	ok(!plh_read_only_store(words, NULL, PROT_READ), "the kernel says no");
+	ok(!plh_read_only_store(words, NULL, PROT_READ | PROT_EXEC),
+	   "when it is to store by itself, too");
+}
+
+void
+test_read_only_store(void)
+{
+	test_memory(PROT_READ, "plain memory");
+	test_memory(PROT_READ | PROT_EXEC, "memory that may hold code");
+	test_no_memory();
+}
