@@ -7,6 +7,7 @@
 
 #include <dlfcn.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/time.h>
 #include <time.h>
 
@@ -32,6 +33,7 @@ PG_FUNCTION_INFO_V1(delete_bump);
 PG_FUNCTION_INFO_V1(free_in_critical_section);
 PG_FUNCTION_INFO_V1(leak_in_transaction);
 PG_FUNCTION_INFO_V1(leak_malloc);
+PG_FUNCTION_INFO_V1(reserve_addresses);
 PG_FUNCTION_INFO_V1(leak_in_vdso);
 PG_FUNCTION_INFO_V1(leak_by_unloaded);
 PG_FUNCTION_INFO_V1(pfree_is_untouched);
@@ -245,6 +247,15 @@ leak_malloc(PG_FUNCTION_ARGS)
 	for (int64 i = 0; i < PG_GETARG_INT64(1); i++)
 		last = malloc(PG_GETARG_INT32(0));
 	PG_RETURN_BOOL(last != NULL);
+}
+
+/* reserve_addresses(bytes bigint): as if so much were mapped, without memory */
+Datum
+reserve_addresses(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(mmap(NULL, PG_GETARG_INT64(0), PROT_NONE,
+						MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+						-1, 0) != MAP_FAILED);
 }
 
 static volatile sig_atomic_t handler_calls;

@@ -15,12 +15,34 @@ use Test::More;
 our @EXPORT = qw(
   new_server define_leakers define_corner_cases set_and_reload
   profile_directory profile_files dump_files
-  ask process_row report_row session_pid
+  ask process_row report_row report_figures session_pid
   is_estimate is_near run_tool wait_until
 );
 
 # The fixture module, built beside the tests; an absolute path.
 my $leaker = $ENV{LEAKER} or die "LEAKER is not set";
+
+# The time limit of a background session counts from its start, and so contains all
+# that a test does between two queries, which takes long on a busy machine.  Here it
+# counts from each query, and from the request to quit.
+{
+	no warnings 'redefine';
+	my $start = \&PostgreSQL::Test::Cluster::background_psql;
+	my $quit = \&PostgreSQL::Test::BackgroundPsql::quit;
+
+	*PostgreSQL::Test::Cluster::background_psql = sub {
+		my $session = $start->(@_);
+
+		$session->set_query_timer_restart;
+		return $session;
+	};
+	*PostgreSQL::Test::BackgroundPsql::quit = sub {
+		my ($session) = @_;
+
+		$session->{timeout}->start;
+		return $quit->($session);
+	};
+}
 
 # A running server with the module preloaded, and extension and leakers in
 # database postgres.  "conf" is appended to postgresql.conf.
@@ -186,6 +208,23 @@ sub report_row
 		  context_name lifetime site query depth outermost)
 	} = split /\|/, $row;
 	return \%row;
+}
+
+# Each of these figures of a process, by name: expressions over the rows of its report
+# and the functions of their stacks.  The report is made only once, as that takes the
+# time.
+sub report_figures
+{
+	my ($node, $pid, %figures) = @_;
+	my @names = sort keys %figures;
+	my $answer = ask($node,
+		"WITH report AS (SELECT *, functions(stack) AS functions FROM pg_leakhunt_report($pid)) SELECT "
+		  . join(', ', @figures{@names})
+		  . ' FROM report');
+	my %values;
+
+	@values{@names} = split /\|/, $answer, -1;
+	return \%values;
 }
 
 # The pid of a background psql session.

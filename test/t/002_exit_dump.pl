@@ -91,7 +91,7 @@ like(run_tool('jeprof', '--text', $postgres, $file),
 ($file) = dump_files($node, $pid);
 like(
 	slurp_file($file),
-	qr{^# context=a%20b%0Aheap%20profile:%201:%202%20\[3:%204\]%20@%09%2541" lifetime=session}m,
+	qr{^# context number=\d+ name=a%20b%0Aheap%20profile:%201:%202%20\[3:%204\]%20@%09%2541"$}m,
 	'hostile context name is encoded');
 like(run_tool('jeprof', '--text', $postgres, $file),
 	qr/leaking_top/, 'jeprof reads it');
@@ -132,6 +132,14 @@ is_deeply(
 	],
 	[ sort @pids[ 1, 2 ] ],
 	'dump_keep leaves the newest');
+
+# each reason has its own: nobody's exits push out what somebody asked for
+my $manual = $node->safe_psql('postgres',
+	'SELECT leak_top(64, 100000); SELECT pg_leakhunt_dump(pg_backend_pid())');
+run_session('SELECT leak_top(64, 1000000)') for 1 .. 3;
+is(scalar(() = files_of($node, '*.exit.heap')), 2, 'dump_keep exit dumps stay');
+ok(-e "@{[$node->data_dir]}/pg_leakhunt/" . ($manual =~ s/\s//gr),
+	'and no manual dump goes for them');
 
 # a directory that can't be written to: a WARNING, and a clean exit
 my $directory = $node->data_dir . '/pg_leakhunt';
@@ -194,16 +202,13 @@ is(scalar @written, 80,
 	'no dump takes the name of another');
 $_->quit for $patient, @writers;
 
-# What a process that was killed had begun to write goes with the next start;
-# many files beyond dump_keep go little by little.
-append_to_file("$directory/4711.tmp", 'begun');
-append_to_file("$directory/mine.tmp", 'somebody\'s');
-$node->append_conf('postgresql.conf', "pg_leakhunt.dump_keep = 10\n");
-$node->restart;
-is(join(',', map { s{.*/}{}r } files_of($node, '*.tmp')),
-	'mine.tmp', 'no file of ours is left half-written');
-run_session('SELECT leak_top(64, 1000000)') for 1 .. 7;
-my @kept = files_of($node, '*.heap');
+# Many files beyond dump_keep go little by little.
+set_and_reload($node, 'pg_leakhunt.dump_keep' => 10);
+$patient = $node->background_psql('postgres');
+$patient->query_safe('SELECT leak_top(64, 1000000)');
+$patient->query_safe('SELECT pg_leakhunt_dump(pg_backend_pid()) FROM generate_series(1, 7)');
+$patient->quit;
+my @kept = files_of($node, '*.manual.heap');
 is(scalar @kept, 10, 'the oldest go');
 
 $node->stop;

@@ -51,7 +51,7 @@ sub sampling
 $session = $node->background_psql('postgres');
 $pid = session_pid($session);
 $session->query_safe('SELECT leak_top(1000, 20000)');
-is(sampling(), '1 524288 long_lived', 'defaults are in force');
+is(sampling(), '1 524288 all', 'defaults are in force');
 
 set_and_reload(
 	$node,
@@ -82,6 +82,54 @@ set_and_reload($node, 'pg_leakhunt.enabled' => 'off');
 $session->query_safe('SELECT release_chunk()');
 is(report_row($node, $pid, 'hold_chunk')->{live_bytes},
 	0, 'and released while nothing is sampled');
+$session->quit;
+
+# Turning it off ends the requests made before, in sessions that are there and in
+# new ones, and they stay ended.  Requests made afterwards count.
+set_and_reload($node, 'pg_leakhunt.enabled' => 'on');
+$session = $node->background_psql('postgres');
+$pid = session_pid($session);
+
+# The interval and scope of the session, and of a new one, after some allocations.
+sub samplings
+{
+	$session->query_safe('SELECT leak_top(1000, 1000)');
+	my $newer = $node->background_psql('postgres');
+	my $newer_pid = session_pid($newer);
+	$newer->query_safe('SELECT hold_chunk(20000000)');
+	my $answer = sampling() . ', '
+	  . ask($node,
+		"SELECT concat_ws(' ', sampling::int, sample_interval, scope) FROM pg_leakhunt_processes WHERE pid = $newer_pid"
+	  );
+	$newer->quit;
+	return $answer;
+}
+
+ask($node, "SELECT pg_leakhunt_start_all(1, 'all')");
+is(samplings(), '1 1 all, 1 1 all', 'a request to all processes');
+set_and_reload($node, 'pg_leakhunt.enabled' => 'off');
+$session->query_safe('SELECT leak_top(1000, 1000)');
+is(sampling(), '0 0 all', 'does not outlive that it is turned off');
+my $newer = $node->background_psql('postgres');
+$newer->query_safe('SELECT hold_chunk(20000000)');
+is( ask(
+		$node,
+		'SELECT count(*) FROM pg_leakhunt_processes WHERE sampling AND pid = '
+		  . session_pid($newer)),
+	0,
+	'nor does a new session follow it');
+$newer->quit;
+ask($node, "SELECT pg_leakhunt_start($pid, 3000, 'long_lived')");
+$session->query_safe('SELECT leak_top(1000, 1000)');
+is(sampling(), '1 3000 long_lived', 'but a request made since counts');
+set_and_reload($node, 'pg_leakhunt.enabled' => 'off');
+$session->query_safe('SELECT leak_top(1000, 1000)');
+is(sampling(), '1 3000 long_lived', 'also after a further reload');
+set_and_reload($node, 'pg_leakhunt.enabled' => 'on');
+set_and_reload($node, 'pg_leakhunt.enabled' => 'off');
+set_and_reload($node, 'pg_leakhunt.enabled' => 'on');
+is(samplings(), '1 2048 all, 1 2048 all',
+	'when it is on again the settings count');
 $session->quit;
 
 # track_queries
@@ -134,27 +182,17 @@ $session->query_safe('DEALLOCATE ALL');
 is($node->safe_psql('postgres', $contexts), 0, 'until they are deallocated');
 $session->quit;
 
-# The first samples of a starting process have no stack, and say so, unless
-# the interval asks for detail.  Enough sessions to see some.
+# What a process allocates first, to fill its caches, goes without samples, unless
+# the interval asks for detail.
+my $samples = "SET pg_leakhunt.sample_interval = '1GB'; SELECT coalesce(sum(samples_taken), 0) FROM pg_leakhunt_processes WHERE pid = pg_backend_pid()";
 set_and_reload($node, 'pg_leakhunt.sample_interval' => '256kB');
-my ($starting, $most) = (0, 0);
-for (1 .. 20)
-{
-	my ($rows, $samples) = split /\|/,
-	  $node->safe_psql('postgres',
-		"SELECT count(*), coalesce(sum(samples), 0) FROM pg_leakhunt_report WHERE pid = pg_backend_pid() AND site = '[process start]' AND stack IS NULL AND context_name IS NOT NULL"
-	  );
-	$starting += $samples;
-	$most = $samples if $samples > $most;
-}
-cmp_ok($starting, '>', 0, 'samples of starting processes are shown');
-cmp_ok($most, '<=', 2, 'no more than two of each');
+my $taken = 0;
+$taken += $node->safe_psql('postgres', $samples) for 1 .. 20;
+is($taken, 0, 'a starting process takes no samples');
+cmp_ok($node->safe_psql('postgres', "SELECT leak_top(100, 100000); $samples") =~ s/.*\n//r,
+	'>', 10, 'until it has allocated more');
 set_and_reload($node, 'pg_leakhunt.sample_interval' => '4kB');
-is( $node->safe_psql('postgres',
-		"SELECT count(*) FILTER (WHERE site LIKE '[%'), count(*) > 10 FROM pg_leakhunt_report WHERE pid = pg_backend_pid()"
-	),
-	'0|t',
-	'at small intervals all have a stack');
+cmp_ok($node->safe_psql('postgres', $samples), '>', 10, 'or is sampled in detail');
 
 # What is fixed when the module is loaded stays as it was, and says so: settings
 # of the postmaster where it has loaded the module,
@@ -205,6 +243,36 @@ like(
 like($loader->query_safe('SHOW pg_leakhunt.max_live_samples'),
 	qr/1000000$/, 'and the old value stays');
 $loader->quit;
+
+# Turned off there, too, with sessions that notice it at different times.
+my ($early, $late) =
+  map { $node->background_psql('postgres') } 1 .. 2;
+$_->query_safe("LOAD 'pg_leakhunt'; SET client_min_messages = warning")
+  for $early, $late;
+$early->query_safe("SELECT pg_leakhunt_start_all(1000, 'all')");
+$late->query_safe('SELECT leak_top(1000, 1000)');
+$node->append_conf('postgresql.conf', 'pg_leakhunt.enabled = off');
+$node->reload;
+wait_until(
+	sub { $early->query_safe('SHOW pg_leakhunt.enabled') =~ /off$/ },
+	'a session has read the configuration');
+my $late_pid = session_pid($late);
+my $early_pid = session_pid($early);
+$early->query_safe('SELECT leak_top(1000, 1000)');
+my $sampling =
+  "SELECT concat_ws(' ', sampling::int, sample_interval) FROM pg_leakhunt_processes WHERE pid = ";
+like($early->query_safe("$sampling $early_pid"),
+	qr/^0 0$/m, 'it is off where each session loads it, too');
+$early->query_safe("SELECT pg_leakhunt_start($early_pid, 2000)");
+wait_until(
+	sub { $late->query_safe('SHOW pg_leakhunt.enabled') =~ /off$/ },
+	'another session reads it later');
+$_->query_safe('SELECT leak_top(1000, 1000)') for $early, $late;
+like($early->query_safe("$sampling $late_pid"),
+	qr/^0 0$/m, 'it does not follow the request of before either');
+like($early->query_safe("$sampling $early_pid"),
+	qr/^1 2000$/m, 'and leaves that of afterwards alone');
+$_->quit for $early, $late;
 
 # Sizes go beyond an integer.
 $node->safe_psql('postgres',

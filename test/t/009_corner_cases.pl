@@ -10,7 +10,7 @@ use LeakHunt;
 use Test::More;
 
 my $too_much = '1::bigint << 46';
-my $node = new_server('main', "pg_leakhunt.sample_interval = 1\n");
+my $node = new_server('main', "pg_leakhunt.sample_interval = 1\npg_leakhunt.scope = long_lived\n");
 define_corner_cases($node);
 
 my $session = $node->background_psql('postgres');
@@ -125,6 +125,12 @@ is( $node->safe_psql(
 		WHERE pid = $pid AND 'leak_in_transaction' = ANY (functions(stack))}),
 	'transaction',
 	'with its lifetime');
+is( $node->safe_psql(
+		'postgres', qq{
+		SELECT string_agg(DISTINCT lifetime, ',') FROM pg_leakhunt_report
+		WHERE pid = $pid AND context_name = 'PL/pgSQL function'}),
+	'session',
+	'a function stays in its cache, wherever it was compiled');
 $session->query_safe('COMMIT');
 is(figures('leak_in_transaction'), '0 0 2007', 'until the end');
 $session->quit;

@@ -227,6 +227,36 @@ is( check(
 	'6|3|TopMemoryContext|leaking_top',
 	'code that is compiled');
 
+# Roles without privileges take little of the shared memory that profiles lie in,
+# however many checks they run.
+$node->safe_psql('postgres',
+	'CREATE ROLE tester; CREATE ROLE monitor; GRANT pg_read_all_stats TO monitor');
+sub check_many_sites
+{
+	my ($role) = @_;
+	my $checks = join ' ', map {
+		"SELECT count(*) FROM pg_leakhunt_check('SELECT leak_named_context(''context $_ '' || i, 10) FROM generate_series(1, 4000) i', 2, 0); ROLLBACK TO begun;"
+	} 1 .. 2;
+
+	# one transaction: at a commit, the contexts that were made are counted, too
+	return $node->psql(
+		'postgres',
+		"BEGIN; SET ROLE $role; SAVEPOINT begun; $checks RESET ROLE; SELECT 'bytes ' || profile_bytes FROM pg_leakhunt_processes WHERE pid = pg_backend_pid()",
+		on_error_stop => 0);
+}
+($result, $stdout, $stderr) = check_many_sites('tester');
+like(
+	$stderr,
+	qr/could not follow all allocations\n.*\nHINT:  .* without privileges of "pg_read_all_stats" may take 1024 kB .* as another role/,
+	'a check of a plain role that takes much room ends');
+my ($plain_bytes) = $stdout =~ /^bytes (\d+)/m;
+cmp_ok($plain_bytes, '<=', 1024 * 1024 + 256 * 1024, 'having taken little');
+($result, $stdout, $stderr) = check_many_sites('monitor');
+is($stderr, '', 'others have no such limit');
+cmp_ok(($stdout =~ /^bytes (\d+)/m)[0],
+	'>', 2 * $plain_bytes, 'and may take more');
+$node->safe_psql('postgres', 'DROP ROLE tester; DROP ROLE monitor');
+
 # More than can be followed: no figure rather than a wrong one.
 $node->append_conf('postgresql.conf', 'pg_leakhunt.max_live_samples = 1000');
 $node->restart;

@@ -234,7 +234,9 @@ is( jeprof_bytes("$directory/$symbolized"),
 # Whatever is not as it should be is an error that names the line.
 my $good = slurp_file("$directory/$file");
 my $lines = () = $good =~ /\n/g;
-my ($site_line) = map { scalar(() = /\n/g) } $good =~ /\A(.*?)^# context=/ms;
+my ($context_line) = map { scalar(() = /\n/g) } $good =~ /\A(.*?)^# context /ms;
+my ($stack_line) = map { scalar(() = /\n/g) } $good =~ /\A(.*?)^\d+: \d+ \[.* @ 0x/ms;
+my $stated_size = sub { $_[0] =~ s/ bytes=[\d ]{15}/sprintf(' bytes=%-15d', length $_[0])/er };
 sub damage
 {
 	my ($name, $text, $message) = @_;
@@ -248,39 +250,49 @@ sub damage
 }
 damage('empty', '', qr/is damaged at line 1\n.*The file ends here/);
 damage('another file', "hello\n", qr/is damaged at line 1\n.*"heap profile: "/);
-damage('version', $good =~ s/dump_version=1/dump_version=9/r,
+damage('version', $good =~ s/dump_version=3/dump_version=1/r,
 	qr/has another version/);
 damage('cut at a line', join('', map { "$_\n" } (split /\n/, $good)[ 0 .. 9 ]),
 	qr/is damaged at line 11\n.*The file ends here/);
 damage('cut within a line', substr($good, 0, -5),
 	qr/is damaged at line $lines\n.*ends within the line/);
 damage('a figure', $good =~ s/^(\d+: \d+)( \[)/${1}1$2/mr,
+	qr/is damaged at line @{[$stack_line + 1]}\n.*The sites of the stack add up to/);
+damage('a figure of line 1', $good =~ s/^(heap profile: \d+: \d+)/${1}1/r,
 	qr/is damaged at line 1\n.*The sites add up to/);
-damage('no number', $good =~ s/ total_count=\d+/ total_count=x/r,
-	qr/is damaged at line @{[$site_line + 1]}\n.*"total_count" is no number/);
+damage('a site less', $stated_size->($good =~ s/^# site .*\n//mr),
+	qr/is damaged at line \d+\n/);
+damage('another size', $good =~ s/^(# module .*)/$1 a=b/mr,
+	qr/The file has \d+ bytes instead of \d+/);
+damage('no such context', $good =~ s/^# context number=/# context number=9/mr,
+	qr/is damaged at line \d+\n.*There is no context \d+/);
+damage('no number', $good =~ s/ live_count=\d+/ live_count=x/r,
+	qr/is damaged at line \d+\n.*"live_count" is no number/);
 damage('a field', $good =~ s/ lifetime=session//r,
-	qr/is damaged at line @{[$site_line + 1]}\n.*"lifetime" is missing/);
+	qr/is damaged at line \d+\n.*"lifetime" is missing/);
 damage('an address', $good =~ s/^(\d.* @ )0x[0-9a-f]+ /$1 zz /mr,
-	qr/is damaged at line @{[$site_line + 2]}\n.*no sound stack/);
-damage('a code', $good =~ s/context=/context=%zz/r,
-	qr/is damaged at line @{[$site_line + 1]}\n.*"%" without a code/);
+	qr/is damaged at line \d+\n.*no sound stack/);
+damage('a code', $good =~ s/ name=/ name=%zz/r,
+	qr/is damaged at line @{[$context_line + 1]}\n.*"%" without a code/);
 damage('a scope', $good =~ s/scope=\w+/scope=x/r,
 	qr/is damaged at line 3\n.*no scope "x"/);
 damage('a zero byte', $good . "\0more\n",
 	qr/is damaged at line @{[$lines + 1]}\n.*There is a zero byte/);
 damage('a zero byte in a line', $good =~ s/ lifetime=/ life\0time=/r,
-	qr/is damaged at line @{[$site_line + 1]}\n.*There is a zero byte/);
+	qr/is damaged at line \d+\n.*There is a zero byte/);
 damage('less than nothing', $good =~ s/^(\d+: )(\d+ \[.* @ 0)/$1-1$2/mr,
-	qr/is damaged at line @{[$site_line + 2]}\n.*not that of a stack/);
+	qr/is damaged at line @{[$stack_line + 1]}\n.*not that of a stack/);
 damage('less than nothing in line 1', $good =~ s/^heap profile: /heap profile: -/r,
 	qr/is damaged at line 1\n.*not that of a heap profile/);
 damage("$_ below 0", $good =~ s/( $_=)\d/$1-1/r,
 	qr/is damaged at line \d+\n.*"$_" is no (finite )?number from 0/)
-  for qw(live_count total_count samples peak_bytes variance samples_live lost_site baseline_bytes);
-damage('sums that wrap', $good =~ s/^(\d+: )\d+( \[.* @ 0)/${1}9223372036854775807$2/mgr,
+  for qw(live_bytes live_count total_count samples samples_live lost_site baseline_bytes);
+damage('sums that wrap',
+	$good =~ s/ live_bytes=\d+/ live_bytes=9223372036854775807/gr =~
+	  s/^(\d+: )[1-9]\d*( \[)/${1}9223372036854775807$2/mgr,
 	qr/is damaged at line \d+\n.*The sums become too large/);
 damage('bytes of no encoding', $good =~ s/ lifetime=session/ lifetime=\xff/r,
-	qr/is damaged at line @{[$site_line + 1]}\n.*no lifetime "\?"/);
+	qr/is damaged at line \d+\n.*no lifetime "\?"/);
 damage('too long', $good . "more\n", qr/is damaged at line @{[$lines + 1]}\n.*should have ended/);
 my ($result, $stdout, $stderr) =
   $node->psql('postgres', 'SELECT count(*) > 3 FROM pg_leakhunt_dumps');
@@ -305,8 +317,36 @@ for my $strange ('9.9.manual.heap', '9.8.manual.heap')
 		"SELECT count(*) FROM pg_leakhunt_read_dump('$strange')");
 	like($stderr, qr/"pg_leakhunt.$strange" is not a file/, "$strange is not read");
 }
+($result, $stdout, $stderr) = $node->psql('postgres',
+	"SELECT count(*) FROM pg_leakhunt_read_dump('/dev/zero')");
+like($stderr, qr{"/dev/zero" is not a file}, 'nor is a device');
 unlink "$directory/9.9.manual.heap", "$directory/9.7.manual.heap";
 rmdir "$directory/9.8.manual.heap";
+
+# What is too large for a dump is refused before it is read: files of 2 GB, nearly
+# all of it holes.
+sub refuse_large
+{
+	my ($text, $message, $name) = @_;
+
+	open my $out, '>:raw', "$directory/9.6.manual.heap" or die $!;
+	print $out $text;
+	close $out;
+	truncate "$directory/9.6.manual.heap", 1 << 31 or die $!;
+	($result, $stdout, $stderr) = $node->psql('postgres',
+		"SELECT count(*) FROM pg_leakhunt_read_dump('9.6.manual.heap');
+		 SELECT count(*) > 3 FROM pg_leakhunt_dumps;
+		 SELECT pg_read_file('/proc/self/status')", on_error_stop => 0);
+	like($stderr, $message, $name);
+	like($stdout, qr/^t$/m, 'and the list of dumps goes on');
+	cmp_ok(($stdout =~ /^VmHWM:\s+(\d+) kB/m)[0],
+		'<', 200 * 1024, 'and the session does not become large');
+	unlink "$directory/9.6.manual.heap";
+}
+refuse_large("LOG:  no dump\n", qr/is damaged at line 1\n.*"heap profile: "/,
+	'a large file that is no dump');
+refuse_large($good, qr/is too large\n.*It has 2147483648 bytes/, 'a large dump');
+refuse_large("--- symbol\n", qr/is too large/, 'a large dump with symbols');
 
 # However many are damaged, no file stays open.
 for (1 .. 400)
@@ -390,6 +430,10 @@ is( $node->safe_psql('postgres',
 	),
 	1,
 	'nobody reads what is their own');
+is( $node->safe_psql('postgres',
+		"SET ROLE nobody; SELECT string_agg(file, ' ') FROM pg_leakhunt_dumps"),
+	$own,
+	'nobody sees no other dumps');
 append_to_file("$directory/$own", "one line too many\n");
 ($result, $stdout, $stderr) = $node->psql('postgres',
 	"SET ROLE nobody; SELECT * FROM pg_leakhunt_read_dump('$own')");
@@ -416,10 +460,6 @@ for my $case (
 		"SET ROLE $role; SELECT count(*) FROM $call");
 	like($stderr, $message, "$role: $call");
 }
-is( $node->safe_psql('postgres',
-		"SET ROLE nobody; SELECT string_agg(file, ' ') FROM pg_leakhunt_dumps"),
-	$own,
-	'nobody sees no other dumps');
 cmp_ok(
 	$node->safe_psql(
 		'postgres', 'SET ROLE reader; SELECT count(*) FROM pg_leakhunt_dumps'),

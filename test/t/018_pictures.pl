@@ -173,14 +173,34 @@ my $dump = $node->safe_psql('postgres',
 	"SELECT pg_read_file('pg_leakhunt/' || pg_leakhunt_dump($pid))");
 my ($header) = $dump =~ /\n(# pg_leakhunt.*)\n# sites=/s;
 
-# Unwinding fails: stacks without frames, here by way of the profile's file.
 my ($mapped) = slurp_file("/proc/$pid/maps") =~ m{ (/\S+/$pid)$}m;
+
+# A time that no timestamp can be, which is none: started_at is behind 32 bytes.
+my $started_at = substr(slurp_file($mapped), 32, 8);
+sub write_started_at
+{
+	my ($bytes) = @_;
+
+	chmod 0600, $mapped;
+	open my $profile, '+<:raw', $mapped or die $!;
+	seek($profile, 32, 0) && print $profile $bytes or die $!;
+	close $profile or die $!;
+	chmod 0400, $mapped;
+}
+my $sees_start = "SELECT started_at IS NULL, started_at::text IS NULL FROM pg_leakhunt_get_processes() WHERE pid = $pid";
+is($node->safe_psql('postgres', $sees_start), 'f|f', 'when a process started');
+write_started_at(pack('q', 9223372036854775806));
+is($node->safe_psql('postgres', $sees_start), 't|t', 'a time that is damaged');
+write_started_at($started_at);
+
+# Unwinding fails: stacks without frames, here by way of the profile's file.
+chmod 0600, $mapped or die $!;
 cmp_ok(run_tool("$FindBin::RealBin/../unit/cut_stacks", $mapped),
 	'>', 10, 'stacks that were cut');
 is( $node->safe_psql('postgres',
 		"SELECT string_agg(DISTINCT site, ', ') FROM pg_leakhunt_report WHERE pid = $pid"
 	),
-	'[process start]', 'no frame is left of them');
+	'[no stack]', 'no frame is left of them');
 is( $node->safe_psql(
 		'postgres', qq{
 		SELECT (SELECT sum(flat_bytes) FROM pg_leakhunt_top($pid)) = live_bytes,
@@ -192,6 +212,14 @@ $session->quit;
 
 # Where the binaries of the dumps that are made up begin; so far apart are they.
 my $module_size = 1 << 28;
+
+# Have the text of a dump state its size.
+sub state_size
+{
+	my ($text) = @_;
+
+	return $text =~ s/ bytes=[\d ]{15}/sprintf(' bytes=%-15d', length $text)/er;
+}
 
 # A dump with these sites, each of them two lines, and these binaries.
 sub write_dump
@@ -211,10 +239,13 @@ sub write_dump
 		  sprintf("%x-%x r-xp 00000000 00:00 0 %s\n", $address, $address + 4096, $path);
 		$address += $module_size;
 	}
+	my $text = join '',
+	  "heap profile: $sites: $bytes [$sites: $bytes] @ heapprofile\n$header\n# sites=$sites folded=0 modules=${\ scalar @modules}\n",
+	  @modules, "# context number=1 name=c\n", @texts,
+	  "\nMAPPED_LIBRARIES:\n", @mapped;
+	$text = state_size($text);
 	open my $out, '>', $node->data_dir . "/pg_leakhunt/$name" or die $!;
-	print $out
-	  "heap profile: $sites: $bytes [$sites: $bytes] @ heapprofile\n$header\n# sites=$sites modules=${\ scalar @modules}\n",
-	  @modules, @texts, "\nMAPPED_LIBRARIES:\n", @mapped;
+	print $out $text;
 	close $out;
 }
 
@@ -222,7 +253,7 @@ sub write_dump
 sub site
 {
 	return
-	  "# context=c lifetime=session live_count=1 total_count=1 samples=1 total_samples=1 error_bytes=0 variance=0 peak_bytes=0 first_at_us=1 last_at_us=1 truncated=0\n1: 100 [1: 100] @ @_\n";
+	  "# site context=1 lifetime=session live_bytes=100 live_count=1 samples=1 peak_bytes=0 first_us=1 last_us=1\n1: 100 [1: 100] @ @_\n";
 }
 
 # The frames of a picture: [from, to, depth, name].
@@ -307,8 +338,8 @@ is($leaves, 15000, 'nothing is left out');
 # What stands for a stack is of no binary.
 write_dump('1.3.manual.heap', 1, [], site('0x1'));
 my $startup = slurp_file(save('startup', "'1.3.manual.heap'"));
-like($startup, qr/<title>\[process start\]/, 'a site without a stack');
-unlike($startup, qr{width="12"[^>]*/><text[^>]*>\[process start\]<}, 'is of no binary');
+like($startup, qr/<title>\[no stack\]/, 'a site without a stack');
+unlike($startup, qr{width="12"[^>]*/><text[^>]*>\[no stack\]<}, 'is of no binary');
 
 # Names that a dump has with it may be odd.
 my $named = slurp_file($node->data_dir . "/pg_leakhunt/$symbolized");
@@ -317,7 +348,7 @@ sub write_odd
 	my ($name, $text) = @_;
 
 	open my $out, '>:raw', $node->data_dir . "/pg_leakhunt/$name" or die $!;
-	print $out $text;
+	print $out state_size($text);
 	close $out;
 	return $name;
 }

@@ -165,16 +165,33 @@ agree(
 # Where the thresholds of the verdicts are in the reference: the numbers of a
 # cell, in its order.
 my %cells = (
-	'leak, samples' => [ 'SAMPLES', 'EARLY_SAMPLES' ],
+	'leak, samples' => [ 'SAMPLES', 'EARLY_SAMPLES', 'LARGE_BYTES' ],
 	'leak, transactions' => ['EPOCHS'],
 	'leak, growth' => [ 'LATE_SAMPLES', 'LATE_SIGMAS', 'STEADINESS' ],
 	'leak, score' => ['SCORE_SAMPLES'],
 	'leak, rate' => ['LEAK_RATE_US'],
+	'query, samples' => [ 'SAMPLES', 'LARGE_BYTES', 'QUERY_LIMITS' ],
+	'query, growth' => ['QUERY_STEADINESS'],
+	'query, rate' => ['LEAK_RATE_US'],
+	'held, samples' => [ 'SAMPLES', 'LARGE_BYTES' ],
+	'held, transactions' => ['HELD_TRANSACTIONS'],
+	'contexts, samples' => ['LARGE_BYTES'],
+	'contexts, growth' => [ 'LATE_CONTEXTS', 'RISES', 'STEADINESS' ],
+	'contexts, rate' => ['LEAK_RATE_US'],
+	'malloc, samples' => ['BLOCK_PART'],
+	'malloc, growth' => [ 'LARGE_BYTES', 'RISES', 'STEADINESS' ],
+	'malloc, rate' => ['LEAK_RATE_US'],
+	'mapped, samples' => ['KEPT_BYTES'],
+	'mapped, growth' => ['LARGE_BYTES'],
+	'mapped, rate' => ['LEAK_RATE_US'],
+	'retained, samples' => [ 'KEPT_BYTES', 'KEPT_US' ],
 	'growing, samples' => ['SAMPLES'],
 	'growing, transactions' => ['EPOCHS'],
 	'growing, growth' => ['GROWTH_ERRORS'],
 	'growing, score' => ['GROWTH_SCORE'],
 	'growing, rate' => ['GROWTH_RATE_US']);
+# the units that the reference has them in
+my %units = (US => 1_000_000, BYTES => 1024 * 1024);
 my %thresholds = slurp_file("$top/src/verdict/suspect.h") =~
   /^#define PLH_SUSPECT_(\w+)\s+(?:INT64CONST\()?([0-9.]+)/mg;
 my (@documented, @true);
@@ -183,20 +200,23 @@ for my $verdict (@verdicts)
 {
 	for my $column (qw(samples transactions growth score rate))
 	{
+		my @numbers = $verdict->{$column} =~ /\d+(?:\.\d+)?/g;
+
 		push @documented, join ' ', "$verdict->{verdict}, $column:",
-		  map { $_ + 0 } $verdict->{$column} =~ /\d+(?:\.\d+)?/g;
+		  map { $_ + 0 } @numbers
+		  if @numbers;
 	}
 }
 for my $cell (keys %cells)
 {
 	push @true, join ' ', "$cell:",
-	  map { ($thresholds{$_} // 0) / (/_US$/ ? 1_000_000 : 1) }
+	  map { ($thresholds{$_} // 0) / (/_(US|BYTES)$/ ? $units{$1} : 1) }
 	  @{ $cells{$cell} };
 }
 agree('thresholds', \@documented, \@true);
 agree(
 	'names of thresholds',
-	[ map { @$_ } values %cells ],
+	[ keys %{ { map { $_ => 1 } map { @$_ } values %cells } } ],
 	[ keys %thresholds ]);
 
 # The anchors that a page has, as web pages of repositories make them.

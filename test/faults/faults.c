@@ -1,0 +1,385 @@
+/*
+ * faults.c
+ *	  A library for LD_PRELOAD that lets system calls of pg_leakhunt fail, and
+ *	  the wall clock jump.
+ *
+ * What fails stands in a file, which all processes of the server map and which
+ * a test writes while they run (test/perl/Faults.pm).  The variable FAULTS_FILE
+ * in the environment has its path.
+ *
+ * Only calls on behalf of pg_leakhunt fail: those that return into its library
+ * or into libunwind, and those of the server that name one of its files.  The
+ * rest of the server knows nothing of faults.
+ */
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+/* The value of Faults.failure that lets reads and writes stop halfway. */
+#define HALFWAY (-1)
+
+/* The file.  Faults.pm has the same layout. */
+typedef struct Faults
+{
+	char		function[24];	/* that fails; "*" = each of them */
+	int32_t		failure;		/* errno of the failure, or HALFWAY */
+	uint32_t	every;			/* each so many calls one fails; 0 = none */
+	uint32_t	calls;			/* so many calls since the test has set it */
+	uint32_t	failed;			/* so many of them failed */
+	int64_t		clock_offset_s; /* added to the wall clock */
+} Faults;
+
+/* The addresses of a library's code. */
+typedef struct Range
+{
+	const char *file;			/* the library's name is this, or goes on */
+	uintptr_t	start;			/* 0: not loaded yet */
+	uintptr_t	end;
+} Range;
+
+static Faults *faults;
+static Range ranges[] = {{"pg_leakhunt.so"}, {"libunwind.so"}};
+
+#define RANGES (sizeof(ranges) / sizeof(ranges[0]))
+
+/* The next definition of a function, which is libc's. */
+#define REAL(name) \
+	static __typeof__(name) *real; \
+	if (real == NULL) \
+		real = (__typeof__(name) *) dlsym(RTLD_NEXT, #name)
+
+__attribute__((constructor)) static void
+map_file(void)
+{
+	const char *path = getenv("FAULTS_FILE");
+	int			fd = path == NULL ? -1 : open(path, O_RDWR | O_CLOEXEC);
+	void	   *mapped;
+
+	if (fd < 0)
+		return;
+	mapped = mmap(NULL, sizeof(Faults), PROT_READ | PROT_WRITE, MAP_SHARED,
+				  fd, 0);
+	close(fd);
+	if (mapped != MAP_FAILED)
+		faults = mapped;
+}
+
+/* dl_iterate_phdr's callback: enter a library that has a range. */
+static int
+note_library(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	const char *slash = strrchr(info->dlpi_name, '/');
+	const char *file = slash == NULL ? info->dlpi_name : slash + 1;
+
+	for (size_t r = 0; r < RANGES; r++)
+	{
+		if (ranges[r].start != 0 ||
+			strncmp(file, ranges[r].file, strlen(ranges[r].file)) != 0)
+			continue;
+		for (int i = 0; i < info->dlpi_phnum; i++)
+		{
+			const ElfW(Phdr) * header = &info->dlpi_phdr[i];
+
+			if (header->p_type != PT_LOAD || (header->p_flags & PF_X) == 0)
+				continue;
+			ranges[r].end = info->dlpi_addr + header->p_vaddr + header->p_memsz;
+			ranges[r].start = info->dlpi_addr + header->p_vaddr;
+		}
+	}
+	return 0;
+}
+
+static bool
+is_ours(const void *caller)
+{
+	if (ranges[0].start == 0)
+		dl_iterate_phdr(note_library, NULL);
+	for (size_t r = 0; r < RANGES; r++)
+	{
+		if ((uintptr_t) caller >= ranges[r].start &&
+			(uintptr_t) caller < ranges[r].end)
+			return true;
+	}
+	return false;
+}
+
+/* Is this the path of a profile, dump or baseline, or of their directories? */
+static bool
+is_our_file(const char *path)
+{
+	return path != NULL &&
+		(strncmp(path, "pg_leakhunt", strlen("pg_leakhunt")) == 0 ||
+		 strncmp(path, "/dev/shm/pg_leakhunt.", strlen("/dev/shm/pg_leakhunt.")) == 0 ||
+		 strstr(path, "/pg_leakhunt/") != NULL);
+}
+
+static bool
+is_our_descriptor(int fd)
+{
+	char		link[64];
+	char		path[4096];
+	ssize_t		length;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	length = readlink(link, path, sizeof(path) - 1);
+	if (length < 0)
+		return false;
+	path[length] = '\0';
+	return is_our_file(path) || strstr(path, "/pg_leakhunt") != NULL;
+}
+
+/* Could this function fail now, if the call is one of pg_leakhunt's? */
+static bool
+is_armed(const char *function)
+{
+	return faults != NULL && faults->every != 0 &&
+		(strcmp(faults->function, function) == 0 ||
+		 strcmp(faults->function, "*") == 0);
+}
+
+/* Count a call.  If it is to fail, set errno. */
+static bool
+fails_now(void)
+{
+	if (__atomic_add_fetch(&faults->calls, 1, __ATOMIC_RELAXED) %
+		faults->every != 0)
+		return false;
+	__atomic_add_fetch(&faults->failed, 1, __ATOMIC_RELAXED);
+	errno = faults->failure;
+	return true;
+}
+
+#define CALLER __builtin_return_address(0)
+
+/* Does this call of a function fail?  It may be ours by its file, too. */
+#define FAILS(function) \
+	(is_armed(#function) && is_ours(CALLER) && fails_now())
+#define FAILS_FOR(function, path) \
+	(is_armed(#function) && (is_ours(CALLER) || is_our_file(path)) && \
+	 fails_now())
+
+/* Define a function that can fail. */
+#define FAILING(type, failure, function, parameters, arguments) \
+type function parameters \
+{ \
+	REAL(function); \
+	return FAILS(function) ? failure : real arguments; \
+}
+#define FAILING_FOR(path, type, failure, function, parameters, arguments) \
+type function parameters \
+{ \
+	REAL(function); \
+	return FAILS_FOR(function, path) ? failure : real arguments; \
+}
+
+/* Define a function that transfers bytes: it can fail, or stop halfway. */
+#define TRANSFERRING(function, parameters, all, half) \
+ssize_t function parameters \
+{ \
+	REAL(function); \
+	if (!FAILS(function)) \
+		return real all; \
+	return faults->failure == HALFWAY ? real half : -1; \
+}
+
+FAILING(void *, MAP_FAILED, mmap,
+		(void *address, size_t bytes, int protection, int flags, int fd, off_t offset),
+		(address, bytes, protection, flags, fd, offset))
+FAILING(int, -1, mprotect, (void *address, size_t bytes, int protection),
+		(address, bytes, protection))
+FAILING(int, -1, ftruncate, (int fd, off_t bytes), (fd, bytes))
+FAILING(int, -1, fallocate, (int fd, int mode, off_t offset, off_t bytes),
+		(fd, mode, offset, bytes))
+FAILING(int, -1, fstat, (int fd, struct stat *status), (fd, status))
+FAILING(int, -1, fstatfs, (int fd, struct statfs *status), (fd, status))
+FAILING(int, -1, fstatvfs, (int fd, struct statvfs *status), (fd, status))
+FAILING(int, -1, flock, (int fd, int operation), (fd, operation))
+FAILING(int, -1, pipe2, (int fds[2], int flags), (fds, flags))
+FAILING(pid_t, -1, fork, (void), ())
+FAILING_FOR(path, int, -1, mkdir, (const char *path, mode_t mode), (path, mode))
+FAILING_FOR(path, int, -1, rmdir, (const char *path), (path))
+FAILING_FOR(path, int, -1, unlink, (const char *path), (path))
+FAILING_FOR(path, int, -1, lstat, (const char *path, struct stat *status),
+			(path, status))
+FAILING_FOR(path, int, -1, stat, (const char *path, struct stat *status),
+			(path, status))
+FAILING_FOR(path, int, -1, statfs, (const char *path, struct statfs *status),
+			(path, status))
+FAILING_FOR(path, int, -1, statvfs, (const char *path, struct statvfs *status),
+			(path, status))
+FAILING_FOR(path, DIR *, NULL, opendir, (const char *path), (path))
+FAILING_FOR(path, FILE *, NULL, fopen, (const char *path, const char *mode),
+			(path, mode))
+FAILING_FOR(from, int, -1, rename, (const char *from, const char *to),
+			(from, to))
+TRANSFERRING(read, (int fd, void *to, size_t bytes),
+			 (fd, to, bytes), (fd, to, (bytes + 1) / 2))
+TRANSFERRING(write, (int fd, const void *from, size_t bytes),
+			 (fd, from, bytes), (fd, from, (bytes + 1) / 2))
+TRANSFERRING(pread, (int fd, void *to, size_t bytes, off_t offset),
+			 (fd, to, bytes, offset), (fd, to, (bytes + 1) / 2, offset))
+TRANSFERRING(pwrite, (int fd, const void *from, size_t bytes, off_t offset),
+			 (fd, from, bytes, offset), (fd, from, (bytes + 1) / 2, offset))
+
+/* Returns the errno, unlike the others. */
+int
+posix_fallocate(int fd, off_t offset, off_t bytes)
+{
+	REAL(posix_fallocate);
+	return FAILS(posix_fallocate) ? errno : real(fd, offset, bytes);
+}
+
+/* A close that fails closes the file all the same. */
+int
+close(int fd)
+{
+	bool		fails = FAILS(close);
+	int			rc;
+	int			failure = errno;
+
+	REAL(close);
+	rc = real(fd);
+	if (fails)
+		errno = failure;
+	return fails ? -1 : rc;
+}
+
+/* The server syncs our files for us. */
+int
+fsync(int fd)
+{
+	REAL(fsync);
+	return is_armed("fsync") && is_our_descriptor(fd) && fails_now() ?
+		-1 : real(fd);
+}
+
+/* A symbolizer unmaps all shared memory, but needs this to be as it was. */
+int
+munmap(void *address, size_t bytes)
+{
+	REAL(munmap);
+	return faults != NULL && (char *) address <= (char *) faults &&
+		(char *) address + bytes > (char *) faults ? 0 : real(address, bytes);
+}
+
+void *
+mremap(void *address, size_t old_bytes, size_t bytes, int flags,...)
+{
+	va_list		arguments;
+	void	   *to;
+
+	REAL(mremap);
+	va_start(arguments, flags);
+	to = va_arg(arguments, void *);
+	va_end(arguments);
+	return FAILS(mremap) ? MAP_FAILED :
+		real(address, old_bytes, bytes, flags, to);
+}
+
+int
+open(const char *path, int flags,...)
+{
+	va_list		arguments;
+	mode_t		mode;
+
+	REAL(open);
+	va_start(arguments, flags);
+	mode = va_arg(arguments, mode_t);
+	va_end(arguments);
+	return FAILS_FOR(open, path) ? -1 : real(path, flags, mode);
+}
+
+int
+openat(int directory, const char *path, int flags,...)
+{
+	va_list		arguments;
+	mode_t		mode;
+
+	REAL(openat);
+	va_start(arguments, flags);
+	mode = va_arg(arguments, mode_t);
+	va_end(arguments);
+	return FAILS_FOR(openat, path) ? -1 : real(directory, path, flags, mode);
+}
+
+/* What has no function in libc, or had none for long. */
+long
+syscall(long number,...)
+{
+	const char *function = number == SYS_renameat2 ? "renameat2" :
+		number == SYS_getdents64 ? "getdents64" : "syscall";
+	long		values[6];
+	va_list		arguments;
+
+	REAL(syscall);
+	va_start(arguments, number);
+	for (int i = 0; i < 6; i++)
+		values[i] = va_arg(arguments, long);
+	va_end(arguments);
+	if (is_armed(function) && is_ours(CALLER) && fails_now())
+		return -1;
+	return real(number, values[0], values[1], values[2], values[3], values[4],
+				values[5]);
+}
+
+/* The clock jumps for the whole server. */
+static int64_t
+clock_offset_s(void)
+{
+	return faults == NULL ? 0 : faults->clock_offset_s;
+}
+
+int
+clock_gettime(clockid_t clock, struct timespec *now)
+{
+	int			rc;
+
+	REAL(clock_gettime);
+	rc = real(clock, now);
+	if (rc == 0 && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE))
+		now->tv_sec += clock_offset_s();
+	return rc;
+}
+
+int
+gettimeofday(struct timeval *restrict now, void *restrict zone)
+{
+	int			rc;
+
+	REAL(gettimeofday);
+	rc = real(now, zone);
+	if (rc == 0)
+		now->tv_sec += clock_offset_s();
+	return rc;
+}
+
+time_t
+time(time_t *now)
+{
+	time_t		seconds;
+
+	REAL(time);
+	seconds = real(NULL);
+	if (seconds != (time_t) -1)
+		seconds += clock_offset_s();
+	if (now != NULL)
+		*now = seconds;
+	return seconds;
+}

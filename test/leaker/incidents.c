@@ -1,0 +1,121 @@
+/*
+ * incidents.c
+ *	  Memory that grows as it does in incidents that people report: inside a
+ *	  query, in a trigger, by a library's malloc, freed and kept.
+ */
+#include "postgres.h"
+
+#include <dlfcn.h>
+
+#include "commands/trigger.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "nodes/execnodes.h"
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+
+PG_MODULE_MAGIC;
+
+PG_FUNCTION_INFO_V1(hold_rows);
+PG_FUNCTION_INFO_V1(hold_in_trigger);
+PG_FUNCTION_INFO_V1(hold_contexts);
+PG_FUNCTION_INFO_V1(free_and_keep);
+PG_FUNCTION_INFO_V1(leak_by_libxml);
+
+#define CHUNK_BYTES 1000
+
+static pg_noinline void
+holding_in(MemoryContext context)
+{
+	char	   *chunk = MemoryContextAlloc(context, CHUNK_BYTES);
+
+	chunk[0] = 1;
+}
+
+/*
+ * hold_rows(megabytes int, seconds float8): a row per megabyte, of which as much is
+ * kept in the context of the query that runs, over so long a time.
+ */
+Datum
+hold_rows(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	FuncCallContext *call;
+
+	if (SRF_IS_FIRSTCALL())
+	{
+		call = SRF_FIRSTCALL_INIT();
+		call->max_calls = PG_GETARG_INT32(0);
+	}
+	call = SRF_PERCALL_SETUP();
+	if (call->call_cntr >= call->max_calls)
+		SRF_RETURN_DONE(call);
+	for (int i = 0; i < 1000000 / CHUNK_BYTES; i++)
+		holding_in(result->econtext->ecxt_per_query_memory);
+	pg_usleep((long) (PG_GETARG_FLOAT8(1) * 1000000 / call->max_calls));
+	CHECK_FOR_INTERRUPTS();
+	SRF_RETURN_NEXT(call, Int32GetDatum((int) call->call_cntr));
+}
+
+/* A trigger that keeps a megabyte for each row, until the transaction ends. */
+Datum
+hold_in_trigger(PG_FUNCTION_ARGS)
+{
+	TriggerData *trigger = (TriggerData *) fcinfo->context;
+
+	for (int i = 0; i < 1000000 / CHUNK_BYTES; i++)
+		holding_in(TopTransactionContext);
+	return PointerGetDatum(trigger->tg_trigtuple);
+}
+
+/*
+ * hold_contexts(times int): contexts that nobody ever deletes, with nothing in them.
+ */
+Datum
+hold_contexts(PG_FUNCTION_ARGS)
+{
+	for (int i = 0; i < PG_GETARG_INT32(0); i++)
+		(void) AllocSetContextCreate(CacheMemoryContext, "kept context",
+									 ALLOCSET_DEFAULT_SIZES);
+	PG_RETURN_VOID();
+}
+
+/*
+ * free_and_keep(megabytes int): malloc gets so much back, and can't give it to the
+ * kernel, as the last chunk stays.
+ */
+Datum
+free_and_keep(PG_FUNCTION_ARGS)
+{
+	Size		count = (Size) PG_GETARG_INT32(0) * 1000000 / CHUNK_BYTES;
+	char	  **chunks = malloc(count * sizeof(char *));
+
+	for (Size i = 0; i < count; i++)
+	{
+		chunks[i] = malloc(CHUNK_BYTES);
+		memset(chunks[i], 1, CHUNK_BYTES);
+	}
+	for (Size i = 0; i < count - 1; i++)
+		free(chunks[i]);
+	free(chunks);
+	PG_RETURN_VOID();
+}
+
+/*
+ * leak_by_libxml(kilobytes int, times int): the library keeps copies of a text.
+ * Returns false if the server has no libxml2.
+ */
+Datum
+leak_by_libxml(PG_FUNCTION_ARGS)
+{
+	unsigned char *(*copy) (const unsigned char *text) = dlsym(RTLD_DEFAULT, "xmlStrdup");
+	Size		bytes = (Size) PG_GETARG_INT32(0) * 1000;
+	unsigned char *text = palloc(bytes + 1);
+
+	memset(text, 'x', bytes);
+	text[bytes] = '\0';
+	for (int i = 0; copy != NULL && i < PG_GETARG_INT32(1); i++)
+		(void) copy(text);
+	PG_RETURN_BOOL(copy != NULL);
+}

@@ -1,0 +1,12 @@
+-- The functions of incidents; psql variable "incidents" is its path.
+
+CREATE FUNCTION hold_rows(megabytes int, seconds float8) RETURNS SETOF int
+    AS :'incidents' LANGUAGE C STRICT;
+CREATE FUNCTION hold_in_trigger() RETURNS trigger
+    AS :'incidents' LANGUAGE C;
+CREATE FUNCTION hold_contexts(times int) RETURNS void
+    AS :'incidents' LANGUAGE C STRICT;
+CREATE FUNCTION free_and_keep(megabytes int) RETURNS void
+    AS :'incidents' LANGUAGE C STRICT;
+CREATE FUNCTION leak_by_libxml(kilobytes int, times int) RETURNS bool
+    AS :'incidents' LANGUAGE C STRICT;

@@ -1,0 +1,100 @@
+# Lets system calls of pg_leakhunt fail in a server that runs, and its clock jump.
+#
+# The server must be started with environment(); test/faults/faults.c, which it
+# preloads then, says what counts as a call of pg_leakhunt.
+package Faults;
+
+use strict;
+use warnings;
+
+use Errno ();
+use FindBin;
+
+# Offsets in the file, and the errno that is none; as in faults.c.
+use constant {
+	FAILURE => 24,
+	EVERY => 28,
+	COUNTS => 32,
+	CLOCK => 40,
+	BYTES => 48,
+	HALFWAY => -1,
+};
+
+# Without a fault; the file is "path".
+sub new
+{
+	my ($class, $path) = @_;
+
+	open my $file, '+>', $path or die "$path: $!";
+	my $self = bless { path => $path, file => $file }, $class;
+	$self->_write(0, "\0" x BYTES);
+	return $self;
+}
+
+# What the server's environment must have.
+sub environment
+{
+	my ($self) = @_;
+
+	return (
+		LD_PRELOAD => "$FindBin::RealBin/../faults/faults.so",
+		FAULTS_FILE => $self->{path});
+}
+
+sub _write
+{
+	my ($self, $offset, $bytes) = @_;
+
+	sysseek($self->{file}, $offset, 0) or die $!;
+	syswrite($self->{file}, $bytes) == length $bytes or die $!;
+	return;
+}
+
+# From now on one in "every" calls of the function fails: with the errno of that
+# name, or, as "HALFWAY", by transferring a part only.
+sub set
+{
+	my ($self, $function, $failure, $every) = @_;
+
+	$self->clear;
+	$self->_write(COUNTS, pack('L2', 0, 0));
+	$self->_write(0, pack('a24 l', $function, $self->_number($failure)));
+	$self->_write(EVERY, pack('L', $every));
+	return;
+}
+
+sub _number
+{
+	my ($self, $failure) = @_;
+
+	return HALFWAY if $failure eq 'HALFWAY';
+	return Errno->can($failure)->();
+}
+
+# Nothing fails any more.
+sub clear
+{
+	my ($self) = @_;
+
+	return $self->_write(EVERY, pack('L', 0));
+}
+
+# How many calls have failed since set().
+sub failed
+{
+	my ($self) = @_;
+
+	sysseek($self->{file}, COUNTS, 0) or die $!;
+	sysread($self->{file}, my $counts, 8) == 8 or die $!;
+	return (unpack('L2', $counts))[1];
+}
+
+# The server's clock goes so many seconds ahead of the true one.
+sub set_clock
+{
+	my ($self, $seconds) = @_;
+
+	return $self->_write(CLOCK, pack('q', $seconds));
+}
+
+1;

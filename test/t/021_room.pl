@@ -1,0 +1,202 @@
+# Room for others: a small /dev/shm, which PostgreSQL's own shared memory needs.
+# And the directory there: cut files, a directory that is removed or taken, the
+# next server's files.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use LeakHunt;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+# Bytes of /dev/shm that are free.
+sub free_bytes
+{
+	my ($bytes) = run_tool('df', '--block-size=1', '--output=avail',
+		'/dev/shm') =~ /(\d+)/;
+
+	return $bytes;
+}
+
+# Bytes that the files of a directory take.
+sub bytes_of_files
+{
+	my ($directory) = @_;
+	my $sum = 0;
+
+	$sum += (stat $_)[12] * 512 for glob("$directory/*");
+	return $sum;
+}
+
+my $node = new_server('main', <<'CONF');
+autovacuum = off
+restart_after_crash = on
+pg_leakhunt.sample_interval = 1
+pg_leakhunt.dump_min_bytes = 1GB
+max_parallel_workers_per_gather = 2
+parallel_setup_cost = 0
+parallel_tuple_cost = 0
+min_parallel_table_scan_size = 0
+CONF
+my $directory = profile_directory($node);
+my $parallel = q{SELECT count(*) > 100 FROM pg_class a, pg_attribute b
+	WHERE a.oid = b.attrelid};
+
+# A redirection can't cut a file that processes have mapped.
+my $session = $node->background_psql('postgres');
+my $pid = session_pid($session);
+$session->query_safe("SELECT leak_named_context('c' || i, 10) FROM generate_series(1, 2000) i");
+my $cut;
+ok(!open($cut, '>', "$directory/$pid"), 'a profile can not be cut short')
+  or close $cut;
+my ($control) = grep { /^control/ } profile_files($directory);
+ok(!open($cut, '>', "$directory/$control"), 'nor the file of requests')
+  or close $cut;
+is( $session->query_safe("SELECT leak_top(10, 1); SELECT 'well'") =~ /well/,
+	1, 'and the session goes on');
+is( ask($node,
+		"SELECT count(*) FROM regexp_split_to_table(pg_read_file('/proc/$pid/maps'), '\\n') line WHERE line LIKE '%/$pid%'"
+	),
+	1,
+	'however much a profile grows, it is mapped in one piece');
+cmp_ok(process_row($node, $pid)->{profile_bytes}, '>', 512 * 1024,
+	'and it has grown');
+$session->quit;
+
+# Someone removes the directory.  Whoever takes samples makes it again, and so
+# only one session does that here.
+$session = $node->background_psql('postgres');
+$pid = session_pid($session);
+$session->query_safe('SET pg_leakhunt.sample_interval = 1');
+$session->query_safe('SELECT leak_top(10, 1000)');
+set_and_reload($node, 'pg_leakhunt.sample_interval', '1GB');
+run_tool('rm', '-r', $directory);
+my ($result, $stdout, $stderr) =
+  $node->psql('postgres', 'SELECT count(*) FROM pg_leakhunt_processes');
+like($stderr, qr/directory "\Q$directory\E".* was removed/,
+	'a session that looks says that the directory is gone');
+
+# Anybody may have made one of that name by then, to put other files in the place
+# of profiles: nothing is written there.
+mkdir $directory;
+chmod 0777, $directory;
+select(undef, undef, undef, 1.1);
+$session->query_safe('SELECT leak_top(10, 1000)') for 1 .. 40;
+is(join(' ', profile_files($directory)), '',
+	'no process uses a directory that others may enter');
+rmdir $directory or die $!;
+select(undef, undef, undef, 5.1);
+$session->query_safe('SELECT leak_top(10, 1000)') for 1 .. 40;
+is(report_row($node, $pid, 'leaking_top')->{live_count},
+	81_000, 'the processes make it again');
+is(ask($node, "SELECT pg_leakhunt_stop($pid)"), 't', 'requests can be made');
+cmp_ok(ask($node, 'SELECT pg_leakhunt_baseline_all()'),
+	'>=', 1, 'and baselines');
+($result, $stdout, $stderr) =
+  $node->psql('postgres', 'SELECT count(*) FROM pg_leakhunt_processes');
+is($stderr, '', 'and nobody says that something is gone');
+$session->quit;
+set_and_reload($node, 'pg_leakhunt.sample_interval', '1');
+
+# The next server's files are not the old one's to remove.
+$node->safe_psql('postgres', 'SELECT pg_leakhunt_baseline_all()');
+($control) = grep { /^control/ } profile_files($directory);
+run_tool('cp', "$directory/$control", "$directory/next");
+rename("$directory/next", "$directory/$control") or die $!;
+$node->stop;
+is_deeply([ sort(profile_files($directory)) ],
+	[ 'baseline.0', $control ], 'a server that stops leaves them');
+
+# The name of the directory is taken.
+chmod(0755, $directory) or die $!;
+$node->start;
+is(profile_directory($node), "$directory.2", 'then another name will do');
+$node->stop;
+ok(!-e "$directory.2", 'which goes with the server');
+run_tool('rm', '-r', $directory);
+$node->start;
+is(profile_directory($node), $directory, 'and the first one is taken again');
+
+# From here on /dev/shm must be small.
+SKIP:
+{
+	skip 'no small /dev/shm could be mounted', 1 if !$ENV{SMALL_SHM};
+	my $all = $ENV{SMALL_SHM};
+	my $sites =
+	  "SELECT count(leak_named_context('c' || i, 10)) FROM generate_series(1, 12000) i";
+
+	$node->safe_psql('postgres', 'CREATE ROLE app LOGIN');
+	is(ask($node, $parallel), 't', 'a parallel query works');
+	my @sessions =
+	  map { $node->background_psql('postgres', extra_params => [ '-U', 'app' ]) }
+	  1 .. 9;
+	my @pids = map { session_pid($_) } @sessions;
+	$_->query_safe($sites) for @sessions;
+	cmp_ok(bytes_of_files($directory), '<=', $all / 4,
+		'profiles take a quarter of /dev/shm at most');
+	cmp_ok(bytes_of_files($directory), '>', $all / 8, 'but they do use it');
+	cmp_ok(free_bytes(), '>=', 16 * 1024 * 1024, 'and leave room for others');
+	is(ask($node, $parallel), 't', 'a parallel query works still');
+
+	my $list = join ', ', @pids;
+	my $private = ask($node,
+		"SELECT count(*) FROM pg_leakhunt_processes WHERE pid IN ($list) AND state = 'private'"
+	);
+	cmp_ok($private, '>', 0, 'profiles without room are private');
+	is( ask($node,
+			"SELECT count(*) FROM pg_leakhunt_processes WHERE pid IN ($list)"),
+		9,
+		'but all are shown');
+	is( ask(
+			$node, qq{
+		SELECT count(*) FROM pg_leakhunt_processes p,
+			LATERAL (SELECT sum(live_bytes) AS live_bytes, sum(live_count) AS live_count,
+				sum(samples) AS samples, sum(peak_bytes) AS peak_bytes
+				FROM pg_leakhunt_report(p.pid, false)) r
+		WHERE p.pid IN ($list) AND r.live_bytes = p.live_bytes
+			AND r.live_count = p.live_count AND r.samples = p.samples_live}),
+		9,
+		'and their sites add up to the process');
+	is( ask($node,
+			"SELECT sum(samples_dropped) FROM pg_leakhunt_processes WHERE pid IN ($list)"
+		),
+		0,
+		'nothing of them is lost');
+
+	# What is given back is used, at the next try, which may be 5 s off.
+	$_->quit for @sessions[ 0 .. 6 ];
+	wait_until(
+		sub {
+			$sessions[$_]->query_safe('SELECT leak_top(10, 100)') for 7, 8;
+			ask($node,
+				"SELECT count(*) FROM pg_leakhunt_processes WHERE pid IN ($pids[7], $pids[8]) AND state = 'live'"
+			) == 2;
+		},
+		'profiles are shown as a whole as soon as there is room');
+
+	# A crash: what it leaves must not keep anybody out.
+	@sessions =
+	  map { $node->background_psql('postgres', extra_params => [ '-U', 'app' ]) }
+	  1 .. 9;
+	$_->query_safe($sites) for @sessions;
+	kill 'KILL', session_pid($sessions[3]);
+	$_->{run}->kill_kill for @sessions;
+	wait_until(sub { $node->psql('postgres', 'SELECT 1') == 0 },
+		'the server is back');
+	is( scalar(
+			grep {
+				$node->psql('postgres',
+					"CREATE TEMP TABLE t$_ AS SELECT 1; $parallel") == 0
+			} 1 .. 10),
+		10,
+		'ten of ten sessions work after a crash');
+	cmp_ok(free_bytes(), '>=', 16 * 1024 * 1024, 'there is room for them');
+	my $log = slurp_file($node->logfile);
+	is( scalar(my @errors = $log =~ /could not resize shared memory/g),
+		0, 'nobody has met a full /dev/shm');
+	is(scalar(my @crashes = $log =~ /was terminated by signal/g),
+		1, 'nobody crashed but who was killed');
+}
+$node->stop;
+done_testing();

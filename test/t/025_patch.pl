@@ -1,0 +1,105 @@
+# The patch of the method tables: either all of it is there, or nothing of it.
+# Needs a server on which a library is preloaded by the dynamic linker, and a
+# session for each store that fails.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use LeakHunt;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my ($failing_store, $method_tables) =
+  map { $ENV{LEAKER} =~ s/leaker$/$_/r } qw(failing_store method_tables);
+my $node = PostgreSQL::Test::Cluster->new('main');
+
+$node->init;
+{
+	local $ENV{LD_PRELOAD} = "$failing_store.so";
+	$node->start;
+}
+$node->safe_psql(
+	'postgres', qq{
+	CREATE EXTENSION pg_leakhunt;
+	CREATE FUNCTION method_tables() RETURNS bytea LANGUAGE c AS '$method_tables';
+	CREATE FUNCTION refuse_store(int) RETURNS void LANGUAGE c AS '$method_tables'});
+
+# Load the module with one store refused; returns what is said of the tables.
+sub load_with
+{
+	my ($refused) = @_;
+	my ($stdout, $stderr);
+
+	$node->psql(
+		'postgres', qq{
+		CREATE TEMP TABLE before AS SELECT method_tables() AS tables;
+		DO 'BEGIN PERFORM refuse_store($refused); END';
+		LOAD 'pg_leakhunt';
+		SELECT CASE WHEN tables = method_tables() THEN 'same' ELSE 'changed' END
+		FROM before;
+		SELECT sum(length(repeat('x', g))) FROM generate_series(1, 1000) g},
+		stdout => \$stdout,
+		stderr => \$stderr);
+	return ($stdout, $stderr);
+}
+
+# Hooks of three types: free (or the four methods of marked chunks), realloc and
+# alloc; and alloc of Bump.
+my $stores = $node->pg_version >= 17 ? 3 * 6 + 1 : 3 * 3;
+my @left_something =
+  grep { (load_with($_))[0] ne "same\n500500" } (1 .. $stores);
+is_deeply(\@left_something, [],
+	"if one of $stores stores is refused, all tables are what they were");
+
+my ($stdout, $stderr) = load_with(1);
+like(
+	$stderr,
+	qr/WARNING:  pg_leakhunt is inactive\nDETAIL:  Could not change the method table of AllocSet contexts: Permission denied\./,
+	'the kernel says no');
+($stdout, $stderr) = load_with($stores);
+like(
+	$stderr,
+	qr/Could not change the method table of \w+ contexts: Permission denied\./,
+	'as late as it can');
+($stdout, $stderr) = load_with($stores + 1);
+is($stdout, "changed\n500500", 'if none is refused, the tables change');
+is($stderr, '', 'without a word');
+
+# What a process has mapped of its executable: from where to where, and with what
+# protection.  Neighbours with the same protection are one: where the tables are in
+# plain read-only memory, their page stays a mapping of its own.
+sub executable_memory
+{
+	my (@maps) = @_;
+	my @memory;
+
+	for (grep { m{ /\S+/postgres$} } @maps)
+	{
+		my ($start, $end, $protection) = /^(\w+)-(\w+) (\S+)/ or die $_;
+
+		if (@memory && $memory[-1][1] eq $start && $memory[-1][2] eq $protection)
+		{
+			$memory[-1][1] = $end;
+		}
+		else
+		{
+			push @memory, [ $start, $end, $protection ];
+		}
+	}
+	return \@memory;
+}
+
+# The memory of the tables is as it was: read-only or code, not both.
+my $read_maps = q{SELECT pg_read_file('/proc/self/maps')};
+my @maps = split /\n/, ask($node, "LOAD 'pg_leakhunt'; $read_maps");
+my $without = executable_memory(split /\n/, ask($node, $read_maps));
+is_deeply([ grep { /^\S+ .wx/ } @maps ],
+	[], 'no memory is writable and executable');
+cmp_ok(scalar(@$without), '>', 2, 'an executable has several protections');
+is_deeply(executable_memory(@maps),
+	$without, 'all of the executable has the protection that it had');
+$node->stop;
+
+done_testing();

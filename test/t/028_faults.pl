@@ -1,0 +1,280 @@
+# System calls that fail, at start and while the server runs.  Needs a library
+# preloaded into the server, which lets them fail for pg_leakhunt alone.
+#
+# FAULTS=all goes through all errors at all rates, which takes ten minutes.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use Faults;
+use LeakHunt;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+# What fails, and how.  The first error is the most likely one.
+my %errors = (
+	'close' => [qw(EIO)],
+	'flock' => [qw(ENOLCK EINTR)],
+	'fork' => [qw(EAGAIN)],
+	'fstat' => [qw(EIO)],
+	'fsync' => [qw(EIO)],
+	'getdents64' => [qw(EIO)],
+	'lstat' => [qw(EACCES)],
+	'mkdir' => [qw(ENOSPC EACCES)],
+	'mmap' => [qw(ENOMEM)],
+	'mprotect' => [qw(ENOMEM)],
+	'mremap' => [qw(ENOMEM)],
+	'open' => [qw(EMFILE EACCES ENOSPC EINTR)],
+	'opendir' => [qw(EMFILE)],
+	'pipe2' => [qw(EMFILE)],
+	'posix_fallocate' => [qw(ENOSPC EINTR)],
+	'pread' => [qw(EIO HALFWAY EINTR)],
+	'pwrite' => [qw(ENOSPC HALFWAY EINTR)],
+	'read' => [qw(EIO HALFWAY EINTR)],
+	'rename' => [qw(ENOSPC EACCES)],
+	'renameat2' => [qw(ENOSPC EINVAL)],
+	'unlink' => [qw(EACCES)],
+	'write' => [qw(ENOSPC EIO HALFWAY EINTR)]);
+
+# A call that always ends with these would rightly be tried for ever.
+my %never_always = map { $_ => 1 } qw(EINTR HALFWAY);
+
+# Statements as users have them, and their answers.
+my $plain = <<'SQL';
+SELECT count(*), sum(i) FROM generate_series(1, 1000) i;
+CREATE TEMP TABLE t AS SELECT i, repeat('x', i % 50) s FROM generate_series(1, 500) i;
+PREPARE p(int) AS SELECT count(*), max(s) = repeat('x', 49) FROM t WHERE i > $1;
+EXECUTE p(100);
+DO $$
+BEGIN
+	FOR i IN 1 .. 5 LOOP
+		BEGIN
+			EXECUTE format('CREATE TEMP TABLE u%s (a int PRIMARY KEY)', i);
+			PERFORM 1 / (i % 2);
+		EXCEPTION WHEN division_by_zero THEN NULL;
+		END;
+	END LOOP;
+END $$;
+SELECT count(*) FROM pg_class WHERE relname ~ '^u\d$';
+SELECT s, count(*) FROM t GROUP BY s ORDER BY length(s) LIMIT 1;
+SELECT 'leaks', leak_top(64, 2000), leak_cache(1000, 300), leak_by_repalloc(100, 100);
+SELECT 'frees', allocate_and_reset(100, 100), allocate_in_balance(100, 100);
+SQL
+my $answers = "1000|500500\n400|t\n3\n|10\nleaks|||\nfrees||\n";
+
+# What pg_leakhunt may say while something fails.
+my $known_message = qr/
+	ERROR:\ \ could\ not\ (?:open|write|read|make|create|take\ a\ baseline\ of\ process)\ |
+	ERROR:\ \ out\ of\ memory |
+	ERROR:\ \ process\ \d+\ has\ no\ profile |
+	ERROR:\ \ pg_leakhunt_check\ could\ not\ follow\ all\ allocations |
+	WARNING:\ \ process\ \d+\ (?:has\ no\ profile|could\ not\ write\ dump\ file) |
+	WARNING:\ \ ignoring\ file\ |
+	WARNING:\ \ directory\ .*,\ in\ which\ processes\ show\ their\ profiles, |
+	WARNING:\ \ could\ not\ (?:write\ dump\ file|create\ directory|remove\ old\ dump\ files)\ |
+	WARNING:\ \ could\ not\ (?:read\ the\ symbols\ of|start\ a\ process\ to\ read\ symbols)
+/x;
+
+my $faults = Faults->new("$ENV{TESTDATADIR}/faults");
+my $conf = <<'CONF';
+pg_leakhunt.sample_interval = 1
+pg_leakhunt.dump_min_bytes = 100kB
+pg_leakhunt.dump_growth = 1MB
+pg_leakhunt.scope = long_lived
+pg_leakhunt.dump_keep = 10
+fsync = on
+synchronous_commit = off
+CONF
+my $node;
+{
+	local %ENV = (%ENV, $faults->environment);
+	$node = new_server('main', $conf);
+}
+
+# A session that is there all the time, and one that asks.
+my $session = $node->background_psql('postgres');
+my $asking = $node->background_psql('postgres');
+my $pid = session_pid($session);
+$_->set_query_timer_restart for $session, $asking;
+$asking->query_safe('SET pg_leakhunt.sample_interval = 1000000000');
+
+# Questions to pg_leakhunt, the dear ones in turns.
+my @questions = (
+	'SELECT count(*) FROM pg_leakhunt_processes',
+	'SELECT count(*) FROM pg_leakhunt_contexts',
+	"SELECT pg_leakhunt_start($pid, 1)",
+	"SELECT pg_leakhunt_baseline($pid)",
+	"SELECT pg_leakhunt_dump($pid)",);
+my $needs_symbols = "SELECT count(*) FROM pg_leakhunt_report($pid)";
+my @dear_questions = (
+	$needs_symbols,
+	'SELECT count(*) FROM pg_leakhunt_suspects',
+	"SELECT count(*) FROM pg_leakhunt_check('SELECT 1', 2, 1)",
+	"SELECT length(pg_leakhunt_folded($pid)); SELECT count(*) FROM pg_leakhunt_dumps",
+);
+
+# Lines of a text with a message that is worse than a LOG.
+sub messages
+{
+	my ($text) = @_;
+
+	return grep { /(?:WARNING|ERROR|FATAL|PANIC):  |LOG:  .*terminated by signal|TRAP:/ }
+	  split /\n/, $text;
+}
+
+# The part of the log since the last call.
+my $log_at = 0;
+sub new_log
+{
+	my $text = substr(slurp_file($node->logfile), $log_at);
+
+	$log_at += length $text;
+	return $text;
+}
+
+# How many chunks the session holds in contexts of that name, and how many it has
+# lost in all.
+sub figures
+{
+	my ($name) = @_;
+	my $figures = $asking->query(
+		"SELECT (SELECT coalesce(sum(live_count), 0) FROM pg_leakhunt_contexts WHERE pid = $pid AND context_name = '$name'), samples_dropped FROM pg_leakhunt_processes WHERE pid = $pid"
+	);
+
+	return split /\|/, $figures;
+}
+
+# Without faults, everything is as it should be: nothing fails, and what the
+# session does from now on is seen.
+sub check_recovery
+{
+	my ($name) = @_;
+	my $seen = 0;
+	my $until = time + $PostgreSQL::Test::Utils::timeout_default;
+
+	# after a failure, the next try comes with twice as many samples, or 5 s later
+	while (time < $until)
+	{
+		$session->query("SELECT leak_named_context('after $name', 10)");
+		($seen) = figures("after $name");
+		last if $seen;
+		$session->query('SELECT allocate_in_balance(10, 10000)');
+	}
+	return $seen ? () : ('the profile does not go on');
+}
+
+# One session that comes and goes while one call in "every" fails.  Returns what
+# is wrong.
+sub faulty_session
+{
+	my ($question) = @_;
+	my ($out, $err);
+
+	$node->psql('postgres',
+		join(";\n", "$plain\\warn asking\n\\o /dev/null\n", @questions, $question, ''),
+		stdout => \$out, stderr => \$err, on_error_stop => 0);
+	my ($from_plain, $from_questions) = split /^asking\n?/m, $err;
+	return (
+		"$out\n" ne $answers ? "wrong answers: $out" : (),
+		$from_plain ne '' ? "plain statements got $from_plain" : (),
+		grep { !/$known_message/ } messages(($from_questions // '') . new_log()));
+}
+
+# Run the workload while one call in "every" fails.
+my $round = 0;
+sub check_fault
+{
+	my ($function, $error, $every) = @_;
+	my $name = "one $function in $every with $error";
+	my ($held_before, $lost_before) = figures('');
+
+	$faults->set($function, $error, $every);
+	my @problems = faulty_session(
+		$function =~ /fork|pipe2/ ? $needs_symbols :
+		  $dear_questions[ $round++ % @dear_questions ]);
+	my $answer = $session->query(
+		"SELECT count(leak_named_context('$name', 10)) FROM generate_series(1, 50); SELECT leak_top(64, 200)"
+	);
+	push @problems, "the session got $answer$session->{stderr}"
+	  if "$answer$session->{stderr}" ne "50\n";
+	$session->{stderr} = '';
+	my $failed = $faults->failed;
+	$faults->clear;
+
+	# only one process is forked
+	my $least = $function eq 'fork' ? 1 : 2;
+	push @problems, 'nothing has failed' if $failed == 0 && $every <= $least;
+	push @problems, check_recovery($name);
+	my ($held, $lost) = figures($name);
+	push @problems, "$held chunks of 50 held, $lost_before to $lost lost"
+	  if $held > 50 || $held + $lost - $lost_before < 50;
+
+	# whoever could not remove its profile has left it
+	my $crashed = $asking->query(
+		"SELECT count(*) FROM pg_leakhunt_processes WHERE state = 'crashed'");
+	push @problems, "$crashed processes seem to have crashed$asking->{stderr}"
+	  if "$crashed$asking->{stderr}" ne '0' && $function ne 'unlink';
+	$asking->{stderr} = '';
+	is_deeply(\@problems, [], $name);
+}
+
+# The calls of unlink that fail come last, as they leave files.
+my @all_errors = qw(ENOSPC EMFILE ENOMEM EACCES EIO EINTR);
+for my $function ((grep { $_ ne 'unlink' } sort keys %errors), 'unlink')
+{
+	my @errors = @{ $errors{$function} };
+	my %all = map { $_ => 1 } @errors, @all_errors;
+
+	if (($ENV{FAULTS} // '') eq 'all')
+	{
+		for my $error (sort keys %all)
+		{
+			check_fault($function, $error, $_)
+			  for grep { $_ > 1 || !$never_always{$error} } 1, 2, 3, 7;
+		}
+		next;
+	}
+	check_fault($function, $_, $never_always{$_} ? 2 : 1) for @errors;
+	check_fault($function, $errors[0], $round % 2 ? 3 : 7) if @errors == 1;
+}
+$_->quit for $session, $asking;
+
+# Profiles that could not be removed would keep their directory, and then no
+# start would have to make it.
+my $directory = profile_directory($node);
+$node->stop;
+unlink glob("$directory/*");
+rmdir $directory;
+new_log();
+
+# At the start of the server: it starts, and has one thing to say at most.
+for my $start (
+	[ 'mkdir', 'ENOSPC', 'inactive' ], [ 'lstat', 'EACCES', 'inactive' ],
+	[ 'mprotect', 'EACCES', 'inactive' ], [ 'fopen', 'EMFILE', 'inactive' ],
+	[ 'open', 'EMFILE', 'active' ], [ 'mmap', 'ENOMEM', 'active' ],
+	[ 'posix_fallocate', 'ENOSPC', 'active' ], [ 'flock', 'ENOLCK', 'active' ])
+{
+	my ($function, $error, $state) = @$start;
+	my $name = "start while $function fails with $error";
+
+	{
+		local %ENV = (%ENV, $faults->environment);
+		$faults->set($function, $error, 1);
+		$node->start;
+	}
+	my @messages = messages(new_log());
+	my $answer = $node->safe_psql('postgres', $plain);
+	my $failed = $faults->failed;
+	$faults->clear;
+	is("$answer\n", $answers, "$name: plain statements");
+	cmp_ok($failed, '>', 0, "$name: it fails");
+	is(scalar @messages, $state eq 'inactive' ? 1 : 0, "$name: $state")
+	  or diag("@messages");
+	like("@messages", qr/WARNING:  pg_leakhunt is inactive/, "$name: and says so")
+	  if $state eq 'inactive';
+	$node->stop;
+	new_log();
+}
+
+done_testing();

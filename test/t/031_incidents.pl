@@ -1,0 +1,239 @@
+# Incidents that people report, each in a session of its own, at default settings:
+# the suspect that it becomes within seconds, and what is left of it when its
+# process is gone.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use IPC::Run;
+use LeakHunt;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time sleep);
+
+my $leaker = $ENV{LEAKER} =~ s/leaker$//r;
+my $node = new_server('main', "autovacuum = off\nmax_connections = 40\n", allows_streaming => 'logical');
+
+$node->command_ok(
+	[
+		'psql', '-X', '-q', '-d', $node->connstr('postgres'),
+		'-v', "incidents=${leaker}incidents.so", '-f', "${leaker}incidents.sql"
+	],
+	'functions of incidents are defined');
+$node->safe_psql(
+	'postgres', q{
+	CREATE TABLE triggering (i int);
+	CREATE TRIGGER holding BEFORE INSERT ON triggering
+		FOR EACH ROW EXECUTE FUNCTION hold_in_trigger();
+	CREATE TABLE decoded (i int, t text);});
+
+# Is a language there?
+sub has_language
+{
+	my ($name) = @_;
+	my ($status) = $node->psql('postgres', "CREATE EXTENSION $name");
+
+	return $status == 0;
+}
+my $has_perl = has_language('plperlu');
+my $has_python = has_language('plpython3u');
+$node->safe_psql('postgres',
+	q{CREATE FUNCTION remember(kilobytes int) RETURNS void LANGUAGE plperlu AS
+		$$ push @{ $_SHARED{kept} }, 'x' x ($_[0] * 1000) $$}) if $has_perl;
+$node->safe_psql('postgres',
+	q{CREATE FUNCTION remember_objects(objects int) RETURNS void LANGUAGE plpython3u AS
+		$$ GD.setdefault('kept', []).append([(i, str(i) + '.') for i in range(objects)]) $$})
+  if $has_python;
+my $has_libxml = $node->safe_psql('postgres', 'SELECT leak_by_libxml(1, 1)') eq 't';
+
+# Statements, with a rest after each.
+sub repeat
+{
+	my ($times, $rest, $statement) = @_;
+
+	return map { ($statement =~ s/%d/$_/gr . ";", "SELECT pg_sleep($rest);") } 1 .. $times;
+}
+
+# What each session does, and what it is then suspect of: verdict, function and
+# context.  A dot stands for any of these, and a star for any rest.
+my %incidents = (
+	'the same statement' =>
+	  [ [ repeat(100, 0.03, 'SELECT leak_top(1000, 1000)') ], 'leak leaking_top TopMemoryContext' ],
+	'a literal that differs' => [
+		[ repeat(200, 0.02, "SELECT leak_cache(1000, 500), 'literal %d'") ],
+		'leak leaking_in CacheMemoryContext'
+	],
+	'a query' => [
+		['SELECT count(*) FROM hold_rows(300, 6);'],
+		'query holding_in ExecutorState'
+	],
+	'a trigger' => [
+		['INSERT INTO triggering SELECT i FROM generate_series(1, 300) i, pg_sleep(0.04 * (i % 2));'],
+		'query holding_in TopTransactionContext'
+	],
+	'a procedure' => [
+		[
+			q{DO $$ DECLARE kept text[]; BEGIN
+				FOR i IN 1 .. 3000000 LOOP kept := kept || repeat('x', 64);
+				IF i % 100000 = 0 THEN PERFORM pg_sleep(0.2); END IF; END LOOP; END $$;}
+		],
+		'query . .'
+	],
+	'contexts' => [ [ repeat(100, 0.05, 'SELECT hold_contexts(700)') ], 'contexts . kept context' ],
+	'prepared statements' => [
+		[
+			repeat(1500, 0.002,
+				"PREPARE statement_%d AS SELECT c.relname, a.attname, t.typname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid JOIN pg_type t ON t.oid = a.atttypid WHERE c.relname = 'x%d'")
+		],
+		'contexts . CachedPlan*'
+	],
+	'one statement' =>
+	  [ ['SELECT leak_top(1000, 100000);'], 'held leaking_top TopMemoryContext' ],
+	'kept by malloc' => [ ['SELECT free_and_keep(500);'], 'retained . .' ],
+	(
+		$has_perl ?
+		  ('PL/Perl' => [ [ repeat(60, 0.1, 'SELECT remember(5000)') ], 'malloc . .', 'libperl.so' ])
+		: ()),
+	(
+		$has_python ?
+		  ('PL/Python' => [ [ repeat(60, 0.1, 'SELECT remember_objects(40000)') ], 'mapped . .' ])
+		: ()),
+	(
+		$has_libxml ?
+		  ('libxml2' => [ [ repeat(60, 0.1, 'SELECT leak_by_libxml(1000, 5)') ], 'malloc . .', 'libxml2.so' ])
+		: ()));
+
+# Start a session that then stays.
+my %sessions;
+sub start_session
+{
+	my ($name, $statements) = @_;
+	my $output = '';
+
+	local $ENV{PGAPPNAME} = $name;
+	my $script = $node->basedir . '/' . ($name =~ s/\W/_/gr) . '.sql';
+	append_to_file($script, join "\n", @$statements, 'SELECT pg_sleep(600);', '');
+	$sessions{$name} = {
+		output => \$output,
+		began => time,
+		run => IPC::Run::start(
+			[ 'psql', '-X', '-q', '-d', $node->connstr('postgres'), '-f', $script ],
+			'<', '/dev/null', '>&', \$output)
+	};
+}
+
+# Decoding begins before what is decoded.  Newer minor releases want to know which
+# libraries may do that.
+set_and_reload($node, 'output_plugin_libraries' => "${leaker}leaking_decoding")
+  if $node->safe_psql('postgres', "SELECT count(*) FROM pg_settings WHERE name = 'output_plugin_libraries'");
+my $decoding = 'decoding';
+$node->safe_psql('postgres',
+	"SELECT pg_create_logical_replication_slot('leaking', '${leaker}leaking_decoding')");
+{
+	local $ENV{PGAPPNAME} = $decoding;
+	my $output = '';
+	$sessions{$decoding} = {
+		output => \$output,
+		began => time,
+		run => IPC::Run::start(
+			[
+				'pg_recvlogical', '-d', $node->connstr('postgres') . " application_name=$decoding",
+				'-S', 'leaking', '--start', '-f', '-'
+			],
+			'<', '/dev/null', '>&', \$output)
+	};
+}
+start_session('decoded', [ repeat(200, 0.02, "INSERT INTO decoded SELECT i, 'row %d' FROM generate_series(1, 500) i") ]);
+start_session($_, $incidents{$_}->[0]) for sort keys %incidents;
+$incidents{$decoding} = [ [], 'leak leaking_change CacheMemoryContext' ];
+
+# The suspects of all sessions, as "verdict function context", by application.
+sub suspects
+{
+	my @rows = split /\n/, $node->safe_psql(
+		'postgres', q{
+		SELECT application_name, pid, verdict, coalesce(function_of(site), '-'),
+			coalesce(context_name, '-'), evidence
+		FROM pg_leakhunt_suspects WHERE verdict <> 'growing'});
+	my %suspects;
+
+	for (@rows)
+	{
+		my ($name, $pid, $verdict, $function, $context, $evidence) = split /\|/, $_, 6;
+		push @{ $suspects{$name} },
+		  { pid => $pid, text => "$verdict $function $context", evidence => $evidence };
+	}
+	return \%suspects;
+}
+
+my (%found, %wrong);
+my $until = time + $PostgreSQL::Test::Utils::timeout_default;
+while (keys %found < keys %incidents && time < $until)
+{
+	my $suspects = suspects();
+
+	for my $name (keys %$suspects)
+	{
+		my $expected = $incidents{$name} or next;
+		my ($verdict, $function, $context) = split / /, $expected->[1], 3;
+		for my $suspect (@{ $suspects->{$name} })
+		{
+			my $wanted = join ' ',
+			  map { $_ eq '.' ? '.*' : quotemeta =~ s/\\\*$/.*/r } $verdict, $function, $context;
+			if ($suspect->{text} !~ /^$wanted$/)
+			{
+				$wrong{$name}{ $suspect->{text} } = 1;
+				next;
+			}
+			$found{$name} //=
+			  { %$suspect, after => time - $sessions{$name}{began} };
+		}
+	}
+	sleep 0.2;
+}
+
+for my $name (sort keys %incidents)
+{
+	my $found = $found{$name};
+
+	ok($found, "$name: $incidents{$name}->[1]")
+	  or diag('instead: ' . join(', ', keys %{ $wrong{$name} }) . "\n"
+		  . ${ $sessions{$name}{output} }
+		  . $node->safe_psql('postgres',
+			"SELECT p.* FROM pg_leakhunt_processes p JOIN pg_stat_activity a USING (pid) WHERE application_name = '$name'"));
+	next if !$found;
+	note(sprintf '%s: %s, after %.1f s: %s', $name, $found->{text}, $found->{after}, $found->{evidence});
+	like($found->{evidence}, qr/\Q$incidents{$name}->[2]\E/, "$name: the library is named")
+	  if $incidents{$name}->[2];
+}
+
+# What is left when they are gone: a dump with the site, or with the figures.  By
+# then each has held or kept a megabyte, or was larger than 256 MB.
+my %pids = map { $_ => $found{$_}{pid} } keys %found;
+wait_until(
+	sub {
+		ask($node, "SELECT count(*) FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(600);'") >=
+		  keys(%sessions) - 1;
+	},
+	'all have done what they do');
+$_->{run}->kill_kill for values %sessions;
+$node->safe_psql('postgres',
+	"SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND (backend_type = 'walsender' OR application_name IN ("
+	  . join(', ', map { "'$_'" } keys %sessions) . '))');
+for my $name (sort keys %pids)
+{
+	my (undef, $function, $context) = split / /, $found{$name}{text}, 3;
+
+	wait_until(
+		sub {
+			ask($node, "SELECT count(*) FROM pg_leakhunt_dumps WHERE pid = $pids{$name} AND reason = 'exit'") > 0;
+		},
+		"$name: a dump");
+	next if $function eq '-';
+	my $file = ask($node, "SELECT file FROM pg_leakhunt_dumps WHERE pid = $pids{$name} ORDER BY created_at DESC LIMIT 1");
+	is( ask($node, "SELECT sum(peak_bytes) > 1000000 FROM pg_leakhunt_read_dump('$file') WHERE function_of(site) = '$function'"),
+		't', "$name: its site is there");
+}
+$node->stop;
+done_testing();
