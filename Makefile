@@ -11,12 +11,14 @@ SCRIPTS = bin/pg_leakhunt_attach bin/pg_leakhunt_attach.gdb
 # Inside palloc, where nothing may allocate, lock, throw or report:
 # what everything stands on; knows nothing of samples
 BASE_OBJS = \
+	src/base/directory_names.o \
 	src/base/guard.o \
 	src/base/modules.o \
 	src/base/pointer_table.o \
 	src/base/private_memory.o \
 	src/base/process_facts.o \
 	src/base/sampling.o \
+	src/base/sealed_file.o \
 	src/base/server_functions.o \
 	src/base/settings.o \
 	src/base/unwind.o \
@@ -29,6 +31,10 @@ PROFILE_OBJS = \
 	src/profile/profile_counters.o \
 	src/profile/profile_file.o \
 	src/profile/profile_image.o \
+	src/profile/profile_records.o \
+	src/profile/profile_recycling.o \
+	src/profile/profile_room.o \
+	src/profile/shared_directory.o \
 	src/profile/site_facts.o
 
 # heap files: how they are written
@@ -37,6 +43,7 @@ DUMP_OBJS = \
 	src/dump/dump_addresses.o \
 	src/dump/dump_directory.o \
 	src/dump/dump_format.o \
+	src/dump/dump_sites.o \
 	src/dump/dump_writer.o \
 	src/dump/growth_dump.o
 
@@ -49,6 +56,7 @@ SAMPLER_OBJS = \
 	src/sampler/method_hooks.o \
 	src/sampler/method_patch.o \
 	src/sampler/owner.o \
+	src/sampler/read_only_store.o \
 	src/sampler/sample_filter.o \
 	src/sampler/statement.o
 
@@ -57,16 +65,25 @@ SAMPLER_OBJS = \
 READER_OBJS = \
 	src/reader/baseline_file.o \
 	src/reader/database_text.o \
+	src/reader/dump_header.o \
 	src/reader/dump_lines.o \
+	src/reader/dump_modules.o \
 	src/reader/dump_reader.o \
+	src/reader/private_part.o \
 	src/reader/profile_builder.o \
 	src/reader/profile_reader.o \
+	src/reader/record_numbers.o \
 	src/reader/server_processes.o \
 	src/reader/symbol_table.o
 
 # load, fork, the ends of transactions, exit, crash
 PROCESS_OBJS = \
+	src/process/crash_dumps.o \
+	src/process/crashed_profiles.o \
 	src/process/dump_report.o \
+	src/process/peak_report.o \
+	src/process/errors.o \
+	src/process/keeper.o \
 	src/process/process.o \
 	src/process/profile_directory.o \
 	src/process/sweep.o
@@ -90,6 +107,7 @@ REPORT_OBJS = \
 	src/report/folded.o \
 	src/report/interval_text.o \
 	src/report/listed_site.o \
+	src/report/malloc_callers.o \
 	src/report/pprof.o \
 	src/report/site_list.o \
 	src/report/size_text.o \
@@ -101,6 +119,8 @@ REPORT_OBJS = \
 VERDICT_OBJS = \
 	src/verdict/leak_check.o \
 	src/verdict/leak_snapshot.o \
+	src/verdict/process_suspect.o \
+	src/verdict/statement_limit.o \
 	src/verdict/suppression.o \
 	src/verdict/suspect.o \
 	src/verdict/suspect_evidence.o \
@@ -134,9 +154,11 @@ OBJS = \
 
 PG_CPPFLAGS = -I$(srcdir)/src
 # -O3, because the code that runs inside palloc consists of loops over some 20 frames.
-PG_CFLAGS = -O3 -fvisibility=hidden -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers
+# Small variables lie together, away from the large arrays: a forked process gets a
+# copy of each page that it writes to, and writes to a few variables of most files.
+PG_CFLAGS = -O3 -fdata-sections -fvisibility=hidden -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers
 # libdw is not linked: the process that reads symbols loads it when it is needed.
-SHLIB_LINK = -lunwind -lm -ldl
+SHLIB_LINK = -Wl,--sort-section=alignment -lunwind -lm -ldl
 
 # strings made of files that are not C
 GENERATED = src/report/flamegraph_script.h src/report/flamegraph_style.h
@@ -146,7 +168,7 @@ REGRESS = \
 	privileges \
 	settings
 
-EXTRA_CLEAN = $(GENERATED) test/unit/run_tests test/unit/run_readers test/unit/frames test/unit/cut_stacks test/leaker/leaker.so test/leaker/leaker.o
+EXTRA_CLEAN = $(GENERATED) test/fuzz/replay test/fuzz/fuzz test/unit/run_tests test/unit/run_readers test/unit/frames test/unit/cut_stacks test/leaker/leaker.so test/leaker/leaker.o test/faults/faults.so test/faults/faults.o
 
 # A PG_CONFIG in the environment counts as one on the command line does.  make hands
 # both on to the scripts of OWN_TARGETS, but not this default: without PG_CONFIG they
@@ -158,21 +180,48 @@ PG_CONFIG ?= pg_config
 
 # The scripts of these targets set up what they need, including a server and its
 # pg_config, which PGXS would want to have already.
-OWN_TARGETS = demo test test-matrix test-core test-published-leaks bench
+OWN_TARGETS = demo test test-faults test-kills test-load test-fuzz test-sanitizers test-valgrind test-matrix \
+	test-non-pie test-coexistence test-core test-published-leaks bench
 .PHONY: $(OWN_TARGETS)
 demo:
 	test/demo
 test:
 	test/run
+# Looks for hostile files that the readers fail at, a minute long.
+test-fuzz:
+	test/fuzz/run 10
 # Tests on the PostgreSQL of other Debian releases, each in a root directory of its
 # own, for which the user must be root.
 test-matrix:
 	test/matrix
+# Tests on servers that are no position-independent executables.
+test-non-pie:
+	test/non-pie
+# Tests beside other extensions, allocators and servers.
+test-coexistence:
+	test/coexistence
 # Runs PostgreSQL's own tests, with every allocation sampled.
 test-core:
 	test/core-regress
+# Many sessions for ten minutes, with every allocation sampled, of which all is
+# accounted for at the end.
+test-load:
+	test/load
+# The tests with a module built for AddressSanitizer and UndefinedBehaviorSanitizer.
+test-sanitizers:
+	test/sanitizers
+# The tests on a server under Valgrind, which knows each chunk of a memory context.
+test-valgrind:
+	test/valgrind
+# Finds a leak of pg_cron as Debian packages it, and two in a PostgreSQL from source.
 test-published-leaks:
 	test/published-leaks
+# All errors of all system calls at all rates, in ten minutes; 500 killed processes,
+# in twenty.
+test-faults:
+	FAULTS=all test/tap 028
+test-kills:
+	test/kills
 bench:
 	bench/micro/run
 

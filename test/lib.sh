@@ -123,20 +123,45 @@ install_packages() {
 	install_programs gcc make libunwind-dev libdw-dev "$@"
 }
 
-# Build the module and the fixture, and install the module.
+# Install the JIT compiler of the distribution's server, which is a package of its
+# own from 18 on.
+install_jit() {
+	install_for_server "postgresql-%s-jit"
+}
+
+# The same of other packages, by the patterns of their names, for a server that is
+# a package itself.
+install_for_server() {
+	local server=$(find_pg_config) major pattern package
+
+	major=$(echo "$server" | sed -n 's|^/usr/lib/postgresql/\([0-9]*\)/.*|\1|p')
+	[ -n "$major" ] || return 0
+	for pattern in "$@"; do
+		package=${pattern/\%s/$major}
+		! apt-cache show "$package" >/dev/null 2>&1 || install_programs "$package"
+	done
+}
+
+# Build the module and the libraries of the tests, and install the module.  COPT are
+# options of the compiler and the linker.
 build_and_install() {
+	local built_for copt="${COPT:--Werror}"
+
 	pg_config=$(find_pg_config)
 	[ -n "$pg_config" ] || fail "No pg_config of a server with its development files was found."
 	bindir=$("$pg_config" --bindir)
 	echo "Building for $("$pg_config" --version)"
-	# Objects that were built for another server cannot be linked.
-	if [ "$(cat "$top/src/.built_for" 2>/dev/null)" != "$("$pg_config" | cksum)" ]; then
+	# Objects that were built for another server, or with other options, cannot be linked.
+	built_for=$(("$pg_config"; echo "$copt") | cksum)
+	if [ "$(cat "$top/src/.built_for" 2>/dev/null)" != "$built_for" ]; then
 		make -s -C "$top" PG_CONFIG="$pg_config" clean >/dev/null
 		make -s -C "$top/test/leaker" PG_CONFIG="$pg_config" clean >/dev/null
-		"$pg_config" | cksum >"$top/src/.built_for"
+		make -s -C "$top/test/faults" PG_CONFIG="$pg_config" clean >/dev/null
+		echo "$built_for" >"$top/src/.built_for"
 	fi
-	make -s -C "$top" -j2 PG_CONFIG="$pg_config" COPT=-Werror all
-	make -s -C "$top/test/leaker" PG_CONFIG="$pg_config" COPT=-Werror all
+	make -s -C "$top" -j2 PG_CONFIG="$pg_config" COPT="$copt" all
+	make -s -C "$top/test/leaker" PG_CONFIG="$pg_config" COPT="$copt" all
+	make -s -C "$top/test/faults" PG_CONFIG="$pg_config" COPT=-Werror all
 	"${as_root[@]}" make -s -C "$top" PG_CONFIG="$pg_config" install >/dev/null
 }
 
@@ -154,6 +179,13 @@ make_scratch() {
 	trap clean_up EXIT
 }
 
+# Make $reports, a folder in $scratch for files of servers of other scripts.
+make_reports() {
+	reports="$scratch/reports"
+	"${as_root[@]}" install -d -m 777 "$reports"
+	"${as_root[@]}" chmod 711 "$scratch"
+}
+
 clean_up() {
 	local status=$?
 
@@ -163,22 +195,49 @@ clean_up() {
 	if mountpoint -q "$scratch/small" 2>/dev/null; then
 		"${as_root[@]}" umount "$scratch/small"
 	fi
+	[ -z "${huge_pages_before:-}" ] ||
+		echo "$huge_pages_before" >/proc/sys/vm/nr_hugepages
+	[ -z "${oom_cgroup:-}" ] || "${as_root[@]}" rmdir "$oom_cgroup" || true
 	[ -z "${debug_file:-}" ] || "${as_root[@]}" rm -f "$debug_file"
 	[ -n "${KEEP:-}" ] || rm -rf "$scratch"
 	exit $status
 }
 
-# Run a command as the user that servers run as, with a plain environment.
+# Run a command as the user that servers run as, with a plain environment; and
+# within the command that the array "enclosure" has, if a caller has set it.
 as_server() {
 	local run=(env -i PATH="$bindir:$PATH" HOME="$scratch" LC_ALL=C
-		${PG_TEST_TIMEOUT_DEFAULT:+PG_TEST_TIMEOUT_DEFAULT=$PG_TEST_TIMEOUT_DEFAULT})
+		${PG_TEST_TIMEOUT_DEFAULT:+PG_TEST_TIMEOUT_DEFAULT=$PG_TEST_TIMEOUT_DEFAULT PGCTLTIMEOUT=$PG_TEST_TIMEOUT_DEFAULT})
 
 	if [ "$server_user" = "$(id -un)" ]; then
 		(cd "$scratch" && "${run[@]}" "$@")
 	else
-		(cd "$scratch" && setpriv --reuid "$server_user" --regid "$(id -g "$server_user")" \
+		(cd "$scratch" && ${enclosure[@]+"${enclosure[@]}"} setpriv --reuid "$server_user" --regid "$(id -g "$server_user")" \
 			--init-groups "${run[@]}" "$@")
 	fi
+}
+
+# Let servers run under another program from now on: its command line, to which that
+# of the server is added.  pg_ctl is told to start the script that does it, as it
+# would start the server itself at a restart.  initdb uses the server as it is.
+wrap_server() {
+	local program
+
+	as_server mkdir "$scratch/wrapped"
+	for program in "$bindir"/*; do
+		as_server ln -s "$program" "$scratch/wrapped"
+	done
+	as_server rm "$scratch/wrapped/pg_ctl"
+	as_server tee "$scratch/wrapped/start" >/dev/null <<-SCRIPT
+		#!/bin/sh
+		exec $* "$bindir/postgres" "\$@"
+	SCRIPT
+	as_server tee "$scratch/wrapped/pg_ctl" >/dev/null <<-SCRIPT
+		#!/bin/sh
+		exec "$bindir/pg_ctl" -p "$scratch/wrapped/start" "\$@"
+	SCRIPT
+	as_server chmod 755 "$scratch/wrapped/start" "$scratch/wrapped/pg_ctl"
+	bindir="$scratch/wrapped"
 }
 
 # Make a throw-away cluster in $scratch/data; settings on standard input.
@@ -203,4 +262,92 @@ stop_server() {
 
 run_psql() {
 	as_server "$bindir/psql" -X -q -h "$scratch" -d postgres -v ON_ERROR_STOP=1 "$@"
+}
+
+# Copy this tree's tests, with what they read, to where the server's user may read it.
+copy_tests() {
+	(cd "$top" && cp -r --parents README.md bench doc sql expected test src/verdict/suspect.h "$scratch")
+	"${as_root[@]}" chown -R "$server_user" "$scratch"
+	pgxs_test=$(dirname "$("$pg_config" --pgxs)")/../test
+}
+
+# Print the ends of the logs of the tests that failed, then what failed in each.
+# The summary comes last, because often only the end of the output is kept.
+show_failures() {
+	local test logs="$scratch/tmp_check/log"
+	local failed=$(sed -n 's|^[^ ]*/\([^ /]*\)\.pl  *(Wstat:.*|\1|p' "$scratch/prove.out")
+
+	for test in $failed; do
+		# A test that does not compile has no log.
+		mkdir -p "$logs" && touch "$logs/regress_log_$test"
+		echo "The end of the log of $test"
+		tail -n 40 "$logs/regress_log_$test"
+	done
+	for test in $failed; do
+		echo "What failed in $test"
+		grep -hE -A 7 '(^|\s)not ok|Bail out|Wstat' "$logs/regress_log_$test" |
+			head -n 40 || tail -n 5 "$logs/regress_log_$test"
+		grep -hE 'TRAP|PANIC|terminated by signal' "$logs/${test}"_*.log 2>/dev/null | head -n 5 || true
+	done
+	sed -n '/^Test Summary Report/,$p' "$scratch/prove.out"
+}
+
+# A small file system for tests of a full disk, if one can be mounted.
+mount_small_disk() {
+	mkdir -p "$scratch/small"
+	"${as_root[@]}" mount -t tmpfs -o size=1m,mode=777 none "$scratch/small" 2>/dev/null ||
+		echo "No small file system could be mounted: tests of a full disk are skipped."
+	small_disk=""
+	mountpoint -q "$scratch/small" && small_disk="$scratch/small" || true
+}
+
+# A group in which a process has next to no memory, if there are such groups and we
+# may make one.
+make_oom_cgroup() {
+	oom_cgroup=/sys/fs/cgroup/memory/pg_leakhunt.$$
+	if ! "${as_root[@]}" mkdir "$oom_cgroup" 2>/dev/null; then
+		oom_cgroup=""
+		return
+	fi
+	echo 4M | "${as_root[@]}" tee "$oom_cgroup/memory.limit_in_bytes" >/dev/null
+	"${as_root[@]}" chown "$server_user" "$oom_cgroup/cgroup.procs"
+}
+
+# Run these files of tests, with the further variables in the array tap_variables.
+run_tap() {
+	as_server env PG_CONFIG="$pg_config" ${tap_variables[@]+"${tap_variables[@]}"} \
+		PERL5LIB="$pgxs_test/perl" PG_REGRESS="$pgxs_test/regress/pg_regress" \
+		LEAKER="$scratch/test/leaker/leaker" SMALL_DISK="${small_disk:-}" SMALL_SHM="${small_shm:-}" \
+		OOM_CGROUP="${oom_cgroup:-}" \
+		TESTDATADIR="$scratch/tmp_check" TESTLOGDIR="$scratch/tmp_check/log" TESTDIR="$scratch" \
+		prove --timer ${PROVE_VERBOSE:+-v} "$@" | tee -a "$scratch/prove.out" || {
+		show_failures
+		fail "A TAP test failed."
+	}
+}
+
+# Run TAP tests where /dev/shm has no more than containers have.
+run_tap_in_small_shm() {
+	local small_shm=$((64 << 20))
+	local enclosure=(unshare -m bash -c "mount -t tmpfs -o size=$small_shm,mode=1777 none /dev/shm && exec \"\$@\"" run)
+
+	if [ "$server_user" = "$(id -un)" ] || ! "${enclosure[@]}" true 2>/dev/null; then
+		echo "No small /dev/shm could be mounted: tests of it are skipped."
+		small_shm="" enclosure=()
+	fi
+	run_tap "$@"
+}
+
+# Run the TAP tests, or those whose numbers are in TESTS, with the programs of the
+# unit tests that some of them use.  What they print is in prove.out, too.
+run_tap_tests() {
+	local tap_tests=$(for t in ${TESTS:-0}; do ls "$scratch"/test/t/$t*.pl; done)
+	local in_small_shm=$(grep -l SMALL_SHM $tap_tests || true)
+	local elsewhere=$(grep -L SMALL_SHM $tap_tests || true)
+
+	make -s -B -C "$scratch/test/unit" SRC="$top/src" PG_CONFIG="$pg_config" frames cut_stacks
+	mount_small_disk
+	make_oom_cgroup
+	[ -z "$in_small_shm" ] || run_tap_in_small_shm $in_small_shm
+	[ -z "$elsewhere" ] || run_tap $elsewhere
 }

@@ -32,37 +32,87 @@ fetch_source() {
 }
 
 # Build $source with the further configure options into
-# $cache/server-RELEASE-NAME, unless it is there; the tree in which that was
-# done is beside it, as build-RELEASE-NAME.  Sets $server and $build.
+# $cache/server-RELEASE-NAME; the tree in which that is done is beside it, as
+# build-RELEASE-NAME.  Sets $server and $build.  The commands that build and
+# install are on standard input.
+#
+# Nothing is done if the same commands have succeeded before.  If they have
+# changed, or failed, make does what is missing; only other configure options
+# start anew.
 build_server() {
-	local name="$1"
+	local name="$1" commands
 	shift
 
+	commands=$(cat)
 	server="$cache/server-$release-$name"
 	build="$cache/build-$release-$name"
-	[ ! -e "$server/.complete" ] || return 0
+	set -- --prefix="$server" --without-icu --without-readline --enable-tap-tests "$@"
+	if [ "$(cat "$build/.configured" 2>/dev/null)" != "$*" ]; then
+		"${as_root[@]}" rm -rf "$server" "$build"
+		"${as_root[@]}" mkdir -p "$build"
+	elif [ "$(cat "$server/.complete" 2>/dev/null)" = "$commands" ]; then
+		return 0
+	fi
 	echo "Building PostgreSQL $release ($name), once"
-	"${as_root[@]}" rm -rf "$server" "$build"
-	"${as_root[@]}" mkdir -p "$build"
 	"${as_root[@]}" env -C "$build" bash -euc '
-		source=$1 server=$2
-		shift 2
-		"$source/configure" --prefix="$server" --without-icu --without-readline --enable-tap-tests "$@"
+		source=$1 server=$2 commands=$3
+		shift 3
+		if [ ! -e .configured ]; then
+			"$source/configure" "$@"
+			echo "$*" >.configured
+		fi
+		eval "$commands"
+		echo "$commands" >"$server/.complete"
+	' build "$source" "$server" "$commands" "$@" >"$scratch/build.log" 2>&1 || {
+		tail -n 30 "$scratch/build.log" >&2
+		fail "PostgreSQL $release could not be built.  Remove $build to start anew."
+	}
+}
+
+# Everything, and what core's own tests need.
+build_whole_server() {
+	build_server "$@" <<-'MAKE'
 		make -s -j"$(nproc)"
 		make -s install
 		make -s -C src/test/regress
 		make -s -C src/test/isolation
 		make -s -C contrib/spi
 		cp contrib/spi/*.so src/test/regress
-		touch "$server/.complete"
-	' build "$source" "$server" "$@" >"$scratch/build.log" 2>&1 ||
-		{ tail -n 30 "$scratch/build.log" >&2; fail "PostgreSQL $release could not be built."; }
+	MAKE
+}
+
+# No more than tests of an extension need, which takes two thirds of the time.
+build_small_server() {
+	build_server "$@" <<-'MAKE'
+		make -s -C src/backend generated-headers
+		make -s -j"$(nproc)" -C src/backend
+		for part in include interfaces/libpq common port backend timezone backend/snowball \
+			backend/replication/libpqwalreceiver backend/replication/pgoutput \
+			makefiles bin/initdb bin/pg_ctl bin/pg_config bin/psql bin/pg_basebackup \
+			pl/plpgsql/src test/perl test/regress; do
+			make -s -j"$(nproc)" -C "src/$part" install
+		done
+		# what PGXS needs beside its own file
+		make -s -C src install-local
+		make -s -C config install
+	MAKE
 }
 
 build_plain_server() {
-	build_server plain --enable-debug
+	build_whole_server plain --enable-debug
 }
 
 build_assert_server() {
-	build_server assert --enable-debug --enable-cassert CFLAGS="-O1 -g"
+	build_whole_server assert --enable-debug --enable-cassert CFLAGS="-O1 -g"
+}
+
+# A server that is no position-independent executable.
+build_non_pie_server() {
+	build_small_server non-pie --enable-debug CFLAGS="-O1 -g -fno-pie -no-pie"
+}
+
+# A server that tells Valgrind's memcheck what each chunk of a memory context is.
+build_valgrind_server() {
+	install_programs valgrind
+	build_small_server valgrind --enable-debug --enable-cassert CPPFLAGS=-DUSE_VALGRIND CFLAGS="-O1 -g"
 }
