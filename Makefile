@@ -73,6 +73,7 @@ READER_OBJS = \
 	src/reader/profile_builder.o \
 	src/reader/profile_reader.o \
 	src/reader/record_numbers.o \
+	src/reader/server_activity.o \
 	src/reader/server_processes.o \
 	src/reader/symbol_table.o
 
@@ -102,6 +103,7 @@ SYMBOLS_OBJS = \
 REPORT_OBJS = \
 	src/report/build_id_text.o \
 	src/report/call_tree.o \
+	src/report/context_list.o \
 	src/report/dump_symbols.o \
 	src/report/flamegraph.o \
 	src/report/folded.o \
@@ -129,6 +131,7 @@ VERDICT_OBJS = \
 # SQL arguments in, rows out
 FUNCTIONS_OBJS = \
 	src/functions/sql_check.o \
+	src/functions/sql_contexts.o \
 	src/functions/sql_control.o \
 	src/functions/sql_dumps.o \
 	src/functions/sql_pictures.o \

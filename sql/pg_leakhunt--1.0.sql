@@ -25,7 +25,7 @@ SELECT pg_extension_config_dump('pg_leakhunt_suppressions', '');
 -- Processes: what they are and hold
 --
 
-CREATE FUNCTION pg_leakhunt_get_processes(
+CREATE FUNCTION pg_leakhunt_processes(
     OUT pid int,
     OUT backend_type text,
     OUT state text,
@@ -54,28 +54,14 @@ CREATE FUNCTION pg_leakhunt_get_processes(
     OUT last_sample_at timestamptz,
     OUT counted_at timestamptz)
 RETURNS SETOF record
-AS 'MODULE_PATHNAME', 'pg_leakhunt_get_processes'
+AS 'MODULE_PATHNAME', 'pg_leakhunt_processes'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 
-COMMENT ON FUNCTION pg_leakhunt_get_processes() IS
-'Returns the rows of pg_leakhunt_processes, without the names that pg_stat_activity has of processes without a profile.';
+COMMENT ON FUNCTION pg_leakhunt_processes() IS
+'Returns the rows of the view pg_leakhunt_processes, in no order.';
 
 CREATE VIEW pg_leakhunt_processes AS
-    SELECT processes.pid,
-           coalesce(processes.backend_type, activity.backend_type) AS backend_type,
-           processes.state,
-           coalesce(processes.database, activity.datname::text) AS database,
-           coalesce(processes.username, activity.usename::text) AS username,
-           coalesce(processes.started_at, activity.backend_start) AS started_at,
-           sampling, sample_interval, scope, live_bytes, live_count, peak_bytes,
-           peak_at, growth_bytes, samples_live, samples_taken, samples_dropped,
-           sites, context_bytes, context_free_bytes, malloc_bytes,
-           malloc_free_bytes, rss_anon_bytes, overhead_bytes, profile_bytes, last_sample_at,
-           counted_at
-    FROM pg_leakhunt_get_processes() AS processes
-        LEFT JOIN pg_stat_activity AS activity
-            ON activity.pid = processes.pid
-                AND processes.state IS DISTINCT FROM 'crashed'
+    SELECT * FROM pg_leakhunt_processes()
     ORDER BY live_bytes DESC NULLS LAST, rss_anon_bytes DESC NULLS LAST, pid;
 
 COMMENT ON VIEW pg_leakhunt_processes IS
@@ -135,20 +121,6 @@ COMMENT ON COLUMN pg_leakhunt_processes.last_sample_at IS
 COMMENT ON COLUMN pg_leakhunt_processes.counted_at IS
 'when the process last counted its contexts: with a sample, at most once a second, and at the end of a transaction that commits, where 50 ms have passed since, or 10 ms after a transaction longer than 2 ms, but not if it would hold up the commit for more than 2 ms; at once, where live_bytes or the memory of the process has changed by a fifth; all that together takes at most a thousandth of the time. context_bytes, malloc_bytes and malloc_free_bytes are as of then, rss_anon_bytes is of now; null if it has not yet';
 
-CREATE FUNCTION pg_leakhunt_get_contexts(
-    OUT pid int,
-    OUT backend_type text,
-    OUT context_name text,
-    OUT lifetime text,
-    OUT instances bigint,
-    OUT context_bytes bigint)
-RETURNS SETOF record
-AS 'MODULE_PATHNAME', 'pg_leakhunt_get_contexts'
-LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
-
-COMMENT ON FUNCTION pg_leakhunt_get_contexts() IS
-'Returns how many memory contexts of each name and lifetime a process has, and the bytes that they have from malloc: exact figures, as the process itself counted them last, at pg_leakhunt_processes.counted_at.';
-
 CREATE FUNCTION pg_leakhunt_history(
     pid int,
     OUT at timestamptz,
@@ -164,22 +136,22 @@ LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION pg_leakhunt_history(int) IS
 'Returns what a process held over time, in bytes: live_bytes is an estimate, as in pg_leakhunt_processes; context_bytes, of all memory contexts, is exact, as are malloc_bytes and malloc_free_bytes, which malloc has in use and keeps for later (null if it is not glibc''s), and rss_anon_bytes, the own memory of the process. There are at most 240 points; they are one second apart at first, and further apart as time goes on. Points are added with samples and at commits. A WARNING and no rows if the pid is no process of this server.';
 
-CREATE FUNCTION pg_leakhunt_get_symbols(
+CREATE FUNCTION pg_leakhunt_symbols(
     OUT path text,
     OUT build_id text,
     OUT source text,
     OUT file text,
     OUT hint text)
 RETURNS SETOF record
-AS 'MODULE_PATHNAME', 'pg_leakhunt_get_symbols'
+AS 'MODULE_PATHNAME', 'pg_leakhunt_symbols'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 
-COMMENT ON FUNCTION pg_leakhunt_get_symbols() IS
-'Returns the rows of pg_leakhunt_symbols, once for each process that has the module in its profile.';
+COMMENT ON FUNCTION pg_leakhunt_symbols() IS
+'Returns the rows of the view pg_leakhunt_symbols, once for each process that has the module in its profile.';
 
 CREATE VIEW pg_leakhunt_symbols AS
     SELECT DISTINCT path, build_id, source, file, hint
-    FROM pg_leakhunt_get_symbols()
+    FROM pg_leakhunt_symbols()
     ORDER BY path, build_id;
 
 COMMENT ON VIEW pg_leakhunt_symbols IS
@@ -279,33 +251,30 @@ COMMENT ON COLUMN pg_leakhunt_report.stack IS
 COMMENT ON COLUMN pg_leakhunt_report.stack_id IS
 'identifies the stack, in all processes that run the same binaries';
 
+CREATE FUNCTION pg_leakhunt_contexts(
+    OUT pid int,
+    OUT backend_type text,
+    OUT context_name text,
+    OUT lifetime text,
+    OUT instances bigint,
+    OUT context_bytes bigint,
+    OUT live_bytes bigint,
+    OUT live_count bigint,
+    OUT growth_bytes bigint,
+    OUT sites bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pg_leakhunt_contexts'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_leakhunt_contexts() IS
+'Returns the rows of the view pg_leakhunt_contexts, those of one process the largest first.';
+
 CREATE VIEW pg_leakhunt_contexts AS
-    SELECT pid,
-           coalesce(contexts.backend_type, sites.backend_type) AS backend_type,
-           context_name,
-           lifetime,
-           contexts.instances,
-           contexts.context_bytes,
-           coalesce(sites.live_bytes, 0) AS live_bytes,
-           coalesce(sites.live_count, 0) AS live_count,
-           sites.growth_bytes,
-           coalesce(sites.sites, 0) AS sites
-    FROM pg_leakhunt_get_contexts() AS contexts
-        FULL JOIN (SELECT pid,
-                          min(backend_type) AS backend_type,
-                          context_name,
-                          lifetime,
-                          sum(live_bytes)::bigint AS live_bytes,
-                          sum(live_count)::bigint AS live_count,
-                          sum(growth_bytes)::bigint AS growth_bytes,
-                          count(*) AS sites
-                   FROM pg_leakhunt_report(NULL::int, false)
-                   GROUP BY pid, context_name, lifetime) AS sites
-        USING (pid, context_name, lifetime)
-    ORDER BY greatest(sites.live_bytes, contexts.context_bytes) DESC;
+    SELECT * FROM pg_leakhunt_contexts()
+    ORDER BY greatest(live_bytes, context_bytes) DESC;
 
 COMMENT ON VIEW pg_leakhunt_contexts IS
-'One row per process, memory context name and lifetime, the largest first.';
+'One row per process, memory context name and lifetime, the largest by context_bytes or live_bytes first.';
 COMMENT ON COLUMN pg_leakhunt_contexts.pid IS
 'process id';
 COMMENT ON COLUMN pg_leakhunt_contexts.backend_type IS
@@ -363,11 +332,12 @@ COMMENT ON COLUMN pg_leakhunt_queries.sites IS
 -- Verdicts
 --
 
-CREATE FUNCTION pg_leakhunt_get_suspects(
+CREATE FUNCTION pg_leakhunt_suspects(
     OUT pid int,
     OUT backend_type text,
     OUT username text,
     OUT database text,
+    OUT application_name text,
     OUT score float8,
     OUT verdict text,
     OUT context_name text,
@@ -380,23 +350,16 @@ CREATE FUNCTION pg_leakhunt_get_suspects(
     OUT survival float8,
     OUT epochs bigint,
     OUT evidence text,
-    OUT stack text[],
-    OUT alive bool)
+    OUT stack text[])
 RETURNS SETOF record
-AS 'MODULE_PATHNAME', 'pg_leakhunt_get_suspects'
+AS 'MODULE_PATHNAME', 'pg_leakhunt_suspects'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 
-COMMENT ON FUNCTION pg_leakhunt_get_suspects() IS
-'Returns the rows of pg_leakhunt_suspects, without the names that pg_stat_activity has of their applications; alive: the process has not gone, so that they are its own.';
+COMMENT ON FUNCTION pg_leakhunt_suspects() IS
+'Returns the rows of the view pg_leakhunt_suspects, in no order.';
 
 CREATE VIEW pg_leakhunt_suspects AS
-    SELECT pid, suspects.backend_type, suspects.username, suspects.database,
-           CASE WHEN alive THEN activity.application_name END AS application_name,
-           score, verdict, context_name, site,
-           suspects.query_id, suspects.query, live_bytes, growth_bytes,
-           bytes_per_hour, survival, epochs, evidence, stack
-    FROM pg_leakhunt_get_suspects() AS suspects
-        LEFT JOIN pg_stat_activity AS activity USING (pid)
+    SELECT * FROM pg_leakhunt_suspects()
     ORDER BY verdict = 'leak' DESC, verdict = 'growing', score DESC, live_bytes DESC;
 
 COMMENT ON VIEW pg_leakhunt_suspects IS
@@ -438,7 +401,7 @@ COMMENT ON COLUMN pg_leakhunt_suspects.evidence IS
 COMMENT ON COLUMN pg_leakhunt_suspects.stack IS
 'all frames, the allocating function first';
 
-CREATE FUNCTION pg_leakhunt_get_suppressed(
+CREATE FUNCTION pg_leakhunt_suppressed(
     OUT pattern text,
     OUT reason text,
     OUT sites bigint,
@@ -446,14 +409,14 @@ CREATE FUNCTION pg_leakhunt_get_suppressed(
     OUT live_bytes bigint,
     OUT live_count bigint)
 RETURNS SETOF record
-AS 'MODULE_PATHNAME', 'pg_leakhunt_get_suppressed'
+AS 'MODULE_PATHNAME', 'pg_leakhunt_suppressed'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 
-COMMENT ON FUNCTION pg_leakhunt_get_suppressed() IS
-'Returns the rows of pg_leakhunt_suppressed.';
+COMMENT ON FUNCTION pg_leakhunt_suppressed() IS
+'Returns the rows of the view pg_leakhunt_suppressed.';
 
 CREATE VIEW pg_leakhunt_suppressed AS
-    SELECT * FROM pg_leakhunt_get_suppressed()
+    SELECT * FROM pg_leakhunt_suppressed()
     ORDER BY live_bytes DESC, pattern;
 
 COMMENT ON VIEW pg_leakhunt_suppressed IS
@@ -566,7 +529,7 @@ LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION pg_leakhunt_dump(int, bool) IS
 'Writes what a process holds to a dump file in pg_leakhunt.dump_directory, without the help of the process, and returns the name of the file. A symbolized dump has the names of all functions, so that no binary is needed to read it. Null, after a WARNING, if the process has no profile.';
 
-CREATE FUNCTION pg_leakhunt_get_dumps(
+CREATE FUNCTION pg_leakhunt_dumps(
     OUT file text,
     OUT pid int,
     OUT backend_type text,
@@ -579,14 +542,14 @@ CREATE FUNCTION pg_leakhunt_get_dumps(
     OUT live_count bigint,
     OUT peak_bytes bigint)
 RETURNS SETOF record
-AS 'MODULE_PATHNAME', 'pg_leakhunt_get_dumps'
+AS 'MODULE_PATHNAME', 'pg_leakhunt_dumps'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 
-COMMENT ON FUNCTION pg_leakhunt_get_dumps() IS
-'Returns the rows of pg_leakhunt_dumps, from the header of each file. Members of pg_read_all_stats get a WARNING for a file that is no dump.';
+COMMENT ON FUNCTION pg_leakhunt_dumps() IS
+'Returns the rows of the view pg_leakhunt_dumps, from the header of each file. Members of pg_read_all_stats get a WARNING for a file that is no dump.';
 
 CREATE VIEW pg_leakhunt_dumps AS
-    SELECT * FROM pg_leakhunt_get_dumps()
+    SELECT * FROM pg_leakhunt_dumps()
     ORDER BY created_at DESC;
 
 COMMENT ON VIEW pg_leakhunt_dumps IS

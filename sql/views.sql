@@ -110,7 +110,7 @@ SELECT pg_leakhunt_start_all(duration => '2000000000 months');
 -- or arguments shifted
 CREATE FUNCTION older_processes(OUT pid int, OUT backend_type text)
 RETURNS SETOF record
-AS '$libdir/pg_leakhunt', 'pg_leakhunt_get_processes' LANGUAGE C;
+AS '$libdir/pg_leakhunt', 'pg_leakhunt_processes' LANGUAGE C;
 SELECT * FROM older_processes();
 CREATE FUNCTION older_start(pid int) RETURNS bool
 AS '$libdir/pg_leakhunt', 'pg_leakhunt_start' LANGUAGE C;

@@ -94,4 +94,10 @@
 #define PLH_DEAD_END_BACKEND B_BACKEND
 #endif
 
+/* 16 named the look-up of a process' statistics by its place in the array so. */
+#if PG_VERSION_NUM < 160000
+#define pgstat_get_local_beentry_by_index(index) \
+	pgstat_fetch_stat_local_beentry(index)
+#endif
+
 #endif							/* PLH_COMPAT_H */

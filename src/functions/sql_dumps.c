@@ -32,7 +32,7 @@
 #define DUMP_COLUMNS 11
 
 PLH_FUNCTION(pg_leakhunt_dump);
-PLH_FUNCTION(pg_leakhunt_get_dumps);
+PLH_FUNCTION(pg_leakhunt_dumps);
 
 /*
  * pg_leakhunt_dump(pid, symbolized): write a dump of a process, which has no
@@ -73,8 +73,8 @@ put_dump(const char *name, const PlhDump *dump, const struct stat *status,
 	plh_sql_rows_put_text(&row, name);
 	plh_sql_rows_put_pid(&row, header->pid);
 	plh_sql_rows_put_backend_type(&row, dump->image);
-	plh_sql_rows_put_role(&row, header);
-	plh_sql_rows_put_database(&row, header);
+	plh_sql_rows_put_role(&row, header->role_oid);
+	plh_sql_rows_put_database(&row, header->database_oid);
 	plh_sql_rows_put_text(&row, dump->reason);
 	plh_sql_rows_put_time(&row, dump->written_at);
 	plh_sql_rows_put_int64(&row, status->st_size);
@@ -128,7 +128,7 @@ visit_dump(const char *name, PlhRowSink *sink)
  * All dump files: the rows of pg_leakhunt_dumps.
  */
 Datum
-pg_leakhunt_get_dumps(PG_FUNCTION_ARGS)
+pg_leakhunt_dumps(PG_FUNCTION_ARGS)
 {
 	PlhRowSink	sink;
 	DIR		   *dir;

@@ -1,7 +1,7 @@
 /*
  * sql_processes.c
  *	  The functions of SQL that show processes: what they are and hold, their
- *	  contexts and history, the binaries in their stacks.
+ *	  history, and the binaries in their stacks.
  */
 #include "postgres.h"
 
@@ -19,17 +19,16 @@
 #include "profile/profile_image.h"
 #include "reader/baseline_file.h"
 #include "reader/profile_reader.h"
+#include "reader/server_activity.h"
 #include "reader/server_processes.h"
 #include "report/build_id_text.h"
 
 #define PROCESS_COLUMNS 27
 #define SYMBOL_COLUMNS 5
-#define CONTEXT_COLUMNS 6
 #define HISTORY_COLUMNS 6
 
-PLH_FUNCTION(pg_leakhunt_get_processes);
-PLH_FUNCTION(pg_leakhunt_get_symbols);
-PLH_FUNCTION(pg_leakhunt_get_contexts);
+PLH_FUNCTION(pg_leakhunt_processes);
+PLH_FUNCTION(pg_leakhunt_symbols);
 PLH_FUNCTION(pg_leakhunt_history);
 
 /* The sink of the rows, and the processes that need no further row. */
@@ -97,8 +96,8 @@ put_profile(const PlhProfileImage *image, PlhRowSink *sink)
 	plh_sql_rows_put_pid(&row, header->pid);
 	plh_sql_rows_put_backend_type(&row, image);
 	plh_sql_rows_put_text(&row, state_of(image));
-	plh_sql_rows_put_database(&row, header);
-	plh_sql_rows_put_role(&row, header);
+	plh_sql_rows_put_database(&row, header->database_oid);
+	plh_sql_rows_put_role(&row, header->role_oid);
 	plh_sql_rows_put_time(&row, header->started_at);
 	plh_sql_rows_put_datum(&row, BoolGetDatum(image->alive &&
 											  header->sample_interval != 0));
@@ -154,20 +153,36 @@ put_loaded(PlhRow *row, int pid)
 }
 
 /*
- * The row of a process without a profile.  Its type, database and role are for
- * pg_stat_activity to tell, which has no row of the keeper, however.
+ * The type of a process without a profile.  The server's statistics know neither
+ * the postmaster nor the keeper.
  */
+static const char *
+unprofiled_type(int pid, const PlhServerActivity *activity)
+{
+	if (activity != NULL)
+		return activity->backend_type;
+	if (pid == PostmasterPid)
+		return "postmaster";
+	return plh_server_processes_is_titled(pid, PLH_KEEPER_NAME) ?
+		PLH_KEEPER_NAME : NULL;
+}
+
+/* The row of a process without a profile. */
 static void
 put_unprofiled(int pid, PlhRowSink *sink)
 {
+	PlhServerActivity found = {0};
+	const PlhServerActivity *activity =
+		plh_server_activity_find(pid, &found) ? &found : NULL;
 	PlhRow		row = {0};
 
 	plh_sql_rows_put_pid(&row, pid);
-	plh_sql_rows_put_text(&row, pid == PostmasterPid ? "postmaster" :
-						  plh_server_processes_is_titled(pid, PLH_KEEPER_NAME) ?
-						  PLH_KEEPER_NAME : NULL);
+	plh_sql_rows_put_text(&row, unprofiled_type(pid, activity));
 	put_loaded(&row, pid);
-	plh_sql_rows_put_nulls(&row, 19);
+	plh_sql_rows_put_database(&row, found.database_oid);
+	plh_sql_rows_put_role(&row, found.role_oid);
+	plh_sql_rows_put_time(&row, found.started_at);
+	plh_sql_rows_put_nulls(&row, 16);
 	put_if_known(&row, plh_server_processes_rss_anon(pid));
 	plh_sql_rows_put_nulls(&row, 4);
 	plh_sql_rows_finish(&row, sink);
@@ -198,7 +213,7 @@ put_others(ProcessRows *rows)
  * of pg_leakhunt_processes.
  */
 Datum
-pg_leakhunt_get_processes(PG_FUNCTION_ARGS)
+pg_leakhunt_processes(PG_FUNCTION_ARGS)
 {
 	ProcessRows rows = {0};
 
@@ -270,55 +285,13 @@ put_symbols(PlhProfileImage *image, void *arg)
  * once for each process that has it.
  */
 Datum
-pg_leakhunt_get_symbols(PG_FUNCTION_ARGS)
+pg_leakhunt_symbols(PG_FUNCTION_ARGS)
 {
 	PlhRowSink	sink;
 
 	if (!plh_sql_rows_start(fcinfo, &sink, SYMBOL_COLUMNS))
 		return (Datum) 0;
 	plh_sql_rows_visit(&sink, put_symbols, &sink);
-	return (Datum) 0;
-}
-
-/* PlhProfileVisitor: what the last census of a process has counted. */
-static void
-put_contexts(PlhProfileImage *image, void *arg)
-{
-	PlhRowSink *sink = arg;
-	const PlhContextRecord *context;
-	uint32		position = 0;
-
-	while ((context = plh_profile_image_next_context(image,
-													 &position)) != NULL)
-	{
-		const PlhStringRecord *name =
-			plh_profile_image_string(image, context->context_name);
-		PlhRow		row = {0};
-
-		if (name == NULL || context->instances == 0)
-			continue;
-		plh_sql_rows_put_pid(&row, image->header->pid);
-		plh_sql_rows_put_backend_type(&row, image);
-		plh_sql_rows_put_foreign_text(&row, image, name->text, name->text_bytes);
-		plh_sql_rows_put_text(&row, plh_profile_image_lifetime_name(context->lifetime));
-		plh_sql_rows_put_int64(&row, context->instances);
-		plh_sql_rows_put_int64(&row, context->bytes);
-		plh_sql_rows_finish(&row, sink);
-	}
-}
-
-/*
- * The memory contexts of all processes, by name and lifetime, as their last
- * censuses have counted them.
- */
-Datum
-pg_leakhunt_get_contexts(PG_FUNCTION_ARGS)
-{
-	PlhRowSink	sink;
-
-	if (!plh_sql_rows_start(fcinfo, &sink, CONTEXT_COLUMNS))
-		return (Datum) 0;
-	plh_sql_rows_visit(&sink, put_contexts, &sink);
 	return (Datum) 0;
 }
 

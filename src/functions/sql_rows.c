@@ -110,20 +110,20 @@ plh_sql_rows_put_backend_type(PlhRow *row, const PlhProfileImage *image)
 	plh_sql_rows_put_foreign_text(row, image, type, strlen(type));
 }
 
-/* The column username. */
+/* The column username; null where there is no role. */
 void
-plh_sql_rows_put_role(PlhRow *row, const PlhProfileHeader *header)
+plh_sql_rows_put_role(PlhRow *row, Oid role)
 {
-	plh_sql_rows_put_text(row, OidIsValid(header->role_oid) ?
-						  GetUserNameFromId(header->role_oid, true) : NULL);
+	plh_sql_rows_put_text(row, OidIsValid(role) ?
+						  GetUserNameFromId(role, true) : NULL);
 }
 
-/* The column database. */
+/* The column database; null where there is none. */
 void
-plh_sql_rows_put_database(PlhRow *row, const PlhProfileHeader *header)
+plh_sql_rows_put_database(PlhRow *row, Oid database)
 {
-	plh_sql_rows_put_text(row, OidIsValid(header->database_oid) ?
-						  get_database_name(header->database_oid) : NULL);
+	plh_sql_rows_put_text(row, OidIsValid(database) ?
+						  get_database_name(database) : NULL);
 }
 
 /*

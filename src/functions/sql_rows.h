@@ -68,9 +68,8 @@ extern void plh_sql_rows_put_foreign_text(PlhRow *row,
 										  const char *text, Size bytes);
 extern void plh_sql_rows_put_backend_type(PlhRow *row,
 										  const PlhProfileImage *image);
-extern void plh_sql_rows_put_role(PlhRow *row, const PlhProfileHeader *header);
-extern void plh_sql_rows_put_database(PlhRow *row,
-									  const PlhProfileHeader *header);
+extern void plh_sql_rows_put_role(PlhRow *row, Oid role);
+extern void plh_sql_rows_put_database(PlhRow *row, Oid database);
 extern void plh_sql_rows_put_query(PlhRow *row, const PlhListedSite *listed);
 extern void plh_sql_rows_put_survival(PlhRow *row, int64 live_bytes,
 									  int64 total_bytes);

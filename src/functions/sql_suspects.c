@@ -19,6 +19,7 @@
 #include "profile/site_facts.h"
 #include "reader/baseline_file.h"
 #include "reader/profile_reader.h"
+#include "reader/server_activity.h"
 #include "report/listed_site.h"
 #include "report/malloc_callers.h"
 #include "verdict/suppression.h"
@@ -28,8 +29,8 @@
 #define SUSPECT_COLUMNS 18
 #define SUPPRESSED_COLUMNS 6
 
-PLH_FUNCTION(pg_leakhunt_get_suspects);
-PLH_FUNCTION(pg_leakhunt_get_suppressed);
+PLH_FUNCTION(pg_leakhunt_suspects);
+PLH_FUNCTION(pg_leakhunt_suppressed);
 
 /* The sites that a suppression matches, in all processes. */
 typedef struct Matched
@@ -111,6 +112,18 @@ evidence_of(const PlhSuspect *suspect, const PlhProfileImage *image,
 	return evidence;
 }
 
+/* The column application_name; null for a process that is gone. */
+static void
+put_application(PlhRow *row, const PlhProfileImage *image)
+{
+	PlhServerActivity activity;
+
+	plh_sql_rows_put_text(row, image->alive &&
+						  plh_server_activity_find(image->header->pid,
+												   &activity) ?
+						  activity.application_name : NULL);
+}
+
 /*
  * One row of pg_leakhunt_suspects; "listed" is NULL if it is not about a site.
  */
@@ -124,8 +137,9 @@ put_suspect(const PlhSuspect *suspect, const PlhListedSite *listed,
 
 	plh_sql_rows_put_pid(&row, header->pid);
 	plh_sql_rows_put_backend_type(&row, image);
-	plh_sql_rows_put_role(&row, header);
-	plh_sql_rows_put_database(&row, header);
+	plh_sql_rows_put_role(&row, header->role_oid);
+	plh_sql_rows_put_database(&row, header->database_oid);
+	put_application(&row, image);
 	plh_sql_rows_put_datum(&row,
 						   Float8GetDatum(rint(100 * judgement->score) / 100));
 	plh_sql_rows_put_text(&row, plh_suspect_verdict_name(judgement->verdict));
@@ -136,7 +150,6 @@ put_suspect(const PlhSuspect *suspect, const PlhListedSite *listed,
 		plh_sql_rows_put_frames(&row, listed);
 	else
 		plh_sql_rows_put_null(&row);
-	plh_sql_rows_put_datum(&row, BoolGetDatum(image->alive));
 	plh_sql_rows_finish(&row, sink);
 }
 
@@ -187,10 +200,10 @@ put_suspects(PlhProfileImage *image, void *arg)
 }
 
 /*
- * The rows of pg_leakhunt_suspects, without application names.
+ * The rows of pg_leakhunt_suspects.
  */
 Datum
-pg_leakhunt_get_suspects(PG_FUNCTION_ARGS)
+pg_leakhunt_suspects(PG_FUNCTION_ARGS)
 {
 	Search		search = {0};
 
@@ -249,7 +262,7 @@ count_suppressed(PlhProfileImage *image, void *arg)
  * The rows of pg_leakhunt_suppressed: what each suppression matches.
  */
 Datum
-pg_leakhunt_get_suppressed(PG_FUNCTION_ARGS)
+pg_leakhunt_suppressed(PG_FUNCTION_ARGS)
 {
 	Search		search = {0};
 	bool		active = plh_sql_rows_start(fcinfo, &search.sink,

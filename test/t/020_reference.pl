@@ -114,8 +114,9 @@ agree(
 		FROM pg_class JOIN pg_attribute ON attrelid = oid
 		WHERE attnum > 0 AND } . is_member('pg_class')));
 
-# Functions, those that only back a view apart.
-my $public = is_member('pg_proc') . q{ AND proname !~ '^pg_leakhunt_get_'};
+# Functions, those that only back a view apart: they have its name.
+my $backs_view = q{(pronargs = 0 AND EXISTS (SELECT FROM pg_class WHERE relkind = 'v' AND relname = proname))};
+my $public = is_member('pg_proc') . " AND NOT $backs_view";
 my $has_rows_of_report = q{(prorettype = 'pg_leakhunt_report'::regtype OR
 	proargnames[pronargs + 1:] =
 		(SELECT array_agg(attname::text ORDER BY attnum) FROM pg_attribute
@@ -144,11 +145,17 @@ agree(
 		FROM pg_proc, generate_series(pronargs + 1, cardinality(proallargtypes)) n
 		WHERE NOT coalesce($has_rows_of_report, false) AND $public}));
 agree(
-	'functions that back a view',
-	[ grep { defined } map { $_->{function} } @functions ],
+	'functions behind views: the columns of the view',
 	rows(
-		q{SELECT proname FROM pg_proc
-		WHERE proname ~ '^pg_leakhunt_get_' AND } . is_member('pg_proc')));
+		qq{SELECT format('%s.%s %s', proname, proargnames[n], format_type(proallargtypes[n], NULL))
+		FROM pg_proc, generate_series(1, cardinality(proallargtypes)) n
+		WHERE $backs_view AND } . is_member('pg_proc')),
+	rows(
+		qq{SELECT format('%s.%s %s', relname, attname, format_type(atttypid, atttypmod))
+		FROM pg_class JOIN pg_attribute ON attrelid = oid
+		WHERE attnum > 0 AND relname IN
+			(SELECT proname FROM pg_proc WHERE $backs_view AND }
+		  . is_member('pg_proc') . ')'));
 
 # Settings: nothing in the configuration of this server changes one.
 agree(

@@ -1,0 +1,78 @@
+/*
+ * server_activity.c
+ *	  What the server's own statistics know of its processes, as
+ *	  pg_stat_activity shows it.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "postmaster/bgworker.h"
+#include "utils/backend_status.h"
+
+#include "base/compat.h"
+#include "reader/server_activity.h"
+
+/* The name of a process' type: of a background worker, what it calls itself. */
+static const char *
+type_of(const PgBackendStatus *status)
+{
+	const char *type = NULL;
+
+	if (status->st_backendType == B_BG_WORKER)
+		type = GetBackgroundWorkerTypeByPid(status->st_procpid);
+	return type != NULL ? pstrdup(type) :
+		GetBackendTypeDesc(status->st_backendType);
+}
+
+/* The words of pg_stat_activity for what a process does. */
+static const char *
+state_of(const PgBackendStatus *status)
+{
+	switch (status->st_state)
+	{
+		case STATE_IDLE:
+			return "idle";
+		case STATE_RUNNING:
+			return "active";
+		case STATE_IDLEINTRANSACTION:
+			return "idle in transaction";
+		case STATE_FASTPATH:
+			return "fastpath function call";
+		case STATE_IDLEINTRANSACTION_ABORTED:
+			return "idle in transaction (aborted)";
+		default:
+			return NULL;
+	}
+}
+
+/*
+ * Find a process.  Texts belong to the current memory context, or to the
+ * transaction.
+ */
+bool
+plh_server_activity_find(int pid, PlhServerActivity *activity)
+{
+	int			count = pgstat_fetch_stat_numbackends();
+
+	for (int i = 1; i <= count; i++)
+	{
+		LocalPgBackendStatus *local = pgstat_get_local_beentry_by_index(i);
+		const PgBackendStatus *status;
+
+		if (local == NULL || local->backendStatus.st_procpid != pid)
+			continue;
+		status = &local->backendStatus;
+		activity->backend_type = type_of(status);
+		activity->database_oid = status->st_databaseid;
+		activity->role_oid = status->st_userid;
+		activity->started_at = status->st_proc_start_timestamp;
+		activity->application_name = status->st_appname;
+		activity->state = state_of(status);
+		activity->state_since = activity->state == NULL ? 0 :
+			status->st_state_start_timestamp;
+		activity->query = pgstat_clip_activity(status->st_activity_raw);
+		return true;
+	}
+	return false;
+}

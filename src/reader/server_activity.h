@@ -1,0 +1,30 @@
+/*
+ * server_activity.h
+ *	  What the server's own statistics know of its processes, as
+ *	  pg_stat_activity shows it.
+ *
+ * Whoever asks decides who may see that.  Within a transaction all answers are of
+ * one time, as those of pg_stat_activity are.  Never called inside palloc.
+ */
+#ifndef PLH_SERVER_ACTIVITY_H
+#define PLH_SERVER_ACTIVITY_H
+
+#include "datatype/timestamp.h"
+
+typedef struct PlhServerActivity
+{
+	const char *backend_type;
+	Oid			database_oid;	/* InvalidOid if there is none */
+	Oid			role_oid;
+	TimestampTz started_at;
+	const char *application_name;
+	const char *state;			/* "active", "idle", ...; NULL if the process
+								 * does not say */
+	TimestampTz state_since;	/* 0 likewise */
+	const char *query;			/* that runs, or ran last; may be empty */
+} PlhServerActivity;
+
+/* Returns false if the statistics have no such process, such as the logger. */
+extern bool plh_server_activity_find(int pid, PlhServerActivity *activity);
+
+#endif							/* PLH_SERVER_ACTIVITY_H */

@@ -1,0 +1,37 @@
+/*
+ * context_list.h
+ *	  The memory contexts of a process by name and lifetime: what the last census
+ *	  counted of them, and what the call sites in them hold.
+ *
+ * Never called inside palloc.
+ */
+#ifndef PLH_CONTEXT_LIST_H
+#define PLH_CONTEXT_LIST_H
+
+#include "profile/baseline.h"
+#include "profile/profile_image.h"
+
+typedef struct PlhListedContext
+{
+	uint32		name;			/* offset of the string; 0 for samples whose
+								 * site found no room */
+	uint32		lifetime;		/* PlhLifetime */
+	int64		instances;		/* in the last census; 0 if there were none */
+	int64		context_bytes;	/* likewise, from malloc; exact */
+	int64		live_bytes;		/* of the sites; an estimate */
+	int64		live_count;
+	int64		baseline_bytes; /* of the sites, at the baseline if there is
+								 * one */
+	int64		sites;			/* that had samples */
+} PlhListedContext;
+
+typedef struct PlhContextList
+{
+	int			count;
+	PlhListedContext *contexts; /* the largest by either figure first */
+} PlhContextList;
+
+extern PlhContextList *plh_context_list_make(const PlhProfileImage *image,
+											 const PlhBaseline *baseline);
+
+#endif							/* PLH_CONTEXT_LIST_H */
