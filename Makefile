@@ -115,12 +115,16 @@ REPORT_OBJS = \
 	src/report/size_text.o \
 	src/report/stack_text.o \
 	src/report/text_numbers.o \
-	src/report/top.o
+	src/report/top.o \
+	src/report/wrapped_text.o
 
 # what counts as a leak
 VERDICT_OBJS = \
+	src/verdict/doubt.o \
+	src/verdict/explanation.o \
 	src/verdict/leak_check.o \
 	src/verdict/leak_snapshot.o \
+	src/verdict/memory_course.o \
 	src/verdict/process_suspect.o \
 	src/verdict/statement_limit.o \
 	src/verdict/suppression.o \
@@ -134,6 +138,7 @@ FUNCTIONS_OBJS = \
 	src/functions/sql_contexts.o \
 	src/functions/sql_control.o \
 	src/functions/sql_dumps.o \
+	src/functions/sql_explain.o \
 	src/functions/sql_pictures.o \
 	src/functions/sql_processes.o \
 	src/functions/sql_rows.o \

@@ -12,7 +12,6 @@
 #include "base/process_facts.h"
 #include "base/settings.h"
 #include "functions/sql_rows.h"
-#include "process/keeper.h"
 #include "process/process.h"
 #include "process/profile_directory.h"
 #include "profile/baseline.h"
@@ -152,21 +151,6 @@ put_loaded(PlhRow *row, int pid)
 						  loaded == PLH_NOT_LOADED ? "not loaded" : NULL);
 }
 
-/*
- * The type of a process without a profile.  The server's statistics know neither
- * the postmaster nor the keeper.
- */
-static const char *
-unprofiled_type(int pid, const PlhServerActivity *activity)
-{
-	if (activity != NULL)
-		return activity->backend_type;
-	if (pid == PostmasterPid)
-		return "postmaster";
-	return plh_server_processes_is_titled(pid, PLH_KEEPER_NAME) ?
-		PLH_KEEPER_NAME : NULL;
-}
-
 /* The row of a process without a profile. */
 static void
 put_unprofiled(int pid, PlhRowSink *sink)
@@ -177,7 +161,7 @@ put_unprofiled(int pid, PlhRowSink *sink)
 	PlhRow		row = {0};
 
 	plh_sql_rows_put_pid(&row, pid);
-	plh_sql_rows_put_text(&row, unprofiled_type(pid, activity));
+	plh_sql_rows_put_text(&row, plh_sql_rows_unprofiled_type(pid, activity));
 	put_loaded(&row, pid);
 	plh_sql_rows_put_database(&row, found.database_oid);
 	plh_sql_rows_put_role(&row, found.role_oid);

@@ -23,10 +23,12 @@
 
 #include "functions/sql_rows.h"
 #include "process/crash_dumps.h"
+#include "process/keeper.h"
 #include "process/process.h"
 #include "process/profile_directory.h"
 #include "profile/profile_image.h"
 #include "reader/database_text.h"
+#include "reader/server_processes.h"
 #include "report/listed_site.h"
 #include "sampler/owner.h"
 
@@ -108,6 +110,21 @@ plh_sql_rows_put_backend_type(PlhRow *row, const PlhProfileImage *image)
 	const char *type = plh_profile_image_backend_type(image);
 
 	plh_sql_rows_put_foreign_text(row, image, type, strlen(type));
+}
+
+/*
+ * The type of a process without a profile, of which the server's statistics know
+ * that, or nothing (NULL), as of the postmaster and the keeper.
+ */
+const char *
+plh_sql_rows_unprofiled_type(int pid, const PlhServerActivity *activity)
+{
+	if (activity != NULL)
+		return activity->backend_type;
+	if (pid == PostmasterPid)
+		return "postmaster";
+	return plh_server_processes_is_titled(pid, PLH_KEEPER_NAME) ?
+		PLH_KEEPER_NAME : NULL;
 }
 
 /* The column username; null where there is no role. */

@@ -13,6 +13,7 @@
 #include "funcapi.h"
 
 #include "reader/profile_reader.h"
+#include "reader/server_activity.h"
 #include "report/listed_site.h"
 #include "symbols/symbols.h"
 
@@ -68,6 +69,8 @@ extern void plh_sql_rows_put_foreign_text(PlhRow *row,
 										  const char *text, Size bytes);
 extern void plh_sql_rows_put_backend_type(PlhRow *row,
 										  const PlhProfileImage *image);
+extern const char *plh_sql_rows_unprofiled_type(int pid,
+												const PlhServerActivity *activity);
 extern void plh_sql_rows_put_role(PlhRow *row, Oid role);
 extern void plh_sql_rows_put_database(PlhRow *row, Oid database);
 extern void plh_sql_rows_put_query(PlhRow *row, const PlhListedSite *listed);

@@ -96,20 +96,21 @@ put_place(PlhRow *row, const PlhSuspect *suspect, const PlhListedSite *listed,
 	plh_sql_rows_put_nulls(row, 3);
 }
 
-/* The evidence, with what only other files tell. */
+/* The evidence, with what only other files tell, and the next step. */
 static const char *
 evidence_of(const PlhSuspect *suspect, const PlhProfileImage *image,
 			PlhRowSink *sink)
 {
+	PlhVerdict	verdict = suspect->judgement.verdict;
 	const char *evidence = plh_suspect_evidence(&suspect->facts,
 												&suspect->judgement,
 												image->header);
 
-	if (suspect->judgement.verdict == PLH_VERDICT_MALLOC && image->alive)
-		return psprintf("%s %s", evidence,
-						plh_malloc_callers_text(image->header->pid,
-												plh_sql_rows_symbols(sink)));
-	return evidence;
+	if (verdict == PLH_VERDICT_MALLOC && image->alive)
+		evidence = psprintf("%s %s", evidence,
+							plh_malloc_callers_text(image->header->pid,
+													plh_sql_rows_symbols(sink)));
+	return psprintf("%s Next: %s", evidence, plh_suspect_evidence_next(verdict));
 }
 
 /* The column application_name; null for a process that is gone. */

@@ -19,19 +19,25 @@ in_statements(const PlhSuspectFacts *facts)
 	return psprintf(" in %d statements", facts->statements);
 }
 
+/* What was gained on average in each of so many epochs. */
+static const char *
+per_epoch(int64 bytes, int64 epochs)
+{
+	return plh_size_text(bytes / Max(epochs, 1));
+}
+
 static char *
 evidence_of_leak(const PlhSuspectFacts *facts, const PlhJudgement *judgement)
 {
-	return psprintf("In " INT64_FORMAT " of " INT64_FORMAT
-					" transactions (or seconds of long ones) it kept %s (+/- %s) of %s that it allocated%s,"
-					" %s of it in the last " INT64_FORMAT
-					", at %.0f%% of the rate before.",
-					facts->epochs, facts->age_epochs,
+	return psprintf("Of %s allocated there%s it keeps %s (+/- %s), and goes on: %s per transaction in the last "
+					INT64_FORMAT ", %s in the %u before (of a long transaction, each second counts as one).",
+					plh_size_text(facts->total_bytes), in_statements(facts),
 					plh_size_text(facts->live_bytes),
 					plh_size_text(judgement->error_bytes),
-					plh_size_text(facts->total_bytes), in_statements(facts),
-					plh_size_text(judgement->late_bytes),
-					judgement->late_epochs, 100.0 * judgement->steadiness);
+					per_epoch(judgement->late_bytes, judgement->late_epochs),
+					judgement->late_epochs,
+					per_epoch(facts->early.live_bytes, facts->early.epochs),
+					facts->early.epochs);
 }
 
 /* Why growth is not called a leak. */
@@ -59,8 +65,7 @@ static char *
 evidence_of_query(const PlhSuspectFacts *facts, const PlhJudgement *judgement)
 {
 	return psprintf("The statement or transaction that runs holds %s (+/- %s), %s of it since the middle of its time;"
-					" its settings allow %s to each node of its plan. It is freed when that ends."
-					" Next: EXPLAIN the statement; no work_mem limits what a function, an aggregate or a trigger keeps.",
+					" its settings allow %s to each node of its plan. It is freed when that ends.",
 					plh_size_text(facts->live_bytes),
 					plh_size_text(judgement->error_bytes),
 					plh_size_text(judgement->late_bytes),
@@ -71,8 +76,7 @@ static char *
 evidence_of_held(const PlhSuspectFacts *facts, const PlhJudgement *judgement)
 {
 	return psprintf(INT64_FORMAT " transaction%s over left %s (+/- %s) of %s allocated there%s."
-					" Nothing frees that before the session ends, but who allocated it."
-					" Next: end the session, if it is not to use that again.",
+					" It stays until the session ends, unless what allocated it frees it.",
 					facts->transactions,
 					facts->transactions == 1 ? " that is" : "s that are",
 					plh_size_text(facts->live_bytes),
@@ -85,8 +89,7 @@ evidence_of_contexts(const PlhSuspectFacts *facts,
 					 const PlhJudgement *judgement)
 {
 	return psprintf("There are " INT64_FORMAT " contexts of that name, " INT64_FORMAT
-					" more than at a time in the first half of theirs; they take %s, %s more than then."
-					" Next: look for what makes them and never ends it, as statements that are prepared and not deallocated.",
+					" more than at a time in the first half of theirs; they take %s, %s more than then.",
 					facts->epochs, judgement->late_epochs,
 					plh_size_text(facts->live_bytes),
 					plh_size_text(judgement->late_bytes));
@@ -114,8 +117,7 @@ evidence_of_malloc(const PlhSuspectFacts *facts, const PlhJudgement *judgement)
 static char *
 evidence_of_mapped(const PlhSuspectFacts *facts, const PlhJudgement *judgement)
 {
-	return psprintf("%s of the process' own memory are neither in memory contexts nor malloc's, %s."
-					" Next: look at what maps memory by itself, as Python's objects and JIT compilers do.",
+	return psprintf("%s of the process' own memory are neither in memory contexts nor malloc's, %s.",
 					plh_size_text(facts->live_bytes),
 					course_text(facts, judgement));
 }
@@ -125,8 +127,7 @@ evidence_of_retained(const PlhSuspectFacts *facts,
 					 const PlhProfileHeader *header)
 {
 	return psprintf("malloc keeps %s that were freed, besides %s that are in use."
-					" The kernel gets them back when the session ends."
-					" Next: end the session, or start the server with MALLOC_TRIM_THRESHOLD_=131072 in its environment, which makes glibc give them back where nothing lies above.",
+					" The kernel gets them back when the session ends.",
 					plh_size_text(facts->live_bytes),
 					plh_size_text(header->malloc_bytes));
 }
@@ -158,6 +159,36 @@ plh_suspect_evidence(const PlhSuspectFacts *facts,
 			return evidence_of_retained(facts, header);
 		case PLH_VERDICT_GROWING:
 			return evidence_of_growth(facts, judgement);
+		case PLH_VERDICT_NONE:
+			break;
+	}
+	return NULL;
+}
+
+/*
+ * What to do about a verdict, in a sentence; NULL without a verdict.
+ */
+const char *
+plh_suspect_evidence_next(PlhVerdict verdict)
+{
+	switch (verdict)
+	{
+		case PLH_VERDICT_LEAK:
+			return "report the site to who wrote it, and let such sessions end now and then until it is mended.";
+		case PLH_VERDICT_QUERY:
+			return "EXPLAIN the statement; no work_mem limits what a function, an aggregate or a trigger keeps.";
+		case PLH_VERDICT_HELD:
+			return "end the session, if it is not to use that again.";
+		case PLH_VERDICT_CONTEXTS:
+			return "look for what makes them and never ends it, such as statements that are prepared and not deallocated.";
+		case PLH_VERDICT_MALLOC:
+			return "see which of these libraries the session's functions use, and let such sessions end now and then.";
+		case PLH_VERDICT_MAPPED:
+			return "look at what maps memory by itself, such as Python's objects and JIT compilers.";
+		case PLH_VERDICT_RETAINED:
+			return "end the session, or start the server with MALLOC_TRIM_THRESHOLD_=131072 in its environment, which makes glibc give memory back where nothing lies above it.";
+		case PLH_VERDICT_GROWING:
+			return "look again later: a leak goes on, a cache does not.";
 		case PLH_VERDICT_NONE:
 			break;
 	}

@@ -13,5 +13,6 @@
 extern char *plh_suspect_evidence(const PlhSuspectFacts *facts,
 								  const PlhJudgement *judgement,
 								  const PlhProfileHeader *header);
+extern const char *plh_suspect_evidence_next(PlhVerdict verdict);
 
 #endif							/* PLH_SUSPECT_EVIDENCE_H */

@@ -80,10 +80,11 @@ my %incidents = (
 		],
 		'query . .'
 	],
-	'contexts' => [ [ repeat(100, 0.05, 'SELECT hold_contexts(700)') ], 'contexts . kept context' ],
+	'contexts' =>
+	  [ [ repeat(400, 0.03, 'SELECT hold_contexts(150)') ], 'contexts . kept context' ],
 	'prepared statements' => [
 		[
-			repeat(1500, 0.002,
+			repeat(3000, 0.002,
 				"PREPARE statement_%d AS SELECT c.relname, a.attname, t.typname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid JOIN pg_type t ON t.oid = a.atttypid WHERE c.relname = 'x%d'")
 		],
 		'contexts . CachedPlan*'

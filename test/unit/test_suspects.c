@@ -546,8 +546,9 @@ test_evidence(void)
 	PlhProfileHeader header = {{0}};
 	char	   *expected;
 	char	   *evidence = plh_suspect_evidence(&facts, &judgement, &header);
+	int			wrong_verdicts = 0;
 
-	expected = psprintf("In 100 of 200 transactions (or seconds of long ones) it kept 100000000 B (+/- " INT64_FORMAT " B) of 100000000 B that it allocated, 50000000 B of it in the last 100, at 100%% of the rate before.",
+	expected = psprintf("Of 100000000 B allocated there it keeps 100000000 B (+/- " INT64_FORMAT " B), and goes on: 500000 B per transaction in the last 100, 500000 B in the 100 before (of a long transaction, each second counts as one).",
 						judgement.error_bytes);
 	ok(strcmp(evidence, expected) == 0, "evidence of a leak");
 
@@ -567,6 +568,12 @@ test_evidence(void)
 			  "50000000 B of it since the middle of its time; its settings allow 20000000 B") != NULL,
 	   "evidence of a query");
 	judgement.verdict = PLH_VERDICT_NONE;
+	ok(plh_suspect_evidence_next(PLH_VERDICT_NONE) == NULL,
+	   "nothing to do without a verdict");
+	for (int verdict = PLH_VERDICT_NONE + 1; verdict < PLH_VERDICTS; verdict++)
+		if (plh_suspect_evidence_next(verdict) == NULL)
+			wrong_verdicts++;
+	ok(wrong_verdicts == 0, "something to do about each verdict");
 	ok(plh_suspect_evidence(&facts, &judgement, &header) == NULL,
 	   "no verdict, no evidence");
 }

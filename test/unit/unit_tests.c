@@ -28,6 +28,7 @@ main(void)
 	test_symbol_protocol();
 	test_server_functions();
 	test_process_suspects();
+	test_memory_course();
 	test_suspects();
 	test_suspect_list();
 	return tests_end();

@@ -1,0 +1,217 @@
+/*
+ * doubt.c
+ *	  Why there is no verdict on a process: all is well, it is too early, or a part
+ *	  of its memory can't be seen.
+ *
+ * What can't be seen comes first: it may be what the reader is looking for.
+ */
+#include "postgres.h"
+
+#include "base/sampling.h"
+#include "base/settings.h"
+#include "report/interval_text.h"
+#include "report/listed_site.h"
+#include "report/size_text.h"
+#include "report/wrapped_text.h"
+#include "verdict/doubt.h"
+#include "verdict/statement_limit.h"
+#include "verdict/suspect.h"
+
+/*
+ * Of what memory contexts use, samples stand for less than this part: then most
+ * of it was allocated unseen.  Contexts round up to twice the size at most.
+ */
+#define SEEN_PART 0.25
+
+/* The sampling interval that is proposed where samples are too few. */
+#define FINE_INTERVAL_BYTES 32768
+
+/* Why nothing is known of a process without a profile. */
+static PlhDoubt
+doubt_without_profile(const PlhExplainedProcess *process)
+{
+	PlhDoubt	doubt = {0};
+
+	if (process->loaded == PLH_NOT_LOADED)
+	{
+		doubt.reason = "It has not loaded pg_leakhunt, so that no more is known of it.";
+		doubt.next = psprintf("add pg_leakhunt to shared_preload_libraries and restart the server, or run pg_leakhunt_attach %d as the server's user.",
+							  process->pid);
+	}
+	else if (process->loaded == PLH_LOADED)
+		doubt.reason = "It has allocated too little for a profile.";
+	else
+		doubt.reason = "Whether it has loaded pg_leakhunt can't be known.";
+	return doubt;
+}
+
+/* Are call sites unknown, as none are sampled or shown? */
+static bool
+find_blindness(PlhDoubt *doubt, const PlhExplainedProcess *process)
+{
+	const PlhProfileImage *image = process->image;
+	const PlhProfileHeader *header = image->header;
+
+	if (!plh_profile_image_is_whole(header))
+	{
+		doubt->reason = "Its profile found no room beside what others need, so that its call sites can't be seen.";
+		doubt->next = "make /dev/shm larger, or set pg_leakhunt.profile_directory.";
+	}
+	else if (image->alive && header->sample_interval == 0)
+	{
+		doubt->reason = psprintf("It is not sampled: pg_leakhunt.enabled is off, or somebody has stopped it. What it has allocated since its last sample, %s ago, is not known by call site.",
+								 plh_wrapped_text_duration(header->counters.last_at,
+														   process->now));
+		doubt->next = psprintf("SELECT pg_leakhunt_start(%d), and ask again.",
+							   process->pid);
+	}
+	else if (image->alive && header->scope == PLH_SCOPE_LONG_LIVED)
+	{
+		doubt->reason = "Only memory contexts that live as long as the session are sampled; what a statement holds is not.";
+		doubt->next = psprintf("SELECT pg_leakhunt_start(%d, scope => 'all'), and ask again.",
+							   process->pid);
+	}
+	return doubt->reason != NULL;
+}
+
+/* Was most of what the contexts use allocated unseen? */
+static bool
+find_unseen(PlhDoubt *doubt, const PlhExplainedProcess *process)
+{
+	const PlhProfileHeader *header = process->image->header;
+	const PlhCounters *counters = &header->counters;
+	double		error = plh_sampling_error_bytes(counters->live_variance,
+												 counters->live_bytes,
+												 counters->live_samples);
+	int64		used;
+
+	if (header->census_at == 0)
+		return false;
+	used = header->context_bytes - Max(0, header->context_free_bytes);
+	if (used < PLH_SUSPECT_LARGE_BYTES ||
+		counters->live_bytes + error >= SEEN_PART * used)
+		return false;
+	doubt->reason = psprintf("Of %s that its memory contexts use, samples stand for %s (+/- %s) only: the rest was allocated before it was sampled, or while it was not.",
+							 plh_size_text(used),
+							 plh_size_text(counters->live_bytes),
+							 plh_size_text((int64) error));
+	doubt->next = psprintf("SELECT pg_leakhunt_baseline(%d), and ask again when it has grown.",
+						   process->pid);
+	return true;
+}
+
+/* The site that holds most of those that end with the session, or of others. */
+static const PlhSiteRecord *
+largest_site(const PlhProfileImage *image, bool of_session)
+{
+	const PlhSiteRecord *largest = NULL;
+	const PlhSiteRecord *site;
+	uint32		position = 0;
+
+	while ((site = plh_profile_image_next_site(image, &position)) != NULL)
+	{
+		if (site->counters.live_samples > 0 &&
+			plh_profile_image_stack(image, site->key.stack) != NULL &&
+			(site->key.lifetime == PLH_LIFETIME_SESSION) == of_session &&
+			(largest == NULL ||
+			 site->counters.live_bytes > largest->counters.live_bytes))
+			largest = site;
+	}
+	return largest;
+}
+
+/* "64 MB (+/- 12 MB) at leaking_top (leaker.c:55) in TopMemoryContext" */
+static const char *
+holding_text(const PlhExplainedProcess *process, const PlhSiteRecord *site,
+			 PlhStackTexts *stacks)
+{
+	PlhSiteFacts facts;
+	PlhListedSite listed;
+
+	plh_site_facts_resolve(&facts, process->image, site, NULL);
+	plh_listed_site_start(&listed, process->image, &facts);
+	plh_listed_site_describe_stack(&listed, stacks);
+	return psprintf("%s (+/- %s) at %s in %s", plh_size_text(listed.bytes),
+					plh_size_text(facts.error_bytes), listed.stack.site,
+					listed.context_name);
+}
+
+/* Does a statement hold much, but no more than it may, or than it did before? */
+static bool
+find_statement(PlhDoubt *doubt, const PlhExplainedProcess *process,
+			   PlhStackTexts *stacks)
+{
+	const PlhSiteRecord *site = largest_site(process->image, false);
+	int64		limit;
+
+	if (site == NULL || site->counters.live_bytes < PLH_SUSPECT_LARGE_BYTES)
+		return false;
+	limit = plh_statement_limit(process->image, site);
+	doubt->reason = psprintf("The statement or transaction that runs holds %s. Its settings allow %s to each node of its plan%s.",
+							 holding_text(process, site, stacks),
+							 plh_size_text(limit),
+							 site->counters.live_bytes <= PLH_SUSPECT_QUERY_LIMITS * limit ? "" :
+							 "; it holds more, but has too few samples yet, or did not go on in the later half of its time");
+	return true;
+}
+
+/* Why the site that holds most is no leak, by its figures. */
+static const char *
+judgement_text(const PlhProfileHeader *header, const PlhSiteRecord *site)
+{
+	PlhSuspectFacts facts;
+	PlhJudgement judgement;
+
+	plh_suspect_collect(&facts, header, site);
+	judgement = plh_suspect_judge(&facts);
+	if (facts.live_samples < PLH_SUSPECT_SAMPLES)
+		return psprintf("from " INT64_FORMAT " samples of the %d that a verdict takes (%s)",
+						facts.live_samples, PLH_SUSPECT_SAMPLES,
+						plh_interval_text(header->sample_interval));
+	if (facts.epochs < PLH_SUSPECT_EPOCHS)
+		return psprintf("allocated in " INT64_FORMAT " transactions (or seconds of long ones), of the %d that a verdict takes",
+						facts.epochs, PLH_SUSPECT_EPOCHS);
+	if (judgement.has_steadiness &&
+		judgement.steadiness < PLH_SUSPECT_STEADINESS)
+		return psprintf("and it grew at %.0f%% of the rate before, as a cache does that fills up",
+						100.0 * judgement.steadiness);
+	return "which no longer grows beyond the error of that figure";
+}
+
+/* What stays in the session, and why that is no leak. */
+static void
+find_session(PlhDoubt *doubt, const PlhExplainedProcess *process,
+			 bool grows, PlhStackTexts *stacks)
+{
+	const PlhSiteRecord *site = largest_site(process->image, true);
+
+	doubt->reason = grows ?
+		"It has grown, but nothing by as much, or for as long, as a verdict takes." :
+		"Nothing goes on growing, and no statement holds more than its settings allow.";
+	if (site != NULL)
+		doubt->reason = psprintf("%s Most that stays is %s, %s.", doubt->reason,
+								 holding_text(process, site, stacks),
+								 judgement_text(process->image->header, site));
+	if (grows && process->image->alive)
+		doubt->next = psprintf("SELECT pg_leakhunt_start(%d, %d, duration => '10 minutes'), and ask again.",
+							   process->pid, FINE_INTERVAL_BYTES);
+}
+
+/*
+ * Find the first reason that applies.
+ */
+PlhDoubt
+plh_doubt_find(const PlhExplainedProcess *process,
+			   const PlhMemoryCourse *course, PlhStackTexts *stacks)
+{
+	PlhDoubt	doubt = {0};
+	bool		grows = course->grown_bytes > 0 &&
+		!plh_memory_course_rests(course);
+
+	if (process->image == NULL)
+		return doubt_without_profile(process);
+	if (!find_blindness(&doubt, process) && !find_unseen(&doubt, process) &&
+		!find_statement(&doubt, process, stacks))
+		find_session(&doubt, process, grows, stacks);
+	return doubt;
+}
