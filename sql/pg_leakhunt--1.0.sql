@@ -477,6 +477,18 @@ LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION pg_leakhunt_start(int, bigint, text, interval) IS
 'Samples a process from its next megabyte of allocations on, every sample_interval bytes on average, and keeps the samples in contexts of that scope; null means as its settings say. This holds until the next start or stop, or, with a duration, until that is over, when it is as it was before. Returns false, after a WARNING, if the pid is no process of this server or has not loaded pg_leakhunt. A null pid is an ERROR.';
 
+CREATE FUNCTION pg_leakhunt_start(
+    pid int,
+    sample_interval text,
+    scope text DEFAULT NULL,
+    duration interval DEFAULT NULL)
+RETURNS bool
+AS 'MODULE_PATHNAME', 'pg_leakhunt_start'
+LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_leakhunt_start(int, text, text, interval) IS
+'The same, with the interval as the setting takes it, such as ''32kB''.';
+
 CREATE FUNCTION pg_leakhunt_stop(pid int)
 RETURNS bool
 AS 'MODULE_PATHNAME', 'pg_leakhunt_stop'
@@ -495,6 +507,17 @@ LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_start_all(bigint, text, interval) IS
 'Samples all processes, those that start later included, as pg_leakhunt_start does one. Of this and a request to a single process the later one counts.';
+
+CREATE FUNCTION pg_leakhunt_start_all(
+    sample_interval text,
+    scope text DEFAULT NULL,
+    duration interval DEFAULT NULL)
+RETURNS void
+AS 'MODULE_PATHNAME', 'pg_leakhunt_start_all'
+LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_leakhunt_start_all(text, text, interval) IS
+'The same, with the interval as the setting takes it, such as ''32kB''.';
 
 CREATE FUNCTION pg_leakhunt_stop_all()
 RETURNS void
@@ -742,6 +765,8 @@ COMMENT ON FUNCTION pg_leakhunt_pprof(text, text, bool) IS
 --
 
 REVOKE ALL ON FUNCTION pg_leakhunt_start(int, bigint, text, interval),
+    pg_leakhunt_start(int, text, text, interval),
+    pg_leakhunt_start_all(text, text, interval),
     pg_leakhunt_stop(int), pg_leakhunt_start_all(bigint, text, interval),
     pg_leakhunt_stop_all(), pg_leakhunt_reset_all(),
     pg_leakhunt_dump(int, bool) FROM PUBLIC;

@@ -99,6 +99,13 @@ SELECT count(*) FROM pg_leakhunt_top(2147483647);
 -- a pid in quotes is not the name of a file
 SELECT count(*) FROM pg_leakhunt_top('2147483647');
 
+-- intervals, with units as the setting takes them
+SELECT pg_leakhunt_start(pg_backend_pid(), '32kB', duration => '1 s');
+SELECT pg_leakhunt_start(pg_backend_pid(), '32 apples');
+SELECT pg_leakhunt_start(pg_backend_pid(), '0');
+SELECT pg_leakhunt_start(pg_backend_pid(), '-1MB');
+SELECT pg_leakhunt_start(pg_backend_pid(), '3GB');
+
 -- durations
 SELECT pg_leakhunt_start(pg_backend_pid(), 1, 'all', '0 s');
 SELECT pg_leakhunt_start(pg_backend_pid(), 1, 'all', '-1 day');

@@ -5,11 +5,13 @@
 #include "postgres.h"
 
 #include "catalog/pg_authid.h"
+#include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "common/int.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
+#include "utils/guc.h"
 #include "utils/timestamp.h"
 
 #include "base/compat.h"
@@ -122,7 +124,26 @@ get_pid(FunctionCallInfo fcinfo)
 	return PG_GETARG_INT32(0);
 }
 
-/* The sample_interval argument; 0 for what the settings say. */
+/* A size as settings take it, such as '32kB', in bytes. */
+static int64
+parse_size(const char *text)
+{
+	const char *hint = NULL;
+	int			bytes;
+
+	if (!parse_int(text, &bytes, GUC_UNIT_BYTE, &hint))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("invalid sample interval: \"%s\"", text),
+				 hint != NULL ? errhint("%s", _(hint)) :
+				 errhint("It is a number of bytes, or one with a unit, such as 32kB.")));
+	return bytes;
+}
+
+/*
+ * The sample_interval argument, a number or a text with a unit; 0 for what the
+ * settings say.
+ */
 static uint32
 get_interval(FunctionCallInfo fcinfo, int number)
 {
@@ -130,7 +151,10 @@ get_interval(FunctionCallInfo fcinfo, int number)
 
 	if (PG_ARGISNULL(number))
 		return 0;
-	interval = PG_GETARG_INT64(number);
+	if (get_fn_expr_argtype(fcinfo->flinfo, number) == TEXTOID)
+		interval = parse_size(text_to_cstring(PG_GETARG_TEXT_PP(number)));
+	else
+		interval = PG_GETARG_INT64(number);
 	if (interval < 1 || interval > PG_INT32_MAX)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),

@@ -24,7 +24,7 @@
 #define SEEN_PART 0.25
 
 /* The sampling interval that is proposed where samples are too few. */
-#define FINE_INTERVAL_BYTES 32768
+#define FINE_INTERVAL "32kB"
 
 /* Why nothing is known of a process without a profile. */
 static PlhDoubt
@@ -193,8 +193,8 @@ find_session(PlhDoubt *doubt, const PlhExplainedProcess *process,
 								 holding_text(process, site, stacks),
 								 judgement_text(process->image->header, site));
 	if (grows && process->image->alive)
-		doubt->next = psprintf("SELECT pg_leakhunt_start(%d, %d, duration => '10 minutes'), and ask again.",
-							   process->pid, FINE_INTERVAL_BYTES);
+		doubt->next = psprintf("SELECT pg_leakhunt_start(%d, '%s', duration => '10 minutes'), and ask again.",
+							   process->pid, FINE_INTERVAL);
 }
 
 /*
