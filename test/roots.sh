@@ -65,10 +65,33 @@ make_root() {
 	touch "$root/.complete"
 }
 
+# Run a command in the root of a release, which is made if it is not there.  Returns 2 if
+# the release can't be had.
+run_in_root_of() {
+	local release="$1" mirror
+	shift
+
+	mirror=$(mirror_of "$release")
+	if [ -z "$mirror" ]; then
+		echo "Skipped: $release is not on this machine's mirrors."
+		return 2
+	fi
+	exec 9>"$cache/root.$release.lock"
+	flock 9
+	if ! make_root "$release" "$cache/root.$release" "$mirror"; then
+		tail -n 5 "$cache/root.$release.log"
+		echo "Skipped: the PostgreSQL of $release does not install."
+		return 2
+	fi
+	in_root "$cache/root.$release" "$@" 9>&- || return 1
+}
+
 # Run a command in the root of each of the releases in the first argument, with a copy
-# of this tree in /tmp/pg_leakhunt.  Releases that can't be had are skipped.
+# of this tree in /tmp/pg_leakhunt.  They run side by side, as tests mostly wait; what
+# they print comes when they are done.  Releases that can't be had are skipped.
 run_in_roots() {
-	local releases="$1" release mirror skipped=""
+	local releases="$1" release failed="" status
+	local -A runs
 	shift
 
 	ignore_pg_config "the PostgreSQL of each Debian release"
@@ -76,23 +99,18 @@ run_in_roots() {
 	command -v apt-get >/dev/null || fail "$0 runs on Debian and Ubuntu only."
 	install_programs debootstrap curl util-linux
 	mkdir -p "$cache"
+	logs=$(mktemp -d)
+	trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$logs"' EXIT
 	for release in $releases; do
-		echo "== $release"
-		mirror=$(mirror_of "$release")
-		if [ -z "$mirror" ]; then
-			skipped="$skipped $release (not on this machine's mirrors)"
-			continue
-		fi
-		exec 9>"$cache/root.$release.lock"
-		flock 9
-		if ! make_root "$release" "$cache/root.$release" "$mirror"; then
-			tail -n 5 "$cache/root.$release.log"
-			skipped="$skipped $release (its PostgreSQL does not install)"
-			continue
-		fi
-		in_root "$cache/root.$release" "$@" 9>&- ||
-			fail "$(basename "$0") failed on $release."
+		(run_in_root_of "$release" "$@") >"$logs/$release" 2>&1 &
+		runs[$release]=$!
 	done
-	exec 9>&-
-	[ -z "$skipped" ] || echo "Skipped:$skipped"
+	for release in $releases; do
+		status=0
+		wait "${runs[$release]}" || status=$?
+		echo "== $release"
+		cat "$logs/$release"
+		[ "$status" = 0 ] || [ "$status" = 2 ] || failed="$failed $release"
+	done
+	[ -z "$failed" ] || fail "$(basename "$0") failed on$failed."
 }
