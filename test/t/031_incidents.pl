@@ -105,7 +105,8 @@ my %incidents = (
 		  ('libxml2' => [ [ repeat(60, 0.1, 'SELECT leak_by_libxml(1000, 5)') ], 'malloc . .', 'libxml2.so' ])
 		: ()));
 
-# Start a session that then stays.
+# Start a session that then stays.  Nobody reads its output meanwhile, which may be
+# errors only.
 my %sessions;
 sub start_session
 {
@@ -119,7 +120,7 @@ sub start_session
 		output => \$output,
 		began => time,
 		run => IPC::Run::start(
-			[ 'psql', '-X', '-q', '-d', $node->connstr('postgres'), '-f', $script ],
+			[ 'psql', '-X', '-q', '-o', '/dev/null', '-d', $node->connstr('postgres'), '-f', $script ],
 			'<', '/dev/null', '>&', \$output)
 	};
 }
