@@ -29,8 +29,8 @@ typedef struct PlhMemoryCourse
 	TimestampTz rests_since;
 
 	/*
-	 * By how much it had grown until then, without a fall in between, and since
-	 * when; 0 if it had not.
+	 * By how much it had grown until then, without a fall in between, and
+	 * since when; 0 if it had not.
 	 */
 	int64		grown_bytes;
 	TimestampTz grown_since;
