@@ -81,7 +81,7 @@ my %incidents = (
 		'query . .'
 	],
 	'contexts' =>
-	  [ [ repeat(400, 0.03, 'SELECT hold_contexts(150)') ], 'contexts . kept context' ],
+	  [ [ repeat(400, 0.03, 'SELECT hold_contexts(200)') ], 'contexts . kept context' ],
 	'prepared statements' => [
 		[
 			repeat(3000, 0.002,
