@@ -69,8 +69,10 @@ READER_OBJS = \
 	src/reader/dump_lines.o \
 	src/reader/dump_modules.o \
 	src/reader/dump_reader.o \
+	src/reader/merged_records.o \
 	src/reader/private_part.o \
 	src/reader/profile_builder.o \
+	src/reader/profile_merge.o \
 	src/reader/profile_reader.o \
 	src/reader/record_numbers.o \
 	src/reader/server_activity.o \

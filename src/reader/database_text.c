@@ -43,6 +43,15 @@ mask_invalid_utf8(char *text)
 	return text;
 }
 
+/* Make a text of our own valid in the database's encoding, in place. */
+static char *
+fit_in_place(char *text)
+{
+	if (!pg_verifymbstr(text, strlen(text), true))
+		mask_non_ascii(text);
+	return text;
+}
+
 /*
  * Copy a text.  If it is not valid in the database's encoding, all its
  * non-ASCII bytes become '?'.
@@ -50,11 +59,7 @@ mask_invalid_utf8(char *text)
 char *
 plh_database_text_fit(const char *text)
 {
-	char	   *copy = pstrdup(text);
-
-	if (!pg_verifymbstr(copy, strlen(copy), true))
-		mask_non_ascii(copy);
-	return copy;
+	return fit_in_place(pstrdup(text));
 }
 
 /*
@@ -78,7 +83,7 @@ plh_database_text_fit_foreign(const char *text, Size bytes, int encoding)
 	}
 	else
 		mask_non_ascii(copy);
-	return plh_database_text_fit(copy);
+	return fit_in_place(copy);
 }
 
 /*

@@ -1,6 +1,7 @@
 /*
  * profile_builder.c
- *	  Builds a profile in memory from a dump, record by record.
+ *	  Builds a profile in memory, from a dump or from several profiles, record
+ *	  by record.
  *
  * Records start at multiples of 8, as in the profiles of processes, so that
  * profile_image.c reads both.
@@ -60,7 +61,9 @@ plh_profile_builder_add(PlhProfileBuilder *builder, PlhRecordKind kind,
 	if (builder->used_bytes + bytes > PG_INT32_MAX)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("dump file \"%s\" is too large", builder->path)));
+				 builder->path != NULL ?
+				 errmsg("dump file \"%s\" is too large", builder->path) :
+				 errmsg("the profiles of all processes are too large to be merged")));
 	while (builder->used_bytes + bytes > builder->room_bytes)
 	{
 		builder->room_bytes *= 2;

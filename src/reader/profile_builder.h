@@ -1,6 +1,7 @@
 /*
  * profile_builder.h
- *	  Builds a profile in memory from a dump, record by record.
+ *	  Builds a profile in memory, from a dump or from several profiles, record
+ *	  by record.
  *
  * The profile belongs to the memory context in which it was begun.  Every
  * addition may move it: pointers to the header and to records are valid until
@@ -14,7 +15,8 @@
 
 typedef struct PlhProfileBuilder
 {
-	const char *path;			/* of the dump, for errors; the caller's */
+	const char *path;			/* of the dump, for errors; the caller's; NULL
+								 * if it is none */
 	char	   *base;			/* header and records */
 	Size		used_bytes;		/* a multiple of 8 */
 	Size		room_bytes;

@@ -1,6 +1,7 @@
 /*
  * record_numbers.h
- *	  The numbers by which lines of a dump refer to earlier lines.
+ *	  The numbers by which records are found, such as those by which lines of a
+ *	  dump refer to earlier lines.
  *
  * Never called inside palloc.
  */

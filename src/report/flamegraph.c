@@ -21,12 +21,9 @@
 #include "utils/timestamp.h"
 
 #include "base/sampling.h"
-#include "base/settings.h"
-#include "profile/profile_image.h"
 #include "reader/database_text.h"
 #include "report/call_tree.h"
 #include "report/flamegraph.h"
-#include "report/interval_text.h"
 #include "report/size_text.h"
 
 #include "report/flamegraph_script.h"
@@ -213,26 +210,23 @@ static void
 append_facts(Picture *picture)
 {
 	const PlhSiteList *list = picture->list;
-	const PlhProfileHeader *header = list->image->header;
 	StringInfo	output = picture->output;
 
 	appendStringInfoString(output, "<text class=\"title\" x=\"10\" y=\"24\">");
-	append_xml(output, psprintf("%s %d: %s %s",
-								plh_profile_image_backend_type(list->image),
-								header->pid,
+	append_xml(output, psprintf("%s: %s %s", plh_site_list_title(list),
 								signed_size(picture->tree->root->bytes, list->growth),
 								list->growth ? "of growth" :
-								list->peak ? "at its peak" : "live"));
+								!list->peak ? "live" :
+								list->merged != NULL ? "at their peaks" :
+								"at its peak"));
 	appendStringInfoString(output, "</text>\n<text x=\"10\" y=\"44\">");
 	if (!list->peak)
 		appendStringInfo(output, "%lld objects, ",
 						 (long long) picture->tree->root->count);
 	append_xml(output, timestamptz_to_str(list->at));
 	appendStringInfoString(output, "</text>\n<text x=\"10\" y=\"62\">");
-	append_xml(output, psprintf("%s, %s%s",
-								plh_interval_text(header->sample_interval),
-								header->scope == PLH_SCOPE_LONG_LIVED ?
-								"long-lived contexts" : "all contexts",
+	append_xml(output, psprintf("%s, %s%s", plh_site_list_interval(list),
+								plh_site_list_scope(list),
 								picture->tree->merged > 0 ?
 								psprintf("; %d narrow frames of %d are merged",
 										 picture->tree->merged,

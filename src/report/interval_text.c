@@ -20,3 +20,13 @@ plh_interval_text(uint32 interval_bytes)
 		return "every allocation sampled";
 	return psprintf("one sample in %s", plh_size_text(interval_bytes));
 }
+
+/*
+ * Describe how several processes sample, whose intervals differ.
+ */
+const char *
+plh_interval_text_of_range(uint32 least_bytes, uint32 most_bytes)
+{
+	return psprintf("one sample in %s to %s", plh_size_text(least_bytes),
+					plh_size_text(most_bytes));
+}

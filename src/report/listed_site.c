@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include "profile/profile_image.h"
 #include "profile/site_facts.h"
 #include "reader/database_text.h"
 #include "report/listed_site.h"
@@ -21,6 +22,8 @@ plh_listed_site_start(PlhListedSite *listed, const PlhProfileImage *image,
 
 	memset(listed, 0, sizeof(*listed));
 	listed->image = image;
+	listed->pid = image->header->pid;
+	listed->backend_type = plh_profile_image_backend_type(image);
 	listed->facts = *facts;
 	if (facts->context != NULL)
 		listed->context_name =

@@ -13,6 +13,8 @@
 typedef struct PlhListedSite
 {
 	const PlhProfileImage *image;	/* that has the site */
+	int			pid;			/* of its process; 0: it is of several */
+	const char *backend_type;	/* NULL: it is of several kinds of them */
 	PlhSiteFacts facts;			/* which the texts below were made of */
 	const char *context_name;	/* NULL for the catch-all site */
 	const char *lifetime;		/* NULL likewise */

@@ -23,7 +23,6 @@
 #include "profile/profile_image.h"
 #include "reader/database_text.h"
 #include "report/build_id_text.h"
-#include "report/interval_text.h"
 #include "report/listed_site.h"
 #include "report/pprof.h"
 #include "report/text_numbers.h"
@@ -354,12 +353,14 @@ append_values(StringInfo sample, const PlhListedSite *listed,
 	}
 }
 
-/* Write the sample of a site. */
+/*
+ * Write the sample of a site.  One that several processes share has no pid, and no
+ * type if theirs differ.
+ */
 static void
 append_sample(Writer *writer, const PlhSiteList *list,
 			  const PlhListedSite *listed)
 {
-	const PlhProfileHeader *header = listed->image->header;
 	StringInfoData sample;
 
 	initStringInfo(&sample);
@@ -371,8 +372,9 @@ append_sample(Writer *writer, const PlhSiteList *list,
 		append_text_label(writer, &sample, "query_id",
 						  psprintf("%lld", (long long) listed->query_id));
 	append_text_label(writer, &sample, "backend_type",
-					  plh_profile_image_backend_type(listed->image));
-	append_number_label(writer, &sample, "pid", header->pid, "");
+					  listed->backend_type);
+	if (listed->pid != 0)
+		append_number_label(writer, &sample, "pid", listed->pid, "");
 	if (listed->count > 0)
 		append_number_label(writer, &sample, "bytes",
 							listed->bytes / listed->count, "bytes");
@@ -399,17 +401,18 @@ append_types(Writer *writer, const PlhSiteList *list)
 				  string_number(writer, "inuse_space"));
 }
 
-/* Write the facts about the process, its time and its interval. */
+/* Write the facts about the processes, their time and their interval. */
 static void
 append_facts(Writer *writer, const PlhSiteList *list)
 {
 	const PlhProfileHeader *header = list->image->header;
 	const char *comment =
-		psprintf("pg_leakhunt: %s %d, PostgreSQL %u.%u, %s%s",
-				 plh_profile_image_backend_type(list->image), header->pid,
-				 header->pg_version / 10000, header->pg_version % 10000,
-				 plh_interval_text(header->sample_interval),
-				 list->growth ? ", growth" : list->peak ? ", at its peak" : "");
+		psprintf("pg_leakhunt: %s, PostgreSQL %u.%u, %s%s",
+				 plh_site_list_title(list), header->pg_version / 10000,
+				 header->pg_version % 10000,
+				 plh_site_list_interval(list), list->growth ? ", growth" :
+				 !list->peak ? "" : list->merged != NULL ? ", at their peaks" :
+				 ", at its peak");
 
 	append_number(writer->output, PROFILE_DROP_FRAMES,
 				  string_number(writer, plh_stack_text_helpers_pattern()));

@@ -1,14 +1,20 @@
 /*
  * site_list.c
- *	  The call sites of a process or a dump, with their stacks as text.
+ *	  The call sites of a process, a dump or all processes together, with
+ *	  their stacks as text.
  */
 #include "postgres.h"
 
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
+#include "base/settings.h"
 #include "profile/baseline.h"
+#include "profile/profile_image.h"
 #include "profile/site_facts.h"
+#include "reader/profile_merge.h"
+#include "reader/record_numbers.h"
+#include "report/interval_text.h"
 #include "report/listed_site.h"
 #include "report/site_list.h"
 
@@ -26,6 +32,36 @@ append_site(PlhSiteList *list, int *room)
 }
 
 /*
+ * Describe the stack of the last site of a list.  Sites that share a stack share
+ * its description, too: many statements may run into the same functions.
+ * "described" has, by the offsets of stacks, 1 + the number of a site.
+ */
+static void
+describe_last(PlhSiteList *list, PlhStackTexts *texts,
+			  PlhRecordNumbers *described)
+{
+	PlhListedSite *listed = &list->sites[list->count - 1];
+	uint32		stack;
+	uint32		number;
+
+	if (listed->facts.stack == NULL)
+	{
+		plh_listed_site_describe_stack(listed, texts);
+		return;
+	}
+	stack = plh_profile_image_offset(list->image, listed->facts.stack);
+	number = plh_record_numbers_find(described, stack);
+	if (number == 0)
+	{
+		plh_listed_site_describe_stack(listed, texts);
+		(void) plh_record_numbers_add(described, stack, list->count);
+		return;
+	}
+	listed->has_stack = true;
+	listed->stack = list->sites[number - 1].stack;
+}
+
+/*
  * All sites of an image that ever had a sample, as they were at the time "at".
  * With a baseline the list is of the growth since.
  */
@@ -35,6 +71,7 @@ plh_site_list_make(PlhSymbols *symbols, const PlhProfileImage *image,
 {
 	PlhSiteList *list = palloc0(sizeof(PlhSiteList));
 	PlhStackTexts *texts = plh_stack_text_open(symbols, image);
+	PlhRecordNumbers *described = plh_record_numbers_create();
 	PlhSiteFacts facts;
 	uint32		position = 0;
 	int			room = 64;
@@ -49,11 +86,77 @@ plh_site_list_make(PlhSymbols *symbols, const PlhProfileImage *image,
 
 		CHECK_FOR_INTERRUPTS();
 		plh_listed_site_start(listed, image, &facts);
-		plh_listed_site_describe_stack(listed, texts);
+		describe_last(list, texts, described);
 		listed->old_bytes = facts.baseline_bytes;
 		listed->old_count = facts.baseline_count;
 	}
 	return list;
+}
+
+/*
+ * The sites of all processes together, likewise; or their growth, each since its
+ * own baseline.
+ */
+PlhSiteList *
+plh_site_list_make_merged(PlhSymbols *symbols,
+						  const PlhMergedProfiles *merged, bool growth,
+						  TimestampTz at)
+{
+	PlhSiteList *list = plh_site_list_make(symbols, merged->image,
+										   growth ? merged->baseline : NULL,
+										   at);
+
+	list->merged = merged;
+	Assert(list->count == (int) merged->image->header->site_count);
+	for (int i = 0; i < list->count; i++)
+	{
+		list->sites[i].pid = merged->owners[i].pid;
+		list->sites[i].backend_type = merged->owners[i].backend_type;
+	}
+	return list;
+}
+
+/*
+ * What a list is of: a process, or so many.
+ */
+const char *
+plh_site_list_title(const PlhSiteList *list)
+{
+	const PlhMergedProfiles *merged = list->merged;
+
+	if (merged == NULL)
+		return psprintf("%s %d", plh_profile_image_backend_type(list->image),
+						list->image->header->pid);
+	return psprintf("%d %s%s", merged->process_count,
+					merged->process_count == 1 ? "process" : "processes",
+					merged->crashed_count == 0 ? "" :
+					psprintf(" (%d crashed)", merged->crashed_count));
+}
+
+/*
+ * The sampling interval in words.
+ */
+const char *
+plh_site_list_interval(const PlhSiteList *list)
+{
+	const PlhMergedProfiles *merged = list->merged;
+
+	if (merged == NULL || merged->least_interval == merged->most_interval)
+		return plh_interval_text(list->image->header->sample_interval);
+	return plh_interval_text_of_range(merged->least_interval,
+								   merged->most_interval);
+}
+
+/*
+ * The contexts that were sampled, in words.
+ */
+const char *
+plh_site_list_scope(const PlhSiteList *list)
+{
+	if (list->merged != NULL && list->merged->scopes_differ)
+		return "long-lived contexts, of some processes all contexts";
+	return list->image->header->scope == PLH_SCOPE_LONG_LIVED ?
+		"long-lived contexts" : "all contexts";
 }
 
 /*

@@ -1,7 +1,7 @@
 /*
  * site_list.h
- *	  The call sites of a process or a dump, with their stacks as text: what
- *	  pictures and files for other tools are made of.
+ *	  The call sites of a process, a dump or all processes together, with
+ *	  their stacks as text: what pictures and files for other tools are made of.
  *
  * A list belongs to the memory context in which it was made, and refers to the
  * images that it was made of.  Never called inside palloc.
@@ -9,11 +9,14 @@
 #ifndef PLH_SITE_LIST_H
 #define PLH_SITE_LIST_H
 
+#include "reader/profile_merge.h"
 #include "report/listed_site.h"
 
 typedef struct PlhSiteList
 {
 	const PlhProfileImage *image;	/* the newer one, if there are two */
+	const PlhMergedProfiles *merged;	/* that the image is of; NULL: it is of
+										 * one process */
 	bool		growth;			/* what counts is the growth */
 	bool		peak;			/* what counts is what was held at the peak of
 								 * the process; numbers of chunks are 0, as
@@ -27,8 +30,16 @@ extern PlhSiteList *plh_site_list_make(PlhSymbols *symbols,
 									   const PlhProfileImage *image,
 									   const PlhBaseline *baseline,
 									   TimestampTz at);
+extern PlhSiteList *plh_site_list_make_merged(PlhSymbols *symbols,
+											  const PlhMergedProfiles *merged,
+											  bool growth, TimestampTz at);
 extern void plh_site_list_take_peak(PlhSiteList *list);
 extern void plh_site_list_subtract(PlhSiteList *newer,
 								   const PlhSiteList *older);
+
+/* The texts belong to the current memory context. */
+extern const char *plh_site_list_title(const PlhSiteList *list);
+extern const char *plh_site_list_interval(const PlhSiteList *list);
+extern const char *plh_site_list_scope(const PlhSiteList *list);
 
 #endif							/* PLH_SITE_LIST_H */

@@ -25,5 +25,6 @@ main(void)
 	test_reuse();
 	test_suppression();
 	test_pictures();
+	test_merges();
 	return tests_end();
 }

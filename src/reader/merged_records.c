@@ -1,0 +1,105 @@
+/*
+ * merged_records.c
+ *	  Finds records of a profile that say the same, so that there is one of them.
+ *
+ * A record says all that stands behind its PlhRecord; but statements with an id
+ * are the same if their ids are, however they are worded, and sites if their keys
+ * are, whatever they hold.
+ */
+#include "postgres.h"
+
+#include "common/hashfn.h"
+#include "utils/memutils.h"
+
+#include "reader/merged_records.h"
+
+static uint32 hash_record(const PlhProfileBuilder *profile, uint32 offset);
+static bool is_same_record(const PlhProfileBuilder *profile, uint32 left,
+						   uint32 right);
+
+#define SH_PREFIX merged_records
+#define SH_ELEMENT_TYPE PlhMergedRecord
+#define SH_KEY_TYPE uint32
+#define SH_KEY offset
+#define SH_HASH_KEY(table, key) \
+	hash_record((const PlhProfileBuilder *) (table)->private_data, key)
+#define SH_EQUAL(table, a, b) \
+	is_same_record((const PlhProfileBuilder *) (table)->private_data, a, b)
+#define SH_STORE_HASH
+#define SH_GET_HASH(table, element) (element)->hash
+#define SH_SCOPE static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
+
+/* What a record says: all behind the part that is the owner's business. */
+static const unsigned char *
+payload_of(const PlhRecord *record, Size *bytes)
+{
+	if (record->kind == PLH_RECORD_SITE)
+	{
+		*bytes = sizeof(PlhSiteKey);
+		return (const unsigned char *) &((const PlhSiteRecord *) record)->key;
+	}
+	if (record->kind == PLH_RECORD_STATEMENT &&
+		((const PlhStatementRecord *) record)->query_id != 0)
+	{
+		*bytes = sizeof(uint64);
+		return (const unsigned char *) &((const PlhStatementRecord *) record)->query_id;
+	}
+	*bytes = record->bytes - sizeof(PlhRecord);
+	return (const unsigned char *) record + sizeof(PlhRecord);
+}
+
+/* Hash what a record says. */
+static uint32
+hash_record(const PlhProfileBuilder *profile, uint32 offset)
+{
+	const PlhRecord *record = plh_profile_builder_record(profile, offset);
+	Size		bytes;
+	const unsigned char *payload = payload_of(record, &bytes);
+
+	return hash_combine(hash_bytes(payload, bytes), record->kind);
+}
+
+/* Do two records say the same? */
+static bool
+is_same_record(const PlhProfileBuilder *profile, uint32 left, uint32 right)
+{
+	const PlhRecord *one = plh_profile_builder_record(profile, left);
+	const PlhRecord *other = plh_profile_builder_record(profile, right);
+	Size		bytes;
+	Size		other_bytes;
+	const unsigned char *payload = payload_of(one, &bytes);
+	const unsigned char *other_payload = payload_of(other, &other_bytes);
+
+	return one->kind == other->kind && bytes == other_bytes &&
+		memcmp(payload, other_payload, bytes) == 0;
+}
+
+/*
+ * Make an empty table of a profile's records.
+ */
+PlhMergedRecords *
+plh_merged_records_create(PlhProfileBuilder *profile)
+{
+	return merged_records_create(CurrentMemoryContext, 1024, profile);
+}
+
+/*
+ * Find the record that says the same as the last one that was added, which then
+ * goes again; or keep that one.
+ */
+PlhMergedRecord *
+plh_merged_records_keep(PlhMergedRecords *records, uint32 added, bool *is_new)
+{
+	bool		found;
+	PlhMergedRecord *record = merged_records_insert(records, added, &found);
+
+	*is_new = !found;
+	if (found)
+		((PlhProfileBuilder *) records->private_data)->used_bytes = added;
+	else
+		record->site = 0;
+	return record;
+}

@@ -1,0 +1,459 @@
+/*
+ * profile_merge.c
+ *	  Merges the profiles of several processes into one image, in which a call
+ *	  site that they share is one.
+ *
+ * Each record of a process is copied once, and becomes the one that was there
+ * before if it says the same (merged_records.c): so sites are the same if their
+ * keys are.  Modules are the same by their build-ids, and stacks by their frames in
+ * these modules.
+ *
+ * Counters and variances of a site are sums.  Its peak is the sum of what each
+ * process held there at its own peak, which were at different times.  Errors are
+ * computed from the sums when the merged image is read: bounds are never added.
+ *
+ * Texts are made fit for this database, as those of processes may have several
+ * encodings.
+ */
+#include "postgres.h"
+
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "profile/site_facts.h"
+#include "reader/baseline_file.h"
+#include "reader/database_text.h"
+#include "reader/merged_records.h"
+#include "reader/profile_builder.h"
+#include "reader/profile_merge.h"
+#include "reader/record_numbers.h"
+
+/* Sites that there is room for at first. */
+#define FIRST_ROOM 256
+
+/* What a merged site has beside its record, in the order of the records. */
+typedef struct SiteSums
+{
+	uint32		offset;			/* of the record */
+	int64		baseline_bytes;
+	int64		baseline_count;
+} SiteSums;
+
+struct PlhProfileMerge
+{
+	PlhMergedProfiles result;
+	MemoryContext memory;		/* of all that lasts */
+	PlhProfileBuilder profile;
+	PlhMergedRecords *records;
+	bool		with_queries;
+	uint32		modules[PLH_IMAGE_MODULES]; /* offsets by index; 0: none */
+	uint32		module_count;
+	SiteSums   *sites;
+	PlhSiteOwner *owners;
+	uint32		site_count;
+	uint32		room;			/* of sites and owners */
+};
+
+/* The image that is being added. */
+typedef struct Addition
+{
+	PlhProfileMerge *merge;
+	const PlhProfileImage *image;
+	uint32		modules[PLH_IMAGE_MODULES]; /* merged indexes by its own */
+	PlhRecordNumbers *offsets;	/* of merged records, by its own */
+	PlhSiteOwner owner;
+} Addition;
+
+/* Begin a merge in the current memory context. */
+PlhProfileMerge *
+plh_profile_merge_begin(bool with_queries)
+{
+	PlhProfileMerge *merge = palloc0(sizeof(PlhProfileMerge));
+
+	merge->memory = CurrentMemoryContext;
+	merge->with_queries = with_queries;
+	plh_profile_builder_begin(&merge->profile, NULL);
+	merge->records = plh_merged_records_create(&merge->profile);
+	merge->room = FIRST_ROOM;
+	merge->sites = palloc(sizeof(SiteSums) * merge->room);
+	merge->owners = palloc(sizeof(PlhSiteOwner) * merge->room);
+	return merge;
+}
+
+/* Are these the same binary?  Those without a build-id are, by their path. */
+static bool
+is_same_module(const PlhModuleRecord *left, const PlhModuleRecord *right)
+{
+	if (left->build_id_bytes != right->build_id_bytes)
+		return false;
+	if (left->build_id_bytes > 0)
+		return memcmp(left->build_id, right->build_id,
+					  left->build_id_bytes) == 0;
+	return strcmp(left->path, right->path) == 0;
+}
+
+/*
+ * Copy a module.  Returns its index; 0, which stands for no module, if there are
+ * more than an image has.
+ */
+static uint32
+copy_module(PlhProfileMerge *merge, const PlhModuleRecord *module)
+{
+	uint32		index = merge->module_count + 1;
+	uint32		offset;
+	PlhModuleRecord *copy;
+
+	if (index >= PLH_IMAGE_MODULES)
+		return 0;
+	offset = plh_profile_builder_add(&merge->profile, PLH_RECORD_MODULE,
+									 offsetof(PlhModuleRecord, path) +
+									 module->path_bytes + 1);
+	copy = plh_profile_builder_record(&merge->profile, offset);
+	memcpy((char *) copy + sizeof(PlhRecord),
+		   (const char *) module + sizeof(PlhRecord),
+		   offsetof(PlhModuleRecord, path) + module->path_bytes + 1 -
+		   sizeof(PlhRecord));
+	copy->index = index;
+	merge->modules[index] = offset;
+	merge->module_count = index;
+	return index;
+}
+
+/*
+ * Find the index of a module, or give it one.  A binary without a build-id may
+ * have changed since the first stack that has it, which counts.
+ */
+static uint32
+merged_module(PlhProfileMerge *merge, const PlhModuleRecord *module)
+{
+	for (uint32 index = 1; index <= merge->module_count; index++)
+	{
+		PlhModuleRecord *merged =
+			plh_profile_builder_record(&merge->profile, merge->modules[index]);
+
+		if (!is_same_module(merged, module))
+			continue;
+		merged->seen_at = Min(merged->seen_at, module->seen_at);
+		return index;
+	}
+	return copy_module(merge, module);
+}
+
+/* Find the merged indexes of an image's modules. */
+static void
+add_modules(Addition *addition)
+{
+	for (uint32 index = 1; index < PLH_IMAGE_MODULES; index++)
+	{
+		const PlhModuleRecord *module =
+			plh_profile_image_module(addition->image, index);
+
+		addition->modules[index] = module == NULL ? 0 :
+			merged_module(addition->merge, module);
+	}
+}
+
+/* Copy a text of the process, fit for this database. */
+static uint32
+copy_string(const Addition *addition, const PlhStringRecord *string)
+{
+	char	   *text =
+		plh_database_text_fit_foreign(string->text, string->text_bytes,
+									  addition->image->header->encoding);
+	uint32		offset =
+		plh_profile_builder_add_string(&addition->merge->profile, text);
+
+	pfree(text);
+	return offset;
+}
+
+/* Copy a statement, likewise. */
+static uint32
+copy_statement(const Addition *addition, const PlhStatementRecord *statement)
+{
+	char	   *text = !addition->merge->with_queries ? pstrdup("") :
+		plh_database_text_fit_foreign(statement->text, statement->text_bytes,
+									  addition->image->header->encoding);
+	uint32		offset =
+		plh_profile_builder_add_statement(&addition->merge->profile,
+										  statement->query_id, text);
+
+	pfree(text);
+	return offset;
+}
+
+/* Copy a stack, whose frames are in the merged modules. */
+static uint32
+copy_stack(const Addition *addition, const PlhStackRecord *stack)
+{
+	PlhFrame	frames[PLH_MAX_FRAMES];
+
+	for (uint32 i = 0; i < stack->depth; i++)
+	{
+		uint32		module = PLH_FRAME_MODULE(stack->frames[i]);
+
+		frames[i] = PLH_FRAME(module < PLH_IMAGE_MODULES ?
+							  addition->modules[module] : 0,
+							  PLH_FRAME_ADDRESS(stack->frames[i]));
+	}
+	return plh_profile_builder_add_stack(&addition->merge->profile, frames,
+										 stack->depth, stack->truncated);
+}
+
+static uint32
+copy_record(const Addition *addition, const PlhRecord *record)
+{
+	switch ((PlhRecordKind) record->kind)
+	{
+		case PLH_RECORD_STRING:
+			return copy_string(addition, (const PlhStringRecord *) record);
+		case PLH_RECORD_STATEMENT:
+			return copy_statement(addition, (const PlhStatementRecord *) record);
+		default:
+			return copy_stack(addition, (const PlhStackRecord *) record);
+	}
+}
+
+/*
+ * The merged record of one that a site of the image refers to, which may be NULL:
+ * then 0.
+ */
+static uint32
+merged_record(Addition *addition, const void *record)
+{
+	uint32		own;
+	uint32		merged;
+	bool		is_new;
+
+	if (record == NULL)
+		return 0;
+	own = plh_profile_image_offset(addition->image, record);
+	merged = plh_record_numbers_find(addition->offsets, own);
+	if (merged != 0)
+		return merged;
+	merged = plh_merged_records_keep(addition->merge->records,
+									 copy_record(addition, record),
+									 &is_new)->offset;
+	(void) plh_record_numbers_add(addition->offsets, own, merged);
+	return merged;
+}
+
+/* Is a site told from others by its statement? */
+static bool
+has_own_statement(const PlhProfileMerge *merge, const PlhSiteFacts *facts)
+{
+	return facts->statement != NULL &&
+		(merge->with_queries || facts->statement->query_id != 0);
+}
+
+/* The key that a site of the image has in the merged one. */
+static PlhSiteKey
+merged_key(Addition *addition, const PlhSiteFacts *facts)
+{
+	PlhSiteKey	key = {0};
+
+	if (facts->context != NULL)
+	{
+		key.context_name = merged_record(addition, facts->context);
+		key.lifetime = facts->site->key.lifetime;
+	}
+	if (facts->stack != NULL)
+		key.stack = merged_record(addition, facts->stack);
+	else if (facts->site->key.stack == PLH_FORMER_STACKS)
+		key.stack = PLH_FORMER_STACKS;
+	if (has_own_statement(addition->merge, facts))
+		key.statement = merged_record(addition, facts->statement);
+	return key;
+}
+
+/* Give a site that was not there before its number, and sums of 0. */
+static void
+number_site(PlhProfileMerge *merge, PlhMergedRecord *record,
+			const PlhSiteOwner *owner)
+{
+	if (merge->site_count == merge->room)
+	{
+		merge->room *= 2;
+		merge->sites = repalloc_huge(merge->sites,
+									 sizeof(SiteSums) * merge->room);
+		merge->owners = repalloc_huge(merge->owners,
+									  sizeof(PlhSiteOwner) * merge->room);
+	}
+	record->site = merge->site_count++;
+	memset(&merge->sites[record->site], 0, sizeof(SiteSums));
+	merge->sites[record->site].offset = record->offset;
+	merge->owners[record->site] = *owner;
+}
+
+/* Note that a site is another process', too. */
+static void
+add_owner(PlhSiteOwner *owner, const PlhSiteOwner *other)
+{
+	if (owner->pid != other->pid)
+		owner->pid = 0;
+	if (owner->backend_type != NULL &&
+		strcmp(owner->backend_type, other->backend_type) != 0)
+		owner->backend_type = NULL;
+}
+
+/* Find the site with that key, or make one. */
+static uint32
+merged_site(Addition *addition, PlhSiteKey key)
+{
+	PlhProfileMerge *merge = addition->merge;
+	uint32		added = plh_profile_builder_add(&merge->profile,
+												PLH_RECORD_SITE,
+												sizeof(PlhSiteRecord));
+	PlhMergedRecord *record;
+	bool		is_new;
+
+	((PlhSiteRecord *) plh_profile_builder_record(&merge->profile,
+												  added))->key = key;
+	record = plh_merged_records_keep(merge->records, added, &is_new);
+	if (is_new)
+		number_site(merge, record, &addition->owner);
+	else
+		add_owner(&merge->owners[record->site], &addition->owner);
+	return record->site;
+}
+
+/* Add counters to sums. */
+static void
+add_counters(PlhCounters *sums, const PlhCounters *counters)
+{
+	sums->live_bytes += counters->live_bytes;
+	sums->live_count += counters->live_count;
+	sums->total_bytes += counters->total_bytes;
+	sums->total_count += counters->total_count;
+	sums->live_samples += counters->live_samples;
+	sums->total_samples += counters->total_samples;
+	sums->live_variance += counters->live_variance;
+	if (sums->first_at == 0 || sums->first_at > counters->first_at)
+		sums->first_at = counters->first_at;
+	sums->last_at = Max(sums->last_at, counters->last_at);
+}
+
+/* Add a site of the image to the one that it is in the merged image. */
+static void
+add_site(Addition *addition, const PlhSiteFacts *facts)
+{
+	PlhProfileMerge *merge = addition->merge;
+	uint32		number = merged_site(addition, merged_key(addition, facts));
+	SiteSums   *sums = &merge->sites[number];
+	PlhSiteRecord *site = plh_profile_builder_record(&merge->profile,
+													 sums->offset);
+
+	add_counters(&site->counters, facts->counters);
+	site->peak_bytes += facts->peak_bytes;
+
+	/* a site that has changed since the peak shows its own peak_bytes */
+	site->last_change = 1;
+	sums->baseline_bytes += facts->baseline_bytes;
+	sums->baseline_count += facts->baseline_count;
+}
+
+/* Add what is known of the process as a whole. */
+static void
+add_header(PlhProfileMerge *merge, const PlhProfileImage *image)
+{
+	PlhMergedProfiles *result = &merge->result;
+	PlhProfileHeader *sums = plh_profile_builder_header(&merge->profile);
+	const PlhProfileHeader *header = image->header;
+	uint32		interval = header->sample_interval;
+
+	if (result->process_count == 0)
+	{
+		sums->pg_version = header->pg_version;
+		sums->started_at = header->started_at;
+		sums->scope = header->scope;
+	}
+	sums->started_at = Min(sums->started_at, header->started_at);
+	add_counters(&sums->counters, &header->counters);
+	result->scopes_differ = result->scopes_differ ||
+		sums->scope != header->scope;
+	result->process_count++;
+	result->crashed_count += !image->alive;
+	if (interval == 0 || !image->alive)
+		return;
+	if (result->least_interval == 0 || result->least_interval > interval)
+		result->least_interval = interval;
+	result->most_interval = Max(result->most_interval, interval);
+}
+
+/* The kind of process, in memory that lasts. */
+static const char *
+copy_backend_type(const PlhProfileMerge *merge, const PlhProfileImage *image)
+{
+	const char *type = plh_profile_image_backend_type(image);
+	char	   *fit = plh_database_text_fit_foreign(type, strlen(type),
+													image->header->encoding);
+
+	return MemoryContextStrdup(merge->memory, fit);
+}
+
+/*
+ * Add the sites of an image that ever had a sample, and what they held at the
+ * baseline.
+ */
+void
+plh_profile_merge_add(PlhProfileMerge *merge, const PlhProfileImage *image,
+					  const PlhBaseline *baseline)
+{
+	Addition   *addition = palloc(sizeof(Addition));
+	PlhSiteFacts facts;
+	uint32		position = 0;
+
+	addition->merge = merge;
+	addition->image = image;
+	addition->modules[0] = 0;
+	addition->offsets = plh_record_numbers_create();
+	addition->owner.pid = image->header->pid;
+	addition->owner.backend_type = copy_backend_type(merge, image);
+	add_modules(addition);
+	add_header(merge, image);
+	while (plh_site_facts_next(&facts, image, baseline, &position))
+	{
+		CHECK_FOR_INTERRUPTS();
+		add_site(addition, &facts);
+	}
+	pfree(addition);
+}
+
+/* Make the baseline of the merged sites. */
+static PlhBaseline *
+make_baseline(const PlhProfileMerge *merge)
+{
+	PlhBaseline *baseline = plh_baseline_file_create(0);
+
+	for (uint32 i = 0; i < merge->site_count; i++)
+		plh_baseline_file_add(&baseline, merge->sites[i].offset,
+							  merge->sites[i].baseline_bytes,
+							  merge->sites[i].baseline_count);
+	return baseline;
+}
+
+/*
+ * Return all that was added.
+ */
+const PlhMergedProfiles *
+plh_profile_merge_end(PlhProfileMerge *merge)
+{
+	PlhMergedProfiles *result = &merge->result;
+	PlhProfileHeader *header = plh_profile_builder_header(&merge->profile);
+	MemoryContext caller_context = MemoryContextSwitchTo(merge->memory);
+
+	header->encoding = GetDatabaseEncoding();
+	header->used_bytes = merge->profile.used_bytes;
+	header->site_count = merge->site_count;
+	header->sample_interval =
+		result->least_interval == result->most_interval ?
+		result->least_interval : 0;
+	result->image = palloc0(sizeof(PlhProfileImage));
+	result->image->alive = true;
+	plh_profile_image_adopt(result->image, header, header->used_bytes);
+	result->baseline = make_baseline(merge);
+	result->owners = merge->owners;
+	MemoryContextSwitchTo(caller_context);
+	return result;
+}

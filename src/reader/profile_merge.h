@@ -1,0 +1,52 @@
+/*
+ * profile_merge.h
+ *	  Merges the profiles of several processes into one image, in which a call
+ *	  site that they share is one.
+ *
+ * All outputs of a profile are thereby outputs of all processes together.  A
+ * merge belongs to the memory context in which it was begun, and refers to none
+ * of the images that were added.  Never called inside palloc.
+ */
+#ifndef PLH_PROFILE_MERGE_H
+#define PLH_PROFILE_MERGE_H
+
+#include "profile/baseline.h"
+#include "profile/profile_image.h"
+
+/* The processes that have a site, as far as all have something in common. */
+typedef struct PlhSiteOwner
+{
+	int			pid;			/* of the only one; 0: they are several */
+	const char *backend_type;	/* of all of them; NULL: they differ */
+} PlhSiteOwner;
+
+/* All that was merged. */
+typedef struct PlhMergedProfiles
+{
+	PlhProfileImage *image;		/* has the sums */
+	PlhBaseline *baseline;		/* has the sums of the baselines */
+	const PlhSiteOwner *owners; /* of the sites, in the order of the image */
+	int			process_count;
+	int			crashed_count;	/* of these */
+	uint32		least_interval; /* of those that sample; 0: none does */
+	uint32		most_interval;
+	bool		scopes_differ;
+} PlhMergedProfiles;
+
+typedef struct PlhProfileMerge PlhProfileMerge;
+
+/*
+ * Statements that differ only in their text are told apart if "with_queries";
+ * else only those that have ids are told apart, and have no text.
+ */
+extern PlhProfileMerge *plh_profile_merge_begin(bool with_queries);
+
+/* "baseline" may be NULL. */
+extern void plh_profile_merge_add(PlhProfileMerge *merge,
+								  const PlhProfileImage *image,
+								  const PlhBaseline *baseline);
+
+/* Nothing can be added any more. */
+extern const PlhMergedProfiles *plh_profile_merge_end(PlhProfileMerge *merge);
+
+#endif							/* PLH_PROFILE_MERGE_H */
