@@ -126,6 +126,7 @@ VERDICT_OBJS = \
 	src/verdict/explanation.o \
 	src/verdict/leak_check.o \
 	src/verdict/leak_snapshot.o \
+	src/verdict/malloc_gain.o \
 	src/verdict/memory_course.o \
 	src/verdict/process_suspect.o \
 	src/verdict/statement_limit.o \

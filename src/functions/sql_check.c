@@ -128,6 +128,19 @@ put_leaks(const PlhLeakCheck *check, int iterations,
 	return suppressed;
 }
 
+/* Say that memory stays behind of which there can be no rows. */
+static void
+report_malloc(int64 bytes)
+{
+	if (bytes == 0)
+		return;
+	ereport(NOTICE,
+			(errmsg("malloc outside of memory contexts grew by at least %lld bytes per iteration",
+					(long long) bytes),
+			 errdetail("No row is about that memory: pg_leakhunt_check follows memory contexts."),
+			 errhint("Look at what libraries allocate for the statement: heaptrack and jemalloc's profiler see the calls of malloc.")));
+}
+
 /*
  * pg_leakhunt_check(query, iterations, warmup)
  */
@@ -158,5 +171,6 @@ pg_leakhunt_check(PG_FUNCTION_ARGS)
 							   "%d leaking call sites are suppressed",
 							   suppressed, suppressed),
 				 errhint("See pg_leakhunt_suppressions.")));
+	report_malloc(check.malloc_bytes);
 	return (Datum) 0;
 }

@@ -216,8 +216,8 @@ plh_census_count_contexts(void)
  * Ask malloc how many bytes it has given out, and how many it keeps for later;
  * -1 if it is not glibc's or too old to tell.
  */
-static void
-count_malloc(void)
+void
+plh_census_count_malloc(void)
 {
 	plh_profile->malloc_bytes = -1;
 	plh_profile->malloc_free_bytes = -1;
@@ -409,7 +409,7 @@ plh_census_take_if_older(int64 gap_us, bool brief)
 	}
 	spent_us = spent_by(now_us);
 	last_census_us = now_us;
-	count_malloc();
+	plh_census_count_malloc();
 	note_limits();
 	plh_census_note_own_bytes();
 	counted_live_bytes = plh_profile->counters.live_bytes;

@@ -10,6 +10,7 @@
 
 extern bool plh_census_take_if_older(int64 gap_us, bool brief);
 extern void plh_census_count_contexts(void);
+extern void plh_census_count_malloc(void);
 extern void plh_census_note_own_bytes(void);
 extern void plh_census_forget(void);
 

@@ -18,6 +18,10 @@
  *	 that the server gives back only after the whole transaction is known by its
  *	 stack: plh_leak_check_is_core_cache.
  *
+ * Memory that malloc gives to libraries, and not to contexts, is only summed up:
+ * it must grow in both halves and in both of their repetitions, each time from
+ * the end of the first iteration on, which fills the caches that were emptied.
+ *
  * Some memory has no call site: the blocks of a context in which nothing is ever
  * allocated, or was before the context got its place in the tree.  It shows as
  * contexts whose number grows.
@@ -44,6 +48,7 @@
 #include "sampler/owner.h"
 #include "verdict/leak_check.h"
 #include "verdict/leak_snapshot.h"
+#include "verdict/malloc_gain.h"
 
 /*
  * By so many bytes the bounded checks of a session may make its profile grow;
@@ -148,8 +153,30 @@ end_silence(int wanted)
 		client_min_messages = wanted;
 }
 
-/* Run the statement as often as that phase says. */
+/* Run the statement once, and let the client hear of it or not. */
 static pg_noinline void
+execute_aloud(const char *query, bool roll_back, bool aloud)
+{
+	volatile int wanted = client_min_messages;
+
+	if (!aloud)
+		begin_silence();
+	PG_TRY();
+	{
+		execute(query, roll_back);
+	}
+	PG_FINALLY();
+	{
+		end_silence(wanted);
+	}
+	PG_END_TRY();
+}
+
+/*
+ * Run the statement as often as that phase says.  Returns what malloc has gained
+ * per iteration, other than for memory contexts.
+ */
+static pg_noinline int64
 run_phase(const char *query, const Phase *phase)
 {
 	Iteration	iteration = {.phase = phase->name};
@@ -158,27 +185,21 @@ run_phase(const char *query, const Phase *phase)
 		.callback = describe_iteration,
 		.arg = &iteration
 	};
+	PlhMallocMark mark = {0};
+	int			marked = phase->last - phase->first;	/* since the mark */
 
 	error_context_stack = &callback;
 	for (iteration.number = phase->first; iteration.number <= phase->last;
 		 iteration.number++)
 	{
-		volatile int wanted = client_min_messages;
-
 		CHECK_FOR_INTERRUPTS();
-		if (phase->silent || iteration.number > phase->first)
-			begin_silence();
-		PG_TRY();
-		{
-			execute(query, phase->roll_back);
-		}
-		PG_FINALLY();
-		{
-			end_silence(wanted);
-		}
-		PG_END_TRY();
+		execute_aloud(query, phase->roll_back,
+					  !phase->silent && iteration.number == phase->first);
+		if (iteration.number == phase->first)
+			mark = plh_malloc_gain_mark();
 	}
 	error_context_stack = callback.previous;
+	return marked <= 0 ? 0 : plh_malloc_gain_since(&mark, marked);
 }
 
 static void
@@ -375,6 +396,7 @@ run(const char *query, int iterations, int warmup, bool bounded,
 		[SECOND_REPETITION] = {"repeated iteration", half + 1, iterations, true, true}
 	};
 	PlhLeakSnapshot after[PHASES];
+	int64		gains[PHASES];	/* of malloc */
 	const PlhLeakHalves iterated = {
 		&after[WARM_UP], &after[FIRST_HALF], &after[SECOND_HALF]
 	};
@@ -389,17 +411,20 @@ run(const char *query, int iterations, int warmup, bool bounded,
 		if (phase == FIRST_REPETITION)
 		{
 			find_leaks(check, &iterated, memory);
-			if (check->leak_count == 0)
-				break;
+			check->malloc_bytes = Min(gains[FIRST_HALF], gains[SECOND_HALF]);
+			if (check->leak_count == 0 && check->malloc_bytes == 0)
+				return;
 		}
-		run_phase(query, &phases[phase]);
+		gains[phase] = run_phase(query, &phases[phase]);
 		check_nothing_lost(plh_profile_image_lost_samples(plh_profile) -
 						   lost_before, bounded);
 		InvalidateSystemCaches();
 		plh_leak_snapshot_take(&after[phase], memory);
 	}
-	if (check->leak_count > 0)
-		confirm_leaks(check, &repeated);
+	confirm_leaks(check, &repeated);
+	check->malloc_bytes = Min(check->malloc_bytes,
+							  Min(gains[FIRST_REPETITION],
+								  gains[SECOND_REPETITION]));
 	qsort(check->leaks, check->leak_count, sizeof(PlhLeak), compare_leaks);
 	check_nothing_lost(plh_profile_image_lost_samples(plh_profile) -
 					   lost_before, bounded);

@@ -24,6 +24,8 @@ typedef struct PlhLeak
 
 typedef struct PlhLeakCheck
 {
+	int64		malloc_bytes;	/* at least so many more per iteration outside
+								 * of memory contexts; 0: none for sure */
 	int			leak_count;
 	PlhLeak    *leaks;			/* most bytes first; in the caller's memory
 								 * context */

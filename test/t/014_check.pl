@@ -36,6 +36,21 @@ sub check
 		FROM pg_leakhunt_check($arguments)});
 }
 
+# What it finds, and what it says beside.  Nothing is asked before but "before".
+sub check_and_hear
+{
+	my ($arguments, $before) = @_;
+	my ($result, $stdout, $stderr) = $node->psql(
+		'postgres', qq{
+		\\o /dev/null
+		${\($before // '')};
+		\\o
+		SELECT bytes_per_iteration, site FROM pg_leakhunt_check($arguments)});
+
+	is($result, 0, "a check of $arguments") or diag($stderr);
+	return ($stdout, $stderr);
+}
+
 is(check(q('SELECT leak_top(16, 1)')),
 	'16|1|TopMemoryContext|leaking_top', '16 bytes per call');
 is(check(q('SELECT leak_top(16, 1)', 2, 0)),
@@ -133,11 +148,49 @@ my %clean = (
 		DROP TEXT SEARCH CONFIGURATION c; END $$),);
 for my $kind (sort keys %clean)
 {
-	is( check(
-			"\$check\$$clean{$kind}\$check\$",
-			'PREPARE prepared AS SELECT relname FROM pg_class WHERE oid = $1'),
-		'',
-		"clean: $kind");
+	my ($answer, $said) = check_and_hear(
+		"\$check\$$clean{$kind}\$check\$",
+		'PREPARE prepared AS SELECT relname FROM pg_class WHERE oid = $1');
+
+	is($answer, '', "clean: $kind");
+	unlike($said, qr/malloc/, 'outside of memory contexts, too');
+}
+
+# What malloc gives to others than contexts is a sum, each time at least so much.
+define_corner_cases($node);
+for my $case (
+	[ 'leak_malloc(100, 1)', 'no context leaks', 90, 112 ],
+	[ 'leak_malloc(1000, 3)', 'several times', 3000, 3100 ],
+	[ 'leak_malloc(200000, 1)', 'memory that malloc maps', 200000, 210000 ],
+	[ 'leak_malloc(1000, 2), leak_top(16, 1), leak_contexts(7, 1)', 'contexts leak, too', 900, 2100 ])
+{
+	my ($call, $kind, $least, $most) = @$case;
+
+	for my $counts ('', ', 20, 0', ', 50, 0')
+	{
+		my ($answer, $said) = check_and_hear("'SELECT $call'$counts");
+		my ($bytes) = $said =~
+		  /NOTICE:  malloc outside of memory contexts grew by at least (\d+) bytes per iteration\nDETAIL:.*\nHINT:/;
+
+		is($answer ne '', $kind =~ /too/, "malloc: $kind$counts");
+		cmp_ok($bytes // 0, '>=', $least, 'at least');
+		cmp_ok($bytes // 0, '<=', $most, 'and not much more');
+	}
+}
+for my $case (
+	[ 'leak_malloc(100, n % 2)', '40, 4' ],
+	[ 'CASE WHEN n < 20 THEN leak_malloc(100, 1) END', '30, 3' ],
+	[ 'CASE WHEN n = 12 THEN leak_malloc(1000000, 1) END', '30, 3' ],
+	[ 'leak_contexts(100000, 3)', '30, 3' ],
+	[ 'leak_contexts(140000, 1), leak_empty_contexts(10)', '30, 3' ])
+{
+	my ($call, $counts) = @$case;
+	my ($answer, $said) = check_and_hear(
+		"\$\$SELECT $call FROM nextval('calls') n\$\$, $counts",
+		q(SELECT setval('calls', 1, false)));
+
+	like($said, $call =~ /% 2/ ? qr/by at least \d\d bytes/ : qr/^$/,
+		"malloc: $call");
 }
 
 # What it has to say it says once, and goes on saying it later.

@@ -1,0 +1,56 @@
+/*
+ * malloc_gain.c
+ *	  How much malloc has given out in this session since some time, other than
+ *	  to memory contexts.
+ *
+ * Both sums are exact, but their difference is not: blocks of contexts take more
+ * of malloc than the contexts know.
+ */
+#include "postgres.h"
+
+#include "profile/profile_file.h"
+#include "profile/profile_layout.h"
+#include "sampler/census.h"
+#include "verdict/malloc_gain.h"
+
+/*
+ * A block of a memory context takes at most one part in so many more of malloc:
+ * 4 kB of 128 kB where malloc maps it, and less elsewhere.
+ */
+#define OVERHEAD_PART 32
+
+/* A chunk of malloc has at least twice as many bytes. */
+#define LEAST_BYTES 16
+
+/*
+ * Note what is in use now.
+ */
+PlhMallocMark
+plh_malloc_gain_mark(void)
+{
+	PlhMallocMark mark;
+
+	plh_census_count_contexts();
+	plh_census_count_malloc();
+	mark.malloc_bytes = plh_profile->malloc_bytes;
+	mark.context_bytes = plh_profile->context_bytes;
+	return mark;
+}
+
+/*
+ * The bytes that malloc has given out since, and not got back, by each of so many
+ * iterations; what contexts have, or may have, is not counted.
+ */
+int64
+plh_malloc_gain_since(const PlhMallocMark *mark, int iterations)
+{
+	PlhMallocMark now = plh_malloc_gain_mark();
+	int64		contexts = now.context_bytes - mark->context_bytes;
+	int64		gained = now.malloc_bytes - mark->malloc_bytes - contexts -
+		llabs(contexts) / OVERHEAD_PART;
+
+	if (mark->malloc_bytes < 0 || now.malloc_bytes < 0 ||
+		gained < (int64) iterations * LEAST_BYTES)
+		return 0;
+	return gained / iterations;
+}
