@@ -137,6 +137,7 @@ VERDICT_OBJS = \
 
 # SQL arguments in, rows out
 FUNCTIONS_OBJS = \
+	src/functions/sql_all.o \
 	src/functions/sql_check.o \
 	src/functions/sql_contexts.o \
 	src/functions/sql_control.o \

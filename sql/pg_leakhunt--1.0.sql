@@ -131,10 +131,10 @@ CREATE FUNCTION pg_leakhunt_history(
     OUT rss_anon_bytes bigint)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pg_leakhunt_history'
-LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_history(int) IS
-'Returns what a process held over time, in bytes: live_bytes is an estimate, as in pg_leakhunt_processes; context_bytes, of all memory contexts, is exact, as are malloc_bytes and malloc_free_bytes, which malloc has in use and keeps for later (null if it is not glibc''s), and rss_anon_bytes, the own memory of the process. There are at most 240 points; they are one second apart at first, and further apart as time goes on. Points are added with samples and at commits. A WARNING and no rows if the pid is no process of this server.';
+'Returns what a process held over time, in bytes: live_bytes is an estimate, as in pg_leakhunt_processes; context_bytes, of all memory contexts, is exact, as are malloc_bytes and malloc_free_bytes, which malloc has in use and keeps for later (null if it is not glibc''s), and rss_anon_bytes, the own memory of the process. There are at most 240 points; they are one second apart at first, and further apart as time goes on. Points are added with samples and at commits. A WARNING and no rows if the pid is no process of this server, or one without a profile or not for the caller to see.';
 
 CREATE FUNCTION pg_leakhunt_symbols(
     OUT path text,
@@ -200,7 +200,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_report'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_report(int, bool) IS
-'Returns the rows of pg_leakhunt_report for one process, without reading the others; for all processes if pid is null. Without stacks it is much faster, and site, stack and stack_id are null. A WARNING and no rows if the pid is no process of this server.';
+'Returns the rows of pg_leakhunt_report for one process, without reading the others; for all processes if pid is null. Without stacks it is much faster, and site, stack and stack_id are null. A WARNING and no rows if the pid is no process of this server, or one without a profile or not for the caller to see.';
 
 CREATE VIEW pg_leakhunt_report AS
     SELECT * FROM pg_leakhunt_report(NULL::int, true)
@@ -558,10 +558,10 @@ COMMENT ON FUNCTION pg_leakhunt_baseline_all() IS
 CREATE FUNCTION pg_leakhunt_dump(pid int, symbolized bool DEFAULT false)
 RETURNS text
 AS 'MODULE_PATHNAME', 'pg_leakhunt_dump'
-LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_dump(int, bool) IS
-'Writes what a process holds to a dump file in pg_leakhunt.dump_directory, without the help of the process, and returns the name of the file. A symbolized dump has the names of all functions, so that no binary is needed to read it. Null, after a WARNING, if the process has no profile.';
+'Writes what a process holds to a dump file in pg_leakhunt.dump_directory, without the help of the process, and returns the name of the file. A symbolized dump has the names of all functions, so that no binary is needed to read it. Null, after a WARNING, if the pid is no process of this server, or one without a profile or not for the caller to see.';
 
 CREATE FUNCTION pg_leakhunt_dumps(
     OUT file text,
@@ -614,10 +614,18 @@ COMMENT ON COLUMN pg_leakhunt_dumps.peak_bytes IS
 CREATE FUNCTION pg_leakhunt_read_dump(file text)
 RETURNS SETOF pg_leakhunt_report
 AS 'MODULE_PATHNAME', 'pg_leakhunt_read_dump'
-LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_read_dump(text) IS
 'Returns the rows that pg_leakhunt_report had when the dump file was written, the most live bytes first; without growth if the process wrote it itself, at its exit or when it had grown. The file is a name in pg_leakhunt.dump_directory, or, for members of pg_read_server_files, a path. A damaged file is an ERROR that names the line.';
+
+CREATE FUNCTION pg_leakhunt_dump_file(file text)
+RETURNS bytea
+AS 'MODULE_PATHNAME', 'pg_leakhunt_dump_file'
+LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_leakhunt_dump_file(text) IS
+'Returns the bytes of a dump file as they are, for who has no shell on the server. The file is named as in pg_leakhunt_read_dump. A file that is no dump, or damaged, or larger than the 1 GB of a value, is an ERROR.';
 
 CREATE FUNCTION pg_leakhunt_diff(
     older text,
@@ -636,15 +644,16 @@ CREATE FUNCTION pg_leakhunt_diff(
     OUT stack text[])
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pg_leakhunt_diff'
-LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_diff(text, text) IS
 'Returns what each call site holds in two dump files, in bytes and chunks, and the difference, the largest growth first. The dumps may be of different processes, before and after a restart. Sites are compared by stack, context, lifetime and statement.';
 
 --
 -- Tables, pictures and profiles for other tools: of a process, as it is or its
--- growth since the baseline, or of a dump file, as it is or its growth since
--- another dump
+-- growth since the baseline, of a dump file, as it is or its growth since another
+-- dump, or of all processes together, likewise as one.  Those have names of their
+-- own: without a pid, an argument in quotes could be a file's name or anything.
 --
 
 CREATE FUNCTION pg_leakhunt_top(
@@ -664,7 +673,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_top_of_process'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_top(int, text, bool, bool) IS
-'Returns what a process holds, per function, function and line, module or context, as sums_by says: the bytes and chunks that it has allocated itself (flat), and that it or what it calls have allocated (cum), the most flat bytes first. A function that is in a stack several times counts once. Percents are of all bytes, to two decimals, and null where these are not more than 0. With growth they are what it has gained since its baseline; with peak what was held when the process held most, without numbers of chunks. A WARNING and no rows if the process has no profile.';
+'Returns what a process holds, per function, function and line, module or context, as sums_by says: the bytes and chunks that it has allocated itself (flat), and that it or what it calls have allocated (cum), the most flat bytes first. A function that is in a stack several times counts once. Percents are of all bytes, to two decimals, and null where these are not more than 0. With growth they are what it has gained since its baseline; with peak what was held when the process held most, without numbers of chunks. A WARNING and no rows if the pid is no process of this server, or one without a profile or not for the caller to see.';
 
 CREATE FUNCTION pg_leakhunt_top(
     file text,
@@ -684,6 +693,24 @@ LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_top(text, text, text, bool) IS
 'Returns what a dump file holds, per function, function and line, module or context, as sums_by says: the bytes and chunks that it has allocated itself (flat), and that it or what it calls have allocated (cum), the most flat bytes first. A function that is in a stack several times counts once. Percents are of all bytes, to two decimals, and null where these are not more than 0. With base they are what it has gained since that dump file; with peak what was held when the process held most, without numbers of chunks.';
+
+CREATE FUNCTION pg_leakhunt_top_all(
+    sums_by text DEFAULT 'function',
+    growth bool DEFAULT false,
+    peak bool DEFAULT false,
+    OUT name text,
+    OUT flat_bytes bigint,
+    OUT flat_percent float8,
+    OUT flat_count bigint,
+    OUT cum_bytes bigint,
+    OUT cum_percent float8,
+    OUT cum_count bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pg_leakhunt_top_of_all'
+LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_leakhunt_top_all(text, bool, bool) IS
+'Returns what all processes that the caller may see hold together, those of pg_leakhunt_report, as pg_leakhunt_top does for one. With growth it is what each has gained since its own baseline; processes without one are left out, which a NOTICE says. With peak it is the sum of what each process held at its own peak, which were at different times: together they may never have held so much.';
 
 CREATE FUNCTION pg_leakhunt_folded(
     pid int,
@@ -711,6 +738,18 @@ LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION pg_leakhunt_folded(text, text, bool, bool, bool) IS
 'Returns the live bytes of a dump file as folded stacks, one per line, the outermost function first, for flame graph scripts and speedscope. With base there are two figures, the bytes in that dump file and in this one; with peak it is what was held when the process held most. With context or query, memory contexts or statements are the first levels.';
 
+CREATE FUNCTION pg_leakhunt_folded_all(
+    growth bool DEFAULT false,
+    context bool DEFAULT false,
+    query bool DEFAULT false,
+    peak bool DEFAULT false)
+RETURNS text
+AS 'MODULE_PATHNAME', 'pg_leakhunt_folded_of_all'
+LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_leakhunt_folded_all(bool, bool, bool, bool) IS
+'Returns the live bytes of all processes that the caller may see, together, as pg_leakhunt_folded does for one. With growth there are two figures, the bytes at the baselines and now; processes without a baseline are left out, which a NOTICE says. With peak it is the sum of what each process held at its own peak, which were at different times. No process with a profile is an ERROR.';
+
 CREATE FUNCTION pg_leakhunt_flamegraph(
     pid int,
     growth bool DEFAULT false,
@@ -737,6 +776,18 @@ LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION pg_leakhunt_flamegraph(text, text, bool, bool, bool) IS
 'Returns the live bytes of a dump file as a flame graph: an interactive SVG that needs nothing else. With base it shows what has grown (red) and shrunk (blue) since that dump file; with peak what was held when the process held most. With context or query, memory contexts or statements are the first levels.';
 
+CREATE FUNCTION pg_leakhunt_flamegraph_all(
+    growth bool DEFAULT false,
+    context bool DEFAULT false,
+    query bool DEFAULT false,
+    peak bool DEFAULT false)
+RETURNS text
+AS 'MODULE_PATHNAME', 'pg_leakhunt_flamegraph_of_all'
+LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_leakhunt_flamegraph_all(bool, bool, bool, bool) IS
+'Returns the live bytes of all processes that the caller may see, together, as a flame graph, as pg_leakhunt_flamegraph does for one; it says how many processes it is of. With growth it shows what has grown and shrunk since the baseline of each; processes without one are left out, which a NOTICE says. With peak it is the sum of what each process held at its own peak, which were at different times. No process with a profile is an ERROR.';
+
 CREATE FUNCTION pg_leakhunt_pprof(
     pid int,
     growth bool DEFAULT false,
@@ -758,6 +809,24 @@ LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_pprof(text, text, bool) IS
 'Returns what a dump file has as a profile for go tool pprof: alloc_objects, alloc_space, inuse_objects and inuse_space, with labels. With base it is what it has gained since that dump file; with peak the one figure is peak_space, what was held when the process held most.';
+
+CREATE FUNCTION pg_leakhunt_pprof_all(
+    growth bool DEFAULT false,
+    peak bool DEFAULT false)
+RETURNS bytea
+AS 'MODULE_PATHNAME', 'pg_leakhunt_pprof_of_all'
+LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_leakhunt_pprof_all(bool, bool) IS
+'Returns what all processes that the caller may see have allocated and hold, together, as pg_leakhunt_pprof does for one. Samples that several processes share have no label pid, and no backend_type if they are of different types. With growth it is what each has gained since its own baseline; processes without one are left out, which a NOTICE says. With peak it is the sum of what each process held at its own peak, which were at different times. No process with a profile is an ERROR.';
+
+CREATE FUNCTION pg_leakhunt_pprof()
+RETURNS bytea
+LANGUAGE sql VOLATILE PARALLEL RESTRICTED
+RETURN pg_leakhunt_pprof_all();
+
+COMMENT ON FUNCTION pg_leakhunt_pprof() IS
+'Returns what all processes that the caller may see have allocated and hold now: pg_leakhunt_pprof_all(), by the name that programs which collect profiles ask for.';
 
 --
 -- Privileges: rows are filtered by role, so that everybody may look; to sample

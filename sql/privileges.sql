@@ -32,7 +32,10 @@ EXECUTE seen;
 
 -- a role without privileges sees nothing of this superuser's session
 SET ROLE regress_leakhunt_nobody;
+-- (the text of two warnings has the pid)
+SET client_min_messages = error;
 EXECUTE seen;
+SET client_min_messages = warning;
 INSERT INTO pg_leakhunt_suppressions VALUES ('function');
 SELECT pg_leakhunt_baseline_all();
 -- (the text has the pid)

@@ -109,21 +109,6 @@ request_of_one(int pid, const PlhControlWish *wish)
 	return true;
 }
 
-/*
- * The pid argument.  Null is no process, and must never mean all of them: a
- * subquery that finds no row gives it.
- */
-static int
-get_pid(FunctionCallInfo fcinfo)
-{
-	if (PG_ARGISNULL(0))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("pid must not be null"),
-				 errhint("The functions whose names end with _all are for all processes.")));
-	return PG_GETARG_INT32(0);
-}
-
 /* A size as settings take it, such as '32kB', in bytes. */
 static int64
 parse_size(const char *text)
@@ -235,7 +220,7 @@ pg_leakhunt_start(PG_FUNCTION_ARGS)
 	plh_sql_rows_check_arguments(fcinfo, 4);
 	plh_sql_rows_check_active();
 	wish = get_wish(fcinfo, 1);
-	PG_RETURN_BOOL(request_of_one(get_pid(fcinfo), &wish));
+	PG_RETURN_BOOL(request_of_one(plh_sql_rows_get_pid(fcinfo, 0), &wish));
 }
 
 /*
@@ -263,7 +248,7 @@ pg_leakhunt_stop(PG_FUNCTION_ARGS)
 
 	plh_sql_rows_check_arguments(fcinfo, 1);
 	plh_sql_rows_check_active();
-	PG_RETURN_BOOL(request_of_one(get_pid(fcinfo), &wish));
+	PG_RETURN_BOOL(request_of_one(plh_sql_rows_get_pid(fcinfo, 0), &wish));
 }
 
 /*
@@ -386,7 +371,7 @@ pg_leakhunt_baseline(PG_FUNCTION_ARGS)
 	int			pid;
 
 	plh_sql_rows_check_arguments(fcinfo, 1);
-	pid = get_pid(fcinfo);
+	pid = plh_sql_rows_get_pid(fcinfo, 0);
 	plh_sql_rows_check_active();
 	count.sees_all = plh_sql_rows_may_see_all();
 	plh_owner_publish();

@@ -1,6 +1,6 @@
 /*
  * sql_dumps.c
- *	  The functions of SQL that write dumps and list them.
+ *	  The functions of SQL that write dumps, list them and return them.
  */
 #include "postgres.h"
 
@@ -32,6 +32,7 @@
 #define DUMP_COLUMNS 11
 
 PLH_FUNCTION(pg_leakhunt_dump);
+PLH_FUNCTION(pg_leakhunt_dump_file);
 PLH_FUNCTION(pg_leakhunt_dumps);
 
 /*
@@ -44,20 +45,47 @@ pg_leakhunt_dump(PG_FUNCTION_ARGS)
 	PlhProfileImage *image;
 	PlhDumpExtras extras = {.reason = "manual"};
 	PlhDumpResult result;
+	int			pid;
 
 	plh_sql_rows_check_arguments(fcinfo, 2);
 	plh_sql_rows_check_active();
+	pid = plh_sql_rows_get_pid(fcinfo, 0);
 	plh_crash_dumps_save_some();
-	image = plh_sql_source_process(PG_GETARG_INT32(0), WARNING);
+	image = plh_sql_source_process(pid, WARNING);
 	if (image == NULL)
 		PG_RETURN_NULL();
 	extras.baseline = plh_baseline_file_read(plh_profile_directory_path(),
 											 image);
-	if (PG_GETARG_BOOL(1))
+	if (!PG_ARGISNULL(1) && PG_GETARG_BOOL(1))
 		plh_dump_symbols_make(plh_symbols_open(), image, &extras);
 	(void) plh_dump_write(image, &extras, true, &result);
 	plh_dump_report(&result, ERROR);
 	PG_RETURN_TEXT_P(cstring_to_text(strrchr(result.path, '/') + 1));
+}
+
+/*
+ * pg_leakhunt_dump_file(file): the bytes of a dump.  Its texts are in the encoding
+ * of the process that it is of, which the caller's need not be: hence bytea.
+ */
+Datum
+pg_leakhunt_dump_file(PG_FUNCTION_ARGS)
+{
+	char	   *file;
+	PlhDump    *dump;
+
+	plh_sql_rows_check_arguments(fcinfo, 1);
+	plh_sql_rows_check_not_null(fcinfo, 0, "file");
+	file = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	dump = plh_sql_source_dump(file, PLH_DUMP_TEXT);
+	if (dump->text_bytes > MaxAllocSize - VARHDRSZ)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("dump file \"%s\" is too large for a value", file),
+				 errdetail("It has %zu bytes, and a value has %zu at most.",
+						   dump->text_bytes, (Size) MaxAllocSize - VARHDRSZ),
+				 errhint("Read it in parts by pg_read_binary_file.")));
+	PG_RETURN_BYTEA_P((bytea *) cstring_to_text_with_len(dump->text,
+														 dump->text_bytes));
 }
 
 /* One row of pg_leakhunt_dumps, unless the caller may not see it. */
@@ -114,7 +142,7 @@ visit_dump(const char *name, PlhRowSink *sink)
 	snprintf(path, sizeof(path), "%s/%s", plh_fixed.dump_directory, name);
 	if (lstat(path, &status) != 0 || S_ISREG(status.st_mode))
 	{
-		dump = plh_sql_source_try_dump(path, true, &error);
+		dump = plh_sql_source_try_dump(path, PLH_DUMP_HEADER, &error);
 		if (dump != NULL)
 			put_dump(name, dump, &status, sink);
 		else if (sink->sees_all && error->sqlerrcode != ERRCODE_UNDEFINED_FILE)

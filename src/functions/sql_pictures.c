@@ -3,9 +3,10 @@
  *	  The functions of SQL that turn call sites into tables, pictures and
  *	  profiles for other tools.
  *
- * Each comes in two forms: of a process, whose growth since the baseline may be
- * wanted, and of a dump, with another dump that growth is counted from.  In both,
- * the last argument asks for what was held at the peak.
+ * Each comes in three forms: of a process, whose growth since the baseline may
+ * be wanted, of all processes together, likewise, and of a dump, with another
+ * dump that growth is counted from.  The last argument asks for what was held at
+ * the peak.
  */
 #include "postgres.h"
 
@@ -26,12 +27,16 @@
 #define TOP_COLUMNS 7
 
 PLH_FUNCTION(pg_leakhunt_top_of_process);
+PLH_FUNCTION(pg_leakhunt_top_of_all);
 PLH_FUNCTION(pg_leakhunt_top_of_file);
 PLH_FUNCTION(pg_leakhunt_folded_of_process);
+PLH_FUNCTION(pg_leakhunt_folded_of_all);
 PLH_FUNCTION(pg_leakhunt_folded_of_file);
 PLH_FUNCTION(pg_leakhunt_flamegraph_of_process);
+PLH_FUNCTION(pg_leakhunt_flamegraph_of_all);
 PLH_FUNCTION(pg_leakhunt_flamegraph_of_file);
 PLH_FUNCTION(pg_leakhunt_pprof_of_process);
+PLH_FUNCTION(pg_leakhunt_pprof_of_all);
 PLH_FUNCTION(pg_leakhunt_pprof_of_file);
 
 /* A flag, false if it is null. */
@@ -57,8 +62,20 @@ source_of_process(FunctionCallInfo fcinfo, int growth, int arguments)
 
 	plh_sql_rows_check_arguments(fcinfo, arguments);
 	plh_sql_rows_check_active();
-	plh_sql_rows_check_not_null(fcinfo, 0, "pid");
-	source.pid = PG_GETARG_INT32(0);
+	source.pid = plh_sql_rows_get_pid(fcinfo, 0);
+	source.growth = get_flag(fcinfo, growth);
+	source.peak = get_flag(fcinfo, arguments - 1);
+	return source;
+}
+
+/* All processes; the number of the flag "growth" is given. */
+static PlhSource
+source_of_all(FunctionCallInfo fcinfo, int growth, int arguments)
+{
+	PlhSource	source = {.all = true};
+
+	plh_sql_rows_check_arguments(fcinfo, arguments);
+	plh_sql_rows_check_active();
 	source.growth = get_flag(fcinfo, growth);
 	source.peak = get_flag(fcinfo, arguments - 1);
 	return source;
@@ -179,6 +196,17 @@ pg_leakhunt_top_of_process(PG_FUNCTION_ARGS)
 }
 
 /*
+ * pg_leakhunt_top_all(sums_by, growth, peak)
+ */
+Datum
+pg_leakhunt_top_of_all(PG_FUNCTION_ARGS)
+{
+	PlhSource	source = source_of_all(fcinfo, 1, 3);
+
+	return return_top(fcinfo, &source, get_kind(fcinfo, 0));
+}
+
+/*
  * pg_leakhunt_top(file, sums_by, base, peak)
  */
 Datum
@@ -193,15 +221,20 @@ pg_leakhunt_top_of_file(PG_FUNCTION_ARGS)
 typedef void (*AppendList) (StringInfo output, const PlhSiteList *list,
 							bool with_context, bool with_query);
 
-/* A list as text; arguments 2 and 3 are the flags "context" and "query". */
+/*
+ * A list as text; the number of the flag "context" is given, and "query" is the
+ * next one.
+ */
 static Datum
-return_text(FunctionCallInfo fcinfo, PlhSource source, AppendList append)
+return_text(FunctionCallInfo fcinfo, PlhSource source, AppendList append,
+			int context)
 {
 	StringInfoData output;
 
+	source.queries = get_flag(fcinfo, context + 1);
 	initStringInfo(&output);
-	append(&output, get_required_sites(source), get_flag(fcinfo, 2),
-		   get_flag(fcinfo, 3));
+	append(&output, get_required_sites(source), get_flag(fcinfo, context),
+		   source.queries);
 	PG_RETURN_TEXT_P(cstring_to_text_with_len(output.data, output.len));
 }
 
@@ -212,7 +245,17 @@ Datum
 pg_leakhunt_folded_of_process(PG_FUNCTION_ARGS)
 {
 	return return_text(fcinfo, source_of_process(fcinfo, 1, 5),
-					   plh_folded_append);
+					   plh_folded_append, 2);
+}
+
+/*
+ * pg_leakhunt_folded_all(growth, context, query, peak)
+ */
+Datum
+pg_leakhunt_folded_of_all(PG_FUNCTION_ARGS)
+{
+	return return_text(fcinfo, source_of_all(fcinfo, 0, 4),
+					   plh_folded_append, 1);
 }
 
 /*
@@ -222,7 +265,7 @@ Datum
 pg_leakhunt_folded_of_file(PG_FUNCTION_ARGS)
 {
 	return return_text(fcinfo, source_of_file(fcinfo, 1, 5),
-					   plh_folded_append);
+					   plh_folded_append, 2);
 }
 
 /*
@@ -232,7 +275,17 @@ Datum
 pg_leakhunt_flamegraph_of_process(PG_FUNCTION_ARGS)
 {
 	return return_text(fcinfo, source_of_process(fcinfo, 1, 5),
-					   plh_flamegraph_append);
+					   plh_flamegraph_append, 2);
+}
+
+/*
+ * pg_leakhunt_flamegraph_all(growth, context, query, peak): an SVG.
+ */
+Datum
+pg_leakhunt_flamegraph_of_all(PG_FUNCTION_ARGS)
+{
+	return return_text(fcinfo, source_of_all(fcinfo, 0, 4),
+					   plh_flamegraph_append, 1);
 }
 
 /*
@@ -242,7 +295,7 @@ Datum
 pg_leakhunt_flamegraph_of_file(PG_FUNCTION_ARGS)
 {
 	return return_text(fcinfo, source_of_file(fcinfo, 1, 5),
-					   plh_flamegraph_append);
+					   plh_flamegraph_append, 2);
 }
 
 /* A list as a profile for pprof. */
@@ -264,6 +317,15 @@ Datum
 pg_leakhunt_pprof_of_process(PG_FUNCTION_ARGS)
 {
 	return return_pprof(source_of_process(fcinfo, 1, 3));
+}
+
+/*
+ * pg_leakhunt_pprof_all(growth, peak), and pg_leakhunt_pprof(), which calls it
+ */
+Datum
+pg_leakhunt_pprof_of_all(PG_FUNCTION_ARGS)
+{
+	return return_pprof(source_of_all(fcinfo, 0, 2));
 }
 
 /*

@@ -12,6 +12,7 @@
 #include "base/process_facts.h"
 #include "base/settings.h"
 #include "functions/sql_rows.h"
+#include "functions/sql_source.h"
 #include "process/process.h"
 #include "process/profile_directory.h"
 #include "profile/baseline.h"
@@ -279,16 +280,10 @@ pg_leakhunt_symbols(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* PlhProfileVisitor: the history of a process. */
+/* The history of a process. */
 static void
-put_history(PlhProfileImage *image, void *arg)
+put_history(const PlhProfileHeader *header, PlhRowSink *sink)
 {
-	const PlhProfileHeader *header = image->header;
-	PlhRowSink *sink = arg;
-
-	if (!plh_sql_rows_may_show(sink, header))
-		return;
-	sink->found = true;
 	for (uint32 i = 0; i < Min(header->history_count, PLH_HISTORY_POINTS); i++)
 	{
 		const PlhHistoryPoint *point = &header->history[i];
@@ -311,16 +306,15 @@ Datum
 pg_leakhunt_history(PG_FUNCTION_ARGS)
 {
 	PlhRowSink	sink;
+	PlhProfileImage *image;
 	int			pid;
 
 	plh_sql_rows_check_arguments(fcinfo, 1);
-	pid = PG_GETARG_INT32(0);
+	pid = plh_sql_rows_get_pid(fcinfo, 0);
 	if (!plh_sql_rows_start(fcinfo, &sink, HISTORY_COLUMNS))
 		return (Datum) 0;
-	if (pid > 0)
-		plh_profile_reader_each(plh_profile_directory_path(), pid, true,
-								put_history, &sink);
-	if (!sink.found)
-		(void) plh_server_processes_check(pid);
+	image = plh_sql_source_process(pid, WARNING);
+	if (image != NULL)
+		put_history(image->header, &sink);
 	return (Datum) 0;
 }

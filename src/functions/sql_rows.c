@@ -370,6 +370,21 @@ plh_sql_rows_check_not_null(FunctionCallInfo fcinfo, int number,
 }
 
 /*
+ * An argument that is a pid.  Null is no process, and must never mean all of them:
+ * a subquery that finds no row gives it.
+ */
+int
+plh_sql_rows_get_pid(FunctionCallInfo fcinfo, int number)
+{
+	if (PG_ARGISNULL(number))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("pid must not be null"),
+				 errhint("The functions whose names end with _all are for all processes.")));
+	return PG_GETARG_INT32(number);
+}
+
+/*
  * Begin a function that returns rows about this session alone, or about files.
  * An ERROR unless it was created with that many columns: a row of another width
  * would be read with its columns shifted.
@@ -389,15 +404,13 @@ plh_sql_rows_start_silently(FunctionCallInfo fcinfo, PlhRowSink *sink,
 }
 
 /*
- * Begin a function that returns rows about processes.  Returns false where there
- * are none, as nothing is sampled.
+ * Get ready to look at processes: say what can't be seen, and let be seen what
+ * can.  Returns false where nothing is sampled.
  */
 bool
-plh_sql_rows_start(FunctionCallInfo fcinfo, PlhRowSink *sink, int columns)
+plh_sql_rows_look_around(void)
 {
-	plh_sql_rows_start_silently(fcinfo, sink, columns);
 	report_coverage();
-
 	if (plh_process_refusal() != NULL)
 		return false;
 
@@ -405,6 +418,17 @@ plh_sql_rows_start(FunctionCallInfo fcinfo, PlhRowSink *sink, int columns)
 	plh_owner_publish();
 	plh_crash_dumps_save_some();
 	return true;
+}
+
+/*
+ * Begin a function that returns rows about processes.  Returns false where there
+ * are none, as nothing is sampled.
+ */
+bool
+plh_sql_rows_start(FunctionCallInfo fcinfo, PlhRowSink *sink, int columns)
+{
+	plh_sql_rows_start_silently(fcinfo, sink, columns);
+	return plh_sql_rows_look_around();
 }
 
 /*

@@ -25,7 +25,6 @@ typedef struct PlhRowSink
 {
 	ReturnSetInfo *result;
 	bool		sees_all;		/* privileges of pg_read_all_stats */
-	bool		found;			/* a profile that the caller may see */
 	PlhSymbols *symbols;		/* opened when first needed */
 	MemoryContext memory;		/* that lasts as long as the call */
 } PlhRowSink;
@@ -42,10 +41,12 @@ extern void plh_sql_rows_check_active(void);
 extern void plh_sql_rows_check_arguments(FunctionCallInfo fcinfo, int count);
 extern void plh_sql_rows_check_not_null(FunctionCallInfo fcinfo, int number,
 										const char *name);
+extern int	plh_sql_rows_get_pid(FunctionCallInfo fcinfo, int number);
 extern void plh_sql_rows_start_silently(FunctionCallInfo fcinfo,
 										PlhRowSink *sink, int columns);
 extern bool plh_sql_rows_start(FunctionCallInfo fcinfo, PlhRowSink *sink,
 							   int columns);
+extern bool plh_sql_rows_look_around(void);
 extern PlhSymbols *plh_sql_rows_symbols(PlhRowSink *sink);
 extern void plh_sql_rows_finish(PlhRow *row, PlhRowSink *sink);
 

@@ -177,14 +177,9 @@ put_process(PlhProfileImage *image, void *arg)
 static void
 put_one_process(int pid, Report *report)
 {
-	const char *directory = plh_profile_directory_path();
-	PlhProfileImage *image = plh_profile_reader_find(directory, pid, true);
+	PlhProfileImage *image = plh_sql_source_process(pid, WARNING);
 
-	if (image == NULL)
-		(void) plh_server_processes_check(pid);
-	else if (plh_sql_rows_may_show(&report->sink, image->header) &&
-			 (image = plh_profile_reader_find(directory, pid, false)) != NULL &&
-			 plh_sql_rows_may_show(&report->sink, image->header))
+	if (image != NULL)
 		put_process(image, report);
 }
 
@@ -221,7 +216,9 @@ pg_leakhunt_read_dump(PG_FUNCTION_ARGS)
 
 	plh_sql_rows_check_arguments(fcinfo, 1);
 	plh_sql_rows_start_silently(fcinfo, &sink, REPORT_COLUMNS);
-	dump = plh_sql_source_dump(text_to_cstring(PG_GETARG_TEXT_PP(0)));
+	plh_sql_rows_check_not_null(fcinfo, 0, "file");
+	dump = plh_sql_source_dump(text_to_cstring(PG_GETARG_TEXT_PP(0)),
+							   PLH_DUMP_SITES);
 	put_image(dump->image, dump->baseline, true, &sink);
 	return (Datum) 0;
 }
@@ -272,6 +269,8 @@ pg_leakhunt_diff(PG_FUNCTION_ARGS)
 	PlhRowSink	sink;
 
 	plh_sql_rows_check_arguments(fcinfo, 2);
+	plh_sql_rows_check_not_null(fcinfo, 0, "older");
+	plh_sql_rows_check_not_null(fcinfo, 1, "newer");
 	source.file = text_to_cstring(PG_GETARG_TEXT_PP(1));
 	source.base = text_to_cstring(PG_GETARG_TEXT_PP(0));
 	plh_sql_rows_start_silently(fcinfo, &sink, DIFF_COLUMNS);

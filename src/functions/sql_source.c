@@ -1,7 +1,7 @@
 /*
  * sql_source.c
- *	  The source that a function of SQL shows: a process or a dump file, as it
- *	  is or as it has grown.
+ *	  The source that a function of SQL shows: a process, a dump file or all
+ *	  processes together, as they are or as they have grown.
  */
 #include "postgres.h"
 
@@ -12,6 +12,7 @@
 
 #include "base/settings.h"
 #include "dump/dump_directory.h"
+#include "functions/sql_all.h"
 #include "functions/sql_rows.h"
 #include "functions/sql_source.h"
 #include "process/profile_directory.h"
@@ -29,11 +30,11 @@ may_see(const PlhProfileHeader *header)
 	return plh_sql_rows_may_see_all() || plh_sql_rows_may_see_role(header->role_oid);
 }
 
-/* The ERROR for those who may not: the same for any file. */
+/* The report to those who may not: the same for any file. */
 static void
-throw_permission_denied(const char *what, bool is_file)
+report_permission_denied(int level, const char *what, bool is_file)
 {
-	ereport(ERROR,
+	ereport(level,
 			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 			 errmsg("permission denied for %s", what),
 			 errdetail("Only roles with privileges of the process' role or of \"%s\" may look at it.",
@@ -48,12 +49,12 @@ throw_permission_denied(const char *what, bool is_file)
 void
 plh_sql_source_deny_process(int pid)
 {
-	throw_permission_denied(psprintf("process %d", pid), false);
+	report_permission_denied(ERROR, psprintf("process %d", pid), false);
 }
 
 /*
- * The profile of a process, which the caller may see.  NULL, after a report at
- * that level, if there is no such process, or if it has no profile.
+ * The profile of a process.  NULL, after a report at that level, if there is no
+ * such process, if the caller may not see it, or if it has no profile.
  */
 PlhProfileImage *
 plh_sql_source_process(int pid, int level)
@@ -68,21 +69,26 @@ plh_sql_source_process(int pid, int level)
 		image = plh_profile_reader_find(plh_profile_directory_path(), pid,
 										header_only);
 		if (image != NULL && !may_see(image->header))
-			plh_sql_source_deny_process(pid);
+		{
+			report_permission_denied(level, psprintf("process %d", pid), false);
+			return NULL;
+		}
 	}
 	if (image != NULL)
 		return image;
 	if (!plh_server_processes_has(pid))
 		ereport(level,
 				(errcode(ERRCODE_UNDEFINED_OBJECT),
-				 errmsg("PID %d is not a PostgreSQL server process", pid)));
+				 errmsg("PID %d is not a PostgreSQL server process", pid),
+				 errhint("pg_leakhunt_processes lists the processes.")));
 	else
 		ereport(level,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("process %d has no profile", pid),
 				 plh_server_processes_loaded(pid) == PLH_NOT_LOADED ?
 				 errdetail("It has not loaded pg_leakhunt.") :
-				 errdetail("It has not kept enough samples yet.")));
+				 errdetail("It has not kept enough samples yet."),
+				 errhint("pg_leakhunt_processes tells the state of each process.")));
 	return NULL;
 }
 
@@ -145,14 +151,14 @@ is_about_file(int sqlerrcode)
  * still, as there is no subtransaction that would clean up after it.
  */
 PlhDump *
-plh_sql_source_try_dump(const char *path, bool header_only, ErrorData **error)
+plh_sql_source_try_dump(const char *path, PlhDumpPart part, ErrorData **error)
 {
 	MemoryContext caller_context = CurrentMemoryContext;
 	PlhDump    *volatile dump = NULL;
 
 	PG_TRY();
 	{
-		dump = plh_dump_reader_read(path, header_only);
+		dump = plh_dump_reader_read(path, part);
 	}
 	PG_CATCH();
 	{
@@ -167,30 +173,30 @@ plh_sql_source_try_dump(const char *path, bool header_only, ErrorData **error)
 }
 
 /*
- * A dump that the caller may see.  Others are not told whether there is one:
- * a header at most is read for them, and what is missing or damaged looks like
- * what is not theirs.
+ * A dump that the caller may see, or a part of it.  Others are not told whether
+ * there is one: a header at most is read for them, and what is missing or damaged
+ * looks like what is not theirs.
  */
 PlhDump *
-plh_sql_source_dump(const char *file)
+plh_sql_source_dump(const char *file, PlhDumpPart part)
 {
 	char	   *path = path_of_dump(file);
 	ErrorData  *error;
 	PlhDump    *dump;
 
 	if (plh_sql_rows_may_see_all())
-		return plh_dump_reader_read(path, false);
-	dump = plh_sql_source_try_dump(path, true, &error);
+		return plh_dump_reader_read(path, part);
+	dump = plh_sql_source_try_dump(path, PLH_DUMP_HEADER, &error);
 	if (dump != NULL && may_see(dump->image->header))
 	{
-		dump = plh_sql_source_try_dump(path, false, &error);
+		dump = plh_sql_source_try_dump(path, part, &error);
 		if (dump == NULL)
 			ReThrowError(error);
 	}
 
 	/* another file may have got its name meanwhile */
 	if (dump == NULL || !may_see(dump->image->header))
-		throw_permission_denied(psprintf("dump file \"%s\"", file), true);
+		report_permission_denied(ERROR, psprintf("dump file \"%s\"", file), true);
 	return dump;
 }
 
@@ -228,7 +234,7 @@ sites_of_process(const PlhSource *source, PlhSymbols *symbols)
 static PlhSiteList *
 sites_of_dump(const char *file, PlhSymbols *symbols)
 {
-	PlhDump    *dump = plh_sql_source_dump(file);
+	PlhDump    *dump = plh_sql_source_dump(file, PLH_DUMP_SITES);
 
 	return plh_site_list_make(symbols, dump->image, NULL, dump->written_at);
 }
@@ -247,7 +253,8 @@ plh_sql_source_sites(const PlhSource *source)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("cannot show growth and peak at once")));
-	list = source->file == NULL ? sites_of_process(source, symbols) :
+	list = source->all ? plh_sql_all_sites(source, symbols) :
+		source->file == NULL ? sites_of_process(source, symbols) :
 		sites_of_dump(source->file, symbols);
 	if (list != NULL && source->peak)
 		plh_site_list_take_peak(list);

@@ -1,7 +1,7 @@
 /*
  * sql_source.h
- *	  The source that a function of SQL shows: a process or a dump file, as it
- *	  is or as it has grown.
+ *	  The source that a function of SQL shows: a process, a dump file or all
+ *	  processes together, as they are or as they have grown.
  *
  * All of these functions check privileges.  All throw errors, except
  * plh_sql_source_try_dump.
@@ -14,18 +14,21 @@
 
 typedef struct PlhSource
 {
-	int			pid;			/* of a process; 0: a file */
-	const char *file;			/* name of a dump; NULL: a process */
+	bool		all;			/* all processes together */
+	bool		queries;		/* of these, statements are told apart by their
+								 * texts */
+	int			pid;			/* of a process */
+	const char *file;			/* name of a dump; NULL: a process, or all */
 	const char *base;			/* dump that growth is counted from, or NULL */
-	bool		growth;			/* of a process, since its baseline */
+	bool		growth;			/* of processes, since their baselines */
 	bool		peak;			/* as it was when the process held most */
 	bool		required;		/* no such process is an ERROR, not a WARNING */
 } PlhSource;
 
 extern PlhProfileImage *plh_sql_source_process(int pid, int level);
 extern void plh_sql_source_deny_process(int pid);
-extern PlhDump *plh_sql_source_dump(const char *file);
-extern PlhDump *plh_sql_source_try_dump(const char *path, bool header_only,
+extern PlhDump *plh_sql_source_dump(const char *file, PlhDumpPart part);
+extern PlhDump *plh_sql_source_try_dump(const char *path, PlhDumpPart part,
 										ErrorData **error);
 extern PlhSiteList *plh_sql_source_sites(const PlhSource *source);
 

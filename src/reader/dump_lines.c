@@ -166,11 +166,12 @@ read_text(PlhDumpLines *lines, bool header_only)
 	if (header_only && !has_symbols)
 		bytes = Min(bytes, HEADER_BYTES);
 	check_size(fd, lines->path, bytes);
-	lines->next = MemoryContextAllocHuge(CurrentMemoryContext, bytes + 1);
-	bytes = read_bytes(fd, lines->path, lines->next, bytes);
+	lines->start = MemoryContextAllocHuge(CurrentMemoryContext, bytes + 1);
+	bytes = read_bytes(fd, lines->path, lines->start, bytes);
 	CloseTransientFile(fd);
-	lines->next[bytes] = '\0';
-	lines->end = lines->next + bytes;
+	lines->start[bytes] = '\0';
+	lines->end = lines->start + bytes;
+	lines->next = lines->start;
 }
 
 /*
@@ -227,6 +228,23 @@ plh_dump_lines_need(PlhDumpLines *lines, const char *prefix)
 		plh_dump_lines_damaged(lines, "The file ends here.");
 	if (strncmp(lines->line, prefix, strlen(prefix)) != 0)
 		plh_dump_lines_damaged(lines, NO_LINE_LIKE, prefix);
+}
+
+/*
+ * The text as it is in the file, when all lines have been read: since no line has a
+ * zero byte of its own, each of them stands for a newline.
+ */
+const char *
+plh_dump_lines_restore(PlhDumpLines *lines, Size *bytes)
+{
+	Assert(lines->next == lines->end);
+	*bytes = lines->end - lines->start;
+	for (char *c = lines->start; c < lines->end; c++)
+	{
+		if (*c == '\0')
+			*c = '\n';
+	}
+	return lines->start;
 }
 
 /*

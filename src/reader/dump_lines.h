@@ -21,6 +21,7 @@
 typedef struct PlhDumpLines
 {
 	const char *path;			/* of the dump; the caller's */
+	char	   *start;			/* of the text */
 	char	   *next;			/* start of the next line */
 	const char *end;			/* end of the text, where a NUL stands */
 	Size		file_bytes;		/* of which the text may be the start only */
@@ -35,6 +36,7 @@ typedef struct PlhDumpLines
 extern PlhDumpLines *plh_dump_lines_open(const char *path, bool header_only);
 extern bool plh_dump_lines_next(PlhDumpLines *lines);
 extern void plh_dump_lines_need(PlhDumpLines *lines, const char *prefix);
+extern const char *plh_dump_lines_restore(PlhDumpLines *lines, Size *bytes);
 
 /* Never returns. */
 extern void plh_dump_lines_damaged(const PlhDumpLines *lines, const char *format,...)

@@ -426,17 +426,16 @@ parse_body(Parser *parser, PlhDump *dump)
 }
 
 /*
- * Read a dump.  With "header_only", read what is known of the process and what
- * it held in all, but no sites.
+ * Read a dump, or a part of it.
  */
 PlhDump *
-plh_dump_reader_read(const char *path, bool header_only)
+plh_dump_reader_read(const char *path, PlhDumpPart part)
 {
 	PlhDump    *dump = palloc0(sizeof(PlhDump));
 	Parser	   *parser = palloc0(sizeof(Parser));
 	PlhProfileHeader *header;
 
-	parser->lines = plh_dump_lines_open(path, header_only);
+	parser->lines = plh_dump_lines_open(path, part == PLH_DUMP_HEADER);
 	parser->contexts = plh_record_numbers_create();
 	parser->statements = plh_record_numbers_create();
 	plh_profile_builder_begin(&parser->profile, path);
@@ -447,10 +446,12 @@ plh_dump_reader_read(const char *path, bool header_only)
 
 	dump->image = palloc0(sizeof(PlhProfileImage));
 	strlcpy(dump->image->path, path, sizeof(dump->image->path));
-	if (!header_only)
+	if (part != PLH_DUMP_HEADER)
 		parse_body(parser, dump);
+	if (part == PLH_DUMP_TEXT)
+		dump->text = plh_dump_lines_restore(parser->lines, &dump->text_bytes);
 	header = plh_profile_builder_header(&parser->profile);
-	if (header_only)
+	if (part == PLH_DUMP_HEADER)
 	{
 		header->counters.live_count = parser->header.figures[0];
 		header->counters.live_bytes = parser->header.figures[1];

@@ -396,6 +396,28 @@ cmp_ok(scalar(() = $stderr =~ /is damaged at line \d+/g),
 	'>', 50, 'most are found damaged');
 unlink glob("$directory/*.7.manual.heap");
 
+# A dump as it is, for who can't get at the file.
+sub bytes_of
+{
+	my ($arguments, $role) = @_;
+	my ($result, $stdout, $stderr) = $node->psql('postgres',
+		"SET ROLE ${\($role // 'postgres')}; SELECT encode(pg_leakhunt_dump_file($arguments), 'hex')",
+		on_error_stop => 0);
+
+	return $stderr ne '' ? $stderr : pack 'H*', $stdout;
+}
+for my $name ($file, $symbolized)
+{
+	ok(bytes_of("'$name'") eq slurp_file("$directory/$name"), "the bytes of $name");
+}
+append_to_file("$directory/1.8.manual.heap", "LOG:  no dump\n");
+like(bytes_of("'1.8.manual.heap'"), qr/ERROR: .*is damaged at line 1/, 'of no dump');
+append_to_file("$directory/1.8.manual.heap",
+	slurp_file("$directory/$file") =~ s/^LOG.*\n//r);
+like(bytes_of("'1.8.manual.heap'"), qr/ERROR: .*is damaged at line 1/, 'of one that is damaged');
+unlink "$directory/1.8.manual.heap";
+like(bytes_of("'../PG_VERSION'"), qr/ERROR: .*could not open dump file/, 'of no file');
+
 # Who may read and write.
 $node->safe_psql('postgres', 'CREATE ROLE nobody LOGIN; CREATE ROLE reader LOGIN IN ROLE pg_read_all_stats');
 append_to_file("$directory/1.1.manual.heap", "damaged\n");
@@ -434,6 +456,9 @@ is( $node->safe_psql('postgres',
 		"SET ROLE nobody; SELECT string_agg(file, ' ') FROM pg_leakhunt_dumps"),
 	$own,
 	'nobody sees no other dumps');
+ok(bytes_of("'$own'", 'nobody') eq slurp_file("$directory/$own"), 'and get it as it is');
+like(bytes_of("'$file'", 'nobody'), qr/permission denied for dump file "\Q$file\E"/,
+	'but no other');
 append_to_file("$directory/$own", "one line too many\n");
 ($result, $stdout, $stderr) = $node->psql('postgres',
 	"SET ROLE nobody; SELECT * FROM pg_leakhunt_read_dump('$own')");
@@ -443,6 +468,9 @@ for my $case (
 	[ 'reader', "pg_leakhunt_read_dump('1.2.manual.heap')", qr/could not open dump file "pg_leakhunt\/1.2/ ],
 	[ 'nobody', "pg_leakhunt_read_dump('$file.tmp')", qr/permission denied for file/ ],
 	[ 'reader', "pg_leakhunt_read_dump('')", qr/permission denied for file/ ],
+	[ 'reader', "pg_leakhunt_dump_file('../postgresql.conf')", qr/permission denied for file/ ],
+	[ 'reader', "pg_leakhunt_dump_file('1.2.manual.heap')", qr/could not open dump file "pg_leakhunt\/1.2/ ],
+	[ 'nobody', "pg_leakhunt_dump_file('1.2.manual.heap')", qr/permission denied for dump file/ ],
 	[ 'nobody', "pg_leakhunt_flamegraph($other_pid)", qr/permission denied for process/ ],
 	[ 'nobody', "pg_leakhunt_dump($other_pid)", qr/permission denied for function/ ],
 	[ 'reader', "pg_leakhunt_read_dump('../postgresql.conf')", qr/permission denied for file/ ],

@@ -79,6 +79,31 @@ if ($version < 19)
 	like($profile, qr/far \?\? name/, 'such a name in a profile');
 }
 
+# A dump is as it was written, whatever the encoding of the one who asks.
+for my $database ('postgres', map { lc } @encodings)
+{
+	is( $node->safe_psql($database,
+			"SELECT encode(pg_leakhunt_dump_file('$file'), 'hex')"),
+		unpack('H*', slurp_file($node->data_dir . "/pg_leakhunt/$file")),
+		"$database: the bytes of a dump");
+}
+
+# All processes together, whose databases have several encodings.
+my @sessions;
+for my $database ('postgres', map { lc } @encodings)
+{
+	my $session = $node->background_psql($database);
+
+	push @sessions, $session;
+	$session->query_safe(
+		q{SELECT pg_leakhunt_start(pg_backend_pid(), 1); SELECT leak_named_context(E'shared \\xe4 name', 100) /* same */});
+}
+my $shared = $node->safe_psql('postgres',
+	'SELECT pg_leakhunt_flamegraph_all(context => true, query => true)');
+like($shared, qr/${\scalar @sessions} processes: /, 'databases of several encodings');
+like($shared, qr/<title>shared \? name&#10;/, 'whose names fit this one');
+$_->quit for @sessions;
+
 # What a damaged dump says is shown in the database's encoding, too.
 my $directory = $node->data_dir . '/pg_leakhunt';
 my $text = slurp_file("$directory/$file");

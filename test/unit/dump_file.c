@@ -71,7 +71,8 @@ read_file(void *arg)
 {
 	Attempt    *attempt = arg;
 
-	attempt->dump = plh_dump_reader_read(path, attempt->header_only);
+	attempt->dump = plh_dump_reader_read(path, attempt->header_only ?
+										 PLH_DUMP_HEADER : PLH_DUMP_SITES);
 }
 
 /*

@@ -1,0 +1,276 @@
+# All processes together: the same site of several is one, its figures add up, and
+# everybody sees their own processes only.  And pids that are wrong: each mistake
+# has one answer, whichever function is asked.  Needs several sessions and roles.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use LeakHunt;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = new_server(
+	'main', <<'CONF', extra => [ '--encoding=UTF8', '--locale=C' ]);
+pg_leakhunt.enabled = off
+restart_after_crash = on
+CONF
+ask($node,
+	'CREATE ROLE pool LOGIN; CREATE ROLE stranger LOGIN; GRANT EXECUTE ON FUNCTION pg_leakhunt_dump, pg_leakhunt_start TO pool');
+
+# What a role is told when it asks: the rows, and the messages.
+sub ask_as
+{
+	my ($role, $query) = @_;
+	my ($result, $stdout, $stderr) = $node->psql(
+		'postgres', $query,
+		extra_params => [ '-U', $role ],
+		on_error_stop => 0);
+
+	return ($stdout, $stderr);
+}
+
+# Without a process that has something to show
+my $pictures = join ' ', map { "SELECT length(pg_leakhunt_$_);" }
+  'folded_all()', 'flamegraph_all()', 'pprof_all()', 'pprof()';
+my ($stdout, $stderr) = ask_as('stranger', $pictures);
+is($stdout, '', 'no picture of nobody');
+is(scalar(() = $stderr =~ /ERROR:  no process has a profile\nDETAIL:  None that you may see /g),
+	4, 'which is an error');
+($stdout, $stderr) = ask_as('stranger', 'SELECT * FROM pg_leakhunt_top_all()');
+is($stdout, '', 'no rows either');
+like($stderr, qr/^\S*\s*WARNING:  no process has a profile/m, 'after a warning');
+
+# Three sessions of a pool that leak the same, and one with another leak.
+my (@sessions, @pids);
+for my $role (('pool') x 3, undef)
+{
+	my $session = $node->background_psql('postgres',
+		extra_params => $role ? [ '-U', $role ] : []);
+
+	push @sessions, $session;
+	push @pids, session_pid($session);
+	# what a session asks of itself it gets at once
+	$session->query_safe('SELECT pg_leakhunt_start(pg_backend_pid(), 1)');
+}
+$_->query_safe('SELECT leak_top(64, 10000)') for @sessions[ 0 .. 2 ];
+$sessions[3]->query_safe('SELECT leak_cache(1000, 300)');
+my $pool = join ',', @pids[ 0 .. 2 ];
+
+# Sums of what is shown of all, by the ways in which it is.
+my $directory = PostgreSQL::Test::Utils::tempdir;
+
+sub pprof
+{
+	my ($arguments, @options) = @_;
+	my $path = "$directory/all.pb";
+
+	open my $out, '>:raw', $path or die $!;
+	print $out pack('H*', ask($node, "SELECT encode($arguments, 'hex')"));
+	close $out or die $!;
+	return run_tool('go', 'tool', 'pprof', @options, $path);
+}
+
+my $folded_sum =
+  q{SELECT sum((regexp_match(line, ' (\d+)$'))[1]::bigint) FROM string_to_table(rtrim(pg_leakhunt_folded_all(%s), E'\n'), E'\n') line};
+my $bytes = ask($node, 'SELECT sum(live_bytes) FROM pg_leakhunt_report');
+cmp_ok($bytes, '>', 3 * 640000 + 300000, 'the leaks are in the report');
+is(ask($node, 'SELECT count(DISTINCT pid) FROM pg_leakhunt_report'), 4, 'of four processes');
+is(ask($node, "SELECT sum(flat_bytes) FROM pg_leakhunt_top_all('$_')"),
+	$bytes, "sum: top by $_") for 'function', 'line', 'module', 'context';
+is(ask($node, sprintf $folded_sum, $_), $bytes, "sum: folded, $_")
+  for 'false', 'context => true', 'context => true, query => true';
+like(pprof('pg_leakhunt_pprof_all()', '-top', '-unit=B', '-sample_index=inuse_space'),
+	qr/^Showing nodes .* of ${bytes}B total/m, 'sum: pprof');
+is(ask($node, 'SELECT sum(flat_count) = (SELECT sum(live_count) FROM pg_leakhunt_report) FROM pg_leakhunt_top_all()'),
+	't', 'numbers of chunks');
+
+# One frame for three processes
+is( ask($node,
+		q{SELECT cum_bytes, cum_count FROM pg_leakhunt_top_all() WHERE name = 'leaking_top'}),
+	'1920000|30000',
+	'one row for three processes');
+my $picture = ask($node, 'SELECT pg_leakhunt_flamegraph_all(query => true)');
+like($picture, qr/<text class="title"[^>]*>4 processes: \d+ kB live</,
+	'the picture says of how many processes it is');
+like($picture, qr/>every allocation sampled, all contexts[;<]/, 'how they were sampled');
+is(scalar(() = $picture =~ /<title>leaking_top /g), 1, 'one frame');
+like(
+	$picture,
+	qr/<title>leaking_top \(leaker\.c:\d+\)&#10;1875 kB in 30000 objects, /,
+	'of what all three hold');
+is(scalar(() = $picture =~ /<title>SELECT leak_top\(64, 10000\)&#10;/g),
+	1, 'one statement');
+
+# Labels are there where they are true.
+my $raw = pprof('pg_leakhunt_pprof()', '-raw');
+my ($samples) = $raw =~ /^Samples:\n(.*?)^Locations/ms;
+my @shared = $samples =~ /^\s*30000\s+1920000\s+30000\s+1920000: .*\n((?:\s+\w+:\[.*\n)*)/mg;
+is(scalar @shared, 1, 'one sample for three processes');
+like($shared[0], qr/backend_type:\[client backend\]/, 'with the type that they share');
+like($shared[0], qr/memory_context:\[TopMemoryContext\]/, 'and the context');
+unlike($shared[0], qr/pid:/, 'without a pid');
+my @single = $samples =~ /^\s*300\s+300000\s+300\s+300000: .*\n((?:\s+\w+:\[.*\n)*)/mg;
+like($single[0] // '', qr/pid:\[$pids[3]\]/, 'the sample of one process has its pid');
+like($raw, qr/pg_leakhunt: 4 processes, PostgreSQL \d+\.\d+, every allocation sampled/,
+	'a comment tells what it is of');
+
+# What each held at its own peak
+$sessions[0]->query_safe('SELECT hold_chunk(3000000); SELECT release_chunk()');
+$sessions[1]->query_safe('SELECT hold_chunk(2000000); SELECT release_chunk()');
+is( ask($node,
+		q{SELECT sum(flat_bytes) FILTER (WHERE name = 'hold_chunk'), count(flat_count),
+			sum(flat_bytes) = (SELECT sum(peak_bytes) FROM pg_leakhunt_report) FROM pg_leakhunt_top_all(peak => true)}
+	),
+	'5000000|0|t',
+	'peaks add up');
+like(
+	ask($node, 'SELECT pg_leakhunt_flamegraph_all(peak => true)'),
+	qr/>4 processes: [\d.]+ [kM]B at their peaks</,
+	'the picture says that they are several peaks');
+is(ask($node, sprintf $folded_sum, 'peak => true'),
+	ask($node, 'SELECT sum(peak_bytes) FROM pg_leakhunt_report'), 'folded peaks');
+like(pprof('pg_leakhunt_pprof_all(peak => true)', '-raw'), qr/peak_space\/bytes/, 'of pprof, too');
+my ($result, $out, $error) = $node->psql('postgres',
+	'SELECT * FROM pg_leakhunt_top_all(growth => true, peak => true)');
+like($error, qr/cannot show growth and peak at once/, 'growth of a peak');
+
+# Growth since each one's own baseline
+for my $call ('top_all(growth => true)', 'flamegraph_all(growth => true)')
+{
+	($result, $out, $error) = $node->psql('postgres', "SELECT pg_leakhunt_$call");
+	like(
+		$error,
+		qr/ERROR:  there is no baseline of any process\nHINT:  .*pg_leakhunt_baseline_all/,
+		"$call without any baseline");
+}
+ask($node, "SELECT pg_leakhunt_baseline($_)") for @pids[ 0, 1 ];
+$_->query_safe('SELECT leak_top(64, 500)') for @sessions[ 0 .. 2 ];
+($result, $out, $error) = $node->psql('postgres',
+	q{SELECT name, cum_bytes, cum_count FROM pg_leakhunt_top_all(growth => true) WHERE name = 'leaking_top'});
+is($out, 'leaking_top|64000|1000', 'growth since two baselines');
+like($error, qr/NOTICE:  2 processes without a baseline are left out\nHINT:  .*pg_leakhunt_baseline_all/,
+	'the others are left out');
+is(ask($node, 'SELECT pg_leakhunt_baseline_all()'), 4, 'a baseline of all');
+$_->query_safe('SELECT leak_top(64, 500)') for @sessions[ 1, 2 ];
+($result, $out, $error) = $node->psql('postgres',
+	q{SELECT name, cum_bytes, cum_count FROM pg_leakhunt_top_all(growth => true) WHERE name = 'leaking_top';
+	SELECT (regexp_match(line, 'leaking_top (\d+ \d+)$'))[1] FROM string_to_table(pg_leakhunt_folded_all(growth => true), E'\n') line
+		WHERE line LIKE '%;leaking_top %'});
+is( $out,
+	"leaking_top|64000|1000\n2016000 2080000",
+	'growth since all baselines, in folded stacks both figures');
+is($error, '', 'nobody is left out');
+like(
+	ask($node, 'SELECT pg_leakhunt_flamegraph_all(growth => true)'),
+	qr/>4 processes: \+\d+ kB of growth</,
+	'a picture of growth');
+like(pprof('pg_leakhunt_pprof_all(growth => true)', '-top', '-unit=B', '-sample_index=inuse_space'),
+	qr/^ +\d+B .*leaking_top/m, 'pprof of growth');
+
+# Intervals that differ
+$sessions[3]->query_safe(
+	q{SELECT pg_leakhunt_start(pg_backend_pid(), 4096, 'long_lived'); SELECT leak_top(4000, 2000)});
+like(
+	ask($node, 'SELECT pg_leakhunt_flamegraph_all()'),
+	qr/>one sample in 1 bytes to 4096 bytes, long-lived contexts, of some processes all contexts[;<]/,
+	'processes are sampled differently');
+
+# A plain role sees its own.
+($stdout, $stderr) = ask_as('pool', q{SELECT cum_bytes FROM pg_leakhunt_top_all() WHERE name = 'leaking_top';
+	SELECT count(*) FROM pg_leakhunt_top_all() WHERE name = 'leaking_in';
+	SELECT pg_leakhunt_flamegraph_all() ~ '>3 processes: ';
+	SELECT sum(flat_bytes) = (SELECT sum(live_bytes) FROM pg_leakhunt_report) FROM pg_leakhunt_top_all()});
+is($stdout, "2080000\n0\nt\nt", 'a plain role sees its own');
+is($stderr, '', 'without a word about others');
+
+# Names are told from pids and other arguments, with and without names.
+my @calls = (
+	[ "top('x')", 'permission denied for file|could not open dump file' ],
+	[ "top('x', 'module')", 'could not open|permission denied for file' ],
+	[ "top(file => 'x')", 'could not open|permission denied for file' ],
+	[ "folded('x', 'y')", 'could not open|permission denied for file' ],
+	[ "flamegraph('123', true)", 'PID 123 is not a' ],
+	[ "pprof('x')", 'could not open|permission denied for file' ],
+	[ "pprof('123')", '"123" is not the name of a dump file' ],
+	[ 'pprof(NULL)', 'file must not be null' ],
+	[ 'pprof(pid => NULL)', 'pid must not be null' ],
+	[ 'pprof(2147483647, growth => true)', 'PID 2147483647 is not a' ],
+	[ "top_all('x')", 'cannot sum up by "x"' ],
+	[ 'top_all(NULL)', 'sums_by must not be null' ]);
+for my $call (@calls)
+{
+	($result, $out, $error) = $node->psql('postgres', "SELECT pg_leakhunt_$call->[0]");
+	like($error, qr/ERROR:  .*(?:$call->[1])/, "pg_leakhunt_$call->[0]");
+}
+
+# Pids that are wrong: of no process, of one that is not for the caller, of one that
+# has nothing to show.  Rows are none, after a warning; what goes into a file is an
+# error.
+my $small = $node->background_psql('postgres', extra_params => [ '-U', 'pool' ]);
+my $small_pid = session_pid($small);
+my $no_process = qr/PID -?\d+ is not a PostgreSQL server process/;
+my $denied = qr/permission denied for process $pids[3]\b/;
+my $no_profile = qr/process $small_pid has no profile/;
+my @wrong = (
+	[ 'no process', 2147483647, $no_process ],
+	[ 'negative', -1, $no_process ],
+	[ 'zero', 0, $no_process ],
+	[ 'invisible', $pids[3], $denied ],
+	[ 'without a profile', $small_pid, $no_profile ],
+	[ 'null', 'NULL::int', qr/pid must not be null\nHINT:  .*_all are for all processes/ ]);
+
+for my $case (@wrong)
+{
+	my ($kind, $pid, $message) = @$case;
+
+	for my $function ('report', 'history', 'top', 'folded', 'flamegraph', 'pprof', 'dump')
+	{
+		my $rows = $function =~ /report|history|top|dump/ && $kind ne 'null';
+		my $level = $rows ? 'WARNING' : 'ERROR';
+
+		# a report of null is one of all processes, as without a pid
+		next if $function eq 'report' && $kind eq 'null';
+		($stdout, $stderr) = ask_as('pool', "SELECT * FROM pg_leakhunt_$function($pid)");
+		is($stdout, '', "$function of a pid that is $kind: nothing");
+		like($stderr, qr/^\S*\s*$level:  $message/m, lc($level));
+	}
+	next if $kind =~ /invisible|profile/;
+	for my $function ('start', 'stop', 'baseline')
+	{
+		my $level = $kind eq 'null' ? 'ERROR' : 'WARNING';
+
+		($result, $out, $error) =
+		  $node->psql('postgres', "SELECT pg_leakhunt_$function($pid)");
+		like($out, $kind eq 'null' ? qr/^$/ : qr/^[f0]$/, "$function of a pid that is $kind");
+		like($error, qr/^\S*\s*$level:  $message/m, lc($level));
+	}
+}
+($stdout, $stderr) = ask_as('pool', "SELECT pg_leakhunt_baseline($pids[3])");
+like($stderr, qr/ERROR:  $denied/, 'a baseline of an invisible process');
+$small->quit;
+for my $call ('read_dump(NULL)', 'dump_file(NULL)', 'diff(NULL, NULL)')
+{
+	($result, $out, $error) = $node->psql('postgres', "SELECT pg_leakhunt_$call");
+	like($error, qr/ERROR:  (?:file|older) must not be null/, $call);
+}
+
+# Processes that have crashed are shown, too, alone and with others.
+my $crashed = $pids[0];
+kill 'KILL', $crashed;
+$node->poll_query_until('postgres',
+	"SELECT count(*) = 4 FROM pg_leakhunt_processes WHERE state = 'crashed'")
+  or die 'no crashed processes';
+is( ask($node,
+		"SELECT count(*) > 0, (SELECT count(*) > 0 FROM pg_leakhunt_history($crashed)), (SELECT count(*) > 0 FROM pg_leakhunt_top($crashed)), length(pg_leakhunt_folded($crashed)) > 0, length(pg_leakhunt_flamegraph($crashed)) > 0, length(pg_leakhunt_pprof($crashed)) > 0, pg_leakhunt_dump($crashed) IS NOT NULL FROM pg_leakhunt_report($crashed)"
+	),
+	't|t|t|t|t|t|t',
+	'all of a process that has crashed');
+like(
+	ask($node, 'SELECT pg_leakhunt_flamegraph_all()'),
+	qr/>4 processes \(4 crashed\): /,
+	'all, of which some have crashed');
+is(ask($node, 'SELECT sum(flat_bytes) = (SELECT sum(live_bytes) FROM pg_leakhunt_report) FROM pg_leakhunt_top_all()'),
+	't', 'in the sums');
+$node->stop;
+done_testing();
