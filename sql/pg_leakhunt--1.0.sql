@@ -410,7 +410,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_explain'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_explain(int) IS
-'Returns a paragraph on a process, or on each if pid is null, the largest first: who it is, how large it is and of what, since when it grows and by what, the verdict of pg_leakhunt_suspects or why there is none, and the next step. All its figures are those of the views: what samples stand for has its 95% bound behind it, as (+/- 12 MB), what was counted says when. A WARNING and no rows if the pid is no process of this server.';
+'Returns a paragraph on a process, or on each if pid is null, the largest first: who it is, how large it is and of what, since when it grows and by what, the verdict of pg_leakhunt_suspects or why there is none, and the next step. All its figures are those of the views: what samples stand for has its 95% bound behind it, as (+/- 12 MB), what was counted says when. A WARNING and no rows if the pid is no process of this server, or one not for the caller to see.';
 
 CREATE FUNCTION pg_leakhunt_suppressed(
     OUT pattern text,

@@ -383,7 +383,7 @@ pg_leakhunt_baseline(PG_FUNCTION_ARGS)
 	if (!plh_server_processes_check(pid) || !check_loaded(pid))
 		PG_RETURN_INT32(0);
 	if (count.denied || !plh_sql_rows_may_know(pid))
-		plh_sql_source_deny_process(pid);
+		plh_sql_source_deny_process(pid, ERROR);
 	if (count.found != NIL)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

@@ -13,6 +13,7 @@
 #include "base/compat.h"
 #include "base/process_facts.h"
 #include "functions/sql_rows.h"
+#include "functions/sql_source.h"
 #include "functions/sql_suppressions.h"
 #include "process/process.h"
 #include "process/profile_directory.h"
@@ -150,7 +151,10 @@ explain_if_shown(PlhProfileImage *image, void *arg)
 		explain_profile(image, arg);
 }
 
-/* One process, alive or not; a WARNING if there is none. */
+/*
+ * One process, alive or not; a WARNING if there is none, or none that the caller
+ * may see.
+ */
 static void
 explain_one(Explaining *explaining, int pid)
 {
@@ -159,8 +163,9 @@ explain_one(Explaining *explaining, int pid)
 								explain_if_shown, explaining);
 	if (plh_server_processes_has(pid))
 		explain_unprofiled(explaining, pid);
-	else if (explaining->rows == NIL)
-		(void) plh_server_processes_check(pid);
+	if (explaining->rows == NIL && plh_server_processes_check(pid) &&
+		!plh_sql_rows_may_know(pid))
+		plh_sql_source_deny_process(pid, WARNING);
 }
 
 /* list_sort comparator: the largest process first. */

@@ -44,12 +44,12 @@ report_permission_denied(int level, const char *what, bool is_file)
 }
 
 /*
- * Throw the ERROR for a process that the caller may not look at.
+ * Say at that level that the caller may not look at a process.
  */
 void
-plh_sql_source_deny_process(int pid)
+plh_sql_source_deny_process(int pid, int level)
 {
-	report_permission_denied(ERROR, psprintf("process %d", pid), false);
+	report_permission_denied(level, psprintf("process %d", pid), false);
 }
 
 /*
@@ -70,7 +70,7 @@ plh_sql_source_process(int pid, int level)
 										header_only);
 		if (image != NULL && !may_see(image->header))
 		{
-			report_permission_denied(level, psprintf("process %d", pid), false);
+			plh_sql_source_deny_process(pid, level);
 			return NULL;
 		}
 	}

@@ -26,7 +26,7 @@ typedef struct PlhSource
 } PlhSource;
 
 extern PlhProfileImage *plh_sql_source_process(int pid, int level);
-extern void plh_sql_source_deny_process(int pid);
+extern void plh_sql_source_deny_process(int pid, int level);
 extern PlhDump *plh_sql_source_dump(const char *file, PlhDumpPart part);
 extern PlhDump *plh_sql_source_try_dump(const char *path, PlhDumpPart part,
 										ErrorData **error);

@@ -16,7 +16,7 @@ pg_leakhunt.enabled = off
 restart_after_crash = on
 CONF
 ask($node,
-	'CREATE ROLE pool LOGIN; CREATE ROLE stranger LOGIN; GRANT EXECUTE ON FUNCTION pg_leakhunt_dump, pg_leakhunt_start TO pool');
+	'CREATE ROLE pool LOGIN; CREATE ROLE stranger LOGIN; GRANT EXECUTE ON FUNCTION pg_leakhunt_dump, pg_leakhunt_start(int, bigint, text, interval) TO pool');
 
 # What a role is told when it asks: the rows, and the messages.
 sub ask_as
@@ -234,6 +234,13 @@ for my $case (@wrong)
 		($stdout, $stderr) = ask_as('pool', "SELECT * FROM pg_leakhunt_$function($pid)");
 		is($stdout, '', "$function of a pid that is $kind: nothing");
 		like($stderr, qr/^\S*\s*$level:  $message/m, lc($level));
+	}
+	if ($kind ne 'null')
+	{
+		# there is something to say of one without a profile, too
+		($stdout, $stderr) = ask_as('pool', "SELECT pid FROM pg_leakhunt_explain($pid)");
+		is($stdout, $kind =~ /profile/ ? $pid : '', "explain of a pid that is $kind");
+		like($stderr, $kind =~ /profile/ ? qr/^$/ : qr/^\S*\s*WARNING:  $message/m, 'warning');
 	}
 	next if $kind =~ /invisible|profile/;
 	for my $function ('start', 'stop', 'baseline')
