@@ -21,6 +21,7 @@ BASE_OBJS = \
 	src/base/sealed_file.o \
 	src/base/server_functions.o \
 	src/base/settings.o \
+	src/base/size_units.o \
 	src/base/unwind.o \
 	src/base/whole_io.o
 
@@ -84,12 +85,15 @@ PROCESS_OBJS = \
 	src/process/crash_dumps.o \
 	src/process/crashed_profiles.o \
 	src/process/dump_report.o \
-	src/process/peak_report.o \
 	src/process/errors.o \
+	src/process/exit_dump.o \
+	src/process/exit_report.o \
+	src/process/identity.o \
 	src/process/keeper.o \
 	src/process/process.o \
 	src/process/profile_directory.o \
-	src/process/sweep.o
+	src/process/sweep.o \
+	src/process/top_site.o
 
 # from an address to functions, files and lines
 SYMBOLS_OBJS = \

@@ -202,13 +202,13 @@ define_dump_settings(GucContext fixed)
 							 NULL, NULL, NULL);
 	DefineCustomRealVariable("pg_leakhunt.dump_min_bytes",
 							 "Live bytes from which on an exiting process writes a dump file.",
-							 "The lower end of the estimate counts.",
-							 &plh_dump_min_bytes, 1024 * 1024, 0, MAX_BYTES,
+							 "A quarter of that is enough at a single call site.  The lower end of the estimate counts.",
+							 &plh_dump_min_bytes, 32 * 1024 * 1024, 0, MAX_BYTES,
 							 PGC_SIGHUP, GUC_UNIT_BYTE,
 							 NULL, NULL, NULL);
 	DefineCustomRealVariable("pg_leakhunt.dump_min_peak",
 							 "Peak of a process' memory from which on it writes a dump file when it exits.",
-							 "Its live bytes, or all of its private memory, at their highest.  The log says what held most then.",
+							 "Its live bytes, or all of its private memory, at their highest.  Never less than twice what work_mem allows a node of a plan.",
 							 &plh_dump_min_peak, 256 * 1024 * 1024, 0, MAX_BYTES,
 							 PGC_SIGHUP, GUC_UNIT_BYTE,
 							 NULL, NULL, NULL);
@@ -231,7 +231,7 @@ define_dump_settings(GucContext fixed)
 							   fixed, GUC_SUPERUSER_ONLY,
 							   check_dump_directory, NULL, NULL);
 	DefineCustomBoolVariable("pg_leakhunt.log_summary",
-							 "Logs one line with each dump file written at exit.",
+							 "Logs one line about each process that is worth a dump file when it exits.",
 							 NULL,
 							 &plh_log_summary, true,
 							 PGC_SIGHUP, 0,

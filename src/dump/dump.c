@@ -224,8 +224,8 @@ plh_dump_write(const PlhProfileImage *image, const PlhDumpExtras *extras,
 }
 
 /*
- * Should there be a dump of a process that is gone, or about to be?  By the
- * settings of the process that asks.
+ * Should there be a dump of a process that did not exit cleanly?  By the settings
+ * of the process that asks.  One that exits knows more of itself (exit_dump.c).
  */
 bool
 plh_dump_is_worth_while(const PlhProfileHeader *header)

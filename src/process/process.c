@@ -19,9 +19,7 @@
 
 #include "base/compat.h"
 #include "base/settings.h"
-#include "dump/dump.h"
-#include "process/dump_report.h"
-#include "process/peak_report.h"
+#include "process/exit_dump.h"
 #include "process/process.h"
 #include "process/profile_directory.h"
 #include "profile/baseline.h"
@@ -60,51 +58,6 @@ after_fork_in_child(void)
 }
 
 /*
- * Is this the process of a client that was refused before it had a database?
- * While the server recovers, these may be thousands, and they hold nothing but
- * what every process begins with.
- */
-static bool
-was_refused(void)
-{
-	return IsUnderPostmaster && !OidIsValid(MyDatabaseId) &&
-		(MyBackendType == B_INVALID || MyBackendType == B_BACKEND ||
-		 MyBackendType == PLH_DEAD_END_BACKEND);
-}
-
-/* Write a dump at exit, if the settings ask for one and it is worth while. */
-static void
-dump_at_exit(void)
-{
-	const PlhProfileHeader *header = plh_profile;
-	const PlhDumpExtras extras = {.reason = "exit"};
-	PlhProfileImage *image;
-	PlhDumpResult result;
-
-	if (!plh_dump_on_exit || was_refused())
-		return;
-	plh_census_note_own_bytes();
-	if (!plh_dump_is_worth_while(header))
-		return;
-
-	/*
-	 * Not synced: at a stop of the server, all sessions would wait for the
-	 * disk here (dump.c says what may be lost).
-	 */
-	image = plh_profile_image_own(header);
-	if (plh_dump_write(image, &extras, false, &result) && plh_log_summary)
-		ereport(LOG,
-				(errmsg("leak approximation summary: ~%lld bytes, ~%lld objects, >= %u call sites in \"%s\"",
-						(long long) header->counters.live_bytes,
-						(long long) header->counters.live_count,
-						result.sites, result.path)));
-	if (plh_log_summary &&
-		plh_profile_image_peak_bytes(header) >= plh_dump_min_peak)
-		plh_peak_report(image);
-	plh_dump_report(&result, WARNING);
-}
-
-/*
  * Remove what the processes of this server share.  The next server may have
  * started already, as postmaster.pid is gone: its files stay.  Profiles that a
  * crash has left keep the directory.
@@ -138,7 +91,7 @@ at_exit(void)
 		remove_shared_files();
 	if (plh_profile != NULL && plh_profile->pid == (int32) getpid())
 	{
-		dump_at_exit();
+		plh_exit_dump_write();
 		plh_profile_file_unlink();
 	}
 }

@@ -302,6 +302,19 @@ plh_profile_image_is_whole(const PlhProfileHeader *header)
 }
 
 /*
+ * Returns the bound of the error of the bytes that the process holds.
+ */
+double
+plh_profile_image_live_error_bytes(const PlhProfileHeader *header)
+{
+	const PlhCounters *counters = &header->counters;
+
+	return plh_sampling_error_bytes(counters->live_variance,
+									counters->live_bytes,
+									counters->live_samples);
+}
+
+/*
  * Returns the lower end of the estimate of the bytes that the process holds.
  * At the default interval two samples are worth a megabyte by themselves, and
  * by chance many a short connection has two.
@@ -309,13 +322,10 @@ plh_profile_image_is_whole(const PlhProfileHeader *header)
 double
 plh_profile_image_surely_live_bytes(const PlhProfileHeader *header)
 {
-	const PlhCounters *counters = &header->counters;
-	double		error = plh_sampling_error_bytes(counters->live_variance,
-												 counters->live_bytes,
-												 counters->live_samples);
+	double		error = plh_profile_image_live_error_bytes(header);
 
 	/* in this order 0 also stands for an error that is not a number */
-	return Max(counters->live_bytes - error, 0.0);
+	return Max(header->counters.live_bytes - error, 0.0);
 }
 
 /*

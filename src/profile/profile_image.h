@@ -56,6 +56,7 @@ extern const char *plh_profile_image_backend_type(const PlhProfileImage *image);
 extern int64 plh_profile_image_lost_samples(const PlhProfileHeader *header);
 extern bool plh_profile_image_is_whole(const PlhProfileHeader *header);
 extern int64 plh_profile_image_peak_bytes(const PlhProfileHeader *header);
+extern double plh_profile_image_live_error_bytes(const PlhProfileHeader *header);
 extern double plh_profile_image_surely_live_bytes(const PlhProfileHeader *header);
 extern const char *plh_profile_image_lifetime_name(uint32 lifetime);
 

@@ -4,9 +4,7 @@
  */
 #include "postgres.h"
 
-#include "utils/builtins.h"
-#include "utils/fmgrprotos.h"
-
+#include "base/size_units.h"
 #include "report/size_text.h"
 
 /*
@@ -15,6 +13,5 @@
 char *
 plh_size_text(int64 bytes)
 {
-	return TextDatumGetCString(DirectFunctionCall1(pg_size_pretty,
-												   Int64GetDatum(bytes)));
+	return pstrdup(plh_size_units(bytes).text);
 }

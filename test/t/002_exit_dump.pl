@@ -6,6 +6,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use LeakHunt;
+use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -29,16 +30,23 @@ sub run_session
 	return ($pid, slurp_file($node->logfile, $offset));
 }
 
-my ($pid, $log) = run_session('SELECT leak_top(64, 1000000)');
+my $user = ask($node, 'SELECT session_user');
+my ($pid, $log);
+{
+	local $ENV{PGAPPNAME} = 'worker 7';
+	($pid, $log) = run_session('SELECT leak_top(64, 1000000)');
+}
 my @files = dump_files($node, $pid);
 is(scalar @files, 1, 'one dump');
 my $file = $files[0];
 like($file, qr{/$pid\.1\.exit\.heap$}, 'it has the name that it should have');
 is((stat($file))[2] & 0777, 0600, 'only the server can read it');
+my $time = qr/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[+-]\d\d/;
 like(
 	$log,
-	qr{LOG:  leak approximation summary: ~\d+ bytes, ~\d+ objects, >= \d+ call sites in "pg_leakhunt/$pid\.1\.exit\.heap"},
-	'the log has a summary');
+	qr{\[$pid\].* LOG:  leak approximation summary: client backend, user "\Q$user\E", database "postgres", application "worker 7": ~\d\d MB \+/- \d+ MB held at exit, caches included, ~\d\d MB of it by leaker\.so\+0x[0-9a-f]+ \(called in leak_top\) in TopMemoryContext; peak ~\d\d MB at $time; private memory \d\d MB, at most \d\d MB at $time; last counted: contexts \d\d MB, malloc \d\d MB and \d+ \w+ free; >= \d+ call sites in "pg_leakhunt/$pid\.1\.exit\.heap"\n.*DETAIL:  Statement: SELECT leak_top\(64, 1000000\)},
+	'the log has a summary: who, how much, by what, when, where');
+is(() = $log =~ /LOG:  (?:leak|memory)/g, 1, 'of one line');
 is_deeply([ grep { /tmp$/ } glob($node->data_dir . '/pg_leakhunt/*') ],
 	[], 'no temporary file is left');
 
@@ -74,6 +82,17 @@ like($pprof, qr/\bleaking_top\b/, 'pprof names the function');
 my ($first) = $pprof =~ /^.*flat%.*\n(.*)$/m;
 like($first, qr/100%|9\d\.\d+%/, 'the first line is nearly all of it');
 like($pprof, qr/of ${bytes}B total/, 'pprof has the same total');
+
+# A leak of many statements is that of one site, and a quarter of what a process
+# needs to hold is enough there: 20 MB are 40 samples, which are surely more than 8.
+($pid, $log) = run_session(join '; ', map { "SELECT leak_top(1000, 1000), 'literal $_'" } 1 .. 20);
+is(scalar dump_files($node, $pid), 1, 'a dump of a leak by many statements');
+like($log, qr/~\d+ MB of it by leaker\.so\+0x[0-9a-f]+ \(called in leak_top\) in TopMemoryContext;/, 'the log adds them up');
+like($log, qr/DETAIL:  Statement, that with most of \d+: SELECT leak_top\(1000, 1000\), 'literal \d+'/,
+	'and names one of them');
+
+# The rest is about smaller dumps.
+set_and_reload($node, 'pg_leakhunt.dump_min_bytes' => '1MB');
 
 # at depth, and with objects without bytes, on which jeprof would stumble
 ($pid, $log) = run_session(
@@ -212,6 +231,34 @@ my @kept = files_of($node, '*.manual.heap');
 is(scalar @kept, 10, 'the oldest go');
 
 $node->stop;
+
+# At default settings, healthy sessions leave neither a file nor a line: those of a
+# pool, and some whose caches have met many tables and functions.
+my $healthy = PostgreSQL::Test::Cluster->new('healthy');
+$healthy->init;
+$healthy->append_conf('postgresql.conf',
+	"shared_preload_libraries = 'pg_leakhunt'\nmax_connections = 100\n");
+$healthy->start;
+my @server = ('-h', $healthy->host, '-p', $healthy->port);
+run_tool('pgbench', @server, '-i', '-q', 'postgres');
+run_tool('pgbench', @server, '-n', '-c', 50, '-t', 50, @$_, 'postgres')
+  for ['-S'], [], [ '-M', 'prepared' ], [ '-S', '-M', 'prepared' ];
+$healthy->safe_psql(
+	'postgres', q{
+	DO $do$ BEGIN FOR i IN 1 .. 300 LOOP
+		EXECUTE format('CREATE TABLE cached_%s (i int PRIMARY KEY, t text)', i);
+		EXECUTE format($sql$ CREATE FUNCTION touch_%s() RETURNS bigint LANGUAGE plpgsql AS
+			$$ BEGIN RETURN (SELECT count(*) FROM cached_%1$s WHERE t <> 'x'); END $$ $sql$, i);
+	END LOOP; END $do$});
+$healthy->safe_psql('postgres',
+	join(";\n", (map { "SELECT touch_$_()" } 1 .. 300), map { "PREPARE p$_ AS SELECT t FROM cached_$_; EXECUTE p$_" } 1 .. 300))
+  for 1 .. 3;
+$healthy->safe_psql('postgres',
+	'CREATE TABLE sorted AS SELECT i, md5(i::text) FROM generate_series(1, 300000) i; CREATE INDEX ON sorted (md5); SELECT count(*) FROM (SELECT * FROM sorted ORDER BY md5 OFFSET 1) s');
+run_tool('pg_dump', @server, '-f', '/dev/null', 'postgres');
+$healthy->stop;
+is_deeply([ glob($healthy->data_dir . '/pg_leakhunt/*') ], [], 'healthy sessions leave no file');
+unlike(slurp_file($healthy->logfile), qr/leak approximation/, 'and no line');
 done_testing();
 
 # The dump directory's files with such names.

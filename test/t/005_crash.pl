@@ -8,7 +8,7 @@ use LeakHunt;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $node = new_server('main', "restart_after_crash = on\n");
+my $node = new_server('main', "restart_after_crash = on\npg_leakhunt.dump_min_bytes = 1MB\n");
 my $directory = profile_directory($node);
 
 # kill -9 in the middle of life: what it held is still there.

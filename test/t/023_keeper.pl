@@ -99,7 +99,7 @@ sub add_hole
 	truncate($copy, $bytes) or die $!;
 }
 
-my $node = new_server('main', "restart_after_crash = on\n");
+my $node = new_server('main', "restart_after_crash = on\npg_leakhunt.dump_min_bytes = 1MB\n");
 my $directory = profile_directory($node);
 
 # The keeper is a process like any other.
@@ -318,7 +318,7 @@ my $main_directory = $directory;
 my $late = PostgreSQL::Test::Cluster->new('late');
 $late->init;
 $late->append_conf('postgresql.conf',
-	"session_preload_libraries = 'pg_leakhunt'\nrestart_after_crash = on\n");
+	"session_preload_libraries = 'pg_leakhunt'\nrestart_after_crash = on\npg_leakhunt.dump_min_bytes = 1MB\n");
 $late->start;
 define_leakers($late);
 $directory = profile_directory($late);

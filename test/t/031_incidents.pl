@@ -210,8 +210,8 @@ for my $name (sort keys %incidents)
 	  if $incidents{$name}->[2];
 }
 
-# What is left when they are gone: a dump with the site, or with the figures.  By
-# then each has held or kept a megabyte, or was larger than 256 MB.
+# What is left when they are gone: a line in the log, and a dump with the site, or
+# with the figures.  By then each holds much, or was larger than 256 MB.
 my %pids = map { $_ => $found{$_}{pid} } keys %found;
 wait_until(
 	sub {
@@ -232,7 +232,11 @@ for my $name (sort keys %pids)
 			ask($node, "SELECT count(*) FROM pg_leakhunt_dumps WHERE pid = $pids{$name} AND reason = 'exit'") > 0;
 		},
 		"$name: a dump");
+	my ($line) = slurp_file($node->logfile) =~ /\[$pids{$name}\].* LOG:  (leak approximation summary: .*)/;
+	like($line, qr/, application "\Q$name\E": .*"pg_leakhunt\/$pids{$name}\.\d+\.exit\.heap"$/, "$name: a line");
+	note($line);
 	next if $function eq '-';
+	like($line, qr/ by (?:\Q$function\E|\w+\.so\+0x[0-9a-f]+ \(called in \w+\)) in \Q$context\E[;,]/, "$name: which names its site");
 	my $file = ask($node, "SELECT file FROM pg_leakhunt_dumps WHERE pid = $pids{$name} ORDER BY created_at DESC LIMIT 1");
 	is( ask($node, "SELECT sum(peak_bytes) > 1000000 FROM pg_leakhunt_read_dump('$file') WHERE function_of(site) = '$function'"),
 		't', "$name: its site is there");

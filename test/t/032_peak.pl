@@ -81,9 +81,11 @@ is(ask($node, "SELECT live_bytes < 10000000, peak_bytes > 39000000 FROM pg_leakh
 is( ask($node, "SELECT peak_bytes FROM pg_leakhunt_read_dump('$file') WHERE function_of(site) = 'hold_chunk'"),
 	'40000000', 'the site is in it');
 check_forms("'$file'", 'dump');
+my $time = qr/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[+-]\d\d/;
 like( slurp_file($node->logfile),
-	qr/\[$pid\].*LOG:  memory peak: ~4\d{7} bytes in memory contexts, \d+ bytes of private memory, at \d{4}-.*; ~40000000 bytes by hold_chunk in TopMemoryContext\n.*DETAIL:  Statement: SELECT hold_chunk\(40000000\)/,
-	'the log says what held most');
+	qr/\[$pid\].* LOG:  leak approximation summary: client backend, .*: ~\d+ \w+ \+\/- \d+ \w+ held at exit, caches included; peak ~\d\d MB at $time, ~38 MB of it by hold_chunk in TopMemoryContext; private memory .*; >= \d+ call sites in "pg_leakhunt\/\Q$file\E"\n.*DETAIL:  Statement: SELECT hold_chunk\(40000000\)/,
+	'the log says what held most then');
+is(() = slurp_file($node->logfile) =~ /\[$pid\].* LOG:  (?:leak|memory)/g, 1, 'in one line');
 
 # A smaller peak leaves nothing; one that only malloc had does.
 $session = $node->background_psql('postgres');
@@ -100,6 +102,19 @@ wait_until(sub { glob("$dumps/$pid.*.exit.heap") }, 'a dump for what malloc had'
 like(slurp_file((glob("$dumps/$pid.*.exit.heap"))[0]),
 	qr/ own_peak_bytes=(?:[5-9]\d|\d{3,})\d{6} /, 'which says how much that was');
 is_deeply([ glob("$dumps/$small.*.heap") ], [], 'a smaller peak leaves no dump');
+
+# What work_mem allows is worth nothing, if settings allow more than dump_min_peak.
+for my $kilobytes (4096, 65536)
+{
+	$session = $node->background_psql('postgres');
+	$pid = session_pid($session);
+	$session->query_safe("SET work_mem = $kilobytes");
+	$session->query_safe('SELECT hold_chunk(40000000), release_chunk()');
+	$session->quit;
+	wait_until(sub { !-e "/proc/$pid" }, "work_mem of $kilobytes kB: gone");
+	is(scalar(() = glob("$dumps/$pid.*.exit.heap")), $kilobytes < 10000 ? 1 : 0,
+		$kilobytes < 10000 ? 'more than twice what a node may take leaves a dump' : 'less does not');
+}
 
 # A process that grows outside of contexts writes dumps, too.
 set_and_reload($node, 'pg_leakhunt.dump_growth' => '20MB');

@@ -27,6 +27,7 @@ main(void)
 	test_read_only_store();
 	test_symbol_protocol();
 	test_server_functions();
+	test_size_units();
 	test_process_suspects();
 	test_memory_course();
 	test_suspects();

@@ -1,0 +1,46 @@
+/*
+ * top_site.h
+ *	  Finds the call site by which a process holds most, and names it.
+ *
+ * Sites that differ in their statement only are one here: with compute_query_id
+ * off, each literal makes a statement of its own.
+ *
+ * Callable at exit: nothing is palloc'd or thrown.
+ */
+#ifndef PLH_TOP_SITE_H
+#define PLH_TOP_SITE_H
+
+#include "profile/profile_image.h"
+
+/* What of a site counts: what it holds, or what it held at the process' peak. */
+typedef enum PlhTopMoment
+{
+	PLH_TOP_NOW,
+	PLH_TOP_PEAK
+} PlhTopMoment;
+
+/* A stack in contexts of one name, over all statements. */
+typedef struct PlhTopSite
+{
+	const PlhStackRecord *stack;	/* NULL where there is none */
+	const PlhStringRecord *context; /* its name, or NULL */
+	int64		bytes;
+	double		surely_bytes;	/* lower end of that; 0 at the peak */
+	const PlhStatementRecord *statement;	/* that of the largest; or NULL */
+	uint32		statements;		/* number of those that hold something */
+} PlhTopSite;
+
+/* Room for the name of a site. */
+#define PLH_SITE_NAME_BYTES 512
+
+/* Returns false if nothing is held that was sampled. */
+extern bool plh_top_site_find(PlhTopSite *top, const PlhProfileImage *image,
+							  PlhTopMoment moment);
+extern bool plh_top_site_is_same(const PlhTopSite *a, const PlhTopSite *b);
+
+/* The image must be that of this process. */
+extern const char *plh_top_site_name(const PlhTopSite *top,
+									 const PlhProfileImage *image,
+									 char *name, Size room);
+
+#endif							/* PLH_TOP_SITE_H */
