@@ -3,7 +3,7 @@
 EXTENSION = pg_leakhunt
 MODULE_big = pg_leakhunt
 DATA = sql/pg_leakhunt--1.0.sql
-SCRIPTS = bin/pg_leakhunt_attach bin/pg_leakhunt_attach.gdb
+SCRIPTS = bin/pg_leakhunt_attach bin/pg_leakhunt_attach.gdb bin/pg_leakhunt_remove
 
 # The objects by folder.  A file includes files of its own folder and of those
 # above it only.
@@ -28,6 +28,7 @@ BASE_OBJS = \
 # the format of a profile, its owner's writes, checked access to it
 PROFILE_OBJS = \
 	src/profile/baseline.o \
+	src/profile/directory_note.o \
 	src/profile/profile.o \
 	src/profile/profile_counters.o \
 	src/profile/profile_file.o \

@@ -109,6 +109,8 @@ plh_process_start(void)
 	problem = plh_profile_directory_claim();
 	if (problem != NULL)
 		return problem;
+	if (preloaded)
+		plh_profile_directory_note_server();
 	if (pthread_atfork(NULL, NULL, after_fork_in_child) != 0 ||
 		atexit(at_exit) != 0)
 		return "Could not register for fork and exit.";

@@ -13,6 +13,7 @@
 
 #include "base/settings.h"
 #include "process/profile_directory.h"
+#include "profile/directory_note.h"
 #include "profile/shared_directory.h"
 
 /* Names that are tried for the default directory. */
@@ -139,12 +140,22 @@ plh_profile_directory_path(void)
 }
 
 /*
+ * Note in the directory that it is this server's, which starts, from now on.
+ */
+void
+plh_profile_directory_note_server(void)
+{
+	plh_directory_note_write(profile_directory);
+}
+
+/*
  * Remove the directory if it is empty, unless a setting names it: then it is
  * the administrator's.
  */
 void
 plh_profile_directory_remove(void)
 {
+	plh_directory_note_remove(profile_directory);
 	if (plh_fixed.profile_directory[0] == '\0')
 		(void) rmdir(profile_directory);
 }

@@ -17,6 +17,9 @@ extern const char *plh_profile_directory_path(void);
 /* Whoever needs it makes it again. */
 extern bool plh_profile_directory_is_gone(void);
 
+/* Called in the postmaster, or by a server that is a single process. */
+extern void plh_profile_directory_note_server(void);
+
 extern void plh_profile_directory_remove(void);
 
 #endif							/* PLH_PROFILE_DIRECTORY_H */

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "profile/directory_note.h"
 #include "profile/shared_directory.h"
 
 /*
@@ -45,7 +46,9 @@ plh_shared_directory_make(const char *path)
 
 	if (fault != PLH_DIRECTORY_NOT_MADE || errno != ENOENT)
 		return fault;
-	if (mkdir(path, S_IRWXU) != 0 && errno != EEXIST)
+	if (mkdir(path, S_IRWXU) == 0)
+		plh_directory_note_write(path);
+	else if (errno != EEXIST)
 		return PLH_DIRECTORY_NOT_MADE;
 	return plh_shared_directory_check(path);
 }

@@ -106,7 +106,7 @@ run_tool('cp', "$directory/$control", "$directory/next");
 rename("$directory/next", "$directory/$control") or die $!;
 $node->stop;
 is_deeply([ sort(profile_files($directory)) ],
-	[ 'baseline.0', $control ], 'a server that stops leaves them');
+	[ 'README', 'baseline.0', $control ], 'a server that stops leaves them');
 
 # The name of the directory is taken.
 chmod(0755, $directory) or die $!;

@@ -24,6 +24,8 @@ MemoryContext MessageContext;
 MemoryContext ErrorContext;
 int			MyProcPid = 4711;
 pid_t		PostmasterPid = 4710;
+int			PostPortNumber = 5432;
+char	   *DataDir = "/tested/data";
 bool		IsUnderPostmaster = true;
 bool		InitializingParallelWorker;
 int			ParallelWorkerNumber = -1;
