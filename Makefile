@@ -11,6 +11,7 @@ SCRIPTS = bin/pg_leakhunt_attach bin/pg_leakhunt_attach.gdb bin/pg_leakhunt_remo
 # Inside palloc, where nothing may allocate, lock, throw or report:
 # what everything stands on; knows nothing of samples
 BASE_OBJS = \
+	src/base/client_names.o \
 	src/base/directory_names.o \
 	src/base/guard.o \
 	src/base/modules.o \

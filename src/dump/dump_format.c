@@ -24,6 +24,13 @@ const PlhDumpField plh_dump_format_process[] = {
 	FIELD("role_oid", UINT32, role_oid),
 	FIELD("encoding", INT32, encoding),
 
+	FIRST_FIELD("died_at_us", TIME, death.at),
+	FIELD("death", DEATH, death.kind),
+	FIELD("death_number", INT32, death.number),
+	FIELD("application_name", NAME, application_name),
+	FIELD("database", NAME, database),
+	FIELD("role", NAME, role),
+
 	FIRST_FIELD("postgres", UINT32, pg_version),
 	FIELD("started_at_us", TIME, started_at),
 	{NULL, "written_at_us", PLH_FIELD_WRITTEN_AT},
@@ -54,4 +61,11 @@ const PlhDumpField plh_dump_format_process[] = {
 	FIELD("lost_critical", COUNT, lost_samples[PLH_LOSS_CRITICAL]),
 	FIELD("lost_critical_bytes", COUNT, lost_bytes[PLH_LOSS_CRITICAL]),
 	{0}
+};
+
+const char *const plh_dump_format_deaths[] = {
+	[PLH_DEATH_UNKNOWN] = "unknown",
+	[PLH_DEATH_SIGNAL] = "signal",
+	[PLH_DEATH_EXIT_CODE] = "exit_code",
+	[PLH_DEATH_WITH_PROCESS] = "with_process"
 };

@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 
-#define PLH_DUMP_VERSION 3
+#define PLH_DUMP_VERSION 4
 
 /*
  * Made-up load addresses lie in slots of this size, from this address on:
@@ -40,7 +40,9 @@ typedef enum PlhDumpFieldKind
 
 	/* of the process: in PlhProfileHeader, at the field's offset */
 	PLH_FIELD_BACKEND_TYPE,		/* text of PLH_LABEL_MAX bytes */
+	PLH_FIELD_NAME,				/* text of PLH_NAME_MAX bytes */
 	PLH_FIELD_SCOPE,			/* uint32, as a word */
+	PLH_FIELD_DEATH,			/* PlhDeathKind, as a word */
 	PLH_FIELD_PID,				/* int32, from 1 on */
 	PLH_FIELD_INT32,			/* from 0 on */
 	PLH_FIELD_UINT32,			/* an Oid, too */
@@ -61,5 +63,8 @@ typedef struct PlhDumpField
 
 /* The fields are in the order of the file; the last one has no name. */
 extern const PlhDumpField plh_dump_format_process[];
+
+/* The words for each PlhDeathKind. */
+extern const char *const plh_dump_format_deaths[];
 
 #endif							/* PLH_DUMP_FORMAT_H */

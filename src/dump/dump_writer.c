@@ -270,6 +270,17 @@ fill_in_size(DumpFile *file)
 		file->saved_errno = errno;
 }
 
+/*
+ * The word for how a process ended.  The number comes from a profile and may be
+ * any.
+ */
+static const char *
+death_word(uint32 kind)
+{
+	return plh_dump_format_deaths[kind < PLH_DEATH_KINDS ? kind :
+								  PLH_DEATH_UNKNOWN];
+}
+
 /* Append one of the fields about the process. */
 static void
 emit_field(DumpFile *file, const PlhDumpField *field,
@@ -296,13 +307,19 @@ emit_field(DumpFile *file, const PlhDumpField *field,
 			value = plh_profile_image_backend_type(image);
 			emit_value(file, name, value, strlen(value));
 			break;
+		case PLH_FIELD_NAME:
+			emit_value(file, name, value, strnlen(value, PLH_NAME_MAX));
+			break;
+		case PLH_FIELD_DEATH:
+			emit(file, " %s=%s", name, death_word(*(const uint32 *) value));
+			break;
 		case PLH_FIELD_SCOPE:
 			emit(file, " %s=%s", name,
 				 plh_settings_scope_name(*(const uint32 *) value));
 			break;
 		case PLH_FIELD_PID:
 		case PLH_FIELD_INT32:
-			emit(file, " %s=%d", name, *(const int32 *) value);
+			emit(file, " %s=%d", name, Max(*(const int32 *) value, 0));
 			break;
 		case PLH_FIELD_UINT32:
 			emit(file, " %s=%u", name, *(const uint32 *) value);

@@ -181,6 +181,7 @@ plh_profile_image_own(const PlhProfileHeader *header)
 	static PlhProfileImage own;
 
 	own.alive = true;
+	own.crashed = false;
 	own.path[0] = '\0';
 	plh_profile_image_adopt(&own, header, header->used_bytes);
 	return &own;
@@ -358,4 +359,27 @@ int64
 plh_profile_image_peak_bytes(const PlhProfileHeader *header)
 {
 	return Max(header->peak_bytes, header->own_peak_bytes);
+}
+
+/*
+ * What the process had in memory contexts and otherwise from malloc, which also
+ * gives the contexts theirs, when it last counted them; 0 if it never did.
+ */
+int64
+plh_profile_image_counted_bytes(const PlhProfileHeader *header)
+{
+	return header->census_at == 0 ? 0 :
+		Max(header->context_bytes, header->malloc_bytes);
+}
+
+/*
+ * When a process that is gone was last known to be there: when it died, or else
+ * when it last wrote to its profile.
+ */
+TimestampTz
+plh_profile_image_ended_at(const PlhProfileHeader *header)
+{
+	return header->death.at != 0 ? header->death.at :
+		Max(Max(header->counters.last_at, header->census_at),
+			header->started_at);
 }

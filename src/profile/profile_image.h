@@ -26,6 +26,7 @@ typedef struct PlhProfileImage
 	const PlhProfileHeader *header;
 	Size		bytes;			/* of header and records that can be read */
 	bool		alive;			/* the owner is running */
+	bool		crashed;		/* the owner did not exit cleanly */
 	char		path[PLH_PATH_MAX]; /* of the file; empty for our own memory */
 	uint32		modules[PLH_IMAGE_MODULES]; /* offsets by index; 0: none */
 	const struct PlhSymbolTable *symbols;	/* from the dump, or NULL */
@@ -58,6 +59,8 @@ extern bool plh_profile_image_is_whole(const PlhProfileHeader *header);
 extern int64 plh_profile_image_peak_bytes(const PlhProfileHeader *header);
 extern double plh_profile_image_live_error_bytes(const PlhProfileHeader *header);
 extern double plh_profile_image_surely_live_bytes(const PlhProfileHeader *header);
+extern int64 plh_profile_image_counted_bytes(const PlhProfileHeader *header);
+extern TimestampTz plh_profile_image_ended_at(const PlhProfileHeader *header);
 extern const char *plh_profile_image_lifetime_name(uint32 lifetime);
 
 #endif							/* PLH_PROFILE_IMAGE_H */

@@ -25,10 +25,11 @@
 #include "base/limits.h"
 
 #define PLH_PROFILE_MAGIC "PLHPROF"
-#define PLH_LAYOUT_VERSION 4
+#define PLH_LAYOUT_VERSION 5
 
 /* A profile keeps labels, context names and statements up to these bytes. */
 #define PLH_LABEL_MAX 96
+#define PLH_NAME_MAX 64			/* of databases, roles and applications */
 #define PLH_CONTEXT_NAME_MAX 255
 #define PLH_STATEMENT_MAX 1024
 
@@ -85,6 +86,33 @@ typedef struct PlhHistoryPoint
  */
 #define PLH_HISTORY_POINTS 240
 
+/* How a process ended that did not exit cleanly.  Stored: append only. */
+typedef enum PlhDeathKind
+{
+	PLH_DEATH_UNKNOWN,			/* it lives, or nobody knows */
+	PLH_DEATH_SIGNAL,			/* it was terminated by that signal */
+	PLH_DEATH_EXIT_CODE,		/* it exited with that code */
+	PLH_DEATH_WITH_PROCESS,		/* the server ended it, as the process with that
+								 * pid had died */
+#define PLH_DEATH_KINDS (PLH_DEATH_WITH_PROCESS + 1)
+} PlhDeathKind;
+
+/* The death of a process; the postmaster fills it in, as the owner can't. */
+typedef struct PlhDeath
+{
+	TimestampTz at;				/* not later than this; 0: not known */
+	uint32		kind;			/* PlhDeathKind */
+	int32		number;			/* signal, exit code or pid */
+} PlhDeath;
+
+/* Did the process die of something, and not only with another one? */
+static inline bool
+plh_death_has_cause(const PlhDeath *death)
+{
+	return death->kind == PLH_DEATH_SIGNAL ||
+		death->kind == PLH_DEATH_EXIT_CODE;
+}
+
 typedef struct PlhProfileHeader
 {
 	char		magic[8];
@@ -101,6 +129,10 @@ typedef struct PlhProfileHeader
 	uint64		system_identifier;	/* of the database cluster */
 	char		label[PLH_LABEL_MAX];	/* if backend_type is not enough */
 	int32		encoding;		/* of statements and names */
+	char		application_name[PLH_NAME_MAX]; /* each may be empty, and cut */
+	char		database[PLH_NAME_MAX]; /* as the client gave it; also empty */
+	char		role[PLH_NAME_MAX]; /* for processes without a client */
+	PlhDeath	death;			/* the postmaster's */
 
 	/* how */
 	uint32		sample_interval;	/* bytes; 0 while not sampling */

@@ -50,6 +50,21 @@ parse_scope(const PlhDumpLines *lines, const char *name)
 	return scope;
 }
 
+/* Read a field whose value is a word for how a process ended. */
+static uint32
+parse_death(const PlhDumpLines *lines, const char *name)
+{
+	char	   *word = plh_dump_lines_text(lines, name);
+	uint32		kind = PLH_DEATH_UNKNOWN;
+
+	while (strcmp(plh_dump_format_deaths[kind], word) != 0)
+	{
+		if (++kind == PLH_DEATH_KINDS)
+			plh_dump_lines_damaged(lines, "There is no death \"%s\".", word);
+	}
+	return kind;
+}
+
 /* Parse one of the fields about the process, which is in the current line. */
 static void
 parse_field(const PlhDumpLines *lines, const PlhDumpField *field,
@@ -74,6 +89,12 @@ parse_field(const PlhDumpLines *lines, const PlhDumpField *field,
 			break;
 		case PLH_FIELD_BACKEND_TYPE:
 			strlcpy(value, plh_dump_lines_text(lines, name), PLH_LABEL_MAX);
+			break;
+		case PLH_FIELD_NAME:
+			strlcpy(value, plh_dump_lines_text(lines, name), PLH_NAME_MAX);
+			break;
+		case PLH_FIELD_DEATH:
+			*(uint32 *) value = parse_death(lines, name);
 			break;
 		case PLH_FIELD_SCOPE:
 			*(uint32 *) value = parse_scope(lines, name);

@@ -446,6 +446,8 @@ plh_dump_reader_read(const char *path, PlhDumpPart part)
 
 	dump->image = palloc0(sizeof(PlhProfileImage));
 	strlcpy(dump->image->path, path, sizeof(dump->image->path));
+	dump->image->crashed = strcmp(dump->reason, "crash") == 0 ||
+		plh_profile_builder_header(&parser->profile)->death.at != 0;
 	if (part != PLH_DUMP_HEADER)
 		parse_body(parser, dump);
 	if (part == PLH_DUMP_TEXT)

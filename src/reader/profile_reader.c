@@ -141,10 +141,14 @@ read_image(int fd, const char *path, bool header_only)
 			break;
 	}
 	header->label[sizeof(header->label) - 1] = '\0';
+	header->application_name[sizeof(header->application_name) - 1] = '\0';
+	header->database[sizeof(header->database) - 1] = '\0';
+	header->role[sizeof(header->role) - 1] = '\0';
 
 	image = palloc0(sizeof(PlhProfileImage));
 	image->alive = plh_process_facts_is_alive(header->pid,
 											  header->process_start);
+	image->crashed = !image->alive;
 	strlcpy(image->path, path, sizeof(image->path));
 	plh_profile_image_adopt(image, header, bytes);
 	if (!plh_profile_image_is_whole(header) && !header_only)

@@ -15,6 +15,7 @@
 #include "postmaster/bgworker_internals.h"
 #include "storage/proc.h"
 
+#include "base/client_names.h"
 #include "base/clock.h"
 #include "base/guard.h"
 #include "base/private_memory.h"
@@ -77,6 +78,13 @@ plh_owner_start(const char *directory, uint64 cluster)
 	system_identifier = cluster;
 }
 
+/* Copy a name into the header, as far as it fits.  NULL gives an empty one. */
+static void
+note_name(char *noted, const char *name)
+{
+	strlcpy(noted, name != NULL ? name : "", PLH_NAME_MAX);
+}
+
 /*
  * Fill in, or bring up to date, who the process is.  A process learns its type
  * and its role some time after it was forked.
@@ -88,6 +96,9 @@ identify(PlhProfileHeader *header)
 	header->database_oid = MyDatabaseId;
 	header->role_oid = MyProc != NULL ? MyProc->roleId : InvalidOid;
 	header->encoding = GetDatabaseEncoding();
+	note_name(header->application_name, plh_client_names_application());
+	note_name(header->database, plh_client_names_database());
+	note_name(header->role, plh_client_names_role());
 
 	if (!IsUnderPostmaster)
 		strlcpy(header->label, IsPostmasterEnvironment ?
@@ -136,6 +147,19 @@ plh_owner_settings_changed(uint32 sample_interval, int scope)
 		return;
 	header->sample_interval = sample_interval;
 	header->scope = scope;
+}
+
+/*
+ * Take a census if it is due, and bring up to date what a session may change at
+ * any time: the name of its application.
+ */
+static void
+take_census(int64 gap_us, bool brief)
+{
+	if (!plh_census_take_if_older(gap_us, brief))
+		return;
+	note_name(plh_profile->application_name, plh_client_names_application());
+	(void) plh_profile_file_verify();
 }
 
 /* Is the sample that was just kept an occasion to look around? */
@@ -188,8 +212,8 @@ plh_owner_sampled(void)
 		header->database_oid != MyDatabaseId ||
 		(header->role_oid == InvalidOid && MyProc != NULL))
 		identify(header);
-	if (plh_profile_file_is_published() && plh_census_take_if_older(BUSY_GAP_US, false))
-		(void) plh_profile_file_verify();
+	if (plh_profile_file_is_published())
+		take_census(BUSY_GAP_US, false);
 
 	plh_growth_dump_if_due();
 
@@ -232,9 +256,8 @@ plh_owner_take_stock(int64 gap_us, bool brief)
 			return;
 		publish_if_time();
 	}
-	if (plh_profile_file_is_published() &&
-		plh_census_take_if_older(gap_us, brief))
-		(void) plh_profile_file_verify();
+	if (plh_profile_file_is_published())
+		take_census(gap_us, brief);
 }
 
 /*

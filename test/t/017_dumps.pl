@@ -250,7 +250,7 @@ sub damage
 }
 damage('empty', '', qr/is damaged at line 1\n.*The file ends here/);
 damage('another file', "hello\n", qr/is damaged at line 1\n.*"heap profile: "/);
-damage('version', $good =~ s/dump_version=3/dump_version=1/r,
+damage('version', $good =~ s/dump_version=4/dump_version=1/r,
 	qr/has another version/);
 damage('cut at a line', join('', map { "$_\n" } (split /\n/, $good)[ 0 .. 9 ]),
 	qr/is damaged at line 11\n.*The file ends here/);
@@ -274,8 +274,10 @@ damage('an address', $good =~ s/^(\d.* @ )0x[0-9a-f]+ /$1 zz /mr,
 	qr/is damaged at line \d+\n.*no sound stack/);
 damage('a code', $good =~ s/ name=/ name=%zz/r,
 	qr/is damaged at line @{[$context_line + 1]}\n.*"%" without a code/);
+damage('a death', $good =~ s/death=\w+/death=x/r,
+	qr/is damaged at line 3\n.*no death "x"/);
 damage('a scope', $good =~ s/scope=\w+/scope=x/r,
-	qr/is damaged at line 3\n.*no scope "x"/);
+	qr/is damaged at line 4\n.*no scope "x"/);
 damage('a zero byte', $good . "\0more\n",
 	qr/is damaged at line @{[$lines + 1]}\n.*There is a zero byte/);
 damage('a zero byte in a line', $good =~ s/ lifetime=/ life\0time=/r,

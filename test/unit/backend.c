@@ -15,6 +15,7 @@
 #include "storage/fd.h"
 #include "utils/builtins.h"
 #include "utils/hsearch.h"
+#include "utils/timestamp.h"
 
 #include "backend.h"
 
@@ -23,6 +24,7 @@ ErrorContextCallback *error_context_stack;
 volatile sig_atomic_t InterruptPending;
 int			open_files;
 int			database_encoding = PG_UTF8;
+Oid			MyDatabaseId = 5;
 
 static int	thrown_level;
 static int	thrown_sqlstate;
@@ -180,6 +182,15 @@ bool
 pg_verifymbstr(const char *text, int bytes, bool no_error)
 {
 	return pg_encoding_verifymbstr(database_encoding, text, bytes) == bytes;
+}
+
+const char *
+timestamptz_to_str(TimestampTz time)
+{
+	static char text[32];
+
+	snprintf(text, sizeof(text), "%lld", (long long) time);
+	return text;
 }
 
 /* There are no conversions. */

@@ -109,6 +109,7 @@ use_dump(const PlhDump *dump, bool drawn)
 
 	plh_profile_image_adopt(image, header, dump->image->bytes);
 	image->alive = false;
+	image->crashed = dump->image->crashed;
 	image->symbols = dump->image->symbols;
 	if (baseline == NULL)
 		baseline = half_of_profile(image);

@@ -121,6 +121,12 @@ fill_header(PlhProfileHeader *header)
 	header->system_identifier = GetSystemIdentifier();
 	header->published_bytes = header->used_bytes;
 	strcpy(header->label, "a worker, 100%");
+	strcpy(header->application_name, "an application=100%");
+	strcpy(header->database, names[7]);
+	memset(header->role, '\xff', PLH_NAME_MAX - 1);
+	header->death.at = 2000000;
+	header->death.kind = PLH_DEATH_WITH_PROCESS;
+	header->death.number = 4711;
 	header->encoding = database_encoding;
 	header->sample_interval = 4096;
 	header->scope = PLH_SCOPE_ALL;

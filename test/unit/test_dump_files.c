@@ -172,6 +172,10 @@ compare_headers(const PlhProfileHeader *a, const PlhProfileHeader *b)
 
 	REQUIRE(broken, a->pid == b->pid);
 	REQUIRE(broken, strcmp(a->label, b->label) == 0);
+	REQUIRE(broken, strcmp(a->application_name, b->application_name) == 0);
+	REQUIRE(broken, strcmp(a->database, b->database) == 0);
+	REQUIRE(broken, strcmp(a->role, b->role) == 0);
+	REQUIRE(broken, memcmp(&a->death, &b->death, sizeof(PlhDeath)) == 0);
 	REQUIRE(broken, a->database_oid == b->database_oid);
 	REQUIRE(broken, a->role_oid == b->role_oid);
 	REQUIRE(broken, a->encoding == b->encoding);

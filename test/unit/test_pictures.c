@@ -399,7 +399,7 @@ test_pictures(void)
 {
 	static const int max_nodes[] = {2, 3, 4, 7, 10, 30, 100, 1000};
 	PlhProfileHeader *header = make_profile(1, SEED);
-	PlhProfileImage image;
+	PlhProfileImage image = {.crashed = true};
 	const char *tree = NULL;
 	const char *folded = NULL;
 	const char *top = NULL;
