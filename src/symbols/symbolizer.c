@@ -50,7 +50,9 @@ struct PlhSymbolizer
 	pid_t		pid;			/* 0: not running */
 	int			question_fd;	/* we write here */
 	int			answer_fd;		/* we read here */
-	bool		refused;		/* the process could not be started */
+	bool		refused;		/* the process could not be started, or shall
+								 * not be asked any more */
+	bool		(*must_stop) (void);	/* see plh_symbolizer_limit; or NULL */
 	int			failed_count;
 	PlhSymbolQuestion failed[MAX_FAILED_MODULES];	/* one per module */
 	MemoryContextCallback callback; /* ends the process */
@@ -212,6 +214,15 @@ start_symbolizer(PlhSymbolizer *symbolizer)
 	return false;
 }
 
+/* Shall no further question be asked, and no answer be waited for? */
+static bool
+must_stop(PlhSymbolizer *symbolizer)
+{
+	if (symbolizer->must_stop != NULL && symbolizer->must_stop())
+		symbolizer->refused = true;
+	return symbolizer->refused;
+}
+
 /*
  * Read from the symbolizer.  Returns false if it is gone.  Not by
  * plh_whole_io_read: a symbolizer that stops in the middle of an answer must
@@ -229,7 +240,11 @@ receive(PlhSymbolizer *symbolizer, void *data, Size bytes)
 
 		/* the symbolizer may have to wait for a debuginfod server */
 		while (poll(&answer, 1, POLL_MS) <= 0)
+		{
 			CHECK_FOR_INTERRUPTS();
+			if (must_stop(symbolizer))
+				return false;
+		}
 		done = read(symbolizer->answer_fd, position, bytes);
 		if (done < 0 && errno == EINTR)
 			continue;
@@ -293,6 +308,16 @@ plh_symbolizer_open(void)
 }
 
 /*
+ * Once "must_stop" says so, let all answers be that nobody was asked, even the one
+ * that is being waited for.
+ */
+void
+plh_symbolizer_limit(PlhSymbolizer *symbolizer, bool (*must_stop) (void))
+{
+	symbolizer->must_stop = must_stop;
+}
+
+/*
  * Ask for the functions at an address of a module, or for PLH_WHOLE_MODULE.
  * If the process dies over the module's files, a WARNING says so, and later
  * questions about the module are answered without asking.
@@ -333,14 +358,21 @@ plh_symbolizer_ask(PlhSymbolizer *symbolizer, const PlhModuleRecord *module,
 				(errmsg("could not start a process to read symbols: %m"),
 				 errdetail("Functions are shown as module and offset.")));
 	}
-	if (symbolizer->refused)
+	if (must_stop(symbolizer))
 		answer->status = PLH_MODULE_NOT_ASKED;
 	else if (symbolizer->failed_count < MAX_FAILED_MODULES)
 	{
+		int			status;
+
 		if (exchange(symbolizer, &question, answer))
 			return;
-		note_failure(symbolizer, &question, stop_symbolizer(symbolizer));
-		answer->status = PLH_MODULE_FAILED;
+		status = stop_symbolizer(symbolizer);
+		answer->status = PLH_MODULE_NOT_ASKED;
+		if (!symbolizer->refused)
+		{
+			note_failure(symbolizer, &question, status);
+			answer->status = PLH_MODULE_FAILED;
+		}
 	}
 	answer->source = PLH_SOURCE_NOTHING;
 	answer->frames_bytes = 0;

@@ -22,6 +22,8 @@ typedef struct PlhSymbolizer PlhSymbolizer;
  * with it.
  */
 extern PlhSymbolizer *plh_symbolizer_open(void);
+extern void plh_symbolizer_limit(PlhSymbolizer *symbolizer,
+								 bool (*must_stop) (void));
 
 /* "answer" is always set, and sound. */
 extern void plh_symbolizer_ask(PlhSymbolizer *symbolizer,

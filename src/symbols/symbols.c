@@ -30,6 +30,17 @@ plh_symbols_open(void)
 	return symbols;
 }
 
+/*
+ * Let look-ups end when "must_stop" says so, for who can't wait or be interrupted.
+ * Nobody is waiting for an answer then, and needs no WARNING that there is none.
+ */
+void
+plh_symbols_limit(PlhSymbols *symbols, bool (*must_stop) (void))
+{
+	symbols->warned = true;
+	plh_symbolizer_limit(symbols->symbolizer, must_stop);
+}
+
 /* Get the answer about an address: from the cache, or from the symbolizer. */
 static const PlhSymbolAnswer *
 ask(PlhSymbols *symbols, const PlhModuleRecord *module, uint64 address)

@@ -35,6 +35,9 @@ typedef struct PlhSymbolModule
  * returns are valid until the next one.
  */
 extern PlhSymbols *plh_symbols_open(void);
+
+/* Once "must_stop" says so, what is not known yet is not looked up. */
+extern void plh_symbols_limit(PlhSymbols *symbols, bool (*must_stop) (void));
 extern void plh_symbols_lookup(PlhSymbols *symbols,
 							   const PlhModuleRecord *module, uint64 address,
 							   PlhSymbolFrames *found);
