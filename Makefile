@@ -84,6 +84,8 @@ READER_OBJS = \
 
 # load, fork, the ends of transactions, exit, crash
 PROCESS_OBJS = \
+	src/process/child_deaths.o \
+	src/process/child_message.o \
 	src/process/crash_dumps.o \
 	src/process/crashed_profiles.o \
 	src/process/dump_report.o \

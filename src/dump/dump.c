@@ -235,6 +235,19 @@ plh_dump_is_worth_while(const PlhProfileHeader *header)
 }
 
 /*
+ * Should there be a dump of a process that did not exit cleanly?  What it held
+ * when it last counted may be nothing that stays at an exit, such as a query's
+ * memory.  What a crash began with is always of interest.
+ */
+bool
+plh_dump_is_worth_while_after_crash(const PlhProfileHeader *header)
+{
+	return plh_death_has_cause(&header->death) ||
+		plh_dump_is_worth_while(header) ||
+		plh_profile_image_counted_bytes(header) >= plh_dump_min_peak;
+}
+
+/*
  * Forget the dumps in a forked child: they are the parent's.
  */
 void

@@ -23,6 +23,7 @@ extern bool plh_dump_write(const PlhProfileImage *image,
 						   const PlhDumpExtras *extras, bool sync,
 						   PlhDumpResult *result);
 extern bool plh_dump_is_worth_while(const PlhProfileHeader *header);
+extern bool plh_dump_is_worth_while_after_crash(const PlhProfileHeader *header);
 extern void plh_dump_forget(void);
 
 #endif							/* PLH_DUMP_H */

@@ -123,9 +123,15 @@ look_at(PlhCrashedProfile *profile)
 	if (image == NULL || image->alive || lstat(profile->path, &status) != 0)
 		return false;
 	profile->pid = image->header->pid;
-	profile->live_bytes = plh_profile_image_surely_live_bytes(image->header);
+	profile->process_start = image->header->process_start;
+	profile->started_at = image->header->started_at;
+	profile->died_at = image->header->death.at;
+	profile->has_cause = plh_death_has_cause(&image->header->death);
+	profile->held_bytes =
+		Max(plh_profile_image_surely_live_bytes(image->header),
+			plh_profile_image_counted_bytes(image->header));
 	profile->worth_dump = profile->state != PLH_CRASHED_SAVED &&
-		plh_dump_is_worth_while(image->header);
+		plh_dump_is_worth_while_after_crash(image->header);
 	profile->file_bytes = (int64) status.st_blocks * 512;
 	profile->renamed_at = (int64) status.st_ctim.tv_sec * USECS_PER_SEC +
 		status.st_ctim.tv_nsec / 1000 - PLH_UNIX_EPOCH_US;
@@ -139,9 +145,11 @@ compare_worth(const ListCell *left, const ListCell *right)
 	const PlhCrashedProfile *a = lfirst(left);
 	const PlhCrashedProfile *b = lfirst(right);
 
+	if (a->has_cause != b->has_cause)
+		return a->has_cause ? -1 : 1;
 	if (a->worth_dump != b->worth_dump)
 		return a->worth_dump ? -1 : 1;
-	return a->live_bytes > b->live_bytes ? -1 : a->live_bytes < b->live_bytes;
+	return a->held_bytes > b->held_bytes ? -1 : a->held_bytes < b->held_bytes;
 }
 
 /*

@@ -32,14 +32,19 @@ typedef struct PlhCrashedProfile
 	int			pid;
 	PlhCrashedState state;
 	bool		worth_dump;		/* a dump is to be made */
-	double		live_bytes;		/* at least */
+	bool		has_cause;		/* it did not only die with another one */
+	double		held_bytes;		/* at least, or when it last counted */
+	uint64		process_start;	/* as in PlhProfileHeader, as are these: */
+	TimestampTz started_at;
+	TimestampTz died_at;
 	int64		file_bytes;
 	TimestampTz renamed_at;		/* when it got its state, or was last written */
 } PlhCrashedProfile;
 
 /*
- * A list of PlhCrashedProfile in the current memory context: first those that
- * are worth a dump, each part with the most live bytes first.
+ * A list of PlhCrashedProfile in the current memory context: first those of
+ * processes that crashed by themselves, then others that are worth a dump, then
+ * the rest; each part with the one first that held most.
  */
 extern List *plh_crashed_profiles_list(const char *directory);
 

@@ -20,9 +20,11 @@ main(void)
 	test_profiles();
 	test_recycling();
 	test_census();
+	test_child_messages();
 	test_control();
 	test_countdown();
 	test_clock_of_epochs();
+	test_dump_worth();
 	test_whole_io();
 	test_read_only_store();
 	test_symbol_protocol();
