@@ -114,6 +114,8 @@ REPORT_OBJS = \
 	src/report/build_id_text.o \
 	src/report/call_tree.o \
 	src/report/context_list.o \
+	src/report/crash_report.o \
+	src/report/death_text.o \
 	src/report/dump_symbols.o \
 	src/report/flamegraph.o \
 	src/report/folded.o \

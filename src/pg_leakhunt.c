@@ -31,15 +31,23 @@
 #include "base/modules.h"
 #include "base/settings.h"
 #include "base/unwind.h"
+#include "process/crash_dumps.h"
 #include "process/keeper.h"
 #include "process/process.h"
 #include "process/sweep.h"
+#include "report/crash_report.h"
 #include "sampler/control.h"
 #include "sampler/method_hooks.h"
 
 PG_MODULE_MAGIC;
 
 extern PGDLLEXPORT void _PG_init(void);
+
+/* The folder process includes none of those that know the names of functions. */
+static const PlhCrashTexts crash_texts = {
+	.add_symbols = plh_crash_report_add_symbols,
+	.report_cause = plh_crash_report_cause
+};
 
 /*
  * The server calls this when it loads the module: in the postmaster if
@@ -55,6 +63,7 @@ _PG_init(void)
 	plh_modules_start();
 	plh_unwind_start();
 
+	plh_crash_dumps_start(&crash_texts);
 	refusal = plh_process_start();
 	if (refusal == NULL)
 		refusal = plh_method_hooks_install();

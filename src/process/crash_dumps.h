@@ -8,6 +8,27 @@
 #ifndef PLH_CRASH_DUMPS_H
 #define PLH_CRASH_DUMPS_H
 
+#include "dump/dump_writer.h"
+
+/*
+ * What is made by others of the profiles that become dumps.  Each may throw, and
+ * stops to look up names of functions when "must_stop" says so.
+ */
+typedef struct PlhCrashTexts
+{
+	/* sets the symbol texts of "extras", in the current memory context */
+	void		(*add_symbols) (const PlhProfileImage *image,
+								PlhDumpExtras *extras,
+								bool (*must_stop) (void));
+
+	/* says in the log what a process held that the crash began with */
+	void		(*report_cause) (const PlhProfileImage *image,
+								 bool (*must_stop) (void));
+} PlhCrashTexts;
+
+/* Called once, when the module is loaded; they must last. */
+extern void plh_crash_dumps_start(const PlhCrashTexts *texts);
+
 /* Returns a descriptor, to be closed, or -1 if somebody else has the lock. */
 extern int	plh_crash_dumps_lock(void);
 

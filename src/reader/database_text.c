@@ -6,6 +6,7 @@
 
 #include "catalog/namespace.h"
 #include "mb/pg_wchar.h"
+#include "miscadmin.h"
 #include "utils/memutils.h"
 
 #include "reader/database_text.h"
@@ -65,13 +66,16 @@ plh_database_text_fit(const char *text)
 /*
  * Copy a text that is in the encoding of another database and may end within a
  * character, which is then left out.  If the encoding is not this database's,
- * all non-ASCII bytes become '?'.
+ * all non-ASCII bytes become '?'.  A process without a database, which writes to
+ * the log only, gets the text as it is.
  */
 char *
 plh_database_text_fit_foreign(const char *text, Size bytes, int encoding)
 {
 	char	   *copy = pnstrdup(text, bytes);
 
+	if (!OidIsValid(MyDatabaseId))
+		return copy;
 	bytes = strlen(copy);
 	if (encoding == GetDatabaseEncoding())
 	{

@@ -23,6 +23,7 @@
 #include "base/sampling.h"
 #include "reader/database_text.h"
 #include "report/call_tree.h"
+#include "report/death_text.h"
 #include "report/flamegraph.h"
 #include "report/size_text.h"
 
@@ -60,6 +61,7 @@ typedef struct Picture
 	int			legend_x;		/* start of the next entry of the legend */
 	int			legend_y;
 	int			frames_y;		/* top of the frames */
+	const char *crash;			/* of its process, as text; or NULL */
 } Picture;
 
 /* Append text as XML in ASCII. */
@@ -232,6 +234,11 @@ append_facts(Picture *picture)
 										 picture->tree->merged,
 										 picture->tree->frames) : ""));
 	appendStringInfoString(output, "</text>\n");
+	if (picture->crash == NULL)
+		return;
+	appendStringInfoString(output, "<text x=\"10\" y=\"80\">");
+	append_xml(output, picture->crash);
+	appendStringInfoString(output, "</text>\n");
 }
 
 /* Append a colour and its meaning, on the next line if this one is full. */
@@ -319,9 +326,12 @@ plh_flamegraph_append(StringInfo output, const PlhSiteList *list,
 		.output = &legend,
 		.list = list,
 		.legend_x = MARGIN,
-		.legend_y = LEGEND_TOP
+		.legend_y = LEGEND_TOP,
+		.crash = plh_death_text_of_crash(list->image)
 	};
 
+	if (picture.crash != NULL)
+		picture.legend_y += ROW_HEIGHT;
 	picture.tree = plh_call_tree_make(list, with_context, with_query,
 									  MAX_FRAMES);
 	initStringInfo(&legend);

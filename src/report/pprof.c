@@ -23,6 +23,7 @@
 #include "profile/profile_image.h"
 #include "reader/database_text.h"
 #include "report/build_id_text.h"
+#include "report/death_text.h"
 #include "report/listed_site.h"
 #include "report/pprof.h"
 #include "report/text_numbers.h"
@@ -413,6 +414,7 @@ append_facts(Writer *writer, const PlhSiteList *list)
 				 plh_site_list_interval(list), list->growth ? ", growth" :
 				 !list->peak ? "" : list->merged != NULL ? ", at their peaks" :
 				 ", at its peak");
+	const char *crash = plh_death_text_of_crash(list->image);
 
 	append_number(writer->output, PROFILE_DROP_FRAMES,
 				  string_number(writer, plh_stack_text_helpers_pattern()));
@@ -427,6 +429,9 @@ append_facts(Writer *writer, const PlhSiteList *list)
 	}
 	append_number(writer->output, PROFILE_COMMENT,
 				  string_number(writer, comment));
+	if (crash != NULL)
+		append_number(writer->output, PROFILE_COMMENT,
+					  string_number(writer, crash));
 }
 
 /*

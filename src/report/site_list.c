@@ -62,7 +62,8 @@ describe_last(PlhSiteList *list, PlhStackTexts *texts,
 }
 
 /*
- * All sites of an image that ever had a sample, as they were at the time "at".
+ * All sites of an image that ever had a sample, as they were at the time "at", or
+ * when the process crashed.
  * With a baseline the list is of the growth since.
  */
 PlhSiteList *
@@ -78,7 +79,7 @@ plh_site_list_make(PlhSymbols *symbols, const PlhProfileImage *image,
 
 	list->image = image;
 	list->growth = baseline != NULL;
-	list->at = at;
+	list->at = image->crashed ? plh_profile_image_ended_at(image->header) : at;
 	list->sites = palloc(sizeof(PlhListedSite) * room);
 	while (plh_site_facts_next(&facts, image, baseline, &position))
 	{
