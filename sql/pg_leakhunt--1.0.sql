@@ -52,7 +52,9 @@ CREATE FUNCTION pg_leakhunt_processes(
     OUT overhead_bytes bigint,
     OUT profile_bytes bigint,
     OUT last_sample_at timestamptz,
-    OUT counted_at timestamptz)
+    OUT counted_at timestamptz,
+    OUT died_at timestamptz,
+    OUT death text)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pg_leakhunt_processes'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
@@ -120,6 +122,10 @@ COMMENT ON COLUMN pg_leakhunt_processes.last_sample_at IS
 'when the last sample was kept';
 COMMENT ON COLUMN pg_leakhunt_processes.counted_at IS
 'when the process last counted its contexts: with a sample, at most once a second, and at the end of a transaction that commits, where 50 ms have passed since, or 10 ms after a transaction longer than 2 ms, but not if it would hold up the commit for more than 2 ms; at once, where live_bytes or the memory of the process has changed by a fifth; all that together takes at most a thousandth of the time. context_bytes, malloc_bytes and malloc_free_bytes are as of then, rss_anon_bytes is of now; null if it has not yet';
+COMMENT ON COLUMN pg_leakhunt_processes.died_at IS
+'when a crashed process died, by the clock of the postmaster: when that learned how it had ended, else when it found it gone and went on, so that it died no later; null for a process that lives, and where the server itself was killed or stopped';
+COMMENT ON COLUMN pg_leakhunt_processes.death IS
+'how a crashed process died, as the postmaster learned: terminated by signal 9: Killed, or exited with exit code 2, of the process that the crash began with; ended with process 4711, of those that the server ended as that one had died; null where died_at is, and where log_min_messages hides the messages of the postmaster';
 
 CREATE FUNCTION pg_leakhunt_history(
     pid int,
@@ -569,12 +575,15 @@ CREATE FUNCTION pg_leakhunt_dumps(
     OUT backend_type text,
     OUT username text,
     OUT database text,
+    OUT application_name text,
     OUT reason text,
     OUT created_at timestamptz,
     OUT size_bytes bigint,
     OUT live_bytes bigint,
     OUT live_count bigint,
-    OUT peak_bytes bigint)
+    OUT peak_bytes bigint,
+    OUT died_at timestamptz,
+    OUT death text)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pg_leakhunt_dumps'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
@@ -598,6 +607,8 @@ COMMENT ON COLUMN pg_leakhunt_dumps.username IS
 'role that the process was authenticated as; null if there is no such role now';
 COMMENT ON COLUMN pg_leakhunt_dumps.database IS
 'database that the process was connected to; null if there is no such database now';
+COMMENT ON COLUMN pg_leakhunt_dumps.application_name IS
+'application_name of the process, as of its last count; null if it had set none';
 COMMENT ON COLUMN pg_leakhunt_dumps.reason IS
 'exit; crash: the process did not exit cleanly; manual: pg_leakhunt_dump; growth: pg_leakhunt.dump_growth';
 COMMENT ON COLUMN pg_leakhunt_dumps.created_at IS
@@ -610,6 +621,10 @@ COMMENT ON COLUMN pg_leakhunt_dumps.live_count IS
 'number of such chunks; estimate';
 COMMENT ON COLUMN pg_leakhunt_dumps.peak_bytes IS
 'the most live bytes that the process ever held; estimate';
+COMMENT ON COLUMN pg_leakhunt_dumps.died_at IS
+'as in pg_leakhunt_processes; null if the process lived, or nobody knows';
+COMMENT ON COLUMN pg_leakhunt_dumps.death IS
+'as in pg_leakhunt_processes; null likewise';
 
 CREATE FUNCTION pg_leakhunt_read_dump(file text)
 RETURNS SETOF pg_leakhunt_report

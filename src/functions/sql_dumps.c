@@ -27,9 +27,10 @@
 #include "process/process.h"
 #include "process/profile_directory.h"
 #include "reader/baseline_file.h"
+#include "report/death_text.h"
 #include "report/dump_symbols.h"
 
-#define DUMP_COLUMNS 11
+#define DUMP_COLUMNS 14
 
 PLH_FUNCTION(pg_leakhunt_dump);
 PLH_FUNCTION(pg_leakhunt_dump_file);
@@ -103,12 +104,15 @@ put_dump(const char *name, const PlhDump *dump, const struct stat *status,
 	plh_sql_rows_put_backend_type(&row, dump->image);
 	plh_sql_rows_put_role(&row, header->role_oid);
 	plh_sql_rows_put_database(&row, header->database_oid);
+	plh_sql_rows_put_application(&row, dump->image);
 	plh_sql_rows_put_text(&row, dump->reason);
 	plh_sql_rows_put_time(&row, dump->written_at);
 	plh_sql_rows_put_int64(&row, status->st_size);
 	plh_sql_rows_put_int64(&row, header->counters.live_bytes);
 	plh_sql_rows_put_int64(&row, header->counters.live_count);
 	plh_sql_rows_put_int64(&row, header->peak_bytes);
+	plh_sql_rows_put_time(&row, header->death.at);
+	plh_sql_rows_put_text(&row, plh_death_text(&header->death));
 	plh_sql_rows_finish(&row, sink);
 }
 

@@ -22,8 +22,9 @@
 #include "reader/server_activity.h"
 #include "reader/server_processes.h"
 #include "report/build_id_text.h"
+#include "report/death_text.h"
 
-#define PROCESS_COLUMNS 27
+#define PROCESS_COLUMNS 29
 #define SYMBOL_COLUMNS 5
 #define HISTORY_COLUMNS 6
 
@@ -117,6 +118,8 @@ put_profile(const PlhProfileImage *image, PlhRowSink *sink)
 	plh_sql_rows_put_int64(&row, header->profile_bytes);
 	plh_sql_rows_put_time(&row, header->counters.last_at);
 	plh_sql_rows_put_time(&row, header->census_at);
+	plh_sql_rows_put_time(&row, header->death.at);
+	plh_sql_rows_put_text(&row, plh_death_text(&header->death));
 	plh_sql_rows_finish(&row, sink);
 }
 
@@ -169,7 +172,7 @@ put_unprofiled(int pid, PlhRowSink *sink)
 	plh_sql_rows_put_time(&row, found.started_at);
 	plh_sql_rows_put_nulls(&row, 16);
 	put_if_known(&row, plh_server_processes_rss_anon(pid));
-	plh_sql_rows_put_nulls(&row, 4);
+	plh_sql_rows_put_nulls(&row, 6);
 	plh_sql_rows_finish(&row, sink);
 }
 

@@ -144,6 +144,20 @@ plh_sql_rows_put_database(PlhRow *row, Oid database)
 }
 
 /*
+ * The column application_name, null if the session has set none.
+ */
+void
+plh_sql_rows_put_application(PlhRow *row, const PlhProfileImage *image)
+{
+	const char *name = image->header->application_name;
+
+	if (name[0] == '\0')
+		plh_sql_rows_put_null(row);
+	else
+		plh_sql_rows_put_foreign_text(row, image, name, strlen(name));
+}
+
+/*
  * The columns query_id and query.
  */
 void

@@ -21,6 +21,12 @@ $session->{run}->kill_kill;
 wait_until(
 	sub { $node->psql('postgres', 'SELECT 1') == 0 },
 	'the server is back');
+
+# It has its last name, so that no look is in the middle of a rename.
+my @saved;
+wait_until(
+	sub { @saved = grep { /^$pid\.\d+\.saved$/ } profile_files($directory) },
+	'the profile is saved');
 is( $node->safe_psql(
 		'postgres',
 		"SELECT state, sampling, backend_type FROM pg_leakhunt_processes WHERE pid = $pid"
@@ -32,10 +38,6 @@ is(report_row($node, $pid, 'leaking_top')->{live_bytes},
 
 # A new process with the same pid keeps the old one's profile apart. Such a pid
 # can't be had at will, but a file of that name can.
-my @saved;
-wait_until(
-	sub { @saved = grep { /^$pid\.\d+\.saved$/ } profile_files($directory) },
-	'the profile is saved');
 {
 	# it must not be so large already that it has a profile
 	local $ENV{PGOPTIONS} = '-c pg_leakhunt.sample_interval=1GB';

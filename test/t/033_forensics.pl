@@ -1,0 +1,242 @@
+# What can be known of processes after a crash: which of them was killed, what it
+# held and where, and for whom it worked.  Needs processes that are killed, the
+# log, and a server that speaks another language.
+use strict;
+use warnings;
+
+use FindBin;
+use IO::Socket::INET;
+use lib "$FindBin::RealBin/../perl";
+use LeakHunt;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $MB = 1024 * 1024;
+
+# A time, as text.
+my $time = qr/\d+-\d+-\d+ [0-9:.+-]+/;
+
+# A statement whose memory is freed at its end, and which then waits.
+my $statement =
+  'SELECT count(*), pg_sleep(600) FROM (SELECT DISTINCT g, repeat(md5(g::text), 8) FROM generate_series(1, 400000) g) held';
+
+# Kill -9 a process, and return what the log has said since, up to where the keeper has
+# saved the profiles of these.
+sub crash
+{
+	my ($node, $directory, $pid, @pids) = @_;
+	my $offset = -s $node->logfile;
+
+	kill 'KILL', $pid;
+	wait_until(sub { !grep { -e "/proc/$_" } @pids }, 'all sessions have crashed');
+	wait_until(sub { $node->psql('postgres', 'SELECT 1') == 0 }, 'the server goes on');
+	wait_until(
+		sub {
+			my @files = profile_files($directory);
+			return !grep { my $of = $_; !grep { /^$of\.\d+\.saved$/ } @files } @pids;
+		},
+		'the profiles are saved');
+	return slurp_file($node->logfile, $offset);
+}
+
+# A session that holds so many bytes for good, under the name of an application.
+sub holding_session
+{
+	my ($node, $application, $bytes) = @_;
+	my $session = $node->background_psql('postgres');
+
+	$session->query_safe("SET application_name = '$application'");
+	$session->query_safe('SET pg_leakhunt.sample_interval = 1');
+	$session->query_safe("SELECT leak_top(1000, $bytes / 1000)");
+	return ($session, session_pid($session));
+}
+
+my $node = new_server('main', "restart_after_crash = on\nwork_mem = '1GB'\nmax_parallel_workers_per_gather = 0\n");
+my $directory = profile_directory($node);
+is( ask($node, "SELECT count(*) FROM pg_leakhunt_processes WHERE died_at IS NOT NULL OR death IS NOT NULL"),
+	0, 'who lives has no death');
+
+# Of three, one is killed in a query.
+my ($first, $first_pid) = holding_session($node, 'clerk', 9 * $MB);
+my ($second, $second_pid) = holding_session($node, "na\xc3\xafve", 20_000);
+my ($victim, $victim_pid) = holding_session($node, 'worker', 20_000);
+$victim->query_safe("SET pg_leakhunt.sample_interval = '16kB'");
+$victim->query_until(qr//, "$statement;\n");
+wait_until(
+	sub {
+		ask($node,
+			"SELECT malloc_bytes > 100000000 FROM pg_leakhunt_processes WHERE pid = $victim_pid AND counted_at > now() - interval '1 minute'"
+		) eq 't';
+	},
+	'a query holds 100 MB');
+wait_until(
+	sub { ask($node, "SELECT wait_event FROM pg_stat_activity WHERE pid = $victim_pid") eq 'PgSleep' },
+	'and goes on holding them');
+my $before = process_row($node, $victim_pid);
+my $history = ask($node, "SELECT count(*), max(rss_anon_bytes) FROM pg_leakhunt_history($victim_pid)");
+my $killed_at = ask($node, 'SELECT now()');
+my $log = crash($node, $directory, $victim_pid, $victim_pid, $first_pid, $second_pid);
+$_->{run}->kill_kill for $first, $second, $victim;
+
+is( ask($node,
+		"SELECT string_agg(pid::text, ' ') FROM pg_leakhunt_processes WHERE death LIKE 'terminated by%'"
+	),
+	$victim_pid,
+	'exactly one was killed');
+is(process_row($node, $victim_pid)->{death}, 'terminated by signal 9: Killed', 'and how');
+is(process_row($node, $_)->{death}, "ended with process $victim_pid", 'the others went down with it')
+  for $first_pid, $second_pid;
+is( ask($node,
+		"SELECT bool_and(died_at BETWEEN '$killed_at' AND now()) AND count(*) >= 3 FROM pg_leakhunt_processes WHERE state = 'crashed'"
+	),
+	't',
+	'the time of death is that of the crash');
+is( ask($node,
+		"SELECT died_at <= (SELECT min(died_at) FROM pg_leakhunt_processes WHERE death LIKE 'ended%') FROM pg_leakhunt_processes WHERE pid = $victim_pid"
+	),
+	't',
+	'the first to die was the one that was killed');
+is(ask($node, "SELECT count(*), max(rss_anon_bytes) FROM pg_leakhunt_history($victim_pid)"),
+	$history, 'its history stays');
+is(process_row($node, $victim_pid)->{$_}, $before->{$_}, "$_ stays as it was last counted")
+  for qw(context_bytes malloc_bytes counted_at);
+is(process_row($node, $victim_pid)->{rss_anon_bytes}, undef, 'the kernel knows nothing of it any more');
+
+# One line of the log about that one.
+my @lines = $log =~ /LOG:  (process \d+ \(.*\) crashed at .*)/g;
+is(scalar @lines, 1, 'the log has one line about a cause') or diag($log);
+my $user = ask($node, 'SELECT current_user');
+my $line = $lines[0] // '';
+like($line, qr/^process $victim_pid \(client backend, user "$user", database "postgres", application "worker"\) crashed at $time, terminated by signal 9: Killed; /, 'who it was and how it died');
+my ($held, $by, $site, $context) = $line =~ /it held ~(\d+) bytes that were sampled, ~(\d+) of them by (.*) in (\w+);/;
+cmp_ok($held // 0, '>', 90 * $MB, 'what it held');
+cmp_ok($by // 0, '>', 50 * $MB, 'most of it at one place');
+is($context, ask($node, "SELECT context_name FROM pg_leakhunt_report($victim_pid) ORDER BY live_bytes DESC LIMIT 1"), 'in a context');
+is($site, ask($node, "SELECT site FROM pg_leakhunt_report($victim_pid) ORDER BY live_bytes DESC LIMIT 1"), 'by a function');
+like($site // '', qr/^[A-Za-z]\w+/, 'that has a name');
+like($line, qr/; at $time, $before->{context_bytes} bytes in memory contexts, $before->{malloc_bytes} bytes from malloc with these, \d+ bytes of private memory; \d+ bytes at its peak$/, 'the last count, and the peak');
+like($log, qr/DETAIL:  Statement: \Q@{[substr($statement, 0, 60)]}\E/, 'its statement');
+unlike($log, qr/could not (report|look up)/, 'without trouble');
+
+# Its dump, although the memory was a query's, and that of another; not of the third,
+# which held nothing.
+is( ask($node,
+		"SELECT string_agg(concat_ws('|', pid, reason, application_name, death, died_at IS NOT NULL), ' ' ORDER BY pid = $victim_pid DESC) FROM pg_leakhunt_dumps"
+	),
+	"$victim_pid|crash|worker|terminated by signal 9: Killed|t $first_pid|crash|clerk|ended with process $victim_pid|t",
+	'dumps say whose they are, and how they died');
+my ($dump) = dump_files($node, $victim_pid);
+like(slurp_file($dump), qr/^--- symbol\n.*^# symbol address=0x[0-9a-f]+ function=\w+/ms, 'they bring names along');
+my ($own_bytes) = slurp_file($dump) =~ / own_bytes=(\d+)/;
+is(ask($node, "SELECT rss_anon_bytes FROM pg_leakhunt_history($victim_pid) ORDER BY at DESC LIMIT 1") <= $own_bytes, 1, 'and the last count');
+my $died_at = ask($node, "SELECT died_at FROM pg_leakhunt_processes WHERE pid = $victim_pid");
+my $crash = "crashed at .*, terminated by signal 9: Killed; user &#x22;$user&#x22;, database &#x22;postgres&#x22;, application &#x22;worker&#x22;";
+my $name = $dump =~ s{.*/}{}r;
+for my $source ($victim_pid, "'$name'")
+{
+	my $picture = ask($node, "SELECT pg_leakhunt_flamegraph($source)");
+	my $comments = ask($node, "SELECT encode(pg_leakhunt_pprof($source), 'escape')");
+
+	like($picture, qr/>$crash</, "the picture of $source says that it crashed");
+	like($picture, qr/objects, $time</, 'with a time');
+	is( ask($node,
+			"SELECT (regexp_match(\$\$$picture\$\$, 'objects, ([^<]*)<'))[1]::timestamptz(0) = '$died_at'::timestamptz(0)"
+		),
+		't',
+		'which is that of death, not of drawing');
+	like($comments, qr/crashed at .*, terminated by signal 9: Killed; user "$user"/, 'and so do the comments of its pprof');
+}
+unlike(
+	ask($node, 'SET pg_leakhunt.sample_interval = 1; PREPARE kept AS SELECT 1; SELECT pg_leakhunt_flamegraph(pg_backend_pid())'),
+	qr/>crashed/,
+	'others did not crash');
+
+# What is no whole name in this encoding does no harm.
+like(ask($node, "SELECT pg_leakhunt_flamegraph($second_pid)"), qr/application &#x22;na/, 'any name can be shown');
+
+# The next start removes the profiles, and dumps stay.
+$node->restart;
+is(ask($node, "SELECT count(*) FROM pg_leakhunt_dumps WHERE died_at IS NOT NULL"), 2, 'dumps keep the time of death');
+
+# Messages that are hidden tell nothing, but that it died.
+set_and_reload($node, log_min_messages => 'panic');
+($first, $first_pid) = holding_session($node, 'clerk', 9 * $MB);
+($second, $second_pid) = holding_session($node, 'clerk', 9 * $MB);
+crash($node, $directory, $first_pid, $first_pid, $second_pid);
+$_->{run}->kill_kill for $first, $second;
+is( ask($node, "SELECT count(*), count(death), count(died_at) FROM pg_leakhunt_processes WHERE pid IN ($first_pid, $second_pid)"),
+	'2|0|2', 'what nobody could know is null');
+
+# A server that does not go on tells the next one.
+$node->append_conf('postgresql.conf', "log_min_messages = warning\nrestart_after_crash = off\n");
+$node->restart;
+($first, $first_pid) = holding_session($node, 'clerk', 9 * $MB);
+($second, $second_pid) = holding_session($node, 'clerk', 9 * $MB);
+my ($postmaster) = split /\n/, slurp_file($node->data_dir . '/postmaster.pid');
+kill 'KILL', $first_pid;
+wait_until(sub { !-e "/proc/$postmaster" }, 'a server ends after a crash');
+$_->{run}->kill_kill for $first, $second;
+$node->_update_pid(0);
+my $offset = -s $node->logfile;
+$node->start;
+wait_until(
+	sub { 2 == grep { /^($first_pid|$second_pid)\.\d+\.saved$/ } profile_files($directory) },
+	'the next one saves the profiles');
+is(process_row($node, $first_pid)->{death}, 'terminated by signal 9: Killed', 'and knows what was killed');
+is(process_row($node, $second_pid)->{death}, "ended with process $first_pid", 'and what was not');
+like(slurp_file($node->logfile, $offset), qr/LOG:  process $first_pid \(client backend, .* crashed at /, 'and says it');
+
+# As before.
+$node->append_conf('postgresql.conf', "restart_after_crash = on\n");
+$node->restart;
+
+# A server that was killed itself knows nothing of its processes.
+($first, $first_pid) = holding_session($node, 'clerk', 9 * $MB);
+$node->stop('immediate');
+$first->{run}->kill_kill;
+$node->start;
+wait_until(sub { grep { /^$first_pid\.\d+\.saved$/ } profile_files($directory) }, 'the next one saves what it left');
+is( ask($node, "SELECT count(*), count(death), count(died_at) FROM pg_leakhunt_processes WHERE pid = $first_pid"),
+	'1|0|0', 'but knows not when it died');
+like(ask($node, "SELECT pg_leakhunt_flamegraph($first_pid)"), qr/>crashed; user/, 'nor does the picture');
+$node->stop;
+
+# Names that nobody answers for: a server of debug information that only listens.
+my $listener = IO::Socket::INET->new(Listen => 5, LocalAddr => '127.0.0.1') or die $!;
+{
+	local $ENV{DEBUGINFOD_URLS} = 'http://127.0.0.1:' . $listener->sockport;
+	local $ENV{DEBUGINFOD_CACHE_PATH} = $node->basedir . '/debuginfod';
+
+	$node->append_conf('postgresql.conf', "restart_after_crash = on\n");
+	$node->start;
+	($first, $first_pid) = holding_session($node, 'clerk', 9 * $MB);
+	kill 'KILL', $first_pid;
+	wait_until(sub { grep { /^$first_pid\.\d+\.(tried|saved)$/ } profile_files($directory) },
+		'the keeper makes a dump');
+	$first->{run}->kill_kill;
+	my $stop_began_at = time;
+	$node->stop;
+	cmp_ok(time - $stop_began_at, '<', 30, 'no stop waits for names');
+	is(scalar(() = dump_files($node, $first_pid)), 1, 'nor does a dump');
+	like(slurp_file($node->logfile), qr/LOG:  process $first_pid \(client backend, .* crashed at /, 'nor the log');
+}
+
+# A server that speaks another language, if the machine has one.
+SKIP:
+{
+	my $help = `LANGUAGE=de LC_ALL=C.UTF-8 postgres --help 2>&1`;
+
+	skip 'PostgreSQL speaks no German here', 6 if $help !~ /Aufruf/;
+	$ENV{LANGUAGE} = 'de';
+	$node->append_conf('postgresql.conf', "log_min_messages = warning\nlc_messages = 'C.UTF-8'\n");
+	$node->start;
+	($first, $first_pid) = holding_session($node, 'clerk', 9 * $MB);
+	($second, $second_pid) = holding_session($node, 'clerk', 9 * $MB);
+	$log = crash($node, $directory, $first_pid, $first_pid, $second_pid);
+	$_->{run}->kill_kill for $first, $second;
+	like($log, qr/Serverprozess \(PID $first_pid\) wurde von Signal 9 beendet/, 'a server that speaks German');
+	is(process_row($node, $first_pid)->{death} =~ s/: .*//r, 'terminated by signal 9', 'is understood');
+	is(process_row($node, $second_pid)->{death}, "ended with process $first_pid", 'with what followed');
+	$node->stop;
+}
+done_testing();
