@@ -33,6 +33,9 @@
  */
 #define MAX_READS 20
 
+/* A profile that is found may be renamed so often before it is read. */
+#define MAX_RENAMES 3
+
 /* A profile may have grown by so much while it is read. */
 #define SPARE_BYTES (64 * 1024)
 
@@ -238,6 +241,27 @@ is_wanted(const char *path, int pid, PlhProfileFilter wanted, void *arg)
 }
 
 /*
+ * Find the present name of a file that has been renamed since it was listed: the
+ * keeper does that before and after it makes a dump.
+ */
+static bool
+find_renamed(const char *directory, ino_t inode, char *path)
+{
+	DIR		   *dir = AllocateDir(directory);
+	struct dirent *entry;
+	bool		found = false;
+
+	while (!found && (entry = ReadDirExtended(dir, directory, LOG)) != NULL)
+	{
+		found = entry->d_ino == inode;
+		if (found)
+			snprintf(path, PLH_PATH_MAX, "%s/%s", directory, entry->d_name);
+	}
+	FreeDir(dir);
+	return found;
+}
+
+/*
  * Read one file in a memory context of its own, if it is wanted, and let "visit"
  * have it.
  */
@@ -270,6 +294,7 @@ plh_profile_reader_each_wanted(const char *directory, int pid,
 {
 	DIR		   *dir = AllocateDir(directory);
 	struct dirent *entry;
+	struct stat status;
 	char		path[PLH_PATH_MAX];
 
 	/* LOG, not ERROR: a directory that is gone has no profiles */
@@ -282,7 +307,9 @@ plh_profile_reader_each_wanted(const char *directory, int pid,
 			(pid != 0 && atoi(entry->d_name) != pid))
 			continue;
 		snprintf(path, sizeof(path), "%s/%s", directory, entry->d_name);
-		visit_file(path, pid, header_only, wanted, visit, arg);
+		if (lstat(path, &status) == 0 ||
+			find_renamed(directory, entry->d_ino, path))
+			visit_file(path, pid, header_only, wanted, visit, arg);
 	}
 	FreeDir(dir);
 }
@@ -326,18 +353,23 @@ PlhProfileImage *
 plh_profile_reader_find(const char *directory, int pid, bool header_only)
 {
 	char		path[PLH_PATH_MAX];
-	YoungestProfile youngest = {0};
 	PlhProfileImage *image;
 
 	if (pid <= 0)
 		return NULL;
 	snprintf(path, sizeof(path), "%s/%d", directory, pid);
 	image = open_image(path, pid, header_only);
-	if (image != NULL)
-		return image;
 
 	/* profiles of dead processes are renamed, by a new owner or when saved */
-	plh_profile_reader_each(directory, pid, true, note_youngest, &youngest);
-	return youngest.path[0] == '\0' ? NULL :
-		open_image(youngest.path, pid, header_only);
+	for (int tries = 0; tries < MAX_RENAMES && image == NULL; tries++)
+	{
+		YoungestProfile youngest = {0};
+
+		plh_profile_reader_each(directory, pid, true, note_youngest,
+								&youngest);
+		if (youngest.path[0] == '\0')
+			break;
+		image = open_image(youngest.path, pid, header_only);
+	}
+	return image;
 }

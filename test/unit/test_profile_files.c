@@ -81,6 +81,43 @@ test_fifos(const PlhProfileHeader *header)
 	unlink(path);
 }
 
+/* Give a profile the name that one has for which there is a dump, or take it back. */
+static void
+rename_profile(int pid, bool back)
+{
+	char		name[PLH_PATH_MAX];
+	char		saved_name[PLH_PATH_MAX];
+
+	snprintf(name, sizeof(name), "%s", path_of(pid));
+	snprintf(saved_name, sizeof(saved_name), "%s.1.saved", name);
+	if (rename(back ? saved_name : name, back ? name : saved_name) != 0)
+		abort();
+}
+
+/* PlhProfileVisitor: rename all that are listed, and count. */
+static void
+rename_and_count(PlhProfileImage *image, void *arg)
+{
+	int		   *count = arg;
+
+	if ((*count)++ > 0)
+		return;
+	rename_profile(PID, false);
+	rename_profile(OTHER_PID, false);
+}
+
+/* Profiles that are renamed in the middle of a look are seen all the same. */
+static void
+test_renames(void)
+{
+	int			count = 0;
+
+	plh_profile_reader_each(directory, 0, true, rename_and_count, &count);
+	ok(count == 2, "a profile is found that is renamed meanwhile");
+	rename_profile(PID, true);
+	rename_profile(OTHER_PID, true);
+}
+
 static void
 test_files(const PlhProfileHeader *header)
 {
@@ -110,6 +147,7 @@ test_files(const PlhProfileHeader *header)
 	   "nor is one of another database cluster");
 	plh_profile_reader_each(directory, 0, false, count_image, &count);
 	ok(count == 2, "the others in the directory are found");
+	test_renames();
 	ok(open_files == 0, "no file is left open");
 }
 
