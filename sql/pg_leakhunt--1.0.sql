@@ -379,7 +379,7 @@ COMMENT ON COLUMN pg_leakhunt_suspects.username IS
 COMMENT ON COLUMN pg_leakhunt_suspects.database IS
 'database that the process is connected to; null if none';
 COMMENT ON COLUMN pg_leakhunt_suspects.application_name IS
-'as in pg_stat_activity; null for a process that is gone, or not known there';
+'as in pg_stat_activity; of a process that is gone, as of its last count; null if it had set none';
 COMMENT ON COLUMN pg_leakhunt_suspects.score IS
 '0 to 1: of a leak, how steadily it grows and how many samples say so; of a query, or of what one has left, which part of it is beyond the error; of contexts and malloc, how steadily they grow; of what malloc retains, its part of what malloc has; of growth, of which no more is known than that it exceeds its error, at most 0.5';
 COMMENT ON COLUMN pg_leakhunt_suspects.verdict IS

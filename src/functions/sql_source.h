@@ -15,8 +15,8 @@
 typedef struct PlhSource
 {
 	bool		all;			/* all processes together */
-	bool		queries;		/* of these, statements are told apart by their
-								 * texts */
+	bool		queries;		/* of these, statements are told apart by
+								 * their texts */
 	int			pid;			/* of a process */
 	const char *file;			/* name of a dump; NULL: a process, or all */
 	const char *base;			/* dump that growth is counted from, or NULL */

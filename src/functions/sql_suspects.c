@@ -113,16 +113,19 @@ evidence_of(const PlhSuspect *suspect, const PlhProfileImage *image,
 	return psprintf("%s Next: %s", evidence, plh_suspect_evidence_next(verdict));
 }
 
-/* The column application_name; null for a process that is gone. */
+/*
+ * The column application_name: the one of now, or that of a process that is gone.
+ */
 static void
 put_application(PlhRow *row, const PlhProfileImage *image)
 {
 	PlhServerActivity activity;
 
-	plh_sql_rows_put_text(row, image->alive &&
-						  plh_server_activity_find(image->header->pid,
-												   &activity) ?
-						  activity.application_name : NULL);
+	if (image->alive &&
+		plh_server_activity_find(image->header->pid, &activity))
+		plh_sql_rows_put_text(row, activity.application_name);
+	else
+		plh_sql_rows_put_application(row, image);
 }
 
 /*

@@ -8,17 +8,10 @@
  */
 #include "postgres.h"
 
-/*
- * A server with GSSAPI or OpenSSL wants their headers, which need not be installed.
- * The fields that these add to a Port lie behind those that are read here.
- */
-#undef ENABLE_GSS
-#undef USE_OPENSSL
-#undef USE_SSL
-#include "libpq/libpq-be.h"
 #include "miscadmin.h"
 #include "utils/guc.h"
 
+#include "base/client_names.h"
 #include "process/identity.h"
 
 /* Returns a name, or NULL if it is empty. */
@@ -34,7 +27,9 @@ name_or_null(const char *name)
 const char *
 plh_identity_username(void)
 {
-	return name_or_null(MyProcPort != NULL ? MyProcPort->user_name :
+	const char *name = plh_client_names_role();
+
+	return name_or_null(name != NULL ? name :
 						GetConfigOption("session_authorization", true, false));
 }
 
@@ -45,8 +40,8 @@ plh_identity_username(void)
 const char *
 plh_identity_database(void)
 {
-	return MyProcPort != NULL && OidIsValid(MyDatabaseId) ?
-		name_or_null(MyProcPort->database_name) : NULL;
+	return OidIsValid(MyDatabaseId) ?
+		name_or_null(plh_client_names_database()) : NULL;
 }
 
 /*
@@ -55,5 +50,5 @@ plh_identity_database(void)
 const char *
 plh_identity_application(void)
 {
-	return name_or_null(application_name);
+	return name_or_null(plh_client_names_application());
 }

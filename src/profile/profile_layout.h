@@ -92,8 +92,8 @@ typedef enum PlhDeathKind
 	PLH_DEATH_UNKNOWN,			/* it lives, or nobody knows */
 	PLH_DEATH_SIGNAL,			/* it was terminated by that signal */
 	PLH_DEATH_EXIT_CODE,		/* it exited with that code */
-	PLH_DEATH_WITH_PROCESS,		/* the server ended it, as the process with that
-								 * pid had died */
+	PLH_DEATH_WITH_PROCESS,		/* the server ended it, as the process with
+								 * that pid had died */
 #define PLH_DEATH_KINDS (PLH_DEATH_WITH_PROCESS + 1)
 } PlhDeathKind;
 

@@ -145,7 +145,7 @@ plh_site_list_interval(const PlhSiteList *list)
 	if (merged == NULL || merged->least_interval == merged->most_interval)
 		return plh_interval_text(list->image->header->sample_interval);
 	return plh_interval_text_of_range(merged->least_interval,
-								   merged->most_interval);
+									  merged->most_interval);
 }
 
 /*

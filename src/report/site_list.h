@@ -15,8 +15,8 @@
 typedef struct PlhSiteList
 {
 	const PlhProfileImage *image;	/* the newer one, if there are two */
-	const PlhMergedProfiles *merged;	/* that the image is of; NULL: it is of
-										 * one process */
+	const PlhMergedProfiles *merged;	/* that the image is of; NULL: it is
+										 * of one process */
 	bool		growth;			/* what counts is the growth */
 	bool		peak;			/* what counts is what was held at the peak of
 								 * the process; numbers of chunks are 0, as

@@ -22,7 +22,7 @@ static const struct
 
 {
 	{SIGNAL_ID, NULL,
-	"server process (PID 4711) was terminated by signal 9: Killed",
+		"server process (PID 4711) was terminated by signal 9: Killed",
 	4711, PLH_DEATH_SIGNAL, 9},
 	{EXIT_ID, NULL, "server process (PID 4711) exited with exit code 3",
 	4711, PLH_DEATH_EXIT_CODE, 3},
@@ -32,7 +32,7 @@ static const struct
 		"background worker \"job 7 (PID 12)\" (PID 4711) was terminated by signal 11: Segmentation fault",
 	4711, PLH_DEATH_SIGNAL, 11},
 	{SIGNAL_ID, NULL,
-	"100% (PID 5) was (PID 6) was terminated by signal 6: : %d",
+		"100% (PID 5) was (PID 6) was terminated by signal 6: : %d",
 	6, PLH_DEATH_SIGNAL, 6},
 	{SIGNAL_ID, NULL, " (PID 1) was terminated by signal 9: ",
 	1, PLH_DEATH_SIGNAL, 9},
@@ -57,7 +57,7 @@ static const struct
 	{SIGNAL_ID, NULL, "", 0, PLH_DEATH_UNKNOWN, 0},
 	{SIGNAL_ID, "", "", 0, PLH_DEATH_UNKNOWN, 0},
 	{SIGNAL_ID, NULL,
-	"server process (PID 99999999999) was terminated by signal 9: Killed",
+		"server process (PID 99999999999) was terminated by signal 9: Killed",
 	0, PLH_DEATH_UNKNOWN, 0},
 	{SIGNAL_ID, NULL, "server process (PID 0) was terminated by signal 9: x",
 	0, PLH_DEATH_UNKNOWN, 0},

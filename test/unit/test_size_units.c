@@ -12,7 +12,7 @@ typedef struct Pretty
 {
 	int64		bytes;
 	const char *text;
-} Pretty;
+}			Pretty;
 
 /* Each unit begins where half of the last step rounds up to it. */
 static const Pretty pretty[] = {
