@@ -29,7 +29,7 @@ after_workload('', 'setup');
 my $suspects = q{
 	SELECT verdict, context_name, function_of(site), score > 0.5,
 		survival > 0.99, epochs > 8, bytes_per_hour > 0, query LIKE 'SELECT leak_top%',
-		evidence ~ '^In \d+ of \d+ transactions \(or seconds of long ones\) it kept '
+		evidence ~ '^Of \d+ \w+ allocated there it keeps \d+ '
 	FROM pg_leakhunt_suspects WHERE pid = pg_backend_pid()
 	ORDER BY context_name COLLATE "C"};
 is( after_workload($suspects, 'leaks', 1, 5000), join("\n",
