@@ -104,7 +104,7 @@ evidence_of(const PlhSuspect *suspect, const PlhProfileImage *image,
 	PlhVerdict	verdict = suspect->judgement.verdict;
 	const char *evidence = plh_suspect_evidence(&suspect->facts,
 												&suspect->judgement,
-												image->header);
+												image);
 
 	if (verdict == PLH_VERDICT_MALLOC && image->alive)
 		evidence = psprintf("%s %s", evidence,

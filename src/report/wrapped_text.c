@@ -58,7 +58,8 @@ plh_wrapped_text_append(StringInfo text, const char *paragraph)
 char *
 plh_wrapped_text_duration(TimestampTz from, TimestampTz to)
 {
-	int64		seconds = to > from ? (to - from) / USECS_PER_SEC : 0;
+	int64		seconds = to > from ?
+		(to - from + USECS_PER_SEC / 2) / USECS_PER_SEC : 0;
 	int64		minutes = seconds / SECS_PER_MINUTE;
 	int64		hours = minutes / MINS_PER_HOUR;
 

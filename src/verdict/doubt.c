@@ -147,7 +147,7 @@ find_statement(PlhDoubt *doubt, const PlhExplainedProcess *process,
 	if (site == NULL || site->counters.live_bytes < PLH_SUSPECT_LARGE_BYTES)
 		return false;
 	limit = plh_statement_limit(process->image, site);
-	doubt->reason = psprintf("The statement or transaction that runs holds %s. Its settings allow %s to each node of its plan%s.",
+	doubt->reason = psprintf("Most that the statement or transaction that runs holds is %s; its settings, such as work_mem, allow %s to each node of its plan%s.",
 							 holding_text(process, site, stacks),
 							 plh_size_text(limit),
 							 site->counters.live_bytes <= PLH_SUSPECT_QUERY_LIMITS * limit ? "" :
@@ -165,7 +165,7 @@ judgement_text(const PlhProfileHeader *header, const PlhSiteRecord *site)
 	plh_suspect_collect(&facts, header, site);
 	judgement = plh_suspect_judge(&facts);
 	if (facts.live_samples < PLH_SUSPECT_SAMPLES)
-		return psprintf("from " INT64_FORMAT " samples of the %d that a verdict takes (%s)",
+		return psprintf("from " INT64_FORMAT " of the %d samples that a verdict takes (%s)",
 						facts.live_samples, PLH_SUSPECT_SAMPLES,
 						plh_interval_text(header->sample_interval));
 	if (facts.epochs < PLH_SUSPECT_EPOCHS)

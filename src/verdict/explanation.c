@@ -7,6 +7,8 @@
  */
 #include "postgres.h"
 
+#include "base/sampling.h"
+#include "process/top_site.h"
 #include "reader/database_text.h"
 #include "report/context_list.h"
 #include "report/listed_site.h"
@@ -143,7 +145,7 @@ tell_parts(Telling *telling)
 		 plh_size_text(header->context_bytes), free_in_contexts(header),
 		 plh_size_text(outside), plh_size_text(header->malloc_free_bytes),
 		 other >= 0 ? psprintf(", %s other", plh_size_text(other)) :
-		 psprintf("; %s of all that has not been touched yet",
+		 psprintf("; of all that, %s have not been touched yet",
 				  plh_size_text(-other)));
 }
 
@@ -164,13 +166,18 @@ static void
 tell_growth(Telling *telling, const char *before)
 {
 	const PlhMemoryCourse *course = &telling->course;
+	const char *bytes = plh_size_text(course->grown_bytes);
+	const char *since = plh_wrapped_text_time(course->grown_since);
 
-	tell(telling, "%s by %s in the %s since %s, that is %s.", before,
-		 plh_size_text(course->grown_bytes),
-		 plh_wrapped_text_duration(course->grown_since, course->rests_since),
-		 plh_wrapped_text_time(course->grown_since),
-		 rate_text(course->grown_bytes, course->grown_since,
-				   course->rests_since));
+	if (course->rests_since - course->grown_since < USECS_PER_SEC)
+		tell(telling, "%s by %s within a second at %s.", before, bytes, since);
+	else
+		tell(telling, "%s by %s in the %s since %s, that is %s.", before, bytes,
+			 plh_wrapped_text_duration(course->grown_since,
+									   course->rests_since),
+			 since,
+			 rate_text(course->grown_bytes, course->grown_since,
+					   course->rests_since));
 }
 
 /* Whether it grows, rests, or has become smaller. */
@@ -196,15 +203,20 @@ tell_course(Telling *telling)
 			 plh_wrapped_text_duration(course->fallen_since, course->now));
 }
 
-/* The name of memory contexts; NULL where there is none. */
+/* A string of the process, such as the name of memory contexts; NULL for NULL. */
 static const char *
-context_name(const PlhProfileImage *image, uint32 name)
+string_text(const PlhProfileImage *image, const PlhStringRecord *record)
 {
-	const PlhStringRecord *record = plh_profile_image_string(image, name);
-
 	return record == NULL ? NULL :
 		plh_database_text_fit_foreign(record->text, record->text_bytes,
 									  image->header->encoding);
+}
+
+/* The name of memory contexts by its number; NULL where there is none. */
+static const char *
+context_name(const PlhProfileImage *image, uint32 name)
+{
+	return string_text(image, plh_profile_image_string(image, name));
 }
 
 /* Where in the program; nothing where the verdict is on all of it. */
@@ -247,6 +259,14 @@ libraries_of(Telling *telling, PlhVerdict verdict)
 												   telling->symbols));
 }
 
+/* A statement, and what it is. */
+static void
+tell_statement(Telling *telling, const char *what, const char *query)
+{
+	tell(telling, "%s: %s", what,
+		 plh_wrapped_text_one_line(query, STATEMENT_COLUMNS));
+}
+
 /* One finding: verdict, place, evidence, the next step. */
 static void
 tell_suspect(Telling *telling, const PlhSuspect *suspect,
@@ -259,13 +279,12 @@ tell_suspect(Telling *telling, const PlhSuspect *suspect,
 		 share_of(telling->process, suspect));
 	tell(telling, "%s%s",
 		 plh_suspect_evidence(&suspect->facts, &suspect->judgement,
-							  telling->process->image->header),
+							  telling->process->image),
 		 libraries_of(telling, verdict));
 	if (listed != NULL && listed->query != NULL)
-		tell(telling, "%s: %s",
-			 suspect->facts.statements > 1 ? "Statement that holds most" :
-			 "Statement",
-			 plh_wrapped_text_one_line(listed->query, STATEMENT_COLUMNS));
+		tell_statement(telling, suspect->facts.statements > 1 ?
+					   "Statement that holds most" : "Statement",
+					   listed->query);
 	tell(telling, "Next: %s", plh_suspect_evidence_next(verdict));
 }
 
@@ -311,6 +330,54 @@ tell_suspects(Telling *telling, const PlhSuspectList *list,
 	return found + suppressed;
 }
 
+/*
+ * The error of what a site held at the peak.  The samples of then are gone, so this
+ * is what it would be if each chunk had been small, which is no less than it was.
+ */
+static int64
+peak_error(int64 bytes, uint32 interval_bytes)
+{
+	if (interval_bytes == 1)
+		return 0;
+	return (int64) plh_sampling_error_bytes((double) bytes * interval_bytes,
+											bytes,
+											1 + bytes / interval_bytes);
+}
+
+/*
+ * What the process held when samples stood for most, where that is much more than
+ * now.
+ */
+static void
+tell_peak(Telling *telling)
+{
+	const PlhProfileImage *image = telling->process->image;
+	const PlhProfileHeader *header = image->header;
+	double		fallen = (double) header->peak_bytes -
+		(double) header->counters.live_bytes;
+	PlhTopSite	top;
+	PlhStackText stack;
+
+	if (header->sample_interval == 0 || header->peak_at == 0 ||
+		fallen < PLH_SUSPECT_LARGE_BYTES ||
+		!plh_top_site_find(&top, image, PLH_TOP_PEAK) ||
+		top.stack == NULL || top.context == NULL)
+		return;
+	plh_stack_text_describe(telling->stacks, top.stack, &stack);
+	tell(telling, "When it held most, %s ago, it held %s (+/- %s) at %s in %s.",
+		 plh_wrapped_text_duration(header->peak_at, telling->process->now),
+		 plh_size_text(top.bytes),
+		 plh_size_text(peak_error(top.bytes, header->sample_interval)),
+		 stack.site, string_text(image, top.context));
+	if (top.statement != NULL && top.statement->text_bytes > 0)
+		tell_statement(telling, top.statements > 1 ?
+					   "Statement that held most at that time" :
+					   "Statement at that time",
+					   plh_database_text_fit_foreign(top.statement->text,
+													 top.statement->text_bytes,
+													 header->encoding));
+}
+
 /* Of a process without a verdict: the contexts that have most. */
 static void
 tell_contexts(Telling *telling)
@@ -324,9 +391,11 @@ tell_contexts(Telling *telling)
 
 	if (name == NULL || largest->context_bytes < PLH_COURSE_NOISE_BYTES)
 		return;
-	tell(telling, "The largest part of the memory contexts is %s: %s in " INT64_FORMAT ".",
-		 name, plh_size_text(largest->context_bytes),
-		 largest->instances);
+	tell(telling, "The largest part of the memory contexts is %s: %s in " INT64_FORMAT " %s%s.",
+		 name, plh_size_text(largest->context_bytes), largest->instances,
+		 largest->instances == 1 ? "context" : "contexts",
+		 strcmp(name, "CacheMemoryContext") != 0 ? "" :
+		 ", where PostgreSQL caches what it knows of each table, type and function that the session has used");
 }
 
 /* Why there is no verdict, and what to do to know more. */
@@ -361,6 +430,7 @@ tell_profile(Telling *telling, const PlhSuppressions *suppressions)
 												   image->header->census_at);
 	tell_parts(telling);
 	tell_course(telling);
+	tell_peak(telling);
 	return tell_suspects(telling,
 						 plh_suspect_list_make(image, process->baseline, until),
 						 suppressions);

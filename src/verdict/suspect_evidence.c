@@ -10,13 +10,16 @@
 #include "report/size_text.h"
 #include "verdict/suspect_evidence.h"
 
-/* In how many statements, where it is not one. */
+/*
+ * In how many statements, where it is not one.  Those of which nothing was sampled
+ * are not known.
+ */
 static const char *
 in_statements(const PlhSuspectFacts *facts)
 {
 	if (facts->statements <= 1)
 		return "";
-	return psprintf(" in %d statements", facts->statements);
+	return psprintf(" in at least %d statements", facts->statements);
 }
 
 /* What was gained on average in each of so many epochs. */
@@ -62,14 +65,18 @@ evidence_of_growth(const PlhSuspectFacts *facts, const PlhJudgement *judgement)
 }
 
 static char *
-evidence_of_query(const PlhSuspectFacts *facts, const PlhJudgement *judgement)
+evidence_of_query(const PlhSuspectFacts *facts, const PlhJudgement *judgement,
+				  bool alive)
 {
-	return psprintf("The statement or transaction that runs holds %s (+/- %s), %s of it since the middle of its time;"
-					" its settings allow %s to each node of its plan. It is freed when that ends.",
+	return psprintf("The statement or transaction that %s %s (+/- %s), %s of it since the middle of its time;"
+					" its settings %s %s to each node of its plan.%s",
+					alive ? "runs holds" : "ran held",
 					plh_size_text(facts->live_bytes),
 					plh_size_text(judgement->error_bytes),
 					plh_size_text(judgement->late_bytes),
-					plh_size_text(facts->limit_bytes));
+					alive ? "allow" : "allowed",
+					plh_size_text(facts->limit_bytes),
+					alive ? " It is freed when that ends." : "");
 }
 
 static char *
@@ -88,8 +95,8 @@ static char *
 evidence_of_contexts(const PlhSuspectFacts *facts,
 					 const PlhJudgement *judgement)
 {
-	return psprintf("There are " INT64_FORMAT " contexts of that name, " INT64_FORMAT
-					" more than at a time in the first half of theirs; they take %s, %s more than then.",
+	return psprintf("There were " INT64_FORMAT " contexts of that name when they were last counted, " INT64_FORMAT
+					" more than at a time in the first half of theirs; they took %s, %s more than then.",
 					facts->epochs, judgement->late_epochs,
 					plh_size_text(facts->live_bytes),
 					plh_size_text(judgement->late_bytes));
@@ -133,20 +140,20 @@ evidence_of_retained(const PlhSuspectFacts *facts,
 }
 
 /*
- * The evidence of a verdict on a process with that header, in the current memory
+ * The evidence of a verdict on the process of an image, in the current memory
  * context; NULL without a verdict.
  */
 char *
 plh_suspect_evidence(const PlhSuspectFacts *facts,
 					 const PlhJudgement *judgement,
-					 const PlhProfileHeader *header)
+					 const PlhProfileImage *image)
 {
 	switch (judgement->verdict)
 	{
 		case PLH_VERDICT_LEAK:
 			return evidence_of_leak(facts, judgement);
 		case PLH_VERDICT_QUERY:
-			return evidence_of_query(facts, judgement);
+			return evidence_of_query(facts, judgement, image->alive);
 		case PLH_VERDICT_HELD:
 			return evidence_of_held(facts, judgement);
 		case PLH_VERDICT_CONTEXTS:
@@ -156,7 +163,7 @@ plh_suspect_evidence(const PlhSuspectFacts *facts,
 		case PLH_VERDICT_MAPPED:
 			return evidence_of_mapped(facts, judgement);
 		case PLH_VERDICT_RETAINED:
-			return evidence_of_retained(facts, header);
+			return evidence_of_retained(facts, image->header);
 		case PLH_VERDICT_GROWING:
 			return evidence_of_growth(facts, judgement);
 		case PLH_VERDICT_NONE:

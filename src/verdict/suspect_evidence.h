@@ -8,11 +8,12 @@
 #ifndef PLH_SUSPECT_EVIDENCE_H
 #define PLH_SUSPECT_EVIDENCE_H
 
+#include "profile/profile_image.h"
 #include "verdict/suspect.h"
 
 extern char *plh_suspect_evidence(const PlhSuspectFacts *facts,
 								  const PlhJudgement *judgement,
-								  const PlhProfileHeader *header);
+								  const PlhProfileImage *image);
 extern const char *plh_suspect_evidence_next(PlhVerdict verdict);
 
 #endif							/* PLH_SUSPECT_EVIDENCE_H */

@@ -281,7 +281,7 @@ judge_profile(const PlhProfileImage *image, const PlhBaseline *baseline)
 	for (int i = 0; i < list->count; i++)
 		(void) plh_suspect_evidence(&list->suspects[i].facts,
 									&list->suspects[i].judgement,
-									image->header);
+									image);
 }
 
 void

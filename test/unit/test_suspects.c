@@ -544,8 +544,9 @@ test_evidence(void)
 	PlhSuspectFacts facts = steady_leak();
 	PlhJudgement judgement = plh_suspect_judge(&facts);
 	PlhProfileHeader header = {{0}};
+	PlhProfileImage image = {.header = &header,.alive = true};
 	char	   *expected;
-	char	   *evidence = plh_suspect_evidence(&facts, &judgement, &header);
+	char	   *evidence = plh_suspect_evidence(&facts, &judgement, &image);
 	int			wrong_verdicts = 0;
 
 	expected = psprintf("Of 100000000 B allocated there it keeps 100000000 B (+/- " INT64_FORMAT " B), and goes on: 500000 B per transaction in the last 100, 500000 B in the 100 before (of a long transaction, each second counts as one).",
@@ -554,19 +555,25 @@ test_evidence(void)
 
 	facts = fresh_growth();
 	judgement = plh_suspect_judge(&facts);
-	evidence = plh_suspect_evidence(&facts, &judgement, &header);
+	evidence = plh_suspect_evidence(&facts, &judgement, &image);
 	expected = psprintf("It holds 100000000 B (+/- " INT64_FORMAT " B), 100000000 B more than at the baseline, from 100 samples; too little has happened since its first allocation to tell a leak from a cache.",
 						judgement.error_bytes);
 	ok(strcmp(evidence, expected) == 0, "evidence of growth");
 	facts.statements = 400;
-	ok(strstr(plh_suspect_evidence(&facts, &judgement, &header),
+	ok(strstr(plh_suspect_evidence(&facts, &judgement, &image),
 			  "; each of 400 statements has too few to tell") != NULL,
 	   "evidence of growth in many statements");
 	facts = large_query();
 	judgement = plh_suspect_judge(&facts);
-	ok(strstr(plh_suspect_evidence(&facts, &judgement, &header),
+	ok(strstr(plh_suspect_evidence(&facts, &judgement, &image),
 			  "50000000 B of it since the middle of its time; its settings allow 20000000 B") != NULL,
 	   "evidence of a query");
+	image.alive = false;
+	evidence = plh_suspect_evidence(&facts, &judgement, &image);
+	ok(strstr(evidence, "that ran held ") != NULL &&
+	   strstr(evidence, "allowed 20000000 B to each node of its plan.") != NULL &&
+	   strstr(evidence, "ends") == NULL,
+	   "evidence of a query whose process is gone");
 	judgement.verdict = PLH_VERDICT_NONE;
 	ok(plh_suspect_evidence_next(PLH_VERDICT_NONE) == NULL,
 	   "nothing to do without a verdict");
@@ -574,7 +581,7 @@ test_evidence(void)
 		if (plh_suspect_evidence_next(verdict) == NULL)
 			wrong_verdicts++;
 	ok(wrong_verdicts == 0, "something to do about each verdict");
-	ok(plh_suspect_evidence(&facts, &judgement, &header) == NULL,
+	ok(plh_suspect_evidence(&facts, &judgement, &image) == NULL,
 	   "no verdict, no evidence");
 }
 
