@@ -202,13 +202,16 @@ PG_CONFIG ?= pg_config
 
 # The scripts of these targets set up what they need, including a server and its
 # pg_config, which PGXS would want to have already.
-OWN_TARGETS = demo test test-faults test-kills test-load test-fuzz test-sanitizers test-valgrind test-matrix \
+OWN_TARGETS = demo test test-incidents test-faults test-kills test-load test-fuzz test-sanitizers test-valgrind test-matrix \
 	test-non-pie test-coexistence test-core test-published-leaks bench
 .PHONY: $(OWN_TARGETS)
 demo:
 	test/demo
 test:
 	test/run
+# Plays incidents, and asks what pg_leakhunt says of each.
+test-incidents:
+	test/incidents/run
 # Looks for hostile files that the readers fail at, a minute long.
 test-fuzz:
 	test/fuzz/run 10

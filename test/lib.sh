@@ -264,6 +264,12 @@ run_psql() {
 	as_server "$bindir/psql" -X -q -h "$scratch" -d postgres -v ON_ERROR_STOP=1 "$@"
 }
 
+# Start a session of an application, which runs what is on standard input and stays.
+start_session() {
+	{ cat; echo "SELECT pg_sleep(3600);"; } |
+		as_server env PGAPPNAME="$1" "$bindir/psql" -X -q -h "$scratch" -d postgres -o /dev/null 2>>"$scratch/sessions.log" &
+}
+
 # Copy this tree's tests, with what they read, to where the server's user may read it.
 copy_tests() {
 	(cd "$top" && cp -r --parents README.md bench doc sql expected test src/verdict/suspect.h "$scratch")

@@ -1,0 +1,12 @@
+-- A leak, always in the same statement
+--
+-- A function of an extension keeps a megabyte for the session each time that it is
+-- called, by the same statement.  100 MB are leaked.
+--
+-- suspect: leak leaking_top TopMemoryContext
+-- figure: 100000000 keeps
+-- says: Verdict: leak at leaking_top \(leaker\.c:[0-9]+\) in TopMemoryContext
+-- says: Statement: SELECT leak_top\(1000, 1000\)
+-- never: in [0-9]+ statements
+SELECT 'SELECT leak_top(1000, 1000);', 'SELECT pg_sleep(0.03);'
+FROM generate_series(1, 100) \gexec

@@ -1,0 +1,12 @@
+-- The memory of a query, while it runs
+--
+-- A function that returns rows keeps 400 MB in the context of the query, which still
+-- runs.
+--
+-- suspect: query holding_in ExecutorState
+-- figure: 400000000 runs holds
+-- says: Verdict: query at holding_in \(incidents\.c:[0-9]+\) in ExecutorState
+-- says: It is freed when that ends
+-- says: Statement: SELECT count\(\*\), pg_sleep\(3600\) FROM hold_rows\(400, 6\)
+-- never: Verdict: leak
+SELECT count(*), pg_sleep(3600) FROM hold_rows(400, 6);

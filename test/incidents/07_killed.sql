@@ -1,0 +1,12 @@
+-- The memory of a query, after kill -9
+--
+-- The process that runs such a query is killed, as the kernel does when memory runs
+-- out.  All sessions of the server end, and it starts again.
+--
+-- asked: when it was killed
+-- suspect: query holding_in ExecutorState
+-- figure: 400000000 ran held
+-- says: crashed
+-- says: holding_in \(incidents\.c:[0-9]+\) +\| ExecutorState +\| (3[5-9]|4[0-4])[0-9] MB
+-- says: was terminated by signal 9
+SELECT count(*), pg_sleep(3600) FROM hold_rows(400, 5);

@@ -1,0 +1,13 @@
+-- A library that forgets to free
+--
+-- libxml2 gets 300 MB from malloc, 5 MB in each of 60 statements, past PostgreSQL's
+-- memory contexts.
+--
+-- needs: leak_by_libxml(1, 1)
+-- suspect: malloc - -
+-- figure: 300000000 malloc has given out
+-- says: Verdict: malloc
+-- says: libxml2\.so
+-- never: Verdict: leak
+SELECT 'SELECT leak_by_libxml(1000, 5);', 'SELECT pg_sleep(0.08);'
+FROM generate_series(1, 60) \gexec

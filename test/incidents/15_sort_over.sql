@@ -1,0 +1,11 @@
+-- A big sort, after it
+--
+-- The same sort has ended, and given its memory back.
+--
+-- suspect: none
+-- says: Verdict: none
+-- says: When it held most
+-- never: Verdict: (leak|held|query|retained)
+SET work_mem = '256MB';
+SELECT max(sorted.md5) FROM (SELECT md5(i::text) FROM generate_series(1, 1200000) i ORDER BY 1 OFFSET 1) sorted;
+SELECT pg_sleep(2);
