@@ -51,7 +51,7 @@ sub holding_session
 	return ($session, session_pid($session));
 }
 
-my $node = new_server('main', "restart_after_crash = on\nwork_mem = '1GB'\nmax_parallel_workers_per_gather = 0\n");
+my $node = new_server('main', "restart_after_crash = on\npg_leakhunt.dump_min_bytes = '1MB'\nwork_mem = '1GB'\nmax_parallel_workers_per_gather = 0\n");
 my $directory = profile_directory($node);
 is( ask($node, "SELECT count(*) FROM pg_leakhunt_processes WHERE died_at IS NOT NULL OR death IS NOT NULL"),
 	0, 'who lives has no death');
