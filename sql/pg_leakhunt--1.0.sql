@@ -54,7 +54,8 @@ CREATE FUNCTION pg_leakhunt_processes(
     OUT last_sample_at timestamptz,
     OUT counted_at timestamptz,
     OUT died_at timestamptz,
-    OUT death text)
+    OUT death text,
+    OUT request text)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pg_leakhunt_processes'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
@@ -126,6 +127,8 @@ COMMENT ON COLUMN pg_leakhunt_processes.died_at IS
 'when a crashed process died, by the clock of the postmaster: when that learned how it had ended, else when it found it gone and went on, so that it died no later; null for a process that lives, and where the server itself was killed or stopped';
 COMMENT ON COLUMN pg_leakhunt_processes.death IS
 'how a crashed process died, as the postmaster learned: terminated by signal 9: Killed, or exited with exit code 2, of the process that the crash began with; ended with process 4711, of those that the server ended as that one had died; null where died_at is, and where log_min_messages hides the messages of the postmaster';
+COMMENT ON COLUMN pg_leakhunt_processes.request IS
+'what pg_leakhunt_start, _stop and the like have asked of the process, of it or of all: pending, while its profile does not show it, as it has not allocated a megabyte since or has no profile; in force, once it does; null if nobody has asked, and for a process that is gone or has not loaded pg_leakhunt';
 
 CREATE FUNCTION pg_leakhunt_history(
     pid int,

@@ -23,8 +23,9 @@
 #include "reader/server_processes.h"
 #include "report/build_id_text.h"
 #include "report/death_text.h"
+#include "sampler/control.h"
 
-#define PROCESS_COLUMNS 29
+#define PROCESS_COLUMNS 30
 #define SYMBOL_COLUMNS 5
 #define HISTORY_COLUMNS 6
 
@@ -87,6 +88,33 @@ state_of(const PlhProfileImage *image)
 	return plh_profile_image_is_whole(image->header) ? "live" : "private";
 }
 
+/* Does a process sample as somebody has asked for? */
+static bool
+has_taken_up(const PlhProfileHeader *header, const PlhControlWish *wish)
+{
+	if (!wish->sampling)
+		return header->sample_interval == 0;
+	return header->sample_interval != 0 &&
+		(wish->sample_interval == 0 ||
+		 wish->sample_interval == header->sample_interval) &&
+		(wish->scope < 0 || wish->scope == (int) header->scope);
+}
+
+/* The column request; the header is NULL where there is no profile to show it. */
+static void
+put_request(PlhRow *row, int pid, const PlhProfileHeader *header)
+{
+	PlhControlWish wish;
+
+	plh_control_wish_of(pid, &wish);
+	if (!wish.present)
+		plh_sql_rows_put_null(row);
+	else
+		plh_sql_rows_put_text(row, header != NULL &&
+							  has_taken_up(header, &wish) ?
+							  "in force" : "pending");
+}
+
 /* The row of a process that has a profile. */
 static void
 put_profile(const PlhProfileImage *image, PlhRowSink *sink)
@@ -120,6 +148,10 @@ put_profile(const PlhProfileImage *image, PlhRowSink *sink)
 	plh_sql_rows_put_time(&row, header->census_at);
 	plh_sql_rows_put_time(&row, header->death.at);
 	plh_sql_rows_put_text(&row, plh_death_text(&header->death));
+	if (image->alive)
+		put_request(&row, header->pid, header);
+	else
+		plh_sql_rows_put_null(&row);
 	plh_sql_rows_finish(&row, sink);
 }
 
@@ -142,9 +174,9 @@ visit_process(PlhProfileImage *image, void *arg)
 
 /*
  * The column state of a process without a profile.  Nothing is known where the
- * module is loaded, but inactive.
+ * module is loaded, but inactive.  Returns what is known.
  */
-static void
+static PlhLoaded
 put_loaded(PlhRow *row, int pid)
 {
 	PlhLoaded	loaded = plh_process_refusal() != NULL ? PLH_LOADED_UNKNOWN :
@@ -153,6 +185,7 @@ put_loaded(PlhRow *row, int pid)
 
 	plh_sql_rows_put_text(row, loaded == PLH_LOADED ? "small" :
 						  loaded == PLH_NOT_LOADED ? "not loaded" : NULL);
+	return loaded;
 }
 
 /* The row of a process without a profile. */
@@ -162,17 +195,22 @@ put_unprofiled(int pid, PlhRowSink *sink)
 	PlhServerActivity found = {0};
 	const PlhServerActivity *activity =
 		plh_server_activity_find(pid, &found) ? &found : NULL;
+	PlhLoaded	loaded;
 	PlhRow		row = {0};
 
 	plh_sql_rows_put_pid(&row, pid);
 	plh_sql_rows_put_text(&row, plh_sql_rows_unprofiled_type(pid, activity));
-	put_loaded(&row, pid);
+	loaded = put_loaded(&row, pid);
 	plh_sql_rows_put_database(&row, found.database_oid);
 	plh_sql_rows_put_role(&row, found.role_oid);
 	plh_sql_rows_put_time(&row, found.started_at);
 	plh_sql_rows_put_nulls(&row, 16);
 	put_if_known(&row, plh_server_processes_rss_anon(pid));
 	plh_sql_rows_put_nulls(&row, 6);
+	if (loaded == PLH_LOADED)
+		put_request(&row, pid, NULL);
+	else
+		plh_sql_rows_put_null(&row);
 	plh_sql_rows_finish(&row, sink);
 }
 

@@ -323,11 +323,13 @@ count_used_slots(void)
 	return Min(used_slots, SLOTS);
 }
 
-/* Returns the slot with this process' own requests, or NULL. */
-static const ControlSlot *
-own_slot(void)
+/*
+ * Read the slot with the requests to a process into "copy"; zeros if there are none.
+ * process_start is looked up once there is a slot with that pid.
+ */
+static void
+read_slot_of(int pid, uint64 *process_start, ControlSlot *copy)
 {
-	int			pid = getpid();
 	uint32		used_slots = count_used_slots();
 
 	for (uint32 i = 0; i < used_slots; i++)
@@ -336,12 +338,12 @@ own_slot(void)
 
 		if (slot->pid != pid || slot->sequence == 0)
 			continue;
-		if (own_start == 0 || own_start == PLH_TICKS_UNKNOWN)
-			own_start = plh_process_facts_start_ticks(pid);
-		if (slot->process_start == own_start)
-			return slot;
+		if (*process_start == 0 || *process_start == PLH_TICKS_UNKNOWN)
+			*process_start = plh_process_facts_start_ticks(pid);
+		if (slot->process_start == *process_start && read_slot(slot, copy))
+			return;
 	}
-	return NULL;
+	memset(copy, 0, sizeof(*copy));
 }
 
 /* The request of a slot that is in force at a time; its number is 0 if none is. */
@@ -367,16 +369,37 @@ note_end(const ControlSlot *slot, int64 now_us)
 }
 
 /*
+ * Read the requests to a process, and those to all.  Of two that are in force, the
+ * later one counts.
+ */
+static void
+read_wish(PlhControlWish *wish, int pid, uint64 *process_start, int64 now_us,
+		  ControlSlot *own, ControlSlot *all)
+{
+	const ControlRequest *request;
+	const ControlRequest *request_to_all;
+
+	if (!read_slot(&control->all, all))
+		memset(all, 0, sizeof(*all));
+	read_slot_of(pid, process_start, own);
+	request = request_in_force(own, now_us);
+	request_to_all = request_in_force(all, now_us);
+	if (request_to_all->sequence > request->sequence)
+		request = request_to_all;
+	wish->present = request->sequence != 0;
+	wish->sampling = request->sampling != 0;
+	wish->sample_interval = request->sample_interval;
+	wish->scope = request->scope;
+}
+
+/*
  * Find the request that concerns this process, if there is one.
  */
 void
 plh_control_poll(PlhControlWish *wish)
 {
-	ControlSlot all = {0};
-	ControlSlot own = {0};
-	const ControlSlot *mine;
-	const ControlRequest *request;
-	const ControlRequest *request_to_all;
+	ControlSlot all;
+	ControlSlot own;
 	int64		now_us = plh_clock_us(CLOCK_MONOTONIC_COARSE);
 
 	memset(wish, 0, sizeof(*wish));
@@ -384,23 +407,28 @@ plh_control_poll(PlhControlWish *wish)
 		return;
 	plh_control_seen = *plh_control_changes;
 	pg_read_barrier();
-	if (!read_slot(&control->all, &all))
-		memset(&all, 0, sizeof(all));
-	mine = own_slot();
-	if (mine == NULL || !read_slot(mine, &own))
-		memset(&own, 0, sizeof(own));
-
-	request = request_in_force(&own, now_us);
-	request_to_all = request_in_force(&all, now_us);
-	if (request_to_all->sequence > request->sequence)
-		request = request_to_all;
-	wish->present = request->sequence != 0;
-	wish->sampling = request->sampling != 0;
-	wish->sample_interval = request->sample_interval;
-	wish->scope = request->scope;
+	read_wish(wish, getpid(), &own_start, now_us, &own, &all);
 	plh_control_ends_at_us = 0;
 	note_end(&own, now_us);
 	note_end(&all, now_us);
+}
+
+/*
+ * Find the request that concerns a process, whether it has seen it or not.
+ */
+void
+plh_control_wish_of(int pid, PlhControlWish *wish)
+{
+	ControlSlot all;
+	ControlSlot own;
+	uint64		process_start = 0;
+
+	memset(wish, 0, sizeof(*wish));
+	if (control == NULL)
+		return;
+	pg_read_barrier();
+	read_wish(wish, pid, &process_start, plh_clock_us(CLOCK_MONOTONIC_COARSE),
+			  &own, &all);
 }
 
 /* Returns the slot for requests to a process, or NULL if all are in use. */

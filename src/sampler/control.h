@@ -52,6 +52,7 @@ plh_control_changed(void)
 extern void plh_control_start(const char *directory, bool new_server);
 extern void plh_control_note_enabled(bool enabled);
 extern void plh_control_poll(PlhControlWish *wish);
+extern void plh_control_wish_of(int pid, PlhControlWish *wish);
 extern bool plh_control_request(int pid, const PlhControlWish *wish);
 extern bool plh_control_reset(void);
 extern void plh_control_forget(void);

@@ -117,6 +117,22 @@ is( $session->query_safe(
 	't',
 	'later requests count');
 
+# The view shows a request that the process has not seen yet.
+sub request_of
+{
+	return ask($node, "SELECT coalesce(request, '-') FROM pg_leakhunt_processes WHERE pid = $pid");
+}
+ask($node, 'SELECT pg_leakhunt_reset_all()');
+is(request_of(), '-', 'nobody has asked for anything');
+ask($node, "SELECT pg_leakhunt_start($pid, '5kB')");
+is(request_of(), 'pending', 'an idle process has not taken up a request');
+$session->query_safe('SELECT leak_top(1000, 3000)');
+is(request_of(), 'in force', 'it has, once it has allocated');
+ask($node, "SELECT pg_leakhunt_stop($pid)");
+is(request_of(), 'pending', 'it is told to stop');
+$session->query_safe('SELECT leak_top(1000, 3000)');
+is(request_of(), 'in force', 'it has stopped');
+
 # A request with an end, on top of one without; then all are taken back.
 sub sampled_at
 {
