@@ -44,10 +44,13 @@
  * What a process of the server allocates first fills its caches.  So many bytes
  * go without samples at such intervals, as the first unwinding costs 100 us,
  * because libunwind knows none of the frames yet: a short connection would pay
- * that for a sample or two.
+ * that for a sample or two.  Within the first milliseconds it is several times as
+ * much: a connection that is over by then has run a few statements.
  */
 #define START_BYTES (2 * 1024 * 1024)
 #define START_INTERVAL (256 * 1024)
+#define START_STRETCHES 4
+#define START_US 20000
 
 /*
  * The allocation that brings the countdown to 0 or below takes the slow path.
@@ -69,9 +72,11 @@ static bool all_tracked;
 /* Draw the countdown anew before it is used. */
 static bool rearm_wanted = true;
 
-/* The process has just been forked; it is within its first START_BYTES. */
+/* The process has just been forked; it is within one of its first START_BYTES. */
 static bool just_forked;
 static bool starting;
+static int64 forked_at_us;		/* by the coarse monotonic clock */
+static int	start_stretches;	/* of START_BYTES that have begun */
 
 static pg_prng_state prng;
 static bool prng_seeded;
@@ -117,6 +122,7 @@ rearm(void)
 		armed_scope = PLH_SCOPE_LONG_LIVED;
 	}
 	starting = just_forked && !wish.present && armed_interval >= START_INTERVAL;
+	start_stretches = starting;
 	just_forked = false;
 	plh_owner_settings_changed(armed_interval, armed_scope);
 	errno = saved_errno;
@@ -166,6 +172,16 @@ is_large_sample(Size size)
 }
 
 /*
+ * Does a process go on starting, when it has allocated START_BYTES?
+ */
+INLINE bool
+goes_on_starting(void)
+{
+	return start_stretches++ < START_STRETCHES &&
+		plh_clock_us(CLOCK_MONOTONIC_COARSE) - forked_at_us < START_US;
+}
+
+/*
  * Decide, when the countdown is over, if an allocation is a sample.  Returns
  * the interval with which it is sampled, or 0.  The countdown starts anew in
  * any case, before the original method can throw.
@@ -190,7 +206,7 @@ take_sample(Size size)
 		return 0;
 	}
 	was_starting = starting;
-	starting = false;
+	starting = starting && goes_on_starting();
 	draw_gap();
 	return was_starting ? 0 : armed_interval;
 }
@@ -507,6 +523,7 @@ plh_method_hooks_forget(void)
 	prng_seeded = false;
 	all_tracked = false;
 	just_forked = true;
+	forked_at_us = plh_clock_us(CLOCK_MONOTONIC_COARSE);
 	plh_method_hooks_rearm();
 }
 
