@@ -84,8 +84,11 @@ like($first, qr/100%|9\d\.\d+%/, 'the first line is nearly all of it');
 like($pprof, qr/of ${bytes}B total/, 'pprof has the same total');
 
 # A leak of many statements is that of one site, and a quarter of what a process
-# needs to hold is enough there: 20 MB are 40 samples, which are surely more than 8.
-($pid, $log) = run_session(join '; ', map { "SELECT leak_top(1000, 1000), 'literal $_'" } 1 .. 20);
+# needs to hold is enough there: 20 MB are 1,250 samples, which are surely more than 8.
+($pid, $log) = run_session(
+	join '; ',
+	"SET pg_leakhunt.sample_interval = '16kB'",
+	map { "SELECT leak_top(1000, 1000), 'literal $_'" } 1 .. 20);
 is(scalar dump_files($node, $pid), 1, 'a dump of a leak by many statements');
 like($log, qr/~\d+ MB of it by leaker\.so\+0x[0-9a-f]+ \(called in leak_top\) in TopMemoryContext;/, 'the log adds them up');
 like($log, qr/DETAIL:  Statement, that with most of \d+: SELECT leak_top\(1000, 1000\), 'literal \d+'/,
