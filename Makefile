@@ -254,6 +254,12 @@ ifeq ($(filter $(OWN_TARGETS),$(MAKECMDGOALS)),)
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
 
+# PGXS removes programs by the names of their sources, with the folder.
+uninstall: uninstall-programs
+.PHONY: uninstall-programs
+uninstall-programs:
+	rm -f $(addprefix '$(DESTDIR)$(bindir)'/, $(notdir $(SCRIPTS)))
+
 # PGXS tracks no headers, so each object depends on all of them.
 $(OBJS) $(OBJS:.o=.bc): $(filter-out $(GENERATED),$(wildcard src/*/*.h))
 

@@ -18,6 +18,7 @@
 #include "process/process.h"
 #include "process/profile_directory.h"
 #include "reader/baseline_file.h"
+#include "reader/database_text.h"
 #include "reader/profile_reader.h"
 #include "reader/server_activity.h"
 #include "reader/server_processes.h"
@@ -44,6 +45,14 @@ typedef struct Explaining
 	List	   *profiled;		/* pids of live processes that have a profile */
 } Explaining;
 
+/* When a process that is gone ended, as far as that is known. */
+static TimestampTz
+end_of(const PlhProfileHeader *header)
+{
+	return header->death.at != 0 ? header->death.at :
+		Max(header->census_at, header->counters.last_at);
+}
+
 /* Fill in what the server's statistics and the kernel know of a process. */
 static void
 identify(PlhExplainedProcess *process, Oid role, Oid database)
@@ -51,7 +60,8 @@ identify(PlhExplainedProcess *process, Oid role, Oid database)
 	PlhServerActivity activity = {0};
 	const PlhServerActivity *known = NULL;
 
-	process->now = GetCurrentTimestamp();
+	process->now = process->image == NULL || process->image->alive ?
+		GetCurrentTimestamp() : end_of(process->image->header);
 	process->rss_anon_bytes = -1;
 	if (process->image == NULL || process->image->alive)
 	{
@@ -66,6 +76,11 @@ identify(PlhExplainedProcess *process, Oid role, Oid database)
 			database = OidIsValid(database) ? database : activity.database_oid;
 		}
 	}
+	if (process->image != NULL && !process->image->alive)
+		process->application_name =
+			plh_database_text_fit_foreign(process->image->header->application_name,
+										  strlen(process->image->header->application_name),
+										  process->image->header->encoding);
 	process->backend_type = process->image != NULL ?
 		plh_profile_image_backend_type(process->image) :
 		plh_sql_rows_unprofiled_type(process->pid, known);
@@ -86,7 +101,8 @@ explain(Explaining *explaining, const PlhExplainedProcess *process)
 	Explained  *row = palloc(sizeof(Explained));
 
 	row->pid = process->pid;
-	row->bytes = process->rss_anon_bytes;
+	row->bytes = process->rss_anon_bytes >= 0 || process->image == NULL ?
+		process->rss_anon_bytes : process->image->header->own_bytes;
 	row->text = pstrdup(text);
 	explaining->rows = lappend(explaining->rows, row);
 	if (process->image != NULL && process->image->alive)

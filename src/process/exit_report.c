@@ -125,7 +125,7 @@ append_private_memory(Line *line, const PlhProfileHeader *header)
 {
 	if (header->own_bytes <= 0)
 		return;
-	append(line, "; private memory %s, at most %s",
+	append(line, "; private memory %s, the most that was counted %s",
 		   plh_size_units(header->own_bytes).text,
 		   plh_size_units(header->own_peak_bytes).text);
 	append_time(line, header->own_peak_at);

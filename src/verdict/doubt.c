@@ -9,8 +9,11 @@
 
 #include "base/sampling.h"
 #include "base/settings.h"
+#include "reader/database_text.h"
+#include "report/context_list.h"
 #include "report/interval_text.h"
 #include "report/listed_site.h"
+#include "report/malloc_callers.h"
 #include "report/size_text.h"
 #include "report/wrapped_text.h"
 #include "verdict/doubt.h"
@@ -151,7 +154,7 @@ find_statement(PlhDoubt *doubt, const PlhExplainedProcess *process,
 							 holding_text(process, site, stacks),
 							 plh_size_text(limit),
 							 site->counters.live_bytes <= PLH_SUSPECT_QUERY_LIMITS * limit ? "" :
-							 "; it holds more, but has too few samples yet, or did not go on in the later half of its time");
+							 "; it holds more, but did not go on in the later half of its time, or has too few samples to tell");
 	return true;
 }
 
@@ -178,23 +181,96 @@ judgement_text(const PlhProfileHeader *header, const PlhSiteRecord *site)
 	return "which no longer grows beyond the error of that figure";
 }
 
-/* What stays in the session, and why that is no leak. */
+/* The contexts of one name that hold most for the session, if there are many. */
+static const PlhListedContext *
+largest_contexts(const PlhContextList *list)
+{
+	for (int i = 0; i < list->count; i++)
+	{
+		const PlhListedContext *context = &list->contexts[i];
+
+		if (context->lifetime == PLH_LIFETIME_SESSION &&
+			context->instances >= PLH_SUSPECT_LATE_CONTEXTS)
+			return context;
+	}
+	return NULL;
+}
+
+/* What stays in the session, and why that is no leak; NULL if nothing does. */
+static const char *
+staying_text(const PlhExplainedProcess *process, PlhStackTexts *stacks)
+{
+	const PlhProfileImage *image = process->image;
+	const PlhSiteRecord *site = largest_site(image, true);
+	const PlhListedContext *contexts =
+		largest_contexts(plh_context_list_make(image, NULL));
+	const PlhStringRecord *name = contexts == NULL ? NULL :
+		plh_profile_image_string(image, contexts->name);
+
+	if (name != NULL &&
+		contexts->context_bytes >= PLH_SUSPECT_LARGE_BYTES &&
+		(site == NULL || contexts->context_bytes > site->counters.live_bytes))
+		return psprintf("Most that stays are " INT64_FORMAT " contexts %s, %s, which did not become more for long enough to tell whether they go on",
+						contexts->instances,
+						plh_database_text_fit_foreign(name->text,
+													  name->text_bytes,
+													  image->header->encoding),
+						plh_size_text(contexts->context_bytes));
+	return site == NULL ? NULL :
+		psprintf("Most that stays of one statement is %s, %s",
+				 holding_text(process, site, stacks),
+				 judgement_text(image->header, site));
+}
+
+/* What stays in the session, and what to do if it goes on. */
 static void
 find_session(PlhDoubt *doubt, const PlhExplainedProcess *process,
 			 bool grows, PlhStackTexts *stacks)
 {
-	const PlhSiteRecord *site = largest_site(process->image, true);
+	const char *staying = staying_text(process, stacks);
 
 	doubt->reason = grows ?
 		"It has grown, but nothing by as much, or for as long, as a verdict takes." :
 		"Nothing goes on growing, and no statement holds more than its settings allow.";
-	if (site != NULL)
-		doubt->reason = psprintf("%s Most that stays is %s, %s.", doubt->reason,
-								 holding_text(process, site, stacks),
-								 judgement_text(process->image->header, site));
+	if (process->image->header->census_at == 0)
+		doubt->reason = "It has allocated too little to tell.";
+	else if (staying != NULL)
+		doubt->reason = psprintf("%s %s.", doubt->reason, staying);
 	if (grows && process->image->alive)
 		doubt->next = psprintf("SELECT pg_leakhunt_start(%d, '%s', duration => '10 minutes'), and ask again.",
 							   process->pid, FINE_INTERVAL);
+}
+
+/* Has malloc given out much outside of contexts, which does not go on? */
+static bool
+find_outside(PlhDoubt *doubt, const PlhExplainedProcess *process,
+			 PlhSymbols *symbols)
+{
+	const PlhProfileHeader *header = process->image->header;
+	int64		outside = header->malloc_bytes - header->context_bytes;
+
+	if (header->census_at == 0 || outside < PLH_SUSPECT_LARGE_BYTES)
+		return false;
+	doubt->reason = psprintf("malloc has given out %s outside of memory contexts, but that did not grow for long enough to tell whether it goes on.%s%s",
+							 plh_size_text(outside),
+							 process->image->alive ? " " : "",
+							 process->image->alive ?
+							 plh_malloc_callers_text(process->pid, symbols) : "");
+	doubt->next = psprintf("see pg_leakhunt_history(%d) for when that was, and ask again later.",
+						   process->pid);
+	return true;
+}
+
+/*
+ * Has it grown by as much as would be a verdict?  The caches that each session
+ * fills are no reason to look closer.
+ */
+static bool
+has_grown(const PlhExplainedProcess *process, const PlhMemoryCourse *course)
+{
+	return !plh_memory_course_rests(course) &&
+		course->grown_bytes >= (int64) PLH_SUSPECT_SAMPLES *
+		Max(process->image->header->sample_interval, PLH_COURSE_NOISE_BYTES);
 }
 
 /*
@@ -202,16 +278,16 @@ find_session(PlhDoubt *doubt, const PlhExplainedProcess *process,
  */
 PlhDoubt
 plh_doubt_find(const PlhExplainedProcess *process,
-			   const PlhMemoryCourse *course, PlhStackTexts *stacks)
+			   const PlhMemoryCourse *course, PlhSymbols *symbols,
+			   PlhStackTexts *stacks)
 {
 	PlhDoubt	doubt = {0};
-	bool		grows = course->grown_bytes > 0 &&
-		!plh_memory_course_rests(course);
 
 	if (process->image == NULL)
 		return doubt_without_profile(process);
 	if (!find_blindness(&doubt, process) && !find_unseen(&doubt, process) &&
-		!find_statement(&doubt, process, stacks))
-		find_session(&doubt, process, grows, stacks);
+		!find_statement(&doubt, process, stacks) &&
+		!find_outside(&doubt, process, symbols))
+		find_session(&doubt, process, has_grown(process, course), stacks);
 	return doubt;
 }

@@ -21,6 +21,6 @@ typedef struct PlhDoubt
 /* "stacks" is NULL without a profile; "course" is zeros without a history. */
 extern PlhDoubt plh_doubt_find(const PlhExplainedProcess *process,
 							   const PlhMemoryCourse *course,
-							   PlhStackTexts *stacks);
+							   PlhSymbols *symbols, PlhStackTexts *stacks);
 
 #endif							/* PLH_DOUBT_H */

@@ -11,6 +11,7 @@
 #include "process/top_site.h"
 #include "reader/database_text.h"
 #include "report/context_list.h"
+#include "report/death_text.h"
 #include "report/listed_site.h"
 #include "report/malloc_callers.h"
 #include "report/size_text.h"
@@ -79,6 +80,19 @@ append_known(StringInfo text, const char *introduction, const char *word)
 		appendStringInfo(text, ", %s%s", introduction, word);
 }
 
+/* Append when and how it died. */
+static void
+append_death(StringInfo text, const PlhDeath *death)
+{
+	const char *how = plh_death_text(death);
+
+	appendStringInfoString(text, ", crashed");
+	if (death->at != 0)
+		appendStringInfo(text, " at %s", plh_wrapped_text_time(death->at));
+	if (how != NULL)
+		appendStringInfo(text, " (%s)", how);
+}
+
 /* Who it is, what it does, and how large it is. */
 static void
 tell_who(Telling *telling)
@@ -93,7 +107,7 @@ tell_who(Telling *telling)
 	append_known(&who, "database ", process->database);
 	append_known(&who, "application ", process->application_name);
 	if (process->image != NULL && !process->image->alive)
-		appendStringInfo(&who, ", crashed");
+		append_death(&who, &process->image->header->death);
 	else if (process->state != NULL)
 		appendStringInfo(&who, ", %s for %s", process->state,
 						 plh_wrapped_text_duration(process->state_since,
@@ -104,6 +118,16 @@ tell_who(Telling *telling)
 		tell(telling, "%s: %s of private memory%s.", who.data,
 			 plh_size_text(own_bytes(process)),
 			 process->rss_anon_bytes < 0 ? " when it was last counted" : "");
+}
+
+/* What durations up to "now" of a process end with: that of the dead is their end. */
+static const char *
+ago(const PlhExplainedProcess *process)
+{
+	if (process->image->alive)
+		return "ago";
+	return process->image->header->death.at != 0 ? "before it died" :
+		"before it was last heard of";
 }
 
 /* What of the memory contexts is free, where it was counted. */
@@ -132,17 +156,17 @@ tell_parts(Telling *telling)
 	if (header->malloc_bytes < 0)
 	{
 		other = header->own_bytes - header->context_bytes;
-		tell(telling, "Counted %s ago: %s in memory contexts%s, %s outside of them; malloc is not glibc's, and tells nothing.",
+		tell(telling, "Counted %s %s: %s in memory contexts%s, %s outside of them; malloc is not glibc's, and tells nothing.",
 			 plh_wrapped_text_duration(header->census_at, telling->process->now),
-			 plh_size_text(header->context_bytes), free_in_contexts(header),
+			 ago(telling->process), plh_size_text(header->context_bytes), free_in_contexts(header),
 			 plh_size_text(Max(0, other)));
 		return;
 	}
 	other = header->own_bytes - header->context_bytes - outside -
 		header->malloc_free_bytes;
-	tell(telling, "Counted %s ago: %s in memory contexts%s, %s by malloc outside of them, %s free in malloc%s.",
+	tell(telling, "Counted %s %s: %s in memory contexts%s, %s by malloc outside of them, %s free in malloc%s.",
 		 plh_wrapped_text_duration(header->census_at, telling->process->now),
-		 plh_size_text(header->context_bytes), free_in_contexts(header),
+		 ago(telling->process), plh_size_text(header->context_bytes), free_in_contexts(header),
 		 plh_size_text(outside), plh_size_text(header->malloc_free_bytes),
 		 other >= 0 ? psprintf(", %s other", plh_size_text(other)) :
 		 psprintf("; of all that, %s have not been touched yet",
@@ -198,9 +222,10 @@ tell_course(Telling *telling)
 	else if (course->grown_bytes > 0)
 		tell_growth(telling, "It has grown");
 	if (course->fallen_bytes > 0)
-		tell(telling, "It is %s less than it was %s ago.",
+		tell(telling, "It is %s less than it was %s %s.",
 			 plh_size_text(course->fallen_bytes),
-			 plh_wrapped_text_duration(course->fallen_since, course->now));
+			 plh_wrapped_text_duration(course->fallen_since, course->now),
+			 telling->process->image->alive ? "ago" : "before");
 }
 
 /* A string of the process, such as the name of memory contexts; NULL for NULL. */
@@ -364,8 +389,9 @@ tell_peak(Telling *telling)
 		top.stack == NULL || top.context == NULL)
 		return;
 	plh_stack_text_describe(telling->stacks, top.stack, &stack);
-	tell(telling, "When it held most, %s ago, it held %s (+/- %s) at %s in %s.",
+	tell(telling, "When it held most, %s %s, it held %s (+/- %s) at %s in %s.",
 		 plh_wrapped_text_duration(header->peak_at, telling->process->now),
+		 ago(telling->process),
 		 plh_size_text(top.bytes),
 		 plh_size_text(peak_error(top.bytes, header->sample_interval)),
 		 stack.site, string_text(image, top.context));
@@ -405,7 +431,8 @@ tell_doubt(Telling *telling)
 	const PlhExplainedProcess *process = telling->process;
 	PlhDoubt	doubt;
 
-	doubt = plh_doubt_find(process, &telling->course, telling->stacks);
+	doubt = plh_doubt_find(process, &telling->course, telling->symbols,
+						   telling->stacks);
 	tell(telling, "Verdict: none. %s", doubt.reason);
 	if (process->image != NULL)
 		tell_contexts(telling);

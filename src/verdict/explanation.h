@@ -29,7 +29,7 @@ typedef struct PlhExplainedProcess
 	TimestampTz state_since;	/* 0 where state is NULL */
 	int64		rss_anon_bytes; /* now; -1 if it is gone */
 	PlhLoaded	loaded;
-	TimestampTz now;
+	TimestampTz now;			/* of a process that is gone, its end */
 } PlhExplainedProcess;
 
 extern char *plh_explanation_make(const PlhExplainedProcess *process,

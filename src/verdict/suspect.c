@@ -288,6 +288,14 @@ error_of(const PlhSuspectFacts *facts)
 									facts->live_samples);
 }
 
+/* Is it known well enough how much is held? */
+static bool
+is_known(const PlhSuspectFacts *facts)
+{
+	return facts->live_samples >= PLH_SUSPECT_SAMPLES ||
+		error_of(facts) <= PLH_SUSPECT_ERROR_PART * (double) facts->live_bytes;
+}
+
 /*
  * A statement or transaction that is still running holds far more than its
  * settings allow to a node of its plan, and goes on.
@@ -295,13 +303,13 @@ error_of(const PlhSuspectFacts *facts)
 static bool
 is_query(const PlhSuspectFacts *facts, const PlhJudgement *judgement)
 {
-	return !facts->is_session && !facts->is_over &&
-		facts->live_samples >= PLH_SUSPECT_SAMPLES &&
+	return !facts->is_session && !facts->is_over && is_known(facts) &&
 		facts->live_bytes >= PLH_SUSPECT_LARGE_BYTES &&
 		facts->live_bytes > PLH_SUSPECT_QUERY_LIMITS * facts->limit_bytes &&
 		facts->early.epochs > 0 &&
 		judgement->late_bytes >= PLH_SUSPECT_QUERY_STEADINESS * facts->early.live_bytes &&
-		judgement->late_samples > 0;
+		(judgement->late_samples > 0 ||
+		 facts->live_samples < PLH_SUSPECT_SAMPLES);
 }
 
 /*
@@ -310,8 +318,7 @@ is_query(const PlhSuspectFacts *facts, const PlhJudgement *judgement)
 static bool
 is_held(const PlhSuspectFacts *facts)
 {
-	return facts->is_session && facts->is_over &&
-		facts->live_samples >= PLH_SUSPECT_SAMPLES &&
+	return facts->is_session && facts->is_over && is_known(facts) &&
 		facts->live_bytes >= PLH_SUSPECT_LARGE_BYTES &&
 		facts->live_bytes > facts->limit_bytes &&
 		facts->transactions < PLH_SUSPECT_HELD_TRANSACTIONS;

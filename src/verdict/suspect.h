@@ -34,6 +34,12 @@
 #define PLH_SUSPECT_SAMPLES 16
 
 /*
+ * Of fewer samples, those of large chunks say as much: what a statement holds, or
+ * has left, is known where its error is this part of it at most.
+ */
+#define PLH_SUSPECT_ERROR_PART 0.25
+
+/*
  * A leak had this many live samples at its early checkpoint.  The rate up to
  * there is what the later one is divided by, and with fewer samples it may be
  * anything.

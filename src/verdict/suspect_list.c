@@ -6,7 +6,7 @@
  *
  * A site that leaks by itself is a suspect.  Sites of the same stack and
  * context, none of which leaks, are one suspect if they are together.  Contexts
- * that become more are one where no site in them is.
+ * that become more are one, in the place of the sites in them.
  */
 #include "postgres.h"
 
@@ -191,21 +191,29 @@ largest_in(const GroupedSite *sites, int count, const PlhContextRecord *context)
 	return largest;
 }
 
-/* Is a site in contexts of that name a suspect already? */
-static bool
-is_suspected(const Judge *judge, const PlhContextRecord *context)
+/*
+ * Drop the sites in contexts of that name and lifetime, which go on becoming more:
+ * then what makes the contexts is to blame, and not who allocates in them.
+ */
+static void
+drop_sites_in(Judge *judge, const PlhContextRecord *context)
 {
-	for (int i = 0; i < judge->list->count; i++)
-	{
-		const PlhSiteRecord *site = judge->list->suspects[i].site;
+	PlhSuspectList *list = judge->list;
+	int			kept = 0;
 
-		if (site != NULL && site->key.context_name == context->context_name)
-			return true;
+	for (int i = 0; i < list->count; i++)
+	{
+		const PlhSiteRecord *site = list->suspects[i].site;
+
+		if (site == NULL || list->suspects[i].context != NULL ||
+			site->key.context_name != context->context_name ||
+			site->key.lifetime != context->lifetime)
+			list->suspects[kept++] = list->suspects[i];
 	}
-	return false;
+	list->count = kept;
 }
 
-/* Enter the contexts that go on becoming more, if no site in them is suspect. */
+/* Enter the contexts that go on becoming more, in the place of sites in them. */
 static void
 judge_contexts(Judge *judge, const GroupedSite *sites, int count)
 {
@@ -218,9 +226,9 @@ judge_contexts(Judge *judge, const GroupedSite *sites, int count)
 		PlhSuspect	suspect = {.context = context};
 
 		if (!plh_process_suspect_contexts(&suspect.facts, &suspect.judgement,
-										  judge->image->header, context) ||
-			is_suspected(judge, context))
+										  judge->image->header, context))
 			continue;
+		drop_sites_in(judge, context);
 		suspect.site = largest_in(sites, count, context);
 		add_suspect(judge, &suspect);
 	}

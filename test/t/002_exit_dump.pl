@@ -44,7 +44,7 @@ is((stat($file))[2] & 0777, 0600, 'only the server can read it');
 my $time = qr/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[+-]\d\d/;
 like(
 	$log,
-	qr{\[$pid\].* LOG:  leak approximation summary: client backend, user "\Q$user\E", database "postgres", application "worker 7": ~\d\d MB \+/- \d+ MB held at exit, caches included, ~\d\d MB of it by leaker\.so\+0x[0-9a-f]+ \(called in leak_top\) in TopMemoryContext; peak ~\d\d MB at $time; private memory \d\d MB, at most \d\d MB at $time; last counted: contexts \d\d MB, malloc \d\d MB and \d+ \w+ free; >= \d+ call sites in "pg_leakhunt/$pid\.1\.exit\.heap"\n.*DETAIL:  Statement: SELECT leak_top\(64, 1000000\)},
+	qr{\[$pid\].* LOG:  leak approximation summary: client backend, user "\Q$user\E", database "postgres", application "worker 7": ~\d\d MB \+/- \d+ MB held at exit, caches included, ~\d\d MB of it by leaker\.so\+0x[0-9a-f]+ \(called in leak_top\) in TopMemoryContext; peak ~\d\d MB at $time; private memory \d\d MB, the most that was counted \d\d MB at $time; last counted: contexts \d\d MB, malloc \d\d MB and \d+ \w+ free; >= \d+ call sites in "pg_leakhunt/$pid\.1\.exit\.heap"\n.*DETAIL:  Statement: SELECT leak_top\(64, 1000000\)},
 	'the log has a summary: who, how much, by what, when, where');
 is(() = $log =~ /LOG:  (?:leak|memory)/g, 1, 'of one line');
 is_deeply([ grep { /tmp$/ } glob($node->data_dir . '/pg_leakhunt/*') ],
@@ -190,7 +190,7 @@ SKIP:
 
 	# the others who write dumps: a session that asks, and one that grows
 	my (undef, undef, $error) = $node->psql('postgres',
-		"SELECT leak_top(64, 100000); SELECT pg_leakhunt_dump(pg_backend_pid())");
+		"SET pg_leakhunt.sample_interval = '16kB'; SELECT leak_top(64, 100000); SELECT pg_leakhunt_dump(pg_backend_pid())");
 	like(
 		$error,
 		qr/ERROR:  could not write dump file .*No space left on device/,

@@ -108,7 +108,7 @@ is(scalar @lines, 1, 'the log has one line about a cause') or diag($log);
 my $user = ask($node, 'SELECT current_user');
 my $line = $lines[0] // '';
 like($line, qr/^process $victim_pid \(client backend, user "$user", database "postgres", application "worker"\) crashed at $time, terminated by signal 9: Killed; /, 'who it was and how it died');
-my ($held, $by, $site, $context) = $line =~ /it held ~(\d+) bytes that were sampled, ~(\d+) of them by (.*) in (\w+);/;
+my ($held, $by, $site, $context) = $line =~ /it held ~(\d+) bytes that were sampled, ~(\d+) of them by (.*?) in ([^;]+);/;
 cmp_ok($held // 0, '>', 90 * $MB, 'what it held');
 cmp_ok($by // 0, '>', 50 * $MB, 'most of it at one place');
 is($context, ask($node, "SELECT context_name FROM pg_leakhunt_report($victim_pid) ORDER BY live_bytes DESC LIMIT 1"), 'in a context');

@@ -79,7 +79,7 @@ like($shown, qr{^  \Q$directories{gone}\E, \d+ files, \d+ kB, of \Q@{[$gone->dat
 like($shown, qr{^  \Q$dumps{gone}\E, \d+ files: can be removed$}m, 'dump files');
 like($shown, qr{^  \Q@{[$gone->data_dir]}\E/postgresql\.conf:\d+:shared_preload_libraries = 'pg_leakhunt'$}m, 'settings');
 unlike($shown, qr/\Q$directories{alive}\E/, 'of this server only');
-like($shown, qr/^  psql reaches no server, so that none were looked at: .+/m, 'no server is reached');
+like($shown, qr/^  psql could not connect, so that none were looked at \(it may have to run as the server's user\): .+/m, 'no server is reached');
 like($shown, qr/^Nothing was removed: --yes removes what can be\.$/m, 'and says so');
 ok(-d $directories{gone} && -e "$dumps{gone}/$killed.17.tmp", 'nothing was removed');
 

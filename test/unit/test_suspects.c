@@ -169,6 +169,11 @@ test_query_thresholds(void)
 	   FROM_THRESHOLD(facts, early.live_samples, 16, 15, PLH_VERDICT_QUERY),
 	   "with 16 samples, one of them late");
 	facts = large_query();
+	facts.live_samples = facts.early.live_samples = 1;
+	facts.live_variance = 0.0;
+	ok(is_judged(facts, PLH_VERDICT_QUERY),
+	   "or one of a chunk whose size is known");
+	facts = large_query();
 	ok(FROM_THRESHOLD(facts, early.live_bytes, 91 * MB, 90 * MB, PLH_VERDICT_QUERY),
 	   "if it goes on at a tenth of the rate before");
 	facts = large_query();
