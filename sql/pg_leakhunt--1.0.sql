@@ -359,7 +359,8 @@ CREATE FUNCTION pg_leakhunt_suspects(
     OUT survival float8,
     OUT epochs bigint,
     OUT evidence text,
-    OUT stack text[])
+    OUT stack text[],
+    OUT state text)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pg_leakhunt_suspects'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
@@ -369,10 +370,10 @@ COMMENT ON FUNCTION pg_leakhunt_suspects() IS
 
 CREATE VIEW pg_leakhunt_suspects AS
     SELECT * FROM pg_leakhunt_suspects()
-    ORDER BY verdict = 'leak' DESC, verdict = 'growing', score DESC, live_bytes DESC;
+    ORDER BY state = 'crashed', verdict = 'leak' DESC, verdict = 'growing', score DESC, live_bytes DESC;
 
 COMMENT ON VIEW pg_leakhunt_suspects IS
-'One row per process and finding, leaks first: a call site, over all statements together, memory contexts, or what the process holds outside of them. There is no row without the figures to say so, and none for what a pattern in pg_leakhunt_suppressions matches.';
+'One row per process and finding, those of processes that have crashed last, leaks first: a call site, over all statements together, memory contexts, or what the process holds outside of them. There is no row without the figures to say so, and none for what a pattern in pg_leakhunt_suppressions matches.';
 COMMENT ON COLUMN pg_leakhunt_suspects.pid IS
 'process id';
 COMMENT ON COLUMN pg_leakhunt_suspects.backend_type IS
@@ -409,6 +410,8 @@ COMMENT ON COLUMN pg_leakhunt_suspects.evidence IS
 'why it is here, and what to do next; of malloc with the libraries of the process that call it';
 COMMENT ON COLUMN pg_leakhunt_suspects.stack IS
 'all frames, the allocating function first';
+COMMENT ON COLUMN pg_leakhunt_suspects.state IS
+'state of the process, as in pg_leakhunt_processes: live, private or crashed; of processes that have crashed, findings stay until the next start of the server';
 
 CREATE FUNCTION pg_leakhunt_explain(
     pid int DEFAULT NULL,

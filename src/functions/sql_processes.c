@@ -79,15 +79,6 @@ put_triage(PlhRow *row, const PlhProfileImage *image)
 				 plh_server_processes_rss_anon(header->pid) : -1);
 }
 
-/* The column state of a process that has a profile. */
-static const char *
-state_of(const PlhProfileImage *image)
-{
-	if (!image->alive)
-		return "crashed";
-	return plh_profile_image_is_whole(image->header) ? "live" : "private";
-}
-
 /* Does a process sample as somebody has asked for? */
 static bool
 has_taken_up(const PlhProfileHeader *header, const PlhControlWish *wish)
@@ -124,7 +115,7 @@ put_profile(const PlhProfileImage *image, PlhRowSink *sink)
 
 	plh_sql_rows_put_pid(&row, header->pid);
 	plh_sql_rows_put_backend_type(&row, image);
-	plh_sql_rows_put_text(&row, state_of(image));
+	plh_sql_rows_put_state(&row, image);
 	plh_sql_rows_put_database(&row, header->database_oid);
 	plh_sql_rows_put_role(&row, header->role_oid);
 	plh_sql_rows_put_time(&row, header->started_at);

@@ -143,6 +143,15 @@ plh_sql_rows_put_database(PlhRow *row, Oid database)
 						  get_database_name(database) : NULL);
 }
 
+/* The column state of a process that has a profile. */
+void
+plh_sql_rows_put_state(PlhRow *row, const PlhProfileImage *image)
+{
+	plh_sql_rows_put_text(row, !image->alive ? "crashed" :
+						  plh_profile_image_is_whole(image->header) ?
+						  "live" : "private");
+}
+
 /*
  * The column application_name, null if the session has set none.
  */

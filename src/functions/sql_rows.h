@@ -74,6 +74,7 @@ extern const char *plh_sql_rows_unprofiled_type(int pid,
 												const PlhServerActivity *activity);
 extern void plh_sql_rows_put_role(PlhRow *row, Oid role);
 extern void plh_sql_rows_put_database(PlhRow *row, Oid database);
+extern void plh_sql_rows_put_state(PlhRow *row, const PlhProfileImage *image);
 extern void plh_sql_rows_put_application(PlhRow *row,
 										 const PlhProfileImage *image);
 extern void plh_sql_rows_put_query(PlhRow *row, const PlhListedSite *listed);

@@ -26,7 +26,7 @@
 #include "verdict/suspect_evidence.h"
 #include "verdict/suspect_list.h"
 
-#define SUSPECT_COLUMNS 18
+#define SUSPECT_COLUMNS 19
 #define SUPPRESSED_COLUMNS 6
 
 PLH_FUNCTION(pg_leakhunt_suspects);
@@ -154,6 +154,7 @@ put_suspect(const PlhSuspect *suspect, const PlhListedSite *listed,
 		plh_sql_rows_put_frames(&row, listed);
 	else
 		plh_sql_rows_put_null(&row);
+	plh_sql_rows_put_state(&row, image);
 	plh_sql_rows_finish(&row, sink);
 }
 
