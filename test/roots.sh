@@ -100,7 +100,7 @@ run_in_roots() {
 	install_programs debootstrap curl util-linux
 	mkdir -p "$cache"
 	logs=$(mktemp -d)
-	trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$logs"' EXIT
+	trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$logs"' EXIT
 	for release in $releases; do
 		(run_in_root_of "$release" "$@") >"$logs/$release" 2>&1 &
 		runs[$release]=$!
