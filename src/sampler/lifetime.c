@@ -35,12 +35,11 @@ is_named(MemoryContext context, const char *name, const char **seen)
 /*
  * Core fills these contexts below a message's or a portal's context, and hangs
  * them below a long-lived one once they are complete.  A context that is never
- * completed is deleted, and its samples with it.  PortalHoldContext has what a
- * cursor WITH HOLD keeps when its transaction is over.
+ * completed is deleted, and its samples with it.
  */
 static const char *const moving_contexts[] = {
 	"CachedExpression", "CachedPlan", "CachedPlanQuery", "CachedPlanSource",
-	"Domain constraints", "PortalHoldContext", "RegexpMemoryContext", "SPI Plan",
+	"Domain constraints", "RegexpMemoryContext", "SPI Plan",
 #if PLH_FUNCTIONS_MOVE
 	"PL/pgSQL function", "SQL function",
 #endif
