@@ -189,8 +189,8 @@ set_and_reload($node, 'pg_leakhunt.sample_interval' => '256kB');
 my $taken = 0;
 $taken += $node->safe_psql('postgres', $samples) for 1 .. 20;
 is($taken, 0, 'a starting process takes no samples');
-cmp_ok($node->safe_psql('postgres', "SELECT leak_top(100, 100000); $samples") =~ s/.*\n//r,
-	'>', 10, 'until it has allocated more');
+cmp_ok($node->safe_psql('postgres', "SELECT leak_top(100, 1000000); $samples") =~ s/.*\n//r,
+	'>', 100, 'until it has allocated more');
 set_and_reload($node, 'pg_leakhunt.sample_interval' => '4kB');
 cmp_ok($node->safe_psql('postgres', $samples), '>', 10, 'or is sampled in detail');
 
