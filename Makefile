@@ -174,6 +174,12 @@ OBJS = \
 	$(VERDICT_OBJS) \
 	$(FUNCTIONS_OBJS)
 
+# The library that is preloaded to know of malloc, which is no part of the module, and
+# depends on nothing but libc.
+MALLOC_OBJS = \
+	src/preload/environment.o \
+	src/preload/pg_leakhunt_malloc.o
+
 PG_CPPFLAGS = -I$(srcdir)/src
 # -O3, because the code that runs inside palloc consists of loops over some 20 frames.
 # Small variables lie together, away from the large arrays: a forked process gets a
@@ -190,7 +196,7 @@ REGRESS = \
 	privileges \
 	settings
 
-EXTRA_CLEAN = $(GENERATED) test/fuzz/replay test/fuzz/fuzz test/unit/run_tests test/unit/run_readers test/unit/frames test/unit/cut_stacks test/leaker/leaker.so test/leaker/leaker.o test/faults/faults.so test/faults/faults.o
+EXTRA_CLEAN = $(GENERATED) pg_leakhunt_malloc.so $(MALLOC_OBJS) test/fuzz/replay test/fuzz/fuzz test/unit/run_tests test/unit/run_readers test/unit/frames test/unit/cut_stacks test/leaker/leaker.so test/leaker/leaker.o test/faults/faults.so test/faults/faults.o
 
 # A PG_CONFIG in the environment counts as one on the command line does.  make hands
 # both on to the scripts of OWN_TARGETS, but not this default: without PG_CONFIG they
@@ -259,6 +265,26 @@ uninstall: uninstall-programs
 .PHONY: uninstall-programs
 uninstall-programs:
 	rm -f $(addprefix '$(DESTDIR)$(bindir)'/, $(notdir $(SCRIPTS)))
+
+# Every malloc goes through this library: so it has no frame pointers, canaries or
+# sanitizers, and finds its variables of a thread without a call.  The compiler must
+# not know of malloc here, or it would take a function for what it defines.
+MALLOC_CFLAGS = -O2 -fPIC -fvisibility=hidden -ftls-model=initial-exec -fomit-frame-pointer \
+	-fno-stack-protector -fno-builtin-malloc -fno-builtin-calloc -fno-builtin-realloc -fno-builtin-free \
+	-fno-builtin-aligned_alloc -fno-builtin-posix_memalign -fno-lto -fno-sanitize=all
+all: pg_leakhunt_malloc.so
+$(MALLOC_OBJS): override CFLAGS += $(MALLOC_CFLAGS)
+$(MALLOC_OBJS): $(wildcard src/preload/*.h)
+pg_leakhunt_malloc.so: $(MALLOC_OBJS)
+	$(CC) -shared $(CFLAGS) $(MALLOC_CFLAGS) -Wl,-z,now -Wl,--as-needed $(MALLOC_OBJS) -o $@ -ldl
+
+install: install-malloc
+uninstall: uninstall-malloc
+.PHONY: install-malloc uninstall-malloc
+install-malloc: pg_leakhunt_malloc.so installdirs
+	$(INSTALL_SHLIB) pg_leakhunt_malloc.so '$(DESTDIR)$(pkglibdir)/'
+uninstall-malloc:
+	rm -f '$(DESTDIR)$(pkglibdir)/pg_leakhunt_malloc.so'
 
 # PGXS tracks no headers, so each object depends on all of them.
 $(OBJS) $(OBJS:.o=.bc): $(filter-out $(GENERATED),$(wildcard src/*/*.h))

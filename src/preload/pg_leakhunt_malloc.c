@@ -1,0 +1,536 @@
+/*
+ * pg_leakhunt_malloc.c
+ *	  The library that the dynamic linker preloads, so that pg_leakhunt.so gets to
+ *	  know what is allocated by malloc.
+ *
+ * Each function that allocates or frees is defined here, and passes on to the
+ * next definition of it, which is that of libc or of another allocator.  On the
+ * way it counts bytes down, and looks a block that is freed up in a filter.  Only
+ * when a countdown is at its end, or the filter has the block, is it asked whether
+ * there is a pg_leakhunt.so to call.
+ *
+ * Any program may be run with this library, at any time from before its first
+ * constructor to after its last exit handler, in any thread and in signal handlers.
+ * So nothing here allocates, locks, or needs to be initialized by code; errno is
+ * what the next function left.  A call within another one of the same thread is
+ * nothing special, as no state is held over a call of the next function.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
+
+#include "preload/malloc_hook.h"
+
+#define EXPORTED __attribute__((visibility("default")))
+#define OUT_OF_LINE __attribute__((noinline))
+#define IS_RARE(condition) __builtin_expect(condition, 0)
+
+/* For this address the function that is asked for continues when we are done. */
+#define CALLER __builtin_return_address(0)
+
+static uint64_t *own_countdown(void);
+
+/*
+ * Others look it up by the name that it is exported under.  We do not: should the
+ * library be loaded twice, only the one that they find has something to do.
+ */
+static PlhMallocHook hook = {
+	.version = PLH_MALLOC_HOOK_VERSION,
+	.bytes = sizeof(PlhMallocHook),
+	.countdown = own_countdown,
+};
+extern EXPORTED PlhMallocHook pg_leakhunt_malloc_hook __attribute__((alias("hook")));
+
+/*
+ * The bytes that the thread may allocate before it takes the slow path.  Unless
+ * the thread is the sampled one, it starts from PLH_MALLOC_OTHER_STEP each time.
+ */
+static _Thread_local uint64_t countdown = PLH_MALLOC_OTHER_STEP;
+
+static uint64_t *
+own_countdown(void)
+{
+	return &countdown;
+}
+
+/*
+ * The next definitions.  Each pointer starts with a function that looks all of them
+ * up, so that calls need not ask whether that was done.  Threads may do it at the
+ * same time, with the same result.
+ */
+static void *first_malloc(size_t size);
+static void *first_calloc(size_t count, size_t each);
+static void *first_realloc(void *block, size_t size);
+static void *first_reallocarray(void *block, size_t count, size_t each);
+static void first_free(void *block);
+static void *first_memalign(size_t alignment, size_t size);
+static void *first_aligned_alloc(size_t alignment, size_t size);
+static int	first_posix_memalign(void **block, size_t alignment, size_t size);
+static void *first_valloc(size_t size);
+static void *first_pvalloc(size_t size);
+
+static void *(*next_malloc) (size_t) = first_malloc;
+static void *(*next_calloc) (size_t, size_t) = first_calloc;
+static void *(*next_realloc) (void *, size_t) = first_realloc;
+static void *(*next_reallocarray) (void *, size_t, size_t) = first_reallocarray;
+static void (*next_free) (void *) = first_free;
+static void *(*next_memalign) (size_t, size_t) = first_memalign;
+static void *(*next_aligned_alloc) (size_t, size_t) = first_aligned_alloc;
+static int	(*next_posix_memalign) (void **, size_t, size_t) = first_posix_memalign;
+static void *(*next_valloc) (size_t) = first_valloc;
+static void *(*next_pvalloc) (size_t) = first_pvalloc;
+
+#define NEXT(function) __atomic_load_n(&next_##function, __ATOMIC_RELAXED)
+
+/* A function that is nowhere defined stays a failing one. */
+#define FIND_NEXT(function) \
+	do { \
+		void	   *found = dlsym(RTLD_NEXT, #function); \
+		if (found != NULL) \
+			__atomic_store_n(&next_##function, (__typeof__(next_##function)) found, __ATOMIC_RELAXED); \
+	} while (0)
+
+static _Thread_local bool is_finding;
+
+/*
+ * Look up the next definitions, unless it is dlsym that asks: then there is none yet.
+ * That of free comes first, as what dlsym frees must not get lost.
+ */
+static void
+find_next_functions(void)
+{
+	int			saved_errno = errno;
+
+	if (is_finding)
+		return;
+	is_finding = true;
+	FIND_NEXT(free);
+	FIND_NEXT(malloc);
+	FIND_NEXT(calloc);
+	FIND_NEXT(realloc);
+	FIND_NEXT(reallocarray);
+	FIND_NEXT(memalign);
+	FIND_NEXT(aligned_alloc);
+	FIND_NEXT(posix_memalign);
+	FIND_NEXT(valloc);
+	FIND_NEXT(pvalloc);
+	is_finding = false;
+	errno = saved_errno;
+}
+
+/* dlsym knows what to do when there is no memory. */
+static void *
+no_memory(void)
+{
+	errno = ENOMEM;
+	return NULL;
+}
+
+#define FIRST_CALL(function, ...) \
+	(find_next_functions(), \
+	 NEXT(function) == first_##function ? no_memory() : NEXT(function) (__VA_ARGS__))
+
+static void *
+first_malloc(size_t size)
+{
+	return FIRST_CALL(malloc, size);
+}
+
+static void *
+first_calloc(size_t count, size_t each)
+{
+	return FIRST_CALL(calloc, count, each);
+}
+
+static void *
+first_realloc(void *block, size_t size)
+{
+	return FIRST_CALL(realloc, block, size);
+}
+
+static void *
+first_reallocarray(void *block, size_t count, size_t each)
+{
+	return FIRST_CALL(reallocarray, block, count, each);
+}
+
+static void
+first_free(void *block)
+{
+	find_next_functions();
+	if (NEXT(free) != first_free)
+		NEXT(free) (block);
+}
+
+static void *
+first_memalign(size_t alignment, size_t size)
+{
+	return FIRST_CALL(memalign, alignment, size);
+}
+
+static void *
+first_aligned_alloc(size_t alignment, size_t size)
+{
+	return FIRST_CALL(aligned_alloc, alignment, size);
+}
+
+static int
+first_posix_memalign(void **block, size_t alignment, size_t size)
+{
+	find_next_functions();
+	return NEXT(posix_memalign) == first_posix_memalign ? ENOMEM :
+		NEXT(posix_memalign) (block, alignment, size);
+}
+
+static void *
+first_valloc(size_t size)
+{
+	return FIRST_CALL(valloc, size);
+}
+
+static void *
+first_pvalloc(size_t size)
+{
+	return FIRST_CALL(pvalloc, size);
+}
+
+/* What an allocation on the slow path needs to know when the block is there. */
+typedef struct Allocation
+{
+	const PlhMallocCalls *calls;	/* NULL if nobody wants to know */
+	bool		is_sampled_thread;
+	uint32_t	taken;			/* as PlhMallocCalls.take said */
+	size_t		size;
+} Allocation;
+
+static inline const PlhMallocCalls *
+current_calls(void)
+{
+	return __atomic_load_n(&hook.calls, __ATOMIC_ACQUIRE);
+}
+
+static inline bool
+is_sampled_thread(void)
+{
+	return &countdown ==
+		__atomic_load_n(&hook.sampled_countdown, __ATOMIC_RELAXED);
+}
+
+static void
+add_other_bytes(uint64_t bytes)
+{
+	__atomic_fetch_add(&hook.other_bytes, bytes, __ATOMIC_RELAXED);
+}
+
+/* Before the next function allocates, on the slow path. */
+static Allocation
+begin_allocation(size_t size, const void *caller)
+{
+	Allocation	allocation = {.size = size};
+
+	allocation.calls = current_calls();
+	if (allocation.calls == NULL)
+	{
+		countdown = PLH_MALLOC_OTHER_STEP;
+		return allocation;
+	}
+	allocation.is_sampled_thread = is_sampled_thread();
+	if (allocation.is_sampled_thread)
+	{
+		allocation.taken = allocation.calls->take(size, caller);
+		return allocation;
+	}
+	/* A thread that was the sampled one may have had more to count down. */
+	if (countdown < PLH_MALLOC_OTHER_STEP)
+		add_other_bytes(PLH_MALLOC_OTHER_STEP - countdown);
+	countdown = PLH_MALLOC_OTHER_STEP;
+	return allocation;
+}
+
+/* After it did.  A block that could not be had is NULL, and not counted. */
+static void
+end_allocation(const Allocation *allocation, void *block)
+{
+	if (allocation->calls == NULL || block == NULL)
+		return;
+	if (!allocation->is_sampled_thread)
+		add_other_bytes(allocation->size);
+	else if (allocation->taken != 0)
+		allocation->calls->record(block, allocation->size, allocation->taken);
+}
+
+/* Subtract what is about to be allocated, or return true: it takes the slow path. */
+static inline bool
+is_countdown_over(size_t size)
+{
+	if (size >= countdown)
+		return true;
+	countdown -= size;
+	return false;
+}
+
+/* Whether a block may be a sample.  NULL may seem to be one, too. */
+static inline bool
+is_in_filter(const void *block)
+{
+	uint32_t	bit = plh_malloc_filter_bit(block);
+	uint64_t	word = __atomic_load_n(&hook.filter[bit / 64], __ATOMIC_RELAXED);
+
+	return word >> bit % 64 & 1;
+}
+
+static OUT_OF_LINE void *
+slow_malloc(size_t size, const void *caller)
+{
+	Allocation	allocation = begin_allocation(size, caller);
+	void	   *block = NEXT(malloc) (size);
+
+	end_allocation(&allocation, block);
+	return block;
+}
+
+EXPORTED void *
+malloc(size_t size)
+{
+	if (IS_RARE(is_countdown_over(size)))
+		return slow_malloc(size, CALLER);
+	return NEXT(malloc) (size);
+}
+
+static OUT_OF_LINE void *
+slow_calloc(size_t count, size_t each, const void *caller)
+{
+	Allocation	allocation = begin_allocation(count * each, caller);
+	void	   *block = NEXT(calloc) (count, each);
+
+	end_allocation(&allocation, block);
+	return block;
+}
+
+EXPORTED void *
+calloc(size_t count, size_t each)
+{
+	size_t		size;
+
+	/* The next function refuses what cannot be multiplied. */
+	if (IS_RARE(!__builtin_mul_overflow(count, each, &size) && is_countdown_over(size)))
+		return slow_calloc(count, each, CALLER);
+	return NEXT(calloc) (count, each);
+}
+
+static OUT_OF_LINE void
+slow_free(void *block)
+{
+	const PlhMallocCalls *calls = current_calls();
+
+	if (calls != NULL && block != NULL)
+		calls->free_block(block, is_sampled_thread());
+	NEXT(free) (block);
+}
+
+static inline void
+pass_on_free(void *block)
+{
+	if (IS_RARE(is_in_filter(block)))
+		slow_free(block);
+	else
+		NEXT(free) (block);
+}
+
+EXPORTED void
+free(void *block)
+{
+	pass_on_free(block);
+}
+
+/* C23 has these, and headers and libc may not: to free is all that they need do. */
+extern EXPORTED void free_sized(void *block, size_t size);
+extern EXPORTED void free_aligned_sized(void *block, size_t alignment, size_t size);
+
+void
+free_sized(void *block, size_t size)
+{
+	(void) size;
+	pass_on_free(block);
+}
+
+void
+free_aligned_sized(void *block, size_t alignment, size_t size)
+{
+	(void) alignment;
+	(void) size;
+	pass_on_free(block);
+}
+
+/*
+ * A reallocation is a free and an allocation of the new size, even if the block
+ * stays where it is.
+ */
+typedef struct Reallocation
+{
+	const PlhMallocCalls *calls;	/* NULL if the block is no sample */
+	uint32_t	moving;			/* as PlhMallocCalls.moving said */
+	bool		is_free;		/* to 0 bytes */
+	Allocation	allocation;
+} Reallocation;
+
+static Reallocation
+begin_reallocation(void *block, size_t size, const void *caller)
+{
+	Reallocation reallocation = {.is_free = size == 0};
+
+	if (block != NULL && is_in_filter(block))
+		reallocation.calls = current_calls();
+	if (reallocation.calls != NULL)
+		reallocation.moving = reallocation.calls->moving(block, is_sampled_thread());
+	if (is_countdown_over(size))
+		reallocation.allocation = begin_allocation(size, caller);
+	return reallocation;
+}
+
+/*
+ * The old block stays only where there was no memory for the new one: to reallocate
+ * to 0 bytes is to free, and returns NULL, too.
+ */
+static void
+end_reallocation(const Reallocation *reallocation, void *block)
+{
+	if (reallocation->moving != 0)
+		reallocation->calls->moved(reallocation->moving,
+								   block != NULL || reallocation->is_free);
+	end_allocation(&reallocation->allocation, block);
+}
+
+static OUT_OF_LINE void *
+slow_realloc(void *block, size_t size, const void *caller)
+{
+	Reallocation reallocation = begin_reallocation(block, size, caller);
+	void	   *moved = NEXT(realloc) (block, size);
+
+	end_reallocation(&reallocation, moved);
+	return moved;
+}
+
+EXPORTED void *
+realloc(void *block, size_t size)
+{
+	if (IS_RARE(is_in_filter(block) || size >= countdown))
+		return slow_realloc(block, size, CALLER);
+	countdown -= size;
+	return NEXT(realloc) (block, size);
+}
+
+static OUT_OF_LINE void *
+slow_reallocarray(void *block, size_t count, size_t each, const void *caller)
+{
+	Reallocation reallocation = begin_reallocation(block, count * each, caller);
+	void	   *moved = NEXT(reallocarray) (block, count, each);
+
+	end_reallocation(&reallocation, moved);
+	return moved;
+}
+
+EXPORTED void *
+reallocarray(void *block, size_t count, size_t each)
+{
+	size_t		size;
+
+	if (__builtin_mul_overflow(count, each, &size))
+		return NEXT(reallocarray) (block, count, each);
+	if (IS_RARE(is_in_filter(block) || size >= countdown))
+		return slow_reallocarray(block, count, each, CALLER);
+	countdown -= size;
+	return NEXT(reallocarray) (block, count, each);
+}
+
+static OUT_OF_LINE void *
+slow_memalign(size_t alignment, size_t size, const void *caller)
+{
+	Allocation	allocation = begin_allocation(size, caller);
+	void	   *block = NEXT(memalign) (alignment, size);
+
+	end_allocation(&allocation, block);
+	return block;
+}
+
+EXPORTED void *
+memalign(size_t alignment, size_t size)
+{
+	if (IS_RARE(is_countdown_over(size)))
+		return slow_memalign(alignment, size, CALLER);
+	return NEXT(memalign) (alignment, size);
+}
+
+static OUT_OF_LINE void *
+slow_aligned_alloc(size_t alignment, size_t size, const void *caller)
+{
+	Allocation	allocation = begin_allocation(size, caller);
+	void	   *block = NEXT(aligned_alloc) (alignment, size);
+
+	end_allocation(&allocation, block);
+	return block;
+}
+
+EXPORTED void *
+aligned_alloc(size_t alignment, size_t size)
+{
+	if (IS_RARE(is_countdown_over(size)))
+		return slow_aligned_alloc(alignment, size, CALLER);
+	return NEXT(aligned_alloc) (alignment, size);
+}
+
+static OUT_OF_LINE int
+slow_posix_memalign(void **block, size_t alignment, size_t size, const void *caller)
+{
+	Allocation	allocation = begin_allocation(size, caller);
+	int			error = NEXT(posix_memalign) (block, alignment, size);
+
+	/* After an error, the pointer is what it was before. */
+	end_allocation(&allocation, error == 0 ? *block : NULL);
+	return error;
+}
+
+EXPORTED int
+posix_memalign(void **block, size_t alignment, size_t size)
+{
+	if (IS_RARE(is_countdown_over(size)))
+		return slow_posix_memalign(block, alignment, size, CALLER);
+	return NEXT(posix_memalign) (block, alignment, size);
+}
+
+static OUT_OF_LINE void *
+slow_valloc(size_t size, const void *caller)
+{
+	Allocation	allocation = begin_allocation(size, caller);
+	void	   *block = NEXT(valloc) (size);
+
+	end_allocation(&allocation, block);
+	return block;
+}
+
+EXPORTED void *
+valloc(size_t size)
+{
+	if (IS_RARE(is_countdown_over(size)))
+		return slow_valloc(size, CALLER);
+	return NEXT(valloc) (size);
+}
+
+static OUT_OF_LINE void *
+slow_pvalloc(size_t size, const void *caller)
+{
+	Allocation	allocation = begin_allocation(size, caller);
+	void	   *block = NEXT(pvalloc) (size);
+
+	end_allocation(&allocation, block);
+	return block;
+}
+
+EXPORTED void *
+pvalloc(size_t size)
+{
+	if (IS_RARE(is_countdown_over(size)))
+		return slow_pvalloc(size, CALLER);
+	return NEXT(pvalloc) (size);
+}
