@@ -53,9 +53,13 @@ DUMP_OBJS = \
 # the hooks, and what they keep
 SAMPLER_OBJS = \
 	src/sampler/census.o \
+	src/sampler/context_blocks.o \
 	src/sampler/control.o \
+	src/sampler/countdown.o \
 	src/sampler/lifetime.o \
 	src/sampler/live_samples.o \
+	src/sampler/malloc_hooks.o \
+	src/sampler/malloc_samples.o \
 	src/sampler/method_hooks.o \
 	src/sampler/method_patch.o \
 	src/sampler/owner.o \

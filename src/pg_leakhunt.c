@@ -37,6 +37,8 @@
 #include "process/sweep.h"
 #include "report/crash_report.h"
 #include "sampler/control.h"
+#include "sampler/countdown.h"
+#include "sampler/malloc_hooks.h"
 #include "sampler/method_hooks.h"
 
 PG_MODULE_MAGIC;
@@ -59,7 +61,7 @@ _PG_init(void)
 {
 	const char *refusal;
 
-	plh_settings_define(plh_method_hooks_rearm, plh_control_note_enabled);
+	plh_settings_define(plh_countdown_rearm, plh_control_note_enabled);
 	plh_modules_start();
 	plh_unwind_start();
 
@@ -72,6 +74,7 @@ _PG_init(void)
 	else
 	{
 		plh_process_watch_transactions();
+		plh_process_warn_of_malloc(plh_malloc_hooks_install());
 		if (plh_process_is_preloaded())
 		{
 			plh_sweep_start();

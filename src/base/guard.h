@@ -30,4 +30,15 @@ plh_guard_restore(bool was_held)
 	plh_guard_held = was_held;
 }
 
+/* Call a function under the guard, unless the guard is held already. */
+static inline void
+plh_guard_call(void (*function) (void))
+{
+	if (plh_guard_held)
+		return;
+	plh_guard_held = true;
+	function();
+	plh_guard_held = false;
+}
+
 #endif							/* PLH_GUARD_H */

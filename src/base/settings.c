@@ -23,6 +23,7 @@ bool		plh_enabled;
 int			plh_sample_interval;
 int			plh_scope = PLH_SCOPE_ALL;	/* as its default, which core checks */
 bool		plh_track_queries;
+bool		plh_track_malloc;
 bool		plh_dump_on_exit;
 double		plh_dump_min_bytes;
 double		plh_dump_min_peak;
@@ -58,6 +59,12 @@ static void
 assign_enabled(bool newval, void *extra)
 {
 	enabled_changed(newval);
+	sampling_changed();
+}
+
+static void
+assign_bool(bool newval, void *extra)
+{
 	sampling_changed();
 }
 
@@ -157,6 +164,12 @@ define_sampling_settings(void)
 							 &plh_track_queries, true,
 							 PGC_SIGHUP, 0,
 							 NULL, NULL, NULL);
+	DefineCustomBoolVariable("pg_leakhunt.track_malloc",
+							 "Samples what malloc allocates for others than memory contexts.",
+							 "Takes effect where pg_leakhunt_malloc.so is preloaded by the dynamic linker.",
+							 &plh_track_malloc, true,
+							 PGC_SIGHUP, 0,
+							 NULL, assign_bool, NULL);
 }
 
 /* Define the settings of the size and the place of profiles. */

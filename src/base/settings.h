@@ -19,6 +19,7 @@ extern bool plh_enabled;
 extern int	plh_sample_interval;	/* bytes */
 extern int	plh_scope;			/* PlhScope */
 extern bool plh_track_queries;
+extern bool plh_track_malloc;
 extern bool plh_dump_on_exit;
 extern double plh_dump_min_bytes;
 extern double plh_dump_min_peak;

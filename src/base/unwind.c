@@ -26,7 +26,11 @@ typedef struct CodeRange
 	uintptr_t	end;
 } CodeRange;
 
-static CodeRange own_text;
+/* Our own code, and that of the library that is preloaded. */
+#define MAX_OWN_TEXTS 2
+static CodeRange own_texts[MAX_OWN_TEXTS];
+static int	own_text_count;
+
 static CodeRange allocator_ranges[PLH_SERVER_MAX_ALLOCATORS];
 static int	allocator_range_count;
 
@@ -42,8 +46,11 @@ is_in_range(uintptr_t address, const CodeRange *range)
 static bool
 is_skipped(uintptr_t address)
 {
-	if (is_in_range(address, &own_text))
-		return true;
+	for (int i = 0; i < own_text_count; i++)
+	{
+		if (is_in_range(address, &own_texts[i]))
+			return true;
+	}
 	if (!is_in_range(address, &allocator_span))
 		return false;
 	for (int i = 0; i < allocator_range_count; i++)
@@ -54,11 +61,12 @@ is_skipped(uintptr_t address)
 	return false;
 }
 
-/* This dl_iterate_phdr callback finds the segment of its own code. */
+/* This dl_iterate_phdr callback finds the segment of an address, and skips it. */
 static int
 find_own_text(struct dl_phdr_info *info, size_t size, void *arg)
 {
-	uintptr_t	own = (uintptr_t) find_own_text;
+	uintptr_t	own = (uintptr_t) arg;
+	CodeRange  *own_text = &own_texts[own_text_count];
 
 	for (int i = 0; i < info->dlpi_phnum; i++)
 	{
@@ -68,8 +76,9 @@ find_own_text(struct dl_phdr_info *info, size_t size, void *arg)
 		if (segment->p_type == PT_LOAD && (segment->p_flags & PF_X) != 0 &&
 			own >= start && own < start + segment->p_memsz)
 		{
-			own_text.start = start;
-			own_text.end = start + segment->p_memsz;
+			own_text->start = start;
+			own_text->end = start + segment->p_memsz;
+			own_text_count++;
 			return 1;
 		}
 	}
@@ -117,6 +126,32 @@ find_allocator(void)
 }
 
 /*
+ * Skip the frames of the module that has an address in its code.
+ */
+void
+plh_unwind_skip_text_of(const void *address)
+{
+	Assert(own_text_count < MAX_OWN_TEXTS);
+	(void) dl_iterate_phdr(find_own_text, (void *) address);
+}
+
+/*
+ * Find where the function with an address begins and ends, by the tables for
+ * unwinding.  Returns false if they don't say.
+ */
+bool
+plh_unwind_function_of(uintptr_t address, uintptr_t *start, uintptr_t *end)
+{
+	unw_proc_info_t info;
+
+	if (unw_get_proc_info_by_ip(unw_local_addr_space, address, &info, NULL) != 0)
+		return false;
+	*start = info.start_ip;
+	*end = info.end_ip;
+	return true;
+}
+
+/*
  * Learn which frames to skip, and unwind once, so that libunwind sets itself
  * up here and not inside a palloc.
  */
@@ -125,8 +160,8 @@ plh_unwind_start(void)
 {
 	PlhStack	stack;
 
-	(void) dl_iterate_phdr(find_own_text, NULL);
-	Assert(is_in_range((uintptr_t) find_own_text, &own_text));
+	plh_unwind_skip_text_of(find_own_text);
+	Assert(is_skipped((uintptr_t) find_own_text));
 	find_allocator();
 	(void) plh_unwind_capture(&stack, PLH_MAX_FRAMES);
 }

@@ -27,6 +27,9 @@ typedef struct PlhStack
 } PlhStack;
 
 extern void plh_unwind_start(void);
+extern void plh_unwind_skip_text_of(const void *address);
+extern bool plh_unwind_function_of(uintptr_t address, uintptr_t *start,
+								   uintptr_t *end);
 extern int	plh_unwind_capture(PlhStack *stack, int max_depth);
 extern void plh_unwind_trim(PlhStack *stack, int captured, int max_depth);
 

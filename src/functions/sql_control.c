@@ -24,7 +24,7 @@
 #include "reader/profile_reader.h"
 #include "reader/server_processes.h"
 #include "sampler/control.h"
-#include "sampler/method_hooks.h"
+#include "sampler/countdown.h"
 #include "sampler/owner.h"
 
 /* The pid of requests to all processes. */
@@ -96,7 +96,7 @@ request(int pid, const PlhControlWish *wish)
 		throw_request_failed(pid);
 
 	/* what a session asks of itself it gets at once */
-	plh_method_hooks_rearm();
+	plh_countdown_rearm();
 }
 
 /* Make the request to one process; false, after a WARNING, if that can't be. */
@@ -276,7 +276,7 @@ pg_leakhunt_reset_all(PG_FUNCTION_ARGS)
 	plh_sql_rows_check_active();
 	if (!plh_control_reset())
 		throw_request_failed(ALL_PROCESSES);
-	plh_method_hooks_rearm();
+	plh_countdown_rearm();
 	PG_RETURN_VOID();
 }
 

@@ -18,6 +18,7 @@
 #include "utils/timestamp.h"
 
 #include "base/compat.h"
+#include "base/guard.h"
 #include "base/settings.h"
 #include "process/exit_dump.h"
 #include "process/process.h"
@@ -28,6 +29,8 @@
 #include "profile/profile_image.h"
 #include "sampler/census.h"
 #include "sampler/control.h"
+#include "sampler/countdown.h"
+#include "sampler/malloc_hooks.h"
 #include "sampler/method_hooks.h"
 #include "sampler/owner.h"
 #include "sampler/statement.h"
@@ -55,6 +58,9 @@ after_fork_in_child(void)
 	plh_statement_forget();
 	plh_control_forget();
 	plh_method_hooks_forget();
+	plh_malloc_hooks_forget();
+	plh_guard_held = false;
+	plh_countdown_forget();
 }
 
 /*
@@ -78,7 +84,7 @@ remove_shared_files(void)
 static void
 at_exit(void)
 {
-	plh_method_hooks_stop();
+	plh_countdown_stop();
 
 	/* clients and hooks that take messages may be gone: use only the log */
 	whereToSendOutput = DestNone;
@@ -134,16 +140,31 @@ plh_process_give_up(const char *reason)
 			 errhint("The server works as if pg_leakhunt had not been loaded.")));
 }
 
+/*
+ * Say why malloc is not sampled, though the library for it is preloaded; NULL if
+ * there is nothing to say.
+ */
+void
+plh_process_warn_of_malloc(const char *problem)
+{
+	if (problem != NULL)
+		ereport(WARNING,
+				(errmsg("pg_leakhunt does not sample malloc"),
+				 errdetail_internal("%s", problem)));
+}
+
 /* transaction_over calls these guarded; a guarded function has no arguments. */
 static void
 take_stock_after_short_transaction(void)
 {
+	plh_malloc_hooks_reap();
 	plh_owner_take_stock(SHORT_GAP_US, true);
 }
 
 static void
 take_stock_after_long_transaction(void)
 {
+	plh_malloc_hooks_reap();
 	plh_owner_take_stock(LONG_GAP_US, true);
 }
 
@@ -151,7 +172,8 @@ take_stock_after_long_transaction(void)
  * XactCallback: take stock when a transaction commits, since the process may
  * be idle for long from now on; briefly, as it still has its locks.  When a
  * transaction is aborted, its contexts still exist, and a census would count
- * them.
+ * them.  Core asks for the same time a moment later, and gets it without looking
+ * at the clock again.
  */
 static void
 transaction_over(XactEvent event, void *arg)
@@ -160,11 +182,11 @@ transaction_over(XactEvent event, void *arg)
 		event == XACT_EVENT_ABORT)
 		plh_profile_counters_transaction_over();
 	if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_PREPARE)
-		plh_method_hooks_call_guarded(GetCurrentTimestamp() -
-									  GetCurrentTransactionStartTimestamp() <
-									  LONG_TRANSACTION_US ?
-									  take_stock_after_short_transaction :
-									  take_stock_after_long_transaction);
+		plh_guard_call(GetCurrentTransactionStopTimestamp() -
+					   GetCurrentTransactionStartTimestamp() <
+					   LONG_TRANSACTION_US ?
+					   take_stock_after_short_transaction :
+					   take_stock_after_long_transaction);
 }
 
 /*

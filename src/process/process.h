@@ -12,6 +12,7 @@
  * returns NULL, or a sentence for plh_process_give_up, which copies it.
  */
 extern const char *plh_process_start(void);
+extern void plh_process_warn_of_malloc(const char *problem);
 extern void plh_process_give_up(const char *reason);
 extern void plh_process_watch_transactions(void);
 

@@ -177,6 +177,9 @@ plh_profile_counters_add(uint32 site_offset, Size size, PlhDraw draw)
 	note_change(site);
 	add_to_counters(&site->counters, bytes, weight, variance, now);
 	add_to_counters(&plh_profile->counters, bytes, weight, variance, now);
+	if (site->key.lifetime == PLH_LIFETIME_PROCESS)
+		add_to_counters(&plh_profile->malloc_counters, bytes, weight, variance,
+						now);
 	if (plh_profile->counters.live_bytes > plh_profile->peak_bytes)
 	{
 		plh_profile->peak_bytes = plh_profile->counters.live_bytes;
@@ -205,6 +208,9 @@ plh_profile_counters_subtract(uint32 site_offset, Size size, PlhDraw draw)
 	note_change(site);
 	subtract_from_counters(&site->counters, bytes, weight, variance);
 	subtract_from_counters(&plh_profile->counters, bytes, weight, variance);
+	if (site->key.lifetime == PLH_LIFETIME_PROCESS)
+		subtract_from_counters(&plh_profile->malloc_counters, bytes, weight,
+							   variance);
 }
 
 /*

@@ -346,6 +346,8 @@ plh_profile_image_lifetime_name(uint32 lifetime)
 			return "statement";
 		case PLH_LIFETIME_QUERY:
 			return "query";
+		case PLH_LIFETIME_PROCESS:
+			return "process";
 		case PLH_LIFETIME_ERROR:
 			return "error";
 	}

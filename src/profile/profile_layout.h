@@ -25,13 +25,16 @@
 #include "base/limits.h"
 
 #define PLH_PROFILE_MAGIC "PLHPROF"
-#define PLH_LAYOUT_VERSION 5
+#define PLH_LAYOUT_VERSION 6
 
 /* A profile keeps labels, context names and statements up to these bytes. */
 #define PLH_LABEL_MAX 96
 #define PLH_NAME_MAX 64			/* of databases, roles and applications */
 #define PLH_CONTEXT_NAME_MAX 255
 #define PLH_STATEMENT_MAX 1024
+
+/* What malloc allocates for others than memory contexts is of this context. */
+#define PLH_MALLOC_NAME "[malloc]"
 
 /* Stored in profiles: append only. */
 typedef enum PlhLifetime
@@ -41,8 +44,18 @@ typedef enum PlhLifetime
 	PLH_LIFETIME_TRANSACTION,	/* below TopTransactionContext */
 	PLH_LIFETIME_STATEMENT,		/* below MessageContext, RowDescriptionContext */
 	PLH_LIFETIME_QUERY,			/* below a portal's context */
-	PLH_LIFETIME_ERROR			/* below ErrorContext */
+	PLH_LIFETIME_ERROR,			/* below ErrorContext */
+	PLH_LIFETIME_PROCESS,		/* of malloc: until somebody frees */
+#define PLH_LIFETIMES (PLH_LIFETIME_PROCESS + 1)
 } PlhLifetime;
+
+/* Does it end by itself no sooner than the process? */
+static inline bool
+plh_lifetime_is_lasting(uint32 lifetime)
+{
+	return lifetime == PLH_LIFETIME_SESSION ||
+		lifetime == PLH_LIFETIME_PROCESS;
+}
 
 /* Why a sample could not be kept as it should be. */
 typedef enum PlhLoss
@@ -138,6 +151,7 @@ typedef struct PlhProfileHeader
 	uint32		sample_interval;	/* bytes; 0 while not sampling */
 	uint32		scope;			/* PlhScope */
 	uint32		catch_all_site; /* offset */
+	uint32		malloc_tracked; /* 1: what malloc allocates is sampled, too */
 
 	/* what */
 	uint32		used_bytes;		/* of the profile, header included */
@@ -145,6 +159,7 @@ typedef struct PlhProfileHeader
 									 * there is none */
 	uint32		site_count;		/* the catch-all site not included */
 	PlhCounters counters;
+	PlhCounters malloc_counters;	/* of these, sites of malloc */
 	int64		peak_bytes;		/* highest counters.live_bytes so far */
 	TimestampTz peak_at;
 	int64		samples_taken;	/* samples out of scope included */
@@ -171,6 +186,9 @@ typedef struct PlhProfileHeader
 	int64		context_free_bytes; /* of these; -1: not counted */
 	int64		malloc_bytes;	/* in use; -1: not known */
 	int64		malloc_free_bytes;	/* not given back; -1: not known */
+	int64		malloc_sampled_bytes;	/* malloc_counters.live_bytes then */
+	int64		malloc_other_bytes; /* that threads allocated which are not
+									 * sampled */
 	int64		own_bytes;		/* private memory of the process */
 	int64		own_peak_bytes; /* the most of that in all censuses */
 	TimestampTz own_peak_at;

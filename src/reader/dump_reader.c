@@ -98,7 +98,7 @@ parse_lifetime(const Parser *parser)
 
 	while (strcmp(plh_profile_image_lifetime_name(lifetime), name) != 0)
 	{
-		if (++lifetime > PLH_LIFETIME_ERROR)
+		if (++lifetime >= PLH_LIFETIMES)
 			plh_dump_lines_damaged(parser->lines, "There is no lifetime \"%s\".", name);
 	}
 	return lifetime;

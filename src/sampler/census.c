@@ -410,6 +410,8 @@ plh_census_take_if_older(int64 gap_us, bool brief)
 	spent_us = spent_by(now_us);
 	last_census_us = now_us;
 	plh_census_count_malloc();
+	plh_profile->malloc_sampled_bytes =
+		plh_profile->malloc_counters.live_bytes;
 	note_limits();
 	plh_census_note_own_bytes();
 	counted_live_bytes = plh_profile->counters.live_bytes;

@@ -8,152 +8,37 @@
  * critical section only counters change.
  *
  * A palloc passes the countdown (a subtraction and a test) and, once in an
- * interval, alloc_slow -> record_sample -> unwind, lifetime, statement,
+ * interval, alloc_slow -> countdown; record_sample -> lifetime, current_site,
  * profile, live_samples.
  */
 #include "postgres.h"
 
 #include <errno.h>
-#include <time.h>
 
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
 #include "base/compat.h"
 #include "base/guard.h"
-#include "base/sampling.h"
 #include "base/settings.h"
-#include "base/unwind.h"
 #include "profile/profile.h"
 #include "profile/profile_counters.h"
 #include "profile/profile_file.h"
 #include "sampler/chunk_mark.h"
 #include "sampler/context_name.h"
-#include "sampler/control.h"
+#include "sampler/countdown.h"
+#include "sampler/current_site.h"
 #include "sampler/lifetime.h"
 #include "sampler/live_samples.h"
 #include "sampler/method_hooks.h"
 #include "sampler/method_patch.h"
 #include "sampler/owner.h"
-#include "sampler/statement.h"
 
-/* A process looks at requests of others at least once in this many bytes. */
-#define POLL_BYTES (1024 * 1024)
-
-/*
- * What a process of the server allocates first fills its caches.  So many bytes
- * go without samples at such intervals, as the first unwinding costs 100 us,
- * because libunwind knows none of the frames yet: a short connection would pay
- * that for a sample or two.  Within the first milliseconds it is several times as
- * much: a connection that is over by then has run a few statements.
- */
-#define START_BYTES (2 * 1024 * 1024)
-#define START_INTERVAL (256 * 1024)
-#define START_STRETCHES 4
-#define START_US 20000
-
-/*
- * The allocation that brings the countdown to 0 or below takes the slow path.
- * The countdown is unsigned, as sizes are, so that a garbage size, such as
- * that of a corrupt varlena, can't count up.
- */
-static uint64 countdown = POLL_BYTES;
-
-/* The gap to the next sample ends this many bytes after the countdown. */
-static uint64 gap_left;
-
-/* The current interval, for which the gap was drawn (0: off), and scope. */
-static uint32 armed_interval;
-static int	armed_scope;
-
-/* Sample every allocation, whatever settings and requests say. */
-static bool all_tracked;
-
-/* Draw the countdown anew before it is used. */
-static bool rearm_wanted = true;
-
-/* The process has just been forked; it is within one of its first START_BYTES. */
-static bool just_forked;
-static bool starting;
-static int64 forked_at_us;		/* by the coarse monotonic clock */
-static int	start_stretches;	/* of START_BYTES that have begun */
-
-static pg_prng_state prng;
-static bool prng_seeded;
+/* The allocation that brings this to 0 or below takes the slow path. */
+static uint64 countdown_left = PLH_COUNTDOWN_MAX;
+static PlhCountdown countdown;
 
 static PlhMethods originals[PLH_CONTEXT_TYPES];
-
-/* Seed the random numbers as no other process does. */
-static void
-seed_prng(void)
-{
-	struct timespec now;
-
-	(void) clock_gettime(CLOCK_MONOTONIC, &now);
-	pg_prng_seed(&prng, ((uint64) MyProcPid << 32) ^
-				 ((uint64) now.tv_sec << 30) ^ (uint64) now.tv_nsec);
-	prng_seeded = true;
-}
-
-/* Take over the current settings and requests. */
-static void
-rearm(void)
-{
-	int			saved_errno = errno;
-	PlhControlWish wish;
-
-	if (!prng_seeded)
-		seed_prng();
-	rearm_wanted = false;
-	armed_interval = plh_enabled ? plh_sample_interval : 0;
-	armed_scope = plh_scope;
-	plh_control_poll(&wish);
-	if (wish.present)
-	{
-		armed_interval = !wish.sampling ? 0 :
-			wish.sample_interval != 0 ? wish.sample_interval :
-			plh_sample_interval;
-		if (wish.scope >= 0)
-			armed_scope = wish.scope;
-	}
-	if (all_tracked)
-	{
-		armed_interval = 1;
-		armed_scope = PLH_SCOPE_LONG_LIVED;
-	}
-	starting = just_forked && !wish.present && armed_interval >= START_INTERVAL;
-	start_stretches = starting;
-	just_forked = false;
-	plh_owner_settings_changed(armed_interval, armed_scope);
-	errno = saved_errno;
-}
-
-/*
- * Start the countdown to the end of a gap, or to the next look at requests.
- * While the process starts, each chunk of an interval or more takes the slow
- * path.
- */
-static inline void
-count_down(uint64 gap)
-{
-	countdown = Min(gap, starting ? START_INTERVAL : POLL_BYTES);
-	gap_left = gap - countdown;
-	Assert(countdown <= POLL_BYTES && countdown + gap_left == gap);
-}
-
-/* Draw the next gap. */
-static inline void
-draw_gap(void)
-{
-	if (starting)
-		count_down(START_BYTES);
-	else if (armed_interval == 0)
-		count_down(POLL_BYTES);
-	else if (armed_interval == 1)
-		count_down(0);
-	else
-		count_down(plh_sampling_gap(&prng, armed_interval));
-}
 
 /*
  * From here to the hooks everything is inlined into one function, as libunwind
@@ -161,80 +46,20 @@ draw_gap(void)
  */
 #define INLINE static pg_attribute_always_inline
 
-/*
- * Is a chunk of an interval or more, which no cache begins with, a sample?  A
- * gap of its own decides, so that the countdown stays as it is.
- */
-INLINE bool
-is_large_sample(Size size)
-{
-	return size >= (uint64) plh_sampling_gap(&prng, armed_interval);
-}
-
-/*
- * Does a process go on starting, when it has allocated START_BYTES?
- */
-INLINE bool
-goes_on_starting(void)
-{
-	return start_stretches++ < START_STRETCHES &&
-		plh_clock_us(CLOCK_MONOTONIC_COARSE) - forked_at_us < START_US;
-}
-
-/*
- * Decide, when the countdown is over, if an allocation is a sample.  Returns
- * the interval with which it is sampled, or 0.  The countdown starts anew in
- * any case, before the original method can throw.
- */
+/* Returns the name of a context, as an offset in the profile; 0: no room. */
 INLINE uint32
-take_sample(Size size)
+name_of(MemoryContext context, PlhWatchedContext *watched)
 {
-	bool		was_starting;
+	uint32		name = watched->name;
 
-	if (plh_guard_held)
-		return 0;
-	if (unlikely(rearm_wanted || plh_control_changed()))
+	if (name == 0)
 	{
-		rearm();
-		draw_gap();
-	}
-	if (unlikely(starting && size >= armed_interval))
-		return is_large_sample(size) ? armed_interval : 0;
-	if (size < countdown + gap_left)
-	{
-		count_down(countdown + gap_left - size);
-		return 0;
-	}
-	was_starting = starting;
-	starting = starting && goes_on_starting();
-	draw_gap();
-	return was_starting ? 0 : armed_interval;
-}
-
-/* Returns the site of an allocation in that context. */
-INLINE uint32
-current_site(MemoryContext context, PlhWatchedContext *watched,
-			 PlhLifetime lifetime)
-{
-	PlhSiteKey	key;
-	PlhStack	stack;
-	int			captured = plh_unwind_capture(&stack, plh_fixed.max_stack_depth);
-
-	plh_unwind_trim(&stack, captured, plh_fixed.max_stack_depth);
-	key.stack = plh_profile_stack(&stack);
-	key.context_name = watched->name;
-	if (key.context_name == 0)
-	{
-		key.context_name = plh_profile_string(plh_context_name(context),
-											  PLH_CONTEXT_NAME_MAX);
+		name = plh_profile_string(plh_context_name(context),
+								  PLH_CONTEXT_NAME_MAX);
 		if (plh_context_has_final_name(context))
-			watched->name = key.context_name;
+			watched->name = name;
 	}
-	key.lifetime = lifetime;
-	key.statement = plh_statement_current();
-	if (key.stack == 0 || key.context_name == 0)
-		return plh_profile->catch_all_site;
-	return plh_profile_site(&key);
+	return name;
 }
 
 /*
@@ -256,9 +81,10 @@ INLINE void
 record_sample(MemoryContext context, void *pointer, Size size,
 			  uint32 interval, PlhContextType type)
 {
-	PlhDraw		draw = plh_sampling_draw(&prng, size, interval);
+	PlhDraw		draw = plh_countdown_draw(size, interval);
 	PlhWatchedContext *watched;
 	PlhLifetime lifetime;
+	PlhStack	stack;
 	uint32		site;
 
 	Assert(plh_guard_held);
@@ -270,21 +96,23 @@ record_sample(MemoryContext context, void *pointer, Size size,
 	}
 
 	lifetime = plh_lifetime_of(context);
-	if (armed_scope == PLH_SCOPE_LONG_LIVED && lifetime != PLH_LIFETIME_SESSION)
+	if (plh_countdown_scope() == PLH_SCOPE_LONG_LIVED &&
+		lifetime != PLH_LIFETIME_SESSION)
 	{
 		plh_profile_counters_out_of_scope();
 		plh_owner_sampled_out_of_scope();
 		return;
 	}
 	if ((plh_profile == NULL &&
-		 !plh_owner_begin_profile(interval, armed_scope)) ||
+		 !plh_owner_begin_profile(interval, plh_countdown_scope())) ||
 		(watched = plh_live_samples_watch(context)) == NULL)
 	{
 		plh_profile_counters_lose(PLH_LOSS_LIVE_TABLE, size, draw);
 		return;
 	}
 
-	site = current_site(context, watched, lifetime);
+	plh_current_stack(&stack);
+	site = plh_current_site(&stack, name_of(context, watched), lifetime);
 	if (plh_live_samples_insert(watched, pointer, size, draw, site))
 	{
 		plh_profile_counters_add(site, size, draw);
@@ -324,7 +152,7 @@ remove_guarded(const void *pointer)
 static pg_noinline void *
 alloc_slow(PLH_ALLOC_PARAMETERS, PlhContextType type)
 {
-	uint32		interval = take_sample(size);
+	uint32		interval = plh_countdown_take(&countdown, size);
 	void	   *pointer = originals[type].alloc(PLH_ALLOC_ARGUMENTS);
 
 	if (interval != 0 && pointer != NULL)
@@ -379,10 +207,10 @@ realloc_slow(PLH_REALLOC_PARAMETERS, PlhContextType type)
 	uint32		interval = 0;
 	void	   *new_pointer;
 
-	if (size >= countdown)
-		interval = take_sample(size);
+	if (size >= countdown_left)
+		interval = plh_countdown_take(&countdown, size);
 	else
-		countdown -= size;
+		countdown_left -= size;
 
 	if (may_be_sample)
 		new_pointer = realloc_sample(PLH_REALLOC_ARGUMENTS, type);
@@ -409,9 +237,9 @@ realloc_slow(PLH_REALLOC_PARAMETERS, PlhContextType type)
 static void * \
 name##_alloc(PLH_ALLOC_PARAMETERS) \
 { \
-	if (unlikely(size >= countdown)) \
+	if (unlikely(size >= countdown_left)) \
 		return alloc_slow(PLH_ALLOC_ARGUMENTS, type); \
-	countdown -= size; \
+	countdown_left -= size; \
 	return originals[type].alloc(PLH_ALLOC_ARGUMENTS); \
 }
 
@@ -428,9 +256,9 @@ name##_free(PLH_FREE_PARAMETERS) \
 static void * \
 name##_realloc(PLH_REALLOC_PARAMETERS) \
 { \
-	if (unlikely(size >= countdown || plh_chunk_may_be_sample(pointer))) \
+	if (unlikely(size >= countdown_left || plh_chunk_may_be_sample(pointer))) \
 		return realloc_slow(PLH_REALLOC_ARGUMENTS, type); \
-	countdown -= size; \
+	countdown_left -= size; \
 	return originals[type].realloc(PLH_REALLOC_ARGUMENTS); \
 }
 
@@ -473,66 +301,15 @@ const char *
 plh_method_hooks_install(void)
 {
 	plh_live_samples_start(plh_fixed.max_live_samples, context_reset);
+	plh_countdown_start(&countdown, PLH_COUNTED_CONTEXTS, &countdown_left);
 	return plh_method_patch_install(hooks, originals);
 }
 
 /*
- * Let the next allocation draw a new gap, as the sampling is about to change.
- */
-void
-plh_method_hooks_rearm(void)
-{
-	rearm_wanted = true;
-	countdown = 0;
-	gap_left = 0;
-}
-
-/*
- * Call a function under the guard, unless the guard is held already.
- */
-void
-plh_method_hooks_call_guarded(void (*function) (void))
-{
-	if (plh_guard_held)
-		return;
-	plh_guard_held = true;
-	function();
-	plh_guard_held = false;
-}
-
-/*
- * If on, sample each allocation in session-long contexts from the next one on,
- * whatever settings and requests say.  If off, follow these again.
- */
-void
-plh_method_hooks_track_all(bool on)
-{
-	all_tracked = on;
-	plh_method_hooks_rearm();
-}
-
-/*
- * Forget the parent's samples in a forked child, and don't repeat its random
- * numbers.
+ * Forget the parent's samples in a forked child.
  */
 void
 plh_method_hooks_forget(void)
 {
 	plh_live_samples_forget();
-	plh_guard_held = false;
-	prng_seeded = false;
-	all_tracked = false;
-	just_forked = true;
-	forked_at_us = plh_clock_us(CLOCK_MONOTONIC_COARSE);
-	plh_method_hooks_rearm();
-}
-
-/*
- * Record nothing from now on, as the process exits.
- */
-void
-plh_method_hooks_stop(void)
-{
-	plh_guard_held = true;
-	countdown = PG_UINT64_MAX;
 }

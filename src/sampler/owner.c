@@ -20,6 +20,7 @@
 #include "base/guard.h"
 #include "base/private_memory.h"
 #include "base/process_facts.h"
+#include "base/settings.h"
 #include "dump/growth_dump.h"
 #include "profile/profile.h"
 #include "profile/profile_counters.h"
@@ -56,6 +57,9 @@ static int64 next_look_bytes;
 /* The sampling in force, for a profile that begins later. */
 static uint32 current_interval;
 static int	current_scope;
+
+/* What other threads got of malloc; NULL where malloc is not sampled. */
+static const uint64 *malloc_other_bytes;
 
 /*
  * Without room for all of the profile, publishing is tried again after this
@@ -132,6 +136,26 @@ plh_owner_begin_profile(uint32 sample_interval, int scope)
 	return begun;
 }
 
+/* Say whether malloc is sampled, and what went by. */
+static void
+note_malloc(PlhProfileHeader *header)
+{
+	header->malloc_tracked = malloc_other_bytes != NULL && plh_track_malloc;
+	if (malloc_other_bytes != NULL)
+		header->malloc_other_bytes = __atomic_load_n(malloc_other_bytes,
+													 __ATOMIC_RELAXED);
+}
+
+/*
+ * Malloc is sampled from now on, where settings allow it; the bytes that other
+ * threads allocate are counted there.
+ */
+void
+plh_owner_note_malloc(const uint64 *other_bytes)
+{
+	malloc_other_bytes = other_bytes;
+}
+
 /*
  * Note that samples are taken at that interval from now on, 0 for none, and
  * kept of contexts in that scope.
@@ -147,6 +171,7 @@ plh_owner_settings_changed(uint32 sample_interval, int scope)
 		return;
 	header->sample_interval = sample_interval;
 	header->scope = scope;
+	note_malloc(header);
 }
 
 /*
@@ -159,6 +184,7 @@ take_census(int64 gap_us, bool brief)
 	if (!plh_census_take_if_older(gap_us, brief))
 		return;
 	note_name(plh_profile->application_name, plh_client_names_application());
+	note_malloc(plh_profile);
 	(void) plh_profile_file_verify();
 }
 

@@ -13,6 +13,7 @@
 extern void plh_owner_start(const char *directory, uint64 cluster);
 extern bool plh_owner_begin_profile(uint32 sample_interval, int scope);
 extern void plh_owner_settings_changed(uint32 sample_interval, int scope);
+extern void plh_owner_note_malloc(const uint64 *other_bytes);
 extern void plh_owner_sampled(void);
 extern void plh_owner_sampled_out_of_scope(void);
 extern void plh_owner_take_stock(int64 gap_us, bool brief);

@@ -23,6 +23,7 @@
 #include "utils/timestamp.h"
 
 #include "base/clock.h"
+#include "base/guard.h"
 #include "base/limits.h"
 #include "base/whole_io.h"
 #include "reader/database_text.h"
@@ -188,7 +189,11 @@ start_symbolizer(PlhSymbolizer *symbolizer)
 	{
 		symbolizer->pid = fork_child();
 		if (symbolizer->pid == 0)
+		{
+			/* what it allocates is no sample: it gives shared memory up */
+			plh_guard_held = true;
 			plh_symbol_server_run(question_pipe[0], answer_pipe[1], session);
+		}
 	}
 	else
 		symbolizer->pid = -1;

@@ -115,7 +115,7 @@ largest_site(const PlhProfileImage *image, bool of_session)
 	{
 		if (site->counters.live_samples > 0 &&
 			plh_profile_image_stack(image, site->key.stack) != NULL &&
-			(site->key.lifetime == PLH_LIFETIME_SESSION) == of_session &&
+			plh_lifetime_is_lasting(site->key.lifetime) == of_session &&
 			(largest == NULL ||
 			 site->counters.live_bytes > largest->counters.live_bytes))
 			largest = site;

@@ -44,7 +44,7 @@
 #include "profile/profile_file.h"
 #include "profile/profile_image.h"
 #include "profile/profile_recycling.h"
-#include "sampler/method_hooks.h"
+#include "sampler/countdown.h"
 #include "sampler/owner.h"
 #include "verdict/leak_check.h"
 #include "verdict/leak_snapshot.h"
@@ -472,7 +472,7 @@ plh_leak_check_run(const char *query, int iterations, int warmup, bool bounded,
 	 */
 	jit_enabled = false;
 	bytes_before = begin_growth(bounded);
-	plh_method_hooks_track_all(true);
+	plh_countdown_track_all(true);
 	plh_profile_recycling_suspend();
 	PG_TRY();
 	{
@@ -489,7 +489,7 @@ plh_leak_check_run(const char *query, int iterations, int warmup, bool bounded,
 	PG_FINALLY();
 	{
 		plh_profile_recycling_resume();
-		plh_method_hooks_track_all(false);
+		plh_countdown_track_all(false);
 		end_growth(bounded, bytes_before);
 		jit_enabled = with_jit;
 		running = false;

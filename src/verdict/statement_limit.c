@@ -81,7 +81,7 @@ plh_statement_limit(const PlhProfileImage *image, const PlhSiteRecord *site)
 	if (context != NULL && header->backend_type == B_WAL_SENDER &&
 		is_decoding(context))
 		return header->maintenance_bytes;
-	if (site->key.lifetime == PLH_LIFETIME_SESSION)
+	if (plh_lifetime_is_lasting(site->key.lifetime))
 		return 0;
 	/* functions of SQL decode the log, too, for a statement like any other */
 	if (header->backend_type == B_AUTOVAC_WORKER ||

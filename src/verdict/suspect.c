@@ -124,7 +124,7 @@ plh_suspect_collect(PlhSuspectFacts *facts, const PlhProfileHeader *header,
 	facts->live_variance = site->counters.live_variance;
 	facts->epochs = site->epochs;
 	facts->transactions = site->transactions;
-	facts->is_session = site->key.lifetime == PLH_LIFETIME_SESSION;
+	facts->is_session = plh_lifetime_is_lasting(site->key.lifetime);
 	facts->is_over = epochs_between(site->last_epoch, header->epoch_over) > 0 ||
 		site->last_epoch == header->epoch_over;
 	facts->age_epochs = plh_suspect_age(header, site);

@@ -17,6 +17,7 @@ static int64 next_gap(pg_prng_state *prng, uint32 interval);
 
 #define plh_control_poll poll_stub
 #define plh_sampling_gap next_gap
+#include "sampler/countdown.c"
 #include "sampler/method_hooks.c"
 #undef plh_sampling_gap
 #undef plh_control_poll
@@ -28,6 +29,7 @@ static int64 next_gap(pg_prng_state *prng, uint32 interval);
 
 /* What the hooks refer to and these tests never get to, or need not do. */
 bool		plh_enabled = true;
+bool		plh_track_malloc = true;
 int			plh_sample_interval = 512 * 1024;
 int			plh_scope = PLH_SCOPE_ALL;
 ProcessingMode Mode = NormalProcessing;
@@ -134,13 +136,13 @@ random_size(pg_prng_state *sizes)
 	switch (pg_prng_uint64_range(sizes, 0, 9))
 	{
 		case 0:
-			return countdown;
+			return countdown_left;
 		case 1:
-			return countdown + gap_left;
+			return countdown_left + countdown.gap_left;
 		case 2:
-			return countdown + gap_left - 1;
+			return countdown_left + countdown.gap_left - 1;
 		case 3:
-			return POLL_BYTES + pg_prng_uint64_range(sizes, 0, 2) - 1;
+			return PLH_COUNTDOWN_MAX + pg_prng_uint64_range(sizes, 0, 2) - 1;
 		case 4:
 			return pg_prng_uint64(sizes) >> pg_prng_uint64_range(sizes, 0, 63);
 		case 5:
@@ -160,26 +162,26 @@ test_gaps(void)
 	pg_prng_seed(&sizes, SEED);
 	pg_prng_seed(&gaps, SEED);
 	printf("# gaps with seed %d\n", SEED);
-	plh_method_hooks_rearm();
+	plh_countdown_rearm();
 	allocate_bytes(0);
 	for (int i = 0; i < rounds(500000) && broken == NULL; i++)
 	{
 		Size		size = random_size(&sizes);
-		uint64		left = countdown + gap_left;
+		uint64		left = countdown_left + countdown.gap_left;
 		int			draws_before = draws;
 
 		allocate_bytes(size);
 		if (size >= left)
 		{
 			REQUIRE(broken, draws == draws_before + 1);
-			REQUIRE(broken, countdown + gap_left == gap);
+			REQUIRE(broken, countdown_left + countdown.gap_left == gap);
 		}
 		else
 		{
 			REQUIRE(broken, draws == draws_before);
-			REQUIRE(broken, countdown + gap_left == left - size);
+			REQUIRE(broken, countdown_left + countdown.gap_left == left - size);
 		}
-		REQUIRE(broken, countdown <= POLL_BYTES);
+		REQUIRE(broken, countdown_left <= PLH_COUNTDOWN_MAX);
 	}
 	printf("# %d gaps\n", draws);
 	ok_unbroken(broken, "gaps are used up exactly, whatever the sizes are");
@@ -195,14 +197,14 @@ test_polls(uint32 interval, const char *name)
 
 	pg_prng_seed(&sizes, SEED);
 	plh_sample_interval = interval;
-	plh_method_hooks_rearm();
+	plh_countdown_rearm();
 	for (int i = 0; i < rounds(2000); i++)
 	{
 		int			polls_before = polls;
 		uint64		bytes = 0;
 
 		request_number++;
-		while (polls == polls_before && bytes <= POLL_BYTES)
+		while (polls == polls_before && bytes <= PLH_COUNTDOWN_MAX)
 		{
 			Size		size = pg_prng_uint64_range(&sizes, 0, 20000);
 
@@ -210,7 +212,7 @@ test_polls(uint32 interval, const char *name)
 			bytes += size;
 		}
 		REQUIRE(broken, polls == polls_before + 1);
-		allocate_bytes(2 * POLL_BYTES);
+		allocate_bytes(2 * PLH_COUNTDOWN_MAX);
 		REQUIRE(broken, polls == polls_before + 1);
 	}
 	ok_unbroken(broken, name);
@@ -224,7 +226,7 @@ arms(PlhControlWish wish, uint32 interval, int scope)
 	request = wish;
 	request_number++;
 	gap_interval = 0;
-	allocate_bytes(POLL_BYTES);
+	allocate_bytes(PLH_COUNTDOWN_MAX);
 	return armed_interval == interval && armed_scope == scope &&
 		(interval <= 1 || gap_interval == interval);
 }
@@ -251,11 +253,11 @@ test_requests(void)
 	ok(arms(wish, 512 * 1024, PLH_SCOPE_ALL), "and a request start it all the same");
 	plh_enabled = true;
 	(void) arms(none, 512 * 1024, PLH_SCOPE_ALL);
-	plh_method_hooks_track_all(true);
+	plh_countdown_track_all(true);
 	allocate_bytes(0);
 	ok(armed_interval == 1 && armed_scope == PLH_SCOPE_LONG_LIVED,
 	   "a check samples all that is long-lived from the next allocation on");
-	plh_method_hooks_track_all(false);
+	plh_countdown_track_all(false);
 	allocate_bytes(0);
 	ok(armed_interval == 512 * 1024, "until it ends");
 }
@@ -270,22 +272,22 @@ test_intervals(void)
 
 	pg_prng_seed(&sizes, SEED);
 	plh_sample_interval = 1;
-	plh_method_hooks_rearm();
+	plh_countdown_rearm();
 	for (int i = 0; i < 10000; i++)
 	{
-		REQUIRE(every, take_sample(random_size(&sizes)) == 1);
-		REQUIRE(every, countdown == 0 && gap_left == 0);
+		REQUIRE(every, plh_countdown_take(&countdown, random_size(&sizes)) == 1);
+		REQUIRE(every, countdown_left == 0 && countdown.gap_left == 0);
 	}
 	ok_unbroken(every, "at interval 1 every allocation is a sample");
 	plh_sample_interval = 512 * 1024;
 
 	plh_enabled = false;
-	plh_method_hooks_rearm();
+	plh_countdown_rearm();
 	draws = 0;
 	for (int i = 0; i < 10000; i++)
 	{
-		REQUIRE(none, take_sample(random_size(&sizes)) == 0);
-		REQUIRE(none, countdown <= POLL_BYTES && gap_left == 0);
+		REQUIRE(none, plh_countdown_take(&countdown, random_size(&sizes)) == 0);
+		REQUIRE(none, countdown_left <= PLH_COUNTDOWN_MAX && countdown.gap_left == 0);
 	}
 	REQUIRE(none, draws == 0);
 	ok_unbroken(none, "at interval 0 none is");
@@ -297,9 +299,9 @@ static bool
 is_sampled_at_start(Size size)
 {
 	just_forked = true;
-	plh_method_hooks_rearm();
-	(void) take_sample(0);
-	return take_sample(size) != 0;
+	plh_countdown_rearm();
+	(void) plh_countdown_take(&countdown, 0);
+	return plh_countdown_take(&countdown, size) != 0;
 }
 
 /* The first bytes of a process go without samples, unless they are wanted. */
@@ -320,22 +322,22 @@ test_start(void)
 		/* every other process has all the time of its start */
 		forked_at_us = i % 2 == 0 ? 0 : PG_INT64_MAX / 2;
 		just_forked = true;
-		plh_method_hooks_rearm();
+		plh_countdown_rearm();
 		draws = 0;
 		while (draws == 0 && bytes <= most + START_STRETCHES * 50000)
 		{
 			Size		size = pg_prng_uint64_range(&sizes, 0, 50000);
 
 			/* as a hook does */
-			if (size < countdown)
-				countdown -= size;
+			if (size < countdown_left)
+				countdown_left -= size;
 			else
-				REQUIRE(broken, take_sample(size) == 0);
+				REQUIRE(broken, plh_countdown_take(&countdown, size) == 0);
 			bytes += size;
 		}
 		REQUIRE(broken, draws == 1 && bytes >= most);
 		REQUIRE(broken, bytes < most + START_STRETCHES * 50000);
-		REQUIRE(broken, countdown + gap_left == gap && !starting);
+		REQUIRE(broken, countdown_left + countdown.gap_left == gap && !countdown.is_starting);
 	}
 	ok_unbroken(broken, "what a process allocates first goes without samples");
 
@@ -345,25 +347,25 @@ test_start(void)
 	ok(is_sampled_at_start(SIZE_MAX / 2), "and huge ones always");
 	plh_sample_interval = START_INTERVAL - 1;
 	(void) is_sampled_at_start(0);
-	ok(!starting, "at a small interval nothing is left out");
+	ok(!countdown.is_starting, "at a small interval nothing is left out");
 	plh_sample_interval = 512 * 1024;
 	request = (PlhControlWish)
 	{
 		.present = true,.sampling = true,.scope = -1
 	};
 	(void) is_sampled_at_start(0);
-	ok(!starting, "nor where somebody asks for samples");
+	ok(!countdown.is_starting, "nor where somebody asks for samples");
 	request.present = false;
 	(void) is_sampled_at_start(0);
-	ok(starting, "a process starts");
+	ok(countdown.is_starting, "a process starts");
 	request.present = true;
 	request_number++;
-	(void) take_sample(START_INTERVAL);
-	ok(!starting && draws > 0, "until somebody asks");
+	(void) plh_countdown_take(&countdown, START_INTERVAL);
+	ok(!countdown.is_starting && draws > 0, "until somebody asks");
 	request.present = false;
-	plh_method_hooks_rearm();
-	(void) take_sample(0);
-	ok(!starting, "and does not start again");
+	plh_countdown_rearm();
+	(void) plh_countdown_take(&countdown, 0);
+	ok(!countdown.is_starting, "and does not start again");
 }
 
 /* What can't be a size. */
@@ -376,7 +378,7 @@ test_garbage(void)
 	};
 	const char *broken = NULL;
 
-	plh_method_hooks_rearm();
+	plh_countdown_rearm();
 	allocate_bytes(0);
 	for (int i = 0; i < 1000; i++)
 	{
@@ -384,27 +386,57 @@ test_garbage(void)
 
 		allocate_bytes(sizes[i % lengthof(sizes)]);
 		REQUIRE(broken, draws == draws_before + 1);
-		REQUIRE(broken, countdown <= POLL_BYTES);
-		REQUIRE(broken, countdown + gap_left == gap);
+		REQUIRE(broken, countdown_left <= PLH_COUNTDOWN_MAX);
+		REQUIRE(broken, countdown_left + countdown.gap_left == gap);
 		allocate_bytes(i);
 	}
 	ok_unbroken(broken, "a size that is garbage does not count up");
 	plh_guard_held = true;
 	draws = 0;
 	for (int i = 0; i < 1000; i++)
-		allocate_bytes(POLL_BYTES);
+		allocate_bytes(PLH_COUNTDOWN_MAX);
 	ok(draws == 0, "while the hooks are at work nothing is counted");
 	plh_guard_held = false;
-	plh_method_hooks_stop();
+	plh_countdown_stop();
 	for (int i = 0; i < 1000; i++)
-		allocate_bytes(POLL_BYTES);
-	ok(draws == 0 && countdown > PG_INT64_MAX, "nor when the process exits");
+		allocate_bytes(PLH_COUNTDOWN_MAX);
+	ok(draws == 0 && countdown_left > PG_INT64_MAX, "nor when the process exits");
+}
+
+/* Malloc has a countdown of its own, and a setting that stops it. */
+static void
+test_malloc(void)
+{
+	PlhCountdown of_malloc;
+	uint64		left;
+
+	plh_countdown_start(&of_malloc, PLH_COUNTED_MALLOC, &left);
+	plh_sample_interval = 1;
+	plh_countdown_rearm();
+	ok(plh_countdown_take(&of_malloc, 1) == 1 && left == 0,
+	   "what malloc allocates is sampled, too");
+	ok(plh_countdown_take(&countdown, 1) == 1, "beside what contexts do");
+	plh_track_malloc = false;
+	plh_countdown_rearm();
+	ok(plh_countdown_take(&of_malloc, 1) == 0 && left == PLH_COUNTDOWN_MAX - 1,
+	   "or not, and then it looks around only");
+	ok(plh_countdown_take(&countdown, 1) == 1, "which is for malloc alone");
+	plh_track_malloc = true;
+	plh_sample_interval = 512 * 1024;
+	plh_countdown_rearm();
+	(void) plh_countdown_take(&countdown, 0);
+	gap_interval = 0;
+	(void) plh_countdown_take(&of_malloc, 0);
+	ok(gap_interval == 512 * 1024 && !of_malloc.is_stale,
+	   "both draw gaps anew, whichever comes first");
+	countdowns[PLH_COUNTED_MALLOC] = NULL;
 }
 
 void
 test_countdown(void)
 {
 	originals[PLH_ALLOCSET].alloc = allocate_nothing;
+	plh_countdown_start(&countdown, PLH_COUNTED_CONTEXTS, &countdown_left);
 	plh_guard_held = false;
 	plh_control_changes = &request_number;
 	test_gaps();
@@ -414,6 +446,7 @@ test_countdown(void)
 	test_requests();
 	test_intervals();
 	test_start();
+	test_malloc();
 	test_garbage();
 	plh_control_changes = NULL;
 	plh_guard_held = true;

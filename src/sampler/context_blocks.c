@@ -1,0 +1,126 @@
+/*
+ * context_blocks.c
+ *	  Tells apart what memory contexts take from malloc, and what others do.
+ *
+ * What is in the blocks of contexts is sampled when it is allocated there, and
+ * must not be counted twice.  Which functions of the server get these blocks is
+ * learned by driving a context of each type, while all calls of malloc are noted:
+ * their symbols are static, and the ones that are not lie between others.  Each
+ * return address is widened to its function by the tables for unwinding, which a
+ * stripped server has, too.
+ *
+ * If the compiler has inlined such a function into another one that calls malloc
+ * for something else, that is left out as well.
+ */
+#include "postgres.h"
+
+#include "utils/memutils.h"
+
+#include "base/compat.h"
+#include "base/unwind.h"
+#include "sampler/context_blocks.h"
+
+/*
+ * Contexts of these sizes are not taken from the lists of those that were deleted,
+ * which are for the usual ones.
+ */
+#define FIRST_BLOCK_BYTES 2048
+#define MAX_BLOCK_BYTES 8192
+
+/* So many chunks take several blocks; a large one has a block of its own. */
+#define CHUNK_BYTES 100
+#define CHUNKS 300
+#define LARGE_BYTES 100000
+
+/* There are 7 such functions in 15, and 12 in 17 and 18. */
+#define MAX_FUNCTIONS 64
+
+typedef struct Function
+{
+	uintptr_t	start;
+	uintptr_t	end;
+} Function;
+
+static Function functions[MAX_FUNCTIONS];
+static int	function_count;
+
+/*
+ * Is that an address in a function that gets blocks for contexts?  A return address
+ * may be just behind the last instruction of its function.
+ */
+bool
+plh_context_blocks_has(const void *caller)
+{
+	uintptr_t	address = (uintptr_t) caller - 1;
+
+	for (int i = 0; i < function_count; i++)
+	{
+		if (address >= functions[i].start && address < functions[i].end)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Note that malloc was called from there while contexts were driven.  If there is
+ * no room for it, as there is none for so many functions, some blocks will be
+ * shown as malloc's.
+ */
+void
+plh_context_blocks_note(const void *caller)
+{
+	Function   *function = &functions[function_count];
+
+	if (plh_context_blocks_has(caller) || function_count == MAX_FUNCTIONS)
+		return;
+	if (plh_unwind_function_of((uintptr_t) caller - 1,
+							   &function->start, &function->end))
+		function_count++;
+}
+
+/*
+ * Returns how many functions there are.
+ */
+int
+plh_context_blocks_count(void)
+{
+	return function_count;
+}
+
+/* Let a context take all kinds of blocks that there are, and give them back. */
+static void
+drive(MemoryContext context, Size chunk_bytes, bool has_large, bool has_realloc)
+{
+	for (int i = 0; i < CHUNKS; i++)
+		(void) MemoryContextAlloc(context, chunk_bytes);
+	if (has_large)
+	{
+		void	   *large = MemoryContextAlloc(context, LARGE_BYTES);
+
+		if (has_realloc)
+			pfree(repalloc(large, 2 * LARGE_BYTES));
+	}
+	MemoryContextDelete(context);
+}
+
+/*
+ * Drive a context of each type.
+ */
+void
+plh_context_blocks_drive(void)
+{
+	drive(AllocSetContextCreate(TopMemoryContext, "pg_leakhunt scratch",
+								0, FIRST_BLOCK_BYTES, MAX_BLOCK_BYTES),
+		  CHUNK_BYTES, true, true);
+	drive(GenerationContextCreate(TopMemoryContext, "pg_leakhunt scratch",
+								  0, FIRST_BLOCK_BYTES, MAX_BLOCK_BYTES),
+		  CHUNK_BYTES, true, true);
+	drive(SlabContextCreate(TopMemoryContext, "pg_leakhunt scratch",
+							MAX_BLOCK_BYTES, CHUNK_BYTES),
+		  CHUNK_BYTES, false, false);
+#if PLH_HAVE_BUMP
+	drive(BumpContextCreate(TopMemoryContext, "pg_leakhunt scratch",
+							0, FIRST_BLOCK_BYTES, MAX_BLOCK_BYTES),
+		  CHUNK_BYTES, true, false);
+#endif
+}

@@ -1,0 +1,58 @@
+/*
+ * countdown.h
+ *	  Decides which allocations are samples, by counting bytes down.
+ *
+ * There are two countdowns, one of memory contexts and one of malloc, with gaps of
+ * their own.  How they are to be sampled is one question, which settings and
+ * requests answer for both.
+ *
+ * These functions may be called inside palloc and malloc; they never allocate,
+ * throw or lock.
+ */
+#ifndef PLH_COUNTDOWN_H
+#define PLH_COUNTDOWN_H
+
+#include "base/sampling.h"
+
+/* A process looks at requests of others at least once in this many bytes. */
+#define PLH_COUNTDOWN_MAX (1024 * 1024)
+
+/* What is counted down, each at most once. */
+typedef enum PlhCounted
+{
+	PLH_COUNTED_CONTEXTS,
+	PLH_COUNTED_MALLOC,
+	PLH_COUNTED					/* number of them, must be last */
+} PlhCounted;
+
+typedef struct PlhCountdown
+{
+	PlhCounted	counted;
+
+	/*
+	 * The allocation that brings this to 0 or below takes the slow path.  It
+	 * is unsigned, as sizes are, so that a garbage size, such as that of a
+	 * corrupt varlena, can't count up.  It lies where the fast path reaches
+	 * it best.
+	 */
+	uint64	   *left;
+
+	/* The gap to the next sample ends this many bytes after that. */
+	uint64		gap_left;
+
+	bool		is_stale;		/* the gap is to be drawn anew */
+	bool		is_starting;	/* what a process allocates first goes unseen */
+	int			start_stretches;	/* parts of that which have begun */
+} PlhCountdown;
+
+extern void plh_countdown_start(PlhCountdown *countdown, PlhCounted counted,
+								uint64 *left);
+extern uint32 plh_countdown_take(PlhCountdown *countdown, Size size);
+extern PlhDraw plh_countdown_draw(Size size, uint32 interval);
+extern int	plh_countdown_scope(void);
+extern void plh_countdown_rearm(void);
+extern void plh_countdown_track_all(bool on);
+extern void plh_countdown_forget(void);
+extern void plh_countdown_stop(void);
+
+#endif							/* PLH_COUNTDOWN_H */

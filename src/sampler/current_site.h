@@ -1,0 +1,46 @@
+/*
+ * current_site.h
+ *	  The site of an allocation that is being recorded: stack and statement.
+ *
+ * Code of the hooks, inlined into the function that libunwind has to step over at
+ * each sample.  May be called inside palloc and malloc, under the guard, except in
+ * a critical section, by a process that has a profile.
+ */
+#ifndef PLH_CURRENT_SITE_H
+#define PLH_CURRENT_SITE_H
+
+#include "base/settings.h"
+#include "base/unwind.h"
+#include "profile/profile.h"
+#include "sampler/statement.h"
+
+/* The stack of the function that allocates. */
+static pg_attribute_always_inline void
+plh_current_stack(PlhStack *stack)
+{
+	int			captured = plh_unwind_capture(stack, plh_fixed.max_stack_depth);
+
+	plh_unwind_trim(stack, captured, plh_fixed.max_stack_depth);
+}
+
+/*
+ * Returns the site of an allocation with that stack, in contexts of that name,
+ * which is an offset in the profile, and lifetime.
+ */
+static pg_attribute_always_inline uint32
+plh_current_site(const PlhStack *stack, uint32 context_name,
+				 PlhLifetime lifetime)
+{
+	PlhSiteKey	key = {
+		.stack = plh_profile_stack(stack),
+		.context_name = context_name,
+		.lifetime = lifetime
+	};
+
+	if (key.stack == 0 || key.context_name == 0)
+		return plh_profile->catch_all_site;
+	key.statement = plh_statement_current();
+	return plh_profile_site(&key);
+}
+
+#endif							/* PLH_CURRENT_SITE_H */

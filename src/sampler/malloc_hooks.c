@@ -1,0 +1,252 @@
+/*
+ * malloc_hooks.c
+ *	  What is called when malloc allocates and frees, where pg_leakhunt_malloc.so
+ *	  is preloaded.
+ *
+ * Everything here but installing runs inside malloc or free, and by the rules of
+ * method_hooks.c.  Besides: other threads may free what was sampled, and get no
+ * further than malloc_samples.c.  So does whoever frees while the guard is held,
+ * which is a signal handler.
+ *
+ * What comes from malloc is of the context "[malloc]", and of the lifetime
+ * "process", unless a memory context took it.
+ */
+#include "postgres.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+
+#include "miscadmin.h"
+
+#include "base/guard.h"
+#include "base/settings.h"
+#include "preload/malloc_hook.h"
+#include "profile/profile_counters.h"
+#include "sampler/context_blocks.h"
+#include "sampler/countdown.h"
+#include "sampler/current_site.h"
+#include "sampler/malloc_hooks.h"
+#include "sampler/malloc_samples.h"
+#include "sampler/owner.h"
+
+static PlhMallocHook *hook;		/* NULL: nothing is sampled */
+static PlhCountdown countdown;
+
+/* Contexts are driven, to see which functions call malloc for them. */
+static bool learning;
+
+/* Subtract a sample, whose block is gone, from the counters. */
+static void
+end_sample(uint32 number)
+{
+	PlhMallocSampled sampled = plh_malloc_samples_remove(number);
+
+	plh_profile_counters_subtract(sampled.site, sampled.size, sampled.draw);
+}
+
+/*
+ * End the samples whose blocks others have freed; under the guard.
+ */
+void
+plh_malloc_hooks_reap(void)
+{
+	uint32		number;
+
+	while ((number = plh_malloc_samples_next_marked()) != PLH_NO_MALLOC_SAMPLE)
+		end_sample(number);
+}
+
+/* Keep a sample, or count it as lost. */
+static pg_attribute_always_inline void
+record_sample(void *block, Size size, uint32 interval)
+{
+	PlhMallocSampled sampled = {
+		.size = size,
+		.draw = plh_countdown_draw(size, interval)
+	};
+	PlhStack	stack;
+
+	if (CritSectionCount > 0)
+	{
+		plh_profile_counters_lose(PLH_LOSS_CRITICAL, size, sampled.draw);
+		return;
+	}
+	if (plh_profile == NULL &&
+		!plh_owner_begin_profile(interval, plh_countdown_scope()))
+	{
+		plh_profile_counters_lose(PLH_LOSS_LIVE_TABLE, size, sampled.draw);
+		return;
+	}
+	plh_current_stack(&stack);
+	sampled.site = plh_current_site(&stack,
+									plh_profile_string(PLH_MALLOC_NAME,
+													   PLH_CONTEXT_NAME_MAX),
+									PLH_LIFETIME_PROCESS);
+	if (plh_malloc_samples_insert(block, &sampled))
+		plh_profile_counters_add(sampled.site, size, sampled.draw);
+	else
+		plh_profile_counters_lose(PLH_LOSS_LIVE_TABLE, size, sampled.draw);
+	plh_owner_sampled();
+}
+
+/* PlhMallocCalls.take */
+static uint32
+take(size_t size, const void *caller)
+{
+	uint32		interval;
+
+	if (learning)
+	{
+		plh_context_blocks_note(caller);
+		return 0;
+	}
+	interval = plh_countdown_take(&countdown, size);
+	return interval != 0 && plh_context_blocks_has(caller) ? 0 : interval;
+}
+
+/* PlhMallocCalls.record */
+static void
+record(void *block, size_t size, uint32 interval)
+{
+	int			saved_errno = errno;
+
+	if (plh_guard_held)
+		return;
+	plh_guard_held = true;
+	plh_malloc_hooks_reap();
+	record_sample(block, size, interval);
+	plh_guard_held = false;
+	errno = saved_errno;
+}
+
+/* May the calling thread, in which errno is not touched, end samples now? */
+static bool
+may_end_samples(bool sampled_thread)
+{
+	return sampled_thread && !plh_guard_held;
+}
+
+/* PlhMallocCalls.moved */
+static void
+moved(uint32 number, bool is_gone)
+{
+	if (!is_gone)
+		plh_malloc_samples_unclaim(number);
+	else if (plh_guard_held)
+		plh_malloc_samples_mark(number);
+	else
+	{
+		plh_guard_held = true;
+		end_sample(number);
+		plh_guard_held = false;
+	}
+}
+
+/* PlhMallocCalls.free_block */
+static void
+free_block(void *block, bool sampled_thread)
+{
+	uint32		number = plh_malloc_samples_claim(block);
+
+	if (number == PLH_NO_MALLOC_SAMPLE)
+		return;
+	if (may_end_samples(sampled_thread))
+		moved(number, true);
+	else
+		plh_malloc_samples_mark(number);
+}
+
+/*
+ * PlhMallocCalls.moving.  In another thread the sample ends now: once the block is
+ * gone, its address may be that of another sample.  If there is no memory to move
+ * it to, one sample is counted too few.
+ */
+static uint32
+moving(void *block, bool sampled_thread)
+{
+	uint32		number = plh_malloc_samples_claim(block);
+
+	if (number == PLH_NO_MALLOC_SAMPLE || sampled_thread)
+		return number;
+	plh_malloc_samples_mark(number);
+	return 0;
+}
+
+static const PlhMallocCalls calls = {
+	.take = take,
+	.record = record,
+	.free_block = free_block,
+	.moving = moving,
+	.moved = moved
+};
+
+/* Learn which functions call malloc for contexts. */
+static void
+learn(void)
+{
+	learning = true;
+	*hook->sampled_countdown = 0;
+	PG_TRY();
+	{
+		plh_context_blocks_drive();
+	}
+	PG_FINALLY();
+	{
+		learning = false;
+		*hook->sampled_countdown = PG_UINT64_MAX;
+	}
+	PG_END_TRY();
+}
+
+/* Let the preloaded library call us, or nobody. */
+static void
+set_calls(const PlhMallocCalls *to_call)
+{
+	__atomic_store_n(&hook->calls, to_call, __ATOMIC_RELEASE);
+}
+
+/*
+ * Begin to sample what malloc allocates in this process and in those that it
+ * forks.  Returns NULL if that is possible, or not wanted, as the library is not
+ * preloaded; else a sentence that says why it is impossible.
+ */
+const char *
+plh_malloc_hooks_install(void)
+{
+	PlhMallocHook *found = dlsym(RTLD_DEFAULT, PLH_MALLOC_HOOK_NAME);
+
+	if (found == NULL)
+		return NULL;
+	if (found->version != PLH_MALLOC_HOOK_VERSION ||
+		found->bytes != sizeof(PlhMallocHook))
+		return "The preloaded pg_leakhunt_malloc.so is of another version than pg_leakhunt.";
+	hook = found;
+	hook->sampled_countdown = hook->countdown();
+	plh_unwind_skip_text_of((const void *) hook->countdown);
+	plh_malloc_samples_start(plh_fixed.max_live_samples, hook->filter);
+	set_calls(&calls);
+	learn();
+	if (plh_context_blocks_count() == 0)
+	{
+		set_calls(NULL);
+		hook = NULL;
+		return "Calls of malloc do not come by pg_leakhunt_malloc.so: another allocator stands before it in LD_PRELOAD.";
+	}
+	plh_countdown_start(&countdown, PLH_COUNTED_MALLOC, hook->sampled_countdown);
+	plh_owner_note_malloc(&hook->other_bytes);
+	return NULL;
+}
+
+/*
+ * Forget the parent's samples in a forked child, which has one thread.
+ */
+void
+plh_malloc_hooks_forget(void)
+{
+	if (hook == NULL)
+		return;
+	plh_malloc_samples_forget();
+	hook->other_bytes = 0;
+	hook->sampled_countdown = hook->countdown();
+	countdown.left = hook->sampled_countdown;
+}

@@ -1,0 +1,16 @@
+/*
+ * malloc_hooks.h
+ *	  What is called when malloc allocates and frees, where pg_leakhunt_malloc.so
+ *	  is preloaded.
+ *
+ * The functions declared here are called outside malloc, plh_malloc_hooks_reap
+ * under the guard.
+ */
+#ifndef PLH_MALLOC_HOOKS_H
+#define PLH_MALLOC_HOOKS_H
+
+extern const char *plh_malloc_hooks_install(void);
+extern void plh_malloc_hooks_reap(void);
+extern void plh_malloc_hooks_forget(void);
+
+#endif							/* PLH_MALLOC_HOOKS_H */

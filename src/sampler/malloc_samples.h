@@ -1,0 +1,44 @@
+/*
+ * malloc_samples.h
+ *	  The sampled blocks of malloc that are allocated now.
+ *
+ * One thread, the owner of the profile, adds samples and removes them.  A sampled
+ * block may be freed by any thread: another one marks the sample, in passing and
+ * without a lock, and the owner removes it the next time that it comes by.
+ *
+ * These functions may be called inside malloc and free, in signal handlers too;
+ * they never allocate, throw or lock.
+ */
+#ifndef PLH_MALLOC_SAMPLES_H
+#define PLH_MALLOC_SAMPLES_H
+
+#include "base/sampling.h"
+
+/* A number that stands for no sample. */
+#define PLH_NO_MALLOC_SAMPLE 0
+
+/* What was recorded of a sampled block. */
+typedef struct PlhMallocSampled
+{
+	Size		size;			/* as requested, in bytes */
+	PlhDraw		draw;			/* how it was sampled */
+	uint32		site;			/* its offset in the profile */
+} PlhMallocSampled;
+
+/* The owner's, under the guard. */
+extern void plh_malloc_samples_start(uint32 max_samples, uint64 *filter);
+extern bool plh_malloc_samples_insert(const void *block,
+									  const PlhMallocSampled *sampled);
+extern PlhMallocSampled plh_malloc_samples_remove(uint32 number);
+extern uint32 plh_malloc_samples_next_marked(void);
+extern void plh_malloc_samples_forget(void);
+
+/*
+ * Any thread's, at any time.  Whoever claims a sample removes it, marks it or
+ * gives it back.
+ */
+extern uint32 plh_malloc_samples_claim(const void *block);
+extern void plh_malloc_samples_mark(uint32 number);
+extern void plh_malloc_samples_unclaim(uint32 number);
+
+#endif							/* PLH_MALLOC_SAMPLES_H */
