@@ -5,7 +5,11 @@
  * These are the folders.  Each includes files only of folders that are listed
  * before it.
  *
- * Code that runs inside palloc, and may not allocate, lock, throw or report:
+ * Code of a library of its own, which the dynamic linker preloads:
+ *	preload		stands before malloc and free, and lets the sampler know of them
+ *
+ * Code that runs inside palloc and malloc, and may not allocate, lock, throw or
+ * report:
  *	base		the ground for all others; knows nothing of samples
  *	profile		the format of profiles, its owner's writes, bounds-checked access
  *	dump		how dumps are written

@@ -48,9 +48,29 @@ static const char *refusal;		/* why nothing is sampled, or NULL */
 static bool preloaded;			/* by the postmaster, for all processes */
 
 /*
- * pthread_atfork's handler: the child has copies of its parent's samples and
- * requests, and must forget them before it allocates.
+ * pthread_atfork's handlers.  The child has copies of its parent's samples and
+ * requests, and must forget them before it records anything; libraries have
+ * handlers, too, which may call malloc before ours is called there.  So the guard
+ * is held over a fork, unless a thread forks that is not sampled.
  */
+static bool guard_is_taken;
+static bool guard_was_held;
+
+static void
+before_fork(void)
+{
+	guard_is_taken = plh_malloc_hooks_is_sampled_thread();
+	if (guard_is_taken)
+		guard_was_held = plh_guard_take();
+}
+
+static void
+after_fork_in_parent(void)
+{
+	if (guard_is_taken)
+		plh_guard_restore(guard_was_held);
+}
+
 static void
 after_fork_in_child(void)
 {
@@ -117,7 +137,8 @@ plh_process_start(void)
 		return problem;
 	if (preloaded)
 		plh_profile_directory_note_server();
-	if (pthread_atfork(NULL, NULL, after_fork_in_child) != 0 ||
+	if (pthread_atfork(before_fork, after_fork_in_parent,
+					   after_fork_in_child) != 0 ||
 		atexit(at_exit) != 0)
 		return "Could not register for fork and exit.";
 	plh_owner_start(plh_profile_directory_path(), GetSystemIdentifier());

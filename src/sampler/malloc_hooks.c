@@ -180,29 +180,34 @@ static const PlhMallocCalls calls = {
 	.moved = moved
 };
 
-/* Learn which functions call malloc for contexts. */
-static void
-learn(void)
-{
-	learning = true;
-	*hook->sampled_countdown = 0;
-	PG_TRY();
-	{
-		plh_context_blocks_drive();
-	}
-	PG_FINALLY();
-	{
-		learning = false;
-		*hook->sampled_countdown = PG_UINT64_MAX;
-	}
-	PG_END_TRY();
-}
-
 /* Let the preloaded library call us, or nobody. */
 static void
 set_calls(const PlhMallocCalls *to_call)
 {
 	__atomic_store_n(&hook->calls, to_call, __ATOMIC_RELEASE);
+}
+
+/*
+ * Learn which functions call malloc for contexts.  Meanwhile each call takes the
+ * slow path, as the countdown stays at 0.
+ */
+static void
+learn(void)
+{
+	learning = true;
+	*hook->sampled_countdown = 0;
+	set_calls(&calls);
+	PG_TRY();
+	{
+		plh_context_blocks_drive();
+	}
+	PG_CATCH();
+	{
+		set_calls(NULL);
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+	learning = false;
 }
 
 /*
@@ -224,7 +229,6 @@ plh_malloc_hooks_install(void)
 	hook->sampled_countdown = hook->countdown();
 	plh_unwind_skip_text_of((const void *) hook->countdown);
 	plh_malloc_samples_start(plh_fixed.max_live_samples, hook->filter);
-	set_calls(&calls);
 	learn();
 	if (plh_context_blocks_count() == 0)
 	{
@@ -235,6 +239,15 @@ plh_malloc_hooks_install(void)
 	plh_countdown_start(&countdown, PLH_COUNTED_MALLOC, hook->sampled_countdown);
 	plh_owner_note_malloc(&hook->other_bytes);
 	return NULL;
+}
+
+/*
+ * Is the calling thread the one whose allocations are sampled?
+ */
+bool
+plh_malloc_hooks_is_sampled_thread(void)
+{
+	return hook == NULL || hook->countdown() == hook->sampled_countdown;
 }
 
 /*
