@@ -62,7 +62,6 @@ own_countdown(void)
 static void *first_malloc(size_t size);
 static void *first_calloc(size_t count, size_t each);
 static void *first_realloc(void *block, size_t size);
-static void *first_reallocarray(void *block, size_t count, size_t each);
 static void first_free(void *block);
 static void *first_memalign(size_t alignment, size_t size);
 static void *first_aligned_alloc(size_t alignment, size_t size);
@@ -73,7 +72,6 @@ static void *first_pvalloc(size_t size);
 static void *(*next_malloc) (size_t) = first_malloc;
 static void *(*next_calloc) (size_t, size_t) = first_calloc;
 static void *(*next_realloc) (void *, size_t) = first_realloc;
-static void *(*next_reallocarray) (void *, size_t, size_t) = first_reallocarray;
 static void (*next_free) (void *) = first_free;
 static void *(*next_memalign) (size_t, size_t) = first_memalign;
 static void *(*next_aligned_alloc) (size_t, size_t) = first_aligned_alloc;
@@ -81,7 +79,8 @@ static int	(*next_posix_memalign) (void **, size_t, size_t) = first_posix_memali
 static void *(*next_valloc) (size_t) = first_valloc;
 static void *(*next_pvalloc) (size_t) = first_pvalloc;
 
-#define NEXT(function) __atomic_load_n(&next_##function, __ATOMIC_RELAXED)
+#define READ(pointer) __atomic_load_n(&(pointer), __ATOMIC_RELAXED)
+#define NEXT(function) READ(next_##function)
 
 /* A function that is nowhere defined stays a failing one. */
 #define FIND_NEXT(function) \
@@ -109,7 +108,6 @@ find_next_functions(void)
 	FIND_NEXT(malloc);
 	FIND_NEXT(calloc);
 	FIND_NEXT(realloc);
-	FIND_NEXT(reallocarray);
 	FIND_NEXT(memalign);
 	FIND_NEXT(aligned_alloc);
 	FIND_NEXT(posix_memalign);
@@ -119,7 +117,7 @@ find_next_functions(void)
 	errno = saved_errno;
 }
 
-/* dlsym knows what to do when there is no memory. */
+/* The answer to dlsym, too, which knows what to do then. */
 static void *
 no_memory(void)
 {
@@ -129,7 +127,7 @@ no_memory(void)
 
 #define FIRST_CALL(function, ...) \
 	(find_next_functions(), \
-	 NEXT(function) == first_##function ? no_memory() : NEXT(function) (__VA_ARGS__))
+	 READ(next_##function) == first_##function ? no_memory() : READ(next_##function) (__VA_ARGS__))
 
 static void *
 first_malloc(size_t size)
@@ -147,12 +145,6 @@ static void *
 first_realloc(void *block, size_t size)
 {
 	return FIRST_CALL(realloc, block, size);
-}
-
-static void *
-first_reallocarray(void *block, size_t count, size_t each)
-{
-	return FIRST_CALL(reallocarray, block, count, each);
 }
 
 static void
@@ -329,8 +321,8 @@ slow_free(void *block)
 	NEXT(free) (block);
 }
 
-static inline void
-pass_on_free(void *block)
+EXPORTED void
+free(void *block)
 {
 	if (IS_RARE(is_in_filter(block)))
 		slow_free(block);
@@ -338,13 +330,10 @@ pass_on_free(void *block)
 		NEXT(free) (block);
 }
 
-EXPORTED void
-free(void *block)
-{
-	pass_on_free(block);
-}
-
-/* C23 has these, and headers and libc may not: to free is all that they need do. */
+/*
+ * C23 has these, and headers and libc may not.  They need do no more than free; it
+ * may be the one of another allocator, as for reallocarray.
+ */
 extern EXPORTED void free_sized(void *block, size_t size);
 extern EXPORTED void free_aligned_sized(void *block, size_t alignment, size_t size);
 
@@ -352,7 +341,7 @@ void
 free_sized(void *block, size_t size)
 {
 	(void) size;
-	pass_on_free(block);
+	free(block);
 }
 
 void
@@ -360,7 +349,7 @@ free_aligned_sized(void *block, size_t alignment, size_t size)
 {
 	(void) alignment;
 	(void) size;
-	pass_on_free(block);
+	free(block);
 }
 
 /*
@@ -421,27 +410,19 @@ realloc(void *block, size_t size)
 	return NEXT(realloc) (block, size);
 }
 
-static OUT_OF_LINE void *
-slow_reallocarray(void *block, size_t count, size_t each, const void *caller)
-{
-	Reallocation reallocation = begin_reallocation(block, count * each, caller);
-	void	   *moved = NEXT(reallocarray) (block, count, each);
-
-	end_reallocation(&reallocation, moved);
-	return moved;
-}
-
+/*
+ * libc's own calls realloc, and so would come by twice.  This one calls it, too: the
+ * one that others call, which is not ours if another allocator was preloaded before
+ * us.
+ */
 EXPORTED void *
 reallocarray(void *block, size_t count, size_t each)
 {
 	size_t		size;
 
 	if (__builtin_mul_overflow(count, each, &size))
-		return NEXT(reallocarray) (block, count, each);
-	if (IS_RARE(is_in_filter(block) || size >= countdown))
-		return slow_reallocarray(block, count, each, CALLER);
-	countdown -= size;
-	return NEXT(reallocarray) (block, count, each);
+		return no_memory();
+	return realloc(block, size);
 }
 
 static OUT_OF_LINE void *

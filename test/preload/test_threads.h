@@ -1,0 +1,24 @@
+/*
+ * test_threads.h
+ *	  Threads that allocate, reallocate and free each other's blocks.
+ */
+#ifndef TEST_THREADS_H
+#define TEST_THREADS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+extern void test_threads(void);
+
+/* Other threads begin to, each so many times, or until they have to end, if 0. */
+extern void threads_start(long operations);
+
+/* So does this one. */
+extern void threads_work_too(long operations);
+
+/* Wait for the others; returns the bytes that they have allocated. */
+extern uint64_t threads_end(bool at_once);
+
+extern void threads_free_blocks(void);
+
+#endif							/* TEST_THREADS_H */

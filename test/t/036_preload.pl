@@ -1,0 +1,143 @@
+# Servers that pg_leakhunt_malloc.so is preloaded into, by themselves: what they start
+# must not inherit it, and what starts them must hand it on.  Needs servers that are
+# started with an environment of their own, by pg_ctl and by Debian's pg_ctlcluster.
+use strict;
+use warnings;
+
+use IPC::Run;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $name = 'pg_leakhunt_malloc.so';
+chomp(my $libraries = `$ENV{PG_CONFIG} --pkglibdir`);
+chomp(my $programs = `$ENV{PG_CONFIG} --bindir`);
+my $library = "$libraries/$name";
+
+# Another one that is preloaded, which the dynamic linker finds by itself.
+my $foreign = 'libm.so.6';
+
+ok(-f $library, 'the library is installed');
+
+# Whether a process has the library.
+sub has_library
+{
+	my ($pid) = @_;
+
+	return scalar(slurp_file("/proc/$pid/maps") =~ m{/\Q$name\E$}m);
+}
+
+# Run code with LD_PRELOAD set so.
+sub preloading
+{
+	my ($list, $code) = @_;
+
+	local $ENV{LD_PRELOAD} = $list;
+	return $code->();
+}
+
+sub postmaster_pid
+{
+	my ($node) = @_;
+
+	return (split /\n/, slurp_file($node->data_dir . '/postmaster.pid'))[0];
+}
+
+# All processes of a server have the library, or none has.
+sub check_processes
+{
+	my ($node, $expected, $test) = @_;
+	my @pids = (postmaster_pid($node),
+		split /\n/, $node->safe_psql('postgres', 'SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid()'));
+	my $session = $node->background_psql('postgres');
+
+	push @pids, $session->query_safe('SELECT pg_backend_pid()');
+	is(scalar(grep { has_library($_) } @pids), $expected ? @pids : 0, $test);
+	$session->quit;
+}
+
+# What a program gets that the server starts.
+my $ask_program = <<'SQL';
+	CREATE TEMPORARY TABLE lines (line text);
+	COPY lines FROM PROGRAM 'env | grep ^LD_PRELOAD; grep -c pg_leakhunt_malloc /proc/self/maps; true';
+	SELECT string_agg(line, ' ') FROM lines;
+SQL
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf('postgresql.conf', q{
+wal_level = replica
+archive_mode = on
+archive_command = 'env >%p.env'
+restart_after_crash = on
+});
+preloading($library, sub { $node->start });
+check_processes($node, 1, 'all processes of a server have it');
+is($node->safe_psql('postgres', $ask_program), '0', 'what the server starts has not');
+is( $node->safe_psql('postgres',
+		'SELECT count(*) FROM (SELECT repeat(g::text, 100), random() FROM generate_series(1, 100000) g ORDER BY 2) s'),
+	100000, 'the server works');
+
+# A pid file without a process is a crash, after which there are new processes.
+my $before = postmaster_pid($node);
+my $session = $node->background_psql('postgres', on_error_stop => 0);
+kill 'KILL', $session->query_safe('SELECT pg_backend_pid()');
+$node->poll_query_until('postgres', 'SELECT true');
+is(postmaster_pid($node), $before, 'the server survives a crash');
+check_processes($node, 1, 'and so does the library');
+eval { $session->quit };
+
+# archive_command is a program that the server starts, too.
+$node->safe_psql('postgres', 'CREATE TABLE t (); SELECT pg_switch_wal()');
+$node->poll_query_until('postgres', 'SELECT archived_count > 0 FROM pg_stat_archiver');
+my ($environment) = glob($node->data_dir . '/pg_wal/*.env');
+unlike(slurp_file($environment), qr/LD_PRELOAD/, 'archive_command does not have it');
+
+preloading($library, sub { $node->restart });
+check_processes($node, 1, 'pg_ctl restart hands it on');
+$node->restart;
+check_processes($node, 0, 'as it does that there is none');
+
+for my $list ("$library:$foreign", "$foreign $library")
+{
+	preloading($list, sub { $node->restart });
+	check_processes($node, 1, "all processes with $list");
+	is($node->safe_psql('postgres', $ask_program), "LD_PRELOAD=$foreign 0", 'leave what is not ours to others');
+}
+
+# A library that has gone is no reason not to start.
+my $gone = "$libraries/none/$name";
+preloading($gone, sub { $node->restart });
+check_processes($node, 0, 'a server without the library starts');
+like(slurp_file($node->logfile), qr/\Q$gone\E.* cannot be preloaded/, 'and the dynamic linker says so');
+$node->stop;
+unlike(slurp_file($node->logfile), qr/PANIC|TRAP:/, 'nobody has crashed but by us');
+
+# Debian's pg_ctlcluster starts servers with the environment that a file has.
+SKIP:
+{
+	my ($version) = $programs =~ m{^/usr/lib/postgresql/([^/]+)/bin$};
+	my $folder = PostgreSQL::Test::Utils::tempdir();
+
+	skip 'there is no pg_ctlcluster for this server', 4
+	  unless $version && -x '/usr/bin/pg_ctlcluster' && -x '/usr/bin/pg_createcluster';
+	local %ENV = (%ENV, PG_CLUSTER_CONF_ROOT => "$folder/etc");
+	my $socket = PostgreSQL::Test::Utils::tempdir_short();
+	my @debian = ($version, 'preloaded');
+	my @psql = ('psql', '-X', '-A', '-t', '-q', '-h', $socket, '-p', $node->port, '-d', 'postgres', '-c');
+
+	mkdir "$folder/etc";
+	command_ok(
+		[ 'pg_createcluster', '-d', "$folder/data", '-s', $socket, '-l', "$folder/log",
+			'-p', $node->port, '--start-conf', 'manual', @debian, '--', '-A', 'trust' ],
+		'a cluster as Debian makes them');
+	append_to_file("$folder/etc/$version/preloaded/environment", "LD_PRELOAD = '$library'\n");
+	command_ok([ 'pg_ctlcluster', @debian, 'start' ], 'starts');
+	my ($pid) = split /\n/, slurp_file("$folder/data/postmaster.pid");
+	ok(has_library($pid), 'with what its file has of environment');
+	IPC::Run::run([ @psql, $ask_program ], '>', \my $answer);
+	is($answer, "0\n", 'which what it starts has not');
+	system_log('pg_ctlcluster', @debian, 'stop', '-m', 'immediate');
+}
+
+done_testing();
