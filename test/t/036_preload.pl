@@ -4,7 +4,10 @@
 use strict;
 use warnings;
 
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
 use IPC::Run;
+use LeakHunt;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -78,20 +81,19 @@ is( $node->safe_psql('postgres',
 		'SELECT count(*) FROM (SELECT repeat(g::text, 100), random() FROM generate_series(1, 100000) g ORDER BY 2) s'),
 	100000, 'the server works');
 
-# A pid file without a process is a crash, after which there are new processes.
-my $before = postmaster_pid($node);
-my $session = $node->background_psql('postgres', on_error_stop => 0);
-kill 'KILL', $session->query_safe('SELECT pg_backend_pid()');
-$node->poll_query_until('postgres', 'SELECT true');
-is(postmaster_pid($node), $before, 'the server survives a crash');
-check_processes($node, 1, 'and so does the library');
-eval { $session->quit };
-
 # archive_command is a program that the server starts, too.
 $node->safe_psql('postgres', 'CREATE TABLE t (); SELECT pg_switch_wal()');
 $node->poll_query_until('postgres', 'SELECT archived_count > 0 FROM pg_stat_archiver');
 my ($environment) = glob($node->data_dir . '/pg_wal/*.env');
 unlike(slurp_file($environment), qr/LD_PRELOAD/, 'archive_command does not have it');
+
+# After a crash all processes are new ones, but for the postmaster.
+my $session = $node->background_psql('postgres', on_error_stop => 0);
+kill 'KILL', $session->query_safe('SELECT pg_backend_pid()');
+wait_until(sub { slurp_file($node->logfile) =~ /reinitializing/ }, 'the server crashes');
+$node->poll_query_until('postgres', 'SELECT true');
+check_processes($node, 1, 'and its new processes have the library');
+eval { $session->quit };
 
 preloading($library, sub { $node->restart });
 check_processes($node, 1, 'pg_ctl restart hands it on');
