@@ -38,6 +38,7 @@ PG_FUNCTION_INFO_V1(hold_chunk);
 PG_FUNCTION_INFO_V1(release_chunk);
 PG_FUNCTION_INFO_V1(refused_allocation);
 PG_FUNCTION_INFO_V1(time_pairs);
+PG_FUNCTION_INFO_V1(time_mallocs);
 PG_FUNCTION_INFO_V1(time_unwind);
 
 /* Contexts that live as long as the session, made when first needed. */
@@ -361,6 +362,20 @@ pair_up(int64 times, int32 bytes)
 		pfree(MemoryContextAlloc(TopMemoryContext, bytes));
 }
 
+/* The compiler would leave out a malloc whose block is not used. */
+static pg_noinline void
+malloc_and_free(int64 times, int32 bytes)
+{
+	for (int64 i = 0; i < times; i++)
+	{
+		void	   *block = malloc(bytes);
+
+		__asm__ volatile (""::"r" (block):"memory");
+
+		free(block);
+	}
+}
+
 static pg_noinline void
 unwind_only(int64 times, int32 bytes)
 {
@@ -403,6 +418,17 @@ time_pairs(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_FLOAT8(time_function(pair_up, PG_GETARG_INT32(0),
 								   PG_GETARG_INT64(2), PG_GETARG_INT32(1)));
+}
+
+/*
+ * time_mallocs(bytes int, times bigint) returns float8: nanoseconds of one
+ * malloc and free
+ */
+Datum
+time_mallocs(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_FLOAT8(time_function(malloc_and_free, 0, PG_GETARG_INT64(1),
+								   PG_GETARG_INT32(0)));
 }
 
 /*

@@ -34,6 +34,8 @@ CREATE FUNCTION refused_allocation(bytes bigint) RETURNS void
     AS :'leaker' LANGUAGE C STRICT;
 CREATE FUNCTION time_pairs(depth int, bytes int, times bigint) RETURNS float8
     AS :'leaker' LANGUAGE C STRICT;
+CREATE FUNCTION time_mallocs(bytes int, times bigint) RETURNS float8
+    AS :'leaker' LANGUAGE C STRICT;
 CREATE FUNCTION time_unwind(depth int, times bigint) RETURNS float8
     AS :'leaker' LANGUAGE C STRICT;
 CREATE FUNCTION leak_empty_contexts(times bigint) RETURNS void

@@ -9,6 +9,10 @@
 int
 main(void)
 {
+	/* The first calls of all come from several threads at once. */
+	threads_start(1000);
+	threads_end(false);
+	threads_free_blocks();
 	ok(fake_find_hook() != NULL, "the library is compiled in");
 	test_threads();
 	return tests_end();
