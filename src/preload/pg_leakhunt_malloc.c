@@ -23,11 +23,16 @@
 #include "preload/malloc_hook.h"
 
 #define EXPORTED __attribute__((visibility("default")))
+/* Each begins a cache line, and what is called most needs no other. */
+#define DEFINES EXPORTED __attribute__((aligned(64)))
 #define OUT_OF_LINE __attribute__((noinline))
 #define IS_RARE(condition) __builtin_expect(condition, 0)
 
 /* For this address the function that is asked for continues when we are done. */
 #define CALLER __builtin_return_address(0)
+
+/* The bytes that a thread allocates before it asks again whether there is anybody to call. */
+#define IDLE_STEP (16 * PLH_MALLOC_OTHER_STEP)
 
 static uint64_t *own_countdown(void);
 
@@ -43,8 +48,9 @@ static PlhMallocHook hook = {
 extern EXPORTED PlhMallocHook pg_leakhunt_malloc_hook __attribute__((alias("hook")));
 
 /*
- * The bytes that the thread may allocate before it takes the slow path.  Unless
- * the thread is the sampled one, it starts from PLH_MALLOC_OTHER_STEP each time.
+ * The bytes that the thread may allocate before it takes the slow path.  When there is
+ * somebody to call, it starts from PLH_MALLOC_OTHER_STEP each time, unless the thread is
+ * the sampled one.
  */
 static _Thread_local uint64_t countdown = PLH_MALLOC_OTHER_STEP;
 
@@ -224,7 +230,7 @@ begin_allocation(size_t size, const void *caller)
 	allocation.calls = current_calls();
 	if (allocation.calls == NULL)
 	{
-		countdown = PLH_MALLOC_OTHER_STEP;
+		countdown = IDLE_STEP;
 		return allocation;
 	}
 	allocation.is_sampled_thread = is_sampled_thread();
@@ -233,7 +239,7 @@ begin_allocation(size_t size, const void *caller)
 		allocation.taken = allocation.calls->take(size, caller);
 		return allocation;
 	}
-	/* A thread that was the sampled one may have had more to count down. */
+	/* It may have had more to count down, when there was nobody to call. */
 	if (countdown < PLH_MALLOC_OTHER_STEP)
 		add_other_bytes(PLH_MALLOC_OTHER_STEP - countdown);
 	countdown = PLH_MALLOC_OTHER_STEP;
@@ -266,8 +272,9 @@ is_countdown_over(size_t size)
 static inline bool
 is_in_filter(const void *block)
 {
+	const uint64_t *filter = hook.filter;
 	uint32_t	bit = plh_malloc_filter_bit(block);
-	uint64_t	word = __atomic_load_n(&hook.filter[bit / 64], __ATOMIC_RELAXED);
+	uint64_t	word = __atomic_load_n(filter + bit / 64, __ATOMIC_RELAXED);
 
 	return word >> bit % 64 & 1;
 }
@@ -282,7 +289,7 @@ slow_malloc(size_t size, const void *caller)
 	return block;
 }
 
-EXPORTED void *
+DEFINES void *
 malloc(size_t size)
 {
 	if (IS_RARE(is_countdown_over(size)))
@@ -300,7 +307,7 @@ slow_calloc(size_t count, size_t each, const void *caller)
 	return block;
 }
 
-EXPORTED void *
+DEFINES void *
 calloc(size_t count, size_t each)
 {
 	size_t		size;
@@ -321,7 +328,7 @@ slow_free(void *block)
 	NEXT(free) (block);
 }
 
-EXPORTED void
+DEFINES void
 free(void *block)
 {
 	if (IS_RARE(is_in_filter(block)))
@@ -401,7 +408,7 @@ slow_realloc(void *block, size_t size, const void *caller)
 	return moved;
 }
 
-EXPORTED void *
+DEFINES void *
 realloc(void *block, size_t size)
 {
 	if (IS_RARE(is_in_filter(block) || size >= countdown))
@@ -415,7 +422,7 @@ realloc(void *block, size_t size)
  * one that others call, which is not ours if another allocator was preloaded before
  * us.
  */
-EXPORTED void *
+DEFINES void *
 reallocarray(void *block, size_t count, size_t each)
 {
 	size_t		size;
@@ -435,7 +442,7 @@ slow_memalign(size_t alignment, size_t size, const void *caller)
 	return block;
 }
 
-EXPORTED void *
+DEFINES void *
 memalign(size_t alignment, size_t size)
 {
 	if (IS_RARE(is_countdown_over(size)))
@@ -453,7 +460,7 @@ slow_aligned_alloc(size_t alignment, size_t size, const void *caller)
 	return block;
 }
 
-EXPORTED void *
+DEFINES void *
 aligned_alloc(size_t alignment, size_t size)
 {
 	if (IS_RARE(is_countdown_over(size)))
@@ -472,7 +479,7 @@ slow_posix_memalign(void **block, size_t alignment, size_t size, const void *cal
 	return error;
 }
 
-EXPORTED int
+DEFINES int
 posix_memalign(void **block, size_t alignment, size_t size)
 {
 	if (IS_RARE(is_countdown_over(size)))
@@ -490,7 +497,7 @@ slow_valloc(size_t size, const void *caller)
 	return block;
 }
 
-EXPORTED void *
+DEFINES void *
 valloc(size_t size)
 {
 	if (IS_RARE(is_countdown_over(size)))
@@ -508,7 +515,7 @@ slow_pvalloc(size_t size, const void *caller)
 	return block;
 }
 
-EXPORTED void *
+DEFINES void *
 pvalloc(size_t size)
 {
 	if (IS_RARE(is_countdown_over(size)))
