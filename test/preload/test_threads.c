@@ -164,7 +164,7 @@ test_gap(uint64_t gap, long operations)
 	after = fake_seen();
 	ok(damaged == 0, "%d threads swap blocks, sampled each %d bytes", THREADS, (int) gap);
 	/* What libc keeps of a thread is a sample, too. */
-	ok(after.recorded > 100 && after.recorded - after.freed <= THREADS && after.freed_elsewhere > 10,
+	ok(after.recorded > 100 && after.recorded - after.freed <= 2 * THREADS && after.freed_elsewhere > 0,
 	   "%ld of %ld samples are freed, %ld by another thread", after.freed, after.recorded, after.freed_elsewhere);
 	is(after.recorded_twice + after.nulls, 0, "no free is missed");
 	ok(difference >= 0 && difference <= THREADS * (int64_t) PLH_MALLOC_OTHER_STEP,
