@@ -279,8 +279,9 @@ MALLOC_CFLAGS = -O2 -fPIC -fvisibility=hidden -ftls-model=initial-exec -fomit-fr
 all: pg_leakhunt_malloc.so
 $(MALLOC_OBJS): override CFLAGS += $(MALLOC_CFLAGS)
 $(MALLOC_OBJS): $(wildcard src/preload/*.h)
+# The last of -shared and -no-pie counts, and the server's own flags may have the latter.
 pg_leakhunt_malloc.so: $(MALLOC_OBJS)
-	$(CC) -shared $(CFLAGS) $(MALLOC_CFLAGS) -Wl,-z,now -Wl,--as-needed $(MALLOC_OBJS) -o $@ -ldl
+	$(CC) $(CFLAGS) $(MALLOC_CFLAGS) -shared -Wl,-z,now -Wl,--as-needed $(MALLOC_OBJS) -o $@ -ldl
 
 install: install-malloc
 uninstall: uninstall-malloc
