@@ -1,0 +1,102 @@
+# What tests of sampling malloc share: servers with the library preloaded, and what
+# is sampled beside what malloc says.
+package Malloc;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use LeakHunt;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+our @EXPORT = qw(preloaded define_malloc_users malloc_figures malloc_of is_malloc_true);
+
+my $module = $ENV{LEAKER} =~ s/leaker$/malloc_users/r;
+
+# The environment of a server that samples malloc, and has these variables.
+sub preloaded
+{
+	my ($node, %variables) = @_;
+
+	return (LD_PRELOAD => $node->config_data('--pkglibdir') . '/pg_leakhunt_malloc.so', %variables);
+}
+
+# Make the functions of the module that uses malloc.
+sub define_malloc_users
+{
+	my ($node) = @_;
+
+	$node->command_ok(
+		[
+			'psql', '-X', '-q', '-d', $node->connstr('postgres'),
+			'-v', "malloc_users=$module.so", '-f', "$module.sql"
+		],
+		'functions that use malloc are defined');
+}
+
+# The bytes that malloc adds to a block: its size, and what rounds it up to 16.
+my ($least_added, $most_added) = (8, 24);
+
+# What malloc has given out in a process, by its own count, and what is sampled of it:
+#	outside		bytes in use, less those in memory contexts
+#	sampled		bytes of the sites of malloc
+#	error		how far that may be from the truth, next to never farther
+#	count		blocks of these sites
+# The session counts at the end of a statement, unless it has just done so.
+sub malloc_figures
+{
+	my ($node, $session, $pid) = @_;
+	my $since = ask($node, 'SELECT clock_timestamp()');
+	my $is_newer = "SELECT counted_at > '$since' FROM pg_leakhunt_processes WHERE pid = $pid";
+	my %figures;
+
+	for (1 .. 100)
+	{
+		$session->query_safe('SELECT 1');
+		last if ask($node, $is_newer) eq 't';
+		select(undef, undef, undef, 0.1);
+	}
+	@figures{qw(outside sampled error count)} = split /\|/, ask(
+		$node, qq{
+		SELECT malloc_bytes - context_bytes, sites.* FROM pg_leakhunt_processes,
+			(SELECT coalesce(sum(live_bytes), 0), 3 * sqrt(coalesce(sum(error_bytes ^ 2), 0)), coalesce(sum(live_count), 0)
+			FROM pg_leakhunt_report($pid) WHERE lifetime = 'process') AS sites
+		WHERE pid = $pid});
+	return \%figures;
+}
+
+# What was sampled between two figures is what malloc says that it gave out.  "slack" is
+# for contexts that the server has deleted, and keeps for others.
+sub is_malloc_true
+{
+	my ($before, $after, $slack, $name) = @_;
+	my %gain = map { $_ => $after->{$_} - $before->{$_} } qw(outside sampled count);
+	my $error = $before->{error} + $after->{error};
+	my $most = $gain{sampled} + $most_added * $gain{count};
+
+	# blocks that are not there, or too many, have their part in what is added
+	$error *= $most / $gain{sampled} if $gain{sampled} > 0;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	note(sprintf '%s: %d bytes in %d blocks sampled (+/- %d), %d by malloc', $name, @gain{qw(sampled count)}, $error, $gain{outside});
+	cmp_ok($gain{outside}, '>=', $gain{sampled} + $least_added * $gain{count} - $error - $slack,
+		"$name: nothing is sampled that is not there");
+	cmp_ok($gain{outside}, '<=', $most + $error + $slack,
+		"$name: nothing is there that is not sampled");
+}
+
+# The bytes of the sites of malloc whose stack has a text, and their error.
+sub malloc_of
+{
+	my ($node, $pid, $text) = @_;
+	my %figures;
+
+	@figures{qw(bytes error count)} = split /\|/, ask(
+		$node, qq{
+		SELECT coalesce(sum(live_bytes), 0), coalesce(sqrt(sum(error_bytes ^ 2)), 0), coalesce(sum(live_count), 0)
+		FROM pg_leakhunt_report($pid)
+		WHERE context_name = '[malloc]' AND lifetime = 'process' AND array_to_string(stack, ' ') ~ '$text'});
+	return \%figures;
+}
+
+1;

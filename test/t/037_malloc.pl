@@ -1,0 +1,180 @@
+# What malloc allocates, where pg_leakhunt_malloc.so is preloaded: blocks and bytes are
+# exact, by any thread and after any fork, and their sum is what malloc itself says.
+# Needs servers that are started with a library preloaded, and looks at sessions from
+# others.  What libraries do with malloc is tested in t-coexistence.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use LeakHunt;
+use Malloc;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+# malloc counts what threads keep for themselves as in use, unless they may not.
+my $tunables = 'glibc.malloc.tcache_count=0';
+
+# Deleted contexts that the server keeps for others, and catalogs' caches.
+my $slack = 200_000;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf('postgresql.conf', "shared_preload_libraries = 'pg_leakhunt'\n");
+
+# Start a server that samples malloc.
+sub start_preloaded
+{
+	my ($server) = @_;
+
+	local %ENV = (%ENV, preloaded($server, GLIBC_TUNABLES => $tunables));
+	$server->start;
+}
+
+start_preloaded($node);
+define_leakers($node);
+define_malloc_users($node);
+
+# A session with settings, and its pid.
+sub session_with
+{
+	my ($settings) = @_;
+	my $session = $node->background_psql('postgres');
+
+	$session->query_safe($settings) if $settings;
+	return ($session, session_pid($session));
+}
+
+# How many samples a session has lost.
+sub lost_by
+{
+	my ($pid) = @_;
+
+	return ask($node, "SELECT samples_dropped FROM pg_leakhunt_processes WHERE pid = $pid");
+}
+
+# The median of blocks is not the point: small and large ones, of 16 bytes to 300 kB.
+my @blocks = ([ 16, 20_000 ], [ 100, 20_000 ], [ 3000, 2000 ], [ 300_000, 20 ]);
+
+# Blocks are held, moved and freed; what is sampled and what malloc says stay together.
+sub check_truth
+{
+	my ($name, $interval) = @_;
+	my ($session, $pid) = session_with("SET pg_leakhunt.sample_interval = '$interval'");
+	my ($before, $after);
+	my $held;
+
+	# the library is loaded, and what it takes is there
+	$session->query_safe('SELECT hold_malloc(100, 1000)');
+	$session->query_safe('SELECT regrow_malloc(200)');
+	$session->query_safe('SELECT release_malloc(), held_bytes(), held_usable_bytes()');
+	$before = malloc_figures($node, $session, $pid);
+	$session->query_safe("SELECT hold_malloc($_->[0], $_->[1])") for @blocks;
+	$held = $session->query_safe('SELECT held_bytes()');
+	my $usable = $session->query_safe('SELECT held_usable_bytes()');
+	$after = malloc_figures($node, $session, $pid);
+	my $site = malloc_of($node, $pid, 'holding_malloc');
+	is_estimate($site->{bytes}, $site->{error}, $held, "$name: what is held");
+	is_near($after->{outside} - $before->{outside}, $slack, $usable, "$name: malloc says so, too");
+	is_malloc_true($before, $after, $slack, "$name, held");
+
+	$session->query_safe('SELECT regrow_malloc(500)');
+	$after = malloc_figures($node, $session, $pid);
+	is(malloc_of($node, $pid, 'holding_malloc')->{bytes}, 0, "$name: what was moved is not where it was");
+	$site = malloc_of($node, $pid, 'regrowing_malloc');
+	is_estimate($site->{bytes}, $site->{error}, 500 * 42_020, "$name: but where it was moved");
+	is_malloc_true($before, $after, $slack, "$name, moved");
+
+	$session->query_safe('SELECT release_malloc()');
+	$after = malloc_figures($node, $session, $pid);
+	is(malloc_of($node, $pid, 'ing_malloc')->{bytes}, 0, "$name: what is freed is gone");
+	is_malloc_true($before, $after, $slack, "$name, freed");
+	is(lost_by($pid), 0, "$name: nothing is lost");
+	$session->quit;
+}
+
+check_truth('each block', '1');
+check_truth('one in 4 kB', '4kB');
+check_truth('one in 512 kB', '512kB');
+
+# Threads free each other's blocks and the session's, and the session frees theirs.
+my ($session, $pid) = session_with('SET pg_leakhunt.sample_interval = 1');
+$session->query_safe('SELECT hold_malloc(100, 1000)');
+$session->query_safe('SELECT exchange_in_threads(4, 1000)');
+my $before = malloc_figures($node, $session, $pid);
+for my $round (1 .. 3)
+{
+	is($session->query_safe('SELECT exchange_in_threads(8, 50000)'), 't', 'threads exchange blocks');
+	is(malloc_of($node, $pid, 'exchanging_')->{bytes}, 0, 'and none is left');
+}
+is_malloc_true($before, malloc_figures($node, $session, $pid), 2_000_000, 'threads');
+is(malloc_of($node, $pid, 'holding_malloc')->{bytes}, 100_000, 'what they have not touched is there');
+
+# What threads allocate is not sampled.
+$before = malloc_figures($node, $session, $pid);
+is($session->query_safe('SELECT leak_in_threads(4, 5000)'), 't', 'threads leak');
+is(malloc_of($node, $pid, 'leak_thousands')->{bytes}, 0, 'which is not sampled');
+my $after = malloc_figures($node, $session, $pid);
+is_near($after->{outside} - $before->{outside}, 2_000_000, 20_000_000, 'but malloc knows it');
+
+# Children have samples of their own.
+is($session->query_safe('SELECT fork_while_exchanging(4, 30000)'), 0, 'children that a busy process forks use malloc');
+is(malloc_of($node, $pid, 'exchanging_')->{bytes}, 0, 'which leaves nothing');
+is(malloc_of($node, $pid, 'holding_malloc')->{bytes}, 100_000, 'and touches nothing');
+$session->query_safe('SELECT release_malloc()');
+is(malloc_of($node, $pid, 'ing_malloc')->{bytes}, 0, 'all is freed');
+is(lost_by($pid), 0, 'nothing is lost');
+$session->quit;
+
+# The setting turns it off, and what is freed meanwhile is known.
+($session, $pid) = session_with('SET pg_leakhunt.sample_interval = 1');
+$session->query_safe('SELECT hold_malloc(100, 1000)');
+set_and_reload($node, 'pg_leakhunt.track_malloc' => 'off');
+$session->query_safe('SELECT 1');
+$session->query_safe('SELECT regrow_malloc(200)');
+is(malloc_of($node, $pid, 'ing_malloc')->{bytes}, 0, 'nothing is sampled when that is off');
+set_and_reload($node, 'pg_leakhunt.track_malloc' => 'on');
+$session->query_safe('SELECT 1');
+$session->query_safe('SELECT hold_malloc(100, 500)');
+is(malloc_of($node, $pid, 'holding_malloc')->{bytes}, 50_000, 'but when it is on again');
+$session->quit;
+
+# No room for samples: they are lost, and counted as such.
+$node->append_conf('postgresql.conf', "pg_leakhunt.max_live_samples = 1000\npg_leakhunt.sample_interval = 1\n");
+$node->stop;
+start_preloaded($node);
+($session, $pid) = session_with('');
+for my $round (1 .. 3)
+{
+	my $lost = lost_by($pid);
+
+	$session->query_safe('SELECT hold_malloc(100, 5000)');
+	cmp_ok(malloc_of($node, $pid, 'holding_malloc')->{count}, '<=', 1000, 'there are as many samples as there may be');
+	cmp_ok(lost_by($pid) - $lost, '>=', 4000, 'the others are counted as lost');
+	$session->query_safe('SELECT release_malloc()');
+	is(malloc_of($node, $pid, 'holding_malloc')->{bytes}, 0, 'and what is freed is gone');
+}
+$session->quit;
+
+# Two servers do not get into each other's way.
+my $other = PostgreSQL::Test::Cluster->new('other');
+$other->init;
+$other->append_conf('postgresql.conf', "shared_preload_libraries = 'pg_leakhunt'\npg_leakhunt.sample_interval = 1\n");
+start_preloaded($other);
+define_leakers($other);
+define_malloc_users($other);
+my @sessions = map { $_->background_psql('postgres') } $node, $other;
+my @pids = map { session_pid($_) } @sessions;
+$sessions[0]->query_safe('SELECT hold_malloc(200, 100)');
+$sessions[1]->query_safe('SELECT hold_malloc(300, 100)');
+is(malloc_of($node, $pids[0], 'holding_malloc')->{bytes}, 20_000, 'each server has its own');
+is(malloc_of($other, $pids[1], 'holding_malloc')->{bytes}, 30_000, 'and the other, too');
+$_->quit for @sessions;
+
+for my $server ($node, $other)
+{
+	$server->stop;
+	unlike(slurp_file($server->logfile), qr/PANIC|TRAP|terminated by signal|WARNING:.*pg_leakhunt/, $server->name . ': no crash');
+}
+done_testing();
