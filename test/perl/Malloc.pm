@@ -48,7 +48,7 @@ sub malloc_figures
 {
 	my ($node, $session, $pid) = @_;
 	my $since = ask($node, 'SELECT clock_timestamp()');
-	my $is_newer = "SELECT counted_at > '$since' FROM pg_leakhunt_processes WHERE pid = $pid";
+	my $is_newer = "SELECT counted_at > '$since' AND malloc_bytes IS NOT NULL FROM pg_leakhunt_processes WHERE pid = $pid";
 	my %figures;
 
 	for (1 .. 100)

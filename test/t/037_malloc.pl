@@ -54,7 +54,7 @@ sub lost_by
 	return ask($node, "SELECT samples_dropped FROM pg_leakhunt_processes WHERE pid = $pid");
 }
 
-# The median of blocks is not the point: small and large ones, of 16 bytes to 300 kB.
+# So many bytes, so many times: some blocks are mapped by malloc one by one.
 my @blocks = ([ 16, 20_000 ], [ 100, 20_000 ], [ 3000, 2000 ], [ 300_000, 20 ]);
 
 # Blocks are held, moved and freed; what is sampled and what malloc says stay together.
@@ -65,8 +65,8 @@ sub check_truth
 	my ($before, $after);
 	my $held;
 
-	# the library is loaded, and what it takes is there
-	$session->query_safe('SELECT hold_malloc(100, 1000)');
+	# the library is loaded, a profile has begun, and what they take is there
+	$session->query_safe('SELECT hold_malloc(300000, 30)');
 	$session->query_safe('SELECT regrow_malloc(200)');
 	$session->query_safe('SELECT release_malloc(), held_bytes(), held_usable_bytes()');
 	$before = malloc_figures($node, $session, $pid);
