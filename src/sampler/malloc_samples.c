@@ -230,19 +230,23 @@ plh_malloc_samples_mark(uint32 number)
 										__ATOMIC_RELEASE, __ATOMIC_RELAXED));
 }
 
-/* Take a sample out of its chain. */
+/*
+ * Take a sample out of its chain.  Removals are counted when the chain does not
+ * lead there any more, and the sample still leads on: who comes to it later, and is
+ * led astray, has begun to look before.
+ */
 static void
 unlink_sample(uint32 number, const void *block)
 {
 	uint32	   *link = chain_of(block);
 
-	WRITE(removals, removals + 1);
 	while (*link != number)
 	{
 		Assert(*link != PLH_NO_MALLOC_SAMPLE);
 		link = &sample_at(*link)->next;
 	}
 	WRITE(*link, sample_at(number)->next);
+	WRITE(removals, removals + 1);
 	if (READ(*chain_of(block)) == PLH_NO_MALLOC_SAMPLE)
 		note_in_filter(block, false);
 }

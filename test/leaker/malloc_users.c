@@ -292,7 +292,7 @@ fork_sometimes(int64 round)
 {
 	Party		own = {.random = round};
 	pid_t		pid;
-	int			status;
+	int			status = -1;
 
 	if (round % 1000 != 0)
 		return;
@@ -304,8 +304,10 @@ fork_sometimes(int64 round)
 			exchange(&own);
 		_exit(own.failed ? 1 : 0);
 	}
-	if (pid < 0 || waitpid(pid, &status, 0) != pid || status != 0)
-		bad_children++;
+	/* the server's signals may interrupt */
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	bad_children += status != 0;
 }
 
 /*
