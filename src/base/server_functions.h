@@ -1,6 +1,7 @@
 /*
  * server_functions.h
- *	  The functions of the server that mean something in a stack, by name.
+ *	  The functions of the server, and of libraries, that mean something in a
+ *	  stack, by name.
  *
  * These functions may be called inside palloc; they never palloc or throw.
  * This header includes no other of ours.

@@ -33,6 +33,21 @@ is_helper(const char *function)
 }
 
 /*
+ * Append a name to a regular expression, without the arguments that those of C++ end
+ * with: pprof leaves them out before it looks for a match.
+ */
+static void
+append_name(StringInfo pattern, const char *name)
+{
+	for (; *name != '\0' && *name != '('; name++)
+	{
+		if (*name == '[' || *name == ']')
+			appendStringInfoChar(pattern, '\\');
+		appendStringInfoChar(pattern, *name);
+	}
+}
+
+/*
  * A regular expression that matches all of these functions.
  */
 char *
@@ -44,8 +59,11 @@ plh_stack_text_helpers_pattern(void)
 	initStringInfo(&pattern);
 	while ((function = plh_server_functions_next(function,
 												 PLH_SERVER_HELPER)) != NULL)
-		appendStringInfo(&pattern, "%s%s", pattern.len > 0 ? "|" : "",
-						 function->name);
+	{
+		if (pattern.len > 0)
+			appendStringInfoChar(&pattern, '|');
+		append_name(&pattern, function->name);
+	}
 	return pattern.data;
 }
 

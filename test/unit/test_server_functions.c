@@ -49,6 +49,11 @@ test_server_functions(void)
 	   "bounded caches are found");
 	ok(!plh_server_functions_has("pstrdup", PLH_SERVER_ALLOCATOR),
 	   "a helper on top of palloc is no allocator");
+	ok(plh_server_functions_has("Perl_safesysmalloc", PLH_SERVER_HELPER) &&
+	   plh_server_functions_has("_Znwm", PLH_SERVER_HELPER) &&
+	   plh_server_functions_has("operator new[](unsigned long)", PLH_SERVER_HELPER) &&
+	   !plh_server_functions_has("_Znwm", PLH_SERVER_ALLOCATOR),
+	   "what wraps malloc is a helper, and no allocator of the server's");
 	ok(!plh_server_functions_has("lookup_type_cache", PLH_SERVER_HELPER),
 	   "a cache is no helper");
 	ok(!plh_server_functions_has("", PLH_SERVER_HELPER) &&
