@@ -128,17 +128,23 @@ put_leaks(const PlhLeakCheck *check, int iterations,
 	return suppressed;
 }
 
-/* Say that memory stays behind of which there can be no rows. */
+/* Say that memory stays behind of which there are no rows. */
 static void
 report_malloc(int64 bytes)
 {
+	bool		tracked = plh_profile->malloc_tracked != 0;
+
 	if (bytes == 0)
 		return;
 	ereport(NOTICE,
 			(errmsg("malloc outside of memory contexts grew by at least %lld bytes per iteration",
 					(long long) bytes),
-			 errdetail("No row is about that memory: pg_leakhunt_check follows memory contexts."),
-			 errhint("Look at what libraries allocate for the statement: heaptrack and jemalloc's profiler see the calls of malloc.")));
+			 tracked ?
+			 errdetail("No row is about that memory: other threads allocate it, which pg_leakhunt_check does not follow, or malloc needs it itself.") :
+			 errdetail("No row is about that memory: pg_leakhunt_check follows malloc only where pg_leakhunt_malloc.so is preloaded and pg_leakhunt.track_malloc is on."),
+			 tracked ?
+			 errhint("Look at what threads of libraries allocate for the statement: heaptrack and jemalloc's profiler see their calls of malloc.") :
+			 errhint("Start the server with pg_leakhunt_malloc.so preloaded, and the call sites are known.")));
 }
 
 /*

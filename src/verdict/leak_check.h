@@ -25,7 +25,8 @@ typedef struct PlhLeak
 typedef struct PlhLeakCheck
 {
 	int64		malloc_bytes;	/* at least so many more per iteration outside
-								 * of memory contexts; 0: none for sure */
+								 * of memory contexts, and beside the leaks of
+								 * malloc; 0: none for sure */
 	int			leak_count;
 	PlhLeak    *leaks;			/* most bytes first; in the caller's memory
 								 * context */

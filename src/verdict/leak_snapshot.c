@@ -7,10 +7,12 @@
 
 #include "utils/memutils.h"
 
+#include "base/guard.h"
 #include "profile/profile.h"
 #include "profile/profile_file.h"
 #include "profile/profile_image.h"
 #include "sampler/census.h"
+#include "sampler/malloc_hooks.h"
 #include "verdict/leak_snapshot.h"
 
 /* Entries that a series has room for at first. */
@@ -66,6 +68,7 @@ plh_leak_snapshot_take(PlhLeakSnapshot *snapshot, MemoryContext memory)
 	uint32		position = 0;
 
 	memset(snapshot, 0, sizeof(*snapshot));
+	plh_guard_call(plh_malloc_hooks_reap);
 	plh_census_count_contexts();
 	image = plh_profile_image_own(plh_profile);
 	while ((site = plh_profile_image_next_site(image, &position)) != NULL)

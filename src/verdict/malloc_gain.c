@@ -22,6 +22,9 @@
 /* A chunk of malloc has at least twice as many bytes. */
 #define LEAST_BYTES 16
 
+/* A chunk takes so many bytes of malloc more than was asked for, at most. */
+#define CHUNK_BYTES 32
+
 /*
  * Note what is in use now.
  */
@@ -53,4 +56,17 @@ plh_malloc_gain_since(const PlhMallocMark *mark, int iterations)
 		gained < (int64) iterations * LEAST_BYTES)
 		return 0;
 	return gained / iterations;
+}
+
+/*
+ * What is left of such a gain without so many chunks of so many bytes in each
+ * iteration, whose call sites are known; 0 where it is not sure that there is any.
+ */
+int64
+plh_malloc_gain_beside(int64 gained, double bytes, double chunks)
+{
+	double		rest = (double) gained - bytes - bytes / OVERHEAD_PART -
+		chunks * CHUNK_BYTES;
+
+	return rest < LEAST_BYTES ? 0 : (int64) rest;
 }

@@ -21,4 +21,6 @@ extern PlhMallocMark plh_malloc_gain_mark(void);
 /* Returns 0 where it is not sure that there was a gain. */
 extern int64 plh_malloc_gain_since(const PlhMallocMark *mark, int iterations);
 
+extern int64 plh_malloc_gain_beside(int64 gained, double bytes, double chunks);
+
 #endif							/* PLH_MALLOC_GAIN_H */
