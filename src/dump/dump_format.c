@@ -54,6 +54,12 @@ const PlhDumpField plh_dump_format_process[] = {
 	FIELD("own_peak_bytes", COUNT, own_peak_bytes),
 	FIELD("own_peak_at_us", TIME, own_peak_at),
 
+	FIRST_FIELD("malloc_tracked", UINT32, malloc_tracked),
+	FIELD("malloc_live_bytes", COUNT, malloc_counters.live_bytes),
+	FIELD("malloc_sampled_bytes", COUNT, malloc_sampled_bytes),
+	FIELD("malloc_sampled_error", COUNT, malloc_sampled_error),
+	FIELD("malloc_untracked_bytes", COUNT, malloc_other_bytes),
+
 	FIRST_FIELD("lost_untracked", COUNT, lost_samples[PLH_LOSS_LIVE_TABLE]),
 	FIELD("lost_untracked_bytes", COUNT, lost_bytes[PLH_LOSS_LIVE_TABLE]),
 	FIELD("lost_site", COUNT, lost_samples[PLH_LOSS_PROFILE]),

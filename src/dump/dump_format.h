@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 
-#define PLH_DUMP_VERSION 4
+#define PLH_DUMP_VERSION 5
 
 /*
  * Made-up load addresses lie in slots of this size, from this address on:

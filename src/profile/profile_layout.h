@@ -187,6 +187,7 @@ typedef struct PlhProfileHeader
 	int64		malloc_bytes;	/* in use; -1: not known */
 	int64		malloc_free_bytes;	/* not given back; -1: not known */
 	int64		malloc_sampled_bytes;	/* malloc_counters.live_bytes then */
+	int64		malloc_sampled_error;	/* 95% bound of that */
 	int64		malloc_other_bytes; /* that threads allocated which are not
 									 * sampled */
 	int64		own_bytes;		/* private memory of the process */

@@ -28,6 +28,7 @@
 #include "base/clock.h"
 #include "base/guard.h"
 #include "base/process_facts.h"
+#include "base/sampling.h"
 #include "profile/profile.h"
 #include "profile/profile_file.h"
 #include "sampler/census.h"
@@ -234,6 +235,18 @@ plh_census_count_malloc(void)
 #endif
 }
 
+/* Note what samples of malloc stand for at the same time. */
+static void
+note_sampled_malloc(void)
+{
+	const PlhCounters *sampled = &plh_profile->malloc_counters;
+
+	plh_profile->malloc_sampled_bytes = sampled->live_bytes;
+	plh_profile->malloc_sampled_error = (int64)
+		plh_sampling_error_bytes(sampled->live_variance, sampled->live_bytes,
+								 sampled->live_samples);
+}
+
 /*
  * Note what the settings allow: a node of a plan, and an index build or what
  * else maintains a table, a decoding of the log included.
@@ -410,8 +423,7 @@ plh_census_take_if_older(int64 gap_us, bool brief)
 	spent_us = spent_by(now_us);
 	last_census_us = now_us;
 	plh_census_count_malloc();
-	plh_profile->malloc_sampled_bytes =
-		plh_profile->malloc_counters.live_bytes;
+	note_sampled_malloc();
 	note_limits();
 	plh_census_note_own_bytes();
 	counted_live_bytes = plh_profile->counters.live_bytes;

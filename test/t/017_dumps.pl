@@ -250,7 +250,7 @@ sub damage
 }
 damage('empty', '', qr/is damaged at line 1\n.*The file ends here/);
 damage('another file', "hello\n", qr/is damaged at line 1\n.*"heap profile: "/);
-damage('version', $good =~ s/dump_version=4/dump_version=1/r,
+damage('version', $good =~ s/dump_version=5/dump_version=1/r,
 	qr/has another version/);
 damage('cut at a line', join('', map { "$_\n" } (split /\n/, $good)[ 0 .. 9 ]),
 	qr/is damaged at line 11\n.*The file ends here/);
