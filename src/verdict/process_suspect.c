@@ -25,8 +25,11 @@ typedef struct Course
 	TimestampTz first_at;
 	TimestampTz middle_at;
 	TimestampTz now_at;
-	int			rises;			/* points with more than ever before */
+	int			rises;			/* points with more than at the last rise */
 } Course;
+
+/* Less than this part of all growth may be chance, and is added to the next. */
+#define RISE_PART 64
 
 /* Figures beyond this are damaged; sums of some that are not can't overflow. */
 #define BYTES_MAX (PG_INT64_MAX / 8)
@@ -105,9 +108,11 @@ follow(Course *course, const PlhProfileHeader *header, PlhVerdict verdict)
 		int64		bytes = figure(header, point, verdict);
 		double		since = (double) point->at - (double) points[0].at;
 
-		if (bytes > most + (course->now - course->first) / 64)
+		if (bytes > most + (course->now - course->first) / RISE_PART)
+		{
 			course->rises++;
-		most = Max(most, bytes);
+			most = bytes;
+		}
 		if (since <= passed / 2)
 		{
 			course->middle = bytes;

@@ -108,6 +108,7 @@ test_malloc(void)
 	   facts.growth_bytes == 45 * MB && judgement.has_rate &&
 	   judgement.bytes_per_hour == 5 * MB * 3600 && judgement.score > 0.9,
 	   "what malloc goes on giving out is suspect");
+	ok(is_malloc(steady, 200), "for however long it does");
 	ok(!is_malloc(steady, 7), "from 32 MB on");
 	ok(is_malloc(late, 100), "if it begins late, too");
 	ok(!is_malloc(at_once, 16) && !is_malloc(at_once, 17),
