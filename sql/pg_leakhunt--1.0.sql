@@ -48,6 +48,8 @@ CREATE FUNCTION pg_leakhunt_processes(
     OUT context_free_bytes bigint,
     OUT malloc_bytes bigint,
     OUT malloc_free_bytes bigint,
+    OUT malloc_tracked bool,
+    OUT malloc_untracked_bytes bigint,
     OUT rss_anon_bytes bigint,
     OUT overhead_bytes bigint,
     OUT profile_bytes bigint,
@@ -86,9 +88,9 @@ COMMENT ON COLUMN pg_leakhunt_processes.sampling IS
 COMMENT ON COLUMN pg_leakhunt_processes.sample_interval IS
 'mean number of allocated bytes between two samples; 0 while not sampling';
 COMMENT ON COLUMN pg_leakhunt_processes.scope IS
-'long_lived: samples of contexts of lifetime session only are kept; all: of all contexts';
+'long_lived: samples of contexts of lifetime session only are kept; all: of all contexts; those of malloc are in either case';
 COMMENT ON COLUMN pg_leakhunt_processes.live_bytes IS
-'bytes allocated while sampling, in scope, and not freed yet, as requested by the callers; estimate';
+'bytes allocated while sampling, in scope, and not freed yet, as requested by the callers, with malloc, too, where malloc_tracked; estimate';
 COMMENT ON COLUMN pg_leakhunt_processes.live_count IS
 'number of such chunks; estimate';
 COMMENT ON COLUMN pg_leakhunt_processes.peak_bytes IS
@@ -113,6 +115,10 @@ COMMENT ON COLUMN pg_leakhunt_processes.malloc_bytes IS
 'bytes that malloc has in use, then; what exceeds context_bytes is used outside of memory contexts; null if malloc is not glibc''s';
 COMMENT ON COLUMN pg_leakhunt_processes.malloc_free_bytes IS
 'bytes that malloc has got from the kernel and keeps for later, then, by its own statistics; null if malloc is not glibc''s';
+COMMENT ON COLUMN pg_leakhunt_processes.malloc_tracked IS
+'whether what malloc allocates outside of memory contexts is sampled, too: pg_leakhunt_malloc.so was preloaded when the server started, and pg_leakhunt.track_malloc is on';
+COMMENT ON COLUMN pg_leakhunt_processes.malloc_untracked_bytes IS
+'bytes ever allocated with malloc by further threads of the process, which are not sampled, at counted_at; exact to 64 kB per thread; null where malloc is not tracked';
 COMMENT ON COLUMN pg_leakhunt_processes.rss_anon_bytes IS
 'resident anonymous memory of the process now, in bytes, as RssAnon of /proc: known of processes without a profile, too; null if the process is gone';
 COMMENT ON COLUMN pg_leakhunt_processes.overhead_bytes IS
@@ -222,9 +228,9 @@ COMMENT ON COLUMN pg_leakhunt_report.pid IS
 COMMENT ON COLUMN pg_leakhunt_report.backend_type IS
 'as in pg_stat_activity, and postmaster';
 COMMENT ON COLUMN pg_leakhunt_report.context_name IS
-'name of the memory context; null for the row of samples whose site found no room';
+'name of the memory context; [malloc] for what was allocated with malloc, outside of contexts; null for the row of samples whose site found no room';
 COMMENT ON COLUMN pg_leakhunt_report.lifetime IS
-'how long such a context lives: session, transaction, statement, query or error';
+'how long such a context lives: session, transaction, statement, query or error; process for [malloc], where all stays until somebody frees it';
 COMMENT ON COLUMN pg_leakhunt_report.query_id IS
 'as in pg_stat_activity; null where the server had computed none';
 COMMENT ON COLUMN pg_leakhunt_report.query IS
@@ -283,17 +289,17 @@ CREATE VIEW pg_leakhunt_contexts AS
     ORDER BY greatest(live_bytes, context_bytes) DESC;
 
 COMMENT ON VIEW pg_leakhunt_contexts IS
-'One row per process, memory context name and lifetime, the largest by context_bytes or live_bytes first.';
+'One row per process, memory context name and lifetime, the largest by context_bytes or live_bytes first; [malloc] is what was allocated with malloc, outside of contexts.';
 COMMENT ON COLUMN pg_leakhunt_contexts.pid IS
 'process id';
 COMMENT ON COLUMN pg_leakhunt_contexts.backend_type IS
 'as in pg_stat_activity, and postmaster';
 COMMENT ON COLUMN pg_leakhunt_contexts.context_name IS
-'name of the memory contexts; null for samples whose site found no room';
+'name of the memory contexts, or [malloc]; null for samples whose site found no room';
 COMMENT ON COLUMN pg_leakhunt_contexts.lifetime IS
-'how long such contexts live: session, transaction, statement, query or error';
+'how long such contexts live: session, transaction, statement, query or error; process for [malloc]';
 COMMENT ON COLUMN pg_leakhunt_contexts.instances IS
-'number of contexts of that name, when the process last counted them; null if there were none';
+'number of contexts of that name, when the process last counted them; null if there were none, and for [malloc]';
 COMMENT ON COLUMN pg_leakhunt_contexts.context_bytes IS
 'bytes that these contexts have from malloc, likewise; exact';
 COMMENT ON COLUMN pg_leakhunt_contexts.live_bytes IS
@@ -370,7 +376,7 @@ COMMENT ON FUNCTION pg_leakhunt_suspects() IS
 
 CREATE VIEW pg_leakhunt_suspects AS
     SELECT * FROM pg_leakhunt_suspects()
-    ORDER BY state = 'crashed', verdict = 'leak' DESC, verdict = 'growing', score DESC, live_bytes DESC;
+    ORDER BY state = 'crashed', verdict = 'leak' OR (verdict = 'malloc' AND site IS NOT NULL) DESC, verdict = 'growing', score DESC, live_bytes DESC;
 
 COMMENT ON VIEW pg_leakhunt_suspects IS
 'One row per process and finding, those of processes that have crashed last, leaks first: a call site, over all statements together, memory contexts, or what the process holds outside of them. There is no row without the figures to say so, and none for what a pattern in pg_leakhunt_suppressions matches.';
@@ -385,11 +391,11 @@ COMMENT ON COLUMN pg_leakhunt_suspects.database IS
 COMMENT ON COLUMN pg_leakhunt_suspects.application_name IS
 'as in pg_stat_activity; of a process that is gone, as of its last count; null if it had set none';
 COMMENT ON COLUMN pg_leakhunt_suspects.score IS
-'0 to 1: of a leak, how steadily it grows and how many samples say so; of a query, or of what one has left, which part of it is beyond the error; of contexts and malloc, how steadily they grow; of what malloc retains, its part of what malloc has; of growth, of which no more is known than that it exceeds its error, at most 0.5';
+'0 to 1: of a leak, in contexts or of malloc, how steadily it grows and how many samples say so; of a query, or of what one has left, which part of it is beyond the error; of contexts, and of malloc without a site, how steadily they grow; of what malloc retains, its part of what malloc has; of growth, of which no more is known than that it exceeds its error, at most 0.5';
 COMMENT ON COLUMN pg_leakhunt_suspects.verdict IS
-'leak: it has gone on through many transactions, or seconds of longer ones; query: a statement or transaction that runs holds more than its settings allow, and goes on; held: a few transactions that are over have left much in the session; contexts: memory contexts go on becoming more; malloc: malloc outside of contexts goes on growing; mapped: so does memory that neither has; retained: malloc keeps much that was freed; growing: it has grown since the baseline, in too few transactions to tell a leak from a cache, or a little in each of several statements';
+'leak: it has gone on through many transactions, or seconds of longer ones; query: a statement or transaction that runs holds more than its settings allow, and goes on; held: a few transactions that are over have left much in the session; contexts: memory contexts go on becoming more; malloc: what a call site has from malloc goes on growing as a leak does, or, where that is not tracked or such sites hold less than half of it, what malloc has given out outside of contexts; mapped: so does memory that neither has; retained: malloc keeps much that was freed; growing: it has grown since the baseline, in too few transactions to tell a leak from a cache, or a little in each of several statements';
 COMMENT ON COLUMN pg_leakhunt_suspects.context_name IS
-'name of the memory context';
+'name of the memory context; [malloc] for what a call site has from malloc';
 COMMENT ON COLUMN pg_leakhunt_suspects.site IS
 'first function of the stack that is not a helper such as pstrdup; of contexts, where most was allocated in them; null where the verdict is about the process as a whole';
 COMMENT ON COLUMN pg_leakhunt_suspects.query_id IS
@@ -397,9 +403,9 @@ COMMENT ON COLUMN pg_leakhunt_suspects.query_id IS
 COMMENT ON COLUMN pg_leakhunt_suspects.query IS
 'text of the top-level statement for which most is held, as in pg_leakhunt_report';
 COMMENT ON COLUMN pg_leakhunt_suspects.live_bytes IS
-'bytes that the verdict is about: allocated at this site and not freed yet, an estimate; of contexts, malloc, mapped and retained what they have, exact as of counted_at';
+'bytes that the verdict is about: allocated at this site and not freed yet, an estimate; of contexts, mapped and retained, and of malloc without a site, what they have, exact as of counted_at';
 COMMENT ON COLUMN pg_leakhunt_suspects.growth_bytes IS
-'live_bytes since the baseline; null without one; of malloc and mapped since the history of the process begins';
+'live_bytes since the baseline; null without one; of mapped, and of malloc without a site, since the history of the process begins';
 COMMENT ON COLUMN pg_leakhunt_suspects.bytes_per_hour IS
 'growth per hour, up to now or to the last sample of a process that is gone: since some time in the first half of the site''s life or of the history, of growing since the baseline; estimate; null where too little time has passed to tell';
 COMMENT ON COLUMN pg_leakhunt_suspects.survival IS
@@ -407,7 +413,7 @@ COMMENT ON COLUMN pg_leakhunt_suspects.survival IS
 COMMENT ON COLUMN pg_leakhunt_suspects.epochs IS
 'transactions, or seconds of longer ones, in which the site had samples; null where it is not about a site';
 COMMENT ON COLUMN pg_leakhunt_suspects.evidence IS
-'why it is here, and what to do next; of malloc with the libraries of the process that call it';
+'why it is here, and what to do next; of malloc without a site with the libraries of the process that call it';
 COMMENT ON COLUMN pg_leakhunt_suspects.stack IS
 'all frames, the allocating function first';
 COMMENT ON COLUMN pg_leakhunt_suspects.state IS

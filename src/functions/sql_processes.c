@@ -25,7 +25,7 @@
 #include "report/death_text.h"
 #include "sampler/control.h"
 
-#define PROCESS_COLUMNS 30
+#define PROCESS_COLUMNS 32
 #define SYMBOL_COLUMNS 5
 #define HISTORY_COLUMNS 6
 
@@ -75,6 +75,8 @@ put_triage(PlhRow *row, const PlhProfileImage *image)
 	put_if_known(row, counted ? header->context_free_bytes : -1);
 	put_if_known(row, counted ? header->malloc_bytes : -1);
 	put_if_known(row, counted ? header->malloc_free_bytes : -1);
+	plh_sql_rows_put_datum(row, BoolGetDatum(header->malloc_tracked != 0));
+	put_if_known(row, header->malloc_tracked ? header->malloc_other_bytes : -1);
 	put_if_known(row, image->alive ?
 				 plh_server_processes_rss_anon(header->pid) : -1);
 }
@@ -195,7 +197,7 @@ put_unprofiled(int pid, PlhRowSink *sink)
 	plh_sql_rows_put_database(&row, found.database_oid);
 	plh_sql_rows_put_role(&row, found.role_oid);
 	plh_sql_rows_put_time(&row, found.started_at);
-	plh_sql_rows_put_nulls(&row, 16);
+	plh_sql_rows_put_nulls(&row, 18);
 	put_if_known(&row, plh_server_processes_rss_anon(pid));
 	plh_sql_rows_put_nulls(&row, 6);
 	if (loaded == PLH_LOADED)

@@ -101,16 +101,19 @@ static const char *
 evidence_of(const PlhSuspect *suspect, const PlhProfileImage *image,
 			PlhRowSink *sink)
 {
-	PlhVerdict	verdict = suspect->judgement.verdict;
+	const char *next = plh_suspect_evidence_next(&suspect->facts,
+												 &suspect->judgement,
+												 image);
 	const char *evidence = plh_suspect_evidence(&suspect->facts,
 												&suspect->judgement,
 												image);
 
-	if (verdict == PLH_VERDICT_MALLOC && image->alive)
+	if (suspect->judgement.verdict == PLH_VERDICT_MALLOC &&
+		suspect->site == NULL && image->alive)
 		evidence = psprintf("%s %s", evidence,
 							plh_malloc_callers_text(image->header->pid,
 													plh_sql_rows_symbols(sink)));
-	return psprintf("%s Next: %s", evidence, plh_suspect_evidence_next(verdict));
+	return psprintf("%s Next: %s", evidence, next);
 }
 
 /*

@@ -17,8 +17,10 @@
 #include "report/size_text.h"
 #include "report/wrapped_text.h"
 #include "verdict/doubt.h"
+#include "verdict/process_suspect.h"
 #include "verdict/statement_limit.h"
 #include "verdict/suspect.h"
+#include "verdict/suspect_evidence.h"
 
 /*
  * Of what memory contexts use, samples stand for less than this part: then most
@@ -77,35 +79,83 @@ find_blindness(PlhDoubt *doubt, const PlhExplainedProcess *process)
 	return doubt->reason != NULL;
 }
 
+/* Do samples of malloc stand for more than it has given out? */
+static bool
+find_missed_frees(PlhDoubt *doubt, const PlhExplainedProcess *process)
+{
+	const PlhProfileHeader *header = process->image->header;
+
+	if (!plh_process_suspect_misses_frees(header))
+		return false;
+	doubt->reason = psprintf("Samples of malloc stand for %s (+/- %s), but it had given out %s outside of memory contexts at that time: some of it was freed unseen, and no call site of malloc is judged.",
+							 plh_size_text(header->malloc_sampled_bytes),
+							 plh_size_text(header->malloc_sampled_error),
+							 plh_size_text(Max(0, header->malloc_bytes -
+											   header->context_bytes)));
+	return true;
+}
+
+/* What samples of memory contexts stand for, which are all but those of malloc. */
+static double
+sampled_in_contexts(const PlhProfileHeader *header, double *error)
+{
+	const PlhCounters *all = &header->counters;
+	const PlhCounters *of_malloc = &header->malloc_counters;
+	double		bytes = Max(0.0, (double) all->live_bytes -
+							(double) of_malloc->live_bytes);
+	double		samples = (double) all->live_samples -
+		(double) of_malloc->live_samples;
+
+	*error = plh_sampling_error_bytes(Max(0.0, all->live_variance -
+										  of_malloc->live_variance),
+									  bytes, (int64) Max(0.0, samples));
+	return bytes;
+}
+
 /* Was most of what the contexts use allocated unseen? */
 static bool
 find_unseen(PlhDoubt *doubt, const PlhExplainedProcess *process)
 {
 	const PlhProfileHeader *header = process->image->header;
-	const PlhCounters *counters = &header->counters;
-	double		error = plh_sampling_error_bytes(counters->live_variance,
-												 counters->live_bytes,
-												 counters->live_samples);
+	double		error;
+	double		sampled = sampled_in_contexts(header, &error);
 	int64		used;
 
 	if (header->census_at == 0)
 		return false;
 	used = header->context_bytes - Max(0, header->context_free_bytes);
 	if (used < PLH_SUSPECT_LARGE_BYTES ||
-		counters->live_bytes + error >= SEEN_PART * used)
+		sampled + error >= SEEN_PART * used)
 		return false;
 	doubt->reason = psprintf("Of %s that its memory contexts use, samples stand for %s (+/- %s) only: the rest was allocated before it was sampled, or while it was not.",
 							 plh_size_text(used),
-							 plh_size_text(counters->live_bytes),
+							 plh_size_text((int64) sampled),
 							 plh_size_text((int64) error));
 	doubt->next = psprintf("SELECT pg_leakhunt_baseline(%d), and ask again when it has grown.",
 						   process->pid);
 	return true;
 }
 
-/* The site that holds most of those that end with the session, or of others. */
+/* Those that hold something in contexts of the session, in others, or by malloc. */
+typedef enum SiteKind
+{
+	OF_SESSION,
+	OF_STATEMENT,
+	OF_MALLOC
+} SiteKind;
+
+/* Is the site of that kind?  What malloc has given out stays in the session, too. */
+static bool
+is_of_kind(const PlhSiteRecord *site, SiteKind kind)
+{
+	if (kind == OF_MALLOC)
+		return site->key.lifetime == PLH_LIFETIME_PROCESS;
+	return plh_lifetime_is_lasting(site->key.lifetime) == (kind == OF_SESSION);
+}
+
+/* The site that holds most of those of that kind. */
 static const PlhSiteRecord *
-largest_site(const PlhProfileImage *image, bool of_session)
+largest_site(const PlhProfileImage *image, SiteKind kind)
 {
 	const PlhSiteRecord *largest = NULL;
 	const PlhSiteRecord *site;
@@ -115,7 +165,7 @@ largest_site(const PlhProfileImage *image, bool of_session)
 	{
 		if (site->counters.live_samples > 0 &&
 			plh_profile_image_stack(image, site->key.stack) != NULL &&
-			plh_lifetime_is_lasting(site->key.lifetime) == of_session &&
+			is_of_kind(site, kind) &&
 			(largest == NULL ||
 			 site->counters.live_bytes > largest->counters.live_bytes))
 			largest = site;
@@ -144,7 +194,7 @@ static bool
 find_statement(PlhDoubt *doubt, const PlhExplainedProcess *process,
 			   PlhStackTexts *stacks)
 {
-	const PlhSiteRecord *site = largest_site(process->image, false);
+	const PlhSiteRecord *site = largest_site(process->image, OF_STATEMENT);
 	int64		limit;
 
 	if (site == NULL || site->counters.live_bytes < PLH_SUSPECT_LARGE_BYTES)
@@ -201,7 +251,7 @@ static const char *
 staying_text(const PlhExplainedProcess *process, PlhStackTexts *stacks)
 {
 	const PlhProfileImage *image = process->image;
-	const PlhSiteRecord *site = largest_site(image, true);
+	const PlhSiteRecord *site = largest_site(image, OF_SESSION);
 	const PlhListedContext *contexts =
 		largest_contexts(plh_context_list_make(image, NULL));
 	const PlhStringRecord *name = contexts == NULL ? NULL :
@@ -241,23 +291,46 @@ find_session(PlhDoubt *doubt, const PlhExplainedProcess *process,
 							   process->pid, FINE_INTERVAL);
 }
 
+/* Who has it from malloc, or may have; a sentence. */
+static const char *
+callers_text(const PlhExplainedProcess *process, PlhSymbols *symbols,
+			 PlhStackTexts *stacks)
+{
+	const PlhSiteRecord *site = largest_site(process->image, OF_MALLOC);
+
+	if (site != NULL)
+		return psprintf(" Most of it that was sampled of one statement is %s.",
+						holding_text(process, site, stacks));
+	return process->image->alive ?
+		psprintf(" %s", plh_malloc_callers_text(process->pid, symbols)) : "";
+}
+
+/* What to do about it. */
+static const char *
+next_outside(const PlhExplainedProcess *process)
+{
+	const char *hint =
+		plh_suspect_evidence_malloc_hint(process->image->header);
+
+	return psprintf("see pg_leakhunt_history(%d) for when that was, and ask again later%s%s.",
+					process->pid, hint == NULL ? "" : "; ",
+					hint == NULL ? "" : hint);
+}
+
 /* Has malloc given out much outside of contexts, which does not go on? */
 static bool
 find_outside(PlhDoubt *doubt, const PlhExplainedProcess *process,
-			 PlhSymbols *symbols)
+			 PlhSymbols *symbols, PlhStackTexts *stacks)
 {
 	const PlhProfileHeader *header = process->image->header;
 	int64		outside = header->malloc_bytes - header->context_bytes;
 
 	if (header->census_at == 0 || outside < PLH_SUSPECT_LARGE_BYTES)
 		return false;
-	doubt->reason = psprintf("malloc has given out %s outside of memory contexts, but that did not grow for long enough to tell whether it goes on.%s%s",
+	doubt->reason = psprintf("malloc has given out %s outside of memory contexts, but that did not grow for long enough to tell whether it goes on.%s",
 							 plh_size_text(outside),
-							 process->image->alive ? " " : "",
-							 process->image->alive ?
-							 plh_malloc_callers_text(process->pid, symbols) : "");
-	doubt->next = psprintf("see pg_leakhunt_history(%d) for when that was, and ask again later.",
-						   process->pid);
+							 callers_text(process, symbols, stacks));
+	doubt->next = next_outside(process);
 	return true;
 }
 
@@ -285,9 +358,10 @@ plh_doubt_find(const PlhExplainedProcess *process,
 
 	if (process->image == NULL)
 		return doubt_without_profile(process);
-	if (!find_blindness(&doubt, process) && !find_unseen(&doubt, process) &&
+	if (!find_blindness(&doubt, process) &&
+		!find_missed_frees(&doubt, process) && !find_unseen(&doubt, process) &&
 		!find_statement(&doubt, process, stacks) &&
-		!find_outside(&doubt, process, symbols))
+		!find_outside(&doubt, process, symbols, stacks))
 		find_session(&doubt, process, has_grown(process, course), stacks);
 	return doubt;
 }

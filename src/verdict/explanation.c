@@ -274,11 +274,12 @@ share_of(const PlhExplainedProcess *process, const PlhSuspect *suspect)
 					Min(100.0, 100.0 * suspect->facts.live_bytes / all));
 }
 
-/* The libraries to look at, of a verdict on malloc. */
+/* The libraries to look at, of a verdict on malloc whose callers are not known. */
 static const char *
-libraries_of(Telling *telling, PlhVerdict verdict)
+libraries_of(Telling *telling, const PlhSuspect *suspect)
 {
-	if (verdict != PLH_VERDICT_MALLOC || !telling->process->image->alive)
+	if (suspect->judgement.verdict != PLH_VERDICT_MALLOC ||
+		suspect->site != NULL || !telling->process->image->alive)
 		return "";
 	return psprintf(" %s", plh_malloc_callers_text(telling->process->pid,
 												   telling->symbols));
@@ -297,20 +298,21 @@ static void
 tell_suspect(Telling *telling, const PlhSuspect *suspect,
 			 const PlhListedSite *listed)
 {
-	PlhVerdict	verdict = suspect->judgement.verdict;
-
-	tell(telling, "Verdict: %s%s%s.", plh_suspect_verdict_name(verdict),
+	tell(telling, "Verdict: %s%s%s.",
+		 plh_suspect_verdict_name(suspect->judgement.verdict),
 		 place_of(telling, suspect, listed),
 		 share_of(telling->process, suspect));
 	tell(telling, "%s%s",
 		 plh_suspect_evidence(&suspect->facts, &suspect->judgement,
 							  telling->process->image),
-		 libraries_of(telling, verdict));
+		 libraries_of(telling, suspect));
 	if (listed != NULL && listed->query != NULL)
 		tell_statement(telling, suspect->facts.statements > 1 ?
 					   "Statement that holds most" : "Statement",
 					   listed->query);
-	tell(telling, "Next: %s", plh_suspect_evidence_next(verdict));
+	tell(telling, "Next: %s",
+		 plh_suspect_evidence_next(&suspect->facts, &suspect->judgement,
+								   telling->process->image));
 }
 
 /* Describe the site of a suspect.  Returns false if it is suppressed. */
@@ -404,15 +406,29 @@ tell_peak(Telling *telling)
 													 header->encoding));
 }
 
+/* Of the contexts of a list, those that have most; NULL if none were counted. */
+static const PlhListedContext *
+largest_contexts(const PlhContextList *list)
+{
+	const PlhListedContext *largest = NULL;
+
+	for (int i = 0; i < list->count; i++)
+		if (list->contexts[i].instances > 0 &&
+			(largest == NULL ||
+			 list->contexts[i].context_bytes > largest->context_bytes))
+			largest = &list->contexts[i];
+	return largest;
+}
+
 /* Of a process without a verdict: the contexts that have most. */
 static void
 tell_contexts(Telling *telling)
 {
 	const PlhProfileImage *image = telling->process->image;
-	PlhContextList *list = plh_context_list_make(image,
-												 telling->process->baseline);
-	const PlhListedContext *largest = list->contexts;
-	const char *name = list->count == 0 ? NULL :
+	const PlhListedContext *largest =
+		largest_contexts(plh_context_list_make(image,
+											   telling->process->baseline));
+	const char *name = largest == NULL ? NULL :
 		context_name(image, largest->name);
 
 	if (name == NULL || largest->context_bytes < PLH_COURSE_NOISE_BYTES)

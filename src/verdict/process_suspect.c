@@ -237,6 +237,23 @@ plh_process_suspect_judge(PlhSuspectFacts *facts, PlhJudgement *judgement,
 	return suspect;
 }
 
+/*
+ * Do samples of malloc stand for more than it has given out outside of contexts?
+ * Then it was not seen that some were freed, as by a library that calls another
+ * free than the server's.
+ */
+bool
+plh_process_suspect_misses_frees(const PlhProfileHeader *header)
+{
+	double		given_out = (double) header->malloc_bytes -
+		(double) header->context_bytes;
+
+	return header->census_at != 0 && header->malloc_bytes >= 0 &&
+		(double) header->malloc_sampled_bytes -
+		PLH_SUSPECT_MISSED_ERRORS * (double) header->malloc_sampled_error -
+		PLH_SUSPECT_MISSED_BYTES > Max(0.0, given_out);
+}
+
 /* The youngest checkpoint in the first half of the contexts' time, or NULL. */
 static const PlhContextCheckpoint *
 early_checkpoint(const PlhContextRecord *context, TimestampTz now)

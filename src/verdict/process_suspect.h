@@ -15,6 +15,7 @@ extern bool plh_process_suspect_judge(PlhSuspectFacts *facts,
 									  const PlhProfileHeader *header,
 									  PlhVerdict verdict,
 									  TimestampTz now);
+extern bool plh_process_suspect_misses_frees(const PlhProfileHeader *header);
 extern bool plh_process_suspect_contexts(PlhSuspectFacts *facts,
 										 PlhJudgement *judgement,
 										 const PlhProfileHeader *header,

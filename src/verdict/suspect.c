@@ -125,6 +125,7 @@ plh_suspect_collect(PlhSuspectFacts *facts, const PlhProfileHeader *header,
 	facts->epochs = site->epochs;
 	facts->transactions = site->transactions;
 	facts->is_session = plh_lifetime_is_lasting(site->key.lifetime);
+	facts->is_malloc = site->key.lifetime == PLH_LIFETIME_PROCESS;
 	facts->is_over = epochs_between(site->last_epoch, header->epoch_over) > 0 ||
 		site->last_epoch == header->epoch_over;
 	facts->age_epochs = plh_suspect_age(header, site);
@@ -157,6 +158,7 @@ void
 plh_suspect_pool(PlhSuspectFacts *sum, const PlhSuspectFacts *site)
 {
 	sum->is_session = site->is_session;
+	sum->is_malloc = site->is_malloc;
 	sum->limit_bytes = Max(sum->limit_bytes, site->limit_bytes);
 	sum->live_bytes = add(sum->live_bytes, site->live_bytes);
 	sum->total_bytes = add(sum->total_bytes, site->total_bytes);
@@ -342,6 +344,17 @@ is_growing(const PlhSuspectFacts *facts)
 }
 
 /*
+ * Is it about call sites that go on holding more?  Those of malloc have the verdict
+ * that the process has as a whole where they are not known.
+ */
+bool
+plh_suspect_leaks(const PlhSuspectFacts *facts, const PlhJudgement *judgement)
+{
+	return judgement->verdict == PLH_VERDICT_LEAK ||
+		(judgement->verdict == PLH_VERDICT_MALLOC && facts->is_malloc);
+}
+
+/*
  * Of a leak: how steadily it grows, and how many samples say so.  Of growth:
  * which part of it is beyond the error.  Of what a statement holds, or has left:
  * which part of it is.
@@ -349,7 +362,7 @@ is_growing(const PlhSuspectFacts *facts)
 static double
 score_of(const PlhSuspectFacts *facts, const PlhJudgement *judgement)
 {
-	if (judgement->verdict == PLH_VERDICT_LEAK)
+	if (plh_suspect_leaks(facts, judgement))
 		return Min(1.0, judgement->steadiness) *
 			(1.0 - exp(-facts->live_samples / PLH_SUSPECT_SCORE_SAMPLES));
 	if (judgement->verdict != PLH_VERDICT_GROWING)
@@ -382,7 +395,8 @@ plh_suspect_judge(const PlhSuspectFacts *facts)
 
 	compare_with_early(&judgement, facts);
 	if (is_leak(facts, &judgement))
-		judgement.verdict = PLH_VERDICT_LEAK;
+		judgement.verdict = facts->is_malloc ? PLH_VERDICT_MALLOC :
+			PLH_VERDICT_LEAK;
 	else if (is_query(facts, &judgement))
 		judgement.verdict = PLH_VERDICT_QUERY;
 	else if (is_held(facts))
@@ -394,7 +408,7 @@ plh_suspect_judge(const PlhSuspectFacts *facts)
 
 	judgement.error_bytes = whole_bytes(error_of(facts));
 	judgement.score = score_of(facts, &judgement);
-	if (judgement.verdict == PLH_VERDICT_LEAK ||
+	if (plh_suspect_leaks(facts, &judgement) ||
 		judgement.verdict == PLH_VERDICT_QUERY)
 		extrapolate(&judgement, judgement.late_bytes, facts->early.at,
 					facts->counted_to, PLH_SUSPECT_LEAK_RATE_US);

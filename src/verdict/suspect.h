@@ -148,6 +148,20 @@
  */
 #define PLH_SUSPECT_KEPT_US INT64CONST(5000000)
 
+/*
+ * Call sites of malloc that leak are the answer to its growth outside of contexts
+ * where they hold this part of it; else there is more to be found.
+ */
+#define PLH_SUSPECT_EXPLAINED_PART 0.5
+
+/*
+ * What samples of malloc stand for beyond what malloc itself has given out was
+ * freed unseen, from so many times its error on, and so many bytes: the two are
+ * not counted at one instant, and a bound of 95% is exceeded now and then.
+ */
+#define PLH_SUSPECT_MISSED_ERRORS 2.0
+#define PLH_SUSPECT_MISSED_BYTES INT64CONST(1048576)
+
 /* The verdicts, those that say most last. */
 typedef enum PlhVerdict
 {
@@ -155,7 +169,8 @@ typedef enum PlhVerdict
 	PLH_VERDICT_GROWING,		/* more than at the baseline: leak or cache */
 	PLH_VERDICT_RETAINED,		/* freed, and kept by malloc */
 	PLH_VERDICT_MAPPED,			/* neither contexts' nor malloc's, and grows */
-	PLH_VERDICT_MALLOC,			/* malloc outside of contexts goes on growing */
+	PLH_VERDICT_MALLOC,			/* malloc outside of contexts goes on growing:
+								 * a leak of a call site, or all of it */
 	PLH_VERDICT_CONTEXTS,		/* contexts go on becoming more */
 	PLH_VERDICT_HELD,			/* kept by a few transactions that are over */
 	PLH_VERDICT_QUERY,			/* a statement that runs takes too much */
@@ -177,6 +192,7 @@ typedef struct PlhSuspectFacts
 	int64		age_epochs;		/* from the first sample to now, inclusive */
 	int64		transactions;	/* in which there were samples */
 	bool		is_session;		/* nobody frees it by itself */
+	bool		is_malloc;		/* of call sites of malloc */
 	bool		is_over;		/* the transactions in which there were
 								 * samples */
 	int64		limit_bytes;	/* what a statement may hold there */
@@ -217,6 +233,8 @@ extern void plh_suspect_pool_early(PlhSuspectFacts *sum,
 								   const PlhSiteRecord *site,
 								   const PlhSuspectFacts *facts);
 extern PlhJudgement plh_suspect_judge(const PlhSuspectFacts *facts);
+extern bool plh_suspect_leaks(const PlhSuspectFacts *facts,
+							  const PlhJudgement *judgement);
 extern const char *plh_suspect_verdict_name(PlhVerdict verdict);
 
 #endif							/* PLH_SUSPECT_H */

@@ -7,6 +7,7 @@
 
 #include "datatype/timestamp.h"
 
+#include "base/settings.h"
 #include "report/size_text.h"
 #include "verdict/suspect_evidence.h"
 
@@ -113,12 +114,25 @@ course_text(const PlhSuspectFacts *facts, const PlhJudgement *judgement)
 					plh_size_text(judgement->late_bytes));
 }
 
-static char *
-evidence_of_malloc(const PlhSuspectFacts *facts, const PlhJudgement *judgement)
+/* How much of what malloc has given out was sampled, where that is not most. */
+static const char *
+sampled_text(const PlhProfileHeader *header)
 {
-	return psprintf("malloc has given out %s outside of memory contexts, %s.",
+	if (!header->malloc_tracked)
+		return "";
+	return psprintf(" %s (+/- %s) of that are known by call site; threads that are not sampled have allocated %s in all.",
+					plh_size_text(header->malloc_sampled_bytes),
+					plh_size_text(header->malloc_sampled_error),
+					plh_size_text(header->malloc_other_bytes));
+}
+
+static char *
+evidence_of_malloc(const PlhSuspectFacts *facts, const PlhJudgement *judgement,
+				   const PlhProfileHeader *header)
+{
+	return psprintf("malloc has given out %s outside of memory contexts, %s.%s",
 					plh_size_text(facts->live_bytes),
-					course_text(facts, judgement));
+					course_text(facts, judgement), sampled_text(header));
 }
 
 static char *
@@ -148,10 +162,10 @@ plh_suspect_evidence(const PlhSuspectFacts *facts,
 					 const PlhJudgement *judgement,
 					 const PlhProfileImage *image)
 {
+	if (plh_suspect_leaks(facts, judgement))
+		return evidence_of_leak(facts, judgement);
 	switch (judgement->verdict)
 	{
-		case PLH_VERDICT_LEAK:
-			return evidence_of_leak(facts, judgement);
 		case PLH_VERDICT_QUERY:
 			return evidence_of_query(facts, judgement, image->alive);
 		case PLH_VERDICT_HELD:
@@ -159,13 +173,14 @@ plh_suspect_evidence(const PlhSuspectFacts *facts,
 		case PLH_VERDICT_CONTEXTS:
 			return evidence_of_contexts(facts, judgement);
 		case PLH_VERDICT_MALLOC:
-			return evidence_of_malloc(facts, judgement);
+			return evidence_of_malloc(facts, judgement, image->header);
 		case PLH_VERDICT_MAPPED:
 			return evidence_of_mapped(facts, judgement);
 		case PLH_VERDICT_RETAINED:
 			return evidence_of_retained(facts, image->header);
 		case PLH_VERDICT_GROWING:
 			return evidence_of_growth(facts, judgement);
+		case PLH_VERDICT_LEAK:
 		case PLH_VERDICT_NONE:
 			break;
 	}
@@ -173,15 +188,42 @@ plh_suspect_evidence(const PlhSuspectFacts *facts,
 }
 
 /*
- * What to do about a verdict, in a sentence; NULL without a verdict.
+ * How to get to know who calls malloc, as words that end a sentence; NULL where that
+ * is known.
  */
 const char *
-plh_suspect_evidence_next(PlhVerdict verdict)
+plh_suspect_evidence_malloc_hint(const PlhProfileHeader *header)
 {
-	switch (verdict)
+	if (header->malloc_tracked)
+		return NULL;
+	return plh_track_malloc ?
+		"start the server with pg_leakhunt_malloc.so preloaded, and the call sites are known" :
+		"turn pg_leakhunt.track_malloc on, and the call sites are known";
+}
+
+/* What to do about malloc's growth that no site explains. */
+static const char *
+next_of_malloc(const PlhProfileHeader *header)
+{
+	const char *hint = plh_suspect_evidence_malloc_hint(header);
+	const char *next = "see which of these libraries the session's functions use, and let such sessions end now and then";
+
+	return hint == NULL ? psprintf("%s.", next) : psprintf("%s; %s.", next, hint);
+}
+
+/*
+ * What to do about a verdict on the process of an image, in a sentence; NULL without
+ * a verdict.
+ */
+const char *
+plh_suspect_evidence_next(const PlhSuspectFacts *facts,
+						  const PlhJudgement *judgement,
+						  const PlhProfileImage *image)
+{
+	if (plh_suspect_leaks(facts, judgement))
+		return "report the site to who wrote it, and let such sessions end now and then until it is mended.";
+	switch (judgement->verdict)
 	{
-		case PLH_VERDICT_LEAK:
-			return "report the site to who wrote it, and let such sessions end now and then until it is mended.";
 		case PLH_VERDICT_QUERY:
 			return "EXPLAIN the statement; no work_mem limits what a function, an aggregate or a trigger keeps.";
 		case PLH_VERDICT_HELD:
@@ -189,13 +231,14 @@ plh_suspect_evidence_next(PlhVerdict verdict)
 		case PLH_VERDICT_CONTEXTS:
 			return "look for what makes them and never ends it, such as statements that are prepared and not deallocated.";
 		case PLH_VERDICT_MALLOC:
-			return "see which of these libraries the session's functions use, and let such sessions end now and then.";
+			return next_of_malloc(image->header);
 		case PLH_VERDICT_MAPPED:
 			return "look at what maps memory by itself, such as Python's objects and JIT compilers.";
 		case PLH_VERDICT_RETAINED:
 			return "end the session, or start the server with MALLOC_TRIM_THRESHOLD_=131072 in its environment, which makes glibc give memory back where nothing lies above it.";
 		case PLH_VERDICT_GROWING:
 			return "look again later: a leak goes on, a cache does not.";
+		case PLH_VERDICT_LEAK:
 		case PLH_VERDICT_NONE:
 			break;
 	}

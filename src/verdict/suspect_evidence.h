@@ -14,6 +14,9 @@
 extern char *plh_suspect_evidence(const PlhSuspectFacts *facts,
 								  const PlhJudgement *judgement,
 								  const PlhProfileImage *image);
-extern const char *plh_suspect_evidence_next(PlhVerdict verdict);
+extern const char *plh_suspect_evidence_next(const PlhSuspectFacts *facts,
+											 const PlhJudgement *judgement,
+											 const PlhProfileImage *image);
+extern const char *plh_suspect_evidence_malloc_hint(const PlhProfileHeader *header);
 
 #endif							/* PLH_SUSPECT_EVIDENCE_H */

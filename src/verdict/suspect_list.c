@@ -6,7 +6,8 @@
  *
  * A site that leaks by itself is a suspect.  Sites of the same stack and
  * context, none of which leaks, are one suspect if they are together.  Contexts
- * that become more are one, in the place of the sites in them.
+ * that become more are one, in the place of the sites in them.  Growth of malloc is
+ * one of the process, unless sites of malloc that leak are most of it.
  */
 #include "postgres.h"
 
@@ -30,6 +31,7 @@ typedef struct Judge
 	const PlhProfileImage *image;
 	const PlhBaseline *baseline;	/* NULL if there is none */
 	TimestampTz counted_to;
+	bool		judges_malloc;	/* its samples agree with what it says */
 	PlhSuspectList *list;		/* of those found so far */
 	int			room;			/* of the list */
 } Judge;
@@ -45,17 +47,20 @@ typedef struct Judge
 
 /* Is the site one that can be judged? */
 static bool
-is_judged(const PlhProfileImage *image, const PlhSiteRecord *site)
+is_judged(const PlhProfileImage *image, const PlhSiteRecord *site,
+		  bool judges_malloc)
 {
 	return site->key.lifetime != PLH_LIFETIME_ERROR &&
+		(site->key.lifetime != PLH_LIFETIME_PROCESS || judges_malloc) &&
 		site->counters.total_samples > 0 &&
 		plh_profile_image_stack(image, site->key.stack) != NULL;
 }
 
 /* The sites that are judged, those of one group next to each other. */
 static GroupedSite *
-group_sites(const PlhProfileImage *image, int *count)
+group_sites(const Judge *judge, int *count)
 {
+	const PlhProfileImage *image = judge->image;
 	int			room = 256;
 	GroupedSite *sites = palloc(sizeof(GroupedSite) * room);
 	const PlhSiteRecord *site;
@@ -64,7 +69,7 @@ group_sites(const PlhProfileImage *image, int *count)
 	*count = 0;
 	while ((site = plh_profile_image_next_site(image, &position)) != NULL)
 	{
-		if (!is_judged(image, site))
+		if (!is_judged(image, site, judge->judges_malloc))
 			continue;
 		if (*count == room)
 		{
@@ -115,10 +120,13 @@ add_suspect(Judge *judge, const PlhSuspect *suspect)
 	list->suspects[list->count++] = *suspect;
 }
 
-/* Enter a site, or several under the name of one, if it is a suspect. */
+/*
+ * Enter a site, or several under the name of one, if it is a suspect; or only if
+ * it leaks.
+ */
 static void
 judge_facts(Judge *judge, const PlhSiteRecord *site,
-			const PlhSuspectFacts *facts, PlhVerdict at_least)
+			const PlhSuspectFacts *facts, bool only_leaks)
 {
 	PlhSuspect	suspect = {
 		.site = site,
@@ -126,7 +134,8 @@ judge_facts(Judge *judge, const PlhSiteRecord *site,
 		.judgement = plh_suspect_judge(facts)
 	};
 
-	if (suspect.judgement.verdict >= at_least)
+	if (only_leaks ? plh_suspect_leaks(facts, &suspect.judgement) :
+		suspect.judgement.verdict != PLH_VERDICT_NONE)
 		add_suspect(judge, &suspect);
 }
 
@@ -147,7 +156,7 @@ judge_group(Judge *judge, const GroupedSite *sites, int count)
 		const PlhSiteRecord *site = sites[i].site;
 
 		collect_facts(&facts, judge, site);
-		judge_facts(judge, site, &facts, PLH_VERDICT_LEAK);
+		judge_facts(judge, site, &facts, true);
 		plh_suspect_pool(&sum, &facts);
 		if (site->counters.live_bytes > largest->counters.live_bytes)
 			largest = site;
@@ -169,7 +178,7 @@ judge_group(Judge *judge, const GroupedSite *sites, int count)
 
 	/* statements of one transaction share its epoch */
 	sum.epochs = Min(sum.epochs, sum.age_epochs);
-	judge_facts(judge, largest, &sum, PLH_VERDICT_GROWING);
+	judge_facts(judge, largest, &sum, false);
 }
 
 /* Of the sites in contexts of that name and lifetime, the one that holds most. */
@@ -234,6 +243,22 @@ judge_contexts(Judge *judge, const GroupedSite *sites, int count)
 	}
 }
 
+/*
+ * Do sites of malloc that leak hold most of what malloc has grown by?  The history
+ * begins with the profile, so that they held next to nothing then.
+ */
+static bool
+is_explained(const PlhSuspectList *list, const PlhSuspect *process)
+{
+	double		explained = 0.0;
+
+	for (int i = 0; i < list->count; i++)
+		if (list->suspects[i].judgement.verdict == PLH_VERDICT_MALLOC)
+			explained += (double) list->suspects[i].facts.live_bytes;
+	return process->judgement.verdict == PLH_VERDICT_MALLOC &&
+		explained >= PLH_SUSPECT_EXPLAINED_PART * (double) process->facts.growth_bytes;
+}
+
 /* Enter what the process as a whole is suspect of. */
 static void
 judge_process(Judge *judge)
@@ -248,21 +273,30 @@ judge_process(Judge *judge)
 
 		if (plh_process_suspect_judge(&suspect.facts, &suspect.judgement,
 									  judge->image->header, verdicts[i],
-									  judge->counted_to))
+									  judge->counted_to) &&
+			!is_explained(judge->list, &suspect))
 			add_suspect(judge, &suspect);
 	}
 }
 
-/* qsort comparator: leaks first, then by score and size. */
+/*
+ * qsort comparator: leaks first, of malloc or not, by what they hold, as all that
+ * belongs to what leaks does, too; then by verdict, score and size.
+ */
 static int
 compare_suspects(const void *a, const void *b)
 {
 	const PlhSuspect *left = a;
 	const PlhSuspect *right = b;
+	bool		left_leaks = plh_suspect_leaks(&left->facts, &left->judgement);
+	bool		right_leaks = plh_suspect_leaks(&right->facts, &right->judgement);
 
-	if (left->judgement.verdict != right->judgement.verdict)
+	if (left_leaks != right_leaks)
+		return left_leaks ? -1 : 1;
+	if (!left_leaks &&
+		left->judgement.verdict != right->judgement.verdict)
 		return left->judgement.verdict > right->judgement.verdict ? -1 : 1;
-	if (left->judgement.score != right->judgement.score)
+	if (!left_leaks && left->judgement.score != right->judgement.score)
 		return left->judgement.score > right->judgement.score ? -1 : 1;
 	if (left->facts.live_bytes != right->facts.live_bytes)
 		return left->facts.live_bytes > right->facts.live_bytes ? -1 : 1;
@@ -278,10 +312,12 @@ PlhSuspectList *
 plh_suspect_list_make(const PlhProfileImage *image,
 					  const PlhBaseline *baseline, TimestampTz counted_to)
 {
-	Judge		judge = {image, baseline, counted_to};
+	Judge		judge = {image, baseline, counted_to, false};
 	int			count;
-	GroupedSite *sites = group_sites(image, &count);
+	GroupedSite *sites;
 
+	judge.judges_malloc = !plh_process_suspect_misses_frees(image->header);
+	sites = group_sites(&judge, &count);
 	judge.room = 8;
 	judge.list = palloc(sizeof(PlhSuspectList));
 	judge.list->count = 0;

@@ -16,6 +16,7 @@
 #include "base/settings.h"
 
 /* The settings and what else comes from the server. */
+bool		plh_track_malloc = true;
 PlhFixedSettings plh_fixed = {.max_profile_size = 1024 * 1024};
 char		my_exec_path[MAXPGPATH] = "/tested/executable";
 MemoryContext TopMemoryContext;

@@ -29,7 +29,6 @@ static int64 next_gap(pg_prng_state *prng, uint32 interval);
 
 /* What the hooks refer to and these tests never get to, or need not do. */
 bool		plh_enabled = true;
-bool		plh_track_malloc = true;
 int			plh_sample_interval = 512 * 1024;
 int			plh_scope = PLH_SCOPE_ALL;
 ProcessingMode Mode = NormalProcessing;

@@ -215,6 +215,41 @@ test_contexts(void)
 	   "and nobody ends them");
 }
 
+/* Are frees missed where that was sampled with that error, and that given out? */
+static bool
+misses(int64 sampled, int64 error, int64 outside)
+{
+	begin();
+	count(50 * MB, 50 * MB + outside, 0, 200 * MB);
+	header.malloc_sampled_bytes = sampled;
+	header.malloc_sampled_error = error;
+	return plh_process_suspect_misses_frees(&header);
+}
+
+static void
+test_missed_frees(void)
+{
+	int64		slack = 1048576;
+
+	ok(!misses(100 * MB, 0, 100 * MB) && !misses(0, 0, 0),
+	   "what is sampled may be all that malloc has given out");
+	ok(!misses(10 * MB + slack, 0, 10 * MB) &&
+	   misses(10 * MB + slack + 1, 0, 10 * MB),
+	   "more than that, and a megabyte, was freed unseen");
+	ok(!misses(12 * MB + slack, MB, 10 * MB) &&
+	   misses(12 * MB + slack + 1, MB, 10 * MB),
+	   "if it exceeds twice its error, too");
+	ok(!misses(slack, 0, -MB) && misses(slack + 1, 0, -MB),
+	   "what malloc has given out is never less than nothing");
+	(void) misses(100 * MB, 0, 10 * MB);
+	header.malloc_bytes = -1;
+	ok(!plh_process_suspect_misses_frees(&header),
+	   "where malloc tells nothing, nothing is missed");
+	(void) misses(100 * MB, 0, 10 * MB);
+	header.census_at = 0;
+	ok(!plh_process_suspect_misses_frees(&header), "nor before the first census");
+}
+
 /* Any figures; the sanitizers see what is undefined. */
 static void
 test_odd_courses(void)
@@ -237,6 +272,7 @@ test_odd_courses(void)
 			wrong += !(judgement.score >= 0.0 && judgement.score <= 1.0) ||
 				judgement.bytes_per_hour < 0;
 		}
+		suspects += plh_process_suspect_misses_frees(&header);
 		words = (uint64 *) &context;
 		for (Size j = 4; j < sizeof(context) / sizeof(*words); j++)
 			words[j] = pg_prng_uint64(&prng) >> pg_prng_uint64_range(&prng, 0, 63);
@@ -255,5 +291,6 @@ test_process_suspects(void)
 	test_mapped();
 	test_retained();
 	test_contexts();
+	test_missed_frees();
 	test_odd_courses();
 }

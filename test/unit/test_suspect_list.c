@@ -309,6 +309,67 @@ test_statements(void)
 	pfree(session);
 }
 
+/*
+ * A session in which malloc gives out 40 MB in 100 transactions, a part of it at one
+ * site that is sampled.
+ */
+static void
+use_malloc(Session *session, int part_percent)
+{
+	PlhProfileHeader *header;
+
+	begin_session(session, 1, 1);
+	header = plh_profile;
+	begin_statement(session, "SELECT 1;");
+	for (int i = 1; i <= 100; i++)
+	{
+		PlhHistoryPoint *point = &header->history[header->history_count++];
+
+		begin_transaction(session, i);
+		allocate_for(session, LEAKING_TOP, PLH_MALLOC_NAME,
+					 PLH_LIFETIME_PROCESS, 4000 * part_percent, true);
+		point->at = header->census_at = i * USECS_PER_SEC;
+		point->malloc_bytes = header->malloc_bytes = i * INT64CONST(400000);
+	}
+	header->malloc_sampled_bytes = header->malloc_counters.live_bytes;
+}
+
+/* The verdicts on that session, the first of a site, as "malloc" or "malloc, malloc". */
+static const char *
+verdicts_on_malloc(int part_percent, int64 missed_bytes)
+{
+	Session    *session = palloc(sizeof(Session));
+	const PlhSuspectList *list;
+	char	   *verdicts = "";
+
+	use_malloc(session, part_percent);
+	plh_profile->malloc_sampled_bytes += missed_bytes;
+	list = suspects_since(NULL);
+	for (int i = 0; i < list->count; i++)
+		verdicts = psprintf("%s%s%s", verdicts,
+							plh_suspect_verdict_name(list->suspects[i].judgement.verdict),
+							list->suspects[i].site != NULL ? " of a site, " : ", ");
+	end_session();
+	pfree(session);
+	return verdicts;
+}
+
+static void
+test_malloc_sites(void)
+{
+	ok(strcmp(verdicts_on_malloc(100, 0), "malloc of a site, ") == 0,
+	   "a site of malloc that leaks is a suspect, and malloc as a whole is none");
+	ok(strcmp(verdicts_on_malloc(51, 0), "malloc of a site, ") == 0,
+	   "if it holds half of what malloc has grown by");
+	ok(strcmp(verdicts_on_malloc(48, 0), "malloc of a site, malloc, ") == 0,
+	   "else both are");
+	ok(strcmp(verdicts_on_malloc(0, 0), "malloc, ") == 0,
+	   "or only malloc, where no site is known");
+	ok(strcmp(verdicts_on_malloc(100, 1048576), "malloc of a site, ") == 0 &&
+	   strcmp(verdicts_on_malloc(100, 1048577), "malloc, ") == 0,
+	   "no site is where frees of malloc are missed");
+}
+
 void
 test_suspect_list(void)
 {
@@ -316,4 +377,5 @@ test_suspect_list(void)
 	test_kinds();
 	test_limits();
 	test_statements();
+	test_malloc_sites();
 }

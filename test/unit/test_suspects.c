@@ -8,6 +8,7 @@
 
 #include "common/pg_prng.h"
 #include "base/sampling.h"
+#include "base/settings.h"
 #include "unit_tests.h"
 #include "report/size_text.h"
 #include "verdict/suspect.h"
@@ -124,6 +125,12 @@ test_leak_thresholds(void)
 	facts = steady_leak();
 	ok(AT_THRESHOLD(facts, live_bytes, 70 * MB - 1, 70 * MB),
 	   "a leak goes on at 0.4 of the rate");
+	facts = steady_leak();
+	facts.is_malloc = true;
+	ok(is_judged(facts, PLH_VERDICT_MALLOC), "one of malloc has its verdict");
+	facts.epochs = 7;
+	ok(is_judged(facts, PLH_VERDICT_NONE), "from the same thresholds on");
+
 	facts = steady_leak();
 	facts.early.epochs = 0;
 	ok(is_judged(facts, PLH_VERDICT_NONE), "no early checkpoint, no leak");
@@ -579,15 +586,57 @@ test_evidence(void)
 	   strstr(evidence, "allowed 20000000 B to each node of its plan.") != NULL &&
 	   strstr(evidence, "ends") == NULL,
 	   "evidence of a query whose process is gone");
-	judgement.verdict = PLH_VERDICT_NONE;
-	ok(plh_suspect_evidence_next(PLH_VERDICT_NONE) == NULL,
-	   "nothing to do without a verdict");
 	for (int verdict = PLH_VERDICT_NONE + 1; verdict < PLH_VERDICTS; verdict++)
-		if (plh_suspect_evidence_next(verdict) == NULL)
+	{
+		judgement.verdict = verdict;
+		if (plh_suspect_evidence_next(&facts, &judgement, &image) == NULL)
 			wrong_verdicts++;
+	}
 	ok(wrong_verdicts == 0, "something to do about each verdict");
+	judgement.verdict = PLH_VERDICT_NONE;
+	ok(plh_suspect_evidence_next(&facts, &judgement, &image) == NULL,
+	   "nothing to do without a verdict");
 	ok(plh_suspect_evidence(&facts, &judgement, &image) == NULL,
 	   "no verdict, no evidence");
+}
+
+static void
+test_evidence_of_malloc(void)
+{
+	PlhSuspectFacts leak = steady_leak();
+	PlhSuspectFacts facts = {.live_bytes = 90 * MB,.growth_bytes = 80 * MB};
+	PlhJudgement judgement = plh_suspect_judge(&leak);
+	PlhProfileHeader header = {
+		.malloc_sampled_bytes = 5 * MB,
+		.malloc_sampled_error = MB,
+		.malloc_other_bytes = 99 * MB
+	};
+	PlhProfileImage image = {.header = &header,.alive = true};
+	const char *as_leak = plh_suspect_evidence(&leak, &judgement, &image);
+	const char *next_of_leak = plh_suspect_evidence_next(&leak, &judgement, &image);
+
+	leak.is_malloc = true;
+	judgement = plh_suspect_judge(&leak);
+	ok(strcmp(plh_suspect_evidence(&leak, &judgement, &image), as_leak) == 0 &&
+	   strcmp(plh_suspect_evidence_next(&leak, &judgement, &image), next_of_leak) == 0,
+	   "evidence of a leak of malloc is that of any leak");
+	ok(strstr(plh_suspect_evidence(&facts, &judgement, &image),
+			  "malloc has given out 90000000 B outside of memory contexts, 80000000 B more") != NULL &&
+	   strstr(plh_suspect_evidence(&facts, &judgement, &image), "call site") == NULL,
+	   "evidence of malloc as a whole");
+	ok(strstr(plh_suspect_evidence_next(&facts, &judgement, &image),
+			  "; start the server with pg_leakhunt_malloc.so preloaded, and") != NULL,
+	   "with how to see more");
+	plh_track_malloc = false;
+	ok(strstr(plh_suspect_evidence_next(&facts, &judgement, &image),
+			  "; turn pg_leakhunt.track_malloc on, and") != NULL,
+	   "where that was not unwanted");
+	plh_track_malloc = true;
+	header.malloc_tracked = 1;
+	ok(strstr(plh_suspect_evidence(&facts, &judgement, &image),
+			  " 5000000 B (+/- 1000000 B) of that are known by call site; threads that are not sampled have allocated 99000000 B in all.") != NULL &&
+	   strstr(plh_suspect_evidence_next(&facts, &judgement, &image), "preloaded") == NULL,
+	   "and with what is seen, where malloc is sampled");
 }
 
 void
@@ -604,4 +653,5 @@ test_suspects(void)
 	test_pooled_course();
 	test_odd_figures();
 	test_evidence();
+	test_evidence_of_malloc();
 }
