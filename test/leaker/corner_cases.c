@@ -33,6 +33,7 @@ PG_FUNCTION_INFO_V1(delete_bump);
 PG_FUNCTION_INFO_V1(free_in_critical_section);
 PG_FUNCTION_INFO_V1(leak_in_transaction);
 PG_FUNCTION_INFO_V1(leak_malloc);
+PG_FUNCTION_INFO_V1(free_unseen);
 PG_FUNCTION_INFO_V1(reserve_addresses);
 PG_FUNCTION_INFO_V1(leak_in_vdso);
 PG_FUNCTION_INFO_V1(leak_by_unloaded);
@@ -247,6 +248,22 @@ leak_malloc(PG_FUNCTION_ARGS)
 	for (int64 i = 0; i < PG_GETARG_INT64(1); i++)
 		last = malloc(PG_GETARG_INT32(0));
 	PG_RETURN_BOOL(last != NULL);
+}
+
+/* What libc calls its own function, past all that replaces it. */
+extern void __libc_free(void *block);
+
+/* free_unseen(bytes int, times bigint): blocks of malloc, which free never gets */
+Datum
+free_unseen(PG_FUNCTION_ARGS)
+{
+	for (int64 i = 0; i < PG_GETARG_INT64(1); i++)
+	{
+		void	   *volatile block = malloc(PG_GETARG_INT32(0));
+
+		__libc_free(block);
+	}
+	PG_RETURN_VOID();
 }
 
 /* reserve_addresses(bytes bigint): as if so much were mapped, without memory */

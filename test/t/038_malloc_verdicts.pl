@@ -29,6 +29,7 @@ sub start_with
 start_with(preloaded($node));
 define_leakers($node);
 define_malloc_users($node);
+define_corner_cases($node);
 my ($has_perl) = $node->psql('postgres', 'CREATE EXTENSION plperlu') == 0;
 $node->safe_psql(
 	'postgres', q{
@@ -165,6 +166,15 @@ like(largest_suspect($pid, 'evidence'),
 	qr/ of that are known by call site; threads that are not sampled have allocated \d+ MB in all\. Of the libraries .*malloc_users\.so.* Next: see which of these libraries the session's functions use, and let such sessions end now and then\.$/,
 	'and the evidence says so');
 cmp_ok(process_row($node, $pid)->{malloc_untracked_bytes}, '>', 30_000_000, 'as does the column');
+$session->quit;
+
+# What is freed unseen is no leak: malloc itself knows better.
+($session, $pid) = session_of('SELECT free_unseen(100000, 20)', 20);
+cmp_ok(malloc_of($node, $pid, 'free_unseen')->{bytes}, '>', 30_000_000, 'what is freed unseen stays sampled');
+is(suspects($pid), '', 'but is no suspect');
+like(explanation($pid),
+	qr/Verdict: none\. Samples of malloc stand for \d\d MB \(.*\), but it had given out \d+ kB outside of memory contexts at that time: some of it was freed unseen, and no call site of malloc is judged\./,
+	'and the explanation says why');
 $session->quit;
 
 # A library whose allocations are those of its own functions.
