@@ -477,7 +477,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_check'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL UNSAFE;
 
 COMMENT ON FUNCTION pg_leakhunt_check(text, int, int) IS
-'Runs the statement warmup + iterations times in this session and transaction, and returns the call sites at which memory of session-long contexts stays behind each time: bytes and chunks per iteration, exact figures, the most bytes first. Contexts that stay behind without a call site in them are returned as [memory contexts]. No row means no leak. What the statement does stays done; if there is something to confirm, it runs as many times more, each in a subtransaction that is rolled back. Errors of the statement end the check.';
+'Runs the statement warmup + iterations times in this session and transaction, and returns the call sites at which memory of session-long contexts, and of malloc where that is tracked, stays behind each time: bytes and chunks per iteration, exact figures, the most bytes first. Contexts that stay behind without a call site in them are returned as [memory contexts]; a NOTICE says by how much malloc grew that no row is about. No row means no leak. What the statement does stays done; if there is something to confirm, it runs as many times more, each in a subtransaction that is rolled back. Errors of the statement end the check.';
 
 --
 -- What acts on processes

@@ -6,6 +6,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use LeakHunt;
+use Malloc;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -387,6 +388,22 @@ $node->command_ok(
 is( $node->safe_psql('restored', 'SELECT * FROM pg_leakhunt_suppressions'),
 	'leaking_top|on purpose',
 	'suppressions are restored');
+
+# What malloc gives to PostgreSQL and its libraries is no leak either, where it is sampled.
+$node->stop;
+{
+	local %ENV = (%ENV, preloaded($node));
+	$node->start;
+}
+for my $kind (sort keys %clean)
+{
+	my ($answer, $said) = check_and_hear(
+		"\$check\$$clean{$kind}\$check\$",
+		'PREPARE prepared AS SELECT relname FROM pg_class WHERE oid = $1');
+
+	is($answer, '', "clean, with malloc: $kind");
+	unlike($said, qr/malloc/, 'and all is known');
+}
 
 $node->stop;
 unlike(slurp_file($node->logfile), qr/PANIC|terminated by signal/,

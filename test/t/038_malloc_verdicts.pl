@@ -159,6 +159,15 @@ $session->quit;
 is(suspects($pid), 'held [malloc] holding_malloc', 'what is left by one transaction is held');
 $session->quit;
 
+# What does not go on is no suspect, but who has it is known.
+($session, $pid) = session_of('SELECT hold_malloc(100000, 40)', 10);
+repeat($session, 'SELECT hold_malloc(16, 1)', 60, 0);
+is(suspects($pid), '', 'what does not go on is no suspect');
+like(explanation($pid),
+	qr/Verdict: none\. malloc has given out 3\d MB outside of memory contexts, but that did not grow for long enough to tell whether it goes on\. Most of it that was sampled of one statement is \d\d MB \(.*\) at holding_malloc(?: \([^)]*\))? in \[malloc\]\. (?:The largest [^.]*\. )?Next: see pg_leakhunt_history\($pid\) for when that was, and ask again later\.$/,
+	'but the explanation says who has it');
+$session->quit;
+
 # What threads take that are not sampled is malloc's as a whole.
 ($session, $pid) = session_of('SELECT leak_in_threads(2, 2500)', 14, $long_rest);
 is(suspects($pid, 10_000_000), 'malloc', 'what other threads take is the suspect of no call site');
