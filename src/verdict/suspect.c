@@ -119,6 +119,7 @@ plh_suspect_collect(PlhSuspectFacts *facts, const PlhProfileHeader *header,
 
 	memset(facts, 0, sizeof(*facts));
 	facts->live_bytes = site->counters.live_bytes;
+	facts->live_count = site->counters.live_count;
 	facts->total_bytes = site->counters.total_bytes;
 	facts->live_samples = site->counters.live_samples;
 	facts->live_variance = site->counters.live_variance;
@@ -161,6 +162,7 @@ plh_suspect_pool(PlhSuspectFacts *sum, const PlhSuspectFacts *site)
 	sum->is_malloc = site->is_malloc;
 	sum->limit_bytes = Max(sum->limit_bytes, site->limit_bytes);
 	sum->live_bytes = add(sum->live_bytes, site->live_bytes);
+	sum->live_count = add(sum->live_count, site->live_count);
 	sum->total_bytes = add(sum->total_bytes, site->total_bytes);
 	sum->live_samples = add(sum->live_samples, site->live_samples);
 	sum->live_variance += site->live_variance;

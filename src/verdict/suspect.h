@@ -154,6 +154,9 @@
  */
 #define PLH_SUSPECT_EXPLAINED_PART 0.5
 
+/* A block of malloc takes about so many bytes more than were asked for. */
+#define PLH_SUSPECT_MALLOC_ADDS 16
+
 /*
  * What samples of malloc stand for beyond what malloc itself has given out was
  * freed unseen, from so many times its error on, and so many bytes: the two are
@@ -182,6 +185,7 @@ typedef enum PlhVerdict
 typedef struct PlhSuspectFacts
 {
 	int64		live_bytes;
+	int64		live_count;
 	int64		total_bytes;
 	int64		live_samples;
 	double		live_variance;	/* of live_bytes, in bytes squared */

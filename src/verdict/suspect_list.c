@@ -253,8 +253,13 @@ is_explained(const PlhSuspectList *list, const PlhSuspect *process)
 	double		explained = 0.0;
 
 	for (int i = 0; i < list->count; i++)
+	{
+		const PlhSuspectFacts *facts = &list->suspects[i].facts;
+
 		if (list->suspects[i].judgement.verdict == PLH_VERDICT_MALLOC)
-			explained += (double) list->suspects[i].facts.live_bytes;
+			explained += (double) facts->live_bytes +
+				PLH_SUSPECT_MALLOC_ADDS * (double) facts->live_count;
+	}
 	return process->judgement.verdict == PLH_VERDICT_MALLOC &&
 		explained >= PLH_SUSPECT_EXPLAINED_PART * (double) process->facts.growth_bytes;
 }

@@ -311,10 +311,10 @@ test_statements(void)
 
 /*
  * A session in which malloc gives out 40 MB in 100 transactions, a part of it at one
- * site that is sampled.
+ * site that is sampled, in so many blocks per transaction.
  */
 static void
-use_malloc(Session *session, int part_percent)
+use_malloc(Session *session, int part_percent, int blocks)
 {
 	PlhProfileHeader *header;
 
@@ -326,8 +326,10 @@ use_malloc(Session *session, int part_percent)
 		PlhHistoryPoint *point = &header->history[header->history_count++];
 
 		begin_transaction(session, i);
-		allocate_for(session, LEAKING_TOP, PLH_MALLOC_NAME,
-					 PLH_LIFETIME_PROCESS, 4000 * part_percent, true);
+		for (int block = 0; block < blocks; block++)
+			allocate_for(session, LEAKING_TOP, PLH_MALLOC_NAME,
+						 PLH_LIFETIME_PROCESS, 4000 * part_percent / blocks,
+						 true);
 		point->at = header->census_at = i * USECS_PER_SEC;
 		point->malloc_bytes = header->malloc_bytes = i * INT64CONST(400000);
 	}
@@ -336,13 +338,13 @@ use_malloc(Session *session, int part_percent)
 
 /* The verdicts on that session, the first of a site, as "malloc" or "malloc, malloc". */
 static const char *
-verdicts_on_malloc(int part_percent, int64 missed_bytes)
+verdicts_on_malloc(int part_percent, int blocks, int64 missed_bytes)
 {
 	Session    *session = palloc(sizeof(Session));
 	const PlhSuspectList *list;
 	char	   *verdicts = "";
 
-	use_malloc(session, part_percent);
+	use_malloc(session, part_percent, blocks);
 	plh_profile->malloc_sampled_bytes += missed_bytes;
 	list = suspects_since(NULL);
 	for (int i = 0; i < list->count; i++)
@@ -357,16 +359,18 @@ verdicts_on_malloc(int part_percent, int64 missed_bytes)
 static void
 test_malloc_sites(void)
 {
-	ok(strcmp(verdicts_on_malloc(100, 0), "malloc of a site, ") == 0,
+	ok(strcmp(verdicts_on_malloc(100, 1, 0), "malloc of a site, ") == 0,
 	   "a site of malloc that leaks is a suspect, and malloc as a whole is none");
-	ok(strcmp(verdicts_on_malloc(51, 0), "malloc of a site, ") == 0,
+	ok(strcmp(verdicts_on_malloc(51, 1, 0), "malloc of a site, ") == 0,
 	   "if it holds half of what malloc has grown by");
-	ok(strcmp(verdicts_on_malloc(48, 0), "malloc of a site, malloc, ") == 0,
+	ok(strcmp(verdicts_on_malloc(48, 1, 0), "malloc of a site, malloc, ") == 0,
 	   "else both are");
-	ok(strcmp(verdicts_on_malloc(0, 0), "malloc, ") == 0,
+	ok(strcmp(verdicts_on_malloc(48, 1000, 0), "malloc of a site, ") == 0,
+	   "unless malloc takes more for its small blocks");
+	ok(strcmp(verdicts_on_malloc(0, 1, 0), "malloc, ") == 0,
 	   "or only malloc, where no site is known");
-	ok(strcmp(verdicts_on_malloc(100, 1048576), "malloc of a site, ") == 0 &&
-	   strcmp(verdicts_on_malloc(100, 1048577), "malloc, ") == 0,
+	ok(strcmp(verdicts_on_malloc(100, 1, 1048576), "malloc of a site, ") == 0 &&
+	   strcmp(verdicts_on_malloc(100, 1, 1048577), "malloc, ") == 0,
 	   "no site is where frees of malloc are missed");
 }
 
