@@ -7,6 +7,7 @@
  */
 #include "postgres.h"
 
+#include <dlfcn.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
@@ -15,6 +16,7 @@
 
 #include "fmgr.h"
 #include "miscadmin.h"
+#include "utils/builtins.h"
 #include "utils/timestamp.h"
 
 PG_MODULE_MAGIC;
@@ -28,6 +30,7 @@ PG_FUNCTION_INFO_V1(churn_malloc);
 PG_FUNCTION_INFO_V1(exchange_in_threads);
 PG_FUNCTION_INFO_V1(fork_while_exchanging);
 PG_FUNCTION_INFO_V1(leak_in_threads);
+PG_FUNCTION_INFO_V1(dump_jemalloc);
 
 /* Blocks that are held are in a list, each with a pointer to the one before. */
 typedef struct HeldBlock
@@ -352,4 +355,16 @@ leak_in_threads(PG_FUNCTION_ARGS)
 		failed |= parties[i].failed;
 	}
 	PG_RETURN_BOOL(!failed);
+}
+
+/* dump_jemalloc(path text): false if there is no jemalloc that has a profile */
+Datum
+dump_jemalloc(PG_FUNCTION_ARGS)
+{
+	int			(*control) (const char *, void *, size_t *, void *, size_t);
+	const char *path = text_to_cstring(PG_GETARG_TEXT_PP(0));
+
+	control = (int (*) (const char *, void *, size_t *, void *, size_t)) dlsym(RTLD_DEFAULT, "mallctl");
+	PG_RETURN_BOOL(control != NULL &&
+				   control("prof.dump", NULL, NULL, &path, sizeof(path)) == 0);
 }

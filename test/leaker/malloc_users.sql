@@ -18,3 +18,5 @@ CREATE FUNCTION fork_while_exchanging(threads int, rounds bigint) RETURNS int
     AS :'malloc_users' LANGUAGE C STRICT;
 CREATE FUNCTION leak_in_threads(threads int, times bigint) RETURNS bool
     AS :'malloc_users' LANGUAGE C STRICT;
+CREATE FUNCTION dump_jemalloc(path text) RETURNS bool
+    AS :'malloc_users' LANGUAGE C STRICT;
