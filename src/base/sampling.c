@@ -68,28 +68,23 @@ plh_sampling_draw(pg_prng_state *prng, Size size, uint32 interval_bytes)
 }
 
 /*
- * Does the work of plh_sampling_weight at an interval above 1.
+ * Does the work of plh_sampling_value at an interval above 1.  In units of size
+ * squared, sampling adds (1-p)/p^2, and rounding a weight of fraction f adds
+ * f(1-f).
  */
-uint32
-plh_sampling_weight_of(Size size, PlhDraw draw)
-{
-	return (uint32) floor(exact_weight(size, draw.interval_bytes)) +
-		draw.rounded_up;
-}
-
-/*
- * Does the work of plh_sampling_variance at an interval above 1.  In units of
- * size squared, sampling adds (1-p)/p^2, and rounding a weight of fraction f
- * adds f(1-f).
- */
-double
-plh_sampling_variance_of(Size size, PlhDraw draw)
+PlhSampleValue
+plh_sampling_value_of(Size size, PlhDraw draw)
 {
 	double		weight = exact_weight(size, draw.interval_bytes);
-	double		fraction = weight - floor(weight);
+	double		whole = floor(weight);
+	double		fraction = weight - whole;
 
-	return (double) size * (double) size *
-		(weight * (weight - 1.0) + fraction * (1.0 - fraction));
+	return (PlhSampleValue)
+	{
+		.weight = (uint32) whole + draw.rounded_up,
+			.variance = (double) size * (double) size *
+			(weight * (weight - 1.0) + fraction * (1.0 - fraction))
+	};
 }
 
 /*

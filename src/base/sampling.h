@@ -22,35 +22,34 @@ typedef struct PlhDraw
 	uint32		rounded_up:1;	/* 1: the weight was rounded up */
 } PlhDraw;
 
+/*
+ * How many chunks a sample stands for, at least 1, of its size each; and the
+ * variance that it adds to the estimated bytes of its site, which is 0 only if the
+ * allocation was certain to be sampled.
+ */
+typedef struct PlhSampleValue
+{
+	uint32		weight;
+	double		variance;		/* in bytes squared */
+} PlhSampleValue;
+
 extern int64 plh_sampling_gap(pg_prng_state *prng, uint32 interval_bytes);
 extern PlhDraw plh_sampling_draw(pg_prng_state *prng, Size size,
 								 uint32 interval_bytes);
-extern uint32 plh_sampling_weight_of(Size size, PlhDraw draw);
-extern double plh_sampling_variance_of(Size size, PlhDraw draw);
+extern PlhSampleValue plh_sampling_value_of(Size size, PlhDraw draw);
 extern double plh_sampling_error_bytes(double variance, double bytes,
 									   int64 samples);
 
-/*
- * Returns how many chunks a sample stands for, at least 1.  The sample stands
- * for size times that many bytes.
- */
-static inline uint32
-plh_sampling_weight(Size size, PlhDraw draw)
+/* Returns what a sample of "size" bytes stands for. */
+static inline PlhSampleValue
+plh_sampling_value(Size size, PlhDraw draw)
 {
 	Assert(draw.interval_bytes != 0);
-	return draw.interval_bytes <= 1 ? 1 : plh_sampling_weight_of(size, draw);
-}
-
-/*
- * Returns the variance that one sample adds to the estimated bytes of its
- * site.  It is 0 only if the allocation was certain to be sampled.
- */
-static inline double
-plh_sampling_variance(Size size, PlhDraw draw)
-{
-	Assert(draw.interval_bytes != 0);
-	return draw.interval_bytes <= 1 ? 0.0 :
-		plh_sampling_variance_of(size, draw);
+	return draw.interval_bytes <= 1 ? (PlhSampleValue)
+	{
+		.weight = 1
+	} :
+		plh_sampling_value_of(size, draw);
 }
 
 #endif							/* PLH_SAMPLING_H */

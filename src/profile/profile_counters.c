@@ -167,18 +167,17 @@ void
 plh_profile_counters_add(uint32 site_offset, Size size, PlhDraw draw)
 {
 	PlhSiteRecord *site = site_at(site_offset);
-	uint32		weight = plh_sampling_weight(size, draw);
-	int64		bytes = (int64) size * weight;
-	double		variance = plh_sampling_variance(size, draw);
+	PlhSampleValue value = plh_sampling_value(size, draw);
+	int64		bytes = (int64) size * value.weight;
 	TimestampTz now = plh_clock_coarse_now();
 
 	Assert(plh_guard_held);
 	note_epoch(site, current_epoch(), now);
 	note_change(site);
-	add_to_counters(&site->counters, bytes, weight, variance, now);
-	add_to_counters(&plh_profile->counters, bytes, weight, variance, now);
+	add_to_counters(&site->counters, bytes, value.weight, value.variance, now);
+	add_to_counters(&plh_profile->counters, bytes, value.weight, value.variance, now);
 	if (site->key.lifetime == PLH_LIFETIME_PROCESS)
-		add_to_counters(&plh_profile->malloc_counters, bytes, weight, variance,
+		add_to_counters(&plh_profile->malloc_counters, bytes, value.weight, value.variance,
 						now);
 	if (plh_profile->counters.live_bytes > plh_profile->peak_bytes)
 	{
@@ -200,17 +199,15 @@ void
 plh_profile_counters_subtract(uint32 site_offset, Size size, PlhDraw draw)
 {
 	PlhSiteRecord *site = site_at(site_offset);
-	uint32		weight = plh_sampling_weight(size, draw);
-	int64		bytes = (int64) size * weight;
-	double		variance = plh_sampling_variance(size, draw);
+	PlhSampleValue value = plh_sampling_value(size, draw);
+	int64		bytes = (int64) size * value.weight;
 
 	Assert(plh_guard_held);
 	note_change(site);
-	subtract_from_counters(&site->counters, bytes, weight, variance);
-	subtract_from_counters(&plh_profile->counters, bytes, weight, variance);
+	subtract_from_counters(&site->counters, bytes, value.weight, value.variance);
+	subtract_from_counters(&plh_profile->counters, bytes, value.weight, value.variance);
 	if (site->key.lifetime == PLH_LIFETIME_PROCESS)
-		subtract_from_counters(&plh_profile->malloc_counters, bytes, weight,
-							   variance);
+		subtract_from_counters(&plh_profile->malloc_counters, bytes, value.weight, value.variance);
 }
 
 /*
@@ -274,7 +271,7 @@ plh_profile_counters_lose(PlhLoss loss, Size size, PlhDraw draw)
 	Assert(plh_guard_held);
 	Assert(loss >= 0 && loss < PLH_LOSSES);
 	lost_samples[loss]++;
-	lost_bytes[loss] += (int64) size * plh_sampling_weight(size, draw);
+	lost_bytes[loss] += (int64) size * plh_sampling_value(size, draw).weight;
 
 	/* a sample at the catch-all site is kept, and is counted as taken there */
 	if (loss != PLH_LOSS_PROFILE)

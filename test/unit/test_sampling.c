@@ -41,8 +41,8 @@ test_estimates(Size size, int objects, uint32 interval)
 			{
 				PlhDraw		draw = plh_sampling_draw(&prng, size, interval);
 
-				bytes += (double) size * plh_sampling_weight(size, draw);
-				variance += plh_sampling_variance(size, draw);
+				bytes += (double) size * plh_sampling_value(size, draw).weight;
+				variance += plh_sampling_value(size, draw).variance;
 				samples++;
 				countdown = plh_sampling_gap(&prng, interval);
 			}
@@ -91,8 +91,8 @@ test_bound_of_few_samples(void)
 			{
 				PlhDraw		draw = plh_sampling_draw(&prng, 10, 1000);
 
-				bytes += 10.0 * plh_sampling_weight(10, draw);
-				variance += plh_sampling_variance(10, draw);
+				bytes += 10.0 * plh_sampling_value(10, draw).weight;
+				variance += plh_sampling_value(10, draw).variance;
 				samples++;
 				countdown = plh_sampling_gap(&prng, 1000);
 			}
@@ -120,17 +120,17 @@ test_exact_interval(void)
 	pg_prng_seed(&prng, 1);
 	draw = plh_sampling_draw(&prng, 64, 1);
 	ok(plh_sampling_gap(&prng, 1) == 0, "interval 1 has no gaps");
-	ok(plh_sampling_weight(0, draw) == 1 && plh_sampling_weight(64, draw) == 1,
+	ok(plh_sampling_value(0, draw).weight == 1 && plh_sampling_value(64, draw).weight == 1,
 	   "interval 1 has weight 1");
-	ok(plh_sampling_error_bytes(plh_sampling_variance(64, draw), 64, 1) == 0,
+	ok(plh_sampling_error_bytes(plh_sampling_value(64, draw).variance, 64, 1) == 0,
 	   "interval 1 has no error");
 
 	/* three times the interval is sampled with p = 0.95 */
 	draw = plh_sampling_draw(&prng, 3000, 1000);
-	ok(plh_sampling_error_bytes(plh_sampling_variance(3000, draw), 3000, 1) > 0,
+	ok(plh_sampling_error_bytes(plh_sampling_value(3000, draw).variance, 3000, 1) > 0,
 	   "a chunk larger than the interval is not exact");
 	draw = plh_sampling_draw(&prng, 100000, 1000);
-	ok(plh_sampling_error_bytes(plh_sampling_variance(100000, draw), 100000, 1) < 1,
+	ok(plh_sampling_error_bytes(plh_sampling_value(100000, draw).variance, 100000, 1) < 1,
 	   "one a hundred times larger is, but for a byte");
 }
 
