@@ -62,6 +62,18 @@ find_build_id(PlhModule *module, const struct dl_phdr_info *info)
 	}
 }
 
+/* Find the tables for unwinding. */
+static void
+find_unwind_table(PlhModule *module, const struct dl_phdr_info *info)
+{
+	for (int i = 0; i < info->dlpi_phnum; i++)
+	{
+		if (info->dlpi_phdr[i].p_type == PT_GNU_EH_FRAME)
+			module->unwind_table = (const uint8 *) info->dlpi_addr +
+				info->dlpi_phdr[i].p_vaddr;
+	}
+}
+
 /* Insert a module into the sorted array, unless the array has it already. */
 static void
 insert_module(const PlhModule *module)
@@ -120,6 +132,7 @@ visit_object(struct dl_phdr_info *info, size_t size, void *arg)
 		/* the linker has no name for the executable itself */
 		module.path = *is_first ? my_exec_path : info->dlpi_name;
 		find_build_id(&module, info);
+		find_unwind_table(&module, info);
 		insert_module(&module);
 	}
 
@@ -137,6 +150,15 @@ plh_modules_refresh(void)
 	bool		is_first = true;
 
 	(void) dl_iterate_phdr(visit_object, &is_first);
+}
+
+/*
+ * Returns how many modules were unloaded until the last refresh.
+ */
+unsigned long long
+plh_modules_unloaded(void)
+{
+	return seen_unloads;
 }
 
 /*

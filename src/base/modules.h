@@ -19,8 +19,12 @@ typedef struct PlhModule
 	const char *path;
 	const uint8 *build_id;		/* NULL if the module has none */
 	uint32		build_id_bytes;
+	const uint8 *unwind_table;	/* .eh_frame_hdr; NULL if there is none */
 	uint32		profile_index;	/* in this process' profile; 0: not there */
 } PlhModule;
+
+/* How many modules were unloaded, as of the last refresh. */
+extern unsigned long long plh_modules_unloaded(void);
 
 extern void plh_modules_start(void);
 extern void plh_modules_refresh(void);

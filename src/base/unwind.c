@@ -2,7 +2,7 @@
  * unwind.c
  *	  The stack of the running function, through libunwind.
  *
- * plh_unwind_capture and plh_unwind_trim run inside palloc.
+ * plh_unwind_capture runs inside palloc.
  *
  * The innermost frames are ours and the allocator's.  They are skipped by
  * address range and not by count, as their number depends on inlining and on
@@ -151,6 +151,40 @@ plh_unwind_function_of(uintptr_t address, uintptr_t *start, uintptr_t *end)
 	return true;
 }
 
+/* How many of these addresses are frames of ours and of the allocator's. */
+static int
+count_skipped(const uintptr_t *addresses, int count)
+{
+	int			skipped = 0;
+
+	while (skipped < count && skipped < PLH_MAX_SKIPPED &&
+		   is_skipped(addresses[skipped] - 1))
+		skipped++;
+	return skipped;
+}
+
+/* libunwind is asked for one frame more than is wanted: that shows a deeper stack. */
+static int
+needed_frames(int max_depth)
+{
+	return max_depth + PLH_MAX_SKIPPED + 1;
+}
+
+/* Capture a stack by libunwind. */
+static pg_noinline void
+capture_all(PlhStack *stack, int max_depth)
+{
+	int			captured = unw_backtrace((void **) stack->buffer,
+										 needed_frames(max_depth) + PLH_MAX_OWN);
+	int			skipped = count_skipped(stack->buffer, captured);
+
+	Assert(captured <= lengthof(stack->buffer));
+	stack->addresses = stack->buffer + skipped;
+	stack->truncated = captured - skipped > max_depth;
+	stack->depth = Min(captured - skipped, max_depth);
+	stack->known = NULL;
+}
+
 /*
  * Learn which frames to skip, and unwind once, so that libunwind sets itself
  * up here and not inside a palloc.
@@ -163,40 +197,162 @@ plh_unwind_start(void)
 	plh_unwind_skip_text_of(find_own_text);
 	Assert(is_skipped((uintptr_t) find_own_text));
 	find_allocator();
-	(void) plh_unwind_capture(&stack, PLH_MAX_FRAMES);
+	plh_stack_memo_start();
+	capture_all(&stack, PLH_MAX_FRAMES);
 }
 
+#if PLH_HAVE_UNWIND_RULES
+
 /*
- * Capture the stack of the caller, of which "max_depth" frames are wanted, no
- * more than PLH_MAX_FRAMES.  Returns the number of captured frames, which
- * plh_unwind_trim needs.  The call of libunwind is a tail call, so that it has
- * one frame less to step over.  It captures one frame more than is wanted:
- * that one shows that the stack is deeper.
+ * One in so many stacks that are remembered is compared with libunwind's; with
+ * assertions, or -DPLH_COMPARED_HITS=1, all are.
  */
-int
-plh_unwind_capture(PlhStack *stack, int max_depth)
+#ifndef PLH_COMPARED_HITS
+#ifdef USE_ASSERT_CHECKING
+#define PLH_COMPARED_HITS 1
+#else
+#define PLH_COMPARED_HITS 1024
+#endif
+#endif
+
+/* What may be remembered takes so many bytes. */
+#define FREQUENT_BYTES ((Size) 1024 * 1024)
+#define RARE_BYTES ((Size) 64 * 1024)
+
+static uint32 hits;
+static int64 mistakes;
+static bool memo_is_off;
+
+/*
+ * Are these addresses what libunwind finds?  That begins in this function and its callers,
+ * until it comes to where the walk starts.
+ */
+static pg_noinline bool
+is_right(const uintptr_t *expected, int depth, bool is_cut)
 {
-	Assert(max_depth > 0 && max_depth <= PLH_MAX_FRAMES);
-	return unw_backtrace((void **) stack->buffer,
-						 max_depth + PLH_MAX_SKIPPED + 1);
+	uintptr_t	addresses[PLH_MEMO_FRAMES + PLH_MAX_OWN + 1];
+	int			captured = unw_backtrace((void **) addresses, lengthof(addresses));
+	int			own = 0;
+
+	while (own < captured && own < PLH_MAX_OWN &&
+		   addresses[own] != expected[0])
+		own++;
+	if (captured - own < depth || (captured - own > depth && !is_cut))
+		return false;
+	return memcmp(addresses + own, expected, depth * sizeof(uintptr_t)) == 0;
+}
+
+/* Compare a memo with libunwind, now and then, and do without if it is wrong. */
+static inline bool
+is_confirmed(const PlhStackMemo *memo)
+{
+	if (likely(++hits % PLH_COMPARED_HITS != 0))
+		return true;
+	if (is_right(plh_stack_memo_addresses(memo), memo->address_count,
+				 memo->is_cut))
+		return true;
+	mistakes++;
+	memo_is_off = true;
+	plh_stack_memo_forget();
+	Assert(!"a stack that was remembered is wrong");
+	return false;
+}
+
+/* Walk over a stack that is not remembered, and remember it. */
+static pg_noinline PlhStackMemo *
+make_memo(const PlhStackStart *start, int max_depth, bool is_frequent)
+{
+	PlhStackWalk walk;
+	PlhStackMemo *memo;
+
+	if (!plh_stack_memo_walk(&walk, start, needed_frames(max_depth)))
+		return NULL;
+	if (!walk.is_trusted)
+	{
+		bool		right = is_right(walk.addresses, walk.depth, walk.is_cut);
+
+		plh_stack_memo_judge(&walk, right);
+		if (!right)
+			return NULL;
+	}
+	memo = plh_stack_memo_add(start, &walk, is_frequent ?
+							  FREQUENT_BYTES : RARE_BYTES);
+	if (memo != NULL)
+	{
+		memo->first = count_skipped(walk.addresses, walk.depth);
+		memo->truncated = walk.depth - memo->first > max_depth;
+		memo->depth = Min(walk.depth - memo->first, max_depth);
+	}
+	return memo;
+}
+
+/* Capture a stack that starts there by what is remembered.  Returns false if not. */
+static bool
+capture_known(PlhStack *stack, const PlhStackStart *start, int max_depth,
+			  bool is_frequent)
+{
+	PlhStackMemo *memo = plh_stack_memo_find(start);
+
+	if (memo == NULL)
+		memo = make_memo(start, max_depth, is_frequent);
+	else if (!is_confirmed(memo))
+		return false;
+	if (memo == NULL)
+		return false;
+	stack->addresses = plh_stack_memo_addresses(memo) + memo->first;
+	stack->depth = memo->depth;
+	stack->truncated = memo->truncated;
+	stack->known = &memo->known;
+	return true;
 }
 
 /*
- * Cut a captured stack to the function that called the allocator and the
- * wanted depth.  The return addresses stay where libunwind put them: at
+ * Capture the stack of the caller from the function on that called the allocator,
+ * of which "max_depth" frames are wanted, no more than PLH_MAX_FRAMES and the same
+ * in all calls.  If captures are frequent, more stacks are remembered.
+ *
+ * The return addresses stay where libunwind, or the memo, has put them: at
  * interval 1 even a copy of 20 words shows.
  */
-void
-plh_unwind_trim(PlhStack *stack, int captured, int max_depth)
+pg_noinline void
+plh_unwind_capture(PlhStack *stack, int max_depth, bool is_frequent)
 {
-	int			skipped = 0;
+	/* the compiler gives this function a frame pointer, as we ask for it */
+	const uintptr_t *frame = __builtin_frame_address(0);
+	PlhStackStart start = {
+		.address = (uintptr_t) __builtin_return_address(0),
+		.stack_pointer = (uintptr_t) (frame + 2),
+		.frame_pointer = frame[0]
+	};
 
-	Assert(captured <= lengthof(stack->buffer));
-	while (skipped < captured && skipped < PLH_MAX_SKIPPED &&
-		   is_skipped(stack->buffer[skipped] - 1))
-		skipped++;
-
-	stack->addresses = stack->buffer + skipped;
-	stack->truncated = captured - skipped > max_depth;
-	stack->depth = Min(captured - skipped, max_depth);
+	Assert(max_depth > 0 && max_depth <= PLH_MAX_FRAMES);
+	if (memo_is_off || !capture_known(stack, &start, max_depth, is_frequent))
+		capture_all(stack, max_depth);
 }
+
+/*
+ * Returns how many of the remembered stacks that were compared were wrong: then
+ * none is remembered any more.
+ */
+int64
+plh_unwind_mistakes(void)
+{
+	return mistakes;
+}
+
+#else
+
+void
+plh_unwind_capture(PlhStack *stack, int max_depth, bool is_frequent)
+{
+	Assert(max_depth > 0 && max_depth <= PLH_MAX_FRAMES);
+	capture_all(stack, max_depth);
+}
+
+int64
+plh_unwind_mistakes(void)
+{
+	return 0;
+}
+
+#endif							/* PLH_HAVE_UNWIND_RULES */

@@ -4,16 +4,20 @@
  *
  * plh_unwind_start is called once, outside palloc, when pg_leakhunt is loaded:
  * it lets libunwind and the dynamic linker do their lazy initialization.
- * After that, plh_unwind_capture and then plh_unwind_trim may be called inside
- * palloc; they never palloc or throw.  No other file calls libunwind.
+ * After that, plh_unwind_capture may be called inside palloc; it never pallocs or
+ * throws.  No other file calls libunwind.
  */
 #ifndef PLH_UNWIND_H
 #define PLH_UNWIND_H
 
 #include "base/limits.h"
+#include "base/stack_memo.h"
 
 /* At most this many frames, ours and the allocator's, are skipped. */
 #define PLH_MAX_SKIPPED 12
+
+/* Before these, libunwind may see so many of the functions that call it. */
+#define PLH_MAX_OWN 3
 
 /* A captured stack. */
 typedef struct PlhStack
@@ -21,16 +25,18 @@ typedef struct PlhStack
 	const uintptr_t *addresses; /* return addresses, innermost first */
 	int			depth;			/* number of addresses */
 	bool		truncated;		/* the stack was deeper */
+	PlhKnownStack *known;		/* where the profile has it; NULL: not kept */
 
 	/* all addresses from libunwind, with our frames and the allocator's */
-	uintptr_t	buffer[PLH_MAX_FRAMES + PLH_MAX_SKIPPED + 1];
+	uintptr_t	buffer[PLH_MAX_FRAMES + PLH_MAX_SKIPPED + 1 + PLH_MAX_OWN];
 } PlhStack;
 
 extern void plh_unwind_start(void);
 extern void plh_unwind_skip_text_of(const void *address);
 extern bool plh_unwind_function_of(uintptr_t address, uintptr_t *start,
 								   uintptr_t *end);
-extern int	plh_unwind_capture(PlhStack *stack, int max_depth);
-extern void plh_unwind_trim(PlhStack *stack, int captured, int max_depth);
+extern void plh_unwind_capture(PlhStack *stack, int max_depth,
+							   bool is_frequent);
+extern int64 plh_unwind_mistakes(void);
 
 #endif							/* PLH_UNWIND_H */

@@ -20,6 +20,7 @@
 #include "base/compat.h"
 #include "base/guard.h"
 #include "base/settings.h"
+#include "base/stack_memo.h"
 #include "process/exit_dump.h"
 #include "process/process.h"
 #include "process/profile_directory.h"
@@ -74,6 +75,7 @@ after_fork_in_parent(void)
 static void
 after_fork_in_child(void)
 {
+	plh_stack_memo_forget();
 	plh_owner_forget();
 	plh_statement_forget();
 	plh_control_forget();

@@ -348,12 +348,9 @@ stack_equals(const PlhStackRecord *stack, const PlhStack *captured)
 	return true;
 }
 
-/*
- * Returns the offset of a captured stack, which is not given up before the
- * next call.
- */
-uint32
-plh_profile_stack(const PlhStack *captured)
+/* Find the record of a captured stack, or add it. */
+static uint32
+find_stack(const PlhStack *captured)
 {
 	int			depth = captured->depth;
 	uint32		hash = hash_addresses(captured->addresses, depth);
@@ -371,6 +368,27 @@ plh_profile_stack(const PlhStack *captured)
 		offset = add_stack(captured, hash);
 	plh_profile_recycling_pins.stack = offset;
 	return offset;
+}
+
+/*
+ * Returns the offset of a captured stack, which is not given up before the
+ * next call.  Of a stack that is remembered, it is as long as no stack is given up.
+ */
+uint32
+plh_profile_stack(const PlhStack *captured)
+{
+	PlhKnownStack *known = captured->known;
+
+	if (known == NULL)
+		return find_stack(captured);
+	if (known->generation != plh_profile_recycling_generation)
+	{
+		known->offset = find_stack(captured);
+		known->generation = known->offset == 0 ? 0 :
+			plh_profile_recycling_generation;
+	}
+	plh_profile_recycling_pins.stack = known->offset;
+	return known->offset;
 }
 
 /* Count the reference of a new site to a stack or statement, if it has one. */

@@ -46,6 +46,7 @@
 #define MOST_WALK_PER_BYTE 16
 
 PlhRecyclingPins plh_profile_recycling_pins;
+uint32		plh_profile_recycling_generation = 1;
 
 /* The next record of the round; 0 between rounds. */
 static uint32 cursor;
@@ -142,7 +143,11 @@ give_up_unreferenced(uint32 offset)
 	if (record->references == 0 &&
 		offset != plh_profile_recycling_pins.stack &&
 		offset != plh_profile_recycling_pins.statement)
+	{
+		if (record->kind == PLH_RECORD_STACK)
+			plh_profile_recycling_generation++;
 		plh_profile_records_give_up(offset);
+	}
 }
 
 /* A site no longer refers to a stack or statement, which may be none. */
@@ -354,6 +359,7 @@ void
 plh_profile_recycling_forget(void)
 {
 	memset(&plh_profile_recycling_pins, 0, sizeof(plh_profile_recycling_pins));
+	plh_profile_recycling_generation++;
 	cursor = 0;
 	taken_bytes = 0;
 	survived_bytes = 0;

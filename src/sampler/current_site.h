@@ -14,13 +14,18 @@
 #include "profile/profile.h"
 #include "sampler/statement.h"
 
+/*
+ * Stacks are remembered at intervals up to this: at larger ones few come again
+ * before they are gone.
+ */
+#define PLH_FREQUENT_INTERVAL (64 * 1024)
+
 /* The stack of the function that allocates. */
 static pg_attribute_always_inline void
-plh_current_stack(PlhStack *stack)
+plh_current_stack(PlhStack *stack, uint32 interval)
 {
-	int			captured = plh_unwind_capture(stack, plh_fixed.max_stack_depth);
-
-	plh_unwind_trim(stack, captured, plh_fixed.max_stack_depth);
+	plh_unwind_capture(stack, plh_fixed.max_stack_depth,
+					   interval <= PLH_FREQUENT_INTERVAL);
 }
 
 /*

@@ -32,6 +32,9 @@
 static PlhMallocHook *hook;		/* NULL: nothing is sampled */
 static PlhCountdown countdown;
 
+/* The name of malloc's context, as an offset in the profile; 0: not there yet. */
+static uint32 name;
+
 /* Contexts are driven, to see which functions call malloc for them. */
 static bool learning;
 
@@ -77,11 +80,10 @@ record_sample(void *block, Size size, uint32 interval)
 		plh_profile_counters_lose(PLH_LOSS_LIVE_TABLE, size, sampled.draw);
 		return;
 	}
-	plh_current_stack(&stack);
-	sampled.site = plh_current_site(&stack,
-									plh_profile_string(PLH_MALLOC_NAME,
-													   PLH_CONTEXT_NAME_MAX),
-									PLH_LIFETIME_PROCESS);
+	plh_current_stack(&stack, interval);
+	if (name == 0)
+		name = plh_profile_string(PLH_MALLOC_NAME, PLH_CONTEXT_NAME_MAX);
+	sampled.site = plh_current_site(&stack, name, PLH_LIFETIME_PROCESS);
 	if (plh_malloc_samples_insert(block, &sampled))
 		plh_profile_counters_add(sampled.site, size, sampled.draw);
 	else
@@ -258,6 +260,7 @@ plh_malloc_hooks_forget(void)
 {
 	if (hook == NULL)
 		return;
+	name = 0;
 	plh_malloc_samples_forget();
 	hook->other_bytes = 0;
 	hook->sampled_countdown = hook->countdown();

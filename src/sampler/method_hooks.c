@@ -111,7 +111,7 @@ record_sample(MemoryContext context, void *pointer, Size size,
 		return;
 	}
 
-	plh_current_stack(&stack);
+	plh_current_stack(&stack, interval);
 	site = plh_current_site(&stack, name_of(context, watched), lifetime);
 	if (plh_live_samples_insert(watched, pointer, size, draw, site))
 	{

@@ -63,7 +63,7 @@ uint32
 site_of(const Session *session, Allocator allocator, const char *context,
 		PlhLifetime lifetime)
 {
-	PlhStack	stack;
+	PlhStack	stack = {0};
 	PlhSiteKey	key;
 
 	stack.addresses = stack.buffer;

@@ -57,7 +57,7 @@ address_of(pg_prng_state *prng)
 static uint32
 add_stack(pg_prng_state *prng)
 {
-	PlhStack	stack;
+	PlhStack	stack = {0};
 
 	if (random_below(prng, 10) == 0)
 		return 0;

@@ -41,14 +41,8 @@ pg_re_throw(void)
 	abort();
 }
 
-int
-plh_unwind_capture(PlhStack *stack, int max_depth)
-{
-	return 0;
-}
-
 void
-plh_unwind_trim(PlhStack *stack, int captured, int max_depth)
+plh_unwind_capture(PlhStack *stack, int max_depth, bool is_frequent)
 {
 }
 

@@ -13,6 +13,7 @@
 #include "profile/profile.h"
 #include "profile/profile_counters.h"
 #include "profile/profile_file.h"
+#include "profile/profile_recycling.h"
 #include "sampler/live_samples.h"
 #include "sampler/sample_filter.h"
 #include "server.h"
@@ -30,7 +31,7 @@ on_reset(void *arg)
 static uint32
 site_of(int i)
 {
-	PlhStack	stack;
+	PlhStack	stack = {0};
 	PlhSiteKey	key = {0};
 	char		name[32];
 
@@ -371,9 +372,34 @@ test_late_checkpoint(void)
 	forget_all();
 }
 
+/* What is remembered of a stack holds as long as no stack is given up. */
+static void
+test_known_stack(void)
+{
+	PlhKnownStack known = {0};
+	PlhStack	stack = {.depth = 1,.known = &known};
+	uint32		offset;
+	uint32		other;
+
+	stack.addresses = stack.buffer;
+	stack.buffer[0] = 0x1234;
+	ok(begin_profile(), "a profile for stacks");
+	offset = plh_profile_stack(&stack);
+	stack.buffer[0] = 0x5678;
+	ok(offset != 0 && plh_profile_stack(&stack) == offset,
+	   "a stack that is known is not looked up");
+	plh_profile_recycling_generation++;
+	other = plh_profile_stack(&stack);
+	ok(other != 0 && other != offset, "unless a stack was given up");
+	forget_all();
+	ok(known.generation != plh_profile_recycling_generation,
+	   "nor does the next profile have it");
+}
+
 void
 test_profiles(void)
 {
+	test_known_stack();
 	test_late_checkpoint();
 	test_failing_memory();
 	test_full_profile();

@@ -44,7 +44,7 @@ end(void)
 static uint32
 stack_of_depth(int number, int depth)
 {
-	PlhStack	stack;
+	PlhStack	stack = {0};
 
 	stack.addresses = stack.buffer;
 	stack.depth = depth;
