@@ -154,7 +154,8 @@ sub marked
 }
 
 # What sites of a library hold that come from its statement: bytes, their error, and
-# the bytes that they have ever had.
+# the bytes that they have ever had, from any statement: a site that holds nothing may
+# be used again, and what it had is then of no statement.
 sub figures_of
 {
 	my ($case, $pid) = @_;
@@ -162,10 +163,11 @@ sub figures_of
 
 	@figures{qw(bytes error total)} = split /\|/, ask(
 		$node, qq{
-		SELECT coalesce(sum(live_bytes), 0), coalesce(sqrt(sum(error_bytes ^ 2)), 0), coalesce(sum(total_bytes), 0)
+		SELECT coalesce(sum(live_bytes) FILTER (WHERE query ~ 'kept'), 0),
+			coalesce(sqrt(sum(error_bytes ^ 2) FILTER (WHERE query ~ 'kept')), 0), coalesce(sum(total_bytes), 0)
 		FROM pg_leakhunt_report($pid)
 		WHERE context_name = '[malloc]' AND lifetime = 'process'
-			AND array_to_string(stack, ' ') ~ '$case->{frames}' AND query ~ 'kept'});
+			AND array_to_string(stack, ' ') ~ '$case->{frames}'});
 	return \%figures;
 }
 
