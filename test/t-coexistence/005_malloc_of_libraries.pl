@@ -109,7 +109,7 @@ return 0 $$},
 		setup => 'CREATE EXTENSION IF NOT EXISTS postgis',
 		warm => 'SELECT ST_IsValid(ST_Union(ST_Buffer(ST_Point(g, g), 1.5, 32))) FROM generate_series(1, 10) AS g',
 		keep => 'SELECT ST_IsValid(ST_Union(ST_Buffer(ST_Point(g % 10, g / 10), 1.5, 32))) FROM generate_series(1, 100) AS g',
-		bytes => 1_000_000,
+		bytes => 5_000_000,
 		frames => 'geos::',
 		balanced => 1,
 	},);
