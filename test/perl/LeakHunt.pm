@@ -15,7 +15,7 @@ use Test::More;
 our @EXPORT = qw(
   new_server define_leakers define_corner_cases set_and_reload
   profile_directory profile_files dump_files
-  ask process_row report_row report_figures session_pid
+  ask process_row report_row report_figures session_pid malloc_tells
   is_estimate is_near run_tool wait_until
 );
 
@@ -233,6 +233,15 @@ sub session_pid
 	my ($session) = @_;
 
 	return $session->query_safe('SELECT pg_backend_pid()');
+}
+
+# Whether malloc of a process says what it has in use: that of a sanitizer, or of
+# Valgrind, is not glibc's, and tells nothing.
+sub malloc_tells
+{
+	my ($pid) = @_;
+
+	return slurp_file("/proc/$pid/maps") !~ /libasan|vgpreload/;
 }
 
 # What somebody else's tool prints; one that fails, fails the test.

@@ -205,8 +205,7 @@ sub grown
 my $in_contexts = grown('context_bytes');
 # blocks have 8 MB, of which the last may have been free before, or be now
 is_near($in_contexts, 60_000 * 1036, 9_000_000, 'growth of contexts');
-# the malloc of a sanitizer, or of Valgrind, is not glibc's, and tells nothing
-my $malloc_tells = slurp_file("/proc/$pid/maps") !~ /libasan|vgpreload/;
+my $malloc_tells = malloc_tells($pid);
 is($before->{malloc_bytes}, undef, 'what malloc does not tell is null')
   if !$malloc_tells;
 is_near(grown('malloc_bytes'), 1_000_000, $in_contexts,
