@@ -19,6 +19,7 @@
 #include "miscadmin.h"
 
 #include "base/guard.h"
+#include "base/modules.h"
 #include "base/settings.h"
 #include "preload/malloc_hook.h"
 #include "profile/profile_counters.h"
@@ -37,6 +38,10 @@ static uint32 name;
 
 /* Contexts are driven, to see which functions call malloc for them. */
 static bool learning;
+
+/* Where jemalloc's code is, if that is the allocator behind us; else 0. */
+static uintptr_t jemalloc_start;
+static uintptr_t jemalloc_end;
 
 /* Subtract a sample, whose block is gone, from the counters. */
 static void
@@ -91,6 +96,29 @@ record_sample(void *block, Size size, uint32 interval)
 	plh_owner_sampled();
 }
 
+/*
+ * jemalloc has operators of C++ of its own.  Some call its public functions to
+ * allocate, which come by here, and others of its own to free, which do not.
+ */
+static void
+find_jemalloc(void)
+{
+	const PlhModule *module =
+		plh_modules_find((uintptr_t) dlsym(RTLD_DEFAULT, "mallocx"));
+
+	if (module == NULL)
+		return;
+	jemalloc_start = module->text_start;
+	jemalloc_end = module->text_end;
+}
+
+static bool
+is_in_jemalloc(const void *caller)
+{
+	return (uintptr_t) caller >= jemalloc_start &&
+		(uintptr_t) caller < jemalloc_end;
+}
+
 /* PlhMallocCalls.take */
 static uint32
 take(size_t size, const void *caller)
@@ -103,7 +131,10 @@ take(size_t size, const void *caller)
 		return 0;
 	}
 	interval = plh_countdown_take(&countdown, size);
-	return interval != 0 && plh_context_blocks_has(caller) ? 0 : interval;
+	if (interval != 0 &&
+		(plh_context_blocks_has(caller) || is_in_jemalloc(caller)))
+		return 0;
+	return interval;
 }
 
 /* PlhMallocCalls.record */
@@ -230,6 +261,7 @@ plh_malloc_hooks_install(void)
 	hook = found;
 	hook->sampled_countdown = hook->countdown();
 	plh_unwind_skip_text_of((const void *) hook->countdown);
+	find_jemalloc();
 	plh_malloc_samples_start(plh_fixed.max_live_samples, hook->filter);
 	learn();
 	if (plh_context_blocks_count() == 0)

@@ -127,12 +127,37 @@ remove_sample(void *block, size_t *size)
 	return true;
 }
 
+/*
+ * Is that jemalloc's own code?  Some of its operators of C++ allocate by functions
+ * that come by, and free by others that don't: pg_leakhunt leaves them out, too.
+ */
+static bool
+is_in_jemalloc(const void *caller)
+{
+	static void *jemalloc;
+	static bool is_known;
+	Dl_info		info;
+
+	if (!is_known)
+		jemalloc = dlsym(RTLD_DEFAULT, "mallocx");
+	is_known = true;
+	if (jemalloc == NULL || dladdr(jemalloc, &info) == 0)
+		return false;
+	jemalloc = info.dli_fbase;
+	return dladdr(caller, &info) != 0 && info.dli_fbase == jemalloc;
+}
+
 static uint32_t
 take(size_t size, const void *caller)
 {
 	*hook->countdown() = gap;
 	if (!enter())
 		return 0;
+	if (is_in_jemalloc(caller))
+	{
+		leave();
+		return 0;
+	}
 	ADD(taken, 1);
 	seen.size = size;
 	seen.caller = caller;
