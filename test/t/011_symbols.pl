@@ -290,6 +290,9 @@ SKIP:
 		qr{^leaking_top \(leaker\.c:\d+\)},
 		'the same binary is back');
 	$session->quit;
+
+	# as this file may be run once more
+	rename("$stripped.gone", $stripped) or die $!;
 }
 
 # A stripped module without debug file: what it exports is named.
@@ -527,8 +530,9 @@ SKIP:
 	kill 'STOP', $reader;
 	my %pipes = pipes_of($asker_pid);
 	delete @pipes{ keys %before };
-	is(join(' ', map { oct($_) & $O_CLOEXEC ? 'closed' : 'inherited' } values %pipes),
-		'closed closed', 'a program that the session starts does not get the pipes to it');
+	# it may not have closed the other ends yet
+	like(join(' ', map { oct($_) & $O_CLOEXEC ? 'closed' : 'inherited' } values %pipes),
+		qr/^closed(?: closed)+$/, 'a program that the session starts does not get the pipes to it');
 	kill 'CONT', $reader;
 	skip 'it may not be traced', 2
 	  if syscall($ptrace, $seize, $reader + 0, 0, 0) != 0;
