@@ -205,7 +205,7 @@ plh_unwind_start(void)
 
 /*
  * One in so many stacks that are remembered is compared with libunwind's; with
- * assertions, or -DPLH_COMPARED_HITS=1, all are.
+ * assertions, or -DPLH_COMPARED_HITS=1, all are, and new ones, too.
  */
 #ifndef PLH_COMPARED_HITS
 #ifdef USE_ASSERT_CHECKING
@@ -220,7 +220,6 @@ plh_unwind_start(void)
 #define RARE_BYTES ((Size) 64 * 1024)
 
 static uint32 hits;
-static int64 mistakes;
 static bool memo_is_off;
 
 /*
@@ -242,6 +241,15 @@ is_right(const uintptr_t *expected, int depth, bool is_cut)
 	return memcmp(addresses + own, expected, depth * sizeof(uintptr_t)) == 0;
 }
 
+/* A stack was not what libunwind finds, though its rules are trusted. */
+static void
+do_without_memo(void)
+{
+	memo_is_off = true;
+	plh_stack_memo_forget();
+	Assert(!"a stack that was remembered is wrong");
+}
+
 /* Compare a memo with libunwind, now and then, and do without if it is wrong. */
 static inline bool
 is_confirmed(const PlhStackMemo *memo)
@@ -251,10 +259,7 @@ is_confirmed(const PlhStackMemo *memo)
 	if (is_right(plh_stack_memo_addresses(memo), memo->address_count,
 				 memo->is_cut))
 		return true;
-	mistakes++;
-	memo_is_off = true;
-	plh_stack_memo_forget();
-	Assert(!"a stack that was remembered is wrong");
+	do_without_memo();
 	return false;
 }
 
@@ -267,11 +272,13 @@ make_memo(const PlhStackStart *start, int max_depth, bool is_frequent)
 
 	if (!plh_stack_memo_walk(&walk, start, needed_frames(max_depth)))
 		return NULL;
-	if (!walk.is_trusted)
+	if (!walk.is_trusted || PLH_COMPARED_HITS == 1)
 	{
 		bool		right = is_right(walk.addresses, walk.depth, walk.is_cut);
 
 		plh_stack_memo_judge(&walk, right);
+		if (!right && walk.is_trusted)
+			do_without_memo();
 		if (!right)
 			return NULL;
 	}
@@ -330,16 +337,6 @@ plh_unwind_capture(PlhStack *stack, int max_depth, bool is_frequent)
 		capture_all(stack, max_depth);
 }
 
-/*
- * Returns how many of the remembered stacks that were compared were wrong: then
- * none is remembered any more.
- */
-int64
-plh_unwind_mistakes(void)
-{
-	return mistakes;
-}
-
 #else
 
 void
@@ -347,12 +344,6 @@ plh_unwind_capture(PlhStack *stack, int max_depth, bool is_frequent)
 {
 	Assert(max_depth > 0 && max_depth <= PLH_MAX_FRAMES);
 	capture_all(stack, max_depth);
-}
-
-int64
-plh_unwind_mistakes(void)
-{
-	return 0;
 }
 
 #endif							/* PLH_HAVE_UNWIND_RULES */

@@ -1,6 +1,6 @@
 /*
  * unwind.h
- *	  The stack of the running function, through libunwind.
+ *	  The stack of the running function, through libunwind or as remembered.
  *
  * plh_unwind_start is called once, outside palloc, when pg_leakhunt is loaded:
  * it lets libunwind and the dynamic linker do their lazy initialization.
@@ -37,6 +37,5 @@ extern bool plh_unwind_function_of(uintptr_t address, uintptr_t *start,
 								   uintptr_t *end);
 extern void plh_unwind_capture(PlhStack *stack, int max_depth,
 							   bool is_frequent);
-extern int64 plh_unwind_mistakes(void);
 
 #endif							/* PLH_UNWIND_H */

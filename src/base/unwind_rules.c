@@ -79,7 +79,6 @@ typedef struct Common
 {
 	uint64		code_factor;
 	int64		data_factor;
-	bool		has_augmentation;	/* so that FDEs have its size */
 	Reader		program;
 } Common;
 
@@ -151,7 +150,7 @@ read_signed(Reader *reader)
 
 /* Returns the register that we follow by that number, or one to be ignored. */
 static Register *
-followed(Run *run, Row *row, uint64 number, Register *ignored)
+followed(Row *row, uint64 number, Register *ignored)
 {
 	return number == FRAME_POINTER ? &row->frame_pointer :
 		number == STACK_POINTER ? &row->stack_pointer :
@@ -162,7 +161,7 @@ static void
 set_place(Run *run, uint64 number, Place place, int64 offset)
 {
 	Register	ignored;
-	Register   *found = followed(run, &run->row, number, &ignored);
+	Register   *found = followed(&run->row, number, &ignored);
 
 	found->place = place;
 	found->offset = offset;
@@ -173,7 +172,7 @@ static void
 restore_place(Run *run, uint64 number)
 {
 	Register	ignored = {0};
-	const Register *initial = followed(run, &run->initial, number, &ignored);
+	const Register *initial = followed(&run->initial, number, &ignored);
 
 	set_place(run, number, initial->place, initial->offset);
 }

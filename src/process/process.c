@@ -51,24 +51,23 @@ static bool preloaded;			/* by the postmaster, for all processes */
 /*
  * pthread_atfork's handlers.  The child has copies of its parent's samples and
  * requests, and must forget them before it records anything; libraries have
- * handlers, too, which may call malloc before ours is called there.  So the guard
- * is held over a fork, unless a thread forks that is not sampled.
+ * handlers, too, which may call malloc before ours is called there.  So where
+ * malloc is sampled, the thread that is holds the guard over a fork.  Another thread
+ * that forks must not touch it: the guard is not its own.
  */
-static bool guard_is_taken;
 static bool guard_was_held;
 
 static void
 before_fork(void)
 {
-	guard_is_taken = plh_malloc_hooks_is_sampled_thread();
-	if (guard_is_taken)
+	if (plh_malloc_hooks_samples_thread())
 		guard_was_held = plh_guard_take();
 }
 
 static void
 after_fork_in_parent(void)
 {
-	if (guard_is_taken)
+	if (plh_malloc_hooks_samples_thread())
 		plh_guard_restore(guard_was_held);
 }
 

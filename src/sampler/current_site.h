@@ -15,8 +15,7 @@
 #include "sampler/statement.h"
 
 /*
- * Stacks are remembered at intervals up to this: at larger ones few come again
- * before they are gone.
+ * Samples are frequent at intervals up to this: more stacks are remembered then.
  */
 #define PLH_FREQUENT_INTERVAL (64 * 1024)
 

@@ -276,12 +276,12 @@ plh_malloc_hooks_install(void)
 }
 
 /*
- * Is the calling thread the one whose allocations are sampled?
+ * Is what the calling thread gets from malloc sampled?  Any thread may ask.
  */
 bool
-plh_malloc_hooks_is_sampled_thread(void)
+plh_malloc_hooks_samples_thread(void)
 {
-	return hook == NULL || hook->countdown() == hook->sampled_countdown;
+	return hook != NULL && hook->countdown() == hook->sampled_countdown;
 }
 
 /*

@@ -10,7 +10,7 @@
 #define PLH_MALLOC_HOOKS_H
 
 extern const char *plh_malloc_hooks_install(void);
-extern bool plh_malloc_hooks_is_sampled_thread(void);
+extern bool plh_malloc_hooks_samples_thread(void);
 extern void plh_malloc_hooks_reap(void);
 extern void plh_malloc_hooks_forget(void);
 

@@ -147,15 +147,22 @@ my %clean = (
 	'text search' =>
 	  q(DO $$ BEGIN CREATE TEXT SEARCH CONFIGURATION c (COPY = english); PERFORM to_tsvector('c', 'hello worlds');
 		DROP TEXT SEARCH CONFIGURATION c; END $$),);
-for my $kind (sort keys %clean)
+# None of these leaves anything behind, in contexts or outside of them.
+sub check_clean
 {
-	my ($answer, $said) = check_and_hear(
-		"\$check\$$clean{$kind}\$check\$",
-		'PREPARE prepared AS SELECT relname FROM pg_class WHERE oid = $1');
+	my ($how) = @_;
 
-	is($answer, '', "clean: $kind");
-	unlike($said, qr/malloc/, 'outside of memory contexts, too');
+	for my $kind (sort keys %clean)
+	{
+		my ($answer, $said) = check_and_hear(
+			"\$check\$$clean{$kind}\$check\$",
+			'PREPARE prepared AS SELECT relname FROM pg_class WHERE oid = $1');
+
+		is($answer, '', "clean, $how: $kind");
+		unlike($said, qr/malloc/, 'outside of memory contexts, too');
+	}
 }
+check_clean('malloc known as a sum');
 
 # What malloc gives to others than contexts is a sum, each time at least so much.
 define_corner_cases($node);
@@ -395,15 +402,7 @@ $node->stop;
 	local %ENV = (%ENV, preloaded($node));
 	$node->start;
 }
-for my $kind (sort keys %clean)
-{
-	my ($answer, $said) = check_and_hear(
-		"\$check\$$clean{$kind}\$check\$",
-		'PREPARE prepared AS SELECT relname FROM pg_class WHERE oid = $1');
-
-	is($answer, '', "clean, with malloc: $kind");
-	unlike($said, qr/malloc/, 'and all is known');
-}
+check_clean('malloc sampled');
 
 $node->stop;
 unlike(slurp_file($node->logfile), qr/PANIC|terminated by signal/,
