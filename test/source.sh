@@ -88,8 +88,8 @@ build_small_server() {
 		make -s -j"$(nproc)" -C src/backend
 		for part in include interfaces/libpq common port backend timezone backend/snowball \
 			backend/replication/libpqwalreceiver backend/replication/pgoutput \
-			makefiles bin/initdb bin/pg_ctl bin/pg_config bin/psql bin/pg_basebackup \
-			pl/plpgsql/src test/perl test/regress; do
+			makefiles bin/initdb bin/pg_ctl bin/pg_config bin/psql bin/pg_basebackup bin/pg_dump \
+			bin/pgbench pl/plpgsql/src test/perl test/regress; do
 			make -s -j"$(nproc)" -C "src/$part" install
 		done
 		# what PGXS needs beside its own file
