@@ -22,6 +22,7 @@
  */
 static uint32 last_transaction;
 static int64 epoch_began_us;
+static int64 last_sample_us;	/* when that was, by the same clock */
 
 /*
  * A larger jump between two local transaction ids means that numbering has
@@ -90,6 +91,7 @@ current_epoch(void)
 	uint32		transaction = PLH_LOCAL_TRANSACTION();
 	int64		now_us = plh_clock_us(CLOCK_MONOTONIC_COARSE);
 
+	last_sample_us = now_us;
 	if (transaction != last_transaction && transaction != 0)
 	{
 		uint32		passed = transaction - last_transaction;
@@ -190,6 +192,15 @@ plh_profile_counters_add(uint32 site_offset, Size size, PlhDraw draw)
 	plh_profile->samples_taken++;
 	if (site_offset == plh_profile->catch_all_site)
 		plh_profile_counters_lose(PLH_LOSS_PROFILE, size, draw);
+}
+
+/*
+ * Returns when the last sample was counted, by the coarse monotonic clock.
+ */
+int64
+plh_profile_counters_last_us(void)
+{
+	return last_sample_us;
 }
 
 /*

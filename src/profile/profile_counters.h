@@ -13,6 +13,7 @@
 #include "profile/profile_layout.h"
 
 extern void plh_profile_counters_add(uint32 site, Size size, PlhDraw draw);
+extern int64 plh_profile_counters_last_us(void);
 extern void plh_profile_counters_subtract(uint32 site, Size size,
 										  PlhDraw draw);
 extern void plh_profile_counters_fold(uint32 site, uint32 target);

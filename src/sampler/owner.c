@@ -42,10 +42,12 @@
 #define BUSY_GAP_US ((int64) 1000 * 1000)
 
 /*
- * At intervals below LOOK_INTERVAL bytes samples are so frequent that only
- * every LOOK_SAMPLES-th is an occasion to look around.
+ * One sample of so many is an occasion to look around, even if by the coarse clock
+ * no time has passed since the last look.
  */
 #define LOOK_SAMPLES 16
+
+/* Samples at smaller intervals than this many bytes are frequent. */
 #define LOOK_INTERVAL 4096
 
 /* Profiles are published here; the caller of plh_owner_start owns the path. */
@@ -53,6 +55,9 @@ static const char *profile_directory;
 
 /* From this many live bytes on, the next sample is such an occasion, too. */
 static int64 next_look_bytes;
+
+/* When the sample was taken that was the last such occasion. */
+static int64 looked_us;
 
 /* The sampling in force, for a profile that begins later. */
 static uint32 current_interval;
@@ -192,9 +197,9 @@ take_census(int64 gap_us, bool brief)
 static bool
 is_time_to_look(const PlhProfileHeader *header)
 {
-	return header->sample_interval >= LOOK_INTERVAL ||
+	return plh_profile_counters_last_us() != looked_us ||
 		header->counters.total_samples <= PUBLISH_SAMPLES ||
-		header->counters.total_samples % LOOK_SAMPLES == 0 ||
+		header->samples_taken % LOOK_SAMPLES == 0 ||
 		header->counters.live_bytes >= next_look_bytes;
 }
 
@@ -231,6 +236,7 @@ plh_owner_sampled(void)
 
 	/* a profile has one writer: a forked child begins one of its own */
 	Assert(header->pid == getpid());
+	looked_us = plh_profile_counters_last_us();
 	next_look_bytes = header->counters.live_bytes + PUBLISH_BYTES;
 	header->private_bytes = plh_private_memory_bytes() -
 		plh_profile_file_bytes();
@@ -350,4 +356,5 @@ plh_owner_forget(void)
 	plh_growth_dump_forget();
 	next_publish_us = 0;
 	next_look_bytes = 0;
+	looked_us = 0;
 }
