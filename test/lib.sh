@@ -252,7 +252,7 @@ make_cluster() {
 }
 
 start_server() {
-	as_server "$bindir/pg_ctl" -D "$scratch/data" -l "$scratch/log" -w start >/dev/null ||
+	as_server env "$@" "$bindir/pg_ctl" -D "$scratch/data" -l "$scratch/log" -w start >/dev/null ||
 		{ cat "$scratch/log" >&2; fail "The throw-away server did not start."; }
 }
 

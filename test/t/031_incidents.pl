@@ -73,7 +73,7 @@ for my $file (glob "$scripts/[0-9]*.sql")
 	my ($needs) = $script =~ /^-- needs: (.*)$/m;
 	my ($name) = $file =~ m{(\w+)\.sql$};
 
-	next if $suspect eq 'none' || $script =~ /^-- asked: /m;
+	next if $suspect eq 'none' || $script =~ /^-- (asked|preloaded): /m;
 	next if $needs && ask($node, "SELECT $needs") ne 't';
 	$incidents{$name} = [ [$script], $suspect ];
 }
