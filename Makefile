@@ -49,6 +49,7 @@ DUMP_OBJS = \
 	src/dump/dump_directory.o \
 	src/dump/dump_format.o \
 	src/dump/dump_sites.o \
+	src/dump/dump_text.o \
 	src/dump/dump_writer.o \
 	src/dump/growth_dump.o
 

@@ -26,7 +26,7 @@
 static inline double
 draw_fraction(pg_prng_state *prng)
 {
-	return (double) (pg_prng_uint64(prng) >> 11) * 0x1.0p-53;
+	return (double) (pg_prng_uint64(prng) >> 11) / (UINT64CONST(1) << 53);
 }
 
 /*

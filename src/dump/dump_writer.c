@@ -16,28 +16,17 @@
 
 #include "base/clock.h"
 #include "base/settings.h"
-#include "base/whole_io.h"
 #include "dump/dump_addresses.h"
 #include "dump/dump_format.h"
 #include "dump/dump_sites.h"
+#include "dump/dump_text.h"
 #include "dump/dump_writer.h"
 #include "profile/baseline.h"
 #include "profile/profile_image.h"
 #include "profile/site_facts.h"
 
-/* The state of writing a file. */
-typedef struct DumpFile
-{
-	int			fd;
-	int			saved_errno;	/* of the first failure; 0: none */
-	int64		flushed;		/* bytes in the file */
-	Size		used;			/* bytes in the buffer */
-	char		buffer[16 * 1024];
-	int64		size_at;		/* where the size of the file is to be */
-} DumpFile;
-
 /* These are static, as an exiting process may be out of memory. */
-static DumpFile dump_file;
+static PlhDumpText dump_text;
 static PlhPlacement placement;
 static PlhDumpSites dump_sites;
 
@@ -49,80 +38,6 @@ typedef struct DumpSums
 	uint32		live_sites;
 } DumpSums;
 
-static void
-flush_file(DumpFile *file)
-{
-	if (file->saved_errno == 0 &&
-		!plh_whole_io_write(file->fd, file->buffer, file->used,
-							PLH_FILE_POSITION))
-		file->saved_errno = errno;
-	file->flushed += file->used;
-	file->used = 0;
-}
-
-static void emit(DumpFile *file, const char *format,...) pg_attribute_printf(2, 3);
-
-/* Append formatted text of at most a few thousand bytes. */
-static void
-emit(DumpFile *file, const char *format,...)
-{
-	va_list		args;
-	Size		room;
-	int			length;
-
-	Assert(file->used <= sizeof(file->buffer));
-	if (sizeof(file->buffer) - file->used < 4096)
-		flush_file(file);
-	room = sizeof(file->buffer) - file->used;
-	va_start(args, format);
-	length = vsnprintf(file->buffer + file->used, room, format, args);
-	va_end(args);
-	Assert(length >= 0 && length < room);
-	if (length > 0)
-		file->used += Min((Size) length, room - 1);
-}
-
-/* Append bytes as they are. */
-static void
-emit_bytes(DumpFile *file, const char *bytes, Size count)
-{
-	while (count > 0)
-	{
-		Size		part;
-
-		if (file->used == sizeof(file->buffer))
-			flush_file(file);
-		part = Min(count, sizeof(file->buffer) - file->used);
-		memcpy(file->buffer + file->used, bytes, part);
-		file->used += part;
-		bytes += part;
-		count -= part;
-	}
-}
-
-/*
- * Append " name=value".  White space, control characters and '%' of the value
- * become %XX, so that any value stays within its line.
- */
-static void
-emit_value(DumpFile *file, const char *name, const char *value, Size bytes)
-{
-	const char *end = value + bytes;
-
-	emit(file, " %s=", name);
-	while (value < end)
-	{
-		const char *plain = value;
-
-		while (value < end && (unsigned char) *value > ' ' &&
-			   *value != '%' && *value != 0x7F)
-			value++;
-		emit_bytes(file, plain, value - plain);
-		if (value < end)
-			emit(file, "%%%02X", (unsigned char) *value++);
-	}
-}
-
 /* Returns a time as microseconds since 1970. */
 static long long
 unix_us(TimestampTz time)
@@ -130,53 +45,18 @@ unix_us(TimestampTz time)
 	return (long long) time + PLH_UNIX_EPOCH_US;
 }
 
-/* Append digits: snprintf would take most of the time of a dump. */
-static void
-emit_digits(DumpFile *file, uint64 value, int base)
-{
-	char		text[24];
-	int			start = sizeof(text);
-
-	do
-	{
-		text[--start] = "0123456789abcdef"[value % base];
-		value /= base;
-	} while (value != 0);
-	emit_bytes(file, text + start, sizeof(text) - start);
-}
-
-/* Append " name=value". */
-static void
-emit_number(DumpFile *file, const char *name, int64 value)
-{
-	emit_bytes(file, " ", 1);
-	emit_bytes(file, name, strlen(name));
-	emit_bytes(file, "=", 1);
-	if (value < 0)
-		emit_bytes(file, "-", 1);
-	emit_digits(file, value < 0 ? -(uint64) value : (uint64) value, 10);
-}
-
-/* Append " name=value", unless the value is what it is taken for without. */
-static void
-emit_unless(DumpFile *file, const char *name, int64 value, int64 usual)
-{
-	if (value != usual)
-		emit_number(file, name, value);
-}
-
 /*
  * Append "count: bytes [count: bytes]".  jeprof dies on a count without bytes,
  * so the count is written as 0 where the bytes are.
  */
 static void
-emit_counters(DumpFile *file, const PlhCounters *counters)
+emit_counters(PlhDumpText *file, const PlhCounters *counters)
 {
-	emit(file, "%lld: %lld [%lld: %lld] @",
-		 (long long) (counters->live_bytes > 0 ? counters->live_count : 0),
-		 (long long) counters->live_bytes,
-		 (long long) (counters->total_bytes > 0 ? counters->total_count : 0),
-		 (long long) counters->total_bytes);
+	plh_dump_text_format(file, "%lld: %lld [%lld: %lld] @",
+						 (long long) (counters->live_bytes > 0 ? counters->live_count : 0),
+						 (long long) counters->live_bytes,
+						 (long long) (counters->total_bytes > 0 ? counters->total_count : 0),
+						 (long long) counters->total_bytes);
 }
 
 /* Add the figures of a site to those of its stack. */
@@ -228,46 +108,24 @@ sum_up(PlhDumpSites *sites, DumpSums *sums)
 
 /* Append line 1. */
 static void
-emit_sums(DumpFile *file, const DumpSums *sums)
+emit_sums(PlhDumpText *file, const DumpSums *sums)
 {
-	emit(file, "heap profile: ");
+	plh_dump_text_format(file, "heap profile: ");
 	emit_counters(file, &sums->counters);
-	emit(file, " heapprofile\n");
+	plh_dump_text_format(file, " heapprofile\n");
 }
 
 /* Append how many sites follow, are folded into these, and modules follow. */
 static void
-emit_numbers(DumpFile *file, const PlhProfileImage *image,
+emit_numbers(PlhDumpText *file, const PlhProfileImage *image,
 			 const DumpSums *sums)
 {
 	uint32		modules = 0;
 
 	while (plh_profile_image_module(image, modules + 1) != NULL)
 		modules++;
-	emit(file, "# sites=%u folded=%u modules=%u\n", sums->sites,
-		 dump_sites.folded, modules);
-}
-
-/* Leave room for the size of the file, which is not known yet. */
-static void
-reserve_size(DumpFile *file, const char *name)
-{
-	emit(file, " %s=", name);
-	file->size_at = file->flushed + file->used;
-	emit(file, "%*s", PLH_FILE_BYTES_DIGITS, "");
-}
-
-/* Fill in the size of the file, which is complete. */
-static void
-fill_in_size(DumpFile *file)
-{
-	char		digits[PLH_FILE_BYTES_DIGITS + 1];
-	int			length = snprintf(digits, sizeof(digits), "%lld",
-								  (long long) file->flushed);
-
-	if (file->saved_errno == 0 &&
-		!plh_whole_io_write(file->fd, digits, length, file->size_at))
-		file->saved_errno = errno;
+	plh_dump_text_format(file, "# sites=%u folded=%u modules=%u\n", sums->sites,
+						 dump_sites.folded, modules);
 }
 
 /*
@@ -283,7 +141,7 @@ death_word(uint32 kind)
 
 /* Append one of the fields about the process. */
 static void
-emit_field(DumpFile *file, const PlhDumpField *field,
+emit_field(PlhDumpText *file, const PlhDumpField *field,
 		   const PlhProfileImage *image, const char *reason)
 {
 	const char *name = field->name;
@@ -292,61 +150,61 @@ emit_field(DumpFile *file, const PlhDumpField *field,
 	switch (field->kind)
 	{
 		case PLH_FIELD_VERSION:
-			emit(file, " %s=%d", name, PLH_DUMP_VERSION);
+			plh_dump_text_format(file, " %s=%d", name, PLH_DUMP_VERSION);
 			break;
 		case PLH_FIELD_FILE_BYTES:
-			reserve_size(file, name);
+			plh_dump_text_size(file, name);
 			break;
 		case PLH_FIELD_REASON:
-			emit(file, " %s=%s", name, reason);
+			plh_dump_text_format(file, " %s=%s", name, reason);
 			break;
 		case PLH_FIELD_WRITTEN_AT:
-			emit(file, " %s=%lld", name, unix_us(GetCurrentTimestamp()));
+			plh_dump_text_format(file, " %s=%lld", name, unix_us(GetCurrentTimestamp()));
 			break;
 		case PLH_FIELD_BACKEND_TYPE:
 			value = plh_profile_image_backend_type(image);
-			emit_value(file, name, value, strlen(value));
+			plh_dump_text_value(file, name, value, strlen(value));
 			break;
 		case PLH_FIELD_NAME:
-			emit_value(file, name, value, strnlen(value, PLH_NAME_MAX));
+			plh_dump_text_value(file, name, value, strnlen(value, PLH_NAME_MAX));
 			break;
 		case PLH_FIELD_DEATH:
-			emit(file, " %s=%s", name, death_word(*(const uint32 *) value));
+			plh_dump_text_format(file, " %s=%s", name, death_word(*(const uint32 *) value));
 			break;
 		case PLH_FIELD_SCOPE:
-			emit(file, " %s=%s", name,
-				 plh_settings_scope_name(*(const uint32 *) value));
+			plh_dump_text_format(file, " %s=%s", name,
+								 plh_settings_scope_name(*(const uint32 *) value));
 			break;
 		case PLH_FIELD_PID:
 		case PLH_FIELD_INT32:
-			emit(file, " %s=%d", name, Max(*(const int32 *) value, 0));
+			plh_dump_text_format(file, " %s=%d", name, Max(*(const int32 *) value, 0));
 			break;
 		case PLH_FIELD_UINT32:
-			emit(file, " %s=%u", name, *(const uint32 *) value);
+			plh_dump_text_format(file, " %s=%u", name, *(const uint32 *) value);
 			break;
 		case PLH_FIELD_COUNT:
 		case PLH_FIELD_COUNT_IF_KNOWN:
-			emit(file, " %s=%lld", name, (long long) *(const int64 *) value);
+			plh_dump_text_format(file, " %s=%lld", name, (long long) *(const int64 *) value);
 			break;
 		case PLH_FIELD_TIME:
-			emit(file, " %s=%lld", name, unix_us(*(const TimestampTz *) value));
+			plh_dump_text_format(file, " %s=%lld", name, unix_us(*(const TimestampTz *) value));
 			break;
 	}
 }
 
 /* Append the lines about the process. */
 static void
-emit_header(DumpFile *file, const PlhProfileImage *image, const char *reason)
+emit_header(PlhDumpText *file, const PlhProfileImage *image, const char *reason)
 {
 	const PlhDumpField *first = plh_dump_format_process;
 
 	for (const PlhDumpField *field = first; field->name != NULL; field++)
 	{
 		if (field->line_start != NULL)
-			emit(file, "%s%s", field > first ? "\n" : "", field->line_start);
+			plh_dump_text_format(file, "%s%s", field > first ? "\n" : "", field->line_start);
 		emit_field(file, field, image, reason);
 	}
-	emit(file, "\n");
+	plh_dump_text_format(file, "\n");
 }
 
 /*
@@ -368,7 +226,7 @@ number_of(const PlhProfileImage *image, const void *record, bool *is_new)
 
 /* Append the line of a context's name, unless there is one.  Returns its number. */
 static uint32
-emit_context(DumpFile *file, const PlhProfileImage *image,
+emit_context(PlhDumpText *file, const PlhProfileImage *image,
 			 const PlhStringRecord *context)
 {
 	bool		is_new;
@@ -376,17 +234,17 @@ emit_context(DumpFile *file, const PlhProfileImage *image,
 
 	if (is_new)
 	{
-		emit(file, "# context");
-		emit_number(file, "number", number);
-		emit_value(file, "name", context->text, context->text_bytes);
-		emit(file, "\n");
+		plh_dump_text_format(file, "# context");
+		plh_dump_text_number(file, "number", number);
+		plh_dump_text_value(file, "name", context->text, context->text_bytes);
+		plh_dump_text_format(file, "\n");
 	}
 	return number;
 }
 
 /* Append the line of a statement likewise. */
 static uint32
-emit_statement(DumpFile *file, const PlhProfileImage *image,
+emit_statement(PlhDumpText *file, const PlhProfileImage *image,
 			   const PlhStatementRecord *statement)
 {
 	bool		is_new;
@@ -394,12 +252,12 @@ emit_statement(DumpFile *file, const PlhProfileImage *image,
 
 	if (is_new)
 	{
-		emit(file, "# statement");
-		emit_number(file, "number", number);
-		emit_unless(file, "query_id", statement->query_id, 0);
+		plh_dump_text_format(file, "# statement");
+		plh_dump_text_number(file, "number", number);
+		plh_dump_text_number_unless(file, "query_id", statement->query_id, 0);
 		if (statement->text_bytes > 0)
-			emit_value(file, "query", statement->text, statement->text_bytes);
-		emit(file, "\n");
+			plh_dump_text_value(file, "query", statement->text, statement->text_bytes);
+		plh_dump_text_format(file, "\n");
 	}
 	return number;
 }
@@ -409,7 +267,7 @@ emit_statement(DumpFile *file, const PlhProfileImage *image,
  * field is taken for that is not there.
  */
 static void
-emit_site(DumpFile *file, const PlhProfileImage *image,
+emit_site(PlhDumpText *file, const PlhProfileImage *image,
 		  const PlhSiteFacts *facts)
 {
 	const PlhCounters *counters = facts->counters;
@@ -417,40 +275,40 @@ emit_site(DumpFile *file, const PlhProfileImage *image,
 	uint32		statement = emit_statement(file, image, facts->statement);
 	TimestampTz started_at = image->header->started_at;
 
-	emit_bytes(file, "# site", strlen("# site"));
+	plh_dump_text_bytes(file, "# site", strlen("# site"));
 	if (context != 0)
 	{
-		emit_number(file, "context", context);
-		emit(file, " lifetime=%s", facts->lifetime);
+		plh_dump_text_number(file, "context", context);
+		plh_dump_text_format(file, " lifetime=%s", facts->lifetime);
 	}
-	emit_unless(file, "statement", statement, 0);
-	emit_unless(file, "live_bytes", counters->live_bytes, 0);
-	emit_unless(file, "live_count", counters->live_count, 0);
-	emit_unless(file, "samples", counters->live_samples, 0);
-	emit_unless(file, "total_bytes", counters->total_bytes, counters->live_bytes);
-	emit_unless(file, "total_count", counters->total_count, counters->live_count);
-	emit_unless(file, "total_samples", counters->total_samples,
-				counters->live_samples);
+	plh_dump_text_number_unless(file, "statement", statement, 0);
+	plh_dump_text_number_unless(file, "live_bytes", counters->live_bytes, 0);
+	plh_dump_text_number_unless(file, "live_count", counters->live_count, 0);
+	plh_dump_text_number_unless(file, "samples", counters->live_samples, 0);
+	plh_dump_text_number_unless(file, "total_bytes", counters->total_bytes, counters->live_bytes);
+	plh_dump_text_number_unless(file, "total_count", counters->total_count, counters->live_count);
+	plh_dump_text_number_unless(file, "total_samples", counters->total_samples,
+								counters->live_samples);
 	if (counters->live_variance != 0)
-		emit(file, " variance=%.17g", counters->live_variance);
-	emit_unless(file, "peak_bytes", facts->peak_bytes, counters->live_bytes);
-	emit_number(file, "first_us", counters->first_at - started_at);
-	emit_number(file, "last_us", counters->last_at - started_at);
-	emit_unless(file, "truncated",
-				facts->stack != NULL && facts->stack->truncated, 0);
+		plh_dump_text_format(file, " variance=%.17g", counters->live_variance);
+	plh_dump_text_number_unless(file, "peak_bytes", facts->peak_bytes, counters->live_bytes);
+	plh_dump_text_number(file, "first_us", counters->first_at - started_at);
+	plh_dump_text_number(file, "last_us", counters->last_at - started_at);
+	plh_dump_text_number_unless(file, "truncated",
+								facts->stack != NULL && facts->stack->truncated, 0);
 	if (facts->has_baseline)
 	{
-		emit_number(file, "baseline_bytes", facts->baseline_bytes);
-		emit_number(file, "baseline_count", facts->baseline_count);
+		plh_dump_text_number(file, "baseline_bytes", facts->baseline_bytes);
+		plh_dump_text_number(file, "baseline_count", facts->baseline_count);
 	}
-	emit_bytes(file, "\n", 1);
+	plh_dump_text_bytes(file, "\n", 1);
 }
 
 static void
-emit_address(DumpFile *file, uint64 address)
+emit_address(PlhDumpText *file, uint64 address)
 {
-	emit_bytes(file, " 0x", 3);
-	emit_digits(file, address, 16);
+	plh_dump_text_bytes(file, " 0x", 3);
+	plh_dump_text_digits(file, address, 16);
 }
 
 /*
@@ -460,7 +318,7 @@ emit_address(DumpFile *file, uint64 address)
  * every address lies within the call for both.
  */
 static void
-emit_stack(DumpFile *file, const PlhSiteFacts *facts,
+emit_stack(PlhDumpText *file, const PlhSiteFacts *facts,
 		   const PlhCounters *counters)
 {
 	const PlhStackRecord *stack = facts->stack;
@@ -476,12 +334,12 @@ emit_stack(DumpFile *file, const PlhSiteFacts *facts,
 						 plh_dump_addresses_of(&placement, stack->frames[i]) +
 						 (i > 0 ? 1 : 0));
 	}
-	emit_bytes(file, "\n", 1);
+	plh_dump_text_bytes(file, "\n", 1);
 }
 
 /* Append all sites, and behind those of one stack the stack. */
 static void
-emit_sites(DumpFile *file, const PlhProfileImage *image)
+emit_sites(PlhDumpText *file, const PlhProfileImage *image)
 {
 	PlhCounters of_stack = {0};
 	PlhSiteFacts facts;
@@ -507,44 +365,44 @@ emit_sites(DumpFile *file, const PlhProfileImage *image)
 
 /* Append a path, whose control characters would end its line or the field. */
 static void
-emit_module_path(DumpFile *file, const char *path)
+emit_module_path(PlhDumpText *file, const char *path)
 {
 	for (; *path != '\0'; path++)
 	{
 		unsigned char c = *path;
 
 		if (c < ' ' || c == 0x7F)
-			emit(file, "\\%03o", c);
+			plh_dump_text_format(file, "\\%03o", c);
 		else
-			emit_bytes(file, path, 1);
+			plh_dump_text_bytes(file, path, 1);
 	}
 }
 
 /* Append the modules in the form of /proc/PID/maps, with its escapes. */
 static void
-emit_modules(DumpFile *file, const PlhProfileImage *image)
+emit_modules(PlhDumpText *file, const PlhProfileImage *image)
 {
 	const PlhModuleRecord *module;
 
-	emit(file, "\nMAPPED_LIBRARIES:\n");
+	plh_dump_text_format(file, "\nMAPPED_LIBRARIES:\n");
 	for (uint32 index = 1;
 		 (module = plh_profile_image_module(image, index)) != NULL;
 		 index++)
 	{
 		uint64		start = placement.bases[index] + module->text_address;
 
-		emit(file, "%llx-%llx r-xp %08llx 00:00 0 ",
-			 (unsigned long long) start,
-			 (unsigned long long) (start + module->text_bytes),
-			 (unsigned long long) module->text_file_offset);
+		plh_dump_text_format(file, "%llx-%llx r-xp %08llx 00:00 0 ",
+							 (unsigned long long) start,
+							 (unsigned long long) (start + module->text_bytes),
+							 (unsigned long long) module->text_file_offset);
 		emit_module_path(file, module->path);
-		emit(file, "\n");
+		plh_dump_text_format(file, "\n");
 	}
 }
 
 /* Append the build-ids, which tell whether a module is still the same. */
 static void
-emit_module_facts(DumpFile *file, const PlhProfileImage *image)
+emit_module_facts(PlhDumpText *file, const PlhProfileImage *image)
 {
 	const PlhModuleRecord *module;
 
@@ -552,17 +410,17 @@ emit_module_facts(DumpFile *file, const PlhProfileImage *image)
 		 (module = plh_profile_image_module(image, index)) != NULL;
 		 index++)
 	{
-		emit(file, "# module base=0x%llx build_id=",
-			 (unsigned long long) placement.bases[index]);
+		plh_dump_text_format(file, "# module base=0x%llx build_id=",
+							 (unsigned long long) placement.bases[index]);
 		for (uint32 i = 0; i < module->build_id_bytes; i++)
-			emit(file, "%02x", module->build_id[i]);
-		emit(file, " text_address=%llu text_bytes=%llu file_offset=%llu seen_at_us=%lld",
-			 (unsigned long long) module->text_address,
-			 (unsigned long long) module->text_bytes,
-			 (unsigned long long) module->text_file_offset,
-			 unix_us(module->seen_at));
-		emit_value(file, "path", module->path, module->path_bytes);
-		emit(file, "\n");
+			plh_dump_text_format(file, "%02x", module->build_id[i]);
+		plh_dump_text_format(file, " text_address=%llu text_bytes=%llu file_offset=%llu seen_at_us=%lld",
+							 (unsigned long long) module->text_address,
+							 (unsigned long long) module->text_bytes,
+							 (unsigned long long) module->text_file_offset,
+							 unix_us(module->seen_at));
+		plh_dump_text_value(file, "path", module->path, module->path_bytes);
+		plh_dump_text_format(file, "\n");
 	}
 }
 
@@ -574,31 +432,26 @@ int
 plh_dump_writer_write(int fd, const PlhProfileImage *image,
 					  const PlhDumpExtras *extras, uint32 *live_sites)
 {
-	DumpFile   *file = &dump_file;
+	PlhDumpText *file = &dump_text;
 	DumpSums	sums;
 
-	file->fd = fd;
-	file->used = 0;
-	file->flushed = 0;
-	file->saved_errno = 0;
+	plh_dump_text_begin(file, fd);
 	plh_dump_addresses_place(&placement, image);
 	plh_dump_sites_open(&dump_sites, image, extras->baseline);
 	sum_up(&dump_sites, &sums);
 	if (extras->symbols_for_jeprof != NULL)
-		emit_bytes(file, extras->symbols_for_jeprof,
-				   strlen(extras->symbols_for_jeprof));
+		plh_dump_text_bytes(file, extras->symbols_for_jeprof,
+							strlen(extras->symbols_for_jeprof));
 	emit_sums(file, &sums);
 	emit_header(file, image, extras->reason);
 	emit_numbers(file, image, &sums);
 	emit_module_facts(file, image);
 	if (extras->symbols != NULL)
-		emit_bytes(file, extras->symbols, strlen(extras->symbols));
+		plh_dump_text_bytes(file, extras->symbols, strlen(extras->symbols));
 	plh_dump_sites_rewind(&dump_sites);
 	emit_sites(file, image);
 	plh_dump_sites_close(&dump_sites);
 	emit_modules(file, image);
-	flush_file(file);
-	fill_in_size(file);
 	*live_sites = sums.live_sites;
-	return file->saved_errno;
+	return plh_dump_text_end(file);
 }
