@@ -16,7 +16,7 @@ our @EXPORT = qw(
   new_server define_leakers define_corner_cases set_and_reload
   profile_directory profile_files dump_files
   ask process_row report_row report_figures session_pid malloc_tells
-  is_estimate is_near run_tool wait_until
+  is_estimate is_near run_tool wait_until is_gone
 );
 
 # The fixture module, built beside the tests; an absolute path.
@@ -267,6 +267,15 @@ sub wait_until
 		select(undef, undef, undef, 0.1);
 	}
 	return fail($name);
+}
+
+# Wait until a file or directory is gone.  The postmaster removes its directory when
+# its pid file, for which pg_ctl waits, is gone.
+sub is_gone
+{
+	my ($path, $name) = @_;
+
+	return wait_until(sub { !-e $path }, $name);
 }
 
 1;

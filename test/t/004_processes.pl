@@ -137,7 +137,8 @@ $standby->stop;
 
 my $directory = profile_directory($node);
 $node->stop;
-ok(!-e $directory, 'a clean shutdown leaves no profile, and no directory');
+
+is_gone($directory, 'a clean shutdown leaves no profile, and no directory');
 unlike(slurp_file($node->logfile), qr/PANIC|terminated by signal/, 'nobody crashed');
 
 done_testing();

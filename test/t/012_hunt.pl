@@ -355,7 +355,7 @@ is( ask(
 $session->quit;
 
 $node->stop;
-ok(!-e $profiles, 'nothing is left after a clean shutdown');
+is_gone($profiles, 'nothing is left after a clean shutdown');
 unlike(slurp_file($node->logfile), qr/PANIC|terminated by signal/,
 	'nobody crashed');
 done_testing();

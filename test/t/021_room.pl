@@ -113,7 +113,7 @@ chmod(0755, $directory) or die $!;
 $node->start;
 is(profile_directory($node), "$directory.2", 'then another name will do');
 $node->stop;
-ok(!-e "$directory.2", 'which goes with the server');
+is_gone("$directory.2", 'which goes with the server');
 run_tool('rm', '-r', $directory);
 $node->start;
 is(profile_directory($node), $directory, 'and the first one is taken again');

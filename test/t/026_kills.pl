@@ -384,7 +384,7 @@ is( ask($node, q{
 	0,
 	'sums of crash dumps');
 $node->stop;
-ok(!-e $directory, 'nothing is left for others to trip over');
+is_gone($directory, 'nothing is left for others to trip over');
 is_deeply([ grep { -M $_ > 1 / 24 } glob("$dumps/*.tmp") ], [],
 	'and what was begun of a dump stays for an hour at most');
 is_deeply([ fingerprints() ], \@fingerprints, "the other server's files are as they were");

@@ -160,6 +160,6 @@ like(output_of('--help'), qr/^Usage: pg_leakhunt_remove/m, 'help');
 # A server that stops leaves no directory, as before.
 $sessions{alive}->quit;
 $alive->stop;
-ok(!-e $directories{alive}, 'a server that stops takes its note along');
+is_gone($directories{alive}, 'a server that stops takes its note along');
 $sessions{gone}->{run}->kill_kill;
 done_testing();
