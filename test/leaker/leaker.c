@@ -38,6 +38,9 @@ PG_FUNCTION_INFO_V1(hold_chunk);
 PG_FUNCTION_INFO_V1(release_chunk);
 PG_FUNCTION_INFO_V1(refused_allocation);
 PG_FUNCTION_INFO_V1(time_pairs);
+PG_FUNCTION_INFO_V1(time_pallocs);
+PG_FUNCTION_INFO_V1(time_resets);
+PG_FUNCTION_INFO_V1(time_repallocs);
 PG_FUNCTION_INFO_V1(time_mallocs);
 PG_FUNCTION_INFO_V1(time_unwind);
 
@@ -352,20 +355,103 @@ refused_allocation(PG_FUNCTION_ARGS)
 	elog(ERROR, "%zu bytes were not refused to %p", bytes, chunk);
 }
 
-/* What is timed, at the bottom of a stack. */
-typedef void (*TimedFunction) (int64 times, int32 bytes);
+/*
+ * What is timed, at the bottom of a stack: so many repetitions, whose nanoseconds are
+ * returned, without those of what has to be done between them.
+ */
+typedef int64 (*TimedFunction) (int64 times, int32 bytes);
 
-static pg_noinline void
+static int64
+now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64) now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static pg_noinline int64
 pair_up(int64 times, int32 bytes)
 {
+	int64		start = now_ns();
+
 	for (int64 i = 0; i < times; i++)
 		pfree(MemoryContextAlloc(TopMemoryContext, bytes));
+	return now_ns() - start;
+}
+
+/* Fill a context of its own. */
+static pg_noinline int64
+fill(MemoryContext context, int64 times, int32 bytes)
+{
+	int64		start = now_ns();
+
+	for (int64 i = 0; i < times; i++)
+		(void) MemoryContextAlloc(context, bytes);
+	return now_ns() - start;
+}
+
+/* Fill contexts with so many bytes each, which are reset. */
+#define FILLED_BYTES (4 * 1024 * 1024)
+
+static pg_noinline int64
+palloc_only(int64 times, int32 bytes)
+{
+	MemoryContext context = AllocSetContextCreate(TopMemoryContext, "timed", ALLOCSET_DEFAULT_SIZES);
+	int64		part = Max(1, FILLED_BYTES / bytes);
+	int64		ns = 0;
+
+	for (int64 done = 0; done < times; done += part)
+	{
+		ns += fill(context, Min(part, times - done), bytes);
+		MemoryContextReset(context);
+	}
+	MemoryContextDelete(context);
+	return ns;
+}
+
+/* Contexts that are reset have so many chunks. */
+#define RESET_CHUNKS 10000
+
+static pg_noinline int64
+reset_only(int64 times, int32 bytes)
+{
+	MemoryContext context = AllocSetContextCreate(TopMemoryContext, "timed", ALLOCSET_DEFAULT_SIZES);
+	int64		ns = 0;
+
+	for (int64 done = 0; done < times; done += RESET_CHUNKS)
+	{
+		int64		start;
+
+		(void) fill(context, RESET_CHUNKS, bytes);
+		start = now_ns();
+		MemoryContextReset(context);
+		ns += now_ns() - start;
+	}
+	MemoryContextDelete(context);
+	return ns;
+}
+
+/* Each is to twice the size, or back. */
+static pg_noinline int64
+repalloc_only(int64 times, int32 bytes)
+{
+	void	   *chunk = MemoryContextAlloc(TopMemoryContext, bytes);
+	int64		start = now_ns();
+
+	for (int64 i = 0; i < times; i++)
+		chunk = repalloc(chunk, i % 2 == 0 ? 2 * bytes : bytes);
+	start = now_ns() - start;
+	pfree(chunk);
+	return start;
 }
 
 /* The compiler would leave out a malloc whose block is not used. */
-static pg_noinline void
+static pg_noinline int64
 malloc_and_free(int64 times, int32 bytes)
 {
+	int64		start = now_ns();
+
 	for (int64 i = 0; i < times; i++)
 	{
 		void	   *block = malloc(bytes);
@@ -374,39 +460,39 @@ malloc_and_free(int64 times, int32 bytes)
 
 		free(block);
 	}
+	return now_ns() - start;
 }
 
-static pg_noinline void
+static pg_noinline int64
 unwind_only(int64 times, int32 bytes)
 {
 	void	   *frames[256];
+	int64		start = now_ns();
 
 	for (int64 i = 0; i < times; i++)
 		(void) unw_backtrace(frames, 77);
+	return now_ns() - start;
 }
 
 /* Only there to be deep in the stack. */
-static pg_noinline int
+static pg_noinline int64
 descend(int depth, TimedFunction timed, int64 times, int32 bytes)
 {
-	if (depth > 0)
-		return descend(depth - 1, timed, times, bytes) + 1;
-	timed(times, bytes);
-	return 0;
+	int64		ns;
+
+	if (depth == 0)
+		return timed(times, bytes);
+	ns = descend(depth - 1, timed, times, bytes);
+	__asm__ volatile ("":::"memory");	/* no jump instead of a call */
+
+	return ns;
 }
 
 /* Nanoseconds of one of "times" repetitions, "depth" functions further down. */
 static double
 time_function(TimedFunction timed, int depth, int64 times, int32 bytes)
 {
-	struct timespec start;
-	struct timespec end;
-
-	clock_gettime(CLOCK_MONOTONIC, &start);
-	descend(depth, timed, times, bytes);
-	clock_gettime(CLOCK_MONOTONIC, &end);
-	return ((end.tv_sec - start.tv_sec) * 1e9 +
-			(end.tv_nsec - start.tv_nsec)) / times;
+	return (double) descend(depth, timed, times, bytes) / times;
 }
 
 /*
@@ -418,6 +504,32 @@ time_pairs(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_FLOAT8(time_function(pair_up, PG_GETARG_INT32(0),
 								   PG_GETARG_INT64(2), PG_GETARG_INT32(1)));
+}
+
+/*
+ * time_pallocs, time_resets, time_repallocs (bytes int, times bigint) return float8:
+ * nanoseconds of a MemoryContextAlloc without a pfree, of a reset for each chunk of a
+ * context, and of a repalloc
+ */
+Datum
+time_pallocs(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_FLOAT8(time_function(palloc_only, 3, PG_GETARG_INT64(1),
+								   PG_GETARG_INT32(0)));
+}
+
+Datum
+time_resets(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_FLOAT8(time_function(reset_only, 3, PG_GETARG_INT64(1),
+								   PG_GETARG_INT32(0)));
+}
+
+Datum
+time_repallocs(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_FLOAT8(time_function(repalloc_only, 3, PG_GETARG_INT64(1),
+								   PG_GETARG_INT32(0)));
 }
 
 /*

@@ -34,6 +34,12 @@ CREATE FUNCTION refused_allocation(bytes bigint) RETURNS void
     AS :'leaker' LANGUAGE C STRICT;
 CREATE FUNCTION time_pairs(depth int, bytes int, times bigint) RETURNS float8
     AS :'leaker' LANGUAGE C STRICT;
+CREATE FUNCTION time_pallocs(bytes int, times bigint) RETURNS float8
+    AS :'leaker' LANGUAGE C STRICT;
+CREATE FUNCTION time_resets(bytes int, times bigint) RETURNS float8
+    AS :'leaker' LANGUAGE C STRICT;
+CREATE FUNCTION time_repallocs(bytes int, times bigint) RETURNS float8
+    AS :'leaker' LANGUAGE C STRICT;
 CREATE FUNCTION time_mallocs(bytes int, times bigint) RETURNS float8
     AS :'leaker' LANGUAGE C STRICT;
 CREATE FUNCTION time_unwind(depth int, times bigint) RETURNS float8
