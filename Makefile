@@ -139,6 +139,7 @@ REPORT_OBJS = \
 
 # what counts as a leak
 VERDICT_OBJS = \
+	src/verdict/checked_statement.o \
 	src/verdict/doubt.o \
 	src/verdict/explanation.o \
 	src/verdict/leak_check.o \

@@ -30,15 +30,11 @@
  */
 #include "postgres.h"
 
-#include "access/xact.h"
 #include "executor/spi.h"
 #include "jit/jit.h"
 #include "miscadmin.h"
-#include "tcop/dest.h"
-#include "tcop/tcopprot.h"
 #include "utils/inval.h"
 #include "utils/memutils.h"
-#include "utils/resowner.h"
 
 #include "base/server_functions.h"
 #include "base/settings.h"
@@ -48,6 +44,7 @@
 #include "profile/profile_recycling.h"
 #include "sampler/countdown.h"
 #include "sampler/owner.h"
+#include "verdict/checked_statement.h"
 #include "verdict/leak_check.h"
 #include "verdict/leak_snapshot.h"
 #include "verdict/malloc_gain.h"
@@ -76,24 +73,6 @@ describe_iteration(void *arg)
 			   iteration->number);
 }
 
-/* Turn SPI's refusal of a statement into an error; others it throws itself. */
-static void
-check_result(int result)
-{
-	if (result == SPI_ERROR_TRANSACTION)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("pg_leakhunt_check cannot run transaction commands"),
-				 errdetail("All iterations run in the transaction of the caller.")));
-	if (result == SPI_ERROR_COPY)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("pg_leakhunt_check cannot COPY to or from the client")));
-	if (result < 0)
-		elog(ERROR, "SPI_execute_extended failed: %s",
-			 SPI_result_code_string(result));
-}
-
 /* Executions of the statement between two snapshots. */
 typedef struct Phase
 {
@@ -110,76 +89,11 @@ enum
 };
 
 /*
- * Run the statement once and drop its result.
- *
- * Sites are told apart by their stacks, which hold the return addresses in this
- * function and its callers.  All phases must therefore come here by the same
- * call instruction; "volatile" keeps the compiler from making copies of it.
- */
-static void
-execute(const char *query, volatile bool roll_back)
-{
-	SPIExecuteOptions options = {.dest = None_Receiver};
-	MemoryContext caller_context = CurrentMemoryContext;
-	ResourceOwner caller_owner = CurrentResourceOwner;
-
-	if (roll_back)
-	{
-		BeginInternalSubTransaction(NULL);
-		MemoryContextSwitchTo(caller_context);
-	}
-	check_result(SPI_execute_extended(query, &options));
-	if (roll_back)
-	{
-		RollbackAndReleaseCurrentSubTransaction();
-		MemoryContextSwitchTo(caller_context);
-		CurrentResourceOwner = caller_owner;
-	}
-}
-
-/*
- * Hold notices and warnings back from the client during the repetitions: it
- * has seen them once, in the first execution.
- */
-static void
-begin_silence(void)
-{
-	client_min_messages = ERROR;
-}
-
-/* Put the setting back, unless the statement has set it meanwhile. */
-static void
-end_silence(int wanted)
-{
-	if (client_min_messages == ERROR)
-		client_min_messages = wanted;
-}
-
-/* Run the statement once, and let the client hear of it or not. */
-static pg_noinline void
-execute_aloud(const char *query, bool roll_back, bool aloud)
-{
-	volatile int wanted = client_min_messages;
-
-	if (!aloud)
-		begin_silence();
-	PG_TRY();
-	{
-		execute(query, roll_back);
-	}
-	PG_FINALLY();
-	{
-		end_silence(wanted);
-	}
-	PG_END_TRY();
-}
-
-/*
  * Run the statement as often as that phase says.  Returns what malloc has gained
  * per iteration, other than for memory contexts.
  */
 static pg_noinline int64
-run_phase(const char *query, const Phase *phase)
+run_phase(const List *statements, const Phase *phase)
 {
 	Iteration	iteration = {.phase = phase->name};
 	ErrorContextCallback callback = {
@@ -195,8 +109,8 @@ run_phase(const char *query, const Phase *phase)
 		 iteration.number++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		execute_aloud(query, phase->roll_back,
-					  !phase->silent && iteration.number == phase->first);
+		plh_checked_statement_execute(statements, phase->roll_back,
+									  !phase->silent && iteration.number == phase->first);
 		if (iteration.number == phase->first)
 			mark = plh_malloc_gain_mark();
 	}
@@ -406,7 +320,7 @@ unexplained_gain(const PlhLeakCheck *check, int64 gained, int iterations)
 
 /* Iterate and compare; the leaks that are found are allocated in "memory". */
 static void
-run(const char *query, int iterations, int warmup, bool bounded,
+run(const List *statements, int iterations, int warmup, bool bounded,
 	PlhLeakCheck *check, MemoryContext memory)
 {
 	int			half = iterations / 2;
@@ -437,7 +351,7 @@ run(const char *query, int iterations, int warmup, bool bounded,
 			if (check->leak_count == 0 && check->malloc_bytes == 0)
 				return;
 		}
-		gains[phase] = run_phase(query, &phases[phase]);
+		gains[phase] = run_phase(statements, &phases[phase]);
 		check_nothing_lost(plh_profile_image_lost_samples(plh_profile) -
 						   lost_before, bounded);
 		InvalidateSystemCaches();
@@ -501,13 +415,8 @@ plh_leak_check_run(const char *query, int iterations, int warmup, bool bounded,
 	PG_TRY();
 	{
 		SPI_connect();
-		run(query, iterations, warmup, bounded, check, caller_context);
-
-		/* only now, as SPI says best where a syntax error is */
-		if (pg_parse_query(query) == NIL)
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("there is no statement to check")));
+		run(plh_checked_statement_split(query), iterations, warmup, bounded,
+			check, caller_context);
 		SPI_finish();
 	}
 	PG_FINALLY();
