@@ -103,7 +103,7 @@ is( $node->safe_psql(
 	'a directory of one\'s own choice');
 $node->stop;
 ok(-d "$scratch/target", 'which stays');
-is_deeply([ profile_files("$scratch/target") ], [], 'empty');
+wait_until(sub { !profile_files("$scratch/target") }, 'empty');
 
 # Loaded by a session, the module covers that session, and says so once.
 start_with("shared_preload_libraries = ''\n");
