@@ -244,7 +244,7 @@ for my $wrong (
 	[ q('COPY kept FROM STDIN'), qr/ERROR:  pg_leakhunt_check cannot COPY/ ],
 	[ q('VACUUM'), qr/ERROR:  VACUUM cannot be executed from a function/ ],
 	[ q('SELECT FROM WHERE'),
-		qr/ERROR:  syntax error at or near "WHERE"\nLINE 1: SELECT FROM WHERE\n +\^\nQUERY:  SELECT FROM WHERE\n/ ],
+		qr/ERROR:  syntax error at or near "WHERE"\nLINE 1: SELECT FROM WHERE\n +\^\nQUERY:  SELECT FROM WHERE\z/ ],
 	[ q(' -- '), qr/ERROR:  there is no statement to check/ ],
 	[ q(NULL), qr/ERROR:  query must not be null/ ],
 	[ q('SELECT 1', 1), qr/ERROR:  iterations must be at least 2/ ],
