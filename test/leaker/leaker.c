@@ -7,6 +7,7 @@
  */
 #include "postgres.h"
 
+#include <math.h>
 #include <time.h>
 
 #define UNW_LOCAL_ONLY
@@ -37,6 +38,8 @@ PG_FUNCTION_INFO_V1(allocate_in_critical_section);
 PG_FUNCTION_INFO_V1(hold_chunk);
 PG_FUNCTION_INFO_V1(release_chunk);
 PG_FUNCTION_INFO_V1(refused_allocation);
+PG_FUNCTION_INFO_V1(fill_estimated);
+PG_FUNCTION_INFO_V1(empty_estimated);
 PG_FUNCTION_INFO_V1(time_pairs);
 PG_FUNCTION_INFO_V1(time_pallocs);
 PG_FUNCTION_INFO_V1(time_resets);
@@ -353,6 +356,51 @@ refused_allocation(PG_FUNCTION_ARGS)
 	chunk[99] = 1;
 	chunk = repalloc_huge(chunk, bytes);
 	elog(ERROR, "%zu bytes were not refused to %p", bytes, chunk);
+}
+
+/* What is sampled, and its estimate compared with the truth. */
+static MemoryContext estimated;
+
+/* Sizes from 8 bytes to 1 MB, of which each doubling is as frequent. */
+static Size
+mixed_size(uint64 *state)
+{
+	*state = *state * UINT64CONST(6364136223846793005) + 1442695040888963407;
+	return (Size) (8 * pow(2, (*state >> 40) / (double) (1 << 24) * 17));
+}
+
+/*
+ * fill_estimated(bytes int, chunks bigint) returns bigint: allocate chunks of so many
+ * bytes, or of mixed sizes if that is 0; returns how much that is
+ */
+Datum
+fill_estimated(PG_FUNCTION_ARGS)
+{
+	Size		bytes = PG_GETARG_INT32(0);
+	static uint64 state = 1;
+	int64		filled = 0;
+
+	if (estimated == NULL)
+		estimated = AllocSetContextCreate(TopMemoryContext, "estimated", ALLOCSET_DEFAULT_SIZES);
+	for (int64 i = PG_GETARG_INT64(1); i > 0; i--)
+	{
+		Size		size = bytes > 0 ? bytes : mixed_size(&state);
+
+		(void) MemoryContextAlloc(estimated, size);
+		filled += size;
+	}
+	PG_RETURN_INT64(filled);
+}
+
+/*
+ * empty_estimated() returns void: free all of that
+ */
+Datum
+empty_estimated(PG_FUNCTION_ARGS)
+{
+	if (estimated != NULL)
+		MemoryContextReset(estimated);
+	PG_RETURN_VOID();
 }
 
 /*

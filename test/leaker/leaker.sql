@@ -32,6 +32,10 @@ CREATE FUNCTION release_chunk() RETURNS void
     AS :'leaker' LANGUAGE C STRICT;
 CREATE FUNCTION refused_allocation(bytes bigint) RETURNS void
     AS :'leaker' LANGUAGE C STRICT;
+CREATE FUNCTION fill_estimated(bytes int, chunks bigint) RETURNS bigint
+    AS :'leaker' LANGUAGE C STRICT;
+CREATE FUNCTION empty_estimated() RETURNS void
+    AS :'leaker' LANGUAGE C STRICT;
 CREATE FUNCTION time_pairs(depth int, bytes int, times bigint) RETURNS float8
     AS :'leaker' LANGUAGE C STRICT;
 CREATE FUNCTION time_pallocs(bytes int, times bigint) RETURNS float8
