@@ -44,8 +44,12 @@ plh_sampling_gap(pg_prng_state *prng, uint32 interval_bytes)
 	if (interval_bytes <= 1)
 		return 0;
 
-	/* this is in (0,1] without rounding, so the logarithm is finite */
-	gap = -log(1.0 - draw_fraction(prng)) * (double) interval_bytes;
+	/*
+	 * The argument is above -1, so that the logarithm is finite.  log() would
+	 * be faster, but each new process would touch its tables, which are six
+	 * pages.
+	 */
+	gap = -log1p(-draw_fraction(prng)) * (double) interval_bytes;
 	return (int64) ceil(gap);
 }
 
