@@ -22,7 +22,9 @@
  */
 static uint32 last_transaction;
 static int64 epoch_began_us;
-static int64 last_sample_us;	/* when that was, by the same clock */
+
+/* When the last sample was counted, by the same clock. */
+static int64 last_sample_us;
 
 /*
  * A larger jump between two local transaction ids means that numbering has
@@ -332,5 +334,6 @@ plh_profile_counters_forget(void)
 {
 	last_transaction = 0;
 	epoch_began_us = 0;
+	last_sample_us = 0;
 	memset(&early, 0, sizeof(early));
 }

@@ -13,7 +13,7 @@
 #include "nodes/parsenodes.h"
 #include "tcop/dest.h"
 #include "tcop/tcopprot.h"
-#include "utils/elog.h"
+#include "utils/guc.h"
 #include "utils/resowner.h"
 
 #include "verdict/checked_statement.h"

@@ -543,6 +543,14 @@ time_function(TimedFunction timed, int depth, int64 times, int32 bytes)
 	return (double) descend(depth, timed, times, bytes) / times;
 }
 
+/* The same for functions in SQL whose arguments are the bytes and the times. */
+static Datum
+time_call(FunctionCallInfo fcinfo, TimedFunction timed, int depth)
+{
+	PG_RETURN_FLOAT8(time_function(timed, depth, PG_GETARG_INT64(1),
+								   PG_GETARG_INT32(0)));
+}
+
 /*
  * time_pairs(depth int, bytes int, times bigint) returns float8: nanoseconds
  * of one MemoryContextAlloc and pfree
@@ -562,22 +570,19 @@ time_pairs(PG_FUNCTION_ARGS)
 Datum
 time_pallocs(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_FLOAT8(time_function(palloc_only, 3, PG_GETARG_INT64(1),
-								   PG_GETARG_INT32(0)));
+	return time_call(fcinfo, palloc_only, 3);
 }
 
 Datum
 time_resets(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_FLOAT8(time_function(reset_only, 3, PG_GETARG_INT64(1),
-								   PG_GETARG_INT32(0)));
+	return time_call(fcinfo, reset_only, 3);
 }
 
 Datum
 time_repallocs(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_FLOAT8(time_function(repalloc_only, 3, PG_GETARG_INT64(1),
-								   PG_GETARG_INT32(0)));
+	return time_call(fcinfo, repalloc_only, 3);
 }
 
 /*
@@ -587,8 +592,7 @@ time_repallocs(PG_FUNCTION_ARGS)
 Datum
 time_mallocs(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_FLOAT8(time_function(malloc_and_free, 0, PG_GETARG_INT64(1),
-								   PG_GETARG_INT32(0)));
+	return time_call(fcinfo, malloc_and_free, 0);
 }
 
 /*
