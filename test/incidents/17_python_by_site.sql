@@ -6,7 +6,7 @@
 --
 -- needs: EXISTS (SELECT FROM pg_extension WHERE extname = 'plpython3u')
 -- preloaded: yes
--- suspect: *mapped - -
+-- suspect: ?(malloc *)mapped - -
 -- says: Verdict: mapped
 -- says: [Pp]ython
 -- never: Verdict: leak
