@@ -3,7 +3,10 @@
 EXTENSION = pg_leakhunt
 MODULE_big = pg_leakhunt
 DATA = sql/pg_leakhunt--1.0.sql
-SCRIPTS = bin/pg_leakhunt_attach bin/pg_leakhunt_attach.gdb bin/pg_leakhunt_remove
+SCRIPTS = bin/pg_leakhunt_attach bin/pg_leakhunt_attach.gdb bin/pg_leakhunt_export bin/pg_leakhunt_remove
+
+# the modules of pg_leakhunt_export, in a folder beside it
+EXPORTER = $(wildcard bin/pg_leakhunt_exporter/*.py)
 
 # The objects by folder.  A file includes files of its own folder and of those
 # above it only.
@@ -11,7 +14,9 @@ SCRIPTS = bin/pg_leakhunt_attach bin/pg_leakhunt_attach.gdb bin/pg_leakhunt_remo
 # Inside palloc, where nothing may allocate, lock, throw or report:
 # what everything stands on; knows nothing of samples
 BASE_OBJS = \
+	src/base/call_frame_info.o \
 	src/base/client_names.o \
+	src/base/compiled_code.o \
 	src/base/directory_names.o \
 	src/base/guard.o \
 	src/base/modules.o \
@@ -24,6 +29,7 @@ BASE_OBJS = \
 	src/base/settings.o \
 	src/base/size_units.o \
 	src/base/stack_memo.o \
+	src/base/stack_walk.o \
 	src/base/unwind.o \
 	src/base/unwind_rules.o \
 	src/base/whole_io.o
@@ -79,14 +85,18 @@ READER_OBJS = \
 	src/reader/dump_lines.o \
 	src/reader/dump_modules.o \
 	src/reader/dump_reader.o \
+	src/reader/machine_memory.o \
 	src/reader/merged_records.o \
+	src/reader/merged_sites.o \
 	src/reader/private_part.o \
 	src/reader/profile_builder.o \
 	src/reader/profile_merge.o \
 	src/reader/profile_reader.o \
 	src/reader/record_numbers.o \
 	src/reader/server_activity.o \
+	src/reader/server_figures.o \
 	src/reader/server_processes.o \
+	src/reader/site_owner.o \
 	src/reader/symbol_table.o
 
 # load, fork, the ends of transactions, exit, crash
@@ -110,6 +120,7 @@ PROCESS_OBJS = \
 SYMBOLS_OBJS = \
 	src/symbols/debug_file.o \
 	src/symbols/debug_info.o \
+	src/symbols/passing_questions.o \
 	src/symbols/symbol_cache.o \
 	src/symbols/symbol_protocol.o \
 	src/symbols/symbol_server.o \
@@ -130,6 +141,12 @@ REPORT_OBJS = \
 	src/report/listed_site.o \
 	src/report/malloc_callers.o \
 	src/report/pprof.o \
+	src/report/pprof_labels.o \
+	src/report/pprof_samples.o \
+	src/report/pprof_tables.o \
+	src/report/pprof_values.o \
+	src/report/protobuf.o \
+	src/report/server_binary.o \
 	src/report/site_list.o \
 	src/report/size_text.o \
 	src/report/stack_text.o \
@@ -142,6 +159,7 @@ VERDICT_OBJS = \
 	src/verdict/checked_statement.o \
 	src/verdict/doubt.o \
 	src/verdict/explanation.o \
+	src/verdict/image_suspects.o \
 	src/verdict/leak_check.o \
 	src/verdict/leak_snapshot.o \
 	src/verdict/malloc_gain.o \
@@ -151,17 +169,21 @@ VERDICT_OBJS = \
 	src/verdict/suppression.o \
 	src/verdict/suspect.o \
 	src/verdict/suspect_evidence.o \
-	src/verdict/suspect_list.o
+	src/verdict/suspect_list.o \
+	src/verdict/worst_suspects.o
 
 # SQL arguments in, rows out
 FUNCTIONS_OBJS = \
 	src/functions/sql_all.o \
+	src/functions/sql_arguments.o \
 	src/functions/sql_check.o \
 	src/functions/sql_contexts.o \
 	src/functions/sql_control.o \
 	src/functions/sql_dumps.o \
 	src/functions/sql_explain.o \
+	src/functions/sql_metrics.o \
 	src/functions/sql_pictures.o \
+	src/functions/sql_pprof.o \
 	src/functions/sql_processes.o \
 	src/functions/sql_rows.o \
 	src/functions/sql_sites.o \
@@ -216,7 +238,7 @@ PG_CONFIG ?= pg_config
 
 # The scripts of these targets set up what they need, including a server and its
 # pg_config, which PGXS would want to have already.
-OWN_TARGETS = demo test test-incidents test-faults test-kills test-load test-fuzz test-sanitizers test-valgrind test-matrix \
+OWN_TARGETS = demo test test-incidents test-fleet test-faults test-kills test-load test-fuzz test-readers test-sanitizers test-valgrind test-matrix \
 	test-non-pie test-coexistence test-core test-published-leaks bench
 .PHONY: $(OWN_TARGETS)
 demo:
@@ -226,9 +248,15 @@ test:
 # Plays incidents, and asks what pg_leakhunt says of each.
 test-incidents:
 	test/incidents/run
+# Debian's Prometheus and exporters, on a server with leaks, with the files of monitoring/.
+test-fleet:
+	test/fleet
 # Looks for hostile files that the readers fail at, a minute long.
 test-fuzz:
 	test/fuzz/run 10
+# Shows profiles for pprof to other programs that read them, which npm has.
+test-readers:
+	test/pprof-readers
 # Tests on the PostgreSQL of other Debian releases, each in a root directory of its
 # own, for which the user must be root.
 test-matrix:
@@ -274,6 +302,16 @@ uninstall: uninstall-programs
 uninstall-programs:
 	rm -f $(addprefix '$(DESTDIR)$(bindir)'/, $(notdir $(SCRIPTS)))
 
+install: install-exporter
+uninstall: uninstall-exporter
+.PHONY: install-exporter uninstall-exporter
+install-exporter: installdirs
+	$(MKDIR_P) '$(DESTDIR)$(bindir)/pg_leakhunt_exporter'
+	$(INSTALL_DATA) $(EXPORTER) '$(DESTDIR)$(bindir)/pg_leakhunt_exporter/'
+uninstall-exporter:
+	rm -f $(addprefix '$(DESTDIR)$(bindir)'/pg_leakhunt_exporter/, $(notdir $(EXPORTER)))
+	-rmdir '$(DESTDIR)$(bindir)/pg_leakhunt_exporter'
+
 # Every malloc goes through this library: so it has no frame pointers, canaries or
 # sanitizers, and finds its variables of a thread without a call.  The compiler must
 # not know of malloc here, or it would take a function for what it defines.
@@ -294,6 +332,21 @@ install-malloc: pg_leakhunt_malloc.so installdirs
 	$(INSTALL_SHLIB) pg_leakhunt_malloc.so '$(DESTDIR)$(pkglibdir)/'
 uninstall-malloc:
 	rm -f '$(DESTDIR)$(pkglibdir)/pg_leakhunt_malloc.so'
+
+# The files for Prometheus, exporters, Grafana and systemd.
+MONITORING = monitoring/README.md $(wildcard monitoring/*.yml) monitoring/grafana-dashboard.json
+MONITORING_UNITS = $(wildcard monitoring/systemd/*)
+monitoring_folder = $(DESTDIR)$(datadir)/pg_leakhunt/monitoring
+install: install-monitoring
+uninstall: uninstall-monitoring
+.PHONY: install-monitoring uninstall-monitoring
+install-monitoring: installdirs
+	$(MKDIR_P) '$(monitoring_folder)/systemd'
+	$(INSTALL_DATA) $(addprefix $(srcdir)/, $(MONITORING)) '$(monitoring_folder)/'
+	$(INSTALL_DATA) $(addprefix $(srcdir)/, $(MONITORING_UNITS)) '$(monitoring_folder)/systemd/'
+uninstall-monitoring:
+	rm -f $(addprefix '$(monitoring_folder)'/, $(notdir $(MONITORING)) $(MONITORING_UNITS:monitoring/%=%))
+	-rmdir -p --ignore-fail-on-non-empty '$(monitoring_folder)/systemd'
 
 # PGXS tracks no headers, so each object depends on all of them.
 $(OBJS) $(OBJS:.o=.bc): $(filter-out $(GENERATED),$(wildcard src/*/*.h))

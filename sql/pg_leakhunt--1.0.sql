@@ -430,6 +430,38 @@ LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION pg_leakhunt_explain(int) IS
 'Returns a paragraph on a process, or on each if pid is null, the largest first: who it is, how large it is and of what, since when it grows and by what, the verdict of pg_leakhunt_suspects or why there is none, and the next step. All its figures are those of the views: what samples stand for has its 95% bound behind it, as (+/- 12 MB), what was counted says when. A WARNING and no rows if the pid is no process of this server, or one not for the caller to see.';
 
+CREATE FUNCTION pg_leakhunt_metrics(
+    OUT name text,
+    OUT backend_type text,
+    OUT verdict text,
+    OUT context_name text,
+    OUT site text,
+    OUT value float8)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pg_leakhunt_metrics'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_leakhunt_metrics() IS
+'Returns the rows of the view pg_leakhunt_metrics.';
+
+CREATE VIEW pg_leakhunt_metrics AS
+    SELECT * FROM pg_leakhunt_metrics();
+
+COMMENT ON VIEW pg_leakhunt_metrics IS
+'Figures for engines that store them every few seconds, one per row: of the server, per backend type, and of the ten worst suspects, those of several processes that are called alike in one. It takes no longer than some 20 ms with a thousand sessions: processes are judged until 15 ms are over, the largest first (processes_unjudged has the others). Where a suspect has functions that this session has not looked up yet, their names are waited for, up to 200 ms in all; those that take longer are module+offset until a later call, as symbols are read between two calls. Where there are patterns in pg_leakhunt_suppressions, such a suspect is left to that call.';
+COMMENT ON COLUMN pg_leakhunt_metrics.name IS
+'what the value is; the unit, if there is one, is its end: bytes, or bytes per second. All are gauges, of processes that live; a name that ended in _total would be a counter';
+COMMENT ON COLUMN pg_leakhunt_metrics.backend_type IS
+'of the processes that are added up, as in pg_stat_activity, or postmaster; other: of those not known there, such as the logger, and of further types beyond 16; null: of the whole server';
+COMMENT ON COLUMN pg_leakhunt_metrics.verdict IS
+'of a suspect, as in pg_leakhunt_suspects; null where the value is about none, as in the next two';
+COMMENT ON COLUMN pg_leakhunt_metrics.context_name IS
+'memory context of a suspect; null where it is about the processes as a whole';
+COMMENT ON COLUMN pg_leakhunt_metrics.site IS
+'call site of a suspect, as in pg_leakhunt_suspects; module+offset while its name is not known in this session';
+COMMENT ON COLUMN pg_leakhunt_metrics.value IS
+'the figure, of processes that the caller may see: rss_anon_bytes, context_bytes and malloc_bytes as in pg_leakhunt_processes, added up; bytes of a suspect are the live_bytes of its findings';
+
 CREATE FUNCTION pg_leakhunt_suppressed(
     OUT pattern text,
     OUT reason text,
@@ -818,42 +850,68 @@ COMMENT ON FUNCTION pg_leakhunt_flamegraph_all(bool, bool, bool, bool) IS
 CREATE FUNCTION pg_leakhunt_pprof(
     pid int,
     growth bool DEFAULT false,
-    peak bool DEFAULT false)
+    peak bool DEFAULT false,
+    types text[] DEFAULT NULL,
+    labels text[] DEFAULT '{memory_context,backend_type}',
+    symbolize bool DEFAULT true,
+    helpers bool DEFAULT true,
+    max_samples int DEFAULT NULL,
+    max_bytes int DEFAULT NULL)
 RETURNS bytea
 AS 'MODULE_PATHNAME', 'pg_leakhunt_pprof_of_process'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
-COMMENT ON FUNCTION pg_leakhunt_pprof(int, bool, bool) IS
-'Returns what a process has allocated and holds as a profile for go tool pprof: alloc_objects, alloc_space, inuse_objects and inuse_space, with labels. With growth it is what the process has gained since its baseline; with peak the one figure is peak_space, what was held when the process held most. A process without a profile is an ERROR.';
+COMMENT ON FUNCTION pg_leakhunt_pprof(int, bool, bool, text[], text[], bool, bool, int, int) IS
+'Returns what a process has allocated and holds as a profile for go tool pprof and for programs that collect profiles: samples in chunks and bytes, one per stack and labels. The types are alloc (alloc_objects and alloc_space, since the process began), inuse (inuse_objects and inuse_space, held now) and peak (peak_space, held when the process held most); null is alloc and inuse. With growth it is inuse alone, what the process has gained since its baseline, which may be negative; peak is the same as types => ''{peak}''. The labels, all of them texts, are memory_context, backend_type, lifetime, query_id, pid, database, user and application. Without symbolize there are addresses and build ids instead of names, for programs that look these up; without helpers, functions that allocate for their callers, such as lappend, are left out of the stacks. Beyond max_samples or max_bytes (of the result, at least 16384) the smallest samples are one, called [smaller sites], and a comment in the profile says how many they are. The server is always the first mapping; the period is the sampling interval, or that of the settings where nothing is sampled now. An unknown type or label, and a process without a profile, are an ERROR.';
 
 CREATE FUNCTION pg_leakhunt_pprof(
     file text,
     base text DEFAULT NULL,
-    peak bool DEFAULT false)
+    peak bool DEFAULT false,
+    types text[] DEFAULT NULL,
+    labels text[] DEFAULT '{memory_context,backend_type}',
+    symbolize bool DEFAULT true,
+    helpers bool DEFAULT true,
+    max_samples int DEFAULT NULL,
+    max_bytes int DEFAULT NULL)
 RETURNS bytea
 AS 'MODULE_PATHNAME', 'pg_leakhunt_pprof_of_file'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
-COMMENT ON FUNCTION pg_leakhunt_pprof(text, text, bool) IS
-'Returns what a dump file has as a profile for go tool pprof: alloc_objects, alloc_space, inuse_objects and inuse_space, with labels. With base it is what it has gained since that dump file; with peak the one figure is peak_space, what was held when the process held most.';
+COMMENT ON FUNCTION pg_leakhunt_pprof(text, text, bool, text[], text[], bool, bool, int, int) IS
+'Returns what a dump file has as a profile for go tool pprof and for programs that collect profiles, in chunks and bytes, as of the time of the dump. With base it is inuse alone, what it has gained since that dump file; with peak, what was held when the process held most. The other arguments are those of pg_leakhunt_pprof(int).';
 
 CREATE FUNCTION pg_leakhunt_pprof_all(
     growth bool DEFAULT false,
-    peak bool DEFAULT false)
+    peak bool DEFAULT false,
+    types text[] DEFAULT NULL,
+    labels text[] DEFAULT '{memory_context,backend_type}',
+    symbolize bool DEFAULT true,
+    helpers bool DEFAULT true,
+    max_samples int DEFAULT NULL,
+    max_bytes int DEFAULT NULL)
 RETURNS bytea
 AS 'MODULE_PATHNAME', 'pg_leakhunt_pprof_of_all'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
-COMMENT ON FUNCTION pg_leakhunt_pprof_all(bool, bool) IS
-'Returns what all processes that the caller may see have allocated and hold, together, as pg_leakhunt_pprof does for one. Samples that several processes share have no label pid, and no backend_type if they are of different types. With growth it is what each has gained since its own baseline; processes without one are left out, which a NOTICE says. With peak it is the sum of what each process held at its own peak, which were at different times. No process with a profile is an ERROR.';
+COMMENT ON FUNCTION pg_leakhunt_pprof_all(bool, bool, text[], text[], bool, bool, int, int) IS
+'Returns what all processes that the caller may see have allocated and hold, together, as pg_leakhunt_pprof does for one, in chunks and bytes. Processes are told apart by the labels: a stack that several share is one sample, unless their labels differ, as their pids do. With growth it is what each has gained since its own baseline; processes without one are left out, which a NOTICE says. With peak it is the sum of what each process held at its own peak, which were at different times. If no process has a profile, the result is a profile without samples, after a WARNING: a program that collects profiles would take an ERROR for a server that is down. The other arguments are those of pg_leakhunt_pprof(int).';
 
-CREATE FUNCTION pg_leakhunt_pprof()
+CREATE FUNCTION pg_leakhunt_pprof(
+    growth bool DEFAULT false,
+    peak bool DEFAULT false,
+    types text[] DEFAULT NULL,
+    labels text[] DEFAULT '{memory_context,backend_type}',
+    symbolize bool DEFAULT true,
+    helpers bool DEFAULT true,
+    max_samples int DEFAULT NULL,
+    max_bytes int DEFAULT NULL)
 RETURNS bytea
-LANGUAGE sql VOLATILE PARALLEL RESTRICTED
-RETURN pg_leakhunt_pprof_all();
+AS 'MODULE_PATHNAME', 'pg_leakhunt_pprof_of_all'
+LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
-COMMENT ON FUNCTION pg_leakhunt_pprof() IS
-'Returns what all processes that the caller may see have allocated and hold now: pg_leakhunt_pprof_all(), by the name that programs which collect profiles ask for.';
+COMMENT ON FUNCTION pg_leakhunt_pprof(bool, bool, text[], text[], bool, bool, int, int) IS
+'Returns what all processes that the caller may see have allocated and hold, in chunks and bytes: pg_leakhunt_pprof_all, by the name that programs which collect profiles ask for.';
 
 --
 -- Privileges: rows are filtered by role, so that everybody may look; to sample
@@ -867,7 +925,7 @@ REVOKE ALL ON FUNCTION pg_leakhunt_start(int, bigint, text, interval),
     pg_leakhunt_stop_all(), pg_leakhunt_reset_all(),
     pg_leakhunt_dump(int, bool) FROM PUBLIC;
 
-GRANT SELECT ON pg_leakhunt_processes, pg_leakhunt_report,
+GRANT SELECT ON pg_leakhunt_processes, pg_leakhunt_metrics, pg_leakhunt_report,
     pg_leakhunt_contexts, pg_leakhunt_queries, pg_leakhunt_suspects,
     pg_leakhunt_suppressions, pg_leakhunt_suppressed, pg_leakhunt_dumps,
     pg_leakhunt_symbols TO PUBLIC;

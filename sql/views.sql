@@ -9,6 +9,7 @@ SET pg_leakhunt.sample_interval = 1;
 \d pg_leakhunt_queries
 \d pg_leakhunt_symbols
 \d pg_leakhunt_suspects
+\d pg_leakhunt_metrics
 
 -- every view, column and function is explained
 SELECT c.relname, a.attname

@@ -157,12 +157,24 @@ build_and_install() {
 		make -s -C "$top" PG_CONFIG="$pg_config" clean >/dev/null
 		make -s -C "$top/test/leaker" PG_CONFIG="$pg_config" clean >/dev/null
 		make -s -C "$top/test/faults" PG_CONFIG="$pg_config" clean >/dev/null
+		make -s -C "$top/bench/fixture" PG_CONFIG="$pg_config" clean >/dev/null
 		echo "$built_for" >"$top/src/.built_for"
 	fi
 	make -s -C "$top" -j2 PG_CONFIG="$pg_config" COPT="$copt" all
 	make -s -C "$top/test/leaker" PG_CONFIG="$pg_config" COPT="$copt" all
 	make -s -C "$top/test/faults" PG_CONFIG="$pg_config" COPT=-Werror all
 	"${as_root[@]}" make -s -C "$top" PG_CONFIG="$pg_config" install >/dev/null
+}
+
+# Build a module of bench/fixture, and copy it to $scratch with its declarations.
+take_bench_fixture() {
+	make -s -C "$top/bench/fixture" PG_CONFIG="$pg_config" COPT="${COPT:--Werror}" all
+	cp "$top/bench/fixture/$1".{so,sql} "$scratch"
+}
+
+# Declare the functions of a fixture that was copied to $scratch.
+declare_functions_of() {
+	run_psql -v "$1=$scratch/$1.so" -f "$scratch/$1.sql"
 }
 
 # Make $scratch, a directory that the server's user owns, and that is removed when
@@ -272,7 +284,7 @@ start_session() {
 
 # Copy this tree's tests, with what they read, to where the server's user may read it.
 copy_tests() {
-	(cd "$top" && cp -r --parents README.md bench doc sql expected test src/verdict/suspect.h "$scratch")
+	(cd "$top" && cp -r --parents README.md bench doc sql expected monitoring test src/verdict/suspect.h "$scratch")
 	"${as_root[@]}" chown -R "$server_user" "$scratch"
 	pgxs_test=$(dirname "$("$pg_config" --pgxs)")/../test
 }

@@ -18,4 +18,10 @@
 /* A path of a directory, a slash, any name in it and the NUL fit into this. */
 #define PLH_PATH_MAX (MAXPGPATH + 256)
 
+/*
+ * The return address that stands for each in code that was compiled at run time and
+ * whose caller was found, as the same code lies elsewhere the next time.
+ */
+#define PLH_COMPILED_CODE ((uintptr_t) 4)
+
 #endif							/* PLH_LIMITS_H */

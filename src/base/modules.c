@@ -197,6 +197,19 @@ plh_modules_find(uintptr_t address)
 }
 
 /*
+ * Returns the module of the executable itself, which is the server's; NULL if we
+ * have not looked yet.
+ */
+const PlhModule *
+plh_modules_executable(void)
+{
+	for (int i = 0; i < module_count; i++)
+		if (modules[i].path == my_exec_path)
+			return &modules[i];
+	return NULL;
+}
+
+/*
  * Returns the module that this process' profile knows by that index, which is
  * not 0; NULL if there is none any more.
  */

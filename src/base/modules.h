@@ -29,6 +29,7 @@ extern unsigned long long plh_modules_unloaded(void);
 extern void plh_modules_start(void);
 extern void plh_modules_refresh(void);
 extern PlhModule *plh_modules_find(uintptr_t address);
+extern const PlhModule *plh_modules_executable(void);
 extern PlhModule *plh_modules_of_profile(uint32 index);
 extern void plh_modules_forget_profile(void);
 

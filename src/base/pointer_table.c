@@ -231,6 +231,8 @@ plh_pointer_table_remove(PlhPointerTable *table, void *entry_of_table)
 void
 plh_pointer_table_discard(PlhPointerTable *table)
 {
+	if (table->entry_region.base == NULL && table->bucket_region.base == NULL)
+		return;					/* it is as plh_pointer_table_init left it */
 	plh_private_memory_discard(&table->entry_region);
 	plh_private_memory_discard(&table->bucket_region);
 	plh_pointer_table_init(table, table->entry_bytes, table->max_entries);

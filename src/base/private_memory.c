@@ -86,9 +86,11 @@ void
 plh_private_memory_discard(PlhRegion *region)
 {
 	Assert(all_bytes >= region->committed_bytes);
+	/* a forked child need not write to what has nothing: a page fault each */
+	if (region->base == NULL)
+		return;
 	all_bytes -= region->committed_bytes;
-	if (region->base != NULL)
-		munmap(region->base, region->reserved_bytes);
+	munmap(region->base, region->reserved_bytes);
 	memset(region, 0, sizeof(*region));
 }
 

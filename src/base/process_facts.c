@@ -32,18 +32,18 @@ read_start(const char *path, char *text, Size room)
 		return false;
 	length = plh_whole_io_read(fd, text, room - 1, PLH_FILE_POSITION);
 	close(fd);
-	if (length <= 0)
-	{
+	if (length == 0)
 		errno = ESRCH;
+	if (length <= 0)
 		return false;
-	}
 	text[length] = '\0';
 	return true;
 }
 
 /*
  * Returns a field of /proc/PID/stat that is a number; 0 if there is no such
- * process, PLH_TICKS_UNKNOWN if it can't be told, as no descriptor is left.
+ * process, PLH_TICKS_UNKNOWN if it can't be told, as no descriptor is left or
+ * the file can't be read.
  */
 static uint64
 stat_field(int pid, int number)
@@ -95,7 +95,32 @@ plh_process_facts_is_alive(int pid, uint64 start_ticks)
 {
 	uint64		found = plh_process_facts_start_ticks(pid);
 
-	return found == PLH_TICKS_UNKNOWN || (found != 0 && found == start_ticks);
+	return found == PLH_TICKS_UNKNOWN ||
+		(found != 0 && (found == start_ticks || start_ticks == PLH_TICKS_UNKNOWN));
+}
+
+/*
+ * The private memory that a file "statm" tells, which takes the kernel a third of
+ * the time that "status" does; -1 if it tells none.
+ */
+static int64
+private_bytes(const char *path)
+{
+	char		text[128];
+	char	   *end;
+	long		all;
+	long		resident;
+
+	if (!read_start(path, text, sizeof(text)))
+		return -1;
+
+	/* the fields count pages: all, the resident ones, the shared ones */
+	all = strtol(text, &end, 10);
+	resident = strtol(end, &end, 10);
+
+	/* a zombie has none at all */
+	return all == 0 ? -1 :
+		(int64) (resident - strtol(end, NULL, 10)) * sysconf(_SC_PAGESIZE);
 }
 
 /*
@@ -105,15 +130,17 @@ plh_process_facts_is_alive(int pid, uint64 start_ticks)
 int64
 plh_process_facts_own_bytes(void)
 {
-	char		text[128];
-	char	   *end;
-	long		resident;
+	return Max(private_bytes("/proc/self/statm"), 0);
+}
 
-	if (!read_start("/proc/self/statm", text, sizeof(text)))
-		return 0;
+/*
+ * Returns the same of any process; -1 if it can't be told.
+ */
+int64
+plh_process_facts_private_bytes(int pid)
+{
+	char		path[64];
 
-	/* the fields count pages: all, the resident ones, the shared ones */
-	(void) strtol(text, &end, 10);
-	resident = strtol(end, &end, 10);
-	return (int64) (resident - strtol(end, NULL, 10)) * sysconf(_SC_PAGESIZE);
+	snprintf(path, sizeof(path), "/proc/%d/statm", pid);
+	return private_bytes(path);
 }

@@ -8,18 +8,13 @@
  * themselves, or by a hash of its start and its innermost return addresses, which a
  * few steps of a walk find.  Either way all of its words are compared before it is
  * used.
- *
- * Only what lies wholly in the stack of the process is looked at, which is mapped
- * from the stack pointer up to its end.
  */
 #include "postgres.h"
 
-#include <sys/resource.h>
-
+#include "base/limits.h"
 #include "base/modules.h"
 #include "base/private_memory.h"
 #include "base/stack_memo.h"
-#include "base/unwind_rules.h"
 
 /* Memos are in sets of so many that share a hash. */
 #define WAYS 2
@@ -31,11 +26,6 @@
 #define TABLE_BYTES (SETS * WAYS * sizeof(uint32))
 #define REGION_BYTES (1024 * 1024)
 
-/* Where there is no limit, the stack is taken to have at most so many bytes. */
-#define MAX_STACK_BYTES ((rlim_t) 1024 * 1024 * 1024)
-
-extern void *__libc_stack_end;
-
 /*
  * The region begins with the offsets of the memos of all sets, 0 for none.  Behind
  * them lie the memos, one after the other; when there is no more room all of them
@@ -43,8 +33,6 @@ extern void *__libc_stack_end;
  */
 static PlhRegion memo_region;
 static uint32 used_bytes;		/* of the region */
-static uintptr_t stack_low;		/* the process' stack does not get below this */
-static uintptr_t stack_end;
 static unsigned long long unloaded; /* modules, when memos were last used */
 static uint32 last_used;		/* offset of a memo; 0: none */
 
@@ -60,41 +48,60 @@ memo_at(uint32 offset)
 	return (PlhStackMemo *) (memo_region.base + offset);
 }
 
+/* What a memo went by, behind its addresses. */
+static inline uintptr_t *
+words_of(PlhStackMemo *memo)
+{
+	return memo->data + memo->address_count;
+}
+
+static inline PlhKnownCode *
+code_of(PlhStackMemo *memo)
+{
+	return (PlhKnownCode *) (words_of(memo) + memo->word_count);
+}
+
+/* Where the words are, from the first stack pointer. */
+static inline uint32 *
+offsets_of(PlhStackMemo *memo)
+{
+	return (uint32 *) (code_of(memo) + memo->code_count);
+}
+
 /*
- * Find out where the stack of the process is.
+ * A hash of the code around a call, by the address to be returned to: of the aligned
+ * 64 bytes in which the call ends.  They can be read, as the call will return.
  */
-void
-plh_stack_memo_start(void)
+static uint64
+hash_code(uintptr_t address)
 {
-	struct rlimit limit;
+	const uint64 *code = (const uint64 *) TYPEALIGN_DOWN(64, address - 1);
+	uint64		hash = 0;
 
-	stack_end = (uintptr_t) __libc_stack_end;
-	if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur > MAX_STACK_BYTES)
-		limit.rlim_cur = MAX_STACK_BYTES;
-	stack_low = stack_end - limit.rlim_cur;
+	for (int i = 0; i < 64 / sizeof(uint64); i++)
+		hash = (hash ^ code[i]) * UINT64CONST(0x9E3779B97F4A7C15);
+	return hash;
 }
 
-/* Is that in the stack of the process, so that it can be read from there on? */
-static inline bool
-is_on_stack(uintptr_t stack_pointer)
+/* Is the compiled code on the stack what it was?  Its addresses still are there. */
+static pg_noinline bool
+has_same_code(PlhStackMemo *memo)
 {
-	return stack_pointer >= stack_low && stack_pointer < stack_end;
-}
+	const PlhKnownCode *code = code_of(memo);
 
-/* AddressSanitizer does not let anybody read other functions' frames. */
-#define NO_SANITIZER __attribute__((no_sanitize("address")))
-
-static inline NO_SANITIZER uintptr_t
-word_at(uintptr_t address)
-{
-	return *(const volatile uintptr_t *) address;
+	for (int i = 0; i < memo->code_count; i++)
+	{
+		if (hash_code(code[i].address) != code[i].hash)
+			return false;
+	}
+	return true;
 }
 
 /* Is the memo at that offset of the stack which starts there now? */
 static inline bool
 is_same(uint32 offset, const PlhStackStart *start)
 {
-	const PlhStackMemo *memo = memo_at(offset);
+	PlhStackMemo *memo = memo_at(offset);
 	const uintptr_t *words;
 	const uint32 *offsets;
 
@@ -104,143 +111,28 @@ is_same(uint32 offset, const PlhStackStart *start)
 		(memo->uses_frame_pointer &&
 		 memo->start.frame_pointer != start->frame_pointer))
 		return false;
-	words = memo->data + memo->address_count;
-	offsets = (const uint32 *) (words + memo->word_count);
+	words = words_of(memo);
+	offsets = offsets_of(memo);
 	for (int i = 0; i < memo->word_count; i++)
 	{
-		if (word_at(start->stack_pointer + offsets[i]) != words[i])
+		if (plh_stack_walk_word(start->stack_pointer + offsets[i]) != words[i])
 			return false;
 	}
-	return true;
-}
-
-/* No word is so far from the first stack pointer. */
-#define NOT_SAVED PG_UINT32_MAX
-
-/* A frame, during a walk. */
-typedef struct Frame
-{
-	PlhStackStart at;
-	uint32		saved_offset;	/* where its frame pointer was saved, as of
-								 * words, or NOT_SAVED: it is the first one */
-	bool		is_noted;		/* among the walk's words */
-} Frame;
-
-static void
-note_word(PlhStackWalk *walk, uint32 offset, uintptr_t word)
-{
-	walk->offsets[walk->word_count] = offset;
-	walk->words[walk->word_count++] = word;
-}
-
-/* The CFA of a frame goes by its frame pointer: note where that is from. */
-static void
-note_frame_pointer(PlhStackWalk *walk, Frame *frame)
-{
-	if (frame->is_noted)
-		return;
-	frame->is_noted = true;
-	if (frame->saved_offset == NOT_SAVED)
-		walk->uses_frame_pointer = true;
-	else
-		note_word(walk, frame->saved_offset, frame->at.frame_pointer);
+	return likely(memo->code_count == 0) || has_same_code(memo);
 }
 
 /*
- * Step to the caller of a frame.  Returns false if it does not lie where a caller
- * must.
+ * The set that a walk belongs to: the offsets of its memos.  An innermost walk ends
+ * where compiled code goes on.
  */
-static bool
-step(PlhStackWalk *walk, Frame *frame, const PlhUnwindRule *rule,
-	 uintptr_t first_pointer)
-{
-	uintptr_t	base = rule->from_frame_pointer ? frame->at.frame_pointer :
-		frame->at.stack_pointer;
-	uintptr_t	cfa = base + rule->cfa_offset;
-	uintptr_t	saved_at = cfa + rule->saved_offset;
-	uintptr_t	return_at;
-
-	if (cfa <= frame->at.stack_pointer || cfa > stack_end ||
-		cfa % sizeof(uintptr_t) != 0)
-		return false;
-	if (rule->from_frame_pointer)
-		note_frame_pointer(walk, frame);
-	return_at = cfa - sizeof(uintptr_t);
-	frame->at.address = word_at(return_at);
-	note_word(walk, return_at - first_pointer, frame->at.address);
-	if (rule->saved_offset != 0)
-	{
-		if (saved_at < first_pointer || saved_at >= cfa)
-			return false;
-		frame->at.frame_pointer = word_at(saved_at);
-		frame->saved_offset = saved_at - first_pointer;
-		frame->is_noted = false;
-	}
-	frame->at.stack_pointer = cfa;
-	return true;
-}
-
-/*
- * Walk over the stack by the rules, to the outermost frame or "max_depth".  Returns
- * false if a frame is none that rules are for.
- */
-bool
-plh_stack_memo_walk(PlhStackWalk *walk, const PlhStackStart *start,
-					int max_depth)
-{
-	Frame		frame = {.at = *start,.saved_offset = NOT_SAVED};
-
-	walk->depth = 0;
-	walk->word_count = 0;
-	walk->uses_frame_pointer = false;
-	walk->is_trusted = true;
-	walk->is_cut = false;
-	if (!is_on_stack(start->stack_pointer))
-		return false;
-	for (;;)
-	{
-		const PlhUnwindRule *rule = plh_unwind_rules_find(frame.at.address);
-
-		if (walk->depth == Min(max_depth, PLH_MEMO_FRAMES))
-		{
-			walk->is_cut = true;
-			return walk->depth == max_depth;
-		}
-		walk->addresses[walk->depth++] = frame.at.address;
-		walk->is_trusted &= rule->is_trusted;
-		if (rule->kind == PLH_RULE_OUTERMOST)
-			return true;
-		if (rule->kind != PLH_RULE_CALLER ||
-			!step(walk, &frame, rule, start->stack_pointer))
-			return false;
-	}
-}
-
-/*
- * libunwind has found that a walk is right: trust the rules that it went by.  Or
- * that it is wrong: leave the frames of those that were not trusted to libunwind.
- */
-void
-plh_stack_memo_judge(const PlhStackWalk *walk, bool is_right)
-{
-	for (int i = 0; i < walk->depth; i++)
-	{
-		PlhUnwindRule *rule = plh_unwind_rules_find(walk->addresses[i]);
-
-		if (is_right)
-			rule->is_trusted = true;
-		else if (!rule->is_trusted)
-			rule->kind = PLH_RULE_ODD;
-	}
-}
-
-/* The set that a walk belongs to: the offsets of its memos. */
 static uint32 *
 set_of(const PlhStackStart *start, const PlhStackWalk *walk)
 {
+	int			innermost = walk->compiled_count > 0 ?
+		walk->compiled[0].index + 1 : walk->depth;
 	uint64		hash = start->stack_pointer;
 
-	for (int i = 0; i < Min(walk->depth, INNERMOST); i++)
+	for (int i = 0; i < Min(innermost, INNERMOST); i++)
 		hash = (hash ^ walk->addresses[i]) * UINT64CONST(0x9E3779B97F4A7C15);
 	return set_table() + (hash >> 32) % SETS * WAYS;
 }
@@ -277,12 +169,12 @@ plh_stack_memo_find(const PlhStackStart *start)
 	uint32		predicted;
 
 	watch_unloads();
-	if (last_used == 0 || !is_on_stack(start->stack_pointer))
+	if (last_used == 0 || !plh_stack_walk_may_start(start))
 		return NULL;
 	predicted = memo_at(last_used)->successor;
 	if (is_same(predicted, start))
 		return use(predicted);
-	if (!plh_stack_memo_walk(&innermost, start, INNERMOST))
+	if (!plh_stack_walk_innermost(&innermost, start, INNERMOST))
 		return NULL;
 	set = set_of(start, &innermost);
 	for (int i = 0; i < WAYS; i++)
@@ -320,6 +212,45 @@ take_room(Size bytes, Size room)
 	return offset;
 }
 
+/* Copy a walk's addresses.  Compiled code has one address, wherever it lies. */
+static void
+copy_addresses(uintptr_t *addresses, const PlhStackWalk *walk)
+{
+	for (int i = 0; i < walk->depth; i++)
+		addresses[i] = walk->addresses[i];
+	for (int i = 0; i < walk->compiled_count; i++)
+		addresses[walk->compiled[i].index] = PLH_COMPILED_CODE;
+}
+
+/*
+ * Is that memo of the stack that was walked over?
+ */
+bool
+plh_stack_memo_is_of(const PlhStackMemo *memo, const PlhStackWalk *walk)
+{
+	uintptr_t	addresses[PLH_WALK_FRAMES];
+
+	copy_addresses(addresses, walk);
+	return memo->address_count == walk->depth && memo->is_cut == walk->is_cut &&
+		memcmp(addresses, memo->data, sizeof(uintptr_t) * walk->depth) == 0;
+}
+
+/* Copy what a walk went by into its memo, which has its counts already. */
+static void
+fill(PlhStackMemo *memo, const PlhStackWalk *walk)
+{
+	PlhKnownCode *code = code_of(memo);
+
+	copy_addresses(memo->data, walk);
+	memcpy(words_of(memo), walk->words, sizeof(uintptr_t) * walk->word_count);
+	for (int i = 0; i < walk->compiled_count; i++)
+	{
+		code[i].address = walk->addresses[walk->compiled[i].index];
+		code[i].hash = hash_code(code[i].address);
+	}
+	memcpy(offsets_of(memo), walk->offsets, sizeof(uint32) * walk->word_count);
+}
+
 /*
  * Remember a walk, where all that is remembered may take so much room.  Returns its
  * memo, or NULL if there is no memory for it.  The oldest of its set gives way.
@@ -330,10 +261,10 @@ plh_stack_memo_add(const PlhStackStart *start, const PlhStackWalk *walk,
 {
 	uint32		offset = take_room(MAXALIGN(offsetof(PlhStackMemo, data) +
 											sizeof(uintptr_t) * (walk->depth + walk->word_count) +
+											sizeof(PlhKnownCode) * walk->compiled_count +
 											sizeof(uint32) * walk->word_count),
 								   room);
 	PlhStackMemo *memo;
-	uintptr_t  *words;
 	uint32	   *set;
 
 	if (offset == 0)
@@ -345,11 +276,8 @@ plh_stack_memo_add(const PlhStackStart *start, const PlhStackWalk *walk,
 	memo->is_cut = walk->is_cut;
 	memo->address_count = walk->depth;
 	memo->word_count = walk->word_count;
-	words = memo->data + walk->depth;
-	memcpy(memo->data, walk->addresses, sizeof(uintptr_t) * walk->depth);
-	memcpy(words, walk->words, sizeof(uintptr_t) * walk->word_count);
-	memcpy(words + walk->word_count, walk->offsets,
-		   sizeof(uint32) * walk->word_count);
+	memo->code_count = walk->compiled_count;
+	fill(memo, walk);
 
 	set = set_of(start, walk);
 	memmove(set + 1, set, sizeof(uint32) * (WAYS - 1));
@@ -363,6 +291,8 @@ plh_stack_memo_add(const PlhStackStart *start, const PlhStackWalk *walk,
 void
 plh_stack_memo_forget(void)
 {
+	if (memo_region.base == NULL)
+		return;					/* nothing was ever remembered */
 	plh_private_memory_discard(&memo_region);
 	used_bytes = 0;
 	last_used = 0;

@@ -6,7 +6,8 @@
  * some words of memory: the return addresses, and the frame pointers that were
  * saved and from which a frame is found.  A stack that starts at the same place is
  * the one that was remembered, if these words are still there: whatever was called,
- * returned, or jumped to in between.
+ * returned, or jumped to in between.  Of code that was compiled at run time, which
+ * goes with its query, what surrounds the call must be the same, too.
  *
  * These functions may be called inside palloc; they never palloc, throw or lock,
  * and are not reentrant.
@@ -14,39 +15,26 @@
 #ifndef PLH_STACK_MEMO_H
 #define PLH_STACK_MEMO_H
 
-#include "base/unwind_rules.h"
+#include "base/stack_walk.h"
 
-/* Deeper stacks are not remembered. */
-#define PLH_MEMO_FRAMES 96
-
-/* Where a stack starts: registers of a function, about to be returned to. */
-typedef struct PlhStackStart
-{
-	uintptr_t	address;
-	uintptr_t	stack_pointer;
-	uintptr_t	frame_pointer;
-} PlhStackStart;
-
-/* A walk to the outermost frame, and what it went by. */
-typedef struct PlhStackWalk
-{
-	int			depth;
-	int			word_count;
-	bool		uses_frame_pointer; /* the one that it started with */
-	bool		is_trusted;		/* each of its rules is */
-	bool		is_cut;			/* there are more frames than were wanted */
-	uintptr_t	addresses[PLH_MEMO_FRAMES];
-	uint32		offsets[2 * PLH_MEMO_FRAMES];	/* of words, from the first
-												 * stack pointer, in bytes */
-	uintptr_t	words[2 * PLH_MEMO_FRAMES];
-} PlhStackWalk;
-
-/* Where a profile has a stack, as of some state of the profile. */
+/*
+ * Where a profile has a stack, and the site that was its last one, as of some state
+ * of the profile.
+ */
 typedef struct PlhKnownStack
 {
 	uint32		generation;		/* of that state; 0: none */
 	uint32		offset;
+	uint32		site_generation;
+	uint32		site;
 } PlhKnownStack;
+
+/* Compiled code on a stack that is remembered. */
+typedef struct PlhKnownCode
+{
+	uintptr_t	address;		/* to be returned to */
+	uint64		hash;			/* of the bytes around it */
+} PlhKnownCode;
 
 /* A stack that is remembered. */
 typedef struct PlhStackMemo
@@ -64,7 +52,9 @@ typedef struct PlhStackMemo
 	bool		is_cut;
 	uint16		address_count;
 	uint16		word_count;
-	uintptr_t	data[FLEXIBLE_ARRAY_MEMBER];	/* addresses, words, offsets */
+	uint16		code_count;
+	uintptr_t	data[FLEXIBLE_ARRAY_MEMBER];	/* addresses, words, code,
+												 * offsets */
 } PlhStackMemo;
 
 /* The return addresses of a stack that is remembered, the innermost first. */
@@ -74,11 +64,9 @@ plh_stack_memo_addresses(const PlhStackMemo *memo)
 	return memo->data;
 }
 
-extern void plh_stack_memo_start(void);
 extern PlhStackMemo *plh_stack_memo_find(const PlhStackStart *start);
-extern bool plh_stack_memo_walk(PlhStackWalk *walk, const PlhStackStart *start,
-								int max_depth);
-extern void plh_stack_memo_judge(const PlhStackWalk *walk, bool is_right);
+extern bool plh_stack_memo_is_of(const PlhStackMemo *memo,
+								 const PlhStackWalk *walk);
 extern PlhStackMemo *plh_stack_memo_add(const PlhStackStart *start,
 										const PlhStackWalk *walk,
 										Size room);

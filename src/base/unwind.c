@@ -16,29 +16,24 @@
 #define UNW_LOCAL_ONLY
 #include <libunwind.h>
 
+#include "base/compiled_code.h"
 #include "base/limits.h"
 #include "base/server_functions.h"
 #include "base/unwind.h"
 
-typedef struct CodeRange
-{
-	uintptr_t	start;
-	uintptr_t	end;
-} CodeRange;
-
 /* Our own code, and that of the library that is preloaded. */
 #define MAX_OWN_TEXTS 2
-static CodeRange own_texts[MAX_OWN_TEXTS];
+static PlhCodeRange own_texts[MAX_OWN_TEXTS];
 static int	own_text_count;
 
-static CodeRange allocator_ranges[PLH_SERVER_MAX_ALLOCATORS];
+static PlhCodeRange allocator_ranges[PLH_SERVER_MAX_ALLOCATORS];
 static int	allocator_range_count;
 
 /* This range goes from the first of the allocator's functions to the last. */
-static CodeRange allocator_span;
+static PlhCodeRange allocator_span;
 
 static bool
-is_in_range(uintptr_t address, const CodeRange *range)
+is_in_range(uintptr_t address, const PlhCodeRange *range)
 {
 	return address >= range->start && address < range->end;
 }
@@ -66,7 +61,7 @@ static int
 find_own_text(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	uintptr_t	own = (uintptr_t) arg;
-	CodeRange  *own_text = &own_texts[own_text_count];
+	PlhCodeRange *own_text = &own_texts[own_text_count];
 
 	for (int i = 0; i < info->dlpi_phnum; i++)
 	{
@@ -89,7 +84,7 @@ find_own_text(struct dl_phdr_info *info, size_t size, void *arg)
 static void
 add_allocator(const char *name)
 {
-	CodeRange  *range = &allocator_ranges[allocator_range_count];
+	PlhCodeRange *range = &allocator_ranges[allocator_range_count];
 	void	   *address = dlsym(RTLD_DEFAULT, name);
 	Dl_info		info;
 	const Elf64_Sym *symbol = NULL;
@@ -197,7 +192,8 @@ plh_unwind_start(void)
 	plh_unwind_skip_text_of(find_own_text);
 	Assert(is_skipped((uintptr_t) find_own_text));
 	find_allocator();
-	plh_stack_memo_start();
+	plh_stack_walk_learn_stack();
+	plh_compiled_code_start();
 	capture_all(&stack, PLH_MAX_FRAMES);
 }
 
@@ -229,7 +225,7 @@ static bool memo_is_off;
 static pg_noinline bool
 is_right(const uintptr_t *expected, int depth, bool is_cut)
 {
-	uintptr_t	addresses[PLH_MEMO_FRAMES + PLH_MAX_OWN + 1];
+	uintptr_t	addresses[PLH_WALK_FRAMES + PLH_MAX_OWN + 1];
 	int			captured = unw_backtrace((void **) addresses, lengthof(addresses));
 	int			own = 0;
 
@@ -250,17 +246,72 @@ do_without_memo(void)
 	Assert(!"a stack that was remembered is wrong");
 }
 
-/* Compare a memo with libunwind, now and then, and do without if it is wrong. */
-static inline bool
-is_confirmed(const PlhStackMemo *memo)
+/* Are these addresses what libunwind finds from there on? */
+static bool
+is_right_from(const PlhStackStart *start, const uintptr_t *expected, int depth,
+			  bool is_cut)
 {
-	if (likely(++hits % PLH_COMPARED_HITS != 0))
+	unw_context_t context;
+	unw_cursor_t cursor;
+	unw_word_t	address;
+
+	/* our rules are for frames that go by these registers only */
+	memset(&context, 0, sizeof(context));
+	context.uc_mcontext.gregs[REG_RIP] = start->address;
+	context.uc_mcontext.gregs[REG_RSP] = start->stack_pointer;
+	context.uc_mcontext.gregs[REG_RBP] = start->frame_pointer;
+	if (unw_init_local(&cursor, &context) != 0)
+		return false;
+	for (int i = 0; i < depth; i++)
+	{
+		if ((i > 0 && unw_step(&cursor) <= 0) ||
+			unw_get_reg(&cursor, UNW_REG_IP, &address) != 0 ||
+			address != expected[i])
+			return false;
+	}
+	return is_cut || unw_step(&cursor) <= 0;
+}
+
+/*
+ * Is a walk what libunwind finds?  That does not know the frames of compiled code,
+ * and begins anew at the caller of each.
+ */
+static bool
+is_right_walk(const PlhStackWalk *walk)
+{
+	int			part = 0;		/* where it starts */
+
+	for (int i = 0; i <= walk->compiled_count; i++)
+	{
+		bool		is_last = i == walk->compiled_count;
+		int			end = is_last ? walk->depth : walk->compiled[i].index + 1;
+		bool		is_cut = !is_last || walk->is_cut;
+		const uintptr_t *expected = walk->addresses + part;
+
+		if (part == walk->depth)
+			break;
+		if (i == 0 ? !is_right(expected, end, is_cut) :
+			!is_right_from(&walk->compiled[i - 1].caller, expected, end - part,
+						   is_cut))
+			return false;
+		part = end;
+	}
+	return true;
+}
+
+/* May a walk be used?  If one of its rules is new, libunwind says so. */
+static bool
+is_sound(const PlhStackWalk *walk)
+{
+	bool		right;
+
+	if (walk->is_trusted && PLH_COMPARED_HITS != 1)
 		return true;
-	if (is_right(plh_stack_memo_addresses(memo), memo->address_count,
-				 memo->is_cut))
-		return true;
-	do_without_memo();
-	return false;
+	right = is_right_walk(walk);
+	plh_stack_walk_judge(walk, right);
+	if (!right && walk->is_trusted)
+		do_without_memo();
+	return right;
 }
 
 /* Walk over a stack that is not remembered, and remember it. */
@@ -270,18 +321,9 @@ make_memo(const PlhStackStart *start, int max_depth, bool is_frequent)
 	PlhStackWalk walk;
 	PlhStackMemo *memo;
 
-	if (!plh_stack_memo_walk(&walk, start, needed_frames(max_depth)))
+	if (!plh_stack_walk(&walk, start, needed_frames(max_depth)) ||
+		!is_sound(&walk))
 		return NULL;
-	if (!walk.is_trusted || PLH_COMPARED_HITS == 1)
-	{
-		bool		right = is_right(walk.addresses, walk.depth, walk.is_cut);
-
-		plh_stack_memo_judge(&walk, right);
-		if (!right && walk.is_trusted)
-			do_without_memo();
-		if (!right)
-			return NULL;
-	}
 	memo = plh_stack_memo_add(start, &walk, is_frequent ?
 							  FREQUENT_BYTES : RARE_BYTES);
 	if (memo != NULL)
@@ -293,6 +335,34 @@ make_memo(const PlhStackStart *start, int max_depth, bool is_frequent)
 	return memo;
 }
 
+/* Is a memo that has been found what libunwind finds? */
+static pg_noinline bool
+is_right_memo(const PlhStackMemo *memo, const PlhStackStart *start,
+			  int max_depth)
+{
+	PlhStackWalk walk;
+
+	if (memo->code_count == 0)
+		return is_right(plh_stack_memo_addresses(memo), memo->address_count,
+						memo->is_cut);
+	/* the table of compiled code can't be found while no file can be opened */
+	if (!plh_stack_walk(&walk, start, needed_frames(max_depth)))
+		return true;
+	return is_right_walk(&walk) && plh_stack_memo_is_of(memo, &walk);
+}
+
+/* Compare a memo with libunwind, now and then, and do without if it is wrong. */
+static inline bool
+is_confirmed(const PlhStackMemo *memo, const PlhStackStart *start,
+			 int max_depth)
+{
+	if (likely(++hits % PLH_COMPARED_HITS != 0) ||
+		is_right_memo(memo, start, max_depth))
+		return true;
+	do_without_memo();
+	return false;
+}
+
 /* Capture a stack that starts there by what is remembered.  Returns false if not. */
 static bool
 capture_known(PlhStack *stack, const PlhStackStart *start, int max_depth,
@@ -302,7 +372,7 @@ capture_known(PlhStack *stack, const PlhStackStart *start, int max_depth,
 
 	if (memo == NULL)
 		memo = make_memo(start, max_depth, is_frequent);
-	else if (!is_confirmed(memo))
+	else if (!is_confirmed(memo, start, max_depth))
 		return false;
 	if (memo == NULL)
 		return false;

@@ -17,7 +17,7 @@
 #define PLH_MAX_SKIPPED 12
 
 /* Before these, libunwind may see so many of the functions that call it. */
-#define PLH_MAX_OWN 3
+#define PLH_MAX_OWN 6
 
 /* A captured stack. */
 typedef struct PlhStack

@@ -5,16 +5,10 @@
  *
  * This code runs inside palloc.
  *
- * The tables are those of .eh_frame, which the System V ABI for x86-64 and the
- * Linux Standard Base describe: .eh_frame_hdr has a sorted list of functions, each
- * of which has a description (FDE), which refers to one that it shares with others
- * (CIE).  Both have a program whose instructions say, for each address in the
- * function, how registers of the caller are found.  We follow the stack pointer,
- * the frame pointer and the return address only.
- *
- * The modules' list is our own (modules.h), as libgcc's search takes a lock, and
- * allocates, once JIT-compiled code is registered.  What lies outside of modules
- * has no rule.
+ * A module's .eh_frame_hdr has a sorted list of its functions, each with the place of
+ * its description.  The modules' list is our own (modules.h), as libgcc's search takes
+ * a lock, and allocates, once JIT-compiled code is registered.  What lies outside of
+ * modules has no rule here.
  */
 #include "postgres.h"
 
@@ -28,445 +22,9 @@ static PlhUnwindRule rules[RULES];
 
 #if PLH_HAVE_UNWIND_RULES
 
-/* Numbers of registers in the tables. */
-#define FRAME_POINTER 6
-#define STACK_POINTER 7
-#define RETURN_ADDRESS 16
-
-/* Encodings of pointers in the tables. */
+/* Encodings of pointers in the list. */
 #define ENCODED_RELATIVE_INT32 0x1b /* to where it stands */
 #define ENCODED_TABLE_INT32 0x3b	/* to the start of .eh_frame_hdr */
-
-/* A program remembers no more states than this within each other. */
-#define MAX_REMEMBERED 4
-
-/* A part of the tables that is read from its start to its end. */
-typedef struct Reader
-{
-	const uint8 *at;
-	const uint8 *end;
-	bool		failed;			/* something was asked for behind the end */
-} Reader;
-
-/* Where a register of the caller is. */
-typedef enum Place
-{
-	UNCHANGED,					/* where it is in this frame */
-	AT_CFA,						/* in memory, so far from the CFA */
-	NOWHERE,					/* undefined: there is no caller */
-	ODD_PLACE					/* what we do not follow */
-} Place;
-
-typedef struct Register
-{
-	Place		place;
-	int64		offset;
-} Register;
-
-/* What a program says for an address. */
-typedef struct Row
-{
-	uint64		cfa_register;
-	int64		cfa_offset;
-	bool		cfa_is_odd;
-	Register	frame_pointer;
-	Register	stack_pointer;
-	Register	return_address;
-} Row;
-
-/* What a function's description refers to. */
-typedef struct Common
-{
-	uint64		code_factor;
-	int64		data_factor;
-	Reader		program;
-} Common;
-
-/* The state of a program that runs up to an address. */
-typedef struct Run
-{
-	const Common *common;
-	uintptr_t	location;
-	uintptr_t	target;
-	Row			row;
-	Row			initial;		/* as the CIE's program has left it */
-	Row			remembered[MAX_REMEMBERED];
-	int			remembered_count;
-	bool		failed;
-} Run;
-
-static uint64
-read_bytes(Reader *reader, int bytes)
-{
-	uint64		value = 0;
-
-	if (reader->end - reader->at < bytes)
-	{
-		reader->failed = true;
-		return 0;
-	}
-	memcpy(&value, reader->at, bytes);
-	reader->at += bytes;
-	return value;
-}
-
-static int32
-read_int32(Reader *reader)
-{
-	return (int32) read_bytes(reader, sizeof(int32));
-}
-
-/* Read a number of 7 bits per byte; "sign" tells whether it may be negative. */
-static uint64
-read_leb128(Reader *reader, bool sign)
-{
-	uint64		value = 0;
-	int			shift = 0;
-	uint8		byte;
-
-	do
-	{
-		byte = read_bytes(reader, 1);
-		if (shift < 64)
-			value |= (uint64) (byte & 0x7f) << shift;
-		shift += 7;
-	} while ((byte & 0x80) != 0 && !reader->failed);
-	if (sign && (byte & 0x40) != 0 && shift < 64)
-		value |= ~UINT64CONST(0) << shift;
-	return value;
-}
-
-static uint64
-read_unsigned(Reader *reader)
-{
-	return read_leb128(reader, false);
-}
-
-static int64
-read_signed(Reader *reader)
-{
-	return (int64) read_leb128(reader, true);
-}
-
-/* Returns the register that we follow by that number, or one to be ignored. */
-static Register *
-followed(Row *row, uint64 number, Register *ignored)
-{
-	return number == FRAME_POINTER ? &row->frame_pointer :
-		number == STACK_POINTER ? &row->stack_pointer :
-		number == RETURN_ADDRESS ? &row->return_address : ignored;
-}
-
-static void
-set_place(Run *run, uint64 number, Place place, int64 offset)
-{
-	Register	ignored;
-	Register   *found = followed(&run->row, number, &ignored);
-
-	found->place = place;
-	found->offset = offset;
-}
-
-/* Give a register back what the CIE's program said of it. */
-static void
-restore_place(Run *run, uint64 number)
-{
-	Register	ignored = {0};
-	const Register *initial = followed(&run->initial, number, &ignored);
-
-	set_place(run, number, initial->place, initial->offset);
-}
-
-static void
-remember(Run *run)
-{
-	if (run->remembered_count == MAX_REMEMBERED)
-		run->failed = true;
-	else
-		run->remembered[run->remembered_count++] = run->row;
-}
-
-static void
-recall(Run *run)
-{
-	if (run->remembered_count == 0)
-		run->failed = true;
-	else
-		run->row = run->remembered[--run->remembered_count];
-}
-
-/* Skip an expression, which is odd. */
-static void
-skip_block(Reader *reader)
-{
-	uint64		bytes = read_unsigned(reader);
-
-	if (bytes > (uint64) (reader->end - reader->at))
-		reader->failed = true;
-	else
-		reader->at += bytes;
-}
-
-static void
-set_cfa(Run *run, uint64 number, int64 offset)
-{
-	run->row.cfa_register = number;
-	run->row.cfa_offset = offset;
-	run->row.cfa_is_odd = false;
-}
-
-/*
- * Run one of the instructions whose code takes all of its first byte.  The names
- * are those of the standard DWARF.
- */
-static void
-run_extended(Run *run, Reader *reader, uint8 code)
-{
-	int64		factor = run->common->data_factor;
-	uint64		number;
-
-	switch (code)
-	{
-		case 0x00:				/* nop */
-			break;
-		case 0x02:				/* advance_loc1, 2, 4 */
-		case 0x03:
-		case 0x04:
-			run->location += read_bytes(reader, 1 << (code - 2)) *
-				run->common->code_factor;
-			break;
-		case 0x05:				/* offset_extended */
-			number = read_unsigned(reader);
-			set_place(run, number, AT_CFA, (int64) read_unsigned(reader) * factor);
-			break;
-		case 0x06:				/* restore_extended */
-			restore_place(run, read_unsigned(reader));
-			break;
-		case 0x07:				/* undefined */
-			set_place(run, read_unsigned(reader), NOWHERE, 0);
-			break;
-		case 0x08:				/* same_value */
-			set_place(run, read_unsigned(reader), UNCHANGED, 0);
-			break;
-		case 0x09:				/* register */
-			set_place(run, read_unsigned(reader), ODD_PLACE, 0);
-			(void) read_unsigned(reader);
-			break;
-		case 0x0a:				/* remember_state */
-			remember(run);
-			break;
-		case 0x0b:				/* restore_state */
-			recall(run);
-			break;
-		case 0x0c:				/* def_cfa */
-			number = read_unsigned(reader);
-			set_cfa(run, number, read_unsigned(reader));
-			break;
-		case 0x0d:				/* def_cfa_register */
-			set_cfa(run, read_unsigned(reader), run->row.cfa_offset);
-			break;
-		case 0x0e:				/* def_cfa_offset */
-			run->row.cfa_offset = read_unsigned(reader);
-			break;
-		case 0x0f:				/* def_cfa_expression */
-			skip_block(reader);
-			run->row.cfa_is_odd = true;
-			break;
-		case 0x10:				/* expression */
-		case 0x16:				/* val_expression */
-			set_place(run, read_unsigned(reader), ODD_PLACE, 0);
-			skip_block(reader);
-			break;
-		case 0x11:				/* offset_extended_sf */
-			number = read_unsigned(reader);
-			set_place(run, number, AT_CFA, read_signed(reader) * factor);
-			break;
-		case 0x12:				/* def_cfa_sf */
-			number = read_unsigned(reader);
-			set_cfa(run, number, read_signed(reader) * factor);
-			break;
-		case 0x13:				/* def_cfa_offset_sf */
-			run->row.cfa_offset = read_signed(reader) * factor;
-			break;
-		case 0x2e:				/* GNU_args_size */
-			(void) read_unsigned(reader);
-			break;
-		default:
-			run->failed = true;
-	}
-}
-
-/* Run a program up to the first address behind the target. */
-static void
-run_program(Run *run, Reader program)
-{
-	while (program.at < program.end && !program.failed && !run->failed)
-	{
-		Row			before = run->row;
-		uint8		code = read_bytes(&program, 1);
-		uint8		operand = code & 0x3f;
-
-		switch (code >> 6)
-		{
-			case 1:				/* advance_loc */
-				run->location += operand * run->common->code_factor;
-				break;
-			case 2:				/* offset */
-				set_place(run, operand, AT_CFA,
-						  (int64) read_unsigned(&program) *
-						  run->common->data_factor);
-				break;
-			case 3:				/* restore */
-				restore_place(run, operand);
-				break;
-			default:
-				run_extended(run, &program, code);
-		}
-		if (run->location > run->target)
-		{
-			run->row = before;
-			return;
-		}
-	}
-	run->failed |= program.failed;
-}
-
-/*
- * Read the length of a description, and set the reader to what follows.  Those of
- * more than 4 GB do not exist.
- */
-static bool
-enter_description(Reader *reader, const uint8 *at)
-{
-	uint32		bytes;
-
-	memcpy(&bytes, at, sizeof(bytes));
-	if (bytes == 0 || bytes >= 0xfffffff0)
-		return false;
-	reader->at = at + sizeof(bytes);
-	reader->end = reader->at + bytes;
-	reader->failed = false;
-	return true;
-}
-
-/*
- * Read the letters and data of an augmentation.  Of those that are known, R says
- * how addresses are encoded and S marks the frames of signal handlers, whose
- * interrupted function may be anywhere.
- */
-static bool
-read_augmentation(Reader *reader, const char *letters)
-{
-	uint64		bytes = read_unsigned(reader);
-	const uint8 *behind = reader->at + bytes;
-
-	if (bytes > (uint64) (reader->end - reader->at))
-		return false;
-	for (; *letters != '\0'; letters++)
-	{
-		switch (*letters)
-		{
-			case 'R':
-				if (read_bytes(reader, 1) != ENCODED_RELATIVE_INT32)
-					return false;
-				break;
-			case 'P':
-				/* the personality's pointer, by whatever encoding of 4 bytes */
-				if ((read_bytes(reader, 1) & 0x0f) != 0x0b)
-					return false;
-				(void) read_int32(reader);
-				break;
-			case 'L':
-				(void) read_bytes(reader, 1);
-				break;
-			default:
-				return false;
-		}
-	}
-	reader->at = behind;
-	return !reader->failed;
-}
-
-/* Read a CIE.  Returns false if it is not a plain one. */
-static bool
-read_common(Common *common, const uint8 *at)
-{
-	Reader		reader;
-	const char *letters;
-
-	if (!enter_description(&reader, at) || read_int32(&reader) != 0 ||
-		read_bytes(&reader, 1) != 1)
-		return false;
-	letters = (const char *) reader.at;
-	if (letters[0] != 'z')
-		return false;
-	reader.at += strlen(letters) + 1;
-	common->code_factor = read_unsigned(&reader);
-	common->data_factor = read_signed(&reader);
-	if (read_unsigned(&reader) != RETURN_ADDRESS ||
-		!read_augmentation(&reader, letters + 1))
-		return false;
-	common->program = reader;
-	return true;
-}
-
-/* The rule that a row is; odd if it is not a plain one. */
-static void
-make_rule(PlhUnwindRule *rule, const Row *row)
-{
-	const Register *saved = &row->frame_pointer;
-
-	if (row->return_address.place == NOWHERE)
-		rule->kind = PLH_RULE_OUTERMOST;
-	else if (!row->cfa_is_odd &&
-			 (row->cfa_register == STACK_POINTER ||
-			  row->cfa_register == FRAME_POINTER) &&
-			 row->return_address.place == AT_CFA &&
-			 row->return_address.offset == -(int) sizeof(uintptr_t) &&
-			 row->stack_pointer.place == UNCHANGED &&
-			 (saved->place == UNCHANGED || saved->place == AT_CFA) &&
-			 llabs(row->cfa_offset) < PG_INT32_MAX &&
-			 llabs(saved->offset) < PG_INT32_MAX)
-	{
-		rule->kind = PLH_RULE_CALLER;
-		rule->from_frame_pointer = row->cfa_register == FRAME_POINTER;
-		rule->cfa_offset = row->cfa_offset;
-		rule->saved_offset = saved->place == AT_CFA ? saved->offset : 0;
-	}
-}
-
-/* Find the rule in an FDE. */
-static void
-read_function(PlhUnwindRule *rule, const uint8 *at, uintptr_t target)
-{
-	Reader		reader;
-	Common		common;
-	Run			run = {.common = &common,.target = target};
-	const uint8 *place;
-	uintptr_t	start;
-	uint32		bytes;
-
-	if (!enter_description(&reader, at))
-		return;
-	place = reader.at;
-	if (!read_common(&common, place - (uint32) read_int32(&reader)))
-		return;
-	place = reader.at;
-	start = (uintptr_t) place + read_int32(&reader);
-	bytes = read_bytes(&reader, sizeof(uint32));
-	if (target < start || target >= start + bytes)
-		return;
-	reader.at += read_unsigned(&reader);	/* its augmentation's data */
-	if (reader.failed || reader.at > reader.end)
-		return;
-	run.location = start;
-	run_program(&run, common.program);
-	run.initial = run.row;
-	run.location = start;
-	run_program(&run, reader);
-	if (!run.failed)
-		make_rule(rule, &run.row);
-}
 
 /* An entry of the sorted list in .eh_frame_hdr, relative to its start. */
 typedef struct ListedFunction
@@ -503,7 +61,7 @@ find_description(const uint8 *table, uintptr_t target)
 
 /*
  * Make the rule of a return address, which stays odd where there is no table.
- * Where no module is known, one may be later: then the rule is not kept.
+ * Where there is no module, one may be later: then the rule is not kept.
  */
 static void
 find_rule(PlhUnwindRule *rule)
@@ -511,15 +69,27 @@ find_rule(PlhUnwindRule *rule)
 	/* the call is before the address, and may be the last of its function */
 	uintptr_t	target = rule->address - 1;
 	const PlhModule *module = plh_modules_find(target);
-	const uint8 *description;
+	PlhFrameDescription description = {0};
 
 	if (module == NULL)
+	{
+		/* it may have been loaded just now */
+		plh_modules_refresh();
+		module = plh_modules_find(target);
+	}
+	if (module == NULL)
+	{
 		rule->address = 0;
-	if (module == NULL || module->unwind_table == NULL)
+		rule->kind = PLH_RULE_NO_MODULE;
 		return;
-	description = find_description(module->unwind_table, target);
-	if (description != NULL)
-		read_function(rule, description, target);
+	}
+	if (module->unwind_table == NULL)
+		return;
+	description.function = find_description(module->unwind_table, target);
+	if (description.function == NULL)
+		return;
+	description.common = plh_call_frame_info_common(description.function);
+	plh_call_frame_info_rule(&description, target, rule);
 }
 
 #else

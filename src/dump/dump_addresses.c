@@ -10,6 +10,32 @@
 #include "dump/dump_format.h"
 #include "profile/profile_image.h"
 
+/* The address of a slot; those behind the last begin with the first again. */
+static uint64
+base_of_slot(uint64 slot)
+{
+	return PLH_SLOT_BASE + (slot % PLH_SLOT_COUNT << PLH_SLOT_BITS);
+}
+
+/* The slot that a module has if no other one has it. */
+static uint64
+wanted_slot(const PlhModuleRecord *module)
+{
+	if (module->build_id_bytes > 0)
+		return hash_bytes_extended(module->build_id, module->build_id_bytes, 0);
+	return hash_bytes_extended((const unsigned char *) module->path,
+							   module->path_bytes, 0);
+}
+
+/*
+ * Returns the address that a module of no image has.
+ */
+uint64
+plh_dump_addresses_wanted(const PlhModuleRecord *module)
+{
+	return base_of_slot(wanted_slot(module));
+}
+
 /* Does a module with a lower index have that address? */
 static bool
 is_taken(const PlhPlacement *placement, uint64 base, uint32 index)
@@ -35,17 +61,11 @@ plh_dump_addresses_place(PlhPlacement *placement,
 	for (uint32 index = 1;
 		 (module = plh_profile_image_module(image, index)) != NULL; index++)
 	{
-		uint64		slot = module->build_id_bytes > 0 ?
-			hash_bytes_extended(module->build_id, module->build_id_bytes, 0) :
-			hash_bytes_extended((const unsigned char *) module->path,
-								module->path_bytes, 0);
+		uint64		slot = wanted_slot(module) % PLH_SLOT_COUNT;
 
 		do
-		{
-			slot %= PLH_SLOT_COUNT;
-			placement->bases[index] = PLH_SLOT_BASE + (slot << PLH_SLOT_BITS);
-			slot++;
-		} while (is_taken(placement, placement->bases[index], index));
+			placement->bases[index] = base_of_slot(slot++);
+		while (is_taken(placement, placement->bases[index], index));
 	}
 }
 

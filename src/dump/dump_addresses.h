@@ -19,6 +19,7 @@ typedef struct PlhPlacement
 
 extern void plh_dump_addresses_place(PlhPlacement *placement,
 									 const PlhProfileImage *image);
+extern uint64 plh_dump_addresses_wanted(const PlhModuleRecord *module);
 extern uint64 plh_dump_addresses_of(const PlhPlacement *placement,
 									PlhFrame frame);
 

@@ -80,13 +80,17 @@ plh_sql_all_sites(const PlhSource *source, PlhSymbols *symbols)
 
 	if (!plh_sql_rows_look_around())
 		return NULL;
-	collection.merge = plh_profile_merge_begin(source->queries);
+	collection.merge = plh_profile_merge_begin(source->queries,
+											   source->owner_parts);
 	plh_sql_rows_visit(&sink, add_process, &collection);
 	merged = plh_profile_merge_end(collection.merge);
 	if (merged->process_count == 0)
 	{
-		report_nothing(&collection, source->required ? ERROR : WARNING);
-		return NULL;
+		report_nothing(&collection,
+					   source->required && !source->may_be_empty ?
+					   ERROR : WARNING);
+		if (!source->may_be_empty)
+			return NULL;
 	}
 	report_left_out(collection.left_out);
 	return plh_site_list_make_merged(symbols, merged, source->growth,

@@ -8,7 +8,10 @@
 
 #include "functions/sql_source.h"
 
-/* NULL after a WARNING, or an ERROR if they are required. */
+/*
+ * Without any process it is NULL, or an empty list if the source may be empty, after a
+ * WARNING; an ERROR if processes are required.
+ */
 extern PlhSiteList *plh_sql_all_sites(const PlhSource *source,
 									  PlhSymbols *symbols);
 

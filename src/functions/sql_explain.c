@@ -65,7 +65,7 @@ identify(PlhExplainedProcess *process, Oid role, Oid database)
 	process->rss_anon_bytes = -1;
 	if (process->image == NULL || process->image->alive)
 	{
-		process->rss_anon_bytes = plh_server_processes_rss_anon(process->pid);
+		process->rss_anon_bytes = plh_process_facts_private_bytes(process->pid);
 		if (plh_server_activity_find(process->pid, &activity))
 		{
 			known = &activity;

@@ -1,7 +1,6 @@
 /*
  * sql_pictures.c
- *	  The functions of SQL that turn call sites into tables, pictures and
- *	  profiles for other tools.
+ *	  The functions of SQL that turn call sites into tables and pictures.
  *
  * Each comes in three forms: of a process, whose growth since the baseline may
  * be wanted, of all processes together, likewise, and of a dump, with another
@@ -16,12 +15,12 @@
 #include "utils/builtins.h"
 
 #include "base/compat.h"
+#include "functions/sql_arguments.h"
 #include "functions/sql_rows.h"
 #include "functions/sql_source.h"
 #include "report/flamegraph.h"
 #include "report/folded.h"
 #include "report/listed_site.h"
-#include "report/pprof.h"
 #include "report/top.h"
 
 #define TOP_COLUMNS 7
@@ -35,64 +34,32 @@ PLH_FUNCTION(pg_leakhunt_folded_of_file);
 PLH_FUNCTION(pg_leakhunt_flamegraph_of_process);
 PLH_FUNCTION(pg_leakhunt_flamegraph_of_all);
 PLH_FUNCTION(pg_leakhunt_flamegraph_of_file);
-PLH_FUNCTION(pg_leakhunt_pprof_of_process);
-PLH_FUNCTION(pg_leakhunt_pprof_of_all);
-PLH_FUNCTION(pg_leakhunt_pprof_of_file);
 
-/* A flag, false if it is null. */
-static bool
-get_flag(FunctionCallInfo fcinfo, int number)
-{
-	return !PG_ARGISNULL(number) && PG_GETARG_BOOL(number);
-}
-
-/* A text argument, NULL if it is null. */
-static char *
-get_text(FunctionCallInfo fcinfo, int number)
-{
-	return PG_ARGISNULL(number) ? NULL :
-		text_to_cstring(PG_GETARG_TEXT_PP(number));
-}
-
-/* The process that argument 0 names; the number of the flag "growth" is given. */
+/*
+ * The process that argument 0 names; the number of the flag "growth" is given, and how
+ * many arguments there are, of which "peak" is the last.
+ */
 static PlhSource
 source_of_process(FunctionCallInfo fcinfo, int growth, int arguments)
 {
-	PlhSource	source = {0};
-
 	plh_sql_rows_check_arguments(fcinfo, arguments);
-	plh_sql_rows_check_active();
-	source.pid = plh_sql_rows_get_pid(fcinfo, 0);
-	source.growth = get_flag(fcinfo, growth);
-	source.peak = get_flag(fcinfo, arguments - 1);
-	return source;
+	return plh_sql_source_of_process(fcinfo, growth, arguments - 1);
 }
 
-/* All processes; the number of the flag "growth" is given. */
+/* All processes, likewise. */
 static PlhSource
 source_of_all(FunctionCallInfo fcinfo, int growth, int arguments)
 {
-	PlhSource	source = {.all = true};
-
 	plh_sql_rows_check_arguments(fcinfo, arguments);
-	plh_sql_rows_check_active();
-	source.growth = get_flag(fcinfo, growth);
-	source.peak = get_flag(fcinfo, arguments - 1);
-	return source;
+	return plh_sql_source_of_all(fcinfo, growth, arguments - 1);
 }
 
-/* The dump that argument 0 names, and its base. */
+/* The dump that argument 0 names, and its base, likewise. */
 static PlhSource
 source_of_file(FunctionCallInfo fcinfo, int base, int arguments)
 {
-	PlhSource	source = {0};
-
 	plh_sql_rows_check_arguments(fcinfo, arguments);
-	plh_sql_rows_check_not_null(fcinfo, 0, "file");
-	source.file = get_text(fcinfo, 0);
-	source.base = get_text(fcinfo, base);
-	source.peak = get_flag(fcinfo, arguments - 1);
-	return source;
+	return plh_sql_source_of_file(fcinfo, base, arguments - 1);
 }
 
 /* The sites of a source whose result goes into a file. */
@@ -110,7 +77,7 @@ get_kind(FunctionCallInfo fcinfo, int number)
 	char	   *name;
 
 	plh_sql_rows_check_not_null(fcinfo, number, "sums_by");
-	name = get_text(fcinfo, number);
+	name = plh_sql_arguments_text(fcinfo, number);
 	for (PlhTopKind kind = 0; plh_top_kind_name(kind) != NULL; kind++)
 	{
 		if (strcmp(plh_top_kind_name(kind), name) == 0)
@@ -231,9 +198,9 @@ return_text(FunctionCallInfo fcinfo, PlhSource source, AppendList append,
 {
 	StringInfoData output;
 
-	source.queries = get_flag(fcinfo, context + 1);
+	source.queries = plh_sql_arguments_flag(fcinfo, context + 1);
 	initStringInfo(&output);
-	append(&output, get_required_sites(source), get_flag(fcinfo, context),
+	append(&output, get_required_sites(source), plh_sql_arguments_flag(fcinfo, context),
 		   source.queries);
 	PG_RETURN_TEXT_P(cstring_to_text_with_len(output.data, output.len));
 }
@@ -296,43 +263,4 @@ pg_leakhunt_flamegraph_of_file(PG_FUNCTION_ARGS)
 {
 	return return_text(fcinfo, source_of_file(fcinfo, 1, 5),
 					   plh_flamegraph_append, 2);
-}
-
-/* A list as a profile for pprof. */
-static Datum
-return_pprof(PlhSource source)
-{
-	StringInfoData output;
-
-	initStringInfo(&output);
-	plh_pprof_append(&output, get_required_sites(source));
-	PG_RETURN_BYTEA_P((bytea *) cstring_to_text_with_len(output.data,
-														 output.len));
-}
-
-/*
- * pg_leakhunt_pprof(pid, growth, peak)
- */
-Datum
-pg_leakhunt_pprof_of_process(PG_FUNCTION_ARGS)
-{
-	return return_pprof(source_of_process(fcinfo, 1, 3));
-}
-
-/*
- * pg_leakhunt_pprof_all(growth, peak), and pg_leakhunt_pprof(), which calls it
- */
-Datum
-pg_leakhunt_pprof_of_all(PG_FUNCTION_ARGS)
-{
-	return return_pprof(source_of_all(fcinfo, 0, 2));
-}
-
-/*
- * pg_leakhunt_pprof(file, base, peak)
- */
-Datum
-pg_leakhunt_pprof_of_file(PG_FUNCTION_ARGS)
-{
-	return return_pprof(source_of_file(fcinfo, 1, 3));
 }

@@ -78,7 +78,7 @@ put_triage(PlhRow *row, const PlhProfileImage *image)
 	plh_sql_rows_put_datum(row, BoolGetDatum(header->malloc_tracked != 0));
 	put_if_known(row, header->malloc_tracked ? header->malloc_other_bytes : -1);
 	put_if_known(row, image->alive ?
-				 plh_server_processes_rss_anon(header->pid) : -1);
+				 plh_process_facts_private_bytes(header->pid) : -1);
 }
 
 /* Does a process sample as somebody has asked for? */
@@ -198,7 +198,7 @@ put_unprofiled(int pid, PlhRowSink *sink)
 	plh_sql_rows_put_role(&row, found.role_oid);
 	plh_sql_rows_put_time(&row, found.started_at);
 	plh_sql_rows_put_nulls(&row, 18);
-	put_if_known(&row, plh_server_processes_rss_anon(pid));
+	put_if_known(&row, plh_process_facts_private_bytes(pid));
 	plh_sql_rows_put_nulls(&row, 6);
 	if (loaded == PLH_LOADED)
 		put_request(&row, pid, NULL);

@@ -13,6 +13,7 @@
 #include "base/settings.h"
 #include "dump/dump_directory.h"
 #include "functions/sql_all.h"
+#include "functions/sql_arguments.h"
 #include "functions/sql_rows.h"
 #include "functions/sql_source.h"
 #include "process/profile_directory.h"
@@ -22,6 +23,41 @@
 #include "reader/server_processes.h"
 #include "report/site_list.h"
 #include "sampler/owner.h"
+
+PlhSource
+plh_sql_source_of_process(FunctionCallInfo fcinfo, int growth, int peak)
+{
+	PlhSource	source = {0};
+
+	plh_sql_rows_check_active();
+	source.pid = plh_sql_rows_get_pid(fcinfo, 0);
+	source.growth = plh_sql_arguments_flag(fcinfo, growth);
+	source.peak = plh_sql_arguments_flag(fcinfo, peak);
+	return source;
+}
+
+PlhSource
+plh_sql_source_of_all(FunctionCallInfo fcinfo, int growth, int peak)
+{
+	PlhSource	source = {.all = true};
+
+	plh_sql_rows_check_active();
+	source.growth = plh_sql_arguments_flag(fcinfo, growth);
+	source.peak = plh_sql_arguments_flag(fcinfo, peak);
+	return source;
+}
+
+PlhSource
+plh_sql_source_of_file(FunctionCallInfo fcinfo, int base, int peak)
+{
+	PlhSource	source = {0};
+
+	plh_sql_rows_check_not_null(fcinfo, 0, "file");
+	source.file = plh_sql_arguments_text(fcinfo, 0);
+	source.base = plh_sql_arguments_text(fcinfo, base);
+	source.peak = plh_sql_arguments_flag(fcinfo, peak);
+	return source;
+}
 
 /* May the caller see what that process did? */
 static bool
@@ -246,7 +282,7 @@ sites_of_dump(const char *file, PlhSymbols *symbols)
 PlhSiteList *
 plh_sql_source_sites(const PlhSource *source)
 {
-	PlhSymbols *symbols = plh_symbols_open();
+	PlhSymbols *symbols = source->unnamed ? NULL : plh_symbols_open();
 	PlhSiteList *list;
 
 	if (source->peak && (source->growth || source->base != NULL))
@@ -256,7 +292,7 @@ plh_sql_source_sites(const PlhSource *source)
 	list = source->all ? plh_sql_all_sites(source, symbols) :
 		source->file == NULL ? sites_of_process(source, symbols) :
 		sites_of_dump(source->file, symbols);
-	if (list != NULL && source->peak)
+	if (list != NULL && source->peak && !source->keeps_values)
 		plh_site_list_take_peak(list);
 	if (source->base != NULL)
 		plh_site_list_subtract(list, sites_of_dump(source->base, symbols));

@@ -10,21 +10,17 @@
 #include <math.h>
 
 #include "miscadmin.h"
-#include "utils/timestamp.h"
-
 #include "base/compat.h"
 #include "functions/sql_rows.h"
 #include "functions/sql_suppressions.h"
-#include "process/profile_directory.h"
 #include "profile/site_facts.h"
-#include "reader/baseline_file.h"
 #include "reader/profile_reader.h"
 #include "reader/server_activity.h"
 #include "report/listed_site.h"
 #include "report/malloc_callers.h"
+#include "verdict/image_suspects.h"
 #include "verdict/suppression.h"
 #include "verdict/suspect_evidence.h"
-#include "verdict/suspect_list.h"
 
 #define SUSPECT_COLUMNS 19
 #define SUPPRESSED_COLUMNS 6
@@ -78,8 +74,6 @@ static void
 put_place(PlhRow *row, const PlhSuspect *suspect, const PlhListedSite *listed,
 		  const PlhProfileImage *image)
 {
-	const PlhStringRecord *name;
-
 	if (listed != NULL)
 	{
 		plh_sql_rows_put_text(row, listed->context_name);
@@ -87,12 +81,7 @@ put_place(PlhRow *row, const PlhSuspect *suspect, const PlhListedSite *listed,
 		plh_sql_rows_put_query(row, listed);
 		return;
 	}
-	name = suspect->context == NULL ? NULL :
-		plh_profile_image_string(image, suspect->context->context_name);
-	if (name == NULL)
-		plh_sql_rows_put_null(row);
-	else
-		plh_sql_rows_put_foreign_text(row, image, name->text, name->text_bytes);
+	plh_sql_rows_put_text(row, plh_image_suspects_contexts(suspect, image));
 	plh_sql_rows_put_nulls(row, 3);
 }
 
@@ -161,19 +150,6 @@ put_suspect(const PlhSuspect *suspect, const PlhListedSite *listed,
 	plh_sql_rows_finish(&row, sink);
 }
 
-/* The suspects of an image, up to now or to the end of its process. */
-static PlhSuspectList *
-find_suspects(const PlhProfileImage *image)
-{
-	const PlhProfileHeader *header = image->header;
-
-	return plh_suspect_list_make(image,
-								 plh_baseline_file_read(plh_profile_directory_path(),
-														image),
-								 image->alive ? GetCurrentTimestamp() :
-								 header->counters.last_at);
-}
-
 /* PlhProfileVisitor: the suspects of a process that are not suppressed. */
 static void
 put_suspects(PlhProfileImage *image, void *arg)
@@ -182,27 +158,20 @@ put_suspects(PlhProfileImage *image, void *arg)
 	PlhStackTexts *texts;
 	PlhSuspectList *list;
 
-	list = find_suspects(image);
+	list = plh_image_suspects_find(image);
 	if (list->count == 0)
 		return;
 	texts = plh_stack_text_open(plh_sql_rows_symbols(&search->sink), image);
 	for (int i = 0; i < list->count; i++)
 	{
 		const PlhSuspect *suspect = &list->suspects[i];
-		PlhSiteFacts facts;
 		PlhListedSite listed;
 
 		CHECK_FOR_INTERRUPTS();
 		if (suspect->site == NULL)
-		{
 			put_suspect(suspect, NULL, image, &search->sink);
-			continue;
-		}
-		plh_site_facts_resolve(&facts, image, suspect->site, NULL);
-		plh_listed_site_start(&listed, image, &facts);
-		plh_listed_site_describe_stack(&listed, texts);
-		if (!plh_suppression_any(search->suppressions, listed.context_name,
-								 &listed.stack))
+		else if (plh_image_suspects_describe(suspect, image, texts,
+											 search->suppressions, &listed))
 			put_suspect(suspect, &listed, image, &search->sink);
 	}
 }

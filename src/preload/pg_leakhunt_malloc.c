@@ -20,6 +20,7 @@
 #include <malloc.h>
 #include <stdlib.h>
 
+#include "preload/countdown_step.h"
 #include "preload/malloc_hook.h"
 
 #define EXPORTED __attribute__((visibility("default")))
@@ -258,16 +259,6 @@ end_allocation(const Allocation *allocation, void *block)
 		allocation->calls->record(block, allocation->size, allocation->taken);
 }
 
-/* Subtract what is about to be allocated, or return true: it takes the slow path. */
-static inline bool
-is_countdown_over(size_t size)
-{
-	if (size >= countdown)
-		return true;
-	countdown -= size;
-	return false;
-}
-
 /* Whether a block may be a sample.  NULL may seem to be one, too. */
 static inline bool
 is_in_filter(const void *block)
@@ -292,7 +283,7 @@ slow_malloc(size_t size, const void *caller)
 DEFINES void *
 malloc(size_t size)
 {
-	if (IS_RARE(is_countdown_over(size)))
+	if (IS_RARE(plh_countdown_step_is_over(&countdown, size)))
 		return slow_malloc(size, CALLER);
 	return NEXT(malloc) (size);
 }
@@ -313,7 +304,7 @@ calloc(size_t count, size_t each)
 	size_t		size;
 
 	/* The next function refuses what cannot be multiplied. */
-	if (IS_RARE(!__builtin_mul_overflow(count, each, &size) && is_countdown_over(size)))
+	if (IS_RARE(!__builtin_mul_overflow(count, each, &size) && plh_countdown_step_is_over(&countdown, size)))
 		return slow_calloc(count, each, CALLER);
 	return NEXT(calloc) (count, each);
 }
@@ -380,7 +371,8 @@ begin_reallocation(void *block, size_t size, const void *caller)
 		reallocation.calls = current_calls();
 	if (reallocation.calls != NULL)
 		reallocation.moving = reallocation.calls->moving(block, is_sampled_thread());
-	if (is_countdown_over(size))
+	/* a signal handler may have allocated within the step that led here */
+	if (countdown > IDLE_STEP || plh_countdown_step_is_over(&countdown, size))
 		reallocation.allocation = begin_allocation(size, caller);
 	return reallocation;
 }
@@ -411,9 +403,9 @@ slow_realloc(void *block, size_t size, const void *caller)
 DEFINES void *
 realloc(void *block, size_t size)
 {
-	if (IS_RARE(is_in_filter(block) || size >= countdown))
+	if (IS_RARE(is_in_filter(block)) ||
+		IS_RARE(plh_countdown_step_is_over(&countdown, size)))
 		return slow_realloc(block, size, CALLER);
-	countdown -= size;
 	return NEXT(realloc) (block, size);
 }
 
@@ -445,7 +437,7 @@ slow_memalign(size_t alignment, size_t size, const void *caller)
 DEFINES void *
 memalign(size_t alignment, size_t size)
 {
-	if (IS_RARE(is_countdown_over(size)))
+	if (IS_RARE(plh_countdown_step_is_over(&countdown, size)))
 		return slow_memalign(alignment, size, CALLER);
 	return NEXT(memalign) (alignment, size);
 }
@@ -463,7 +455,7 @@ slow_aligned_alloc(size_t alignment, size_t size, const void *caller)
 DEFINES void *
 aligned_alloc(size_t alignment, size_t size)
 {
-	if (IS_RARE(is_countdown_over(size)))
+	if (IS_RARE(plh_countdown_step_is_over(&countdown, size)))
 		return slow_aligned_alloc(alignment, size, CALLER);
 	return NEXT(aligned_alloc) (alignment, size);
 }
@@ -482,7 +474,7 @@ slow_posix_memalign(void **block, size_t alignment, size_t size, const void *cal
 DEFINES int
 posix_memalign(void **block, size_t alignment, size_t size)
 {
-	if (IS_RARE(is_countdown_over(size)))
+	if (IS_RARE(plh_countdown_step_is_over(&countdown, size)))
 		return slow_posix_memalign(block, alignment, size, CALLER);
 	return NEXT(posix_memalign) (block, alignment, size);
 }
@@ -500,7 +492,7 @@ slow_valloc(size_t size, const void *caller)
 DEFINES void *
 valloc(size_t size)
 {
-	if (IS_RARE(is_countdown_over(size)))
+	if (IS_RARE(plh_countdown_step_is_over(&countdown, size)))
 		return slow_valloc(size, CALLER);
 	return NEXT(valloc) (size);
 }
@@ -518,7 +510,7 @@ slow_pvalloc(size_t size, const void *caller)
 DEFINES void *
 pvalloc(size_t size)
 {
-	if (IS_RARE(is_countdown_over(size)))
+	if (IS_RARE(plh_countdown_step_is_over(&countdown, size)))
 		return slow_pvalloc(size, CALLER);
 	return NEXT(pvalloc) (size);
 }

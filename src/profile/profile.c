@@ -32,6 +32,9 @@
  */
 #define STATEMENTS_SHARE 4
 
+/* Since then there is something to forget. */
+static bool has_begun;
+
 static uint32 module_count;
 static uintptr_t module_bias[MAX_PROFILE_MODULES];	/* by profile index */
 
@@ -98,6 +101,7 @@ plh_profile_begin(void)
 	PlhSiteRecord *catch_all;
 
 	Assert(plh_profile == NULL);
+	has_begun = true;
 	if (!plh_profile_records_begin() ||
 		!plh_profile_file_start(plh_fixed.max_profile_size))
 		return false;
@@ -447,6 +451,23 @@ plh_profile_site(const PlhSiteKey *key)
 }
 
 /*
+ * The same, where the stack of the key is remembered: mostly it is the same site as the
+ * last time.
+ */
+uint32
+plh_profile_site_of(PlhKnownStack *known, const PlhSiteKey *key)
+{
+	if (known->site_generation != plh_profile_recycling_site_generation ||
+		memcmp(&((PlhSiteRecord *) plh_profile_records_at(known->site))->key,
+			   key, sizeof(*key)) != 0)
+	{
+		known->site = plh_profile_site(key);
+		known->site_generation = plh_profile_recycling_site_generation;
+	}
+	return known->site;
+}
+
+/*
  * Returns the record of the memory contexts of that name and lifetime, or NULL
  * if there is no room.
  */
@@ -498,6 +519,9 @@ plh_profile_next_context(const PlhContextRecord *context)
 void
 plh_profile_forget(void)
 {
+	if (!has_begun)
+		return;
+	has_begun = false;
 	plh_profile_file_forget();
 	plh_profile_records_forget();
 	plh_profile_recycling_forget();

@@ -83,17 +83,30 @@ subtract_from_counters(PlhCounters *counters, int64 bytes, uint32 weight,
 }
 
 /*
- * Returns the current epoch.  An epoch is a transaction, or a second of a
- * longer one.  Local transaction ids go up by one each, so that transactions
- * without a sample are counted by those with one.
+ * Returns the time of a sample.  Within a tick of the clocks it is that of the last one.
+ */
+static inline TimestampTz
+sample_time(void)
+{
+	static TimestampTz last;
+	int64		now_us = plh_clock_us(CLOCK_MONOTONIC_COARSE);
+
+	if (now_us != last_sample_us)
+		last = plh_clock_coarse_now();
+	last_sample_us = now_us;
+	return last;
+}
+
+/*
+ * Returns the epoch of the sample that has been timed last.  An epoch is a
+ * transaction, or a second of a longer one.  Local transaction ids go up by one
+ * each, so that transactions without a sample are counted by those with one.
  */
 static inline uint32
 current_epoch(void)
 {
 	uint32		transaction = PLH_LOCAL_TRANSACTION();
-	int64		now_us = plh_clock_us(CLOCK_MONOTONIC_COARSE);
 
-	last_sample_us = now_us;
 	if (transaction != last_transaction && transaction != 0)
 	{
 		uint32		passed = transaction - last_transaction;
@@ -101,12 +114,12 @@ current_epoch(void)
 		plh_profile->epoch += last_transaction != 0 &&
 			passed < MAX_TRANSACTIONS_PASSED ? passed : 1;
 		last_transaction = transaction;
-		epoch_began_us = now_us;
+		epoch_began_us = last_sample_us;
 	}
-	else if (now_us - epoch_began_us >= USECS_PER_SEC)
+	else if (last_sample_us - epoch_began_us >= USECS_PER_SEC)
 	{
 		plh_profile->epoch++;
-		epoch_began_us = now_us;
+		epoch_began_us = last_sample_us;
 	}
 	return plh_profile->epoch;
 }
@@ -173,7 +186,7 @@ plh_profile_counters_add(uint32 site_offset, Size size, PlhDraw draw)
 	PlhSiteRecord *site = site_at(site_offset);
 	PlhSampleValue value = plh_sampling_value(size, draw);
 	int64		bytes = (int64) size * value.weight;
-	TimestampTz now = plh_clock_coarse_now();
+	TimestampTz now = sample_time();
 
 	Assert(plh_guard_held);
 	note_epoch(site, current_epoch(), now);
@@ -332,6 +345,8 @@ plh_profile_counters_transaction_over(void)
 void
 plh_profile_counters_forget(void)
 {
+	if (last_sample_us == 0 && early.samples_taken == 0)
+		return;					/* nothing was counted */
 	last_transaction = 0;
 	epoch_began_us = 0;
 	last_sample_us = 0;

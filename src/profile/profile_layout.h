@@ -262,8 +262,8 @@ typedef struct PlhStatementRecord
 /*
  * A frame has a module's index in its upper 16 bits and an address of the
  * module's file in the lower 48.  Index 0 stands for no module, and the
- * address is then the one in memory.  Addresses are return addresses minus
- * one.
+ * address is then the one in memory, or that of PLH_COMPILED_CODE.  Addresses
+ * are return addresses minus one.
  */
 typedef uint64 PlhFrame;
 

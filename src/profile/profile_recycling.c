@@ -47,6 +47,7 @@
 
 PlhRecyclingPins plh_profile_recycling_pins;
 uint32		plh_profile_recycling_generation = 1;
+uint32		plh_profile_recycling_site_generation = 1;
 
 /* The next record of the round; 0 between rounds. */
 static uint32 cursor;
@@ -191,6 +192,7 @@ give_up_site(uint32 offset)
 	PlhSiteRecord *site = plh_profile_records_at(offset);
 
 	Assert(site->counters.live_samples == 0);
+	plh_profile_recycling_site_generation++;
 	plh_profile_records_give_up(offset);
 	plh_profile->site_count--;
 	drop_reference(site->key.statement);
@@ -360,6 +362,7 @@ plh_profile_recycling_forget(void)
 {
 	memset(&plh_profile_recycling_pins, 0, sizeof(plh_profile_recycling_pins));
 	plh_profile_recycling_generation++;
+	plh_profile_recycling_site_generation++;
 	cursor = 0;
 	taken_bytes = 0;
 	survived_bytes = 0;

@@ -24,8 +24,12 @@ typedef struct PlhRecyclingPins
 
 extern PlhRecyclingPins plh_profile_recycling_pins;
 
-/* Changes when a stack is given up: its offset may become that of another. */
+/*
+ * These change when a stack, or a site, is given up: its offset may become that of
+ * another.
+ */
 extern uint32 plh_profile_recycling_generation;
+extern uint32 plh_profile_recycling_site_generation;
 
 extern void plh_profile_recycling_advance(Size bytes);
 extern void plh_profile_recycling_hurry(void);

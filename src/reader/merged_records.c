@@ -3,8 +3,7 @@
  *	  Finds records of a profile that say the same, so that there is one of them.
  *
  * A record says all that stands behind its PlhRecord; but statements with an id
- * are the same if their ids are, however they are worded, and sites if their keys
- * are, whatever they hold.
+ * are the same if their ids are, however they are worded.
  */
 #include "postgres.h"
 
@@ -13,12 +12,20 @@
 
 #include "reader/merged_records.h"
 
+/* A record that others may say the same as. */
+typedef struct MergedRecord
+{
+	uint32		offset;			/* key: where it is in the profile */
+	uint32		hash;			/* of what it says, for simplehash.h */
+	char		status;			/* for simplehash.h */
+} MergedRecord;
+
 static uint32 hash_record(const PlhProfileBuilder *profile, uint32 offset);
 static bool is_same_record(const PlhProfileBuilder *profile, uint32 left,
 						   uint32 right);
 
 #define SH_PREFIX merged_records
-#define SH_ELEMENT_TYPE PlhMergedRecord
+#define SH_ELEMENT_TYPE MergedRecord
 #define SH_KEY_TYPE uint32
 #define SH_KEY offset
 #define SH_HASH_KEY(table, key) \
@@ -36,11 +43,6 @@ static bool is_same_record(const PlhProfileBuilder *profile, uint32 left,
 static const unsigned char *
 payload_of(const PlhRecord *record, Size *bytes)
 {
-	if (record->kind == PLH_RECORD_SITE)
-	{
-		*bytes = sizeof(PlhSiteKey);
-		return (const unsigned char *) &((const PlhSiteRecord *) record)->key;
-	}
 	if (record->kind == PLH_RECORD_STATEMENT &&
 		((const PlhStatementRecord *) record)->query_id != 0)
 	{
@@ -90,16 +92,13 @@ plh_merged_records_create(PlhProfileBuilder *profile)
  * Find the record that says the same as the last one that was added, which then
  * goes again; or keep that one.
  */
-PlhMergedRecord *
-plh_merged_records_keep(PlhMergedRecords *records, uint32 added, bool *is_new)
+uint32
+plh_merged_records_keep(PlhMergedRecords *records, uint32 added)
 {
 	bool		found;
-	PlhMergedRecord *record = merged_records_insert(records, added, &found);
+	MergedRecord *record = merged_records_insert(records, added, &found);
 
-	*is_new = !found;
 	if (found)
 		((PlhProfileBuilder *) records->private_data)->used_bytes = added;
-	else
-		record->site = 0;
-	return record;
+	return record->offset;
 }

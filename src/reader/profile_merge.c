@@ -5,8 +5,9 @@
  *
  * Each record of a process is copied once, and becomes the one that was there
  * before if it says the same (merged_records.c): so sites are the same if their
- * keys are.  Modules are the same by their build-ids, and stacks by their frames in
- * these modules.
+ * keys are, and the owners of their processes as far as these are told apart
+ * (merged_sites.c).  Modules are the same by their build-ids, and stacks by their
+ * frames in these modules.
  *
  * Counters and variances of a site are sums.  Its peak is the sum of what each
  * process held there at its own peak, which were at different times.  Errors are
@@ -21,24 +22,16 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
+#include "base/settings.h"
 #include "profile/site_facts.h"
 #include "reader/baseline_file.h"
 #include "reader/database_text.h"
 #include "reader/merged_records.h"
+#include "reader/merged_sites.h"
 #include "reader/profile_builder.h"
 #include "reader/profile_merge.h"
 #include "reader/record_numbers.h"
-
-/* Sites that there is room for at first. */
-#define FIRST_ROOM 256
-
-/* What a merged site has beside its record, in the order of the records. */
-typedef struct SiteSums
-{
-	uint32		offset;			/* of the record */
-	int64		baseline_bytes;
-	int64		baseline_count;
-} SiteSums;
+#include "reader/site_owner.h"
 
 struct PlhProfileMerge
 {
@@ -46,13 +39,12 @@ struct PlhProfileMerge
 	MemoryContext memory;		/* of all that lasts */
 	PlhProfileBuilder profile;
 	PlhMergedRecords *records;
+	PlhMergedSites *sites;
 	bool		with_queries;
+	int			owner_parts;	/* by which processes are told apart */
+	TimestampTz since;			/* time of the oldest baseline; 0: none */
 	uint32		modules[PLH_IMAGE_MODULES]; /* offsets by index; 0: none */
 	uint32		module_count;
-	SiteSums   *sites;
-	PlhSiteOwner *owners;
-	uint32		site_count;
-	uint32		room;			/* of sites and owners */
 };
 
 /* The image that is being added. */
@@ -62,22 +54,21 @@ typedef struct Addition
 	const PlhProfileImage *image;
 	uint32		modules[PLH_IMAGE_MODULES]; /* merged indexes by its own */
 	PlhRecordNumbers *offsets;	/* of merged records, by its own */
-	PlhSiteOwner owner;
+	const PlhSiteOwner *owner;
 } Addition;
 
 /* Begin a merge in the current memory context. */
 PlhProfileMerge *
-plh_profile_merge_begin(bool with_queries)
+plh_profile_merge_begin(bool with_queries, int owner_parts)
 {
 	PlhProfileMerge *merge = palloc0(sizeof(PlhProfileMerge));
 
 	merge->memory = CurrentMemoryContext;
 	merge->with_queries = with_queries;
+	merge->owner_parts = owner_parts;
 	plh_profile_builder_begin(&merge->profile, NULL);
 	merge->records = plh_merged_records_create(&merge->profile);
-	merge->room = FIRST_ROOM;
-	merge->sites = palloc(sizeof(SiteSums) * merge->room);
-	merge->owners = palloc(sizeof(PlhSiteOwner) * merge->room);
+	merge->sites = plh_merged_sites_create(&merge->profile);
 	return merge;
 }
 
@@ -224,7 +215,6 @@ merged_record(Addition *addition, const void *record)
 {
 	uint32		own;
 	uint32		merged;
-	bool		is_new;
 
 	if (record == NULL)
 		return 0;
@@ -233,8 +223,7 @@ merged_record(Addition *addition, const void *record)
 	if (merged != 0)
 		return merged;
 	merged = plh_merged_records_keep(addition->merge->records,
-									 copy_record(addition, record),
-									 &is_new)->offset;
+									 copy_record(addition, record));
 	(void) plh_record_numbers_add(addition->offsets, own, merged);
 	return merged;
 }
@@ -267,57 +256,6 @@ merged_key(Addition *addition, const PlhSiteFacts *facts)
 	return key;
 }
 
-/* Give a site that was not there before its number, and sums of 0. */
-static void
-number_site(PlhProfileMerge *merge, PlhMergedRecord *record,
-			const PlhSiteOwner *owner)
-{
-	if (merge->site_count == merge->room)
-	{
-		merge->room *= 2;
-		merge->sites = repalloc_huge(merge->sites,
-									 sizeof(SiteSums) * merge->room);
-		merge->owners = repalloc_huge(merge->owners,
-									  sizeof(PlhSiteOwner) * merge->room);
-	}
-	record->site = merge->site_count++;
-	memset(&merge->sites[record->site], 0, sizeof(SiteSums));
-	merge->sites[record->site].offset = record->offset;
-	merge->owners[record->site] = *owner;
-}
-
-/* Note that a site is another process', too. */
-static void
-add_owner(PlhSiteOwner *owner, const PlhSiteOwner *other)
-{
-	if (owner->pid != other->pid)
-		owner->pid = 0;
-	if (owner->backend_type != NULL &&
-		strcmp(owner->backend_type, other->backend_type) != 0)
-		owner->backend_type = NULL;
-}
-
-/* Find the site with that key, or make one. */
-static uint32
-merged_site(Addition *addition, PlhSiteKey key)
-{
-	PlhProfileMerge *merge = addition->merge;
-	uint32		added = plh_profile_builder_add(&merge->profile,
-												PLH_RECORD_SITE,
-												sizeof(PlhSiteRecord));
-	PlhMergedRecord *record;
-	bool		is_new;
-
-	((PlhSiteRecord *) plh_profile_builder_record(&merge->profile,
-												  added))->key = key;
-	record = plh_merged_records_keep(merge->records, added, &is_new);
-	if (is_new)
-		number_site(merge, record, &addition->owner);
-	else
-		add_owner(&merge->owners[record->site], &addition->owner);
-	return record->site;
-}
-
 /* Add counters to sums. */
 static void
 add_counters(PlhCounters *sums, const PlhCounters *counters)
@@ -339,8 +277,9 @@ static void
 add_site(Addition *addition, const PlhSiteFacts *facts)
 {
 	PlhProfileMerge *merge = addition->merge;
-	uint32		number = merged_site(addition, merged_key(addition, facts));
-	SiteSums   *sums = &merge->sites[number];
+	PlhSiteKey	key = merged_key(addition, facts);
+	PlhMergedSite *sums = plh_merged_sites_find(merge->sites, &key,
+												addition->owner);
 	PlhSiteRecord *site = plh_profile_builder_record(&merge->profile,
 													 sums->offset);
 
@@ -381,17 +320,6 @@ add_header(PlhProfileMerge *merge, const PlhProfileImage *image)
 	result->most_interval = Max(result->most_interval, interval);
 }
 
-/* The kind of process, in memory that lasts. */
-static const char *
-copy_backend_type(const PlhProfileMerge *merge, const PlhProfileImage *image)
-{
-	const char *type = plh_profile_image_backend_type(image);
-	char	   *fit = plh_database_text_fit_foreign(type, strlen(type),
-													image->header->encoding);
-
-	return MemoryContextStrdup(merge->memory, fit);
-}
-
 /*
  * Add the sites of an image that ever had a sample, and what they held at the
  * baseline.
@@ -401,15 +329,19 @@ plh_profile_merge_add(PlhProfileMerge *merge, const PlhProfileImage *image,
 					  const PlhBaseline *baseline)
 {
 	Addition   *addition = palloc(sizeof(Addition));
+	PlhSiteOwner owner;
 	PlhSiteFacts facts;
 	uint32		position = 0;
 
 	addition->merge = merge;
+	if (baseline != NULL &&
+		(merge->since == 0 || merge->since > baseline->taken_at))
+		merge->since = baseline->taken_at;
 	addition->image = image;
 	addition->modules[0] = 0;
 	addition->offsets = plh_record_numbers_create();
-	addition->owner.pid = image->header->pid;
-	addition->owner.backend_type = copy_backend_type(merge, image);
+	plh_site_owner_fill(&owner, image, merge->owner_parts);
+	addition->owner = plh_merged_sites_owner(merge->sites, &owner);
 	add_modules(addition);
 	add_header(merge, image);
 	while (plh_site_facts_next(&facts, image, baseline, &position))
@@ -422,14 +354,16 @@ plh_profile_merge_add(PlhProfileMerge *merge, const PlhProfileImage *image,
 
 /* Make the baseline of the merged sites. */
 static PlhBaseline *
-make_baseline(const PlhProfileMerge *merge)
+make_baseline(const PlhProfileMerge *merge, const PlhMergedSite *sites,
+			  uint32 count)
 {
 	PlhBaseline *baseline = plh_baseline_file_create(0);
 
-	for (uint32 i = 0; i < merge->site_count; i++)
-		plh_baseline_file_add(&baseline, merge->sites[i].offset,
-							  merge->sites[i].baseline_bytes,
-							  merge->sites[i].baseline_count);
+	baseline->taken_at = merge->since;
+	for (uint32 i = 0; i < count; i++)
+		plh_baseline_file_add(&baseline, sites[i].offset,
+							  sites[i].baseline_bytes,
+							  sites[i].baseline_count);
 	return baseline;
 }
 
@@ -443,17 +377,21 @@ plh_profile_merge_end(PlhProfileMerge *merge)
 	PlhProfileHeader *header = plh_profile_builder_header(&merge->profile);
 	MemoryContext caller_context = MemoryContextSwitchTo(merge->memory);
 
+	if (result->process_count == 0)
+	{
+		header->pg_version = PG_VERSION_NUM;
+		header->scope = PLH_SCOPE_ALL;
+	}
+	result->sites = plh_merged_sites_all(merge->sites, &header->site_count);
 	header->encoding = GetDatabaseEncoding();
 	header->used_bytes = merge->profile.used_bytes;
-	header->site_count = merge->site_count;
 	header->sample_interval =
 		result->least_interval == result->most_interval ?
 		result->least_interval : 0;
 	result->image = palloc0(sizeof(PlhProfileImage));
 	result->image->alive = true;
 	plh_profile_image_adopt(result->image, header, header->used_bytes);
-	result->baseline = make_baseline(merge);
-	result->owners = merge->owners;
+	result->baseline = make_baseline(merge, result->sites, header->site_count);
 	MemoryContextSwitchTo(caller_context);
 	return result;
 }

@@ -12,20 +12,14 @@
 
 #include "profile/baseline.h"
 #include "profile/profile_image.h"
-
-/* The processes that have a site, as far as all have something in common. */
-typedef struct PlhSiteOwner
-{
-	int			pid;			/* of the only one; 0: they are several */
-	const char *backend_type;	/* of all of them; NULL: they differ */
-} PlhSiteOwner;
+#include "reader/merged_sites.h"
 
 /* All that was merged. */
 typedef struct PlhMergedProfiles
 {
 	PlhProfileImage *image;		/* has the sums */
 	PlhBaseline *baseline;		/* has the sums of the baselines */
-	const PlhSiteOwner *owners; /* of the sites, in the order of the image */
+	const PlhMergedSite *sites; /* in the order of the image */
 	int			process_count;
 	int			crashed_count;	/* of these */
 	uint32		least_interval; /* of those that sample; 0: none does */
@@ -37,9 +31,11 @@ typedef struct PlhProfileMerge PlhProfileMerge;
 
 /*
  * Statements that differ only in their text are told apart if "with_queries";
- * else only those that have ids are told apart, and have no text.
+ * else only those that have ids are told apart, and have no text.  Sites of
+ * processes that differ in one of the parts PLH_OWNER_* are told apart.
  */
-extern PlhProfileMerge *plh_profile_merge_begin(bool with_queries);
+extern PlhProfileMerge *plh_profile_merge_begin(bool with_queries,
+												int owner_parts);
 
 /* "baseline" may be NULL. */
 extern void plh_profile_merge_add(PlhProfileMerge *merge,

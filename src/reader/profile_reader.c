@@ -83,6 +83,22 @@ bytes_of(const PlhProfileHeader *header)
 }
 
 /*
+ * Copy the header of a profile up to "bytes", the history may be left out, from an
+ * open file.  Returns false if it is not a profile of this version, or belongs to
+ * another user.
+ */
+static bool
+copy_header(int fd, PlhProfileHeader *header, Size bytes)
+{
+	struct stat status;
+
+	/* in this order: the file may grow in between, but never shrinks */
+	return read_start(fd, header, bytes) &&
+		fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
+		status.st_uid == geteuid() && is_profile(header, status.st_size);
+}
+
+/*
  * Copy a profile, or its header only, from an open file.  Returns NULL if it is
  * not a profile of this version, or belongs to another user.
  *
@@ -93,20 +109,21 @@ bytes_of(const PlhProfileHeader *header)
 static PlhProfileHeader *
 copy_file(int fd, bool header_only, Size *bytes)
 {
-	struct stat status;
 	PlhProfileHeader start;
 	PlhProfileHeader *header;
 	Size		room;
 	ssize_t		copied;
 
-	/* in this order: the file may grow in between, but never shrinks */
-	if (!read_start(fd, &start, sizeof(start)) ||
-		fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) ||
-		status.st_uid != geteuid() ||
-		!is_profile(&start, status.st_size))
+	if (!copy_header(fd, &start, sizeof(start)))
 		return NULL;
-
-	room = header_only ? sizeof(PlhProfileHeader) : bytes_of(&start) + SPARE_BYTES;
+	if (header_only)
+	{
+		*bytes = sizeof(PlhProfileHeader);
+		header = palloc(sizeof(PlhProfileHeader));
+		*header = start;
+		return header;
+	}
+	room = bytes_of(&start) + SPARE_BYTES;
 	header = MemoryContextAllocHuge(CurrentMemoryContext, room);
 	copied = plh_whole_io_read(fd, header, room, 0);
 
@@ -114,8 +131,7 @@ copy_file(int fd, bool header_only, Size *bytes)
 	if (copied >= (ssize_t) sizeof(PlhProfileHeader) &&
 		is_profile(header, PG_INT64_MAX))
 	{
-		*bytes = header_only ? sizeof(PlhProfileHeader) :
-			Min(bytes_of(header), (Size) copied);
+		*bytes = Min(bytes_of(header), (Size) copied);
 		return header;
 	}
 	pfree(header);
@@ -157,6 +173,26 @@ read_image(int fd, const char *path, bool header_only)
 	if (!plh_profile_image_is_whole(header) && !header_only)
 		plh_private_part_add(image, header);
 	return image;
+}
+
+/*
+ * Read the header of a profile but for its history, and do not ask whether the
+ * process lives: for who reads a thousand, and knows.  Returns false if there is
+ * no profile; header->history is not set.
+ */
+bool
+plh_profile_reader_peek(const char *path, PlhProfileHeader *header)
+{
+	int			fd = OpenTransientFile(path, O_RDONLY | O_NOFOLLOW |
+									   O_NONBLOCK | PG_BINARY);
+	bool		is_sound;
+
+	if (fd < 0)
+		return false;
+	is_sound = copy_header(fd, header, offsetof(PlhProfileHeader, history));
+	CloseTransientFile(fd);
+	header->label[sizeof(header->label) - 1] = '\0';
+	return is_sound;
 }
 
 /* Has the owner removed the file since we opened it? */

@@ -36,6 +36,8 @@ extern PlhProfileImage *plh_profile_reader_open(const char *path,
 												bool header_only,
 												bool *refused);
 
+extern bool plh_profile_reader_peek(const char *path, PlhProfileHeader *header);
+
 extern void plh_profile_reader_each(const char *directory, int pid,
 									bool header_only,
 									PlhProfileVisitor visit, void *arg);

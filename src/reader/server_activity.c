@@ -46,6 +46,46 @@ state_of(const PgBackendStatus *status)
 	}
 }
 
+/* All that is known of a process but its query, which takes a copy. */
+static void
+fill(PlhServerActivity *activity, const PgBackendStatus *status)
+{
+	activity->pid = status->st_procpid;
+	activity->backend_type = type_of(status);
+	activity->database_oid = status->st_databaseid;
+	activity->role_oid = status->st_userid;
+	activity->started_at = status->st_proc_start_timestamp;
+	activity->application_name = status->st_appname;
+	activity->state = state_of(status);
+	activity->state_since = activity->state == NULL ? 0 :
+		status->st_state_start_timestamp;
+	activity->query = NULL;
+}
+
+/*
+ * How many processes the statistics have.
+ */
+int
+plh_server_activity_count(void)
+{
+	return pgstat_fetch_stat_numbackends();
+}
+
+/*
+ * The process of a number from 0 on, without its query.  Texts belong to the
+ * current memory context, or to the transaction.
+ */
+bool
+plh_server_activity_at(int number, PlhServerActivity *activity)
+{
+	LocalPgBackendStatus *local = pgstat_get_local_beentry_by_index(number + 1);
+
+	if (local == NULL || local->backendStatus.st_procpid == 0)
+		return false;
+	fill(activity, &local->backendStatus);
+	return true;
+}
+
 /*
  * Find a process.  Texts belong to the current memory context, or to the
  * transaction.
@@ -58,20 +98,12 @@ plh_server_activity_find(int pid, PlhServerActivity *activity)
 	for (int i = 1; i <= count; i++)
 	{
 		LocalPgBackendStatus *local = pgstat_get_local_beentry_by_index(i);
-		const PgBackendStatus *status;
 
 		if (local == NULL || local->backendStatus.st_procpid != pid)
 			continue;
-		status = &local->backendStatus;
-		activity->backend_type = type_of(status);
-		activity->database_oid = status->st_databaseid;
-		activity->role_oid = status->st_userid;
-		activity->started_at = status->st_proc_start_timestamp;
-		activity->application_name = status->st_appname;
-		activity->state = state_of(status);
-		activity->state_since = activity->state == NULL ? 0 :
-			status->st_state_start_timestamp;
-		activity->query = pgstat_clip_activity(status->st_activity_raw);
+		fill(activity, &local->backendStatus);
+		activity->query =
+			pgstat_clip_activity(local->backendStatus.st_activity_raw);
 		return true;
 	}
 	return false;

@@ -13,6 +13,7 @@
 
 typedef struct PlhServerActivity
 {
+	int			pid;
 	const char *backend_type;
 	Oid			database_oid;	/* InvalidOid if there is none */
 	Oid			role_oid;
@@ -21,10 +22,15 @@ typedef struct PlhServerActivity
 	const char *state;			/* "active", "idle", ...; NULL if the process
 								 * does not say */
 	TimestampTz state_since;	/* 0 likewise */
-	const char *query;			/* that runs, or ran last; may be empty */
+	const char *query;			/* that runs, or ran last; may be empty; NULL
+								 * unless the process was looked for */
 } PlhServerActivity;
 
 /* Returns false if the statistics have no such process, such as the logger. */
 extern bool plh_server_activity_find(int pid, PlhServerActivity *activity);
+
+/* All of them, by numbers from 0 on; false for a number that has none. */
+extern int	plh_server_activity_count(void);
+extern bool plh_server_activity_at(int number, PlhServerActivity *activity);
 
 #endif							/* PLH_SERVER_ACTIVITY_H */

@@ -23,9 +23,9 @@
 /* The name of our library, wherever it is installed. */
 #define MODULE_FILE "/pg_leakhunt.so"
 
-/* Room for the path of a file in /proc/PID, and for a line of "status". */
+/* Room for the path of a file in /proc/PID, and for the title of a process. */
 #define PROC_PATH_BYTES 64
-#define STATUS_LINE_BYTES 256
+#define TITLE_BYTES 256
 
 /*
  * Is this a process of the server, the postmaster included?
@@ -114,7 +114,7 @@ bool
 plh_server_processes_is_titled(int pid, const char *end)
 {
 	char		path[PROC_PATH_BYTES];
-	char		title[STATUS_LINE_BYTES] = "";
+	char		title[TITLE_BYTES] = "";
 	FILE	   *command;
 	Size		length;
 
@@ -130,28 +130,6 @@ plh_server_processes_is_titled(int pid, const char *end)
 	for (length = strlen(title); length > 0 && title[length - 1] == ' '; length--)
 		title[length - 1] = '\0';
 	return length >= strlen(end) && strcmp(title + length - strlen(end), end) == 0;
-}
-
-/*
- * The private memory of a process that is in RAM (RssAnon), in bytes; -1 if
- * the kernel does not tell it.
- */
-int64
-plh_server_processes_rss_anon(int pid)
-{
-	char		path[PROC_PATH_BYTES];
-	char		line[STATUS_LINE_BYTES];
-	long long	kilobytes = -1;
-	FILE	   *status;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	status = AllocateFile(path, "r");
-	while (status != NULL && kilobytes < 0 &&
-		   fgets(line, sizeof(line), status) != NULL)
-		(void) sscanf(line, "RssAnon: %lld kB", &kilobytes);
-	if (status != NULL)
-		FreeFile(status);
-	return kilobytes < 0 ? -1 : kilobytes * 1024;
 }
 
 /*
@@ -177,5 +155,30 @@ plh_server_processes_list(void)
 			pids = lappend_int(pids, pid);
 	}
 	FreeDir(dir);
+	return pids;
+}
+
+/*
+ * The same by a list that the kernel keeps, if it does: one file instead of one
+ * for each process of the machine.  A child may be missing whose neighbour in the
+ * list exits meanwhile.
+ */
+List *
+plh_server_processes_children(void)
+{
+	char		path[PROC_PATH_BYTES];
+	List	   *pids;
+	FILE	   *children;
+	int			pid;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", PostmasterPid,
+			 PostmasterPid);
+	children = IsUnderPostmaster ? AllocateFile(path, "r") : NULL;
+	if (children == NULL)
+		return plh_server_processes_list();
+	pids = list_make1_int(PostmasterPid);
+	while (fscanf(children, "%d", &pid) == 1)
+		pids = lappend_int(pids, pid);
+	FreeFile(children);
 	return pids;
 }

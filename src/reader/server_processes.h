@@ -26,7 +26,6 @@ typedef enum PlhLoaded
 
 extern PlhLoaded plh_server_processes_loaded(int pid);
 extern bool plh_server_processes_is_titled(int pid, const char *end);
-extern int64 plh_server_processes_rss_anon(int pid);
 
 /*
  * Paths of the files of code that a process has mapped, each once, as String nodes;
@@ -34,7 +33,8 @@ extern int64 plh_server_processes_rss_anon(int pid);
  */
 extern List *plh_server_processes_binaries(int pid);
 
-/* The list belongs to the current memory context. */
+/* The lists belong to the current memory context; the second may lack one. */
 extern List *plh_server_processes_list(void);
+extern List *plh_server_processes_children(void);
 
 #endif							/* PLH_SERVER_PROCESSES_H */

@@ -22,8 +22,6 @@ plh_listed_site_start(PlhListedSite *listed, const PlhProfileImage *image,
 
 	memset(listed, 0, sizeof(*listed));
 	listed->image = image;
-	listed->pid = image->header->pid;
-	listed->backend_type = plh_profile_image_backend_type(image);
 	listed->facts = *facts;
 	if (facts->context != NULL)
 		listed->context_name =

@@ -8,13 +8,13 @@
 #define PLH_LISTED_SITE_H
 
 #include "profile/site_facts.h"
+#include "reader/site_owner.h"
 #include "report/stack_text.h"
 
 typedef struct PlhListedSite
 {
 	const PlhProfileImage *image;	/* that has the site */
-	int			pid;			/* of its process; 0: it is of several */
-	const char *backend_type;	/* NULL: it is of several kinds of them */
+	const PlhSiteOwner *owner;	/* of its processes; NULL: not asked for */
 	PlhSiteFacts facts;			/* which the texts below were made of */
 	const char *context_name;	/* NULL for the catch-all site */
 	const char *lifetime;		/* NULL likewise */

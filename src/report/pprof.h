@@ -9,9 +9,16 @@
 
 #include "lib/stringinfo.h"
 
-#include "report/site_list.h"
+#include "report/pprof_samples.h"
 
-/* The output is binary, and may contain zero bytes. */
-extern void plh_pprof_append(StringInfo output, const PlhSiteList *list);
+/* A profile is never told to have fewer bytes than this, which its head may take. */
+#define PLH_PPROF_MIN_BYTES (16 * 1024)
+
+/*
+ * The output is binary, and may contain zero bytes.  The list was made with symbols
+ * if names are asked for, or if helpers are to be left out, which needs names.
+ */
+extern void plh_pprof_append(StringInfo output, const PlhSiteList *list,
+							 const PlhPprofOptions *options);
 
 #endif							/* PLH_PPROF_H */

@@ -14,6 +14,7 @@
 #include "profile/site_facts.h"
 #include "reader/profile_merge.h"
 #include "reader/record_numbers.h"
+#include "reader/site_owner.h"
 #include "report/interval_text.h"
 #include "report/listed_site.h"
 #include "report/site_list.h"
@@ -73,12 +74,15 @@ plh_site_list_make(PlhSymbols *symbols, const PlhProfileImage *image,
 	PlhSiteList *list = palloc0(sizeof(PlhSiteList));
 	PlhStackTexts *texts = plh_stack_text_open(symbols, image);
 	PlhRecordNumbers *described = plh_record_numbers_create();
+	PlhSiteOwner *owner = palloc(sizeof(PlhSiteOwner));
 	PlhSiteFacts facts;
 	uint32		position = 0;
 	int			room = 64;
 
+	plh_site_owner_fill(owner, image, PLH_OWNER_ALL);
 	list->image = image;
 	list->growth = baseline != NULL;
+	list->since = baseline != NULL ? baseline->taken_at : 0;
 	list->at = image->crashed ? plh_profile_image_ended_at(image->header) : at;
 	list->sites = palloc(sizeof(PlhListedSite) * room);
 	while (plh_site_facts_next(&facts, image, baseline, &position))
@@ -88,6 +92,7 @@ plh_site_list_make(PlhSymbols *symbols, const PlhProfileImage *image,
 		CHECK_FOR_INTERRUPTS();
 		plh_listed_site_start(listed, image, &facts);
 		describe_last(list, texts, described);
+		listed->owner = owner;
 		listed->old_bytes = facts.baseline_bytes;
 		listed->old_count = facts.baseline_count;
 	}
@@ -110,10 +115,7 @@ plh_site_list_make_merged(PlhSymbols *symbols,
 	list->merged = merged;
 	Assert(list->count == (int) merged->image->header->site_count);
 	for (int i = 0; i < list->count; i++)
-	{
-		list->sites[i].pid = merged->owners[i].pid;
-		list->sites[i].backend_type = merged->owners[i].backend_type;
-	}
+		list->sites[i].owner = merged->sites[i].owner;
 	return list;
 }
 
@@ -222,6 +224,7 @@ plh_site_list_subtract(PlhSiteList *newer, const PlhSiteList *older)
 	qsort(sorted, older->count, sizeof(PlhListedSite), compare_sites);
 	qsort(newer->sites, newer_count, sizeof(PlhListedSite), compare_sites);
 	newer->growth = true;
+	newer->since = older->at;
 	newer->sites = repalloc_huge(newer->sites, sizeof(PlhListedSite) *
 								 (newer_count + older->count + 1));
 	for (int i = 0, j = 0; i < older->count; i++)

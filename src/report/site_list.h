@@ -22,6 +22,8 @@ typedef struct PlhSiteList
 								 * the process; numbers of chunks are 0, as
 								 * they are not known */
 	TimestampTz at;				/* when the figures were true */
+	TimestampTz since;			/* growth is from then on; 0: not growth, or
+								 * not known */
 	int			count;
 	PlhListedSite *sites;
 } PlhSiteList;

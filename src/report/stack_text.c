@@ -9,6 +9,7 @@
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
 
+#include "base/limits.h"
 #include "base/server_functions.h"
 #include "profile/profile_image.h"
 #include "reader/database_text.h"
@@ -85,7 +86,7 @@ typedef struct MemoEntry
 
 struct PlhStackTexts
 {
-	PlhSymbols *symbols;
+	PlhSymbols *symbols;		/* NULL: nothing is looked up */
 	const PlhProfileImage *image;
 	MemoryContext memory;		/* of the entries and their texts */
 	HTAB	   *entries;		/* frames that were described, by PlhFrame */
@@ -245,11 +246,16 @@ add_found_frames(FrameList *list, PlhSymbols *symbols,
 
 	if (module == NULL)
 	{
-		(void) add_frame(list, psprintf("0x%llx [JIT code]",
-										(unsigned long long) address));
+		(void) add_frame(list, address == PLH_COMPILED_CODE - 1 ?
+						 pstrdup("[JIT code]") :
+						 psprintf("0x%llx [JIT code]",
+								  (unsigned long long) address));
 		return;
 	}
-	plh_symbols_lookup(symbols, module, address, &found);
+	found.count = 0;
+	found.status = PLH_MODULE_OPEN;
+	if (symbols != NULL)
+		plh_symbols_lookup(symbols, module, address, &found);
 	for (int i = 0; i < found.count; i++)
 		add_function(list, module, &found.frames[i]);
 	if (found.count == 0)
@@ -361,7 +367,8 @@ plh_stack_text_describe(PlhStackTexts *texts, const PlhStackRecord *stack,
 												   PLH_FRAME_MODULE(frame)),
 						  PLH_FRAME_ADDRESS(frame));
 	}
-	text->site = list.count == 0 ? "" : list.frames[find_site(&list)].text;
+	text->site_frame = find_site(&list);
+	text->site = list.count == 0 ? "" : list.frames[text->site_frame].text;
 	if (stack->truncated || list.count == MAX_FUNCTIONS)
 		add_frame(&list, pstrdup(TRUNCATED_FRAME))->address_index = stack->depth;
 	text->frame_count = list.count;

@@ -27,6 +27,7 @@ typedef struct PlhFrameText
 typedef struct PlhStackText
 {
 	const char *site;			/* first frame that is not a helper's */
+	int			site_frame;		/* its index */
 	PlhFrameText *frames;		/* innermost first */
 	int			frame_count;
 	int64		stack_id;		/* the same in all processes and restarts */
@@ -35,6 +36,7 @@ typedef struct PlhStackText
 /* Describes the stacks of one image, and keeps the frames that it has met. */
 typedef struct PlhStackTexts PlhStackTexts;
 
+/* Without symbols (NULL) only what the image says itself is known of frames. */
 extern PlhStackTexts *plh_stack_text_open(PlhSymbols *symbols,
 										  const PlhProfileImage *image);
 extern void plh_stack_text_describe(PlhStackTexts *texts,

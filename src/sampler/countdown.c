@@ -195,6 +195,10 @@ plh_countdown_take(PlhCountdown *countdown, Size size)
 	uint64		gap;
 	bool		was_starting;
 
+	/* a signal handler that allocated within a step has brought it below 0 */
+	if (unlikely(*countdown->left > PLH_COUNTDOWN_MAX &&
+				 *countdown->left != PG_UINT64_MAX))
+		*countdown->left = 0;
 	if (plh_guard_held)
 		return 0;
 	if (unlikely(rearm_wanted || plh_control_changed()))

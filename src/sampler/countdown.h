@@ -13,6 +13,7 @@
 #define PLH_COUNTDOWN_H
 
 #include "base/sampling.h"
+#include "preload/countdown_step.h"
 
 /* A process looks at requests of others at least once in this many bytes. */
 #define PLH_COUNTDOWN_MAX (1024 * 1024)

@@ -44,7 +44,8 @@ plh_current_site(const PlhStack *stack, uint32 context_name,
 	if (key.stack == 0 || key.context_name == 0)
 		return plh_profile->catch_all_site;
 	key.statement = plh_statement_current();
-	return plh_profile_site(&key);
+	return stack->known != NULL ? plh_profile_site_of(stack->known, &key) :
+		plh_profile_site(&key);
 }
 
 #endif							/* PLH_CURRENT_SITE_H */

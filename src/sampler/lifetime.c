@@ -67,7 +67,10 @@ is_moving_context(MemoryContext context)
 	}
 	for (int i = 0; i < lengthof(moving_contexts); i++)
 	{
-		if (strcmp(name, moving_contexts[i]) == 0)
+		/* all have two, and they tell them from the names of most contexts */
+		if (name[0] == moving_contexts[i][0] &&
+			name[1] == moving_contexts[i][1] &&
+			strcmp(name, moving_contexts[i]) == 0)
 			return true;
 	}
 	return false;

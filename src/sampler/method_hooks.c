@@ -207,10 +207,10 @@ realloc_slow(PLH_REALLOC_PARAMETERS, PlhContextType type)
 	uint32		interval = 0;
 	void	   *new_pointer;
 
-	if (size >= countdown_left)
+	/* a signal handler may have allocated within the step that led here */
+	if (countdown_left > PLH_COUNTDOWN_MAX ||
+		plh_countdown_step_is_over(&countdown_left, size))
 		interval = plh_countdown_take(&countdown, size);
-	else
-		countdown_left -= size;
 
 	if (may_be_sample)
 		new_pointer = realloc_sample(PLH_REALLOC_ARGUMENTS, type);
@@ -237,9 +237,8 @@ realloc_slow(PLH_REALLOC_PARAMETERS, PlhContextType type)
 static void * \
 name##_alloc(PLH_ALLOC_PARAMETERS) \
 { \
-	if (unlikely(size >= countdown_left)) \
+	if (unlikely(plh_countdown_step_is_over(&countdown_left, size))) \
 		return alloc_slow(PLH_ALLOC_ARGUMENTS, type); \
-	countdown_left -= size; \
 	return originals[type].alloc(PLH_ALLOC_ARGUMENTS); \
 }
 
@@ -256,9 +255,9 @@ name##_free(PLH_FREE_PARAMETERS) \
 static void * \
 name##_realloc(PLH_REALLOC_PARAMETERS) \
 { \
-	if (unlikely(size >= countdown_left || plh_chunk_may_be_sample(pointer))) \
+	if (unlikely(plh_chunk_may_be_sample(pointer)) || \
+		unlikely(plh_countdown_step_is_over(&countdown_left, size))) \
 		return realloc_slow(PLH_REALLOC_ARGUMENTS, type); \
-	countdown_left -= size; \
 	return originals[type].realloc(PLH_REALLOC_ARGUMENTS); \
 }
 

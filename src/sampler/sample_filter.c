@@ -79,6 +79,8 @@ plh_sample_filter_remove(const void *pointer)
 void
 plh_sample_filter_clear(void)
 {
+	if (count_region.base == NULL)
+		return;					/* nothing was ever added */
 	plh_private_memory_discard(&count_region);
 	memset(plh_sample_filter, 0, sizeof(plh_sample_filter));
 }

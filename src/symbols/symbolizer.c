@@ -54,6 +54,7 @@ struct PlhSymbolizer
 	bool		refused;		/* the process could not be started, or shall
 								 * not be asked any more */
 	bool		(*must_stop) (void);	/* see plh_symbolizer_limit; or NULL */
+	PlhSymbolQuestion question; /* the last */
 	int			failed_count;
 	PlhSymbolQuestion failed[MAX_FAILED_MODULES];	/* one per module */
 	MemoryContextCallback callback; /* ends the process */
@@ -262,15 +263,12 @@ receive(PlhSymbolizer *symbolizer, void *data, Size bytes)
 }
 
 /*
- * Send a question and get the answer.  Returns false without a sound answer.
+ * Get the answer to the question that was sent.  Returns false without a sound one.
  */
 static bool
-exchange(PlhSymbolizer *symbolizer, PlhSymbolQuestion *question,
-		 PlhSymbolAnswer *answer)
+receive_answer(PlhSymbolizer *symbolizer, PlhSymbolAnswer *answer)
 {
-	return plh_whole_io_write(symbolizer->question_fd, question,
-							  sizeof(*question), PLH_FILE_POSITION) &&
-		receive(symbolizer, answer, PLH_ANSWER_HEAD_BYTES) &&
+	return receive(symbolizer, answer, PLH_ANSWER_HEAD_BYTES) &&
 		plh_symbol_protocol_is_sound(answer) &&
 		receive(symbolizer, answer->frames, answer->frames_bytes);
 }
@@ -323,38 +321,62 @@ plh_symbolizer_limit(PlhSymbolizer *symbolizer, bool (*must_stop) (void))
 }
 
 /*
- * Ask for the functions at an address of a module, or for PLH_WHOLE_MODULE.
+ * End a process that took a question and gives no answer.  Returns what is to be
+ * said of the module.
+ */
+static PlhModuleStatus
+give_up(PlhSymbolizer *symbolizer)
+{
+	int			status = stop_symbolizer(symbolizer);
+
+	if (symbolizer->refused)
+		return PLH_MODULE_NOT_ASKED;
+	note_failure(symbolizer, &symbolizer->question, status);
+	return PLH_MODULE_FAILED;
+}
+
+/* Make the question; false if the path does not fit into it. */
+static bool
+make_question(PlhSymbolQuestion *question, const PlhModuleRecord *module,
+			  uint64 address)
+{
+	memset(question, 0, sizeof(*question));
+	question->address = address;
+	question->seen_at = module->seen_at == PLH_ANY_VERSION ? PLH_ANY_VERSION :
+		(module->seen_at + PLH_UNIX_EPOCH_US) / USECS_PER_SEC;
+	question->build_id_bytes = Min(module->build_id_bytes, PLH_BUILD_ID_MAX);
+	memcpy(question->build_id, module->build_id, question->build_id_bytes);
+	return strlcpy(question->path, module->path, sizeof(question->path)) <
+		sizeof(question->path);
+}
+
+/* Has the module killed the process? */
+static bool
+has_failed(const PlhSymbolizer *symbolizer)
+{
+	for (int i = 0; i < symbolizer->failed_count; i++)
+	{
+		if (plh_symbol_protocol_same_module(&symbolizer->failed[i],
+											&symbolizer->question))
+			return true;
+	}
+	return symbolizer->failed_count == MAX_FAILED_MODULES;
+}
+
+/*
+ * Send a question about an address of a module, or PLH_WHOLE_MODULE.  Returns
+ * PLH_MODULE_OPEN if an answer is to be taken, or else why there is none.
  * If the process dies over the module's files, a WARNING says so, and later
  * questions about the module are answered without asking.
  */
-void
-plh_symbolizer_ask(PlhSymbolizer *symbolizer, const PlhModuleRecord *module,
-				   uint64 address, PlhSymbolAnswer *answer)
+PlhModuleStatus
+plh_symbolizer_send(PlhSymbolizer *symbolizer, const PlhModuleRecord *module,
+					uint64 address)
 {
-	PlhSymbolQuestion question = {0};
-
-	answer->status = PLH_MODULE_NO_FILE;
-	answer->source = PLH_SOURCE_NOTHING;
-	answer->frames_bytes = 0;
-	question.address = address;
-	question.seen_at = module->seen_at == PLH_ANY_VERSION ? PLH_ANY_VERSION :
-		(module->seen_at + PLH_UNIX_EPOCH_US) / USECS_PER_SEC;
-	question.build_id_bytes = Min(module->build_id_bytes, PLH_BUILD_ID_MAX);
-	memcpy(question.build_id, module->build_id, question.build_id_bytes);
-	if (strlcpy(question.path, module->path,
-				sizeof(question.path)) >= sizeof(question.path))
-		return;
-
-	for (int i = 0; i < symbolizer->failed_count; i++)
-	{
-		if (plh_symbol_protocol_same_module(&symbolizer->failed[i], &question))
-		{
-			answer->status = PLH_MODULE_FAILED;
-			return;
-		}
-	}
-
-	answer->status = PLH_MODULE_FAILED;
+	if (!make_question(&symbolizer->question, module, address))
+		return PLH_MODULE_NO_FILE;
+	if (has_failed(symbolizer))
+		return PLH_MODULE_FAILED;
 	if (symbolizer->pid == 0 && !symbolizer->refused &&
 		!start_symbolizer(symbolizer))
 	{
@@ -364,21 +386,53 @@ plh_symbolizer_ask(PlhSymbolizer *symbolizer, const PlhModuleRecord *module,
 				 errdetail("Functions are shown as module and offset.")));
 	}
 	if (must_stop(symbolizer))
-		answer->status = PLH_MODULE_NOT_ASKED;
-	else if (symbolizer->failed_count < MAX_FAILED_MODULES)
-	{
-		int			status;
+		return PLH_MODULE_NOT_ASKED;
+	return plh_whole_io_write(symbolizer->question_fd, &symbolizer->question,
+							  sizeof(symbolizer->question), PLH_FILE_POSITION) ?
+		PLH_MODULE_OPEN : give_up(symbolizer);
+}
 
-		if (exchange(symbolizer, &question, answer))
-			return;
-		status = stop_symbolizer(symbolizer);
-		answer->status = PLH_MODULE_NOT_ASKED;
-		if (!symbolizer->refused)
-		{
-			note_failure(symbolizer, &question, status);
-			answer->status = PLH_MODULE_FAILED;
-		}
-	}
+/*
+ * Is there an answer, or the end of the process, within that time?
+ */
+bool
+plh_symbolizer_is_ready(PlhSymbolizer *symbolizer, int wait_ms)
+{
+	struct pollfd answer = {symbolizer->answer_fd, POLLIN, 0};
+
+	return poll(&answer, 1, wait_ms) > 0;
+}
+
+/* An answer without frames. */
+static void
+set_status(PlhSymbolAnswer *answer, PlhModuleStatus status)
+{
+	answer->status = status;
 	answer->source = PLH_SOURCE_NOTHING;
 	answer->frames_bytes = 0;
+}
+
+/*
+ * Take the answer to what was sent, and wait for it.
+ */
+void
+plh_symbolizer_take(PlhSymbolizer *symbolizer, PlhSymbolAnswer *answer)
+{
+	if (!receive_answer(symbolizer, answer))
+		set_status(answer, give_up(symbolizer));
+}
+
+/*
+ * Send a question, and take the answer.
+ */
+void
+plh_symbolizer_ask(PlhSymbolizer *symbolizer, const PlhModuleRecord *module,
+				   uint64 address, PlhSymbolAnswer *answer)
+{
+	PlhModuleStatus status = plh_symbolizer_send(symbolizer, module, address);
+
+	if (status == PLH_MODULE_OPEN)
+		plh_symbolizer_take(symbolizer, answer);
+	else
+		set_status(answer, status);
 }

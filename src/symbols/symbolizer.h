@@ -13,6 +13,7 @@
 #define PLH_SYMBOLIZER_H
 
 #include "profile/profile_layout.h"
+#include "symbols/debug_info.h"
 #include "symbols/symbol_protocol.h"
 
 typedef struct PlhSymbolizer PlhSymbolizer;
@@ -29,5 +30,13 @@ extern void plh_symbolizer_limit(PlhSymbolizer *symbolizer,
 extern void plh_symbolizer_ask(PlhSymbolizer *symbolizer,
 							   const PlhModuleRecord *module, uint64 address,
 							   PlhSymbolAnswer *answer);
+
+/* The same in parts, for who does not wait: one question, then its answer. */
+extern PlhModuleStatus plh_symbolizer_send(PlhSymbolizer *symbolizer,
+										   const PlhModuleRecord *module,
+										   uint64 address);
+extern bool plh_symbolizer_is_ready(PlhSymbolizer *symbolizer, int wait_ms);
+extern void plh_symbolizer_take(PlhSymbolizer *symbolizer,
+								PlhSymbolAnswer *answer);
 
 #endif							/* PLH_SYMBOLIZER_H */

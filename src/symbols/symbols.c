@@ -6,6 +6,7 @@
  */
 #include "postgres.h"
 
+#include "symbols/passing_questions.h"
 #include "symbols/symbol_cache.h"
 #include "symbols/symbolizer.h"
 #include "symbols/symbols.h"
@@ -14,6 +15,9 @@ struct PlhSymbols
 {
 	PlhSymbolizer *symbolizer;
 	bool		warned;			/* a WARNING has said that libdw is missing */
+	int64		until_us;		/* answers are waited for until then, of
+								 * CLOCK_MONOTONIC; 0: for as long as it takes */
+	int			left_out;		/* number of answers that came too late */
 	PlhSymbolAnswer answer;		/* last one of the symbolizer */
 };
 
@@ -27,7 +31,42 @@ plh_symbols_open(void)
 
 	symbols->symbolizer = plh_symbolizer_open();
 	symbols->warned = false;
+	symbols->until_us = 0;
+	symbols->left_out = 0;
 	return symbols;
+}
+
+/*
+ * Begin to look up symbols until that time.  What is not known by then is left out,
+ * and found in the cache by a later call of the session.
+ */
+PlhSymbols *
+plh_symbols_open_in_passing(int64 until_us)
+{
+	PlhSymbols *symbols = plh_symbols_open();
+
+	symbols->until_us = until_us;
+	symbols->warned = true;
+	return symbols;
+}
+
+/*
+ * How many look-ups were left out so far, as they would have taken too long?
+ */
+int
+plh_symbols_left_out(const PlhSymbols *symbols)
+{
+	return symbols->left_out;
+}
+
+/*
+ * End to look up symbols in passing.
+ */
+void
+plh_symbols_close(PlhSymbols *symbols)
+{
+	plh_passing_questions_end();
+	pfree(symbols);
 }
 
 /*
@@ -41,6 +80,20 @@ plh_symbols_limit(PlhSymbols *symbols, bool (*must_stop) (void))
 	plh_symbolizer_limit(symbols->symbolizer, must_stop);
 }
 
+/* Get the answer about an address in time; or else that it was not asked for. */
+static const PlhSymbolAnswer *
+ask_in_passing(PlhSymbols *symbols, const PlhModuleRecord *module,
+			   uint64 address)
+{
+	if (plh_passing_questions_ask(module, address, symbols->until_us,
+								  &symbols->answer))
+		return &symbols->answer;
+	symbols->left_out++;
+	symbols->answer.status = PLH_MODULE_NOT_ASKED;
+	symbols->answer.frames_bytes = 0;
+	return &symbols->answer;
+}
+
 /* Get the answer about an address: from the cache, or from the symbolizer. */
 static const PlhSymbolAnswer *
 ask(PlhSymbols *symbols, const PlhModuleRecord *module, uint64 address)
@@ -49,6 +102,8 @@ ask(PlhSymbols *symbols, const PlhModuleRecord *module, uint64 address)
 
 	if (known != NULL)
 		return known;
+	if (symbols->until_us != 0)
+		return ask_in_passing(symbols, module, address);
 
 	plh_symbolizer_ask(symbols->symbolizer, module, address,
 					   &symbols->answer);

@@ -36,6 +36,11 @@ typedef struct PlhSymbolModule
  */
 extern PlhSymbols *plh_symbols_open(void);
 
+/* For who can't wait; to be closed, unless there is an ERROR. */
+extern PlhSymbols *plh_symbols_open_in_passing(int64 until_us);
+extern int	plh_symbols_left_out(const PlhSymbols *symbols);
+extern void plh_symbols_close(PlhSymbols *symbols);
+
 /* Once "must_stop" says so, what is not known yet is not looked up. */
 extern void plh_symbols_limit(PlhSymbols *symbols, bool (*must_stop) (void));
 extern void plh_symbols_lookup(PlhSymbols *symbols,

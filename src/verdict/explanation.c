@@ -18,9 +18,9 @@
 #include "report/wrapped_text.h"
 #include "verdict/doubt.h"
 #include "verdict/explanation.h"
+#include "verdict/image_suspects.h"
 #include "verdict/memory_course.h"
 #include "verdict/suspect_evidence.h"
-#include "verdict/suspect_list.h"
 
 /* So many findings of a process are told; pg_leakhunt_suspects has all. */
 #define TOLD_SUSPECTS 3
@@ -315,20 +315,6 @@ tell_suspect(Telling *telling, const PlhSuspect *suspect,
 								   telling->process->image));
 }
 
-/* Describe the site of a suspect.  Returns false if it is suppressed. */
-static bool
-describe(Telling *telling, const PlhSuspect *suspect, PlhListedSite *listed,
-		 const PlhSuppressions *suppressions)
-{
-	PlhSiteFacts facts;
-
-	plh_site_facts_resolve(&facts, telling->process->image, suspect->site, NULL);
-	plh_listed_site_start(listed, telling->process->image, &facts);
-	plh_listed_site_describe_stack(listed, telling->stacks);
-	return !plh_suppression_any(suppressions, listed->context_name,
-								&listed->stack);
-}
-
 /* All findings.  Returns how many there are. */
 static int
 tell_suspects(Telling *telling, const PlhSuspectList *list,
@@ -343,7 +329,10 @@ tell_suspects(Telling *telling, const PlhSuspectList *list,
 		PlhListedSite listed;
 		bool		has_site = suspect->site != NULL;
 
-		if (has_site && !describe(telling, suspect, &listed, suppressions))
+		if (has_site &&
+			!plh_image_suspects_describe(suspect, telling->process->image,
+										 telling->stacks, suppressions,
+										 &listed))
 			suppressed++;
 		else if (found++ < TOLD_SUSPECTS)
 			tell_suspect(telling, suspect, has_site ? &listed : NULL);

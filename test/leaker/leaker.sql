@@ -32,22 +32,6 @@ CREATE FUNCTION release_chunk() RETURNS void
     AS :'leaker' LANGUAGE C STRICT;
 CREATE FUNCTION refused_allocation(bytes bigint) RETURNS void
     AS :'leaker' LANGUAGE C STRICT;
-CREATE FUNCTION fill_estimated(bytes int, chunks bigint) RETURNS bigint
-    AS :'leaker' LANGUAGE C STRICT;
-CREATE FUNCTION empty_estimated() RETURNS void
-    AS :'leaker' LANGUAGE C STRICT;
-CREATE FUNCTION time_pairs(depth int, bytes int, times bigint) RETURNS float8
-    AS :'leaker' LANGUAGE C STRICT;
-CREATE FUNCTION time_pallocs(bytes int, times bigint) RETURNS float8
-    AS :'leaker' LANGUAGE C STRICT;
-CREATE FUNCTION time_resets(bytes int, times bigint) RETURNS float8
-    AS :'leaker' LANGUAGE C STRICT;
-CREATE FUNCTION time_repallocs(bytes int, times bigint) RETURNS float8
-    AS :'leaker' LANGUAGE C STRICT;
-CREATE FUNCTION time_mallocs(bytes int, times bigint) RETURNS float8
-    AS :'leaker' LANGUAGE C STRICT;
-CREATE FUNCTION time_unwind(depth int, times bigint) RETURNS float8
-    AS :'leaker' LANGUAGE C STRICT;
 CREATE FUNCTION leak_empty_contexts(times bigint) RETURNS void
     AS :'leaker' LANGUAGE C STRICT;
 CREATE FUNCTION leak_moved_contexts(bytes int, times bigint) RETURNS void

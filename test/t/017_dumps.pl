@@ -180,8 +180,8 @@ my $text = run_tool('jeprof', '--text', '--show_bytes', '--base',
 	"$directory/$second", $postgres, "$directory/$third");
 like($text, qr/^\s*$expected .* leaking_in$/m, 'jeprof --base');
 my @profiles = map { $node->basedir . "/$_.pb" } qw(second third);
-save_pprof($profiles[0], "'$second'");
-save_pprof($profiles[1], "'$third'");
+save_pprof($profiles[0], "'$second', labels => '{memory_context,pid}'");
+save_pprof($profiles[1], "'$third', labels => '{memory_context,pid}'");
 my @pprof_top = ('go', 'tool', 'pprof', '-top', '-unit=B');
 $text = run_tool(@pprof_top, '-diff_base', $profiles[0], $profiles[1]);
 like($text, qr/^\s*${expected}B .* leaking_in$/m, 'pprof -diff_base of our profiles');

@@ -100,6 +100,7 @@ my @views = grep { $_->{part} eq 'Views' } @reference;
 my @functions = grep { $_->{part} eq 'Functions' } @reference;
 my @settings = grep { $_->{part} eq 'Settings' } @reference;
 my @verdicts = grep { $_->{part} eq 'Verdicts' } @reference;
+my @metrics = grep { $_->{part} eq 'Metrics' } @reference;
 
 # Relations.
 agree(
@@ -113,6 +114,13 @@ agree(
 		q{SELECT format('%s.%s %s', relname, attname, format_type(atttypid, atttypmod))
 		FROM pg_class JOIN pg_attribute ON attrelid = oid
 		WHERE attnum > 0 AND } . is_member('pg_class')));
+
+# Metrics; some are there only with a suspect, a census, or where malloc is glibc's.
+agree(
+	'metrics',
+	[ map { $_->{name} } @metrics ],
+	rows(q{SELECT name FROM pg_leakhunt_metrics
+		UNION VALUES ('suspect_bytes'), ('suspect_growth_bytes_per_second'), ('context_bytes'), ('malloc_bytes')}));
 
 # Functions, those that only back a view apart: they have its name.
 my $backs_view = q{(pronargs = 0 AND EXISTS (SELECT FROM pg_class WHERE relkind = 'v' AND relname = proname))};

@@ -219,6 +219,20 @@ sub check_fault
 	is_deeply(\@problems, [], $name);
 }
 
+# A session that could not read when it began does not know its own start: as long as
+# there is a process with its pid, it has not crashed.
+$faults->set('read', 'EIO', 1);
+my $blind = $node->background_psql('postgres');
+my $blind_pid = session_pid($blind);
+$blind->query_safe('SELECT leak_top(64, 2000)');
+$blind->query_safe('SELECT pg_sleep(1.1)');
+$blind->query_safe('SELECT leak_top(64, 2000)');
+$faults->clear;
+unlike( $asking->query_safe("SELECT state FROM pg_leakhunt_processes WHERE pid = $blind_pid"),
+	qr/crashed/, 'a session that does not know its start is not taken for a crashed one');
+$blind->quit;
+new_log();
+
 # The calls of unlink that fail come last, as they leave files.
 my @all_errors = qw(ENOSPC EMFILE ENOMEM EACCES EIO EINTR);
 for my $function ((grep { $_ ne 'unlink' } sort keys %errors), 'unlink')

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "catalog/namespace.h"
+#include "commands/dbcommands.h"
 #include "common/hashfn.h"
 #include "lib/binaryheap.h"
 #include "mb/pg_wchar.h"
@@ -230,6 +231,8 @@ struct HTAB
 {
 	Size		key_bytes;
 	Size		entry_bytes;
+	MemoryContext memory;
+	long		entries;
 	TableEntry *buckets[BUCKETS];
 };
 
@@ -240,6 +243,7 @@ hash_create(const char *name, long elements, const HASHCTL *info, int flags)
 
 	table->key_bytes = info->keysize;
 	table->entry_bytes = info->entrysize;
+	table->memory = flags & HASH_CONTEXT ? info->hcxt : CurrentMemoryContext;
 	return table;
 }
 
@@ -256,12 +260,55 @@ hash_search(HTAB *table, const void *key, HASHACTION action, bool *found)
 		*found = entry != NULL;
 	if (entry == NULL && action == HASH_ENTER)
 	{
-		entry = palloc(offsetof(TableEntry, user) + table->entry_bytes);
+		entry = MemoryContextAlloc(table->memory, offsetof(TableEntry, user) +
+								   table->entry_bytes);
 		memcpy(entry->user, key, table->key_bytes);
 		entry->next = *bucket;
 		*bucket = entry;
+		table->entries++;
 	}
 	return entry != NULL ? entry->user : NULL;
+}
+
+long
+hash_get_num_entries(HTAB *table)
+{
+	return table->entries;
+}
+
+/* The next entry is kept where the server's own keeps it. */
+void
+hash_seq_init(HASH_SEQ_STATUS *status, HTAB *table)
+{
+	status->hashp = table;
+	status->curBucket = 0;
+	status->curEntry = (HASHELEMENT *) table->buckets[0];
+}
+
+void *
+hash_seq_search(HASH_SEQ_STATUS *status)
+{
+	TableEntry *entry = (TableEntry *) status->curEntry;
+
+	while (entry == NULL && ++status->curBucket < BUCKETS)
+		entry = status->hashp->buckets[status->curBucket];
+	if (entry == NULL)
+		return NULL;
+	status->curEntry = (HASHELEMENT *) entry->next;
+	return entry->user;
+}
+
+/* There is no catalog. */
+char *
+get_database_name(Oid database)
+{
+	return NULL;
+}
+
+char *
+GetUserNameFromId(Oid role, bool missing_ok)
+{
+	return NULL;
 }
 
 /* A heap that is none: the first is looked for among all. */

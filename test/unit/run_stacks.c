@@ -5,8 +5,9 @@
  *
  * The functions here have frames of many kinds, call each other at random, and
  * capture their stacks, also by way of the C library, from a signal handler, and
- * again after having jumped out of what they called.  unwind.c is compiled in, so
- * that its memo can be looked into.
+ * again after having jumped out of what they called.  Others lie in no module, as
+ * those that LLVM compiles.  unwind.c is compiled in, so that its memo can be looked
+ * into.
  */
 #include "postgres.h"
 
@@ -14,8 +15,10 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/time.h>
 
+#include "base/limits.h"
 #include "base/modules.h"
 #include "base/unwind.c"
 
@@ -46,16 +49,15 @@ draw(uint64 below)
 
 static pg_noinline void capture(void);
 
-/* What lies outwards of the function that captures. */
+/* What lies outwards on a stack, from a function on. */
 static int
-outer(const PlhStack *stack, const uintptr_t **addresses)
+outer(const PlhStack *stack, uintptr_t function, const uintptr_t **addresses)
 {
-	static uintptr_t start,
-				end;
+	uintptr_t	start = 0;
+	uintptr_t	end = 0;
 	int			i = 0;
 
-	if (start == 0)
-		(void) plh_unwind_function_of((uintptr_t) capture, &start, &end);
+	(void) plh_unwind_function_of(function, &start, &end);
 	while (i < stack->depth &&
 		   (stack->addresses[i] < start || stack->addresses[i] >= end))
 		i++;
@@ -79,8 +81,8 @@ capture(void)
 	capture_all(&found, DEPTH);
 	captures++;
 	remembered += known.known != NULL;
-	known_depth = outer(&known, &known_addresses);
-	found_depth = outer(&found, &found_addresses);
+	known_depth = outer(&known, (uintptr_t) capture, &known_addresses);
+	found_depth = outer(&found, (uintptr_t) capture, &found_addresses);
 	if (known_depth == 0 || known_depth != found_depth ||
 		memcmp(known_addresses + 1, found_addresses + 1,
 			   (known_depth - 1) * sizeof(uintptr_t)) != 0)
@@ -189,6 +191,176 @@ handler(int signal_number)
 	capture();
 }
 
+#if PLH_HAVE_UNWIND_RULES
+
+/* A page of code and one with its table, as LLVM makes them. */
+#define PAGE_BYTES 4096
+#define COMMON_BYTES 24
+#define FUNCTION_BYTES 48
+#define AUGMENTATION_OFFSET 24
+static uint8 *pages;
+
+/* A function that was compiled: it calls the other one with the number. */
+typedef void (*CompiledFunction) (int number, void (*other) (int));
+
+/* What the stack was where the compiled code was called from. */
+static uintptr_t callers[DEPTH];
+static int	caller_count;
+static int	expected_compiled;
+static bool was_right;
+static bool was_known;
+
+/*
+ * Compile a function whose frame has so many bytes, "place" bytes into its page, where
+ * another one may have been.  Without a table its caller can't be found.
+ */
+static CompiledFunction
+compile(int place, uint8 frame_bytes, bool has_table)
+{
+	uint8		code[] = {
+		0x48, 0x83, 0xec, frame_bytes,	/* sub $frame_bytes,%rsp */
+		0xff, 0xd6,				/* call *%rsi */
+		0x48, 0x83, 0xc4, frame_bytes,	/* add $frame_bytes,%rsp */
+		0xc3					/* ret */
+	};
+	static const uint8 common[COMMON_BYTES] = {
+		0x14, 0, 0, 0, 0, 0, 0, 0, 1, 'z', 'R', 0, 1, 0x78, 16, 1, 0x1c,
+		0x0c, 7, 8, 0x90, 1, 0, 0
+	};
+	uint8		function[FUNCTION_BYTES] = {
+		FUNCTION_BYTES - 4, 0, 0, 0, 0x1c, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+		sizeof(code), 0, 0, 0, 0, 0, 0, 0, 0,
+		0x44, 0x0e, frame_bytes + 8
+	};
+	uint8	   *start = pages + place;
+	uint8	   *table = pages + PAGE_BYTES + place;
+	int64		distance = start - (table + sizeof(common) + 8);
+
+	memcpy(function + 8, &distance, sizeof(distance));
+	mprotect(pages, 2 * PAGE_BYTES, PROT_READ | PROT_WRITE);
+	memcpy(start, code, sizeof(code));
+	memset(table, 0, sizeof(common) + sizeof(function));
+	if (has_table)
+	{
+		memcpy(table, common, sizeof(common));
+		memcpy(table + sizeof(common), function, sizeof(function));
+	}
+	mprotect(pages, PAGE_BYTES, PROT_READ | PROT_EXEC);
+	mprotect(pages + PAGE_BYTES, PAGE_BYTES, PROT_READ);
+	return (CompiledFunction) start;
+}
+
+/*
+ * Let the augmentation of a function's description have so many bytes that it ends
+ * before memory begins: addresses wrap around.
+ */
+static void
+damage_table(int place)
+{
+	uint8	   *augmentation = pages + PAGE_BYTES + place + COMMON_BYTES +
+		AUGMENTATION_OFFSET;
+	uint64		bytes = -(uint64) (uintptr_t) augmentation;
+
+	mprotect(pages + PAGE_BYTES, PAGE_BYTES, PROT_READ | PROT_WRITE);
+	for (; bytes >= 0x80; bytes >>= 7)
+		*augmentation++ = (bytes & 0x7f) | 0x80;
+	*augmentation = bytes;
+	mprotect(pages + PAGE_BYTES, PAGE_BYTES, PROT_READ);
+}
+
+/* Take the memory of compiled code, or give it back. */
+static void
+begin_to_compile(void)
+{
+	pages = mmap(pages, 2 * PAGE_BYTES, PROT_NONE,
+				 MAP_PRIVATE | MAP_ANONYMOUS | (pages != NULL ? MAP_FIXED : 0),
+				 -1, 0);
+}
+
+/* Is the stack whole, with compiled code where it has to be? */
+static pg_noinline void
+check_stack(int number)
+{
+	PlhStack	stack;
+	int			compiled = 0;
+
+	plh_unwind_capture(&stack, DEPTH, true);
+	for (int i = 0; i < stack.depth; i++)
+		compiled += stack.addresses[i] == PLH_COMPILED_CODE;
+	was_known = stack.known != NULL;
+	was_right = compiled == expected_compiled && stack.depth > caller_count &&
+		memcmp(stack.addresses + stack.depth - caller_count, callers,
+			   caller_count * sizeof(uintptr_t)) == 0;
+}
+
+static CompiledFunction inner;
+
+static pg_noinline void
+call_inner(int number)
+{
+	inner(number, check_stack);
+	asm volatile ("");
+}
+
+/* Call compiled code, whose stack must go on behind this function. */
+static pg_noinline void
+call_compiled(CompiledFunction function, void (*other) (int))
+{
+	PlhStack	stack;
+	const uintptr_t *addresses;
+
+	capture_all(&stack, DEPTH);
+	caller_count = outer(&stack, (uintptr_t) call_compiled, &addresses) - 1;
+	memcpy(callers, addresses + 1, caller_count * sizeof(uintptr_t));
+	expected_compiled = other == call_inner ? 2 : 1;
+	function(1, other);
+	asm volatile ("");
+}
+
+static void
+test_compiled_code(void)
+{
+	CompiledFunction function;
+
+	begin_to_compile();
+	function = compile(0, 24, true);
+	for (int i = 0; i < 3; i++)
+		call_compiled(function, check_stack);
+	ok(was_right && was_known, "a stack goes on behind code that was compiled at run time");
+	(void) compile(0, 88, true);
+	call_compiled(function, check_stack);
+	ok(was_right, "also when there is other code at the same place");
+	begin_to_compile();
+	function = compile(0, 40, true);
+	call_compiled(function, check_stack);
+	ok(was_right, "or in other memory at the same place");
+
+	inner = compile(128, 104, true);
+	function = compile(0, 40, true);
+	for (int i = 0; i < 3; i++)
+		call_compiled(function, call_inner);
+	ok(was_right && was_known, "two such functions can be on a stack");
+	function = compile(512, 56, true);
+	call_compiled(function, call_inner);
+	ok(was_right, "the table is looked for again");
+
+	function = compile(0, 72, true);
+	damage_table(0);
+	call_compiled(function, check_stack);
+	ok(!was_known, "a damaged table has no consequences");
+	function = compile(0, 24, false);
+	call_compiled(function, check_stack);
+	ok(!was_known, "without a table it is left to libunwind");
+	begin_to_compile();
+	function = compile(0, 24, true);
+	for (int i = 0; i < 10 && !was_right; i++)
+		call_compiled(function, check_stack);
+	ok(was_right, "which has no consequences for long");
+	ok(!memo_is_off, "stacks with compiled code are right when they are compared");
+}
+
+#endif							/* PLH_HAVE_UNWIND_RULES */
+
 int
 main(void)
 {
@@ -198,6 +370,9 @@ main(void)
 	plh_modules_start();
 	plh_unwind_start();
 	own_text_count = 0;			/* nothing here is to be left out */
+#if PLH_HAVE_UNWIND_RULES
+	test_compiled_code();
+#endif
 	signal(SIGALRM, handler);
 	setitimer(ITIMER_REAL, &timer, NULL);
 	for (volatile long i = 0; i < count; i++)

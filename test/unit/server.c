@@ -17,6 +17,7 @@
 
 /* The settings and what else comes from the server. */
 bool		plh_track_malloc = true;
+int			plh_sample_interval = 512 * 1024;
 PlhFixedSettings plh_fixed = {.max_profile_size = 1024 * 1024};
 char		my_exec_path[MAXPGPATH] = "/tested/executable";
 MemoryContext TopMemoryContext;

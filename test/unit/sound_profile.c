@@ -310,12 +310,18 @@ void
 draw_profile(const PlhProfileImage *image, const PlhBaseline *baseline)
 {
 	PlhSiteList *list = list_sites(image, baseline);
+	static const PlhPprofOptions everything = {
+		.types = PLH_PPROF_ALLOC | PLH_PPROF_INUSE | PLH_PPROF_PEAK,
+		.labels = (1 << PLH_PPROF_LABELS) - 1,
+		.symbolize = true,
+		.helpers = true
+	};
 	StringInfoData text;
 	int			count;
 
 	initStringInfo(&text);
 	plh_folded_append(&text, list, true, true);
-	plh_pprof_append(&text, list);
+	plh_pprof_append(&text, list, &everything);
 	(void) plh_call_tree_make(list, true, true, 20);
 	for (PlhTopKind kind = 0; plh_top_kind_name(kind) != NULL; kind++)
 		(void) plh_top_make(list, kind, &count);

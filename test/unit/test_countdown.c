@@ -29,7 +29,6 @@ static int64 next_gap(pg_prng_state *prng, uint32 interval);
 
 /* What the hooks refer to and these tests never get to, or need not do. */
 bool		plh_enabled = true;
-int			plh_sample_interval = 512 * 1024;
 int			plh_scope = PLH_SCOPE_ALL;
 ProcessingMode Mode = NormalProcessing;
 sigjmp_buf *PG_exception_stack;
@@ -179,6 +178,23 @@ test_gaps(void)
 	printf("# %d gaps\n", draws);
 	ok_unbroken(broken, "gaps are used up exactly, whatever the sizes are");
 	ok(draws > 1000, "of many gaps");
+}
+
+/* A signal handler allocates after a step has subtracted, and before it adds again. */
+static void
+test_signal_in_step(void)
+{
+	int			draws_before;
+
+	plh_countdown_rearm();
+	allocate_bytes(0);
+	while (countdown.gap_left > 0)
+		allocate_bytes(PLH_COUNTDOWN_MAX);
+	draws_before = draws;
+	countdown_left = (uint64) -50;
+	(void) plh_countdown_take(&countdown, 200);
+	ok(draws == draws_before + 1 && countdown_left + countdown.gap_left == gap,
+	   "what a signal handler allocates meanwhile does not put an end to sampling");
 }
 
 /* A request is seen before more than a megabyte is allocated. */
@@ -433,6 +449,7 @@ test_countdown(void)
 	plh_guard_held = false;
 	plh_control_changes = &request_number;
 	test_gaps();
+	test_signal_in_step();
 	test_polls(512 * 1024, "a request is looked at within a megabyte");
 	test_polls(1 << 30, "also where gaps are long");
 	test_polls(1, "or none is");

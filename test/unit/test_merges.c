@@ -28,6 +28,7 @@ typedef struct Merging
 	PlhBaseline *baselines[IMAGES];
 	PlhSiteList *lists[IMAGES];
 	bool		with_queries;
+	bool		apart;			/* by the types of their processes */
 	const PlhMergedProfiles *merged;
 } Merging;
 
@@ -38,7 +39,9 @@ begin_merging(Merging *merging, int round)
 	PlhProfileMerge *merge;
 
 	merging->with_queries = round % 2 == 0;
-	merge = plh_profile_merge_begin(merging->with_queries);
+	merging->apart = round % 3 == 0;
+	merge = plh_profile_merge_begin(merging->with_queries,
+									merging->apart ? PLH_OWNER_BACKEND_TYPE : 0);
 	for (int i = 0; i < IMAGES; i++)
 	{
 		PlhProfileImage *image = &merging->images[i];
@@ -74,11 +77,16 @@ is_same_text(const char *left, const char *right)
 		(left != NULL && right != NULL && strcmp(left, right) == 0);
 }
 
-/* Should a site be merged into that one? */
+/* Should a site of an image be merged into that one? */
 static bool
 is_same_site(const PlhListedSite *left, const PlhListedSite *right,
-			 bool with_queries)
+			 const Merging *merging)
 {
+	bool		with_queries = merging->with_queries;
+
+	if (merging->apart && !is_same_text(left->owner->backend_type,
+										right->owner->backend_type))
+		return false;
 	return left->has_stack == right->has_stack &&
 		left->stack.stack_id == right->stack.stack_id &&
 		left->stack.frame_count == right->stack.frame_count &&
@@ -115,29 +123,19 @@ check_site(const Merging *merging, const PlhListedSite *listed, int *members)
 	const PlhCounters *counters = listed->facts.counters;
 	PlhListedSite sum = {0};
 	PlhCounters sums = {0};
-	int			owner = 0;
-	int			owners = 0;
-	bool		types[2] = {false, false};
 	const char *broken = NULL;
 
 	for (int i = 0; i < IMAGES; i++)
 	{
-		int			before = *members;
-
 		for (int j = 0; j < merging->lists[i]->count; j++)
 		{
 			const PlhListedSite *single = &merging->lists[i]->sites[j];
 
-			if (!is_same_site(listed, single, merging->with_queries))
+			if (!is_same_site(listed, single, merging))
 				continue;
 			(*members)++;
 			add_to_sum(&sum, &sums, single);
 		}
-		if (*members == before)
-			continue;
-		owners++;
-		owner = merging->headers[i]->pid;
-		types[i / 2] = true;
 	}
 	REQUIRE(broken, listed->bytes == sum.bytes && listed->count == sum.count);
 	REQUIRE(broken, listed->old_bytes == sum.old_bytes &&
@@ -151,8 +149,8 @@ check_site(const Merging *merging, const PlhListedSite *listed, int *members)
 	REQUIRE(broken, listed->facts.error_bytes ==
 			(int64) plh_sampling_error_bytes(counters->live_variance,
 											 sum.bytes, sums.live_samples));
-	REQUIRE(broken, listed->pid == (owners == 1 ? owner : 0));
-	REQUIRE(broken, (listed->backend_type == NULL) == (types[0] && types[1]));
+	REQUIRE(broken, listed->owner->pid == 0);
+	REQUIRE(broken, (listed->owner->backend_type != NULL) == merging->apart);
 	return broken;
 }
 
@@ -208,7 +206,7 @@ static bool
 is_empty_merge(void)
 {
 	const PlhMergedProfiles *merged =
-		plh_profile_merge_end(plh_profile_merge_begin(true));
+		plh_profile_merge_end(plh_profile_merge_begin(true, PLH_OWNER_ALL));
 
 	return merged->process_count == 0 &&
 		merged->image->header->site_count == 0 &&

@@ -329,40 +329,45 @@ take_varint(const char **place, const char *end)
 	return value;
 }
 
-/* The last value of a sample, which is its bytes. */
-static int64
-bytes_of_sample(const char *place, const char *end)
+/* The sums over the samples of a profile, and how many of these there are. */
+typedef struct PprofSums
 {
-	int64		bytes = 0;
+	int64		values[PLH_PPROF_VALUES];	/* in the order of the profile */
+	int			samples;
+	int			zeros;			/* samples with no value but 0 */
+} PprofSums;
+
+/* Add the values of a sample. */
+static void
+add_sample(PprofSums *sums, const char *place, const char *end)
+{
+	int			count = 0;
+	bool		has_value = false;
 
 	while (place < end)
 	{
 		uint64		key = take_varint(&place, end);
 		uint64		value = take_varint(&place, end);
 
-		if (key == 2 << 3)
-			bytes = value;
+		if (key == 2 << 3 && count < PLH_PPROF_VALUES)
+		{
+			sums->values[count++] += (int64) value;
+			has_value = has_value || value != 0;
+		}
 		else if ((key & 7) == 2)
 			place += value;
 	}
-	return bytes;
+	sums->samples++;
+	sums->zeros += !has_value;
 }
 
-/* The samples of a profile for pprof add up, and all of it can be parsed. */
+/* Add up the samples of a profile, all of which can be parsed. */
 static const char *
-check_pprof(const PlhSiteList *list)
+read_pprof(PprofSums *sums, const char *place, const char *end)
 {
-	StringInfoData text;
-	const char *place;
-	const char *end;
-	int64		bytes = 0;
-	int			samples = 0;
 	const char *broken = NULL;
 
-	initStringInfo(&text);
-	plh_pprof_append(&text, list);
-	place = text.data;
-	end = text.data + text.len;
+	memset(sums, 0, sizeof(*sums));
 	while (place < end && broken == NULL)
 	{
 		uint64		key = take_varint(&place, end);
@@ -371,17 +376,57 @@ check_pprof(const PlhSiteList *list)
 		REQUIRE(broken, (key & 7) == 0 ||
 				((key & 7) == 2 && value <= end - place));
 		if (key == (2 << 3 | 2))
-		{
-			bytes += bytes_of_sample(place, place + value);
-			samples++;
-		}
+			add_sample(sums, place, place + value);
 		if ((key & 7) == 2 && broken == NULL)
 			place += value;
 	}
+	return broken;
+}
+
+/* Some choice of what a profile is to have. */
+static PlhPprofOptions
+random_options(pg_prng_state *prng)
+{
+	PlhPprofOptions options = {
+		.types = PLH_PPROF_INUSE,
+		.labels = random_below(prng, 1 << PLH_PPROF_LABELS),
+		.symbolize = random_below(prng, 2),
+		.helpers = random_below(prng, 2)
+	};
+
+	if (random_below(prng, 2) == 0)
+		options.max_samples = 1 + random_below(prng, 30);
+	if (random_below(prng, 2) == 0)
+		options.max_bytes = PLH_PPROF_MIN_BYTES + random_below(prng, 4096);
+	return options;
+}
+
+/*
+ * The samples of a profile for pprof add up, whatever is asked for, and are no larger
+ * and no more than they may be.
+ */
+static const char *
+check_pprof(const PlhSiteList *list, pg_prng_state *prng)
+{
+	PlhPprofOptions options = random_options(prng);
+	StringInfoData text;
+	PprofSums	sums;
+	const char *broken;
+
+	initStringInfo(&text);
+	plh_pprof_append(&text, list, &options);
+	broken = read_pprof(&sums, text.data, text.data + text.len);
 	for (int i = 0; i < list->count; i++)
-		bytes -= plh_listed_site_bytes(&list->sites[i]);
-	REQUIRE(broken, bytes == 0);
-	REQUIRE(broken, samples == list->count);
+	{
+		sums.values[0] -= plh_listed_site_count(&list->sites[i]);
+		sums.values[1] -= plh_listed_site_bytes(&list->sites[i]);
+	}
+	REQUIRE(broken, sums.values[0] == 0 && sums.values[1] == 0);
+	REQUIRE(broken, sums.samples <= list->count);
+	REQUIRE(broken, sums.zeros == 0);
+	REQUIRE(broken, options.max_samples == 0 ||
+			sums.samples <= options.max_samples);
+	REQUIRE(broken, options.max_bytes == 0 || text.len <= options.max_bytes);
 	return broken;
 }
 
@@ -425,13 +470,13 @@ test_pictures(void)
 		if (top == NULL)
 			top = check_top(list);
 		if (pprof == NULL)
-			pprof = check_pprof(list);
+			pprof = check_pprof(list, &prng);
 		forget_memory();
 	}
 	try_begins(NULL, 0, 0);
 	ok_unbroken(tree, "trees of calls add up, whatever is merged");
 	ok_unbroken(folded, "folded stacks add up, and no name breaks a line");
 	ok_unbroken(top, "sums over functions add up");
-	ok_unbroken(pprof, "profiles for pprof add up");
+	ok_unbroken(pprof, "profiles for pprof add up, and keep to their limits");
 	free(header);
 }

@@ -494,6 +494,47 @@ test_pins(void)
 	end();
 }
 
+/* The site of a stack that is remembered is found, whatever became of the last one. */
+static void
+test_known_site(void)
+{
+	PlhKnownStack known = {0};
+	PlhSiteKey	key = {0};
+	uint32		first;
+	uint32		second;
+
+	begin(1024 * 1024);
+	key.stack = stack_of(1);
+	key.context_name = plh_profile_string("context", PLH_CONTEXT_NAME_MAX);
+	first = plh_profile_site_of(&known, &key);
+	plh_profile_counters_add(first, BYTES, exact);
+	ok(plh_profile_site_of(&known, &key) == first &&
+	   plh_profile_site(&key) == first, "a stack has its site");
+	key.statement = plh_profile_statement(0, "SELECT 1");
+	second = plh_profile_site_of(&known, &key);
+	ok(second != first && plh_profile_site(&key) == second,
+	   "another one with a statement");
+
+	/* that one has no samples, and goes; its statement stays for another */
+	plh_profile_counters_add(site_of(2, "SELECT 1"), BYTES, exact);
+	run_round();
+	run_round();
+	ok(site_at(second)->record.kind != PLH_RECORD_SITE, "a site was given up");
+	second = plh_profile_site_of(&known, &key);
+	ok(second == plh_profile_site(&key) &&
+	   site_at(second)->record.kind == PLH_RECORD_SITE, "and made anew");
+	plh_profile_counters_add(second, BYTES, exact);
+	plh_profile_counters_subtract(second, BYTES, exact);
+	for (int i = 0; i < 2000; i++)
+		(void) pass(2, text_of(i));
+	run_round();
+	key.statement = plh_profile_statement(0, "SELECT 1");
+	second = plh_profile_site_of(&known, &key);
+	ok(site_at(second)->key.statement == key.statement,
+	   "also where it became one without a statement");
+	end();
+}
+
 /* A leak check compares sites by their offsets. */
 static void
 test_suspended(void)
@@ -533,5 +574,6 @@ test_recycling(void)
 	test_twins();
 	test_stacks();
 	test_pins();
+	test_known_site();
 	test_suspended();
 }

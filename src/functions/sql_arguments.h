@@ -1,0 +1,36 @@
+/*
+ * sql_arguments.h
+ *	  Arguments of functions of SQL, by their numbers.
+ *
+ * Texts belong to the current memory context.
+ */
+#ifndef PLH_SQL_ARGUMENTS_H
+#define PLH_SQL_ARGUMENTS_H
+
+#include "fmgr.h"
+
+/* The name with that number, from 0 on; NULL behind the last. */
+typedef const char *(*PlhSqlName) (int number);
+
+/* False if it is null. */
+extern bool plh_sql_arguments_flag(FunctionCallInfo fcinfo, int number);
+
+/* NULL if it is null. */
+extern char *plh_sql_arguments_text(FunctionCallInfo fcinfo, int number);
+
+/* A flag that must not be null, which is an ERROR. */
+extern bool plh_sql_arguments_required_flag(FunctionCallInfo fcinfo,
+											int number, const char *name);
+
+/* A limit of at least that; 0 if it is null.  A lower one is an ERROR. */
+extern int	plh_sql_arguments_limit(FunctionCallInfo fcinfo, int number,
+									const char *name, int least);
+
+/*
+ * An array of names: the bits with their numbers.  Another name is an ERROR with a
+ * hint that lists them.  "what" is what a name is of.
+ */
+extern int	plh_sql_arguments_names(FunctionCallInfo fcinfo, int number,
+									const char *what, PlhSqlName name_of);
+
+#endif							/* PLH_SQL_ARGUMENTS_H */

@@ -1,0 +1,146 @@
+/*
+ * sql_metrics.c
+ *	  The function of SQL for engines that store figures every few seconds.
+ */
+#include "postgres.h"
+
+#include "base/clock.h"
+#include "base/compat.h"
+#include "functions/sql_rows.h"
+#include "functions/sql_suppressions.h"
+#include "process/process.h"
+#include "process/profile_directory.h"
+#include "reader/machine_memory.h"
+#include "reader/server_figures.h"
+#include "verdict/worst_suspects.h"
+
+#define METRIC_COLUMNS 6
+#define SECONDS_PER_HOUR 3600.0
+
+/* What the rows call types that are not known, and those beyond the most. */
+#define OTHER_TYPE "other"
+
+PLH_FUNCTION(pg_leakhunt_metrics);
+
+/* A row; "suspect" is NULL if it is about none, the type if it is of the server. */
+static void
+put_metric(PlhRowSink *sink, const char *name, const char *backend_type,
+		   const PlhWorstSuspect *suspect, double value)
+{
+	PlhRow		row = {0};
+
+	plh_sql_rows_put_text(&row, name);
+	plh_sql_rows_put_text(&row, backend_type);
+	plh_sql_rows_put_text(&row, suspect == NULL ? NULL : suspect->verdict);
+	plh_sql_rows_put_text(&row, suspect == NULL ? NULL : suspect->context_name);
+	plh_sql_rows_put_text(&row, suspect == NULL ? NULL : suspect->site);
+	plh_sql_rows_put_datum(&row, Float8GetDatum(value));
+	plh_sql_rows_finish(&row, sink);
+}
+
+static void
+put_server(PlhRowSink *sink, const char *name, double value)
+{
+	put_metric(sink, name, NULL, NULL, value);
+}
+
+/* The rows of a backend type; no row is better than a sum of nothing known. */
+static void
+put_type(PlhRowSink *sink, const PlhTypeFigures *figures)
+{
+	const char *type = figures->backend_type != NULL ?
+		figures->backend_type : OTHER_TYPE;
+
+	put_metric(sink, "processes", type, NULL, figures->processes);
+	put_metric(sink, "rss_anon_bytes", type, NULL, figures->rss_anon_bytes);
+	put_metric(sink, "rss_anon_max_bytes", type, NULL,
+			   figures->rss_anon_max_bytes);
+	if (figures->counted > 0)
+		put_metric(sink, "context_bytes", type, NULL, figures->context_bytes);
+	if (figures->malloc_counted > 0)
+		put_metric(sink, "malloc_bytes", type, NULL, figures->malloc_bytes);
+}
+
+/* The rows of the server. */
+static void
+put_sums(PlhRowSink *sink, const PlhServerFigures *figures)
+{
+	put_server(sink, "processes_profiled", figures->profiled_count);
+	put_server(sink, "processes_unsampled", figures->unsampled);
+	put_server(sink, "processes_crashed", figures->crashed);
+	put_server(sink, "live_bytes", figures->live_bytes);
+	put_server(sink, "overhead_bytes", figures->overhead_bytes);
+	put_server(sink, "samples_taken", figures->samples_taken);
+	put_server(sink, "samples_dropped", figures->samples_dropped);
+}
+
+/* The rows of the machine. */
+static void
+put_memory(PlhRowSink *sink)
+{
+	PlhMachineMemory memory;
+
+	if (!plh_machine_memory_read(&memory))
+		return;
+	put_server(sink, "memory_total_bytes", memory.total_bytes);
+	put_server(sink, "memory_available_bytes", memory.available_bytes);
+}
+
+/* The rows of suspects. */
+static void
+put_suspects(PlhRowSink *sink, const PlhWorstSuspects *worst)
+{
+	put_server(sink, "suspects", worst->found);
+	put_server(sink, "processes_unjudged", worst->unjudged);
+	for (int i = 0; i < worst->count; i++)
+	{
+		const PlhWorstSuspect *suspect = &worst->suspects[i];
+
+		put_metric(sink, "suspect_bytes", suspect->backend_type, suspect,
+				   suspect->bytes);
+		if (suspect->has_rate)
+			put_metric(sink, "suspect_growth_bytes_per_second",
+					   suspect->backend_type, suspect,
+					   suspect->bytes_per_hour / SECONDS_PER_HOUR);
+	}
+}
+
+/* PlhRoleFilter: may the caller see processes of that role? */
+static bool
+may_see(Oid role)
+{
+	return plh_sql_rows_may_see_all() || plh_sql_rows_may_see_role(role);
+}
+
+/* PlhTypeOfOther: what the rows of processes call it. */
+static const char *
+type_of_other(int pid)
+{
+	return plh_sql_rows_unprofiled_type(pid, NULL);
+}
+
+/*
+ * The rows of pg_leakhunt_metrics.
+ */
+Datum
+pg_leakhunt_metrics(PG_FUNCTION_ARGS)
+{
+	PlhRowSink	sink;
+	int64		begun_us = plh_clock_us(CLOCK_MONOTONIC);
+	bool		active = plh_sql_rows_start(fcinfo, &sink, METRIC_COLUMNS);
+	bool		is_preloaded = active && plh_process_is_preloaded();
+	PlhServerFigures *figures =
+		plh_server_figures_collect(active ? plh_profile_directory_path() : NULL,
+								   is_preloaded, may_see, type_of_other);
+
+	put_server(&sink, "loaded", is_preloaded);
+	put_sums(&sink, figures);
+	if (sink.sees_all)
+		put_memory(&sink);
+	for (int i = 0; i < figures->type_count; i++)
+		put_type(&sink, &figures->types[i]);
+	put_suspects(&sink, plh_worst_suspects_find(figures,
+												plh_sql_suppressions_read(fcinfo),
+												may_see, begun_us));
+	return (Datum) 0;
+}

@@ -1,0 +1,284 @@
+/*
+ * server_figures.c
+ *	  Sums of what all processes of this server hold, by backend type.
+ *
+ * This is for who asks every few seconds about a thousand processes, so each costs
+ * two short reads: the head of its profile, and a line of /proc.  Which processes
+ * there are, and whether a profile is theirs, is known from the server's statistics
+ * by their pids and starts; only of the few processes that these do not have, such
+ * as the postmaster, the kernel is asked.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "storage/fd.h"
+
+#include "base/limits.h"
+#include "base/process_facts.h"
+#include "profile/profile_image.h"
+#include "reader/profile_reader.h"
+#include "reader/server_activity.h"
+#include "reader/server_figures.h"
+#include "reader/server_processes.h"
+
+/* The pids of the processes that were met, for a binary search. */
+typedef struct PidList
+{
+	int			count;
+	int			room;
+	int		   *pids;
+} PidList;
+
+/* The figures so far, and what they are collected with. */
+typedef struct Collecting
+{
+	PlhServerFigures *figures;
+	int			profiled_room;
+	const char *directory;
+	bool		is_preloaded;
+	PidList		met;
+	PidList		owners;			/* of these, those that have a profile */
+} Collecting;
+
+static int
+compare_pids(const void *a, const void *b)
+{
+	return *(const int *) a - *(const int *) b;
+}
+
+static void
+note_pid(PidList *list, int pid)
+{
+	if (list->count == list->room)
+	{
+		list->room = Max(2 * list->room, 64);
+		list->pids = list->pids == NULL ? palloc(sizeof(int) * list->room) :
+			repalloc(list->pids, sizeof(int) * list->room);
+	}
+	list->pids[list->count++] = pid;
+}
+
+static void
+sort_pids(PidList *list)
+{
+	if (list->count > 0)
+		qsort(list->pids, list->count, sizeof(int), compare_pids);
+}
+
+/* Is the pid in a list that is sorted? */
+static bool
+has_pid(const PidList *list, int pid)
+{
+	return list->count > 0 &&
+		bsearch(&pid, list->pids, list->count, sizeof(int), compare_pids) != NULL;
+}
+
+/* qsort comparator: the largest first. */
+static int
+compare_sizes(const void *a, const void *b)
+{
+	const PlhProfiledProcess *left = a;
+	const PlhProfiledProcess *right = b;
+
+	if (left->rss_anon_bytes != right->rss_anon_bytes)
+		return left->rss_anon_bytes > right->rss_anon_bytes ? -1 : 1;
+	return left->pid - right->pid;
+}
+
+/* The figures of a type; those of all others where there are too many. */
+static PlhTypeFigures *
+type_figures(PlhServerFigures *figures, const char *type)
+{
+	PlhTypeFigures *found;
+
+	for (int i = 0; i < figures->type_count; i++)
+	{
+		found = &figures->types[i];
+		if (type == NULL ? found->backend_type == NULL :
+			found->backend_type != NULL && strcmp(found->backend_type, type) == 0)
+			return found;
+	}
+	if (type != NULL && figures->type_count >= PLH_FIGURED_TYPES)
+		return type_figures(figures, NULL);
+	found = &figures->types[figures->type_count++];
+	found->backend_type = type;
+	return found;
+}
+
+/* Enter a process with a profile. */
+static void
+add_profiled(Collecting *collecting, int pid, int64 rss_anon_bytes)
+{
+	PlhServerFigures *figures = collecting->figures;
+
+	if (figures->profiled_count == collecting->profiled_room)
+	{
+		collecting->profiled_room *= 2;
+		figures->profiled = repalloc(figures->profiled,
+									 sizeof(PlhProfiledProcess) *
+									 collecting->profiled_room);
+	}
+	figures->profiled[figures->profiled_count].pid = pid;
+	figures->profiled[figures->profiled_count++].rss_anon_bytes = rss_anon_bytes;
+	note_pid(&collecting->owners, pid);
+}
+
+/* Add what the profile of a process says. */
+static void
+add_header(PlhServerFigures *figures, PlhTypeFigures *type,
+		   const PlhProfileHeader *header)
+{
+	figures->unsampled += header->sample_interval == 0;
+	figures->live_bytes += header->counters.live_bytes;
+	figures->overhead_bytes += header->private_bytes + header->profile_bytes;
+	figures->samples_taken += header->samples_taken;
+	figures->samples_dropped += plh_profile_image_lost_samples(header);
+	if (header->census_at == 0)
+		return;
+	type->counted++;
+	type->context_bytes += header->context_bytes;
+	if (header->malloc_bytes < 0)
+		return;
+	type->malloc_counted++;
+	type->malloc_bytes += header->malloc_bytes;
+}
+
+/*
+ * Read the head of the profile of a process that started then, by the server's
+ * statistics, or by the kernel where these do not have it (0).
+ */
+static bool
+read_header(const Collecting *collecting, int pid, TimestampTz started_at,
+			PlhProfileHeader *header)
+{
+	char		path[PLH_PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%d", collecting->directory, pid);
+	if (!plh_profile_reader_peek(path, header) || header->pid != pid)
+		return false;
+	return started_at != 0 ? header->started_at == started_at :
+		plh_process_facts_is_alive(pid, header->process_start);
+}
+
+/* Add a process. */
+static void
+add_process(Collecting *collecting, int pid, const char *backend_type,
+			TimestampTz started_at)
+{
+	PlhServerFigures *figures = collecting->figures;
+	PlhTypeFigures *type;
+	PlhProfileHeader header;
+	int64		rss_anon_bytes = plh_process_facts_private_bytes(pid);
+
+	/* it is gone */
+	if (rss_anon_bytes < 0)
+		return;
+	type = type_figures(figures, backend_type);
+	type->processes++;
+	type->rss_anon_bytes += rss_anon_bytes;
+	type->rss_anon_max_bytes = Max(type->rss_anon_max_bytes, rss_anon_bytes);
+	if (read_header(collecting, pid, started_at, &header))
+	{
+		add_profiled(collecting, pid, rss_anon_bytes);
+		add_header(figures, type, &header);
+	}
+	else
+		figures->unsampled += !collecting->is_preloaded;
+}
+
+/* Add the processes that the server's statistics have. */
+static void
+add_known(Collecting *collecting, PlhRoleFilter may_see)
+{
+	int			count = plh_server_activity_count();
+
+	for (int i = 0; i < count; i++)
+	{
+		PlhServerActivity activity;
+
+		CHECK_FOR_INTERRUPTS();
+		if (!plh_server_activity_at(i, &activity))
+			continue;
+		note_pid(&collecting->met, activity.pid);
+		if (may_see(activity.role_oid))
+			add_process(collecting, activity.pid, activity.backend_type,
+						activity.started_at);
+	}
+	sort_pids(&collecting->met);
+}
+
+/* Add the processes that these do not have: they are of no role. */
+static void
+add_others(Collecting *collecting, PlhTypeOfOther type_of_other)
+{
+	ListCell   *cell;
+
+	foreach(cell, plh_server_processes_children())
+	{
+		int			pid = lfirst_int(cell);
+
+		if (!has_pid(&collecting->met, pid))
+			add_process(collecting, pid, type_of_other(pid), 0);
+	}
+}
+
+/* Is that file the profile of a process that is gone, and may be seen? */
+static bool
+is_crashed(const Collecting *collecting, const char *name,
+		   PlhRoleFilter may_see)
+{
+	PlhProfileHeader header;
+	char		path[PLH_PATH_MAX];
+
+	if (name[0] < '0' || name[0] > '9' ||
+		(strchr(name, '.') == NULL && has_pid(&collecting->owners, atoi(name))))
+		return false;
+	snprintf(path, sizeof(path), "%s/%s", collecting->directory, name);
+	return plh_profile_reader_peek(path, &header) &&
+		!plh_process_facts_is_alive(header.pid, header.process_start) &&
+		may_see(header.role_oid);
+}
+
+/* Count the profiles that crashes have left. */
+static void
+count_crashed(Collecting *collecting, PlhRoleFilter may_see)
+{
+	DIR		   *dir = AllocateDir(collecting->directory);
+	struct dirent *entry;
+
+	sort_pids(&collecting->owners);
+
+	/* LOG, not ERROR: a directory that is gone has no profiles */
+	while ((entry = ReadDirExtended(dir, collecting->directory, LOG)) != NULL)
+		collecting->figures->crashed += is_crashed(collecting, entry->d_name,
+												   may_see);
+	FreeDir(dir);
+}
+
+/*
+ * Add up what the processes hold that the caller may see.  "directory" is that of
+ * the profiles, or NULL where there is none.
+ */
+PlhServerFigures *
+plh_server_figures_collect(const char *directory, bool is_preloaded,
+						   PlhRoleFilter may_see, PlhTypeOfOther type_of_other)
+{
+	Collecting	collecting = {
+		.figures = palloc0(sizeof(PlhServerFigures)),
+		.profiled_room = 64,
+		.directory = directory != NULL ? directory : "",
+		.is_preloaded = is_preloaded
+	};
+	PlhServerFigures *figures = collecting.figures;
+
+	figures->profiled = palloc(sizeof(PlhProfiledProcess) *
+							   collecting.profiled_room);
+	add_known(&collecting, may_see);
+	if (may_see(InvalidOid))
+		add_others(&collecting, type_of_other);
+	if (directory != NULL)
+		count_crashed(&collecting, may_see);
+	qsort(figures->profiled, figures->profiled_count,
+		  sizeof(PlhProfiledProcess), compare_sizes);
+	return figures;
+}

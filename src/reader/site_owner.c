@@ -1,0 +1,99 @@
+/*
+ * site_owner.c
+ *	  The processes that a call site is of, by what they have in common.
+ */
+#include "postgres.h"
+
+#include "commands/dbcommands.h"
+#include "miscadmin.h"
+#include "utils/lsyscache.h"
+
+#include "profile/profile_image.h"
+#include "reader/database_text.h"
+#include "reader/site_owner.h"
+
+/* A text of the process, fit for this database; NULL if it is empty. */
+static const char *
+own_text(const PlhProfileImage *image, const char *text)
+{
+	if (text[0] == '\0')
+		return NULL;
+	return plh_database_text_fit_foreign(text, strlen(text),
+										 image->header->encoding);
+}
+
+/*
+ * The name that the catalog has; if it has none, as of a database that was dropped,
+ * the one that the client gave.
+ */
+static const char *
+current_name(const PlhProfileImage *image, const char *name,
+			 const char *client_name)
+{
+	return name != NULL ? plh_database_text_fit(name) :
+		own_text(image, client_name);
+}
+
+/* The database that a process works in. */
+static const char *
+database_of(const PlhProfileImage *image)
+{
+	Oid			oid = image->header->database_oid;
+
+	return current_name(image, OidIsValid(oid) ? get_database_name(oid) : NULL,
+						image->header->database);
+}
+
+/* The role that a process works for. */
+static const char *
+user_of(const PlhProfileImage *image)
+{
+	Oid			oid = image->header->role_oid;
+
+	return current_name(image,
+						OidIsValid(oid) ? GetUserNameFromId(oid, true) : NULL,
+						image->header->role);
+}
+
+/*
+ * Fill in those parts of the owner of an image's sites that are asked for.
+ */
+void
+plh_site_owner_fill(PlhSiteOwner *owner, const PlhProfileImage *image,
+					int parts)
+{
+	memset(owner, 0, sizeof(*owner));
+	if (parts & PLH_OWNER_PID)
+		owner->pid = image->header->pid;
+	if (parts & PLH_OWNER_BACKEND_TYPE)
+		owner->backend_type = own_text(image,
+									   plh_profile_image_backend_type(image));
+	if (parts & PLH_OWNER_DATABASE)
+		owner->database = database_of(image);
+	if (parts & PLH_OWNER_USER)
+		owner->user = user_of(image);
+	if (parts & PLH_OWNER_APPLICATION)
+		owner->application = own_text(image, image->header->application_name);
+}
+
+/* Are these the same text, or both none? */
+static bool
+is_same_text(const char *left, const char *right)
+{
+	if (left == NULL || right == NULL)
+		return left == right;
+	return strcmp(left, right) == 0;
+}
+
+/*
+ * Do two owners have all in common?
+ */
+bool
+plh_site_owner_is_same(const PlhSiteOwner *left, const PlhSiteOwner *right)
+{
+	return left->pid == right->pid &&
+		is_same_text(left->backend_type, right->backend_type) &&
+		is_same_text(left->database, right->database) &&
+		is_same_text(left->user, right->user) &&
+		is_same_text(left->application, right->application);
+}

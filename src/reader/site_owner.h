@@ -1,0 +1,36 @@
+/*
+ * site_owner.h
+ *	  The processes that a call site is of, by what they have in common.
+ *
+ * Never called inside palloc.
+ */
+#ifndef PLH_SITE_OWNER_H
+#define PLH_SITE_OWNER_H
+
+#include "profile/profile_image.h"
+
+/* What processes may be told apart by, a bit each. */
+#define PLH_OWNER_PID			0x01
+#define PLH_OWNER_BACKEND_TYPE	0x02
+#define PLH_OWNER_DATABASE		0x04
+#define PLH_OWNER_USER			0x08
+#define PLH_OWNER_APPLICATION	0x10
+#define PLH_OWNER_ALL			0x1F
+
+/* Texts are NULL where they are not known, or not asked for. */
+typedef struct PlhSiteOwner
+{
+	int			pid;			/* 0 likewise */
+	const char *backend_type;
+	const char *database;		/* as it is called now */
+	const char *user;			/* likewise */
+	const char *application;
+} PlhSiteOwner;
+
+/* The texts belong to the current memory context. */
+extern void plh_site_owner_fill(PlhSiteOwner *owner,
+								const PlhProfileImage *image, int parts);
+extern bool plh_site_owner_is_same(const PlhSiteOwner *left,
+								   const PlhSiteOwner *right);
+
+#endif							/* PLH_SITE_OWNER_H */

@@ -1,0 +1,31 @@
+/*
+ * image_suspects.h
+ *	  The suspects of an image, and what they are called.
+ *
+ * Never called inside palloc.
+ */
+#ifndef PLH_IMAGE_SUSPECTS_H
+#define PLH_IMAGE_SUSPECTS_H
+
+#include "report/listed_site.h"
+#include "verdict/suppression.h"
+#include "verdict/suspect_list.h"
+
+/* Up to now, or to the end of its process; in the current memory context. */
+extern PlhSuspectList *plh_image_suspects_find(const PlhProfileImage *image);
+
+/*
+ * Describes the site of a suspect that has one.  Returns false if it is
+ * suppressed.
+ */
+extern bool plh_image_suspects_describe(const PlhSuspect *suspect,
+										const PlhProfileImage *image,
+										PlhStackTexts *texts,
+										const PlhSuppressions *suppressions,
+										PlhListedSite *listed);
+
+/* The name of the contexts that are suspect; NULL for other suspects. */
+extern const char *plh_image_suspects_contexts(const PlhSuspect *suspect,
+											   const PlhProfileImage *image);
+
+#endif							/* PLH_IMAGE_SUSPECTS_H */

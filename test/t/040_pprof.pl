@@ -1,0 +1,349 @@
+# Profiles for pprof, as programs that collect and store profiles take them: every
+# variant is read by a reader of our own and held against the rules of Pyroscope and
+# Parca (test/perl/Pprof.pm), and is read by go tool pprof.  Needs several sessions,
+# roles and files.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use LeakHunt;
+use Pprof;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = new_server(
+	'main', <<'CONF', extra => [ '--encoding=SQL_ASCII', '--locale=C' ]);
+pg_leakhunt.enabled = off
+compute_query_id = on
+CONF
+ask($node, 'CREATE ROLE clerk LOGIN; GRANT EXECUTE ON FUNCTION pg_leakhunt_start(int, bigint, text, interval), pg_leakhunt_stop TO clerk');
+
+my $postgres = $node->config_data('--bindir') . '/postgres';
+my ($build_id) = run_tool('readelf', '-n', $postgres) =~ /Build ID: ([0-9a-f]+)/;
+my $directory = PostgreSQL::Test::Utils::tempdir;
+
+my %types = (
+	alloc => 'alloc_objects/count alloc_space/bytes',
+	inuse => 'inuse_objects/count inuse_space/bytes',
+	peak => 'peak_space/bytes');
+$types{default} = "$types{alloc} $types{inuse}";
+
+# The bytes of a profile, by a call of a function; of another database if it is named.
+sub fetch
+{
+	my ($call, $database) = @_;
+
+	return pack('H*', $node->safe_psql($database // 'postgres', "SELECT encode($call, 'hex')"));
+}
+
+# What go tool pprof says of a profile that is in a file.
+sub go_pprof
+{
+	my ($bytes, @options) = @_;
+	my $path = "$directory/profile.pb";
+
+	open my $out, '>:raw', $path or die $!;
+	print $out $bytes;
+	close $out or die $!;
+	return run_tool('go', 'tool', 'pprof', @options, $path);
+}
+
+# A variant, which must be right by all rules, and readable: the profile, and its bytes.
+# The types are the default's, unless they are given.
+sub variant
+{
+	my ($name, $call, %rules) = @_;
+	my $bytes = fetch($call, delete $rules{database});
+	my $profile = read_pprof($bytes);
+	my @faults = pprof_faults($profile, build_id => $build_id, types => $types{default}, %rules);
+	my $raw = go_pprof($bytes, '-raw');
+	my ($mapping) = $raw =~ /^Mappings\n1: (.*)/m;
+
+	is(join("\n", @faults), '', "$name: nothing is wrong");
+	like($raw, qr/^PeriodType: space bytes\nPeriod: [1-9]\d*$/m, "$name: go tool pprof has a period");
+	like($mapping, qr/ \Q$postgres\E $build_id\b/, 'and the server');
+	return ($profile, $bytes);
+}
+
+# The checker itself: each of these changes is a fault, and is told.
+sub check_checker
+{
+	my ($bytes) = @_;
+	my %changes = (
+		'string 0 is not empty' => sub { $_[0]{string_table}[0] = 'x' },
+		'a string is not UTF-8' => sub { $_[0]{string_table}[5] = "\xe4" },
+		'a string is not there' => sub { $_[0]{mapping}[0]{filename} = 1 << 20 },
+		'there is no period type' => sub { $_[0]{period_type} = undef },
+		'there is no period' => sub { $_[0]{period} = 0 },
+		'location 2 has another id' => sub { $_[0]{location}[1]{id} = 7 },
+		'the first mapping is not the server' => sub { @{ $_[0]{mapping} }[ 0, 1 ] = @{ $_[0]{mapping} }[ 1, 0 ] },
+		'two samples have the same stack and labels' => sub { push @{ $_[0]{sample} }, $_[0]{sample}[0] },
+		'a sample has only zeros' => sub { $_[0]{sample}[0]{value} = [ 0, 0, 0, 0 ] },
+		'a sample is negative' => sub { $_[0]{sample}[0]{value}[3] = -1 },
+		'a sample has no stack, or too deep a one' => sub { $_[0]{sample}[0]{location_id} = [] },
+		'label "memory_context" is no text' => sub { @{ $_[0]{sample}[0]{label}[0] }{qw(str num)} = (0, 1) },
+		'mapping 1 is wrong in has_functions' => sub { $_[0]{mapping}[0]{has_functions} = 0 },
+		'its duration is 5' => sub { $_[0]{duration_nanos} = 5 },
+		'it is too large' => sub { $_[0]{bytes} = 1 << 23 });
+
+	for my $fault (sort keys %changes)
+	{
+		my $profile = read_pprof($bytes);
+
+		$changes{$fault}->($profile);
+		ok( (grep { $_ eq $fault } pprof_faults($profile, build_id => $build_id, types => $types{default})),
+			"the checker tells: $fault");
+	}
+	my $old = read_pprof($bytes);
+
+	$old->{time_nanos} -= 4000 * 1e9;
+	ok((grep { /s old$/ } pprof_faults($old, build_id => $build_id, types => $types{default})),
+		'the checker tells: it is too old');
+}
+
+# Nothing has been sampled yet: a profile without samples, not an error, which would look
+# like a server that is down.
+my ($result, $stdout, $stderr) = $node->psql('postgres', "SELECT length(pg_leakhunt_pprof())");
+is($result, 0, 'no samples: no error');
+like($stderr, qr/WARNING:  no process has a profile/, 'but a warning');
+for my $call ('pg_leakhunt_pprof()', 'pg_leakhunt_pprof_all()', 'pg_leakhunt_pprof(symbolize => false)')
+{
+	my ($empty) = variant("no samples, $call", $call, unnamed => $call =~ /symbolize/);
+
+	is(scalar @{ $empty->{sample} }, 0, 'there are none');
+}
+
+# Three sessions that leak at the same site, one of them another role's, and a fourth
+# with a site of its own.
+my (@sessions, @pids);
+for my $role (undef, undef, 'clerk', undef)
+{
+	local $ENV{PGAPPNAME} = @pids == 3 ? 'till' : 'counter';
+	my $session = $node->background_psql('postgres', extra_params => $role ? [ '-U', $role ] : []);
+
+	push @sessions, $session;
+	push @pids, session_pid($session);
+	# what a session asks of itself it gets at once
+	$session->query_safe('SELECT pg_leakhunt_start(pg_backend_pid(), 1)');
+}
+$_->query_safe('SELECT leak_top(64, 10000)') for @sessions[ 0 .. 2 ];
+$sessions[3]->query_safe('SELECT leak_cache(1000, 300)');
+my $user = ask($node, 'SELECT current_user');
+my $live = 'SELECT sum(live_bytes) FROM pg_leakhunt_report';
+
+# Live, of one process
+my ($profile, $bytes) = variant('live', "pg_leakhunt_pprof($pids[0])");
+is(pprof_sum($profile, 'inuse_space'), ask($node, "$live WHERE pid = $pids[0]"), 'bytes add up');
+is(pprof_sum($profile, 'inuse_objects'),
+	ask($node, "SELECT sum(live_count) FROM pg_leakhunt_report WHERE pid = $pids[0]"), 'and chunks');
+is(pprof_sum($profile, 'alloc_space'),
+	ask($node, "SELECT sum(total_bytes) FROM pg_leakhunt_report WHERE pid = $pids[0]"), 'and what was allocated');
+is_deeply([ pprof_values($profile, 'inuse_space', 'leaking_top') ], [640000], 'the leak is one sample');
+my %keys = map { $profile->{string_table}[ $_->{key} ] => 1 } map { @{ $_->{label} } } @{ $profile->{sample} };
+is(join(' ', sort keys %keys), 'backend_type memory_context', 'labels by default: no query id, no pid');
+check_checker($bytes);
+my $top = go_pprof($bytes, '-top', '-unit=B');
+like($top, qr/^File: postgres\nBuild ID: $build_id\n/, 'go tool pprof takes the server for the program');
+like($top, qr/ 640000B .* leaking_top$/m, 'and has the leak');
+
+# Of all: a site of several processes is one sample, unless their labels differ.
+($profile, $bytes) = variant('all', 'pg_leakhunt_pprof()');
+is(pprof_sum($profile, 'inuse_space'), ask($node, $live), 'bytes of all add up');
+is_deeply([ pprof_values($profile, 'inuse_space', 'leaking_top') ], [1920000], 'one sample for three processes');
+my %labels = (
+	'{}' => [1920000],
+	'{memory_context}' => [1920000],
+	'{user}' => [ 640000, 1280000 ],
+	'{pid}' => [ 640000, 640000, 640000 ],
+	'{pid,user,database,application,lifetime,query_id,memory_context,backend_type}' => [ 640000, 640000, 640000 ],
+	'{application}' => [1920000]);
+for my $labels (sort keys %labels)
+{
+	($profile) = variant("labels $labels", "pg_leakhunt_pprof(labels => '$labels')");
+	is_deeply([ sort { $a <=> $b } pprof_values($profile, 'inuse_space', 'leaking_top') ],
+		$labels{$labels}, 'samples are told apart by them');
+	is(pprof_sum($profile, 'inuse_space'), ask($node, $live), 'and add up');
+}
+($profile) = variant('all labels',
+	"pg_leakhunt_pprof(labels => '{pid,user,database,application,lifetime,query_id,memory_context,backend_type}')");
+my ($sample) = grep { grep { $_ eq 'leaking_in' } pprof_stack($profile, $_) } @{ $profile->{sample} };
+my %true = (
+	pid => $pids[3],
+	user => $user,
+	database => 'postgres',
+	application => 'till',
+	lifetime => 'session',
+	memory_context => 'CacheMemoryContext',
+	backend_type => 'client backend');
+is(pprof_label($profile, $sample, $_), $true{$_}, "label $_") for sort keys %true;
+like(pprof_label($profile, $sample, 'query_id'), qr/^-?\d+$/, 'label query_id, which was asked for');
+
+# Types
+for my $types ('inuse', 'alloc', 'peak', 'alloc,inuse', 'inuse,peak', 'peak,inuse,alloc')
+{
+	my $all = join ' ', map { $types =~ $_ ? $types{$_} : () } 'alloc', 'inuse', 'peak';
+
+	for my $call ("pg_leakhunt_pprof($pids[0], types => '{$types}')", "pg_leakhunt_pprof(types => '{$types}')")
+	{
+		($profile) = variant($call, $call, types => $all, many_types => $types eq 'peak,inuse,alloc');
+	}
+}
+is(pprof_sum($profile, 'peak_space'), ask($node, 'SELECT sum(peak_bytes) FROM pg_leakhunt_report'), 'peaks add up');
+$sessions[1]->query_safe('SELECT hold_chunk(3000000); SELECT release_chunk()');
+($profile) = variant('peak', "pg_leakhunt_pprof($pids[1], peak => true)", types => $types{peak});
+is_deeply([ pprof_values($profile, 'peak_space', 'hold_chunk') ], [3000000], 'what is not there any more');
+($profile) = variant('what is in use', "pg_leakhunt_pprof($pids[1], types => '{inuse}')", types => $types{inuse});
+is_deeply([ pprof_values($profile, 'inuse_space', 'hold_chunk') ], [], 'what is freed is no sample');
+
+# Growth, which may be negative, and has a duration
+$sessions[1]->query_safe('SELECT hold_chunk(2000000)');
+is(ask($node, 'SELECT pg_leakhunt_baseline_all()'), 4, 'baselines');
+$sessions[1]->query_safe('SELECT release_chunk(); SELECT leak_top(64, 500)');
+for my $call ("pg_leakhunt_pprof($pids[1], growth => true)", 'pg_leakhunt_pprof(growth => true)')
+{
+	($profile) = variant($call, $call, types => $types{inuse}, growth => 1);
+	is_deeply([ pprof_values($profile, 'inuse_space', 'hold_chunk') ], [-2000000], 'what has shrunk');
+	is_deeply([ pprof_values($profile, 'inuse_space', 'leaking_top') ], [32000], 'what has grown');
+}
+
+# Helpers are left out, and what they have allocated is their callers'.
+($profile) = variant('with helpers', 'pg_leakhunt_pprof()');
+my $helpers = qr/^(?:palloc|repalloc|MemoryContextAlloc\w*|AllocSet\w*|MemoryContextStrdup|lappend)$/;
+my @leaves = map { (pprof_stack($profile, $_))[0] } @{ $profile->{sample} };
+ok((grep { $_ =~ $helpers } @leaves), 'helpers are there');
+my $with_helpers = pprof_sum($profile, 'inuse_space');
+($profile) = variant('without helpers', 'pg_leakhunt_pprof(helpers => false)');
+@leaves = map { (pprof_stack($profile, $_))[0] } @{ $profile->{sample} };
+is(join(' ', grep { $_ =~ $helpers } @leaves), '', 'they are not');
+is(pprof_sum($profile, 'inuse_space'), $with_helpers, 'bytes stay');
+
+# Without names: who has the binaries can find them out.
+($profile, $bytes) = variant('without names', "pg_leakhunt_pprof(symbolize => false)", unnamed => 1);
+is(pprof_sum($profile, 'inuse_space'), $with_helpers, 'bytes without names');
+unlike($bytes, qr/leaking_top|palloc/, 'no names of functions');
+like(go_pprof($bytes, '-top', '-unit=B'), qr/ leaking_top$/m, 'pprof finds the names by the addresses');
+($profile) = variant('without names and helpers', "pg_leakhunt_pprof(symbolize => false, helpers => false)", unnamed => 1);
+is(pprof_sum($profile, 'inuse_space'), $with_helpers, 'bytes without both');
+
+# A limited number of samples
+($profile, $bytes) = variant('three samples', 'pg_leakhunt_pprof(max_samples => 3)');
+is(scalar @{ $profile->{sample} }, 3, 'are three');
+is(pprof_sum($profile, 'inuse_space'), $with_helpers, 'with all the bytes');
+is((pprof_stack($profile, $profile->{sample}[2]))[0], '[smaller sites]', 'of which one stands for the others');
+like($bytes, qr/pg_leakhunt: \[smaller sites\] are the \d+ smallest of \d+ samples/, 'and says of how many');
+($profile) = variant('one sample', "pg_leakhunt_pprof($pids[0], max_samples => 1)");
+is(scalar @{ $profile->{sample} }, 1, 'is one');
+
+# Sampling is stopped.
+$_->query_safe('SELECT pg_leakhunt_stop(pg_backend_pid())') for @sessions;
+for my $call ("pg_leakhunt_pprof($pids[0])", 'pg_leakhunt_pprof()')
+{
+	($profile, $bytes) = variant("stopped, $call", $call);
+	like($bytes, qr/not sampling now/, 'which it says');
+	is($profile->{period}, 512 * 1024, 'the period is that of the settings');
+}
+
+# What an exporter sends
+variant(
+	'an exporter',
+	"pg_leakhunt_pprof(types => '{inuse}', labels => '{memory_context,backend_type}', symbolize => true, helpers => false, max_samples => 16000, max_bytes => 4194304)",
+	types => $types{inuse});
+
+# Dumps
+my $file = ask($node, "SELECT pg_leakhunt_dump($pids[0])");
+my $named = ask($node, "SELECT pg_leakhunt_dump($pids[0], true)");
+variant('a dump', "pg_leakhunt_pprof('$file')", of_dump => 1);
+variant('a dump without names', "pg_leakhunt_pprof('$named', symbolize => false)", of_dump => 1, unnamed => 1);
+($profile) = variant('a dump with labels', "pg_leakhunt_pprof('$named', labels => '{database,user,pid}')", of_dump => 1);
+is(pprof_label($profile, $profile->{sample}[0], 'user'), $user, 'of a role');
+$sessions[0]->query_safe('SELECT leak_top(64, 100)');
+my $later = ask($node, "SELECT pg_leakhunt_dump($pids[0])");
+($profile) = variant('the difference of dumps', "pg_leakhunt_pprof('$later', base => '$file')",
+	of_dump => 1, types => $types{inuse}, growth => 1);
+
+# 20,000 sites, by a dump: cut to what stores take, and whole.
+my ($header) = slurp_file($node->data_dir . "/pg_leakhunt/$file") =~ /\n(# pg_leakhunt.*)\n# sites=/s;
+my $sites = 20_000;
+my $sum = 0;
+my $texts = '';
+for my $site (1 .. $sites)
+{
+	my $stack = join ' ', map { sprintf '0x%x', 4096 + 16 * ($site * 11 + $_ * $_) } 1 .. 12;
+
+	$sum += $site;
+	$texts .= "# site context=1 lifetime=session live_bytes=$site live_count=1 samples=1 peak_bytes=0 first_us=1 last_us=1\n1: $site [1: $site] @ $stack\n";
+}
+my $dump = "heap profile: $sites: $sum [$sites: $sum] @ heapprofile\n$header\n# sites=$sites folded=0 modules=0\n# context number=1 name=c\n$texts\nMAPPED_LIBRARIES:\n";
+$dump =~ s/ bytes=[\d ]{15}/sprintf(' bytes=%-15d', length $dump)/e;
+append_to_file($node->data_dir . '/pg_leakhunt/1.1.manual.heap', $dump);
+my %limited = (
+	'' => $sites,
+	', max_samples => 16000' => 16_000,
+	', max_bytes => 1048576' => undef,
+	', max_bytes => 16384' => undef,
+	', max_samples => 16000, max_bytes => 4194304' => undef);
+for my $limit (sort keys %limited)
+{
+	my ($limited, $bytes) = variant("20,000 sites$limit", "pg_leakhunt_pprof('1.1.manual.heap'$limit)",
+		of_dump => 1, large => $limit !~ /16000.*bytes/);
+	my ($most) = $limit =~ /max_bytes => (\d+)/;
+	my $count = @{ $limited->{sample} };
+
+	is(pprof_sum($limited, 'inuse_space'), $sum, 'bytes add up');
+	is($count, $limited{$limit}, 'number of samples') if defined $limited{$limit};
+	next unless $most;
+	cmp_ok(length $bytes, '<=', $most, 'size');
+	cmp_ok(length $bytes, '>', 0.9 * $most, 'which is used') if $most < 4_000_000;
+	my ($rest, $all) = $bytes =~ /are the (\d+) smallest of (\d+) samples/;
+	is($all, $sites, 'all samples') if defined $all;
+	is($all - $rest + 1, $count, 'less those that are one') if defined $all;
+}
+
+# Names and texts that are not UTF-8, and of other encodings
+my $version = int($node->pg_version =~ s/^(\d+).*/$1/r);
+for my $encoding ('LATIN1', 'UTF8', $version < 19 ? 'MULE_INTERNAL' : ())
+{
+	ask($node, "CREATE DATABASE \L$encoding\E ENCODING '$encoding' LOCALE 'C' TEMPLATE template0");
+	$node->safe_psql(lc $encoding, 'CREATE EXTENSION pg_leakhunt');
+}
+my $odd = $node->background_psql('postgres');
+$odd->query_safe("SELECT pg_leakhunt_start(pg_backend_pid(), 1)");
+$odd->query_safe("SET application_name = 'odd'");
+$odd->query_safe("SELECT leak_named_context(E'sharp \\xc3\\xa4\\xe4\\xff name', 100)");
+my $odd_pid = session_pid($odd);
+for my $database ('postgres', 'latin1', 'utf8', $version < 19 ? 'mule_internal' : ())
+{
+	($profile, $bytes) = variant(
+		"names that are not UTF-8, in $database",
+		"pg_leakhunt_pprof(labels => '{memory_context,application,query_id}')",
+		database => $database);
+	like($bytes, $database eq 'postgres' ? qr/sharp \xc3\xa4\?\? name/ : qr/sharp \?\?\?\? name/, 'such a name');
+}
+
+# What can't be had
+my @wrong = (
+	[ "$pids[0], types => '{inuse,objects}'", 'unrecognized type "objects"\nHINT:  There are alloc, inuse and peak\.' ],
+	[ "labels => '{mood}'", 'unrecognized label "mood"\nHINT:  There are memory_context, backend_type, lifetime, query_id, pid, database, user and application\.' ],
+	[ "types => '{}'", 'types must not be empty' ],
+	[ "types => '{NULL}'", 'types must not contain null' ],
+	[ "labels => '{pid,NULL}'", 'labels must not contain null' ],
+	[ 'labels => NULL', 'labels must not be null' ],
+	[ 'symbolize => NULL', 'symbolize must not be null' ],
+	[ 'helpers => NULL', 'helpers must not be null' ],
+	[ 'max_samples => 0', 'max_samples must be at least 1' ],
+	[ 'max_bytes => 1000', 'max_bytes must be at least 16384' ],
+	[ "peak => true, types => '{inuse}'", 'cannot show the peak and other types at once' ],
+	[ "growth => true, types => '{alloc}'", 'cannot show growth of type "alloc"' ],
+	[ "growth => true, types => '{peak}'", 'cannot show growth and peak at once' ],
+	[ "'$file', base => '$named', types => '{alloc,inuse}'", 'cannot show growth of type "alloc"' ]);
+for my $case (@wrong)
+{
+	($result, $stdout, $stderr) = $node->psql('postgres', "SELECT pg_leakhunt_pprof($case->[0])");
+	like($stderr, qr/ERROR:  $case->[1]/, "pg_leakhunt_pprof($case->[0])");
+}
+
+$odd->quit;
+$_->quit for @sessions;
+$node->stop;
+done_testing();
