@@ -26,7 +26,7 @@ static int	module_count;
 
 /* The linker's counters had these values at our last look. */
 static unsigned long long seen_loads;
-static unsigned long long seen_unloads;
+unsigned long long plh_modules_unloaded;
 
 /* Find the build-id in the module's notes, which the linker has mapped. */
 static void
@@ -106,14 +106,14 @@ visit_object(struct dl_phdr_info *info, size_t size, void *arg)
 
 	if (*is_first)
 	{
-		if (info->dlpi_adds == seen_loads && info->dlpi_subs == seen_unloads)
+		if (info->dlpi_adds == seen_loads && info->dlpi_subs == plh_modules_unloaded)
 			return 1;
 
 		/* a new module may lie where another one was unloaded */
-		if (info->dlpi_subs != seen_unloads)
+		if (info->dlpi_subs != plh_modules_unloaded)
 			module_count = 0;
 		seen_loads = info->dlpi_adds;
-		seen_unloads = info->dlpi_subs;
+		plh_modules_unloaded = info->dlpi_subs;
 	}
 
 	for (int i = 0; i < info->dlpi_phnum; i++)
@@ -150,15 +150,6 @@ plh_modules_refresh(void)
 	bool		is_first = true;
 
 	(void) dl_iterate_phdr(visit_object, &is_first);
-}
-
-/*
- * Returns how many modules were unloaded until the last refresh.
- */
-unsigned long long
-plh_modules_unloaded(void)
-{
-	return seen_unloads;
 }
 
 /*

@@ -24,7 +24,7 @@ typedef struct PlhModule
 } PlhModule;
 
 /* How many modules were unloaded, as of the last refresh. */
-extern unsigned long long plh_modules_unloaded(void);
+extern unsigned long long plh_modules_unloaded;
 
 extern void plh_modules_start(void);
 extern void plh_modules_refresh(void);

@@ -11,6 +11,8 @@
  */
 #include "postgres.h"
 
+#include "utils/memdebug.h"
+
 #include "base/limits.h"
 #include "base/modules.h"
 #include "base/private_memory.h"
@@ -48,20 +50,26 @@ memo_at(uint32 offset)
 	return (PlhStackMemo *) (memo_region.base + offset);
 }
 
-/* What a memo went by, behind its addresses. */
-static inline uintptr_t *
-words_of(PlhStackMemo *memo)
+/* What a memo went by, behind its addresses: pairs of words, then single ones. */
+static inline PlhWordPair *
+pairs_of(PlhStackMemo *memo)
 {
-	return memo->data + memo->address_count;
+	return (PlhWordPair *) (memo->data + memo->address_count);
+}
+
+static inline uintptr_t *
+singles_of(PlhStackMemo *memo)
+{
+	return (uintptr_t *) (pairs_of(memo) + memo->pair_count);
 }
 
 static inline PlhKnownCode *
 code_of(PlhStackMemo *memo)
 {
-	return (PlhKnownCode *) (words_of(memo) + memo->word_count);
+	return (PlhKnownCode *) (singles_of(memo) + memo->single_count);
 }
 
-/* Where the words are, from the first stack pointer. */
+/* Where the pairs, and then the single words, are from the first stack pointer. */
 static inline uint32 *
 offsets_of(PlhStackMemo *memo)
 {
@@ -97,13 +105,46 @@ has_same_code(PlhStackMemo *memo)
 	return true;
 }
 
+/* Two words of the stack. */
+static inline PLH_NO_SANITIZER PlhWordPair
+pair_at(uintptr_t address)
+{
+	return *(const PlhWordPair *) address;
+}
+
+/*
+ * Are the words what they were?  All of them lie between the stack pointer and the
+ * stack's end, so that all can be read, and none waits for the one before.
+ */
+static inline PLH_NO_SANITIZER bool
+has_same_words(PlhStackMemo *memo, uintptr_t stack_pointer)
+{
+	const PlhWordPair *pairs = pairs_of(memo);
+	const uintptr_t *singles = singles_of(memo);
+	const uint32 *offsets = offsets_of(memo);
+	int			pair_count = memo->pair_count;
+	int			single_count = memo->single_count;
+	PlhWordPair in_pairs = {0, 0};
+	uintptr_t	differences = 0;
+
+#pragma GCC unroll 4
+	for (int i = 0; i < pair_count; i++)
+		in_pairs |= pair_at(stack_pointer + offsets[i]) ^ pairs[i];
+	for (int i = 0; i < single_count; i++)
+		differences |= plh_stack_walk_word(stack_pointer + offsets[pair_count + i]) ^
+			singles[i];
+	differences |= in_pairs[0] | in_pairs[1];
+
+	/* where the stack is another one, these may be words that nobody has written */
+	VALGRIND_MAKE_MEM_DEFINED(&differences, sizeof(differences));
+	return differences == 0;
+}
+
 /* Is the memo at that offset of the stack which starts there now? */
 static inline bool
 is_same(uint32 offset, const PlhStackStart *start)
 {
 	PlhStackMemo *memo = memo_at(offset);
-	const uintptr_t *words;
-	const uint32 *offsets;
 
 	if (offset == 0 ||
 		memo->start.stack_pointer != start->stack_pointer ||
@@ -111,14 +152,8 @@ is_same(uint32 offset, const PlhStackStart *start)
 		(memo->uses_frame_pointer &&
 		 memo->start.frame_pointer != start->frame_pointer))
 		return false;
-	words = words_of(memo);
-	offsets = offsets_of(memo);
-	for (int i = 0; i < memo->word_count; i++)
-	{
-		if (plh_stack_walk_word(start->stack_pointer + offsets[i]) != words[i])
-			return false;
-	}
-	return likely(memo->code_count == 0) || has_same_code(memo);
+	return has_same_words(memo, start->stack_pointer) &&
+		(likely(memo->code_count == 0) || has_same_code(memo));
 }
 
 /*
@@ -147,15 +182,33 @@ use(uint32 offset)
 	return memo_at(offset);
 }
 
+/* Find the memo of a stack by its innermost frames.  Returns its offset, or 0. */
+static pg_noinline uint32
+look_up(const PlhStackStart *start)
+{
+	PlhStackWalk innermost;
+	const uint32 *set;
+
+	if (!plh_stack_walk_innermost(&innermost, start, INNERMOST))
+		return 0;
+	set = set_of(start, &innermost);
+	for (int i = 0; i < WAYS; i++)
+	{
+		if (is_same(set[i], start))
+			return set[i];
+	}
+	return 0;
+}
+
 /* Forget what was remembered of modules, if one was unloaded since. */
-static void
+static inline void
 watch_unloads(void)
 {
-	if (likely(unloaded == plh_modules_unloaded()))
+	if (likely(unloaded == plh_modules_unloaded))
 		return;
 	plh_unwind_rules_forget();
 	plh_stack_memo_forget();
-	unloaded = plh_modules_unloaded();
+	unloaded = plh_modules_unloaded;
 }
 
 /*
@@ -164,25 +217,19 @@ watch_unloads(void)
 PlhStackMemo *
 plh_stack_memo_find(const PlhStackStart *start)
 {
-	PlhStackWalk innermost;
-	const uint32 *set;
-	uint32		predicted;
+	uint32		offset;
 
 	watch_unloads();
 	if (last_used == 0 || !plh_stack_walk_may_start(start))
 		return NULL;
-	predicted = memo_at(last_used)->successor;
-	if (is_same(predicted, start))
-		return use(predicted);
-	if (!plh_stack_walk_innermost(&innermost, start, INNERMOST))
-		return NULL;
-	set = set_of(start, &innermost);
-	for (int i = 0; i < WAYS; i++)
+	offset = memo_at(last_used)->successor;
+	if (unlikely(!is_same(offset, start)))
 	{
-		if (is_same(set[i], start))
-			return use(set[i]);
+		offset = look_up(start);
+		if (offset == 0)
+			return NULL;
 	}
-	return NULL;
+	return use(offset);
 }
 
 /* Forget all stacks, and keep the memory. */
@@ -235,6 +282,59 @@ plh_stack_memo_is_of(const PlhStackMemo *memo, const PlhStackWalk *walk)
 		memcmp(addresses, memo->data, sizeof(uintptr_t) * walk->depth) == 0;
 }
 
+/*
+ * Does a word of a walk lie just behind the next one?  So does a return address behind
+ * the frame pointer that its function has saved.
+ */
+static inline bool
+is_paired(const PlhStackWalk *walk, int word)
+{
+	return word + 1 < walk->word_count &&
+		walk->offsets[word + 1] + sizeof(uintptr_t) == walk->offsets[word];
+}
+
+/* Count the words of a walk that can be compared in pairs. */
+static int
+count_pairs(const PlhStackWalk *walk)
+{
+	int			pairs = 0;
+
+	for (int i = 0; i < walk->word_count; i++)
+	{
+		if (is_paired(walk, i))
+		{
+			pairs++;
+			i++;
+		}
+	}
+	return pairs;
+}
+
+/* Copy the words that a walk went by, and where they are. */
+static void
+copy_words(PlhStackMemo *memo, const PlhStackWalk *walk)
+{
+	PlhWordPair *pair = pairs_of(memo);
+	uintptr_t  *single = singles_of(memo);
+	uint32	   *pair_offset = offsets_of(memo);
+	uint32	   *single_offset = pair_offset + memo->pair_count;
+
+	for (int i = 0; i < walk->word_count; i++)
+	{
+		if (is_paired(walk, i))
+		{
+			*pair++ = (PlhWordPair) {walk->words[i + 1], walk->words[i]};
+			*pair_offset++ = walk->offsets[i + 1];
+			i++;
+		}
+		else
+		{
+			*single++ = walk->words[i];
+			*single_offset++ = walk->offsets[i];
+		}
+	}
+}
+
 /* Copy what a walk went by into its memo, which has its counts already. */
 static void
 fill(PlhStackMemo *memo, const PlhStackWalk *walk)
@@ -242,13 +342,12 @@ fill(PlhStackMemo *memo, const PlhStackWalk *walk)
 	PlhKnownCode *code = code_of(memo);
 
 	copy_addresses(memo->data, walk);
-	memcpy(words_of(memo), walk->words, sizeof(uintptr_t) * walk->word_count);
+	copy_words(memo, walk);
 	for (int i = 0; i < walk->compiled_count; i++)
 	{
 		code[i].address = walk->addresses[walk->compiled[i].index];
 		code[i].hash = hash_code(code[i].address);
 	}
-	memcpy(offsets_of(memo), walk->offsets, sizeof(uint32) * walk->word_count);
 }
 
 /*
@@ -275,7 +374,8 @@ plh_stack_memo_add(const PlhStackStart *start, const PlhStackWalk *walk,
 	memo->uses_frame_pointer = walk->uses_frame_pointer;
 	memo->is_cut = walk->is_cut;
 	memo->address_count = walk->depth;
-	memo->word_count = walk->word_count;
+	memo->pair_count = count_pairs(walk);
+	memo->single_count = walk->word_count - 2 * memo->pair_count;
 	memo->code_count = walk->compiled_count;
 	fill(memo, walk);
 

@@ -36,6 +36,9 @@ typedef struct PlhKnownCode
 	uint64		hash;			/* of the bytes around it */
 } PlhKnownCode;
 
+/* Two neighbouring words of a stack, which are compared at once. */
+typedef uintptr_t PlhWordPair __attribute__((vector_size(16), aligned(8)));
+
 /* A stack that is remembered. */
 typedef struct PlhStackMemo
 {
@@ -51,10 +54,11 @@ typedef struct PlhStackMemo
 	bool		uses_frame_pointer;
 	bool		is_cut;
 	uint16		address_count;
-	uint16		word_count;
+	uint16		pair_count;
+	uint16		single_count;
 	uint16		code_count;
-	uintptr_t	data[FLEXIBLE_ARRAY_MEMBER];	/* addresses, words, code,
-												 * offsets */
+	uintptr_t	data[FLEXIBLE_ARRAY_MEMBER];	/* addresses, pairs, single
+												 * words, code, offsets */
 } PlhStackMemo;
 
 /* The return addresses of a stack that is remembered, the innermost first. */
