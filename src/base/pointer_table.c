@@ -12,29 +12,10 @@
  */
 #include "postgres.h"
 
-#include "port/pg_bitutils.h"
-
 #include "base/pointer_table.h"
 
 /* A table starts with this many buckets. */
 #define FIRST_BUCKETS 64
-
-static uint32 *
-bucket_heads(const PlhPointerTable *table)
-{
-	return (uint32 *) table->bucket_region.base;
-}
-
-/* Returns the bucket that "pointer" belongs to. */
-static inline uint32
-bucket_of(const PlhPointerTable *table, const void *pointer)
-{
-	uint32		hash = (uint32) (plh_pointer_hash(pointer) >> 32);
-	uint32		low = (uint32) 1 << pg_leftmost_one_pos32(table->buckets);
-	uint32		bucket = hash & (2 * low - 1);
-
-	return bucket < table->buckets ? bucket : (hash & (low - 1));
-}
 
 /*
  * Define an empty table of at most "max_entries" entries.  The table takes
@@ -51,7 +32,7 @@ plh_pointer_table_init(PlhPointerTable *table, uint32 entry_bytes,
 }
 
 /* Reserve address space and set up the first buckets. */
-static bool
+static pg_noinline bool
 start_table(PlhPointerTable *table)
 {
 	Size		max_buckets = Max(table->max_entries, FIRST_BUCKETS);
@@ -69,6 +50,7 @@ start_table(PlhPointerTable *table)
 
 	memset(table->bucket_region.base, 0xFF, sizeof(uint32) * FIRST_BUCKETS);
 	table->buckets = FIRST_BUCKETS;
+	table->low_buckets = FIRST_BUCKETS;
 	return true;
 }
 
@@ -76,10 +58,10 @@ start_table(PlhPointerTable *table)
  * Add one bucket, and move the entries that belong there to it.  If there is
  * no memory for the bucket, the chains get longer, and nothing else happens.
  */
-static void
+static pg_noinline void
 split_bucket(PlhPointerTable *table)
 {
-	uint32		low = (uint32) 1 << pg_leftmost_one_pos32(table->buckets);
+	uint32		low = table->low_buckets;
 	uint32		new_bucket = table->buckets;
 	uint32	   *link;
 	uint32	   *heads;
@@ -88,19 +70,21 @@ split_bucket(PlhPointerTable *table)
 								   sizeof(uint32) * ((Size) new_bucket + 1)))
 		return;
 
-	heads = bucket_heads(table);
+	heads = (uint32 *) table->bucket_region.base;
 	heads[new_bucket] = PLH_NO_ENTRY;
 	table->buckets++;
+	if (table->buckets == 2 * low)
+		table->low_buckets = table->buckets;
 
 	link = &heads[new_bucket - low];
 	while (*link != PLH_NO_ENTRY)
 	{
 		uint32		index = *link;
 		PlhPointerEntry *entry = plh_pointer_table_entry(table, index);
-		uint32		bucket = bucket_of(table, entry->pointer);
+		uint32	   *bucket = plh_pointer_table_bucket(table, entry->pointer);
 
-		Assert(bucket == new_bucket || bucket == new_bucket - low);
-		if (bucket == new_bucket)
+		Assert(bucket == &heads[new_bucket] || bucket == &heads[new_bucket - low]);
+		if (bucket == &heads[new_bucket])
 		{
 			*link = entry->next;
 			entry->next = heads[new_bucket];
@@ -112,30 +96,35 @@ split_bucket(PlhPointerTable *table)
 }
 
 /*
- * Returns the index of an unused entry, or PLH_NO_ENTRY if the table is full
- * or there is no memory.
+ * Returns the index of an entry that was never used, or PLH_NO_ENTRY if the table is
+ * full or there is no memory.
  */
-static uint32
-take_entry(PlhPointerTable *table)
+static pg_noinline uint32
+add_entry(PlhPointerTable *table)
 {
-	uint32		index = table->free_entry;
+	uint32		index = table->high_entries;
 
-	if (index != PLH_NO_ENTRY)
-	{
-		PlhPointerEntry *entry = plh_pointer_table_entry(table, index);
-
-		Assert(entry->pointer == NULL);
-		table->free_entry = entry->next;
-		return index;
-	}
-
-	index = table->high_entries;
 	if (index >= table->max_entries ||
 		!plh_private_memory_commit(&table->entry_region,
 								   ((Size) index + 1) * table->entry_bytes))
 		return PLH_NO_ENTRY;
 
 	table->high_entries++;
+	return index;
+}
+
+/* Returns the index of an unused entry, or PLH_NO_ENTRY. */
+static inline uint32
+take_entry(PlhPointerTable *table)
+{
+	uint32		index = table->free_entry;
+	PlhPointerEntry *entry;
+
+	if (index == PLH_NO_ENTRY)
+		return add_entry(table);
+	entry = plh_pointer_table_entry(table, index);
+	Assert(entry->pointer == NULL);
+	table->free_entry = entry->next;
 	return index;
 }
 
@@ -163,66 +152,13 @@ plh_pointer_table_insert(PlhPointerTable *table, const void *pointer)
 		split_bucket(table);
 
 	entry = plh_pointer_table_entry(table, index);
-	head = &bucket_heads(table)[bucket_of(table, pointer)];
+	head = plh_pointer_table_bucket(table, pointer);
 	entry->pointer = pointer;
 	entry->next = *head;
 	*head = index;
 	table->used_entries++;
 	Assert(table->used_entries <= table->high_entries);
 	return entry;
-}
-
-/*
- * Returns the entry for "pointer", or NULL.
- */
-void *
-plh_pointer_table_find(const PlhPointerTable *table, const void *pointer)
-{
-	uint32		index;
-
-	if (table->used_entries == 0)
-		return NULL;
-
-	index = bucket_heads(table)[bucket_of(table, pointer)];
-	while (index != PLH_NO_ENTRY)
-	{
-		PlhPointerEntry *entry = plh_pointer_table_entry(table, index);
-
-		if (entry->pointer == pointer)
-			return entry;
-		index = entry->next;
-	}
-	return NULL;
-}
-
-/*
- * Remove an entry, which must be in the table.
- */
-void
-plh_pointer_table_remove(PlhPointerTable *table, void *entry_of_table)
-{
-	PlhPointerEntry *entry = entry_of_table;
-	uint32		index = plh_pointer_table_index(table, entry);
-	uint32	   *link = &bucket_heads(table)[bucket_of(table, entry->pointer)];
-
-	Assert(plh_pointer_table_find(table, entry->pointer) == entry);
-	while (*link != index)
-	{
-		PlhPointerEntry *other;
-
-		/* a broken table must not make us follow PLH_NO_ENTRY */
-		if (*link == PLH_NO_ENTRY)
-			return;
-		other = plh_pointer_table_entry(table, *link);
-		link = &other->next;
-	}
-	*link = entry->next;
-
-	entry->pointer = NULL;
-	entry->next = table->free_entry;
-	table->free_entry = index;
-	Assert(table->used_entries > 0);
-	table->used_entries--;
 }
 
 /*

@@ -36,6 +36,7 @@ typedef struct PlhPointerTable
 	uint32		high_entries;	/* ever used: all indexes lie below */
 	uint32		free_entry;		/* head of the free list */
 	uint32		buckets;		/* now in use, grows by splitting */
+	uint32		low_buckets;	/* the largest power of two that is not above it */
 	PlhRegion	entry_region;
 	PlhRegion	bucket_region;	/* uint32 heads of chains */
 } PlhPointerTable;
@@ -44,10 +45,6 @@ extern void plh_pointer_table_init(PlhPointerTable *table, uint32 entry_bytes,
 								   uint32 max_entries);
 extern void *plh_pointer_table_insert(PlhPointerTable *table,
 									  const void *pointer);
-extern void *plh_pointer_table_find(const PlhPointerTable *table,
-									const void *pointer);
-extern void plh_pointer_table_remove(PlhPointerTable *table,
-									 void *entry_of_table);
 extern void plh_pointer_table_discard(PlhPointerTable *table);
 
 /* Returns the entry of an index, which an insertion must have used. */
@@ -58,17 +55,6 @@ plh_pointer_table_entry(const PlhPointerTable *table, uint32 index)
 	return table->entry_region.base + (Size) index * table->entry_bytes;
 }
 
-/* Returns the index of an entry. */
-static inline uint32
-plh_pointer_table_index(const PlhPointerTable *table, const void *entry)
-{
-	Size		offset = (const char *) entry - table->entry_region.base;
-
-	Assert(offset % table->entry_bytes == 0);
-	Assert(offset / table->entry_bytes < table->high_entries);
-	return offset / table->entry_bytes;
-}
-
 /*
  * Returns a hash of a pointer, whose high bits are the good ones.  The low
  * bits of a chunk's address are 0, and the multiplication spreads the others.
@@ -77,6 +63,73 @@ static inline uint64
 plh_pointer_hash(const void *pointer)
 {
 	return (uint64) (uintptr_t) pointer * UINT64CONST(0x9E3779B97F4A7C15);
+}
+
+/* Returns the bucket that "pointer" belongs to: the head of its chain. */
+static inline uint32 *
+plh_pointer_table_bucket(const PlhPointerTable *table, const void *pointer)
+{
+	uint32	   *heads = (uint32 *) table->bucket_region.base;
+	uint32		hash = (uint32) (plh_pointer_hash(pointer) >> 32);
+	uint32		bucket = hash & (2 * table->low_buckets - 1);
+
+	return &heads[bucket < table->buckets ? bucket : bucket - table->low_buckets];
+}
+
+/*
+ * Returns the entry for "pointer", or NULL.
+ */
+static inline void *
+plh_pointer_table_find(const PlhPointerTable *table, const void *pointer)
+{
+	uint32		index;
+
+	if (table->used_entries == 0)
+		return NULL;
+
+	index = *plh_pointer_table_bucket(table, pointer);
+	while (index != PLH_NO_ENTRY)
+	{
+		PlhPointerEntry *entry = plh_pointer_table_entry(table, index);
+
+		if (entry->pointer == pointer)
+			return entry;
+		index = entry->next;
+	}
+	return NULL;
+}
+
+/*
+ * Remove an entry, which must be in the table.
+ */
+static inline void
+plh_pointer_table_remove(PlhPointerTable *table, void *entry_of_table)
+{
+	PlhPointerEntry *entry = entry_of_table;
+	uint32	   *link = plh_pointer_table_bucket(table, entry->pointer);
+	uint32		index;
+
+	Assert(plh_pointer_table_find(table, entry->pointer) == entry);
+	for (;;)
+	{
+		PlhPointerEntry *other;
+
+		/* a broken table must not make us follow PLH_NO_ENTRY */
+		index = *link;
+		if (index == PLH_NO_ENTRY)
+			return;
+		other = plh_pointer_table_entry(table, index);
+		if (other == entry)
+			break;
+		link = &other->next;
+	}
+	*link = entry->next;
+
+	entry->pointer = NULL;
+	entry->next = table->free_entry;
+	table->free_entry = index;
+	Assert(table->used_entries > 0);
+	table->used_entries--;
 }
 
 #endif							/* PLH_POINTER_TABLE_H */

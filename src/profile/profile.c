@@ -41,6 +41,10 @@ static uintptr_t module_bias[MAX_PROFILE_MODULES];	/* by profile index */
 /* Each frame of a stack has an odd random number. */
 static uint64 hash_factors[PLH_MAX_FRAMES];
 
+/* Offsets of strings that were looked up last, by their addresses; 0: none. */
+#define RECENT_STRINGS 64
+static uint32 recent_strings[RECENT_STRINGS];
+
 /* This heads the list of the records of contexts. */
 static uint32 first_context;
 
@@ -122,35 +126,70 @@ plh_profile_begin(void)
 	return true;
 }
 
-/*
- * Returns the offset of a string, which is cut to "max_bytes".
- */
-uint32
-plh_profile_string(const char *text, Size max_bytes)
+/* Returns the offset of a string of that length, or 0 if there is none yet. */
+static uint32
+find_string(const char *text, Size length, uint32 hash)
 {
-	Size		length = strnlen(text, max_bytes);
-	uint32		hash = hash_bytes((const unsigned char *) text, length);
-	Size		bytes = offsetof(PlhStringRecord, text) + length + 1;
-	PlhStringRecord *string;
+	uint32		offset = *plh_profile_records_bucket(hash);
 
-	assert_may_grow();
-	for (uint32 offset = plh_profile_records_next(*plh_profile_records_bucket(hash), PLH_RECORD_STRING,
-												  hash);
-		 offset != 0;
-		 offset = plh_profile_records_next(PLH_CHAIN_OF(offset), PLH_RECORD_STRING, hash))
+	while ((offset = plh_profile_records_next(offset, PLH_RECORD_STRING,
+											  hash)) != 0)
 	{
-		string = plh_profile_records_at(offset);
+		PlhStringRecord *string = plh_profile_records_at(offset);
+
 		if (string->text_bytes == length &&
 			memcmp(string->text, text, length) == 0)
-			return offset;
+			break;
+		offset = PLH_CHAIN_OF(offset);
 	}
+	return offset;
+}
 
-	string = new_record(bytes);
+/* Add a string of that length.  Returns its offset, or 0 if there is no room. */
+static uint32
+add_string(const char *text, Size length, uint32 hash)
+{
+	Size		bytes = offsetof(PlhStringRecord, text) + length + 1;
+	PlhStringRecord *string = new_record(bytes);
+
 	if (string == NULL)
 		return 0;
 	string->text_bytes = length;
 	memcpy(string->text, text, length);
 	return plh_profile_records_add(string, PLH_RECORD_STRING, bytes, hash);
+}
+
+/* Is that record the string of a text that is cut to "max_bytes"? */
+static inline bool
+is_string(uint32 offset, const char *text, Size max_bytes)
+{
+	PlhStringRecord *string = plh_profile_records_at(offset);
+
+	return string->text_bytes <= max_bytes && strcmp(string->text, text) == 0;
+}
+
+/*
+ * Returns the offset of a string, which is cut to "max_bytes".  Most are constants of
+ * the server that come again and again: the last offset for each address is tried
+ * first.  Strings are never given up.
+ */
+uint32
+plh_profile_string(const char *text, Size max_bytes)
+{
+	uint32	   *recent = &recent_strings[((uintptr_t) text >> 3) % RECENT_STRINGS];
+	Size		length;
+	uint32		hash;
+
+	assert_may_grow();
+	if (*recent != 0 && is_string(*recent, text, max_bytes))
+		return *recent;
+
+	length = strnlen(text, max_bytes);
+	hash = hash_bytes((const unsigned char *) text, length);
+	*recent = find_string(text, length, hash);
+	if (*recent == 0)
+		*recent = add_string(text, length, hash);
+	return *recent;
 }
 
 static uint32
@@ -527,5 +566,6 @@ plh_profile_forget(void)
 	plh_profile_recycling_forget();
 	plh_modules_forget_profile();
 	module_count = 0;
+	memset(recent_strings, 0, sizeof(recent_strings));
 	first_context = 0;
 }

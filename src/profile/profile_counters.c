@@ -23,8 +23,7 @@
 static uint32 last_transaction;
 static int64 epoch_began_us;
 
-/* When the last sample was counted, by the same clock. */
-static int64 last_sample_us;
+int64		plh_profile_counters_last_us;
 
 /*
  * A larger jump between two local transaction ids means that numbering has
@@ -91,9 +90,9 @@ sample_time(void)
 	static TimestampTz last;
 	int64		now_us = plh_clock_us(CLOCK_MONOTONIC_COARSE);
 
-	if (now_us != last_sample_us)
+	if (now_us != plh_profile_counters_last_us)
 		last = plh_clock_coarse_now();
-	last_sample_us = now_us;
+	plh_profile_counters_last_us = now_us;
 	return last;
 }
 
@@ -103,7 +102,7 @@ sample_time(void)
  * each, so that transactions without a sample are counted by those with one.
  */
 static inline uint32
-current_epoch(void)
+current_epoch(PlhProfileHeader *profile)
 {
 	uint32		transaction = PLH_LOCAL_TRANSACTION();
 
@@ -111,17 +110,17 @@ current_epoch(void)
 	{
 		uint32		passed = transaction - last_transaction;
 
-		plh_profile->epoch += last_transaction != 0 &&
+		profile->epoch += last_transaction != 0 &&
 			passed < MAX_TRANSACTIONS_PASSED ? passed : 1;
 		last_transaction = transaction;
-		epoch_began_us = last_sample_us;
+		epoch_began_us = plh_profile_counters_last_us;
 	}
-	else if (last_sample_us - epoch_began_us >= USECS_PER_SEC)
+	else if (plh_profile_counters_last_us - epoch_began_us >= USECS_PER_SEC)
 	{
-		plh_profile->epoch++;
-		epoch_began_us = last_sample_us;
+		profile->epoch++;
+		epoch_began_us = plh_profile_counters_last_us;
 	}
-	return plh_profile->epoch;
+	return profile->epoch;
 }
 
 /* Note a site's live figures, at growing distances from its first sample. */
@@ -170,11 +169,11 @@ note_epoch(PlhSiteRecord *site, uint32 epoch, TimestampTz now)
  * time after the peak.
  */
 static inline void
-note_change(PlhSiteRecord *site)
+note_change(PlhProfileHeader *profile, PlhSiteRecord *site)
 {
-	if (site->last_change <= plh_profile->peak_change)
+	if (site->last_change <= profile->peak_change)
 		site->peak_bytes = site->counters.live_bytes;
-	site->last_change = ++plh_profile->last_change;
+	site->last_change = ++profile->last_change;
 }
 
 /*
@@ -183,39 +182,31 @@ note_change(PlhSiteRecord *site)
 void
 plh_profile_counters_add(uint32 site_offset, Size size, PlhDraw draw)
 {
+	PlhProfileHeader *profile = plh_profile;
 	PlhSiteRecord *site = site_at(site_offset);
 	PlhSampleValue value = plh_sampling_value(size, draw);
 	int64		bytes = (int64) size * value.weight;
 	TimestampTz now = sample_time();
 
 	Assert(plh_guard_held);
-	note_epoch(site, current_epoch(), now);
-	note_change(site);
+	note_epoch(site, current_epoch(profile), now);
+	note_change(profile, site);
 	add_to_counters(&site->counters, bytes, value.weight, value.variance, now);
-	add_to_counters(&plh_profile->counters, bytes, value.weight, value.variance, now);
+	add_to_counters(&profile->counters, bytes, value.weight, value.variance, now);
 	if (site->key.lifetime == PLH_LIFETIME_PROCESS)
-		add_to_counters(&plh_profile->malloc_counters, bytes, value.weight, value.variance,
+		add_to_counters(&profile->malloc_counters, bytes, value.weight, value.variance,
 						now);
-	if (plh_profile->counters.live_bytes > plh_profile->peak_bytes)
+	if (profile->counters.live_bytes > profile->peak_bytes)
 	{
-		plh_profile->peak_bytes = plh_profile->counters.live_bytes;
-		plh_profile->peak_at = now;
-		plh_profile->peak_change = plh_profile->last_change;
+		profile->peak_bytes = profile->counters.live_bytes;
+		profile->peak_at = now;
+		profile->peak_change = profile->last_change;
 	}
-	Assert(site->counters.live_bytes <= plh_profile->counters.live_bytes);
-	Assert(site->counters.live_samples <= plh_profile->counters.live_samples);
-	plh_profile->samples_taken++;
-	if (site_offset == plh_profile->catch_all_site)
+	Assert(site->counters.live_bytes <= profile->counters.live_bytes);
+	Assert(site->counters.live_samples <= profile->counters.live_samples);
+	profile->samples_taken++;
+	if (site_offset == profile->catch_all_site)
 		plh_profile_counters_lose(PLH_LOSS_PROFILE, size, draw);
-}
-
-/*
- * Returns when the last sample was counted, by the coarse monotonic clock.
- */
-int64
-plh_profile_counters_last_us(void)
-{
-	return last_sample_us;
 }
 
 /*
@@ -224,16 +215,17 @@ plh_profile_counters_last_us(void)
 void
 plh_profile_counters_subtract(uint32 site_offset, Size size, PlhDraw draw)
 {
+	PlhProfileHeader *profile = plh_profile;
 	PlhSiteRecord *site = site_at(site_offset);
 	PlhSampleValue value = plh_sampling_value(size, draw);
 	int64		bytes = (int64) size * value.weight;
 
 	Assert(plh_guard_held);
-	note_change(site);
+	note_change(profile, site);
 	subtract_from_counters(&site->counters, bytes, value.weight, value.variance);
-	subtract_from_counters(&plh_profile->counters, bytes, value.weight, value.variance);
+	subtract_from_counters(&profile->counters, bytes, value.weight, value.variance);
 	if (site->key.lifetime == PLH_LIFETIME_PROCESS)
-		subtract_from_counters(&plh_profile->malloc_counters, bytes, value.weight, value.variance);
+		subtract_from_counters(&profile->malloc_counters, bytes, value.weight, value.variance);
 }
 
 /*
@@ -253,7 +245,7 @@ plh_profile_counters_fold(uint32 site_offset, uint32 target_offset)
 	Assert(from->total_samples > 0);
 
 	/* only behind this does the target have peak_bytes of its own */
-	note_change(target);
+	note_change(plh_profile, target);
 	target->peak_bytes += plh_site_peak_bytes(plh_profile,
 											  site_at(site_offset));
 	to->total_bytes += from->total_bytes;
@@ -345,10 +337,10 @@ plh_profile_counters_transaction_over(void)
 void
 plh_profile_counters_forget(void)
 {
-	if (last_sample_us == 0 && early.samples_taken == 0)
+	if (plh_profile_counters_last_us == 0 && early.samples_taken == 0)
 		return;					/* nothing was counted */
 	last_transaction = 0;
 	epoch_began_us = 0;
-	last_sample_us = 0;
+	plh_profile_counters_last_us = 0;
 	memset(&early, 0, sizeof(early));
 }

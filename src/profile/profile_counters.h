@@ -12,8 +12,10 @@
 #include "base/sampling.h"
 #include "profile/profile_layout.h"
 
+/* When the last sample was counted, by the coarse monotonic clock. */
+extern int64 plh_profile_counters_last_us;
+
 extern void plh_profile_counters_add(uint32 site, Size size, PlhDraw draw);
-extern int64 plh_profile_counters_last_us(void);
 extern void plh_profile_counters_subtract(uint32 site, Size size,
 										  PlhDraw draw);
 extern void plh_profile_counters_fold(uint32 site, uint32 target);

@@ -35,7 +35,7 @@ static PlhCountdown *countdowns[PLH_COUNTED];
 
 /* The current interval, for which gaps are drawn (0: off), and scope. */
 static uint32 armed_interval;
-static int	armed_scope;
+int			plh_countdown_scope;
 
 /* Sample every allocation, whatever settings and requests say. */
 static bool all_tracked;
@@ -68,6 +68,7 @@ make_stale(PlhCountdown *countdown)
 {
 	*countdown->left = 0;
 	countdown->gap_left = 0;
+	countdown->takes_each = false;
 	countdown->is_stale = true;
 }
 
@@ -83,7 +84,7 @@ rearm(void)
 		seed_prng();
 	rearm_wanted = false;
 	armed_interval = plh_enabled ? plh_sample_interval : 0;
-	armed_scope = plh_scope;
+	plh_countdown_scope = plh_scope;
 	plh_control_poll(&wish);
 	if (wish.present)
 	{
@@ -91,12 +92,12 @@ rearm(void)
 			wish.sample_interval != 0 ? wish.sample_interval :
 			plh_sample_interval;
 		if (wish.scope >= 0)
-			armed_scope = wish.scope;
+			plh_countdown_scope = wish.scope;
 	}
 	if (all_tracked)
 	{
 		armed_interval = 1;
-		armed_scope = PLH_SCOPE_LONG_LIVED;
+		plh_countdown_scope = PLH_SCOPE_LONG_LIVED;
 	}
 	is_starting = just_forked && !wish.present &&
 		armed_interval >= START_INTERVAL;
@@ -109,7 +110,7 @@ rearm(void)
 		countdowns[i]->is_starting = is_starting;
 		countdowns[i]->start_stretches = is_starting;
 	}
-	plh_owner_settings_changed(armed_interval, armed_scope);
+	plh_owner_settings_changed(armed_interval, plh_countdown_scope);
 	errno = saved_errno;
 }
 
@@ -142,6 +143,7 @@ draw_gap(PlhCountdown *countdown)
 {
 	uint32		interval = interval_of(countdown);
 
+	countdown->takes_each = interval == 1;
 	if (countdown->is_starting)
 		count_down(countdown, START_BYTES);
 	else if (interval == 0)
@@ -185,12 +187,11 @@ plh_countdown_start(PlhCountdown *countdown, PlhCounted counted, uint64 *left)
 }
 
 /*
- * Decide, when a countdown is over, if an allocation is a sample.  Returns
- * the interval with which it is sampled, or 0.  The countdown starts anew in
- * any case, before the original function can throw.
+ * Does the work of plh_countdown_take where there are gaps, or something has
+ * changed.
  */
 uint32
-plh_countdown_take(PlhCountdown *countdown, Size size)
+plh_countdown_take_at_gap(PlhCountdown *countdown, Size size)
 {
 	uint64		gap;
 	bool		was_starting;
@@ -223,21 +224,12 @@ plh_countdown_take(PlhCountdown *countdown, Size size)
 }
 
 /*
- * Draw how the weight of a sample is rounded.
+ * Does the work of plh_countdown_draw for an interval above 1.
  */
 PlhDraw
-plh_countdown_draw(Size size, uint32 interval)
+plh_countdown_draw_weight(Size size, uint32 interval)
 {
 	return plh_sampling_draw(&prng, size, interval);
-}
-
-/*
- * Returns the scope of the samples to keep (PlhScope).
- */
-int
-plh_countdown_scope(void)
-{
-	return armed_scope;
 }
 
 /*

@@ -12,8 +12,10 @@
 #ifndef PLH_COUNTDOWN_H
 #define PLH_COUNTDOWN_H
 
+#include "base/guard.h"
 #include "base/sampling.h"
 #include "preload/countdown_step.h"
+#include "sampler/control.h"
 
 /* A process looks at requests of others at least once in this many bytes. */
 #define PLH_COUNTDOWN_MAX (1024 * 1024)
@@ -41,6 +43,7 @@ typedef struct PlhCountdown
 	/* The gap to the next sample ends this many bytes after that. */
 	uint64		gap_left;
 
+	bool		takes_each;		/* all gaps are 0, as the interval is 1 */
 	bool		is_stale;		/* the gap is to be drawn anew */
 	bool		is_starting;	/* what a process allocates first goes unseen */
 	int			start_stretches;	/* parts of that which have begun */
@@ -48,12 +51,41 @@ typedef struct PlhCountdown
 
 extern void plh_countdown_start(PlhCountdown *countdown, PlhCounted counted,
 								uint64 *left);
-extern uint32 plh_countdown_take(PlhCountdown *countdown, Size size);
-extern PlhDraw plh_countdown_draw(Size size, uint32 interval);
-extern int	plh_countdown_scope(void);
+extern uint32 plh_countdown_take_at_gap(PlhCountdown *countdown, Size size);
+extern PlhDraw plh_countdown_draw_weight(Size size, uint32 interval);
 extern void plh_countdown_rearm(void);
 extern void plh_countdown_track_all(bool on);
 extern void plh_countdown_forget(void);
 extern void plh_countdown_stop(void);
+
+/* The scope of the samples to keep (PlhScope). */
+extern int	plh_countdown_scope;
+
+/*
+ * Decide, when a countdown is over, if an allocation is a sample.  Returns
+ * the interval with which it is sampled, or 0.  The countdown starts anew in
+ * any case, before the original function can throw.
+ */
+static inline uint32
+plh_countdown_take(PlhCountdown *countdown, Size size)
+{
+	if (countdown->takes_each && *countdown->left == 0 && !plh_guard_held &&
+		!plh_control_changed())
+		return 1;
+	return plh_countdown_take_at_gap(countdown, size);
+}
+
+/*
+ * Draw how the weight of a sample is rounded.
+ */
+static inline PlhDraw
+plh_countdown_draw(Size size, uint32 interval)
+{
+	return interval == 1 ? (PlhDraw)
+	{
+		.interval_bytes = 1
+	} :
+		plh_countdown_draw_weight(size, interval);
+}
 
 #endif							/* PLH_COUNTDOWN_H */

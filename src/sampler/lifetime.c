@@ -100,9 +100,9 @@ lifetime_of_top_child(MemoryContext context)
 
 /*
  * A recursive query nests contexts by the thousand, and at interval 1 each of
- * its pallocs asks for a lifetime.  So the lifetimes of contexts that are far
- * down are remembered while the statement runs and the context has that
- * parent.  Contexts that core is about to hang elsewhere are never that deep.
+ * its pallocs may ask for a lifetime.  So the lifetimes of contexts that are far
+ * down are remembered.  Contexts that core is about to hang elsewhere are never
+ * that deep.
  */
 #define DEEP_LEVELS 32
 #define KNOWN_CONTEXTS 256
@@ -110,9 +110,7 @@ lifetime_of_top_child(MemoryContext context)
 typedef struct KnownContext
 {
 	MemoryContext context;
-	MemoryContext parent;
-	TimestampTz statement_start;
-	PlhLifetime lifetime;
+	PlhKnownLifetime lifetime;
 } KnownContext;
 
 static KnownContext known_contexts[KNOWN_CONTEXTS];
@@ -128,8 +126,8 @@ is_known(MemoryContext context)
 {
 	KnownContext *known = known_slot(context);
 
-	return known->context == context && known->parent == context->parent &&
-		known->statement_start == GetCurrentStatementStartTimestamp();
+	return known->context == context &&
+		plh_lifetime_is_known(&known->lifetime, context);
 }
 
 /* Remember the lifetime of a context that is far from the top. */
@@ -139,9 +137,7 @@ remember(MemoryContext ancestor, PlhLifetime lifetime)
 	KnownContext *known = known_slot(ancestor);
 
 	known->context = ancestor;
-	known->parent = ancestor->parent;
-	known->statement_start = GetCurrentStatementStartTimestamp();
-	known->lifetime = lifetime;
+	plh_lifetime_note(&known->lifetime, ancestor, lifetime);
 	return lifetime;
 }
 
@@ -159,7 +155,7 @@ lifetime_of_deep(MemoryContext deep)
 			return remember(deep, lifetime_of_top_child(context));
 		context = context->parent;
 	}
-	return remember(deep, known_slot(context)->lifetime);
+	return remember(deep, known_slot(context)->lifetime.lifetime);
 }
 
 /*

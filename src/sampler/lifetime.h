@@ -2,13 +2,46 @@
  * lifetime.h
  *	  The lifetime of memory contexts: how long their chunks are meant to live.
  *
- * This function may be called inside palloc: it only follows parent pointers.
+ * These functions may be called inside palloc: they only follow parent pointers.
  */
 #ifndef PLH_LIFETIME_H
 #define PLH_LIFETIME_H
 
+#include "access/xact.h"
+#include "nodes/memnodes.h"
+
 #include "profile/profile_layout.h"
 
+/*
+ * The lifetime that a context has while a statement runs and the context has that
+ * parent.  Contexts further up that core is about to hang elsewhere have the lifetime
+ * that they will have there from the beginning.
+ */
+typedef struct PlhKnownLifetime
+{
+	MemoryContext parent;
+	TimestampTz statement_start;
+	PlhLifetime lifetime;
+} PlhKnownLifetime;
+
 extern PlhLifetime plh_lifetime_of(MemoryContext context);
+
+/* Is that still the lifetime of the context that it was noted of? */
+static inline bool
+plh_lifetime_is_known(const PlhKnownLifetime *known, MemoryContext context)
+{
+	return known->parent == context->parent &&
+		known->statement_start == GetCurrentStatementStartTimestamp();
+}
+
+/* Note the lifetime that a context has now. */
+static inline void
+plh_lifetime_note(PlhKnownLifetime *known, MemoryContext context,
+				  PlhLifetime lifetime)
+{
+	known->parent = context->parent;
+	known->statement_start = GetCurrentStatementStartTimestamp();
+	known->lifetime = lifetime;
+}
 
 #endif							/* PLH_LIFETIME_H */

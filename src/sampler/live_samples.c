@@ -30,13 +30,25 @@ static PlhPointerTable samples;
 static PlhPointerTable contexts;
 static MemoryContextCallbackFunction reset_callback;
 
-/* Most samples come from the same context as the one before. */
-static PlhWatchedContext *last_watched;
+PlhWatchedContext *plh_live_samples_last_watched;
 
 static PlhLiveSample *
 sample_at(uint32 index)
 {
 	return plh_pointer_table_entry(&samples, index);
+}
+
+/* The index of an entry: the compiler knows its size, and need not divide. */
+static inline uint32
+index_of_sample(const PlhLiveSample *sample)
+{
+	return sample - (const PlhLiveSample *) samples.entry_region.base;
+}
+
+static inline uint32
+index_of_context(const PlhWatchedContext *watched)
+{
+	return watched - (const PlhWatchedContext *) contexts.entry_region.base;
 }
 
 /*
@@ -55,33 +67,38 @@ plh_live_samples_start(uint32 max_samples,
 }
 
 /*
- * Watch a context, if it is not watched yet.  Returns NULL if there is no
- * room.  The result is valid until the context is reset or deleted.
+ * Does the work of plh_live_samples_watched for another context than the last one.
  */
 PlhWatchedContext *
-plh_live_samples_watch(MemoryContext context)
+plh_live_samples_find_watched(MemoryContext context)
 {
-	PlhWatchedContext *watched = last_watched;
+	PlhWatchedContext *watched = plh_pointer_table_find(&contexts, context);
+
+	if (watched != NULL)
+		plh_live_samples_last_watched = watched;
+	return watched;
+}
+
+/*
+ * Watch a context that is not watched yet.  Returns NULL if there is no room.  The
+ * result is valid until the context is reset or deleted.
+ */
+PlhWatchedContext *
+plh_live_samples_watch(MemoryContext context, PlhLifetime lifetime)
+{
+	PlhWatchedContext *watched;
 
 	Assert(plh_guard_held && CritSectionCount == 0);
-
-	/* an unused entry has no key, so that a stale one can't match */
-	if (watched != NULL && watched->entry.pointer == context)
-		return watched;
-
-	watched = plh_pointer_table_find(&contexts, context);
+	watched = plh_pointer_table_insert(&contexts, context);
 	if (watched == NULL)
-	{
-		watched = plh_pointer_table_insert(&contexts, context);
-		if (watched == NULL)
-			return NULL;
-		watched->entry.user = PLH_NO_ENTRY;
-		watched->name = 0;
-		watched->callback.func = reset_callback;
-		watched->callback.arg = watched;
-		MemoryContextRegisterResetCallback(context, &watched->callback);
-	}
-	last_watched = watched;
+		return NULL;
+	watched->entry.user = PLH_NO_ENTRY;
+	watched->name = 0;
+	plh_lifetime_note(&watched->lifetime, context, lifetime);
+	watched->callback.func = reset_callback;
+	watched->callback.arg = watched;
+	MemoryContextRegisterResetCallback(context, &watched->callback);
+	plh_live_samples_last_watched = watched;
 	return watched;
 }
 
@@ -104,11 +121,11 @@ plh_live_samples_insert(PlhWatchedContext *watched, const void *pointer,
 	if (sample == NULL)
 		return false;
 
-	index = plh_pointer_table_index(&samples, sample);
+	index = index_of_sample(sample);
 	sample->entry.user = site;
 	sample->size = size;
 	sample->draw = draw;
-	sample->context = plh_pointer_table_index(&contexts, watched);
+	sample->context = index_of_context(watched);
 	sample->previous_in_context = PLH_NO_ENTRY;
 	sample->next_in_context = watched->entry.user;
 	if (sample->next_in_context != PLH_NO_ENTRY)
@@ -140,7 +157,7 @@ static inline void
 assert_linked(PlhLiveSample *sample)
 {
 #ifdef USE_ASSERT_CHECKING
-	uint32		index = plh_pointer_table_index(&samples, sample);
+	uint32		index = index_of_sample(sample);
 	PlhWatchedContext *watched = plh_pointer_table_entry(&contexts,
 														 sample->context);
 
@@ -207,7 +224,7 @@ plh_live_samples_drop_context(void *arg)
 	{
 		PlhLiveSample *sample = sample_at(index);
 
-		Assert(sample->context == plh_pointer_table_index(&contexts, watched));
+		Assert(sample->context == index_of_context(watched));
 		index = sample->next_in_context;
 		remove_sample(sample);
 	}

@@ -12,6 +12,7 @@
 
 #include "base/pointer_table.h"
 #include "base/sampling.h"
+#include "sampler/lifetime.h"
 
 typedef struct PlhLiveSample
 {
@@ -28,17 +29,37 @@ typedef struct PlhWatchedContext
 {
 	PlhPointerEntry entry;		/* key: the context; user: its first sample */
 	uint32		name;			/* offset in the profile; 0: not there yet */
+	PlhKnownLifetime lifetime;
 	MemoryContextCallback callback;
 } PlhWatchedContext;
 
 extern void plh_live_samples_start(uint32 max_samples,
 								   MemoryContextCallbackFunction on_reset);
-extern PlhWatchedContext *plh_live_samples_watch(MemoryContext context);
+extern PlhWatchedContext *plh_live_samples_find_watched(MemoryContext context);
+extern PlhWatchedContext *plh_live_samples_watch(MemoryContext context,
+												 PlhLifetime lifetime);
 extern bool plh_live_samples_insert(PlhWatchedContext *watched,
 									const void *pointer, Size size,
 									PlhDraw draw, uint32 site);
 extern void plh_live_samples_remove(const void *pointer);
 extern void plh_live_samples_drop_context(void *arg);
 extern void plh_live_samples_forget(void);
+
+/* Most samples come from the same context as the one before. */
+extern PlhWatchedContext *plh_live_samples_last_watched;
+
+/*
+ * Returns what is known of a context if it is watched, or NULL.  The result is valid
+ * until the context is reset or deleted.
+ */
+static inline PlhWatchedContext *
+plh_live_samples_watched(MemoryContext context)
+{
+	PlhWatchedContext *last = plh_live_samples_last_watched;
+
+	/* an unused entry has no key, so that a stale one can't match */
+	return likely(last != NULL && last->entry.pointer == context) ? last :
+		plh_live_samples_find_watched(context);
+}
 
 #endif							/* PLH_LIVE_SAMPLES_H */

@@ -76,6 +76,20 @@ is_freed_singly(PlhContextType type)
 #endif
 }
 
+/* Returns the lifetime of a context, which may be watched. */
+INLINE PlhLifetime
+lifetime_of(MemoryContext context, PlhWatchedContext *watched)
+{
+	PlhLifetime lifetime;
+
+	if (watched != NULL && plh_lifetime_is_known(&watched->lifetime, context))
+		return watched->lifetime.lifetime;
+	lifetime = plh_lifetime_of(context);
+	if (watched != NULL)
+		plh_lifetime_note(&watched->lifetime, context, lifetime);
+	return lifetime;
+}
+
 /* Keep a sample, or count it as lost or out of scope. */
 INLINE void
 record_sample(MemoryContext context, void *pointer, Size size,
@@ -95,8 +109,9 @@ record_sample(MemoryContext context, void *pointer, Size size,
 		return;
 	}
 
-	lifetime = plh_lifetime_of(context);
-	if (plh_countdown_scope() == PLH_SCOPE_LONG_LIVED &&
+	watched = plh_live_samples_watched(context);
+	lifetime = lifetime_of(context, watched);
+	if (plh_countdown_scope == PLH_SCOPE_LONG_LIVED &&
 		lifetime != PLH_LIFETIME_SESSION)
 	{
 		plh_profile_counters_out_of_scope();
@@ -104,8 +119,9 @@ record_sample(MemoryContext context, void *pointer, Size size,
 		return;
 	}
 	if ((plh_profile == NULL &&
-		 !plh_owner_begin_profile(interval, plh_countdown_scope())) ||
-		(watched = plh_live_samples_watch(context)) == NULL)
+		 !plh_owner_begin_profile(interval, plh_countdown_scope)) ||
+		(watched == NULL &&
+		 (watched = plh_live_samples_watch(context, lifetime)) == NULL))
 	{
 		plh_profile_counters_lose(PLH_LOSS_LIVE_TABLE, size, draw);
 		return;

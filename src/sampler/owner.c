@@ -197,7 +197,7 @@ take_census(int64 gap_us, bool brief)
 static bool
 is_time_to_look(const PlhProfileHeader *header)
 {
-	return plh_profile_counters_last_us() != looked_us ||
+	return plh_profile_counters_last_us != looked_us ||
 		header->counters.total_samples <= PUBLISH_SAMPLES ||
 		header->samples_taken % LOOK_SAMPLES == 0 ||
 		header->counters.live_bytes >= next_look_bytes;
@@ -221,22 +221,15 @@ publish_if_time(void)
 }
 
 /*
- * Look around after a sample was taken and, unless it was lost, kept: bring
- * the header up to date, take a census, write a growth dump and publish the
- * profile, each if it is due.
+ * Look around: bring the header up to date, take a census, write a growth dump and
+ * publish the profile, each if it is due.
  */
-void
-plh_owner_sampled(void)
+static pg_noinline void
+look_around(PlhProfileHeader *header)
 {
-	PlhProfileHeader *header = plh_profile;
-
-	Assert(plh_guard_held && CritSectionCount == 0);
-	if (!is_time_to_look(header))
-		return;
-
 	/* a profile has one writer: a forked child begins one of its own */
 	Assert(header->pid == getpid());
-	looked_us = plh_profile_counters_last_us();
+	looked_us = plh_profile_counters_last_us;
 	next_look_bytes = header->counters.live_bytes + PUBLISH_BYTES;
 	header->private_bytes = plh_private_memory_bytes() -
 		plh_profile_file_bytes();
@@ -252,6 +245,18 @@ plh_owner_sampled(void)
 	if (plh_profile_file_is_published() ||
 		is_worth_publishing(&header->counters))
 		publish_if_time();
+}
+
+/*
+ * Look around after a sample was taken and, unless it was lost, kept, if that is the
+ * time for it.
+ */
+void
+plh_owner_sampled(void)
+{
+	Assert(plh_guard_held && CritSectionCount == 0);
+	if (unlikely(is_time_to_look(plh_profile)))
+		look_around(plh_profile);
 }
 
 /*

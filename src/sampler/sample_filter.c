@@ -21,12 +21,7 @@ uint64		plh_sample_filter[1 << (PLH_FILTER_BITS - 6)];
 
 /* Each bit has a uint32 here, the number of samples that have the bit. */
 static PlhRegion count_region;
-
-static uint32 *
-bit_counts(void)
-{
-	return (uint32 *) count_region.base;
-}
+static uint32 *bit_counts;		/* NULL: there is no memory for them yet */
 
 static uint32
 filter_bit(const void *pointer)
@@ -41,8 +36,13 @@ filter_bit(const void *pointer)
 bool
 plh_sample_filter_start(void)
 {
-	return plh_private_memory_reserve(&count_region, COUNTS_BYTES) &&
-		plh_private_memory_commit(&count_region, COUNTS_BYTES);
+	if (likely(bit_counts != NULL))
+		return true;
+	if (!plh_private_memory_reserve(&count_region, COUNTS_BYTES) ||
+		!plh_private_memory_commit(&count_region, COUNTS_BYTES))
+		return false;
+	bit_counts = (uint32 *) count_region.base;
+	return true;
 }
 
 /*
@@ -53,9 +53,9 @@ plh_sample_filter_add(const void *pointer)
 {
 	uint32		bit = filter_bit(pointer);
 
-	Assert(bit_counts() != NULL);
-	Assert(plh_sample_filter_has(pointer) == (bit_counts()[bit] > 0));
-	if (bit_counts()[bit]++ == 0)
+	Assert(bit_counts != NULL);
+	Assert(plh_sample_filter_has(pointer) == (bit_counts[bit] > 0));
+	if (bit_counts[bit]++ == 0)
 		plh_sample_filter[bit / 64] |= UINT64CONST(1) << (bit % 64);
 }
 
@@ -67,9 +67,9 @@ plh_sample_filter_remove(const void *pointer)
 {
 	uint32		bit = filter_bit(pointer);
 
-	Assert(bit_counts()[bit] > 0);
+	Assert(bit_counts[bit] > 0);
 	Assert(plh_sample_filter_has(pointer));
-	if (--bit_counts()[bit] == 0)
+	if (--bit_counts[bit] == 0)
 		plh_sample_filter[bit / 64] &= ~(UINT64CONST(1) << (bit % 64));
 }
 
@@ -82,5 +82,6 @@ plh_sample_filter_clear(void)
 	if (count_region.base == NULL)
 		return;					/* nothing was ever added */
 	plh_private_memory_discard(&count_region);
+	bit_counts = NULL;
 	memset(plh_sample_filter, 0, sizeof(plh_sample_filter));
 }

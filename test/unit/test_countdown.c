@@ -236,7 +236,7 @@ arms(PlhControlWish wish, uint32 interval, int scope)
 	request_number++;
 	gap_interval = 0;
 	allocate_bytes(PLH_COUNTDOWN_MAX);
-	return armed_interval == interval && armed_scope == scope &&
+	return armed_interval == interval && plh_countdown_scope == scope &&
 		(interval <= 1 || gap_interval == interval);
 }
 
@@ -264,7 +264,7 @@ test_requests(void)
 	(void) arms(none, 512 * 1024, PLH_SCOPE_ALL);
 	plh_countdown_track_all(true);
 	allocate_bytes(0);
-	ok(armed_interval == 1 && armed_scope == PLH_SCOPE_LONG_LIVED,
+	ok(armed_interval == 1 && plh_countdown_scope == PLH_SCOPE_LONG_LIVED,
 	   "a check samples all that is long-lived from the next allocation on");
 	plh_countdown_track_all(false);
 	allocate_bytes(0);
@@ -288,6 +288,12 @@ test_intervals(void)
 		REQUIRE(every, countdown_left == 0 && countdown.gap_left == 0);
 	}
 	ok_unbroken(every, "at interval 1 every allocation is a sample");
+	plh_guard_held = true;
+	ok(plh_countdown_take(&countdown, 1) == 0, "but for our own");
+	plh_guard_held = false;
+	countdown_left = (uint64) 0 - 100;
+	ok(plh_countdown_take(&countdown, 1) == 1 && countdown_left == 0,
+	   "also when a signal handler has allocated within a step");
 	plh_sample_interval = 512 * 1024;
 
 	plh_enabled = false;

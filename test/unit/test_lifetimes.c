@@ -88,10 +88,28 @@ test_nested_contexts(void)
 	ok_unbroken(broken, "they have moved, and the next statement knows");
 }
 
+/* A lifetime that was noted holds where it was noted, and in that statement. */
+static void
+test_noted_lifetime(void)
+{
+	PlhKnownLifetime known;
+
+	other.parent = &message;
+	plh_lifetime_note(&known, &other, PLH_LIFETIME_STATEMENT);
+	ok(plh_lifetime_is_known(&known, &other) &&
+	   known.lifetime == PLH_LIFETIME_STATEMENT, "a lifetime is noted");
+	other.parent = &cache;
+	ok(!plh_lifetime_is_known(&known, &other), "not of a context that has moved");
+	other.parent = &message;
+	statement_start++;
+	ok(!plh_lifetime_is_known(&known, &other), "nor for another statement");
+}
+
 /* Lifetimes of contexts, wherever they are. */
 void
 test_lifetimes(void)
 {
 	test_top_contexts();
 	test_nested_contexts();
+	test_noted_lifetime();
 }

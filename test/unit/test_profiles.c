@@ -69,7 +69,8 @@ record(MemoryContext context, int i)
 	uint32		site;
 
 	if ((plh_profile == NULL && !begin_profile()) ||
-		(watched = plh_live_samples_watch(context)) == NULL)
+		((watched = plh_live_samples_watched(context)) == NULL &&
+		 (watched = plh_live_samples_watch(context, PLH_LIFETIME_SESSION)) == NULL))
 	{
 		plh_profile_counters_lose(PLH_LOSS_LIVE_TABLE, 10, exact);
 		return false;
@@ -396,9 +397,30 @@ test_known_stack(void)
 	   "nor does the next profile have it");
 }
 
+/* A string is known by its text, although its address is looked at first. */
+static void
+test_strings(void)
+{
+	char		text[] = "context one";
+	uint32		one;
+	uint32		two;
+
+	ok(begin_profile(), "a profile for strings");
+	one = plh_profile_string(text, PLH_CONTEXT_NAME_MAX);
+	ok(one != 0 && plh_profile_string(text, PLH_CONTEXT_NAME_MAX) == one &&
+	   plh_profile_string("context one", PLH_CONTEXT_NAME_MAX) == one,
+	   "a string is there once, wherever its text lies");
+	strcpy(text, "context two");
+	two = plh_profile_string(text, PLH_CONTEXT_NAME_MAX);
+	ok(two != 0 && two != one, "another text at the same address is another string");
+	ok(plh_profile_string(text, 7) != two, "as is one that is cut");
+	forget_all();
+}
+
 void
 test_profiles(void)
 {
+	test_strings();
 	test_known_stack();
 	test_late_checkpoint();
 	test_failing_memory();
