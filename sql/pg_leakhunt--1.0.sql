@@ -43,6 +43,7 @@ CREATE FUNCTION pg_leakhunt_processes(
     OUT samples_live bigint,
     OUT samples_taken bigint,
     OUT samples_dropped bigint,
+    OUT wrong_stacks bigint,
     OUT sites bigint,
     OUT context_bytes bigint,
     OUT context_free_bytes bigint,
@@ -105,6 +106,8 @@ COMMENT ON COLUMN pg_leakhunt_processes.samples_taken IS
 'number of all samples, those out of scope included';
 COMMENT ON COLUMN pg_leakhunt_processes.samples_dropped IS
 'number of samples that are not counted as live, or not at their call site, because max_live_samples, max_profile_size, memory or disk was used up, or which were taken in a critical section';
+COMMENT ON COLUMN pg_leakhunt_processes.wrong_stacks IS
+'number of stacks that were not what libunwind finds, of the remembered ones that are compared with it, one in 1024: 0, or else a fault of pg_leakhunt to report, by which other stacks of this process may be wrong, too; since then the process asks libunwind alone';
 COMMENT ON COLUMN pg_leakhunt_processes.sites IS
 'number of call sites seen';
 COMMENT ON COLUMN pg_leakhunt_processes.context_bytes IS

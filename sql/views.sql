@@ -30,7 +30,7 @@ PREPARE kept AS SELECT count(*) FROM pg_class WHERE relname = $1;
 SELECT backend_type, state, database = current_database() AS database,
     username = session_user AS username, sampling, sample_interval, scope,
     live_bytes > 0 AS has_live, peak_bytes >= live_bytes AS has_peak,
-    samples_taken > samples_live AS taken, samples_dropped, sites > 0 AS has_sites,
+    samples_taken > samples_live AS taken, samples_dropped, wrong_stacks, sites > 0 AS has_sites,
     overhead_bytes > profile_bytes AS has_overhead,
     started_at < now() AS started, last_sample_at IS NOT NULL AS sampled
 FROM pg_leakhunt_processes

@@ -32,6 +32,8 @@ static int	allocator_range_count;
 /* This range goes from the first of the allocator's functions to the last. */
 static PlhCodeRange allocator_span;
 
+uint32		plh_unwind_wrong_stacks;
+
 static bool
 is_in_range(uintptr_t address, const PlhCodeRange *range)
 {
@@ -216,7 +218,6 @@ plh_unwind_start(void)
 #define RARE_BYTES ((Size) 64 * 1024)
 
 static uint32 hits;
-static bool memo_is_off;
 
 /*
  * Are these addresses what libunwind finds?  That begins in this function and its callers,
@@ -241,7 +242,7 @@ is_right(const uintptr_t *expected, int depth, bool is_cut)
 static void
 do_without_memo(void)
 {
-	memo_is_off = true;
+	plh_unwind_wrong_stacks++;
 	plh_stack_memo_forget();
 	Assert(!"a stack that was remembered is wrong");
 }
@@ -403,7 +404,8 @@ plh_unwind_capture(PlhStack *stack, int max_depth, bool is_frequent)
 	};
 
 	Assert(max_depth > 0 && max_depth <= PLH_MAX_FRAMES);
-	if (memo_is_off || !capture_known(stack, &start, max_depth, is_frequent))
+	if (plh_unwind_wrong_stacks > 0 ||
+		!capture_known(stack, &start, max_depth, is_frequent))
 		capture_all(stack, max_depth);
 }
 

@@ -31,6 +31,12 @@ typedef struct PlhStack
 	uintptr_t	buffer[PLH_MAX_FRAMES + PLH_MAX_SKIPPED + 1 + PLH_MAX_OWN];
 } PlhStack;
 
+/*
+ * How often a stack that was remembered, or walked over by rules that are trusted, was
+ * not what libunwind finds.  Since the first time libunwind alone is asked.
+ */
+extern uint32 plh_unwind_wrong_stacks;
+
 extern void plh_unwind_start(void);
 extern void plh_unwind_skip_text_of(const void *address);
 extern bool plh_unwind_function_of(uintptr_t address, uintptr_t *start,

@@ -25,7 +25,7 @@
 #include "report/death_text.h"
 #include "sampler/control.h"
 
-#define PROCESS_COLUMNS 32
+#define PROCESS_COLUMNS 33
 #define SYMBOL_COLUMNS 5
 #define HISTORY_COLUMNS 6
 
@@ -133,6 +133,7 @@ put_profile(const PlhProfileImage *image, PlhRowSink *sink)
 	plh_sql_rows_put_int64(&row, header->counters.live_samples);
 	plh_sql_rows_put_int64(&row, header->samples_taken);
 	plh_sql_rows_put_int64(&row, plh_profile_image_lost_samples(header));
+	plh_sql_rows_put_int64(&row, header->wrong_stacks);
 	plh_sql_rows_put_int64(&row, header->site_count);
 	put_triage(&row, image);
 	plh_sql_rows_put_int64(&row, header->private_bytes + header->profile_bytes);
@@ -197,7 +198,7 @@ put_unprofiled(int pid, PlhRowSink *sink)
 	plh_sql_rows_put_database(&row, found.database_oid);
 	plh_sql_rows_put_role(&row, found.role_oid);
 	plh_sql_rows_put_time(&row, found.started_at);
-	plh_sql_rows_put_nulls(&row, 18);
+	plh_sql_rows_put_nulls(&row, 19);
 	put_if_known(&row, plh_process_facts_private_bytes(pid));
 	plh_sql_rows_put_nulls(&row, 6);
 	if (loaded == PLH_LOADED)

@@ -25,7 +25,7 @@
 #include "base/limits.h"
 
 #define PLH_PROFILE_MAGIC "PLHPROF"
-#define PLH_LAYOUT_VERSION 6
+#define PLH_LAYOUT_VERSION 7
 
 /* A profile keeps labels, context names and statements up to these bytes. */
 #define PLH_LABEL_MAX 96
@@ -165,6 +165,7 @@ typedef struct PlhProfileHeader
 	int64		samples_taken;	/* samples out of scope included */
 	int64		lost_samples[PLH_LOSSES];
 	int64		lost_bytes[PLH_LOSSES]; /* estimated */
+	int64		wrong_stacks;	/* remembered ones that libunwind does not find */
 	int64		private_bytes;	/* our other memory */
 	int64		profile_bytes;	/* memory behind the profile */
 

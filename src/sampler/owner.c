@@ -231,6 +231,7 @@ look_around(PlhProfileHeader *header)
 	Assert(header->pid == getpid());
 	looked_us = plh_profile_counters_last_us;
 	next_look_bytes = header->counters.live_bytes + PUBLISH_BYTES;
+	header->wrong_stacks = plh_unwind_wrong_stacks;
 	header->private_bytes = plh_private_memory_bytes() -
 		plh_profile_file_bytes();
 	if (header->backend_type != MyBackendType ||

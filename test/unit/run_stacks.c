@@ -356,7 +356,36 @@ test_compiled_code(void)
 	for (int i = 0; i < 10 && !was_right; i++)
 		call_compiled(function, check_stack);
 	ok(was_right, "which has no consequences for long");
-	ok(!memo_is_off, "stacks with compiled code are right when they are compared");
+	ok(plh_unwind_wrong_stacks == 0, "stacks with compiled code are right when they are compared");
+}
+
+/*
+ * What is remembered wrongly is seen, counted, and not used again.  With assertions it
+ * is the end.
+ */
+pg_attribute_unused()
+static void
+test_wrong_memo(void)
+{
+	PlhStack	stack;
+	uintptr_t	address = 0;
+
+	for (int i = 0; i < 4; i++)
+	{
+		/* each time from the same place */
+		plh_unwind_capture(&stack, DEPTH, true);
+		if (i == 1)
+		{
+			address = stack.addresses[0];
+			ok(stack.known != NULL, "a stack is known when it comes again");
+			*(uintptr_t *) stack.addresses ^= 4;
+		}
+		if (i > 1)
+			ok(plh_unwind_wrong_stacks == 1 && stack.known == NULL &&
+			   stack.addresses[0] != (address ^ 4),
+			   i == 2 ? "one that is remembered wrongly is seen, and counted" :
+			   "from then on libunwind alone is asked");
+	}
 }
 
 #endif							/* PLH_HAVE_UNWIND_RULES */
@@ -392,12 +421,15 @@ main(void)
 	printf("# %ld captures, %ld of them known, %u hits, %ld differences, %d in signal handlers\n",
 		   captures, remembered, hits, differences, (int) handled);
 	ok(differences == 0, "stacks are those that libunwind finds");
-	ok(!memo_is_off, "also those that were compared when used");
+	ok(plh_unwind_wrong_stacks == 0, "also those that were compared when used");
 	if (PLH_HAVE_UNWIND_RULES)
 	{
 		ok(remembered > captures / 2, "most of them are known");
 		ok(hits > captures / 20, "many come again");
 	}
 	ok(handled > 10, "some were captured in signal handlers");
+#if PLH_HAVE_UNWIND_RULES && !defined(USE_ASSERT_CHECKING)
+	test_wrong_memo();
+#endif
 	return tests_end();
 }
