@@ -416,7 +416,8 @@ void
 plh_sql_rows_start_silently(FunctionCallInfo fcinfo, PlhRowSink *sink,
 							int columns)
 {
-	Assert(columns <= PLH_MAX_COLUMNS);
+	if (columns > PLH_MAX_COLUMNS)
+		elog(ERROR, "rows have no room for %d columns", columns);
 	InitMaterializedSRF(fcinfo, 0);
 	memset(sink, 0, sizeof(*sink));
 	sink->result = (ReturnSetInfo *) fcinfo->resultinfo;

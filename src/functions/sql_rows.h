@@ -18,7 +18,7 @@
 #include "symbols/symbols.h"
 
 /* The most columns that a function returns. */
-#define PLH_MAX_COLUMNS 32
+#define PLH_MAX_COLUMNS 40
 
 /* The rows that a call collects, and what it needs for them. */
 typedef struct PlhRowSink
