@@ -65,12 +65,18 @@ plh_pointer_hash(const void *pointer)
 	return (uint64) (uintptr_t) pointer * UINT64CONST(0x9E3779B97F4A7C15);
 }
 
-/* Returns the bucket that "pointer" belongs to: the head of its chain. */
+/*
+ * Returns the bucket that "pointer" belongs to: the head of its chain.  Neighbours in
+ * memory, which are allocated one after the other, have neighbouring buckets, as in a
+ * large table each other one would be a cache miss; pages have theirs anywhere.
+ */
 static inline uint32 *
 plh_pointer_table_bucket(const PlhPointerTable *table, const void *pointer)
 {
 	uint32	   *heads = (uint32 *) table->bucket_region.base;
-	uint32		hash = (uint32) (plh_pointer_hash(pointer) >> 32);
+	uintptr_t	address = (uintptr_t) pointer;
+	uint32		page_hash = plh_pointer_hash((void *) (address / 4096)) >> 32;
+	uint32		hash = page_hash + address % 4096 / 16;
 	uint32		bucket = hash & (2 * table->low_buckets - 1);
 
 	return &heads[bucket < table->buckets ? bucket : bucket - table->low_buckets];
