@@ -497,8 +497,7 @@ uint32
 plh_profile_site_of(PlhKnownStack *known, const PlhSiteKey *key)
 {
 	if (known->site_generation != plh_profile_recycling_site_generation ||
-		memcmp(&((PlhSiteRecord *) plh_profile_records_at(known->site))->key,
-			   key, sizeof(*key)) != 0)
+		!plh_profile_records_is_site(known->site, key))
 	{
 		known->site = plh_profile_site(key);
 		known->site_generation = plh_profile_recycling_site_generation;

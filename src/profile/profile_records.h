@@ -74,6 +74,21 @@ plh_profile_records_hash_site(const PlhSiteKey *key)
 						hash_combine(key->statement, key->lifetime));
 }
 
+/*
+ * Does a site have that key?  The key was just put together, word by word: memcmp would
+ * wait for these stores, as it loads two words at once.
+ */
+static inline bool
+plh_profile_records_is_site(uint32 offset, const PlhSiteKey *key)
+{
+	const PlhSiteRecord *site = plh_profile_records_at(offset);
+
+	return site->key.stack == key->stack &&
+		site->key.context_name == key->context_name &&
+		site->key.statement == key->statement &&
+		site->key.lifetime == key->lifetime;
+}
+
 /* Returns the site with that key and hash, or 0. */
 static inline uint32
 plh_profile_records_find_site(const PlhSiteKey *key, uint32 hash)
@@ -83,9 +98,7 @@ plh_profile_records_find_site(const PlhSiteKey *key, uint32 hash)
 	while ((offset = plh_profile_records_next(offset, PLH_RECORD_SITE,
 											  hash)) != 0)
 	{
-		const PlhSiteRecord *site = plh_profile_records_at(offset);
-
-		if (memcmp(&site->key, key, sizeof(*key)) == 0)
+		if (plh_profile_records_is_site(offset, key))
 			break;
 		offset = PLH_CHAIN_OF(offset);
 	}
