@@ -32,7 +32,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The value of Faults.failure that lets reads and writes stop halfway. */
+/* The value of Faults.failure, and so of errno, that lets reads and writes stop halfway. */
 #define HALFWAY (-1)
 
 /* The file.  Faults.pm has the same layout. */
@@ -154,12 +154,17 @@ is_armed(const char *function)
 		 strcmp(faults->function, "*") == 0);
 }
 
-/* Count a call.  If it is to fail, set errno. */
+/*
+ * Count a call.  If it is to fail, set errno.  The test may have ended the fault since
+ * it was found to be armed.
+ */
 static bool
 fails_now(void)
 {
-	if (__atomic_add_fetch(&faults->calls, 1, __ATOMIC_RELAXED) %
-		faults->every != 0)
+	uint32_t	every = __atomic_load_n(&faults->every, __ATOMIC_RELAXED);
+
+	if (every == 0 ||
+		__atomic_add_fetch(&faults->calls, 1, __ATOMIC_RELAXED) % every != 0)
 		return false;
 	__atomic_add_fetch(&faults->failed, 1, __ATOMIC_RELAXED);
 	errno = faults->failure;
@@ -196,7 +201,7 @@ ssize_t function parameters \
 	REAL(function); \
 	if (!FAILS(function)) \
 		return real all; \
-	return faults->failure == HALFWAY ? real half : -1; \
+	return errno == HALFWAY ? real half : -1; \
 }
 
 FAILING(void *, MAP_FAILED, mmap,
