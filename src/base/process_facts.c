@@ -96,7 +96,7 @@ plh_process_facts_is_alive(int pid, uint64 start_ticks)
 	uint64		found = plh_process_facts_start_ticks(pid);
 
 	return found == PLH_TICKS_UNKNOWN ||
-		(found != 0 && (found == start_ticks || start_ticks == PLH_TICKS_UNKNOWN));
+		(found != 0 && found == start_ticks);
 }
 
 /*

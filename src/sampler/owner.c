@@ -68,10 +68,12 @@ static const uint64 *malloc_other_bytes;
 
 /*
  * Without room for all of the profile, publishing is tried again after this
- * time: until then somebody may have given room back.
+ * time: until then somebody may have given room back.  Where the start of the
+ * process could not be read, nothing but a read is tried again, and so sooner.
  */
 #define PUBLISH_RETRY_US ((int64) 5 * 1000 * 1000)
-static int64 next_publish_us;	/* by the monotonic clock */
+#define START_RETRY_US ((int64) 50 * 1000)
+static int64 next_publish_us;	/* by the monotonic clock; 0: none failed */
 
 /* The database cluster, to which each profile says that it belongs. */
 static uint64 system_identifier;
@@ -286,6 +288,10 @@ void
 plh_owner_take_stock(int64 gap_us, bool brief)
 {
 	Assert(plh_guard_held && CritSectionCount == 0);
+
+	/* the process may keep nothing more, and so come here only */
+	if (next_publish_us != 0)
+		publish_if_time();
 	if (!plh_profile_file_is_published())
 	{
 		if (current_interval == 0 || !is_large(gap_us) ||
@@ -323,6 +329,26 @@ publish_in_directory(void)
 }
 
 /*
+ * Does this process know when it started, which never changes?  Without that, nobody
+ * could tell its profile from that of a later process with its pid.
+ */
+static bool
+knows_start(PlhProfileHeader *header)
+{
+	if (header->process_start == 0 ||
+		header->process_start == PLH_TICKS_UNKNOWN)
+		header->process_start = plh_process_facts_start_ticks(header->pid);
+	return header->process_start != PLH_TICKS_UNKNOWN;
+}
+
+/* Publishing has failed. */
+static void
+try_again_after(int64 pause_us)
+{
+	next_publish_us = plh_clock_us(CLOCK_MONOTONIC_COARSE) + pause_us;
+}
+
+/*
  * Make the profile visible to other processes, if there is one, as far as
  * there is room for it.
  */
@@ -339,13 +365,13 @@ plh_owner_publish(void)
 
 	was_held = plh_guard_take();
 	identify(header);
-	header->process_start = plh_process_facts_start_ticks(header->pid);
 	header->profile_bytes = plh_profile_file_bytes();
-
-	/* without its start, the process would seem to be gone */
-	if (header->process_start == PLH_TICKS_UNKNOWN || !publish_in_directory())
-		next_publish_us = plh_clock_us(CLOCK_MONOTONIC_COARSE) +
-			PUBLISH_RETRY_US;
+	if (!knows_start(header))
+		try_again_after(START_RETRY_US);
+	else if (!publish_in_directory())
+		try_again_after(PUBLISH_RETRY_US);
+	else
+		next_publish_us = 0;
 	plh_guard_restore(was_held);
 }
 
