@@ -58,6 +58,18 @@ is(report_row($node, $other, 'leaking_top')->{live_bytes},
 	10_000, 'as is the new one');
 $session->quit;
 
+# Make a file in the directory of the profiles.
+sub write_profile
+{
+	my ($name, $bytes) = @_;
+
+	open(my $file, '>', "$directory/$name") or die $!;
+	print $file $bytes;
+	close $file;
+	chmod 0600, "$directory/$name";
+	return;
+}
+
 # Damaged files: a WARNING or fewer rows, never a crash or a hang.
 my ($crashed) = grep { /^$other\.\d+$/ } profile_files($directory);
 my $intact = slurp_file("$directory/$crashed");
@@ -82,27 +94,39 @@ for my $round (1 .. 150)
 	$damaged = substr($damaged, 0, int(rand(length $damaged)))
 	  if $round % 10 == 0;
 	unlink "$directory/$crashed";
-	open(my $file, '>', "$directory/$crashed") or die $!;
-	print $file $damaged;
-	close $file;
+	write_profile($crashed, $damaged);
 	$failures++ if $node->psql('postgres', $view) != 0;
 }
 is($failures, 0, 'damaged profiles are read without an error');
 like(slurp_file($node->logfile),
 	qr/WARNING:  ignoring file/, 'what is none is ignored with a WARNING');
 
-# The kind of file that should not be there at all.
+# A profile that does not say when its process started: no process is that one, even if
+# one has its pid.
+my $postmaster = $node->safe_psql('postgres',
+	"SELECT pid FROM pg_leakhunt_processes WHERE backend_type = 'postmaster'");
+my $startless = $intact;
+substr($startless, 16, 4) = pack('l', $postmaster);
+substr($startless, 24, 8) = pack('Q', ~0);
 unlink "$directory/$crashed";
+write_profile("$postmaster.1", $startless);
+like(
+	$node->safe_psql(
+		'postgres',
+		"SELECT string_agg(state, ' ' ORDER BY state) FROM pg_leakhunt_processes WHERE pid = $postmaster"
+	),
+	qr/^crashed (?:live|small)$/,
+	'a profile without a start is of no process that lives');
+unlink "$directory/$postmaster.1";
+
+# The kind of file that should not be there at all.
 symlink('/etc/passwd', "$directory/1") or die $!;
 mkdir "$directory/2" or die $!;
 append_to_file("$directory/3", '');
 is($node->psql('postgres', $view), 0, 'strange files do no harm');
 unlink "$directory/1", "$directory/3";
 rmdir "$directory/2";
-open(my $file, '>', "$directory/$other.1") or die $!;
-print $file $intact;
-close $file;
-chmod 0600, "$directory/$other.1";
+write_profile("$other.1", $intact);
 
 # After a crash all become dumps, if worth it, and those that hold most stay.
 my @sessions = map { $node->background_psql('postgres') } 1 .. 24;
