@@ -16,7 +16,7 @@ our @EXPORT = qw(
   new_server define_leakers define_corner_cases set_and_reload
   profile_directory profile_files dump_files
   ask process_row report_row report_figures session_pid malloc_tells
-  is_estimate is_near run_tool wait_until is_gone
+  is_estimate is_near run_tool wait_until is_gone problem_at_exit
 );
 
 # The fixture module, built beside the tests; an absolute path.
@@ -276,6 +276,32 @@ sub is_gone
 	my ($path, $name) = @_;
 
 	return wait_until(sub { !-e $path }, $name);
+}
+
+# What can be told of a process that should be gone.
+sub whereabouts
+{
+	my ($node, $pid) = @_;
+	my $activity = ask($node,
+		"SELECT backend_type, state, wait_event_type, wait_event, query FROM pg_stat_activity WHERE pid = $pid");
+	my $kernel = `head -n 3 /proc/$pid/status /proc/$pid/wchan 2>&1`;
+	my $stack = `gdb -batch -nx -p $pid -ex bt 2>&1`;
+
+	return join "\n", $activity, $kernel, $stack;
+}
+
+# Wait until a session that has been quit is gone: its client does not wait for the
+# server's process.  Returns nothing, or what is known of one that stays.
+sub problem_at_exit
+{
+	my ($node, $pid) = @_;
+
+	for (1 .. 100 * $PostgreSQL::Test::Utils::timeout_default)
+	{
+		return if !-e "/proc/$pid";
+		select(undef, undef, undef, 0.01);
+	}
+	return "process $pid does not exit: " . whereabouts($node, $pid);
 }
 
 1;

@@ -187,6 +187,7 @@ for my $what (sort keys %replacements)
 			SELECT count(*) FROM pg_leakhunt_suspects});
 		is($rc, 0, "no profiles but $what: views") or diag($err);
 		$session->quit;
+		is(problem_at_exit($node, $pid), undef, "no profiles but $what: exit");
 	});
 	is_seen($early, $early_pid, "profiles after $what");
 
@@ -198,8 +199,12 @@ for my $what (sort keys %replacements)
 		my ($session, $pid) = new_session();
 		works($session, "no dumps but $what");
 		$session->quit;
+
+		# or else it would make the directory anew while it is put back
+		is(problem_at_exit($node, $pid), undef, "no dumps but $what: exit");
 	});
 	$early->quit;
+	is(problem_at_exit($node, $early_pid), undef, "$what: exit");
 }
 $node->poll_query_until('postgres',
 	"SELECT count(*) = 2 FROM pg_stat_activity WHERE backend_type = 'client backend'")
