@@ -24,8 +24,9 @@
 #include "preload/malloc_hook.h"
 
 #define EXPORTED __attribute__((visibility("default")))
+#define IN_CACHE_LINE __attribute__((aligned(64)))
 /* Each begins a cache line, and what is called most needs no other. */
-#define DEFINES EXPORTED __attribute__((aligned(64)))
+#define DEFINES EXPORTED IN_CACHE_LINE
 #define OUT_OF_LINE __attribute__((noinline))
 #define IS_RARE(condition) __builtin_expect(condition, 0)
 
@@ -37,6 +38,8 @@
 
 static uint64_t *own_countdown(void);
 
+static IN_CACHE_LINE uint8_t filter[PLH_MALLOC_FILTER_BYTES];
+
 /*
  * Others look it up by the name that it is exported under.  We do not: should the
  * library be loaded twice, only the one that they find has something to do.
@@ -45,6 +48,7 @@ static PlhMallocHook hook = {
 	.version = PLH_MALLOC_HOOK_VERSION,
 	.bytes = sizeof(PlhMallocHook),
 	.countdown = own_countdown,
+	.filter = filter,
 };
 extern EXPORTED PlhMallocHook pg_leakhunt_malloc_hook __attribute__((alias("hook")));
 
@@ -76,25 +80,39 @@ static int	first_posix_memalign(void **block, size_t alignment, size_t size);
 static void *first_valloc(size_t size);
 static void *first_pvalloc(size_t size);
 
-static void *(*next_malloc) (size_t) = first_malloc;
-static void *(*next_calloc) (size_t, size_t) = first_calloc;
-static void *(*next_realloc) (void *, size_t) = first_realloc;
-static void (*next_free) (void *) = first_free;
-static void *(*next_memalign) (size_t, size_t) = first_memalign;
-static void *(*next_aligned_alloc) (size_t, size_t) = first_aligned_alloc;
-static int	(*next_posix_memalign) (void **, size_t, size_t) = first_posix_memalign;
-static void *(*next_valloc) (size_t) = first_valloc;
-static void *(*next_pvalloc) (size_t) = first_pvalloc;
+static IN_CACHE_LINE struct
+{
+	/* called most, and so in one cache line */
+	void	   *(*malloc) (size_t);
+	void		(*free) (void *);
+	void	   *(*calloc) (size_t, size_t);
+	void	   *(*realloc) (void *, size_t);
 
-#define READ(pointer) __atomic_load_n(&(pointer), __ATOMIC_RELAXED)
-#define NEXT(function) READ(next_##function)
+	void	   *(*memalign) (size_t, size_t);
+	void	   *(*aligned_alloc) (size_t, size_t);
+	int			(*posix_memalign) (void **, size_t, size_t);
+	void	   *(*valloc) (size_t);
+	void	   *(*pvalloc) (size_t);
+}			next = {
+	.malloc = first_malloc,
+	.free = first_free,
+	.calloc = first_calloc,
+	.realloc = first_realloc,
+	.memalign = first_memalign,
+	.aligned_alloc = first_aligned_alloc,
+	.posix_memalign = first_posix_memalign,
+	.valloc = first_valloc,
+	.pvalloc = first_pvalloc,
+};
+
+#define NEXT(function) __atomic_load_n(&next.function, __ATOMIC_RELAXED)
 
 /* A function that is nowhere defined stays a failing one. */
 #define FIND_NEXT(function) \
 	do { \
 		void	   *found = dlsym(RTLD_NEXT, #function); \
 		if (found != NULL) \
-			__atomic_store_n(&next_##function, (__typeof__(next_##function)) found, __ATOMIC_RELAXED); \
+			__atomic_store_n(&next.function, (__typeof__(next.function)) found, __ATOMIC_RELAXED); \
 	} while (0)
 
 static _Thread_local bool is_finding;
@@ -134,7 +152,7 @@ no_memory(void)
 
 #define FIRST_CALL(function, ...) \
 	(find_next_functions(), \
-	 READ(next_##function) == first_##function ? no_memory() : READ(next_##function) (__VA_ARGS__))
+	 NEXT(function) == first_##function ? no_memory() : NEXT(function) (__VA_ARGS__))
 
 static void *
 first_malloc(size_t size)
@@ -259,15 +277,41 @@ end_allocation(const Allocation *allocation, void *block)
 		allocation->calls->record(block, allocation->size, allocation->taken);
 }
 
-/* Whether a block may be a sample.  NULL may seem to be one, too. */
-static inline bool
-is_in_filter(const void *block)
+/* The byte of the filter that has the block's bit. */
+static inline const uint8_t *
+filter_byte(const void *block)
 {
-	const uint64_t *filter = hook.filter;
-	uint32_t	bit = plh_malloc_filter_bit(block);
-	uint64_t	word = __atomic_load_n(filter + bit / 64, __ATOMIC_RELAXED);
+	return filter + plh_malloc_filter_bit(block) / 8;
+}
 
-	return word >> bit % 64 & 1;
+/*
+ * Whether the fast path has to leave a block to the slow one: it asks for all bits of
+ * the byte, which takes half the instructions.
+ *
+ * On x86-64 one of them compares with memory, to which no atomic expression is compiled.
+ */
+static inline bool
+is_near_sample(const void *block)
+{
+#ifdef __x86_64__
+	bool		is_near;
+
+	__asm__("cmpb $0, %1"
+:			"=@ccne"(is_near)
+:			"m"(*filter_byte(block)));
+	return is_near;
+#else
+	return __atomic_load_n(filter_byte(block), __ATOMIC_RELAXED) != 0;
+#endif
+}
+
+/* Whether a block may be a sample. */
+static inline bool
+may_be_sample(const void *block)
+{
+	uint8_t		bits = __atomic_load_n(filter_byte(block), __ATOMIC_RELAXED);
+
+	return block != NULL && (bits >> plh_malloc_filter_bit(block) % 8 & 1) != 0;
 }
 
 static OUT_OF_LINE void *
@@ -314,7 +358,7 @@ slow_free(void *block)
 {
 	const PlhMallocCalls *calls = current_calls();
 
-	if (calls != NULL && block != NULL)
+	if (calls != NULL && may_be_sample(block))
 		calls->free_block(block, is_sampled_thread());
 	NEXT(free) (block);
 }
@@ -322,7 +366,7 @@ slow_free(void *block)
 DEFINES void
 free(void *block)
 {
-	if (IS_RARE(is_in_filter(block)))
+	if (IS_RARE(is_near_sample(block)))
 		slow_free(block);
 	else
 		NEXT(free) (block);
@@ -367,7 +411,7 @@ begin_reallocation(void *block, size_t size, const void *caller)
 {
 	Reallocation reallocation = {.is_free = size == 0};
 
-	if (block != NULL && is_in_filter(block))
+	if (may_be_sample(block))
 		reallocation.calls = current_calls();
 	if (reallocation.calls != NULL)
 		reallocation.moving = reallocation.calls->moving(block, is_sampled_thread());
@@ -403,7 +447,7 @@ slow_realloc(void *block, size_t size, const void *caller)
 DEFINES void *
 realloc(void *block, size_t size)
 {
-	if (IS_RARE(is_in_filter(block)) ||
+	if (IS_RARE(is_near_sample(block)) ||
 		IS_RARE(plh_countdown_step_is_over(&countdown, size)))
 		return slow_realloc(block, size, CALLER);
 	return NEXT(realloc) (block, size);

@@ -54,7 +54,7 @@ typedef struct MallocSample
 static uint32 max_samples;
 static PlhRegion sample_region;
 static PlhRegion chain_region;	/* uint32 numbers of first samples; shared */
-static uint64 *filter;			/* shared */
+static uint8 *filter;			/* shared */
 
 static uint32 high_samples;		/* ever used: all numbers are up to this */
 static uint32 unused_samples;	/* the first of those that were used */
@@ -82,10 +82,10 @@ static void
 note_in_filter(const void *block, bool has_samples)
 {
 	uint32		bit = plh_malloc_filter_bit(block);
-	uint64		word = filter[bit / 64];
-	uint64		mask = UINT64CONST(1) << (bit % 64);
+	uint8		bits = filter[bit / 8];
+	uint8		mask = 1 << (bit % 8);
 
-	WRITE(filter[bit / 64], has_samples ? word | mask : word & ~mask);
+	WRITE(filter[bit / 8], has_samples ? bits | mask : bits & ~mask);
 }
 
 /*
@@ -93,10 +93,10 @@ note_in_filter(const void *block, bool has_samples)
  * taken yet.
  */
 void
-plh_malloc_samples_start(uint32 max, uint64 *filter_words)
+plh_malloc_samples_start(uint32 max, uint8 *filter_bytes)
 {
 	max_samples = max;
-	filter = filter_words;
+	filter = filter_bytes;
 }
 
 static bool
@@ -194,7 +194,7 @@ plh_malloc_samples_claim(const void *block)
 	uint32		number;
 
 	/* who sees the bit of a chain sees the chain */
-	if (READ(filter[plh_malloc_filter_bit(block) / 64]) == 0)
+	if (READ(filter[plh_malloc_filter_bit(block) / 8]) == 0)
 		return PLH_NO_MALLOC_SAMPLE;
 	number = find(block);
 	if (number == PLH_NO_MALLOC_SAMPLE ||
@@ -299,7 +299,7 @@ plh_malloc_samples_forget(void)
 		return;
 	plh_private_memory_discard(&sample_region);
 	plh_private_memory_discard(&chain_region);
-	memset(filter, 0, sizeof(uint64) * PLH_MALLOC_FILTER_WORDS);
+	memset(filter, 0, PLH_MALLOC_FILTER_BYTES);
 	high_samples = 0;
 	unused_samples = PLH_NO_MALLOC_SAMPLE;
 	marked_samples = PLH_NO_MALLOC_SAMPLE;

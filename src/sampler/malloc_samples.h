@@ -26,7 +26,7 @@ typedef struct PlhMallocSampled
 } PlhMallocSampled;
 
 /* The owner's, under the guard. */
-extern void plh_malloc_samples_start(uint32 max_samples, uint64 *filter);
+extern void plh_malloc_samples_start(uint32 max_samples, uint8 *filter);
 extern bool plh_malloc_samples_insert(const void *block,
 									  const PlhMallocSampled *sampled);
 extern PlhMallocSampled plh_malloc_samples_remove(uint32 number);

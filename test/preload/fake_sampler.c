@@ -106,7 +106,7 @@ add_sample(void *block, size_t size)
 		entry = next_entry(entry);
 	entry->size = size;
 	__atomic_store_n(&entry->block, (uintptr_t) block, __ATOMIC_RELEASE);
-	__atomic_fetch_or(&hook->filter[bit / 64], UINT64_C(1) << bit % 64, __ATOMIC_RELAXED);
+	__atomic_fetch_or(&hook->filter[bit / 8], 1 << bit % 8, __ATOMIC_RELAXED);
 	ADD(net_bytes, (int64_t) size);
 }
 
@@ -198,6 +198,7 @@ free_block(void *block, bool sampled_thread)
 {
 	bool		entered = enter();
 
+	ADD(questions, 1);
 	count_free(block, sampled_thread);
 	if (entered)
 		leave();
@@ -213,6 +214,7 @@ moving(void *block, bool sampled_thread)
 	bool		entered = enter();
 	uint32_t	number = 0;
 
+	ADD(questions, 1);
 	if (sampled_thread && remove_sample(block, &moving_size))
 	{
 		moving_block = block;

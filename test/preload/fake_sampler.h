@@ -24,7 +24,8 @@ typedef struct Seen
 	long		restored;		/* samples that realloc had to leave */
 	long		recorded_twice; /* a block that was a sample: its free was
 								 * missed */
-	long		nulls;			/* questions about NULL */
+	long		questions;		/* whether a block is a sample */
+	long		nulls;			/* of these, about NULL */
 	int64_t		net_bytes;		/* of samples recorded, less of those freed */
 
 	/* the last of them */

@@ -130,6 +130,7 @@ run_all(void)
 	is_jemalloc();
 	test_first_and_last_calls();
 	test_functions();
+	test_filter();
 	test_failures();
 	test_errno();
 	test_mixture();

@@ -14,6 +14,7 @@ extern bool run_mode(const char *mode);
 extern bool is_jemalloc(void);
 
 extern void test_functions(void);
+extern void test_filter(void);
 extern void test_failures(void);
 extern void test_errno(void);
 extern void test_mixture(void);

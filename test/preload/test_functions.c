@@ -251,6 +251,48 @@ test_null(void)
 	ok(fake_seen().recorded == 2 && fake_seen().freed == 2, "realloc of NULL is an allocation");
 }
 
+/* The questions that are asked about a block that is freed, if these bits are set. */
+static long
+questions_about_free(bool by_realloc, bool own_bit, bool other_bits)
+{
+	PlhMallocHook *hook = fake_find_hook();
+	void	   *block = malloc(100);
+	uint32_t	bit = plh_malloc_filter_bit(block);
+	uint8_t    *byte = &hook->filter[bit / 8];
+	uint8_t		before = *byte;
+	uint8_t		own = 1 << bit % 8;
+	Seen		after;
+
+	__atomic_store_n(byte, (own_bit ? own : 0) | (other_bits ? ~own : 0), __ATOMIC_RELAXED);
+	fake_watch();
+	if (by_realloc)
+		block = realloc(block, 3000);
+	else
+		free(block);
+	after = fake_seen();
+	__atomic_store_n(byte, before, __ATOMIC_RELAXED);
+	if (by_realloc)
+		free(block);
+	return after.questions;
+}
+
+/* The fast path looks at a byte of the filter, which has bits of other blocks, too. */
+void
+test_filter(void)
+{
+	fake_start(UINT64_C(1) << 40);
+	for (int by_realloc = 0; by_realloc < 2; by_realloc++)
+	{
+		const char *function = by_realloc ? "realloc" : "free";
+
+		ok(questions_about_free(by_realloc, false, false) == 0, "%s of a block that is not in the filter", function);
+		ok(questions_about_free(by_realloc, false, true) == 0, "or has others in its byte only, asks nothing");
+		ok(questions_about_free(by_realloc, true, false) == 1, "%s of a block that is in the filter", function);
+		ok(questions_about_free(by_realloc, true, true) == 1, "or has others in its byte besides, asks once");
+	}
+	fake_stop();
+}
+
 void
 test_failures(void)
 {

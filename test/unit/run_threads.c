@@ -26,7 +26,7 @@
 #define SHARED_CHAINS 16
 #define MAX_SAMPLES 1000000
 
-uint64		test_filter[PLH_MALLOC_FILTER_WORDS];
+uint8		test_filter[PLH_MALLOC_FILTER_BYTES];
 
 static uintptr_t addresses[BLOCKS];
 
@@ -203,7 +203,7 @@ count_in_chains(void)
 	{
 		uint32		number = chain_region.base == NULL ? 0 : ((uint32 *) chain_region.base)[bit];
 
-		if ((number != 0) != ((test_filter[bit / 64] >> bit % 64 & 1) != 0))
+		if ((number != 0) != ((test_filter[bit / 8] >> bit % 8 & 1) != 0))
 			return -1;
 		for (; number != 0; number = sample_at(number)->next)
 		{
