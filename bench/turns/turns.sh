@@ -1,0 +1,94 @@
+# Shell functions of benchmarks in which sessions of several kinds of servers take turns.
+#
+# The caller has the array "kinds", with whose first the others are compared, and the
+# functions title_of, environment_of and settings_of, which print the name of a kind,
+# what its servers have in their environment, and their settings.
+#
+# All servers run at once, on one processor, and only one session works at a time: what
+# else the machine does disturbs all kinds alike.  They start anew in each round, as a
+# server passes the layout of its memory on to its sessions, and with it some luck.
+
+# The last processor that we may use.
+processor=$(taskset -cp $$ | sed 's/.*[^0-9]//')
+
+# Make a cluster of each kind from the one in $scratch/data, and the program.
+make_kinds() {
+	local kind
+
+	for kind in "${kinds[@]}"; do
+		as_server mkdir "$scratch/$kind"
+		as_server cp -a "$scratch/data" "$scratch/$kind/data"
+		echo "unix_socket_directories = '$scratch/$kind'" | as_server tee -a "$scratch/$kind/data/postgresql.conf" >/dev/null
+	done
+	rm -rf "$scratch/data"
+	as_server cp "$top/bench/turns/turns.c" "$scratch"
+	as_server gcc -O2 -Werror -I"$("$pg_config" --includedir)" -o "$scratch/turns" "$scratch/turns.c" \
+		-L"$("$pg_config" --libdir)" -lpq
+	trap 'stop_kinds; clean_up' EXIT
+}
+
+start_kinds() {
+	local kind
+
+	for kind in "${kinds[@]}"; do
+		as_server taskset -c "$processor" env $(environment_of "$kind") "$bindir/pg_ctl" -D "$scratch/$kind/data" \
+			-l "$scratch/$kind/log" -w -o "$(settings_of "$kind")" start >/dev/null || fail "A server did not start."
+	done
+}
+
+# Those that run; also when the script ends early.
+stop_kinds() {
+	local kind
+
+	for kind in "${kinds[@]}"; do
+		[ ! -e "$scratch/$kind/data/postmaster.pid" ] ||
+			as_server "$bindir/pg_ctl" -D "$scratch/$kind/data" -m fast -w stop >/dev/null || true
+	done
+}
+
+# Let the sessions of all kinds do the work in turns: lines of the name, the kind's
+# number, and the lower quartile of its figures, as what disturbs only ever adds to them.
+take_turns() {
+	local name="$1" turns="$2" work="$3" kind connections=()
+
+	for kind in "${kinds[@]}"; do
+		connections+=("host=$scratch/$kind dbname=postgres")
+	done
+	as_server taskset -c "$processor" "$scratch/turns" "$turns" "$work" "${connections[@]}" |
+		sort -k2,2n -k3,3g | awk -v name="$name" -v turns="$turns" '
+			$2 != kind { kind = $2; n = 0 }
+			++n == int((turns + 3) / 4) { print name, $2, $3 }'
+}
+
+# From the lines of all rounds, a table: medians of the rounds, and of the rounds' own
+# ratios, with the least and the most of these in brackets.
+compare_turns() {
+	local kind titles=""
+
+	for kind in "${kinds[@]}"; do
+		titles+="$(title_of "$kind")|"
+	done
+	awk -v titles="$titles" '
+		function median(values, n,    i, j, t) {
+			for (i = 2; i <= n; i++)
+				for (j = i; j > 1 && values[j - 1] > values[j]; j--) {
+					t = values[j]; values[j] = values[j - 1]; values[j - 1] = t
+				}
+			return (values[int((n + 1) / 2)] + values[int(n / 2) + 1]) / 2
+		}
+		!($1 in seen) { seen[$1] = 1; names[++count] = $1 }
+		$2 == 0 { first[$1] = $3 }
+		{ n = ++rounds[$1, $2]; figures[$1, $2, n] = $3; ratios[$1, $2, n] = $3 / first[$1] }
+		END {
+			kinds = split(titles, title, "|") - 1
+			printf "%10s  %-28s %9s %8s   %s\n", "", "", "figure", "ratio", "[least to most]"
+			for (i = 1; i <= count; i++)
+				for (k = 0; k < kinds; k++) {
+					n = rounds[names[i], k]
+					for (r = 1; r <= n; r++) { f[r] = figures[names[i], k, r]; q[r] = ratios[names[i], k, r] }
+					figure = median(f, n)
+					ratio = median(q, n)
+					printf "%10s  %-28s %9.2f %8.3f   [%.3f to %.3f]\n", names[i], title[k + 1], figure, ratio, q[1], q[n]
+				}
+		}'
+}
