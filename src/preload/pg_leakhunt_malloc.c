@@ -80,7 +80,7 @@ static int	first_posix_memalign(void **block, size_t alignment, size_t size);
 static void *first_valloc(size_t size);
 static void *first_pvalloc(size_t size);
 
-static IN_CACHE_LINE struct
+typedef struct NextFunctions
 {
 	/* called most, and so in one cache line */
 	void	   *(*malloc) (size_t);
@@ -93,7 +93,9 @@ static IN_CACHE_LINE struct
 	int			(*posix_memalign) (void **, size_t, size_t);
 	void	   *(*valloc) (size_t);
 	void	   *(*pvalloc) (size_t);
-}			next = {
+} NextFunctions;
+
+static IN_CACHE_LINE NextFunctions next = {
 	.malloc = first_malloc,
 	.free = first_free,
 	.calloc = first_calloc,
