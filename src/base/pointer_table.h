@@ -36,7 +36,7 @@ typedef struct PlhPointerTable
 	uint32		high_entries;	/* ever used: all indexes lie below */
 	uint32		free_entry;		/* head of the free list */
 	uint32		buckets;		/* now in use, grows by splitting */
-	uint32		low_buckets;	/* the largest power of two that is not above it */
+	uint32		low_buckets;	/* the largest power of two up to it */
 	PlhRegion	entry_region;
 	PlhRegion	bucket_region;	/* uint32 heads of chains */
 } PlhPointerTable;

@@ -135,7 +135,7 @@ has_same_words(PlhStackMemo *memo, uintptr_t stack_pointer)
 			singles[i];
 	differences |= in_pairs[0] | in_pairs[1];
 
-	/* where the stack is another one, these may be words that nobody has written */
+	/* on another stack they may be words that nobody has written */
 	VALGRIND_MAKE_MEM_DEFINED(&differences, sizeof(differences));
 	return differences == 0;
 }
@@ -323,7 +323,8 @@ copy_words(PlhStackMemo *memo, const PlhStackWalk *walk)
 	{
 		if (is_paired(walk, i))
 		{
-			*pair++ = (PlhWordPair) {walk->words[i + 1], walk->words[i]};
+			(*pair)[0] = walk->words[i + 1];
+			(*pair++)[1] = walk->words[i];
 			*pair_offset++ = walk->offsets[i + 1];
 			i++;
 		}

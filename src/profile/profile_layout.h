@@ -165,7 +165,7 @@ typedef struct PlhProfileHeader
 	int64		samples_taken;	/* samples out of scope included */
 	int64		lost_samples[PLH_LOSSES];
 	int64		lost_bytes[PLH_LOSSES]; /* estimated */
-	int64		wrong_stacks;	/* remembered ones that libunwind does not find */
+	int64		wrong_stacks;	/* remembered, and not found by libunwind */
 	int64		private_bytes;	/* our other memory */
 	int64		profile_bytes;	/* memory behind the profile */
 
