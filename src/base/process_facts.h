@@ -16,6 +16,7 @@ extern int	plh_process_facts_parent(int pid);
 extern uint64 plh_process_facts_start_ticks(int pid);
 extern bool plh_process_facts_is_alive(int pid, uint64 start_ticks);
 extern int64 plh_process_facts_own_bytes(void);
+extern bool plh_process_facts_owns(int64 bytes);
 
 /* Returns -1 without such a process. */
 extern int64 plh_process_facts_private_bytes(int pid);

@@ -59,6 +59,12 @@ static int64 next_look_bytes;
 /* When the sample was taken that was the last such occasion. */
 static int64 looked_us;
 
+/*
+ * When this process last looked at its own size, or when it was forked: a short
+ * connection is over before a look is due.
+ */
+static int64 own_looked_us;
+
 /* The sampling in force, for a profile that begins later. */
 static uint32 current_interval;
 static int	current_scope;
@@ -269,13 +275,12 @@ plh_owner_sampled(void)
 static bool
 is_large(int64 gap_us)
 {
-	static int64 looked_at_us;
 	int64		now_us = plh_clock_us(CLOCK_MONOTONIC_COARSE);
 
-	if (now_us < looked_at_us + gap_us)
+	if (now_us < own_looked_us + gap_us)
 		return false;
-	looked_at_us = now_us;
-	return plh_process_facts_own_bytes() >= PUBLISH_OWN_BYTES;
+	own_looked_us = now_us;
+	return plh_process_facts_owns(PUBLISH_OWN_BYTES);
 }
 
 /*
@@ -389,4 +394,5 @@ plh_owner_forget(void)
 	next_publish_us = 0;
 	next_look_bytes = 0;
 	looked_us = 0;
+	own_looked_us = plh_clock_us(CLOCK_MONOTONIC_COARSE);
 }

@@ -26,6 +26,7 @@ main(void)
 	test_clock_of_epochs();
 	test_dump_worth();
 	test_whole_io();
+	test_process_facts();
 	test_read_only_store();
 	test_symbol_protocol();
 	test_server_functions();
