@@ -22,13 +22,15 @@
  * What a process of the server allocates first fills its caches.  So many bytes
  * go without samples at such intervals, as the first unwinding costs 100 us,
  * because libunwind knows none of the frames yet: a short connection would pay
- * that for a sample or two.  Within the first milliseconds it is several times as
- * much: a connection that is over by then has run a few statements.
+ * that for a sample or two.  Within the first milliseconds of processor time it is
+ * several times as much: a connection that is over by then has run a few statements.
+ * On a busy machine these milliseconds take longer, but not for an idle session.
  */
 #define START_BYTES (2 * 1024 * 1024)
 #define START_INTERVAL (256 * 1024)
 #define START_STRETCHES 4
-#define START_US 20000
+#define START_CPU_US 20000
+#define START_US 200000
 
 /* Those in use; NULL where nothing is counted. */
 static PlhCountdown *countdowns[PLH_COUNTED];
@@ -170,7 +172,8 @@ static inline bool
 goes_on_starting(PlhCountdown *countdown)
 {
 	return countdown->start_stretches++ < START_STRETCHES &&
-		plh_clock_us(CLOCK_MONOTONIC_COARSE) - forked_at_us < START_US;
+		plh_clock_us(CLOCK_MONOTONIC_COARSE) - forked_at_us < START_US &&
+		plh_clock_us(CLOCK_THREAD_CPUTIME_ID) < START_CPU_US;
 }
 
 /*

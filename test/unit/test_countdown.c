@@ -8,19 +8,23 @@
  */
 #include "postgres.h"
 
+#include "base/clock.h"
 #include "base/sampling.h"
 #include "sampler/control.h"
 #include "sampler/method_patch.h"
 
 static void poll_stub(PlhControlWish *wish);
 static int64 next_gap(pg_prng_state *prng, uint32 interval);
+static int64 clock_stub(clockid_t clock);
 
+#define plh_clock_us clock_stub
 #define plh_control_poll poll_stub
 #define plh_sampling_gap next_gap
 #include "sampler/countdown.c"
 #include "sampler/method_hooks.c"
 #undef plh_sampling_gap
 #undef plh_control_poll
+#undef plh_clock_us
 
 #include "sampler/owner.h"
 #include "unit_tests.h"
@@ -33,6 +37,16 @@ int			plh_scope = PLH_SCOPE_ALL;
 ProcessingMode Mode = NormalProcessing;
 sigjmp_buf *PG_exception_stack;
 ErrorContextCallback *error_context_stack;
+
+/* The time since the start, and the processor's time of the process. */
+static int64 passed_us;
+static int64 cpu_us;
+
+static int64
+clock_stub(clockid_t clock)
+{
+	return clock == CLOCK_THREAD_CPUTIME_ID ? cpu_us : passed_us;
+}
 
 void
 pg_re_throw(void)
@@ -334,8 +348,10 @@ test_start(void)
 		uint64		most = i % 2 == 0 ? START_BYTES :
 			START_BYTES * START_STRETCHES;
 
-		/* every other process has all the time of its start */
-		forked_at_us = i % 2 == 0 ? 0 : PG_INT64_MAX / 2;
+		/* every other process is not past its start, by both clocks */
+		passed_us = i % 4 == 0 ? START_US : START_US - 1;
+		cpu_us = i % 4 == 2 ? START_CPU_US : START_CPU_US - 1;
+		forked_at_us = 0;
 		just_forked = true;
 		plh_countdown_rearm();
 		draws = 0;
