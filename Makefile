@@ -212,11 +212,13 @@ MALLOC_OBJS = \
 
 PG_CPPFLAGS = -I$(srcdir)/src
 # -O3, because the code that runs inside palloc consists of loops over some 20 frames.
-# Small variables lie together, away from the large arrays: a forked process gets a
-# copy of each page that it writes to, and writes to a few variables of most files.
+# Small variables lie together, in front of the large ones (src/base/page_layout.h): a
+# forked process gets a copy of each page that it writes to, and writes to a few
+# variables of most files.
 PG_CFLAGS = -O3 -fdata-sections -fvisibility=hidden -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers
+# Functions are found when the module is loaded, not by each process when it calls them.
 # libdw is not linked: the process that reads symbols loads it when it is needed.
-SHLIB_LINK = -Wl,--sort-section=alignment -lunwind -lm -ldl
+SHLIB_LINK = -Wl,--sort-section=name -Wl,-z,now -Wl,-fini=plh_pg_leakhunt_fini -lunwind -lm -ldl
 
 # strings made of files that are not C
 GENERATED = src/report/flamegraph_script.h src/report/flamegraph_style.h

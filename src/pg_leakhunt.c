@@ -33,6 +33,7 @@
 
 #include "base/compat.h"
 #include "base/modules.h"
+#include "base/page_layout.h"
 #include "base/settings.h"
 #include "base/unwind.h"
 #include "process/crash_dumps.h"
@@ -48,6 +49,7 @@
 PG_MODULE_MAGIC;
 
 extern PGDLLEXPORT void _PG_init(void);
+extern void plh_pg_leakhunt_fini(void);
 
 /* The folder process includes none of those that know the names of functions. */
 static const PlhCrashTexts crash_texts = {
@@ -85,4 +87,14 @@ _PG_init(void)
 			plh_keeper_register();
 		}
 	}
+}
+
+/*
+ * The dynamic linker calls this at an exit, in the place of _fini (Makefile).  That of
+ * the C library does nothing, either, but lies behind all other code, where nothing
+ * else of ours runs in a short connection.
+ */
+PLH_EVERY_PROCESS void
+plh_pg_leakhunt_fini(void)
+{
 }

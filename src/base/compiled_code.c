@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/compiled_code.h"
+#include "base/page_layout.h"
 #include "base/private_memory.h"
 #include "base/whole_io.h"
 
@@ -51,7 +52,7 @@ typedef struct Found
 
 /* A new one takes the place of the oldest. */
 #define FOUND 256
-static Found founds[FOUND];
+static PLH_LARGE Found founds[FOUND];
 static int	next_found;
 
 /* Where something was found the last times: a query's tables lie together. */

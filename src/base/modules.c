@@ -16,12 +16,13 @@
 
 #include "base/limits.h"
 #include "base/modules.h"
+#include "base/page_layout.h"
 
 /* Modules beyond this number are treated as JIT-compiled code is. */
 #define MAX_MODULES 512
 
 /* The modules are sorted by text_start, and no two have the same. */
-static PlhModule modules[MAX_MODULES];
+static PLH_LARGE PlhModule modules[MAX_MODULES];
 static int	module_count;
 
 /* The linker's counters had these values at our last look. */

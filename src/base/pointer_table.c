@@ -12,6 +12,7 @@
  */
 #include "postgres.h"
 
+#include "base/page_layout.h"
 #include "base/pointer_table.h"
 
 /* A table starts with this many buckets. */
@@ -164,7 +165,7 @@ plh_pointer_table_insert(PlhPointerTable *table, const void *pointer)
 /*
  * Empty the table and give its memory back.
  */
-void
+PLH_EVERY_PROCESS void
 plh_pointer_table_discard(PlhPointerTable *table)
 {
 	if (table->entry_region.base == NULL && table->bucket_region.base == NULL)

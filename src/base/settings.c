@@ -17,6 +17,7 @@
 #include "utils/guc.h"
 
 #include "base/limits.h"
+#include "base/page_layout.h"
 #include "base/settings.h"
 
 bool		plh_enabled;
@@ -30,7 +31,7 @@ double		plh_dump_min_peak;
 double		plh_dump_growth;
 int			plh_dump_keep;
 bool		plh_log_summary;
-PlhFixedSettings plh_fixed;
+PLH_LARGE PlhFixedSettings plh_fixed;
 
 /* These are the GUC variables of the settings in plh_fixed. */
 static int	max_stack_depth_setting;

@@ -15,6 +15,7 @@
 
 #include "base/limits.h"
 #include "base/modules.h"
+#include "base/page_layout.h"
 #include "base/private_memory.h"
 #include "base/stack_memo.h"
 
@@ -389,7 +390,7 @@ plh_stack_memo_add(const PlhStackStart *start, const PlhStackWalk *walk,
 /*
  * Forget all stacks, and give the memory back.
  */
-void
+PLH_EVERY_PROCESS void
 plh_stack_memo_forget(void)
 {
 	if (memo_region.base == NULL)

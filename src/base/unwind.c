@@ -18,6 +18,7 @@
 
 #include "base/compiled_code.h"
 #include "base/limits.h"
+#include "base/page_layout.h"
 #include "base/server_functions.h"
 #include "base/unwind.h"
 
@@ -26,7 +27,7 @@
 static PlhCodeRange own_texts[MAX_OWN_TEXTS];
 static int	own_text_count;
 
-static PlhCodeRange allocator_ranges[PLH_SERVER_MAX_ALLOCATORS];
+static PLH_LARGE PlhCodeRange allocator_ranges[PLH_SERVER_MAX_ALLOCATORS];
 static int	allocator_range_count;
 
 /* This range goes from the first of the allocator's functions to the last. */

@@ -13,12 +13,13 @@
 #include "postgres.h"
 
 #include "base/modules.h"
+#include "base/page_layout.h"
 #include "base/unwind_rules.h"
 
 /* Rules are kept by return address; a new one takes the place of an older. */
 #define RULES 2048
 
-static PlhUnwindRule rules[RULES];
+static PLH_LARGE PlhUnwindRule rules[RULES];
 
 #if PLH_HAVE_UNWIND_RULES
 

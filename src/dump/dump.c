@@ -24,6 +24,7 @@
 #include "storage/fd.h"
 
 #include "base/limits.h"
+#include "base/page_layout.h"
 #include "base/settings.h"
 #include "dump/dump.h"
 #include "dump/dump_directory.h"
@@ -250,7 +251,7 @@ plh_dump_is_worth_while_after_crash(const PlhProfileHeader *header)
 /*
  * Forget the dumps in a forked child: they are the parent's.
  */
-void
+PLH_EVERY_PROCESS void
 plh_dump_forget(void)
 {
 	own_sequence = 0;

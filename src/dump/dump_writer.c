@@ -15,6 +15,7 @@
 #include "utils/timestamp.h"
 
 #include "base/clock.h"
+#include "base/page_layout.h"
 #include "base/settings.h"
 #include "dump/dump_addresses.h"
 #include "dump/dump_format.h"
@@ -26,9 +27,9 @@
 #include "profile/site_facts.h"
 
 /* These are static, as an exiting process may be out of memory. */
-static PlhDumpText dump_text;
-static PlhPlacement placement;
-static PlhDumpSites dump_sites;
+static PLH_LARGE PlhDumpText dump_text;
+static PLH_LARGE PlhPlacement placement;
+static PLH_LARGE PlhDumpSites dump_sites;
 
 /* What all lines of stacks add up to. */
 typedef struct DumpSums

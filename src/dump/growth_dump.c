@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/page_layout.h"
 #include "base/settings.h"
 #include "dump/dump.h"
 #include "dump/growth_dump.h"
@@ -103,7 +104,7 @@ plh_growth_dump_if_due(void)
 /*
  * Forget the dumps in a forked child: they are the parent's.
  */
-void
+PLH_EVERY_PROCESS void
 plh_growth_dump_forget(void)
 {
 	dumped_live_bytes = 0;

@@ -19,6 +19,7 @@
 #include "utils/elog.h"
 #include "utils/timestamp.h"
 
+#include "base/page_layout.h"
 #include "base/process_facts.h"
 #include "base/sealed_file.h"
 #include "base/whole_io.h"
@@ -40,7 +41,7 @@ typedef struct ChildDeath
 
 static emit_log_hook_type prev_emit_log_hook;
 
-static ChildDeath deaths[KEPT_DEATHS];
+static PLH_LARGE ChildDeath deaths[KEPT_DEATHS];
 static int	last_death;			/* the place that was filled last */
 static bool crashing;			/* that one has ended all other children */
 

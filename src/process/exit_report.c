@@ -11,6 +11,7 @@
 #include "mb/pg_wchar.h"
 #include "utils/timestamp.h"
 
+#include "base/page_layout.h"
 #include "base/size_units.h"
 #include "process/exit_report.h"
 #include "process/identity.h"
@@ -187,7 +188,8 @@ peak_is_sampled(const PlhProfileHeader *header)
 void
 plh_exit_report(const PlhExitFindings *findings, const PlhDumpResult *dump)
 {
-	static Line line;			/* as an exiting process may be out of memory */
+	/* an exiting process may be out of memory */
+	static PLH_LARGE Line line;
 	const PlhProfileHeader *header = findings->image->header;
 	PlhTopSite	peak = {0};
 

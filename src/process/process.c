@@ -19,6 +19,7 @@
 
 #include "base/compat.h"
 #include "base/guard.h"
+#include "base/page_layout.h"
 #include "base/settings.h"
 #include "base/stack_memo.h"
 #include "process/exit_dump.h"
@@ -71,7 +72,7 @@ after_fork_in_parent(void)
 		plh_guard_restore(guard_was_held);
 }
 
-static void
+static PLH_EVERY_PROCESS void
 after_fork_in_child(void)
 {
 	plh_stack_memo_forget();
@@ -102,7 +103,7 @@ remove_shared_files(void)
  * exit() calls this in any kind of process, after PostgreSQL's own exit
  * callbacks.  An ERROR would be FATAL here, so nothing below may throw one.
  */
-static void
+static PLH_EVERY_PROCESS void
 at_exit(void)
 {
 	plh_countdown_stop();
@@ -176,14 +177,14 @@ plh_process_warn_of_malloc(const char *problem)
 }
 
 /* transaction_over calls these guarded; a guarded function has no arguments. */
-static void
+static PLH_EVERY_PROCESS void
 take_stock_after_short_transaction(void)
 {
 	plh_malloc_hooks_reap();
 	plh_owner_take_stock(SHORT_GAP_US, true);
 }
 
-static void
+static PLH_EVERY_PROCESS void
 take_stock_after_long_transaction(void)
 {
 	plh_malloc_hooks_reap();
@@ -197,7 +198,7 @@ take_stock_after_long_transaction(void)
  * them.  Core asks for the same time a moment later, and gets it without looking
  * at the clock again.
  */
-static void
+static PLH_EVERY_PROCESS void
 transaction_over(XactEvent event, void *arg)
 {
 	if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_PREPARE ||

@@ -11,6 +11,7 @@
 #include "common/hashfn.h"
 #include "miscadmin.h"
 
+#include "base/page_layout.h"
 #include "base/settings.h"
 #include "process/profile_directory.h"
 #include "profile/directory_note.h"
@@ -19,7 +20,7 @@
 /* Names that are tried for the default directory. */
 #define MAX_NAMES 8
 
-static char profile_directory[MAXPGPATH];
+static PLH_LARGE char profile_directory[MAXPGPATH];
 
 /*
  * Name the directory after the device and inode of the data directory, not
@@ -132,7 +133,7 @@ plh_profile_directory_is_gone(void)
 /*
  * The path of the directory.
  */
-const char *
+PLH_EVERY_PROCESS const char *
 plh_profile_directory_path(void)
 {
 	Assert(profile_directory[0] != '\0');

@@ -12,6 +12,7 @@
 #include <link.h>
 
 #include "base/modules.h"
+#include "base/page_layout.h"
 #include "base/sampling.h"
 #include "base/server_functions.h"
 #include "dump/dump_sites.h"
@@ -93,7 +94,8 @@ bool
 plh_top_site_find(PlhTopSite *top, const PlhProfileImage *image,
 				  PlhTopMoment moment)
 {
-	static PlhDumpSites sites;	/* as an exiting process may be out of memory */
+	/* an exiting process may be out of memory */
+	static PLH_LARGE PlhDumpSites sites;
 	PlhSiteFacts facts;
 	SiteSum		sum = {0};
 

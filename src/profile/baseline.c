@@ -16,12 +16,13 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "base/page_layout.h"
 #include "profile/baseline.h"
 
 /*
  * Make the path of the baseline of a process or, for pid 0, of all processes.
  */
-void
+PLH_EVERY_PROCESS void
 plh_baseline_path(char *path, Size bytes, const char *directory, int pid)
 {
 	snprintf(path, bytes, "%s/baseline.%d", directory, pid);
@@ -72,7 +73,7 @@ plh_baseline_site(const PlhBaseline *baseline, uint32 site, int64 *bytes,
 /*
  * Remove the baseline of a process that is gone.
  */
-void
+PLH_EVERY_PROCESS void
 plh_baseline_unlink(const char *directory, int pid)
 {
 	char		path[PLH_PATH_MAX];

@@ -18,6 +18,7 @@
 #include "base/guard.h"
 #include "base/limits.h"
 #include "base/modules.h"
+#include "base/page_layout.h"
 #include "base/settings.h"
 #include "profile/profile.h"
 #include "profile/profile_file.h"
@@ -36,10 +37,10 @@
 static bool has_begun;
 
 static uint32 module_count;
-static uintptr_t module_bias[MAX_PROFILE_MODULES];	/* by profile index */
+static PLH_LARGE uintptr_t module_bias[MAX_PROFILE_MODULES];	/* by profile index */
 
 /* Each frame of a stack has an odd random number. */
-static uint64 hash_factors[PLH_MAX_FRAMES];
+static PLH_LARGE uint64 hash_factors[PLH_MAX_FRAMES];
 
 /* Offsets of strings that were looked up last, by their addresses; 0: none. */
 #define RECENT_STRINGS 64
@@ -554,7 +555,7 @@ plh_profile_next_context(const PlhContextRecord *context)
 /*
  * Forget the profile in a forked child: it is the parent's.
  */
-void
+PLH_EVERY_PROCESS void
 plh_profile_forget(void)
 {
 	if (!has_begun)

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/compat.h"
 #include "base/guard.h"
+#include "base/page_layout.h"
 #include "base/sampling.h"
 #include "profile/profile_counters.h"
 #include "profile/profile_file.h"
@@ -324,7 +325,7 @@ plh_profile_counters_start(void)
 /*
  * Note that a transaction has ended, of which the last samples may have been.
  */
-void
+PLH_EVERY_PROCESS void
 plh_profile_counters_transaction_over(void)
 {
 	if (plh_profile != NULL)
@@ -334,7 +335,7 @@ plh_profile_counters_transaction_over(void)
 /*
  * Forget all counts in a forked child: they are the parent's.
  */
-void
+PLH_EVERY_PROCESS void
 plh_profile_counters_forget(void)
 {
 	if (plh_profile_counters_last_us == 0 && early.samples_taken == 0)

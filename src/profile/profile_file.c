@@ -23,6 +23,7 @@
 #include "miscadmin.h"
 
 #include "base/limits.h"
+#include "base/page_layout.h"
 #include "base/private_memory.h"
 #include "base/sealed_file.h"
 #include "base/whole_io.h"
@@ -40,7 +41,7 @@ PlhProfileHeader *plh_profile;
 
 static PlhRegion region;
 static const char *published_directory;
-static char published_path[PLH_PATH_MAX];	/* empty until published */
+static PLH_LARGE char published_path[PLH_PATH_MAX];	/* empty until published */
 static ino_t published_inode;
 
 /* The profile does not grow beyond this, if it is not 0. */
@@ -347,10 +348,10 @@ plh_profile_file_verify(void)
 /*
  * Does the profile have a file?
  */
-bool
+PLH_EVERY_PROCESS bool
 plh_profile_file_is_published(void)
 {
-	return published_path[0] != '\0';
+	return plh_profile != NULL && published_path[0] != '\0';
 }
 
 /*

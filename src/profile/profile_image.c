@@ -13,6 +13,7 @@
 #include "miscadmin.h"
 
 #include "base/limits.h"
+#include "base/page_layout.h"
 #include "base/sampling.h"
 #include "profile/profile_image.h"
 
@@ -178,7 +179,7 @@ plh_profile_image_adopt(PlhProfileImage *image, const PlhProfileHeader *header,
 PlhProfileImage *
 plh_profile_image_own(const PlhProfileHeader *header)
 {
-	static PlhProfileImage own;
+	static PLH_LARGE PlhProfileImage own;
 
 	own.alive = true;
 	own.crashed = false;

@@ -20,6 +20,7 @@
 #include "port/atomics.h"
 
 #include "base/guard.h"
+#include "base/page_layout.h"
 #include "base/private_memory.h"
 #include "base/settings.h"
 #include "profile/profile_records.h"
@@ -61,8 +62,8 @@ typedef struct FreeList
 PlhRecordBuckets plh_profile_records_buckets;
 
 static PlhRegion bucket_region;
-static FreeList free_lists[LISTS];
-static FreeList given_up[LISTS];	/* in this round; not to be used yet */
+static PLH_LARGE FreeList free_lists[LISTS];
+static PLH_LARGE FreeList given_up[LISTS];	/* in this round; not to be used yet */
 static Size bytes_by_kind[PLH_RECORD_KINDS];
 
 /*

@@ -27,6 +27,7 @@
 
 #include "base/clock.h"
 #include "base/guard.h"
+#include "base/page_layout.h"
 #include "base/process_facts.h"
 #include "base/sampling.h"
 #include "profile/profile.h"
@@ -443,7 +444,7 @@ plh_census_take_if_older(int64 gap_us, bool brief)
 /*
  * Forget the censuses in a forked child: they are the parent's.
  */
-void
+PLH_EVERY_PROCESS void
 plh_census_forget(void)
 {
 	last_census_us = 0;

@@ -17,6 +17,7 @@
 #include "utils/memutils.h"
 
 #include "base/compat.h"
+#include "base/page_layout.h"
 #include "base/unwind.h"
 #include "sampler/context_blocks.h"
 
@@ -41,7 +42,7 @@ typedef struct Function
 	uintptr_t	end;
 } Function;
 
-static Function functions[MAX_FUNCTIONS];
+static PLH_LARGE Function functions[MAX_FUNCTIONS];
 static int	function_count;
 
 /*

@@ -38,6 +38,7 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/page_layout.h"
 #include "base/process_facts.h"
 #include "base/sealed_file.h"
 #include "base/settings.h"
@@ -99,7 +100,7 @@ const volatile uint32 *plh_control_changes;
 static ControlFile *control;
 static bool postmaster_notes;	/* it has loaded the module */
 static const char *control_directory;
-static char control_path[PLH_PATH_MAX];
+static PLH_LARGE char control_path[PLH_PATH_MAX];
 static ino_t control_inode;		/* of the file that is mapped */
 static uint64 own_start;		/* 0: not looked up yet */
 
@@ -293,7 +294,7 @@ plh_control_start(const char *directory, bool new_server)
 }
 
 /* Read a whole slot.  Returns false if it has no request. */
-static bool
+static PLH_EVERY_PROCESS bool
 read_slot(const ControlSlot *slot, ControlSlot *copy)
 {
 	for (int tries = 0; tries < MAX_TRIES; tries++)
@@ -327,7 +328,7 @@ count_used_slots(void)
  * Read the slot with the requests to a process into "copy"; zeros if there are none.
  * process_start is looked up once there is a slot with that pid.
  */
-static void
+static PLH_EVERY_PROCESS void
 read_slot_of(int pid, uint64 *process_start, ControlSlot *copy)
 {
 	uint32		used_slots = count_used_slots();
@@ -346,16 +347,15 @@ read_slot_of(int pid, uint64 *process_start, ControlSlot *copy)
 	memset(copy, 0, sizeof(*copy));
 }
 
-/* The request of a slot that is in force at a time; its number is 0 if none is. */
+/* The request of a slot that is in force at a time; NULL if none is. */
 static const ControlRequest *
 request_in_force(const ControlSlot *slot, int64 now_us)
 {
-	static const ControlRequest none = {0};
 	const ControlRequest *request =
 		slot->ends_at_us != 0 && now_us >= slot->ends_at_us ?
 		&slot->before : &slot->last;
 
-	return request->sequence > control->dead_sequence ? request : &none;
+	return request->sequence > control->dead_sequence ? request : NULL;
 }
 
 /* Note when this process must look again, as one of its requests ends. */
@@ -369,10 +369,10 @@ note_end(const ControlSlot *slot, int64 now_us)
 }
 
 /*
- * Read the requests to a process, and those to all.  Of two that are in force, the
- * later one counts.
+ * Read the requests to a process, and those to all, into a wish that is all zeros.  Of
+ * two that are in force, the later one counts.
  */
-static void
+static PLH_EVERY_PROCESS void
 read_wish(PlhControlWish *wish, int pid, uint64 *process_start, int64 now_us,
 		  ControlSlot *own, ControlSlot *all)
 {
@@ -384,9 +384,12 @@ read_wish(PlhControlWish *wish, int pid, uint64 *process_start, int64 now_us,
 	read_slot_of(pid, process_start, own);
 	request = request_in_force(own, now_us);
 	request_to_all = request_in_force(all, now_us);
-	if (request_to_all->sequence > request->sequence)
+	if (request == NULL || (request_to_all != NULL &&
+							request_to_all->sequence > request->sequence))
 		request = request_to_all;
-	wish->present = request->sequence != 0;
+	if (request == NULL)
+		return;
+	wish->present = true;
 	wish->sampling = request->sampling != 0;
 	wish->sample_interval = request->sample_interval;
 	wish->scope = request->scope;
@@ -395,7 +398,7 @@ read_wish(PlhControlWish *wish, int pid, uint64 *process_start, int64 now_us,
 /*
  * Find the request that concerns this process, if there is one.
  */
-void
+PLH_EVERY_PROCESS void
 plh_control_poll(PlhControlWish *wish)
 {
 	ControlSlot all;
@@ -563,7 +566,7 @@ plh_control_reset(void)
 /*
  * Forget in a forked child which requests the parent has seen.
  */
-void
+PLH_EVERY_PROCESS void
 plh_control_forget(void)
 {
 	own_start = 0;

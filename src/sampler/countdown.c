@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/guard.h"
+#include "base/page_layout.h"
 #include "base/settings.h"
 #include "sampler/control.h"
 #include "sampler/countdown.h"
@@ -53,7 +54,7 @@ static pg_prng_state prng;
 static bool prng_seeded;
 
 /* Seed the random numbers as no other process does. */
-static void
+static PLH_EVERY_PROCESS void
 seed_prng(void)
 {
 	struct timespec now;
@@ -75,7 +76,7 @@ make_stale(PlhCountdown *countdown)
 }
 
 /* Take over the current settings and requests. */
-static void
+static PLH_EVERY_PROCESS void
 rearm(void)
 {
 	int			saved_errno = errno;
@@ -193,7 +194,7 @@ plh_countdown_start(PlhCountdown *countdown, PlhCounted counted, uint64 *left)
  * Does the work of plh_countdown_take where there are gaps, or something has
  * changed.
  */
-uint32
+PLH_EVERY_PROCESS uint32
 plh_countdown_take_at_gap(PlhCountdown *countdown, Size size)
 {
 	uint64		gap;
@@ -239,7 +240,7 @@ plh_countdown_draw_weight(Size size, uint32 interval)
  * Let the next allocation look at settings and requests, as the sampling is about
  * to change.
  */
-void
+PLH_EVERY_PROCESS void
 plh_countdown_rearm(void)
 {
 	rearm_wanted = true;
@@ -265,7 +266,7 @@ plh_countdown_track_all(bool on)
  * Forget in a forked child what the parent was asked to do, and don't repeat its
  * random numbers.
  */
-void
+PLH_EVERY_PROCESS void
 plh_countdown_forget(void)
 {
 	prng_seeded = false;
@@ -278,7 +279,7 @@ plh_countdown_forget(void)
 /*
  * Record nothing from now on, as the process exits.
  */
-void
+PLH_EVERY_PROCESS void
 plh_countdown_stop(void)
 {
 	plh_guard_held = true;

@@ -11,6 +11,7 @@
 #include "utils/memutils.h"
 
 #include "base/compat.h"
+#include "base/page_layout.h"
 #include "sampler/lifetime.h"
 
 /*
@@ -113,7 +114,7 @@ typedef struct KnownContext
 	PlhKnownLifetime lifetime;
 } KnownContext;
 
-static KnownContext known_contexts[KNOWN_CONTEXTS];
+static PLH_LARGE KnownContext known_contexts[KNOWN_CONTEXTS];
 
 static KnownContext *
 known_slot(MemoryContext context)

@@ -20,6 +20,7 @@
 #include "port/pg_bitutils.h"
 
 #include "base/guard.h"
+#include "base/page_layout.h"
 #include "base/sampling.h"
 #include "profile/profile_counters.h"
 #include "sampler/chunk_mark.h"
@@ -235,7 +236,7 @@ plh_live_samples_drop_context(void *arg)
  * Forget the samples in a forked child: they are the parent's.  Contexts that
  * the parent watched still have our callback, and stay watched.
  */
-void
+PLH_EVERY_PROCESS void
 plh_live_samples_forget(void)
 {
 	plh_pointer_table_discard(&samples);

@@ -20,6 +20,7 @@
 
 #include "base/guard.h"
 #include "base/modules.h"
+#include "base/page_layout.h"
 #include "base/settings.h"
 #include "preload/malloc_hook.h"
 #include "profile/profile_counters.h"
@@ -55,7 +56,7 @@ end_sample(uint32 number)
 /*
  * End the samples whose blocks others have freed; under the guard.
  */
-void
+PLH_EVERY_PROCESS void
 plh_malloc_hooks_reap(void)
 {
 	uint32		number;
@@ -287,7 +288,7 @@ plh_malloc_hooks_samples_thread(void)
 /*
  * Forget the parent's samples in a forked child, which has one thread.
  */
-void
+PLH_EVERY_PROCESS void
 plh_malloc_hooks_forget(void)
 {
 	if (hook == NULL)

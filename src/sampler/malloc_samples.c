@@ -28,6 +28,7 @@
 #include "postgres.h"
 
 #include "base/guard.h"
+#include "base/page_layout.h"
 #include "base/private_memory.h"
 #include "preload/malloc_hook.h"
 #include "sampler/malloc_samples.h"
@@ -273,7 +274,7 @@ plh_malloc_samples_remove(uint32 number)
 /*
  * Returns a sample that was left to the owner; 0 if there is none.
  */
-uint32
+PLH_EVERY_PROCESS uint32
 plh_malloc_samples_next_marked(void)
 {
 	uint32		number = taken_samples;

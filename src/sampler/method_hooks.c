@@ -20,6 +20,7 @@
 
 #include "base/compat.h"
 #include "base/guard.h"
+#include "base/page_layout.h"
 #include "base/settings.h"
 #include "profile/profile.h"
 #include "profile/profile_counters.h"
@@ -165,7 +166,7 @@ remove_guarded(const void *pointer)
 	plh_guard_held = false;
 }
 
-static pg_noinline void *
+static pg_noinline PLH_EVERY_PROCESS void *
 alloc_slow(PLH_ALLOC_PARAMETERS, PlhContextType type)
 {
 	uint32		interval = plh_countdown_take(&countdown, size);
@@ -250,7 +251,7 @@ realloc_slow(PLH_REALLOC_PARAMETERS, PlhContextType type)
  * chunks are marked, the free hook is called for marked ones only.
  */
 #define DEFINE_ALLOC_HOOK(name, type) \
-static void * \
+static PLH_EVERY_PROCESS void * \
 name##_alloc(PLH_ALLOC_PARAMETERS) \
 { \
 	if (unlikely(plh_countdown_step_is_over(&countdown_left, size))) \
@@ -260,7 +261,7 @@ name##_alloc(PLH_ALLOC_PARAMETERS) \
 
 #define DEFINE_HOOKS(name, type) \
 DEFINE_ALLOC_HOOK(name, type) \
-static void \
+static PLH_EVERY_PROCESS void \
 name##_free(PLH_FREE_PARAMETERS) \
 { \
 	if (PLH_MARKS_CHUNKS || unlikely(plh_chunk_may_be_sample(pointer))) \
@@ -268,7 +269,7 @@ name##_free(PLH_FREE_PARAMETERS) \
 	else \
 		originals[type].free_p(PLH_FREE_ARGUMENTS); \
 } \
-static void * \
+static PLH_EVERY_PROCESS void * \
 name##_realloc(PLH_REALLOC_PARAMETERS) \
 { \
 	if (unlikely(plh_chunk_may_be_sample(pointer)) || \
@@ -323,7 +324,7 @@ plh_method_hooks_install(void)
 /*
  * Forget the parent's samples in a forked child.
  */
-void
+PLH_EVERY_PROCESS void
 plh_method_hooks_forget(void)
 {
 	plh_live_samples_forget();

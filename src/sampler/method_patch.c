@@ -37,6 +37,7 @@
 #endif
 
 #include "base/compat.h"
+#include "base/page_layout.h"
 #include "sampler/chunk_mark.h"
 #include "sampler/method_patch.h"
 #include "sampler/read_only_store.h"
@@ -90,7 +91,7 @@ static MemoryContextMethods *tables[PLH_CONTEXT_TYPES];
 static int	protections[PLH_CONTEXT_TYPES]; /* of the tables' memory */
 
 /* In the order in which they are stored. */
-static Replacement replacements[MAX_REPLACEMENTS];
+static PLH_LARGE Replacement replacements[MAX_REPLACEMENTS];
 static int	replacement_count;
 
 static const char *const type_names[PLH_CONTEXT_TYPES] = {

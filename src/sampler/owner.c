@@ -18,6 +18,7 @@
 #include "base/client_names.h"
 #include "base/clock.h"
 #include "base/guard.h"
+#include "base/page_layout.h"
 #include "base/private_memory.h"
 #include "base/process_facts.h"
 #include "base/settings.h"
@@ -173,7 +174,7 @@ plh_owner_note_malloc(const uint64 *other_bytes)
  * Note that samples are taken at that interval from now on, 0 for none, and
  * kept of contexts in that scope.
  */
-void
+PLH_EVERY_PROCESS void
 plh_owner_settings_changed(uint32 sample_interval, int scope)
 {
 	PlhProfileHeader *header = plh_profile;
@@ -289,7 +290,7 @@ is_large(int64 gap_us)
  * that takes no time worth mentioning.  A process that has become large gets a
  * profile first.
  */
-void
+PLH_EVERY_PROCESS void
 plh_owner_take_stock(int64 gap_us, bool brief)
 {
 	Assert(plh_guard_held && CritSectionCount == 0);
@@ -384,7 +385,7 @@ plh_owner_publish(void)
  * Forget the profile in a forked child, and all that was noted about it: they
  * are the parent's.
  */
-void
+PLH_EVERY_PROCESS void
 plh_owner_forget(void)
 {
 	plh_profile_forget();

@@ -12,12 +12,13 @@
  */
 #include "postgres.h"
 
+#include "base/page_layout.h"
 #include "base/private_memory.h"
 #include "sampler/sample_filter.h"
 
 #define COUNTS_BYTES (sizeof(uint32) << PLH_FILTER_BITS)
 
-uint64		plh_sample_filter[1 << (PLH_FILTER_BITS - 6)];
+PLH_LARGE uint64 plh_sample_filter[1 << (PLH_FILTER_BITS - 6)];
 
 /* Each bit has a uint32 here, the number of samples that have the bit. */
 static PlhRegion count_region;
@@ -76,7 +77,7 @@ plh_sample_filter_remove(const void *pointer)
 /*
  * Remove all chunks, and give the memory back.
  */
-void
+PLH_EVERY_PROCESS void
 plh_sample_filter_clear(void)
 {
 	if (count_region.base == NULL)

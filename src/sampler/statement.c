@@ -11,6 +11,7 @@
 #include "tcop/tcopprot.h"
 #include "utils/backend_status.h"
 
+#include "base/page_layout.h"
 #include "base/settings.h"
 #include "profile/profile.h"
 #include "sampler/statement.h"
@@ -56,7 +57,7 @@ plh_statement_current(void)
 /*
  * Forget the answer in a forked child: it was about the parent's profile.
  */
-void
+PLH_EVERY_PROCESS void
 plh_statement_forget(void)
 {
 	cached_offset = 0;

@@ -18,12 +18,13 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "base/page_layout.h"
 #include "symbols/debug_file.h"
 
 /* The directory in which distributions install debug files by build-id. */
 #define DEBUG_DIRECTORY "/usr/lib/debug/.build-id"
 
-PlhLibdw	plh_libdw;
+PLH_LARGE PlhLibdw plh_libdw;
 
 static Dwfl_Callbacks callbacks;
 

@@ -16,6 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/page_layout.h"
 #include "base/whole_io.h"
 #include "symbols/debug_info.h"
 #include "symbols/symbol_protocol.h"
@@ -53,7 +54,7 @@ typedef struct ServedModule
 static const ServedModule *
 serve_module(const PlhSymbolQuestion *question)
 {
-	static ServedModule modules[MAX_OPEN_MODULES];
+	static PLH_LARGE ServedModule modules[MAX_OPEN_MODULES];
 	static int	count = 0;
 	ServedModule *served;
 	PlhBinary	binary = {
@@ -155,7 +156,7 @@ leave_quietly(int signal_number)
 static bool
 unmap_shared_memory(void)
 {
-	static char text[MAPS_BYTES];
+	static PLH_LARGE char text[MAPS_BYTES];
 	ssize_t		length;
 	int			fd = open("/proc/self/maps", O_RDONLY);
 
@@ -308,8 +309,8 @@ limit_cpu_time(void)
 void
 plh_symbol_server_run(int question_fd, int answer_fd, pid_t session)
 {
-	static PlhSymbolAnswer answer;
-	static PlhSymbolQuestion question;
+	static PLH_LARGE PlhSymbolAnswer answer;
+	static PLH_LARGE PlhSymbolQuestion question;
 
 	detach(question_fd, answer_fd, session);
 	while (plh_whole_io_read(STDIN_FILENO, &question, sizeof(question),

@@ -41,6 +41,26 @@ sub connect_often
 		"$transactions connections");
 }
 
+# How many kB of the module's variables a process has copies of for itself.  The
+# variables that are 0 at first are in a mapping behind the file's.
+sub own_copies_kb
+{
+	my ($pid) = @_;
+	my ($sum, $end, $is_ours) = (0, '', 0);
+
+	for my $line (split /\n/, slurp_file("/proc/$pid/smaps"))
+	{
+		if ($line =~ /^([0-9a-f]+)-([0-9a-f]+) \S+ \S+ \S+ \S+ *(.*)/)
+		{
+			$is_ours = $3 =~ m{/pg_leakhunt\.so$}
+			  || ($is_ours && $3 eq '' && $1 eq $end);
+			$end = $2;
+		}
+		$sum += $1 if $is_ours && $line =~ /^Private_Dirty: +(\d+)/;
+	}
+	return $sum;
+}
+
 $node->command_ok(
 	[
 		'pgbench', '-i', '-s', '1', '-q', '-h', $node->host, '-p',
@@ -69,6 +89,13 @@ cmp_ok($maps_after - $maps_before,
 cmp_ok($rss_after - $rss_before,
 	'<', 300, 'and no more memory (kB)')
   or diag("$rss_before kB before, $rss_after kB after");
+
+# What it writes to of our variables lies side by side: each page would be a page fault.
+my $short = $node->background_psql('postgres');
+my $copies = own_copies_kb(session_pid($short));
+cmp_ok($copies, '>', 0, 'a session has variables of ours for itself');
+cmp_ok($copies, '<=', 8, 'on a page, or two (kB)');
+$short->quit;
 
 # 200 connections at once, all of which have a profile that others read.
 my @sessions = map { $node->background_psql('postgres') } 1 .. 200;
