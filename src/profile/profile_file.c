@@ -41,7 +41,7 @@ PlhProfileHeader *plh_profile;
 
 static PlhRegion region;
 static const char *published_directory;
-static PLH_LARGE char published_path[PLH_PATH_MAX];	/* empty until published */
+static PLH_LARGE char published_path[PLH_PATH_MAX]; /* empty until published */
 static ino_t published_inode;
 
 /* The profile does not grow beyond this, if it is not 0. */

@@ -63,7 +63,7 @@ PlhRecordBuckets plh_profile_records_buckets;
 
 static PlhRegion bucket_region;
 static PLH_LARGE FreeList free_lists[LISTS];
-static PLH_LARGE FreeList given_up[LISTS];	/* in this round; not to be used yet */
+static PLH_LARGE FreeList given_up[LISTS];	/* in this round */
 static Size bytes_by_kind[PLH_RECORD_KINDS];
 
 /*
