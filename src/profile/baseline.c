@@ -20,12 +20,18 @@
 #include "profile/baseline.h"
 
 /*
+ * Each process that exits needs this.  As a variable it lies beside others that are
+ * needed, and no page of constants is.
+ */
+static char path_format[] = "%s/baseline.%d";
+
+/*
  * Make the path of the baseline of a process or, for pid 0, of all processes.
  */
 PLH_EVERY_PROCESS void
 plh_baseline_path(char *path, Size bytes, const char *directory, int pid)
 {
-	snprintf(path, bytes, "%s/baseline.%d", directory, pid);
+	snprintf(path, bytes, path_format, directory, pid);
 }
 
 /*
