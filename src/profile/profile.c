@@ -44,7 +44,7 @@ static PLH_LARGE uint64 hash_factors[PLH_MAX_FRAMES];
 
 /* Offsets of strings that were looked up last, by their addresses; 0: none. */
 #define RECENT_STRINGS 64
-static uint32 recent_strings[RECENT_STRINGS];
+static PLH_LARGE uint32 recent_strings[RECENT_STRINGS];
 
 /* This heads the list of the records of contexts. */
 static uint32 first_context;
