@@ -22,10 +22,6 @@
 #define PLH_MALLOC_HOOK_VERSION 2
 #define PLH_MALLOC_HOOK_NAME "pg_leakhunt_malloc_hook"
 
-/* The filter has a bit for each value that the hash of a block can have. */
-#define PLH_MALLOC_FILTER_BITS 15
-#define PLH_MALLOC_FILTER_BYTES (1 << (PLH_MALLOC_FILTER_BITS - 3))
-
 /* What other threads allocate is counted when it comes to so many bytes. */
 #define PLH_MALLOC_OTHER_STEP (UINT64_C(64) * 1024)
 
@@ -80,21 +76,11 @@ typedef struct PlhMallocHook
 	uint64_t	other_bytes;
 
 	/*
-	 * A block whose bit is not set is no sample.  The sampled thread sets and
-	 * clears bits; all read them, each byte atomically.
+	 * A block whose bit is not set is no sample (block_filter.h).  The
+	 * sampled thread sets and clears bits; all read them, each byte
+	 * atomically.
 	 */
 	uint8_t    *filter;
 } PlhMallocHook;
-
-/*
- * The bit of a block.  The low bits of its address are 0, and the multiplication
- * spreads the others of the lower half, which takes fewer instructions than all.
- */
-static inline uint32_t
-plh_malloc_filter_bit(const void *block)
-{
-	return (uint32_t) (uintptr_t) block * UINT32_C(0x9E3779B1) >>
-		(32 - PLH_MALLOC_FILTER_BITS);
-}
 
 #endif							/* PLH_MALLOC_HOOK_H */

@@ -20,6 +20,7 @@
 #include <malloc.h>
 #include <stdlib.h>
 
+#include "preload/block_filter.h"
 #include "preload/countdown_step.h"
 #include "preload/malloc_hook.h"
 
@@ -38,7 +39,7 @@
 
 static uint64_t *own_countdown(void);
 
-static IN_CACHE_LINE uint8_t filter[PLH_MALLOC_FILTER_BYTES];
+static IN_CACHE_LINE uint8_t filter[PLH_FILTER_BYTES];
 
 /*
  * Others look it up by the name that it is exported under.  We do not: should the
@@ -279,41 +280,11 @@ end_allocation(const Allocation *allocation, void *block)
 		allocation->calls->record(block, allocation->size, allocation->taken);
 }
 
-/* The byte of the filter that has the block's bit. */
-static inline const uint8_t *
-filter_byte(const void *block)
-{
-	return filter + plh_malloc_filter_bit(block) / 8;
-}
-
-/*
- * Whether the fast path has to leave a block to the slow one: it asks for all bits of
- * the byte, which takes half the instructions.
- *
- * On x86-64 one of them compares with memory, to which no atomic expression is compiled.
- */
-static inline bool
-is_near_sample(const void *block)
-{
-#ifdef __x86_64__
-	bool		is_near;
-
-	__asm__("cmpb $0, %1"
-:			"=@ccne"(is_near)
-:			"m"(*filter_byte(block)));
-	return is_near;
-#else
-	return __atomic_load_n(filter_byte(block), __ATOMIC_RELAXED) != 0;
-#endif
-}
-
 /* Whether a block may be a sample. */
 static inline bool
 may_be_sample(const void *block)
 {
-	uint8_t		bits = __atomic_load_n(filter_byte(block), __ATOMIC_RELAXED);
-
-	return block != NULL && (bits >> plh_malloc_filter_bit(block) % 8 & 1) != 0;
+	return block != NULL && plh_filter_has(filter, block);
 }
 
 static OUT_OF_LINE void *
@@ -368,7 +339,7 @@ slow_free(void *block)
 DEFINES void
 free(void *block)
 {
-	if (IS_RARE(is_near_sample(block)))
+	if (IS_RARE(plh_filter_is_near(filter, block)))
 		slow_free(block);
 	else
 		NEXT(free) (block);
@@ -449,7 +420,7 @@ slow_realloc(void *block, size_t size, const void *caller)
 DEFINES void *
 realloc(void *block, size_t size)
 {
-	if (IS_RARE(is_near_sample(block)) ||
+	if (IS_RARE(plh_filter_is_near(filter, block)) ||
 		IS_RARE(plh_countdown_step_is_over(&countdown, size)))
 		return slow_realloc(block, size, CALLER);
 	return NEXT(realloc) (block, size);

@@ -83,6 +83,9 @@ plh_chunk_may_be_sample(const void *pointer)
 	return plh_chunk_method_id(pointer) >= MCTX_8_UNUSED_ID;
 }
 
+/* Need the slow path look at a chunk?  A mark is exact. */
+#define plh_chunk_is_near_sample(pointer) plh_chunk_may_be_sample(pointer)
+
 /* Mark a sampled chunk, which must have its type's own id. */
 static inline void
 plh_chunk_mark(const void *pointer)
@@ -103,6 +106,7 @@ plh_chunk_unmark(const void *pointer)
 #else
 #include "sampler/sample_filter.h"
 
+#define plh_chunk_is_near_sample(pointer) plh_sample_filter_is_near(pointer)
 #define plh_chunk_may_be_sample(pointer) plh_sample_filter_has(pointer)
 #define plh_chunk_mark(pointer)		((void) 0)
 #define plh_chunk_unmark(pointer)	((void) 0)

@@ -30,10 +30,11 @@
 #include "base/guard.h"
 #include "base/page_layout.h"
 #include "base/private_memory.h"
+#include "preload/block_filter.h"
 #include "preload/malloc_hook.h"
 #include "sampler/malloc_samples.h"
 
-#define CHAINS (1 << PLH_MALLOC_FILTER_BITS)
+#define CHAINS (1 << PLH_FILTER_BITS)
 
 /*
  * Another thread looks so often again at most.  Each look takes the owner to have
@@ -75,14 +76,14 @@ sample_at(uint32 number)
 static uint32 *
 chain_of(const void *block)
 {
-	return (uint32 *) chain_region.base + plh_malloc_filter_bit(block);
+	return (uint32 *) chain_region.base + plh_filter_bit(block);
 }
 
 /* Let the filter say whether the block's chain has samples. */
 static void
 note_in_filter(const void *block, bool has_samples)
 {
-	uint32		bit = plh_malloc_filter_bit(block);
+	uint32		bit = plh_filter_bit(block);
 	uint8		bits = filter[bit / 8];
 	uint8		mask = 1 << (bit % 8);
 
@@ -195,7 +196,7 @@ plh_malloc_samples_claim(const void *block)
 	uint32		number;
 
 	/* who sees the bit of a chain sees the chain */
-	if (READ(filter[plh_malloc_filter_bit(block) / 8]) == 0)
+	if (READ(filter[plh_filter_bit(block) / 8]) == 0)
 		return PLH_NO_MALLOC_SAMPLE;
 	number = find(block);
 	if (number == PLH_NO_MALLOC_SAMPLE ||
@@ -300,7 +301,7 @@ plh_malloc_samples_forget(void)
 		return;
 	plh_private_memory_discard(&sample_region);
 	plh_private_memory_discard(&chain_region);
-	memset(filter, 0, PLH_MALLOC_FILTER_BYTES);
+	memset(filter, 0, PLH_FILTER_BYTES);
 	high_samples = 0;
 	unused_samples = PLH_NO_MALLOC_SAMPLE;
 	marked_samples = PLH_NO_MALLOC_SAMPLE;

@@ -180,9 +180,12 @@ alloc_slow(PLH_ALLOC_PARAMETERS, PlhContextType type)
 static pg_noinline void
 free_slow(PLH_FREE_PARAMETERS, PlhContextType type)
 {
+	bool		may_be_sample = plh_chunk_may_be_sample(pointer);
+
 	plh_chunk_unmark(pointer);
 	originals[type].free_p(PLH_FREE_ARGUMENTS);
-	remove_guarded(pointer);
+	if (may_be_sample)
+		remove_guarded(pointer);
 }
 
 /*
@@ -264,7 +267,7 @@ DEFINE_ALLOC_HOOK(name, type) \
 static PLH_EVERY_PROCESS void \
 name##_free(PLH_FREE_PARAMETERS) \
 { \
-	if (PLH_MARKS_CHUNKS || unlikely(plh_chunk_may_be_sample(pointer))) \
+	if (PLH_MARKS_CHUNKS || unlikely(plh_chunk_is_near_sample(pointer))) \
 		free_slow(PLH_FREE_ARGUMENTS, type); \
 	else \
 		originals[type].free_p(PLH_FREE_ARGUMENTS); \
@@ -272,7 +275,7 @@ name##_free(PLH_FREE_PARAMETERS) \
 static PLH_EVERY_PROCESS void * \
 name##_realloc(PLH_REALLOC_PARAMETERS) \
 { \
-	if (unlikely(plh_chunk_may_be_sample(pointer)) || \
+	if (unlikely(plh_chunk_is_near_sample(pointer)) || \
 		unlikely(plh_countdown_step_is_over(&countdown_left, size))) \
 		return realloc_slow(PLH_REALLOC_ARGUMENTS, type); \
 	return originals[type].realloc(PLH_REALLOC_ARGUMENTS); \

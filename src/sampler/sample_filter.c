@@ -18,17 +18,11 @@
 
 #define COUNTS_BYTES (sizeof(uint32) << PLH_FILTER_BITS)
 
-PLH_LARGE uint64 plh_sample_filter[1 << (PLH_FILTER_BITS - 6)];
+PLH_LARGE uint8 plh_sample_filter[PLH_FILTER_BYTES];
 
 /* Each bit has a uint32 here, the number of samples that have the bit. */
 static PlhRegion count_region;
 static uint32 *bit_counts;		/* NULL: there is no memory for them yet */
-
-static uint32
-filter_bit(const void *pointer)
-{
-	return plh_pointer_hash(pointer) >> (64 - PLH_FILTER_BITS);
-}
 
 /*
  * Get the memory for the counts, unless it is there already.  Returns false if
@@ -52,12 +46,12 @@ plh_sample_filter_start(void)
 void
 plh_sample_filter_add(const void *pointer)
 {
-	uint32		bit = filter_bit(pointer);
+	uint32		bit = plh_filter_bit(pointer);
 
 	Assert(bit_counts != NULL);
 	Assert(plh_sample_filter_has(pointer) == (bit_counts[bit] > 0));
 	if (bit_counts[bit]++ == 0)
-		plh_sample_filter[bit / 64] |= UINT64CONST(1) << (bit % 64);
+		plh_sample_filter[bit / 8] |= 1 << bit % 8;
 }
 
 /*
@@ -66,12 +60,12 @@ plh_sample_filter_add(const void *pointer)
 void
 plh_sample_filter_remove(const void *pointer)
 {
-	uint32		bit = filter_bit(pointer);
+	uint32		bit = plh_filter_bit(pointer);
 
 	Assert(bit_counts[bit] > 0);
 	Assert(plh_sample_filter_has(pointer));
 	if (--bit_counts[bit] == 0)
-		plh_sample_filter[bit / 64] &= ~(UINT64CONST(1) << (bit % 64));
+		plh_sample_filter[bit / 8] &= ~(1 << bit % 8);
 }
 
 /*

@@ -12,21 +12,27 @@
 #ifndef PLH_SAMPLE_FILTER_H
 #define PLH_SAMPLE_FILTER_H
 
-#include "base/pointer_table.h"
+#include "preload/block_filter.h"
 
-#define PLH_FILTER_BITS 15
-extern uint64 plh_sample_filter[1 << (PLH_FILTER_BITS - 6)];
+extern uint8 plh_sample_filter[PLH_FILTER_BYTES];
 
 /*
- * Could a chunk be a sample?  A free of a chunk that is no sample costs
- * nothing but this test, which must stay a handful of instructions.
+ * Need a chunk be looked at?  A free of one that is not near a sample costs nothing
+ * but this test, which must stay a handful of instructions.
+ */
+static inline bool
+plh_sample_filter_is_near(const void *pointer)
+{
+	return plh_filter_is_near(plh_sample_filter, pointer);
+}
+
+/*
+ * Could a chunk be a sample?
  */
 static inline bool
 plh_sample_filter_has(const void *pointer)
 {
-	uint32		bit = plh_pointer_hash(pointer) >> (64 - PLH_FILTER_BITS);
-
-	return (plh_sample_filter[bit / 64] >> (bit % 64)) & 1;
+	return plh_filter_has(plh_sample_filter, pointer);
 }
 
 extern bool plh_sample_filter_start(void);

@@ -99,7 +99,7 @@ static void
 add_sample(void *block, size_t size)
 {
 	Sample	   *entry = first_entry(block);
-	uint32_t	bit = plh_malloc_filter_bit(block);
+	uint32_t	bit = plh_filter_bit(block);
 
 	/* Only this thread adds samples, so a free entry stays one. */
 	while (__atomic_load_n(&entry->block, __ATOMIC_RELAXED) > FREED)

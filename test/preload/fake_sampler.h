@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "preload/block_filter.h"
 #include "preload/malloc_hook.h"
 
 /* What was seen since fake_watch. */

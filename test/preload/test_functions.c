@@ -257,7 +257,7 @@ questions_about_free(bool by_realloc, bool own_bit, bool other_bits)
 {
 	PlhMallocHook *hook = fake_find_hook();
 	void	   *block = malloc(100);
-	uint32_t	bit = plh_malloc_filter_bit(block);
+	uint32_t	bit = plh_filter_bit(block);
 	uint8_t    *byte = &hook->filter[bit / 8];
 	uint8_t		before = *byte;
 	uint8_t		own = 1 << bit % 8;

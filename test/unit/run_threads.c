@@ -26,7 +26,7 @@
 #define SHARED_CHAINS 16
 #define MAX_SAMPLES 1000000
 
-uint8		test_filter[PLH_MALLOC_FILTER_BYTES];
+uint8		test_filter[PLH_FILTER_BYTES];
 
 static uintptr_t addresses[BLOCKS];
 
@@ -66,7 +66,7 @@ choose_blocks(void)
 
 	for (uintptr_t address = 0x10000; count < BLOCKS; address += 16)
 	{
-		if (plh_malloc_filter_bit((void *) address) < SHARED_CHAINS)
+		if (plh_filter_bit((void *) address) < SHARED_CHAINS)
 			addresses[count++] = address;
 	}
 	for (int i = 0; i < BLOCKS; i++)
@@ -209,7 +209,7 @@ count_in_chains(void)
 		{
 			uintptr_t	block = sample_at(number)->block;
 
-			if ((block & CLAIMED) != 0 || plh_malloc_filter_bit((void *) block) != bit)
+			if ((block & CLAIMED) != 0 || plh_filter_bit((void *) block) != bit)
 				return -1;
 			count++;
 		}

@@ -75,6 +75,8 @@ test_sample_filter(void)
 	Size		before = plh_private_memory_bytes();
 	bool		found = plh_sample_filter_start();
 	int			left = 0;
+	int			near = 0;
+	int			wrong = 0;
 
 	for (int i = 0; i < POINTERS; i++)
 		plh_sample_filter_add(fake_pointer(i));
@@ -84,6 +86,17 @@ test_sample_filter(void)
 		plh_sample_filter_remove(fake_pointer(i));
 	}
 	ok(found, "the filter has what was added and not yet removed");
+	plh_sample_filter_add(fake_pointer(0));
+	for (int i = 1; i < POINTERS; i++)
+	{
+		bool		same_byte = plh_filter_bit(fake_pointer(i)) / 8 ==
+			plh_filter_bit(fake_pointer(0)) / 8;
+
+		near += plh_sample_filter_is_near(fake_pointer(i));
+		wrong += plh_sample_filter_is_near(fake_pointer(i)) != same_byte;
+	}
+	ok(near > 0 && wrong == 0, "what shares its byte with a sample is near one");
+	plh_sample_filter_remove(fake_pointer(0));
 	for (int i = 0; i < POINTERS; i++)
 		left += plh_sample_filter_has(fake_pointer(i));
 	ok(left == 0, "the filter is empty when all was removed");
