@@ -370,9 +370,9 @@ test_wrong_memo(void)
 	PlhStack	stack;
 	uintptr_t	address = 0;
 
-	for (int i = 0; i < 4; i++)
+	/* volatile, so that there is one call, and each stack is from the same place */
+	for (volatile int i = 0; i < 4; i++)
 	{
-		/* each time from the same place */
 		plh_unwind_capture(&stack, DEPTH, true);
 		if (i == 1)
 		{
