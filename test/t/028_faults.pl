@@ -124,13 +124,14 @@ my @dear_questions = (
 );
 
 # The messages of a text that are worse than a LOG, or a LOG of a process that has ended
-# badly, each with its detail.  At a stop, the launcher's end is one of these.
+# badly, each with its detail.  At a stop, the launcher's end is one of these, and that of
+# a session whose client has just gone.
 sub messages
 {
 	my ($text) = @_;
 
 	return
-	  grep { !/background worker "logical replication launcher"/ }
+	  grep { !/background worker "logical replication launcher"|terminating connection due to administrator command/ }
 	  $text =~ /^(.*(?:(?:WARNING|ERROR|FATAL|PANIC):  |LOG:  .*(?:terminated by signal|exited with exit code)|TRAP:).*(?:\n.*DETAIL:  .*)?)/mg;
 }
 
