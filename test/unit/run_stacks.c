@@ -370,7 +370,7 @@ test_wrong_memo(void)
 	PlhStack	stack;
 	uintptr_t	address = 0;
 
-	/* volatile, so that there is one call, and each stack is from the same place */
+	/* volatile: one call, and each stack comes from the same place */
 	for (volatile int i = 0; i < 4; i++)
 	{
 		plh_unwind_capture(&stack, DEPTH, true);
