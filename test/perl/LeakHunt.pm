@@ -16,7 +16,7 @@ our @EXPORT = qw(
   new_server define_leakers define_corner_cases set_and_reload
   profile_directory profile_files dump_files
   ask process_row report_row report_figures session_pid malloc_tells
-  is_estimate is_near run_tool wait_until is_gone problem_at_exit
+  is_estimate is_near run_tool wait_until wait_for_server is_gone problem_at_exit
 );
 
 # The fixture module, built beside the tests; an absolute path.
@@ -267,6 +267,20 @@ sub wait_until
 		select(undef, undef, undef, 0.1);
 	}
 	return fail($name);
+}
+
+# Wait until a server that has crashed lets sessions in again.  A query would not do:
+# psql may have been turned away, and be gone, before the query is written to it.
+sub wait_for_server
+{
+	my ($node) = @_;
+
+	for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
+	{
+		return if IPC::Run::run([ 'pg_isready', '-q', '-d', $node->connstr('postgres') ]);
+		select(undef, undef, undef, 0.1);
+	}
+	die 'the server does not start again';
 }
 
 # Wait until a file or directory is gone.  The postmaster removes its directory when

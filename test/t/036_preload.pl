@@ -91,7 +91,7 @@ unlike(slurp_file($environment), qr/LD_PRELOAD/, 'archive_command does not have 
 my $session = $node->background_psql('postgres', on_error_stop => 0);
 kill 'KILL', $session->query_safe('SELECT pg_backend_pid()');
 wait_until(sub { slurp_file($node->logfile) =~ /reinitializing/ }, 'the server crashes');
-$node->poll_query_until('postgres', 'SELECT true');
+wait_for_server($node);
 check_processes($node, 1, 'and its new processes have the library');
 eval { $session->quit };
 

@@ -181,7 +181,7 @@ for my $signal ('QUIT', 'QUIT', 'QUIT', 'KILL', 'TERM')
 		kill $signal, $busy;
 		wait_until(sub { !kill 0, $busy }, "$signal ends it: $name");
 		$run->finish;
-		$node->poll_query_until('postgres', 'SELECT true') or die 'the server is gone';
+		wait_for_server($node);
 	}
 }
 new_session();
