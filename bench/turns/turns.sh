@@ -5,8 +5,10 @@
 # what its servers have in their environment, and their settings.
 #
 # All servers run at once, on one processor, and only one session works at a time: what
-# else the machine does disturbs all kinds alike.  They start anew in each round, as a
-# server passes the layout of its memory on to its sessions, and with it some luck.
+# else the machine does disturbs all kinds alike.  They start anew again and again, as a
+# server passes the layout of its memory on to its sessions, and with it some luck.  Each
+# round has as many starts as there are kinds, and another one is first in each: on a
+# virtual machine the two servers that start first may be faster by a third than others.
 
 # The last processor that we may use.
 processor=$(taskset -cp $$ | sed 's/.*[^0-9]//')
@@ -27,10 +29,11 @@ make_kinds() {
 	trap 'stop_kinds; clean_up' EXIT
 }
 
+# Start the servers of all kinds, that one first.
 start_kinds() {
-	local kind
+	local first="$1" kind
 
-	for kind in "${kinds[@]}"; do
+	for kind in "${kinds[@]:first}" "${kinds[@]:0:first}"; do
 		as_server taskset -c "$processor" env $(environment_of "$kind") "$bindir/pg_ctl" -D "$scratch/$kind/data" \
 			-l "$scratch/$kind/log" -w -o "$(settings_of "$kind")" start >/dev/null || fail "A server did not start."
 	done
@@ -44,6 +47,20 @@ stop_kinds() {
 		[ ! -e "$scratch/$kind/data/postmaster.pid" ] ||
 			as_server "$bindir/pg_ctl" -D "$scratch/$kind/data" -m fast -w stop >/dev/null || true
 	done
+}
+
+# In each start of so many rounds do what a function does, which takes turns, and show
+# what comes of it.
+take_rounds() {
+	local rounds="$1" measure="$2" first
+
+	for _ in $(seq "$rounds"); do
+		for first in "${!kinds[@]}"; do
+			start_kinds "$first"
+			"$measure"
+			stop_kinds
+		done
+	done | compare_turns
 }
 
 # Let the sessions of all kinds do the work in turns: lines of the name, the kind's
@@ -60,8 +77,9 @@ take_turns() {
 			++n == int((turns + 3) / 4) { print name, $2, $3 }'
 }
 
-# From the lines of all rounds, a table: medians of the rounds, and of the rounds' own
-# ratios, with the least and the most of these in brackets.
+# From the lines of all starts, a table.  The figure of a round is the mean of its starts.
+# Shown are medians of the rounds, and of the rounds' own ratios, with the least and the
+# most of these in brackets.
 compare_turns() {
 	local kind titles=""
 
@@ -77,15 +95,21 @@ compare_turns() {
 			return (values[int((n + 1) / 2)] + values[int(n / 2) + 1]) / 2
 		}
 		!($1 in seen) { seen[$1] = 1; names[++count] = $1 }
-		$2 == 0 { first[$1] = $3 }
-		{ n = ++rounds[$1, $2]; figures[$1, $2, n] = $3; ratios[$1, $2, n] = $3 / first[$1] }
+		BEGIN { kinds = split(titles, title, "|") - 1 }
+		{
+			n = ++starts[$1, $2]
+			rounds[$1, $2] = int((n - 1) / kinds) + 1
+			figures[$1, $2, rounds[$1, $2]] += $3 / kinds
+		}
 		END {
-			kinds = split(titles, title, "|") - 1
 			printf "%10s  %-28s %9s %8s   %s\n", "", "", "figure", "ratio", "[least to most]"
 			for (i = 1; i <= count; i++)
 				for (k = 0; k < kinds; k++) {
 					n = rounds[names[i], k]
-					for (r = 1; r <= n; r++) { f[r] = figures[names[i], k, r]; q[r] = ratios[names[i], k, r] }
+					for (r = 1; r <= n; r++) {
+						f[r] = figures[names[i], k, r]
+						q[r] = f[r] / figures[names[i], 0, r]
+					}
 					figure = median(f, n)
 					ratio = median(q, n)
 					printf "%10s  %-28s %9.2f %8.3f   [%.3f to %.3f]\n", names[i], title[k + 1], figure, ratio, q[1], q[n]
