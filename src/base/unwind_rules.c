@@ -16,10 +16,16 @@
 #include "base/page_layout.h"
 #include "base/unwind_rules.h"
 
-/* Rules are kept by return address; a new one takes the place of an older. */
-#define RULES 2048
+/*
+ * Rules are kept by return address, in sets, of which the oldest one gives way to a new
+ * one.  A rule that was given up has to be trusted anew when it is needed again, for
+ * which libunwind walks over a whole stack.  With one rule for each hash, that took
+ * half of the time of all captures at the default interval.
+ */
+#define SET_BITS 9
+#define WAYS 4
 
-static PLH_LARGE PlhUnwindRule rules[RULES];
+static PLH_LARGE PlhUnwindRule rules[1 << SET_BITS][WAYS];
 
 #if PLH_HAVE_UNWIND_RULES
 
@@ -108,16 +114,19 @@ find_rule(PlhUnwindRule *rule)
 PlhUnwindRule *
 plh_unwind_rules_find(uintptr_t return_address)
 {
-	PlhUnwindRule *rule = &rules[(return_address * UINT64CONST(0x9E3779B97F4A7C15)) >>
-								 (64 - 11)];
+	uint64		hash = return_address * UINT64CONST(0x9E3779B97F4A7C15);
+	PlhUnwindRule *set = rules[hash >> (64 - SET_BITS)];
 
-	StaticAssertStmt(RULES == 1 << 11, "the hash has 11 bits");
-	if (likely(rule->address == return_address))
-		return rule;
-	memset(rule, 0, sizeof(*rule));
-	rule->address = return_address;
-	find_rule(rule);
-	return rule;
+	for (int i = 0; i < WAYS; i++)
+	{
+		if (likely(set[i].address == return_address))
+			return &set[i];
+	}
+	memmove(set + 1, set, sizeof(PlhUnwindRule) * (WAYS - 1));
+	memset(set, 0, sizeof(PlhUnwindRule));
+	set->address = return_address;
+	find_rule(set);
+	return set;
 }
 
 /*

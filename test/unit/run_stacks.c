@@ -390,6 +390,32 @@ test_wrong_memo(void)
 
 #endif							/* PLH_HAVE_UNWIND_RULES */
 
+#if PLH_HAVE_UNWIND_RULES
+
+#define RULES_IN_USE 500
+
+/*
+ * Rules of as many return addresses as transactions of a busy session have: each that
+ * gives way to another has to be trusted anew.
+ */
+static void
+test_rules_in_use(void)
+{
+	uintptr_t	libc = (uintptr_t) qsort;
+	int			kept = 0;
+
+	plh_unwind_rules_forget();
+	for (int i = 0; i < RULES_IN_USE; i++)
+		plh_unwind_rules_find(libc + 17 * i)->is_trusted = true;
+	for (int i = 0; i < RULES_IN_USE; i++)
+		kept += plh_unwind_rules_find(libc + 17 * i)->is_trusted;
+	printf("# %d of %d rules are still known\n", kept, RULES_IN_USE);
+	ok(kept >= RULES_IN_USE * 98 / 100, "rules do not push each other out");
+	plh_unwind_rules_forget();
+}
+
+#endif
+
 int
 main(void)
 {
@@ -401,6 +427,7 @@ main(void)
 	own_text_count = 0;			/* nothing here is to be left out */
 #if PLH_HAVE_UNWIND_RULES
 	test_compiled_code();
+	test_rules_in_use();
 #endif
 	signal(SIGALRM, handler);
 	setitimer(ITIMER_REAL, &timer, NULL);
