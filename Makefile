@@ -46,7 +46,8 @@ PROFILE_OBJS = \
 	src/profile/profile_recycling.o \
 	src/profile/profile_room.o \
 	src/profile/shared_directory.o \
-	src/profile/site_facts.o
+	src/profile/site_facts.o \
+	src/profile/statement_shape.o
 
 # heap files: how they are written
 DUMP_OBJS = \

@@ -237,7 +237,7 @@ COMMENT ON COLUMN pg_leakhunt_report.lifetime IS
 COMMENT ON COLUMN pg_leakhunt_report.query_id IS
 'as in pg_stat_activity; null where the server had computed none';
 COMMENT ON COLUMN pg_leakhunt_report.query IS
-'text of the top-level statement, its first 1024 bytes; with a query_id, of the first such statement; null where none was running, or where statements have used up their quarter of the profile';
+'text of the top-level statement, its first 1024 bytes: of the first of those that have the same query_id or, without one, the same text but for numbers, strings, comments and blanks; null where none was running, or where statements have used up their quarter of the profile';
 COMMENT ON COLUMN pg_leakhunt_report.live_bytes IS
 'bytes allocated at this site and not freed yet, as requested by the caller; estimate';
 COMMENT ON COLUMN pg_leakhunt_report.live_count IS
@@ -334,9 +334,9 @@ COMMENT ON COLUMN pg_leakhunt_queries.pid IS
 COMMENT ON COLUMN pg_leakhunt_queries.backend_type IS
 'as in pg_stat_activity, and postmaster';
 COMMENT ON COLUMN pg_leakhunt_queries.query_id IS
-'as in pg_stat_activity; null where the server had computed none, then the text tells statements apart';
+'as in pg_stat_activity; null where the server had computed none, then the text tells statements apart, but for its numbers, strings, comments and blanks';
 COMMENT ON COLUMN pg_leakhunt_queries.query IS
-'text of the statement, its first 1024 bytes; null where none was running';
+'text of the statement, its first 1024 bytes, as in pg_leakhunt_report; null where none was running';
 COMMENT ON COLUMN pg_leakhunt_queries.live_bytes IS
 'bytes allocated while it ran and not freed yet; estimate';
 COMMENT ON COLUMN pg_leakhunt_queries.live_count IS

@@ -24,6 +24,7 @@
 #include "profile/profile_file.h"
 #include "profile/profile_records.h"
 #include "profile/profile_recycling.h"
+#include "profile/statement_shape.h"
 
 #define MAX_PROFILE_MODULES 1024
 
@@ -194,19 +195,22 @@ plh_profile_string(const char *text, Size max_bytes)
 }
 
 static uint32
-hash_statement(uint64 query_id, const char *text, Size length)
+hash_statement(uint64 query_id, const PlhStatementShape *shape)
 {
 	if (query_id != 0)
 		return hash_bytes((const unsigned char *) &query_id,
 						  sizeof(query_id));
-	return hash_bytes((const unsigned char *) text, length);
+	return hash_bytes((const unsigned char *) shape->text, shape->length);
 }
 
-/* Returns the offset of a statement, or 0 if there is none yet. */
+/*
+ * Returns the offset of a statement, or 0 if there is none yet.  Its shape
+ * matters only if it has no query id.
+ */
 static uint32
-find_statement(uint64 query_id, const char *text, Size length)
+find_statement(uint64 query_id, const PlhStatementShape *shape)
 {
-	uint32		hash = hash_statement(query_id, text, length);
+	uint32		hash = hash_statement(query_id, shape);
 	uint32		offset = *plh_profile_records_bucket(hash);
 
 	while ((offset = plh_profile_records_next(offset, PLH_RECORD_STATEMENT,
@@ -216,8 +220,8 @@ find_statement(uint64 query_id, const char *text, Size length)
 
 		if (statement->query_id == query_id &&
 			(query_id != 0 ||
-			 (statement->text_bytes == length &&
-			  memcmp(statement->text, text, length) == 0)))
+			 plh_statement_shape_equals(shape, statement->text,
+										statement->text_bytes)))
 			break;
 		offset = PLH_CHAIN_OF(offset);
 	}
@@ -226,7 +230,8 @@ find_statement(uint64 query_id, const char *text, Size length)
 
 /* Add a statement.  Returns its offset, or 0 if there is no room. */
 static uint32
-add_statement(uint64 query_id, const char *text, Size length)
+add_statement(uint64 query_id, const PlhStatementShape *shape,
+			  const char *text, Size length)
 {
 	Size		bytes = offsetof(PlhStatementRecord, text) + length + 1;
 	PlhStatementRecord *statement = new_record(bytes);
@@ -237,7 +242,7 @@ add_statement(uint64 query_id, const char *text, Size length)
 	statement->text_bytes = length;
 	memcpy(statement->text, text, length);
 	return plh_profile_records_add(statement, PLH_RECORD_STATEMENT, bytes,
-								   hash_statement(query_id, text, length));
+								   hash_statement(query_id, shape));
 }
 
 /* Do statements leave room for a text of that length in their share? */
@@ -253,9 +258,9 @@ has_share(Size length)
 
 /*
  * Returns the offset of a statement.  If core has computed a query id, the id
- * identifies the statement, and the record has the first text seen; else the
- * text identifies it.  Once statements have used up their share, new ones lose
- * their text.
+ * identifies the statement; else its text without its literals does.  The
+ * record has the first text seen.  Once statements have used up their share,
+ * new ones lose their text.
  *
  * The statement is not given up before the next call, so that the caller may
  * keep the offset until then.
@@ -264,20 +269,23 @@ uint32
 plh_profile_statement(uint64 query_id, const char *text)
 {
 	Size		length = strnlen(text, PLH_STATEMENT_MAX);
+	PlhStatementShape shape;
 	uint32		offset;
 
 	assert_may_grow();
-	offset = find_statement(query_id, text, length);
+	plh_statement_shape_of(&shape, text, query_id == 0 ? length : 0);
+	offset = find_statement(query_id, &shape);
 	if (offset == 0 && !has_share(length))
 		plh_profile_recycling_hurry();
 	if (offset == 0 && !has_share(length))
 	{
 		/* the profile may have this statement without a text: look again */
 		length = 0;
-		offset = find_statement(query_id, text, length);
+		shape.length = 0;
+		offset = find_statement(query_id, &shape);
 	}
 	if (offset == 0)
-		offset = add_statement(query_id, text, length);
+		offset = add_statement(query_id, &shape, text, length);
 	plh_profile_recycling_pins.statement = offset;
 	return offset;
 }

@@ -2,14 +2,15 @@
  * merged_records.c
  *	  Finds records of a profile that say the same, so that there is one of them.
  *
- * A record says all that stands behind its PlhRecord; but statements with an id
- * are the same if their ids are, however they are worded.
+ * A record says all that stands behind its PlhRecord; but statements are the same
+ * if their ids are, however they are worded, and without ids if their shapes are.
  */
 #include "postgres.h"
 
 #include "common/hashfn.h"
 #include "utils/memutils.h"
 
+#include "profile/statement_shape.h"
 #include "reader/merged_records.h"
 
 /* A record that others may say the same as. */
@@ -39,16 +40,32 @@ static bool is_same_record(const PlhProfileBuilder *profile, uint32 left,
 #define SH_DEFINE
 #include "lib/simplehash.h"
 
+static uint32
+hash_statement(const PlhStatementRecord *statement)
+{
+	PlhStatementShape shape;
+
+	if (statement->query_id != 0)
+		return hash_bytes((const unsigned char *) &statement->query_id,
+						  sizeof(statement->query_id));
+	plh_statement_shape_of(&shape, statement->text, statement->text_bytes);
+	return hash_bytes((const unsigned char *) shape.text, shape.length);
+}
+
+static bool
+is_same_statement(const PlhStatementRecord *left,
+				  const PlhStatementRecord *right)
+{
+	return left->query_id == right->query_id &&
+		(left->query_id != 0 ||
+		 plh_statement_shape_compare(left->text, left->text_bytes,
+									 right->text, right->text_bytes) == 0);
+}
+
 /* What a record says: all behind the part that is the owner's business. */
 static const unsigned char *
 payload_of(const PlhRecord *record, Size *bytes)
 {
-	if (record->kind == PLH_RECORD_STATEMENT &&
-		((const PlhStatementRecord *) record)->query_id != 0)
-	{
-		*bytes = sizeof(uint64);
-		return (const unsigned char *) &((const PlhStatementRecord *) record)->query_id;
-	}
 	*bytes = record->bytes - sizeof(PlhRecord);
 	return (const unsigned char *) record + sizeof(PlhRecord);
 }
@@ -61,6 +78,8 @@ hash_record(const PlhProfileBuilder *profile, uint32 offset)
 	Size		bytes;
 	const unsigned char *payload = payload_of(record, &bytes);
 
+	if (record->kind == PLH_RECORD_STATEMENT)
+		return hash_statement((const PlhStatementRecord *) record);
 	return hash_combine(hash_bytes(payload, bytes), record->kind);
 }
 
@@ -75,7 +94,12 @@ is_same_record(const PlhProfileBuilder *profile, uint32 left, uint32 right)
 	const unsigned char *payload = payload_of(one, &bytes);
 	const unsigned char *other_payload = payload_of(other, &other_bytes);
 
-	return one->kind == other->kind && bytes == other_bytes &&
+	if (one->kind != other->kind)
+		return false;
+	if (one->kind == PLH_RECORD_STATEMENT)
+		return is_same_statement((const PlhStatementRecord *) one,
+								 (const PlhStatementRecord *) other);
+	return bytes == other_bytes &&
 		memcmp(payload, other_payload, bytes) == 0;
 }
 

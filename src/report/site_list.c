@@ -12,6 +12,7 @@
 #include "profile/baseline.h"
 #include "profile/profile_image.h"
 #include "profile/site_facts.h"
+#include "profile/statement_shape.h"
 #include "reader/profile_merge.h"
 #include "reader/record_numbers.h"
 #include "reader/site_owner.h"
@@ -186,6 +187,16 @@ compare_texts(const char *left, const char *right)
 	return strcmp(left, right);
 }
 
+/* Likewise, of statements without an id, which may have other literals. */
+static int
+compare_queries(const char *left, const char *right)
+{
+	if (left == NULL || right == NULL)
+		return compare_texts(left, right);
+	return plh_statement_shape_compare(left, strlen(left),
+									   right, strlen(right));
+}
+
 /*
  * Compare two sites of two dumps.  Statements with an id may be worded
  * differently, and names of functions may be known for one dump only.  Sites
@@ -206,7 +217,7 @@ compare_sites(const void *a, const void *b)
 	if (order == 0)
 		order = compare_texts(left->lifetime, right->lifetime);
 	if (order == 0 && left->query_id == 0)
-		order = compare_texts(left->query, right->query);
+		order = compare_queries(left->query, right->query);
 	return order;
 }
 

@@ -93,10 +93,10 @@ like($pprof, qr/of ${bytes}B total/, 'pprof has the same total');
 ($pid, $log) = run_session(
 	join '; ',
 	"SET pg_leakhunt.sample_interval = '16kB'",
-	map { "SELECT leak_top(1000, 1000), 'literal $_'" } 1 .. 20);
+	map { "SELECT leak_top(1000, 1000) AS statement_$_" } 1 .. 20);
 is(scalar dump_files($node, $pid), 1, 'a dump of a leak by many statements');
 like($log, qr/~\d+ MB of it by leaker\.so\+0x[0-9a-f]+ \(called in leak_top\) in TopMemoryContext;/, 'the log adds them up');
-like($log, qr/DETAIL:  Statement, that with most of \d+: SELECT leak_top\(1000, 1000\), 'literal \d+'/,
+like($log, qr/DETAIL:  Statement, that with most of \d+: SELECT leak_top\(1000, 1000\) AS statement_\d+/,
 	'and names one of them');
 
 # The rest is about smaller dumps.

@@ -19,8 +19,8 @@ sub different_statements
 	my ($first, $last) = @_;
 
 	return join '', map {
-		"PREPARE kept AS SELECT $_ + relpages FROM pg_class WHERE oid = $_;\n"
-		  . "EXECUTE kept;\nDEALLOCATE kept;\n"
+		"PREPARE kept_$_ AS SELECT $_ + relpages FROM pg_class WHERE oid = $_;\n"
+		  . "EXECUTE kept_$_;\nDEALLOCATE kept_$_;\n"
 	} $first .. $last;
 }
 

@@ -79,7 +79,7 @@ add_site(pg_prng_state *prng, uint32 number)
 	uint32		site;
 	bool		gone;			/* hold nothing in the end */
 
-	snprintf(statement, sizeof(statement), "SELECT '%s', %u", name, number);
+	snprintf(statement, sizeof(statement), "SELECT '%s', x%u", name, number);
 	key.stack = add_stack(prng);
 	key.context_name = plh_profile_string(name, PLH_CONTEXT_NAME_MAX);
 	key.lifetime = random_below(prng, 3) == 0 ? random_below(prng, 5) : 0;

@@ -11,6 +11,7 @@
 
 #include "backend.h"
 #include "base/sampling.h"
+#include "profile/statement_shape.h"
 #include "reader/profile_merge.h"
 #include "reader_tests.h"
 #include "report/listed_site.h"
@@ -77,6 +78,16 @@ is_same_text(const char *left, const char *right)
 		(left != NULL && right != NULL && strcmp(left, right) == 0);
 }
 
+/* Are these one statement but for its literals? */
+static bool
+is_same_query(const char *left, const char *right)
+{
+	if (left == NULL || right == NULL)
+		return left == right;
+	return plh_statement_shape_compare(left, strlen(left),
+									   right, strlen(right)) == 0;
+}
+
 /* Should a site of an image be merged into that one? */
 static bool
 is_same_site(const PlhListedSite *left, const PlhListedSite *right,
@@ -93,7 +104,7 @@ is_same_site(const PlhListedSite *left, const PlhListedSite *right,
 		is_same_text(left->stack.site, right->stack.site) &&
 		left->query_id == right->query_id &&
 		(!with_queries || left->query_id != 0 ||
-		 is_same_text(left->query, right->query)) &&
+		 is_same_query(left->query, right->query)) &&
 		is_same_text(left->context_name, right->context_name) &&
 		is_same_text(left->lifetime, right->lifetime);
 }

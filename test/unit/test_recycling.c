@@ -80,7 +80,7 @@ text_of(int number)
 {
 	static char text[256];
 
-	snprintf(text, sizeof(text), "SELECT %d%.*s", number, number % 120,
+	snprintf(text, sizeof(text), "SELECT x%d%.*s", number, number % 120,
 			 "                                                            "
 			 "                                                            ");
 	return text;
@@ -281,12 +281,12 @@ test_totals(void)
 	uint32		heir;
 
 	begin(1024 * 1024);
-	held = site_of(1, "SELECT 0");
+	held = site_of(1, "SELECT x0");
 	plh_profile_counters_add(held, BYTES, exact);
-	(void) pass(1, "SELECT 1");
-	(void) pass(1, "SELECT 2");
+	(void) pass(1, "SELECT x1");
+	(void) pass(1, "SELECT x2");
 	(void) pass(1, NULL);
-	(void) pass(2, "SELECT 3");
+	(void) pass(2, "SELECT x3");
 	ok(plh_profile->site_count == 5, "five sites");
 	/* the peak was in one of them: it must be over */
 	plh_profile_counters_add(held, 2 * BYTES, exact);
@@ -510,13 +510,13 @@ test_known_site(void)
 	plh_profile_counters_add(first, BYTES, exact);
 	ok(plh_profile_site_of(&known, &key) == first &&
 	   plh_profile_site(&key) == first, "a stack has its site");
-	key.statement = plh_profile_statement(0, "SELECT 1");
+	key.statement = plh_profile_statement(0, "SELECT x1");
 	second = plh_profile_site_of(&known, &key);
 	ok(second != first && plh_profile_site(&key) == second,
 	   "another one with a statement");
 
 	/* that one has no samples, and goes; its statement stays for another */
-	plh_profile_counters_add(site_of(2, "SELECT 1"), BYTES, exact);
+	plh_profile_counters_add(site_of(2, "SELECT x1"), BYTES, exact);
 	run_round();
 	run_round();
 	ok(site_at(second)->record.kind != PLH_RECORD_SITE, "a site was given up");
@@ -528,7 +528,7 @@ test_known_site(void)
 	for (int i = 0; i < 2000; i++)
 		(void) pass(2, text_of(i));
 	run_round();
-	key.statement = plh_profile_statement(0, "SELECT 1");
+	key.statement = plh_profile_statement(0, "SELECT x1");
 	second = plh_profile_site_of(&known, &key);
 	ok(site_at(second)->key.statement == key.statement,
 	   "also where it became one without a statement");

@@ -131,7 +131,7 @@ suspects_of_kind(Allocator allocator, PlhLifetime lifetime)
 	int			count;
 
 	begin_session(session, 1, 1);
-	begin_statement(session, "SELECT 1;");
+	begin_statement(session, "SELECT x1;");
 	for (int i = 1; i < 100; i++)
 	{
 		begin_transaction(session, i);
@@ -166,7 +166,7 @@ limit_in(const char *context, PlhLifetime lifetime)
 	int64		limit;
 
 	begin_session(session, 1, 1);
-	begin_statement(session, "SELECT 1;");
+	begin_statement(session, "SELECT x1;");
 	plh_profile->backend_type = B_BACKEND;
 	plh_profile->node_memory_bytes = 8000;
 	plh_profile->maintenance_bytes = 64000;
@@ -199,7 +199,7 @@ run_statements(Session *session, Allocator allocator, int statements)
 	for (int i = 1; i <= statements; i++)
 	{
 
-		begin_statement(session, "SELECT %d;", i);
+		begin_statement(session, "SELECT x%d;", i);
 		begin_transaction(session, i);
 		allocate(session, allocator, "TopMemoryContext", 1000 + i);
 	}
@@ -209,7 +209,7 @@ run_statements(Session *session, Allocator allocator, int statements)
 static void
 keep_leaking(Session *session, Allocator allocator, int first)
 {
-	begin_statement(session, "SELECT 7;");
+	begin_statement(session, "SELECT x7;");
 	for (int i = first; i < first + 159; i++)
 	{
 		begin_transaction(session, i);
@@ -274,7 +274,7 @@ test_statements(void)
 	   "by what all of them keep");
 	ok(list->suspects[0].facts.statements == 40 &&
 	   list->suspects[0].facts.epochs == 40, "with the number of statements");
-	ok(strcmp(statement_of(&list->suspects[0]), "SELECT 40;") == 0,
+	ok(strcmp(statement_of(&list->suspects[0]), "SELECT x40;") == 0,
 	   "and the name of that which keeps most");
 	ok(!list->suspects[0].judgement.has_rate,
 	   "at no rate, as the time of the baseline is not known");
@@ -282,11 +282,11 @@ test_statements(void)
 	/* what one frees, another allocates */
 	all = take_baseline();
 	ok(suspects_since(all)->count == 0, "nothing has grown since");
-	begin_statement(session, "SELECT 40;");
+	begin_statement(session, "SELECT x40;");
 	emptied = site_of(session, LEAKING_TOP, "TopMemoryContext",
 					  PLH_LIFETIME_SESSION);
 	plh_profile_counters_subtract(emptied, 1040, exact);
-	begin_statement(session, "SELECT 41;");
+	begin_statement(session, "SELECT x41;");
 	allocate(session, LEAKING_TOP, "TopMemoryContext", 1040);
 	ok(suspects_since(all)->count == 0,
 	   "nor if one keeps what another has freed");
@@ -297,7 +297,7 @@ test_statements(void)
 	ok(list->count == 1 &&
 	   list->suspects[0].judgement.verdict == PLH_VERDICT_LEAK &&
 	   list->suspects[0].facts.statements == 1 &&
-	   strcmp(statement_of(&list->suspects[0]), "SELECT 7;") == 0,
+	   strcmp(statement_of(&list->suspects[0]), "SELECT x7;") == 0,
 	   "of several statements that which leaks is named alone");
 	run_statements(session, PLAN_CACHE, 40);
 	list = suspects_since(nothing);
@@ -320,7 +320,7 @@ use_malloc(Session *session, int part_percent, int blocks)
 
 	begin_session(session, 1, 1);
 	header = plh_profile;
-	begin_statement(session, "SELECT 1;");
+	begin_statement(session, "SELECT x1;");
 	for (int i = 1; i <= 100; i++)
 	{
 		PlhHistoryPoint *point = &header->history[header->history_count++];

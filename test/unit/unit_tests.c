@@ -31,6 +31,7 @@ main(void)
 	test_symbol_protocol();
 	test_server_functions();
 	test_size_units();
+	test_statement_shapes();
 	test_process_suspects();
 	test_memory_course();
 	test_suspects();

@@ -32,6 +32,7 @@ extern void test_read_only_store(void);
 extern void test_symbol_protocol(void);
 extern void test_server_functions(void);
 extern void test_size_units(void);
+extern void test_statement_shapes(void);
 extern void test_process_suspects(void);
 extern void test_memory_course(void);
 extern void test_suspects(void);
