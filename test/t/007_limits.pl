@@ -53,7 +53,7 @@ $session->quit;
 
 # More call sites than fit: one row for the rest, and no loss of the total.
 ($session, $pid) = exact_session();
-$session->query_safe("SELECT leak_named_context('context $_', 10)")
+$session->query_safe("SELECT leak_named_context('context $_', 10) AS context_$_")
   for 1 .. 850;
 my ($count, $rest) = split /\|/,
   $node->safe_psql(
@@ -78,7 +78,7 @@ $session->quit;
 
 # Statements beyond their share of the profile lose their text only.
 ($session, $pid) = exact_session();
-$session->query_safe("SELECT leak_top(10, 1) /* " . ("$_ " x 500) . " */")
+$session->query_safe("SELECT leak_top(10, 1) AS statement_$_ /* " . ("$_ " x 500) . " */")
   for 1 .. 200;
 my ($known, $unknown) = split /\|/,
   $node->safe_psql(
@@ -131,7 +131,7 @@ CONF
 	my $pids = join ', ', map { session_pid($_) } @sessions;
 	for my $each (@sessions)
 	{
-		$each->query_safe("SELECT leak_named_context('context $_', 10)")
+		$each->query_safe("SELECT leak_named_context('context $_', 10) AS context_$_")
 		  for 1 .. 200;
 	}
 	my $published =

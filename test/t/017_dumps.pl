@@ -185,7 +185,7 @@ my @without_ids = map {
 	my $other = $node->background_psql('postgres');
 	my $other_pid = session_pid($other);
 	$other->query_safe("SET compute_query_id = off; SELECT pg_leakhunt_start($other_pid, 1)");
-	$other->query_safe("SELECT leak_top(100, 1000) WHERE '$_' <> ''");
+	$other->query_safe("SELECT leak_top(100, 1000) WHERE '$_' <> '';");
 	my $dump = ask($node, "SELECT pg_leakhunt_dump($other_pid)");
 	$other->quit;
 	$dump;
@@ -194,7 +194,7 @@ is( ask(
 		$node,
 		"SELECT query, older_bytes, newer_bytes FROM pg_leakhunt_diff('$without_ids[0]', '$without_ids[1]') WHERE function_of(site) = 'leaking_top'"
 	),
-	"SELECT leak_top(100, 1000) WHERE 'another' <> ''|100000|100000",
+	"SELECT leak_top(100, 1000) WHERE 'another' <> '';|100000|100000",
 	'also where they differ in a literal');
 my @profiles = map { $node->basedir . "/$_.pb" } qw(second third);
 save_pprof($profiles[0], "'$second', labels => '{memory_context,pid}'");
