@@ -236,7 +236,7 @@ for my $limit ('nofile=0', 'fsize=0', 'fsize=4096', 'fsize=40000')
 	# while it grows
 	limit($pid, $limit);
 	my (undef, $lost_before) = figures($pid, '');
-	$session->query_safe("SELECT leak_named_context('$limit $_', 10)") for 1 .. 300;
+	$session->query_safe("SELECT leak_named_context('$limit $_', 10) AS context_$_") for 1 .. 300;
 	my ($kept, $lost) = figures($pid, "$limit %");
 	cmp_ok($kept + $lost - $lost_before, '>=', 300, "$limit: the loss is counted");
 	works($session, "$limit, with a profile");
