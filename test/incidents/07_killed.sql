@@ -7,6 +7,6 @@
 -- suspect: query holding_in ExecutorState
 -- figure: 400000000 ran held
 -- says: crashed
--- says: holding_in \(incidents\.c:[0-9]+\) +\| ExecutorState +\| (3[5-9]|4[0-4])[0-9] MB
+-- says: holding_in \(incidents\.c:[0-9]+\) +\| ExecutorState +\| (3[2-9]|4[0-3])[0-9] MB
 -- says: was terminated by signal 9
 SELECT count(*), pg_sleep(3600) FROM hold_rows(400, 5);
