@@ -230,7 +230,7 @@ sub small_objects_of_python
 	my $pid = session_pid($session);
 
 	$session->query_safe("SET pg_leakhunt.sample_interval = '4kB'");
-	$session->query_safe('SELECT python_small(1)');
+	$session->query_safe('SELECT python_small(1) AS first');
 	$session->query_safe('SELECT python_small(200000)') for 1 .. 3;
 	my ($bytes) = split /\|/, ask(
 		$node, qq{
