@@ -19,6 +19,7 @@ BASE_OBJS = \
 	src/base/compiled_code.o \
 	src/base/directory_names.o \
 	src/base/guard.o \
+	src/base/hash_buckets.o \
 	src/base/modules.o \
 	src/base/pointer_table.o \
 	src/base/private_memory.o \

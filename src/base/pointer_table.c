@@ -4,19 +4,13 @@
  *
  * This code runs inside palloc.
  *
- * Invariants: bucket b of a table with n buckets, where 2^k <= n < 2^(k+1),
- * holds the entries whose hash modulo 2^(k+1) is b or, if that is >= n, whose
- * hash modulo 2^k is b.  Every index below high_entries is either in exactly
- * one chain (its pointer is not NULL) or on the free list (its pointer is
- * NULL).
+ * Invariant: every index below high_entries is either in exactly one chain (its
+ * pointer is not NULL) or on the free list (its pointer is NULL).
  */
 #include "postgres.h"
 
 #include "base/page_layout.h"
 #include "base/pointer_table.h"
-
-/* A table starts with this many buckets. */
-#define FIRST_BUCKETS 64
 
 /*
  * Define an empty table of at most "max_entries" entries.  The table takes
@@ -36,64 +30,22 @@ plh_pointer_table_init(PlhPointerTable *table, uint32 entry_bytes,
 static pg_noinline bool
 start_table(PlhPointerTable *table)
 {
-	Size		max_buckets = Max(table->max_entries, FIRST_BUCKETS);
-
 	Assert(table->entry_bytes >= sizeof(PlhPointerEntry));
 	Assert(table->max_entries < PLH_NO_ENTRY);
-	if (!plh_private_memory_reserve(&table->entry_region,
-									(Size) table->entry_bytes *
-									table->max_entries) ||
-		!plh_private_memory_reserve(&table->bucket_region,
-									sizeof(uint32) * max_buckets) ||
-		!plh_private_memory_commit(&table->bucket_region,
-								   sizeof(uint32) * FIRST_BUCKETS))
-		return false;
-
-	memset(table->bucket_region.base, 0xFF, sizeof(uint32) * FIRST_BUCKETS);
-	table->buckets = FIRST_BUCKETS;
-	table->low_buckets = FIRST_BUCKETS;
-	return true;
+	return plh_private_memory_reserve(&table->entry_region,
+									  (Size) table->entry_bytes *
+									  table->max_entries) &&
+		plh_hash_buckets_begin(&table->buckets, table->max_entries, PLH_NO_ENTRY);
 }
 
-/*
- * Add one bucket, and move the entries that belong there to it.  If there is
- * no memory for the bucket, the chains get longer, and nothing else happens.
- */
-static pg_noinline void
-split_bucket(PlhPointerTable *table)
+/* What the buckets ask of an entry. */
+static uint32 *
+link_of_entry(const void *table, uint32 index, uint32 *hash)
 {
-	uint32		low = table->low_buckets;
-	uint32		new_bucket = table->buckets;
-	uint32	   *link;
-	uint32	   *heads;
+	PlhPointerEntry *entry = plh_pointer_table_entry(table, index);
 
-	if (!plh_private_memory_commit(&table->bucket_region,
-								   sizeof(uint32) * ((Size) new_bucket + 1)))
-		return;
-
-	heads = (uint32 *) table->bucket_region.base;
-	heads[new_bucket] = PLH_NO_ENTRY;
-	table->buckets++;
-	if (table->buckets == 2 * low)
-		table->low_buckets = table->buckets;
-
-	link = &heads[new_bucket - low];
-	while (*link != PLH_NO_ENTRY)
-	{
-		uint32		index = *link;
-		PlhPointerEntry *entry = plh_pointer_table_entry(table, index);
-		uint32	   *bucket = plh_pointer_table_bucket(table, entry->pointer);
-
-		Assert(bucket == &heads[new_bucket] || bucket == &heads[new_bucket - low]);
-		if (bucket == &heads[new_bucket])
-		{
-			*link = entry->next;
-			entry->next = heads[new_bucket];
-			heads[new_bucket] = index;
-		}
-		else
-			link = &entry->next;
-	}
+	*hash = plh_pointer_table_hash(entry->pointer);
+	return &entry->next;
 }
 
 /*
@@ -143,14 +95,13 @@ plh_pointer_table_insert(PlhPointerTable *table, const void *pointer)
 
 	Assert(pointer != NULL);
 	Assert(plh_pointer_table_find(table, pointer) == NULL);
-	if (table->buckets == 0 && !start_table(table))
+	if (table->buckets.count == 0 && !start_table(table))
 		return NULL;
 	index = take_entry(table);
 	if (index == PLH_NO_ENTRY)
 		return NULL;
-	if (table->used_entries >= table->buckets &&
-		table->buckets < table->max_entries)
-		split_bucket(table);
+	plh_hash_buckets_expect(&table->buckets, table->used_entries,
+							link_of_entry, table);
 
 	entry = plh_pointer_table_entry(table, index);
 	head = plh_pointer_table_bucket(table, pointer);
@@ -168,9 +119,9 @@ plh_pointer_table_insert(PlhPointerTable *table, const void *pointer)
 PLH_EVERY_PROCESS void
 plh_pointer_table_discard(PlhPointerTable *table)
 {
-	if (table->entry_region.base == NULL && table->bucket_region.base == NULL)
+	if (table->entry_region.base == NULL && table->buckets.region.base == NULL)
 		return;					/* it is as plh_pointer_table_init left it */
 	plh_private_memory_discard(&table->entry_region);
-	plh_private_memory_discard(&table->bucket_region);
+	plh_hash_buckets_discard(&table->buckets);
 	plh_pointer_table_init(table, table->entry_bytes, table->max_entries);
 }

@@ -3,10 +3,8 @@
  *	  A hash table from pointers to entries of a fixed size that never move.
  *
  * The table is written by hand because lib/simplehash.h rehashes everything
- * within one insertion and moves entries, both of which are wrong here.  With
- * linear hashing each insertion splits at most one bucket, so that no single
- * palloc pays for a rehash.  Entries can also be reached by an index, which
- * takes half the room of a pointer.
+ * within one insertion and moves entries, both of which are wrong here.  Entries
+ * can also be reached by an index, which takes half the room of a pointer.
  *
  * These functions may be called inside palloc; they never palloc, throw or
  * lock, and are not reentrant.  plh_pointer_table_init comes first; a table
@@ -15,7 +13,7 @@
 #ifndef PLH_POINTER_TABLE_H
 #define PLH_POINTER_TABLE_H
 
-#include "base/private_memory.h"
+#include "base/hash_buckets.h"
 
 /* Index that stands for "no entry". */
 #define PLH_NO_ENTRY ((uint32) 0xFFFFFFFF)
@@ -35,10 +33,8 @@ typedef struct PlhPointerTable
 	uint32		used_entries;	/* now in the table */
 	uint32		high_entries;	/* ever used: all indexes lie below */
 	uint32		free_entry;		/* head of the free list */
-	uint32		buckets;		/* now in use, grows by splitting */
-	uint32		low_buckets;	/* the largest power of two up to it */
 	PlhRegion	entry_region;
-	PlhRegion	bucket_region;	/* uint32 heads of chains */
+	PlhHashBuckets buckets;		/* of indexes */
 } PlhPointerTable;
 
 extern void plh_pointer_table_init(PlhPointerTable *table, uint32 entry_bytes,
@@ -66,20 +62,24 @@ plh_pointer_hash(const void *pointer)
 }
 
 /*
- * Returns the bucket that "pointer" belongs to: the head of its chain.  Neighbours in
- * memory, which are allocated one after the other, have neighbouring buckets, as in a
- * large table each other one would be a cache miss; pages have theirs anywhere.
+ * Returns what decides about the bucket of a pointer.  Neighbours in memory, which are
+ * allocated one after the other, have neighbouring buckets, as in a large table each
+ * other one would be a cache miss; pages have theirs anywhere.
  */
+static inline uint32
+plh_pointer_table_hash(const void *pointer)
+{
+	uintptr_t	address = (uintptr_t) pointer;
+	uint32		page_hash = plh_pointer_hash((void *) (address / 4096)) >> 32;
+
+	return page_hash + address % 4096 / 16;
+}
+
+/* Returns the bucket that "pointer" belongs to: the head of its chain. */
 static inline uint32 *
 plh_pointer_table_bucket(const PlhPointerTable *table, const void *pointer)
 {
-	uint32	   *heads = (uint32 *) table->bucket_region.base;
-	uintptr_t	address = (uintptr_t) pointer;
-	uint32		page_hash = plh_pointer_hash((void *) (address / 4096)) >> 32;
-	uint32		hash = page_hash + address % 4096 / 16;
-	uint32		bucket = hash & (2 * table->low_buckets - 1);
-
-	return &heads[bucket < table->buckets ? bucket : bucket - table->low_buckets];
+	return plh_hash_buckets_head(&table->buckets, plh_pointer_table_hash(pointer));
 }
 
 /*

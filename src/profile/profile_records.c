@@ -25,8 +25,11 @@
 #include "base/settings.h"
 #include "profile/profile_records.h"
 
-/* There is one bucket for this many bytes of the profile's maximum size. */
-#define BYTES_PER_BUCKET 1024
+/*
+ * There is a bucket for each record; once that is one for this many bytes of the
+ * profile's maximum size, which is less than most records take, there are enough.
+ */
+#define BYTES_PER_BUCKET 128
 
 /*
  * Sizes of records are rounded up to multiples of this, so that a record finds
@@ -59,9 +62,9 @@ typedef struct FreeList
 	uint32		last;
 } FreeList;
 
-PlhRecordBuckets plh_profile_records_buckets;
+PlhHashBuckets plh_profile_records_buckets;
 
-static PlhRegion bucket_region;
+static uint32 records;			/* in the chains */
 static PLH_LARGE FreeList free_lists[LISTS];
 static PLH_LARGE FreeList given_up[LISTS];	/* in this round */
 static Size bytes_by_kind[PLH_RECORD_KINDS];
@@ -72,14 +75,8 @@ static Size bytes_by_kind[PLH_RECORD_KINDS];
 bool
 plh_profile_records_begin(void)
 {
-	uint32		count = plh_fixed.max_profile_size / BYTES_PER_BUCKET;
-
-	if (!plh_private_memory_reserve(&bucket_region, sizeof(uint32) * count) ||
-		!plh_private_memory_commit(&bucket_region, sizeof(uint32) * count))
-		return false;
-	plh_profile_records_buckets.heads = (uint32 *) bucket_region.base;
-	plh_profile_records_buckets.count = count;
-	return true;
+	return plh_hash_buckets_begin(&plh_profile_records_buckets,
+								  plh_fixed.max_profile_size / BYTES_PER_BUCKET, 0);
 }
 
 /*
@@ -88,9 +85,8 @@ plh_profile_records_begin(void)
 void
 plh_profile_records_forget(void)
 {
-	plh_private_memory_discard(&bucket_region);
-	memset(&plh_profile_records_buckets, 0,
-		   sizeof(plh_profile_records_buckets));
+	plh_hash_buckets_discard(&plh_profile_records_buckets);
+	records = 0;
 	memset(free_lists, 0, sizeof(free_lists));
 	memset(given_up, 0, sizeof(given_up));
 	memset(bytes_by_kind, 0, sizeof(bytes_by_kind));
@@ -254,12 +250,25 @@ plh_profile_records_return(void *taken)
 		push(free_lists, offset);
 }
 
+/* What the buckets ask of a record. */
+static uint32 *
+link_of_record(const void *table, uint32 offset, uint32 *hash)
+{
+	PlhRecord  *record = plh_profile_records_at(offset);
+
+	*hash = record->hash;
+	return &record->chain;
+}
+
 /* Put a record in front of the others with its hash. */
 static void
 chain(PlhRecord *record)
 {
-	uint32	   *bucket = plh_profile_records_bucket(record->hash);
+	uint32	   *bucket;
 
+	plh_hash_buckets_expect(&plh_profile_records_buckets, records++,
+							link_of_record, NULL);
+	bucket = plh_profile_records_bucket(record->hash);
 	record->chain = *bucket;
 	*bucket = plh_profile_records_offset(record);
 }
@@ -277,6 +286,7 @@ unchain(PlhRecord *record)
 		link = &PLH_CHAIN_OF(*link);
 	}
 	*link = record->chain;
+	records--;
 }
 
 /*

@@ -10,17 +10,12 @@
 
 #include "common/hashfn.h"
 
+#include "base/hash_buckets.h"
 #include "profile/profile_file.h"
 #include "profile/profile_layout.h"
 
-/* Offsets of the first record of each chain; equal hashes share a chain. */
-typedef struct PlhRecordBuckets
-{
-	uint32	   *heads;
-	uint32		count;
-} PlhRecordBuckets;
-
-extern PlhRecordBuckets plh_profile_records_buckets;
+/* Of the offsets of records; equal hashes share a chain. */
+extern PlhHashBuckets plh_profile_records_buckets;
 
 static inline void *
 plh_profile_records_at(uint32 offset)
@@ -40,8 +35,7 @@ plh_profile_records_offset(const void *record)
 static inline uint32 *
 plh_profile_records_bucket(uint32 hash)
 {
-	return &plh_profile_records_buckets.heads[hash %
-											  plh_profile_records_buckets.count];
+	return plh_hash_buckets_head(&plh_profile_records_buckets, hash);
 }
 
 /*

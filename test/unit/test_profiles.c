@@ -13,6 +13,7 @@
 #include "profile/profile.h"
 #include "profile/profile_counters.h"
 #include "profile/profile_file.h"
+#include "profile/profile_records.h"
 #include "profile/profile_recycling.h"
 #include "sampler/live_samples.h"
 #include "sampler/sample_filter.h"
@@ -417,9 +418,64 @@ test_strings(void)
 	forget_all();
 }
 
+/* The records of the longest chain. */
+static int
+longest_chain(void)
+{
+	int			longest = 0;
+
+	for (uint32 i = 0; i < plh_profile_records_buckets.count; i++)
+	{
+		int			length = 0;
+
+		for (uint32 offset = plh_profile_records_buckets.heads[i]; offset != 0;
+			 offset = PLH_CHAIN_OF(offset))
+			length++;
+		longest = Max(longest, length);
+	}
+	return longest;
+}
+
+/* The buckets grow with the records, which stay where they are. */
+static void
+test_buckets(void)
+{
+	enum
+	{
+		STRINGS = 20000
+	};
+	static uint32 offsets[STRINGS];
+	Size		max_bytes = plh_fixed.max_profile_size;
+	char		name[32];
+	int			moved = 0;
+
+	plh_fixed.max_profile_size = 8 * 1024 * 1024;
+	ok(begin_profile(), "a profile for buckets");
+	ok(plh_profile_records_buckets.count * sizeof(uint32) < 1024,
+	   "few records need few of them");
+	for (int i = 0; i < STRINGS; i++)
+	{
+		snprintf(name, sizeof(name), "string %d", i);
+		offsets[i] = plh_profile_string(name, sizeof(name));
+	}
+	for (int i = 0; i < STRINGS; i++)
+	{
+		snprintf(name, sizeof(name), "string %d", i);
+		if (offsets[i] == 0 ||
+			plh_profile_string(name, sizeof(name)) != offsets[i])
+			moved++;
+	}
+	ok(moved == 0, "records are found in buckets that were split");
+	ok(plh_profile_records_buckets.count > STRINGS && longest_chain() <= 12,
+	   "a bucket has a record or two");
+	forget_all();
+	plh_fixed.max_profile_size = max_bytes;
+}
+
 void
 test_profiles(void)
 {
+	test_buckets();
 	test_strings();
 	test_known_stack();
 	test_late_checkpoint();
