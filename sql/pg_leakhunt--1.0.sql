@@ -131,7 +131,7 @@ COMMENT ON COLUMN pg_leakhunt_processes.profile_bytes IS
 COMMENT ON COLUMN pg_leakhunt_processes.last_sample_at IS
 'when the last sample was kept';
 COMMENT ON COLUMN pg_leakhunt_processes.counted_at IS
-'when the process last counted its contexts: with a sample, at most once a second, and at the end of a transaction that commits, where 50 ms have passed since, or 10 ms after a transaction longer than 2 ms, but not if it would hold up the commit for more than 2 ms; at once, where live_bytes or the memory of the process has changed by a fifth; all that together takes at most a thousandth of the time. context_bytes, malloc_bytes and malloc_free_bytes are as of then, rss_anon_bytes is of now; null if it has not yet';
+'when the process last counted its contexts: with a sample, at most once a second, and at the end of a transaction that commits, where 250 ms have passed since, or 10 ms after a transaction longer than 2 ms, but not if it would hold up the commit for more than 2 ms; at once, where live_bytes has changed, or the memory of the process has risen, by a fifth; all that together takes at most a thousandth of the time. context_bytes, malloc_bytes and malloc_free_bytes are as of then, rss_anon_bytes is of now; null if it has not yet';
 COMMENT ON COLUMN pg_leakhunt_processes.died_at IS
 'when a crashed process died, by the clock of the postmaster: when that learned how it had ended, else when it found it gone and went on, so that it died no later; null for a process that lives, and where the server itself was killed or stopped';
 COMMENT ON COLUMN pg_leakhunt_processes.death IS

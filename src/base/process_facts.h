@@ -17,6 +17,7 @@ extern uint64 plh_process_facts_start_ticks(int pid);
 extern bool plh_process_facts_is_alive(int pid, uint64 start_ticks);
 extern int64 plh_process_facts_own_bytes(void);
 extern bool plh_process_facts_owns(int64 bytes);
+extern int64 plh_process_facts_touched_bytes(void);
 
 /* Returns -1 without such a process. */
 extern int64 plh_process_facts_private_bytes(int pid);

@@ -42,7 +42,7 @@
  * which the process may go idle, and of a long one, which may have allocated
  * much.
  */
-#define SHORT_GAP_US ((int64) 50 * 1000)
+#define SHORT_GAP_US ((int64) 250 * 1000)
 #define LONG_GAP_US ((int64) 10 * 1000)
 #define LONG_TRANSACTION_US ((int64) 2000)
 

@@ -51,7 +51,7 @@
 /*
  * Figures that have changed by this part of them, and by this many bytes, are
  * out of date.  The process' own memory, which the kernel has to be asked for,
- * is looked at this often.
+ * is looked at this often, if it can have grown so much.
  */
 #define OUTDATED_PART 5
 #define OUTDATED_BYTES ((int64) 1024 * 1024)
@@ -79,6 +79,8 @@ static int64 cost_us;			/* processor time expected of the next one */
 static int64 spent_us;			/* of the credit, as of last_census_us */
 static int64 counted_live_bytes;	/* live bytes at the last one */
 static int64 own_looked_us;		/* last look at the process' own memory */
+static int64 touched_bytes;		/* when that was last found, or found as
+								 * before */
 static uint32 census_number;
 static int64 history_gap_us;	/* between two points of the history */
 static int64 last_point_us;		/* of it, by the monotonic clock */
@@ -270,6 +272,7 @@ void
 plh_census_note_own_bytes(void)
 {
 	plh_profile->own_bytes = plh_process_facts_own_bytes();
+	touched_bytes = plh_process_facts_touched_bytes();
 	if (plh_profile->own_bytes <= plh_profile->own_peak_bytes)
 		return;
 	plh_profile->own_peak_bytes = plh_profile->own_bytes;
@@ -350,6 +353,28 @@ has_changed(int64 before, int64 now)
 }
 
 /*
+ * Has the process' own memory changed?  A file of /proc takes the kernel 10 to 30 us,
+ * which a session that works now and then would pay in each transaction: so there is
+ * a look where it can have grown.
+ */
+static bool
+has_own_changed(int64 now_us)
+{
+	int64		bytes;
+
+	if (now_us < own_looked_us + OWN_LOOK_US)
+		return false;
+	own_looked_us = now_us;
+	bytes = plh_process_facts_touched_bytes();
+	if (bytes >= 0 && bytes < touched_bytes + OUTDATED_BYTES)
+		return false;
+	if (has_changed(plh_profile->own_bytes, plh_process_facts_own_bytes()))
+		return true;
+	touched_bytes = bytes;
+	return false;
+}
+
+/*
  * Would the figures of the last census contradict what is known now?
  */
 static bool
@@ -357,10 +382,7 @@ is_outdated(int64 now_us)
 {
 	if (has_changed(counted_live_bytes, plh_profile->counters.live_bytes))
 		return true;
-	if (now_us < own_looked_us + OWN_LOOK_US)
-		return false;
-	own_looked_us = now_us;
-	return has_changed(plh_profile->own_bytes, plh_process_facts_own_bytes());
+	return has_own_changed(now_us);
 }
 
 /*
@@ -453,6 +475,7 @@ plh_census_forget(void)
 	spent_us = 0;
 	counted_live_bytes = 0;
 	own_looked_us = 0;
+	touched_bytes = 0;
 	census_number = 0;
 	history_gap_us = 0;
 	last_point_us = 0;

@@ -10,10 +10,13 @@
 
 static int	census_clock(clockid_t clock, struct timespec *now);
 static int64 census_own_bytes(void);
+static int64 census_touched_bytes(void);
 
 #define clock_gettime census_clock
 #define plh_process_facts_own_bytes census_own_bytes
+#define plh_process_facts_touched_bytes census_touched_bytes
 #include "sampler/census.c"
+#undef plh_process_facts_touched_bytes
 #undef plh_process_facts_own_bytes
 #undef clock_gettime
 
@@ -23,13 +26,24 @@ static int64 census_own_bytes(void);
 static uint64 wall_us = 1000000;
 static uint64 cpu_us;
 
-/* The process' own memory. */
+/* The process' own memory, and how often it was looked at. */
 static int64 own_bytes = 10 * 1000 * 1000;
+static int	own_looks;
 
 static int64
 census_own_bytes(void)
 {
+	own_looks++;
 	return own_bytes;
+}
+
+/* What was touched is more, as the same page may be freed and touched again. */
+static int64 touched_again;
+
+static int64
+census_touched_bytes(void)
+{
+	return touched_again < 0 ? -1 : own_bytes + touched_again;
 }
 
 /* What core says of a context that has nothing else. */
@@ -172,6 +186,28 @@ test_changes(void)
 	own_bytes = own_bytes * 2;
 	ok(!is_taken_early(5000) && is_taken_early(10000),
 	   "which is looked at a hundred times a second");
+	(void) is_taken_early(1000000);
+	own_looks = 0;
+	ok(!is_taken_early(20000) && !is_taken_early(20000) && own_looks == 0,
+	   "unless it can't have grown");
+	own_bytes += 1000 * 1000;
+	touched_again = OUTDATED_BYTES - 1000 * 1000 - 1;
+	ok(!is_taken_early(20000) && own_looks == 0, "by as much");
+	touched_again++;
+	ok(!is_taken_early(20000) && own_looks == 1 && !is_taken_early(20000) &&
+	   own_looks == 1, "which is looked at once");
+	for (int i = 0; i < 40 && own_looks < 100; i++)
+	{
+		own_bytes += 500 * 1000;
+		if (is_taken_early(20000))
+			own_looks = 100;
+	}
+	ok(own_looks == 100, "and adds up");
+	own_looks = 0;
+	touched_again = -1;
+	ok(!is_taken_early(20000) && own_looks == 1,
+	   "where the kernel does not say so, there is a look");
+	touched_again = 0;
 
 	/* up and down within each millisecond, where a census takes 500 us */
 	censuses = 0;

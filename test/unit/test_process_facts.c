@@ -36,6 +36,8 @@ told_usage(int who, struct rusage *usage)
 {
 	memset(usage, 0, sizeof(*usage));
 	usage->ru_maxrss = most_kb;
+	usage->ru_minflt = 2;
+	usage->ru_majflt = 1;
 	return 0;
 }
 
@@ -55,6 +57,10 @@ test_process_facts(void)
 	opened = 0;
 	bytes = plh_process_facts_own_bytes();
 	ok(bytes > 0 && opened == 1, "one look tells the process' own memory");
+	most_kb = 10;
+	opened = 0;
+	ok(plh_process_facts_touched_bytes() == 3 * sysconf(_SC_PAGESIZE) + 10 * 1024 &&
+	   opened == 0, "what was touched takes no file");
 	most_kb = 1024;
 	ok(says(false, 1024 * 1024 + 1, 0),
 	   "none is needed where there never was so much of any kind");
