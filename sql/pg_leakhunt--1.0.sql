@@ -87,7 +87,7 @@ COMMENT ON COLUMN pg_leakhunt_processes.started_at IS
 COMMENT ON COLUMN pg_leakhunt_processes.sampling IS
 'whether the process takes samples now';
 COMMENT ON COLUMN pg_leakhunt_processes.sample_interval IS
-'mean number of allocated bytes between two samples; 0 while not sampling';
+'mean number of allocated bytes between two samples; 0 while not sampling. From 256 kB on, memory that ends with a query or transaction has four times that while there is little of it';
 COMMENT ON COLUMN pg_leakhunt_processes.scope IS
 'long_lived: samples of contexts of lifetime session only are kept; all: of all contexts; those of malloc are in either case';
 COMMENT ON COLUMN pg_leakhunt_processes.live_bytes IS
@@ -137,7 +137,7 @@ COMMENT ON COLUMN pg_leakhunt_processes.died_at IS
 COMMENT ON COLUMN pg_leakhunt_processes.death IS
 'how a crashed process died, as the postmaster learned: terminated by signal 9: Killed, or exited with exit code 2, of the process that the crash began with; ended with process 4711, of those that the server ended as that one had died; null where died_at is, and where log_min_messages hides the messages of the postmaster';
 COMMENT ON COLUMN pg_leakhunt_processes.request IS
-'what pg_leakhunt_start, _stop and the like have asked of the process, of it or of all: pending, while its profile does not show it, as it has not allocated a megabyte since or has no profile; in force, once it does; null if nobody has asked, and for a process that is gone or has not loaded pg_leakhunt';
+'what pg_leakhunt_start, _stop and the like have asked of the process, of it or of all: pending, while its profile does not show it, as it has not allocated a megabyte since or has no profile; in force, once it does, at once where it asks for what the profile shows anyway; null if nobody has asked, and for a process that is gone or has not loaded pg_leakhunt';
 
 CREATE FUNCTION pg_leakhunt_history(
     pid int,

@@ -75,6 +75,21 @@ exact_weight(Size size, uint32 interval_bytes)
 }
 
 /*
+ * Is an allocation of "size" bytes that was sampled at one interval a sample at a
+ * longer one, too?  Of those that the former takes with p and the latter with q, it
+ * is with q/p.
+ */
+bool
+plh_sampling_keeps(pg_prng_state *prng, Size size, uint32 interval_bytes,
+				   uint32 longer_bytes)
+{
+	double		weight = exact_weight(size, interval_bytes);
+
+	Assert(longer_bytes >= interval_bytes);
+	return draw_fraction(prng) * exact_weight(size, longer_bytes) < weight;
+}
+
+/*
  * Draw how the weight of a sampled allocation of "size" bytes is rounded.
  */
 PlhDraw
@@ -138,4 +153,25 @@ plh_sampling_error_bytes(double variance, double bytes, int64 samples)
 	return Z95 * Z95 / 2.0 * sample_bytes * correction +
 		Z95 * sqrt(variance + Z95 * Z95 / 4.0 * sample_bytes * sample_bytes *
 				   correction);
+}
+
+/*
+ * Returns the most that the error bound of an estimate of "bytes" can have been whose
+ * samples are gone: that of small chunks, the first of which were sampled at the longer
+ * interval of memory that is meant to go soon.
+ */
+int64
+plh_sampling_most_error_bytes(int64 bytes, uint32 interval_bytes)
+{
+	uint32		coarse_interval = plh_sampling_coarse_interval(interval_bytes, 0);
+	double		coarse_bytes = Min(bytes, PLH_COARSE_BYTES + coarse_interval);
+	double		fine_bytes = bytes - coarse_bytes;
+	int64		samples = coarse_bytes / coarse_interval +
+		fine_bytes / interval_bytes;
+
+	if (interval_bytes <= 1)
+		return 0;
+	return (int64) plh_sampling_error_bytes(coarse_bytes * coarse_interval +
+											fine_bytes * interval_bytes,
+											bytes, Max(samples, 1));
 }

@@ -33,12 +33,37 @@ typedef struct PlhSampleValue
 	double		variance;		/* in bytes squared */
 } PlhSampleValue;
 
+/*
+ * From such intervals on, memory that ends with a query or transaction is sampled at one
+ * that is so many times as long, while a process holds less than so many bytes of it.  A busy
+ * session allocates little else, and nobody looks for what is gone with the
+ * statement, unless it was large.
+ */
+#define PLH_COARSE_FROM (256 * 1024)
+#define PLH_COARSE_FACTOR 4
+#define PLH_COARSE_BYTES ((int64) 8 * 1024 * 1024)
+
 extern int64 plh_sampling_gap(pg_prng_state *prng, uint32 interval_bytes);
+extern bool plh_sampling_keeps(pg_prng_state *prng, Size size,
+							   uint32 interval_bytes, uint32 longer_bytes);
 extern PlhDraw plh_sampling_draw(pg_prng_state *prng, Size size,
 								 uint32 interval_bytes);
 extern PlhSampleValue plh_sampling_value_of(Size size, PlhDraw draw);
 extern double plh_sampling_error_bytes(double variance, double bytes,
 									   int64 samples);
+extern int64 plh_sampling_most_error_bytes(int64 bytes, uint32 interval_bytes);
+
+/*
+ * Returns the interval at which memory that is meant to go soon is sampled where others
+ * have that one, while the process holds so many bytes of it.
+ */
+static inline uint32
+plh_sampling_coarse_interval(uint32 interval_bytes, int64 live_bytes)
+{
+	return interval_bytes < PLH_COARSE_FROM || live_bytes >= PLH_COARSE_BYTES ?
+		interval_bytes :
+		Min((uint64) interval_bytes * PLH_COARSE_FACTOR, PG_INT32_MAX);
+}
 
 /* Returns what a sample of "size" bytes stands for. */
 static inline PlhSampleValue

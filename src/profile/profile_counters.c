@@ -25,6 +25,7 @@ static uint32 last_transaction;
 static int64 epoch_began_us;
 
 int64		plh_profile_counters_last_us;
+int64		plh_profile_counters_live_bytes[PLH_LIFETIMES];
 
 /*
  * A larger jump between two local transaction ids means that numbering has
@@ -194,6 +195,7 @@ plh_profile_counters_add(uint32 site_offset, Size size, PlhDraw draw)
 	note_change(profile, site);
 	add_to_counters(&site->counters, bytes, value.weight, value.variance, now);
 	add_to_counters(&profile->counters, bytes, value.weight, value.variance, now);
+	plh_profile_counters_live_bytes[site->key.lifetime] += bytes;
 	if (site->key.lifetime == PLH_LIFETIME_PROCESS)
 		add_to_counters(&profile->malloc_counters, bytes, value.weight, value.variance,
 						now);
@@ -225,6 +227,7 @@ plh_profile_counters_subtract(uint32 site_offset, Size size, PlhDraw draw)
 	note_change(profile, site);
 	subtract_from_counters(&site->counters, bytes, value.weight, value.variance);
 	subtract_from_counters(&profile->counters, bytes, value.weight, value.variance);
+	plh_profile_counters_live_bytes[site->key.lifetime] -= bytes;
 	if (site->key.lifetime == PLH_LIFETIME_PROCESS)
 		subtract_from_counters(&profile->malloc_counters, bytes, value.weight, value.variance);
 }
@@ -343,5 +346,7 @@ plh_profile_counters_forget(void)
 	last_transaction = 0;
 	epoch_began_us = 0;
 	plh_profile_counters_last_us = 0;
+	memset(plh_profile_counters_live_bytes, 0,
+		   sizeof(plh_profile_counters_live_bytes));
 	memset(&early, 0, sizeof(early));
 }

@@ -15,6 +15,9 @@
 /* When the last sample was counted, by the coarse monotonic clock. */
 extern int64 plh_profile_counters_last_us;
 
+/* What this process holds, by lifetime, but for what is at the catch-all site. */
+extern int64 plh_profile_counters_live_bytes[PLH_LIFETIMES];
+
 extern void plh_profile_counters_add(uint32 site, Size size, PlhDraw draw);
 extern void plh_profile_counters_subtract(uint32 site, Size size,
 										  PlhDraw draw);

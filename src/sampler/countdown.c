@@ -15,6 +15,7 @@
 #include "base/guard.h"
 #include "base/page_layout.h"
 #include "base/settings.h"
+#include "profile/profile_counters.h"
 #include "sampler/control.h"
 #include "sampler/countdown.h"
 #include "sampler/owner.h"
@@ -39,6 +40,9 @@ static PlhCountdown *countdowns[PLH_COUNTED];
 /* The current interval, for which gaps are drawn (0: off), and scope. */
 static uint32 armed_interval;
 int			plh_countdown_scope;
+
+/* May memory be sampled at a longer interval?  Not if somebody asked for this one. */
+static bool may_be_coarse;
 
 /* Sample every allocation, whatever settings and requests say. */
 static bool all_tracked;
@@ -102,6 +106,7 @@ rearm(void)
 		armed_interval = 1;
 		plh_countdown_scope = PLH_SCOPE_LONG_LIVED;
 	}
+	may_be_coarse = !wish.present;
 	is_starting = just_forked && !wish.present &&
 		armed_interval >= START_INTERVAL;
 	just_forked = false;
@@ -225,6 +230,23 @@ plh_countdown_take_at_gap(PlhCountdown *countdown, Size size)
 	countdown->is_starting = was_starting && goes_on_starting(countdown);
 	draw_gap(countdown);
 	return was_starting ? 0 : interval_of(countdown);
+}
+
+/*
+ * Does the work of plh_countdown_thin where there may be a longer interval.
+ */
+uint32
+plh_countdown_thin_passing(Size size, uint32 interval, PlhLifetime lifetime)
+{
+	uint32		longer;
+
+	if (!may_be_coarse)
+		return interval;
+	longer = plh_sampling_coarse_interval(interval,
+										  plh_profile_counters_live_bytes[lifetime]);
+	if (longer == interval)
+		return interval;
+	return plh_sampling_keeps(&prng, size, interval, longer) ? longer : 0;
 }
 
 /*

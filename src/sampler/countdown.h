@@ -15,6 +15,7 @@
 #include "base/guard.h"
 #include "base/sampling.h"
 #include "preload/countdown_step.h"
+#include "profile/profile_layout.h"
 #include "sampler/control.h"
 
 /* A process looks at requests of others at least once in this many bytes. */
@@ -52,6 +53,8 @@ typedef struct PlhCountdown
 extern void plh_countdown_start(PlhCountdown *countdown, PlhCounted counted,
 								uint64 *left);
 extern uint32 plh_countdown_take_at_gap(PlhCountdown *countdown, Size size);
+extern uint32 plh_countdown_thin_passing(Size size, uint32 interval,
+										 PlhLifetime lifetime);
 extern PlhDraw plh_countdown_draw_weight(Size size, uint32 interval);
 extern void plh_countdown_rearm(void);
 extern void plh_countdown_track_all(bool on);
@@ -73,6 +76,17 @@ plh_countdown_take(PlhCountdown *countdown, Size size)
 		!plh_control_changed())
 		return 1;
 	return plh_countdown_take_at_gap(countdown, size);
+}
+
+/*
+ * Is a sample that was taken at that interval one, too, where memory of that lifetime
+ * is sampled at a longer one?  Returns its interval, or 0 if it is none.
+ */
+static inline uint32
+plh_countdown_thin(Size size, uint32 interval, PlhLifetime lifetime)
+{
+	return interval < PLH_COARSE_FROM || plh_lifetime_is_lasting(lifetime) ?
+		interval : plh_countdown_thin_passing(size, interval, lifetime);
 }
 
 /*

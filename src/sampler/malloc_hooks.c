@@ -81,7 +81,7 @@ record_sample(void *block, Size size, uint32 interval)
 		return;
 	}
 	if (plh_profile == NULL &&
-		!plh_owner_begin_profile(interval, plh_countdown_scope))
+		!plh_owner_begin_profile())
 	{
 		plh_profile_counters_lose(PLH_LOSS_LIVE_TABLE, size, sampled.draw);
 		return;

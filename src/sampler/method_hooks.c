@@ -96,7 +96,7 @@ INLINE void
 record_sample(MemoryContext context, void *pointer, Size size,
 			  uint32 interval, PlhContextType type)
 {
-	PlhDraw		draw = plh_countdown_draw(size, interval);
+	PlhDraw		draw;
 	PlhWatchedContext *watched;
 	PlhLifetime lifetime;
 	PlhStack	stack;
@@ -106,7 +106,8 @@ record_sample(MemoryContext context, void *pointer, Size size,
 	Assert(interval != 0);
 	if (CritSectionCount > 0)
 	{
-		plh_profile_counters_lose(PLH_LOSS_CRITICAL, size, draw);
+		plh_profile_counters_lose(PLH_LOSS_CRITICAL, size,
+								  plh_countdown_draw(size, interval));
 		return;
 	}
 
@@ -116,11 +117,18 @@ record_sample(MemoryContext context, void *pointer, Size size,
 		lifetime != PLH_LIFETIME_SESSION)
 	{
 		plh_profile_counters_out_of_scope();
-		plh_owner_sampled_out_of_scope();
+		plh_owner_sample_not_kept();
 		return;
 	}
+	interval = plh_countdown_thin(size, interval, lifetime);
+	if (interval == 0)
+	{
+		plh_owner_sample_not_kept();
+		return;
+	}
+	draw = plh_countdown_draw(size, interval);
 	if ((plh_profile == NULL &&
-		 !plh_owner_begin_profile(interval, plh_countdown_scope)) ||
+		 !plh_owner_begin_profile()) ||
 		(watched == NULL &&
 		 (watched = plh_live_samples_watch(context, lifetime)) == NULL))
 	{

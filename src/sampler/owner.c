@@ -66,6 +66,16 @@ static int64 looked_us;
  */
 static int64 own_looked_us;
 
+/*
+ * When this process last took stock, for which gap, how, and what it held then.  Within a
+ * tick of the coarse clock, in which a busy session ends a hundred transactions,
+ * there is nothing to look at unless that has changed.
+ */
+static int64 stock_us;
+static int64 stock_gap_us;
+static bool stock_was_brief;
+static int64 stock_live_bytes;
+
 /* The sampling in force, for a profile that begins later. */
 static uint32 current_interval;
 static int	current_scope;
@@ -131,7 +141,7 @@ identify(PlhProfileHeader *header)
  * is no memory for it.
  */
 bool
-plh_owner_begin_profile(uint32 sample_interval, int scope)
+plh_owner_begin_profile(void)
 {
 	bool		was_held = plh_guard_take();
 	bool		begun = plh_profile_begin();
@@ -144,7 +154,7 @@ plh_owner_begin_profile(uint32 sample_interval, int scope)
 		plh_profile->started_at = MyStartTimestamp;
 		plh_profile->system_identifier = system_identifier;
 		identify(plh_profile);
-		plh_owner_settings_changed(sample_interval, scope);
+		plh_owner_settings_changed(current_interval, current_scope);
 	}
 	plh_guard_restore(was_held);
 	return begun;
@@ -285,6 +295,27 @@ is_large(int64 gap_us)
 }
 
 /*
+ * Has time passed since stock was taken for that gap or a shorter one, and no more
+ * briefly, or has what is held changed?
+ */
+static bool
+is_time_for_stock(int64 gap_us, bool brief)
+{
+	int64		now_us = plh_clock_us(CLOCK_MONOTONIC_COARSE);
+	int64		live_bytes = plh_profile != NULL ?
+		plh_profile->counters.live_bytes : 0;
+
+	if (now_us == stock_us && gap_us >= stock_gap_us &&
+		(brief || !stock_was_brief) && live_bytes == stock_live_bytes)
+		return false;
+	stock_us = now_us;
+	stock_gap_us = gap_us;
+	stock_was_brief = brief;
+	stock_live_bytes = live_bytes;
+	return true;
+}
+
+/*
  * Take a census of the process, which may have grown without a sample that was
  * kept, unless the last one was less than "gap_us" ago; if "brief", only one
  * that takes no time worth mentioning.  A process that has become large gets a
@@ -294,6 +325,8 @@ PLH_EVERY_PROCESS void
 plh_owner_take_stock(int64 gap_us, bool brief)
 {
 	Assert(plh_guard_held && CritSectionCount == 0);
+	if (!is_time_for_stock(gap_us, brief))
+		return;
 
 	/* the process may keep nothing more, and so come here only */
 	if (next_publish_us != 0)
@@ -302,7 +335,7 @@ plh_owner_take_stock(int64 gap_us, bool brief)
 	{
 		if (current_interval == 0 || !is_large(gap_us) ||
 			(plh_profile == NULL &&
-			 !plh_owner_begin_profile(current_interval, current_scope)))
+			 !plh_owner_begin_profile()))
 			return;
 		publish_if_time();
 	}
@@ -311,11 +344,11 @@ plh_owner_take_stock(int64 gap_us, bool brief)
 }
 
 /*
- * Look around after a sample was taken that is out of scope; at small
+ * Look around after a sample was taken that is not kept; at small
  * intervals after every LOOK_SAMPLES-th only.
  */
 void
-plh_owner_sampled_out_of_scope(void)
+plh_owner_sample_not_kept(void)
 {
 	static uint32 samples;
 
@@ -395,5 +428,6 @@ plh_owner_forget(void)
 	next_publish_us = 0;
 	next_look_bytes = 0;
 	looked_us = 0;
+	stock_us = 0;
 	own_looked_us = plh_clock_us(CLOCK_MONOTONIC_COARSE);
 }

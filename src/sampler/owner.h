@@ -11,11 +11,11 @@
 #define PLH_OWNER_H
 
 extern void plh_owner_start(const char *directory, uint64 cluster);
-extern bool plh_owner_begin_profile(uint32 sample_interval, int scope);
+extern bool plh_owner_begin_profile(void);
 extern void plh_owner_settings_changed(uint32 sample_interval, int scope);
 extern void plh_owner_note_malloc(const uint64 *other_bytes);
 extern void plh_owner_sampled(void);
-extern void plh_owner_sampled_out_of_scope(void);
+extern void plh_owner_sample_not_kept(void);
 extern void plh_owner_take_stock(int64 gap_us, bool brief);
 extern void plh_owner_publish(void);
 extern void plh_owner_forget(void);

@@ -347,20 +347,6 @@ tell_suspects(Telling *telling, const PlhSuspectList *list,
 }
 
 /*
- * The error of what a site held at the peak.  The samples of then are gone, so this
- * is what it would be if each chunk had been small, which is no less than it was.
- */
-static int64
-peak_error(int64 bytes, uint32 interval_bytes)
-{
-	if (interval_bytes == 1)
-		return 0;
-	return (int64) plh_sampling_error_bytes((double) bytes * interval_bytes,
-											bytes,
-											1 + bytes / interval_bytes);
-}
-
-/*
  * What the process held when samples stood for most, where that is much more than
  * now.
  */
@@ -384,7 +370,8 @@ tell_peak(Telling *telling)
 		 plh_wrapped_text_duration(header->peak_at, telling->process->now),
 		 ago(telling->process),
 		 plh_size_text(top.bytes),
-		 plh_size_text(peak_error(top.bytes, header->sample_interval)),
+		 plh_size_text(plh_sampling_most_error_bytes(top.bytes,
+													 header->sample_interval)),
 		 stack.site, string_text(image, top.context));
 	if (top.statement != NULL && top.statement->text_bytes > 0)
 		tell_statement(telling, top.statements > 1 ?

@@ -372,8 +372,7 @@ run(const List *statements, int iterations, int warmup, bool bounded,
 static void
 need_profile(void)
 {
-	if (plh_profile == NULL &&
-		!plh_owner_begin_profile(1, PLH_SCOPE_LONG_LIVED))
+	if (plh_profile == NULL && !plh_owner_begin_profile())
 		ereport(ERROR,
 				(errcode(ERRCODE_OUT_OF_MEMORY),
 				 errmsg("out of memory"),

@@ -40,6 +40,32 @@ is(report_row($node, $pid, 'allocate_and_reset')->{live_bytes},
 	0, 'what is freed is taken back in full');
 $session->quit;
 
+# Of what goes with the statement a quarter of the samples is kept while there is little
+# of it, and each stands for four times as much; who asks for samples gets them all.
+sub passing
+{
+	my ($how) = @_;
+	my $passing = $node->background_psql('postgres');
+	my $passing_pid = session_pid($passing);
+
+	$passing->query_safe($how);
+	$passing->query_safe(
+		q{SELECT count(repeat('x', 1000) || g) FROM generate_series(1, 600000) g});
+	my @figures = split /\|/,
+	  ask( $node,
+		"SELECT samples_taken, sum(total_bytes) FROM pg_leakhunt_processes p JOIN pg_leakhunt_report r USING (pid) WHERE pid = $passing_pid GROUP BY 1");
+	$passing->quit;
+	return @figures;
+}
+my ($few, $few_bytes) = passing(q{SET pg_leakhunt.sample_interval = '256kB'});
+my ($many, $many_bytes) = passing(q{SELECT pg_leakhunt_start(pg_backend_pid(), '256kB')});
+my ($finer, $finer_bytes) = passing(q{SET pg_leakhunt.sample_interval = '255kB'});
+cmp_ok($few, '>', 400, 'there are samples of a statement');
+is_near($many / $few, 1.1, 4, 'and four times as many if somebody asks for them');
+is_near($finer / $few, 1.1, 4, 'or sets a smaller interval');
+is_near($few_bytes / $many_bytes, 0.25, 1, 'which stand for the same');
+is_near($few_bytes / $finer_bytes, 0.25, 1, 'in either case');
+
 # Reload reaches a session between two statements.
 sub sampling
 {

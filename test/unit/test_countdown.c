@@ -66,7 +66,7 @@ plh_statement_current(void)
 }
 
 bool
-plh_owner_begin_profile(uint32 sample_interval, int scope)
+plh_owner_begin_profile(void)
 {
 	return false;
 }
@@ -82,7 +82,7 @@ plh_owner_sampled(void)
 }
 
 void
-plh_owner_sampled_out_of_scope(void)
+plh_owner_sample_not_kept(void)
 {
 }
 
@@ -434,6 +434,64 @@ test_garbage(void)
 	ok(draws == 0 && countdown_left > PG_INT64_MAX, "nor when the process exits");
 }
 
+/* Of so many samples, how many are samples of memory of that lifetime, too? */
+static int
+thinned(int samples, Size size, PlhLifetime lifetime, uint32 interval)
+{
+	int			kept = 0;
+
+	for (int i = 0; i < samples; i++)
+		kept += plh_countdown_thin(size, plh_sample_interval, lifetime) == interval;
+	return kept;
+}
+
+/* Memory that goes soon has fewer samples, while there is little of it. */
+static void
+test_thinning(void)
+{
+	uint32		interval = plh_sample_interval;
+	uint32		coarse = PLH_COARSE_FACTOR * interval;
+	int			kept;
+
+	plh_countdown_rearm();
+	(void) plh_countdown_take(&countdown, 0);
+	kept = thinned(8000, 100, PLH_LIFETIME_QUERY, coarse);
+	ok(kept > 1800 && kept < 2200, "a quarter of the samples of a query's memory is kept");
+	ok(thinned(8000, 100, PLH_LIFETIME_QUERY, 0) > 5800, "and of the others there is none");
+	ok(thinned(1000, (Size) 20 * coarse, PLH_LIFETIME_TRANSACTION, coarse) == 1000,
+	   "but all of huge chunks");
+	ok(thinned(1000, 100, PLH_LIFETIME_SESSION, interval) == 1000,
+	   "and of what is kept for the session");
+	ok(thinned(1000, 100, PLH_LIFETIME_PROCESS, interval) == 1000, "and of malloc's");
+	plh_profile_counters_live_bytes[PLH_LIFETIME_QUERY] = PLH_COARSE_BYTES;
+	ok(thinned(1000, 100, PLH_LIFETIME_QUERY, interval) == 1000,
+	   "and of a query's memory, once there is much of it");
+	kept = thinned(8000, 100, PLH_LIFETIME_STATEMENT, coarse);
+	ok(kept > 1800 && kept < 2200, "which is no reason for other memory");
+	plh_profile_counters_live_bytes[PLH_LIFETIME_QUERY] = 0;
+
+	request = (PlhControlWish)
+	{
+		.present = true,.sampling = true,.scope = -1
+	};
+	plh_countdown_rearm();
+	(void) plh_countdown_take(&countdown, 0);
+	ok(thinned(1000, 100, PLH_LIFETIME_QUERY, interval) == 1000,
+	   "where somebody asks for samples, he gets them");
+	request.present = false;
+	plh_sample_interval = PLH_COARSE_FROM - 1;
+	plh_countdown_rearm();
+	(void) plh_countdown_take(&countdown, 0);
+	ok(thinned(1000, 100, PLH_LIFETIME_QUERY, PLH_COARSE_FROM - 1) == 1000,
+	   "and who sets a smaller interval");
+	plh_sample_interval = PG_INT32_MAX;
+	plh_countdown_rearm();
+	(void) plh_countdown_take(&countdown, 0);
+	ok(thinned(1000, 100, PLH_LIFETIME_QUERY, PG_INT32_MAX) == 1000,
+	   "there is no longer interval than the longest");
+	plh_sample_interval = interval;
+}
+
 /* Malloc has a countdown of its own, and a setting that stops it. */
 static void
 test_malloc(void)
@@ -478,6 +536,7 @@ test_countdown(void)
 	test_requests();
 	test_intervals();
 	test_start();
+	test_thinning();
 	test_malloc();
 	test_garbage();
 	plh_control_changes = NULL;

@@ -11,10 +11,11 @@
 
 /*
  * Many estimates of known sums: bias, spread, and how often the truth is
- * within three standard errors and within the error bound.
+ * within three standard errors and within the error bound.  Samples are taken
+ * at a shorter interval, and kept as if they were at the longer one.
  */
 static void
-test_estimates(Size size, int objects, uint32 interval)
+test_thinned_estimates(Size size, int objects, uint32 shorter, uint32 interval)
 {
 	enum
 	{
@@ -30,22 +31,25 @@ test_estimates(Size size, int objects, uint32 interval)
 	pg_prng_seed(&prng, 42 + size + interval);
 	for (int trial = 0; trial < TRIALS; trial++)
 	{
-		int64		countdown = plh_sampling_gap(&prng, interval);
+		int64		countdown = plh_sampling_gap(&prng, shorter);
 		double		bytes = 0;
 		double		variance = 0;
 		int64		samples = 0;
 
 		for (int i = 0; i < objects; i++)
 		{
-			if ((countdown -= size) <= 0)
+			if ((countdown -= size) > 0)
+				continue;
+			if (shorter == interval ||
+				plh_sampling_keeps(&prng, size, shorter, interval))
 			{
 				PlhDraw		draw = plh_sampling_draw(&prng, size, interval);
 
 				bytes += (double) size * plh_sampling_value(size, draw).weight;
 				variance += plh_sampling_value(size, draw).variance;
 				samples++;
-				countdown = plh_sampling_gap(&prng, interval);
 			}
+			countdown = plh_sampling_gap(&prng, shorter);
 		}
 		sum += bytes;
 		within_three += fabs(bytes - truth) <= 3 * sqrt(variance);
@@ -53,20 +57,27 @@ test_estimates(Size size, int objects, uint32 interval)
 			plh_sampling_error_bytes(variance, bytes, samples);
 	}
 
-	printf("# %d x %zu bytes, interval %u: mean/truth %.4f, within 3 s.e. %.1f%%, within bound %.1f%%\n",
-		   objects, size, interval, sum / TRIALS / truth,
+	printf("# %d x %zu bytes, interval %u of %u: mean/truth %.4f, within 3 s.e. %.1f%%, within bound %.1f%%\n",
+		   objects, size, shorter, interval, sum / TRIALS / truth,
 		   100.0 * within_three / TRIALS, 100.0 * within_bound / TRIALS);
 
 	/* the mean of 1,000 trials of 100 samples or more each is that precise */
-	snprintf(name, sizeof(name), "no bias: %d x %zu at %u", objects, size,
-			 interval);
+	snprintf(name, sizeof(name), "no bias: %d x %zu at %u of %u", objects, size,
+			 shorter, interval);
 	ok(fabs(sum / TRIALS / truth - 1.0) < 0.012, name);
-	snprintf(name, sizeof(name), "within 3 standard errors: %d x %zu at %u",
-			 objects, size, interval);
+	snprintf(name, sizeof(name), "within 3 standard errors: %d x %zu at %u of %u",
+			 objects, size, shorter, interval);
 	ok(within_three >= TRIALS * 99 / 100, name);
-	snprintf(name, sizeof(name), "within error bound: %d x %zu at %u",
-			 objects, size, interval);
+	snprintf(name, sizeof(name), "within error bound: %d x %zu at %u of %u",
+			 objects, size, shorter, interval);
 	ok(within_bound >= TRIALS * 95 / 100, name);
+}
+
+/* The same for samples that are all kept. */
+static void
+test_estimates(Size size, int objects, uint32 interval)
+{
+	test_thinned_estimates(size, objects, interval, interval);
 }
 
 /* Few samples are where a bound of two standard errors would not hold. */
@@ -134,6 +145,21 @@ test_exact_interval(void)
 	   "one a hundred times larger is, but for a byte");
 }
 
+/* What is not known of samples that are gone makes the error no smaller. */
+static void
+test_most_error(void)
+{
+	ok(plh_sampling_most_error_bytes(100000000, 1) == 0,
+	   "nothing is left to chance at interval 1");
+	ok(plh_sampling_most_error_bytes(100000000, 1000) ==
+	   (int64) plh_sampling_error_bytes(1e11, 1e8, 100000),
+	   "at most all chunks were small");
+	ok(plh_sampling_most_error_bytes(PLH_COARSE_BYTES, PLH_COARSE_FROM) ==
+	   (int64) plh_sampling_error_bytes((double) PLH_COARSE_BYTES * PLH_COARSE_FACTOR * PLH_COARSE_FROM,
+										PLH_COARSE_BYTES, PLH_COARSE_BYTES / (PLH_COARSE_FACTOR * PLH_COARSE_FROM)),
+	   "and were sampled at the longer interval");
+}
+
 void
 test_sampling(void)
 {
@@ -144,6 +170,10 @@ test_sampling(void)
 	test_estimates(1000, 1000, 1500);
 	test_estimates(100000, 400, 300000);
 	test_estimates(100000, 400, 30000);
+	test_thinned_estimates(64, 200000, 16 * 1024, 64 * 1024);
+	test_thinned_estimates(8321, 2000, 16 * 1024, 64 * 1024);
+	test_thinned_estimates(100000, 400, 75000, 300000);
 	test_bound_of_few_samples();
 	test_exact_interval();
+	test_most_error();
 }
