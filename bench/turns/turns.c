@@ -7,8 +7,10 @@
  * once, in an order that changes with the turn.  A line is printed each time: turn,
  * number of the session, figure.  The work is a statement, whose figure is what it
  * returns, or "select" or "tpcb", which is what pgbench's scripts of these names do, ten
- * times, and whose figure is the processor's time in the session, in us for each.
+ * times, and whose figure is the processor's time in the session, in us for each; or
+ * "paced-select" or "paced-tpcb", which do that once, after a pause.
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +20,9 @@
 
 #define MAX_SESSIONS 16
 #define TRANSACTIONS 10
+
+/* Of sessions that have little to do; with four of them, each has 100 transactions/s. */
+#define PAUSE_NS 2500000
 
 /* Those of pgbench's tables of this scale. */
 #define SCALE 10
@@ -92,6 +97,20 @@ run_tpcb(PGconn *connection)
 	run(connection, "END;");
 }
 
+typedef void (*Transaction) (PGconn *);
+
+static const struct
+{
+	const char *name;
+	Transaction transaction;
+	bool		is_paced;
+}			scripts[] = {
+	{"select", run_select, false},
+	{"tpcb", run_tpcb, false},
+	{"paced-select", run_select, true},
+	{"paced-tpcb", run_tpcb, true}
+};
+
 /* The processor's time that the session's process has taken, in us. */
 static double
 time_of(PGconn *connection)
@@ -107,21 +126,35 @@ time_of(PGconn *connection)
 	return now.tv_sec * 1e6 + now.tv_nsec / 1e3;
 }
 
+/* Returns what a transaction takes, of so many. */
+static double
+time_transactions(PGconn *connection, Transaction transaction, int transactions)
+{
+	double		before = time_of(connection);
+
+	for (int i = 0; i < transactions; i++)
+		transaction(connection);
+	return (time_of(connection) - before) / transactions;
+}
+
 static double
 figure_of(PGconn *connection, const char *work)
 {
-	void		(*transaction) (PGconn *) = strcmp(work, "select") == 0 ? run_select :
-		strcmp(work, "tpcb") == 0 ? run_tpcb : NULL;
-	double		before;
+	static const struct timespec pause = {.tv_nsec = PAUSE_NS};
 
-	if (transaction == NULL)
-		return run(connection, work);
-	/* the caches have what the session before has put there */
-	transaction(connection);
-	before = time_of(connection);
-	for (int i = 0; i < TRANSACTIONS; i++)
-		transaction(connection);
-	return (time_of(connection) - before) / TRANSACTIONS;
+	for (size_t i = 0; i < sizeof(scripts) / sizeof(scripts[0]); i++)
+	{
+		if (strcmp(work, scripts[i].name) != 0)
+			continue;
+		if (scripts[i].is_paced)
+			nanosleep(&pause, NULL);
+		else
+			/* the caches have what the session before has put there */
+			scripts[i].transaction(connection);
+		return time_transactions(connection, scripts[i].transaction,
+								 scripts[i].is_paced ? 1 : TRANSACTIONS);
+	}
+	return run(connection, work);
 }
 
 int

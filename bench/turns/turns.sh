@@ -66,15 +66,29 @@ take_rounds() {
 # Let the sessions of all kinds do the work in turns: lines of the name, the kind's
 # number, and the lower quartile of its figures, as what disturbs only ever adds to them.
 take_turns() {
-	local name="$1" turns="$2" work="$3" kind connections=()
+	run_turns "$@" | awk -v name="$1" -v turns="$2" '
+		$2 != kind { kind = $2; n = 0 }
+		++n == int((turns + 3) / 4) { print name, $2, $3 }'
+}
+
+# The same with the mean of all figures but the highest fiftieth: what is done now and then
+# counts, too.
+take_turns_now_and_then() {
+	run_turns "$@" | awk -v name="$1" -v turns="$2" '
+		$2 != kind { kind = $2; n = 0; sum = 0 }
+		++n <= int(turns * 0.98) { sum += $3 }
+		n == int(turns * 0.98) { print name, $2, sum / n }'
+}
+
+# Lines of turn, kind and figure, by kind and figure.
+run_turns() {
+	local turns="$2" work="$3" kind connections=()
 
 	for kind in "${kinds[@]}"; do
 		connections+=("host=$scratch/$kind dbname=postgres")
 	done
 	as_server taskset -c "$processor" "$scratch/turns" "$turns" "$work" "${connections[@]}" |
-		sort -k2,2n -k3,3g | awk -v name="$name" -v turns="$turns" '
-			$2 != kind { kind = $2; n = 0 }
-			++n == int((turns + 3) / 4) { print name, $2, $3 }'
+		sort -k2,2n -k3,3g
 }
 
 # From the lines of all starts, a table.  The figure of a round is the mean of its starts.
@@ -102,7 +116,7 @@ compare_turns() {
 			figures[$1, $2, rounds[$1, $2]] += $3 / kinds
 		}
 		END {
-			printf "%10s  %-28s %9s %8s   %s\n", "", "", "figure", "ratio", "[least to most]"
+			printf "%13s  %-28s %9s %8s   %s\n", "", "", "figure", "ratio", "[least to most]"
 			for (i = 1; i <= count; i++)
 				for (k = 0; k < kinds; k++) {
 					n = rounds[names[i], k]
@@ -112,7 +126,7 @@ compare_turns() {
 					}
 					figure = median(f, n)
 					ratio = median(q, n)
-					printf "%10s  %-28s %9.2f %8.3f   [%.3f to %.3f]\n", names[i], title[k + 1], figure, ratio, q[1], q[n]
+					printf "%13s  %-28s %9.2f %8.3f   [%.3f to %.3f]\n", names[i], title[k + 1], figure, ratio, q[1], q[n]
 				}
 		}'
 }
