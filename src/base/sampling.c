@@ -158,19 +158,22 @@ plh_sampling_error_bytes(double variance, double bytes, int64 samples)
 /*
  * Returns the most that the error bound of an estimate of "bytes" can have been whose
  * samples are gone: that of small chunks, the first of which were sampled at the longer
- * interval of memory that is meant to go soon.
+ * interval of memory that ends with a query or transaction.
  */
 int64
 plh_sampling_most_error_bytes(int64 bytes, uint32 interval_bytes)
 {
-	uint32		coarse_interval = plh_sampling_coarse_interval(interval_bytes, 0);
-	double		coarse_bytes = Min(bytes, PLH_COARSE_BYTES + coarse_interval);
-	double		fine_bytes = bytes - coarse_bytes;
-	int64		samples = coarse_bytes / coarse_interval +
-		fine_bytes / interval_bytes;
+	uint32		coarse_interval;
+	double		coarse_bytes;
+	double		fine_bytes;
+	int64		samples;
 
 	if (interval_bytes <= 1)
 		return 0;
+	coarse_interval = plh_sampling_coarse_interval(interval_bytes, 0);
+	coarse_bytes = Min(bytes, PLH_COARSE_BYTES + coarse_interval);
+	fine_bytes = bytes - coarse_bytes;
+	samples = coarse_bytes / coarse_interval + fine_bytes / interval_bytes;
 	return (int64) plh_sampling_error_bytes(coarse_bytes * coarse_interval +
 											fine_bytes * interval_bytes,
 											bytes, Max(samples, 1));

@@ -54,8 +54,8 @@ extern double plh_sampling_error_bytes(double variance, double bytes,
 extern int64 plh_sampling_most_error_bytes(int64 bytes, uint32 interval_bytes);
 
 /*
- * Returns the interval at which memory that is meant to go soon is sampled where others
- * have that one, while the process holds so many bytes of it.
+ * Returns the interval at which memory that ends with a query or transaction is sampled
+ * where others have that one, while the process holds so many bytes of it.
  */
 static inline uint32
 plh_sampling_coarse_interval(uint32 interval_bytes, int64 live_bytes)

@@ -151,6 +151,7 @@ test_most_error(void)
 {
 	ok(plh_sampling_most_error_bytes(100000000, 1) == 0,
 	   "nothing is left to chance at interval 1");
+	ok(plh_sampling_most_error_bytes(100000000, 0) == 0, "nor without samples");
 	ok(plh_sampling_most_error_bytes(100000000, 1000) ==
 	   (int64) plh_sampling_error_bytes(1e11, 1e8, 100000),
 	   "at most all chunks were small");
