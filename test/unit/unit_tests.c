@@ -35,6 +35,9 @@ main(void)
 	test_process_suspects();
 	test_memory_course();
 	test_suspects();
+	test_suspect_sums();
+	test_odd_suspects();
+	test_suspect_evidence();
 	test_suspect_list();
 	return tests_end();
 }

@@ -36,6 +36,9 @@ extern void test_statement_shapes(void);
 extern void test_process_suspects(void);
 extern void test_memory_course(void);
 extern void test_suspects(void);
+extern void test_suspect_sums(void);
+extern void test_odd_suspects(void);
+extern void test_suspect_evidence(void);
 extern void test_suspect_list(void);
 
 #endif							/* UNIT_TESTS_H */
