@@ -15,8 +15,8 @@
 #include "miscadmin.h"
 #include "tcop/tcopprot.h"
 #include "utils/memutils.h"
-#include "utils/timestamp.h"
 
+#include "base/clock.h"
 #include "base/compat.h"
 #include "base/guard.h"
 #include "base/page_layout.h"
@@ -195,8 +195,8 @@ take_stock_after_long_transaction(void)
  * XactCallback: take stock when a transaction commits, since the process may
  * be idle for long from now on; briefly, as it still has its locks.  When a
  * transaction is aborted, its contexts still exist, and a census would count
- * them.  Core asks for the same time a moment later, and gets it without looking
- * at the clock again.
+ * them.  How long it took need not be exact, and the exact clock takes longer than all
+ * else that is done here.
  */
 static PLH_EVERY_PROCESS void
 transaction_over(XactEvent event, void *arg)
@@ -205,7 +205,7 @@ transaction_over(XactEvent event, void *arg)
 		event == XACT_EVENT_ABORT)
 		plh_profile_counters_transaction_over();
 	if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_PREPARE)
-		plh_guard_call(GetCurrentTransactionStopTimestamp() -
+		plh_guard_call(plh_clock_coarse_now() -
 					   GetCurrentTransactionStartTimestamp() <
 					   LONG_TRANSACTION_US ?
 					   take_stock_after_short_transaction :

@@ -55,6 +55,13 @@
  */
 #define OUTDATED_PART 5
 #define OUTDATED_BYTES ((int64) 1024 * 1024)
+
+/*
+ * Live bytes are an estimate: no fewer samples than this tell that they have changed.
+ * Otherwise a statement that has a sample when it ends would be a change each time, and
+ * a session of short ones would spend all credit on what comes and goes.
+ */
+#define OUTDATED_SAMPLES 2
 #define OWN_LOOK_US ((int64) 10 * 1000)
 
 /*
@@ -345,11 +352,22 @@ spent_by(int64 now_us)
 }
 
 static bool
-has_changed(int64 before, int64 now)
+has_changed(int64 before, int64 now, int64 least_bytes)
 {
 	int64		change = now > before ? now - before : before - now;
 
-	return change >= Max(OUTDATED_BYTES, before / OUTDATED_PART);
+	return change >= Max(least_bytes, before / OUTDATED_PART);
+}
+
+static bool
+have_live_bytes_changed(void)
+{
+	int64		now = plh_profile->counters.live_bytes;
+	int64		sample_bytes =
+		plh_sampling_coarse_interval(plh_profile->sample_interval, now);
+
+	return has_changed(counted_live_bytes, now,
+					   Max(OUTDATED_BYTES, OUTDATED_SAMPLES * sample_bytes));
 }
 
 /*
@@ -368,7 +386,8 @@ has_own_changed(int64 now_us)
 	bytes = plh_process_facts_touched_bytes();
 	if (bytes >= 0 && bytes < touched_bytes + OUTDATED_BYTES)
 		return false;
-	if (has_changed(plh_profile->own_bytes, plh_process_facts_own_bytes()))
+	if (has_changed(plh_profile->own_bytes, plh_process_facts_own_bytes(),
+					OUTDATED_BYTES))
 		return true;
 	touched_bytes = bytes;
 	return false;
@@ -380,9 +399,7 @@ has_own_changed(int64 now_us)
 static bool
 is_outdated(int64 now_us)
 {
-	if (has_changed(counted_live_bytes, plh_profile->counters.live_bytes))
-		return true;
-	return has_own_changed(now_us);
+	return have_live_bytes_changed() || has_own_changed(now_us);
 }
 
 /*

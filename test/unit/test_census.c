@@ -181,6 +181,14 @@ test_changes(void)
 	ok(is_taken_early(1000000) && !is_taken_early(20000), "at rest");
 	plh_profile->counters.live_bytes = counted / 2;
 	ok(is_taken_early(0), "memory that is freed counts as much");
+	plh_profile->counters.live_bytes = 1000;
+	ok(is_taken_early(0), "all of it");
+	plh_profile->sample_interval = 512 * 1024;
+	plh_profile->counters.live_bytes = 4 * 1024 * 1024;
+	ok(!is_taken_early(0), "what one sample of a statement stands for comes and goes");
+	plh_profile->counters.live_bytes += 1000;
+	ok(is_taken_early(0), "two are a change");
+	plh_profile->sample_interval = 0;
 	own_bytes = own_bytes * 3 / 2;
 	ok(is_taken_early(20000), "as does what no context has");
 	own_bytes = own_bytes * 2;
