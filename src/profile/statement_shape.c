@@ -12,39 +12,45 @@
  */
 #include "postgres.h"
 
+#include <limits.h>
+
 #include "profile/statement_shape.h"
 
 #define LITERAL_MARK '?'
+
+/* What a byte may be part of. */
+#define BLANK	(1 << 0)
+#define NAME	(1 << 1)		/* a keyword and a parameter, such as $1, too */
+#define DIGIT	(1 << 2)
+#define IN_LIST	(1 << 3)		/* between two literals that are one list */
+#define CLOSING (1 << 4)		/* the end of an operand */
+
+/* A sample in a short statement takes most of its time here: so, a look-up per byte. */
+static const uint8 classes[UCHAR_MAX + 1] = {
+	['\t'] = BLANK,['\n'] = BLANK,['\v'] = BLANK,['\f'] = BLANK,['\r'] = BLANK,
+	[' '] = BLANK,
+	['a'...'z'] = NAME,['A'...'Z'] = NAME,['_'] = NAME,['$'] = NAME,
+	[HIGHBIT...UCHAR_MAX] = NAME,
+	['0'...'9'] = NAME | DIGIT,
+	[','] = IN_LIST,['('] = IN_LIST,[')'] = IN_LIST | CLOSING,[']'] = CLOSING
+};
 
 /* A text that is read, and the shape that is made of it. */
 typedef struct Reading
 {
 	const char *at;
 	const char *end;
-	PlhStatementShape *shape;
-	Size		literal_end;	/* of the shape's last literal */
-	bool		in_list;		/* since it, nothing but , ( ) */
+	char	   *shape;			/* its first byte */
+	char	   *to;				/* the end of what is made of it */
+	char	   *literal_end;	/* the end of its last literal */
+	bool		in_list;		/* since it, nothing but IN_LIST */
 	bool		after_operand;	/* so that a sign is an operator */
 } Reading;
 
 static inline bool
-is_blank(char c)
+is_of(char c, uint8 class)
 {
-	return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
-static inline bool
-is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-/* May a name go on with that, be it a keyword or a parameter, such as $1? */
-static inline bool
-is_in_name(char c)
-{
-	return ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || is_digit(c) ||
-		c == '_' || c == '$' || IS_HIGHBIT_SET(c);
+	return (classes[(unsigned char) c] & class) != 0;
 }
 
 /* Do these two bytes come next? */
@@ -58,7 +64,7 @@ is_next(const Reading *reading, char first, char second)
 static inline void
 put(Reading *reading, char c)
 {
-	reading->shape->text[reading->shape->length++] = c;
+	*reading->to++ = c;
 }
 
 /* A literal that follows another in a list is the same one. */
@@ -66,10 +72,10 @@ static void
 put_literal(Reading *reading)
 {
 	if (reading->in_list)
-		reading->shape->length = reading->literal_end;
+		reading->to = reading->literal_end;
 	else
 		put(reading, LITERAL_MARK);
-	reading->literal_end = reading->shape->length;
+	reading->literal_end = reading->to;
 	reading->in_list = true;
 	reading->after_operand = true;
 }
@@ -77,9 +83,7 @@ put_literal(Reading *reading)
 static void
 put_blank(Reading *reading)
 {
-	const PlhStatementShape *shape = reading->shape;
-
-	if (shape->length > 0 && shape->text[shape->length - 1] != ' ')
+	if (reading->to > reading->shape && reading->to[-1] != ' ')
 		put(reading, ' ');
 }
 
@@ -139,10 +143,10 @@ read_number(Reading *reading)
 		last = *reading->at++;
 		if ((last == 'e' || last == 'E') && reading->end - reading->at > 1 &&
 			(*reading->at == '-' || *reading->at == '+') &&
-			is_digit(reading->at[1]))
+			is_of(reading->at[1], DIGIT))
 			reading->at++;
 	} while (reading->at < reading->end &&
-			 (is_in_name(*reading->at) || *reading->at == '.'));
+			 (is_of(*reading->at, NAME) || *reading->at == '.'));
 	put_literal(reading);
 }
 
@@ -150,7 +154,9 @@ read_number(Reading *reading)
 static void
 read_name(Reading *reading)
 {
-	const char *start = reading->at;
+	const char *at = reading->at;
+	const char *end = reading->end;
+	char	   *to = reading->to;
 
 	if (is_next(reading, 'e', '\'') || is_next(reading, 'E', '\''))
 	{
@@ -158,11 +164,16 @@ read_name(Reading *reading)
 		read_string(reading, true);
 		return;
 	}
-	while (reading->at < reading->end && is_in_name(*reading->at))
-		reading->at++;
-	memcpy(reading->shape->text + reading->shape->length, start,
-		   reading->at - start);
-	reading->shape->length += reading->at - start;
+
+	/*
+	 * copies, as a byte that is stored could lie in what is read, for the
+	 * compiler
+	 */
+	do
+		*to++ = *at++;
+	while (at < end && is_of(*at, NAME));
+	reading->at = at;
+	reading->to = to;
 	reading->in_list = false;
 	reading->after_operand = true;
 }
@@ -185,7 +196,7 @@ is_sign(const Reading *reading)
 {
 	return (*reading->at == '-' || *reading->at == '+') &&
 		!reading->after_operand &&
-		reading->end - reading->at > 1 && is_digit(reading->at[1]);
+		reading->end - reading->at > 1 && is_of(reading->at[1], DIGIT);
 }
 
 /* Read an operator or other punctuation, of which each byte is for itself. */
@@ -195,9 +206,33 @@ read_other(Reading *reading)
 	char		c = *reading->at++;
 
 	put(reading, c);
-	if (c != ',' && c != '(' && c != ')')
+	if (!is_of(c, IN_LIST))
 		reading->in_list = false;
-	reading->after_operand = c == ')' || c == ']';
+	reading->after_operand = is_of(c, CLOSING);
+}
+
+/* Read what is no blank, name or number. */
+static void
+read_special(Reading *reading)
+{
+	if (is_next(reading, '/', '*'))
+	{
+		skip_comment(reading);
+		put_blank(reading);
+	}
+	else if (is_next(reading, '-', '-'))
+	{
+		skip_line(reading);
+		put_blank(reading);
+	}
+	else if (is_sign(reading))
+		reading->at++;
+	else if (*reading->at == '\'')
+		read_string(reading, false);
+	else if (*reading->at == '"')
+		read_quoted_name(reading);
+	else
+		read_other(reading);
 }
 
 /*
@@ -209,42 +244,25 @@ plh_statement_shape_of(PlhStatementShape *shape, const char *text, Size length)
 	Reading		reading = {
 		.at = text,
 		.end = text + Min(length, PLH_STATEMENT_MAX),
-		.shape = shape
+		.shape = shape->text,
+		.to = shape->text
 	};
 
-	shape->length = 0;
 	while (reading.at < reading.end)
 	{
-		char		c = *reading.at;
-
-		if (is_blank(c))
+		if (is_of(*reading.at, BLANK))
 		{
 			reading.at++;
 			put_blank(&reading);
 		}
-		else if (is_next(&reading, '/', '*'))
-		{
-			skip_comment(&reading);
-			put_blank(&reading);
-		}
-		else if (is_next(&reading, '-', '-'))
-		{
-			skip_line(&reading);
-			put_blank(&reading);
-		}
-		else if (is_sign(&reading))
-			reading.at++;
-		else if (is_digit(c))
+		else if (is_of(*reading.at, DIGIT))
 			read_number(&reading);
-		else if (c == '\'')
-			read_string(&reading, false);
-		else if (c == '"')
-			read_quoted_name(&reading);
-		else if (is_in_name(c))
+		else if (is_of(*reading.at, NAME))
 			read_name(&reading);
 		else
-			read_other(&reading);
+			read_special(&reading);
 	}
+	shape->length = reading.to - shape->text;
 }
 
 /* The order of two shapes, as of strcmp. */
