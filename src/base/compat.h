@@ -70,11 +70,29 @@
 #define PLH_REALLOC_ARGUMENTS	context, pointer, size
 #endif
 
+/* Which argument of free is the pointer. */
+#if PG_VERSION_NUM >= 160000
+#define PLH_FREE_POINTER 1
+#else
+#define PLH_FREE_POINTER 2
+#endif
+
 /* The local id of this process' transaction is 0 if there is none. */
 #if PG_VERSION_NUM >= 170000
 #define PLH_LOCAL_TRANSACTION() (MyProc != NULL ? MyProc->vxid.lxid : 0)
 #else
 #define PLH_LOCAL_TRANSACTION() (MyProc != NULL ? MyProc->lxid : 0)
+#endif
+
+/*
+ * When the transaction that has just committed ended.  From 17 on, the server remembers
+ * the answer, and would soon ask itself.  Before, the exact clock would be asked once more,
+ * which takes longer than all else that is done then: some milliseconds earlier will do.
+ */
+#if PG_VERSION_NUM >= 170000
+#define PLH_TRANSACTION_END() GetCurrentTransactionStopTimestamp()
+#else
+#define PLH_TRANSACTION_END() plh_clock_coarse_now()
 #endif
 
 /* Version 17 brought Bump contexts. */

@@ -37,15 +37,6 @@
 #include "sampler/owner.h"
 #include "sampler/statement.h"
 
-/*
- * Shortest time between two censuses at the end of a short transaction, after
- * which the process may go idle, and of a long one, which may have allocated
- * much.
- */
-#define SHORT_GAP_US ((int64) 250 * 1000)
-#define LONG_GAP_US ((int64) 10 * 1000)
-#define LONG_TRANSACTION_US ((int64) 2000)
-
 static const char *refusal;		/* why nothing is sampled, or NULL */
 static bool preloaded;			/* by the postmaster, for all processes */
 
@@ -176,27 +167,21 @@ plh_process_warn_of_malloc(const char *problem)
 				 errdetail_internal("%s", problem)));
 }
 
-/* transaction_over calls these guarded; a guarded function has no arguments. */
+/* transaction_over calls this guarded. */
 static PLH_EVERY_PROCESS void
-take_stock_after_short_transaction(void)
+take_stock(void)
 {
-	plh_malloc_hooks_reap();
-	plh_owner_take_stock(SHORT_GAP_US, true);
-}
+	TimestampTz end = PLH_TRANSACTION_END();
 
-static PLH_EVERY_PROCESS void
-take_stock_after_long_transaction(void)
-{
 	plh_malloc_hooks_reap();
-	plh_owner_take_stock(LONG_GAP_US, true);
+	if (plh_owner_wants_stock(end))
+		plh_owner_transaction_over(end - GetCurrentTransactionStartTimestamp());
 }
 
 /*
  * XactCallback: take stock when a transaction commits, since the process may
- * be idle for long from now on; briefly, as it still has its locks.  When a
- * transaction is aborted, its contexts still exist, and a census would count
- * them.  How long it took need not be exact, and the exact clock takes longer than all
- * else that is done here.
+ * be idle for long from now on.  When a transaction is aborted, its contexts still
+ * exist, and a census would count them.
  */
 static PLH_EVERY_PROCESS void
 transaction_over(XactEvent event, void *arg)
@@ -205,11 +190,7 @@ transaction_over(XactEvent event, void *arg)
 		event == XACT_EVENT_ABORT)
 		plh_profile_counters_transaction_over();
 	if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_PREPARE)
-		plh_guard_call(plh_clock_coarse_now() -
-					   GetCurrentTransactionStartTimestamp() <
-					   LONG_TRANSACTION_US ?
-					   take_stock_after_short_transaction :
-					   take_stock_after_long_transaction);
+		plh_guard_call(take_stock);
 }
 
 /*

@@ -61,6 +61,8 @@ plh_malloc_hooks_reap(void)
 {
 	uint32		number;
 
+	if (hook == NULL)
+		return;
 	while ((number = plh_malloc_samples_next_marked()) != PLH_NO_MALLOC_SAMPLE)
 		end_sample(number);
 }

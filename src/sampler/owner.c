@@ -39,8 +39,15 @@
 #define PUBLISH_BYTES ((int64) 8 * 1024 * 1024)
 #define PUBLISH_OWN_BYTES ((int64) 16 * 1024 * 1024)
 
-/* Two censuses of a busy process lie at least this far apart. */
+/*
+ * Two censuses lie at least this far apart: of a process that is busy, at the end of a
+ * short transaction, after which it may go idle, and at the end of a long one, which
+ * may have allocated much.
+ */
 #define BUSY_GAP_US ((int64) 1000 * 1000)
+#define SHORT_GAP_US ((int64) 250 * 1000)
+#define LONG_GAP_US ((int64) 10 * 1000)
+#define LONG_TRANSACTION_US ((int64) 2000)
 
 /*
  * One sample of so many is an occasion to look around, even if by the coarse clock
@@ -75,6 +82,10 @@ static int64 stock_us;
 static int64 stock_gap_us;
 static bool stock_was_brief;
 static int64 stock_live_bytes;
+
+/* When a transaction ended last that was an occasion to take stock, in such ticks. */
+#define TICK_BITS 12			/* a tick has 2^12 microseconds */
+static int64 transaction_tick;
 
 /* The sampling in force, for a profile that begins later. */
 static uint32 current_interval;
@@ -294,6 +305,13 @@ is_large(int64 gap_us)
 	return plh_process_facts_owns(PUBLISH_OWN_BYTES);
 }
 
+/* What this process holds, at its samples' estimate. */
+static inline int64
+live_bytes_now(void)
+{
+	return plh_profile != NULL ? plh_profile->counters.live_bytes : 0;
+}
+
 /*
  * Has time passed since stock was taken for that gap or a shorter one, and no more
  * briefly, or has what is held changed?
@@ -302,8 +320,7 @@ static bool
 is_time_for_stock(int64 gap_us, bool brief)
 {
 	int64		now_us = plh_clock_us(CLOCK_MONOTONIC_COARSE);
-	int64		live_bytes = plh_profile != NULL ?
-		plh_profile->counters.live_bytes : 0;
+	int64		live_bytes = live_bytes_now();
 
 	if (now_us == stock_us && gap_us >= stock_gap_us &&
 		(brief || !stock_was_brief) && live_bytes == stock_live_bytes)
@@ -321,8 +338,8 @@ is_time_for_stock(int64 gap_us, bool brief)
  * that takes no time worth mentioning.  A process that has become large gets a
  * profile first.
  */
-PLH_EVERY_PROCESS void
-plh_owner_take_stock(int64 gap_us, bool brief)
+static void
+take_stock(int64 gap_us, bool brief)
 {
 	Assert(plh_guard_held && CritSectionCount == 0);
 	if (!is_time_for_stock(gap_us, brief))
@@ -353,7 +370,32 @@ plh_owner_sample_not_kept(void)
 	static uint32 samples;
 
 	if (current_interval >= LOOK_INTERVAL || samples++ % LOOK_SAMPLES == 0)
-		plh_owner_take_stock(BUSY_GAP_US, false);
+		take_stock(BUSY_GAP_US, false);
+}
+
+/*
+ * A transaction has committed at that time: is that an occasion to take stock?  Of those
+ * that end within a tick, which are a dozen and more in a busy session, the first is
+ * enough, unless what is held has changed: the others have begun after it.
+ */
+PLH_EVERY_PROCESS bool
+plh_owner_wants_stock(TimestampTz end)
+{
+	if (end >> TICK_BITS == transaction_tick &&
+		live_bytes_now() == stock_live_bytes)
+		return false;
+	transaction_tick = end >> TICK_BITS;
+	return true;
+}
+
+/*
+ * Take stock when a transaction of that length has committed; briefly, as it still has
+ * its locks.
+ */
+PLH_EVERY_PROCESS void
+plh_owner_transaction_over(int64 length_us)
+{
+	take_stock(length_us < LONG_TRANSACTION_US ? SHORT_GAP_US : LONG_GAP_US, true);
 }
 
 /*
@@ -429,5 +471,6 @@ plh_owner_forget(void)
 	next_look_bytes = 0;
 	looked_us = 0;
 	stock_us = 0;
+	transaction_tick = 0;
 	own_looked_us = plh_clock_us(CLOCK_MONOTONIC_COARSE);
 }
