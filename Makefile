@@ -73,6 +73,7 @@ SAMPLER_OBJS = \
 	src/sampler/malloc_samples.o \
 	src/sampler/method_hooks.o \
 	src/sampler/method_patch.o \
+	src/sampler/near_code.o \
 	src/sampler/owner.o \
 	src/sampler/read_only_store.o \
 	src/sampler/sample_filter.o \

@@ -87,7 +87,7 @@ COMMENT ON COLUMN pg_leakhunt_processes.started_at IS
 COMMENT ON COLUMN pg_leakhunt_processes.sampling IS
 'whether the process takes samples now';
 COMMENT ON COLUMN pg_leakhunt_processes.sample_interval IS
-'mean number of allocated bytes between two samples; 0 while not sampling. From 256 kB on, memory that ends with a query or transaction has four times that while there is little of it';
+'mean number of allocated bytes between two samples; 0 while not sampling. From 256 kB on, memory that ends with a query or transaction has eight times that while there is little of it';
 COMMENT ON COLUMN pg_leakhunt_processes.scope IS
 'long_lived: samples of contexts of lifetime session only are kept; all: of all contexts; those of malloc are in either case';
 COMMENT ON COLUMN pg_leakhunt_processes.live_bytes IS

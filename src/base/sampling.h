@@ -40,7 +40,7 @@ typedef struct PlhSampleValue
  * statement, unless it was large.
  */
 #define PLH_COARSE_FROM (256 * 1024)
-#define PLH_COARSE_FACTOR 4
+#define PLH_COARSE_FACTOR 8
 #define PLH_COARSE_BYTES ((int64) 8 * 1024 * 1024)
 
 extern int64 plh_sampling_gap(pg_prng_state *prng, uint32 interval_bytes);

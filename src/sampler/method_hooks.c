@@ -7,8 +7,8 @@
  * locks, reports or uses stdio; errno stays as it was; nothing recurses; in a
  * critical section only counters change.
  *
- * A palloc passes the countdown (a subtraction and a test) and, once in an
- * interval, alloc_slow -> countdown; record_sample -> lifetime, current_site,
+ * A palloc passes the countdown (a subtraction and a test; near_code.c has it, too)
+ * and, once in an interval, alloc_slow -> countdown; record_sample -> lifetime, current_site,
  * profile, live_samples.
  */
 #include "postgres.h"
@@ -33,10 +33,13 @@
 #include "sampler/live_samples.h"
 #include "sampler/method_hooks.h"
 #include "sampler/method_patch.h"
+#include "sampler/near_code.h"
 #include "sampler/owner.h"
+#include "sampler/sample_filter.h"
 
 /* The allocation that brings this to 0 or below takes the slow path. */
-static uint64 countdown_left = PLH_COUNTDOWN_MAX;
+static uint64 own_countdown_left = PLH_COUNTDOWN_MAX;
+static uint64 *countdown_left = &own_countdown_left;
 static PlhCountdown countdown;
 
 static PlhMethods originals[PLH_CONTEXT_TYPES];
@@ -236,8 +239,8 @@ realloc_slow(PLH_REALLOC_PARAMETERS, PlhContextType type)
 	void	   *new_pointer;
 
 	/* a signal handler may have allocated within the step that led here */
-	if (countdown_left > PLH_COUNTDOWN_MAX ||
-		plh_countdown_step_is_over(&countdown_left, size))
+	if (*countdown_left > PLH_COUNTDOWN_MAX ||
+		plh_countdown_step_is_over(countdown_left, size))
 		interval = plh_countdown_take(&countdown, size);
 
 	if (may_be_sample)
@@ -260,14 +263,24 @@ realloc_slow(PLH_REALLOC_PARAMETERS, PlhContextType type)
  * These are the hooks: the fast path, or else a tail call.  Each type has a
  * set of its own, so that the original method is at a constant address.  Where
  * chunks are marked, the free hook is called for marked ones only.
+ *
+ * Where the fast path is code near the server's (near_code.h), that takes the place of
+ * the hooks for alloc and free, and goes on to name##_alloc_over, when it has counted,
+ * and name##_free_found.
  */
 #define DEFINE_ALLOC_HOOK(name, type) \
 static PLH_EVERY_PROCESS void * \
 name##_alloc(PLH_ALLOC_PARAMETERS) \
 { \
-	if (unlikely(plh_countdown_step_is_over(&countdown_left, size))) \
+	if (unlikely(plh_countdown_step_is_over(countdown_left, size))) \
 		return alloc_slow(PLH_ALLOC_ARGUMENTS, type); \
 	return originals[type].alloc(PLH_ALLOC_ARGUMENTS); \
+} \
+static PLH_EVERY_PROCESS void * \
+name##_alloc_over(PLH_ALLOC_PARAMETERS) \
+{ \
+	*countdown_left += size; \
+	return alloc_slow(PLH_ALLOC_ARGUMENTS, type); \
 }
 
 #define DEFINE_HOOKS(name, type) \
@@ -280,11 +293,16 @@ name##_free(PLH_FREE_PARAMETERS) \
 	else \
 		originals[type].free_p(PLH_FREE_ARGUMENTS); \
 } \
+static void \
+name##_free_found(PLH_FREE_PARAMETERS) \
+{ \
+	free_slow(PLH_FREE_ARGUMENTS, type); \
+} \
 static PLH_EVERY_PROCESS void * \
 name##_realloc(PLH_REALLOC_PARAMETERS) \
 { \
 	if (unlikely(plh_chunk_is_near_sample(pointer)) || \
-		unlikely(plh_countdown_step_is_over(&countdown_left, size))) \
+		unlikely(plh_countdown_step_is_over(countdown_left, size))) \
 		return realloc_slow(PLH_REALLOC_ARGUMENTS, type); \
 	return originals[type].realloc(PLH_REALLOC_ARGUMENTS); \
 }
@@ -304,6 +322,45 @@ static const PlhMethods hooks[PLH_CONTEXT_TYPES] = {
 	[PLH_BUMP] = {bump_alloc, NULL, NULL}
 #endif
 };
+
+/* What comes after near code that has found something to do. */
+static const PlhMethods slow_paths[PLH_CONTEXT_TYPES] = {
+	[PLH_ALLOCSET] = {allocset_alloc_over, allocset_free_found, NULL},
+	[PLH_GENERATION] = {generation_alloc_over, generation_free_found, NULL},
+	[PLH_SLAB] = {slab_alloc_over, slab_free_found, NULL},
+#if PLH_HAVE_BUMP
+	[PLH_BUMP] = {bump_alloc_over, NULL, NULL}
+#endif
+};
+
+/*
+ * Write the fast paths of the hooks for alloc, and of those for free that each free
+ * passes, as code near the server's, and use its counter.  Returns false, and nothing
+ * has changed, where that can't be done.
+ */
+static bool
+write_near_hooks(PlhMethods *near_hooks)
+{
+	uint64	   *left = plh_near_code_begin(originals[PLH_ALLOCSET].alloc);
+
+	if (left == NULL)
+		return false;
+	for (int type = 0; type < PLH_CONTEXT_TYPES; type++)
+	{
+		near_hooks[type] = hooks[type];
+		near_hooks[type].alloc =
+			plh_near_code_count_down(originals[type].alloc, slow_paths[type].alloc);
+		if (!PLH_MARKS_CHUNKS)
+			near_hooks[type].free_p =
+				plh_near_code_ask_filter(PLH_FREE_POINTER, plh_sample_filter,
+										 originals[type].free_p,
+										 slow_paths[type].free_p);
+	}
+	if (!plh_near_code_end())
+		return false;
+	countdown_left = left;
+	return true;
+}
 
 /*
  * This reset callback belongs to the contexts that have samples.  If the guard
@@ -327,9 +384,17 @@ context_reset(void *arg)
 const char *
 plh_method_hooks_install(void)
 {
+	PlhMethods	near_hooks[PLH_CONTEXT_TYPES];
+	const char *refusal;
+	bool		are_near;
+
 	plh_live_samples_start(plh_fixed.max_live_samples, context_reset);
-	plh_countdown_start(&countdown, PLH_COUNTED_CONTEXTS, &countdown_left);
-	return plh_method_patch_install(hooks, originals);
+	refusal = plh_method_patch_find(originals);
+	if (refusal != NULL)
+		return refusal;
+	are_near = write_near_hooks(near_hooks);
+	plh_countdown_start(&countdown, PLH_COUNTED_CONTEXTS, countdown_left);
+	return plh_method_patch_install(are_near ? near_hooks : hooks);
 }
 
 /*

@@ -421,12 +421,12 @@ store_hooks(void)
 }
 
 /*
- * Store the current methods of all types in "originals", and replace them by
- * "hooks"; both are arrays of PLH_CONTEXT_TYPES.  Returns NULL, or a sentence
- * that says why nothing was changed.
+ * Find the methods of all types, and store them in "originals", an array of
+ * PLH_CONTEXT_TYPES.  Returns NULL, or a sentence that says why they must not be
+ * replaced.
  */
 const char *
-plh_method_patch_install(const PlhMethods *hooks, PlhMethods *originals)
+plh_method_patch_find(PlhMethods *originals)
 {
 	const char *refusal;
 
@@ -435,13 +435,24 @@ plh_method_patch_install(const PlhMethods *hooks, PlhMethods *originals)
 	if (refusal != NULL)
 		return refusal;
 
-	replacement_count = 0;
 	for (int type = 0; type < PLH_CONTEXT_TYPES; type++)
 	{
 		originals[type].alloc = tables[type]->alloc;
 		originals[type].free_p = tables[type]->free_p;
 		originals[type].realloc = tables[type]->realloc;
-		replace_methods(type, &hooks[type]);
 	}
+	return NULL;
+}
+
+/*
+ * Replace the methods that were found by "hooks", such an array, too.  Returns NULL,
+ * or a sentence that says why nothing was changed.
+ */
+const char *
+plh_method_patch_install(const PlhMethods *hooks)
+{
+	replacement_count = 0;
+	for (int type = 0; type < PLH_CONTEXT_TYPES; type++)
+		replace_methods(type, &hooks[type]);
 	return store_hooks();
 }

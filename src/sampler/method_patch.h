@@ -2,9 +2,9 @@
  * method_patch.h
  *	  Puts functions of ours in the place of memory context methods.
  *
- * plh_method_patch_install is called when pg_leakhunt is loaded, never inside
- * palloc.  It creates and deletes memory contexts, and may throw "out of
- * memory" before it has changed anything.
+ * These functions are called when pg_leakhunt is loaded, never inside palloc.
+ * plh_method_patch_find creates and deletes memory contexts, and may throw "out of
+ * memory"; plh_method_patch_install must follow.
  */
 #ifndef PLH_METHOD_PATCH_H
 #define PLH_METHOD_PATCH_H
@@ -36,7 +36,7 @@ typedef struct PlhMethods
 	void	   *(*realloc) (PLH_REALLOC_PARAMETERS);
 } PlhMethods;
 
-extern const char *plh_method_patch_install(const PlhMethods *hooks,
-											PlhMethods *originals);
+extern const char *plh_method_patch_find(PlhMethods *originals);
+extern const char *plh_method_patch_install(const PlhMethods *hooks);
 
 #endif							/* PLH_METHOD_PATCH_H */

@@ -102,4 +102,39 @@ is_deeply(executable_memory(@maps),
 	$without, 'all of the executable has the protection that it had');
 $node->stop;
 
+# What each palloc does is code of its own where that is near the server's, and of the
+# library where the system gives no memory to new code.
+sub near_code
+{
+	my (@lines) = @_;
+	my ($start) = map { hex } map { m{^(\w+)-.* /\S+/postgres$} ? $1 : () } @lines;
+
+	return grep {
+		/^(\w+)-\w+ r-xp 00000000 00:00 0\s*$/
+		  && hex($1) < $start
+		  && hex($1) > $start - 2**31
+	} @lines;
+}
+
+SKIP:
+{
+	skip 'this processor has no such code', 4 if `uname -m` !~ /^x86_64/;
+	is(scalar(near_code(@maps)), 1, 'there is code near the server');
+
+	# PR_SET_MDWE, as by MemoryDenyWriteExecute in units of systemd
+	my $status = system(
+		$^X, '-e', 'syscall(157, 65, 1, 0, 0, 0) == 0 or exit 77; exec @ARGV',
+		'pg_ctl', '-w', '-D', $node->data_dir, '-l', $node->logfile, 'start');
+	skip 'this kernel gives new code to all', 3 if $status >> 8 == 77;
+	is($status, 0, 'a server starts where new code is refused');
+	@maps = split /\n/, ask($node, "LOAD 'pg_leakhunt'; $read_maps");
+	is(scalar(near_code(@maps)), 0, 'there is none near it');
+	cmp_ok(
+		ask($node,
+			"LOAD 'pg_leakhunt'; SET pg_leakhunt.sample_interval = 1; PREPARE p AS SELECT 1; SELECT sum(live_count) FROM pg_leakhunt_report WHERE pid = pg_backend_pid()"
+		),
+		'>', 10, 'and it samples all the same');
+	system_or_bail('pg_ctl', '-w', '-D', $node->data_dir, 'stop');
+}
+
 done_testing();

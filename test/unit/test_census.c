@@ -184,9 +184,9 @@ test_changes(void)
 	plh_profile->counters.live_bytes = 1000;
 	ok(is_taken_early(0), "all of it");
 	plh_profile->sample_interval = 512 * 1024;
-	plh_profile->counters.live_bytes = 4 * 1024 * 1024;
+	plh_profile->counters.live_bytes = PLH_COARSE_BYTES / 2;
 	ok(!is_taken_early(0), "what one sample of a statement stands for comes and goes");
-	plh_profile->counters.live_bytes += 1000;
+	plh_profile->counters.live_bytes += PLH_COARSE_BYTES / 2 + 1000;
 	ok(is_taken_early(0), "two are a change");
 	plh_profile->sample_interval = 0;
 	own_bytes = own_bytes * 3 / 2;

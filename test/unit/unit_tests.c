@@ -27,6 +27,7 @@ main(void)
 	test_dump_worth();
 	test_whole_io();
 	test_process_facts();
+	test_near_code();
 	test_read_only_store();
 	test_symbol_protocol();
 	test_server_functions();

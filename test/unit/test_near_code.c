@@ -1,0 +1,170 @@
+/*
+ * test_near_code.c
+ *	  Machine code near the server's: what it does, and where there is none.
+ */
+#include "postgres.h"
+
+#include <sys/mman.h>
+
+#include "preload/block_filter.h"
+#include "sampler/read_only_store.h"
+#include "unit_tests.h"
+
+static bool is_refused;
+static int	change_protection(void *start, size_t bytes, int protection);
+
+#define mprotect change_protection
+#include "sampler/near_code.c"
+#undef mprotect
+
+/* Systems that are told so make no memory executable that could be written to. */
+static int
+change_protection(void *start, size_t bytes, int protection)
+{
+	if (is_refused)
+	{
+		errno = EACCES;
+		return -1;
+	}
+	return mprotect(start, bytes, protection);
+}
+
+#ifdef __x86_64__
+
+typedef void *(*Function) (void *first, uintptr_t second, int third);
+
+/* What was called last, with what. */
+static enum
+{
+	NOTHING, NEXT, ELSEWHERE
+}			called;
+static void *first_seen;
+static uintptr_t second_seen;
+static int	third_seen;
+
+static void *
+note_call(int function, void *first, uintptr_t second, int third)
+{
+	called = function;
+	first_seen = first;
+	second_seen = second;
+	third_seen = third;
+	return &called;
+}
+
+static pg_noinline void *
+next_function(void *first, uintptr_t second, int third)
+{
+	return note_call(NEXT, first, second, third);
+}
+
+static pg_noinline void *
+elsewhere(void *first, uintptr_t second, int third)
+{
+	return note_call(ELSEWHERE, first, second, third);
+}
+
+/* Does a call get to that function, with its arguments, and bring its answer back? */
+static bool
+gets_to(int function, void *code, void *first, uintptr_t second)
+{
+	called = NOTHING;
+	return ((Function) code) (first, second, 42) == &called &&
+		called == function && first_seen == first && second_seen == second &&
+		third_seen == 42;
+}
+
+static void
+unmap_pages(void)
+{
+	(void) munmap(pages, 2 * page_bytes);
+	pages = NULL;
+}
+
+static void
+test_count_down(void)
+{
+	uint64	   *left = plh_near_code_begin(next_function);
+	void	   *code = plh_near_code_count_down(next_function, elsewhere);
+	void	   *context = &left;
+
+	ok(left != NULL && plh_near_code_end(), "there is code near the program's");
+	*left = 100;
+	ok(gets_to(NEXT, code, context, 99) && *left == 1, "it counts down, and goes on");
+	ok(gets_to(NEXT, code, context, 0) && *left == 1, "for nothing, too");
+	ok(gets_to(ELSEWHERE, code, context, 1) && *left == 0, "elsewhere, at the end");
+	*left = 100;
+	ok(gets_to(ELSEWHERE, code, context, 101) && *left == (uint64) -1,
+	   "and beyond it");
+	*left = 100;
+	ok(gets_to(ELSEWHERE, code, context, UINTPTR_MAX) && *left == 101,
+	   "and for garbage");
+	ok(plh_read_only_store_protection(code, (char *) code + 1) ==
+	   (PROT_READ | PROT_EXEC), "nobody can write to the code");
+	ok(plh_read_only_store_protection(left, left + 1) ==
+	   (PROT_READ | PROT_WRITE), "nor execute the counter");
+	unmap_pages();
+}
+
+static void
+test_ask_filter(void)
+{
+	static uint8 filter[PLH_FILTER_BYTES];
+	void	   *of_first;
+	void	   *of_second;
+	const char *broken = NULL;
+
+	(void) plh_near_code_begin(next_function);
+	of_first = plh_near_code_ask_filter(1, filter, next_function, elsewhere);
+	of_second = plh_near_code_ask_filter(2, filter, next_function, elsewhere);
+	ok(plh_near_code_end(), "there may be several functions");
+	for (int i = 0; i < 1000; i++)
+	{
+		void	   *pointer = (char *) filter + 16 * 997 * i;
+		uint8	   *bits = filter + plh_filter_bit(pointer) / 8;
+
+		REQUIRE(broken, gets_to(NEXT, of_first, pointer, 0));
+		REQUIRE(broken, gets_to(NEXT, of_second, NULL, (uintptr_t) pointer));
+		*bits = 1 << i % 8;
+		REQUIRE(broken, gets_to(ELSEWHERE, of_first, pointer, 0));
+		REQUIRE(broken, gets_to(ELSEWHERE, of_second, NULL, (uintptr_t) pointer));
+		*bits = 0;
+	}
+	ok_unbroken(broken, "each finds what the filter has, and nothing else");
+	unmap_pages();
+}
+
+static void
+test_refusals(void)
+{
+	uint64	   *left = plh_near_code_begin(next_function);
+
+	(void) plh_near_code_count_down(next_function, elsewhere);
+	is_refused = true;
+	ok(!plh_near_code_end(), "a system may refuse new code");
+	is_refused = false;
+	ok(plh_read_only_store_protection(left, left + 1) == PLH_PROTECTION_UNKNOWN,
+	   "which leaves nothing behind");
+	(void) plh_near_code_begin(next_function);
+	(void) plh_near_code_count_down((void *) (UINT64_C(1) << 46), elsewhere);
+	ok(!plh_near_code_end(), "the next function must be near");
+	ok(plh_near_code_begin((void *) PLACE_STEP) == NULL, "there may be no place");
+}
+
+void
+test_near_code(void)
+{
+	test_count_down();
+	test_ask_filter();
+	test_refusals();
+}
+
+#else
+
+void
+test_near_code(void)
+{
+	ok(plh_near_code_begin(test_near_code) == NULL, "there is no such code");
+}
+
+#endif							/* __x86_64__ */
