@@ -69,9 +69,7 @@ SAMPLER_OBJS = \
 	src/sampler/countdown.o \
 	src/sampler/lifetime.o \
 	src/sampler/live_samples.o \
-	src/sampler/machine_code.o \
 	src/sampler/malloc_hooks.o \
-	src/sampler/malloc_patch.o \
 	src/sampler/malloc_samples.o \
 	src/sampler/method_hooks.o \
 	src/sampler/method_patch.o \

@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 /* Any change here changes this number. */
-#define PLH_MALLOC_HOOK_VERSION 3
+#define PLH_MALLOC_HOOK_VERSION 2
 #define PLH_MALLOC_HOOK_NAME "pg_leakhunt_malloc_hook"
 
 /* What other threads allocate is counted when it comes to so many bytes. */
@@ -55,14 +55,6 @@ typedef struct PlhMallocCalls
 	void		(*moved) (uint32_t moving, bool is_gone);
 } PlhMallocCalls;
 
-/* A function that passes on what it is called for, by way of a fast path. */
-typedef struct PlhMallocPassing
-{
-	void	   *function;
-	void	   *const *next;	/* where it goes on */
-	void	   *otherwise;		/* where it goes if the fast path ends */
-} PlhMallocPassing;
-
 typedef struct PlhMallocHook
 {
 	uint32_t	version;
@@ -89,13 +81,6 @@ typedef struct PlhMallocHook
 	 * atomically.
 	 */
 	uint8_t    *filter;
-
-	/*
-	 * The two that are called most.  The fast path of malloc counts down
-	 * before it goes on or elsewhere; that of free looks into the filter.
-	 */
-	PlhMallocPassing malloc;
-	PlhMallocPassing free;
 } PlhMallocHook;
 
 #endif							/* PLH_MALLOC_HOOK_H */

@@ -25,9 +25,6 @@
 #include "preload/malloc_hook.h"
 
 #define EXPORTED __attribute__((visibility("default")))
-#define HIDDEN __attribute__((visibility("hidden")))
-#define NAME_OF(name) #name
-#define ALIAS_OF(function) __attribute__((alias(NAME_OF(function))))
 #define IN_CACHE_LINE __attribute__((aligned(64)))
 /* Each begins a cache line, and what is called most needs no other. */
 #define DEFINES EXPORTED IN_CACHE_LINE
@@ -40,7 +37,21 @@
 /* The bytes that a thread allocates before it asks again whether there is anybody to call. */
 #define IDLE_STEP (16 * PLH_MALLOC_OTHER_STEP)
 
+static uint64_t *own_countdown(void);
+
 static IN_CACHE_LINE uint8_t filter[PLH_FILTER_BYTES];
+
+/*
+ * Others look it up by the name that it is exported under.  We do not: should the
+ * library be loaded twice, only the one that they find has something to do.
+ */
+static PlhMallocHook hook = {
+	.version = PLH_MALLOC_HOOK_VERSION,
+	.bytes = sizeof(PlhMallocHook),
+	.countdown = own_countdown,
+	.filter = filter,
+};
+extern EXPORTED PlhMallocHook pg_leakhunt_malloc_hook __attribute__((alias("hook")));
 
 /*
  * The bytes that the thread may allocate before it takes the slow path.  When there is
@@ -48,6 +59,12 @@ static IN_CACHE_LINE uint8_t filter[PLH_FILTER_BYTES];
  * the sampled one.
  */
 static _Thread_local uint64_t countdown = PLH_MALLOC_OTHER_STEP;
+
+static uint64_t *
+own_countdown(void)
+{
+	return &countdown;
+}
 
 /*
  * The next definitions.  Each pointer starts with a function that looks all of them
@@ -198,35 +215,6 @@ first_pvalloc(size_t size)
 	return FIRST_CALL(pvalloc, size);
 }
 
-static uint64_t *
-own_countdown(void)
-{
-	return &countdown;
-}
-
-/* Those of this library, even if another library's of that name are called. */
-extern HIDDEN void *this_malloc(size_t size)
-			ALIAS_OF(malloc) __attribute__((__malloc__, alloc_size(1), nothrow, leaf));
-extern HIDDEN void this_free(void *block)
-			ALIAS_OF(free) __attribute__((nothrow, leaf));
-
-static void *counted_malloc(size_t size);
-static void slow_free(void *block);
-
-/*
- * Others look it up by the name that it is exported under.  We do not: should the
- * library be loaded twice, only the one that they find has something to do.
- */
-static PlhMallocHook hook = {
-	.version = PLH_MALLOC_HOOK_VERSION,
-	.bytes = sizeof(PlhMallocHook),
-	.countdown = own_countdown,
-	.filter = filter,
-	.malloc = {this_malloc, (void *const *) &next.malloc, counted_malloc},
-	.free = {this_free, (void *const *) &next.free, slow_free},
-};
-extern EXPORTED PlhMallocHook pg_leakhunt_malloc_hook __attribute__((alias("hook")));
-
 /* What an allocation on the slow path needs to know when the block is there. */
 typedef struct Allocation
 {
@@ -307,14 +295,6 @@ slow_malloc(size_t size, const void *caller)
 
 	end_allocation(&allocation, block);
 	return block;
-}
-
-/* What comes after a fast path that has counted. */
-static void *
-counted_malloc(size_t size)
-{
-	countdown += size;
-	return slow_malloc(size, CALLER);
 }
 
 DEFINES void *

@@ -28,7 +28,6 @@
 #include "sampler/countdown.h"
 #include "sampler/current_site.h"
 #include "sampler/malloc_hooks.h"
-#include "sampler/malloc_patch.h"
 #include "sampler/malloc_samples.h"
 #include "sampler/owner.h"
 
@@ -276,7 +275,6 @@ plh_malloc_hooks_install(void)
 	}
 	plh_countdown_start(&countdown, PLH_COUNTED_MALLOC, hook->sampled_countdown);
 	plh_owner_note_malloc(&hook->other_bytes);
-	plh_malloc_patch_install(hook);
 	return NULL;
 }
 

@@ -5,13 +5,16 @@
  * There are two pages.  The first has the code: it is written once, and made
  * executable when it can't be written to any more.  The second has the counter, which
  * each process has a copy of.
+ *
+ * The code calls nothing and has no frame: it jumps on, so that no return address
+ * ever leads into it, and nobody who walks over a stack meets it.
  */
 #include "postgres.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "sampler/machine_code.h"
+#include "preload/block_filter.h"
 #include "sampler/near_code.h"
 
 #ifdef __x86_64__
@@ -26,17 +29,67 @@
 #define PLACES 64
 #define LOWEST_PLACE ((uintptr_t) 64 * 1024)
 
-/* Each function begins at a multiple of this. */
+/* Each function begins at a multiple of this, and has no more bytes. */
 #define FUNCTION_BYTES 64
 
 static char *pages;				/* NULL: there are none */
 static Size page_bytes;
-static PlhMachineCode code;
+static char *at;				/* where the next byte of code goes */
+static bool is_out_of_reach;	/* something that was jumped to */
 
 static uint64 *
 counter(void)
 {
 	return (uint64 *) (pages + page_bytes);
+}
+
+static void
+put_bytes(const void *bytes, Size length)
+{
+	memcpy(at, bytes, length);
+	at += length;
+}
+
+#define PUT(...) \
+	put_bytes((const uint8[]) {__VA_ARGS__}, sizeof((const uint8[]) {__VA_ARGS__}))
+
+/* The end of an instruction: how far it is from there to a place. */
+static void
+put_distance(const void *place)
+{
+	int64		distance = (int64) (uintptr_t) place - (int64) (uintptr_t) (at + 4);
+	int32		short_distance = (int32) distance;
+
+	if (short_distance != distance)
+		is_out_of_reach = true;
+	put_bytes(&short_distance, sizeof(short_distance));
+}
+
+static void
+put_address(const void *address)
+{
+	put_bytes(&address, sizeof(address));
+}
+
+static char *
+begin_function(void)
+{
+	at = (char *) TYPEALIGN(FUNCTION_BYTES, at);
+	return at;
+}
+
+/*
+ * The end of a function: on to the next one if a condition holds, of which this is the
+ * second byte of its jump, and elsewhere if not.
+ */
+static void
+put_branches(uint8 condition, void *next, void *elsewhere)
+{
+	PUT(0x0f, condition);
+	put_distance(next);
+	PUT(0x49, 0xbb);			/* movabs $elsewhere, %r11 */
+	put_address(elsewhere);
+	PUT(0x41, 0xff, 0xe3);		/* jmp *%r11 */
 }
 
 /*
@@ -58,8 +111,8 @@ plh_near_code_begin(const void *server_code)
 					  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 		if (mapped == (void *) place)
 		{
-			pages = mapped;
-			plh_machine_code_start(&code, pages, page_bytes, pages);
+			pages = at = mapped;
+			is_out_of_reach = false;
 			return counter();
 		}
 		if (mapped != MAP_FAILED)
@@ -75,10 +128,11 @@ plh_near_code_begin(const void *server_code)
 void *
 plh_near_code_count_down(void *next, void *over)
 {
-	void	   *function = plh_machine_code_align(&code, FUNCTION_BYTES);
+	char	   *function = begin_function();
 
-	plh_machine_code_count_down(&code, 2, counter());
-	plh_machine_code_branch(&code, PLH_IF_ABOVE, next, over);
+	PUT(0x48, 0x29, 0x35);		/* sub %rsi, counter(%rip) */
+	put_distance(counter());
+	put_branches(0x87, next, over); /* ja */
 	return function;
 }
 
@@ -90,10 +144,17 @@ void *
 plh_near_code_ask_filter(int argument, const uint8 *filter, void *next,
 						 void *found)
 {
-	void	   *function = plh_machine_code_align(&code, FUNCTION_BYTES);
+	char	   *function = begin_function();
+	uint32		factor = PLH_FILTER_FACTOR;
 
-	plh_machine_code_ask_filter(&code, argument, filter);
-	plh_machine_code_branch(&code, PLH_IF_EQUAL, next, found);
+	PUT(0x69, argument == 1 ? 0xc7 : 0xc6); /* imul $factor, %edi or %esi,
+											 * %eax */
+	put_bytes(&factor, sizeof(factor));
+	PUT(0x49, 0xbb);			/* movabs $filter, %r11 */
+	put_address(filter);
+	PUT(0xc1, 0xe8, 32 - PLH_FILTER_BITS + 3);	/* shr $..., %eax */
+	PUT(0x41, 0x80, 0x3c, 0x03, 0); /* cmpb $0, (%r11,%rax) */
+	put_branches(0x84, next, found);	/* je */
 	return function;
 }
 
@@ -104,7 +165,8 @@ plh_near_code_ask_filter(int argument, const uint8 *filter, void *next,
 bool
 plh_near_code_end(void)
 {
-	if (code.is_sound &&
+	Assert(at <= pages + page_bytes);
+	if (!is_out_of_reach &&
 		mprotect(pages, page_bytes, PROT_READ | PROT_EXEC) == 0)
 		return true;
 	(void) munmap(pages, 2 * page_bytes);

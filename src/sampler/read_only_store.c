@@ -1,8 +1,8 @@
 /*
  * read_only_store.c
- *	  Stores words and code into memory that is read-only.
+ *	  Stores words into memory that is read-only.
  *
- * Only method_patch.c and malloc_patch.c use this file.  Do not touch it without reading
+ * Only method_patch.c uses this file.  Do not touch it without reading
  * src/README, "The patch".
  *
  * Memory that holds no code becomes writable for the time of a store.  Memory
@@ -70,9 +70,9 @@ plh_read_only_store_protection(const void *start, const void *end)
 	return known_to >= (uintptr_t) end ? protection : PLH_PROTECTION_UNKNOWN;
 }
 
-/* Let the kernel store some bytes of one page, without a change of protection. */
+/* Let the kernel store a word, without a change of protection. */
 static bool
-store_by_kernel(void *place, const void *bytes, Size length)
+store_by_kernel(void **word, void *value)
 {
 	int			fd = open("/proc/self/mem", O_WRONLY | O_CLOEXEC);
 	ssize_t		written;
@@ -80,11 +80,11 @@ store_by_kernel(void *place, const void *bytes, Size length)
 
 	if (fd < 0)
 		return false;
-	written = pwrite(fd, bytes, length, (off_t) (uintptr_t) place);
+	written = pwrite(fd, &value, sizeof(value), (off_t) (uintptr_t) word);
 	saved_errno = errno;
 	(void) close(fd);
 	errno = saved_errno;
-	return written == length;
+	return written == sizeof(value);
 }
 
 /* Store a word while its page is writable. */
@@ -116,16 +116,6 @@ bool
 plh_read_only_store(void **word, void *value, int protection)
 {
 	if ((protection & PROT_EXEC) != 0)
-		return store_by_kernel(word, &value, sizeof(value));
+		return store_by_kernel(word, value);
 	return store_in_writable_page(word, value, protection);
-}
-
-/*
- * Store code that lies in one page, in the place of code that nobody runs meanwhile.
- * Returns false, with errno set, if the kernel says no; the code is then what it was.
- */
-bool
-plh_read_only_store_code(void *place, const void *code, Size length)
-{
-	return store_by_kernel(place, code, length);
 }

@@ -1,8 +1,8 @@
 /*
  * read_only_store.h
- *	  Stores words and code into memory that is read-only.
+ *	  Stores words into memory that is read-only.
  *
- * Called by method_patch.c and malloc_patch.c when pg_leakhunt is loaded, never inside palloc.
+ * Called by method_patch.c when pg_leakhunt is loaded, never inside palloc.
  * These functions never palloc or throw.
  */
 #ifndef PLH_READ_ONLY_STORE_H
@@ -13,6 +13,5 @@
 
 extern int	plh_read_only_store_protection(const void *start, const void *end);
 extern bool plh_read_only_store(void **word, void *value, int protection);
-extern bool plh_read_only_store_code(void *place, const void *code, Size length);
 
 #endif							/* PLH_READ_ONLY_STORE_H */

@@ -30,15 +30,6 @@ sub has_library
 	return scalar(slurp_file("/proc/$pid/maps") =~ m{/\Q$name\E$}m);
 }
 
-# Whether the code of the library is what the file has, or some of it was replaced.
-sub has_own_code
-{
-	my ($pid) = @_;
-	my ($replaced) = slurp_file("/proc/$pid/smaps") =~ m{ r-xp [^\n]*/\Q$name\E\n.*?^Anonymous: +(\d+) kB}ms;
-
-	return $replaced == 0;
-}
-
 # Run code with LD_PRELOAD set so.
 sub preloading
 {
@@ -86,7 +77,6 @@ restart_after_crash = on
 preloading($library, sub { $node->start });
 check_processes($node, 1, 'all processes of a server have it');
 is($node->safe_psql('postgres', $ask_program), '0', 'what the server starts has not');
-ok(has_own_code(postmaster_pid($node)), 'it is as it was built where nobody samples');
 is( $node->safe_psql('postgres',
 		'SELECT count(*) FROM (SELECT repeat(g::text, 100), random() FROM generate_series(1, 100000) g ORDER BY 2) s'),
 	100000, 'the server works');
@@ -115,18 +105,6 @@ for my $list ("$library:$foreign", "$foreign $library")
 	preloading($list, sub { $node->restart });
 	check_processes($node, 1, "all processes with $list");
 	is($node->safe_psql('postgres', $ask_program), "LD_PRELOAD=$foreign 0", 'leave what is not ours to others');
-}
-
-# What malloc does is shorter where the next one is known, and somebody samples.
-SKIP:
-{
-	skip 'this processor has no such code', 2 if `uname -m` !~ /^x86_64/;
-	$node->append_conf('postgresql.conf', "shared_preload_libraries = 'pg_leakhunt'");
-	preloading($library, sub { $node->restart });
-	ok(!has_own_code(postmaster_pid($node)), 'the code of malloc is replaced where somebody samples');
-	ok(!has_own_code($node->safe_psql('postgres', 'SELECT pid FROM pg_stat_activity LIMIT 1')),
-		'which processes inherit');
-	$node->append_conf('postgresql.conf', "shared_preload_libraries = ''");
 }
 
 # A library that has gone is no reason not to start.

@@ -28,7 +28,6 @@ main(void)
 	test_whole_io();
 	test_process_facts();
 	test_near_code();
-	test_malloc_patch();
 	test_read_only_store();
 	test_symbol_protocol();
 	test_server_functions();

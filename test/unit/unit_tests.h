@@ -29,7 +29,6 @@ extern void test_dump_worth(void);
 extern void test_whole_io(void);
 extern void test_process_facts(void);
 extern void test_near_code(void);
-extern void test_malloc_patch(void);
 extern void test_read_only_store(void);
 extern void test_symbol_protocol(void);
 extern void test_server_functions(void);
