@@ -177,6 +177,17 @@ declare_functions_of() {
 	run_psql -v "$1=$scratch/$1.so" -f "$scratch/$1.sql"
 }
 
+# The settings that make a kind of server that benchmarks compare: "without" the module,
+# with it; or where every palloc is a sample, "each", or every one in contexts of the
+# session, "lasting".
+settings_of_kind() {
+	[ "$1" = without ] || echo "shared_preload_libraries = 'pg_leakhunt'"
+	case "$1" in
+		each | lasting) echo "pg_leakhunt.sample_interval = 1" ;;
+	esac
+	[ "$1" != lasting ] || echo "pg_leakhunt.scope = long_lived"
+}
+
 # Make $scratch, a directory that the server's user owns, and that is removed when
 # the script ends.
 make_scratch() {
