@@ -31,6 +31,7 @@
 #include "base/process_facts.h"
 #include "base/sampling.h"
 #include "profile/profile.h"
+#include "profile/profile_counters.h"
 #include "profile/profile_file.h"
 #include "sampler/census.h"
 #include "sampler/context_name.h"
@@ -85,6 +86,7 @@ static int64 last_cpu_us;		/* processor time that the last one took */
 static int64 cost_us;			/* processor time expected of the next one */
 static int64 spent_us;			/* of the credit, as of last_census_us */
 static int64 counted_live_bytes;	/* live bytes at the last one */
+static int64 counted_lasting_bytes; /* of these, what does not end by itself */
 static int64 own_looked_us;		/* last look at the process' own memory */
 static int64 touched_bytes;		/* when that was last found, or found as
 								 * before */
@@ -359,15 +361,34 @@ has_changed(int64 before, int64 now, int64 least_bytes)
 	return change >= Max(least_bytes, before / OUTDATED_PART);
 }
 
+/* The live bytes of contexts and blocks that do not end with a transaction. */
+static int64
+lasting_bytes(void)
+{
+	return plh_profile_counters_live_bytes[PLH_LIFETIME_SESSION] +
+		plh_profile_counters_live_bytes[PLH_LIFETIME_PROCESS];
+}
+
+/* Have live bytes changed, of which a sample stands for so many? */
+static bool
+have_samples_changed(int64 before, int64 now, int64 sample_bytes)
+{
+	return has_changed(before, now,
+					   Max(OUTDATED_BYTES, OUTDATED_SAMPLES * sample_bytes));
+}
+
+/* What lasts is looked at by itself, too, as what passes may have fewer samples. */
 static bool
 have_live_bytes_changed(void)
 {
-	int64		now = plh_profile->counters.live_bytes;
-	int64		sample_bytes =
-		plh_sampling_coarse_interval(plh_profile->sample_interval, now);
+	int64		interval = plh_profile->sample_interval;
+	int64		live = plh_profile->counters.live_bytes;
+	int64		lasting = lasting_bytes();
 
-	return has_changed(counted_live_bytes, now,
-					   Max(OUTDATED_BYTES, OUTDATED_SAMPLES * sample_bytes));
+	return have_samples_changed(counted_lasting_bytes, lasting, interval) ||
+		have_samples_changed(counted_live_bytes, live,
+							 plh_sampling_coarse_interval(interval,
+														  live - lasting));
 }
 
 /*
@@ -467,6 +488,7 @@ plh_census_take_if_older(int64 gap_us, bool brief)
 	note_limits();
 	plh_census_note_own_bytes();
 	counted_live_bytes = plh_profile->counters.live_bytes;
+	counted_lasting_bytes = lasting_bytes();
 	now = GetCurrentTimestamp();
 	plh_profile->census_at = now;
 	add_to_history(now, now_us);
@@ -491,6 +513,7 @@ plh_census_forget(void)
 	cost_us = 0;
 	spent_us = 0;
 	counted_live_bytes = 0;
+	counted_lasting_bytes = 0;
 	own_looked_us = 0;
 	touched_bytes = 0;
 	census_number = 0;

@@ -188,6 +188,12 @@ test_changes(void)
 	ok(!is_taken_early(0), "what one sample of a statement stands for comes and goes");
 	plh_profile->counters.live_bytes += PLH_COARSE_BYTES / 2 + 1000;
 	ok(is_taken_early(0), "two are a change");
+	plh_profile_counters_live_bytes[PLH_LIFETIME_SESSION] = 7 * 512 * 1024;
+	ok(is_taken_early(0), "of what the session keeps less is one");
+	plh_profile_counters_live_bytes[PLH_LIFETIME_SESSION] += 512 * 1024;
+	ok(!is_taken_early(0), "but no sample alone");
+	plh_profile_counters_live_bytes[PLH_LIFETIME_SESSION] = 0;
+	ok(is_taken_early(0), "nor does it end unseen");
 	plh_profile->sample_interval = 0;
 	own_bytes = own_bytes * 3 / 2;
 	ok(is_taken_early(20000), "as does what no context has");
