@@ -7,7 +7,7 @@
  * each process has a copy of.
  *
  * The code calls nothing and has no frame: it jumps on, so that no return address
- * ever leads into it, and nobody who walks over a stack meets it.
+ * ever leads into it.  Only who interrupts it, as a signal or a debugger does, meets it.
  */
 #include "postgres.h"
 

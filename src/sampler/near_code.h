@@ -9,7 +9,7 @@
  *
  * Called when pg_leakhunt is loaded, never inside palloc.  These functions never
  * palloc or throw.  Where there is no such code, as the processor is another one or
- * the system refuses new code, plh_near_code_begin or plh_near_code_end returns false.
+ * the system refuses new code, plh_near_code_begin returns NULL or plh_near_code_end false.
  */
 #ifndef PLH_NEAR_CODE_H
 #define PLH_NEAR_CODE_H

@@ -12,9 +12,13 @@
 
 static bool is_refused;
 static int	change_protection(void *start, size_t bytes, int protection);
+static void *map_near(void *start, size_t bytes, int protection, int flags,
+					  int fd, off_t offset);
 
 #define mprotect change_protection
+#define mmap map_near
 #include "sampler/near_code.c"
+#undef mmap
 #undef mprotect
 
 /* Systems that are told so make no memory executable that could be written to. */
@@ -27,6 +31,24 @@ change_protection(void *start, size_t bytes, int protection)
 		return -1;
 	}
 	return mprotect(start, bytes, protection);
+}
+
+/* So many places are taken: a system says so, or gives another one, if it is old. */
+static int	taken_places;
+static bool is_old_system;
+static void *other_place;
+
+static void *
+map_near(void *start, size_t bytes, int protection, int flags, int fd, off_t offset)
+{
+	if (taken_places == 0)
+		return mmap(start, bytes, protection, flags, fd, offset);
+	taken_places--;
+	if (is_old_system)
+		return other_place = mmap(NULL, bytes, protection,
+								  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	errno = EEXIST;
+	return MAP_FAILED;
 }
 
 #ifdef __x86_64__
@@ -134,6 +156,35 @@ test_ask_filter(void)
 	unmap_pages();
 }
 
+static bool
+is_mapped(const void *place)
+{
+	return plh_read_only_store_protection(place, (const char *) place + 1) !=
+		PLH_PROTECTION_UNKNOWN;
+}
+
+/* Where the first places are taken, the next will do. */
+static void
+test_taken_places(void)
+{
+	uintptr_t	first = (uintptr_t) plh_near_code_begin(next_function);
+
+	unmap_pages();
+	taken_places = 1;
+	ok((uintptr_t) plh_near_code_begin(next_function) == first - PLACE_STEP,
+	   "where the first place is taken, the next will do");
+	unmap_pages();
+	taken_places = 1;
+	is_old_system = true;
+	ok((uintptr_t) plh_near_code_begin(next_function) == first - PLACE_STEP &&
+	   !is_mapped(other_place), "another one than was asked for is given back");
+	unmap_pages();
+	taken_places = PLACES;
+	is_old_system = false;
+	ok(plh_near_code_begin(next_function) == NULL, "all may be taken");
+	taken_places = 0;
+}
+
 static void
 test_refusals(void)
 {
@@ -143,8 +194,7 @@ test_refusals(void)
 	is_refused = true;
 	ok(!plh_near_code_end(), "a system may refuse new code");
 	is_refused = false;
-	ok(plh_read_only_store_protection(left, left + 1) == PLH_PROTECTION_UNKNOWN,
-	   "which leaves nothing behind");
+	ok(!is_mapped(left), "which leaves nothing behind");
 	(void) plh_near_code_begin(next_function);
 	(void) plh_near_code_count_down((void *) (UINT64_C(1) << 46), elsewhere);
 	ok(!plh_near_code_end(), "the next function must be near");
@@ -156,6 +206,7 @@ test_near_code(void)
 {
 	test_count_down();
 	test_ask_filter();
+	test_taken_places();
 	test_refusals();
 }
 
