@@ -109,7 +109,7 @@ COMMENT ON COLUMN pg_leakhunt_processes.samples_dropped IS
 COMMENT ON COLUMN pg_leakhunt_processes.wrong_stacks IS
 'number of stacks that were not what libunwind finds, of the remembered ones that are compared with it, one in 1024: 0, or else a fault of pg_leakhunt to report, by which other stacks of this process may be wrong, too; since then the process asks libunwind alone';
 COMMENT ON COLUMN pg_leakhunt_processes.sites IS
-'number of call sites seen';
+'number of call sites that are known now; those that hold nothing are given up in time';
 COMMENT ON COLUMN pg_leakhunt_processes.context_bytes IS
 'bytes that all memory contexts have from malloc, when the process last counted them, at counted_at; exact; null if it has not yet';
 COMMENT ON COLUMN pg_leakhunt_processes.context_free_bytes IS
@@ -131,7 +131,7 @@ COMMENT ON COLUMN pg_leakhunt_processes.profile_bytes IS
 COMMENT ON COLUMN pg_leakhunt_processes.last_sample_at IS
 'when the last sample was kept';
 COMMENT ON COLUMN pg_leakhunt_processes.counted_at IS
-'when the process last counted its contexts: with a sample, at most once a second, and at the end of a transaction that commits, where 250 ms have passed since, or 10 ms after a transaction longer than 2 ms, but not if it would hold up the commit for more than 2 ms; at once, where live_bytes has changed, or the memory of the process has risen, by a fifth; all that together takes at most a thousandth of the time. context_bytes, malloc_bytes and malloc_free_bytes are as of then, rss_anon_bytes is of now; null if it has not yet';
+'when the process last counted its contexts: with a sample, at most once a second, and at the end of a transaction that commits, where 250 ms have passed since, or 10 ms after a transaction longer than 2 ms, but not if it would hold up the commit for more than 2 ms; at once, where live_bytes has changed, or the memory of the process has risen, by a fifth and a megabyte, and live_bytes by two samples; all that together takes at most a thousandth of the time. context_bytes, malloc_bytes and malloc_free_bytes are as of then, rss_anon_bytes is of now; null if it has not yet';
 COMMENT ON COLUMN pg_leakhunt_processes.died_at IS
 'when a crashed process died, by the clock of the postmaster: when that learned how it had ended, else when it found it gone and went on, so that it died no later; null for a process that lives, and where the server itself was killed or stopped';
 COMMENT ON COLUMN pg_leakhunt_processes.death IS

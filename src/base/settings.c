@@ -149,7 +149,7 @@ define_sampling_settings(void)
 							 NULL, assign_enabled, NULL);
 	DefineCustomIntVariable("pg_leakhunt.sample_interval",
 							"Mean number of allocated bytes between two samples.",
-							"1 takes every allocation: exact, and slow. From 256 kB on, memory that ends with a query or transaction has four times the interval while there is little of it.",
+							"1 takes every allocation: exact, and slow. From 256 kB on, memory that ends with a query or transaction has eight times the interval while there is little of it.",
 							&plh_sample_interval, 512 * 1024, 1, INT_MAX,
 							PGC_SUSET, GUC_UNIT_BYTE,
 							NULL, assign_int, NULL);
