@@ -396,6 +396,15 @@ read_wish(PlhControlWish *wish, int pid, uint64 *process_start, int64 now_us,
 }
 
 /*
+ * Does the work of plh_control_changed where a request ends at some time.
+ */
+bool
+plh_control_request_ended(void)
+{
+	return plh_clock_us(CLOCK_MONOTONIC_COARSE) >= plh_control_ends_at_us;
+}
+
+/*
  * Find the request that concerns this process, if there is one.
  */
 PLH_EVERY_PROCESS void

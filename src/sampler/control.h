@@ -14,8 +14,6 @@
 
 #include "port/atomics.h"
 
-#include "base/clock.h"
-
 /* A request to a process, or to all. */
 typedef struct PlhControlWish
 {
@@ -38,6 +36,8 @@ extern const volatile uint32 *plh_control_changes;
  */
 extern int64 plh_control_ends_at_us;
 
+extern bool plh_control_request_ended(void);
+
 /* Is there a request that this process has not looked at, or has one ended? */
 static inline bool
 plh_control_changed(void)
@@ -45,8 +45,7 @@ plh_control_changed(void)
 	if (plh_control_changes == NULL)
 		return false;
 	return *plh_control_changes != plh_control_seen ||
-		(unlikely(plh_control_ends_at_us != 0) &&
-		 plh_clock_us(CLOCK_MONOTONIC_COARSE) >= plh_control_ends_at_us);
+		(unlikely(plh_control_ends_at_us != 0) && plh_control_request_ended());
 }
 
 extern void plh_control_start(const char *directory, bool new_server);

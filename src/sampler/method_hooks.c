@@ -94,6 +94,22 @@ lifetime_of(MemoryContext context, PlhWatchedContext *watched)
 	return lifetime;
 }
 
+/*
+ * Is that all there is to do about a sample of that interval: to count it, as it is out
+ * of scope?  Where each palloc of a query is such a sample, it must not take longer than
+ * the palloc itself.
+ */
+static inline bool
+only_counts(MemoryContext context, uint32 interval)
+{
+	if (plh_countdown_scope != PLH_SCOPE_LONG_LIVED ||
+		plh_lifetime_of(context) == PLH_LIFETIME_SESSION ||
+		plh_owner_is_occasion(interval))
+		return false;
+	plh_profile_counters_out_of_scope();
+	return true;
+}
+
 /* Keep a sample, or count it as lost or out of scope. */
 INLINE void
 record_sample(MemoryContext context, void *pointer, Size size,
@@ -177,15 +193,24 @@ remove_guarded(const void *pointer)
 	plh_guard_held = false;
 }
 
+static pg_noinline void *
+alloc_sample(PLH_ALLOC_PARAMETERS, uint32 interval, PlhContextType type)
+{
+	void	   *pointer = originals[type].alloc(PLH_ALLOC_ARGUMENTS);
+
+	if (pointer != NULL)
+		record_guarded(context, pointer, size, interval, type);
+	return pointer;
+}
+
 static pg_noinline PLH_EVERY_PROCESS void *
 alloc_slow(PLH_ALLOC_PARAMETERS, PlhContextType type)
 {
 	uint32		interval = plh_countdown_take(&countdown, size);
-	void	   *pointer = originals[type].alloc(PLH_ALLOC_ARGUMENTS);
 
-	if (interval != 0 && pointer != NULL)
-		record_guarded(context, pointer, size, interval, type);
-	return pointer;
+	if (interval == 0 || only_counts(context, interval))
+		return originals[type].alloc(PLH_ALLOC_ARGUMENTS);
+	return alloc_sample(PLH_ALLOC_ARGUMENTS, interval, type);
 }
 
 static pg_noinline void
@@ -254,8 +279,12 @@ realloc_slow(PLH_REALLOC_PARAMETERS, PlhContextType type)
 	if (may_be_sample)
 		remove_guarded(pointer);
 	if (interval != 0)
-		record_guarded(GetMemoryChunkContext(new_pointer), new_pointer, size,
-					   interval, type);
+	{
+		MemoryContext context = GetMemoryChunkContext(new_pointer);
+
+		if (!only_counts(context, interval))
+			record_guarded(context, new_pointer, size, interval, type);
+	}
 	return new_pointer;
 }
 
@@ -350,7 +379,7 @@ write_near_hooks(PlhMethods *near_hooks)
 		near_hooks[type] = hooks[type];
 		near_hooks[type].alloc =
 			plh_near_code_count_down(originals[type].alloc, slow_paths[type].alloc);
-		if (!PLH_MARKS_CHUNKS)
+		if (!PLH_MARKS_CHUNKS && hooks[type].free_p != NULL)
 			near_hooks[type].free_p =
 				plh_near_code_ask_filter(PLH_FREE_POINTER, plh_sample_filter,
 										 originals[type].free_p,

@@ -49,14 +49,6 @@
 #define LONG_GAP_US ((int64) 10 * 1000)
 #define LONG_TRANSACTION_US ((int64) 2000)
 
-/*
- * One sample of so many is an occasion to look around, even if by the coarse clock
- * no time has passed since the last look.
- */
-#define LOOK_SAMPLES 16
-
-/* Samples at smaller intervals than this many bytes are frequent. */
-#define LOOK_INTERVAL 4096
 
 /* Profiles are published here; the caller of plh_owner_start owns the path. */
 static const char *profile_directory;
@@ -83,9 +75,15 @@ static int64 stock_gap_us;
 static bool stock_was_brief;
 static int64 stock_live_bytes;
 
-/* When a transaction ended last that was an occasion to take stock, in such ticks. */
+/*
+ * When a transaction ended last that was an occasion to take stock, in such ticks, and
+ * what was held then.
+ */
 #define TICK_BITS 12			/* a tick has 2^12 microseconds */
 static int64 transaction_tick;
+static int64 transaction_live_bytes;
+
+uint32		plh_owner_samples_not_kept;
 
 /* The sampling in force, for a profile that begins later. */
 static uint32 current_interval;
@@ -229,7 +227,7 @@ is_time_to_look(const PlhProfileHeader *header)
 {
 	return plh_profile_counters_last_us != looked_us ||
 		header->counters.total_samples <= PUBLISH_SAMPLES ||
-		header->samples_taken % LOOK_SAMPLES == 0 ||
+		header->samples_taken % PLH_LOOK_SAMPLES == 0 ||
 		header->counters.live_bytes >= next_look_bytes;
 }
 
@@ -361,30 +359,29 @@ take_stock(int64 gap_us, bool brief)
 }
 
 /*
- * Look around after a sample was taken that is not kept; at small
- * intervals after every LOOK_SAMPLES-th only.
+ * Look around after a sample was taken that is not kept, if that is an occasion
+ * (plh_owner_is_occasion).
  */
 void
 plh_owner_sample_not_kept(void)
 {
-	static uint32 samples;
-
-	if (current_interval >= LOOK_INTERVAL || samples++ % LOOK_SAMPLES == 0)
-		take_stock(BUSY_GAP_US, false);
+	take_stock(BUSY_GAP_US, false);
 }
 
 /*
  * A transaction has committed at that time: is that an occasion to take stock?  Of those
  * that end within a tick, which are a dozen and more in a busy session, the first is
- * enough, unless what is held has changed: the others have begun after it.
+ * enough, unless what is held has changed: stock is taken once in SHORT_GAP_US at most,
+ * and a tick or two make no difference to that.
  */
 PLH_EVERY_PROCESS bool
 plh_owner_wants_stock(TimestampTz end)
 {
 	if (end >> TICK_BITS == transaction_tick &&
-		live_bytes_now() == stock_live_bytes)
+		live_bytes_now() == transaction_live_bytes)
 		return false;
 	transaction_tick = end >> TICK_BITS;
+	transaction_live_bytes = live_bytes_now();
 	return true;
 }
 
@@ -472,5 +469,6 @@ plh_owner_forget(void)
 	looked_us = 0;
 	stock_us = 0;
 	transaction_tick = 0;
+	transaction_live_bytes = 0;
 	own_looked_us = plh_clock_us(CLOCK_MONOTONIC_COARSE);
 }

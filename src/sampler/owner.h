@@ -12,6 +12,26 @@
 
 #include "datatype/timestamp.h"
 
+/*
+ * One sample of so many is an occasion to look around, even if by the coarse clock
+ * no time has passed since the last look.
+ */
+#define PLH_LOOK_SAMPLES 16
+
+/* Samples at smaller intervals than this many bytes are frequent. */
+#define PLH_LOOK_INTERVAL 4096
+
+/* Samples at such intervals that were not kept. */
+extern uint32 plh_owner_samples_not_kept;
+
+/* Is a sample of that interval, which is not kept, an occasion to look around? */
+static inline bool
+plh_owner_is_occasion(uint32 interval)
+{
+	return interval >= PLH_LOOK_INTERVAL ||
+		plh_owner_samples_not_kept++ % PLH_LOOK_SAMPLES == 0;
+}
+
 extern void plh_owner_start(const char *directory, uint64 cluster);
 extern bool plh_owner_begin_profile(void);
 extern void plh_owner_settings_changed(uint32 sample_interval, int scope);

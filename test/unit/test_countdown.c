@@ -90,9 +90,13 @@ plh_owner_sampled(void)
 {
 }
 
+uint32		plh_owner_samples_not_kept;
+static int	looks;				/* around, at samples that are not kept */
+
 void
 plh_owner_sample_not_kept(void)
 {
+	looks++;
 }
 
 const char *
@@ -150,13 +154,21 @@ static PlhMethods near_hooks[PLH_CONTEXT_TYPES];
 
 /* What a palloc does. */
 static void
-allocate_bytes(Size size)
+allocate_in(MemoryContext context, Size size)
 {
 #if PG_VERSION_NUM >= 170000
-	(void) tested_hooks[PLH_ALLOCSET].alloc(NULL, size, 0);
+	(void) tested_hooks[PLH_ALLOCSET].alloc(context, size, 0);
 #else
-	(void) tested_hooks[PLH_ALLOCSET].alloc(NULL, size);
+	(void) tested_hooks[PLH_ALLOCSET].alloc(context, size);
 #endif
+}
+
+static void
+allocate_bytes(Size size)
+{
+	static MemoryContextData context;
+
+	allocate_in(&context, size);
 }
 
 /* A size as programs ask for, a gap's, one beside it, or anything. */
@@ -516,6 +528,61 @@ test_thinning(void)
 	plh_sample_interval = interval;
 }
 
+static void *
+allocate_chunk(PLH_ALLOC_PARAMETERS)
+{
+	static uint64 chunk[2];
+
+	return chunk + 1;
+}
+
+/* Allocate so often, and return how many samples were counted. */
+static int64
+samples_of(MemoryContext context, int allocations)
+{
+	int64		before = plh_profile->samples_taken;
+
+	looks = 0;
+	for (int i = 0; i < allocations; i++)
+		allocate_in(context, 100);
+	return plh_profile->samples_taken - before;
+}
+
+/* Samples of what passes are counted where only what lasts is kept, and no more. */
+static void
+test_scope(void)
+{
+	static MemoryContextData top,
+				message;
+	int			interval = plh_sample_interval;
+
+	TopMemoryContext = message.parent = &top;
+	MessageContext = &message;
+	top.name = message.name = "core's";
+	originals[PLH_ALLOCSET].alloc = allocate_chunk;
+	ok(plh_profile_begin(), "a profile to count in");
+	plh_scope = PLH_SCOPE_LONG_LIVED;
+	plh_sample_interval = 1;
+	plh_countdown_rearm();
+	ok(samples_of(&message, 1600) == 1600, "samples out of scope are counted");
+	ok(looks == 1600 / PLH_LOOK_SAMPLES, "and one in 16 is an occasion to look around");
+	ok(plh_profile->counters.total_samples == 0 &&
+	   plh_live_samples_watched(&message) == NULL, "but none is kept");
+	plh_sample_interval = PLH_LOOK_INTERVAL;
+	plh_countdown_rearm();
+	(void) samples_of(&message, 1);
+	draws = 0;
+	while (draws == 0)
+		(void) samples_of(&message, 1);
+	ok(looks == 1, "at longer intervals each is one");
+	plh_scope = PLH_SCOPE_ALL;
+	plh_sample_interval = interval;
+	plh_countdown_rearm();
+	originals[PLH_ALLOCSET].alloc = allocate_nothing;
+	plh_profile_forget();
+	plh_profile_counters_forget();
+}
+
 /* Malloc has a countdown of its own, and a setting that stops it. */
 static void
 test_malloc(void)
@@ -571,6 +638,7 @@ test_countdown(void)
 	test_intervals();
 	test_start();
 	test_thinning();
+	test_scope();
 	test_malloc();
 	test_garbage();
 	plh_control_changes = NULL;
