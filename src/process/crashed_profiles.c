@@ -397,12 +397,10 @@ plh_crashed_profiles_remove_baselines(const char *directory,
 {
 	DIR		   *dir = AllocateDir(directory);
 	struct dirent *entry;
-	const char *start = "baseline.";
 
 	while ((entry = ReadDirExtended(dir, directory, LOG)) != NULL)
 	{
-		int			pid = strncmp(entry->d_name, start, strlen(start)) == 0 ?
-			atoi(entry->d_name + strlen(start)) : 0;
+		int			pid = plh_baseline_pid(entry->d_name);
 
 		if (pid > 0 && !is_running(pid) && !is_listed(profiles, pid))
 			plh_baseline_unlink(directory, pid);

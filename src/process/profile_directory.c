@@ -5,6 +5,7 @@
  */
 #include "postgres.h"
 
+#include <dirent.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,8 +13,10 @@
 #include "miscadmin.h"
 
 #include "base/page_layout.h"
+#include "base/process_facts.h"
 #include "base/settings.h"
 #include "process/profile_directory.h"
+#include "profile/baseline.h"
 #include "profile/directory_note.h"
 #include "profile/shared_directory.h"
 
@@ -149,6 +152,47 @@ plh_profile_directory_note_server(void)
 	plh_directory_note_write(profile_directory);
 }
 
+/* Is there anything but baselines, such as a profile that a crash has left? */
+static bool
+has_other_files(DIR *dir)
+{
+	struct dirent *entry;
+
+	while ((entry = readdir(dir)) != NULL)
+	{
+		if (entry->d_name[0] != '.' && plh_baseline_pid(entry->d_name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Remove baselines of processes that are gone: one that is taken while its process
+ * exits may come after the process has removed it.  Where there are profiles of
+ * processes that crashed, they belong to these.
+ */
+static void
+remove_late_baselines(void)
+{
+	DIR		   *dir = opendir(profile_directory);
+	struct dirent *entry;
+
+	if (dir == NULL)
+		return;
+	if (!has_other_files(dir))
+	{
+		rewinddir(dir);
+		while ((entry = readdir(dir)) != NULL)
+		{
+			int			pid = plh_baseline_pid(entry->d_name);
+
+			if (pid > 0 && plh_process_facts_start_ticks(pid) == 0)
+				plh_baseline_unlink(profile_directory, pid);
+		}
+	}
+	closedir(dir);
+}
+
 /*
  * Remove the directory if it is empty, unless a setting names it: then it is
  * the administrator's.
@@ -157,6 +201,7 @@ void
 plh_profile_directory_remove(void)
 {
 	plh_directory_note_remove(profile_directory);
+	remove_late_baselines();
 	if (plh_fixed.profile_directory[0] == '\0')
 		(void) rmdir(profile_directory);
 }

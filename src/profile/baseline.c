@@ -77,6 +77,18 @@ plh_baseline_site(const PlhBaseline *baseline, uint32 site, int64 *bytes,
 }
 
 /*
+ * Returns the pid of the process that a file of that name is the baseline of; 0 if it is
+ * of all processes, or none.
+ */
+int
+plh_baseline_pid(const char *name)
+{
+	const char *start = "baseline.";
+
+	return strncmp(name, start, strlen(start)) == 0 ? atoi(name + strlen(start)) : 0;
+}
+
+/*
  * Remove the baseline of a process that is gone.
  */
 PLH_EVERY_PROCESS void

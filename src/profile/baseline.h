@@ -41,6 +41,7 @@ typedef struct PlhBaseline
 	PlhBaselineSite sites[FLEXIBLE_ARRAY_MEMBER];
 } PlhBaseline;
 
+extern int	plh_baseline_pid(const char *name);
 extern void plh_baseline_path(char *path, Size bytes, const char *directory,
 							  int pid);
 extern bool plh_baseline_is_sound(const PlhBaseline *baseline, Size bytes,

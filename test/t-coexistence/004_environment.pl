@@ -14,11 +14,14 @@ use Test::More;
 # Only the one statement that is to be compiled is: it takes its time.
 my ($jemalloc) = glob('/usr/lib/*/libjemalloc.so.2');
 
+my $node = PostgreSQL::Test::Cluster->new('main');
+my $malloc_library = $node->config_data('--pkglibdir') . '/pg_leakhunt_malloc.so';
+
 # "shell" is run before the server is started in it, which may fail if "may_not_start";
 # "conf" and "env" are for the
 # server; "sql" must end in the line "result", in the session that leaks; "process" is
 # a condition that the session's row of pg_leakhunt_processes fulfils; "more" has bytes
-# that further functions of the fixture leak.
+# that further functions of the fixture leak; "complaint" is what the log says.
 my @environments = (
 	{
 		name => 'compiled queries',
@@ -43,6 +46,13 @@ my @environments = (
 		missing => !$jemalloc,
 		env => { LD_PRELOAD => $jemalloc },
 		process => 'malloc_bytes IS NULL AND context_bytes > 0 AND rss_anon_bytes > 0',
+	},
+	{
+		name => 'jemalloc before our library',
+		missing => !$jemalloc,
+		env => { LD_PRELOAD => ($jemalloc // '') . ':' . $malloc_library },
+		process => 'NOT malloc_tracked AND context_bytes > 0',
+		complaint => qr/WARNING:  pg_leakhunt does not sample malloc.*another allocator stands before it/s,
 	},
 	{
 		name => 'malloc with huge pages and filled memory',
@@ -94,7 +104,6 @@ my @environments = (
 		conf => 'io_method = io_uring',
 	},);
 
-my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init(allows_streaming => 'logical');
 $node->append_conf(
 	'postgresql.conf', q{
@@ -193,8 +202,9 @@ for my $environment (@environments)
 		ok($started, "$name: the server starts") or next;
 		check_in($environment);
 		$node->stop;
-		unlike(slurp_file($node->logfile, $log_size),
-			qr/WARNING:|PANIC|terminated by signal/, "$name: no complaint");
+		my $log = slurp_file($node->logfile, $log_size);
+		ok($log =~ s/$environment->{complaint}//, "$name: the log says so") if $environment->{complaint};
+		unlike($log, qr/WARNING:|PANIC|terminated by signal/, "$name: no complaint");
 	}
 }
 done_testing();

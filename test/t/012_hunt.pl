@@ -354,6 +354,8 @@ is( ask(
 	'sites add up to the peak of the process');
 $session->quit;
 
+# A baseline that was taken of a process while it exited.
+append_to_file("$profiles/baseline.99999999", '');
 $node->stop;
 is_gone($profiles, 'nothing is left after a clean shutdown');
 unlike(slurp_file($node->logfile), qr/PANIC|terminated by signal/,
