@@ -5,13 +5,14 @@
  */
 #include "postgres.h"
 
-#include <dirent.h>
+#include <ctype.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/hashfn.h"
 #include "miscadmin.h"
 
+#include "base/directory_names.h"
 #include "base/page_layout.h"
 #include "base/process_facts.h"
 #include "base/settings.h"
@@ -152,45 +153,38 @@ plh_profile_directory_note_server(void)
 	plh_directory_note_write(profile_directory);
 }
 
-/* Is there anything but baselines, such as a profile that a crash has left? */
-static bool
-has_other_files(DIR *dir)
+/* PlhNameVisitor: is there a profile, which a crash has left? */
+static void
+find_profile(const char *name, void *arg)
 {
-	struct dirent *entry;
+	bool	   *has_profile = arg;
 
-	while ((entry = readdir(dir)) != NULL)
-	{
-		if (entry->d_name[0] != '.' && plh_baseline_pid(entry->d_name) == 0)
-			return true;
-	}
-	return false;
+	*has_profile |= isdigit((unsigned char) name[0]) != 0;
+}
+
+/* PlhNameVisitor: remove a baseline of a process that is gone. */
+static void
+remove_late_baseline(const char *name, void *arg)
+{
+	int			pid = plh_baseline_pid(name);
+
+	if (pid > 0 && plh_process_facts_start_ticks(pid) == 0)
+		plh_baseline_unlink(profile_directory, pid);
 }
 
 /*
  * Remove baselines of processes that are gone: one that is taken while its process
  * exits may come after the process has removed it.  Where there are profiles of
- * processes that crashed, they belong to these.
+ * processes that crashed, baselines may belong to these.
  */
 static void
 remove_late_baselines(void)
 {
-	DIR		   *dir = opendir(profile_directory);
-	struct dirent *entry;
+	bool		has_profile = false;
 
-	if (dir == NULL)
-		return;
-	if (!has_other_files(dir))
-	{
-		rewinddir(dir);
-		while ((entry = readdir(dir)) != NULL)
-		{
-			int			pid = plh_baseline_pid(entry->d_name);
-
-			if (pid > 0 && plh_process_facts_start_ticks(pid) == 0)
-				plh_baseline_unlink(profile_directory, pid);
-		}
-	}
-	closedir(dir);
+	if (plh_directory_names_visit(profile_directory, find_profile, &has_profile) == 0 &&
+		!has_profile)
+		(void) plh_directory_names_visit(profile_directory, remove_late_baseline, NULL);
 }
 
 /*
@@ -200,8 +194,8 @@ remove_late_baselines(void)
 void
 plh_profile_directory_remove(void)
 {
-	plh_directory_note_remove(profile_directory);
 	remove_late_baselines();
+	plh_directory_note_remove(profile_directory);
 	if (plh_fixed.profile_directory[0] == '\0')
 		(void) rmdir(profile_directory);
 }

@@ -205,7 +205,9 @@ append_to_file("$folder/over", '');
 ok($_->finish, 'a session ends well') for @exact, @disturbed;
 is(ask($node, "SELECT count(*) FROM pg_leakhunt_processes WHERE state = 'crashed'"),
 	0, 'nobody has left a profile');
+my $directory = profile_directory($node);
 $node->stop;
+is_gone($directory, 'nor anything else, as a baseline that was taken at an exit');
 
 # What may be in the log, by session.
 my $gone = qr/PID \d+ is not a|has not loaded|no baseline of process|has no profile|file .* No such file/;
