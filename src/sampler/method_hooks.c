@@ -193,24 +193,18 @@ remove_guarded(const void *pointer)
 	plh_guard_held = false;
 }
 
-static pg_noinline void *
-alloc_sample(PLH_ALLOC_PARAMETERS, uint32 interval, PlhContextType type)
-{
-	void	   *pointer = originals[type].alloc(PLH_ALLOC_ARGUMENTS);
-
-	if (pointer != NULL)
-		record_guarded(context, pointer, size, interval, type);
-	return pointer;
-}
-
 static pg_noinline PLH_EVERY_PROCESS void *
 alloc_slow(PLH_ALLOC_PARAMETERS, PlhContextType type)
 {
 	uint32		interval = plh_countdown_take(&countdown, size);
+	void	   *pointer;
 
 	if (interval == 0 || only_counts(context, interval))
 		return originals[type].alloc(PLH_ALLOC_ARGUMENTS);
-	return alloc_sample(PLH_ALLOC_ARGUMENTS, interval, type);
+	pointer = originals[type].alloc(PLH_ALLOC_ARGUMENTS);
+	if (pointer != NULL)
+		record_guarded(context, pointer, size, interval, type);
+	return pointer;
 }
 
 static pg_noinline void
