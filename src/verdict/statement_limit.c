@@ -30,6 +30,9 @@ static const char *const decoding_contexts[] = {
 	"Change", "ReorderBuffer", "ReorderBufferByXid", "TXN", "Tuples"
 };
 
+/* The context of buffers of temporary tables, up to temp_buffers. */
+static const char temporary_buffers[] = "LocalBufferContext";
+
 /* Does a text begin with one of those words, in whatever case? */
 static bool
 begins_with_any(const char *text, Size bytes, const char *const *words,
@@ -67,7 +70,8 @@ is_maintenance(const PlhStatementRecord *statement)
 }
 
 /*
- * The limit in bytes of what is allocated at a site; 0 where there is none.
+ * The limit in bytes of what is allocated at a site; 0 where there is none, and the
+ * largest number where it is a setting that profiles don't have.
  */
 int64
 plh_statement_limit(const PlhProfileImage *image, const PlhSiteRecord *site)
@@ -82,7 +86,8 @@ plh_statement_limit(const PlhProfileImage *image, const PlhSiteRecord *site)
 		is_decoding(context))
 		return header->maintenance_bytes;
 	if (plh_lifetime_is_lasting(site->key.lifetime))
-		return 0;
+		return context != NULL &&
+			strcmp(context->text, temporary_buffers) == 0 ? PG_INT64_MAX : 0;
 	/* functions of SQL decode the log, too, for a statement like any other */
 	if (header->backend_type == B_AUTOVAC_WORKER ||
 		(statement != NULL && is_maintenance(statement)) ||

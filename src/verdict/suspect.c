@@ -322,8 +322,7 @@ is_query(const PlhSuspectFacts *facts, const PlhJudgement *judgement)
 static bool
 is_held(const PlhSuspectFacts *facts)
 {
-	return facts->is_session && facts->is_over &&
-		facts->live_samples >= PLH_SUSPECT_SAMPLES &&
+	return facts->is_session && facts->is_over && is_known(facts) &&
 		facts->live_bytes >= PLH_SUSPECT_LARGE_BYTES &&
 		facts->live_bytes > facts->limit_bytes &&
 		facts->transactions < PLH_SUSPECT_HELD_TRANSACTIONS;

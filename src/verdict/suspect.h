@@ -34,9 +34,8 @@
 #define PLH_SUSPECT_SAMPLES 16
 
 /*
- * Of fewer samples, those of large chunks say as much: what a statement holds is
- * known where its error is this part of it at most.  What one has left in a few
- * large chunks is more often a buffer of a set size, as for temporary tables.
+ * Of fewer samples, those of large chunks say as much: what a statement holds, or has
+ * left, is known where its error is this part of it at most.
  */
 #define PLH_SUSPECT_ERROR_PART 0.25
 

@@ -256,6 +256,37 @@ cmp_ok(process_row($node, $hungry_pid)->{context_bytes},
 	'<', 10_000_000, 'and that it has given it back');
 $hungry->quit;
 
+# Figures that stand side by side agree as soon as a session rests: after 300 MB within
+# a second, and after 3,000 prepared statements.
+sub contexts_of
+{
+	my ($session) = @_;
+
+	return split /\|/, $session->query_safe('SELECT sum(total_bytes), sum(free_bytes) FROM pg_backend_memory_contexts');
+}
+my $quick = $node->background_psql('postgres');
+my $quick_pid = session_pid($quick);
+$quick->query_safe('SELECT leak_top(1000, 300000)');
+my $figures = process_row($node, $quick_pid);
+my ($total, $free) = contexts_of($quick);
+is_near($figures->{context_bytes}, $total / 20, $total, 'contexts of a session that has just taken 300 MB');
+is_near($figures->{context_free_bytes}, 5_000_000, $free, 'and what is free in them');
+is_near($figures->{live_bytes}, $total / 4, $total, 'what is sampled agrees with that');
+$quick->quit;
+my $preparing = $node->background_psql('postgres');
+my $preparing_pid = session_pid($preparing);
+$preparing->query_safe(q{DO $$ BEGIN FOR i IN 1 .. 3000 LOOP
+	EXECUTE format('PREPARE p%s AS SELECT * FROM pg_class WHERE oid = %s', i, i); END LOOP; END $$});
+$figures = process_row($node, $preparing_pid);
+($total) = contexts_of($preparing);
+is_near($figures->{context_bytes}, 0.3 * $total, $total, 'contexts of a session that has prepared 3,000 statements');
+$preparing->quit;
+
+# A hash table has its own name, as core shows it; but for its first chunk, which is there
+# before the name.
+is( ask($node, "SELECT count(*) FILTER (WHERE context_name = 'dynahash' AND instances > 0), bool_or(context_name = 'LOCALLOCK hash') FROM pg_leakhunt_contexts WHERE pid = $pid"),
+	'0|t', 'the names of hash tables');
+
 # A baseline of all counts for those, too, that have no profile yet.
 my $fresh = $node->background_psql('postgres');
 my $fresh_pid = session_pid($fresh);

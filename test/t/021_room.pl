@@ -191,6 +191,9 @@ SKIP:
 			} 1 .. 10),
 		10,
 		'ten of ten sessions work after a crash');
+	my $kept = 0;
+	$kept += -s "$directory/$_" // 0 for grep { /^\d+\./ } profile_files($directory);
+	cmp_ok($kept, '<=', $ENV{SMALL_SHM} / 8, 'what the dead have left takes an eighth at most');
 	cmp_ok(free_bytes(), '>=', 16 * 1024 * 1024, 'there is room for them');
 	my $log = slurp_file($node->logfile);
 	is( scalar(my @errors = $log =~ /could not resize shared memory/g),

@@ -51,11 +51,12 @@ my %incidents = (
 	],
 	'a procedure' => [
 		[
-			q{DO $$ DECLARE kept text[]; BEGIN
+			q{CREATE PROCEDURE keep_texts() LANGUAGE plpgsql AS $$ DECLARE kept text[]; BEGIN
 				FOR i IN 1 .. 3000000 LOOP kept := kept || repeat('x', 64);
-				IF i % 100000 = 0 THEN PERFORM pg_sleep(0.2); END IF; END LOOP; END $$;}
+				IF i % 100000 = 0 THEN PERFORM pg_sleep(0.2); END IF; END LOOP; END $$;},
+			'CALL keep_texts();'
 		],
-		'query * *'
+		'query * expanded array'
 	],
 	'contexts' =>
 	  [ [ repeat(400, 0.03, 'SELECT hold_contexts(200)') ], 'contexts * kept context' ],

@@ -135,6 +135,14 @@ for my $picture ('flamegraph', 'folded')
 }
 is(ask($node, "SELECT name FROM pg_leakhunt_top($pid) ORDER BY flat_bytes DESC LIMIT 1"),
 	'holding_malloc', 'the top is the call site');
+is(ask($node, "SELECT position('holding_malloc'::bytea IN pg_leakhunt_pprof($pid)) > 0"), 't', 'pprof has it');
+is(ask($node, 'SELECT name FROM pg_leakhunt_top_all() ORDER BY flat_bytes DESC LIMIT 1'),
+	'holding_malloc', 'so has the top of all processes');
+like(ask($node, "SELECT pg_leakhunt_$_()"), qr/holding_malloc/, "and $_") for 'folded_all', 'flamegraph_all';
+is(ask($node, "SELECT live_bytes > 30000000 FROM pg_leakhunt_queries WHERE pid = $pid AND query ~ 'hold_malloc'"),
+	't', 'and its statement');
+is(ask($node, "SELECT peak_bytes > 30000000 FROM pg_leakhunt_report($pid) WHERE context_name = '[malloc]' ORDER BY peak_bytes DESC LIMIT 1"),
+	't', 'and the peak');
 
 # What is freed is no suspect any more.
 $session->query_safe('SELECT release_malloc()');

@@ -190,6 +190,8 @@ test_limits(void)
 	   "and a function may decode the log");
 	ok(limit_in("TXN", PLH_LIFETIME_SESSION) == 0,
 	   "but a session that is no walsender keeps nothing of it");
+	ok(limit_in("LocalBufferContext", PLH_LIFETIME_SESSION) == PG_INT64_MAX,
+	   "buffers of temporary tables have a limit that is not known here");
 }
 
 /* A few chunks each of many statements, the last of them the largest. */

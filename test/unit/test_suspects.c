@@ -123,6 +123,13 @@ test_held_thresholds(void)
 	   "with 16 samples");
 	ok(FROM_THRESHOLD(facts, limit_bytes, facts.live_bytes, 0, PLH_VERDICT_HELD),
 	   "beyond what a setting allows");
+	facts.live_samples = 1;
+	ok(is_judged(facts, PLH_VERDICT_NONE), "a single sample says nothing");
+	facts.live_variance = 0;
+	ok(is_judged(facts, PLH_VERDICT_HELD), "but for one large chunk, whose size is known");
+	facts = fresh_growth();
+	facts.has_baseline = false;
+	facts.is_over = true;
 	facts.is_session = false;
 	ok(is_judged(facts, PLH_VERDICT_NONE), "where nobody frees it by itself");
 	ok(!plh_suspect_judge(&facts).has_rate, "there is no rate of it");
