@@ -270,7 +270,8 @@ $quick->query_safe('SELECT leak_top(1000, 300000)');
 my $figures = process_row($node, $quick_pid);
 my ($total, $free) = contexts_of($quick);
 is_near($figures->{context_bytes}, $total / 20, $total, 'contexts of a session that has just taken 300 MB');
-is_near($figures->{context_free_bytes}, 5_000_000, $free, 'and what is free in them');
+# at that time the last block, of 8 MB, may have been new
+is_near($figures->{context_free_bytes}, 9_000_000, $free, 'and what is free in them');
 is_near($figures->{live_bytes}, $total / 4, $total, 'what is sampled agrees with that');
 $quick->quit;
 my $preparing = $node->background_psql('postgres');
