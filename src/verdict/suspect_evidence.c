@@ -70,7 +70,7 @@ evidence_of_query(const PlhSuspectFacts *facts, const PlhJudgement *judgement,
 				  bool alive)
 {
 	return psprintf("The statement or transaction that %s %s (+/- %s), %s of it since the middle of its time;"
-					" its settings %s %s to each node of its plan.%s",
+					" its settings, such as work_mem and hash_mem_multiplier, %s %s to each node of its plan.%s",
 					alive ? "runs holds" : "ran held",
 					plh_size_text(facts->live_bytes),
 					plh_size_text(judgement->error_bytes),

@@ -45,7 +45,7 @@ test_evidence(void)
 	facts = large_query();
 	judgement = plh_suspect_judge(&facts);
 	ok(strstr(plh_suspect_evidence(&facts, &judgement, &image),
-			  "50000000 B of it since the middle of its time; its settings allow 20000000 B") != NULL,
+			  "50000000 B of it since the middle of its time; its settings, such as work_mem and hash_mem_multiplier, allow 20000000 B") != NULL,
 	   "evidence of a query");
 	image.alive = false;
 	evidence = plh_suspect_evidence(&facts, &judgement, &image);
