@@ -96,8 +96,8 @@ lifetime_of(MemoryContext context, PlhWatchedContext *watched)
 
 /*
  * Is that all there is to do about a sample of that interval: to count it, as it is out
- * of scope?  Where each palloc of a query is such a sample, it must not take longer than
- * the palloc itself.
+ * of scope?  Where each palloc of a query is such a sample, this is what most of them
+ * take.  It needs neither the chunk nor the guard, so it may come before the original.
  */
 static inline bool
 only_counts(MemoryContext context, uint32 interval)
