@@ -34,8 +34,8 @@
  */
 #define STATEMENTS_SHARE 4
 
-/* Since then there is something to forget. */
-static bool has_begun;
+/* There is a profile that was the parent's, and is not given up yet. */
+static bool has_former;
 
 static uint32 module_count;
 static PLH_LARGE uintptr_t module_bias[MAX_PROFILE_MODULES];	/* by profile index */
@@ -96,6 +96,20 @@ make_hash_factors(void)
 		hash_factors[i] = pg_prng_uint64(&prng) | 1;
 }
 
+/* Give up what is left of the parent's profile. */
+static void
+discard_former(void)
+{
+	has_former = false;
+	plh_profile_file_discard();
+	plh_profile_records_discard();
+	plh_profile_recycling_forget();
+	plh_modules_forget_profile();
+	module_count = 0;
+	memset(recent_strings, 0, sizeof(recent_strings));
+	first_context = 0;
+}
+
 /*
  * Begin the profile of a process that has none.  Returns false if there is no
  * memory for it.  The caller fills in who the process is, and starts the
@@ -107,7 +121,8 @@ plh_profile_begin(void)
 	PlhSiteRecord *catch_all;
 
 	Assert(plh_profile == NULL);
-	has_begun = true;
+	if (has_former)
+		discard_former();
 	if (!plh_profile_records_begin() ||
 		!plh_profile_file_start(plh_fixed.max_profile_size))
 		return false;
@@ -561,19 +576,13 @@ plh_profile_next_context(const PlhContextRecord *context)
 }
 
 /*
- * Forget the profile in a forked child: it is the parent's.
+ * Forget the profile in a forked child: it is the parent's.  What is known of its
+ * records stays until the child begins a profile of its own.  Most children never do,
+ * and each table would be a page that the child writes to for that alone.
  */
 PLH_EVERY_PROCESS void
 plh_profile_forget(void)
 {
-	if (!has_begun)
-		return;
-	has_begun = false;
-	plh_profile_file_forget();
-	plh_profile_records_forget();
-	plh_profile_recycling_forget();
-	plh_modules_forget_profile();
-	module_count = 0;
-	memset(recent_strings, 0, sizeof(recent_strings));
-	first_context = 0;
+	has_former |= plh_profile != NULL;
+	plh_profile = NULL;
 }

@@ -308,7 +308,7 @@ plh_profile_file_publish(const char *directory)
 	char		temporary[PLH_PATH_MAX];
 
 	Assert(CritSectionCount == 0);
-	if (region.base == NULL)
+	if (plh_profile == NULL)
 		return false;
 	if (plh_profile_file_is_published())
 		return plh_profile_file_is_whole() ||
@@ -386,13 +386,13 @@ plh_profile_file_unlink(void)
 }
 
 /*
- * Forget the profile and its file in a forked child: they are the parent's.
+ * Give up the memory of a profile that was the parent's, and forget its file.
  */
 void
-plh_profile_file_forget(void)
+plh_profile_file_discard(void)
 {
+	Assert(plh_profile == NULL);
 	plh_private_memory_discard(&region);
-	plh_profile = NULL;
 	published_path[0] = '\0';
 	tries_to_skip = 0;
 	tries_skipped_last = 0;

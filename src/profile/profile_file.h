@@ -29,6 +29,6 @@ extern bool plh_profile_file_is_published(void);
 extern bool plh_profile_file_is_whole(void);
 extern Size plh_profile_file_bytes(void);
 extern void plh_profile_file_unlink(void);
-extern void plh_profile_file_forget(void);
+extern void plh_profile_file_discard(void);
 
 #endif							/* PLH_PROFILE_FILE_H */

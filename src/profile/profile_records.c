@@ -80,10 +80,10 @@ plh_profile_records_begin(void)
 }
 
 /*
- * Forget all records in a forked child: they are the parent's.
+ * Give up all records, as those of another profile are to come.
  */
 void
-plh_profile_records_forget(void)
+plh_profile_records_discard(void)
 {
 	plh_hash_buckets_discard(&plh_profile_records_buckets);
 	records = 0;

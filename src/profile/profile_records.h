@@ -100,7 +100,7 @@ plh_profile_records_find_site(const PlhSiteKey *key, uint32 hash)
 }
 
 extern bool plh_profile_records_begin(void);
-extern void plh_profile_records_forget(void);
+extern void plh_profile_records_discard(void);
 extern void *plh_profile_records_take(Size bytes);
 extern void plh_profile_records_return(void *taken);
 extern uint32 plh_profile_records_add(void *filled, PlhRecordKind kind,

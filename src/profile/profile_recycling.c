@@ -354,8 +354,7 @@ plh_profile_recycling_resume(void)
 }
 
 /*
- * Forget the round at work in a forked child: it is about the parent's
- * profile.
+ * Forget the round at work, as it is about another profile.
  */
 void
 plh_profile_recycling_forget(void)

@@ -18,7 +18,7 @@
 
 #define COUNTS_BYTES (sizeof(uint32) << PLH_FILTER_BITS)
 
-PLH_LARGE uint8 plh_sample_filter[PLH_FILTER_BYTES];
+PLH_LARGE uint8 plh_sample_filter[PLH_FILTER_BYTES] __attribute__((aligned(sizeof(uint64))));
 
 /* Each bit has a uint32 here, the number of samples that have the bit. */
 static PlhRegion count_region;
@@ -78,5 +78,13 @@ plh_sample_filter_clear(void)
 		return;					/* nothing was ever added */
 	plh_private_memory_discard(&count_region);
 	bit_counts = NULL;
-	memset(plh_sample_filter, 0, sizeof(plh_sample_filter));
+
+	/* a forked child need not write to what is 0: a page fault each */
+	for (int i = 0; i < PLH_FILTER_BYTES / sizeof(uint64); i++)
+	{
+		uint64	   *word = (uint64 *) plh_sample_filter + i;
+
+		if (*word != 0)
+			*word = 0;
+	}
 }

@@ -55,15 +55,16 @@ sub set_interval
 sub own_copies_kb
 {
 	my ($pid) = @_;
-	my ($sum, $end, $is_ours) = (0, '', 0);
+	my ($sum, $last_end, $is_ours) = (0, '', 0);
 
 	for my $line (split /\n/, slurp_file("/proc/$pid/smaps"))
 	{
-		if ($line =~ /^([0-9a-f]+)-([0-9a-f]+) \S+ \S+ \S+ \S+ *(.*)/)
+		if (my ($start, $end, $file) =
+			$line =~ /^([0-9a-f]+)-([0-9a-f]+) \S+ \S+ \S+ \S+ *(.*)/)
 		{
-			$is_ours = $3 =~ m{/pg_leakhunt\.so$}
-			  || ($is_ours && $3 eq '' && $1 eq $end);
-			$end = $2;
+			$is_ours = $file =~ m{/pg_leakhunt\.so$}
+			  || ($is_ours && $file eq '' && $start eq $last_end);
+			$last_end = $end;
 		}
 		$sum += $1 if $is_ours && $line =~ /^Private_Dirty: +(\d+)/;
 	}
@@ -110,7 +111,8 @@ cmp_ok($rss_after - $rss_before,
 	'<', 300, 'and no more memory (kB)')
   or diag("$rss_before kB before, $rss_after kB after");
 
-# What it writes to of our variables lies side by side: each page would be a page fault.
+# What it writes to of our variables lies side by side, and it leaves those of the
+# postmaster's profile alone: each page would be a page fault.
 my $short = $node->background_psql('postgres');
 my $copies = own_copies_kb(session_pid($short));
 cmp_ok($copies, '>', 0, 'a session has variables of ours for itself');
