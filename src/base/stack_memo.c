@@ -14,7 +14,6 @@
 #include "utils/memdebug.h"
 
 #include "base/limits.h"
-#include "base/modules.h"
 #include "base/page_layout.h"
 #include "base/private_memory.h"
 #include "base/stack_memo.h"
@@ -36,7 +35,6 @@
  */
 static PlhRegion memo_region;
 static uint32 used_bytes;		/* of the region */
-static unsigned long long unloaded; /* modules, when memos were last used */
 static uint32 last_used;		/* offset of a memo; 0: none */
 
 static inline uint32 *
@@ -201,17 +199,6 @@ look_up(const PlhStackStart *start)
 	return 0;
 }
 
-/* Forget what was remembered of modules, if one was unloaded since. */
-static inline void
-watch_unloads(void)
-{
-	if (likely(unloaded == plh_modules_unloaded))
-		return;
-	plh_unwind_rules_forget();
-	plh_stack_memo_forget();
-	unloaded = plh_modules_unloaded;
-}
-
 /*
  * Returns the memo of the stack that starts there, or NULL.
  */
@@ -220,7 +207,6 @@ plh_stack_memo_find(const PlhStackStart *start)
 {
 	uint32		offset;
 
-	watch_unloads();
 	if (last_used == 0 || !plh_stack_walk_may_start(start))
 		return NULL;
 	offset = memo_at(last_used)->successor;

@@ -18,6 +18,7 @@
 
 #include "base/compiled_code.h"
 #include "base/limits.h"
+#include "base/modules.h"
 #include "base/page_layout.h"
 #include "base/server_functions.h"
 #include "base/unwind.h"
@@ -34,6 +35,12 @@ static int	allocator_range_count;
 static PlhCodeRange allocator_span;
 
 uint32		plh_unwind_wrong_stacks;
+
+/* So many modules were unloaded when what is known of code was last forgotten. */
+static unsigned long long unloaded;
+
+/* It was forgotten since libunwind was first asked. */
+static bool was_forgotten;
 
 static bool
 is_in_range(uintptr_t address, const PlhCodeRange *range)
@@ -168,14 +175,79 @@ needed_frames(int max_depth)
 	return max_depth + PLH_MAX_SKIPPED + 1;
 }
 
+/*
+ * Other code may lie where a module was unloaded: forget rules, what is remembered by
+ * them, and what libunwind has found out.
+ */
+static pg_noinline void
+forget_code(void)
+{
+	unloaded = plh_modules_unloaded;
+	was_forgotten = true;
+	plh_unwind_rules_forget();
+	plh_stack_memo_forget();
+	unw_flush_cache(unw_local_addr_space, 0, 0);
+}
+
+/* Do so if a module was unloaded, as of the last look at them. */
+static inline void
+heed_unloads(void)
+{
+	if (unlikely(unloaded != plh_modules_unloaded))
+		forget_code();
+}
+
+/* The same, as of now.  That takes the linker's lock, which is recursive. */
+static inline void
+look_for_unloads(void)
+{
+	plh_modules_refresh();
+	heed_unloads();
+}
+
+/* Ask libunwind for one frame after the other.  Returns how many there are. */
+static pg_noinline int
+step_all(uintptr_t *addresses, int max_count)
+{
+	unw_context_t context;
+	unw_cursor_t cursor;
+	unw_word_t	address;
+	int			count = 0;
+
+	if (unw_getcontext(&context) != 0 ||
+		unw_init_local(&cursor, &context) != 0)
+		return 0;
+	do
+	{
+		if (unw_get_reg(&cursor, UNW_REG_IP, &address) != 0)
+			break;
+		addresses[count++] = address;
+	} while (count < max_count && unw_step(&cursor) > 0);
+	return count;
+}
+
+/*
+ * Ask libunwind for all frames from here on, and return how many there are.  What
+ * unw_backtrace has noted of code it keeps for ever, while all else can be forgotten.
+ */
+static inline int
+ask_libunwind(uintptr_t *addresses, int max_count)
+{
+	return unlikely(was_forgotten) ? step_all(addresses, max_count) :
+		unw_backtrace((void **) addresses, max_count);
+}
+
 /* Capture a stack by libunwind. */
 static pg_noinline void
 capture_all(PlhStack *stack, int max_depth)
 {
-	int			captured = unw_backtrace((void **) stack->buffer,
-										 needed_frames(max_depth) + PLH_MAX_OWN);
-	int			skipped = count_skipped(stack->buffer, captured);
+	int			captured;
+	int			skipped;
 
+	look_for_unloads();
+	captured = ask_libunwind(stack->buffer,
+							 needed_frames(max_depth) + PLH_MAX_OWN);
+	skipped = count_skipped(stack->buffer, captured);
 	Assert(captured <= lengthof(stack->buffer));
 	stack->addresses = stack->buffer + skipped;
 	stack->truncated = captured - skipped > max_depth;
@@ -195,6 +267,7 @@ plh_unwind_start(void)
 	plh_unwind_skip_text_of(find_own_text);
 	Assert(is_skipped((uintptr_t) find_own_text));
 	find_allocator();
+	unloaded = plh_modules_unloaded;
 	plh_stack_walk_learn_stack();
 	plh_compiled_code_start();
 	capture_all(&stack, PLH_MAX_FRAMES);
@@ -228,7 +301,7 @@ static pg_noinline bool
 is_right(const uintptr_t *expected, int depth, bool is_cut)
 {
 	uintptr_t	addresses[PLH_WALK_FRAMES + PLH_MAX_OWN + 1];
-	int			captured = unw_backtrace((void **) addresses, lengthof(addresses));
+	int			captured = ask_libunwind(addresses, lengthof(addresses));
 	int			own = 0;
 
 	while (own < captured && own < PLH_MAX_OWN &&
@@ -323,6 +396,7 @@ make_memo(const PlhStackStart *start, int max_depth, bool is_frequent)
 	PlhStackWalk walk;
 	PlhStackMemo *memo;
 
+	look_for_unloads();
 	if (!plh_stack_walk(&walk, start, needed_frames(max_depth)) ||
 		!is_sound(&walk))
 		return NULL;
@@ -358,8 +432,12 @@ static inline bool
 is_confirmed(const PlhStackMemo *memo, const PlhStackStart *start,
 			 int max_depth)
 {
-	if (likely(++hits % PLH_COMPARED_HITS != 0) ||
-		is_right_memo(memo, start, max_depth))
+	if (likely(++hits % PLH_COMPARED_HITS != 0))
+		return true;
+	plh_modules_refresh();
+	if (unloaded != plh_modules_unloaded)
+		return false;			/* it may be of other code */
+	if (is_right_memo(memo, start, max_depth))
 		return true;
 	do_without_memo();
 	return false;
@@ -370,8 +448,10 @@ static bool
 capture_known(PlhStack *stack, const PlhStackStart *start, int max_depth,
 			  bool is_frequent)
 {
-	PlhStackMemo *memo = plh_stack_memo_find(start);
+	PlhStackMemo *memo;
 
+	heed_unloads();
+	memo = plh_stack_memo_find(start);
 	if (memo == NULL)
 		memo = make_memo(start, max_depth, is_frequent);
 	else if (!is_confirmed(memo, start, max_depth))

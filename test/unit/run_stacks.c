@@ -6,12 +6,13 @@
  * The functions here have frames of many kinds, call each other at random, and
  * capture their stacks, also by way of the C library, from a signal handler, and
  * again after having jumped out of what they called.  Others lie in no module, as
- * those that LLVM compiles.  unwind.c is compiled in, so that its memo can be looked
- * into.
+ * those that LLVM compiles, or in libraries that take each other's place.  unwind.c is
+ * compiled in, so that its memo can be looked into.
  */
 #include "postgres.h"
 
 #include <alloca.h>
+#include <dlfcn.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -29,6 +30,8 @@
 #define MAX_RECURSION 30
 
 char		my_exec_path[MAXPGPATH] = "run_stacks";
+
+static char folder[MAXPGPATH];	/* where this program is */
 
 static uint64 state = 88172645463325252;
 static long captures;
@@ -207,6 +210,7 @@ typedef void (*CompiledFunction) (int number, void (*other) (int));
 static uintptr_t callers[DEPTH];
 static int	caller_count;
 static int	expected_compiled;
+static int	passed;				/* frames from there on inwards */
 static bool was_right;
 static bool was_known;
 
@@ -288,6 +292,7 @@ check_stack(int number)
 	for (int i = 0; i < stack.depth; i++)
 		compiled += stack.addresses[i] == PLH_COMPILED_CODE;
 	was_known = stack.known != NULL;
+	passed = stack.depth - caller_count;
 	was_right = compiled == expected_compiled && stack.depth > caller_count &&
 		memcmp(stack.addresses + stack.depth - caller_count, callers,
 			   caller_count * sizeof(uintptr_t)) == 0;
@@ -302,19 +307,30 @@ call_inner(int number)
 	asm volatile ("");
 }
 
-/* Call compiled code, whose stack must go on behind this function. */
+/*
+ * Call code, of which so many functions were compiled.  Its stack must go on behind this
+ * function.
+ */
 static pg_noinline void
-call_compiled(CompiledFunction function, void (*other) (int))
+call_code(CompiledFunction function, void (*other) (int), int compiled)
 {
 	PlhStack	stack;
 	const uintptr_t *addresses;
 
-	capture_all(&stack, DEPTH);
-	caller_count = outer(&stack, (uintptr_t) call_compiled, &addresses) - 1;
+	/* capture_all would look for modules that were unloaded */
+	stack.depth = unw_backtrace((void **) stack.buffer, lengthof(stack.buffer));
+	stack.addresses = stack.buffer;
+	caller_count = outer(&stack, (uintptr_t) call_code, &addresses) - 1;
 	memcpy(callers, addresses + 1, caller_count * sizeof(uintptr_t));
-	expected_compiled = other == call_inner ? 2 : 1;
+	expected_compiled = compiled;
 	function(1, other);
 	asm volatile ("");
+}
+
+static void
+call_compiled(CompiledFunction function, void (*other) (int))
+{
+	call_code(function, other, other == call_inner ? 2 : 1);
 }
 
 static void
@@ -357,6 +373,67 @@ test_compiled_code(void)
 		call_compiled(function, check_stack);
 	ok(was_right, "which has no consequences for long");
 	ok(plh_unwind_wrong_stacks == 0, "stacks with compiled code are right when they are compared");
+}
+
+/* Load a library beside this program.  Returns its function. */
+static CompiledFunction
+load(const char *name, void **library)
+{
+	char		path[MAXPGPATH];
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	*library = dlopen(path, RTLD_NOW);
+	return *library == NULL ? NULL : (CompiledFunction) dlsym(*library, "pass_on");
+}
+
+static CompiledFunction in_library;
+
+/* Jump to the library, which leaves no frame between two of its own. */
+static pg_noinline void
+pass_on_again(int number)
+{
+	in_library(number, check_stack);
+}
+
+/* Is the stack right, if the library is on it once or twice, between two functions? */
+static bool
+is_right_through_library(int times)
+{
+	call_code(in_library, times == 2 ? pass_on_again : check_stack, 0);
+	return was_right && passed == times + 2;
+}
+
+/*
+ * A library is unloaded, and another one takes its place: what was known of its
+ * addresses holds no more, neither for us nor for libunwind.  One frame of the first is
+ * as large as two of the other.
+ */
+static void
+test_other_library(void)
+{
+	void	   *library;
+	CompiledFunction large = load("passing_large.so", &library);
+	bool		right = large != NULL;
+
+	in_library = large;
+	for (int i = 0; right && i < 3; i++)
+		right = is_right_through_library(1);
+	ok(right && was_known, "a stack goes through a library");
+	if (!right)
+		return;
+	dlclose(library);
+	in_library = load("passing_small.so", &library);
+	ok(in_library == large, "another one takes its place");
+	ok(is_right_through_library(2), "and the stack goes through that");
+	for (int i = 0; i < 3; i++)
+		right &= is_right_through_library(2);
+	ok(right && was_known, "and is remembered, too");
+	dlclose(library);
+	in_library = load("passing_large.so", &library);
+	ok(in_library == large, "the first one comes back");
+	ok(is_right_through_library(1), "and is not taken for the other");
+	ok(plh_unwind_wrong_stacks == 0, "no stack was wrong meanwhile");
+	dlclose(library);
 }
 
 /*
@@ -417,11 +494,13 @@ test_rules_in_use(void)
 #endif
 
 int
-main(void)
+main(int argc, char **argv)
 {
 	struct itimerval timer = {{0, 300}, {0, 300}};
 	long		count = rounds(60000);
 
+	strlcpy(folder, argv[0], sizeof(folder));
+	*strrchr(folder, '/') = '\0';
 	plh_modules_start();
 	plh_unwind_start();
 	own_text_count = 0;			/* nothing here is to be left out */
@@ -455,8 +534,11 @@ main(void)
 		ok(hits > captures / 20, "many come again");
 	}
 	ok(handled > 10, "some were captured in signal handlers");
-#if PLH_HAVE_UNWIND_RULES && !defined(USE_ASSERT_CHECKING)
+#if PLH_HAVE_UNWIND_RULES
+	test_other_library();		/* libunwind takes longer from here on */
+#ifndef USE_ASSERT_CHECKING
 	test_wrong_memo();
+#endif
 #endif
 	return tests_end();
 }
