@@ -11,11 +11,13 @@
 #ifndef PLH_CALL_FRAME_INFO_H
 #define PLH_CALL_FRAME_INFO_H
 
-/* There are rules for this architecture only. */
+/* There are rules for this architecture only; a test does without. */
+#ifndef PLH_HAVE_UNWIND_RULES
 #if defined(__x86_64__) && defined(__linux__)
 #define PLH_HAVE_UNWIND_RULES 1
 #else
 #define PLH_HAVE_UNWIND_RULES 0
+#endif
 #endif
 
 typedef enum PlhUnwindRuleKind

@@ -4,8 +4,9 @@
  *	  those that libunwind finds.
  *
  * The functions here have frames of many kinds, call each other at random, and
- * capture their stacks, also by way of the C library, from a signal handler, and
- * again after having jumped out of what they called.  Others lie in no module, as
+ * capture their stacks, also by way of the C library, from a signal handler, on other
+ * stacks, while exceptions of C++ are thrown, and again after having jumped out of what
+ * they called.  Others lie in no module, as
  * those that LLVM compiles, or in libraries that take each other's place.  unwind.c is
  * compiled in, so that its memo can be looked into.
  */
@@ -18,6 +19,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/time.h>
+#include <ucontext.h>
 
 #include "base/limits.h"
 #include "base/modules.h"
@@ -25,7 +27,7 @@
 
 #include "tap.h"
 
-/* Deeper than any stack here is. */
+/* Deeper than most stacks here are. */
 #define DEPTH 90
 #define MAX_RECURSION 30
 
@@ -38,8 +40,24 @@ static long captures;
 static long remembered;
 static long differences;
 static sigjmp_buf jump;
+static volatile long jumps;
 static volatile sig_atomic_t in_capture;
 static volatile sig_atomic_t handled;
+
+/* Ways to get to a stack which is not all of plain frames, or not in one place. */
+typedef enum Way
+{
+	ON_CONTEXT,
+	ON_CONTEXT_IN_STACK,
+	BY_SIGNAL,
+	BY_SIGNAL_ON_STACK,
+	WITHOUT_RULES,
+	BY_EXCEPTION,
+	WAYS						/* number of them, must be last */
+} Way;
+
+static volatile uint32 ways_taken;	/* bits of those that have led here */
+static long captured_by[WAYS];
 
 static uint64
 draw(uint64 below)
@@ -76,6 +94,7 @@ capture(void)
 	const uintptr_t *found_addresses;
 	int			known_depth;
 	int			found_depth;
+	int			depth;
 	PlhStack	known;
 	PlhStack	found;
 
@@ -83,12 +102,16 @@ capture(void)
 	plh_unwind_capture(&known, DEPTH, true);
 	capture_all(&found, DEPTH);
 	captures++;
+	for (int way = 0; way < WAYS; way++)
+		captured_by[way] += ways_taken >> way & 1;
 	remembered += known.known != NULL;
 	known_depth = outer(&known, (uintptr_t) capture, &known_addresses);
 	found_depth = outer(&found, (uintptr_t) capture, &found_addresses);
-	if (known_depth == 0 || known_depth != found_depth ||
+	depth = Min(known_depth, found_depth);
+	if (depth == 0 ||
+		(known_depth != found_depth && !known.truncated && !found.truncated) ||
 		memcmp(known_addresses + 1, found_addresses + 1,
-			   (known_depth - 1) * sizeof(uintptr_t)) != 0)
+			   (depth - 1) * sizeof(uintptr_t)) != 0)
 		differences++;
 	in_capture = false;
 }
@@ -160,6 +183,145 @@ by_qsort(int level)
 	asm volatile ("");
 }
 
+/* Switch to a stack that lies there, and back at the end. */
+static void
+switch_to(void *room, size_t bytes, int level)
+{
+	ucontext_t	here;
+	ucontext_t	there;
+
+	getcontext(&there);
+	there.uc_stack.ss_sp = room;
+	there.uc_stack.ss_size = bytes;
+	there.uc_link = &here;
+	makecontext(&there, (void (*) (void)) go_on, 1, level);
+	swapcontext(&here, &there);
+}
+
+#define OTHER_STACK_BYTES (2 * 1024 * 1024)
+
+static pg_noinline void
+on_context(int level)
+{
+	static char room[OTHER_STACK_BYTES];
+
+	switch_to(room, sizeof(room), level);
+}
+
+/* The other stack is a part of this one. */
+static pg_noinline void
+on_context_in_stack(int level)
+{
+	char		room[OTHER_STACK_BYTES / 4];
+
+	switch_to(room, sizeof(room), level);
+}
+
+static int	handler_level;
+
+static void
+go_on_in_handler(int signal_number)
+{
+	go_on(handler_level);
+}
+
+static pg_noinline void
+by_signal(int level)
+{
+	handler_level = level;
+	raise(SIGUSR1);
+}
+
+static pg_noinline void
+by_signal_on_stack(int level)
+{
+	handler_level = level;
+	raise(SIGUSR2);
+}
+
+/* Let handlers run, one of them on a stack of its own. */
+static void
+handle_signals(void)
+{
+	static char room[OTHER_STACK_BYTES];
+	stack_t		stack = {.ss_sp = room,.ss_size = sizeof(room)};
+	struct sigaction action = {.sa_handler = go_on_in_handler};
+
+	sigaltstack(&stack, NULL);
+	sigaction(SIGUSR1, &action, NULL);
+	action.sa_flags = SA_ONSTACK;
+	sigaction(SIGUSR2, &action, NULL);
+}
+
+/* It calls the other function, and no table says how large its frame is. */
+extern void without_rules(int level, void (*other) (int));
+
+#ifdef __x86_64__
+asm(".text\n"
+	"without_rules:\n"
+	"sub $72, %rsp\n"
+	"call *%rsi\n"
+	"add $72, %rsp\n"
+	"ret\n");
+#else
+void
+without_rules(int level, void (*other) (int))
+{
+	other(level);
+}
+#endif
+
+static pg_noinline void
+by_code_without_rules(int level)
+{
+	without_rules(level, go_on);
+	asm volatile ("");
+}
+
+extern void throw_through(int level, void (*function) (int));
+extern void throw_or_go_on(int count, int level);
+extern void by_frames_of_c(int count, int level);
+
+/* As a function does that has a PG_TRY. */
+pg_noinline void
+by_frames_of_c(int count, int level)
+{
+	sigjmp_buf	local;
+
+	if (sigsetjmp(local, 0) == 0)
+		throw_or_go_on(count, level);
+	asm volatile ("");
+}
+
+static pg_noinline void
+by_exception(int level)
+{
+	throw_through(level, go_on);
+	asm volatile ("");
+}
+
+/* Go on by a way, if it has not led here already. */
+static pg_noinline void
+go_by(Way way, int level)
+{
+	static void (*const functions[WAYS]) (int) = {
+		[ON_CONTEXT] = on_context,
+		[ON_CONTEXT_IN_STACK] = on_context_in_stack,
+		[BY_SIGNAL] = by_signal,
+		[BY_SIGNAL_ON_STACK] = by_signal_on_stack,
+		[WITHOUT_RULES] = by_code_without_rules,
+		[BY_EXCEPTION] = by_exception,
+	};
+	uint32		before = ways_taken;
+
+	ways_taken = before | (uint32) 1 << way;
+	if (ways_taken == before)
+		go_on(level);
+	else
+		functions[way] (level);
+	ways_taken = before;
+}
+
 static void
 go_on(int level)
 {
@@ -176,10 +338,16 @@ go_on(int level)
 		for (int i = draw(3); i >= 0; i--)
 			capture();
 		if (draw(40) == 0)
+		{
+			jumps++;
 			siglongjmp(jump, 1);
+		}
 		return;
 	}
-	functions[draw(choices)] (level + 1);
+	if (draw(64) == 0)
+		go_by(draw(WAYS), level + 1);
+	else
+		functions[draw(choices)] (level + 1);
 	if (draw(6) == 0)
 		capture();
 }
@@ -194,16 +362,9 @@ handler(int signal_number)
 	capture();
 }
 
-#if PLH_HAVE_UNWIND_RULES
+#ifdef __x86_64__
 
-/* A page of code and one with its table, as LLVM makes them. */
-#define PAGE_BYTES 4096
-#define COMMON_BYTES 24
-#define FUNCTION_BYTES 48
-#define AUGMENTATION_OFFSET 24
-static uint8 *pages;
-
-/* A function that was compiled: it calls the other one with the number. */
+/* A function that was compiled, or is in a library: it calls the other one. */
 typedef void (*CompiledFunction) (int number, void (*other) (int));
 
 /* What the stack was where the compiled code was called from. */
@@ -213,6 +374,116 @@ static int	expected_compiled;
 static int	passed;				/* frames from there on inwards */
 static bool was_right;
 static bool was_known;
+
+/* Is the stack whole, with compiled code where it has to be? */
+static pg_noinline void
+check_stack(int number)
+{
+	const uintptr_t *addresses;
+	PlhStack	stack;
+	int			compiled = 0;
+
+	plh_unwind_capture(&stack, DEPTH, true);
+	for (int i = 0; i < stack.depth; i++)
+		compiled += stack.addresses[i] == PLH_COMPILED_CODE;
+	was_known = stack.known != NULL;
+	passed = outer(&stack, (uintptr_t) check_stack, &addresses) - caller_count;
+	was_right = compiled == expected_compiled && stack.depth > caller_count &&
+		memcmp(stack.addresses + stack.depth - caller_count, callers,
+			   caller_count * sizeof(uintptr_t)) == 0;
+}
+
+/*
+ * Call code, of which so many functions were compiled.  Its stack must go on behind this
+ * function.
+ */
+static pg_noinline void
+call_code(CompiledFunction function, void (*other) (int), int compiled)
+{
+	PlhStack	stack;
+	const uintptr_t *addresses;
+
+	/* capture_all would look for modules that were unloaded */
+	stack.depth = unw_backtrace((void **) stack.buffer, lengthof(stack.buffer));
+	stack.addresses = stack.buffer;
+	caller_count = outer(&stack, (uintptr_t) call_code, &addresses) - 1;
+	memcpy(callers, addresses + 1, caller_count * sizeof(uintptr_t));
+	expected_compiled = compiled;
+	function(1, other);
+	asm volatile ("");
+}
+
+/* Load a library beside this program.  Returns its function. */
+static CompiledFunction
+load(const char *name, void **library)
+{
+	char		path[MAXPGPATH];
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	*library = dlopen(path, RTLD_NOW);
+	return *library == NULL ? NULL : (CompiledFunction) dlsym(*library, "pass_on");
+}
+
+static CompiledFunction in_library;
+
+/* Jump to the library, which leaves no frame between two of its own. */
+static pg_noinline void
+pass_on_again(int number)
+{
+	in_library(number, check_stack);
+}
+
+/* Is the stack right, if the library is on it once or twice, between two functions? */
+static bool
+is_right_through_library(int times)
+{
+	call_code(in_library, times == 2 ? pass_on_again : check_stack, 0);
+	return was_right && passed == times + 2;
+}
+
+/*
+ * A library is unloaded, and another one takes its place: what was known of its
+ * addresses holds no more, neither for us nor for libunwind.  One frame of the first is
+ * as large as two of the other.
+ */
+static void
+test_other_library(void)
+{
+	void	   *library;
+	CompiledFunction large = load("passing_large.so", &library);
+	bool		right = large != NULL;
+
+	in_library = large;
+	for (int i = 0; right && i < 3; i++)
+		right = is_right_through_library(1);
+	ok(right && was_known == PLH_HAVE_UNWIND_RULES, "a stack goes through a library");
+	if (!right)
+		return;
+	dlclose(library);
+	in_library = load("passing_small.so", &library);
+	ok(in_library == large, "another one takes its place");
+	ok(is_right_through_library(2), "and the stack goes through that");
+	for (int i = 0; i < 3; i++)
+		right &= is_right_through_library(2);
+	ok(right && was_known == PLH_HAVE_UNWIND_RULES, "and is remembered, too");
+	dlclose(library);
+	in_library = load("passing_large.so", &library);
+	ok(in_library == large, "the first one comes back");
+	ok(is_right_through_library(1), "and is not taken for the other");
+	ok(plh_unwind_wrong_stacks == 0, "no stack was wrong meanwhile");
+	dlclose(library);
+}
+
+#endif							/* __x86_64__ */
+
+#if PLH_HAVE_UNWIND_RULES
+
+/* A page of code and one with its table, as LLVM makes them. */
+#define PAGE_BYTES 4096
+#define COMMON_BYTES 24
+#define FUNCTION_BYTES 48
+#define AUGMENTATION_OFFSET 24
+static uint8 *pages;
 
 /*
  * Compile a function whose frame has so many bytes, "place" bytes into its page, where
@@ -281,49 +552,12 @@ begin_to_compile(void)
 				 -1, 0);
 }
 
-/* Is the stack whole, with compiled code where it has to be? */
-static pg_noinline void
-check_stack(int number)
-{
-	PlhStack	stack;
-	int			compiled = 0;
-
-	plh_unwind_capture(&stack, DEPTH, true);
-	for (int i = 0; i < stack.depth; i++)
-		compiled += stack.addresses[i] == PLH_COMPILED_CODE;
-	was_known = stack.known != NULL;
-	passed = stack.depth - caller_count;
-	was_right = compiled == expected_compiled && stack.depth > caller_count &&
-		memcmp(stack.addresses + stack.depth - caller_count, callers,
-			   caller_count * sizeof(uintptr_t)) == 0;
-}
-
 static CompiledFunction inner;
 
 static pg_noinline void
 call_inner(int number)
 {
 	inner(number, check_stack);
-	asm volatile ("");
-}
-
-/*
- * Call code, of which so many functions were compiled.  Its stack must go on behind this
- * function.
- */
-static pg_noinline void
-call_code(CompiledFunction function, void (*other) (int), int compiled)
-{
-	PlhStack	stack;
-	const uintptr_t *addresses;
-
-	/* capture_all would look for modules that were unloaded */
-	stack.depth = unw_backtrace((void **) stack.buffer, lengthof(stack.buffer));
-	stack.addresses = stack.buffer;
-	caller_count = outer(&stack, (uintptr_t) call_code, &addresses) - 1;
-	memcpy(callers, addresses + 1, caller_count * sizeof(uintptr_t));
-	expected_compiled = compiled;
-	function(1, other);
 	asm volatile ("");
 }
 
@@ -375,67 +609,6 @@ test_compiled_code(void)
 	ok(plh_unwind_wrong_stacks == 0, "stacks with compiled code are right when they are compared");
 }
 
-/* Load a library beside this program.  Returns its function. */
-static CompiledFunction
-load(const char *name, void **library)
-{
-	char		path[MAXPGPATH];
-
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	*library = dlopen(path, RTLD_NOW);
-	return *library == NULL ? NULL : (CompiledFunction) dlsym(*library, "pass_on");
-}
-
-static CompiledFunction in_library;
-
-/* Jump to the library, which leaves no frame between two of its own. */
-static pg_noinline void
-pass_on_again(int number)
-{
-	in_library(number, check_stack);
-}
-
-/* Is the stack right, if the library is on it once or twice, between two functions? */
-static bool
-is_right_through_library(int times)
-{
-	call_code(in_library, times == 2 ? pass_on_again : check_stack, 0);
-	return was_right && passed == times + 2;
-}
-
-/*
- * A library is unloaded, and another one takes its place: what was known of its
- * addresses holds no more, neither for us nor for libunwind.  One frame of the first is
- * as large as two of the other.
- */
-static void
-test_other_library(void)
-{
-	void	   *library;
-	CompiledFunction large = load("passing_large.so", &library);
-	bool		right = large != NULL;
-
-	in_library = large;
-	for (int i = 0; right && i < 3; i++)
-		right = is_right_through_library(1);
-	ok(right && was_known, "a stack goes through a library");
-	if (!right)
-		return;
-	dlclose(library);
-	in_library = load("passing_small.so", &library);
-	ok(in_library == large, "another one takes its place");
-	ok(is_right_through_library(2), "and the stack goes through that");
-	for (int i = 0; i < 3; i++)
-		right &= is_right_through_library(2);
-	ok(right && was_known, "and is remembered, too");
-	dlclose(library);
-	in_library = load("passing_large.so", &library);
-	ok(in_library == large, "the first one comes back");
-	ok(is_right_through_library(1), "and is not taken for the other");
-	ok(plh_unwind_wrong_stacks == 0, "no stack was wrong meanwhile");
-	dlclose(library);
-}
-
 /*
  * What is remembered wrongly is seen, counted, and not used again.  With assertions it
  * is the end.
@@ -465,10 +638,6 @@ test_wrong_memo(void)
 	}
 }
 
-#endif							/* PLH_HAVE_UNWIND_RULES */
-
-#if PLH_HAVE_UNWIND_RULES
-
 #define RULES_IN_USE 500
 
 /*
@@ -491,30 +660,40 @@ test_rules_in_use(void)
 	plh_unwind_rules_forget();
 }
 
-#endif
+#endif							/* PLH_HAVE_UNWIND_RULES */
 
-int
-main(int argc, char **argv)
+/*
+ * Capture stacks at random, of which every other begins with one of the ways.  Jumps
+ * leave what they come from, whose words stay on the stack.
+ */
+static void
+test_stacks(void)
 {
+	static const char *const names[WAYS] = {
+		[ON_CONTEXT] = "on the stack of another context",
+		[ON_CONTEXT_IN_STACK] = "which may be a part of this one",
+		[BY_SIGNAL] = "in signal handlers",
+		[BY_SIGNAL_ON_STACK] = "on their own stack",
+		[WITHOUT_RULES] = "behind code without rules",
+		[BY_EXCEPTION] = "while exceptions are thrown",
+	};
 	struct itimerval timer = {{0, 300}, {0, 300}};
-	long		count = rounds(60000);
+	int			count = rounds(200000);
 
-	strlcpy(folder, argv[0], sizeof(folder));
-	*strrchr(folder, '/') = '\0';
-	plh_modules_start();
-	plh_unwind_start();
-	own_text_count = 0;			/* nothing here is to be left out */
-#if PLH_HAVE_UNWIND_RULES
-	test_compiled_code();
-	test_rules_in_use();
-#endif
+	handle_signals();
 	signal(SIGALRM, handler);
 	setitimer(ITIMER_REAL, &timer, NULL);
-	for (volatile long i = 0; i < count; i++)
+	for (volatile int i = 0; i < count; i++)
 	{
 		if (sigsetjmp(jump, 1) == 0)
-			go_on(0);
+		{
+			if (i % 2 == 0)
+				go_on(0);
+			else
+				go_by(i / 2 % WAYS, 0);
+		}
 		in_capture = false;
+		ways_taken = 0;
 		if (i % 20000 == 19999)
 		{
 			in_capture = true;
@@ -524,21 +703,44 @@ main(int argc, char **argv)
 	}
 	memset(&timer, 0, sizeof(timer));
 	setitimer(ITIMER_REAL, &timer, NULL);
-	printf("# %ld captures, %ld of them known, %u hits, %ld differences, %d in signal handlers\n",
-		   captures, remembered, hits, differences, (int) handled);
+	printf("# %ld captures, %ld of them known, %ld differences, %ld jumps, %d in signal handlers\n",
+		   captures, remembered, differences, jumps, (int) handled);
 	ok(differences == 0, "stacks are those that libunwind finds");
 	ok(plh_unwind_wrong_stacks == 0, "also those that were compared when used");
-	if (PLH_HAVE_UNWIND_RULES)
-	{
-		ok(remembered > captures / 2, "most of them are known");
-		ok(hits > captures / 20, "many come again");
-	}
-	ok(handled > 10, "some were captured in signal handlers");
 #if PLH_HAVE_UNWIND_RULES
-	test_other_library();		/* libunwind takes longer from here on */
-#ifndef USE_ASSERT_CHECKING
-	test_wrong_memo();
+	printf("# %u stacks were found again\n", hits);
+	ok(remembered > captures / 2, "most of them are known");
+	ok(hits > captures / 20, "many come again");
+#else
+	ok(remembered == 0, "none is known");
 #endif
+	ok(handled > 10, "some were captured when a timer's signal came");
+	for (int way = 0; way < WAYS; way++)
+	{
+		printf("# %ld captures %s\n", captured_by[way], names[way]);
+		ok(captured_by[way] > count / 20, names[way]);
+	}
+	ok(jumps > count / 100, "and after jumps");
+}
+
+int
+main(int argc, char **argv)
+{
+	strlcpy(folder, argv[0], sizeof(folder));
+	*strrchr(folder, '/') = '\0';
+	plh_modules_start();
+	plh_unwind_start();
+	own_text_count = 0;			/* nothing here is to be left out */
+#if PLH_HAVE_UNWIND_RULES
+	test_compiled_code();
+	test_rules_in_use();
+#endif
+	test_stacks();
+#ifdef __x86_64__
+	test_other_library();		/* libunwind takes longer from here on */
+#endif
+#if PLH_HAVE_UNWIND_RULES && !defined(USE_ASSERT_CHECKING)
+	test_wrong_memo();
 #endif
 	return tests_end();
 }
