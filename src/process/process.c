@@ -188,7 +188,10 @@ transaction_over(XactEvent event, void *arg)
 {
 	if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_PREPARE ||
 		event == XACT_EVENT_ABORT)
+	{
 		plh_profile_counters_transaction_over();
+		plh_countdown_mend();
+	}
 	if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_PREPARE)
 		plh_guard_call(take_stock);
 }

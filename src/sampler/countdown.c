@@ -274,6 +274,23 @@ plh_countdown_rearm(void)
 }
 
 /*
+ * Draw the gap anew where a countdown is below 0: that no slow path has followed, as a
+ * signal handler has jumped out of the step, and without one it would stay there.  This
+ * is called outside of steps.
+ */
+PLH_EVERY_PROCESS void
+plh_countdown_mend(void)
+{
+	if (plh_guard_held)
+		return;					/* nothing is counted when the process exits */
+	for (int i = 0; i < PLH_COUNTED; i++)
+	{
+		if (countdowns[i] != NULL && *countdowns[i]->left > PLH_COUNTDOWN_MAX)
+			make_stale(countdowns[i]);
+	}
+}
+
+/*
  * If on, sample each allocation in session-long contexts, and each of malloc, from
  * the next one on, whatever settings and requests say.  If off, follow these again.
  */

@@ -247,6 +247,38 @@ test_signal_in_step(void)
 	   "what a signal handler allocates meanwhile does not put an end to sampling");
 }
 
+/* A signal handler jumps out of a step that has subtracted, so that it adds nothing. */
+static void
+test_jump_out_of_step(void)
+{
+	uint64		left;
+	int			draws_before;
+
+	plh_countdown_rearm();
+	allocate_bytes(0);
+	left = *countdown_left;
+	plh_countdown_mend();
+	ok(*countdown_left == left && !countdown.is_stale,
+	   "the end of a transaction changes no countdown");
+	*countdown_left -= left + 50;
+	draws_before = draws;
+	for (int i = 0; i < 10000; i++)
+		allocate_bytes(PLH_COUNTDOWN_MAX);
+	ok(draws == draws_before, "one that a jump has left below 0 never ends");
+	plh_countdown_mend();
+	allocate_bytes(0);
+	ok(draws == draws_before + 1 && *countdown_left + countdown.gap_left == gap,
+	   "but is begun anew there");
+	plh_sample_interval = 1;
+	plh_countdown_rearm();
+	allocate_bytes(0);
+	(*countdown_left)--;
+	plh_countdown_mend();
+	ok(plh_countdown_take(&countdown, 1) == 1 && countdown.takes_each,
+	   "and where every allocation is a sample, they all are again");
+	plh_sample_interval = 512 * 1024;
+}
+
 /* A request is seen before more than a megabyte is allocated. */
 static void
 test_polls(uint32 interval, const char *name)
@@ -467,6 +499,7 @@ test_garbage(void)
 	plh_countdown_stop();
 	for (int i = 0; i < 1000; i++)
 		allocate_bytes(PLH_COUNTDOWN_MAX);
+	plh_countdown_mend();
 	ok(draws == 0 && *countdown_left > PG_INT64_MAX, "nor when the process exits");
 }
 
@@ -631,6 +664,7 @@ test_countdown(void)
 	test_gaps();
 #endif
 	test_signal_in_step();
+	test_jump_out_of_step();
 	test_polls(512 * 1024, "a request is looked at within a megabyte");
 	test_polls(1 << 30, "also where gaps are long");
 	test_polls(1, "or none is");
