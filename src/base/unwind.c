@@ -34,6 +34,7 @@ static int	allocator_range_count;
 /* This range goes from the first of the allocator's functions to the last. */
 static PlhCodeRange allocator_span;
 
+uint64		plh_unwind_compared_stacks;
 uint32		plh_unwind_wrong_stacks;
 
 /* So many modules were unloaded when what is known of code was last forgotten. */
@@ -382,6 +383,7 @@ is_sound(const PlhStackWalk *walk)
 
 	if (walk->is_trusted && PLH_COMPARED_HITS != 1)
 		return true;
+	plh_unwind_compared_stacks++;
 	right = is_right_walk(walk);
 	plh_stack_walk_judge(walk, right);
 	if (!right && walk->is_trusted)
@@ -437,6 +439,7 @@ is_confirmed(const PlhStackMemo *memo, const PlhStackStart *start,
 	plh_modules_refresh();
 	if (unloaded != plh_modules_unloaded)
 		return false;			/* it may be of other code */
+	plh_unwind_compared_stacks++;
 	if (is_right_memo(memo, start, max_depth))
 		return true;
 	do_without_memo();

@@ -31,6 +31,9 @@ typedef struct PlhStack
 	uintptr_t	buffer[PLH_MAX_FRAMES + PLH_MAX_SKIPPED + 1 + PLH_MAX_OWN];
 } PlhStack;
 
+/* How many stacks of ours were compared with libunwind's. */
+extern uint64 plh_unwind_compared_stacks;
+
 /*
  * How often a stack that was remembered, or walked over by rules that are trusted, was
  * not what libunwind finds.  Since the first time libunwind alone is asked.

@@ -21,7 +21,7 @@
 #include "base/guard.h"
 #include "base/page_layout.h"
 #include "base/settings.h"
-#include "base/stack_memo.h"
+#include "base/unwind.h"
 #include "process/exit_dump.h"
 #include "process/process.h"
 #include "process/profile_directory.h"
@@ -66,6 +66,9 @@ after_fork_in_parent(void)
 static PLH_EVERY_PROCESS void
 after_fork_in_child(void)
 {
+#ifdef PLH_COMPARED_HITS
+	plh_unwind_compared_stacks = 0;
+#endif
 	plh_stack_memo_forget();
 	plh_owner_forget();
 	plh_statement_forget();
@@ -93,6 +96,8 @@ remove_shared_files(void)
 /*
  * exit() calls this in any kind of process, after PostgreSQL's own exit
  * callbacks.  An ERROR would be FATAL here, so nothing below may throw one.
+ *
+ * A build that was asked to compare all stacks (unwind.c) says how many there were.
  */
 static PLH_EVERY_PROCESS void
 at_exit(void)
@@ -104,6 +109,13 @@ at_exit(void)
 	emit_log_hook = NULL;
 
 	plh_baseline_unlink(plh_profile_directory_path(), getpid());
+#ifdef PLH_COMPARED_HITS
+	if (plh_unwind_compared_stacks > 0)
+		ereport(LOG,
+				(errmsg_internal("%llu stacks compared, %u wrong",
+								 (unsigned long long) plh_unwind_compared_stacks,
+								 plh_unwind_wrong_stacks)));
+#endif
 
 	/* the postmaster is the last process to exit; its dump may take time */
 	if (preloaded && !IsUnderPostmaster)
