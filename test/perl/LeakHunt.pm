@@ -15,7 +15,7 @@ use Test::More;
 our @EXPORT = qw(
   new_server define_leakers define_corner_cases set_and_reload
   profile_directory profile_files dump_files
-  ask process_row report_row report_figures session_pid malloc_tells
+  ask ask_in_one_session process_row report_row report_figures session_pid malloc_tells
   is_estimate is_near run_tool wait_until wait_for_server is_gone problem_at_exit
 );
 
@@ -128,12 +128,27 @@ sub dump_files
 	return @files;
 }
 
+# Sessions that ask, by the name of their server.
+my %asking;
+
+# Let one session ask all that is asked of a server, until the code returns: names of
+# functions are kept per session, and those of large libraries take seconds.
+sub ask_in_one_session
+{
+	my ($node, $code) = @_;
+
+	$asking{ $node->name } = $node->background_psql('postgres');
+	$code->();
+	(delete $asking{ $node->name })->quit;
+}
+
 # The answer to a query: one column, or several separated by "|".
 sub ask
 {
 	my ($node, $query) = @_;
+	my $session = $asking{ $node->name };
 
-	return $node->safe_psql('postgres', $query);
+	return $session ? $session->query_safe($query) : $node->safe_psql('postgres', $query);
 }
 
 # Change settings in the configuration file, and return when the postmaster has

@@ -10,7 +10,7 @@ use LeakHunt;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT = qw(preloaded define_malloc_users malloc_figures malloc_of is_malloc_true);
+our @EXPORT = qw(preloaded define_malloc_users warm_up malloc_figures malloc_of is_malloc_true);
 
 my $module = $ENV{LEAKER} =~ s/leaker$/malloc_users/r;
 
@@ -35,13 +35,28 @@ sub define_malloc_users
 		'functions that use malloc are defined');
 }
 
+# Let a session be past its start, of which samples may not be taken, and have a profile,
+# which it has not before it has kept some of its samples.
+sub warm_up
+{
+	my ($node, $session, $pid) = @_;
+
+	for (1 .. 20)
+	{
+		$session->query_safe('SELECT hold_malloc(300000, 30)');
+		$session->query_safe('SELECT release_malloc(), held_bytes(), held_usable_bytes()');
+		return if ask($node, "SELECT state FROM pg_leakhunt_processes WHERE pid = $pid") eq 'live';
+	}
+	die "process $pid has no profile";
+}
+
 # The bytes that malloc adds to a block: its size, and what rounds it up to 16.
 my ($least_added, $most_added) = (8, 24);
 
 # What malloc has given out in a process, by its own count, and what is sampled of it:
 #	outside		bytes in use, less those in memory contexts
 #	sampled		bytes of the sites of malloc
-#	error		how far that may be from the truth, next to never farther
+#	error		how far that may be from the truth: four standard errors, twice error_bytes
 #	count		blocks of these sites
 # The session counts at the end of a statement, unless it has just done so.
 sub malloc_figures
@@ -60,7 +75,7 @@ sub malloc_figures
 	@figures{qw(outside sampled error count)} = split /\|/, ask(
 		$node, qq{
 		SELECT malloc_bytes - context_bytes, sites.* FROM pg_leakhunt_processes,
-			(SELECT coalesce(sum(live_bytes), 0), 3 * sqrt(coalesce(sum(error_bytes ^ 2), 0)), coalesce(sum(live_count), 0)
+			(SELECT coalesce(sum(live_bytes), 0), 2 * sqrt(coalesce(sum(error_bytes ^ 2), 0)), coalesce(sum(live_count), 0)
 			FROM pg_leakhunt_report($pid) WHERE lifetime = 'process') AS sites
 		WHERE pid = $pid});
 	return \%figures;
@@ -72,7 +87,7 @@ sub is_malloc_true
 {
 	my ($before, $after, $slack, $name) = @_;
 	my %gain = map { $_ => $after->{$_} - $before->{$_} } qw(outside sampled count);
-	my $error = $before->{error} + $after->{error};
+	my $error = sqrt($before->{error}**2 + $after->{error}**2);
 	my $most = $gain{sampled} + $most_added * $gain{count};
 
 	# blocks that are not there, or too many, have their part in what is added
