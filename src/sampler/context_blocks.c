@@ -7,7 +7,9 @@
  * learned by driving a context of each type, while all calls of malloc are noted:
  * their symbols are static, and the ones that are not lie between others.  Each
  * return address is widened to its function by the tables for unwinding, which a
- * stripped server has, too.
+ * stripped server has, too.  Only functions of the server are meant: an allocator or a
+ * profiler behind us may allocate for itself when it is called, and does so by functions
+ * that others use, such as operator new.
  *
  * If the compiler has inlined such a function into another one that calls malloc
  * for something else, that is left out as well.
@@ -17,6 +19,7 @@
 #include "utils/memutils.h"
 
 #include "base/compat.h"
+#include "base/modules.h"
 #include "base/page_layout.h"
 #include "base/unwind.h"
 #include "sampler/context_blocks.h"
@@ -45,6 +48,15 @@ typedef struct Function
 static PLH_LARGE Function functions[MAX_FUNCTIONS];
 static int	function_count;
 
+/* The code of the server itself. */
+static Function server;
+
+static bool
+is_in(const Function *function, uintptr_t address)
+{
+	return address >= function->start && address < function->end;
+}
+
 /*
  * Is that an address in a function that gets blocks for contexts?  A return address
  * may be just behind the last instruction of its function.
@@ -56,7 +68,7 @@ plh_context_blocks_has(const void *caller)
 
 	for (int i = 0; i < function_count; i++)
 	{
-		if (address >= functions[i].start && address < functions[i].end)
+		if (is_in(&functions[i], address))
 			return true;
 	}
 	return false;
@@ -72,7 +84,8 @@ plh_context_blocks_note(const void *caller)
 {
 	Function   *function = &functions[function_count];
 
-	if (plh_context_blocks_has(caller) || function_count == MAX_FUNCTIONS)
+	if (!is_in(&server, (uintptr_t) caller - 1) ||
+		plh_context_blocks_has(caller) || function_count == MAX_FUNCTIONS)
 		return;
 	if (plh_unwind_function_of((uintptr_t) caller - 1,
 							   &function->start, &function->end))
@@ -110,6 +123,12 @@ drive(MemoryContext context, Size chunk_bytes, bool has_large, bool has_realloc)
 void
 plh_context_blocks_drive(void)
 {
+	const PlhModule *module = plh_modules_find((uintptr_t) MemoryContextAlloc);
+
+	if (module == NULL)
+		return;
+	server.start = module->text_start;
+	server.end = module->text_end;
 	drive(AllocSetContextCreate(TopMemoryContext, "pg_leakhunt scratch",
 								0, FIRST_BLOCK_BYTES, MAX_BLOCK_BYTES),
 		  CHUNK_BYTES, true, true);
