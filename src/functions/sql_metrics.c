@@ -6,12 +6,14 @@
 
 #include "base/clock.h"
 #include "base/compat.h"
+#include "base/settings.h"
 #include "functions/sql_rows.h"
 #include "functions/sql_suppressions.h"
 #include "process/process.h"
 #include "process/profile_directory.h"
 #include "reader/machine_memory.h"
 #include "reader/server_figures.h"
+#include "sampler/malloc_hooks.h"
 #include "verdict/worst_suspects.h"
 
 #define METRIC_COLUMNS 6
@@ -134,6 +136,10 @@ pg_leakhunt_metrics(PG_FUNCTION_ARGS)
 								   is_preloaded, may_see, type_of_other);
 
 	put_server(&sink, "loaded", is_preloaded);
+
+	/* all processes have this library of the postmaster's, or none has */
+	if (active && plh_track_malloc)
+		put_server(&sink, "malloc_tracked", plh_malloc_hooks_samples_thread());
 	put_sums(&sink, figures);
 	if (sink.sees_all)
 		put_memory(&sink);

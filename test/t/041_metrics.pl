@@ -9,6 +9,7 @@ use lib "$FindBin::RealBin/../perl";
 use IO::Socket::INET;
 use IPC::Run;
 use LeakHunt;
+use Malloc;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -198,6 +199,18 @@ kill 'KILL', session_pid($losing);
 $node->poll_query_until('postgres', q{
 	SELECT value > 0 AND value = (SELECT count(*) FROM pg_leakhunt_processes WHERE state = 'crashed')
 	FROM pg_leakhunt_metrics WHERE name = 'processes_crashed'}) or fail('crashed processes');
+
+# Whether malloc is sampled: of no server that has not preloaded the library.
+is(metric('malloc_tracked'), 0, 'malloc is not sampled where its library is not preloaded');
+$node->stop;
+{
+	local %ENV = (%ENV, preloaded($node));
+	$node->start;
+}
+is(metric('malloc_tracked'), 1, 'but where it is');
+set_and_reload($node, 'pg_leakhunt.track_malloc' => 'off');
+is(metric('malloc_tracked'), '', 'nothing is said where it is not wanted');
+set_and_reload($node, 'pg_leakhunt.track_malloc' => 'on');
 $node->stop;
 
 # Where only sessions load it that use it.
