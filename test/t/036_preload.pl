@@ -46,6 +46,17 @@ sub postmaster_pid
 	return (split /\n/, slurp_file($node->data_dir . '/postmaster.pid'))[0];
 }
 
+# The line that doc/malloc.md has for what a server is started by, with the library of
+# this server.
+sub documented_line
+{
+	my ($started_by) = @_;
+	my ($line) = slurp_file("$FindBin::RealBin/../../doc/malloc.md") =~ /^\| \Q$started_by\E.*? \| `([^`]*)`/m
+	  or die "there is no line for $started_by";
+
+	return $line =~ s{/usr/lib/postgresql/15/lib}{$libraries}r;
+}
+
 # All processes of a server have the library, or none has.
 sub check_processes
 {
@@ -107,6 +118,35 @@ for my $list ("$library:$foreign", "$foreign $library")
 	is($node->safe_psql('postgres', $ask_program), "LD_PRELOAD=$foreign 0", 'leave what is not ours to others');
 }
 
+# What a unit of systemd, a container and a shell are told is what the server gets.
+for my $case ([ 'a systemd unit', qr/^Environment=/ ], [ 'a container', qr/^ENV / ], [ 'you', qr/^(?=.* pg_ctl restart)/ ])
+{
+	my ($started_by, $before) = @{$case};
+	my $line = documented_line($started_by);
+
+	like($line, qr/${before}LD_PRELOAD=\S/, "the line for $started_by");
+	preloading($line =~ s/^.*LD_PRELOAD=(\S+).*$/$1/r, sub { $node->restart });
+	check_processes($node, 1, 'with what it has of environment all processes have the library');
+}
+
+# What systemd says of a unit with that line.
+sub systemd_says
+{
+	my ($line) = @_;
+	my $unit = PostgreSQL::Test::Utils::tempdir() . '/server.service';
+
+	append_to_file($unit, "[Service]\nExecStart=/bin/true\n$line\n");
+	IPC::Run::run([ 'systemd-analyze', 'verify', '--man=no', '--recursive-errors=no', $unit ], '>', \my $said, '2>&1');
+	return $said;
+}
+
+SKIP:
+{
+	skip 'systemd does not judge units here', 2 if !-x '/usr/bin/systemd-analyze' || systemd_says('') ne '';
+	is(systemd_says(documented_line('a systemd unit')), '', 'systemd understands its line');
+	like(systemd_says('Environment=LD_PRELOAD /none'), qr/Invalid environment assignment/, 'and no other');
+}
+
 # A library that has gone is no reason not to start.
 my $gone = "$libraries/none/$name";
 preloading($gone, sub { $node->restart });
@@ -133,7 +173,7 @@ SKIP:
 		[ 'pg_createcluster', '-d', "$folder/data", '-s', $socket, '-l', "$folder/log",
 			'-p', $node->port, '--start-conf', 'manual', @debian, '--', '-A', 'trust' ],
 		'a cluster as Debian makes them');
-	append_to_file("$folder/etc/$version/preloaded/environment", "LD_PRELOAD = '$library'\n");
+	append_to_file("$folder/etc/$version/preloaded/environment", documented_line("Debian's `pg_ctlcluster`") . "\n");
 	command_ok([ 'pg_ctlcluster', @debian, 'start' ], 'starts');
 	my ($pid) = split /\n/, slurp_file("$folder/data/postmaster.pid");
 	ok(has_library($pid), 'with what its file has of environment');
