@@ -215,11 +215,11 @@ return 0 $$},
 	{
 		name => 'threads',
 		missing => 0,
-		keep => 'SELECT hold_malloc(100, @times@), exchange_in_threads(4, 10000)',
+		keep => 'SELECT hold_malloc(100, @times@), hold_malloc(3000, @times@ / 50), hold_malloc(300000, @times@ / 2500), exchange_in_threads(4, 10000)',
 		warm => 'SELECT hold_malloc(100, 1), exchange_in_threads(4, 10000), release_malloc()',
 		times => 50_000,
-		large => 25_000,
-		bytes => 100,
+		large => 10_000,
+		bytes => 100 + 3000 / 50 + 300000 / 2500,
 		frames => 'holding_malloc',
 		site => '^holding_malloc$',
 		module => 'malloc_users',
@@ -250,7 +250,7 @@ sub sql_of_library
 {
 	my ($library, $times) = @_;
 
-	return $library->{keep} =~ s/\@times\@/$times/r;
+	return $library->{keep} =~ s/\@times\@/$times/gr;
 }
 
 1;
