@@ -66,9 +66,8 @@ sub check_truth
 	my $held;
 
 	# the library is loaded, a profile has begun, and what they take is there
-	$session->query_safe('SELECT hold_malloc(300000, 30)');
+	warm_up($node, $session, $pid);
 	$session->query_safe('SELECT regrow_malloc(200)');
-	$session->query_safe('SELECT release_malloc(), held_bytes(), held_usable_bytes()');
 	$before = malloc_figures($node, $session, $pid);
 	$session->query_safe("SELECT hold_malloc($_->[0], $_->[1])") for @blocks;
 	$held = $session->query_safe('SELECT held_bytes()');
