@@ -28,7 +28,8 @@ my $document = q{'<a>' || repeat('<b c="1">text</b>', 100) || '</a>'};
 # rest		seconds after each of these statements, if more than a few hundredths
 # frames	a function, or the library, in each stack of what is kept
 # within	a text in each stack that the library is in, unless that is "frames"
-# site		a function of the library or of the extension, of what is kept most
+# site		a function of the library or of the extension, of what is kept most, that is a
+#			suspect then
 # module	the library
 # files		paths of what is in each of these stacks
 # free		SQL that gives it back
@@ -146,6 +147,7 @@ return 0 $$},
 		large => 5,
 		# the context that has the types of all queries is made anew now and then
 		large_before => 17,
+		# no site is a suspect: hundreds keep a hundredth each of what they allocate
 		bytes => 200_000,
 		frames => 'LLVM|llvm::',
 		within => 'LLVM|llvm',
