@@ -7,8 +7,8 @@
  * learned by driving a context of each type, while all calls of malloc are noted:
  * their symbols are static, and the ones that are not lie between others.  Each
  * return address is widened to its function by the tables for unwinding, which a
- * stripped server has, too.  Only functions of the server are meant: an allocator or a
- * profiler behind us may allocate for itself when it is called, and does so by functions
+ * stripped server has, too.  Only functions of the server are meant: a profiler
+ * behind us may allocate for itself when it is called, and does so by functions
  * that others use, such as operator new.
  *
  * If the compiler has inlined such a function into another one that calls malloc
