@@ -14,6 +14,8 @@ top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 as_root=()
 [ "$(id -u)" = 0 ] || as_root=(sudo)
 
+. "$top/test/control_groups.sh"
+
 # The folder of sources and servers, which are downloaded and built only once.
 cache=${PG_LEAKHUNT_CACHE:-/var/tmp/pg_leakhunt-cache}
 
@@ -220,7 +222,7 @@ clean_up() {
 	fi
 	[ -z "${huge_pages_before:-}" ] ||
 		echo "$huge_pages_before" >/proc/sys/vm/nr_hugepages
-	[ -z "${oom_cgroup:-}" ] || "${as_root[@]}" rmdir "$oom_cgroup" || true
+	remove_oom_cgroup
 	[ -z "${debug_file:-}" ] || "${as_root[@]}" rm -f "$debug_file"
 	[ -n "${KEEP:-}" ] || rm -rf "$scratch"
 	exit $status
@@ -335,26 +337,17 @@ mount_small_disk() {
 	mountpoint -q "$scratch/small" && small_disk="$scratch/small" || true
 }
 
-# A group in which a process has next to no memory, if there are such groups and we
-# may make one.
-make_oom_cgroup() {
-	oom_cgroup=/sys/fs/cgroup/memory/pg_leakhunt.$$
-	if ! "${as_root[@]}" mkdir "$oom_cgroup" 2>/dev/null; then
-		oom_cgroup=""
-		return
-	fi
-	echo 4M | "${as_root[@]}" tee "$oom_cgroup/memory.limit_in_bytes" >/dev/null
-	"${as_root[@]}" chown "$server_user" "$oom_cgroup/cgroup.procs"
-}
-
 # Run these files of tests, with the further variables in the array tap_variables.
 prove_tests() {
-	as_server env PG_CONFIG="$pg_config" ${tap_variables[@]+"${tap_variables[@]}"} \
-		PERL5LIB="$pgxs_test/perl" PG_REGRESS="$pgxs_test/regress/pg_regress" \
-		LEAKER="$scratch/test/leaker/leaker" SMALL_DISK="${small_disk:-}" SMALL_SHM="${small_shm:-}" \
-		OOM_CGROUP="${oom_cgroup:-}" \
-		TESTDATADIR="$scratch/tmp_check" TESTLOGDIR="$scratch/tmp_check/log" TESTDIR="$scratch" \
-		prove --timer ${PROVE_VERBOSE:+-v} "$@" | tee "$scratch/prove.out"
+	{
+		enter_tests_cgroup
+		as_server env PG_CONFIG="$pg_config" ${tap_variables[@]+"${tap_variables[@]}"} \
+			PERL5LIB="$pgxs_test/perl" PG_REGRESS="$pgxs_test/regress/pg_regress" \
+			LEAKER="$scratch/test/leaker/leaker" SMALL_DISK="${small_disk:-}" SMALL_SHM="${small_shm:-}" \
+			OOM_CGROUP="${oom_cgroup:-}" NO_OOM_CGROUP="${no_oom_cgroup:-}" \
+			TESTDATADIR="$scratch/tmp_check" TESTLOGDIR="$scratch/tmp_check/log" TESTDIR="$scratch" \
+			prove --timer ${PROVE_VERBOSE:+-v} "$@"
+	} | tee "$scratch/prove.out"
 }
 
 # Remove what a test has left in its folder, and keep its logs.

@@ -2,7 +2,8 @@
 # server's own and others': it comes back, and what they held is there.  Needs
 # processes, kills and restarts.
 #
-# KILLS is their number; the choices follow from SEED.  See test/kills.
+# KILLS is their number; one of each kind comes first, and after that the choices
+# follow from SEED.  See test/kills.
 use strict;
 use warnings;
 
@@ -15,7 +16,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes;
 
-my $kills = $ENV{KILLS} || 10;
+my $kills = $ENV{KILLS} || 20;
 my $seed = $ENV{SEED} || 4711;
 srand($seed);
 note("$kills kills, seed $seed");
@@ -179,6 +180,18 @@ sub postmaster
 	return $pid;
 }
 
+# A session that grows until it ends, and nothing else.
+my $grower;
+sub growing_session
+{
+	$grower->{run}->kill_kill if $grower;
+	$grower = $node->background_psql('postgres');
+	my $pid = session_pid($grower);
+	$grower->query_until(qr//,
+		"DO \$\$ BEGIN LOOP PERFORM leak_top(100000, 20), pg_sleep(0.01); END LOOP; END \$\$;\n");
+	return $pid;
+}
+
 # A process of the server at random, of those whose title matches; it may have
 # ended by now.
 sub victim
@@ -186,7 +199,10 @@ sub victim
 	my ($what) = @_;
 	my %children = children(postmaster());
 
+	return growing_session() if $what eq 'grower';
+
 	%children = children(keys %children) if $what eq 'symbolizer';
+
 	my $wanted =
 	    $what eq 'auxiliary' ? qr/checkpointer|writer|autovacuum|launcher|keeper/
 	  : $what eq 'backend' ? qr/\[local\]/
@@ -225,18 +241,51 @@ sub wait_for
 
 my ($slowest, %signalled, %done) = (0);
 
-# A process that was stopped can't exit: either it has exited before, or it still
-# has the profile that it has now when the signal arrives.
-sub deliver
+# Stop a process.  One that was stopped can't exit: either it has exited before, or it
+# still has the profile that it has now when the signal arrives.  Returns nothing if it
+# has exited.
+sub stand_still
 {
-	my ($pid, $signal) = @_;
+	my ($pid) = @_;
+	my $state = '';
 
 	kill 'STOP', $pid or return;
-	my $published = -e "$directory/$pid";
+	wait_for(
+		sub {
+			($state) = (eval { slurp_file("/proc/$pid/stat") } // '') =~ /\) ([A-Z]) /;
+			return ($state // 'X') =~ /[TXZ]/;
+		},
+		10);
+	return if ($state // 'X') ne 'T';
+	return -e "$directory/$pid" ? 'published' : 'private';
+}
+
+# Let a process get a signal, or be one that the kernel kills for its memory, in a
+# group with a tiny limit.
+sub strike
+{
+	my ($pid, $signal) = @_;
+	my $had = stand_still($pid) // return;
+
 	$signalled{$pid} = $signal;
-	kill $signal, $pid;
+	if ($signal eq 'OOM')
+	{
+		append_to_file("$ENV{OOM_CGROUP}/cgroup.procs", "$pid\n");
+	}
+	else
+	{
+		kill $signal, $pid;
+	}
 	kill 'CONT', $pid;
-	return $published ? 'published' : 'private';
+	return $had;
+}
+
+# How many processes the kernel has killed in that group, by either version's count.
+sub oom_kills
+{
+	my ($file) = grep { -e $_ } map { "$ENV{OOM_CGROUP}/memory.$_" } qw(events oom_control);
+
+	return slurp_file($file) =~ /^oom_kill (\d+)/m ? $1 : die "no count in $file";
 }
 
 # Dumps of a process.
@@ -281,22 +330,19 @@ my %ways = (
 	'QUIT backend' => 2, 'BUS backend' => 1, 'TERM backend' => 5,
 	'INT backend' => 4, 'KILL auxiliary' => 4, 'ABRT auxiliary' => 1,
 	'KILL symbolizer' => 3, 'KILL postmaster' => 2, 'OOM backend' => 2);
+delete $ways{'OOM backend'} if !$ENV{OOM_CGROUP};
 my @lots = map { ($_) x $ways{$_} } sort keys %ways;
 
-# Let the kernel kill a process for its memory, in a group with a tiny limit, where
-# there is one.
-sub run_out_of_memory
-{
-	my ($pid) = @_;
+# One of each that surely is a death.  A backend that happens to be in the group may
+# not need what it has not got; one that grows does.
+my @first = map { s/OOM backend/OOM grower/r } grep { !/INT|symbolizer/ } sort keys %ways;
 
-	return if !$ENV{OOM_CGROUP};
-	kill 'STOP', $pid or return;
-	my $published = -e "$directory/$pid";
-	$signalled{$pid} = 'OOM';
-	eval { append_to_file("$ENV{OOM_CGROUP}/cgroup.procs", "$pid\n") };
-	kill 'CONT', $pid;
-	return $published ? 'published' : 'private';
-}
+# What the log says of a process that such a signal ends.
+my %deaths = (
+	KILL => 'was terminated by signal 9', OOM => 'was terminated by signal 9',
+	SEGV => 'was terminated by signal 11', ABRT => 'was terminated by signal 6',
+	BUS => 'was terminated by signal 7', QUIT => 'exited with exit code 2',
+	TERM => 'terminating connection due to administrator command');
 
 sub kill_postmaster
 {
@@ -311,6 +357,18 @@ sub kill_postmaster
 	return $node->start(fail_ok => 1) ? () : 'the server does not start';
 }
 
+# What is wrong with a process that was struck.
+sub check_death
+{
+	my ($pid, $signal, $had, $way) = @_;
+	my @problems = check_recovery($way);
+
+	return @problems if @problems || $signal eq 'TERM' || $had ne 'published';
+	return if $signal eq 'OOM' && dumps_of($pid, 'exit') > 0;
+	return wait_for(sub { is_accounted($pid) }, $recovery_seconds) ? () :
+	  "nothing is left of process $pid, which had a profile";
+}
+
 # One death; returns what is wrong.
 sub die_once
 {
@@ -319,25 +377,51 @@ sub die_once
 
 	return (kill_postmaster(), check_recovery($way)) if $what eq 'postmaster';
 
-	my $pid;
-	wait_for(sub { $pid = victim($what) }, 10)
+	my ($pid, $had);
+	wait_for(
+		sub {
+			$pid = victim($what) // return 0;
+			return defined($had = strike($pid, $signal));
+		},
+		10)
 	  or return $what eq 'symbolizer' ? () : "there is no $what";
-	my $had = $signal eq 'OOM' ? run_out_of_memory($pid) : deliver($pid, $signal);
-	return if !defined $had;
 	$done{$way}++;
 	return check_recovery($way) if $signal eq 'INT' || $what eq 'symbolizer';
 
 	my $died = wait_for(sub { !(process($pid))[0] }, 10);
-	return if !$died && $signal =~ /OOM|TERM/;
-	return "process $pid lives" if !$died;
-	my @problems = check_recovery($way);
-	return @problems if @problems || $signal eq 'TERM' || $had ne 'published';
-	return if $signal eq 'OOM' && dumps_of($pid, 'exit') > 0;
-	return wait_for(sub { is_accounted($pid) }, $recovery_seconds) ? () :
-	  "nothing is left of process $pid, which had a profile";
+	return check_death($pid, $signal, $had, $way) if $died;
+	return $signal =~ /OOM|TERM/ ? () : "process $pid lives";
 }
 
-for my $number (1 .. $kills)
+# One death that must be of its kind; returns what is wrong.
+sub die_for_sure
+{
+	my ($way) = @_;
+	my ($signal, $what) = split / /, $way;
+	my $log_at = -s $node->logfile;
+	my $oom_kills = $signal eq 'OOM' ? oom_kills() : 0;
+	my @problems = die_once($way);
+	my $log = substr(slurp_file($node->logfile), $log_at);
+
+	return @problems if @problems || $what eq 'postmaster';
+	my ($pid) = grep { $signalled{$_} eq $signal } $log =~ /PID (\d+)\) $deaths{$signal}/g;
+	$pid = 1 if $signal eq 'TERM' && $log =~ /FATAL:  $deaths{TERM}/;
+	push @problems, "the log does not say that somebody $deaths{$signal}" if !$pid;
+	push @problems, 'the kernel has not killed for memory'
+	  if $signal eq 'OOM' && oom_kills() != $oom_kills + 1;
+	return @problems;
+}
+
+for my $way (@first)
+{
+	is_deeply([ die_for_sure($way) ], [], "first: $way");
+}
+SKIP:
+{
+	skip "no death for want of memory: $ENV{NO_OOM_CGROUP}", 1 if !$ENV{OOM_CGROUP};
+	is($done{'OOM grower'}, 1, 'among them one for want of memory');
+}
+for my $number (@first + 1 .. $kills)
 {
 	my $way = $lots[ int rand @lots ];
 
@@ -360,6 +444,7 @@ unlike(slurp_file($node->logfile), qr/TRAP:|PANIC:  /, 'nor found anything amiss
 # What has crashed is dumped at the next start at the latest.  Such a profile can be
 # looked at until the start after that.
 stop_workers();
+$grower->{run}->kill_kill if $grower;
 $node->stop;
 $node->start;
 wait_until(
