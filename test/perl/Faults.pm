@@ -1,4 +1,5 @@
-# Lets system calls of pg_leakhunt fail in a server that runs, and its clock jump.
+# Lets system calls of pg_leakhunt fail in a server that runs, or counts them, and lets
+# its clock jump.
 #
 # The server must be started with environment(); test/faults/faults.c, which it
 # preloads then, says what counts as a call of pg_leakhunt.
@@ -10,7 +11,8 @@ use warnings;
 use Errno ();
 use FindBin;
 
-# Offsets in the file, and the errno that is none; as in faults.c.
+# Offsets in the file, and the errno that is none; as in faults.c.  One call in so many
+# as are never made can't fail.
 use constant {
 	FAILURE => 24,
 	EVERY => 28,
@@ -18,6 +20,7 @@ use constant {
 	CLOCK => 40,
 	BYTES => 48,
 	HALFWAY => -1,
+	NEVER => 0xFFFFFFFF,
 };
 
 # Without a fault; the file is "path".
@@ -79,14 +82,36 @@ sub clear
 	return $self->_write(EVERY, pack('L', 0));
 }
 
-# How many calls have failed since set().
-sub failed
+# From now on the calls of the function are counted, and none fails.
+sub count
+{
+	my ($self, $function) = @_;
+
+	return $self->set($function, 'EIO', NEVER);
+}
+
+# Numbers of calls since set() or count(): all, and those that have failed.
+sub _counts
 {
 	my ($self) = @_;
 
 	sysseek($self->{file}, COUNTS, 0) or die $!;
 	sysread($self->{file}, my $counts, 8) == 8 or die $!;
-	return (unpack('L2', $counts))[1];
+	return unpack('L2', $counts);
+}
+
+sub calls
+{
+	my ($self) = @_;
+
+	return ($self->_counts)[0];
+}
+
+sub failed
+{
+	my ($self) = @_;
+
+	return ($self->_counts)[1];
 }
 
 # The server's clock goes so many seconds ahead of the true one.

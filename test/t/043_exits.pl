@@ -1,0 +1,133 @@
+# What an exit asks of the disk and of the folder of dumps: all sessions may end at a
+# time, and a stop of the server waits for them.  Needs a library preloaded into the
+# server, which counts the calls of pg_leakhunt alone, and sessions that end.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use Faults;
+use LeakHunt;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $sessions = 32;
+my $foreign_files = 1000;
+
+# With fsync off, as tests have it, nothing would be synced anyway.
+my $faults = Faults->new("$ENV{TESTDATADIR}/exits");
+my $node;
+{
+	local %ENV = (%ENV, $faults->environment);
+	$node = new_server('main', <<'CONF');
+fsync = on
+autovacuum = off
+max_connections = 60
+pg_leakhunt.sample_interval = 1
+pg_leakhunt.dump_min_bytes = 8MB
+pg_leakhunt.dump_keep = 100
+CONF
+}
+my $directory = profile_directory($node);
+my $dumps = $node->data_dir . '/pg_leakhunt';
+
+# One call site that holds a quarter of dump_min_bytes is worth a dump.
+my $no_dump = 'SELECT leak_top(1000, 1000)';
+my $dump = 'SELECT leak_top(1000, 3000)';
+
+sub exit_dumps
+{
+	my @files = glob("$dumps/*.exit.heap");
+
+	return scalar @files;
+}
+
+# How often a session calls a function when it exits.  What it allocates then would be
+# samples of new call sites, for which its profile may grow.
+sub calls_at_exit
+{
+	my ($sql, $function) = @_;
+	my $session = $node->background_psql('postgres');
+	my $pid = session_pid($session);
+
+	$session->query_safe($sql);
+	$session->query_safe("SET pg_leakhunt.sample_interval = '1GB'");
+	die "process $pid shows no profile" if !-e "$directory/$pid";
+	$faults->count($function);
+	$session->quit;
+	die if problem_at_exit($node, $pid);
+	$faults->clear;
+	return $faults->calls;
+}
+
+# A session that leaves no dump has a megabyte and a profile, which it removes if it is
+# its own.
+is(calls_at_exit($no_dump, $_), 0, "no dump: no $_")
+  for qw(fsync getdents64 mkdir posix_fallocate renameat2 write);
+is(calls_at_exit($no_dump, 'unlink'), 2, 'only its profile and its baseline are removed');
+is(calls_at_exit($no_dump, 'lstat'), 1, 'and nothing is looked at but its profile');
+is(exit_dumps(), 0, 'there is none');
+
+# One that leaves a dump does not sync it; somebody who asks for one waits for that.
+is(calls_at_exit($dump, 'fsync'), 0, 'a dump: no fsync');
+is(exit_dumps(), 1, 'it is there');
+my $asking = $node->background_psql('postgres');
+$faults->count('fsync');
+like($asking->query_safe('SELECT pg_leakhunt_dump(pg_backend_pid())'),
+	qr/manual/, 'a dump on request');
+$faults->clear;
+is($faults->calls, 2, 'is synced, and so is the folder');
+$asking->quit;
+
+# The folder is as full as it gets, and others have put files there.
+append_to_file("$dumps/$_.1.exit.heap", 'an old dump') for 1_000_001 .. 1_000_100;
+append_to_file("$dumps/somebody's file $_", '') for 1 .. $foreign_files;
+utime(time - 7200, time - 7200, glob("$dumps/1000*.exit.heap")) or die $!;
+
+# Sessions that all end at a time; returns how often they called a function.
+my $script = $node->basedir . '/dump.sql';
+append_to_file($script, "$dump;\n");
+sub calls_of_many
+{
+	my ($function) = @_;
+	my $offset = -s $node->logfile;
+
+	$faults->count($function);
+	$node->command_ok(
+		[
+			'pgbench', '-n', '-c', $sessions, '-j', 4, '-t', 1, '-f', $script,
+			'-h', $node->host, '-p', $node->port, 'postgres'
+		],
+		"$sessions sessions end");
+	wait_until(
+		sub {
+			$sessions == (() = slurp_file($node->logfile, $offset) =~
+				  /LOG:  leak approximation summary: .*\.exit\.heap"/g);
+		},
+		'each with a dump');
+	$faults->clear;
+	return $faults->calls;
+}
+is(calls_of_many('fsync'), 0, 'many dumps: no fsync');
+
+# One in eight looks for old dumps, by chance.
+my $rounds = 3;
+my $reads = 0;
+$reads += calls_of_many('getdents64') for 1 .. $rounds;
+cmp_ok(exit_dumps(), '<', 101 + (1 + $rounds) * $sessions, 'old dumps are removed');
+
+# Where few dumps are kept, each does, as one more would be many: it reads the folder
+# once, and looks at what may be an old dump of an exit only.
+set_and_reload($node, 'pg_leakhunt.dump_keep' => 10);
+my $before = exit_dumps();
+is(calls_at_exit($dump, 'lstat') - 1, $before + 1, 'each looks at all dumps, where few are kept');
+my $reads_of_one = calls_at_exit($dump, 'getdents64');
+cmp_ok($reads_of_one, '<=', 2 + $foreign_files / 100, 'and reads the folder once');
+cmp_ok($reads_of_one, '>', 1, 'which has many files');
+cmp_ok($reads, '>', 0, 'of many, some read it');
+cmp_ok($reads, '<=', $rounds * $sessions / 2 * ($reads_of_one + 1), 'but by far not all')
+  or diag("$reads reads, $reads_of_one for once");
+note("$reads reads by " . $rounds * $sessions . " sessions, $reads_of_one for once");
+
+$node->stop;
+done_testing();
