@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,7 +39,8 @@
 /* The file.  Faults.pm has the same layout. */
 typedef struct Faults
 {
-	char		function[24];	/* that fails; "*" = each of them */
+	char		function[24];	/* that fails, or several with blanks between; "*" =
+								 * each of them */
 	int32_t		failure;		/* errno of the failure, or HALFWAY */
 	uint32_t	every;			/* each so many calls one fails; 0 = none */
 	uint32_t	calls;			/* so many calls since the test has set it */
@@ -145,13 +147,29 @@ is_our_descriptor(int fd)
 	return is_our_file(path) || strstr(path, "/pg_leakhunt") != NULL;
 }
 
+/* Is a function among those that fail? */
+static bool
+is_named(const char *function)
+{
+	size_t		length = strlen(function);
+	const char *name = faults->function;
+
+	while (*name != '\0' && *name != '*')
+	{
+		size_t		name_length = strcspn(name, " ");
+
+		if (name_length == length && strncmp(name, function, length) == 0)
+			return true;
+		name += name_length + strspn(name + name_length, " ");
+	}
+	return *name == '*';
+}
+
 /* Could this function fail now, if the call is one of pg_leakhunt's? */
 static bool
 is_armed(const char *function)
 {
-	return faults != NULL && faults->every != 0 &&
-		(strcmp(faults->function, function) == 0 ||
-		 strcmp(faults->function, "*") == 0);
+	return faults != NULL && faults->every != 0 && is_named(function);
 }
 
 /*
@@ -215,7 +233,13 @@ FAILING(int, -1, fallocate, (int fd, int mode, off_t offset, off_t bytes),
 FAILING(int, -1, fstat, (int fd, struct stat *status), (fd, status))
 FAILING(int, -1, fstatfs, (int fd, struct statfs *status), (fd, status))
 FAILING(int, -1, fstatvfs, (int fd, struct statvfs *status), (fd, status))
+FAILING(int, -1, fchmod, (int fd, mode_t mode), (fd, mode))
 FAILING(int, -1, flock, (int fd, int operation), (fd, operation))
+FAILING(int, -1, dup2, (int fd, int to), (fd, to))
+FAILING(int, -1, poll, (struct pollfd *fds, nfds_t count, int timeout),
+		(fds, count, timeout))
+FAILING(char *, NULL, fgets, (char *to, int bytes, FILE *file),
+		(to, bytes, file))
 FAILING(int, -1, pipe2, (int fds[2], int flags), (fds, flags))
 FAILING(pid_t, -1, fork, (void), ())
 FAILING_FOR(path, int, -1, mkdir, (const char *path, mode_t mode), (path, mode))
@@ -232,6 +256,10 @@ FAILING_FOR(path, int, -1, statvfs, (const char *path, struct statvfs *status),
 FAILING_FOR(path, DIR *, NULL, opendir, (const char *path), (path))
 FAILING_FOR(path, FILE *, NULL, fopen, (const char *path, const char *mode),
 			(path, mode))
+FAILING_FOR(path, ssize_t, -1, readlink,
+			(const char *path, char *to, size_t bytes), (path, to, bytes))
+FAILING_FOR(from, int, -1, link, (const char *from, const char *to),
+			(from, to))
 FAILING_FOR(from, int, -1, rename, (const char *from, const char *to),
 			(from, to))
 TRANSFERRING(read, (int fd, void *to, size_t bytes),
@@ -264,6 +292,20 @@ close(int fd)
 	if (fails)
 		errno = failure;
 	return fails ? -1 : rc;
+}
+
+int
+fclose(FILE *file)
+{
+	bool		fails = FAILS(fclose);
+	int			rc;
+	int			failure = errno;
+
+	REAL(fclose);
+	rc = real(file);
+	if (fails)
+		errno = failure;
+	return fails ? EOF : rc;
 }
 
 /* The server syncs our files for us. */
@@ -323,6 +365,39 @@ openat(int directory, const char *path, int flags,...)
 	va_end(arguments);
 	return FAILS_FOR(openat, path) ? -1 : real(directory, path, flags, mode);
 }
+
+int
+fcntl(int fd, int command,...)
+{
+	va_list		arguments;
+	void	   *argument;
+
+	REAL(fcntl);
+	va_start(arguments, command);
+	argument = va_arg(arguments, void *);
+	va_end(arguments);
+	return FAILS(fcntl) ? -1 : real(fd, command, argument);
+}
+
+/* Define fscanf under a name that a compiler's standard has for it. */
+#define SCANNING(name) \
+int name(FILE *file, const char *format,...) \
+	__attribute__((format(scanf, 2, 3))); \
+int name(FILE *file, const char *format,...) \
+{ \
+	va_list		arguments; \
+	int			items; \
+\
+	if (FAILS(fscanf)) \
+		return EOF; \
+	va_start(arguments, format); \
+	items = vfscanf(file, format, arguments); \
+	va_end(arguments); \
+	return items; \
+}
+
+SCANNING(__isoc99_fscanf)
+SCANNING(__isoc23_fscanf)
 
 /* What has no function in libc, or had none for long. */
 long

@@ -53,8 +53,9 @@ sub _write
 	return;
 }
 
-# From now on one in "every" calls of the function fails: with the errno of that
-# name, or, as "HALFWAY", by transferring a part only.
+# From now on one in "every" calls of the function, or of several whose names have blanks
+# between them, fails: with the errno of that name, or, as "HALFWAY", by transferring a
+# part only.
 sub set
 {
 	my ($self, $function, $failure, $every) = @_;

@@ -16,8 +16,13 @@ use Test::More;
 # What fails, and how.  The first error is the most likely one.
 my %errors = (
 	'close' => [qw(EIO)],
+	'dup2' => [qw(EBUSY)],
+	'fchmod' => [qw(EPERM)],
+	'fcntl' => [qw(EMFILE)],
+	'fgets' => [qw(EIO)],
 	'flock' => [qw(ENOLCK EINTR)],
 	'fork' => [qw(EAGAIN)],
+	'fscanf' => [qw(EIO)],
 	'fstat' => [qw(EIO)],
 	'fsync' => [qw(EIO)],
 	'getdents64' => [qw(EIO)],
@@ -29,12 +34,15 @@ my %errors = (
 	'open' => [qw(EMFILE EACCES ENOSPC EINTR)],
 	'opendir' => [qw(EMFILE)],
 	'pipe2' => [qw(EMFILE)],
+	'poll' => [qw(EINTR)],
 	'posix_fallocate' => [qw(ENOSPC EINTR)],
 	'pread' => [qw(EIO HALFWAY EINTR)],
 	'pwrite' => [qw(ENOSPC HALFWAY EINTR)],
 	'read' => [qw(EIO HALFWAY EINTR)],
 	'rename' => [qw(ENOSPC EACCES)],
 	'renameat2' => [qw(ENOSPC EINVAL)],
+	'renameat2 link' => [qw(EINVAL)],
+	'statfs' => [qw(EIO)],
 	'unlink' => [qw(EACCES)],
 	'write' => [qw(ENOSPC EIO HALFWAY EINTR)]);
 
@@ -116,6 +124,7 @@ my @questions = (
 	"SELECT pg_leakhunt_baseline($pid)",
 	"SELECT pg_leakhunt_dump($pid)",);
 my $needs_symbols = "SELECT count(*) FROM pg_leakhunt_report($pid)";
+my $reads_figures = 'SELECT count(*) FROM pg_leakhunt_metrics';
 my @dear_questions = (
 	$needs_symbols,
 	'SELECT count(*) FROM pg_leakhunt_suspects',
@@ -214,7 +223,8 @@ sub check_fault
 
 	$faults->set($function, $error, $every);
 	my @problems = faulty_session(
-		$function =~ /fork|pipe2/ ? $needs_symbols :
+		$function =~ /fork|pipe2|dup2|fcntl/ ? $needs_symbols :
+		  $function =~ /fgets|fscanf/ ? $reads_figures :
 		  $dear_questions[ $round++ % @dear_questions ]);
 	my $answer = $session->query(
 		"SELECT count(leak_named_context('$name', 10)) FROM generate_series(1, 50); SELECT leak_top(64, 200)"
@@ -225,8 +235,8 @@ sub check_fault
 	my $failed = $faults->failed;
 	$faults->clear;
 
-	# only one process is forked
-	my $least = $function eq 'fork' ? 1 : 2;
+	# only one process is forked, which moves its descriptors
+	my $least = $function =~ /fork|dup2|fcntl/ ? 1 : 2;
 	push @problems, 'nothing has failed' if $failed == 0 && $every <= $least;
 	push @problems, check_recovery($name);
 	my ($held, $lost) = figures($name);
@@ -287,6 +297,13 @@ $blind->quit;
 is(problem_at_exit($node, $blind_pid), undef, 'it exits');
 is_deeply([ unknown_messages(new_log()) ], [], 'nobody complains');
 
+# A file system without hard links, whose rename may replace a file, has dumps, too.
+$faults->set('renameat2 link', 'EINVAL', 1);
+like($asking->query_safe("SELECT pg_leakhunt_dump($pid)"),
+	qr/^$pid\.\d+\.manual\.heap$/, 'a dump without hard links');
+is($faults->failed, 2, 'both ways to give it its name have failed');
+$faults->clear;
+
 # The calls of unlink that fail come last, as they leave files.
 my @all_errors = qw(ENOSPC EMFILE ENOMEM EACCES EIO EINTR);
 for my $function ((grep { $_ ne 'unlink' } sort keys %errors), 'unlink')
@@ -322,7 +339,10 @@ for my $start (
 	[ 'mkdir', 'ENOSPC', 'inactive' ], [ 'lstat', 'EACCES', 'inactive' ],
 	[ 'mprotect', 'EACCES', 'inactive' ], [ 'fopen', 'EMFILE', 'inactive' ],
 	[ 'open', 'EMFILE', 'active' ], [ 'mmap', 'ENOMEM', 'active' ],
-	[ 'posix_fallocate', 'ENOSPC', 'active' ], [ 'flock', 'ENOLCK', 'active' ])
+	[ 'posix_fallocate', 'ENOSPC', 'active' ], [ 'flock', 'ENOLCK', 'active' ],
+	[ 'fclose', 'EIO', 'active' ], [ 'fgets', 'EIO', 'inactive' ],
+	[ 'readlink', 'EACCES', 'active' ], [ 'stat', 'EACCES', 'active' ],
+	[ 'statfs', 'EIO', 'active' ])
 {
 	my ($function, $error, $state) = @$start;
 	my $name = "start while $function fails with $error";
@@ -345,5 +365,41 @@ for my $start (
 	$node->stop;
 	is_deeply([ unknown_messages(new_log()) ], [], "$name: and later as usual");
 }
+
+# At the stop: a directory that can't be removed is empty, and is the next server's.
+{
+	local %ENV = (%ENV, $faults->environment);
+	$node->start;
+}
+$directory = profile_directory($node);
+$faults->set('rmdir', 'EACCES', 1);
+$node->stop;
+wait_until(sub { $faults->failed > 0 }, 'a directory can not be removed');
+$faults->clear;
+is_deeply([ profile_files($directory) ], [], 'but nothing is left in it');
+is_deeply([ messages(new_log()) ], [], 'and nobody complains');
+
+# After a crash: without an answer how large the file system is, nothing of the dead may
+# stay in it.  The server goes on all the same, and says what it has removed.
+$node->append_conf('postgresql.conf', "restart_after_crash = on\n");
+{
+	local %ENV = (%ENV, $faults->environment);
+	$node->start;
+}
+is(profile_directory($node), $directory, 'the next server takes it');
+$session = $node->background_psql('postgres');
+$pid = session_pid($session);
+$session->query_safe('SELECT leak_top(1000, 3000)');
+$faults->set('statvfs', 'EIO', 1);
+kill 'KILL', $pid;
+$session->{run}->finish;
+wait_for_server($node);
+cmp_ok($faults->failed, '>', 0, 'the size of the file system is not known after a crash');
+$faults->clear;
+is("${\ $node->safe_psql('postgres', $plain)}\n", $answers, 'the server goes on');
+is_deeply([ grep { /^$pid\b/ } profile_files($directory) ], [], 'the profile is gone');
+like(new_log(), qr/LOG:  removed \d+ profiles \(\d+ bytes\) of processes that did not exit cleanly/,
+	'and the log says so');
+$node->stop;
 
 done_testing();
