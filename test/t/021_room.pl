@@ -29,6 +29,71 @@ sub bytes_of_files
 	return $sum;
 }
 
+# Fill /dev/shm with a file; returns its path.
+sub fill_up
+{
+	my $path = "/dev/shm/somebody's file";
+
+	open my $file, '>', $path or die $!;
+	for my $bytes (1 << 20, 4096)
+	{
+		1 while syswrite($file, 'x' x $bytes);
+	}
+	close $file;
+	return $path;
+}
+
+# Let a session leave chunks at many call sites, by many statements, and add the least
+# number of these to what it holds.
+sub hold_more
+{
+	my ($session, $name, $held) = @_;
+	my ($contexts, $statements) = defined $held ? (400, 40) : (10, 1);
+
+	$session->query(
+		join '',
+		"SELECT count(leak_named_context('$name' || i, 10)) FROM generate_series(1, $contexts) i;\n",
+		map { "SELECT leak_top(10, 3) AS ${name}_$_;\n" } 1 .. $statements);
+	$held->{ session_pid($session) } += $contexts + 3 * $statements if defined $held;
+	return;
+}
+
+# The states of processes, by pid.
+sub states
+{
+	my ($node, $pids) = @_;
+	my $list = join ', ', keys %$pids;
+
+	return { map { split /\|/ } split /\n/,
+		ask($node, "SELECT pid, state FROM pg_leakhunt_processes WHERE pid IN ($list)") };
+}
+
+# Which processes have all that they hold in their row, and as much in their report.
+sub is_counted
+{
+	my ($node, $held, $name) = @_;
+	my $wanted = join ', ', map { "($_, $held->{$_})" } keys %$held;
+
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	is( ask($node, qq{
+			SELECT count(*) FROM (VALUES $wanted) AS w (pid, held) JOIN pg_leakhunt_processes p USING (pid),
+				LATERAL (SELECT sum(live_count) AS live_count, sum(live_bytes) AS live_bytes
+					FROM pg_leakhunt_report(p.pid, false)) r
+			WHERE p.live_count >= held AND r.live_count = p.live_count AND r.live_bytes = p.live_bytes}),
+		scalar keys %$held,
+		$name);
+}
+
+# Processes whose reports have a row of what has no call site in them.
+sub count_full
+{
+	my ($node, $held) = @_;
+	my $list = join ', ', keys %$held;
+
+	return ask($node,
+		"SELECT count(*) FROM pg_leakhunt_report WHERE pid IN ($list) AND site = '[profile full]' AND live_count > 0");
+}
+
 my $node = new_server('main', <<'CONF');
 autovacuum = off
 restart_after_crash = on
@@ -200,6 +265,54 @@ SKIP:
 		0, 'nobody has met a full /dev/shm');
 	is(scalar(my @crashes = $log =~ /was terminated by signal/g),
 		1, 'nobody crashed but who was killed');
+
+	# Somebody else fills what is left, when profiles are mapped.  Parallel queries would
+	# need some of it, and what the dead have left, which a start removes, would be given up.
+	$node->append_conf('postgresql.conf', 'max_parallel_workers_per_gather = 0');
+	$node->restart;
+	@sessions = map { $node->background_psql('postgres', on_error_stop => 0) } 1 .. 3;
+	my %held = map { session_pid($_) => 0 } @sessions;
+	hold_more($_, 'before', \%held) for @sessions;
+	is_deeply(states($node, \%held), { map { $_ => 'live' } keys %held }, 'profiles are shown');
+	my $foreign = fill_up();
+	is(free_bytes(), 0, '/dev/shm is full, by a file of somebody else');
+
+	# They grow by as many call sites and statements, and others begin.
+	for my $session (@sessions)
+	{
+		hold_more($session, $_, \%held) for qw(meanwhile once_more);
+	}
+	my %begun;
+	my @later = map { $node->background_psql('postgres', on_error_stop => 0) } 1 .. 3;
+	$begun{ session_pid($_) } = 0 for @later;
+	hold_more($_, 'late', \%begun) for @later;
+	is_deeply(states($node, \%held), { map { $_ => 'private' } keys %held },
+		'profiles that have grown are private');
+	is_counted($node, \%held, 'all that they hold is counted');
+	is(count_full($node, \%held), 3, 'in the row of what has no call site there');
+	is_deeply(states($node, \%begun), { map { $_ => 'small' } keys %begun },
+		'what had no profile has none to show');
+	is(free_bytes(), 0, 'nothing has become free');
+
+	# It goes away.
+	unlink $foreign or die $!;
+	wait_until(
+		sub {
+			hold_more($_, 'after', undef) for @sessions, @later;
+			return !grep { $_ ne 'live' } values %{ states($node, { %held, %begun }) };
+		},
+		'all are shown as a whole when it is gone');
+	%held = (%held, %begun);
+	is_counted($node, \%held, 'with all that they hold');
+	is(count_full($node, \%held), 0, 'at call sites');
+	is( ask($node,
+			"SELECT sum(samples_dropped) FROM pg_leakhunt_processes WHERE pid IN (@{[ join ', ', keys %held ]})"),
+		0,
+		'nothing was lost');
+	is(join('', map { $_->{stderr} } @sessions, @later), '', 'no statement had an error');
+	$_->quit for @sessions, @later;
+	is(scalar(@crashes = slurp_file($node->logfile) =~ /was terminated by signal/g),
+		1, 'nobody crashed');
 }
 $node->stop;
 done_testing();
