@@ -233,6 +233,23 @@ is( join(' ', map { s/.*\/(\d+)\..*/$1/r } glob("$dumps/9*.crash.heap")),
 	join(' ', 90_000_016 .. 90_000_020),
 	'the largest');
 
+# Each reason has its own number: exits push out neither what a crash has left nor what
+# somebody asked for.
+my @kept = glob("$dumps/*.crash.heap $dumps/*.manual.heap");
+for (1 .. 8)
+{
+	my $leaver = $node->background_psql('postgres');
+	my $leaver_pid = session_pid($leaver);
+
+	$leaver->query_safe('SET pg_leakhunt.sample_interval = 1');
+	$leaver->query_safe('SELECT leak_top(1000, 8000)');
+	$leaver->quit;
+	is(problem_at_exit($node, $leaver_pid), undef, 'a session leaves a dump');
+}
+is(scalar(() = glob("$dumps/*.exit.heap")), 5, 'dump_keep dumps of exits stay');
+is_deeply([ glob("$dumps/*.crash.heap $dumps/*.manual.heap") ],
+	\@kept, 'and all of crashes and on request');
+
 # No more than 16 stay when the server goes on after a crash.
 set_and_reload($node, 'pg_leakhunt.dump_keep' => 100);
 copy_profile("$directory/" . (90_000_100 + $_), 90_000_100 + $_, 8 * $MB)
