@@ -334,8 +334,9 @@ delete $ways{'OOM backend'} if !$ENV{OOM_CGROUP};
 my @lots = map { ($_) x $ways{$_} } sort keys %ways;
 
 # One of each that surely is a death.  A backend that happens to be in the group may
-# not need what it has not got; one that grows does.
-my @first = map { s/OOM backend/OOM grower/r } grep { !/INT|symbolizer/ } sort keys %ways;
+# not need what it has not got; one that grows does.  And one that has not begun, or is
+# about to go, says nothing of its end by SIGTERM.
+my @first = map { s/(OOM|TERM) backend/$1 grower/r } grep { !/INT|symbolizer/ } sort keys %ways;
 
 # What the log says of a process that such a signal ends.
 my %deaths = (
