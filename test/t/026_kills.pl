@@ -449,7 +449,9 @@ $grower->{run}->kill_kill if $grower;
 $node->stop;
 $node->start;
 wait_until(
-	sub { !grep { m{/\d+\.[^/]*$} && !/\.saved$/ } glob("$directory/*") },
+	sub {
+		!grep { m{/\d+\.[^/]*$} && !/\.saved$/ || m{/(\d+)$} && !-e "/proc/$1" } glob("$directory/*");
+	},
 	'all profiles of the dead have become dumps')
   or diag("left: @{[ glob(qq($directory/*)) ]}");
 $node->restart;
