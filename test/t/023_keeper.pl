@@ -143,6 +143,25 @@ my ($postmaster) = split /\n/, slurp_file($node->data_dir . '/postmaster.pid');
 unlike(slurp_file($node->logfile), qr/\[$postmaster\] LOG:  profile of process/,
 	'but not the postmaster');
 
+# A dump of a full profile had 31 MB when each call site brought its own copy of the
+# statement, the context and the stack: here 60 sites have a statement of 800 bytes.
+my $filler = $node->background_psql('postgres');
+my $filler_pid = session_pid($filler);
+$filler->query_safe("SET pg_leakhunt.sample_interval = 1; SET pg_leakhunt.scope = 'all'");
+$filler->query_safe(
+	"\\o /dev/null\nSELECT format('SELECT leak_at_depth(g, 10, 1) AS number_%s FROM generate_series(1, 60) g /* %s */', i, repeat('x', 700)) FROM generate_series(1, 700) i \\gexec\n\\o");
+my $full = process_row($node, $filler_pid);
+is($full->{profile_bytes}, 8 * $MB, 'a profile is as large as may be');
+cmp_ok($full->{samples_dropped}, '>', 1000, 'and full');
+crash($node, $filler_pid, $filler);
+wait_for_files($directory, [$filler_pid], "$filler_pid.S.saved", 'it is saved');
+my ($full_dump) = dump_files($node, $filler_pid);
+my $full_bytes = -s $full_dump;
+like(slurp_file($full_dump), qr/^# pg_leakhunt dump_version=\d+ bytes=$full_bytes +reason=crash /m,
+	'its dump states its size');
+cmp_ok($full_bytes, '<=', 6 * $MB, 'and is smaller than the profile');
+note("the dump of a full profile with $full->{sites} sites: $full_bytes bytes");
+
 # A stop ends the keeper, a start removes what is saved.
 $node->restart;
 is(ask($node, "SELECT count(*) FROM pg_leakhunt_processes WHERE state = 'crashed'"),
