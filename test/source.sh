@@ -88,7 +88,7 @@ build_small_server() {
 		make -s -j"$(nproc)" -C src/backend
 		for part in include interfaces/libpq common port backend timezone backend/snowball \
 			backend/replication/libpqwalreceiver backend/replication/pgoutput \
-			makefiles bin/initdb bin/pg_ctl bin/pg_config bin/psql bin/pg_basebackup bin/pg_dump \
+			backend/utils/mb/conversion_procs makefiles bin/initdb bin/pg_ctl bin/pg_config bin/psql bin/pg_basebackup bin/pg_dump \
 			bin/pgbench pl/plpgsql/src test/perl test/regress; do
 			make -s -j"$(nproc)" -C "src/$part" install
 		done
@@ -115,4 +115,48 @@ build_non_pie_server() {
 build_valgrind_server() {
 	install_programs valgrind
 	build_small_server valgrind --enable-debug --enable-cassert CPPFLAGS=-DUSE_VALGRIND CFLAGS="-O1 -g"
+}
+
+# Copy $server, and the tree in which it was built, to change the copies, which become
+# $server and $build.  The server's programs find their files from where they are
+# themselves.
+copy_server() {
+	"${as_root[@]}" rm -rf "$server-$1" "$build-copy"
+	"${as_root[@]}" cp -a "$build" "$build-copy"
+	"${as_root[@]}" cp -a "$server" "$server-$1"
+	server="$server-$1"
+	build="$build-copy"
+	"${as_root[@]}" rm "$server/.complete"
+}
+
+# Link the server of $build anew as no PIE, and install it into $server.  Its method
+# tables are in a segment of their own (separate-code), or beside code
+# (noseparate-code).
+link_non_pie_server() {
+	local layout="$1" flags=R binary="$build/src/backend/postgres" address segment
+
+	[ "$layout" = separate-code ] || flags=RE
+	"${as_root[@]}" rm -f "$binary"
+	"${as_root[@]}" make -s -C "$build/src/backend" postgres LDFLAGS_EX="-no-pie -Wl,-z,$layout" >/dev/null
+	"${as_root[@]}" install -m 755 "$binary" "$server/bin/postgres"
+	readelf -hW "$binary" | grep -q 'Type: *EXEC ' || fail "$binary is position-independent."
+	address=$(nm "$binary" | sed -n 's/^0*\([0-9a-f]*\) r \(mcxt_methods\|AllocSetMethods\)$/\1/p')
+	segment=$(readelf -lW "$binary" | sed 's/R E/RE/' | while read -r type _ start _ _ bytes what _; do
+		[ "$type" = LOAD ] && ((start <= 0x$address && 0x$address < start + bytes)) && echo "$what" || true
+	done)
+	[ "$segment" = "$flags" ] || fail "The method tables are in a segment that is \"$segment\" instead of \"$flags\"."
+}
+
+# A plain server linked as no PIE, whose tables lie beside code.  The file that has the
+# tables is compiled anew, as code that may be anywhere has them where addresses can be
+# filled in; all others fit as they are.
+build_linked_non_pie_server() {
+	local tables=mcxt.o
+
+	[ "${release%%.*}" -ge 16 ] || tables=aset.o
+	build_plain_server
+	copy_server non-pie
+	"${as_root[@]}" rm "$build/src/backend/utils/mmgr/$tables"
+	"${as_root[@]}" make -s -C "$build/src/backend/utils/mmgr" "$tables" COPT="-fno-pie" >/dev/null
+	link_non_pie_server noseparate-code
 }
