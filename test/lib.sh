@@ -24,6 +24,23 @@ fail() {
 	exit 1
 }
 
+# Say what cannot be tested here.  With NO_SKIP, as in CI, that is a failure.
+skipped=0
+skip() {
+	echo "Skipped: $*"
+	[ -z "${NO_SKIP:-}" ] || fail "NO_SKIP is set: nothing may be skipped."
+	skipped=$((skipped + 1))
+}
+
+# The last lines of a script that may skip something: the checks that TAP tests have
+# left out by themselves, which prove takes for passed, and how often skip was called.
+tell_skipped() {
+	[ -z "${scratch:-}" ] ||
+		{ grep -rhoE --include='regress_log_*' '# (skip|SKIP) .*' "$scratch/tmp_check/log" 2>/dev/null || true; } |
+		sort | uniq -c | sed 's/^ *\([0-9]*\) # [a-zA-Z]* /Not checked here (\1): /'
+	echo "$(basename "$0"): $([ "$skipped" = 0 ] && echo "nothing was skipped" || echo "skipped: $skipped")"
+}
+
 # The reason why extensions cannot be built for the server of a pg_config, or
 # tested on it; empty if they can.
 fault_of() {
@@ -332,7 +349,7 @@ show_failures() {
 mount_small_disk() {
 	mkdir -p "$scratch/small"
 	"${as_root[@]}" mount -t tmpfs -o size=1m,mode=777 none "$scratch/small" 2>/dev/null ||
-		echo "No small file system could be mounted: tests of a full disk are skipped."
+		skip "tests of a full disk, as no small file system could be mounted."
 	small_disk=""
 	mountpoint -q "$scratch/small" && small_disk="$scratch/small" || true
 }
@@ -387,7 +404,7 @@ run_tap_in_small_shm() {
 	local enclosure=(unshare -m bash -c "mount -t tmpfs -o size=$small_shm,mode=1777 none /dev/shm && exec \"\$@\"" run)
 
 	if [ "$server_user" = "$(id -un)" ] || ! "${enclosure[@]}" true 2>/dev/null; then
-		echo "No small /dev/shm could be mounted: tests of it are skipped."
+		skip "tests of a small /dev/shm, as none could be mounted."
 		small_shm="" enclosure=()
 	fi
 	run_tap "$@"

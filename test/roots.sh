@@ -73,14 +73,14 @@ run_in_root_of() {
 
 	mirror=$(mirror_of "$release")
 	if [ -z "$mirror" ]; then
-		echo "Skipped: $release is not on this machine's mirrors."
+		echo "$release is not on this machine's mirrors."
 		return 2
 	fi
 	exec 9>"$cache/root.$release.lock"
 	flock 9
 	if ! make_root "$release" "$cache/root.$release" "$mirror"; then
 		tail -n 5 "$cache/root.$release.log"
-		echo "Skipped: the PostgreSQL of $release does not install."
+		echo "The PostgreSQL of $release does not install."
 		return 2
 	fi
 	in_root "$cache/root.$release" "$@" 9>&- || return 1
@@ -110,7 +110,12 @@ run_in_roots() {
 		wait "${runs[$release]}" || status=$?
 		echo "== $release"
 		cat "$logs/$release"
-		[ "$status" = 0 ] || [ "$status" = 2 ] || failed="$failed $release"
+		case "$status" in
+			0) ;;
+			2) skip "$release" ;;
+			*) failed="$failed $release" ;;
+		esac
 	done
 	[ -z "$failed" ] || fail "$(basename "$0") failed on$failed."
+	tell_skipped
 }
