@@ -4,6 +4,7 @@
 use strict;
 use warnings;
 
+use File::Basename;
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use LeakHunt;
@@ -16,6 +17,21 @@ my ($jemalloc) = glob('/usr/lib/*/libjemalloc.so.2');
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 my $malloc_library = $node->config_data('--pkglibdir') . '/pg_leakhunt_malloc.so';
+
+# A copy of our library that has another number of its version.
+sub other_version
+{
+	my $copy = PostgreSQL::Test::Utils::tempdir() . '/pg_leakhunt_malloc.so';
+	my $text = slurp_file($malloc_library);
+	my ($address) = run_tool('nm', '-D', $malloc_library) =~ /^([0-9a-f]+) D pg_leakhunt_malloc_hook$/m;
+	my ($start, $offset) =
+	  run_tool('readelf', '-SW', $malloc_library) =~ / \.data +PROGBITS +([0-9a-f]+) ([0-9a-f]+) /;
+
+	substr($text, hex($address) - hex($start) + hex($offset), 4) = pack('L', 9999);
+	append_to_file($copy, $text);
+	chmod 0755, dirname($copy), $copy;
+	return $copy;
+}
 
 # "shell" is run before the server is started in it, which may fail if "may_not_start";
 # "conf" and "env" are for the
@@ -53,6 +69,12 @@ my @environments = (
 		env => { LD_PRELOAD => ($jemalloc // '') . ':' . $malloc_library },
 		process => 'NOT malloc_tracked AND context_bytes > 0',
 		complaint => qr/WARNING:  pg_leakhunt does not sample malloc.*another allocator stands before it/s,
+	},
+	{
+		name => 'our library of another version',
+		env => { LD_PRELOAD => other_version() },
+		process => 'NOT malloc_tracked AND malloc_bytes > 0',
+		complaint => qr/WARNING:  pg_leakhunt does not sample malloc.*is of another version than pg_leakhunt/s,
 	},
 	{
 		name => 'malloc with huge pages and filled memory',
