@@ -542,6 +542,46 @@ SKIP:
 		qr/^$reader \(.*\) Z $asker_pid /, 'though it is not gone');
 	$asker->quit;
 }
+
+# A process that reads symbols and crashes, gets no memory, or does not go on: the
+# session has its rows, or can be cancelled.
+SKIP:
+for my $trouble ('crashes', 'gets no memory', 'hangs')
+{
+	my $asker = $node->background_psql('postgres', on_error_stop => 0);
+	my $asker_pid = session_pid($asker);
+	my $children = "/proc/$asker_pid/task/$asker_pid/children";
+	my $until = time + 60;
+	my $reader;
+
+	skip 'no list of child processes', 13 if !-e $children;
+	$asker->query_until(qr//, "SELECT count(*) || ' rows' FROM pg_leakhunt_report;\n");
+	while (!$reader && time < $until)
+	{
+		($reader) = slurp_file($children) =~ /(\d+)/;
+	}
+	ok($reader && kill('STOP', $reader), "$trouble: a process reads symbols");
+	kill 'SEGV', $reader if $trouble eq 'crashes';
+	system('prlimit', '--pid', $reader, '--as=4096') == 0 or die if $trouble eq 'gets no memory';
+	if ($trouble eq 'hangs')
+	{
+		ask($node, "SELECT pg_cancel_backend($asker_pid)");
+	}
+	else
+	{
+		kill 'CONT', $reader;
+	}
+	like($asker->query("SELECT 'goes on'"),
+		$trouble eq 'hangs' ? qr/^goes on$/ : qr/^[1-9]\d* rows\ngoes on$/,
+		"$trouble: the session goes on");
+	is($asker->{stderr} =~ /canceling statement/ ? 'cancelled' : 'answered',
+		$trouble eq 'hangs' ? 'cancelled' : 'answered', "$trouble: and how");
+	wait_until(sub { !-e "/proc/$reader" }, "$trouble: it is gone");
+	like(slurp_file($node->logfile), qr/The process that read them was terminated by signal 11/, 'the log says so')
+	  if $trouble eq 'crashes';
+	$asker->quit;
+}
+
 # The limit of the process that reads symbols is not used up by the session's own
 # addresses, of which a leaking one may have many.
 is( $node->safe_psql(
@@ -581,6 +621,6 @@ SKIP:
 }
 
 $node->stop;
-unlike(slurp_file($node->logfile), qr/PANIC|terminated by signal/,
-	'nobody crashed');
+unlike(slurp_file($node->logfile), qr/PANIC|\(PID \d+\) was terminated by signal/,
+	'nobody else crashed');
 done_testing();
