@@ -229,6 +229,22 @@ is(scalar @written, 80,
 	'no dump takes the name of another');
 $_->quit for $patient, @writers;
 
+# Role and database are gone from the catalog, or on their way, when the process exits.
+set_and_reload($node, 'pg_leakhunt.dump_min_bytes' => '1MB', 'pg_leakhunt.dump_growth' => 0, 'pg_leakhunt.log_summary' => 'on');
+$node->safe_psql('postgres', 'CREATE ROLE doomed_role LOGIN; CREATE DATABASE doomed_database TEMPLATE postgres');
+my $doomed = $node->background_psql('doomed_database', extra_params => [ '-U', 'doomed_role' ]);
+my $doomed_pid = session_pid($doomed);
+my $doomed_offset = -s $node->logfile;
+$doomed->query_safe('SELECT leak_top(64, 1000000)');
+$node->safe_psql('postgres', $_) for 'DROP ROLE doomed_role', 'DROP DATABASE doomed_database WITH (FORCE)';
+wait_until(sub { !-e "/proc/$doomed_pid" }, 'a session of a role that is gone ends with its database');
+$doomed->{run}->kill_kill;
+like(
+	slurp_file($node->logfile, $doomed_offset),
+	qr/\[$doomed_pid\].* LOG:  leak approximation summary: client backend, user "doomed_role", database "doomed_database", application /,
+	'and the log still has the names of both');
+is_deeply([ map { /\.(\w+)\.heap$/ } dump_files($node, $doomed_pid) ], ['exit'], 'and there is a dump');
+
 # Many files beyond dump_keep go little by little.
 set_and_reload($node, 'pg_leakhunt.dump_keep' => 10);
 $patient = $node->background_psql('postgres');
