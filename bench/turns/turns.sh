@@ -52,6 +52,11 @@ stop_kinds() {
 # In each start of so many rounds do what a function does, which takes turns, and show
 # what comes of it.
 take_rounds() {
+	take_starts "$@" | summarize_turns | compare_turns
+}
+
+# The same, and print the lines of all starts.
+take_starts() {
 	local rounds="$1" measure="$2" first
 
 	for _ in $(seq "$rounds"); do
@@ -60,7 +65,7 @@ take_rounds() {
 			"$measure"
 			stop_kinds
 		done
-	done | compare_turns
+	done
 }
 
 # Let the sessions of all kinds do the work in turns: lines of the name, the kind's
@@ -91,16 +96,12 @@ run_turns() {
 		sort -k2,2n -k3,3g
 }
 
-# From the lines of all starts, a table.  The figure of a round is the mean of its starts.
-# Shown are medians of the rounds, and of the rounds' own ratios, with the least and the
-# most of these in brackets.
-compare_turns() {
-	local kind titles=""
-
-	for kind in "${kinds[@]}"; do
-		titles+="$(title_of "$kind")|"
-	done
-	awk -v titles="$titles" '
+# Of the lines of all starts, one for each work and kind: the work, the kind, the figure,
+# its ratio to that of the first kind, and the least and the most of the ratios.  The
+# figure of a round is the mean of its starts, and that of all, as of the ratios, is the
+# median of the rounds.
+summarize_turns() {
+	awk -v all="${kinds[*]}" '
 		function median(values, n,    i, j, t) {
 			for (i = 2; i <= n; i++)
 				for (j = i; j > 1 && values[j - 1] > values[j]; j--) {
@@ -109,14 +110,13 @@ compare_turns() {
 			return (values[int((n + 1) / 2)] + values[int(n / 2) + 1]) / 2
 		}
 		!($1 in seen) { seen[$1] = 1; names[++count] = $1 }
-		BEGIN { kinds = split(titles, title, "|") - 1 }
+		BEGIN { kinds = split(all, kind, " ") }
 		{
 			n = ++starts[$1, $2]
 			rounds[$1, $2] = int((n - 1) / kinds) + 1
 			figures[$1, $2, rounds[$1, $2]] += $3 / kinds
 		}
 		END {
-			printf "%13s  %-28s %9s %8s   %s\n", "", "", "figure", "ratio", "[least to most]"
 			for (i = 1; i <= count; i++)
 				for (k = 0; k < kinds; k++) {
 					n = rounds[names[i], k]
@@ -126,7 +126,17 @@ compare_turns() {
 					}
 					figure = median(f, n)
 					ratio = median(q, n)
-					printf "%13s  %-28s %9.2f %8.3f   [%.3f to %.3f]\n", names[i], title[k + 1], figure, ratio, q[1], q[n]
+					print names[i], kind[k + 1], figure, ratio, q[1], q[n]
 				}
 		}'
+}
+
+# A table of these lines.
+compare_turns() {
+	local work kind figure ratio least most
+
+	printf "%13s  %-28s %9s %8s   %s\n" "" "" "figure" "ratio" "[least to most]"
+	while read -r work kind figure ratio least most; do
+		printf "%13s  %-28s %9.2f %8.3f   [%.3f to %.3f]\n" "$work" "$(title_of "$kind")" "$figure" "$ratio" "$least" "$most"
+	done
 }
