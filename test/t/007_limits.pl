@@ -1,5 +1,5 @@
-# Full tables, full disks, refused memory, critical sections: needs servers
-# with small limits.
+# Full tables, full disks, refused memory, critical sections, and what a live sample
+# takes: needs servers with small limits, and figures of the kernel.
 use strict;
 use warnings;
 
@@ -115,6 +115,43 @@ is("$row->{live_count} $row->{live_bytes} $row->{total_count}",
 	'5 500 5', 'what was not refused is counted, nothing else');
 $session->quit;
 $node->stop;
+
+# What a live sample takes: by how much the private memory of a session grows by chunks
+# that stay and are samples, beyond that of one whose chunks are none.
+my $chunks = 900000;
+my $roomy = new_server('roomy', '');
+
+# By how many kB, and of which process, that then waits.
+sub growth_by_chunks
+{
+	my ($first) = @_;
+	my $session = $roomy->background_psql('postgres');
+	my $memory =
+	  q{SELECT (regexp_match(pg_read_file('/proc/self/status'), 'RssAnon:\s+(\d+)'))[1]};
+
+	$session->query_safe($first);
+	$session->query_safe("SELECT leak_top(64, 10); $memory");
+	my $before = $session->query_safe($memory);
+	$session->query_safe("SELECT leak_top(64, $chunks)");
+	return ($session->query_safe($memory) - $before, $session);
+}
+
+my ($unsampled, $bare) =
+  growth_by_chunks('SELECT pg_leakhunt_stop(pg_backend_pid())');
+my ($sampled, $exact) =
+  growth_by_chunks('SET pg_leakhunt.sample_interval = 1');
+my $large = process_row($roomy, session_pid($exact));
+is($large->{samples_dropped}, 0, 'each chunk is a sample');
+cmp_ok($large->{samples_live}, '>=', $chunks, 'and live');
+SKIP:
+{
+	skip 'a sanitizer or Valgrind takes memory of its own', 1
+	  if !malloc_tells(session_pid($exact));
+	cmp_ok(($sampled - $unsampled) * 1024 / $chunks,
+		'<=', 48, 'bytes of private memory for each live sample');
+}
+$_->quit for $bare, $exact;
+$roomy->stop;
 
 # A file system that is too small for profiles: no files, and never a crash.
 SKIP:
