@@ -160,3 +160,31 @@ build_linked_non_pie_server() {
 	"${as_root[@]}" make -s -C "$build/src/backend/utils/mmgr" "$tables" COPT="-fno-pie" >/dev/null
 	link_non_pie_server noseparate-code
 }
+
+# Plant a leak of so many bytes behind a statement of a function of the server.
+plant() {
+	local file="$1" function="$2" statement="$3" bytes="$4"
+
+	sed "/^$function(/,/^}/ s|^\(\t$statement\)\$|\1 { extern MemoryContext TopMemoryContext; (void) MemoryContextAlloc(TopMemoryContext, $bytes); }|" \
+		"$source/$file" | "${as_root[@]}" tee "$build/$file" >/dev/null
+	[ "$(grep -c "TopMemoryContext, $bytes);" "$build/$file")" = 1 ] ||
+		fail "The leak could not be planted into $file."
+}
+
+# Build a server that leaks so many bytes per connection and per random(), from the plain
+# one, which build_plain_server has built.  make takes a source file from the tree in which
+# the server was built, if it is there.
+build_leaky_server() {
+	local clean_server="$cache/server-$release-plain" clean_build="$cache/build-$release-plain"
+
+	server="$clean_server-leak-$1-$2"
+	[ ! -e "$server/.complete" ] || return 0
+	server=$clean_server build=$clean_build
+	copy_server "leak-$1-$2"
+	plant src/backend/postmaster/postmaster.c BackendStartup 'bn->cancel_key = MyCancelKey;' "$1"
+	plant src/backend/utils/adt/pseudorandomfuncs.c drandom 'result = pg_prng_double(&prng_state);' "$2"
+	"${as_root[@]}" make -s -C "$build/src/backend" >"$scratch/build.log" 2>&1 ||
+		{ cat "$scratch/build.log"; fail "The leaky server could not be built."; }
+	"${as_root[@]}" cp "$build/src/backend/postgres" "$server/bin/postgres"
+	"${as_root[@]}" touch "$server/.complete"
+}
