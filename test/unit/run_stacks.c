@@ -464,7 +464,7 @@ main(int argc, char **argv)
 #endif
 	test_stacks();
 #ifdef __x86_64__
-	test_other_library(argv[0]);		/* libunwind takes longer from here on */
+	test_other_library(argv[0]);	/* libunwind takes longer from here on */
 #endif
 #if PLH_HAVE_UNWIND_RULES && !defined(USE_ASSERT_CHECKING)
 	test_wrong_memo();
