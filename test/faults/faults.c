@@ -1,7 +1,7 @@
 /*
  * faults.c
- *	  A library for LD_PRELOAD that lets system calls of pg_leakhunt fail, and
- *	  the wall clock jump.
+ *	  A library for LD_PRELOAD that lets system calls of pg_leakhunt fail or
+ *	  stand still, and the wall clock jump.
  *
  * What fails stands in a file, which all processes of the server map and which
  * a test writes while they run (test/perl/Faults.pm).  The variable FAULTS_FILE
@@ -36,16 +36,27 @@
 /* The value of Faults.failure, and so of errno, that lets reads and writes stop halfway. */
 #define HALFWAY (-1)
 
+/* The one that lets a call stand still until the test has ended that, and then go on. */
+#define HELD (-2)
+
+/*
+ * Whoever is held looks this often whether it is over, and so many times: the test may
+ * have died.
+ */
+#define HELD_PAUSE_US 1000
+#define HELD_LOOKS (300 * 1000)
+
 /* The file.  Faults.pm has the same layout. */
 typedef struct Faults
 {
 	char		function[24];	/* that fails, or several with blanks between; "*" =
 								 * each of them */
-	int32_t		failure;		/* errno of the failure, or HALFWAY */
+	int32_t		failure;		/* errno of the failure, HALFWAY or HELD */
 	uint32_t	every;			/* each so many calls one fails; 0 = none */
 	uint32_t	calls;			/* so many calls since the test has set it */
 	uint32_t	failed;			/* so many of them failed */
 	int64_t		clock_offset_s; /* added to the wall clock */
+	int32_t		pid;			/* of the only process whose calls count; 0: all do */
 } Faults;
 
 /* The addresses of a library's code. */
@@ -169,7 +180,21 @@ is_named(const char *function)
 static bool
 is_armed(const char *function)
 {
-	return faults != NULL && faults->every != 0 && is_named(function);
+	return faults != NULL && faults->every != 0 && is_named(function) &&
+		(faults->pid == 0 || faults->pid == (int32_t) getpid());
+}
+
+/* Let this call stand still as long as the test wants it. */
+static void
+stand_still(const char *function)
+{
+	for (int looks = 0; looks < HELD_LOOKS; looks++)
+	{
+		if (__atomic_load_n(&faults->failure, __ATOMIC_RELAXED) != HELD ||
+			!is_armed(function))
+			return;
+		usleep(HELD_PAUSE_US);
+	}
 }
 
 /*
@@ -177,13 +202,18 @@ is_armed(const char *function)
  * it was found to be armed.
  */
 static bool
-fails_now(void)
+fails_now(const char *function)
 {
 	uint32_t	every = __atomic_load_n(&faults->every, __ATOMIC_RELAXED);
 
 	if (every == 0 ||
 		__atomic_add_fetch(&faults->calls, 1, __ATOMIC_RELAXED) % every != 0)
 		return false;
+	if (faults->failure == HELD)
+	{
+		stand_still(function);
+		return false;
+	}
 	__atomic_add_fetch(&faults->failed, 1, __ATOMIC_RELAXED);
 	errno = faults->failure;
 	return true;
@@ -193,10 +223,10 @@ fails_now(void)
 
 /* Does this call of a function fail?  It may be ours by its file, too. */
 #define FAILS(function) \
-	(is_armed(#function) && is_ours(CALLER) && fails_now())
+	(is_armed(#function) && is_ours(CALLER) && fails_now(#function))
 #define FAILS_FOR(function, path) \
 	(is_armed(#function) && (is_ours(CALLER) || is_our_file(path)) && \
-	 fails_now())
+	 fails_now(#function))
 
 /* Define a function that can fail. */
 #define FAILING(type, failure, function, parameters, arguments) \
@@ -313,7 +343,7 @@ int
 fsync(int fd)
 {
 	REAL(fsync);
-	return is_armed("fsync") && is_our_descriptor(fd) && fails_now() ?
+	return is_armed("fsync") && is_our_descriptor(fd) && fails_now("fsync") ?
 		-1 : real(fd);
 }
 
@@ -413,7 +443,7 @@ syscall(long number,...)
 	for (int i = 0; i < 6; i++)
 		values[i] = va_arg(arguments, long);
 	va_end(arguments);
-	if (is_armed(function) && is_ours(CALLER) && fails_now())
+	if (is_armed(function) && is_ours(CALLER) && fails_now(function))
 		return -1;
 	return real(number, values[0], values[1], values[2], values[3], values[4],
 				values[5]);

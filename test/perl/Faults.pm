@@ -1,5 +1,5 @@
-# Lets system calls of pg_leakhunt fail in a server that runs, or counts them, and lets
-# its clock jump.
+# Lets system calls of pg_leakhunt fail in a server that runs, counts them, or lets them
+# stand still, and lets its clock jump.
 #
 # The server must be started with environment(); test/faults/faults.c, which it
 # preloads then, says what counts as a call of pg_leakhunt.
@@ -18,8 +18,10 @@ use constant {
 	EVERY => 28,
 	COUNTS => 32,
 	CLOCK => 40,
-	BYTES => 48,
+	PID => 48,
+	BYTES => 56,
 	HALFWAY => -1,
+	HELD => -2,
 	NEVER => 0xFFFFFFFF,
 };
 
@@ -55,13 +57,14 @@ sub _write
 
 # From now on one in "every" calls of the function, or of several whose names have blanks
 # between them, fails: with the errno of that name, or, as "HALFWAY", by transferring a
-# part only.
+# part only.  With a pid, calls of other processes neither fail nor count.
 sub set
 {
-	my ($self, $function, $failure, $every) = @_;
+	my ($self, $function, $failure, $every, $pid) = @_;
 
 	$self->clear;
 	$self->_write(COUNTS, pack('L2', 0, 0));
+	$self->_write(PID, pack('l', $pid // 0));
 	$self->_write(0, pack('a24 l', $function, $self->_number($failure)));
 	$self->_write(EVERY, pack('L', $every));
 	return;
@@ -71,8 +74,18 @@ sub _number
 {
 	my ($self, $failure) = @_;
 
-	return HALFWAY if $failure eq 'HALFWAY';
+	return $self->$failure if $failure =~ /^(?:HALFWAY|HELD)$/;
 	return Errno->can($failure)->();
+}
+
+# From now on the process stands still when it calls the function, until clear(), or
+# until another function is set; calls() says whether it does.  Then it goes on as if
+# nothing had been.
+sub hold
+{
+	my ($self, $function, $pid) = @_;
+
+	return $self->set($function, 'HELD', 1, $pid);
 }
 
 # Nothing fails any more.

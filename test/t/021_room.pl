@@ -1,6 +1,5 @@
 # Room for others: a small /dev/shm, which PostgreSQL's own shared memory needs.
-# And the directory there: cut files, a directory that is removed or taken, the
-# next server's files.
+# And the directory there: cut files, a directory that is removed or taken.
 use strict;
 use warnings;
 
@@ -164,16 +163,10 @@ is($stderr, '', 'and nobody says that something is gone');
 $session->quit;
 set_and_reload($node, 'pg_leakhunt.sample_interval', '1');
 
-# The next server's files are not the old one's to remove.
-$node->safe_psql('postgres', 'SELECT pg_leakhunt_baseline_all()');
-($control) = grep { /^control/ } profile_files($directory);
-run_tool('cp', "$directory/$control", "$directory/next");
-rename("$directory/next", "$directory/$control") or die $!;
 $node->stop;
-is_deeply([ sort(profile_files($directory)) ],
-	[ 'README', 'baseline.0', $control ], 'a server that stops leaves them');
 
 # The name of the directory is taken.
+mkdir $directory or die $!;
 chmod(0755, $directory) or die $!;
 $node->start;
 is(profile_directory($node), "$directory.2", 'then another name will do');

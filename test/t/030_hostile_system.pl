@@ -1,6 +1,7 @@
 # Disks that are full, directories that change or go, limits that are reached and
-# clocks that jump, under a server that runs.  Needs a small file system, limits on
-# processes, and a preloaded library for the clock.
+# clocks that jump, under a server that runs, and one that starts while the last one has
+# not quite ended.  Needs a small file system, limits on processes, and a preloaded
+# library for the clock and for a process that stands still.
 use strict;
 use warnings;
 
@@ -267,13 +268,101 @@ for my $limit ('nofile=0', 'fsize=0', 'fsize=4096', 'fsize=40000')
 }
 stop_server();
 
+# The pid of the postmaster.
+sub postmaster
+{
+	my ($node) = @_;
+	my ($pid) = split /\n/, slurp_file($node->data_dir . '/postmaster.pid');
+
+	return $pid;
+}
+
+# Does a process run?  One that has ended has no program, even if nobody has waited for it.
+sub runs
+{
+	my ($pid) = @_;
+
+	return defined readlink "/proc/$pid/exe";
+}
+
+# The inodes of files, by path; 0 if there is no file.
+sub inodes
+{
+	return { map { $_ => (stat $_)[1] // 0 } @_ };
+}
+
+# The session takes up a request by another one to sample by that interval, which all can
+# see, and what it leaks then is growth.
+sub is_used
+{
+	my ($session, $interval, $name) = @_;
+	my $pid = session_pid($session);
+	my $growth = "SELECT coalesce(sum(growth_count), 0) FROM pg_leakhunt_report($pid, false)";
+	my $before = ask($node, $growth);
+
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	is(ask($node, "SELECT pg_leakhunt_start($pid, $interval)"), 't', "$name: a request");
+	$session->query_safe('SELECT leak_top(10000, 1000)');
+	is(process_row($node, $pid)->{sample_interval}, $interval, "$name: it is fulfilled");
+	cmp_ok(ask($node, $growth), '>=', $before + 900, "$name: growth since the baseline");
+	return;
+}
+
+# The next server starts while the last one's postmaster still runs, as pg_ctl waits for
+# no more than the end of postmaster.pid: it stands still before it removes what it has
+# shared, and then where it writes its dump.
+my $faults = Faults->new("$ENV{TESTDATADIR}/faults");
+{
+	local %ENV = (%ENV, $faults->environment);
+	$node = new_server('shared', $conf);
+}
+$directory = profile_directory($node);
+my $last = postmaster($node);
+ok(-e "$directory/$last", 'a postmaster has a profile');
+$node->safe_psql('postgres', 'SELECT pg_leakhunt_baseline_all()');
+my ($control) = grep { /^control/ } profile_files($directory);
+my $last_inodes = inodes("$directory/baseline.0", "$directory/$control");
+$faults->hold('unlink', $last);
+$node->stop;
+wait_until(sub { $faults->calls == 1 }, 'a postmaster has yet to remove its files, with its pid file gone');
+$node->start;
+ok(-e "$directory/$last", "the last one's profile is there when the next server runs");
+is(profile_directory($node), $directory, 'which takes the same directory');
+my ($session, $pid) = new_session();
+cmp_ok(ask($node, 'SELECT pg_leakhunt_baseline_all()'), '>=', 1, 'and takes a baseline');
+my @of_next = map { "$directory/$_" } 'README', 'baseline.0', $control, $pid, "baseline.$pid";
+my $next_inodes = inodes(@of_next);
+is_deeply([ grep { !$next_inodes->{$_} } @of_next ], [], 'its files are there');
+is(scalar(grep { $next_inodes->{$_} == $last_inodes->{$_} } keys %$last_inodes),
+	0, 'baseline and requests are in others than the last one\'s');
+ok(runs($last), "the last server's postmaster runs all the while");
+
+$faults->hold('write', $last);
+wait_until(sub { $faults->calls == 1 }, 'then it begins to write its dump');
+ok(!-e "$directory/$last", 'and has removed its profile');
+is_deeply(inodes(@of_next), $next_inodes, "but none of the next server's files");
+is_used($session, 1000, 'which are in use');
+ok(runs($last), "the last server's postmaster runs all the while");
+is_deeply([ dump_files($node, $last) ], [], 'its dump is not there yet');
+
+$faults->clear;
+wait_until(sub { !runs($last) }, 'it ends');
+like(join(' ', dump_files($node, $last)), qr/^\S*\.exit\.heap$/, 'its dump is there');
+is_deeply(inodes(@of_next), $next_inodes, "the next server's files are as they were");
+is_used($session, 2000, 'and in use');
+is_deeply([ grep { /\b$last\b/ } glob('/dev/shm/pg_leakhunt.*/*') ], [],
+	"nothing of the last server's postmaster is left");
+$session->quit;
+$node->stop;
+is_gone($directory, 'the next server removes the directory');
+
 # The clock is set back and ahead, under sessions that leak and that are read.
-my $faults = Faults->new("$ENV{TESTDATADIR}/clock");
+$faults = Faults->new("$ENV{TESTDATADIR}/clock");
 {
 	local %ENV = (%ENV, $faults->environment);
 	start_server('clock', "$ENV{TESTDATADIR}/clock_profiles");
 }
-my ($session, $pid) = new_session();
+($session, $pid) = new_session();
 works($session, 'before');
 $asking->query_safe("SELECT pg_leakhunt_baseline($pid)");
 my $chunks = 0;
