@@ -42,6 +42,7 @@
 #include "base/process_facts.h"
 #include "base/sealed_file.h"
 #include "base/settings.h"
+#include "base/whole_io.h"
 #include "profile/shared_directory.h"
 #include "sampler/control.h"
 
@@ -150,6 +151,28 @@ make_full_size(int fd)
 	return errno == 0;
 }
 
+/* When the postmaster started, in the clock ticks of ControlFile. */
+static uint64
+server_start_ticks(void)
+{
+	return plh_process_facts_start_ticks(IsUnderPostmaster ? PostmasterPid :
+										 getpid());
+}
+
+/*
+ * Note in a new file whose it is: this server's, which removes it when it stops.
+ * Without the note it stays, for the next server.
+ */
+static void
+note_server(int fd)
+{
+	uint64		start = server_start_ticks();
+
+	if (start != PLH_TICKS_UNKNOWN)
+		(void) plh_whole_io_write(fd, &start, sizeof(start),
+								  offsetof(ControlFile, server_start));
+}
+
 /* Open the file to write, or create it.  Returns -1, with errno set. */
 static int
 open_or_create(void)
@@ -182,6 +205,7 @@ open_control(void)
 		return fd;
 	if (take_lock(fd) && make_full_size(fd) && plh_sealed_file_seal(fd))
 	{
+		note_server(fd);
 		(void) flock(fd, LOCK_UN);
 		return fd;
 	}
@@ -244,9 +268,7 @@ plh_control_note_enabled(bool enabled)
 static void
 forget_former_server(int fd)
 {
-	uint64		server_start =
-		plh_process_facts_start_ticks(IsUnderPostmaster ? PostmasterPid :
-									  getpid());
+	uint64		server_start = server_start_ticks();
 
 	if (server_start == PLH_TICKS_UNKNOWN ||
 		control->server_start == server_start || !take_lock(fd))
@@ -584,6 +606,27 @@ plh_control_forget(void)
 }
 
 /*
+ * Is the file of that name this server's, which processes have made again after
+ * somebody had removed it?
+ */
+static bool
+was_made_again(void)
+{
+	uint64		server_start;
+	int			fd = open(control_path,
+						  O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	bool		ours = fd >= 0 &&
+		plh_whole_io_read(fd, &server_start, sizeof(server_start),
+						  offsetof(ControlFile, server_start)) ==
+		sizeof(server_start) &&
+		server_start != 0 && server_start == control->server_start;
+
+	if (fd >= 0)
+		close(fd);
+	return ours;
+}
+
+/*
  * Remove the file when the server stops.  Returns false, and removes nothing,
  * if the next server has put its own in its place.
  */
@@ -593,5 +636,6 @@ plh_control_unlink(void)
 	struct stat status;
 
 	return control != NULL && lstat(control_path, &status) == 0 &&
-		status.st_ino == control_inode && unlink(control_path) == 0;
+		(status.st_ino == control_inode || was_made_again()) &&
+		unlink(control_path) == 0;
 }

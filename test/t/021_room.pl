@@ -163,7 +163,9 @@ is($stderr, '', 'and nobody says that something is gone');
 $session->quit;
 set_and_reload($node, 'pg_leakhunt.sample_interval', '1');
 
+# Its files are the server's all the same.
 $node->stop;
+is_gone($directory, 'the server removes it when it stops');
 
 # The name of the directory is taken.
 mkdir $directory or die $!;
