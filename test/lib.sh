@@ -354,6 +354,29 @@ mount_small_disk() {
 	mountpoint -q "$scratch/small" && small_disk="$scratch/small" || true
 }
 
+# Make $as_nobody, a folder with mkdir and rmdir that work as user nobody, whoever starts
+# them: so tests can have directories of another user.  Or $no_nobody, the reason why
+# there is none.
+make_programs_of_nobody() {
+	local program trial="/dev/shm/pg_leakhunt_trial.$$"
+
+	as_nobody="$scratch/as_nobody"
+	mkdir "$as_nobody"
+	for program in mkdir rmdir; do
+		no_nobody=$("${as_root[@]}" install -o nobody -m 4755 "$(command -v "$program")" "$as_nobody" 2>&1) || break
+	done
+	if [ -z "$no_nobody" ]; then
+		no_nobody=$(as_server "$as_nobody/mkdir" "$trial" 2>&1) || true
+		[ "$(stat -c %U "$trial" 2>/dev/null)" = nobody ] ||
+			no_nobody="${no_nobody:-programs in $as_nobody run as whoever starts them}"
+		as_server "$as_nobody/rmdir" "$trial" 2>/dev/null || true
+	fi
+	[ -z "$no_nobody" ] || {
+		as_nobody=""
+		skip "tests of another user's directory: $no_nobody."
+	}
+}
+
 # Run these files of tests, with the further variables in the array tap_variables.
 prove_tests() {
 	{
@@ -362,6 +385,7 @@ prove_tests() {
 			PERL5LIB="$pgxs_test/perl" PG_REGRESS="$pgxs_test/regress/pg_regress" \
 			LEAKER="$scratch/test/leaker/leaker" SMALL_DISK="${small_disk:-}" SMALL_SHM="${small_shm:-}" \
 			OOM_CGROUP="${oom_cgroup:-}" NO_OOM_CGROUP="${no_oom_cgroup:-}" \
+			AS_NOBODY="${as_nobody:-}" NO_NOBODY="${no_nobody:-}" \
 			TESTDATADIR="$scratch/tmp_check" TESTLOGDIR="$scratch/tmp_check/log" TESTDIR="$scratch" \
 			prove --timer ${PROVE_VERBOSE:+-v} "$@"
 	} | tee "$scratch/prove.out"
@@ -420,6 +444,7 @@ run_tap_tests() {
 	make -s -B -C "$scratch/test/unit" SRC="$top/src" PG_CONFIG="$pg_config" frames cut_stacks
 	mount_small_disk
 	make_oom_cgroup
+	make_programs_of_nobody
 	[ -z "$in_small_shm" ] || run_tap_in_small_shm $in_small_shm
 	[ -z "$elsewhere" ] || run_tap $elsewhere
 	[ -z "${passed_late:-}" ] || echo "Passed at the second try only:$passed_late"

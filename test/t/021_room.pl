@@ -4,6 +4,7 @@ use strict;
 use warnings;
 
 use FindBin;
+use JSON::PP;
 use lib "$FindBin::RealBin/../perl";
 use LeakHunt;
 use PostgreSQL::Test::Utils;
@@ -40,6 +41,36 @@ sub fill_up
 	}
 	close $file;
 	return $path;
+}
+
+# Directories that belong to user nobody alone, as programs make them that run as that user.
+my @foreign;
+
+sub make_foreign
+{
+	push @foreign, @_;
+	run_tool("$ENV{AS_NOBODY}/mkdir", '-m', '0700', @_);
+	return;
+}
+
+# What would show that somebody has done something to them: device, inode, mode, links,
+# owners and times.
+sub facts_of_foreign
+{
+	return { map { $_ => [ (stat $_)[ 0 .. 5, 9, 10 ] ] } @foreign };
+}
+
+# Returns the status of what removes them, which it can't if there is something in them.
+sub remove_foreign
+{
+	return system("$ENV{AS_NOBODY}/rmdir", splice @foreign);
+}
+
+END
+{
+	my $status = $?;
+	remove_foreign() if @foreign;
+	$? = $status;
 }
 
 # Let a session leave chunks at many call sites, by many statements, and add the least
@@ -167,7 +198,7 @@ set_and_reload($node, 'pg_leakhunt.sample_interval', '1');
 $node->stop;
 is_gone($directory, 'the server removes it when it stops');
 
-# The name of the directory is taken.
+# The name of the directory is taken, by one that others may enter.
 mkdir $directory or die $!;
 chmod(0755, $directory) or die $!;
 $node->start;
@@ -175,8 +206,51 @@ is(profile_directory($node), "$directory.2", 'then another name will do');
 $node->stop;
 is_gone("$directory.2", 'which goes with the server');
 run_tool('rm', '-r', $directory);
+
+# Or by one that is another user's alone.
+SKIP:
+{
+	skip "no directory of another user: $ENV{NO_NOBODY}", 1 if !$ENV{AS_NOBODY};
+	make_foreign($directory);
+	my $as_made = facts_of_foreign();
+	$node->start;
+	ok(-d "$directory.2", 'another name will do then, too');
+is(profile_directory($node), "$directory.2", 'under which profiles are');
+	$session = $node->background_psql('postgres');
+	$pid = session_pid($session);
+	$session->query_safe('SELECT leak_top(10, 1000)');
+	is(process_row($node, $pid)->{state}, 'live', 'profiles are there');
+	is(report_row($node, $pid, 'leaking_top')->{live_count}, 1000, 'with what is held');
+	is(ask($node, "SELECT pg_leakhunt_baseline($pid)"), 1, 'so are baselines');
+	$session->query_safe('SELECT leak_top(10, 500)');
+	is( ask($node,
+			"SELECT sum(growth_count) FROM pg_leakhunt_report($pid) WHERE function_of(site) = 'leaking_top'"),
+		500,
+		'from which growth is counted');
+	is(ask($node, "SELECT pg_leakhunt_stop($pid)"), 't', 'so are requests');
+	$session->query_safe('SELECT leak_top(10, 1)');
+	is(process_row($node, $pid)->{sampling}, JSON::PP::false, 'which are fulfilled');
+	$session->quit;
+	$node->restart;
+	is(profile_directory($node), "$directory.2", 'the next start comes to the same name');
+	$node->stop;
+	is_gone("$directory.2", 'which goes with the server');
+	is_deeply(facts_of_foreign(), $as_made, "the other user's directory is as it was");
+
+	# All the names that there are.
+	make_foreign(map { "$directory.$_" } 2 .. 8);
+	$as_made = facts_of_foreign();
+	$node->start;
+	is(ask($node, 'SELECT leak_top(10, 1000) IS NOT NULL'), 't', 'a server without a name works');
+	like( slurp_file($node->logfile),
+		qr/WARNING:  pg_leakhunt is inactive\n.*DETAIL:  Directory "\Q$directory\E" belongs to another user\./,
+		'and says why nothing is sampled');
+	$node->stop;
+	is_deeply(facts_of_foreign(), $as_made, "the other user's directories are as they were");
+	is(remove_foreign(), 0, 'and nothing is in them');
+}
 $node->start;
-is(profile_directory($node), $directory, 'and the first one is taken again');
+is(profile_directory($node), $directory, 'the first name is taken again when it is free');
 
 # From here on /dev/shm must be small.
 SKIP:
