@@ -119,13 +119,16 @@ for my $list ("$library:$foreign", "$foreign $library")
 }
 
 # What a unit of systemd, a container and a shell are told is what the server gets.
-for my $case ([ 'a systemd unit', qr/^Environment=/ ], [ 'a container', qr/^ENV / ], [ 'you', qr/^(?=.* pg_ctl restart)/ ])
+my %form = (
+	'a systemd unit' => qr/^Environment=LD_PRELOAD=(\S+)$/,
+	'a container' => qr/^ENV LD_PRELOAD=(\S+)$/,
+	'you' => qr/^LD_PRELOAD=(\S+) pg_ctl restart /);
+for my $started_by (sort keys %form)
 {
-	my ($started_by, $before) = @{$case};
-	my $line = documented_line($started_by);
+	my ($list) = documented_line($started_by) =~ $form{$started_by};
 
-	like($line, qr/${before}LD_PRELOAD=\S/, "the line for $started_by");
-	preloading($line =~ s/^.*LD_PRELOAD=(\S+).*$/$1/r, sub { $node->restart });
+	is($list, $library, "the line for $started_by");
+	preloading($list // '', sub { $node->restart });
 	check_processes($node, 1, 'with what it has of environment all processes have the library');
 }
 
