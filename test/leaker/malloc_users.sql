@@ -20,3 +20,5 @@ CREATE FUNCTION leak_in_threads(threads int, times bigint) RETURNS bool
     AS :'malloc_users' LANGUAGE C STRICT;
 CREATE FUNCTION dump_jemalloc(path text) RETURNS bool
     AS :'malloc_users' LANGUAGE C STRICT;
+CREATE FUNCTION leave_step_halfway() RETURNS void
+    AS :'malloc_users' LANGUAGE C STRICT;

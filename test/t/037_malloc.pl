@@ -139,6 +139,22 @@ $session->query_safe('SELECT hold_malloc(100, 500)');
 is(malloc_of($node, $pid, 'holding_malloc')->{bytes}, 50_000, 'but when it is on again');
 $session->quit;
 
+# A signal handler that jumps out of an allocation may leave the countdown below 0, from
+# where it would never end.  The end of the transaction, whichever, begins it anew.
+($session, $pid) = session_with('SET pg_leakhunt.sample_interval = 1');
+for my $end ('COMMIT', 'ROLLBACK')
+{
+	$session->query_safe('BEGIN');
+	$session->query_safe('SELECT leave_step_halfway()');
+	$session->query_safe('SELECT hold_malloc(1000, 5000)');
+	is(malloc_of($node, $pid, 'holding_malloc')->{bytes}, 0, 'no block is sampled when a step was left halfway');
+	$session->query_safe($end);
+	$session->query_safe('SELECT hold_malloc(1000, 5000)');
+	is(malloc_of($node, $pid, 'holding_malloc')->{bytes}, 5_000_000, "but after the $end");
+	$session->query_safe('SELECT release_malloc()');
+}
+$session->quit;
+
 # No room for samples: they are lost, and counted as such.
 $node->append_conf('postgresql.conf', "pg_leakhunt.max_live_samples = 1000\npg_leakhunt.sample_interval = 1\n");
 $node->stop;
