@@ -78,6 +78,7 @@ my $our_file = qr/"pg_leakhunt(?:\/[\w.]+)?"/;
 my $known_message = qr/
 	(?:ERROR|WARNING):\ \ could\ not\ create\ directory\ "pg_leakhunt"\ for\ dump\ files:\  |
 	(?:ERROR|WARNING):\ \ could\ not\ (?:open|read|write)\ dump\ file\ $our_file:\  |
+	ERROR:\ \ could\ not\ open\ directory\ $our_file:\  |
 	ERROR:\ \ could\ not\ write\ the\ baseline\ of\ process\ \d+\ in\ directory\  |
 	ERROR:\ \ could\ not\ take\ a\ baseline\ of\ process\ \d+$ |
 	ERROR:\ \ could\ not\ make\ the\ request(?:$|:\ |\ to\ process\ \d+:\ ) |
@@ -297,6 +298,28 @@ $blind->quit;
 is(problem_at_exit($node, $blind_pid), undef, 'it exits');
 is_deeply([ unknown_messages(new_log()) ], [], 'nobody complains');
 
+# A profile that can't be protected from being cut short by others is not shown: who has
+# it mapped would crash.
+my $directory = profile_directory($node);
+$faults->set('fchmod', 'EPERM', 1);
+my $hidden = $node->background_psql('postgres');
+my $hidden_pid = session_pid($hidden);
+$hidden->query_safe('SELECT leak_top(64, 2000)');
+my $unprotected = $faults->failed;
+$faults->clear;
+cmp_ok($unprotected, '>', 0, 'a profile can not be protected');
+is_deeply([ grep { /^$hidden_pid\b/ } profile_files($directory) ], [], 'and is no file then');
+wait_until(
+	sub {
+		$hidden->query_safe('SELECT leak_top(64, 200)');
+		return process_row($node, $hidden_pid)->{state} eq 'live';
+	},
+	'it is shown as soon as it can be');
+is((stat "$directory/$hidden_pid")[2] & 0777, 0400, 'and nobody may write to it');
+$hidden->quit;
+is(problem_at_exit($node, $hidden_pid), undef, 'its session exits');
+is_deeply([ unknown_messages(new_log()) ], [], 'nobody complains of that');
+
 # A file system without hard links, whose rename may replace a file, has dumps, too.
 $faults->set('renameat2 link', 'EINVAL', 1);
 like($asking->query_safe("SELECT pg_leakhunt_dump($pid)"),
@@ -327,7 +350,6 @@ $_->quit for $session, $asking;
 
 # Profiles that could not be removed would keep their directory, and then no
 # start would have to make it.
-my $directory = profile_directory($node);
 $node->stop;
 unlink glob("$directory/*");
 rmdir $directory;
