@@ -230,9 +230,9 @@ must_stop(PlhSymbolizer *symbolizer)
 }
 
 /*
- * Read from the symbolizer.  Returns false if it is gone.  Not by
- * plh_whole_io_read: a symbolizer that stops in the middle of an answer must
- * not keep the session from being cancelled.
+ * Read from the symbolizer.  Returns false if it is gone, or can't be waited
+ * for.  Not by plh_whole_io_read: a symbolizer that stops in the middle of an
+ * answer must not keep the session from being cancelled.
  */
 static bool
 receive(PlhSymbolizer *symbolizer, void *data, Size bytes)
@@ -243,10 +243,14 @@ receive(PlhSymbolizer *symbolizer, void *data, Size bytes)
 	while (bytes > 0)
 	{
 		ssize_t		done;
+		int			ready;
 
 		/* the symbolizer may have to wait for a debuginfod server */
-		while (poll(&answer, 1, POLL_MS) <= 0)
+		while ((ready = poll(&answer, 1, POLL_MS)) <= 0)
 		{
+			/* without memory, it would fail again and again */
+			if (ready < 0 && errno != EINTR)
+				return false;
 			CHECK_FOR_INTERRUPTS();
 			if (must_stop(symbolizer))
 				return false;

@@ -34,7 +34,7 @@ my %errors = (
 	'open' => [qw(EMFILE EACCES ENOSPC EINTR)],
 	'opendir' => [qw(EMFILE)],
 	'pipe2' => [qw(EMFILE)],
-	'poll' => [qw(EINTR)],
+	'poll' => [qw(EINTR ENOMEM)],
 	'posix_fallocate' => [qw(ENOSPC EINTR)],
 	'pread' => [qw(EIO HALFWAY EINTR)],
 	'pwrite' => [qw(ENOSPC HALFWAY EINTR)],
@@ -201,8 +201,10 @@ sub faulty_session
 	my ($question) = @_;
 	my ($out, $err);
 
+	# a question that never ends would fail, too
+	my $limit = "SET statement_timeout = '${PostgreSQL::Test::Utils::timeout_default}s'";
 	$node->psql('postgres',
-		join(";\n", "SELECT pg_backend_pid();\n$plain\\warn asking\n\\o /dev/null\n", @questions, $question, ''),
+		join(";\n", "SELECT pg_backend_pid();\n$plain\\warn asking\n\\o /dev/null\n", $limit, @questions, $question, ''),
 		stdout => \$out, stderr => \$err, on_error_stop => 0);
 	my ($from_plain, $from_questions) = split /^asking\n?/m, $err;
 	my ($pid) = $out =~ s/^(\d+)\n// ? $1 : ();
@@ -224,7 +226,7 @@ sub check_fault
 
 	$faults->set($function, $error, $every);
 	my @problems = faulty_session(
-		$function =~ /fork|pipe2|dup2|fcntl/ ? $needs_symbols :
+		$function =~ /fork|pipe2|dup2|fcntl|poll/ ? $needs_symbols :
 		  $function =~ /fgets|fscanf/ ? $reads_figures :
 		  $dear_questions[ $round++ % @dear_questions ]);
 	my $answer = $session->query(
