@@ -417,6 +417,7 @@ $session->query_safe('SELECT leak_top(1000, 3000)');
 $faults->set('statvfs', 'EIO', 1);
 kill 'KILL', $pid;
 $session->{run}->finish;
+wait_until(sub { slurp_file($node->logfile) =~ /reinitializing/ }, 'the server crashes');
 wait_for_server($node);
 cmp_ok($faults->failed, '>', 0, 'the size of the file system is not known after a crash');
 $faults->clear;
