@@ -235,7 +235,7 @@ is($most, 1, 'by one connection');
 cmp_ok(threads_of($serving), '<=', 1 + 2 * 32, 'of a bounded number of threads');
 cmp_ok(time - $began, '<', 60, 'nobody waits for long');
 wait_until(sub { get('/metrics')->{status} == 200 }, 'afterwards all is as before');
-$pgbench->signal('INT');
+$pgbench->signal('TERM');
 $pgbench->finish;
 
 # A server that restarts is found again at once, one that is down with patience.
