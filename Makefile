@@ -66,6 +66,7 @@ SAMPLER_OBJS = \
 	src/sampler/census.o \
 	src/sampler/context_blocks.o \
 	src/sampler/control.o \
+	src/sampler/control_file.o \
 	src/sampler/countdown.o \
 	src/sampler/lifetime.o \
 	src/sampler/live_samples.o \

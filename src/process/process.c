@@ -31,6 +31,7 @@
 #include "profile/profile_image.h"
 #include "sampler/census.h"
 #include "sampler/control.h"
+#include "sampler/control_file.h"
 #include "sampler/countdown.h"
 #include "sampler/malloc_hooks.h"
 #include "sampler/method_hooks.h"
@@ -88,7 +89,7 @@ static void
 remove_shared_files(void)
 {
 	plh_profile_file_unlink();
-	if (plh_control_unlink())
+	if (plh_control_file_unlink())
 		plh_baseline_unlink(plh_profile_directory_path(), 0);
 	plh_profile_directory_remove();
 }

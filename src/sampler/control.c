@@ -20,200 +20,33 @@
  * session to read the configuration.  A session that reads it hours later finds
  * it noted, and newer requests stay.
  *
- * The postmaster maps the file, and all children inherit the mapping, which
- * survives a removal of the file.  A process that loads pg_leakhunt by itself
- * opens the file by its name.
+ * control_file.c makes the file, maps it and removes it.
  */
 #include "postgres.h"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/file.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "access/parallel.h"
 #include "miscadmin.h"
 
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/page_layout.h"
 #include "base/process_facts.h"
-#include "base/sealed_file.h"
 #include "base/settings.h"
-#include "base/whole_io.h"
-#include "profile/shared_directory.h"
 #include "sampler/control.h"
-
-/* The name contains the version of the layout. */
-#define CONTROL_FILE "control.4"
-#define SLOTS 2048
-
-/*
- * Tries to get the lock, this long apart.  Writers have it for microseconds: who
- * has it for longer has been stopped, and may be so for hours.
- */
-#define LOCK_TRIES 100
-#define LOCK_PAUSE_US 20000
+#include "sampler/control_file.h"
 
 /* Tries to read a slot that a writer is changing. */
 #define MAX_TRIES 100
-
-/* A request: how to sample, the fields of PlhControlWish. */
-typedef struct ControlRequest
-{
-	uint32		sequence;		/* number of the request; 0 = none */
-	uint32		sampling;
-	uint32		sample_interval;
-	int32		scope;
-} ControlRequest;
-
-/* The requests to one process, or to all. */
-typedef struct ControlSlot
-{
-	uint32		sequence;		/* of the last request; 0: none, or changing */
-	int32		pid;
-	uint64		process_start;	/* as plh_process_facts_start_ticks says */
-	ControlRequest last;
-	ControlRequest before;		/* in force again when the last one ends */
-	int64		ends_at_us;		/* by the monotonic clock; 0 = never */
-} ControlSlot;
-
-typedef struct ControlFile
-{
-	uint32		sequence;		/* of the last request */
-	uint32		dead_sequence;	/* requests up to this one don't count */
-	pg_atomic_uint32 changes;	/* of requests and dead_sequence */
-	pg_atomic_uint32 disabled;	/* pg_leakhunt.enabled is off, as last noted */
-	uint32		used_slots;		/* slots from this index on have never been
-								 * used */
-	uint64		server_start;	/* of the postmaster, in clock ticks since
-								 * boot */
-	ControlSlot all;
-	ControlSlot slots[SLOTS];
-} ControlFile;
 
 uint32		plh_control_seen;
 int64		plh_control_ends_at_us;
 const volatile uint32 *plh_control_changes;
 
-static ControlFile *control;
 static bool postmaster_notes;	/* it has loaded the module */
-static const char *control_directory;
-static PLH_LARGE char control_path[PLH_PATH_MAX];
-static ino_t control_inode;		/* of the file that is mapped */
 static uint64 own_start;		/* 0: not looked up yet */
-
-/*
- * Take the lock.  Returns false, with errno set, if that fails; EWOULDBLOCK
- * stands for a holder that does not go on.
- */
-static bool
-take_lock(int fd)
-{
-	for (int tries = 0; tries < LOCK_TRIES; tries++)
-	{
-		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
-			return true;
-		if (errno != EWOULDBLOCK && errno != EINTR)
-			return false;
-		pg_usleep(LOCK_PAUSE_US);
-	}
-	errno = EWOULDBLOCK;
-	return false;
-}
-
-/* Has the file its full size? */
-static bool
-has_full_size(int fd)
-{
-	struct stat status;
-
-	return fstat(fd, &status) == 0 && status.st_size == sizeof(ControlFile);
-}
-
-/*
- * Give an empty file its full size.  Returns false, with errno set, on failure,
- * and for a file of another size: whoever maps that could die if it were cut.
- */
-static bool
-make_full_size(int fd)
-{
-	struct stat status;
-
-	if (fstat(fd, &status) != 0)
-		return false;
-	if (status.st_size == sizeof(ControlFile))
-		return true;
-	errno = status.st_size != 0 ? EINVAL :
-		posix_fallocate(fd, 0, sizeof(ControlFile));
-	return errno == 0;
-}
-
-/* When the postmaster started, in the clock ticks of ControlFile. */
-static uint64
-server_start_ticks(void)
-{
-	return plh_process_facts_start_ticks(IsUnderPostmaster ? PostmasterPid :
-										 getpid());
-}
-
-/*
- * Note in a new file whose it is: this server's, which removes it when it stops.
- * Without the note it stays, for the next server.
- */
-static void
-note_server(int fd)
-{
-	uint64		start = server_start_ticks();
-
-	if (start != PLH_TICKS_UNKNOWN)
-		(void) plh_whole_io_write(fd, &start, sizeof(start),
-								  offsetof(ControlFile, server_start));
-}
-
-/* Open the file to write, or create it.  Returns -1, with errno set. */
-static int
-open_or_create(void)
-{
-	int			fd = open(control_path,
-						  O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-						  S_IRUSR | S_IWUSR);
-
-	return fd < 0 && errno == EEXIST ?
-		plh_sealed_file_open(control_path, 0) : fd;
-}
-
-/*
- * Open the file, or make it in its full size, in a directory that may have to
- * be made again.  Only making it takes the lock: a session that starts must not
- * wait for a writer.  Returns -1, with errno set, on failure.
- */
-static int
-open_control(void)
-{
-	int			saved_errno;
-	int			fd;
-
-	/* somebody else may have made it before us */
-	if (plh_shared_directory_make(control_directory) != PLH_DIRECTORY_FINE ||
-		(fd = open_or_create()) < 0)
-		return -1;
-
-	if (has_full_size(fd))
-		return fd;
-	if (take_lock(fd) && make_full_size(fd) && plh_sealed_file_seal(fd))
-	{
-		note_server(fd);
-		(void) flock(fd, LOCK_UN);
-		return fd;
-	}
-	saved_errno = errno;
-	close(fd);
-	errno = saved_errno;
-	return -1;
-}
 
 /*
  * Drop all requests, under the lock.  First the numbers go, so that nobody takes
@@ -222,13 +55,13 @@ open_control(void)
 static void
 drop_requests(void)
 {
-	control->all.sequence = 0;
-	for (int i = 0; i < SLOTS; i++)
-		control->slots[i].sequence = 0;
+	plh_control_file->all.sequence = 0;
+	for (int i = 0; i < PLH_CONTROL_SLOTS; i++)
+		plh_control_file->slots[i].sequence = 0;
 	pg_write_barrier();
-	memset(&control->all, 0, sizeof(ControlSlot));
-	memset(control->slots, 0, sizeof(control->slots));
-	control->used_slots = 0;
+	memset(&plh_control_file->all, 0, sizeof(PlhControlSlot));
+	memset(plh_control_file->slots, 0, sizeof(plh_control_file->slots));
+	plh_control_file->used_slots = 0;
 }
 
 /* Make all processes look at the file. */
@@ -236,7 +69,7 @@ static void
 announce_change(void)
 {
 	pg_write_barrier();
-	(void) pg_atomic_fetch_add_u32(&control->changes, 1);
+	(void) pg_atomic_fetch_add_u32(&plh_control_file->changes, 1);
 }
 
 /*
@@ -252,15 +85,15 @@ plh_control_note_enabled(bool enabled)
 {
 	uint32		noted = enabled;
 
-	if (control == NULL || (postmaster_notes && IsUnderPostmaster) ||
+	if (plh_control_file == NULL || (postmaster_notes && IsUnderPostmaster) ||
 		InitializingParallelWorker || IsParallelWorker())
 		return;
 
 	/* of several that find the change at a time, one notes it */
-	if (!pg_atomic_compare_exchange_u32(&control->disabled, &noted, !enabled) ||
+	if (!pg_atomic_compare_exchange_u32(&plh_control_file->disabled, &noted, !enabled) ||
 		enabled)
 		return;
-	control->dead_sequence = *(volatile uint32 *) &control->sequence;
+	plh_control_file->dead_sequence = *(volatile uint32 *) &plh_control_file->sequence;
 	announce_change();
 }
 
@@ -268,16 +101,16 @@ plh_control_note_enabled(bool enabled)
 static void
 forget_former_server(int fd)
 {
-	uint64		server_start = server_start_ticks();
+	uint64		server_start = plh_control_file_server_start();
 
 	if (server_start == PLH_TICKS_UNKNOWN ||
-		control->server_start == server_start || !take_lock(fd))
+		plh_control_file->server_start == server_start || !plh_control_file_lock(fd))
 		return;
-	if (control->server_start != server_start)
+	if (plh_control_file->server_start != server_start)
 	{
 		drop_requests();
-		pg_atomic_write_u32(&control->disabled, 0);
-		control->server_start = server_start;
+		pg_atomic_write_u32(&plh_control_file->disabled, 0);
+		plh_control_file->server_start = server_start;
 	}
 	(void) flock(fd, LOCK_UN);
 }
@@ -290,34 +123,20 @@ forget_former_server(int fd)
 void
 plh_control_start(const char *directory, bool new_server)
 {
-	struct stat status;
-	int			fd;
+	int			fd = plh_control_file_map(directory, new_server);
 
-	control_directory = directory;
-	snprintf(control_path, sizeof(control_path), "%s/" CONTROL_FILE, directory);
 	postmaster_notes = new_server;
-	if (new_server)
-		(void) unlink(control_path);
-	fd = open_control();
 	if (fd < 0)
 		return;
-	control = mmap(NULL, sizeof(ControlFile), PROT_READ | PROT_WRITE,
-				   MAP_SHARED, fd, 0);
-	if (control == MAP_FAILED)
-		control = NULL;
-	else
-	{
-		forget_former_server(fd);
-		plh_control_changes = &control->changes.value;
-		control_inode = fstat(fd, &status) == 0 ? status.st_ino : 0;
-		plh_control_note_enabled(plh_enabled);
-	}
+	forget_former_server(fd);
+	plh_control_changes = &plh_control_file->changes.value;
+	plh_control_note_enabled(plh_enabled);
 	close(fd);
 }
 
 /* Read a whole slot.  Returns false if it has no request. */
 static PLH_EVERY_PROCESS bool
-read_slot(const ControlSlot *slot, ControlSlot *copy)
+read_slot(const PlhControlSlot *slot, PlhControlSlot *copy)
 {
 	for (int tries = 0; tries < MAX_TRIES; tries++)
 	{
@@ -341,9 +160,9 @@ read_slot(const ControlSlot *slot, ControlSlot *copy)
 static uint32
 count_used_slots(void)
 {
-	uint32		used_slots = *(const volatile uint32 *) &control->used_slots;
+	uint32		used_slots = *(const volatile uint32 *) &plh_control_file->used_slots;
 
-	return Min(used_slots, SLOTS);
+	return Min(used_slots, PLH_CONTROL_SLOTS);
 }
 
 /*
@@ -351,13 +170,13 @@ count_used_slots(void)
  * process_start is looked up once there is a slot with that pid.
  */
 static PLH_EVERY_PROCESS void
-read_slot_of(int pid, uint64 *process_start, ControlSlot *copy)
+read_slot_of(int pid, uint64 *process_start, PlhControlSlot *copy)
 {
 	uint32		used_slots = count_used_slots();
 
 	for (uint32 i = 0; i < used_slots; i++)
 	{
-		const ControlSlot *slot = &control->slots[i];
+		const PlhControlSlot *slot = &plh_control_file->slots[i];
 
 		if (slot->pid != pid || slot->sequence == 0)
 			continue;
@@ -370,19 +189,19 @@ read_slot_of(int pid, uint64 *process_start, ControlSlot *copy)
 }
 
 /* The request of a slot that is in force at a time; NULL if none is. */
-static const ControlRequest *
-request_in_force(const ControlSlot *slot, int64 now_us)
+static const PlhControlRequest *
+request_in_force(const PlhControlSlot *slot, int64 now_us)
 {
-	const ControlRequest *request =
+	const PlhControlRequest *request =
 		slot->ends_at_us != 0 && now_us >= slot->ends_at_us ?
 		&slot->before : &slot->last;
 
-	return request->sequence > control->dead_sequence ? request : NULL;
+	return request->sequence > plh_control_file->dead_sequence ? request : NULL;
 }
 
 /* Note when this process must look again, as one of its requests ends. */
 static void
-note_end(const ControlSlot *slot, int64 now_us)
+note_end(const PlhControlSlot *slot, int64 now_us)
 {
 	if (slot->ends_at_us > now_us &&
 		(plh_control_ends_at_us == 0 ||
@@ -396,12 +215,12 @@ note_end(const ControlSlot *slot, int64 now_us)
  */
 static PLH_EVERY_PROCESS void
 read_wish(PlhControlWish *wish, int pid, uint64 *process_start, int64 now_us,
-		  ControlSlot *own, ControlSlot *all)
+		  PlhControlSlot *own, PlhControlSlot *all)
 {
-	const ControlRequest *request;
-	const ControlRequest *request_to_all;
+	const PlhControlRequest *request;
+	const PlhControlRequest *request_to_all;
 
-	if (!read_slot(&control->all, all))
+	if (!read_slot(&plh_control_file->all, all))
 		memset(all, 0, sizeof(*all));
 	read_slot_of(pid, process_start, own);
 	request = request_in_force(own, now_us);
@@ -432,12 +251,12 @@ plh_control_request_ended(void)
 PLH_EVERY_PROCESS void
 plh_control_poll(PlhControlWish *wish)
 {
-	ControlSlot all;
-	ControlSlot own;
+	PlhControlSlot all;
+	PlhControlSlot own;
 	int64		now_us = plh_clock_us(CLOCK_MONOTONIC_COARSE);
 
 	memset(wish, 0, sizeof(*wish));
-	if (control == NULL)
+	if (plh_control_file == NULL)
 		return;
 	plh_control_seen = *plh_control_changes;
 	pg_read_barrier();
@@ -453,12 +272,12 @@ plh_control_poll(PlhControlWish *wish)
 void
 plh_control_wish_of(int pid, PlhControlWish *wish)
 {
-	ControlSlot all;
-	ControlSlot own;
+	PlhControlSlot all;
+	PlhControlSlot own;
 	uint64		process_start = 0;
 
 	memset(wish, 0, sizeof(*wish));
-	if (control == NULL)
+	if (plh_control_file == NULL)
 		return;
 	pg_read_barrier();
 	read_wish(wish, pid, &process_start, plh_clock_us(CLOCK_MONOTONIC_COARSE),
@@ -466,25 +285,25 @@ plh_control_wish_of(int pid, PlhControlWish *wish)
 }
 
 /* Returns the slot for requests to a process, or NULL if all are in use. */
-static ControlSlot *
+static PlhControlSlot *
 slot_for(int pid, uint64 process_start)
 {
-	ControlSlot *unused = NULL;
+	PlhControlSlot *unused = NULL;
 	uint32		used_slots = count_used_slots();
 
 	for (uint32 i = 0; i < used_slots; i++)
 	{
-		ControlSlot *slot = &control->slots[i];
+		PlhControlSlot *slot = &plh_control_file->slots[i];
 
 		if (slot->pid == pid && slot->process_start == process_start)
 			return slot;
 		if (unused == NULL && kill(slot->pid, 0) != 0 && errno == ESRCH)
 			unused = slot;
 	}
-	if (unused == NULL && used_slots < SLOTS)
+	if (unused == NULL && used_slots < PLH_CONTROL_SLOTS)
 	{
-		unused = &control->slots[used_slots];
-		control->used_slots = used_slots + 1;
+		unused = &plh_control_file->slots[used_slots];
+		plh_control_file->used_slots = used_slots + 1;
 	}
 	return unused;
 }
@@ -494,7 +313,7 @@ slot_for(int pid, uint64 process_start)
  * one that ends goes back to the same as the first.
  */
 static void
-fill_slot(ControlSlot *slot, uint32 sequence, const PlhControlWish *wish)
+fill_slot(PlhControlSlot *slot, uint32 sequence, const PlhControlWish *wish)
 {
 	int64		now_us = plh_clock_us(CLOCK_MONOTONIC);
 
@@ -514,9 +333,9 @@ static bool
 store_request(int pid, const PlhControlWish *wish)
 {
 	uint64		process_start = pid == 0 ? 0 : plh_process_facts_start_ticks(pid);
-	ControlSlot *slot = pid == 0 ? &control->all :
+	PlhControlSlot *slot = pid == 0 ? &plh_control_file->all :
 		slot_for(pid, process_start);
-	uint32		sequence = control->sequence + 1;
+	uint32		sequence = plh_control_file->sequence + 1;
 
 	if (slot == NULL || process_start == PLH_TICKS_UNKNOWN)
 		return false;
@@ -529,7 +348,7 @@ store_request(int pid, const PlhControlWish *wish)
 	fill_slot(slot, sequence, wish);
 	pg_write_barrier();
 	slot->sequence = sequence;
-	control->sequence = sequence;
+	plh_control_file->sequence = sequence;
 	announce_change();
 	return true;
 }
@@ -554,17 +373,17 @@ change_file(bool (*store) (int pid, const PlhControlWish *wish), int pid,
 	bool		stored = false;
 	int			fd;
 
-	if (control == NULL)
+	if (plh_control_file == NULL)
 	{
 		errno = ENOENT;
 		return false;
 	}
 
 	/* the lock is only for taking turns: any file of that name will do */
-	fd = open_control();
+	fd = plh_control_file_open();
 	if (fd < 0)
 		return false;
-	if (take_lock(fd))
+	if (plh_control_file_lock(fd))
 	{
 		stored = store(pid, wish);
 		if (!stored)
@@ -603,39 +422,4 @@ plh_control_forget(void)
 	own_start = 0;
 	plh_control_seen = 0;
 	plh_control_ends_at_us = 0;
-}
-
-/*
- * Is the file of that name this server's, which processes have made again after
- * somebody had removed it?
- */
-static bool
-was_made_again(void)
-{
-	uint64		server_start;
-	int			fd = open(control_path,
-						  O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	bool		ours = fd >= 0 &&
-		plh_whole_io_read(fd, &server_start, sizeof(server_start),
-						  offsetof(ControlFile, server_start)) ==
-		sizeof(server_start) &&
-		server_start != 0 && server_start == control->server_start;
-
-	if (fd >= 0)
-		close(fd);
-	return ours;
-}
-
-/*
- * Remove the file when the server stops.  Returns false, and removes nothing,
- * if the next server has put its own in its place.
- */
-bool
-plh_control_unlink(void)
-{
-	struct stat status;
-
-	return control != NULL && lstat(control_path, &status) == 0 &&
-		(status.st_ino == control_inode || was_made_again()) &&
-		unlink(control_path) == 0;
 }

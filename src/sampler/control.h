@@ -55,6 +55,5 @@ extern void plh_control_wish_of(int pid, PlhControlWish *wish);
 extern bool plh_control_request(int pid, const PlhControlWish *wish);
 extern bool plh_control_reset(void);
 extern void plh_control_forget(void);
-extern bool plh_control_unlink(void);
 
 #endif							/* PLH_CONTROL_H */

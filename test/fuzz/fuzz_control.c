@@ -31,6 +31,7 @@ static void write_meanwhile(void);
 #define kill process_is_there
 #define plh_process_facts_start_ticks start_ticks
 #define getpid this_process
+#include "sampler/control_file.c"
 #include "sampler/control.c"
 #undef getpid
 #undef plh_process_facts_start_ticks
@@ -101,16 +102,16 @@ this_time(clockid_t clock)
 static void
 write_meanwhile(void)
 {
-	ControlSlot *slots[] = {
-		&control->all, &control->slots[0], &control->slots[SLOTS - 1],
-		(ControlSlot *) control
+	PlhControlSlot *slots[] = {
+		&plh_control_file->all, &plh_control_file->slots[0], &plh_control_file->slots[PLH_CONTROL_SLOTS - 1],
+		(PlhControlSlot *) plh_control_file
 	};
 	uint8		place = take_byte();
-	uint8		bytes = take_byte() % sizeof(ControlSlot);
+	uint8		bytes = take_byte() % sizeof(PlhControlSlot);
 
 	if (rest_bytes > 0)
 		take((char *) slots[place % lengthof(slots)] + place / 4 % 8 * 4,
-			 Min(bytes, sizeof(ControlSlot) - 28));
+			 Min(bytes, sizeof(PlhControlSlot) - 28));
 }
 
 /* A request of this process, or of another session for one. */
@@ -162,30 +163,30 @@ any_size(uint8 choice)
 {
 	if (choice < 16)
 		return choice;
-	return sizeof(ControlFile) - (choice < 32 ? choice - 15 : 0);
+	return sizeof(PlhControlFile) - (choice < 32 ? choice - 15 : 0);
 }
 
 /* Make the file; what the input does not say is 0. */
 static void
 write_control_file(void)
 {
-	static char start[offsetof(ControlFile, slots) +
-					  sizeof(ControlSlot) * FIRST_SLOTS];
+	static char start[offsetof(PlhControlFile, slots) +
+					  sizeof(PlhControlSlot) * FIRST_SLOTS];
 	Size		bytes = any_size(take_byte());
-	ControlSlot last;
+	PlhControlSlot last;
 	int			fd;
 
 	memset(start, 0, sizeof(start));
-	take(start, offsetof(ControlFile, slots));
+	take(start, offsetof(PlhControlFile, slots));
 	for (int i = take_byte() % 4; i > 0; i--)
-		take(start + offsetof(ControlFile, slots) +
-			 take_byte() % FIRST_SLOTS * sizeof(ControlSlot),
-			 sizeof(ControlSlot));
+		take(start + offsetof(PlhControlFile, slots) +
+			 take_byte() % FIRST_SLOTS * sizeof(PlhControlSlot),
+			 sizeof(PlhControlSlot));
 	take(&last, sizeof(last));
 	fuzz_write_file(control_path, start, Min(bytes, sizeof(start)));
 	fd = open(control_path, O_RDWR);
 	if (fd < 0 || ftruncate(fd, bytes) != 0 ||
-		(bytes == sizeof(ControlFile) &&
+		(bytes == sizeof(PlhControlFile) &&
 		 !plh_whole_io_write(fd, &last, sizeof(last), bytes - sizeof(last))))
 		abort();
 	close(fd);
@@ -201,12 +202,12 @@ LLVMFuzzerTestOneInput(const uint8 *data, size_t bytes)
 	write_control_file();
 	plh_control_forget();
 	plh_control_start(fuzz_directory(), take_byte() % 8 == 0);
-	fuzz_accepted += control != NULL;
+	fuzz_accepted += plh_control_file != NULL;
 	(void) fuzz_run(bytes, use_file, NULL);
 	unlink(control_path);
-	if (control != NULL)
-		munmap(control, sizeof(ControlFile));
-	control = NULL;
+	if (plh_control_file != NULL)
+		munmap(plh_control_file, sizeof(PlhControlFile));
+	plh_control_file = NULL;
 	plh_control_changes = NULL;
 	return 0;
 }

@@ -29,6 +29,7 @@ static void this_pause(long us);
 #define kill process_is_there
 #define plh_process_facts_start_ticks start_ticks
 #define getpid this_process
+#include "sampler/control_file.c"
 #include "sampler/control.c"
 #undef getpid
 #undef plh_process_facts_start_ticks
@@ -301,10 +302,10 @@ static void
 test_slots(void)
 {
 	const char *broken = NULL;
-	int			last = FIRST_PID + SLOTS - 1;
+	int			last = FIRST_PID + PLH_CONTROL_SLOTS - 1;
 
 	start(true);
-	for (int i = 0; i < 3 * SLOTS; i++)
+	for (int i = 0; i < 3 * PLH_CONTROL_SLOTS; i++)
 	{
 		first_living = FIRST_PID + i;
 		REQUIRE(broken, request(FIRST_PID + i, 31));
@@ -333,11 +334,11 @@ test_too_many_slots(void)
 	/* what is behind the last slot looks like that of a process that is gone */
 	start(true);
 	first_living = FIRST_PID;
-	for (int i = FIRST_PID; i < FIRST_PID + SLOTS; i++)
+	for (int i = FIRST_PID; i < FIRST_PID + PLH_CONTROL_SLOTS; i++)
 		(void) request(i, 32);
-	control->used_slots = SLOTS + 1;
+	plh_control_file->used_slots = PLH_CONTROL_SLOTS + 1;
 	errno = 0;
-	ok(!request(FIRST_PID + SLOTS, 33) && errno == ENOSPC,
+	ok(!request(FIRST_PID + PLH_CONTROL_SLOTS, 33) && errno == ENOSPC,
 	   "what is said to be a slot behind the last is none to write to");
 	ok(poll_interval() == 0, "nor to read from");
 	ok(request(FIRST_PID, 34), "the slots that there are can be used");
@@ -399,7 +400,7 @@ test_control(void)
 	test_slots();
 	test_too_many_slots();
 	test_writer();
-	plh_control_unlink();
+	plh_control_file_unlink();
 	ok(rmdir(directory) == 0, "nothing is left in the directory");
 	plh_control_changes = NULL;
 }
