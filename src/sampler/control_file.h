@@ -3,6 +3,7 @@
  *	  The file of requests: its layout, its lock, and how it is made and removed.
  *
  * control.c says what is in it.  The mapping may be read and written inside palloc.
+ * Who changes the layout changes the file's name (control_file.c).
  */
 #ifndef PLH_CONTROL_FILE_H
 #define PLH_CONTROL_FILE_H
