@@ -14,117 +14,147 @@ EXPORTER = $(wildcard bin/pg_leakhunt_exporter/*.py)
 # Inside palloc, where nothing may allocate, lock, throw or report:
 # what everything stands on; knows nothing of samples
 BASE_OBJS = \
-	src/base/call_frame_info.o \
 	src/base/client_names.o \
-	src/base/compiled_code.o \
 	src/base/directory_names.o \
 	src/base/guard.o \
 	src/base/hash_buckets.o \
-	src/base/modules.o \
+	src/base/hash_seed.o \
+	src/base/heavy_hitters.o \
+	src/base/own_memory.o \
 	src/base/pointer_table.o \
 	src/base/private_memory.o \
 	src/base/process_facts.o \
 	src/base/sampling.o \
 	src/base/sealed_file.o \
-	src/base/server_functions.o \
 	src/base/settings.o \
 	src/base/size_units.o \
-	src/base/stack_memo.o \
-	src/base/stack_walk.o \
-	src/base/unwind.o \
-	src/base/unwind_rules.o \
 	src/base/whole_io.o
+
+# how a stack is taken
+STACK_OBJS = \
+	src/stack/allocation_wrappers.o \
+	src/stack/call_frame_info.o \
+	src/stack/compiled_code.o \
+	src/stack/modules.o \
+	src/stack/stack_memo.o \
+	src/stack/stack_walk.o \
+	src/stack/unwind.o \
+	src/stack/unwind_rules.o
+
+# the functions of procedural languages that run
+ROUTINE_OBJS = \
+	src/routine/known_callbacks.o \
+	src/routine/perl_routine.o \
+	src/routine/plpgsql_routine.o \
+	src/routine/python_routine.o \
+	src/routine/routine_text.o \
+	src/routine/running_routines.o \
+	src/routine/sql_routine.o
 
 # the format of a profile, its owner's writes, checked access to it
 PROFILE_OBJS = \
 	src/profile/baseline.o \
-	src/profile/directory_note.o \
+	src/profile/dump_copy.o \
+	src/profile/dump_names.o \
+	src/profile/maintenance.o \
 	src/profile/profile.o \
 	src/profile/profile_counters.o \
+	src/profile/profile_courses.o \
 	src/profile/profile_file.o \
 	src/profile/profile_image.o \
 	src/profile/profile_records.o \
 	src/profile/profile_recycling.o \
 	src/profile/profile_room.o \
+	src/profile/profile_run.o \
+	src/profile/profile_stack.o \
+	src/profile/profile_statement.o \
 	src/profile/shared_directory.o \
+	src/profile/site_ages.o \
 	src/profile/site_facts.o \
-	src/profile/statement_shape.o
-
-# heap files: how they are written
-DUMP_OBJS = \
-	src/dump/dump.o \
-	src/dump/dump_addresses.o \
-	src/dump/dump_directory.o \
-	src/dump/dump_format.o \
-	src/dump/dump_sites.o \
-	src/dump/dump_text.o \
-	src/dump/dump_writer.o \
-	src/dump/growth_dump.o
+	src/profile/statement_commands.o \
+	src/profile/statement_entries.o \
+	src/profile/statement_shape.o \
+	src/profile/statement_stack.o \
+	src/profile/statement_text.o \
+	src/profile/statement_tokens.o \
+	src/profile/statements_file.o
 
 # the hooks, and what they keep
 SAMPLER_OBJS = \
 	src/sampler/census.o \
+	src/sampler/census_examples.o \
 	src/sampler/context_blocks.o \
+	src/sampler/context_ident.o \
 	src/sampler/control.o \
 	src/sampler/control_file.o \
 	src/sampler/countdown.o \
+	src/sampler/current_routines.o \
+	src/sampler/current_site.o \
+	src/sampler/growth_dump.o \
 	src/sampler/lifetime.o \
 	src/sampler/live_samples.o \
 	src/sampler/malloc_hooks.o \
 	src/sampler/malloc_samples.o \
+	src/sampler/memory_limits.o \
 	src/sampler/method_hooks.o \
 	src/sampler/method_patch.o \
 	src/sampler/near_code.o \
 	src/sampler/owner.o \
+	src/sampler/publication.o \
 	src/sampler/read_only_store.o \
 	src/sampler/sample_filter.o \
-	src/sampler/statement.o
+	src/sampler/statement_peaks.o \
+	src/sampler/upkeep.o
 
 # Outside of palloc:
 # any process' profile, baseline or dump, as one form in memory
 READER_OBJS = \
 	src/reader/baseline_file.o \
 	src/reader/database_text.o \
-	src/reader/dump_header.o \
-	src/reader/dump_lines.o \
-	src/reader/dump_modules.o \
 	src/reader/dump_reader.o \
+	src/reader/frame_names.o \
 	src/reader/machine_memory.o \
 	src/reader/merged_records.o \
 	src/reader/merged_sites.o \
-	src/reader/private_part.o \
+	src/reader/unpublished_part.o \
 	src/reader/profile_builder.o \
+	src/reader/profile_layouts.o \
 	src/reader/profile_merge.o \
 	src/reader/profile_reader.o \
-	src/reader/record_numbers.o \
 	src/reader/server_activity.o \
 	src/reader/server_figures.o \
 	src/reader/server_processes.o \
+	src/reader/settled_counters.o \
 	src/reader/site_owner.o \
-	src/reader/symbol_table.o
+	src/reader/session_peaks.o \
+	src/reader/statement_list.o
 
-# load, fork, the ends of transactions, exit, crash
+# files of dumps: their texts, and which of them stay
+DUMP_OBJS = \
+	src/dump/dump_addresses.o \
+	src/dump/dump_report.o \
+	src/dump/dump_retention.o \
+	src/dump/heap_text.o
+
+# load, fork, the ends of transactions, exit
 PROCESS_OBJS = \
-	src/process/child_deaths.o \
-	src/process/child_message.o \
-	src/process/crash_dumps.o \
-	src/process/crashed_profiles.o \
-	src/process/dump_report.o \
+	src/process/dump_texts.o \
 	src/process/errors.o \
 	src/process/exit_dump.o \
 	src/process/exit_report.o \
-	src/process/identity.o \
-	src/process/keeper.o \
+	src/process/log_turns.o \
 	src/process/process.o \
 	src/process/profile_directory.o \
-	src/process/sweep.o \
-	src/process/top_site.o
+	src/process/statements_dump.o \
+	src/process/top_site.o \
+	src/process/unshown_profile.o
 
 # from an address to functions, files and lines
 SYMBOLS_OBJS = \
 	src/symbols/debug_file.o \
 	src/symbols/debug_info.o \
 	src/symbols/passing_questions.o \
+	src/symbols/shared_memory.o \
 	src/symbols/symbol_cache.o \
 	src/symbols/symbol_protocol.o \
 	src/symbols/symbol_server.o \
@@ -133,79 +163,115 @@ SYMBOLS_OBJS = \
 
 # stacks as text, and the pictures and files made of them
 REPORT_OBJS = \
-	src/report/build_id_text.o \
+	src/report/blamed_code.o \
 	src/report/call_tree.o \
+	src/report/context_examples.o \
 	src/report/context_list.o \
 	src/report/crash_report.o \
 	src/report/death_text.o \
 	src/report/dump_symbols.o \
 	src/report/flamegraph.o \
 	src/report/folded.o \
-	src/report/interval_text.o \
 	src/report/listed_site.o \
 	src/report/malloc_callers.o \
-	src/report/pprof.o \
-	src/report/pprof_labels.o \
-	src/report/pprof_samples.o \
-	src/report/pprof_tables.o \
-	src/report/pprof_values.o \
-	src/report/protobuf.o \
+	src/report/largest_statements.o \
+	src/report/one_line.o \
+	src/report/routine_frames.o \
 	src/report/server_binary.o \
 	src/report/site_list.o \
-	src/report/size_text.o \
 	src/report/stack_text.o \
 	src/report/text_numbers.o \
 	src/report/top.o \
-	src/report/wrapped_text.o
+	src/report/words.o
+
+# profiles in the format of pprof
+PPROF_OBJS = \
+	src/pprof/pprof.o \
+	src/pprof/pprof_samples.o \
+	src/pprof/pprof_tables.o \
+	src/pprof/protobuf.o
 
 # what counts as a leak
 VERDICT_OBJS = \
+	src/verdict/account.o \
+	src/verdict/age_text.o \
 	src/verdict/checked_statement.o \
+	src/verdict/core_cache.o \
+	src/verdict/course.o \
 	src/verdict/doubt.o \
 	src/verdict/explanation.o \
+	src/verdict/explanation_json.o \
+	src/verdict/family.o \
+	src/verdict/family_suspect.o \
+	src/verdict/followed_parts.o \
 	src/verdict/image_suspects.o \
 	src/verdict/leak_check.o \
 	src/verdict/leak_snapshot.o \
-	src/verdict/malloc_gain.o \
-	src/verdict/memory_course.o \
+	src/verdict/malloc_statement.o \
 	src/verdict/process_suspect.o \
+	src/verdict/sentences.o \
+	src/verdict/server_summary.o \
+	src/verdict/share_text.o \
+	src/verdict/site_family.o \
+	src/verdict/site_suspects.o \
+	src/verdict/size_sentences.o \
+	src/verdict/statement_evidence.o \
 	src/verdict/statement_limit.o \
+	src/verdict/statement_suspect.o \
 	src/verdict/suppression.o \
 	src/verdict/suspect.o \
+	src/verdict/suspect_advice.o \
 	src/verdict/suspect_evidence.o \
 	src/verdict/suspect_list.o \
+	src/verdict/unwritten.o \
 	src/verdict/worst_suspects.o
+
+# what becomes of the profiles of processes that crashed
+CRASH_OBJS = \
+	src/crash/child_deaths.o \
+	src/crash/child_message.o \
+	src/crash/crash_dumps.o \
+	src/crash/crashed_profiles.o \
+	src/crash/keeper.o \
+	src/crash/sweep.o
 
 # SQL arguments in, rows out
 FUNCTIONS_OBJS = \
-	src/functions/sql_all.o \
+	src/functions/sql_access.o \
+	src/functions/sql_ages.o \
 	src/functions/sql_arguments.o \
 	src/functions/sql_check.o \
-	src/functions/sql_contexts.o \
 	src/functions/sql_control.o \
 	src/functions/sql_dumps.o \
 	src/functions/sql_explain.o \
+	src/functions/sql_history.o \
 	src/functions/sql_metrics.o \
 	src/functions/sql_pictures.o \
 	src/functions/sql_pprof.o \
 	src/functions/sql_processes.o \
 	src/functions/sql_rows.o \
+	src/functions/sql_site_visits.o \
 	src/functions/sql_sites.o \
 	src/functions/sql_source.o \
+	src/functions/sql_statements.o \
 	src/functions/sql_suppressions.o \
 	src/functions/sql_suspects.o
 
 OBJS = \
 	src/pg_leakhunt.o \
 	$(BASE_OBJS) \
+	$(STACK_OBJS) \
+	$(ROUTINE_OBJS) \
 	$(PROFILE_OBJS) \
-	$(DUMP_OBJS) \
 	$(SAMPLER_OBJS) \
 	$(READER_OBJS) \
+	$(DUMP_OBJS) \
 	$(PROCESS_OBJS) \
 	$(SYMBOLS_OBJS) \
 	$(REPORT_OBJS) \
+	$(PPROF_OBJS) \
 	$(VERDICT_OBJS) \
+	$(CRASH_OBJS) \
 	$(FUNCTIONS_OBJS)
 
 # The library that is preloaded to know of malloc, which is no part of the module, and
@@ -228,6 +294,7 @@ SHLIB_LINK = -Wl,--sort-section=name -Wl,-z,now -Wl,-fini=plh_pg_leakhunt_fini -
 GENERATED = src/report/flamegraph_script.h src/report/flamegraph_style.h
 
 REGRESS = \
+	functions \
 	views \
 	privileges \
 	settings
@@ -245,7 +312,7 @@ PG_CONFIG ?= pg_config
 # The scripts of these targets set up what they need, including a server and its
 # pg_config, which PGXS would want to have already.
 OWN_TARGETS = demo test test-incidents test-fleet test-faults test-kills test-load test-fuzz test-readers test-sanitizers test-valgrind test-matrix \
-	test-non-pie test-coexistence test-core test-published-leaks bench
+	test-non-pie test-coexistence test-core test-contexts test-published-leaks test-documents test-planted bench
 .PHONY: $(OWN_TARGETS)
 demo:
 	test/demo
@@ -267,12 +334,18 @@ test-readers:
 # own, for which the user must be root.
 test-matrix:
 	test/matrix
+# Runs the commands of README, doc/ and monitoring/ in a fresh Debian, as root.
+test-documents:
+	test/documents
 # Tests on servers that are no position-independent executables.
 test-non-pie:
 	test/non-pie
 # Tests beside other extensions, allocators and servers.
 test-coexistence:
 	test/coexistence
+# Compares the routines that are found with PG_CONTEXT, in PL/pgSQL's own tests.
+test-contexts:
+	test/contexts/run
 # Runs PostgreSQL's own tests, with every allocation sampled.
 test-core:
 	test/core-regress
@@ -295,6 +368,9 @@ test-faults:
 	FAULTS=all test/tap 028
 test-kills:
 	test/kills
+# Plants faults of one line into a copy of the tree, and looks whether tests catch each.
+test-planted:
+	test/planted
 bench:
 	bench/micro/run
 
@@ -350,9 +426,35 @@ install-monitoring: installdirs
 	$(MKDIR_P) '$(monitoring_folder)/systemd'
 	$(INSTALL_DATA) $(addprefix $(srcdir)/, $(MONITORING)) '$(monitoring_folder)/'
 	$(INSTALL_DATA) $(addprefix $(srcdir)/, $(MONITORING_UNITS)) '$(monitoring_folder)/systemd/'
+	# units call the programs where they are installed
+	sed -i 's|^\(Exec[A-Za-z]*=\)/usr/lib/postgresql/[0-9]*/bin/|\1$(bindir)/|' '$(monitoring_folder)'/systemd/*.service
 uninstall-monitoring:
 	rm -f $(addprefix '$(monitoring_folder)'/, $(notdir $(MONITORING)) $(MONITORING_UNITS:monitoring/%=%))
 	-rmdir -p --ignore-fail-on-non-empty '$(monitoring_folder)/systemd'
+
+# Runs the TAP tests on the module that is installed, with servers of their own, as any
+# user but root: "make installcheck" runs the tests of REGRESS in a server that runs.  What
+# needs more than the server and Perl's IPC::Run is left out where that is missing.
+PROVE_TESTS ?= test/t/*.pl
+.PHONY: prove_installcheck may-prove test-modules
+prove_installcheck: export LEAKER = $(CURDIR)/test/leaker/leaker
+prove_installcheck: export TESTDATADIR = $(CURDIR)/tmp_check
+prove_installcheck: export NO_NOBODY = test/run makes one, as root
+prove_installcheck: export NO_OOM_CGROUP = test/run limits it, as root
+prove_installcheck: export PG_CONFIG := $(PG_CONFIG)
+prove_installcheck: may-prove test-modules
+	$(prove_installcheck)
+	@test/skipped '$(CURDIR)/tmp_check/log'
+
+may-prove:
+	@[ "$$(id -u)" != 0 ] || { echo "PostgreSQL does not run as root: let another user call make prove_installcheck." >&2; exit 1; }
+	@[ -f '$(pkglibdir)/pg_leakhunt.so' ] || { echo "There is no $(pkglibdir)/pg_leakhunt.so: call make install first." >&2; exit 1; }
+
+# the modules and programs that the TAP tests load and run
+test-modules: $(GENERATED)
+	$(MAKE) -C test/leaker PG_CONFIG='$(PG_CONFIG)' all
+	$(MAKE) -C test/faults PG_CONFIG='$(PG_CONFIG)' all
+	$(MAKE) -C test/unit PG_CONFIG='$(PG_CONFIG)' frames cut_stacks
 
 # PGXS tracks no headers, so each object depends on all of them.
 $(OBJS) $(OBJS:.o=.bc): $(filter-out $(GENERATED),$(wildcard src/*/*.h))

@@ -43,7 +43,6 @@ CREATE FUNCTION pg_leakhunt_processes(
     OUT samples_live bigint,
     OUT samples_taken bigint,
     OUT samples_dropped bigint,
-    OUT wrong_stacks bigint,
     OUT sites bigint,
     OUT context_bytes bigint,
     OUT context_free_bytes bigint,
@@ -56,6 +55,7 @@ CREATE FUNCTION pg_leakhunt_processes(
     OUT profile_bytes bigint,
     OUT last_sample_at timestamptz,
     OUT counted_at timestamptz,
+    OUT unsampled_bytes bigint,
     OUT died_at timestamptz,
     OUT death text,
     OUT request text)
@@ -71,13 +71,13 @@ CREATE VIEW pg_leakhunt_processes AS
     ORDER BY live_bytes DESC NULLS LAST, rss_anon_bytes DESC NULLS LAST, pid;
 
 COMMENT ON VIEW pg_leakhunt_processes IS
-'One row per process of this server, the postmaster and auxiliary processes included, and one per profile that a crash has left. The columns from sampling to counted_at, but for rss_anon_bytes, are null for a process without a profile. A process gets one when it has kept five samples or 8 MB, or has 16 MB of private memory at the end of a transaction. Estimates come from samples.';
+'One row per process of this server, the postmaster and auxiliary processes included, and one per profile that a crash has left. The columns from sampling to unsampled_bytes, but for rss_anon_bytes, are null for a process without a profile. A process gets one when it has kept five samples or 8 MB, or has 16 MB of private memory at the end of a transaction. Estimates come from samples.';
 COMMENT ON COLUMN pg_leakhunt_processes.pid IS
 'process id, as pg_backend_pid() tells it';
 COMMENT ON COLUMN pg_leakhunt_processes.backend_type IS
 'as in pg_stat_activity, or postmaster; null for processes that are not known there, such as the logger';
 COMMENT ON COLUMN pg_leakhunt_processes.state IS
-'live: the process has a profile; private: it has one that found no room in its file system beside what others need, so that call sites of it can not be seen; crashed: it has left one and is gone; small: it has loaded pg_leakhunt and has kept too little for a profile; not loaded: pg_leakhunt can not see into it; null where that can not be known';
+'live: the process has a profile; unpublished: it has one that does not fit into its file system, so its call sites cannot be seen; crashed: it has left one and is gone; small: it has loaded pg_leakhunt and has kept too little for a profile; not loaded: pg_leakhunt cannot see into it; null where that is not known';
 COMMENT ON COLUMN pg_leakhunt_processes.database IS
 'database that the process is connected to; null if none';
 COMMENT ON COLUMN pg_leakhunt_processes.username IS
@@ -106,8 +106,6 @@ COMMENT ON COLUMN pg_leakhunt_processes.samples_taken IS
 'number of all samples, those out of scope included';
 COMMENT ON COLUMN pg_leakhunt_processes.samples_dropped IS
 'number of samples that are not counted as live, or not at their call site, because max_live_samples, max_profile_size, memory or disk was used up, or which were taken in a critical section';
-COMMENT ON COLUMN pg_leakhunt_processes.wrong_stacks IS
-'number of stacks that were not what libunwind finds, of the remembered ones that are compared with it, one in 1024: 0, or else a fault of pg_leakhunt to report, by which other stacks of this process may be wrong, too; since then the process asks libunwind alone';
 COMMENT ON COLUMN pg_leakhunt_processes.sites IS
 'number of call sites that are known now; those that hold nothing are given up in time';
 COMMENT ON COLUMN pg_leakhunt_processes.context_bytes IS
@@ -132,6 +130,8 @@ COMMENT ON COLUMN pg_leakhunt_processes.last_sample_at IS
 'when the last sample was kept';
 COMMENT ON COLUMN pg_leakhunt_processes.counted_at IS
 'when the process last counted its contexts: with a sample, at most once a second, and at the end of a transaction that commits, where 250 ms have passed since, or 10 ms after a transaction longer than 2 ms, but not if it would hold up the commit for more than 2 ms; at once, where live_bytes has changed, or the memory of the process has risen, by a fifth and a megabyte, and live_bytes by two samples; all that together takes at most a thousandth of the time. context_bytes, malloc_bytes and malloc_free_bytes are as of then, rss_anon_bytes is of now; null if it has not yet';
+COMMENT ON COLUMN pg_leakhunt_processes.unsampled_bytes IS
+'bytes that the process allocated in memory contexts before its sampling began, freed ones included: no call site has them; 0 where all is sampled, as at sample_interval 1; null where it is not known, as of the postmaster and of sessions that loaded pg_leakhunt later';
 COMMENT ON COLUMN pg_leakhunt_processes.died_at IS
 'when a crashed process died, by the clock of the postmaster: when that learned how it had ended, else when it found it gone and went on, so that it died no later; null for a process that lives, and where the server itself was killed or stopped';
 COMMENT ON COLUMN pg_leakhunt_processes.death IS
@@ -152,7 +152,98 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_history'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_history(int) IS
-'Returns what a process held over time, in bytes: live_bytes is an estimate, as in pg_leakhunt_processes; context_bytes, of all memory contexts, is exact, as are malloc_bytes and malloc_free_bytes, which malloc has in use and keeps for later (null if it is not glibc''s), and rss_anon_bytes, the own memory of the process. There are at most 240 points; they are one second apart at first, and further apart as time goes on. Points are added with samples and at commits. A WARNING and no rows if the pid is no process of this server, or one without a profile or not for the caller to see.';
+'Returns what a process held over time, in bytes: live_bytes is an estimate, as in pg_leakhunt_processes; context_bytes, of all memory contexts, is exact, as are malloc_bytes and malloc_free_bytes, which malloc has in use and keeps for later (null if it is not glibc''s), and rss_anon_bytes, the own memory of the process. There are at most 240 points. One is added with a sample or at a commit, if the last one is at least a second old. When there are 240, every other one is removed, and that distance doubles. A WARNING and no rows if the pid is no process of this server, or one without a profile or not for the caller to see.';
+
+CREATE FUNCTION pg_leakhunt_history(
+    file text,
+    OUT at timestamptz,
+    OUT live_bytes bigint,
+    OUT context_bytes bigint,
+    OUT malloc_bytes bigint,
+    OUT malloc_free_bytes bigint,
+    OUT rss_anon_bytes bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pg_leakhunt_history'
+LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_leakhunt_history(text) IS
+'Returns the rows that pg_leakhunt_history had for the process when the dump file was written. The file is a name in pg_leakhunt.dump_directory, or, for members of pg_read_server_files, a path. A damaged file is an ERROR.';
+
+CREATE FUNCTION pg_leakhunt_history(
+    pid int,
+    by text,
+    OUT at timestamptz,
+    OUT name text,
+    OUT context_name text,
+    OUT bytes bigint,
+    OUT contexts bigint,
+    OUT stack_id bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pg_leakhunt_history'
+LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_leakhunt_history(int, text) IS
+'Returns what the largest parts of a process held at each point of its history, in bytes. By family, the parts are memory contexts that belong together. Their name is what explanations call them, bytes are of their blocks, exact to a kilobyte per kind, and contexts is their number. By site, the parts are call sites: name is the site of pg_leakhunt_report, context_name and stack_id are as there, and bytes are live_bytes, an estimate. A part is followed once it holds a megabyte: at most 16 kinds of contexts and 16 call sites, each until another holds twice as much. bytes is null where the part was not followed; contexts is null there and by site; stack_id is null by family, and context_name of families with several names. A NOTICE if the profile had no room for a part. Any other by, or null, is an ERROR. A WARNING and no rows if the pid is no process of this server, or one without a profile or not for the caller to see.';
+
+CREATE FUNCTION pg_leakhunt_history(
+    file text,
+    by text,
+    OUT at timestamptz,
+    OUT name text,
+    OUT context_name text,
+    OUT bytes bigint,
+    OUT contexts bigint,
+    OUT stack_id bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pg_leakhunt_history'
+LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_leakhunt_history(text, text) IS
+'Returns the rows that pg_leakhunt_history had for the process, by family or by site, when the dump file was written. The file is a name in pg_leakhunt.dump_directory, or, for members of pg_read_server_files, a path. A damaged file is an ERROR. Any other by, or null, is an ERROR, too.';
+
+CREATE FUNCTION pg_leakhunt_ages(
+    pid int,
+    OUT site text,
+    OUT context_name text,
+    OUT lifetime text,
+    OUT query_id bigint,
+    OUT query text,
+    OUT allocated_from timestamptz,
+    OUT allocated_until timestamptz,
+    OUT older_than interval,
+    OUT live_bytes bigint,
+    OUT error_bytes bigint,
+    OUT total_bytes bigint,
+    OUT survival float8,
+    OUT stack_id bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pg_leakhunt_ages'
+LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_leakhunt_ages(int) IS
+'Returns when the call sites of a process allocated what they hold, the largest site first: up to 8 equally long spans of time for each, since its first sample, the oldest first, without those in which it allocated nothing. Of what was allocated from allocated_from to allocated_until, total_bytes, the site still holds live_bytes (+/- error_bytes, a 95% bound that takes the chunks of a site to be of like sizes); survival is live_bytes / total_bytes; all of it is older than older_than. All bytes are estimates from samples, as in pg_leakhunt_report, and exact at sample_interval 1. A time is good to 2 seconds; what realloc has moved or resized counts as allocated then. Call sites that hold nothing have no rows, nor have profiles of versions that kept no times. A WARNING and no rows if the pid is no process of this server, or one without a profile or not for the caller to see.';
+
+CREATE FUNCTION pg_leakhunt_ages(
+    file text,
+    OUT site text,
+    OUT context_name text,
+    OUT lifetime text,
+    OUT query_id bigint,
+    OUT query text,
+    OUT allocated_from timestamptz,
+    OUT allocated_until timestamptz,
+    OUT older_than interval,
+    OUT live_bytes bigint,
+    OUT error_bytes bigint,
+    OUT total_bytes bigint,
+    OUT survival float8,
+    OUT stack_id bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pg_leakhunt_ages_of_dump'
+LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_leakhunt_ages(text) IS
+'Returns the rows of pg_leakhunt_ages(pid) as they were when the dump was written, or when the process ended, if it crashed. A dump is called by its name in pg_leakhunt_dumps.';
 
 CREATE FUNCTION pg_leakhunt_symbols(
     OUT path text,
@@ -211,6 +302,7 @@ CREATE FUNCTION pg_leakhunt_report(
     OUT first_at timestamptz,
     OUT last_at timestamptz,
     OUT site text,
+    OUT routine text,
     OUT stack text[],
     OUT stack_id bigint)
 RETURNS SETOF record
@@ -225,13 +317,13 @@ CREATE VIEW pg_leakhunt_report AS
     ORDER BY live_bytes DESC;
 
 COMMENT ON VIEW pg_leakhunt_report IS
-'One row per process and call site, the one with the most live bytes first. A call site is a stack in a memory context while a statement was running. All figures are estimates from samples, and exact at sample_interval 1. For one process, pg_leakhunt_report(pid) is faster.';
+'One row per process and call site, the one with the most live bytes first. A call site is a stack in a memory context while a statement was running. All figures are estimates from samples, and exact at sample_interval 1. What a process allocated before its sampling began is not here: see pg_leakhunt_processes.unsampled_bytes. For one process, pg_leakhunt_report(pid) is faster.';
 COMMENT ON COLUMN pg_leakhunt_report.pid IS
 'process id';
 COMMENT ON COLUMN pg_leakhunt_report.backend_type IS
 'as in pg_stat_activity, and postmaster';
 COMMENT ON COLUMN pg_leakhunt_report.context_name IS
-'name of the memory context; [malloc] for what was allocated with malloc, outside of contexts; null for the row of samples whose site found no room';
+'name of the memory context; [malloc] for what was allocated with malloc, outside of contexts; null in the row [no room]';
 COMMENT ON COLUMN pg_leakhunt_report.lifetime IS
 'how long such a context lives: session, transaction, statement, query or error; process for [malloc], where all stays until somebody frees it';
 COMMENT ON COLUMN pg_leakhunt_report.query_id IS
@@ -263,7 +355,9 @@ COMMENT ON COLUMN pg_leakhunt_report.first_at IS
 COMMENT ON COLUMN pg_leakhunt_report.last_at IS
 'when the last sample was taken';
 COMMENT ON COLUMN pg_leakhunt_report.site IS
-'the function that allocates: the first of the stack that is no allocation helper; module+offset where no symbol is known; [no stack] where libunwind found no frame, [former stacks] for the totals of stacks that held nothing when room was short, [profile full] for those whose site found no room';
+'the function that allocates: the first of the stack that is no allocation helper; module+offset where no symbol is known; [no stack] where libunwind found no frame, [former stacks] for the totals of stacks that held nothing when room was short, [no room] for those whose site did not fit into the profile';
+COMMENT ON COLUMN pg_leakhunt_report.routine IS
+'the function, procedure, trigger or DO block in SQL, PL/pgSQL, PL/Perl or PL/Python that was running, the innermost, with the line of PL/pgSQL that it was at: shop.add_item(integer) line 12; null where there was none, or it could not be told for certain';
 COMMENT ON COLUMN pg_leakhunt_report.stack IS
 'the stack, innermost function first; cut at max_stack_depth, then the last element says so; null where site is in brackets';
 COMMENT ON COLUMN pg_leakhunt_report.stack_id IS
@@ -279,7 +373,8 @@ CREATE FUNCTION pg_leakhunt_contexts(
     OUT live_bytes bigint,
     OUT live_count bigint,
     OUT growth_bytes bigint,
-    OUT sites bigint)
+    OUT sites bigint,
+    OUT examples text[])
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pg_leakhunt_contexts'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
@@ -304,7 +399,7 @@ COMMENT ON COLUMN pg_leakhunt_contexts.lifetime IS
 COMMENT ON COLUMN pg_leakhunt_contexts.instances IS
 'number of contexts of that name, when the process last counted them; null if there were none, and for [malloc]';
 COMMENT ON COLUMN pg_leakhunt_contexts.context_bytes IS
-'bytes that these contexts have from malloc, likewise; exact';
+'bytes that these contexts had from malloc at that time; exact; null where instances is';
 COMMENT ON COLUMN pg_leakhunt_contexts.live_bytes IS
 'bytes allocated in them and not freed yet; estimate';
 COMMENT ON COLUMN pg_leakhunt_contexts.live_count IS
@@ -313,6 +408,8 @@ COMMENT ON COLUMN pg_leakhunt_contexts.growth_bytes IS
 'live_bytes since the baseline; null without one';
 COMMENT ON COLUMN pg_leakhunt_contexts.sites IS
 'number of call sites that allocated in them';
+COMMENT ON COLUMN pg_leakhunt_contexts.examples IS
+'what up to four of them are of, those with most bytes first: the statement of a cached plan, without literals (none with pg_leakhunt.track_queries off), the index, table, function, portal or dictionary, each with the number of contexts and their bytes. Those that differ only in literals and digits are counted together, and one of them is shown ("such as"). Exact when they were looked at; "about" where only a part of the contexts was; "at least" where there may be more; an example without figures is one of many. Null where PostgreSQL notes nothing beside the name, and where there are fewer than 100 contexts that have less than 256 kB';
 
 CREATE VIEW pg_leakhunt_queries AS
     SELECT pid,
@@ -352,24 +449,26 @@ COMMENT ON COLUMN pg_leakhunt_queries.sites IS
 
 CREATE FUNCTION pg_leakhunt_suspects(
     OUT pid int,
-    OUT backend_type text,
+    OUT verdict text,
+    OUT bytes bigint,
+    OUT bytes_per_hour bigint,
+    OUT site text,
+    OUT routine text,
+    OUT context_name text,
+    OUT application_name text,
     OUT username text,
     OUT database text,
-    OUT application_name text,
-    OUT score float8,
-    OUT verdict text,
-    OUT context_name text,
-    OUT site text,
-    OUT query_id bigint,
     OUT query text,
-    OUT live_bytes bigint,
+    OUT process_state text,
     OUT growth_bytes bigint,
-    OUT bytes_per_hour bigint,
+    OUT since timestamptz,
+    OUT score float8,
     OUT survival float8,
-    OUT epochs bigint,
+    OUT transactions bigint,
+    OUT query_id bigint,
+    OUT backend_type text,
     OUT evidence text,
-    OUT stack text[],
-    OUT state text)
+    OUT stack text[])
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pg_leakhunt_suspects'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
@@ -379,59 +478,64 @@ COMMENT ON FUNCTION pg_leakhunt_suspects() IS
 
 CREATE VIEW pg_leakhunt_suspects AS
     SELECT * FROM pg_leakhunt_suspects()
-    ORDER BY state = 'crashed', verdict = 'leak' OR (verdict = 'malloc' AND site IS NOT NULL) DESC, verdict = 'growing', score DESC, live_bytes DESC;
+    ORDER BY process_state = 'crashed', verdict = 'leak' OR (verdict = 'malloc' AND site IS NOT NULL) DESC, verdict = 'growing', score DESC, bytes DESC;
 
 COMMENT ON VIEW pg_leakhunt_suspects IS
-'One row per process and finding, those of processes that have crashed last, leaks first: a call site, over all statements together, memory contexts, or what the process holds outside of them. There is no row without the figures to say so, and none for what a pattern in pg_leakhunt_suppressions matches.';
+'One row per process and finding, the largest first, and those of crashed processes last: a call site, over all statements together, memory contexts that belong together, the statement that runs, or what only the process as a whole shows. There is no row without the figures to support it, and none for what a pattern in pg_leakhunt_suppressions matches.';
 COMMENT ON COLUMN pg_leakhunt_suspects.pid IS
 'process id';
-COMMENT ON COLUMN pg_leakhunt_suspects.backend_type IS
-'as in pg_stat_activity, and postmaster';
+COMMENT ON COLUMN pg_leakhunt_suspects.verdict IS
+'leak: a call site keeps growing, transaction after transaction, or second after second of a long one; query: the running statement or transaction holds more than its settings allow, and keeps growing; held: a few finished transactions left much in the session; contexts: memory contexts keep becoming more; malloc: what a call site has from malloc keeps growing as a leak does, or, where call sites are not known or hold less than half of it, what malloc has given out outside of contexts; mapped: memory that belongs to neither keeps growing; freed: malloc keeps much that was freed; growing: a call site has grown since the baseline, in too few transactions to tell a leak from a cache, or a little in each of several statements';
+COMMENT ON COLUMN pg_leakhunt_suspects.bytes IS
+'bytes that the verdict is about: of a call site, allocated there and not freed yet, an estimate; of contexts, mapped and freed, and of malloc without a site, what was last counted, exact; of query, all that the statement or transaction holds';
+COMMENT ON COLUMN pg_leakhunt_suspects.bytes_per_hour IS
+'growth in bytes per hour, up to when it last grew; estimate; counted from a time in the first half of the site''s life or of the history, of growing from the baseline; null where too little time has passed to tell, or where it has stopped';
+COMMENT ON COLUMN pg_leakhunt_suspects.site IS
+'first function of the stack that is not a helper such as pstrdup; of contexts and query, where most was allocated of it; null where the verdict is about the process as a whole';
+COMMENT ON COLUMN pg_leakhunt_suspects.routine IS
+'routine in which most of it was allocated, as in pg_leakhunt_report; null where there was none';
+COMMENT ON COLUMN pg_leakhunt_suspects.context_name IS
+'name of the memory context; [malloc] for what a call site has from malloc';
+COMMENT ON COLUMN pg_leakhunt_suspects.application_name IS
+'as in pg_stat_activity; of a process that is gone, what it was at its last count; null if it had set none';
 COMMENT ON COLUMN pg_leakhunt_suspects.username IS
 'role that the process was authenticated as; null if none';
 COMMENT ON COLUMN pg_leakhunt_suspects.database IS
 'database that the process is connected to; null if none';
-COMMENT ON COLUMN pg_leakhunt_suspects.application_name IS
-'as in pg_stat_activity; of a process that is gone, as of its last count; null if it had set none';
-COMMENT ON COLUMN pg_leakhunt_suspects.score IS
-'0 to 1: of a leak, in contexts or of malloc, how steadily it grows and how many samples say so; of a query, or of what one has left, which part of it is beyond the error; of contexts, and of malloc without a site, how steadily they grow; of what malloc retains, its part of what malloc has; of growth, of which no more is known than that it exceeds its error, at most 0.5';
-COMMENT ON COLUMN pg_leakhunt_suspects.verdict IS
-'leak: it has gone on through many transactions, or seconds of longer ones; query: a statement or transaction that runs holds more than its settings allow, and goes on; held: a few transactions that are over have left much in the session; contexts: memory contexts go on becoming more; malloc: what a call site has from malloc goes on growing as a leak does, or, where that is not tracked or such sites hold less than half of it, what malloc has given out outside of contexts; mapped: so does memory that neither has; retained: malloc keeps much that was freed; growing: it has grown since the baseline, in too few transactions to tell a leak from a cache, or a little in each of several statements';
-COMMENT ON COLUMN pg_leakhunt_suspects.context_name IS
-'name of the memory context; [malloc] for what a call site has from malloc';
-COMMENT ON COLUMN pg_leakhunt_suspects.site IS
-'first function of the stack that is not a helper such as pstrdup; of contexts, where most was allocated in them; null where the verdict is about the process as a whole';
-COMMENT ON COLUMN pg_leakhunt_suspects.query_id IS
-'of the statement for which most is held, as in pg_stat_activity; null where the server had computed none';
 COMMENT ON COLUMN pg_leakhunt_suspects.query IS
-'text of the top-level statement for which most is held, as in pg_leakhunt_report';
-COMMENT ON COLUMN pg_leakhunt_suspects.live_bytes IS
-'bytes that the verdict is about: allocated at this site and not freed yet, an estimate; of contexts, mapped and retained, and of malloc without a site, what they have, exact as of counted_at';
+'text of the top-level statement for which most is held, as in pg_leakhunt_report; of mapped, and of malloc without a site, the one for which most of its samples are, or that was running, as in pg_stat_activity, while at least half of the growth was counted; null where none was running, or it is not known';
+COMMENT ON COLUMN pg_leakhunt_suspects.process_state IS
+'state of the process, as in pg_leakhunt_processes: live, unpublished or crashed; findings of crashed processes stay until the next start of the server';
 COMMENT ON COLUMN pg_leakhunt_suspects.growth_bytes IS
-'live_bytes since the baseline; null without one; of mapped, and of malloc without a site, since the history of the process begins';
-COMMENT ON COLUMN pg_leakhunt_suspects.bytes_per_hour IS
-'growth per hour, up to now or to the last sample of a process that is gone: since some time in the first half of the site''s life or of the history, of growing since the baseline; estimate; null where too little time has passed to tell';
+'growth of bytes since the baseline; null without one; of mapped, and of malloc without a site, growth since the history of the process begins';
+COMMENT ON COLUMN pg_leakhunt_suspects.since IS
+'time from which growth_bytes is counted; null where that is null';
+COMMENT ON COLUMN pg_leakhunt_suspects.score IS
+'how sure the verdict is, 0 to 1: of a leak, in contexts or of malloc, how steadily it grows and how many samples say so; of query and held, the part of bytes that is beyond their error; of contexts, mapped, and malloc without a site, how steadily they grow; of freed, its part of what malloc has; of growing, at most 0.5';
 COMMENT ON COLUMN pg_leakhunt_suspects.survival IS
-'live_bytes per byte ever allocated at this site: 1 = nothing was freed; null where it is not about a site';
-COMMENT ON COLUMN pg_leakhunt_suspects.epochs IS
-'transactions, or seconds of longer ones, in which the site had samples; null where it is not about a site';
+'part of all bytes ever allocated at this site that is not freed: 1 = nothing was freed; null where the row is not about a call site';
+COMMENT ON COLUMN pg_leakhunt_suspects.transactions IS
+'number of transactions in which the site had samples; 1 in a process that has no transactions; null where the row is not about a call site';
+COMMENT ON COLUMN pg_leakhunt_suspects.query_id IS
+'query_id of the statement for which most is held, as in pg_stat_activity; null where the server had computed none';
+COMMENT ON COLUMN pg_leakhunt_suspects.backend_type IS
+'as in pg_stat_activity, and postmaster';
 COMMENT ON COLUMN pg_leakhunt_suspects.evidence IS
-'why it is here, and what to do next; of malloc without a site with the libraries of the process that call it';
+'why the row is here, and what to do next; of malloc without a site with the libraries of the process that call it';
 COMMENT ON COLUMN pg_leakhunt_suspects.stack IS
-'all frames, the allocating function first';
-COMMENT ON COLUMN pg_leakhunt_suspects.state IS
-'state of the process, as in pg_leakhunt_processes: live, private or crashed; of processes that have crashed, findings stay until the next start of the server';
+'all frames, the allocating function first; null where there is no site';
 
 CREATE FUNCTION pg_leakhunt_explain(
     pid int DEFAULT NULL,
+    format text DEFAULT 'text',
     OUT pid int,
     OUT explanation text)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pg_leakhunt_explain'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
-COMMENT ON FUNCTION pg_leakhunt_explain(int) IS
-'Returns a paragraph on a process, or on each if pid is null, the largest first: who it is, how large it is and of what, since when it grows and by what, the verdict of pg_leakhunt_suspects or why there is none, and the next step. All its figures are those of the views: what samples stand for has its 95% bound behind it, as (+/- 12 MB), what was counted says when. A WARNING and no rows if the pid is no process of this server, or one not for the caller to see.';
+COMMENT ON FUNCTION pg_leakhunt_explain(int, text) IS
+'Returns a paragraph on a process, or, if pid is null, one on the server, with a null pid, and then on each process, the largest first; of four or more that are alike only on the largest. With format json, an object for programs instead, of each process. A paragraph says who it is, how large it is and of what, since when it grows and by what, the verdict of pg_leakhunt_suspects or why there is none, and the next step. All its figures are those of the views: what samples stand for has its 95% bound behind it, as (+/- 12 MB), what was counted says when. A WARNING and no rows if the pid is no process of this server, or one not for the caller to see. Another format is an ERROR.';
 
 CREATE FUNCTION pg_leakhunt_metrics(
     OUT name text,
@@ -439,6 +543,8 @@ CREATE FUNCTION pg_leakhunt_metrics(
     OUT verdict text,
     OUT context_name text,
     OUT site text,
+    OUT query_id bigint,
+    OUT query text,
     OUT value float8)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pg_leakhunt_metrics'
@@ -451,7 +557,7 @@ CREATE VIEW pg_leakhunt_metrics AS
     SELECT * FROM pg_leakhunt_metrics();
 
 COMMENT ON VIEW pg_leakhunt_metrics IS
-'Figures for engines that store them every few seconds, one per row: of the server, per backend type, and of the ten worst suspects, those of several processes that are called alike in one. It takes no longer than some 20 ms with a thousand sessions: processes are judged until 15 ms are over, the largest first (processes_unjudged has the others). Where a suspect has functions that this session has not looked up yet, their names are waited for, up to 200 ms in all; those that take longer are module+offset until a later call, as symbols are read between two calls. Where there are patterns in pg_leakhunt_suppressions, such a suspect is left to that call.';
+'Figures for engines that store them every few seconds, one per row: of the server, per backend type, of the ten statements with the highest peaks, and of the ten worst suspects, those of several processes that are called alike in one. It takes no longer than some 20 ms with a thousand sessions: processes are judged until 15 ms are over, the largest first (processes_unjudged has the others). Where a suspect has functions that this session has not looked up yet, their names are waited for, up to 200 ms in all; those that take longer are module+offset until a later call, as symbols are read between two calls. Where there are patterns in pg_leakhunt_suppressions, such a suspect is left to that call.';
 COMMENT ON COLUMN pg_leakhunt_metrics.name IS
 'what the value is; the unit, if there is one, is its end: bytes, or bytes per second. All are gauges, of processes that live; a name that ended in _total would be a counter';
 COMMENT ON COLUMN pg_leakhunt_metrics.backend_type IS
@@ -462,8 +568,12 @@ COMMENT ON COLUMN pg_leakhunt_metrics.context_name IS
 'memory context of a suspect; null where it is about the processes as a whole';
 COMMENT ON COLUMN pg_leakhunt_metrics.site IS
 'call site of a suspect, as in pg_leakhunt_suspects; module+offset while its name is not known in this session';
+COMMENT ON COLUMN pg_leakhunt_metrics.query_id IS
+'identifier of a statement of pg_leakhunt_statements; null if compute_query_id is off, and where the value is about no statement';
+COMMENT ON COLUMN pg_leakhunt_metrics.query IS
+'text of that statement, in one line, 100 characters at most; statements that are called alike, of several roles or databases, are one, with the highest peak';
 COMMENT ON COLUMN pg_leakhunt_metrics.value IS
-'the figure, of processes that the caller may see: rss_anon_bytes, context_bytes and malloc_bytes as in pg_leakhunt_processes, added up; bytes of a suspect are the live_bytes of its findings';
+'the figure, of processes that the caller may see: rss_anon_bytes, context_bytes and malloc_bytes as in pg_leakhunt_processes, added up; bytes of a suspect are the bytes of its findings';
 
 CREATE FUNCTION pg_leakhunt_suppressed(
     OUT pattern text,
@@ -506,13 +616,98 @@ CREATE FUNCTION pg_leakhunt_check(
     OUT objects_per_iteration float8,
     OUT context_name text,
     OUT site text,
+    OUT routine text,
     OUT stack text[])
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pg_leakhunt_check'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL UNSAFE;
 
 COMMENT ON FUNCTION pg_leakhunt_check(text, int, int) IS
-'Runs the statement warmup + iterations times in this session and transaction, and returns the call sites at which memory of session-long contexts, and of malloc where that is tracked, stays behind each time: bytes and chunks per iteration, exact figures, the most bytes first. Contexts that stay behind without a call site in them are returned as [memory contexts]; a NOTICE says by how much malloc grew that no row is about. No row means no leak. What the statement does stays done; if there is something to confirm, it runs as many times more, each in a subtransaction that is rolled back. Errors of the statement end the check.';
+'Runs the statement warmup + iterations times in this session and transaction, and returns the call sites at which memory of session-long contexts, and of malloc where that is tracked, stays behind each time: bytes and chunks per iteration, exact figures, the most bytes first. Contexts that stay behind without a call site in them are returned as [memory contexts]; a NOTICE says by how much malloc grew that no row is about. No row means no leak. What the statement does stays done; if there is something to confirm, it runs as many times more, each in a subtransaction that is rolled back. Errors of the statement end the check. Only superusers may call it, and roles that EXECUTE is granted to.';
+
+--
+-- What statements took
+--
+
+CREATE FUNCTION pg_leakhunt_statements(
+    OUT query_id bigint,
+    OUT query text,
+    OUT database text,
+    OUT username text,
+    OUT dbid oid,
+    OUT userid oid,
+    OUT calls bigint,
+    OUT mean_peak_bytes bigint,
+    OUT max_peak_bytes bigint,
+    OUT error_bytes bigint,
+    OUT max_at timestamptz,
+    OUT allowed_bytes bigint,
+    OUT calls_beyond bigint,
+    OUT kept_bytes bigint,
+    OUT context_name text,
+    OUT site text,
+    OUT routine text,
+    OUT stack text[])
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pg_leakhunt_statements'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_leakhunt_statements() IS
+'Returns the rows of the view pg_leakhunt_statements.';
+
+CREATE VIEW pg_leakhunt_statements AS
+    SELECT * FROM pg_leakhunt_statements()
+    ORDER BY max_peak_bytes DESC;
+
+COMMENT ON VIEW pg_leakhunt_statements IS
+'One row per statement, database and role, the highest peak first: what its calls took, in all sessions, ended ones included. The peak of a call is the most that its process held while it ran, less what the process held at its first sample. Peaks of parallel workers are added to that of their leader. Calls whose peak is below pg_leakhunt.statement_min_bytes are not counted.';
+COMMENT ON COLUMN pg_leakhunt_statements.query_id IS
+'identifier as in pg_stat_statements; null if compute_query_id is off: then statements that differ in literals only are one';
+COMMENT ON COLUMN pg_leakhunt_statements.query IS
+'text of the first such call, without what may be a password; nested statements count for it; null if it is not known';
+COMMENT ON COLUMN pg_leakhunt_statements.database IS
+'database that it ran in; null if there is no such database now';
+COMMENT ON COLUMN pg_leakhunt_statements.username IS
+'role that ran it; null if there is no such role now';
+COMMENT ON COLUMN pg_leakhunt_statements.dbid IS
+'OID of the database, as in pg_stat_statements';
+COMMENT ON COLUMN pg_leakhunt_statements.userid IS
+'OID of the role, as in pg_stat_statements';
+COMMENT ON COLUMN pg_leakhunt_statements.calls IS
+'number of calls with a peak of at least pg_leakhunt.statement_min_bytes, by the lower end of the estimate; those that run included';
+COMMENT ON COLUMN pg_leakhunt_statements.mean_peak_bytes IS
+'mean peak of these calls, in bytes; estimate';
+COMMENT ON COLUMN pg_leakhunt_statements.max_peak_bytes IS
+'highest peak, in bytes; estimate; of a statement that runs, at least two thirds of its peak so far';
+COMMENT ON COLUMN pg_leakhunt_statements.error_bytes IS
+'max_peak_bytes is off by at most that many bytes in 95 of 100 cases; 0 if each allocation was sampled';
+COMMENT ON COLUMN pg_leakhunt_statements.max_at IS
+'when that peak was';
+COMMENT ON COLUMN pg_leakhunt_statements.allowed_bytes IS
+'what the settings of that session allowed a node of its plan then, in bytes: work_mem times hash_mem_multiplier; of a statement that maintains tables, maintenance_work_mem if that is more';
+COMMENT ON COLUMN pg_leakhunt_statements.calls_beyond IS
+'number of calls whose peak went beyond twice what settings allowed, by the lower end of the estimate';
+COMMENT ON COLUMN pg_leakhunt_statements.kept_bytes IS
+'by how much memory that lasts as long as the session grew in these calls, in bytes; estimate';
+COMMENT ON COLUMN pg_leakhunt_statements.context_name IS
+'memory context of the call site that had allocated most of the highest peak; null if it is not known';
+COMMENT ON COLUMN pg_leakhunt_statements.site IS
+'that call site, as in pg_leakhunt_report';
+COMMENT ON COLUMN pg_leakhunt_statements.routine IS
+'routine in which it was allocated, as in pg_leakhunt_report; null where there was none';
+COMMENT ON COLUMN pg_leakhunt_statements.stack IS
+'its stack, as in pg_leakhunt_report; at most the 64 innermost frames';
+
+CREATE FUNCTION pg_leakhunt_statements_reset(
+    userid oid DEFAULT 0,
+    dbid oid DEFAULT 0,
+    query_id bigint DEFAULT 0)
+RETURNS void
+AS 'MODULE_PATHNAME', 'pg_leakhunt_statements_reset'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_leakhunt_statements_reset(oid, oid, bigint) IS
+'Forgets the statements of that role, database and query id in pg_leakhunt_statements. 0 stands for all.';
 
 --
 -- What acts on processes
@@ -671,7 +866,7 @@ COMMENT ON COLUMN pg_leakhunt_dumps.peak_bytes IS
 COMMENT ON COLUMN pg_leakhunt_dumps.died_at IS
 'as in pg_leakhunt_processes; null if the process lived, or nobody knows';
 COMMENT ON COLUMN pg_leakhunt_dumps.death IS
-'as in pg_leakhunt_processes; null likewise';
+'as in pg_leakhunt_processes; null where died_at is';
 
 CREATE FUNCTION pg_leakhunt_read_dump(file text)
 RETURNS SETOF pg_leakhunt_report
@@ -679,7 +874,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_read_dump'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_read_dump(text) IS
-'Returns the rows that pg_leakhunt_report had when the dump file was written, the most live bytes first; without growth if the process wrote it itself, at its exit or when it had grown. The file is a name in pg_leakhunt.dump_directory, or, for members of pg_read_server_files, a path. A damaged file is an ERROR that names the line.';
+'Returns the rows that pg_leakhunt_report had when the dump file was written, the most live bytes first; without growth if the process wrote it itself, at its exit or when it had grown. The file is a name in pg_leakhunt.dump_directory, or, for members of pg_read_server_files, a path. A damaged file is an ERROR.';
 
 CREATE FUNCTION pg_leakhunt_dump_file(file text)
 RETURNS bytea
@@ -687,7 +882,23 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_dump_file'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_dump_file(text) IS
-'Returns the bytes of a dump file as they are, for who has no shell on the server. The file is named as in pg_leakhunt_read_dump. A file that is no dump, or damaged, or larger than the 1 GB of a value, is an ERROR.';
+'Returns the bytes of a dump file as they are, for those who have no shell on the server. The file is named as in pg_leakhunt_read_dump. A file that is no dump, or damaged, or larger than the 1 GB of a value, is an ERROR.';
+
+CREATE FUNCTION pg_leakhunt_heap(pid int, symbolized bool DEFAULT false)
+RETURNS text
+AS 'MODULE_PATHNAME', 'pg_leakhunt_heap'
+LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_leakhunt_heap(int, bool) IS
+'Returns what a process holds as a text for jeprof and go tool pprof: bytes and chunks that are live, and that were ever allocated, by stack. If symbolized, it has the names of all functions for jeprof. A pid without a profile, or one that the caller may not see, is an ERROR.';
+
+CREATE FUNCTION pg_leakhunt_heap(file text, symbolized bool DEFAULT false)
+RETURNS text
+AS 'MODULE_PATHNAME', 'pg_leakhunt_heap'
+LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_leakhunt_heap(text, bool) IS
+'Returns the same of a dump file, which is named as in pg_leakhunt_read_dump. With pg_leakhunt.dump_text on, the same text lies beside the dump, as a file whose name ends with heap.';
 
 CREATE FUNCTION pg_leakhunt_diff(
     older text,
@@ -703,6 +914,7 @@ CREATE FUNCTION pg_leakhunt_diff(
     OUT newer_count bigint,
     OUT growth_count bigint,
     OUT site text,
+    OUT routine text,
     OUT stack text[])
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pg_leakhunt_diff'
@@ -714,7 +926,7 @@ COMMENT ON FUNCTION pg_leakhunt_diff(text, text) IS
 --
 -- Tables, pictures and profiles for other tools: of a process, as it is or its
 -- growth since the baseline, of a dump file, as it is or its growth since another
--- dump, or of all processes together, likewise as one.  Those have names of their
+-- dump, or of all processes together, or of their growth.  Those have names of their
 -- own: without a pid, an argument in quotes could be a file's name or anything.
 --
 
@@ -731,11 +943,11 @@ CREATE FUNCTION pg_leakhunt_top(
     OUT cum_percent float8,
     OUT cum_count bigint)
 RETURNS SETOF record
-AS 'MODULE_PATHNAME', 'pg_leakhunt_top_of_process'
+AS 'MODULE_PATHNAME', 'pg_leakhunt_top'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_top(int, text, bool, bool) IS
-'Returns what a process holds, per function, function and line, module or context, as sums_by says: the bytes and chunks that it has allocated itself (flat), and that it or what it calls have allocated (cum), the most flat bytes first. A function that is in a stack several times counts once. Percents are of all bytes, to two decimals, and null where these are not more than 0. With growth they are what it has gained since its baseline; with peak what was held when the process held most, without numbers of chunks. A WARNING and no rows if the pid is no process of this server, or one without a profile or not for the caller to see.';
+'Returns what a process holds, per function, function and line, module, context or routine, as sums_by says: the bytes and chunks that it has allocated itself (flat), and that it or what it calls have allocated (cum), the most flat bytes first. A function that is in a stack several times counts once. Percents are of all bytes, to two decimals, and null where these are not more than 0. With growth they are what it has gained since its baseline; with peak what was held when the process held most, without numbers of chunks. A WARNING and no rows if the pid is no process of this server, or one without a profile or not for the caller to see.';
 
 CREATE FUNCTION pg_leakhunt_top(
     file text,
@@ -750,11 +962,11 @@ CREATE FUNCTION pg_leakhunt_top(
     OUT cum_percent float8,
     OUT cum_count bigint)
 RETURNS SETOF record
-AS 'MODULE_PATHNAME', 'pg_leakhunt_top_of_file'
+AS 'MODULE_PATHNAME', 'pg_leakhunt_top'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_top(text, text, text, bool) IS
-'Returns what a dump file holds, per function, function and line, module or context, as sums_by says: the bytes and chunks that it has allocated itself (flat), and that it or what it calls have allocated (cum), the most flat bytes first. A function that is in a stack several times counts once. Percents are of all bytes, to two decimals, and null where these are not more than 0. With base they are what it has gained since that dump file; with peak what was held when the process held most, without numbers of chunks.';
+'Returns what a dump file holds, per function, function and line, module, context or routine, as sums_by says: the bytes and chunks that it has allocated itself (flat), and that it or what it calls have allocated (cum), the most flat bytes first. A function that is in a stack several times counts once. Percents are of all bytes, to two decimals, and null where these are not more than 0. With base they are what it has gained since that dump file; with peak what was held when the process held most, without numbers of chunks.';
 
 CREATE FUNCTION pg_leakhunt_top_all(
     sums_by text DEFAULT 'function',
@@ -768,7 +980,7 @@ CREATE FUNCTION pg_leakhunt_top_all(
     OUT cum_percent float8,
     OUT cum_count bigint)
 RETURNS SETOF record
-AS 'MODULE_PATHNAME', 'pg_leakhunt_top_of_all'
+AS 'MODULE_PATHNAME', 'pg_leakhunt_top'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_top_all(text, bool, bool) IS
@@ -779,76 +991,82 @@ CREATE FUNCTION pg_leakhunt_folded(
     growth bool DEFAULT false,
     context bool DEFAULT false,
     query bool DEFAULT false,
-    peak bool DEFAULT false)
+    peak bool DEFAULT false,
+    frames text DEFAULT 'all')
 RETURNS text
-AS 'MODULE_PATHNAME', 'pg_leakhunt_folded_of_process'
+AS 'MODULE_PATHNAME', 'pg_leakhunt_folded'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
-COMMENT ON FUNCTION pg_leakhunt_folded(int, bool, bool, bool, bool) IS
-'Returns the live bytes of a process as folded stacks, one per line, the outermost function first, for flame graph scripts and speedscope. With growth there are two figures, the bytes at its baseline and now; with peak it is what was held when the process held most. With context or query, memory contexts or statements are the first levels. A process without a profile is an ERROR.';
+COMMENT ON FUNCTION pg_leakhunt_folded(int, bool, bool, bool, bool, text) IS
+'Returns the live bytes of a process as folded stacks, one per line, the outermost function first, for flame graph scripts and speedscope. With growth there are two figures, the bytes at its baseline and now; with peak it is what was held when the process held most. With context or query, memory contexts or statements are the first levels. A process without a profile is an ERROR. With frames => ''sql'', stacks are of functions in SQL and procedural languages only.';
 
 CREATE FUNCTION pg_leakhunt_folded(
     file text,
     base text DEFAULT NULL,
     context bool DEFAULT false,
     query bool DEFAULT false,
-    peak bool DEFAULT false)
+    peak bool DEFAULT false,
+    frames text DEFAULT 'all')
 RETURNS text
-AS 'MODULE_PATHNAME', 'pg_leakhunt_folded_of_file'
+AS 'MODULE_PATHNAME', 'pg_leakhunt_folded'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
-COMMENT ON FUNCTION pg_leakhunt_folded(text, text, bool, bool, bool) IS
-'Returns the live bytes of a dump file as folded stacks, one per line, the outermost function first, for flame graph scripts and speedscope. With base there are two figures, the bytes in that dump file and in this one; with peak it is what was held when the process held most. With context or query, memory contexts or statements are the first levels.';
+COMMENT ON FUNCTION pg_leakhunt_folded(text, text, bool, bool, bool, text) IS
+'Returns the live bytes of a dump file as folded stacks, one per line, the outermost function first, for flame graph scripts and speedscope. With base there are two figures, the bytes in that dump file and in this one; with peak it is what was held when the process held most. With context or query, memory contexts or statements are the first levels. With frames => ''sql'', stacks are of functions in SQL and procedural languages only.';
 
 CREATE FUNCTION pg_leakhunt_folded_all(
     growth bool DEFAULT false,
     context bool DEFAULT false,
     query bool DEFAULT false,
-    peak bool DEFAULT false)
+    peak bool DEFAULT false,
+    frames text DEFAULT 'all')
 RETURNS text
-AS 'MODULE_PATHNAME', 'pg_leakhunt_folded_of_all'
+AS 'MODULE_PATHNAME', 'pg_leakhunt_folded'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
-COMMENT ON FUNCTION pg_leakhunt_folded_all(bool, bool, bool, bool) IS
-'Returns the live bytes of all processes that the caller may see, together, as pg_leakhunt_folded does for one. With growth there are two figures, the bytes at the baselines and now; processes without a baseline are left out, which a NOTICE says. With peak it is the sum of what each process held at its own peak, which were at different times. No process with a profile is an ERROR.';
+COMMENT ON FUNCTION pg_leakhunt_folded_all(bool, bool, bool, bool, text) IS
+'Returns the live bytes of all processes that the caller may see, together, as pg_leakhunt_folded does for one. With growth there are two figures, the bytes at the baselines and now; processes without a baseline are left out, which a NOTICE says. With peak it is the sum of what each process held at its own peak, which were at different times. No process with a profile is an ERROR. With frames => ''sql'', stacks are of functions in SQL and procedural languages only.';
 
 CREATE FUNCTION pg_leakhunt_flamegraph(
     pid int,
     growth bool DEFAULT false,
     context bool DEFAULT false,
     query bool DEFAULT false,
-    peak bool DEFAULT false)
+    peak bool DEFAULT false,
+    frames text DEFAULT 'all')
 RETURNS text
-AS 'MODULE_PATHNAME', 'pg_leakhunt_flamegraph_of_process'
+AS 'MODULE_PATHNAME', 'pg_leakhunt_flamegraph'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
-COMMENT ON FUNCTION pg_leakhunt_flamegraph(int, bool, bool, bool, bool) IS
-'Returns the live bytes of a process as a flame graph: an interactive SVG that needs nothing else. With growth it shows what has grown (red) and shrunk (blue) since its baseline; with peak what was held when the process held most. With context or query, memory contexts or statements are the first levels. A process without a profile is an ERROR.';
+COMMENT ON FUNCTION pg_leakhunt_flamegraph(int, bool, bool, bool, bool, text) IS
+'Returns the live bytes of a process as a flame graph: an interactive SVG that needs nothing else. With growth it shows what has grown (red) and shrunk (blue) since its baseline; with peak what was held when the process held most. With context or query, memory contexts or statements are the first levels. A process without a profile is an ERROR. With frames => ''sql'', stacks are of functions in SQL and procedural languages only.';
 
 CREATE FUNCTION pg_leakhunt_flamegraph(
     file text,
     base text DEFAULT NULL,
     context bool DEFAULT false,
     query bool DEFAULT false,
-    peak bool DEFAULT false)
+    peak bool DEFAULT false,
+    frames text DEFAULT 'all')
 RETURNS text
-AS 'MODULE_PATHNAME', 'pg_leakhunt_flamegraph_of_file'
+AS 'MODULE_PATHNAME', 'pg_leakhunt_flamegraph'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
-COMMENT ON FUNCTION pg_leakhunt_flamegraph(text, text, bool, bool, bool) IS
-'Returns the live bytes of a dump file as a flame graph: an interactive SVG that needs nothing else. With base it shows what has grown (red) and shrunk (blue) since that dump file; with peak what was held when the process held most. With context or query, memory contexts or statements are the first levels.';
+COMMENT ON FUNCTION pg_leakhunt_flamegraph(text, text, bool, bool, bool, text) IS
+'Returns the live bytes of a dump file as a flame graph: an interactive SVG that needs nothing else. With base it shows what has grown (red) and shrunk (blue) since that dump file; with peak what was held when the process held most. With context or query, memory contexts or statements are the first levels. With frames => ''sql'', stacks are of functions in SQL and procedural languages only.';
 
 CREATE FUNCTION pg_leakhunt_flamegraph_all(
     growth bool DEFAULT false,
     context bool DEFAULT false,
     query bool DEFAULT false,
-    peak bool DEFAULT false)
+    peak bool DEFAULT false,
+    frames text DEFAULT 'all')
 RETURNS text
-AS 'MODULE_PATHNAME', 'pg_leakhunt_flamegraph_of_all'
+AS 'MODULE_PATHNAME', 'pg_leakhunt_flamegraph'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
-COMMENT ON FUNCTION pg_leakhunt_flamegraph_all(bool, bool, bool, bool) IS
-'Returns the live bytes of all processes that the caller may see, together, as a flame graph, as pg_leakhunt_flamegraph does for one; it says how many processes it is of. With growth it shows what has grown and shrunk since the baseline of each; processes without one are left out, which a NOTICE says. With peak it is the sum of what each process held at its own peak, which were at different times. No process with a profile is an ERROR.';
+COMMENT ON FUNCTION pg_leakhunt_flamegraph_all(bool, bool, bool, bool, text) IS
+'Returns the live bytes of all processes that the caller may see, together, as a flame graph, as pg_leakhunt_flamegraph does for one; it says how many processes it is of. With growth it shows what has grown and shrunk since the baseline of each; processes without one are left out, which a NOTICE says. With peak it is the sum of what each process held at its own peak, which were at different times. No process with a profile is an ERROR. With frames => ''sql'', stacks are of functions in SQL and procedural languages only.';
 
 CREATE FUNCTION pg_leakhunt_pprof(
     pid int,
@@ -861,7 +1079,7 @@ CREATE FUNCTION pg_leakhunt_pprof(
     max_samples int DEFAULT NULL,
     max_bytes int DEFAULT NULL)
 RETURNS bytea
-AS 'MODULE_PATHNAME', 'pg_leakhunt_pprof_of_process'
+AS 'MODULE_PATHNAME', 'pg_leakhunt_pprof'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_pprof(int, bool, bool, text[], text[], bool, bool, int, int) IS
@@ -878,7 +1096,7 @@ CREATE FUNCTION pg_leakhunt_pprof(
     max_samples int DEFAULT NULL,
     max_bytes int DEFAULT NULL)
 RETURNS bytea
-AS 'MODULE_PATHNAME', 'pg_leakhunt_pprof_of_file'
+AS 'MODULE_PATHNAME', 'pg_leakhunt_pprof'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_pprof(text, text, bool, text[], text[], bool, bool, int, int) IS
@@ -894,7 +1112,7 @@ CREATE FUNCTION pg_leakhunt_pprof_all(
     max_samples int DEFAULT NULL,
     max_bytes int DEFAULT NULL)
 RETURNS bytea
-AS 'MODULE_PATHNAME', 'pg_leakhunt_pprof_of_all'
+AS 'MODULE_PATHNAME', 'pg_leakhunt_pprof'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_pprof_all(bool, bool, text[], text[], bool, bool, int, int) IS
@@ -910,7 +1128,7 @@ CREATE FUNCTION pg_leakhunt_pprof(
     max_samples int DEFAULT NULL,
     max_bytes int DEFAULT NULL)
 RETURNS bytea
-AS 'MODULE_PATHNAME', 'pg_leakhunt_pprof_of_all'
+AS 'MODULE_PATHNAME', 'pg_leakhunt_pprof'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_pprof(bool, bool, text[], text[], bool, bool, int, int) IS
@@ -918,7 +1136,9 @@ COMMENT ON FUNCTION pg_leakhunt_pprof(bool, bool, text[], text[], bool, bool, in
 
 --
 -- Privileges: rows are filtered by role, so that everybody may look; to sample
--- more is to make a process slower, and a dump takes room on the disk
+-- more is to make a process slower, and a dump takes room on the disk.  A check
+-- runs any statement within a SELECT: an injection could hide one in there that
+-- is refused as a second statement.
 --
 
 REVOKE ALL ON FUNCTION pg_leakhunt_start(int, bigint, text, interval),
@@ -926,9 +1146,10 @@ REVOKE ALL ON FUNCTION pg_leakhunt_start(int, bigint, text, interval),
     pg_leakhunt_start_all(text, text, interval),
     pg_leakhunt_stop(int), pg_leakhunt_start_all(bigint, text, interval),
     pg_leakhunt_stop_all(), pg_leakhunt_reset_all(),
-    pg_leakhunt_dump(int, bool) FROM PUBLIC;
+    pg_leakhunt_dump(int, bool), pg_leakhunt_check(text, int, int),
+    pg_leakhunt_statements_reset(oid, oid, bigint) FROM PUBLIC;
 
 GRANT SELECT ON pg_leakhunt_processes, pg_leakhunt_metrics, pg_leakhunt_report,
     pg_leakhunt_contexts, pg_leakhunt_queries, pg_leakhunt_suspects,
     pg_leakhunt_suppressions, pg_leakhunt_suppressed, pg_leakhunt_dumps,
-    pg_leakhunt_symbols TO PUBLIC;
+    pg_leakhunt_symbols, pg_leakhunt_statements TO PUBLIC;

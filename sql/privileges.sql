@@ -14,6 +14,8 @@ BEGIN
         EXECUTE format('PREPARE kept_%s AS SELECT 1', i);
     END LOOP;
 END $$;
+SELECT format('DECLARE kept_%s CURSOR WITH HOLD FOR SELECT repeat(''x'', 1000) FROM generate_series(1, 3000)', i)
+    FROM generate_series(1, 16) i \gexec
 SELECT pg_leakhunt_dump(pg_backend_pid()) IS NOT NULL AS dumped;
 
 -- who may see that may see something of everything
@@ -27,12 +29,13 @@ UNION ALL SELECT 'suppressed', sum(sites) > 0 FROM pg_leakhunt_suppressed
 UNION ALL SELECT 'symbols', count(*) > 0 FROM pg_leakhunt_symbols
 UNION ALL SELECT 'dumps', count(*) > 0 FROM pg_leakhunt_dumps
 UNION ALL SELECT 'history', count(*) > 0 FROM pg_leakhunt_history(pg_backend_pid())
+UNION ALL SELECT 'ages', count(*) > 0 FROM pg_leakhunt_ages(pg_backend_pid())
 UNION ALL SELECT 'report()', count(*) > 0 FROM pg_leakhunt_report(pg_backend_pid());
 EXECUTE seen;
 
 -- a role without privileges sees nothing of this superuser's session
 SET ROLE regress_leakhunt_nobody;
--- (the text of two warnings has the pid)
+-- (the text of three warnings has the pid)
 SET client_min_messages = error;
 EXECUTE seen;
 SET client_min_messages = warning;
@@ -48,6 +51,7 @@ SELECT pg_leakhunt_start_all();
 SELECT pg_leakhunt_stop_all();
 SELECT pg_leakhunt_reset_all();
 SELECT pg_leakhunt_dump(pg_backend_pid());
+SELECT * FROM pg_leakhunt_check('CREATE TABLE regress_leakhunt_made (a int)', 2, 0);
 SET pg_leakhunt.sample_interval = 1;
 SET pg_leakhunt.scope = 'all';
 -- (the text differs between releases)
@@ -62,7 +66,8 @@ EXECUTE seen;
 RESET ROLE;
 
 -- and so is to be of the process' own role
-SELECT format('GRANT %I TO regress_leakhunt_nobody', current_user) \gexec
+SELECT current_user AS me \gset
+GRANT :"me" TO regress_leakhunt_nobody;
 SET ROLE regress_leakhunt_nobody;
 EXECUTE seen;
 SELECT backend_type, state FROM pg_leakhunt_processes

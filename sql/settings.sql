@@ -6,8 +6,14 @@ LOAD 'pg_leakhunt';
 SELECT name, boot_val, unit, min_val, max_val,
        replace(context, 'postmaster', 'sighup') AS context, vartype
 FROM pg_settings WHERE name LIKE 'pg\_leakhunt.%' ORDER BY name COLLATE "C";
-SELECT count(*) FROM pg_settings
-WHERE name LIKE 'pg\_leakhunt.%' AND coalesce(short_desc, '') = '';
+-- each has its meaning as a sentence, a unit unless it counts, and no number that must
+-- be calculated from its form; SHOW and pg_settings say the same
+SELECT name, setting, unit, short_desc FROM pg_settings
+WHERE name LIKE 'pg\_leakhunt.%' AND
+    (short_desc !~ '^[A-Z].*\.$' OR
+     concat_ws(' ', setting, boot_val, reset_val, min_val, max_val) ~ '[0-9.]e[+-]?[0-9]' OR
+     (vartype IN ('integer', 'real') AND unit IS NULL AND short_desc !~* '\mnumber of ') OR
+     (unit IS NOT NULL AND pg_size_bytes(setting || ' ' || regexp_replace(unit, '^B$', 'bytes')) <> pg_size_bytes(current_setting(name))));
 
 -- (the text differs between releases)
 \set VERBOSITY sqlstate

@@ -10,6 +10,7 @@ SET pg_leakhunt.sample_interval = 1;
 \d pg_leakhunt_symbols
 \d pg_leakhunt_suspects
 \d pg_leakhunt_metrics
+\d pg_leakhunt_statements
 
 -- every view, column and function is explained
 SELECT c.relname, a.attname
@@ -30,7 +31,7 @@ PREPARE kept AS SELECT count(*) FROM pg_class WHERE relname = $1;
 SELECT backend_type, state, database = current_database() AS database,
     username = session_user AS username, sampling, sample_interval, scope,
     live_bytes > 0 AS has_live, peak_bytes >= live_bytes AS has_peak,
-    samples_taken > samples_live AS taken, samples_dropped, wrong_stacks, sites > 0 AS has_sites,
+    samples_taken > samples_live AS taken, samples_dropped, sites > 0 AS has_sites,
     overhead_bytes > profile_bytes AS has_overhead,
     started_at < now() AS started, last_sample_at IS NOT NULL AS sampled
 FROM pg_leakhunt_processes
@@ -128,7 +129,7 @@ RETURNS SETOF record
 AS '$libdir/pg_leakhunt', 'pg_leakhunt_report' LANGUAGE C;
 SELECT * FROM newer_report(1, true, 1);
 CREATE FUNCTION older_folded(pid int) RETURNS text
-AS '$libdir/pg_leakhunt', 'pg_leakhunt_folded_of_process' LANGUAGE C;
+AS '$libdir/pg_leakhunt', 'pg_leakhunt_folded' LANGUAGE C;
 SELECT older_folded(pg_backend_pid());
 DROP FUNCTION older_processes, older_start, newer_report, older_folded;
 

@@ -11,15 +11,18 @@
  * Code that runs inside palloc and malloc, and may not allocate, lock, throw or
  * report:
  *	base		the ground for all others; knows nothing of samples
+ *	stack		how a stack is taken
  *	profile		the format of profiles, its owner's writes, bounds-checked access
- *	dump		how dumps are written
  *	sampler		the hooks, and the samples and figures that they keep
  *
  * Code that runs outside palloc:
  *	reader		any process' profile, baseline or dump, in one form in memory
- *	process		load, fork, the ends of transactions, exit, crash
+ *	dump		files of dumps: their texts, and which of them stay
+ *	process		load, fork, the ends of transactions, exit
  *	symbols		from an address to functions, files and lines
  *	report		stacks as text, and the pictures and files made of them
+ *	pprof		profiles in the format of pprof
+ *	crash		what becomes of the profiles of processes that crashed
  *	verdict		the judgement whether a site leaks
  *	functions	SQL arguments in, rows out
  *
@@ -29,33 +32,24 @@
 #include "postgres.h"
 
 #include "fmgr.h"
-#include "miscadmin.h"
 
 #include "base/compat.h"
-#include "base/modules.h"
 #include "base/page_layout.h"
 #include "base/settings.h"
-#include "base/unwind.h"
-#include "process/crash_dumps.h"
-#include "process/keeper.h"
+#include "crash/keeper.h"
+#include "crash/sweep.h"
 #include "process/process.h"
-#include "process/sweep.h"
-#include "report/crash_report.h"
 #include "sampler/control.h"
 #include "sampler/countdown.h"
 #include "sampler/malloc_hooks.h"
 #include "sampler/method_hooks.h"
+#include "stack/modules.h"
+#include "stack/unwind.h"
 
 PG_MODULE_MAGIC;
 
 extern PGDLLEXPORT void _PG_init(void);
 extern void plh_pg_leakhunt_fini(void);
-
-/* The folder process includes none of those that know the names of functions. */
-static const PlhCrashTexts crash_texts = {
-	.add_symbols = plh_crash_report_add_symbols,
-	.report_cause = plh_crash_report_cause
-};
 
 /*
  * The server calls this when it loads the module: in the postmaster if
@@ -68,10 +62,9 @@ _PG_init(void)
 	const char *refusal;
 
 	plh_settings_define(plh_countdown_rearm, plh_control_note_enabled);
-	plh_modules_start();
+	plh_modules_refresh();
 	plh_unwind_start();
 
-	plh_crash_dumps_start(&crash_texts);
 	refusal = plh_process_start();
 	if (refusal == NULL)
 		refusal = plh_method_hooks_install();

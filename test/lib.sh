@@ -33,11 +33,9 @@ skip() {
 }
 
 # The last lines of a script that may skip something: the checks that TAP tests have
-# left out by themselves, which prove takes for passed, and how often skip was called.
+# left out by themselves, and how often skip was called.
 tell_skipped() {
-	[ -z "${scratch:-}" ] ||
-		{ grep -rhoE --include='regress_log_*' '# (skip|SKIP) .*' "$scratch/tmp_check/log" 2>/dev/null || true; } |
-		sort | uniq -c | sed 's/^ *\([0-9]*\) # [a-zA-Z]* /Not checked here (\1): /'
+	[ -z "${scratch:-}" ] || "$top/test/skipped" "$scratch/tmp_check/log"
 	echo "$(basename "$0"): $([ "$skipped" = 0 ] && echo "nothing was skipped" || echo "skipped: $skipped")"
 }
 
@@ -161,28 +159,76 @@ install_for_server() {
 	done
 }
 
-# Build the module and the libraries of the tests, and install the module.  COPT are
-# options of the compiler and the linker.
-build_and_install() {
-	local built_for copt="${COPT:--Werror}"
+# The programs of a server, which may lie beside all others of the system.
+server_programs() {
+	(cd "$1" && find . -maxdepth 1 \( -name 'pg*' -o -name postgres -o -name postmaster -o -name initdb \
+		-o -name psql -o -name 'create*' -o -name 'drop*' -o -name 'vacuum*' -o -name 'reindex*' \))
+}
 
-	pg_config=$(find_pg_config)
-	[ -n "$pg_config" ] || fail "No pg_config of a server with its development files was found."
+# Make symbolic links below a root to those of these files and folders that are not there.
+link_into() {
+	local root="$1" path
+	shift
+
+	for path in "$@"; do
+		[ ! -e "$path" ] || [ -e "$root$path" ] || {
+			mkdir -p "$(dirname "$root$path")"
+			ln -s "$path" "$root$path"
+		}
+	done
+}
+
+# Copy the installation that a pg_config is of to $scratch, and let $pg_config and $bindir
+# be those of the copy: so nothing changes for servers that run from the original.
+# PostgreSQL's programs find all other files from where they are themselves, if these lie
+# in the same folders below another root.  Symbolic links would lead them back.
+copy_installation() {
+	local original="$1" root="$scratch/server" bin kind path
+
+	rm -rf "$root"
+	bin=$("$original" --bindir)
+	mkdir -p "$root$bin"
+	(cd "$bin" && cp -rL --parents $(server_programs "$bin") "$root$bin")
+	for kind in pkglibdir sharedir; do
+		path=$("$original" --$kind)
+		mkdir -p "$root$path"
+		cp -r "$path/." "$root$path"
+	done
+	# what is only read; a part of libdir may have been copied
+	for kind in includedir pkgincludedir includedir-server localedir libdir; do
+		path=$("$original" --$kind)
+		link_into "$root" "$path"
+		[ -L "$root$path" ] || link_into "$root" "$path"/*
+	done
+	pg_config="$root$bin/pg_config"
 	bindir=$("$pg_config" --bindir)
-	echo "Building for $("$pg_config" --version)"
+	[ "$bindir" = "$root$bin" ] || fail "The copy of $original does not find itself: it says that it is in $bindir."
+}
+
+# Build the module and the libraries of the tests, and install the module into a copy of
+# the server.  COPT are options of the compiler and the linker.
+build_and_install() {
+	local built_for copt="${COPT:--Werror}" original
+
+	original=$(find_pg_config)
+	[ -n "$original" ] || fail "No pg_config of a server with its development files was found."
+	echo "Building for $("$original" --version)"
 	# Objects that were built for another server, or with other options, cannot be linked.
-	built_for=$(("$pg_config"; echo "$copt") | cksum)
+	built_for=$(("$original"; echo "$copt") | cksum)
 	if [ "$(cat "$top/src/.built_for" 2>/dev/null)" != "$built_for" ]; then
-		make -s -C "$top" PG_CONFIG="$pg_config" clean >/dev/null
-		make -s -C "$top/test/leaker" PG_CONFIG="$pg_config" clean >/dev/null
-		make -s -C "$top/test/faults" PG_CONFIG="$pg_config" clean >/dev/null
-		make -s -C "$top/bench/fixture" PG_CONFIG="$pg_config" clean >/dev/null
+		make -s -C "$top" PG_CONFIG="$original" clean >/dev/null
+		make -s -C "$top/test/leaker" PG_CONFIG="$original" clean >/dev/null
+		make -s -C "$top/test/faults" PG_CONFIG="$original" clean >/dev/null
+		make -s -C "$top/bench/fixture" PG_CONFIG="$original" clean >/dev/null
 		echo "$built_for" >"$top/src/.built_for"
 	fi
-	make -s -C "$top" -j2 PG_CONFIG="$pg_config" COPT="$copt" all
-	make -s -C "$top/test/leaker" PG_CONFIG="$pg_config" COPT="$copt" all
-	make -s -C "$top/test/faults" PG_CONFIG="$pg_config" COPT=-Werror all
-	"${as_root[@]}" make -s -C "$top" PG_CONFIG="$pg_config" install >/dev/null
+	make -s -C "$top" -j2 PG_CONFIG="$original" COPT="$copt" all
+	make -s -C "$top/test/leaker" PG_CONFIG="$original" COPT="$copt" all
+	make -s -C "$top/test/faults" PG_CONFIG="$original" COPT=-Werror all
+	# the server's user must be able to read it
+	umask 022
+	copy_installation "$original"
+	make -s -C "$top" PG_CONFIG="$pg_config" install >/dev/null
 }
 
 # Build a module of bench/fixture, and copy it to $scratch with its declarations.
@@ -217,8 +263,30 @@ make_scratch() {
 			useradd --system --no-create-home "$server_user"
 	fi
 	scratch=$(mktemp -d /tmp/pg_leakhunt.XXXXXX)
-	"${as_root[@]}" chown "$server_user" "$scratch"
 	trap clean_up EXIT
+	give_to_server "$scratch"
+}
+
+# Have 160 free huge pages, if that is ours to say; clean_up gives them back.  Scripts that run
+# side by side in several roots leave that to the one that has started them.
+reserve_huge_pages() {
+	local reserved=/proc/sys/vm/nr_hugepages
+
+	[ -w $reserved ] && [ -z "${HUGE_PAGES_ARE_RESERVED:-}" ] || return 0
+	huge_pages_before=$(cat $reserved)
+	# other servers may have some
+	awk '{ pages[$1] = $2 }
+		END { print 160 + pages["HugePages_Total:"] - pages["HugePages_Free:"] + pages["HugePages_Rsvd:"] }' \
+		/proc/meminfo >$reserved || true
+}
+
+give_huge_pages_back() {
+	[ -z "${huge_pages_before:-}" ] || echo "$huge_pages_before" >/proc/sys/vm/nr_hugepages
+}
+
+# Let files and folders, with all that is in them, belong to the user that servers run as.
+give_to_server() {
+	[ "$server_user" = "$(id -un)" ] || chown -R "$server_user" "$@"
 }
 
 # Make $reports, a folder in $scratch for files of servers of other scripts.
@@ -228,17 +296,53 @@ make_reports() {
 	"${as_root[@]}" chmod 711 "$scratch"
 }
 
+# The processes that work in $scratch: servers, which are in their data directories, and
+# all else that as_server has started.
+processes_in_scratch() {
+	find /proc/[0-9]*/cwd -maxdepth 0 -lname "$scratch*" 2>/dev/null | cut -d / -f 3 || true
+}
+
+# End them.  SIGQUIT lets a server remove what it shares; shells do not heed it.
+end_processes() {
+	local processes
+
+	processes=$(processes_in_scratch)
+	[ -z "$processes" ] || kill -QUIT $processes 2>/dev/null || true
+	[ -z "$processes" ] || kill -TERM $processes 2>/dev/null || true
+	for _ in $(seq 100); do
+		processes=$(processes_in_scratch)
+		[ -n "$processes" ] || return 0
+		sleep 0.1
+	done
+	kill -KILL $processes 2>/dev/null || true
+}
+
+# Remove what servers of $scratch that were killed have left in shared memory: PostgreSQL's
+# own is removed by the next that starts in their data directory, if only to check whether
+# it could; and profiles.
+remove_shared_memory() {
+	local file directory
+
+	for file in $(find "$scratch" -name postmaster.pid 2>/dev/null); do
+		# a server that has died is taken for one that runs until its parent has noticed
+		rm "$file"
+		as_server "$bindir/postgres" --check -D "$(dirname "$file")" >/dev/null 2>&1 || true
+	done
+	for directory in /dev/shm/pg_leakhunt.*; do
+		! grep -qs "^data_directory: $scratch/" "$directory/README" || rm -rf "$directory"
+	done
+}
+
+# What a script does when it ends, or fails, or is interrupted.
 clean_up() {
 	local status=$?
 
-	if [ -f "$scratch/data/postmaster.pid" ]; then
-		as_server "$bindir/pg_ctl" -D "$scratch/data" -m immediate stop >/dev/null 2>&1 || true
-	fi
+	end_processes
+	remove_shared_memory
 	if mountpoint -q "$scratch/small" 2>/dev/null; then
-		"${as_root[@]}" umount "$scratch/small"
+		"${as_root[@]}" umount "$scratch/small" || true
 	fi
-	[ -z "${huge_pages_before:-}" ] ||
-		echo "$huge_pages_before" >/proc/sys/vm/nr_hugepages
+	give_huge_pages_back
 	remove_oom_cgroup
 	[ -z "${debug_file:-}" ] || "${as_root[@]}" rm -f "$debug_file"
 	[ -n "${KEEP:-}" ] || rm -rf "$scratch"
@@ -306,16 +410,20 @@ run_psql() {
 	as_server "$bindir/psql" -X -q -h "$scratch" -d postgres -v ON_ERROR_STOP=1 "$@"
 }
 
-# Start a session of an application, which runs what is on standard input and stays.
+# Start a session of an application, and of a role if one is given, which runs what is on
+# standard input and stays.
 start_session() {
 	{ cat; echo "SELECT pg_sleep(3600);"; } |
-		as_server env PGAPPNAME="$1" "$bindir/psql" -X -q -h "$scratch" -d postgres -o /dev/null 2>>"$scratch/sessions.log" &
+		as_server env PGAPPNAME="$1" ${2:+PGUSER="$2"} "$bindir/psql" -X -q -h "$scratch" -d postgres -o /dev/null 2>>"$scratch/sessions.log" &
 }
 
 # Copy this tree's tests, with what they read, to where the server's user may read it.
 copy_tests() {
-	(cd "$top" && cp -r --parents README.md bench doc sql expected monitoring test src/verdict/suspect.h "$scratch")
-	"${as_root[@]}" chown -R "$server_user" "$scratch"
+	local parts=(README.md bench doc sql expected monitoring test src/verdict/suspect.h)
+
+	(cd "$top" && cp -r --parents "${parts[@]}" "$scratch")
+	parts=("${parts[@]%%/*}")
+	give_to_server "${parts[@]/#/$scratch/}"
 	pgxs_test=$(dirname "$("$pg_config" --pgxs)")/../test
 }
 
@@ -391,35 +499,11 @@ prove_tests() {
 	} | tee "$scratch/prove.out"
 }
 
-# Remove what a test has left in its folder, and keep its logs.
-put_test_aside() {
-	local name=$(basename "$1" .pl)
-
-	"${as_root[@]}" rm -rf "$scratch/tmp_check/t_${name}"_*
-	as_server mkdir -p "$scratch/tmp_check/log/first"
-	as_server bash -c 'mv "$1"/*"$2"* "$1/first"' move "$scratch/tmp_check/log" "$name"
-}
-
-# Run these files of tests.  They wait for what other processes do, and a machine that
-# stands still for a while may exceed their limits: so up to two files that fail are run
-# once more.  What fails twice has failed; what does not is told at the end.
+# Run these files of tests; show what failed.
 run_tap() {
-	local failed test
-
 	prove_tests "$@" && return
 	show_failures
-	failed=$(failed_tests)
-	[ -n "$failed" ] && [ "$(wc -l <<<"$failed")" -le 2 ] && [ "${TAP_TRIES:-2}" -gt 1 ] ||
-		fail "A TAP test failed."
-	for test in $failed; do
-		put_test_aside "$test"
-	done
-	echo "Once more, as only these have failed:" $failed
-	prove_tests $failed || {
-		show_failures
-		fail "A TAP test failed twice."
-	}
-	passed_late="${passed_late:-} $(basename -a $failed | tr '\n' ' ')"
+	fail "A TAP test failed."
 }
 
 # Run TAP tests where /dev/shm has no more than containers have.
@@ -452,5 +536,4 @@ run_tap_tests() {
 	make_programs_of_nobody
 	[ -z "$in_small_shm" ] || run_tap_in_small_shm $in_small_shm
 	[ -z "$elsewhere" ] || run_tap $elsewhere
-	[ -z "${passed_late:-}" ] || echo "Passed at the second try only:$passed_late"
 }

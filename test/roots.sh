@@ -17,13 +17,15 @@ mirror_of() {
 }
 
 # Run a command in a root, with a copy of this tree.  The command has processes, shared
-# memory and mounts of its own, which end with it.
+# memory and mounts of its own, which end with it.  $packages, if it is set, is the folder
+# where apt keeps what it has downloaded.
 in_root() {
 	local root="$1"
 	shift
 	unshare --mount --pid --fork --kill-child bash -euc '
-		root=$1
-		shift
+		root=$1 packages=$2
+		shift 2
+		[ -z "$packages" ] || mount --bind "$packages" "$root/var/cache/apt/archives"
 		mount -t proc proc "$root/proc"
 		mount -t devpts devpts "$root/dev/pts"
 		mount -t tmpfs -o mode=1777 tmpfs "$root/dev/shm"
@@ -32,20 +34,20 @@ in_root() {
 		tar -xf - -C "$root/tmp/pg_leakhunt"
 		exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C HOME=/root \
 			DEBIAN_FRONTEND=noninteractive chroot "$root" "$@" </dev/null
-	' in_root "$root" "$@" < <(tar -C "$top" --exclude-vcs --exclude='*.o' --exclude='*.bc' --exclude='*.so' -cf - .)
+	' in_root "$root" "${packages:-}" "$@" < <(tar -C "$top" --exclude-vcs --exclude='*.o' --exclude='*.bc' --exclude='*.so' -cf - .)
 }
 
-# Make the root of a release, unless it is there.
+# Make the root of a release, unless it is there; with make, or the packages that are named.
 make_root() {
-	local release="$1" root="$2" mirror="$3" base="$1" version="${4:-}"
+	local release="$1" root="$2" mirror="$3" base="$1" included="${4:-make}"
 
 	[ ! -e "$root/.complete" ] || return 0
 	# experimental is no whole release, but consists of packages on top of sid.
 	[ "$release" != experimental ] || base=sid
 	rm -rf "$root"
-	debootstrap --variant=minbase --include=make "$base" "$root" "$mirror" \
-		>"$cache/root.$release.log" 2>&1 ||
-		{ tail -n 20 "$cache/root.$release.log" >&2; fail "debootstrap of $base failed."; }
+	debootstrap --variant=minbase --include="$included" "$base" "$root" "$mirror" \
+		>"$root.log" 2>&1 ||
+		{ tail -n 20 "$root.log" >&2; fail "debootstrap of $base failed."; }
 	# A mirror may be some weeks old, which is longer than its Release file is valid.
 	echo 'Acquire::Check-Valid-Until "false";' >"$root/etc/apt/apt.conf.d/mirror"
 	if [ "$release" = experimental ]; then
@@ -60,7 +62,7 @@ make_root() {
 				sed "s/.*dev-\([0-9]*\) .*/\1/" | sort -rn | head -n 1)
 			apt-get install -y -q --no-install-recommends \
 				"postgresql-$newest" "postgresql-server-dev-$newest"
-		' >>"$cache/root.$release.log" 2>&1 || return 1
+		' >>"$root.log" 2>&1 || return 1
 	fi
 	touch "$root/.complete"
 }

@@ -161,7 +161,7 @@ build_linked_non_pie_server() {
 	link_non_pie_server noseparate-code
 }
 
-# Plant a leak of so many bytes behind a statement of a function of the server.
+# Plant a leak of a number of bytes behind a statement of a function of the server.
 plant() {
 	local file="$1" function="$2" statement="$3" bytes="$4"
 
@@ -171,7 +171,7 @@ plant() {
 		fail "The leak could not be planted into $file."
 }
 
-# Build a server that leaks so many bytes per connection and per random(), from the plain
+# Build a server that leaks some bytes per connection and per random(), from the plain
 # one, which build_plain_server has built.  make takes a source file from the tree in which
 # the server was built, if it is there.
 build_leaky_server() {

@@ -1,6 +1,6 @@
 /*
  * pairs.c
- *	  So many mallocs of so many bytes, each of which is freed at once.
+ *	  A number of mallocs of one size, each of which is freed at once.
  */
 #include <stdlib.h>
 

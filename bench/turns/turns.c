@@ -3,7 +3,7 @@
  *	  Lets sessions of several servers take turns, so that whatever else the machine
  *	  does disturbs all of them alike.
  *
- * turns TURNS WORK CONNECTION...: in each of so many turns each session does the work
+ * turns TURNS WORK CONNECTION...: in each of TURNS turns each session does the work
  * once, in an order that changes with the turn.  A line is printed each time: turn,
  * number of the session, figure.  The work is a statement, whose figure is what it
  * returns, or "select" or "tpcb", which is what pgbench's scripts of these names do, ten
@@ -126,7 +126,7 @@ time_of(PGconn *connection)
 	return now.tv_sec * 1e6 + now.tv_nsec / 1e3;
 }
 
-/* Returns what a transaction takes, of so many. */
+/* Returns what a transaction takes on average. */
 static double
 time_transactions(PGconn *connection, Transaction transaction, int transactions)
 {

@@ -49,8 +49,8 @@ stop_kinds() {
 	done
 }
 
-# In each start of so many rounds do what a function does, which takes turns, and show
-# what comes of it.
+# In a number of rounds, each after a start, do what a function does, which takes turns,
+# and show what comes of it.
 take_rounds() {
 	take_starts "$@" | summarize_turns | compare_turns
 }

@@ -103,6 +103,12 @@ def address(text):
     return host.strip("[]") or "127.0.0.1", int(port)
 
 
+def host_name(text):
+    """A name as it stands in the header Host, without the port."""
+    require(re.fullmatch(r"[a-zA-Z0-9_]([a-zA-Z0-9_.-]*[a-zA-Z0-9_.])?", text), text, "a name of a host without a port")
+    return text
+
+
 def options_of_servers():
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     group = parser.add_argument_group("servers")
@@ -160,9 +166,12 @@ def make_parser():
     answer = modes.add_parser(
         "serve", parents=[servers], help="answer scrapes", allow_abbrev=False,
         description="Answers GET /debug/pprof/allocs (Alloy, Parca) and GET /metrics (Prometheus), "
-        "until it is ended.")
+        "until it is ended.  There is no authentication: who can connect is answered.")
     answer.add_argument("address", type=address, metavar="[HOST:]PORT",
                         help="where to listen; without a host, only this machine can connect")
+    answer.add_argument("--host", type=host_name, action="append", default=[], dest="hosts", metavar="NAME",
+                        help="name by which scrapers ask, as in the URL; may be repeated (always "
+                        "answered: addresses, localhost, and the name of this machine)")
     return parser
 
 

@@ -132,8 +132,8 @@ class Collector(Place):
 
 
 class Directory:
-    """A directory of files.  A file is there whole or not at all, and only so many of
-    each server are kept."""
+    """A directory of files.  A file is there whole or not at all, and a limited number
+    of each server are kept."""
 
     def __init__(self, path, keep):
         self._path = path

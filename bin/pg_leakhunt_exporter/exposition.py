@@ -6,7 +6,7 @@ import re
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 # The columns of pg_leakhunt_metrics between name and value, which become labels.
-LABELS = ("backend_type", "verdict", "context_name", "site")
+LABELS = ("backend_type", "verdict", "context_name", "site", "query_id", "query")
 
 UP = "pg_leakhunt_up"
 HELP = {

@@ -36,14 +36,19 @@ GRACE_SECONDS = 2.0
 MAX_SAMPLES = 16000
 MAX_BYTES = 4 << 20
 
-METRICS_QUERY = """
-    SELECT name, backend_type, verdict, context_name, site, value
-    FROM pg_leakhunt_metrics"""
+# The search_path of a session is pg_catalog, and what is the extension's has its schema's
+# name before it.  There may be others who create functions in that schema: all arguments
+# have a place and their exact types, so that no other function of the name fits as well.
+SAFE_PATH = "SET search_path = pg_catalog"
 
+METRICS_QUERY = """
+    SELECT name, backend_type, verdict, context_name, site, query_id::text, query, value
+    FROM {schema}.pg_leakhunt_metrics"""
+
+# growth, peak, types, labels, symbolize, helpers, max_samples, max_bytes
 PROFILE_QUERY = """
-    SELECT pg_leakhunt_pprof(types => %(types)s::text[], labels => %(labels)s::text[],
-        symbolize => %(symbolize)s, helpers => false,
-        max_samples => %(max_samples)s, max_bytes => %(max_bytes)s)"""
+    SELECT {schema}.pg_leakhunt_pprof_all(false, false, %(types)s::text[], %(labels)s::text[],
+        %(symbolize)s::bool, false, %(max_samples)s::int, %(max_bytes)s::int)"""
 
 # What to know of a new session: where the extension is, whether sessions begin with the
 # module (a setting of its own is there only then), and whether the role may see all.
@@ -57,6 +62,12 @@ SESSION_QUERY = """
 
 NOT_LOADED = ("sessions do not have the module: put pg_leakhunt into "
               "shared_preload_libraries, and restart the server")
+
+
+# PostgreSQL finds our function and one that has more arguments, with defaults, as good.
+AMBIGUOUS_FUNCTION = "42725"
+OTHER_FUNCTIONS = ("somebody has created another function of that name there: drop it, and give the "
+                   "extension a schema where nobody else may create any")
 
 
 class ServerError(Exception):
@@ -117,6 +128,7 @@ class Server:
             dsn, client_encoding="UTF8", fallback_application_name="pg_leakhunt_export")
         self._settings = settings
         self._connection = None
+        self._schema = None
         self._has_module = False
         self._back_off = BackOff(1, 60)
         self._reason = ""
@@ -178,13 +190,15 @@ class Server:
     def _fetch(self, query, arguments=None):
         self._connection.limit(self._settings.query_timeout + GRACE_SECONDS)
         with self._connection.cursor() as cursor:
-            cursor.execute(query, arguments)
+            cursor.execute(query.replace("{schema}", self._schema), arguments)
             return cursor.fetchall()
 
     def _failure(self, error):
         """What to tell of a failure, which is logged.  One that ends the connection
         delays the next try; any other is the answer to this one question."""
         reason = f"{self.name}: {one_line(error)}"
+        if getattr(error, "pgcode", None) == AMBIGUOUS_FUNCTION:
+            reason += f": {OTHER_FUNCTIONS}"
         log.error("%s", reason)
         if self._connection is not None and not self._connection.closed:
             return ServerError(reason)
@@ -208,6 +222,7 @@ class Server:
         connection.autocommit = True
         connection.limit(self._settings.connect_timeout)
         with connection.cursor() as cursor:
+            cursor.execute(SAFE_PATH)
             cursor.execute(SESSION_QUERY)
             schema, self._has_module, sees_all, database, role = cursor.fetchone()
             if schema is None:
@@ -218,13 +233,14 @@ class Server:
                                   f'run GRANT pg_monitor TO "{role}"')
             cursor.execute(
                 "SELECT set_config(name, value, false) FROM unnest(%s, %s) s (name, value)",
-                self._session_settings(schema))
+                self._session_settings())
+        # It stands in a text that psycopg2 fills in.
+        self._schema = schema.replace("%", "%%")
 
-    def _session_settings(self, schema):
+    def _session_settings(self):
         """Names and values: what bounds a statement, and lets the session be kept."""
         limit = str(math.ceil(self._settings.query_timeout * 1000))
         values = {
-            "search_path": schema,
             "statement_timeout": limit,
             "lock_timeout": limit,
             "idle_session_timeout": "0",

@@ -33,4 +33,16 @@ plh_clock_coarse_now(void)
 	return plh_clock_us(CLOCK_REALTIME_COARSE) - PLH_UNIX_EPOCH_US;
 }
 
+/*
+ * Returns the number of the present tick, of some 2 ms: no division is needed for that.
+ */
+static inline int64
+plh_clock_coarse_tick(void)
+{
+	struct timespec now;
+
+	(void) clock_gettime(CLOCK_REALTIME_COARSE, &now);
+	return (int64) now.tv_sec << 9 | now.tv_nsec >> 21;
+}
+
 #endif							/* PLH_CLOCK_H */

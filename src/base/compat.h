@@ -77,6 +77,9 @@
 #define PLH_FREE_POINTER 2
 #endif
 
+/* From 16 on, the values of settings are in a memory context. */
+#define PLH_SETTINGS_BY_MALLOC (PG_VERSION_NUM < 160000)
+
 /* The local id of this process' transaction is 0 if there is none. */
 #if PG_VERSION_NUM >= 170000
 #define PLH_LOCAL_TRANSACTION() (MyProc != NULL ? MyProc->vxid.lxid : 0)
@@ -85,14 +88,17 @@
 #endif
 
 /*
- * When the transaction that has just committed ended.  From 17 on, the server remembers
- * the answer, and would soon ask itself.  Before, the exact clock would be asked once more,
- * which takes longer than all else that is done then: some milliseconds earlier will do.
+ * When the transaction that has just committed ended, and in which tick of some 2 ms.
+ * From 17 on, the server remembers the answer, and would soon ask itself.  Before, the
+ * exact clock would be asked once more, which takes longer than all else that is done
+ * then: some milliseconds earlier will do.
  */
 #if PG_VERSION_NUM >= 170000
 #define PLH_TRANSACTION_END() GetCurrentTransactionStopTimestamp()
+#define PLH_TRANSACTION_TICK() (PLH_TRANSACTION_END() >> 11)
 #else
 #define PLH_TRANSACTION_END() plh_clock_coarse_now()
+#define PLH_TRANSACTION_TICK() plh_clock_coarse_tick()
 #endif
 
 /* Version 17 brought Bump contexts. */
@@ -104,6 +110,9 @@
  * query, and "PL/pgSQL function" one that was made in the cache.
  */
 #define PLH_FUNCTIONS_MOVE (PG_VERSION_NUM >= 180000)
+
+/* From 18 on, functions in SQL are cached as those in PL/pgSQL are. */
+#define PLH_HAVE_FUNCTION_CACHE (PG_VERSION_NUM >= 180000)
 
 /* From 18 on, the processes of clients that are refused have a type. */
 #if PG_VERSION_NUM >= 180000

@@ -6,7 +6,6 @@
  */
 #include "postgres.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>

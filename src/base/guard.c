@@ -7,6 +7,8 @@
  */
 #include "postgres.h"
 
+#include "base/fork.h"
 #include "base/guard.h"
 
-volatile bool plh_guard_held;
+/* A forked child lets it go (process.c). */
+PLH_SURVIVES_FORK volatile bool plh_guard_held;

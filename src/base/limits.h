@@ -12,6 +12,9 @@
 /* A stack has at most this many frames. */
 #define PLH_MAX_FRAMES 256
 
+/* pg_leakhunt.max_statements is at most this. */
+#define PLH_MAX_STATEMENTS 100000
+
 /* A longer build-id is not kept; linkers make at most 20 bytes. */
 #define PLH_BUILD_ID_MAX 20
 

@@ -10,10 +10,14 @@
 
 #include <sys/mman.h>
 
+#include "base/fork.h"
 #include "base/private_memory.h"
 
-/* All regions of this process have this many committed bytes. */
-static Size all_bytes;
+/*
+ * All regions of this process have this many committed bytes, those of its parent
+ * included that it has not given back.
+ */
+static PLH_SURVIVES_FORK Size all_bytes;
 
 /*
  * Reserve "bytes" of address space.  A region that is already reserved stays

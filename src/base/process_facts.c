@@ -6,7 +6,6 @@
  */
 #include "postgres.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -23,8 +22,8 @@
  * Read the start of a file in /proc as text.  Returns false, with errno set, if
  * that fails: ENOENT or ESRCH if there is no such process.
  */
-static bool
-read_start(const char *path, char *text, Size room)
+bool
+plh_process_facts_read(const char *path, char *text, Size room)
 {
 	ssize_t		length;
 	int			fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -55,7 +54,7 @@ stat_field(int pid, int number)
 
 	Assert(number >= STAT_FIRST_AFTER_NAME);
 	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	if (!read_start(path, text, sizeof(text)))
+	if (!plh_process_facts_read(path, text, sizeof(text)))
 		return errno == ENOENT || errno == ESRCH ? 0 : PLH_TICKS_UNKNOWN;
 
 	/* the second field is a name in parentheses and may hold parentheses */
@@ -101,18 +100,18 @@ plh_process_facts_is_alive(int pid, uint64 start_ticks)
 }
 
 /*
- * The private memory that a file "statm" tells, which takes the kernel a third of
+ * The own memory that a file "statm" tells, which takes the kernel a third of
  * the time that "status" does; -1 if it tells none.
  */
 static int64
-private_bytes(const char *path)
+rss_anon_bytes(const char *path)
 {
 	char		text[128];
 	char	   *end;
 	long		all;
 	long		resident;
 
-	if (!read_start(path, text, sizeof(text)))
+	if (!plh_process_facts_read(path, text, sizeof(text)))
 		return -1;
 
 	/* the fields count pages: all, the resident ones, the shared ones */
@@ -131,15 +130,15 @@ private_bytes(const char *path)
 int64
 plh_process_facts_own_bytes(void)
 {
-	int64		bytes = private_bytes("/proc/self/statm");
+	int64		bytes = rss_anon_bytes("/proc/self/statm");
 
 	return Max(bytes, 0);
 }
 
 /*
- * Is so much memory of this process neither backed by a file nor shared?  If it
- * never had so much of any kind, the answer needs no file: the first that a process
- * opens in its directory of /proc takes the kernel 30 us.
+ * Does this process have at least "bytes" of memory that is neither backed by a file nor
+ * shared?  If it never had that much of any kind, the answer needs no file: the first
+ * that a process opens in its directory of /proc takes the kernel 30 us.
  */
 bool
 plh_process_facts_owns(int64 bytes)
@@ -169,13 +168,13 @@ plh_process_facts_touched_bytes(void)
 }
 
 /*
- * Returns the private memory of any process; -1 if it can't be told.
+ * Returns the own memory of any process; -1 if it can't be told.
  */
 int64
-plh_process_facts_private_bytes(int pid)
+plh_process_facts_rss_anon_bytes(int pid)
 {
 	char		path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/statm", pid);
-	return private_bytes(path);
+	return rss_anon_bytes(path);
 }

@@ -12,6 +12,7 @@
 /* The start of a process that could not be looked at. */
 #define PLH_TICKS_UNKNOWN PG_UINT64_MAX
 
+extern bool plh_process_facts_read(const char *path, char *text, Size room);
 extern int	plh_process_facts_parent(int pid);
 extern uint64 plh_process_facts_start_ticks(int pid);
 extern bool plh_process_facts_is_alive(int pid, uint64 start_ticks);
@@ -20,6 +21,6 @@ extern bool plh_process_facts_owns(int64 bytes);
 extern int64 plh_process_facts_touched_bytes(void);
 
 /* Returns -1 without such a process. */
-extern int64 plh_process_facts_private_bytes(int pid);
+extern int64 plh_process_facts_rss_anon_bytes(int pid);
 
 #endif							/* PLH_PROCESS_FACTS_H */

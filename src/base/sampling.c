@@ -14,10 +14,14 @@
 
 #include <math.h>
 
+#include "base/fork.h"
 #include "base/sampling.h"
 
 /* This is the two-sided 95% quantile of the normal distribution. */
 #define Z95 1.959964
+
+/* No error bound is larger. */
+#define MOST_ERROR ((double) (PG_INT64_MAX / 16))
 
 /*
  * Returns a random number in [0,1).  pg_prng_double of PostgreSQL 15 takes five
@@ -60,9 +64,9 @@ plh_sampling_gap(pg_prng_state *prng, uint32 interval_bytes)
 static double
 exact_weight(Size size, uint32 interval_bytes)
 {
-	static Size last_size;
-	static uint32 last_interval;
-	static double last_weight = 1.0;
+	static PLH_SAME_IN_CHILD Size last_size;
+	static PLH_SAME_IN_CHILD uint32 last_interval;
+	static PLH_SAME_IN_CHILD double last_weight = 1.0;
 
 	if (size != last_size || interval_bytes != last_interval)
 	{
@@ -137,22 +141,35 @@ plh_sampling_value_of(Size size, PlhDraw draw)
  * limit of the score interval of a Poisson count k, z^2/2 + z sqrt(k + z^2/4),
  * times the bytes that a sample stands for; relative to the estimate it tends
  * to z/sqrt(k) for large k.  Chunks far larger than the interval are sampled
- * for sure: the less is left to chance, the less is left of the correction.
+ * for sure: the less is left to chance, the less is left of the correction.  Figures
+ * of a damaged profile may be any: the bound fits into an int64 all the same.
  */
 double
 plh_sampling_error_bytes(double variance, double bytes, int64 samples)
 {
 	double		sample_bytes;
 	double		correction;
+	double		error;
 
 	if (variance <= 0.0 || samples <= 0)
 		return 0.0;
 
 	sample_bytes = bytes / (double) samples;
 	correction = Min(1.0, variance / (sample_bytes * sample_bytes));
-	return Z95 * Z95 / 2.0 * sample_bytes * correction +
+	error = Z95 * Z95 / 2.0 * sample_bytes * correction +
 		Z95 * sqrt(variance + Z95 * Z95 / 4.0 * sample_bytes * sample_bytes *
 				   correction);
+	return error >= 0.0 && error < MOST_ERROR ? error : MOST_ERROR;
+}
+
+/*
+ * Returns what there may be of small chunks, at most, where no sample was taken: the
+ * bound of an estimate of 0.
+ */
+double
+plh_sampling_missed_bytes(uint32 interval_bytes)
+{
+	return interval_bytes <= 1 ? 0.0 : Z95 * Z95 * interval_bytes;
 }
 
 /*

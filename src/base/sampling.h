@@ -34,10 +34,10 @@ typedef struct PlhSampleValue
 } PlhSampleValue;
 
 /*
- * From such intervals on, memory that ends with a query or transaction is sampled at one
- * that is so many times as long, while a process holds less than so many bytes of it.  A busy
- * session allocates little else, and nobody looks for what is gone with the
- * statement, unless it was large.
+ * Where the interval is PLH_COARSE_FROM or longer, memory that ends with a query or
+ * transaction is sampled at PLH_COARSE_FACTOR times that interval, until a process holds
+ * PLH_COARSE_BYTES of it.  A busy session allocates little else, and nobody looks for
+ * what is gone with the statement, unless it was large.
  */
 #define PLH_COARSE_FROM (256 * 1024)
 #define PLH_COARSE_FACTOR 8
@@ -51,11 +51,12 @@ extern PlhDraw plh_sampling_draw(pg_prng_state *prng, Size size,
 extern PlhSampleValue plh_sampling_value_of(Size size, PlhDraw draw);
 extern double plh_sampling_error_bytes(double variance, double bytes,
 									   int64 samples);
+extern double plh_sampling_missed_bytes(uint32 interval_bytes);
 extern int64 plh_sampling_most_error_bytes(int64 bytes, uint32 interval_bytes);
 
 /*
- * Returns the interval at which memory that ends with a query or transaction is sampled
- * where others have that one, while the process holds so many bytes of it.
+ * Returns the interval for memory that ends with a query or transaction, where all other
+ * memory is sampled at "interval_bytes" and the process holds "live_bytes" of the former.
  */
 static inline uint32
 plh_sampling_coarse_interval(uint32 interval_bytes, int64 live_bytes)

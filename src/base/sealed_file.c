@@ -6,8 +6,8 @@
  */
 #include "postgres.h"
 
-#include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +15,9 @@
 
 /* Tries to open a file that others open, too. */
 #define MAX_TRIES 100
+
+/* Tries to reserve a part of a file, if they are interrupted all the same. */
+#define MAX_RESERVE_TRIES 10
 
 /* Close a descriptor without a change of errno.  Returns -1. */
 static int
@@ -118,4 +121,25 @@ bool
 plh_sealed_file_seal(int fd)
 {
 	return fchmod(fd, S_IRUSR) == 0;
+}
+
+/*
+ * Reserve part of a file on its file system.  If true, it will not SIGBUS;
+ * otherwise errno is set.  A file system in memory begins anew after each
+ * signal, and would never end where signals come often: so they wait.
+ */
+bool
+plh_sealed_file_reserve(int fd, off_t offset, off_t bytes)
+{
+	sigset_t	all_signals;
+	sigset_t	signals;
+	int			failure = EINTR;
+
+	sigfillset(&all_signals);
+	sigprocmask(SIG_SETMASK, &all_signals, &signals);
+	for (int tries = 0; tries < MAX_RESERVE_TRIES && failure == EINTR; tries++)
+		failure = posix_fallocate(fd, offset, bytes);
+	sigprocmask(SIG_SETMASK, &signals, NULL);
+	errno = failure;
+	return failure == 0;
 }

@@ -17,5 +17,6 @@
 extern int	plh_sealed_file_create(const char *path);
 extern int	plh_sealed_file_open(const char *path, ino_t inode);
 extern bool plh_sealed_file_seal(int fd);
+extern bool plh_sealed_file_reserve(int fd, off_t offset, off_t bytes);
 
 #endif							/* PLH_SEALED_FILE_H */

@@ -25,18 +25,31 @@ int			plh_sample_interval;
 int			plh_scope = PLH_SCOPE_ALL;	/* as its default, which core checks */
 bool		plh_track_queries;
 bool		plh_track_malloc;
+int			plh_statement_min_bytes;
 bool		plh_dump_on_exit;
 double		plh_dump_min_bytes;
 double		plh_dump_min_peak;
 double		plh_dump_growth;
 int			plh_dump_keep;
+double		plh_dump_max_size;
+bool		plh_dump_text;
 bool		plh_log_summary;
-PLH_LARGE PlhFixedSettings plh_fixed;
+PLH_LARGE PlhLoadSettings plh_load_settings;
 
-/* These are the GUC variables of the settings in plh_fixed. */
+/*
+ * These are the GUC variables of sizes beyond INT_MAX bytes.  They count kB, as
+ * work_mem does: pg_settings shows a real in exponent form.
+ */
+static int	dump_min_bytes_setting;
+static int	dump_min_peak_setting;
+static int	dump_growth_setting;
+static int	dump_max_size_setting;
+
+/* These are the GUC variables of the settings in plh_load_settings. */
 static int	max_stack_depth_setting;
 static int	max_profile_size_setting;
 static int	max_live_samples_setting;
+static int	max_statements_setting;
 static char *profile_directory_setting;
 static char *dump_directory_setting;
 
@@ -50,10 +63,7 @@ static const struct config_enum_entry scope_options[] = {
 static void (*sampling_changed) (void);
 static void (*enabled_changed) (bool enabled);
 
-/* Settings that are sizes in bytes go up to this. */
-#define MAX_BYTES (1024.0 * 1024 * 1024 * 1024 * 1024)
-
-/* Set once plh_fixed is in use, unless the server itself keeps it fixed. */
+/* Set once plh_load_settings is in use, unless the server itself keeps it fixed. */
 static bool loaded;
 
 static void
@@ -75,6 +85,30 @@ assign_int(int newval, void *extra)
 	sampling_changed();
 }
 
+static void
+assign_dump_min_bytes(int newval, void *extra)
+{
+	plh_dump_min_bytes = newval * 1024.0;
+}
+
+static void
+assign_dump_min_peak(int newval, void *extra)
+{
+	plh_dump_min_peak = newval * 1024.0;
+}
+
+static void
+assign_dump_growth(int newval, void *extra)
+{
+	plh_dump_growth = newval * 1024.0;
+}
+
+static void
+assign_dump_max_size(int newval, void *extra)
+{
+	plh_dump_max_size = newval * 1024.0;
+}
+
 /*
  * May a fixed setting take a value?  Once pg_leakhunt is loaded, only the one
  * it has.  A parallel worker is exempt, which resets all settings before it
@@ -93,19 +127,25 @@ may_be_set(bool is_same)
 static bool
 check_max_stack_depth(int *newval, void **extra, GucSource source)
 {
-	return may_be_set(*newval == plh_fixed.max_stack_depth);
+	return may_be_set(*newval == plh_load_settings.max_stack_depth);
 }
 
 static bool
 check_max_profile_size(int *newval, void **extra, GucSource source)
 {
-	return may_be_set(*newval == plh_fixed.max_profile_size);
+	return may_be_set(*newval == plh_load_settings.max_profile_size);
 }
 
 static bool
 check_max_live_samples(int *newval, void **extra, GucSource source)
 {
-	return may_be_set(*newval == plh_fixed.max_live_samples);
+	return may_be_set(*newval == plh_load_settings.max_live_samples);
+}
+
+static bool
+check_max_statements(int *newval, void **extra, GucSource source)
+{
+	return may_be_set(*newval == plh_load_settings.max_statements);
 }
 
 /* Does the path of a directory leave room for the names of its files? */
@@ -122,7 +162,7 @@ static bool
 check_profile_directory(char **newval, void **extra, GucSource source)
 {
 	return check_path_length(*newval) &&
-		may_be_set(strcmp(*newval, plh_fixed.profile_directory) == 0);
+		may_be_set(strcmp(*newval, plh_load_settings.profile_directory) == 0);
 }
 
 static bool
@@ -134,7 +174,7 @@ check_dump_directory(char **newval, void **extra, GucSource source)
 		return false;
 	}
 	return check_path_length(*newval) &&
-		may_be_set(strcmp(*newval, plh_fixed.dump_directory) == 0);
+		may_be_set(strcmp(*newval, plh_load_settings.dump_directory) == 0);
 }
 
 /* Define the settings that say which allocations are sampled. */
@@ -160,14 +200,14 @@ define_sampling_settings(void)
 							 PGC_SUSET, 0,
 							 NULL, assign_int, NULL);
 	DefineCustomBoolVariable("pg_leakhunt.track_queries",
-							 "Tells samples apart by the statement that was running.",
+							 "Tells samples of different statements apart.",
 							 NULL,
 							 &plh_track_queries, true,
 							 PGC_SIGHUP, 0,
 							 NULL, NULL, NULL);
 	DefineCustomBoolVariable("pg_leakhunt.track_malloc",
-							 "Samples what malloc allocates for others than memory contexts.",
-							 "Takes effect where pg_leakhunt_malloc.so is preloaded by the dynamic linker.",
+							 "Samples calls of malloc outside of memory contexts.",
+							 "Needs pg_leakhunt_malloc.so in LD_PRELOAD.",
 							 &plh_track_malloc, true,
 							 PGC_SIGHUP, 0,
 							 NULL, assign_bool, NULL);
@@ -185,7 +225,7 @@ define_profile_settings(GucContext fixed)
 							check_max_stack_depth, NULL, NULL);
 	DefineCustomIntVariable("pg_leakhunt.max_profile_size",
 							"Maximum size of each process' profile.",
-							"Samples of call sites that find no room are counted at a catch-all site.",
+							"Samples of call sites that do not fit are counted at the site [no room].",
 							&max_profile_size_setting, 8 * 1024 * 1024,
 							128 * 1024, 1024 * 1024 * 1024,
 							fixed, GUC_UNIT_BYTE,
@@ -204,6 +244,24 @@ define_profile_settings(GucContext fixed)
 							   check_profile_directory, NULL, NULL);
 }
 
+/* Define the settings of pg_leakhunt_statements. */
+static void
+define_statement_settings(GucContext fixed)
+{
+	DefineCustomIntVariable("pg_leakhunt.statement_min_bytes",
+							"Minimum peak of a statement in a process to be counted in pg_leakhunt_statements.",
+							"Of an estimate, the lower end counts.",
+							&plh_statement_min_bytes, 1024 * 1024, 0, INT_MAX,
+							PGC_SIGHUP, GUC_UNIT_BYTE,
+							NULL, NULL, NULL);
+	DefineCustomIntVariable("pg_leakhunt.max_statements",
+							"Maximum number of statements in pg_leakhunt_statements.",
+							"Beyond it, the statement that was used least has to go.  0 keeps none.",
+							&max_statements_setting, 5000, 0, PLH_MAX_STATEMENTS,
+							fixed, 0,
+							check_max_statements, NULL, NULL);
+}
+
 /* Define the settings of dumps. */
 static void
 define_dump_settings(GucContext fixed)
@@ -214,30 +272,42 @@ define_dump_settings(GucContext fixed)
 							 &plh_dump_on_exit, true,
 							 PGC_SIGHUP, 0,
 							 NULL, NULL, NULL);
-	DefineCustomRealVariable("pg_leakhunt.dump_min_bytes",
-							 "Live bytes from which on an exiting process writes a dump file.",
-							 "A quarter of that is enough at a single call site.  The lower end of the estimate counts.",
-							 &plh_dump_min_bytes, 32 * 1024 * 1024, 0, MAX_BYTES,
-							 PGC_SIGHUP, GUC_UNIT_BYTE,
-							 NULL, NULL, NULL);
-	DefineCustomRealVariable("pg_leakhunt.dump_min_peak",
-							 "Peak of a process' memory from which on it writes a dump file when it exits.",
-							 "Its live bytes, or all of its private memory, at their highest.  Never less than twice what work_mem allows a node of a plan.",
-							 &plh_dump_min_peak, 256 * 1024 * 1024, 0, MAX_BYTES,
-							 PGC_SIGHUP, GUC_UNIT_BYTE,
-							 NULL, NULL, NULL);
-	DefineCustomRealVariable("pg_leakhunt.dump_growth",
-							 "Growth of a process' memory at which it writes a further dump file.",
-							 "Of its live bytes, or all of its private memory.  0 writes none.  At most one per second and process, and none that would take more than a hundredth of its time.",
-							 &plh_dump_growth, 1024 * 1024 * 1024, 0, MAX_BYTES,
-							 PGC_SIGHUP, GUC_UNIT_BYTE,
-							 NULL, NULL, NULL);
+	DefineCustomIntVariable("pg_leakhunt.dump_min_bytes",
+							"Minimum live bytes for an exiting process to write a dump.",
+							"A quarter of that is enough at a single call site.  The lower end of the estimate counts.",
+							&dump_min_bytes_setting, 32 * 1024, 0, INT_MAX,
+							PGC_SIGHUP, GUC_UNIT_KB,
+							NULL, assign_dump_min_bytes, NULL);
+	DefineCustomIntVariable("pg_leakhunt.dump_min_peak",
+							"Minimum peak of a process' memory for it to write a dump when it exits.",
+							"Its live bytes, or all of its private memory, at their highest.  Never less than twice what work_mem allows a node of a plan.",
+							&dump_min_peak_setting, 256 * 1024, 0, INT_MAX,
+							PGC_SIGHUP, GUC_UNIT_KB,
+							NULL, assign_dump_min_peak, NULL);
+	DefineCustomIntVariable("pg_leakhunt.dump_growth",
+							"Growth of a process' memory that makes it write another dump.",
+							"Of its live bytes, or all of its private memory.  0 writes none.  At most one per second and process, and none that would take more than a hundredth of its time.",
+							&dump_growth_setting, 1024 * 1024, 0, INT_MAX,
+							PGC_SIGHUP, GUC_UNIT_KB,
+							NULL, assign_dump_growth, NULL);
 	DefineCustomIntVariable("pg_leakhunt.dump_keep",
 							"Number of dump files of each reason to keep.",
 							"The oldest ones beyond it are removed.  All files in the directory count, whichever server wrote them.",
 							&plh_dump_keep, 100, 1, 1000000,
 							PGC_SIGHUP, 0,
 							NULL, NULL, NULL);
+	DefineCustomIntVariable("pg_leakhunt.dump_max_size",
+							"Maximum size of all dump files together, with their texts.",
+							"The oldest ones of the reason that has most bytes are removed.  The youngest of each reason always stays.",
+							&dump_max_size_setting, 1024 * 1024, 0, INT_MAX,
+							PGC_SIGHUP, GUC_UNIT_KB,
+							NULL, assign_dump_max_size, NULL);
+	DefineCustomBoolVariable("pg_leakhunt.dump_text",
+							 "Writes a text for jeprof and pprof beside each dump file.",
+							 NULL,
+							 &plh_dump_text, true,
+							 PGC_SIGHUP, 0,
+							 NULL, NULL, NULL);
 	DefineCustomStringVariable("pg_leakhunt.dump_directory",
 							   "Directory of the dump files.",
 							   "A relative path starts in the data directory.",
@@ -245,8 +315,8 @@ define_dump_settings(GucContext fixed)
 							   fixed, GUC_SUPERUSER_ONLY,
 							   check_dump_directory, NULL, NULL);
 	DefineCustomBoolVariable("pg_leakhunt.log_summary",
-							 "Logs one line about each process that is worth a dump file when it exits.",
-							 NULL,
+							 "Logs a summary of each process that is worth a dump file when it exits.",
+							 "At most ten of each role in a minute.  The next one says how many were left out.",
 							 &plh_log_summary, true,
 							 PGC_SIGHUP, 0,
 							 NULL, NULL, NULL);
@@ -269,16 +339,18 @@ plh_settings_define(void (*on_change) (void), void (*on_enabled) (bool enabled))
 	enabled_changed = on_enabled;
 	define_sampling_settings();
 	define_profile_settings(fixed);
+	define_statement_settings(fixed);
 	define_dump_settings(fixed);
 	MarkGUCPrefixReserved("pg_leakhunt");
 
-	plh_fixed.max_stack_depth = max_stack_depth_setting;
-	plh_fixed.max_profile_size = max_profile_size_setting;
-	plh_fixed.max_live_samples = max_live_samples_setting;
-	strlcpy(plh_fixed.profile_directory, profile_directory_setting,
-			sizeof(plh_fixed.profile_directory));
-	strlcpy(plh_fixed.dump_directory, dump_directory_setting,
-			sizeof(plh_fixed.dump_directory));
+	plh_load_settings.max_stack_depth = max_stack_depth_setting;
+	plh_load_settings.max_profile_size = max_profile_size_setting;
+	plh_load_settings.max_live_samples = max_live_samples_setting;
+	plh_load_settings.max_statements = max_statements_setting;
+	strlcpy(plh_load_settings.profile_directory, profile_directory_setting,
+			sizeof(plh_load_settings.profile_directory));
+	strlcpy(plh_load_settings.dump_directory, dump_directory_setting,
+			sizeof(plh_load_settings.dump_directory));
 	loaded = fixed != PGC_POSTMASTER;
 }
 

@@ -20,11 +20,14 @@ extern int	plh_sample_interval;	/* bytes */
 extern int	plh_scope;			/* PlhScope */
 extern bool plh_track_queries;
 extern bool plh_track_malloc;
+extern int	plh_statement_min_bytes;
 extern bool plh_dump_on_exit;
 extern double plh_dump_min_bytes;
 extern double plh_dump_min_peak;
 extern double plh_dump_growth;	/* bytes; 0: off */
 extern int	plh_dump_keep;		/* files */
+extern double plh_dump_max_size;	/* bytes, of all files */
+extern bool plh_dump_text;
 extern bool plh_log_summary;
 
 /*
@@ -32,16 +35,17 @@ extern bool plh_log_summary;
  * come and go while a parallel worker takes over its leader's settings; these
  * copies stay.
  */
-typedef struct PlhFixedSettings
+typedef struct PlhLoadSettings
 {
 	int			max_stack_depth;	/* frames */
 	int			max_profile_size;	/* bytes */
 	int			max_live_samples;
+	int			max_statements; /* 0: nothing is known of statements */
 	char		profile_directory[MAXPGPATH];
 	char		dump_directory[MAXPGPATH];
-} PlhFixedSettings;
+} PlhLoadSettings;
 
-extern PlhFixedSettings plh_fixed;
+extern PlhLoadSettings plh_load_settings;
 
 extern void plh_settings_define(void (*on_change) (void),
 								void (*on_enabled) (bool enabled));

@@ -16,5 +16,6 @@ typedef struct PlhSizeText
 } PlhSizeText;
 
 extern PlhSizeText plh_size_units(int64 bytes);
+extern PlhSizeText plh_size_units_error(int64 error_bytes, int64 bytes);
 
 #endif							/* PLH_SIZE_UNITS_H */

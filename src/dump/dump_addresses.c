@@ -7,14 +7,20 @@
 #include "common/hashfn.h"
 
 #include "dump/dump_addresses.h"
-#include "dump/dump_format.h"
-#include "profile/profile_image.h"
+
+/*
+ * Made-up load addresses lie in slots of this size, from this address on:
+ * above executables without ASLR, and below everything else.
+ */
+#define SLOT_BITS 28
+#define SLOT_COUNT ((uint64) 1 << 18)
+#define SLOT_BASE ((uint64) 1 << 44)
 
 /* The address of a slot; those behind the last begin with the first again. */
 static uint64
 base_of_slot(uint64 slot)
 {
-	return PLH_SLOT_BASE + (slot % PLH_SLOT_COUNT << PLH_SLOT_BITS);
+	return SLOT_BASE + (slot % SLOT_COUNT << SLOT_BITS);
 }
 
 /* The slot that a module has if no other one has it. */
@@ -57,12 +63,16 @@ plh_dump_addresses_place(PlhPlacement *placement,
 {
 	const PlhModuleRecord *module;
 
+	memset(placement, 0, sizeof(*placement));
 	placement->image = image;
-	for (uint32 index = 1;
-		 (module = plh_profile_image_module(image, index)) != NULL; index++)
+	for (uint32 index = 1; index < PLH_IMAGE_MODULES; index++)
 	{
-		uint64		slot = wanted_slot(module) % PLH_SLOT_COUNT;
+		uint64		slot;
 
+		module = plh_profile_image_module(image, index);
+		if (module == NULL)
+			continue;
+		slot = wanted_slot(module) % SLOT_COUNT;
 		do
 			placement->bases[index] = base_of_slot(slot++);
 		while (is_taken(placement, placement->bases[index], index));

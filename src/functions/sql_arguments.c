@@ -46,7 +46,7 @@ plh_sql_arguments_limit(FunctionCallInfo fcinfo, int number, const char *name,
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("%s must be at least %d", name, least),
-				 errhint("Null stands for no limit.")));
+				 errhint("Use null for no limit.")));
 	return limit;
 }
 
@@ -75,7 +75,7 @@ bit_of_name(const char *name, const char *what, PlhSqlName name_of)
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("unrecognized %s \"%s\"", what, name),
-			 errhint("There are %s.", list_names(name_of))));
+			 errhint("Valid values are %s.", list_names(name_of))));
 }
 
 int

@@ -5,22 +5,24 @@
 #include "postgres.h"
 
 #include "fmgr.h"
-#include "funcapi.h"
-#include "miscadmin.h"
 #include "utils/builtins.h"
 
 #include "base/compat.h"
+#include "base/plural.h"
+#include "functions/sql_access.h"
 #include "functions/sql_rows.h"
+#include "functions/sql_source.h"
 #include "functions/sql_suppressions.h"
 #include "profile/profile_file.h"
 #include "profile/profile_image.h"
 #include "profile/site_facts.h"
 #include "reader/database_text.h"
 #include "report/listed_site.h"
+#include "verdict/core_cache.h"
 #include "verdict/leak_check.h"
 #include "verdict/suppression.h"
 
-#define CHECK_COLUMNS 5
+#define CHECK_COLUMNS 6
 
 PLH_FUNCTION(pg_leakhunt_check);
 
@@ -88,7 +90,7 @@ put_leak(const PlhListedSite *listed, const PlhLeak *leak, int iterations,
 {
 	PlhRow		row = {0};
 
-	if (listed->has_stack && plh_leak_check_is_core_cache(&listed->stack))
+	if (listed->has_stack && plh_core_cache_has(&listed->stack, PLH_FUNCTION_BOUNDED_CACHE))
 		return false;
 	if (plh_suppression_any(suppressions, listed->context_name,
 							listed->has_stack ? &listed->stack : NULL))
@@ -98,7 +100,7 @@ put_leak(const PlhListedSite *listed, const PlhLeak *leak, int iterations,
 	plh_sql_rows_put_datum(&row,
 						   Float8GetDatum((double) leak->count / iterations));
 	plh_sql_rows_put_text(&row, listed->context_name);
-	plh_sql_rows_put_text(&row, listed->stack.site);
+	plh_sql_rows_put_site(&row, listed);
 	plh_sql_rows_put_frames(&row, listed);
 	plh_sql_rows_finish(&row, sink);
 	return false;
@@ -137,14 +139,14 @@ report_malloc(int64 bytes)
 	if (bytes == 0)
 		return;
 	ereport(NOTICE,
-			(errmsg("malloc outside of memory contexts grew by at least %lld bytes per iteration",
-					(long long) bytes),
+			(errmsg("malloc outside of memory contexts grew by at least %lld %s per iteration",
+					(long long) bytes, plh_plural(bytes, "byte", "bytes")),
 			 tracked ?
-			 errdetail("No row is about that memory: other threads allocate it, which pg_leakhunt_check does not follow, or malloc needs it itself.") :
-			 errdetail("No row is about that memory: pg_leakhunt_check follows malloc only where pg_leakhunt_malloc.so is preloaded and pg_leakhunt.track_malloc is on."),
+			 errdetail("No call site is known for it: other threads allocated it, which pg_leakhunt_check does not follow, or malloc uses it itself.") :
+			 errdetail("No call site is known for it: that needs pg_leakhunt_malloc.so in LD_PRELOAD, and pg_leakhunt.track_malloc on."),
 			 tracked ?
-			 errhint("Look at what threads of libraries allocate for the statement: heaptrack and jemalloc's profiler see their calls of malloc.") :
-			 errhint("Start the server with pg_leakhunt_malloc.so preloaded, and the call sites are known.")));
+			 errhint("To see what threads of libraries allocate, use heaptrack or jemalloc's profiler.") :
+			 errhint("To see the call sites, start the server with pg_leakhunt_malloc.so in LD_PRELOAD.")));
 }
 
 /*
@@ -164,11 +166,11 @@ pg_leakhunt_check(PG_FUNCTION_ARGS)
 	plh_sql_rows_check_not_null(fcinfo, 0, "query");
 	iterations = get_count(fcinfo, 1, "iterations", 2);
 	warmup = get_count(fcinfo, 2, "warmup", 0);
-	plh_sql_rows_check_active();
-	plh_sql_rows_start_silently(fcinfo, &sink, CHECK_COLUMNS);
+	plh_sql_source_check_active();
+	plh_sql_rows_start(fcinfo, &sink, CHECK_COLUMNS);
 	suppressions = plh_sql_suppressions_read(fcinfo);
 	plh_leak_check_run(text_to_cstring(PG_GETARG_TEXT_PP(0)), iterations,
-					   warmup, !plh_sql_rows_may_see_all(), &check);
+					   warmup, !plh_sql_access_sees_all(), &check);
 
 	suppressed = put_leaks(&check, iterations, suppressions, &sink);
 	if (suppressed > 0)

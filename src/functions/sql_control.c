@@ -4,18 +4,18 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_authid.h"
+#include <unistd.h>
+
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "common/int.h"
-#include "miscadmin.h"
-#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
 #include "utils/timestamp.h"
 
 #include "base/compat.h"
 #include "base/settings.h"
+#include "functions/sql_access.h"
 #include "functions/sql_rows.h"
 #include "functions/sql_source.h"
 #include "process/process.h"
@@ -25,7 +25,7 @@
 #include "reader/server_processes.h"
 #include "sampler/control.h"
 #include "sampler/countdown.h"
-#include "sampler/owner.h"
+#include "sampler/publication.h"
 
 /* The pid of requests to all processes. */
 #define ALL_PROCESSES 0
@@ -71,14 +71,14 @@ throw_request_failed(int pid)
 				 pid == ALL_PROCESSES ?
 				 errmsg("could not make the request: %m") :
 				 errmsg("could not make the request to process %d: %m", pid),
-				 errdetail("There are requests to too many processes, or no room in \"%s\".",
+				 errdetail("Too many processes have requests, or \"%s\" is full.",
 						   plh_profile_directory_path()),
-				 errhint("pg_leakhunt_reset_all() takes all requests back.")));
+				 errhint("pg_leakhunt_reset_all() withdraws all requests.")));
 	if (errno == EWOULDBLOCK)
 		ereport(ERROR,
 				(errcode(ERRCODE_LOCK_NOT_AVAILABLE),
 				 errmsg("could not make the request"),
-				 errdetail("Another process has locked a file in \"%s\" for seconds. It may have been stopped while it made a request.",
+				 errdetail("Another process has held a lock in \"%s\" for more than 2 seconds. It may be stopped.",
 						   plh_profile_directory_path()),
 				 errhint("Try again. If it happens again, look for a stopped process that has the file open.")));
 	ereport(ERROR,
@@ -90,22 +90,42 @@ throw_request_failed(int pid)
 
 /* Make the request; pid 0 means all processes. */
 static void
-request(int pid, const PlhControlWish *wish)
+make_request(int pid, const PlhControlRequest *request)
 {
-	if (!plh_control_request(pid, wish))
+	if (!plh_control_request(pid, request))
 		throw_request_failed(pid);
 
 	/* what a session asks of itself it gets at once */
 	plh_countdown_rearm();
 }
 
+/*
+ * Warn of a process whose profile has another layout than ours: its version of the
+ * module may look for requests elsewhere.
+ */
+static void
+warn_of_other_version(int pid)
+{
+	PlhProfileHeader header;
+	char		path[PLH_PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%d", plh_profile_directory_path(), pid);
+	if (!plh_profile_reader_peek(path, &header) ||
+		header.layout_version == PLH_LAYOUT_VERSION)
+		return;
+	ereport(WARNING,
+			(errmsg("process %d may not notice the request", pid),
+			 errdetail("It runs another version of pg_leakhunt than this session.")));
+}
+
 /* Make the request to one process; false, after a WARNING, if that can't be. */
 static bool
-request_of_one(int pid, const PlhControlWish *wish)
+make_request_of_one(int pid, const PlhControlRequest *request)
 {
 	if (!plh_server_processes_check(pid) || !check_loaded(pid))
 		return false;
-	request(pid, wish);
+	make_request(pid, request);
+	warn_of_other_version(pid);
 	return true;
 }
 
@@ -121,7 +141,7 @@ parse_size(const char *text)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("invalid sample interval: \"%s\"", text),
 				 hint != NULL ? errhint("%s", _(hint)) :
-				 errhint("It is a number of bytes, or one with a unit, such as 32kB.")));
+				 errhint("Specify a number of bytes, or a number with a unit, such as 32kB.")));
 	return bytes;
 }
 
@@ -189,24 +209,24 @@ get_duration(FunctionCallInfo fcinfo, int number)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("duration is out of range"),
-				 errdetail("It must be more than nothing, and at most %d days.",
+				 errdetail("It must be greater than zero and at most %d days.",
 						   MAX_DURATION_DAYS)));
 	return duration_us;
 }
 
 /*
- * The wish that the arguments sample_interval, scope and duration express, of
+ * The request that the arguments sample_interval, scope and duration express, of
  * which "first" is the number of the first.
  */
-static PlhControlWish
-get_wish(FunctionCallInfo fcinfo, int first)
+static PlhControlRequest
+get_request(FunctionCallInfo fcinfo, int first)
 {
-	PlhControlWish wish = {.present = true,.sampling = true};
+	PlhControlRequest request = {.present = true,.sampling = true};
 
-	wish.sample_interval = get_interval(fcinfo, first);
-	wish.scope = get_scope(fcinfo, first + 1);
-	wish.duration_us = get_duration(fcinfo, first + 2);
-	return wish;
+	request.sample_interval = get_interval(fcinfo, first);
+	request.scope = get_scope(fcinfo, first + 1);
+	request.duration_us = get_duration(fcinfo, first + 2);
+	return request;
 }
 
 /*
@@ -215,12 +235,12 @@ get_wish(FunctionCallInfo fcinfo, int first)
 Datum
 pg_leakhunt_start(PG_FUNCTION_ARGS)
 {
-	PlhControlWish wish;
+	PlhControlRequest request;
 
 	plh_sql_rows_check_arguments(fcinfo, 4);
-	plh_sql_rows_check_active();
-	wish = get_wish(fcinfo, 1);
-	PG_RETURN_BOOL(request_of_one(plh_sql_rows_get_pid(fcinfo, 0), &wish));
+	plh_sql_source_check_active();
+	request = get_request(fcinfo, 1);
+	PG_RETURN_BOOL(make_request_of_one(plh_sql_rows_get_pid(fcinfo, 0), &request));
 }
 
 /*
@@ -229,12 +249,12 @@ pg_leakhunt_start(PG_FUNCTION_ARGS)
 Datum
 pg_leakhunt_start_all(PG_FUNCTION_ARGS)
 {
-	PlhControlWish wish;
+	PlhControlRequest request;
 
 	plh_sql_rows_check_arguments(fcinfo, 3);
-	plh_sql_rows_check_active();
-	wish = get_wish(fcinfo, 0);
-	request(ALL_PROCESSES, &wish);
+	plh_sql_source_check_active();
+	request = get_request(fcinfo, 0);
+	make_request(ALL_PROCESSES, &request);
 	PG_RETURN_VOID();
 }
 
@@ -244,11 +264,11 @@ pg_leakhunt_start_all(PG_FUNCTION_ARGS)
 Datum
 pg_leakhunt_stop(PG_FUNCTION_ARGS)
 {
-	PlhControlWish wish = {.present = true,.scope = -1};
+	PlhControlRequest request = {.present = true,.scope = -1};
 
 	plh_sql_rows_check_arguments(fcinfo, 1);
-	plh_sql_rows_check_active();
-	PG_RETURN_BOOL(request_of_one(plh_sql_rows_get_pid(fcinfo, 0), &wish));
+	plh_sql_source_check_active();
+	PG_RETURN_BOOL(make_request_of_one(plh_sql_rows_get_pid(fcinfo, 0), &request));
 }
 
 /*
@@ -257,11 +277,11 @@ pg_leakhunt_stop(PG_FUNCTION_ARGS)
 Datum
 pg_leakhunt_stop_all(PG_FUNCTION_ARGS)
 {
-	PlhControlWish wish = {.present = true,.scope = -1};
+	PlhControlRequest request = {.present = true,.scope = -1};
 
 	plh_sql_rows_check_arguments(fcinfo, 0);
-	plh_sql_rows_check_active();
-	request(ALL_PROCESSES, &wish);
+	plh_sql_source_check_active();
+	make_request(ALL_PROCESSES, &request);
 	PG_RETURN_VOID();
 }
 
@@ -273,8 +293,8 @@ Datum
 pg_leakhunt_reset_all(PG_FUNCTION_ARGS)
 {
 	plh_sql_rows_check_arguments(fcinfo, 0);
-	plh_sql_rows_check_active();
-	if (!plh_control_reset())
+	plh_sql_source_check_active();
+	if (!plh_control_request(0, NULL))
 		throw_request_failed(ALL_PROCESSES);
 	plh_countdown_rearm();
 	PG_RETURN_VOID();
@@ -299,13 +319,6 @@ report_unwritten(int pid)
 					pid, plh_profile_directory_path())));
 }
 
-/* May the caller take the baseline of the process with that profile? */
-static bool
-may_take(const BaselineCount *count, const PlhProfileHeader *header)
-{
-	return count->sees_all || plh_sql_rows_may_see_role(header->role_oid);
-}
-
 /*
  * PlhProfileFilter: may the caller take the baseline?  Also notes that the process
  * has a profile.
@@ -315,14 +328,15 @@ find_process(const PlhProfileImage *image, void *arg)
 {
 	BaselineCount *count = arg;
 	MemoryContext caller_context;
+	bool		may_take = plh_sql_access_shows(count->sees_all, image->header);
 
 	if (!image->alive)
 		return false;
-	count->denied = count->denied || !may_take(count, image->header);
+	count->denied = count->denied || !may_take;
 	caller_context = MemoryContextSwitchTo(count->memory);
 	count->found = lappend_int(count->found, image->header->pid);
 	MemoryContextSwitchTo(caller_context);
-	return may_take(count, image->header);
+	return may_take;
 }
 
 /* PlhProfileVisitor: take the baseline of a process that lives. */
@@ -331,7 +345,7 @@ take_baseline(PlhProfileImage *image, void *arg)
 {
 	BaselineCount *count = arg;
 
-	if (!image->alive || !may_take(count, image->header))
+	if (!image->alive || !plh_sql_access_shows(count->sees_all, image->header))
 		return;
 	if (!plh_baseline_file_take(plh_profile_directory_path(), image))
 		report_unwritten(image->header->pid);
@@ -353,7 +367,7 @@ take_other_baselines(const BaselineCount *count)
 		int			pid = lfirst_int(cell);
 
 		if (!list_member_int(count->found, pid) && may_have_loaded(pid) &&
-			plh_sql_rows_may_know(pid) &&
+			plh_sql_access_knows(pid) &&
 			!plh_baseline_file_take_empty(plh_profile_directory_path(), pid))
 			report_unwritten(pid);
 	}
@@ -372,17 +386,17 @@ pg_leakhunt_baseline(PG_FUNCTION_ARGS)
 
 	plh_sql_rows_check_arguments(fcinfo, 1);
 	pid = plh_sql_rows_get_pid(fcinfo, 0);
-	plh_sql_rows_check_active();
-	count.sees_all = plh_sql_rows_may_see_all();
-	plh_owner_publish();
+	plh_sql_source_check_active();
+	count.sees_all = plh_sql_access_sees_all();
+	plh_publication_publish();
 	if (pid > 0)
-		plh_profile_reader_each_wanted(directory, pid, false, find_process,
-									   take_baseline, &count);
+		plh_profile_reader_each(directory, pid, false, find_process,
+								take_baseline, &count);
 	if (count.taken > 0)
 		PG_RETURN_INT32(count.taken);
 	if (!plh_server_processes_check(pid) || !check_loaded(pid))
 		PG_RETURN_INT32(0);
-	if (count.denied || !plh_sql_rows_may_know(pid))
+	if (count.denied || !plh_sql_access_knows(pid))
 		plh_sql_source_deny_process(pid, ERROR);
 	if (count.found != NIL)
 		ereport(ERROR,
@@ -406,15 +420,15 @@ pg_leakhunt_baseline_all(PG_FUNCTION_ARGS)
 	BaselineCount count = {.memory = CurrentMemoryContext};
 
 	plh_sql_rows_check_arguments(fcinfo, 0);
-	plh_sql_rows_check_active();
-	count.sees_all = plh_sql_rows_may_see_all();
-	plh_owner_publish();
+	plh_sql_source_check_active();
+	count.sees_all = plh_sql_access_sees_all();
+	plh_publication_publish();
 
 	/* first: what begins to be profiled meanwhile has grown since */
 	if (count.sees_all && !plh_baseline_file_take_empty(directory, 0))
 		report_unwritten(0);
-	plh_profile_reader_each_wanted(directory, 0, false, find_process,
-								   take_baseline, &count);
+	plh_profile_reader_each(directory, 0, false, find_process,
+							take_baseline, &count);
 	take_other_baselines(&count);
 	PG_RETURN_INT32(count.taken);
 }

@@ -6,27 +6,31 @@
 
 #include <sys/stat.h>
 
-#include "catalog/pg_authid.h"
 #include "fmgr.h"
-#include "funcapi.h"
 #include "miscadmin.h"
 #include "storage/fd.h"
-#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
+#include "utils/timestamp.h"
 
 #include "base/compat.h"
 #include "base/limits.h"
 #include "base/settings.h"
-#include "dump/dump.h"
-#include "dump/dump_directory.h"
+#include "crash/crash_dumps.h"
+#include "dump/dump_report.h"
+#include "dump/dump_retention.h"
+#include "dump/heap_text.h"
+#include "functions/sql_arguments.h"
+#include "functions/sql_access.h"
 #include "functions/sql_rows.h"
 #include "functions/sql_source.h"
-#include "process/crash_dumps.h"
-#include "process/dump_report.h"
+#include "process/dump_texts.h"
 #include "process/process.h"
 #include "process/profile_directory.h"
+#include "profile/dump_names.h"
 #include "reader/baseline_file.h"
+#include "reader/database_text.h"
+#include "reader/frame_names.h"
 #include "report/death_text.h"
 #include "report/dump_symbols.h"
 
@@ -35,6 +39,15 @@
 PLH_FUNCTION(pg_leakhunt_dump);
 PLH_FUNCTION(pg_leakhunt_dump_file);
 PLH_FUNCTION(pg_leakhunt_dumps);
+PLH_FUNCTION(pg_leakhunt_heap);
+
+/* Look up the names of functions, for a dump and for texts of the image. */
+static void
+add_names(PlhProfileImage *image, PlhDumpExtras *extras)
+{
+	plh_dump_symbols_make(plh_symbols_open(), image, extras);
+	image->names = plh_frame_names_read(extras->names, extras->names_bytes);
+}
 
 /*
  * pg_leakhunt_dump(pid, symbolized): write a dump of a process, which has no
@@ -44,29 +57,31 @@ Datum
 pg_leakhunt_dump(PG_FUNCTION_ARGS)
 {
 	PlhProfileImage *image;
-	PlhDumpExtras extras = {.reason = "manual"};
+	PlhDumpExtras extras = {.reason = "manual",.sync = true};
 	PlhDumpResult result;
 	int			pid;
 
 	plh_sql_rows_check_arguments(fcinfo, 2);
-	plh_sql_rows_check_active();
+	plh_sql_source_check_active();
 	pid = plh_sql_rows_get_pid(fcinfo, 0);
-	plh_crash_dumps_save_some();
+	plh_crash_dumps_save_some(plh_sql_access_sees_all());
 	image = plh_sql_source_process(pid, WARNING);
 	if (image == NULL)
 		PG_RETURN_NULL();
 	extras.baseline = plh_baseline_file_read(plh_profile_directory_path(),
 											 image);
-	if (!PG_ARGISNULL(1) && PG_GETARG_BOOL(1))
-		plh_dump_symbols_make(plh_symbols_open(), image, &extras);
-	(void) plh_dump_write(image, &extras, true, &result);
+	if (plh_sql_arguments_flag(fcinfo, 1))
+		add_names(image, &extras);
+	(void) plh_dump_copy_write(image, &extras, &result);
 	plh_dump_report(&result, ERROR);
+	(void) plh_dump_texts_write(result.path, image, extras.reason,
+								GetCurrentTimestamp());
+	plh_dump_report_removal(plh_dump_retention_trim());
 	PG_RETURN_TEXT_P(cstring_to_text(strrchr(result.path, '/') + 1));
 }
 
 /*
- * pg_leakhunt_dump_file(file): the bytes of a dump.  Its texts are in the encoding
- * of the process that it is of, which the caller's need not be: hence bytea.
+ * pg_leakhunt_dump_file(file): the bytes of a dump.
  */
 Datum
 pg_leakhunt_dump_file(PG_FUNCTION_ARGS)
@@ -77,16 +92,86 @@ pg_leakhunt_dump_file(PG_FUNCTION_ARGS)
 	plh_sql_rows_check_arguments(fcinfo, 1);
 	plh_sql_rows_check_not_null(fcinfo, 0, "file");
 	file = text_to_cstring(PG_GETARG_TEXT_PP(0));
-	dump = plh_sql_source_dump(file, PLH_DUMP_TEXT);
-	if (dump->text_bytes > MaxAllocSize - VARHDRSZ)
+	dump = plh_sql_source_dump(file, false);
+	if (dump->byte_count > MaxAllocSize - VARHDRSZ)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("dump file \"%s\" is too large for a value", file),
-				 errdetail("It has %zu bytes, and a value has %zu at most.",
-						   dump->text_bytes, (Size) MaxAllocSize - VARHDRSZ),
-				 errhint("Read it in parts by pg_read_binary_file.")));
-	PG_RETURN_BYTEA_P((bytea *) cstring_to_text_with_len(dump->text,
-														 dump->text_bytes));
+				 errmsg("dump file \"%s\" is too large for a bytea value", file),
+				 errdetail("It has %zu bytes; the maximum is %zu.",
+						   dump->byte_count, (Size) MaxAllocSize - VARHDRSZ),
+				 errhint("Read it in parts with pg_read_binary_file.")));
+	PG_RETURN_BYTEA_P((bytea *) cstring_to_text_with_len(dump->bytes,
+														 dump->byte_count));
+}
+
+/*
+ * Write the text of a profile into memory that is freed when it has been turned
+ * into one of this database.
+ */
+static text *
+make_heap_text(const PlhProfileImage *image, const char *reason,
+			   TimestampTz written_at)
+{
+	char	   *bytes = NULL;
+	size_t		count = 0;
+	FILE	   *file = open_memstream(&bytes, &count);
+	int			failure = file == NULL ? ENOMEM :
+		plh_heap_text_write(file, image, reason, written_at);
+	text	   *result = NULL;
+
+	if (file != NULL && fclose(file) != 0)
+		failure = ENOMEM;
+	PG_TRY();
+	{
+		if (failure != 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_OUT_OF_MEMORY),
+					 errmsg("out of memory"),
+					 errdetail("The text of the profile of process %d does not fit.",
+							   image->header->pid)));
+		result = cstring_to_text(plh_database_text_fit_foreign(bytes, count,
+															   image->header->encoding));
+	}
+	PG_FINALLY();
+	{
+		free(bytes);
+	}
+	PG_END_TRY();
+	return result;
+}
+
+/* The text of an image, with the names of functions if argument 1 asks for them. */
+static Datum
+heap_text_of(FunctionCallInfo fcinfo, PlhProfileImage *image,
+			 const char *reason, TimestampTz written_at)
+{
+	PlhDumpExtras extras = {0};
+
+	if (plh_sql_arguments_flag(fcinfo, 1) && image->names == NULL)
+		add_names(image, &extras);
+	return PointerGetDatum(make_heap_text(image, reason, written_at));
+}
+
+/*
+ * pg_leakhunt_heap(pid or file, symbolized): the text for jeprof and pprof of a
+ * process, or that of a dump.
+ */
+Datum
+pg_leakhunt_heap(PG_FUNCTION_ARGS)
+{
+	PlhProfileImage *image;
+	PlhDump    *dump;
+
+	plh_sql_rows_check_arguments(fcinfo, 2);
+	if (plh_sql_source_names_process(fcinfo))
+	{
+		plh_sql_source_check_active();
+		image = plh_sql_source_process(plh_sql_rows_get_pid(fcinfo, 0), ERROR);
+		return heap_text_of(fcinfo, image, NULL, GetCurrentTimestamp());
+	}
+	plh_sql_rows_check_not_null(fcinfo, 0, "file");
+	dump = plh_sql_source_dump(text_to_cstring(PG_GETARG_TEXT_PP(0)), false);
+	return heap_text_of(fcinfo, dump->image, dump->reason, dump->written_at);
 }
 
 /* One row of pg_leakhunt_dumps, unless the caller may not see it. */
@@ -95,15 +180,17 @@ put_dump(const char *name, const PlhDump *dump, const struct stat *status,
 		 PlhRowSink *sink)
 {
 	const PlhProfileHeader *header = dump->image->header;
+	bool		is_ours = plh_sql_access_is_of_cluster(header);
 	PlhRow		row = {0};
 
-	if (!plh_sql_rows_may_show(sink, header))
+	if (!plh_sql_access_shows(sink->sees_all, header))
 		return;
 	plh_sql_rows_put_text(&row, name);
 	plh_sql_rows_put_pid(&row, header->pid);
 	plh_sql_rows_put_backend_type(&row, dump->image);
-	plh_sql_rows_put_role(&row, header->role_oid);
-	plh_sql_rows_put_database(&row, header->database_oid);
+	/* OIDs of another cluster that shares the directory are not ours */
+	plh_sql_rows_put_role(&row, is_ours ? header->role_oid : InvalidOid);
+	plh_sql_rows_put_database(&row, is_ours ? header->database_oid : InvalidOid);
 	plh_sql_rows_put_application(&row, dump->image);
 	plh_sql_rows_put_text(&row, dump->reason);
 	plh_sql_rows_put_time(&row, dump->written_at);
@@ -114,17 +201,6 @@ put_dump(const char *name, const PlhDump *dump, const struct stat *status,
 	plh_sql_rows_put_time(&row, header->death.at);
 	plh_sql_rows_put_text(&row, plh_death_text(&header->death));
 	plh_sql_rows_finish(&row, sink);
-}
-
-/* The WARNING that says why a file is left out. */
-static void
-warn_of_file(const char *path, const ErrorData *error)
-{
-	ereport(WARNING,
-			(errmsg("ignoring file \"%s\"", path),
-			 errdetail_internal("%s%s%s", error->message,
-								error->detail != NULL ? ": " : "",
-								error->detail != NULL ? error->detail : "")));
 }
 
 /*
@@ -143,14 +219,18 @@ visit_dump(const char *name, PlhRowSink *sink)
 	ErrorData  *error;
 	PlhDump    *dump;
 
-	snprintf(path, sizeof(path), "%s/%s", plh_fixed.dump_directory, name);
+	snprintf(path, sizeof(path), "%s/%s", plh_load_settings.dump_directory, name);
 	if (lstat(path, &status) != 0 || S_ISREG(status.st_mode))
 	{
-		dump = plh_sql_source_try_dump(path, PLH_DUMP_HEADER, &error);
+		dump = plh_sql_source_try_dump(path, true, &error);
 		if (dump != NULL)
 			put_dump(name, dump, &status, sink);
 		else if (sink->sees_all && error->sqlerrcode != ERRCODE_UNDEFINED_FILE)
-			warn_of_file(path, error);
+			ereport(WARNING,
+					(errmsg("ignoring file \"%s\"", path),
+					 errdetail_internal("%s%s%s", error->message,
+										error->detail != NULL ? ": " : "",
+										error->detail != NULL ? error->detail : "")));
 	}
 	MemoryContextSwitchTo(caller_context);
 	MemoryContextDelete(file_context);
@@ -166,16 +246,16 @@ pg_leakhunt_dumps(PG_FUNCTION_ARGS)
 	DIR		   *dir;
 	struct dirent *entry;
 
-	plh_sql_rows_start_silently(fcinfo, &sink, DUMP_COLUMNS);
+	plh_sql_rows_start(fcinfo, &sink, DUMP_COLUMNS);
 	if (plh_process_refusal() == NULL)
-		plh_crash_dumps_save_some();
-	dir = AllocateDir(plh_fixed.dump_directory);
+		plh_crash_dumps_save_some(sink.sees_all);
+	dir = AllocateDir(plh_load_settings.dump_directory);
 	if (dir == NULL && (errno == ENOENT || !sink.sees_all))
 		return (Datum) 0;
-	while ((entry = ReadDir(dir, plh_fixed.dump_directory)) != NULL)
+	while ((entry = ReadDir(dir, plh_load_settings.dump_directory)) != NULL)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (plh_dump_directory_is_dump(entry->d_name))
+		if (plh_dump_names_is_dump(entry->d_name))
 			visit_dump(entry->d_name, &sink);
 	}
 	FreeDir(dir);

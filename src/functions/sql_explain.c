@@ -6,12 +6,13 @@
 
 #include "commands/dbcommands.h"
 #include "miscadmin.h"
-#include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 
 #include "base/compat.h"
 #include "base/process_facts.h"
+#include "functions/sql_access.h"
+#include "functions/sql_arguments.h"
 #include "functions/sql_rows.h"
 #include "functions/sql_source.h"
 #include "functions/sql_suppressions.h"
@@ -19,39 +20,26 @@
 #include "process/profile_directory.h"
 #include "reader/baseline_file.h"
 #include "reader/database_text.h"
-#include "reader/profile_reader.h"
 #include "reader/server_activity.h"
 #include "reader/server_processes.h"
+#include "reader/session_peaks.h"
 #include "verdict/explanation.h"
+#include "verdict/server_summary.h"
 
 #define EXPLAIN_COLUMNS 2
 
 PLH_FUNCTION(pg_leakhunt_explain);
-
-/* One row, which is returned when all are known. */
-typedef struct Explained
-{
-	int			pid;
-	int64		bytes;			/* of private memory, by which rows are sorted */
-	char	   *text;
-} Explained;
 
 /* The rows so far, and what they are made with. */
 typedef struct Explaining
 {
 	PlhRowSink	sink;
 	PlhSuppressions *suppressions;
-	List	   *rows;			/* of Explained */
+	bool		as_json;
+	List	   *rows;			/* of PlhSummarized, with the text of the row */
 	List	   *profiled;		/* pids of live processes that have a profile */
+	PlhStatementPeaks *peaks;
 } Explaining;
-
-/* When a process that is gone ended, as far as that is known. */
-static TimestampTz
-end_of(const PlhProfileHeader *header)
-{
-	return header->death.at != 0 ? header->death.at :
-		Max(header->census_at, header->counters.last_at);
-}
 
 /* Fill in what the server's statistics and the kernel know of a process. */
 static void
@@ -61,11 +49,12 @@ identify(PlhExplainedProcess *process, Oid role, Oid database)
 	const PlhServerActivity *known = NULL;
 
 	process->now = process->image == NULL || process->image->alive ?
-		GetCurrentTimestamp() : end_of(process->image->header);
+		GetCurrentTimestamp() : plh_profile_image_ended_at(process->image->header);
 	process->rss_anon_bytes = -1;
 	if (process->image == NULL || process->image->alive)
 	{
-		process->rss_anon_bytes = plh_process_facts_private_bytes(process->pid);
+		process->rss_anon_bytes = plh_process_facts_rss_anon_bytes(process->pid);
+		process->rss_shared_bytes = plh_server_processes_shared_bytes(process->pid);
 		if (plh_server_activity_find(process->pid, &activity))
 		{
 			known = &activity;
@@ -90,21 +79,60 @@ identify(PlhExplainedProcess *process, Oid role, Oid database)
 		process->database = get_database_name(database);
 }
 
+/* Find the call of the last day that took most, if the caller may see it. */
+static void
+find_largest(PlhExplainedProcess *process, const PlhStatementPeaks *peaks)
+{
+	const PlhStatementEntry *entry =
+		plh_session_peaks_find(peaks, process->pid, process->image->header->started_at,
+							   process->now - USECS_PER_DAY);
+
+	if (entry != NULL && plh_sql_access_may_see(entry->role_oid))
+		process->largest = entry;
+}
+
+static char *
+copy_text(const char *text)
+{
+	return text == NULL ? NULL : pstrdup(text);
+}
+
+/* What the summary of all processes needs of a finding. */
+static PlhToldFinding *
+copy_finding(const PlhToldFinding *finding)
+{
+	PlhToldFinding *copy = palloc0(sizeof(PlhToldFinding));
+
+	copy->verdict = finding->verdict;
+	copy->cause = pstrdup(finding->cause);
+	copy->bytes = finding->bytes;
+	return copy;
+}
+
 /* Explain a process, and keep the row for as long as the call lasts. */
 static void
 explain(Explaining *explaining, const PlhExplainedProcess *process)
 {
-	char	   *text = plh_explanation_make(process,
-											plh_sql_rows_symbols(&explaining->sink),
-											explaining->suppressions);
+	PlhExplanation *explanation = plh_explanation_make(process,
+													   plh_sql_rows_symbols(&explaining->sink),
+													   explaining->suppressions);
+	const char *text = explaining->as_json ?
+		plh_explanation_json(process, explanation) : explanation->text;
 	MemoryContext caller_context = MemoryContextSwitchTo(explaining->sink.memory);
-	Explained  *row = palloc(sizeof(Explained));
+	PlhSummarized *summarized = palloc0(sizeof(PlhSummarized));
+	ListCell   *cell;
 
-	row->pid = process->pid;
-	row->bytes = process->rss_anon_bytes >= 0 || process->image == NULL ?
-		process->rss_anon_bytes : process->image->header->own_bytes;
-	row->text = pstrdup(text);
-	explaining->rows = lappend(explaining->rows, row);
+	summarized->pid = process->pid;
+	summarized->bytes = explanation->own_bytes;
+	summarized->has_profile = process->image != NULL;
+	summarized->is_loaded = process->loaded == PLH_LOADED;
+	summarized->backend_type = copy_text(process->backend_type);
+	summarized->application_name = copy_text(process->application_name);
+	summarized->row = pstrdup(text);
+	foreach(cell, explanation->findings)
+		summarized->findings = lappend(summarized->findings,
+									   copy_finding(lfirst(cell)));
+	explaining->rows = lappend(explaining->rows, summarized);
 	if (process->image != NULL && process->image->alive)
 		explaining->profiled = lappend_int(explaining->profiled, process->pid);
 	MemoryContextSwitchTo(caller_context);
@@ -115,6 +143,7 @@ static void
 explain_profile(PlhProfileImage *image, void *arg)
 {
 	const PlhProfileHeader *header = image->header;
+	Explaining *explaining = arg;
 	PlhExplainedProcess process = {
 		.pid = header->pid,
 		.image = image,
@@ -123,7 +152,8 @@ explain_profile(PlhProfileImage *image, void *arg)
 	};
 
 	identify(&process, header->role_oid, header->database_oid);
-	explain(arg, &process);
+	find_largest(&process, explaining->peaks);
+	explain(explaining, &process);
 }
 
 /* A process of the server that may have no profile. */
@@ -137,7 +167,7 @@ explain_unprofiled(Explaining *explaining, int pid)
 	};
 
 	if (list_member_int(explaining->profiled, pid) ||
-		!plh_sql_rows_may_know(pid) || plh_process_facts_start_ticks(pid) == 0)
+		!plh_sql_access_knows(pid) || plh_process_facts_start_ticks(pid) == 0)
 		return;
 	identify(&process, InvalidOid, InvalidOid);
 	explain(explaining, &process);
@@ -149,22 +179,12 @@ explain_all(Explaining *explaining)
 {
 	ListCell   *cell;
 
-	plh_sql_rows_visit(&explaining->sink, explain_profile, explaining);
+	plh_sql_access_visit(explaining->sink.sees_all, 0, explain_profile, explaining);
 	foreach(cell, plh_server_processes_list())
 	{
 		CHECK_FOR_INTERRUPTS();
 		explain_unprofiled(explaining, lfirst_int(cell));
 	}
-}
-
-/* What plh_profile_reader_each passes on for one process. */
-static void
-explain_if_shown(PlhProfileImage *image, void *arg)
-{
-	Explaining *explaining = arg;
-
-	if (plh_sql_rows_may_show(&explaining->sink, image->header))
-		explain_profile(image, arg);
 }
 
 /*
@@ -175,12 +195,12 @@ static void
 explain_one(Explaining *explaining, int pid)
 {
 	if (pid > 0)
-		plh_profile_reader_each(plh_profile_directory_path(), pid, false,
-								explain_if_shown, explaining);
+		plh_sql_access_visit(explaining->sink.sees_all, pid, explain_profile,
+							 explaining);
 	if (plh_server_processes_has(pid))
 		explain_unprofiled(explaining, pid);
 	if (explaining->rows == NIL && plh_server_processes_check(pid) &&
-		!plh_sql_rows_may_know(pid))
+		!plh_sql_access_knows(pid))
 		plh_sql_source_deny_process(pid, WARNING);
 }
 
@@ -188,16 +208,66 @@ explain_one(Explaining *explaining, int pid)
 static int
 compare_rows(const ListCell *a, const ListCell *b)
 {
-	const Explained *left = lfirst(a);
-	const Explained *right = lfirst(b);
+	const PlhSummarized *left = lfirst(a);
+	const PlhSummarized *right = lfirst(b);
 
 	return left->bytes != right->bytes ?
 		(left->bytes < right->bytes ? 1 : -1) : left->pid - right->pid;
 }
 
+/* One row; of the server as a whole with the pid 0. */
+static void
+put_row(Explaining *explaining, int pid, const char *text)
+{
+	PlhRow		row = {0};
+
+	if (pid == 0)
+		plh_sql_rows_put_null(&row);
+	else
+		plh_sql_rows_put_pid(&row, pid);
+	plh_sql_rows_put_text(&row, text);
+	plh_sql_rows_finish(&row, &explaining->sink);
+}
+
+/* The server as a whole, then each process that differs from those before it. */
+static void
+put_server(Explaining *explaining)
+{
+	const char *summary = plh_server_summary_make(explaining->rows,
+												  explaining->sink.sees_all);
+	ListCell   *cell;
+
+	if (!explaining->as_json)
+		put_row(explaining, 0, summary);
+	foreach(cell, explaining->rows)
+	{
+		const PlhSummarized *summarized = lfirst(cell);
+
+		if (summarized->is_listed || explaining->as_json)
+			put_row(explaining, summarized->pid, summarized->row);
+	}
+}
+
+/* Is the format that of programs?  Another one than the two is an ERROR. */
+static bool
+is_json(FunctionCallInfo fcinfo)
+{
+	const char *format = plh_sql_arguments_text(fcinfo, 1);
+
+	if (format == NULL || strcmp(format, "text") == 0)
+		return false;
+	if (strcmp(format, "json") == 0)
+		return true;
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("unrecognized format \"%s\"", format),
+			 errhint("Valid formats are text and json.")));
+	return false;
+}
+
 /*
- * pg_leakhunt_explain(pid): a paragraph on a process, or on each, the largest
- * first.
+ * pg_leakhunt_explain(pid, format): a paragraph on a process, or on the server and its
+ * processes, the largest first.
  */
 Datum
 pg_leakhunt_explain(PG_FUNCTION_ARGS)
@@ -205,23 +275,26 @@ pg_leakhunt_explain(PG_FUNCTION_ARGS)
 	Explaining	explaining = {0};
 	ListCell   *cell;
 
-	plh_sql_rows_check_arguments(fcinfo, 1);
-	if (!plh_sql_rows_start(fcinfo, &explaining.sink, EXPLAIN_COLUMNS))
+	plh_sql_rows_check_arguments(fcinfo, 2);
+	explaining.as_json = is_json(fcinfo);
+	plh_sql_rows_start(fcinfo, &explaining.sink, EXPLAIN_COLUMNS);
+	if (!plh_sql_source_publish_and_save())
 		return (Datum) 0;
 	explaining.suppressions = plh_sql_suppressions_read(fcinfo);
+	explaining.peaks = plh_statement_list_peaks();
 	if (PG_ARGISNULL(0))
 		explain_all(&explaining);
 	else
 		explain_one(&explaining, PG_GETARG_INT32(0));
 	list_sort(explaining.rows, compare_rows);
-	foreach(cell, explaining.rows)
+	if (PG_ARGISNULL(0))
+		put_server(&explaining);
+	else
+		foreach(cell, explaining.rows)
 	{
-		const Explained *explained = lfirst(cell);
-		PlhRow		row = {0};
+		const PlhSummarized *summarized = lfirst(cell);
 
-		plh_sql_rows_put_pid(&row, explained->pid);
-		plh_sql_rows_put_text(&row, explained->text);
-		plh_sql_rows_finish(&row, &explaining.sink);
+		put_row(&explaining, summarized->pid, summarized->row);
 	}
 	return (Datum) 0;
 }

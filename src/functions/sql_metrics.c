@@ -7,16 +7,19 @@
 #include "base/clock.h"
 #include "base/compat.h"
 #include "base/settings.h"
+#include "functions/sql_access.h"
 #include "functions/sql_rows.h"
+#include "functions/sql_source.h"
 #include "functions/sql_suppressions.h"
 #include "process/process.h"
 #include "process/profile_directory.h"
 #include "reader/machine_memory.h"
 #include "reader/server_figures.h"
+#include "report/largest_statements.h"
 #include "sampler/malloc_hooks.h"
 #include "verdict/worst_suspects.h"
 
-#define METRIC_COLUMNS 6
+#define METRIC_COLUMNS 8
 #define SECONDS_PER_HOUR 3600.0
 
 /* What the rows call types that are not known, and those beyond the most. */
@@ -24,18 +27,31 @@
 
 PLH_FUNCTION(pg_leakhunt_metrics);
 
-/* A row; "suspect" is NULL if it is about none, the type if it is of the server. */
-static void
-put_metric(PlhRowSink *sink, const char *name, const char *backend_type,
-		   const PlhWorstSuspect *suspect, double value)
+/* What a row is about; of the server if about nothing of that. */
+typedef struct Labels
 {
+	const char *backend_type;
+	const PlhWorstSuspect *suspect;
+	const PlhLargeStatement *statement;
+} Labels;
+
+static void
+put_metric(PlhRowSink *sink, const char *name, Labels labels, double value)
+{
+	static const PlhWorstSuspect no_suspect;
+	static const PlhLargeStatement no_statement;
+	const PlhWorstSuspect *suspect = labels.suspect != NULL ? labels.suspect : &no_suspect;
+	const PlhLargeStatement *statement =
+		labels.statement != NULL ? labels.statement : &no_statement;
 	PlhRow		row = {0};
 
 	plh_sql_rows_put_text(&row, name);
-	plh_sql_rows_put_text(&row, backend_type);
-	plh_sql_rows_put_text(&row, suspect == NULL ? NULL : suspect->verdict);
-	plh_sql_rows_put_text(&row, suspect == NULL ? NULL : suspect->context_name);
-	plh_sql_rows_put_text(&row, suspect == NULL ? NULL : suspect->site);
+	plh_sql_rows_put_text(&row, labels.backend_type);
+	plh_sql_rows_put_text(&row, suspect->verdict);
+	plh_sql_rows_put_text(&row, suspect->context_name);
+	plh_sql_rows_put_text(&row, suspect->site);
+	plh_sql_rows_put_query_id(&row, (int64) statement->query_id);
+	plh_sql_rows_put_text(&row, statement->query);
 	plh_sql_rows_put_datum(&row, Float8GetDatum(value));
 	plh_sql_rows_finish(&row, sink);
 }
@@ -43,24 +59,25 @@ put_metric(PlhRowSink *sink, const char *name, const char *backend_type,
 static void
 put_server(PlhRowSink *sink, const char *name, double value)
 {
-	put_metric(sink, name, NULL, NULL, value);
+	put_metric(sink, name, (Labels) {0}, value);
 }
 
 /* The rows of a backend type; no row is better than a sum of nothing known. */
 static void
 put_type(PlhRowSink *sink, const PlhTypeFigures *figures)
 {
-	const char *type = figures->backend_type != NULL ?
-		figures->backend_type : OTHER_TYPE;
+	Labels		type = {
+		.backend_type = figures->backend_type != NULL ? figures->backend_type : OTHER_TYPE
+	};
 
-	put_metric(sink, "processes", type, NULL, figures->processes);
-	put_metric(sink, "rss_anon_bytes", type, NULL, figures->rss_anon_bytes);
-	put_metric(sink, "rss_anon_max_bytes", type, NULL,
+	put_metric(sink, "processes", type, figures->processes);
+	put_metric(sink, "rss_anon_bytes", type, figures->rss_anon_bytes);
+	put_metric(sink, "rss_anon_max_bytes", type,
 			   figures->rss_anon_max_bytes);
 	if (figures->counted > 0)
-		put_metric(sink, "context_bytes", type, NULL, figures->context_bytes);
+		put_metric(sink, "context_bytes", type, figures->context_bytes);
 	if (figures->malloc_counted > 0)
-		put_metric(sink, "malloc_bytes", type, NULL, figures->malloc_bytes);
+		put_metric(sink, "malloc_bytes", type, figures->malloc_bytes);
 }
 
 /* The rows of the server. */
@@ -74,6 +91,26 @@ put_sums(PlhRowSink *sink, const PlhServerFigures *figures)
 	put_server(sink, "overhead_bytes", figures->overhead_bytes);
 	put_server(sink, "samples_taken", figures->samples_taken);
 	put_server(sink, "samples_dropped", figures->samples_dropped);
+	put_server(sink, "wrong_stacks", figures->wrong_stacks);
+}
+
+/* The rows of the statements that are kept. */
+static void
+put_statements(PlhRowSink *sink)
+{
+	PlhStatementFigures figures;
+	PlhLargestStatements largest;
+
+	if (!plh_statement_list_figures(&figures))
+		return;
+	put_server(sink, "statements", figures.count);
+	put_server(sink, "statements_evicted", figures.evicted);
+	put_server(sink, "statements_lost", figures.lost);
+	plh_largest_statements_find(&largest, plh_sql_access_may_see);
+	for (int i = 0; i < largest.count; i++)
+		put_metric(sink, "statement_peak_bytes",
+				   (Labels) {.statement = &largest.statements[i]},
+				   largest.statements[i].peak_bytes);
 }
 
 /* The rows of the machine. */
@@ -97,21 +134,13 @@ put_suspects(PlhRowSink *sink, const PlhWorstSuspects *worst)
 	for (int i = 0; i < worst->count; i++)
 	{
 		const PlhWorstSuspect *suspect = &worst->suspects[i];
+		Labels		labels = {.backend_type = suspect->backend_type, .suspect = suspect};
 
-		put_metric(sink, "suspect_bytes", suspect->backend_type, suspect,
-				   suspect->bytes);
+		put_metric(sink, "suspect_bytes", labels, suspect->bytes);
 		if (suspect->has_rate)
-			put_metric(sink, "suspect_growth_bytes_per_second",
-					   suspect->backend_type, suspect,
+			put_metric(sink, "suspect_growth_bytes_per_second", labels,
 					   suspect->bytes_per_hour / SECONDS_PER_HOUR);
 	}
-}
-
-/* PlhRoleFilter: may the caller see processes of that role? */
-static bool
-may_see(Oid role)
-{
-	return plh_sql_rows_may_see_all() || plh_sql_rows_may_see_role(role);
 }
 
 /* PlhTypeOfOther: what the rows of processes call it. */
@@ -129,24 +158,29 @@ pg_leakhunt_metrics(PG_FUNCTION_ARGS)
 {
 	PlhRowSink	sink;
 	int64		begun_us = plh_clock_us(CLOCK_MONOTONIC);
-	bool		active = plh_sql_rows_start(fcinfo, &sink, METRIC_COLUMNS);
-	bool		is_preloaded = active && plh_process_is_preloaded();
-	PlhServerFigures *figures =
-		plh_server_figures_collect(active ? plh_profile_directory_path() : NULL,
-								   is_preloaded, may_see, type_of_other);
+	bool		active;
+	bool		is_preloaded;
+	PlhServerFigures *figures;
 
+	plh_sql_rows_start(fcinfo, &sink, METRIC_COLUMNS);
+	active = plh_sql_source_publish_and_save();
+	is_preloaded = active && plh_process_is_preloaded();
+	figures = plh_server_figures_collect(active ? plh_profile_directory_path() : NULL,
+										 is_preloaded, plh_sql_access_may_see, type_of_other);
 	put_server(&sink, "loaded", is_preloaded);
 
 	/* all processes have this library of the postmaster's, or none has */
 	if (active && plh_track_malloc)
 		put_server(&sink, "malloc_tracked", plh_malloc_hooks_samples_thread());
 	put_sums(&sink, figures);
+	if (active)
+		put_statements(&sink);
 	if (sink.sees_all)
 		put_memory(&sink);
 	for (int i = 0; i < figures->type_count; i++)
 		put_type(&sink, &figures->types[i]);
 	put_suspects(&sink, plh_worst_suspects_find(figures,
 												plh_sql_suppressions_read(fcinfo),
-												may_see, begun_us));
+												plh_sql_access_may_see, begun_us));
 	return (Datum) 0;
 }

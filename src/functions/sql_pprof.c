@@ -14,7 +14,7 @@
 #include "functions/sql_arguments.h"
 #include "functions/sql_rows.h"
 #include "functions/sql_source.h"
-#include "report/pprof.h"
+#include "pprof/pprof.h"
 
 /* The arguments that all forms have, by where they stand behind "peak". */
 enum
@@ -22,16 +22,7 @@ enum
 	TYPES = 1, LABELS, SYMBOLIZE, HELPERS, MAX_SAMPLES, MAX_BYTES
 };
 
-PLH_FUNCTION(pg_leakhunt_pprof_of_process);
-PLH_FUNCTION(pg_leakhunt_pprof_of_all);
-PLH_FUNCTION(pg_leakhunt_pprof_of_file);
-
-/* PlhSqlName: the name of a label. */
-static const char *
-label_name(int number)
-{
-	return plh_pprof_labels_name(number);
-}
+PLH_FUNCTION(pg_leakhunt_pprof);
 
 /*
  * What is shown where nothing is asked for: of growth, only what is in use has a
@@ -55,17 +46,17 @@ check_types(int types, const PlhSource *source)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("types must not be empty"),
-				 errhint("Null stands for the types that are shown by default.")));
+				 errhint("Use null for the default types.")));
 	if (source->peak && types != PLH_PPROF_PEAK)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("cannot show the peak and other types at once"),
-				 errhint("Ask for all of them by types, without peak.")));
+				 errhint("Name all of them in types, without peak.")));
 	if ((source->growth || source->base != NULL) && (types & PLH_PPROF_ALLOC))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("cannot show growth of type \"%s\"", "alloc"),
-				 errhint("Growth is counted of what is in use.")));
+				 errhint("Growth is known only of memory in use.")));
 }
 
 /* What "types" asks for. */
@@ -77,7 +68,7 @@ get_types(FunctionCallInfo fcinfo, int number, const PlhSource *source)
 	if (PG_ARGISNULL(number))
 		return default_types(source);
 	types = plh_sql_arguments_names(fcinfo, number, "type",
-									plh_pprof_values_type_name);
+									plh_pprof_samples_type_name);
 	check_types(types, source);
 	return types;
 }
@@ -89,11 +80,12 @@ get_labels(FunctionCallInfo fcinfo, int number, PlhSource *source)
 	int			labels;
 
 	plh_sql_rows_check_not_null(fcinfo, number, "labels");
-	labels = plh_sql_arguments_names(fcinfo, number, "label", label_name);
+	labels = plh_sql_arguments_names(fcinfo, number, "label",
+									 plh_pprof_samples_label_name);
 	for (PlhPprofLabel label = 0; label < PLH_PPROF_LABELS; label++)
 	{
 		if (labels & 1 << label)
-			source->owner_parts |= plh_pprof_labels_owner_part(label);
+			source->owner_parts |= plh_pprof_samples_label_owner_part(label);
 	}
 	return labels;
 }
@@ -116,58 +108,30 @@ get_options(PlhPprofOptions *options, FunctionCallInfo fcinfo, int peak,
 								PLH_PPROF_MIN_BYTES);
 }
 
-/* Make the profile of a source; the number of the argument "peak" is given. */
-static Datum
-return_pprof(FunctionCallInfo fcinfo, PlhSource source, int peak)
+/*
+ * pg_leakhunt_pprof(pid, growth, peak, types, labels, symbolize, helpers,
+ * max_samples, max_bytes), and with file and base; pg_leakhunt_pprof_all(growth,
+ * peak, types, ...), and pg_leakhunt_pprof with the same arguments.  What nobody
+ * has sampled yet is a profile without samples, of all processes.
+ */
+Datum
+pg_leakhunt_pprof(PG_FUNCTION_ARGS)
 {
+	PlhSource	source =
+		plh_sql_source_of_arguments(fcinfo, 1 + MAX_BYTES + 1, 0, 1);
 	PlhPprofOptions options;
 	StringInfoData output;
 
-	get_options(&options, fcinfo, peak, &source);
+	get_options(&options, fcinfo, source.all ? 1 : 2, &source);
 
 	/* a sample has its peak beside its other values, and the time is now */
 	source.peak = (options.types & PLH_PPROF_PEAK) != 0;
 	source.keeps_values = true;
 	source.unnamed = !options.symbolize && options.helpers;
 	source.required = true;
+	source.may_be_empty = source.all;
 	initStringInfo(&output);
 	plh_pprof_append(&output, plh_sql_source_sites(&source), &options);
 	PG_RETURN_BYTEA_P((bytea *) cstring_to_text_with_len(output.data,
 														 output.len));
-}
-
-/*
- * pg_leakhunt_pprof(pid, growth, peak, types, labels, symbolize, helpers,
- * max_samples, max_bytes)
- */
-Datum
-pg_leakhunt_pprof_of_process(PG_FUNCTION_ARGS)
-{
-	plh_sql_rows_check_arguments(fcinfo, 2 + MAX_BYTES + 1);
-	return return_pprof(fcinfo, plh_sql_source_of_process(fcinfo, 1, 2), 2);
-}
-
-/*
- * pg_leakhunt_pprof_all(growth, peak, types, ...), and pg_leakhunt_pprof with the
- * same arguments.  What nobody has sampled yet is a profile without samples.
- */
-Datum
-pg_leakhunt_pprof_of_all(PG_FUNCTION_ARGS)
-{
-	PlhSource	source;
-
-	plh_sql_rows_check_arguments(fcinfo, 1 + MAX_BYTES + 1);
-	source = plh_sql_source_of_all(fcinfo, 0, 1);
-	source.may_be_empty = true;
-	return return_pprof(fcinfo, source, 1);
-}
-
-/*
- * pg_leakhunt_pprof(file, base, peak, types, ...)
- */
-Datum
-pg_leakhunt_pprof_of_file(PG_FUNCTION_ARGS)
-{
-	plh_sql_rows_check_arguments(fcinfo, 2 + MAX_BYTES + 1);
-	return return_pprof(fcinfo, plh_sql_source_of_file(fcinfo, 1, 2), 2);
 }

@@ -1,16 +1,16 @@
 /*
  * sql_processes.c
- *	  The functions of SQL that show processes: what they are and hold, their
- *	  history, and the binaries in their stacks.
+ *	  The functions of SQL that show processes: what they are and hold, also by
+ *	  memory context, and the binaries in their stacks.
  */
 #include "postgres.h"
 
 #include "miscadmin.h"
-#include "utils/timestamp.h"
 
 #include "base/compat.h"
 #include "base/process_facts.h"
 #include "base/settings.h"
+#include "functions/sql_access.h"
 #include "functions/sql_rows.h"
 #include "functions/sql_source.h"
 #include "process/process.h"
@@ -21,17 +21,19 @@
 #include "reader/profile_reader.h"
 #include "reader/server_activity.h"
 #include "reader/server_processes.h"
-#include "report/build_id_text.h"
+#include "report/context_examples.h"
+#include "report/context_list.h"
 #include "report/death_text.h"
+#include "report/words.h"
 #include "sampler/control.h"
 
 #define PROCESS_COLUMNS 33
+#define CONTEXT_COLUMNS 11
 #define SYMBOL_COLUMNS 5
-#define HISTORY_COLUMNS 6
 
 PLH_FUNCTION(pg_leakhunt_processes);
+PLH_FUNCTION(pg_leakhunt_contexts);
 PLH_FUNCTION(pg_leakhunt_symbols);
-PLH_FUNCTION(pg_leakhunt_history);
 
 /* The sink of the rows, and the processes that need no further row. */
 typedef struct ProcessRows
@@ -40,28 +42,11 @@ typedef struct ProcessRows
 	List	   *profiled;		/* pids of live processes that have a profile */
 } ProcessRows;
 
-/* The column growth_bytes of a process. */
-static void
-put_process_growth(PlhRow *row, const PlhProfileImage *image)
-{
-	PlhBaseline *baseline =
-		plh_baseline_file_read(plh_profile_directory_path(), image);
-
-	if (baseline == NULL)
-		plh_sql_rows_put_null(row);
-	else
-		plh_sql_rows_put_int64(row, image->header->counters.live_bytes -
-							   baseline->live_bytes);
-}
-
 /* A figure, or null where it is negative. */
 static void
 put_if_known(PlhRow *row, int64 value)
 {
-	if (value < 0)
-		plh_sql_rows_put_null(row);
-	else
-		plh_sql_rows_put_int64(row, value);
+	plh_sql_rows_put_if(row, value >= 0, value);
 }
 
 /* The columns from context_bytes to rss_anon_bytes. */
@@ -78,33 +63,33 @@ put_triage(PlhRow *row, const PlhProfileImage *image)
 	plh_sql_rows_put_datum(row, BoolGetDatum(header->malloc_tracked != 0));
 	put_if_known(row, header->malloc_tracked ? header->malloc_other_bytes : -1);
 	put_if_known(row, image->alive ?
-				 plh_process_facts_private_bytes(header->pid) : -1);
+				 plh_process_facts_rss_anon_bytes(header->pid) : -1);
 }
 
 /* Does a process sample as somebody has asked for? */
 static bool
-has_taken_up(const PlhProfileHeader *header, const PlhControlWish *wish)
+has_taken_up(const PlhProfileHeader *header, const PlhControlRequest *request)
 {
-	if (!wish->sampling)
+	if (!request->sampling)
 		return header->sample_interval == 0;
 	return header->sample_interval != 0 &&
-		(wish->sample_interval == 0 ||
-		 wish->sample_interval == header->sample_interval) &&
-		(wish->scope < 0 || wish->scope == (int) header->scope);
+		(request->sample_interval == 0 ||
+		 request->sample_interval == header->sample_interval) &&
+		(request->scope < 0 || request->scope == (int) header->scope);
 }
 
 /* The column request; the header is NULL where there is no profile to show it. */
 static void
 put_request(PlhRow *row, int pid, const PlhProfileHeader *header)
 {
-	PlhControlWish wish;
+	PlhControlRequest request;
 
-	plh_control_wish_of(pid, &wish);
-	if (!wish.present)
+	plh_control_request_of(pid, &request);
+	if (!request.present)
 		plh_sql_rows_put_null(row);
 	else
 		plh_sql_rows_put_text(row, header != NULL &&
-							  has_taken_up(header, &wish) ?
+							  has_taken_up(header, &request) ?
 							  "in force" : "pending");
 }
 
@@ -113,6 +98,8 @@ static void
 put_profile(const PlhProfileImage *image, PlhRowSink *sink)
 {
 	const PlhProfileHeader *header = image->header;
+	const PlhBaseline *baseline =
+		plh_baseline_file_read(plh_profile_directory_path(), image);
 	PlhRow		row = {0};
 
 	plh_sql_rows_put_pid(&row, header->pid);
@@ -129,17 +116,18 @@ put_profile(const PlhProfileImage *image, PlhRowSink *sink)
 	plh_sql_rows_put_int64(&row, header->counters.live_count);
 	plh_sql_rows_put_int64(&row, header->peak_bytes);
 	plh_sql_rows_put_time(&row, header->peak_at);
-	put_process_growth(&row, image);
+	plh_sql_rows_put_if(&row, baseline != NULL, baseline == NULL ? 0 :
+						header->counters.live_bytes - baseline->live_bytes);
 	plh_sql_rows_put_int64(&row, header->counters.live_samples);
 	plh_sql_rows_put_int64(&row, header->samples_taken);
 	plh_sql_rows_put_int64(&row, plh_profile_image_lost_samples(header));
-	plh_sql_rows_put_int64(&row, header->wrong_stacks);
 	plh_sql_rows_put_int64(&row, header->site_count);
 	put_triage(&row, image);
-	plh_sql_rows_put_int64(&row, header->private_bytes + header->profile_bytes);
+	plh_sql_rows_put_int64(&row, header->overhead_bytes + header->profile_bytes);
 	plh_sql_rows_put_int64(&row, header->profile_bytes);
 	plh_sql_rows_put_time(&row, header->counters.last_at);
 	plh_sql_rows_put_time(&row, header->census_at);
+	put_if_known(&row, header->unsampled_bytes);
 	plh_sql_rows_put_time(&row, header->death.at);
 	plh_sql_rows_put_text(&row, plh_death_text(&header->death));
 	if (image->alive)
@@ -162,7 +150,7 @@ visit_process(PlhProfileImage *image, void *arg)
 		rows->profiled = lappend_int(rows->profiled, image->header->pid);
 		MemoryContextSwitchTo(caller_context);
 	}
-	if (plh_sql_rows_may_show(&rows->sink, image->header))
+	if (plh_sql_access_shows(rows->sink.sees_all, image->header))
 		put_profile(image, &rows->sink);
 }
 
@@ -198,9 +186,9 @@ put_unprofiled(int pid, PlhRowSink *sink)
 	plh_sql_rows_put_database(&row, found.database_oid);
 	plh_sql_rows_put_role(&row, found.role_oid);
 	plh_sql_rows_put_time(&row, found.started_at);
-	plh_sql_rows_put_nulls(&row, 19);
-	put_if_known(&row, plh_process_facts_private_bytes(pid));
-	plh_sql_rows_put_nulls(&row, 6);
+	plh_sql_rows_put_nulls(&row, 18);
+	put_if_known(&row, plh_process_facts_rss_anon_bytes(pid));
+	plh_sql_rows_put_nulls(&row, 7);
 	if (loaded == PLH_LOADED)
 		put_request(&row, pid, NULL);
 	else
@@ -222,7 +210,7 @@ put_others(ProcessRows *rows)
 
 		/* one that is gone meanwhile is not shown */
 		if (!list_member_int(rows->profiled, pid) &&
-			plh_sql_rows_may_know(pid) &&
+			plh_sql_access_knows(pid) &&
 			plh_process_facts_start_ticks(pid) != 0)
 			put_unprofiled(pid, &rows->sink);
 	}
@@ -237,10 +225,80 @@ pg_leakhunt_processes(PG_FUNCTION_ARGS)
 {
 	ProcessRows rows = {0};
 
-	if (plh_sql_rows_start(fcinfo, &rows.sink, PROCESS_COLUMNS))
-		plh_profile_reader_each(plh_profile_directory_path(), 0, true,
+	plh_sql_rows_start(fcinfo, &rows.sink, PROCESS_COLUMNS);
+	if (plh_sql_source_publish_and_save())
+		plh_profile_reader_each(plh_profile_directory_path(), 0, true, NULL,
 								visit_process, &rows);
 	put_others(&rows);
+	return (Datum) 0;
+}
+
+/* The columns context_name and lifetime. */
+static void
+put_kind(PlhRow *row, const PlhProfileImage *image,
+		 const PlhListedContext *context)
+{
+	const char *name = plh_context_list_name(image, context->name);
+
+	plh_sql_rows_put_text(row, name);
+	plh_sql_rows_put_text(row, name == NULL ? NULL :
+						  plh_profile_image_lifetime_name(context->lifetime));
+}
+
+/* The column examples. */
+static void
+put_examples(PlhRow *row, const PlhProfileImage *image,
+			 const PlhContextRecord *record)
+{
+	char	   *texts[PLH_EXAMPLES];
+	int			count = plh_context_examples_texts(record, image, PLH_EXAMPLE_MAX,
+												   texts);
+
+	plh_sql_rows_put_texts(row, texts, count);
+}
+
+/* The rows of a process. */
+static void
+put_contexts(PlhProfileImage *image, void *arg)
+{
+	PlhRowSink *sink = arg;
+	const PlhBaseline *baseline =
+		plh_baseline_file_read(plh_profile_directory_path(), image);
+	PlhContextList *list = plh_context_list_make(image, baseline);
+
+	for (int i = 0; i < list->count; i++)
+	{
+		const PlhListedContext *context = &list->contexts[i];
+		PlhRow		row = {0};
+
+		plh_sql_rows_put_pid(&row, image->header->pid);
+		plh_sql_rows_put_backend_type(&row, image);
+		put_kind(&row, image, context);
+		plh_sql_rows_put_if(&row, context->instances > 0, context->instances);
+		plh_sql_rows_put_if(&row, context->instances > 0,
+							context->context_bytes);
+		plh_sql_rows_put_int64(&row, context->live_bytes);
+		plh_sql_rows_put_int64(&row, context->live_count);
+		plh_sql_rows_put_if(&row, baseline != NULL && context->sites > 0,
+							context->live_bytes - context->baseline_bytes);
+		plh_sql_rows_put_int64(&row, context->sites);
+		put_examples(&row, image, context->record);
+		plh_sql_rows_finish(&row, sink);
+	}
+}
+
+/*
+ * The memory contexts of all processes: the rows of pg_leakhunt_contexts.
+ */
+Datum
+pg_leakhunt_contexts(PG_FUNCTION_ARGS)
+{
+	PlhRowSink	sink;
+
+	plh_sql_rows_start(fcinfo, &sink, CONTEXT_COLUMNS);
+	if (!plh_sql_source_publish_and_save())
+		return (Datum) 0;
+	plh_sql_access_visit(sink.sees_all, 0, put_contexts, &sink);
 	return (Datum) 0;
 }
 
@@ -264,8 +322,9 @@ symbols_hint(const PlhModuleRecord *module, const PlhSymbolModule *found)
 		case PLH_MODULE_REPLACED:
 			return "The file was replaced since it was loaded. Restart the server, or install the debug file with this build-id.";
 		case PLH_MODULE_UNREADABLE:
+			return "The file, or its debug file, cannot be read. Reinstall it.";
 		case PLH_MODULE_FAILED:
-			return "The file, or its debug file, can't be read. Install it anew.";
+			return "The symbol reader failed on this file; a WARNING says how.";
 	}
 	if (found->source == PLH_SOURCE_DEBUG_INFORMATION)
 		return NULL;
@@ -291,7 +350,7 @@ put_symbols(PlhProfileImage *image, void *arg)
 		plh_sql_rows_put_foreign_text(&row, image, module->path,
 									  module->path_bytes);
 		plh_sql_rows_put_text(&row, module->build_id_bytes > 0 ?
-							  plh_build_id_text(module) : NULL);
+							  plh_words_build_id(module) : NULL);
 		plh_sql_rows_put_text(&row, plh_symbols_source_name(found.source));
 		plh_sql_rows_put_text(&row, found.source == PLH_SOURCE_NOTHING ?
 							  NULL : found.file);
@@ -309,47 +368,9 @@ pg_leakhunt_symbols(PG_FUNCTION_ARGS)
 {
 	PlhRowSink	sink;
 
-	if (!plh_sql_rows_start(fcinfo, &sink, SYMBOL_COLUMNS))
+	plh_sql_rows_start(fcinfo, &sink, SYMBOL_COLUMNS);
+	if (!plh_sql_source_publish_and_save())
 		return (Datum) 0;
-	plh_sql_rows_visit(&sink, put_symbols, &sink);
-	return (Datum) 0;
-}
-
-/* The history of a process. */
-static void
-put_history(const PlhProfileHeader *header, PlhRowSink *sink)
-{
-	for (uint32 i = 0; i < Min(header->history_count, PLH_HISTORY_POINTS); i++)
-	{
-		const PlhHistoryPoint *point = &header->history[i];
-		PlhRow		row = {0};
-
-		plh_sql_rows_put_time(&row, point->at);
-		plh_sql_rows_put_int64(&row, point->live_bytes);
-		plh_sql_rows_put_int64(&row, point->context_bytes);
-		put_if_known(&row, point->malloc_bytes);
-		put_if_known(&row, point->malloc_free_bytes);
-		plh_sql_rows_put_int64(&row, point->own_bytes);
-		plh_sql_rows_finish(&row, sink);
-	}
-}
-
-/*
- * pg_leakhunt_history(pid): what a process held at times.
- */
-Datum
-pg_leakhunt_history(PG_FUNCTION_ARGS)
-{
-	PlhRowSink	sink;
-	PlhProfileImage *image;
-	int			pid;
-
-	plh_sql_rows_check_arguments(fcinfo, 1);
-	pid = plh_sql_rows_get_pid(fcinfo, 0);
-	if (!plh_sql_rows_start(fcinfo, &sink, HISTORY_COLUMNS))
-		return (Datum) 0;
-	image = plh_sql_source_process(pid, WARNING);
-	if (image != NULL)
-		put_history(image->header, &sink);
+	plh_sql_access_visit(sink.sees_all, 0, put_symbols, &sink);
 	return (Datum) 0;
 }

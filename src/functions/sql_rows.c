@@ -1,36 +1,25 @@
 /*
  * sql_rows.c
- *	  The shared part of functions that return rows about processes: who may
- *	  see which rows, and columns of each type.
- *
- * Roles without the privileges of pg_read_all_stats get the rows of their own
- * processes only.
+ *	  The shared part of functions that return rows about processes: how they
+ *	  begin, and columns of each type.
  */
 #include "postgres.h"
 
-#include "catalog/pg_authid.h"
 #include "catalog/pg_type.h"
 #include "commands/dbcommands.h"
 #include "miscadmin.h"
-#include "storage/proc.h"
-#include "storage/procarray.h"
-#include "utils/acl.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 #include "utils/tuplestore.h"
 
+#include "crash/keeper.h"
+#include "functions/sql_access.h"
 #include "functions/sql_rows.h"
-#include "process/crash_dumps.h"
-#include "process/keeper.h"
-#include "process/process.h"
-#include "process/profile_directory.h"
 #include "profile/profile_image.h"
 #include "reader/database_text.h"
 #include "reader/server_processes.h"
-#include "report/listed_site.h"
-#include "sampler/owner.h"
 
 void
 plh_sql_rows_put_datum(PlhRow *row, Datum value)
@@ -65,6 +54,16 @@ void
 plh_sql_rows_put_int64(PlhRow *row, int64 value)
 {
 	plh_sql_rows_put_datum(row, Int64GetDatum(value));
+}
+
+/* A figure, or null where it is not known. */
+void
+plh_sql_rows_put_if(PlhRow *row, bool is_known, int64 value)
+{
+	if (is_known)
+		plh_sql_rows_put_int64(row, value);
+	else
+		plh_sql_rows_put_null(row);
 }
 
 /* Text that is ours, or comes from a file; NULL gives NULL. */
@@ -149,7 +148,7 @@ plh_sql_rows_put_state(PlhRow *row, const PlhProfileImage *image)
 {
 	plh_sql_rows_put_text(row, !image->alive ? "crashed" :
 						  plh_profile_image_is_whole(image->header) ?
-						  "live" : "private");
+						  "live" : "unpublished");
 }
 
 /*
@@ -166,16 +165,20 @@ plh_sql_rows_put_application(PlhRow *row, const PlhProfileImage *image)
 		plh_sql_rows_put_foreign_text(row, image, name, strlen(name));
 }
 
+/* The column query_id; null for 0, which stands for none. */
+void
+plh_sql_rows_put_query_id(PlhRow *row, int64 query_id)
+{
+	plh_sql_rows_put_if(row, query_id != 0, query_id);
+}
+
 /*
  * The columns query_id and query.
  */
 void
 plh_sql_rows_put_query(PlhRow *row, const PlhListedSite *listed)
 {
-	if (listed->query_id == 0)
-		plh_sql_rows_put_null(row);
-	else
-		plh_sql_rows_put_int64(row, listed->query_id);
+	plh_sql_rows_put_query_id(row, listed->query_id);
 	plh_sql_rows_put_text(row, listed->query);
 }
 
@@ -192,6 +195,26 @@ plh_sql_rows_put_survival(PlhRow *row, int64 live_bytes, int64 total_bytes)
 		plh_sql_rows_put_datum(row,
 							   Float8GetDatum(Min(1.0, (double) live_bytes /
 												  (double) total_bytes)));
+}
+
+/* Put an array of texts. */
+static void
+put_array(PlhRow *row, Datum *texts, int count)
+{
+	plh_sql_rows_put_datum(row,
+						   PointerGetDatum(construct_array(texts, count, TEXTOID,
+														   -1, false,
+														   TYPALIGN_INT)));
+}
+
+/*
+ * The columns site and routine of a site, which may not have been described.
+ */
+void
+plh_sql_rows_put_site(PlhRow *row, const PlhListedSite *listed)
+{
+	plh_sql_rows_put_text(row, listed->stack.site);
+	plh_sql_rows_put_text(row, plh_stack_text_routine(&listed->stack));
 }
 
 /*
@@ -211,11 +234,26 @@ plh_sql_rows_put_frames(PlhRow *row, const PlhListedSite *listed)
 	frames = palloc(sizeof(Datum) * Max(stack->frame_count, 1));
 	for (int i = 0; i < stack->frame_count; i++)
 		frames[i] = CStringGetTextDatum(stack->frames[i].text);
-	plh_sql_rows_put_datum(row,
-						   PointerGetDatum(construct_array(frames,
-														   stack->frame_count,
-														   TEXTOID, -1, false,
-														   TYPALIGN_INT)));
+	put_array(row, frames, stack->frame_count);
+}
+
+/*
+ * Put an array of texts; null if there are none.
+ */
+void
+plh_sql_rows_put_texts(PlhRow *row, char *const *texts, int count)
+{
+	Datum	   *values;
+
+	if (count == 0)
+	{
+		plh_sql_rows_put_null(row);
+		return;
+	}
+	values = palloc(sizeof(Datum) * count);
+	for (int i = 0; i < count; i++)
+		values[i] = CStringGetTextDatum(texts[i]);
+	put_array(row, values, count);
 }
 
 /*
@@ -229,142 +267,13 @@ plh_sql_rows_finish(PlhRow *row, PlhRowSink *sink)
 						 row->values, row->nulls);
 }
 
-/*
- * May the caller see all processes?
- */
-bool
-plh_sql_rows_may_see_all(void)
-{
-	return has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS);
-}
-
-/*
- * May a caller who does not see all see the processes of that role?
- */
-bool
-plh_sql_rows_may_see_role(Oid role)
-{
-	return OidIsValid(role) && has_privs_of_role(GetUserId(), role);
-}
-
-/*
- * May the caller know about a process without a profile?  As with profiles, by
- * its role.
- */
-bool
-plh_sql_rows_may_know(int pid)
-{
-	PGPROC	   *proc;
-
-	if (plh_sql_rows_may_see_all())
-		return true;
-	proc = BackendPidGetProc(pid);
-	return proc != NULL && plh_sql_rows_may_see_role(proc->roleId);
-}
-
-/*
- * May the caller see that process' rows?
- */
-bool
-plh_sql_rows_may_show(const PlhRowSink *sink, const PlhProfileHeader *header)
-{
-	return sink->sees_all || plh_sql_rows_may_see_role(header->role_oid);
-}
-
-/* What plh_sql_rows_visit passes on. */
-typedef struct Visit
-{
-	const PlhRowSink *sink;
-	PlhProfileVisitor visit;
-	void	   *arg;
-} Visit;
-
-/* PlhProfileFilter: may the caller see it? */
-static bool
-may_visit(const PlhProfileImage *image, void *arg)
-{
-	const Visit *visit = arg;
-
-	return plh_sql_rows_may_show(visit->sink, image->header);
-}
-
-/* PlhProfileVisitor: whom the caller may see. */
-static void
-visit_shown(PlhProfileImage *image, void *arg)
-{
-	const Visit *visit = arg;
-
-	if (plh_sql_rows_may_show(visit->sink, image->header))
-		visit->visit(image, visit->arg);
-}
-
-/*
- * Call "visit" with the image of each profile that the caller may see.  Of others
- * the header is read at most: they may be many, and large.
- */
-void
-plh_sql_rows_visit(const PlhRowSink *sink, PlhProfileVisitor visit, void *arg)
-{
-	Visit		shown = {sink, visit, arg};
-
-	plh_profile_reader_each_wanted(plh_profile_directory_path(), 0, false,
-								   sink->sees_all ? NULL : may_visit,
-								   visit_shown, &shown);
-}
-
-/* Say if the directory of the profiles, which was there once, is gone. */
-static void
-report_missing_directory(void)
-{
-	if (plh_process_refusal() == NULL && plh_profile_directory_is_gone())
-		ereport(WARNING,
-				(errmsg("directory \"%s\", in which processes show their profiles, was removed",
-						plh_profile_directory_path()),
-				 errdetail("Each process makes it again and is shown again when it next takes a sample.")));
-}
-
-/*
- * Say, where it is so, that there is less to see than the caller may think.
- */
-static void
-report_coverage(void)
-{
-	static bool noticed = false;
-
-	if (plh_process_refusal() != NULL)
-		ereport(WARNING,
-				(errmsg("pg_leakhunt is inactive in this session"),
-				 errdetail_internal("%s", plh_process_refusal())));
-	else if (!plh_process_is_preloaded() && !noticed)
-	{
-		noticed = true;
-		ereport(NOTICE,
-				(errmsg("pg_leakhunt shows only processes that have loaded it"),
-				 errhint("Add pg_leakhunt to shared_preload_libraries and restart the server to see all processes.")));
-	}
-	report_missing_directory();
-}
-
-/*
- * Throw an ERROR where nothing can be sampled in this session.
- */
-void
-plh_sql_rows_check_active(void)
-{
-	if (plh_process_refusal() != NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("pg_leakhunt is inactive in this session"),
-				 errdetail_internal("%s", plh_process_refusal())));
-}
-
 /* The ERROR for a function that a script of another version has created. */
 static void
 throw_wrong_version(void)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("the objects of extension pg_leakhunt do not fit its library"),
+			 errmsg("the SQL objects of extension pg_leakhunt do not match its library"),
 			 errdetail("Another version of the extension's script has created this function."),
 			 errhint("Run ALTER EXTENSION pg_leakhunt UPDATE.")));
 }
@@ -408,13 +317,11 @@ plh_sql_rows_get_pid(FunctionCallInfo fcinfo, int number)
 }
 
 /*
- * Begin a function that returns rows about this session alone, or about files.
- * An ERROR unless it was created with that many columns: a row of another width
+ * Begin a function that returns rows.  An ERROR unless it was created with that many columns: a row of another width
  * would be read with its columns shifted.
  */
 void
-plh_sql_rows_start_silently(FunctionCallInfo fcinfo, PlhRowSink *sink,
-							int columns)
+plh_sql_rows_start(FunctionCallInfo fcinfo, PlhRowSink *sink, int columns)
 {
 	if (columns > PLH_MAX_COLUMNS)
 		elog(ERROR, "rows have no room for %d columns", columns);
@@ -422,37 +329,9 @@ plh_sql_rows_start_silently(FunctionCallInfo fcinfo, PlhRowSink *sink,
 	memset(sink, 0, sizeof(*sink));
 	sink->result = (ReturnSetInfo *) fcinfo->resultinfo;
 	sink->memory = CurrentMemoryContext;
-	sink->sees_all = plh_sql_rows_may_see_all();
+	sink->sees_all = plh_sql_access_sees_all();
 	if (sink->result->setDesc->natts != columns)
 		throw_wrong_version();
-}
-
-/*
- * Get ready to look at processes: say what can't be seen, and let be seen what
- * can.  Returns false where nothing is sampled.
- */
-bool
-plh_sql_rows_look_around(void)
-{
-	report_coverage();
-	if (plh_process_refusal() != NULL)
-		return false;
-
-	/* a session that looks at itself should see itself */
-	plh_owner_publish();
-	plh_crash_dumps_save_some();
-	return true;
-}
-
-/*
- * Begin a function that returns rows about processes.  Returns false where there
- * are none, as nothing is sampled.
- */
-bool
-plh_sql_rows_start(FunctionCallInfo fcinfo, PlhRowSink *sink, int columns)
-{
-	plh_sql_rows_start_silently(fcinfo, sink, columns);
-	return plh_sql_rows_look_around();
 }
 
 /*

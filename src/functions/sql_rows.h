@@ -1,9 +1,9 @@
 /*
  * sql_rows.h
- *	  The shared part of functions that return rows about processes: who may
- *	  see which rows, and columns of each type.
+ *	  The shared part of functions that return rows about processes: how they
+ *	  begin, and columns of each type.
  *
- * plh_sql_rows_start or plh_sql_rows_start_silently comes first.  Each row then
+ * plh_sql_rows_start comes first.  Each row then
  * begins as a PlhRow of zeros, gets its columns in order, and is finished.
  */
 #ifndef PLH_SQL_ROWS_H
@@ -12,7 +12,6 @@
 #include "fmgr.h"
 #include "funcapi.h"
 
-#include "reader/profile_reader.h"
 #include "reader/server_activity.h"
 #include "report/listed_site.h"
 #include "symbols/symbols.h"
@@ -37,33 +36,23 @@ typedef struct PlhRow
 	bool		nulls[PLH_MAX_COLUMNS];
 } PlhRow;
 
-extern void plh_sql_rows_check_active(void);
 extern void plh_sql_rows_check_arguments(FunctionCallInfo fcinfo, int count);
 extern void plh_sql_rows_check_not_null(FunctionCallInfo fcinfo, int number,
 										const char *name);
 extern int	plh_sql_rows_get_pid(FunctionCallInfo fcinfo, int number);
-extern void plh_sql_rows_start_silently(FunctionCallInfo fcinfo,
-										PlhRowSink *sink, int columns);
-extern bool plh_sql_rows_start(FunctionCallInfo fcinfo, PlhRowSink *sink,
+extern void plh_sql_rows_start(FunctionCallInfo fcinfo, PlhRowSink *sink,
 							   int columns);
-extern bool plh_sql_rows_look_around(void);
 extern PlhSymbols *plh_sql_rows_symbols(PlhRowSink *sink);
 extern void plh_sql_rows_finish(PlhRow *row, PlhRowSink *sink);
-
-extern bool plh_sql_rows_may_see_all(void);
-extern bool plh_sql_rows_may_see_role(Oid role);
-extern bool plh_sql_rows_may_know(int pid);
-extern bool plh_sql_rows_may_show(const PlhRowSink *sink,
-								  const PlhProfileHeader *header);
-extern void plh_sql_rows_visit(const PlhRowSink *sink, PlhProfileVisitor visit,
-							   void *arg);
 
 extern void plh_sql_rows_put_datum(PlhRow *row, Datum value);
 extern void plh_sql_rows_put_null(PlhRow *row);
 extern void plh_sql_rows_put_nulls(PlhRow *row, int count);
 extern void plh_sql_rows_put_pid(PlhRow *row, int pid);
 extern void plh_sql_rows_put_int64(PlhRow *row, int64 value);
+extern void plh_sql_rows_put_if(PlhRow *row, bool is_known, int64 value);
 extern void plh_sql_rows_put_text(PlhRow *row, const char *text);
+extern void plh_sql_rows_put_texts(PlhRow *row, char *const *texts, int count);
 extern void plh_sql_rows_put_time(PlhRow *row, TimestampTz time);
 extern void plh_sql_rows_put_foreign_text(PlhRow *row,
 										  const PlhProfileImage *image,
@@ -77,9 +66,11 @@ extern void plh_sql_rows_put_database(PlhRow *row, Oid database);
 extern void plh_sql_rows_put_state(PlhRow *row, const PlhProfileImage *image);
 extern void plh_sql_rows_put_application(PlhRow *row,
 										 const PlhProfileImage *image);
+extern void plh_sql_rows_put_query_id(PlhRow *row, int64 query_id);
 extern void plh_sql_rows_put_query(PlhRow *row, const PlhListedSite *listed);
 extern void plh_sql_rows_put_survival(PlhRow *row, int64 live_bytes,
 									  int64 total_bytes);
+extern void plh_sql_rows_put_site(PlhRow *row, const PlhListedSite *listed);
 extern void plh_sql_rows_put_frames(PlhRow *row, const PlhListedSite *listed);
 
 #endif							/* PLH_SQL_ROWS_H */

@@ -1,61 +1,157 @@
 /*
  * sql_source.c
  *	  The source that a function of SQL shows: a process, a dump file or all
- *	  processes together, as they are or as they have grown.
+ *	  processes together, as they are or as they have grown; and what is done
+ *	  before profiles are looked at.
  */
 #include "postgres.h"
 
 #include "catalog/pg_authid.h"
+#include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
+#include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 
 #include "base/settings.h"
-#include "dump/dump_directory.h"
-#include "functions/sql_all.h"
+#include "crash/crash_dumps.h"
+#include "functions/sql_access.h"
 #include "functions/sql_arguments.h"
 #include "functions/sql_rows.h"
 #include "functions/sql_source.h"
+#include "process/process.h"
 #include "process/profile_directory.h"
+#include "process/unshown_profile.h"
 #include "profile/baseline.h"
+#include "profile/dump_names.h"
 #include "reader/baseline_file.h"
+#include "reader/profile_merge.h"
 #include "reader/profile_reader.h"
 #include "reader/server_processes.h"
-#include "report/site_list.h"
-#include "sampler/owner.h"
+#include "sampler/publication.h"
 
-PlhSource
-plh_sql_source_of_process(FunctionCallInfo fcinfo, int growth, int peak)
+/* Say if the directory of the profiles, which was there once, is gone. */
+static void
+report_missing_directory(void)
 {
-	PlhSource	source = {0};
-
-	plh_sql_rows_check_active();
-	source.pid = plh_sql_rows_get_pid(fcinfo, 0);
-	source.growth = plh_sql_arguments_flag(fcinfo, growth);
-	source.peak = plh_sql_arguments_flag(fcinfo, peak);
-	return source;
+	if (plh_process_refusal() == NULL && plh_profile_directory_is_gone())
+		ereport(WARNING,
+				(errmsg("profile directory \"%s\" was removed",
+						plh_profile_directory_path()),
+				 errdetail("Each process creates it again, and is shown again, at its next sample.")));
 }
 
-PlhSource
-plh_sql_source_of_all(FunctionCallInfo fcinfo, int growth, int peak)
+/*
+ * Say once in a session, as each query would, that a role does not see the processes
+ * of others.
+ */
+static void
+report_hidden_roles(void)
 {
-	PlhSource	source = {.all = true};
+	static bool noticed = false;
 
-	plh_sql_rows_check_active();
-	source.growth = plh_sql_arguments_flag(fcinfo, growth);
-	source.peak = plh_sql_arguments_flag(fcinfo, peak);
-	return source;
+	if (noticed || plh_sql_access_sees_all() || !plh_sql_access_hides_roles())
+		return;
+	noticed = true;
+	ereport(NOTICE,
+			(errmsg("pg_leakhunt shows only processes of roles whose privileges you have"),
+			 errhint("Roles with privileges of \"%s\", such as members of \"%s\", see all processes.",
+					 "pg_read_all_stats", "pg_monitor")));
 }
 
-PlhSource
-plh_sql_source_of_file(FunctionCallInfo fcinfo, int base, int peak)
+/*
+ * Say, where it is so, that there is less to see than the caller may think.
+ */
+static void
+report_coverage(void)
 {
-	PlhSource	source = {0};
+	static bool noticed = false;
 
-	plh_sql_rows_check_not_null(fcinfo, 0, "file");
-	source.file = plh_sql_arguments_text(fcinfo, 0);
-	source.base = plh_sql_arguments_text(fcinfo, base);
+	if (plh_process_refusal() != NULL)
+		ereport(WARNING,
+				(errmsg("pg_leakhunt is inactive in this session"),
+				 errdetail_internal("%s", plh_process_refusal())));
+	else if (!plh_process_is_preloaded() && !noticed)
+	{
+		noticed = true;
+		ereport(NOTICE,
+				(errmsg("pg_leakhunt shows only processes that have loaded it"),
+				 errhint("Add pg_leakhunt to shared_preload_libraries and restart the server to see all processes.")));
+	}
+	report_hidden_roles();
+	report_missing_directory();
+}
+
+/*
+ * Throw an ERROR where nothing can be sampled in this session.
+ */
+void
+plh_sql_source_check_active(void)
+{
+	if (plh_process_refusal() != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("pg_leakhunt is inactive in this session"),
+				 errdetail_internal("%s", plh_process_refusal())));
+}
+
+/*
+ * Say what can't be seen, publish the profile of this session, so that a session
+ * that looks at itself sees itself, and save dumps of processes that crashed, which
+ * takes up to a second.  Returns false where nothing is sampled.
+ */
+bool
+plh_sql_source_publish_and_save(void)
+{
+	report_coverage();
+	if (plh_process_refusal() != NULL)
+		return false;
+	plh_publication_publish();
+	plh_crash_dumps_save_some(plh_sql_access_sees_all());
+	return true;
+}
+
+/*
+ * Is argument 0 a pid?  Asked of the catalog, as a call by the fast path has no
+ * expression that would tell.
+ */
+bool
+plh_sql_source_names_process(FunctionCallInfo fcinfo)
+{
+	Oid		   *types;
+	int			count;
+
+	(void) get_func_signature(fcinfo->flinfo->fn_oid, &types, &count);
+	return count > 0 && types[0] == INT4OID;
+}
+
+/*
+ * Get what the arguments of a function name.
+ */
+PlhSource
+plh_sql_source_of_arguments(FunctionCallInfo fcinfo, int arguments, int growth,
+							int peak)
+{
+	PlhSource	source = {.all = PG_NARGS() == arguments};
+
+	if (!source.all)
+	{
+		plh_sql_rows_check_arguments(fcinfo, arguments + 1);
+		growth++;
+		peak++;
+	}
 	source.peak = plh_sql_arguments_flag(fcinfo, peak);
+	if (!source.all && !plh_sql_source_names_process(fcinfo))
+	{
+		plh_sql_rows_check_not_null(fcinfo, 0, "file");
+		source.file = plh_sql_arguments_text(fcinfo, 0);
+		source.base = plh_sql_arguments_text(fcinfo, growth);
+		return source;
+	}
+	plh_sql_source_check_active();
+	if (!source.all)
+		source.pid = plh_sql_rows_get_pid(fcinfo, 0);
+	source.growth = plh_sql_arguments_flag(fcinfo, growth);
 	return source;
 }
 
@@ -63,7 +159,7 @@ plh_sql_source_of_file(FunctionCallInfo fcinfo, int base, int peak)
 static bool
 may_see(const PlhProfileHeader *header)
 {
-	return plh_sql_rows_may_see_all() || plh_sql_rows_may_see_role(header->role_oid);
+	return plh_sql_access_shows(plh_sql_access_sees_all(), header);
 }
 
 /* The report to those who may not: the same for any file. */
@@ -73,7 +169,7 @@ report_permission_denied(int level, const char *what, bool is_file)
 	ereport(level,
 			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 			 errmsg("permission denied for %s", what),
-			 errdetail("Only roles with privileges of the process' role or of \"%s\" may look at it.",
+			 errdetail("Only roles with privileges of the process' role or of \"%s\" may see it.",
 					   "pg_read_all_stats"),
 			 is_file ?
 			 errhint("Other roles are not told whether a file is missing or damaged.") : 0));
@@ -88,6 +184,32 @@ plh_sql_source_deny_process(int pid, int level)
 	report_permission_denied(level, psprintf("process %d", pid), false);
 }
 
+/* Say why a process has no profile to look at. */
+static void
+report_unprofiled(int pid, int level)
+{
+	const char *failure;
+
+	if (!plh_server_processes_has(pid))
+	{
+		ereport(level,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("PID %d is not a PostgreSQL server process", pid),
+				 errhint("pg_leakhunt_processes lists the processes.")));
+		return;
+	}
+	failure = plh_unshown_profile_reason(pid);
+	ereport(level,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("process %d has no profile", pid),
+			 plh_server_processes_loaded(pid) == PLH_NOT_LOADED ?
+			 errdetail("It has not loaded pg_leakhunt.") :
+			 failure != NULL ? errdetail_internal("%s", failure) :
+			 errdetail("It has not kept enough samples yet."),
+			 failure != NULL ? errhint("%s", plh_unshown_profile_hint(pid)) :
+			 errhint("pg_leakhunt_processes shows the state of each process.")));
+}
+
 /*
  * The profile of a process.  NULL, after a report at that level, if there is no
  * such process, if the caller may not see it, or if it has no profile.
@@ -97,7 +219,7 @@ plh_sql_source_process(int pid, int level)
 {
 	PlhProfileImage *image = NULL;
 
-	plh_owner_publish();
+	plh_publication_publish();
 
 	/* the header first: of a profile that is not for the caller that will do */
 	for (int header_only = 1; pid > 0 && header_only >= 0; header_only--)
@@ -112,19 +234,7 @@ plh_sql_source_process(int pid, int level)
 	}
 	if (image != NULL)
 		return image;
-	if (!plh_server_processes_has(pid))
-		ereport(level,
-				(errcode(ERRCODE_UNDEFINED_OBJECT),
-				 errmsg("PID %d is not a PostgreSQL server process", pid),
-				 errhint("pg_leakhunt_processes lists the processes.")));
-	else
-		ereport(level,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("process %d has no profile", pid),
-				 plh_server_processes_loaded(pid) == PLH_NOT_LOADED ?
-				 errdetail("It has not loaded pg_leakhunt.") :
-				 errdetail("It has not kept enough samples yet."),
-				 errhint("pg_leakhunt_processes tells the state of each process.")));
+	report_unprofiled(pid, level);
 	return NULL;
 }
 
@@ -149,8 +259,9 @@ check_is_no_pid(const char *file)
 static char *
 path_of_dump(const char *file)
 {
-	const char *directory = plh_fixed.dump_directory;
+	const char *directory = plh_load_settings.dump_directory;
 	Size		length = strlen(directory);
+	PlhDumpName name;
 	bool		in_directory;
 
 	check_is_no_pid(file);
@@ -158,12 +269,19 @@ path_of_dump(const char *file)
 		strchr(file + length + 1, '/') == NULL)
 		file += length + 1;
 	in_directory = strchr(file, '/') == NULL;
-	if (!(in_directory && plh_dump_directory_is_dump(file)) &&
+	if (in_directory && plh_dump_names_parse(file, &name) && name.is_text)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" is the text of a dump, not the dump", file),
+				 errdetail("The text is for jeprof and pprof, and lacks much of the dump."),
+				 errhint("The dump has the same name with the suffix \"%s\".",
+						 PLH_DUMP_SUFFIX)));
+	if (!(in_directory && plh_dump_names_is_dump(file)) &&
 		!has_privs_of_role(GetUserId(), ROLE_PG_READ_SERVER_FILES))
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("permission denied for file \"%s\"", file),
-				 errdetail("Only roles with privileges of \"%s\" may read files that are no dumps in pg_leakhunt.dump_directory.",
+				 errdetail("Only roles with privileges of \"%s\" may read files other than the dumps in pg_leakhunt.dump_directory.",
 						   "pg_read_server_files")));
 	return in_directory ? psprintf("%s/%s", directory, file) : pstrdup(file);
 }
@@ -187,14 +305,14 @@ is_about_file(int sqlerrcode)
  * still, as there is no subtransaction that would clean up after it.
  */
 PlhDump *
-plh_sql_source_try_dump(const char *path, PlhDumpPart part, ErrorData **error)
+plh_sql_source_try_dump(const char *path, bool header_only, ErrorData **error)
 {
 	MemoryContext caller_context = CurrentMemoryContext;
 	PlhDump    *volatile dump = NULL;
 
 	PG_TRY();
 	{
-		dump = plh_dump_reader_read(path, part);
+		dump = plh_dump_reader_read(path, header_only);
 	}
 	PG_CATCH();
 	{
@@ -214,18 +332,18 @@ plh_sql_source_try_dump(const char *path, PlhDumpPart part, ErrorData **error)
  * looks like what is not theirs.
  */
 PlhDump *
-plh_sql_source_dump(const char *file, PlhDumpPart part)
+plh_sql_source_dump(const char *file, bool header_only)
 {
 	char	   *path = path_of_dump(file);
 	ErrorData  *error;
 	PlhDump    *dump;
 
-	if (plh_sql_rows_may_see_all())
-		return plh_dump_reader_read(path, part);
-	dump = plh_sql_source_try_dump(path, PLH_DUMP_HEADER, &error);
+	if (plh_sql_access_sees_all())
+		return plh_dump_reader_read(path, header_only);
+	dump = plh_sql_source_try_dump(path, true, &error);
 	if (dump != NULL && may_see(dump->image->header))
 	{
-		dump = plh_sql_source_try_dump(path, part, &error);
+		dump = plh_sql_source_try_dump(path, header_only, &error);
 		if (dump == NULL)
 			ReThrowError(error);
 	}
@@ -270,9 +388,91 @@ sites_of_process(const PlhSource *source, PlhSymbols *symbols)
 static PlhSiteList *
 sites_of_dump(const char *file, PlhSymbols *symbols)
 {
-	PlhDump    *dump = plh_sql_source_dump(file, PLH_DUMP_SITES);
+	PlhDump    *dump = plh_sql_source_dump(file, false);
 
 	return plh_site_list_make(symbols, dump->image, NULL, dump->written_at);
+}
+
+/* What is collected from the profiles. */
+typedef struct Collection
+{
+	PlhProfileMerge *merge;
+	bool		growth;			/* only of processes that have a baseline */
+	int			left_out;		/* others */
+} Collection;
+
+/* PlhProfileVisitor: add the sites of a process. */
+static void
+add_process(PlhProfileImage *image, void *arg)
+{
+	Collection *collection = arg;
+	PlhBaseline *baseline = !collection->growth ? NULL :
+		plh_baseline_file_read(plh_profile_directory_path(), image);
+
+	if (collection->growth && baseline == NULL)
+		collection->left_out++;
+	else
+		plh_profile_merge_add(collection->merge, image, baseline);
+}
+
+/* Say that there is nothing to show, and why: at that level, if nobody is. */
+static void
+report_nothing(const Collection *collection, int level)
+{
+	if (collection->left_out > 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("there is no baseline of any process"),
+				 errhint("Take baselines with pg_leakhunt_baseline_all(): growth is counted from there.")));
+	else
+		ereport(level,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("no process has a profile"),
+				 errdetail("No process that you may see has kept enough samples yet.")));
+}
+
+/* Say if only a part of the processes is shown. */
+static void
+report_left_out(int count)
+{
+	if (count == 0)
+		return;
+	ereport(NOTICE,
+			(errmsg_plural("%d process without a baseline is left out",
+						   "%d processes without a baseline are left out",
+						   count, count),
+			 errhint("Call pg_leakhunt_baseline_all() to take a baseline of each process.")));
+}
+
+/*
+ * The sites of all processes that the caller may see, merged: those of
+ * pg_leakhunt_report, crashed ones included.  A profile that goes away meanwhile is
+ * left out, as there.  Without any it is NULL, or an empty list if the source may
+ * be empty, after a WARNING; an ERROR if processes are required.
+ */
+static PlhSiteList *
+sites_of_all(const PlhSource *source, PlhSymbols *symbols)
+{
+	Collection	collection = {.growth = source->growth};
+	const PlhMergedProfiles *merged;
+
+	if (!plh_sql_source_publish_and_save())
+		return NULL;
+	collection.merge = plh_profile_merge_begin(source->queries,
+											   source->owner_parts);
+	plh_sql_access_visit(plh_sql_access_sees_all(), 0, add_process, &collection);
+	merged = plh_profile_merge_end(collection.merge);
+	if (merged->process_count == 0)
+	{
+		report_nothing(&collection,
+					   source->required && !source->may_be_empty ?
+					   ERROR : WARNING);
+		if (!source->may_be_empty)
+			return NULL;
+	}
+	report_left_out(collection.left_out);
+	return plh_site_list_make_merged(symbols, merged, source->growth,
+									 GetCurrentTimestamp());
 }
 
 /*
@@ -289,7 +489,7 @@ plh_sql_source_sites(const PlhSource *source)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("cannot show growth and peak at once")));
-	list = source->all ? plh_sql_all_sites(source, symbols) :
+	list = source->all ? sites_of_all(source, symbols) :
 		source->file == NULL ? sites_of_process(source, symbols) :
 		sites_of_dump(source->file, symbols);
 	if (list != NULL && source->peak && !source->keeps_values)

@@ -1,7 +1,8 @@
 /*
  * sql_source.h
  *	  The source that a function of SQL shows: a process, a dump file or all
- *	  processes together, as they are or as they have grown.
+ *	  processes together, as they are or as they have grown; and what is done
+ *	  before profiles are looked at.
  *
  * All of these functions check privileges.  All throw errors, except
  * plh_sql_source_try_dump.
@@ -14,6 +15,11 @@
 #include "reader/dump_reader.h"
 #include "report/site_list.h"
 
+/* These come first. */
+extern void plh_sql_source_check_active(void);
+extern bool plh_sql_source_publish_and_save(void);
+
+/* What a function of SQL is asked to show. */
 typedef struct PlhSource
 {
 	bool		all;			/* all processes together */
@@ -34,20 +40,20 @@ typedef struct PlhSource
 } PlhSource;
 
 /*
- * The source that a function's arguments name: argument 0, unless it is all
- * processes, and those with the numbers that are given.
+ * Functions come in three forms: of all processes; of a process, with a pid in front
+ * of the same arguments; and of a dump, with the name of a file in front, and that of
+ * another dump, the base, in place of the flag "growth".  The numbers
+ * of "growth" and "peak" are those of the first form.
  */
-extern PlhSource plh_sql_source_of_process(FunctionCallInfo fcinfo, int growth,
-										   int peak);
-extern PlhSource plh_sql_source_of_all(FunctionCallInfo fcinfo, int growth,
-									   int peak);
-extern PlhSource plh_sql_source_of_file(FunctionCallInfo fcinfo, int base,
-										int peak);
+extern PlhSource plh_sql_source_of_arguments(FunctionCallInfo fcinfo,
+											 int arguments, int growth,
+											 int peak);
 
+extern bool plh_sql_source_names_process(FunctionCallInfo fcinfo);
 extern PlhProfileImage *plh_sql_source_process(int pid, int level);
 extern void plh_sql_source_deny_process(int pid, int level);
-extern PlhDump *plh_sql_source_dump(const char *file, PlhDumpPart part);
-extern PlhDump *plh_sql_source_try_dump(const char *path, PlhDumpPart part,
+extern PlhDump *plh_sql_source_dump(const char *file, bool header_only);
+extern PlhDump *plh_sql_source_try_dump(const char *path, bool header_only,
 										ErrorData **error);
 extern PlhSiteList *plh_sql_source_sites(const PlhSource *source);
 

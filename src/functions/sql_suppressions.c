@@ -7,10 +7,8 @@
 #include "executor/spi.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
-#include "utils/memutils.h"
 
 #include "functions/sql_suppressions.h"
-#include "verdict/suppression.h"
 
 /* The table has the schema of the functions, whatever the search path is. */
 static char *

@@ -11,18 +11,22 @@
 
 #include "miscadmin.h"
 #include "base/compat.h"
+#include "functions/sql_access.h"
 #include "functions/sql_rows.h"
+#include "functions/sql_source.h"
 #include "functions/sql_suppressions.h"
 #include "profile/site_facts.h"
-#include "reader/profile_reader.h"
 #include "reader/server_activity.h"
+#include "report/blamed_code.h"
 #include "report/listed_site.h"
 #include "report/malloc_callers.h"
 #include "verdict/image_suspects.h"
+#include "verdict/malloc_statement.h"
 #include "verdict/suppression.h"
+#include "verdict/suspect_advice.h"
 #include "verdict/suspect_evidence.h"
 
-#define SUSPECT_COLUMNS 19
+#define SUSPECT_COLUMNS 21
 #define SUPPRESSED_COLUMNS 6
 
 PLH_FUNCTION(pg_leakhunt_suspects);
@@ -45,68 +49,93 @@ typedef struct Search
 	Matched    *matched;		/* by suppression */
 } Search;
 
-/* The columns live_bytes, growth_bytes, bytes_per_hour, survival and epochs. */
+/* The columns verdict, bytes and bytes_per_hour. */
 static void
-put_figures(PlhRow *row, const PlhSuspect *suspect)
+put_verdict(PlhRow *row, const PlhSuspect *suspect)
+{
+	const PlhJudgement *judgement = &suspect->judgement;
+
+	plh_sql_rows_put_text(row, plh_suspect_verdict_name(judgement->verdict));
+	plh_sql_rows_put_int64(row, suspect->facts.live_bytes);
+	plh_sql_rows_put_if(row, judgement->has_rate, judgement->bytes_per_hour);
+}
+
+/* The columns growth_bytes and since. */
+static void
+put_growth(PlhRow *row, const PlhSuspectFacts *facts)
+{
+	if (!facts->has_baseline)
+	{
+		plh_sql_rows_put_nulls(row, 2);
+		return;
+	}
+	plh_sql_rows_put_int64(row, facts->growth_bytes);
+	plh_sql_rows_put_time(row, facts->baseline_at);
+}
+
+/* The columns score, survival and transactions. */
+static void
+put_course(PlhRow *row, const PlhSuspect *suspect)
 {
 	const PlhSuspectFacts *facts = &suspect->facts;
+	double		score = rint(100 * suspect->judgement.score) / 100;
 
-	plh_sql_rows_put_int64(row, facts->live_bytes);
-	if (facts->has_baseline)
-		plh_sql_rows_put_int64(row, facts->growth_bytes);
-	else
-		plh_sql_rows_put_null(row);
-	if (suspect->judgement.has_rate)
-		plh_sql_rows_put_int64(row, suspect->judgement.bytes_per_hour);
-	else
-		plh_sql_rows_put_null(row);
-	if (suspect->site == NULL || suspect->context != NULL)
+	plh_sql_rows_put_datum(row, Float8GetDatum(score));
+	if (facts->subject != PLH_SUBJECT_SITE)
 	{
 		plh_sql_rows_put_nulls(row, 2);
 		return;
 	}
 	plh_sql_rows_put_survival(row, facts->live_bytes, facts->total_bytes);
-	plh_sql_rows_put_int64(row, facts->epochs);
+
+	/* of several sites together, the sum may count a transaction twice */
+	plh_sql_rows_put_int64(row, Min(facts->transactions, facts->epochs));
 }
 
-/* The columns context_name and site, and those of the statement. */
-static void
-put_place(PlhRow *row, const PlhSuspect *suspect, const PlhListedSite *listed,
-		  const PlhProfileImage *image)
+/* What the rows of one process are made with. */
+typedef struct Judged
 {
-	if (listed != NULL)
-	{
-		plh_sql_rows_put_text(row, listed->context_name);
-		plh_sql_rows_put_text(row, listed->stack.site);
-		plh_sql_rows_put_query(row, listed);
-		return;
-	}
-	plh_sql_rows_put_text(row, plh_image_suspects_contexts(suspect, image));
-	plh_sql_rows_put_nulls(row, 3);
+	const PlhProfileImage *image;
+	PlhSuspectList *list;
+	PlhStackTexts *texts;
+	PlhRowSink *sink;
+} Judged;
+
+/* Who calls a site without a name, and how to get names; "" where it has one. */
+static const char *
+names_text(const PlhListedSite *listed)
+{
+	const char *hint;
+
+	if (listed == NULL || !plh_blamed_code_lacks_name(&listed->stack))
+		return "";
+	hint = plh_blamed_code_names_hint(&listed->stack);
+	return psprintf(" The site is %s.%s%s", plh_blamed_code_site(&listed->stack),
+					hint == NULL ? "" : " ", hint == NULL ? "" : hint);
 }
 
 /* The evidence, with what only other files tell, and the next step. */
 static const char *
-evidence_of(const PlhSuspect *suspect, const PlhProfileImage *image,
-			PlhRowSink *sink)
+evidence_of(const PlhSuspect *suspect, const PlhListedSite *listed,
+			const PlhMallocStatement *statement, const Judged *judged)
 {
-	const char *next = plh_suspect_evidence_next(&suspect->facts,
-												 &suspect->judgement,
-												 image);
-	const char *evidence = plh_suspect_evidence(&suspect->facts,
-												&suspect->judgement,
-												image);
+	const PlhProfileImage *image = judged->image;
+	const char *evidence = plh_suspect_evidence(suspect, judged->list, image,
+												judged->texts);
+	const char *libraries = "";
 
 	if (suspect->judgement.verdict == PLH_VERDICT_MALLOC &&
 		suspect->site == NULL && image->alive)
-		evidence = psprintf("%s %s", evidence,
-							plh_malloc_callers_text(image->header->pid,
-													plh_sql_rows_symbols(sink)));
-	return psprintf("%s Next: %s", evidence, next);
+		libraries = psprintf(" %s", plh_malloc_callers_text(image->header->pid,
+															plh_sql_rows_symbols(judged->sink)));
+	return psprintf("%s%s%s%s Next: %s", evidence, statement->evidence, libraries,
+					names_text(listed),
+					plh_suspect_advice(suspect, image, listed));
 }
 
 /*
- * The column application_name: the one of now, or that of a process that is gone.
+ * The column application_name: the present name, or the last one of a process that is
+ * gone.
  */
 static void
 put_application(PlhRow *row, const PlhProfileImage *image)
@@ -125,29 +154,37 @@ put_application(PlhRow *row, const PlhProfileImage *image)
  */
 static void
 put_suspect(const PlhSuspect *suspect, const PlhListedSite *listed,
-			const PlhProfileImage *image, PlhRowSink *sink)
+			const Judged *judged)
 {
-	const PlhJudgement *judgement = &suspect->judgement;
+	const PlhProfileImage *image = judged->image;
 	const PlhProfileHeader *header = image->header;
+	PlhMallocStatement statement = plh_malloc_statement_find(suspect, image);
 	PlhRow		row = {0};
 
 	plh_sql_rows_put_pid(&row, header->pid);
-	plh_sql_rows_put_backend_type(&row, image);
+	put_verdict(&row, suspect);
+	if (listed != NULL)
+		plh_sql_rows_put_site(&row, listed);
+	else
+		plh_sql_rows_put_nulls(&row, 2);
+	plh_sql_rows_put_text(&row, suspect->context != NULL || listed == NULL ?
+						  plh_image_suspects_contexts(suspect, image) :
+						  listed->context_name);
+	put_application(&row, image);
 	plh_sql_rows_put_role(&row, header->role_oid);
 	plh_sql_rows_put_database(&row, header->database_oid);
-	put_application(&row, image);
-	plh_sql_rows_put_datum(&row,
-						   Float8GetDatum(rint(100 * judgement->score) / 100));
-	plh_sql_rows_put_text(&row, plh_suspect_verdict_name(judgement->verdict));
-	put_place(&row, suspect, listed, image);
-	put_figures(&row, suspect);
-	plh_sql_rows_put_text(&row, evidence_of(suspect, image, sink));
+	plh_sql_rows_put_text(&row, listed == NULL ? statement.query : listed->query);
+	plh_sql_rows_put_state(&row, image);
+	put_growth(&row, &suspect->facts);
+	put_course(&row, suspect);
+	plh_sql_rows_put_query_id(&row, listed == NULL ? statement.query_id : listed->query_id);
+	plh_sql_rows_put_backend_type(&row, image);
+	plh_sql_rows_put_text(&row, evidence_of(suspect, listed, &statement, judged));
 	if (listed != NULL)
 		plh_sql_rows_put_frames(&row, listed);
 	else
 		plh_sql_rows_put_null(&row);
-	plh_sql_rows_put_state(&row, image);
-	plh_sql_rows_finish(&row, sink);
+	plh_sql_rows_finish(&row, judged->sink);
 }
 
 /* PlhProfileVisitor: the suspects of a process that are not suppressed. */
@@ -155,24 +192,24 @@ static void
 put_suspects(PlhProfileImage *image, void *arg)
 {
 	Search	   *search = arg;
-	PlhStackTexts *texts;
-	PlhSuspectList *list;
+	Judged		judged = {.image = image,.sink = &search->sink};
 
-	list = plh_image_suspects_find(image);
-	if (list->count == 0)
+	judged.list = plh_image_suspects_find(image);
+	if (judged.list->count == 0)
 		return;
-	texts = plh_stack_text_open(plh_sql_rows_symbols(&search->sink), image);
-	for (int i = 0; i < list->count; i++)
+	judged.texts = plh_stack_text_open(plh_sql_rows_symbols(&search->sink), image);
+	for (int i = 0; i < judged.list->count; i++)
 	{
-		const PlhSuspect *suspect = &list->suspects[i];
+		const PlhSuspect *suspect = &judged.list->suspects[i];
 		PlhListedSite listed;
 
 		CHECK_FOR_INTERRUPTS();
 		if (suspect->site == NULL)
-			put_suspect(suspect, NULL, image, &search->sink);
-		else if (plh_image_suspects_describe(suspect, image, texts,
-											 search->suppressions, &listed))
-			put_suspect(suspect, &listed, image, &search->sink);
+			put_suspect(suspect, NULL, &judged);
+		else if (plh_image_suspects_describe(suspect, image, judged.texts,
+											 search->suppressions,
+											 &listed) == PLH_SHOWN)
+			put_suspect(suspect, &listed, &judged);
 	}
 }
 
@@ -184,10 +221,11 @@ pg_leakhunt_suspects(PG_FUNCTION_ARGS)
 {
 	Search		search = {0};
 
-	if (!plh_sql_rows_start(fcinfo, &search.sink, SUSPECT_COLUMNS))
+	plh_sql_rows_start(fcinfo, &search.sink, SUSPECT_COLUMNS);
+	if (!plh_sql_source_publish_and_save())
 		return (Datum) 0;
 	search.suppressions = plh_sql_suppressions_read(fcinfo);
-	plh_sql_rows_visit(&search.sink, put_suspects, &search);
+	plh_sql_access_visit(search.sink.sees_all, 0, put_suspects, &search);
 	return (Datum) 0;
 }
 
@@ -242,15 +280,16 @@ Datum
 pg_leakhunt_suppressed(PG_FUNCTION_ARGS)
 {
 	Search		search = {0};
-	bool		active = plh_sql_rows_start(fcinfo, &search.sink,
-											SUPPRESSED_COLUMNS);
+	bool		active;
 	int			count;
 
+	plh_sql_rows_start(fcinfo, &search.sink, SUPPRESSED_COLUMNS);
+	active = plh_sql_source_publish_and_save();
 	search.suppressions = plh_sql_suppressions_read(fcinfo);
 	count = search.suppressions->count;
 	search.matched = palloc0(sizeof(Matched) * Max(count, 1));
 	if (active && count > 0)
-		plh_sql_rows_visit(&search.sink, count_suppressed, &search);
+		plh_sql_access_visit(search.sink.sees_all, 0, count_suppressed, &search);
 	for (int i = 0; i < count; i++)
 	{
 		const Matched *matched = &search.matched[i];

@@ -22,7 +22,7 @@
 #define PLH_MALLOC_HOOK_VERSION 2
 #define PLH_MALLOC_HOOK_NAME "pg_leakhunt_malloc_hook"
 
-/* What other threads allocate is counted when it comes to so many bytes. */
+/* Allocations of other threads are counted each time they add up to this many bytes. */
 #define PLH_MALLOC_OTHER_STEP (UINT64_C(64) * 1024)
 
 /*
@@ -32,10 +32,9 @@
 typedef struct PlhMallocCalls
 {
 	/*
-	 * The sampled thread is about to allocate so many bytes, for a function
-	 * that continues at "caller", which is not less than its countdown.
-	 * Starts the countdown anew, and returns 0, or that the block is to be
-	 * recorded.
+	 * The sampled thread is about to allocate "size" bytes, no fewer than its
+	 * countdown, for a function that continues at "caller".  Starts the
+	 * countdown anew, and returns 0, or that the block is to be recorded.
 	 */
 	uint32_t	(*take) (size_t size, const void *caller);
 

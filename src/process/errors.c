@@ -9,8 +9,10 @@
 
 #include "process/errors.h"
 
-bool
-plh_errors_catch(void (*work) (void *arg), void *arg, const char *failure)
+/* Both functions of the header. */
+static bool
+catch_errors(void (*work) (void *arg), void *arg, const char *failure,
+			 bool of_file)
 {
 	MemoryContext caller_context = CurrentMemoryContext;
 	MemoryContext work_context = AllocSetContextCreate(CurrentMemoryContext,
@@ -34,7 +36,8 @@ plh_errors_catch(void (*work) (void *arg), void *arg, const char *failure)
 		MemoryContextSwitchTo(work_context);
 		error = CopyErrorData();
 		FlushErrorState();
-		ereport(WARNING,
+		ereport(!of_file ? WARNING :
+				error->sqlerrcode == ERRCODE_UNDEFINED_FILE ? DEBUG1 : LOG,
 				(errmsg_internal("%s", failure),
 				 errdetail_internal("%s", error->message)));
 	}
@@ -42,4 +45,17 @@ plh_errors_catch(void (*work) (void *arg), void *arg, const char *failure)
 	MemoryContextSwitchTo(caller_context);
 	MemoryContextDelete(work_context);
 	return done;
+}
+
+bool
+plh_errors_catch(void (*work) (void *arg), void *arg, const char *failure)
+{
+	return catch_errors(work, arg, failure, false);
+}
+
+bool
+plh_errors_catch_of_file(void (*work) (void *arg), void *arg,
+						 const char *failure)
+{
+	return catch_errors(work, arg, failure, true);
 }

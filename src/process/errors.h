@@ -14,4 +14,11 @@
 extern bool plh_errors_catch(void (*work) (void *arg), void *arg,
 							 const char *failure);
 
+/*
+ * The same for work on one file of many, which nobody waits for: an ERROR becomes a
+ * line in the log, and one that the file is gone becomes nothing.
+ */
+extern bool plh_errors_catch_of_file(void (*work) (void *arg), void *arg,
+									 const char *failure);
+
 #endif							/* PLH_ERRORS_H */

@@ -10,13 +10,16 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
+#include "utils/timestamp.h"
 
 #include "base/compat.h"
 #include "base/settings.h"
-#include "dump/dump.h"
-#include "process/dump_report.h"
+#include "dump/dump_report.h"
+#include "dump/dump_retention.h"
+#include "process/dump_texts.h"
 #include "process/exit_dump.h"
 #include "process/exit_report.h"
+#include "process/log_turns.h"
 #include "profile/profile_file.h"
 #include "sampler/census.h"
 
@@ -30,8 +33,14 @@
 #define CONTEXTS_TIMES 2
 #define CONTEXTS_BYTES (64.0 * 1024 * 1024)
 
-/* So many times what the settings allow a statement is what it may well take. */
+/* A statement may well take this many times what the settings allow. */
 #define ALLOWED_TIMES 2
+
+/*
+ * An exiting process makes the text of a profile of up to these bytes, in some 10 ms,
+ * and leaves that of a larger one to others.
+ */
+#define TEXT_PROFILE_BYTES ((Size) 1024 * 1024)
 
 /*
  * Is this the process of a client that was refused before it had a database?
@@ -47,8 +56,8 @@ was_refused(void)
 }
 
 /*
- * Does the process hold so much in contexts that it matters, sampled or not?  The
- * last census may be that of a query that is over: then the kernel says so.
+ * Does the process hold enough in contexts to matter, sampled or not?  The last census
+ * may have counted a query that is over: then the size that the kernel gives is less.
  */
 static bool
 has_large_contexts(const PlhProfileHeader *header)
@@ -90,11 +99,30 @@ least_peak(const PlhProfileHeader *header)
 }
 
 /*
+ * Tell of the dump in the log.  Returns false, and tells nothing, if its role has had
+ * its turns.
+ */
+static bool
+report(const PlhExitFindings *findings, const PlhDumpResult *result)
+{
+	PlhLogTurn	turn;
+
+	if (!plh_log_summary && result->failure == 0)
+		return true;
+	if (!plh_log_turns_take(findings->image->header->role_oid, &turn))
+		return false;
+	if (plh_log_summary)
+		plh_exit_report(findings, result, &turn);
+	plh_dump_report(result, WARNING);
+	return true;
+}
+
+/*
  * Write a dump of this process, and report it, if the settings ask for one and it
  * is worth while.
  *
  * It is not synced: at a stop of the server, all sessions would wait for the disk
- * here (dump.c says what may be lost).
+ * here (dump_copy.c says what may be lost).
  */
 void
 plh_exit_dump_write(void)
@@ -102,6 +130,8 @@ plh_exit_dump_write(void)
 	const PlhDumpExtras extras = {.reason = "exit"};
 	PlhExitFindings findings = {0};
 	PlhDumpResult result;
+	int			failure;
+	bool		reported;
 
 	if (!plh_dump_on_exit || was_refused())
 		return;
@@ -112,8 +142,14 @@ plh_exit_dump_write(void)
 		plh_profile_image_peak_bytes(plh_profile) >= least_peak(plh_profile);
 	if (!findings.holds_much && !findings.had_much)
 		return;
-	(void) plh_dump_write(findings.image, &extras, false, &result);
-	if (plh_log_summary)
-		plh_exit_report(&findings, &result);
-	plh_dump_report(&result, WARNING);
+	(void) plh_dump_copy_write(findings.image, &extras, &result);
+	reported = report(&findings, &result);
+	if (result.failure != 0)
+		return;
+	if (findings.image->bytes <= TEXT_PROFILE_BYTES)
+		(void) plh_dump_texts_write(result.path, findings.image, extras.reason,
+									GetCurrentTimestamp());
+	failure = plh_dump_retention_trim_sometimes();
+	if (reported)
+		plh_dump_report_removal(failure);
 }

@@ -2,22 +2,27 @@
  * exit_report.c
  *	  Says in the server's log what a process held when it exited.
  *
- * One line has all that tells whether somebody should look at the dump, as it is
- * often all that is read.  What is held at an exit are caches as well as leaks:
- * the line calls it neither.
+ * The primary message has the sums and the file; the detail tells whether somebody
+ * should look at it.  What is held at an exit are caches as well as leaks, and the
+ * detail says so.  A process that holds nothing at its exit is told of for its peak: the
+ * primary message has zeros then, as it has one form for programs that read the log.
  */
 #include "postgres.h"
 
 #include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "utils/guc.h"
 #include "utils/timestamp.h"
 
+#include "base/client_names.h"
+#include "base/fork.h"
 #include "base/page_layout.h"
+#include "base/plural.h"
 #include "base/size_units.h"
 #include "process/exit_report.h"
-#include "process/identity.h"
 
-/* Room for the line: a path, three names, two sites and contexts, figures. */
-#define LINE_BYTES 4096
+/* Room for the detail: three names, two sites and contexts, figures, a statement. */
+#define DETAIL_BYTES 4096
 
 /* A statement is shown up to these bytes. */
 #define SHOWN_STATEMENT_BYTES 200
@@ -28,157 +33,231 @@
  */
 #define PEAK_PART 4
 
-/* The line, which grows at its end. */
-typedef struct Line
+/* The detail, which grows at its end. */
+typedef struct Detail
 {
 	int			used;
-	char		text[LINE_BYTES];
-} Line;
+	char		text[DETAIL_BYTES];
+} Detail;
 
-static void append(Line *line, const char *format,...) pg_attribute_printf(2, 3);
+static void append(Detail *detail, const char *format,...) pg_attribute_printf(2, 3);
 
-/* Append formatted text, or what of it finds room. */
+/* Append formatted text, as far as there is room for it. */
 static void
-append(Line *line, const char *format,...)
+append(Detail *detail, const char *format,...)
 {
-	int			room = sizeof(line->text) - line->used;
+	int			room = sizeof(detail->text) - detail->used;
 	int			length;
 	va_list		args;
 
 	va_start(args, format);
-	length = vsnprintf(line->text + line->used, room, format, args);
+	length = vsnprintf(detail->text + detail->used, room, format, args);
 	va_end(args);
 	if (length > 0)
-		line->used += Min(length, room - 1);
+		detail->used += Min(length, room - 1);
 }
 
 /* Append a name, if it is known. */
 static void
-append_name(Line *line, const char *what, const char *name)
+append_name(Detail *detail, const char *what, const char *name)
 {
-	if (name != NULL)
-		append(line, ", %s \"%s\"", what, name);
+	if (name != NULL && name[0] != '\0')
+		append(detail, ", %s \"%s\"", what, name);
 }
 
-/* Append the type of the process and whom it worked for. */
+/*
+ * Append the type of the process and whom it worked for, as far as it knows without
+ * a catalog.  A process without a client, such as a worker, has the name of its role
+ * in a setting.  A walsender that sends the log as it is has no database, whatever
+ * its client has asked for.
+ */
 static void
-append_process(Line *line, const PlhProfileImage *image)
+append_process(Detail *detail, const PlhProfileImage *image)
 {
-	append(line, "%s", plh_profile_image_backend_type(image));
-	append_name(line, "user", plh_identity_username());
-	append_name(line, "database", plh_identity_database());
-	append_name(line, "application", plh_identity_application());
+	const char *role = plh_client_names_role();
+
+	append(detail, "Process: %s", plh_profile_image_backend_type(image));
+	append_name(detail, "user", role != NULL ? role :
+				GetConfigOption("session_authorization", true, false));
+	if (OidIsValid(MyDatabaseId))
+		append_name(detail, "database", plh_client_names_database());
+	append_name(detail, "application", plh_client_names_application());
+	append(detail, ".");
 }
 
 /* Append the site that has most of what was just named, which may not be much. */
 static void
-append_top(Line *line, const PlhProfileImage *image, const PlhTopSite *top)
+append_top(Detail *detail, const PlhProfileImage *image, const PlhTopSite *top,
+		   int64 bound)
 {
 	char		name[PLH_SITE_NAME_BYTES];
 
-	append(line, ", ~%s of it by %s in %s",
-		   plh_size_units(top->bytes).text,
+	append(detail, ", %s of it by %s in %s",
+		   plh_size_units(Min(top->bytes, bound)).text,
 		   plh_top_site_name(top, image, name, sizeof(name)),
-		   top->context != NULL ? top->context->text : "[no context]");
+		   top->context != NULL ? top->context->text : PLH_NO_CONTEXT_NAME);
 }
 
-/* Append what is live, with its error. */
+/* Is anything left of what was sampled? */
+static bool
+is_anything_left(const PlhProfileHeader *header)
+{
+	return header->counters.live_bytes > 0;
+}
+
+/* Append what is live, which is no more than was counted, with its error. */
 static void
-append_held(Line *line, const PlhExitFindings *findings)
+append_held(Detail *detail, const PlhExitFindings *findings)
 {
 	const PlhProfileHeader *header = findings->image->header;
-	int64		live_bytes = header->counters.live_bytes;
+	int64		bound = plh_profile_image_live_bound(header);
+	int64		live_bytes = Min(header->counters.live_bytes, bound);
 	int64		error_bytes = (int64) plh_profile_image_live_error_bytes(header);
 
-	append(line, ": ~%s +/- %s held at exit, caches included",
-		   plh_size_units(live_bytes).text, plh_size_units(error_bytes).text);
+	if (!is_anything_left(header))
+	{
+		append(detail, "  Nothing is left of what was sampled.");
+		return;
+	}
+	append(detail, "  It held %s", plh_size_units(live_bytes).text);
+	if (error_bytes > 0)
+		append(detail, " (+/- %s)",
+			   plh_size_units_error(error_bytes, live_bytes).text);
+	append(detail, " at exit, caches included");
 	if (findings->held.bytes > 0)
-		append_top(line, findings->image, &findings->held);
+		append_top(detail, findings->image, &findings->held, bound);
+	append(detail, ".");
 }
 
 /* Append a time, to the second. */
 static void
-append_time(Line *line, TimestampTz at)
+append_time(Detail *detail, TimestampTz at)
 {
-	append(line, " at %s", timestamptz_to_str(at - at % USECS_PER_SEC));
+	append(detail, " at %s", timestamptz_to_str(at - at % USECS_PER_SEC));
 }
 
 /*
  * Append the peak of what was live, with the site that had most then, unless that
- * was said.
+ * was said.  It may be more than any count: that was never taken at the very peak.
  */
 static void
-append_peak(Line *line, const PlhExitFindings *findings, const PlhTopSite *peak)
+append_peak(Detail *detail, const PlhExitFindings *findings,
+			const PlhTopSite *peak)
 {
 	const PlhProfileHeader *header = findings->image->header;
 
 	if (header->peak_bytes <= 0)
 		return;
-	append(line, "; peak ~%s", plh_size_units(header->peak_bytes).text);
-	append_time(line, header->peak_at);
+	append(detail, "  Its peak was %s (estimated from samples)",
+		   plh_size_units(header->peak_bytes).text);
+	append_time(detail, header->peak_at);
 	if (peak->bytes > 0 && !plh_top_site_is_same(peak, &findings->held))
-		append_top(line, findings->image, peak);
+		append_top(detail, findings->image, peak, PG_INT64_MAX);
+	append(detail, ".");
 }
 
 /* Append the private memory, where the kernel has told it. */
 static void
-append_private_memory(Line *line, const PlhProfileHeader *header)
+append_private_memory(Detail *detail, const PlhProfileHeader *header)
 {
 	if (header->own_bytes <= 0)
 		return;
-	append(line, "; private memory %s, the most that was counted %s",
+	append(detail, "  Its private memory was %s at exit, and at most %s when it was counted,",
 		   plh_size_units(header->own_bytes).text,
 		   plh_size_units(header->own_peak_bytes).text);
-	append_time(line, header->own_peak_at);
+	append_time(detail, header->own_peak_at);
+	append(detail, ".");
 }
 
-/* Append what the private memory was when that was counted last. */
+/* Append what contexts and malloc had when they were last counted, as explanations do. */
 static void
-append_counts(Line *line, const PlhProfileHeader *header)
+append_counts(Detail *detail, const PlhProfileHeader *header)
 {
+	int64		outside = Max(0, header->malloc_bytes - header->context_bytes);
+
 	if (header->census_at == 0)
 		return;
-	append(line, "; last counted: contexts %s",
+	append(detail, "  Last counted: %s in memory contexts",
 		   plh_size_units(header->context_bytes).text);
 	if (header->malloc_bytes >= 0)
-		append(line, ", malloc %s and %s free",
-			   plh_size_units(header->malloc_bytes).text,
+		append(detail, ", %s allocated with malloc outside of them, %s free in malloc",
+			   plh_size_units(outside).text,
 			   plh_size_units(header->malloc_free_bytes).text);
+	append(detail, ".");
 }
 
-/* Append the file, if it was written. */
+/* Append which other exits the log does not tell of. */
 static void
-append_file(Line *line, const PlhDumpResult *dump)
+append_left_out(Detail *detail, const PlhLogTurn *turn)
 {
-	if (dump->failure == 0)
-		append(line, "; >= %u call sites in \"%s\"", dump->sites, dump->path);
+	const char *whose = turn->is_shared ? "this and other roles" : "this role";
+
+	if (turn->left_out > 0)
+		append(detail, "  %u more %s of %s %s not logged in the minute that began at %s.",
+			   turn->left_out, plh_plural(turn->left_out, "exit", "exits"), whose,
+			   plh_plural(turn->left_out, "was", "were"),
+			   timestamptz_to_str(turn->left_out_from));
+	if (turn->is_last)
+		append(detail, "  Further exits of %s are not logged until %s.", whose,
+			   timestamptz_to_str(turn->ends_at));
 }
 
 /*
- * The detail of the report: the statement behind the site that has most, cut to a
- * length that a log can bear.
+ * Append the statement behind the site that has most, cut to a length that a log
+ * can bear.
  */
-static int
-errdetail_of_statement(const PlhTopSite *top)
+static void
+append_statement(Detail *detail, const PlhTopSite *top)
 {
 	const PlhStatementRecord *statement = top->statement;
 	int			bytes;
 
 	if (statement == NULL || statement->text_bytes == 0)
-		return 0;
+		return;
 	bytes = pg_mbcliplen(statement->text, statement->text_bytes,
 						 SHOWN_STATEMENT_BYTES);
 	if (top->statements > 1)
-		return errdetail("Statement, that with most of %u: %.*s",
-						 top->statements, bytes, statement->text);
-	return errdetail("Statement: %.*s", bytes, statement->text);
+		append(detail, "  The statement with the most, of %u: %.*s",
+			   top->statements, bytes, statement->text);
+	else
+		append(detail, "  Statement: %.*s", bytes, statement->text);
 }
 
-/* Was the peak that of what was sampled, rather than of what malloc or others had? */
-static bool
-peak_is_sampled(const PlhProfileHeader *header)
+/* The primary message: the sums, and the file if it was written. */
+static int
+errmsg_of_sums(const PlhProfileImage *image, const PlhDumpResult *dump)
 {
-	return header->peak_bytes >= header->own_peak_bytes / PEAK_PART;
+	const PlhCounters *counters = &image->header->counters;
+	int64		live_bytes = Min(counters->live_bytes,
+								 plh_profile_image_live_bound(image->header));
+	const char *bytes = plh_plural(live_bytes, "byte", "bytes");
+	const char *objects = plh_plural(counters->live_count, "object", "objects");
+	uint32		sites = plh_profile_image_live_sites(image);
+
+	if (dump->failure != 0)
+		return errmsg("leak approximation summary: ~%lld %s, ~%lld %s",
+					  (long long) live_bytes, bytes,
+					  (long long) counters->live_count, objects);
+	return errmsg("leak approximation summary: ~%lld %s, ~%lld %s, >= %u call %s in \"%s\"",
+				  (long long) live_bytes, bytes,
+				  (long long) counters->live_count, objects, sites,
+				  plh_plural(sites, "site", "sites"), dump->path);
+}
+
+/*
+ * The hint, which says what to do next.  A session has the time to look for names of
+ * functions.
+ */
+static int
+errhint_of_dump(const PlhProfileHeader *header, const PlhDumpResult *dump)
+{
+	const char *separator = strrchr(dump->path, '/');
+
+	if (dump->failure != 0)
+		return 0;
+	return errhint("SELECT * FROM pg_leakhunt_read_dump('%s')%s shows the call sites, and names functions that are addresses here.",
+				   separator != NULL ? separator + 1 : dump->path,
+				   is_anything_left(header) ? "" : " ORDER BY peak_bytes DESC");
 }
 
 /*
@@ -186,24 +265,29 @@ peak_is_sampled(const PlhProfileHeader *header)
  * peak is a reason: it is often that of a moment.
  */
 void
-plh_exit_report(const PlhExitFindings *findings, const PlhDumpResult *dump)
+plh_exit_report(const PlhExitFindings *findings, const PlhDumpResult *dump,
+				const PlhLogTurn *turn)
 {
-	/* an exiting process may be out of memory */
-	static PLH_LARGE Line line;
+	/* an exiting process may be out of memory; it is filled here */
+	static PLH_SURVIVES_FORK PLH_LARGE Detail detail;
 	const PlhProfileHeader *header = findings->image->header;
 	PlhTopSite	peak = {0};
 
-	if (findings->had_much && peak_is_sampled(header))
+	/* a peak that was not sampled is that of what malloc or others had */
+	if (findings->had_much &&
+		header->peak_bytes >= header->own_peak_bytes / PEAK_PART)
 		(void) plh_top_site_find(&peak, findings->image, PLH_TOP_PEAK);
-	line.used = 0;
-	append_process(&line, findings->image);
-	append_held(&line, findings);
-	append_peak(&line, findings, &peak);
-	append_private_memory(&line, header);
-	append_counts(&line, header);
-	append_file(&line, dump);
+	detail.used = 0;
+	append_process(&detail, findings->image);
+	append_held(&detail, findings);
+	append_peak(&detail, findings, &peak);
+	append_private_memory(&detail, header);
+	append_counts(&detail, header);
+	append_left_out(&detail, turn);
+	append_statement(&detail,
+					 findings->holds_much ? &findings->held : &peak);
 	ereport(LOG,
-			(errmsg("leak approximation summary: %s", line.text),
-			 errdetail_of_statement(findings->holds_much ?
-									&findings->held : &peak)));
+			(errmsg_of_sums(findings->image, dump),
+			 errdetail_internal("%s", detail.text),
+			 errhint_of_dump(header, dump)));
 }

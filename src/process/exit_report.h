@@ -7,8 +7,9 @@
 #ifndef PLH_EXIT_REPORT_H
 #define PLH_EXIT_REPORT_H
 
-#include "dump/dump.h"
+#include "process/log_turns.h"
 #include "process/top_site.h"
+#include "profile/dump_copy.h"
 #include "profile/profile_image.h"
 
 /* Why a process that exits is worth a dump. */
@@ -21,6 +22,7 @@ typedef struct PlhExitFindings
 } PlhExitFindings;
 
 extern void plh_exit_report(const PlhExitFindings *findings,
-							const PlhDumpResult *dump);
+							const PlhDumpResult *dump,
+							const PlhLogTurn *turn);
 
 #endif							/* PLH_EXIT_REPORT_H */

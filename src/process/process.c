@@ -18,37 +18,50 @@
 
 #include "base/clock.h"
 #include "base/compat.h"
+#include "base/fork.h"
 #include "base/guard.h"
 #include "base/page_layout.h"
-#include "base/settings.h"
-#include "base/unwind.h"
 #include "process/exit_dump.h"
 #include "process/process.h"
 #include "process/profile_directory.h"
+#include "process/statements_dump.h"
 #include "profile/baseline.h"
+#include "profile/profile.h"
 #include "profile/profile_counters.h"
 #include "profile/profile_file.h"
-#include "profile/profile_image.h"
 #include "sampler/census.h"
 #include "sampler/control.h"
 #include "sampler/control_file.h"
 #include "sampler/countdown.h"
+#include "sampler/current_site.h"
+#include "sampler/growth_dump.h"
+#include "sampler/live_samples.h"
 #include "sampler/malloc_hooks.h"
-#include "sampler/method_hooks.h"
 #include "sampler/owner.h"
-#include "sampler/statement.h"
+#include "sampler/publication.h"
+#include "sampler/statement_peaks.h"
+#include "sampler/upkeep.h"
+#include "stack/unwind.h"
 
-static const char *refusal;		/* why nothing is sampled, or NULL */
-static bool preloaded;			/* by the postmaster, for all processes */
+/* A transaction from this length on may have allocated much. */
+#define LONG_TRANSACTION_US 2000
+
+static PLH_SET_AT_LOAD const char *refusal; /* why nothing is sampled, or NULL */
+static PLH_SET_AT_LOAD bool preloaded;	/* by the postmaster, for all
+										 * processes */
+
+/* That the parent had found when it forked this process; set in the child. */
+static PLH_SURVIVES_FORK uint32 parents_wrong_stacks;
 
 /*
  * pthread_atfork's handlers.  The child has copies of its parent's samples and
  * requests, and must forget them before it records anything; libraries have
  * handlers, too, which may call malloc before ours is called there.  So where
  * malloc is sampled, the thread that is holds the guard over a fork.  Another thread
- * that forks must not touch it: the guard is not its own.
+ * that forks must not touch it: the guard is not its own.  The parent needs this after
+ * the fork, and the child does not.
  */
-static bool guard_was_held;
+static PLH_SURVIVES_FORK bool guard_was_held;
 
 static void
 before_fork(void)
@@ -64,18 +77,26 @@ after_fork_in_parent(void)
 		plh_guard_restore(guard_was_held);
 }
 
+/* What is forgotten here, and what is not, stands in base/fork.h. */
 static PLH_EVERY_PROCESS void
 after_fork_in_child(void)
 {
 #ifdef PLH_COMPARED_HITS
 	plh_unwind_compared_stacks = 0;
 #endif
+	parents_wrong_stacks = plh_unwind_wrong_stacks;
 	plh_stack_memo_forget();
-	plh_owner_forget();
-	plh_statement_forget();
+	plh_profile_forget();
+	plh_profile_counters_forget();
+	plh_current_site_forget();
+	plh_statement_peaks_forget();
 	plh_control_forget();
-	plh_method_hooks_forget();
+	plh_live_samples_forget();
 	plh_malloc_hooks_forget();
+	plh_census_forget();
+	plh_growth_dump_forget();
+	plh_publication_forget();
+	plh_upkeep_forget();
 	plh_guard_held = false;
 	plh_countdown_forget();
 }
@@ -89,9 +110,25 @@ static void
 remove_shared_files(void)
 {
 	plh_profile_file_unlink();
+	plh_statements_dump_save();
 	if (plh_control_file_unlink())
 		plh_baseline_unlink(plh_profile_directory_path(), 0);
 	plh_profile_directory_remove();
+}
+
+/* Say that stacks of this process may be wrong, which is a fault of ours. */
+static void
+report_wrong_stacks(void)
+{
+	uint32		count = plh_unwind_wrong_stacks - parents_wrong_stacks;
+
+	ereport(LOG,
+			(errmsg("pg_leakhunt may have shown wrong stacks of process %d",
+					(int) getpid()),
+			 errdetail_plural("%u remembered stack differed from libunwind's. Since then the process has used libunwind for each stack.",
+							  "%u remembered stacks differed from libunwind's. Since the first of them the process has used libunwind for each stack.",
+							  count, count),
+			 errhint("This is a bug in pg_leakhunt. Please report it, with the versions of PostgreSQL and libunwind.")));
 }
 
 /*
@@ -117,6 +154,9 @@ at_exit(void)
 								 (unsigned long long) plh_unwind_compared_stacks,
 								 plh_unwind_wrong_stacks)));
 #endif
+
+	if (plh_unwind_wrong_stacks != parents_wrong_stacks)
+		report_wrong_stacks();
 
 	/* the postmaster is the last process to exit; its dump may take time */
 	if (preloaded && !IsUnderPostmaster)
@@ -146,9 +186,12 @@ plh_process_start(void)
 	if (pthread_atfork(before_fork, after_fork_in_parent,
 					   after_fork_in_child) != 0 ||
 		atexit(at_exit) != 0)
-		return "Could not register for fork and exit.";
-	plh_owner_start(plh_profile_directory_path(), GetSystemIdentifier());
-	plh_control_start(plh_profile_directory_path(), preloaded);
+		return "Could not register handlers for fork and exit.";
+	plh_owner_start(GetSystemIdentifier());
+	plh_publication_start(plh_profile_directory_path());
+	plh_statements_dump_start(plh_profile_directory_path(), GetSystemIdentifier(),
+							  preloaded);
+	plh_control_start(plh_profile_directory_path(), GetSystemIdentifier(), preloaded);
 	return NULL;
 }
 
@@ -180,38 +223,71 @@ plh_process_warn_of_malloc(const char *problem)
 				 errdetail_internal("%s", problem)));
 }
 
-/* transaction_over calls this guarded. */
-static PLH_EVERY_PROCESS void
-take_stock(void)
+static pg_noinline PLH_EVERY_PROCESS void
+run_upkeep(void)
 {
 	TimestampTz end = PLH_TRANSACTION_END();
+	bool		was_long = end - GetCurrentTransactionStartTimestamp() >=
+		LONG_TRANSACTION_US;
 
-	plh_malloc_hooks_reap();
-	if (plh_owner_wants_stock(end))
-		plh_owner_transaction_over(end - GetCurrentTransactionStartTimestamp());
+	plh_upkeep_run(was_long ? PLH_UPKEEP_LONG_COMMIT : PLH_UPKEEP_SHORT_COMMIT, end);
 }
 
 /*
- * XactCallback: take stock when a transaction commits, since the process may
- * be idle for long from now on.  When a transaction is aborted, its contexts still
- * exist, and a census would count them.
+ * No part of transaction_over, which is called before each commit, too.  A jump out of
+ * a signal handler, after which a countdown is to be mended, leads to an abort, or was
+ * caught: then the next commit that counts will do.
+ */
+static pg_noinline PLH_EVERY_PROCESS void
+committed(void)
+{
+	if (unlikely(plh_profile_counters_transaction_over()))
+		plh_guard_call(plh_statement_peaks_transaction_over);
+	plh_guard_call(plh_malloc_hooks_reap);
+	if (likely(!plh_upkeep_counts_commit(PLH_TRANSACTION_TICK())))
+		return;
+	plh_countdown_mend();
+	plh_guard_call(run_upkeep);
+}
+
+static pg_noinline PLH_EVERY_PROCESS void
+aborted(void)
+{
+	if (plh_profile_counters_transaction_over())
+		plh_guard_call(plh_statement_peaks_transaction_over);
+	plh_countdown_mend();
+}
+
+/*
+ * A transaction was aborted, or a parallel worker's part in its leader's is over.  No part
+ * of transaction_over, which would have a table of jumps.
+ */
+static pg_noinline PLH_EVERY_PROCESS void
+ended_otherwise(XactEvent event)
+{
+	if (event == XACT_EVENT_ABORT)
+		aborted();
+	else if (plh_profile_counters_transaction_over())
+		plh_guard_call(plh_statement_peaks_transaction_over);
+}
+
+/*
+ * XactCallback: upkeep follows a commit, since the process may be idle for long
+ * from now on.  When a transaction is aborted, its contexts still exist, and a
+ * census would count them.
  */
 static PLH_EVERY_PROCESS void
 transaction_over(XactEvent event, void *arg)
 {
-	if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_PREPARE ||
-		event == XACT_EVENT_ABORT)
-	{
-		plh_profile_counters_transaction_over();
-		plh_countdown_mend();
-	}
 	if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_PREPARE)
-		plh_guard_call(take_stock);
+		committed();
+	else if (event == XACT_EVENT_ABORT || event == XACT_EVENT_PARALLEL_COMMIT ||
+			 event == XACT_EVENT_PARALLEL_ABORT)
+		ended_otherwise(event);
 }
 
 /*
- * Take stock, in this process and those that it forks, at the ends of
- * transactions.
+ * Follow the ends of transactions, in this process and those that it forks.
  */
 void
 plh_process_watch_transactions(void)

@@ -13,18 +13,18 @@
 #include "miscadmin.h"
 
 #include "base/directory_names.h"
+#include "base/fork.h"
 #include "base/page_layout.h"
 #include "base/process_facts.h"
 #include "base/settings.h"
 #include "process/profile_directory.h"
 #include "profile/baseline.h"
-#include "profile/directory_note.h"
 #include "profile/shared_directory.h"
 
 /* Names that are tried for the default directory. */
 #define MAX_NAMES 8
 
-static PLH_LARGE char profile_directory[MAXPGPATH];
+static PLH_SET_AT_LOAD PLH_LARGE char profile_directory[MAXPGPATH];
 
 /*
  * Name the directory after the device and inode of the data directory, not
@@ -73,15 +73,6 @@ describe_fault(PlhDirectoryFault fault)
 	return NULL;
 }
 
-/* Claim the directory that a setting names. */
-static const char *
-claim_chosen(void)
-{
-	strlcpy(profile_directory, plh_fixed.profile_directory,
-			sizeof(profile_directory));
-	return describe_fault(plh_shared_directory_make(profile_directory));
-}
-
 /*
  * Claim the default directory.  Any user may have taken its name, which is
  * easy to guess: then another name will do.  All processes of a server come to
@@ -120,8 +111,11 @@ claim_default(void)
 const char *
 plh_profile_directory_claim(void)
 {
-	return plh_fixed.profile_directory[0] != '\0' ? claim_chosen() :
-		claim_default();
+	if (plh_load_settings.profile_directory[0] == '\0')
+		return claim_default();
+	strlcpy(profile_directory, plh_load_settings.profile_directory,
+			sizeof(profile_directory));
+	return describe_fault(plh_shared_directory_make(profile_directory));
 }
 
 /*
@@ -150,7 +144,7 @@ plh_profile_directory_path(void)
 void
 plh_profile_directory_note_server(void)
 {
-	plh_directory_note_write(profile_directory);
+	plh_shared_directory_note(profile_directory);
 }
 
 /* PlhNameVisitor: is there a profile, which a crash has left? */
@@ -195,7 +189,7 @@ void
 plh_profile_directory_remove(void)
 {
 	remove_late_baselines();
-	plh_directory_note_remove(profile_directory);
-	if (plh_fixed.profile_directory[0] == '\0')
+	plh_shared_directory_remove_note(profile_directory);
+	if (plh_load_settings.profile_directory[0] == '\0')
 		(void) rmdir(profile_directory);
 }

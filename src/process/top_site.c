@@ -11,22 +11,58 @@
 #include <dlfcn.h>
 #include <link.h>
 
-#include "base/modules.h"
-#include "base/page_layout.h"
+#include "base/private_memory.h"
 #include "base/sampling.h"
-#include "base/server_functions.h"
-#include "dump/dump_sites.h"
 #include "process/top_site.h"
 #include "profile/site_facts.h"
+#include "stack/allocation_wrappers.h"
+#include "stack/modules.h"
 
-/* The sites of one stack and context, while they are added up. */
+/* A site that has something at the moment. */
+typedef struct HeldSite
+{
+	PlhSiteFacts facts;
+	int64		bytes;
+} HeldSite;
+
+/* The sites of one stack and context, added up. */
 typedef struct SiteSum
 {
-	PlhTopSite	site;
-	PlhSiteKey	key;			/* of its first site */
-	PlhCounters counters;
-	int64		most_bytes;		/* of one statement */
+	uint32		statements;		/* number of those that hold something */
+	const PlhSiteFacts *first;
+	const PlhStatementRecord *statement;	/* of the largest site */
+	int64		largest_bytes;
+	int64		bytes;			/* of all */
+	int64		live_samples;
+	double		live_variance;
 } SiteSum;
+
+static int
+compare_numbers(uint32 a, uint32 b)
+{
+	return a < b ? -1 : a > b;
+}
+
+/* qsort comparator: by stack and context, then as in the image. */
+static int
+compare_sites(const void *a, const void *b)
+{
+	const PlhSiteRecord *left = ((const HeldSite *) a)->facts.site;
+	const PlhSiteRecord *right = ((const HeldSite *) b)->facts.site;
+	int			order = compare_numbers(left->key.stack, right->key.stack);
+
+	if (order == 0)
+		order = compare_numbers(left->key.context_name, right->key.context_name);
+	return order != 0 ? order : left < right ? -1 : left > right;
+}
+
+/* Are these parts of the same sum? */
+static bool
+belong_together(const PlhSiteFacts *a, const PlhSiteFacts *b)
+{
+	return a->site->key.stack == b->site->key.stack &&
+		a->site->key.context_name == b->site->key.context_name;
+}
 
 /* What a site has at the moment. */
 static int64
@@ -36,86 +72,98 @@ bytes_at(const PlhSiteFacts *facts, PlhTopMoment moment)
 		facts->peak_bytes;
 }
 
-/* Begin a sum with no site in it yet. */
+/* Add a site to a sum, which may be empty. */
 static void
-begin(SiteSum *sum, const PlhSiteFacts *facts)
+add(SiteSum *sum, const HeldSite *held)
 {
-	memset(sum, 0, sizeof(*sum));
-	sum->site.stack = facts->stack;
-	sum->site.context = facts->context;
-	sum->key = facts->site->key;
-}
+	const PlhSiteFacts *facts = &held->facts;
 
-/* Is a site one of those that are being added up? */
-static bool
-belongs(const SiteSum *sum, const PlhSiteFacts *facts)
-{
-	return sum->key.stack == facts->site->key.stack &&
-		sum->key.context_name == facts->site->key.context_name;
-}
-
-/* Add a site that has something. */
-static void
-add(SiteSum *sum, const PlhSiteFacts *facts, int64 bytes)
-{
-	sum->site.bytes += bytes;
-	sum->site.statements += facts->statement != NULL;
-	sum->counters.live_samples += facts->counters->live_samples;
-	sum->counters.live_variance += facts->counters->live_variance;
-	if (bytes > sum->most_bytes)
+	if (sum->first == NULL)
+		sum->first = facts;
+	sum->bytes += held->bytes;
+	sum->statements += facts->statement != NULL;
+	sum->live_samples += facts->counters->live_samples;
+	sum->live_variance += facts->counters->live_variance;
+	if (held->bytes > sum->largest_bytes)
 	{
-		sum->most_bytes = bytes;
-		sum->site.statement = facts->statement;
+		sum->largest_bytes = held->bytes;
+		sum->statement = facts->statement;
 	}
 }
 
 /* Keep a complete sum if it is the largest so far. */
 static void
-keep_larger(PlhTopSite *top, SiteSum *sum, PlhTopMoment moment)
+keep_larger(PlhTopSite *top, const SiteSum *sum, PlhTopMoment moment)
 {
-	const PlhCounters *counters = &sum->counters;
-
-	if (sum->site.bytes <= top->bytes)
+	if (sum->bytes <= top->bytes)
 		return;
-	*top = sum->site;
+	memset(top, 0, sizeof(*top));
+	top->stack = sum->first->stack;
+	top->context = sum->first->context;
+	top->statement = sum->statement;
+	top->bytes = sum->bytes;
+	top->statements = sum->statements;
 	if (moment == PLH_TOP_NOW)
 		top->surely_bytes =
-			Max(top->bytes - plh_sampling_error_bytes(counters->live_variance,
+			Max(top->bytes - plh_sampling_error_bytes(sum->live_variance,
 													  top->bytes,
-													  counters->live_samples),
+													  sum->live_samples),
 				0.0);
 }
 
+/* Keep the largest of the sums of sites, which are sorted for that. */
+static void
+add_up(PlhTopSite *top, HeldSite *sites, uint32 count, PlhTopMoment moment)
+{
+	SiteSum		sum = {0};
+
+	qsort(sites, count, sizeof(HeldSite), compare_sites);
+	for (uint32 i = 0; i < count; i++)
+	{
+		if (i > 0 && !belong_together(sum.first, &sites[i].facts))
+		{
+			keep_larger(top, &sum, moment);
+			memset(&sum, 0, sizeof(sum));
+		}
+		add(&sum, &sites[i]);
+	}
+	keep_larger(top, &sum, moment);
+}
+
 /*
- * Find the site that has most.  Sites of one stack and context follow each
- * other; where there is no memory to sort them, more of them count as several.
+ * Find the site that has most.  Where there is no memory for the list of them, a
+ * site counts by itself.
  */
 bool
 plh_top_site_find(PlhTopSite *top, const PlhProfileImage *image,
 				  PlhTopMoment moment)
 {
-	/* an exiting process may be out of memory */
-	static PLH_LARGE PlhDumpSites sites;
-	PlhSiteFacts facts;
-	SiteSum		sum = {0};
+	/* the count of a damaged image may be any */
+	Size		room = Min((Size) image->header->site_count + 1,
+						   image->bytes / sizeof(PlhSiteRecord));
+	PlhRegion	region = {0};
+	uint32		count = 0;
+	uint32		position = 0;
+	HeldSite	held;
 
 	memset(top, 0, sizeof(*top));
-	plh_dump_sites_open(&sites, image, NULL);
-	while (plh_dump_sites_next(&sites, &facts))
+	if (room == 0 ||
+		!plh_private_memory_reserve(&region, room * sizeof(HeldSite)))
+		room = 0;
+	while (plh_site_facts_next(&held.facts, image, NULL, &position))
 	{
-		int64		bytes = bytes_at(&facts, moment);
-
-		if (bytes <= 0)
+		held.bytes = bytes_at(&held.facts, moment);
+		if (held.bytes <= 0)
 			continue;
-		if (!belongs(&sum, &facts))
-		{
-			keep_larger(top, &sum, moment);
-			begin(&sum, &facts);
-		}
-		add(&sum, &facts, bytes);
+		if (count < room &&
+			plh_private_memory_commit(&region, (count + 1) * sizeof(HeldSite)))
+			((HeldSite *) region.base)[count++] = held;
+		else
+			add_up(top, &held, 1, moment);
 	}
-	keep_larger(top, &sum, moment);
-	plh_dump_sites_close(&sites);
+	if (count > 0)
+		add_up(top, (HeldSite *) region.base, count, moment);
+	plh_private_memory_discard(&region);
 	return top->bytes > 0;
 }
 
@@ -128,13 +176,12 @@ plh_top_site_is_same(const PlhTopSite *a, const PlhTopSite *b)
 	return a->stack == b->stack && a->context == b->context;
 }
 
-/* What is known of a frame. */
-typedef enum FrameKind
+/* A stack whose frames are named. */
+typedef struct NamedStack
 {
-	FRAME_ADDRESS,				/* no more than where it is */
-	FRAME_FUNCTION,
-	FRAME_HELPER				/* a function that allocates for others */
-} FrameKind;
+	const PlhProfileImage *image;
+	const PlhStackRecord *record;
+} NamedStack;
 
 /* Write a frame as its module and its address there. */
 static void
@@ -164,70 +211,41 @@ exported_function(uintptr_t address)
 	return found.dli_sname;
 }
 
-/*
- * Name a frame: by the exported function that it is in, or else by its module and
- * its address there.
- */
-static FrameKind
-name_frame(char *name, Size room, const PlhProfileImage *image, PlhFrame frame)
+/* Returns the name of the exported function that a frame is in, or NULL. */
+static const char *
+function_of(PlhFrame frame)
 {
-	uint32		index = PLH_FRAME_MODULE(frame);
-	uint64		address = PLH_FRAME_ADDRESS(frame);
-	PlhModule  *module = plh_modules_of_profile(index);
-	const char *function = module == NULL ? NULL :
-		exported_function(module->load_bias + address);
+	PlhModule  *module;
 
-	if (function == NULL)
-	{
-		write_address(name, room, plh_profile_image_module(image, index), address);
-		return FRAME_ADDRESS;
-	}
-	strlcpy(name, function, room);
-	return plh_server_functions_has(function, PLH_SERVER_HELPER) ?
-		FRAME_HELPER : FRAME_FUNCTION;
+	if (PLH_FRAME_IS_ROUTINE(frame))
+		return NULL;
+	module = plh_modules_of_profile(PLH_FRAME_MODULE(frame));
+	if (PLH_FRAME_IS_PROBED(frame))
+		return PLH_PROBED_FUNCTION;
+	return module == NULL ? NULL :
+		exported_function(module->load_bias + PLH_FRAME_ADDRESS(frame));
 }
 
-/*
- * Name the first frame of a stack that allocates for itself, and return its index.
- * A frame without a name just inside a helper is a static function of the helper's
- * own, as in reports.
- */
-static uint32
-name_site(char *name, Size room, const PlhProfileImage *image,
-		  const PlhStackRecord *stack, FrameKind *kind)
+/* PlhFrameKindOf: of a frame of a NamedStack. */
+static PlhFrameKind
+kind_of_frame(const void *frames, uint32 index)
 {
-	uint32		site = 0;
+	const NamedStack *stack = frames;
 
-	while (site < stack->depth)
-	{
-		*kind = name_frame(name, room, image, stack->frames[site]);
-		if (*kind == FRAME_HELPER)
-			site++;
-		else if (*kind == FRAME_ADDRESS && site + 1 < stack->depth &&
-				 name_frame(name, room, image,
-							stack->frames[site + 1]) == FRAME_HELPER)
-			site += 2;
-		else
-			break;
-	}
-	if (site >= stack->depth)
-		site = 0;
-	*kind = name_frame(name, room, image, stack->frames[site]);
-	return site;
+	return plh_allocation_wrappers_kind(function_of(stack->record->frames[index]));
 }
 
 /* Add the first function outwards that has a name. */
 static void
-add_caller(char *name, Size room, const PlhProfileImage *image,
-		   const PlhStackRecord *stack, uint32 site)
+add_caller(char *name, Size room, const PlhStackRecord *stack, uint32 site)
 {
-	char		caller[PLH_SITE_NAME_BYTES];
 	Size		used = strlen(name);
 
 	for (uint32 i = site + 1; i < stack->depth; i++)
 	{
-		if (name_frame(caller, sizeof(caller), image,
-					   stack->frames[i]) == FRAME_ADDRESS)
+		const char *caller = function_of(stack->frames[i]);
+
+		if (caller == NULL)
 			continue;
 		snprintf(name + used, room - used, " (called in %s)", caller);
 		break;
@@ -235,23 +253,34 @@ add_caller(char *name, Size room, const PlhProfileImage *image,
 }
 
 /*
- * Name a site; where its function has no name, by a caller that has one, too.
+ * Name a site: by the exported function that it is in; or else by its module and
+ * its address there, and by a caller that has a name.
  */
 const char *
 plh_top_site_name(const PlhTopSite *top, const PlhProfileImage *image,
 				  char *name, Size room)
 {
-	const PlhStackRecord *stack = top->stack;
-	FrameKind	kind;
+	const NamedStack stack = {image, top->stack};
+	const char *function;
+	PlhFrame	frame;
 	uint32		site;
 
-	if (stack == NULL)
+	if (stack.record == NULL)
 	{
-		strlcpy(name, "[no stack]", room);
+		strlcpy(name, PLH_NO_STACK_NAME, room);
 		return name;
 	}
-	site = name_site(name, room, image, stack, &kind);
-	if (kind == FRAME_ADDRESS)
-		add_caller(name, room, image, stack, site);
+	site = plh_allocation_wrappers_call_site(&stack, stack.record->depth, kind_of_frame);
+	frame = stack.record->frames[site];
+	function = function_of(frame);
+	if (function != NULL)
+	{
+		strlcpy(name, function, room);
+		return name;
+	}
+	write_address(name, room,
+				  plh_profile_image_module(image, PLH_FRAME_MODULE(frame)),
+				  PLH_FRAME_ADDRESS(frame));
+	add_caller(name, room, stack.record, site);
 	return name;
 }

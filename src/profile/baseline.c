@@ -23,7 +23,7 @@
  * Each process that exits needs this.  As a variable it lies beside others that are
  * needed, and no page of constants is.
  */
-static char path_format[] = "%s/baseline.%d";
+static const char path_format[] = "%s/baseline.%d";
 
 /*
  * Make the path of the baseline of a process or, for pid 0, of all processes.
@@ -32,6 +32,16 @@ PLH_EVERY_PROCESS void
 plh_baseline_path(char *path, Size bytes, const char *directory, int pid)
 {
 	snprintf(path, bytes, path_format, directory, pid);
+}
+
+/*
+ * Returns the size of a baseline, with its sites.
+ */
+Size
+plh_baseline_bytes(const PlhBaseline *baseline)
+{
+	return offsetof(PlhBaseline, sites) +
+		sizeof(PlhBaselineSite) * (Size) baseline->site_count;
 }
 
 /*

@@ -37,10 +37,11 @@ typedef struct PlhBaseline
 	int64		live_bytes;		/* of the process */
 	uint32		round;			/* of recycling */
 	uint32		seen_bytes;		/* of the profile, if a part of it was
-								 * private; 0: all */
+								 * unpublished; 0: all */
 	PlhBaselineSite sites[FLEXIBLE_ARRAY_MEMBER];
 } PlhBaseline;
 
+extern Size plh_baseline_bytes(const PlhBaseline *baseline);
 extern int	plh_baseline_pid(const char *name);
 extern void plh_baseline_path(char *path, Size bytes, const char *directory,
 							  int pid);

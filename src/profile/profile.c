@@ -4,60 +4,41 @@
  *
  * This code runs inside palloc.
  *
- * Here is what the records of each kind consist of, and when two are equal.
- * profile_records.c finds room for them, and profile_recycling.c gives up those
- * that hold nothing any more.
+ * Here is what the records of strings, sites and contexts consist of, and when two are
+ * equal; profile_stack.c and profile_statement.c have the others.  profile_records.c
+ * finds room for them, and profile_recycling.c gives up those that hold nothing any
+ * more.
  */
 #include "postgres.h"
 
 #include "common/hashfn.h"
-#include "common/pg_prng.h"
-#include "miscadmin.h"
 
-#include "base/clock.h"
-#include "base/guard.h"
-#include "base/limits.h"
-#include "base/modules.h"
+#include "base/fork.h"
 #include "base/page_layout.h"
 #include "base/settings.h"
 #include "profile/profile.h"
-#include "profile/profile_file.h"
+#include "profile/profile_image.h"
 #include "profile/profile_records.h"
 #include "profile/profile_recycling.h"
-#include "profile/statement_shape.h"
-
-#define MAX_PROFILE_MODULES 1024
 
 /*
- * Statements take at most a quarter of the profile, so that a process that
- * runs long ones has room left for call sites.
+ * There is a profile that was the parent's, and is not given up yet: what a forked
+ * child notes at the fork.
  */
-#define STATEMENTS_SHARE 4
+static PLH_SURVIVES_FORK bool has_former;
 
-/* There is a profile that was the parent's, and is not given up yet. */
-static bool has_former;
-
-static uint32 module_count;
-static PLH_LARGE uintptr_t module_bias[MAX_PROFILE_MODULES];	/* by profile index */
-
-/* Each frame of a stack has an odd random number. */
-static PLH_LARGE uint64 hash_factors[PLH_MAX_FRAMES];
-
-/* Offsets of strings that were looked up last, by their addresses; 0: none. */
 #define RECENT_STRINGS 64
-static PLH_LARGE uint32 recent_strings[RECENT_STRINGS];
 
-/* This heads the list of the records of contexts. */
-static uint32 first_context;
-
-/* Asserts that the profile exists and may grow here. */
-static inline void
-assert_may_grow(void)
+static PLH_LARGE struct
 {
-	Assert(plh_profile != NULL);
-	Assert(plh_guard_held);
-	Assert(CritSectionCount == 0);
-}
+	uint32		first_context;	/* heads the list of their records */
+
+	/*
+	 * Offsets of strings that were looked up last, by their addresses; 0:
+	 * none.
+	 */
+	uint32		recent_strings[RECENT_STRINGS];
+}			state;
 
 /* Asserts that an offset, unless it is 0, is that of a record of that kind. */
 static inline void
@@ -67,47 +48,16 @@ assert_kind(uint32 offset, PlhRecordKind kind)
 		   ((PlhRecord *) plh_profile_records_at(offset))->kind == kind);
 }
 
-/*
- * Make zeroed room for a record of "bytes" bytes.  Returns NULL if there is
- * none.  Other records may be given up first.
- */
-static void *
-new_record(Size bytes)
-{
-	void	   *record;
-
-	plh_profile_recycling_advance(bytes);
-	record = plh_profile_records_take(bytes);
-	if (record == NULL)
-	{
-		plh_profile_recycling_hurry();
-		record = plh_profile_records_take(bytes);
-	}
-	return record;
-}
-
-static void
-make_hash_factors(void)
-{
-	pg_prng_state prng;
-
-	pg_prng_seed(&prng, PLH_MAX_FRAMES);
-	for (int i = 0; i < PLH_MAX_FRAMES; i++)
-		hash_factors[i] = pg_prng_uint64(&prng) | 1;
-}
-
 /* Give up what is left of the parent's profile. */
 static void
-discard_former(void)
+forget_former(void)
 {
 	has_former = false;
-	plh_profile_file_discard();
-	plh_profile_records_discard();
+	plh_profile_file_forget();
+	plh_profile_records_forget();
 	plh_profile_recycling_forget();
-	plh_modules_forget_profile();
-	module_count = 0;
-	memset(recent_strings, 0, sizeof(recent_strings));
-	first_context = 0;
+	plh_profile_stack_forget();
+	memset(&state, 0, sizeof(state));
 }
 
 /*
@@ -122,16 +72,13 @@ plh_profile_begin(void)
 
 	Assert(plh_profile == NULL);
 	if (has_former)
-		discard_former();
+		forget_former();
 	if (!plh_profile_records_begin() ||
-		!plh_profile_file_start(plh_fixed.max_profile_size))
+		!plh_profile_file_start(plh_load_settings.max_profile_size))
 		return false;
 
-	if (hash_factors[0] == 0)
-		make_hash_factors();
-
-	memcpy(plh_profile->magic, PLH_PROFILE_MAGIC, sizeof(plh_profile->magic));
-	plh_profile->layout_version = PLH_LAYOUT_VERSION;
+	plh_profile_stack_begin();
+	plh_profile_image_note_sizes(plh_profile);
 	plh_profile->pg_version = PG_VERSION_NUM;
 	plh_profile->used_bytes = MAXALIGN(sizeof(PlhProfileHeader));
 
@@ -167,7 +114,7 @@ static uint32
 add_string(const char *text, Size length, uint32 hash)
 {
 	Size		bytes = offsetof(PlhStringRecord, text) + length + 1;
-	PlhStringRecord *string = new_record(bytes);
+	PlhStringRecord *string = plh_profile_recycling_take(bytes);
 
 	if (string == NULL)
 		return 0;
@@ -193,269 +140,20 @@ is_string(uint32 offset, const char *text, Size max_bytes)
 uint32
 plh_profile_string(const char *text, Size max_bytes)
 {
-	uint32	   *recent = &recent_strings[((uintptr_t) text >> 3) % RECENT_STRINGS];
+	uint32	   *recent = &state.recent_strings[((uintptr_t) text >> 3) % RECENT_STRINGS];
 	Size		length;
 	uint32		hash;
 
-	assert_may_grow();
+	plh_profile_records_assert_growth();
 	if (*recent != 0 && is_string(*recent, text, max_bytes))
 		return *recent;
 
 	length = strnlen(text, max_bytes);
-	hash = hash_bytes((const unsigned char *) text, length);
+	hash = plh_profile_records_hash(text, length);
 	*recent = find_string(text, length, hash);
 	if (*recent == 0)
 		*recent = add_string(text, length, hash);
 	return *recent;
-}
-
-static uint32
-hash_statement(uint64 query_id, const PlhStatementShape *shape)
-{
-	if (query_id != 0)
-		return hash_bytes((const unsigned char *) &query_id,
-						  sizeof(query_id));
-	return hash_bytes((const unsigned char *) shape->text, shape->length);
-}
-
-/*
- * Returns the offset of a statement, or 0 if there is none yet.  Its shape
- * matters only if it has no query id.
- */
-static uint32
-find_statement(uint64 query_id, const PlhStatementShape *shape)
-{
-	uint32		hash = hash_statement(query_id, shape);
-	uint32		offset = *plh_profile_records_bucket(hash);
-
-	while ((offset = plh_profile_records_next(offset, PLH_RECORD_STATEMENT,
-											  hash)) != 0)
-	{
-		PlhStatementRecord *statement = plh_profile_records_at(offset);
-
-		if (statement->query_id == query_id &&
-			(query_id != 0 ||
-			 plh_statement_shape_equals(shape, statement->text,
-										statement->text_bytes)))
-			break;
-		offset = PLH_CHAIN_OF(offset);
-	}
-	return offset;
-}
-
-/* Add a statement.  Returns its offset, or 0 if there is no room. */
-static uint32
-add_statement(uint64 query_id, const PlhStatementShape *shape,
-			  const char *text, Size length)
-{
-	Size		bytes = offsetof(PlhStatementRecord, text) + length + 1;
-	PlhStatementRecord *statement = new_record(bytes);
-
-	if (statement == NULL)
-		return 0;
-	statement->query_id = query_id;
-	statement->text_bytes = length;
-	memcpy(statement->text, text, length);
-	return plh_profile_records_add(statement, PLH_RECORD_STATEMENT, bytes,
-								   hash_statement(query_id, shape));
-}
-
-/* Do statements leave room for a text of that length in their share? */
-static bool
-has_share(Size length)
-{
-	Size		bytes = offsetof(PlhStatementRecord, text) + length + 1;
-
-	return plh_profile_records_bytes(PLH_RECORD_STATEMENT) +
-		plh_profile_records_size(bytes) <=
-		plh_fixed.max_profile_size / STATEMENTS_SHARE;
-}
-
-/*
- * Returns the offset of a statement.  If core has computed a query id, the id
- * identifies the statement; else its text without its literals does.  The
- * record has the first text seen.  Once statements have used up their share,
- * new ones lose their text.
- *
- * The statement is not given up before the next call, so that the caller may
- * keep the offset until then.
- */
-uint32
-plh_profile_statement(uint64 query_id, const char *text)
-{
-	Size		length = strnlen(text, PLH_STATEMENT_MAX);
-	PlhStatementShape shape;
-	uint32		offset;
-
-	assert_may_grow();
-	plh_statement_shape_of(&shape, text, query_id == 0 ? length : 0);
-	offset = find_statement(query_id, &shape);
-	if (offset == 0 && !has_share(length))
-		plh_profile_recycling_hurry();
-	if (offset == 0 && !has_share(length))
-	{
-		/* the profile may have this statement without a text: look again */
-		length = 0;
-		shape.length = 0;
-		offset = find_statement(query_id, &shape);
-	}
-	if (offset == 0)
-		offset = add_statement(query_id, &shape, text, length);
-	plh_profile_recycling_pins.statement = offset;
-	return offset;
-}
-
-/* Add a module.  Returns its index, or 0 if there is no room. */
-static uint32
-add_module(const PlhModule *module)
-{
-	Size		path_bytes = strnlen(module->path, MAXPGPATH - 1);
-	Size		bytes = offsetof(PlhModuleRecord, path) + path_bytes + 1;
-	PlhModuleRecord *record;
-
-	if (module_count + 1 >= MAX_PROFILE_MODULES)
-		return 0;
-	record = new_record(bytes);
-	if (record == NULL)
-		return 0;
-
-	record->index = ++module_count;
-	module_bias[record->index] = module->load_bias;
-	record->build_id_bytes = module->build_id_bytes;
-	if (module->build_id_bytes > 0)
-		memcpy(record->build_id, module->build_id, module->build_id_bytes);
-	record->path_bytes = path_bytes;
-	record->text_address = module->text_start - module->load_bias;
-	record->text_bytes = module->text_end - module->text_start;
-	record->text_file_offset = module->text_file_offset;
-	record->seen_at = plh_clock_coarse_now();
-	memcpy(record->path, module->path, path_bytes);
-	(void) plh_profile_records_add(record, PLH_RECORD_MODULE, bytes, 0);
-	return record->index;
-}
-
-/* Turn an address into a frame.  Returns false if its module finds no room. */
-static bool
-make_frame(uintptr_t address, PlhFrame *frame)
-{
-	PlhModule  *module = plh_modules_find(address);
-
-	if (module == NULL)
-	{
-		*frame = PLH_FRAME(0, address);
-		return true;
-	}
-	if (module->profile_index == 0)
-		module->profile_index = add_module(module);
-	*frame = PLH_FRAME(module->profile_index, address - module->load_bias);
-	return module->profile_index != 0;
-}
-
-/* Add a stack.  Returns its offset, or 0 if there is no room. */
-static pg_noinline uint32
-add_stack(const PlhStack *captured, uint32 hash)
-{
-	int			depth = captured->depth;
-	Size		bytes = offsetof(PlhStackRecord, frames) +
-		sizeof(PlhFrame) * depth;
-	PlhFrame	frames[PLH_MAX_FRAMES];
-	PlhStackRecord *stack;
-
-	Assert(depth <= PLH_MAX_FRAMES);
-
-	/* frames come first, as they may add records of modules */
-	plh_modules_refresh();
-	for (int i = 0; i < depth; i++)
-	{
-		if (!make_frame(captured->addresses[i] - 1, &frames[i]))
-			return 0;
-	}
-
-	stack = new_record(bytes);
-	if (stack == NULL)
-		return 0;
-	stack->depth = depth;
-	stack->truncated = captured->truncated;
-	memcpy(stack->frames, frames, sizeof(PlhFrame) * depth);
-	return plh_profile_records_add(stack, PLH_RECORD_STACK, bytes, hash);
-}
-
-/*
- * Returns a hash of the addresses: the sum of each times a random factor of
- * its own.  At interval 1 this runs at every palloc, over some 20 words, so
- * the terms must not wait for each other.
- */
-static inline uint32
-hash_addresses(const uintptr_t *addresses, int depth)
-{
-	uint64		hash = depth;
-
-#pragma GCC unroll 4
-	for (int i = 0; i < depth; i++)
-		hash += addresses[i] * hash_factors[i];
-	return (uint32) (hash >> 32);
-}
-
-static inline bool
-stack_equals(const PlhStackRecord *stack, const PlhStack *captured)
-{
-	if (stack->depth != captured->depth ||
-		stack->truncated != captured->truncated)
-		return false;
-#pragma GCC unroll 4
-	for (int i = 0; i < captured->depth; i++)
-	{
-		PlhFrame	frame = stack->frames[i];
-
-		/* frames are return addresses minus one */
-		if (module_bias[PLH_FRAME_MODULE(frame)] + PLH_FRAME_ADDRESS(frame) !=
-			captured->addresses[i] - 1)
-			return false;
-	}
-	return true;
-}
-
-/* Find the record of a captured stack, or add it. */
-static uint32
-find_stack(const PlhStack *captured)
-{
-	int			depth = captured->depth;
-	uint32		hash = hash_addresses(captured->addresses, depth);
-	uint32		offset = *plh_profile_records_bucket(hash);
-
-	assert_may_grow();
-	while ((offset = plh_profile_records_next(offset, PLH_RECORD_STACK,
-											  hash)) != 0)
-	{
-		if (stack_equals(plh_profile_records_at(offset), captured))
-			break;
-		offset = PLH_CHAIN_OF(offset);
-	}
-	if (offset == 0)
-		offset = add_stack(captured, hash);
-	plh_profile_recycling_pins.stack = offset;
-	return offset;
-}
-
-/*
- * Returns the offset of a captured stack, which is not given up before the
- * next call.  Of a stack that is remembered, it is as long as no stack is given up.
- */
-uint32
-plh_profile_stack(const PlhStack *captured)
-{
-	PlhKnownStack *known = captured->known;
-
-	if (known == NULL)
-		return find_stack(captured);
-	if (known->generation != plh_profile_recycling_generation)
-	{
-		known->offset = find_stack(captured);
-		known->generation = known->offset == 0 ? 0 :
-			plh_profile_recycling_generation;
-	}
-	plh_profile_recycling_pins.stack = known->offset;
-	return known->offset;
 }
 
 /* Count the reference of a new site to a stack or statement, if it has one. */
@@ -476,7 +174,7 @@ add_site(const PlhSiteKey *key, uint32 hash)
 	/* what it refers to must not be given up while room is made for it */
 	count_reference(key->stack, 1);
 	count_reference(key->statement, 1);
-	site = new_record(sizeof(PlhSiteRecord));
+	site = plh_profile_recycling_take(sizeof(PlhSiteRecord));
 
 	/* one with another statement may just have lost it, and become this one */
 	offset = plh_profile_records_find_site(key, hash);
@@ -505,7 +203,7 @@ plh_profile_site(const PlhSiteKey *key)
 	uint32		hash = plh_profile_records_hash_site(key);
 	uint32		offset;
 
-	assert_may_grow();
+	plh_profile_records_assert_growth();
 	assert_kind(key->stack, PLH_RECORD_STACK);
 	assert_kind(key->context_name, PLH_RECORD_STRING);
 	assert_kind(key->statement, PLH_RECORD_STATEMENT);
@@ -536,10 +234,12 @@ plh_profile_site_of(PlhKnownStack *known, const PlhSiteKey *key)
 PlhContextRecord *
 plh_profile_context(uint32 context_name, uint32 lifetime)
 {
-	uint32		hash = hash_combine(murmurhash32(context_name), lifetime);
+	uint32		hash = hash_combine(murmurhash32(context_name ^
+												 (uint32) plh_profile_records_seed),
+									lifetime);
 	PlhContextRecord *context;
 
-	assert_may_grow();
+	plh_profile_records_assert_growth();
 	assert_kind(context_name, PLH_RECORD_STRING);
 	for (uint32 offset = plh_profile_records_next(*plh_profile_records_bucket(hash), PLH_RECORD_CONTEXT,
 												  hash);
@@ -552,14 +252,14 @@ plh_profile_context(uint32 context_name, uint32 lifetime)
 			return context;
 	}
 
-	context = new_record(sizeof(PlhContextRecord));
+	context = plh_profile_recycling_take(sizeof(PlhContextRecord));
 	if (context == NULL)
 		return NULL;
 	context->context_name = context_name;
 	context->lifetime = lifetime;
-	context->next = first_context;
-	first_context = plh_profile_records_add(context, PLH_RECORD_CONTEXT,
-											sizeof(PlhContextRecord), hash);
+	context->next = state.first_context;
+	state.first_context = plh_profile_records_add(context, PLH_RECORD_CONTEXT,
+												  sizeof(PlhContextRecord), hash);
 	return context;
 }
 
@@ -570,7 +270,7 @@ plh_profile_context(uint32 context_name, uint32 lifetime)
 PlhContextRecord *
 plh_profile_next_context(const PlhContextRecord *context)
 {
-	uint32		offset = context == NULL ? first_context : context->next;
+	uint32		offset = context == NULL ? state.first_context : context->next;
 
 	return offset == 0 ? NULL : plh_profile_records_at(offset);
 }

@@ -3,46 +3,60 @@
  *	  The owner's side of a profile: the counters of its sites and its process,
  *	  and their course over time.
  *
- * This code runs inside palloc, and never makes the profile grow.
+ * This code runs inside palloc.  The profile grows here by the spans of sites that are
+ * sampled in more than one span of time.
  */
 #include "postgres.h"
 
+#include "port/atomics.h"
 #include "storage/proc.h"
 
 #include "base/clock.h"
 #include "base/compat.h"
 #include "base/guard.h"
 #include "base/page_layout.h"
-#include "base/sampling.h"
 #include "profile/profile_counters.h"
 #include "profile/profile_file.h"
-
-/*
- * The transaction of the last sample, and the start of its epoch by the monotonic
- * clock: the system's time may be set back.
- */
-static uint32 last_transaction;
-static int64 epoch_began_us;
-
-/* Has the epoch a sample whose transaction has not ended yet? */
-static bool is_epoch_open;
-
-int64		plh_profile_counters_last_us;
-int64		plh_profile_counters_live_bytes[PLH_LIFETIMES];
+#include "profile/profile_records.h"
+#include "profile/profile_run.h"
 
 /*
  * A larger jump between two local transaction ids means that numbering has
- * started anew, not that so many transactions have passed.
+ * started anew, not that as many transactions have passed.
  */
 #define MAX_TRANSACTIONS_PASSED 10000000
 
-/* Samples are counted here before there is a profile to count them in. */
+PlhHeld		plh_profile_counters_held;
+
 static struct
 {
-	int64		samples_taken;
-	int64		lost_samples[PLH_LOSSES];
-	int64		lost_bytes[PLH_LOSSES];
-}			early;
+	/*
+	 * The last sample: its time, its transaction, and the start of its epoch
+	 * by the monotonic clock, as the system's time may be set back.
+	 */
+	TimestampTz last_time;
+	uint32		last_transaction;
+	int64		epoch_began_us;
+	uint32		tick;			/* in which that epoch began */
+
+	/*
+	 * The sample that was freed since the last one was taken; 0: none.  The
+	 * record of its site may have been given up since.
+	 */
+	uint32		freed_site;
+	int64		freed_bytes;
+
+	/* Has the epoch a sample whose transaction has not ended yet? */
+	bool		is_epoch_open;
+
+	/* Samples are counted here before there is a profile to count them in. */
+	struct
+	{
+		int64		samples_taken;
+		int64		lost_samples[PLH_LOSSES];
+		int64		lost_bytes[PLH_LOSSES];
+	}			early;
+}			state;
 
 static PlhSiteRecord *
 site_at(uint32 offset)
@@ -92,13 +106,23 @@ subtract_from_counters(PlhCounters *counters, int64 bytes, uint32 weight,
 static inline TimestampTz
 sample_time(void)
 {
-	static TimestampTz last;
 	int64		now_us = plh_clock_us(CLOCK_MONOTONIC_COARSE);
 
-	if (now_us != plh_profile_counters_last_us)
-		last = plh_clock_coarse_now();
-	plh_profile_counters_last_us = now_us;
-	return last;
+	if (now_us != plh_profile_counters_held.at_us)
+	{
+		state.last_time = plh_clock_coarse_now();
+		plh_profile->first_tick_at = state.last_time - now_us;
+	}
+	plh_profile_counters_held.at_us = now_us;
+	return state.last_time;
+}
+
+/* An epoch begins with the sample that has been timed last. */
+static inline void
+begin_epoch(void)
+{
+	state.epoch_began_us = plh_profile_counters_held.at_us;
+	state.tick = (uint32) (state.epoch_began_us >> PLH_TICK_BITS);
 }
 
 /*
@@ -111,25 +135,28 @@ current_epoch(PlhProfileHeader *profile)
 {
 	uint32		transaction = PLH_LOCAL_TRANSACTION();
 
-	is_epoch_open = true;
-	if (transaction != last_transaction && transaction != 0)
+	state.is_epoch_open = true;
+	if (transaction != state.last_transaction && transaction != 0)
 	{
-		uint32		passed = transaction - last_transaction;
+		uint32		passed = transaction - state.last_transaction;
 
-		profile->epoch += last_transaction != 0 &&
+		profile->epoch += state.last_transaction != 0 &&
 			passed < MAX_TRANSACTIONS_PASSED ? passed : 1;
-		last_transaction = transaction;
-		epoch_began_us = plh_profile_counters_last_us;
+		state.last_transaction = transaction;
+		begin_epoch();
 	}
-	else if (plh_profile_counters_last_us - epoch_began_us >= USECS_PER_SEC)
+	else if (plh_profile_counters_held.at_us - state.epoch_began_us >= USECS_PER_SEC)
 	{
 		profile->epoch++;
-		epoch_began_us = plh_profile_counters_last_us;
+		begin_epoch();
 	}
 	return profile->epoch;
 }
 
-/* Note a site's live figures, at growing distances from its first sample. */
+/*
+ * Note a site's live figures, at growing distances from its first sample.  A buffer that
+ * is being enlarged has been freed, and is there again in a moment: it counts.
+ */
 static pg_noinline void
 add_checkpoint(PlhSiteRecord *site, uint32 epochs, TimestampTz now)
 {
@@ -140,17 +167,101 @@ add_checkpoint(PlhSiteRecord *site, uint32 epochs, TimestampTz now)
 	last->epochs = epochs;
 	last->live_samples = site->counters.live_samples;
 	last->live_bytes = site->counters.live_bytes;
+	if (state.freed_site == (uint32) ((char *) site - (char *) plh_profile))
+	{
+		last->live_samples++;
+		last->live_bytes += state.freed_bytes;
+	}
 	last->at = now;
 	site->next_checkpoint = Min(2 * (uint64) epochs, PG_UINT32_MAX);
+}
+
+/* The number of the span in which a site's sample of that tick was born. */
+static inline uint32
+span_of(const PlhBirths *births, uint32 tick)
+{
+	return ((tick - births->first_tick) & ((1 << PLH_BIRTH_BITS) - 1)) >> births->shift;
+}
+
+/* The record of the spans of a site, which has one. */
+static inline PlhSpansRecord *
+spans_at(uint32 offset)
+{
+	PlhSpansRecord *record = plh_profile_records_at(offset);
+
+	Assert(record->record.kind == PLH_RECORD_SPANS);
+	return record;
+}
+
+/* Make spans longer, until they cover that tick. */
+static pg_noinline void
+widen_spans(PlhSpansRecord *record, uint32 tick)
+{
+	PlhSpan    *spans = record->spans;
+
+	while (span_of(&record->births, tick) >= PLH_SPANS)
+	{
+		record->births.shift++;
+		for (int i = 0; i < PLH_SPANS / 2; i++)
+		{
+			spans[i].live_bytes = spans[2 * i].live_bytes + spans[2 * i + 1].live_bytes;
+			spans[i].total_bytes = spans[2 * i].total_bytes + spans[2 * i + 1].total_bytes;
+		}
+		memset(&spans[PLH_SPANS / 2], 0, sizeof(PlhSpan) * (PLH_SPANS / 2));
+	}
+}
+
+/* Let the spans of a site cover that tick. */
+static inline void
+cover(PlhSiteRecord *site, uint32 tick)
+{
+	while (span_of(&site->births, tick) > 0)
+		site->births.shift++;
+	if (site->spans != 0 &&
+		unlikely(span_of(&spans_at(site->spans)->births, tick) >= PLH_SPANS))
+		widen_spans(spans_at(site->spans), tick);
+}
+
+static inline void
+add_to_spans(PlhSpansRecord *record, uint32 tick, int64 bytes)
+{
+	uint32		span = span_of(&record->births, tick);
+
+	Assert(span < PLH_SPANS);
+	record->spans[span].live_bytes += bytes;
+	record->spans[span].total_bytes += bytes;
+}
+
+/* Count what is born in the epoch that the site has noted. */
+static inline void
+add_birth(PlhSiteRecord *site, uint32 tick, int64 bytes)
+{
+	site->born_bytes += bytes;
+	if (site->spans != 0)
+		add_to_spans(spans_at(site->spans), tick, bytes);
+}
+
+/* Undo that for what is gone, but for the total. */
+static inline void
+subtract_birth(PlhSiteRecord *site, uint32 tick, int64 bytes)
+{
+	if (site->spans != 0)
+	{
+		PlhSpansRecord *record = spans_at(site->spans);
+		uint32		span = span_of(&record->births, tick);
+
+		Assert(span < PLH_SPANS && record->spans[span].live_bytes >= bytes);
+		record->spans[span].live_bytes -= bytes;
+	}
 }
 
 /* Count the epochs of a site that gets a sample. */
 static inline void
 note_epoch(PlhSiteRecord *site, uint32 epoch, TimestampTz now)
 {
-	if (site->transactions == 0 || site->last_transaction != last_transaction)
+	if (site->transactions == 0 || site->last_transaction != state.last_transaction)
 	{
-		site->last_transaction = last_transaction;
+		site->last_transaction = state.last_transaction;
 		site->transactions++;
 	}
 	if (site->epochs == 0)
@@ -158,6 +269,7 @@ note_epoch(PlhSiteRecord *site, uint32 epoch, TimestampTz now)
 		site->first_epoch = site->last_epoch = epoch;
 		site->epochs = 1;
 		site->next_checkpoint = 1;
+		site->births.first_tick = state.tick;
 	}
 	else if (epoch != site->last_epoch)
 	{
@@ -165,27 +277,76 @@ note_epoch(PlhSiteRecord *site, uint32 epoch, TimestampTz now)
 		site->epochs++;
 		if (epoch - site->first_epoch >= site->next_checkpoint)
 			add_checkpoint(site, epoch - site->first_epoch, now);
+		cover(site, state.tick);
 	}
 }
 
 /*
- * Note that a site is about to change.  A site should know its live bytes at
- * the peak of the process, and to visit all sites at each new peak would take
- * too long.  So each site notes its live bytes when it changes for the first
- * time after the peak.
+ * Begin to change a site.  A site should know its live bytes at the peak of the
+ * process, and to visit all sites at each new peak would take too long.  So each
+ * site notes its live bytes when it changes for the first time after the peak.
  */
-static inline void
-note_change(PlhProfileHeader *profile, PlhSiteRecord *site)
+static inline uint64
+begin_change(PlhProfileHeader *profile, PlhSiteRecord *site)
 {
+	uint64		number = profile->last_change + 1;
+
 	if (site->last_change <= profile->peak_change)
 		site->peak_bytes = site->counters.live_bytes;
-	site->last_change = ++profile->last_change;
+	plh_profile_run_note_site(site);
+	site->last_change = number;
+	profile->last_change = number;
+
+	/* whoever sees a changed counter must see that a change has begun */
+	pg_write_barrier();
+	return number;
+}
+
+/* End that change: readers may take the counters as they are now. */
+static inline void
+end_change(PlhProfileHeader *profile, PlhSiteRecord *site, uint64 number)
+{
+	pg_write_barrier();
+	site->record.references = (uint32) number;
+	profile->settled = (uint32) number;
 }
 
 /*
- * Count a live sample of "size" bytes.
+ * The sample of that many bytes that has just been counted is of a later span than those
+ * before it, where spans have 2^shift ticks: let the site have a record of such.  Nothing
+ * is given up for that.  Without room we are called again when its life has become twice
+ * as long.
  */
-void
+static pg_noinline void
+begin_spans(PlhSiteRecord *site, uint32 shift, int64 bytes)
+{
+	PlhSpansRecord *record = plh_profile_records_take(sizeof(PlhSpansRecord));
+	uint32		offset;
+	uint64		number;
+
+	Assert(site->spans == 0 && site->counters.live_samples > 0);
+	if (record == NULL)
+		return;
+	record->births.first_tick = site->births.first_tick;
+	record->births.shift = shift;
+	record->spans[0].live_bytes = site->counters.live_bytes - bytes;
+	record->spans[0].total_bytes = site->born_bytes - bytes;
+	widen_spans(record, state.tick);
+	add_to_spans(record, state.tick, bytes);
+	offset = plh_profile_records_add(record, PLH_RECORD_SPANS,
+									 sizeof(PlhSpansRecord), site->record.hash);
+
+	/* readers that know the site without it read the site again */
+	number = begin_change(plh_profile, site);
+	site->spans = offset;
+	end_change(plh_profile, site, number);
+}
+
+/*
+ * Count a live sample of "size" bytes.  Returns the tick of its birth, which the caller
+ * keeps with it.
+ */
+uint32
 plh_profile_counters_add(uint32 site_offset, Size size, PlhDraw draw)
 {
 	PlhProfileHeader *profile = plh_profile;
@@ -193,13 +354,17 @@ plh_profile_counters_add(uint32 site_offset, Size size, PlhDraw draw)
 	PlhSampleValue value = plh_sampling_value(size, draw);
 	int64		bytes = (int64) size * value.weight;
 	TimestampTz now = sample_time();
+	uint64		number;
+	uint32		shift = site->births.shift;
 
 	Assert(plh_guard_held);
+	number = begin_change(profile, site);
 	note_epoch(site, current_epoch(profile), now);
-	note_change(profile, site);
+	state.freed_site = 0;
 	add_to_counters(&site->counters, bytes, value.weight, value.variance, now);
+	add_birth(site, state.tick, bytes);
 	add_to_counters(&profile->counters, bytes, value.weight, value.variance, now);
-	plh_profile_counters_live_bytes[site->key.lifetime] += bytes;
+	plh_profile_counters_held.live_bytes[site->key.lifetime] += bytes;
 	if (site->key.lifetime == PLH_LIFETIME_PROCESS)
 		add_to_counters(&profile->malloc_counters, bytes, value.weight, value.variance,
 						now);
@@ -207,33 +372,45 @@ plh_profile_counters_add(uint32 site_offset, Size size, PlhDraw draw)
 	{
 		profile->peak_bytes = profile->counters.live_bytes;
 		profile->peak_at = now;
-		profile->peak_change = profile->last_change;
+		profile->peak_change = number;
 	}
+	plh_profile_run_note_peak(profile, number, now);
+	end_change(profile, site, number);
+	if (unlikely(site->births.shift != shift && site->spans == 0))
+		begin_spans(site, shift, bytes);
 	Assert(site->counters.live_bytes <= profile->counters.live_bytes);
 	Assert(site->counters.live_samples <= profile->counters.live_samples);
 	profile->samples_taken++;
 	if (site_offset == profile->catch_all_site)
-		plh_profile_counters_lose(PLH_LOSS_PROFILE, size, draw);
+		plh_profile_counters_count_lost(PLH_LOSS_PROFILE, size, draw);
+	return state.tick;
 }
 
 /*
- * Undo a call of plh_profile_counters_add with the same arguments.
+ * Undo a call of plh_profile_counters_add with the same arguments, which returned that
+ * tick.
  */
 void
-plh_profile_counters_subtract(uint32 site_offset, Size size, PlhDraw draw)
+plh_profile_counters_subtract(uint32 site_offset, Size size, PlhDraw draw,
+							  uint32 tick)
 {
 	PlhProfileHeader *profile = plh_profile;
 	PlhSiteRecord *site = site_at(site_offset);
 	PlhSampleValue value = plh_sampling_value(size, draw);
 	int64		bytes = (int64) size * value.weight;
+	uint64		number;
 
 	Assert(plh_guard_held);
-	note_change(profile, site);
+	number = begin_change(profile, site);
 	subtract_from_counters(&site->counters, bytes, value.weight, value.variance);
+	subtract_birth(site, tick, bytes);
 	subtract_from_counters(&profile->counters, bytes, value.weight, value.variance);
-	plh_profile_counters_live_bytes[site->key.lifetime] -= bytes;
+	plh_profile_counters_held.live_bytes[site->key.lifetime] -= bytes;
+	state.freed_site = site_offset;
+	state.freed_bytes = bytes;
 	if (site->key.lifetime == PLH_LIFETIME_PROCESS)
 		subtract_from_counters(&profile->malloc_counters, bytes, value.weight, value.variance);
+	end_change(profile, site, number);
 }
 
 /*
@@ -246,6 +423,7 @@ plh_profile_counters_fold(uint32 site_offset, uint32 target_offset)
 	const PlhCounters *from = &site_at(site_offset)->counters;
 	PlhSiteRecord *target = site_at(target_offset);
 	PlhCounters *to = &target->counters;
+	uint64		number;
 
 	Assert(plh_guard_held);
 	Assert(site_offset != target_offset);
@@ -253,7 +431,7 @@ plh_profile_counters_fold(uint32 site_offset, uint32 target_offset)
 	Assert(from->total_samples > 0);
 
 	/* only behind this does the target have peak_bytes of its own */
-	note_change(plh_profile, target);
+	number = begin_change(plh_profile, target);
 	target->peak_bytes += plh_site_peak_bytes(plh_profile,
 											  site_at(site_offset));
 	to->total_bytes += from->total_bytes;
@@ -262,11 +440,12 @@ plh_profile_counters_fold(uint32 site_offset, uint32 target_offset)
 	to->first_at = to->first_at == 0 ? from->first_at :
 		Min(to->first_at, from->first_at);
 	to->last_at = Max(to->last_at, from->last_at);
+	end_change(plh_profile, target, number);
 }
 
 /*
  * A site that holds nothing stands for others, too, from now on: forget the
- * course that it took, but not its totals.
+ * course that it took, but not its totals.  The caller has given up its spans.
  */
 void
 plh_profile_counters_begin_anew(uint32 site_offset)
@@ -274,25 +453,27 @@ plh_profile_counters_begin_anew(uint32 site_offset)
 	PlhSiteRecord *site = site_at(site_offset);
 
 	Assert(plh_guard_held);
-	Assert(site->counters.live_samples == 0);
+	Assert(site->counters.live_samples == 0 && site->spans == 0);
 	site->first_epoch = 0;
 	site->last_epoch = 0;
 	site->epochs = 0;
 	site->next_checkpoint = 0;
 	site->transactions = 0;
 	memset(site->checkpoints, 0, sizeof(site->checkpoints));
+	memset(&site->births, 0, sizeof(site->births));
+	site->born_bytes = 0;
 }
 
 /*
  * Count a sample of "size" bytes that could not be kept as it should be.
  */
 void
-plh_profile_counters_lose(PlhLoss loss, Size size, PlhDraw draw)
+plh_profile_counters_count_lost(PlhLoss loss, Size size, PlhDraw draw)
 {
 	int64	   *lost_samples = plh_profile != NULL ?
-		plh_profile->lost_samples : early.lost_samples;
+		plh_profile->lost_samples : state.early.lost_samples;
 	int64	   *lost_bytes = plh_profile != NULL ?
-		plh_profile->lost_bytes : early.lost_bytes;
+		plh_profile->lost_bytes : state.early.lost_bytes;
 
 	Assert(plh_guard_held);
 	Assert(loss >= 0 && loss < PLH_LOSSES);
@@ -313,7 +494,7 @@ plh_profile_counters_out_of_scope(void)
 	if (plh_profile != NULL)
 		plh_profile->samples_taken++;
 	else
-		early.samples_taken++;
+		state.early.samples_taken++;
 }
 
 /*
@@ -322,26 +503,28 @@ plh_profile_counters_out_of_scope(void)
 void
 plh_profile_counters_start(void)
 {
-	plh_profile->samples_taken = early.samples_taken;
-	memcpy(plh_profile->lost_samples, early.lost_samples,
-		   sizeof(early.lost_samples));
-	memcpy(plh_profile->lost_bytes, early.lost_bytes,
-		   sizeof(early.lost_bytes));
+	plh_profile->samples_taken = state.early.samples_taken;
+	memcpy(plh_profile->lost_samples, state.early.lost_samples,
+		   sizeof(state.early.lost_samples));
+	memcpy(plh_profile->lost_bytes, state.early.lost_bytes,
+		   sizeof(state.early.lost_bytes));
 }
 
 /*
  * Note that a transaction has ended, of which the last samples may have been.  Most
  * have none, and leave the profile alone: it would be the only look at it, which costs
- * more than all else that is done at the end of a transaction.
+ * more than all else that is done at the end of a transaction.  Returns whether it had
+ * one.
  */
-PLH_EVERY_PROCESS void
+PLH_EVERY_PROCESS bool
 plh_profile_counters_transaction_over(void)
 {
-	if (!is_epoch_open)
-		return;
-	is_epoch_open = false;
+	if (!state.is_epoch_open)
+		return false;
+	state.is_epoch_open = false;
 	if (plh_profile != NULL)
 		plh_profile->epoch_over = plh_profile->epoch;
+	return true;
 }
 
 /*
@@ -350,13 +533,7 @@ plh_profile_counters_transaction_over(void)
 PLH_EVERY_PROCESS void
 plh_profile_counters_forget(void)
 {
-	if (plh_profile_counters_last_us == 0 && early.samples_taken == 0)
-		return;					/* nothing was counted */
-	last_transaction = 0;
-	epoch_began_us = 0;
-	is_epoch_open = false;
-	plh_profile_counters_last_us = 0;
-	memset(plh_profile_counters_live_bytes, 0,
-		   sizeof(plh_profile_counters_live_bytes));
-	memset(&early, 0, sizeof(early));
+	memset(&state, 0, sizeof(state));
+	memset(&plh_profile_counters_held, 0, sizeof(plh_profile_counters_held));
+	plh_profile_run_forget();
 }

@@ -12,21 +12,24 @@
 #include "base/sampling.h"
 #include "profile/profile_layout.h"
 
-/* When the last sample was counted, by the coarse monotonic clock. */
-extern int64 plh_profile_counters_last_us;
+/* What this process holds, as of the last sample. */
+typedef struct PlhHeld
+{
+	int64		at_us;			/* by the coarse monotonic clock */
+	int64		live_bytes[PLH_LIFETIMES];
+} PlhHeld;
 
-/* What this process holds, by lifetime, but for what is at the catch-all site. */
-extern int64 plh_profile_counters_live_bytes[PLH_LIFETIMES];
+extern PlhHeld plh_profile_counters_held;
 
-extern void plh_profile_counters_add(uint32 site, Size size, PlhDraw draw);
+extern uint32 plh_profile_counters_add(uint32 site, Size size, PlhDraw draw);
 extern void plh_profile_counters_subtract(uint32 site, Size size,
-										  PlhDraw draw);
+										  PlhDraw draw, uint32 tick);
 extern void plh_profile_counters_fold(uint32 site, uint32 target);
 extern void plh_profile_counters_begin_anew(uint32 site);
-extern void plh_profile_counters_lose(PlhLoss loss, Size size, PlhDraw draw);
+extern void plh_profile_counters_count_lost(PlhLoss loss, Size size, PlhDraw draw);
 extern void plh_profile_counters_out_of_scope(void);
 extern void plh_profile_counters_start(void);
-extern void plh_profile_counters_transaction_over(void);
+extern bool plh_profile_counters_transaction_over(void);
 extern void plh_profile_counters_forget(void);
 
 #endif							/* PLH_PROFILE_COUNTERS_H */

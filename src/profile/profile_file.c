@@ -12,9 +12,7 @@
  */
 #include "postgres.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -22,6 +20,7 @@
 
 #include "miscadmin.h"
 
+#include "base/fork.h"
 #include "base/limits.h"
 #include "base/page_layout.h"
 #include "base/private_memory.h"
@@ -34,26 +33,27 @@
 /* A file grows by this part of itself, so that it grows a few times only. */
 #define GROWTH_PART 4
 
-/* Tries to reserve a part of a file, if they are interrupted all the same. */
-#define MAX_TRIES 10
-
-PlhProfileHeader *plh_profile;
-
-static PlhRegion region;
-static const char *published_directory;
-static PLH_LARGE char published_path[PLH_PATH_MAX]; /* empty until published */
-static ino_t published_inode;
-
-/* The profile does not grow beyond this, if it is not 0. */
-static Size limit_bytes;
-
 /*
- * After a failed growth, refuse the next tries_to_skip requests at once, and
- * twice as many after each further failure: otherwise every new record would
- * try again.
+ * A forked child lets go of its parent's profile at once (profile.c), and of the memory
+ * when it begins its own: plh_profile_file_forget gives that back.
  */
-static uint32 tries_to_skip;
-static uint32 tries_skipped_last;
+PLH_SURVIVES_FORK PlhProfileHeader *plh_profile;
+static PLH_SURVIVES_FORK PlhRegion region;
+
+static PLH_LARGE struct
+{
+	const char *published_directory;
+	char		published_path[PLH_PATH_MAX];	/* empty until published */
+	ino_t		published_inode;
+
+	/*
+	 * After a failed growth, refuse the next tries_to_skip requests at once,
+	 * and twice as many after each further failure: otherwise every new
+	 * record would try again.
+	 */
+	uint32		tries_to_skip;
+	uint32		tries_skipped_last;
+}			state;
 
 /*
  * Reserve the address range of a profile, which it keeps for good, and back
@@ -72,27 +72,6 @@ plh_profile_file_start(Size max_bytes)
 		return false;
 	plh_profile = (PlhProfileHeader *) region.base;
 	return true;
-}
-
-/*
- * Reserve part of a file on its file system.  If true, it will not SIGBUS;
- * otherwise errno is set.  A file system in memory begins anew after each
- * signal, and would never end where signals come often: so they wait.
- */
-static bool
-reserve_blocks(int fd, Size offset, Size bytes)
-{
-	sigset_t	all_signals;
-	sigset_t	signals;
-	int			failure = EINTR;
-
-	sigfillset(&all_signals);
-	sigprocmask(SIG_SETMASK, &all_signals, &signals);
-	for (int tries = 0; tries < MAX_TRIES && failure == EINTR; tries++)
-		failure = posix_fallocate(fd, offset, bytes);
-	sigprocmask(SIG_SETMASK, &signals, NULL);
-	errno = failure;
-	return failure == 0;
 }
 
 /*
@@ -123,10 +102,10 @@ map_file(int fd, Size bytes)
 static int
 open_published(void)
 {
-	int			fd = plh_sealed_file_open(published_path, published_inode);
+	int			fd = plh_sealed_file_open(state.published_path, state.published_inode);
 
 	if (fd < 0 && (errno == ENOENT || errno == ELOOP || errno == ESTALE))
-		published_path[0] = '\0';
+		state.published_path[0] = '\0';
 	return fd;
 }
 
@@ -144,12 +123,12 @@ extend_file(Size bytes)
 	int			fd;
 
 	Assert(start < bytes && used_end >= start);
-	if (plh_shared_directory_check(published_directory) != PLH_DIRECTORY_FINE ||
-		!plh_profile_room_has(published_directory, bytes - start,
+	if (plh_shared_directory_check(state.published_directory) != PLH_DIRECTORY_FINE ||
+		!plh_profile_room_has(state.published_directory, bytes - start,
 							  PLH_ROOM_RECORDS) ||
 		(fd = open_published()) < 0)
 		return false;
-	extended = reserve_blocks(fd, start, bytes - start) &&
+	extended = plh_sealed_file_reserve(fd, start, bytes - start) &&
 		plh_whole_io_write(fd, region.base + start, used_end - start, start) &&
 		map_file(fd, bytes);
 	close(fd);
@@ -163,9 +142,7 @@ extend_file(Size bytes)
 static bool
 grow_file(Size bytes)
 {
-	Size		most = limit_bytes != 0 ? limit_bytes : region.reserved_bytes;
-	Size		wanted = Min(region.committed_bytes +
-							 region.committed_bytes / GROWTH_PART, most);
+	Size		wanted = region.committed_bytes + region.committed_bytes / GROWTH_PART;
 	Size		new_bytes = Min(TYPEALIGN(PLH_REGION_STEP, Max(wanted, bytes)),
 								region.reserved_bytes);
 
@@ -186,30 +163,19 @@ plh_profile_file_grow(Size bytes)
 	Assert(CritSectionCount == 0);
 	if (bytes <= region.committed_bytes)
 		return true;
-	if (bytes > region.reserved_bytes ||
-		(limit_bytes != 0 && bytes > limit_bytes))
+	if (bytes > region.reserved_bytes)
 		return false;
-	if (tries_to_skip > 0)
+	if (state.tries_to_skip > 0)
 	{
-		tries_to_skip--;
+		state.tries_to_skip--;
 		return false;
 	}
 
 	grown = (plh_profile_file_is_whole() && grow_file(bytes)) ||
 		plh_private_memory_commit(&region, bytes);
-	tries_skipped_last = grown ? 0 : Min(2 * tries_skipped_last + 1, 1 << 20);
-	tries_to_skip = tries_skipped_last;
+	state.tries_skipped_last = grown ? 0 : Min(2 * state.tries_skipped_last + 1, 1 << 20);
+	state.tries_to_skip = state.tries_skipped_last;
 	return grown;
-}
-
-/*
- * Refuse growth beyond that many bytes until a further call; 0 for no limit but
- * the profile's maximum.  What the profile has already it keeps.
- */
-void
-plh_profile_file_limit(Size bytes)
-{
-	limit_bytes = bytes;
 }
 
 /* Is a file a profile of this process, which lost sight of it? */
@@ -263,7 +229,7 @@ make_file(const char *path, const char *temporary, Size bytes)
 	if (fd < 0)
 		return false;
 	plh_profile->published_bytes = bytes;
-	made = reserve_blocks(fd, 0, bytes) &&
+	made = plh_sealed_file_reserve(fd, 0, bytes) &&
 		plh_whole_io_write(fd, region.base, bytes, 0) &&
 		fstat(fd, &status) == 0 &&
 		plh_sealed_file_seal(fd) &&
@@ -280,8 +246,8 @@ make_file(const char *path, const char *temporary, Size bytes)
 	close(fd);
 	if (made)
 	{
-		strlcpy(published_path, path, sizeof(published_path));
-		published_inode = status.st_ino;
+		strlcpy(state.published_path, path, sizeof(state.published_path));
+		state.published_inode = status.st_ino;
 	}
 	else
 		plh_profile->published_bytes = 0;
@@ -299,13 +265,15 @@ header_bytes(void)
 /*
  * Let other processes see the profile from now on, as a file of the directory,
  * whose path must stay valid.  Without room for all of it they see only the
- * header, or what they saw before.  Returns whether they see all.
+ * header, or what they saw before.  Returns whether they see all; if not, errno is
+ * set.
  */
 bool
 plh_profile_file_publish(const char *directory)
 {
 	char		path[PLH_PATH_MAX];
 	char		temporary[PLH_PATH_MAX];
+	int			saved_errno;
 
 	Assert(CritSectionCount == 0);
 	if (plh_profile == NULL)
@@ -314,7 +282,7 @@ plh_profile_file_publish(const char *directory)
 		return plh_profile_file_is_whole() ||
 			extend_file(region.committed_bytes);
 
-	published_directory = directory;
+	state.published_directory = directory;
 	snprintf(path, sizeof(path), "%s/%d", directory, (int) getpid());
 	snprintf(temporary, sizeof(temporary), "%s/tmp.%d", directory,
 			 (int) getpid());
@@ -322,9 +290,11 @@ plh_profile_file_publish(const char *directory)
 							 PLH_ROOM_RECORDS) &&
 		make_file(path, temporary, region.committed_bytes))
 		return true;
-	if (errno != ENOENT &&
+	saved_errno = errno;
+	if (saved_errno != ENOENT &&
 		plh_profile_room_has(directory, header_bytes(), PLH_ROOM_HEADER))
 		(void) make_file(path, temporary, header_bytes());
+	errno = saved_errno;
 	return false;
 }
 
@@ -339,9 +309,9 @@ plh_profile_file_verify(void)
 
 	if (!plh_profile_file_is_published())
 		return false;
-	if (lstat(published_path, &status) == 0 ?
-		status.st_ino != published_inode : errno == ENOENT)
-		published_path[0] = '\0';
+	if (lstat(state.published_path, &status) == 0 ?
+		status.st_ino != state.published_inode : errno == ENOENT)
+		state.published_path[0] = '\0';
 	return plh_profile_file_is_published();
 }
 
@@ -351,13 +321,13 @@ plh_profile_file_verify(void)
 PLH_EVERY_PROCESS bool
 plh_profile_file_is_published(void)
 {
-	return plh_profile != NULL && published_path[0] != '\0';
+	return plh_profile != NULL && state.published_path[0] != '\0';
 }
 
 /*
  * Does the file have all of the profile?
  */
-bool
+PLH_EVERY_PROCESS bool
 plh_profile_file_is_whole(void)
 {
 	return plh_profile_file_is_published() &&
@@ -381,20 +351,17 @@ plh_profile_file_unlink(void)
 {
 	/* a file that somebody else put in its place must stay */
 	if (plh_profile_file_verify())
-		unlink(published_path);
-	published_path[0] = '\0';
+		unlink(state.published_path);
+	state.published_path[0] = '\0';
 }
 
 /*
  * Give up the memory of a profile that was the parent's, and forget its file.
  */
 void
-plh_profile_file_discard(void)
+plh_profile_file_forget(void)
 {
 	Assert(plh_profile == NULL);
 	plh_private_memory_discard(&region);
-	published_path[0] = '\0';
-	tries_to_skip = 0;
-	tries_skipped_last = 0;
-	limit_bytes = 0;
+	memset(&state, 0, sizeof(state));
 }

@@ -22,13 +22,12 @@ extern PlhProfileHeader *plh_profile;
 
 extern bool plh_profile_file_start(Size max_bytes);
 extern bool plh_profile_file_grow(Size bytes);
-extern void plh_profile_file_limit(Size bytes);
 extern bool plh_profile_file_publish(const char *directory);
 extern bool plh_profile_file_verify(void);
 extern bool plh_profile_file_is_published(void);
 extern bool plh_profile_file_is_whole(void);
 extern Size plh_profile_file_bytes(void);
 extern void plh_profile_file_unlink(void);
-extern void plh_profile_file_discard(void);
+extern void plh_profile_file_forget(void);
 
 #endif							/* PLH_PROFILE_FILE_H */

@@ -12,16 +12,49 @@
 
 #include "miscadmin.h"
 
-#include "base/limits.h"
+#include "base/fork.h"
 #include "base/page_layout.h"
 #include "base/sampling.h"
 #include "profile/profile_image.h"
 
-/* Returns how many bytes the variable part of a record may have. */
-static Size
-payload_bytes(const PlhRecord *record, Size fixed_bytes)
+/* No process has more. */
+#define BYTES_MAX (PG_INT64_MAX / 65536)
+
+const uint32 plh_profile_image_sizes[PLH_RECORD_SIZES] = {
+	[PLH_RECORD_MODULE] = offsetof(PlhModuleRecord, path),
+	[PLH_RECORD_STRING] = offsetof(PlhStringRecord, text),
+	[PLH_RECORD_STATEMENT] = offsetof(PlhStatementRecord, text),
+	[PLH_RECORD_STACK] = offsetof(PlhStackRecord, frames),
+	[PLH_RECORD_SITE] = sizeof(PlhSiteRecord),
+	[PLH_RECORD_CONTEXT] = sizeof(PlhContextRecord),
+	[PLH_RECORD_FREE] = sizeof(PlhRecord),
+	[PLH_RECORD_COURSE] = offsetof(PlhCourseRecord, contexts),
+	[PLH_RECORD_SPANS] = sizeof(PlhSpansRecord),
+	[PLH_RECORD_EXAMPLE] = offsetof(PlhExampleRecord, text)
+};
+
+/*
+ * Say in a header that it, and the records behind it, have this layout.
+ */
+void
+plh_profile_image_note_sizes(PlhProfileHeader *header)
 {
-	return record->bytes - fixed_bytes;
+	StaticAssertStmt(PLH_RECORD_KINDS <= PLH_RECORD_SIZES,
+					 "the header has no room for the sizes of all records");
+	memcpy(header->magic, PLH_PROFILE_MAGIC, sizeof(header->magic));
+	header->layout_version = PLH_LAYOUT_VERSION;
+	header->header_bytes = sizeof(PlhProfileHeader);
+	memcpy(header->record_bytes, plh_profile_image_sizes, sizeof(plh_profile_image_sizes));
+}
+
+/* Has a record a text of that length behind its fixed part, and its end? */
+static bool
+has_text(const PlhRecord *record, uint64 length, uint64 max_length)
+{
+	Size		fixed = plh_profile_image_sizes[record->kind];
+
+	return length <= max_length && length < record->bytes - fixed &&
+		((const char *) record)[fixed + length] == '\0';
 }
 
 /*
@@ -32,52 +65,36 @@ payload_bytes(const PlhRecord *record, Size fixed_bytes)
 static bool
 is_sound(const PlhRecord *record)
 {
+	const PlhModuleRecord *module = (const PlhModuleRecord *) record;
+	const PlhStackRecord *stack = (const PlhStackRecord *) record;
+	Size		fixed = plh_profile_image_sizes[record->kind];
+
+	if (record->bytes < fixed)
+		return false;
 	switch ((PlhRecordKind) record->kind)
 	{
 		case PLH_RECORD_MODULE:
-			{
-				const PlhModuleRecord *module = (const PlhModuleRecord *) record;
-				Size		fixed = offsetof(PlhModuleRecord, path);
-
-				return record->bytes > fixed &&
-					module->path_bytes < MAXPGPATH &&
-					module->path_bytes < payload_bytes(record, fixed) &&
-					module->path[module->path_bytes] == '\0' &&
-					module->build_id_bytes <= PLH_BUILD_ID_MAX;
-			}
+			return has_text(record, module->path_bytes, MAXPGPATH - 1) &&
+				module->build_id_bytes <= PLH_BUILD_ID_MAX;
 		case PLH_RECORD_STRING:
-			{
-				const PlhStringRecord *string = (const PlhStringRecord *) record;
-				Size		fixed = offsetof(PlhStringRecord, text);
-
-				return record->bytes > fixed &&
-					string->text_bytes <= PLH_CONTEXT_NAME_MAX &&
-					string->text_bytes < payload_bytes(record, fixed) &&
-					string->text[string->text_bytes] == '\0';
-			}
+			return has_text(record, ((const PlhStringRecord *) record)->text_bytes,
+							PLH_CONTEXT_NAME_MAX);
 		case PLH_RECORD_STATEMENT:
-			{
-				const PlhStatementRecord *statement = (const PlhStatementRecord *) record;
-				Size		fixed = offsetof(PlhStatementRecord, text);
-
-				return record->bytes > fixed &&
-					statement->text_bytes <= PLH_STATEMENT_MAX &&
-					statement->text_bytes < payload_bytes(record, fixed) &&
-					statement->text[statement->text_bytes] == '\0';
-			}
+			return has_text(record, ((const PlhStatementRecord *) record)->text_bytes,
+							PLH_STATEMENT_MAX);
+		case PLH_RECORD_EXAMPLE:
+			return has_text(record, ((const PlhExampleRecord *) record)->text_bytes,
+							PLH_EXAMPLE_MAX);
 		case PLH_RECORD_STACK:
-			{
-				const PlhStackRecord *stack = (const PlhStackRecord *) record;
-				Size		fixed = offsetof(PlhStackRecord, frames);
-
-				return record->bytes >= fixed &&
-					stack->depth <= PLH_MAX_FRAMES &&
-					stack->depth <= payload_bytes(record, fixed) / sizeof(PlhFrame);
-			}
+			return stack->depth <= PLH_MAX_FRAMES &&
+				stack->depth <= (record->bytes - fixed) / sizeof(PlhFrame);
 		case PLH_RECORD_SITE:
-			return record->bytes >= sizeof(PlhSiteRecord);
 		case PLH_RECORD_CONTEXT:
-			return record->bytes >= sizeof(PlhContextRecord);
+		case PLH_RECORD_SPANS:
+			return true;
+		case PLH_RECORD_COURSE:
+			return ((const PlhCourseRecord *) record)->course_of != PLH_COURSE_CONTEXTS ||
+				record->bytes - fixed >= sizeof(uint32) * PLH_HISTORY_POINTS;
 		case PLH_RECORD_FREE:
 			break;				/* nothing refers to it */
 	}
@@ -95,9 +112,12 @@ assert_in_image(const PlhProfileImage *image, const PlhRecord *record)
 	Assert(offset + record->bytes <= image->bytes);
 }
 
-/* Returns the record of that kind at an offset, or NULL if none is sound. */
-static const void *
-record_at(const PlhProfileImage *image, uint32 offset, PlhRecordKind kind)
+/*
+ * Returns the record of that kind at an offset, or NULL if none is sound.
+ */
+const void *
+plh_profile_image_at(const PlhProfileImage *image, uint32 offset,
+					 PlhRecordKind kind)
 {
 	const PlhRecord *record;
 
@@ -118,9 +138,9 @@ record_at(const PlhProfileImage *image, uint32 offset, PlhRecordKind kind)
  * *position, which is 0 at first, behind it.  Returns NULL at the end, or
  * where the sequence of records breaks.
  */
-static const void *
-next_record(const PlhProfileImage *image, PlhRecordKind kind,
-			uint32 *position)
+const void *
+plh_profile_image_next(const PlhProfileImage *image, PlhRecordKind kind,
+					   uint32 *position)
 {
 	Size		offset = *position == 0 ? MAXALIGN(sizeof(PlhProfileHeader)) :
 		*position;
@@ -135,7 +155,7 @@ next_record(const PlhProfileImage *image, PlhRecordKind kind,
 			bytes > image->bytes - offset)
 			break;
 		*position = offset + bytes;
-		if (record_at(image, offset, kind) != NULL)
+		if (plh_profile_image_at(image, offset, kind) != NULL)
 			return record;
 		offset += bytes;
 	}
@@ -150,9 +170,9 @@ index_modules(PlhProfileImage *image)
 	uint32		position = 0;
 
 	memset(image->modules, 0, sizeof(image->modules));
-	while ((module = next_record(image, PLH_RECORD_MODULE, &position)) != NULL)
+	while ((module = plh_profile_image_next(image, PLH_RECORD_MODULE, &position)) != NULL)
 	{
-		if (module->index < PLH_IMAGE_MODULES)
+		if (module->index > 0 && module->index < PLH_IMAGE_MODULES)
 			image->modules[module->index] = (const char *) module -
 				(const char *) image->header;
 	}
@@ -179,7 +199,8 @@ plh_profile_image_adopt(PlhProfileImage *image, const PlhProfileHeader *header,
 PlhProfileImage *
 plh_profile_image_own(const PlhProfileHeader *header)
 {
-	static PLH_LARGE PlhProfileImage own;
+	/* it is made anew at each call */
+	static PLH_SURVIVES_FORK PLH_LARGE PlhProfileImage own;
 
 	own.alive = true;
 	own.crashed = false;
@@ -189,13 +210,18 @@ plh_profile_image_own(const PlhProfileHeader *header)
 }
 
 /*
- * Returns the next site at *position or behind, and moves *position, which is
- * 0 at first, behind it.  Returns NULL at the end.
+ * Returns how many sites hold something.
  */
-const PlhSiteRecord *
-plh_profile_image_next_site(const PlhProfileImage *image, uint32 *position)
+uint32
+plh_profile_image_live_sites(const PlhProfileImage *image)
 {
-	return next_record(image, PLH_RECORD_SITE, position);
+	const PlhSiteRecord *site;
+	uint32		position = 0;
+	uint32		count = 0;
+
+	while ((site = plh_profile_image_next_site(image, &position)) != NULL)
+		count += site->counters.live_count > 0;
+	return count;
 }
 
 /*
@@ -220,17 +246,6 @@ plh_profile_image_offset(const PlhProfileImage *image, const void *record)
 }
 
 /*
- * Returns the next record of memory contexts, as plh_profile_image_next_site
- * does for sites.
- */
-const PlhContextRecord *
-plh_profile_image_next_context(const PlhProfileImage *image,
-							   uint32 *position)
-{
-	return next_record(image, PLH_RECORD_CONTEXT, position);
-}
-
-/*
  * Returns how many samples of that process are not counted as live, or not at
  * their site.
  */
@@ -245,41 +260,14 @@ plh_profile_image_lost_samples(const PlhProfileHeader *header)
 }
 
 /*
- * Returns the site at an offset.
- */
-const PlhSiteRecord *
-plh_profile_image_site(const PlhProfileImage *image, uint32 offset)
-{
-	return record_at(image, offset, PLH_RECORD_SITE);
-}
-
-/*
  * Returns the stack at an offset; NULL if libunwind found no frames for it.
  */
 const PlhStackRecord *
 plh_profile_image_stack(const PlhProfileImage *image, uint32 offset)
 {
-	const PlhStackRecord *stack = record_at(image, offset, PLH_RECORD_STACK);
+	const PlhStackRecord *stack = plh_profile_image_at(image, offset, PLH_RECORD_STACK);
 
 	return stack != NULL && stack->depth > 0 ? stack : NULL;
-}
-
-/*
- * Returns the statement at an offset.
- */
-const PlhStatementRecord *
-plh_profile_image_statement(const PlhProfileImage *image, uint32 offset)
-{
-	return record_at(image, offset, PLH_RECORD_STATEMENT);
-}
-
-/*
- * Returns the string at an offset.
- */
-const PlhStringRecord *
-plh_profile_image_string(const PlhProfileImage *image, uint32 offset)
-{
-	return record_at(image, offset, PLH_RECORD_STRING);
 }
 
 /*
@@ -290,7 +278,20 @@ plh_profile_image_module(const PlhProfileImage *image, uint32 index)
 {
 	if (index >= PLH_IMAGE_MODULES)
 		return NULL;
-	return record_at(image, image->modules[index], PLH_RECORD_MODULE);
+	return plh_profile_image_at(image, image->modules[index], PLH_RECORD_MODULE);
+}
+
+/*
+ * Are these the same binary?  Those without a build-id are, by their path.
+ */
+bool
+plh_profile_image_is_same_module(const PlhModuleRecord *left,
+								 const PlhModuleRecord *right)
+{
+	return left->build_id_bytes == right->build_id_bytes &&
+		(left->build_id_bytes > 0 ?
+		 memcmp(left->build_id, right->build_id, left->build_id_bytes) == 0 :
+		 strcmp(left->path, right->path) == 0);
 }
 
 /*
@@ -337,22 +338,16 @@ plh_profile_image_surely_live_bytes(const PlhProfileHeader *header)
 const char *
 plh_profile_image_lifetime_name(uint32 lifetime)
 {
-	switch ((PlhLifetime) lifetime)
-	{
-		case PLH_LIFETIME_SESSION:
-			return "session";
-		case PLH_LIFETIME_TRANSACTION:
-			return "transaction";
-		case PLH_LIFETIME_STATEMENT:
-			return "statement";
-		case PLH_LIFETIME_QUERY:
-			return "query";
-		case PLH_LIFETIME_PROCESS:
-			return "process";
-		case PLH_LIFETIME_ERROR:
-			return "error";
-	}
-	return "unknown";
+	static const char *const names[PLH_LIFETIMES] = {
+		[PLH_LIFETIME_SESSION] = "session",
+		[PLH_LIFETIME_TRANSACTION] = "transaction",
+		[PLH_LIFETIME_STATEMENT] = "statement",
+		[PLH_LIFETIME_QUERY] = "query",
+		[PLH_LIFETIME_ERROR] = "error",
+		[PLH_LIFETIME_PROCESS] = "process"
+	};
+
+	return lifetime < PLH_LIFETIMES ? names[lifetime] : "unknown";
 }
 
 /*
@@ -373,6 +368,57 @@ plh_profile_image_counted_bytes(const PlhProfileHeader *header)
 {
 	return header->census_at == 0 ? 0 :
 		Max(header->context_bytes, header->malloc_bytes);
+}
+
+/* A figure that sums of some do not overflow with: a damaged header may have any. */
+static int64
+sound(int64 bytes)
+{
+	return Max(0, Min(bytes, BYTES_MAX));
+}
+
+/*
+ * What the process held when it last wrote to its profile.  What was counted is exact:
+ * samples tell only what has changed since.  A process that was never counted is
+ * what its samples say.
+ */
+PlhHeldBytes
+plh_profile_image_held_bytes(const PlhProfileHeader *header)
+{
+	int64		counted = sound(plh_profile_image_counted_bytes(header));
+	int64		then = header->census_at == 0 ? 0 :
+		sound(header->passing_sampled_bytes) +
+		sound(header->lasting_sampled_bytes) +
+		sound(header->malloc_sampled_bytes);
+	int64		now = sound(header->counters.live_bytes);
+	int64		change = now > then ? now - then : then - now;
+	double		part = now == 0 ? 0.0 : Min(1.0, (double) change / now);
+	double		samples = part * sound(header->counters.live_samples);
+	double		error =
+		plh_sampling_error_bytes(part * header->counters.live_variance, change,
+								 Max((int64) samples, 1));
+
+	return (PlhHeldBytes)
+	{
+		.bytes = Max(0, counted + now - then),
+			.gained_bytes = now - then,
+			.error_bytes = sound((int64) error)
+	};
+}
+
+/*
+ * The most that all samples can stand for: what was counted, if none came later;
+ * PG_INT64_MAX if that is not known.
+ */
+int64
+plh_profile_image_live_bound(const PlhProfileHeader *header)
+{
+	if (header->census_at == 0 || header->counters.last_at > header->census_at)
+		return PG_INT64_MAX;
+	if (!header->malloc_tracked)
+		return Max(0, header->context_bytes);
+	return header->malloc_bytes < 0 ? PG_INT64_MAX :
+		plh_profile_image_counted_bytes(header);
 }
 
 /*

@@ -19,7 +19,7 @@
 #include "profile/profile_layout.h"
 
 /* An image gives access to modules with an index below this. */
-#define PLH_IMAGE_MODULES 1024
+#define PLH_IMAGE_MODULES PLH_ROUTINE_MODULE
 
 typedef struct PlhProfileImage
 {
@@ -29,29 +29,66 @@ typedef struct PlhProfileImage
 	bool		crashed;		/* the owner did not exit cleanly */
 	char		path[PLH_PATH_MAX]; /* of the file; empty for our own memory */
 	uint32		modules[PLH_IMAGE_MODULES]; /* offsets by index; 0: none */
-	const struct PlhSymbolTable *symbols;	/* from the dump, or NULL */
+	const struct PlhFrameNames *names;	/* of functions, from the dump; or
+										 * NULL */
+	const struct PlhMovedRecords *moved;	/* from where they are in
+											 * baselines; NULL if they are
+											 * there */
 } PlhProfileImage;
+
+/*
+ * What a process has in contexts and from malloc: as it was last counted, and as samples
+ * say since.
+ */
+typedef struct PlhHeldBytes
+{
+	int64		bytes;
+	int64		gained_bytes;	/* what samples have gained since the count;
+								 * below 0: lost */
+	int64		error_bytes;	/* 95% bound of what was gained */
+} PlhHeldBytes;
+
+/* The sizes of records, by kind, up to their variable parts. */
+extern const uint32 plh_profile_image_sizes[PLH_RECORD_SIZES];
+
+extern void plh_profile_image_note_sizes(PlhProfileHeader *header);
 
 extern PlhProfileImage *plh_profile_image_own(const PlhProfileHeader *header);
 extern void plh_profile_image_adopt(PlhProfileImage *image,
 									const PlhProfileHeader *header, Size bytes);
 
-extern const PlhSiteRecord *plh_profile_image_next_site(const PlhProfileImage *image,
-														uint32 *position);
-extern const PlhContextRecord *plh_profile_image_next_context(const PlhProfileImage *image,
-															  uint32 *position);
+extern const void *plh_profile_image_at(const PlhProfileImage *image,
+										uint32 offset, PlhRecordKind kind);
+extern const void *plh_profile_image_next(const PlhProfileImage *image,
+										  PlhRecordKind kind, uint32 *position);
+
+#define plh_profile_image_site(image, offset) \
+	((const PlhSiteRecord *) plh_profile_image_at(image, offset, PLH_RECORD_SITE))
+#define plh_profile_image_statement(image, offset) \
+	((const PlhStatementRecord *) plh_profile_image_at(image, offset, PLH_RECORD_STATEMENT))
+#define plh_profile_image_string(image, offset) \
+	((const PlhStringRecord *) plh_profile_image_at(image, offset, PLH_RECORD_STRING))
+#define plh_profile_image_next_site(image, position) \
+	((const PlhSiteRecord *) plh_profile_image_next(image, PLH_RECORD_SITE, position))
+#define plh_profile_image_next_context(image, position) \
+	((const PlhContextRecord *) plh_profile_image_next(image, PLH_RECORD_CONTEXT, position))
+#define plh_profile_image_context(image, offset) \
+	((const PlhContextRecord *) plh_profile_image_at(image, offset, PLH_RECORD_CONTEXT))
+#define plh_profile_image_next_course(image, position) \
+	((const PlhCourseRecord *) plh_profile_image_next(image, PLH_RECORD_COURSE, position))
+#define plh_profile_image_example(image, offset) \
+	((const PlhExampleRecord *) plh_profile_image_at(image, offset, PLH_RECORD_EXAMPLE))
+
+extern uint32 plh_profile_image_live_sites(const PlhProfileImage *image);
 extern uint32 plh_profile_image_offset(const PlhProfileImage *image,
 									   const void *record);
-extern const PlhSiteRecord *plh_profile_image_site(const PlhProfileImage *image,
-												   uint32 offset);
 extern const PlhStackRecord *plh_profile_image_stack(const PlhProfileImage *image,
 													 uint32 offset);
-extern const PlhStatementRecord *plh_profile_image_statement(const PlhProfileImage *image,
-															 uint32 offset);
 extern const PlhModuleRecord *plh_profile_image_module(const PlhProfileImage *image,
 													   uint32 index);
-extern const PlhStringRecord *plh_profile_image_string(const PlhProfileImage *image,
-													   uint32 offset);
+
+extern bool plh_profile_image_is_same_module(const PlhModuleRecord *left,
+											 const PlhModuleRecord *right);
 
 extern const char *plh_profile_image_backend_type(const PlhProfileImage *image);
 extern int64 plh_profile_image_lost_samples(const PlhProfileHeader *header);
@@ -60,6 +97,8 @@ extern int64 plh_profile_image_peak_bytes(const PlhProfileHeader *header);
 extern double plh_profile_image_live_error_bytes(const PlhProfileHeader *header);
 extern double plh_profile_image_surely_live_bytes(const PlhProfileHeader *header);
 extern int64 plh_profile_image_counted_bytes(const PlhProfileHeader *header);
+extern PlhHeldBytes plh_profile_image_held_bytes(const PlhProfileHeader *header);
+extern int64 plh_profile_image_live_bound(const PlhProfileHeader *header);
 extern TimestampTz plh_profile_image_ended_at(const PlhProfileHeader *header);
 extern const char *plh_profile_image_lifetime_name(uint32 lifetime);
 

@@ -6,16 +6,25 @@
  * A profile is a header, followed by records, one directly behind the other,
  * up to header.used_bytes.  A record is complete before used_bytes covers it
  * and its kind says what it is, and never moves; later only the counters of
- * sites and memory contexts change, and a site may lose its statement and its
- * stack.  Records refer to others by their offset from the start of the
- * profile; 0 stands for none.  All offsets are multiples of 8.
+ * sites, their spans and memory contexts change, courses get further points, contexts
+ * get other examples, and a site may get spans, or lose its statement and its stack.  Records refer to others by their
+ * offset from the start of the profile; 0 stands for none.  All offsets are multiples of 8.
  *
  * Records that are no longer needed are given up: their kind becomes
  * PLH_RECORD_FREE.  Their room is not used again before header.round has been
  * raised, so that in a copy that was made within one round each record that
  * is referred to is the one that was meant, or free.
  *
- * Any change here changes PLH_LAYOUT_VERSION.
+ * A change of counters is numbered: first the number goes into last_change of the
+ * header and the site, then the counters change, then the number goes into what lies
+ * before the counters.  Whoever copies from the start to the end, and finds another
+ * number before the counters than behind them, has met the owner at work
+ * (reader/settled_counters.c).
+ *
+ * Fields may be added at the end of the header and of records, before their
+ * variable part: header.header_bytes and record_bytes tell readers of later
+ * versions what was there.  Any other change changes PLH_LAYOUT_VERSION, and
+ * reader/profile_layouts.c must still know the layout before it.
  */
 #ifndef PLH_PROFILE_LAYOUT_H
 #define PLH_PROFILE_LAYOUT_H
@@ -23,9 +32,10 @@
 #include "datatype/timestamp.h"
 
 #include "base/limits.h"
+#include "base/routine_language.h"
 
 #define PLH_PROFILE_MAGIC "PLHPROF"
-#define PLH_LAYOUT_VERSION 7
+#define PLH_LAYOUT_VERSION 8
 
 /* A profile keeps labels, context names and statements up to these bytes. */
 #define PLH_LABEL_MAX 96
@@ -35,6 +45,15 @@
 
 /* What malloc allocates for others than memory contexts is of this context. */
 #define PLH_MALLOC_NAME "[malloc]"
+
+/*
+ * What stands for the stack of a site that has none: none was found, it was given
+ * up, or there was no room for it; and for the name of a context.
+ */
+#define PLH_NO_STACK_NAME "[no stack]"
+#define PLH_FORMER_STACKS_NAME "[former stacks]"
+#define PLH_NO_ROOM_NAME "[no room]"
+#define PLH_NO_CONTEXT_NAME "[no context]"
 
 /* Stored in profiles: append only. */
 typedef enum PlhLifetime
@@ -90,7 +109,7 @@ typedef struct PlhHistoryPoint
 	int64		context_bytes;
 	int64		malloc_bytes;	/* in use; -1: not known */
 	int64		malloc_free_bytes;
-	int64		own_bytes;		/* private memory of the process */
+	int64		own_bytes;		/* RssAnon of the process */
 } PlhHistoryPoint;
 
 /*
@@ -107,24 +126,52 @@ typedef enum PlhDeathKind
 	PLH_DEATH_EXIT_CODE,		/* it exited with that code */
 	PLH_DEATH_WITH_PROCESS,		/* the server ended it, as the process with
 								 * that pid had died */
-#define PLH_DEATH_KINDS (PLH_DEATH_WITH_PROCESS + 1)
 } PlhDeathKind;
 
 /* The death of a process; the postmaster fills it in, as the owner can't. */
 typedef struct PlhDeath
 {
 	TimestampTz at;				/* not later than this; 0: not known */
-	uint32		kind;			/* PlhDeathKind */
+	uint32		kind;			/* PlhDeathKind, and PLH_DEATH_REPORTED */
 	int32		number;			/* signal, exit code or pid */
 } PlhDeath;
+
+/* A bit of PlhDeath.kind: the log has it. */
+#define PLH_DEATH_REPORTED 0x10000
+
+static inline PlhDeathKind
+plh_death_kind(const PlhDeath *death)
+{
+	return (PlhDeathKind) (death->kind & ~PLH_DEATH_REPORTED);
+}
 
 /* Did the process die of something, and not only with another one? */
 static inline bool
 plh_death_has_cause(const PlhDeath *death)
 {
-	return death->kind == PLH_DEATH_SIGNAL ||
-		death->kind == PLH_DEATH_EXIT_CODE;
+	PlhDeathKind kind = plh_death_kind(death);
+
+	return kind == PLH_DEATH_SIGNAL || kind == PLH_DEATH_EXIT_CODE;
 }
+
+/* Stored in profiles: append only. */
+typedef enum PlhRecordKind
+{
+	PLH_RECORD_MODULE = 1,
+	PLH_RECORD_STRING,
+	PLH_RECORD_STATEMENT,
+	PLH_RECORD_STACK,
+	PLH_RECORD_SITE,
+	PLH_RECORD_CONTEXT,
+	PLH_RECORD_FREE,			/* given up; its room may be used again */
+	PLH_RECORD_COURSE,
+	PLH_RECORD_SPANS,
+	PLH_RECORD_EXAMPLE
+#define PLH_RECORD_KINDS (PLH_RECORD_EXAMPLE + 1)
+} PlhRecordKind;
+
+/* The number of kinds of records whose sizes a header has room for. */
+#define PLH_RECORD_SIZES 16
 
 typedef struct PlhProfileHeader
 {
@@ -158,6 +205,7 @@ typedef struct PlhProfileHeader
 	uint32		published_bytes;	/* of its memory, that the file has; 0:
 									 * there is none */
 	uint32		site_count;		/* the catch-all site not included */
+	uint32		settled;		/* last_change, once it is over; 0: not told */
 	PlhCounters counters;
 	PlhCounters malloc_counters;	/* of these, sites of malloc */
 	int64		peak_bytes;		/* highest counters.live_bytes so far */
@@ -166,7 +214,7 @@ typedef struct PlhProfileHeader
 	int64		lost_samples[PLH_LOSSES];
 	int64		lost_bytes[PLH_LOSSES]; /* estimated */
 	int64		wrong_stacks;	/* remembered, and not found by libunwind */
-	int64		private_bytes;	/* our other memory */
+	int64		overhead_bytes; /* our other memory */
 	int64		profile_bytes;	/* memory behind the profile */
 
 	/*
@@ -191,7 +239,7 @@ typedef struct PlhProfileHeader
 	int64		malloc_sampled_error;	/* 95% bound of that */
 	int64		malloc_other_bytes; /* that threads allocated which are not
 									 * sampled */
-	int64		own_bytes;		/* private memory of the process */
+	int64		own_bytes;		/* RssAnon of the process */
 	int64		own_peak_bytes; /* the most of that in all censuses */
 	TimestampTz own_peak_at;
 	int64		node_memory_bytes;	/* what a node of a plan may take */
@@ -201,20 +249,29 @@ typedef struct PlhProfileHeader
 
 	uint32		history_count;
 	PlhHistoryPoint history[PLH_HISTORY_POINTS];
-} PlhProfileHeader;
 
-/* Stored in profiles: append only. */
-typedef enum PlhRecordKind
-{
-	PLH_RECORD_MODULE = 1,
-	PLH_RECORD_STRING,
-	PLH_RECORD_STATEMENT,
-	PLH_RECORD_STACK,
-	PLH_RECORD_SITE,
-	PLH_RECORD_CONTEXT,
-	PLH_RECORD_FREE				/* given up; its room may be used again */
-#define PLH_RECORD_KINDS (PLH_RECORD_FREE + 1)
-} PlhRecordKind;
+	/*
+	 * Since layout 8; append only.  These sizes tell readers of later
+	 * versions what was there.
+	 */
+	uint32		header_bytes;	/* of this struct */
+	uint32		record_bytes[PLH_RECORD_SIZES]; /* of each kind, up to its
+												 * variable part */
+	int64		unsampled_bytes;	/* allocated before sampling began: at no
+									 * site; -1: not known */
+	int64		passing_bytes;	/* of context_bytes, what ends with a
+								 * statement or transaction */
+	int64		passing_sampled_bytes;	/* what samples of these stood for
+										 * then */
+	int64		lasting_sampled_bytes;	/* and those of other contexts */
+	uint32		history_passing_kb[PLH_HISTORY_POINTS]; /* passing_bytes at each
+														 * point of the history */
+	uint32		courses_refused;	/* 1: at its last point the profile had no
+									 * room for a course */
+	TimestampTz first_tick_at;	/* when tick 0 of births was; 0: not known */
+	int64		sort_memory_bytes;	/* what a sort of a plan may take; 0: not
+									 * known */
+} PlhProfileHeader;
 
 /* Every record begins with this struct. */
 typedef struct PlhRecord
@@ -228,7 +285,9 @@ typedef struct PlhRecord
 	uint32		born;			/* header.round when it was added; never after
 								 * that of a record that refers to it */
 	uint32		references;		/* owner's: sites that refer to it; of a free
-								 * record, 1 + the round in which it became so */
+								 * record, 1 + the round in which it became
+								 * so; of a site, its last_change, once it is
+								 * over, or 0 */
 } PlhRecord;
 
 typedef struct PlhModuleRecord
@@ -272,13 +331,47 @@ typedef uint64 PlhFrame;
 	((uint64) (module_index) << 48 | ((uint64) (address) & PLH_FRAME_ADDRESS_MASK))
 #define PLH_FRAME_ADDRESS_MASK ((UINT64CONST(1) << 48) - 1)
 #define PLH_FRAME_MODULE(frame) ((uint32) ((frame) >> 48))
+
+/*
+ * A frame of a routine, which is a function of SQL or of a procedural language, or a
+ * block of DO, stands before that of the function in C that has called its language.  In
+ * the place of a module it has PLH_ROUTINE_MODULE, which no module has, and below that
+ * its language, the line that it was at, or 0, and the offset of a string that names it.
+ */
+#define PLH_ROUTINE_MODULE 0x3ff
+#define PLH_ROUTINE_STRING_BITS 27	/* of an offset in units of 8 */
+#define PLH_ROUTINE_LINE_BITS 18
+#define PLH_ROUTINE_LINE_MAX ((1 << PLH_ROUTINE_LINE_BITS) - 1)
+#define PLH_ROUTINE_FRAME(language, line, string) \
+	PLH_FRAME(PLH_ROUTINE_MODULE, \
+			  ((uint64) (language) << PLH_ROUTINE_LINE_BITS | (line)) << \
+			  PLH_ROUTINE_STRING_BITS | (string) / 8)
+#define PLH_FRAME_IS_ROUTINE(frame) (PLH_FRAME_MODULE(frame) == PLH_ROUTINE_MODULE)
+#define PLH_ROUTINE_LANGUAGE(frame) \
+	((uint32) (PLH_FRAME_ADDRESS(frame) >> (PLH_ROUTINE_STRING_BITS + PLH_ROUTINE_LINE_BITS)))
+#define PLH_ROUTINE_LINE(frame) \
+	((int) (PLH_FRAME_ADDRESS(frame) >> PLH_ROUTINE_STRING_BITS) & PLH_ROUTINE_LINE_MAX)
+#define PLH_ROUTINE_STRING(frame) \
+	((uint32) ((frame) & ((1 << PLH_ROUTINE_STRING_BITS) - 1)) * 8)
+
+/*
+ * Is this the frame of a function whose return address a uretprobe of perf or bpftrace
+ * has replaced?  It leads to a page of the kernel's at the very end of the addresses of
+ * a process, whose number of bits (47, 48 or 56) depends on the processor: no code that
+ * was compiled at run time lies there.
+ */
+#define PLH_PROBED_ADDRESSES ((UINT64CONST(1) << 47) - (128 << 10))
+#define PLH_FRAME_IS_PROBED(frame) \
+	(PLH_FRAME_MODULE(frame) == 0 && \
+	 ((frame) & PLH_PROBED_ADDRESSES) == PLH_PROBED_ADDRESSES)
 #define PLH_FRAME_ADDRESS(frame) ((frame) & PLH_FRAME_ADDRESS_MASK)
 
 typedef struct PlhStackRecord
 {
 	PlhRecord	record;
 	uint32		depth;			/* number of frames */
-	uint32		truncated;		/* 1: the stack was deeper */
+	uint16		truncated;		/* 1: the stack was deeper */
+	uint16		routines;		/* number of frames that are of routines */
 	PlhFrame	frames[FLEXIBLE_ARRAY_MEMBER];	/* innermost first */
 } PlhStackRecord;
 
@@ -307,6 +400,47 @@ typedef struct PlhCheckpoint
 	TimestampTz at;
 } PlhCheckpoint;
 
+/*
+ * A birth is noted as the tick in which its epoch began: 2^20 us, some 1.05 s, of the
+ * monotonic clock, which nobody sets.  A site's spans are equally long, 2^shift ticks,
+ * and begin with its first sample.  When more time has passed than they cover, each two
+ * of them become one.
+ *
+ * Each site has one span that is as long as its life.  With a sample of a second tick it
+ * gets a record of shorter ones, if there is room: most sites never need that.
+ */
+#define PLH_TICK_BITS 20
+#define PLH_SPANS 8
+
+/*
+ * A sample keeps that many bits of its tick, which tell it within 2 years of a site's
+ * life.  Births of later years are counted with those of the first, and exactly so.
+ */
+#define PLH_BIRTH_BITS 26
+
+/* What a site allocated within one span of time, and what of that it still holds. */
+typedef struct PlhSpan
+{
+	int64		live_bytes;		/* all spans add up to the site's live_bytes,
+								 * and these to its born_bytes */
+	int64		total_bytes;
+} PlhSpan;
+
+/* Where the spans of a site begin, and how long they are. */
+typedef struct PlhBirths
+{
+	uint32		first_tick;
+	uint32		shift;
+} PlhBirths;
+
+/* Of one site, which refers to it. */
+typedef struct PlhSpansRecord
+{
+	PlhRecord	record;
+	PlhBirths	births;
+	PlhSpan		spans[PLH_SPANS];	/* the oldest first */
+} PlhSpansRecord;
+
 /* Of these, one lies after the middle of a site's life, and one before it. */
 #define PLH_CHECKPOINTS 3
 
@@ -328,6 +462,20 @@ typedef struct PlhSiteRecord
 	PlhCheckpoint checkpoints[PLH_CHECKPOINTS]; /* the oldest first */
 	uint32		transactions;	/* number of those with samples */
 	uint32		last_transaction;	/* owner's: local id of the last of them */
+
+	/* since layout 8 */
+	PlhBirths	births;			/* of the span that is as long as its life */
+	int64		born_bytes;		/* in that; total_bytes without those of sites
+								 * that were given up */
+	uint32		spans;			/* offset of the record of the shorter ones,
+								 * which add up to it; 0: there is none */
+
+	/*
+	 * Owner's: live bytes, in kB, when the statement began and at its peak,
+	 * if last_change is behind that (PlhRun).
+	 */
+	uint32		run_start_kb;
+	uint32		run_peak_kb;
 } PlhSiteRecord;
 
 /* What a site of the process held when the process held most. */
@@ -371,6 +519,67 @@ typedef struct PlhContextRecord
 	int64		most_instances; /* of all censuses */
 	int64		rises;			/* number of censuses with more than ever */
 	PlhContextCheckpoint checkpoints[PLH_CHECKPOINTS];	/* the oldest first */
+
+	/* since layout 8 */
+	uint32		examples;		/* offset of the first of what they are of; 0:
+								 * there is none */
+	uint32		looks;			/* owner's: this census looks at them */
+	int64		looked_us;		/* owner's: when one did, by its clock */
+	int64		looked_contexts;	/* instances and bytes then */
+	int64		looked_bytes;
 } PlhContextRecord;
+
+/* A record of contexts has at most this many examples, cut to these bytes. */
+#define PLH_EXAMPLES 4
+#define PLH_EXAMPLE_MAX 511
+
+/* How the figures of an example are to be read. */
+#define PLH_EXAMPLE_VARIES 0x1	/* others differ in literals and digits */
+#define PLH_EXAMPLE_AT_LEAST 0x2	/* there may be more */
+#define PLH_EXAMPLE_ABOUT 0x4	/* a part of the contexts was looked at */
+#define PLH_EXAMPLE_UNCOUNTED 0x8	/* there is at least one; the figures say
+									 * nothing */
+
+/* What some of the contexts of a record are of. */
+typedef struct PlhExampleRecord
+{
+	PlhRecord	record;
+	uint32		next;			/* offset of the one that has less; 0: none */
+	uint32		flags;			/* PLH_EXAMPLE_* */
+	int64		contexts;
+	int64		bytes;			/* of these */
+	uint64		text_bytes;		/* without the NUL that follows */
+	char		text[FLEXIBLE_ARRAY_MEMBER];
+} PlhExampleRecord;
+
+/* What a course is of.  Stored in profiles: append only. */
+typedef enum PlhCourseKind
+{
+	PLH_COURSE_CONTEXTS = 1,	/* the memory contexts of a record */
+	PLH_COURSE_SITE
+#define PLH_COURSE_KINDS (PLH_COURSE_SITE + 1)
+} PlhCourseKind;
+
+/* A profile has at most this many courses of each kind. */
+#define PLH_COURSES 16
+
+/*
+ * What the contexts of one name and lifetime, or a site, held at each point of the
+ * history.  Each figure is one more than what it says; 0 stands for a point at which it
+ * was not followed.  A site has the key and the birth that are noted here, or the course
+ * is over.
+ */
+typedef struct PlhCourseRecord
+{
+	PlhRecord	record;
+	uint32		course_of;		/* PlhCourseKind */
+	uint32		followed;		/* offset of the record of contexts, or of the
+								 * site */
+	PlhSiteKey	key;			/* of a site */
+	uint32		born;			/* of the record that is followed */
+	uint32		kilobytes[PLH_HISTORY_POINTS];
+	uint32		contexts[FLEXIBLE_ARRAY_MEMBER];	/* likewise; of a site
+													 * there are none */
+} PlhCourseRecord;
 
 #endif							/* PLH_PROFILE_LAYOUT_H */

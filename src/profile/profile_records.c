@@ -19,9 +19,10 @@
 #include "miscadmin.h"
 #include "port/atomics.h"
 
+#include "base/fork.h"
 #include "base/guard.h"
+#include "base/hash_seed.h"
 #include "base/page_layout.h"
-#include "base/private_memory.h"
 #include "base/settings.h"
 #include "profile/profile_records.h"
 
@@ -62,12 +63,21 @@ typedef struct FreeList
 	uint32		last;
 } FreeList;
 
-PlhHashBuckets plh_profile_records_buckets;
+/* plh_profile_records_forget gives their memory back. */
+PLH_SURVIVES_FORK PlhHashBuckets plh_profile_records_buckets;
 
-static uint32 records;			/* in the chains */
-static PLH_LARGE FreeList free_lists[LISTS];
-static PLH_LARGE FreeList given_up[LISTS];	/* in this round */
-static Size bytes_by_kind[PLH_RECORD_KINDS];
+/* Drawn anew for each profile. */
+PLH_SURVIVES_FORK uint64 plh_profile_records_seed;
+
+static PLH_LARGE struct
+{
+	uint32		records;		/* in the chains */
+	FreeList	free_lists[LISTS];
+	FreeList	given_up[LISTS];	/* in this round */
+	Size		bytes_by_kind[PLH_RECORD_KINDS];
+	Size		limit_bytes;	/* records take no more, if it is not 0 */
+	uint32		next_step;		/* of a walk over all records; 0: the first */
+}			state;
 
 /*
  * Make the table of buckets.  Returns false if there is no memory for it.
@@ -75,21 +85,19 @@ static Size bytes_by_kind[PLH_RECORD_KINDS];
 bool
 plh_profile_records_begin(void)
 {
+	plh_profile_records_seed = plh_hash_seed_draw();
 	return plh_hash_buckets_begin(&plh_profile_records_buckets,
-								  plh_fixed.max_profile_size / BYTES_PER_BUCKET, 0);
+								  plh_load_settings.max_profile_size / BYTES_PER_BUCKET, 0);
 }
 
 /*
  * Give up all records, as those of another profile are to come.
  */
 void
-plh_profile_records_discard(void)
+plh_profile_records_forget(void)
 {
 	plh_hash_buckets_discard(&plh_profile_records_buckets);
-	records = 0;
-	memset(free_lists, 0, sizeof(free_lists));
-	memset(given_up, 0, sizeof(given_up));
-	memset(bytes_by_kind, 0, sizeof(bytes_by_kind));
+	memset(&state, 0, sizeof(state));
 }
 
 /*
@@ -143,7 +151,7 @@ static void
 unlist(uint32 offset)
 {
 	PlhRecord  *record = plh_profile_records_at(offset);
-	FreeList   *list = list_of(is_waiting(record) ? given_up : free_lists,
+	FreeList   *list = list_of(is_waiting(record) ? state.given_up : state.free_lists,
 							   record->bytes);
 	uint32		previous = record->hash;
 	uint32		next = record->chain;
@@ -182,7 +190,7 @@ split_larger(Size bytes)
 	PlhRecord  *rest;
 
 	for (int i = bytes / CLASS_BYTES; i < LISTS && offset == 0; i++)
-		offset = pop(&free_lists[i]);
+		offset = pop(&state.free_lists[i]);
 	if (offset == 0)
 		return 0;
 	record = plh_profile_records_at(offset);
@@ -190,7 +198,7 @@ split_larger(Size bytes)
 	memset(rest, 0, sizeof(*rest));
 	rest->kind = PLH_RECORD_FREE;
 	rest->bytes = record->bytes - bytes;
-	push(free_lists, offset + bytes);
+	push(state.free_lists, offset + bytes);
 	pg_write_barrier();
 	record->bytes = bytes;
 	return offset;
@@ -202,10 +210,29 @@ extend(Size bytes)
 {
 	Size		end = plh_profile->used_bytes + bytes;
 
-	if (end > (Size) plh_fixed.max_profile_size || !plh_profile_file_grow(end))
+	if (end > (Size) plh_load_settings.max_profile_size || !plh_profile_file_grow(end))
 		return 0;
 	plh_profile->profile_bytes = plh_profile_file_bytes();
 	return plh_profile->used_bytes;
+}
+
+/*
+ * Refuse records beyond that many bytes in use until a further call; 0 for no limit
+ * but the profile's maximum.  Room that was given up counts when it is taken again:
+ * else samples that come and go in between would make room without end.
+ */
+void
+plh_profile_records_limit(Size bytes)
+{
+	state.limit_bytes = bytes;
+}
+
+/* Is there no room for a record of that size within the limit? */
+static bool
+exceeds_limit(Size size)
+{
+	return state.limit_bytes != 0 &&
+		plh_profile_records_bytes_in_use() + size > state.limit_bytes;
 }
 
 /*
@@ -221,8 +248,10 @@ plh_profile_records_take(Size bytes)
 	PlhRecord  *record;
 
 	Assert(plh_guard_held && CritSectionCount == 0);
+	if (exceeds_limit(size))
+		return NULL;
 	if (size <= MAX_CLASS_BYTES)
-		offset = pop(list_of(free_lists, size));
+		offset = pop(list_of(state.free_lists, size));
 	if (offset == 0)
 		offset = extend(size);
 	if (offset == 0 && size <= MAX_CLASS_BYTES)
@@ -247,7 +276,7 @@ plh_profile_records_return(void *taken)
 	uint32		offset = plh_profile_records_offset(taken);
 
 	if (offset != plh_profile->used_bytes)
-		push(free_lists, offset);
+		push(state.free_lists, offset);
 }
 
 /* What the buckets ask of a record. */
@@ -266,7 +295,7 @@ chain(PlhRecord *record)
 {
 	uint32	   *bucket;
 
-	plh_hash_buckets_expect(&plh_profile_records_buckets, records++,
+	plh_hash_buckets_expect(&plh_profile_records_buckets, state.records++,
 							link_of_record, NULL);
 	bucket = plh_profile_records_bucket(record->hash);
 	record->chain = *bucket;
@@ -286,7 +315,7 @@ unchain(PlhRecord *record)
 		link = &PLH_CHAIN_OF(*link);
 	}
 	*link = record->chain;
-	records--;
+	state.records--;
 }
 
 /*
@@ -309,7 +338,7 @@ plh_profile_records_add(void *filled, PlhRecordKind kind, Size bytes,
 	record->born = plh_profile->round;
 	record->references = 0;
 	chain(record);
-	bytes_by_kind[kind] += size;
+	state.bytes_by_kind[kind] += size;
 
 	/* readers trust kind and used_bytes: the record must be complete before */
 	pg_write_barrier();
@@ -347,11 +376,11 @@ plh_profile_records_give_up(uint32 offset)
 	Assert(record->kind != PLH_RECORD_FREE);
 	Assert(record->references == 0);
 	unchain(record);
-	Assert(bytes_by_kind[record->kind] >= record->bytes);
-	bytes_by_kind[record->kind] -= record->bytes;
+	Assert(state.bytes_by_kind[record->kind] >= record->bytes);
+	state.bytes_by_kind[record->kind] -= record->bytes;
 	record->kind = PLH_RECORD_FREE;
 	record->references = plh_profile->round + 1;
-	push(given_up, offset);
+	push(state.given_up, offset);
 }
 
 /*
@@ -374,10 +403,33 @@ plh_profile_records_join(uint32 offset)
 		return false;
 	unlist(offset);
 	unlist(end);
+	if (state.next_step == end)
+		state.next_step = end + next->bytes;
 	record->bytes += next->bytes;
 	record->references = plh_profile->round + 1;
-	push(given_up, offset);
+	push(state.given_up, offset);
 	return true;
+}
+
+/*
+ * Returns the next record of a walk over all of them, which goes on from call to call
+ * while records come and go.  NULL at the end; then the next one begins.
+ */
+const PlhRecord *
+plh_profile_records_step(void)
+{
+	const PlhRecord *record;
+
+	if (state.next_step == 0)
+		state.next_step = MAXALIGN(sizeof(PlhProfileHeader));
+	if (state.next_step >= plh_profile->used_bytes)
+	{
+		state.next_step = 0;
+		return NULL;
+	}
+	record = plh_profile_records_at(state.next_step);
+	state.next_step += record->bytes;
+	return record;
 }
 
 /*
@@ -392,16 +444,16 @@ plh_profile_records_end_round(void)
 	pg_write_barrier();
 	for (int i = 0; i < LISTS; i++)
 	{
-		if (given_up[i].first == 0)
+		if (state.given_up[i].first == 0)
 			continue;
-		PLH_CHAIN_OF(given_up[i].last) = free_lists[i].first;
-		if (free_lists[i].first != 0)
-			PREVIOUS_OF(free_lists[i].first) = given_up[i].last;
+		PLH_CHAIN_OF(state.given_up[i].last) = state.free_lists[i].first;
+		if (state.free_lists[i].first != 0)
+			PREVIOUS_OF(state.free_lists[i].first) = state.given_up[i].last;
 		else
-			free_lists[i].last = given_up[i].last;
-		free_lists[i].first = given_up[i].first;
+			state.free_lists[i].last = state.given_up[i].last;
+		state.free_lists[i].first = state.given_up[i].first;
 	}
-	memset(given_up, 0, sizeof(given_up));
+	memset(state.given_up, 0, sizeof(state.given_up));
 }
 
 /*
@@ -410,7 +462,7 @@ plh_profile_records_end_round(void)
 Size
 plh_profile_records_bytes(PlhRecordKind kind)
 {
-	return bytes_by_kind[kind];
+	return state.bytes_by_kind[kind];
 }
 
 /*
@@ -422,6 +474,6 @@ plh_profile_records_bytes_in_use(void)
 	Size		sum = 0;
 
 	for (int kind = 0; kind < PLH_RECORD_KINDS; kind++)
-		sum += bytes_by_kind[kind];
+		sum += state.bytes_by_kind[kind];
 	return sum;
 }

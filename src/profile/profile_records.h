@@ -9,13 +9,27 @@
 #define PLH_PROFILE_RECORDS_H
 
 #include "common/hashfn.h"
+#include "miscadmin.h"
 
+#include "base/guard.h"
 #include "base/hash_buckets.h"
 #include "profile/profile_file.h"
 #include "profile/profile_layout.h"
 
 /* Of the offsets of records; equal hashes share a chain. */
 extern PlhHashBuckets plh_profile_records_buckets;
+
+/* Of the hashes of this profile: nobody can choose records that share a chain. */
+extern uint64 plh_profile_records_seed;
+
+/* Asserts that the profile exists and may grow here. */
+static inline void
+plh_profile_records_assert_growth(void)
+{
+	Assert(plh_profile != NULL);
+	Assert(plh_guard_held);
+	Assert(CritSectionCount == 0);
+}
 
 static inline void *
 plh_profile_records_at(uint32 offset)
@@ -60,12 +74,21 @@ plh_profile_records_next(uint32 offset, PlhRecordKind kind, uint32 hash)
 #define PLH_CHAIN_OF(offset) \
 	(((PlhRecord *) plh_profile_records_at(offset))->chain)
 
+/* A hash of what a record says, but of a site. */
+static inline uint32
+plh_profile_records_hash(const void *key, Size bytes)
+{
+	return (uint32) hash_bytes_extended(key, bytes, plh_profile_records_seed);
+}
+
 static inline uint32
 plh_profile_records_hash_site(const PlhSiteKey *key)
 {
-	return hash_combine(hash_combine(murmurhash32(key->stack),
-									 key->context_name),
-						hash_combine(key->statement, key->lifetime));
+	uint32		hash = murmurhash32(key->stack ^ (uint32) plh_profile_records_seed);
+
+	/* offsets are multiples of 8, and there are fewer lifetimes */
+	hash = murmurhash32(hash ^ key->context_name ^ key->lifetime);
+	return murmurhash32(hash ^ key->statement);
 }
 
 /*
@@ -100,7 +123,7 @@ plh_profile_records_find_site(const PlhSiteKey *key, uint32 hash)
 }
 
 extern bool plh_profile_records_begin(void);
-extern void plh_profile_records_discard(void);
+extern void plh_profile_records_forget(void);
 extern void *plh_profile_records_take(Size bytes);
 extern void plh_profile_records_return(void *taken);
 extern uint32 plh_profile_records_add(void *filled, PlhRecordKind kind,
@@ -108,9 +131,11 @@ extern uint32 plh_profile_records_add(void *filled, PlhRecordKind kind,
 extern void plh_profile_records_rehash(uint32 offset, uint32 hash);
 extern void plh_profile_records_give_up(uint32 offset);
 extern bool plh_profile_records_join(uint32 offset);
+extern const PlhRecord *plh_profile_records_step(void);
 extern void plh_profile_records_end_round(void);
 extern Size plh_profile_records_size(Size bytes);
 extern Size plh_profile_records_bytes(PlhRecordKind kind);
 extern Size plh_profile_records_bytes_in_use(void);
+extern void plh_profile_records_limit(Size bytes);
 
 #endif							/* PLH_PROFILE_RECORDS_H */

@@ -20,6 +20,7 @@
 
 #include "miscadmin.h"
 
+#include "base/fork.h"
 #include "base/guard.h"
 #include "base/settings.h"
 #include "profile/profile_counters.h"
@@ -46,22 +47,15 @@
 #define MOST_WALK_PER_BYTE 16
 
 PlhRecyclingPins plh_profile_recycling_pins;
-uint32		plh_profile_recycling_generation = 1;
-uint32		plh_profile_recycling_site_generation = 1;
 
-/* The next record of the round; 0 between rounds. */
-static uint32 cursor;
-
-/* Bytes that were taken, or wanted, since the last round began. */
-static Size taken_bytes;
-
-/* Bytes that were in use when the last round ended. */
-static Size survived_bytes;
+/* They never start again: code that has noted one must see that it is outdated. */
+PLH_SURVIVES_FORK uint32 plh_profile_recycling_generation = 1;
+PLH_SURVIVES_FORK uint32 plh_profile_recycling_site_generation = 1;
 
 /*
- * Beyond these parts of the profile's maximum size that are in use, there goes
- * more than the statements of sites that hold nothing: their stacks, too; the
- * statements of those that held something at the peak; and the stacks of these.
+ * Where more than these parts of the profile's maximum size are in use, more is given up
+ * than the statements of sites that hold nothing: their stacks, too; the statements of
+ * sites that held something at the peak; and the stacks of these.
  */
 #define PART_FOR_STACKS 0.5
 #define PART_FOR_PEAK 0.75
@@ -73,11 +67,14 @@ static Size survived_bytes;
  */
 #define PART_FOR_JOINING 0.75
 
-/* The part that was in use when the round at work began. */
-static double part_in_use;
-
-/* A leak check needs all sites to stay where they are. */
-static bool suspended;
+static struct
+{
+	uint32		cursor;			/* next record of the round; 0 between rounds */
+	Size		taken_bytes;	/* or wanted, since the last round began */
+	Size		survived_bytes; /* in use when the last round ended */
+	double		part_in_use;	/* when the round at work began */
+	bool		suspended;		/* a leak check needs all sites where they are */
+}			state;
 
 /*
  * Returns how many bytes are taken before the next round begins.  As many as
@@ -87,21 +84,21 @@ static bool suspended;
 static Size
 bytes_to_next_round(void)
 {
-	Size		room = plh_fixed.max_profile_size -
-		Min(survived_bytes, plh_fixed.max_profile_size);
+	Size		room = plh_load_settings.max_profile_size -
+		Min(state.survived_bytes, plh_load_settings.max_profile_size);
 	Size		least = plh_profile->used_bytes / MOST_WALK_PER_BYTE;
 
-	return Max(Min(Max(survived_bytes, LEAST_BYTES), room / 2), least);
+	return Max(Min(Max(state.survived_bytes, LEAST_BYTES), room / 2), least);
 }
 
 static void
 begin_round(void)
 {
-	Assert(cursor == 0);
-	cursor = MAXALIGN(sizeof(PlhProfileHeader));
-	taken_bytes = 0;
-	part_in_use = (double) plh_profile_records_bytes_in_use() /
-		plh_fixed.max_profile_size;
+	Assert(state.cursor == 0);
+	state.cursor = MAXALIGN(sizeof(PlhProfileHeader));
+	state.taken_bytes = 0;
+	state.part_in_use = (double) plh_profile_records_bytes_in_use() /
+		plh_load_settings.max_profile_size;
 }
 
 /* Asserts that the sites add up to the process. */
@@ -177,12 +174,24 @@ make_less_precise(PlhSiteKey *key, bool of_peak)
 	if (key->statement != 0)
 	{
 		key->statement = 0;
-		return !of_peak || part_in_use > PART_FOR_PEAK;
+		return !of_peak || state.part_in_use > PART_FOR_PEAK;
 	}
 	if (key->stack < sizeof(PlhProfileHeader))
 		return false;
 	key->stack = PLH_FORMER_STACKS;
-	return part_in_use > (of_peak ? PART_FOR_STACKS_OF_PEAK : PART_FOR_STACKS);
+	return state.part_in_use > (of_peak ? PART_FOR_STACKS_OF_PEAK : PART_FOR_STACKS);
+}
+
+/* Give up the spans of a site that holds nothing. */
+static void
+drop_spans(PlhSiteRecord *site)
+{
+	uint32		offset = site->spans;
+
+	Assert(site->counters.live_samples == 0);
+	site->spans = 0;
+	if (offset != 0)
+		plh_profile_records_give_up(offset);
 }
 
 /* Give up a site.  Others have its totals. */
@@ -193,6 +202,10 @@ give_up_site(uint32 offset)
 
 	Assert(site->counters.live_samples == 0);
 	plh_profile_recycling_site_generation++;
+
+	/* nothing refers to a site: it has the number of its last change there */
+	site->record.references = 0;
+	drop_spans(site);
 	plh_profile_records_give_up(offset);
 	plh_profile->site_count--;
 	drop_reference(site->key.statement);
@@ -206,6 +219,7 @@ change_key(uint32 offset, const PlhSiteKey *key, uint32 hash)
 	PlhSiteRecord *site = plh_profile_records_at(offset);
 	PlhSiteKey	former = site->key;
 
+	drop_spans(site);
 	plh_profile_counters_begin_anew(offset);
 	site->key = *key;
 	plh_profile_records_rehash(offset, hash);
@@ -264,17 +278,17 @@ visit(uint32 offset)
 static void
 walk(Size bytes)
 {
-	uint32		begin = cursor;
+	uint32		begin = state.cursor;
 	uint32		free_before = 0;
 	bool		joins = plh_profile->used_bytes >
-		PART_FOR_JOINING * plh_fixed.max_profile_size;
+		PART_FOR_JOINING * plh_load_settings.max_profile_size;
 
-	while (cursor < plh_profile->used_bytes && cursor - begin < bytes)
+	while (state.cursor < plh_profile->used_bytes && state.cursor - begin < bytes)
 	{
-		uint32		offset = cursor;
+		uint32		offset = state.cursor;
 		PlhRecord  *record = plh_profile_records_at(offset);
 
-		cursor += record->bytes;
+		state.cursor += record->bytes;
 		visit(offset);
 		if (record->kind != PLH_RECORD_FREE)
 			free_before = 0;
@@ -282,28 +296,28 @@ walk(Size bytes)
 				 !plh_profile_records_join(free_before))
 			free_before = offset;
 	}
-	if (cursor < plh_profile->used_bytes)
+	if (state.cursor < plh_profile->used_bytes)
 		return;
-	cursor = 0;
-	survived_bytes = plh_profile_records_bytes_in_use();
+	state.cursor = 0;
+	state.survived_bytes = plh_profile_records_bytes_in_use();
 	plh_profile_records_end_round();
 	assert_sums();
 }
 
 /*
- * A record of "bytes" bytes is about to be made: begin a round if it is time,
- * and let the one at work go on in proportion.
+ * A record of "bytes" bytes is about to be made: begin a round if it is time, and let
+ * the one that has begun go on in proportion.
  */
-void
-plh_profile_recycling_advance(Size bytes)
+static void
+advance(Size bytes)
 {
 	Assert(plh_guard_held && CritSectionCount == 0);
-	taken_bytes += bytes;
-	if (suspended)
+	state.taken_bytes += bytes;
+	if (state.suspended)
 		return;
-	if (cursor == 0 && taken_bytes >= bytes_to_next_round())
+	if (state.cursor == 0 && state.taken_bytes >= bytes_to_next_round())
 		begin_round();
-	if (cursor != 0)
+	if (state.cursor != 0)
 		walk(WALK_PER_BYTE * bytes);
 }
 
@@ -315,13 +329,32 @@ void
 plh_profile_recycling_hurry(void)
 {
 	Assert(plh_guard_held && CritSectionCount == 0);
-	if (suspended)
+	if (state.suspended)
 		return;
-	if (cursor == 0 &&
-		taken_bytes >= plh_profile->used_bytes / MOST_WALK_PER_BYTE)
+	if (state.cursor == 0 &&
+		state.taken_bytes >= plh_profile->used_bytes / MOST_WALK_PER_BYTE)
 		begin_round();
-	if (cursor != 0)
+	if (state.cursor != 0)
 		walk(HURRY_BYTES);
+}
+
+/*
+ * Make zeroed room for a record of "bytes" bytes.  Returns NULL if there is
+ * none.  Other records may be given up first.
+ */
+void *
+plh_profile_recycling_take(Size bytes)
+{
+	void	   *record;
+
+	advance(bytes);
+	record = plh_profile_records_take(bytes);
+	if (record == NULL)
+	{
+		plh_profile_recycling_hurry();
+		record = plh_profile_records_take(bytes);
+	}
+	return record;
 }
 
 /*
@@ -333,14 +366,14 @@ plh_profile_recycling_suspend(void)
 {
 	bool		was_held = plh_guard_take();
 
-	Assert(!suspended);
+	Assert(!state.suspended);
 	if (plh_profile != NULL)
 	{
-		if (cursor == 0)
+		if (state.cursor == 0)
 			begin_round();
 		walk(plh_profile->used_bytes);
 	}
-	suspended = true;
+	state.suspended = true;
 	plh_guard_restore(was_held);
 }
 
@@ -350,7 +383,7 @@ plh_profile_recycling_suspend(void)
 void
 plh_profile_recycling_resume(void)
 {
-	suspended = false;
+	state.suspended = false;
 }
 
 /*
@@ -362,8 +395,5 @@ plh_profile_recycling_forget(void)
 	memset(&plh_profile_recycling_pins, 0, sizeof(plh_profile_recycling_pins));
 	plh_profile_recycling_generation++;
 	plh_profile_recycling_site_generation++;
-	cursor = 0;
-	taken_bytes = 0;
-	survived_bytes = 0;
-	suspended = false;
+	memset(&state, 0, sizeof(state));
 }

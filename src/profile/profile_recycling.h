@@ -10,8 +10,6 @@
 #ifndef PLH_PROFILE_RECYCLING_H
 #define PLH_PROFILE_RECYCLING_H
 
-#include "profile/profile_layout.h"
-
 /*
  * The stack and the statement that were looked up last.  They are not given up
  * even if no site refers to them, as one is just about to.
@@ -31,8 +29,8 @@ extern PlhRecyclingPins plh_profile_recycling_pins;
 extern uint32 plh_profile_recycling_generation;
 extern uint32 plh_profile_recycling_site_generation;
 
-extern void plh_profile_recycling_advance(Size bytes);
 extern void plh_profile_recycling_hurry(void);
+extern void *plh_profile_recycling_take(Size bytes);
 extern void plh_profile_recycling_suspend(void);
 extern void plh_profile_recycling_resume(void);
 extern void plh_profile_recycling_forget(void);

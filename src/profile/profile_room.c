@@ -10,7 +10,6 @@
  */
 #include "postgres.h"
 
-#include <errno.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <unistd.h>
@@ -82,7 +81,7 @@ give_up_saved(const char *name, void *arg)
 	(void) unlink(path);
 }
 
-/* May the files take so many more bytes, as the file system is now? */
+/* May the files take "bytes" more, with what the file system has free now? */
 static bool
 fits(const char *directory, uint64 bytes, PlhRoomUse use)
 {
@@ -113,7 +112,7 @@ fits(const char *directory, uint64 bytes, PlhRoomUse use)
 }
 
 /*
- * May the files of the directory take so many more bytes?  Profiles that were
+ * May the files of the directory take that many more bytes?  Profiles that were
  * saved are given up first, as a live process has more to say.  If the answer
  * is no, errno is ENOSPC, or ENOENT if there is no such directory.
  */

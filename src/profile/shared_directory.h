@@ -24,4 +24,12 @@ typedef enum PlhDirectoryFault
 extern PlhDirectoryFault plh_shared_directory_make(const char *path);
 extern PlhDirectoryFault plh_shared_directory_check(const char *path);
 
+/*
+ * A note says whose the directory is, for people who find it when the server
+ * is gone, and for bin/pg_leakhunt_remove.  Nothing depends on it.  It is only
+ * removed where there are no other files, as they need it.
+ */
+extern void plh_shared_directory_note(const char *directory);
+extern void plh_shared_directory_remove_note(const char *directory);
+
 #endif							/* PLH_SHARED_DIRECTORY_H */

@@ -7,8 +7,6 @@
 #include "postgres.h"
 
 #include "base/sampling.h"
-#include "profile/baseline.h"
-#include "profile/profile_image.h"
 #include "profile/site_facts.h"
 
 /* A damaged dump may have a variance that no process ever has. */
@@ -76,4 +74,20 @@ plh_site_facts_next(PlhSiteFacts *facts, const PlhProfileImage *image,
 		return true;
 	}
 	return false;
+}
+
+/* Add the counters of a site to sums. */
+void
+plh_site_facts_sum(PlhCounters *sums, const PlhCounters *counters)
+{
+	sums->live_bytes += counters->live_bytes;
+	sums->live_count += counters->live_count;
+	sums->total_bytes += counters->total_bytes;
+	sums->total_count += counters->total_count;
+	sums->live_samples += counters->live_samples;
+	sums->total_samples += counters->total_samples;
+	sums->live_variance += counters->live_variance;
+	if (sums->first_at == 0 || sums->first_at > counters->first_at)
+		sums->first_at = counters->first_at;
+	sums->last_at = Max(sums->last_at, counters->last_at);
 }

@@ -17,7 +17,7 @@ typedef struct PlhSiteFacts
 	const PlhSiteRecord *site;
 	const PlhCounters *counters;	/* the site's own */
 	const PlhStringRecord *context; /* its name; NULL for the catch-all site */
-	const char *lifetime;		/* NULL likewise */
+	const char *lifetime;		/* NULL for the catch-all site */
 	const PlhStatementRecord *statement;	/* NULL where none was running */
 	const PlhStackRecord *stack;	/* NULL where there is none */
 	int64		error_bytes;	/* 95% bound of the live bytes */
@@ -35,5 +35,6 @@ extern bool plh_site_facts_next(PlhSiteFacts *facts,
 								const PlhProfileImage *image,
 								const PlhBaseline *baseline,
 								uint32 *position);
+extern void plh_site_facts_sum(PlhCounters *sums, const PlhCounters *counters);
 
 #endif							/* PLH_SITE_FACTS_H */

@@ -110,13 +110,6 @@ skip_comment(Reading *reading)
 	} while (depth > 0 && reading->at < reading->end);
 }
 
-static void
-skip_line(Reading *reading)
-{
-	while (reading->at < reading->end && *reading->at != '\n')
-		reading->at++;
-}
-
 /*
  * Read a string, from its first quote on.  A doubled quote in it ends one and
  * begins the next, which comes to the same.
@@ -222,7 +215,8 @@ read_special(Reading *reading)
 	}
 	else if (is_next(reading, '-', '-'))
 	{
-		skip_line(reading);
+		while (reading->at < reading->end && *reading->at != '\n')
+			reading->at++;
 		put_blank(reading);
 	}
 	else if (is_sign(reading))

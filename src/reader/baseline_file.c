@@ -19,22 +19,11 @@
 #include "base/limits.h"
 #include "base/process_facts.h"
 #include "base/whole_io.h"
-#include "profile/baseline.h"
-#include "profile/profile_image.h"
 #include "profile/profile_room.h"
 #include "profile/shared_directory.h"
 #include "reader/baseline_file.h"
-
-/*
- * Is there room for a baseline?  The directory may have to be made again.
- * Returns false, with errno set, if there is none.
- */
-static bool
-has_room(const char *directory, Size bytes)
-{
-	return plh_shared_directory_make(directory) == PLH_DIRECTORY_FINE &&
-		plh_profile_room_has(directory, bytes, PLH_ROOM_RECORDS);
-}
+#include "reader/collections.h"
+#include "reader/profile_layouts.h"
 
 /*
  * Write a baseline under a temporary name, then give it its own.  Returns
@@ -44,14 +33,15 @@ has_room(const char *directory, Size bytes)
 static bool
 write_baseline(const char *directory, const PlhBaseline *baseline)
 {
-	Size		bytes = offsetof(PlhBaseline, sites) +
-		sizeof(PlhBaselineSite) * baseline->site_count;
+	Size		bytes = plh_baseline_bytes(baseline);
 	char		path[PLH_PATH_MAX];
 	char		temporary[PLH_PATH_MAX];
 	int			failure;
 	int			fd;
 
-	if (!has_room(directory, bytes))
+	/* the directory may have to be made again */
+	if (plh_shared_directory_make(directory) != PLH_DIRECTORY_FINE ||
+		!plh_profile_room_has(directory, bytes, PLH_ROOM_RECORDS))
 		return false;
 	plh_baseline_path(path, sizeof(path), directory, baseline->pid);
 	snprintf(temporary, sizeof(temporary), "%s/tmp.baseline.%d", directory,
@@ -172,12 +162,12 @@ typedef struct Heir
 	uint32		site;			/* offset */
 } Heir;
 
-#define ST_SORT sort_heirs
-#define ST_ELEMENT_TYPE Heir
-#define ST_COMPARE(a, b) memcmp(&(a)->key, &(b)->key, sizeof(PlhSiteKey))
-#define ST_SCOPE static
-#define ST_DEFINE
-#include "lib/sort_template.h"
+/* Comparator for qsort and bsearch: of keys, with which heirs begin, too. */
+static int
+compare_keys(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(PlhSiteKey));
+}
 
 #define ST_SORT sort_entries
 #define ST_ELEMENT_TYPE PlhBaselineSite
@@ -211,12 +201,11 @@ list_heirs(const PlhProfileImage *image, int *count)
 	{
 		if (site->key.statement != 0)
 			continue;
-		if (*count == room)
-			heirs = repalloc_huge(heirs, sizeof(Heir) * (room *= 2));
+		heirs = plh_array_grow(heirs, *count, &room, sizeof(Heir));
 		heirs[*count].key = site->key;
 		heirs[(*count)++].site = plh_profile_image_offset(image, site);
 	}
-	sort_heirs(heirs, *count);
+	qsort(heirs, *count, sizeof(Heir), compare_keys);
 	return heirs;
 }
 
@@ -224,25 +213,12 @@ list_heirs(const PlhProfileImage *image, int *count)
 static uint32
 find_heir(const Heir *heirs, int count, const PlhSiteKey *key)
 {
-	int			low = 0;
-	int			high = count;
+	const Heir *heir = bsearch(key, heirs, count, sizeof(Heir), compare_keys);
 
-	while (low < high)
-	{
-		int			middle = low + (high - low) / 2;
-		int			order = memcmp(&heirs[middle].key, key, sizeof(*key));
-
-		if (order == 0)
-			return heirs[middle].site;
-		if (order < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return 0;
+	return heir == NULL ? 0 : heir->site;
 }
 
-/* A site takes so many bytes. */
+/* What a site takes in the file. */
 #define SITE_BYTES TYPEALIGN(PLH_RECORD_STEP, sizeof(PlhSiteRecord))
 
 /*
@@ -306,8 +282,8 @@ merge_entries(PlhBaseline *baseline)
 }
 
 /*
- * Returns the baseline with entries of the sites that are seen now, and were a
- * private part when it was taken.  How much each of them held then is not known:
+ * Returns the baseline with entries of the sites that are seen now, and were an
+ * unpublished part when it was taken.  How much each of them held then is not known:
  * as much as now, and the catch-all site, which stood for them, has the
  * difference.
  */
@@ -407,6 +383,8 @@ plh_baseline_file_read(const char *directory, const PlhProfileImage *image)
 			baseline = NULL;
 		}
 	}
+	if (baseline != NULL && image->moved != NULL)
+		plh_profile_layouts_convert_baseline(baseline, image->moved);
 	if (baseline != NULL && image->bytes > sizeof(PlhProfileHeader))
 		baseline = settle(baseline, image);
 	return baseline;

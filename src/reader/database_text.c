@@ -7,7 +7,6 @@
 #include "catalog/namespace.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
-#include "utils/memutils.h"
 
 #include "reader/database_text.h"
 

@@ -15,4 +15,12 @@ extern char *plh_database_text_fit_foreign(const char *text, Size bytes,
 										   int encoding);
 extern char *plh_database_text_to_utf8(const char *text);
 
+/* Are two texts the same, or both NULL? */
+static inline bool
+plh_texts_are_same(const char *left, const char *right)
+{
+	return left == right ||
+		(left != NULL && right != NULL && strcmp(left, right) == 0);
+}
+
 #endif							/* PLH_DATABASE_TEXT_H */

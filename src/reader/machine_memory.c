@@ -104,15 +104,6 @@ apply_limits(PlhMachineMemory *memory, const GroupFiles *files, char *group)
 	apply_limit(memory, files, "");
 }
 
-/* The group in a line of /proc/self/cgroup; NULL if it is of another kind. */
-static char *
-group_in(char *line, const GroupFiles *files)
-{
-	char	   *mark = strstr(line, files->mark);
-
-	return mark == NULL ? NULL : mark + strlen(files->mark);
-}
-
 /*
  * Find out how much memory there is for this server.
  */
@@ -131,11 +122,12 @@ plh_machine_memory_read(PlhMachineMemory *memory)
 	{
 		for (int i = 0; i < lengthof(versions); i++)
 		{
-			char	   *group = group_in(line, &versions[i]);
+			char	   *mark = strstr(line, versions[i].mark);
 
-			if (group != NULL)
+			if (mark != NULL)
 			{
-				apply_limits(memory, &versions[i], group);
+				apply_limits(memory, &versions[i],
+							 mark + strlen(versions[i].mark));
 				break;
 			}
 		}

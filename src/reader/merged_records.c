@@ -8,8 +8,8 @@
 #include "postgres.h"
 
 #include "common/hashfn.h"
-#include "utils/memutils.h"
 
+#include "base/hash_seed.h"
 #include "profile/statement_shape.h"
 #include "reader/merged_records.h"
 
@@ -21,7 +21,14 @@ typedef struct MergedRecord
 	char		status;			/* for simplehash.h */
 } MergedRecord;
 
-static uint32 hash_record(const PlhProfileBuilder *profile, uint32 offset);
+/* Whose records those of a table are, and what their hashes begin with. */
+typedef struct Origin
+{
+	PlhProfileBuilder *profile;
+	uint64		seed;
+} Origin;
+
+static uint32 hash_record(const Origin *origin, uint32 offset);
 static bool is_same_record(const PlhProfileBuilder *profile, uint32 left,
 						   uint32 right);
 
@@ -30,9 +37,9 @@ static bool is_same_record(const PlhProfileBuilder *profile, uint32 left,
 #define SH_KEY_TYPE uint32
 #define SH_KEY offset
 #define SH_HASH_KEY(table, key) \
-	hash_record((const PlhProfileBuilder *) (table)->private_data, key)
+	hash_record((const Origin *) (table)->private_data, key)
 #define SH_EQUAL(table, a, b) \
-	is_same_record((const PlhProfileBuilder *) (table)->private_data, a, b)
+	is_same_record(((const Origin *) (table)->private_data)->profile, a, b)
 #define SH_STORE_HASH
 #define SH_GET_HASH(table, element) (element)->hash
 #define SH_SCOPE static inline
@@ -41,15 +48,16 @@ static bool is_same_record(const PlhProfileBuilder *profile, uint32 left,
 #include "lib/simplehash.h"
 
 static uint32
-hash_statement(const PlhStatementRecord *statement)
+hash_statement(const PlhStatementRecord *statement, uint64 seed)
 {
 	PlhStatementShape shape;
 
 	if (statement->query_id != 0)
-		return hash_bytes((const unsigned char *) &statement->query_id,
-						  sizeof(statement->query_id));
+		return hash_bytes_extended((const unsigned char *) &statement->query_id,
+								   sizeof(statement->query_id), seed);
 	plh_statement_shape_of(&shape, statement->text, statement->text_bytes);
-	return hash_bytes((const unsigned char *) shape.text, shape.length);
+	return hash_bytes_extended((const unsigned char *) shape.text, shape.length,
+							   seed);
 }
 
 static bool
@@ -72,15 +80,16 @@ payload_of(const PlhRecord *record, Size *bytes)
 
 /* Hash what a record says. */
 static uint32
-hash_record(const PlhProfileBuilder *profile, uint32 offset)
+hash_record(const Origin *origin, uint32 offset)
 {
-	const PlhRecord *record = plh_profile_builder_record(profile, offset);
+	const PlhRecord *record = plh_profile_builder_record(origin->profile, offset);
 	Size		bytes;
 	const unsigned char *payload = payload_of(record, &bytes);
 
 	if (record->kind == PLH_RECORD_STATEMENT)
-		return hash_statement((const PlhStatementRecord *) record);
-	return hash_combine(hash_bytes(payload, bytes), record->kind);
+		return hash_statement((const PlhStatementRecord *) record, origin->seed);
+	return hash_combine(hash_bytes_extended(payload, bytes, origin->seed),
+						record->kind);
 }
 
 /* Do two records say the same? */
@@ -109,7 +118,11 @@ is_same_record(const PlhProfileBuilder *profile, uint32 left, uint32 right)
 PlhMergedRecords *
 plh_merged_records_create(PlhProfileBuilder *profile)
 {
-	return merged_records_create(CurrentMemoryContext, 1024, profile);
+	Origin	   *origin = palloc(sizeof(Origin));
+
+	origin->profile = profile;
+	origin->seed = plh_hash_seed_draw();
+	return merged_records_create(CurrentMemoryContext, 1024, origin);
 }
 
 /*
@@ -123,6 +136,6 @@ plh_merged_records_keep(PlhMergedRecords *records, uint32 added)
 	MergedRecord *record = merged_records_insert(records, added, &found);
 
 	if (found)
-		((PlhProfileBuilder *) records->private_data)->used_bytes = added;
+		((Origin *) records->private_data)->profile->used_bytes = added;
 	return record->offset;
 }

@@ -4,17 +4,20 @@
  */
 #include "postgres.h"
 
-#include "utils/hsearch.h"
-#include "utils/memutils.h"
-
+#include "base/hash_seed.h"
+#include "reader/collections.h"
 #include "reader/merged_sites.h"
 
 /* Sites and owners that there is room for at first. */
 #define FIRST_ROOM 256
 
-/* Sites with other keys or owners are others.  All bytes are compared. */
+/*
+ * Sites with other keys or owners are others.  All bytes are compared and hashed: the
+ * seed, which is the same in all of a table, makes the hash one that nobody can guess.
+ */
 typedef struct SiteIdentity
 {
+	uint64		seed;
 	PlhSiteKey	key;
 	const PlhSiteOwner *owner;
 } SiteIdentity;
@@ -31,28 +34,25 @@ struct PlhMergedSites
 	PlhProfileBuilder *profile;
 	MemoryContext memory;		/* of all that lasts */
 	HTAB	   *entries;
+	uint64		seed;			/* of its identities */
 	PlhSiteOwner **owners;
 	int			owner_count;
 	int			owner_room;
 	PlhMergedSite *sites;
 	uint32		count;
-	uint32		room;
+	int			room;
 };
 
 PlhMergedSites *
 plh_merged_sites_create(PlhProfileBuilder *profile)
 {
 	PlhMergedSites *sites = palloc0(sizeof(PlhMergedSites));
-	HASHCTL		control = {
-		.keysize = sizeof(SiteIdentity),
-		.entrysize = sizeof(SiteEntry),
-		.hcxt = CurrentMemoryContext
-	};
 
 	sites->profile = profile;
+	sites->seed = plh_hash_seed_draw();
 	sites->memory = CurrentMemoryContext;
-	sites->entries = hash_create("pg_leakhunt merged sites", 1024, &control,
-								 HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	sites->entries = plh_hash_table("pg_leakhunt merged sites",
+									sizeof(SiteIdentity), sizeof(SiteEntry));
 	sites->owner_room = FIRST_ROOM;
 	sites->owners = palloc(sizeof(PlhSiteOwner *) * sites->owner_room);
 	sites->room = FIRST_ROOM;
@@ -84,19 +84,14 @@ copy_owner(const PlhMergedSites *sites, const PlhSiteOwner *owner)
 const PlhSiteOwner *
 plh_merged_sites_owner(PlhMergedSites *sites, const PlhSiteOwner *owner)
 {
-	/* this is asked once per process: there are never so many */
+	/* a linear search will do: this runs once per process */
 	for (int i = 0; i < sites->owner_count; i++)
 	{
 		if (plh_site_owner_is_same(sites->owners[i], owner))
 			return sites->owners[i];
 	}
-	if (sites->owner_count == sites->owner_room)
-	{
-		sites->owner_room *= 2;
-		sites->owners = repalloc_huge(sites->owners,
-									  sizeof(PlhSiteOwner *) *
-									  sites->owner_room);
-	}
+	sites->owners = plh_array_grow(sites->owners, sites->owner_count,
+								   &sites->owner_room, sizeof(PlhSiteOwner *));
 	sites->owners[sites->owner_count] = copy_owner(sites, owner);
 	return sites->owners[sites->owner_count++];
 }
@@ -112,12 +107,8 @@ add_site(PlhMergedSites *sites, const SiteIdentity *identity)
 	PlhSiteRecord *record = plh_profile_builder_record(sites->profile, offset);
 
 	record->key = identity->key;
-	if (sites->count == sites->room)
-	{
-		sites->room *= 2;
-		sites->sites = repalloc_huge(sites->sites,
-									 sizeof(PlhMergedSite) * sites->room);
-	}
+	sites->sites = plh_array_grow(sites->sites, sites->count, &sites->room,
+								  sizeof(PlhMergedSite));
 	site = &sites->sites[sites->count++];
 	memset(site, 0, sizeof(*site));
 	site->offset = offset;
@@ -133,6 +124,7 @@ plh_merged_sites_find(PlhMergedSites *sites, const PlhSiteKey *key,
 	bool		found;
 
 	memset(&identity, 0, sizeof(identity));
+	identity.seed = sites->seed;
 	identity.key = *key;
 	identity.owner = owner;
 	entry = hash_search(sites->entries, &identity, HASH_ENTER, &found);

@@ -1,7 +1,6 @@
 /*
  * profile_builder.h
- *	  Builds a profile in memory, from a dump or from several profiles, record
- *	  by record.
+ *	  Builds a profile in memory, from several profiles, record by record.
  *
  * The profile belongs to the memory context in which it was begun.  Every
  * addition may move it: pointers to the header and to records are valid until
@@ -15,29 +14,19 @@
 
 typedef struct PlhProfileBuilder
 {
-	const char *path;			/* of the dump, for errors; the caller's; NULL
-								 * if it is none */
 	char	   *base;			/* header and records */
 	Size		used_bytes;		/* a multiple of 8 */
 	Size		room_bytes;
 } PlhProfileBuilder;
 
-extern void plh_profile_builder_begin(PlhProfileBuilder *builder,
-									  const char *path);
+extern void plh_profile_builder_begin(PlhProfileBuilder *builder);
 extern PlhProfileHeader *plh_profile_builder_header(const PlhProfileBuilder *builder);
 extern void *plh_profile_builder_record(const PlhProfileBuilder *builder,
 										uint32 offset);
 
-/* Each addition returns the offset of the new record. */
+/* Returns the offset of the new record. */
 extern uint32 plh_profile_builder_add(PlhProfileBuilder *builder,
 									  PlhRecordKind kind, Size bytes);
-extern uint32 plh_profile_builder_add_string(PlhProfileBuilder *builder,
-											 const char *text);
-extern uint32 plh_profile_builder_add_statement(PlhProfileBuilder *builder,
-												uint64 query_id,
-												const char *text);
-extern uint32 plh_profile_builder_add_stack(PlhProfileBuilder *builder,
-											const PlhFrame *frames,
-											uint32 depth, bool truncated);
+extern uint32 plh_profile_builder_add_string(PlhProfileBuilder *builder, const char *text);
 
 #endif							/* PLH_PROFILE_BUILDER_H */

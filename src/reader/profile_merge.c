@@ -20,17 +20,15 @@
 
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
-#include "utils/memutils.h"
 
 #include "base/settings.h"
 #include "profile/site_facts.h"
 #include "reader/baseline_file.h"
+#include "reader/collections.h"
 #include "reader/database_text.h"
 #include "reader/merged_records.h"
-#include "reader/merged_sites.h"
 #include "reader/profile_builder.h"
 #include "reader/profile_merge.h"
-#include "reader/record_numbers.h"
 #include "reader/site_owner.h"
 
 struct PlhProfileMerge
@@ -53,9 +51,11 @@ typedef struct Addition
 	PlhProfileMerge *merge;
 	const PlhProfileImage *image;
 	uint32		modules[PLH_IMAGE_MODULES]; /* merged indexes by its own */
-	PlhRecordNumbers *offsets;	/* of merged records, by its own */
+	HTAB	   *offsets;		/* of merged records, by its own */
 	const PlhSiteOwner *owner;
 } Addition;
+
+static uint32 merged_record(Addition *addition, const void *record);
 
 /* Begin a merge in the current memory context. */
 PlhProfileMerge *
@@ -66,22 +66,10 @@ plh_profile_merge_begin(bool with_queries, int owner_parts)
 	merge->memory = CurrentMemoryContext;
 	merge->with_queries = with_queries;
 	merge->owner_parts = owner_parts;
-	plh_profile_builder_begin(&merge->profile, NULL);
+	plh_profile_builder_begin(&merge->profile);
 	merge->records = plh_merged_records_create(&merge->profile);
 	merge->sites = plh_merged_sites_create(&merge->profile);
 	return merge;
-}
-
-/* Are these the same binary?  Those without a build-id are, by their path. */
-static bool
-is_same_module(const PlhModuleRecord *left, const PlhModuleRecord *right)
-{
-	if (left->build_id_bytes != right->build_id_bytes)
-		return false;
-	if (left->build_id_bytes > 0)
-		return memcmp(left->build_id, right->build_id,
-					  left->build_id_bytes) == 0;
-	return strcmp(left->path, right->path) == 0;
 }
 
 /*
@@ -123,7 +111,7 @@ merged_module(PlhProfileMerge *merge, const PlhModuleRecord *module)
 		PlhModuleRecord *merged =
 			plh_profile_builder_record(&merge->profile, merge->modules[index]);
 
-		if (!is_same_module(merged, module))
+		if (!plh_profile_image_is_same_module(merged, module))
 			continue;
 		merged->seen_at = Min(merged->seen_at, module->seen_at);
 		return index;
@@ -152,48 +140,79 @@ copy_string(const Addition *addition, const PlhStringRecord *string)
 	char	   *text =
 		plh_database_text_fit_foreign(string->text, string->text_bytes,
 									  addition->image->header->encoding);
-	uint32		offset =
-		plh_profile_builder_add_string(&addition->merge->profile, text);
+	uint32		offset = plh_profile_builder_add_string(&addition->merge->profile, text);
 
 	pfree(text);
 	return offset;
 }
 
-/* Copy a statement, likewise. */
+/* Copy a statement, its text fit for this database; none unless texts are wanted. */
 static uint32
 copy_statement(const Addition *addition, const PlhStatementRecord *statement)
 {
+	PlhProfileBuilder *profile = &addition->merge->profile;
 	char	   *text = !addition->merge->with_queries ? pstrdup("") :
 		plh_database_text_fit_foreign(statement->text, statement->text_bytes,
 									  addition->image->header->encoding);
 	uint32		offset =
-		plh_profile_builder_add_statement(&addition->merge->profile,
-										  statement->query_id, text);
+		plh_profile_builder_add(profile, PLH_RECORD_STATEMENT,
+								offsetof(PlhStatementRecord, text) +
+								strlen(text) + 1);
+	PlhStatementRecord *copy = plh_profile_builder_record(profile, offset);
 
+	copy->query_id = statement->query_id;
+	copy->text_bytes = strlen(text);
+	strcpy(copy->text, text);
 	pfree(text);
 	return offset;
 }
 
+/* The frame of a routine that has the merged name of its own. */
+static PlhFrame
+merged_routine(Addition *addition, PlhFrame frame)
+{
+	uint32		name = merged_record(addition, plh_profile_image_string(addition->image,
+																		PLH_ROUTINE_STRING(frame)));
+
+	return PLH_ROUTINE_FRAME(PLH_ROUTINE_LANGUAGE(frame), PLH_ROUTINE_LINE(frame), name);
+}
+
+static PlhFrame
+merged_frame(Addition *addition, PlhFrame frame)
+{
+	uint32		module = PLH_FRAME_MODULE(frame);
+
+	if (PLH_FRAME_IS_ROUTINE(frame))
+		return merged_routine(addition, frame);
+	return PLH_FRAME(module < PLH_IMAGE_MODULES ? addition->modules[module] : 0,
+					 PLH_FRAME_ADDRESS(frame));
+}
+
 /* Copy a stack, whose frames are in the merged modules. */
 static uint32
-copy_stack(const Addition *addition, const PlhStackRecord *stack)
+copy_stack(Addition *addition, const PlhStackRecord *stack)
 {
+	PlhProfileBuilder *profile = &addition->merge->profile;
 	PlhFrame	frames[PLH_MAX_FRAMES];
+	uint32		offset;
+	PlhStackRecord *copy;
 
+	/* frames come first, as they may add names of routines */
 	for (uint32 i = 0; i < stack->depth; i++)
-	{
-		uint32		module = PLH_FRAME_MODULE(stack->frames[i]);
-
-		frames[i] = PLH_FRAME(module < PLH_IMAGE_MODULES ?
-							  addition->modules[module] : 0,
-							  PLH_FRAME_ADDRESS(stack->frames[i]));
-	}
-	return plh_profile_builder_add_stack(&addition->merge->profile, frames,
-										 stack->depth, stack->truncated);
+		frames[i] = merged_frame(addition, stack->frames[i]);
+	offset = plh_profile_builder_add(profile, PLH_RECORD_STACK,
+									 offsetof(PlhStackRecord, frames) +
+									 sizeof(PlhFrame) * stack->depth);
+	copy = plh_profile_builder_record(profile, offset);
+	copy->depth = stack->depth;
+	copy->truncated = stack->truncated;
+	copy->routines = stack->routines;
+	memcpy(copy->frames, frames, sizeof(PlhFrame) * stack->depth);
+	return offset;
 }
 
 static uint32
-copy_record(const Addition *addition, const PlhRecord *record)
+copy_record(Addition *addition, const PlhRecord *record)
 {
 	switch ((PlhRecordKind) record->kind)
 	{
@@ -213,27 +232,16 @@ copy_record(const Addition *addition, const PlhRecord *record)
 static uint32
 merged_record(Addition *addition, const void *record)
 {
-	uint32		own;
-	uint32		merged;
+	uint32	   *merged;
 
 	if (record == NULL)
 		return 0;
-	own = plh_profile_image_offset(addition->image, record);
-	merged = plh_record_numbers_find(addition->offsets, own);
-	if (merged != 0)
-		return merged;
-	merged = plh_merged_records_keep(addition->merge->records,
-									 copy_record(addition, record));
-	(void) plh_record_numbers_add(addition->offsets, own, merged);
-	return merged;
-}
-
-/* Is a site told from others by its statement? */
-static bool
-has_own_statement(const PlhProfileMerge *merge, const PlhSiteFacts *facts)
-{
-	return facts->statement != NULL &&
-		(merge->with_queries || facts->statement->query_id != 0);
+	merged = plh_number_of(addition->offsets,
+						   plh_profile_image_offset(addition->image, record));
+	if (*merged == 0)
+		*merged = plh_merged_records_keep(addition->merge->records,
+										  copy_record(addition, record));
+	return *merged;
 }
 
 /* The key that a site of the image has in the merged one. */
@@ -251,25 +259,11 @@ merged_key(Addition *addition, const PlhSiteFacts *facts)
 		key.stack = merged_record(addition, facts->stack);
 	else if (facts->site->key.stack == PLH_FORMER_STACKS)
 		key.stack = PLH_FORMER_STACKS;
-	if (has_own_statement(addition->merge, facts))
+	/* is it told from others by its statement? */
+	if (facts->statement != NULL &&
+		(addition->merge->with_queries || facts->statement->query_id != 0))
 		key.statement = merged_record(addition, facts->statement);
 	return key;
-}
-
-/* Add counters to sums. */
-static void
-add_counters(PlhCounters *sums, const PlhCounters *counters)
-{
-	sums->live_bytes += counters->live_bytes;
-	sums->live_count += counters->live_count;
-	sums->total_bytes += counters->total_bytes;
-	sums->total_count += counters->total_count;
-	sums->live_samples += counters->live_samples;
-	sums->total_samples += counters->total_samples;
-	sums->live_variance += counters->live_variance;
-	if (sums->first_at == 0 || sums->first_at > counters->first_at)
-		sums->first_at = counters->first_at;
-	sums->last_at = Max(sums->last_at, counters->last_at);
 }
 
 /* Add a site of the image to the one that it is in the merged image. */
@@ -283,7 +277,7 @@ add_site(Addition *addition, const PlhSiteFacts *facts)
 	PlhSiteRecord *site = plh_profile_builder_record(&merge->profile,
 													 sums->offset);
 
-	add_counters(&site->counters, facts->counters);
+	plh_site_facts_sum(&site->counters, facts->counters);
 	site->peak_bytes += facts->peak_bytes;
 
 	/* a site that has changed since the peak shows its own peak_bytes */
@@ -308,7 +302,7 @@ add_header(PlhProfileMerge *merge, const PlhProfileImage *image)
 		sums->scope = header->scope;
 	}
 	sums->started_at = Min(sums->started_at, header->started_at);
-	add_counters(&sums->counters, &header->counters);
+	plh_site_facts_sum(&sums->counters, &header->counters);
 	result->scopes_differ = result->scopes_differ ||
 		sums->scope != header->scope;
 	result->process_count++;
@@ -339,7 +333,8 @@ plh_profile_merge_add(PlhProfileMerge *merge, const PlhProfileImage *image,
 		merge->since = baseline->taken_at;
 	addition->image = image;
 	addition->modules[0] = 0;
-	addition->offsets = plh_record_numbers_create();
+	addition->offsets = plh_hash_table("pg_leakhunt record numbers",
+									   sizeof(uint32), sizeof(PlhNumberEntry));
 	plh_site_owner_fill(&owner, image, merge->owner_parts);
 	addition->owner = plh_merged_sites_owner(merge->sites, &owner);
 	add_modules(addition);

@@ -5,9 +5,9 @@
  *
  * A file is read into private memory, not mapped: nobody who shortens it can
  * give us a SIGBUS, and bytes that have been checked do not change.  The owner
- * writes meanwhile, so counters of one row may be a moment apart.  Records that
- * were used again meanwhile would be another matter: then the file is read once
- * more.
+ * writes meanwhile, so rows may be a moment apart; what was copied in the middle of a
+ * change is read again (settled_counters.c).  Where records were used again meanwhile,
+ * the file is read once more.
  */
 #include "postgres.h"
 
@@ -23,9 +23,10 @@
 #include "base/limits.h"
 #include "base/process_facts.h"
 #include "base/whole_io.h"
-#include "profile/profile_image.h"
-#include "reader/private_part.h"
+#include "reader/profile_layouts.h"
 #include "reader/profile_reader.h"
+#include "reader/settled_counters.h"
+#include "reader/unpublished_part.h"
 
 /*
  * A file is read at most so often.  The owner ends a round of recycling after
@@ -36,27 +37,18 @@
 /* A profile that is found may be renamed so often before it is read. */
 #define MAX_RENAMES 3
 
-/* A profile may have grown by so much while it is read. */
+/* How much a profile may grow while it is read. */
 #define SPARE_BYTES (64 * 1024)
 
-/* Read "bytes" of a file from its start; false if it has fewer. */
-static bool
-read_start(int fd, void *buffer, Size bytes)
-{
-	return plh_whole_io_read(fd, buffer, bytes, 0) == (ssize_t) bytes;
-}
-
 /*
- * Was this header written by this version of pg_leakhunt, in this database
- * cluster?  Another cluster may have had the same directory: its name comes
+ * Was this header written by a version of pg_leakhunt that is known, in this
+ * database cluster?  Another cluster may have had the same directory: its name comes
  * from an inode, which a new file system object may get again.
  */
 static bool
 is_profile(const PlhProfileHeader *header, Size file_bytes)
 {
-	return memcmp(header->magic, PLH_PROFILE_MAGIC,
-				  sizeof(header->magic)) == 0 &&
-		header->layout_version == PLH_LAYOUT_VERSION &&
+	return plh_profile_layouts_are_known(header) &&
 		header->pg_version / 10000 == PG_VERSION_NUM / 10000 &&
 		header->system_identifier == GetSystemIdentifier() &&
 		header->used_bytes >= sizeof(PlhProfileHeader) &&
@@ -93,7 +85,7 @@ copy_header(int fd, PlhProfileHeader *header, Size bytes)
 	struct stat status;
 
 	/* in this order: the file may grow in between, but never shrinks */
-	return read_start(fd, header, bytes) &&
+	return plh_whole_io_read(fd, header, bytes, 0) == (ssize_t) bytes &&
 		fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
 		status.st_uid == geteuid() && is_profile(header, status.st_size);
 }
@@ -107,7 +99,7 @@ copy_header(int fd, PlhProfileHeader *header, Size bytes)
  * it says how much of that is there.
  */
 static PlhProfileHeader *
-copy_file(int fd, bool header_only, Size *bytes)
+copy_file(int fd, bool header_only, Size *bytes, PlhMovedRecords **moved)
 {
 	PlhProfileHeader start;
 	PlhProfileHeader *header;
@@ -121,6 +113,8 @@ copy_file(int fd, bool header_only, Size *bytes)
 		*bytes = sizeof(PlhProfileHeader);
 		header = palloc(sizeof(PlhProfileHeader));
 		*header = start;
+		plh_settled_counters_read_header(fd, header);
+		plh_profile_layouts_convert_header(header);
 		return header;
 	}
 	room = bytes_of(&start) + SPARE_BYTES;
@@ -132,7 +126,9 @@ copy_file(int fd, bool header_only, Size *bytes)
 		is_profile(header, PG_INT64_MAX))
 	{
 		*bytes = Min(bytes_of(header), (Size) copied);
-		return header;
+		plh_settled_counters_read_header(fd, header);
+		plh_settled_counters_read_sites(fd, header, *bytes, start.last_change);
+		return plh_profile_layouts_convert(header, bytes, moved);
 	}
 	pfree(header);
 	return NULL;
@@ -147,38 +143,37 @@ read_image(int fd, const char *path, bool header_only)
 {
 	PlhProfileHeader *header = NULL;
 	PlhProfileImage *image;
+	PlhMovedRecords *moved = NULL;
 	Size		bytes;
 
 	for (int reads = 0; reads < MAX_READS; reads++)
 	{
 		if (header != NULL)
 			pfree(header);
-		header = copy_file(fd, header_only, &bytes);
+		header = copy_file(fd, header_only, &bytes, &moved);
 		if (header == NULL)
 			return NULL;
 		if (header_only || is_same_round(fd, header))
 			break;
 	}
-	header->label[sizeof(header->label) - 1] = '\0';
-	header->application_name[sizeof(header->application_name) - 1] = '\0';
-	header->database[sizeof(header->database) - 1] = '\0';
-	header->role[sizeof(header->role) - 1] = '\0';
+	plh_profile_layouts_end_texts(header);
 
 	image = palloc0(sizeof(PlhProfileImage));
 	image->alive = plh_process_facts_is_alive(header->pid,
 											  header->process_start);
 	image->crashed = !image->alive;
+	image->moved = moved;
 	strlcpy(image->path, path, sizeof(image->path));
 	plh_profile_image_adopt(image, header, bytes);
 	if (!plh_profile_image_is_whole(header) && !header_only)
-		plh_private_part_add(image, header);
+		plh_unpublished_part_add(image, header);
 	return image;
 }
 
 /*
  * Read the header of a profile but for its history, and do not ask whether the
- * process lives: for who reads a thousand, and knows.  Returns false if there is
- * no profile; header->history is not set.
+ * process lives: for callers that read a thousand, and know that.  Returns false if
+ * there is no profile; header->history is not set.
  */
 bool
 plh_profile_reader_peek(const char *path, PlhProfileHeader *header)
@@ -190,9 +185,29 @@ plh_profile_reader_peek(const char *path, PlhProfileHeader *header)
 	if (fd < 0)
 		return false;
 	is_sound = copy_header(fd, header, offsetof(PlhProfileHeader, history));
+	if (is_sound)
+		plh_settled_counters_read_header(fd, header);
 	CloseTransientFile(fd);
-	header->label[sizeof(header->label) - 1] = '\0';
+	plh_profile_layouts_end_texts(header);
 	return is_sound;
+}
+
+bool
+plh_profile_reader_is_foreign(const char *path)
+{
+	PlhProfileHeader header;
+	Size		bytes = offsetof(PlhProfileHeader, label);
+	int			fd = OpenTransientFile(path, O_RDONLY | O_NOFOLLOW |
+									   O_NONBLOCK | PG_BINARY);
+	bool		is_foreign;
+
+	if (fd < 0)
+		return false;
+	is_foreign = plh_whole_io_read(fd, &header, bytes, 0) == (ssize_t) bytes &&
+		memcmp(header.magic, PLH_PROFILE_MAGIC, sizeof(header.magic)) == 0 &&
+		header.system_identifier != GetSystemIdentifier();
+	CloseTransientFile(fd);
+	return is_foreign;
 }
 
 /* Has the owner removed the file since we opened it? */
@@ -324,9 +339,9 @@ visit_file(const char *path, int pid, bool header_only,
  * is not NULL.  With "header_only" the images have no records.
  */
 void
-plh_profile_reader_each_wanted(const char *directory, int pid,
-							   bool header_only, PlhProfileFilter wanted,
-							   PlhProfileVisitor visit, void *arg)
+plh_profile_reader_each(const char *directory, int pid,
+						bool header_only, PlhProfileFilter wanted,
+						PlhProfileVisitor visit, void *arg)
 {
 	DIR		   *dir = AllocateDir(directory);
 	struct dirent *entry;
@@ -371,17 +386,6 @@ note_youngest(PlhProfileImage *image, void *arg)
 }
 
 /*
- * The same with all profiles, whatever their headers say.
- */
-void
-plh_profile_reader_each(const char *directory, int pid, bool header_only,
-						PlhProfileVisitor visit, void *arg)
-{
-	plh_profile_reader_each_wanted(directory, pid, header_only, NULL, visit,
-								   arg);
-}
-
-/*
  * Read the profile of the process with that pid, the last one if several
  * processes have had it, or only its header.
  */
@@ -401,7 +405,7 @@ plh_profile_reader_find(const char *directory, int pid, bool header_only)
 	{
 		YoungestProfile youngest = {0};
 
-		plh_profile_reader_each(directory, pid, true, note_youngest,
+		plh_profile_reader_each(directory, pid, true, NULL, note_youngest,
 								&youngest);
 		if (youngest.path[0] == '\0')
 			break;

@@ -36,14 +36,17 @@ extern PlhProfileImage *plh_profile_reader_open(const char *path,
 												bool header_only,
 												bool *refused);
 
+/*
+ * Is a file a profile of a process of another database cluster?  The layouts of all
+ * versions have its identifier in one place.  False where it can't be read.
+ */
+extern bool plh_profile_reader_is_foreign(const char *path);
+
 extern bool plh_profile_reader_peek(const char *path, PlhProfileHeader *header);
 
 extern void plh_profile_reader_each(const char *directory, int pid,
 									bool header_only,
+									PlhProfileFilter wanted,
 									PlhProfileVisitor visit, void *arg);
-extern void plh_profile_reader_each_wanted(const char *directory, int pid,
-										   bool header_only,
-										   PlhProfileFilter wanted,
-										   PlhProfileVisitor visit, void *arg);
 
 #endif							/* PLH_PROFILE_READER_H */

@@ -6,7 +6,6 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
-#include "pgstat.h"
 #include "postmaster/bgworker.h"
 #include "utils/backend_status.h"
 
@@ -29,21 +28,15 @@ type_of(const PgBackendStatus *status)
 static const char *
 state_of(const PgBackendStatus *status)
 {
-	switch (status->st_state)
-	{
-		case STATE_IDLE:
-			return "idle";
-		case STATE_RUNNING:
-			return "active";
-		case STATE_IDLEINTRANSACTION:
-			return "idle in transaction";
-		case STATE_FASTPATH:
-			return "fastpath function call";
-		case STATE_IDLEINTRANSACTION_ABORTED:
-			return "idle in transaction (aborted)";
-		default:
-			return NULL;
-	}
+	static const char *const names[] = {
+		[STATE_IDLE] = "idle",
+		[STATE_RUNNING] = "active",
+		[STATE_IDLEINTRANSACTION] = "idle in transaction",
+		[STATE_FASTPATH] = "fastpath function call",
+		[STATE_IDLEINTRANSACTION_ABORTED] = "idle in transaction (aborted)"
+	};
+
+	return status->st_state < lengthof(names) ? names[status->st_state] : NULL;
 }
 
 /* All that is known of a process but its query, which takes a copy. */
@@ -59,7 +52,6 @@ fill(PlhServerActivity *activity, const PgBackendStatus *status)
 	activity->state = state_of(status);
 	activity->state_since = activity->state == NULL ? 0 :
 		status->st_state_start_timestamp;
-	activity->query = NULL;
 }
 
 /*
@@ -72,7 +64,7 @@ plh_server_activity_count(void)
 }
 
 /*
- * The process of a number from 0 on, without its query.  Texts belong to the
+ * The process of a number from 0 on.  Texts belong to the
  * current memory context, or to the transaction.
  */
 bool
@@ -86,12 +78,9 @@ plh_server_activity_at(int number, PlhServerActivity *activity)
 	return true;
 }
 
-/*
- * Find a process.  Texts belong to the current memory context, or to the
- * transaction.
- */
-bool
-plh_server_activity_find(int pid, PlhServerActivity *activity)
+/* What the statistics have of a process; NULL for none. */
+static const PgBackendStatus *
+status_of(int pid)
 {
 	int			count = pgstat_fetch_stat_numbackends();
 
@@ -99,12 +88,41 @@ plh_server_activity_find(int pid, PlhServerActivity *activity)
 	{
 		LocalPgBackendStatus *local = pgstat_get_local_beentry_by_index(i);
 
-		if (local == NULL || local->backendStatus.st_procpid != pid)
-			continue;
-		fill(activity, &local->backendStatus);
-		activity->query =
-			pgstat_clip_activity(local->backendStatus.st_activity_raw);
-		return true;
+		if (local != NULL && local->backendStatus.st_procpid == pid)
+			return &local->backendStatus;
 	}
-	return false;
+	return NULL;
+}
+
+/*
+ * Find a process.  Texts belong to the current memory context, or to the
+ * transaction.
+ */
+bool
+plh_server_activity_find(int pid, PlhServerActivity *activity)
+{
+	const PgBackendStatus *status = status_of(pid);
+
+	if (status == NULL)
+		return false;
+	fill(activity, status);
+	return true;
+}
+
+/*
+ * Find what a process runs, or has run last.  The text belongs to the current memory
+ * context.
+ */
+bool
+plh_server_activity_query(int pid, PlhServerQuery *query)
+{
+	const PgBackendStatus *status = status_of(pid);
+
+	if (status == NULL || state_of(status) == NULL ||
+		status->st_activity_start_timestamp == 0)
+		return false;
+	query->text = pgstat_clip_activity(status->st_activity_raw);
+	query->query_id = (int64) status->st_query_id;
+	query->started_at = status->st_activity_start_timestamp;
+	return query->text[0] != '\0';
 }

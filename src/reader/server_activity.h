@@ -21,10 +21,19 @@ typedef struct PlhServerActivity
 	const char *application_name;
 	const char *state;			/* "active", "idle", ...; NULL if the process
 								 * does not say */
-	TimestampTz state_since;	/* 0 likewise */
-	const char *query;			/* that runs, or ran last; may be empty; NULL
-								 * unless the process was looked for */
+	TimestampTz state_since;	/* 0 if the process does not say */
 } PlhServerActivity;
+
+/* The statement that a process is running, or has run last. */
+typedef struct PlhServerQuery
+{
+	const char *text;			/* cut as in pg_stat_activity */
+	int64		query_id;		/* 0: none was computed */
+	TimestampTz started_at;
+} PlhServerQuery;
+
+/* Returns false if the statistics have none of that process. */
+extern bool plh_server_activity_query(int pid, PlhServerQuery *query);
 
 /* Returns false if the statistics have no such process, such as the logger. */
 extern bool plh_server_activity_find(int pid, PlhServerActivity *activity);

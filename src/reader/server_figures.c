@@ -2,11 +2,11 @@
  * server_figures.c
  *	  Sums of what all processes of this server hold, by backend type.
  *
- * This is for who asks every few seconds about a thousand processes, so each costs
- * two short reads: the head of its profile, and a line of /proc.  Which processes
- * there are, and whether a profile is theirs, is known from the server's statistics
- * by their pids and starts; only of the few processes that these do not have, such
- * as the postmaster, the kernel is asked.
+ * Monitoring asks every few seconds about a thousand processes, so each costs two short
+ * reads: the head of its profile, and a line of /proc.  Which processes there are, and
+ * whether a profile is theirs, is known from the server's statistics by their pids and
+ * starts.  The kernel is asked only about the few processes that are not in the
+ * statistics, such as the postmaster.
  */
 #include "postgres.h"
 
@@ -16,18 +16,12 @@
 #include "base/limits.h"
 #include "base/process_facts.h"
 #include "profile/profile_image.h"
+#include "reader/collections.h"
+#include "reader/database_text.h"
 #include "reader/profile_reader.h"
 #include "reader/server_activity.h"
 #include "reader/server_figures.h"
 #include "reader/server_processes.h"
-
-/* The pids of the processes that were met, for a binary search. */
-typedef struct PidList
-{
-	int			count;
-	int			room;
-	int		   *pids;
-} PidList;
 
 /* The figures so far, and what they are collected with. */
 typedef struct Collecting
@@ -36,41 +30,20 @@ typedef struct Collecting
 	int			profiled_room;
 	const char *directory;
 	bool		is_preloaded;
-	PidList		met;
-	PidList		owners;			/* of these, those that have a profile */
+	HTAB	   *met;			/* pids of the processes that were met */
+	HTAB	   *owners;			/* of these, those that have a profile */
 } Collecting;
 
-static int
-compare_pids(const void *a, const void *b)
-{
-	return *(const int *) a - *(const int *) b;
-}
-
 static void
-note_pid(PidList *list, int pid)
+note_pid(HTAB *pids, int pid)
 {
-	if (list->count == list->room)
-	{
-		list->room = Max(2 * list->room, 64);
-		list->pids = list->pids == NULL ? palloc(sizeof(int) * list->room) :
-			repalloc(list->pids, sizeof(int) * list->room);
-	}
-	list->pids[list->count++] = pid;
+	(void) hash_search(pids, &pid, HASH_ENTER, NULL);
 }
 
-static void
-sort_pids(PidList *list)
-{
-	if (list->count > 0)
-		qsort(list->pids, list->count, sizeof(int), compare_pids);
-}
-
-/* Is the pid in a list that is sorted? */
 static bool
-has_pid(const PidList *list, int pid)
+has_pid(HTAB *pids, int pid)
 {
-	return list->count > 0 &&
-		bsearch(&pid, list->pids, list->count, sizeof(int), compare_pids) != NULL;
+	return hash_search(pids, &pid, HASH_FIND, NULL) != NULL;
 }
 
 /* qsort comparator: the largest first. */
@@ -94,8 +67,7 @@ type_figures(PlhServerFigures *figures, const char *type)
 	for (int i = 0; i < figures->type_count; i++)
 	{
 		found = &figures->types[i];
-		if (type == NULL ? found->backend_type == NULL :
-			found->backend_type != NULL && strcmp(found->backend_type, type) == 0)
+		if (plh_texts_are_same(found->backend_type, type))
 			return found;
 	}
 	if (type != NULL && figures->type_count >= PLH_FIGURED_TYPES)
@@ -111,16 +83,12 @@ add_profiled(Collecting *collecting, int pid, int64 rss_anon_bytes)
 {
 	PlhServerFigures *figures = collecting->figures;
 
-	if (figures->profiled_count == collecting->profiled_room)
-	{
-		collecting->profiled_room *= 2;
-		figures->profiled = repalloc(figures->profiled,
-									 sizeof(PlhProfiledProcess) *
-									 collecting->profiled_room);
-	}
+	figures->profiled = plh_array_grow(figures->profiled, figures->profiled_count,
+									   &collecting->profiled_room,
+									   sizeof(PlhProfiledProcess));
 	figures->profiled[figures->profiled_count].pid = pid;
 	figures->profiled[figures->profiled_count++].rss_anon_bytes = rss_anon_bytes;
-	note_pid(&collecting->owners, pid);
+	note_pid(collecting->owners, pid);
 }
 
 /* Add what the profile of a process says. */
@@ -130,9 +98,10 @@ add_header(PlhServerFigures *figures, PlhTypeFigures *type,
 {
 	figures->unsampled += header->sample_interval == 0;
 	figures->live_bytes += header->counters.live_bytes;
-	figures->overhead_bytes += header->private_bytes + header->profile_bytes;
+	figures->overhead_bytes += header->overhead_bytes + header->profile_bytes;
 	figures->samples_taken += header->samples_taken;
 	figures->samples_dropped += plh_profile_image_lost_samples(header);
+	figures->wrong_stacks += header->wrong_stacks;
 	if (header->census_at == 0)
 		return;
 	type->counted++;
@@ -168,7 +137,7 @@ add_process(Collecting *collecting, int pid, const char *backend_type,
 	PlhServerFigures *figures = collecting->figures;
 	PlhTypeFigures *type;
 	PlhProfileHeader header;
-	int64		rss_anon_bytes = plh_process_facts_private_bytes(pid);
+	int64		rss_anon_bytes = plh_process_facts_rss_anon_bytes(pid);
 
 	/* it is gone */
 	if (rss_anon_bytes < 0)
@@ -199,12 +168,11 @@ add_known(Collecting *collecting, PlhRoleFilter may_see)
 		CHECK_FOR_INTERRUPTS();
 		if (!plh_server_activity_at(i, &activity))
 			continue;
-		note_pid(&collecting->met, activity.pid);
+		note_pid(collecting->met, activity.pid);
 		if (may_see(activity.role_oid))
 			add_process(collecting, activity.pid, activity.backend_type,
 						activity.started_at);
 	}
-	sort_pids(&collecting->met);
 }
 
 /* Add the processes that these do not have: they are of no role. */
@@ -217,7 +185,7 @@ add_others(Collecting *collecting, PlhTypeOfOther type_of_other)
 	{
 		int			pid = lfirst_int(cell);
 
-		if (!has_pid(&collecting->met, pid))
+		if (!has_pid(collecting->met, pid))
 			add_process(collecting, pid, type_of_other(pid), 0);
 	}
 }
@@ -231,7 +199,7 @@ is_crashed(const Collecting *collecting, const char *name,
 	char		path[PLH_PATH_MAX];
 
 	if (name[0] < '0' || name[0] > '9' ||
-		(strchr(name, '.') == NULL && has_pid(&collecting->owners, atoi(name))))
+		(strchr(name, '.') == NULL && has_pid(collecting->owners, atoi(name))))
 		return false;
 	snprintf(path, sizeof(path), "%s/%s", collecting->directory, name);
 	return plh_profile_reader_peek(path, &header) &&
@@ -245,8 +213,6 @@ count_crashed(Collecting *collecting, PlhRoleFilter may_see)
 {
 	DIR		   *dir = AllocateDir(collecting->directory);
 	struct dirent *entry;
-
-	sort_pids(&collecting->owners);
 
 	/* LOG, not ERROR: a directory that is gone has no profiles */
 	while ((entry = ReadDirExtended(dir, collecting->directory, LOG)) != NULL)
@@ -267,7 +233,9 @@ plh_server_figures_collect(const char *directory, bool is_preloaded,
 		.figures = palloc0(sizeof(PlhServerFigures)),
 		.profiled_room = 64,
 		.directory = directory != NULL ? directory : "",
-		.is_preloaded = is_preloaded
+		.is_preloaded = is_preloaded,
+		.met = plh_hash_table("pg_leakhunt pids", sizeof(int), sizeof(int)),
+		.owners = plh_hash_table("pg_leakhunt pids", sizeof(int), sizeof(int))
 	};
 	PlhServerFigures *figures = collecting.figures;
 

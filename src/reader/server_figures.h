@@ -9,6 +9,8 @@
 #ifndef PLH_SERVER_FIGURES_H
 #define PLH_SERVER_FIGURES_H
 
+#include "reader/role_filter.h"
+
 /*
  * More types than a server has.  Background workers name their own, so that there
  * may be any number: what is beyond is added up, and has no name.
@@ -48,10 +50,8 @@ typedef struct PlhServerFigures
 	int64		overhead_bytes;
 	int64		samples_taken;
 	int64		samples_dropped;
+	int64		wrong_stacks;
 } PlhServerFigures;
-
-/* May the caller see processes of that role, or of none (InvalidOid)? */
-typedef bool (*PlhRoleFilter) (Oid role);
 
 /* The type of a process that the server's statistics do not have, or NULL. */
 typedef const char *(*PlhTypeOfOther) (int pid);

@@ -77,6 +77,27 @@ plh_server_processes_loaded(int pid)
 }
 
 /*
+ * How much shared memory a process has touched.
+ */
+int64
+plh_server_processes_shared_bytes(int pid)
+{
+	char		path[PROC_PATH_BYTES];
+	char		line[TITLE_BYTES];
+	long		kilobytes = 0;
+	FILE	   *status;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	status = AllocateFile(path, "r");
+	while (status != NULL && fgets(line, sizeof(line), status) != NULL &&
+		   sscanf(line, "RssShmem: %ld", &kilobytes) != 1)
+		continue;
+	if (status != NULL)
+		FreeFile(status);
+	return (int64) kilobytes * 1024;
+}
+
+/*
  * The files of code that a process has mapped, each once, in the order of their
  * addresses; NIL if its maps can't be read.  Removed ones are left out.
  */

@@ -8,7 +8,6 @@
 #include "miscadmin.h"
 #include "utils/lsyscache.h"
 
-#include "profile/profile_image.h"
 #include "reader/database_text.h"
 #include "reader/site_owner.h"
 
@@ -76,15 +75,6 @@ plh_site_owner_fill(PlhSiteOwner *owner, const PlhProfileImage *image,
 		owner->application = own_text(image, image->header->application_name);
 }
 
-/* Are these the same text, or both none? */
-static bool
-is_same_text(const char *left, const char *right)
-{
-	if (left == NULL || right == NULL)
-		return left == right;
-	return strcmp(left, right) == 0;
-}
-
 /*
  * Do two owners have all in common?
  */
@@ -92,8 +82,8 @@ bool
 plh_site_owner_is_same(const PlhSiteOwner *left, const PlhSiteOwner *right)
 {
 	return left->pid == right->pid &&
-		is_same_text(left->backend_type, right->backend_type) &&
-		is_same_text(left->database, right->database) &&
-		is_same_text(left->user, right->user) &&
-		is_same_text(left->application, right->application);
+		plh_texts_are_same(left->backend_type, right->backend_type) &&
+		plh_texts_are_same(left->database, right->database) &&
+		plh_texts_are_same(left->user, right->user) &&
+		plh_texts_are_same(left->application, right->application);
 }

@@ -17,13 +17,13 @@
 #define PLH_OWNER_APPLICATION	0x10
 #define PLH_OWNER_ALL			0x1F
 
-/* Texts are NULL where they are not known, or not asked for. */
+/* What is not known, or was not asked for, is 0 or NULL. */
 typedef struct PlhSiteOwner
 {
-	int			pid;			/* 0 likewise */
+	int			pid;
 	const char *backend_type;
 	const char *database;		/* as it is called now */
-	const char *user;			/* likewise */
+	const char *user;			/* as it is called now */
 	const char *application;
 } PlhSiteOwner;
 

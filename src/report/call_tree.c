@@ -14,8 +14,10 @@
 #include "common/hashfn.h"
 #include "lib/binaryheap.h"
 #include "miscadmin.h"
-#include "utils/memutils.h"
 
+#include "base/hash_seed.h"
+#include "reader/database_text.h"
+#include "base/plural.h"
 #include "report/call_tree.h"
 #include "report/listed_site.h"
 
@@ -39,43 +41,37 @@ typedef struct NodeEntry
 	char		status;			/* for simplehash.h */
 } NodeEntry;
 
-static uint32
-hash_text(const char *text)
+static uint64
+hash_text(const char *text, uint64 seed)
 {
-	return text == NULL ? 0 :
-		hash_bytes((const unsigned char *) text, strlen(text));
+	return text == NULL ? seed :
+		hash_bytes_extended((const unsigned char *) text, strlen(text), seed);
 }
 
+/* Names may be statements, which others choose: so the hash begins with a seed. */
 static uint32
-hash_key(NodeKey key)
+hash_key(NodeKey key, uint64 seed)
 {
-	uint32		hash = hash_bytes((const unsigned char *) &key.parent,
-								  sizeof(PlhCallNode *));
+	uint64		hash = hash_bytes_extended((const unsigned char *) &key.parent,
+										   sizeof(PlhCallNode *), seed);
 
-	return hash_combine(hash_combine(hash, hash_text(key.name)),
-						hash_text(key.module));
-}
-
-static bool
-is_same_text(const char *left, const char *right)
-{
-	return left == right ||
-		(left != NULL && right != NULL && strcmp(left, right) == 0);
+	return (uint32) hash_text(key.module, hash_text(key.name, hash));
 }
 
 static bool
 is_same_key(NodeKey left, NodeKey right)
 {
 	return left.parent == right.parent &&
-		is_same_text(left.name, right.name) &&
-		is_same_text(left.module, right.module);
+		plh_texts_are_same(left.name, right.name) &&
+		plh_texts_are_same(left.module, right.module);
 }
 
 #define SH_PREFIX nodes
 #define SH_ELEMENT_TYPE NodeEntry
 #define SH_KEY_TYPE NodeKey
 #define SH_KEY key
-#define SH_HASH_KEY(table, key) hash_key(key)
+#define SH_HASH_KEY(table, key) \
+	hash_key(key, (uintptr_t) (table)->private_data)
 #define SH_EQUAL(table, a, b) is_same_key(a, b)
 #define SH_STORE_HASH
 #define SH_GET_HASH(table, element) (element)->hash
@@ -147,7 +143,7 @@ note_line(PlhCallNode *node, const PlhFrameText *frame)
 		node->file = frame->file;
 		node->line = frame->line;
 	}
-	else if (node->line != frame->line || !is_same_text(node->file, frame->file))
+	else if (node->line != frame->line || !plh_texts_are_same(node->file, frame->file))
 		node->line = 0;
 }
 
@@ -175,7 +171,7 @@ add_site(Builder *builder, const PlhListedSite *listed, bool with_context,
 	if (with_context)
 	{
 		node = find_child(builder, node, listed->context_name != NULL ?
-						  listed->context_name : "[no context]", NULL);
+						  listed->context_name : PLH_NO_CONTEXT_NAME, NULL);
 		count_site(node, listed);
 	}
 	if (with_query)
@@ -316,7 +312,8 @@ merge_nodes(PlhCallTree *tree, const PlhCallNode *nodes)
 	}
 	sum->parent = nodes->parent;
 	sum->depth = nodes->depth;
-	sum->name = psprintf("[%d narrow frames]", merged);
+	sum->name = psprintf("[%d narrow %s]", merged,
+						 plh_plural(merged, "frame", "frames"));
 	tree->merged += merged;
 	return sum;
 }
@@ -358,7 +355,8 @@ plh_call_tree_make(const PlhSiteList *list, bool with_context,
 	Assert(max_nodes >= 2);
 	builder.tree = palloc0(sizeof(PlhCallTree));
 	builder.tree->root = make_node(NULL, "all");
-	builder.nodes = nodes_create(CurrentMemoryContext, 4096, NULL);
+	builder.nodes = nodes_create(CurrentMemoryContext, 4096,
+								 (void *) (uintptr_t) plh_hash_seed_draw());
 	for (int i = 0; i < list->count; i++)
 	{
 		CHECK_FOR_INTERRUPTS();

@@ -6,6 +6,8 @@
 #include "postgres.h"
 
 #include "profile/site_facts.h"
+#include "reader/collections.h"
+#include "reader/database_text.h"
 #include "report/context_list.h"
 
 /* The list, and for how many contexts there is room. */
@@ -21,12 +23,8 @@ add(Building *building, const PlhListedContext *context)
 {
 	PlhContextList *list = building->list;
 
-	if (list->count == building->room)
-	{
-		building->room *= 2;
-		list->contexts = repalloc_huge(list->contexts,
-									   sizeof(PlhListedContext) * building->room);
-	}
+	list->contexts = plh_array_grow(list->contexts, list->count, &building->room,
+									sizeof(PlhListedContext));
 	list->contexts[list->count++] = *context;
 }
 
@@ -65,6 +63,7 @@ add_counts(Building *building, const PlhProfileImage *image)
 		const PlhListedContext context = {
 			.name = record->context_name,
 			.lifetime = record->lifetime,
+			.record = record,
 			.instances = record->instances,
 			.context_bytes = record->bytes
 		};
@@ -118,6 +117,8 @@ merge(PlhContextList *list)
 			continue;
 		}
 		to = &list->contexts[merged - 1];
+		if (to->record == NULL)
+			to->record = from->record;
 		to->instances += from->instances;
 		to->context_bytes += from->context_bytes;
 		to->live_bytes += from->live_bytes;
@@ -147,4 +148,14 @@ plh_context_list_make(const PlhProfileImage *image, const PlhBaseline *baseline)
 	merge(list);
 	qsort(list->contexts, list->count, sizeof(PlhListedContext), compare_sizes);
 	return list;
+}
+
+const char *
+plh_context_list_name(const PlhProfileImage *image, uint32 name)
+{
+	const PlhStringRecord *string = plh_profile_image_string(image, name);
+
+	return string == NULL ? NULL :
+		plh_database_text_fit_foreign(string->text, string->text_bytes,
+									  image->header->encoding);
 }

@@ -1,31 +1,22 @@
 /*
  * crash_report.c
- *	  What the log and the dumps say of processes that crashed, with the names of
- *	  functions.
+ *	  What the log says of processes that crashed, with the names of functions.
  */
 #include "postgres.h"
 
+#include <signal.h>
+
 #include "lib/stringinfo.h"
 #include "mb/pg_wchar.h"
-#include "utils/timestamp.h"
 
+#include "base/size_units.h"
 #include "report/crash_report.h"
 #include "report/death_text.h"
-#include "report/dump_symbols.h"
 #include "report/listed_site.h"
+#include "report/words.h"
 
 /* A statement is shown up to these bytes. */
 #define SHOWN_STATEMENT_BYTES 200
-
-/* Begin to look up names for so long. */
-static PlhSymbols *
-open_symbols(bool (*must_stop) (void))
-{
-	PlhSymbols *symbols = plh_symbols_open();
-
-	plh_symbols_limit(symbols, must_stop);
-	return symbols;
-}
 
 /* The site that held most in the end.  Returns false if none held anything. */
 static bool
@@ -45,37 +36,56 @@ find_largest(const PlhProfileImage *image, PlhSiteFacts *largest)
 	return most_bytes > 0;
 }
 
-/* Append what the samples say: all, and the site that held most. */
+/* Append at which call site most of what was sampled was allocated. */
 static void
-append_samples(StringInfo line, const PlhProfileHeader *header,
-			   const PlhListedSite *largest)
+append_site(StringInfo detail, const PlhListedSite *largest, int64 sampled_bytes)
 {
-	appendStringInfo(line, "it held ~%lld bytes that were sampled",
-					 (long long) header->counters.live_bytes);
-	if (largest != NULL)
-		appendStringInfo(line, ", ~%lld of them by %s in %s",
-						 (long long) largest->bytes, largest->stack.site,
-						 largest->context_name != NULL ?
-						 largest->context_name : "[no context]");
+	double		part = Min(1.0, (double) largest->bytes / sampled_bytes);
+
+	appendStringInfo(detail, "  By call site: %d%% of what was sampled at %s in %s.",
+					 (int) (100 * part + 0.5), largest->stack.site,
+					 largest->context_name != NULL ?
+					 largest->context_name : PLH_NO_CONTEXT_NAME);
 }
 
-/* Append what the process has counted last, and its peak. */
+/* Append what the process has counted last, as explanations do, and what came since. */
 static void
-append_counts(StringInfo line, const PlhProfileHeader *header)
+append_counts(StringInfo detail, const PlhProfileHeader *header,
+			  const PlhHeldBytes *held)
 {
-	if (header->census_at != 0)
-	{
-		appendStringInfo(line, "; at %s, %lld bytes in memory contexts",
-						 timestamptz_to_str(header->census_at),
-						 (long long) header->context_bytes);
-		if (header->malloc_bytes >= 0)
-			appendStringInfo(line, ", %lld bytes from malloc with these",
-							 (long long) header->malloc_bytes);
-		appendStringInfo(line, ", %lld bytes of private memory",
-						 (long long) header->own_bytes);
-	}
-	appendStringInfo(line, "; %lld bytes at its peak",
-					 (long long) plh_profile_image_peak_bytes(header));
+	if (header->census_at == 0)
+		return;
+	appendStringInfo(detail, "  Last counted at %s: %s in memory contexts",
+					 plh_words_time(header->census_at),
+					 plh_words_size(header->context_bytes));
+	if (header->malloc_bytes >= 0)
+		appendStringInfo(detail, ", %s allocated with malloc outside of them",
+						 plh_words_size(Max(0, header->malloc_bytes -
+											header->context_bytes)));
+	appendStringInfo(detail, ", %s of private memory%s.",
+					 plh_words_size(header->own_bytes),
+					 header->own_bytes < plh_profile_image_counted_bytes(header) ?
+					 ", which has only what was written to" : "");
+	if (held->gained_bytes != 0)
+		appendStringInfo(detail, "  By its samples it %s %s since then.",
+						 held->gained_bytes > 0 ? "gained" : "lost",
+						 plh_words_size(Max(held->gained_bytes,
+											-held->gained_bytes)));
+}
+
+/* Append the peaks that were higher than what it had in the end. */
+static void
+append_peaks(StringInfo detail, const PlhProfileHeader *header,
+			 const PlhHeldBytes *held)
+{
+	if (header->peak_bytes > held->bytes + held->error_bytes)
+		appendStringInfo(detail, "  Its peak was %s (estimated from samples) at %s.",
+						 plh_words_size(header->peak_bytes),
+						 plh_words_time(header->peak_at));
+	if (header->own_peak_bytes > header->own_bytes)
+		appendStringInfo(detail, "  Its private memory was at most %s when it was counted, at %s.",
+						 plh_words_size(header->own_peak_bytes),
+						 plh_words_time(header->own_peak_at));
 }
 
 /* The text of the statement whose memory that is, cut; NULL if there is none. */
@@ -93,48 +103,85 @@ shown_statement(const PlhListedSite *largest, int encoding)
 												 SHOWN_STATEMENT_BYTES));
 }
 
+/* The detail: for whom the process worked, what it held, and the statement. */
+static char *
+make_detail(const PlhProfileHeader *header, const PlhListedSite *largest,
+			const PlhHeldBytes *held)
+{
+	const char *names = plh_death_text_names(header);
+	const char *statement = shown_statement(largest, header->encoding);
+	StringInfoData detail;
+
+	initStringInfo(&detail);
+	appendStringInfo(&detail, "It crashed at %s.",
+					 plh_words_time(header->death.at));
+	if (names[0] != '\0')
+		appendStringInfo(&detail, "  It worked for %s.", names);
+	if (largest != NULL)
+		append_site(&detail, largest, header->counters.live_bytes);
+	append_counts(&detail, header, held);
+	append_peaks(&detail, header, held);
+	if (statement != NULL)
+		appendStringInfo(&detail, "  Statement: %s", statement);
+	return detail.data;
+}
+
+/* What it held, with the error of what is an estimate. */
+static const char *
+held_text(const PlhHeldBytes *held)
+{
+	const char *bytes = plh_words_size(held->bytes);
+
+	if (held->error_bytes == 0)
+		return bytes;
+	return psprintf("%s (+/- %s)", bytes,
+					plh_size_units_error(held->error_bytes, held->bytes).text);
+}
+
+/* The hint: who may have sent the signal, and where there is more. */
+static char *
+make_hint(const PlhProfileHeader *header, const char *dump_path)
+{
+	const char *separator = dump_path != NULL ? strrchr(dump_path, '/') : NULL;
+	StringInfoData hint;
+
+	initStringInfo(&hint);
+	if (plh_death_kind(&header->death) == PLH_DEATH_SIGNAL &&
+		header->death.number == SIGKILL)
+		appendStringInfoString(&hint, "Signal 9 often comes from the kernel's OOM killer, when memory runs out: the kernel's log tells that.  ");
+	appendStringInfo(&hint, "SELECT explanation FROM pg_leakhunt_explain(%d) says more until the next start of the server.",
+					 header->pid);
+	if (dump_path != NULL)
+		appendStringInfo(&hint, "  SELECT * FROM pg_leakhunt_read_dump('%s') shows the call sites.",
+						 separator != NULL ? separator + 1 : dump_path);
+	return hint.data;
+}
+
 /*
  * Say in the log what a process held that the crash began with.
  */
 void
-plh_crash_report_cause(const PlhProfileImage *image, bool (*must_stop) (void))
+plh_crash_report_cause(const PlhProfileImage *image, const char *dump_path,
+					   bool (*must_stop) (void))
 {
 	const PlhProfileHeader *header = image->header;
+	PlhHeldBytes held = plh_profile_image_held_bytes(header);
 	PlhSiteFacts facts;
 	PlhListedSite site;
 	PlhListedSite *largest = NULL;
-	const char *names = plh_death_text_names(header);
-	const char *statement;
-	StringInfoData line;
 
-	if (find_largest(image, &facts))
+	if (header->counters.live_bytes > 0 && find_largest(image, &facts))
 	{
 		largest = &site;
 		plh_listed_site_start(largest, image, &facts);
 		plh_listed_site_describe_stack(largest,
-									   plh_stack_text_open(open_symbols(must_stop),
+									   plh_stack_text_open(plh_symbols_open_until(must_stop),
 														   image));
 	}
-	initStringInfo(&line);
-	appendStringInfo(&line, "process %d (%s%s%s) crashed at %s, %s; ",
-					 header->pid, plh_profile_image_backend_type(image),
-					 names[0] != '\0' ? ", " : "", names,
-					 timestamptz_to_str(header->death.at),
-					 plh_death_text(&header->death));
-	append_samples(&line, header, largest);
-	append_counts(&line, header);
-	statement = shown_statement(largest, header->encoding);
 	ereport(LOG,
-			(errmsg_internal("%s", line.data),
-			 statement != NULL ? errdetail("Statement: %s", statement) : 0));
-}
-
-/*
- * Make the symbols that the dump of a process brings along.
- */
-void
-plh_crash_report_add_symbols(const PlhProfileImage *image,
-							 PlhDumpExtras *extras, bool (*must_stop) (void))
-{
-	plh_dump_symbols_make(open_symbols(must_stop), image, extras);
+			(errmsg("process %d (%s) crashed, %s; it held %s",
+					header->pid, plh_profile_image_backend_type(image),
+					plh_death_text(&header->death), held_text(&held)),
+			 errdetail_internal("%s", make_detail(header, largest, &held)),
+			 errhint("%s", make_hint(header, dump_path))));
 }

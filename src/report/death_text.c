@@ -16,7 +16,7 @@
 char *
 plh_death_text(const PlhDeath *death)
 {
-	switch ((PlhDeathKind) death->kind)
+	switch (plh_death_kind(death))
 	{
 		case PLH_DEATH_UNKNOWN:
 			break;

@@ -8,11 +8,11 @@
 #ifndef PLH_DUMP_SYMBOLS_H
 #define PLH_DUMP_SYMBOLS_H
 
-#include "dump/dump_writer.h"
+#include "profile/dump_copy.h"
 #include "symbols/symbols.h"
 
 /*
- * Sets both symbol texts of "extras", palloc'd in the current memory context.
+ * Sets the names of functions of "extras", palloc'd in the current memory context.
  */
 extern void plh_dump_symbols_make(PlhSymbols *symbols,
 								  const PlhProfileImage *image,

@@ -20,12 +20,13 @@
 #include "miscadmin.h"
 #include "utils/timestamp.h"
 
+#include "base/plural.h"
 #include "base/sampling.h"
 #include "reader/database_text.h"
 #include "report/call_tree.h"
 #include "report/death_text.h"
 #include "report/flamegraph.h"
-#include "report/size_text.h"
+#include "report/words.h"
 
 #include "report/flamegraph_script.h"
 #include "report/flamegraph_style.h"
@@ -93,7 +94,7 @@ static char *
 signed_size(int64 bytes, bool growth)
 {
 	return psprintf("%s%s", growth && bytes > 0 ? "+" : "",
-					plh_size_text(bytes));
+					plh_words_size(bytes));
 }
 
 /*
@@ -162,11 +163,12 @@ append_tooltip(Picture *picture, const PlhCallNode *node)
 						 plh_stack_text_base_name(node->file), node->line);
 	appendStringInfo(&text, "\n%s", signed_size(node->bytes, growth));
 	if (!picture->list->peak)
-		appendStringInfo(&text, " in %lld objects", (long long) node->count);
+		appendStringInfo(&text, " in %lld %s", (long long) node->count,
+						 plh_plural(node->count, "object", "objects"));
 	appendStringInfo(&text, ", %.2f%%",
 					 100.0 * node->width / Max(picture->tree->root->width, 1));
 	if (!growth && !picture->list->peak && error > 0)
-		appendStringInfo(&text, ", +/- %s", plh_size_text((int64) error));
+		appendStringInfo(&text, ", +/- %s", plh_words_size((int64) error));
 	if (node->module != NULL)
 		appendStringInfo(&text, "\n%s", node->module);
 	append_xml(picture->output, text.data);
@@ -223,16 +225,19 @@ append_facts(Picture *picture)
 								"at its peak"));
 	appendStringInfoString(output, "</text>\n<text x=\"10\" y=\"44\">");
 	if (!list->peak)
-		appendStringInfo(output, "%lld objects, ",
-						 (long long) picture->tree->root->count);
+		appendStringInfo(output, "%lld %s, ",
+						 (long long) picture->tree->root->count,
+						 plh_plural(picture->tree->root->count, "object", "objects"));
 	append_xml(output, timestamptz_to_str(list->at));
 	appendStringInfoString(output, "</text>\n<text x=\"10\" y=\"62\">");
 	append_xml(output, psprintf("%s, %s%s", plh_site_list_interval(list),
 								plh_site_list_scope(list),
 								picture->tree->merged > 0 ?
-								psprintf("; %d narrow frames of %d are merged",
+								psprintf("; %d narrow %s of %d %s merged",
 										 picture->tree->merged,
-										 picture->tree->frames) : ""));
+										 plh_plural(picture->tree->merged, "frame", "frames"),
+										 picture->tree->frames,
+										 plh_plural(picture->tree->merged, "is", "are")) : ""));
 	appendStringInfoString(output, "</text>\n");
 	if (picture->crash == NULL)
 		return;

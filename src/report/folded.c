@@ -46,7 +46,7 @@ fold_stack(StringInfo stack, const PlhListedSite *listed, bool with_context,
 	resetStringInfo(stack);
 	if (with_context)
 		append_name(stack, listed->context_name != NULL ?
-					listed->context_name : "[no context]");
+					listed->context_name : PLH_NO_CONTEXT_NAME);
 	if (with_query)
 		append_name(stack, listed->query != NULL ? listed->query :
 					"[no statement]");

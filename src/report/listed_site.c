@@ -5,7 +5,6 @@
 #include "postgres.h"
 
 #include "profile/profile_image.h"
-#include "profile/site_facts.h"
 #include "reader/database_text.h"
 #include "report/listed_site.h"
 
@@ -43,9 +42,9 @@ static const char *
 absent_stack(const PlhSiteFacts *facts)
 {
 	if (facts->context == NULL)
-		return "[profile full]";
+		return PLH_NO_ROOM_NAME;
 	return facts->site->key.stack == PLH_FORMER_STACKS ?
-		"[former stacks]" : "[no stack]";
+		PLH_FORMER_STACKS_NAME : PLH_NO_STACK_NAME;
 }
 
 /*

@@ -17,7 +17,7 @@ typedef struct PlhListedSite
 	const PlhSiteOwner *owner;	/* of its processes; NULL: not asked for */
 	PlhSiteFacts facts;			/* which the texts below were made of */
 	const char *context_name;	/* NULL for the catch-all site */
-	const char *lifetime;		/* NULL likewise */
+	const char *lifetime;		/* NULL for the catch-all site */
 	int64		query_id;		/* 0 where there is none */
 	const char *query;			/* NULL where none was running */
 	PlhStackText stack;			/* at least one frame, once described */
@@ -41,7 +41,7 @@ plh_listed_site_bytes(const PlhListedSite *site)
 	return site->bytes - site->old_bytes;
 }
 
-/* The chunks that count, likewise. */
+/* The chunks that count: the live ones, or how many more they became. */
 static inline int64
 plh_listed_site_count(const PlhListedSite *site)
 {

@@ -18,6 +18,7 @@
 #include "nodes/value.h"
 
 #include "reader/server_processes.h"
+#include "report/blamed_code.h"
 #include "report/malloc_callers.h"
 
 /* The C library itself, and this one, are no answer. */
@@ -61,6 +62,27 @@ is_needed_by_server(const char *path)
 	return needed;
 }
 
+/* Those of languages first: what their functions keep is the likeliest cause. */
+static List *
+languages_first(const List *binaries)
+{
+	List	   *languages = NIL;
+	List	   *rest = NIL;
+	ListCell   *cell;
+
+	foreach(cell, binaries)
+	{
+		void	   *binary = lfirst(cell);
+		const char *name = last_dir_separator(strVal(binary)) + 1;
+
+		if (plh_blamed_code_language(name) != NULL)
+			languages = lappend(languages, binary);
+		else
+			rest = lappend(rest, binary);
+	}
+	return list_concat(languages, rest);
+}
+
 /*
  * Append the names of those binaries that call malloc, and are in "others", or not.
  * Returns how many there were.
@@ -101,22 +123,50 @@ has_used_jit(const List *binaries)
 }
 
 /*
+ * What a process has loaded; nothing where that can't be read.  PL/pgSQL keeps its values
+ * in memory contexts, and what a compiler of queries brings with it is its own.
+ */
+PlhLoadedCode
+plh_malloc_callers_loaded(int pid)
+{
+	List	   *binaries = plh_server_processes_binaries(pid);
+	List	   *common = plh_server_processes_binaries(PostmasterPid);
+	PlhLoadedCode loaded = {.has_jit = has_used_jit(binaries)};
+	ListCell   *cell;
+
+	foreach(cell, binaries)
+	{
+		const char *path = strVal(lfirst(cell));
+		const char *name = last_dir_separator(path) + 1;
+		const char *language = plh_blamed_code_language(name);
+
+		if (is_of_no_interest(path) || list_member(common, lfirst(cell)))
+			continue;
+		if (language == NULL)
+			loaded.has_others = loaded.has_others || !loaded.has_jit;
+		else if (strcmp(language, "PL/pgSQL") != 0)
+			loaded.language = language;
+	}
+	return loaded;
+}
+
+/*
  * A sentence or two about a process that is running.
  */
 const char *
 plh_malloc_callers_text(int pid, PlhSymbols *symbols)
 {
-	List	   *binaries = plh_server_processes_binaries(pid);
+	List	   *binaries = languages_first(plh_server_processes_binaries(pid));
 	List	   *common = plh_server_processes_binaries(PostmasterPid);
 	StringInfoData text;
 
 	if (binaries == NIL)
 		return "What it has loaded can't be read.";
 	initStringInfo(&text);
-	appendStringInfoString(&text, "Of the libraries that call malloc it has loaded itself: ");
+	appendStringInfoString(&text, "Libraries that call malloc, loaded by this process: ");
 	if (append_callers(&text, binaries, common, false, symbols) == 0)
 		appendStringInfoString(&text, "none");
-	appendStringInfoString(&text, "; the server is linked to: ");
+	appendStringInfoString(&text, "; linked to the server: ");
 	if (append_callers(&text, binaries, common, true, symbols) == 0)
 		appendStringInfoString(&text, "none");
 	appendStringInfoChar(&text, '.');

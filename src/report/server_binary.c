@@ -4,11 +4,10 @@
  */
 #include "postgres.h"
 
-#include "base/modules.h"
 #include "dump/dump_addresses.h"
-#include "profile/profile_image.h"
 #include "report/server_binary.h"
 #include "report/stack_text.h"
+#include "stack/modules.h"
 
 /* The server that runs us, as a module of no image; NULL if it is not known. */
 static PlhModuleRecord *
@@ -32,16 +31,6 @@ own_server(void)
 	module->path_bytes = path_bytes;
 	memcpy(module->path, executable->path, path_bytes);
 	return module;
-}
-
-/* Is that the same binary as our server? */
-static bool
-is_same_binary(const PlhModuleRecord *module, const PlhModuleRecord *server)
-{
-	return module->build_id_bytes == server->build_id_bytes &&
-		memcmp(module->build_id, server->build_id, server->build_id_bytes) == 0 &&
-		(server->build_id_bytes > 0 ||
-		 strcmp(module->path, server->path) == 0);
 }
 
 /* Is it called as our server is?  A dump may be of another version. */
@@ -68,18 +57,6 @@ find_module(const PlhProfileImage *image, const PlhModuleRecord *server,
 	return NULL;
 }
 
-/* The address of the code of a module of an image. */
-static uint64
-text_start_in(const PlhProfileImage *image, const PlhModuleRecord *module)
-{
-	PlhPlacement *placement = palloc0(sizeof(PlhPlacement));
-
-	plh_dump_addresses_place(placement, image);
-	return plh_dump_addresses_of(placement,
-								 PLH_FRAME(module->index,
-										   module->text_address));
-}
-
 /*
  * Find the server's binary.  That of a dump may be another one, which is called the
  * same; and no stack may have it.
@@ -91,12 +68,17 @@ plh_server_binary_find(const PlhProfileImage *image, uint64 *text_start)
 	const PlhModuleRecord *module = NULL;
 
 	if (own != NULL)
-		module = find_module(image, own, is_same_binary);
+		module = find_module(image, own, plh_profile_image_is_same_module);
 	if (own != NULL && module == NULL)
 		module = find_module(image, own, is_called_alike);
 	if (module != NULL)
 	{
-		*text_start = text_start_in(image, module);
+		PlhPlacement *placement = palloc(sizeof(PlhPlacement));
+
+		plh_dump_addresses_place(placement, image);
+		*text_start = plh_dump_addresses_of(placement,
+											PLH_FRAME(module->index,
+													  module->text_address));
 		return module;
 	}
 	if (own == NULL || image->header->pg_version != PG_VERSION_NUM)

@@ -6,32 +6,16 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
-#include "utils/memutils.h"
 
 #include "base/settings.h"
 #include "profile/baseline.h"
 #include "profile/profile_image.h"
 #include "profile/site_facts.h"
 #include "profile/statement_shape.h"
-#include "reader/profile_merge.h"
-#include "reader/record_numbers.h"
+#include "reader/collections.h"
 #include "reader/site_owner.h"
-#include "report/interval_text.h"
-#include "report/listed_site.h"
 #include "report/site_list.h"
-
-/* Append a site to a list. */
-static PlhListedSite *
-append_site(PlhSiteList *list, int *room)
-{
-	if (list->count == *room)
-	{
-		*room *= 2;
-		list->sites = repalloc_huge(list->sites,
-									sizeof(PlhListedSite) * *room);
-	}
-	return &list->sites[list->count++];
-}
+#include "report/words.h"
 
 /*
  * Describe the stack of the last site of a list.  Sites that share a stack share
@@ -39,28 +23,22 @@ append_site(PlhSiteList *list, int *room)
  * "described" has, by the offsets of stacks, 1 + the number of a site.
  */
 static void
-describe_last(PlhSiteList *list, PlhStackTexts *texts,
-			  PlhRecordNumbers *described)
+describe_last(PlhSiteList *list, PlhStackTexts *texts, HTAB *described)
 {
 	PlhListedSite *listed = &list->sites[list->count - 1];
-	uint32		stack;
-	uint32		number;
+	uint32	   *number = listed->facts.stack == NULL ? NULL :
+		plh_number_of(described, plh_profile_image_offset(list->image,
+														  listed->facts.stack));
 
-	if (listed->facts.stack == NULL)
+	if (number != NULL && *number != 0)
 	{
-		plh_listed_site_describe_stack(listed, texts);
+		listed->has_stack = true;
+		listed->stack = list->sites[*number - 1].stack;
 		return;
 	}
-	stack = plh_profile_image_offset(list->image, listed->facts.stack);
-	number = plh_record_numbers_find(described, stack);
-	if (number == 0)
-	{
-		plh_listed_site_describe_stack(listed, texts);
-		(void) plh_record_numbers_add(described, stack, list->count);
-		return;
-	}
-	listed->has_stack = true;
-	listed->stack = list->sites[number - 1].stack;
+	plh_listed_site_describe_stack(listed, texts);
+	if (number != NULL)
+		*number = list->count;
 }
 
 /*
@@ -74,7 +52,8 @@ plh_site_list_make(PlhSymbols *symbols, const PlhProfileImage *image,
 {
 	PlhSiteList *list = palloc0(sizeof(PlhSiteList));
 	PlhStackTexts *texts = plh_stack_text_open(symbols, image);
-	PlhRecordNumbers *described = plh_record_numbers_create();
+	HTAB	   *described = plh_hash_table("pg_leakhunt record numbers",
+										   sizeof(uint32), sizeof(PlhNumberEntry));
 	PlhSiteOwner *owner = palloc(sizeof(PlhSiteOwner));
 	PlhSiteFacts facts;
 	uint32		position = 0;
@@ -88,9 +67,12 @@ plh_site_list_make(PlhSymbols *symbols, const PlhProfileImage *image,
 	list->sites = palloc(sizeof(PlhListedSite) * room);
 	while (plh_site_facts_next(&facts, image, baseline, &position))
 	{
-		PlhListedSite *listed = append_site(list, &room);
+		PlhListedSite *listed;
 
 		CHECK_FOR_INTERRUPTS();
+		list->sites = plh_array_grow(list->sites, list->count, &room,
+									 sizeof(PlhListedSite));
+		listed = &list->sites[list->count++];
 		plh_listed_site_start(listed, image, &facts);
 		describe_last(list, texts, described);
 		listed->owner = owner;
@@ -101,8 +83,8 @@ plh_site_list_make(PlhSymbols *symbols, const PlhProfileImage *image,
 }
 
 /*
- * The sites of all processes together, likewise; or their growth, each since its
- * own baseline.
+ * Returns the list of the sites of all processes together; with "growth", of what each
+ * process has gained since its own baseline.
  */
 PlhSiteList *
 plh_site_list_make_merged(PlhSymbols *symbols,
@@ -121,7 +103,7 @@ plh_site_list_make_merged(PlhSymbols *symbols,
 }
 
 /*
- * What a list is of: a process, or so many.
+ * Returns what a list is about: a process, or a number of processes.
  */
 const char *
 plh_site_list_title(const PlhSiteList *list)
@@ -146,9 +128,10 @@ plh_site_list_interval(const PlhSiteList *list)
 	const PlhMergedProfiles *merged = list->merged;
 
 	if (merged == NULL || merged->least_interval == merged->most_interval)
-		return plh_interval_text(list->image->header->sample_interval);
-	return plh_interval_text_of_range(merged->least_interval,
-									  merged->most_interval);
+		return plh_words_interval(list->image->header->sample_interval);
+	return psprintf("one sample in %s to %s",
+					plh_words_size(merged->least_interval),
+					plh_words_size(merged->most_interval));
 }
 
 /*
@@ -187,7 +170,7 @@ compare_texts(const char *left, const char *right)
 	return strcmp(left, right);
 }
 
-/* Likewise, of statements without an id, which may have other literals. */
+/* Compare statements that have no id: they are the same even if literals differ. */
 static int
 compare_queries(const char *left, const char *right)
 {

@@ -6,32 +6,24 @@
 
 #include "common/hashfn.h"
 #include "lib/stringinfo.h"
-#include "utils/hsearch.h"
-#include "utils/memutils.h"
 
 #include "base/limits.h"
-#include "base/server_functions.h"
-#include "profile/profile_image.h"
+#include "reader/collections.h"
 #include "reader/database_text.h"
-#include "reader/symbol_table.h"
+#include "reader/frame_names.h"
 #include "report/stack_text.h"
+#include "stack/allocation_wrappers.h"
 
 /* The last frame of a stack that had more frames than we keep. */
 #define TRUNCATED_FRAME "[more frames]"
 
 /*
- * A stack has at most so many functions, which is several inlined ones for each
- * frame: a dump could name that many for each of its frames that a stack of a line
- * would take a megabyte.
+ * The most functions of a stack, which allows for several inlined ones in each frame.
+ * Without a limit, a dump could name so many for each of its frames that a stack of one
+ * line would take a megabyte.
  */
+#define MOST_ROUTINES 4			/* that a sentence names */
 #define MAX_FUNCTIONS (4 * PLH_MAX_FRAMES)
-
-/* Is that a function which allocates on behalf of its caller? */
-static bool
-is_helper(const char *function)
-{
-	return plh_server_functions_has(function, PLH_SERVER_HELPER);
-}
 
 /*
  * Append a name to a regular expression, without the arguments that those of C++ end
@@ -49,17 +41,18 @@ append_name(StringInfo pattern, const char *name)
 }
 
 /*
- * A regular expression that matches all of these functions.
+ * A regular expression that matches allocation wrappers that do nothing else: pprof leaves
+ * out all that they call, too.
  */
 char *
-plh_stack_text_helpers_pattern(void)
+plh_stack_text_wrappers_pattern(void)
 {
-	const PlhServerFunction *function = NULL;
+	const PlhKnownFunction *function;
+	int			place = 0;
 	StringInfoData pattern;
 
 	initStringInfo(&pattern);
-	while ((function = plh_server_functions_next(function,
-												 PLH_SERVER_HELPER)) != NULL)
+	while ((function = plh_allocation_wrappers_next(&place, PLH_FUNCTION_PRUNED)) != NULL)
 	{
 		if (pattern.len > 0)
 			appendStringInfoChar(&pattern, '|');
@@ -98,12 +91,8 @@ add_empty(FrameList *list)
 {
 	PlhFrameText *frame;
 
-	if (list->count == list->room)
-	{
-		list->room *= 2;
-		list->frames = repalloc_huge(list->frames,
-									 sizeof(PlhFrameText) * list->room);
-	}
+	list->frames = plh_array_grow(list->frames, list->count, &list->room,
+								  sizeof(PlhFrameText));
 	frame = &list->frames[list->count++];
 	memset(frame, 0, sizeof(*frame));
 	return frame;
@@ -124,27 +113,11 @@ add_frame(FrameList *list, char *text)
 	return frame;
 }
 
-/*
- * The index of the call site.  A frame without a name just inside a helper is
- * a static function of the helper's own.
- */
-static int
-find_site(const FrameList *list)
+/* PlhFrameKindOf: of a frame in an array of PlhFrameText. */
+static PlhFrameKind
+kind_of_text(const void *frames, uint32 index)
 {
-	const PlhFrameText *frames = list->frames;
-	int			site = 0;
-
-	while (site < list->count)
-	{
-		if (is_helper(frames[site].function))
-			site++;
-		else if (frames[site].function == NULL && site + 1 < list->count &&
-				 is_helper(frames[site + 1].function))
-			site += 2;
-		else
-			break;
-	}
-	return site < list->count ? site : 0;
+	return plh_allocation_wrappers_kind(((const PlhFrameText *) frames)[index].function);
 }
 
 /*
@@ -173,9 +146,44 @@ plh_stack_text_function_name(const PlhFrameText *frame)
 const char *
 plh_stack_text_module_name(const PlhFrameText *frame)
 {
+	if (frame->language != PLH_LANGUAGE_NONE)
+		return frame->file;
 	if (frame->module == NULL)
 		return frame->text[0] == '[' ? frame->text : "[JIT code]";
 	return plh_stack_text_base_name(frame->module);
+}
+
+/*
+ * The innermost routine of a stack, with its line; NULL if there is none.
+ */
+const char *
+plh_stack_text_routine(const PlhStackText *stack)
+{
+	for (int i = 0; i < stack->frame_count; i++)
+	{
+		if (stack->frames[i].language != PLH_LANGUAGE_NONE)
+			return stack->frames[i].text;
+	}
+	return NULL;
+}
+
+/*
+ * The innermost routines of a stack, from the one that allocates to its callers; NULL if
+ * there is none.
+ */
+const char *
+plh_stack_text_routines(const PlhStackText *stack)
+{
+	StringInfoData text;
+	int			count = 0;
+
+	initStringInfo(&text);
+	for (int i = 0; i < stack->frame_count && count < MOST_ROUTINES; i++)
+	{
+		if (stack->frames[i].language != PLH_LANGUAGE_NONE)
+			appendStringInfo(&text, "%s%s", count++ > 0 ? ", called by " : "", stack->frames[i].text);
+	}
+	return count > 0 ? text.data : NULL;
 }
 
 /* A function as text, with its place if that is known. */
@@ -229,29 +237,60 @@ add_known_frames(FrameList *list, const PlhProfileImage *image,
 	const PlhSourceFrame *sources;
 	int			count;
 
-	if (image->symbols == NULL || module == NULL)
+	if (image->names == NULL)
 		return false;
-	sources = plh_symbol_table_find(image->symbols, frame, &count);
+	sources = plh_frame_names_find(image->names, frame, &count);
 	for (int i = 0; i < count; i++)
 		add_function(list, module, &sources[i]);
 	return count > 0;
 }
 
-/* Add what is looked up at the address of a frame. */
+/* Add a frame that is in no binary. */
+static void
+add_outside_frame(FrameList *list, PlhFrame frame)
+{
+	uint64		address = PLH_FRAME_ADDRESS(frame);
+
+	if (PLH_FRAME_IS_PROBED(frame))
+		add_frame(list, pstrdup(PLH_PROBED_FUNCTION))->function = PLH_PROBED_FUNCTION;
+	else if (address == PLH_COMPILED_CODE - 1)
+		(void) add_frame(list, pstrdup("[JIT code]"));
+	else
+		(void) add_frame(list, psprintf("0x%llx [JIT code]",
+										(unsigned long long) address));
+}
+
+/* Add a frame of a routine. */
+static void
+add_routine_frame(FrameList *list, const PlhProfileImage *image, PlhFrame frame)
+{
+	const PlhStringRecord *name = plh_profile_image_string(image, PLH_ROUTINE_STRING(frame));
+	const char *language = plh_routine_language_name(PLH_ROUTINE_LANGUAGE(frame));
+	int			line = PLH_ROUTINE_LINE(frame);
+	const char *function;
+	PlhFrameText *text;
+
+	if (name == NULL || language == NULL)
+	{
+		(void) add_frame(list, pstrdup("[unknown routine]"));
+		return;
+	}
+	function = plh_database_text_fit_foreign(name->text, name->text_bytes,
+											 image->header->encoding);
+	text = add_frame(list, line > 0 ? psprintf("%s line %d", function, line) : pstrdup(function));
+	text->function = function;
+	text->file = language;
+	text->line = line;
+	text->language = PLH_ROUTINE_LANGUAGE(frame);
+}
+
+/* Add what is looked up at an address of a binary. */
 static void
 add_found_frames(FrameList *list, PlhSymbols *symbols,
 				 const PlhModuleRecord *module, uint64 address)
 {
 	PlhSymbolFrames found;
 
-	if (module == NULL)
-	{
-		(void) add_frame(list, address == PLH_COMPILED_CODE - 1 ?
-						 pstrdup("[JIT code]") :
-						 psprintf("0x%llx [JIT code]",
-								  (unsigned long long) address));
-		return;
-	}
 	found.count = 0;
 	found.status = PLH_MODULE_OPEN;
 	if (symbols != NULL)
@@ -273,7 +312,11 @@ describe_frame(PlhStackTexts *texts, MemoEntry *entry)
 	FrameList	list = {.room = 2};
 
 	list.frames = palloc(sizeof(PlhFrameText) * list.room);
-	if (!add_known_frames(&list, texts->image, module, frame))
+	if (PLH_FRAME_IS_ROUTINE(frame))
+		add_routine_frame(&list, texts->image, frame);
+	else if (module == NULL)
+		add_outside_frame(&list, frame);
+	else if (!add_known_frames(&list, texts->image, module, frame))
 		add_found_frames(&list, texts->symbols, module,
 						 PLH_FRAME_ADDRESS(frame));
 	entry->texts = list.frames;
@@ -307,10 +350,34 @@ add_frames(FrameList *list, PlhStackTexts *texts, PlhFrame frame,
 	}
 }
 
+/* Mix the frame of a routine into the hash of a stack: by its text. */
+static uint64
+hash_routine(uint64 hash, const PlhProfileImage *image, PlhFrame frame)
+{
+	const PlhStringRecord *name = plh_profile_image_string(image, PLH_ROUTINE_STRING(frame));
+	uint32		place[] = {PLH_ROUTINE_LANGUAGE(frame), PLH_ROUTINE_LINE(frame)};
+
+	if (name != NULL)
+	{
+		char	   *text = plh_database_text_fit_foreign(name->text, name->text_bytes,
+														 image->header->encoding);
+
+		hash = hash_bytes_extended((const unsigned char *) text, strlen(text), hash);
+		pfree(text);
+	}
+	return hash_bytes_extended((const unsigned char *) place, sizeof(place), hash);
+}
+
 /* Mix a frame into the hash of a stack: by build-id, not by address. */
 static uint64
-hash_frame(uint64 hash, const PlhModuleRecord *module, uint64 address)
+hash_frame(uint64 hash, const PlhProfileImage *image, PlhFrame frame)
 {
+	const PlhModuleRecord *module =
+		plh_profile_image_module(image, PLH_FRAME_MODULE(frame));
+	uint64		address = PLH_FRAME_ADDRESS(frame);
+
+	if (PLH_FRAME_IS_ROUTINE(frame))
+		return hash_routine(hash, image, frame);
 	if (module != NULL && module->build_id_bytes > 0)
 		hash = hash_bytes_extended(module->build_id, module->build_id_bytes,
 								   hash);
@@ -329,17 +396,12 @@ PlhStackTexts *
 plh_stack_text_open(PlhSymbols *symbols, const PlhProfileImage *image)
 {
 	PlhStackTexts *texts = palloc(sizeof(PlhStackTexts));
-	HASHCTL		control = {
-		.keysize = sizeof(PlhFrame),
-		.entrysize = sizeof(MemoEntry),
-		.hcxt = CurrentMemoryContext
-	};
 
 	texts->symbols = symbols;
 	texts->image = image;
 	texts->memory = CurrentMemoryContext;
-	texts->entries = hash_create("pg_leakhunt frames", 1024, &control,
-								 HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	texts->entries = plh_hash_table("pg_leakhunt frames", sizeof(PlhFrame),
+									sizeof(MemoEntry));
 	return texts;
 }
 
@@ -362,12 +424,9 @@ plh_stack_text_describe(PlhStackTexts *texts, const PlhStackRecord *stack,
 		PlhFrame	frame = stack->frames[i];
 
 		add_frames(&list, texts, frame, i);
-		hash = hash_frame(hash,
-						  plh_profile_image_module(texts->image,
-												   PLH_FRAME_MODULE(frame)),
-						  PLH_FRAME_ADDRESS(frame));
+		hash = hash_frame(hash, texts->image, frame);
 	}
-	text->site_frame = find_site(&list);
+	text->site_frame = plh_allocation_wrappers_call_site(list.frames, list.count, kind_of_text);
 	text->site = list.count == 0 ? "" : list.frames[text->site_frame].text;
 	if (stack->truncated || list.count == MAX_FUNCTIONS)
 		add_frame(&list, pstrdup(TRUNCATED_FRAME))->address_index = stack->depth;

@@ -22,11 +22,12 @@ typedef struct PlhFrameText
 								 * its depth where there is none */
 	bool		inlined;		/* into the next frame */
 	const char *module;			/* path of its binary; NULL if it is in none */
+	PlhRoutineLanguage language;	/* of a routine; of a function in C none */
 } PlhFrameText;
 
 typedef struct PlhStackText
 {
-	const char *site;			/* first frame that is not a helper's */
+	const char *site;			/* first frame that is no allocation wrapper */
 	int			site_frame;		/* its index */
 	PlhFrameText *frames;		/* innermost first */
 	int			frame_count;
@@ -42,9 +43,11 @@ extern PlhStackTexts *plh_stack_text_open(PlhSymbols *symbols,
 extern void plh_stack_text_describe(PlhStackTexts *texts,
 									const PlhStackRecord *stack,
 									PlhStackText *text);
-extern char *plh_stack_text_helpers_pattern(void);
+extern char *plh_stack_text_wrappers_pattern(void);
 extern const char *plh_stack_text_base_name(const char *path);
 extern const char *plh_stack_text_function_name(const PlhFrameText *frame);
+extern const char *plh_stack_text_routine(const PlhStackText *stack);
+extern const char *plh_stack_text_routines(const PlhStackText *stack);
 extern const char *plh_stack_text_module_name(const PlhFrameText *frame);
 
 #endif							/* PLH_STACK_TEXT_H */

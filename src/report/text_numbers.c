@@ -5,8 +5,8 @@
 #include "postgres.h"
 
 #include "common/hashfn.h"
-#include "utils/memutils.h"
 
+#include "base/hash_seed.h"
 #include "reader/database_text.h"
 #include "report/text_numbers.h"
 
@@ -14,7 +14,9 @@
 #define SH_ELEMENT_TYPE PlhNumberedText
 #define SH_KEY_TYPE const char *
 #define SH_KEY text
-#define SH_HASH_KEY(table, key) hash_bytes((const unsigned char *) (key), strlen(key))
+#define SH_HASH_KEY(table, key) \
+	hash_bytes_extended((const unsigned char *) (key), strlen(key), \
+						(uintptr_t) (table)->private_data)
 #define SH_EQUAL(table, a, b) (strcmp(a, b) == 0)
 #define SH_STORE_HASH
 #define SH_GET_HASH(table, element) (element)->hash
@@ -24,12 +26,13 @@
 #include "lib/simplehash.h"
 
 /*
- * Make an empty table in the current memory context.
+ * Make an empty table in the current memory context, whose hashes begin with a seed.
  */
 PlhTextNumbers *
 plh_text_numbers_make(void)
 {
-	return text_numbers_create(CurrentMemoryContext, 1024, NULL);
+	return text_numbers_create(CurrentMemoryContext, 1024,
+							   (void *) (uintptr_t) plh_hash_seed_draw());
 }
 
 /*

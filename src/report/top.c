@@ -1,6 +1,6 @@
 /*
  * top.c
- *	  Sums up sites per function, line, module or memory context.
+ *	  Sums up sites per function, line, module, memory context or routine.
  *
  * The two columns are those of jeprof and pprof: flat bytes were allocated by
  * the function itself, cumulative bytes by it or by a function that it calls.
@@ -9,15 +9,12 @@
 
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
-#include "utils/memutils.h"
 
-#include "reader/database_text.h"
+#include "reader/collections.h"
 #include "report/listed_site.h"
+#include "report/routine_frames.h"
 #include "report/text_numbers.h"
 #include "report/top.h"
-
-/* Rows that there is room for at first. */
-#define FIRST_ROOM 1024
 
 /* The rows so far. */
 typedef struct Sums
@@ -34,18 +31,11 @@ typedef struct Sums
 const char *
 plh_top_kind_name(PlhTopKind kind)
 {
-	switch (kind)
-	{
-		case PLH_TOP_FUNCTION:
-			return "function";
-		case PLH_TOP_LINE:
-			return "line";
-		case PLH_TOP_MODULE:
-			return "module";
-		case PLH_TOP_CONTEXT:
-			return "context";
-	}
-	return NULL;
+	static const char *const names[] = {
+		"function", "line", "module", "context", "routine", NULL
+	};
+
+	return names[kind];
 }
 
 /* The name under which a frame is counted; the text may lie in the buffer. */
@@ -54,6 +44,8 @@ name_of_frame(const PlhFrameText *frame, PlhTopKind kind, StringInfo buffer)
 {
 	if (kind == PLH_TOP_MODULE)
 		return plh_stack_text_module_name(frame);
+	if (kind == PLH_TOP_LINE && frame->language != PLH_LANGUAGE_NONE)
+		return frame->text;
 	if (kind != PLH_TOP_LINE || frame->function == NULL || frame->file == NULL)
 		return plh_stack_text_function_name(frame);
 
@@ -72,12 +64,8 @@ add_row(Sums *sums, const char *name)
 
 	row->name = name;
 	row->last_site = -1;
-	if (sums->count == sums->room)
-	{
-		sums->room *= 2;
-		sums->rows = repalloc_huge(sums->rows,
-								   sizeof(PlhTopRow *) * sums->room);
-	}
+	sums->rows = plh_array_grow(sums->rows, sums->count, &sums->room,
+								sizeof(PlhTopRow *));
 	return sums->rows[sums->count++] = row;
 }
 
@@ -110,6 +98,25 @@ count_site(PlhTopRow *row, const PlhListedSite *listed, int number, bool flat)
 	row->cum_count += plh_listed_site_count(listed);
 }
 
+/* Count a site for each routine of its stack, or for those that have none. */
+static void
+count_routines(Sums *sums, const PlhListedSite *listed, int number)
+{
+	bool		found = false;
+
+	for (int i = 0; i < listed->stack.frame_count; i++)
+	{
+		const PlhFrameText *frame = &listed->stack.frames[i];
+
+		if (frame->language == PLH_LANGUAGE_NONE)
+			continue;
+		count_site(find_row(sums, frame->function), listed, number, !found);
+		found = true;
+	}
+	if (!found)
+		count_site(find_row(sums, PLH_NO_ROUTINE_NAME), listed, number, true);
+}
+
 /* Count a site for each frame of its stack, or for its memory context. */
 static void
 count_stack(Sums *sums, const PlhListedSite *listed, int number,
@@ -120,6 +127,11 @@ count_stack(Sums *sums, const PlhListedSite *listed, int number,
 		count_site(find_row(sums, listed->context_name != NULL ?
 							listed->context_name : listed->stack.site),
 				   listed, number, true);
+		return;
+	}
+	if (kind == PLH_TOP_ROUTINE)
+	{
+		count_routines(sums, listed, number);
 		return;
 	}
 	for (int i = 0; i < listed->stack.frame_count; i++)
@@ -154,7 +166,7 @@ plh_top_make(const PlhSiteList *list, PlhTopKind kind, int *count)
 {
 	Sums		sums = {
 		.names = plh_text_numbers_make(),
-		.room = FIRST_ROOM
+		.room = 1024
 	};
 	StringInfoData buffer;
 

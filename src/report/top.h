@@ -1,6 +1,6 @@
 /*
  * top.h
- *	  Sums up sites per function, line, module or memory context.
+ *	  Sums up sites per function, line, module, memory context or routine.
  *
  * Never called inside palloc.
  */
@@ -15,7 +15,8 @@ typedef enum PlhTopKind
 	PLH_TOP_FUNCTION,
 	PLH_TOP_LINE,
 	PLH_TOP_MODULE,
-	PLH_TOP_CONTEXT
+	PLH_TOP_CONTEXT,
+	PLH_TOP_ROUTINE
 } PlhTopKind;
 
 typedef struct PlhTopRow

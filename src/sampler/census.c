@@ -20,8 +20,6 @@
 #include "miscadmin.h"
 #include "nodes/memnodes.h"
 #include "port/atomics.h"
-#include "postmaster/autovacuum.h"
-#include "replication/reorderbuffer.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
@@ -32,8 +30,10 @@
 #include "base/sampling.h"
 #include "profile/profile.h"
 #include "profile/profile_counters.h"
+#include "profile/profile_courses.h"
 #include "profile/profile_file.h"
 #include "sampler/census.h"
+#include "sampler/census_examples.h"
 #include "sampler/context_name.h"
 #include "sampler/lifetime.h"
 
@@ -52,7 +52,7 @@
 /*
  * Figures that have changed by this part of them, and by this many bytes, are
  * out of date.  The process' own memory, which the kernel has to be asked for,
- * is looked at this often, if it can have grown so much.
+ * is asked for this often, if it can have grown by that.
  */
 #define OUTDATED_PART 5
 #define OUTDATED_BYTES ((int64) 1024 * 1024)
@@ -63,11 +63,11 @@
  * a session of short ones would spend all credit on what comes and goes.
  */
 #define OUTDATED_SAMPLES 2
-#define OWN_LOOK_US ((int64) 10 * 1000)
+#define OWN_GAP_US ((int64) 10 * 1000)
 
 /*
  * A transaction that commits holds its locks meanwhile, and waits for no longer
- * than this.  The clock is looked at once per CLOCK_CONTEXTS contexts, which
+ * than this.  The clock is read once per CLOCK_CONTEXTS contexts, which
  * take a tenth of that at most.
  */
 #define BRIEF_US 2000
@@ -81,21 +81,27 @@
 #define BRIEF_FREE_US 1000
 #define FREE_US 10000
 
-static int64 last_census_us;	/* by the monotonic clock; 0: none yet */
-static int64 last_cpu_us;		/* processor time that the last one took */
-static int64 cost_us;			/* processor time expected of the next one */
-static int64 spent_us;			/* of the credit, as of last_census_us */
-static int64 counted_live_bytes;	/* live bytes at the last one */
-static int64 counted_lasting_bytes; /* of these, what does not end by itself */
-static int64 own_looked_us;		/* last look at the process' own memory */
-static int64 touched_bytes;		/* when that was last found, or found as
+static struct
+{
+	int64		last_census_us; /* by the monotonic clock; 0: none yet */
+	int64		last_cpu_us;	/* processor time that the last one took */
+	int64		spent_us;		/* of the credit, as of last_census_us */
+	int64		counted_live_bytes; /* live bytes at the last one */
+	int64		counted_lasting_bytes;	/* of these, what does not end by
+										 * itself */
+	int64		own_asked_us;	/* when the kernel was last asked for own
+								 * memory */
+	int64		touched_bytes;	/* when that was last found, or found as
 								 * before */
-static uint32 census_number;
-static int64 history_gap_us;	/* between two points of the history */
-static int64 last_point_us;		/* of it, by the monotonic clock */
-static bool never_brief;		/* a census was given up as too long */
-static int64 free_cost_us;		/* of the last that counted what is free */
-static int64 last_free_us;		/* when that was, by the monotonic clock */
+	uint32		census_number;
+	int64		history_gap_us; /* between two points of the history */
+	int64		last_point_us;	/* of it, by the monotonic clock */
+	MemoryContext being_reset;	/* what is in it is over; else NULL */
+	bool		never_brief;	/* a census was given up as too long */
+	bool		is_missing;		/* one was due, but too long for a commit */
+	int64		free_cost_us;	/* of the last that counted what is free */
+	int64		last_free_us;	/* when that was, by the monotonic clock */
+}			state;
 
 /* Returns the context behind another one in the tree; NULL at the end. */
 static MemoryContext
@@ -112,25 +118,40 @@ next_context(MemoryContext context)
 	return context == NULL ? NULL : context->nextchild;
 }
 
+/*
+ * The bytes of a context.  One whose reset has begun is counted as if it were over:
+ * then it has the block that it began with.
+ */
+static int64
+bytes_of(MemoryContext context)
+{
+	if (context == state.being_reset)
+		return Min(context->mem_allocated, ALLOCSET_DEFAULT_INITSIZE);
+	return context->mem_allocated;
+}
+
 /* Add a context to its record, if there is room for one. */
 static void
-count_context(MemoryContext context)
+count_context(MemoryContext context, PlhLifetime lifetime, int64 bytes)
 {
 	uint32		name = plh_profile_string(plh_context_name(context),
 										  PLH_CONTEXT_NAME_MAX);
 	PlhContextRecord *record = name == 0 ? NULL :
-		plh_profile_context(name, plh_lifetime_of(context));
+		plh_profile_context(name, lifetime);
 
 	if (record == NULL)
 		return;
-	if (record->census != census_number)
+	if (record->census != state.census_number)
 	{
-		record->census = census_number;
+		record->census = state.census_number;
 		record->counted_instances = 0;
 		record->counted_bytes = 0;
+		record->looks = plh_census_examples_begin(record, context);
 	}
 	record->counted_instances++;
-	record->counted_bytes += context->mem_allocated;
+	record->counted_bytes += bytes;
+	if (unlikely(record->looks != 0))
+		plh_census_examples_look(record, context, bytes);
 }
 
 /* Note the course of the contexts of one name, once they are counted. */
@@ -177,17 +198,24 @@ static bool
 count_until(int64 end_us, bool with_free)
 {
 	int64		bytes = 0;
+	int64		passing_bytes = 0;
 	int64		free_bytes = 0;
 	uint32		count = 0;
 	TimestampTz now = plh_clock_coarse_now();
 
-	census_number++;
+	state.census_number++;
+	plh_census_examples_start(end_us != 0);
 	for (MemoryContext context = TopMemoryContext; context != NULL;
 		 context = next_context(context))
 	{
-		count_context(context);
-		bytes += context->mem_allocated;
-		if (with_free)
+		PlhLifetime lifetime = plh_lifetime_of(context);
+		int64		context_bytes = bytes_of(context);
+
+		count_context(context, lifetime, context_bytes);
+		bytes += context_bytes;
+		if (!plh_lifetime_is_lasting(lifetime))
+			passing_bytes += context_bytes;
+		if (with_free && context != state.being_reset)
 			free_bytes += free_bytes_of(context);
 		count++;
 		if (end_us != 0 && count % CLOCK_CONTEXTS == 0 &&
@@ -199,13 +227,15 @@ count_until(int64 end_us, bool with_free)
 	for (PlhContextRecord *record = plh_profile_next_context(NULL);
 		 record != NULL; record = plh_profile_next_context(record))
 	{
-		bool		counted = record->census == census_number;
+		bool		counted = record->census == state.census_number;
 
 		record->instances = counted ? record->counted_instances : 0;
 		record->bytes = counted ? record->counted_bytes : 0;
 		note_course(record, now);
 	}
+	plh_census_examples_keep();
 	plh_profile->context_bytes = bytes;
+	plh_profile->passing_bytes = passing_bytes;
 	plh_profile->context_free_bytes = with_free ? free_bytes : -1;
 	plh_profile->context_count = count;
 	return true;
@@ -223,6 +253,19 @@ plh_census_count_contexts(void)
 	Assert(plh_profile != NULL);
 	(void) count_until(0, false);
 	plh_guard_restore(was_held);
+}
+
+/* What is about to be freed counts as free. */
+static void
+move_what_is_over(void)
+{
+	int64		bytes;
+
+	if (state.being_reset == NULL || plh_profile->malloc_bytes < 0)
+		return;
+	bytes = state.being_reset->mem_allocated - bytes_of(state.being_reset);
+	plh_profile->malloc_bytes -= bytes;
+	plh_profile->malloc_free_bytes += bytes;
 }
 
 /*
@@ -247,6 +290,27 @@ plh_census_count_malloc(void)
 #endif
 }
 
+/* The live bytes of contexts and blocks that do not end with a transaction. */
+static int64
+lasting_bytes(void)
+{
+	return plh_profile_counters_held.live_bytes[PLH_LIFETIME_SESSION] +
+		plh_profile_counters_held.live_bytes[PLH_LIFETIME_PROCESS];
+}
+
+/* Note what samples of contexts that pass, and of others, stand for at the same time. */
+static void
+note_sampled_contexts(void)
+{
+	plh_profile->lasting_sampled_bytes =
+		plh_profile_counters_held.live_bytes[PLH_LIFETIME_SESSION];
+	plh_profile->passing_sampled_bytes = plh_profile->counters.live_bytes -
+		lasting_bytes();
+	if (state.being_reset != NULL)
+		plh_profile->passing_sampled_bytes -=
+			plh_profile_counters_held.live_bytes[PLH_LIFETIME_STATEMENT];
+}
+
 /* Note what samples of malloc stand for at the same time. */
 static void
 note_sampled_malloc(void)
@@ -260,20 +324,6 @@ note_sampled_malloc(void)
 }
 
 /*
- * Note what the settings allow: a node of a plan, and an index build or what
- * else maintains a table, a decoding of the log included.
- */
-static void
-note_limits(void)
-{
-	plh_profile->node_memory_bytes = (int64) (work_mem * 1024.0 *
-											  Max(1.0, hash_mem_multiplier));
-	plh_profile->maintenance_bytes = (int64) 1024 *
-		Max(Max(maintenance_work_mem, autovacuum_work_mem),
-			logical_decoding_work_mem);
-}
-
-/*
  * Note the process' own memory, and if it was never more.  An exit asks for that,
  * too: the last census may be older than what was allocated last.
  */
@@ -281,7 +331,7 @@ void
 plh_census_note_own_bytes(void)
 {
 	plh_profile->own_bytes = plh_process_facts_own_bytes();
-	touched_bytes = plh_process_facts_touched_bytes();
+	state.touched_bytes = plh_process_facts_touched_bytes();
 	if (plh_profile->own_bytes <= plh_profile->own_peak_bytes)
 		return;
 	plh_profile->own_peak_bytes = plh_profile->own_bytes;
@@ -293,9 +343,13 @@ static void
 thin_out_history(void)
 {
 	for (int i = 0; i < PLH_HISTORY_POINTS / 2; i++)
+	{
 		plh_profile->history[i] = plh_profile->history[2 * i];
+		plh_profile->history_passing_kb[i] = plh_profile->history_passing_kb[2 * i];
+	}
+	plh_profile_courses_thin_out();
 	plh_profile->history_count = PLH_HISTORY_POINTS / 2;
-	history_gap_us *= 2;
+	state.history_gap_us *= 2;
 }
 
 /*
@@ -307,11 +361,11 @@ add_to_history(TimestampTz now, int64 now_us)
 {
 	uint32		count = plh_profile->history_count;
 
-	if (history_gap_us == 0)
-		history_gap_us = HISTORY_GAP_US;
-	if (count > 0 && now_us - last_point_us < history_gap_us)
+	if (state.history_gap_us == 0)
+		state.history_gap_us = HISTORY_GAP_US;
+	if (count > 0 && now_us - state.last_point_us < state.history_gap_us)
 		return;
-	last_point_us = now_us;
+	state.last_point_us = now_us;
 	if (count == PLH_HISTORY_POINTS)
 	{
 		thin_out_history();
@@ -325,6 +379,9 @@ add_to_history(TimestampTz now, int64 now_us)
 	plh_profile->history[count].malloc_free_bytes =
 		plh_profile->malloc_free_bytes;
 	plh_profile->history[count].own_bytes = plh_profile->own_bytes;
+	plh_profile->history_passing_kb[count] =
+		Min(plh_profile->passing_bytes / 1024, PG_UINT32_MAX);
+	plh_profile_courses_add_point(count);
 	pg_write_barrier();
 	plh_profile->history_count = count + 1;
 }
@@ -336,21 +393,22 @@ add_to_history(TimestampTz now, int64 now_us)
 static void
 note_cost(int64 cpu_us)
 {
-	spent_us += cpu_us;
-	cost_us = Min(cpu_us, last_cpu_us);
-	last_cpu_us = cpu_us;
+	int64		cost_us = Min(cpu_us, state.last_cpu_us);
+
+	state.spent_us += cpu_us;
+	state.last_cpu_us = cpu_us;
 	if (cpu_us <= BRIEF_US)
-		never_brief = false;
+		state.never_brief = false;
 	else if (cost_us > BRIEF_US)
-		never_brief = true;
+		state.never_brief = true;
 }
 
 /* What is spent of the credit, less what has come in since the last census. */
 static int64
 spent_by(int64 now_us)
 {
-	return last_census_us == 0 ? 0 :
-		Max(0, spent_us - (now_us - last_census_us) / CENSUS_SHARE);
+	return state.last_census_us == 0 ? 0 :
+		Max(0, state.spent_us - (now_us - state.last_census_us) / CENSUS_SHARE);
 }
 
 static bool
@@ -361,15 +419,7 @@ has_changed(int64 before, int64 now, int64 least_bytes)
 	return change >= Max(least_bytes, before / OUTDATED_PART);
 }
 
-/* The live bytes of contexts and blocks that do not end with a transaction. */
-static int64
-lasting_bytes(void)
-{
-	return plh_profile_counters_live_bytes[PLH_LIFETIME_SESSION] +
-		plh_profile_counters_live_bytes[PLH_LIFETIME_PROCESS];
-}
-
-/* Have live bytes changed, of which a sample stands for so many? */
+/* Have live bytes changed, of which a sample stands for "sample_bytes"? */
 static bool
 have_samples_changed(int64 before, int64 now, int64 sample_bytes)
 {
@@ -377,7 +427,7 @@ have_samples_changed(int64 before, int64 now, int64 sample_bytes)
 					   Max(OUTDATED_BYTES, OUTDATED_SAMPLES * sample_bytes));
 }
 
-/* What lasts is looked at by itself, too, as what passes may have fewer samples. */
+/* What lasts is compared by itself, too, as what passes may have fewer samples. */
 static bool
 have_live_bytes_changed(void)
 {
@@ -385,42 +435,33 @@ have_live_bytes_changed(void)
 	int64		live = plh_profile->counters.live_bytes;
 	int64		lasting = lasting_bytes();
 
-	return have_samples_changed(counted_lasting_bytes, lasting, interval) ||
-		have_samples_changed(counted_live_bytes, live,
+	return have_samples_changed(state.counted_lasting_bytes, lasting, interval) ||
+		have_samples_changed(state.counted_live_bytes, live,
 							 plh_sampling_coarse_interval(interval,
 														  live - lasting));
 }
 
 /*
  * Has the process' own memory changed?  A file of /proc takes the kernel 10 to 30 us,
- * which a session that works now and then would pay in each transaction: so there is
- * a look where it can have grown.
+ * which a session that works now and then would pay in each transaction: so the
+ * kernel is asked where it can have grown.
  */
 static bool
 has_own_changed(int64 now_us)
 {
 	int64		bytes;
 
-	if (now_us < own_looked_us + OWN_LOOK_US)
+	if (now_us < state.own_asked_us + OWN_GAP_US)
 		return false;
-	own_looked_us = now_us;
+	state.own_asked_us = now_us;
 	bytes = plh_process_facts_touched_bytes();
-	if (bytes >= 0 && bytes < touched_bytes + OUTDATED_BYTES)
+	if (bytes >= 0 && bytes < state.touched_bytes + OUTDATED_BYTES)
 		return false;
 	if (has_changed(plh_profile->own_bytes, plh_process_facts_own_bytes(),
 					OUTDATED_BYTES))
 		return true;
-	touched_bytes = bytes;
+	state.touched_bytes = bytes;
 	return false;
-}
-
-/*
- * Would the figures of the last census contradict what is known now?
- */
-static bool
-is_outdated(int64 now_us)
-{
-	return have_live_bytes_changed() || has_own_changed(now_us);
 }
 
 /*
@@ -430,23 +471,24 @@ static bool
 may_count_free(int64 now_us, bool brief)
 {
 	if (brief)
-		return free_cost_us <= BRIEF_FREE_US;
-	return free_cost_us <= FREE_US ||
-		now_us >= last_free_us + CENSUS_SHARE * free_cost_us;
+		return state.free_cost_us <= BRIEF_FREE_US;
+	return state.free_cost_us <= FREE_US ||
+		now_us >= state.last_free_us + CENSUS_SHARE * state.free_cost_us;
 }
 
-/* Is it time for a census? */
+/* Is it time for a census, or does the last contradict what is known now? */
 static bool
 is_due(int64 now_us, int64 gap_us)
 {
 	int64		spent = spent_by(now_us);
 
-	if (last_census_us == 0)
+	if (state.last_census_us == 0)
 		return true;
-	if (now_us >= last_census_us + gap_us &&
+	if (now_us >= state.last_census_us + gap_us &&
 		spent <= CREDIT_MAX_US - CREDIT_RESERVE_US)
 		return true;
-	return spent <= CREDIT_MAX_US && is_outdated(now_us);
+	return spent <= CREDIT_MAX_US &&
+		(have_live_bytes_changed() || has_own_changed(now_us));
 }
 
 /*
@@ -468,27 +510,35 @@ plh_census_take_if_older(int64 gap_us, bool brief)
 
 	Assert(plh_guard_held && CritSectionCount == 0);
 	Assert(plh_profile != NULL);
-	if ((brief && never_brief) || !is_due(now_us, gap_us))
+	if (!is_due(now_us, gap_us))
 		return false;
+	if (brief && state.never_brief)
+	{
+		state.is_missing = true;
+		return false;
+	}
 
 	started_us = plh_clock_us(CLOCK_THREAD_CPUTIME_ID);
 	if (!count_until(brief ? started_us + BRIEF_US : 0, with_free))
 	{
 		/* without what is free it may be brief enough next time */
 		if (with_free)
-			free_cost_us = BRIEF_US;
+			state.free_cost_us = BRIEF_US;
 		else
-			never_brief = true;
+			state.never_brief = true;
+		state.is_missing = true;
 		return false;
 	}
-	spent_us = spent_by(now_us);
-	last_census_us = now_us;
+	state.is_missing = false;
+	state.spent_us = spent_by(now_us);
+	state.last_census_us = now_us;
 	plh_census_count_malloc();
+	move_what_is_over();
 	note_sampled_malloc();
-	note_limits();
 	plh_census_note_own_bytes();
-	counted_live_bytes = plh_profile->counters.live_bytes;
-	counted_lasting_bytes = lasting_bytes();
+	state.counted_live_bytes = plh_profile->counters.live_bytes;
+	state.counted_lasting_bytes = lasting_bytes();
+	note_sampled_contexts();
 	now = GetCurrentTimestamp();
 	plh_profile->census_at = now;
 	add_to_history(now, now_us);
@@ -496,10 +546,34 @@ plh_census_take_if_older(int64 gap_us, bool brief)
 	note_cost(took_us);
 	if (with_free)
 	{
-		free_cost_us = took_us;
-		last_free_us = now_us;
+		state.free_cost_us = took_us;
+		state.last_free_us = now_us;
 	}
 	return true;
+}
+
+/*
+ * Was the last brief census given up or not tried, so that nothing has been counted
+ * since?
+ */
+bool
+plh_census_is_missing(void)
+{
+	return state.is_missing;
+}
+
+/*
+ * Take a census while a context is being reset, and count what is in it as over.
+ */
+bool
+plh_census_take_at_reset(MemoryContext context, int64 gap_us)
+{
+	bool		taken;
+
+	state.being_reset = context;
+	taken = plh_census_take_if_older(gap_us, false);
+	state.being_reset = NULL;
+	return taken;
 }
 
 /*
@@ -508,18 +582,6 @@ plh_census_take_if_older(int64 gap_us, bool brief)
 PLH_EVERY_PROCESS void
 plh_census_forget(void)
 {
-	last_census_us = 0;
-	last_cpu_us = 0;
-	cost_us = 0;
-	spent_us = 0;
-	counted_live_bytes = 0;
-	counted_lasting_bytes = 0;
-	own_looked_us = 0;
-	touched_bytes = 0;
-	census_number = 0;
-	history_gap_us = 0;
-	last_point_us = 0;
-	never_brief = false;
-	free_cost_us = 0;
-	last_free_us = 0;
+	memset(&state, 0, sizeof(state));
+	plh_profile_courses_forget();
 }

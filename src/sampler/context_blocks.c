@@ -19,10 +19,11 @@
 #include "utils/memutils.h"
 
 #include "base/compat.h"
-#include "base/modules.h"
+#include "base/fork.h"
 #include "base/page_layout.h"
-#include "base/unwind.h"
 #include "sampler/context_blocks.h"
+#include "stack/modules.h"
+#include "stack/unwind.h"
 
 /*
  * Contexts of these sizes are not taken from the lists of those that were deleted,
@@ -31,7 +32,7 @@
 #define FIRST_BLOCK_BYTES 2048
 #define MAX_BLOCK_BYTES 8192
 
-/* So many chunks take several blocks; a large one has a block of its own. */
+/* This number of chunks takes several blocks; a large one has a block of its own. */
 #define CHUNK_BYTES 100
 #define CHUNKS 300
 #define LARGE_BYTES 100000
@@ -39,23 +40,11 @@
 /* There are 7 such functions in 15, and 12 in 17 and 18. */
 #define MAX_FUNCTIONS 64
 
-typedef struct Function
-{
-	uintptr_t	start;
-	uintptr_t	end;
-} Function;
-
-static PLH_LARGE Function functions[MAX_FUNCTIONS];
-static int	function_count;
+static PLH_SET_AT_LOAD PLH_LARGE PlhCodeRange functions[MAX_FUNCTIONS];
+static PLH_SET_AT_LOAD int function_count;
 
 /* The code of the server itself. */
-static Function server;
-
-static bool
-is_in(const Function *function, uintptr_t address)
-{
-	return address >= function->start && address < function->end;
-}
+static PLH_SET_AT_LOAD PlhCodeRange server;
 
 /*
  * Is that an address in a function that gets blocks for contexts?  A return address
@@ -68,27 +57,25 @@ plh_context_blocks_has(const void *caller)
 
 	for (int i = 0; i < function_count; i++)
 	{
-		if (is_in(&functions[i], address))
+		if (plh_code_range_has(&functions[i], address))
 			return true;
 	}
 	return false;
 }
 
 /*
- * Note that malloc was called from there while contexts were driven.  If there is
- * no room for it, as there is none for so many functions, some blocks will be
- * shown as malloc's.
+ * Note that malloc was called from there while contexts were probed.  If too many
+ * functions have called it, there is no room: then some blocks will be shown as
+ * malloc's.
  */
 void
 plh_context_blocks_note(const void *caller)
 {
-	Function   *function = &functions[function_count];
+	uintptr_t	address = (uintptr_t) caller - 1;
 
-	if (!is_in(&server, (uintptr_t) caller - 1) ||
-		plh_context_blocks_has(caller) || function_count == MAX_FUNCTIONS)
-		return;
-	if (plh_unwind_function_of((uintptr_t) caller - 1,
-							   &function->start, &function->end))
+	if (plh_code_range_has(&server, address) &&
+		!plh_context_blocks_has(caller) && function_count < MAX_FUNCTIONS &&
+		plh_unwind_function_of(address, &functions[function_count]))
 		function_count++;
 }
 
@@ -103,7 +90,7 @@ plh_context_blocks_count(void)
 
 /* Let a context take all kinds of blocks that there are, and give them back. */
 static void
-drive(MemoryContext context, Size chunk_bytes, bool has_large, bool has_realloc)
+probe(MemoryContext context, Size chunk_bytes, bool has_large, bool has_realloc)
 {
 	for (int i = 0; i < CHUNKS; i++)
 		(void) MemoryContextAlloc(context, chunk_bytes);
@@ -118,10 +105,10 @@ drive(MemoryContext context, Size chunk_bytes, bool has_large, bool has_realloc)
 }
 
 /*
- * Drive a context of each type.
+ * Probe a context of each type.
  */
 void
-plh_context_blocks_drive(void)
+plh_context_blocks_probe(void)
 {
 	const PlhModule *module = plh_modules_find((uintptr_t) MemoryContextAlloc);
 
@@ -129,17 +116,17 @@ plh_context_blocks_drive(void)
 		return;
 	server.start = module->text_start;
 	server.end = module->text_end;
-	drive(AllocSetContextCreate(TopMemoryContext, "pg_leakhunt scratch",
+	probe(AllocSetContextCreate(TopMemoryContext, "pg_leakhunt scratch",
 								0, FIRST_BLOCK_BYTES, MAX_BLOCK_BYTES),
 		  CHUNK_BYTES, true, true);
-	drive(GenerationContextCreate(TopMemoryContext, "pg_leakhunt scratch",
+	probe(GenerationContextCreate(TopMemoryContext, "pg_leakhunt scratch",
 								  0, FIRST_BLOCK_BYTES, MAX_BLOCK_BYTES),
 		  CHUNK_BYTES, true, true);
-	drive(SlabContextCreate(TopMemoryContext, "pg_leakhunt scratch",
+	probe(SlabContextCreate(TopMemoryContext, "pg_leakhunt scratch",
 							MAX_BLOCK_BYTES, CHUNK_BYTES),
 		  CHUNK_BYTES, false, false);
 #if PLH_HAVE_BUMP
-	drive(BumpContextCreate(TopMemoryContext, "pg_leakhunt scratch",
+	probe(BumpContextCreate(TopMemoryContext, "pg_leakhunt scratch",
 							0, FIRST_BLOCK_BYTES, MAX_BLOCK_BYTES),
 		  CHUNK_BYTES, true, false);
 #endif

@@ -8,7 +8,7 @@
 #ifndef PLH_CONTEXT_BLOCKS_H
 #define PLH_CONTEXT_BLOCKS_H
 
-extern void plh_context_blocks_drive(void);
+extern void plh_context_blocks_probe(void);
 extern void plh_context_blocks_note(const void *caller);
 extern int	plh_context_blocks_count(void);
 extern bool plh_context_blocks_has(const void *caller);

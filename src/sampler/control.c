@@ -14,7 +14,7 @@
  * take the ended one back.
  *
  * When pg_leakhunt.enabled is turned off, all requests made so far are dead.
- * The file has the setting as it was last noted: whoever finds it changed first
+ * The file has the setting as it was last noted: the process that finds it changed first
  * notes that, and the number of the last request.  The postmaster does so at
  * once if it has loaded the module, and nobody else then; without it, the first
  * session to read the configuration.  A session that reads it hours later finds
@@ -32,6 +32,7 @@
 #include "miscadmin.h"
 
 #include "base/clock.h"
+#include "base/fork.h"
 #include "base/page_layout.h"
 #include "base/process_facts.h"
 #include "base/settings.h"
@@ -41,12 +42,15 @@
 /* Tries to read a slot that a writer is changing. */
 #define MAX_TRIES 100
 
-uint32		plh_control_seen;
-int64		plh_control_ends_at_us;
-const volatile uint32 *plh_control_changes;
+PlhControlSeen plh_control_seen;
+PLH_SET_AT_LOAD const volatile uint32 *plh_control_changes;
 
-static bool postmaster_notes;	/* it has loaded the module */
-static uint64 own_start;		/* 0: not looked up yet */
+static PLH_SET_AT_LOAD bool postmaster_notes;	/* it has loaded the module */
+
+static struct
+{
+	uint64		own_start;		/* 0: not looked up yet */
+}			state;
 
 /*
  * Drop all requests, under the lock.  First the numbers go, so that nobody takes
@@ -116,14 +120,14 @@ forget_former_server(int fd)
 }
 
 /*
- * Map the control file of the profile directory; a server that starts makes a
+ * Map the control file of this cluster in the profile directory; a server that starts makes a
  * new one.  Without room for the file no requests can be made, and everything
  * else works.
  */
 void
-plh_control_start(const char *directory, bool new_server)
+plh_control_start(const char *directory, uint64 cluster, bool new_server)
 {
-	int			fd = plh_control_file_map(directory, new_server);
+	int			fd = plh_control_file_map(directory, cluster, new_server);
 
 	postmaster_notes = new_server;
 	if (fd < 0)
@@ -134,7 +138,7 @@ plh_control_start(const char *directory, bool new_server)
 	close(fd);
 }
 
-/* Read a whole slot.  Returns false if it has no request. */
+/* Read a whole slot.  Returns false, and zeros, if it has no request. */
 static PLH_EVERY_PROCESS bool
 read_slot(const PlhControlSlot *slot, PlhControlSlot *copy)
 {
@@ -143,13 +147,14 @@ read_slot(const PlhControlSlot *slot, PlhControlSlot *copy)
 		uint32		before = *(const volatile uint32 *) &slot->sequence;
 
 		if (before == 0)
-			return false;
+			break;
 		pg_read_barrier();
 		*copy = *slot;
 		pg_read_barrier();
 		if (*(const volatile uint32 *) &slot->sequence == before)
 			return true;
 	}
+	memset(copy, 0, sizeof(*copy));
 	return false;
 }
 
@@ -188,52 +193,60 @@ read_slot_of(int pid, uint64 *process_start, PlhControlSlot *copy)
 	memset(copy, 0, sizeof(*copy));
 }
 
-/* The request of a slot that is in force at a time; NULL if none is. */
-static const PlhControlRequest *
-request_in_force(const PlhControlSlot *slot, int64 now_us)
+/* The entry of a slot that is in force at a time; NULL if none is. */
+static const PlhControlEntry *
+entry_in_force(const PlhControlSlot *slot, int64 now_us)
 {
-	const PlhControlRequest *request =
+	const PlhControlEntry *entry =
 		slot->ends_at_us != 0 && now_us >= slot->ends_at_us ?
 		&slot->before : &slot->last;
 
-	return request->sequence > plh_control_file->dead_sequence ? request : NULL;
+	return entry->sequence > plh_control_file->dead_sequence ? entry : NULL;
 }
 
-/* Note when this process must look again, as one of its requests ends. */
-static void
-note_end(const PlhControlSlot *slot, int64 now_us)
+/* When the next of the requests in two slots ends; 0: none does. */
+static int64
+next_end(const PlhControlSlot *own, const PlhControlSlot *all, int64 now_us)
 {
-	if (slot->ends_at_us > now_us &&
-		(plh_control_ends_at_us == 0 ||
-		 slot->ends_at_us < plh_control_ends_at_us))
-		plh_control_ends_at_us = slot->ends_at_us;
+	int64		own_ends = own->ends_at_us > now_us ? own->ends_at_us : 0;
+	int64		all_ends = all->ends_at_us > now_us ? all->ends_at_us : 0;
+
+	return own_ends == 0 || all_ends == 0 ? Max(own_ends, all_ends) :
+		Min(own_ends, all_ends);
 }
 
 /*
- * Read the requests to a process, and those to all, into a wish that is all zeros.  Of
- * two that are in force, the later one counts.
+ * Read the requests to a process, and those to all, into one; of two that are
+ * in force, the later one counts.  Returns when the next of both ends, or 0.
  */
-static PLH_EVERY_PROCESS void
-read_wish(PlhControlWish *wish, int pid, uint64 *process_start, int64 now_us,
-		  PlhControlSlot *own, PlhControlSlot *all)
+static PLH_EVERY_PROCESS int64
+read_request(PlhControlRequest *request, int pid, uint64 *process_start)
 {
-	const PlhControlRequest *request;
-	const PlhControlRequest *request_to_all;
+	int64		now_us = plh_clock_us(CLOCK_MONOTONIC_COARSE);
+	const PlhControlEntry *entry;
+	const PlhControlEntry *entry_for_all;
+	PlhControlSlot all;
+	PlhControlSlot own;
 
-	if (!read_slot(&plh_control_file->all, all))
-		memset(all, 0, sizeof(*all));
-	read_slot_of(pid, process_start, own);
-	request = request_in_force(own, now_us);
-	request_to_all = request_in_force(all, now_us);
-	if (request == NULL || (request_to_all != NULL &&
-							request_to_all->sequence > request->sequence))
-		request = request_to_all;
-	if (request == NULL)
-		return;
-	wish->present = true;
-	wish->sampling = request->sampling != 0;
-	wish->sample_interval = request->sample_interval;
-	wish->scope = request->scope;
+	memset(request, 0, sizeof(*request));
+	if (plh_control_file == NULL)
+		return 0;
+	pg_read_barrier();
+	(void) read_slot(&plh_control_file->all, &all);
+	read_slot_of(pid, process_start, &own);
+	entry = entry_in_force(&own, now_us);
+	entry_for_all = entry_in_force(&all, now_us);
+	if (entry == NULL || (entry_for_all != NULL &&
+						  entry_for_all->sequence > entry->sequence))
+		entry = entry_for_all;
+	if (entry != NULL)
+	{
+		request->present = true;
+		request->sampling = entry->sampling != 0;
+		request->sample_interval = entry->sample_interval;
+		request->scope = entry->scope;
+	}
+	return next_end(&own, &all, now_us);
 }
 
 /*
@@ -242,46 +255,29 @@ read_wish(PlhControlWish *wish, int pid, uint64 *process_start, int64 now_us,
 bool
 plh_control_request_ended(void)
 {
-	return plh_clock_us(CLOCK_MONOTONIC_COARSE) >= plh_control_ends_at_us;
+	return plh_clock_us(CLOCK_MONOTONIC_COARSE) >= plh_control_seen.ends_at_us;
 }
 
 /*
  * Find the request that concerns this process, if there is one.
  */
 PLH_EVERY_PROCESS void
-plh_control_poll(PlhControlWish *wish)
+plh_control_poll(PlhControlRequest *request)
 {
-	PlhControlSlot all;
-	PlhControlSlot own;
-	int64		now_us = plh_clock_us(CLOCK_MONOTONIC_COARSE);
-
-	memset(wish, 0, sizeof(*wish));
-	if (plh_control_file == NULL)
-		return;
-	plh_control_seen = *plh_control_changes;
-	pg_read_barrier();
-	read_wish(wish, getpid(), &own_start, now_us, &own, &all);
-	plh_control_ends_at_us = 0;
-	note_end(&own, now_us);
-	note_end(&all, now_us);
+	if (plh_control_changes != NULL)
+		plh_control_seen.changes = *plh_control_changes;
+	plh_control_seen.ends_at_us = read_request(request, getpid(), &state.own_start);
 }
 
 /*
  * Find the request that concerns a process, whether it has seen it or not.
  */
 void
-plh_control_wish_of(int pid, PlhControlWish *wish)
+plh_control_request_of(int pid, PlhControlRequest *request)
 {
-	PlhControlSlot all;
-	PlhControlSlot own;
 	uint64		process_start = 0;
 
-	memset(wish, 0, sizeof(*wish));
-	if (plh_control_file == NULL)
-		return;
-	pg_read_barrier();
-	read_wish(wish, pid, &process_start, plh_clock_us(CLOCK_MONOTONIC_COARSE),
-			  &own, &all);
+	(void) read_request(request, pid, &process_start);
 }
 
 /* Returns the slot for requests to a process, or NULL if all are in use. */
@@ -313,30 +309,36 @@ slot_for(int pid, uint64 process_start)
  * one that ends goes back to the same as the first.
  */
 static void
-fill_slot(PlhControlSlot *slot, uint32 sequence, const PlhControlWish *wish)
+fill_slot(PlhControlSlot *slot, uint32 sequence, const PlhControlRequest *request)
 {
 	int64		now_us = plh_clock_us(CLOCK_MONOTONIC);
 
 	if (slot->ends_at_us == 0)
 		slot->before = slot->last;
-	if (wish->duration_us == 0)
+	if (request->duration_us == 0)
 		memset(&slot->before, 0, sizeof(slot->before));
-	slot->ends_at_us = wish->duration_us == 0 ? 0 : now_us + wish->duration_us;
+	slot->ends_at_us = request->duration_us == 0 ? 0 : now_us + request->duration_us;
 	slot->last.sequence = sequence;
-	slot->last.sampling = wish->sampling;
-	slot->last.sample_interval = wish->sample_interval;
-	slot->last.scope = wish->scope;
+	slot->last.sampling = request->sampling;
+	slot->last.sample_interval = request->sample_interval;
+	slot->last.scope = request->scope;
 }
 
-/* Store a request, under the lock. */
+/* Store a request, or drop all, under the lock. */
 static bool
-store_request(int pid, const PlhControlWish *wish)
+store_request(int pid, const PlhControlRequest *request)
 {
 	uint64		process_start = pid == 0 ? 0 : plh_process_facts_start_ticks(pid);
 	PlhControlSlot *slot = pid == 0 ? &plh_control_file->all :
 		slot_for(pid, process_start);
 	uint32		sequence = plh_control_file->sequence + 1;
 
+	if (request == NULL)
+	{
+		drop_requests();
+		announce_change();
+		return true;
+	}
 	if (slot == NULL || process_start == PLH_TICKS_UNKNOWN)
 		return false;
 	slot->sequence = 0;
@@ -345,7 +347,7 @@ store_request(int pid, const PlhControlWish *wish)
 		memset(slot, 0, sizeof(*slot));
 	slot->pid = pid;
 	slot->process_start = process_start;
-	fill_slot(slot, sequence, wish);
+	fill_slot(slot, sequence, request);
 	pg_write_barrier();
 	slot->sequence = sequence;
 	plh_control_file->sequence = sequence;
@@ -353,22 +355,14 @@ store_request(int pid, const PlhControlWish *wish)
 	return true;
 }
 
-/* Forget all requests, under the lock, and make all processes look. */
-static bool
-store_nothing(int pid, const PlhControlWish *wish)
-{
-	drop_requests();
-	announce_change();
-	return true;
-}
-
 /*
- * Let "store" change the file while nobody else does.  Returns false, with errno
- * set, on failure.
+ * Make a request to a process, or to all with pid 0; NULL takes all back.
+ * Returns false, with errno set, on failure; ENOSPC stands for requests to too
+ * many processes, EWOULDBLOCK for another process that makes one and does not
+ * get done.
  */
-static bool
-change_file(bool (*store) (int pid, const PlhControlWish *wish), int pid,
-			const PlhControlWish *wish)
+bool
+plh_control_request(int pid, const PlhControlRequest *request)
 {
 	bool		stored = false;
 	int			fd;
@@ -385,7 +379,7 @@ change_file(bool (*store) (int pid, const PlhControlWish *wish), int pid,
 		return false;
 	if (plh_control_file_lock(fd))
 	{
-		stored = store(pid, wish);
+		stored = store_request(pid, request);
 		if (!stored)
 			errno = ENOSPC;
 	}
@@ -394,32 +388,11 @@ change_file(bool (*store) (int pid, const PlhControlWish *wish), int pid,
 }
 
 /*
- * Make a request to a process, or to all with pid 0.  Returns false, with errno
- * set, on failure; ENOSPC stands for requests to too many processes, EWOULDBLOCK
- * for another process that makes one and does not get done.
- */
-bool
-plh_control_request(int pid, const PlhControlWish *wish)
-{
-	return change_file(store_request, pid, wish);
-}
-
-/*
- * Take all requests back.  Returns false, with errno set, on failure.
- */
-bool
-plh_control_reset(void)
-{
-	return change_file(store_nothing, 0, NULL);
-}
-
-/*
  * Forget in a forked child which requests the parent has seen.
  */
 PLH_EVERY_PROCESS void
 plh_control_forget(void)
 {
-	own_start = 0;
-	plh_control_seen = 0;
-	plh_control_ends_at_us = 0;
+	memset(&state, 0, sizeof(state));
+	memset(&plh_control_seen, 0, sizeof(plh_control_seen));
 }

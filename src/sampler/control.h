@@ -12,29 +12,28 @@
 #ifndef PLH_CONTROL_H
 #define PLH_CONTROL_H
 
-#include "port/atomics.h"
-
 /* A request to a process, or to all. */
-typedef struct PlhControlWish
+typedef struct PlhControlRequest
 {
 	bool		present;		/* else the settings say how */
 	bool		sampling;
 	uint32		sample_interval;	/* bytes; 0 = as the settings say */
 	int32		scope;			/* PlhScope; -1 = as the settings say */
 	int64		duration_us;	/* after which it is as before; 0 = for good */
-} PlhControlWish;
+} PlhControlRequest;
 
-/* How many changes of requests this process has seen. */
-extern uint32 plh_control_seen;
+/* What this process has seen of requests. */
+typedef struct PlhControlSeen
+{
+	uint32		changes;		/* how many */
+	int64		ends_at_us;		/* when the next of its own ends, by the
+								 * coarse monotonic clock; 0: none does */
+} PlhControlSeen;
+
+extern PlhControlSeen plh_control_seen;
 
 /* Where their number is; NULL without a control file. */
 extern const volatile uint32 *plh_control_changes;
-
-/*
- * When the next request that concerns this process ends, by the coarse monotonic
- * clock in microseconds; 0 = none ends.
- */
-extern int64 plh_control_ends_at_us;
 
 extern bool plh_control_request_ended(void);
 
@@ -44,16 +43,16 @@ plh_control_changed(void)
 {
 	if (plh_control_changes == NULL)
 		return false;
-	return *plh_control_changes != plh_control_seen ||
-		(unlikely(plh_control_ends_at_us != 0) && plh_control_request_ended());
+	return *plh_control_changes != plh_control_seen.changes ||
+		(unlikely(plh_control_seen.ends_at_us != 0) && plh_control_request_ended());
 }
 
-extern void plh_control_start(const char *directory, bool new_server);
+extern void plh_control_start(const char *directory, uint64 cluster,
+							  bool new_server);
 extern void plh_control_note_enabled(bool enabled);
-extern void plh_control_poll(PlhControlWish *wish);
-extern void plh_control_wish_of(int pid, PlhControlWish *wish);
-extern bool plh_control_request(int pid, const PlhControlWish *wish);
-extern bool plh_control_reset(void);
+extern void plh_control_poll(PlhControlRequest *request);
+extern void plh_control_request_of(int pid, PlhControlRequest *request);
+extern bool plh_control_request(int pid, const PlhControlRequest *request);
 extern void plh_control_forget(void);
 
 #endif							/* PLH_CONTROL_H */

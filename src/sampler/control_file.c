@@ -4,7 +4,7 @@
  *
  * The postmaster maps the file, and all children inherit the mapping, which
  * survives a removal of the file.  A process that loads pg_leakhunt by itself
- * opens the file by its name, and so does whoever changes it, for the lock.
+ * opens the file by its name, and so does a process that changes it, for the lock.
  */
 #include "postgres.h"
 
@@ -16,6 +16,7 @@
 
 #include "miscadmin.h"
 
+#include "base/fork.h"
 #include "base/limits.h"
 #include "base/page_layout.h"
 #include "base/process_facts.h"
@@ -24,21 +25,24 @@
 #include "profile/shared_directory.h"
 #include "sampler/control_file.h"
 
-/* The name contains the version of the layout. */
-#define CONTROL_FILE "control.4"
+/*
+ * The name contains the version of the layout, and behind that the identifier of the
+ * cluster: servers of two may have been given one directory.
+ */
+#define CONTROL_FILE "control.6"
 
 /*
- * Tries to get the lock, this long apart.  Writers have it for microseconds: who
- * has it for longer has been stopped, and may be so for hours.
+ * Tries to get the lock, this long apart.  Writers have it for microseconds: a
+ * process that has it for longer has been stopped, which may last for hours.
  */
 #define LOCK_TRIES 100
 #define LOCK_PAUSE_US 20000
 
-PlhControlFile *plh_control_file;
+PLH_SET_AT_LOAD PlhControlFile *plh_control_file;
 
-static const char *control_directory;
-static PLH_LARGE char control_path[PLH_PATH_MAX];
-static ino_t control_inode;		/* of the file that is mapped */
+static PLH_SET_AT_LOAD const char *control_directory;
+static PLH_SET_AT_LOAD PLH_LARGE char control_path[PLH_PATH_MAX];
+static PLH_SET_AT_LOAD ino_t control_inode; /* of the file that is mapped */
 
 /*
  * Take the lock.  Returns false, with errno set, if that fails; EWOULDBLOCK
@@ -70,7 +74,7 @@ has_full_size(int fd)
 
 /*
  * Give an empty file its full size.  Returns false, with errno set, on failure,
- * and for a file of another size: whoever maps that could die if it were cut.
+ * and for a file of another size: a process that maps it could die if it were cut.
  */
 static bool
 make_full_size(int fd)
@@ -151,18 +155,19 @@ plh_control_file_open(void)
 }
 
 /*
- * Map the file of that directory; a server that starts makes a new one.  Returns a
+ * Map the file of that directory and cluster; a server that starts makes a new one.  Returns a
  * descriptor of it, for the caller to close, or -1.
  */
 int
-plh_control_file_map(const char *directory, bool new_server)
+plh_control_file_map(const char *directory, uint64 cluster, bool new_server)
 {
 	struct stat status;
 	void	   *mapped;
 	int			fd;
 
 	control_directory = directory;
-	snprintf(control_path, sizeof(control_path), "%s/" CONTROL_FILE, directory);
+	snprintf(control_path, sizeof(control_path), "%s/" CONTROL_FILE ".%llu",
+			 directory, (unsigned long long) cluster);
 	if (new_server)
 		(void) unlink(control_path);
 	fd = plh_control_file_open();

@@ -12,14 +12,14 @@
 
 #define PLH_CONTROL_SLOTS 2048
 
-/* A request: how to sample, the fields of PlhControlWish. */
-typedef struct PlhControlRequest
+/* A request as it is stored: the fields of PlhControlRequest that last. */
+typedef struct PlhControlEntry
 {
 	uint32		sequence;		/* number of the request; 0 = none */
 	uint32		sampling;
 	uint32		sample_interval;
 	int32		scope;
-} PlhControlRequest;
+} PlhControlEntry;
 
 /* The requests to one process, or to all. */
 typedef struct PlhControlSlot
@@ -27,10 +27,37 @@ typedef struct PlhControlSlot
 	uint32		sequence;		/* of the last request; 0: none, or changing */
 	int32		pid;
 	uint64		process_start;	/* as plh_process_facts_start_ticks says */
-	PlhControlRequest last;
-	PlhControlRequest before;	/* in force again when the last one ends */
+	PlhControlEntry last;
+	PlhControlEntry before;		/* in force again when the last one ends */
 	int64		ends_at_us;		/* by the monotonic clock; 0 = never */
 } PlhControlSlot;
+
+/* Why the profile of a process could not be shown to others. */
+typedef struct PlhControlFailure
+{
+	int32		pid;			/* 0: none, or changing */
+	int32		error;			/* errno */
+	uint64		process_start;	/* as in PlhControlSlot */
+} PlhControlFailure;
+
+/* A process has the place of its pid modulo this, until another one needs it. */
+#define PLH_CONTROL_FAILURES 256
+
+/* The exits of a role that the log tells in a minute (log_turns.c). */
+typedef struct PlhControlLogPlace
+{
+	pg_atomic_uint64 minute;	/* when it began, and the exits in it */
+	pg_atomic_uint32 role;		/* whose it is; 0 = never used */
+} PlhControlLogPlace;
+
+/* This number of roles have places of their own at a time. */
+#define PLH_CONTROL_LOG_PLACES 64
+
+typedef struct PlhControlLog
+{
+	PlhControlLogPlace shared;	/* of all that have no place of their own */
+	PlhControlLogPlace places[PLH_CONTROL_LOG_PLACES];
+} PlhControlLog;
 
 typedef struct PlhControlFile
 {
@@ -44,12 +71,15 @@ typedef struct PlhControlFile
 								 * boot */
 	PlhControlSlot all;
 	PlhControlSlot slots[PLH_CONTROL_SLOTS];
+	PlhControlFailure failures[PLH_CONTROL_FAILURES];
+	PlhControlLog log;
 } PlhControlFile;
 
 /* The file, mapped; NULL without one. */
 extern PlhControlFile *plh_control_file;
 
-extern int	plh_control_file_map(const char *directory, bool new_server);
+extern int	plh_control_file_map(const char *directory, uint64 cluster,
+								 bool new_server);
 extern int	plh_control_file_open(void);
 extern bool plh_control_file_lock(int fd);
 extern uint64 plh_control_file_server_start(void);

@@ -6,25 +6,23 @@
  */
 #include "postgres.h"
 
-#include <errno.h>
 #include <time.h>
 
 #include "miscadmin.h"
 
 #include "base/clock.h"
-#include "base/guard.h"
+#include "base/fork.h"
 #include "base/page_layout.h"
 #include "base/settings.h"
 #include "profile/profile_counters.h"
-#include "sampler/control.h"
 #include "sampler/countdown.h"
 #include "sampler/owner.h"
 
 /*
- * What a process of the server allocates first fills its caches.  So many bytes
- * go without samples at such intervals, as the first unwinding costs 100 us,
- * because libunwind knows none of the frames yet: a short connection would pay
- * that for a sample or two.  Within the first milliseconds of processor time it is
+ * What a process of the server allocates first fills its caches.  START_BYTES
+ * go without samples at intervals from START_INTERVAL on, as the first unwinding
+ * costs 100 us, because libunwind knows none of the frames yet: a short connection would
+ * pay that for a sample or two.  Within the first milliseconds of processor time it is
  * several times as much: a connection that is over by then has run a few statements.
  * On a busy machine these milliseconds take longer, but not for an idle session.
  */
@@ -34,28 +32,39 @@
 #define START_CPU_US 20000
 #define START_US 200000
 
+/* A size of more is garbage, which the method refuses. */
+#define UNSEEN_MAX ((uint64) 1 << 40)
+
 /* Those in use; NULL where nothing is counted. */
-static PlhCountdown *countdowns[PLH_COUNTED];
+static PLH_SET_AT_LOAD PlhCountdown *countdowns[PLH_COUNTED];
 
-/* The current interval, for which gaps are drawn (0: off), and scope. */
-static uint32 armed_interval;
-int			plh_countdown_scope;
+/* The current scope.  A forked child sets it before its first sample. */
+PLH_SURVIVES_FORK int plh_countdown_scope;
 
-/* May memory be sampled at a longer interval?  Not if somebody asked for this one. */
-static bool may_be_coarse;
+static struct
+{
+	bool		is_armed;		/* else look at settings and requests first */
+	uint32		armed_interval; /* for which gaps are drawn; 0: off */
 
-/* Sample every allocation, whatever settings and requests say. */
-static bool all_tracked;
+	/*
+	 * May memory be sampled at a longer interval?  Not if somebody asked for
+	 * this.
+	 */
+	bool		may_be_coarse;
 
-/* Look at settings and requests before a countdown is used. */
-static bool rearm_wanted = true;
+	/* Sample every allocation, whatever settings and requests say. */
+	bool		all_tracked;
 
-/* The process has just been forked, at that time by the coarse monotonic clock. */
-static bool just_forked;
-static int64 forked_at_us;
+	/* The process has just been forked, at that time by the coarse clock. */
+	bool		just_forked;
+	int64		forked_at_us;
 
-static pg_prng_state prng;
-static bool prng_seeded;
+	/* All that it has allocated was counted, as its parent had the module. */
+	bool		counted_from_start;
+
+	pg_prng_state prng;
+	bool		prng_seeded;
+}			state;
 
 /* Seed the random numbers as no other process does. */
 static PLH_EVERY_PROCESS void
@@ -64,15 +73,40 @@ seed_prng(void)
 	struct timespec now;
 
 	(void) clock_gettime(CLOCK_MONOTONIC, &now);
-	pg_prng_seed(&prng, ((uint64) MyProcPid << 32) ^
+	pg_prng_seed(&state.prng, ((uint64) MyProcPid << 32) ^
 				 ((uint64) now.tv_sec << 30) ^ (uint64) now.tv_nsec);
-	prng_seeded = true;
+	state.prng_seeded = true;
+}
+
+/* What is left to count down; nothing where a signal handler has brought it below 0. */
+static inline uint64
+left_of(const PlhCountdown *countdown)
+{
+	return *countdown->left > PLH_COUNTDOWN_MAX ? 0 :
+		*countdown->left + countdown->gap_left;
+}
+
+/* What was counted down of a gap that ends at no sample, before the first that does. */
+static inline uint64
+unseen_in_gap(const PlhCountdown *countdown)
+{
+	return countdown->has_begun ? 0 :
+		countdown->unseen_gap - Min(left_of(countdown), countdown->unseen_gap);
+}
+
+/* Add that up, as the gap ends. */
+static void
+note_unseen(PlhCountdown *countdown)
+{
+	countdown->unseen_bytes += unseen_in_gap(countdown);
+	countdown->unseen_gap = 0;
 }
 
 /* Let the next allocation draw a new gap. */
 static void
 make_stale(PlhCountdown *countdown)
 {
+	note_unseen(countdown);
 	*countdown->left = 0;
 	countdown->gap_left = 0;
 	countdown->takes_each = false;
@@ -84,32 +118,32 @@ static PLH_EVERY_PROCESS void
 rearm(void)
 {
 	int			saved_errno = errno;
-	PlhControlWish wish;
+	PlhControlRequest request;
 	bool		is_starting;
 
-	if (!prng_seeded)
+	if (!state.prng_seeded)
 		seed_prng();
-	rearm_wanted = false;
-	armed_interval = plh_enabled ? plh_sample_interval : 0;
+	state.is_armed = true;
+	state.armed_interval = plh_enabled ? plh_sample_interval : 0;
 	plh_countdown_scope = plh_scope;
-	plh_control_poll(&wish);
-	if (wish.present)
+	plh_control_poll(&request);
+	if (request.present)
 	{
-		armed_interval = !wish.sampling ? 0 :
-			wish.sample_interval != 0 ? wish.sample_interval :
+		state.armed_interval = !request.sampling ? 0 :
+			request.sample_interval != 0 ? request.sample_interval :
 			plh_sample_interval;
-		if (wish.scope >= 0)
-			plh_countdown_scope = wish.scope;
+		if (request.scope >= 0)
+			plh_countdown_scope = request.scope;
 	}
-	if (all_tracked)
+	if (state.all_tracked)
 	{
-		armed_interval = 1;
+		state.armed_interval = 1;
 		plh_countdown_scope = PLH_SCOPE_LONG_LIVED;
 	}
-	may_be_coarse = !wish.present;
-	is_starting = just_forked && !wish.present &&
-		armed_interval >= START_INTERVAL;
-	just_forked = false;
+	state.may_be_coarse = !request.present;
+	is_starting = state.just_forked && !request.present &&
+		state.armed_interval >= START_INTERVAL;
+	state.just_forked = false;
 	for (int i = 0; i < PLH_COUNTED; i++)
 	{
 		if (countdowns[i] == NULL)
@@ -118,7 +152,7 @@ rearm(void)
 		countdowns[i]->is_starting = is_starting;
 		countdowns[i]->start_stretches = is_starting;
 	}
-	plh_owner_settings_changed(armed_interval, plh_countdown_scope);
+	plh_owner_settings_changed(state.armed_interval, plh_countdown_scope);
 	errno = saved_errno;
 }
 
@@ -142,7 +176,15 @@ static inline uint32
 interval_of(const PlhCountdown *countdown)
 {
 	return countdown->counted == PLH_COUNTED_CONTEXTS || plh_track_malloc ?
-		armed_interval : 0;
+		state.armed_interval : 0;
+}
+
+/* Begin a gap that ends at no sample. */
+static inline void
+begin_unseen_gap(PlhCountdown *countdown, uint64 gap)
+{
+	countdown->unseen_gap = gap;
+	count_down(countdown, gap);
 }
 
 /* Draw the next gap. */
@@ -153,13 +195,15 @@ draw_gap(PlhCountdown *countdown)
 
 	countdown->takes_each = interval == 1;
 	if (countdown->is_starting)
-		count_down(countdown, START_BYTES);
+		begin_unseen_gap(countdown, START_BYTES);
 	else if (interval == 0)
-		count_down(countdown, PLH_COUNTDOWN_MAX);
-	else if (interval == 1)
-		count_down(countdown, 0);
+		begin_unseen_gap(countdown, PLH_COUNTDOWN_MAX);
 	else
-		count_down(countdown, plh_sampling_gap(&prng, interval));
+	{
+		countdown->has_begun = true;
+		count_down(countdown, interval == 1 ? 0 :
+				   plh_sampling_gap(&state.prng, interval));
+	}
 }
 
 /*
@@ -170,7 +214,7 @@ static inline uint32
 take_large(Size size, uint32 interval)
 {
 	return interval != 0 &&
-		size >= (uint64) plh_sampling_gap(&prng, interval) ? interval : 0;
+		size >= (uint64) plh_sampling_gap(&state.prng, interval) ? interval : 0;
 }
 
 /* Does a process go on starting, when it has allocated START_BYTES? */
@@ -178,7 +222,7 @@ static inline bool
 goes_on_starting(PlhCountdown *countdown)
 {
 	return countdown->start_stretches++ < START_STRETCHES &&
-		plh_clock_us(CLOCK_MONOTONIC_COARSE) - forked_at_us < START_US &&
+		plh_clock_us(CLOCK_MONOTONIC_COARSE) - state.forked_at_us < START_US &&
 		plh_clock_us(CLOCK_THREAD_CPUTIME_ID) < START_CPU_US;
 }
 
@@ -211,20 +255,25 @@ plh_countdown_take_at_gap(PlhCountdown *countdown, Size size)
 		*countdown->left = 0;
 	if (plh_guard_held)
 		return 0;
-	if (unlikely(rearm_wanted || plh_control_changed()))
+	if (unlikely(!state.is_armed || plh_control_changed()))
 		rearm();
 	if (unlikely(countdown->is_stale))
 	{
 		countdown->is_stale = false;
 		draw_gap(countdown);
 	}
-	if (unlikely(countdown->is_starting && size >= armed_interval))
+	if (unlikely(countdown->is_starting && size >= state.armed_interval))
 		return take_large(size, interval_of(countdown));
 	gap = *countdown->left + countdown->gap_left;
 	if (size < gap)
 	{
 		count_down(countdown, gap - size);
 		return 0;
+	}
+	if (unlikely(!countdown->has_begun))
+	{
+		note_unseen(countdown);
+		countdown->unseen_bytes += size < UNSEEN_MAX ? size : 0;
 	}
 	was_starting = countdown->is_starting;
 	countdown->is_starting = was_starting && goes_on_starting(countdown);
@@ -240,13 +289,13 @@ plh_countdown_thin_passing(Size size, uint32 interval, PlhLifetime lifetime)
 {
 	uint32		longer;
 
-	if (!may_be_coarse)
+	if (!state.may_be_coarse)
 		return interval;
 	longer = plh_sampling_coarse_interval(interval,
-										  plh_profile_counters_live_bytes[lifetime]);
+										  plh_profile_counters_held.live_bytes[lifetime]);
 	if (longer == interval)
 		return interval;
-	return plh_sampling_keeps(&prng, size, interval, longer) ? longer : 0;
+	return plh_sampling_keeps(&state.prng, size, interval, longer) ? longer : 0;
 }
 
 /*
@@ -255,7 +304,7 @@ plh_countdown_thin_passing(Size size, uint32 interval, PlhLifetime lifetime)
 PlhDraw
 plh_countdown_draw_weight(Size size, uint32 interval)
 {
-	return plh_sampling_draw(&prng, size, interval);
+	return plh_sampling_draw(&state.prng, size, interval);
 }
 
 /*
@@ -265,7 +314,7 @@ plh_countdown_draw_weight(Size size, uint32 interval)
 PLH_EVERY_PROCESS void
 plh_countdown_rearm(void)
 {
-	rearm_wanted = true;
+	state.is_armed = false;
 	for (int i = 0; i < PLH_COUNTED; i++)
 	{
 		if (countdowns[i] != NULL)
@@ -297,7 +346,7 @@ plh_countdown_mend(void)
 void
 plh_countdown_track_all(bool on)
 {
-	all_tracked = on;
+	state.all_tracked = on;
 	plh_countdown_rearm();
 }
 
@@ -308,10 +357,18 @@ plh_countdown_track_all(bool on)
 PLH_EVERY_PROCESS void
 plh_countdown_forget(void)
 {
-	prng_seeded = false;
-	all_tracked = false;
-	just_forked = true;
-	forked_at_us = plh_clock_us(CLOCK_MONOTONIC_COARSE);
+	for (int i = 0; i < PLH_COUNTED; i++)
+	{
+		if (countdowns[i] == NULL)
+			continue;
+		countdowns[i]->has_begun = false;
+		countdowns[i]->unseen_gap = 0;
+		countdowns[i]->unseen_bytes = 0;
+	}
+	memset(&state, 0, sizeof(state));
+	state.counted_from_start = true;
+	state.just_forked = true;
+	state.forked_at_us = plh_clock_us(CLOCK_MONOTONIC_COARSE);
 	plh_countdown_rearm();
 }
 
@@ -324,7 +381,24 @@ plh_countdown_stop(void)
 	plh_guard_held = true;
 	for (int i = 0; i < PLH_COUNTED; i++)
 	{
-		if (countdowns[i] != NULL)
-			*countdowns[i]->left = PG_UINT64_MAX;
+		if (countdowns[i] == NULL)
+			continue;
+		note_unseen(countdowns[i]);
+		*countdowns[i]->left = PG_UINT64_MAX;
 	}
+}
+
+/*
+ * Returns how many bytes this process allocated in memory contexts before its sampling
+ * began; -1 if that is not known, as it allocated some before the module was loaded.
+ * Large chunks that were samples by chance do not count.  What malloc is asked for
+ * is no part of it: blocks of contexts are told from the rest for samples only.
+ */
+int64
+plh_countdown_unsampled_bytes(void)
+{
+	const PlhCountdown *countdown = countdowns[PLH_COUNTED_CONTEXTS];
+
+	return !state.counted_from_start || countdown == NULL ? -1 :
+		(int64) (countdown->unseen_bytes + unseen_in_gap(countdown));
 }

@@ -48,6 +48,11 @@ typedef struct PlhCountdown
 	bool		is_stale;		/* the gap is to be drawn anew */
 	bool		is_starting;	/* what a process allocates first goes unseen */
 	int			start_stretches;	/* parts of that which have begun */
+
+	/* What was allocated before the first gap to a sample was drawn. */
+	bool		has_begun;		/* one was */
+	uint64		unseen_gap;		/* the gap that is counted down until then */
+	uint64		unseen_bytes;	/* in those that are over */
 } PlhCountdown;
 
 extern void plh_countdown_start(PlhCountdown *countdown, PlhCounted counted,
@@ -59,6 +64,7 @@ extern PlhDraw plh_countdown_draw_weight(Size size, uint32 interval);
 extern void plh_countdown_rearm(void);
 extern void plh_countdown_mend(void);
 extern void plh_countdown_track_all(bool on);
+extern int64 plh_countdown_unsampled_bytes(void);
 extern void plh_countdown_forget(void);
 extern void plh_countdown_stop(void);
 

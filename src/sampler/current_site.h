@@ -1,6 +1,6 @@
 /*
  * current_site.h
- *	  The site of an allocation that is being recorded: stack and statement.
+ *	  The site of an allocation that is being recorded: stack, routines and statement.
  *
  * Code of the hooks, inlined into the function that libunwind has to step over at
  * each sample.  May be called inside palloc and malloc, under the guard, except in
@@ -10,20 +10,23 @@
 #define PLH_CURRENT_SITE_H
 
 #include "base/settings.h"
-#include "base/unwind.h"
 #include "profile/profile.h"
-#include "sampler/statement.h"
+#include "sampler/current_routines.h"
+#include "stack/unwind.h"
 
 /*
  * Samples are frequent at intervals up to this: more stacks are remembered then.
  */
 #define PLH_FREQUENT_INTERVAL (64 * 1024)
 
+extern uint32 plh_current_site_statement(void);
+extern void plh_current_site_forget(void);
+
 /* The stack of the function that allocates. */
 static pg_attribute_always_inline void
 plh_current_stack(PlhStack *stack, uint32 interval)
 {
-	plh_unwind_capture(stack, plh_fixed.max_stack_depth,
+	plh_unwind_capture(stack, plh_load_settings.max_stack_depth,
 					   interval <= PLH_FREQUENT_INTERVAL);
 }
 
@@ -32,18 +35,18 @@ plh_current_stack(PlhStack *stack, uint32 interval)
  * which is an offset in the profile, and lifetime.
  */
 static pg_attribute_always_inline uint32
-plh_current_site(const PlhStack *stack, uint32 context_name,
-				 PlhLifetime lifetime)
+plh_current_site(PlhStack *stack, uint32 context_name, PlhLifetime lifetime)
 {
 	PlhSiteKey	key = {
-		.stack = plh_profile_stack(stack),
 		.context_name = context_name,
 		.lifetime = lifetime
 	};
 
+	plh_current_routines_add(stack);
+	key.stack = plh_profile_stack(stack);
 	if (key.stack == 0 || key.context_name == 0)
 		return plh_profile->catch_all_site;
-	key.statement = plh_statement_current();
+	key.statement = plh_current_site_statement();
 	return stack->known != NULL ? plh_profile_site_of(stack->known, &key) :
 		plh_profile_site(&key);
 }

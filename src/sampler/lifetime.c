@@ -6,11 +6,11 @@
  */
 #include "postgres.h"
 
-#include "access/xact.h"
 #include "replication/walsender.h"
 #include "utils/memutils.h"
 
 #include "base/compat.h"
+#include "base/fork.h"
 #include "base/page_layout.h"
 #include "sampler/lifetime.h"
 
@@ -19,8 +19,8 @@
  * names are string constants, one address each: once seen, a pointer
  * comparison recognizes them.
  */
-static const char *portals_name;
-static const char *row_description_name;
+static PLH_SAME_IN_CHILD const char *portals_name;
+static PLH_SAME_IN_CHILD const char *row_description_name;
 
 static bool
 is_named(MemoryContext context, const char *name, const char **seen)
@@ -36,11 +36,12 @@ is_named(MemoryContext context, const char *name, const char **seen)
 /*
  * Core fills these contexts below a message's or a portal's context, and hangs
  * them below a long-lived one once they are complete.  A context that is never
- * completed is deleted, and its samples with it.
+ * completed is deleted, and its samples with it.  The rows of a cursor that is held
+ * stay below those of portals, and outlive their transaction.
  */
 static const char *const moving_contexts[] = {
 	"CachedExpression", "CachedPlan", "CachedPlanQuery", "CachedPlanSource",
-	"Domain constraints", "RegexpMemoryContext", "SPI Plan",
+	"Domain constraints", "PortalHoldContext", "RegexpMemoryContext", "SPI Plan",
 #if PLH_FUNCTIONS_MOVE
 	"PL/pgSQL function", "SQL function",
 #endif
@@ -114,7 +115,7 @@ typedef struct KnownContext
 	PlhKnownLifetime lifetime;
 } KnownContext;
 
-static PLH_LARGE KnownContext known_contexts[KNOWN_CONTEXTS];
+static PLH_SAME_IN_CHILD PLH_LARGE KnownContext known_contexts[KNOWN_CONTEXTS];
 
 static KnownContext *
 known_slot(MemoryContext context)

@@ -19,19 +19,24 @@
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
 
+#include "base/fork.h"
 #include "base/guard.h"
 #include "base/page_layout.h"
-#include "base/sampling.h"
 #include "profile/profile_counters.h"
 #include "sampler/chunk_mark.h"
 #include "sampler/live_samples.h"
 #include "sampler/sample_filter.h"
 
-static PlhPointerTable samples;
-static PlhPointerTable contexts;
-static MemoryContextCallbackFunction reset_callback;
+/*
+ * plh_live_samples_forget empties the former, and keeps the latter: a forked child has
+ * the contexts that its parent watched.
+ */
+static PLH_SURVIVES_FORK PlhPointerTable samples;
+static PLH_SURVIVES_FORK PlhPointerTable contexts;
+static PLH_SET_AT_LOAD MemoryContextCallbackFunction reset_callback;
 
-PlhWatchedContext *plh_live_samples_last_watched;
+/* It is watched by the child, too. */
+PLH_SURVIVES_FORK PlhWatchedContext *plh_live_samples_last_watched;
 
 static PlhLiveSample *
 sample_at(uint32 index)
@@ -104,9 +109,10 @@ plh_live_samples_watch(MemoryContext context, PlhLifetime lifetime)
 }
 
 /*
- * Add a sample.  Returns false, and adds nothing, if there is no room.
+ * Add a sample.  Returns NULL, and adds nothing, if there is no room.  The caller counts
+ * it, and notes the tick of its birth.
  */
-bool
+PlhLiveSample *
 plh_live_samples_insert(PlhWatchedContext *watched, const void *pointer,
 						Size size, PlhDraw draw, uint32 site)
 {
@@ -116,11 +122,15 @@ plh_live_samples_insert(PlhWatchedContext *watched, const void *pointer,
 	Assert(plh_guard_held);
 	Assert(draw.interval_bytes != 0);
 	Assert(plh_pointer_table_find(&contexts, watched->entry.pointer) == watched);
+	StaticAssertStmt(sizeof(PlhLiveSample) == 40,
+					 "each byte of a live sample is there a million times");
+	if (unlikely(size >> PLH_SAMPLE_SIZE_BITS != 0))
+		return NULL;
 	if (!PLH_MARKS_CHUNKS && !plh_sample_filter_start())
-		return false;
+		return NULL;
 	sample = plh_pointer_table_insert(&samples, pointer);
 	if (sample == NULL)
-		return false;
+		return NULL;
 
 	index = index_of_sample(sample);
 	sample->entry.user = site;
@@ -139,7 +149,7 @@ plh_live_samples_insert(PlhWatchedContext *watched, const void *pointer,
 
 	if (!PLH_MARKS_CHUNKS)
 		plh_sample_filter_add(pointer);
-	return true;
+	return sample;
 }
 
 /* Remove a sample, whose chunk is gone, and subtract it from the counters. */
@@ -147,7 +157,8 @@ static void
 remove_sample(PlhLiveSample *sample)
 {
 	Assert(PLH_MARKS_CHUNKS || plh_sample_filter_has(sample->entry.pointer));
-	plh_profile_counters_subtract(sample->entry.user, sample->size, sample->draw);
+	plh_profile_counters_subtract(sample->entry.user, sample->size, sample->draw,
+								  sample->tick);
 	if (!PLH_MARKS_CHUNKS)
 		plh_sample_filter_remove(sample->entry.pointer);
 	plh_pointer_table_remove(&samples, sample);

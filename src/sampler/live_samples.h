@@ -14,10 +14,15 @@
 #include "base/sampling.h"
 #include "sampler/lifetime.h"
 
+/* A larger chunk, of 256 GB, is no live sample. */
+#define PLH_SAMPLE_SIZE_BITS 38
+
 typedef struct PlhLiveSample
 {
 	PlhPointerEntry entry;		/* key: the chunk; user: its site's offset */
-	Size		size;			/* as requested, in bytes */
+	uint64		size:PLH_SAMPLE_SIZE_BITS;	/* as requested, in bytes */
+	uint64		tick:PLH_BIRTH_BITS;	/* of its birth; filled in where it is
+										 * inserted */
 	PlhDraw		draw;			/* how it was sampled */
 	uint32		context;		/* index of its watched context */
 	uint32		next_in_context;	/* indexes of samples */
@@ -38,9 +43,9 @@ extern void plh_live_samples_start(uint32 max_samples,
 extern PlhWatchedContext *plh_live_samples_find_watched(MemoryContext context);
 extern PlhWatchedContext *plh_live_samples_watch(MemoryContext context,
 												 PlhLifetime lifetime);
-extern bool plh_live_samples_insert(PlhWatchedContext *watched,
-									const void *pointer, Size size,
-									PlhDraw draw, uint32 site);
+extern PlhLiveSample *plh_live_samples_insert(PlhWatchedContext *watched,
+											  const void *pointer, Size size,
+											  PlhDraw draw, uint32 site);
 extern void plh_live_samples_remove(const void *pointer);
 extern void plh_live_samples_drop_context(void *arg);
 extern void plh_live_samples_forget(void);

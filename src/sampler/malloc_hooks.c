@@ -5,8 +5,8 @@
  *
  * Everything here but installing runs inside malloc or free, and by the rules of
  * method_hooks.c.  Besides: other threads may free what was sampled, and get no
- * further than malloc_samples.c.  So does whoever frees while the guard is held,
- * which is a signal handler.
+ * further than malloc_samples.c.  So does a signal handler that frees while the
+ * guard is held.
  *
  * What comes from malloc is of the context "[malloc]", and of the lifetime
  * "process", unless a memory context took it.
@@ -14,12 +14,11 @@
 #include "postgres.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 
 #include "miscadmin.h"
 
+#include "base/fork.h"
 #include "base/guard.h"
-#include "base/modules.h"
 #include "base/page_layout.h"
 #include "base/settings.h"
 #include "preload/malloc_hook.h"
@@ -30,19 +29,26 @@
 #include "sampler/malloc_hooks.h"
 #include "sampler/malloc_samples.h"
 #include "sampler/owner.h"
+#include "sampler/statement_peaks.h"
+#include "sampler/upkeep.h"
+#include "stack/modules.h"
 
-static PlhMallocHook *hook;		/* NULL: nothing is sampled */
-static PlhCountdown countdown;
+static PLH_SET_AT_LOAD PlhMallocHook *hook; /* NULL: nothing is sampled */
 
-/* The name of malloc's context, as an offset in the profile; 0: not there yet. */
-static uint32 name;
+/* The child draws its gap anew (countdown.c), and plh_malloc_hooks_forget moves it. */
+static PLH_SURVIVES_FORK PlhCountdown countdown;
 
-/* Contexts are driven, to see which functions call malloc for them. */
-static bool learning;
+static struct
+{
+	uint32		name;			/* of malloc's context, as an offset in the
+								 * profile; 0: not there yet */
+}			state;
+
+/* Contexts are probed, to see which functions call malloc for them. */
+static PLH_SET_AT_LOAD bool learning;
 
 /* Where jemalloc's code is, if that is the allocator behind us; else 0. */
-static uintptr_t jemalloc_start;
-static uintptr_t jemalloc_end;
+static PLH_SET_AT_LOAD PlhCodeRange jemalloc;
 
 /* Subtract a sample, whose block is gone, from the counters. */
 static void
@@ -50,7 +56,18 @@ end_sample(uint32 number)
 {
 	PlhMallocSampled sampled = plh_malloc_samples_remove(number);
 
-	plh_profile_counters_subtract(sampled.site, sampled.size, sampled.draw);
+	plh_profile_counters_subtract(sampled.site, sampled.size, sampled.draw,
+								  sampled.tick);
+}
+
+/* No part of plh_malloc_hooks_reap, so that a commit needs no frame for it. */
+static pg_noinline void
+reap(void)
+{
+	uint32		number;
+
+	while ((number = plh_malloc_samples_next_left()) != PLH_NO_MALLOC_SAMPLE)
+		end_sample(number);
 }
 
 /*
@@ -59,12 +76,8 @@ end_sample(uint32 number)
 PLH_EVERY_PROCESS void
 plh_malloc_hooks_reap(void)
 {
-	uint32		number;
-
-	if (hook == NULL)
-		return;
-	while ((number = plh_malloc_samples_next_marked()) != PLH_NO_MALLOC_SAMPLE)
-		end_sample(number);
+	if (hook != NULL)
+		reap();
 }
 
 /* Keep a sample, or count it as lost. */
@@ -75,28 +88,33 @@ record_sample(void *block, Size size, uint32 interval)
 		.size = size,
 		.draw = plh_countdown_draw(size, interval)
 	};
+	PlhMallocSampled *kept;
 	PlhStack	stack;
 
 	if (CritSectionCount > 0)
 	{
-		plh_profile_counters_lose(PLH_LOSS_CRITICAL, size, sampled.draw);
+		plh_profile_counters_count_lost(PLH_LOSS_CRITICAL, size, sampled.draw);
 		return;
 	}
 	if (plh_profile == NULL &&
 		!plh_owner_begin_profile())
 	{
-		plh_profile_counters_lose(PLH_LOSS_LIVE_TABLE, size, sampled.draw);
+		plh_profile_counters_count_lost(PLH_LOSS_LIVE_TABLE, size, sampled.draw);
 		return;
 	}
 	plh_current_stack(&stack, interval);
-	if (name == 0)
-		name = plh_profile_string(PLH_MALLOC_NAME, PLH_CONTEXT_NAME_MAX);
-	sampled.site = plh_current_site(&stack, name, PLH_LIFETIME_PROCESS);
-	if (plh_malloc_samples_insert(block, &sampled))
-		plh_profile_counters_add(sampled.site, size, sampled.draw);
+	if (state.name == 0)
+		state.name = plh_profile_string(PLH_MALLOC_NAME, PLH_CONTEXT_NAME_MAX);
+	sampled.site = plh_current_site(&stack, state.name, PLH_LIFETIME_PROCESS);
+	kept = plh_malloc_samples_insert(block, &sampled);
+	if (kept != NULL)
+	{
+		kept->tick = plh_profile_counters_add(sampled.site, size, sampled.draw);
+		plh_statement_peaks_sampled();
+	}
 	else
-		plh_profile_counters_lose(PLH_LOSS_LIVE_TABLE, size, sampled.draw);
-	plh_owner_sampled();
+		plh_profile_counters_count_lost(PLH_LOSS_LIVE_TABLE, size, sampled.draw);
+	plh_upkeep_run(PLH_UPKEEP_SAMPLE_KEPT, plh_profile_counters_held.at_us);
 }
 
 /*
@@ -111,15 +129,8 @@ find_jemalloc(void)
 
 	if (module == NULL)
 		return;
-	jemalloc_start = module->text_start;
-	jemalloc_end = module->text_end;
-}
-
-static bool
-is_in_jemalloc(const void *caller)
-{
-	return (uintptr_t) caller >= jemalloc_start &&
-		(uintptr_t) caller < jemalloc_end;
+	jemalloc.start = module->text_start;
+	jemalloc.end = module->text_end;
 }
 
 /* PlhMallocCalls.take */
@@ -135,7 +146,8 @@ take(size_t size, const void *caller)
 	}
 	interval = plh_countdown_take(&countdown, size);
 	if (interval != 0 &&
-		(plh_context_blocks_has(caller) || is_in_jemalloc(caller)))
+		(plh_context_blocks_has(caller) ||
+		 plh_code_range_has(&jemalloc, (uintptr_t) caller)))
 		return 0;
 	return interval;
 }
@@ -155,21 +167,14 @@ record(void *block, size_t size, uint32 interval)
 	errno = saved_errno;
 }
 
-/* May the calling thread, in which errno is not touched, end samples now? */
-static bool
-may_end_samples(bool sampled_thread)
-{
-	return sampled_thread && !plh_guard_held;
-}
-
-/* PlhMallocCalls.moved */
+/* PlhMallocCalls.moved, in the thread that is sampled; errno is not touched */
 static void
 moved(uint32 number, bool is_gone)
 {
 	if (!is_gone)
 		plh_malloc_samples_unclaim(number);
 	else if (plh_guard_held)
-		plh_malloc_samples_mark(number);
+		plh_malloc_samples_leave(number);
 	else
 	{
 		plh_guard_held = true;
@@ -186,10 +191,10 @@ free_block(void *block, bool sampled_thread)
 
 	if (number == PLH_NO_MALLOC_SAMPLE)
 		return;
-	if (may_end_samples(sampled_thread))
+	if (sampled_thread)
 		moved(number, true);
 	else
-		plh_malloc_samples_mark(number);
+		plh_malloc_samples_leave(number);
 }
 
 /*
@@ -204,7 +209,7 @@ moving(void *block, bool sampled_thread)
 
 	if (number == PLH_NO_MALLOC_SAMPLE || sampled_thread)
 		return number;
-	plh_malloc_samples_mark(number);
+	plh_malloc_samples_leave(number);
 	return 0;
 }
 
@@ -235,7 +240,7 @@ learn(void)
 	set_calls(&calls);
 	PG_TRY();
 	{
-		plh_context_blocks_drive();
+		plh_context_blocks_probe();
 	}
 	PG_CATCH();
 	{
@@ -260,18 +265,18 @@ plh_malloc_hooks_install(void)
 		return NULL;
 	if (found->version != PLH_MALLOC_HOOK_VERSION ||
 		found->bytes != sizeof(PlhMallocHook))
-		return "The preloaded pg_leakhunt_malloc.so is of another version than pg_leakhunt.";
+		return "The preloaded pg_leakhunt_malloc.so and pg_leakhunt have different versions.";
 	hook = found;
 	hook->sampled_countdown = hook->countdown();
 	plh_unwind_skip_text_of((const void *) hook->countdown);
 	find_jemalloc();
-	plh_malloc_samples_start(plh_fixed.max_live_samples, hook->filter);
+	plh_malloc_samples_start(plh_load_settings.max_live_samples, hook->filter);
 	learn();
 	if (plh_context_blocks_count() == 0)
 	{
 		set_calls(NULL);
 		hook = NULL;
-		return "Calls of malloc do not come by pg_leakhunt_malloc.so: another allocator stands before it in LD_PRELOAD.";
+		return "pg_leakhunt_malloc.so does not see calls of malloc: another allocator comes before it in LD_PRELOAD.";
 	}
 	plh_countdown_start(&countdown, PLH_COUNTED_MALLOC, hook->sampled_countdown);
 	plh_owner_note_malloc(&hook->other_bytes);
@@ -295,7 +300,7 @@ plh_malloc_hooks_forget(void)
 {
 	if (hook == NULL)
 		return;
-	name = 0;
+	memset(&state, 0, sizeof(state));
 	plh_malloc_samples_forget();
 	hook->other_bytes = 0;
 	hook->sampled_countdown = hook->countdown();

@@ -9,15 +9,15 @@
  * threads follow the chains while the owner changes them, and there is no lock
  * that a fork or a signal handler could find held:
  *
- * - Who looks for a block has it in hand, and frees it later.  So a sample of it
+ * - A thread that looks for a block owns it, and frees it later.  So a sample of it
  *	 stays in its chain meanwhile, and can be found.
  * - The way there may lead over a sample that the owner is removing.  It leads on
  *	 to another one, or, if that sample has been used again, into another chain,
- *	 where the block is not.  The owner counts removals: who has not found a block,
- *	 while it removed something, looks again.
- * - A sample is of its block until somebody claims it, by the lowest bit of the
- *	 address: who frees the block, in one step with finding out that nobody else
- *	 did.  Addresses of blocks are even.
+ *	 where the block is not.  The owner counts removals: a thread that has not found a
+ *	 block, while the owner removed something, looks again.
+ * - A sample is of its block until the thread that frees the block claims it, by the
+ *	 lowest bit of the address, in one step with finding out that nobody else did.
+ *	 Addresses of blocks are even.
  * - Claimed by another thread, it goes on a list that threads only add to and the
  *	 owner only takes as a whole.  As that happens before the block is freed, it is
  *	 on the list before the block can be handed out again.
@@ -27,11 +27,11 @@
  */
 #include "postgres.h"
 
+#include "base/fork.h"
 #include "base/guard.h"
 #include "base/page_layout.h"
 #include "base/private_memory.h"
 #include "preload/block_filter.h"
-#include "preload/malloc_hook.h"
 #include "sampler/malloc_samples.h"
 
 #define CHAINS (1 << PLH_FILTER_BITS)
@@ -49,20 +49,26 @@ typedef struct MallocSample
 {
 	uintptr_t	block;			/* shared; 0 in an unused one */
 	uint32		next;			/* shared; in its chain, or unused ones */
-	uint32		next_marked;	/* whoever has claimed it writes this */
+	uint32		next_left;		/* written by the thread that claimed it */
 	PlhMallocSampled sampled;	/* the owner's */
 } MallocSample;
 
-static uint32 max_samples;
-static PlhRegion sample_region;
-static PlhRegion chain_region;	/* uint32 numbers of first samples; shared */
-static uint8 *filter;			/* shared */
+static PLH_SET_AT_LOAD uint32 max_samples;
+static PLH_SET_AT_LOAD uint8 *filter;	/* shared; emptied in a forked child */
 
-static uint32 high_samples;		/* ever used: all numbers are up to this */
-static uint32 unused_samples;	/* the first of those that were used */
-static uint32 removals;			/* shared */
-static uint32 marked_samples;	/* shared; the first on the list */
-static uint32 taken_samples;	/* the first of those taken from it */
+/* plh_malloc_samples_forget gives their memory back. */
+static PLH_SURVIVES_FORK PlhRegion sample_region;
+static PLH_SURVIVES_FORK PlhRegion chain_region;	/* uint32 numbers of first
+													 * samples; shared */
+
+static struct
+{
+	uint32		high_samples;	/* ever used: all numbers are up to this */
+	uint32		unused_samples; /* the first of those that were used */
+	uint32		removals;		/* shared */
+	uint32		left_samples;	/* shared; the first on the list */
+	uint32		taken_samples;	/* the first of those taken from it */
+}			state;
 
 #define READ(variable) __atomic_load_n(&(variable), __ATOMIC_ACQUIRE)
 #define WRITE(variable, value) __atomic_store_n(&(variable), value, __ATOMIC_RELEASE)
@@ -114,26 +120,26 @@ reserve_memory(void)
 static uint32
 unused_sample(void)
 {
-	uint32		number = unused_samples;
+	uint32		number = state.unused_samples;
 
 	if (number != PLH_NO_MALLOC_SAMPLE)
 	{
-		unused_samples = sample_at(number)->next;
+		state.unused_samples = sample_at(number)->next;
 		return number;
 	}
-	if (high_samples >= max_samples || !reserve_memory() ||
+	if (state.high_samples >= max_samples || !reserve_memory() ||
 		!plh_private_memory_commit(&sample_region,
-								   ((Size) high_samples + 1) * sizeof(MallocSample)))
+								   ((Size) state.high_samples + 1) * sizeof(MallocSample)))
 		return PLH_NO_MALLOC_SAMPLE;
-	return ++high_samples;
+	return ++state.high_samples;
 }
 
 /*
- * Add a sample of a block that the calling thread has got.  Returns false, and
- * adds nothing, if there is no room.  Samples of blocks that were freed are
+ * Add a sample of a block that the calling thread has got.  Returns what is recorded of
+ * it, or NULL, and adds nothing, if there is no room.  Samples of blocks that were freed are
  * reaped before, so that there is none of this one.
  */
-bool
+PlhMallocSampled *
 plh_malloc_samples_insert(const void *block, const PlhMallocSampled *sampled)
 {
 	uint32		number = unused_sample();
@@ -142,14 +148,14 @@ plh_malloc_samples_insert(const void *block, const PlhMallocSampled *sampled)
 	Assert(plh_guard_held);
 	Assert(((uintptr_t) block & CLAIMED) == 0);
 	if (number == PLH_NO_MALLOC_SAMPLE)
-		return false;
+		return NULL;
 	sample = sample_at(number);
 	sample->sampled = *sampled;
 	WRITE(sample->block, (uintptr_t) block);
 	WRITE(sample->next, READ(*chain_of(block)));
 	WRITE(*chain_of(block), number);
 	note_in_filter(block, true);
-	return true;
+	return &sample->sampled;
 }
 
 /* Look for a sample of a block once; 0 if none was met. */
@@ -176,10 +182,10 @@ find(const void *block)
 {
 	for (int looks = 0; looks < MAX_LOOKS; looks++)
 	{
-		uint32		removals_before = READ(removals);
+		uint32		removals_before = READ(state.removals);
 		uint32		number = look_for(block);
 
-		if (number != PLH_NO_MALLOC_SAMPLE || READ(removals) == removals_before)
+		if (number != PLH_NO_MALLOC_SAMPLE || READ(state.removals) == removals_before)
 			return number;
 	}
 	return PLH_NO_MALLOC_SAMPLE;
@@ -195,7 +201,7 @@ plh_malloc_samples_claim(const void *block)
 	uintptr_t	unclaimed = (uintptr_t) block;
 	uint32		number;
 
-	/* who sees the bit of a chain sees the chain */
+	/* a thread that sees the bit of a chain sees the chain */
 	if (READ(filter[plh_filter_bit(block) / 8]) == 0)
 		return PLH_NO_MALLOC_SAMPLE;
 	number = find(block);
@@ -222,20 +228,20 @@ plh_malloc_samples_unclaim(uint32 number)
  * Leave a claimed sample to the owner, to be removed when it reaps.
  */
 void
-plh_malloc_samples_mark(uint32 number)
+plh_malloc_samples_leave(uint32 number)
 {
-	uint32		first = __atomic_load_n(&marked_samples, __ATOMIC_RELAXED);
+	uint32		first = __atomic_load_n(&state.left_samples, __ATOMIC_RELAXED);
 
 	do
-		sample_at(number)->next_marked = first;
-	while (!__atomic_compare_exchange_n(&marked_samples, &first, number, false,
+		sample_at(number)->next_left = first;
+	while (!__atomic_compare_exchange_n(&state.left_samples, &first, number, false,
 										__ATOMIC_RELEASE, __ATOMIC_RELAXED));
 }
 
 /*
  * Take a sample out of its chain.  Removals are counted when the chain does not
- * lead there any more, and the sample still leads on: who comes to it later, and is
- * led astray, has begun to look before.
+ * lead there any more, and the sample still leads on: a thread that comes to it later, and
+ * is led astray, has begun to look before.
  */
 static void
 unlink_sample(uint32 number, const void *block)
@@ -248,7 +254,7 @@ unlink_sample(uint32 number, const void *block)
 		link = &sample_at(*link)->next;
 	}
 	WRITE(*link, sample_at(number)->next);
-	WRITE(removals, removals + 1);
+	WRITE(state.removals, state.removals + 1);
 	if (READ(*chain_of(block)) == PLH_NO_MALLOC_SAMPLE)
 		note_in_filter(block, false);
 }
@@ -267,8 +273,8 @@ plh_malloc_samples_remove(uint32 number)
 	Assert((sample->block & CLAIMED) != 0);
 	unlink_sample(number, block);
 	WRITE(sample->block, 0);
-	WRITE(sample->next, unused_samples);
-	unused_samples = number;
+	WRITE(sample->next, state.unused_samples);
+	state.unused_samples = number;
 	return sampled;
 }
 
@@ -276,17 +282,17 @@ plh_malloc_samples_remove(uint32 number)
  * Returns a sample that was left to the owner; 0 if there is none.
  */
 PLH_EVERY_PROCESS uint32
-plh_malloc_samples_next_marked(void)
+plh_malloc_samples_next_left(void)
 {
-	uint32		number = taken_samples;
+	uint32		number = state.taken_samples;
 
 	Assert(plh_guard_held);
 	if (number == PLH_NO_MALLOC_SAMPLE &&
-		__atomic_load_n(&marked_samples, __ATOMIC_RELAXED) != PLH_NO_MALLOC_SAMPLE)
-		number = __atomic_exchange_n(&marked_samples, PLH_NO_MALLOC_SAMPLE,
+		__atomic_load_n(&state.left_samples, __ATOMIC_RELAXED) != PLH_NO_MALLOC_SAMPLE)
+		number = __atomic_exchange_n(&state.left_samples, PLH_NO_MALLOC_SAMPLE,
 									 __ATOMIC_ACQUIRE);
 	if (number != PLH_NO_MALLOC_SAMPLE)
-		taken_samples = sample_at(number)->next_marked;
+		state.taken_samples = sample_at(number)->next_left;
 	return number;
 }
 
@@ -302,8 +308,5 @@ plh_malloc_samples_forget(void)
 	plh_private_memory_discard(&sample_region);
 	plh_private_memory_discard(&chain_region);
 	memset(filter, 0, PLH_FILTER_BYTES);
-	high_samples = 0;
-	unused_samples = PLH_NO_MALLOC_SAMPLE;
-	marked_samples = PLH_NO_MALLOC_SAMPLE;
-	taken_samples = PLH_NO_MALLOC_SAMPLE;
+	memset(&state, 0, sizeof(state));
 }

@@ -3,7 +3,7 @@
  *	  The sampled blocks of malloc that are allocated now.
  *
  * One thread, the owner of the profile, adds samples and removes them.  A sampled
- * block may be freed by any thread: another one marks the sample, in passing and
+ * block may be freed by any thread: another one leaves the sample to the owner, in passing and
  * without a lock, and the owner removes it the next time that it comes by.
  *
  * These functions may be called inside malloc and free, in signal handlers too;
@@ -23,22 +23,24 @@ typedef struct PlhMallocSampled
 	Size		size;			/* as requested, in bytes */
 	PlhDraw		draw;			/* how it was sampled */
 	uint32		site;			/* its offset in the profile */
+	uint32		tick;			/* of its birth; filled in where it is
+								 * inserted */
 } PlhMallocSampled;
 
 /* The owner's, under the guard. */
 extern void plh_malloc_samples_start(uint32 max_samples, uint8 *filter);
-extern bool plh_malloc_samples_insert(const void *block,
-									  const PlhMallocSampled *sampled);
+extern PlhMallocSampled *plh_malloc_samples_insert(const void *block,
+												   const PlhMallocSampled *sampled);
 extern PlhMallocSampled plh_malloc_samples_remove(uint32 number);
-extern uint32 plh_malloc_samples_next_marked(void);
+extern uint32 plh_malloc_samples_next_left(void);
 extern void plh_malloc_samples_forget(void);
 
 /*
- * Any thread's, at any time.  Whoever claims a sample removes it, marks it or
+ * Any thread's, at any time.  Whoever claims a sample removes it, leaves it or
  * gives it back.
  */
 extern uint32 plh_malloc_samples_claim(const void *block);
-extern void plh_malloc_samples_mark(uint32 number);
+extern void plh_malloc_samples_leave(uint32 number);
 extern void plh_malloc_samples_unclaim(uint32 number);
 
 #endif							/* PLH_MALLOC_SAMPLES_H */

@@ -13,12 +13,12 @@
  */
 #include "postgres.h"
 
-#include <errno.h>
-
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
+#include "base/clock.h"
 #include "base/compat.h"
+#include "base/fork.h"
 #include "base/guard.h"
 #include "base/page_layout.h"
 #include "base/settings.h"
@@ -36,13 +36,18 @@
 #include "sampler/near_code.h"
 #include "sampler/owner.h"
 #include "sampler/sample_filter.h"
+#include "sampler/statement_peaks.h"
+#include "sampler/upkeep.h"
 
-/* The allocation that brings this to 0 or below takes the slow path. */
-static uint64 own_countdown_left = PLH_COUNTDOWN_MAX;
-static uint64 *countdown_left = &own_countdown_left;
-static PlhCountdown countdown;
+/*
+ * The allocation that brings this to 0 or below takes the slow path.  A forked child
+ * draws its gap anew (countdown.c).
+ */
+static PLH_SURVIVES_FORK uint64 own_countdown_left = PLH_COUNTDOWN_MAX;
+static PLH_SET_AT_LOAD uint64 *countdown_left = &own_countdown_left;
+static PLH_SURVIVES_FORK PlhCountdown countdown;
 
-static PlhMethods originals[PLH_CONTEXT_TYPES];
+static PLH_SET_AT_LOAD PlhMethods originals[PLH_CONTEXT_TYPES];
 
 /*
  * From here to the hooks everything is inlined into one function, as libunwind
@@ -104,10 +109,16 @@ only_counts(MemoryContext context, uint32 interval)
 {
 	if (plh_countdown_scope != PLH_SCOPE_LONG_LIVED ||
 		plh_lifetime_of(context) == PLH_LIFETIME_SESSION ||
-		plh_owner_is_occasion(interval))
+		plh_upkeep_counts(interval))
 		return false;
 	plh_profile_counters_out_of_scope();
 	return true;
+}
+
+static pg_noinline void
+sample_not_kept(void)
+{
+	plh_upkeep_run(PLH_UPKEEP_SAMPLE_NOT_KEPT, plh_clock_us(CLOCK_MONOTONIC_COARSE));
 }
 
 /* Keep a sample, or count it as lost or out of scope. */
@@ -119,14 +130,15 @@ record_sample(MemoryContext context, void *pointer, Size size,
 	PlhWatchedContext *watched;
 	PlhLifetime lifetime;
 	PlhStack	stack;
+	PlhLiveSample *sample;
 	uint32		site;
 
 	Assert(plh_guard_held);
 	Assert(interval != 0);
 	if (CritSectionCount > 0)
 	{
-		plh_profile_counters_lose(PLH_LOSS_CRITICAL, size,
-								  plh_countdown_draw(size, interval));
+		plh_profile_counters_count_lost(PLH_LOSS_CRITICAL, size,
+										plh_countdown_draw(size, interval));
 		return;
 	}
 
@@ -136,13 +148,13 @@ record_sample(MemoryContext context, void *pointer, Size size,
 		lifetime != PLH_LIFETIME_SESSION)
 	{
 		plh_profile_counters_out_of_scope();
-		plh_owner_sample_not_kept();
+		sample_not_kept();
 		return;
 	}
 	interval = plh_countdown_thin(size, interval, lifetime);
 	if (interval == 0)
 	{
-		plh_owner_sample_not_kept();
+		sample_not_kept();
 		return;
 	}
 	draw = plh_countdown_draw(size, interval);
@@ -151,21 +163,23 @@ record_sample(MemoryContext context, void *pointer, Size size,
 		(watched == NULL &&
 		 (watched = plh_live_samples_watch(context, lifetime)) == NULL))
 	{
-		plh_profile_counters_lose(PLH_LOSS_LIVE_TABLE, size, draw);
+		plh_profile_counters_count_lost(PLH_LOSS_LIVE_TABLE, size, draw);
 		return;
 	}
 
 	plh_current_stack(&stack, interval);
 	site = plh_current_site(&stack, name_of(context, watched), lifetime);
-	if (plh_live_samples_insert(watched, pointer, size, draw, site))
+	sample = plh_live_samples_insert(watched, pointer, size, draw, site);
+	if (sample != NULL)
 	{
-		plh_profile_counters_add(site, size, draw);
+		sample->tick = plh_profile_counters_add(site, size, draw);
 		if (is_freed_singly(type))
 			plh_chunk_mark(pointer);
+		plh_statement_peaks_sampled();
 	}
 	else
-		plh_profile_counters_lose(PLH_LOSS_LIVE_TABLE, size, draw);
-	plh_owner_sampled();
+		plh_profile_counters_count_lost(PLH_LOSS_LIVE_TABLE, size, draw);
+	plh_upkeep_run(PLH_UPKEEP_SAMPLE_KEPT, plh_profile_counters_held.at_us);
 }
 
 /* Call record_sample under the guard. */
@@ -411,20 +425,11 @@ plh_method_hooks_install(void)
 	const char *refusal;
 	bool		are_near;
 
-	plh_live_samples_start(plh_fixed.max_live_samples, context_reset);
+	plh_live_samples_start(plh_load_settings.max_live_samples, context_reset);
 	refusal = plh_method_patch_find(originals);
 	if (refusal != NULL)
 		return refusal;
 	are_near = write_near_hooks(near_hooks);
 	plh_countdown_start(&countdown, PLH_COUNTED_CONTEXTS, countdown_left);
 	return plh_method_patch_install(are_near ? near_hooks : hooks);
-}
-
-/*
- * Forget the parent's samples in a forked child.
- */
-PLH_EVERY_PROCESS void
-plh_method_hooks_forget(void)
-{
-	plh_live_samples_forget();
 }

@@ -8,6 +8,5 @@
 #define PLH_METHOD_HOOKS_H
 
 extern const char *plh_method_hooks_install(void);
-extern void plh_method_hooks_forget(void);
 
 #endif							/* PLH_METHOD_HOOKS_H */

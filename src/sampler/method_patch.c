@@ -37,6 +37,7 @@
 #endif
 
 #include "base/compat.h"
+#include "base/fork.h"
 #include "base/page_layout.h"
 #include "sampler/chunk_mark.h"
 #include "sampler/method_patch.h"
@@ -87,12 +88,12 @@ typedef struct Replacement
 /* For each type: free, realloc and two more of marked chunks, realloc, alloc. */
 #define MAX_REPLACEMENTS (6 * PLH_CONTEXT_TYPES)
 
-static MemoryContextMethods *tables[PLH_CONTEXT_TYPES];
-static int	protections[PLH_CONTEXT_TYPES]; /* of the tables' memory */
+static PLH_SET_AT_LOAD MemoryContextMethods *tables[PLH_CONTEXT_TYPES];
+static PLH_SET_AT_LOAD int protections[PLH_CONTEXT_TYPES];	/* of the tables' memory */
 
 /* In the order in which they are stored. */
-static PLH_LARGE Replacement replacements[MAX_REPLACEMENTS];
-static int	replacement_count;
+static PLH_SET_AT_LOAD PLH_LARGE Replacement replacements[MAX_REPLACEMENTS];
+static PLH_SET_AT_LOAD int replacement_count;
 
 static const char *const type_names[PLH_CONTEXT_TYPES] = {
 	"AllocSet", "Generation", "Slab",
@@ -239,7 +240,7 @@ verify_element(PlhContextType type)
 
 	if (table - tables[PLH_ALLOCSET] !=
 		(int) method_ids[type] - (int) MCTX_ASET_ID)
-		return psprintf("The method table of %s contexts is not where it should be.",
+		return psprintf("The method table of %s contexts is not at the expected address.",
 						type_names[type]);
 	if (!is_exported(type, "Alloc", table->alloc) ||
 		!is_exported(type, "Free", table->free_p) ||
@@ -277,7 +278,7 @@ verify_mark(PlhContextType type, const ServerImage *image)
 	if (memcmp(spare, reserved, sizeof(*spare)) != 0 || spare->alloc != NULL ||
 		(uintptr_t) spare->free_p < image->code_start ||
 		(uintptr_t) spare->free_p >= image->code_end)
-		return psprintf("The method id that is to mark chunks of %s contexts is in use.",
+		return psprintf("The method id that would mark chunks of %s contexts is already in use.",
 						type_names[type]);
 	return NULL;
 }
@@ -312,7 +313,7 @@ verify_table(PlhContextType type, const ServerImage *image)
 
 	find_protection(type);
 	if (protections[type] == PLH_PROTECTION_UNKNOWN)
-		return psprintf("Could not find out how the method table of %s contexts is protected.",
+		return psprintf("Could not determine the memory protection of the method table of %s contexts.",
 						type_names[type]);
 	return NULL;
 }

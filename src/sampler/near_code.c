@@ -7,19 +7,20 @@
  * each process has a copy of.
  *
  * The code calls nothing and has no frame: it jumps on, so that no return address
- * ever leads into it.  Only who interrupts it, as a signal or a debugger does, meets it.
+ * ever leads into it.  Only what interrupts it, a signal or a debugger, meets it.
  */
 #include "postgres.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/fork.h"
 #include "preload/block_filter.h"
 #include "sampler/near_code.h"
 
 #ifdef __x86_64__
 
-/* Older systems take the address that they are given for a wish. */
+/* Kernels before 4.17 treat the address as a hint. */
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0
 #endif
@@ -32,10 +33,11 @@
 /* Each function begins at a multiple of this, and has no more bytes. */
 #define FUNCTION_BYTES 64
 
-static char *pages;				/* NULL: there are none */
-static Size page_bytes;
-static char *at;				/* where the next byte of code goes */
-static bool is_out_of_reach;	/* something that was jumped to */
+static PLH_SET_AT_LOAD char *pages; /* NULL: there are none */
+static PLH_SET_AT_LOAD Size page_bytes;
+static PLH_SET_AT_LOAD char *at;	/* where the next byte of code goes */
+static PLH_SET_AT_LOAD bool is_out_of_reach;	/* something that was jumped
+												 * to */
 
 static uint64 *
 counter(void)

@@ -12,7 +12,7 @@
  * debugger that sets a breakpoint.
  *
  * A word is aligned, so that it lies in one page, and it is stored whole:
- * whoever reads it meanwhile, a signal handler included, sees the old or the
+ * code that reads it meanwhile, a signal handler included, sees the old or the
  * new value.
  */
 #include "postgres.h"

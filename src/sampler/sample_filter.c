@@ -12,17 +12,20 @@
  */
 #include "postgres.h"
 
+#include "base/fork.h"
 #include "base/page_layout.h"
 #include "base/private_memory.h"
 #include "sampler/sample_filter.h"
 
 #define COUNTS_BYTES (sizeof(uint32) << PLH_FILTER_BITS)
 
-PLH_LARGE uint8 plh_sample_filter[PLH_FILTER_BYTES] __attribute__((aligned(sizeof(uint64))));
+/* plh_sample_filter_clear empties it, and gives the memory of the counts back. */
+PLH_SURVIVES_FORK PLH_LARGE uint8 plh_sample_filter[PLH_FILTER_BYTES] __attribute__((aligned(sizeof(uint64))));
 
 /* Each bit has a uint32 here, the number of samples that have the bit. */
-static PlhRegion count_region;
-static uint32 *bit_counts;		/* NULL: there is no memory for them yet */
+static PLH_SURVIVES_FORK PlhRegion count_region;
+static PLH_SURVIVES_FORK uint32 *bit_counts;	/* NULL: there is no memory
+												 * for them yet */
 
 /*
  * Get the memory for the counts, unless it is there already.  Returns false if

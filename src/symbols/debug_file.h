@@ -11,7 +11,7 @@
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
 
-#include "symbols/debug_info.h"
+#include "symbols/binary.h"
 
 /* The names of libdw's functions that we call. */
 #define PLH_FOR_EACH_FUNCTION(apply) \

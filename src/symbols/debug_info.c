@@ -13,6 +13,7 @@
 #include <dlfcn.h>
 
 #include "symbols/debug_file.h"
+#include "symbols/debug_info.h"
 
 /*
  * Entries of one unit that are visited, and the depth to which namespaces are:

@@ -2,23 +2,24 @@
  * symbol_server.c
  *	  The symbolizer's side: a process that reads binaries and debug files.
  *
- * The process shares nothing with the session but two pipes: no memory, no
- * files, no signals.  So a file that makes it crash or loop cannot harm the
+ * The process shares nothing with the session but two pipes: none of the
+ * server's memory, no files, no signals.  So a file that makes it crash or loop cannot harm the
  * server.
  */
 #include "postgres.h"
 
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/page_layout.h"
+#include "base/process_facts.h"
 #include "base/whole_io.h"
 #include "symbols/debug_info.h"
+#include "symbols/shared_memory.h"
 #include "symbols/symbol_protocol.h"
 #include "symbols/symbol_server.h"
 
@@ -31,11 +32,6 @@
 
 /* Number of modules that a symbolizer keeps open. */
 #define MAX_OPEN_MODULES 256
-
-/*
- * Room for /proc/self/maps, which has a line of about 100 bytes per mapping.
- */
-#define MAPS_BYTES (1024 * 1024)
 
 /* Highest number of descriptors to close one by one, without close_range. */
 #define MAX_CLOSED_FILES 65536
@@ -148,45 +144,6 @@ leave_quietly(int signal_number)
 }
 
 /*
- * Unmap all memory that is shared with the server, so that no wild write
- * reaches it.  Plain system calls, since stdio could need locks and memory
- * that the session held when it forked.  Returns false if any of that memory
- * is still mapped.
- */
-static bool
-unmap_shared_memory(void)
-{
-	static PLH_LARGE char text[MAPS_BYTES];
-	ssize_t		length;
-	int			fd = open("/proc/self/maps", O_RDONLY);
-
-	if (fd < 0)
-		return false;
-	length = plh_whole_io_read(fd, text, sizeof(text) - 1, PLH_FILE_POSITION);
-	close(fd);
-	if (length < 0 || length == sizeof(text) - 1)
-		return false;
-	text[length] = '\0';
-
-	for (char *line = text; *line != '\0';)
-	{
-		char	   *end = strchr(line, '\n');
-		char	   *rest;
-		unsigned long from = strtoul(line, &rest, 16);
-		unsigned long to = *rest == '-' ? strtoul(rest + 1, &rest, 16) : 0;
-
-		/* a line reads "7f0000000000-7f0000010000 rw-s ...": s means shared */
-		if (to > from && strlen(rest) > 5 && rest[4] == 's' &&
-			munmap((void *) from, to - from) != 0)
-			return false;
-		if (end == NULL)
-			break;
-		line = end + 1;
-	}
-	return true;
-}
-
-/*
  * Close all but the standard descriptors: others may wait for them to be
  * closed.
  */
@@ -213,14 +170,9 @@ static rlim_t
 address_space_bytes(void)
 {
 	char		text[128];
-	ssize_t		length;
-	int			fd = open("/proc/self/statm", O_RDONLY);
 
-	if (fd < 0)
+	if (!plh_process_facts_read("/proc/self/statm", text, sizeof(text)))
 		return 0;
-	length = plh_whole_io_read(fd, text, sizeof(text) - 1, PLH_FILE_POSITION);
-	close(fd);
-	text[Max(length, 0)] = '\0';
 	return strtoul(text, NULL, 10) * (rlim_t) sysconf(_SC_PAGESIZE);
 }
 
@@ -283,7 +235,7 @@ detach(int question_fd, int answer_fd, pid_t session)
 		dup2(answer_fd, STDOUT_FILENO) < 0)
 		_exit(1);
 	close_other_files();
-	if (!unmap_shared_memory())
+	if (!plh_shared_memory_unmap())
 		_exit(1);
 	limit_resources();
 }

@@ -19,19 +19,16 @@
 
 #include "miscadmin.h"
 #include "storage/fd.h"
-#include "utils/memutils.h"
-#include "utils/timestamp.h"
 
 #include "base/clock.h"
 #include "base/guard.h"
 #include "base/limits.h"
 #include "base/whole_io.h"
 #include "reader/database_text.h"
-#include "symbols/debug_info.h"
 #include "symbols/symbol_server.h"
 #include "symbols/symbolizer.h"
 
-/* After this many modules have killed the process, no further one is tried. */
+/* After the process has ended over this many modules, no further one is tried. */
 #define MAX_FAILED_MODULES 8
 
 /* Time between two checks for interrupts while an answer is awaited. */
@@ -107,8 +104,9 @@ reap(pid_t pid)
 }
 
 /*
- * End the process, if it runs.  Returns its wait status, or 0 if somebody
- * else, such as a procedural language, has waited for it.
+ * End the process, if it runs.  Returns the wait status with which it has ended
+ * by itself, or 0: we have ended it, or somebody else, such as a procedural
+ * language, has waited for it.
  */
 static int
 stop_symbolizer(PlhSymbolizer *symbolizer)
@@ -130,6 +128,8 @@ stop_symbolizer(PlhSymbolizer *symbolizer)
 	{
 		(void) kill(symbolizer->pid, SIGKILL);
 		status = reap(symbolizer->pid);
+		if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+			status = 0;
 	}
 	symbolizer->pid = 0;
 	return status;
@@ -278,7 +278,23 @@ receive_answer(PlhSymbolizer *symbolizer, PlhSymbolAnswer *answer)
 }
 
 /*
- * Report that a module has killed the process, and remember not to ask again.
+ * Say how the process ended that was asked about a file.  What it died of is not
+ * known: the file, its debug file, or a library that is preloaded.
+ */
+static int
+detail_end(int status)
+{
+	if (WIFSIGNALED(status))
+		return errdetail("The symbol reader was terminated by signal %d while reading this file.",
+						 WTERMSIG(status));
+	if (WIFEXITED(status) && WEXITSTATUS(status) != 0)
+		return errdetail("The symbol reader exited with code %d while reading this file.",
+						 WEXITSTATUS(status));
+	return errdetail("The symbol reader gave an invalid answer about this file.");
+}
+
+/*
+ * Report that the process ended over a module, and remember not to ask again.
  */
 static void
 note_failure(PlhSymbolizer *symbolizer, const PlhSymbolQuestion *question,
@@ -292,11 +308,7 @@ note_failure(PlhSymbolizer *symbolizer, const PlhSymbolQuestion *question,
 	ereport(WARNING,
 			(errmsg("could not read the symbols of \"%s\"",
 					plh_database_text_fit(question->path)),
-			 WIFSIGNALED(status) ?
-			 errdetail("The process that read them was terminated by signal %d.",
-					   WTERMSIG(status)) :
-			 errdetail("The process that read them gave no answer."),
-			 errhint("The file, or its debug file, may be damaged.")));
+			 detail_end(status)));
 }
 
 /*
@@ -354,7 +366,7 @@ make_question(PlhSymbolQuestion *question, const PlhModuleRecord *module,
 		sizeof(question->path);
 }
 
-/* Has the module killed the process? */
+/* Has the process ended over the module? */
 static bool
 has_failed(const PlhSymbolizer *symbolizer)
 {

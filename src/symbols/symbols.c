@@ -27,12 +27,9 @@ struct PlhSymbols
 PlhSymbols *
 plh_symbols_open(void)
 {
-	PlhSymbols *symbols = palloc(sizeof(PlhSymbols));
+	PlhSymbols *symbols = palloc0(sizeof(PlhSymbols));
 
 	symbols->symbolizer = plh_symbolizer_open();
-	symbols->warned = false;
-	symbols->until_us = 0;
-	symbols->left_out = 0;
 	return symbols;
 }
 
@@ -70,14 +67,18 @@ plh_symbols_close(PlhSymbols *symbols)
 }
 
 /*
- * Let look-ups end when "must_stop" says so, for who can't wait or be interrupted.
- * Nobody is waiting for an answer then, and needs no WARNING that there is none.
+ * Begin to look up symbols until "must_stop" says so, for who can't wait or be
+ * interrupted.  Nobody is waiting for an answer then, and needs no WARNING that there
+ * is none.
  */
-void
-plh_symbols_limit(PlhSymbols *symbols, bool (*must_stop) (void))
+PlhSymbols *
+plh_symbols_open_until(bool (*must_stop) (void))
 {
+	PlhSymbols *symbols = plh_symbols_open();
+
 	symbols->warned = true;
 	plh_symbolizer_limit(symbols->symbolizer, must_stop);
+	return symbols;
 }
 
 /* Get the answer about an address in time; or else that it was not asked for. */
@@ -183,18 +184,14 @@ plh_symbols_calls_malloc(PlhSymbols *symbols, const char *path)
 const char *
 plh_symbols_source_name(PlhSymbolSource source)
 {
-	switch (source)
-	{
-		case PLH_SOURCE_NOTHING:
-			return "nothing";
-		case PLH_SOURCE_DYNAMIC_SYMBOLS:
-			return "dynamic symbols";
-		case PLH_SOURCE_SYMBOL_TABLE:
-			return "symbol table";
-		case PLH_SOURCE_DEBUG_INFORMATION:
-			return "debug information";
-	}
-	return "nothing";
+	static const char *const names[] = {
+		[PLH_SOURCE_NOTHING] = "nothing",
+		[PLH_SOURCE_DYNAMIC_SYMBOLS] = "dynamic symbols",
+		[PLH_SOURCE_SYMBOL_TABLE] = "symbol table",
+		[PLH_SOURCE_DEBUG_INFORMATION] = "debug information"
+	};
+
+	return names[source];
 }
 
 /*
@@ -204,21 +201,15 @@ plh_symbols_source_name(PlhSymbolSource source)
 const char *
 plh_symbols_status_word(PlhModuleStatus status)
 {
-	switch (status)
-	{
-		case PLH_MODULE_OPEN:
-			return NULL;
-		case PLH_MODULE_NO_LIBRARY:
-			return "no libdw";
-		case PLH_MODULE_NOT_ASKED:
-			return "not looked up";
-		case PLH_MODULE_NO_FILE:
-			return "file removed";
-		case PLH_MODULE_REPLACED:
-			return "file replaced";
-		case PLH_MODULE_UNREADABLE:
-		case PLH_MODULE_FAILED:
-			return "file unreadable";
-	}
-	return NULL;
+	static const char *const words[] = {
+		[PLH_MODULE_OPEN] = NULL,
+		[PLH_MODULE_NO_LIBRARY] = "no libdw",
+		[PLH_MODULE_NO_FILE] = "file removed",
+		[PLH_MODULE_REPLACED] = "file replaced",
+		[PLH_MODULE_UNREADABLE] = "file unreadable",
+		[PLH_MODULE_FAILED] = "no answer",
+		[PLH_MODULE_NOT_ASKED] = "not looked up"
+	};
+
+	return words[status];
 }

@@ -42,7 +42,7 @@ extern int	plh_symbols_left_out(const PlhSymbols *symbols);
 extern void plh_symbols_close(PlhSymbols *symbols);
 
 /* Once "must_stop" says so, what is not known yet is not looked up. */
-extern void plh_symbols_limit(PlhSymbols *symbols, bool (*must_stop) (void));
+extern PlhSymbols *plh_symbols_open_until(bool (*must_stop) (void));
 extern void plh_symbols_lookup(PlhSymbols *symbols,
 							   const PlhModuleRecord *module, uint64 address,
 							   PlhSymbolFrames *found);

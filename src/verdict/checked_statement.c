@@ -124,24 +124,6 @@ execute(const List *statements, volatile bool roll_back)
 }
 
 /*
- * Hold notices and warnings back from the client during the repetitions: it
- * has seen them once, in the first execution.
- */
-static void
-begin_silence(void)
-{
-	client_min_messages = ERROR;
-}
-
-/* Put the setting back, unless the statement has set it meanwhile. */
-static void
-end_silence(int wanted)
-{
-	if (client_min_messages == ERROR)
-		client_min_messages = wanted;
-}
-
-/*
  * Run the statements once, "aloud" if the client is to hear of their notices; their
  * effects stay unless they are to be rolled back.  SPI must be connected.
  */
@@ -150,15 +132,18 @@ plh_checked_statement_execute(const List *statements, bool roll_back, bool aloud
 {
 	volatile int wanted = client_min_messages;
 
+	/* the client has seen notices and warnings once, in the first execution */
 	if (!aloud)
-		begin_silence();
+		client_min_messages = ERROR;
 	PG_TRY();
 	{
 		execute(statements, roll_back);
 	}
 	PG_FINALLY();
 	{
-		end_silence(wanted);
+		/* the statement may have set it meanwhile */
+		if (client_min_messages == ERROR)
+			client_min_messages = wanted;
 	}
 	PG_END_TRY();
 }

@@ -7,20 +7,21 @@
  */
 #include "postgres.h"
 
+#include "base/plural.h"
 #include "base/sampling.h"
 #include "base/settings.h"
-#include "reader/database_text.h"
-#include "report/context_list.h"
-#include "report/interval_text.h"
+#include "process/unshown_profile.h"
+#include "report/blamed_code.h"
 #include "report/listed_site.h"
 #include "report/malloc_callers.h"
-#include "report/size_text.h"
-#include "report/wrapped_text.h"
+#include "report/words.h"
+#include "sampler/publication.h"
 #include "verdict/doubt.h"
 #include "verdict/process_suspect.h"
+#include "verdict/statement_evidence.h"
 #include "verdict/statement_limit.h"
 #include "verdict/suspect.h"
-#include "verdict/suspect_evidence.h"
+#include "verdict/suspect_advice.h"
 
 /*
  * Of what memory contexts use, samples stand for less than this part: then most
@@ -28,23 +29,53 @@
  */
 #define SEEN_PART 0.25
 
-/* The sampling interval that is proposed where samples are too few. */
+/* The sampling interval that is proposed where samples are too few, and as a text. */
+#define FINE_INTERVAL_BYTES 32768
 #define FINE_INTERVAL "32kB"
+
+/* Growth can be judged once a process is this old. */
+#define YOUNG_S 10
+
+/*
+ * What is large, though next to nothing was allocated in contexts, is not theirs.  The
+ * statement may be known, but not what the process had when it began.
+ */
+static void
+find_never_counted(PlhDoubt *doubt, const PlhExplainedProcess *process,
+				   PlhSymbols *symbols)
+{
+	doubt->reason = psprintf("It has kept too little in memory contexts to be counted, so that almost all of its private memory is of another kind: allocated with malloc, or mapped. %s",
+							 plh_malloc_callers_text(process->pid, symbols));
+	doubt->next = plh_track_malloc ?
+		"See which of these libraries it uses, and what it runs in pg_stat_activity. To see call sites of malloc and their statements, restart the server with pg_leakhunt_malloc.so in LD_PRELOAD." :
+		"See which of these libraries it uses, and what it runs in pg_stat_activity.";
+}
 
 /* Why nothing is known of a process without a profile. */
 static PlhDoubt
-doubt_without_profile(const PlhExplainedProcess *process)
+doubt_without_profile(const PlhExplainedProcess *process, PlhSymbols *symbols)
 {
 	PlhDoubt	doubt = {0};
 
 	if (process->loaded == PLH_NOT_LOADED)
 	{
-		doubt.reason = "It has not loaded pg_leakhunt, so that no more is known of it.";
-		doubt.next = psprintf("add pg_leakhunt to shared_preload_libraries and restart the server, or run pg_leakhunt_attach %d as the server's user.",
+		doubt.reason = "It has not loaded pg_leakhunt, so no more is known of it.";
+		doubt.next = psprintf("Add pg_leakhunt to shared_preload_libraries and restart the server, or run pg_leakhunt_attach %d as the server's user.",
 							  process->pid);
 	}
+	else if (process->loaded == PLH_LOADED &&
+			 plh_unshown_profile_reason(process->pid) != NULL)
+	{
+		doubt.reason = plh_unshown_profile_reason(process->pid);
+		doubt.next = plh_unshown_profile_hint(process->pid);
+	}
+	else if (process->loaded == PLH_LOADED &&
+			 process->rss_anon_bytes >= PLH_SUSPECT_LARGE_BYTES)
+		find_never_counted(&doubt, process, symbols);
 	else if (process->loaded == PLH_LOADED)
-		doubt.reason = "It has allocated too little for a profile.";
+		doubt.reason = psprintf("It has allocated too little for a profile: that takes %d samples, or %s held at a time.",
+								PLH_PUBLICATION_SAMPLES,
+								plh_words_size(PLH_PUBLICATION_BYTES));
 	else
 		doubt.reason = "Whether it has loaded pg_leakhunt can't be known.";
 	return doubt;
@@ -57,16 +88,26 @@ find_blindness(PlhDoubt *doubt, const PlhExplainedProcess *process)
 	const PlhProfileImage *image = process->image;
 	const PlhProfileHeader *header = image->header;
 
-	if (!plh_profile_image_is_whole(header))
+	if (!plh_profile_image_is_whole(header) && image->alive &&
+		plh_unshown_profile_reason(header->pid) != NULL)
 	{
-		doubt->reason = "Its profile found no room beside what others need, so that its call sites can't be seen.";
-		doubt->next = "make /dev/shm larger, or set pg_leakhunt.profile_directory.";
+		doubt->reason = psprintf("%s Its call sites cannot be seen.",
+								 plh_unshown_profile_reason(header->pid));
+		doubt->next = plh_unshown_profile_hint(header->pid);
+	}
+	else if (!plh_profile_image_is_whole(header))
+	{
+		doubt->reason = psprintf("%s was too full for its profile, so its call sites cannot be seen.",
+								 plh_load_settings.profile_directory[0] == '\0' ?
+								 "/dev/shm" :
+								 "The file system of pg_leakhunt.profile_directory");
+		doubt->next = "Make /dev/shm larger, or set pg_leakhunt.profile_directory.";
 	}
 	else if (image->alive && header->sample_interval == 0)
 	{
-		doubt->reason = psprintf("It is not sampled: pg_leakhunt.enabled is off, or somebody has stopped it. What it has allocated since its last sample, %s ago, is not known by call site.",
-								 plh_wrapped_text_duration(header->counters.last_at,
-														   process->now));
+		doubt->reason = psprintf("It is not sampled: pg_leakhunt.enabled is off, or somebody has stopped it. The call sites of what it has allocated since its last sample, %s ago, are not known.",
+								 plh_words_duration(header->counters.last_at,
+													process->now));
 		doubt->next = psprintf("SELECT pg_leakhunt_start(%d), and ask again.",
 							   process->pid);
 	}
@@ -79,6 +120,19 @@ find_blindness(PlhDoubt *doubt, const PlhExplainedProcess *process)
 	return doubt->reason != NULL;
 }
 
+/* What the memory is that no sample stands for. */
+static const char *
+why_unseen(const PlhProfileHeader *header, int64 used)
+{
+	if (header->unsampled_bytes >= used / 4)
+		return psprintf("It had allocated %s before sampling began.",
+						plh_words_size(header->unsampled_bytes));
+	if (header->context_free_bytes < 0)
+		return psprintf("How much of its %u contexts is free was not counted: many small contexts are mostly free space.",
+						header->context_count);
+	return "The rest was allocated while it was not sampled.";
+}
+
 /* Do samples of malloc stand for more than it has given out? */
 static bool
 find_missed_frees(PlhDoubt *doubt, const PlhExplainedProcess *process)
@@ -87,12 +141,21 @@ find_missed_frees(PlhDoubt *doubt, const PlhExplainedProcess *process)
 
 	if (!plh_process_suspect_misses_frees(header))
 		return false;
-	doubt->reason = psprintf("Samples of malloc stand for %s (+/- %s), but it had given out %s outside of memory contexts at that time: some of it was freed unseen, and no call site of malloc is judged.",
-							 plh_size_text(header->malloc_sampled_bytes),
-							 plh_size_text(header->malloc_sampled_error),
-							 plh_size_text(Max(0, header->malloc_bytes -
-											   header->context_bytes)));
+	doubt->reason = psprintf("Samples of malloc stand for %s, but it had given out %s outside of memory contexts at that time: some of it was freed unseen, and no call site of malloc is judged.",
+							 plh_words_estimate(header->malloc_sampled_bytes,
+												header->malloc_sampled_error),
+							 plh_words_size(Max(0, header->malloc_bytes -
+												header->context_bytes)));
 	return true;
+}
+
+/* The interval at which most of what contexts have was sampled. */
+static uint32
+interval_of(const PlhProfileHeader *header)
+{
+	return header->passing_bytes > header->context_bytes / 2 ?
+		plh_sampling_coarse_interval(header->sample_interval, 0) :
+		header->sample_interval;
 }
 
 /* What samples of memory contexts stand for, which are all but those of malloc. */
@@ -106,9 +169,11 @@ sampled_in_contexts(const PlhProfileHeader *header, double *error)
 	double		samples = (double) all->live_samples -
 		(double) of_malloc->live_samples;
 
-	*error = plh_sampling_error_bytes(Max(0.0, all->live_variance -
-										  of_malloc->live_variance),
-									  bytes, (int64) Max(0.0, samples));
+	*error = samples > 0 ?
+		plh_sampling_error_bytes(Max(0.0, all->live_variance -
+									 of_malloc->live_variance),
+								 bytes, (int64) samples) :
+		plh_sampling_missed_bytes(interval_of(header));
 	return bytes;
 }
 
@@ -127,10 +192,11 @@ find_unseen(PlhDoubt *doubt, const PlhExplainedProcess *process)
 	if (used < PLH_SUSPECT_LARGE_BYTES ||
 		sampled + error >= SEEN_PART * used)
 		return false;
-	doubt->reason = psprintf("Of %s that its memory contexts use, samples stand for %s (+/- %s) only: the rest was allocated before it was sampled, or while it was not.",
-							 plh_size_text(used),
-							 plh_size_text((int64) sampled),
-							 plh_size_text((int64) error));
+	doubt->reason = psprintf("Samples stand for only %s of the %s that its memory contexts %s. %s",
+							 plh_words_estimate((int64) sampled, (int64) error),
+							 plh_words_size(used),
+							 header->context_free_bytes < 0 ? "have" : "use",
+							 why_unseen(header, used));
 	doubt->next = psprintf("SELECT pg_leakhunt_baseline(%d), and ask again when it has grown.",
 						   process->pid);
 	return true;
@@ -142,7 +208,7 @@ typedef enum SiteKind
 	OF_SESSION,
 	OF_STATEMENT,
 	OF_MALLOC
-}			SiteKind;
+} SiteKind;
 
 /* Is the site of that kind?  What malloc has given out stays in the session, too. */
 static bool
@@ -173,38 +239,118 @@ largest_site(const PlhProfileImage *image, SiteKind kind)
 	return largest;
 }
 
-/* "64 MB (+/- 12 MB) at leaking_top (leaker.c:55) in TopMemoryContext" */
+/* The family of the contexts of a site, if it is known. */
+static const PlhFamily *
+family_of(const PlhProfileImage *image, const PlhSiteRecord *site)
+{
+	const PlhStringRecord *name =
+		plh_profile_image_string(image, site->key.context_name);
+
+	return name == NULL ? NULL : plh_family_of(name->text);
+}
+
+/* What was counted of a family, in contexts of the session or in others; or NULL. */
+static const PlhFamilyAccount *
+account_of(const PlhAccount *account, const PlhFamily *family, bool lasting)
+{
+	for (int i = 0; i < account->family_count; i++)
+		if (family != NULL && account->families[i].family == family &&
+			account->families[i].lasting == lasting)
+			return &account->families[i];
+	return NULL;
+}
+
+/*
+ * What a site holds, which is no more than was counted after its last sample: of its
+ * family or lifetime, or of malloc.
+ */
+static int64
+bounded(const PlhProfileImage *image, const PlhSiteRecord *site,
+		const PlhAccount *account)
+{
+	const PlhProfileHeader *header = image->header;
+	int64		bytes = site->counters.live_bytes;
+	bool		lasting = plh_lifetime_is_lasting(site->key.lifetime);
+	const PlhFamilyAccount *family;
+
+	if (site->counters.last_at > header->census_at)
+		return bytes;
+	if (site->key.lifetime == PLH_LIFETIME_PROCESS)
+		return header->malloc_bytes < 0 ? bytes :
+			Min(bytes, Max(0, header->malloc_bytes - header->context_bytes));
+	family = account_of(account, family_of(image, site), lasting);
+	if (family != NULL)
+		return Min(bytes, family->bytes);
+	return Min(bytes, lasting ?
+			   Max(0, header->context_bytes - header->passing_bytes) :
+			   header->passing_bytes);
+}
+
+/*
+ * "64 MB (+/- 12 MB) at leaking_top (leaker.c:55) in TopMemoryContext".  Notes where the
+ * name is missing.
+ */
 static const char *
-holding_text(const PlhExplainedProcess *process, const PlhSiteRecord *site,
+holding_text(PlhDoubt *doubt, const PlhExplainedProcess *process,
+			 const PlhSiteRecord *site, const PlhSuspectList *list,
 			 PlhStackTexts *stacks)
 {
 	PlhSiteFacts facts;
 	PlhListedSite listed;
+	int64		bytes = bounded(process->image, site, list->account);
 
 	plh_site_facts_resolve(&facts, process->image, site, NULL);
 	plh_listed_site_start(&listed, process->image, &facts);
 	plh_listed_site_describe_stack(&listed, stacks);
-	return psprintf("%s (+/- %s) at %s in %s", plh_size_text(listed.bytes),
-					plh_size_text(facts.error_bytes), listed.stack.site,
+	if (doubt->names_hint == NULL)
+		doubt->names_hint = plh_blamed_code_names_hint(&listed.stack);
+	return psprintf("%s at %s in %s",
+					plh_words_estimate(bytes, Min(facts.error_bytes, bytes)),
+					plh_blamed_code_site(&listed.stack),
 					listed.context_name);
 }
 
-/* Does a statement hold much, but no more than it may, or than it did before? */
+/* What a statement holds in nodes of one kind, and what limits these; a sentence. */
+static const char *
+nodes_text(const PlhProfileImage *image, const PlhFamilyAccount *nodes)
+{
+	return psprintf("%s %s %s %s, no more than %s settings allow. %s",
+					image->alive ? "The running statement's" : "The last statement's",
+					nodes->family->title, image->alive ? "hold" : "held",
+					plh_words_size(nodes->bytes), image->alive ? "its" : "the",
+					plh_statement_evidence_limit(image, nodes->family,
+												 image->header->node_memory_bytes));
+}
+
+/* Does a statement hold much, but no more than it may? */
 static bool
 find_statement(PlhDoubt *doubt, const PlhExplainedProcess *process,
-			   PlhStackTexts *stacks)
+			   const PlhSuspectList *list, PlhStackTexts *stacks)
 {
-	const PlhSiteRecord *site = largest_site(process->image, OF_STATEMENT);
+	const PlhProfileImage *image = process->image;
+	const PlhSiteRecord *site = largest_site(image, OF_STATEMENT);
+	const PlhFamily *family;
+	const PlhFamilyAccount *nodes;
 	int64		limit;
 
 	if (site == NULL || site->counters.live_bytes < PLH_SUSPECT_LARGE_BYTES)
 		return false;
-	limit = plh_statement_limit(process->image, site);
-	doubt->reason = psprintf("Most that the statement or transaction that runs holds is %s; its settings, such as work_mem, allow %s to each node of its plan%s.",
-							 holding_text(process, site, stacks),
-							 plh_size_text(limit),
-							 site->counters.live_bytes <= PLH_SUSPECT_QUERY_LIMITS * limit ? "" :
-							 "; it holds more, but did not go on in the later half of its time, or has too few samples to tell");
+	family = family_of(image, site);
+	nodes = account_of(list->account, family, false);
+	limit = plh_statement_limit(image, site);
+	if (nodes != NULL && family->kind == PLH_FAMILY_NODES &&
+		limit == image->header->node_memory_bytes)
+	{
+		doubt->reason = nodes_text(image, nodes);
+		return true;
+	}
+	doubt->reason = psprintf("The most that the %s %s %s at one site %s %s. %s",
+							 image->alive ? "running" : "last",
+							 plh_statement_evidence_span(site->key.lifetime),
+							 image->alive ? "holds" : "held",
+							 image->alive ? "is" : "was",
+							 holding_text(doubt, process, site, list, stacks),
+							 plh_statement_evidence_limit(image, family, limit));
 	return true;
 }
 
@@ -217,90 +363,145 @@ judgement_text(const PlhProfileHeader *header, const PlhSiteRecord *site)
 
 	plh_suspect_collect(&facts, header, site);
 	judgement = plh_suspect_judge(&facts);
-	if (facts.live_samples < PLH_SUSPECT_SAMPLES)
-		return psprintf("from " INT64_FORMAT " of the %d samples that a verdict takes (%s)",
-						facts.live_samples, PLH_SUSPECT_SAMPLES,
-						plh_interval_text(header->sample_interval));
+	if (plh_sampling_error_bytes(facts.live_variance, facts.live_bytes,
+								 facts.live_samples) >
+		PLH_SUSPECT_ERROR_PART * (double) facts.live_bytes)
+		return psprintf("which is too uncertain for a verdict (%s)",
+						plh_words_interval(header->sample_interval));
 	if (facts.epochs < PLH_SUSPECT_EPOCHS)
-		return psprintf("allocated in " INT64_FORMAT " transactions (or seconds of long ones), of the %d that a verdict takes",
-						facts.epochs, PLH_SUSPECT_EPOCHS);
+		return psprintf("allocated in only " INT64_FORMAT " %s; a verdict needs at least %d (a long transaction counts once per second)",
+						facts.epochs,
+						plh_plural(facts.epochs, "transaction", "transactions"), PLH_SUSPECT_EPOCHS);
 	if (judgement.has_steadiness &&
 		judgement.steadiness < PLH_SUSPECT_STEADINESS)
 		return psprintf("and it grew at %.0f%% of the rate before, as a cache does that fills up",
 						100.0 * judgement.steadiness);
-	return "which no longer grows beyond the error of that figure";
+	return "whose growth is within the error of that figure";
 }
 
-/* The contexts of one name that hold most for the session, if there are many. */
-static const PlhListedContext *
-largest_contexts(const PlhContextList *list)
+/* Of what lasts, the contexts of one family that hold most, if they are many. */
+static const PlhFamilyAccount *
+many_lasting_contexts(const PlhAccount *account)
 {
-	for (int i = 0; i < list->count; i++)
+	for (int i = 0; i < account->family_count; i++)
 	{
-		const PlhListedContext *context = &list->contexts[i];
+		const PlhFamilyAccount *family = &account->families[i];
 
-		if (context->lifetime == PLH_LIFETIME_SESSION &&
-			context->instances >= PLH_SUSPECT_LATE_CONTEXTS)
-			return context;
+		if (family->lasting && family->contexts >= PLH_SUSPECT_LATE_CONTEXTS)
+			return family;
 	}
 	return NULL;
 }
 
+/* Could what samples say that a site holds as well be nothing? */
+static bool
+is_noise(const PlhSiteRecord *site)
+{
+	const PlhCounters *counters = &site->counters;
+
+	return plh_sampling_error_bytes(counters->live_variance, counters->live_bytes,
+									counters->live_samples) > counters->live_bytes;
+}
+
+/*
+ * The cache of PostgreSQL's that a site is in, if it is counted.  Extensions allocate in
+ * CacheMemoryContext, too: a site in that is told of by itself.
+ */
+static const PlhFamilyAccount *
+cache_of(const PlhProfileImage *image, const PlhSiteRecord *site,
+		 const PlhSuspectList *list)
+{
+	const PlhFamily *family = site == NULL ? NULL : family_of(image, site);
+
+	if (family == NULL || family->kind != PLH_FAMILY_CACHE ||
+		family == plh_family_of("CacheMemoryContext"))
+		return NULL;
+	return account_of(list->account, family, true);
+}
+
 /* What stays in the session, and why that is no leak; NULL if nothing does. */
 static const char *
-staying_text(const PlhExplainedProcess *process, PlhStackTexts *stacks)
+staying_text(PlhDoubt *doubt, const PlhExplainedProcess *process,
+			 const PlhSuspectList *list, PlhStackTexts *stacks)
 {
 	const PlhProfileImage *image = process->image;
 	const PlhSiteRecord *site = largest_site(image, OF_SESSION);
-	const PlhListedContext *contexts =
-		largest_contexts(plh_context_list_make(image, NULL));
-	const PlhStringRecord *name = contexts == NULL ? NULL :
-		plh_profile_image_string(image, contexts->name);
+	const PlhFamilyAccount *contexts = many_lasting_contexts(list->account);
+	const PlhFamilyAccount *cache = cache_of(image, site, list);
 
-	if (name != NULL &&
-		contexts->context_bytes >= PLH_SUSPECT_LARGE_BYTES &&
-		(site == NULL || contexts->context_bytes > site->counters.live_bytes))
-		return psprintf("Most that stays are " INT64_FORMAT " contexts %s, %s, which did not become more for long enough to tell whether they go on",
-						contexts->instances,
-						plh_database_text_fit_foreign(name->text,
-													  name->text_bytes,
-													  image->header->encoding),
-						plh_size_text(contexts->context_bytes));
-	return site == NULL ? NULL :
-		psprintf("Most that stays of one statement is %s, %s",
-				 holding_text(process, site, stacks),
+	if (contexts != NULL && contexts->bytes >= PLH_SUSPECT_LARGE_BYTES &&
+		(site == NULL || contexts->bytes > site->counters.live_bytes))
+		return contexts->family != NULL && contexts->family->kind == PLH_FAMILY_CACHE ?
+			psprintf("Most of what stays, %s, is %s. %s %s",
+					 plh_words_size(contexts->bytes), contexts->family->title,
+					 contexts->family->what, contexts->family->bound) :
+			psprintf("Most of what stays is %s in " INT64_FORMAT " contexts: %s. Their number has not grown for long enough to tell a leak.",
+					 plh_words_size(contexts->bytes), contexts->contexts,
+					 plh_account_title(contexts, image));
+	if (cache != NULL)
+		return psprintf("The largest part of what stays, %s, is %s. %s %s",
+						plh_words_size(cache->bytes), cache->family->title,
+						cache->family->what, cache->family->bound);
+	return site == NULL || is_noise(site) ? NULL :
+		psprintf("The largest part of what stays is %s, %s.",
+				 holding_text(doubt, process, site, list, stacks),
 				 judgement_text(image->header, site));
 }
 
-/* What stays in the session, and what to do if it goes on. */
+/*
+ * Has it grown of late?  The caches that each session fills are no reason to look
+ * closer.
+ */
+static bool
+has_grown(const PlhCourse *course)
+{
+	return !plh_course_rests(course) &&
+		course->grown_bytes >= PLH_SUSPECT_LARGE_BYTES / 8;
+}
+
+/* What stays in the session, and what to do if that keeps growing. */
 static void
 find_session(PlhDoubt *doubt, const PlhExplainedProcess *process,
-			 bool grows, PlhStackTexts *stacks)
+			 const PlhSuspectList *list, const PlhCourse *course, PlhStackTexts *stacks)
 {
-	const char *staying = staying_text(process, stacks);
+	bool		grows = has_grown(course);
+	const char *staying = staying_text(doubt, process, list, stacks);
 
+	doubt->is_undecided = grows && process->image->alive;
 	doubt->reason = grows ?
-		"It has grown, but nothing by as much, or for as long, as a verdict takes." :
-		"Nothing goes on growing, and no statement holds more than its settings allow.";
+		"It has grown, but not for long enough to tell why." :
+		"Nothing keeps growing, and no statement that runs now holds more than its settings allow.";
+	if (!process->image->alive)
+		doubt->reason = grows ?
+			"It had grown, but not for long enough to tell why." :
+			"Nothing kept growing, and no statement that ran then held more than its settings allowed.";
 	if (process->image->header->census_at == 0)
-		doubt->reason = "It has allocated too little to tell.";
-	else if (staying != NULL)
-		doubt->reason = psprintf("%s %s.", doubt->reason, staying);
+		doubt->reason = process->image->alive ?
+			"It has allocated too little to tell." : "It had allocated too little to tell.";
+	else if (!grows && course->grown_bytes > 0 && !plh_course_rests(course))
+		doubt->reason = process->image->alive ?
+			"Its growth is too small to matter, and no statement that runs now holds more than its settings allow." :
+			"Its growth was too small to matter, and no statement that ran then held more than its settings allowed.";
+	if (process->image->header->census_at != 0 && staying != NULL)
+		doubt->reason = psprintf("%s %s", doubt->reason, staying);
 	if (grows && process->image->alive)
-		doubt->next = psprintf("SELECT pg_leakhunt_start(%d, '%s', duration => '10 minutes'), and ask again.",
-							   process->pid, FINE_INTERVAL);
+		doubt->next = process->image->header->sample_interval <= FINE_INTERVAL_BYTES ?
+			psprintf("Ask again in %d s.", YOUNG_S) :
+			psprintf("Ask again in %d s. Finer samples help to tell the call site: SELECT pg_leakhunt_start(%d, '%s', duration => '10 minutes').",
+					 YOUNG_S, process->pid, FINE_INTERVAL);
 }
 
 /* Who has it from malloc, or may have; a sentence. */
 static const char *
-callers_text(const PlhExplainedProcess *process, PlhSymbols *symbols,
+callers_text(PlhDoubt *doubt, const PlhExplainedProcess *process,
+			 const PlhSuspectList *list, PlhSymbols *symbols,
 			 PlhStackTexts *stacks)
 {
 	const PlhSiteRecord *site = largest_site(process->image, OF_MALLOC);
 
 	if (site != NULL)
-		return psprintf(" Most of it that was sampled of one statement is %s.",
-						holding_text(process, site, stacks));
+		return psprintf(" The largest part of it that was sampled is %s.",
+						holding_text(doubt, process, site, list, stacks));
 	return process->image->alive ?
 		psprintf(" %s", plh_malloc_callers_text(process->pid, symbols)) : "";
 }
@@ -310,40 +511,32 @@ static const char *
 next_outside(const PlhExplainedProcess *process)
 {
 	const char *hint =
-		plh_suspect_evidence_malloc_hint(process->image->header);
+		plh_suspect_advice_malloc_hint(process->image->header);
 
-	return psprintf("see pg_leakhunt_history(%d) for when that was, and ask again later%s%s.",
-					process->pid, hint == NULL ? "" : "; ",
+	return psprintf("See pg_leakhunt_history(%d) for when that was, and ask again later.%s%s",
+					process->pid, hint == NULL ? "" : " ",
 					hint == NULL ? "" : hint);
 }
 
 /* Has malloc given out much outside of contexts, which does not go on? */
 static bool
 find_outside(PlhDoubt *doubt, const PlhExplainedProcess *process,
-			 PlhSymbols *symbols, PlhStackTexts *stacks)
+			 const PlhSuspectList *list, PlhSymbols *symbols,
+			 PlhStackTexts *stacks)
 {
 	const PlhProfileHeader *header = process->image->header;
 	int64		outside = header->malloc_bytes - header->context_bytes;
 
 	if (header->census_at == 0 || outside < PLH_SUSPECT_LARGE_BYTES)
 		return false;
-	doubt->reason = psprintf("malloc has given out %s outside of memory contexts, but that did not grow for long enough to tell whether it goes on.%s",
-							 plh_size_text(outside),
-							 callers_text(process, symbols, stacks));
+	doubt->reason = psprintf("malloc %s given out %s outside of memory contexts, but that %s not grown for long enough to tell a leak.%s",
+							 process->image->alive ? "has" : "had",
+							 plh_words_size(outside),
+							 process->image->alive ? "has" : "had",
+							 callers_text(doubt, process, list, symbols, stacks));
+	doubt->is_undecided = process->image->alive;
 	doubt->next = next_outside(process);
 	return true;
-}
-
-/*
- * Has it grown by as much as would be a verdict?  The caches that each session
- * fills are no reason to look closer.
- */
-static bool
-has_grown(const PlhExplainedProcess *process, const PlhMemoryCourse *course)
-{
-	return !plh_memory_course_rests(course) &&
-		course->grown_bytes >= (int64) PLH_SUSPECT_SAMPLES *
-		Max(process->image->header->sample_interval, PLH_COURSE_NOISE_BYTES);
 }
 
 /*
@@ -351,17 +544,17 @@ has_grown(const PlhExplainedProcess *process, const PlhMemoryCourse *course)
  */
 PlhDoubt
 plh_doubt_find(const PlhExplainedProcess *process,
-			   const PlhMemoryCourse *course, PlhSymbols *symbols,
-			   PlhStackTexts *stacks)
+			   const PlhCourse *course, const PlhSuspectList *list,
+			   PlhSymbols *symbols, PlhStackTexts *stacks)
 {
 	PlhDoubt	doubt = {0};
 
 	if (process->image == NULL)
-		return doubt_without_profile(process);
+		return doubt_without_profile(process, symbols);
 	if (!find_blindness(&doubt, process) &&
 		!find_missed_frees(&doubt, process) && !find_unseen(&doubt, process) &&
-		!find_statement(&doubt, process, stacks) &&
-		!find_outside(&doubt, process, symbols, stacks))
-		find_session(&doubt, process, has_grown(process, course), stacks);
+		!find_statement(&doubt, process, list, stacks) &&
+		!find_outside(&doubt, process, list, symbols, stacks))
+		find_session(&doubt, process, list, course, stacks);
 	return doubt;
 }

@@ -9,18 +9,25 @@
 #define PLH_DOUBT_H
 
 #include "report/stack_text.h"
-#include "verdict/explanation.h"
-#include "verdict/memory_course.h"
+#include "verdict/course.h"
+#include "verdict/explained_process.h"
+#include "verdict/suspect_list.h"
 
 typedef struct PlhDoubt
 {
 	const char *reason;			/* sentences */
 	const char *next;			/* a sentence; NULL if there is nothing to do */
+	const char *names_hint;		/* where a site that is told has no name; else
+								 * NULL */
+	bool		is_undecided;	/* there may be a verdict later */
 } PlhDoubt;
 
-/* "stacks" is NULL without a profile; "course" is zeros without a history. */
+/*
+ * "list" and "stacks" are NULL without a profile; "course" is zeros without a history.
+ */
 extern PlhDoubt plh_doubt_find(const PlhExplainedProcess *process,
-							   const PlhMemoryCourse *course,
+							   const PlhCourse *course,
+							   const PlhSuspectList *list,
 							   PlhSymbols *symbols, PlhStackTexts *stacks);
 
 #endif							/* PLH_DOUBT_H */

@@ -2,30 +2,44 @@
  * explanation.c
  *	  What a DBA would say of a process, in a few sentences.
  *
- * Each sentence is a line, or several where it is long.  doubt.c has the
- * sentences on why there is no verdict.
+ * size_sentences.c has those on its size, and doubt.c those on why there is no
+ * verdict.
  */
 #include "postgres.h"
 
+#include "lib/stringinfo.h"
+
+#include "base/plural.h"
 #include "base/sampling.h"
 #include "process/top_site.h"
 #include "reader/database_text.h"
+#include "report/blamed_code.h"
+#include "report/context_examples.h"
 #include "report/context_list.h"
-#include "report/death_text.h"
 #include "report/listed_site.h"
 #include "report/malloc_callers.h"
-#include "report/size_text.h"
-#include "report/wrapped_text.h"
-#include "verdict/doubt.h"
+#include "report/one_line.h"
+#include "report/words.h"
+#include "verdict/age_text.h"
 #include "verdict/explanation.h"
 #include "verdict/image_suspects.h"
-#include "verdict/memory_course.h"
+#include "verdict/malloc_statement.h"
+#include "verdict/sentences.h"
+#include "verdict/share_text.h"
+#include "verdict/size_sentences.h"
+#include "verdict/suspect_advice.h"
 #include "verdict/suspect_evidence.h"
 
-/* So many findings of a process are told; pg_leakhunt_suspects has all. */
+/* The number of findings of a process that are told; pg_leakhunt_suspects has all. */
 #define TOLD_SUSPECTS 3
 
-/* A statement is shown up to so many characters. */
+/*
+ * What is held at the largest site is about as much as at the peak if it is less by no more
+ * than this part.
+ */
+#define STILL_PART 4
+
+/* The most characters of a statement that are shown. */
 #define STATEMENT_COLUMNS 150
 
 /* What the sentences are made of. */
@@ -34,244 +48,73 @@ typedef struct Telling
 	const PlhExplainedProcess *process;
 	PlhSymbols *symbols;
 	PlhStackTexts *stacks;		/* NULL without a profile */
-	PlhMemoryCourse course;
-	bool		has_course;
+	PlhCourse	course;			/* zeros without a history */
+	PlhSuspectList *list;		/* NULL without a profile */
+	List	   *findings;		/* of PlhToldFinding */
+	const char *names_hint;		/* where a site had no name; else NULL */
+	const char *peak_query;		/* that was told with the peak; else NULL */
 	StringInfoData text;
 } Telling;
 
-static void tell(Telling *telling, const char *format,...) pg_attribute_printf(2, 3);
-
-/* Add a sentence. */
-static void
-tell(Telling *telling, const char *format,...)
-{
-	StringInfoData sentence;
-	int			needed;
-
-	initStringInfo(&sentence);
-	do
-	{
-		va_list		arguments;
-
-		va_start(arguments, format);
-		needed = appendStringInfoVA(&sentence, format, arguments);
-		va_end(arguments);
-		if (needed > 0)
-			enlargeStringInfo(&sentence, needed);
-	} while (needed > 0);
-	plh_wrapped_text_append(&telling->text, sentence.data);
-}
-
-/* The private memory of a process, of now or as last counted; -1 if not known. */
-static int64
-own_bytes(const PlhExplainedProcess *process)
-{
-	if (process->rss_anon_bytes >= 0)
-		return process->rss_anon_bytes;
-	return process->image != NULL && process->image->header->census_at != 0 ?
-		process->image->header->own_bytes : -1;
-}
-
-/* Append a word with what introduces it, if it is known. */
-static void
-append_known(StringInfo text, const char *introduction, const char *word)
-{
-	if (word != NULL && word[0] != '\0')
-		appendStringInfo(text, ", %s%s", introduction, word);
-}
-
-/* Append when and how it died. */
-static void
-append_death(StringInfo text, const PlhDeath *death)
-{
-	const char *how = plh_death_text(death);
-
-	appendStringInfoString(text, ", crashed");
-	if (death->at != 0)
-		appendStringInfo(text, " at %s", plh_wrapped_text_time(death->at));
-	if (how != NULL)
-		appendStringInfo(text, " (%s)", how);
-}
-
-/* Who it is, what it does, and how large it is. */
-static void
-tell_who(Telling *telling)
-{
-	const PlhExplainedProcess *process = telling->process;
-	StringInfoData who;
-
-	initStringInfo(&who);
-	appendStringInfo(&who, "%d", process->pid);
-	append_known(&who, "", process->backend_type);
-	append_known(&who, "user ", process->username);
-	append_known(&who, "database ", process->database);
-	append_known(&who, "application ", process->application_name);
-	if (process->image != NULL && !process->image->alive)
-		append_death(&who, &process->image->header->death);
-	else if (process->state != NULL)
-		appendStringInfo(&who, ", %s for %s", process->state,
-						 plh_wrapped_text_duration(process->state_since,
-												   process->now));
-	if (own_bytes(process) < 0)
-		tell(telling, "%s: its size is not known.", who.data);
-	else
-		tell(telling, "%s: %s of private memory%s.", who.data,
-			 plh_size_text(own_bytes(process)),
-			 process->rss_anon_bytes < 0 ? " when it was last counted" : "");
-}
-
-/* What durations up to "now" of a process end with: that of the dead is their end. */
+/* What a verdict on a whole process is on, which its name alone does not tell. */
 static const char *
-ago(const PlhExplainedProcess *process)
+what_of(PlhVerdict verdict)
 {
-	if (process->image->alive)
-		return "ago";
-	return process->image->header->death.at != 0 ? "before it died" :
-		"before it was last heard of";
-}
-
-/* What of the memory contexts is free, where it was counted. */
-static const char *
-free_in_contexts(const PlhProfileHeader *header)
-{
-	if (header->context_free_bytes < 0)
-		return "";
-	return psprintf(" (%s of it free inside them)",
-					plh_size_text(header->context_free_bytes));
-}
-
-/* What it is made of. */
-static void
-tell_parts(Telling *telling)
-{
-	const PlhProfileHeader *header = telling->process->image->header;
-	int64		outside = Max(0, header->malloc_bytes - header->context_bytes);
-	int64		other;
-
-	if (header->census_at == 0)
+	switch (verdict)
 	{
-		tell(telling, "It has not counted its memory contexts yet.");
-		return;
+		case PLH_VERDICT_MALLOC:
+			return " (memory that malloc gave out outside of memory contexts)";
+		case PLH_VERDICT_MAPPED:
+			return " (memory that is neither in memory contexts nor malloc's)";
+		case PLH_VERDICT_FREED:
+			return " (memory that malloc keeps although it was freed)";
+		case PLH_VERDICT_GROWING:
+			return " (the process as a whole)";
+		default:
+			return "";
 	}
-	if (header->malloc_bytes < 0)
-	{
-		other = header->own_bytes - header->context_bytes;
-		tell(telling, "Counted %s %s: %s in memory contexts%s, %s outside of them; malloc is not glibc's, and tells nothing.",
-			 plh_wrapped_text_duration(header->census_at, telling->process->now),
-			 ago(telling->process), plh_size_text(header->context_bytes), free_in_contexts(header),
-			 plh_size_text(Max(0, other)));
-		return;
-	}
-	other = header->own_bytes - header->context_bytes - outside -
-		header->malloc_free_bytes;
-	tell(telling, "Counted %s %s: %s in memory contexts%s, %s by malloc outside of them, %s free in malloc%s.",
-		 plh_wrapped_text_duration(header->census_at, telling->process->now),
-		 ago(telling->process), plh_size_text(header->context_bytes), free_in_contexts(header),
-		 plh_size_text(outside), plh_size_text(header->malloc_free_bytes),
-		 other >= 0 ? psprintf(", %s other", plh_size_text(other)) :
-		 psprintf("; of all that, %s have not been touched yet",
-				  plh_size_text(-other)));
 }
 
-/* A rate of growth, per second or per hour. */
+/* What a verdict is on. */
 static const char *
-rate_text(int64 bytes, TimestampTz from, TimestampTz to)
-{
-	double		seconds = Max(1.0, ((double) to - (double) from) / USECS_PER_SEC);
-	double		per_second = bytes / seconds;
-
-	if (per_second >= 10 * 1024)
-		return psprintf("%s/s", plh_size_text((int64) per_second));
-	return psprintf("%s/h", plh_size_text((int64) (per_second * SECS_PER_HOUR)));
-}
-
-/* By how much it has grown; "before" is the beginning of the sentence. */
-static void
-tell_growth(Telling *telling, const char *before)
-{
-	const PlhMemoryCourse *course = &telling->course;
-	const char *bytes = plh_size_text(course->grown_bytes);
-	const char *since = plh_wrapped_text_time(course->grown_since);
-
-	if (course->rests_since - course->grown_since < USECS_PER_SEC)
-		tell(telling, "%s by %s within a second at %s.", before, bytes, since);
-	else
-		tell(telling, "%s by %s in the %s since %s, that is %s.", before, bytes,
-			 plh_wrapped_text_duration(course->grown_since,
-									   course->rests_since),
-			 since,
-			 rate_text(course->grown_bytes, course->grown_since,
-					   course->rests_since));
-}
-
-/* Whether it grows, rests, or has become smaller. */
-static void
-tell_course(Telling *telling)
-{
-	const PlhMemoryCourse *course = &telling->course;
-
-	if (!telling->has_course)
-		return;
-	if (plh_memory_course_rests(course))
-	{
-		tell(telling, "It has been like that for %s.",
-			 plh_wrapped_text_duration(course->rests_since, course->now));
-		if (course->grown_bytes > 0)
-			tell_growth(telling, "Before, it grew");
-	}
-	else if (course->grown_bytes > 0)
-		tell_growth(telling, "It has grown");
-	if (course->fallen_bytes > 0)
-		tell(telling, "It is %s less than it was %s %s.",
-			 plh_size_text(course->fallen_bytes),
-			 plh_wrapped_text_duration(course->fallen_since, course->now),
-			 telling->process->image->alive ? "ago" : "before");
-}
-
-/* A string of the process, such as the name of memory contexts; NULL for NULL. */
-static const char *
-string_text(const PlhProfileImage *image, const PlhStringRecord *record)
-{
-	return record == NULL ? NULL :
-		plh_database_text_fit_foreign(record->text, record->text_bytes,
-									  image->header->encoding);
-}
-
-/* The name of memory contexts by its number; NULL where there is none. */
-static const char *
-context_name(const PlhProfileImage *image, uint32 name)
-{
-	return string_text(image, plh_profile_image_string(image, name));
-}
-
-/* Where in the program; nothing where the verdict is on all of it. */
-static const char *
-place_of(Telling *telling, const PlhSuspect *suspect,
+cause_of(Telling *telling, const PlhSuspect *suspect,
 		 const PlhListedSite *listed)
 {
-	const char *name = suspect->context == NULL ? NULL :
-		context_name(telling->process->image, suspect->context->context_name);
+	if (suspect->facts.subject == PLH_SUBJECT_STATEMENT)
+		return plh_sentences_tense(telling->process, " (the running statement or transaction)",
+								   " (the last statement or transaction)");
+	if (suspect->family != NULL)
+		return psprintf(" (%s)", plh_account_title(suspect->family,
+												   telling->process->image));
+	return listed == NULL ? what_of(suspect->judgement.verdict) :
+		psprintf(" at %s in %s", plh_blamed_code_site(&listed->stack),
+				 listed->context_name);
+}
 
-	if (name != NULL && listed == NULL)
-		return psprintf(" of %s", name);
-	if (listed == NULL)
-		return "";
-	if (name != NULL)
-		return psprintf(" of %s; most of what was sampled in them is held at %s",
-						name, listed->stack.site);
-	return psprintf(" at %s in %s", listed->stack.site, listed->context_name);
+/* Where most is held of what is in contexts. */
+static const char *
+held_at(Telling *telling, const PlhSuspect *suspect, const PlhListedSite *listed)
+{
+	return suspect->family == NULL || listed == NULL ? "" :
+		psprintf("; most of what was sampled in them %s held at %s",
+				 plh_sentences_tense(telling->process, "is", "was"),
+				 plh_blamed_code_site(&listed->stack));
 }
 
 /* The part of all that is sampled that a verdict is about. */
 static const char *
-share_of(const PlhExplainedProcess *process, const PlhSuspect *suspect)
+share_of(const Telling *telling, const PlhSuspect *suspect)
 {
-	int64		all = process->image->header->counters.live_bytes;
+	int64		all = telling->process->image->header->counters.live_bytes;
+	double		percent;
 
-	if (suspect->site == NULL || suspect->context != NULL || all <= 0)
+	if (suspect->facts.subject != PLH_SUBJECT_SITE || all <= 0)
 		return "";
-	return psprintf(", which holds %.0f%% of all that is sampled",
-					Min(100.0, 100.0 * suspect->facts.live_bytes / all));
+	percent = 100.0 * suspect->facts.live_bytes / all;
+	if (percent >= 99.5)
+		return ": all sampled memory";
+	return percent < 1.0 ? ": less than 1% of all sampled memory" :
+		psprintf(": %.0f%% of all sampled memory", percent);
 }
 
 /* The libraries to look at, of a verdict on malloc whose callers are not known. */
@@ -289,66 +132,146 @@ libraries_of(Telling *telling, const PlhSuspect *suspect)
 static void
 tell_statement(Telling *telling, const char *what, const char *query)
 {
-	tell(telling, "%s: %s", what,
-		 plh_wrapped_text_one_line(query, STATEMENT_COLUMNS));
+	plh_sentences_add(&telling->text, "%s: %s", what,
+					  plh_one_line(query, STATEMENT_COLUMNS));
 }
 
-/* One finding: verdict, place, evidence, the next step. */
+/* How old is what the largest finding at a single call site holds. */
 static void
-tell_suspect(Telling *telling, const PlhSuspect *suspect,
-			 const PlhListedSite *listed)
+tell_ages(Telling *telling, const PlhToldFinding *finding, const PlhSuspect *suspect)
 {
-	tell(telling, "Verdict: %s%s%s.",
-		 plh_suspect_verdict_name(suspect->judgement.verdict),
-		 place_of(telling, suspect, listed),
-		 share_of(telling->process, suspect));
-	tell(telling, "%s%s",
-		 plh_suspect_evidence(&suspect->facts, &suspect->judgement,
-							  telling->process->image),
-		 libraries_of(telling, suspect));
-	if (listed != NULL && listed->query != NULL)
-		tell_statement(telling, suspect->facts.statements > 1 ?
-					   "Statement that holds most" : "Statement",
-					   listed->query);
-	tell(telling, "Next: %s",
-		 plh_suspect_evidence_next(&suspect->facts, &suspect->judgement,
-								   telling->process->image));
+	const PlhProfileImage *image = telling->process->image;
+	const char *text = finding != linitial(telling->findings) ? NULL :
+		plh_age_text(suspect, image, image->alive ? telling->process->now :
+					 plh_profile_image_ended_at(image->header));
+
+	if (text != NULL)
+		plh_sentences_add(&telling->text, "%s", text);
+}
+
+/* What the statement is that a finding shows. */
+static const char *
+statement_words(const Telling *telling, const PlhSuspect *suspect)
+{
+	if (suspect->facts.statements > 1 ||
+		suspect->facts.subject == PLH_SUBJECT_STATEMENT)
+		return plh_sentences_tense(telling->process, "Statement that holds most",
+								   "Statement that held most");
+	return suspect->family != NULL && suspect->facts.contexts > 1 ?
+		"Allocated by statements such as" : "Allocated by the statement";
+}
+
+/* Note how to get names that are missing in what is told of a suspect. */
+static void
+note_names_hint(Telling *telling, const PlhSuspect *suspect, const PlhListedSite *listed)
+{
+	if (telling->names_hint == NULL && listed != NULL)
+		telling->names_hint = plh_blamed_code_names_hint(&listed->stack);
+	if (telling->names_hint == NULL &&
+		suspect->facts.subject == PLH_SUBJECT_STATEMENT)
+		telling->names_hint = plh_share_text_names_hint(suspect, telling->process->image,
+														telling->stacks);
+}
+
+/* Tell which functions in SQL or a procedural language allocated it, if any did. */
+static void
+tell_routines(Telling *telling, const PlhSuspect *suspect, const PlhListedSite *listed)
+{
+	const char *routines = listed == NULL ? NULL : plh_stack_text_routines(&listed->stack);
+
+	if (routines != NULL)
+		plh_sentences_add(&telling->text, "%s in %s.", suspect->facts.sites == 1 ? "Allocated" :
+						  "The largest part was allocated", routines);
+}
+
+/* Tell of a finding: verdict, place, evidence, the next step. */
+static void
+tell_finding(Telling *telling, const PlhToldFinding *finding,
+			 const PlhSuspect *suspect, const PlhListedSite *listed)
+{
+	plh_sentences_add(&telling->text, "Verdict: %s%s%s%s.", finding->verdict, finding->cause,
+					  held_at(telling, suspect, listed), share_of(telling, suspect));
+	plh_sentences_add(&telling->text, "%s", finding->evidence);
+	tell_ages(telling, finding, suspect);
+	tell_routines(telling, suspect, listed);
+	if (finding->query != NULL)
+		tell_statement(telling, statement_words(telling, suspect), finding->query);
+	plh_sentences_add(&telling->text, "Next: %s", finding->next);
+}
+
+/* What there is to tell of a suspect. */
+static PlhToldFinding *
+finding_of(Telling *telling, const PlhSuspect *suspect,
+		   const PlhListedSite *listed)
+{
+	PlhToldFinding *finding = palloc0(sizeof(PlhToldFinding));
+	PlhMallocStatement statement =
+		plh_malloc_statement_find(suspect, telling->process->image);
+
+	finding->verdict = plh_suspect_verdict_name(suspect->judgement.verdict);
+	finding->cause = cause_of(telling, suspect, listed);
+	finding->site = listed == NULL ? NULL : listed->stack.site;
+	finding->routine = listed == NULL ? NULL : plh_stack_text_routine(&listed->stack);
+	finding->context_name = suspect->context != NULL || listed == NULL ?
+		plh_image_suspects_contexts(suspect, telling->process->image) :
+		listed->context_name;
+	finding->query = listed == NULL ? statement.query : listed->query;
+	finding->evidence =
+		psprintf("%s%s%s",
+				 plh_suspect_evidence(suspect, telling->list,
+									  telling->process->image, telling->stacks),
+				 statement.evidence, libraries_of(telling, suspect));
+	finding->next = plh_suspect_advice(suspect, telling->process->image,
+									   listed);
+	finding->bytes = suspect->facts.live_bytes;
+	finding->error_bytes = suspect->judgement.error_bytes;
+	finding->has_rate = suspect->judgement.has_rate;
+	finding->bytes_per_hour = suspect->judgement.bytes_per_hour;
+	return finding;
 }
 
 /* All findings.  Returns how many there are. */
 static int
-tell_suspects(Telling *telling, const PlhSuspectList *list,
-			  const PlhSuppressions *suppressions)
+tell_suspects(Telling *telling, const PlhSuppressions *suppressions)
 {
 	int			found = 0;
 	int			suppressed = 0;
 
-	for (int i = 0; i < list->count; i++)
+	for (int i = 0; i < telling->list->count; i++)
 	{
-		const PlhSuspect *suspect = &list->suspects[i];
+		const PlhSuspect *suspect = &telling->list->suspects[i];
 		PlhListedSite listed;
-		bool		has_site = suspect->site != NULL;
+		PlhShown	shown = suspect->site == NULL ? PLH_SHOWN :
+			plh_image_suspects_describe(suspect, telling->process->image,
+										telling->stacks, suppressions,
+										&listed);
 
-		if (has_site &&
-			!plh_image_suspects_describe(suspect, telling->process->image,
-										 telling->stacks, suppressions,
-										 &listed))
-			suppressed++;
-		else if (found++ < TOLD_SUSPECTS)
-			tell_suspect(telling, suspect, has_site ? &listed : NULL);
+		suppressed += shown == PLH_SUPPRESSED;
+		if (shown != PLH_SHOWN)
+			continue;
+		telling->findings = lappend(telling->findings,
+									finding_of(telling, suspect,
+											   suspect->site == NULL ? NULL : &listed));
+		if (found++ >= TOLD_SUSPECTS)
+			continue;
+		tell_finding(telling, llast(telling->findings), suspect,
+					 suspect->site == NULL ? NULL : &listed);
+		note_names_hint(telling, suspect, suspect->site == NULL ? NULL : &listed);
 	}
 	if (found > TOLD_SUSPECTS)
-		tell(telling, "%d more findings are in pg_leakhunt_suspects.",
-			 found - TOLD_SUSPECTS);
+		plh_sentences_add(&telling->text, "%d more %s in pg_leakhunt_suspects.",
+						  found - TOLD_SUSPECTS,
+						  plh_plural(found - TOLD_SUSPECTS, "finding is", "findings are"));
 	if (suppressed > 0)
-		tell(telling, "%d more findings are left out, as patterns in pg_leakhunt_suppressions match them.",
-			 suppressed);
+		plh_sentences_add(&telling->text, "%d more %s left out, as patterns in pg_leakhunt_suppressions match %s.",
+						  suppressed, plh_plural(suppressed, "finding is", "findings are"),
+						  plh_plural(suppressed, "it", "them"));
 	return found + suppressed;
 }
 
 /*
- * What the process held when samples stood for most, where that is much more than
- * now.
+ * What the process held when samples stood for most, where that is much more than now, at
+ * the largest site of such contexts, too.
  */
 static void
 tell_peak(Telling *telling)
@@ -358,62 +281,92 @@ tell_peak(Telling *telling)
 	double		fallen = (double) header->peak_bytes -
 		(double) header->counters.live_bytes;
 	PlhTopSite	top;
+	PlhTopSite	now;
 	PlhStackText stack;
+	int64		bytes;
+	int64		error_bytes;
 
 	if (header->sample_interval == 0 || header->peak_at == 0 ||
 		fallen < PLH_SUSPECT_LARGE_BYTES ||
 		!plh_top_site_find(&top, image, PLH_TOP_PEAK) ||
 		top.stack == NULL || top.context == NULL)
 		return;
-	plh_stack_text_describe(telling->stacks, top.stack, &stack);
-	tell(telling, "When it held most, %s %s, it held %s (+/- %s) at %s in %s.",
-		 plh_wrapped_text_duration(header->peak_at, telling->process->now),
-		 ago(telling->process),
-		 plh_size_text(top.bytes),
-		 plh_size_text(plh_sampling_most_error_bytes(top.bytes,
-													 header->sample_interval)),
-		 stack.site, string_text(image, top.context));
-	if (top.statement != NULL && top.statement->text_bytes > 0)
-		tell_statement(telling, top.statements > 1 ?
-					   "Statement that held most at that time" :
-					   "Statement at that time",
-					   plh_database_text_fit_foreign(top.statement->text,
-													 top.statement->text_bytes,
-													 header->encoding));
-}
-
-/* Of the contexts of a list, those that have most; NULL if none were counted. */
-static const PlhListedContext *
-largest_contexts(const PlhContextList *list)
-{
-	const PlhListedContext *largest = NULL;
-
-	for (int i = 0; i < list->count; i++)
-		if (list->contexts[i].instances > 0 &&
-			(largest == NULL ||
-			 list->contexts[i].context_bytes > largest->context_bytes))
-			largest = &list->contexts[i];
-	return largest;
-}
-
-/* Of a process without a verdict: the contexts that have most. */
-static void
-tell_contexts(Telling *telling)
-{
-	const PlhProfileImage *image = telling->process->image;
-	const PlhListedContext *largest =
-		largest_contexts(plh_context_list_make(image,
-											   telling->process->baseline));
-	const char *name = largest == NULL ? NULL :
-		context_name(image, largest->name);
-
-	if (name == NULL || largest->context_bytes < PLH_COURSE_NOISE_BYTES)
+	bytes = Min(top.bytes, plh_account_peak_bound(header));
+	if (plh_top_site_find(&now, image, PLH_TOP_NOW) && now.context == top.context &&
+		now.bytes >= bytes - bytes / STILL_PART)
 		return;
-	tell(telling, "The largest part of the memory contexts is %s: %s in " INT64_FORMAT " %s%s.",
-		 name, plh_size_text(largest->context_bytes), largest->instances,
-		 largest->instances == 1 ? "context" : "contexts",
-		 strcmp(name, "CacheMemoryContext") != 0 ? "" :
-		 ", where PostgreSQL caches what it knows of each table, type and function that the session has used");
+	plh_stack_text_describe(telling->stacks, top.stack, &stack);
+	if (telling->names_hint == NULL)
+		telling->names_hint = plh_blamed_code_names_hint(&stack);
+	error_bytes = plh_sampling_most_error_bytes(top.bytes, header->sample_interval);
+	if (error_bytes >= bytes)	/* it may as well have been nothing */
+		return;
+	plh_sentences_add(&telling->text, "At its sampled peak, %s %s, the largest call site held about %s: %s in %s.",
+					  plh_words_duration(header->peak_at, telling->process->now),
+					  plh_sentences_ago(telling->process),
+					  plh_words_estimate(bytes, error_bytes),
+					  plh_blamed_code_site(&stack),
+					  plh_context_list_name(image, plh_profile_image_offset(image,
+																			top.context)));
+	if (top.statement == NULL || top.statement->text_bytes == 0)
+		return;
+	telling->peak_query = plh_database_text_fit_foreign(top.statement->text,
+														top.statement->text_bytes,
+														header->encoding);
+	tell_statement(telling, top.statements > 1 ? "Statement that held most at that peak" :
+				   "Statement at that peak", telling->peak_query);
+}
+
+/* Is there a finding that is on the statement or transaction as a whole? */
+static bool
+has_statement(const Telling *telling)
+{
+	for (int i = 0; i < telling->list->count; i++)
+	{
+		if (telling->list->suspects[i].facts.subject == PLH_SUBJECT_STATEMENT)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * What the largest statement of the last day took, unless a finding has that; its text,
+ * unless it was told with the peak of the process.
+ */
+static void
+tell_largest(Telling *telling)
+{
+	const PlhExplainedProcess *process = telling->process;
+	const PlhStatementEntry *largest = process->largest;
+	const char *query;
+
+	if (largest == NULL || largest->max_peak_bytes < PLH_SUSPECT_LARGE_BYTES ||
+		has_statement(telling))
+		return;
+	query = plh_database_text_fit_foreign(largest->text, largest->text_bytes,
+										  largest->encoding);
+	plh_sentences_add(&telling->text, "Its statements' highest peak of the last 24 hours: %s, %s %s, where settings %s a node of the plan %s.",
+					  plh_words_estimate(largest->max_peak_bytes, largest->error_bytes),
+					  plh_words_duration(largest->max_at, process->now),
+					  plh_sentences_ago(process),
+					  plh_sentences_tense(process, "allow", "allowed"),
+					  plh_words_size(largest->allowed_bytes));
+	if (telling->peak_query == NULL || strcmp(telling->peak_query, query) != 0)
+		tell_statement(telling, "Statement of that peak", query);
+}
+
+/* What the contexts are of that have most of what is known so, where no verdict says it. */
+static void
+tell_examples(Telling *telling)
+{
+	const PlhAccount *account = telling->list->account;
+	const char *sentence = "";
+
+	for (int i = 0; i < account->family_count && *sentence == '\0'; i++)
+		sentence = plh_context_examples_sentence(account->families[i].exemplified,
+												 telling->process->image);
+	if (*sentence != '\0')
+		plh_sentences_add(&telling->text, "%s", sentence + 1);
 }
 
 /* Why there is no verdict, and what to do to know more. */
@@ -423,13 +376,14 @@ tell_doubt(Telling *telling)
 	const PlhExplainedProcess *process = telling->process;
 	PlhDoubt	doubt;
 
-	doubt = plh_doubt_find(process, &telling->course, telling->symbols,
-						   telling->stacks);
-	tell(telling, "Verdict: none. %s", doubt.reason);
-	if (process->image != NULL)
-		tell_contexts(telling);
+	doubt = plh_doubt_find(process, &telling->course, telling->list,
+						   telling->symbols, telling->stacks);
+	plh_sentences_add(&telling->text, "Verdict: %s. %s",
+					  doubt.is_undecided ? "none yet" : "none", doubt.reason);
+	if (telling->names_hint == NULL)
+		telling->names_hint = doubt.names_hint;
 	if (doubt.next != NULL)
-		tell(telling, "Next: %s", doubt.next);
+		plh_sentences_add(&telling->text, "Next: %s", doubt.next);
 }
 
 /* The sentences on a process that has a profile.  Returns its findings. */
@@ -440,36 +394,49 @@ tell_profile(Telling *telling, const PlhSuppressions *suppressions)
 	const PlhProfileImage *image = process->image;
 	TimestampTz until = image->alive ? process->now :
 		image->header->counters.last_at;
+	bool		has_course;
+	int			found;
 
 	telling->stacks = plh_stack_text_open(telling->symbols, image);
-	telling->has_course = plh_memory_course_follow(&telling->course,
-												   image->header,
-												   own_bytes(process),
-												   image->alive ? process->now :
-												   image->header->census_at);
-	tell_parts(telling);
-	tell_course(telling);
+	has_course = plh_course_follow(&telling->course, image->header,
+								   PLH_SERIES_OWN,
+								   plh_size_sentences_own_bytes(process),
+								   image->alive ? process->now :
+								   image->header->census_at);
+	telling->list = plh_suspect_list_make(image, process->baseline, until);
+	plh_size_sentences_add_parts(&telling->text, process, telling->list->account);
+	if (has_course)
+		plh_size_sentences_add_course(&telling->text, process, &telling->course);
 	tell_peak(telling);
-	return tell_suspects(telling,
-						 plh_suspect_list_make(image, process->baseline, until),
-						 suppressions);
+	tell_largest(telling);
+	found = tell_suspects(telling, suppressions);
+	if (found == 0)
+		tell_examples(telling);
+	return found;
 }
 
 /*
- * The explanation, in the current memory context.
+ * The explanation, in the current memory context, referring to the process' image.
  */
-char *
+PlhExplanation *
 plh_explanation_make(const PlhExplainedProcess *process, PlhSymbols *symbols,
 					 const PlhSuppressions *suppressions)
 {
 	Telling		telling = {.process = process,.symbols = symbols};
+	PlhExplanation *explanation = palloc0(sizeof(PlhExplanation));
 	int			found = 0;
 
 	initStringInfo(&telling.text);
-	tell_who(&telling);
+	plh_size_sentences_add_who(&telling.text, process);
 	if (process->image != NULL)
 		found = tell_profile(&telling, suppressions);
 	if (found == 0)
 		tell_doubt(&telling);
-	return telling.text.data;
+	if (telling.names_hint != NULL)
+		plh_sentences_add(&telling.text, "%s", telling.names_hint);
+	explanation->text = telling.text.data;
+	explanation->findings = telling.findings;
+	explanation->account = telling.list == NULL ? NULL : telling.list->account;
+	explanation->own_bytes = plh_size_sentences_own_bytes(process);
+	return explanation;
 }

@@ -10,30 +10,44 @@
 #ifndef PLH_EXPLANATION_H
 #define PLH_EXPLANATION_H
 
-#include "profile/baseline.h"
-#include "profile/profile_image.h"
-#include "reader/server_processes.h"
+#include "nodes/pg_list.h"
 #include "symbols/symbols.h"
+#include "verdict/doubt.h"
 #include "verdict/suppression.h"
 
-typedef struct PlhExplainedProcess
+/* A finding as it is told; a NULL text is not known, or does not apply. */
+typedef struct PlhToldFinding
 {
-	int			pid;
-	const PlhProfileImage *image;	/* NULL without a profile */
-	const PlhBaseline *baseline;	/* NULL without one */
-	const char *backend_type;	/* NULL where not known, as the next four */
-	const char *username;
-	const char *database;
-	const char *application_name;
-	const char *state;			/* what it does, as in pg_stat_activity */
-	TimestampTz state_since;	/* 0 where state is NULL */
-	int64		rss_anon_bytes; /* now; -1 if it is gone */
-	PlhLoaded	loaded;
-	TimestampTz now;			/* of a process that is gone, its end */
-} PlhExplainedProcess;
+	const char *verdict;
+	const char *cause;			/* "at leaking_top (leaker.c:55) in
+								 * TopMemoryContext" */
+	const char *site;
+	const char *routine;		/* that allocates; NULL if there is none */
+	const char *context_name;
+	const char *query;
+	const char *evidence;
+	const char *next;
+	int64		bytes;
+	int64		error_bytes;
+	bool		has_rate;
+	int64		bytes_per_hour;
+} PlhToldFinding;
 
-extern char *plh_explanation_make(const PlhExplainedProcess *process,
-								  PlhSymbols *symbols,
-								  const PlhSuppressions *suppressions);
+typedef struct PlhExplanation
+{
+	const char *text;			/* sentences, a line each */
+	List	   *findings;		/* of PlhToldFinding, all that are not
+								 * suppressed */
+	const PlhAccount *account;	/* NULL without a profile */
+	int64		own_bytes;		/* -1: not known */
+} PlhExplanation;
+
+extern PlhExplanation *plh_explanation_make(const PlhExplainedProcess *process,
+											PlhSymbols *symbols,
+											const PlhSuppressions *suppressions);
+
+/* The same for programs, as an object of JSON. */
+extern char *plh_explanation_json(const PlhExplainedProcess *process,
+								  const PlhExplanation *explanation);
 
 #endif							/* PLH_EXPLANATION_H */

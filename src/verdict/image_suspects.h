@@ -14,15 +14,19 @@
 /* Up to now, or to the end of its process; in the current memory context. */
 extern PlhSuspectList *plh_image_suspects_find(const PlhProfileImage *image);
 
-/*
- * Describes the site of a suspect that has one.  Returns false if it is
- * suppressed.
- */
-extern bool plh_image_suspects_describe(const PlhSuspect *suspect,
-										const PlhProfileImage *image,
-										PlhStackTexts *texts,
-										const PlhSuppressions *suppressions,
-										PlhListedSite *listed);
+/* What comes of a suspect that has a site, when that is described. */
+typedef enum PlhShown
+{
+	PLH_SHOWN,
+	PLH_SUPPRESSED,				/* a pattern matches it */
+	PLH_KNOWN_CACHE				/* one of the server's own, which fills up */
+} PlhShown;
+
+extern PlhShown plh_image_suspects_describe(const PlhSuspect *suspect,
+											const PlhProfileImage *image,
+											PlhStackTexts *texts,
+											const PlhSuppressions *suppressions,
+											PlhListedSite *listed);
 
 /* The name of the contexts that are suspect; NULL for other suspects. */
 extern const char *plh_image_suspects_contexts(const PlhSuspect *suspect,

@@ -16,7 +16,7 @@
  *	 iterations are repeated, each in a subtransaction that is rolled back: a
  *	 site that no longer grows in both halves was bound to a transaction.  Memory
  *	 that the server gives back only after the whole transaction is known by its
- *	 stack: plh_leak_check_is_core_cache.
+ *	 stack: plh_core_cache_has.
  *
  * Memory that malloc gives to libraries, and not to contexts, has call sites like
  * any other where malloc is sampled.  What these do not explain, as all of it where
@@ -34,24 +34,21 @@
 #include "jit/jit.h"
 #include "miscadmin.h"
 #include "utils/inval.h"
-#include "utils/memutils.h"
 
-#include "base/server_functions.h"
-#include "base/settings.h"
 #include "profile/profile.h"
 #include "profile/profile_file.h"
 #include "profile/profile_image.h"
+#include "profile/profile_records.h"
 #include "profile/profile_recycling.h"
 #include "sampler/countdown.h"
 #include "sampler/owner.h"
 #include "verdict/checked_statement.h"
 #include "verdict/leak_check.h"
 #include "verdict/leak_snapshot.h"
-#include "verdict/malloc_gain.h"
 
 /*
- * By so many bytes the bounded checks of a session may make its profile grow;
- * and what they have taken of that.
+ * The bounded checks of a session may take that many bytes of its profile, in
+ * records; and what they have taken of that.
  */
 #define BOUNDED_ROOM (1024 * 1024)
 
@@ -101,8 +98,8 @@ run_phase(const List *statements, const Phase *phase)
 		.callback = describe_iteration,
 		.arg = &iteration
 	};
-	PlhMallocMark mark = {0};
-	int			marked = phase->last - phase->first;	/* since the mark */
+	PlhMallocSnapshot first = {0};	/* after the first iteration */
+	int			counted = phase->last - phase->first;	/* iterations since */
 
 	error_context_stack = &callback;
 	for (iteration.number = phase->first; iteration.number <= phase->last;
@@ -112,10 +109,10 @@ run_phase(const List *statements, const Phase *phase)
 		plh_checked_statement_execute(statements, phase->roll_back,
 									  !phase->silent && iteration.number == phase->first);
 		if (iteration.number == phase->first)
-			mark = plh_malloc_gain_mark();
+			first = plh_leak_snapshot_malloc();
 	}
 	error_context_stack = callback.previous;
-	return marked <= 0 ? 0 : plh_malloc_gain_since(&mark, marked);
+	return counted <= 0 ? 0 : plh_leak_snapshot_malloc_since(&first, counted);
 }
 
 static void
@@ -223,27 +220,6 @@ confirm_leaks(PlhLeakCheck *check, const PlhLeakHalves *halves)
 	check->leak_count = confirmed;
 }
 
-/*
- * Does this stack belong to one of the server's own caches or tables?  These
- * are bounded, or freed at the end of the top-level transaction.  A stack that
- * leads into code from outside of the server does not count.
- */
-bool
-plh_leak_check_is_core_cache(const PlhStackText *stack)
-{
-	for (int i = 0; i < stack->frame_count; i++)
-	{
-		const PlhFrameText *frame = &stack->frames[i];
-
-		if (frame->module == NULL ||
-			strcmp(frame->module, stack->frames[0].module) != 0)
-			return false;
-		if (plh_server_functions_has(frame->function, PLH_SERVER_BOUNDED_CACHE))
-			return true;
-	}
-	return false;
-}
-
 /* qsort comparator: most bytes first. */
 static int
 compare_leaks(const void *a, const void *b)
@@ -267,35 +243,41 @@ check_nothing_lost(int64 lost, bool bounded)
 		ereport(ERROR,
 				(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
 				 errmsg("pg_leakhunt_check could not follow all allocations"),
-				 errdetail("%lld of them found no room, or were made in a critical section.",
+				 errdetail("%lld of them did not fit into the profile, or were made in a critical section.",
 						   (long long) lost),
 				 bounded ?
-				 errhint("Checks of roles without privileges of \"%s\" may take %d kB of a session's profile. Run fewer iterations in a new session, or run the check as another role.",
+				 errhint("Checks by roles without privileges of \"%s\" may use %d kB of a session's profile. Run fewer iterations in a new session, or run the check as another role.",
 						 "pg_read_all_stats", BOUNDED_ROOM / 1024) :
 				 errhint("Run fewer iterations in a new session, or raise pg_leakhunt.max_live_samples and pg_leakhunt.max_profile_size.")));
 }
 
 /*
- * Limit the growth of the profile during a check that is "bounded".  All such
- * checks of a session share the room.  Returns the profile's present size.
+ * Limit what a check that is "bounded" takes of the profile.  All such checks of a
+ * session share the room.  Returns what the profile's records take at present.
  */
 static Size
 begin_growth(bool bounded)
 {
-	Size		bytes = plh_profile_file_bytes();
+	Size		bytes = plh_profile_records_bytes_in_use();
 
 	if (bounded)
-		plh_profile_file_limit(bytes + BOUNDED_ROOM - Min(room_taken, BOUNDED_ROOM));
+		plh_profile_records_limit(bytes + BOUNDED_ROOM - room_taken);
 	return bytes;
 }
 
-/* Lift the limit again, and count by how much the profile has grown. */
+/*
+ * Lift the limit again, and count by how much the records are more than before.  When
+ * the check began, those that nobody needed any more were given up, which makes room for
+ * it, but never more than BOUNDED_ROOM.
+ */
 static void
 end_growth(bool bounded, Size bytes_before)
 {
-	plh_profile_file_limit(0);
+	Size		bytes = room_taken + plh_profile_records_bytes_in_use();
+
+	plh_profile_records_limit(0);
 	if (bounded)
-		room_taken += plh_profile_file_bytes() - bytes_before;
+		room_taken = bytes > bytes_before ? bytes - bytes_before : 0;
 }
 
 /* What malloc has gained in each iteration beside what leaks at sites of malloc. */
@@ -315,7 +297,7 @@ unexplained_gain(const PlhLeakCheck *check, int64 gained, int iterations)
 		bytes += (double) leak->bytes / iterations;
 		chunks += (double) leak->count / iterations;
 	}
-	return plh_malloc_gain_beside(gained, bytes, chunks);
+	return plh_leak_snapshot_malloc_beside(gained, bytes, chunks);
 }
 
 /* Iterate and compare; the leaks that are found are allocated in "memory". */
@@ -376,7 +358,7 @@ need_profile(void)
 		ereport(ERROR,
 				(errcode(ERRCODE_OUT_OF_MEMORY),
 				 errmsg("out of memory"),
-				 errdetail("There is no room for a profile.")));
+				 errdetail("Could not allocate a profile.")));
 }
 
 /*
@@ -420,9 +402,9 @@ plh_leak_check_run(const char *query, int iterations, int warmup, bool bounded,
 	}
 	PG_FINALLY();
 	{
-		plh_profile_recycling_resume();
 		plh_countdown_track_all(false);
 		end_growth(bounded, bytes_before);
+		plh_profile_recycling_resume();
 		jit_enabled = with_jit;
 		running = false;
 	}

@@ -24,8 +24,8 @@ typedef struct PlhLeak
 
 typedef struct PlhLeakCheck
 {
-	int64		malloc_bytes;	/* at least so many more per iteration outside
-								 * of memory contexts, and beside the leaks of
+	int64		malloc_bytes;	/* the least that each iteration adds outside
+								 * of memory contexts, beside the leaks of
 								 * malloc; 0: none for sure */
 	int			leak_count;
 	PlhLeak    *leaks;			/* most bytes first; in the caller's memory
@@ -34,6 +34,5 @@ typedef struct PlhLeakCheck
 
 extern void plh_leak_check_run(const char *query, int iterations, int warmup,
 							   bool bounded, PlhLeakCheck *check);
-extern bool plh_leak_check_is_core_cache(const PlhStackText *stack);
 
 #endif							/* PLH_LEAK_CHECK_H */

@@ -1,19 +1,34 @@
 /*
  * leak_snapshot.c
  *	  What this session holds at some time, by call site and by name of memory
- *	  context, and the gain from one time to another.
+ *	  context, and the gain from one time to another; and what malloc has given out
+ *	  other than to memory contexts.
+ *
+ * Of malloc, both sums are exact, but their difference is not: blocks of contexts
+ * take more of malloc than the contexts know.
  */
 #include "postgres.h"
-
-#include "utils/memutils.h"
 
 #include "base/guard.h"
 #include "profile/profile.h"
 #include "profile/profile_file.h"
 #include "profile/profile_image.h"
+#include "reader/collections.h"
 #include "sampler/census.h"
 #include "sampler/malloc_hooks.h"
 #include "verdict/leak_snapshot.h"
+
+/*
+ * A block of a memory context takes more of malloc than its size, by one part in
+ * OVERHEAD_PART at most: 4 kB of 128 kB where malloc maps it, and less elsewhere.
+ */
+#define OVERHEAD_PART 32
+
+/* A chunk of malloc has at least twice as many bytes. */
+#define LEAST_BYTES 16
+
+/* The most bytes that a chunk takes of malloc beyond what was asked for. */
+#define CHUNK_BYTES 32
 
 /* Entries that a series has room for at first. */
 #define FIRST_ROOM 256
@@ -28,12 +43,8 @@ append_held(PlhHeldSeries *series, int number, int64 bytes, int64 count,
 		series->held = MemoryContextAllocHuge(memory, sizeof(PlhHeld) *
 											  series->room);
 	}
-	if (series->count == series->room)
-	{
-		series->room *= 2;
-		series->held = repalloc_huge(series->held, sizeof(PlhHeld) *
-									 series->room);
-	}
+	series->held = plh_array_grow(series->held, series->count, &series->room,
+								  sizeof(PlhHeld));
 	series->held[series->count].number = number;
 	series->held[series->count].bytes = bytes;
 	series->held[series->count].count = count;
@@ -81,28 +92,23 @@ plh_leak_snapshot_take(PlhLeakSnapshot *snapshot, MemoryContext memory)
 	reverse(contexts);
 }
 
+/* bsearch comparator, by number. */
+static int
+compare_numbers(const void *a, const void *b)
+{
+	return ((const PlhHeld *) a)->number - ((const PlhHeld *) b)->number;
+}
+
 /* What that number held in a snapshot: nothing before it was there. */
 static PlhHeld
 held_by(const PlhHeldSeries *series, int number)
 {
-	int			low = 0;
-	int			high = series->count;
+	PlhHeld		none = {.number = number};
+	const PlhHeld *held = series->count == 0 ? NULL :
+		bsearch(&none, series->held, series->count, sizeof(PlhHeld),
+				compare_numbers);
 
-	while (low < high)
-	{
-		int			middle = low + (high - low) / 2;
-
-		if (series->held[middle].number < number)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low < series->count && series->held[low].number == number)
-		return series->held[low];
-	return (PlhHeld)
-	{
-		.number = number
-	};
+	return held != NULL ? *held : none;
 }
 
 /* The gain between two snapshots of a series. */
@@ -153,4 +159,50 @@ plh_leak_snapshot_grows(const PlhLeakHalves *halves, PlhHolder holder,
 										middle, number)) &&
 		is_gain(holder, gain_between(middle,
 									 &halves->end->series[holder], number));
+}
+
+/*
+ * Note what is in use now.
+ */
+PlhMallocSnapshot
+plh_leak_snapshot_malloc(void)
+{
+	PlhMallocSnapshot snapshot;
+
+	plh_census_count_contexts();
+	plh_census_count_malloc();
+	snapshot.malloc_bytes = plh_profile->malloc_bytes;
+	snapshot.context_bytes = plh_profile->context_bytes;
+	return snapshot;
+}
+
+/*
+ * Returns the bytes that malloc has given out since, and not got back, per iteration;
+ * what contexts have, or may have, is not counted.
+ */
+int64
+plh_leak_snapshot_malloc_since(const PlhMallocSnapshot *before, int iterations)
+{
+	PlhMallocSnapshot now = plh_leak_snapshot_malloc();
+	int64		contexts = now.context_bytes - before->context_bytes;
+	int64		gained = now.malloc_bytes - before->malloc_bytes - contexts -
+		llabs(contexts) / OVERHEAD_PART;
+
+	if (before->malloc_bytes < 0 || now.malloc_bytes < 0 ||
+		gained < (int64) iterations * LEAST_BYTES)
+		return 0;
+	return gained / iterations;
+}
+
+/*
+ * Returns what is left of such a gain without the chunks of each iteration whose call
+ * sites are known, which have "bytes" bytes in all; 0 where nothing is left for sure.
+ */
+int64
+plh_leak_snapshot_malloc_beside(int64 gained, double bytes, double chunks)
+{
+	double		rest = (double) gained - bytes - bytes / OVERHEAD_PART -
+		chunks * CHUNK_BYTES;
+
+	return rest < LEAST_BYTES ? 0 : (int64) rest;
 }

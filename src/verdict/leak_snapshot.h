@@ -1,9 +1,10 @@
 /*
  * leak_snapshot.h
  *	  What this session holds at some time, by call site and by name of memory
- *	  context, and the gain from one time to another.
+ *	  context, and the gain from one time to another; and what malloc has given out
+ *	  other than to memory contexts.
  *
- * Called by a session about itself, never inside palloc.
+ * Called by a session about itself, which has a profile, never inside palloc.
  */
 #ifndef PLH_LEAK_SNAPSHOT_H
 #define PLH_LEAK_SNAPSHOT_H
@@ -56,5 +57,19 @@ extern PlhHeld plh_leak_snapshot_gain(const PlhLeakHalves *halves,
 									  PlhHolder holder, int number);
 extern bool plh_leak_snapshot_grows(const PlhLeakHalves *halves,
 									PlhHolder holder, int number);
+
+/* What was in use at some time. */
+typedef struct PlhMallocSnapshot
+{
+	int64		malloc_bytes;	/* -1: not known */
+	int64		context_bytes;	/* of these, by memory contexts */
+} PlhMallocSnapshot;
+
+extern PlhMallocSnapshot plh_leak_snapshot_malloc(void);
+
+/* Returns 0 where it is not sure that there was a gain. */
+extern int64 plh_leak_snapshot_malloc_since(const PlhMallocSnapshot *before, int iterations);
+
+extern int64 plh_leak_snapshot_malloc_beside(int64 gained, double bytes, double chunks);
 
 #endif							/* PLH_LEAK_SNAPSHOT_H */

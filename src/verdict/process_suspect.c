@@ -3,9 +3,9 @@
  *	  What a process is suspect of as a whole: memory that no call site shows,
  *	  by the figures that it has counted over time.
  *
- * A course is judged as that of a site is: what was gained in the later half of
- * it, compared with the earlier one.  A course that begins where a process has
- * long been at rest has gained nothing in its earlier half, and is steady, too.
+ * A trend is judged as a site is: what was gained in the later half of it, compared
+ * with the earlier one.  One that begins where a process has long been at rest has
+ * gained nothing in its earlier half, and is steady, too.
  *
  * The figures may be damaged ones.
  */
@@ -13,23 +13,8 @@
 
 #include "datatype/timestamp.h"
 
+#include "verdict/course.h"
 #include "verdict/process_suspect.h"
-
-/* A figure at some times: at first, in the middle, at three quarters, and now. */
-typedef struct Course
-{
-	int64		first;
-	int64		middle;
-	int64		late;
-	int64		now;
-	TimestampTz first_at;
-	TimestampTz middle_at;
-	TimestampTz now_at;
-	int			rises;			/* points with more than at the last rise */
-} Course;
-
-/* Less than this part of all growth may be chance, and is added to the next. */
-#define RISE_PART 64
 
 /* Figures beyond this are damaged; sums of some that are not can't overflow. */
 #define BYTES_MAX (PG_INT64_MAX / 8)
@@ -40,136 +25,78 @@ sound(int64 bytes)
 	return Max(0, Min(bytes, BYTES_MAX));
 }
 
-/* What malloc has given out to others than memory contexts. */
-static int64
-outside(const PlhHistoryPoint *point)
+/*
+ * The figure that a verdict on a process goes by.
+ */
+PlhSeries
+plh_process_suspect_series(PlhVerdict verdict)
 {
-	double		contexts = sound(point->context_bytes);
-
-	return Max(0, sound(point->malloc_bytes) -
-			   (int64) (contexts * (1.0 + PLH_SUSPECT_BLOCK_PART)));
-}
-
-/* The process' own memory that malloc knows nothing of. */
-static int64
-mapped(const PlhProfileHeader *header, const PlhHistoryPoint *point)
-{
-	return Max(0, sound(point->own_bytes) - sound(point->malloc_bytes) -
-			   sound(point->malloc_free_bytes) - sound(header->private_bytes));
-}
-
-/* The figure that a verdict goes by. */
-static int64
-figure(const PlhProfileHeader *header, const PlhHistoryPoint *point,
-	   PlhVerdict verdict)
-{
-	return verdict == PLH_VERDICT_MALLOC ? outside(point) :
-		mapped(header, point);
-}
-
-/* The figures of the last census, as a point of the history. */
-static PlhHistoryPoint
-last_point(const PlhProfileHeader *header)
-{
-	return (PlhHistoryPoint)
+	switch (verdict)
 	{
-		.at = header->census_at,
-			.live_bytes = header->counters.live_bytes,
-			.context_bytes = header->context_bytes,
-			.malloc_bytes = header->malloc_bytes,
-			.malloc_free_bytes = header->malloc_free_bytes,
-			.own_bytes = header->own_bytes
-	};
-}
-
-/* Follow a figure through the history. */
-static void
-follow(Course *course, const PlhProfileHeader *header, PlhVerdict verdict)
-{
-	uint32		count = Min(header->history_count, PLH_HISTORY_POINTS);
-	PlhHistoryPoint now = last_point(header);
-	const PlhHistoryPoint *points = header->history;
-	int64		most;
-	double		passed;
-
-	memset(course, 0, sizeof(*course));
-	if (count == 0)
-		return;
-	course->first_at = points[0].at;
-	course->now_at = now.at;
-	course->now = figure(header, &now, verdict);
-	course->first = most = figure(header, &points[0], verdict);
-	course->middle = course->late = course->first;
-	course->middle_at = course->first_at;
-	passed = (double) now.at - (double) points[0].at;
-	for (uint32 i = 1; i <= count; i++)
-	{
-		const PlhHistoryPoint *point = i < count ? &points[i] : &now;
-		int64		bytes = figure(header, point, verdict);
-		double		since = (double) point->at - (double) points[0].at;
-
-		if (bytes > most + (course->now - course->first) / RISE_PART)
-		{
-			course->rises++;
-			most = bytes;
-		}
-		if (since <= passed / 2)
-		{
-			course->middle = bytes;
-			course->middle_at = point->at;
-		}
-		if (since <= passed * 3 / 4)
-			course->late = bytes;
+		case PLH_VERDICT_MALLOC:
+			return PLH_SERIES_OUTSIDE;
+		case PLH_VERDICT_MAPPED:
+			return PLH_SERIES_MAPPED;
+		default:
+			return PLH_SERIES_LASTING;
 	}
 }
 
-/* How steadily has it grown?  -1 if it has not. */
-static double
-steadiness(int64 first, int64 middle, int64 now, double early_us, double late_us)
-{
-	double		early_rate;
-	double		late_rate;
-
-	if (now <= middle || late_us <= 0)
-		return -1.0;
-	if (middle <= first || early_us <= 0)
-		return 1.0;
-	early_rate = ((double) middle - (double) first) / early_us;
-	late_rate = ((double) now - (double) middle) / late_us;
-	return late_rate / early_rate;
-}
-
-/* Fill in the rate at which so many bytes were gained in that time. */
+/* Fill in the rate of the later half, unless the figure has stopped growing. */
 static void
-note_rate(PlhJudgement *judgement, int64 bytes, double passed_us)
+note_rate(PlhJudgement *judgement, const PlhTrend *trend, TimestampTz now)
 {
-	if (bytes <= 0 || passed_us < PLH_SUSPECT_LEAK_RATE_US)
+	double		bytes = (double) trend->risen - (double) trend->middle;
+	double		passed_us = (double) trend->risen_at - (double) trend->middle_at;
+
+	if (bytes <= 0 || passed_us < PLH_SUSPECT_LEAK_RATE_US ||
+		plh_suspect_has_stopped(trend->first_at, trend->risen_at, now))
 		return;
 	judgement->has_rate = true;
 	judgement->bytes_per_hour =
-		(int64) Min((double) bytes * USECS_PER_HOUR / passed_us,
+		(int64) Min(bytes * USECS_PER_HOUR / passed_us,
 					(double) BYTES_MAX);
 }
 
-/* Does a figure go on growing, from one census to the next? */
+/* Does a figure keep growing, from one census to the next? */
 static bool
-goes_on(PlhSuspectFacts *facts, PlhJudgement *judgement, const Course *course)
+keeps_growing(PlhSuspectFacts *facts, PlhJudgement *judgement,
+			  const PlhTrend *trend, TimestampTz now)
 {
-	double		late_us = (double) course->now_at - (double) course->middle_at;
-	double		early_us = (double) course->middle_at - (double) course->first_at;
-
-	facts->live_bytes = course->now;
-	facts->growth_bytes = course->now - course->first;
-	judgement->late_bytes = course->now - course->middle;
-	judgement->steadiness = steadiness(course->first, course->middle,
-									   course->now, early_us, late_us);
+	facts->live_bytes = trend->now;
+	facts->growth_bytes = trend->now - trend->first;
+	judgement->late_bytes = trend->now - trend->middle;
+	judgement->steadiness = plh_course_trend_steadiness(trend);
 	judgement->has_steadiness = judgement->steadiness >= 0;
 	judgement->score = Max(0.0, Min(1.0, judgement->steadiness));
-	note_rate(judgement, judgement->late_bytes, late_us);
+	note_rate(judgement, trend, now);
 	return facts->growth_bytes >= PLH_SUSPECT_LARGE_BYTES &&
-		course->rises >= PLH_SUSPECT_RISES &&
-		course->late < course->now &&
+		trend->fall <= facts->growth_bytes * PLH_SUSPECT_FALL_PART &&
+		(trend->points >= PLH_SUSPECT_EPOCHS ||
+		 facts->growth_bytes >= PLH_SUSPECT_SURE_BYTES) &&
+		trend->rises >= PLH_SUSPECT_RISES &&
+		trend->late < trend->now &&
 		judgement->steadiness >= PLH_SUSPECT_STEADINESS;
+}
+
+/* Does malloc hold very much beside contexts, whether it grows or not? */
+static bool
+is_large(const PlhSuspectFacts *facts, const PlhTrend *trend, PlhVerdict verdict)
+{
+	return verdict == PLH_VERDICT_MALLOC &&
+		facts->live_bytes >= PLH_SUSPECT_GIVEN_OUT_BYTES &&
+		trend->fall <= facts->live_bytes * PLH_SUSPECT_FALL_PART;
+}
+
+/*
+ * The bytes that a finding on malloc is about: what it has gained, or all that it has
+ * given out where that is very much.
+ */
+int64
+plh_process_suspect_malloc_bytes(const PlhSuspectFacts *facts)
+{
+	return facts->live_bytes >= PLH_SUSPECT_GIVEN_OUT_BYTES ?
+		facts->live_bytes : facts->growth_bytes;
 }
 
 /* Since when has malloc kept much, by all that was counted since? */
@@ -191,8 +118,8 @@ kept_since(const PlhProfileHeader *header)
 
 /* Does malloc keep much that was freed, and was not needed again? */
 static bool
-is_retained(PlhSuspectFacts *facts, PlhJudgement *judgement,
-			const PlhProfileHeader *header, TimestampTz now)
+is_freed(PlhSuspectFacts *facts, PlhJudgement *judgement,
+		 const PlhProfileHeader *header, TimestampTz now)
 {
 	int64		kept = sound(header->malloc_free_bytes);
 
@@ -213,23 +140,26 @@ plh_process_suspect_judge(PlhSuspectFacts *facts, PlhJudgement *judgement,
 						  const PlhProfileHeader *header, PlhVerdict verdict,
 						  TimestampTz now)
 {
-	Course		course;
+	PlhTrend	trend;
 	bool		suspect;
 
 	memset(facts, 0, sizeof(*facts));
 	memset(judgement, 0, sizeof(*judgement));
-	if (header->census_at == 0 || header->malloc_bytes < 0)
+	facts->subject = PLH_SUBJECT_PROCESS;
+	if (header->census_at == 0 ||
+		(header->malloc_bytes < 0 && verdict != PLH_VERDICT_GROWING))
 		return false;
 	facts->counted_to = header->census_at;
-	if (verdict == PLH_VERDICT_RETAINED)
-		suspect = is_retained(facts, judgement, header, now);
+	if (verdict == PLH_VERDICT_FREED)
+		suspect = is_freed(facts, judgement, header, now);
 	else
 	{
-		follow(&course, header, verdict);
-		suspect = goes_on(facts, judgement, &course) &&
-			(verdict != PLH_VERDICT_MAPPED ||
-			 course.now >= PLH_SUSPECT_KEPT_BYTES);
-		facts->baseline_at = course.first_at;
+		plh_course_trend(&trend, header, plh_process_suspect_series(verdict));
+		suspect = (keeps_growing(facts, judgement, &trend, now) &&
+				   (verdict != PLH_VERDICT_MAPPED ||
+					trend.now >= PLH_SUSPECT_KEPT_BYTES)) ||
+			is_large(facts, &trend, verdict);
+		facts->baseline_at = trend.first_at;
 		facts->has_baseline = true;
 	}
 	if (suspect)
@@ -252,60 +182,4 @@ plh_process_suspect_misses_frees(const PlhProfileHeader *header)
 		(double) header->malloc_sampled_bytes -
 		PLH_SUSPECT_MISSED_ERRORS * (double) header->malloc_sampled_error -
 		PLH_SUSPECT_MISSED_BYTES > Max(0.0, given_out);
-}
-
-/* The youngest checkpoint in the first half of the contexts' time, or NULL. */
-static const PlhContextCheckpoint *
-early_checkpoint(const PlhContextRecord *context, TimestampTz now)
-{
-	double		life = (double) now - (double) context->first_at;
-
-	for (int i = PLH_CHECKPOINTS - 1; i >= 0; i--)
-	{
-		const PlhContextCheckpoint *checkpoint = &context->checkpoints[i];
-
-		if (checkpoint->at != 0 &&
-			(double) checkpoint->at - (double) context->first_at <= life / 2)
-			return checkpoint;
-	}
-	return NULL;
-}
-
-/*
- * Judge the contexts of one name, which nobody may have allocated anything in
- * that was sampled: do they go on becoming more?  The epochs of the facts are
- * numbers of contexts.
- */
-bool
-plh_process_suspect_contexts(PlhSuspectFacts *facts, PlhJudgement *judgement,
-							 const PlhProfileHeader *header,
-							 const PlhContextRecord *context)
-{
-	const PlhContextCheckpoint *early = early_checkpoint(context,
-														 header->census_at);
-	double		late_us;
-
-	memset(facts, 0, sizeof(*facts));
-	memset(judgement, 0, sizeof(*judgement));
-	if (context->lifetime != PLH_LIFETIME_SESSION || early == NULL)
-		return false;
-	late_us = (double) header->census_at - (double) early->at;
-	facts->live_bytes = sound(context->bytes);
-	facts->epochs = sound(context->instances);
-	facts->counted_to = header->census_at;
-	judgement->late_epochs = sound(context->instances) - sound(early->instances);
-	judgement->late_bytes = sound(context->bytes) - sound(early->bytes);
-	judgement->steadiness =
-		steadiness(0, sound(early->instances), sound(context->instances),
-				   (double) early->at - (double) context->first_at, late_us);
-	judgement->has_steadiness = judgement->steadiness >= 0;
-	judgement->score = Max(0.0, Min(1.0, judgement->steadiness));
-	note_rate(judgement, judgement->late_bytes, late_us);
-	if (facts->live_bytes < PLH_SUSPECT_LARGE_BYTES ||
-		judgement->late_epochs < PLH_SUSPECT_LATE_CONTEXTS ||
-		context->rises < 2 * PLH_SUSPECT_RISES ||
-		judgement->steadiness < PLH_SUSPECT_STEADINESS)
-		return false;
-	judgement->verdict = PLH_VERDICT_CONTEXTS;
-	return true;
 }

@@ -8,6 +8,7 @@
 #ifndef PLH_PROCESS_SUSPECT_H
 #define PLH_PROCESS_SUSPECT_H
 
+#include "verdict/course.h"
 #include "verdict/suspect.h"
 
 extern bool plh_process_suspect_judge(PlhSuspectFacts *facts,
@@ -15,10 +16,8 @@ extern bool plh_process_suspect_judge(PlhSuspectFacts *facts,
 									  const PlhProfileHeader *header,
 									  PlhVerdict verdict,
 									  TimestampTz now);
+extern int64 plh_process_suspect_malloc_bytes(const PlhSuspectFacts *facts);
+extern PlhSeries plh_process_suspect_series(PlhVerdict verdict);
 extern bool plh_process_suspect_misses_frees(const PlhProfileHeader *header);
-extern bool plh_process_suspect_contexts(PlhSuspectFacts *facts,
-										 PlhJudgement *judgement,
-										 const PlhProfileHeader *header,
-										 const PlhContextRecord *context);
 
 #endif							/* PLH_PROCESS_SUSPECT_H */

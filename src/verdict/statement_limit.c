@@ -6,23 +6,18 @@
  * A node of a plan may take work_mem times hash_mem_multiplier, and what builds
  * an index, vacuums, or decodes the log, maintenance_work_mem or settings like
  * it.  Which of the two counts is told by the process, the statement and the
- * context: where in doubt it is the larger one.
+ * context.
  */
 #include "postgres.h"
 
 #include "miscadmin.h"
 
+#include "profile/maintenance.h"
 #include "verdict/statement_limit.h"
 
-/* Statements that begin with these words maintain tables, or may. */
-static const char *const maintaining_words[] = {
-	"alter", "analyze", "cluster", "create", "reindex", "refresh", "repack",
-	"vacuum"
-};
-
-/* The same of contexts whose names begin so. */
+/* Contexts whose names begin so are of an index build or a VACUUM. */
 static const char *const maintaining_contexts[] = {
-	"BRIN", "Bloom", "Caller tuples", "Gin", "GiST", "TupleSort", "Vacuum"
+	"BRIN", "Bloom", "Gin", "GiST", "Vacuum"
 };
 
 /* The contexts in which the log is decoded, up to logical_decoding_work_mem. */
@@ -33,21 +28,6 @@ static const char *const decoding_contexts[] = {
 /* The context of buffers of temporary tables, up to temp_buffers. */
 static const char temporary_buffers[] = "LocalBufferContext";
 
-/* Does a text begin with one of those words, in whatever case? */
-static bool
-begins_with_any(const char *text, Size bytes, const char *const *words,
-				int count)
-{
-	for (int i = 0; i < count; i++)
-	{
-		Size		length = strlen(words[i]);
-
-		if (bytes >= length && pg_strncasecmp(text, words[i], length) == 0)
-			return true;
-	}
-	return false;
-}
-
 /* Is the context one of those in which a setting limits the decoding? */
 static bool
 is_decoding(const PlhStringRecord *context)
@@ -56,17 +36,6 @@ is_decoding(const PlhStringRecord *context)
 		if (strcmp(context->text, decoding_contexts[i]) == 0)
 			return true;
 	return false;
-}
-
-/* Does a statement maintain tables?  What precedes its first word is blank. */
-static bool
-is_maintenance(const PlhStatementRecord *statement)
-{
-	const char *text = statement->text;
-	Size		blanks = strspn(text, " \t\r\n(");
-
-	return begins_with_any(text + blanks, statement->text_bytes - blanks,
-						   maintaining_words, lengthof(maintaining_words));
 }
 
 /*
@@ -90,11 +59,13 @@ plh_statement_limit(const PlhProfileImage *image, const PlhSiteRecord *site)
 			strcmp(context->text, temporary_buffers) == 0 ? PG_INT64_MAX : 0;
 	/* functions of SQL decode the log, too, for a statement like any other */
 	if (header->backend_type == B_AUTOVAC_WORKER ||
-		(statement != NULL && is_maintenance(statement)) ||
+		(statement != NULL &&
+		 plh_maintenance_is_statement(statement->text, statement->text_bytes)) ||
 		(context != NULL && is_decoding(context)) ||
 		(context != NULL &&
-		 begins_with_any(context->text, context->text_bytes,
-						 maintaining_contexts, lengthof(maintaining_contexts))))
+		 plh_maintenance_begins_with(context->text, context->text_bytes,
+									 maintaining_contexts,
+									 lengthof(maintaining_contexts))))
 		return Max(header->node_memory_bytes, header->maintenance_bytes);
 	return header->node_memory_bytes;
 }

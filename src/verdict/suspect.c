@@ -130,7 +130,11 @@ plh_suspect_collect(PlhSuspectFacts *facts, const PlhProfileHeader *header,
 	facts->is_over = epochs_between(site->last_epoch, header->epoch_over) > 0 ||
 		site->last_epoch == header->epoch_over;
 	facts->age_epochs = plh_suspect_age(header, site);
+	facts->sites = 1;
 	facts->statements = 1;
+	facts->active_to = Max(header->census_at, header->counters.last_at);
+	facts->first_at = site->counters.first_at;
+	facts->last_at = site->counters.last_at;
 	early = plh_suspect_early_checkpoint(site, facts->age_epochs);
 	if (early != NULL)
 		facts->early = *early;
@@ -170,9 +174,18 @@ plh_suspect_pool(PlhSuspectFacts *sum, const PlhSuspectFacts *site)
 	sum->growth_bytes = add(sum->growth_bytes, site->growth_bytes);
 	sum->baseline_at = site->baseline_at;
 	sum->counted_to = site->counted_to;
+	sum->first_at = sum->first_at == 0 ? site->first_at :
+		Min(sum->first_at, site->first_at);
+	sum->last_at = Max(sum->last_at, site->last_at);
+	sum->is_alive = site->is_alive;
+	sum->fall_bytes = site->fall_bytes;
+	sum->counted_early = (sum->counts == 0 || sum->counted_early) && site->counted_early;
+	sum->counts = site->counts;
+	sum->active_to = site->active_to;
 	if (site->live_samples > 0)
 	{
-		sum->is_over = (sum->statements == 0 || sum->is_over) && site->is_over;
+		sum->is_over = (sum->sites == 0 || sum->is_over) && site->is_over;
+		sum->sites++;
 		sum->statements++;
 		sum->transactions = add(sum->transactions, site->transactions);
 		sum->epochs = add(sum->epochs, site->epochs);
@@ -189,7 +202,7 @@ void
 plh_suspect_pool_early(PlhSuspectFacts *sum, const PlhSiteRecord *site,
 					   const PlhSuspectFacts *facts)
 {
-	int64		middle = sum->age_epochs / 2;	/* so many epochs ago */
+	int64		middle = sum->age_epochs / 2;	/* in epochs before now */
 	int64		age = facts->age_epochs;
 	int64		idle = Max(0, age - 1 - epochs_between(site->first_epoch,
 													   site->last_epoch));
@@ -251,39 +264,6 @@ compare_with_early(PlhJudgement *judgement, const PlhSuspectFacts *facts)
 	judgement->steadiness = Max(0.0, late_rate / early_rate);
 }
 
-/*
- * Live samples that a leak has gained since its early checkpoint, at least.
- */
-static double
-late_samples_needed(const PlhSuspectFacts *facts)
-{
-	double		survival = 0.0;
-	double		variance;
-
-	/* the owner may be between counting the one and the other */
-	if (facts->total_bytes > 0)
-		survival = (double) facts->live_bytes / (double) facts->total_bytes;
-	variance = (1.0 - Max(0.0, Min(1.0, survival))) *
-		((double) facts->early.live_samples + (double) facts->live_samples);
-	return Max(PLH_SUSPECT_LATE_SAMPLES,
-			   PLH_SUSPECT_LATE_SIGMAS * sqrt(Max(0.0, variance)));
-}
-
-static bool
-is_leak(const PlhSuspectFacts *facts, const PlhJudgement *judgement)
-{
-	return facts->is_session &&
-		(facts->statements == 1 ||
-		 facts->live_bytes >= PLH_SUSPECT_LARGE_BYTES) &&
-		facts->live_bytes > facts->limit_bytes &&
-		facts->epochs >= PLH_SUSPECT_EPOCHS &&
-		facts->live_samples >= PLH_SUSPECT_SAMPLES &&
-		facts->early.live_samples >= PLH_SUSPECT_EARLY_SAMPLES &&
-		judgement->has_steadiness &&
-		judgement->steadiness >= PLH_SUSPECT_STEADINESS &&
-		judgement->late_samples >= late_samples_needed(facts);
-}
-
 /* The 95% bound of what is held, from the samples of all sites together. */
 static double
 error_of(const PlhSuspectFacts *facts)
@@ -296,36 +276,136 @@ error_of(const PlhSuspectFacts *facts)
 static bool
 is_known(const PlhSuspectFacts *facts)
 {
-	return facts->live_samples >= PLH_SUSPECT_SAMPLES ||
-		error_of(facts) <= PLH_SUSPECT_ERROR_PART * (double) facts->live_bytes;
+	return error_of(facts) <= PLH_SUSPECT_ERROR_PART * (double) facts->live_bytes;
+}
+
+/* The standard deviation of what that many samples of the site stand for. */
+static double
+deviation_of(const PlhSuspectFacts *facts, double samples)
+{
+	return sqrt(Max(0.0, facts->live_variance) / Max(1, facts->live_samples) *
+				Max(1.0, samples));
 }
 
 /*
- * A statement or transaction that is still running holds far more than its
- * settings allow to a node of its plan, and goes on.
+ * The deviation that chance makes where much of what is allocated is freed.  Chunks
+ * that are larger than the interval are all sampled, and have none; but then, what is
+ * kept must have been growing without a fall.
+ */
+static double
+deviation_by_frees(const PlhSuspectFacts *facts)
+{
+	double		survival = 0.0;
+	double		samples = (double) facts->early.live_samples +
+		(double) facts->live_samples;
+
+	/* the owner may be between counting the one and the other */
+	if (facts->total_bytes > 0)
+		survival = (double) facts->live_bytes / (double) facts->total_bytes;
+	return deviation_of(facts, (1.0 - Max(0.0, Min(1.0, survival))) * samples);
+}
+
+/* Does what was gained since the early checkpoint stand out of chance? */
+static bool
+has_gained(const PlhSuspectFacts *facts, const PlhJudgement *judgement)
+{
+	double		gained = (double) judgement->late_bytes;
+
+	return gained > 0 &&
+		gained >= PLH_SUSPECT_GAIN_SIGMAS * deviation_of(facts, judgement->late_samples) &&
+		gained >= PLH_SUSPECT_LATE_SIGMAS * deviation_by_frees(facts);
+}
+
+/* Samples of chunks that are larger than the interval are few, and exact. */
+static bool
+is_exact(const PlhSuspectFacts *facts)
+{
+	return error_of(facts) * 8 <= (double) facts->live_bytes &&
+		facts->live_samples < PLH_SUSPECT_EXACT_SAMPLES;
+}
+
+/*
+ * May it be memory that is used again and again?  Where much of what was allocated is
+ * gone, only counts of the process tell whether what it keeps goes up and down.
  */
 static bool
-is_query(const PlhSuspectFacts *facts, const PlhJudgement *judgement)
+is_used_again(const PlhSuspectFacts *facts)
 {
-	return !facts->is_session && !facts->is_over && is_known(facts) &&
-		facts->live_bytes >= PLH_SUSPECT_LARGE_BYTES &&
-		facts->live_bytes > PLH_SUSPECT_QUERY_LIMITS * facts->limit_bytes &&
-		facts->early.epochs > 0 &&
-		judgement->late_bytes >= PLH_SUSPECT_QUERY_STEADINESS * facts->early.live_bytes &&
-		(judgement->late_samples > 0 ||
-		 facts->live_samples < PLH_SUSPECT_SAMPLES);
+	bool		is_followed = is_exact(facts) && facts->live_samples == 1 ?
+		facts->counts >= PLH_SUSPECT_BUFFER_COUNTS :
+		facts->counts >= PLH_SUSPECT_COUNTS && facts->counted_early;
+
+	return (double) facts->live_bytes <
+		PLH_SUSPECT_USED_AGAIN_PART * (double) facts->total_bytes &&
+		(!is_followed ||
+		 (double) facts->fall_bytes >
+		 PLH_SUSPECT_SITE_FALL_PART * (double) facts->live_bytes);
 }
 
 /*
- * A few transactions that are over have left much in the session.
+ * Has the process worked for as long as the site grew, and added nothing?  Epochs don't
+ * tell: without a sample, they stand still.
+ */
+static bool
+has_stopped(const PlhSuspectFacts *facts)
+{
+	return facts->first_at != 0 &&
+		(double) facts->active_to - (double) facts->last_at >=
+		Max((double) USECS_PER_SEC,
+			(double) facts->last_at - (double) facts->first_at);
+}
+
+/* Has nobody allocated anything there for long? */
+static bool
+rests(const PlhSuspectFacts *facts)
+{
+	double		grown_us = (double) facts->last_at - (double) facts->first_at;
+
+	return facts->first_at != 0 &&
+		(double) facts->counted_to - (double) facts->last_at >=
+		Max((double) PLH_SUSPECT_REST_US, PLH_SUSPECT_REST_PART * grown_us);
+}
+
+/* May it be one buffer, which is about to be replaced by a larger one for the last time? */
+static bool
+is_buffer(const PlhSuspectFacts *facts)
+{
+	return facts->live_samples < PLH_SUSPECT_EXACT_SAMPLES &&
+		facts->live_bytes < PLH_SUSPECT_LARGE_BYTES &&
+		(double) facts->live_bytes <
+		PLH_SUSPECT_USED_AGAIN_PART * (double) facts->total_bytes;
+}
+
+static bool
+is_leak(const PlhSuspectFacts *facts, const PlhJudgement *judgement)
+{
+	return facts->is_session &&
+		facts->live_bytes >= PLH_SUSPECT_FLOOR_BYTES &&
+		(facts->statements == 1 ||
+		 facts->live_bytes >= PLH_SUSPECT_LARGE_BYTES) &&
+		facts->live_bytes > facts->limit_bytes &&
+		facts->epochs >= PLH_SUSPECT_EPOCHS && is_known(facts) &&
+		facts->early.live_samples > 0 &&
+		(double) facts->early.live_bytes >=
+		PLH_SUSPECT_EARLY_SIGMAS * deviation_of(facts, facts->early.live_samples) &&
+		judgement->has_steadiness &&
+		judgement->steadiness >= PLH_SUSPECT_STEADINESS &&
+		has_gained(facts, judgement) && !has_stopped(facts) &&
+		!is_used_again(facts) && !is_buffer(facts);
+}
+
+/*
+ * A few transactions, or a few large chunks, have left much in the session, or are about
+ * to.
  */
 static bool
 is_held(const PlhSuspectFacts *facts)
 {
-	return facts->is_session && facts->is_over && is_known(facts) &&
+	return facts->is_session && is_known(facts) &&
+		(!is_used_again(facts) || rests(facts)) &&
 		facts->live_bytes >= PLH_SUSPECT_LARGE_BYTES &&
 		facts->live_bytes > facts->limit_bytes &&
-		facts->transactions < PLH_SUSPECT_HELD_TRANSACTIONS;
+		(facts->transactions < PLH_SUSPECT_HELD_TRANSACTIONS || is_exact(facts));
 }
 
 /*
@@ -338,7 +418,7 @@ static bool
 is_growing(const PlhSuspectFacts *facts)
 {
 	return facts->is_session && facts->has_baseline &&
-		facts->live_samples >= PLH_SUSPECT_SAMPLES &&
+		facts->growth_bytes >= PLH_SUSPECT_GROWTH_BYTES && is_known(facts) &&
 		(facts->statements > 1 || facts->epochs < PLH_SUSPECT_EPOCHS) &&
 		facts->growth_bytes > 0 &&
 		facts->growth_bytes > PLH_SUSPECT_GROWTH_ERRORS * error_of(facts);
@@ -356,7 +436,7 @@ plh_suspect_leaks(const PlhSuspectFacts *facts, const PlhJudgement *judgement)
 }
 
 /*
- * Of a leak: how steadily it grows, and how many samples say so.  Of growth:
+ * Of a leak: how steadily it grows, and how well its size is known.  Of growth:
  * which part of it is beyond the error.  Of what a statement holds, or has left:
  * which part of it is.
  */
@@ -365,21 +445,46 @@ score_of(const PlhSuspectFacts *facts, const PlhJudgement *judgement)
 {
 	if (plh_suspect_leaks(facts, judgement))
 		return Min(1.0, judgement->steadiness) *
-			(1.0 - exp(-facts->live_samples / PLH_SUSPECT_SCORE_SAMPLES));
+			(1.0 - pow(error_of(facts) / (double) facts->live_bytes, 2.0));
 	if (judgement->verdict != PLH_VERDICT_GROWING)
 		return Max(0.0, 1.0 - error_of(facts) / (double) facts->live_bytes);
 	return PLH_SUSPECT_GROWTH_SCORE *
 		(1.0 - error_of(facts) / (double) facts->growth_bytes);
 }
 
-/* Growth by that many bytes, since some time if it is known, as a rate. */
-static void
-extrapolate(PlhJudgement *judgement, int64 bytes, TimestampTz since,
-			TimestampTz until, int64 least_us)
+/*
+ * What has not grown for this part of the time in which it grew, and for
+ * PLH_SUSPECT_REST_US, has stopped, and has no rate.
+ */
+#define STOPPED_PART 0.25
+
+/*
+ * Has it been so long since a figure last grew, which began to at "since", that it no
+ * longer grows?
+ */
+bool
+plh_suspect_has_stopped(TimestampTz since, TimestampTz grown_at, TimestampTz now)
 {
+	double		grown_us = Max(0.0, (double) grown_at - (double) since);
+
+	return (double) now - (double) grown_at >=
+		Max((double) PLH_SUSPECT_REST_US, STOPPED_PART * grown_us);
+}
+
+/*
+ * Growth by that many bytes since some time, if that is known, as a rate; none if it
+ * has stopped.
+ */
+static void
+extrapolate(PlhJudgement *judgement, const PlhSuspectFacts *facts, int64 bytes,
+			TimestampTz since, int64 least_us)
+{
+	TimestampTz until = facts->last_at == 0 ? facts->counted_to :
+		Min(facts->last_at, facts->counted_to);
 	int64		passed_us = subtract(until, since);
 
-	if (since == 0 || passed_us < least_us || bytes <= 0)
+	if (since == 0 || passed_us < least_us || bytes <= 0 ||
+		plh_suspect_has_stopped(since, until, facts->counted_to))
 		return;
 	judgement->has_rate = true;
 	judgement->bytes_per_hour = whole_bytes((double) bytes * USECS_PER_HOUR /
@@ -398,8 +503,6 @@ plh_suspect_judge(const PlhSuspectFacts *facts)
 	if (is_leak(facts, &judgement))
 		judgement.verdict = facts->is_malloc ? PLH_VERDICT_MALLOC :
 			PLH_VERDICT_LEAK;
-	else if (is_query(facts, &judgement))
-		judgement.verdict = PLH_VERDICT_QUERY;
 	else if (is_held(facts))
 		judgement.verdict = PLH_VERDICT_HELD;
 	else if (is_growing(facts))
@@ -409,13 +512,12 @@ plh_suspect_judge(const PlhSuspectFacts *facts)
 
 	judgement.error_bytes = whole_bytes(error_of(facts));
 	judgement.score = score_of(facts, &judgement);
-	if (plh_suspect_leaks(facts, &judgement) ||
-		judgement.verdict == PLH_VERDICT_QUERY)
-		extrapolate(&judgement, judgement.late_bytes, facts->early.at,
-					facts->counted_to, PLH_SUSPECT_LEAK_RATE_US);
+	if (plh_suspect_leaks(facts, &judgement))
+		extrapolate(&judgement, facts, judgement.late_bytes, facts->early.at,
+					PLH_SUSPECT_LEAK_RATE_US);
 	else if (judgement.verdict == PLH_VERDICT_GROWING)
-		extrapolate(&judgement, facts->growth_bytes, facts->baseline_at,
-					facts->counted_to, PLH_SUSPECT_GROWTH_RATE_US);
+		extrapolate(&judgement, facts, facts->growth_bytes, facts->baseline_at,
+					PLH_SUSPECT_GROWTH_RATE_US);
 	return judgement;
 }
 
@@ -428,7 +530,7 @@ plh_suspect_verdict_name(PlhVerdict verdict)
 	static const char *const names[PLH_VERDICTS] = {
 		[PLH_VERDICT_NONE] = "none",
 		[PLH_VERDICT_GROWING] = "growing",
-		[PLH_VERDICT_RETAINED] = "retained",
+		[PLH_VERDICT_FREED] = "freed",
 		[PLH_VERDICT_MAPPED] = "mapped",
 		[PLH_VERDICT_MALLOC] = "malloc",
 		[PLH_VERDICT_CONTEXTS] = "contexts",

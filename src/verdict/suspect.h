@@ -2,7 +2,7 @@
  * suspect.h
  *	  Tells a leak from a cache, by the figures of a call site.
  *
- * A leak goes on holding more, transaction after transaction; a cache fills
+ * A leak keeps holding more, transaction after transaction; a cache fills
  * up.  So what a site held at a checkpoint in the first half of its life is
  * compared with what it has added since.  Where there is no such checkpoint,
  * only the growth since a baseline is left to judge by, and says less.
@@ -28,29 +28,40 @@
 #define PLH_SUSPECT_EPOCHS 8
 
 /*
- * Any suspect has this many live samples: the standard error of what it holds
- * is then about a quarter of that.
+ * Less than this is no leak at any interval: each process fills some caches when it
+ * begins.
  */
-#define PLH_SUSPECT_SAMPLES 16
+#define PLH_SUSPECT_FLOOR_BYTES INT64CONST(131072)
 
 /*
- * Of fewer samples, those of large chunks say as much: what a statement holds, or has
- * left, is known where its error is this part of it at most.
+ * Less than this is no growth since a baseline: a session that works fills caches.
  */
-#define PLH_SUSPECT_ERROR_PART 0.25
+#define PLH_SUSPECT_GROWTH_BYTES INT64CONST(1048576)
 
 /*
- * A leak had this many live samples at its early checkpoint.  The rate up to
- * there is what the later one is divided by, and with fewer samples it may be
- * anything.
+ * What is held is known where its error is this part of it at most: of small chunks
+ * that takes some 16 samples, of one of 512 MB a single one.
  */
-#define PLH_SUSPECT_EARLY_SAMPLES 4
+#define PLH_SUSPECT_ERROR_PART 0.5
 
 /*
- * A leak has gained this many live samples since: a cache that was all but
- * full at the checkpoint gains a few by chance.
+ * A site of fewer samples than these, which are exact, may be one buffer that is
+ * larger now and smaller then.
  */
-#define PLH_SUSPECT_LATE_SAMPLES 8
+#define PLH_SUSPECT_EXACT_SAMPLES 16
+
+/*
+ * What a leak held at its early checkpoint is beyond its standard deviation by this
+ * factor: of small chunks that takes 4 samples.  The rate up to there is what the later
+ * one is divided by.
+ */
+#define PLH_SUSPECT_EARLY_SIGMAS 2.0
+
+/*
+ * The same of what a leak has gained since: a cache that was all but full at the
+ * checkpoint gains a few samples by chance.
+ */
+#define PLH_SUSPECT_GAIN_SIGMAS 2.8
 
 /*
  * Where much of what a site allocates is freed, the number of its live samples
@@ -61,17 +72,38 @@
 
 /*
  * A leak has grown since the checkpoint at this part of the rate before, at
- * least.  A cache that is filled at random, and was 60% full halfway, has gone
- * on at just that rate, and later goes on at a lower one.  A limit nearer to 1
+ * least.  A cache that is filled at random, and was 60% full halfway, has kept
+ * growing at just that rate, and later grows at a lower one.  A limit nearer to 1
  * would miss leaks whose few samples came early by chance.
  */
 #define PLH_SUSPECT_STEADINESS 0.4
 
 /*
- * The score of a leak tends to its steadiness as its live samples become many
- * times this number.
+ * Memory that falls by more than this part of its growth, and grows again, is used again:
+ * by a queue that is emptied, or by a library that frees in steps.  Of a site it is a
+ * part of what it holds, as what falls is all that the session keeps.
  */
-#define PLH_SUSPECT_SCORE_SAMPLES 20.0
+#define PLH_SUSPECT_FALL_PART 0.25
+#define PLH_SUSPECT_SITE_FALL_PART 0.5
+
+/*
+ * Where less than this part of what a site allocated is there, it may be such memory.
+ */
+#define PLH_SUSPECT_USED_AGAIN_PART 0.67
+
+/*
+ * Of a process that was counted this often, a second apart at first, it is known whether
+ * what it keeps falls; of a large buffer sooner, as it is there in each count.
+ */
+#define PLH_SUSPECT_COUNTS 16
+#define PLH_SUSPECT_BUFFER_COUNTS 3
+
+/*
+ * What has not changed for this long, and for this part of the time in which it came to be,
+ * is not being used again.
+ */
+#define PLH_SUSPECT_REST_US INT64CONST(5000000)
+#define PLH_SUSPECT_REST_PART 0.5
 
 /*
  * Growth since a baseline exceeds the error of what is held by this factor:
@@ -87,9 +119,9 @@
 
 /*
  * Times shorter than these give no rate.  The clock of samples goes in steps
- * of up to 10 ms.  A leak has proved that it goes on, so that its time need be
- * long by that clock only; growth may be all of one moment, and an average is
- * not worth showing before a minute has passed.
+ * of up to 10 ms.  A leak has been shown to keep growing, so its time need only be
+ * long by that clock.  Growth may all be of one moment, and an average is not worth
+ * showing before a minute has passed.
  */
 #define PLH_SUSPECT_LEAK_RATE_US INT64CONST(100000)
 #define PLH_SUSPECT_GROWTH_RATE_US INT64CONST(60000000)
@@ -101,16 +133,16 @@
 #define PLH_SUSPECT_LARGE_BYTES INT64CONST(33554432)
 
 /*
- * A statement may hold what its settings allow to each node of its plan; a site
- * in it, this many times that: two nodes may run through the same code.
+ * A statement may hold what its settings allow to each node of its plan, and a node
+ * may be this many times beyond that: two nodes may run through the same code.
  */
 #define PLH_SUSPECT_QUERY_LIMITS 2.0
 
 /*
- * A statement that takes too much has gone on so in the later half of its time,
- * at this part of the rate before.
+ * A statement that holds this many times what a node may hold is large, even if each
+ * node is within its limit: the number of its nodes is a cause by itself.
  */
-#define PLH_SUSPECT_QUERY_STEADINESS 0.1
+#define PLH_SUSPECT_MANY_LIMITS 16.0
 
 /*
  * What fewer transactions than these have allocated is no cache that all fill,
@@ -126,15 +158,41 @@
 #define PLH_SUSPECT_RISES 4
 
 /*
- * Of contexts this many more are there than at the checkpoint.
+ * Contexts keep becoming more if this many censuses have seen a rise, and there are this
+ * many more than halfway.
  */
+#define PLH_SUSPECT_CONTEXT_RISES 6
 #define PLH_SUSPECT_LATE_CONTEXTS 32
 
 /*
- * Blocks of contexts take this part more of malloc than they say: its own header,
- * and what is rounded up.
+ * So many contexts of one kind are a cause by themselves, whether they become more or
+ * not.  Of those that a session makes on purpose, such as prepared statements, it takes
+ * as much memory, too.
  */
-#define PLH_SUSPECT_BLOCK_PART 0.02
+#define PLH_SUSPECT_MANY_CONTEXTS 1024
+#define PLH_SUSPECT_MANY_BYTES INT64CONST(134217728)
+
+/*
+ * Plans and compiled functions become more until a session has used all that its
+ * application has: from this size on that is worth a word.
+ */
+#define PLH_SUSPECT_CODE_BYTES INT64CONST(50331648)
+
+/*
+ * Less than this that a process has gained as a whole is judged when it was counted eight
+ * times: what a compiler takes for a moment it gives back in steps.  And what no setting
+ * limits, such as the parse trees of a statement, is large from this size on.
+ */
+#define PLH_SUSPECT_SURE_BYTES INT64CONST(67108864)
+
+/*
+ * No setting limits what malloc gives out outside of contexts: from this size on that is
+ * worth a word, whether it keeps growing or not.
+ */
+#define PLH_SUSPECT_GIVEN_OUT_BYTES INT64CONST(134217728)
+
+/* So many cursors WITH HOLD at a time are forgotten, and not wanted. */
+#define PLH_SUSPECT_MANY_CURSORS 16
 
 /*
  * What malloc keeps, or what others have mapped, is normal below this size.
@@ -153,13 +211,13 @@
  */
 #define PLH_SUSPECT_EXPLAINED_PART 0.5
 
-/* A block of malloc takes about so many bytes more than were asked for. */
+/* About how many bytes a block of malloc takes beyond what was asked for. */
 #define PLH_SUSPECT_MALLOC_ADDS 16
 
 /*
- * What samples of malloc stand for beyond what malloc itself has given out was
- * freed unseen, from so many times its error on, and so many bytes: the two are
- * not counted at one instant, and a bound of 95% is exceeded now and then.
+ * If samples of malloc stand for more than malloc itself has given out, the rest was
+ * freed unseen.  It must exceed this many times its error, and this many bytes: the two
+ * are not counted at one instant, and a bound of 95% is exceeded now and then.
  */
 #define PLH_SUSPECT_MISSED_ERRORS 2.0
 #define PLH_SUSPECT_MISSED_BYTES INT64CONST(1048576)
@@ -168,21 +226,31 @@
 typedef enum PlhVerdict
 {
 	PLH_VERDICT_NONE,
-	PLH_VERDICT_GROWING,		/* more than at the baseline: leak or cache */
-	PLH_VERDICT_RETAINED,		/* freed, and kept by malloc */
+	PLH_VERDICT_GROWING,		/* it grows: a leak, or a cache that fills */
+	PLH_VERDICT_FREED,			/* freed, and kept by malloc */
 	PLH_VERDICT_MAPPED,			/* neither contexts' nor malloc's, and grows */
-	PLH_VERDICT_MALLOC,			/* malloc outside of contexts goes on growing:
-								 * a leak of a call site, or all of it */
-	PLH_VERDICT_CONTEXTS,		/* contexts go on becoming more */
-	PLH_VERDICT_HELD,			/* kept by a few transactions that are over */
+	PLH_VERDICT_MALLOC,			/* malloc outside of contexts keeps growing: a
+								 * leak of a call site, or all of it */
+	PLH_VERDICT_CONTEXTS,		/* contexts keep becoming more, or are many */
+	PLH_VERDICT_HELD,			/* a few transactions have left it */
 	PLH_VERDICT_QUERY,			/* a statement that runs takes too much */
-	PLH_VERDICT_LEAK			/* goes on holding more */
+	PLH_VERDICT_LEAK			/* keeps growing */
 #define PLH_VERDICTS (PLH_VERDICT_LEAK + 1)
 } PlhVerdict;
 
-/* The facts that a verdict is based on, of one site or of several added up. */
+/* What facts are about, which tells what can be counted of it. */
+typedef enum PlhSubject
+{
+	PLH_SUBJECT_SITE,			/* one, or several that are added up */
+	PLH_SUBJECT_STATEMENT,		/* all that a statement or transaction holds */
+	PLH_SUBJECT_CONTEXTS,		/* of one family */
+	PLH_SUBJECT_PROCESS			/* as a whole */
+} PlhSubject;
+
+/* The facts that a verdict is based on. */
 typedef struct PlhSuspectFacts
 {
+	PlhSubject	subject;
 	int64		live_bytes;
 	int64		live_count;
 	int64		total_bytes;
@@ -191,7 +259,14 @@ typedef struct PlhSuspectFacts
 	bool		has_baseline;
 	int64		growth_bytes;	/* of live_bytes since the baseline */
 	TimestampTz baseline_at;	/* 0 = not known */
-	int64		epochs;			/* in which there were samples */
+	int64		contexts;		/* of contexts: how many there are */
+	int64		fall_bytes;		/* by which what the process keeps has fallen */
+	int64		counts;			/* of the process */
+	bool		counted_early;	/* at the early checkpoint, too */
+	int64		nodes;			/* of a statement: those with a limit */
+	int64		node_bytes;		/* that these hold */
+	int64		unlimited_bytes;	/* of the largest family without a limit */
+	int64		epochs;			/* of a site: those that had samples */
 	int64		age_epochs;		/* from the first sample to now, inclusive */
 	int64		transactions;	/* in which there were samples */
 	bool		is_session;		/* nobody frees it by itself */
@@ -199,10 +274,15 @@ typedef struct PlhSuspectFacts
 	bool		is_over;		/* the transactions in which there were
 								 * samples */
 	int64		limit_bytes;	/* what a statement may hold there */
+	bool		is_alive;		/* the process is */
 	PlhCheckpoint early;		/* of the first half of its life; epochs 0 =
 								 * none */
-	int			statements;		/* that hold something; a single site counts
-								 * as 1 */
+	int			sites;			/* that hold something; a single site counts
+								 * in any case */
+	int			statements;		/* of these sites */
+	TimestampTz first_at;		/* of the first sample; 0 = not known */
+	TimestampTz last_at;		/* of the last sample; 0 = not known */
+	TimestampTz active_to;		/* when the process is known to have worked */
 	TimestampTz counted_to;		/* when the figures were true */
 } PlhSuspectFacts;
 
@@ -215,6 +295,7 @@ typedef struct PlhJudgement
 	int64		late_bytes;		/* gained since the early checkpoint, 0 */
 	int64		late_samples;	/* without one; negative where more was */
 	int64		late_epochs;	/* freed */
+	int64		late_contexts;	/* more than at an earlier census */
 	bool		has_steadiness;
 	double		steadiness;		/* late rate per early rate, at least 0 */
 	bool		has_rate;
@@ -238,6 +319,8 @@ extern void plh_suspect_pool_early(PlhSuspectFacts *sum,
 extern PlhJudgement plh_suspect_judge(const PlhSuspectFacts *facts);
 extern bool plh_suspect_leaks(const PlhSuspectFacts *facts,
 							  const PlhJudgement *judgement);
+extern bool plh_suspect_has_stopped(TimestampTz since, TimestampTz grown_at,
+									TimestampTz now);
 extern const char *plh_suspect_verdict_name(PlhVerdict verdict);
 
 #endif							/* PLH_SUSPECT_H */

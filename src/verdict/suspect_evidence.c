@@ -1,15 +1,23 @@
 /*
  * suspect_evidence.c
- *	  Why a site or a process is a suspect, and what to do next, in a few
- *	  sentences.
+ *	  Why a site or a process is a suspect, in a few sentences.
+ *
+ * Each sentence is true by itself, and of a process that is gone in the past tense.
  */
 #include "postgres.h"
 
 #include "datatype/timestamp.h"
+#include "lib/stringinfo.h"
 
-#include "base/settings.h"
-#include "report/size_text.h"
+#include "base/plural.h"
+#include "report/context_examples.h"
+#include "report/words.h"
+#include "verdict/course.h"
+#include "verdict/share_text.h"
+#include "verdict/statement_evidence.h"
+#include "verdict/suspect_advice.h"
 #include "verdict/suspect_evidence.h"
+#include "verdict/unwritten.h"
 
 /*
  * In how many statements, where it is not one.  Those of which nothing was sampled
@@ -23,25 +31,68 @@ in_statements(const PlhSuspectFacts *facts)
 	return psprintf(" in at least %d statements", facts->statements);
 }
 
-/* What was gained on average in each of so many epochs. */
+/* When it stopped growing, or that it has not. */
 static const char *
-per_epoch(int64 bytes, int64 epochs)
+growth_text(const PlhSuspectFacts *facts)
 {
-	return plh_size_text(bytes / Max(epochs, 1));
+	if (facts->last_at != 0 &&
+		plh_suspect_has_stopped(facts->early.at, facts->last_at, facts->counted_to))
+		return psprintf("and it kept growing until %s", plh_words_time(facts->last_at));
+	return facts->is_alive ? "and it keeps growing" : "and it kept growing";
+}
+
+/*
+ * What was gained in each epoch: of a long transaction, each second is one, and of a
+ * process without transactions, too.
+ */
+static const char *
+rates_text(const PlhSuspectFacts *facts, const PlhJudgement *judgement)
+{
+	int64		late_bytes = judgement->late_bytes / Max(judgement->late_epochs, 1);
+	int64		early_bytes = facts->early.live_bytes / Max(facts->early.epochs, 1);
+
+	return psprintf("On average each of the last " INT64_FORMAT " %s%s added %s, and each of the %u before %s.%s",
+					judgement->late_epochs,
+					plh_plural(judgement->late_epochs, "transaction", "transactions"),
+					facts->epochs > facts->transactions ? " (or seconds of a long one)" : "",
+					plh_words_size(late_bytes), facts->early.epochs,
+					plh_words_size(early_bytes),
+					facts->age_epochs <= facts->epochs ? "" :
+					" Those that allocated nothing here are counted, too.");
+}
+
+/* A sentence on what had not been written to; "" where that is nothing. */
+static const char *
+unwritten_text(const PlhSuspectFacts *facts, const PlhProfileHeader *header)
+{
+	const char *part = plh_unwritten_part(facts, header);
+
+	return part == NULL ? "" :
+		psprintf(" At the last count %s of it had not been written to, so it took less memory than that.",
+				 part);
+}
+
+/* What is left, as it is, and of how much; what is enlarged is allocated anew each time. */
+static const char *
+left_text(const PlhSuspectFacts *facts, const PlhJudgement *judgement)
+{
+	const char *bytes = plh_words_estimate(facts->live_bytes, judgement->error_bytes);
+	const char *total = plh_words_size(facts->total_bytes);
+
+	if (facts->total_bytes / 4 > facts->live_bytes)
+		return psprintf("%s %s held of %s allocated here in all%s", bytes,
+						facts->is_alive ? "is still" : "was still", total,
+						in_statements(facts));
+	return psprintf("%s of the %s allocated here%s %s not been freed", bytes, total,
+					in_statements(facts), facts->is_alive ? "has" : "had");
 }
 
 static char *
-evidence_of_leak(const PlhSuspectFacts *facts, const PlhJudgement *judgement)
+evidence_of_leak(const PlhSuspectFacts *facts, const PlhJudgement *judgement,
+				 const PlhProfileHeader *header)
 {
-	return psprintf("Of %s allocated there%s it keeps %s (+/- %s), and goes on: %s per transaction in the last "
-					INT64_FORMAT ", %s in the %u before (of a long transaction, each second counts as one).",
-					plh_size_text(facts->total_bytes), in_statements(facts),
-					plh_size_text(facts->live_bytes),
-					plh_size_text(judgement->error_bytes),
-					per_epoch(judgement->late_bytes, judgement->late_epochs),
-					judgement->late_epochs,
-					per_epoch(facts->early.live_bytes, facts->early.epochs),
-					facts->early.epochs);
+	return psprintf("%s, %s.%s %s", left_text(facts, judgement), growth_text(facts),
+					unwritten_text(facts, header), rates_text(facts, judgement));
 }
 
 /* Why growth is not called a leak. */
@@ -49,69 +100,177 @@ static const char *
 doubt_about_growth(const PlhSuspectFacts *facts)
 {
 	if (facts->statements > 1)
-		return psprintf("each of %d statements has too few",
+		return psprintf("Each of %d statements has too little of it to tell a leak from a cache.",
 						facts->statements);
-	return "too little has happened since its first allocation";
+	if (facts->sites > 1)
+		return psprintf("Each of the %d lines of SQL functions that lead there has too little of it to tell a leak from a cache.",
+						facts->sites);
+	return "Too little has happened since its first allocation to tell a leak from a cache.";
 }
 
 static char *
 evidence_of_growth(const PlhSuspectFacts *facts, const PlhJudgement *judgement)
 {
-	return psprintf("It holds %s (+/- %s), %s more than at the baseline, from "
-					INT64_FORMAT " samples; %s to tell a leak from a cache.",
-					plh_size_text(facts->live_bytes),
-					plh_size_text(judgement->error_bytes),
-					plh_size_text(facts->growth_bytes),
-					facts->live_samples, doubt_about_growth(facts));
+	return psprintf("It %s %s, %s more than at the baseline. %s",
+					facts->is_alive ? "holds" : "held",
+					plh_words_estimate(facts->live_bytes, judgement->error_bytes),
+					plh_words_size(facts->growth_bytes),
+					doubt_about_growth(facts));
 }
 
 static char *
-evidence_of_query(const PlhSuspectFacts *facts, const PlhJudgement *judgement,
-				  bool alive)
+evidence_of_held(const PlhSuspectFacts *facts, const PlhJudgement *judgement,
+				 const PlhProfileImage *image)
 {
-	return psprintf("The statement or transaction that %s %s (+/- %s), %s of it since the middle of its time;"
-					" its settings, such as work_mem and hash_mem_multiplier, %s %s to each node of its plan.%s",
-					alive ? "runs holds" : "ran held",
-					plh_size_text(facts->live_bytes),
-					plh_size_text(judgement->error_bytes),
-					plh_size_text(judgement->late_bytes),
-					alive ? "allow" : "allowed",
-					plh_size_text(facts->limit_bytes),
-					alive ? " It is freed when that ends." : "");
-}
+	const char *noun = plh_suspect_advice_noun(image);
+	const char *size = plh_words_estimate(facts->live_bytes, judgement->error_bytes);
 
-static char *
-evidence_of_held(const PlhSuspectFacts *facts, const PlhJudgement *judgement)
-{
-	return psprintf(INT64_FORMAT " transaction%s over left %s (+/- %s) of %s allocated there%s."
-					" It stays until the session ends, unless what allocated it frees it.",
+	if (!facts->is_over)
+		return psprintf("The %s transaction %s %s allocated here, in memory that lives as long as the %s."
+						" It is not freed when the statement ends.%s",
+						facts->is_alive ? "running" : "last",
+						facts->is_alive ? "holds" : "held", size, noun,
+						unwritten_text(facts, image->header));
+	return psprintf(INT64_FORMAT " finished %s left %s of the %s allocated here%s.%s%s",
 					facts->transactions,
-					facts->transactions == 1 ? " that is" : "s that are",
-					plh_size_text(facts->live_bytes),
-					plh_size_text(judgement->error_bytes),
-					plh_size_text(facts->total_bytes), in_statements(facts));
+					plh_plural(facts->transactions, "transaction", "transactions"),
+					size, plh_words_size(facts->total_bytes), in_statements(facts),
+					!facts->is_alive ? "" :
+					psprintf(" It stays until the %s ends, unless the code that allocated it frees it.",
+							 noun),
+					unwritten_text(facts, image->header));
+}
+
+/* "12,345 contexts named X" or "12,345 contexts for prepared statements". */
+static const char *
+contexts_text(const PlhSuspect *suspect, const PlhProfileImage *image)
+{
+	const PlhFamily *family = suspect->family->family;
+	const char *noun = plh_plural(suspect->facts.contexts, "context", "contexts");
+
+	if (family == NULL)
+		return psprintf(INT64_FORMAT " %s named %s", suspect->facts.contexts,
+						noun, plh_account_name(suspect->family, image));
+	return psprintf(INT64_FORMAT " %s for %s", suspect->facts.contexts, noun,
+					family->title);
+}
+
+/* What is known of a family. */
+static const char *
+family_text(const PlhSuspect *suspect, const PlhProfileImage *image)
+{
+	const PlhFamily *family = suspect->family->family;
+
+	if (family != NULL)
+		return psprintf("%s %s", family->what, family->bound);
+	return psprintf("They stay until the %s ends, unless the code that created them deletes them.",
+					suspect->facts.is_session ? plh_suspect_advice_noun(image) : "statement or transaction");
+}
+
+/*
+ * A sentence on contexts that are mostly free space; "" where that is not known.  All
+ * other contexts may be free, too.
+ */
+static const char *
+emptiness_text(const PlhSuspect *suspect, const PlhProfileHeader *header)
+{
+	int64		others = header->context_bytes - suspect->facts.live_bytes;
+
+	if (header->context_free_bytes - Max(0, others) < suspect->facts.live_bytes / 2)
+		return "";
+	return " Most of that is free space inside them, which no other context can use.";
 }
 
 static char *
-evidence_of_contexts(const PlhSuspectFacts *facts,
-					 const PlhJudgement *judgement)
+evidence_of_contexts(const PlhSuspect *suspect, const PlhProfileImage *image)
 {
-	return psprintf("There were " INT64_FORMAT " contexts of that name when they were last counted, " INT64_FORMAT
-					" more than at a time in the first half of theirs; they took %s, %s more than then.",
-					facts->epochs, judgement->late_epochs,
-					plh_size_text(facts->live_bytes),
-					plh_size_text(judgement->late_bytes));
+	const PlhSuspectFacts *facts = &suspect->facts;
+	const PlhJudgement *judgement = &suspect->judgement;
+	const char *more = "";
+
+	if (judgement->late_contexts >= PLH_SUSPECT_LATE_CONTEXTS)
+		more = psprintf(" Of these, " INT64_FORMAT " contexts and %s were added after %s.",
+						judgement->late_contexts,
+						plh_words_size(judgement->late_bytes),
+						plh_words_time(suspect->family->early_at));
+	return psprintf("At the last count %s held %s.%s%s%s %s",
+					contexts_text(suspect, image),
+					plh_words_size(facts->live_bytes), more,
+					plh_context_examples_sentence(suspect->family->exemplified, image),
+					emptiness_text(suspect, image->header),
+					family_text(suspect, image));
+}
+
+/* That a family has all but stopped growing; "" where it has not. */
+static const char *
+rest_text(const PlhFamilyAccount *family)
+{
+	int64		gained = family->bytes - family->late_bytes;
+
+	if (family->late_at <= family->early_at ||
+		gained > Max(PLH_COURSE_NOISE_BYTES,
+					 (int64) (family->bytes * PLH_COURSE_NOISE_PART)))
+		return "";
+	return psprintf(" They had hardly grown since %s.", plh_words_time(family->late_at));
+}
+
+static char *
+evidence_of_cache(const PlhSuspect *suspect, const PlhProfileImage *image)
+{
+	return psprintf("At the last count %s held %s, of which %s was added after %s.%s%s This is no leak. %s",
+					suspect->family->family->title,
+					plh_words_size(suspect->facts.live_bytes),
+					plh_words_size(suspect->judgement.late_bytes),
+					plh_words_time(suspect->family->early_at),
+					rest_text(suspect->family),
+					plh_context_examples_sentence(suspect->family->exemplified, image),
+					family_text(suspect, image));
 }
 
 /* The course of a figure of the process. */
 static const char *
 course_text(const PlhSuspectFacts *facts, const PlhJudgement *judgement)
 {
-	int64		seconds = (facts->counted_to - facts->baseline_at) / USECS_PER_SEC;
+	return psprintf("%s more than %s earlier. %s of that came in the second half of this time",
+					plh_words_size(facts->growth_bytes),
+					plh_words_span(facts->baseline_at, facts->counted_to),
+					plh_words_size(judgement->late_bytes));
+}
 
-	return psprintf("%s more than " INT64_FORMAT " s before, %s of it in the later half of that time",
-					plh_size_text(facts->growth_bytes), Max(seconds, 0),
-					plh_size_text(judgement->late_bytes));
+/* The families that hold most of what lasts, as a sentence; "" where none has much. */
+static const char *
+parts_text(const PlhSuspectList *list, const PlhProfileImage *image)
+{
+	const PlhAccount *account = list->account;
+	StringInfoData text;
+	int			told = 0;
+
+	initStringInfo(&text);
+	for (int i = 0; i < account->family_count && told < PLH_TOLD_SHARES; i++)
+	{
+		const PlhFamilyAccount *family = &account->families[i];
+
+		if (family->lasting &&
+			family->bytes * 100 >= PLH_LEAST_PERCENT * account->lasting_bytes)
+			appendStringInfo(&text, "%s%s %s",
+							 told++ == 0 ? " Its largest parts: " : ", ",
+							 plh_words_size(family->bytes),
+							 plh_account_title(family, image));
+	}
+	if (told > 0)
+		appendStringInfoChar(&text, '.');
+	return text.data;
+}
+
+static char *
+evidence_of_process_growth(const PlhSuspect *suspect, const PlhSuspectList *list,
+						   const PlhProfileImage *image)
+{
+	return psprintf("What this %s keeps beyond statements was %s at the last count, %s."
+					" No single cause explains most of it.%s",
+					plh_suspect_advice_noun(image), plh_words_size(suspect->facts.live_bytes),
+					course_text(&suspect->facts, &suspect->judgement),
+					parts_text(list, image));
 }
 
 /* How much of what malloc has given out was sampled, where that is not most. */
@@ -120,127 +279,83 @@ sampled_text(const PlhProfileHeader *header)
 {
 	if (!header->malloc_tracked)
 		return "";
-	return psprintf(" %s (+/- %s) of that are known by call site; threads that are not sampled have allocated %s in all.",
-					plh_size_text(header->malloc_sampled_bytes),
-					plh_size_text(header->malloc_sampled_error),
-					plh_size_text(header->malloc_other_bytes));
+	return psprintf(" The call sites of %s of it are known. Threads that are not sampled have allocated %s in all.",
+					plh_words_estimate(header->malloc_sampled_bytes, header->malloc_sampled_error),
+					plh_words_size(header->malloc_other_bytes));
 }
 
 static char *
 evidence_of_malloc(const PlhSuspectFacts *facts, const PlhJudgement *judgement,
 				   const PlhProfileHeader *header)
 {
-	return psprintf("malloc has given out %s outside of memory contexts, %s.%s",
-					plh_size_text(facts->live_bytes),
+	return psprintf("malloc had given out %s outside of memory contexts at the last count, %s.%s",
+					plh_words_size(facts->live_bytes),
 					course_text(facts, judgement), sampled_text(header));
 }
 
 static char *
 evidence_of_mapped(const PlhSuspectFacts *facts, const PlhJudgement *judgement)
 {
-	return psprintf("%s of the process' own memory are neither in memory contexts nor malloc's, %s.",
-					plh_size_text(facts->live_bytes),
+	return psprintf("At the last count %s of this process belonged neither to memory contexts nor to malloc, %s.",
+					plh_words_size(facts->live_bytes),
 					course_text(facts, judgement));
 }
 
 static char *
-evidence_of_retained(const PlhSuspectFacts *facts,
-					 const PlhProfileHeader *header)
+evidence_of_freed(const PlhSuspectFacts *facts, const PlhProfileImage *image)
 {
-	return psprintf("malloc keeps %s that were freed, besides %s that are in use."
-					" The kernel gets them back when the session ends.",
-					plh_size_text(facts->live_bytes),
-					plh_size_text(header->malloc_bytes));
+	return psprintf("malloc %s %s that was freed, besides %s in use.%s",
+					facts->is_alive ? "keeps" : "kept",
+					plh_words_size(facts->live_bytes),
+					plh_words_size(image->header->malloc_bytes),
+					!facts->is_alive ? "" :
+					psprintf(" The kernel gets it back when the %s ends.",
+							 plh_suspect_advice_noun(image)));
+}
+
+/* The evidence of a verdict about memory contexts of a family. */
+static char *
+evidence_of_family(const PlhSuspect *suspect, const PlhProfileImage *image)
+{
+	return suspect->judgement.verdict == PLH_VERDICT_GROWING ?
+		evidence_of_cache(suspect, image) : evidence_of_contexts(suspect, image);
 }
 
 /*
  * The evidence of a verdict on the process of an image, in the current memory
- * context; NULL without a verdict.
+ * context.
  */
 char *
-plh_suspect_evidence(const PlhSuspectFacts *facts,
-					 const PlhJudgement *judgement,
-					 const PlhProfileImage *image)
+plh_suspect_evidence(const PlhSuspect *suspect, const PlhSuspectList *list,
+					 const PlhProfileImage *image, PlhStackTexts *texts)
 {
+	const PlhSuspectFacts *facts = &suspect->facts;
+	const PlhJudgement *judgement = &suspect->judgement;
+
+	if (suspect->family != NULL)
+		return evidence_of_family(suspect, image);
 	if (plh_suspect_leaks(facts, judgement))
-		return evidence_of_leak(facts, judgement);
+		return evidence_of_leak(facts, judgement, image->header);
 	switch (judgement->verdict)
 	{
 		case PLH_VERDICT_QUERY:
-			return evidence_of_query(facts, judgement, image->alive);
+			return plh_statement_evidence(suspect, list->account, image, texts);
 		case PLH_VERDICT_HELD:
-			return evidence_of_held(facts, judgement);
-		case PLH_VERDICT_CONTEXTS:
-			return evidence_of_contexts(facts, judgement);
+			return evidence_of_held(facts, judgement, image);
 		case PLH_VERDICT_MALLOC:
 			return evidence_of_malloc(facts, judgement, image->header);
 		case PLH_VERDICT_MAPPED:
 			return evidence_of_mapped(facts, judgement);
-		case PLH_VERDICT_RETAINED:
-			return evidence_of_retained(facts, image->header);
+		case PLH_VERDICT_FREED:
+			return evidence_of_freed(facts, image);
 		case PLH_VERDICT_GROWING:
-			return evidence_of_growth(facts, judgement);
-		case PLH_VERDICT_LEAK:
-		case PLH_VERDICT_NONE:
-			break;
-	}
-	return NULL;
-}
-
-/*
- * How to get to know who calls malloc, as words that end a sentence; NULL where that
- * is known.
- */
-const char *
-plh_suspect_evidence_malloc_hint(const PlhProfileHeader *header)
-{
-	if (header->malloc_tracked)
-		return NULL;
-	return plh_track_malloc ?
-		"start the server with pg_leakhunt_malloc.so preloaded, and the call sites are known" :
-		"turn pg_leakhunt.track_malloc on, and the call sites are known";
-}
-
-/* What to do about malloc's growth that no site explains. */
-static const char *
-next_of_malloc(const PlhProfileHeader *header)
-{
-	const char *hint = plh_suspect_evidence_malloc_hint(header);
-	const char *next = "see which of these libraries the session's functions use, and let such sessions end now and then";
-
-	return hint == NULL ? psprintf("%s.", next) : psprintf("%s; %s.", next, hint);
-}
-
-/*
- * What to do about a verdict on the process of an image, in a sentence; NULL without
- * a verdict.
- */
-const char *
-plh_suspect_evidence_next(const PlhSuspectFacts *facts,
-						  const PlhJudgement *judgement,
-						  const PlhProfileImage *image)
-{
-	if (plh_suspect_leaks(facts, judgement))
-		return "report the site to who wrote it, and let such sessions end now and then until it is mended.";
-	switch (judgement->verdict)
-	{
-		case PLH_VERDICT_QUERY:
-			return "EXPLAIN the statement; no work_mem limits what a function, an aggregate or a trigger keeps.";
-		case PLH_VERDICT_HELD:
-			return "end the session, if it is not to use that again.";
+			return facts->subject == PLH_SUBJECT_PROCESS ?
+				evidence_of_process_growth(suspect, list, image) :
+				evidence_of_growth(facts, judgement);
 		case PLH_VERDICT_CONTEXTS:
-			return "look for what makes them and never ends it, such as statements that are prepared and not deallocated.";
-		case PLH_VERDICT_MALLOC:
-			return next_of_malloc(image->header);
-		case PLH_VERDICT_MAPPED:
-			return "look at what maps memory by itself, such as Python's objects and JIT compilers.";
-		case PLH_VERDICT_RETAINED:
-			return "end the session, or start the server with MALLOC_TRIM_THRESHOLD_=131072 in its environment, which makes glibc give memory back where nothing lies above it.";
-		case PLH_VERDICT_GROWING:
-			return "look again later: a leak goes on, a cache does not.";
 		case PLH_VERDICT_LEAK:
 		case PLH_VERDICT_NONE:
 			break;
 	}
-	return NULL;
+	return pstrdup("");
 }

@@ -1,22 +1,19 @@
 /*
  * suspect_evidence.h
- *	  Why a site or a process is a suspect, and what to do next, in a few
- *	  sentences.
+ *	  Why a site or a process is a suspect, in a few sentences.
  *
  * Never called inside palloc.
  */
 #ifndef PLH_SUSPECT_EVIDENCE_H
 #define PLH_SUSPECT_EVIDENCE_H
 
-#include "profile/profile_image.h"
-#include "verdict/suspect.h"
+#include "report/listed_site.h"
+#include "verdict/suspect_list.h"
 
-extern char *plh_suspect_evidence(const PlhSuspectFacts *facts,
-								  const PlhJudgement *judgement,
-								  const PlhProfileImage *image);
-extern const char *plh_suspect_evidence_next(const PlhSuspectFacts *facts,
-											 const PlhJudgement *judgement,
-											 const PlhProfileImage *image);
-extern const char *plh_suspect_evidence_malloc_hint(const PlhProfileHeader *header);
+/* "texts" names the sites of a statement; NULL: these are not told. */
+extern char *plh_suspect_evidence(const PlhSuspect *suspect,
+								  const PlhSuspectList *list,
+								  const PlhProfileImage *image,
+								  PlhStackTexts *texts);
 
 #endif							/* PLH_SUSPECT_EVIDENCE_H */

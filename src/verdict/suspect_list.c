@@ -1,189 +1,37 @@
 /*
  * suspect_list.c
- *	  The suspects of one process.  Its sites are judged one by one; sites that
- *	  differ only in their statement are also judged together.  What no site
- *	  shows, the process is judged for as a whole.
+ *	  The findings on one process, one for each cause, the largest first.
  *
- * A site that leaks by itself is a suspect.  Sites of the same stack and
- * context, none of which leaks, are one suspect if they are together.  Contexts
- * that become more are one, in the place of the sites in them.  Growth of malloc is
- * one of the process, unless sites of malloc that leak are most of it.
+ * site_suspects.c judges the sites that last.  A family of contexts whose number keeps
+ * growing, or is large, is one suspect, in place of the sites in these contexts.  All
+ * that a statement holds is one.  Growth that none of these explains is one of the
+ * process.
  */
 #include "postgres.h"
 
-#include "profile/baseline.h"
-#include "profile/profile_image.h"
+#include "verdict/course.h"
+#include "verdict/family_suspect.h"
 #include "verdict/process_suspect.h"
-#include "verdict/statement_limit.h"
+#include "verdict/site_suspects.h"
+#include "verdict/statement_suspect.h"
 #include "verdict/suspect_list.h"
 
-/* A site, and which others it is judged with. */
-typedef struct GroupedSite
-{
-	uint64		group;			/* offsets of its stack and context name */
-	uint32		lifetime;
-	const PlhSiteRecord *site;
-} GroupedSite;
-
-/* The facts that all sites of an image are judged by, and the suspects so far. */
-typedef struct Judge
-{
-	const PlhProfileImage *image;
-	const PlhBaseline *baseline;	/* NULL if there is none */
-	TimestampTz counted_to;
-	bool		judges_malloc;	/* its samples agree with what it says */
-	PlhSuspectList *list;		/* of those found so far */
-	int			room;			/* of the list */
-} Judge;
-
-#define ST_SORT sort_by_group
-#define ST_ELEMENT_TYPE GroupedSite
-#define ST_COMPARE(a, b) \
-	((a)->group < (b)->group ? -1 : (a)->group > (b)->group ? 1 : \
-	 (int) (a)->lifetime - (int) (b)->lifetime)
-#define ST_SCOPE static
-#define ST_DEFINE
-#include "lib/sort_template.h"
-
-/* Is the site one that can be judged? */
+/* Is a site in contexts of that family? */
 static bool
-is_judged(const PlhProfileImage *image, const PlhSiteRecord *site,
-		  bool judges_malloc)
+is_in(const PlhJudge *judge, const PlhSiteRecord *site,
+	  const PlhFamilyAccount *family)
 {
-	return site->key.lifetime != PLH_LIFETIME_ERROR &&
-		(site->key.lifetime != PLH_LIFETIME_PROCESS || judges_malloc) &&
-		site->counters.total_samples > 0 &&
-		plh_profile_image_stack(image, site->key.stack) != NULL;
+	if (plh_lifetime_is_lasting(site->key.lifetime) != family->lasting)
+		return false;
+	if (family->family == NULL)
+		return site->key.context_name == family->largest->context_name;
+	return plh_site_suspects_family(judge, site) == family->family;
 }
 
-/* The sites that are judged, those of one group next to each other. */
-static GroupedSite *
-group_sites(const Judge *judge, int *count)
-{
-	const PlhProfileImage *image = judge->image;
-	int			room = 256;
-	GroupedSite *sites = palloc(sizeof(GroupedSite) * room);
-	const PlhSiteRecord *site;
-	uint32		position = 0;
-
-	*count = 0;
-	while ((site = plh_profile_image_next_site(image, &position)) != NULL)
-	{
-		if (!is_judged(image, site, judge->judges_malloc))
-			continue;
-		if (*count == room)
-		{
-			room *= 2;
-			sites = repalloc(sites, sizeof(GroupedSite) * room);
-		}
-		sites[*count].group = (uint64) site->key.stack << 32 |
-			site->key.context_name;
-		sites[*count].lifetime = site->key.lifetime;
-		sites[(*count)++].site = site;
-	}
-	sort_by_group(sites, *count);
-	return sites;
-}
-
-static void
-collect_facts(PlhSuspectFacts *facts, const Judge *judge,
-			  const PlhSiteRecord *site)
-{
-	plh_suspect_collect(facts, judge->image->header, site);
-	facts->counted_to = judge->counted_to;
-	facts->limit_bytes = plh_statement_limit(judge->image, site);
-	if (judge->baseline != NULL)
-	{
-		int64		bytes;
-		int64		count;
-
-		plh_baseline_site(judge->baseline,
-						  plh_profile_image_offset(judge->image, site),
-						  &bytes, &count);
-		plh_suspect_subtract_baseline(facts, bytes);
-		facts->baseline_at = judge->baseline->taken_at;
-	}
-}
-
-/* Enter a suspect. */
-static void
-add_suspect(Judge *judge, const PlhSuspect *suspect)
-{
-	PlhSuspectList *list = judge->list;
-
-	if (list->count == judge->room)
-	{
-		judge->room *= 2;
-		list->suspects = repalloc(list->suspects,
-								  sizeof(PlhSuspect) * judge->room);
-	}
-	list->suspects[list->count++] = *suspect;
-}
-
-/*
- * Enter a site, or several under the name of one, if it is a suspect; or only if
- * it leaks.
- */
-static void
-judge_facts(Judge *judge, const PlhSiteRecord *site,
-			const PlhSuspectFacts *facts, bool only_leaks)
-{
-	PlhSuspect	suspect = {
-		.site = site,
-		.facts = *facts,
-		.judgement = plh_suspect_judge(facts)
-	};
-
-	if (only_leaks ? plh_suspect_leaks(facts, &suspect.judgement) :
-		suspect.judgement.verdict != PLH_VERDICT_NONE)
-		add_suspect(judge, &suspect);
-}
-
-/*
- * Judge the sites of one group.
- */
-static void
-judge_group(Judge *judge, const GroupedSite *sites, int count)
-{
-	int			found_before = judge->list->count;
-	const PlhSiteRecord *largest = sites[0].site;
-	PlhSuspectFacts sum = {0};
-	PlhSuspectFacts facts;
-	bool		needs_course;
-
-	for (int i = 0; i < count; i++)
-	{
-		const PlhSiteRecord *site = sites[i].site;
-
-		collect_facts(&facts, judge, site);
-		judge_facts(judge, site, &facts, true);
-		plh_suspect_pool(&sum, &facts);
-		if (site->counters.live_bytes > largest->counters.live_bytes)
-			largest = site;
-	}
-	if (judge->list->count > found_before)
-		return;
-
-	/*
-	 * One site that leaks has been found above, and where little is held the
-	 * course of the sum makes no difference.
-	 */
-	needs_course = sum.live_bytes >= PLH_SUSPECT_LARGE_BYTES &&
-		(sum.statements > 1 || !sum.is_session);
-	for (int i = 0; i < count && needs_course; i++)
-	{
-		collect_facts(&facts, judge, sites[i].site);
-		plh_suspect_pool_early(&sum, sites[i].site, &facts);
-	}
-
-	/* statements of one transaction share its epoch */
-	sum.epochs = Min(sum.epochs, sum.age_epochs);
-	judge_facts(judge, largest, &sum, false);
-}
-
-/* Of the sites in contexts of that name and lifetime, the one that holds most. */
+/* Of the sites in contexts of that family, the one that holds most. */
 static const PlhSiteRecord *
-largest_in(const GroupedSite *sites, int count, const PlhContextRecord *context)
+largest_in(const PlhJudge *judge, const PlhGroupedSite *sites, int count,
+		   const PlhFamilyAccount *family)
 {
 	const PlhSiteRecord *largest = NULL;
 
@@ -191,61 +39,142 @@ largest_in(const GroupedSite *sites, int count, const PlhContextRecord *context)
 	{
 		const PlhSiteRecord *site = sites[i].site;
 
-		if (site->key.context_name == context->context_name &&
-			site->key.lifetime == context->lifetime &&
+		if (site->counters.live_bytes > 0 &&
 			(largest == NULL ||
-			 site->counters.live_bytes > largest->counters.live_bytes))
+			 site->counters.live_bytes > largest->counters.live_bytes) &&
+			is_in(judge, site, family))
 			largest = site;
 	}
 	return largest;
 }
 
 /*
- * Drop the sites in contexts of that name and lifetime, which go on becoming more:
- * then what makes the contexts is to blame, and not who allocates in them.
+ * Drop the sites in contexts of that family: what makes the contexts is to blame, and
+ * not the code that allocates in them.
  */
 static void
-drop_sites_in(Judge *judge, const PlhContextRecord *context)
+drop_sites_in(PlhJudge *judge, const PlhFamilyAccount *family)
 {
 	PlhSuspectList *list = judge->list;
 	int			kept = 0;
 
 	for (int i = 0; i < list->count; i++)
 	{
-		const PlhSiteRecord *site = list->suspects[i].site;
+		const PlhSuspect *suspect = &list->suspects[i];
 
-		if (site == NULL || list->suspects[i].context != NULL ||
-			site->key.context_name != context->context_name ||
-			site->key.lifetime != context->lifetime)
-			list->suspects[kept++] = list->suspects[i];
+		if (suspect->family != NULL || suspect->site == NULL ||
+			!is_in(judge, suspect->site, family))
+			list->suspects[kept++] = *suspect;
 	}
 	list->count = kept;
 }
 
-/* Enter the contexts that go on becoming more, in the place of sites in them. */
-static void
-judge_contexts(Judge *judge, const GroupedSite *sites, int count)
+/* What sites in contexts of that family are suspect of already. */
+static double
+found_in(const PlhJudge *judge, const PlhFamilyAccount *family)
 {
-	const PlhContextRecord *context;
-	uint32		position = 0;
+	double		found = 0.0;
 
-	while ((context = plh_profile_image_next_context(judge->image,
-													 &position)) != NULL)
+	for (int i = 0; i < judge->list->count; i++)
 	{
-		PlhSuspect	suspect = {.context = context};
+		const PlhSuspect *suspect = &judge->list->suspects[i];
 
-		if (!plh_process_suspect_contexts(&suspect.facts, &suspect.judgement,
-										  judge->image->header, context))
-			continue;
-		drop_sites_in(judge, context);
-		suspect.site = largest_in(sites, count, context);
-		add_suspect(judge, &suspect);
+		if (suspect->family == NULL && suspect->site != NULL &&
+			is_in(judge, suspect->site, family))
+			found += suspect->facts.live_bytes;
 	}
+	return found;
 }
 
 /*
- * Do sites of malloc that leak hold most of what malloc has grown by?  The history
- * begins with the profile, so that they held next to nothing then.
+ * Enter the families of contexts that are suspect, in the place of sites in them.  In
+ * a cache, sites of an extension may leak: they stay beside it.
+ */
+static void
+judge_families(PlhJudge *judge, const PlhGroupedSite *sites, int count)
+{
+	const PlhAccount *account = judge->list->account;
+
+	for (int i = 0; i < account->family_count; i++)
+	{
+		const PlhFamilyAccount *family = &account->families[i];
+		PlhSuspect	suspect = {.context = family->largest,.family = family};
+
+		if (!plh_family_suspect_judge(&suspect.facts, &suspect.judgement, family,
+									  account, judge->image->header,
+									  judge->counted_to))
+			continue;
+		suspect.facts.is_alive = judge->image->alive;
+		if (suspect.judgement.verdict != PLH_VERDICT_GROWING)
+			drop_sites_in(judge, family);
+		else if (found_in(judge, family) >=
+				 PLH_SUSPECT_EXPLAINED_PART * suspect.judgement.late_bytes)
+			continue;
+		suspect.site = largest_in(judge, sites, count, family);
+		plh_site_suspects_add(judge, &suspect);
+	}
+}
+
+/* Is there a finding on contexts that end with the statement?  Then it is that. */
+static bool
+is_statement_explained(const PlhSuspectList *list)
+{
+	for (int i = 0; i < list->count; i++)
+		if (list->suspects[i].family != NULL &&
+			!list->suspects[i].family->lasting)
+			return true;
+	return false;
+}
+
+/*
+ * The contexts that hold much of what a statement does, where what they are is known
+ * better than that they are the executor's, in which hash tables have their arrays.
+ */
+static const PlhFamilyAccount *
+main_part(const PlhAccount *account)
+{
+	const PlhFamily *executor = plh_family_of("ExecutorState");
+
+	for (int i = 0; i < account->family_count; i++)
+	{
+		const PlhFamilyAccount *family = &account->families[i];
+
+		if (!family->lasting && family->family != NULL &&
+			family->family != executor &&
+			family->family->kind == PLH_FAMILY_STATEMENT &&
+			family->bytes > account->passing_bytes / 3)
+			return family;
+	}
+	return NULL;
+}
+
+/* Enter what the statement or transaction holds, if it is too much. */
+static void
+judge_statement(PlhJudge *judge)
+{
+	PlhSuspect	suspect = {
+		.site = judge->shares[0].site,
+		.facts = {.counted_to = judge->counted_to,.is_alive = judge->image->alive}
+	};
+
+	if (judge->statement.limit_bytes == 0)
+		judge->statement.limit_bytes = judge->image->header->node_memory_bytes;
+	if (is_statement_explained(judge->list) ||
+		!plh_statement_suspect_judge(&suspect.facts, &suspect.judgement,
+									 &judge->statement, judge->list->account,
+									 judge->image->header))
+		return;
+	suspect.facts.live_samples = judge->statement.samples;
+	suspect.part = main_part(judge->list->account);
+	for (int i = 0; i < PLH_SHARES && judge->shares[i].site != NULL; i++)
+		suspect.shares[suspect.share_count++] = judge->shares[i];
+	plh_site_suspects_add(judge, &suspect);
+}
+
+/*
+ * Do sites of malloc that leak hold most of what malloc has grown by, or of what it has
+ * given out where that is much?  The history begins with the profile, so that the sites
+ * held next to nothing then.
  */
 static bool
 is_explained(const PlhSuspectList *list, const PlhSuspect *process)
@@ -261,51 +190,132 @@ is_explained(const PlhSuspectList *list, const PlhSuspect *process)
 				PLH_SUSPECT_MALLOC_ADDS * (double) facts->live_count;
 	}
 	return process->judgement.verdict == PLH_VERDICT_MALLOC &&
+		explained >= PLH_SUSPECT_EXPLAINED_PART *
+		(double) plh_process_suspect_malloc_bytes(&process->facts);
+}
+
+/* Has the family a verdict of its own, once it grows?  Or is it a cache, which fills up? */
+static bool
+is_judged_alone(const PlhFamilyAccount *family)
+{
+	return family->lasting && family->family != NULL &&
+		family->family->kind != PLH_FAMILY_NODES &&
+		family->family->kind != PLH_FAMILY_EXECUTOR &&
+		family->family->kind != PLH_FAMILY_STATEMENT;
+}
+
+/*
+ * Do findings on what the session keeps, and families that are judged by themselves,
+ * explain most of the growth that a process shows as a whole?
+ */
+static bool
+is_growth_explained(const PlhSuspectList *list, const PlhSuspect *process)
+{
+	double		explained = 0.0;
+
+	for (int i = 0; i < list->count; i++)
+	{
+		const PlhSuspectFacts *facts = &list->suspects[i].facts;
+
+		if (facts->subject == PLH_SUBJECT_SITE ||
+			(facts->subject == PLH_SUBJECT_CONTEXTS && facts->is_session &&
+			 !is_judged_alone(list->suspects[i].family)))
+			explained += (double) facts->live_bytes;
+	}
+	for (int i = 0; i < list->account->family_count; i++)
+		if (is_judged_alone(&list->account->families[i]))
+			explained += (double) list->account->families[i].bytes;
+	return process->judgement.verdict == PLH_VERDICT_GROWING &&
 		explained >= PLH_SUSPECT_EXPLAINED_PART * (double) process->facts.growth_bytes;
 }
 
 /* Enter what the process as a whole is suspect of. */
 static void
-judge_process(Judge *judge)
+judge_process(PlhJudge *judge)
 {
 	static const PlhVerdict verdicts[] = {
-		PLH_VERDICT_MALLOC, PLH_VERDICT_MAPPED, PLH_VERDICT_RETAINED
+		PLH_VERDICT_MALLOC, PLH_VERDICT_MAPPED, PLH_VERDICT_FREED,
+		PLH_VERDICT_GROWING
 	};
 
 	for (int i = 0; i < lengthof(verdicts); i++)
 	{
 		PlhSuspect	suspect = {0};
 
-		if (plh_process_suspect_judge(&suspect.facts, &suspect.judgement,
-									  judge->image->header, verdicts[i],
-									  judge->counted_to) &&
-			!is_explained(judge->list, &suspect))
-			add_suspect(judge, &suspect);
+		if (!plh_process_suspect_judge(&suspect.facts, &suspect.judgement,
+									   judge->image->header, verdicts[i],
+									   judge->counted_to) ||
+			is_explained(judge->list, &suspect) ||
+			is_growth_explained(judge->list, &suspect))
+			continue;
+		suspect.facts.is_alive = judge->image->alive;
+		plh_site_suspects_add(judge, &suspect);
 	}
 }
 
-/*
- * qsort comparator: leaks first, of malloc or not, by what they hold, as all that
- * belongs to what leaks does, too; then by verdict, score and size.
- */
+/* qsort comparator: the largest first, and last what may be no fault at all. */
 static int
 compare_suspects(const void *a, const void *b)
 {
 	const PlhSuspect *left = a;
 	const PlhSuspect *right = b;
-	bool		left_leaks = plh_suspect_leaks(&left->facts, &left->judgement);
-	bool		right_leaks = plh_suspect_leaks(&right->facts, &right->judgement);
+	bool		left_grows = left->judgement.verdict == PLH_VERDICT_GROWING;
+	bool		right_grows = right->judgement.verdict == PLH_VERDICT_GROWING;
 
-	if (left_leaks != right_leaks)
-		return left_leaks ? -1 : 1;
-	if (!left_leaks &&
-		left->judgement.verdict != right->judgement.verdict)
-		return left->judgement.verdict > right->judgement.verdict ? -1 : 1;
-	if (!left_leaks && left->judgement.score != right->judgement.score)
-		return left->judgement.score > right->judgement.score ? -1 : 1;
+	if (left_grows != right_grows)
+		return left_grows ? 1 : -1;
 	if (left->facts.live_bytes != right->facts.live_bytes)
 		return left->facts.live_bytes > right->facts.live_bytes ? -1 : 1;
 	return 0;
+}
+
+/* What a site holds, and has gained, is no more than that. */
+static void
+bound(PlhSuspectFacts *facts, int64 most)
+{
+	facts->live_bytes = Min(facts->live_bytes, most);
+	facts->growth_bytes = Min(facts->growth_bytes, most);
+}
+
+/*
+ * Estimates are never more than what was counted: of a site that had no sample since
+ * the census, its contexts hold no less than it does, nor does malloc give out less.
+ */
+static void
+bound_by_counts(const PlhSuspectList *list, const PlhProfileHeader *header)
+{
+	for (int i = 0; i < list->count; i++)
+	{
+		PlhSuspect *suspect = &list->suspects[i];
+		int64		most = list->account->lasting_bytes;
+
+		if (suspect->facts.subject != PLH_SUBJECT_SITE ||
+			suspect->site->counters.last_at > header->census_at)
+			continue;
+		if (suspect->facts.is_malloc && list->account->knows_malloc)
+			bound(&suspect->facts, list->account->outside_bytes);
+		if (suspect->facts.is_malloc || !suspect->facts.is_session)
+			continue;
+		for (int k = 0; k < list->account->family_count; k++)
+		{
+			const PlhFamilyAccount *family = &list->account->families[k];
+
+			if (family->lasting && family->family == NULL &&
+				family->largest->context_name == suspect->site->key.context_name)
+				most = family->bytes;
+		}
+		bound(&suspect->facts, most);
+	}
+}
+
+/* By how much has what the process keeps fallen since its history began? */
+static int64
+fall_of(const PlhProfileHeader *header)
+{
+	PlhTrend	trend;
+
+	plh_course_trend(&trend, header, PLH_SERIES_LASTING);
+	return trend.fall;
 }
 
 /*
@@ -317,26 +327,28 @@ PlhSuspectList *
 plh_suspect_list_make(const PlhProfileImage *image,
 					  const PlhBaseline *baseline, TimestampTz counted_to)
 {
-	Judge		judge = {image, baseline, counted_to, false};
+	PlhJudge	judge = {image, NULL, counted_to};
 	int			count;
-	GroupedSite *sites;
+	PlhGroupedSite *sites;
 
+	/* what began later has not grown since, but begun */
+	if (baseline != NULL && (baseline->taken_at == 0 ||
+							 baseline->taken_at >= image->header->started_at))
+		judge.baseline = baseline;
 	judge.judges_malloc = !plh_process_suspect_misses_frees(image->header);
-	sites = group_sites(&judge, &count);
+	judge.fall_bytes = fall_of(image->header);
+	sites = plh_site_suspects_group(&judge, &count);
 	judge.room = 8;
 	judge.list = palloc(sizeof(PlhSuspectList));
 	judge.list->count = 0;
 	judge.list->suspects = palloc(sizeof(PlhSuspect) * judge.room);
-	for (int begin = 0, end; begin < count; begin = end)
-	{
-		for (end = begin + 1; end < count; end++)
-			if (sites[end].group != sites[begin].group ||
-				sites[end].lifetime != sites[begin].lifetime)
-				break;
-		judge_group(&judge, &sites[begin], end - begin);
-	}
-	judge_contexts(&judge, sites, count);
+	judge.list->account = plh_account_make(image);
+	plh_site_suspects_judge(&judge, sites, count);
+	judge_families(&judge, sites, count);
+	judge_statement(&judge);
 	judge_process(&judge);
+	if (judge.list->account->is_counted)
+		bound_by_counts(judge.list, image->header);
 	pfree(sites);
 	qsort(judge.list->suspects, judge.list->count, sizeof(PlhSuspect),
 		  compare_suspects);

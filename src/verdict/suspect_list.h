@@ -1,8 +1,8 @@
 /*
  * suspect_list.h
- *	  The suspects of one process.  Its sites are judged one by one; sites that
- *	  differ only in their statement are also judged together.  What no site
- *	  shows, the process is judged for as a whole.
+ *	  The findings on one process, one for each cause, the largest first: sites that
+ *	  keep more and more, contexts, the statement that runs, and what only the process
+ *	  as a whole shows.
  *
  * Nothing is described or symbolized here: that is worth while for the few
  * sites that are suspects, once suppressed ones are left out.  All sites of a
@@ -14,22 +14,7 @@
 
 #include "profile/baseline.h"
 #include "profile/profile_image.h"
-#include "verdict/suspect.h"
-
-typedef struct PlhSuspect
-{
-	const PlhSiteRecord *site;	/* of several, that which holds most; of
-								 * contexts, one in them; or NULL */
-	const PlhContextRecord *context;	/* NULL unless contexts are suspect */
-	PlhSuspectFacts facts;		/* of all sites together, or of the process */
-	PlhJudgement judgement;		/* never PLH_VERDICT_NONE */
-} PlhSuspect;
-
-typedef struct PlhSuspectList
-{
-	int			count;
-	PlhSuspect *suspects;		/* the worst first */
-} PlhSuspectList;
+#include "verdict/found_suspects.h"
 
 extern PlhSuspectList *plh_suspect_list_make(const PlhProfileImage *image,
 											 const PlhBaseline *baseline,

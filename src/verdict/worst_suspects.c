@@ -15,6 +15,8 @@
 
 #include "base/clock.h"
 #include "process/profile_directory.h"
+#include "reader/collections.h"
+#include "reader/database_text.h"
 #include "reader/profile_reader.h"
 #include "verdict/image_suspects.h"
 #include "verdict/worst_suspects.h"
@@ -39,14 +41,6 @@ typedef struct Search
 	MemoryContext memory;		/* of the result */
 } Search;
 
-/* Are two texts the same, or both missing? */
-static bool
-is_same(const char *left, const char *right)
-{
-	return left == NULL || right == NULL ? left == right :
-		strcmp(left, right) == 0;
-}
-
 static char *
 copy_text(const char *text)
 {
@@ -64,18 +58,14 @@ enter(Search *search, const PlhWorstSuspect *wanted)
 	for (int i = 0; i < worst->count; i++)
 	{
 		found = &worst->suspects[i];
-		if (is_same(found->verdict, wanted->verdict) &&
-			is_same(found->backend_type, wanted->backend_type) &&
-			is_same(found->context_name, wanted->context_name) &&
-			is_same(found->site, wanted->site))
+		if (plh_texts_are_same(found->verdict, wanted->verdict) &&
+			plh_texts_are_same(found->backend_type, wanted->backend_type) &&
+			plh_texts_are_same(found->context_name, wanted->context_name) &&
+			plh_texts_are_same(found->site, wanted->site))
 			return found;
 	}
-	if (worst->count == search->room)
-	{
-		search->room *= 2;
-		worst->suspects = repalloc(worst->suspects,
-								   sizeof(PlhWorstSuspect) * search->room);
-	}
+	worst->suspects = plh_array_grow(worst->suspects, worst->count,
+									 &search->room, sizeof(PlhWorstSuspect));
 	caller_context = MemoryContextSwitchTo(search->memory);
 	found = &worst->suspects[worst->count++];
 	*found = *wanted;
@@ -122,7 +112,7 @@ describe(Search *search, const PlhSuspect *suspect,
 	int			left_out = plh_symbols_left_out(search->symbols);
 	bool		is_shown = plh_image_suspects_describe(suspect, image, texts,
 													   search->suppressions,
-													   listed);
+													   listed) == PLH_SHOWN;
 
 	search->named_us += plh_clock_us(CLOCK_MONOTONIC) - begun_us;
 	return is_shown &&

@@ -7,7 +7,6 @@
 #ifndef PLH_WORST_SUSPECTS_H
 #define PLH_WORST_SUSPECTS_H
 
-#include "profile/profile_image.h"
 #include "reader/server_figures.h"
 #include "verdict/suppression.h"
 

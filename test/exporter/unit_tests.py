@@ -29,7 +29,7 @@ here = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.abspath(sys.argv.pop(1)), here]
 
 import peer
-from pg_leakhunt_exporter import command_line, exposition, service
+from pg_leakhunt_exporter import command_line, connections, exposition, http_head, service
 from pg_leakhunt_exporter.back_off import BackOff
 from pg_leakhunt_exporter.destinations import Directory, Profile, destination, kind_of
 from pg_leakhunt_exporter.posting import HandOverError
@@ -175,7 +175,7 @@ class Pushes(unittest.TestCase):
             destination("otel", url, settings(http_timeout=10.0)).take(PROFILE)
         destination("otel", url, settings(http_timeout=10.0, ca_file=files[0])).take(PROFILE)
 
-    def test_a_peer_that_is_down(self):
+    def test_a_peer_that_is_down_is_an_error(self):
         with socket.create_server(("127.0.0.1", 0)) as free:
             url = f"http://127.0.0.1:{free.getsockname()[1]}/ingest"
         with self.assertRaisesRegex(HandOverError, "Connection refused"):
@@ -188,7 +188,7 @@ class Files(unittest.TestCase):
         self.addCleanup(directory.cleanup)
         self.path = directory.name
 
-    def test_old_ones_go_and_others_stay(self):
+    def test_old_files_go_and_others_stay(self):
         open(os.path.join(self.path, "pg_leakhunt.notes"), "wb").close()
         for second in range(5):
             for server in (None, "a", "a.1"):
@@ -238,7 +238,7 @@ class Arguments(unittest.TestCase):
         self.assertEqual(raised.exception.code, 2)
         return text.getvalue()
 
-    def test_wrong_arguments(self):
+    def test_wrong_arguments_are_refused(self):
         ingest = "http://h/ingest"
         for arguments, message in (
                 ((), "required: push | serve"),
@@ -272,29 +272,30 @@ class Arguments(unittest.TestCase):
                 (("push", "--tok", "/dev/null", ingest), "unrecognized arguments"),
                 (("serve",), r"required: [HOST:]PORT"),
                 (("serve", "host"), '"host" is not PORT or HOST:PORT'),
+                (("serve", "--host", "db1:9717", "1"), '"db1:9717" is not a name of a host without a port'),
                 (("serve", "1:65536"), "is not PORT or HOST:PORT"),
                 (("serve", "192.0.2.1:1"), "192.0.2.1 port 1: Cannot assign requested address")):
             with self.subTest(" ".join(arguments)):
                 self.assertIn(message, self.error(*arguments))
 
-    def test_addresses(self):
+    def test_addresses_are_host_and_port(self):
         for text, address in {"9717": ("127.0.0.1", 9717), "0.0.0.0:80": ("0.0.0.0", 80),
                               "[::1]:80": ("::1", 80)}.items():
             self.assertEqual(command_line.address(text), address)
 
-    def test_names_of_servers(self):
+    def test_servers_are_named_by_their_dsn(self):
         for given, name in (({}, "localhost:5432"), ({"port": "5433", "host": "db"}, "db:5433"),
                             ({"service": "shop", "port": "1"}, "shop")):
             self.assertEqual(command_line.server_name(given), name)
 
 
 class Exposition(unittest.TestCase):
-    def test_text(self):
-        rows = [("rss_bytes", "client backend", None, None, None, 1.5e9),
-                ("dropped_total", None, None, None, None, 3.0),
-                ("rss_bytes", "a \"b\"\\\n", "leak", "ctx", "f (a.c:1)", 0.1),
-                ("rss_bytes", "none", None, None, None, None),
-                ("odd-name", None, None, None, None, math.inf)]
+    def test_rows_become_text(self):
+        rows = [("rss_bytes", "client backend", None, None, None, None, None, 1.5e9),
+                ("dropped_total", None, None, None, None, None, None, 3.0),
+                ("rss_bytes", "a \"b\"\\\n", "leak", "ctx", "f (a.c:1)", None, None, 0.1),
+                ("rss_bytes", "none", None, None, None, None, None, None),
+                ("odd-name", None, None, None, None, None, None, math.inf)]
         self.assertEqual(exposition.expose([({}, True, rows)]), """\
 # HELP pg_leakhunt_up 1, or 0 if pg_leakhunt cannot be asked or is not loaded: the log of pg_leakhunt_export says why.
 # TYPE pg_leakhunt_up gauge
@@ -312,14 +313,14 @@ pg_leakhunt_odd_name +Inf
 """.replace('Figure "odd-name"', 'Figure "odd_name"'))
 
     def test_samples_of_several_servers_stand_together(self):
-        row = [("x", None, None, None, None, 1.0)]
+        row = [("x", None, None, None, None, None, None, 1.0)]
         text = exposition.expose(
             [({"server": "a"}, True, row), ({"server": "b"}, False, []), ({"server": "c"}, False, row)])
         self.assertEqual([line for line in text.split("\n") if line and line[0] != "#"], [
             'pg_leakhunt_up{server="a"} 1', 'pg_leakhunt_up{server="b"} 0', 'pg_leakhunt_up{server="c"} 0',
             'pg_leakhunt_x{server="a"} 1', 'pg_leakhunt_x{server="c"} 1'])
 
-    def test_numbers(self):
+    def test_numbers_are_as_prometheus_reads_them(self):
         for value, text in ((0.0, "0"), (-1.5, "-1.5"), (1e300, "1e+300"), (math.nan, "NaN"),
                             (-math.inf, "-Inf")):
             self.assertEqual(exposition.number(value), text)
@@ -342,6 +343,8 @@ class Waits(unittest.TestCase):
         back_off.succeeded()
         back_off.failed(at_least=7)
         self.assertEqual(back_off.seconds_left(), 7)
+        back_off.failed(at_least=86400)
+        self.assertEqual(back_off.seconds_left(), 60)
 
     def test_push_comes_less_often_while_it_fails(self):
         now, sleeps = [0.0], []
@@ -381,11 +384,11 @@ class Scrapes(unittest.TestCase):
 
         def metrics(self):
             self._answer()
-            return True, [("x", None, None, None, None, 1.0)]
+            return True, [("x", None, None, None, None, None, None, 1.0)]
 
-    def start(self, *servers, http_timeout=5.0):
+    def start(self, *servers, http_timeout=5.0, hosts=()):
         served = service.Service(("127.0.0.1", 0), servers, settings(
-            http_timeout=http_timeout, connect_timeout=0.1, query_timeout=0.1))
+            http_timeout=http_timeout, hosts=hosts))
         thread = threading.Thread(target=served.serve_forever)
         thread.start()
         self.addCleanup(lambda: (served.shutdown(), thread.join(), served.server_close()))
@@ -400,12 +403,17 @@ class Scrapes(unittest.TestCase):
     def exchange(self, served, request):
         with socket.create_connection(served.server_address[:2], 10) as connection:
             connection.sendall(request)
-            answer = b"".join(iter(lambda: connection.recv(1 << 16), b""))
-        head, _, body = answer.partition(b"\r\n\r\n")
-        return head.decode(), body
+            return self.take(connection)
+
+    def take(self, connection):
+        """Head and body of an answer, behind which the connection may stay."""
+        with connection.makefile("rb") as file:
+            lines = list(iter(file.readline, b"\r\n"))
+            head = b"".join(lines).decode()
+            return head, file.read(int(head.lower().partition("content-length:")[2].split("\r\n")[0]))
 
     def get(self, served, path):
-        return self.exchange(served, f"GET {path} HTTP/1.1\r\nHost: h\r\n\r\n".encode())
+        return self.exchange(served, f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
 
     def replay(self, served, name):
         with open(os.path.join(here, "exchanges", name + ".http"), "rb") as file:
@@ -424,7 +432,7 @@ class Scrapes(unittest.TestCase):
         self.assertIn("Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n", head)
         self.assertTrue(body.endswith(b"\npg_leakhunt_x 1\n"))
 
-    def test_one_of_several_servers(self):
+    def test_one_of_several_servers_can_be_asked(self):
         served = self.start(self.Server("a", lambda: b"A"), self.Server("b:1", lambda: b"B"))
         self.assertEqual(self.get(served, "/debug/pprof/allocs?server=b:1")[1], b"B")
         for path in ("/debug/pprof/allocs", "/debug/pprof/allocs?server=c"):
@@ -434,7 +442,7 @@ class Scrapes(unittest.TestCase):
         self.assertIn(b"/debug/pprof/allocs?server=b%3A1", self.get(served, "/")[1])
         self.assertIn(b'pg_leakhunt_x{server="b:1"} 1', self.get(served, "/metrics")[1])
 
-    def test_servers_that_do_not_answer(self):
+    def test_servers_that_do_not_answer_are_told(self):
         def fail(error):
             raise error
         served = self.start(self.Server("a", lambda: fail(ServerError("it is down", 7.2))))
@@ -447,33 +455,60 @@ class Scrapes(unittest.TestCase):
         for path in ("/metrics", "/debug/pprof/allocs"):
             self.assertIn(" 503 ", self.get(busy, path)[0])
 
-    def test_wrong_requests(self):
+    def test_wrong_requests_are_refused(self):
         served = self.start(self.Server("a", lambda: b"A"))
         self.assertIn(" 404 ", self.get(served, "/other")[0])
         self.assertIn(" 501 ", self.exchange(served, b"POST / HTTP/1.1\r\n\r\n")[0])
         self.assertIn("400", self.exchange(served, b"rubbish\r\n\r\n")[0])
         self.assertIn(" 414 ", self.exchange(served, b"GET /" + 70000 * b"x" + b" HTTP/1.1\r\n\r\n")[0])
 
+    def hold(self, stack, served, count, request=b""):
+        """Open connections, which send that and no more."""
+        held = []
+        for _ in range(count):
+            held.append(stack.enter_context(socket.create_connection(served.server_address[:2], 10)))
+            held[-1].sendall(request)
+        return held
+
     def test_connections_are_bounded_in_number(self):
         served = self.start(self.Server("a", lambda: b"A"), http_timeout=60.0)
+        limit = served.connections._limit
+        with contextlib.ExitStack() as stack, self.assertLogs("pg_leakhunt_exporter.connections", "WARNING"):
+            held = self.hold(stack, served, limit + 20, b"GET / HT")
+            self.assertIn(" 200 ", self.get(served, "/")[0])
+            self.assertLessEqual(len(served.connections), limit + 1)
+            # The oldest ones went, with a reason, and the others stay.
+            for connection in held[:20]:
+                self.assertIn(" 408 ", self.take(connection)[0])
+            held[-1].sendall(b"TP/1.1\r\nHost: localhost\r\n\r\n")
+            self.assertIn(" 200 ", self.take(held[-1])[0])
+        self.wait_for(lambda: not len(served.connections))
+
+    def test_a_kept_connection_is_worth_more_than_one_that_never_asked(self):
+        served = self.start(self.Server("a", lambda: b"A"), http_timeout=60.0)
         with contextlib.ExitStack() as stack:
-            for _ in range(service.MAX_CONNECTIONS):
-                stack.enter_context(socket.create_connection(served.server_address[:2]))
-            self.wait_for(lambda: len(served._open) == service.MAX_CONNECTIONS)
-            threads = threading.active_count()
-            head, body = self.get(served, "/")
-            self.assertRegex(head, r"^HTTP/1\.0 503 ")
-            self.assertEqual(body, b"too many connections\n")
-            self.assertEqual(threading.active_count(), threads)
-        self.wait_for(lambda: not served._open)
-        self.assertIn(" 200 ", self.get(served, "/")[0])
+            (kept,) = self.hold(stack, served, 1)
+            for _ in range(3):
+                kept.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                self.assertIn("\r\nConnection: keep-alive\r\n", self.take(kept)[0])
+                self.hold(stack, served, served.connections._limit + 5, b"x")
+
+    def test_connections_are_kept_unless_the_peer_wants_it_otherwise(self):
+        served = self.start(self.Server("a", lambda: b"A"))
+        for version, header in (("1.0", ""), ("1.1", "Connection: close\r\n"), ("1.1", "Content-Length: 1\r\n")):
+            with socket.create_connection(served.server_address[:2], 10) as connection:
+                connection.sendall(f"GET / HTTP/{version}\r\nHost: localhost\r\n{header}\r\n".encode())
+                self.assertIn("\r\nConnection: close\r\n", self.take(connection)[0])
+                self.assertEqual(connection.recv(1), b"")
+        with socket.create_connection(served.server_address[:2], 10) as connection:
+            connection.sendall(2 * b"GET /other HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            self.assertIn(" 404 ", self.take(connection)[0])
 
     def test_connections_are_bounded_in_time(self):
         silent = self.start(self.Server("a", lambda: b"A"), http_timeout=0.2)
         with socket.create_connection(silent.server_address[:2], 10) as connection:
-            self.assertEqual(connection.recv(1), b"")
-        slow = self.start(self.Server("a", lambda: b"A"), http_timeout=0.3)
-        slow._longest_seconds = 0.5
+            self.assertIn(" 408 ", self.take(connection)[0])
+        slow = self.start(self.Server("a", lambda: b"A"), http_timeout=0.5)
         with socket.create_connection(slow.server_address[:2], 10) as connection:
             with self.assertRaises(OSError):
                 for _ in range(100):
@@ -483,11 +518,42 @@ class Scrapes(unittest.TestCase):
     def test_a_peer_that_takes_nothing_holds_up_nobody(self):
         large = os.urandom(1 << 24)
         served = self.start(self.Server("a", lambda: large), http_timeout=1.0)
-        with self.assertLogs("pg_leakhunt_exporter.service", "WARNING"), \
+        with self.assertLogs("pg_leakhunt_exporter.connections", "WARNING"), \
                 socket.create_connection(served.server_address[:2]) as deaf:
-            deaf.sendall(b"GET /debug/pprof/allocs HTTP/1.1\r\n\r\n")
+            deaf.sendall(b"GET /debug/pprof/allocs HTTP/1.0\r\n\r\n")
             self.assertEqual(self.get(served, "/debug/pprof/allocs")[1], large)
-            self.wait_for(lambda: not served._open)
+            self.wait_for(lambda: not len(served.connections))
+
+    def test_peers_that_take_nothing_do_not_use_up_the_answers(self):
+        large = os.urandom(1 << 23)
+        served = self.start(self.Server("a", lambda: large), http_timeout=60.0)
+        with contextlib.ExitStack() as stack:
+            self.hold(stack, served, connections.MAX_ANSWERS, b"GET /debug/pprof/allocs HTTP/1.0\r\n\r\n")
+            self.wait_for(lambda: sum(connection.state == connections.State.TAKING
+                                      for connection in served.connections._open) == connections.MAX_ANSWERS)
+            self.assertIn(" 200 ", self.get(served, "/metrics")[0])
+
+    def test_names_of_others_are_not_served(self):
+        names = http_head.served_names("127.0.0.1", ["db1.example.com"])
+        for host in ("localhost", "localhost:9717", "a.localhost", "LOCALHOST.", "127.0.0.1:1", "192.0.2.7",
+                     "[::1]:9717", "[fe80::1]", "db1.example.com:9717", "DB1.example.com.", socket.gethostname()):
+            self.assertTrue(http_head.is_served(host, names), host)
+        for host in ("", ":9717", "evil.example.com", "evil.example.com:9717", "localhost.evil.com", "xlocalhost",
+                     "127.0.0.1.evil.com", "a@localhost", "localhost evil", "[evil]", "db1", "localhost:80:80",
+                     "127.0.0.1:9717, localhost", "xn--a"):
+            self.assertFalse(http_head.is_served(host, names), host)
+        served = self.start(self.Server("a", lambda: b"A"), hosts=["db1.example.com"])
+        for request, status in ((b"GET /metrics HTTP/1.1\r\nHost: evil.example.com:9717\r\n\r\n", 421),
+                                (b"GET http://evil.example.com/metrics HTTP/1.1\r\nHost: localhost\r\n\r\n", 421),
+                                (b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n", 400),
+                                (b"GET /metrics HTTP/1.1\r\n\r\n", 400),
+                                (b"GET /metrics HTTP/1.1\r\nHost: db1.example.com\r\n\r\n", 200),
+                                (b"GET http://localhost/metrics HTTP/1.1\r\nHost: x\r\n\r\n", 200)):
+            head, body = self.exchange(served, request)
+            self.assertIn(f" {status} ", head, request)
+            if status == 421:
+                self.assertIn(b"nothing is served as 'evil.example.com", body)
+                self.assertIn(b"--host=NAME", body)
 
 
 if __name__ == "__main__":

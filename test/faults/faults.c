@@ -40,8 +40,8 @@
 #define HELD (-2)
 
 /*
- * Whoever is held looks this often whether it is over, and so many times: the test may
- * have died.
+ * How often whoever is held looks whether it is over, and how many times at the most: the
+ * test may have died.
  */
 #define HELD_PAUSE_US 1000
 #define HELD_LOOKS (300 * 1000)
@@ -52,9 +52,9 @@ typedef struct Faults
 	char		function[24];	/* that fails, or several with blanks between; "*" =
 								 * each of them */
 	int32_t		failure;		/* errno of the failure, HALFWAY or HELD */
-	uint32_t	every;			/* each so many calls one fails; 0 = none */
-	uint32_t	calls;			/* so many calls since the test has set it */
-	uint32_t	failed;			/* so many of them failed */
+	uint32_t	every;			/* one call of this number fails; 0 = none */
+	uint32_t	calls;			/* the number since the test has set it */
+	uint32_t	failed;			/* the number of calls that failed */
 	int64_t		clock_offset_s; /* added to the wall clock */
 	int32_t		pid;			/* of the only process whose calls count; 0: all do */
 } Faults;
@@ -345,15 +345,6 @@ fsync(int fd)
 	REAL(fsync);
 	return is_armed("fsync") && is_our_descriptor(fd) && fails_now("fsync") ?
 		-1 : real(fd);
-}
-
-/* A symbolizer unmaps all shared memory, but needs this to be as it was. */
-int
-munmap(void *address, size_t bytes)
-{
-	REAL(munmap);
-	return faults != NULL && (char *) address <= (char *) faults &&
-		(char *) address + bytes > (char *) faults ? 0 : real(address, bytes);
 }
 
 void *

@@ -16,7 +16,7 @@
 #include "base/whole_io.h"
 #include "fuzz.h"
 
-/* Memory that an input may take: so many times its size, and some at the start. */
+/* Memory that an input may take: its size times this factor, and some at the start. */
 #define MEMORY_FACTOR 64
 #define MEMORY_START (16 * 1024 * 1024)
 
@@ -27,7 +27,7 @@
 #define MAX_SECONDS 1.0
 #define ENDLESS_SECONDS 10
 
-/* One in so many inputs is used for what takes longest, too. */
+/* One in this number of inputs is used for what takes longest, too. */
 #define FAR_PART 8
 
 bool		fuzz_replays;

@@ -64,7 +64,7 @@ use_baseline(void *arg)
 	look_up(baseline);
 	HOLDS(walk_profile(&image, baseline) == NULL);
 	judge_profile(&image, baseline);
-	dump_profile(&image, baseline);
+	dump_profile(&image);
 	if (drawn)
 		draw_profile(&image, baseline);
 }

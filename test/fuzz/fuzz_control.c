@@ -50,7 +50,7 @@ bool		plh_enabled = true;
 static const uint8 *rest;
 static size_t rest_bytes;
 
-/* Take so many bytes of the input; what is missing is 0. */
+/* Take a number of bytes of the input; what is missing is 0. */
 static void
 take(void *target, size_t bytes)
 {
@@ -118,21 +118,21 @@ write_meanwhile(void)
 static void
 make_request(void)
 {
-	PlhControlWish wish = {.present = true};
+	PlhControlRequest request = {.present = true};
 	int16		pid;
 
 	take(&pid, sizeof(pid));
-	take(&wish.sample_interval, sizeof(wish.sample_interval));
-	take(&wish.duration_us, sizeof(wish.duration_us));
-	wish.scope = -1;
-	(void) plh_control_request(pid, &wish);
+	take(&request.sample_interval, sizeof(request.sample_interval));
+	take(&request.duration_us, sizeof(request.duration_us));
+	request.scope = -1;
+	(void) plh_control_request(pid, &request);
 }
 
 /* What processes do, as the input says. */
 static void
 use_file(void *arg)
 {
-	PlhControlWish wish;
+	PlhControlRequest request;
 
 	for (int steps = 0; steps < 32 && rest_bytes > 0; steps++)
 	{
@@ -142,14 +142,14 @@ use_file(void *arg)
 				make_request();
 				break;
 			case 1:
-				(void) plh_control_reset();
+				(void) plh_control_request(0, NULL);
 				break;
 			case 2:
 				plh_control_forget();
 				break;
 			default:
 				(void) plh_control_changed();
-				plh_control_poll(&wish);
+				plh_control_poll(&request);
 		}
 	}
 }
@@ -197,11 +197,11 @@ LLVMFuzzerTestOneInput(const uint8 *data, size_t bytes)
 {
 	rest = data;
 	rest_bytes = bytes;
-	snprintf(control_path, sizeof(control_path), "%s/" CONTROL_FILE,
+	snprintf(control_path, sizeof(control_path), "%s/" CONTROL_FILE ".1",
 			 fuzz_directory());
 	write_control_file();
 	plh_control_forget();
-	plh_control_start(fuzz_directory(), take_byte() % 8 == 0);
+	plh_control_start(fuzz_directory(), 1, take_byte() % 8 == 0);
 	fuzz_accepted += plh_control_file != NULL;
 	(void) fuzz_run(bytes, use_file, NULL);
 	unlink(control_path);

@@ -3,28 +3,17 @@
  *	  A dump file with anything in it: read, or refused by an ERROR that is
  *	  documented, and what was read used as a profile is.
  *
- * An input is a file.  Its version becomes the one that is read, so that a new
- * version does not make the corpus worthless.  A dump whose sites do not add up
- * to line 1, or which has not the size that it says, is refused at its very
- * end: that is left out here, as hardly any changed file would come through,
- * and tested in test/unit.
+ * An input is a file without the history in the header of its profile, which
+ * would be most of it.  Its size, checksum and layout become right, or hardly any
+ * changed file would come through: that those are looked at is tested in
+ * test/unit.
  */
 #include "postgres.h"
 
-#include "common/int.h"
-#include "utils/memutils.h"
-
-#include "reader/dump_header.h"
-
-/* What the sites add up to, and the file's size, is not looked at. */
-#define plh_dump_header_check(lines, dump, sums) ((void) (sums))
-#include "reader/dump_reader.c"
-#undef plh_dump_header_check
-
 #include "dump_file.h"
 #include "fuzz.h"
-
-#define VERSION_FIELD "dump_version="
+#include "profile/dump_layout.h"
+#include "profile_input.h"
 
 /* What is done with an input. */
 typedef struct Use
@@ -34,33 +23,32 @@ typedef struct Use
 	bool		drawn;
 } Use;
 
-/* Palloc a copy with the version that is read. */
+/* Palloc the file that an input stands for. */
 static Text
-with_version(const uint8 *data, Size bytes)
+file_of(const uint8 *data, Size bytes)
 {
-	static const Size room = sizeof(VERSION_FIELD) + 16;
-	const uint8 *field = memmem(data, bytes, VERSION_FIELD,
-								strlen(VERSION_FIELD));
-	Text		text = {palloc(bytes + room), 0};
-	Size		start = field == NULL ? 0 : field - data;
+	Size		head = Min(bytes, INPUT_HEAD_BYTES);
+	Text		text = {palloc0(bytes + INPUT_GAP_BYTES + 1), bytes};
+	PlhProfileHeader *header = (PlhProfileHeader *) text.data;
+	PlhDumpFoot foot;
 
-	memcpy(text.data, data, start);
-	text.bytes = start;
-	if (field != NULL)
-	{
-		text.bytes += sprintf(text.data + start, VERSION_FIELD "%d",
-							  PLH_DUMP_VERSION);
-		start += strlen(VERSION_FIELD);
-		while (start < bytes && data[start] >= '0' && data[start] <= '9')
-			start++;
-	}
-	memcpy(text.data + text.bytes, data + start, bytes - start);
-	text.bytes += bytes - start;
+	memcpy(text.data, data, head);
+	if (bytes < INPUT_HEAD_BYTES + sizeof(PlhDumpFoot))
+		return text;
+	text.bytes = bytes + INPUT_GAP_BYTES;
+	memcpy(text.data + head + INPUT_GAP_BYTES, data + head, bytes - head);
+	memcpy(header->magic, PLH_PROFILE_MAGIC, sizeof(header->magic));
+	if (header->layout_version != 7)
+		header->layout_version = PLH_LAYOUT_VERSION;
+	memcpy(&foot, text.data + text.bytes - sizeof(foot), sizeof(foot));
+	foot.profile_bytes %= text.bytes;
+	memcpy(text.data + text.bytes - sizeof(foot), &foot, sizeof(foot));
+	mend_foot(&text);
 	return text;
 }
 
 static void
-use_text(void *arg)
+use_file(void *arg)
 {
 	Use		   *use = arg;
 	Attempt		attempt = {.header_only = use->header_only};
@@ -78,7 +66,7 @@ int
 LLVMFuzzerTestOneInput(const uint8 *data, size_t bytes)
 {
 	static bool opened = false;
-	Use			use = {with_version(data, bytes)};
+	Use			use = {file_of(data, bytes)};
 
 	if (!opened)
 		open_dump_file();
@@ -86,8 +74,8 @@ LLVMFuzzerTestOneInput(const uint8 *data, size_t bytes)
 	set_dump_file(&use.text);
 	pfree(use.text.data);
 	use.drawn = fuzz_goes_far(data, bytes);
-	HOLDS(fuzz_run(bytes, use_text, &use) == 0);
+	HOLDS(fuzz_run(bytes, use_file, &use) == 0);
 	use.header_only = true;
-	HOLDS(fuzz_run(bytes, use_text, &use) == 0);
+	HOLDS(fuzz_run(bytes, use_file, &use) == 0);
 	return 0;
 }

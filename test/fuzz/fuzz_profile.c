@@ -84,7 +84,7 @@ use_image(PlhProfileImage *image, void *arg)
 	HOLDS(walk_profile(image, baseline) == NULL);
 	judge_profile(image, NULL);
 	judge_profile(image, baseline);
-	dump_profile(image, baseline);
+	dump_profile(image);
 	if (drawn)
 		draw_profile(image, baseline);
 	if (image->header->pid == PID &&
@@ -111,7 +111,7 @@ read_profile(void *arg)
 {
 	PlhProfileImage *image;
 
-	plh_profile_reader_each(fuzz_directory(), 0, true, use_header, NULL);
+	plh_profile_reader_each(fuzz_directory(), 0, true, NULL, use_header, NULL);
 	reads = 0;
 	image = plh_profile_reader_find(fuzz_directory(), PID, false);
 	if (image != NULL)

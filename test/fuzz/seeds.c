@@ -3,8 +3,8 @@
  *	  Writes the first inputs of the targets, in the layout of this version, by
  *	  the functions that processes write their files with.
  *
- * Usage: seeds DIRECTORY, which has a folder per target; or seeds DIRECTORY PROFILE,
- * for the seed that the profile of a process is.
+ * Usage: seeds DIRECTORY, which has a folder per target; or seeds DIRECTORY FILE, for
+ * the seed that the profile or the dump of a process is.
  */
 #include "postgres.h"
 
@@ -36,9 +36,9 @@ write_seed(const char *name, const void *data, Size bytes)
 	fuzz_write_file(path, data, bytes);
 }
 
-/* A profile, without the history of its header. */
+/* A profile, or a dump, without the history of its header. */
 static void
-write_profile_seed(const char *name, const PlhProfileHeader *header, Size bytes)
+write_profile_seed(const char *name, const void *header, Size bytes)
 {
 	char	   *input = palloc(bytes - INPUT_GAP_BYTES);
 
@@ -50,9 +50,12 @@ write_profile_seed(const char *name, const PlhProfileHeader *header, Size bytes)
 	pfree(input);
 }
 
-/* A file that a process has written, of which the end may not be used. */
+/*
+ * A file that a process has written: a dump, or a profile, of which the end may not
+ * be used.
+ */
 static void
-write_file_seed(const char *name, const char *path)
+write_file_seed(const char *name, const char *path, bool is_dump)
 {
 	PlhProfileHeader *header = calloc(1, MAX_FILE_BYTES);
 	int			fd = open(path, O_RDONLY);
@@ -64,7 +67,7 @@ write_file_seed(const char *name, const char *path)
 				MAX_FILE_BYTES);
 		exit(1);
 	}
-	write_profile_seed(name, header, header->used_bytes);
+	write_profile_seed(name, header, is_dump ? bytes : header->used_bytes);
 	close(fd);
 	free(header);
 }
@@ -82,7 +85,7 @@ write_dump_seed(const char *name, const PlhProfileImage *image, bool full)
 		plh_dump_symbols_make(plh_symbols_open(), image, &extras);
 	}
 	text = write_dump(image, &extras);
-	write_seed(name, text.data, text.bytes);
+	write_profile_seed(name, text.data, text.bytes);
 }
 
 /* A profile whose owner is said to write while it is read: see fuzz_profile.c. */
@@ -97,17 +100,18 @@ write_growing_seed(const PlhProfileHeader *header)
 	free(copy);
 }
 
-/* A profile with so many sites, and what is made of it. */
+/* A profile with a number of sites, and what is made of it. */
 static void
 write_profile_seeds(int sites, uint64 seed)
 {
 	PlhProfileHeader *header = make_profile(sites, seed);
-	PlhProfileImage image;
+	PlhProfileImage image = {0};
 	PlhBaseline *baseline;
 	char		name[64];
 
 	plh_profile_image_adopt(&image, header, header->used_bytes);
-	image.symbols = NULL;
+	image.names = NULL;
+	image.moved = NULL;
 	snprintf(name, sizeof(name), "profile/%d_sites", sites);
 	write_profile_seed(name, header, header->used_bytes);
 	write_growing_seed(header);
@@ -156,7 +160,11 @@ main(int argc, char **argv)
 	seeds = argv[1];
 	if (argc == 3)
 	{
-		write_file_seed("profile/server", argv[2]);
+		const char *name = strrchr(argv[2], '/');
+		bool		is_dump = name != NULL && strchr(name, '.') != NULL;
+
+		write_file_seed(is_dump ? psprintf("dump/server%s", name + 1) :
+						"profile/server", argv[2], is_dump);
 		return 0;
 	}
 	open_dump_file();

@@ -4,6 +4,6 @@
 --
 -- asked: of all
 -- suspect: none
--- says: Verdict: none
--- never: Verdict: (leak|held|query|contexts|malloc|mapped|retained|growing)
+-- says: There is no finding
+-- never: Verdict: (leak|held|query|contexts|malloc|mapped|freed|growing)
 SELECT now();

@@ -4,9 +4,9 @@
 -- runs.
 --
 -- suspect: query holding_in ExecutorState
--- figure: 400000000 runs holds
--- says: Verdict: query at holding_in \(incidents\.c:[0-9]+\) in ExecutorState
--- says: It is freed when that ends
--- says: Statement: SELECT count\(\*\), pg_sleep\(3600\) FROM hold_rows\(400, 6\)
+-- figure: 416000000 (statement|transaction) (holds|has allocated)
+-- says: Verdict: query \(the running statement or transaction\)
+-- says: The memory is freed when the statement ends
+-- says: Statement that holds most: SELECT count\(\*\), pg_sleep\(3600\) FROM hold_rows\(400, 6\)
 -- never: Verdict: leak
 SELECT count(*), pg_sleep(3600) FROM hold_rows(400, 6);

@@ -3,9 +3,10 @@
 -- The same query has ended, and its session is there.
 --
 -- suspect: none
--- figure: 400000000 it held
+-- passing: yes
+-- figure: 400000000 the largest call site held about
 -- says: Verdict: none
--- says: When it held most
+-- says: At its sampled peak
 -- says: holding_in \(incidents\.c:[0-9]+\) in ExecutorState
 -- says: SELECT count\(\*\) FROM hold_rows\(400, 4\)
 SELECT count(*) FROM hold_rows(400, 4);

@@ -4,7 +4,10 @@
 --
 -- asked: when it has ended
 -- suspect: none
--- says: (leak approximation summary|memory peak)
+-- says: leak approximation summary: ~0 bytes
+-- says: Nothing is left of what was sampled
+-- says: Its peak was [0-9]+ MB \(estimated from samples\)
+-- never: It held
 -- says: holding_in \(incidents\.c:[0-9]+\) +\| ExecutorState +\| (3[2-9]|4[0-3])[0-9] MB
 -- says: SELECT count\(\*\) FROM hold_rows\(400, 3\)
 SELECT count(*) FROM hold_rows(400, 3);

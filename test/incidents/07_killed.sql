@@ -5,8 +5,10 @@
 --
 -- asked: when it was killed
 -- suspect: query holding_in ExecutorState
--- figure: 400000000 ran held
 -- says: crashed
 -- says: holding_in \(incidents\.c:[0-9]+\) +\| ExecutorState +\| (3[2-9]|4[0-3])[0-9] MB
 -- says: was terminated by signal 9
+-- says: crashed, terminated by signal 9: Killed; it held (3[5-9]|4[0-3])[0-9] MB
+-- says: Signal 9 often comes from the kernel.s OOM killer
+-- never: [0-9]{5} bytes
 SELECT count(*), pg_sleep(3600) FROM hold_rows(400, 5);

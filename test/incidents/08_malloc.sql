@@ -3,9 +3,10 @@
 -- libxml2 gets 300 MB from malloc, 5 MB in each of 60 statements, past PostgreSQL's
 -- memory contexts.
 --
+-- source: https://github.com/percona/pg_stat_monitor/issues/792
 -- needs: leak_by_libxml(1, 1)
 -- suspect: malloc - -
--- figure: 300000000 malloc has given out
+-- figure: 300000000 malloc had given out
 -- says: Verdict: malloc
 -- says: libxml2\.so
 -- never: Verdict: leak

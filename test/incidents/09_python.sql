@@ -6,7 +6,7 @@
 -- needs: EXISTS (SELECT FROM pg_extension WHERE extname = 'plpython3u')
 -- suspect: mapped - -
 -- says: Verdict: mapped
--- says: [Pp]ython
+-- says: has loaded PL/Python: see what its functions keep in GD
 -- never: Verdict: leak
 SELECT 'SELECT remember_objects(40000);', 'SELECT pg_sleep(0.08);'
 FROM generate_series(1, 60) \gexec

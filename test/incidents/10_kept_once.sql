@@ -5,6 +5,6 @@
 -- suspect: held leaking_top TopMemoryContext
 -- figure: 100000000 left
 -- says: Verdict: held at leaking_top \(leaker\.c:[0-9]+\) in TopMemoryContext
--- says: Statement: SELECT leak_top\(1000, 100000\)
+-- says: Allocated by the statement: SELECT leak_top\(1000, 100000\)
 -- never: Verdict: leak
 SELECT leak_top(1000, 100000);

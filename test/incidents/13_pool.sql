@@ -6,7 +6,7 @@
 -- sessions: 50
 -- suspect: none
 -- says: Verdict: none
--- never: Verdict: (leak|held|query|contexts|malloc|mapped|retained|growing)
+-- never: Verdict: (leak|held|query|contexts|malloc|mapped|freed|growing)
 PREPARE balance AS SELECT balance FROM accounts WHERE id = $1;
 SELECT format('EXECUTE balance(%s);', i),
     format('UPDATE accounts SET balance = balance + 1 WHERE id = %s;', i + pg_backend_pid() % 1000),

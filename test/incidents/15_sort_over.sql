@@ -4,8 +4,8 @@
 --
 -- suspect: none
 -- says: Verdict: none
--- says: When it held most
--- never: Verdict: (leak|held|query|retained)
+-- says: At its sampled peak
+-- never: Verdict: (leak|held|query|freed)
 SET work_mem = '256MB';
 SELECT max(sorted.md5) FROM (SELECT md5(i::text) FROM generate_series(1, 1200000) i ORDER BY 1 OFFSET 1) sorted;
 SELECT pg_sleep(2);

@@ -6,7 +6,7 @@
 -- needs: leak_by_libxml(1, 1)
 -- preloaded: yes
 -- suspect: malloc leak_by_libxml [[]malloc]
--- figure: 300000000 it keeps
+-- figure: 300000000 sampled memory\.
 -- says: Verdict: malloc at leak_by_libxml
 -- never: Verdict: leak
 SELECT 'SELECT leak_by_libxml(1000, 5);', 'SELECT pg_sleep(0.08);'

@@ -5,6 +5,8 @@
 -- suspect: held hold_chunk TopMemoryContext
 -- figure: 104857600 left
 -- says: Verdict: held at hold_chunk \(leaker\.c:[0-9]+\) in TopMemoryContext
--- says: Statement: SELECT hold_chunk\(104857600\)
+-- says: Allocated by the statement: SELECT hold_chunk\(104857600\)
+-- says: Next: There is no need to act
 -- never: Verdict: leak
+-- never: pg_terminate_backend
 SELECT hold_chunk(104857600);

@@ -22,6 +22,8 @@ PG_FUNCTION_INFO_V1(hold_in_trigger);
 PG_FUNCTION_INFO_V1(hold_contexts);
 PG_FUNCTION_INFO_V1(free_and_keep);
 PG_FUNCTION_INFO_V1(leak_by_libxml);
+PG_FUNCTION_INFO_V1(remember_ids);
+PG_FUNCTION_INFO_V1(grow_buffer);
 
 #define CHUNK_BYTES 1000
 
@@ -118,4 +120,43 @@ leak_by_libxml(PG_FUNCTION_ARGS)
 	for (int i = 0; copy != NULL && i < PG_GETARG_INT32(1); i++)
 		(void) copy(text);
 	PG_RETURN_BOOL(copy != NULL);
+}
+
+/*
+ * remember_ids(count int): appends to an array of the session, which doubles when it is
+ * full.
+ */
+Datum
+remember_ids(PG_FUNCTION_ARGS)
+{
+	static int64 *seen;
+	static int64 seen_count,
+				room;
+
+	for (int i = 0; i < PG_GETARG_INT32(0); i++)
+	{
+		if (seen_count == room)
+		{
+			room = Max(1024, 2 * room);
+			seen = seen == NULL ?
+				MemoryContextAlloc(TopMemoryContext, room * sizeof(int64)) :
+				repalloc_huge(seen, room * sizeof(int64));
+		}
+		seen[seen_count++] = i;
+	}
+	PG_RETURN_VOID();
+}
+
+/* grow_buffer(bytes int): enlarges a buffer of the session. */
+Datum
+grow_buffer(PG_FUNCTION_ARGS)
+{
+	static char *buffer;
+	static Size size;
+
+	size += PG_GETARG_INT32(0);
+	buffer = buffer == NULL ? MemoryContextAllocHuge(TopMemoryContext, size) :
+		repalloc_huge(buffer, size);
+	memset(buffer, 1, size);
+	PG_RETURN_VOID();
 }

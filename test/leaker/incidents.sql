@@ -10,3 +10,7 @@ CREATE FUNCTION free_and_keep(megabytes int) RETURNS void
     AS :'incidents' LANGUAGE C STRICT;
 CREATE FUNCTION leak_by_libxml(kilobytes int, times int) RETURNS bool
     AS :'incidents' LANGUAGE C STRICT;
+CREATE FUNCTION remember_ids(count int) RETURNS void
+    AS :'incidents' LANGUAGE C STRICT;
+CREATE FUNCTION grow_buffer(bytes int) RETURNS void
+    AS :'incidents' LANGUAGE C STRICT;

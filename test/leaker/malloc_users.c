@@ -55,7 +55,7 @@ holding_malloc(Size bytes)
 	return block;
 }
 
-/* hold_malloc(bytes int, times bigint): so many blocks, of 16 bytes at least */
+/* hold_malloc(bytes int, times bigint): as many blocks as "times", of 16 bytes at least */
 Datum
 hold_malloc(PG_FUNCTION_ARGS)
 {
@@ -116,7 +116,7 @@ regrowing_malloc(HeldBlock *block, Size bytes)
 	return moved;
 }
 
-/* regrow_malloc(bytes int): let each block that is held have so many */
+/* regrow_malloc(bytes int): let each block that is held have that size */
 Datum
 regrow_malloc(PG_FUNCTION_ARGS)
 {
@@ -249,7 +249,7 @@ start_thread(Party *party, void *(*function) (void *), int64 rounds, uint64 seed
 		elog(FATAL, "no thread");
 }
 
-/* Let the calling thread, and so many others, exchange blocks. */
+/* Let the calling thread and a number of others exchange blocks. */
 static bool
 exchange_with(int threads, int64 rounds, void (*meanwhile) (int64 round))
 {

@@ -12,7 +12,8 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 our @EXPORT = qw(
-  run_export start_export start_service start_peer stop_program replay threads_of
+  run_export start_export start_service start_peer stop_program connect_to exchange replay
+  status_of threads_of files_of
 );
 
 my $peer_program = "$FindBin::RealBin/../exporter/peer.py";
@@ -42,10 +43,14 @@ sub run_export
 	return ($? >> 8, $stderr);
 }
 
+# How many files a program that is started may open; undef for our own limit.
+our $file_limit;
+
 # Start a program, with a file for what it says.
 sub start_program
 {
 	my (@command) = @_;
+	@command = ('sh', '-c', 'ulimit -n "$0" && exec "$@"', $file_limit, @command) if defined $file_limit;
 	my $log = "$logs/program." . $number++;
 	my $run = IPC::Run::start(\@command, '<', '/dev/null', '>', $log, '2>&1');
 
@@ -104,24 +109,63 @@ sub stop_program
 	return $? & 127 ? 'signal ' . ($? & 127) : $? >> 8;
 }
 
+# Connect to a program; undef if it does not accept in time.
+sub connect_to
+{
+	my ($program) = @_;
+	my ($port) = $program->{url} =~ /(\d+)$/;
+
+	return IO::Socket::INET->new(PeerHost => '127.0.0.1', PeerPort => $port, Timeout => 20);
+}
+
+# Send a request over a connection, which stays; returns head and body of the answer,
+# as far as they come in time.
+sub exchange
+{
+	my ($socket, $request, $seconds) = @_;
+	my $answer = '';
+
+	local $SIG{PIPE} = 'IGNORE';
+	local $SIG{ALRM} = sub { die "no answer\n" };
+	eval
+	{
+		alarm($seconds // $PostgreSQL::Test::Utils::timeout_default);
+		syswrite($socket, $request);
+		while ($answer !~ /^(.*?\r\n\r\n)/s || length($answer) < length($1) + ($1 =~ /^Content-Length: (\d+)/mi ? $1 : 0))
+		{
+			sysread($socket, $answer, 65536, length $answer) or last;
+		}
+		alarm(0);
+		1;
+	} or alarm(0);
+	return split /(?<=\r\n)\r\n/, $answer, 2;
+}
+
 # Send a recorded request as it is; returns head and body of the answer.
 sub replay
 {
 	my ($program, $file) = @_;
-	my ($port) = $program->{url} =~ /(\d+)$/;
-	my $socket = IO::Socket::INET->new(PeerHost => '127.0.0.1', PeerPort => $port) or die "port $port: $!";
+	my $socket = connect_to($program) or die "connect: $!";
 
-	print $socket slurp_file($file);
-	$socket->flush;
-	local $/;
-	return split /\r\n\r\n/, <$socket>, 2;
+	return exchange($socket, slurp_file($file));
 }
 
-sub threads_of
+# A number in the status of a program, as the system knows it.
+sub status_of
+{
+	my ($program, $name) = @_;
+
+	return slurp_file("/proc/$program->{pid}/status") =~ /^\Q$name\E:\s+(\d+)/m ? $1 : die;
+}
+
+sub threads_of { return status_of($_[0], 'Threads') }
+
+# How many files a program has open.
+sub files_of
 {
 	my ($program) = @_;
 
-	return slurp_file("/proc/$program->{pid}/status") =~ /^Threads:\s+(\d+)$/m ? $1 : die;
+	return scalar(() = glob("/proc/$program->{pid}/fd/*"));
 }
 
 1;

@@ -11,14 +11,12 @@ use warnings;
 use Errno ();
 use FindBin;
 
-# Offsets in the file, and the errno that is none; as in faults.c.  One call in so many
-# as are never made can't fail.
+# Offsets in the file, and the errno that is none; as in faults.c.  No call fails
+# if one in NEVER of them is to.
 use constant {
-	FAILURE => 24,
 	EVERY => 28,
 	COUNTS => 32,
 	CLOCK => 40,
-	PID => 48,
 	BYTES => 56,
 	HALFWAY => -1,
 	HELD => -2,
@@ -55,19 +53,25 @@ sub _write
 	return;
 }
 
+sub _read
+{
+	my ($self, $offset, $length) = @_;
+
+	sysseek($self->{file}, $offset, 0) or die $!;
+	sysread($self->{file}, my $bytes, $length) == $length or die $!;
+	return $bytes;
+}
+
 # From now on one in "every" calls of the function, or of several whose names have blanks
 # between them, fails: with the errno of that name, or, as "HALFWAY", by transferring a
 # part only.  With a pid, calls of other processes neither fail nor count.
 sub set
 {
 	my ($self, $function, $failure, $every, $pid) = @_;
+	my $clock = $self->_read(CLOCK, 8);
 
-	$self->clear;
-	$self->_write(COUNTS, pack('L2', 0, 0));
-	$self->_write(PID, pack('l', $pid // 0));
-	$self->_write(0, pack('a24 l', $function, $self->_number($failure)));
-	$self->_write(EVERY, pack('L', $every));
-	return;
+	# in one piece: a process that stands still must not go on before this holds
+	return $self->_write(0, pack('a24 l L L2 a8 l', $function, $self->_number($failure), $every, 0, 0, $clock, $pid // 0));
 }
 
 sub _number
@@ -96,12 +100,13 @@ sub clear
 	return $self->_write(EVERY, pack('L', 0));
 }
 
-# From now on the calls of the function are counted, and none fails.
+# From now on the calls of the function are counted, with a pid those of that process, and
+# none fails.
 sub count
 {
-	my ($self, $function) = @_;
+	my ($self, $function, $pid) = @_;
 
-	return $self->set($function, 'EIO', NEVER);
+	return $self->set($function, 'EIO', NEVER, $pid);
 }
 
 # Numbers of calls since set() or count(): all, and those that have failed.
@@ -109,9 +114,7 @@ sub _counts
 {
 	my ($self) = @_;
 
-	sysseek($self->{file}, COUNTS, 0) or die $!;
-	sysread($self->{file}, my $counts, 8) == 8 or die $!;
-	return unpack('L2', $counts);
+	return unpack('L2', $self->_read(COUNTS, 8));
 }
 
 sub calls
@@ -128,7 +131,7 @@ sub failed
 	return ($self->_counts)[1];
 }
 
-# The server's clock goes so many seconds ahead of the true one.
+# Set the server's clock a number of seconds ahead of the true one.
 sub set_clock
 {
 	my ($self, $seconds) = @_;

@@ -5,7 +5,28 @@ package LeakHunt;
 use strict;
 use warnings;
 
+# What servers of this test have left in /dev/shm goes with them: those that were stopped
+# at once, or whose sessions loaded the module by themselves, have left profiles.  As
+# this stands above the module that stops the servers, it is done after that.
+my $test_pid = $$;
+END
+{
+	if ($$ == $test_pid)
+	{
+		my ($name) = $0 =~ m{([^/]+)\.pl$};
+
+		for my $directory (glob('/dev/shm/pg_leakhunt.*'))
+		{
+			open my $note, '<', "$directory/README" or next;
+			my ($data) = grep { m{^data_directory: .*/t_\Q$name\E_\w+_data/pgdata$} } <$note>;
+
+			File::Path::rmtree($directory) if $data && $data =~ m{\Q$PostgreSQL::Test::Utils::tmp_check\E/};
+		}
+	}
+}
+
 use Exporter 'import';
+use File::Path ();
 use IPC::Run;
 use JSON::PP;
 use PostgreSQL::Test::Cluster;
@@ -14,9 +35,10 @@ use Test::More;
 
 our @EXPORT = qw(
   new_server define_leakers define_corner_cases set_and_reload
-  profile_directory profile_files dump_files
+  profile_directory profile_files dump_files dump_text
   ask ask_in_one_session process_row report_row report_figures session_pid malloc_tells
-  is_estimate is_near run_tool wait_until wait_for_server is_gone problem_at_exit
+  is_estimate is_near has_program needs_programs run_tool wait_until wait_for_server is_gone kill_server
+  problem_at_exit sessions_left
 );
 
 # The fixture module, built beside the tests; an absolute path.
@@ -123,9 +145,24 @@ sub profile_files
 sub dump_files
 {
 	my ($node, $pid) = @_;
-	my @files = sort glob($node->data_dir . "/pg_leakhunt/$pid.*.heap");
+	my @files = sort glob($node->data_dir . "/pg_leakhunt/$pid.*.profile");
 
 	return @files;
+}
+
+# The path of the text for jeprof and pprof that lies beside a dump.  That of a large
+# profile, or of a process that has crashed, comes a little later than the dump.
+sub dump_text
+{
+	my ($dump) = @_;
+	my $text = $dump =~ s/\.profile$/.heap/r;
+
+	for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
+	{
+		return $text if -e $text;
+		select(undef, undef, undef, 0.1);
+	}
+	die "\"$dump\" has no text";
 }
 
 # Sessions that ask, by the name of their server.
@@ -259,6 +296,22 @@ sub malloc_tells
 	return slurp_file("/proc/$pid/maps") !~ /libasan|vgpreload/;
 }
 
+sub has_program
+{
+	my ($program) = @_;
+
+	return scalar grep { -x "$_/$program" } split /:/, $ENV{PATH};
+}
+
+# Leave a file of tests out where a program is missing that it asks.
+sub needs_programs
+{
+	my ($missing) = grep { !has_program($_) } @_;
+
+	plan skip_all => "there is no $missing" if $missing;
+	return;
+}
+
 # What somebody else's tool prints; one that fails, fails the test.
 sub run_tool
 {
@@ -298,6 +351,19 @@ sub wait_for_server
 	die 'the server does not start again';
 }
 
+# Kill a postmaster, and wait until it and the given processes are gone.  Until somebody
+# has waited for it, which may be an init that looks every few seconds, its pid is taken
+# for a server that runs, and no other starts there.
+sub kill_server
+{
+	my ($node, @children) = @_;
+	my ($postmaster) = split /\n/, slurp_file($node->data_dir . '/postmaster.pid');
+
+	$node->kill9;
+	return wait_until(sub { !grep { -e "/proc/$_" } $postmaster, @children },
+		'a killed postmaster and its children are gone');
+}
+
 # Wait until a file or directory is gone.  The postmaster removes its directory when
 # its pid file, for which pg_ctl waits, is gone.
 sub is_gone
@@ -331,6 +397,26 @@ sub problem_at_exit
 		select(undef, undef, undef, 0.01);
 	}
 	return "process $pid does not exit: " . whereabouts($node, $pid);
+}
+
+# How many processes there are that serve a role, of any name if none is given: they
+# exit some time after their clients and pg_stat_activity have seen the last of them.
+sub sessions_left
+{
+	my ($node, $role) = @_;
+	my ($postmaster) = split /\n/, slurp_file($node->data_dir . '/postmaster.pid');
+	my $left = 0;
+
+	$role //= '\S+';
+	for my $process (glob('/proc/[0-9]*'))
+	{
+		local $/ = undef;
+		open my $stat, '<', "$process/stat" or next;
+		next if (<$stat> // '') !~ /\) \w $postmaster /;
+		open my $title, '<', "$process/cmdline" or next;
+		$left++ if (<$title> // '') =~ /^postgres: (?:.*: )?$role \S+ \[local\]/;
+	}
+	return $left;
 }
 
 1;

@@ -1,16 +1,20 @@
-# Profiles for pprof as those see them who store such profiles: a reader of the format
-# that knows nothing of how we write it, and the rules by which Pyroscope and Parca take
-# a profile or refuse it.
+# Profiles for pprof as those see them who store such profiles: what go tool pprof reads
+# in them, and the rules by which Pyroscope and Parca take a profile or refuse it.  What
+# the format itself demands, as that ids and texts are there, go tool pprof checks.
 package Pprof;
 
 use strict;
 use warnings;
+no warnings 'portable';    # addresses are of 64 bits
 
 use Encode;
 use Exporter 'import';
 use File::Basename;
+use LeakHunt;
+use PostgreSQL::Test::Utils;
+use Time::Local;
 
-our @EXPORT = qw(read_pprof pprof_faults pprof_sum pprof_label pprof_stack pprof_values);
+our @EXPORT = qw(raw_pprof read_pprof pprof_faults pprof_sum pprof_label pprof_stack pprof_values);
 
 # What stores take at most, by their defaults.
 my %limits = (
@@ -24,165 +28,142 @@ my %limits = (
 	age => 3_600,
 	ahead => 600);
 
-# The messages of the format: for each number of a field its name, and what it is: a
-# "number", "numbers" (repeated), "bytes" or "texts" (repeated), a message, or several.
-my %messages = (
-	profile => {
-		1 => [ 'sample_type', 'value_type', 1 ],
-		2 => [ 'sample', 'sample', 1 ],
-		3 => [ 'mapping', 'mapping', 1 ],
-		4 => [ 'location', 'location', 1 ],
-		5 => [ 'function', 'function', 1 ],
-		6 => [ 'string_table', 'texts' ],
-		7 => [ 'drop_frames', 'number' ],
-		8 => [ 'keep_frames', 'number' ],
-		9 => [ 'time_nanos', 'number' ],
-		10 => [ 'duration_nanos', 'number' ],
-		11 => [ 'period_type', 'value_type' ],
-		12 => [ 'period', 'number' ],
-		13 => [ 'comment', 'numbers' ],
-		14 => [ 'default_sample_type', 'number' ],
-	},
-	value_type => { 1 => [ 'type', 'number' ], 2 => [ 'unit', 'number' ] },
-	sample => {
-		1 => [ 'location_id', 'numbers' ],
-		2 => [ 'value', 'numbers' ],
-		3 => [ 'label', 'label', 1 ],
-	},
-	label => {
-		1 => [ 'key', 'number' ],
-		2 => [ 'str', 'number' ],
-		3 => [ 'num', 'number' ],
-		4 => [ 'num_unit', 'number' ],
-	},
-	mapping => {
-		1 => [ 'id', 'number' ],
-		2 => [ 'memory_start', 'number' ],
-		3 => [ 'memory_limit', 'number' ],
-		4 => [ 'file_offset', 'number' ],
-		5 => [ 'filename', 'number' ],
-		6 => [ 'build_id', 'number' ],
-		7 => [ 'has_functions', 'number' ],
-		8 => [ 'has_filenames', 'number' ],
-		9 => [ 'has_line_numbers', 'number' ],
-		10 => [ 'has_inline_frames', 'number' ],
-	},
-	location => {
-		1 => [ 'id', 'number' ],
-		2 => [ 'mapping_id', 'number' ],
-		3 => [ 'address', 'number' ],
-		4 => [ 'line', 'line', 1 ],
-		5 => [ 'is_folded', 'number' ],
-	},
-	line => { 1 => [ 'function_id', 'number' ], 2 => [ 'line', 'number' ] },
-	function => {
-		1 => [ 'id', 'number' ],
-		2 => [ 'name', 'number' ],
-		3 => [ 'system_name', 'number' ],
-		4 => [ 'filename', 'number' ],
-		5 => [ 'start_line', 'number' ],
-	});
-
-# Take a number off the front of bytes; numbers are signed, of 64 bits.
-sub take_number
+# A profile in which pprof is told to leave out nothing: the pattern of functions that it
+# names for that, a text of many alternatives behind its tag and length, matches none.
+sub with_all_functions
 {
 	my ($bytes) = @_;
-	my ($value, $shift) = (0, 0);
 
-	while (1)
+	if ($bytes =~ /\x32([\x80-\xff]*[\x00-\x7f])(?=\w+(?:\|\w+){9})/)
 	{
-		my $byte = ord substr($$bytes, 0, 1, '') if length $$bytes;
+		my @digits = unpack 'C*', $1;
+		my $length = 0;
 
-		die "the profile is cut short\n" unless defined $byte;
-		$value |= ($byte & 0x7F) << $shift if $shift < 64;
-		last if $byte < 0x80;
-		$shift += 7;
+		$length |= ($digits[$_] & 0x7f) << 7 * $_ for 0 .. $#digits;
+		substr($bytes, $+[0], $length) = 'x' x $length;
 	}
-	return unpack 'q', pack 'Q', $value;
+	return $bytes;
 }
 
-# Take so many bytes off the front.
-sub take_bytes
+# All that go tool pprof reads in a profile, as text.
+sub raw_pprof
 {
-	my ($bytes, $count) = @_;
+	my ($bytes) = @_;
+	my $path = PostgreSQL::Test::Utils::tempdir() . '/profile.pb';
 
-	die "the profile is cut short\n" if $count < 0 || $count > length $$bytes;
-	return substr $$bytes, 0, $count, '';
+	append_to_file($path, with_all_functions($bytes));
+	local $ENV{TZ} = 'UTC';
+	return run_tool('go', 'tool', 'pprof', '-raw', '-symbolize=none', $path);
 }
 
-# Read a message of that kind.
-sub read_message
+# The labels in a line, in any case as texts: some may have blanks in them.
+sub labels_of
 {
-	my ($kind, $bytes) = @_;
-	my $fields = $messages{$kind};
-	my %message;
+	my ($line) = @_;
 
-	for my $field (values %$fields)
+	return [ map { /^(\w+):\[(.*)\]$/s ? { key => $1, text => $2 } : () } split /(?<=\]) (?=\w+:\[)/, $line ];
+}
+
+# Samples, each with its values, the ids of its locations, and labels; a second line of
+# these has those that are numbers.
+sub samples_of
+{
+	my (@lines) = @_;
+	my @samples;
+
+	for (@lines)
 	{
-		my ($name, $type, $repeated) = @$field;
+		if (/^\s+-?\d+[\s\d-]*: /)
+		{
+			my ($values, $ids) = split /: /;
 
-		$message{$name} = $type eq 'number' ? 0 : $repeated || $type =~ /s$/ ? [] : undef;
-	}
-	while (length $bytes)
-	{
-		my $tag = take_number(\$bytes);
-		my ($number, $wire) = ($tag >> 3, $tag & 7);
-		my ($name, $type, $repeated) = @{ $fields->{$number} // die "$kind has field $number\n" };
-		my $value =
-			$wire == 0 ? take_number(\$bytes)
-		  : $wire == 2 ? take_bytes(\$bytes, take_number(\$bytes))
-		  : die "$kind has wire type $wire\n";
-
-		if ($type eq 'number')
-		{
-			$message{$name} = $value;
+			push @samples, { values => [ split ' ', $values ], ids => [ split ' ', $ids // '' ], lines => [] };
 		}
-		elsif ($type eq 'numbers')
+		elsif (s/^ {16}(?=\w+:\[)//)
 		{
-			# these may be packed
-			push @{ $message{$name} }, $value if $wire == 0;
-			push @{ $message{$name} }, take_number(\$value) while $wire == 2 && length $value;
-		}
-		elsif ($type eq 'texts')
-		{
-			push @{ $message{$name} }, $value;
-		}
-		elsif ($repeated)
-		{
-			push @{ $message{$name} }, read_message($type, $value);
+			push @{ $samples[-1]{lines} }, $_;
 		}
 		else
 		{
-			$message{$name} = read_message($type, $value);
+			$samples[-1]{lines}[-1] .= "\n$_";
 		}
 	}
-	return \%message;
+	for my $sample (@samples)
+	{
+		my ($texts, @others) = @{ delete $sample->{lines} };
+
+		$sample->{labels} = labels_of($texts // '');
+		$sample->{other_labels} = [ map { @{ labels_of($_) } } @others ];
+	}
+	return \@samples;
 }
 
-# Read a profile.
+# Locations by their ids, each with its functions, files and lines, the innermost first.
+sub locations_of
+{
+	my (@lines) = @_;
+	my (%locations, $location);
+
+	for (@lines)
+	{
+		if (s/^\s*(\d+): 0x([0-9a-f]+) (?:M=(\d+) )?//)
+		{
+			$location = $locations{$1} =
+			  { id => $1, address => hex $2, mapping => $3, functions => [] };
+		}
+		push @{ $location->{functions} }, { name => $1, file => $2, line => $3 }
+		  if /^\s*(.*) (\S*?):(\d+)(?::\d+)? s=\d+/;
+	}
+	return \%locations;
+}
+
+sub mappings_of
+{
+	my @mappings;
+
+	for (@_)
+	{
+		/^(\d+): 0x([0-9a-f]+)\/0x([0-9a-f]+)\/0x[0-9a-f]+ (.*) (\S*) ((?:\[\w\w\])*)$/ or die "a mapping is $_\n";
+		push @mappings,
+		  {
+			id => $1, start => hex $2, limit => hex $3,
+			file => $4, build_id => $5, has => $6
+		  };
+	}
+	return \@mappings;
+}
+
+# A profile, by what raw_pprof returns and the number of its bytes.
 sub read_pprof
 {
-	my ($bytes) = @_;
-	my $profile = read_message('profile', $bytes);
+	my ($raw, $bytes) = @_;
+	my ($head, $samples, $locations, $mappings) =
+	  $raw =~ /^(.*?)^Samples:\n(.*?)^Locations\n(.*?)^Mappings\n(.*)$/ms
+	  or die "this is no profile: $raw\n";
+	my ($types, @samples) = split /\n/, $samples;
+	my @time = $head =~ /^Time: (\d+)-(\d+)-(\d+) (\d+):(\d+):(\d+)/m;
 
-	$profile->{bytes} = length $bytes;
-	return $profile;
-}
-
-# The text with that number.
-sub text
-{
-	my ($profile, $number) = @_;
-
-	return $profile->{string_table}[$number] // '';
+	return {
+		raw => $raw,
+		bytes => $bytes,
+		default => $types =~ /(\S+)\/\S+\[dflt\]/ ? "$1" : '',
+		types => [ split ' ', $types =~ s/\[dflt\]//r ],
+		comments => [ $head =~ /^Comment: (.*)$/mg ],
+		period_type => $head =~ /^PeriodType: (.*)$/m ? "$1" : '',
+		period => $head =~ /^Period: (\d+)$/m ? "$1" : 0,
+		time => @time ? timegm(@time[ 5, 4, 3, 2 ], $time[1] - 1, $time[0]) : 0,
+		duration => $head =~ /^Duration: (\S+)/m ? "$1" : 0,
+		samples => samples_of(@samples),
+		locations => locations_of(split /\n/, $locations),
+		mappings => mappings_of(split /\n/, $mappings)
+	};
 }
 
 # Which value of a sample is of that type.
 sub value_index
 {
 	my ($profile, $type) = @_;
-	my @types = map { text($profile, $_->{type}) } @{ $profile->{sample_type} };
-	my ($index) = grep { $types[$_] eq $type } 0 .. $#types;
+	my ($index) = grep { $profile->{types}[$_] =~ /^\Q$type\E\// } 0 .. $#{ $profile->{types} };
 
 	return $index // die "the profile has no $type\n";
 }
@@ -194,17 +175,17 @@ sub pprof_sum
 	my $index = value_index($profile, $type);
 	my $sum = 0;
 
-	$sum += $_->{value}[$index] for @{ $profile->{sample} };
+	$sum += $_->{values}[$index] for @{ $profile->{samples} };
 	return $sum;
 }
 
 # A label of a sample.
 sub pprof_label
 {
-	my ($profile, $sample, $key) = @_;
-	my ($label) = grep { text($profile, $_->{key}) eq $key } @{ $sample->{label} };
+	my ($sample, $key) = @_;
+	my ($label) = grep { $_->{key} eq $key } @{ $sample->{labels} };
 
-	return $label && text($profile, $label->{str});
+	return $label && $label->{text};
 }
 
 # The functions of a sample, the innermost first.
@@ -212,8 +193,7 @@ sub pprof_stack
 {
 	my ($profile, $sample) = @_;
 
-	return map { text($profile, $profile->{function}[ $_->{function_id} - 1 ]{name}) }
-	  map { @{ $profile->{location}[ $_ - 1 ]{line} } } @{ $sample->{location_id} };
+	return map { $_->{name} } map { @{ $profile->{locations}{$_}{functions} } } @{ $sample->{ids} };
 }
 
 # The values of a type of all samples whose stacks have a function.
@@ -222,42 +202,20 @@ sub pprof_values
 	my ($profile, $type, $function) = @_;
 	my $index = value_index($profile, $type);
 
-	return map { $_->{value}[$index] }
-	  grep { grep { $_ eq $function } pprof_stack($profile, $_) } @{ $profile->{sample} };
+	return map { $_->{values}[$index] }
+	  grep { grep { $_ eq $function } pprof_stack($profile, $_) } @{ $profile->{samples} };
 }
 
-# What is wrong with ids: they must count from 1.
-sub id_faults
-{
-	my ($profile, $table) = @_;
-	my @entries = @{ $profile->{$table} };
-
-	return map { "$table $_ has another id" } grep { $entries[ $_ - 1 ]{id} != $_ } 1 .. @entries;
-}
-
-# What is wrong with the strings, and with numbers of strings.
-sub string_faults
+# What is wrong with the texts.
+sub text_faults
 {
 	my ($profile) = @_;
-	my @strings = @{ $profile->{string_table} };
-	my %seen;
+	my @names = map { $_->{name} } map { @{ $_->{functions} } } values %{ $profile->{locations} };
 	my @faults;
 
-	push @faults, 'string 0 is not empty' if ($strings[0] // '?') ne '';
-	for my $string (@strings)
-	{
-		push @faults, 'a string is there twice' if $seen{$string}++;
-		push @faults, 'a string is not UTF-8'
-		  unless eval { Encode::decode('UTF-8', my $copy = $string, Encode::FB_CROAK); 1 };
-		push @faults, 'a string is too long' if length $string > $limits{symbol_bytes};
-	}
-	my @numbers = (
-		(map { ($_->{type}, $_->{unit}) } @{ $profile->{sample_type} }, $profile->{period_type} // ()),
-		(map { ($_->{filename}, $_->{build_id}) } @{ $profile->{mapping} }),
-		(map { ($_->{name}, $_->{system_name}, $_->{filename}) } @{ $profile->{function} }),
-		(map { ($_->{key}, $_->{str}) } map { @{ $_->{label} } } @{ $profile->{sample} }),
-		@{ $profile->{comment} }, $profile->{drop_frames}, $profile->{default_sample_type});
-	push @faults, 'a string is not there' if grep { $_ < 0 || $_ > $#strings } @numbers;
+	push @faults, 'a text is not UTF-8'
+	  unless eval { Encode::decode('UTF-8', my $copy = $profile->{raw}, Encode::FB_CROAK); 1 };
+	push @faults, 'a name is too long' if grep { length > $limits{symbol_bytes} } @names;
 	return @faults;
 }
 
@@ -265,17 +223,14 @@ sub string_faults
 sub type_faults
 {
 	my ($profile, $rules) = @_;
-	my @types = map { text($profile, $_->{type}) . '/' . text($profile, $_->{unit}) } @{ $profile->{sample_type} };
-	my $default = text($profile, $profile->{default_sample_type});
-	my $period = $profile->{period_type};
+	my @types = @{ $profile->{types} };
 	my @faults;
 
 	push @faults, "the types are @types" if "@types" ne $rules->{types};
 	push @faults, 'there are too many types' if @types > $limits{types} && !$rules->{many_types};
 	push @faults, 'a type has a "-" in its name' if grep { /-/ } @types;
-	push @faults, 'the default type is not there' unless grep { /^\Q$default\E\// } @types;
-	push @faults, 'there is no period type'
-	  if !$period || text($profile, $period->{type}) ne 'space' || text($profile, $period->{unit}) ne 'bytes';
+	push @faults, 'there is no default type' if $profile->{default} eq '';
+	push @faults, 'there is no period type' if $profile->{period_type} ne 'space bytes';
 	push @faults, 'there is no period' if $profile->{period} <= 0;
 	return @faults;
 }
@@ -285,14 +240,13 @@ sub type_faults
 sub time_faults
 {
 	my ($profile, $rules) = @_;
-	my $age = time - $profile->{time_nanos} / 1e9;
+	my $age = time - $profile->{time};
 	my @faults;
 
 	push @faults, "it is $age s old"
 	  if !$rules->{of_dump} && ($age > $limits{age} || $age < -$limits{ahead});
-	push @faults, 'it has no time' if $profile->{time_nanos} <= 0;
-	push @faults, "its duration is $profile->{duration_nanos}"
-	  if $rules->{growth} ? $profile->{duration_nanos} <= 0 : $profile->{duration_nanos} != 0;
+	push @faults, 'it has no time' if $profile->{time} <= 0;
+	push @faults, "its duration is $profile->{duration}" if !$rules->{growth} != !$profile->{duration};
 	return @faults;
 }
 
@@ -309,32 +263,30 @@ sub is_name
 sub mapping_faults
 {
 	my ($profile, $rules) = @_;
-	my @mappings = @{ $profile->{mapping} };
-	my @info = grep { /^executableInfo=/ } map { text($profile, $_) } @{ $profile->{comment} };
+	my @mappings = @{ $profile->{mappings} };
+	my @info = grep { /^executableInfo=/ } @{ $profile->{comments} };
 	my @faults;
 
-	push @faults, 'the first mapping is not the server'
-	  if !@mappings || basename(text($profile, $mappings[0]{filename})) ne 'postgres';
-	push @faults, "the first mapping has another build id"
-	  if @mappings && text($profile, $mappings[0]{build_id}) ne $rules->{build_id};
+	push @faults, 'the first mapping is not the server' if !@mappings || basename($mappings[0]{file}) ne 'postgres';
+	push @faults, "the first mapping has another build id" if @mappings && $mappings[0]{build_id} ne $rules->{build_id};
 	push @faults, 'mappings and the facts about them differ in number'
 	  if @info != ($rules->{unnamed} ? @mappings : 0);
 	push @faults, 'facts about a mapping are not readable'
 	  if grep { !/^executableInfo=0x[23];0x[0-9a-f]+;0x[0-9a-f]+$/ } @info;
 	for my $mapping (@mappings)
 	{
-		my @lines = map { @{ $_->{line} } }
-		  grep { $_->{mapping_id} == $mapping->{id} } @{ $profile->{location} };
-		my @functions = map { $profile->{function}[ $_->{function_id} - 1 ] } @lines;
+		my $id = $mapping->{id};
+		my @functions = map { @{ $_->{functions} } }
+		  grep { ($_->{mapping} // 0) == $id } values %{ $profile->{locations} };
 		my %has = (
-			has_functions => scalar(grep { is_name(text($profile, $_->{name})) } @functions),
-			has_filenames => scalar(grep { $_->{filename} != 0 } @functions),
-			has_line_numbers => scalar(grep { $_->{line} > 0 } @lines));
+			FN => scalar(grep { is_name($_->{name}) } @functions),
+			FL => scalar(grep { $_->{file} ne '' } @functions),
+			LN => scalar(grep { $_->{line} > 0 } @functions));
 
-		push @faults, "mapping $mapping->{id} is empty" if $mapping->{memory_start} >= $mapping->{memory_limit};
-		push @faults, "mapping $mapping->{id} has no name" if text($profile, $mapping->{filename}) eq '';
-		push @faults, map { "mapping $mapping->{id} is wrong in $_" }
-		  grep { ($has{$_} > 0) != $mapping->{$_} } sort keys %has;
+		push @faults, "mapping $id is empty" if $mapping->{start} >= $mapping->{limit};
+		push @faults, "mapping $id has no name" if $mapping->{file} eq '';
+		push @faults, map { "mapping $id is wrong in $_" }
+		  grep { ($has{$_} > 0) != ($mapping->{has} =~ /\[$_\]/) } sort keys %has;
 	}
 	return @faults;
 }
@@ -343,22 +295,19 @@ sub mapping_faults
 sub location_faults
 {
 	my ($profile, $rules) = @_;
+	my %mappings = map { $_->{id} => $_ } @{ $profile->{mappings} };
 	my @faults;
 
-	for my $location (@{ $profile->{location} })
+	for my $location (values %{ $profile->{locations} })
 	{
-		my $id = $location->{mapping_id};
-		my $mapping = $id > 0 ? $profile->{mapping}[ $id - 1 ] : undef;
+		my $mapping = $location->{mapping} && $mappings{ $location->{mapping} };
+		my $names = @{ $location->{functions} };
 
-		push @faults, "location $location->{id} has no mapping" if $id != 0 && !$mapping;
 		push @faults, "location $location->{id} is outside of its mapping"
 		  if $mapping
-		  && ( $location->{address} < $mapping->{memory_start}
-			|| $location->{address} >= $mapping->{memory_limit});
-		push @faults, "location $location->{id} is nothing" if !$mapping && !@{ $location->{line} };
-		push @faults, "location $location->{id} has names" if $rules->{unnamed} && $mapping && @{ $location->{line} };
-		push @faults, "location $location->{id} has a function that is not there"
-		  if grep { $_->{function_id} < 1 || $_->{function_id} > @{ $profile->{function} } } @{ $location->{line} };
+		  && ($location->{address} < $mapping->{start} || $location->{address} >= $mapping->{limit});
+		push @faults, "location $location->{id} is nothing" if !$mapping && !$names;
+		push @faults, "location $location->{id} has names" if $rules->{unnamed} && $mapping && $names;
 	}
 	return @faults;
 }
@@ -366,19 +315,19 @@ sub location_faults
 # What is wrong with the labels of a sample: all are texts.
 sub label_faults
 {
-	my ($profile, $sample) = @_;
+	my ($sample) = @_;
 	my %keys;
 	my @faults;
 
-	push @faults, 'a sample has too many labels' if @{ $sample->{label} } > $limits{labels};
-	for my $label (@{ $sample->{label} })
+	push @faults, 'a sample has too many labels' if @{ $sample->{labels} } > $limits{labels};
+	push @faults, map { "label \"$_->{key}\" is no text" } @{ $sample->{other_labels} };
+	for my $label (@{ $sample->{labels} })
 	{
-		my $key = text($profile, $label->{key});
+		my $key = $label->{key};
 
 		push @faults, "label \"$key\" is there twice" if $keys{$key}++;
 		push @faults, "a label is called \"$key\"" unless $key =~ /^[a-z_]+$/;
-		push @faults, "label \"$key\" is no text" if $label->{str} == 0 || $label->{num} != 0;
-		push @faults, "label \"$key\" is too long" if length text($profile, $label->{str}) > $limits{label_bytes};
+		push @faults, "label \"$key\" is too long" if length $label->{text} > $limits{label_bytes};
 	}
 	return @faults;
 }
@@ -390,24 +339,20 @@ sub sample_faults
 	my (%seen, %used);
 	my @faults;
 
-	push @faults, 'there are too many samples' if @{ $profile->{sample} } > $limits{samples} && !$rules->{large};
-	for my $sample (@{ $profile->{sample} })
+	push @faults, 'there are too many samples' if @{ $profile->{samples} } > $limits{samples} && !$rules->{large};
+	for my $sample (@{ $profile->{samples} })
 	{
-		my @ids = @{ $sample->{location_id} };
-		my @labels = sort map { "$_->{key}=$_->{str}" } @{ $sample->{label} };
+		my @ids = @{ $sample->{ids} };
+		my @labels = sort map { "$_->{key}=$_->{text}" } @{ $sample->{labels} };
 
-		push @faults, 'a sample has another number of values'
-		  if @{ $sample->{value} } != @{ $profile->{sample_type} };
-		push @faults, 'a sample has only zeros' unless grep { $_ != 0 } @{ $sample->{value} };
-		push @faults, 'a sample is negative' if !$rules->{growth} && grep { $_ < 0 } @{ $sample->{value} };
+		push @faults, 'a sample has only zeros' unless grep { $_ != 0 } @{ $sample->{values} };
+		push @faults, 'a sample is negative' if !$rules->{growth} && grep { $_ < 0 } @{ $sample->{values} };
 		push @faults, 'a sample has no stack, or too deep a one' if @ids < 1 || @ids > $limits{depth};
-		push @faults, 'a sample has a location that is not there'
-		  if grep { $_ < 1 || $_ > @{ $profile->{location} } } @ids;
 		push @faults, 'two samples have the same stack and labels' if $seen{"@ids|@labels"}++;
-		push @faults, label_faults($profile, $sample);
+		push @faults, label_faults($sample);
 		$used{$_} = 1 for @ids;
 	}
-	push @faults, 'a location is in no sample' if keys %used != @{ $profile->{location} };
+	push @faults, map { "location $_ is in no sample" } grep { !$used{$_} } keys %{ $profile->{locations} };
 	return @faults;
 }
 
@@ -418,8 +363,7 @@ sub pprof_faults
 {
 	my ($profile, %rules) = @_;
 	my @faults = (
-		string_faults($profile),
-		(map { id_faults($profile, $_) } 'mapping', 'function', 'location'),
+		text_faults($profile),
 		type_faults($profile, \%rules),
 		time_faults($profile, \%rules),
 		mapping_faults($profile, \%rules),

@@ -109,7 +109,7 @@ function isLeftToBrowser(key, modifier) {
 }
 
 // How many frames hide although a frame that they are in was clicked: one
-// frame in so many is.
+// frame in "step" is.
 function lostByClicks(step) {
 	const all = frames();
 	let lost = 0;

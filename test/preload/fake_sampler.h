@@ -38,7 +38,7 @@ typedef struct Seen
 /* The hook of the library; NULL if it was not preloaded. */
 extern PlhMallocHook *fake_find_hook(void);
 
-/* Sample this thread, an allocation after each so many bytes; 0: every one. */
+/* Sample this thread, an allocation after each "gap" bytes; 0: every one. */
 extern void fake_start(uint64_t gap);
 
 /* The same, for a child of another thread, which goes on. */
@@ -52,7 +52,7 @@ extern uint64_t fake_other_bytes(void);
 /* Whether this thread is in a function of ours that the library has called. */
 extern bool fake_is_busy(void);
 
-/* Let these functions take so many rounds of a loop. */
+/* Let these functions take a number of rounds of a loop. */
 extern void fake_dawdle(int rounds);
 
 #endif							/* FAKE_SAMPLER_H */

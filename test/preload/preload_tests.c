@@ -85,7 +85,7 @@ stay_unreached(void)
 	threads_end(false);
 	threads_free_blocks();
 	fake_stop();
-	is(fake_seen().taken + fake_seen().freed, 0, "but behind another allocator, so nothing comes by");
+	is(fake_seen().taken + fake_seen().freed, 0, "no call comes by where the library is behind another allocator");
 	return tests_end();
 }
 

@@ -138,11 +138,12 @@ test_function(const Function *function, size_t size)
 	memset(block, 1, size);
 	free(block);
 	ok(after.taken == 1 && after.recorded == 1, "%s of %zu bytes comes by once", function->name, size);
-	ok(after.size == size && after.block == block, "with size and block");
-	ok(is_within(after.caller, function->name), "for the function that calls it");
-	ok((uintptr_t) block % function->alignment == 0, "aligned");
+	ok(after.size == size && after.block == block, "%s of %zu bytes comes by with size and block",
+	   function->name, size);
+	ok(is_within(after.caller, function->name), "%s of %zu bytes comes by for its caller", function->name, size);
+	ok((uintptr_t) block % function->alignment == 0, "%s of %zu bytes is aligned", function->name, size);
 	after = fake_seen();
-	ok(after.freed == 1 && after.net_bytes == 0 && after.nulls == 0, "and is freed once");
+	ok(after.freed == 1 && after.net_bytes == 0 && after.nulls == 0, "%s of %zu bytes is freed once", function->name, size);
 }
 
 /* What is reallocated is freed, and allocated in its new size. */
@@ -160,12 +161,12 @@ test_reallocation(const Function *function, size_t from, size_t to)
 	ok(after.taken == 1 && after.recorded == 1 && after.freed == 1 && after.restored == 0,
 	   "%s from %zu to %zu bytes is a free and an allocation", function->name, from, to);
 	ok(after.size == to && after.block == block && after.net_bytes == (long) to - (long) from,
-	   "of the new size");
-	ok(is_within(after.caller, function->name), "for the function that calls it");
-	ok(block[0] == 'x' && block[(from < to ? from : to) - 1] == 'x', "with what it had");
+	   "%s from %zu to %zu bytes comes by with the new size", function->name, from, to);
+	ok(is_within(after.caller, function->name), "%s from %zu to %zu bytes comes by for its caller", function->name, from, to);
+	ok(block[0] == 'x' && block[(from < to ? from : to) - 1] == 'x', "%s from %zu to %zu bytes keeps what the block had", function->name, from, to);
 	fake_watch();
 	free(block);
-	is(fake_seen().freed, 1, "then it is freed");
+	is(fake_seen().freed, 1, "a block that was reallocated is freed once");
 	free(in_between);
 }
 
@@ -216,11 +217,11 @@ test_failing_realloc(void)
 	ok(realloc(block, SIZE_MAX / 2 - 100) == NULL && (errno == ENOMEM || is_jemalloc()),
 	   "realloc to too many bytes fails");
 	ok(fake_seen().restored == 1 && fake_seen().net_bytes == 0 && fake_seen().recorded == 0,
-	   "and the block stays a sample");
-	ok(reallocarray(block, SIZE_MAX / 2, 4) == NULL && errno == ENOMEM, "reallocarray of too many");
-	ok(fake_seen().taken == 1 && fake_seen().freed == 0, "is not even looked at");
+	   "a block stays a sample when its realloc fails");
+	ok(reallocarray(block, SIZE_MAX / 2, 4) == NULL && errno == ENOMEM, "reallocarray of too many bytes fails");
+	ok(fake_seen().taken == 1 && fake_seen().freed == 0, "reallocarray of too many bytes is not looked at");
 	free(block);
-	is(fake_seen().freed, 1, "until it is freed");
+	is(fake_seen().freed, 1, "a block whose realloc failed is freed once");
 }
 
 static void
@@ -233,7 +234,7 @@ test_realloc_to_nothing(void)
 	/* glibc frees, jemalloc returns a block */
 	ok(fake_seen().freed == 1 && fake_seen().recorded == (block != NULL), "realloc to 0 bytes frees");
 	free(block);
-	is(fake_seen().net_bytes, -100, "and nothing is left");
+	is(fake_seen().net_bytes, -100, "realloc to 0 bytes leaves nothing");
 }
 
 /* Their bit may be set, as the one of any block may. */
@@ -285,10 +286,10 @@ test_filter(void)
 	{
 		const char *function = by_realloc ? "realloc" : "free";
 
-		ok(questions_about_free(by_realloc, false, false) == 0, "%s of a block that is not in the filter", function);
-		ok(questions_about_free(by_realloc, false, true) == 0, "or has others in its byte only, asks nothing");
-		ok(questions_about_free(by_realloc, true, false) == 1, "%s of a block that is in the filter", function);
-		ok(questions_about_free(by_realloc, true, true) == 1, "or has others in its byte besides, asks once");
+		ok(questions_about_free(by_realloc, false, false) == 0, "%s of a block whose byte in the filter is empty asks nothing", function);
+		ok(questions_about_free(by_realloc, false, true) == 0, "%s of a block with others only in its byte of the filter asks nothing", function);
+		ok(questions_about_free(by_realloc, true, false) == 1, "%s of a block that is in the filter asks once", function);
+		ok(questions_about_free(by_realloc, true, true) == 1, "%s of a block that is in the filter beside others asks once", function);
 	}
 	fake_stop();
 }
@@ -303,16 +304,16 @@ test_failures(void)
 	fake_watch();
 	errno = 0;
 	ok(malloc(SIZE_MAX / 2 + 1) == NULL && errno == ENOMEM, "malloc of too many bytes fails");
-	is(fake_seen().recorded, 0, "and is not recorded");
+	is(fake_seen().recorded, 0, "malloc of too many bytes is not recorded");
 	fake_watch();
 	errno = 0;
 	ok(calloc(SIZE_MAX / 2, 4) == NULL && errno == ENOMEM, "calloc of a product that is too large fails");
-	is(fake_seen().taken, 0, "and is not even looked at");
+	is(fake_seen().taken, 0, "calloc of a product that is too large is not looked at");
 	errno = 0;
-	is(posix_memalign(&block, 3, 100), EINVAL, "posix_memalign to an alignment of 3");
-	ok(block == unchanged && errno == 0, "leaves the pointer and errno");
-	is(posix_memalign(&block, 64, SIZE_MAX / 2 + 1), ENOMEM, "posix_memalign of too many bytes");
-	ok(block == unchanged && fake_seen().recorded == 0, "is not recorded");
+	is(posix_memalign(&block, 3, 100), EINVAL, "posix_memalign to an alignment of 3 fails");
+	ok(block == unchanged && errno == 0, "posix_memalign to an alignment of 3 leaves the pointer and errno");
+	is(posix_memalign(&block, 64, SIZE_MAX / 2 + 1), ENOMEM, "posix_memalign of too many bytes fails");
+	ok(block == unchanged && fake_seen().recorded == 0, "posix_memalign of too many bytes is not recorded");
 	free(malloc(0));
 	ok(fake_seen().recorded == 1 && fake_seen().freed == 1, "malloc of 0 bytes is an allocation");
 	test_failing_realloc();
@@ -394,9 +395,9 @@ test_mixture(void)
 		fake_watch();
 		ok(mix_functions(100000, gaps[i]), "a mixture, sampled each %d bytes, keeps what it had", (int) gaps[i]);
 		after = fake_seen();
-		ok(after.recorded > 100 && after.net_bytes == 0, "%ld samples come and go", after.recorded);
-		is(after.freed, after.recorded, "each is freed once");
-		is(after.recorded_twice + after.nulls, 0, "and none was missed");
+		ok(after.recorded > 100 && after.net_bytes == 0, "%ld samples of a mixture come and go", after.recorded);
+		is(after.freed, after.recorded, "each sample of a mixture is freed once");
+		is(after.recorded_twice + after.nulls, 0, "no free of a mixture is missed");
 	}
 }
 
@@ -417,5 +418,5 @@ test_idle(void)
 			for (int j = 0; j < 10000; j++)
 				free(functions[i].call(NULL, 80));
 	after = fake_seen();
-	is(after.taken + after.recorded + after.freed, 0, "without anybody to call, nobody is called");
+	is(after.taken + after.recorded + after.freed, 0, "no hook is called where there is none");
 }

@@ -192,7 +192,7 @@ test_call(const char *name, bool (*call) (void), bool keeps, bool comes_by)
 	after = fake_seen();
 	ok(works && (after.recorded > 0 || !comes_by), "%s works and comes by, %ld times", name, after.recorded);
 	if (!keeps)
-		is(after.net_bytes, 0, "and frees what it allocates");
+		is(after.net_bytes, 0, "a function of the C library frees what it allocates");
 }
 
 void
@@ -238,9 +238,9 @@ test_closed_library(void)
 	block = allocate(1000);
 	ok(fake_seen().recorded == 1 && fake_seen().size == 1000, "a library that is loaded later comes by");
 	dlclose(library);
-	ok(dlopen("closed.so", RTLD_NOW | RTLD_NOLOAD) == NULL, "it is closed");
+	ok(dlopen("closed.so", RTLD_NOW | RTLD_NOLOAD) == NULL, "a library that was loaded later is closed");
 	fake_watch();
 	free(block);
-	is(fake_seen().freed, 1, "and what it has allocated is freed");
+	is(fake_seen().freed, 1, "a block of a library that was closed is freed once");
 	fake_stop();
 }

@@ -83,7 +83,7 @@ test_fork_with_threads(void)
 		abort();
 	threads_work_too(10000);
 	pthread_join(thread, NULL);
-	is(well, FORKS, "and children of threads that are not sampled");
+	is(well, FORKS, "children of threads that are not sampled go on");
 	threads_end(true);
 	threads_free_blocks();
 	fake_stop();
@@ -156,9 +156,9 @@ test_first_and_last_calls(void)
 
 	fake_start(0);
 	fake_watch();
-	ok(block != NULL && block[50] == 0, "a block of before main");
+	ok(block != NULL && block[50] == 0, "a block is allocated before main");
 	free(block);
-	ok(fake_seen().freed == 0, "can be freed, and is no sample");
+	ok(fake_seen().freed == 0, "a block from before main can be freed, and is no sample");
 	fake_stop();
 	ok(run_mode("end"), "exit handlers and destructors come by");
 }

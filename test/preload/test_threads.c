@@ -168,7 +168,7 @@ test_gap(uint64_t gap, long operations)
 	   "%ld of %ld samples are freed, %ld by another thread", after.freed, after.recorded, after.freed_elsewhere);
 	is(after.recorded_twice + after.nulls, 0, "no free is missed");
 	ok(difference >= 0 && difference <= THREADS * (int64_t) PLH_MALLOC_OTHER_STEP,
-	   "what the others allocate is counted, but for %d bytes", (int) difference);
+	   "what other threads allocate is counted, but for %d bytes", (int) difference);
 }
 
 static void *
@@ -198,7 +198,7 @@ test_handover(void)
 	pthread_join(thread, NULL);
 	after = fake_seen();
 	is(after.freed_elsewhere, 2, "another thread frees a block and reallocates one");
-	is(after.recorded_twice, 0, "which is no sample then");
+	is(after.recorded_twice, 0, "a block that another thread has reallocated is no sample");
 	fake_stop();
 }
 

@@ -10,7 +10,7 @@
 
 extern void test_threads(void);
 
-/* Other threads begin to, each so many times, or until they have to end, if 0. */
+/* Other threads begin to, each this number of times; if 0, until they have to end. */
 extern void threads_start(long operations);
 
 /* So does this one. */

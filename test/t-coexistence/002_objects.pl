@@ -54,16 +54,16 @@ for my $user (@users)
 	$user->{run}->finish;
 	@errors = grep { /ERROR|FATAL|PANIC|server closed|lost/ } split /\n/, $user->{err};
 	is(join("\n", grep { !/does not exist|deadlock detected|could not open relation with OID|cache lookup failed for/ } @errors),
-		'', 'nothing but that it is gone is wrong with it');
+		'', 'sessions have no errors but those of an extension that is gone');
 	note scalar(@errors) . " of 90 statements failed";
 }
-like(join('', map { $_->{out} } @users), qr/^t$/m, 'and statements in between work');
-cmp_ok($dropped, '>=', 3, "dropped $dropped times meanwhile");
+like(join('', map { $_->{out} } @users), qr/^t$/m, 'statements work while the extension goes and comes');
+cmp_ok($dropped, '>=', 3, "the extension is dropped at least three times ($dropped)");
 my ($status, $out, $err) =
   $node->psql('postgres', q{SELECT count(*) FROM pg_leakhunt_check('DROP EXTENSION pg_leakhunt', 2, 0)});
 is($status, 3, 'a check that drops the extension fails');
-like($err, qr/ERROR:/, 'with an error');
-is(ask($node, q{SELECT count(*) FROM pg_leakhunt_check('SELECT 1', 2, 0)}), 0, 'and the extension is there');
+like($err, qr/ERROR:/, 'a check that drops the extension has an error');
+is(ask($node, q{SELECT count(*) FROM pg_leakhunt_check('SELECT 1', 2, 0)}), 0, 'the extension is there after a check that would drop it');
 
 # In another schema, with an owner who is not the one who made it.
 $node->safe_psql(
@@ -80,7 +80,7 @@ $node->safe_psql(
 my $checked = q{SELECT count(*) FROM hunt.pg_leakhunt_check('SELECT leak_top(64, 10)', 10, 2)};
 is(ask($node, $checked), 0, 'suppressions work from any schema');
 is( ask($node, q{SELECT count(*) > 0 FROM hunt.pg_leakhunt_check('SELECT leak_cache(64, 10)', 10, 2)}),
-	't', 'and leave other leaks');
+	't', 'suppressions in another schema leave other leaks');
 is( $node->safe_psql('postgres',
 		'SELECT count(DISTINCT pid) = 1 FROM hunt.pg_leakhunt_report',
 		extra_params => [ '-U', 'plain' ]),
@@ -88,18 +88,18 @@ is( $node->safe_psql('postgres',
 
 # A dump has the suppressions, and is restored with them; so is a copy of a database.
 $node->command_ok([ 'pg_dump', '-Fc', '-f', "$scratch/dump", '-d', $node->connstr('postgres') ],
-	'pg_dump');
+	'pg_dump dumps a database with the extension');
 $node->safe_psql('postgres', 'CREATE DATABASE restored TEMPLATE template0');
 $node->command_ok(
 	[ 'pg_restore', '--exit-on-error', '-d', $node->connstr('restored'), "$scratch/dump" ],
-	'pg_restore');
+	'pg_restore restores a database with the extension');
 $node->safe_psql('template1', 'CREATE DATABASE copied TEMPLATE postgres');
 my $suppressions = q{SELECT string_agg(pattern || ':' || coalesce(reason, '-'), ' ' ORDER BY pattern COLLATE "C") FROM hunt.pg_leakhunt_suppressions};
 for my $database ('restored', 'copied')
 {
 	is($node->safe_psql($database, $suppressions),
-		ask($node, $suppressions), "$database: the suppressions");
-	is($node->safe_psql($database, $checked), 0, "$database: they work");
+		ask($node, $suppressions), "$database: the suppressions are there");
+	is($node->safe_psql($database, $checked), 0, "$database: the suppressions work");
 }
 
 # A session in one database is seen from another, by its name.
@@ -111,7 +111,7 @@ is( $node->safe_psql(
 		SELECT p.database, sum(r.live_bytes) FROM hunt.pg_leakhunt_processes p, hunt.pg_leakhunt_report($pid) r
 		WHERE p.pid = $pid AND 'leaking_top' = ANY (functions(r.stack)) GROUP BY 1}),
 	'copied|64000',
-	'a session of another database');
+	'a session of another database is seen with its name');
 $session->quit;
 
 # On a standby everything that writes no table works.
@@ -133,10 +133,10 @@ is( $standby->safe_psql(
 		SELECT hunt.pg_leakhunt_flamegraph($pid) ~ 'leaking_top';
 		SELECT sum(live_bytes) FROM hunt.pg_leakhunt_read_dump(hunt.pg_leakhunt_dump($pid)) WHERE 'leaking_top' = ANY (functions(stack))}),
 	"64000\n0\n1\n1\nt\nt\n64000",
-	'figures, baselines, requests, pictures and dumps on a standby');
+	'figures, baselines, requests, pictures and dumps work on a standby');
 is( $standby->safe_psql('postgres', q{SELECT count(*) > 0 FROM hunt.pg_leakhunt_check('SELECT leak_cache(64, 10)', 10, 2)}),
-	't', 'and checks');
-is($standby->safe_psql('postgres', $checked), 0, 'with the suppressions of the primary');
+	't', 'checks work on a standby');
+is($standby->safe_psql('postgres', $checked), 0, 'checks on a standby have the suppressions of the primary');
 $session->quit;
 
 # The same session goes on when the standby is promoted.
@@ -146,7 +146,7 @@ $session->query_safe('SET pg_leakhunt.sample_interval = 1; SELECT leak_top(64, 1
 $standby->promote;
 $session->query_safe('SELECT leak_top(64, 1000)');
 is(ask($standby, "SELECT sum(live_bytes) FROM hunt.pg_leakhunt_report($pid) WHERE 'leaking_top' = ANY (functions(stack))"),
-	128_000, 'a session that goes through a promotion');
+	128_000, 'a session keeps its samples through a promotion');
 $session->quit;
 $standby->stop;
 
@@ -168,30 +168,30 @@ for my $arguments ([ '-D', $node->data_dir, '-C', 'shared_memory_size' ],
 {
 	my ($status, $out, $err) = postgres_says('', @$arguments);
 
-	isnt($status, 0, "$arguments->[-1]: refused beside the server");
-	like($err, qr/lock file "postmaster.pid" already exists/, 'for the usual reason');
+	isnt($status, 0, "$arguments->[-1]: the program is refused beside the server");
+	like($err, qr/lock file "postmaster.pid" already exists/, "$arguments->[-1]: the program is refused for the lock file");
 }
 ($status, $out, $err) = postgres_says('', '-D', $node->data_dir, '-C', 'pg_leakhunt.sample_interval');
 is("$status $out", "0 4096\n", 'a setting is printed beside the server');
 ok(-e "$directory/" . (grep { /^control/ } @before)[0], "the server's files are there");
 is(ask($node, "SELECT count(*) > 0 FROM hunt.pg_leakhunt_processes WHERE backend_type = 'checkpointer'"),
-	't', 'and work');
+	't', "the server's files work after other programs");
 $node->stop;
 ok(!-e $directory, 'the server has removed its directory');
 ($status, $out, $err) = postgres_says('', '-D', $node->data_dir, '-C', 'shared_memory_size');
-is($status, 0, 'a runtime-computed setting is printed');
-unlike($err, qr/WARNING|pg_leakhunt/, 'without a word from us');
+is($status, 0, 'a runtime-computed setting is printed by a stopped server');
+unlike($err, qr/WARNING|pg_leakhunt/, 'a stopped server prints a setting without a message of ours');
 ($status, $out, $err) =
   postgres_says("SELECT leak_top(64, 1000)\nSELECT sum(live_bytes) AS bytes FROM hunt.pg_leakhunt_report(pg_backend_pid()) WHERE 'leaking_top' = ANY (functions(stack))\n",
 	'--single', '-D', $node->data_dir, '-c', 'pg_leakhunt.sample_interval=1', 'postgres');
-is($status, 0, 'single-user mode');
-like($out, qr/bytes = "64000"/, 'has its figures');
+is($status, 0, 'single-user mode ends well');
+like($out, qr/bytes = "64000"/, 'single-user mode has its figures');
 ($status, $out, $err) = postgres_says('', '--check', '-D', $node->data_dir);
-is($status, 0, '--check');
+is($status, 0, '--check ends well');
 ($status, $out, $err) = postgres_says('', '--describe-config');
-is($status, 0, '--describe-config');
-ok(!-e $directory, 'none of them leaves a directory');
+is($status, 0, '--describe-config ends well');
+ok(!-e $directory, 'no program leaves a directory');
 
-unlike(slurp_file($_->logfile), qr/PANIC|terminated by signal|pg_leakhunt is inactive/, 'nobody crashed')
+unlike(slurp_file($_->logfile), qr/PANIC|terminated by signal|pg_leakhunt is inactive/, 'no process has crashed')
   for $node, $standby;
 done_testing();

@@ -37,7 +37,7 @@ sub quit_together
 	}
 }
 
-# A session that leaks a thousand chunks of so many bytes: that tells it from others.
+# A session that leaks a thousand chunks of a size that tells it from others.
 sub leaking_session
 {
 	my ($node, $bytes) = @_;
@@ -55,11 +55,11 @@ sub shows_its_own
 	is( ask($node, q{SELECT pid FROM pg_leakhunt_processes p LEFT JOIN pg_stat_activity a USING (pid)
 			WHERE a.pid IS NULL AND p.backend_type NOT IN ('postmaster', 'pg_leakhunt keeper')
 				AND p.state <> 'crashed'}),
-		'', "$what: only processes of its own");
+		'', "$what: there are only processes of the server itself");
 	is( ask($node, q{SELECT pid FROM pg_leakhunt_processes WHERE state = 'crashed' AND backend_type = 'client backend' ORDER BY live_bytes DESC LIMIT 1}),
-		$crashed // '', "$what: only crashes of its own");
+		$crashed // '', "$what: there are only crashes of the server itself");
 	is(ask($node, q{SELECT count(*) FROM pg_leakhunt_processes WHERE backend_type = 'postmaster' AND state <> 'crashed'}),
-		1, "$what: one postmaster");
+		1, "$what: there is one postmaster");
 }
 
 # Two servers with the same directory of dumps, each with its own processes.
@@ -84,21 +84,21 @@ sub check_pair
 	$kill->($nodes[1]);
 	$crashed->{session}{run}->kill_kill;
 	is(report_row($nodes[0], $other->{pid}, 'leaking_top')->{live_bytes},
-		201_000, "$what: the other's crash is none of ours");
+		201_000, "$what: the other server's crash changes no figures");
 	shows_its_own($nodes[0], "$what, after the other's crash");
 	$other->{session}->query_safe('SELECT leak_top(201, 1000)');
 	is(report_row($nodes[0], $other->{pid}, 'leaking_top')->{live_bytes},
-		402_000, "$what: nor is its return");
+		402_000, "$what: the other server's return changes no figures");
 	shows_its_own($nodes[1], "$what, after its crash", $crashed->{pid});
 	quit_together($other);
 	$expected{402_000}++;
 
 	# every leak has its dump, whole, and both servers list them all
-	my @files = glob("$dumps/*.heap");
+	my @files = glob("$dumps/*.profile");
 	my %found;
 	for my $file (@files)
 	{
-		$found{$_}++ for grep { $expected{$_} } slurp_file($file) =~ /^\s*\d+:\s*(\d+) \[.*\] @ 0x/mg;
+		$found{$_}++ for grep { $expected{$_} } slurp_file(dump_text($file)) =~ /^\s*\d+:\s*(\d+) \[.*\] @ 0x/mg;
 	}
 	is_deeply(\%found, \%expected, "$what: no dump is lost");
 	for my $node (@nodes)
@@ -106,9 +106,9 @@ sub check_pair
 		my $names = join ', ', map { s{.*/(.*)}{'$1'}r } @files;
 
 		is(ask($node, "SELECT count(live_bytes) FROM pg_leakhunt_dumps WHERE file IN ($names)"),
-			@files, "$what: " . $node->name . ' lists them');
+			@files, "$what: " . $node->name . ' lists all dumps');
 	}
-	wait_until(sub { !(() = glob("$dumps/*tmp*")) }, "$what: none is left incomplete");
+	wait_until(sub { !(() = glob("$dumps/*tmp*")) }, "$what: no dump is left incomplete");
 	unlink glob("$dumps/*");
 	$stop->(@nodes);
 }
@@ -156,7 +156,7 @@ SKIP:
 	  if system('unshare --user --map-current-user --pid --fork --mount-proc true 2>/dev/null') != 0;
 	start_container($_) for @nodes;
 	my @pids = map { (split /\n/, slurp_file($_->data_dir . '/postmaster.pid'))[0] } @nodes;
-	is($pids[0], $pids[1], 'both postmasters have the same pid');
+	is($pids[0], $pids[1], 'both postmasters have the same PID');
 	check_pair(
 		'same pids',
 		sub { stop_container($_) for @_; },
@@ -237,21 +237,21 @@ $node->append_conf('postgresql.conf', "shared_preload_libraries = 'pg_leakhunt'\
 $node->start;
 define_leakers($node);
 my ($old, $old_pid) = busy_session($node);
-is(frames_in_library($node, $old_pid), 't|f', 'the library that was loaded has names');
+is(frames_in_library($node, $old_pid), 't|f', 'frames of the library that was loaded have names');
 replace_library();
-is(frames_in_library($node, $old_pid), 'f|t', 'when it is replaced, it has none, and says so');
+is(frames_in_library($node, $old_pid), 'f|t', 'frames of a library that is replaced have no names, but a reason');
 my ($new, $new_pid) = busy_session($node);
-is(leaked($node, $_), 64_000, 'sessions from before and after it are exact') for $old_pid, $new_pid;
+is(leaked($node, $_), 64_000, 'sessions from before and after the library is replaced are exact') for $old_pid, $new_pid;
 $_->query_safe('SELECT leak_top(64, 1000)') for $old, $new;
 is($new->query_safe("SELECT sum(live_bytes) FROM pg_leakhunt_report($old_pid) WHERE 'leaking_top' = ANY (functions(stack))"),
 	128_000, 'a new session sees the old one');
 is($old->query_safe("SELECT sum(live_bytes) FROM pg_leakhunt_report($new_pid) WHERE 'leaking_top' = ANY (functions(stack))"),
-	128_000, 'and the reverse');
+	128_000, 'an old session sees the new one');
 $new->query_safe(q{LOAD 'pg_leakhunt'});
 $new->query_safe('SELECT leak_top(64, 1000)');
-is(leaked($node, $new_pid), 192_000, 'LOAD does not load it again');
+is(leaked($node, $new_pid), 192_000, 'LOAD does not load the library again');
 is(ask($node, q{SELECT count(*) FROM pg_leakhunt_check('SELECT leak_top(64, 10)', 10, 2) WHERE site ~ 'leaking_top'}),
-	1, 'checks work');
+	1, 'a check works with a library that is replaced');
 $_->quit for $old, $new;
 
 # Loaded by sessions, two builds of it run side by side.
@@ -262,19 +262,19 @@ $node->restart;
 replace_library();
 ($new, $new_pid) = busy_session($node);
 is($new->query_safe("SELECT sum(live_bytes) FROM pg_leakhunt_report($_) WHERE 'leaking_top' = ANY (functions(stack))"),
-	64_000, 'a session with the new build reads both') for $old_pid, $new_pid;
+	64_000, 'a session with the new build reads profiles of both') for $old_pid, $new_pid;
 is($old->query_safe("SELECT sum(live_bytes) FROM pg_leakhunt_report($_) WHERE 'leaking_top' = ANY (functions(stack))"),
-	64_000, 'as does one with the old build') for $old_pid, $new_pid;
+	64_000, 'a session with the old build reads profiles of both') for $old_pid, $new_pid;
 $new->query_safe("SELECT pg_leakhunt_stop($old_pid)");
 $old->query_safe('SELECT leak_top(64, 20000)');
 is(ask($node, "SELECT sampling FROM pg_leakhunt_processes WHERE pid = $old_pid"),
-	'f', 'and the old one does as the new one asks');
+	'f', 'a session with the old build fulfils requests of the new one');
 my $file = $new->query_safe("SELECT pg_leakhunt_dump($old_pid)");
 is($old->query_safe("SELECT sum(live_bytes) FROM pg_leakhunt_read_dump('$file') WHERE 'leaking_top' = ANY (functions(stack))") >= 64_000 ? 't' : 'f',
-	't', 'dumps are read by both');
+	't', 'a dump by one build is read by the other');
 $_->quit for $old, $new;
 $node->stop;
 
-unlike(slurp_file($_->logfile), qr/PANIC|terminated by signal 11|pg_leakhunt is inactive/, $_->name . ': no crash')
+unlike(slurp_file($_->logfile), qr/PANIC|terminated by signal 11|pg_leakhunt is inactive/, $_->name . ': no process has crashed')
   for @nodes, $node;
 done_testing();

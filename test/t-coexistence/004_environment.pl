@@ -68,13 +68,13 @@ my @environments = (
 		missing => !$jemalloc,
 		env => { LD_PRELOAD => ($jemalloc // '') . ':' . $malloc_library },
 		process => 'NOT malloc_tracked AND context_bytes > 0',
-		complaint => qr/WARNING:  pg_leakhunt does not sample malloc.*another allocator stands before it/s,
+		complaint => qr/WARNING:  pg_leakhunt does not sample malloc.*another allocator comes before it/s,
 	},
 	{
 		name => 'our library of another version',
 		env => { LD_PRELOAD => other_version() },
 		process => 'NOT malloc_tracked AND malloc_bytes > 0',
-		complaint => qr/WARNING:  pg_leakhunt does not sample malloc.*is of another version than pg_leakhunt/s,
+		complaint => qr/WARNING:  pg_leakhunt does not sample malloc.*and pg_leakhunt have different versions/s,
 	},
 	{
 		name => 'malloc with huge pages and filled memory',
@@ -166,12 +166,12 @@ sub storm
 	{
 		$node->command_ok(
 			[ 'pgbench', '-n', '-C', '-c', 200, '-j', 4, '-t', 1, '-f', $script, '-h', $node->host, '-p', $node->port, 'postgres' ],
-			"$name: 200 connections at a time");
+			"$name: 200 connections at a time work");
 	}
 	$node->poll_query_until('postgres',
 		"SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'client backend'");
 	wait_until(sub { !grep { /^\d/ && !-e "/proc/$_" } profile_files($directory) },
-		"$name: none leaves a file");
+		"$name: no connection leaves a file");
 }
 
 # Nobody else may read what is ours.
@@ -181,7 +181,7 @@ sub check_private
 	my @open = grep { (stat)[2] & 077 } $directory, glob("$directory/*"),
 	  $node->data_dir . '/pg_leakhunt', glob($node->data_dir . '/pg_leakhunt/*');
 
-	is("@open", '', "$name: nothing is open to others");
+	is("@open", '', "$name: no file is open to others");
 }
 
 sub check_in
@@ -193,16 +193,16 @@ sub check_in
 	my %leaks = (leak_top => 640_000, balanced => 0, %{ $environment->{more} // {} });
 
 	$session->query_safe('SELECT leak_top(64, 5000)');
-	like($session->query_safe($environment->{sql}), qr/(^|\n)$environment->{result}$/, "$name: it works")
+	like($session->query_safe($environment->{sql}), qr/(^|\n)$environment->{result}$/, "$name: the statements have their result")
 	  if $environment->{sql};
 	$session->query_safe('SELECT leak_top(64, 5000); SELECT allocate_in_balance(100, 1000)');
 	is_deeply(
 		report_figures($node, $pid,
 			map { $_ => "sum(live_bytes) FILTER (WHERE '$_' = ANY (functions))" } keys %leaks),
-		\%leaks, "$name: exact figures");
+		\%leaks, "$name: the figures of leaks are exact");
 	is( ask($node, "SELECT samples_dropped = 0 AND (" . ($environment->{process} // 'true')
 			. ") FROM pg_leakhunt_processes WHERE pid = $pid"),
-		't', "$name: and what the process holds");
+		't', "$name: the row of the process is as expected");
 	$session->quit;
 	storm($name) if $environment->{storm};
 	$node->safe_psql('postgres', 'SELECT pg_leakhunt_dump(pg_backend_pid())');
@@ -225,8 +225,8 @@ for my $environment (@environments)
 		check_in($environment);
 		$node->stop;
 		my $log = slurp_file($node->logfile, $log_size);
-		ok($log =~ s/$environment->{complaint}//, "$name: the log says so") if $environment->{complaint};
-		unlike($log, qr/WARNING:|PANIC|terminated by signal/, "$name: no complaint");
+		ok($log =~ s/$environment->{complaint}//, "$name: the log has the complaint") if $environment->{complaint};
+		unlike($log, qr/WARNING:|PANIC|terminated by signal/, "$name: the log has no other complaint");
 	}
 }
 done_testing();

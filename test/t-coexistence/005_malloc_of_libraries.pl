@@ -20,7 +20,7 @@ my $tunables = 'glibc.malloc.tcache_count=0';
 # Deleted contexts that the server keeps for others.
 my $most_slack = 1_000_000;
 
-# A leak is one if it goes on, over so many statements.
+# A leak is one if it keeps growing over this number of statements.
 my $statements = 30;
 
 my $node = PostgreSQL::Test::Cluster->new('main');
@@ -87,7 +87,7 @@ sub start_case
 	return ($session, $pid);
 }
 
-# What it keeps, so many bytes at least, is found with its functions and its library.
+# What it keeps, a number of bytes at least, is found with its functions and its library.
 sub is_found
 {
 	my ($case, $pid, $bytes, $name) = @_;
@@ -96,14 +96,14 @@ sub is_found
 	note("$name: $figures->{bytes} bytes (+/- $figures->{error}) of $figures->{total}");
 	if ($case->{balanced})
 	{
-		cmp_ok($figures->{total}, '>=', $bytes, "$name: what it had is known");
-		is("$figures->{bytes} $figures->{rows}", '0 0', "$name: and gone");
+		cmp_ok($figures->{total}, '>=', $bytes, "$name: what the library had is known");
+		is("$figures->{bytes} $figures->{rows}", '0 0', "$name: what the library had is gone");
 		return;
 	}
-	cmp_ok($figures->{bytes} + 2 * $figures->{error}, '>=', $bytes, "$name: what it keeps is found");
-	cmp_ok($figures->{bytes}, '>', 0, "$name: with its functions");
+	cmp_ok($figures->{bytes} + 2 * $figures->{error}, '>=', $bytes, "$name: what the library keeps is found");
+	cmp_ok($figures->{bytes}, '>', 0, "$name: what the library keeps has its functions");
 	cmp_ok(ask($node, "SELECT sum(cum_bytes) FROM pg_leakhunt_top($pid, sums_by => 'module') WHERE name ~ '$case->{module}'"),
-		'>=', $figures->{bytes}, "$name: and its library");
+		'>=', $figures->{bytes}, "$name: what the library keeps has its module");
 }
 
 # What it frees leaves no row, of the functions that kept it, if it says that it keeps
@@ -114,7 +114,7 @@ sub is_freed
 
 	$session->query_safe($case->{free});
 	my $figures = figures_of($pid, $case->{leaves_some} ? $case->{frames} : '');
-	is("$figures->{bytes} $figures->{rows}", '0 0', "$name: what it frees leaves no row");
+	is("$figures->{bytes} $figures->{rows}", '0 0', "$name: what the library frees leaves no row");
 }
 
 # A session is over.
@@ -122,8 +122,8 @@ sub end_case
 {
 	my ($session, $pid, $name) = @_;
 
-	is(ask($node, "SELECT samples_dropped, wrong_stacks FROM pg_leakhunt_processes WHERE pid = $pid"),
-		'0|0', "$name: nothing is lost, and no stack is wrong");
+	is( ask($node, "SELECT samples_dropped, value FROM pg_leakhunt_processes, pg_leakhunt_metrics WHERE pid = $pid AND name = 'wrong_stacks'"),
+		'0|0', "$name: no sample is lost, and no stack is wrong");
 	$session->quit;
 }
 
@@ -159,13 +159,13 @@ sub check_leak
 	$session->query_safe(marked($case, $case->{large}) . "; SELECT pg_sleep(${\($case->{rest} // 0.06)})") for 1 .. $statements;
 	is_malloc_true($before, malloc_figures($node, $session, $pid), $slack, "$name, kept");
 	is_found($case, $pid, $statements * $case->{large} * $case->{bytes}, $name);
-	note("$name: $_") for split /\n/, ask($node, "SELECT verdict, context_name, site, live_bytes FROM pg_leakhunt_suspects WHERE pid = $pid");
+	note("$name: $_") for split /\n/, ask($node, "SELECT verdict, context_name, site, bytes FROM pg_leakhunt_suspects WHERE pid = $pid");
 	is_suspect($case, $pid, $name) if $case->{site};
 	if ($case->{free})
 	{
 		is_freed($case, $session, $pid, $name);
 		is_malloc_true($before, malloc_figures($node, $session, $pid), $slack, "$name, freed");
-		is(ask($node, "SELECT count(*) FROM pg_leakhunt_suspects WHERE pid = $pid AND verdict = 'malloc'"), 0, "$name: what was freed is no suspect");
+		is(ask($node, "SELECT count(*) FROM pg_leakhunt_suspects WHERE pid = $pid AND verdict = 'malloc'"), 0, "$name: what the library has freed is no suspect");
 	}
 	end_case($session, $pid, $name);
 }
@@ -176,11 +176,11 @@ sub is_suspect
 	my ($case, $pid, $name) = @_;
 	my ($suspect, $site, $query) = split /\|/, ask($node, qq{
 		SELECT verdict || ' ' || context_name, function_of(site), query FROM pg_leakhunt_suspects
-		WHERE pid = $pid ORDER BY live_bytes DESC LIMIT 1});
+		WHERE pid = $pid ORDER BY bytes DESC LIMIT 1});
 
-	is($suspect, 'malloc [malloc]', "$name: verdict");
-	like($site, qr/$case->{site}/, "$name: with its site");
-	like($query, qr/kept/, "$name: and its statement");
+	is($suspect, 'malloc [malloc]', "$name: the verdict is malloc");
+	like($site, qr/$case->{site}/, "$name: the suspect has the site in the library");
+	like($query, qr/kept/, "$name: the suspect has its statement");
 }
 
 for my $case (@libraries)
@@ -223,9 +223,9 @@ return times $$});
 	cmp_ok(small_objects_of_python(), '<', 15_000_000, 'small objects of Python are not seen');
 	$node->stop;
 	start_preloaded(PYTHONMALLOC => 'malloc');
-	cmp_ok(small_objects_of_python(), '>', 25_000_000, 'unless Python uses malloc for them');
+	cmp_ok(small_objects_of_python(), '>', 25_000_000, 'small objects of Python are seen if it uses malloc for them');
 }
 
 $node->stop;
-unlike(slurp_file($node->logfile), qr/PANIC|TRAP|terminated by signal|WARNING:/, 'no crash, no warning');
+unlike(slurp_file($node->logfile), qr/PANIC|TRAP|terminated by signal|WARNING:/, 'the log has no crash and no warning');
 done_testing();

@@ -33,13 +33,13 @@ for my $round (1 .. 20)
 {
 	my $row = leak('512kB', 'leak_top(64, 1000000)', 'leaking_top');
 
-	like($row->{site}, qr/^leaking_top( \(leaker\.c:\d+\))?$/, 'site is named') if $round == 1;
-	is($row->{context_name}, 'TopMemoryContext', 'context is named')
+	like($row->{site}, qr/^leaking_top( \(leaker\.c:\d+\))?$/, 'the site of a leak is named') if $round == 1;
+	is($row->{context_name}, 'TopMemoryContext', 'the context of a leak is named')
 	  if $round == 1;
-	like($row->{query}, qr/^SELECT leak_top/, 'statement is named')
+	like($row->{query}, qr/^SELECT leak_top/, 'the statement of a leak is named')
 	  if $round == 1;
-	is($row->{outermost}, '_start', 'stack is whole') if $round == 1;
-	is($row->{live_bytes}, 64 * $row->{live_count}, 'bytes and objects agree')
+	is($row->{outermost}, '_start', 'the stack of a leak reaches _start') if $round == 1;
+	is($row->{live_bytes}, 64 * $row->{live_count}, 'bytes and objects of a leak agree')
 	  if $round == 1;
 	$within++
 	  if abs($row->{live_bytes} - 64_000_000) <= $row->{error_bytes};
@@ -50,10 +50,10 @@ note "$within of 20 estimates within error_bytes";
 cmp_ok($within, '>=', 15, 'error_bytes is a bound of 95%');
 
 my $row = leak(1, 'leak_top(64, 1000000)', 'leaking_top');
-is($row->{live_count}, 1_000_000, 'exact objects at interval 1');
-is($row->{live_bytes}, 64_000_000, 'exact bytes at interval 1');
-is($row->{error_bytes}, 0, 'and it says so');
-is($row->{samples}, 1_000_000, 'each object is a sample');
+is($row->{live_count}, 1_000_000, 'objects are exact at interval 1');
+is($row->{live_bytes}, 64_000_000, 'bytes are exact at interval 1');
+is($row->{error_bytes}, 0, 'the error bound is 0 at interval 1');
+is($row->{samples}, 1_000_000, 'each object is a sample at interval 1');
 
 # Each type of context and each way to leak; exact, and by estimate.
 my @leaks = (
@@ -121,12 +121,12 @@ my $pid = session_pid($session);
 $session->query_safe('SET pg_leakhunt.sample_interval = 1');
 $session->query_safe('SELECT fill_cache_once(50, 1000)') for 1 .. 3;
 is(report_row($node, $pid, 'filling_cache')->{live_bytes},
-	50_000, 'a cache is as large as it is');
+	50_000, 'a cache that is filled once keeps its size');
 
 # Objects without a byte: counted at interval 1, and no trouble to anybody.
 $session->query_safe('SELECT leak_top(0, 1000)');
 $row = report_row($node, $pid, 'leaking_top');
-is("$row->{live_count} $row->{live_bytes}", '1000 0', 'empty chunks');
+is("$row->{live_count} $row->{live_bytes}", '1000 0', 'empty chunks are counted, with no bytes');
 $session->quit;
 
 # A report from the middle of a running statement; not at interval 1, at which a

@@ -42,13 +42,13 @@ is( $node->safe_psql(
 		'postgres', q{
 		SELECT count(*) FROM pg_leakhunt_processes p JOIN pg_stat_activity a USING (pid)
 		WHERE p.backend_type <> a.backend_type}),
-	0, 'types are those of pg_stat_activity');
+	0, 'types of processes are those of pg_stat_activity');
 is( $node->safe_psql(
 		'postgres', q{
 		SELECT count(*) FROM pg_leakhunt_processes p JOIN pg_stat_activity a USING (pid)
 		WHERE p.database IS DISTINCT FROM a.datname
 			AND a.backend_type = 'client backend'}),
-	0, 'databases, too');
+	0, 'databases of processes are those of pg_stat_activity');
 my ($postmaster) =
   split /\n/, slurp_file($node->data_dir . '/postmaster.pid');
 is( $node->safe_psql(
@@ -56,7 +56,7 @@ is( $node->safe_psql(
 		"SELECT pid FROM pg_leakhunt_processes WHERE backend_type = 'postmaster'"
 	),
 	$postmaster,
-	'the postmaster is the postmaster');
+	'the postmaster is listed with its PID');
 
 # A parallel worker's leak is its own, under the leader's statement.
 my $session = $node->background_psql('postgres');
@@ -78,7 +78,7 @@ ok( $node->poll_query_until(
 		'postgres',
 		"SELECT count(*) = 0 FROM pg_leakhunt_processes WHERE backend_type = 'parallel worker'"
 	),
-	'and is gone when it is');
+	'a parallel worker is gone when its work is done');
 # cancelled, psql would report an error to whoever asks next
 $session->{run}->kill_kill;
 
@@ -97,7 +97,7 @@ cmp_ok(
 		'postgres', q{
 		SELECT sum(live_bytes) FROM pg_leakhunt_report
 		WHERE backend_type = 'postmaster'}),
-	'>', 0, 'the postmaster has them');
+	'>', 0, 'the postmaster has samples of its own');
 
 # Children free what they inherited (PostmasterContext); the postmaster's own
 # figures must not change by that.
@@ -132,13 +132,13 @@ ok( $node->poll_query_until(
 		'postgres',
 		"SELECT count(*) > 0 FROM pg_leakhunt_processes WHERE backend_type = 'walsender' AND state = 'live'"
 	),
-	'walsender has one on the primary');
+	'walsender has a profile on the primary');
 $standby->stop;
 
 my $directory = profile_directory($node);
 $node->stop;
 
 is_gone($directory, 'a clean shutdown leaves no profile, and no directory');
-unlike(slurp_file($node->logfile), qr/PANIC|terminated by signal/, 'nobody crashed');
+unlike(slurp_file($node->logfile), qr/PANIC|terminated by signal/, 'no process has crashed');
 
 done_testing();

@@ -20,13 +20,13 @@ kill 'KILL', $pid;
 $session->{run}->kill_kill;
 wait_until(
 	sub { $node->psql('postgres', 'SELECT 1') == 0 },
-	'the server is back');
+	'the server is back after a kill');
 
 # It has its last name, so that no look is in the middle of a rename.
 my @saved;
 wait_until(
 	sub { @saved = grep { /^$pid\.\d+\.saved$/ } profile_files($directory) },
-	'the profile is saved');
+	'the profile of the killed process is saved');
 is( $node->safe_psql(
 		'postgres',
 		"SELECT state, sampling, backend_type FROM pg_leakhunt_processes WHERE pid = $pid"
@@ -34,7 +34,7 @@ is( $node->safe_psql(
 	'crashed|f|client backend',
 	'the killed process is listed as crashed');
 is(report_row($node, $pid, 'leaking_top')->{live_bytes},
-	6_400_000, 'with all that it held');
+	6_400_000, 'the profile of a killed process has all that it held');
 
 # A new process with the same pid keeps the old one's profile apart. Such a pid
 # can't be had at will, but a file of that name can.
@@ -50,12 +50,12 @@ $session->query_safe('SELECT count(*) FROM pg_leakhunt_processes');
 $session->query_safe('SET pg_leakhunt.sample_interval = 1');
 $session->query_safe('SELECT leak_top(10, 1000)');
 my @files = profile_files($directory);
-ok((grep { /^$other\.\d+$/ } @files), 'the old file is kept beside the new one')
+ok((grep { /^$other\.\d+$/ } @files), 'the file of a dead process is kept beside the new one of the same PID')
   or diag("@files");
 is(report_row($node, $pid, 'leaking_top')->{live_bytes},
-	6_400_000, 'and is listed under its own pid');
+	6_400_000, 'a dead process whose PID was taken is listed under its own');
 is(report_row($node, $other, 'leaking_top')->{live_bytes},
-	10_000, 'as is the new one');
+	10_000, 'a process that took the PID of a dead one is listed with what it holds');
 $session->quit;
 
 # Make a file in the directory of the profiles.
@@ -99,7 +99,7 @@ for my $round (1 .. 150)
 }
 is($failures, 0, 'damaged profiles are read without an error');
 like(slurp_file($node->logfile),
-	qr/WARNING:  ignoring file/, 'what is none is ignored with a WARNING');
+	qr/WARNING:  ignoring file/, 'a file that is no profile is ignored with a WARNING');
 
 # A profile that does not say when its process started: no process is that one, even if
 # one has its pid.
@@ -123,7 +123,7 @@ unlink "$directory/$postmaster.1";
 symlink('/etc/passwd', "$directory/1") or die $!;
 mkdir "$directory/2" or die $!;
 append_to_file("$directory/3", '');
-is($node->psql('postgres', $view), 0, 'strange files do no harm');
+is($node->psql('postgres', $view), 0, 'strange files in the directory of profiles do no harm');
 unlink "$directory/1", "$directory/3";
 rmdir "$directory/2";
 write_profile("$other.1", $intact);
@@ -143,27 +143,33 @@ wait_until(
 $_->{run}->kill_kill for @sessions;
 wait_until(
 	sub { $node->psql('postgres', 'SELECT 1') == 0 },
-	'the server is back again');
+	'the server is back after all sessions crashed');
 wait_until(
 	sub { 16 == grep { /saved$/ } profile_files($directory) },
-	'the profiles are saved');
+	'16 profiles of crashed processes are saved');
 is( $node->safe_psql('postgres',
 		"SELECT count(*) FROM pg_leakhunt_processes WHERE state = 'crashed'"),
 	16,
-	'no more than 16 stay');
+	'no more than 16 profiles of crashed processes stay');
 is_deeply(
 	[ sort map { scalar dump_files($node, $_) } @pids ],
 	[ (0) x 4, (1) x 20 ],
-	'all are dumped, if worth it');
+	'crashed processes are dumped if worth it');
 my @dumps = dump_files($node, $pid);
-is(scalar @dumps, 2, 'as is what was put there again');
-like($dumps[0], qr/\.crash\.heap$/, 'under that name');
-like(slurp_file($dumps[0]), qr/^100000: 6400000 \[100000: 6400000\] @ /m,
-	'with all that the process held');
+is(scalar @dumps, 2, 'a profile that was put there again is dumped again');
+like($dumps[0], qr/\.crash\.profile$/, 'the dump of a crashed process has crash in its name');
+like(slurp_file(dump_text($dumps[0])), qr/^100000: 6400000 \[100000: 6400000\] @ /m,
+	'the text of a crash dump has all that the process held');
+is( $node->safe_psql('postgres',
+		"SELECT live_bytes, live_count FROM pg_leakhunt_read_dump('@{[$dumps[$_] =~ s{.*/}{}r]}') WHERE function_of(site) = 'leaking_top'"
+	),
+	'6400000|100000',
+	"crash dump $_ has all that the process held")
+  for 0, 1;
 like(
 	slurp_file($node->logfile),
 	qr/LOG:  profile of process $pid, which did not exit cleanly, saved as/,
-	'and says so');
+	'the log tells that the profile of a killed process is saved');
 append_to_file("$directory/tmp.99999999", 'unfinished');
 $node->stop('immediate');
 $node->start;
@@ -173,19 +179,14 @@ is( $node->safe_psql(
 		"SELECT count(*) FROM pg_leakhunt_processes WHERE state = 'crashed' AND pid IN ($pid, "
 		  . join(', ', @pids) . ')'),
 	0,
-	'as do those profiles');
+	'profiles of crashed processes go with the next start');
 
 # A killed postmaster leaves its own profile; its children exit by themselves.
 my @children = split /\n/,
   $node->safe_psql('postgres', 'SELECT pid FROM pg_stat_activity');
-$node->kill9;
-wait_until(
-	sub {
-		!grep { -e "/proc/$_" } @children;
-	},
-	'children of a killed postmaster exit');
+kill_server($node, @children);
 $node->start;
-is($node->safe_psql('postgres', 'SELECT 1'), 1, 'and the server starts again');
+is($node->safe_psql('postgres', 'SELECT 1'), 1, 'the server starts again after its postmaster was killed');
 
 $node->stop;
 done_testing();

@@ -34,8 +34,8 @@ sub is_inert
 	my ($log, $reason, $name) = @_;
 	my $warnings = () = $log =~ /WARNING:  pg_leakhunt is inactive$/mg;
 
-	is($warnings, 1, "$name: one WARNING");
-	like($log, qr/DETAIL:  $reason/, "$name: it says why");
+	is($warnings, 1, "$name: the log has one WARNING");
+	like($log, qr/DETAIL:  $reason/, "$name: the log has the reason");
 	my ($stdout, $stderr);
 	$node->psql(
 		'postgres', 'CREATE EXTENSION IF NOT EXISTS pg_leakhunt;
@@ -45,10 +45,10 @@ sub is_inert
 		SELECT count(*), count(state), count(rss_anon_bytes) > 3 FROM pg_leakhunt_processes WHERE pid <> 0',
 		stdout => \$stdout,
 		stderr => \$stderr);
-	like($stdout, qr/^\d+\|0\|t$/, "$name: no profiles, but what the kernel knows");
+	like($stdout, qr/^\d+\|0\|t$/, "$name: the views have no profiles, and what the kernel knows");
 	like($stderr, qr/WARNING:  pg_leakhunt is inactive in this session/,
-		"$name: the views say so");
-	like($stderr, qr/$reason/, "$name: and why");
+		"$name: the views tell that pg_leakhunt is inactive");
+	like($stderr, qr/$reason/, "$name: the views tell the reason");
 	$node->stop;
 }
 
@@ -63,7 +63,7 @@ if ($node->pg_version >= 17)
 		start_with(
 			"shared_preload_libraries = '$foreign.so, pg_leakhunt'\nforeign_patch.spare = on\n"
 		),
-		q{The method id that is to mark chunks of AllocSet contexts is in use\.},
+		q{The method id that would mark chunks of AllocSet contexts is already in use\.},
 		'foreign mark');
 }
 
@@ -100,10 +100,10 @@ is( $node->safe_psql(
 		SELECT state FROM pg_leakhunt_processes WHERE pid = pg_backend_pid()'
 	),
 	'live',
-	'a directory of one\'s own choice');
+	"a directory of one's own choice has profiles");
 $node->stop;
-ok(-d "$scratch/target", 'which stays');
-wait_until(sub { !profile_files("$scratch/target") }, 'empty');
+ok(-d "$scratch/target", "a directory of one's own choice stays when the server stops");
+wait_until(sub { !profile_files("$scratch/target") }, "no profile is left in a directory of one's own choice");
 
 # Loaded by a session, the module covers that session, and says so once.
 start_with("shared_preload_libraries = ''\n");
@@ -119,7 +119,7 @@ $node->psql(
 is($stdout, "\n1\n64000", 'a session that loads the module is covered');
 my $notices = () =
   $stderr =~ /NOTICE:  pg_leakhunt shows only processes that have loaded it/g;
-is($notices, 1, 'and is told once that it is the only one');
+is($notices, 1, 'a session that loads the module is told once that it is the only one');
 set_and_reload($node, 'session_preload_libraries' => 'pg_leakhunt');
 my $session = $node->background_psql('postgres', on_error_die => 1);
 my $pid = $session->query_safe('SELECT pg_backend_pid()');

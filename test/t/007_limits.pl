@@ -42,13 +42,13 @@ $session->query_safe('SELECT leak_top(10, 5000)');
 my $full = process_row($node, $pid);
 cmp_ok($full->{samples_live}, '<=', 1024,
 	'live samples end at the limit, a power of two');
-cmp_ok($full->{samples_live}, '>', 1000, 'and not before');
-cmp_ok($full->{samples_dropped}, '>', 3900, 'the others are counted');
+cmp_ok($full->{samples_live}, '>', 1000, 'live samples are kept up to the limit');
+cmp_ok($full->{samples_dropped}, '>', 3900, 'live samples beyond the limit are counted as dropped');
 my $row = report_row($node, $pid, 'leaking_top');
-is($row->{live_bytes}, 10 * $row->{samples}, 'what is kept is exact');
+is($row->{live_bytes}, 10 * $row->{samples}, 'the live samples that are kept are exact');
 $session->query_safe('SELECT allocate_in_balance(10, 5000)');
 cmp_ok(process_row($node, $pid)->{samples_live},
-	'>', 1000, 'room is not lost by trying');
+	'>', 1000, 'samples that come and go take no room from others');
 $session->quit;
 
 # More call sites than fit: one row for the rest, and no loss of the total.
@@ -59,21 +59,21 @@ my ($count, $rest) = split /\|/,
   $node->safe_psql(
 	'postgres', qq{
 	SELECT sum(live_count) FILTER (WHERE 'leak_named_context' = ANY (functions(stack))),
-		sum(live_count) FILTER (WHERE site = '[profile full]' AND context_name IS NULL)
+		sum(live_count) FILTER (WHERE site = '[no room]' AND context_name IS NULL)
 	FROM pg_leakhunt_report WHERE pid = $pid});
-cmp_ok($rest, '>', 0, 'the catch-all site has the rest');
-cmp_ok($count + $rest, '>=', 850, 'nothing of the total is lost');
+cmp_ok($rest, '>', 0, 'call sites beyond the limit are one row');
+cmp_ok($count + $rest, '>=', 850, 'a full profile loses nothing of the total');
 cmp_ok(process_row($node, $pid)->{samples_dropped},
-	'>=', $rest, 'and what the catch-all site got is counted');
+	'>=', $rest, 'what the catch-all site got is counted as dropped');
 is(process_row($node, $pid)->{profile_bytes},
-	262144, 'the profile keeps to its size');
+	262144, 'a full profile keeps to its size');
 is( $node->safe_psql(
 		'postgres', qq{
 		SELECT sum(r.live_count) = min(p.live_count)
 		FROM pg_leakhunt_report r JOIN pg_leakhunt_processes p USING (pid)
 		WHERE pid = $pid}),
 	't',
-	'sites add up to the process');
+	'the sites of a full profile add up to the process');
 $session->quit;
 
 # Statements beyond their share of the profile lose their text only.
@@ -85,8 +85,8 @@ my ($known, $unknown) = split /\|/,
 	'postgres', qq{
 	SELECT count(query), sum(live_count) FILTER (WHERE query IS NULL)
 	FROM pg_leakhunt_report WHERE pid = $pid AND function_of(site) = 'leaking_top'});
-cmp_ok($known, '>', 10, 'some statements are known');
-cmp_ok($unknown, '>', 10, 'others have become nameless');
+cmp_ok($known, '>', 10, 'some of too many statements have their text');
+cmp_ok($unknown, '>', 10, 'others of too many statements have none');
 cmp_ok(
 	$node->safe_psql('postgres',
 		"SELECT sum(octet_length(query)) FROM (SELECT DISTINCT query FROM pg_leakhunt_report WHERE pid = $pid) q"
@@ -101,7 +101,7 @@ $session->quit;
 $session->query_safe('SELECT allocate_in_critical_section(10, 300)');
 $row = report_row($node, $pid, 'allocate_in_critical_section');
 is($row->{live_count} || 0, 0, 'nothing is recorded in a critical section');
-is(process_row($node, $pid)->{samples_dropped}, 300, 'but counted as lost');
+is(process_row($node, $pid)->{samples_dropped}, 300, 'samples of a critical section are counted as lost');
 
 # Refused memory, by error and by NULL: the old chunk is there, exactly once.
 my ($result, $stdout, $stderr) = $node->psql('postgres',
@@ -112,7 +112,7 @@ $session->query(
 ) for 1 .. 5;
 $row = report_row($node, $pid, 'refused_allocation');
 is("$row->{live_count} $row->{live_bytes} $row->{total_count}",
-	'5 500 5', 'what was not refused is counted, nothing else');
+	'5 500 5', 'a chunk whose growth is refused is counted once');
 $session->quit;
 $node->stop;
 
@@ -141,8 +141,8 @@ my ($unsampled, $bare) =
 my ($sampled, $exact) =
   growth_by_chunks('SET pg_leakhunt.sample_interval = 1');
 my $large = process_row($roomy, session_pid($exact));
-is($large->{samples_dropped}, 0, 'each chunk is a sample');
-cmp_ok($large->{samples_live}, '>=', $chunks, 'and live');
+is($large->{samples_dropped}, 0, 'at interval 1 no sample of many chunks is dropped');
+cmp_ok($large->{samples_live}, '>=', $chunks, 'at interval 1 each of many chunks is a live sample');
 SKIP:
 {
 	skip 'a sanitizer or Valgrind takes memory of its own', 1
@@ -180,14 +180,14 @@ CONF
 	is( ask($small,
 			"SELECT count(*) FROM pg_stat_activity WHERE pid IN ($pids)"),
 		12,
-		'all sessions are well');
+		'sessions without room for a profile go on');
 	$_->quit for @sessions;
 	unlike(slurp_file($small->logfile),
-		qr/PANIC|terminated by signal/, 'nobody crashed');
+		qr/PANIC|terminated by signal/, 'no process crashes without room for profiles');
 	is( scalar(
-			my @dumps = glob($small->data_dir . '/pg_leakhunt/*.exit.heap')),
+			my @dumps = glob($small->data_dir . '/pg_leakhunt/*.exit.profile')),
 		0,
-		'little is held, no dump');
+		'sessions that hold little leave no dump');
 	$small->stop;
 }
 

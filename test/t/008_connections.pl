@@ -76,7 +76,7 @@ $node->command_ok(
 		'pgbench', '-i', '-s', '1', '-q', '-h', $node->host, '-p',
 		$node->port, 'postgres'
 	],
-	'pgbench tables');
+	'pgbench makes its tables');
 connect_often(2000);
 
 # Its first sample gives the postmaster a profile, and stacks that it remembers: it has
@@ -100,15 +100,15 @@ ok( $node->poll_query_until(
 		'postgres',
 		"SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'client backend'"
 	),
-	'all are over');
+	'20,000 connections have ended');
 wait_until(\&no_orphans, 'no file is left of 20,000 connections');
 is_deeply([ glob($node->data_dir . '/pg_leakhunt/*') ],
-	[], 'nor a dump of any');
+	[], 'no dump is left of 20,000 connections');
 cmp_ok($maps_after - $maps_before,
-	'<=', 2, 'the postmaster has no more mappings');
+	'<=', 2, '20,000 connections add no mappings to the postmaster');
 note("$maps_before mappings before, $maps_after after");
 cmp_ok($rss_after - $rss_before,
-	'<', 300, 'and no more memory (kB)')
+	'<', 300, '20,000 connections add next to no memory to the postmaster (kB)')
   or diag("$rss_before kB before, $rss_after kB after");
 
 # What it writes to of our variables lies side by side, and it leaves those of the
@@ -116,7 +116,7 @@ cmp_ok($rss_after - $rss_before,
 my $short = $node->background_psql('postgres');
 my $copies = own_copies_kb(session_pid($short));
 cmp_ok($copies, '>', 0, 'a session has variables of ours for itself');
-cmp_ok($copies, '<=', 8, 'on a page, or two (kB)');
+cmp_ok($copies, '<=', 8, 'the variables of ours that a session has for itself are on a page, or two (kB)');
 $short->quit;
 
 # 200 connections at once, all of which have a profile that others read.
@@ -136,8 +136,8 @@ ok( $node->poll_query_until(
 		'postgres',
 		"SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'client backend'"
 	),
-	'200 sessions are over');
-wait_until(\&no_orphans, 'and leave no file');
+	'200 sessions have ended');
+wait_until(\&no_orphans, 'no file is left of 200 sessions');
 
 $node->stop;
 done_testing();

@@ -44,32 +44,32 @@ SKIP:
 	}
 	$session->query_safe('SELECT leak_aligned(100, 4096, 1000)');
 	my ($count, $bytes) = split / /, figures('leak_aligned');
-	is($count, 1000, 'aligned: counted');
+	is($count, 1000, 'each aligned chunk is counted');
 	cmp_ok($bytes, '>=', 1000 * 4096,
-		'with the room that aligning them takes');
+		'the bytes of aligned chunks include what aligning them takes');
 }
 
 # Beyond 1 GB.
 $session->query_safe('SELECT hold_huge(3::bigint << 30)');
-is(figures('hold_huge'), '1 ' . (3 << 30) . ' 2', 'a huge chunk');
+is(figures('hold_huge'), '1 ' . (3 << 30) . ' 2', 'a chunk of 3 GB is counted with its growth');
 $session->query_safe('SELECT release_huge()');
-is(figures('hold_huge'), '0 0 2', 'is freed');
+is(figures('hold_huge'), '0 0 2', 'a chunk of 3 GB is freed');
 
 # Growth that is refused in all ways: the chunk is still there, and goes once.
 $session->query_safe("SELECT refused_growth($too_much, true)") for 1 .. 10;
-is(figures('refused_growth'), '0 0 20', 'refused, grown, freed');
+is(figures('refused_growth'), '0 0 20', 'a chunk whose growth was refused is freed once');
 $session->query_safe("SELECT refused_growth($too_much, false)") for 1 .. 10;
-is(figures('refused_growth'), '10 100000 40', 'refused, grown, kept');
+is(figures('refused_growth'), '10 100000 40', 'a chunk whose growth was refused is kept once');
 
 # In a critical section nothing is recorded, but what goes there is gone.
 $session->query_safe('SELECT free_in_critical_section(100, 500)');
 is(figures('free_in_critical_section'),
-	'0 0 500', 'what a critical section frees is free');
+	'0 0 500', 'what a critical section frees counts as freed');
 is( $node->safe_psql(
 		'postgres',
 		"SELECT samples_dropped FROM pg_leakhunt_processes WHERE pid = $pid"),
 	500,
-	'what it allocates is counted as lost');
+	'what a critical section allocates is counted as lost');
 $session->quit;
 
 # Contexts without chunk headers: what is in them goes with them.
@@ -86,9 +86,9 @@ SKIP:
 		my $row = report_row($node, $pid, 'filling_bump');
 		is_estimate($row->{live_bytes}, $row->{error_bytes},
 			5_000_000, "a Bump context at interval $interval");
-		is($row->{context_name}, 'leaker bump', 'its name');
+		is($row->{context_name}, 'leaker bump', 'a Bump context has its name');
 		$session->query_safe('SELECT delete_bump()');
-		is((split / /, figures('filling_bump'))[0], 0, 'is deleted');
+		is((split / /, figures('filling_bump'))[0], 0, 'a Bump context takes along what is in it');
 		$session->quit;
 	}
 }
@@ -118,21 +118,21 @@ $session->query_safe(
 	SELECT leak_in_transaction(10, 1000);
 	ROLLBACK TO dropped});
 is(figures('leak_in_transaction'),
-	'7 70 2007', 'what the subtransaction that goes on has allocated is left');
+	'7 70 2007', 'what aborted subtransactions have allocated is gone, the rest stays');
 is( $node->safe_psql(
 		'postgres', qq{
 		SELECT DISTINCT lifetime FROM pg_leakhunt_report
 		WHERE pid = $pid AND 'leak_in_transaction' = ANY (functions(stack))}),
 	'transaction',
-	'with its lifetime');
+	'what a subtransaction has allocated has lifetime transaction');
 is( $node->safe_psql(
 		'postgres', qq{
 		SELECT string_agg(DISTINCT lifetime, ',') FROM pg_leakhunt_report
 		WHERE pid = $pid AND context_name = 'PL/pgSQL function'}),
 	'session',
-	'a function stays in its cache, wherever it was compiled');
+	'a function that an aborted subtransaction has compiled has lifetime session');
 $session->query_safe('COMMIT');
-is(figures('leak_in_transaction'), '0 0 2007', 'until the end');
+is(figures('leak_in_transaction'), '0 0 2007', 'what a subtransaction has allocated is gone after COMMIT');
 $session->quit;
 
 # A size that is garbage is refused, and does not switch sampling off.
@@ -151,15 +151,15 @@ for my $size (-1, -8, '-(1::bigint << 40)', '-1::bigint << 63')
 $session->query_safe('SELECT leak_top(100, 100000)');
 my $row = report_row($node, $pid, 'leaking_top');
 is_estimate($row->{live_bytes}, $row->{error_bytes}, 10_000_000,
-	'samples are taken as before');
+	'samples are taken as before after sizes that are garbage');
 $session->quit;
 
 # From 17 on, nothing stands between pfree and an unsampled chunk.
 is( $node->safe_psql('postgres', 'SELECT pfree_is_untouched()'),
 	$node->pg_version < 17 ? 'f' : 't',
-	'pfree of an unsampled chunk');
+	"pfree of an unsampled chunk is the server's own from 17 on");
 
 $node->stop;
 unlike(PostgreSQL::Test::Utils::slurp_file($node->logfile),
-	qr/PANIC|terminated by signal|write past chunk/, 'nobody crashed');
+	qr/PANIC|terminated by signal|write past chunk/, 'no process crashes in corner cases');
 done_testing();

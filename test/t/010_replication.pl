@@ -7,6 +7,7 @@ use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
+use Dumps;
 use LeakHunt;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -72,7 +73,7 @@ $subscriber->command_ok(
 		'pgbench', '-i', '-I', 'dtp', '-h', $subscriber->host, '-p',
 		$subscriber->port, 'postgres'
 	],
-	'empty tables');
+	'pgbench makes empty tables');
 $primary->safe_psql('postgres',
 	'ALTER TABLE pgbench_history REPLICA IDENTITY FULL; CREATE PUBLICATION all_tables FOR ALL TABLES'
 );
@@ -114,7 +115,7 @@ wait_until(
 		  && (() = $found =~ /primary walsender/g) >= 2
 		  && ($version < 17 || $found =~ /standby slotsync/);
 	},
-	'everything runs');
+	'all processes of replication run');
 my @before = lasting_processes();
 
 $primary->command_ok(
@@ -136,10 +137,10 @@ $primary->wait_for_catchup('all_tables');
 my $sums =
   'SELECT (SELECT sum(abalance) FROM pgbench_accounts), (SELECT sum(bbalance) FROM pgbench_branches), (SELECT count(*) FROM pgbench_history)';
 my $expected = $primary->safe_psql('postgres', $sums);
-is($standby->safe_psql('postgres', $sums), $expected, 'the standby is right');
+is($standby->safe_psql('postgres', $sums), $expected, 'the standby has the data of the primary');
 is($subscriber->safe_psql('postgres', $sums),
-	$expected, 'the subscriber is right');
-is_deeply([ lasting_processes() ], \@before, 'no process is lost');
+	$expected, 'the subscriber has the data of the primary');
+is_deeply([ lasting_processes() ], \@before, 'the processes of replication are the same after the load');
 
 # Each that lasts has a profile, as what it is.
 my %servers = (
@@ -167,7 +168,7 @@ for my $type ('postmaster', $logger)
 			'postgres',
 			"SELECT count(*) = 1 FROM pg_leakhunt_processes WHERE backend_type = '$type'"
 		),
-		"$type, too");
+		"process $type has a profile");
 }
 is( $primary->safe_psql(
 		'postgres', q{
@@ -190,13 +191,10 @@ sub dumped_kinds
 
 	for my $server ($primary, $standby, $subscriber)
 	{
-		for my $file (glob($server->data_dir . '/pg_leakhunt/*.heap'))
+		for my $file (glob($server->data_dir . '/pg_leakhunt/*.profile'))
 		{
-			my ($type) =
-			  slurp_file($file) =~ /^# pg_leakhunt .*backend_type=(\S+)/m;
-			$type =~ s/%20/ /g;
-			$kinds{ $server->name . " $type" } = 1;
-			fail("$file is no dump of an exit") if $file !~ /\.exit\.heap$/;
+			$kinds{ $server->name . ' ' . header_of(slurp_file($file))->{label} } = 1;
+			fail("$file is no dump of an exit") if $file !~ /\.exit\.profile$/;
 		}
 	}
 	return \%kinds;
@@ -221,11 +219,11 @@ push @kinds, 'subscriber logical replication tablesync worker',
   if $version >= 17;
 push @kinds, 'primary io worker' if $version >= 18;
 # the logger goes on until it has read the last word of the postmaster
-wait_until(sub { dumped_kinds()->{"primary $logger"} }, 'all is over');
+wait_until(sub { dumped_kinds()->{"primary $logger"} }, 'the logger has left its dump');
 my $dumped = dumped_kinds();
 for my $kind (@kinds)
 {
-	ok($dumped->{$kind}, "a dump of $kind");
+	ok($dumped->{$kind}, "process $kind has left a dump");
 }
 
 for my $server ($primary, $standby, $subscriber)

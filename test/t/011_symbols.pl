@@ -13,6 +13,7 @@ use PostgreSQL::Test::Utils;
 use POSIX ();
 use Test::More;
 
+needs_programs('addr2line', 'nm', 'objcopy', 'objdump', 'readelf', 'strip');
 my $frames = "$FindBin::RealBin/../unit/frames";
 my $scratch = PostgreSQL::Test::Utils::tempdir();
 $ENV{ASAN_OPTIONS} = 'detect_leaks=0';
@@ -100,9 +101,9 @@ for my $file ($leaker, "$pkglibdir/pg_leakhunt.so")
 		diag(sprintf '%s 0x%x: %s instead of %s', $file, $site, "@our", "@their");
 	}
 }
-cmp_ok($compared, '>=', 1000, "$compared frames compared with addr2line");
-is($wrong, 0, 'functions and lines are the same');
-cmp_ok($other_files, '<=', $compared / 100, 'and files');
+cmp_ok($compared, '>=', 1000, "at least 1000 frames are compared with addr2line ($compared)");
+is($wrong, 0, 'functions and lines are those of addr2line');
+cmp_ok($other_files, '<=', $compared / 100, 'files are those of addr2line');
 
 # Against the symbol table, where there is none: random addresses of the server.
 my $postgres = "$bindir/postgres";
@@ -149,8 +150,8 @@ for my $address (@addresses)
 		diag(sprintf '0x%x: %s instead of %s', $address, $function, "@expected");
 	}
 }
-is($misnamed, 0, '10000 addresses of the server: no wrong name');
-cmp_ok($named, '>', 1000, "$named have a name, $unnamed have none");
+is($misnamed, 0, 'none of 10000 addresses of the server has a wrong name');
+cmp_ok($named, '>', 1000, "more than 1000 addresses of the server have a name ($named, $unnamed have none)");
 
 # C++ names, as their author knows them.
 SKIP:
@@ -171,7 +172,7 @@ CPP
 			'g++', '-g', '-O1', '-shared', '-fPIC', '-Wl,--build-id', '-o',
 			"$scratch/plus.so", "$scratch/plus.cpp"
 		],
-		'C++ module');
+		'a C++ module is built');
 	my @cpp_sites = call_sites("$scratch/plus.so");
 	my $cpp_input = join "\n", map { sprintf '0x%x', $_ } @cpp_sites;
 	my $hunt = qr{leak::Hunter::hunt\(int, char\*\)};
@@ -179,13 +180,13 @@ CPP
 		output_of($cpp_input, $frames, "$scratch/plus.so",
 			build_id("$scratch/plus.so")),
 		qr{$hunt\nplus\.cpp:5\n},
-		'from debug information');
-	command_ok([ 'strip', "$scratch/plus.so" ], 'stripped');
+		'a C++ function is named from debug information');
+	command_ok([ 'strip', "$scratch/plus.so" ], 'a C++ module is stripped');
 	like(
 		output_of($cpp_input, $frames, "$scratch/plus.so",
 			build_id("$scratch/plus.so")),
 		qr{$hunt\n\?\?:0\n},
-		'from dynamic symbols');
+		'a C++ function is named from dynamic symbols');
 }
 
 # Damaged files: an answer or none, but no damage to us.
@@ -212,7 +213,7 @@ for my $round (1 .. 60)
 		'<', \$input, '>', \$out, '2>', \$err);
 	$bad++ if $err =~ /AddressSanitizer|runtime error/;
 }
-is($bad, 0, '60 damaged files');
+is($bad, 0, '60 damaged files do no damage to their reader');
 
 # From here on in a server.
 my $node = new_server('main', <<'CONF');
@@ -272,23 +273,23 @@ SKIP:
 	like(
 		stack_of($pid, 'SELECT leak_stripped'),
 		qr{^leaking_top \(leaker\.c:\d+\) / leak_top \(leaker\.c:\d+\)},
-		'a debug file by build-id');
+		'a stripped module is named by the debug file of its build-id');
 	is( symbols_of($stripped),
-		"debug information|$ENV{DEBUG_FILE}|", 'and where it is');
+		"debug information|$ENV{DEBUG_FILE}|", 'the view of symbols shows the debug file of a build-id');
 
 	# as where a dump is read on another machine, that has the debug file only
 	rename($stripped, "$stripped.gone") or die $!;
 	like(
 		stack_of($pid, 'SELECT leak_stripped'),
 		qr{^leaking_top \(leaker\.c:\d+\) / leak_top},
-		'the debug file does without the binary');
+		'a debug file does without the binary');
 	is( symbols_of($stripped),
-		"debug information|$ENV{DEBUG_FILE}|", 'which is what is shown');
+		"debug information|$ENV{DEBUG_FILE}|", 'the view of symbols shows a debug file without its binary');
 	copy("$ENV{LEAKER}.so", $stripped) or die $!;
 	like(
 		stack_of($pid, 'SELECT leak_stripped'),
 		qr{^leaking_top \(leaker\.c:\d+\)},
-		'the same binary is back');
+		'a binary that is back is named as before');
 	$session->quit;
 
 	# as this file may be run once more
@@ -304,30 +305,30 @@ command_ok(
 	[
 		'objcopy', '--only-keep-debug', $corner_cases, "$scratch/kept.debug"
 	],
-	'debug file');
-command_ok([ 'strip', '-o', $module, $corner_cases ], 'stripped');
+	'a debug file is made');
+command_ok([ 'strip', '-o', $module, $corner_cases ], 'a module is stripped');
 my $cwd = Cwd::getcwd();
 chdir $scratch;
 command_ok([ 'objcopy', '--add-gnu-debuglink=kept.debug', $module ],
-	'linked to its debug file');
+	'a module is linked to its debug file');
 chdir $cwd;
 define('hold_there', $module, 'hold_huge', 'bigint');
 my ($session, $pid) = calling_session('SELECT hold_there(1000000)');
 like(stack_of($pid, 'SELECT hold_there'), qr{^hold_huge / },
-	'exported functions of a stripped module');
+	'exported functions of a stripped module are named');
 like(symbols_of($module),
 	qr{^dynamic symbols\|\Q$module\E\|Install the debug symbols of this file \(Debian: find-dbgsym-packages},
-	'what to do');
+	'the view of symbols has a hint for a stripped module');
 
 # With the debug file that the binary names.
 move("$scratch/kept.debug", "$scratch/module/.debug/kept.debug") or die $!;
 like(
 	stack_of($pid, 'SELECT hold_there'),
 	qr{^hold_huge \(corner_cases\.c:\d+\)},
-	'a debug file by its link');
+	'a module is named by the debug file of its link');
 is( symbols_of($module),
 	"debug information|$scratch/module/.debug/kept.debug|",
-	'nothing to do');
+	'the view of symbols has no hint for a module with its debug file');
 move("$scratch/module/.debug/kept.debug", "$scratch/kept.debug") or die $!;
 
 # A module that is replaced or goes while it is loaded.
@@ -337,35 +338,35 @@ rename("$scratch/other.so", $module) or die $!;
 like(
 	stack_of($pid, 'SELECT hold_there'),
 	qr{^corner_cases\.so\+0x[0-9a-f]+ \[file replaced\] / },
-	'another file at its place');
+	'a module with another file in its place is shown as replaced');
 like(symbols_of($module), qr{^nothing\|\|The file was replaced},
-	'why there are no names');
+	'the view of symbols tells that a file was replaced');
 unlink $module;
 like(
 	stack_of($pid, 'SELECT hold_there'),
 	qr{^corner_cases\.so\+0x[0-9a-f]+ \[file removed\] / },
-	'no file at its place');
-like(symbols_of($module), qr{^nothing\|\|The file was removed}, 'why');
+	'a module without a file is shown as removed');
+like(symbols_of($module), qr{^nothing\|\|The file was removed}, 'the view of symbols tells that a file was removed');
 append_to_file($module, substr(slurp_file("$scratch/kept.so"), 0, 2000));
 like(
 	stack_of($pid, 'SELECT hold_there'),
 	qr{^corner_cases\.so\+0x[0-9a-f]+ / },
-	'a file that was cut short behind its build-id');
+	'a module whose file was cut short behind its build-id has no names');
 unlink $module;
 append_to_file($module, substr(slurp_file("$scratch/kept.so"), 0, 100));
 like(
 	stack_of($pid, 'SELECT hold_there'),
 	qr{^corner_cases\.so\+0x[0-9a-f]+ \[file unreadable\] / },
-	'one that was cut short before it');
+	'a module whose file was cut short before its build-id is unreadable');
 unlink $module;
-command_ok([ 'mkfifo', $module ], 'a pipe');
+command_ok([ 'mkfifo', $module ], 'a pipe is made');
 like(
 	stack_of($pid, 'SELECT hold_there'),
 	qr{^corner_cases\.so\+0x[0-9a-f]+ \[file unreadable\] / },
-	'no file but a pipe: nobody waits for it');
+	'a module with a pipe in its place is unreadable, and nobody waits for it');
 unlink $module;
 rename("$scratch/kept.so", $module) or die $!;
-like(stack_of($pid, 'SELECT hold_there'), qr{^hold_huge / }, 'all is well');
+like(stack_of($pid, 'SELECT hold_there'), qr{^hold_huge / }, 'a module whose file is back is named as before');
 $session->quit;
 
 # A binary without a build-id is the one that was loaded unless it has been
@@ -376,7 +377,7 @@ command_ok(
 		'objcopy', '--strip-debug', '-R', '.note.gnu.build-id',
 		'--redefine-sym', "hold_huge=\xff\xfehold", $corner_cases, $nameless
 	],
-	'no build-id, and a strange name');
+	'a module without build-id and with a strange name is made');
 
 # times of files are compared by the second
 wait_until(sub { time > (stat $nameless)[10] }, 'a file is a second old');
@@ -391,19 +392,19 @@ is( $node->safe_psql(
 		SELECT site, length(stack[1]) FROM pg_leakhunt_report
 		WHERE pid = $pid ORDER BY live_bytes DESC LIMIT 1}),
 	'??hold|6',
-	'an untouched binary, and its name made valid');
+	'an untouched binary without build-id has names, and they are valid text');
 copy($nameless, "$scratch/copy.so") or die $!;
 rename("$scratch/copy.so", $nameless) or die $!;
 like(
 	stack_of($pid, 'SELECT hold_nameless'),
 	qr{^nameless\.so\+0x[0-9a-f]+ \[file replaced\] / },
-	'once touched it could be another one');
+	'a binary without build-id that was touched is shown as replaced');
 $session->quit;
 
 # A server of debug files.
 SKIP:
 {
-	skip 'no debuginfod', 2 if !-x '/usr/bin/debuginfod';
+	skip 'no debuginfod, or no curl', 2 if !-x '/usr/bin/debuginfod' || !has_program('curl');
 	my $port = PostgreSQL::Test::Cluster::get_free_port();
 	my $server = IPC::Run::start(
 		[
@@ -427,7 +428,7 @@ SKIP:
 	like(
 		stack_of($pid, 'SELECT hold_there'),
 		qr{^hold_huge \(corner_cases\.c:\d+\)},
-		'a debug file from a server');
+		'a module is named by the debug file of a server');
 	$session->quit;
 	$server->kill_kill;
 }
@@ -452,7 +453,7 @@ my $in_vdso = $node->safe_psql(
 like(
 	$in_vdso,
 	qr{^leaking_handler [^/]* / .*linux-vdso\.so\.1\+0x[0-9a-f]+ / .*leak_in_vdso [^/]* / .*main},
-	'the vDSO is in the stack, and the stack goes on');
+	'the vDSO is in the stack, and the stack has frames before and after it');
 $session->quit;
 
 # A library that is not loaded any more is still named by its file.
@@ -462,7 +463,7 @@ copy($corner_cases, "$scratch/unloaded.so") or die $!;
 like(
 	stack_of($pid, 'SELECT leak_by_unloaded'),
 	qr{^leaking_for_others \(corner_cases\.c:\d+\) / leak_by_unloaded},
-	'an unloaded library');
+	'an unloaded library is named by its file');
 
 # Reading symbols costs the session nothing that stays, but its cache, and what its
 # own profile says of statements and queries.
@@ -472,7 +473,7 @@ sub own_figures
 	return split / /, $session->query_safe(
 		q{
 		SELECT (SELECT (regexp_match(pg_read_file('/proc/self/status'), 'RssAnon:\s+(\d+)'))[1])
-			|| ' ' || (SELECT sum(live_bytes) FROM pg_leakhunt_report
+			|| ' ' || (SELECT coalesce(sum(live_bytes), 0) FROM pg_leakhunt_report
 				WHERE pid = pg_backend_pid() AND array_to_string(stack, ' ') ~ 'plh_|pg_leakhunt_get')});
 }
 $session->query_safe('SELECT count(stack) FROM pg_leakhunt_report') for 1 .. 2;
@@ -481,11 +482,11 @@ $session->query_safe('SELECT count(stack) FROM pg_leakhunt_report') for 1 .. 20;
 my ($rss_after, $live_after) = own_figures();
 cmp_ok($rss_after - $rss_before,
 	'<', 1000, 'twenty reports leave no memory behind (kB)');
-is($live_after // 0, $live_before // 0, 'nor anything that is counted');
+is($live_after, $live_before, 'twenty reports leave no live bytes behind');
 is( $session->query_safe(
 		"SELECT count(*) FROM pg_ls_dir('/proc') d WHERE d = 'none'"),
 	0,
-	'the session is well');
+	'a session that read many reports answers');
 $session->quit;
 
 # The pipes of a process, by descriptor: their flags.
@@ -505,6 +506,22 @@ sub pipes_of
 	return %flags;
 }
 
+# The process that reads symbols for a session, as soon as it has its own name.  Before
+# that it blocks all signals: a SIGCONT would wait until it is traced, and stop it there.
+sub reader_of
+{
+	my ($session_pid) = @_;
+	my $until = time + 60;
+
+	while (time < $until)
+	{
+		my ($reader) = slurp_file("/proc/$session_pid/task/$session_pid/children") =~ /(\d+)/;
+
+		return $reader if $reader && `cat /proc/$reader/comm 2>&1` eq "pg_leakhunt\n";
+	}
+	return undef;
+}
+
 # A process that reads symbols and can't be reaped, as it hangs: here it is traced,
 # and its tracer does not wait for it.  It holds up the session for a moment only.
 SKIP:
@@ -521,25 +538,21 @@ SKIP:
 	skip 'no list of child processes', 4 if !-e $children;
 	my %before = pipes_of($asker_pid);
 	$asker->query_until(qr//, "SELECT count(*) FROM pg_leakhunt_report;\n");
-	my $until = time + 60;
-	while (!$reader && time < $until)
-	{
-		($reader) = slurp_file($children) =~ /(\d+)/;
-	}
+	$reader = reader_of($asker_pid);
 	ok($reader, 'a process reads symbols');
 	kill 'STOP', $reader;
 	my %pipes = pipes_of($asker_pid);
 	delete @pipes{ keys %before };
 	# it may not have closed the other ends yet
 	like(join(' ', map { oct($_) & $O_CLOEXEC ? 'closed' : 'inherited' } values %pipes),
-		qr/^closed(?: closed)+$/, 'a program that the session starts does not get the pipes to it');
+		qr/^closed(?: closed)+$/, 'a program that the session starts does not get the pipes to the reader of symbols');
 	kill 'CONT', $reader;
 	skip 'it may not be traced', 2
 	  if syscall($ptrace, $seize, $reader + 0, 0, 0) != 0;
 	like($asker->query_safe("SELECT 'goes on'"),
-		qr/goes on/, 'the session does not wait for it');
+		qr/goes on/, 'a session does not wait for a reader of symbols that cannot be reaped');
 	like(slurp_file("/proc/$reader/stat"),
-		qr/^$reader \(.*\) Z $asker_pid /, 'though it is not gone');
+		qr/^$reader \(.*\) Z $asker_pid /, 'a reader of symbols that cannot be reaped is a zombie');
 	$asker->quit;
 }
 
@@ -548,8 +561,8 @@ SKIP:
 my $too_late = 0;
 SKIP:
 for my $case (
-	[ 'crashes', qr/^[1-9]\d* rows, [1-9]\d* with file unreadable\ngoes on$/ ],
-	[ 'gets no memory', qr/^[1-9]\d* rows, [1-9]\d* with (?:no libdw|file unreadable)\ngoes on$/ ],
+	[ 'crashes', qr/^[1-9]\d* rows, [1-9]\d* with no answer\ngoes on$/ ],
+	[ 'gets no memory', qr/^[1-9]\d* rows, [1-9]\d* with (?:no libdw|no answer)\ngoes on$/ ],
 	[ 'hangs', qr/^goes on$/ ])
 {
 	my ($trouble, $answer) = @{$case};
@@ -563,9 +576,10 @@ for my $case (
 	$asker->query_until(
 		qr//, q{
 		SELECT count(*) || ' rows, ' || count(reason) || ' with ' || coalesce(string_agg(DISTINCT reason, ', '), 'a reason')
-		FROM (SELECT substring(array_to_string(stack, ' ') FROM '\[(no libdw|file unreadable)\]') AS reason
+		FROM (SELECT substring(array_to_string(stack, ' ') FROM '\[(no libdw|no answer)\]') AS reason
 			FROM pg_leakhunt_report) rows;
 	});
+	# as early as can be: later, it has all that it needs
 	while (!$reader && time < $until)
 	{
 		($reader) = slurp_file($children) =~ /(\d+)/;
@@ -585,11 +599,11 @@ for my $case (
 
 	# it had all that it needs before it was stopped
 	redo if $said =~ /, 0 with / && $too_late++ < 10;
-	like($said, $answer, "$trouble: the session goes on");
+	like($said, $answer, "$trouble: the session has its answer");
 	is($asker->{stderr} =~ /canceling statement/ ? 'cancelled' : 'answered',
-		$trouble eq 'hangs' ? 'cancelled' : 'answered', "$trouble: and how");
-	wait_until(sub { !-e "/proc/$reader" }, "$trouble: it is gone");
-	like(slurp_file($node->logfile), qr/The process that read them was terminated by signal 11/, 'the log says so')
+		$trouble eq 'hangs' ? 'cancelled' : 'answered', "$trouble: the query is answered, or cancelled if its reader hangs");
+	wait_until(sub { !-e "/proc/$reader" }, "$trouble: the process that reads symbols is gone");
+	like(slurp_file($node->logfile), qr/The symbol reader was terminated by signal 11 while reading this file\.\n(?!.*HINT)/, 'the log tells that the process that reads symbols crashed')
 	  if $trouble eq 'crashes';
 	$asker->quit;
 }
@@ -625,14 +639,14 @@ SKIP:
 	}
 	my ($place) = grep { $frames{on}[$_] =~ /\[JIT code\]$/ } 0 .. $#{ $frames{on} };
 	ok($place, 'JIT-compiled code is shown as such') or diag("@{ $frames{on} }");
-	like($frames{on}[ $place - 1 ], qr/^leak_top/, 'where it stands');
+	like($frames{on}[ $place - 1 ], qr/^leak_top/, 'JIT-compiled code is shown as the caller of its function');
 	skip 'there are rules for unwinding on x86-64 only', 1
 	  if `uname -m` !~ /x86_64/;
 	$frames{off}[$place] = '[JIT code]';
-	is_deeply($frames{on}, $frames{off}, 'and the stack goes on');
+	is_deeply($frames{on}, $frames{off}, 'the stack is complete beyond JIT-compiled code');
 }
 
 $node->stop;
 unlike(slurp_file($node->logfile), qr/PANIC|\(PID \d+\) was terminated by signal/,
-	'nobody else crashed');
+	'no other process has crashed');
 done_testing();

@@ -33,56 +33,56 @@ $node->poll_query_until('postgres',
 my $query_start =
   ask($node, "SELECT query_start FROM pg_stat_activity WHERE pid = $pid");
 is(ask($node, "SELECT state FROM pg_leakhunt_processes WHERE pid = $pid"),
-	'small', 'nothing is sampled');
+	'small', 'a process is not sampled while sampling is off');
 
-is(ask($node, "SELECT pg_leakhunt_start($pid, 64 * 1024)"), 't', 'start');
+is(ask($node, "SELECT pg_leakhunt_start($pid, 64 * 1024)"), 't', 'a request to sample a process is accepted');
 ok( $node->poll_query_until(
 		'postgres',
 		"SELECT sampling AND sample_interval = 65536 AND scope = 'all' FROM pg_leakhunt_processes WHERE pid = $pid"
 	),
-	'it takes effect in the middle of the query');
-is(growth($pid), '', 'no growth without a baseline');
-is(ask($node, "SELECT pg_leakhunt_baseline($pid)"), 1, 'baseline');
+	'a request to sample takes effect in the middle of a query');
+is(growth($pid), '', 'a site has no growth without a baseline');
+is(ask($node, "SELECT pg_leakhunt_baseline($pid)"), 1, 'a baseline of a process is taken');
 ok( $node->poll_query_until('postgres',
 		"SELECT growth_bytes > 1000000 FROM pg_leakhunt_processes WHERE pid = $pid"
 	),
-	'growth of the process');
+	'a process shows its growth since the baseline');
 my $first = growth($pid);
 my $second = growth($pid);
-cmp_ok($first, '>', 0, 'growth of the site');
-cmp_ok($second, '>', $first, 'it goes on');
+cmp_ok($first, '>', 0, 'a site shows its growth since the baseline');
+cmp_ok($second, '>', $first, 'the growth of a leaking site increases');
 is( ask(
 		$node,
 		"SELECT string_agg(DISTINCT function_of(site), ',') FROM pg_leakhunt_report WHERE pid = $pid AND growth_bytes > 10000"
 	),
 	'leaking_top',
-	'and nothing else grows');
+	'no site but the leaking one grows');
 
 my $baseline =
   "SELECT live_bytes - growth_bytes FROM pg_leakhunt_processes WHERE pid = $pid";
 my $first_baseline = ask($node, $baseline);
-is(ask($node, $baseline), $first_baseline, 'the baseline stays');
+is(ask($node, $baseline), $first_baseline, 'a baseline stays as it was taken');
 ask($node, 'SELECT pg_leakhunt_baseline_all()');
 cmp_ok(ask($node, $baseline), '>', $first_baseline,
 	'a baseline of all is one of each');
-is(ask($node, "SELECT pg_leakhunt_start($pid, 4096, 'long_lived')"), 't', 'tune');
+is(ask($node, "SELECT pg_leakhunt_start($pid, 4096, 'long_lived')"), 't', 'a request for another interval and scope is accepted');
 ok( $node->poll_query_until(
 		'postgres',
 		"SELECT sample_interval = 4096 AND scope = 'long_lived' FROM pg_leakhunt_processes WHERE pid = $pid"
 	),
-	'other interval and scope');
-is(ask($node, "SELECT pg_leakhunt_stop($pid)"), 't', 'stop');
+	'a request for another interval and scope takes effect');
+is(ask($node, "SELECT pg_leakhunt_stop($pid)"), 't', 'a request to stop is accepted');
 ok( $node->poll_query_until('postgres',
 		"SELECT NOT sampling AND sample_interval = 0 FROM pg_leakhunt_processes WHERE pid = $pid"
 	),
-	'it takes effect');
+	'a request to stop takes effect');
 my $taken = "SELECT samples_taken FROM pg_leakhunt_processes WHERE pid = $pid";
-is(ask($node, $taken), ask($node, $taken), 'no more samples');
+is(ask($node, $taken), ask($node, $taken), 'a stopped process takes no samples');
 is( ask(
 		$node,
 		"SELECT state, query_start FROM pg_stat_activity WHERE pid = $pid"),
 	"active|$query_start",
-	'the query has not noticed');
+	'a query goes on undisturbed while it is sampled');
 ask($node, "SELECT pg_terminate_backend($pid)");
 $patient->{run}->finish;
 
@@ -95,27 +95,27 @@ is( $session->query_safe(
 		'SELECT sample_interval FROM pg_leakhunt_processes WHERE pid = pg_backend_pid()'
 	),
 	1,
-	'a session that was there');
+	'a request to all reaches a session that was there');
 is( ask(
 		$node,
 		'PREPARE kept AS SELECT 1; SELECT sample_interval FROM pg_leakhunt_processes WHERE pid = pg_backend_pid()'
 	),
 	1,
-	'one that is new');
+	'a request to all reaches a new session');
 $session->query_safe("SELECT pg_leakhunt_stop($pid)");
 $session->query_safe('SELECT leak_top(1000, 10)');
 is( $session->query_safe(
 		'SELECT sampling FROM pg_leakhunt_processes WHERE pid = pg_backend_pid()'
 	),
 	'f',
-	'stop for one');
+	'a request to stop one session overrides a request to all');
 ask($node, 'SELECT pg_leakhunt_start_all(1)');
 $session->query_safe('SELECT leak_top(1000, 3000)');
 is( $session->query_safe(
 		'SELECT sampling FROM pg_leakhunt_processes WHERE pid = pg_backend_pid()'
 	),
 	't',
-	'later requests count');
+	'a later request to all overrides that to one session');
 
 # The view shows a request that the process has not seen yet.
 sub request_of
@@ -123,15 +123,15 @@ sub request_of
 	return ask($node, "SELECT coalesce(request, '-') FROM pg_leakhunt_processes WHERE pid = $pid");
 }
 ask($node, 'SELECT pg_leakhunt_reset_all()');
-is(request_of(), '-', 'nobody has asked for anything');
+is(request_of(), '-', 'no request is shown after all were taken back');
 ask($node, "SELECT pg_leakhunt_start($pid, '5kB')");
 is(request_of(), 'pending', 'an idle process has not taken up a request');
 $session->query_safe('SELECT leak_top(1000, 3000)');
-is(request_of(), 'in force', 'it has, once it has allocated');
+is(request_of(), 'in force', 'a request is in force once the process has allocated');
 ask($node, "SELECT pg_leakhunt_stop($pid)");
-is(request_of(), 'pending', 'it is told to stop');
+is(request_of(), 'pending', 'a request to stop is pending in an idle process');
 $session->query_safe('SELECT leak_top(1000, 3000)');
-is(request_of(), 'in force', 'it has stopped');
+is(request_of(), 'in force', 'a request to stop is in force once the process has allocated');
 
 # A request with an end, on top of one without; then all are taken back.
 sub sampled_at
@@ -143,19 +143,19 @@ sub sampled_at
 }
 ask($node, "SELECT pg_leakhunt_start($pid, 3000)");
 ask($node, "SELECT pg_leakhunt_start($pid, 2000, NULL, '1 hour')");
-is(sampled_at(), 'true 2000', 'a request for an hour');
+is(sampled_at(), 'true 2000', 'a request for an hour overrides one without an end');
 ask($node, "SELECT pg_leakhunt_start($pid, 1000, NULL, '2 seconds')");
-is(sampled_at(), 'true 1000', 'one for two seconds in its place');
+is(sampled_at(), 'true 1000', 'a request for two seconds overrides one for an hour');
 wait_until(sub { sampled_at() eq 'true 3000' },
-	'when it is over, what was there before counts');
+	'the request without an end counts when that for two seconds is over');
 ask($node, "SELECT pg_leakhunt_start_all(500, NULL, '2 seconds')");
-is(sampled_at(), 'true 500', 'all for two seconds');
-wait_until(sub { sampled_at() eq 'true 3000' }, 'then its own request again');
+is(sampled_at(), 'true 500', 'a request to all for two seconds overrides that to one process');
+wait_until(sub { sampled_at() eq 'true 3000' }, 'the request to one process counts when that to all is over');
 ask($node, 'SELECT pg_leakhunt_reset_all()');
-is(sampled_at(), 'false 0', 'all requests taken back: the settings count');
+is(sampled_at(), 'false 0', 'the settings count when all requests are taken back');
 ask($node, "SELECT pg_leakhunt_start($pid, 1, NULL, '2 seconds')");
-is(sampled_at(), 'true 1', 'for two seconds, without a request before');
-wait_until(sub { sampled_at() eq 'false 0' }, 'then the settings again');
+is(sampled_at(), 'true 1', 'a request for two seconds counts without a request before');
+wait_until(sub { sampled_at() eq 'false 0' }, 'the settings count when the only request is over');
 ask($node, 'SELECT pg_leakhunt_start_all(1)');
 
 # Requests that make no sense.
@@ -176,12 +176,12 @@ for my $wrong (
 {
 	my ($call, $message) = @$wrong;
 	my ($result, $stdout, $stderr) = $node->psql('postgres', "SELECT $call");
-	like($stderr, $message, $call);
+	like($stderr, $message, "$call tells what is wrong");
 }
 my ($result, $stdout, $stderr) = $node->psql('postgres',
 	'CREATE ROLE nobody; SET ROLE nobody; SELECT pg_leakhunt_start(1)');
 like($stderr, qr/permission denied for function pg_leakhunt_start/,
-	'not for everybody');
+	'a role without privileges may not request sampling');
 
 # Triage: growth in contexts, and growth that malloc alone knows of.
 sub triage
@@ -204,17 +204,17 @@ sub grown
 }
 my $in_contexts = grown('context_bytes');
 # blocks have 8 MB, of which the last may have been free before, or be now
-is_near($in_contexts, 60_000 * 1036, 9_000_000, 'growth of contexts');
+is_near($in_contexts, 60_000 * 1036, 9_000_000, 'growth of contexts is in context_bytes');
 my $malloc_tells = malloc_tells($pid);
-is($before->{malloc_bytes}, undef, 'what malloc does not tell is null')
+is($before->{malloc_bytes}, undef, 'malloc_bytes is null where malloc does not tell')
   if !$malloc_tells;
 is_near(grown('malloc_bytes'), 1_000_000, $in_contexts,
-	'which is what malloc grew by') if $malloc_tells;
-cmp_ok(grown('rss_anon_bytes'), '>', 45_000_000, 'as did the process');
+	'growth of contexts is in malloc_bytes') if $malloc_tells;
+cmp_ok(grown('rss_anon_bytes'), '>', 45_000_000, 'growth of contexts is in rss_anon_bytes');
 $before = $after;
 $after = triage('leak_malloc(1000, 20000)');
-cmp_ok(grown('context_bytes'), '<', 1_000_000, 'malloc is no context');
-cmp_ok(grown('malloc_bytes'), '>', 20_000_000, 'but seen') if $malloc_tells;
+cmp_ok(grown('context_bytes'), '<', 1_000_000, 'growth by malloc is not in context_bytes');
+cmp_ok(grown('malloc_bytes'), '>', 20_000_000, 'growth by malloc is in malloc_bytes') if $malloc_tells;
 
 # Growth without a sample that is kept: of malloc, of contexts that nothing is
 # allocated in, of a query.  Seen at the end of the transaction, with so many
@@ -236,8 +236,8 @@ for my $growth (
 
 	# a new session has some two MB of its own
 	my $row = process_row($node, $other_pid);
-	is_near($row->{context_bytes}, 3_000_000, $contexts, "contexts after $call");
-	is_near($row->{malloc_bytes}, 3_000_000, $malloc, 'and what malloc has in use')
+	is_near($row->{context_bytes}, 3_000_000, $contexts, "contexts are counted after $call");
+	is_near($row->{malloc_bytes}, 3_000_000, $malloc, "what malloc has in use is counted after $call")
 	  if $malloc_tells;
 	$other->quit;
 }
@@ -253,7 +253,7 @@ ok( $node->poll_query_until(
 ask($node, "SELECT pg_cancel_backend($hungry_pid)");
 $hungry->query('SELECT 1; SELECT pg_sleep(0.1)');
 cmp_ok(process_row($node, $hungry_pid)->{context_bytes},
-	'<', 10_000_000, 'and that it has given it back');
+	'<', 10_000_000, 'a query that was cancelled is seen to have given back its memory');
 $hungry->quit;
 
 # Figures that stand side by side agree as soon as a session rests: after 300 MB within
@@ -269,10 +269,10 @@ my $quick_pid = session_pid($quick);
 $quick->query_safe('SELECT leak_top(1000, 300000)');
 my $figures = process_row($node, $quick_pid);
 my ($total, $free) = contexts_of($quick);
-is_near($figures->{context_bytes}, $total / 20, $total, 'contexts of a session that has just taken 300 MB');
+is_near($figures->{context_bytes}, $total / 20, $total, 'context_bytes agree with the contexts of a session that has just taken 300 MB');
 # at that time the last block, of 8 MB, may have been new
-is_near($figures->{context_free_bytes}, 9_000_000, $free, 'and what is free in them');
-is_near($figures->{live_bytes}, $total / 4, $total, 'what is sampled agrees with that');
+is_near($figures->{context_free_bytes}, 9_000_000, $free, 'context_free_bytes agree with the contexts of a session that has just taken 300 MB');
+is_near($figures->{live_bytes}, $total / 4, $total, 'live_bytes agree with the contexts of a session that has just taken 300 MB');
 $quick->quit;
 my $preparing = $node->background_psql('postgres');
 my $preparing_pid = session_pid($preparing);
@@ -280,13 +280,13 @@ $preparing->query_safe(q{DO $$ BEGIN FOR i IN 1 .. 3000 LOOP
 	EXECUTE format('PREPARE p%s AS SELECT * FROM pg_class WHERE oid = %s', i, i); END LOOP; END $$});
 $figures = process_row($node, $preparing_pid);
 ($total) = contexts_of($preparing);
-is_near($figures->{context_bytes}, 0.3 * $total, $total, 'contexts of a session that has prepared 3,000 statements');
+is_near($figures->{context_bytes}, 0.3 * $total, $total, 'context_bytes agree with the contexts of a session that has prepared 3,000 statements');
 $preparing->quit;
 
 # A hash table has its own name, as core shows it; but for its first chunk, which is there
 # before the name.
 is( ask($node, "SELECT count(*) FILTER (WHERE context_name = 'dynahash' AND instances > 0), bool_or(context_name = 'LOCALLOCK hash') FROM pg_leakhunt_contexts WHERE pid = $pid"),
-	'0|t', 'the names of hash tables');
+	'0|t', 'hash tables are listed by their names');
 
 # A baseline of all counts for those, too, that have no profile yet.
 my $fresh = $node->background_psql('postgres');
@@ -295,7 +295,7 @@ ask($node, 'SELECT pg_leakhunt_baseline_all()');
 $fresh->query_safe('SELECT leak_top(1000, 30000)');
 cmp_ok(
 	ask($node, "SELECT growth_bytes FROM pg_leakhunt_processes WHERE pid = $fresh_pid"),
-	'>', 15_000_000, 'growth of a process that had no profile');
+	'>', 15_000_000, 'a process that had no profile at its baseline shows growth');
 $fresh->quit;
 set_and_reload($node, 'pg_leakhunt.enabled' => 'off');
 ask($node, 'SELECT pg_leakhunt_start_all(1)');
@@ -306,7 +306,7 @@ my $census =
 triage('leak_contexts(10, 100)');
 is(ask($node, $census), '100|f', 'leaked contexts are counted');
 triage('leak_contexts(10, 900)');
-is(ask($node, $census), '1000|t', 'and grow');
+is(ask($node, $census), '1000|t', 'leaked contexts are counted again as they grow');
 
 # So many contexts that a walk over them would hold up commits: they are counted
 # all the same, at samples.
@@ -329,12 +329,12 @@ $planner->quit;
 # The history of it.
 my @history = split /\n/,
   ask($node, "SELECT live_bytes, context_bytes FROM pg_leakhunt_history($pid) ORDER BY at");
-cmp_ok(scalar @history, '>=', 4, 'a history');
+cmp_ok(scalar @history, '>=', 4, 'a process has a history of at least four points');
 my ($first_point, $last_point) = map { [ split /\|/ ] } @history[ 0, -1 ];
 cmp_ok($last_point->[0], '>', $first_point->[0] + 15_000_000,
-	'live bytes over time');
+	'live bytes grow in a history');
 cmp_ok($last_point->[1], '>', $first_point->[1] + 15_000_000,
-	'and those of contexts');
+	'context bytes grow in a history');
 $session->quit;
 
 # A profile that somebody removes is there again with the next census, or when
@@ -347,16 +347,16 @@ $pid = session_pid($session);
 $session->query_safe('SELECT leak_top(1000, 3000)');
 unlink "$profiles/$pid" or die "$profiles/$pid: $!";
 is(ask($node, "SELECT state FROM pg_leakhunt_processes WHERE pid = $pid"),
-	'small', 'a profile was removed');
+	'small', 'a process whose profile was removed is small');
 $session->query_safe('SELECT pg_sleep(1.1); SELECT leak_top(1000, 100)');
 is(ask($node, "SELECT state FROM pg_leakhunt_processes WHERE pid = $pid"),
-	'live', 'and is back');
+	'live', 'a profile that was removed is back with the next census');
 unlink "$profiles/$pid" or die "$profiles/$pid: $!";
 is( $session->query_safe(
 		'SELECT state FROM pg_leakhunt_processes WHERE pid = pg_backend_pid()'
 	),
 	'live',
-	'its own session sees it at once');
+	'a session whose profile was removed is live as soon as it looks');
 $session->quit;
 
 # Who held the memory when there was most of it, and when that is over.
@@ -371,19 +371,19 @@ is( ask(
 		"SELECT sum(live_bytes), max(peak_bytes) FROM pg_leakhunt_report WHERE pid = $pid AND function_of(site) = 'hold_chunk' AND query LIKE '%20000000%'"
 	),
 	'0|20000000',
-	'what was held at the peak');
+	'what was held at the peak is in peak_bytes');
 is( ask(
 		$node,
 		"SELECT sum(live_bytes), max(peak_bytes) FROM pg_leakhunt_report WHERE pid = $pid AND function_of(site) = 'leaking_top'"
 	),
 	'50000|0',
-	'what came later was not there');
+	'what was allocated after the peak is not in peak_bytes');
 is( ask(
 		$node,
 		"SELECT sum(r.peak_bytes) = min(p.peak_bytes) FROM pg_leakhunt_report r JOIN pg_leakhunt_processes p USING (pid) WHERE pid = $pid"
 	),
 	't',
-	'sites add up to the peak of the process');
+	'peak_bytes of sites add up to the peak of their process');
 $session->quit;
 
 # A baseline that was taken of a process while it exited.
@@ -391,5 +391,5 @@ append_to_file("$profiles/baseline.99999999", '');
 $node->stop;
 is_gone($profiles, 'nothing is left after a clean shutdown');
 unlike(slurp_file($node->logfile), qr/PANIC|terminated by signal/,
-	'nobody crashed');
+	'no process has crashed');
 done_testing();

@@ -48,41 +48,45 @@ sub check_and_hear
 		\\o
 		SELECT bytes_per_iteration, site FROM pg_leakhunt_check($arguments)});
 
-	is($result, 0, "a check of $arguments") or diag($stderr);
+	is($result, 0, "a check of $arguments has a result") or diag($stderr);
 	return ($stdout, $stderr);
 }
 
 is(check(q('SELECT leak_top(16, 1)')),
-	'16|1|TopMemoryContext|leaking_top', '16 bytes per call');
+	'16|1|TopMemoryContext|leaking_top', 'a check finds 16 bytes per call');
 is(check(q('SELECT leak_top(16, 1)', 2, 0)),
-	'16|1|TopMemoryContext|leaking_top', 'two iterations');
+	'16|1|TopMemoryContext|leaking_top', 'a check finds a leak in two iterations');
 is( check(
 		q('SELECT leak_top(16, 3), leak_cache(100, 2), leak_contexts(7, 1)')),
 	"200|2|CacheMemoryContext|leaking_in\n"
 	  . "48|3|TopMemoryContext|leaking_top\n"
 	  . '7|1|leaker leaked context|leaking_in',
-	'several leaks');
+	'a check finds several leaks at once');
 is(check(q('SELECT leak_top(0, 2)')),
-	'0|2|TopMemoryContext|leaking_top', 'chunks of 0 bytes');
+	'0|2|TopMemoryContext|leaking_top', 'a check finds chunks of 0 bytes');
 is(check(q('SELECT leak_by_repalloc(10, 1)', 50)),
 	'10|0|TopMemoryContext|growing_by_repalloc',
-	'a chunk that grows');
+	'a check finds a chunk that grows');
 $node->safe_psql('postgres', 'CREATE SEQUENCE calls');
 is( check(
 		q($$SELECT leak_top(30, 1) FROM nextval('calls') n WHERE n % 3 = 0$$, 99, 9)
 	),
 	'10|0.3333333333333333|TopMemoryContext|leaking_top',
-	'one call of three');
+	'a check finds a leak in one call of three');
 is( check(
 		q($$DO 'BEGIN PERFORM leak_top(8, 1); PERFORM 1 / 0; EXCEPTION WHEN division_by_zero THEN NULL; END'$$)
 	),
 	'8|1|TopMemoryContext|leaking_top',
-	'a leak before an error that is caught');
-is( check(
-		q('SELECT leak_top(16, 1)'),
-		"SET SESSION AUTHORIZATION checker; SET client_min_messages = warning"),
+	'a check finds a leak before an error that is caught');
+my $as_checker = 'SET SESSION AUTHORIZATION checker; SET client_min_messages = warning';
+my ($refused, undef, $refusal) = $node->psql('postgres',
+	"$as_checker; SELECT pg_leakhunt_check('SELECT leak_top(16, 1)')", on_error_stop => 1);
+is($refused, 3, 'a check of a role without privileges is refused');
+like($refusal, qr/permission denied for function pg_leakhunt_check/, 'it is refused as a privilege is missing');
+$node->safe_psql('postgres', 'GRANT EXECUTE ON FUNCTION pg_leakhunt_check TO checker');
+is(check(q('SELECT leak_top(16, 1)'), $as_checker),
 	'16|1|TopMemoryContext|leaking_top',
-	'everybody may check');
+	'a role that EXECUTE is granted to may check');
 
 # What the README tells extension authors to run in CI.
 my ($script) = slurp_file("$FindBin::RealBin/../../README.md") =~
@@ -92,13 +96,13 @@ for my $case ([ 'leak_top(16, 1)', 3 ], [ 'length(\'\'x\'\')', 0 ])
 	my ($call, $status) = @$case;
 	my ($result, $stdout, $stderr) = $node->psql('postgres',
 		$script =~ s/my_function\(42\)/$call/r =~ s/\\\\n/\\n/r);
-	is($result, $status, "the example in the README with $call");
+	is($result, $status, "the example in the README ends as it should with $call");
 	like(
 		$stderr,
 		$status
 		? qr/ERROR:  leaking_top \(leaker.c:\d+\) leaks 16 bytes per call into TopMemoryContext\nDETAIL:  leaking_top/
 		: qr/^$/,
-		'and what it says');
+		"the example in the README prints what it should with $call");
 }
 
 # Clean statements of many kinds.
@@ -158,8 +162,8 @@ sub check_clean
 			"\$check\$$clean{$kind}\$check\$",
 			'PREPARE prepared AS SELECT relname FROM pg_class WHERE oid = $1');
 
-		is($answer, '', "clean, $how: $kind");
-		unlike($said, qr/malloc/, 'outside of memory contexts, too');
+		is($answer, '', "a clean statement leaves nothing in contexts, $how: $kind");
+		unlike($said, qr/malloc/, "a clean statement leaves nothing outside of contexts, $how: $kind");
 	}
 }
 check_clean('malloc known as a sum');
@@ -185,9 +189,9 @@ SKIP:
 			my ($bytes) = $said =~
 			  /NOTICE:  malloc outside of memory contexts grew by at least (\d+) bytes per iteration\nDETAIL:.*\nHINT:/;
 
-			is($answer ne '', $kind =~ /too/, "malloc: $kind$counts");
-			cmp_ok($bytes // 0, '>=', $least, 'at least');
-			cmp_ok($bytes // 0, '<=', $most, 'and not much more');
+			is($answer ne '', $kind =~ /too/, "a check finds contexts that leak, if any: $kind$counts");
+			cmp_ok($bytes // 0, '>=', $least, "a check finds at least what malloc leaked: $kind$counts");
+			cmp_ok($bytes // 0, '<=', $most, "a check finds not much more than what malloc leaked: $kind$counts");
 		}
 	}
 	for my $case (
@@ -203,7 +207,7 @@ SKIP:
 			q(SELECT setval('calls', 1, false)));
 
 		like($said, $call =~ /% 2/ ? qr/by at least \d\d bytes/ : qr/^$/,
-			"malloc: $call");
+			"growth by malloc is reported if it is steady: $call");
 	}
 }
 
@@ -216,7 +220,7 @@ my (undef, undef, $said) = $node->psql(
 	DO 'BEGIN RAISE NOTICE ''again''; END';},
 	on_error_stop => 0);
 is(join(',', $said =~ /(?:NOTICE|WARNING): +(\w+)/g),
-	'heard,warned,after,again', 'notices are not repeated');
+	'heard,warned,after,again', 'a check does not repeat the notices of its statement');
 
 # The caller's transaction, and only what it asked for.
 is( $node->safe_psql(
@@ -228,16 +232,18 @@ is( $node->safe_psql(
 		SELECT count(*) FROM kept;
 		ROLLBACK}),
 	"1\n25",
-	'the statement was run in the transaction, and confirmed outside of it');
+	'a checked statement runs in the transaction, and is confirmed outside of it');
 
 # Afterwards the session is as it was.
 is( $node->safe_psql(
 		'postgres', q{
 		SELECT count(*) FROM pg_leakhunt_check('SELECT leak_top(16, 1)');
+		SELECT samples_taken AS before FROM pg_leakhunt_processes
+		WHERE pid = pg_backend_pid() \gset
 		SELECT leak_top(100, 10000);
-		SELECT sampling, sample_interval FROM pg_leakhunt_processes
-		WHERE pid = pg_backend_pid()}),
-	"1\n\nf|0",
+		SELECT sampling, sample_interval, samples_taken - :before, :before > 100
+		FROM pg_leakhunt_processes WHERE pid = pg_backend_pid()}),
+	"1\n\nf|0|0|t",
 	'nothing is sampled after a check');
 
 # What can't be checked.
@@ -261,7 +267,7 @@ for my $wrong (
 	my ($arguments, $message) = @$wrong;
 	my ($result, $stdout, $stderr) = $node->psql('postgres',
 		"TRUNCATE kept; SELECT * FROM pg_leakhunt_check($arguments)");
-	like($stderr, $message, "check of $arguments");
+	like($stderr, $message, "a check of $arguments is refused, or fails, with the reason");
 }
 my ($result, $stdout, $stderr) = $node->psql(
 	'postgres', q{
@@ -270,37 +276,44 @@ my ($result, $stdout, $stderr) = $node->psql(
 	SET statement_timeout = '100ms';
 	SELECT pg_leakhunt_check('SELECT pg_sleep(0.001)', 1000000)},
 	on_error_stop => 0);
-is($stdout, '1', 'a failed check leaves a session that can check');
+is($stdout, '1', 'a session can check after a check that failed');
 like($stderr, qr/canceling statement due to statement timeout/,
 	'a check can be cancelled');
 
 # Contexts without a chunk, and those that get their place later.
 is( check(q('SELECT leak_empty_contexts(1)')),
 	'1024|1|leaker empty context|[memory contexts]',
-	'contexts in which nothing was allocated');
+	'a check finds contexts in which nothing was allocated');
 is( check(q('SELECT leak_moved_contexts(100, 2)')) =~ s/^\d+/N/r,
 	'N|2|leaker moved context|[memory contexts]',
-	'contexts that were moved');
+	'a check finds contexts that were moved');
 
 is( check(
 		q($$SELECT CASE WHEN n IN (5, 16, 18) THEN leak_contexts(1, 1) END, leak_empty_contexts(1)
 			FROM nextval('calls') n$$, 20, 10),
 		q(SELECT setval('calls', 1, false))),
 	"1\n1024|1|leaker empty context|[memory contexts]",
-	'new names of contexts meanwhile');
+	'a check is right while contexts of new names appear');
+# Where the server would compile the statement, each time to another place, it does not.
 # The first call comes through ExecInterpExprStillValid, where compilers leave a frame of it.
-is( $node->safe_psql(
-		'postgres', q{
+SKIP:
+{
+	skip 'the server has no JIT compiler', 1 if $node->safe_psql('postgres', 'SELECT pg_jit_available()') ne 't';
+
+	is( $node->safe_psql(
+			'postgres', q{
 		SET jit_above_cost = 0; SET jit_inline_above_cost = 0; SET jit_optimize_above_cost = 0;
 		SELECT sum(bytes_per_iteration), sum(objects_per_iteration), context_name, function_of(site)
 		FROM pg_leakhunt_check($$SELECT leak_top(g, 1) FROM generate_series(1, 3) g$$) GROUP BY 3, 4}),
-	'6|3|TopMemoryContext|leaking_top',
-	'code that is compiled');
+		'6|3|TopMemoryContext|leaking_top',
+		'a check finds a leak of a statement that would be compiled');
+}
 
 # Roles without privileges take little of the shared memory that profiles lie in,
 # however many checks they run.
 $node->safe_psql('postgres',
-	'CREATE ROLE tester; CREATE ROLE monitor; GRANT pg_read_all_stats TO monitor');
+	'CREATE ROLE tester; CREATE ROLE monitor; GRANT pg_read_all_stats TO monitor;
+	GRANT EXECUTE ON FUNCTION pg_leakhunt_check TO tester, monitor');
 sub check_many_sites
 {
 	my ($role) = @_;
@@ -317,15 +330,52 @@ sub check_many_sites
 ($result, $stdout, $stderr) = check_many_sites('tester');
 like(
 	$stderr,
-	qr/could not follow all allocations\n.*\nHINT:  .* without privileges of "pg_read_all_stats" may take 1024 kB .* as another role/,
+	qr/could not follow all allocations\n.*\nHINT:  .* without privileges of "pg_read_all_stats" may use 1024 kB .* as another role/,
 	'a check of a plain role that takes much room ends');
 my ($plain_bytes) = $stdout =~ /^bytes (\d+)/m;
-cmp_ok($plain_bytes, '<=', 1024 * 1024 + 256 * 1024, 'having taken little');
+cmp_ok($plain_bytes // 0, '>', 512 * 1024, 'what a check of a plain role takes is known, and near its bound');
+cmp_ok($plain_bytes, '<=', 1024 * 1024 + 256 * 1024, 'a check of a plain role takes little room');
 ($result, $stdout, $stderr) = check_many_sites('monitor');
-is($stderr, '', 'others have no such limit');
+is($stderr, '', 'a check of a role with pg_read_all_stats has no limit of room');
 cmp_ok(($stdout =~ /^bytes (\d+)/m)[0],
-	'>', 2 * $plain_bytes, 'and may take more');
-$node->safe_psql('postgres', 'DROP ROLE tester; DROP ROLE monitor');
+	'>', 2 * $plain_bytes, 'a check of a role with pg_read_all_stats takes more room than that of a plain one');
+
+# A session's ordinary samples make the profile larger between its checks, by more than
+# they need: that is no room for checks.  Returns what the profile takes in the end, how
+# many checks had a result, and what was said.
+sub check_between_samples
+{
+	my ($role, $contexts) = @_;
+	my $script = '';
+
+	for my $round (1 .. 30)
+	{
+		$script .= qq{SELECT pg_leakhunt_start(pg_backend_pid(), 1, 'long_lived');
+			SELECT leak_named_context('own $round ' || i, 10) FROM generate_series(1, 3) i;
+			SELECT pg_leakhunt_stop(pg_backend_pid()); SET ROLE $role;
+			SELECT 'checked' WHERE EXISTS (SELECT FROM pg_leakhunt_check('SELECT leak_named_context(''of $round '' || i, 10) FROM generate_series(1, $contexts) i', 2, 0));
+			RESET ROLE;\n};
+	}
+	my ($result, $stdout, $stderr) = $node->psql('postgres',
+		"$script SELECT 'bytes ' || profile_bytes FROM pg_leakhunt_processes WHERE pid = pg_backend_pid()",
+		on_error_stop => 0);
+	my @checked = $stdout =~ /^checked/mg;
+
+	return (($stdout =~ /^bytes (\d+)/m)[0] // 0, scalar(@checked), $stderr);
+}
+my ($own_bytes, $own_checks) = check_between_samples('tester', 1);
+my ($free_bytes, $free_checks) = check_between_samples('monitor', 250);
+my (undef, $bound_checks, $bound_said) = check_between_samples('tester', 250);
+my $bytes_per_check = ($free_bytes - $own_bytes) / 30;
+
+is($own_checks, 30, 'many small checks of a plain role have a result');
+is($free_checks, 30, 'all checks of a role with pg_read_all_stats have a result');
+cmp_ok($bytes_per_check, '>', 64 * 1024, 'a check takes much room');
+cmp_ok($bound_checks, '>', 2, 'the first checks of a plain role have a result');
+cmp_ok($bound_checks * $bytes_per_check, '<=', 1.25 * 1024 * 1024,
+	'checks of a plain role take little room, whatever samples come between them');
+like($bound_said, qr/could not follow all allocations/, 'later checks of a plain role have no room');
+$node->safe_psql('postgres', 'DROP OWNED BY tester, monitor; DROP ROLE tester, monitor');
 
 # More than can be followed: no figure rather than a wrong one.
 $node->append_conf('postgresql.conf', 'pg_leakhunt.max_live_samples = 1000');
@@ -334,8 +384,8 @@ $node->restart;
 	q{SELECT count(*) FROM pg_leakhunt_check('SELECT leak_top(16, 100)')});
 like(
 	$stderr,
-	qr/ERROR:  pg_leakhunt_check could not follow all allocations\nDETAIL:  \d+ of them found no room/,
-	'a check that can not be complete says so');
+	qr/ERROR:  pg_leakhunt_check could not follow all allocations\nDETAIL:  \d+ of them did not fit into the profile/,
+	'a check that cannot be complete fails with the reason');
 $node->append_conf('postgresql.conf', 'pg_leakhunt.max_live_samples = 1000000');
 $node->restart;
 
@@ -361,7 +411,7 @@ my %patterns = (
 for my $pattern (sort keys %patterns)
 {
 	is(suppressed($pattern, 'SELECT leak_top(16, 1)'),
-		$patterns{$pattern}, "pattern $pattern");
+		$patterns{$pattern}, "pattern $pattern suppresses what it should");
 }
 
 $node->safe_psql('postgres',
@@ -375,14 +425,14 @@ $session->query_safe("SELECT pg_leakhunt_start($pid, 1); $leaks");
 is( $node->safe_psql('postgres',
 		"SELECT context_name FROM pg_leakhunt_suspects WHERE pid = $pid"),
 	'CacheMemoryContext',
-	'so do suspects');
+	'suspects leave out what is suppressed');
 is( $node->safe_psql('postgres', 'SELECT pattern, reason, sites > 0, processes, live_bytes, live_count FROM pg_leakhunt_suppressed'),
 	"leaking_top|on purpose|t|1|800000|100\nnever||f|0|0|0",
 	'what is suppressed is counted');
 is( $node->safe_psql('postgres',
 		"DELETE FROM pg_leakhunt_suppressions; SELECT context_name FROM pg_leakhunt_suspects WHERE pid = $pid ORDER BY 1"),
 	"CacheMemoryContext\nTopMemoryContext",
-	'and comes back');
+	'suspects have a site again that is not suppressed any more');
 $session->quit;
 for my $pattern ('', '*', 'leak:^$', 'context:')
 {
@@ -397,10 +447,10 @@ $node->safe_psql('postgres',
 	q{INSERT INTO pg_leakhunt_suppressions VALUES ('leaking_top', 'on purpose'); CREATE DATABASE restored});
 my $dump = $node->basedir . '/dump.sql';
 $node->command_ok(
-	[ 'pg_dump', '-f', $dump, '-d', $node->connstr('postgres') ], 'pg_dump');
+	[ 'pg_dump', '-f', $dump, '-d', $node->connstr('postgres') ], 'pg_dump dumps a database with suppressions');
 $node->command_ok(
 	[ 'psql', '-X', '-q', '-f', $dump, '-d', $node->connstr('restored') ],
-	'restore');
+	'a database with suppressions is restored');
 is( $node->safe_psql('restored', 'SELECT * FROM pg_leakhunt_suppressions'),
 	'leaking_top|on purpose',
 	'suppressions are restored');
@@ -411,9 +461,10 @@ $node->stop;
 	local %ENV = (%ENV, preloaded($node));
 	$node->start;
 }
+like(check(q('SELECT leak_malloc(100, 1)', 50)), qr/^100\|1\|\[malloc\]\|/, 'malloc is sampled in a check');
 check_clean('malloc sampled');
 
 $node->stop;
 unlike(slurp_file($node->logfile), qr/PANIC|terminated by signal/,
-	'nobody crashed');
+	'no process has crashed');
 done_testing();

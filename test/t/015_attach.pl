@@ -33,13 +33,13 @@ sub patient
 # Which processes are covered, and what the views say of those that are not.
 my $loaded =
   "SELECT string_agg(DISTINCT backend_type, ',') FROM pg_leakhunt_processes WHERE state <> 'not loaded'";
-is(ask($node, $loaded), 'client backend', 'nobody but the session that asks');
+is(ask($node, $loaded), 'client backend', 'without preloading only the session that asks has the module');
 is( ask(
 		$node,
 		"SELECT string_agg(DISTINCT backend_type, ',' ORDER BY backend_type) FROM pg_leakhunt_processes WHERE state = 'not loaded' AND rss_anon_bytes > 0 AND backend_type IN ('postmaster', 'checkpointer', 'walwriter')"
 	),
 	'checkpointer,postmaster,walwriter',
-	'all others are told apart');
+	'processes without the module have state "not loaded"');
 my $plain = $node->background_psql('postgres');
 my $plain_pid = session_pid($plain);
 my ($result, $stdout, $stderr);
@@ -53,7 +53,7 @@ for my $asked ([ 'start', 'f' ], [ 'stop', 'f' ], [ 'baseline', '0' ])
 		$stderr,
 		qr/WARNING:  PID $plain_pid has not loaded pg_leakhunt\nHINT:.*session_preload_libraries/,
 		"$what: a process without the module is not asked");
-	is($stdout, $nothing, 'nor is that a success');
+	is($stdout, $nothing, "$what: a process without the module is no success");
 }
 ask($node, 'SELECT pg_leakhunt_baseline_all()');
 is( scalar(
@@ -68,7 +68,7 @@ is( ask(
 		"SELECT live_bytes FROM pg_leakhunt_report WHERE pid = $plain_pid AND function_of(site) = 'leaking_top'"
 	),
 	100_000,
-	'LOAD');
+	'a session that uses LOAD is sampled');
 $plain->quit;
 
 # The next session after a reload
@@ -90,15 +90,15 @@ wait_until(
 	},
 	'session_preload_libraries covers the next session');
 is(ask($node, "SELECT state FROM pg_leakhunt_processes WHERE pid = $old_pid"),
-	'not loaded', 'but none that was there');
+	'not loaded', 'session_preload_libraries covers no session that was there');
 $new->query_safe('SET pg_leakhunt.sample_interval = 1; SELECT leak_top(50, 2000)');
 is( ask(
 		$node,
 		"SELECT live_bytes FROM pg_leakhunt_report WHERE pid = $new_pid AND function_of(site) = 'leaking_top'"
 	),
 	100_000,
-	'and finds its leak');
-is(ask($node, "SELECT pg_leakhunt_start($new_pid, 2048)"), 't', 'which can be tuned');
+	'a leak of a session with session_preload_libraries is found');
+is(ask($node, "SELECT pg_leakhunt_start($new_pid, 2048)"), 't', 'a session with session_preload_libraries can be given an interval');
 $new->quit;
 $old->quit;
 set_and_reload($node, 'session_preload_libraries' => '');
@@ -138,7 +138,7 @@ for my $wrong (
 	my ($arguments, $message) = @$wrong;
 	($result, $stdout, $stderr) = attach(@$arguments);
 	ok(!$result, "attach @$arguments fails");
-	like($stderr, $message, 'and says why');
+	like($stderr, $message, "attach @$arguments says why it fails");
 }
 
 # The logger is told from sessions with "logger" in the names of their role and
@@ -166,7 +166,7 @@ my $installed = $node->config_data('--bindir') . '/pg_leakhunt_attach';
 my $elsewhere = PostgreSQL::Test::Utils::tempdir();
 symlink($installed, "$elsewhere/link") or die "symlink: $!";
 ($result, $stdout, $stderr) = run_program("$elsewhere/link", $blogger_pid, 1);
-unlike($stderr, qr/There is no/, 'attach by a symbolic link');
+unlike($stderr, qr/There is no/, 'attach by a symbolic link finds its other half');
 copy($installed, "$elsewhere/copy") or die "copy: $!";
 ($result, $stdout, $stderr) =
   run_program('bash', "$elsewhere/copy", $blogger_pid, 1);
@@ -174,7 +174,7 @@ ok(!$result, 'a copy without the other half fails');
 like(
 	$stderr,
 	qr{There is no \Q$elsewhere\E/pg_leakhunt_attach\.gdb},
-	'and says so');
+	'a copy without the other half says what is missing');
 $blogger->quit;
 
 SKIP:
@@ -191,24 +191,24 @@ SKIP:
 	  ask($node, "SELECT query_start FROM pg_stat_activity WHERE pid = $pid");
 	($result, $stdout, $stderr) = attach($pid);
 	ok($result, 'attach to a session at work') or diag($stderr);
-	like($stdout, qr/Process $pid has loaded pg_leakhunt/, 'it says so');
+	like($stdout, qr/Process $pid has loaded pg_leakhunt/, 'attach to a session at work says that it has loaded');
 	ok( $node->poll_query_until(
 			'postgres',
 			"SELECT live_bytes > 3000000 FROM pg_leakhunt_report WHERE pid = $pid AND function_of(site) = 'leaking_top'"
 		),
-		'its leak is found');
+		'a leak of a session that was attached to is found');
 	is( ask(
 			$node,
 			"SELECT state, query_start FROM pg_stat_activity WHERE pid = $pid"
 		),
 		"active|$start",
-		'its query has not noticed');
-	is(ask($node, "SELECT pg_leakhunt_stop($pid)"), 't', 'it can be stopped');
+		'the query of a session that was attached to goes on');
+	is(ask($node, "SELECT pg_leakhunt_stop($pid)"), 't', 'sampling of a session that was attached to can be stopped');
 	($result, $stdout, $stderr) = attach($pid);
-	like($stdout, qr/has pg_leakhunt already/, 'attach again');
+	like($stdout, qr/has pg_leakhunt already/, 'attach to a session that has the module says so');
 	ask($node, "SELECT pg_cancel_backend($pid)");
 	like($session->query('ROLLBACK; SELECT a FROM t'),
-		qr/^42$/m, 'the session goes on');
+		qr/^42$/m, 'the transaction of a session that was attached to goes on');
 	$session->quit;
 
 	# idle: not before it has something to do
@@ -222,13 +222,13 @@ SKIP:
 		'DO $$ BEGIN FOR i IN 1..50 LOOP PERFORM pg_sleep(0.1); END LOOP; END $$'
 	);
 	$attaching->finish;
-	like($stdout, qr/has loaded pg_leakhunt/, 'but once it is at work');
+	like($stdout, qr/has loaded pg_leakhunt/, 'attach waits until an idle session is at work');
 	is( $session->query_safe(
 			'SET pg_leakhunt.sample_interval = 1; SELECT leak_top(10, 1000);'
 			  . "SELECT live_bytes FROM pg_leakhunt_report WHERE pid = $pid AND function_of(site) = 'leaking_top'"
 		) =~ s/^\s+//r,
 		10_000,
-		'it samples');
+		'a session that was attached to when it was idle samples');
 	$session->quit;
 
 	# idle again and again, as most sessions are, with statements that look for
@@ -246,8 +246,8 @@ SKIP:
 		},
 		'attach to a session with short statements');
 	$attaching->finish;
-	like($stdout, qr/has loaded pg_leakhunt/, 'it says so') or diag($stderr);
-	is(qx(pgrep -f '[p]g_leakhunt_attach $pid'), '', 'nothing is left of it');
+	like($stdout, qr/has loaded pg_leakhunt/, 'attach to a session with short statements says that it has loaded') or diag($stderr);
+	is(qx(pgrep -f '[p]g_leakhunt_attach $pid'), '', 'no process is left of attach');
 	$session->quit;
 
 	# one that ends meanwhile
@@ -257,10 +257,10 @@ SKIP:
 	$attaching = IPC::Run::start([ 'pg_leakhunt_attach', $pid, 30 ],
 		'>', \$stdout, '2>', \$stderr);
 	wait_until(sub { qx(grep TracerPid /proc/$pid/status) !~ /\t0$/ },
-		'gdb is there');
+		'gdb has stopped a session that is about to end');
 	$session->quit;
 	$attaching->finish;
-	like($stderr, qr/Process $pid has ended/, 'and that the process has ended');
+	like($stderr, qr/Process $pid has ended/, 'attach says that the session has ended');
 
 	# what there is to say when it is loaded does no harm
 	$session = $node->background_psql('postgres', on_error_stop => 0);
@@ -277,7 +277,7 @@ SKIP:
 		qr/^(?:small|live)$/, 'attach to a session with settings that make warnings')
 	  or diag($stderr);
 	ask($node, "SELECT pg_cancel_backend($pid)");
-	like($session->query('SELECT 41 + 1'), qr/^42$/m, 'it goes on');
+	like($session->query('SELECT 41 + 1'), qr/^42$/m, 'a session with settings that make warnings goes on');
 	$session->quit;
 
 	# where interrupts are held it is not safe, not even when the time is over
@@ -286,7 +286,7 @@ SKIP:
 	$session->query_until(qr//, "SELECT 'lost ' || hold_interrupts(4);\n");
 	($result, $stdout, $stderr) = attach($pid, 1);
 	ok(!$result, 'attach to a session that holds interrupts fails');
-	like($session->query('SELECT 1'), qr/^lost 0$/m, 'and they stay held');
+	like($session->query('SELECT 1'), qr/^lost 0$/m, 'interrupts stay held after attach has failed');
 	$session->quit;
 
 	# one in which the module gives up
@@ -319,7 +319,7 @@ SKIP:
 	unlike(slurp_file($node->logfile), qr/terminated by signal/,
 		'cancels while the debugger is at work do no harm');
 	is(scalar(() = slurp_file($node->logfile) =~ /canceling statement/g),
-		15, 'and none is lost');
+		15, 'no cancel is lost while the debugger is at work');
 
 	# one that never looks for interrupts is left as it was
 	$session = $node->background_psql('postgres');
@@ -329,8 +329,8 @@ SKIP:
 		"SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer'");
 	($result, $stdout, $stderr) = attach($checkpointer, 1);
 	ok(!$result, 'attach to a process without a safe point fails');
-	like($stderr, qr/did not load pg_leakhunt/, 'and says so');
-	is($session->query_safe('CHECKPOINT; SELECT 1'), 1, 'it goes on');
+	like($stderr, qr/did not load pg_leakhunt/, 'attach to a process without a safe point says that it has failed');
+	is($session->query_safe('CHECKPOINT; SELECT 1'), 1, 'the server goes on after attach to the checkpointer has failed');
 	$session->quit;
 }
 
@@ -338,11 +338,11 @@ SKIP:
 ask($node, "LOAD 'pg_leakhunt'; SELECT pg_leakhunt_stop_all()");
 my $sampling =
   "LOAD 'pg_leakhunt'; SELECT leak_top(1000, 5000); SELECT sampling FROM pg_leakhunt_processes WHERE pid = pg_backend_pid()";
-isnt(ask($node, $sampling), "\nt", 'stopped');
+isnt(ask($node, $sampling), "\nt", 'sampling is off after pg_leakhunt_stop_all');
 $node->restart;
-is(ask($node, $sampling), "\nt", 'but not in the next server');
+is(ask($node, $sampling), "\nt", 'sampling is on again in the next server');
 
 $node->stop;
 unlike(slurp_file($node->logfile), qr/PANIC|terminated by signal/,
-	'nobody crashed');
+	'no process crashes when the module is loaded later');
 done_testing();

@@ -43,27 +43,27 @@ sub hunt
 	};
 
 	is($session->query_safe("SELECT pg_leakhunt_start($pid, 65536)"),
-		't', "$backend_type: start");
+		't', "$backend_type: a request to sample is accepted");
 	$work_until->(
 		"SELECT coalesce((SELECT sampling AND sample_interval = 65536 AND samples_live > 0 $process), false)",
-		'it samples');
+		'the process samples');
 	is($session->query_safe("SELECT pg_leakhunt_baseline($pid)"),
-		1, "$backend_type: baseline");
-	$work_until->("SELECT coalesce(($growth), 0) > 1000000", 'growth');
+		1, "$backend_type: a baseline is taken");
+	$work_until->("SELECT coalesce(($growth), 0) > 1000000", 'the leaking function grows');
 	my $first = $session->query_safe($growth);
-	$work_until->("SELECT ($growth) > $first", 'more growth');
+	$work_until->("SELECT ($growth) > $first", 'the leaking function grows more');
 	is( $session->query_safe(
 			"SELECT string_agg(DISTINCT function_of(site), ',') FROM pg_leakhunt_report WHERE pid = $pid AND growth_bytes > 500000"
 		),
 		$function,
-		"$backend_type: of nothing else");
+		"$backend_type: no other function grows");
 	is($session->query_safe("SELECT pg_leakhunt_stop($pid)"),
-		't', "$backend_type: stop");
-	$work_until->("SELECT NOT sampling $process", 'it samples no more');
+		't', "$backend_type: a request to stop is accepted");
+	$work_until->("SELECT NOT sampling $process", 'the process does not sample any more');
 	my $taken = $session->query_safe("SELECT samples_taken $process");
 	$work->($session) for 1 .. 3;
 	is($session->query_safe("SELECT samples_taken $process"),
-		$taken, "$backend_type: no more samples");
+		$taken, "$backend_type: a stopped process takes no samples");
 	$session->quit;
 }
 
@@ -107,10 +107,10 @@ hunt(
 is( $node->safe_psql(
 		'postgres', 'SELECT active_pid FROM pg_replication_slots'),
 	$walsender,
-	'the walsender has not noticed');
+	'the walsender still serves its slot');
 $receiver->kill_kill;
 
 $node->stop;
 unlike(slurp_file($node->logfile), qr/PANIC|terminated by signal/,
-	'nobody crashed');
+	'no process has crashed');
 done_testing();

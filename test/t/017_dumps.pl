@@ -5,14 +5,18 @@ use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
+use Dumps;
 use LeakHunt;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
+needs_programs('jeprof', 'go');
 my $node = new_server(
 	'main', <<'CONF', extra => [ '--encoding=UTF8', '--locale=C' ]);
 pg_leakhunt.enabled = off
 pg_leakhunt.max_stack_depth = 128
+pg_leakhunt.dump_keep = 1000
+pg_leakhunt.dump_max_size = 100GB
 restart_after_crash = on
 compute_query_id = on
 CONF
@@ -20,7 +24,15 @@ my ($postmaster) = split /\n/, slurp_file($node->data_dir . '/postmaster.pid');
 my $postgres = readlink("/proc/$postmaster/exe");
 my $directory = $node->data_dir . '/pg_leakhunt';
 
-# Sum of the live bytes of a dump as others see it.
+# The path of the text that lies beside a dump, for jeprof and pprof.
+sub text_of
+{
+	my ($file) = @_;
+
+	return "$directory/" . $file =~ s/profile$/heap/r;
+}
+
+# Sum of the live bytes of a text as others see it.
 sub jeprof_bytes
 {
 	my (@arguments) = @_;
@@ -47,7 +59,7 @@ $session->query_safe(qq{
 	SELECT leak_top(64, 10000);
 	SELECT leak_at_depth(200, 100, 10);
 	SELECT leak_named_context(E'a b\\nheap profile: 1: 2 [3: 4] \@\\t%41"', 100);
-	SELECT leak_named_context(E'\\u00e4\\u4e2d&<script>', 100) /* 'quoted'
+	SELECT leak_named_context(E'\\u00e4\\u4e2d&<script>', 100) IS NULL /* 'quoted'
 	"text" \x{c3}\x{a4} \x{e4}\x{b8}\x{ad} */;
 	SELECT allocate_in_balance(100, 100);
 	SELECT leak_top(0, 7)});
@@ -63,13 +75,13 @@ wait_until(
 		$held = ask($node, "SELECT live_bytes FROM pg_leakhunt_processes WHERE pid = $pid");
 		return $held eq $before && slurp_file("/proc/$pid/stat") =~ /^\d+ \(.*\) S /;
 	},
-	'it does nothing any more');
+	'a session rests before it is dumped');
 
 # Read back: all columns as in the report.
 my $file = ask($node, "SELECT pg_leakhunt_dump($pid)");
-is($file, "$pid.1.manual.heap", 'name of a dump');
+is($file, "$pid.1.manual.profile", 'a dump is named by PID, number and reason');
 my $report = "SELECT * FROM pg_leakhunt_report WHERE pid = $pid";
-cmp_ok(ask($node, "SELECT count(*) FROM ($report) r"), '>', 10, 'sites');
+cmp_ok(ask($node, "SELECT count(*) FROM ($report) r"), '>', 10, 'a process has more than ten sites');
 is( ask(
 		$node,
 		"SELECT count(*) FROM (($report EXCEPT SELECT * FROM pg_leakhunt_read_dump('$file')) UNION ALL (SELECT * FROM pg_leakhunt_read_dump('$file') EXCEPT $report)) d"
@@ -81,21 +93,21 @@ is( ask(
 		"SELECT count(*) FROM pg_leakhunt_read_dump('$file') WHERE growth_bytes = 32000 AND stack IS NOT NULL"
 	),
 	1,
-	'with the growth');
+	'a dump has the growth since the baseline');
 is( ask(
 		$node,
 		"SELECT max(array_length(stack, 1)) >= 128, bool_or(context_name = E'a b\\nheap profile: 1: 2 [3: 4] \@\\t%41\"'), bool_or(context_name = U&'\\00e4\\4e2d&<script>'), bool_or(query LIKE U&'%''quoted''%\\00e4%\\4e2d%') FROM pg_leakhunt_read_dump('$file')"
 	),
 	't|t|t|t',
-	'deep stacks, hostile names and queries');
+	'a dump has deep stacks, hostile names and queries');
 is( ask(
 		$node,
 		"SELECT pid, backend_type, reason, size_bytes, live_bytes = (SELECT sum(live_bytes) FROM pg_leakhunt_report WHERE pid = $pid) FROM pg_leakhunt_dumps WHERE file = '$file'"
 	),
 	"$pid|client backend|manual|" . (-s "$directory/$file") . '|t',
-	'pg_leakhunt_dumps');
+	'pg_leakhunt_dumps has PID, type, reason, size and live bytes of a dump');
 is(ask($node, "SELECT count(*) FROM pg_leakhunt_read_dump('pg_leakhunt/$file') LIMIT 1") > 0,
-	1, 'the name that the log has');
+	1, 'a dump can be read by the name that the log has');
 
 # The same sum everywhere.
 my $bytes = ask($node, "SELECT sum(live_bytes) FROM ($report) r");
@@ -113,7 +125,7 @@ my %sums = (
 	  "SELECT sum((regexp_match(line, ' (\\d+)\$'))[1]::bigint) FROM string_to_table(rtrim(pg_leakhunt_folded($pid, context => true, query => true), E'\\n'), E'\\n') line",
 	'folded of a file' =>
 	  "SELECT sum((regexp_match(line, ' (\\d+)\$'))[1]::bigint) FROM string_to_table(rtrim(pg_leakhunt_folded('$file'), E'\\n'), E'\\n') line",);
-is(ask($node, $sums{$_}), $bytes, "sum: $_") for sort keys %sums;
+is(ask($node, $sums{$_}), $bytes, "the sum of the report is that of $_") for sort keys %sums;
 my $profile = $node->basedir . '/profile.pb';
 sub save_pprof
 {
@@ -125,21 +137,21 @@ sub save_pprof
 	close $out;
 }
 save_pprof($profile, $pid);
-is(jeprof_bytes($postgres, "$directory/$file"), $bytes, 'sum: jeprof');
-is(pprof_bytes("$directory/$file"), $bytes, 'sum: pprof of the dump');
-is(pprof_bytes($profile), $bytes, 'sum: pprof of our profile');
+is(jeprof_bytes($postgres, text_of($file)), $bytes, 'jeprof has the sum of the report');
+is(pprof_bytes(text_of($file)), $bytes, 'pprof has the sum of the report for a text');
+is(pprof_bytes($profile), $bytes, 'pprof has the sum of the report for our profile');
 my ($title) = ask($node, "SELECT pg_leakhunt_flamegraph($pid)") =~
   /<svg class="frame" x="0.0000%" [^>]*data-d="0"[^>]*><title>all&#10;([^<]*)</;
 my $size = ask($node, "SELECT pg_size_pretty(bigint '$bytes')");
-like($title // '', qr/^\Q$size\E in \d+ objects, 100\.00%/, 'sum: flame graph');
+like($title // '', qr/^\Q$size\E in \d+ objects, 100\.00%/, 'the flame graph has the sum of the report');
 
 # What jeprof can do with a dump.
 for my $mode (
 	[ '--text', '--lines', '--cum' ], ['--collapsed'], ['--dot'],
 	['--svg'], ['--callgrind'])
 {
-	my $output = run_tool('jeprof', @$mode, $postgres, "$directory/$file");
-	like($output, qr/leaking_top/, "jeprof @$mode");
+	my $output = run_tool('jeprof', @$mode, $postgres, text_of($file));
+	like($output, qr/leaking_top/, "jeprof @$mode names the leaking function");
 }
 
 # Growth between dumps, before and after a restart, of another process.
@@ -158,27 +170,27 @@ is( ask(
 		"SELECT sum(older_bytes), sum(newer_bytes), sum(growth_bytes) FROM pg_leakhunt_diff('$second', '$third') WHERE function_of(site) = 'leaking_in' AND context_name = 'CacheMemoryContext'"
 	),
 	'2000000|5000000|3000000',
-	'difference across a restart');
+	'pg_leakhunt_diff compares dumps across a restart');
 my $difference =
   ask($node, "SELECT sum(growth_bytes) FROM pg_leakhunt_diff('$second', '$third')");
 is( $difference,
 	ask($node, "SELECT sum(live_bytes) FROM pg_leakhunt_read_dump('$third')")
 	  - ask($node, "SELECT sum(live_bytes) FROM pg_leakhunt_read_dump('$second')"),
-	'sums of the difference');
+	'pg_leakhunt_diff adds up to the difference of both dumps');
 is( ask($node, "SELECT cum_bytes FROM pg_leakhunt_top('$third', base => '$second') WHERE name = 'leaking_in'"
 	),
 	ask($node, "SELECT sum(growth_bytes) FROM pg_leakhunt_diff('$second', '$third') WHERE 'leaking_in' = ANY (functions(stack))"
 	),
-	'top of the difference');
+	'pg_leakhunt_top of a difference agrees with pg_leakhunt_diff');
 like(
 	ask($node, "SELECT pg_leakhunt_folded('$third', base => '$second')"),
 	qr/;leak_cache;leaking_in 2000000 5000000$/m,
-	'folded stacks of the difference');
+	'folded stacks of a difference have both figures');
 my $expected =
   ask($node, "SELECT flat_bytes FROM pg_leakhunt_top('$third', base => '$second') WHERE name = 'leaking_in'");
 my $text = run_tool('jeprof', '--text', '--show_bytes', '--base',
-	"$directory/$second", $postgres, "$directory/$third");
-like($text, qr/^\s*$expected .* leaking_in$/m, 'jeprof --base');
+	text_of($second), $postgres, text_of($third));
+like($text, qr/^\s*$expected .* leaking_in$/m, 'jeprof --base has the same difference');
 
 # Statements without ids that differ in their literals are compared with each other.
 my @without_ids = map {
@@ -195,28 +207,27 @@ is( ask(
 		"SELECT query, older_bytes, newer_bytes FROM pg_leakhunt_diff('$without_ids[0]', '$without_ids[1]') WHERE function_of(site) = 'leaking_top'"
 	),
 	"SELECT leak_top(100, 1000) WHERE 'another' <> '';|100000|100000",
-	'also where they differ in a literal');
+	'statements without ids that differ in a literal are compared with each other');
 my @profiles = map { $node->basedir . "/$_.pb" } qw(second third);
 save_pprof($profiles[0], "'$second', labels => '{memory_context,pid}'");
 save_pprof($profiles[1], "'$third', labels => '{memory_context,pid}'");
 my @pprof_top = ('go', 'tool', 'pprof', '-top', '-unit=B');
 $text = run_tool(@pprof_top, '-diff_base', $profiles[0], $profiles[1]);
-like($text, qr/^\s*${expected}B .* leaking_in$/m, 'pprof -diff_base of our profiles');
-$text = run_tool(@pprof_top, '-diff_base', "$directory/$second", $postgres,
-	"$directory/$third");
-like($text, qr/^\s*${expected}B .* leaking_in$/m, 'pprof -diff_base of dumps');
+like($text, qr/^\s*${expected}B .* leaking_in$/m, 'pprof -diff_base of our profiles has the same difference');
+$text = run_tool(@pprof_top, '-diff_base', text_of($second), $postgres, text_of($third));
+like($text, qr/^\s*${expected}B .* leaking_in$/m, 'pprof -diff_base of texts has the same difference');
 $text = run_tool('go', 'tool', 'pprof', '-tags', $profiles[1]);
-like($text, qr/memory_context: .*\n.*: CacheMemoryContext/, 'pprof -tags');
-like($text, qr/pid: .*\n.*: $other_pid$/m, 'with the pid');
+like($text, qr/memory_context: .*\n.*: CacheMemoryContext/, 'pprof -tags has the memory contexts');
+like($text, qr/pid: .*\n.*: $other_pid$/m, 'pprof -tags has the PID');
 $text = run_tool(@pprof_top, '-tagfocus=memory_context=CacheMemoryContext',
 	$profiles[1]);
-like($text, qr/leaking_in/, 'pprof -tagfocus');
-unlike($text, qr/leaking_top/, 'shows what it should');
+like($text, qr/leaking_in/, 'pprof -tagfocus shows what has the tag');
+unlike($text, qr/leaking_top/, 'pprof -tagfocus does not show what has another tag');
 
 # The path of a binary may be anything.
 my $strange_path = $node->basedir . "/a\nb %c\x01";
 mkdir $strange_path or die $!;
-is(system('cp', "$ENV{LEAKER}.so", "$strange_path/strange.so"), 0, 'a path');
+is(system('cp', "$ENV{LEAKER}.so", "$strange_path/strange.so"), 0, 'a module is copied to a strange path');
 my $quoted_path = $strange_path =~ s/\n/\\n/r =~ s/\x01/\\x01/r;
 $session->query_safe(
 	"CREATE FUNCTION leak_strangely(int, bigint) RETURNS void AS E'$quoted_path/strange.so', 'leak_top' LANGUAGE C STRICT"
@@ -228,11 +239,11 @@ is( ask(
 		"SELECT sum(live_bytes) = (SELECT live_bytes FROM pg_leakhunt_dumps WHERE file = '$fourth') FROM pg_leakhunt_read_dump('$fourth')"
 	),
 	't',
-	'a binary with a strange path');
+	'a dump of a module with a strange path has the right sum');
 like(
-	slurp_file("$directory/$fourth"),
-	qr/ path=\S*a%0Ab%20%25c%01.strange.so\n.* 0 \S*a\\012b %c\\001.strange.so\n/s,
-	'each stays in its line');
+	slurp_file(text_of($fourth)),
+	qr/^# build-id [0-9a-f]+ \S*a b %c .strange.so\n.* 0 \S*a\\012b %c\\001.strange.so\n/ms,
+	'a strange path stays in its line of the text');
 
 # Symbolized: nothing else is needed to read it.
 $session->query_safe(
@@ -245,187 +256,224 @@ is( ask(
 		"SELECT count(*) FROM pg_leakhunt_read_dump('$symbolized') WHERE site ~ '^leaking_in [(]leaker.c:[0-9]+[)]' AND context_name = 'CacheMemoryContext'"
 	),
 	1,
-	'a symbolized dump has its names with it');
-cmp_ok(-s "$directory/$symbolized", '>', 64 * 1024, 'symbols take room');
+	'a symbolized dump has names without the binary');
+cmp_ok(-s "$directory/$symbolized", '>', 64 * 1024, 'a symbolized dump takes more room');
 is( ask(
 		$node,
 		"SELECT live_bytes = (SELECT sum(live_bytes) FROM pg_leakhunt_read_dump(file)) FROM pg_leakhunt_dumps WHERE file = '$symbolized'"
 	),
 	't',
-	'it is in the list');
-$text = run_tool('jeprof', '--text', '--cum', "$directory/$symbolized");
-like($text, qr/leaking_in/, 'jeprof reads it without binaries');
+	'a symbolized dump is listed with the right sum');
+$text = run_tool('jeprof', '--text', '--cum', text_of($symbolized));
+like($text, qr/leaking_in/, 'jeprof reads the text of a symbolized dump without binaries');
 rename("$ENV{LEAKER}.aside", "$ENV{LEAKER}.so") or die $!;
-is( jeprof_bytes("$directory/$symbolized"),
+is( jeprof_bytes(text_of($symbolized)),
 	ask($node, "SELECT sum(live_bytes) FROM pg_leakhunt_read_dump('$symbolized')"),
-	'and has the same sum');
+	'the text of a symbolized dump has the same sum');
 
-# Whatever is not as it should be is an error that names the line.
+# Whatever is not as it should be is an error that says what.
 my $good = slurp_file("$directory/$file");
-my $lines = () = $good =~ /\n/g;
-my ($context_line) = map { scalar(() = /\n/g) } $good =~ /\A(.*?)^# context /ms;
-my ($stack_line) = map { scalar(() = /\n/g) } $good =~ /\A(.*?)^\d+: \d+ \[.* @ 0x/ms;
-my $stated_size = sub { $_[0] =~ s/ bytes=[\d ]{15}/sprintf(' bytes=%-15d', length $_[0])/er };
+my $foot = foot_of($good);
+is($foot->{file_bytes}, length $good, 'a dump states its size');
+is($foot->{checksum}, unpack('L', substr(seal_dump($good), -4)), 'a dump states its checksum');
+is(unpack('H*', substr(make_dump(sites => []), 12_304, 68)), unpack('H*', substr($good, 12_304, 68)),
+	'the header and the records of a dump have the sizes that Dumps.pm knows');
+my $damaged_file = "$directory/1.1.manual.profile";
 sub damage
 {
-	my ($name, $text, $message) = @_;
+	my ($name, $bytes, $message) = @_;
 
-	open my $out, '>:raw', "$directory/1.1.manual.heap" or die $!;
-	print $out $text;
-	close $out;
-	my ($result, $stdout, $stderr) = $node->psql('postgres',
-		"SELECT count(*) FROM pg_leakhunt_read_dump('1.1.manual.heap')");
-	like($stderr, $message, "damaged: $name");
+	write_bytes($damaged_file, $bytes);
+	my ($result, $stdout, $stderr) = $node->psql(
+		'postgres',
+		join('; ', map { "SELECT $_('1.1.manual.profile')" }
+			  'count(*) FROM pg_leakhunt_read_dump', 'pg_leakhunt_heap', 'pg_leakhunt_dump_file'),
+		on_error_stop => 0);
+	my $count = () = $stderr =~ /ERROR:  dump file "pg_leakhunt.1\.1\.manual\.profile" $message/g;
+
+	is($count, 3, "a damaged dump is refused: $name") or diag($stderr);
 }
-damage('empty', '', qr/is damaged at line 1\n.*The file ends here/);
-damage('another file', "hello\n", qr/is damaged at line 1\n.*"heap profile: "/);
-damage('version', $good =~ s/dump_version=5/dump_version=1/r,
-	qr/has another version/);
-damage('cut at a line', join('', map { "$_\n" } (split /\n/, $good)[ 0 .. 9 ]),
-	qr/is damaged at line 11\n.*The file ends here/);
-damage('cut within a line', substr($good, 0, -5),
-	qr/is damaged at line $lines\n.*ends within the line/);
-damage('a figure', $good =~ s/^(\d+: \d+)( \[)/${1}1$2/mr,
-	qr/is damaged at line @{[$stack_line + 1]}\n.*The sites of the stack add up to/);
-damage('a figure of line 1', $good =~ s/^(heap profile: \d+: \d+)/${1}1/r,
-	qr/is damaged at line 1\n.*The sites add up to/);
-damage('a site less', $stated_size->($good =~ s/^# site .*\n//mr),
-	qr/is damaged at line \d+\n/);
-damage('another size', $good =~ s/^(# module .*)/$1 a=b/mr,
-	qr/The file has \d+ bytes instead of \d+/);
-damage('no such context', $good =~ s/^# context number=/# context number=9/mr,
-	qr/is damaged at line \d+\n.*There is no context \d+/);
-damage('no number', $good =~ s/ live_count=\d+/ live_count=x/r,
-	qr/is damaged at line \d+\n.*"live_count" is no number/);
-damage('a field', $good =~ s/ lifetime=session//r,
-	qr/is damaged at line \d+\n.*"lifetime" is missing/);
-damage('an address', $good =~ s/^(\d.* @ )0x[0-9a-f]+ /$1 zz /mr,
-	qr/is damaged at line \d+\n.*no sound stack/);
-damage('a code', $good =~ s/ name=/ name=%zz/r,
-	qr/is damaged at line @{[$context_line + 1]}\n.*"%" without a code/);
-damage('a death', $good =~ s/death=\w+/death=x/r,
-	qr/is damaged at line 3\n.*no death "x"/);
-damage('a scope', $good =~ s/scope=\w+/scope=x/r,
-	qr/is damaged at line 4\n.*no scope "x"/);
-damage('a zero byte', $good . "\0more\n",
-	qr/is damaged at line @{[$lines + 1]}\n.*There is a zero byte/);
-damage('a zero byte in a line', $good =~ s/ lifetime=/ life\0time=/r,
-	qr/is damaged at line \d+\n.*There is a zero byte/);
-damage('less than nothing', $good =~ s/^(\d+: )(\d+ \[.* @ 0)/$1-1$2/mr,
-	qr/is damaged at line @{[$stack_line + 1]}\n.*not that of a stack/);
-damage('less than nothing in line 1', $good =~ s/^heap profile: /heap profile: -/r,
-	qr/is damaged at line 1\n.*not that of a heap profile/);
-damage("$_ below 0", $good =~ s/( $_=)\d/$1-1/r,
-	qr/is damaged at line \d+\n.*"$_" is no (finite )?number from 0/)
-  for qw(live_bytes live_count total_count samples samples_live lost_site baseline_bytes);
-damage('sums that wrap',
-	$good =~ s/ live_bytes=\d+/ live_bytes=9223372036854775807/gr =~
-	  s/^(\d+: )[1-9]\d*( \[)/${1}9223372036854775807$2/mgr,
-	qr/is damaged at line \d+\n.*The sums become too large/);
-damage('bytes of no encoding', $good =~ s/ lifetime=session/ lifetime=\xff/r,
-	qr/is damaged at line \d+\n.*no lifetime "\?"/);
-damage('too long', $good . "more\n", qr/is damaged at line @{[$lines + 1]}\n.*should have ended/);
+
+# The same bytes, with others in a place; with the right checksum.
+sub with_bytes
+{
+	my ($at, $bytes, $dump) = @_;
+	my $changed = $dump // $good;
+
+	substr($changed, $at, length $bytes) = $bytes;
+	return seal_dump($changed);
+}
+my $foot_at = -length pack('Q2 q Z16 a8 L2', 0, 0, 0, '', '', 0, 0);
+damage('empty', '', qr/is damaged\nDETAIL:  It is too short for a dump\./);
+damage('another file', "hello\n", qr/is damaged\nDETAIL:  It is too short for a dump\./);
+damage('another file of the size', 'x' x length $good,
+	qr/is damaged\nDETAIL:  Its last bytes are not those of a dump\./);
+damage('cut', substr($good, 0, -5), qr/is damaged\nDETAIL:  Its last bytes are not those of a dump\./);
+damage('cut at its head', substr($good, 8),
+	qr/is damaged\nDETAIL:  It has \d+ bytes, and was written with \d+\./);
+damage('one byte more', "x$good", qr/is damaged\nDETAIL:  It has \d+ bytes, and was written with \d+\./);
+damage('two in one', $good . $good, qr/is damaged\nDETAIL:  It has \d+ bytes, and was written with \d+\./);
+damage('more behind it', $good . "more\n", qr/is damaged\nDETAIL:  Its last bytes are not those of a dump\./);
+for my $at (0, 17, 400, 5000, 12_400, int(length($good) / 2), length($good) - 60, length($good) - 1)
+{
+	my $changed = $good;
+
+	substr($changed, $at, 1) ^= "\x10";
+	damage("a bit at $at", $changed,
+		qr/is damaged\nDETAIL:  (?:Its checksum does not match|Its last bytes are not those of a dump|The size of its profile is invalid)\./);
+}
+damage("layout $_", with_bytes(8, pack('L', $_)),
+	qr/has layout $_\nDETAIL:  This version of pg_leakhunt reads layouts 7 to 8\.\nHINT:  The text beside it/)
+  for 0, 6, 9, 4294967295;
+damage('no profile', with_bytes(0, 'PLHPROX'), qr/is damaged\nDETAIL:  It does not begin with a profile\./);
+damage("the pid $_", with_bytes(16, pack('l', $_)), qr/is damaged\nDETAIL:  It names no process\./) for 0, -1;
+damage("a profile of $_ bytes", with_bytes($foot_at + 8, pack('Q', $_)),
+	qr/is damaged\nDETAIL:  The size of its profile is invalid\./)
+  for 0, 7, 8, length($good), -1;
+damage('a profile that ends early', with_bytes($foot_at + 8, pack('Q', 4096)),
+	qr/is damaged\nDETAIL:  (?:Its profile is too short|A part of it goes beyond its end)\./);
+damage("a part of $_ bytes", with_bytes($foot->{profile_bytes} + 8, pack('Q', $_)),
+	qr/is damaged\nDETAIL:  A part of it goes beyond its end\./)
+  for length($good), -8, -1;
+damage("padding of $_ bytes", with_bytes($foot->{profile_bytes} + 4, pack('L', $_)),
+	qr/is damaged\nDETAIL:  A part of it goes beyond its end\./)
+  for 1, 8, 4294967295;
+
+# A call site can hold neither less than nothing nor more than there is, and the header
+# no less than that.  The counters of a site are behind 40 bytes, those of the header
+# behind 400.
+my ($site_at) = grep {
+	$_ % 8 == 0 && unpack('L', substr($good, $_, 4)) == 5 && unpack('q', substr($good, $_ + 40, 8)) == 672_000
+} 0 .. $foot->{profile_bytes} - 224;
+ok($site_at, 'a dump has the site that is to be damaged');
+my %counters = (live_bytes => 0, live_count => 8, total_bytes => 16, total_count => 24, live_samples => 32, total_samples => 40);
+for my $figure (sort keys %counters)
+{
+	damage("$figure of a site below 0", with_bytes($site_at + 40 + $counters{$figure}, pack('q', -1)),
+		qr/is damaged\nDETAIL:  A call site has impossible figures\./);
+	damage("$figure below 0", with_bytes(400 + $counters{$figure}, pack('q', -1)),
+		qr/is damaged\nDETAIL:  Its figures cannot be those of a process\./);
+}
+damage("sums that wrap: $_", with_bytes($site_at + 40 + $counters{$_}, pack('q', 9223372036854775807)),
+	qr/is damaged\nDETAIL:  The sums of its call sites overflow\./)
+  for qw(live_bytes live_count total_bytes total_count);
+damage('a variance that is no number', with_bytes($site_at + 40 + 48, pack('d', 'nan')),
+	qr/is damaged\nDETAIL:  A call site has impossible figures\./);
+my ($baseline) = grep { $_->[0] == 1 } parts_of($good);
+ok(defined $baseline, 'a dump has its baseline');
+damage("a baseline with $_->[0]",
+	with_bytes($foot->{profile_bytes} + 16 + $_->[1], $_->[2]),
+	qr/is damaged\nDETAIL:  Its baseline is invalid\./)
+  for ([ 'no mark', 0, 'X' ], [ 'too many sites', 12, pack('L', 4294967295) ]);
+
+write_bytes($damaged_file, '');
 my ($result, $stdout, $stderr) =
   $node->psql('postgres', 'SELECT count(*) > 3 FROM pg_leakhunt_dumps');
-is($stdout, 't', 'the list goes on');
-damage('empty', '', qr/line 1/);
-($result, $stdout, $stderr) =
-  $node->psql('postgres', 'SELECT count(*) > 3 FROM pg_leakhunt_dumps');
-like($stderr, qr/WARNING:  ignoring file ".*1.1.manual.heap"/,
-	'and says what it leaves out');
-unlink "$directory/1.1.manual.heap";
+is($stdout, 't', 'a list with a damaged dump has the others');
+like($stderr, qr/WARNING:  ignoring file ".*1.1.manual.profile"\nDETAIL:  dump file ".*1.1.manual.profile" is damaged: It is too short/,
+	'a list tells which dump it leaves out, and why');
+unlink "$directory/1.1.manual.profile";
 
 # What has the name of a dump and is no file is none, and nobody waits for it.
-is(system('mkfifo', "$directory/9.9.manual.heap"), 0, 'a FIFO');
-mkdir "$directory/9.8.manual.heap" or die $!;
-symlink("$directory/nothing", "$directory/9.7.manual.heap") or die $!;
+is(system('mkfifo', "$directory/9.9.manual.profile"), 0, 'a FIFO with the name of a dump is made');
+mkdir "$directory/9.8.manual.profile" or die $!;
+symlink("$directory/nothing", "$directory/9.7.manual.profile") or die $!;
 ($result, $stdout, $stderr) = $node->psql('postgres',
 	"SET statement_timeout = '60s'; SELECT count(*) > 3 FROM pg_leakhunt_dumps");
-is("$stdout$stderr", 't', 'it is not in the list');
-for my $strange ('9.9.manual.heap', '9.8.manual.heap')
+is("$stdout$stderr", 't', 'a list leaves out what is not a file, without a message');
+for my $strange ('9.9.manual.profile', '9.8.manual.profile')
 {
 	($result, $stdout, $stderr) = $node->psql('postgres',
 		"SELECT count(*) FROM pg_leakhunt_read_dump('$strange')");
-	like($stderr, qr/"pg_leakhunt.$strange" is not a file/, "$strange is not read");
+	like($stderr, qr/"pg_leakhunt.$strange" is not a file/, "$strange is not read, as it is not a file");
 }
 ($result, $stdout, $stderr) = $node->psql('postgres',
 	"SELECT count(*) FROM pg_leakhunt_read_dump('/dev/zero')");
-like($stderr, qr{"/dev/zero" is not a file}, 'nor is a device');
-unlink "$directory/9.9.manual.heap", "$directory/9.7.manual.heap";
-rmdir "$directory/9.8.manual.heap";
+like($stderr, qr{"/dev/zero" is not a file}, 'a device is not read');
+unlink "$directory/9.9.manual.profile", "$directory/9.7.manual.profile";
+rmdir "$directory/9.8.manual.profile";
 
 # What is too large for a dump is refused before it is read: files of 2 GB, nearly
 # all of it holes.
 sub refuse_large
 {
-	my ($text, $message, $name) = @_;
+	my ($text, $end, $message, $name) = @_;
 
-	open my $out, '>:raw', "$directory/9.6.manual.heap" or die $!;
-	print $out $text;
-	close $out;
-	truncate "$directory/9.6.manual.heap", 1 << 31 or die $!;
+	write_bytes("$directory/9.6.manual.profile", $text);
+	truncate "$directory/9.6.manual.profile", (1 << 31) - length $end or die $!;
+	append_to_file("$directory/9.6.manual.profile", $end);
 	($result, $stdout, $stderr) = $node->psql('postgres',
-		"SELECT count(*) FROM pg_leakhunt_read_dump('9.6.manual.heap');
+		"SELECT count(*) FROM pg_leakhunt_read_dump('9.6.manual.profile');
 		 SELECT count(*) > 3 FROM pg_leakhunt_dumps;
 		 SELECT pg_read_file('/proc/self/status')", on_error_stop => 0);
 	like($stderr, $message, $name);
-	like($stdout, qr/^t$/m, 'and the list of dumps goes on');
+	like($stdout, qr/^t$/m, "$name: the list of dumps goes on");
 	cmp_ok(($stdout =~ /^VmHWM:\s+(\d+) kB/m)[0],
-		'<', 200 * 1024, 'and the session does not become large');
-	unlink "$directory/9.6.manual.heap";
+		'<', 200 * 1024, "$name: the session does not become large");
+	unlink "$directory/9.6.manual.profile";
 }
-refuse_large("LOG:  no dump\n", qr/is damaged at line 1\n.*"heap profile: "/,
-	'a large file that is no dump');
-refuse_large($good, qr/is too large\n.*It has 2147483648 bytes/, 'a large dump');
-refuse_large("--- symbol\n", qr/is too large/, 'a large dump with symbols');
+refuse_large("LOG:  no dump\n", '', qr/is damaged\n.*Its last bytes are not those of a dump/,
+	'a large file that is no dump is refused');
+refuse_large($good, '', qr/is damaged\n.*Its last bytes are not those of a dump/,
+	'a dump that became large is refused');
+refuse_large($good, pack('Q', 1 << 31) . substr($good, $foot_at + 8),
+	qr/is too large\n.*It has 2147483648 bytes/, 'a large dump is refused');
+refuse_large($good, pack('Q2', 1 << 31, (1 << 31) - 4096) . substr($good, $foot_at + 16),
+	qr/is too large\n.*It has 2147483648 bytes/, 'a dump of a large profile is refused');
 
 # However many are damaged, no file stays open.
 for (1 .. 400)
 {
-	open my $out, '>', "$directory/$_.6.manual.heap" or die $!;
+	open my $out, '>', "$directory/$_.6.manual.profile" or die $!;
 	close $out;
 }
 ($result, $stdout, $stderr) =
   $node->psql('postgres', 'SELECT count(*) > 3 FROM pg_leakhunt_dumps');
-is($stdout, 't', 'a list with many damaged files');
-is(scalar(() = $stderr =~ /WARNING:  ignoring file/g), 400, 'and as many warnings');
+is($stdout, 't', 'a list with 400 damaged files has the others');
+is(scalar(() = $stderr =~ /WARNING:  ignoring file/g), 400, 'a list with 400 damaged files has 400 warnings');
 ($result, $stdout, $stderr) = $node->psql(
 	'postgres', q{
 	DO $$ BEGIN FOR i IN 1..400 LOOP
-		BEGIN PERFORM pg_leakhunt_read_dump(i || '.6.manual.heap');
+		BEGIN PERFORM pg_leakhunt_read_dump(i || '.6.manual.profile');
 		EXCEPTION WHEN data_corrupted THEN NULL; END;
 	END LOOP; END $$; SELECT 'alive'});
-is($stdout, 'alive', 'as many errors');
-unlink glob("$directory/*.6.manual.heap");
+is($stdout, 'alive', 'a session goes on after reading 400 damaged files');
+unlink glob("$directory/*.6.manual.profile");
 
-# Anything at all is an error at worst.
+# Anything at all is an error at worst: with the checksum that the bytes had, or, as one
+# who means harm can make it, with the right one.
 srand(17);
 my $calls = '';
-for my $mutant (1 .. 100)
+for my $mutant (1 .. 200)
 {
 	my $text = slurp_file("$directory/" . ($mutant % 2 ? $file : $symbolized));
+	my @ends = (12_400, length $text, 800);
 
 	for (1 .. 1 + rand(5))
 	{
-		my $place = int(rand(length($text)));
-		my $what = int(rand(4));
+		my $place = int(rand($ends[ rand(3) ]));
+		my $what = int(rand(5));
 		substr($text, $place, 1, chr(rand(256))) if $what == 0;
 		substr($text, $place, rand(200), '') if $what == 1;
 		substr($text, $place, 0, substr($text, rand(length($text)), rand(200)))
 		  if $what == 2;
-		substr($text, $place, 1, '9' x rand(30)) if $what == 3;
+		substr($text, $place, 4, pack('L', (0, 1, 8, 1 << 31, 0xFFFFFFFF)[ rand(5) ])) if $what == 3;
+		substr($text, $place & ~7, 8, pack('q', (-1, 1 << 62, -1 << 63, 4096)[ rand(4) ])) if $what == 4;
 	}
-	open my $out, '>:raw', "$directory/$mutant.7.manual.heap" or die $!;
-	print $out $text;
-	close $out;
-	$calls .= "SELECT count(*) FROM pg_leakhunt_read_dump('$mutant.7.manual.heap'); SELECT length(pg_leakhunt_flamegraph('$mutant.7.manual.heap')) > 0, length(pg_leakhunt_pprof('$mutant.7.manual.heap')) > 0, length(pg_leakhunt_folded('$mutant.7.manual.heap', base => '$symbolized')) > 0;\n";
+	$text = seal_dump($text) if $mutant % 4;
+	write_bytes("$directory/$mutant.7.manual.profile", $text);
+	my $name = "'$mutant.7.manual.profile'";
+	$calls .= join ";\n",
+	  "SELECT count(*) FROM pg_leakhunt_read_dump($name)",
+	  "SELECT length(pg_leakhunt_flamegraph($name)) > 0, length(pg_leakhunt_pprof($name)) > 0, length(pg_leakhunt_heap($name)) > 0, length(pg_leakhunt_folded($name, base => '$symbolized')) > 0",
+	  "SELECT count(*) FROM pg_leakhunt_top($name, base => '$file'); SELECT count(*) FROM pg_leakhunt_diff('$file', $name);\n";
 }
 ($result, $stdout, $stderr) =
   $node->psql('postgres', "$calls SELECT 'alive'; SELECT count(*) > 0 FROM pg_leakhunt_dumps", on_error_stop => 0);
-like($stdout, qr/^alive$/m, 'no file takes the session down');
-cmp_ok(scalar(() = $stderr =~ /is damaged at line \d+/g),
-	'>', 50, 'most are found damaged');
-unlink glob("$directory/*.7.manual.heap");
+like($stdout, qr/^alive$/m, 'no damaged file takes the session down');
+cmp_ok(scalar(() = $stderr =~ /is damaged\n/g), '>', 150, 'more than 150 damaged files are found damaged');
+cmp_ok(scalar(() = $stdout =~ /^t\|t\|t\|t$/mg), '>', 20, 'more than 20 changed files can be read');
+unlink glob("$directory/*.7.manual.*");
 
 # A dump as it is, for who can't get at the file.
 sub bytes_of
@@ -439,36 +487,35 @@ sub bytes_of
 }
 for my $name ($file, $symbolized)
 {
-	ok(bytes_of("'$name'") eq slurp_file("$directory/$name"), "the bytes of $name");
+	ok(bytes_of("'$name'") eq slurp_file("$directory/$name"), "pg_leakhunt_dump_file returns the bytes of $name");
 }
-append_to_file("$directory/1.8.manual.heap", "LOG:  no dump\n");
-like(bytes_of("'1.8.manual.heap'"), qr/ERROR: .*is damaged at line 1/, 'of no dump');
-append_to_file("$directory/1.8.manual.heap",
-	slurp_file("$directory/$file") =~ s/^LOG.*\n//r);
-like(bytes_of("'1.8.manual.heap'"), qr/ERROR: .*is damaged at line 1/, 'of one that is damaged');
-unlink "$directory/1.8.manual.heap";
-like(bytes_of("'../PG_VERSION'"), qr/ERROR: .*could not open dump file/, 'of no file');
+write_bytes("$directory/1.8.manual.profile", "LOG:  no dump\n");
+like(bytes_of("'1.8.manual.profile'"), qr/ERROR: .*is damaged/, 'pg_leakhunt_dump_file refuses a file that is no dump');
+write_bytes("$directory/1.8.manual.profile", substr($good, 0, -1) . chr(1 ^ ord substr($good, -1)));
+like(bytes_of("'1.8.manual.profile'"), qr/ERROR: .*is damaged\n.*checksum/, 'pg_leakhunt_dump_file refuses a damaged dump');
+unlink "$directory/1.8.manual.profile";
+like(bytes_of("'../PG_VERSION'"), qr/ERROR: .*could not open dump file/, 'pg_leakhunt_dump_file refuses another file');
 
 # Who may read and write.
 $node->safe_psql('postgres', 'CREATE ROLE nobody LOGIN; CREATE ROLE reader LOGIN IN ROLE pg_read_all_stats');
-append_to_file("$directory/1.1.manual.heap", "damaged\n");
-for my $closed ($file, $symbolized, '1.1.manual.heap', '1.2.manual.heap')
+append_to_file("$directory/1.1.manual.profile", "damaged\n");
+for my $closed ($file, $symbolized, '1.1.manual.profile', '1.2.manual.profile')
 {
 	($result, $stdout, $stderr) = $node->psql('postgres',
 		"SET ROLE nobody; SELECT count(*) FROM pg_leakhunt_read_dump('$closed')");
 	is( $stderr =~ s/^psql:<stdin>:1: |\nCONTEXT.*//gr,
 		qq{ERROR:  permission denied for dump file "$closed"
-DETAIL:  Only roles with privileges of the process' role or of "pg_read_all_stats" may look at it.
+DETAIL:  Only roles with privileges of the process' role or of "pg_read_all_stats" may see it.
 HINT:  Other roles are not told whether a file is missing or damaged.},
-		"nobody: $closed is like any other");
+		"a role without privileges is told the same of $closed as of others");
 }
 ($result, $stdout, $stderr) = $node->psql('postgres',
 	'SET ROLE nobody; SELECT count(*) FROM pg_leakhunt_dumps');
-is("$stdout$stderr", '0', 'nobody is not warned of files');
+is("$stdout$stderr", '0', 'a role without privileges is not warned of damaged files');
 ($result, $stdout, $stderr) = $node->psql('postgres',
 	'SET ROLE reader; SELECT count(*) > 3 FROM pg_leakhunt_dumps');
-like($stderr, qr/ignoring file ".*1.1.manual.heap"/, 'a reader is');
-unlink "$directory/1.1.manual.heap";
+like($stderr, qr/ignoring file ".*1.1.manual.profile"/, 'a role with pg_read_all_stats is warned of damaged files');
+unlink "$directory/1.1.manual.profile";
 my $may_dump = 'EXECUTE ON FUNCTION pg_leakhunt_start(int, bigint, text, interval), pg_leakhunt_dump(int, bool)';
 ask($node, "GRANT $may_dump TO nobody");
 my $own = $node->safe_psql(
@@ -482,26 +529,57 @@ is( $node->safe_psql('postgres',
 		"SET ROLE nobody; SELECT count(*) FROM pg_leakhunt_read_dump('$own') WHERE function_of(site) = 'leaking_top'"
 	),
 	1,
-	'nobody reads what is their own');
+	'a role without privileges reads the dump of its own process');
 is( $node->safe_psql('postgres',
 		"SET ROLE nobody; SELECT string_agg(file, ' ') FROM pg_leakhunt_dumps"),
 	$own,
-	'nobody sees no other dumps');
-ok(bytes_of("'$own'", 'nobody') eq slurp_file("$directory/$own"), 'and get it as it is');
+	'a role without privileges sees no dumps but its own');
+ok(bytes_of("'$own'", 'nobody') eq slurp_file("$directory/$own"), 'a role without privileges gets the bytes of its own dump');
+
+# Another cluster may share the directory: its role with the same OID is another one.
+my $foreign = slurp_file("$directory/$own");
+substr($foreign, 48, 8) = pack('Q', 4711);
+$foreign = with_parts(substr($foreign, 0, foot_of($foreign)->{profile_bytes}), 'manual', parts_of($foreign));
+write_bytes("$directory/1.9.manual.profile", $foreign);
+is( ask($node,
+		"SET ROLE nobody; SELECT count(*) FROM pg_leakhunt_dumps WHERE file = '1.9.manual.profile'"),
+	0,
+	'a role does not see a dump of another cluster, whatever OID it has there');
+like(bytes_of("'1.9.manual.profile'", 'nobody'), qr/permission denied for dump file/,
+	'a role does not get a dump of another cluster');
+is( ask($node,
+		"SET ROLE reader; SELECT username IS NULL, database IS NULL, count(*) OVER () FROM pg_leakhunt_dumps WHERE file = '1.9.manual.profile'"),
+	't|t|1',
+	'a dump of another cluster has no names of roles and databases of this one');
+unlink "$directory/1.9.manual.profile", "$directory/1.9.manual.heap";
+
+# A dump with a great many parts takes no more memory than one.
+write_bytes("$directory/1.9.manual.profile",
+	with_parts(substr($foreign, 0, foot_of($foreign)->{profile_bytes}), 'manual', map { [ 2, '' ] } 1 .. 50000));
+cmp_ok(
+	ask($node,
+		"SELECT count(*) FROM pg_leakhunt_read_dump('1.9.manual.profile'); SELECT (regexp_match(pg_read_file('/proc/self/status'), 'VmHWM:\\s+(\\d+)'))[1]::int"
+	  ) =~ s/.*\n//r,
+	'<', 200000,
+	'a dump with 50,000 empty parts is read in less than 200 MB');
+unlink "$directory/1.9.manual.profile", "$directory/1.9.manual.heap";
 like(bytes_of("'$file'", 'nobody'), qr/permission denied for dump file "\Q$file\E"/,
-	'but no other');
-append_to_file("$directory/$own", "one line too many\n");
+	'a role without privileges does not get the bytes of other dumps');
+my $own_bytes = slurp_file("$directory/$own");
+substr($own_bytes, 12_400, 1) ^= "\x10";
+write_bytes("$directory/$own", $own_bytes);
 ($result, $stdout, $stderr) = $node->psql('postgres',
 	"SET ROLE nobody; SELECT * FROM pg_leakhunt_read_dump('$own')");
-like($stderr, qr/is damaged at line \d+\n.*should have ended/,
-	'and is told what is wrong with it');
+like($stderr, qr/is damaged\n.*Its checksum does not match/,
+	'a role without privileges is told what is wrong with its own dump');
+unlink "$directory/$own";
 for my $case (
-	[ 'reader', "pg_leakhunt_read_dump('1.2.manual.heap')", qr/could not open dump file "pg_leakhunt\/1.2/ ],
+	[ 'reader', "pg_leakhunt_read_dump('1.2.manual.profile')", qr/could not open dump file "pg_leakhunt\/1.2/ ],
 	[ 'nobody', "pg_leakhunt_read_dump('$file.tmp')", qr/permission denied for file/ ],
 	[ 'reader', "pg_leakhunt_read_dump('')", qr/permission denied for file/ ],
 	[ 'reader', "pg_leakhunt_dump_file('../postgresql.conf')", qr/permission denied for file/ ],
-	[ 'reader', "pg_leakhunt_dump_file('1.2.manual.heap')", qr/could not open dump file "pg_leakhunt\/1.2/ ],
-	[ 'nobody', "pg_leakhunt_dump_file('1.2.manual.heap')", qr/permission denied for dump file/ ],
+	[ 'reader', "pg_leakhunt_dump_file('1.2.manual.profile')", qr/could not open dump file "pg_leakhunt\/1.2/ ],
+	[ 'nobody', "pg_leakhunt_dump_file('1.2.manual.profile')", qr/permission denied for dump file/ ],
 	[ 'nobody', "pg_leakhunt_flamegraph($other_pid)", qr/permission denied for process/ ],
 	[ 'nobody', "pg_leakhunt_dump($other_pid)", qr/permission denied for function/ ],
 	[ 'reader', "pg_leakhunt_read_dump('../postgresql.conf')", qr/permission denied for file/ ],
@@ -517,12 +595,12 @@ for my $case (
 	my ($role, $call, $message) = @$case;
 	($result, $stdout, $stderr) = $node->psql('postgres',
 		"SET ROLE $role; SELECT count(*) FROM $call");
-	like($stderr, $message, "$role: $call");
+	like($stderr, $message, "$role is refused with the reason: $call");
 }
 cmp_ok(
 	$node->safe_psql(
 		'postgres', 'SET ROLE reader; SELECT count(*) FROM pg_leakhunt_dumps'),
-	'>', 0, 'a reader does');
+	'>', 0, 'a role with pg_read_all_stats sees dumps');
 $session->quit;
 
 # A series of a process that grows until it is killed.
@@ -536,7 +614,7 @@ $session->query_until(qr//,
 );
 my $growth = "SELECT %s FROM pg_leakhunt_dumps WHERE pid = $pid AND reason = 'growth'";
 ok($node->poll_query_until('postgres', sprintf($growth, 'count(*) >= 3')),
-	'a series of dumps');
+	'a process that grows writes a series of dumps');
 kill 'KILL', $pid;
 $session->{run}->finish;
 wait_for_server($node);
@@ -545,7 +623,7 @@ is( ask(
 		"SELECT bool_and(grown >= 10 * 1024 * 1024 AND after >= '1 s') FROM (SELECT live_bytes - lag(live_bytes) OVER w AS grown, created_at - lag(created_at) OVER w AS after FROM pg_leakhunt_dumps WHERE pid = $pid AND reason = 'growth' WINDOW w AS (ORDER BY created_at)) d"
 	),
 	't',
-	'of so much more each, and not too often');
+	'dumps of a series are 10 MB and a second apart at least');
 my @series = split /\n/,
   ask($node, sprintf($growth, 'file') . ' ORDER BY created_at');
 is( ask(
@@ -553,7 +631,7 @@ is( ask(
 		"SELECT function_of(site) FROM pg_leakhunt_diff('$series[0]', '$series[-1]') LIMIT 1"
 	),
 	'leaking_top',
-	'that can be compared');
+	'dumps of a series can be compared');
 $node->stop;
-unlike(slurp_file($node->logfile), qr/PANIC|signal 11/, 'nobody crashed');
+unlike(slurp_file($node->logfile), qr/PANIC|signal 11/, 'no process has crashed');
 done_testing();

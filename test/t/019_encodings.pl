@@ -6,6 +6,7 @@ use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
+use Dumps;
 use LeakHunt;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -38,11 +39,11 @@ sub pictures_of
 my ($picture, $profile, $file) =
   pictures_of('postgres', "E'sharp \\xc3\\xa4\\xe4\\xff name'",
 	"\xc3\xa4 \xe4 in a comment");
-like($picture, qr/sharp &#xE4;\?\? name/, 'a name that is partly UTF-8');
-like($picture, qr/&#xE4; \? in a comment/, 'such a statement');
-like($profile, qr/sharp \xc3\xa4\?\? name/, 'such a name in a profile');
+like($picture, qr/sharp &#xE4;\?\? name/, 'what is UTF-8 of a name is so in a flame graph');
+like($picture, qr/&#xE4; \? in a comment/, 'what is UTF-8 of a statement is so in a flame graph');
+like($profile, qr/sharp \xc3\xa4\?\? name/, 'what is UTF-8 of a name is so in a profile');
 is($node->psql('postgres', "SELECT length(pg_leakhunt_flamegraph('$file', context => true, query => true)) + length(pg_leakhunt_pprof('$file'))"),
-	0, 'a dump of it');
+	0, 'a dump with texts of no encoding makes a flame graph and a profile');
 
 # Databases of single bytes some of which are no character, and of an encoding
 # from which there is no way to UTF-8, which went with 19.
@@ -61,22 +62,22 @@ for my $encoding (@encodings)
 }
 ($picture, $profile) =
   pictures_of('win1252', "E'sharp \\xe4 name'", "\x93quoted\x94");
-like($picture, qr/sharp &#xE4; name/, 'a name that can be converted');
-like($picture, qr/&#x201C;quoted&#x201D;/, 'such a statement');
-like($profile, qr/sharp \xc3\xa4 name/, 'such a name in a profile');
+like($picture, qr/sharp &#xE4; name/, 'a name that can be converted is so in a flame graph');
+like($picture, qr/&#x201C;quoted&#x201D;/, 'a statement that can be converted is so in a flame graph');
+like($profile, qr/sharp \xc3\xa4 name/, 'a name that can be converted is so in a profile');
 ($picture, $profile, $file) =
   pictures_of('win1252', "E'no \\x81 name'", "\x81 in a comment");
-like($picture, qr/no \? name/, 'a name that can not');
-like($picture, qr/\? in a comment/, 'such a statement');
-like($profile, qr/no \? name/, 'such a name in a profile');
+like($picture, qr/no \? name/, 'what cannot be converted of a name is "?" in a flame graph');
+like($picture, qr/\? in a comment/, 'what cannot be converted of a statement is "?" in a flame graph');
+like($profile, qr/no \? name/, 'what cannot be converted of a name is "?" in a profile');
 if ($version < 19)
 {
 	($picture, $profile, $file) = pictures_of('mule_internal',
 		"E'far \\x81\\xe4 name'", "\x81\xe4 in a comment");
 	like($picture, qr/far \?\? name/,
-		'a name in an encoding without conversion');
-	like($picture, qr/\?\? in a comment/, 'such a statement');
-	like($profile, qr/far \?\? name/, 'such a name in a profile');
+		'a name in an encoding without conversion has "?" in a flame graph');
+	like($picture, qr/\?\? in a comment/, 'a statement in an encoding without conversion has "?" in a flame graph');
+	like($profile, qr/far \?\? name/, 'a name in an encoding without conversion has "?" in a profile');
 }
 
 # A dump is as it was written, whatever the encoding of the one who asks.
@@ -85,7 +86,7 @@ for my $database ('postgres', map { lc } @encodings)
 	is( $node->safe_psql($database,
 			"SELECT encode(pg_leakhunt_dump_file('$file'), 'hex')"),
 		unpack('H*', slurp_file($node->data_dir . "/pg_leakhunt/$file")),
-		"$database: the bytes of a dump");
+		"$database: a dump has the bytes of its file");
 }
 
 # All processes together, whose databases have several encodings.
@@ -100,24 +101,27 @@ for my $database ('postgres', map { lc } @encodings)
 }
 my $shared = $node->safe_psql('postgres',
 	'SELECT pg_leakhunt_flamegraph_all(context => true, query => true)');
-like($shared, qr/${\scalar @sessions} processes: /, 'databases of several encodings');
-like($shared, qr/<title>shared \? name&#10;/, 'whose names fit this one');
+like($shared, qr/${\scalar @sessions} processes: /, 'a flame graph has the processes of databases of several encodings');
+like($shared, qr/<title>shared \? name&#10;/, 'names of other encodings fit that of this database');
 $_->quit for @sessions;
 
-# What a damaged dump says is shown in the database's encoding, too.
-my $directory = $node->data_dir . '/pg_leakhunt';
-my $text = slurp_file("$directory/$file");
-$text =~ s/ lifetime=session/ lifetime=\x81A/;
-open my $out, '>:raw', "$directory/1.1.manual.heap" or die $!;
-print $out $text;
-close $out;
+# The name of a function in a dump is shown in the database's encoding, too, whatever it is.
+my $dumps = $node->data_dir . '/pg_leakhunt';
+write_dump(
+	"$dumps/1.1.manual.profile",
+	modules => ["/li\x81A.so"],
+	names => [ [ frame(1, 16), "na\x81A", "fi\x81A.c", 7, 0 ] ],
+	sites => [ { stack => [ frame(1, 16) ] }, { stack => [ frame(1, 32) ] } ]);
 for my $database (map { lc } @encodings)
 {
 	my ($result, $stdout, $stderr) = $node->psql($database,
-		"SELECT count(*) FROM pg_leakhunt_read_dump('1.1.manual.heap')");
-	my $shown = $database eq 'win1252' ? '\x81A' : '\?A';
+		"SELECT site FROM pg_leakhunt_read_dump('1.1.manual.profile') ORDER BY site COLLATE \"C\"");
 
-	like($stderr, qr/There is no lifetime "$shown"/, "$database: damaged dump");
+	my $odd = $database eq 'win1252' ? "\x81" : '?';
+
+	is( "$stdout$stderr",
+		"li${odd}A.so+0x20 [file removed]\nna${odd}A (fi${odd}A.c:7)",
+		"$database: odd names in a dump are shown as far as the encoding has them");
 }
 $node->stop;
 done_testing();

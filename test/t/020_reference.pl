@@ -64,7 +64,7 @@ sub agree
 	my @unknown = grep { !$true{$_} } sort keys %documented;
 
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
-	isnt(scalar(keys %true), 0, "there are $what");
+	isnt(scalar(keys %true), 0, "the server has $what");
 	is(@missing + @unknown, 0, "$what: the reference says what is true");
 	diag("missing in doc/reference.md: $_") for @missing;
 	diag("untrue in doc/reference.md: $_") for @unknown;
@@ -115,12 +115,13 @@ agree(
 		FROM pg_class JOIN pg_attribute ON attrelid = oid
 		WHERE attnum > 0 AND } . is_member('pg_class')));
 
-# Metrics; some are there only with a suspect, a census, or where malloc is glibc's.
+# Metrics; some are there only with a suspect, a large statement, a census, or where malloc is glibc's.
 agree(
 	'metrics',
 	[ map { $_->{name} } @metrics ],
 	rows(q{SELECT name FROM pg_leakhunt_metrics
-		UNION VALUES ('suspect_bytes'), ('suspect_growth_bytes_per_second'), ('context_bytes'), ('malloc_bytes')}));
+		UNION VALUES ('suspect_bytes'), ('suspect_growth_bytes_per_second'), ('context_bytes'), ('malloc_bytes'),
+			('statement_peak_bytes')}));
 
 # Functions, those that only back a view apart: they have its name.
 my $backs_view = q{(pronargs = 0 AND EXISTS (SELECT FROM pg_class WHERE relkind = 'v' AND relname = proname))};
@@ -180,27 +181,26 @@ agree(
 # Where the thresholds of the verdicts are in the reference: the numbers of a
 # cell, in its order.
 my %cells = (
-	'leak, samples' => [ 'SAMPLES', 'EARLY_SAMPLES', 'LARGE_BYTES' ],
+	'leak, samples' => [ 'FLOOR_BYTES', 'LARGE_BYTES', 'ERROR_PART', 'EARLY_SIGMAS' ],
 	'leak, transactions' => ['EPOCHS'],
-	'leak, growth' => [ 'LATE_SAMPLES', 'LATE_SIGMAS', 'STEADINESS' ],
-	'leak, score' => ['SCORE_SAMPLES'],
+	'leak, growth' => [ 'GAIN_SIGMAS', 'LATE_SIGMAS', 'STEADINESS', 'USED_AGAIN_PART', 'COUNTS', 'BUFFER_COUNTS', 'SITE_FALL_PART', 'EXACT_SAMPLES' ],
 	'leak, rate' => ['LEAK_RATE_US'],
-	'query, samples' => [ 'SAMPLES', 'ERROR_PART', 'LARGE_BYTES', 'QUERY_LIMITS' ],
-	'query, growth' => ['QUERY_STEADINESS'],
+	'query, samples' => [ 'LARGE_BYTES', 'QUERY_LIMITS', 'MANY_LIMITS', 'SURE_BYTES' ],
 	'query, rate' => ['LEAK_RATE_US'],
-	'held, samples' => [ 'SAMPLES', 'ERROR_PART', 'LARGE_BYTES' ],
+	'held, samples' => [ 'LARGE_BYTES', 'ERROR_PART', 'MANY_CONTEXTS', 'MANY_BYTES', 'MANY_CURSORS' ],
 	'held, transactions' => ['HELD_TRANSACTIONS'],
-	'contexts, samples' => ['LARGE_BYTES'],
-	'contexts, growth' => [ 'LATE_CONTEXTS', 'RISES', 'STEADINESS' ],
+	'held, growth' => [ 'REST_US', 'REST_PART' ],
+	'contexts, samples' => [ 'LARGE_BYTES', 'CODE_BYTES', 'MANY_CONTEXTS' ],
+	'contexts, growth' => [ 'LATE_CONTEXTS', 'CONTEXT_RISES', 'STEADINESS' ],
 	'contexts, rate' => ['LEAK_RATE_US'],
-	'malloc, samples' => [ 'MISSED_ERRORS', 'MISSED_BYTES', 'BLOCK_PART', 'EXPLAINED_PART', 'MALLOC_ADDS' ],
-	'malloc, growth' => [ 'LARGE_BYTES', 'RISES', 'STEADINESS' ],
+	'malloc, samples' => [ 'MISSED_ERRORS', 'MISSED_BYTES', 'EXPLAINED_PART', 'GIVEN_OUT_BYTES', 'MALLOC_ADDS' ],
+	'malloc, growth' => [ 'LARGE_BYTES', 'RISES', 'EPOCHS', 'SURE_BYTES', 'FALL_PART', 'STEADINESS', 'GIVEN_OUT_BYTES' ],
 	'malloc, rate' => ['LEAK_RATE_US'],
 	'mapped, samples' => ['KEPT_BYTES'],
 	'mapped, growth' => ['LARGE_BYTES'],
 	'mapped, rate' => ['LEAK_RATE_US'],
-	'retained, samples' => [ 'KEPT_BYTES', 'KEPT_US' ],
-	'growing, samples' => ['SAMPLES'],
+	'freed, samples' => [ 'KEPT_BYTES', 'KEPT_US' ],
+	'growing, samples' => [ 'GROWTH_BYTES', 'ERROR_PART' ],
 	'growing, transactions' => ['EPOCHS'],
 	'growing, growth' => ['GROWTH_ERRORS'],
 	'growing, score' => ['GROWTH_SCORE'],

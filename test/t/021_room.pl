@@ -121,7 +121,7 @@ sub count_full
 	my $list = join ', ', keys %$held;
 
 	return ask($node,
-		"SELECT count(*) FROM pg_leakhunt_report WHERE pid IN ($list) AND site = '[profile full]' AND live_count > 0");
+		"SELECT count(*) FROM pg_leakhunt_report WHERE pid IN ($list) AND site = '[no room]' AND live_count > 0");
 }
 
 my $node = new_server('main', <<'CONF');
@@ -143,20 +143,20 @@ my $session = $node->background_psql('postgres');
 my $pid = session_pid($session);
 $session->query_safe("SELECT leak_named_context('c' || i, 10) FROM generate_series(1, 2000) i");
 my $cut;
-ok(!open($cut, '>', "$directory/$pid"), 'a profile can not be cut short')
+ok(!open($cut, '>', "$directory/$pid"), 'a profile cannot be cut short')
   or close $cut;
 my ($control) = grep { /^control/ } profile_files($directory);
-ok(!open($cut, '>', "$directory/$control"), 'nor the file of requests')
+ok(!open($cut, '>', "$directory/$control"), 'the file of requests cannot be cut short')
   or close $cut;
 is( $session->query_safe("SELECT leak_top(10, 1); SELECT 'well'") =~ /well/,
-	1, 'and the session goes on');
+	1, 'a session goes on after others tried to cut its profile short');
 is( ask($node,
 		"SELECT count(*) FROM regexp_split_to_table(pg_read_file('/proc/$pid/maps'), '\\n') line WHERE line LIKE '%/$pid%'"
 	),
 	1,
-	'however much a profile grows, it is mapped in one piece');
+	'a profile that has grown is mapped in one piece');
 cmp_ok(process_row($node, $pid)->{profile_bytes}, '>', 512 * 1024,
-	'and it has grown');
+	'a profile has grown beyond 512 kB');
 $session->quit;
 
 # Someone removes the directory.  Whoever takes samples makes it again, and so
@@ -184,27 +184,27 @@ rmdir $directory or die $!;
 select(undef, undef, undef, 5.1);
 $session->query_safe('SELECT leak_top(10, 1000)') for 1 .. 40;
 is(report_row($node, $pid, 'leaking_top')->{live_count},
-	81_000, 'the processes make it again');
-is(ask($node, "SELECT pg_leakhunt_stop($pid)"), 't', 'requests can be made');
+	81_000, 'processes make a directory again that was removed');
+is(ask($node, "SELECT pg_leakhunt_stop($pid)"), 't', 'requests can be made in a directory that was made again');
 cmp_ok(ask($node, 'SELECT pg_leakhunt_baseline_all()'),
-	'>=', 1, 'and baselines');
+	'>=', 1, 'baselines can be taken in a directory that was made again');
 ($result, $stdout, $stderr) =
   $node->psql('postgres', 'SELECT count(*) FROM pg_leakhunt_processes');
-is($stderr, '', 'and nobody says that something is gone');
+is($stderr, '', 'nobody is told that a directory is gone once it was made again');
 $session->quit;
 set_and_reload($node, 'pg_leakhunt.sample_interval', '1');
 
 # Its files are the server's all the same.
 $node->stop;
-is_gone($directory, 'the server removes it when it stops');
+is_gone($directory, 'the server removes its directory when it stops');
 
 # The name of the directory is taken, by one that others may enter.
 mkdir $directory or die $!;
 chmod(0755, $directory) or die $!;
 $node->start;
-is(profile_directory($node), "$directory.2", 'then another name will do');
+is(profile_directory($node), "$directory.2", 'a server takes another name if that of its directory is taken');
 $node->stop;
-is_gone("$directory.2", 'which goes with the server');
+is_gone("$directory.2", 'a directory of another name goes with the server');
 run_tool('rm', '-r', $directory);
 
 # Or by one that is another user's alone.
@@ -214,40 +214,40 @@ SKIP:
 	make_foreign($directory);
 	my $as_made = facts_of_foreign();
 	$node->start;
-	ok(-d "$directory.2", 'another name will do then, too');
-is(profile_directory($node), "$directory.2", 'under which profiles are');
+	ok(-d "$directory.2", "a server takes another name if that of its directory is another user's");
+is(profile_directory($node), "$directory.2", 'profiles are in the directory of another name');
 	$session = $node->background_psql('postgres');
 	$pid = session_pid($session);
 	$session->query_safe('SELECT leak_top(10, 1000)');
-	is(process_row($node, $pid)->{state}, 'live', 'profiles are there');
-	is(report_row($node, $pid, 'leaking_top')->{live_count}, 1000, 'with what is held');
-	is(ask($node, "SELECT pg_leakhunt_baseline($pid)"), 1, 'so are baselines');
+	is(process_row($node, $pid)->{state}, 'live', 'a profile in the directory of another name is live');
+	is(report_row($node, $pid, 'leaking_top')->{live_count}, 1000, 'a profile in the directory of another name has what is held');
+	is(ask($node, "SELECT pg_leakhunt_baseline($pid)"), 1, 'a baseline can be taken in the directory of another name');
 	$session->query_safe('SELECT leak_top(10, 500)');
 	is( ask($node,
 			"SELECT sum(growth_count) FROM pg_leakhunt_report($pid) WHERE function_of(site) = 'leaking_top'"),
 		500,
-		'from which growth is counted');
-	is(ask($node, "SELECT pg_leakhunt_stop($pid)"), 't', 'so are requests');
+		'growth is counted from a baseline in the directory of another name');
+	is(ask($node, "SELECT pg_leakhunt_stop($pid)"), 't', 'a request can be made in the directory of another name');
 	$session->query_safe('SELECT leak_top(10, 1)');
-	is(process_row($node, $pid)->{sampling}, JSON::PP::false, 'which are fulfilled');
+	is(process_row($node, $pid)->{sampling}, JSON::PP::false, 'a request in the directory of another name is fulfilled');
 	$session->quit;
 	$node->restart;
-	is(profile_directory($node), "$directory.2", 'the next start comes to the same name');
+	is(profile_directory($node), "$directory.2", 'the next start comes to the same other name');
 	$node->stop;
-	is_gone("$directory.2", 'which goes with the server');
+	is_gone("$directory.2", 'a directory of another name goes with the server after a restart');
 	is_deeply(facts_of_foreign(), $as_made, "the other user's directory is as it was");
 
 	# All the names that there are.
 	make_foreign(map { "$directory.$_" } 2 .. 8);
 	$as_made = facts_of_foreign();
 	$node->start;
-	is(ask($node, 'SELECT leak_top(10, 1000) IS NOT NULL'), 't', 'a server without a name works');
+	is(ask($node, 'SELECT leak_top(10, 1000) IS NOT NULL'), 't', 'a server without a name for its directory works');
 	like( slurp_file($node->logfile),
 		qr/WARNING:  pg_leakhunt is inactive\n.*DETAIL:  Directory "\Q$directory\E" belongs to another user\./,
-		'and says why nothing is sampled');
+		'a server without a name for its directory tells why nothing is sampled');
 	$node->stop;
 	is_deeply(facts_of_foreign(), $as_made, "the other user's directories are as they were");
-	is(remove_foreign(), 0, 'and nothing is in them');
+	is(remove_foreign(), 0, "the other user's directories are empty");
 }
 $node->start;
 is(profile_directory($node), $directory, 'the first name is taken again when it is free');
@@ -258,10 +258,10 @@ SKIP:
 	skip 'no small /dev/shm could be mounted', 1 if !$ENV{SMALL_SHM};
 	my $all = $ENV{SMALL_SHM};
 	my $sites =
-	  "SELECT count(leak_named_context('c' || i, 10)) FROM generate_series(1, 12000) i";
+	  "SELECT count(leak_named_context('c' || i, 10)) FROM generate_series(1, 7500) i";
 
 	$node->safe_psql('postgres', 'CREATE ROLE app LOGIN');
-	is(ask($node, $parallel), 't', 'a parallel query works');
+	is(ask($node, $parallel), 't', 'a parallel query works in an empty /dev/shm');
 	my @sessions =
 	  map { $node->background_psql('postgres', extra_params => [ '-U', 'app' ]) }
 	  1 .. 9;
@@ -269,19 +269,19 @@ SKIP:
 	$_->query_safe($sites) for @sessions;
 	cmp_ok(bytes_of_files($directory), '<=', $all / 4,
 		'profiles take a quarter of /dev/shm at most');
-	cmp_ok(bytes_of_files($directory), '>', $all / 8, 'but they do use it');
-	cmp_ok(free_bytes(), '>=', 16 * 1024 * 1024, 'and leave room for others');
-	is(ask($node, $parallel), 't', 'a parallel query works still');
+	cmp_ok(bytes_of_files($directory), '>', $all / 8, 'profiles take more than an eighth of /dev/shm');
+	cmp_ok(free_bytes(), '>=', 16 * 1024 * 1024, 'profiles leave 16 MB for others');
+	is(ask($node, $parallel), 't', 'a parallel query works beside many profiles');
 
 	my $list = join ', ', @pids;
-	my $private = ask($node,
-		"SELECT count(*) FROM pg_leakhunt_processes WHERE pid IN ($list) AND state = 'private'"
+	my $unpublished = ask($node,
+		"SELECT count(*) FROM pg_leakhunt_processes WHERE pid IN ($list) AND state = 'unpublished'"
 	);
-	cmp_ok($private, '>', 0, 'profiles without room are private');
+	cmp_ok($unpublished, '>', 0, 'profiles without room are unpublished');
 	is( ask($node,
 			"SELECT count(*) FROM pg_leakhunt_processes WHERE pid IN ($list)"),
 		9,
-		'but all are shown');
+		'processes are listed whether their profiles have room or not');
 	is( ask(
 			$node, qq{
 		SELECT count(*) FROM pg_leakhunt_processes p,
@@ -291,12 +291,12 @@ SKIP:
 		WHERE p.pid IN ($list) AND r.live_bytes = p.live_bytes
 			AND r.live_count = p.live_count AND r.samples = p.samples_live}),
 		9,
-		'and their sites add up to the process');
+		'the sites of each process add up to its figures');
 	is( ask($node,
 			"SELECT sum(samples_dropped) FROM pg_leakhunt_processes WHERE pid IN ($list)"
 		),
 		0,
-		'nothing of them is lost');
+		'no sample of processes without room is lost');
 
 	# What is given back is used, at the next try, which may be 5 s off.
 	$_->quit for @sessions[ 0 .. 6 ];
@@ -317,7 +317,7 @@ SKIP:
 	kill 'KILL', session_pid($sessions[3]);
 	$_->{run}->kill_kill for @sessions;
 	wait_until(sub { $node->psql('postgres', 'SELECT 1') == 0 },
-		'the server is back');
+		'the server is back after a crash');
 	is( scalar(
 			grep {
 				$node->psql('postgres',
@@ -328,40 +328,41 @@ SKIP:
 	my $kept = 0;
 	$kept += -s "$directory/$_" // 0 for grep { /^\d+\./ } profile_files($directory);
 	cmp_ok($kept, '<=', $ENV{SMALL_SHM} / 8, 'what the dead have left takes an eighth at most');
-	cmp_ok(free_bytes(), '>=', 16 * 1024 * 1024, 'there is room for them');
+	cmp_ok(free_bytes(), '>=', 16 * 1024 * 1024, 'the profiles of dead processes leave 16 MB for others');
 	my $log = slurp_file($node->logfile);
 	is( scalar(my @errors = $log =~ /could not resize shared memory/g),
-		0, 'nobody has met a full /dev/shm');
+		0, 'no process has met a full /dev/shm');
 	is(scalar(my @crashes = $log =~ /was terminated by signal/g),
-		1, 'nobody crashed but who was killed');
+		1, 'no process has crashed but the one that was killed');
 
 	# Somebody else fills what is left, when profiles are mapped.  Parallel queries would
 	# need some of it, and what the dead have left, which a start removes, would be given up.
 	$node->append_conf('postgresql.conf', 'max_parallel_workers_per_gather = 0');
 	$node->restart;
-	@sessions = map { $node->background_psql('postgres', on_error_stop => 0) } 1 .. 3;
+	@sessions = map { $node->background_psql('postgres', on_error_stop => 0) } 1 .. 2;
 	my %held = map { session_pid($_) => 0 } @sessions;
 	hold_more($_, 'before', \%held) for @sessions;
-	is_deeply(states($node, \%held), { map { $_ => 'live' } keys %held }, 'profiles are shown');
+	is_deeply(states($node, \%held), { map { $_ => 'live' } keys %held }, 'profiles are live before /dev/shm is full');
 	my $foreign = fill_up();
 	is(free_bytes(), 0, '/dev/shm is full, by a file of somebody else');
 
-	# They grow by as many call sites and statements, and others begin.
+	# They grow to several times what they were, more than any file has been made larger
+	# than it needs to be, and others begin.
 	for my $session (@sessions)
 	{
-		hold_more($session, $_, \%held) for qw(meanwhile once_more);
+		hold_more($session, "meanwhile_$_", \%held) for 1 .. 4;
 	}
 	my %begun;
-	my @later = map { $node->background_psql('postgres', on_error_stop => 0) } 1 .. 3;
+	my @later = map { $node->background_psql('postgres', on_error_stop => 0) } 1 .. 2;
 	$begun{ session_pid($_) } = 0 for @later;
 	hold_more($_, 'late', \%begun) for @later;
-	is_deeply(states($node, \%held), { map { $_ => 'private' } keys %held },
-		'profiles that have grown are private');
-	is_counted($node, \%held, 'all that they hold is counted');
-	is(count_full($node, \%held), 3, 'in the row of what has no call site there');
+	is_deeply(states($node, \%held), { map { $_ => 'unpublished' } keys %held },
+		'profiles that have grown are unpublished');
+	is_counted($node, \%held, 'processes without room count all that they hold');
+	is(count_full($node, \%held), scalar @sessions, 'processes without room have a row of what has no call site');
 	is_deeply(states($node, \%begun), { map { $_ => 'small' } keys %begun },
-		'what had no profile has none to show');
-	is(free_bytes(), 0, 'nothing has become free');
+		'processes that began without room have no profile to show');
+	is(free_bytes(), 0, '/dev/shm is still full');
 
 	# It goes away.
 	unlink $foreign or die $!;
@@ -370,18 +371,18 @@ SKIP:
 			hold_more($_, 'after', undef) for @sessions, @later;
 			return !grep { $_ ne 'live' } values %{ states($node, { %held, %begun }) };
 		},
-		'all are shown as a whole when it is gone');
+		'profiles are shown as a whole when the file of somebody else is gone');
 	%held = (%held, %begun);
-	is_counted($node, \%held, 'with all that they hold');
-	is(count_full($node, \%held), 0, 'at call sites');
+	is_counted($node, \%held, 'processes that had no room have counted all that they hold');
+	is(count_full($node, \%held), 0, 'processes that had no room show all at call sites');
 	is( ask($node,
 			"SELECT sum(samples_dropped) FROM pg_leakhunt_processes WHERE pid IN (@{[ join ', ', keys %held ]})"),
 		0,
-		'nothing was lost');
-	is(join('', map { $_->{stderr} } @sessions, @later), '', 'no statement had an error');
+		'no sample is lost while /dev/shm is full');
+	is(join('', map { $_->{stderr} } @sessions, @later), '', 'no statement has an error while /dev/shm is full');
 	$_->quit for @sessions, @later;
 	is(scalar(@crashes = slurp_file($node->logfile) =~ /was terminated by signal/g),
-		1, 'nobody crashed');
+		1, 'no process has crashed in a full /dev/shm');
 }
 $node->stop;
 done_testing();

@@ -53,14 +53,14 @@ sub hunt_after
 	is($process->{samples_dropped}, 0,
 		"$statements statements at interval $interval find room");
 	cmp_ok($process->{profile_bytes}, '<=', 2 * 1024 * 1024,
-		'and the profile stays far below its maximum');
-	is(adds_up($pid), 't', 'what was given up is still counted');
+		"the profile of $statements statements at interval $interval stays far below its maximum");
+	is(adds_up($pid), 't', "the sites of $statements statements at interval $interval add up");
 	cmp_ok(
 		ask($node,
 			"SELECT coalesce(sum(total_bytes), 0) FROM pg_leakhunt_report WHERE pid = $pid AND query IS NULL AND live_bytes = 0"
 		),
 		'>', 0,
-		'at the stacks without the statement');
+		"what was given up of $statements statements at interval $interval is counted without statements");
 	return ($session, $pid);
 }
 
@@ -68,15 +68,15 @@ sub hunt_after
 my ($session, $pid) = hunt_after(1024, 8000);
 $session->query_safe('SELECT leak_top(1000, 100)') for 1 .. 40;
 my $row = report_row($node, $pid, 'leaking_top');
-is_estimate($row->{live_bytes}, 40 * 100 * 1000, $row->{error_bytes},
-	'a leak that begins then is seen with its bytes');
-like($row->{query}, qr/^SELECT leak_top\(1000, 100\)/, 'and its statement');
+is_estimate($row->{live_bytes}, $row->{error_bytes}, 40 * 100 * 1000,
+	'a leak that begins after many statements has its bytes');
+like($row->{query}, qr/^SELECT leak_top\(1000, 100\)/, 'a leak that begins after many statements has its statement');
 is( ask($node,
 		"SELECT verdict FROM pg_leakhunt_suspects WHERE pid = $pid AND function_of(site) = 'leaking_top'"
 	),
 	'leak',
-	'and suspected');
-is(adds_up($pid), 't', 'the sites add up to the process');
+	'a leak that begins after many statements is a suspect');
+is(adds_up($pid), 't', 'the sites add up to the process after many statements and a leak');
 
 # A baseline: what is held by statements that are gone later counts as freed.
 ask($node, "SELECT pg_leakhunt_baseline($pid)");
@@ -90,7 +90,7 @@ is( ask($node,
 		"SELECT count(*) FROM pg_leakhunt_report WHERE pid = $pid AND function_of(site) = 'leaking_top' AND growth_bytes <> 0"
 	),
 	0,
-	'and what did not grow has not');
+	'what did not grow since the baseline has no growth');
 $session->quit;
 
 # A check in such a session is not confused by it.

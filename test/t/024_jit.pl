@@ -58,12 +58,12 @@ my $with = answer(
 	q{SET jit = on; SET jit_above_cost = 0; SET jit_inline_above_cost = 0;
 	SET jit_optimize_above_cost = 0; SET jit_dump_bitcode = on;
 	SET pg_leakhunt.sample_interval = 1; SET pg_leakhunt.scope = 'all'});
-is($with, $without, 'with each chunk a sample, inlined functions work');
+is($with, $without, 'inlined functions work with each chunk a sample');
 
 my @dumped = glob($node->data_dir . '/*.bc');
 my $text = join '', map { slurp_file($_) } @dumped;
 cmp_ok(index($text, 'pfree'), '>', 0, 'functions that free were inlined');
-cmp_ok(index($text, 'palloc'), '>', 0, 'and functions that allocate');
+cmp_ok(index($text, 'palloc'), '>', 0, 'functions that allocate were inlined');
 is_deeply([ grep { slurp_file($_) =~ $tables } @dumped ],
 	[], 'no method table was copied');
 $node->stop;

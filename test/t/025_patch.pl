@@ -57,15 +57,15 @@ my ($stdout, $stderr) = load_with(1);
 like(
 	$stderr,
 	qr/WARNING:  pg_leakhunt is inactive\nDETAIL:  Could not change the method table of AllocSet contexts: Permission denied\./,
-	'the kernel says no');
+	'a first store that is refused is told with the reason');
 ($stdout, $stderr) = load_with($stores);
 like(
 	$stderr,
 	qr/Could not change the method table of \w+ contexts: Permission denied\./,
-	'as late as it can');
+	'a last store that is refused is told with the reason');
 ($stdout, $stderr) = load_with($stores + 1);
 is($stdout, "changed\n500500", 'if none is refused, the tables change');
-is($stderr, '', 'without a word');
+is($stderr, '', 'if none is refused, there is no message');
 
 # What a process has mapped of its executable: from where to where, and with what
 # protection.  Neighbours with the same protection are one: where the tables are in
@@ -119,7 +119,7 @@ sub near_code
 SKIP:
 {
 	skip 'this processor has no such code', 4 if `uname -m` !~ /^x86_64/;
-	is(scalar(near_code(@maps)), 1, 'there is code near the server');
+	is(scalar(near_code(@maps)), 1, 'there is code of ours near the server');
 
 	# PR_SET_MDWE, as by MemoryDenyWriteExecute in units of systemd
 	my $status = system(
@@ -128,12 +128,12 @@ SKIP:
 	skip 'this kernel gives new code to all', 3 if $status >> 8 == 77;
 	is($status, 0, 'a server starts where new code is refused');
 	@maps = split /\n/, ask($node, "LOAD 'pg_leakhunt'; $read_maps");
-	is(scalar(near_code(@maps)), 0, 'there is none near it');
+	is(scalar(near_code(@maps)), 0, 'there is no code of ours near a server where new code is refused');
 	cmp_ok(
 		ask($node,
 			"LOAD 'pg_leakhunt'; SET pg_leakhunt.sample_interval = 1; PREPARE p AS SELECT 1; SELECT sum(live_count) FROM pg_leakhunt_report WHERE pid = pg_backend_pid()"
 		),
-		'>', 10, 'and it samples all the same');
+		'>', 10, 'a server where new code is refused samples all the same');
 	system_or_bail('pg_ctl', '-w', '-D', $node->data_dir, 'stop');
 }
 

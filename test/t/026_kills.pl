@@ -56,7 +56,7 @@ $idle->query_safe(
 );
 my @idle_files = (
 	glob(profile_directory($beside) . "/*$idle_pid"),
-	glob($beside->data_dir . '/pg_leakhunt/*.manual.heap'));
+	glob($beside->data_dir . '/pg_leakhunt/*.manual.profile'));
 
 sub fingerprints
 {
@@ -66,7 +66,7 @@ sub fingerprints
 # The session stands still, as even an idle one changes its profile now and then.
 kill 'STOP', $idle_pid;
 my @fingerprints = fingerprints();
-is(scalar @fingerprints, 3, 'profile, baseline and dump of the other server');
+is(scalar @fingerprints, 3, 'the other server has a profile, a baseline and a dump');
 
 # The workload: sessions that come and go, each with one of these.
 my %scripts = (
@@ -257,7 +257,7 @@ sub stand_still
 		},
 		10);
 	return if ($state // 'X') ne 'T';
-	return -e "$directory/$pid" ? 'published' : 'private';
+	return -e "$directory/$pid" ? 'published' : 'unpublished';
 }
 
 # Let a process get a signal, or be one that the kernel kills for its memory, in a
@@ -292,7 +292,7 @@ sub oom_kills
 sub dumps_of
 {
 	my ($pid, $reason) = @_;
-	my @files = glob("$dumps/$pid.*.$reason.heap");
+	my @files = glob("$dumps/$pid.*.$reason.profile");
 
 	return scalar @files;
 }
@@ -420,7 +420,7 @@ for my $way (@first)
 SKIP:
 {
 	skip "no death for want of memory: $ENV{NO_OOM_CGROUP}", 1 if !$ENV{OOM_CGROUP};
-	is($done{'OOM grower'}, 1, 'among them one for want of memory');
+	is($done{'OOM grower'}, 1, 'a process has died for want of memory');
 }
 for my $number (@first + 1 .. $kills)
 {
@@ -439,8 +439,8 @@ while (my ($pid, $signal) = splice(@deaths, 0, 2))
 {
 	push @unexpected, "$pid by $signal" if !$signalled{$pid};
 }
-is_deeply(\@unexpected, [], 'nobody else has died');
-unlike(slurp_file($node->logfile), qr/TRAP:|PANIC:  /, 'nor found anything amiss');
+is_deeply(\@unexpected, [], 'no process has died but those that were to');
+unlike(slurp_file($node->logfile), qr/TRAP:|PANIC:  /, 'the log has no assertion that failed and no PANIC');
 
 # What has crashed is dumped at the next start at the latest.  Such a profile can be
 # looked at until the start after that.
@@ -456,16 +456,16 @@ wait_until(
   or diag("left: @{[ glob(qq($directory/*)) ]}");
 $node->restart;
 is( ask($node, "SELECT count(*) FROM pg_leakhunt_processes WHERE state = 'crashed'"),
-	0, 'and are gone with the next start');
+	0, 'no crashed profile is left after the next start');
 
 # the sessions that ask write one each, when they exit, and may remove old ones
-my @earlier = glob("$dumps/*.heap");
+my @earlier = glob("$dumps/*.profile");
 my ($rc, $listed, $err) = try_psql('SELECT count(*) FROM pg_leakhunt_dumps');
-my @later = glob("$dumps/*.heap");
-is($err, '', 'all dumps are whole');
+my @later = glob("$dumps/*.profile");
+is($err, '', 'the dumps can be listed without a warning');
 my $least = grep { -e $_ } @earlier;
 my $most = keys %{ { map { $_ => 1 } @earlier, @later } };
-ok($listed >= $least && $listed <= $most, 'and listed')
+ok($listed >= $least && $listed <= $most, 'all dumps are listed')
   or diag("$listed of $least to $most");
 is( ask($node, q{
 	SELECT count(*) FROM (SELECT file, live_bytes FROM pg_leakhunt_dumps
@@ -476,11 +476,11 @@ is( ask($node, q{
 $node->stop;
 is_gone($directory, 'nothing is left for others to trip over');
 is_deeply([ grep { -M $_ > 1 / 24 } glob("$dumps/*.tmp") ], [],
-	'and what was begun of a dump stays for an hour at most');
+	'what was begun of a dump stays for an hour at most');
 is_deeply([ fingerprints() ], \@fingerprints, "the other server's files are as they were");
 kill 'CONT', $idle_pid;
 is($idle->query_safe("SELECT state FROM pg_leakhunt_processes WHERE pid = pg_backend_pid()"),
-	'live', 'and it goes on');
+	'live', 'the idle session has its profile after all kills');
 $idle->quit;
 $beside->stop;
 

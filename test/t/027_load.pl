@@ -102,7 +102,7 @@ for my $pgbench (@running)
 	ok($run->finish, $name) or diag($$output);
 	note($$output);
 }
-ok($_->finish, 'a reader or requester') for @others;
+ok($_->finish, 'a reader or requester ends well') for @others;
 append_to_file("$folder/quiet", '');
 # whoever asks from now on is not sampled so often
 $ENV{PGOPTIONS} = '-c pg_leakhunt.sample_interval=512kB';
@@ -112,7 +112,7 @@ ok( $node->poll_query_until(
 		SELECT count(*) = $finished FROM pg_stat_activity
 		WHERE state = 'idle' AND query LIKE '%''finished'';'
 			AND application_name IN ('exact', 'disturbed')}),
-	'all have finished');
+	'all sessions with something to account for have finished');
 
 is( ask(
 		$node, q{
@@ -121,7 +121,7 @@ is( ask(
 			(SELECT sum(bbalance) FROM pgbench_branches) = sum(delta)
 		FROM pgbench_history}),
 	't|t|t',
-	'balances agree');
+	'the balances of pgbench agree');
 
 # The figures of each session that is still there, without the other sessions.
 my $finished_sessions = q{
@@ -157,7 +157,7 @@ is( ask(
 			AND (samples_dropped, sample_interval, scope, live_count) IS DISTINCT FROM
 				(0, 1, 'all', samples_live)}),
 	'',
-	'the exact sessions have seen all');
+	'the exact sessions have lost no sample');
 is( ask(
 		$node, qq{
 		WITH reported AS MATERIALIZED (
@@ -176,7 +176,7 @@ is( ask(
 		WHERE application_name = 'exact'
 			AND (live_bytes, live_count) IS DISTINCT FROM (bytes, chunks)}),
 	'',
-	'what they have leaked is live, to the byte');
+	'what exact sessions have leaked is live, to the byte');
 
 # A chunk is smaller than what its context uses for it.  TopMemoryContext has
 # chunks of the postmaster's, too.  Requests change the interval of disturbed
@@ -189,7 +189,7 @@ my $contexts = qq{
 	USING (pid, context_name)};
 is( ask($node, "SELECT * FROM $contexts WHERE live_bytes > bytes AND application_name <> 'disturbed'"),
 	'',
-	'no context has more than it has');
+	'no context has more live bytes than it uses');
 is( ask(
 		$node, qq{
 		SELECT pid, sum(live_bytes), sum(bytes) FROM $contexts
@@ -197,17 +197,17 @@ is( ask(
 		GROUP BY pid, application_name
 		HAVING application_name = 'exact' AND sum(live_bytes) < 0.5 * sum(bytes)}),
 	'',
-	'nor has an exact session less than half of it');
+	'at least half of what contexts of an exact session use is live');
 note(ask($node, "SELECT application_name, pid, profile_bytes, sites, samples_live, samples_taken, overhead_bytes FROM ($finished_sessions) s JOIN pg_leakhunt_processes USING (pid)"));
 note(ask($node, 'SELECT application_name, count(*), min(chunks), max(chunks) FROM pg_stat_activity JOIN leaked USING (pid) WHERE function = \'leak_top\' GROUP BY 1'));
 
 append_to_file("$folder/over", '');
 ok($_->finish, 'a session ends well') for @exact, @disturbed;
 is(ask($node, "SELECT count(*) FROM pg_leakhunt_processes WHERE state = 'crashed'"),
-	0, 'nobody has left a profile');
+	0, 'no process has left a crashed profile');
 my $directory = profile_directory($node);
 $node->stop;
-is_gone($directory, 'nor anything else, as a baseline that was taken at an exit');
+is_gone($directory, 'the directory of profiles is gone with the server');
 
 # What may be in the log, by session.
 my $gone = qr/PID \d+ is not a|has not loaded|no baseline of process|has no profile|file .* No such file/;
@@ -236,5 +236,5 @@ while ($log =~ /^ *([^|\n]*)\|\d+ ((?:WARNING|ERROR|FATAL|PANIC):  .*)/mg)
 is(join("\n", map { "$unexpected{$_} of $_" } sort keys %unexpected),
 	'', 'the log has no unexpected error or warning');
 unlike($log, qr/^.*(PANIC|TRAP|terminated by signal|problem in |write past chunk).*/m,
-	'nobody crashed, and no context is damaged');
+	'no process has crashed, and no context is damaged');
 done_testing();

@@ -82,7 +82,7 @@ my $known_message = qr/
 	ERROR:\ \ could\ not\ write\ the\ baseline\ of\ process\ \d+\ in\ directory\  |
 	ERROR:\ \ could\ not\ take\ a\ baseline\ of\ process\ \d+$ |
 	ERROR:\ \ could\ not\ make\ the\ request(?:$|:\ |\ to\ process\ \d+:\ ) |
-	ERROR:\ \ out\ of\ memory\n.*DETAIL:\ \ There\ is\ no\ room\ for\ a\ profile[.]$ |
+	ERROR:\ \ out\ of\ memory\n.*DETAIL:\ \ Could\ not\ allocate\ a\ profile[.]$ |
 	ERROR:\ \ pg_leakhunt_check\ could\ not\ follow\ all\ allocations$ |
 	(?:ERROR|WARNING):\ \ process\ \d+\ has\ no\ profile$ |
 	WARNING:\ \ process\ \d+\ could\ not\ write\ dump\ file\ $our_file:\  |
@@ -282,6 +282,16 @@ sub check_fault
 	is($caller->full_result & 127, 15, 'faults come and go during calls');
 }
 
+# The library that lets calls fail has a shared mapping, which its open, close and read
+# look at.  A process that reads symbols leaves it alone, as another library's.
+$faults->count('read');
+my $named = $session->query(
+	"SELECT leak_top(64, 500); SELECT count(*) > 0 FROM pg_leakhunt_report($pid) WHERE site ~ '^leaking_top \\(leaker\\.c:'");
+like($named, qr/^t$/m, "symbols are read beside another library's shared mapping");
+is($session->{stderr}, '', 'a process that reads symbols does not end beside it');
+cmp_ok($faults->calls, '>', 0, 'the library has looked at its mapping');
+$faults->clear;
+
 # A session that could not read when it began does not know its own start, without
 # which it might be taken for another process: it shows its profile as soon as it does.
 $faults->set('read', 'EIO', 1);
@@ -295,10 +305,10 @@ is(process_row($node, $blind_pid)->{state},
 	'small', 'a session that does not know its start shows nothing');
 $blind->query_safe('SELECT pg_sleep(0.1)');
 is(process_row($node, $blind_pid)->{state},
-	'live', 'and is live as soon as it does');
+	'live', 'a session is live as soon as it knows its start');
 $blind->quit;
-is(problem_at_exit($node, $blind_pid), undef, 'it exits');
-is_deeply([ unknown_messages(new_log()) ], [], 'nobody complains');
+is(problem_at_exit($node, $blind_pid), undef, 'a session that did not know its start exits');
+is_deeply([ unknown_messages(new_log()) ], [], 'a session that did not know its start leaves no message');
 
 # A profile that can't be protected from being cut short by others is not shown: who has
 # it mapped would crash.
@@ -310,23 +320,49 @@ $hidden->query_safe('SELECT leak_top(64, 2000)');
 my $unprotected = $faults->failed;
 $faults->clear;
 cmp_ok($unprotected, '>', 0, 'a profile can not be protected');
-is_deeply([ grep { /^$hidden_pid\b/ } profile_files($directory) ], [], 'and is no file then');
+is_deeply([ grep { /^$hidden_pid\b/ } profile_files($directory) ], [], 'a profile that cannot be protected is no file');
 wait_until(
 	sub {
 		$hidden->query_safe('SELECT leak_top(64, 200)');
 		return process_row($node, $hidden_pid)->{state} eq 'live';
 	},
-	'it is shown as soon as it can be');
-is((stat "$directory/$hidden_pid")[2] & 0777, 0400, 'and nobody may write to it');
+	'a profile is shown as soon as it can be protected');
+is((stat "$directory/$hidden_pid")[2] & 0777, 0400, 'nobody may write to a profile that was protected late');
 $hidden->quit;
-is(problem_at_exit($node, $hidden_pid), undef, 'its session exits');
-is_deeply([ unknown_messages(new_log()) ], [], 'nobody complains of that');
+is(problem_at_exit($node, $hidden_pid), undef, 'a session whose profile was protected late exits');
+is_deeply([ unknown_messages(new_log()) ], [], 'a profile that was protected late leaves no message');
 
-# A file system without hard links, whose rename may replace a file, has dumps, too.
-$faults->set('renameat2 link', 'EINVAL', 1);
+# A profile that can not be mapped, or has no room, is not shown: whoever looks for it, and
+# the log, are told why.
+for my $case (
+	[ 'mremap', 'EACCES', qr/Its profile could not be published in "\Q$directory\E": Permission denied\./,
+		qr/The process tries again when it allocates/ ],
+	[ 'statfs', 'EIO', qr/The file system of "\Q$directory\E" is too full for its profile\./,
+		qr/Make \/dev\/shm larger \(shm_size of a container\)/ ])
+{
+	my ($function, $error, $reason, $hint) = @$case;
+
+	$faults->set($function, $error, 1);
+	my $unshown = $node->background_psql('postgres');
+	my $unshown_pid = session_pid($unshown);
+	$unshown->query_safe('SELECT leak_top(64, 2000)');
+	$faults->clear;
+	like($asking->query("SELECT replace(e::text, '\"\"', '\"') FROM pg_leakhunt_explain($unshown_pid) e"), $reason, "$function fails: the explanation has the reason");
+	$asking->query("SELECT * FROM pg_leakhunt_report($unshown_pid)");
+	like($asking->{stderr}, qr/has no profile\n.*$reason.*\n.*$hint/, "$function fails: whoever asks for the report is told why there is none");
+	$asking->{stderr} = '';
+	wait_until(sub { slurp_file($node->logfile) =~ /LOG:  could not publish the profile of process \d+\n.*$reason/ },
+		"$function fails: the log tells why a profile is not shown");
+	$unshown->quit;
+}
+new_log();
+
+# A file system without hard links, whose rename may replace a file, has dumps, too.  The
+# sessions above may not be gone yet, and leave dumps of their own.
+$faults->set('renameat2 link', 'EINVAL', 1, session_pid($asking));
 like($asking->query_safe("SELECT pg_leakhunt_dump($pid)"),
-	qr/^$pid\.\d+\.manual\.heap$/, 'a dump without hard links');
-is($faults->failed, 2, 'both ways to give it its name have failed');
+	qr/^$pid\.\d+\.manual\.profile$/, 'a dump is written without hard links');
+is($faults->failed, 2, 'both other ways to give a dump its name have failed');
 $faults->clear;
 
 # The calls of unlink that fail come last, as they leave files.
@@ -356,7 +392,7 @@ $node->stop;
 unlink glob("$directory/*");
 rmdir $directory;
 is_deeply([ unknown_messages(new_log()) ],
-	[], 'nobody complains afterwards, or at the stop');
+	[], 'there is no message after all faults, or at the stop');
 
 # At the start of the server: it starts, and has one thing to say at most.
 for my $start (
@@ -380,14 +416,14 @@ for my $start (
 	my $answer = $node->safe_psql('postgres', $plain);
 	my $failed = $faults->failed;
 	$faults->clear;
-	is("$answer\n", $answers, "$name: plain statements");
-	cmp_ok($failed, '>', 0, "$name: it fails");
+	is("$answer\n", $answers, "$name: plain statements have their usual results");
+	cmp_ok($failed, '>', 0, "$name: the call has failed");
 	is(scalar @messages, $state eq 'inactive' ? 1 : 0, "$name: $state")
 	  or diag("@messages");
-	like("@messages", qr/WARNING:  pg_leakhunt is inactive/, "$name: and says so")
+	like("@messages", qr/WARNING:  pg_leakhunt is inactive/, "$name: the log tells that pg_leakhunt is inactive")
 	  if $state eq 'inactive';
 	$node->stop;
-	is_deeply([ unknown_messages(new_log()) ], [], "$name: and later as usual");
+	is_deeply([ unknown_messages(new_log()) ], [], "$name: there is no unknown message afterwards");
 }
 
 # At the stop: a directory that can't be removed is empty, and is the next server's.
@@ -400,8 +436,8 @@ $faults->set('rmdir', 'EACCES', 1);
 $node->stop;
 wait_until(sub { $faults->failed > 0 }, 'a directory can not be removed');
 $faults->clear;
-is_deeply([ profile_files($directory) ], [], 'but nothing is left in it');
-is_deeply([ messages(new_log()) ], [], 'and nobody complains');
+is_deeply([ profile_files($directory) ], [], 'nothing is left in a directory that can not be removed');
+is_deeply([ messages(new_log()) ], [], 'there is no message of a directory that can not be removed');
 
 # After a crash: without an answer how large the file system is, nothing of the dead may
 # stay in it.  The server goes on all the same, and says what it has removed.
@@ -410,7 +446,7 @@ $node->append_conf('postgresql.conf', "restart_after_crash = on\n");
 	local %ENV = (%ENV, $faults->environment);
 	$node->start;
 }
-is(profile_directory($node), $directory, 'the next server takes it');
+is(profile_directory($node), $directory, 'the next server takes the directory that was left');
 $session = $node->background_psql('postgres');
 $pid = session_pid($session);
 $session->query_safe('SELECT leak_top(1000, 3000)');
@@ -422,9 +458,9 @@ wait_for_server($node);
 cmp_ok($faults->failed, '>', 0, 'the size of the file system is not known after a crash');
 $faults->clear;
 is("${\ $node->safe_psql('postgres', $plain)}\n", $answers, 'the server goes on');
-is_deeply([ grep { /^$pid\b/ } profile_files($directory) ], [], 'the profile is gone');
-like(new_log(), qr/LOG:  removed \d+ profiles \(\d+ bytes\) of processes that did not exit cleanly/,
-	'and the log says so');
+is_deeply([ grep { /^$pid\b/ } profile_files($directory) ], [], 'the profile of a crash is gone where the size of the file system is not known');
+like(new_log(), qr/LOG:  removed \d+ profiles? \(\d+ \w+\) of (?:a process|processes) that did not exit cleanly/,
+	'the log says that the profile of a crash is gone');
 $node->stop;
 
 done_testing();

@@ -19,12 +19,12 @@ $session->query_safe('SET pg_leakhunt.sample_interval = 1');
 $session->query_safe(
 	"SELECT format('PREPARE p%s AS SELECT %s', i, i) FROM generate_series(1, 1000) i \\gexec"
 );
-is(ask($node, 'SELECT pg_leakhunt_baseline_all() > 0'), 't', 'a baseline');
+is(ask($node, 'SELECT pg_leakhunt_baseline_all() > 0'), 't', 'there is a profile for a baseline');
 my $directory = profile_directory($node);
 my $bytes = -s "$directory/$pid";
 my $baseline_bytes = -s "$directory/baseline.$pid";
 note("profile $bytes, baseline $baseline_bytes bytes");
-cmp_ok($baseline_bytes, '>', 50_000, 'there are many sites in it');
+cmp_ok($baseline_bytes, '>', 50_000, 'the baseline has many sites');
 
 # The most memory that a query about all processes takes.
 sub peak_memory
@@ -48,11 +48,11 @@ my %peak = map { $_ => peak_memory($_) } @queries;
 my $copies = 40;
 copy("$directory/$pid", "$directory/$pid.$_") or die $! for 1 .. $copies;
 is( ask($node, "SELECT count(*) FROM pg_leakhunt_processes WHERE pid = $pid AND growth_bytes IS NOT NULL"),
-	$copies + 1, 'so many profiles');
+	$copies + 1, 'each copy of the profile is a process with growth');
 for my $query (@queries)
 {
 	cmp_ok(peak_memory($query), '<', $peak{$query} + $copies * $baseline_bytes / 2,
-		"memory of $query");
+		"the memory for many profiles is bounded: $query");
 }
 
 # Bytes that a role without privileges reads when it looks at all processes.
@@ -68,7 +68,7 @@ for my $query (@queries, 'SELECT pg_leakhunt_baseline_all()',
 		SELECT pg_read_file('/proc/self/io')}) =~ /^rchar: (\d+)/mg;
 
 	cmp_ok($read[1] - $read[0], '<', $copies * 64 * 1024,
-		"little is read by $query");
+		"a role without privileges reads little: $query");
 }
 unlink glob("$directory/$pid.*");
 $session->quit;

@@ -37,7 +37,7 @@ sub stop_server
 	$asking->quit;
 	$node->stop;
 	unlike(slurp_file($node->logfile), qr/PANIC|TRAP:|terminated by signal/,
-		'nobody has crashed');
+		'no process has crashed');
 }
 
 # A session, and its pid.
@@ -57,7 +57,7 @@ sub works
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
 	my $answer = $session->query(
 		'SELECT count(i), sum(i) FROM generate_series(1, 1000) i; SELECT leak_top(64, 1000); SELECT allocate_in_balance(64, 1000)');
-	is("$answer$session->{stderr}", "1000|500500\n\n", "$name: statements");
+	is("$answer$session->{stderr}", "1000|500500\n\n", "$name: statements have their usual results");
 	$session->{stderr} = '';
 }
 
@@ -79,7 +79,7 @@ sub is_seen
 	}
 	is($seen, 1, "$name: the profile goes on");
 	is($asking->query("SELECT count(*) FROM pg_leakhunt_processes WHERE pid = $pid"),
-		1, "$name: there is one of it");
+		1, "$name: the process has one profile");
 }
 
 # How many chunks the session has leaked by leak_named_context in contexts that are
@@ -143,13 +143,13 @@ my $dumps = $node->data_dir . '/pg_leakhunt';
 	chmod 0500, $dumps or die $!;
 	my ($rc, $out, $err) = $node->psql('postgres', "SELECT pg_leakhunt_dump($pid)");
 	like($err, qr/could not write dump file "pg_leakhunt.\d+\.\d+\.tmp": Permission denied/,
-		'dumps can not be made');
+		'a dump in a directory that is read only is an ERROR');
 	$session->quit;
 	wait_until(sub { slurp_file($node->logfile) =~
 			/\[$pid\] .*WARNING:  could not write dump file.*Permission denied/ },
-		'nor at exit, which is logged');
+		'a dump at exit in a directory that is read only is logged as a WARNING');
 	chmod 0700, $dumps or die $!;
-	ok(!-e "$directory/$pid", 'the profile goes all the same');
+	ok(!-e "$directory/$pid", 'a profile is removed where its dump can not be written');
 	$early->quit;
 }
 
@@ -186,9 +186,9 @@ for my $what (sort keys %replacements)
 			SELECT count(*) FROM pg_leakhunt_processes;
 			SELECT count(*) FROM pg_leakhunt_report;
 			SELECT count(*) FROM pg_leakhunt_suspects});
-		is($rc, 0, "no profiles but $what: views") or diag($err);
+		is($rc, 0, "no profiles but $what: the views can be read") or diag($err);
 		$session->quit;
-		is(problem_at_exit($node, $pid), undef, "no profiles but $what: exit");
+		is(problem_at_exit($node, $pid), undef, "no profiles but $what: a session exits");
 	});
 	is_seen($early, $early_pid, "profiles after $what");
 
@@ -202,10 +202,10 @@ for my $what (sort keys %replacements)
 		$session->quit;
 
 		# or else it would make the directory anew while it is put back
-		is(problem_at_exit($node, $pid), undef, "no dumps but $what: exit");
+		is(problem_at_exit($node, $pid), undef, "no dumps but $what: a session exits");
 	});
 	$early->quit;
-	is(problem_at_exit($node, $early_pid), undef, "$what: exit");
+	is(problem_at_exit($node, $early_pid), undef, "$what: a session that was there before exits");
 }
 $node->poll_query_until('postgres',
 	"SELECT count(*) = 2 FROM pg_stat_activity WHERE backend_type = 'client backend'")
@@ -301,9 +301,9 @@ sub is_used
 	my $before = ask($node, $growth);
 
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
-	is(ask($node, "SELECT pg_leakhunt_start($pid, $interval)"), 't', "$name: a request");
+	is(ask($node, "SELECT pg_leakhunt_start($pid, $interval)"), 't', "$name: a request is accepted");
 	$session->query_safe('SELECT leak_top(10000, 1000)');
-	is(process_row($node, $pid)->{sample_interval}, $interval, "$name: it is fulfilled");
+	is(process_row($node, $pid)->{sample_interval}, $interval, "$name: a request is fulfilled");
 	cmp_ok(ask($node, $growth), '>=', $before + 900, "$name: growth since the baseline");
 	return;
 }
@@ -327,29 +327,29 @@ $node->stop;
 wait_until(sub { $faults->calls == 1 }, 'a postmaster has yet to remove its files, with its pid file gone');
 $node->start;
 ok(-e "$directory/$last", "the last one's profile is there when the next server runs");
-is(profile_directory($node), $directory, 'which takes the same directory');
+is(profile_directory($node), $directory, "the next server takes the last one's directory");
 my ($session, $pid) = new_session();
-cmp_ok(ask($node, 'SELECT pg_leakhunt_baseline_all()'), '>=', 1, 'and takes a baseline');
+cmp_ok(ask($node, 'SELECT pg_leakhunt_baseline_all()'), '>=', 1, "the next server takes a baseline in the last one's directory");
 my @of_next = map { "$directory/$_" } 'README', 'baseline.0', $control, $pid, "baseline.$pid";
 my $next_inodes = inodes(@of_next);
-is_deeply([ grep { !$next_inodes->{$_} } @of_next ], [], 'its files are there');
+is_deeply([ grep { !$next_inodes->{$_} } @of_next ], [], "the next server's files are there");
 is(scalar(grep { $next_inodes->{$_} == $last_inodes->{$_} } keys %$last_inodes),
-	0, 'baseline and requests are in others than the last one\'s');
-ok(runs($last), "the last server's postmaster runs all the while");
+	0, "the next server's baseline and requests are other files than the last one's");
+ok(runs($last), "the last server's postmaster runs until it removes its files");
 
 $faults->hold('write', $last);
-wait_until(sub { $faults->calls == 1 }, 'then it begins to write its dump');
-ok(!-e "$directory/$last", 'and has removed its profile');
-is_deeply(inodes(@of_next), $next_inodes, "but none of the next server's files");
-is_used($session, 1000, 'which are in use');
-ok(runs($last), "the last server's postmaster runs all the while");
-is_deeply([ dump_files($node, $last) ], [], 'its dump is not there yet');
+wait_until(sub { $faults->calls == 1 }, "the last server's postmaster begins to write its dump");
+ok(!-e "$directory/$last", "the last server's postmaster has removed its profile");
+is_deeply(inodes(@of_next), $next_inodes, "the last server's postmaster has removed none of the next server's files");
+is_used($session, 1000, "beside the last server's postmaster");
+ok(runs($last), "the last server's postmaster runs until it writes its dump");
+is_deeply([ dump_files($node, $last) ], [], "the last server's postmaster has left no dump yet");
 
 $faults->clear;
-wait_until(sub { !runs($last) }, 'it ends');
-like(join(' ', dump_files($node, $last)), qr/^\S*\.exit\.heap$/, 'its dump is there');
+wait_until(sub { !runs($last) }, "the last server's postmaster ends");
+like(join(' ', dump_files($node, $last)), qr/^\S*\.exit\.profile$/, "the last server's postmaster has left its dump");
 is_deeply(inodes(@of_next), $next_inodes, "the next server's files are as they were");
-is_used($session, 2000, 'and in use');
+is_used($session, 2000, "after the end of the last server's postmaster");
 is_deeply([ grep { /\b$last\b/ } glob('/dev/shm/pg_leakhunt.*/*') ], [],
 	"nothing of the last server's postmaster is left");
 $session->quit;
@@ -378,15 +378,15 @@ for my $seconds (-3600, 0, 3600, -86400 * 365, 86400 * 365, 0)
 	}
 	is($asking->query_safe(
 			"SELECT live_count, growth_bytes FROM pg_leakhunt_contexts WHERE pid = $pid AND context_name = 'clock'"),
-		"$chunks|" . 100 * $chunks, 'what is held and has grown');
+		"$chunks|" . 100 * $chunks, "what is held and has grown is exact $seconds seconds ahead");
 	works($session, "$seconds seconds ahead");
 	is($asking->query_safe(
 			"SELECT count(*) FROM pg_leakhunt_suspects WHERE bytes_per_hour < 0 OR score NOT BETWEEN 0 AND 1"),
-		0, 'no leak goes backwards');
+		0, "no leak goes backwards $seconds seconds ahead");
 	cmp_ok($asking->query_safe("SELECT count(*) FROM pg_leakhunt_history($pid)"),
-		'>', 0, 'there is a history');
-	like($asking->query_safe("SELECT pg_leakhunt_dump($pid)"), qr/^$pid\.\d+\.manual\.heap$/,
-		'a dump');
+		'>', 0, "there is a history $seconds seconds ahead");
+	like($asking->query_safe("SELECT pg_leakhunt_dump($pid)"), qr/^$pid\.\d+\.manual\.profile$/,
+		"a dump is written $seconds seconds ahead");
 	my ($brief, $brief_pid) = new_session();
 	works($brief, "a session that begins $seconds seconds ahead");
 	is_seen($brief, $brief_pid, "session at $seconds");

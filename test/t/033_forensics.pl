@@ -7,6 +7,7 @@ use warnings;
 use FindBin;
 use IO::Socket::INET;
 use lib "$FindBin::RealBin/../perl";
+use Dumps;
 use LeakHunt;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -29,17 +30,17 @@ sub crash
 
 	kill 'KILL', $pid;
 	wait_until(sub { !grep { -e "/proc/$_" } @pids }, 'all sessions have crashed');
-	wait_until(sub { $node->psql('postgres', 'SELECT 1') == 0 }, 'the server goes on');
+	wait_until(sub { $node->psql('postgres', 'SELECT 1') == 0 }, 'the server goes on after a crash');
 	wait_until(
 		sub {
 			my @files = profile_files($directory);
 			return !grep { my $of = $_; !grep { /^$of\.\d+\.saved$/ } @files } @pids;
 		},
-		'the profiles are saved');
+		'the profiles are saved after a crash');
 	return slurp_file($node->logfile, $offset);
 }
 
-# A session that holds so many bytes for good, under the name of an application.
+# A session that holds a number of bytes for good, under the name of an application.
 sub holding_session
 {
 	my ($node, $application, $bytes) = @_;
@@ -54,7 +55,7 @@ sub holding_session
 my $node = new_server('main', "restart_after_crash = on\npg_leakhunt.dump_min_bytes = '1MB'\nwork_mem = '1GB'\nmax_parallel_workers_per_gather = 0\n");
 my $directory = profile_directory($node);
 is( ask($node, "SELECT count(*) FROM pg_leakhunt_processes WHERE died_at IS NOT NULL OR death IS NOT NULL"),
-	0, 'who lives has no death');
+	0, 'processes that live have no death');
 
 # Of three, one is killed in a query.
 my ($first, $first_pid) = holding_session($node, 'clerk', 9 * $MB);
@@ -71,9 +72,11 @@ wait_until(
 	'a query holds 100 MB');
 wait_until(
 	sub { ask($node, "SELECT wait_event FROM pg_stat_activity WHERE pid = $victim_pid") eq 'PgSleep' },
-	'and goes on holding them');
+	'a query goes on holding 100 MB');
 my $before = process_row($node, $victim_pid);
-my $malloc = malloc_tells($victim_pid) ? ", $before->{malloc_bytes} bytes from malloc with these" : '';
+my $counted = ask($node, "SELECT pg_size_pretty(context_bytes) FROM pg_leakhunt_processes WHERE pid = $victim_pid") . ' in memory contexts';
+$counted .= ask($node, "SELECT ', ' || pg_size_pretty(malloc_bytes - context_bytes) FROM pg_leakhunt_processes WHERE pid = $victim_pid") . ' allocated with malloc outside of them'
+  if malloc_tells($victim_pid);
 my $history = ask($node, "SELECT count(*), max(rss_anon_bytes) FROM pg_leakhunt_history($victim_pid)");
 my $killed_at = ask($node, 'SELECT now()');
 my $log = crash($node, $directory, $victim_pid, $victim_pid, $first_pid, $second_pid);
@@ -83,9 +86,9 @@ is( ask($node,
 		"SELECT string_agg(pid::text, ' ') FROM pg_leakhunt_processes WHERE death LIKE 'terminated by%'"
 	),
 	$victim_pid,
-	'exactly one was killed');
-is(process_row($node, $victim_pid)->{death}, 'terminated by signal 9: Killed', 'and how');
-is(process_row($node, $_)->{death}, "ended with process $victim_pid", 'the others went down with it')
+	'exactly one process was terminated by a signal');
+is(process_row($node, $victim_pid)->{death}, 'terminated by signal 9: Killed', 'the process that was killed has its signal');
+is(process_row($node, $_)->{death}, "ended with process $victim_pid", 'a process that went down with the killed one names it')
   for $first_pid, $second_pid;
 is( ask($node,
 		"SELECT bool_and(died_at BETWEEN '$killed_at' AND now()) AND count(*) >= 3 FROM pg_leakhunt_processes WHERE state = 'crashed'"
@@ -98,26 +101,37 @@ is( ask($node,
 	't',
 	'the first to die was the one that was killed');
 is(ask($node, "SELECT count(*), max(rss_anon_bytes) FROM pg_leakhunt_history($victim_pid)"),
-	$history, 'its history stays');
+	$history, 'the history of a killed process stays');
 is(process_row($node, $victim_pid)->{$_}, $before->{$_}, "$_ stays as it was last counted")
   for qw(context_bytes malloc_bytes counted_at);
-is(process_row($node, $victim_pid)->{rss_anon_bytes}, undef, 'the kernel knows nothing of it any more');
+is(process_row($node, $victim_pid)->{rss_anon_bytes}, undef, 'rss_anon_bytes of a dead process are null');
+
+# What is said of it is over.
+my $explanation = ask($node, "SELECT explanation FROM pg_leakhunt_explain($victim_pid)") =~ s/^(Statement|Next).*$//mgr;
+unlike($explanation, qr/ (?:has|have|is|holds|keeps|belongs|stays|grows)\b/, 'the explanation of a killed process is in the past');
+like($explanation, qr/ held /, 'the explanation of a killed process says what it held');
 
 # One line of the log about that one.
-my @lines = $log =~ /LOG:  (process \d+ \(.*\) crashed at .*)/g;
-is(scalar @lines, 1, 'the log has one line about a cause') or diag($log);
+my @lines = $log =~ /LOG:  (process \d+ \(.*\) crashed, .*\n.*DETAIL:  .*)/g;
+is(scalar @lines, 1, 'the log has one message about the cause of a crash') or diag($log);
 my $user = ask($node, 'SELECT current_user');
 my $line = $lines[0] // '';
-like($line, qr/^process $victim_pid \(client backend, user "$user", database "postgres", application "worker"\) crashed at $time, terminated by signal 9: Killed; /, 'who it was and how it died');
-my ($held, $by, $site, $context) = $line =~ /it held ~(\d+) bytes that were sampled, ~(\d+) of them by (.*?) in ([^;]+);/;
-cmp_ok($held // 0, '>', 90 * $MB, 'what it held');
-cmp_ok($by // 0, '>', 50 * $MB, 'most of it at one place');
-is($context, ask($node, "SELECT context_name FROM pg_leakhunt_report($victim_pid) ORDER BY live_bytes DESC LIMIT 1"), 'in a context');
-is($site, ask($node, "SELECT site FROM pg_leakhunt_report($victim_pid) ORDER BY live_bytes DESC LIMIT 1"), 'by a function');
-like($site // '', qr/^[A-Za-z]\w+/, 'that has a name');
-like($line, qr/; at $time, $before->{context_bytes} bytes in memory contexts$malloc, \d+ bytes of private memory; \d+ bytes at its peak$/, 'the last count, and the peak');
-like($log, qr/DETAIL:  Statement: \Q@{[substr($statement, 0, 60)]}\E/, 'its statement');
-unlike($log, qr/could not (report|look up)/, 'without trouble');
+my $size = qr/\d+ (?:bytes|kB|MB)/;
+like($line, qr/^process $victim_pid \(client backend\) crashed, terminated by signal 9: Killed; it held \d+ MB(?: \(\+\/- \d+ MB\))?\n.*DETAIL:  It crashed at $time\.  It worked for user "$user", database "postgres", application "worker"\.  /, 'the log tells who crashed, how, and for whom it worked');
+my ($held, $part, $site, $context) = $line =~ /it held (\d+) MB.*\n.*  By call site: (\d+)% of what was sampled at (.*?) in ([^.]+)\./;
+cmp_ok($held // 0, '>', 90, 'the log tells what the killed process held');
+cmp_ok($part // 0, '>', 33, 'the log tells of most of that at one place');
+is($context, ask($node, "SELECT context_name FROM pg_leakhunt_report($victim_pid) ORDER BY live_bytes DESC LIMIT 1"), 'the log names the context with most bytes');
+is($site, ask($node, "SELECT site FROM pg_leakhunt_report($victim_pid) ORDER BY live_bytes DESC LIMIT 1"), 'the log names the site with most bytes');
+like($site // '', qr/^[A-Za-z]\w+/, 'the log names the function of a site');
+like($line, qr/  Last counted at $time: \Q$counted\E, $size of private memory(?:, which has only what was written to)?\.  /, 'the log has the last count of the killed process');
+unlike($line, qr/\d{6} bytes/, 'the log has sizes in units that people read');
+my ($hint) = $log =~ /LOG:  process \d+ \(.*\) crashed, .*\n.*DETAIL:  .*\n.*HINT:  (.*)/;
+like($hint // '', qr/^Signal 9 often comes from the kernel's OOM killer, /, 'the hint tells who may have killed a process');
+is( scalar(() = ask($node, $_) =~ /./g) > 0, 1, "the hint tells of a statement: $_")
+  for $hint =~ /(SELECT .*?\))/g;
+like($line, qr/  Statement: \Q@{[substr($statement, 0, 60)]}\E/, 'the log has the statement of the killed process');
+unlike($log, qr/could not (report|look up)/, 'the log has no trouble with the report of a crash');
 
 # Its dump, although the memory was a query's, and that of another; not of the third,
 # which held nothing.
@@ -125,11 +139,12 @@ is( ask($node,
 		"SELECT string_agg(concat_ws('|', pid, reason, application_name, death, died_at IS NOT NULL), ' ' ORDER BY pid = $victim_pid DESC) FROM pg_leakhunt_dumps"
 	),
 	"$victim_pid|crash|worker|terminated by signal 9: Killed|t $first_pid|crash|clerk|ended with process $victim_pid|t",
-	'dumps say whose they are, and how they died');
+	'dumps tell whose they are, and how those died');
 my ($dump) = dump_files($node, $victim_pid);
-like(slurp_file($dump), qr/^--- symbol\n.*^# symbol address=0x[0-9a-f]+ function=\w+/ms, 'they bring names along');
-my ($own_bytes) = slurp_file($dump) =~ / own_bytes=(\d+)/;
-is(ask($node, "SELECT rss_anon_bytes FROM pg_leakhunt_history($victim_pid) ORDER BY at DESC LIMIT 1") <= $own_bytes, 1, 'and the last count');
+cmp_ok(scalar(grep { $_->[1] =~ /^[A-Za-z]\w+$/ } names_of(slurp_file($dump))), '>', 0, 'dumps of a crash have names with them');
+like(slurp_file(dump_text($dump)), qr/\A--- symbol\n.*^0x[0-9a-f]+ [A-Za-z]\w+/ms, 'texts of a crash have names with them');
+my $own_bytes = header_of(slurp_file($dump))->{own_bytes};
+is(ask($node, "SELECT rss_anon_bytes FROM pg_leakhunt_history($victim_pid) ORDER BY at DESC LIMIT 1") <= $own_bytes, 1, 'the dump of a crash has the last count of private memory');
 my $died_at = ask($node, "SELECT died_at FROM pg_leakhunt_processes WHERE pid = $victim_pid");
 my $crash = "crashed at .*, terminated by signal 9: Killed; user &#x22;$user&#x22;, database &#x22;postgres&#x22;, application &#x22;worker&#x22;";
 my $name = $dump =~ s{.*/}{}r;
@@ -138,22 +153,22 @@ for my $source ($victim_pid, "'$name'")
 	my $picture = ask($node, "SELECT pg_leakhunt_flamegraph($source)");
 	my $comments = ask($node, "SELECT encode(pg_leakhunt_pprof($source), 'escape')");
 
-	like($picture, qr/>$crash</, "the picture of $source says that it crashed");
-	like($picture, qr/objects, $time</, 'with a time');
+	like($picture, qr/>$crash</, "the picture of $source tells that it crashed");
+	like($picture, qr/objects, $time</, "the picture of $source has a time");
 	is( ask($node,
 			"SELECT (regexp_match(\$\$$picture\$\$, 'objects, ([^<]*)<'))[1]::timestamptz(0) = '$died_at'::timestamptz(0)"
 		),
 		't',
-		'which is that of death, not of drawing');
-	like($comments, qr/crashed at .*, terminated by signal 9: Killed; user "$user"/, 'and so do the comments of its pprof');
+		"the picture of $source has the time of death, not of drawing");
+	like($comments, qr/crashed at .*, terminated by signal 9: Killed; user "$user"/, "the comments of the pprof of $source tell that it crashed");
 }
 unlike(
 	ask($node, 'SET pg_leakhunt.sample_interval = 1; PREPARE kept AS SELECT 1; SELECT pg_leakhunt_flamegraph(pg_backend_pid())'),
 	qr/>crashed/,
-	'others did not crash');
+	'the picture of a living process tells of no crash');
 
 # What is no whole name in this encoding does no harm.
-like(ask($node, "SELECT pg_leakhunt_flamegraph($second_pid)"), qr/application &#x22;na/, 'any name can be shown');
+like(ask($node, "SELECT pg_leakhunt_flamegraph($second_pid)"), qr/application &#x22;na/, 'a name with bytes that are not ASCII can be shown');
 
 # The next start removes the profiles, and dumps stay.
 $node->restart;
@@ -166,7 +181,7 @@ set_and_reload($node, log_min_messages => 'panic');
 crash($node, $directory, $first_pid, $first_pid, $second_pid);
 $_->{run}->kill_kill for $first, $second;
 is( ask($node, "SELECT count(*), count(death), count(died_at) FROM pg_leakhunt_processes WHERE pid IN ($first_pid, $second_pid)"),
-	'2|0|2', 'what nobody could know is null');
+	'2|0|2', 'what nobody could know of a death is null');
 
 # A server that does not go on tells the next one.
 $node->append_conf('postgresql.conf', "log_min_messages = warning\nrestart_after_crash = off\n");
@@ -174,7 +189,7 @@ $node->restart;
 ($first, $first_pid) = holding_session($node, 'clerk', 9 * $MB);
 ($second, $second_pid) = holding_session($node, 'clerk', 9 * $MB);
 my ($postmaster) = split /\n/, slurp_file($node->data_dir . '/postmaster.pid');
-kill 'KILL', $first_pid;
+kill 'ABRT', $first_pid;
 wait_until(sub { !-e "/proc/$postmaster" }, 'a server ends after a crash');
 $_->{run}->kill_kill for $first, $second;
 $node->_update_pid(0);
@@ -182,10 +197,10 @@ my $offset = -s $node->logfile;
 $node->start;
 wait_until(
 	sub { 2 == grep { /^($first_pid|$second_pid)\.\d+\.saved$/ } profile_files($directory) },
-	'the next one saves the profiles');
-is(process_row($node, $first_pid)->{death}, 'terminated by signal 9: Killed', 'and knows what was killed');
-is(process_row($node, $second_pid)->{death}, "ended with process $first_pid", 'and what was not');
-like(slurp_file($node->logfile, $offset), qr/LOG:  process $first_pid \(client backend, .* crashed at /, 'and says it');
+	'the next server saves the profiles that a server has left');
+is(process_row($node, $first_pid)->{death}, 'terminated by signal 6: Aborted', 'the next server knows which process was aborted');
+is(process_row($node, $second_pid)->{death}, "ended with process $first_pid", 'the next server knows which process was not aborted');
+like(slurp_file($node->logfile, $offset), qr/LOG:  process $first_pid \(client backend\) crashed, .*\n.*DETAIL:  .*\n(?:\t.*\n)*.*HINT:  SELECT /, 'the next server has the crash in its log, and blames no OOM killer');
 
 # As before.
 $node->append_conf('postgresql.conf', "restart_after_crash = on\n");
@@ -196,10 +211,10 @@ $node->restart;
 $node->stop('immediate');
 $first->{run}->kill_kill;
 $node->start;
-wait_until(sub { grep { /^$first_pid\.\d+\.saved$/ } profile_files($directory) }, 'the next one saves what it left');
+wait_until(sub { grep { /^$first_pid\.\d+\.saved$/ } profile_files($directory) }, 'the next server saves a profile that an immediate stop has left');
 is( ask($node, "SELECT count(*), count(death), count(died_at) FROM pg_leakhunt_processes WHERE pid = $first_pid"),
-	'1|0|0', 'but knows not when it died');
-like(ask($node, "SELECT pg_leakhunt_flamegraph($first_pid)"), qr/>crashed; user/, 'nor does the picture');
+	'1|0|0', 'the next server does not know when a process died by an immediate stop');
+like(ask($node, "SELECT pg_leakhunt_flamegraph($first_pid)"), qr/>crashed; user/, 'the picture of a process that died by an immediate stop has no time of death');
 ($postmaster) = split /\n/, slurp_file($node->data_dir . '/postmaster.pid');
 my $in_valgrind = slurp_file("/proc/$postmaster/maps") =~ /vgpreload/;
 $node->stop;
@@ -217,13 +232,13 @@ SKIP:
 	($first, $first_pid) = holding_session($node, 'clerk', 9 * $MB);
 	kill 'KILL', $first_pid;
 	wait_until(sub { grep { /^$first_pid\.\d+\.(tried|saved)$/ } profile_files($directory) },
-		'the keeper makes a dump');
+		'the keeper makes a dump where nobody answers for names');
 	$first->{run}->kill_kill;
 	my $stop_began_at = time;
 	$node->stop;
-	cmp_ok(time - $stop_began_at, '<', 30, 'no stop waits for names');
-	is(scalar(() = dump_files($node, $first_pid)), 1, 'nor does a dump');
-	like(slurp_file($node->logfile), qr/LOG:  process $first_pid \(client backend, .* crashed at /, 'nor the log');
+	cmp_ok(time - $stop_began_at, '<', 30, 'a stop of the server does not wait for names');
+	is(scalar(() = dump_files($node, $first_pid)), 1, 'a dump of a crash does not wait for names');
+	like(slurp_file($node->logfile), qr/LOG:  process $first_pid \(client backend\) crashed, /, 'the message about a crash does not wait for names');
 }
 
 # A server that speaks another language, if the machine has one.
@@ -239,9 +254,9 @@ SKIP:
 	($second, $second_pid) = holding_session($node, 'clerk', 9 * $MB);
 	$log = crash($node, $directory, $first_pid, $first_pid, $second_pid);
 	$_->{run}->kill_kill for $first, $second;
-	like($log, qr/\(PID $first_pid\) wurde von Signal 9 beendet/, 'a server that speaks German');
-	is(process_row($node, $first_pid)->{death} =~ s/: .*//r, 'terminated by signal 9', 'is understood');
-	is(process_row($node, $second_pid)->{death}, "ended with process $first_pid", 'with what followed');
+	like($log, qr/\(PID $first_pid\) wurde von Signal 9 beendet/, 'a server that speaks German reports the signal in German');
+	is(process_row($node, $first_pid)->{death} =~ s/: .*//r, 'terminated by signal 9', 'the signal is understood in German');
+	is(process_row($node, $second_pid)->{death}, "ended with process $first_pid", 'the processes that ended with the killed one are understood in German');
 	$node->stop;
 }
 done_testing();

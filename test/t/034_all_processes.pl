@@ -10,6 +10,7 @@ use LeakHunt;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
+needs_programs('go');
 my $node = new_server(
 	'main', <<'CONF', extra => [ '--encoding=UTF8', '--locale=C' ]);
 pg_leakhunt.enabled = off
@@ -27,6 +28,8 @@ sub ask_as
 		extra_params => [ '-U', $role ],
 		on_error_stop => 0);
 
+	# that a role sees its own processes only is said, too, which test 063 has
+	$stderr =~ s/^.*NOTICE:  pg_leakhunt shows only processes of roles .*\nHINT: .*\n?//mg;
 	return ($stdout, $stderr);
 }
 
@@ -34,17 +37,17 @@ sub ask_as
 my $pictures = join ' ', map { "SELECT length(pg_leakhunt_$_);" }
   'folded_all()', 'flamegraph_all()';
 my ($stdout, $stderr) = ask_as('stranger', $pictures);
-is($stdout, '', 'no picture of nobody');
-is(scalar(() = $stderr =~ /ERROR:  no process has a profile\nDETAIL:  None that you may see /g),
-	2, 'which is an error');
+is($stdout, '', 'there is no picture without a process');
+is(scalar(() = $stderr =~ /ERROR:  no process has a profile\nDETAIL:  No process that you may see /g),
+	2, 'a picture without a process is an error');
 ($stdout, $stderr) = ask_as('stranger', 'SELECT * FROM pg_leakhunt_top_all()');
-is($stdout, '', 'no rows either');
-like($stderr, qr/^\S*\s*WARNING:  no process has a profile/m, 'after a warning');
+is($stdout, '', 'a top without a process has no rows');
+like($stderr, qr/^\S*\s*WARNING:  no process has a profile/m, 'a top without a process has a warning');
 for my $call ('pprof_all()', 'pprof()')
 {
 	($stdout, $stderr) = ask_as('stranger', "SELECT length(pg_leakhunt_$call) > 0");
-	is($stdout, 't', "$call has no samples then, which is no error");
-	like($stderr, qr/^\S*\s*WARNING:  no process has a profile/m, 'after a warning, too');
+	is($stdout, 't', "$call without a process has no samples, which is no error");
+	like($stderr, qr/^\S*\s*WARNING:  no process has a profile/m, "$call without a process has a warning");
 }
 
 # Three sessions of a pool that leak the same, and one with another leak.
@@ -80,48 +83,48 @@ sub pprof
 my $folded_sum =
   q{SELECT sum((regexp_match(line, ' (\d+)$'))[1]::bigint) FROM string_to_table(rtrim(pg_leakhunt_folded_all(%s), E'\n'), E'\n') line};
 my $bytes = ask($node, 'SELECT sum(live_bytes) FROM pg_leakhunt_report');
-cmp_ok($bytes, '>', 3 * 640000 + 300000, 'the leaks are in the report');
-is(ask($node, 'SELECT count(DISTINCT pid) FROM pg_leakhunt_report'), 4, 'of four processes');
+cmp_ok($bytes, '>', 3 * 640000 + 300000, 'the report of all processes has all leaks');
+is(ask($node, 'SELECT count(DISTINCT pid) FROM pg_leakhunt_report'), 4, 'the report of all processes is of four');
 is(ask($node, "SELECT sum(flat_bytes) FROM pg_leakhunt_top_all('$_')"),
-	$bytes, "sum: top by $_") for 'function', 'line', 'module', 'context';
-is(ask($node, sprintf $folded_sum, $_), $bytes, "sum: folded, $_")
+	$bytes, "the top of all processes by $_ has the sum of the report") for 'function', 'line', 'module', 'context';
+is(ask($node, sprintf $folded_sum, $_), $bytes, "folded stacks of all processes have the sum of the report, $_")
   for 'false', 'context => true', 'context => true, query => true';
 like(pprof('pg_leakhunt_pprof_all()', '-top', '-unit=B', '-sample_index=inuse_space'),
-	qr/^Showing nodes .* of ${bytes}B total/m, 'sum: pprof');
+	qr/^Showing nodes .* of ${bytes}B total/m, 'a pprof of all processes has the sum of the report');
 is(ask($node, 'SELECT sum(flat_count) = (SELECT sum(live_count) FROM pg_leakhunt_report) FROM pg_leakhunt_top_all()'),
-	't', 'numbers of chunks');
+	't', 'the top of all processes adds up the numbers of chunks');
 
 # One frame for three processes
 is( ask($node,
 		q{SELECT cum_bytes, cum_count FROM pg_leakhunt_top_all() WHERE name = 'leaking_top'}),
 	'1920000|30000',
-	'one row for three processes');
+	'the top of all processes has one row for three of the same site');
 my $picture = ask($node, 'SELECT pg_leakhunt_flamegraph_all(query => true)');
 like($picture, qr/<text class="title"[^>]*>4 processes: \d+ kB live</,
-	'the picture says of how many processes it is');
-like($picture, qr/>every allocation sampled, all contexts[;<]/, 'how they were sampled');
-is(scalar(() = $picture =~ /<title>leaking_top /g), 1, 'one frame');
+	'the picture of all processes tells how many they are');
+like($picture, qr/>every allocation sampled, all contexts[;<]/, 'the picture of all processes tells how they were sampled');
+is(scalar(() = $picture =~ /<title>leaking_top /g), 1, 'the picture of all processes has one frame for three of the same site');
 like(
 	$picture,
 	qr/<title>leaking_top \(leaker\.c:\d+\)&#10;1875 kB in 30000 objects, /,
-	'of what all three hold');
+	'a frame for three processes has what all of them hold');
 is(scalar(() = $picture =~ /<title>SELECT leak_top\(64, 10000\)&#10;/g),
-	1, 'one statement');
+	1, 'the picture of all processes has one frame for three of the same statement');
 
 # Labels are there where they are true.
 my $raw = pprof('pg_leakhunt_pprof()', '-raw');
 my ($samples) = $raw =~ /^Samples:\n(.*?)^Locations/ms;
 my @shared = $samples =~ /^\s*30000\s+1920000\s+30000\s+1920000: .*\n((?:\s+\w+:\[.*\n)*)/mg;
-is(scalar @shared, 1, 'one sample for three processes');
-like($shared[0], qr/backend_type:\[client backend\]/, 'with the type that they share');
-like($shared[0], qr/memory_context:\[TopMemoryContext\]/, 'and the context');
-unlike($shared[0], qr/pid:/, 'without a pid');
+is(scalar @shared, 1, 'a pprof of all processes has one sample for three');
+like($shared[0], qr/backend_type:\[client backend\]/, 'the sample of three processes has the type that they share');
+like($shared[0], qr/memory_context:\[TopMemoryContext\]/, 'the sample of three processes has the context that they share');
+unlike($shared[0], qr/pid:/, 'the sample of three processes has no PID');
 my @single = $samples =~ /^\s*300\s+300000\s+300\s+300000: .*\n((?:\s+\w+:\[.*\n)*)/mg;
-unlike($single[0] // '', qr/pid:/, 'nor has the sample of one process');
+unlike($single[0] // '', qr/pid:/, 'the sample of one process has no PID by default');
 is(scalar(() = pprof("pg_leakhunt_pprof(labels => '{pid}')", '-raw') =~ /^\s*10000\s+640000\s+10000\s+640000: .*\n\s+pid:\[\d+\]\s*$/mg),
-	3, 'unless pids are asked for');
+	3, 'samples of several processes are apart if PIDs are asked for');
 like($raw, qr/pg_leakhunt: 4 processes, PostgreSQL \d+\.\d+, every allocation sampled/,
-	'a comment tells what it is of');
+	'a comment of a pprof tells of what processes it is');
 
 # What each held at its own peak
 $sessions[0]->query_safe('SELECT hold_chunk(3000000); SELECT release_chunk()');
@@ -131,17 +134,17 @@ is( ask($node,
 			sum(flat_bytes) = (SELECT sum(peak_bytes) FROM pg_leakhunt_report) FROM pg_leakhunt_top_all(peak => true)}
 	),
 	'5000000|0|t',
-	'peaks add up');
+	'peaks of all processes add up');
 like(
 	ask($node, 'SELECT pg_leakhunt_flamegraph_all(peak => true)'),
 	qr/>4 processes: [\d.]+ [kM]B at their peaks</,
-	'the picture says that they are several peaks');
+	'the picture of all peaks tells that there are several');
 is(ask($node, sprintf $folded_sum, 'peak => true'),
-	ask($node, 'SELECT sum(peak_bytes) FROM pg_leakhunt_report'), 'folded peaks');
-like(pprof('pg_leakhunt_pprof_all(peak => true)', '-raw'), qr/peak_space\/bytes/, 'of pprof, too');
+	ask($node, 'SELECT sum(peak_bytes) FROM pg_leakhunt_report'), 'folded peaks of all processes add up');
+like(pprof('pg_leakhunt_pprof_all(peak => true)', '-raw'), qr/peak_space\/bytes/, 'a pprof of all peaks has the peak as its type');
 my ($result, $out, $error) = $node->psql('postgres',
 	'SELECT * FROM pg_leakhunt_top_all(growth => true, peak => true)');
-like($error, qr/cannot show growth and peak at once/, 'growth of a peak');
+like($error, qr/cannot show growth and peak at once/, 'growth of a peak is refused');
 
 # Growth since each one's own baseline
 for my $call ('top_all(growth => true)', 'flamegraph_all(growth => true)')
@@ -150,16 +153,16 @@ for my $call ('top_all(growth => true)', 'flamegraph_all(growth => true)')
 	like(
 		$error,
 		qr/ERROR:  there is no baseline of any process\nHINT:  .*pg_leakhunt_baseline_all/,
-		"$call without any baseline");
+		"$call without any baseline is an error");
 }
 ask($node, "SELECT pg_leakhunt_baseline($_)") for @pids[ 0, 1 ];
 $_->query_safe('SELECT leak_top(64, 500)') for @sessions[ 0 .. 2 ];
 ($result, $out, $error) = $node->psql('postgres',
 	q{SELECT name, cum_bytes, cum_count FROM pg_leakhunt_top_all(growth => true) WHERE name = 'leaking_top'});
-is($out, 'leaking_top|64000|1000', 'growth since two baselines');
+is($out, 'leaking_top|64000|1000', 'the growth of all processes is since their baselines');
 like($error, qr/NOTICE:  2 processes without a baseline are left out\nHINT:  .*pg_leakhunt_baseline_all/,
-	'the others are left out');
-is(ask($node, 'SELECT pg_leakhunt_baseline_all()'), 4, 'a baseline of all');
+	'processes without a baseline are left out with a NOTICE');
+is(ask($node, 'SELECT pg_leakhunt_baseline_all()'), 4, 'a baseline of all is taken of four processes');
 $_->query_safe('SELECT leak_top(64, 500)') for @sessions[ 1, 2 ];
 ($result, $out, $error) = $node->psql('postgres',
 	q{SELECT name, cum_bytes, cum_count FROM pg_leakhunt_top_all(growth => true) WHERE name = 'leaking_top';
@@ -167,30 +170,30 @@ $_->query_safe('SELECT leak_top(64, 500)') for @sessions[ 1, 2 ];
 		WHERE line LIKE '%;leaking_top %'});
 is( $out,
 	"leaking_top|64000|1000\n2016000 2080000",
-	'growth since all baselines, in folded stacks both figures');
-is($error, '', 'nobody is left out');
+	'folded stacks of growth of all processes have both figures');
+is($error, '', 'no process is left out of growth if each has a baseline');
 like(
 	ask($node, 'SELECT pg_leakhunt_flamegraph_all(growth => true)'),
 	qr/>4 processes: \+\d+ kB of growth</,
-	'a picture of growth');
+	'the picture of growth of all processes tells their growth');
 like(pprof('pg_leakhunt_pprof_all(growth => true)', '-top', '-unit=B', '-sample_index=inuse_space'),
-	qr/^ +\d+B .*leaking_top/m, 'pprof of growth');
+	qr/^ +\d+B .*leaking_top/m, 'a pprof of growth of all processes has the leak');
 
 # Intervals that differ
 $sessions[3]->query_safe(
 	q{SELECT pg_leakhunt_start(pg_backend_pid(), 4096, 'long_lived'); SELECT leak_top(4000, 2000)});
 like(
 	ask($node, 'SELECT pg_leakhunt_flamegraph_all()'),
-	qr/>one sample in 1 bytes to 4096 bytes, long-lived contexts, of some processes all contexts[;<]/,
-	'processes are sampled differently');
+	qr/>one sample in 1 byte to 4096 bytes, long-lived contexts, of some processes all contexts[;<]/,
+	'the picture of all processes tells that they are sampled differently');
 
 # A plain role sees its own.
 ($stdout, $stderr) = ask_as('pool', q{SELECT cum_bytes FROM pg_leakhunt_top_all() WHERE name = 'leaking_top';
 	SELECT count(*) FROM pg_leakhunt_top_all() WHERE name = 'leaking_in';
 	SELECT pg_leakhunt_flamegraph_all() ~ '>3 processes: ';
 	SELECT sum(flat_bytes) = (SELECT sum(live_bytes) FROM pg_leakhunt_report) FROM pg_leakhunt_top_all()});
-is($stdout, "2080000\n0\nt\nt", 'a plain role sees its own');
-is($stderr, '', 'without a word about others');
+is($stdout, "2080000\n0\nt\nt", 'a plain role sees its own processes only');
+is($stderr, '', "a plain role is told nothing about others' processes");
 
 # Names are told from pids and other arguments, with and without names.
 my @calls = (
@@ -209,7 +212,7 @@ my @calls = (
 for my $call (@calls)
 {
 	($result, $out, $error) = $node->psql('postgres', "SELECT pg_leakhunt_$call->[0]");
-	like($error, qr/ERROR:  .*(?:$call->[1])/, "pg_leakhunt_$call->[0]");
+	like($error, qr/ERROR:  .*(?:$call->[1])/, "pg_leakhunt_$call->[0] tells names from PIDs");
 }
 
 # Pids that are wrong: of no process, of one that is not for the caller, of one that
@@ -240,15 +243,15 @@ for my $case (@wrong)
 		# a report of null is one of all processes, as without a pid
 		next if $function eq 'report' && $kind eq 'null';
 		($stdout, $stderr) = ask_as('pool', "SELECT * FROM pg_leakhunt_$function($pid)");
-		is($stdout, '', "$function of a pid that is $kind: nothing");
-		like($stderr, qr/^\S*\s*$level:  $message/m, lc($level));
+		is($stdout, '', "$function of a pid that is $kind has no rows");
+		like($stderr, qr/^\S*\s*$level:  $message/m, "$function of a pid that is $kind tells the mistake");
 	}
 	if ($kind ne 'null')
 	{
 		# there is something to say of one without a profile, too
 		($stdout, $stderr) = ask_as('pool', "SELECT pid FROM pg_leakhunt_explain($pid)");
-		is($stdout, $kind =~ /profile/ ? $pid : '', "explain of a pid that is $kind");
-		like($stderr, $kind =~ /profile/ ? qr/^$/ : qr/^\S*\s*WARNING:  $message/m, 'warning');
+		is($stdout, $kind =~ /profile/ ? $pid : '', "an explanation of a pid that is $kind has a row if there is a process to see");
+		like($stderr, $kind =~ /profile/ ? qr/^$/ : qr/^\S*\s*WARNING:  $message/m, "an explanation of a pid that is $kind tells the mistake, if any");
 	}
 	next if $kind =~ /invisible|profile/;
 	for my $function ('start', 'stop', 'baseline')
@@ -257,17 +260,17 @@ for my $case (@wrong)
 
 		($result, $out, $error) =
 		  $node->psql('postgres', "SELECT pg_leakhunt_$function($pid)");
-		like($out, $kind eq 'null' ? qr/^$/ : qr/^[f0]$/, "$function of a pid that is $kind");
-		like($error, qr/^\S*\s*$level:  $message/m, lc($level));
+		like($out, $kind eq 'null' ? qr/^$/ : qr/^[f0]$/, "$function of a pid that is $kind does nothing");
+		like($error, qr/^\S*\s*$level:  $message/m, "$function of a pid that is $kind tells the mistake");
 	}
 }
 ($stdout, $stderr) = ask_as('pool', "SELECT pg_leakhunt_baseline($pids[3])");
-like($stderr, qr/ERROR:  $denied/, 'a baseline of an invisible process');
+like($stderr, qr/ERROR:  $denied/, 'a baseline of a process that a role may not see is refused');
 $small->quit;
 for my $call ('read_dump(NULL)', 'dump_file(NULL)', 'diff(NULL, NULL)')
 {
 	($result, $out, $error) = $node->psql('postgres', "SELECT pg_leakhunt_$call");
-	like($error, qr/ERROR:  (?:file|older) must not be null/, $call);
+	like($error, qr/ERROR:  (?:file|older) must not be null/, "pg_leakhunt_$call is refused");
 }
 
 # Processes that have crashed are shown, too, alone and with others.
@@ -280,12 +283,12 @@ is( ask($node,
 		"SELECT count(*) > 0, (SELECT count(*) > 0 FROM pg_leakhunt_history($crashed)), (SELECT count(*) > 0 FROM pg_leakhunt_top($crashed)), length(pg_leakhunt_folded($crashed)) > 0, length(pg_leakhunt_flamegraph($crashed)) > 0, length(pg_leakhunt_pprof($crashed)) > 0, pg_leakhunt_dump($crashed) IS NOT NULL FROM pg_leakhunt_report($crashed)"
 	),
 	't|t|t|t|t|t|t',
-	'all of a process that has crashed');
+	'all functions show a process that has crashed');
 like(
 	ask($node, 'SELECT pg_leakhunt_flamegraph_all()'),
 	qr/>4 processes \(4 crashed\): /,
-	'all, of which some have crashed');
+	'the picture of all processes tells how many have crashed');
 is(ask($node, 'SELECT sum(flat_bytes) = (SELECT sum(live_bytes) FROM pg_leakhunt_report) FROM pg_leakhunt_top_all()'),
-	't', 'in the sums');
+	't', 'crashed processes are in the sums of all');
 $node->stop;
 done_testing();

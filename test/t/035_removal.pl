@@ -47,8 +47,8 @@ for my $node ($alive, $gone)
 			data_directory => $node->data_dir, port => $node->port,
 			postmaster => $postmaster, pid_namespace => readlink('/proc/self/ns/pid')
 		],
-		'and whose');
-	is((stat($directories{ $node->name } . '/README'))[2] & 0777, 0600, 'for its user only');
+		'the note says whose the directory is');
+	is((stat($directories{ $node->name } . '/README'))[2] & 0777, 0600, 'the note is for its user only');
 }
 is( ask($alive, "SELECT count(*) FROM pg_leakhunt_processes WHERE pid IS NULL OR state = 'crashed'"),
 	0, 'the note is no profile');
@@ -65,23 +65,26 @@ for my $node ($alive, $gone)
 my ($killed) = session_pid($sessions{gone});
 append_to_file("$dumps{$_}/notes.txt", 'not ours') for keys %dumps;
 append_to_file("$dumps{gone}/$killed.17.tmp", 'begun');
+append_to_file("$dumps{gone}/statements.4711$_", 'begun') for '', '.new', '.damaged';
+# the postmaster must not see the first death, after which it would stop by itself
+kill 'STOP', $1 if slurp_file($gone->data_dir . '/postmaster.pid') =~ /^(\d+)/;
 kill 'KILL', $killed;
-$gone->kill9;
+kill_server($gone);
 wait_until(sub { output_of() =~ /^  \Q$directories{gone}\E, .*: can be removed$/m },
 	'the directory of the server that is gone can be removed');
-ok(-e "$directories{gone}/$killed", 'it has the profile of the process that was killed');
+ok(-e "$directories{gone}/$killed", 'a directory that is left has the profile of the process that was killed');
 
-# It is shown, and nothing is done.
-delete local $ENV{PGHOST};
+# It is shown, and nothing is done.  psql finds no server: the directory that PGHOST
+# names has none at the port of servers that are nobody's tests.
 my $shown = output_of('-D', $gone->data_dir);
-like($shown, qr{^  \Q$directories{gone}\E, \d+ files, \d+ kB, of \Q@{[$gone->data_dir]}\E, port @{[$gone->port]}, which is not running: can be removed$}m,
-	'profiles');
-like($shown, qr{^  \Q$dumps{gone}\E, \d+ files: can be removed$}m, 'dump files');
-like($shown, qr{^  \Q@{[$gone->data_dir]}\E/postgresql\.conf:\d+:shared_preload_libraries = 'pg_leakhunt'$}m, 'settings');
-unlike($shown, qr/\Q$directories{alive}\E/, 'of this server only');
-like($shown, qr/^  psql could not connect, so that none were looked at \(it may have to run as the server's user\): .+/m, 'no server is reached');
-like($shown, qr/^Nothing was removed: --yes removes what can be\.$/m, 'and says so');
-ok(-d $directories{gone} && -e "$dumps{gone}/$killed.17.tmp", 'nothing was removed');
+like($shown, qr{^  \Q$directories{gone}\E, (?:1 file|\d+ files), \d+ kB, of a server that is gone, process \d+ of \Q@{[$gone->data_dir]}\E at port @{[$gone->port]}: can be removed$}m,
+	'profiles that can be removed are shown');
+like($shown, qr{^  \Q$dumps{gone}\E, \d+ files: can be removed$}m, 'dump files that can be removed are shown');
+like($shown, qr{^  \Q@{[$gone->data_dir]}\E/postgresql\.conf:\d+:shared_preload_libraries = 'pg_leakhunt'$}m, 'settings that name the module are shown');
+unlike($shown, qr/\Q$directories{alive}\E/, 'with a data directory nothing of other servers is shown');
+like($shown, qr/^  psql could not connect, so that none were looked at \(it may have to run as the server's user\): .+/m, 'that psql could not connect is told');
+like($shown, qr/^Nothing was removed: --yes removes what can be\.$/m, 'that nothing was removed is told');
+ok(-d $directories{gone} && -e "$dumps{gone}/$killed.17.tmp", 'without --yes nothing is removed');
 
 # The databases are those of the server that psql reaches.
 {
@@ -93,28 +96,28 @@ ok(-d $directories{gone} && -e "$dumps{gone}/$killed.17.tmp", 'nothing was remov
 	run_tool('psql', '-Xq', '-d', q{dbname='it\\'s "a" \\\\ $x'}, '-c', 'CREATE EXTENSION pg_leakhunt');
 	$alive->safe_psql('postgres', q{ALTER DATABASE without SET session_preload_libraries = 'pg_leakhunt'});
 	$shown = output_of();
-	like($shown, qr/^  postgres: DROP EXTENSION pg_leakhunt; there$/m, 'a database with the extension');
-	like($shown, qr/^  \Q$hostile\E: DROP EXTENSION pg_leakhunt; there$/m, 'whatever its name');
-	unlike($shown, qr/^  without: /m, 'and none without it');
-	like($shown, qr/^  loaded by shared_preload_libraries = pg_leakhunt$/m, 'what loads the module');
-	like($shown, qr/^  set for all roles in database without: session_preload_libraries=pg_leakhunt$/m, 'and for whom');
-	like($shown, qr/^  \Q$directories{alive}\E: of a running server, process \d+: left$/m, 'a running server is left alone');
+	like($shown, qr/^  postgres: DROP EXTENSION pg_leakhunt; there$/m, 'a database with the extension is shown');
+	like($shown, qr/^  \Q$hostile\E: DROP EXTENSION pg_leakhunt; there$/m, 'a database with an odd name and the extension is shown');
+	unlike($shown, qr/^  without: /m, 'a database without the extension is not shown');
+	like($shown, qr/^  loaded by shared_preload_libraries = pg_leakhunt$/m, 'the setting that loads the module is shown');
+	like($shown, qr/^  set for all roles in database without: session_preload_libraries=pg_leakhunt$/m, 'the database whose sessions load the module is shown');
+	like($shown, qr/^  \Q$directories{alive}\E: of a running server, process \d+: left$/m, 'the profiles of a running server are left');
 }
 
 # A server that runs keeps its profiles, its dump files only for as long as nobody
 # names its data directory.
 my $done = output_of('--yes', '-D', $gone->data_dir);
-like($done, qr/^  \Q$directories{gone}\E, .*: removed$/m, 'what is gone is removed');
-like($done, qr/^  \Q$dumps{gone}\E, \d+ files: removed$/m, 'its dump files, too');
-like($done, qr/^  \Q$dumps{gone}\E: has other files, which are left: notes\.txt $/m, 'but for what is not ours');
-ok(!-e $directories{gone}, 'the directory is gone');
-is_deeply([ glob("$dumps{gone}/*") ], ["$dumps{gone}/notes.txt"], 'and the files are');
-is_deeply([ grep { !-e } $directories{alive}, "$directories{alive}/README", glob("$dumps{alive}/*.heap") ],
-	[], 'the other server has everything');
+like($done, qr/^  \Q$directories{gone}\E, .*: removed$/m, 'with --yes the profiles of a server that is gone are removed');
+like($done, qr/^  \Q$dumps{gone}\E, \d+ files: removed$/m, 'with --yes the dump files of a server that is gone are removed');
+like($done, qr/^  \Q$dumps{gone}\E: has other files, which are left: notes\.txt $/m, 'files that are not ours are left, and told');
+ok(!-e $directories{gone}, 'the directory of profiles is gone');
+is_deeply([ glob("$dumps{gone}/*") ], ["$dumps{gone}/notes.txt"], 'files that are ours are gone from the dump directory');
+is_deeply([ grep { !-e } $directories{alive}, "$directories{alive}/README", glob("$dumps{alive}/*.profile") ],
+	[], 'a server that was not named has lost nothing');
 output_of('--yes', '-D', $alive->data_dir);
-ok(-e "$directories{alive}/README", 'also if it is named');
-is(report_row($alive, session_pid($sessions{alive}), 'leaking_top')->{live_count} > 0, 1, 'and works');
-is_deeply([ glob("$dumps{alive}/*") ], ["$dumps{alive}/notes.txt"], 'its dump files were asked for');
+ok(-e "$directories{alive}/README", 'a running server that is named keeps its profiles');
+is(report_row($alive, session_pid($sessions{alive}), 'leaking_top')->{live_count} > 0, 1, 'a running server that is named goes on sampling');
+is_deeply([ glob("$dumps{alive}/*") ], ["$dumps{alive}/notes.txt"], 'a running server that is named loses its dump files');
 
 # What can't be told is left: the README is missing, of another server by now, or of
 # another container.
@@ -133,13 +136,13 @@ sub says_of
 	rmdir $copy or die $!;
 	return $line;
 }
-like(says_of(undef), qr/^has no README that says whose it is: .*: left$/, 'a directory without a note');
-like(says_of("postmaster: 1\n"), qr/^has no README that says whose it is: .*: left$/, 'and with half of one');
-like(says_of($note), qr/^of a running server, process \d+: left$/, 'one with the note of a running server');
-like(says_of($note =~ s/^(pid_namespace: ).*/$1pid:[1]/mr), qr/^of a server in another container: left$/, 'of another container');
-like(says_of($note =~ s/^(postmaster_start: ).*/${1}1/mr), qr/: can be removed$/, 'of a process that has had the pid');
+like(says_of(undef), qr/^has no README that says whose it is: .*: left$/, 'a directory without a note is left');
+like(says_of("postmaster: 1\n"), qr/^has no README that says whose it is: .*: left$/, 'a directory with half of a note is left');
+like(says_of($note), qr/^of a running server, process \d+: left$/, 'a directory with the note of a running server is left');
+like(says_of($note =~ s/^(pid_namespace: ).*/$1pid:[1]/mr), qr/^of a server in another container: left$/, 'a directory of another container is left');
+like(says_of($note =~ s/^(postmaster_start: ).*/${1}1/mr), qr/: can be removed$/, 'a directory of a process that had the pid before can be removed');
 symlink($directories{alive}, $copy) or die $!;
-unlike(output_of(), qr/\Q$copy\E/, 'a symbolic link is none');
+unlike(output_of(), qr/\Q$copy\E/, 'a symbolic link is no directory of ours');
 unlink $copy;
 
 # Errors say what is wrong.
@@ -152,14 +155,18 @@ for my $case (
 	my ($arguments, $expected, $pattern) = @$case;
 	my ($status, undef, $stderr) = run_program(@$arguments);
 
-	is($status, $expected, "@$arguments: status");
-	like($stderr, $pattern, "@$arguments: message");
+	is($status, $expected, "@$arguments: the status is that of an error");
+	like($stderr, $pattern, "@$arguments: the message says what is wrong");
 }
-like(output_of('--help'), qr/^Usage: pg_leakhunt_remove/m, 'help');
+like(output_of('--help'), qr/^Usage: pg_leakhunt_remove/m, '--help prints the usage');
 
 # A server that stops leaves no directory, as before.
 $sessions{alive}->quit;
 $alive->stop;
 is_gone($directories{alive}, 'a server that stops takes its note along');
 $sessions{gone}->{run}->kill_kill;
+
+# what PostgreSQL itself shared goes when a server starts where one was killed
+$gone->start;
+$gone->stop;
 done_testing();

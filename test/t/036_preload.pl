@@ -14,7 +14,6 @@ use Test::More;
 
 my $name = 'pg_leakhunt_malloc.so';
 chomp(my $libraries = `$ENV{PG_CONFIG} --pkglibdir`);
-chomp(my $programs = `$ENV{PG_CONFIG} --bindir`);
 my $library = "$libraries/$name";
 
 # Another one that is preloaded, which the dynamic linker finds by itself.
@@ -86,36 +85,36 @@ archive_command = 'env >%p.env'
 restart_after_crash = on
 });
 preloading($library, sub { $node->start });
-check_processes($node, 1, 'all processes of a server have it');
-is($node->safe_psql('postgres', $ask_program), '0', 'what the server starts has not');
+check_processes($node, 1, 'all processes of a server have the library');
+is($node->safe_psql('postgres', $ask_program), '0', 'COPY starts programs without the library');
 is( $node->safe_psql('postgres',
 		'SELECT count(*) FROM (SELECT repeat(g::text, 100), random() FROM generate_series(1, 100000) g ORDER BY 2) s'),
-	100000, 'the server works');
+	100000, 'a server with the library sorts');
 
 # archive_command is a program that the server starts, too.
 $node->safe_psql('postgres', 'CREATE TABLE t (); SELECT pg_switch_wal()');
 $node->poll_query_until('postgres', 'SELECT archived_count > 0 FROM pg_stat_archiver');
 my ($environment) = glob($node->data_dir . '/pg_wal/*.env');
-unlike(slurp_file($environment), qr/LD_PRELOAD/, 'archive_command does not have it');
+unlike(slurp_file($environment), qr/LD_PRELOAD/, 'archive_command starts without the library');
 
 # After a crash all processes are new ones, but for the postmaster.
 my $session = $node->background_psql('postgres', on_error_stop => 0);
 kill 'KILL', $session->query_safe('SELECT pg_backend_pid()');
 wait_until(sub { slurp_file($node->logfile) =~ /reinitializing/ }, 'the server crashes');
 wait_for_server($node);
-check_processes($node, 1, 'and its new processes have the library');
+check_processes($node, 1, 'the new processes after a crash have the library');
 eval { $session->quit };
 
 preloading($library, sub { $node->restart });
-check_processes($node, 1, 'pg_ctl restart hands it on');
+check_processes($node, 1, 'pg_ctl restart hands the library on');
 $node->restart;
-check_processes($node, 0, 'as it does that there is none');
+check_processes($node, 0, 'pg_ctl restart hands on that there is no library');
 
 for my $list ("$library:$foreign", "$foreign $library")
 {
 	preloading($list, sub { $node->restart });
-	check_processes($node, 1, "all processes with $list");
-	is($node->safe_psql('postgres', $ask_program), "LD_PRELOAD=$foreign 0", 'leave what is not ours to others');
+	check_processes($node, 1, "all processes have the library with LD_PRELOAD=$list");
+	is($node->safe_psql('postgres', $ask_program), "LD_PRELOAD=$foreign 0", "programs of COPY have what is not ours of LD_PRELOAD=$list");
 }
 
 # What a unit of systemd, a container and a shell are told is what the server gets.
@@ -127,9 +126,9 @@ for my $started_by (sort keys %form)
 {
 	my ($list) = documented_line($started_by) =~ $form{$started_by};
 
-	is($list, $library, "the line for $started_by");
+	is($list, $library, "the documented line for $started_by has the library");
 	preloading($list // '', sub { $node->restart });
-	check_processes($node, 1, 'with what it has of environment all processes have the library');
+	check_processes($node, 1, "all processes have the library with the line for $started_by");
 }
 
 # What systemd says of a unit with that line.
@@ -146,26 +145,26 @@ sub systemd_says
 SKIP:
 {
 	skip 'systemd does not judge units here', 2 if !-x '/usr/bin/systemd-analyze' || systemd_says('') ne '';
-	is(systemd_says(documented_line('a systemd unit')), '', 'systemd understands its line');
-	like(systemd_says('Environment=LD_PRELOAD /none'), qr/Invalid environment assignment/, 'and no other');
+	is(systemd_says(documented_line('a systemd unit')), '', 'systemd finds nothing wrong in its documented line');
+	like(systemd_says('Environment=LD_PRELOAD /none'), qr/Invalid environment assignment/, 'systemd tells what is wrong in another line');
 }
 
 # A library that has gone is no reason not to start.
 my $gone = "$libraries/none/$name";
 preloading($gone, sub { $node->restart });
-check_processes($node, 0, 'a server without the library starts');
-like(slurp_file($node->logfile), qr/\Q$gone\E.* cannot be preloaded/, 'and the dynamic linker says so');
+check_processes($node, 0, 'a server whose library is gone starts');
+like(slurp_file($node->logfile), qr/\Q$gone\E.* cannot be preloaded/, 'the dynamic linker tells that the library is gone');
 $node->stop;
-unlike(slurp_file($node->logfile), qr/PANIC|TRAP:/, 'nobody has crashed but by us');
+unlike(slurp_file($node->logfile), qr/PANIC|TRAP:/, 'no process has crashed but the one that was killed');
 
-# Debian's pg_ctlcluster starts servers with the environment that a file has.
+# Debian's pg_ctlcluster starts its own servers with the environment that a file has.
 SKIP:
 {
-	my ($version) = $programs =~ m{^/usr/lib/postgresql/([^/]+)/bin$};
+	my $version = $node->pg_version->major;
 	my $folder = PostgreSQL::Test::Utils::tempdir();
 
-	skip 'there is no pg_ctlcluster for this server', 4
-	  unless $version && -x '/usr/bin/pg_ctlcluster' && -x '/usr/bin/pg_createcluster';
+	skip "there is no pg_ctlcluster for a server of Debian's with version $version", 4
+	  unless -x "/usr/lib/postgresql/$version/bin/postgres" && -x '/usr/bin/pg_ctlcluster' && -x '/usr/bin/pg_createcluster';
 	local %ENV = (%ENV, PG_CLUSTER_CONF_ROOT => "$folder/etc");
 	my $socket = PostgreSQL::Test::Utils::tempdir_short();
 	my @debian = ($version, 'preloaded');
@@ -175,13 +174,13 @@ SKIP:
 	command_ok(
 		[ 'pg_createcluster', '-d', "$folder/data", '-s', $socket, '-l', "$folder/log",
 			'-p', $node->port, '--start-conf', 'manual', @debian, '--', '-A', 'trust' ],
-		'a cluster as Debian makes them');
+		'pg_createcluster makes a cluster');
 	append_to_file("$folder/etc/$version/preloaded/environment", documented_line("Debian's `pg_ctlcluster`") . "\n");
-	command_ok([ 'pg_ctlcluster', @debian, 'start' ], 'starts');
+	command_ok([ 'pg_ctlcluster', @debian, 'start' ], 'pg_ctlcluster starts the cluster');
 	my ($pid) = split /\n/, slurp_file("$folder/data/postmaster.pid");
-	ok(has_library($pid), 'with what its file has of environment');
+	ok(has_library($pid), 'the cluster has the library by its file of environment');
 	IPC::Run::run([ @psql, $ask_program ], '>', \my $answer);
-	is($answer, "0\n", 'which what it starts has not');
+	is($answer, "0\n", 'COPY in the cluster starts programs without the library');
 	system_log('pg_ctlcluster', @debian, 'stop', '-m', 'immediate');
 }
 

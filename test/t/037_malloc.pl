@@ -54,7 +54,7 @@ sub lost_by
 	return ask($node, "SELECT samples_dropped FROM pg_leakhunt_processes WHERE pid = $pid");
 }
 
-# So many bytes, so many times: some blocks are mapped by malloc one by one.
+# Sizes of blocks, and how many of each: malloc maps some of them one by one.
 my @blocks = ([ 16, 20_000 ], [ 100, 20_000 ], [ 3000, 2000 ], [ 300_000, 20 ]);
 
 # Blocks are held, moved and freed; what is sampled and what malloc says stay together.
@@ -74,22 +74,22 @@ sub check_truth
 	my $usable = $session->query_safe('SELECT held_usable_bytes()');
 	$after = malloc_figures($node, $session, $pid);
 	my $site = malloc_of($node, $pid, 'holding_malloc');
-	is_estimate($site->{bytes}, $site->{error}, $held, "$name: what is held");
-	is_near($after->{outside} - $before->{outside}, $slack, $usable, "$name: malloc says so, too");
+	is_estimate($site->{bytes}, $site->{error}, $held, "$name: a site has what is held");
+	is_near($after->{outside} - $before->{outside}, $slack, $usable, "$name: malloc has given out what is held");
 	is_malloc_true($before, $after, $slack, "$name, held");
 
 	$session->query_safe('SELECT regrow_malloc(500)');
 	$after = malloc_figures($node, $session, $pid);
-	is(malloc_of($node, $pid, 'holding_malloc')->{bytes}, 0, "$name: what was moved is not where it was");
+	is(malloc_of($node, $pid, 'holding_malloc')->{bytes}, 0, "$name: a site does not have what was moved");
 	$site = malloc_of($node, $pid, 'regrowing_malloc');
-	is_estimate($site->{bytes}, $site->{error}, 500 * 42_020, "$name: but where it was moved");
+	is_estimate($site->{bytes}, $site->{error}, 500 * 42_020, "$name: the site that has moved blocks has them");
 	is_malloc_true($before, $after, $slack, "$name, moved");
 
 	$session->query_safe('SELECT release_malloc()');
 	$after = malloc_figures($node, $session, $pid);
-	is(malloc_of($node, $pid, 'ing_malloc')->{bytes}, 0, "$name: what is freed is gone");
+	is(malloc_of($node, $pid, 'ing_malloc')->{bytes}, 0, "$name: a site does not have what is freed");
 	is_malloc_true($before, $after, $slack, "$name, freed");
-	is(lost_by($pid), 0, "$name: nothing is lost");
+	is(lost_by($pid), 0, "$name: no sample is lost");
 	$session->quit;
 }
 
@@ -105,25 +105,25 @@ my $before = malloc_figures($node, $session, $pid);
 for my $round (1 .. 3)
 {
 	is($session->query_safe('SELECT exchange_in_threads(8, 50000)'), 't', 'threads exchange blocks');
-	is(malloc_of($node, $pid, 'exchanging_')->{bytes}, 0, 'and none is left');
+	is(malloc_of($node, $pid, 'exchanging_')->{bytes}, 0, 'exchanged blocks are at no site');
 }
-is_malloc_true($before, malloc_figures($node, $session, $pid), 2_000_000, 'threads');
-is(malloc_of($node, $pid, 'holding_malloc')->{bytes}, 100_000, 'what they have not touched is there');
+is_malloc_true($before, malloc_figures($node, $session, $pid), 2_000_000, 'after threads exchanged blocks');
+is(malloc_of($node, $pid, 'holding_malloc')->{bytes}, 100_000, 'blocks that threads have not touched are at their site');
 
 # What threads allocate is not sampled.
 $before = malloc_figures($node, $session, $pid);
 is($session->query_safe('SELECT leak_in_threads(4, 5000)'), 't', 'threads leak');
-is(malloc_of($node, $pid, 'leak_thousands')->{bytes}, 0, 'which is not sampled');
+is(malloc_of($node, $pid, 'leak_thousands')->{bytes}, 0, 'what threads allocate is not sampled');
 my $after = malloc_figures($node, $session, $pid);
-is_near($after->{outside} - $before->{outside}, 2_000_000, 20_000_000, 'but malloc knows it');
+is_near($after->{outside} - $before->{outside}, 2_000_000, 20_000_000, 'malloc knows what threads allocate');
 
 # Children have samples of their own.
 is($session->query_safe('SELECT fork_while_exchanging(4, 30000)'), 0, 'children that a busy process forks use malloc');
-is(malloc_of($node, $pid, 'exchanging_')->{bytes}, 0, 'which leaves nothing');
-is(malloc_of($node, $pid, 'holding_malloc')->{bytes}, 100_000, 'and touches nothing');
+is(malloc_of($node, $pid, 'exchanging_')->{bytes}, 0, 'children that a busy process forks leave no samples in its profile');
+is(malloc_of($node, $pid, 'holding_malloc')->{bytes}, 100_000, 'children that a busy process forks leave its samples alone');
 $session->query_safe('SELECT release_malloc()');
-is(malloc_of($node, $pid, 'ing_malloc')->{bytes}, 0, 'all is freed');
-is(lost_by($pid), 0, 'nothing is lost');
+is(malloc_of($node, $pid, 'ing_malloc')->{bytes}, 0, 'what is freed after forks is at no site');
+is(lost_by($pid), 0, 'no sample is lost by threads or forks');
 $session->quit;
 
 # The setting turns it off, and what is freed meanwhile is known.
@@ -132,11 +132,11 @@ $session->query_safe('SELECT hold_malloc(100, 1000)');
 set_and_reload($node, 'pg_leakhunt.track_malloc' => 'off');
 $session->query_safe('SELECT 1');
 $session->query_safe('SELECT regrow_malloc(200)');
-is(malloc_of($node, $pid, 'ing_malloc')->{bytes}, 0, 'nothing is sampled when that is off');
+is(malloc_of($node, $pid, 'ing_malloc')->{bytes}, 0, 'no block is sampled with track_malloc = off');
 set_and_reload($node, 'pg_leakhunt.track_malloc' => 'on');
 $session->query_safe('SELECT 1');
 $session->query_safe('SELECT hold_malloc(100, 500)');
-is(malloc_of($node, $pid, 'holding_malloc')->{bytes}, 50_000, 'but when it is on again');
+is(malloc_of($node, $pid, 'holding_malloc')->{bytes}, 50_000, 'blocks are sampled with track_malloc = on again');
 $session->quit;
 
 # A signal handler that jumps out of an allocation may leave the countdown below 0, from
@@ -150,7 +150,7 @@ for my $end ('COMMIT', 'ROLLBACK')
 	is(malloc_of($node, $pid, 'holding_malloc')->{bytes}, 0, 'no block is sampled when a step was left halfway');
 	$session->query_safe($end);
 	$session->query_safe('SELECT hold_malloc(1000, 5000)');
-	is(malloc_of($node, $pid, 'holding_malloc')->{bytes}, 5_000_000, "but after the $end");
+	is(malloc_of($node, $pid, 'holding_malloc')->{bytes}, 5_000_000, "blocks are sampled after the $end when a step was left halfway");
 	$session->query_safe('SELECT release_malloc()');
 }
 $session->quit;
@@ -165,10 +165,10 @@ for my $round (1 .. 3)
 	my $lost = lost_by($pid);
 
 	$session->query_safe('SELECT hold_malloc(100, 5000)');
-	cmp_ok(malloc_of($node, $pid, 'holding_malloc')->{count}, '<=', 1000, 'there are as many samples as there may be');
-	cmp_ok(lost_by($pid) - $lost, '>=', 4000, 'the others are counted as lost');
+	cmp_ok(malloc_of($node, $pid, 'holding_malloc')->{count}, '<=', 1000, 'a session has no more samples of malloc than max_live_samples');
+	cmp_ok(lost_by($pid) - $lost, '>=', 4000, 'samples of malloc beyond max_live_samples are counted as lost');
 	$session->query_safe('SELECT release_malloc()');
-	is(malloc_of($node, $pid, 'holding_malloc')->{bytes}, 0, 'and what is freed is gone');
+	is(malloc_of($node, $pid, 'holding_malloc')->{bytes}, 0, 'a site does not have what is freed after samples were lost');
 }
 $session->quit;
 
@@ -183,13 +183,13 @@ my @sessions = map { $_->background_psql('postgres') } $node, $other;
 my @pids = map { session_pid($_) } @sessions;
 $sessions[0]->query_safe('SELECT hold_malloc(200, 100)');
 $sessions[1]->query_safe('SELECT hold_malloc(300, 100)');
-is(malloc_of($node, $pids[0], 'holding_malloc')->{bytes}, 20_000, 'each server has its own');
-is(malloc_of($other, $pids[1], 'holding_malloc')->{bytes}, 30_000, 'and the other, too');
+is(malloc_of($node, $pids[0], 'holding_malloc')->{bytes}, 20_000, 'a session of the first server has its own blocks');
+is(malloc_of($other, $pids[1], 'holding_malloc')->{bytes}, 30_000, 'a session of the second server has its own blocks');
 $_->quit for @sessions;
 
 for my $server ($node, $other)
 {
 	$server->stop;
-	unlike(slurp_file($server->logfile), qr/PANIC|TRAP|terminated by signal|WARNING:.*pg_leakhunt/, $server->name . ': no crash');
+	unlike(slurp_file($server->logfile), qr/PANIC|TRAP|terminated by signal|WARNING:.*pg_leakhunt/, $server->name . ': no process has crashed');
 }
 done_testing();

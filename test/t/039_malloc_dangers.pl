@@ -50,20 +50,20 @@ sub check_session
 {
 	my ($name) = @_;
 
-	is(malloc_of($node, $pid, 'holding_malloc')->{bytes}, 100_000, "$name: what is held is known");
+	is(malloc_of($node, $pid, 'holding_malloc')->{bytes}, 100_000, "$name: what is held is exact");
 	$session->query_safe('SELECT regrow_malloc(50)');
-	is(malloc_of($node, $pid, 'ing_malloc')->{bytes}, 50_000, "$name: so is what is moved");
+	is(malloc_of($node, $pid, 'ing_malloc')->{bytes}, 50_000, "$name: what is moved is exact");
 	$session->query_safe('SELECT release_malloc()');
-	is(malloc_of($node, $pid, 'ing_malloc')->{bytes}, 0, "$name: and what is freed");
+	is(malloc_of($node, $pid, 'ing_malloc')->{bytes}, 0, "$name: what is freed is exact");
 	$session->query_safe('SELECT hold_malloc(100, 1000)');
 }
 
 # Programs that the server starts.
 new_session();
 is($session->query_safe(q{CREATE TEMPORARY TABLE lines(line text); COPY lines FROM PROGRAM 'echo copied; seq 1000'; SELECT count(*) FROM lines}),
-	1001, 'COPY FROM PROGRAM');
+	1001, 'COPY FROM PROGRAM reads all lines');
 $session->query_safe("COPY lines TO PROGRAM 'cat >$archive/lines'");
-is(scalar(() = slurp_file("$archive/lines") =~ /\n/g), 1001, 'COPY TO PROGRAM');
+is(scalar(() = slurp_file("$archive/lines") =~ /\n/g), 1001, 'COPY TO PROGRAM writes all lines');
 check_session('programs of COPY');
 my $segment = $session->query_safe('SELECT pg_walfile_name(pg_switch_wal())');
 wait_until(sub { -e "$archive/$segment" }, 'archive_command works');
@@ -97,8 +97,8 @@ SKIP:
 				$good++ if system('true') == 0 && `echo $i` == $i;
 			}
 			return $good $$});
-	is($session->query_safe('SELECT perl_children(30)'), 30, 'children of PL/Perl');
-	is($session->query_safe('SELECT perl_programs(10)'), 10, 'programs of PL/Perl');
+	is($session->query_safe('SELECT perl_children(30)'), 30, 'children that PL/Perl forks use malloc');
+	is($session->query_safe('SELECT perl_programs(10)'), 10, 'programs that PL/Perl starts work');
 	check_session('children');
 }
 
@@ -130,7 +130,7 @@ until ($out =~ /over/)
 }
 $report->finish;
 cmp_ok(scalar keys %readers, '>', 0, 'a process reads symbols');
-is($profiles_of_readers, 0, 'which has no profile');
+is($profiles_of_readers, 0, 'the process that reads symbols has no profile');
 
 # Parallel workers use malloc, too.
 $node->safe_psql(
@@ -154,7 +154,7 @@ for my $i (1 .. 20)
 	$node->psql('postgres', 'SET statement_timeout = ' . (1 + $i) . '; SELECT churn_malloc(100, 60)', stderr => \$stderr);
 	$cancelled++ if $stderr =~ /statement timeout/;
 }
-is($cancelled, 20, 'statements are cancelled');
+is($cancelled, 20, 'all statements are cancelled in the middle of malloc');
 check_session('other sessions were cancelled');
 
 # Sessions that are quit or killed in the middle of malloc: none hangs, and the
@@ -179,7 +179,7 @@ for my $signal ('QUIT', 'QUIT', 'QUIT', 'KILL', 'TERM')
 		my $busy = $1;
 		select(undef, undef, undef, 0.05 + rand(0.2));
 		kill $signal, $busy;
-		wait_until(sub { !kill 0, $busy }, "$signal ends it: $name");
+		wait_until(sub { !kill 0, $busy }, "$signal ends a session in the middle of malloc: $name");
 		$run->finish;
 		wait_for_server($node);
 	}
@@ -193,7 +193,7 @@ new_session();
 check_session('after an immediate shutdown');
 $session->quit;
 $node->stop;
-unlike(slurp_file($node->logfile), qr/TRAP|terminated by signal (?!9)|does not sample malloc/, 'no crash that was not wanted');
+unlike(slurp_file($node->logfile), qr/TRAP|terminated by signal (?!9)|does not sample malloc/, 'no process has crashed but those that were killed');
 
 # The module is loaded by single sessions.
 my $plain = PostgreSQL::Test::Cluster->new('plain');
@@ -210,11 +210,11 @@ $session->query_safe("LOAD 'pg_leakhunt'; SET client_min_messages = warning; SET
 $session->query_safe('SELECT hold_malloc(100, 500)');
 $without->query_safe('SELECT hold_malloc(100, 1000)');
 is($session->query_safe("SELECT sum(live_bytes) FROM pg_leakhunt_report(pg_backend_pid()) WHERE 'holding_malloc' = ANY (functions(stack))"),
-	50_000, 'a session that loads it is sampled from then on');
+	50_000, 'a session that loads the module is sampled from then on');
 $_->query_safe('SELECT regrow_malloc(200), release_malloc()') for $session, $without;
 $session->query_safe('SELECT release_malloc()');
 is($session->query_safe("SELECT sum(live_bytes) FROM pg_leakhunt_report(pg_backend_pid()) WHERE 'holding_malloc' = ANY (functions(stack)) OR 'regrowing_malloc' = ANY (functions(stack))"),
-	0, 'what it frees is known, whatever it had before');
+	0, 'what such a session frees is known, whatever it had before');
 $_->quit for $session, $without;
 $plain->append_conf('postgresql.conf', "session_preload_libraries = 'pg_leakhunt'\npg_leakhunt.sample_interval = 1\n");
 $plain->reload;
@@ -222,8 +222,8 @@ $session = $plain->background_psql('postgres');
 $session->query_safe('SET client_min_messages = warning');
 $session->query_safe('SELECT hold_malloc(100, 500)');
 is($session->query_safe("SELECT sum(live_bytes) FROM pg_leakhunt_report(pg_backend_pid()) WHERE 'holding_malloc' = ANY (functions(stack))"),
-	50_000, 'so is one that the settings let load it');
+	50_000, 'a session that loads the module by its settings is sampled');
 $session->quit;
 $plain->stop;
-unlike(slurp_file($plain->logfile), qr/PANIC|TRAP|terminated by signal|WARNING:/, 'no crash, no warning');
+unlike(slurp_file($plain->logfile), qr/PANIC|TRAP|terminated by signal|WARNING:/, 'no process has crashed, and there is no warning');
 done_testing();

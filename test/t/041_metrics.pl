@@ -50,10 +50,12 @@ my $sessions = IPC::Run::start(
 $node->poll_query_until('postgres',
 	"SELECT count(*) = 100 FROM pg_stat_activity WHERE wait_event = 'PgSleep'")
   or die "$output $errors";
-my $rows = ask($node, q{SELECT count(*) FROM pg_leakhunt_metrics WHERE name NOT LIKE 'suspect\_%'});
+my $rows = ask($node, q{SELECT count(*) FROM pg_leakhunt_metrics WHERE name NOT LIKE 'suspect\_%' AND name <> 'statement_peak_bytes'});
 cmp_ok($rows, '<=', $few + 10, 'a hundred sessions make no rows of their own');
-cmp_ok($rows, '<=', 60, 'there are few rows');
-is(ask($node, 'SELECT count(*) FROM (SELECT FROM pg_leakhunt_metrics GROUP BY name, backend_type, verdict, context_name, site HAVING count(*) > 1) AS twice'),
+cmp_ok($rows, '<=', 60, 'there are at most 60 metrics');
+my @peaks = split /\n/, ask($node, q{SELECT query FROM pg_leakhunt_metrics WHERE name = 'statement_peak_bytes'});
+cmp_ok(scalar(@peaks), '<=', 10, 'at most ten');
+is(ask($node, 'SELECT count(*) FROM (SELECT FROM pg_leakhunt_metrics GROUP BY name, backend_type, verdict, context_name, site, query_id, query HAVING count(*) > 1) AS twice'),
 	0, 'no two rows have the same labels');
 
 # The figures are those of pg_leakhunt_processes.  The session that asks grows
@@ -74,16 +76,16 @@ my $compare = q{
 	WHERE found.value IS NULL OR expected.value IS NULL OR abs(found.value - expected.value) >
 		CASE expected.name WHEN 'processes' THEN 0 ELSE 0.02 * expected.value + 300000 END};
 is(ask($node, "\\o /dev/null\n$compare;\n\\o\n$compare"), '', 'figures by type are those of pg_leakhunt_processes');
-cmp_ok(ask($node, q{SELECT count(DISTINCT backend_type) FROM pg_leakhunt_metrics}), '>=', 6, 'and there are several types');
+cmp_ok(ask($node, q{SELECT count(DISTINCT backend_type) FROM pg_leakhunt_metrics}), '>=', 6, 'metrics are of at least six types of processes');
 # the session that asks has a profile from the first call on
 is( ask($node, q{
 		SET pg_leakhunt.sample_interval = 1;
 		PREPARE kept AS SELECT 1;
 		SELECT (SELECT value FROM pg_leakhunt_metrics WHERE name = 'processes_profiled') - count(*)
-		FROM pg_leakhunt_processes WHERE state IN ('live', 'private')}),
-	0, 'processes with a profile');
-is(metric('loaded'), 1, 'it is loaded in all');
-is(metric('processes_unsampled'), 0, 'all take samples');
+		FROM pg_leakhunt_processes WHERE state IN ('live', 'unpublished')}),
+	0, 'processes_profiled is the number of processes with a profile');
+is(metric('loaded'), 1, 'loaded is 1 where all processes have loaded the module');
+is(metric('processes_unsampled'), 0, 'processes_unsampled is 0 where all processes take samples');
 for my $figure (qw(live_bytes overhead_bytes samples_taken))
 {
 	my ($found, $expected) = split /\|/, ask($node, qq{
@@ -91,7 +93,7 @@ for my $figure (qw(live_bytes overhead_bytes samples_taken))
 
 	is_near($found, 0.02 * $expected + 3e6, $expected, "$figure is that of pg_leakhunt_processes");
 }
-is(metric('samples_dropped'), 0, 'no sample is lost');
+is(metric('samples_dropped'), 0, 'samples_dropped is 0 where no sample is lost');
 set_and_reload($node, 'pg_leakhunt.enabled', 'off');
 my $stopped = $node->background_psql('postgres');
 $stopped->query_safe('CREATE TEMPORARY TABLE filled AS SELECT generate_series(1, 100000)');
@@ -104,18 +106,18 @@ set_and_reload($node, 'pg_leakhunt.enabled', 'on');
 my ($machine) = slurp_file('/proc/meminfo') =~ /MemTotal:\s+(\d+)/;
 my ($total, $available) = map { metric("memory_${_}_bytes") } qw(total available);
 cmp_ok($total, '<=', 1024 * $machine, 'the memory is no more than the machine has');
-cmp_ok($total, '>', 100e6, 'and some');
-cmp_ok($available, '<', $total, 'not all of it is available');
-cmp_ok($available, '>', 0, 'but some is');
+cmp_ok($total, '>', 100e6, 'the memory of the machine is more than 100 MB');
+cmp_ok($available, '<', $total, 'not all memory is available');
+cmp_ok($available, '>', 0, 'some memory is available');
 
 # Who sees what.
 $node->safe_psql('postgres', 'CREATE ROLE nobody LOGIN; CREATE ROLE monitor LOGIN IN ROLE pg_monitor');
 my $seen = q{SELECT string_agg(format('%s %s %s', name, backend_type, value), ', ' ORDER BY name) FROM pg_leakhunt_metrics
 	WHERE name IN ('processes', 'memory_total_bytes')};
 is($node->safe_psql('postgres', $seen, extra_params => [ '-U', 'nobody' ]),
-	'processes client backend 1', 'a role sees what it has itself');
+	'processes client backend 1', 'a role without privileges sees its own processes only');
 is($node->safe_psql('postgres', $seen, extra_params => [ '-U', 'monitor' ]),
-	ask($node, $seen), 'pg_monitor sees all');
+	ask($node, $seen), 'a role with pg_monitor sees all processes');
 ask($node, "SELECT count(pg_terminate_backend(pid, 10000)) FROM pg_stat_activity WHERE wait_event = 'PgSleep'");
 $sessions->finish;
 
@@ -126,13 +128,13 @@ sub make_unknown
 	my ($file) = @_;
 	my $note = "$scratch/note";
 
-	command_ok([ 'strip', '-o', $file, "$ENV{LEAKER}.so" ], 'stripped');
-	command_ok([ 'objcopy', '--dump-section', ".note.gnu.build-id=$note", $file ], 'build-id');
+	command_ok([ 'strip', '-o', $file, "$ENV{LEAKER}.so" ], 'a module is stripped');
+	command_ok([ 'objcopy', '--dump-section', ".note.gnu.build-id=$note", $file ], 'the build-id of a module is read');
 	my $content = slurp_file($note);
 	substr($content, -8) = pack('Q', int(rand(2**50)));
 	unlink $note;
 	append_to_file($note, $content);
-	command_ok([ 'objcopy', '--update-section', ".note.gnu.build-id=$note", $file ], 'another build-id');
+	command_ok([ 'objcopy', '--update-section', ".note.gnu.build-id=$note", $file ], 'a module gets another build-id');
 	return $file;
 }
 
@@ -158,47 +160,68 @@ SKIP:
 	my $begun_at = time;
 	my $found = $scraper->query_safe($suspects);
 
-	cmp_ok(time - $begun_at, '<', 1, 'nobody waits for names');
+	cmp_ok(time - $begun_at, '<', 1, 'metrics do not wait for names');
 	like($found, qr/^suspect_bytes\|leak\|TopMemoryContext\|stripped\.so\+0x[0-9a-f]+ \[not looked up\]\|\d+/,
-		'a suspect without a name');
+		'a suspect is shown without a name that is not yet known');
 	$scraper->query_safe("INSERT INTO pg_leakhunt_suppressions VALUES ('no_such_function')");
-	is($scraper->query_safe($suspects), '', 'one that might be suppressed waits');
+	is($scraper->query_safe($suspects), '', 'a suspect whose name might be suppressed waits for its name');
 	$scraper->query_safe('DELETE FROM pg_leakhunt_suppressions');
-	like($scraper->query_safe($suspects), qr/^suspect_bytes/, 'and only that');
+	like($scraper->query_safe($suspects), qr/^suspect_bytes/, 'a suspect is shown again when no suppression is left');
 	$scraper->quit;
 }
 $silent->close;
 $leaking->quit;
 
-# Names are there at a later call of a session, as in pg_leakhunt_suspects.
+# Names are there at a later call of a session, as in pg_leakhunt_suspects; a rate is,
+# while it goes on leaking.
 $leaking = leak_in('leak_named', "$ENV{LEAKER}.so");
 my $scraper = $node->background_psql('postgres');
-wait_until(sub { $scraper->query_safe($suspects) =~ /^suspect_bytes\|leak\|TopMemoryContext\|leaking_top.*\nsuspect_growth_bytes_per_second\|leak\|TopMemoryContext\|leaking_top/ },
-	'names are there at a later call');
+wait_until(sub { $leaking->query_safe('SELECT leak_named(100, 500)'); $scraper->query_safe($suspects) =~ /^suspect_bytes\|leak\|TopMemoryContext\|leaking_top.*\nsuspect_growth_bytes_per_second\|leak\|TopMemoryContext\|leaking_top/ },
+	'a suspect has its name at a later call');
 is( $scraper->query_safe(q{
 		SELECT count(*) FROM pg_leakhunt_metrics m JOIN pg_leakhunt_suspects s USING (backend_type, verdict, context_name, site)
-		WHERE name = 'suspect_bytes' AND value = live_bytes AND score > 0.5}),
+		WHERE name = 'suspect_bytes' AND value = bytes AND score > 0.5}),
 	1, 'a suspect is that of pg_leakhunt_suspects');
-is(metric('suspects'), 1, 'and the only one');
+is(metric('suspects'), 1, 'there is one suspect');
 $scraper->query_safe("INSERT INTO pg_leakhunt_suppressions VALUES ('leak_top')");
-is($scraper->query_safe($suspects), '', 'it can be suppressed');
+is($scraper->query_safe($suspects), '', 'a suspect can be suppressed');
 $scraper->query_safe('DELETE FROM pg_leakhunt_suppressions');
-wait_until(sub { ask($node, "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'") == 3 }, 'three sessions');
+wait_until(sub { ask($node, "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'") == 3 }, 'three sessions are left');
 is(join(' ', glob('/proc/' . session_pid($scraper) . '/task/*/children')) && slurp_file('/proc/' . session_pid($scraper) . '/task/' . session_pid($scraper) . '/children'),
-	'', 'nobody is left who looks up names') if -e "/proc/$$/task/$$/children";
+	'', 'no process is left that looks up names') if -e "/proc/$$/task/$$/children";
 $scraper->quit;
+
+# A stack that is wrong, as a debugger makes believe: in the figures while the process
+# lives, and in the log when it exits.
+is(metric('wrong_stacks'), 0, 'wrong_stacks is 0 where no stack is wrong');
+SKIP:
+{
+	my $wronged = $node->background_psql('postgres');
+	my $pid = session_pid($wronged);
+	my $output = qx(gdb -n -batch -p $pid -ex 'set *(unsigned int *) &plh_unwind_wrong_stacks = 2' 2>&1);
+
+	skip 'gdb may not trace here', 5 unless $output =~ /detached/;
+	$wronged->query_safe('SET pg_leakhunt.sample_interval = 1; PREPARE kept AS SELECT count(*) FROM pg_class');
+	is(metric('wrong_stacks'), 2, 'wrong stacks are counted');
+	$wronged->quit;
+	is_gone("/proc/$pid", 'a session with wrong stacks ends');
+	my @lines = grep { /\[$pid\]/ } split /\n/, slurp_file($node->logfile);
+	is(scalar(grep { /LOG:  pg_leakhunt may have shown wrong stacks of process $pid$/ } @lines), 1, 'the log tells of wrong stacks once');
+	is(scalar(grep { /DETAIL:  2 remembered stacks differed from libunwind's\./ } @lines), 1, 'the log tells how many stacks were wrong');
+	is(scalar(grep { /HINT:  This is a bug in pg_leakhunt/ } @lines), 1, 'the log tells what to do about wrong stacks');
+}
 
 # Samples that are lost, and a process that crashes.
 my $losing = $node->background_psql('postgres');
 $losing->query_safe("SET pg_leakhunt.sample_interval = 1; SELECT allocate_in_critical_section(100, 1000)");
 $node->poll_query_until('postgres', q{
 	SELECT value > 0 AND value = (SELECT sum(samples_dropped) FROM pg_leakhunt_processes)
-	FROM pg_leakhunt_metrics WHERE name = 'samples_dropped'}) or fail('lost samples');
+	FROM pg_leakhunt_metrics WHERE name = 'samples_dropped'}) or fail('lost samples are counted');
 is(metric('processes_crashed'), 0, 'no process has crashed');
 kill 'KILL', session_pid($losing);
 $node->poll_query_until('postgres', q{
 	SELECT value > 0 AND value = (SELECT count(*) FROM pg_leakhunt_processes WHERE state = 'crashed')
-	FROM pg_leakhunt_metrics WHERE name = 'processes_crashed'}) or fail('crashed processes');
+	FROM pg_leakhunt_metrics WHERE name = 'processes_crashed'}) or fail('crashed processes are counted');
 
 # Whether malloc is sampled: of no server that has not preloaded the library.
 is(metric('malloc_tracked'), 0, 'malloc is not sampled where its library is not preloaded');
@@ -207,22 +230,22 @@ $node->stop;
 	local %ENV = (%ENV, preloaded($node));
 	$node->start;
 }
-is(metric('malloc_tracked'), 1, 'but where it is');
+is(metric('malloc_tracked'), 1, 'malloc is sampled where its library is preloaded');
 set_and_reload($node, 'pg_leakhunt.track_malloc' => 'off');
-is(metric('malloc_tracked'), '', 'nothing is said where it is not wanted');
+is(metric('malloc_tracked'), '', 'malloc_tracked is not shown where track_malloc is off');
 set_and_reload($node, 'pg_leakhunt.track_malloc' => 'on');
 $node->stop;
 
 # Where only sessions load it that use it.
 $node->append_conf('postgresql.conf', "shared_preload_libraries = ''");
 $node->start;
-is(metric('loaded'), 0, 'it is not loaded in all');
+is(metric('loaded'), 0, 'loaded is 0 where each session loads the module by itself');
 is(ask($node, q{
 		SELECT (SELECT sum(value) FROM pg_leakhunt_metrics WHERE name = 'processes') -
 			(SELECT value FROM pg_leakhunt_metrics WHERE name = 'processes_unsampled') <= 1}),
-	't', 'and processes without a profile take no samples');
+	't', 'processes without a profile count as unsampled');
 # a session that asks may get a profile while it does
-unlike(ask($node, $compare), qr/^(?:processes|rss)/m, 'what the kernel tells is known all the same');
+unlike(ask($node, $compare), qr/^(?:processes|rss)/m, 'the number and the memory of processes are known where each session loads the module');
 $node->stop;
 
 done_testing();

@@ -37,7 +37,7 @@ my $dump = 'SELECT leak_top(1000, 3000)';
 
 sub exit_dumps
 {
-	my @files = glob("$dumps/*.exit.heap");
+	my @files = glob("$dumps/*.exit.profile");
 
 	return scalar @files;
 }
@@ -53,7 +53,7 @@ sub calls_at_exit
 	$session->query_safe($sql);
 	$session->query_safe("SET pg_leakhunt.sample_interval = '1GB'");
 	die "process $pid shows no profile" if !-e "$directory/$pid";
-	$faults->count($function);
+	$faults->count($function, $pid);
 	$session->quit;
 	die if problem_at_exit($node, $pid);
 	$faults->clear;
@@ -61,28 +61,29 @@ sub calls_at_exit
 }
 
 # A session that leaves a dump does not sync it; somebody who asks for one waits for that.
-is(calls_at_exit($dump, 'fsync'), 0, 'a dump: no fsync');
-is(exit_dumps(), 1, 'it is there');
+is(calls_at_exit($dump, 'fsync'), 0, 'an exit with a dump calls no fsync');
+is(exit_dumps(), 1, 'an exit with a dump leaves it');
 my $asking = $node->background_psql('postgres');
 $faults->count('fsync');
 like($asking->query_safe('SELECT pg_leakhunt_dump(pg_backend_pid())'),
-	qr/manual/, 'a dump on request');
+	qr/manual/, 'a dump is written on request');
 $faults->clear;
-is($faults->calls, 2, 'is synced, and so is the folder');
+is($faults->calls, 2, 'a dump on request is synced, and so is the folder');
 $asking->quit;
 
 # The folder is as full as it gets, and others have put files there.
-append_to_file("$dumps/$_.1.exit.heap", 'an old dump') for 1_000_001 .. 1_000_100;
+append_to_file("$dumps/$_.1.exit.profile", 'an old dump') for 1_000_001 .. 1_000_100;
 append_to_file("$dumps/somebody's file $_", '') for 1 .. $foreign_files;
-utime(time - 7200, time - 7200, glob("$dumps/1000*.exit.heap")) or die $!;
+utime(time - 7200, time - 7200, glob("$dumps/1000*.exit.profile")) or die $!;
 
 # One that leaves no dump has a megabyte and a profile, which it removes if it is
 # its own.
-is(calls_at_exit($no_dump, $_), 0, "no dump: no $_")
+my %there = map { $_ => 1 } glob("$dumps/*.exit.profile");
+is(calls_at_exit($no_dump, $_), 0, "an exit without a dump does not call $_")
   for qw(fsync getdents64 mkdir posix_fallocate renameat2 write);
-is(calls_at_exit($no_dump, 'unlink'), 2, 'only its profile and its baseline are removed');
-is(calls_at_exit($no_dump, 'lstat'), 1, 'and nothing is looked at but its profile');
-is(exit_dumps(), 101, 'there is none');
+is(calls_at_exit($no_dump, 'unlink'), 2, 'an exit without a dump removes only its profile and its baseline');
+is(calls_at_exit($no_dump, 'lstat'), 1, 'an exit without a dump looks at no file but its profile');
+is(scalar(grep { !$there{$_} } glob("$dumps/*.exit.profile")), 0, 'an exit without a dump leaves none');
 
 # Sessions that all end at a time; returns how often they called a function.
 my $script = $node->basedir . '/dump.sql';
@@ -90,7 +91,6 @@ append_to_file($script, "$dump;\n");
 sub calls_of_many
 {
 	my ($function) = @_;
-	my $offset = -s $node->logfile;
 
 	$faults->count($function);
 	$node->command_ok(
@@ -99,33 +99,32 @@ sub calls_of_many
 			'-h', $node->host, '-p', $node->port, 'postgres'
 		],
 		"$sessions sessions end");
-	wait_until(
-		sub {
-			$sessions == (() = slurp_file($node->logfile, $offset) =~
-				  /LOG:  leak approximation summary: .*\.exit\.heap"/g);
-		},
-		'each with a dump');
+	wait_until(sub { sessions_left($node) == 0 }, 'many sessions are over');
 	$faults->clear;
 	return $faults->calls;
 }
-is(calls_of_many('fsync'), 0, 'many dumps: no fsync');
+is(calls_of_many('renameat2'), $sessions, 'each of many sessions leaves a dump');
+is(calls_of_many('fsync'), 0, 'many exits with dumps call no fsync');
 
 # One in eight looks for old dumps, by chance.
 my $rounds = 3;
 my $reads = 0;
 $reads += calls_of_many('getdents64') for 1 .. $rounds;
-cmp_ok(exit_dumps(), '<', 101 + (1 + $rounds) * $sessions, 'old dumps are removed');
+cmp_ok(exit_dumps(), '<', 101 + (2 + $rounds) * $sessions, 'many exits remove old dumps');
 
 # Where few dumps are kept, each does, as one more would be many: it reads the folder
-# once, and looks at what may be an old dump of an exit only.
+# once, and looks at each dump and each text twice, for itself and for the other.  The
+# keeper, which removes what is now too much, must have done so.
 set_and_reload($node, 'pg_leakhunt.dump_keep' => 10);
-my $before = exit_dumps();
-is(calls_at_exit($dump, 'lstat') - 1, $before + 1, 'each looks at all dumps, where few are kept');
+wait_until(sub { exit_dumps() == 10 }, 'the keeper removes what settings no longer allow');
+my $files = () = glob("$dumps/*.profile $dumps/*.heap");
+is(calls_at_exit($dump, 'lstat') - 1, 2 * ($files + 2), 'an exit looks at all dumps and the new one, where few are kept');
+is(exit_dumps(), 10, 'an exit removes one dump for the new one, where few are kept');
 my $reads_of_one = calls_at_exit($dump, 'getdents64');
-cmp_ok($reads_of_one, '<=', 2 + $foreign_files / 100, 'and reads the folder once');
-cmp_ok($reads_of_one, '>', 1, 'which has many files');
-cmp_ok($reads, '>', 0, 'of many, some read it');
-cmp_ok($reads, '<=', $rounds * $sessions / 2 * ($reads_of_one + 1), 'but by far not all')
+cmp_ok($reads_of_one, '<=', 2 + $foreign_files / 100, 'an exit reads the folder once, where few dumps are kept');
+cmp_ok($reads_of_one, '>', 1, 'one call does not read the folder of many files');
+cmp_ok($reads, '>', 0, 'some of many exits read the folder');
+cmp_ok($reads, '<=', $rounds * $sessions / 2 * ($reads_of_one + 1), 'most of many exits do not read the folder')
   or diag("$reads reads, $reads_of_one for once");
 note("$reads reads by " . $rounds * $sessions . " sessions, $reads_of_one for once");
 

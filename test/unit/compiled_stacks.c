@@ -11,7 +11,7 @@
 #define UNW_LOCAL_ONLY
 #include <libunwind.h>
 
-#include "base/call_frame_info.h"
+#include "stack/call_frame_info.h"
 #include "stacks.h"
 #include "tap.h"
 
@@ -19,13 +19,11 @@
 int
 outer(const PlhStack *stack, uintptr_t function, const uintptr_t **addresses)
 {
-	uintptr_t	start = 0;
-	uintptr_t	end = 0;
+	PlhCodeRange code = {0};
 	int			i = 0;
 
-	(void) plh_unwind_function_of(function, &start, &end);
-	while (i < stack->depth &&
-		   (stack->addresses[i] < start || stack->addresses[i] >= end))
+	(void) plh_unwind_function_of(function, &code);
+	while (i < stack->depth && !plh_code_range_has(&code, stack->addresses[i]))
 		i++;
 	*addresses = stack->addresses + i;
 	return stack->depth - i;
@@ -63,7 +61,7 @@ check_stack(int number)
 }
 
 /*
- * Call code, of which so many functions were compiled.  Its stack must go on behind this
+ * Call code, of which "compiled" functions were compiled.  Its stack must go on behind this
  * function.
  */
 static pg_noinline void
@@ -131,16 +129,16 @@ test_other_library(const char *program)
 		return;
 	dlclose(library);
 	in_library = load(program, "passing_small.so", &library);
-	ok(in_library == large, "another one takes its place");
-	ok(is_right_through_library(2), "and the stack goes through that");
+	ok(in_library == large, "another library takes the place of the one before");
+	ok(is_right_through_library(2), "a stack goes through the library in the place of another");
 	for (int i = 0; i < 3; i++)
 		right &= is_right_through_library(2);
-	ok(right && was_known == PLH_HAVE_UNWIND_RULES, "and is remembered, too");
+	ok(right && was_known == PLH_HAVE_UNWIND_RULES, "a stack through the library in the place of another is remembered");
 	dlclose(library);
 	in_library = load(program, "passing_large.so", &library);
-	ok(in_library == large, "the first one comes back");
-	ok(is_right_through_library(1), "and is not taken for the other");
-	ok(plh_unwind_wrong_stacks == 0, "no stack was wrong meanwhile");
+	ok(in_library == large, "the first library comes back");
+	ok(is_right_through_library(1), "a stack through the first library is not taken for one of the other");
+	ok(plh_unwind_wrong_stacks == 0, "no stack was wrong while libraries came and went");
 	dlclose(library);
 }
 
@@ -156,7 +154,7 @@ test_other_library(const char *program)
 static uint8 *pages;
 
 /*
- * Compile a function whose frame has so many bytes, "place" bytes into its page, where
+ * Compile a function with a frame of that size, "place" bytes into its page, where
  * another one may have been.  Without a table its caller can't be found.
  */
 static CompiledFunction
@@ -249,33 +247,33 @@ test_compiled_code(void)
 	ok(was_right && was_known, "a stack goes on behind code that was compiled at run time");
 	(void) compile(0, 88, true);
 	call_compiled(function, check_stack);
-	ok(was_right, "also when there is other code at the same place");
+	ok(was_right, "a stack goes on behind other compiled code at the same place");
 	begin_to_compile();
 	function = compile(0, 40, true);
 	call_compiled(function, check_stack);
-	ok(was_right, "or in other memory at the same place");
+	ok(was_right, "a stack goes on behind compiled code in other memory at the same place");
 
 	inner = compile(128, 104, true);
 	function = compile(0, 40, true);
 	for (int i = 0; i < 3; i++)
 		call_compiled(function, call_inner);
-	ok(was_right && was_known, "two such functions can be on a stack");
+	ok(was_right && was_known, "two compiled functions can be on a stack");
 	function = compile(512, 56, true);
 	call_compiled(function, call_inner);
-	ok(was_right, "the table is looked for again");
+	ok(was_right, "the table of compiled code is looked for again");
 
 	function = compile(0, 72, true);
 	damage_table(0);
 	call_compiled(function, check_stack);
-	ok(!was_known, "a damaged table has no consequences");
+	ok(!was_known, "a stack over a damaged table is not remembered");
 	function = compile(0, 24, false);
 	call_compiled(function, check_stack);
-	ok(!was_known, "without a table it is left to libunwind");
+	ok(!was_known, "a stack over code without a table is left to libunwind");
 	begin_to_compile();
 	function = compile(0, 24, true);
 	for (int i = 0; i < 10 && !was_right; i++)
 		call_compiled(function, check_stack);
-	ok(was_right, "which has no consequences for long");
+	ok(was_right, "stacks are right again soon after a table that was missing");
 	ok(plh_unwind_wrong_stacks == 0, "stacks with compiled code are right when they are compared");
 }
 

@@ -12,8 +12,17 @@
 #include "dump_file.h"
 #include "sound_profile.h"
 
+#include "profile/dump_copy.c"
+
 static int	file = -1;
 static char path[64];
+
+/* Nobody waits for a disk here. */
+int
+pg_fsync(int fd)
+{
+	return 0;
+}
 
 void
 open_dump_file(void)
@@ -58,12 +67,32 @@ get_file(void)
 Text
 write_dump(const PlhProfileImage *image, const PlhDumpExtras *extras)
 {
-	uint32		live_sites;
-
 	if (ftruncate(file, 0) != 0 || lseek(file, 0, SEEK_SET) != 0 ||
-		plh_dump_writer_write(file, image, extras, &live_sites) != 0)
+		write_file(dup(file), image, extras) != 0)
 		abort();
 	return get_file();
+}
+
+/*
+ * Make the size and the checksum of a file right, whatever else is in it.
+ */
+void
+mend_foot(Text *text)
+{
+	PlhDumpFoot foot;
+	pg_crc32c	checksum;
+
+	if (text->bytes < sizeof(foot))
+		return;
+	memcpy(&foot, text->data + text->bytes - sizeof(foot), sizeof(foot));
+	foot.file_bytes = text->bytes;
+	memcpy(foot.magic, PLH_DUMP_MAGIC, sizeof(foot.magic));
+	memcpy(text->data + text->bytes - sizeof(foot), &foot, sizeof(foot));
+	INIT_CRC32C(checksum);
+	COMP_CRC32C(checksum, text->data, text->bytes - sizeof(checksum));
+	FIN_CRC32C(checksum);
+	memcpy(text->data + text->bytes - sizeof(checksum), &checksum,
+		   sizeof(checksum));
 }
 
 static void
@@ -71,8 +100,7 @@ read_file(void *arg)
 {
 	Attempt    *attempt = arg;
 
-	attempt->dump = plh_dump_reader_read(path, attempt->header_only ?
-										 PLH_DUMP_HEADER : PLH_DUMP_SITES);
+	attempt->dump = plh_dump_reader_read(path, attempt->header_only);
 }
 
 /*
@@ -110,12 +138,12 @@ use_dump(const PlhDump *dump, bool drawn)
 	plh_profile_image_adopt(image, header, dump->image->bytes);
 	image->alive = false;
 	image->crashed = dump->image->crashed;
-	image->symbols = dump->image->symbols;
+	image->names = dump->image->names;
 	if (baseline == NULL)
 		baseline = half_of_profile(image);
 	(void) walk_profile(image, baseline);
 	judge_profile(image, baseline);
-	dump_profile(image, baseline);
+	dump_profile(image);
 	if (drawn)
 		draw_profile(image, baseline);
 	free(header);

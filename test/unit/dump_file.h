@@ -5,10 +5,10 @@
 #ifndef DUMP_FILE_H
 #define DUMP_FILE_H
 
-#include "dump/dump_writer.h"
+#include "profile/dump_copy.h"
 #include "reader/dump_reader.h"
 
-/* The text of a dump. */
+/* The bytes of a file. */
 typedef struct Text
 {
 	char	   *data;
@@ -27,6 +27,7 @@ extern void close_dump_file(void);
 extern void set_dump_file(const Text *text);
 extern Text write_dump(const PlhProfileImage *image,
 					   const PlhDumpExtras *extras);
+extern void mend_foot(Text *text);
 extern int	read_dump(Attempt *attempt);
 extern bool is_dump_error(int sqlstate);
 extern void use_dump(const PlhDump *dump, bool drawn);

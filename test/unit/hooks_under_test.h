@@ -16,7 +16,7 @@
 #include "sampler/control.h"
 #include "sampler/method_patch.h"
 
-static void poll_stub(PlhControlWish *wish);
+static void poll_stub(PlhControlRequest *polled);
 static int64 next_gap(pg_prng_state *prng, uint32 interval);
 static int64 clock_stub(clockid_t clock);
 
@@ -30,6 +30,7 @@ static int64 clock_stub(clockid_t clock);
 #undef plh_clock_us
 
 #include "sampler/owner.h"
+#include "sampler/upkeep.h"
 
 /* What the hooks refer to and these tests never get to, or need not do. */
 bool		plh_enabled = true;
@@ -69,9 +70,14 @@ plh_unwind_capture(PlhStack *stack, int max_depth, bool is_frequent)
 }
 
 uint32
-plh_statement_current(void)
+plh_current_site_statement(void)
 {
 	return 0;
+}
+
+void
+plh_statement_peaks_grown(void)
+{
 }
 
 bool
@@ -85,18 +91,13 @@ plh_owner_settings_changed(uint32 sample_interval, int scope)
 {
 }
 
-void
-plh_owner_sampled(void)
-{
-}
-
-uint32		plh_owner_samples_not_kept;
-static int	looks;				/* around, at samples that are not kept */
+uint32		plh_upkeep_samples_not_kept;
+static int	upkeeps;			/* after samples that are not kept */
 
 void
-plh_owner_sample_not_kept(void)
+plh_upkeep_run(PlhUpkeepEvent event, int64 now_us)
 {
-	looks++;
+	upkeeps += event == PLH_UPKEEP_SAMPLE_NOT_KEPT;
 }
 
 const char *
@@ -111,7 +112,7 @@ plh_method_patch_install(const PlhMethods *new_hooks)
 	return NULL;
 }
 
-static PlhControlWish request;	/* that is there */
+static PlhControlRequest request;	/* that is there */
 static uint32 request_number;
 static int	polls;
 static int	draws;				/* of gaps */
@@ -120,11 +121,11 @@ static uint32 gap_interval;		/* that it was drawn for */
 static pg_prng_state gaps;
 
 static void
-poll_stub(PlhControlWish *wish)
+poll_stub(PlhControlRequest *polled)
 {
 	polls++;
-	*wish = request;
-	plh_control_seen = request_number;
+	*polled = request;
+	plh_control_seen.changes = request_number;
 }
 
 /* Gaps of all lengths, many times a poll's and none among them. */

@@ -43,11 +43,11 @@ begin_session(Session *session, int seed, uint32 interval)
 	pg_prng_seed(&session->prng, seed);
 	session->interval = interval;
 	session->countdown = plh_sampling_gap(&session->prng, interval);
-	plh_fixed.max_profile_size = 8 * 1024 * 1024;
+	plh_load_settings.max_profile_size = 8 * 1024 * 1024;
 	MyProc = &session->proc;
 	begin_transaction(session, 1);
 	if (!plh_profile_begin())
-		ok(false, "a profile for the session");
+		ok(false, "a profile for the session begins");
 }
 
 void
@@ -55,7 +55,7 @@ end_session(void)
 {
 	plh_profile_forget();
 	MyProc = NULL;
-	plh_fixed.max_profile_size = 1024 * 1024;
+	plh_load_settings.max_profile_size = 1024 * 1024;
 }
 
 /* The site of samples that the statement takes now. */
@@ -71,6 +71,13 @@ site_of(const Session *session, Allocator allocator, const char *context,
 	stack.truncated = false;
 	stack.buffer[0] = ALLOCATOR_ADDRESS(allocator);
 	stack.buffer[1] = 0x100000;
+	if (session->routine_line > 0)
+	{
+		stack.buffer[stack.depth++] = 1 +
+			PLH_ROUTINE_FRAME(PLH_LANGUAGE_PLPGSQL, session->routine_line,
+							  plh_profile_string("shop.add_items()", PLH_CONTEXT_NAME_MAX));
+		stack.routines = 1;
+	}
 	key.stack = allocator == NOBODY ? 0 : plh_profile_stack(&stack);
 	key.context_name = plh_profile_string(context, PLH_CONTEXT_NAME_MAX);
 	key.statement = plh_profile_statement(0, session->statement);
@@ -87,6 +94,7 @@ allocate_for(Session *session, Allocator allocator, const char *context,
 {
 	PlhDraw		draw;
 	uint32		site;
+	uint32		tick;
 
 	session->countdown -= size;
 	if (session->countdown > 0)
@@ -94,9 +102,9 @@ allocate_for(Session *session, Allocator allocator, const char *context,
 	session->countdown = plh_sampling_gap(&session->prng, session->interval);
 	draw = plh_sampling_draw(&session->prng, size, session->interval);
 	site = site_of(session, allocator, context, lifetime);
-	plh_profile_counters_add(site, size, draw);
+	tick = plh_profile_counters_add(site, size, draw);
 	if (!kept)
-		plh_profile_counters_subtract(site, size, draw);
+		plh_profile_counters_subtract(site, size, draw, tick);
 }
 
 /* The same for what a session keeps. */

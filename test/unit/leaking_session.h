@@ -37,6 +37,7 @@ typedef struct Session
 	int64		countdown;
 	PGPROC		proc;			/* has the number of the transaction */
 	char		statement[128]; /* that runs */
+	int			routine_line;	/* of PL/pgSQL; 0: none */
 	bool		relations[2000];	/* are cached */
 	bool		functions[500];
 	bool		table;			/* is filled */

@@ -3,7 +3,8 @@
  *	  Tests of what reads: profiles and dumps of other processes, which may be
  *	  damaged in any way, and what is made of them.
  *
- * UNIT_ROUNDS=N tries N times as often what is tried at random.
+ * UNIT_ROUNDS=N tries N times as often what is tried at random.  UNIT_STOP=1 ends
+ * the tests at the first that fails.
  */
 #include "postgres.h"
 
@@ -17,12 +18,16 @@ main(void)
 	plh_guard_held = true;
 
 	try_begins(NULL, 0, 0);
+	test_hashes();
 	test_images();
 	test_dump_files();
 	test_damaged_dumps();
+	test_layouts();
+	test_followed_parts();
 	test_baselines();
 	test_profile_files();
 	test_reuse();
+	test_changing_profiles();
 	test_suppression();
 	test_pictures();
 	test_merges();

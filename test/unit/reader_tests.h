@@ -7,6 +7,7 @@
 
 #include "tap.h"
 
+extern void test_hashes(void);
 extern void test_images(void);
 extern void test_dump_files(void);
 extern void test_damaged_dumps(void);
@@ -16,5 +17,8 @@ extern void test_pictures(void);
 extern void test_merges(void);
 extern void test_profile_files(void);
 extern void test_reuse(void);
+extern void test_layouts(void);
+extern void test_followed_parts(void);
+extern void test_changing_profiles(void);
 
 #endif							/* READER_TESTS_H */

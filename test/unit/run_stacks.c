@@ -17,8 +17,8 @@
 #include <sys/time.h>
 #include <ucontext.h>
 
-#include "base/modules.h"
-#include "base/unwind.c"
+#include "stack/modules.h"
+#include "stack/unwind.c"
 
 #include "stacks.h"
 #include "tap.h"
@@ -35,6 +35,7 @@ static sigjmp_buf jump;
 static volatile long jumps;
 static volatile sig_atomic_t in_capture;
 static volatile sig_atomic_t handled;
+static volatile sig_atomic_t signals;	/* those included that met a capture */
 
 /* Ways to get to a stack which is not all of plain frames, or not in one place. */
 typedef enum Way
@@ -329,6 +330,8 @@ go_on(int level)
 static void
 handler(int signal_number)
 {
+	signals++;
+
 	/* the memo is guarded against that where it is used */
 	if (in_capture)
 		return;
@@ -362,10 +365,44 @@ test_wrong_memo(void)
 		if (i > 1)
 			ok(plh_unwind_wrong_stacks == 1 && stack.known == NULL &&
 			   stack.addresses[0] != (address ^ 4),
-			   i == 2 ? "one that is remembered wrongly is seen, and counted" :
-			   "from then on libunwind alone is asked");
+			   i == 2 ? "a stack that is remembered wrongly is seen, and counted" :
+			   "after a wrong stack libunwind alone is asked");
 	}
 }
+
+#ifdef __x86_64__
+
+/*
+ * A function whose last act is a call that does not return, and the next one, which
+ * begins right behind the call and has a smaller frame.
+ */
+extern void ends_with_call(void);
+extern char begins_behind_call[];
+
+asm(".text\n"
+	"ends_with_call:\n"
+	".cfi_startproc\n"
+	"subq $88, %rsp\n"
+	".cfi_adjust_cfa_offset 88\n"
+	"call abort\n"
+	".cfi_endproc\n"
+	"begins_behind_call:\n"
+	".cfi_startproc\n"
+	"ret\n"
+	".cfi_endproc\n");
+
+/* A return address belongs to the function that calls, even if the next begins there. */
+static void
+test_last_call(void)
+{
+	PlhUnwindRule *rule = plh_unwind_rules_find((uintptr_t) begins_behind_call);
+
+	ok(rule->kind == PLH_RULE_CALLER && rule->cfa_offset == 96,
+	   "the call at a function's end has the rule of that function");
+	plh_unwind_rules_forget();
+}
+
+#endif
 
 #define RULES_IN_USE 500
 
@@ -391,6 +428,62 @@ test_rules_in_use(void)
 
 #endif							/* PLH_HAVE_UNWIND_RULES */
 
+/* Deep enough that the innermost frames do not tell where the first call was made. */
+__attribute__((optimize("no-omit-frame-pointer")))
+static pg_noinline void
+nested(int level)
+{
+	if (level == 0)
+		capture();
+	else
+		nested(level - 1);
+	asm volatile ("");
+}
+
+/* Calls the same from two places. */
+__attribute__((optimize("no-omit-frame-pointer")))
+static pg_noinline void
+call_from_two_places(bool first)
+{
+	if (first)
+	{
+		nested(5);
+		asm volatile ("nop");
+	}
+	else
+	{
+		nested(5);
+		asm volatile ("nop; nop");
+	}
+}
+
+/* Stacks that differ in one return address, beside frame pointers that are the same. */
+static void
+test_return_addresses(void)
+{
+	for (volatile int i = 0; i < 200; i++)
+		call_from_two_places(draw(2) == 0);
+	ok(differences == 0 && plh_unwind_wrong_stacks == 0,
+	   "stacks that differ in one return address are told apart");
+}
+
+/*
+ * Let a signal come once in so many microseconds, if the last one has come.  One that
+ * came again and again would leave a slow machine no time for anything else, as each
+ * handler captures a stack.
+ */
+static void
+start_timer(int delay_us)
+{
+	static sig_atomic_t awaited = -1;
+	struct itimerval timer = {.it_value = {0, delay_us}};
+
+	if (awaited == signals)
+		return;
+	awaited = signals;
+	setitimer(ITIMER_REAL, &timer, NULL);
+}
+
 /*
  * Capture stacks at random, of which every other begins with one of the ways.  Jumps
  * leave what they come from, whose words stay on the stack.
@@ -399,21 +492,20 @@ static void
 test_stacks(void)
 {
 	static const char *const names[WAYS] = {
-		[ON_CONTEXT] = "on the stack of another context",
-		[ON_CONTEXT_IN_STACK] = "which may be a part of this one",
-		[BY_SIGNAL] = "in signal handlers",
-		[BY_SIGNAL_ON_STACK] = "on their own stack",
-		[WITHOUT_RULES] = "behind code without rules",
-		[BY_EXCEPTION] = "while exceptions are thrown",
+		[ON_CONTEXT] = "stacks are captured on the stack of another context",
+		[ON_CONTEXT_IN_STACK] = "stacks are captured on a stack within the stack",
+		[BY_SIGNAL] = "stacks are captured in signal handlers",
+		[BY_SIGNAL_ON_STACK] = "stacks are captured in signal handlers on their own stack",
+		[WITHOUT_RULES] = "stacks are captured behind code without rules",
+		[BY_EXCEPTION] = "stacks are captured while exceptions are thrown",
 	};
-	struct itimerval timer = {{0, 300}, {0, 300}};
 	int			count = rounds(200000);
 
 	handle_signals();
 	signal(SIGALRM, handler);
-	setitimer(ITIMER_REAL, &timer, NULL);
 	for (volatile int i = 0; i < count; i++)
 	{
+		start_timer(300);
 		if (sigsetjmp(jump, 1) == 0)
 		{
 			if (i % 2 == 0)
@@ -430,38 +522,41 @@ test_stacks(void)
 			in_capture = false;
 		}
 	}
-	memset(&timer, 0, sizeof(timer));
-	setitimer(ITIMER_REAL, &timer, NULL);
+	signal(SIGALRM, SIG_IGN);
 	printf("# %ld captures, %ld of them known, %ld differences, %ld jumps, %d in signal handlers\n",
 		   captures, remembered, differences, jumps, (int) handled);
 	ok(differences == 0, "stacks are those that libunwind finds");
-	ok(plh_unwind_wrong_stacks == 0, "also those that were compared when used");
+	ok(plh_unwind_wrong_stacks == 0, "no stack that was compared when used was wrong");
 #if PLH_HAVE_UNWIND_RULES
 	printf("# %u stacks were found again\n", hits);
-	ok(remembered > captures / 2, "most of them are known");
-	ok(hits > captures / 20, "many come again");
+	ok(remembered > captures / 2, "most stacks are known");
+	ok(hits > captures / 20, "many stacks come again");
 #else
-	ok(remembered == 0, "none is known");
+	ok(remembered == 0, "no stack is known without rules");
 #endif
-	ok(handled > 10, "some were captured when a timer's signal came");
+	ok(handled > 10, "some stacks were captured when a timer's signal came");
 	for (int way = 0; way < WAYS; way++)
 	{
-		printf("# %ld captures %s\n", captured_by[way], names[way]);
+		printf("# %ld captures: %s\n", captured_by[way], names[way]);
 		ok(captured_by[way] > count / 20, names[way]);
 	}
-	ok(jumps > count / 100, "and after jumps");
+	ok(jumps > count / 100, "stacks were captured after jumps");
 }
 
 int
 main(int argc, char **argv)
 {
-	plh_modules_start();
+	plh_modules_refresh();
 	plh_unwind_start();
 	own_text_count = 0;			/* nothing here is to be left out */
 #if PLH_HAVE_UNWIND_RULES
 	test_compiled_code();
 	test_rules_in_use();
+#ifdef __x86_64__
+	test_last_call();
 #endif
+#endif
+	test_return_addresses();
 	test_stacks();
 #ifdef __x86_64__
 	test_other_library(argv[0]);	/* libunwind takes longer from here on */

@@ -96,7 +96,7 @@ reap(void)
 {
 	uint32		number;
 
-	while ((number = plh_malloc_samples_next_marked()) != PLH_NO_MALLOC_SAMPLE)
+	while ((number = plh_malloc_samples_next_left()) != PLH_NO_MALLOC_SAMPLE)
 		end_sample(number);
 }
 
@@ -119,7 +119,7 @@ free_elsewhere(uint32 block)
 	uint32		number = claim(block);
 
 	if (number != PLH_NO_MALLOC_SAMPLE)
-		plh_malloc_samples_mark(number);
+		plh_malloc_samples_leave(number);
 	WRITE(nobodys[block], true);
 }
 
@@ -173,7 +173,7 @@ allocate(Party *party)
 	WRITE(is_sampled[block], next_random(party, 10) != 0);
 	sampled.site = block;
 	if (is_sampled[block])
-		is_live[block] = plh_malloc_samples_insert(block_at(block), &sampled);
+		is_live[block] = plh_malloc_samples_insert(block_at(block), &sampled) != NULL;
 	return block;
 }
 
@@ -222,7 +222,7 @@ count_unused(void)
 {
 	int			count = 0;
 
-	for (uint32 number = unused_samples; number != 0; number = sample_at(number)->next)
+	for (uint32 number = state.unused_samples; number != 0; number = sample_at(number)->next)
 		count += sample_at(number)->block == 0 ? 1 : MAX_SAMPLES;
 	return count;
 }
@@ -254,7 +254,7 @@ child_has_its_own(void)
 		for (uint32 i = 0; i < 1000; i++)
 			good &= plh_malloc_samples_claim(block_at(i)) == PLH_NO_MALLOC_SAMPLE;
 		for (uint32 i = 0; i < 1000; i++)
-			good &= plh_malloc_samples_insert(block_at(i), &sampled);
+			good &= plh_malloc_samples_insert(block_at(i), &sampled) != NULL;
 		for (uint32 i = 0; i < 500; i++)
 			(void) plh_malloc_samples_remove(plh_malloc_samples_claim(block_at(i)));
 		good &= count_in_chains() == 500 && count_unused() == 500;
@@ -337,11 +337,11 @@ test_threads(void)
 	empty_slots(&own);
 	printf("# %lld samples ended; %d were not found, %d not as they should\n",
 		   (long long) samples_ended, not_found, not_ended);
-	ok(not_found == 0, "who frees a block finds its sample, once");
-	ok(not_ended == 0 && count_live() == 0, "each sample ends, once");
+	ok(not_found == 0, "a free finds the sample of its block, once");
+	ok(not_ended == 0 && count_live() == 0, "each sample ends once");
 	ok(children > 0 && bad_children == 0, "forked children have samples of their own");
 	ok(count_in_chains() == 0, "no chain has a sample, and the filter is empty");
-	ok(count_unused() == high_samples, "all samples can be used again");
+	ok(count_unused() == state.high_samples, "all samples can be used again");
 }
 
 /* As many as there may be, and one more. */
@@ -363,9 +363,9 @@ test_many(void)
 		uint32		number = plh_malloc_samples_claim((void *) (i * 48));
 
 		REQUIRE(broken, number != PLH_NO_MALLOC_SAMPLE);
-		plh_malloc_samples_mark(number);
+		plh_malloc_samples_leave(number);
 	}
-	for (uint32 number; (number = plh_malloc_samples_next_marked()) != 0;)
+	for (uint32 number; (number = plh_malloc_samples_next_left()) != 0;)
 		(void) plh_malloc_samples_remove(number);
 	REQUIRE(broken, count_in_chains() == MAX_SAMPLES / 2);
 	REQUIRE(broken, count_unused() == MAX_SAMPLES / 2);
@@ -374,8 +374,8 @@ test_many(void)
 	for (uintptr_t i = MAX_SAMPLES; i > 0; i--)
 		(void) plh_malloc_samples_remove(plh_malloc_samples_claim((void *) (i * 48)));
 	REQUIRE(broken, count_in_chains() == 0 && count_unused() == MAX_SAMPLES);
-	REQUIRE(broken, high_samples == MAX_SAMPLES);
-	ok_unbroken(broken, "and room that was used is used again");
+	REQUIRE(broken, state.high_samples == MAX_SAMPLES);
+	ok_unbroken(broken, "room that was used is used again");
 }
 
 int

@@ -6,6 +6,7 @@
 
 #include "access/parallel.h"
 #include "access/xlog.h"
+#include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "postmaster/autovacuum.h"
 #include "replication/reorderbuffer.h"
@@ -17,8 +18,9 @@
 
 /* The settings and what else comes from the server. */
 bool		plh_track_malloc = true;
+bool		plh_track_queries = true;
 int			plh_sample_interval = 512 * 1024;
-PlhFixedSettings plh_fixed = {.max_profile_size = 1024 * 1024};
+PlhLoadSettings plh_load_settings = {.max_profile_size = 1024 * 1024};
 char		my_exec_path[MAXPGPATH] = "/tested/executable";
 MemoryContext TopMemoryContext;
 MemoryContext TopTransactionContext;
@@ -41,6 +43,13 @@ int			autovacuum_work_mem = -1;
 int			logical_decoding_work_mem = 65536;
 
 TimestampTz statement_start = 1;
+PlhLoadedCode loaded_code;
+
+PlhLoadedCode
+plh_malloc_callers_loaded(int pid)
+{
+	return loaded_code;
+}
 
 uint64
 GetSystemIdentifier(void)
@@ -91,4 +100,11 @@ reset_context(MemoryContext context)
 		context->reset_cbs = callback->next;
 		callback->func(callback->arg);
 	}
+}
+
+/* All characters are of one byte. */
+int
+pg_mbcharcliplen(const char *text, int bytes, int limit)
+{
+	return Min(bytes, limit);
 }

@@ -7,7 +7,11 @@
 
 #include "datatype/timestamp.h"
 
+#include "report/malloc_callers.h"
+
 extern TimestampTz statement_start; /* of the current statement */
+
+extern PlhLoadedCode loaded_code;	/* by each process */
 
 extern void reset_context(MemoryContext context);
 

@@ -12,19 +12,24 @@
 #include "utils/timestamp.h"
 
 #include "backend.h"
-#include "base/modules.h"
 #include "base/settings.h"
-#include "dump/dump_writer.h"
+#include "dump/heap_text.h"
+#include "pprof/pprof.h"
 #include "profile/profile.h"
 #include "profile/profile_counters.h"
+#include "profile/profile_courses.h"
+#include "profile/profile_records.h"
 #include "profile/profile_recycling.h"
+#include "profile/site_ages.h"
 #include "reader/baseline_file.h"
 #include "report/call_tree.h"
+#include "report/context_examples.h"
 #include "report/folded.h"
-#include "report/pprof.h"
 #include "report/top.h"
+#include "stack/modules.h"
 #include "sound_profile.h"
 #include "tap.h"
+#include "verdict/followed_parts.h"
 #include "verdict/suspect_evidence.h"
 #include "verdict/suspect_list.h"
 
@@ -53,6 +58,16 @@ address_of(pg_prng_state *prng)
 	}
 }
 
+/* A frame of a routine, in any language or in none that is known, as an address. */
+static uintptr_t
+routine_of(pg_prng_state *prng)
+{
+	uint32		name = plh_profile_string(names[random_below(prng, lengthof(names))],
+										  PLH_CONTEXT_NAME_MAX);
+
+	return 1 + PLH_ROUTINE_FRAME(random_below(prng, 8), random_below(prng, 1000), name);
+}
+
 /* A stack; 0 as of a process' start, now and then. */
 static uint32
 add_stack(pg_prng_state *prng)
@@ -65,8 +80,21 @@ add_stack(pg_prng_state *prng)
 	stack.depth = random_below(prng, 10) == 0 ? 0 : 1 + random_below(prng, 6);
 	stack.truncated = random_below(prng, 5) == 0;
 	for (int i = 0; i < stack.depth; i++)
-		stack.buffer[i] = address_of(prng);
+	{
+		bool		is_routine = random_below(prng, 6) == 0;
+
+		stack.routines += is_routine;
+		stack.buffer[i] = is_routine ? routine_of(prng) : address_of(prng);
+	}
 	return plh_profile_stack(&stack);
+}
+
+/* Let the samples of a site that are to come be some seconds younger than its first. */
+static void
+let_time_pass(uint32 site, uint32 ticks)
+{
+	((PlhSiteRecord *) ((char *) plh_profile + site))->births.first_tick -= ticks;
+	plh_profile->epoch++;
 }
 
 /* A site, and samples of it, some of which are gone again. */
@@ -77,6 +105,7 @@ add_site(pg_prng_state *prng, uint32 number)
 	PlhSiteKey	key = {0};
 	char		statement[64];
 	uint32		site;
+	uint32		epoch;
 	bool		gone;			/* hold nothing in the end */
 
 	snprintf(statement, sizeof(statement), "SELECT '%s', x%u", name, number);
@@ -87,16 +116,37 @@ add_site(pg_prng_state *prng, uint32 number)
 		key.statement = plh_profile_statement(random_below(prng, 2) *
 											  pg_prng_uint64(prng), statement);
 	site = plh_profile_site(&key);
+	epoch = plh_profile->epoch;
 	gone = random_below(prng, 4) == 0;
 	for (int i = random_below(prng, 40); i >= 0; i--)
 	{
+		if (i == 20)
+			let_time_pass(site, number % 100);
 		Size		size = 1 + random_below(prng, 10000);
 		PlhDraw		draw = plh_sampling_draw(prng, size, 4096);
+		uint32		tick = plh_profile_counters_add(site, size, draw);
 
-		plh_profile_counters_add(site, size, draw);
 		if (gone || random_below(prng, 4) == 0)
-			plh_profile_counters_subtract(site, size, draw);
+			plh_profile_counters_subtract(site, size, draw, tick);
 	}
+	plh_profile->epoch = epoch;
+}
+
+/* Add an example of what contexts are of, before those that they have. */
+static void
+add_example(pg_prng_state *prng, PlhContextRecord *context)
+{
+	const char *text = names[random_below(prng, lengthof(names))];
+	Size		bytes = offsetof(PlhExampleRecord, text) + strlen(text) + 1;
+	PlhExampleRecord *example = plh_profile_recycling_take(bytes);
+
+	example->next = context->examples;
+	example->flags = random_below(prng, 16);
+	example->contexts = random_below(prng, 100);
+	example->bytes = random_below(prng, 100000);
+	example->text_bytes = strlen(text);
+	memcpy(example->text, text, strlen(text));
+	context->examples = plh_profile_records_add(example, PLH_RECORD_EXAMPLE, bytes, 0);
 }
 
 static void
@@ -107,6 +157,37 @@ add_context(pg_prng_state *prng, uint32 name)
 
 	context->instances = random_below(prng, 10);
 	context->bytes = random_below(prng, 100000);
+	for (int i = random_below(prng, PLH_EXAMPLES); i > 0 && context->examples == 0; i--)
+		add_example(prng, context);
+}
+
+/*
+ * Let the contexts of two names, and two sites, be followed over time: at 8 points, from
+ * the third on.
+ */
+static void
+add_courses(pg_prng_state *prng)
+{
+	PlhDraw		exact = {.interval_bytes = 1};
+	PlhContextRecord *contexts[2];
+
+	for (int i = 0; i < lengthof(contexts); i++)
+		contexts[i] = plh_profile_context(plh_profile_string(names[i], PLH_CONTEXT_NAME_MAX), 0);
+	for (int point = 0; point < 8; point++)
+	{
+		for (int i = 0; i < lengthof(contexts); i++)
+			contexts[i]->bytes = point < 2 ? 0 : (point + 1) * 2000000;
+		if (point == 2)
+			for (int i = 0; i < 2; i++)
+			{
+				PlhSiteKey	key = {add_stack(prng), contexts[i]->context_name};
+
+				plh_profile_counters_add(plh_profile_site(&key), 5000000, exact);
+			}
+		plh_profile_courses_add_point(point);
+		plh_profile->history[point].at = (point + 1) * USECS_PER_SEC;
+		plh_profile->history_count = point + 1;
+	}
 }
 
 /* Who the process is. */
@@ -132,7 +213,7 @@ fill_header(PlhProfileHeader *header)
 	header->scope = PLH_SCOPE_ALL;
 	header->epoch = 100;
 	header->samples_taken = 12345;
-	header->private_bytes = 4096;
+	header->overhead_bytes = 4096;
 	header->lost_samples[PLH_LOSS_PROFILE] = 3;
 	header->lost_bytes[PLH_LOSS_PROFILE] = 300;
 }
@@ -156,7 +237,7 @@ give_up_records(void)
 }
 
 /*
- * A profile with so many sites at the most, made by the owner's own functions.
+ * A profile with at most that number of sites, made by the owner's own functions.
  * Some records are free, or used again.  To be freed by the caller.
  */
 PlhProfileHeader *
@@ -166,8 +247,8 @@ make_profile(int sites, uint64 seed)
 	pg_prng_state prng;
 
 	pg_prng_seed(&prng, seed);
-	plh_fixed.max_profile_size = 16 * 1024 * 1024;
-	plh_modules_start();
+	plh_load_settings.max_profile_size = 16 * 1024 * 1024;
+	plh_modules_refresh();
 	if (!plh_profile_begin())
 		abort();
 	plh_profile_counters_start();
@@ -180,9 +261,12 @@ make_profile(int sites, uint64 seed)
 	give_up_records();
 	for (int i = 0; i < 3; i++)
 		add_context(&prng, plh_profile_string(names[i], PLH_CONTEXT_NAME_MAX));
+	if (sites > 0)
+		add_courses(&prng);
 	fill_header(plh_profile);
 	copy = copy_profile(plh_profile, plh_profile->used_bytes);
 	plh_profile_counters_forget();
+	plh_profile_courses_forget();
 	plh_profile_forget();
 	return copy;
 }
@@ -222,11 +306,13 @@ walk_site(const PlhProfileImage *image, const PlhSiteRecord *site,
 	const PlhStatementRecord *statement =
 		plh_profile_image_statement(image, site->key.statement);
 	uint32		offset = plh_profile_image_offset(image, site);
+	PlhSiteAge	ages[PLH_SPANS];
 	const char *broken = NULL;
 	int64		bytes;
 	int64		count;
 
 	REQUIRE(broken, plh_profile_image_site(image, offset) == site);
+	REQUIRE(broken, plh_site_ages_list(ages, image, site, DT_NOEND) <= PLH_SPANS);
 	for (uint32 i = 0; stack != NULL && i < stack->depth; i++)
 	{
 		const PlhModuleRecord *module =
@@ -241,6 +327,27 @@ walk_site(const PlhProfileImage *image, const PlhSiteRecord *site,
 		REQUIRE(broken, is_text(statement->text, statement->text_bytes));
 	(void) plh_site_peak_bytes(image->header, site);
 	plh_baseline_site(baseline, offset, &bytes, &count);
+	return broken;
+}
+
+/* The parts that a history follows, of that kind. */
+static const char *
+walk_parts(const PlhProfileImage *image, PlhCourseKind kind)
+{
+	PlhFollowedParts *parts = plh_followed_parts_make(image, kind);
+	const char *broken = NULL;
+
+	REQUIRE(broken, parts->count <= PLH_COURSES);
+	REQUIRE(broken, parts->point_count <= PLH_HISTORY_POINTS);
+	for (int i = 0; i < parts->count; i++)
+	{
+		REQUIRE(broken, (parts->parts[i].site != NULL) == (kind == PLH_COURSE_SITE));
+		for (int point = 0; point < parts->point_count; point++)
+		{
+			REQUIRE(broken, plh_followed_parts_bytes(&parts->parts[i], point) >= -1);
+			REQUIRE(broken, plh_followed_parts_contexts(&parts->parts[i], point) >= -1);
+		}
+	}
 	return broken;
 }
 
@@ -263,12 +370,22 @@ walk_profile(const PlhProfileImage *image, const PlhBaseline *baseline)
 	position = 0;
 	while ((context = plh_profile_image_next_context(image, &position)) != NULL &&
 		   steps_left-- > 0)
+	{
+		char	   *texts[PLH_EXAMPLES];
+
 		(void) plh_profile_image_string(image, context->context_name);
+		(void) plh_context_examples_texts(context, image, 20, texts);
+		(void) plh_context_examples_sentence(context, image);
+	}
 	REQUIRE(broken, steps_left < image->bytes);
+	for (PlhCourseKind kind = PLH_COURSE_CONTEXTS; kind < PLH_COURSE_KINDS && broken == NULL; kind++)
+		broken = walk_parts(image, kind);
 	(void) plh_profile_image_module(image, PLH_IMAGE_MODULES - 1);
 	(void) plh_profile_image_module(image, PG_UINT32_MAX);
 	(void) plh_profile_image_lost_samples(image->header);
 	REQUIRE(broken, plh_profile_image_surely_live_bytes(image->header) >= 0);
+	REQUIRE(broken, plh_profile_image_held_bytes(image->header).bytes >= 0);
+	REQUIRE(broken, plh_profile_image_held_bytes(image->header).error_bytes >= 0);
 	return broken;
 }
 
@@ -279,21 +396,16 @@ judge_profile(const PlhProfileImage *image, const PlhBaseline *baseline)
 												 GetCurrentTimestamp());
 
 	for (int i = 0; i < list->count; i++)
-		(void) plh_suspect_evidence(&list->suspects[i].facts,
-									&list->suspects[i].judgement,
-									image);
+		(void) plh_suspect_evidence(&list->suspects[i], list, image, NULL);
 }
 
 void
-dump_profile(const PlhProfileImage *image, const PlhBaseline *baseline)
+dump_profile(const PlhProfileImage *image)
 {
-	static int	fd = -1;
-	PlhDumpExtras extras = {.reason = "manual",.baseline = baseline};
-	uint32		sites;
+	FILE	   *file = fopen("/dev/null", "w");
 
-	if (fd < 0)
-		fd = open("/dev/null", O_WRONLY);
-	(void) plh_dump_writer_write(fd, image, &extras, &sites);
+	(void) plh_heap_text_write(file, image, "manual", GetCurrentTimestamp());
+	fclose(file);
 }
 
 /*

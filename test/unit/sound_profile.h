@@ -21,8 +21,7 @@ extern const char *walk_profile(const PlhProfileImage *image,
 								const PlhBaseline *baseline);
 extern void judge_profile(const PlhProfileImage *image,
 						  const PlhBaseline *baseline);
-extern void dump_profile(const PlhProfileImage *image,
-						 const PlhBaseline *baseline);
+extern void dump_profile(const PlhProfileImage *image);
 extern void draw_profile(const PlhProfileImage *image,
 						 const PlhBaseline *baseline);
 

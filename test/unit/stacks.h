@@ -5,7 +5,7 @@
 #ifndef STACKS_H
 #define STACKS_H
 
-#include "base/unwind.h"
+#include "stack/unwind.h"
 
 /* Deeper than most stacks here are. */
 #define DEPTH 90

@@ -21,8 +21,10 @@ steady_leak(void)
 	facts.early.live_bytes = 50 * MB;
 	facts.early.at = SOME_TIME;
 	facts.counted_to = SOME_TIME + USECS_PER_HOUR;
-	facts.statements = 1;
-	facts.is_session = true;
+	facts.sites = facts.statements = 1;
+	facts.is_session = facts.is_alive = true;
+	facts.counts = 100;
+	facts.counted_early = true;
 	facts.transactions = 100;
 	return facts;
 }
@@ -39,29 +41,11 @@ fresh_growth(void)
 	facts.baseline_at = SOME_TIME;
 	facts.epochs = facts.age_epochs = 3;
 	facts.counted_to = SOME_TIME + USECS_PER_HOUR;
-	facts.statements = 1;
-	facts.is_session = true;
+	facts.sites = facts.statements = 1;
+	facts.is_session = facts.is_alive = true;
+	facts.counts = 100;
+	facts.counted_early = true;
 	facts.transactions = 3;
-	return facts;
-}
-
-PlhSuspectFacts
-large_query(void)
-{
-	PlhSuspectFacts facts = {0};
-
-	facts.live_bytes = facts.total_bytes = 100 * MB;
-	facts.limit_bytes = 20 * MB;
-	facts.live_samples = 100;
-	facts.live_variance = 100.0 * MB * MB;
-	facts.epochs = facts.age_epochs = 3;
-	facts.early.epochs = 2;
-	facts.early.live_samples = 50;
-	facts.early.live_bytes = 50 * MB;
-	facts.early.at = SOME_TIME;
-	facts.counted_to = SOME_TIME + USECS_PER_SEC;
-	facts.statements = 1;
-	facts.transactions = 1;
 	return facts;
 }
 
@@ -69,4 +53,11 @@ bool
 is_judged(PlhSuspectFacts facts, PlhVerdict verdict)
 {
 	return plh_suspect_judge(&facts).verdict == verdict;
+}
+
+/* libpgcommon, which has palloc for programs, has no such function. */
+void *
+repalloc_huge(void *pointer, Size size)
+{
+	return repalloc(pointer, size);
 }

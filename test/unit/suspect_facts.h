@@ -20,9 +20,6 @@ extern PlhSuspectFacts steady_leak(void);
 /* All of it since the baseline, in a few epochs, an hour ago. */
 extern PlhSuspectFacts fresh_growth(void);
 
-/* What a query has taken in two seconds, twice of what it may. */
-extern PlhSuspectFacts large_query(void);
-
 /* Do facts come to that verdict? */
 extern bool is_judged(PlhSuspectFacts facts, PlhVerdict verdict);
 

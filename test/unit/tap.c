@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -27,6 +28,10 @@ static const char *try_what;
 static uint64 try_seed;
 static int64 try_number;
 
+/*
+ * Count a check.  The first that fails is the last of all if the environment
+ * variable UNIT_STOP is set.
+ */
 void
 ok(bool passed, const char *name)
 {
@@ -34,6 +39,8 @@ ok(bool passed, const char *name)
 	if (!passed)
 		failures++;
 	printf("%sok %d - %s\n", passed ? "" : "not ", tests, name);
+	if (!passed && getenv("UNIT_STOP") != NULL)
+		exit(1);
 }
 
 void

@@ -13,7 +13,7 @@
 #include "base/limits.h"
 #include "base/whole_io.h"
 #include "reader/baseline_file.h"
-#include "reader/private_part.h"
+#include "reader/unpublished_part.h"
 #include "reader_tests.h"
 #include "server.h"
 #include "sound_profile.h"
@@ -78,12 +78,12 @@ test_round_trip(const PlhProfileImage *image)
 	ok(plh_baseline_file_take(directory, image), "a baseline is taken");
 	baseline = plh_baseline_file_read(directory, image);
 	ok(baseline != NULL && baseline->taken_at == GetCurrentTimestamp() &&
-	   baseline->live_bytes == header->counters.live_bytes, "and read");
+	   baseline->live_bytes == header->counters.live_bytes, "a baseline that was taken is read");
 	ok_unbroken(baseline == NULL ? "it is there" :
 				compare_baseline(baseline, image),
-				"with what each site held, and nothing else");
+				"a baseline has what each site held, and nothing else");
 	ok(!plh_baseline_file_take("/nonexistent/deeper", image) && errno == ENOENT,
-	   "without a directory above it there is an error number");
+	   "a baseline without a directory above it sets an error number");
 }
 
 static void
@@ -99,30 +99,30 @@ test_refused(const PlhProfileImage *image)
 		write_file(header->pid, whole, bytes);
 		REQUIRE(broken, plh_baseline_file_read(directory, image) == NULL);
 	}
-	ok_unbroken(broken, "a file that ends anywhere is refused");
+	ok_unbroken(broken, "a baseline file that ends anywhere is refused");
 
 	whole->pid++;
 	write_file(header->pid, whole, bytes_of(whole));
 	ok(plh_baseline_file_read(directory, image) == NULL,
-	   "and one of another pid");
+	   "a baseline of another PID is refused");
 	whole->pid--;
 	whole->process_start++;
 	write_file(header->pid, whole, bytes_of(whole));
 	ok(plh_baseline_file_read(directory, image) == NULL,
-	   "and one of a former process of the same pid");
+	   "a baseline of a former process of the same PID is refused");
 	whole->process_start--;
 	whole->magic[7]++;
 	write_file(header->pid, whole, bytes_of(whole));
 	ok(plh_baseline_file_read(directory, image) == NULL,
-	   "and one of another version");
+	   "a baseline of another version is refused");
 	for (uint32 i = 0; i < 64; i++)
 	{
 		changed.site_count = i < 32 ? (uint32) 1 << i : PG_UINT32_MAX - i + 32;
 		write_file(header->pid, &changed, sizeof(changed));
 		REQUIRE(broken, plh_baseline_file_read(directory, image) == NULL);
 	}
-	ok_unbroken(broken, "and one that says it has more sites than there are");
-	ok(open_files == 0, "no file is left open");
+	ok_unbroken(broken, "a baseline that states more sites than it has is refused");
+	ok(open_files == 0, "no baseline file is left open");
 }
 
 /* A header that says more than there is, as one that is damaged may. */
@@ -137,7 +137,7 @@ test_used_bytes(const PlhProfileImage *image)
 	palloced_peak = palloced_bytes;
 	ok(plh_baseline_file_take(directory, &damaged) &&
 	   palloced_peak - palloced_bytes < image->bytes,
-	   "taking one needs no more memory than there are sites");
+	   "a baseline takes no more memory than there are sites");
 	plh_baseline_unlink(directory, header->pid);
 	free(header);
 }
@@ -152,48 +152,48 @@ test_common(const PlhProfileImage *image)
 
 	plh_profile_image_adopt(&changed, header, header->used_bytes);
 	plh_baseline_unlink(directory, header->pid);
-	ok(plh_baseline_file_take_empty(directory, 0), "one of all is taken");
+	ok(plh_baseline_file_take_empty(directory, 0), "a baseline of all processes is taken");
 	header->counters.first_at = GetCurrentTimestamp() + 1;
 	ok(plh_baseline_file_read(directory, &changed) != NULL,
-	   "it counts for a process that began later");
+	   "a baseline of all counts for a process that began later");
 	header->counters.first_at = GetCurrentTimestamp() - 1;
 	ok(plh_baseline_file_read(directory, &changed) == NULL,
-	   "not for one that began before");
+	   "a baseline of all does not count for a process that began before");
 	plh_baseline_unlink(directory, 0);
 	free(header);
 }
 
 /* The image that others have while the owner alone has the later half of the records. */
 static PlhProfileHeader *
-make_private(PlhProfileImage *private, const PlhProfileImage *image)
+make_unpublished(PlhProfileImage *unpublished, const PlhProfileImage *image)
 {
 	Size		seen_bytes = PLH_PROFILE_FIRST_BYTES +
 		TYPEALIGN(PLH_RECORD_STEP, (image->bytes - PLH_PROFILE_FIRST_BYTES) / 2);
 	PlhProfileHeader *header = copy_profile(image->header, seen_bytes);
 
 	header->published_bytes = seen_bytes;
-	memset(private, 0, sizeof(*private));
-	plh_profile_image_adopt(private, header, seen_bytes);
-	plh_private_part_add(private, header);
+	memset(unpublished, 0, sizeof(*unpublished));
+	plh_profile_image_adopt(unpublished, header, seen_bytes);
+	plh_unpublished_part_add(unpublished, header);
 	return header;
 }
 
-/* A part that is private when the baseline is taken, or when it is read. */
+/* A part that is unpublished when the baseline is taken, or when it is read. */
 static void
-test_private(const PlhProfileImage *image)
+test_unpublished(const PlhProfileImage *image)
 {
-	PlhProfileImage private;
-	PlhProfileHeader *header = make_private(&private, image);
+	PlhProfileImage unpublished;
+	PlhProfileHeader *header = make_unpublished(&unpublished, image);
 	PlhBaseline *baseline;
 
-	ok(plh_baseline_file_take(directory, &private), "a part is private");
+	ok(plh_baseline_file_take(directory, &unpublished), "a baseline is taken while a part is unpublished");
 	baseline = plh_baseline_file_read(directory, image);
 	ok_unbroken(compare_baseline(baseline, image),
-				"nothing has grown when it is seen");
-	ok(plh_baseline_file_take(directory, image), "none is");
-	baseline = plh_baseline_file_read(directory, &private);
-	ok_unbroken(compare_baseline(baseline, &private),
-				"nothing has grown when it can't be seen any more");
+				"no site has grown when the unpublished part is seen");
+	ok(plh_baseline_file_take(directory, image), "a baseline is taken while no part is unpublished");
+	baseline = plh_baseline_file_read(directory, &unpublished);
+	ok_unbroken(compare_baseline(baseline, &unpublished),
+				"no site has grown when a part cannot be seen any more");
 	plh_baseline_unlink(directory, header->pid);
 	free(header);
 }
@@ -224,7 +224,7 @@ test_other_stack(const PlhProfileImage *image)
 	int64		bytes;
 	int64		count;
 
-	ok(plh_baseline_file_take(directory, image), "one is taken");
+	ok(plh_baseline_file_take(directory, image), "a baseline is taken before a site is given up");
 	plh_profile_image_adopt(&changed, header, image->bytes);
 	given_up = find_site(&changed, &position);
 	other = find_site(&changed, &position);
@@ -238,9 +238,9 @@ test_other_stack(const PlhProfileImage *image)
 	plh_baseline_site(baseline, plh_profile_image_offset(&changed, other),
 					  &bytes, &count);
 	ok(bytes == 0 && count == 0,
-	   "what a former stack held is not counted at the one in its place");
+	   "bytes of a former stack are not counted at the stack in its place");
 	plh_baseline_site(baseline, header->catch_all_site, &bytes, &count);
-	ok(bytes >= given_up->counters.live_bytes, "but nobody loses it");
+	ok(bytes >= given_up->counters.live_bytes, "bytes of a former stack are not lost");
 	plh_baseline_unlink(directory, header->pid);
 	free(header);
 }
@@ -278,7 +278,7 @@ test_disorder(void)
 		pfree(baseline);
 	}
 	try_begins(NULL, 0, 0);
-	ok_unbroken(broken, "what is out of order is found, or it is not");
+	ok_unbroken(broken, "a lookup in a baseline out of order ends");
 }
 
 static void
@@ -299,14 +299,14 @@ test_put_together(void)
 	}
 	REQUIRE(broken, baseline->live_bytes == 1000 * 1001 / 2);
 	REQUIRE(broken, plh_baseline_is_sound(baseline, bytes_of(baseline), 7));
-	ok_unbroken(broken, "one that is put together has all that was added");
+	ok_unbroken(broken, "a baseline that is put together has all that was added");
 }
 
 void
 test_baselines(void)
 {
 	PlhProfileHeader *header = make_profile(20, SEED);
-	PlhProfileImage image;
+	PlhProfileImage image = {0};
 
 	if (mkdtemp(directory) == NULL)
 		abort();
@@ -316,11 +316,11 @@ test_baselines(void)
 	test_refused(&image);
 	test_used_bytes(&image);
 	test_common(&image);
-	test_private(&image);
+	test_unpublished(&image);
 	test_other_stack(&image);
 	test_disorder();
 	test_put_together();
-	ok(rmdir(directory) == 0, "nothing is left in the directory");
+	ok(rmdir(directory) == 0, "no file is left in the directory of baselines");
 	free(header);
 	forget_memory();
 }

@@ -20,6 +20,7 @@ static int64 census_touched_bytes(void);
 #undef plh_process_facts_own_bytes
 #undef clock_gettime
 
+#include "profile/profile_image.h"
 #include "server.h"
 #include "unit_tests.h"
 
@@ -110,7 +111,7 @@ test_commits(MemoryContext few)
 	uint64		cpu_before;
 
 	plh_census_forget();
-	ok(is_taken_at_commit(0, 100), "at a commit few contexts are counted");
+	ok(is_taken_at_commit(0, 100), "few contexts are counted at a commit");
 	counted_at = plh_profile->census_at;
 	for (int i = 0; i < lengthof(many); i++)
 	{
@@ -124,32 +125,37 @@ test_commits(MemoryContext few)
 	statement_start = counted_at + 1;
 
 	cpu_before = cpu_us;
-	ok(!is_taken_at_commit(1000000, 100), "many contexts are not");
-	ok(cpu_us - cpu_before <= 2200, "after 2 ms that is given up");
+	ok(!is_taken_at_commit(1000000, 100), "many contexts are not counted at a commit");
+	ok(cpu_us - cpu_before <= 2200, "a census at a commit is given up after 2 ms");
 	cpu_before = cpu_us;
 	ok(!is_taken_at_commit(1000000, 100) && cpu_us - cpu_before <= 2200,
-	   "nor without what is free in them");
+	   "a census without free bytes is given up at a commit, too");
 	ok(plh_profile->context_count == 2 && plh_profile->context_bytes == 9216 &&
 	   plh_profile->census_at == counted_at,
 	   "the figures stay those of the last census, and say when that was");
 	cpu_before = cpu_us;
 	ok(!is_taken_at_commit(1000000, 100) && cpu_us == cpu_before,
-	   "nor is it tried again");
+	   "a census that was given up is not tried again at the next commit");
 	ok(is_taken_after(0, 5000) && plh_profile->context_count == 60002 &&
-	   plh_profile->census_at == statement_start, "a sample counts them");
-	ok(!is_taken_at_commit(20000000, 5000), "which says what a commit would take");
+	   plh_profile->census_at == statement_start, "a sample counts the contexts that a commit did not");
+	ok(!is_taken_at_commit(5000, 5000) && !plh_census_is_missing(),
+	   "a commit misses no census that is not due");
+	cpu_before = cpu_us;
+	ok(!is_taken_at_commit(20000000, 5000) && cpu_us == cpu_before,
+	   "a census at a sample tells commits how long they would take");
+	ok(plh_census_is_missing(), "a census that a commit does not try is missing");
 	few->nextchild = NULL;
 	ok(is_taken_after(0, 100) && plh_profile->context_count == 2 &&
-	   is_taken_at_commit(1000000, 100), "until they are gone");
-	ok(plh_profile->context_free_bytes == 9216 / 4, "what is free is counted again");
+	   is_taken_at_commit(1000000, 100), "commits count contexts again when the many are gone");
+	ok(plh_profile->context_free_bytes == 9216 / 4, "free bytes are counted again when the many are gone");
 	ok(is_taken_after(1000000, 900) && is_taken_at_commit(1000000, 1100) &&
 	   plh_profile->context_free_bytes >= 0 &&
 	   is_taken_at_commit(1000000, 300) && plh_profile->context_free_bytes == -1,
-	   "but not where that has just taken a commit a millisecond");
+	   "free bytes are not counted where they have taken a commit a millisecond");
 	ok(is_taken_after(1000000, 20000) && plh_profile->context_free_bytes >= 0 &&
 	   is_taken_after(19000000, 20) && plh_profile->context_free_bytes == -1 &&
 	   is_taken_after(1100000, 20) && plh_profile->context_free_bytes >= 0,
-	   "nor a sample ten, but for once in a while");
+	   "free bytes that have taken a sample ten milliseconds are counted once in a while");
 }
 
 /* A process that changes fast, and then no more, has the figures of its end. */
@@ -162,7 +168,7 @@ test_changes(void)
 
 	plh_census_forget();
 	plh_profile->counters.live_bytes = 0;
-	ok(is_taken_after(0, 20) && !is_taken_after(1000, 20), "a census");
+	ok(is_taken_after(0, 20) && !is_taken_after(1000, 20), "a census is not repeated within a millisecond");
 	for (int i = 0; i < 1000; i++)
 	{
 		/* 100 MB in a second */
@@ -176,51 +182,51 @@ test_changes(void)
 					Max(counted / 5, 1024 * 1024));
 	}
 	printf("# %d censuses while 100 MB were allocated\n", censuses);
-	ok(worst <= 100000, "is taken before its figures are off by a fifth");
+	ok(worst <= 100000, "a census is taken before its figures are off by a fifth");
 	counted = plh_profile->counters.live_bytes;
-	ok(is_taken_early(1000000) && !is_taken_early(20000), "at rest");
+	ok(is_taken_early(1000000) && !is_taken_early(20000), "a process at rest has no early census");
 	plh_profile->counters.live_bytes = counted / 2;
-	ok(is_taken_early(0), "memory that is freed counts as much");
+	ok(is_taken_early(0), "memory that is freed leads to a census");
 	plh_profile->counters.live_bytes = 1000;
-	ok(is_taken_early(0), "all of it");
+	ok(is_taken_early(0), "memory that is freed altogether leads to a census");
 	plh_profile->sample_interval = 512 * 1024;
 	plh_profile->counters.live_bytes = PLH_COARSE_BYTES / 2;
-	ok(!is_taken_early(0), "what one sample of a statement stands for comes and goes");
+	ok(!is_taken_early(0), "one sample of a statement leads to no census");
 	plh_profile->counters.live_bytes += PLH_COARSE_BYTES / 2 + 1000;
-	ok(is_taken_early(0), "two are a change");
-	plh_profile_counters_live_bytes[PLH_LIFETIME_SESSION] = 7 * 512 * 1024;
-	ok(is_taken_early(0), "of what the session keeps less is one");
-	plh_profile_counters_live_bytes[PLH_LIFETIME_SESSION] += 512 * 1024;
-	ok(!is_taken_early(0), "but no sample alone");
-	plh_profile_counters_live_bytes[PLH_LIFETIME_SESSION] = 0;
-	ok(is_taken_early(0), "nor does it end unseen");
+	ok(is_taken_early(0), "two samples of a statement lead to a census");
+	plh_profile_counters_held.live_bytes[PLH_LIFETIME_SESSION] = 7 * 512 * 1024;
+	ok(is_taken_early(0), "a few samples of a session lead to a census");
+	plh_profile_counters_held.live_bytes[PLH_LIFETIME_SESSION] += 512 * 1024;
+	ok(!is_taken_early(0), "one sample of a session leads to no census");
+	plh_profile_counters_held.live_bytes[PLH_LIFETIME_SESSION] = 0;
+	ok(is_taken_early(0), "the end of what a session held leads to a census");
 	plh_profile->sample_interval = 0;
 	own_bytes = own_bytes * 3 / 2;
-	ok(is_taken_early(20000), "as does what no context has");
+	ok(is_taken_early(20000), "growth outside of contexts leads to a census");
 	own_bytes = own_bytes * 2;
 	ok(!is_taken_early(5000) && is_taken_early(10000),
-	   "which is looked at a hundred times a second");
+	   "growth outside of contexts is looked for a hundred times a second");
 	(void) is_taken_early(1000000);
 	own_looks = 0;
 	ok(!is_taken_early(20000) && !is_taken_early(20000) && own_looks == 0,
-	   "unless it can't have grown");
+	   "growth outside of contexts is not looked for where there can be none");
 	own_bytes += 1000 * 1000;
 	touched_again = OUTDATED_BYTES - 1000 * 1000 - 1;
-	ok(!is_taken_early(20000) && own_looks == 0, "by as much");
+	ok(!is_taken_early(20000) && own_looks == 0, "growth outside of contexts is not looked for if there is too little");
 	touched_again++;
 	ok(!is_taken_early(20000) && own_looks == 1 && !is_taken_early(20000) &&
-	   own_looks == 1, "which is looked at once");
+	   own_looks == 1, "growth outside of contexts is looked for once");
 	for (int i = 0; i < 40 && own_looks < 100; i++)
 	{
 		own_bytes += 500 * 1000;
 		if (is_taken_early(20000))
 			own_looks = 100;
 	}
-	ok(own_looks == 100, "and adds up");
+	ok(own_looks == 100, "growth outside of contexts adds up");
 	own_looks = 0;
 	touched_again = -1;
 	ok(!is_taken_early(20000) && own_looks == 1,
-	   "where the kernel does not say so, there is a look");
+	   "growth outside of contexts is looked for if the kernel does not tell");
 	touched_again = 0;
 
 	/* up and down within each millisecond, where a census takes 500 us */
@@ -233,7 +239,7 @@ test_changes(void)
 	printf("# %d us for censuses in 100 s\n", 500 * censuses);
 	ok(500 * censuses >= 90000 &&
 	   500 * censuses <= 100000 + CREDIT_MAX_US + 500,
-	   "but all of them take a thousandth of the time");
+	   "all censuses together take a thousandth of the time");
 	plh_profile->counters.live_bytes = 0;
 }
 
@@ -248,16 +254,57 @@ test_clock_set_back(void)
 
 	plh_census_forget();
 	plh_profile->history_count = 0;
-	ok(is_taken_after(0, 20) && plh_profile->history_count == 1, "a history");
+	ok(is_taken_after(0, 20) && plh_profile->history_count == 1, "a history begins with a census");
 	statement_start = start - hour;
 	ok(is_taken_after(1500000, 20) && plh_profile->history_count == 2 &&
-	   history[1].at == start - hour, "goes on when the clock is set back");
+	   history[1].at == start - hour, "a history goes on when the clock is set back");
 	statement_start = start;
 	ok(is_taken_after(100000, 20) && plh_profile->history_count == 2,
-	   "and does not hurry when it is set forward");
+	   "a history does not hurry when the clock is set forward");
 	count = plh_profile->history_count;
 	ok(is_taken_after(1500000, 20) && plh_profile->history_count == count + 1,
-	   "but goes on as before");
+	   "a history goes on as before after the clock was set forward");
+}
+
+/* The course of the only contexts that have one. */
+static const PlhCourseRecord *
+only_course(void)
+{
+	uint32		position = 0;
+
+	return plh_profile_image_next_course(plh_profile_image_own(plh_profile),
+										 &position);
+}
+
+/*
+ * The course of contexts that have a megabyte more at each point has what the history
+ * has, also when every other point of both is gone.
+ */
+static void
+test_courses_of_contexts(MemoryContext child)
+{
+	const PlhHistoryPoint *history = plh_profile->history;
+	const PlhCourseRecord *course = NULL;
+	bool		same = true;
+
+	plh_census_forget();
+	plh_profile->history_count = 0;
+	for (int i = 0; i <= PLH_HISTORY_POINTS + 10; i++)
+	{
+		child->mem_allocated = (1 + i) * 1024 * 1024;
+		same &= is_taken_after(2000000, 20);
+		if (i == PLH_HISTORY_POINTS - 1)
+			same &= plh_profile->history_count == PLH_HISTORY_POINTS;
+		course = only_course();
+		same &= (course != NULL) == (i > 0);
+		for (int j = 1; course != NULL && j < plh_profile->history_count; j++)
+			same &= (course->kilobytes[j] - 1) * INT64CONST(1024) ==
+				history[j].context_bytes - 8192 && course->contexts[j] == 1 + 1;
+	}
+	ok(same && plh_profile->history_count < PLH_HISTORY_POINTS &&
+	   course->kilobytes[0] == 0,
+	   "the course of contexts has the points of the history, also of a full one");
+	child->mem_allocated = 1024;
 }
 
 void
@@ -277,26 +324,27 @@ test_census(void)
 	child.parent = &top;
 	child.mem_allocated = 1024;
 	TopMemoryContext = &top;
-	ok(plh_profile_begin(), "a profile for the census");
+	ok(plh_profile_begin(), "a profile for the census begins");
 
 	ok(is_taken_after(0, 20), "the first census is taken at once");
 	bytes = plh_profile->context_bytes;
 	ok(bytes == 9216 && plh_profile->context_count == 2,
-	   "it counts the contexts");
-	ok(plh_profile->context_free_bytes == 9216 / 4, "and what is free in them");
+	   "the first census counts the contexts");
+	ok(plh_profile->context_free_bytes == 9216 / 4, "the first census counts what is free in contexts");
 	ok(!is_taken_after(9000, 20) && is_taken_after(2000, 20),
-	   "the next when the last is old enough");
+	   "the next census is taken when the last is old enough");
 	ok(is_taken_after(30000, 5000) && is_taken_after(30000, 20),
-	   "one that was interrupted does not put off the next");
+	   "a census that was interrupted does not put off the next");
 	for (int i = 0; i < 100000; i++)
 		censuses += is_taken_after(10000, 5000);
 	ok(censuses >= 200 && censuses <= 203,
-	   "where each takes long they take a thousandth of the time");
+	   "censuses that take long take a thousandth of the time");
 	plh_census_forget();
-	ok(is_taken_after(0, 5000), "a forked child starts anew");
+	ok(is_taken_after(0, 5000), "a forked child takes a census at once");
 
 	test_commits(&child);
 	test_changes();
 	test_clock_set_back();
+	test_courses_of_contexts(&child);
 	plh_profile_forget();
 }

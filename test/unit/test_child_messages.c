@@ -4,7 +4,7 @@
  */
 #include "postgres.h"
 
-#include "process/child_message.h"
+#include "crash/child_message.h"
 #include "unit_tests.h"
 
 #define SIGNAL_ID "%s (PID %d) was terminated by signal %d: %s"
@@ -59,6 +59,12 @@ static const struct
 	{SIGNAL_ID, NULL,
 		"server process (PID 99999999999) was terminated by signal 9: Killed",
 	0, PLH_DEATH_UNKNOWN, 0},
+	{SIGNAL_ID, NULL,
+		"server process (PID 2147483648) was terminated by signal 9: Killed",
+	0, PLH_DEATH_UNKNOWN, 0},
+	{SIGNAL_ID, NULL,
+		"server process (PID 4711) was terminated by signal 2147483648: Killed",
+	0, PLH_DEATH_UNKNOWN, 0},
 	{SIGNAL_ID, NULL, "server process (PID 0) was terminated by signal 9: x",
 	0, PLH_DEATH_UNKNOWN, 0},
 	{SIGNAL_ID, "%9$s%d", "x1", 0, PLH_DEATH_UNKNOWN, 0},
@@ -83,10 +89,11 @@ test_child_messages(void)
 		ok(is_death == (cases[i].pid != 0) &&
 		   (!is_death || (pid == cases[i].pid && death.kind == cases[i].kind &&
 						  death.number == cases[i].number)),
-		   cases[i].message[0] != '\0' ? cases[i].message : "(empty)");
+		   psprintf("deaths are told from messages: %s",
+					cases[i].message[0] != '\0' ? cases[i].message : "(empty)"));
 	}
 	ok(plh_child_message_is_crash("terminating any other active server processes"),
-	   "the message of a crash");
+	   "the message of a crash is known");
 	ok(!plh_child_message_is_crash("all server processes terminated; reinitializing"),
-	   "is no other one");
+	   "another message is not that of a crash");
 }

@@ -92,28 +92,28 @@ this_pause(long us)
 	}
 }
 
-/* A wish for an interval, from which the rest of it follows. */
-static PlhControlWish
-wish_of(uint32 interval)
+/* A request for an interval, from which the rest of it follows. */
+static PlhControlRequest
+asked_for(uint32 interval)
 {
-	PlhControlWish wish = {
+	PlhControlRequest asked = {
 		.present = true,
 		.sampling = interval % 2,
 		.sample_interval = interval,
 		.scope = interval / 2 % 1000003
 	};
 
-	return wish;
+	return asked;
 }
 
 /* Make a request for some time, or for good with 0. */
 static bool
 request_for(int pid, uint32 interval, int64 duration_us)
 {
-	PlhControlWish wish = wish_of(interval);
+	PlhControlRequest asked = asked_for(interval);
 
-	wish.duration_us = duration_us;
-	return plh_control_request(pid, &wish);
+	asked.duration_us = duration_us;
+	return plh_control_request(pid, &asked);
 }
 
 static bool
@@ -122,19 +122,19 @@ request(int pid, uint32 interval)
 	return request_for(pid, interval, 0);
 }
 
-/* The interval that concerns this process; 0 if none, -1 if the wish is torn. */
+/* The interval that concerns this process; 0 if none, -1 if the request is torn. */
 static int64
 poll_interval(void)
 {
-	PlhControlWish wish;
+	PlhControlRequest asked;
 
-	plh_control_poll(&wish);
-	if (!wish.present)
+	plh_control_poll(&asked);
+	if (!asked.present)
 		return 0;
-	if (wish.sampling != wish.sample_interval % 2 ||
-		wish.scope != wish.sample_interval / 2 % 1000003)
+	if (asked.sampling != asked.sample_interval % 2 ||
+		asked.scope != asked.sample_interval / 2 % 1000003)
 		return -1;
-	return wish.sample_interval;
+	return asked.sample_interval;
 }
 
 /* Begin anew. */
@@ -142,26 +142,26 @@ static void
 start(bool new_server)
 {
 	plh_control_forget();
-	plh_control_start(directory, new_server);
+	plh_control_start(directory, 1, new_server);
 }
 
 static void
 test_requests(void)
 {
-	ok(!request(0, 1) && errno == ENOENT, "without a file there are no requests");
-	ok(poll_interval() == 0 && !plh_control_changed(), "and nothing to look at");
+	ok(!request(0, 1) && errno == ENOENT, "a request without a file fails");
+	ok(poll_interval() == 0 && !plh_control_changed(), "a process without a file has no request");
 	start(true);
-	ok(poll_interval() == 0 && !plh_control_changed(), "nor at first with one");
+	ok(poll_interval() == 0 && !plh_control_changed(), "a process with a new file has no request");
 	ok(request(0, 11) && plh_control_changed(), "a request to all is noticed");
-	ok(poll_interval() == 11 && !plh_control_changed(), "looked at, and not again");
-	ok(request(OWN_PID, 12) && poll_interval() == 12, "one to us comes later");
-	ok(request(0, 13) && poll_interval() == 13, "and another to all still later");
+	ok(poll_interval() == 11 && !plh_control_changed(), "a request that was looked at is no news");
+	ok(request(OWN_PID, 12) && poll_interval() == 12, "a later request to one process overrides one to all");
+	ok(request(0, 13) && poll_interval() == 13, "a later request to all overrides one to one process");
 	ok(request(OWN_PID + 1, 14) && plh_control_changed() &&
-	   poll_interval() == 13, "one to somebody else is none of ours");
-	ok(request(OWN_PID, 15) && poll_interval() == 15, "a second one to us");
+	   poll_interval() == 13, "a request to another process changes nothing");
+	ok(request(OWN_PID, 15) && poll_interval() == 15, "a second request to one process overrides one to all");
 	started++;
 	plh_control_forget();
-	ok(poll_interval() == 13, "is not one to a later process of the same pid");
+	ok(poll_interval() == 13, "a request to one process is not for a later one of the same PID");
 }
 
 static void
@@ -169,12 +169,12 @@ test_servers(void)
 {
 	start(true);
 	ok(poll_interval() == 0, "a new server has no requests");
-	ok(request(0, 21) && request(OWN_PID, 22), "it gets some");
+	ok(request(0, 21) && request(OWN_PID, 22), "a new server takes requests");
 	start(false);
-	ok(poll_interval() == 22, "which are there for all that it starts");
+	ok(poll_interval() == 22, "requests are in force for processes that start later");
 	started++;
 	start(false);
-	ok(poll_interval() == 0, "and not for another server");
+	ok(poll_interval() == 0, "requests are not in force for another server");
 }
 
 /* Let time pass; is it noticed that a request has ended? */
@@ -182,7 +182,7 @@ static bool
 ends_within(int64 us)
 {
 	now_us += us;
-	return now_us >= plh_control_ends_at_us && plh_control_ends_at_us != 0;
+	return now_us >= plh_control_seen.ends_at_us && plh_control_seen.ends_at_us != 0;
 }
 
 static void
@@ -190,31 +190,31 @@ test_durations(void)
 {
 	start(true);
 	ok(request_for(OWN_PID, 31, 500) && poll_interval() == 31,
-	   "a request for some time");
-	ok(!ends_within(499) && poll_interval() == 31, "is in force until then");
-	ok(ends_within(1) && poll_interval() == 0, "and not later");
-	ok(!ends_within(1000000), "which is noticed once");
+	   "a request for some time is in force");
+	ok(!ends_within(499) && poll_interval() == 31, "a request for some time is in force until its end");
+	ok(ends_within(1) && poll_interval() == 0, "a request for some time is not in force after its end");
+	ok(!ends_within(1000000), "the end of a request is noticed once");
 
 	ok(request(OWN_PID, 32) && request_for(OWN_PID, 33, 500) &&
-	   poll_interval() == 33, "one on top of one for good");
+	   poll_interval() == 33, "a request for some time overrides one for good");
 	ok(request_for(OWN_PID, 34, 200) && poll_interval() == 34,
-	   "and a shorter one on top of that");
+	   "a shorter request overrides a longer one");
 	ok(ends_within(200) && poll_interval() == 32,
-	   "after which that for good is in force again");
-	ok(request_for(0, 35, 300) && poll_interval() == 35, "one to all for some time");
-	ok(ends_within(300) && poll_interval() == 32, "after which our own is");
+	   "a request for good is in force again after those for some time");
+	ok(request_for(0, 35, 300) && poll_interval() == 35, "a request to all for some time overrides one to one process");
+	ok(ends_within(300) && poll_interval() == 32, "a request to one process is in force again after one to all");
 	ok(request_for(0, 36, 300) && request(OWN_PID, 37) &&
 	   poll_interval() == 37 && ends_within(300) && poll_interval() == 37,
-	   "a later one for good stays when one to all ends");
+	   "a later request for good stays when one to all ends");
 	ok(request_for(OWN_PID, 38, 300) && request(OWN_PID, 39) &&
 	   poll_interval() == 39 && !ends_within(300) && poll_interval() == 39,
-	   "and takes the place of one of its own that would end");
+	   "a later request for good replaces one of its own that would end");
 
-	ok(request_for(0, 40, 300) && plh_control_reset() &&
-	   *plh_control_changes != plh_control_seen && poll_interval() == 0,
-	   "all requests are taken back");
-	ok(!ends_within(300), "and nothing is left to end");
-	ok(request(OWN_PID, 41) && poll_interval() == 41, "new ones count");
+	ok(request_for(0, 40, 300) && plh_control_request(0, NULL) &&
+	   *plh_control_changes != plh_control_seen.changes && poll_interval() == 0,
+	   "all requests are taken back at once");
+	ok(!ends_within(300), "requests that were taken back do not end later");
+	ok(request(OWN_PID, 41) && poll_interval() == 41, "a request after all were taken back is in force");
 }
 
 /*
@@ -228,43 +228,43 @@ test_disabling(void)
 	start(true);
 	(void) poll_interval();
 	plh_control_note_enabled(true);
-	ok(!plh_control_changed(), "that it is on is no news");
+	ok(!plh_control_changed(), "enabled = on at the start is no news");
 	ok(request(0, 51) && request_for(OWN_PID, 53, 300) && poll_interval() == 53,
 	   "requests are in force");
 	plh_control_note_enabled(false);
-	ok(plh_control_changed() && poll_interval() == 0, "until it is turned off");
+	ok(plh_control_changed() && poll_interval() == 0, "requests end when sampling is turned off");
 	now_us += 300;
-	ok(poll_interval() == 0, "and the one before is so, too");
-	ok(request(OWN_PID, 55) && poll_interval() == 55, "a request made after that counts");
+	ok(poll_interval() == 0, "requests to all end when sampling is turned off");
+	ok(request(OWN_PID, 55) && poll_interval() == 55, "a request made after sampling was turned off is in force");
 	plh_control_note_enabled(false);
-	ok(poll_interval() == 55, "also when others read the configuration later");
+	ok(poll_interval() == 55, "a request stays in force when others read the configuration later");
 	plh_control_note_enabled(true);
-	ok(poll_interval() == 55, "and when it is turned on again");
-	ok(request(0, 57), "one to all");
+	ok(poll_interval() == 55, "a request stays in force when sampling is turned on again");
+	ok(request(0, 57), "a request to all is made before sampling is turned off");
 	plh_control_note_enabled(false);
 	plh_control_note_enabled(true);
 	ok(plh_control_changed() && poll_interval() == 0,
-	   "is noticed to be dead by who was idle meanwhile");
+	   "a session that was idle notices that a request has ended");
 
 	IsUnderPostmaster = true;
-	ok(request(0, 59), "another one");
+	ok(request(0, 59), "another request to all is made");
 	plh_control_note_enabled(false);
-	ok(poll_interval() == 59, "where the postmaster notes, its children don't");
+	ok(poll_interval() == 59, "children do not note the setting that their postmaster notes");
 	started++;
 	start(false);
-	ok(request(0, 61) && poll_interval() == 61, "without it");
+	ok(request(0, 61) && poll_interval() == 61, "a request to a later server is in force");
 	ParallelWorkerNumber = 0;
 	plh_control_note_enabled(false);
 	ok(poll_interval() == 61, "a parallel worker does not note its leader's setting");
 	ParallelWorkerNumber = -1;
 	plh_control_note_enabled(false);
-	ok(poll_interval() == 0, "but any session does");
+	ok(poll_interval() == 0, "a session notes the setting that no postmaster notes");
 	plh_enabled = false;
 	started++;
 	start(false);
-	ok(request(0, 63), "a request to a server that has it off from the start");
+	ok(request(0, 63), "a request to a server that starts with enabled = off is made");
 	plh_control_note_enabled(false);
-	ok(poll_interval() == 63, "counts");
+	ok(poll_interval() == 63, "a request to a server that started with enabled = off is in force");
 	plh_enabled = true;
 }
 
@@ -282,20 +282,20 @@ test_locks(void)
 	(void) flock(other_holder, LOCK_EX);
 	paused_us = 0;
 	ok(request(0, 71) && poll_interval() == 71 && paused_us >= 1000000,
-	   "a lock is waited for");
+	   "a request waits for a lock");
 	stopped = open(control_path, O_RDONLY);
 	(void) flock(stopped, LOCK_EX);
 	paused_us = 0;
 	errno = 0;
 	ok(!request(0, 73) && errno == EWOULDBLOCK && poll_interval() == 71,
-	   "but not for good");
-	ok(paused_us <= 5000000, "only for seconds");
+	   "a request does not wait for a lock for ever");
+	ok(paused_us <= 5000000, "a request waits for a lock for seconds");
 	paused_us = 0;
 	start(false);
 	ok(paused_us == 0 && poll_interval() == 71,
-	   "a session that starts does not wait for it");
+	   "a session that starts does not wait for a lock");
 	close(stopped);
-	ok(request(0, 75) && poll_interval() == 75, "afterwards all goes on");
+	ok(request(0, 75) && poll_interval() == 75, "a request is in force after the lock is gone");
 }
 
 static void
@@ -318,13 +318,13 @@ test_slots(void)
 		REQUIRE(broken, request(i, 32));
 	ok_unbroken(broken, "2,048 processes can be asked");
 	errno = 0;
-	ok(!request(last + 1, 33) && errno == ENOSPC, "one more can not");
-	ok(request(last, 34), "but those again");
-	ok(request(0, 35) && poll_interval() == 35, "and all of them");
+	ok(!request(last + 1, 33) && errno == ENOSPC, "one process more than 2,048 cannot be asked");
+	ok(request(last, 34), "a process that was asked can be asked again");
+	ok(request(0, 35) && poll_interval() == 35, "all processes can be asked when there are many requests");
 	first_living = FIRST_PID + 1;
-	ok(request(last + 1, 36), "and one more in the place of one that is gone");
+	ok(request(last + 1, 36), "a process can be asked in the place of one that is gone");
 	first_living = 0;
-	ok(!request(FIRST_PID, 37) && errno == ENOSPC, "which has none then");
+	ok(!request(FIRST_PID, 37) && errno == ENOSPC, "a process that has lost its place cannot be asked");
 }
 
 /* A file in which somebody has written a number of slots that there are not. */
@@ -339,9 +339,9 @@ test_too_many_slots(void)
 	plh_control_file->used_slots = PLH_CONTROL_SLOTS + 1;
 	errno = 0;
 	ok(!request(FIRST_PID + PLH_CONTROL_SLOTS, 33) && errno == ENOSPC,
-	   "what is said to be a slot behind the last is none to write to");
-	ok(poll_interval() == 0, "nor to read from");
-	ok(request(FIRST_PID, 34), "the slots that there are can be used");
+	   "a slot behind the last is not written to");
+	ok(poll_interval() == 0, "a slot behind the last is not read");
+	ok(request(FIRST_PID, 34), "a file that states too many slots can be used");
 }
 
 /*
@@ -354,9 +354,9 @@ write_on(void)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	for (uint32 interval = 1;; interval += 7919)
 	{
-		PlhControlWish wish = wish_of(Max(interval, 1));
+		PlhControlRequest asked = asked_for(Max(interval, 1));
 
-		(void) store_request(interval / 7919 % 2 == 0 ? 0 : OWN_PID, &wish);
+		(void) store_request(interval / 7919 % 2 == 0 ? 0 : OWN_PID, &asked);
 	}
 }
 
@@ -387,6 +387,25 @@ test_writer(void)
 	ok(torn == 0, "a request is read whole while others are written");
 }
 
+/* Servers of two clusters have been given one directory. */
+static void
+test_clusters(void)
+{
+	struct stat other;
+	struct stat now;
+	char		path[PLH_PATH_MAX];
+
+	plh_control_start(directory, 2, true);
+	strlcpy(path, control_path, sizeof(path));
+	(void) stat(path, &other);
+	start(true);
+	ok(stat(path, &now) == 0 && now.st_ino == other.st_ino,
+	   "a server that starts leaves the requests of another cluster");
+	plh_control_file_unlink();
+	ok(unlink(path) == 0, "a server that stops leaves the requests of another cluster");
+	start(true);
+}
+
 void
 test_control(void)
 {
@@ -394,6 +413,7 @@ test_control(void)
 		abort();
 	test_requests();
 	test_servers();
+	test_clusters();
 	test_durations();
 	test_disabling();
 	test_locks();
@@ -401,6 +421,6 @@ test_control(void)
 	test_too_many_slots();
 	test_writer();
 	plh_control_file_unlink();
-	ok(rmdir(directory) == 0, "nothing is left in the directory");
+	ok(rmdir(directory) == 0, "no file is left in the directory of requests");
 	plh_control_changes = NULL;
 }

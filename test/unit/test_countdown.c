@@ -69,7 +69,7 @@ test_gaps(void)
 	}
 	printf("# %d gaps\n", draws);
 	ok_unbroken(broken, "gaps are used up exactly, whatever the sizes are");
-	ok(draws > 1000, "of many gaps");
+	ok(draws > 1000, "many gaps are used up");
 }
 
 /* A signal handler allocates after a step has subtracted, and before it adds again. */
@@ -106,18 +106,18 @@ test_jump_out_of_step(void)
 	draws_before = draws;
 	for (int i = 0; i < 10000; i++)
 		allocate_bytes(PLH_COUNTDOWN_MAX);
-	ok(draws == draws_before, "one that a jump has left below 0 never ends");
+	ok(draws == draws_before, "a countdown that a jump has left below 0 never ends");
 	plh_countdown_mend();
 	allocate_bytes(0);
 	ok(draws == draws_before + 1 && *countdown_left + countdown.gap_left == gap,
-	   "but is begun anew there");
+	   "the end of a transaction begins a countdown anew");
 	plh_sample_interval = 1;
 	plh_countdown_rearm();
 	allocate_bytes(0);
 	(*countdown_left)--;
 	plh_countdown_mend();
 	ok(plh_countdown_take(&countdown, 1) == 1 && countdown.takes_each,
-	   "and where every allocation is a sample, they all are again");
+	   "the end of a transaction makes each allocation a sample again at interval 1");
 	plh_sample_interval = 512 * 1024;
 }
 
@@ -154,45 +154,45 @@ test_polls(uint32 interval, const char *name)
 
 /* Is that what is armed, once a request is looked at? */
 static bool
-arms(PlhControlWish wish, uint32 interval, int scope)
+arms(PlhControlRequest asked, uint32 interval, int scope)
 {
-	request = wish;
+	request = asked;
 	request_number++;
 	gap_interval = 0;
 	allocate_bytes(PLH_COUNTDOWN_MAX);
-	return armed_interval == interval && plh_countdown_scope == scope &&
+	return state.armed_interval == interval && plh_countdown_scope == scope &&
 		(interval <= 1 || gap_interval == interval);
 }
 
 static void
 test_requests(void)
 {
-	PlhControlWish none = {.present = false,.sampling = true,.sample_interval = 5};
-	PlhControlWish wish = {.present = true,.sampling = true,
+	PlhControlRequest none = {.present = false,.sampling = true,.sample_interval = 5};
+	PlhControlRequest asked = {.present = true,.sampling = true,
 	.sample_interval = 4096,.scope = PLH_SCOPE_LONG_LIVED};
 
 	ok(arms(none, 512 * 1024, PLH_SCOPE_ALL), "without a request the settings count");
-	ok(arms(wish, 4096, PLH_SCOPE_LONG_LIVED), "a request arms what it says");
-	wish.sample_interval = 0;
-	wish.scope = -1;
-	ok(arms(wish, 512 * 1024, PLH_SCOPE_ALL),
-	   "or what the settings say, where it leaves that open");
-	wish.sampling = false;
-	ok(arms(wish, 0, PLH_SCOPE_ALL), "it can stop sampling");
-	ok(arms(none, 512 * 1024, PLH_SCOPE_ALL), "and nothing lasts when it is gone");
+	ok(arms(asked, 4096, PLH_SCOPE_LONG_LIVED), "a request arms what it says");
+	asked.sample_interval = 0;
+	asked.scope = -1;
+	ok(arms(asked, 512 * 1024, PLH_SCOPE_ALL),
+	   "a request arms the settings where it leaves these open");
+	asked.sampling = false;
+	ok(arms(asked, 0, PLH_SCOPE_ALL), "a request can stop sampling");
+	ok(arms(none, 512 * 1024, PLH_SCOPE_ALL), "the settings count when a request is gone");
 	plh_enabled = false;
-	ok(arms(none, 0, PLH_SCOPE_ALL), "the setting can stop it, too");
-	wish.sampling = true;
-	ok(arms(wish, 512 * 1024, PLH_SCOPE_ALL), "and a request start it all the same");
+	ok(arms(none, 0, PLH_SCOPE_ALL), "enabled = off stops sampling");
+	asked.sampling = true;
+	ok(arms(asked, 512 * 1024, PLH_SCOPE_ALL), "a request starts sampling with enabled = off");
 	plh_enabled = true;
 	(void) arms(none, 512 * 1024, PLH_SCOPE_ALL);
 	plh_countdown_track_all(true);
 	allocate_bytes(0);
-	ok(armed_interval == 1 && plh_countdown_scope == PLH_SCOPE_LONG_LIVED,
+	ok(state.armed_interval == 1 && plh_countdown_scope == PLH_SCOPE_LONG_LIVED,
 	   "a check samples all that is long-lived from the next allocation on");
 	plh_countdown_track_all(false);
 	allocate_bytes(0);
-	ok(armed_interval == 512 * 1024, "until it ends");
+	ok(state.armed_interval == 512 * 1024, "the settings count when a check ends");
 }
 
 /* Every allocation, and none. */
@@ -213,11 +213,11 @@ test_intervals(void)
 	}
 	ok_unbroken(every, "at interval 1 every allocation is a sample");
 	plh_guard_held = true;
-	ok(plh_countdown_take(&countdown, 1) == 0, "but for our own");
+	ok(plh_countdown_take(&countdown, 1) == 0, "our own allocations are no samples at interval 1");
 	plh_guard_held = false;
 	*countdown_left = (uint64) 0 - 100;
 	ok(plh_countdown_take(&countdown, 1) == 1 && *countdown_left == 0,
-	   "also when a signal handler has allocated within a step");
+	   "an allocation is a sample at interval 1 after a signal handler's within a step");
 	plh_sample_interval = 512 * 1024;
 
 	plh_enabled = false;
@@ -229,7 +229,7 @@ test_intervals(void)
 		REQUIRE(none, *countdown_left <= PLH_COUNTDOWN_MAX && countdown.gap_left == 0);
 	}
 	REQUIRE(none, draws == 0);
-	ok_unbroken(none, "at interval 0 none is");
+	ok_unbroken(none, "at interval 0 no allocation is a sample");
 	plh_enabled = true;
 }
 
@@ -237,7 +237,7 @@ test_intervals(void)
 static bool
 is_sampled_at_start(Size size)
 {
-	just_forked = true;
+	state.just_forked = true;
 	plh_countdown_rearm();
 	(void) plh_countdown_take(&countdown, 0);
 	return plh_countdown_take(&countdown, size) != 0;
@@ -261,9 +261,8 @@ test_start(void)
 		/* every other process is not past its start, by both clocks */
 		passed_us = i % 4 == 0 ? START_US : START_US - 1;
 		cpu_us = i % 4 == 2 ? START_CPU_US : START_CPU_US - 1;
-		forked_at_us = 0;
-		just_forked = true;
-		plh_countdown_rearm();
+		plh_countdown_forget();
+		state.forked_at_us = 0;
 		draws = 0;
 		while (draws == 0 && bytes <= most + START_STRETCHES * 50000)
 		{
@@ -277,6 +276,7 @@ test_start(void)
 			bytes += size;
 		}
 		REQUIRE(broken, draws == 1 && bytes >= most);
+		REQUIRE(broken, plh_countdown_unsampled_bytes() == (int64) bytes);
 		REQUIRE(broken, bytes < most + START_STRETCHES * 50000);
 		REQUIRE(broken, *countdown_left + countdown.gap_left == gap && !countdown.is_starting);
 	}
@@ -284,29 +284,87 @@ test_start(void)
 
 	for (int i = 0; i < 1000; i++)
 		large += is_sampled_at_start(plh_sample_interval);
-	ok(large > 0 && large < 1000, "but large chunks are samples by chance");
-	ok(is_sampled_at_start(SIZE_MAX / 2), "and huge ones always");
+	ok(large > 0 && large < 1000, "large chunks are samples by chance in a process that starts");
+	ok(is_sampled_at_start(SIZE_MAX / 2), "huge chunks are always samples in a process that starts");
 	plh_sample_interval = START_INTERVAL - 1;
 	(void) is_sampled_at_start(0);
-	ok(!countdown.is_starting, "at a small interval nothing is left out");
+	ok(!countdown.is_starting, "a process with a small interval takes samples from its start");
 	plh_sample_interval = 512 * 1024;
-	request = (PlhControlWish)
+	request = (PlhControlRequest)
 	{
 		.present = true,.sampling = true,.scope = -1
 	};
 	(void) is_sampled_at_start(0);
-	ok(!countdown.is_starting, "nor where somebody asks for samples");
+	ok(!countdown.is_starting, "a process that somebody asks for samples takes them from its start");
 	request.present = false;
 	(void) is_sampled_at_start(0);
-	ok(countdown.is_starting, "a process starts");
+	ok(countdown.is_starting, "a process without requests starts without samples");
 	request.present = true;
 	request_number++;
 	(void) plh_countdown_take(&countdown, START_INTERVAL);
-	ok(!countdown.is_starting && draws > 0, "until somebody asks");
+	ok(!countdown.is_starting && draws > 0, "a process that starts takes samples once somebody asks");
 	request.present = false;
 	plh_countdown_rearm();
 	(void) plh_countdown_take(&countdown, 0);
-	ok(!countdown.is_starting, "and does not start again");
+	ok(!countdown.is_starting, "a process that has taken samples does not start again");
+}
+
+/* Allocate through the hook, in pieces of that size. */
+static uint64
+allocate_pieces(Size size, int count)
+{
+	for (int i = 0; i < count; i++)
+		allocate_bytes(size);
+	return (uint64) size * count;
+}
+
+/* What a process allocates before its sampling begins is known to the byte. */
+static void
+test_unsampled(void)
+{
+	uint64		bytes;
+
+	request.present = false;
+	state.counted_from_start = false;
+	ok(plh_countdown_unsampled_bytes() == -1,
+	   "what was allocated before the module was loaded is not known");
+	plh_enabled = false;
+	plh_countdown_forget();
+	ok(plh_countdown_unsampled_bytes() == 0, "a forked process begins at 0");
+	bytes = allocate_pieces(3000, 10000);
+	ok(plh_countdown_unsampled_bytes() == (int64) bytes,
+	   "what is allocated while sampling is off is unsampled");
+	plh_countdown_rearm();
+	bytes += allocate_pieces(5 * PLH_COUNTDOWN_MAX, 2);
+	bytes += allocate_pieces(700, 3);
+	ok(plh_countdown_unsampled_bytes() == (int64) bytes,
+	   "large chunks are unsampled over changes of settings");
+	(void) plh_countdown_take(&countdown, SIZE_MAX / 2);
+	ok(plh_countdown_unsampled_bytes() == (int64) bytes,
+	   "a size that no allocator gives is not counted as unsampled");
+	plh_enabled = true;
+	plh_countdown_rearm();
+	(void) allocate_pieces(3000, 1000);
+	ok(plh_countdown_unsampled_bytes() == (int64) bytes,
+	   "what is allocated once sampling has begun is not unsampled");
+	plh_enabled = false;
+	plh_countdown_rearm();
+	(void) allocate_pieces(3000, 1000);
+	ok(plh_countdown_unsampled_bytes() == (int64) bytes,
+	   "what is allocated when sampling is off again is not unsampled");
+	plh_enabled = true;
+	plh_sample_interval = 1;
+	plh_countdown_forget();
+	(void) allocate_pieces(3000, 1000);
+	ok(plh_countdown_unsampled_bytes() == 0, "at interval 1 no byte is unsampled");
+	plh_sample_interval = 512 * 1024;
+	plh_countdown_forget();
+	bytes = allocate_pieces(1000, 100);
+	plh_countdown_stop();
+	ok(plh_countdown_unsampled_bytes() == (int64) bytes,
+	   "the exit of a process that still starts leaves its unsampled bytes");
+	plh_guard_held = false;
+	plh_countdown_rearm();
 }
 
 /* What can't be a size. */
@@ -336,16 +394,16 @@ test_garbage(void)
 	draws = 0;
 	for (int i = 0; i < 1000; i++)
 		allocate_bytes(PLH_COUNTDOWN_MAX);
-	ok(draws == 0, "while the hooks are at work nothing is counted");
+	ok(draws == 0, "what the hooks allocate is not counted");
 	plh_guard_held = false;
 	plh_countdown_stop();
 	for (int i = 0; i < 1000; i++)
 		allocate_bytes(PLH_COUNTDOWN_MAX);
 	plh_countdown_mend();
-	ok(draws == 0 && *countdown_left > PG_INT64_MAX, "nor when the process exits");
+	ok(draws == 0 && *countdown_left > PG_INT64_MAX, "what an exiting process allocates is not counted");
 }
 
-/* Of so many samples, how many are samples of memory of that lifetime, too? */
+/* How many of the samples are samples of memory of that lifetime, too? */
 static int
 thinned(int samples, Size size, PlhLifetime lifetime, uint32 interval)
 {
@@ -368,38 +426,38 @@ test_thinning(void)
 	(void) plh_countdown_take(&countdown, 0);
 	kept = thinned(8000, 100, PLH_LIFETIME_QUERY, coarse);
 	ok(kept > 880 && kept < 1120, "an eighth of the samples of a query's memory is kept");
-	ok(thinned(8000, 100, PLH_LIFETIME_QUERY, 0) > 6850, "and of the others there is none");
+	ok(thinned(8000, 100, PLH_LIFETIME_QUERY, 0) > 6850, "no other sample of a query's memory is kept");
 	ok(thinned(1000, (Size) 20 * coarse, PLH_LIFETIME_TRANSACTION, coarse) == 1000,
-	   "but all of huge chunks");
+	   "all samples of huge chunks are kept");
 	ok(thinned(1000, 100, PLH_LIFETIME_SESSION, interval) == 1000,
-	   "and of what is kept for the session");
-	ok(thinned(1000, 100, PLH_LIFETIME_PROCESS, interval) == 1000, "and of malloc's");
-	plh_profile_counters_live_bytes[PLH_LIFETIME_QUERY] = PLH_COARSE_BYTES;
+	   "all samples of a session's memory are kept");
+	ok(thinned(1000, 100, PLH_LIFETIME_PROCESS, interval) == 1000, "all samples of malloc's memory are kept");
+	plh_profile_counters_held.live_bytes[PLH_LIFETIME_QUERY] = PLH_COARSE_BYTES;
 	ok(thinned(1000, 100, PLH_LIFETIME_QUERY, interval) == 1000,
-	   "and of a query's memory, once there is much of it");
+	   "all samples of a query's memory are kept once there is much of it");
 	kept = thinned(8000, 100, PLH_LIFETIME_STATEMENT, coarse);
-	ok(kept > 880 && kept < 1120, "which is no reason for other memory");
-	plh_profile_counters_live_bytes[PLH_LIFETIME_QUERY] = 0;
+	ok(kept > 880 && kept < 1120, "an eighth of the samples of a statement's memory is kept beside a query's");
+	plh_profile_counters_held.live_bytes[PLH_LIFETIME_QUERY] = 0;
 
-	request = (PlhControlWish)
+	request = (PlhControlRequest)
 	{
 		.present = true,.sampling = true,.scope = -1
 	};
 	plh_countdown_rearm();
 	(void) plh_countdown_take(&countdown, 0);
 	ok(thinned(1000, 100, PLH_LIFETIME_QUERY, interval) == 1000,
-	   "where somebody asks for samples, he gets them");
+	   "all samples are kept where somebody asks for samples");
 	request.present = false;
 	plh_sample_interval = PLH_COARSE_FROM - 1;
 	plh_countdown_rearm();
 	(void) plh_countdown_take(&countdown, 0);
 	ok(thinned(1000, 100, PLH_LIFETIME_QUERY, PLH_COARSE_FROM - 1) == 1000,
-	   "and who sets a smaller interval");
+	   "all samples are kept at a smaller interval");
 	plh_sample_interval = PG_INT32_MAX;
 	plh_countdown_rearm();
 	(void) plh_countdown_take(&countdown, 0);
 	ok(thinned(1000, 100, PLH_LIFETIME_QUERY, PG_INT32_MAX) == 1000,
-	   "there is no longer interval than the longest");
+	   "all samples are kept at the longest interval");
 	plh_sample_interval = interval;
 }
 
@@ -417,7 +475,7 @@ samples_of(MemoryContext context, int allocations)
 {
 	int64		before = plh_profile->samples_taken;
 
-	looks = 0;
+	upkeeps = 0;
 	for (int i = 0; i < allocations; i++)
 		allocate_in(context, 100);
 	return plh_profile->samples_taken - before;
@@ -435,21 +493,21 @@ test_scope(void)
 	MessageContext = &message;
 	top.name = message.name = "core's";
 	originals[PLH_ALLOCSET].alloc = allocate_chunk;
-	ok(plh_profile_begin(), "a profile to count in");
+	ok(plh_profile_begin(), "a profile to count in begins");
 	plh_scope = PLH_SCOPE_LONG_LIVED;
 	plh_sample_interval = 1;
 	plh_countdown_rearm();
 	ok(samples_of(&message, 1600) == 1600, "samples out of scope are counted");
-	ok(looks == 1600 / PLH_LOOK_SAMPLES, "and one in 16 is an occasion to look around");
+	ok(upkeeps == 1600 / PLH_UPKEEP_SAMPLES, "upkeep follows one sample of 16");
 	ok(plh_profile->counters.total_samples == 0 &&
-	   plh_live_samples_watched(&message) == NULL, "but none is kept");
-	plh_sample_interval = PLH_LOOK_INTERVAL;
+	   plh_live_samples_watched(&message) == NULL, "samples out of scope are not kept");
+	plh_sample_interval = PLH_UPKEEP_INTERVAL;
 	plh_countdown_rearm();
 	(void) samples_of(&message, 1);
 	draws = 0;
 	while (draws == 0)
 		(void) samples_of(&message, 1);
-	ok(looks == 1, "at longer intervals each is one");
+	ok(upkeeps == 1, "upkeep follows each sample at longer intervals");
 	plh_scope = PLH_SCOPE_ALL;
 	plh_sample_interval = interval;
 	plh_countdown_rearm();
@@ -469,13 +527,13 @@ test_malloc(void)
 	plh_sample_interval = 1;
 	plh_countdown_rearm();
 	ok(plh_countdown_take(&of_malloc, 1) == 1 && left == 0,
-	   "what malloc allocates is sampled, too");
-	ok(plh_countdown_take(&countdown, 1) == 1, "beside what contexts do");
+	   "what malloc allocates is sampled");
+	ok(plh_countdown_take(&countdown, 1) == 1, "what contexts allocate is sampled beside malloc");
 	plh_track_malloc = false;
 	plh_countdown_rearm();
 	ok(plh_countdown_take(&of_malloc, 1) == 0 && left == PLH_COUNTDOWN_MAX - 1,
-	   "or not, and then it looks around only");
-	ok(plh_countdown_take(&countdown, 1) == 1, "which is for malloc alone");
+	   "what malloc allocates is not sampled with track_malloc = off");
+	ok(plh_countdown_take(&countdown, 1) == 1, "what contexts allocate is sampled with track_malloc = off");
 	plh_track_malloc = true;
 	plh_sample_interval = 512 * 1024;
 	plh_countdown_rearm();
@@ -483,7 +541,7 @@ test_malloc(void)
 	gap_interval = 0;
 	(void) plh_countdown_take(&of_malloc, 0);
 	ok(gap_interval == 512 * 1024 && !of_malloc.is_stale,
-	   "both draw gaps anew, whichever comes first");
+	   "malloc and contexts draw gaps anew, whichever comes first");
 	countdowns[PLH_COUNTED_MALLOC] = NULL;
 }
 
@@ -500,7 +558,7 @@ test_countdown(void)
 	plh_control_changes = &request_number;
 	test_gaps();
 #ifdef __x86_64__
-	ok(write_near_hooks(near_hooks), "code near the server's takes their place");
+	ok(write_near_hooks(near_hooks), "code near the server's takes the place of the hooks");
 	plh_countdown_start(&countdown, PLH_COUNTED_CONTEXTS, countdown_left);
 	tested_hooks = near_hooks;
 	test_gaps();
@@ -508,11 +566,12 @@ test_countdown(void)
 	test_signal_in_step();
 	test_jump_out_of_step();
 	test_polls(512 * 1024, "a request is looked at within a megabyte");
-	test_polls(1 << 30, "also where gaps are long");
-	test_polls(1, "or none is");
+	test_polls(1 << 30, "a request is looked at within a megabyte where gaps are long");
+	test_polls(1, "a request is looked at within a megabyte where there are no gaps");
 	test_requests();
 	test_intervals();
 	test_start();
+	test_unsampled();
 	test_thinning();
 	test_scope();
 	test_malloc();

@@ -13,7 +13,7 @@
 
 #define SEED 20240917
 
-/* One in so many damaged profiles is drawn as well, which takes longest. */
+/* One in this number of damaged profiles is drawn as well, which takes longest. */
 #define DRAWN_PART 32
 
 /* All that is done with a profile. */
@@ -27,7 +27,7 @@ read_profile(const PlhProfileHeader *header, Size bytes,
 	plh_profile_image_adopt(&image, header, bytes);
 	broken = walk_profile(&image, baseline);
 	judge_profile(&image, baseline);
-	dump_profile(&image, baseline);
+	dump_profile(&image);
 	if (drawn)
 		draw_profile(&image, baseline);
 	return broken;
@@ -133,7 +133,7 @@ damage(pg_prng_state *prng, PlhProfileHeader *header,
 			break;
 		case 4:
 			record = (PlhRecord *) ((char *) header + record_around(sound, offset));
-			record->kind = random_below(prng, 8);
+			record->kind = random_below(prng, PLH_RECORD_KINDS);
 			break;
 		case 5:
 			record = (PlhRecord *) ((char *) header + record_around(sound, offset));
@@ -192,7 +192,7 @@ test_cut(const PlhProfileHeader *sound, const PlhBaseline *baseline)
 			broken = read_damaged(cut, bytes, baseline, true);
 		free(cut);
 	}
-	ok_unbroken(broken, "profiles that end anywhere are, too");
+	ok_unbroken(broken, "profiles that end anywhere are read within their bounds");
 	try_begins(NULL, 0, 0);
 }
 
@@ -212,7 +212,7 @@ static void
 test_breaks(const PlhProfileHeader *sound)
 {
 	PlhProfileHeader *header = copy_profile(sound, sound->used_bytes);
-	PlhProfileImage image;
+	PlhProfileImage image = {0};
 	uint32		position = 0;
 	PlhSiteRecord *third;
 	int			all;
@@ -225,19 +225,19 @@ test_breaks(const PlhProfileHeader *sound)
 		third = unconstify(PlhSiteRecord *,
 						   plh_profile_image_next_site(&image, &position));
 	third->record.kind = 99;
-	ok(count_sites(&image) == all - 1, "an unknown kind is passed over");
+	ok(count_sites(&image) == all - 1, "a record of unknown kind is passed over");
 	third->record.kind = PLH_RECORD_SITE;
 	third->record.bytes = 0;
 	ok(count_sites(&image) == 2, "a record without length ends the chain");
 	third->record.bytes = 12;
-	ok(count_sites(&image) == 2, "and so does one that is not aligned");
+	ok(count_sites(&image) == 2, "a record that is not aligned ends the chain");
 	third->record.bytes = PG_UINT32_MAX & ~7;
-	ok(count_sites(&image) == 2, "and one that goes beyond the end");
+	ok(count_sites(&image) == 2, "a record that goes beyond the end ends the chain");
 	try_begins(NULL, 0, 0);
 	free(header);
 }
 
-/* Append a record whose variable part has so many bytes; returns its offset. */
+/* Append a record whose variable part has that size; returns its offset. */
 static uint32
 append_record(PlhProfileHeader *header, PlhRecordKind kind, Size fixed_bytes,
 			  Size variable_bytes)
@@ -289,7 +289,7 @@ test_sizes(void)
 {
 	PlhProfileHeader *header = calloc(1, sizeof(PlhProfileHeader) + 64 * 1024);
 	uint32		records[6];
-	PlhProfileImage image;
+	PlhProfileImage image = {0};
 
 	header->used_bytes = MAXALIGN(sizeof(PlhProfileHeader));
 	records[0] = append_string(header, PLH_CONTEXT_NAME_MAX);
@@ -304,19 +304,59 @@ test_sizes(void)
 	   "a name may have as many bytes as owners keep");
 	ok(plh_profile_image_statement(&image, records[2]) != NULL &&
 	   plh_profile_image_statement(&image, records[3]) == NULL,
-	   "and so may a statement");
+	   "a statement may have as many bytes as owners keep");
 	ok(plh_profile_image_stack(&image, records[4]) != NULL &&
 	   plh_profile_image_stack(&image, records[5]) == NULL,
-	   "and a stack as many frames");
+	   "a stack may have as many frames as owners keep");
 	free(header);
 }
 
-/* A profile of so many sites, as its owner left it. */
+/* What varies in a record lies within the record, and not only within the image. */
+static void
+test_lengths(void)
+{
+	PlhProfileHeader *header = calloc(1, sizeof(PlhProfileHeader) + 1024);
+	uint32		string;
+	uint32		stack;
+	PlhProfileImage image = {0};
+
+	header->used_bytes = MAXALIGN(sizeof(PlhProfileHeader));
+	string = append_string(header, 15);
+	stack = append_stack(header, 3);
+	append_string(header, 200);
+	plh_profile_image_adopt(&image, header, header->used_bytes);
+	ok(plh_profile_image_string(&image, string) != NULL &&
+	   plh_profile_image_stack(&image, stack) != NULL,
+	   "a record may be full");
+	/* where the next record has a zero */
+	((PlhStringRecord *) ((char *) header + string))->text_bytes = 17;
+	ok(plh_profile_image_string(&image, string) == NULL,
+	   "a name does not end behind its record");
+	((PlhStackRecord *) ((char *) header + stack))->depth = 4;
+	ok(plh_profile_image_stack(&image, stack) == NULL,
+	   "a stack has no frames behind its record");
+	free(header);
+}
+
+/* Samples are lost in several ways, which count together. */
+static void
+test_losses(void)
+{
+	PlhProfileHeader *header = calloc(1, sizeof(PlhProfileHeader));
+
+	for (int loss = 0; loss < PLH_LOSSES; loss++)
+		header->lost_samples[loss] = 1 << loss;
+	ok(plh_profile_image_lost_samples(header) == (1 << PLH_LOSSES) - 1,
+	   "samples that are lost in any way count");
+	free(header);
+}
+
+/* A profile of a number of sites, as its owner left it. */
 static void
 test_sound(int sites, const char *name)
 {
 	PlhProfileHeader *sound = make_profile(sites, SEED);
-	PlhProfileImage image;
+	PlhProfileImage image = {0};
 
 	plh_profile_image_adopt(&image, sound, sound->used_bytes);
 	ok_unbroken(read_profile(sound, sound->used_bytes, half_of_profile(&image),
@@ -329,17 +369,19 @@ void
 test_images(void)
 {
 	PlhProfileHeader *sound = make_profile(8, SEED);
-	PlhProfileImage image;
+	PlhProfileImage image = {0};
 	PlhBaseline *baseline;
 
 	test_sound(0, "a profile without sites is read");
-	test_sound(8, "and one with a few");
-	test_sound(1000, "and one with many");
+	test_sound(8, "a profile with a few sites is read");
+	test_sound(1000, "a profile with many sites is read");
 	plh_profile_image_adopt(&image, sound, sound->used_bytes);
 	baseline = half_of_profile(&image);
 	printf("# a profile of %u bytes\n", sound->used_bytes);
 	test_breaks(sound);
 	test_sizes();
+	test_lengths();
+	test_losses();
 	test_damaged(sound, baseline);
 	test_cut(sound, baseline);
 	free(sound);

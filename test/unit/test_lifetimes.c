@@ -35,21 +35,27 @@ test_top_contexts(void)
 	transaction.parent = message.parent = error.parent = &top;
 	portals.parent = cache.parent = other.parent = &top;
 	ok(plh_lifetime_of(&top) == PLH_LIFETIME_SESSION,
-	   "the top lasts as long as the session");
+	   "the top context lasts as long as the session");
 	ok(plh_lifetime_of(&cache) == PLH_LIFETIME_SESSION,
-	   "so does what hangs below it");
+	   "a context below the top lasts as long as the session");
 	ok(plh_lifetime_of(&transaction) == PLH_LIFETIME_TRANSACTION,
-	   "unless it is the transaction's");
+	   "the transaction's context lasts as long as the transaction");
 	ok(plh_lifetime_of(&message) == PLH_LIFETIME_STATEMENT,
-	   "or the message's");
-	ok(plh_lifetime_of(&error) == PLH_LIFETIME_ERROR, "or for errors");
-	ok(plh_lifetime_of(&portals) == PLH_LIFETIME_QUERY, "or of portals");
+	   "the message's context lasts as long as the statement");
+	ok(plh_lifetime_of(&error) == PLH_LIFETIME_ERROR, "the context for errors lasts as long as an error");
+	ok(plh_lifetime_of(&portals) == PLH_LIFETIME_QUERY, "the context of portals lasts as long as a query");
 	ok(plh_lifetime_of(&other) == PLH_LIFETIME_STATEMENT,
-	   "or describes rows");
+	   "the context that describes rows lasts as long as the statement");
+
+	other.name = "PortalHoldContext";
+	other.parent = &portals;
+	ok(plh_lifetime_of(&other) == PLH_LIFETIME_SESSION,
+	   "the rows of a held cursor last as long as the session");
+	other.parent = &top;
 
 	am_walsender = true;
 	ok(plh_lifetime_of(&message) == PLH_LIFETIME_SESSION,
-	   "a walsender's message lasts as long as the session");
+	   "the message's context of a walsender lasts as long as the session");
 	am_walsender = false;
 }
 
@@ -77,7 +83,7 @@ test_nested_contexts(void)
 			nested[i - FAR_LEVELS].parent = &cache;
 		REQUIRE(broken, plh_lifetime_of(&nested[i]) == PLH_LIFETIME_QUERY);
 	}
-	ok_unbroken(broken, "nested contexts, from what is known a few levels up");
+	ok_unbroken(broken, "lifetimes of nested contexts come from what is known a few levels up");
 
 	for (int i = 0; i < LEVELS; i++)
 		nested[i].parent = i == 0 ? &cache : &nested[i - 1];
@@ -85,7 +91,7 @@ test_nested_contexts(void)
 	broken = NULL;
 	for (int i = 0; i < LEVELS; i += 17)
 		REQUIRE(broken, plh_lifetime_of(&nested[i]) == PLH_LIFETIME_SESSION);
-	ok_unbroken(broken, "they have moved, and the next statement knows");
+	ok_unbroken(broken, "lifetimes of contexts that have moved are known in the next statement");
 }
 
 /* A lifetime that was noted holds where it was noted, and in that statement. */
@@ -97,12 +103,12 @@ test_noted_lifetime(void)
 	other.parent = &message;
 	plh_lifetime_note(&known, &other, PLH_LIFETIME_STATEMENT);
 	ok(plh_lifetime_is_known(&known, &other) &&
-	   known.lifetime == PLH_LIFETIME_STATEMENT, "a lifetime is noted");
+	   known.lifetime == PLH_LIFETIME_STATEMENT, "a lifetime that was noted is known");
 	other.parent = &cache;
-	ok(!plh_lifetime_is_known(&known, &other), "not of a context that has moved");
+	ok(!plh_lifetime_is_known(&known, &other), "a lifetime of a context that has moved is not known");
 	other.parent = &message;
 	statement_start++;
-	ok(!plh_lifetime_is_known(&known, &other), "nor for another statement");
+	ok(!plh_lifetime_is_known(&known, &other), "a lifetime is not known in another statement");
 }
 
 /* Lifetimes of contexts, wherever they are. */

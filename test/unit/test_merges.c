@@ -224,6 +224,150 @@ is_empty_merge(void)
 		list_sites(merged->image, merged->baseline)->count == 0;
 }
 
+/* How many records of a kind are in an image? */
+static int
+count_records(const PlhProfileImage *image, PlhRecordKind kind)
+{
+	uint32		position = 0;
+	int			count = 0;
+
+	while (plh_profile_image_next(image, kind, &position) != NULL)
+		count++;
+	return count;
+}
+
+/* Two profiles of the same sites, and their merge. */
+typedef struct Pair
+{
+	PlhProfileHeader *headers[2];
+	PlhProfileImage images[2];
+	const PlhProfileImage *merged;
+} Pair;
+
+static void
+make_pair(Pair *pair)
+{
+	for (int i = 0; i < 2; i++)
+	{
+		pair->headers[i] = make_profile(10, SEED);
+		plh_profile_image_adopt(&pair->images[i], pair->headers[i],
+								pair->headers[i]->used_bytes);
+	}
+}
+
+static void
+merge_pair(Pair *pair)
+{
+	PlhProfileMerge *merge = plh_profile_merge_begin(true, 0);
+
+	for (int i = 0; i < 2; i++)
+		plh_profile_merge_add(merge, &pair->images[i], NULL);
+	pair->merged = plh_profile_merge_end(merge)->image;
+}
+
+static void
+free_pair(Pair *pair)
+{
+	free(pair->headers[0]);
+	free(pair->headers[1]);
+}
+
+/* The first module of an image, to be changed. */
+static PlhModuleRecord *
+first_module(const PlhProfileImage *image)
+{
+	return unconstify(PlhModuleRecord *, plh_profile_image_module(image, 1));
+}
+
+/* Binaries are the same by their build-ids, and without any by their paths. */
+static void
+test_modules(void)
+{
+	Pair		pair = {0};
+	PlhModuleRecord *modules[2];
+	int			count;
+
+	make_pair(&pair);
+	count = count_records(&pair.images[0], PLH_RECORD_MODULE);
+	for (int i = 0; i < 2; i++)
+	{
+		modules[i] = first_module(&pair.images[i]);
+		modules[i]->build_id_bytes = PLH_BUILD_ID_MAX;
+		memset(modules[i]->build_id, 1, PLH_BUILD_ID_MAX);
+	}
+	modules[1]->path[0] = '?';
+	modules[0]->seen_at = 2000;
+	modules[1]->seen_at = 1000;
+	merge_pair(&pair);
+	ok(count_records(pair.merged, PLH_RECORD_MODULE) == count,
+	   "binaries with one build-id are merged wherever they are");
+	ok(first_module(pair.merged)->seen_at == 1000,
+	   "a merged binary was seen when the first process saw it");
+	modules[0]->seen_at = 500;
+	merge_pair(&pair);
+	ok(first_module(pair.merged)->seen_at == 500,
+	   "the order of processes does not change when a binary was seen");
+
+	modules[1]->build_id[0] = 2;
+	merge_pair(&pair);
+	ok(count_records(pair.merged, PLH_RECORD_MODULE) == count + 1,
+	   "binaries with two build-ids are not merged");
+	modules[0]->build_id_bytes = modules[1]->build_id_bytes = 0;
+	merge_pair(&pair);
+	ok(count_records(pair.merged, PLH_RECORD_MODULE) == count + 1,
+	   "binaries without build-ids are not merged if their paths differ");
+	modules[1]->path[0] = modules[0]->path[0];
+	merge_pair(&pair);
+	ok(count_records(pair.merged, PLH_RECORD_MODULE) == count,
+	   "binaries without build-ids are merged by their path");
+	free_pair(&pair);
+	forget_memory();
+}
+
+/* Word all statements of an image with ids, or without, in another way. */
+static int
+reword_statements(const PlhProfileImage *image, bool with_id)
+{
+	const PlhStatementRecord *statement;
+	uint32		position = 0;
+	int			count = 0;
+
+	while ((statement = plh_profile_image_next(image, PLH_RECORD_STATEMENT,
+											   &position)) != NULL)
+	{
+		if ((statement->query_id != 0) != with_id)
+			continue;
+		unconstify(PlhStatementRecord *, statement)->text[0] = 'Z';
+		count++;
+	}
+	return count;
+}
+
+/* Statements are the same by their ids, and without any by their shapes. */
+static void
+test_statements(void)
+{
+	Pair		pair = {0};
+	int			count;
+	int			reworded;
+
+	make_pair(&pair);
+	merge_pair(&pair);
+	count = count_records(pair.merged, PLH_RECORD_STATEMENT);
+	reworded = reword_statements(&pair.images[1], true);
+	merge_pair(&pair);
+	ok(reworded > 0 &&
+	   count_records(pair.merged, PLH_RECORD_STATEMENT) == count,
+	   "statements with one id are merged however they are worded");
+	reworded = reword_statements(&pair.images[1], false);
+	merge_pair(&pair);
+	ok(reworded > 0 &&
+	   count_records(pair.merged, PLH_RECORD_STATEMENT) > count,
+	   "statements without ids are not merged if they are worded differently");
+	free_pair(&pair);
+	forget_memory();
+}
+
 void
 test_merges(void)
 {
@@ -245,7 +389,9 @@ test_merges(void)
 	}
 	try_begins(NULL, 0, 0);
 	ok_unbroken(sums, "sites of several processes add up");
-	ok_unbroken(words, "and words say of how many");
-	ok(is_empty_merge(), "nothing is merged into nothing");
+	ok_unbroken(words, "words about several processes say how many they are");
+	ok(is_empty_merge(), "a merge of no process is empty");
+	test_modules();
+	test_statements();
 	forget_memory();
 }

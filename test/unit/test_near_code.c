@@ -112,19 +112,19 @@ test_count_down(void)
 
 	ok(left != NULL && plh_near_code_end(), "there is code near the program's");
 	*left = 100;
-	ok(gets_to(NEXT, code, context, 99) && *left == 1, "it counts down, and goes on");
-	ok(gets_to(NEXT, code, context, 0) && *left == 1, "for nothing, too");
-	ok(gets_to(ELSEWHERE, code, context, 1) && *left == 0, "elsewhere, at the end");
+	ok(gets_to(NEXT, code, context, 99) && *left == 1, "code near the program counts down, and goes on");
+	ok(gets_to(NEXT, code, context, 0) && *left == 1, "code near the program goes on if there is nothing to count");
+	ok(gets_to(ELSEWHERE, code, context, 1) && *left == 0, "code near the program goes elsewhere at the end of the count");
 	*left = 100;
 	ok(gets_to(ELSEWHERE, code, context, 101) && *left == (uint64) -1,
-	   "and beyond it");
+	   "code near the program goes elsewhere beyond the end of the count");
 	*left = 100;
 	ok(gets_to(ELSEWHERE, code, context, UINTPTR_MAX) && *left == 101,
-	   "and for garbage");
+	   "code near the program goes elsewhere for garbage");
 	ok(plh_read_only_store_protection(code, (char *) code + 1) ==
-	   (PROT_READ | PROT_EXEC), "nobody can write to the code");
+	   (PROT_READ | PROT_EXEC), "code near the program cannot be written to");
 	ok(plh_read_only_store_protection(left, left + 1) ==
-	   (PROT_READ | PROT_WRITE), "nor execute the counter");
+	   (PROT_READ | PROT_WRITE), "the counter cannot be executed");
 	unmap_pages();
 }
 
@@ -139,7 +139,7 @@ test_ask_filter(void)
 	(void) plh_near_code_begin(next_function);
 	of_first = plh_near_code_ask_filter(1, filter, next_function, elsewhere);
 	of_second = plh_near_code_ask_filter(2, filter, next_function, elsewhere);
-	ok(plh_near_code_end(), "there may be several functions");
+	ok(plh_near_code_end(), "several functions can be near the program");
 	for (int i = 0; i < 1000; i++)
 	{
 		void	   *pointer = (char *) filter + 16 * 997 * i;
@@ -152,7 +152,7 @@ test_ask_filter(void)
 		REQUIRE(broken, gets_to(ELSEWHERE, of_second, NULL, (uintptr_t) pointer));
 		*bits = 0;
 	}
-	ok_unbroken(broken, "each finds what the filter has, and nothing else");
+	ok_unbroken(broken, "each function near the program finds what the filter has, and nothing else");
 	unmap_pages();
 }
 
@@ -174,15 +174,15 @@ test_taken_places(void)
 	next = taken_place - PLACE_STEP;
 	unmap_pages();
 	ok(plh_near_code_begin(next_function) != NULL && (uintptr_t) pages == next,
-	   "where the first place is taken, the next will do");
+	   "code is in the next place where the first is taken");
 	unmap_pages();
 	is_old_system = true;
 	ok(plh_near_code_begin(next_function) != NULL && (uintptr_t) pages == next &&
-	   !is_mapped(other_place), "another one than was asked for is given back");
+	   !is_mapped(other_place), "a place that was not asked for is given back");
 	unmap_pages();
 	is_old_system = false;
 	are_all_taken = true;
-	ok(plh_near_code_begin(next_function) == NULL, "all may be taken");
+	ok(plh_near_code_begin(next_function) == NULL, "there is no code where all places are taken");
 	are_all_taken = false;
 	taken_place = 0;
 }
@@ -194,13 +194,13 @@ test_refusals(void)
 
 	(void) plh_near_code_count_down(next_function, elsewhere);
 	is_refused = true;
-	ok(!plh_near_code_end(), "a system may refuse new code");
+	ok(!plh_near_code_end(), "there is no code where the system refuses new code");
 	is_refused = false;
-	ok(!is_mapped(left), "which leaves nothing behind");
+	ok(!is_mapped(left), "code that the system has refused leaves no memory behind");
 	(void) plh_near_code_begin(next_function);
 	(void) plh_near_code_count_down((void *) (UINT64_C(1) << 46), elsewhere);
-	ok(!plh_near_code_end(), "the next function must be near");
-	ok(plh_near_code_begin((void *) PLACE_STEP) == NULL, "there may be no place");
+	ok(!plh_near_code_end(), "there is no code where the next function is far");
+	ok(plh_near_code_begin((void *) PLACE_STEP) == NULL, "there is no code without a place");
 }
 
 void
@@ -217,7 +217,7 @@ test_near_code(void)
 void
 test_near_code(void)
 {
-	ok(plh_near_code_begin(test_near_code) == NULL, "there is no such code");
+	ok(plh_near_code_begin(test_near_code) == NULL, "this processor has no code near the program");
 }
 
 #endif							/* __x86_64__ */

@@ -10,10 +10,11 @@
 
 #include "backend.h"
 #include "reader_tests.h"
+#include "pprof/pprof.h"
 #include "report/call_tree.h"
 #include "report/folded.h"
-#include "report/pprof.h"
 #include "report/top.h"
+#include "report/words.h"
 #include "sound_profile.h"
 
 #define SEED 31
@@ -335,6 +336,9 @@ typedef struct PprofSums
 	int64		values[PLH_PPROF_VALUES];	/* in the order of the profile */
 	int			samples;
 	int			zeros;			/* samples with no value but 0 */
+	uint64		last_size;		/* of the second value of the last sample */
+	int			last_larger;	/* the last sample that is larger than the one
+								 * before it; 0: none */
 } PprofSums;
 
 /* Add the values of a sample. */
@@ -343,6 +347,7 @@ add_sample(PprofSums *sums, const char *place, const char *end)
 {
 	int			count = 0;
 	bool		has_value = false;
+	uint64		size = 0;
 
 	while (place < end)
 	{
@@ -351,12 +356,17 @@ add_sample(PprofSums *sums, const char *place, const char *end)
 
 		if (key == 2 << 3 && count < PLH_PPROF_VALUES)
 		{
+			if (count == 1)
+				size = (int64) value < 0 ? -value : value;
 			sums->values[count++] += (int64) value;
 			has_value = has_value || value != 0;
 		}
 		else if ((key & 7) == 2)
 			place += value;
 	}
+	if (sums->samples > 0 && size > sums->last_size)
+		sums->last_larger = sums->samples;
+	sums->last_size = size;
 	sums->samples++;
 	sums->zeros += !has_value;
 }
@@ -412,6 +422,7 @@ check_pprof(const PlhSiteList *list, pg_prng_state *prng)
 	StringInfoData text;
 	PprofSums	sums;
 	const char *broken;
+	bool		limited = options.max_samples > 0 || options.max_bytes > 0;
 
 	initStringInfo(&text);
 	plh_pprof_append(&text, list, &options);
@@ -424,6 +435,10 @@ check_pprof(const PlhSiteList *list, pg_prng_state *prng)
 	REQUIRE(broken, sums.values[0] == 0 && sums.values[1] == 0);
 	REQUIRE(broken, sums.samples <= list->count);
 	REQUIRE(broken, sums.zeros == 0);
+
+	/* the largest come first; the last may stand for all that had no room */
+	REQUIRE(broken, sums.last_larger == 0 ||
+			(limited && sums.last_larger == sums.samples - 1));
 	REQUIRE(broken, options.max_samples == 0 ||
 			sums.samples <= options.max_samples);
 	REQUIRE(broken, options.max_bytes == 0 || text.len <= options.max_bytes);
@@ -437,6 +452,18 @@ set_image(PlhSiteList *list, const PlhProfileImage *image)
 	list->image = image;
 	for (int i = 0; i < list->count; i++)
 		list->sites[i].image = image;
+}
+
+/* Times are in the largest unit of which there are two. */
+static void
+test_durations(void)
+{
+	ok(strcmp(plh_words_duration(0, 119 * USECS_PER_SEC), "119 s") == 0 &&
+	   strcmp(plh_words_duration(0, 120 * USECS_PER_SEC), "2 min") == 0,
+	   "below two minutes, times are in seconds");
+	ok(strcmp(plh_words_duration(0, 119 * USECS_PER_MINUTE), "119 min") == 0 &&
+	   strcmp(plh_words_duration(0, 2 * USECS_PER_HOUR), "2 h") == 0,
+	   "below two hours, times are in minutes");
 }
 
 void
@@ -479,4 +506,5 @@ test_pictures(void)
 	ok_unbroken(top, "sums over functions add up");
 	ok_unbroken(pprof, "profiles for pprof add up, and keep to their limits");
 	free(header);
+	test_durations();
 }

@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 
 static int	counting_open(const char *path, int flags);
@@ -41,7 +42,7 @@ told_usage(int who, struct rusage *usage)
 	return 0;
 }
 
-/* Does it take so many files to say whether the process has that much memory? */
+/* Does it take that number of files to say whether the process has that much memory? */
 static bool
 says(bool owns, int64 bytes, int files)
 {
@@ -49,10 +50,31 @@ says(bool owns, int64 bytes, int files)
 	return plh_process_facts_owns(bytes) == owns && opened == files;
 }
 
+/* What tells a process from others that have its pid, whatever its name is. */
+static void
+test_identity(void)
+{
+	int			pid = getpid();
+	uint64		start = plh_process_facts_start_ticks(pid);
+	char		name[16];
+
+	ok(plh_process_facts_is_alive(pid, start) &&
+	   !plh_process_facts_is_alive(pid, start + 1),
+	   "a process that started at another time is not the one with its pid");
+	prctl(PR_GET_NAME, name);
+	prctl(PR_SET_NAME, "a) b (c) d");
+	ok(start > 0 && plh_process_facts_start_ticks(pid) == start &&
+	   plh_process_facts_parent(pid) == getppid(),
+	   "a name with parentheses does not move the other fields");
+	prctl(PR_SET_NAME, name);
+}
+
 void
 test_process_facts(void)
 {
 	int64		bytes;
+
+	test_identity();
 
 	opened = 0;
 	bytes = plh_process_facts_own_bytes();
@@ -63,11 +85,11 @@ test_process_facts(void)
 	   opened == 0, "what was touched takes no file");
 	most_kb = 1024;
 	ok(says(false, 1024 * 1024 + 1, 0),
-	   "none is needed where there never was so much of any kind");
-	ok(says(true, 1, 1), "one is, where there was");
+	   "no look is needed where there never was that much memory of any kind");
+	ok(says(true, 1, 1), "a look is needed where there was that much memory");
 	most_kb = PG_INT32_MAX;
-	ok(says(false, bytes * 2, 1), "though that may have been shared");
+	ok(says(false, bytes * 2, 1), "a look is needed where memory may have been shared");
 	most_kb = 0;
 	ok(says(true, 1, 1) && says(false, PG_INT64_MAX, 1),
-	   "or where the kernel does not tell");
+	   "a look is needed where the kernel does not tell");
 }

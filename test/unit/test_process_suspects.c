@@ -78,6 +78,12 @@ stopped(int second)
 }
 
 static int64
+stopped_late(int second)
+{
+	return Min(second, 85) * 5 * MB;
+}
+
+static int64
 at_once(int second)
 {
 	return second < 15 ? 0 : 100 * MB;
@@ -101,6 +107,35 @@ up_and_down(int second)
 	return second % 3 * 40 * MB;
 }
 
+static int64
+much_at_once(int second)
+{
+	return second < 15 ? 0 : 140 * MB;
+}
+
+static int64
+much_up_and_down(int second)
+{
+	return second % 3 * 80 * MB;
+}
+
+static void
+test_much_malloc(void)
+{
+	ok(is_malloc(much_at_once, 16) &&
+	   plh_process_suspect_malloc_bytes(&facts) == facts.live_bytes,
+	   "malloc that has given out very much at once is suspect, with all of it");
+	ok(is_malloc(much_at_once, 200), "malloc that has given out very much is suspect while it does");
+	ok(!is_malloc(much_up_and_down, 102), "malloc that goes up and down by very much is not suspect");
+	begin();
+	for (int i = 0; i < 20; i++)
+		count(50 * MB, 192 * MB, 0, 200 * MB);
+	ok(is_suspect(PLH_VERDICT_MALLOC) && facts.growth_bytes == 0,
+	   "malloc that had given out very much before the first count is suspect");
+	ok(is_malloc(steady, 10) && plh_process_suspect_malloc_bytes(&facts) == facts.growth_bytes,
+	   "a finding on malloc is about its growth");
+}
+
 static void
 test_malloc(void)
 {
@@ -108,25 +143,33 @@ test_malloc(void)
 	   facts.growth_bytes == 45 * MB && judgement.has_rate &&
 	   judgement.bytes_per_hour == 5 * MB * 3600 && judgement.score > 0.9,
 	   "what malloc goes on giving out is suspect");
-	ok(is_malloc(steady, 200), "for however long it does");
-	ok(!is_malloc(steady, 7), "from 32 MB on");
-	ok(is_malloc(late, 100), "if it begins late, too");
+	ok(is_malloc(steady, 200), "malloc that grows steadily for long is suspect");
+	ok(!is_malloc(steady, 7), "malloc that grows steadily is not suspect below 32 MB");
+	ok(is_malloc(late, 100), "malloc that begins to grow late is suspect");
+	ok(is_malloc(stopped_late, 100) && judgement.bytes_per_hour == 5 * MB * 3600,
+	   "malloc that has just stopped to grow has the rate that it had");
+	ok(is_malloc(stopped_late, 110) && !judgement.has_rate,
+	   "malloc that has stopped for a quarter of its time has no rate");
+	rest_us = 25 * USECS_PER_SEC;
+	ok(is_malloc(steady, 100) && !judgement.has_rate,
+	   "malloc of a process that has not been counted for as long has no rate");
+	rest_us = 0;
 	ok(!is_malloc(at_once, 16) && !is_malloc(at_once, 17),
-	   "what comes at once may go at once");
-	ok(!is_malloc(stopped, 40), "what has stopped is not");
-	ok(!is_malloc(filling_up, 30), "nor a cache that is filled up");
-	ok(!is_malloc(up_and_down, 101), "nor what goes up and down");
+	   "malloc that grows at once is not suspect");
+	ok(!is_malloc(stopped, 40), "malloc that has stopped to grow is not suspect");
+	ok(!is_malloc(filling_up, 30), "malloc that fills a cache is not suspect");
+	ok(!is_malloc(up_and_down, 101), "malloc that goes up and down is not suspect");
 	begin();
 	for (int i = 0; i < 20; i++)
 		count(i * 100 * MB, i * 101 * MB, 0, i * 101 * MB);
-	ok(!is_suspect(PLH_VERDICT_MALLOC), "contexts are not malloc's");
-	ok(!is_suspect(PLH_VERDICT_MAPPED), "nor is there more");
+	ok(!is_suspect(PLH_VERDICT_MALLOC), "contexts that grow do not make malloc suspect");
+	ok(!is_suspect(PLH_VERDICT_MAPPED), "contexts that grow do not make mappings suspect");
 	begin();
 	for (int i = 0; i < 20; i++)
 		count(i, -1, -1, i * 100 * MB);
 	ok(!is_suspect(PLH_VERDICT_MALLOC) && !is_suspect(PLH_VERDICT_MAPPED) &&
-	   !is_suspect(PLH_VERDICT_RETAINED),
-	   "where malloc tells nothing, there is nothing to say");
+	   !is_suspect(PLH_VERDICT_FREED),
+	   "a process whose malloc tells nothing is not suspect");
 }
 
 static void
@@ -136,83 +179,55 @@ test_mapped(void)
 	for (int i = 0; i < 20; i++)
 		count(5 * MB, 6 * MB, 10 * MB, (20 + 5 * i) * MB);
 	ok(is_suspect(PLH_VERDICT_MAPPED) && facts.live_bytes == 99 * MB,
-	   "what others map is suspect");
-	header.private_bytes = 40 * MB;
-	ok(!is_suspect(PLH_VERDICT_MAPPED), "if it is not ours");
-	header.private_bytes = 0;
+	   "memory that others map is suspect");
+	header.overhead_bytes = 40 * MB;
+	ok(!is_suspect(PLH_VERDICT_MAPPED), "memory that we map is not suspect");
+	header.overhead_bytes = 0;
 	header.history_count = 14;
 	header.own_bytes = header.history[13].own_bytes;
 	header.census_at = header.history[13].at;
-	ok(is_suspect(PLH_VERDICT_MAPPED), "from 64 MB on");
+	ok(is_suspect(PLH_VERDICT_MAPPED), "memory that others map is suspect from 64 MB on");
 	header.history_count = 13;
 	header.own_bytes = 67108864 + 16 * MB - 1;
-	ok(!is_suspect(PLH_VERDICT_MAPPED), "and not below");
+	ok(!is_suspect(PLH_VERDICT_MAPPED), "memory that others map is not suspect below 64 MB");
 }
 
 static void
-test_retained(void)
+test_freed(void)
 {
 	begin();
 	rest_us = 5 * USECS_PER_SEC;
 	count(5 * MB, 6 * MB, 67108863, 100 * MB);
-	ok(!is_suspect(PLH_VERDICT_RETAINED), "some free memory is normal");
+	ok(!is_suspect(PLH_VERDICT_FREED), "some free memory is not suspect");
 	begin();
 	count(5 * MB, 6 * MB, 67108864, 100 * MB);
-	ok(is_suspect(PLH_VERDICT_RETAINED) && facts.live_bytes == 67108864 &&
-	   judgement.score > 0.9 && !judgement.has_rate, "64 MB are not");
+	ok(is_suspect(PLH_VERDICT_FREED) && facts.live_bytes == 67108864 &&
+	   judgement.score > 0.9 && !judgement.has_rate, "64 MB of free memory are suspect");
 	rest_us--;
-	ok(!is_suspect(PLH_VERDICT_RETAINED), "if they are kept for 5 s");
+	ok(!is_suspect(PLH_VERDICT_FREED), "free memory is not suspect if it is kept for less than 5 s");
 	rest_us = 0;
 	begin();
 	for (int i = 0; i < 11; i++)
 		count(5 * MB, 6 * MB, 100 * MB, 110 * MB);
-	ok(is_suspect(PLH_VERDICT_RETAINED), "by a process that works, too");
+	ok(is_suspect(PLH_VERDICT_FREED), "free memory is suspect in a process that works");
 	header.history[8].malloc_free_bytes = 5 * MB;
-	ok(!is_suspect(PLH_VERDICT_RETAINED),
-	   "but not by one that has taken them again since");
-}
-
-/* Contexts that were so many at times of their life. */
-static bool
-are_suspect(int64 early, int64 now, int64 rises, int64 bytes, PlhLifetime lifetime)
-{
-	PlhContextRecord context = {
-		.lifetime = lifetime,
-		.instances = now,
-		.bytes = bytes,
-		.first_at = START,
-		.rises = rises
-	};
-
-	begin();
-	header.census_at = START + 10 * USECS_PER_SEC;
-	context.checkpoints[1].at = START + 4 * USECS_PER_SEC;
-	context.checkpoints[1].instances = early;
-	context.checkpoints[2].at = START + 8 * USECS_PER_SEC;
-	context.checkpoints[2].instances = now;
-	return plh_process_suspect_contexts(&facts, &judgement, &header, &context);
+	ok(!is_suspect(PLH_VERDICT_FREED),
+	   "free memory that was taken again is not suspect");
 }
 
 static void
-test_contexts(void)
+test_growth(void)
 {
-	ok(are_suspect(400, 1000, 8, 40 * MB, PLH_LIFETIME_SESSION) &&
-	   judgement.verdict == PLH_VERDICT_CONTEXTS && facts.epochs == 1000 &&
-	   judgement.late_epochs == 600 && judgement.score == 1.0,
-	   "contexts that become more are suspect");
-	ok(are_suspect(400, 1000, 8, 33554432, PLH_LIFETIME_SESSION) &&
-	   !are_suspect(400, 1000, 8, 33554431, PLH_LIFETIME_SESSION),
-	   "from 32 MB on");
-	ok(!are_suspect(400, 1000, 7, 40 * MB, PLH_LIFETIME_SESSION),
-	   "if they do so in 8 censuses");
-	ok(!are_suspect(800, 1000, 8, 40 * MB, PLH_LIFETIME_SESSION) &&
-	   !are_suspect(400, 400, 8, 40 * MB, PLH_LIFETIME_SESSION),
-	   "and do not become fewer than before");
-	ok(are_suspect(48, 80, 8, 40 * MB, PLH_LIFETIME_SESSION) &&
-	   !are_suspect(48, 79, 8, 40 * MB, PLH_LIFETIME_SESSION),
-	   "at least 32 more");
-	ok(!are_suspect(400, 1000, 8, 40 * MB, PLH_LIFETIME_QUERY),
-	   "and nobody ends them");
+	begin();
+	for (int i = 0; i < 20; i++)
+		count((10 + 3 * i) * MB, (12 + 3 * i) * MB, 0, 100 * MB);
+	ok(is_suspect(PLH_VERDICT_GROWING) && facts.live_bytes == 67 * MB &&
+	   facts.growth_bytes == 57 * MB && judgement.bytes_per_hour == 3 * MB * 3600,
+	   "contexts of the session that grow together make the process suspect");
+	for (int i = 0; i < 20; i++)
+		header.history_passing_kb[i] = 3000 * i;
+	header.passing_bytes = 57 * MB;
+	ok(!is_suspect(PLH_VERDICT_GROWING), "what ends with a statement does not");
 }
 
 /* Are frees missed where that was sampled with that error, and that given out? */
@@ -235,19 +250,19 @@ test_missed_frees(void)
 	   "what is sampled may be all that malloc has given out");
 	ok(!misses(10 * MB + slack, 0, 10 * MB) &&
 	   misses(10 * MB + slack + 1, 0, 10 * MB),
-	   "more than that, and a megabyte, was freed unseen");
+	   "samples of more than malloc has given out, and a megabyte, were freed unseen");
 	ok(!misses(12 * MB + slack, MB, 10 * MB) &&
 	   misses(12 * MB + slack + 1, MB, 10 * MB),
-	   "if it exceeds twice its error, too");
+	   "samples that were freed unseen exceed twice their error");
 	ok(!misses(slack, 0, -MB) && misses(slack + 1, 0, -MB),
 	   "what malloc has given out is never less than nothing");
 	(void) misses(100 * MB, 0, 10 * MB);
 	header.malloc_bytes = -1;
 	ok(!plh_process_suspect_misses_frees(&header),
-	   "where malloc tells nothing, nothing is missed");
+	   "no free is missed where malloc tells nothing");
 	(void) misses(100 * MB, 0, 10 * MB);
 	header.census_at = 0;
-	ok(!plh_process_suspect_misses_frees(&header), "nor before the first census");
+	ok(!plh_process_suspect_misses_frees(&header), "no free is missed before the first census");
 }
 
 /* Any figures; the sanitizers see what is undefined. */
@@ -261,25 +276,17 @@ test_odd_courses(void)
 	pg_prng_seed(&prng, 4711);
 	for (int i = 0; i < 20000; i++)
 	{
-		PlhContextRecord context = {.lifetime = PLH_LIFETIME_SESSION};
 		uint64	   *words = (uint64 *) &header;
 
 		for (Size j = 0; j < sizeof(header) / sizeof(*words); j++)
 			words[j] = pg_prng_uint64(&prng) >> pg_prng_uint64_range(&prng, 0, 63);
-		for (PlhVerdict verdict = PLH_VERDICT_RETAINED; verdict <= PLH_VERDICT_MALLOC; verdict++)
+		for (PlhVerdict verdict = PLH_VERDICT_FREED; verdict <= PLH_VERDICT_MALLOC; verdict++)
 		{
 			suspects += is_suspect(verdict);
 			wrong += !(judgement.score >= 0.0 && judgement.score <= 1.0) ||
 				judgement.bytes_per_hour < 0;
 		}
 		suspects += plh_process_suspect_misses_frees(&header);
-		words = (uint64 *) &context;
-		for (Size j = 4; j < sizeof(context) / sizeof(*words); j++)
-			words[j] = pg_prng_uint64(&prng) >> pg_prng_uint64_range(&prng, 0, 63);
-		context.lifetime = PLH_LIFETIME_SESSION;
-		suspects += plh_process_suspect_contexts(&facts, &judgement, &header, &context);
-		wrong += !(judgement.score >= 0.0 && judgement.score <= 1.0) ||
-			judgement.bytes_per_hour < 0;
 	}
 	ok(suspects > 0 && wrong == 0, "odd figures give scores and rates in their range");
 }
@@ -288,9 +295,10 @@ void
 test_process_suspects(void)
 {
 	test_malloc();
+	test_much_malloc();
 	test_mapped();
-	test_retained();
-	test_contexts();
+	test_freed();
+	test_growth();
 	test_missed_frees();
 	test_odd_courses();
 }

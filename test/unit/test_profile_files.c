@@ -76,7 +76,7 @@ test_fifos(const PlhProfileHeader *header)
 	ok(plh_profile_reader_find(directory, FIFO_PID, false) == NULL,
 	   "nobody waits for a profile that is a FIFO");
 	ok(plh_baseline_file_read(directory, &image) == NULL,
-	   "nor for such a baseline");
+	   "nobody waits for a baseline that is a FIFO");
 	alarm(0);
 	unlink(path);
 }
@@ -112,7 +112,7 @@ test_renames(void)
 {
 	int			count = 0;
 
-	plh_profile_reader_each(directory, 0, true, rename_and_count, &count);
+	plh_profile_reader_each(directory, 0, true, NULL, rename_and_count, &count);
 	ok(count == 2, "a profile is found that is renamed meanwhile");
 	rename_profile(PID, true);
 	rename_profile(OTHER_PID, true);
@@ -135,20 +135,20 @@ test_files(const PlhProfileHeader *header)
 	   memcmp(image->header, header, image->bytes) == 0,
 	   "a profile is read as it was written");
 	ok(plh_profile_reader_find(directory, SHORT_PID, false) == NULL,
-	   "one that is shorter than it says is none");
+	   "a profile that is shorter than it states is not read");
 	ok(plh_profile_reader_find(directory, OTHER_PID, false) == NULL,
-	   "nor is one of another process");
+	   "a profile of another process is not read");
 	ok(plh_profile_reader_find(directory, DIRECTORY_PID, false) == NULL,
-	   "nor is a directory");
+	   "a directory in the place of a profile is not read");
 	of_other_cluster.system_identifier++;
 	write_profile(CLUSTER_PID, header, header->used_bytes);
 	write_profile(CLUSTER_PID, &of_other_cluster, sizeof(of_other_cluster));
 	ok(plh_profile_reader_find(directory, CLUSTER_PID, true) == NULL,
-	   "nor is one of another database cluster");
-	plh_profile_reader_each(directory, 0, false, count_image, &count);
-	ok(count == 2, "the others in the directory are found");
+	   "a profile of another database cluster is not read");
+	plh_profile_reader_each(directory, 0, false, NULL, count_image, &count);
+	ok(count == 2, "other profiles in the directory are found");
 	test_renames();
-	ok(open_files == 0, "no file is left open");
+	ok(open_files == 0, "no profile is left open");
 }
 
 void
@@ -162,7 +162,7 @@ test_profile_files(void)
 	test_files(header);
 	for (int pid = PID; pid <= CLUSTER_PID; pid++)
 		(void) remove(path_of(pid));
-	ok(rmdir(directory) == 0, "nothing is left in the directory of profiles");
+	ok(rmdir(directory) == 0, "no file is left in the directory of profiles");
 	free(header);
 	forget_memory();
 }

@@ -10,6 +10,7 @@
 
 #include "sampler/chunk_mark.h"
 #include "failing_memory.h"
+#include "filled_profile.h"
 #include "profile/profile.h"
 #include "profile/profile_counters.h"
 #include "profile/profile_file.h"
@@ -67,22 +68,24 @@ record(MemoryContext context, int i)
 {
 	PlhDraw		exact = {.interval_bytes = 1};
 	PlhWatchedContext *watched;
+	PlhLiveSample *sample;
 	uint32		site;
 
 	if ((plh_profile == NULL && !begin_profile()) ||
 		((watched = plh_live_samples_watched(context)) == NULL &&
 		 (watched = plh_live_samples_watch(context, PLH_LIFETIME_SESSION)) == NULL))
 	{
-		plh_profile_counters_lose(PLH_LOSS_LIVE_TABLE, 10, exact);
+		plh_profile_counters_count_lost(PLH_LOSS_LIVE_TABLE, 10, exact);
 		return false;
 	}
 	site = site_of(i);
-	if (plh_live_samples_insert(watched, fake_pointer(i), 10, exact, site))
+	sample = plh_live_samples_insert(watched, fake_pointer(i), 10, exact, site);
+	if (sample != NULL)
 	{
-		plh_profile_counters_add(site, 10, exact);
+		sample->tick = plh_profile_counters_add(site, 10, exact);
 		return true;
 	}
-	plh_profile_counters_lose(PLH_LOSS_LIVE_TABLE, 10, exact);
+	plh_profile_counters_count_lost(PLH_LOSS_LIVE_TABLE, 10, exact);
 	return false;
 }
 
@@ -115,7 +118,7 @@ forget_all(void)
 
 #define SAMPLES 6000			/* of a scenario */
 
-/* The profile has so many live samples, of so many that were tried. */
+/* The profile has that number of live samples, and has lost at most that many. */
 static const char *
 require_counted(const char *broken, int64 live, int64 lost)
 {
@@ -204,7 +207,7 @@ test_failing_memory(void)
 	printf("# failed each of %d requests for memory\n", fail_at - 1);
 	ok_unbroken(broken,
 				"nothing breaks, whichever request for memory fails");
-	ok(fail_at > 10, "of more than ten");
+	ok(fail_at > 10, "more than ten requests for memory have failed");
 }
 
 /* Sites beyond the size of the profile go to the catch-all site. */
@@ -215,7 +218,7 @@ test_full_profile(void)
 	PlhProfileHeader *header;
 	int64		catch_all;
 
-	plh_fixed.max_profile_size = 128 * 1024;
+	plh_load_settings.max_profile_size = 128 * 1024;
 	plh_live_samples_start(1 << 20, on_reset);
 	for (int i = 0; i < 5000; i++)
 		(void) record(&context, i);
@@ -224,14 +227,63 @@ test_full_profile(void)
 									header->catch_all_site))->counters.live_count;
 	ok(header->counters.live_count == 5000,
 	   "a full profile loses nothing of the total");
-	ok(live_count_of_sites() == 5000, "nor do all its sites");
+	ok(live_count_of_sites() == 5000, "the sites of a full profile lose nothing of the total");
 	ok(catch_all > 0, "what has no room is at the catch-all site");
-	ok(catch_all < 5000, "and nothing else");
+	ok(catch_all < 5000, "samples before the profile was full are not at the catch-all site");
 	ok(header->lost_samples[PLH_LOSS_PROFILE] == catch_all,
-	   "and counted as lost");
+	   "what has no room is counted as lost");
 	reset_context(&context);
 	forget_all();
-	plh_fixed.max_profile_size = 1024 * 1024;
+	plh_load_settings.max_profile_size = 1024 * 1024;
+}
+
+/* A forked child has the contexts of its parent, but none of the samples in them. */
+static void
+test_contexts_of_parent(void)
+{
+	static MemoryContextData context;
+
+	for (int i = 0; i < 10; i++)
+		(void) record(&context, i);
+	forget_all();
+	(void) record(&context, 100);
+	(void) record(&context, 101);
+	ok(plh_profile->counters.live_count == 2,
+	   "a forked child counts its own samples alone");
+	reset_context(&context);
+	ok(plh_profile->counters.live_count == 0 && live_count_of_sites() == 0,
+	   "the reset of an inherited context ends the child's samples alone");
+	forget_all();
+}
+
+/* Call sites of long statements, which are all that the profile has. */
+static void
+test_many_statements(void)
+{
+	Size		share = plh_load_settings.max_profile_size / 4;
+	PlhDraw		exact = {.interval_bytes = 1};
+	Size		most = 0;
+	char		text[PLH_STATEMENT_MAX];
+
+	(void) begin_profile();
+	for (int i = 0; i < 2000; i++)
+	{
+		PlhSiteKey	key = {0};
+		int			length = 0;
+
+		for (int column = 0; column < 60; column++)
+			length += snprintf(text + length, sizeof(text) - length, "%s c%d_%d",
+							   column == 0 ? "SELECT" : ",", i, column);
+		key.statement = plh_profile_statement(0, text);
+		plh_profile_counters_add(plh_profile_site(&key), 10, exact);
+		most = Max(most, plh_profile_records_bytes(PLH_RECORD_STATEMENT));
+	}
+	ok(most <= share + 64, "statements take a quarter of a profile");
+	ok(most > share / 2, "statements take what they may");
+	ok(plh_profile->lost_samples[PLH_LOSS_PROFILE] == 0,
+	   "a profile has room for the call sites of statements without a text");
+	ok(plh_profile->counters.live_count == 2000, "each call site of a statement counts");
+	forget_all();
 }
 
 /* Read the header of a profile's file; zeros if there is none. */
@@ -246,7 +298,7 @@ read_header(const char *directory, PlhProfileHeader *header)
 	file = fopen(path, "r");
 	if (file == NULL)
 		return;
-	ok(fread(header, sizeof(*header), 1, file) == 1, "the file has a header");
+	ok(fread(header, sizeof(*header), 1, file) == 1, "the file of a profile has a header");
 	fclose(file);
 }
 
@@ -277,33 +329,33 @@ test_profile_file(void)
 	plh_live_samples_start(1 << 20, on_reset);
 	(void) record(&context, 1);
 	header = plh_profile;
-	ok(plh_profile_file_publish(directory), "profile is published");
+	ok(plh_profile_file_publish(directory), "a profile is published");
 	for (int i = 2; i < 3000; i++)
 		(void) record(&context, i);
 	ok(plh_profile == header, "a published profile grows in place");
-	ok(header->used_bytes > PLH_REGION_STEP, "beyond what it had at first");
-	ok(plh_profile_file_is_whole(), "and its file with it");
-	ok(mappings_of(directory) == 1, "which is mapped in one piece");
-	ok(header->counters.live_count == 2999, "and loses nothing");
+	ok(header->used_bytes > PLH_REGION_STEP, "a published profile grows beyond what it had at first");
+	ok(plh_profile_file_is_whole(), "the file of a published profile grows with it");
+	ok(mappings_of(directory) == 1, "the file of a published profile is mapped in one piece");
+	ok(header->counters.live_count == 2999, "a published profile that grows loses nothing");
 
 	read_header(directory, &start);
 	ok(memcmp(&start, header, sizeof(start)) == 0,
-	   "another process can read it and sees the same");
+	   "another process that reads a published profile sees the same");
 	plh_profile_file_unlink();
 	read_header(directory, &start);
 	ok(start.pid == 0 && start.used_bytes == 0,
-	   "file is gone when it should be");
+	   "the file of a profile is gone when it is unlinked");
 	remove_directory(directory);
 	ok(!plh_profile_file_publish(directory) && errno == ENOENT,
-	   "no directory, no file");
-	ok(record(&context, 3001), "and sampling goes on without one");
+	   "a profile without a directory is not published");
+	ok(record(&context, 3001), "sampling goes on without a file");
 	reset_context(&context);
 	forget_all();
 }
 
 /* Without room the file has less than the profile, which loses nothing. */
 static void
-test_private_profile(void)
+test_unpublished_profile(void)
 {
 	static MemoryContextData context;
 	char		directory[64];
@@ -316,26 +368,26 @@ test_private_profile(void)
 	file_system_bytes = 64 * MB;
 	file_system_free = 16 * MB;
 	ok(!plh_profile_file_publish(directory) &&
-	   !plh_profile_file_is_published(), "no room, no file");
+	   !plh_profile_file_is_published(), "a profile without room has no file");
 	file_system_free = 18 * MB;
 	ok(!plh_profile_file_publish(directory) &&
-	   plh_profile_file_is_published(), "a little room: a file");
+	   plh_profile_file_is_published(), "a profile with a little room has a file");
 	read_header(directory, &start);
 	ok(start.published_bytes >= PLH_PROFILE_FIRST_BYTES &&
-	   start.published_bytes < start.used_bytes, "of the header only");
+	   start.published_bytes < start.used_bytes, "the file of a profile with a little room has only its start");
 	for (int i = 100; i < 1000; i++)
 		(void) record(&context, i);
 	read_header(directory, &start);
-	ok(start.counters.live_count == 999, "whose figures go on");
+	ok(start.counters.live_count == 999, "the header of a profile with a little room has the current figures");
 	ok(!plh_profile_file_is_whole() && live_count_of_sites() == 999,
-	   "while the owner knows all sites");
+	   "the owner of a profile with a little room knows all sites");
 
 	file_system_free = 40 * MB;
 	ok(plh_profile_file_publish(directory) && plh_profile_file_is_whole(),
-	   "with room again, others see all");
+	   "a profile is published as a whole when there is room again");
 	read_header(directory, &start);
 	ok(start.published_bytes >= start.used_bytes &&
-	   live_count_of_sites() == 999, "and nothing was lost");
+	   live_count_of_sites() == 999, "a profile that had little room has lost nothing");
 	file_system_free = 18 * MB;
 	for (int i = 1000; i < 5000; i++)
 		(void) record(&context, i);
@@ -343,7 +395,7 @@ test_private_profile(void)
 	   "a profile grows beyond its file");
 	file_system_free = 40 * MB;
 	ok(plh_profile_file_publish(directory) && live_count_of_sites() == 4999 &&
-	   mappings_of(directory) == 1, "and the file follows, in one piece");
+	   mappings_of(directory) == 1, "the file follows its profile, in one piece");
 	file_system_bytes = 0;
 	plh_profile_file_unlink();
 	remove_directory(directory);
@@ -359,18 +411,18 @@ test_late_checkpoint(void)
 	PlhSiteRecord *site;
 	uint32		offset;
 
-	ok(begin_profile(), "a profile for the checkpoints");
+	ok(begin_profile(), "a profile for checkpoints begins");
 	offset = site_of(1);
 	site = (PlhSiteRecord *) ((char *) plh_profile + offset);
 	plh_profile_counters_add(offset, 10, exact);
 	plh_profile->epoch += (uint32) 1 << 31;
 	plh_profile_counters_add(offset, 10, exact);
 	ok(site->next_checkpoint == PG_UINT32_MAX,
-	   "after the last checkpoint that can be doubled comes none");
+	   "no checkpoint comes after the last that can be doubled");
 	plh_profile->epoch++;
 	plh_profile_counters_add(offset, 10, exact);
 	ok(site->checkpoints[PLH_CHECKPOINTS - 1].epochs == (uint32) 1 << 31,
-	   "not one in each epoch");
+	   "the last checkpoint stays in later epochs");
 	forget_all();
 }
 
@@ -385,17 +437,17 @@ test_known_stack(void)
 
 	stack.addresses = stack.buffer;
 	stack.buffer[0] = 0x1234;
-	ok(begin_profile(), "a profile for stacks");
+	ok(begin_profile(), "a profile for stacks begins");
 	offset = plh_profile_stack(&stack);
 	stack.buffer[0] = 0x5678;
 	ok(offset != 0 && plh_profile_stack(&stack) == offset,
 	   "a stack that is known is not looked up");
 	plh_profile_recycling_generation++;
 	other = plh_profile_stack(&stack);
-	ok(other != 0 && other != offset, "unless a stack was given up");
+	ok(other != 0 && other != offset, "a stack is looked up after a stack was given up");
 	forget_all();
 	ok(begin_profile() && known.generation != plh_profile_recycling_generation,
-	   "nor does the next profile have it");
+	   "a stack that is known is not that of the next profile");
 	forget_all();
 }
 
@@ -407,7 +459,7 @@ test_strings(void)
 	uint32		one;
 	uint32		two;
 
-	ok(begin_profile(), "a profile for strings");
+	ok(begin_profile(), "a profile for strings begins");
 	one = plh_profile_string(text, PLH_CONTEXT_NAME_MAX);
 	ok(one != 0 && plh_profile_string(text, PLH_CONTEXT_NAME_MAX) == one &&
 	   plh_profile_string("context one", PLH_CONTEXT_NAME_MAX) == one,
@@ -415,26 +467,8 @@ test_strings(void)
 	strcpy(text, "context two");
 	two = plh_profile_string(text, PLH_CONTEXT_NAME_MAX);
 	ok(two != 0 && two != one, "another text at the same address is another string");
-	ok(plh_profile_string(text, 7) != two, "as is one that is cut");
+	ok(plh_profile_string(text, 7) != two, "a string that is cut is another string");
 	forget_all();
-}
-
-/* The records of the longest chain. */
-static int
-longest_chain(void)
-{
-	int			longest = 0;
-
-	for (uint32 i = 0; i < plh_profile_records_buckets.count; i++)
-	{
-		int			length = 0;
-
-		for (uint32 offset = plh_profile_records_buckets.heads[i]; offset != 0;
-			 offset = PLH_CHAIN_OF(offset))
-			length++;
-		longest = Max(longest, length);
-	}
-	return longest;
 }
 
 /* The buckets grow with the records, which stay where they are. */
@@ -446,14 +480,14 @@ test_buckets(void)
 		STRINGS = 20000
 	};
 	static uint32 offsets[STRINGS];
-	Size		max_bytes = plh_fixed.max_profile_size;
+	Size		max_bytes = plh_load_settings.max_profile_size;
 	char		name[32];
 	int			moved = 0;
 
-	plh_fixed.max_profile_size = 8 * 1024 * 1024;
-	ok(begin_profile(), "a profile for buckets");
+	plh_load_settings.max_profile_size = 8 * 1024 * 1024;
+	ok(begin_profile(), "a profile for buckets begins");
 	ok(plh_profile_records_buckets.count * sizeof(uint32) < 1024,
-	   "few records need few of them");
+	   "few records need few buckets");
 	for (int i = 0; i < STRINGS; i++)
 	{
 		snprintf(name, sizeof(name), "string %d", i);
@@ -470,7 +504,7 @@ test_buckets(void)
 	ok(plh_profile_records_buckets.count > STRINGS && longest_chain() <= 12,
 	   "a bucket has a record or two");
 	forget_all();
-	plh_fixed.max_profile_size = max_bytes;
+	plh_load_settings.max_profile_size = max_bytes;
 }
 
 void
@@ -482,6 +516,8 @@ test_profiles(void)
 	test_late_checkpoint();
 	test_failing_memory();
 	test_full_profile();
+	test_contexts_of_parent();
+	test_many_statements();
 	test_profile_file();
-	test_private_profile();
+	test_unpublished_profile();
 }

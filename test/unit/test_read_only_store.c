@@ -38,13 +38,13 @@ test_memory(int protection, const char *what)
 	ok(plh_read_only_store(&words[1], &before, protection) &&
 	   words[1] == &before && words[0] == before, "a word is stored");
 	ok(plh_read_only_store(&words[1], NULL, protection) &&
-	   words[1] == NULL && words[0] == before, "and another one");
+	   words[1] == NULL && words[0] == before, "another word is stored");
 	ok(plh_read_only_store_protection(words, last + 1) == protection,
 	   "one page may have become a mapping of its own");
 	ok(plh_read_only_store(last, &before, protection) && *last == &before,
-	   "the last one of the last page, too");
+	   "the last word of the last page is stored");
 	ok(plh_read_only_store_protection(words, last + 1) == protection,
-	   "the protection stays");
+	   "the protection stays after words were stored");
 	munmap(words, 2 * sysconf(_SC_PAGESIZE));
 }
 
@@ -57,17 +57,17 @@ test_no_memory(void)
 
 	(void) mprotect(words, sysconf(_SC_PAGESIZE), PROT_READ);
 	ok(plh_read_only_store_protection(words, end) == PLH_PROTECTION_UNKNOWN,
-	   "two protections are none");
+	   "memory with two protections has none that is known");
 	munmap(words, 2 * sysconf(_SC_PAGESIZE));
-	ok(!plh_read_only_store(words, NULL, PROT_READ), "the kernel says no");
+	ok(!plh_read_only_store(words, NULL, PROT_READ), "a store that the kernel refuses fails");
 	ok(!plh_read_only_store(words, NULL, PROT_READ | PROT_EXEC),
-	   "when it is to store by itself, too");
+	   "a store that the kernel is to do itself fails if it refuses");
 }
 
 void
 test_read_only_store(void)
 {
-	test_memory(PROT_READ, "plain memory");
-	test_memory(PROT_READ | PROT_EXEC, "memory that may hold code");
+	test_memory(PROT_READ, "plain memory has its protection");
+	test_memory(PROT_READ | PROT_EXEC, "memory that may hold code has its protection");
 	test_no_memory();
 }

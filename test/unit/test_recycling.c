@@ -5,200 +5,12 @@
  */
 #include "postgres.h"
 
-#include <time.h>
-
 #include "base/settings.h"
-#include "profile/profile.h"
-#include "profile/profile_counters.h"
-#include "profile/profile_image.h"
+#include "births.h"
 #include "profile/profile_recycling.h"
+#include "colliding_texts.h"
+#include "filled_profile.h"
 #include "unit_tests.h"
-
-#define BYTES 10				/* of a sample */
-
-static const PlhDraw exact = {.interval_bytes = 1};
-
-static PlhSiteRecord *
-site_at(uint32 offset)
-{
-	return (PlhSiteRecord *) ((char *) plh_profile + offset);
-}
-
-static void
-begin(int max_profile_size)
-{
-	plh_fixed.max_profile_size = max_profile_size;
-	if (!plh_profile_begin())
-		abort();
-	plh_profile_counters_start();
-}
-
-static void
-end(void)
-{
-	plh_profile_forget();
-	plh_profile_counters_forget();
-	plh_fixed.max_profile_size = 1024 * 1024;
-}
-
-static uint32
-stack_of_depth(int number, int depth)
-{
-	PlhStack	stack = {0};
-
-	stack.addresses = stack.buffer;
-	stack.depth = depth;
-	stack.truncated = false;
-	for (int i = 0; i < stack.depth; i++)
-		stack.buffer[i] = 0x1000 * (number + 1) + i;
-	return plh_profile_stack(&stack);
-}
-
-static uint32
-stack_of(int number)
-{
-	return stack_of_depth(number, 3 + number % 20);
-}
-
-/* As the hooks look up a site; without room it is the catch-all site. */
-static uint32
-site_of(int stack, const char *statement)
-{
-	PlhSiteKey	key = {0};
-
-	key.stack = stack_of(stack);
-	key.context_name = plh_profile_string("context", PLH_CONTEXT_NAME_MAX);
-	if (statement != NULL)
-		key.statement = plh_profile_statement(0, statement);
-	if (key.stack == 0 || key.context_name == 0)
-		return plh_profile->catch_all_site;
-	return plh_profile_site(&key);
-}
-
-static const char *
-text_of(int number)
-{
-	static char text[256];
-
-	snprintf(text, sizeof(text), "SELECT x%d%.*s", number, number % 120,
-			 "                                                            "
-			 "                                                            ");
-	return text;
-}
-
-static const char *
-statement_text(uint32 site)
-{
-	const PlhStatementRecord *statement =
-		plh_profile_image_statement(plh_profile_image_own(plh_profile),
-									site_at(site)->key.statement);
-
-	return statement == NULL ? "" : statement->text;
-}
-
-/* A whole round, and what it gave up can be used from then on. */
-static void
-run_round(void)
-{
-	plh_profile_recycling_suspend();
-	plh_profile_recycling_resume();
-}
-
-/* Count the references of sites to a record. */
-static uint32
-count_references(const PlhProfileImage *image, uint32 offset)
-{
-	const PlhSiteRecord *site;
-	uint32		position = 0;
-	uint32		count = 0;
-
-	while ((site = plh_profile_image_next_site(image, &position)) != NULL)
-		count += site->key.stack == offset || site->key.statement == offset;
-	return count;
-}
-
-/* Count the sites that have the same key as this one. */
-static uint32
-count_same_key(const PlhProfileImage *image, const PlhSiteKey *key)
-{
-	const PlhSiteRecord *site;
-	uint32		position = 0;
-	uint32		count = 0;
-
-	while ((site = plh_profile_image_next_site(image, &position)) != NULL)
-		count += memcmp(&site->key, key, sizeof(*key)) == 0;
-	return count;
-}
-
-/* The sites add up to the process, and refer to what is there. */
-static const char *
-check_profile(bool references_too)
-{
-	PlhProfileImage *image = plh_profile_image_own(plh_profile);
-	const PlhProfileHeader *header = plh_profile;
-	PlhCounters sums = {0};
-	const PlhSiteRecord *site;
-	const char *broken = NULL;
-	int64		peak_bytes = 0;
-	uint32		position = 0;
-	uint32		count = 0;
-
-	while ((site = plh_profile_image_next_site(image, &position)) != NULL)
-	{
-		const PlhRecord *statement = (const PlhRecord *)
-			plh_profile_image_statement(image, site->key.statement);
-		const PlhRecord *stack = (const PlhRecord *)
-			plh_profile_image_stack(image, site->key.stack);
-
-		count++;
-		sums.live_bytes += site->counters.live_bytes;
-		sums.live_count += site->counters.live_count;
-		sums.live_samples += site->counters.live_samples;
-		sums.total_bytes += site->counters.total_bytes;
-		sums.total_count += site->counters.total_count;
-		sums.total_samples += site->counters.total_samples;
-		peak_bytes += plh_site_peak_bytes(image->header, site);
-		REQUIRE(broken, (site->key.statement != 0) == (statement != NULL));
-		REQUIRE(broken, (site->key.stack > PLH_FORMER_STACKS) == (stack != NULL));
-		REQUIRE(broken, stack == NULL || stack->born <= site->record.born);
-		REQUIRE(broken, statement == NULL || statement->born <= site->record.born);
-		if (references_too && statement != NULL)
-			REQUIRE(broken, statement->references ==
-					count_references(image, site->key.statement));
-		if (references_too)
-			REQUIRE(broken, count_same_key(image, &site->key) == 1);
-		if (references_too && stack != NULL)
-			REQUIRE(broken, stack->references ==
-					count_references(image, site->key.stack));
-	}
-	REQUIRE(broken, count == header->site_count + 1);
-	REQUIRE(broken, sums.live_bytes == header->counters.live_bytes);
-	REQUIRE(broken, sums.live_count == header->counters.live_count);
-	REQUIRE(broken, sums.live_samples == header->counters.live_samples);
-	REQUIRE(broken, sums.total_bytes == header->counters.total_bytes);
-	REQUIRE(broken, sums.total_count == header->counters.total_count);
-	REQUIRE(broken, sums.total_samples == header->counters.total_samples);
-	REQUIRE(broken, peak_bytes == header->peak_bytes);
-	return broken;
-}
-
-/* The longest that any of the calls took, for whoever reads the output. */
-static int64 longest_ns;
-
-static uint32
-timed_site_of(int stack, const char *statement)
-{
-	struct timespec before;
-	struct timespec after;
-	uint32		site;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &before);
-	site = site_of(stack, statement);
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &after);
-	longest_ns = Max(longest_ns, (after.tv_sec - before.tv_sec) * 1000000000LL +
-					 after.tv_nsec - before.tv_nsec);
-	return site;
-}
 
 /*
  * A session that runs many statements, each of which holds something until the
@@ -216,15 +28,15 @@ test_many_statements(void)
 	uint32		former = 0;
 	uint32		leak;
 
-	begin(8 * 1024 * 1024);
-	longest_ns = 0;
+	begin_filling(8 * 1024 * 1024);
+	longest_filling_ns = 0;
 	for (int i = 0; i < STATEMENTS; i++)
 	{
-		uint32		site = timed_site_of(i % STACKS, text_of(i));
+		uint32		site = timed_filled_site(i % STACKS, numbered_text(i));
 
 		plh_profile_counters_add(site, BYTES, exact);
 		if (former != 0)
-			plh_profile_counters_subtract(former, BYTES, exact);
+			free_sample(former, BYTES);
 		former = site;
 		if (i % KEPT_PART == 0)
 		{
@@ -234,43 +46,32 @@ test_many_statements(void)
 	}
 	printf("# %u rounds, %u bytes, %u sites, no call longer than " INT64_FORMAT " us\n",
 		   plh_profile->round, plh_profile->used_bytes,
-		   plh_profile->site_count, longest_ns / 1000);
+		   plh_profile->site_count, longest_filling_ns / 1000);
 	ok(plh_profile->round > 10, "records are recycled, round after round");
 	ok(plh_profile->lost_samples[PLH_LOSS_PROFILE] == 0,
-	   "no statement is one too many");
+	   "many statements lose no sample");
 	ok(plh_profile->used_bytes < 1536 * 1024,
-	   "and the profile stays far smaller than it may become");
-	ok_unbroken(check_profile(true), "the sites still add up to the process");
+	   "a profile of many statements stays far smaller than it may become");
+	ok_unbroken(check_filled_profile(true), "the sites of many statements add up to the process");
 	for (int i = 0; i < lengthof(kept); i++)
 	{
 		PlhSiteRecord *site = site_at(kept[i]);
 
 		REQUIRE(broken, site->counters.live_bytes == BYTES);
 		REQUIRE(broken, site->counters.total_bytes == BYTES);
-		REQUIRE(broken, strcmp(statement_text(kept[i]),
-							   text_of(i * KEPT_PART)) == 0);
+		REQUIRE(broken, strcmp(text_of_site(kept[i]),
+							   numbered_text(i * KEPT_PART)) == 0);
 	}
-	ok_unbroken(broken, "what is held is where it was, with its statement");
+	ok_unbroken(broken, "a site that holds something keeps its place and its statement");
 
-	leak = site_of(STACKS + 1, "SELECT leak()");
+	leak = filled_site(STACKS + 1, "SELECT leak()");
 	for (int i = 0; i < 1000; i++)
 		plh_profile_counters_add(leak, BYTES, exact);
 	ok(leak != plh_profile->catch_all_site &&
 	   site_at(leak)->counters.live_bytes == 1000 * BYTES &&
-	   strcmp(statement_text(leak), "SELECT leak()") == 0,
-	   "and a leak that begins then is a site");
-	end();
-}
-
-/* One allocation of a statement, freed at once. */
-static uint32
-pass(int stack, const char *statement)
-{
-	uint32		site = site_of(stack, statement);
-
-	plh_profile_counters_add(site, BYTES, exact);
-	plh_profile_counters_subtract(site, BYTES, exact);
-	return site;
+	   strcmp(text_of_site(leak), "SELECT leak()") == 0,
+	   "a leak that begins after many statements has a site");
+	end_filling();
 }
 
 /* What a site that is given up had goes to the one without a statement. */
@@ -280,34 +81,65 @@ test_totals(void)
 	uint32		held;
 	uint32		heir;
 
-	begin(1024 * 1024);
-	held = site_of(1, "SELECT x0");
+	begin_filling(1024 * 1024);
+	held = filled_site(1, "SELECT x0");
 	plh_profile_counters_add(held, BYTES, exact);
-	(void) pass(1, "SELECT x1");
-	(void) pass(1, "SELECT x2");
-	(void) pass(1, NULL);
-	(void) pass(2, "SELECT x3");
-	ok(plh_profile->site_count == 5, "five sites");
+	(void) fill_and_free(1, "SELECT x1");
+	(void) fill_and_free(1, "SELECT x2");
+	(void) fill_and_free(1, NULL);
+	(void) fill_and_free(2, "SELECT x3");
+	ok(plh_profile->site_count == 5, "five stacks and statements have five sites");
 	/* the peak was in one of them: it must be over */
 	plh_profile_counters_add(held, 2 * BYTES, exact);
 	run_round();
-	ok(plh_profile->site_count == 3, "are three when those are given up that hold nothing");
-	heir = site_of(1, NULL);
+	ok(plh_profile->site_count == 3, "sites that hold nothing are given up");
+	heir = filled_site(1, NULL);
 	ok(site_at(heir)->counters.total_bytes == 3 * BYTES &&
 	   site_at(heir)->counters.total_count == 3,
-	   "the one without a statement has what they allocated");
-	ok(site_at(site_of(2, NULL))->counters.total_bytes == BYTES,
-	   "or one becomes that without a statement");
+	   "the site without a statement has what sites that were given up allocated");
+	ok(site_at(filled_site(2, NULL))->counters.total_bytes == BYTES,
+	   "a site that is given up becomes that without a statement");
 	ok(site_at(held)->counters.live_bytes == 3 * BYTES,
-	   "who holds something stays");
-	ok_unbroken(check_profile(true), "and all add up");
+	   "a site that holds something stays");
+	ok_unbroken(check_filled_profile(true), "the sites add up after some were given up");
 
-	heir = site_of(2, NULL);
+	heir = filled_site(2, NULL);
 	plh_profile->epoch = 1000;
 	plh_profile_counters_add(heir, BYTES, exact);
 	ok(site_at(heir)->epochs == 1 && site_at(heir)->first_epoch >= 1000,
 	   "an heir's course begins with its own samples");
-	end();
+	ok(births_of(heir).spans[0].total_bytes == BYTES &&
+	   births_of(heir).spans[0].live_bytes == BYTES,
+	   "an heir's births are its own");
+	end_filling();
+}
+
+/* The spans of a site go when it becomes another one, and when it is given up. */
+static void
+test_spans(void)
+{
+	uint32		heir;
+
+	begin_filling(1024 * 1024);
+	for (int i = 0; i < 2; i++)
+	{
+		(void) fill_and_free(1, numbered_text(i));
+		pass_time(10 * USECS_PER_SEC);
+		plh_profile->epoch++;
+		(void) fill_and_free(1, numbered_text(i));
+	}
+	plh_profile_counters_add(filled_site(2, NULL), BYTES, exact);
+	plh_profile_counters_add(filled_site(2, NULL), BYTES, exact);
+	ok(plh_profile_records_bytes(PLH_RECORD_SPANS) == 2 * sizeof(PlhSpansRecord),
+	   "sites of two times have spans");
+	run_round();
+	heir = filled_site(1, NULL);
+	ok(plh_profile->site_count == 2 && site_at(heir)->counters.total_bytes == 4 * BYTES,
+	   "sites with spans are recycled");
+	ok(plh_profile_records_bytes(PLH_RECORD_SPANS) == 0 && site_at(heir)->spans == 0,
+	   "no spans are left of sites that hold nothing");
+	ok_unbroken(check_filled_profile(true), "the sites add up without spans");
+	end_filling();
 }
 
 /* The peak stays known by its statement, until room becomes short. */
@@ -317,112 +149,28 @@ test_peak(void)
 	uint32		peak;
 	int			stacks = 1;
 
-	begin(128 * 1024);
-	peak = site_of(1, "SELECT peak");
+	begin_filling(128 * 1024);
+	peak = filled_site(1, "SELECT peak");
 	plh_profile_counters_add(peak, 1000 * BYTES, exact);
-	plh_profile_counters_subtract(peak, 1000 * BYTES, exact);
+	free_sample(peak, 1000 * BYTES);
 	for (int i = 0; i < 100; i++)
-		(void) pass(1, text_of(i));
+		(void) fill_and_free(1, numbered_text(i));
 	run_round();
-	ok(strcmp(statement_text(peak), "SELECT peak") == 0,
-	   "what was held at the peak keeps its statement");
-	ok_unbroken(check_profile(true), "and the peaks of the sites add up");
+	ok(strcmp(text_of_site(peak), "SELECT peak") == 0,
+	   "a site that held something at the peak keeps its statement");
+	ok_unbroken(check_filled_profile(true), "the peaks of sites with statements add up");
 
-	while (plh_profile->used_bytes < plh_fixed.max_profile_size * 0.85)
-	{
-		plh_profile_counters_add(site_of(++stacks, NULL), 1, exact);
-	}
+	while (plh_profile_records_bytes_in_use() < plh_load_settings.max_profile_size * 0.8)
+		plh_profile_counters_add(filled_site(++stacks, NULL), 1, exact);
 	run_round();
 	run_round();
 	ok(site_at(peak)->record.kind != PLH_RECORD_SITE ||
 	   site_at(peak)->key.statement == 0,
-	   "where room is short it goes without");
-	ok(plh_site_peak_bytes(plh_profile, site_at(site_of(1, NULL))) == 1000 * BYTES,
-	   "and its stack has the peak");
-	ok_unbroken(check_profile(true), "the peaks of the sites add up again");
-	end();
-}
-
-/* A profile that is full of what is held has room again when that is freed. */
-static void
-test_full(void)
-{
-	enum
-	{
-		SITES = 5000
-	};
-	static uint32 sites[SITES];
-	int64		lost;
-	int			tries;
-
-	begin(512 * 1024);
-	longest_ns = 0;
-	for (int i = 0; i < SITES; i++)
-	{
-		sites[i] = timed_site_of(i, text_of(i % 100));
-		plh_profile_counters_add(sites[i], BYTES, exact);
-	}
-	lost = plh_profile->lost_samples[PLH_LOSS_PROFILE];
-	ok(lost > 0, "a profile of what is held becomes full");
-	ok(plh_profile->used_bytes <= plh_fixed.max_profile_size,
-	   "and no larger than it may");
-	ok_unbroken(check_profile(false), "nothing of the total is lost");
-	printf("# full, no call longer than " INT64_FORMAT " us\n", longest_ns / 1000);
-	for (int i = 0; i < SITES; i++)
-		plh_profile_counters_subtract(sites[i], BYTES, exact);
-	for (tries = 0; tries < 1000; tries++)
-		if (pass(SITES + tries, NULL) != plh_profile->catch_all_site)
-			break;
-	ok(tries < 300, "when it is freed there is room again");
-	lost = plh_profile->lost_samples[PLH_LOSS_PROFILE];
-	for (int i = 0; i < SITES; i++)
-		(void) pass(i, text_of(i % 100));
-	ok(plh_profile->lost_samples[PLH_LOSS_PROFILE] == lost, "and it stays");
-	ok_unbroken(check_profile(false), "and all add up");
-	end();
-}
-
-/*
- * A profile that is full of small records has room for large ones, too, when
- * nothing is held there any more.
- */
-static void
-test_pieces(void)
-{
-	enum
-	{
-		SITES = 5000, DEEP = 200
-	};
-	static uint32 sites[SITES];
-	uint32		found = 0;
-
-	begin(512 * 1024);
-	for (int i = 0; i < SITES; i++)
-	{
-		sites[i] = site_of(i % 40 * 20, text_of(i * 120));
-		plh_profile_counters_add(sites[i], BYTES, exact);
-	}
-	ok(plh_profile->lost_samples[PLH_LOSS_PROFILE] > 0, "full of small records");
-	for (int i = 0; i < SITES; i++)
-		plh_profile_counters_subtract(sites[i], BYTES, exact);
-	for (int tries = 0; tries < 1000; tries++)
-	{
-		PlhSiteKey	key = {0};
-
-		key.stack = stack_of_depth(SITES + tries % DEEP, PLH_MAX_FRAMES);
-		key.context_name = plh_profile_string("context", PLH_CONTEXT_NAME_MAX);
-		if (key.stack == 0)
-			continue;
-		sites[0] = plh_profile_site(&key);
-		if (sites[0] == plh_profile->catch_all_site ||
-			site_at(sites[0])->counters.live_count > 0)
-			continue;
-		plh_profile_counters_add(sites[0], BYTES, exact);
-		found++;
-	}
-	ok(found == DEEP, "when these are freed there is room for the deepest stacks");
-	ok_unbroken(check_profile(true), "and all add up");
-	end();
+	   "a site that held something at the peak loses its statement where room is short");
+	ok(plh_site_peak_bytes(plh_profile, site_at(filled_site(1, NULL))) == 1000 * BYTES,
+	   "the stack of a site that lost its statement has the peak");
+	ok_unbroken(check_filled_profile(true), "the peaks of the sites add up again");
+	end_filling();
 }
 
 /*
@@ -432,38 +180,11 @@ test_pieces(void)
 static void
 test_twins(void)
 {
-	begin(1024 * 1024);
+	begin_filling(1024 * 1024);
 	for (int i = 0; i < 100000; i++)
-		(void) pass(i / 4, i % 4 == 3 ? NULL : text_of(i));
-	ok_unbroken(check_profile(true), "no site is there twice");
-	end();
-}
-
-/* Stacks without end, as of code that is compiled for each query. */
-static void
-test_stacks(void)
-{
-	PlhProfileImage *image;
-	const PlhSiteRecord *site;
-	const PlhSiteRecord *former = NULL;
-	uint32		position = 0;
-
-	begin(512 * 1024);
-	for (int i = 0; i < 50000; i++)
-		(void) pass(i, text_of(i % 7));
-	ok(plh_profile->lost_samples[PLH_LOSS_PROFILE] == 0,
-	   "no stack is one too many");
-	ok(plh_profile->used_bytes <= plh_fixed.max_profile_size,
-	   "of more than the profile has room for");
-	ok_unbroken(check_profile(true), "and the sites add up");
-	image = plh_profile_image_own(plh_profile);
-	while ((site = plh_profile_image_next_site(image, &position)) != NULL)
-		if (site->key.stack == PLH_FORMER_STACKS)
-			former = site;
-	ok(former != NULL && former->counters.total_count > 40000 &&
-	   former->counters.live_samples == 0,
-	   "one site has what the former stacks allocated");
-	end();
+		(void) fill_and_free(i / 4, i % 4 == 3 ? NULL : numbered_text(i));
+	ok_unbroken(check_filled_profile(true), "sites that become the same are one");
+	end_filling();
 }
 
 /* A statement that was looked up is kept until another is. */
@@ -473,25 +194,90 @@ test_pins(void)
 	PlhSiteKey	key = {0};
 	uint32		statement;
 
-	begin(1024 * 1024);
+	begin_filling(1024 * 1024);
 	statement = plh_profile_statement(0, "SELECT pinned");
 	run_round();
 	run_round();
-	key.stack = stack_of(1);
+	key.stack = numbered_stack(1);
 	run_round();
 	key.context_name = plh_profile_string("context", PLH_CONTEXT_NAME_MAX);
 	key.statement = statement;
 	plh_profile_counters_add(plh_profile_site(&key), BYTES, exact);
-	ok(strcmp(statement_text(plh_profile_site(&key)), "SELECT pinned") == 0 &&
+	ok(strcmp(text_of_site(plh_profile_site(&key)), "SELECT pinned") == 0 &&
 	   plh_profile_site(&key) != plh_profile->catch_all_site,
 	   "a stack and a statement stay until they are referred to");
 	(void) plh_profile_statement(0, "SELECT another");
 	(void) plh_profile_statement(0, "SELECT a third");
 	run_round();
 	ok(plh_profile_statement(0, "SELECT pinned") == statement,
-	   "and as long as they are");
-	ok_unbroken(check_profile(true), "those of no site go");
-	end();
+	   "a statement stays as long as it is referred to");
+	ok_unbroken(check_filled_profile(true), "statements of no site go");
+	end_filling();
+}
+
+static const char *
+text_at(uint32 statement)
+{
+	return ((const PlhStatementRecord *) plh_profile_records_at(statement))->text;
+}
+
+/*
+ * The shape of the text that was looked up last is remembered: what comes between two
+ * that have the same must not be taken for them.
+ */
+static void
+test_same_shape(void)
+{
+	uint32		plain;
+	uint32		of_id;
+	uint32		secret;
+
+	begin_filling(1024 * 1024);
+	plain = plh_profile_statement(0, "SELECT f(1, 'one')");
+	ok(plh_profile_statement(0, "SELECT f(2, 'two')") == plain &&
+	   plh_profile_statement(0, "SELECT f(3, 'password three')") == plain &&
+	   strcmp(text_at(plain), "SELECT f(1, 'one')") == 0,
+	   "a statement with other literals is the same, and has the text seen first");
+	of_id = plh_profile_statement(7, "SELECT f(4, 'four')");
+	ok(of_id != plain && plh_profile_statement(0, "SELECT f(5, 'five')") == plain &&
+	   plh_profile_statement(7, "SELECT f(6, 'six')") == of_id,
+	   "a statement with an id is another");
+	secret = plh_profile_statement(0, "SELECT g(1, 'password')");
+	ok(secret != plain && strstr(text_at(secret), "password") == NULL &&
+	   plh_profile_statement(0, "SELECT g(2, 'two')") == secret &&
+	   strstr(text_at(secret), "two") == NULL,
+	   "a text that nothing may be kept of is remembered without it");
+	(void) plh_profile_statement(0, "SELECT g(3)");
+	ok(plh_profile_statement(0, "SELECT f(1, 'one')") == plain,
+	   "a statement is found when another has come between");
+	end_filling();
+
+	begin_filling(1024 * 1024);
+	(void) plh_profile_statement(0, "SELECT before");
+	plain = plh_profile_statement(0, "SELECT f(1, 'one')");
+	end_filling();
+	begin_filling(1024 * 1024);
+	(void) plh_profile_statement(8, "SELECT with_id");
+	ok(strcmp(text_at(plh_profile_statement(0, "SELECT f(1, 'one')")), "SELECT f(1, 'one')") == 0,
+	   "a new profile has its own statements");
+	end_filling();
+}
+
+/* Statements that were chosen to have one hash do not lie in one bucket. */
+static void
+test_chosen_statements(void)
+{
+	CollidingTexts made = {0};
+
+	begin_filling(1024 * 1024);
+	for (int i = 0; i < 100; i++)
+	{
+		next_colliding_text(&made);
+		(void) plh_profile_statement(0, made.text);
+	}
+	ok(longest_chain() < 20,
+	   psprintf("a bucket has few records of chosen statements: %d", longest_chain()));
+	end_filling();
 }
 
 /* The site of a stack that is remembered is found, whatever became of the last one. */
@@ -503,8 +289,8 @@ test_known_site(void)
 	uint32		first;
 	uint32		second;
 
-	begin(1024 * 1024);
-	key.stack = stack_of(1);
+	begin_filling(1024 * 1024);
+	key.stack = numbered_stack(1);
 	key.context_name = plh_profile_string("context", PLH_CONTEXT_NAME_MAX);
 	first = plh_profile_site_of(&known, &key);
 	plh_profile_counters_add(first, BYTES, exact);
@@ -513,26 +299,26 @@ test_known_site(void)
 	key.statement = plh_profile_statement(0, "SELECT x1");
 	second = plh_profile_site_of(&known, &key);
 	ok(second != first && plh_profile_site(&key) == second,
-	   "another one with a statement");
+	   "a stack with a statement has another site");
 
 	/* that one has no samples, and goes; its statement stays for another */
-	plh_profile_counters_add(site_of(2, "SELECT x1"), BYTES, exact);
+	plh_profile_counters_add(filled_site(2, "SELECT x1"), BYTES, exact);
 	run_round();
 	run_round();
-	ok(site_at(second)->record.kind != PLH_RECORD_SITE, "a site was given up");
+	ok(site_at(second)->record.kind != PLH_RECORD_SITE, "a site without samples is given up");
 	second = plh_profile_site_of(&known, &key);
 	ok(second == plh_profile_site(&key) &&
-	   site_at(second)->record.kind == PLH_RECORD_SITE, "and made anew");
+	   site_at(second)->record.kind == PLH_RECORD_SITE, "a site that was given up is made anew");
 	plh_profile_counters_add(second, BYTES, exact);
-	plh_profile_counters_subtract(second, BYTES, exact);
+	free_sample(second, BYTES);
 	for (int i = 0; i < 2000; i++)
-		(void) pass(2, text_of(i));
+		(void) fill_and_free(2, numbered_text(i));
 	run_round();
 	key.statement = plh_profile_statement(0, "SELECT x1");
 	second = plh_profile_site_of(&known, &key);
 	ok(site_at(second)->key.statement == key.statement,
-	   "also where it became one without a statement");
-	end();
+	   "a site that lost its statement is made anew");
+	end_filling();
 }
 
 /* A leak check compares sites by their offsets. */
@@ -543,24 +329,24 @@ test_suspended(void)
 	uint32		first;
 	uint32		round;
 
-	begin(1024 * 1024);
-	(void) pass(1, "SELECT former");
+	begin_filling(1024 * 1024);
+	(void) fill_and_free(1, "SELECT former");
 	plh_profile_recycling_suspend();
-	ok(plh_profile->round == 1, "a round comes before all stays as it is");
-	first = pass(1, "SELECT first");
+	ok(plh_profile->round == 1, "a suspension begins with a round");
+	first = fill_and_free(1, "SELECT first");
 	round = plh_profile->round;
 	for (int i = 0; i < 3000; i++)
 	{
-		(void) pass(2, text_of(i));
-		REQUIRE(broken, strcmp(statement_text(first), "SELECT first") == 0);
+		(void) fill_and_free(2, numbered_text(i));
+		REQUIRE(broken, strcmp(text_of_site(first), "SELECT first") == 0);
 	}
 	REQUIRE(broken, plh_profile->round == round);
-	ok_unbroken(broken, "and no site is given up meanwhile");
+	ok_unbroken(broken, "no site is given up during a suspension");
 	plh_profile_recycling_resume();
 	for (int i = 0; i < 3000; i++)
-		(void) pass(2, text_of(3000 + i));
-	ok(plh_profile->round > round, "but afterwards");
-	end();
+		(void) fill_and_free(2, numbered_text(3000 + i));
+	ok(plh_profile->round > round, "rounds go on after a suspension");
+	end_filling();
 }
 
 void
@@ -568,12 +354,12 @@ test_recycling(void)
 {
 	test_many_statements();
 	test_totals();
+	test_spans();
 	test_peak();
-	test_full();
-	test_pieces();
 	test_twins();
-	test_stacks();
 	test_pins();
+	test_same_shape();
+	test_chosen_statements();
 	test_known_site();
 	test_suspended();
 }

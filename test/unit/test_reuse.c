@@ -12,14 +12,15 @@
 
 #include "backend.h"
 #include "base/limits.h"
-#include "base/modules.h"
 #include "base/settings.h"
 #include "base/whole_io.h"
+#include "births.h"
 #include "profile/profile.h"
 #include "profile/profile_counters.h"
 #include "profile/profile_recycling.h"
 #include "profile/site_facts.h"
 #include "reader/baseline_file.h"
+#include "stack/modules.h"
 #include "reader_tests.h"
 #include "sound_profile.h"
 
@@ -88,11 +89,11 @@ test_torn_reads(void)
 	image = plh_profile_reader_find(directory, 1234, false);
 	ok(image != NULL && copies == 4 &&
 	   image->header->round == header->round + 3,
-	   "one whose records are used again meanwhile until they are not");
+	   "a profile whose records are used again is copied until they are not");
 	copies = 0;
 	rounds_to_come = 1000000;
 	image = plh_profile_reader_find(directory, 1234, false);
-	ok(image != NULL && copies > 4 && copies < 100, "but not for ever");
+	ok(image != NULL && copies > 4 && copies < 100, "a profile whose records are always used again is not copied for ever");
 	rounds_to_come = 0;
 	unlink(path);
 	free(header);
@@ -151,8 +152,8 @@ test_baseline(void)
 	uint32		held;
 	uint32		changed;
 
-	plh_fixed.max_profile_size = 16 * 1024 * 1024;
-	plh_modules_start();
+	plh_load_settings.max_profile_size = 16 * 1024 * 1024;
+	plh_modules_refresh();
 	if (!plh_profile_begin())
 		abort();
 	plh_profile_counters_start();
@@ -168,23 +169,23 @@ test_baseline(void)
 	ok(plh_baseline_file_take(directory, plh_profile_image_own(plh_profile)),
 	   "a baseline is taken of sites that hold something");
 
-	plh_profile_counters_subtract(former, 100, exact);
-	plh_profile_counters_subtract(changed, 50, exact);
+	subtract_oldest(former, 100, exact);
+	subtract_oldest(changed, 50, exact);
 	/* a new peak, so that the former one is nobody's */
 	plh_profile_counters_add(held, 1000, exact);
 	plh_profile_recycling_suspend();
 	plh_profile_recycling_resume();
-	ok(use_again(former), "the record of one that holds nothing is used again");
+	ok(use_again(former), "the record of a site that holds nothing is used again");
 
 	image = plh_profile_image_own(plh_profile);
 	baseline = plh_baseline_file_read(directory, image);
 	ok(baseline != NULL && held_at(baseline, former) == 0,
-	   "by one that held nothing at the baseline");
+	   "a site in the place of another held nothing at the baseline");
 	ok(held_at(baseline, heir) == 101,
-	   "what the former held there was held by its heir");
+	   "the heir of a site held at the baseline what that held");
 	ok(held_at(baseline, changed) == 50,
-	   "who only lost its statement keeps what it held");
-	ok(held_at(baseline, held) == 200, "as do all that are still there");
+	   "a site that only lost its statement keeps what it held");
+	ok(held_at(baseline, held) == 200, "a site that is still there keeps what it held");
 	plh_baseline_unlink(directory, 1234);
 	plh_profile_counters_forget();
 	plh_profile_forget();
@@ -195,7 +196,7 @@ static void
 test_younger(void)
 {
 	PlhProfileHeader *header = make_profile(50, 5);
-	PlhProfileImage image;
+	PlhProfileImage image = {0};
 	PlhSiteFacts facts;
 	const PlhSiteRecord *site;
 	uint32		position = 0;
@@ -210,7 +211,7 @@ test_younger(void)
 	statement = (PlhRecord *) ((char *) header + site->key.statement);
 	statement->born = site->record.born + 1;
 	plh_site_facts_resolve(&facts, &image, site, NULL);
-	ok(facts.statement == NULL, "not with one that is younger");
+	ok(facts.statement == NULL, "a site is not shown with a statement that is younger");
 	free(header);
 }
 
@@ -222,6 +223,6 @@ test_reuse(void)
 	test_torn_reads();
 	test_baseline();
 	test_younger();
-	ok(rmdir(directory) == 0, "nothing is left in the directory");
+	ok(rmdir(directory) == 0, "no file is left in the directory of a reused profile");
 	forget_memory();
 }

@@ -45,7 +45,7 @@ void
 make_directory(char *directory, Size bytes)
 {
 	snprintf(directory, bytes, "/tmp/plh_unit_XXXXXX");
-	ok(mkdtemp(directory) != NULL, "a directory for files");
+	ok(mkdtemp(directory) != NULL, "a directory for files is made");
 }
 
 void
@@ -65,7 +65,8 @@ make_file(const char *directory, const char *name, Size bytes)
 
 	snprintf(path, sizeof(path), "%s/%s", directory, name);
 	fd = open(path, O_WRONLY | O_CREAT, S_IRUSR | S_IWUSR);
-	ok(fd >= 0 && posix_fallocate(fd, 0, bytes) == 0, name);
+	ok(fd >= 0 && posix_fallocate(fd, 0, bytes) == 0,
+	   psprintf("file %s is made", name));
 	close(fd);
 }
 
@@ -89,22 +90,22 @@ test_room(void)
 	ok(plh_profile_room_has(directory, 13 * MB, PLH_ROOM_RECORDS),
 	   "records get nearly a quarter of an empty file system");
 	ok(!plh_profile_room_has(directory, 15 * MB, PLH_ROOM_RECORDS),
-	   "but not all of it");
+	   "records do not get all of a quarter");
 	ok(plh_profile_room_has(directory, 15 * MB, PLH_ROOM_HEADER),
-	   "the rest is for headers");
+	   "headers get the rest of a quarter");
 	ok(!plh_profile_room_has(directory, 17 * MB, PLH_ROOM_HEADER),
-	   "which do not get more than a quarter either");
+	   "headers do not get more than a quarter");
 
 	file_system_free = 30 * MB;
 	ok(plh_profile_room_has(directory, 9 * MB, PLH_ROOM_RECORDS),
 	   "what others take does not count as ours");
 	ok(!plh_profile_room_has(directory, 11 * MB, PLH_ROOM_RECORDS),
-	   "but 16 MB and the room for headers stay free");
+	   "records leave 16 MB and the room for headers");
 	file_system_free = 17 * MB;
 	ok(!plh_profile_room_has(directory, 4096, PLH_ROOM_RECORDS),
 	   "records leave room for headers");
 	ok(plh_profile_room_has(directory, 4096, PLH_ROOM_HEADER),
-	   "of other processes");
+	   "headers of other processes get the room that records leave");
 	file_system_free = 16 * MB;
 	ok(!plh_profile_room_has(directory, 4096, PLH_ROOM_HEADER),
 	   "headers leave room for others");
@@ -112,9 +113,9 @@ test_room(void)
 	file_system_free = 40 * MB;
 	make_file(directory, "1234", 8 * MB);
 	ok(plh_profile_room_has(directory, 5 * MB, PLH_ROOM_RECORDS),
-	   "with what there is it must not be more than the share");
+	   "records get the rest of the share beside those that are there");
 	ok(!plh_profile_room_has(directory, 7 * MB, PLH_ROOM_RECORDS) &&
-	   errno == ENOSPC, "or there is no room");
+	   errno == ENOSPC, "records beyond the share have no room");
 	make_file(directory, "77.1234567.saved", 4 * MB);
 	make_file(directory, "x.saved", 4096);
 	make_file(directory, "dropped.78", 4096);
@@ -123,9 +124,9 @@ test_room(void)
 	   "a profile that was saved stays while there is room");
 	ok(plh_profile_room_has(directory, 5 * MB, PLH_ROOM_RECORDS) &&
 	   !exists(directory, "77.1234567.saved") &&
-	   !exists(directory, "dropped.78"), "and is given up for a live one");
+	   !exists(directory, "dropped.78"), "a profile that was saved is given up for a live one");
 	ok(exists(directory, "1234") && exists(directory, "x.saved"),
-	   "and nothing else is");
+	   "no other file is given up for a live profile");
 	remove_directory(directory);
 	ok(!plh_profile_room_has(directory, 4096, PLH_ROOM_HEADER) &&
 	   errno == ENOENT, "a directory that is gone has no room");
@@ -146,17 +147,17 @@ test_sealed_file(void)
 	fd = plh_sealed_file_create(path);
 	ok(fd >= 0 && write(fd, "1234", 4) == 4, "a file is created to write");
 	ok(plh_sealed_file_seal(fd) && fstat(fd, &status) == 0 &&
-	   (status.st_mode & 0777) == S_IRUSR, "and sealed");
+	   (status.st_mode & 0777) == S_IRUSR, "a file is sealed");
 	close(fd);
 	fd = plh_sealed_file_open(path, status.st_ino);
-	ok(fd >= 0 && write(fd, "56", 2) == 2, "it can be opened to write again");
+	ok(fd >= 0 && write(fd, "56", 2) == 2, "a sealed file can be opened to write again");
 	ok(fstat(fd, &status) == 0 && (status.st_mode & 0777) == S_IRUSR,
-	   "and stays sealed for others");
+	   "a sealed file that is written again stays sealed for others");
 	close(fd);
 	ok(plh_sealed_file_open(path, status.st_ino + 1) < 0 && errno == ESTALE,
-	   "another file is not opened");
+	   "another file in the place of a sealed one is not opened");
 	ok(stat(path, &status) == 0 && (status.st_mode & 0777) == S_IRUSR,
-	   "and stays as it was");
+	   "a file that was not opened stays sealed");
 	fd = plh_sealed_file_create(path);
 	ok(fd >= 0, "a sealed file that was left over is replaced");
 	close(fd);

@@ -62,13 +62,13 @@ test_thinned_estimates(Size size, int objects, uint32 shorter, uint32 interval)
 		   100.0 * within_three / TRIALS, 100.0 * within_bound / TRIALS);
 
 	/* the mean of 1,000 trials of 100 samples or more each is that precise */
-	snprintf(name, sizeof(name), "no bias: %d x %zu at %u of %u", objects, size,
+	snprintf(name, sizeof(name), "estimates have no bias: %d x %zu at %u of %u", objects, size,
 			 shorter, interval);
 	ok(fabs(sum / TRIALS / truth - 1.0) < 0.012, name);
-	snprintf(name, sizeof(name), "within 3 standard errors: %d x %zu at %u of %u",
+	snprintf(name, sizeof(name), "estimates are within 3 standard errors: %d x %zu at %u of %u",
 			 objects, size, shorter, interval);
 	ok(within_three >= TRIALS * 99 / 100, name);
-	snprintf(name, sizeof(name), "within error bound: %d x %zu at %u of %u",
+	snprintf(name, sizeof(name), "estimates are within their error bound: %d x %zu at %u of %u",
 			 objects, size, shorter, interval);
 	ok(within_bound >= TRIALS * 95 / 100, name);
 }
@@ -118,7 +118,7 @@ test_bound_of_few_samples(void)
 	}
 	printf("# 3 samples expected: within bound %.1f%%\n",
 		   100.0 * within / shown);
-	ok(within >= shown * 0.95, "error bound holds for a handful of samples");
+	ok(within >= shown * 0.95, "the error bound holds for a handful of samples");
 }
 
 static void
@@ -142,7 +142,20 @@ test_exact_interval(void)
 	   "a chunk larger than the interval is not exact");
 	draw = plh_sampling_draw(&prng, 100000, 1000);
 	ok(plh_sampling_error_bytes(plh_sampling_value(100000, draw).variance, 100000, 1) < 1,
-	   "one a hundred times larger is, but for a byte");
+	   "a chunk a hundred times larger than the interval is exact, but for a byte");
+}
+
+/* The bound in bytes per sample, from the formula by hand. */
+static void
+test_bounds(void)
+{
+	double		many = plh_sampling_error_bytes(100e6, 100e3, 100) / 1000;
+	double		large = plh_sampling_error_bytes(10e3, 1000, 1) / 1000;
+
+	ok(fabs(many - 21.61) < 0.01,
+	   "a hundred samples of small chunks have an error bound of 21.61 samples");
+	ok(fabs(large - 0.2936) < 0.0001,
+	   "a chunk that was nearly sure to be sampled has an error bound of 0.29 samples");
 }
 
 /* What is not known of samples that are gone makes the error no smaller. */
@@ -150,15 +163,15 @@ static void
 test_most_error(void)
 {
 	ok(plh_sampling_most_error_bytes(100000000, 1) == 0,
-	   "nothing is left to chance at interval 1");
-	ok(plh_sampling_most_error_bytes(100000000, 0) == 0, "nor without samples");
+	   "the error at interval 1 is 0");
+	ok(plh_sampling_most_error_bytes(100000000, 0) == 0, "the error without samples is 0");
 	ok(plh_sampling_most_error_bytes(100000000, 1000) ==
 	   (int64) plh_sampling_error_bytes(1e11, 1e8, 100000),
-	   "at most all chunks were small");
+	   "the largest error is that of small chunks");
 	ok(plh_sampling_most_error_bytes(PLH_COARSE_BYTES, PLH_COARSE_FROM) ==
 	   (int64) plh_sampling_error_bytes((double) PLH_COARSE_BYTES * PLH_COARSE_FACTOR * PLH_COARSE_FROM,
 										PLH_COARSE_BYTES, PLH_COARSE_BYTES / (PLH_COARSE_FACTOR * PLH_COARSE_FROM)),
-	   "and were sampled at the longer interval");
+	   "the largest error of thinned samples is that at the longer interval");
 }
 
 void
@@ -176,5 +189,6 @@ test_sampling(void)
 	test_thinned_estimates(100000, 400, 75000, 300000);
 	test_bound_of_few_samples();
 	test_exact_interval();
+	test_bounds();
 	test_most_error();
 }

@@ -7,16 +7,20 @@
 #include "base/size_units.h"
 #include "unit_tests.h"
 
-/* A size, and what pg_size_pretty makes of it. */
+#define KB INT64CONST(1024)
+#define MB (1024 * KB)
+
+/* A size, and what pg_size_pretty makes of it, but for "1 bytes". */
 typedef struct Pretty
 {
 	int64		bytes;
 	const char *text;
-}			Pretty;
+} Pretty;
 
 /* Each unit begins where half of the last step rounds up to it. */
 static const Pretty pretty[] = {
 	{0, "0 bytes"},
+	{1, "1 byte"},
 	{10239, "10239 bytes"},
 	{10240, "10 kB"},
 	{10751, "10 kB"},
@@ -33,10 +37,37 @@ static const Pretty pretty[] = {
 	{-10485248, "-10 MB"}
 };
 
+/* An estimate, its error, and how that is written beside it. */
+typedef struct Bounded
+{
+	int64		bytes;
+	int64		error_bytes;
+	const char *text;
+} Bounded;
+
+static const Bounded bounded[] = {
+	{0, 0, "0 bytes"},
+	{1, 1, "1 byte"},
+	{10239, 20000, "20000 bytes"},
+	{10240, 1, "1 kB"},
+	{10240, 1024, "1 kB"},
+	{10485248, 0, "0 MB"},
+	{10485248, 7302144, "7 MB"},
+	{419430400, 7302144, "7 MB"},
+	{419430400, 6291457, "7 MB"},
+	{INT64CONST(10994579406848), PG_INT64_MAX, "8388608 TB"}
+};
+
 void
 test_size_units(void)
 {
 	for (int i = 0; i < lengthof(pretty); i++)
 		ok(strcmp(plh_size_units(pretty[i].bytes).text, pretty[i].text) == 0,
-		   pretty[i].text);
+		   psprintf("a size is written as %s", pretty[i].text));
+	for (int i = 0; i < lengthof(bounded); i++)
+		ok(strcmp(plh_size_units_error(bounded[i].error_bytes,
+									   bounded[i].bytes).text,
+				  bounded[i].text) == 0,
+		   psprintf("an error of %s is written as %s",
+					plh_size_units(bounded[i].bytes).text, bounded[i].text));
 }

@@ -88,14 +88,16 @@ test_statement_shapes(void)
 {
 	for (int i = 0; i < lengthof(same); i++)
 	{
-		ok(are_same(&same[i]), same[i].right);
+		ok(are_same(&same[i]),
+		   psprintf("a statement has the same shape: %s", same[i].right));
 		ok(may_be_cut(same[i].left) && may_be_cut(same[i].right),
-		   "each first part of it has a shape");
+		   "each first part of statements of one shape has a shape");
 	}
 	for (int i = 0; i < lengthof(different); i++)
 	{
-		ok(!are_same(&different[i]), different[i].right);
+		ok(!are_same(&different[i]),
+		   psprintf("a statement has another shape: %s", different[i].right));
 		ok(may_be_cut(different[i].left) && may_be_cut(different[i].right),
-		   "each first part of it has a shape");
+		   "each first part of statements of different shapes has a shape");
 	}
 }

@@ -159,7 +159,7 @@ test_reference(void)
 	ok_unbroken(broken, "patterns are where trying everything finds them");
 	printf("# %d of %d are\n", matching, count);
 	ok(matching > count / 10 && matching < count - count / 10,
-	   "which is often, and often not");
+	   "random patterns are often found, and often not");
 }
 
 /* Many "*", each of which could begin anywhere, and an end that is nowhere. */
@@ -182,9 +182,9 @@ test_worst_case(void)
 		appendStringInfoChar(&pattern, 'a');
 	appendStringInfoChar(&pattern, 'b');
 	try_begins("the worst pattern", 0, 0);
-	ok(!matches(pattern.data, name), "a pattern with 200 stars is not there");
+	ok(!matches(pattern.data, name), "a pattern with 200 stars is not found");
 	ok(plh_clock_us(CLOCK_THREAD_CPUTIME_ID) - start < 2000000,
-	   "which does not take long to find out");
+	   "a pattern with 200 stars is not looked for longer than 2 s");
 	try_begins(NULL, 0, 0);
 }
 
@@ -222,19 +222,19 @@ test_lists(void)
 
 	for (int i = 0; i < lengthof(patterns); i++)
 		plh_suppression_parse(&entries[i], patterns[i], "because");
-	ok(strcmp(entries[0].reason, "because") == 0, "the reason is kept");
+	ok(strcmp(entries[0].reason, "because") == 0, "the reason of a suppression is kept");
 	ok(strcmp(found_patterns(&list, "CacheContext", &stack),
 			  "inner|context:Cache|file.c$|^/lib/m|") == 0,
 	   "functions, files and binaries are looked at, contexts if so said");
 	ok(strcmp(found_patterns(&list, NULL, &stack),
-			  "inner|file.c$|^/lib/m|") == 0, "no context is no name");
+			  "inner|file.c$|^/lib/m|") == 0, "a pattern of contexts is not found without a context");
 	ok(strcmp(found_patterns(&list, "CacheContext", NULL),
-			  "context:Cache|") == 0, "and no stack has none");
+			  "context:Cache|") == 0, "a pattern of functions is not found without a stack");
 	frames[0].function = "context:a leak:";
 	ok(strcmp(found_patterns(&list, "a leak:", &stack),
 			  "leak:leak:|file.c$|^/lib/m|leak:context:a|context:leak:|") == 0,
 	   "what follows a prefix is the pattern, whatever it begins with");
-	ok(plh_suppression_any(&list, "a leak:", &stack), "one of them is enough");
+	ok(plh_suppression_any(&list, "a leak:", &stack), "one pattern that is found suppresses");
 	ok(!plh_suppression_any(&none, "a", &stack),
 	   "no patterns suppress nothing");
 }

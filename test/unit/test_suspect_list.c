@@ -8,6 +8,7 @@
 #include "miscadmin.h"
 
 #include "base/clock.h"
+#include "births.h"
 #include "leaking_session.h"
 #include "unit_tests.h"
 #include "verdict/statement_limit.h"
@@ -50,8 +51,8 @@ static const struct
 
 {
 	{LEAKING_TOP, 50, "a leak of 50 bytes per transaction is found"},
-	{LEAKING_IN_CACHE, 1000, "one of 1,000 bytes is"},
-	{LEAKING_IN_CONTEXT, 100, "one of whole contexts is"}
+	{LEAKING_IN_CACHE, 1000, "a leak of 1,000 bytes per transaction is found"},
+	{LEAKING_IN_CONTEXT, 100, "a leak of whole contexts is found"}
 };
 
 /* What was suspected in all sessions. */
@@ -119,8 +120,8 @@ test_workload(void)
 		   (int) lengthof(leaks) * SEEDS);
 	ok(leaking.within >= lengthof(leaks) * SEEDS * 8 / 10,
 	   "nearly all estimates are within their error");
-	ok(leaking.others == 0, "nothing else is, beside the leaks");
-	ok(clean.others == 0, "no cache is a suspect, without them");
+	ok(leaking.others == 0, "no site beside the leaks is a suspect");
+	ok(clean.others == 0, "no cache is a suspect without leaks");
 }
 
 /* A site that leaks in each of many transactions, of that kind. */
@@ -135,7 +136,7 @@ suspects_of_kind(Allocator allocator, PlhLifetime lifetime)
 	for (int i = 1; i < 100; i++)
 	{
 		begin_transaction(session, i);
-		allocate_for(session, allocator, "some context", lifetime, 1000, true);
+		allocate_for(session, allocator, "some context", lifetime, 10000, true);
 	}
 	count = suspects_since(NULL)->count;
 	end_session();
@@ -149,11 +150,11 @@ test_kinds(void)
 	ok(suspects_of_kind(LEAKING_TOP, PLH_LIFETIME_SESSION) == 1,
 	   "what a session keeps is judged");
 	ok(suspects_of_kind(LEAKING_TOP, PLH_LIFETIME_TRANSACTION) == 0,
-	   "what a transaction keeps is not");
+	   "what a transaction keeps is not judged");
 	ok(suspects_of_kind(LEAKING_TOP, PLH_LIFETIME_QUERY) == 0,
-	   "what a query keeps is not");
+	   "what a query keeps is not judged");
 	ok(suspects_of_kind(NOBODY, PLH_LIFETIME_SESSION) == 0,
-	   "what has no stack is not");
+	   "what has no stack is not judged");
 }
 
 /* What a statement may hold in contexts of that name. */
@@ -183,15 +184,17 @@ test_limits(void)
 {
 	ok(limit_in("ExecutorState", PLH_LIFETIME_QUERY) == 8000,
 	   "a node of a plan may take work_mem");
-	ok(limit_in("TupleSort main", PLH_LIFETIME_QUERY) == 64000,
-	   "a sort may be that of an index build");
+	ok(limit_in("TupleSort main", PLH_LIFETIME_QUERY) == 8000,
+	   "a sort of a query may take work_mem");
+	ok(limit_in("GiST temporary context", PLH_LIFETIME_QUERY) == 64000,
+	   "an index build may take maintenance_work_mem");
 	ok(limit_in("TXN", PLH_LIFETIME_QUERY) == 64000 &&
 	   limit_in("Change", PLH_LIFETIME_TRANSACTION) == 64000,
-	   "and a function may decode the log");
+	   "a function that decodes the log may take its limit");
 	ok(limit_in("TXN", PLH_LIFETIME_SESSION) == 0,
-	   "but a session that is no walsender keeps nothing of it");
+	   "a session that is no walsender has no limit for decoding");
 	ok(limit_in("LocalBufferContext", PLH_LIFETIME_SESSION) == PG_INT64_MAX,
-	   "buffers of temporary tables have a limit that is not known here");
+	   "buffers of temporary tables have no known limit");
 }
 
 /* A few chunks each of many statements, the last of them the largest. */
@@ -203,7 +206,7 @@ run_statements(Session *session, Allocator allocator, int statements)
 
 		begin_statement(session, "SELECT x%d;", i);
 		begin_transaction(session, i);
-		allocate(session, allocator, "TopMemoryContext", 1000 + i);
+		allocate(session, allocator, "TopMemoryContext", 30000 + i);
 	}
 }
 
@@ -215,7 +218,7 @@ keep_leaking(Session *session, Allocator allocator, int first)
 	for (int i = first; i < first + 159; i++)
 	{
 		begin_transaction(session, i);
-		allocate(session, allocator, "TopMemoryContext", 100);
+		allocate(session, allocator, "TopMemoryContext", 5000);
 	}
 }
 
@@ -270,28 +273,28 @@ test_statements(void)
 	list = suspects_since(nothing);
 	ok(list->count == 1 &&
 	   list->suspects[0].judgement.verdict == PLH_VERDICT_GROWING,
-	   "together they have grown since the baseline");
-	ok(list->suspects[0].facts.live_bytes == 40 * 1000 + 40 * 41 / 2 &&
+	   "what many statements keep has grown together since the baseline");
+	ok(list->suspects[0].facts.live_bytes == 40 * 30000 + 40 * 41 / 2 &&
 	   list->suspects[0].facts.live_samples == 40,
-	   "by what all of them keep");
+	   "the growth of many statements is what all of them keep");
 	ok(list->suspects[0].facts.statements == 40 &&
-	   list->suspects[0].facts.epochs == 40, "with the number of statements");
+	   list->suspects[0].facts.epochs == 40, "the growth of many statements has their number");
 	ok(strcmp(statement_of(&list->suspects[0]), "SELECT x40;") == 0,
-	   "and the name of that which keeps most");
+	   "the growth of many statements names that which keeps most");
 	ok(!list->suspects[0].judgement.has_rate,
-	   "at no rate, as the time of the baseline is not known");
+	   "the growth of many statements has no rate without the time of the baseline");
 
 	/* what one frees, another allocates */
 	all = take_baseline();
-	ok(suspects_since(all)->count == 0, "nothing has grown since");
+	ok(suspects_since(all)->count == 0, "nothing has grown since a later baseline");
 	begin_statement(session, "SELECT x40;");
 	emptied = site_of(session, LEAKING_TOP, "TopMemoryContext",
 					  PLH_LIFETIME_SESSION);
-	plh_profile_counters_subtract(emptied, 1040, exact);
+	subtract_oldest(emptied, 30040, exact);
 	begin_statement(session, "SELECT x41;");
-	allocate(session, LEAKING_TOP, "TopMemoryContext", 1040);
+	allocate(session, LEAKING_TOP, "TopMemoryContext", 30040);
 	ok(suspects_since(all)->count == 0,
-	   "nor if one keeps what another has freed");
+	   "nothing has grown if one statement keeps what another has freed");
 
 	/* one of them goes on, in the transactions that follow */
 	keep_leaking(session, LEAKING_TOP, 41);
@@ -300,7 +303,7 @@ test_statements(void)
 	   list->suspects[0].judgement.verdict == PLH_VERDICT_LEAK &&
 	   list->suspects[0].facts.statements == 1 &&
 	   strcmp(statement_of(&list->suspects[0]), "SELECT x7;") == 0,
-	   "of several statements that which leaks is named alone");
+	   "of several statements the one that leaks is a suspect alone");
 	run_statements(session, PLAN_CACHE, 40);
 	list = suspects_since(nothing);
 	ok(list->count == 2 &&
@@ -313,7 +316,7 @@ test_statements(void)
 
 /*
  * A session in which malloc gives out 40 MB in 100 transactions, a part of it at one
- * site that is sampled, in so many blocks per transaction.
+ * site that is sampled, in a number of blocks per transaction.
  */
 static void
 use_malloc(Session *session, int part_percent, int blocks)
@@ -364,13 +367,13 @@ test_malloc_sites(void)
 	ok(strcmp(verdicts_on_malloc(100, 1, 0), "malloc of a site, ") == 0,
 	   "a site of malloc that leaks is a suspect, and malloc as a whole is none");
 	ok(strcmp(verdicts_on_malloc(51, 1, 0), "malloc of a site, ") == 0,
-	   "if it holds half of what malloc has grown by");
-	ok(strcmp(verdicts_on_malloc(48, 1, 0), "malloc of a site, malloc, ") == 0,
-	   "else both are");
+	   "a site that holds half of malloc's growth is a suspect alone");
+	ok(strcmp(verdicts_on_malloc(48, 1, 0), "malloc, malloc of a site, ") == 0,
+	   "a site that holds less than half of malloc's growth is a suspect beside malloc");
 	ok(strcmp(verdicts_on_malloc(48, 1000, 0), "malloc of a site, ") == 0,
-	   "unless malloc takes more for its small blocks");
+	   "what malloc adds to small blocks is that of their site");
 	ok(strcmp(verdicts_on_malloc(0, 1, 0), "malloc, ") == 0,
-	   "or only malloc, where no site is known");
+	   "malloc is a suspect alone where no site is known");
 	ok(strcmp(verdicts_on_malloc(100, 1, 1048576), "malloc of a site, ") == 0 &&
 	   strcmp(verdicts_on_malloc(100, 1, 1048577), "malloc, ") == 0,
 	   "no site is where frees of malloc are missed");

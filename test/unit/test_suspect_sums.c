@@ -36,11 +36,11 @@ early_epochs_at(int64 age)
 static void
 test_epochs(void)
 {
-	ok(age_of(10, 10, 10) == 1, "the first epoch counts");
-	ok(age_of(10, 15, 19) == 10, "and the current one");
+	ok(age_of(10, 10, 10) == 1, "the age of a site counts its first epoch");
+	ok(age_of(10, 15, 19) == 10, "the age of a site counts the current epoch");
 	ok(age_of(10, 10, 9) == 1, "a header may be older than the site");
 	ok(age_of(10, 15, 9) == 6 && age_of(10, 15, 12) == 6,
-	   "and than the site's last sample");
+	   "a header may be older than the site's last sample");
 	ok(age_of(PG_UINT32_MAX - 5, PG_UINT32_MAX - 5, 4) == 11,
 	   "epochs may wrap around");
 	ok(age_of(0, 0, 3000000000U) == INT64CONST(3000000001),
@@ -48,7 +48,7 @@ test_epochs(void)
 	ok(early_epochs_at(7) == 0 && early_epochs_at(8) == 4,
 	   "the early checkpoint is in the first half of a life");
 	ok(early_epochs_at(15) == 4 && early_epochs_at(16) == 8,
-	   "and the youngest there");
+	   "the early checkpoint is the youngest in the first half of a life");
 }
 
 /* Sums of sites, whose errors are not those of the sites added up. */
@@ -65,10 +65,10 @@ test_pooling(void)
 	ok(sum.statements == 4 && sum.live_bytes == 400 * MB &&
 	   sum.growth_bytes == 400 * MB && sum.live_samples == 400,
 	   "figures of sites are added up");
-	ok(sum.epochs == 12 && sum.age_epochs == 3, "and their epochs, not ages");
+	ok(sum.epochs == 12 && sum.age_epochs == 3, "epochs of sites are added up, and ages are not");
 	ok(judgement.error_bytes ==
 	   (int64) plh_sampling_error_bytes(400.0 * MB * MB, 400.0 * MB, 400),
-	   "their error is that of the sum");
+	   "the error of several sites is that of their sum");
 
 	one.live_bytes = one.live_samples = 0;
 	one.growth_bytes = -350 * MB;
@@ -97,7 +97,7 @@ test_pooled_course(void)
 	plh_suspect_pool_early(&sum, &site, &facts);
 	ok(sum.early.epochs == 50 && sum.early.live_bytes == 100 * MB &&
 	   sum.early.live_samples == 100 && sum.early.at == SOME_TIME,
-	   "what is older than the middle was there then");
+	   "what is older than the middle of a life counts as early");
 
 	/* up to now, half of it by epoch 25 */
 	site.last_epoch = 100;
@@ -108,7 +108,7 @@ test_pooled_course(void)
 	plh_suspect_pool_early(&sum, &site, &facts);
 	ok(sum.early.live_bytes > 66 * MB && sum.early.live_bytes < 67 * MB &&
 	   sum.early.live_samples == 66,
-	   "of what goes on, the part that lies between two checkpoints");
+	   "what grows over the middle of a life counts as early in part");
 
 	/* the youngest checkpoint is behind the middle */
 	site.checkpoints[1] = site.checkpoints[2];
@@ -116,13 +116,13 @@ test_pooled_course(void)
 	site.checkpoints[2].live_bytes = 90 * MB;
 	memset(&sum.early, 0, sizeof(sum.early));
 	plh_suspect_pool_early(&sum, &site, &facts);
-	ok(sum.early.live_bytes == 70 * MB, "of the checkpoints those around the middle");
+	ok(sum.early.live_bytes == 70 * MB, "the checkpoints around the middle of a life tell what is early");
 
 	facts.age_epochs = 50;
 	memset(&sum.early, 0, sizeof(sum.early));
 	plh_suspect_pool_early(&sum, &site, &facts);
 	ok(sum.early.epochs == 0 && sum.early.live_bytes == 0,
-	   "what began later was not there");
+	   "what began after the middle of a life is not early");
 }
 
 void

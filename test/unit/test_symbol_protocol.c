@@ -79,13 +79,34 @@ test_frames(void)
 			is_same_frame(&frame, &frames[i]);
 	ok(same, "frames are read as they were added");
 	ok(!plh_symbol_protocol_next_frame(&answer, &position, &frame),
-	   "and no more of them");
+	   "no more frames are read than were added");
 
 	count = fill_answer(&answer, &frames[0]) + lengthof(frames);
 	ok(answer.frames_bytes <= PLH_ANSWER_MAX &&
 	   answer.frames_bytes > PLH_ANSWER_MAX - 64 &&
 	   count_frames(&answer) == count,
 	   "an answer takes whole frames up to its size");
+}
+
+/* A frame of nine bytes at the end of the room. */
+static void
+test_last_frame(void)
+{
+	static struct
+	{
+		PlhSymbolAnswer answer;
+		char		behind[16];
+	}			padded;
+	PlhSourceFrame frame = {.function = "ab",.file = "c",.line = 1};
+	const char *broken = NULL;
+
+	for (uint32 room = 0; room < 16; room++)
+	{
+		padded.answer.frames_bytes = sizeof(padded.answer.frames) - room;
+		REQUIRE(broken, plh_symbol_protocol_add_frame(&padded.answer, &frame) ==
+				(room >= 9));
+	}
+	ok_unbroken(broken, "a frame is added if there is room for all of it");
 }
 
 /* Frames with random bytes changed, cut anywhere. */
@@ -127,17 +148,17 @@ test_heads(void)
 {
 	static PlhSymbolAnswer answer;
 
-	ok(plh_symbol_protocol_is_sound(&answer), "an answer without frames");
+	ok(plh_symbol_protocol_is_sound(&answer), "an answer without frames is sound");
 	answer.frames_bytes = PLH_ANSWER_MAX;
-	ok(plh_symbol_protocol_is_sound(&answer), "and a full one are sound");
+	ok(plh_symbol_protocol_is_sound(&answer), "a full answer is sound");
 	answer.frames_bytes++;
-	ok(!plh_symbol_protocol_is_sound(&answer), "one that is longer is not");
+	ok(!plh_symbol_protocol_is_sound(&answer), "an answer that is too long is not sound");
 	answer.frames_bytes = 0;
 	answer.status = PLH_MODULE_NOT_ASKED + 1;
-	ok(!plh_symbol_protocol_is_sound(&answer), "nor one of unknown status");
+	ok(!plh_symbol_protocol_is_sound(&answer), "an answer of unknown status is not sound");
 	answer.status = 0;
 	answer.source = PLH_SOURCE_DEBUG_INFORMATION + 1;
-	ok(!plh_symbol_protocol_is_sound(&answer), "or of unknown source");
+	ok(!plh_symbol_protocol_is_sound(&answer), "an answer of unknown source is not sound");
 }
 
 static void
@@ -150,24 +171,25 @@ test_questions(void)
 	right = left;
 	right.address = 1;
 	ok(plh_symbol_protocol_same_module(&left, &right),
-	   "the same module at another address");
+	   "a module at another address is the same");
 	right.seen_at = 1;
 	ok(!plh_symbol_protocol_same_module(&left, &right),
-	   "without a build-id the time counts");
+	   "a module without build-id is another one at another time");
 	left.build_id_bytes = right.build_id_bytes = PLH_BUILD_ID_MAX;
 	ok(plh_symbol_protocol_same_module(&left, &right),
-	   "with a build-id it does not");
+	   "a module with a build-id is the same at another time");
 	right.build_id[PLH_BUILD_ID_MAX - 1] = 1;
-	ok(!plh_symbol_protocol_same_module(&left, &right), "another build-id");
+	ok(!plh_symbol_protocol_same_module(&left, &right), "a module of another build-id is another one");
 	right.build_id[PLH_BUILD_ID_MAX - 1] = 0;
 	right.path[0] = '.';
-	ok(!plh_symbol_protocol_same_module(&left, &right), "another path");
+	ok(!plh_symbol_protocol_same_module(&left, &right), "a module of another path is another one");
 }
 
 void
 test_symbol_protocol(void)
 {
 	test_frames();
+	test_last_frame();
 	test_damaged();
 	test_heads();
 	test_questions();

@@ -57,11 +57,11 @@ test_pointer_table(void)
 		REQUIRE(broken, table.used_entries == count);
 	}
 	ok_unbroken(broken,
-				"pointer table agrees with an array, and keeps to its limit");
+				"a pointer table agrees with an array, and keeps to its limit");
 	plh_pointer_table_discard(&table);
 	ok(plh_pointer_table_find(&table, fake_pointer(1)) == NULL,
 	   "a discarded table is empty");
-	ok(plh_private_memory_bytes() == before, "and has no memory");
+	ok(plh_private_memory_bytes() == before, "a discarded table has no memory");
 }
 
 /* What is in the filter is found, and a bit goes with the last that has it. */
@@ -103,8 +103,8 @@ test_sample_filter(void)
 
 	plh_sample_filter_add(fake_pointer(0));
 	plh_sample_filter_clear();
-	ok(!plh_sample_filter_has(fake_pointer(0)), "the filter can be cleared");
-	ok(plh_private_memory_bytes() == before, "and has no memory then");
+	ok(!plh_sample_filter_has(fake_pointer(0)), "the filter of samples is empty when it is cleared");
+	ok(plh_private_memory_bytes() == before, "the filter of samples has no memory when it is cleared");
 }
 
 static void *
@@ -136,7 +136,7 @@ test_false_alarms(void)
 	/* a bit has none of the samples with a probability of exp(-1/10) */
 	printf("# %.2f%% false alarms\n", 100.0 * alarms / TRIALS);
 	ok(alarms > TRIALS * 0.09 && alarms < TRIALS * 0.10,
-	   "where the samples are a tenth of the bits, a tenth is taken for samples");
+	   "a filter with a tenth of its bits set takes a tenth of other chunks for samples");
 }
 
 void

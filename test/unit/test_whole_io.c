@@ -95,14 +95,14 @@ test_pipe(void)
 	   "a pipe takes all bytes");
 	ok(plh_whole_io_read(ends[0], back, 4, PLH_FILE_POSITION) == 4 &&
 	   memcmp(back, text, 4) == 0,
-	   "as many are read as were asked for");
+	   "as many bytes of a pipe are read as were asked for");
 	close(ends[1]);
 	ok(plh_whole_io_read(ends[0], back + 4, sizeof(back) - 4,
 						 PLH_FILE_POSITION) == sizeof(text) - 4 &&
 	   strcmp(back, text) == 0,
-	   "and what is left where the pipe ends");
+	   "what is left is read where the pipe ends");
 	ok(plh_whole_io_read(ends[0], back, 1, PLH_FILE_POSITION) == 0,
-	   "nothing is read at the end");
+	   "no byte is read at the end of a pipe");
 	close(ends[0]);
 }
 
@@ -120,11 +120,11 @@ test_file(void)
 	ok(plh_whole_io_write(fd, "0123456789", 10, 0) &&
 	   plh_whole_io_write(fd, "abc", 3, 4), "a file is written at offsets");
 	ok(plh_whole_io_read(fd, back, 7, 2) == 7 &&
-	   strcmp(back, "23abc78") == 0, "and read at one");
+	   strcmp(back, "23abc78") == 0, "a file is read at an offset");
 	ok(plh_whole_io_read(fd, back, sizeof(back), 8) == 2 &&
-	   memcmp(back, "89", 2) == 0, "up to its end");
+	   memcmp(back, "89", 2) == 0, "a file is read up to its end");
 	ok(plh_whole_io_read(fd, back, 1, PLH_FILE_POSITION) == 1 &&
-	   back[0] == '0', "which leaves its position where it was");
+	   back[0] == '0', "a read at an offset leaves the position where it was");
 	fclose(file);
 }
 
@@ -138,14 +138,14 @@ test_errors(void)
 
 	errno = 0;
 	ok(plh_whole_io_read(-1, &byte, 1, PLH_FILE_POSITION) == -1 &&
-	   errno == EBADF, "a read that fails says why");
+	   errno == EBADF, "a read that fails sets an error number");
 	errno = 0;
 	ok(!plh_whole_io_write(full, &byte, 1, PLH_FILE_POSITION) &&
-	   errno == ENOSPC, "and so does a write");
+	   errno == ENOSPC, "a write that fails sets an error number");
 	errno = 0;
 	no_progress = true;
 	ok(!plh_whole_io_write(null, &byte, 1, PLH_FILE_POSITION) &&
-	   errno == ENOSPC, "no progress is want of space");
+	   errno == ENOSPC, "a write without progress is want of space");
 	no_progress = false;
 	close(full);
 	close(null);

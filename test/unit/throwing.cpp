@@ -24,7 +24,7 @@ void by_frames_of_c(int count, int level);
 void throw_through(int level, void (*function)(int));
 void throw_or_go_on(int count, int level);
 
-// Throw, when so many frames of C, each with one of C++, lie outwards.
+// Throw, when "count" frames of C, each with one of C++, lie outwards.
 __attribute__((noinline)) void
 throw_or_go_on(int count, int level)
 {

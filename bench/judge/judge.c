@@ -1,0 +1,485 @@
+/*
+ * judge.c
+ *	  Lets the judge look at generated processes, and compares what it says with their
+ *	  truth.
+ *
+ *	  judge odd|even N [KIND]
+ *
+ * Seeds are the N first odd or even numbers, from 1 or 2 on.  With the name of a kind, only
+ * processes of that one are run, and each that was missed or accused is listed.
+ * Exits with 1 where the shares fall below the goal.
+ */
+#include "postgres.h"
+
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/guard.h"
+#include "kinds.h"
+#include "profile/profile.h"
+#include "profile/profile_image.h"
+#include "reader/database_text.h"
+#include "verdict/suspect_list.h"
+
+/* The goal. */
+#define NAMED_PART 0.97
+#define ACCUSED_PART 0.001
+
+/* What is left at once is to be named within this time. */
+#define NAMED_US INT64CONST(10000000)
+
+/* So many looks at a process, or at each growth by this part. */
+#define LOOKS 60
+#define LOOK_PART 0.04
+
+/* The number of processes that a child runs; it is gone with what they leave behind. */
+#define BATCH 100
+
+typedef struct Result
+{
+	bool		done;
+	bool		is_judged;		/* it held twice what makes it judgeable, or for
+								 * long enough */
+	bool		is_named;		/* by then */
+	double		named_at;		/* part of what makes it judgeable; 0: never */
+	int			right_looks;	/* since it was named, while it was true */
+	int			lost_looks;		/* and those of them without a right finding */
+	PlhVerdict	verdict;		/* on the cause when last looked at, or on a
+								 * healthy process */
+	int			accused;		/* set of verdicts on who is innocent */
+	int			too_early;		/* the same before a healthy one was settled */
+} Result;
+
+/* Of the reader's side: not needed here, or not in libpgcommon. */
+char *
+plh_database_text_fit_foreign(const char *text, Size bytes, int encoding)
+{
+	return pstrdup(text);
+}
+
+void *
+repalloc_huge(void *pointer, Size size)
+{
+	return repalloc(pointer, size);
+}
+
+static Result *result;			/* of the process that is run */
+static struct
+{
+	int64		held_bytes;		/* at the last look */
+	int64		at_us;
+	int64		judgeable_us;	/* since when it holds what makes it judgeable */
+} last;
+
+/* Who allocates at the site of a finding; 0: it has none. */
+static int
+who_of(const PlhSiteRecord *site)
+{
+	const PlhStackRecord *stack;
+
+	if (site == NULL)
+		return 0;
+	stack = (const PlhStackRecord *) ((const char *) plh_profile + site->key.stack);
+	return WHO_AT(PLH_FRAME_ADDRESS(stack->frames[0]));
+}
+
+static bool
+is_culprit(const Process *process, const PlhSiteRecord *site)
+{
+	int			who = who_of(site);
+
+	return who != 0 && who >= process->first_who && who <= process->last_who;
+}
+
+/* Are contexts those of the cause? */
+static bool
+are_culprits(const Process *process, const PlhFamilyAccount *family)
+{
+	const PlhStringRecord *name;
+
+	if (process->context == NULL || family == NULL)
+		return false;
+	name = plh_profile_image_string(plh_profile_image_own(plh_profile),
+									family->largest->context_name);
+	return strcmp(name->text, process->context) == 0 ||
+		(family->family != NULL && family->family == plh_family_of(process->context));
+}
+
+/* Is one of the largest sites of a statement that of the cause? */
+static bool
+has_share(const Process *process, const PlhSuspect *suspect)
+{
+	for (int i = 0; i < Min(suspect->share_count, PLH_TOLD_SHARES); i++)
+		if (is_culprit(process, suspect->shares[i].site))
+			return true;
+	return false;
+}
+
+/* Is the finding about the cause, whatever it says of it? */
+static bool
+is_about_cause(const Process *process, const PlhSuspect *suspect)
+{
+	switch (suspect->facts.subject)
+	{
+		case PLH_SUBJECT_CONTEXTS:
+			return are_culprits(process, suspect->family) ||
+				is_culprit(process, suspect->site);
+		case PLH_SUBJECT_PROCESS:
+			return process->is_whole;
+		case PLH_SUBJECT_STATEMENT:
+			return process->verdicts & BIT(PLH_VERDICT_QUERY) &&
+				(suspect->share_count == 0 || has_share(process, suspect));
+		case PLH_SUBJECT_SITE:
+			break;
+	}
+	return is_culprit(process, suspect->site);
+}
+
+/* Is it a finding that users don't see?  PostgreSQL's caches are known by their stacks. */
+static bool
+is_known_cache(const PlhSuspect *suspect)
+{
+	return suspect->facts.subject == PLH_SUBJECT_SITE &&
+		who_of(suspect->site) == CORE_CACHE;
+}
+
+/* The finding on the cause that says most: a right one, if there is one. */
+static PlhVerdict
+verdict_on_cause(const Process *process, const PlhSuspectList *list, bool *is_right)
+{
+	PlhVerdict	verdict = PLH_VERDICT_NONE;
+
+	*is_right = false;
+	for (int i = 0; i < list->count && !*is_right; i++)
+	{
+		const PlhSuspect *suspect = &list->suspects[i];
+
+		if (is_known_cache(suspect) || !is_about_cause(process, suspect))
+			continue;
+		verdict = suspect->judgement.verdict;
+		*is_right = (process->verdicts & BIT(verdict)) != 0;
+	}
+	return verdict;
+}
+
+/* Note who is accused though he is innocent. */
+static void
+note_accused(const Process *process, const PlhSuspectList *list)
+{
+	for (int i = 0; i < list->count; i++)
+	{
+		const PlhSuspect *suspect = &list->suspects[i];
+		PlhVerdict	verdict = suspect->judgement.verdict;
+
+		if (is_known_cache(suspect) ||
+			(!process->kind->is_healthy && is_about_cause(process, suspect)))
+			continue;
+		if (!process->kind->is_healthy || process->is_settled)
+			result->accused |= BIT(verdict);
+		else
+			result->too_early |= BIT(verdict);
+		if (process->kind->is_healthy)
+			result->verdict = Max(result->verdict, verdict);
+	}
+}
+
+/* Compare what was found with the truth about a cause that is judgeable. */
+static void
+note_cause(const Process *process, const PlhSuspectList *list)
+{
+	bool		is_right;
+	PlhVerdict	verdict = verdict_on_cause(process, list, &is_right);
+	int64		now_us = simulated_now_us();
+	double		part = (double) process->held_bytes / process->judgeable_bytes;
+	int64		passed_us;
+
+	if (is_right && result->named_at == 0)
+		result->named_at = part;
+	result->is_named |= is_right && part <= 2.0;
+	if (part < 1.0)
+		return;
+	if (last.judgeable_us == 0)
+		last.judgeable_us = now_us;
+	passed_us = now_us - Max(last.judgeable_us, process->held_since_us);
+	result->is_named |= is_right && passed_us <= NAMED_US;
+	result->is_judged |= part >= 2.0 ||
+		(process->held_since_us != 0 && passed_us >= NAMED_US);
+	if (result->named_at != 0)
+	{
+		result->right_looks++;
+		result->lost_looks += !is_right;
+	}
+	result->verdict = verdict;
+}
+
+static void
+free_list(PlhSuspectList *list)
+{
+	pfree(list->account->families);
+	pfree(list->account);
+	pfree(list->suspects);
+	pfree(list);
+}
+
+void
+look(Process *process)
+{
+	PlhSuspectList *list;
+
+	if (process->held_bytes < last.held_bytes * (1.0 + LOOK_PART) &&
+		process->held_bytes >= last.held_bytes &&
+		simulated_now_us() - last.at_us < USECS_PER_SEC)
+		return;
+	last.held_bytes = process->held_bytes;
+	last.at_us = simulated_now_us();
+	list = plh_suspect_list_make(plh_profile_image_own(plh_profile), NULL,
+								 simulated_time());
+	note_accused(process, list);
+	if (!process->kind->is_healthy && !process->is_over && process->held_bytes > 0)
+		note_cause(process, list);
+	free_list(list);
+}
+
+/* The session is idle after its last transaction, or after the one that left something. */
+static void
+be_idle(Process *process)
+{
+	for (int i = 0; i < 13; i++)
+	{
+		simulated_wait(USECS_PER_SEC);
+		look(process);
+	}
+}
+
+static void
+run_process(Process *process, const Kind *kind, uint64 seed, Result *where)
+{
+	memset(&last, 0, sizeof(last));
+	result = where;
+	process_prepare(process, kind, seed);
+	for (int step = 0; step < process->steps; step++)
+	{
+		process_step(process, step);
+		if (step % Max(1, process->steps / LOOKS) == 0)
+			last.at_us = -USECS_PER_DAY;
+		look(process);
+	}
+	be_idle(process);
+	free(process->keys);
+	simulated_end();
+	result->done = true;
+}
+
+/* Healthy kinds come twice as often as others. */
+static const Kind *
+kind_of(uint64 seed)
+{
+	int			healthy = 0;
+	int			place;
+
+	for (int i = 0; i < kind_count; i++)
+		healthy += kinds[i].is_healthy;
+	place = (seed / 2) % (kind_count + healthy);
+	return &kinds[place < kind_count ? place : place - healthy];
+}
+
+/* Run processes, as many as a child may. */
+static void
+run_batch(Result *results, uint64 first_seed, int count, const Kind *only)
+{
+	pid_t		child = fork();
+	int			status;
+
+	if (child == 0)
+	{
+		Process    *process = malloc(sizeof(Process));
+
+		plh_guard_held = true;
+		for (int i = 0; i < count; i++)
+			run_process(process, only != NULL ? only : kind_of(first_seed + 2 * i),
+						first_seed + 2 * i, &results[i]);
+		_exit(0);
+	}
+	if (child < 0 || waitpid(child, &status, 0) != child || status != 0)
+	{
+		fprintf(stderr, "A process of the seeds from " UINT64_FORMAT " on failed.\n",
+				first_seed);
+		exit(2);
+	}
+}
+
+/* The sums of a kind. */
+typedef struct Sums
+{
+	int			processes;
+	int			judged;
+	int			named;
+	int			accused;
+	int			too_early;
+	int			gone;			/* right findings that went away */
+	int			verdicts[PLH_VERDICTS];
+	double	   *named_at;
+	int			named_count;
+} Sums;
+
+#define NO_ACCUSATION BIT(PLH_VERDICT_GROWING)
+
+static void
+add_result(Sums *sums, const Result *one, bool is_healthy)
+{
+	sums->processes++;
+	if (is_healthy || one->is_judged)
+		sums->verdicts[one->verdict]++;
+	sums->accused += (one->accused & ~NO_ACCUSATION) != 0;
+	sums->too_early += (one->too_early & ~NO_ACCUSATION) != 0;
+	if (!one->is_judged)
+		return;
+	sums->judged++;
+	sums->named += one->is_named;
+	sums->gone += one->lost_looks > 0;
+	if (one->named_at > 0)
+		sums->named_at[sums->named_count++] = one->named_at;
+}
+
+static int
+compare_doubles(const void *a, const void *b)
+{
+	double		left = *(const double *) a;
+	double		right = *(const double *) b;
+
+	return left < right ? -1 : left > right;
+}
+
+static double
+quantile(Sums *sums, double part)
+{
+	if (sums->named_count == 0)
+		return 0;
+	qsort(sums->named_at, sums->named_count, sizeof(double), compare_doubles);
+	return sums->named_at[(int) (part * (sums->named_count - 1))];
+}
+
+static void
+print_head(void)
+{
+	printf("| truth | processes |");
+	for (int i = 0; i < PLH_VERDICTS; i++)
+		printf(" %s |", plh_suspect_verdict_name(i));
+	printf(" named in time | named at, median, 90%%, 99%% | went away | others accused |\n|---|");
+	for (int i = 0; i < PLH_VERDICTS + 5; i++)
+		printf("---:|");
+	printf("\n");
+}
+
+static void
+print_sums(const char *name, Sums *sums, bool is_healthy)
+{
+	printf("| %s | %d |", name, is_healthy ? sums->processes : sums->judged);
+	for (int i = 0; i < PLH_VERDICTS; i++)
+		if (sums->verdicts[i] == 0)
+			printf(" |");
+		else
+			printf(" %d |", sums->verdicts[i]);
+	if (is_healthy)
+		printf(" | | | %d |\n", sums->accused);
+	else
+		printf(" %.1f%% | %.2f, %.2f, %.2f | %d | %d |\n",
+			   100.0 * sums->named / Max(1, sums->judged), quantile(sums, 0.5),
+			   quantile(sums, 0.9), quantile(sums, 0.99), sums->gone, sums->accused);
+}
+
+static void
+add_sums(Sums *all, const Sums *sums)
+{
+	all->processes += sums->processes;
+	all->judged += sums->judged;
+	all->named += sums->named;
+	all->accused += sums->accused;
+	all->too_early += sums->too_early;
+	all->gone += sums->gone;
+	for (int i = 0; i < PLH_VERDICTS; i++)
+		all->verdicts[i] += sums->verdicts[i];
+	for (int i = 0; i < sums->named_count; i++)
+		all->named_at[all->named_count++] = sums->named_at[i];
+}
+
+/* Print the table; returns whether the goal is met. */
+static bool
+print_table(Sums *sums, int count)
+{
+	Sums		causes = {.named_at = malloc(sizeof(double) * count)};
+	Sums		healthy = {.named_at = malloc(sizeof(double) * count)};
+	double		named;
+	double		accused;
+
+	print_head();
+	for (int i = 0; i < kind_count; i++)
+		if (sums[i].processes > 0)
+		{
+			print_sums(kinds[i].name, &sums[i], kinds[i].is_healthy);
+			add_sums(kinds[i].is_healthy ? &healthy : &causes, &sums[i]);
+		}
+	print_sums("all causes", &causes, false);
+	print_sums("all healthy", &healthy, true);
+	named = (double) causes.named / Max(1, causes.judged);
+	accused = (double) healthy.accused / Max(1, healthy.processes);
+	printf("\nCauses named within twice the memory that makes them judgeable, or 10 s: "
+		   "%.2f%% of %d (goal %.0f%%).\n", 100 * named, causes.judged, 100 * NAMED_PART);
+	printf("Healthy processes accused: %.3f%% of %d (goal %.1f%%); beside a cause, others: %.3f%% of %d.\n",
+		   100 * accused, healthy.processes, 100 * ACCUSED_PART,
+		   100.0 * causes.accused / Max(1, causes.processes), causes.processes);
+	printf("Right findings that went away while they were true: %.2f%%.\n",
+		   100.0 * causes.gone / Max(1, causes.named_count));
+	printf("Accused before they had shown that they are healthy: %d.\n", healthy.too_early);
+	return (causes.judged == 0 || named >= NAMED_PART) && accused <= ACCUSED_PART;
+}
+
+/* Tell of a process that was missed or accused. */
+static void
+print_fault(uint64 seed, const Result *one, bool is_healthy)
+{
+	if ((one->is_judged && !one->is_named) || one->lost_looks > 0 ||
+		(one->accused & ~NO_ACCUSATION) != 0)
+		printf("seed " UINT64_FORMAT ": %s%s, said %s, named at %.2f, %d of %d looks without, accused 0x%x\n",
+			   seed, one->is_judged ? "judged" : "not judged",
+			   one->is_named ? " and named" : "", plh_suspect_verdict_name(one->verdict),
+			   one->named_at, one->lost_looks, one->right_looks, one->accused);
+}
+
+int
+main(int argc, char **argv)
+{
+	int			count = argc > 2 ? atoi(argv[2]) : 0;
+	uint64		first_seed;
+	const Kind *only = NULL;
+	Result	   *results;
+	Sums	   *sums = calloc(kind_count, sizeof(Sums));
+
+	if (count <= 0 || (strcmp(argv[1], "odd") != 0 && strcmp(argv[1], "even") != 0))
+	{
+		fprintf(stderr, "Usage: %s odd|even N [KIND]\n", argv[0]);
+		return 2;
+	}
+	first_seed = strcmp(argv[1], "odd") == 0 ? 1 : 2;
+	for (int i = 0; i < kind_count; i++)
+	{
+		sums[i].named_at = malloc(sizeof(double) * count);
+		if (argc > 3 && strcmp(kinds[i].name, argv[3]) == 0)
+			only = &kinds[i];
+	}
+	results = mmap(NULL, sizeof(Result) * count, PROT_READ | PROT_WRITE,
+				   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	for (int i = 0; i < count; i += BATCH)
+		run_batch(&results[i], first_seed + 2 * i, Min(BATCH, count - i), only);
+	for (int i = 0; i < count; i++)
+	{
+		const Kind *kind = only != NULL ? only : kind_of(first_seed + 2 * i);
+
+		add_result(&sums[kind - kinds], &results[i], kind->is_healthy);
+		if (only != NULL)
+			print_fault(first_seed + 2 * i, &results[i], kind->is_healthy);
+	}
+	printf("%d processes, %s seeds\n\n", count, argv[1]);
+	return print_table(sums, count) ? 0 : 1;
+}

@@ -1,0 +1,77 @@
+/*
+ * simulated.h
+ *	  A process of a server, as far as its profile shows it: memory contexts, chunks in
+ *	  them, malloc, transactions and time.
+ *
+ * The sampler's mathematics, the profile, its counters, the census and the upkeep are
+ * the real ones; contexts are empty shells, and clocks stand until somebody sets them.
+ */
+#ifndef SIMULATED_H
+#define SIMULATED_H
+
+#include "common/pg_prng.h"
+#include "nodes/memnodes.h"
+
+#include "profile/profile_layout.h"
+
+#define KB INT64CONST(1024)
+#define MB (1024 * KB)
+
+/* Contexts that are there in each process. */
+typedef struct Tree
+{
+	MemoryContext top;
+	MemoryContext cache;
+	MemoryContext message;
+	MemoryContext portal;
+	MemoryContext executor;
+	MemoryContext transaction;
+} Tree;
+
+/* How a process differs from others. */
+typedef struct Ways
+{
+	uint32		interval;		/* of samples */
+	int64		step_us;		/* from one transaction to the next */
+	double		us_per_mb;		/* that is allocated */
+	int64		counted_from_us;	/* age from which there are censuses; -1: never */
+} Ways;
+
+extern Tree tree;
+extern pg_prng_state chance;
+
+extern void simulated_begin(uint64 seed, const Ways *ways);
+extern void simulated_set_ways(const Ways *ways);
+extern void simulated_end(void);
+extern int64 simulated_now_us(void);	/* since it began */
+extern TimestampTz simulated_time(void);
+extern int64 simulated_lasting_bytes(void);
+extern void simulated_wait(int64 us);
+extern void simulated_transaction(void);	/* begins */
+extern void simulated_statement(const char *format,...) pg_attribute_printf(1, 2);
+extern void simulated_commit(void);
+
+extern MemoryContext context_create(const char *name, MemoryContext parent);
+extern void context_reset(MemoryContext context);	/* and delete its children */
+extern void context_delete(MemoryContext context);
+
+/* "who" has a stack of its own. */
+extern void allocate(MemoryContext context, int who, Size size, int64 count);
+extern void allocate_and_free(MemoryContext context, int who, Size size, int64 count);
+extern void enlarge(MemoryContext context, int who, Size from, Size to);
+extern void free_some(MemoryContext context, int who, double part);
+
+extern void malloc_changes(int64 bytes);	/* outside of contexts */
+extern void malloc_keeps(int64 bytes);	/* of what was freed */
+extern void others_map(int64 bytes);
+
+/* Random numbers: evenly, and so that each magnitude is as frequent. */
+extern int64 between(int64 from, int64 to);
+extern int64 magnitude(int64 from, int64 to);
+extern bool happens(double probability);
+
+/* Who allocates at a site. */
+#define WHO_ADDRESS(who) (0x1000 * (uint64) (who) + 16)
+#define WHO_AT(address) ((int) ((address) / 0x1000))
+
+#endif							/* SIMULATED_H */

@@ -1,0 +1,81 @@
+-- Each function is called once, and says something.  A call that is missing here is
+-- told at the end.  Works with the module preloaded or not.
+SET client_min_messages = warning;
+CREATE EXTENSION pg_leakhunt;
+SET pg_leakhunt.sample_interval = 1;
+SET track_functions = 'all';
+BEGIN;
+
+-- this session, in which a prepared statement is kept
+SELECT pg_backend_pid() AS pid \gset
+PREPARE kept AS SELECT count(*) AS "<&'>" FROM pg_class WHERE relname = $1;
+INSERT INTO pg_leakhunt_suppressions VALUES ('context:CachedPlanQuery');
+
+-- what is asked of processes
+SELECT count(*) > 0 AS processes FROM pg_leakhunt_processes();
+SELECT count(*) > 0 AS history FROM pg_leakhunt_history(:pid);
+SELECT count(*) >= 0 AS history_by_family FROM pg_leakhunt_history(:pid, by => 'family');
+SELECT count(*) > 0 AS ages FROM pg_leakhunt_ages(:pid);
+SELECT count(*) > 0 AS report FROM pg_leakhunt_report(:pid);
+SELECT count(*) > 0 AS contexts FROM pg_leakhunt_contexts();
+SELECT count(*) > 0 AS symbols FROM pg_leakhunt_symbols();
+SELECT count(*) >= 0 AS suspects FROM pg_leakhunt_suspects();
+SELECT count(*) AS suppressions FROM pg_leakhunt_suppressed();
+SELECT count(*) > 0 AS metrics FROM pg_leakhunt_metrics();
+SELECT count(*) >= 0 AS statements FROM pg_leakhunt_statements();
+SELECT explanation LIKE '%' || :pid || '%' AS explained FROM pg_leakhunt_explain(:pid);
+
+-- a statement that leaves nothing behind
+SELECT count(*) AS leaks FROM pg_leakhunt_check('SELECT 1');
+
+-- what changes how processes are sampled
+SELECT pg_leakhunt_baseline(:pid);
+SELECT pg_leakhunt_baseline_all() > 0 AS baselines;
+SELECT pg_leakhunt_start(:pid, 1024);
+SELECT pg_leakhunt_start(:pid, '1kB');
+SELECT pg_leakhunt_stop(:pid);
+SELECT pg_leakhunt_start_all(1048576);
+SELECT pg_leakhunt_start_all('1MB');
+SELECT pg_leakhunt_stop_all();
+SELECT pg_leakhunt_reset_all();
+SELECT pg_leakhunt_statements_reset(query_id => 1);
+
+-- dumps
+SELECT pg_leakhunt_dump(:pid) AS older \gset
+SELECT pg_leakhunt_dump(:pid, symbolized => true) AS newer \gset
+SELECT count(*) >= 2 AS dumps FROM pg_leakhunt_dumps();
+SELECT count(*) > 0 AS dump FROM pg_leakhunt_read_dump(:'newer');
+SELECT count(*) > 0 AS history FROM pg_leakhunt_history(:'newer');
+SELECT count(*) >= 0 AS history_by_site FROM pg_leakhunt_history(:'newer', by => 'site');
+SELECT count(*) > 0 AS ages FROM pg_leakhunt_ages(:'newer');
+SELECT length(pg_leakhunt_dump_file(:'newer')) > 0 AS file;
+SELECT pg_leakhunt_heap(pg_backend_pid()) LIKE 'heap profile: %' AS heap;
+SELECT pg_leakhunt_heap(:'newer') LIKE '%--- heap%heap profile: %' AS heap_of_file;
+SELECT count(*) > 0 AS differences FROM pg_leakhunt_diff(:'older', :'newer');
+
+-- pictures and profiles of a process, a dump, and all processes
+SELECT count(*) > 0 AS top FROM pg_leakhunt_top(:pid);
+SELECT count(*) > 0 AS top FROM pg_leakhunt_top(:'newer');
+SELECT count(*) > 0 AS top FROM pg_leakhunt_top_all();
+SELECT pg_leakhunt_folded(:pid) LIKE '%;%' AS folded;
+SELECT pg_leakhunt_folded(:'newer') LIKE '%;%' AS folded;
+SELECT pg_leakhunt_folded_all() LIKE '%;%' AS folded;
+SELECT pg_leakhunt_flamegraph(:pid) LIKE '%</svg>%' AS flamegraph;
+SELECT pg_leakhunt_flamegraph(:'newer') LIKE '%</svg>%' AS flamegraph;
+SELECT pg_leakhunt_flamegraph(:pid, query => true) LIKE '%kept AS SELECT count(*) AS &#x22;&#x3C;&#x26;&#x27;&#x3E;&#x22; FROM%' AS escaped;
+SELECT pg_leakhunt_flamegraph_all() LIKE '%</svg>%' AS flamegraph;
+SELECT length(pg_leakhunt_pprof(:pid)) > 0 AS pprof;
+SELECT length(pg_leakhunt_pprof(:pid, max_samples => 1)) > 0 AS smallest_pprof;
+SELECT length(pg_leakhunt_pprof(:'newer')) > 0 AS pprof;
+SELECT length(pg_leakhunt_pprof_all()) > 0 AS pprof;
+SELECT length(pg_leakhunt_pprof()) > 0 AS pprof;
+
+-- functions that were not called
+SELECT objid::regprocedure
+FROM pg_depend JOIN pg_extension e ON refobjid = e.oid
+WHERE classid = 'pg_proc'::regclass AND refclassid = 'pg_extension'::regclass
+    AND extname = 'pg_leakhunt'
+    AND coalesce(pg_stat_get_xact_function_calls(objid), 0) = 0;
+
+COMMIT;
+DROP EXTENSION pg_leakhunt;

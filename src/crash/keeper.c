@@ -1,0 +1,154 @@
+/*
+ * keeper.c
+ *	  The background worker that makes dumps of what a crash has left, and looks
+ *	  after the directory of the dumps.
+ *
+ * It makes dumps when the server starts, and when the server goes on after a
+ * crash, as the postmaster then starts it again.  From then on it writes the texts
+ * that dumps lack, which were written in a hurry, and removes dumps that are too
+ * much: some ten system calls every few seconds while nothing changes.  Its lock
+ * tells sessions that they need not do its work.
+ *
+ * It has no connection to a database, not even to none: so it has no part in
+ * what sessions must wait for, however long it writes.
+ */
+#include "postgres.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "postmaster/bgworker.h"
+#include "postmaster/interrupt.h"
+#include "storage/fd.h"
+#include "storage/ipc.h"
+#include "storage/latch.h"
+#include "utils/guc.h"
+#include "utils/pidfile.h"
+
+#include "base/compat.h"
+#include "crash/crash_dumps.h"
+#include "crash/keeper.h"
+#include "process/unshown_profile.h"
+
+/* If it fails, it is started again after this time. */
+#define RESTART_SECONDS 60
+
+/* It looks after the directory of the dumps so often. */
+#define TEND_MS 5000
+
+/* A session may have the lock for a second. */
+#define LOCK_WAIT_MS 200
+
+/* The postmaster finds it by its name. */
+extern PGDLLEXPORT void pg_leakhunt_keeper_main(Datum arg);
+
+/* Wait for a signal, or for that time. */
+static void
+wait_for_signal(long timeout_ms)
+{
+	(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_EXIT_ON_PM_DEATH | WL_TIMEOUT,
+					 timeout_ms, PG_WAIT_EXTENSION);
+	ResetLatch(MyLatch);
+	CHECK_FOR_INTERRUPTS();
+	if (ConfigReloadPending)
+	{
+		ConfigReloadPending = false;
+		ProcessConfigFile(PGC_SIGHUP);
+	}
+}
+
+/*
+ * Have the lock of the directory that is there now, which may have been made anew
+ * since "lock" was taken, -1 at first.  Returns false if a session has it.
+ */
+static bool
+keep_lock(int *lock)
+{
+	int			taken;
+
+	if (*lock >= 0 && !plh_crash_dumps_is_lock_lost(*lock))
+		return true;
+	taken = plh_crash_dumps_lock();
+	if (taken < 0)
+		return false;
+	if (*lock >= 0)
+		close(*lock);
+	*lock = taken;
+	return true;
+}
+
+/*
+ * Is the server being stopped?  The postmaster says so in its pid file, before it ends
+ * its children.
+ */
+static bool
+server_stops(void)
+{
+	FILE	   *file = AllocateFile("postmaster.pid", "r");
+	char		line[MAXPGPATH] = "";
+	int			number = 0;
+
+	if (file == NULL)
+		return true;
+	while (number < LOCK_FILE_LINE_PM_STATUS &&
+		   fgets(line, sizeof(line), file) != NULL)
+		number++;
+	FreeFile(file);
+	return number < LOCK_FILE_LINE_PM_STATUS ||
+		strncmp(line, PM_STATUS_STOPPING, strlen(PM_STATUS_STOPPING)) == 0;
+}
+
+static bool
+must_stop(void)
+{
+	return ShutdownRequestPending;
+}
+
+/*
+ * The worker's main function.
+ */
+void
+pg_leakhunt_keeper_main(Datum arg)
+{
+	int			lock = -1;
+
+	pqsignal(SIGHUP, SignalHandlerForConfigReload);
+	pqsignal(SIGTERM, SignalHandlerForShutdownRequest);
+	BackgroundWorkerUnblockSignals();
+
+	while (!ShutdownRequestPending && !keep_lock(&lock))
+		wait_for_signal(LOCK_WAIT_MS);
+	plh_crash_dumps_save(true, must_stop);
+	while (!ShutdownRequestPending)
+	{
+		if (keep_lock(&lock))
+			plh_crash_dumps_tend(must_stop);
+		plh_unshown_profile_report();
+		wait_for_signal(TEND_MS);
+	}
+
+	/* after an exit with 0 the postmaster would never start it again */
+	proc_exit(server_stops() ? 0 : 1);
+}
+
+/*
+ * Have the postmaster start the worker, once there is nothing to recover any
+ * more.  If no place is left for it, the postmaster says so in its log.
+ */
+void
+plh_keeper_register(void)
+{
+	BackgroundWorker worker = {
+		.bgw_name = PLH_KEEPER_NAME,
+		.bgw_type = PLH_KEEPER_NAME,
+		.bgw_flags = BGWORKER_SHMEM_ACCESS,
+		.bgw_start_time = BgWorkerStart_ConsistentState,
+		.bgw_restart_time = RESTART_SECONDS,
+		.bgw_library_name = "pg_leakhunt",
+		.bgw_function_name = "pg_leakhunt_keeper_main"
+	};
+
+	RegisterBackgroundWorker(&worker);
+}

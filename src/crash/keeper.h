@@ -1,0 +1,17 @@
+/*
+ * keeper.h
+ *	  The background worker that makes dumps of what a crash has left, and looks
+ *	  after the directory of the dumps.
+ *
+ * Never called inside palloc.
+ */
+#ifndef PLH_KEEPER_H
+#define PLH_KEEPER_H
+
+/* Its name, type and title. */
+#define PLH_KEEPER_NAME "pg_leakhunt keeper"
+
+/* Called once, in the postmaster, while it loads the module. */
+extern void plh_keeper_register(void);
+
+#endif							/* PLH_KEEPER_H */

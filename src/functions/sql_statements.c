@@ -1,0 +1,136 @@
+/*
+ * sql_statements.c
+ *	  The functions of SQL about what statements took, over all sessions.
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "miscadmin.h"
+
+#include "base/compat.h"
+#include "base/guard.h"
+#include "base/settings.h"
+#include "functions/sql_access.h"
+#include "functions/sql_rows.h"
+#include "functions/sql_source.h"
+#include "process/profile_directory.h"
+#include "profile/statement_entries.h"
+#include "profile/statements_file.h"
+#include "reader/database_text.h"
+#include "reader/statement_list.h"
+
+#define STATEMENT_COLUMNS 18
+
+PLH_FUNCTION(pg_leakhunt_statements);
+PLH_FUNCTION(pg_leakhunt_statements_reset);
+
+/* What held most at the highest peak. */
+static void
+put_top(PlhRow *row, const PlhListedStatement *listed, const PlhProfileImage *image,
+		PlhStackTexts *texts)
+{
+	const PlhStatementEntry *entry = &listed->entry;
+	const PlhStackRecord *stack = plh_profile_image_stack(image, listed->stack);
+	PlhListedSite site = {.has_stack = stack != NULL};
+
+	plh_sql_rows_put_text(row, entry->context_name[0] == '\0' ? NULL :
+						  plh_database_text_fit_foreign(entry->context_name,
+														strlen(entry->context_name),
+														entry->encoding));
+	if (stack != NULL)
+		plh_stack_text_describe(texts, stack, &site.stack);
+	plh_sql_rows_put_site(row, &site);
+	plh_sql_rows_put_frames(row, &site);
+}
+
+static void
+put_statement(const PlhListedStatement *listed, const PlhProfileImage *image,
+			  PlhStackTexts *texts, PlhRowSink *sink)
+{
+	const PlhStatementEntry *entry = &listed->entry;
+	PlhRow		row = {0};
+
+	plh_sql_rows_put_query_id(&row, (int64) entry->query_id);
+	plh_sql_rows_put_text(&row, entry->text_bytes == 0 ? NULL :
+						  plh_database_text_fit_foreign(entry->text, entry->text_bytes,
+														entry->encoding));
+	plh_sql_rows_put_database(&row, entry->database_oid);
+	plh_sql_rows_put_role(&row, entry->role_oid);
+	plh_sql_rows_put_datum(&row, ObjectIdGetDatum(entry->database_oid));
+	plh_sql_rows_put_datum(&row, ObjectIdGetDatum(entry->role_oid));
+	plh_sql_rows_put_int64(&row, entry->calls);
+	plh_sql_rows_put_int64(&row, entry->peak_sum / entry->calls);
+	plh_sql_rows_put_int64(&row, entry->max_peak_bytes);
+	plh_sql_rows_put_int64(&row, entry->error_bytes);
+	plh_sql_rows_put_time(&row, entry->max_at);
+	plh_sql_rows_put_int64(&row, entry->allowed_bytes);
+	plh_sql_rows_put_int64(&row, entry->calls_beyond);
+	plh_sql_rows_put_int64(&row, Max(entry->kept_bytes, 0));
+	put_top(&row, listed, image, texts);
+	plh_sql_rows_finish(&row, sink);
+}
+
+/* Say why there is nothing. */
+static void
+report_no_file(void)
+{
+	ereport(NOTICE,
+			(errmsg("pg_leakhunt does not keep what statements take"),
+			 plh_load_settings.max_statements == 0 ?
+			 errdetail("pg_leakhunt.max_statements is 0.") :
+			 errdetail("There was no room for their file in \"%s\".",
+					   plh_profile_directory_path())));
+}
+
+/*
+ * The rows of pg_leakhunt_statements.
+ */
+Datum
+pg_leakhunt_statements(PG_FUNCTION_ARGS)
+{
+	PlhRowSink	sink;
+	PlhStatementList *list;
+	PlhStackTexts *texts;
+	ListCell   *cell;
+
+	plh_sql_rows_start(fcinfo, &sink, STATEMENT_COLUMNS);
+	if (!plh_sql_source_publish_and_save())
+		return (Datum) 0;
+	if (plh_statements_file == NULL)
+		report_no_file();
+	list = plh_statement_list_read(plh_sql_access_may_see);
+	texts = plh_stack_text_open(plh_sql_rows_symbols(&sink), list->image);
+	foreach(cell, list->statements)
+	{
+		CHECK_FOR_INTERRUPTS();
+		put_statement(lfirst(cell), list->image, texts, &sink);
+	}
+	return (Datum) 0;
+}
+
+/*
+ * pg_leakhunt_statements_reset(userid, dbid, query_id): forget statements, as
+ * pg_stat_statements_reset does.
+ */
+Datum
+pg_leakhunt_statements_reset(PG_FUNCTION_ARGS)
+{
+	bool		was_held;
+	bool		done;
+
+	plh_sql_rows_check_arguments(fcinfo, 3);
+	plh_sql_source_check_active();
+	if (plh_statements_file == NULL)
+		PG_RETURN_VOID();
+	was_held = plh_guard_take();
+	done = plh_statement_entries_reset(PG_GETARG_OID(0), PG_GETARG_OID(1),
+									   (uint64) PG_GETARG_INT64(2));
+	plh_guard_restore(was_held);
+	if (!done)
+		ereport(ERROR,
+				(errcode(ERRCODE_LOCK_NOT_AVAILABLE),
+				 errmsg("could not lock the file of statements"),
+				 errdetail("Another process holds its lock, and seems to be stopped."),
+				 errhint("Try again.")));
+	PG_RETURN_VOID();
+}

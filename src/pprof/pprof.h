@@ -1,0 +1,24 @@
+/*
+ * pprof.h
+ *	  Writes a list of sites as a profile that pprof reads.
+ *
+ * Never called inside palloc.
+ */
+#ifndef PLH_PPROF_H
+#define PLH_PPROF_H
+
+#include "lib/stringinfo.h"
+
+#include "pprof/pprof_samples.h"
+
+/* A profile is never told to have fewer bytes than this, which its head may take. */
+#define PLH_PPROF_MIN_BYTES (16 * 1024)
+
+/*
+ * The output is binary, and may contain zero bytes.  The list was made with symbols
+ * if names are asked for, or if helpers are to be left out, which needs names.
+ */
+extern void plh_pprof_append(StringInfo output, const PlhSiteList *list,
+							 const PlhPprofOptions *options);
+
+#endif							/* PLH_PPROF_H */

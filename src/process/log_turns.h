@@ -1,0 +1,31 @@
+/*
+ * log_turns.h
+ *	  How many exits of a role the server's log may tell in a minute.
+ *
+ * Any role can end many short sessions that each hold enough for a dump, and so for
+ * a message.
+ *
+ * Callable at exit: never throws, allocates or waits.
+ */
+#ifndef PLH_LOG_TURNS_H
+#define PLH_LOG_TURNS_H
+
+#include "datatype/timestamp.h"
+
+/* Exits of a role in a minute that are told.  The minute begins with the first. */
+#define PLH_LOG_TURNS 10
+
+/* What is to be said of the exits that are not told. */
+typedef struct PlhLogTurn
+{
+	bool		is_shared;		/* with other roles */
+	bool		is_last;		/* of its minute */
+	TimestampTz ends_at;		/* its minute */
+	uint32		left_out;		/* exits that were not told before this one */
+	TimestampTz left_out_from;	/* when that minute began */
+} PlhLogTurn;
+
+/* Returns false if this exit is not told.  It is counted, then, for the next turn. */
+extern bool plh_log_turns_take(Oid role, PlhLogTurn *turn);
+
+#endif							/* PLH_LOG_TURNS_H */

@@ -1,0 +1,126 @@
+/*
+ * context_examples.c
+ *	  What memory contexts of a name are of, in words.
+ *
+ * The figures may be damaged ones.
+ */
+#include "postgres.h"
+
+#include "lib/stringinfo.h"
+
+#include "base/plural.h"
+#include "reader/database_text.h"
+#include "report/context_examples.h"
+#include "report/one_line.h"
+#include "report/words.h"
+
+/* The examples in a sentence, and the most characters of each. */
+#define TOLD_EXAMPLES 2
+#define TOLD_COLUMNS 150
+
+/* What statement_text.c leaves of a text of which nothing may be shown. */
+#define NOTHING_KEPT "..."
+
+/*
+ * Are there many fewer contexts than when they were looked at?  Those may be gone that
+ * the examples tell of.
+ */
+static bool
+is_outdated(const PlhContextRecord *record)
+{
+	return record->instances < record->looked_contexts - record->looked_contexts / 4 ||
+		record->bytes < record->looked_bytes - record->looked_bytes / 4;
+}
+
+static bool
+is_counted(const PlhExampleRecord *example)
+{
+	return (example->flags & PLH_EXAMPLE_UNCOUNTED) == 0;
+}
+
+/* What an example tells of the contexts, and of how many. */
+static char *
+example_text(const PlhExampleRecord *example, const PlhProfileImage *image, int columns)
+{
+	const char *text =
+		plh_one_line(plh_database_text_fit_foreign(example->text, example->text_bytes,
+												   image->header->encoding), columns);
+
+	if (strcmp(text, NOTHING_KEPT) == 0)
+		text = "a statement whose text is not kept";
+	if (!is_counted(example))
+		return pstrdup(text);
+	return psprintf("%s%s" INT64_FORMAT " %s (%s) %s %s",
+					example->flags & PLH_EXAMPLE_AT_LEAST ? "at least " : "",
+					example->flags & PLH_EXAMPLE_ABOUT ? "about " : "",
+					example->contexts,
+					plh_plural(example->contexts, "context", "contexts"),
+					plh_words_size(example->bytes),
+					example->flags & PLH_EXAMPLE_VARIES ? "such as" : "of", text);
+}
+
+/* Fills in the examples that have a text.  Returns how many there are. */
+static int
+find_examples(const PlhExampleRecord *examples[PLH_EXAMPLES],
+			  const PlhContextRecord *record, const PlhProfileImage *image)
+{
+	const PlhExampleRecord *example;
+	uint32		offset = record->examples;
+	int			count = 0;
+
+	for (int i = 0; i < PLH_EXAMPLES &&
+		 (example = plh_profile_image_example(image, offset)) != NULL; i++)
+	{
+		if (example->text_bytes > 0)
+			examples[count++] = example;
+		offset = example->next;
+	}
+	return count;
+}
+
+int
+plh_context_examples_texts(const PlhContextRecord *record,
+						   const PlhProfileImage *image, int columns,
+						   char *texts[PLH_EXAMPLES])
+{
+	const PlhExampleRecord *examples[PLH_EXAMPLES];
+	bool		any_counted = false;
+	int			found;
+	int			count = 0;
+
+	if (record == NULL || is_outdated(record))
+		return 0;
+	found = find_examples(examples, record, image);
+	for (int i = 0; i < found; i++)
+		any_counted |= is_counted(examples[i]);
+	for (int i = 0; i < found; i++)
+	{
+		/* one of many says nothing beside those that have most */
+		if (is_counted(examples[i]) || !any_counted)
+			texts[count++] = example_text(examples[i], image, columns);
+	}
+	return count;
+}
+
+const char *
+plh_context_examples_sentence(const PlhContextRecord *record,
+							  const PlhProfileImage *image)
+{
+	char	   *texts[PLH_EXAMPLES];
+	int			count = plh_context_examples_texts(record, image, TOLD_COLUMNS, texts);
+	const PlhStringRecord *name;
+	StringInfoData sentence;
+
+	if (count == 0 ||
+		(name = plh_profile_image_string(image, record->context_name)) == NULL)
+		return "";
+	initStringInfo(&sentence);
+	appendStringInfo(&sentence, " Of those named %s",
+					 plh_database_text_fit_foreign(name->text, name->text_bytes,
+												   image->header->encoding));
+	for (int i = 0; i < Min(count, TOLD_EXAMPLES); i++)
+		appendStringInfo(&sentence, "%s %s", i == 0 ? ":" : ";", texts[i]);
+	if (sentence.data[sentence.len - 1] != '.') /* where a text was cut */
+		appendStringInfoChar(&sentence, '.');
+	return sentence.data;
+}

@@ -1,0 +1,16 @@
+/*
+ * one_line.h
+ *	  A text in one line.
+ *
+ * Never called inside palloc.
+ */
+#ifndef PLH_ONE_LINE_H
+#define PLH_ONE_LINE_H
+
+/*
+ * Returns a palloc'd text in one line of that many characters at most, with its white
+ * space as single blanks, and dots where it was cut.
+ */
+extern char *plh_one_line(const char *text, int columns);
+
+#endif							/* PLH_ONE_LINE_H */

@@ -1,0 +1,37 @@
+/*
+ * perl_routine.c
+ *	  Functions and DO blocks in PL/Perl.
+ *
+ * This code runs inside palloc.
+ *
+ * The callbacks of a function, while it runs or is compiled, get its name, and that of a
+ * DO block gets nothing.
+ */
+#include "postgres.h"
+
+#include "routine/routine_reader.h"
+#include "routine/routine_text.h"
+
+static PlhProof
+prove(const void *argument)
+{
+	return argument == NULL || plh_routine_text_is_there(argument) ?
+		PLH_PROOF_OF_CALLBACK : PLH_PROOF_NONE;
+}
+
+static bool
+read_call(const void *argument, PlhRoutine *routine)
+{
+	if (argument == NULL)
+		routine->name = PLH_DO_BLOCK;
+	else
+		plh_routine_text_put(routine, "PL/Perl function ", (const char *) argument, NULL);
+	return true;
+}
+
+const PlhRoutineReader plh_perl_routine = {
+	.language = PLH_LANGUAGE_PERL,
+	.library = "plperl.so",
+	.prove = prove,
+	.read = read_call
+};

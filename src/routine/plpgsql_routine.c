@@ -1,0 +1,108 @@
+/*
+ * plpgsql_routine.c
+ *	  Functions, procedures, triggers and DO blocks in PL/pgSQL.
+ *
+ * This code runs inside palloc.
+ *
+ * The argument of the callback is the PLpgSQL_execstate of a call, which lies on the
+ * stack.  That of the innermost call of a function is known to the function, too, which
+ * proves both.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_class.h"
+#include "commands/trigger.h"
+#include "plpgsql.h"
+#include "utils/rel.h"
+
+#include "base/own_memory.h"
+#include "routine/routine_reader.h"
+#include "routine/routine_text.h"
+#include "stack/stack_walk.h"
+
+/* PL/pgSQL's own name for the code of DO. */
+#define DO_SIGNATURE "inline_code_block"
+
+#define MOST_LINES (10 * 1000 * 1000)
+
+/* Lies a struct of that size on the stack of the process? */
+static bool
+is_on_stack(const void *at, Size bytes)
+{
+	return (uintptr_t) at >= plh_stack_walk_low && (uintptr_t) at % sizeof(void *) == 0 &&
+		(uintptr_t) at < plh_stack_walk_end && plh_stack_walk_end - (uintptr_t) at >= bytes;
+}
+
+static bool
+is_line(int line)
+{
+	return line >= 0 && line <= MOST_LINES;
+}
+
+/* Does a call say plausibly at which statement it is? */
+static bool
+has_sound_place(const PLpgSQL_execstate *call)
+{
+	PLpgSQL_stmt statement;
+	PLpgSQL_variable variable;
+
+	if (call->err_stmt != NULL &&
+		(!plh_own_memory_copy(&statement, call->err_stmt, sizeof(statement)) ||
+		 !is_line(statement.lineno)))
+		return false;
+	return call->err_var == NULL ||
+		(plh_own_memory_copy(&variable, call->err_var, sizeof(variable)) &&
+		 is_line(variable.lineno));
+}
+
+/* Is there a trigger, if there seems to be one? */
+static bool
+has_sound_trigger(const PLpgSQL_execstate *call)
+{
+	NodeTag		tag;
+
+	return call->trigdata == NULL ||
+		(plh_own_memory_copy(&tag, call->trigdata, sizeof(tag)) && tag == T_TriggerData);
+}
+
+static PlhProof
+prove(const void *argument)
+{
+	const PLpgSQL_execstate *call = argument;
+	const PLpgSQL_execstate *innermost;
+	const char *signature;
+
+	if (!is_on_stack(call, sizeof(*call)) ||
+		!plh_own_memory_copy(&innermost, &call->func->cur_estate, sizeof(innermost)) ||
+		innermost != call ||
+		!plh_own_memory_copy(&signature, &call->func->fn_signature, sizeof(signature)) ||
+		!plh_routine_text_is_there(signature) ||
+		!has_sound_place(call) || !has_sound_trigger(call))
+		return PLH_PROOF_NONE;
+	return call->err_stmt != NULL ? PLH_PROOF_OF_CALLBACK : PLH_PROOF_OF_ARGUMENT;
+}
+
+static bool
+read_call(const void *argument, PlhRoutine *routine)
+{
+	const PLpgSQL_execstate *call = argument;
+	const char *signature = call->func->fn_signature;
+
+	/* in this order the callback itself looks for the line */
+	routine->line = call->err_var != NULL ? call->err_var->lineno :
+		call->err_stmt != NULL ? call->err_stmt->lineno : 0;
+	routine->name = signature;
+	if (call->trigdata != NULL)
+		plh_routine_text_put(routine, "trigger ", call->trigdata->tg_trigger->tgname, " on ",
+							 RelationGetRelationName(call->trigdata->tg_relation), ": ", signature, NULL);
+	else if (strcmp(signature, DO_SIGNATURE) == 0)
+		routine->name = PLH_DO_BLOCK;
+	return true;
+}
+
+const PlhRoutineReader plh_plpgsql_routine = {
+	.language = PLH_LANGUAGE_PLPGSQL,
+	.library = "plpgsql.so",
+	.prove = prove,
+	.read = read_call
+};

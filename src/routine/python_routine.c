@@ -1,0 +1,61 @@
+/*
+ * python_routine.c
+ *	  Functions in PL/Python.
+ *
+ * This code runs inside palloc.
+ *
+ * The argument of the callback leads to a function whose memory context has its name as
+ * identifier: that proves both.  The callback of a DO block gets nothing that could be
+ * told from anything else, and the block is not shown.
+ */
+#include "postgres.h"
+
+#include "nodes/memnodes.h"
+
+#include "base/own_memory.h"
+#include "routine/routine_reader.h"
+#include "routine/routine_text.h"
+
+/* How PLyProcedure and PLyExecutionContext begin. */
+typedef struct Function
+{
+	const MemoryContextData *memory;
+	const char *name;
+} Function;
+
+typedef struct Call
+{
+	const Function *function;
+} Call;
+
+static PlhProof
+prove(const void *argument)
+{
+	Call		call;
+	Function	function;
+	MemoryContextData memory;
+
+	return plh_own_memory_copy(&call, argument, sizeof(call)) &&
+		plh_own_memory_copy(&function, call.function, sizeof(function)) &&
+		plh_own_memory_copy(&memory, function.memory, sizeof(memory)) &&
+		memory.ident == function.name &&
+		plh_routine_text_is_there(function.name) ? PLH_PROOF_OF_CALLBACK : PLH_PROOF_NONE;
+}
+
+static bool
+read_call(const void *argument, PlhRoutine *routine)
+{
+	const Function *function = ((const Call *) argument)->function;
+
+	if (function == NULL || function->name == NULL)
+		return false;
+	plh_routine_text_put(routine, "PL/Python function ", function->name, NULL);
+	return true;
+}
+
+const PlhRoutineReader plh_python_routine = {
+	.language = PLH_LANGUAGE_PYTHON,
+	.library = "plpython3.so",
+	.prove = prove,
+	.read = read_call
+};

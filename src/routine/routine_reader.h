@@ -1,0 +1,53 @@
+/*
+ * routine_reader.h
+ *	  What is known of a routine that runs, and how a language's error context callback
+ *	  leads to it.
+ *
+ * While a routine runs, its language has a callback in error_context_stack, and what
+ * that gets as its argument leads to the routine.  The functions of a reader may be
+ * called inside palloc; they never palloc, throw or lock.
+ */
+#ifndef PLH_ROUTINE_READER_H
+#define PLH_ROUTINE_READER_H
+
+#include "base/routine_language.h"
+
+/* A routine has a name of at most this many bytes; names of contexts have no more. */
+#define PLH_ROUTINE_NAME_MAX 255
+
+typedef struct PlhRoutine
+{
+	PlhRoutineLanguage language;
+	uintptr_t	place;			/* on the stack, of its callback */
+	const char *name;			/* as long as it runs, or "made" */
+	int			line;			/* 0: not known */
+	char		made[PLH_ROUTINE_NAME_MAX + 1];
+} PlhRoutine;
+
+/* What an argument says about the callback that it is of. */
+typedef enum PlhProof
+{
+	PLH_PROOF_NONE,				/* nothing */
+	PLH_PROOF_OF_ARGUMENT,		/* this one may be read */
+	PLH_PROOF_OF_CALLBACK		/* so may all of them be */
+} PlhProof;
+
+typedef struct PlhRoutineReader
+{
+	PlhRoutineLanguage language;
+	const char *library;		/* name of the file with the callback; NULL:
+								 * it is the server */
+
+	/* Reads nothing that may not be there. */
+	PlhProof	(*prove) (const void *argument);
+
+	/* Fills name and line in; false if there is nothing to say. */
+	bool		(*read) (const void *argument, PlhRoutine *routine);
+} PlhRoutineReader;
+
+extern const PlhRoutineReader plh_plpgsql_routine;
+extern const PlhRoutineReader plh_sql_routine;
+extern const PlhRoutineReader plh_perl_routine;
+extern const PlhRoutineReader plh_python_routine;
+
+#endif							/* PLH_ROUTINE_READER_H */

@@ -1,0 +1,53 @@
+/*
+ * statement_peaks.h
+ *	  What the statement that runs takes at its peak, told to the file of statements.
+ *
+ * These functions may be called inside palloc, except in a critical section, under the
+ * guard, by a process that has a profile.
+ */
+#ifndef PLH_STATEMENT_PEAKS_H
+#define PLH_STATEMENT_PEAKS_H
+
+#include "profile/profile_run.h"
+
+/* Called where a sample is about to be kept: it is of no statement, or of another one. */
+extern void plh_statement_peaks_pause(void);
+extern void plh_statement_peaks_end(void);
+
+/*
+ * Called after that: a statement that started then has its first sample.  "statement" is
+ * its offset in the profile.
+ */
+extern void plh_statement_peaks_begin(uint32 statement, TimestampTz start);
+
+/* It is known better by now: its query id has been computed since. */
+extern void plh_statement_peaks_rename(uint32 statement);
+
+/* Does the work of plh_statement_peaks_go_on. */
+extern void plh_statement_peaks_resume(void);
+
+/* Called after a sample that was due. */
+extern void plh_statement_peaks_grown(void);
+
+/* Called at the end of a transaction that had a sample. */
+extern void plh_statement_peaks_transaction_over(void);
+
+extern void plh_statement_peaks_forget(void);
+
+/* The statement has another sample; its transaction may have ended in between. */
+static inline void
+plh_statement_peaks_go_on(void)
+{
+	if (unlikely(plh_profile_run_is_paused()))
+		plh_statement_peaks_resume();
+}
+
+/* A sample has been counted. */
+static inline void
+plh_statement_peaks_sampled(void)
+{
+	if (unlikely(plh_profile_run.is_due))
+		plh_statement_peaks_grown();
+}
+
+#endif							/* PLH_STATEMENT_PEAKS_H */

@@ -1,0 +1,16 @@
+/*
+ * compiled_code.h
+ *	  How to get from a frame of code that was compiled at run time (JIT) to its
+ *	  caller.
+ *
+ * May be called inside palloc; never pallocs, throws or locks, and is not reentrant.
+ */
+#ifndef PLH_COMPILED_CODE_H
+#define PLH_COMPILED_CODE_H
+
+#include "stack/call_frame_info.h"
+
+extern bool plh_compiled_code_rule(uintptr_t return_address,
+								   PlhUnwindRule *rule);
+
+#endif							/* PLH_COMPILED_CODE_H */

@@ -1,0 +1,225 @@
+/*
+ * stack_walk.c
+ *	  Walks over the stack by rules, and notes what it goes by.
+ *
+ * This code runs inside palloc.
+ */
+#include "postgres.h"
+
+#include <sys/resource.h>
+
+#include "base/fork.h"
+#include "stack/compiled_code.h"
+#include "stack/stack_walk.h"
+
+/* The size that a stack is assumed to have at most, where there is no limit. */
+#define MAX_STACK_BYTES ((rlim_t) 1024 * 1024 * 1024)
+
+extern void *__libc_stack_end;
+
+PLH_SET_AT_LOAD uintptr_t plh_stack_walk_low;
+PLH_SET_AT_LOAD uintptr_t plh_stack_walk_end;
+
+/*
+ * Find out where the stack of the process is.
+ */
+void
+plh_stack_walk_learn_stack(void)
+{
+	struct rlimit limit;
+
+	plh_stack_walk_end = (uintptr_t) __libc_stack_end;
+	if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur > MAX_STACK_BYTES)
+		limit.rlim_cur = MAX_STACK_BYTES;
+	plh_stack_walk_low = plh_stack_walk_end - limit.rlim_cur;
+}
+
+/* No word is so far from the first stack pointer. */
+#define NOT_SAVED PG_UINT32_MAX
+
+/* A frame, during a walk. */
+typedef struct Frame
+{
+	PlhStackStart at;
+	uint32		saved_offset;	/* where its frame pointer was saved, as of
+								 * words, or NOT_SAVED: it is the first one */
+	bool		is_noted;		/* among the walk's words */
+} Frame;
+
+static void
+note_word(PlhStackWalk *walk, uint32 offset, uintptr_t word)
+{
+	walk->offsets[walk->word_count] = offset;
+	walk->words[walk->word_count++] = word;
+}
+
+/* The CFA of a frame goes by its frame pointer: note where that is from. */
+static void
+note_frame_pointer(PlhStackWalk *walk, Frame *frame)
+{
+	if (frame->is_noted)
+		return;
+	frame->is_noted = true;
+	if (frame->saved_offset == NOT_SAVED)
+		walk->uses_frame_pointer = true;
+	else
+		note_word(walk, frame->saved_offset, frame->at.frame_pointer);
+}
+
+/*
+ * Step to the caller of a frame.  Returns false if it does not lie where a caller
+ * must.
+ */
+static bool
+step(PlhStackWalk *walk, Frame *frame, const PlhUnwindRule *rule,
+	 uintptr_t first_pointer)
+{
+	uintptr_t	base = rule->from_frame_pointer ? frame->at.frame_pointer :
+		frame->at.stack_pointer;
+	uintptr_t	cfa = base + rule->cfa_offset;
+	uintptr_t	saved_at = cfa + rule->saved_offset;
+	uintptr_t	return_at;
+
+	if (cfa <= frame->at.stack_pointer || cfa > plh_stack_walk_end ||
+		cfa % sizeof(uintptr_t) != 0)
+		return false;
+	if (rule->from_frame_pointer)
+		note_frame_pointer(walk, frame);
+	return_at = cfa - sizeof(uintptr_t);
+	frame->at.address = plh_stack_walk_word(return_at);
+	if (walk->depth < PLH_WALK_FRAMES)
+		walk->places[walk->depth] = return_at;
+	note_word(walk, return_at - first_pointer, frame->at.address);
+	if (rule->saved_offset != 0)
+	{
+		if (saved_at < first_pointer || saved_at >= cfa)
+			return false;
+		frame->at.frame_pointer = plh_stack_walk_word(saved_at);
+		frame->saved_offset = saved_at - first_pointer;
+		frame->is_noted = false;
+	}
+	frame->at.stack_pointer = cfa;
+	return true;
+}
+
+/*
+ * Step to the caller of a frame of code in no module, if that was compiled at run
+ * time.  Its rule is not kept, as other code may lie there soon.
+ */
+static bool
+step_over_compiled(PlhStackWalk *walk, Frame *frame, uintptr_t first_pointer)
+{
+	PlhCompiledFrame *compiled = &walk->compiled[walk->compiled_count];
+	PlhUnwindRule rule;
+
+	if (walk->compiled_count == PLH_WALK_COMPILED ||
+		!plh_compiled_code_rule(frame->at.address, &rule) ||
+		rule.kind != PLH_RULE_CALLER ||
+		!step(walk, frame, &rule, first_pointer))
+		return false;
+	compiled->index = walk->depth - 1;
+	compiled->caller = frame->at;
+	walk->compiled_count++;
+	return true;
+}
+
+/* Begin a walk.  Returns the frame that it starts with. */
+static inline Frame
+begin(PlhStackWalk *walk, const PlhStackStart *start)
+{
+	Frame		frame = {.at = *start,.saved_offset = NOT_SAVED};
+
+	walk->depth = 0;
+	walk->word_count = 0;
+	walk->compiled_count = 0;
+	walk->uses_frame_pointer = false;
+	walk->is_trusted = true;
+	walk->is_cut = false;
+	return frame;
+}
+
+/*
+ * Walk over the first frames, no more than "depth", as far as they are of modules'
+ * code: that includes the address at which other code goes on.  Returns false if
+ * there is a frame that rules are not for.
+ */
+bool
+plh_stack_walk_innermost(PlhStackWalk *walk, const PlhStackStart *start,
+						 int depth)
+{
+	Frame		frame = begin(walk, start);
+
+	while (walk->depth < depth)
+	{
+		const PlhUnwindRule *rule = plh_unwind_rules_find(frame.at.address);
+
+		walk->addresses[walk->depth++] = frame.at.address;
+		if (rule->kind == PLH_RULE_OUTERMOST ||
+			rule->kind == PLH_RULE_NO_MODULE)
+			break;
+		if (rule->kind != PLH_RULE_CALLER ||
+			!step(walk, &frame, rule, start->stack_pointer))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Walk over the whole stack, but not to more than "max_depth" frames.  Returns false
+ * if there is a frame that rules are not for.
+ */
+bool
+plh_stack_walk(PlhStackWalk *walk, const PlhStackStart *start, int max_depth)
+{
+	Frame		frame = begin(walk, start);
+
+	if (!plh_stack_walk_may_start(start))
+		return false;
+	for (;;)
+	{
+		const PlhUnwindRule *rule;
+
+		if (walk->depth == Min(max_depth, PLH_WALK_FRAMES))
+		{
+			walk->is_cut = true;
+			return walk->depth == max_depth;
+		}
+		rule = plh_unwind_rules_find(frame.at.address);
+		walk->addresses[walk->depth++] = frame.at.address;
+		switch (rule->kind)
+		{
+			case PLH_RULE_OUTERMOST:
+				walk->is_trusted &= rule->is_trusted;
+				return true;
+			case PLH_RULE_CALLER:
+				walk->is_trusted &= rule->is_trusted;
+				if (!step(walk, &frame, rule, start->stack_pointer))
+					return false;
+				break;
+			case PLH_RULE_NO_MODULE:
+				if (!step_over_compiled(walk, &frame, start->stack_pointer))
+					return false;
+				break;
+			default:
+				return false;
+		}
+	}
+}
+
+/*
+ * A walk was compared with what libunwind finds.  If they are equal, trust the rules
+ * of the walk; else leave the frames of those that were not trusted to libunwind.
+ */
+void
+plh_stack_walk_judge(const PlhStackWalk *walk, bool equals_libunwind)
+{
+	for (int i = 0; i < walk->depth; i++)
+	{
+		PlhUnwindRule *rule = plh_unwind_rules_find(walk->addresses[i]);
+
+		if (equals_libunwind)
+			rule->is_trusted = true;
+		else if (!rule->is_trusted)
+			rule->kind = PLH_RULE_UNSUPPORTED;
+	}
+}

@@ -1,0 +1,96 @@
+/*
+ * course.h
+ *	  What a figure of a process has done over time, by the process' history.
+ *
+ * Pure functions: they allocate nothing, never throw, and call nothing of the
+ * server.  The figures may be damaged ones.
+ */
+#ifndef PLH_COURSE_H
+#define PLH_COURSE_H
+
+#include "profile/profile_layout.h"
+
+/*
+ * Memory that has changed by less than the larger of these has not changed: a
+ * process takes and gives back as much from one statement to the next.
+ */
+#define PLH_COURSE_NOISE_BYTES INT64CONST(1048576)
+#define PLH_COURSE_NOISE_PART 0.02
+
+/* Memory that has not changed for as long as this rests. */
+#define PLH_COURSE_REST_US INT64CONST(10000000)
+
+/* Blocks of contexts take this part more of malloc than they say. */
+#define PLH_COURSE_BLOCK_PART 0.02
+
+/* The figures that the history has. */
+typedef enum PlhSeries
+{
+	PLH_SERIES_OWN,				/* the process' own memory */
+	PLH_SERIES_LASTING,			/* in contexts of the session */
+	PLH_SERIES_PASSING,			/* in other contexts */
+	PLH_SERIES_OUTSIDE,			/* given out by malloc beside contexts */
+	PLH_SERIES_MAPPED			/* neither contexts' nor malloc's */
+} PlhSeries;
+
+/* How the figure became what it is now. */
+typedef struct PlhCourse
+{
+	int64		bytes;			/* now */
+	TimestampTz now;
+
+	/* Since when it has been like that; "now" if it changes. */
+	TimestampTz rests_since;
+
+	/*
+	 * By how much it had grown until then, without a fall in between, and
+	 * since when; 0 if it had not.
+	 */
+	int64		grown_bytes;
+	TimestampTz grown_since;
+
+	/*
+	 * It is more than at the last count, which is long ago: when it stopped
+	 * growing, if it has, is not known.
+	 */
+	bool		end_unknown;
+
+	/* By how much it is less than it was once, and when; 0 if it is not. */
+	int64		fallen_bytes;
+	TimestampTz fallen_since;
+} PlhCourse;
+
+/* The halves of all of the history up to the last census. */
+typedef struct PlhTrend
+{
+	int64		first;
+	int64		middle;
+	int64		late;			/* at three quarters */
+	int64		now;
+	TimestampTz first_at;
+	TimestampTz middle_at;
+	TimestampTz now_at;
+	int			points;
+	int			rises;			/* points with more than at the last rise */
+	int64		risen;			/* what there was at the last of these; or at
+								 * first */
+	TimestampTz risen_at;
+	int64		fall;			/* the largest below what it had been before */
+} PlhTrend;
+
+extern bool plh_course_follow(PlhCourse *course, const PlhProfileHeader *header,
+							  PlhSeries series, int64 bytes, TimestampTz now);
+extern bool plh_course_rests(const PlhCourse *course);
+extern void plh_course_trend(PlhTrend *trend, const PlhProfileHeader *header,
+							 PlhSeries series);
+extern double plh_course_trend_steadiness(const PlhTrend *trend);
+
+/* By how much has it grown between two counts, the first of them after "since"? */
+extern int64 plh_course_gained_since(const PlhProfileHeader *header,
+									 PlhSeries series, TimestampTz since);
+
+/* How steadily did a figure grow?  -1 if it did not. */
+extern double plh_course_steadiness(int64 first, int64 middle, int64 now,
+									double early_us, double late_us);
+
+#endif							/* PLH_COURSE_H */

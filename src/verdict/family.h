@@ -1,0 +1,40 @@
+/*
+ * family.h
+ *	  Which memory contexts belong together, and what is known of them.
+ *
+ * Pure functions: they allocate nothing and call nothing of the server.
+ */
+#ifndef PLH_FAMILY_H
+#define PLH_FAMILY_H
+
+typedef enum PlhFamilyKind
+{
+	PLH_FAMILY_CACHE,			/* PostgreSQL's own, for the session: full
+								 * when all objects that it uses are in it */
+	PLH_FAMILY_PLANS,			/* of each statement that the session has
+								 * prepared */
+	PLH_FAMILY_FUNCTIONS,		/* one for each that the session has called */
+	PLH_FAMILY_ROWS,			/* of each cursor that the session has made
+								 * and not closed */
+	PLH_FAMILY_DECODING,		/* freed when the transaction has been sent */
+	PLH_FAMILY_NODES,			/* nodes of a plan, which a setting limits */
+	PLH_FAMILY_EXECUTOR,		/* what else nodes, expressions and functions
+								 * need */
+	PLH_FAMILY_STATEMENT		/* what else a statement or transaction needs */
+} PlhFamilyKind;
+
+/* A family, in the words of PostgreSQL's users. */
+typedef struct PlhFamily
+{
+	PlhFamilyKind kind;
+	const char *title;			/* plural, as within a sentence */
+	const char *what;			/* a sentence: what they are */
+	const char *bound;			/* a sentence: what bounds them */
+	const char *help;			/* a sentence or two: what to do */
+	const char *const *names;	/* of contexts; NULL ends them */
+} PlhFamily;
+
+/* NULL: contexts of that name are a family of their own. */
+extern const PlhFamily *plh_family_of(const char *context_name);
+
+#endif							/* PLH_FAMILY_H */

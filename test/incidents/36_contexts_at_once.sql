@@ -1,0 +1,12 @@
+-- 70,000 contexts at once
+--
+-- A statement makes 70,000 contexts of the session within a second, with nothing in
+-- them.
+--
+-- suspect: @(held|contexts) - kept context
+-- says: kept context
+-- says: 70000 contexts
+-- says: Search the sources of the extensions that it uses for "kept context"
+-- never: too little
+-- never: Verdict: (none|leak|query)
+SELECT hold_contexts(70000);

@@ -1,0 +1,11 @@
+-- Perl's texts
+--
+-- A function in PL/Perl appends a text of 1 MB to %_SHARED in each of 80 calls.
+--
+-- needs: EXISTS (SELECT FROM pg_extension WHERE extname = 'plperlu')
+-- suspect: malloc - -
+-- says: libperl
+-- says: has loaded PL/Perl: see what its functions keep in %_SHARED
+-- never: Statement:
+-- never: Verdict: (leak|held|query)
+SELECT 'SELECT remember_text(1000);', 'SELECT pg_sleep(0.1);' FROM generate_series(1, 80) \gexec

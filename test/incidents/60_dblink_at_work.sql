@@ -1,0 +1,19 @@
+-- Another server's rows, all at once, after work
+--
+-- The same in a session that has counted and sorted before.  libpq gives it few occasions
+-- to count, so that it is chance how much of that is known to be malloc's.
+--
+-- source: https://www.postgresql.org/docs/15/contrib-dblink-get-result.html
+-- needs: EXISTS (SELECT FROM pg_extension WHERE extname = 'dblink')
+-- process: query LIKE 'SELECT count%'
+-- suspect: @(malloc - -|none)
+-- says: (malloc (had|has) given out|the figures above do not include)
+-- never: Allocated by the statement: SELECT (dblink_|count\(DISTINCT)
+-- never: Verdict: (leak|held|query|mapped)
+SET work_mem = '100MB';
+SELECT count(DISTINCT i::text) FROM generate_series(1, 600000) i;
+RESET work_mem;
+SELECT dblink_connect('other', format('host=%s port=%s dbname=postgres application_name=%s',
+    current_setting('unix_socket_directories'), current_setting('port'), current_setting('application_name')));
+SELECT dblink_send_query('other', 'SELECT i, repeat(''x'', 1000) FROM generate_series(1, 150000) i UNION ALL SELECT 0, pg_sleep(3600)::text');
+SELECT count(*) FROM dblink_get_result('other') AS t(i int, line text);

@@ -1,0 +1,104 @@
+# What pg_leakhunt_explain says of a server as a whole, of processes that are alike, and
+# to programs.  Needs several sessions.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use LeakHunt;
+use Malloc;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = new_server('main', "pg_leakhunt.sample_interval = 16kB\n");
+ask($node, 'CREATE ROLE stranger LOGIN');
+
+# Sessions of a pool that do the same, and one that keeps much.
+sub keeping_session
+{
+	my ($application, $times) = @_;
+	my $session = $node->background_psql('postgres');
+
+	$session->query_safe("SET application_name = '$application'");
+	$session->query_safe("SELECT leak_top(1000, $times)");
+	return $session;
+}
+my @pool = map { keeping_session('pool', 2000) } 1 .. 5;
+my $importer = keeping_session('import', 45000);
+my @pool_pids = map { session_pid($_) } @pool;
+my $import_pid = session_pid($importer);
+
+my $server = ask($node, 'SELECT explanation FROM pg_leakhunt_explain() WHERE pid IS NULL');
+like($server, qr/^\d+ processes of this server have \d+ MB of private memory in all\.$/m,
+	'the server is told of with the memory of all processes');
+like($server, qr/^Verdict: held at leaking_top \(leaker\.c:\d+\) in TopMemoryContext: 4\d MB in 1 process\.$/m,
+	'the causes over all processes are told with what they hold');
+like($server, qr/^5 processes of type client backend, application pool are alike: they have \d+ kB each on average, the largest \d+ kB, and no finding\. Only the largest is listed\.$/m,
+	'processes that are alike are told of once');
+like($server, qr/^\d+ processes have allocated too little for a profile: \d+ \w+ in all\.$/m,
+	'processes without a profile are told of together');
+is(ask($node, 'SELECT count(pid) FROM pg_leakhunt_explain() WHERE pid IN (' . join(', ', @pool_pids) . ')'),
+	1, 'one of the processes that are alike is listed');
+is(ask($node, "SELECT count(*) FROM pg_leakhunt_explain() WHERE pid = $import_pid AND explanation LIKE '%Verdict: held at leaking_top%'"),
+	1, 'a process that differs is listed with its verdict');
+is(ask($node, "SELECT count(*) FROM pg_leakhunt_explain() WHERE explanation LIKE '%checkpointer%'"),
+	0, 'a process without a profile is not listed');
+like(ask($node, "SELECT explanation FROM pg_leakhunt_explain($pool_pids[0])"), qr/^$pool_pids[0], client backend/,
+	'a process that is not listed is explained by its pid');
+unlike(ask($node, "SELECT explanation FROM pg_leakhunt_explain($import_pid)"), qr/of this server/,
+	'the explanation of a process does not begin with the server');
+
+# A role sees its own processes, and is told so.
+my ($exit, $stdout, $stderr) = $node->psql('postgres', 'SELECT explanation FROM pg_leakhunt_explain()',
+	extra_params => [ '-U', 'stranger' ]);
+like($stdout, qr/^1 process of this server that you may see has \d+ \w+ of private memory in all\.\nThere is no finding\.$/m,
+	'a role is told of the processes that it may see');
+
+# Programs read figures and sentences.
+is( ask($node, qq{
+		SELECT (o->>'private_bytes')::bigint > 40000000, (o->>'context_bytes')::bigint > 40000000,
+			o->>'application_name', (o->>'alive')::bool, jsonb_array_length(o->'contexts') > 1,
+			o->'contexts'->0->>'name', o->'findings'->0->>'verdict', o->'findings'->0->>'context_name',
+			(o->'findings'->0->>'bytes')::bigint > 40000000, rtrim(o->'findings'->0->>'query', E';\n'),
+			o->'findings'->0->>'bytes_per_hour', o->'sentences'->>0 LIKE '$import_pid, client backend%'
+		FROM (SELECT explanation::jsonb AS o FROM pg_leakhunt_explain($import_pid, format => 'json')) j}),
+	't|t|import|t|t|TopMemoryContext|held|TopMemoryContext|t|SELECT leak_top(1000, 45000)||t',
+	'an object has the figures, the finding and the sentences of a process');
+is( ask($node, q{
+		SELECT count(*) = count(DISTINCT o->>'pid'), count(*) FILTER (WHERE o->>'application_name' = 'pool'), bool_and(o ? 'sentences')
+		FROM (SELECT explanation::jsonb AS o FROM pg_leakhunt_explain(format => 'json')) j}),
+	't|5|t',
+	'there is an object of each process');
+($exit, $stdout, $stderr) = $node->psql('postgres', "SELECT * FROM pg_leakhunt_explain(1, 'xml')");
+like($stderr, qr/ERROR:  unrecognized format "xml"\nHINT:  Valid formats are text and json\./, 'another format is an error');
+
+# What a process takes or gives back after its last count is in none of its parts: what
+# malloc gives out comes by nobody here, and nothing else is allocated until the end of
+# the statement.  Each chunk is a mapping, of which a page is written to.
+define_malloc_users($node);
+my $uncounted = $node->background_psql('postgres', on_error_stop => 0);
+my $uncounted_pid = session_pid($uncounted);
+
+# The explanation of the session while it sleeps, after its statement has called that.
+sub explained_asleep
+{
+	my ($call) = @_;
+
+	# the end of a statement that takes longer than counting may is counted
+	$uncounted->query('SELECT leak_top(1000, 2000), pg_sleep(0.5)');
+	$uncounted->query_until(qr/begun/, "\\echo begun\nSELECT $call, pg_sleep(1000);\n");
+	$node->poll_query_until('postgres', "SELECT wait_event = 'PgSleep' FROM pg_stat_activity WHERE pid = $uncounted_pid")
+	  or die 'the session does not sleep';
+	my $explanation = ask($node, "SELECT explanation FROM pg_leakhunt_explain($uncounted_pid)");
+	ask($node, "SELECT pg_cancel_backend($uncounted_pid)");
+	return $explanation;
+}
+like(explained_asleep('hold_malloc(140000, 12500)'), qr/^Since that count private memory has grown by (4\d|5\d) MB, which the figures above do not include\.$/m,
+	'a process is told to have grown since it counted');
+like(explained_asleep('release_malloc()'), qr/^Since that count private memory has fallen by (4\d|5\d) MB\.$/m,
+	'a process is told to have become smaller since it counted');
+unlike(explained_asleep('1'), qr/Since that count/, 'a process that is as large as when it counted is not told of so');
+
+$_->quit for @pool, $importer, $uncounted;
+$node->stop;
+done_testing();

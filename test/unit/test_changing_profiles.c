@@ -1,0 +1,181 @@
+/*
+ * test_changing_profiles.c
+ *	  A profile is read while its owner changes it: each row is of one moment.
+ */
+#include "postgres.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "access/xlog.h"
+
+#include "backend.h"
+#include "base/process_facts.h"
+#include "births.h"
+#include "profile/profile.h"
+#include "profile/profile_counters.h"
+#include "profile/profile_file.h"
+#include "profile/site_ages.h"
+#include "reader/profile_reader.h"
+#include "reader_tests.h"
+
+/* All samples have this size, and stand for themselves. */
+#define SAMPLE_BYTES 64
+
+/* The number of sites, of which each has a few samples. */
+#define SITES 3
+#define SAMPLES_PER_SITE 2
+
+#define READS 10000
+
+/*
+ * A process does other things between two changes, if only to take the next stack.
+ * One that did not could keep the line of its counters to itself for milliseconds.
+ */
+#define PAUSE_NS 300
+
+static char directory[] = "/dev/shm/plh_unit_XXXXXX";
+
+/* Make a profile of this process that others can read, with the sites. */
+static void
+begin_profile(uint32 *sites)
+{
+	if (!plh_profile_begin())
+		_exit(1);
+	plh_profile_counters_start();
+	plh_profile->pid = getpid();
+	plh_profile->process_start = plh_process_facts_start_ticks(getpid());
+	plh_profile->system_identifier = GetSystemIdentifier();
+	for (int i = 0; i < SITES; i++)
+	{
+		PlhSiteKey	key = {0};
+		char		name[32];
+
+		snprintf(name, sizeof(name), "context %d", i);
+		key.context_name = plh_profile_string(name, PLH_CONTEXT_NAME_MAX);
+		sites[i] = plh_profile_site(&key);
+	}
+	if (!plh_profile_file_publish(directory))
+		_exit(1);
+}
+
+static void
+pause_between_changes(void)
+{
+	struct timespec start;
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	do
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	while ((now.tv_sec - start.tv_sec) * INT64CONST(1000000000) +
+		   now.tv_nsec - start.tv_nsec < PAUSE_NS);
+}
+
+/* Allocate and free at each of the sites by turns, until we are killed. */
+static void
+run_owner(int ready_fd)
+{
+	PlhDraw		exact = {.interval_bytes = 1};
+	uint32		sites[SITES];
+
+	begin_profile(sites);
+	if (write(ready_fd, "", 1) != 1)
+		_exit(1);
+	for (uint64 i = 0;; i++)
+	{
+		uint32		site = sites[i % SITES];
+
+		for (int sample = 0; sample < SAMPLES_PER_SITE; sample++)
+		{
+			plh_profile_counters_add(site, SAMPLE_BYTES, exact);
+			pause_between_changes();
+		}
+		for (int sample = 0; sample < SAMPLES_PER_SITE; sample++)
+		{
+			subtract_oldest(site, SAMPLE_BYTES, exact);
+			pause_between_changes();
+		}
+	}
+}
+
+/* Are these counters those of a moment between two changes? */
+static bool
+is_whole(const PlhCounters *counters)
+{
+	return counters->live_count == counters->live_samples &&
+		counters->live_bytes == SAMPLE_BYTES * counters->live_samples &&
+		counters->total_count == counters->total_samples &&
+		counters->total_bytes == SAMPLE_BYTES * counters->total_samples &&
+		counters->live_samples >= 0 &&
+		counters->live_samples <= SAMPLES_PER_SITE;
+}
+
+/* How many of the rows are torn that are made of an image? */
+static int
+torn_rows(const PlhProfileImage *image)
+{
+	const PlhSiteRecord *site;
+	uint32		position = 0;
+	int			torn = !is_whole(&image->header->counters);
+
+	while ((site = plh_profile_image_next_site(image, &position)) != NULL)
+		torn += !is_whole(&site->counters) || !plh_site_ages_add_up(site, plh_profile_image_at(image, site->spans,
+																							   PLH_RECORD_SPANS));
+	return torn;
+}
+
+/* Read the profile again and again, as a whole, its header, and the head of it. */
+static void
+read_profile(const char *path, int reads, int *read, int *torn)
+{
+	PlhProfileHeader header;
+	bool		refused;
+
+	for (int i = 0; i < reads; i++)
+	{
+		PlhProfileImage *image = plh_profile_reader_open(path, i % 4 == 0,
+														 &refused);
+
+		if (image == NULL || !image->alive)
+			break;
+		*torn += torn_rows(image);
+		(*read)++;
+		forget_memory();
+		if (plh_profile_reader_peek(path, &header))
+			*torn += !is_whole(&header.counters);
+	}
+}
+
+void
+test_changing_profiles(void)
+{
+	char		path[PLH_PATH_MAX];
+	char		byte;
+	int			ready[2];
+	int			read_count = 0;
+	int			torn = 0;
+	pid_t		owner;
+
+	if (mkdtemp(directory) == NULL || pipe(ready) != 0)
+		abort();
+	owner = fork();
+	if (owner == 0)
+		run_owner(ready[1]);
+	close(ready[1]);
+	snprintf(path, sizeof(path), "%s/%d", directory, (int) owner);
+	if (read(ready[0], &byte, 1) == 1)
+		read_profile(path, rounds(READS), &read_count, &torn);
+	close(ready[0]);
+	ok(read_count == rounds(READS), "a profile that changes can be read");
+	ok(torn == 0, psprintf("no row is torn of a profile that changes (%d of %d reads)",
+						   torn, read_count));
+
+	/* a change that is never finished must not keep readers waiting */
+	kill(owner, SIGKILL);
+	waitpid(owner, NULL, 0);
+	(void) remove(path);
+	ok(rmdir(directory) == 0, "no file is left of a profile that was read");
+}

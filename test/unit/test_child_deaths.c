@@ -1,0 +1,161 @@
+/*
+ * test_child_deaths.c
+ *	  What the postmaster notes in the profiles of children that have died.
+ */
+#include "postgres.h"
+
+#include <sys/stat.h>
+
+#include "crash/child_deaths.c"
+
+#include "server.h"
+#include "unit_tests.h"
+
+#define SIGNAL_ID "%s (PID %d) was terminated by signal %d: %s"
+#define CRASH_ID "terminating any other active server processes"
+
+#define PID 4711
+#define OTHER_PID 4712
+
+emit_log_hook_type emit_log_hook;
+
+/* The postmaster says something at that time. */
+static void
+say(TimestampTz at, const char *id, const char *text)
+{
+	ErrorData	error = {
+		.message_id = id,.message = unconstify(char *, text)
+	};
+
+	statement_start = at;
+	emit_log_hook(&error);
+}
+
+/* A child with that pid has died. */
+static void
+say_death(TimestampTz at, int pid, int signal_number)
+{
+	char		text[128];
+
+	snprintf(text, sizeof(text), "server process (PID %d) was terminated by signal %d: x",
+			 pid, signal_number);
+	say(at, SIGNAL_ID, text);
+}
+
+/* Two children have died one after the other, and the postmaster ends all others. */
+static void
+say_crash(int first_pid, int second_pid)
+{
+	say_death(10, first_pid, 11);
+	say_death(50, second_pid, 6);
+	say(51, CRASH_ID, CRASH_ID);
+}
+
+/* The death that a profile has; without one, its kind is none of ours. */
+static PlhDeath
+read_death(int fd)
+{
+	PlhDeath	death = {0};
+
+	if (plh_whole_io_read(fd, &death, sizeof(death),
+						  offsetof(PlhProfileHeader, death)) != sizeof(death))
+		death.kind = PLH_DEATH_WITH_PROCESS + 1;
+	return death;
+}
+
+/*
+ * The death that is noted at the time 100 in the profile of a process that started
+ * at that time.
+ */
+static PlhDeath
+noted_death(TimestampTz started_at)
+{
+	PlhCrashedProfile profile = {
+		.path = "/tmp/plh_child_deaths.XXXXXX",.pid = PID,
+		.process_start = PG_UINT64_MAX,.started_at = started_at
+	};
+	ListCell	cell = {.ptr_value = &profile};
+	List		list = {
+		.type = T_List,.length = 1,.max_length = 1,.elements = &cell
+	};
+	PlhDeath	death;
+	int			fd = mkstemp(profile.path);
+
+	statement_start = 100;
+	plh_child_deaths_note(&list);
+	death = read_death(fd);
+	close(fd);
+	unlink(profile.path);
+	return death;
+}
+
+static bool
+is_death(PlhDeath death, TimestampTz at, PlhDeathKind kind, int number)
+{
+	return death.at == at && death.kind == kind && death.number == number;
+}
+
+/* Is a death noted as reported in the file that had it, and in no other? */
+static void
+test_reused_pid(void)
+{
+	PlhCrashedProfile profile = {.path = "/tmp/plh_child_deaths.XXXXXX"};
+	PlhDeath	death = {.at = 10,.kind = PLH_DEATH_SIGNAL,.number = 11};
+	struct stat status;
+	int			fd = mkstemp(profile.path);
+
+	ok(fstat(fd, &status) == 0, "a profile is there");
+	profile.inode = status.st_ino + 1;
+	plh_child_deaths_note_reported(&profile, &death);
+	ok(fstat(fd, &status) == 0 && status.st_size == 0,
+	   "the profile of a new process with the pid gets no death");
+	profile.inode = status.st_ino;
+	plh_child_deaths_note_reported(&profile, &death);
+	ok(is_death(read_death(fd), 10, PLH_DEATH_SIGNAL | PLH_DEATH_REPORTED, 11),
+	   "a death that is in the log is noted as such");
+	close(fd);
+	unlink(profile.path);
+}
+
+void
+test_child_deaths(void)
+{
+	TimestampTz now = statement_start;
+
+	IsUnderPostmaster = false;
+	plh_child_deaths_start();
+
+	say_death(10, PID, 11);
+	ok(!plh_child_deaths_has_cause(), "a death alone ends no other process");
+	say(11, CRASH_ID, CRASH_ID);
+	ok(plh_child_deaths_has_cause(), "a death ends all other processes");
+	ok(is_death(noted_death(5), 10, PLH_DEATH_SIGNAL, 11), "a process has its own death");
+	ok(!plh_child_deaths_has_cause(), "deaths that are noted are forgotten");
+
+	/* one pid, of two processes one after the other */
+	say_crash(PID, OTHER_PID);
+	ok(is_death(noted_death(20), 100, PLH_DEATH_WITH_PROCESS, OTHER_PID),
+	   "a process does not have the death of an earlier one with its pid");
+
+	say_crash(PID, PID);
+	ok(is_death(noted_death(20), 50, PLH_DEATH_SIGNAL, 6),
+	   "of two deaths with one pid, a process has the one after its start");
+
+	/* the earlier of both has left a profile, too */
+	say_crash(PID, PID);
+	ok(is_death(noted_death(5), 10, PLH_DEATH_SIGNAL, 11),
+	   "of two deaths with one pid, a process has the first after its start");
+
+	/* the places are filled in turns, so that the later death may come first */
+	for (int i = 0; i < KEPT_DEATHS && last_death != KEPT_DEATHS - 2; i++)
+		say_death(1, OTHER_PID, 6);
+	say_crash(PID, PID);
+	ok(is_death(noted_death(5), 10, PLH_DEATH_SIGNAL, 11),
+	   "of two deaths with one pid, the order of time counts");
+
+	test_reused_pid();
+
+	emit_log_hook = NULL;
+	IsUnderPostmaster = true;
+	statement_start = now;
+}

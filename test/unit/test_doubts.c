@@ -1,0 +1,188 @@
+/*
+ * test_doubts.c
+ *	  Why there is no verdict on a process, in words.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+
+#include "base/settings.h"
+#include "leaking_session.h"
+#include "process/unshown_profile.h"
+#include "report/malloc_callers.h"
+#include "report/words.h"
+#include "suspect_facts.h"
+#include "unit_tests.h"
+#include "verdict/doubt.h"
+
+#define MEBIBYTE (1024 * 1024)
+
+/* What needs the server. */
+const char *
+plh_unshown_profile_reason(int pid)
+{
+	return NULL;
+}
+
+const char *
+plh_unshown_profile_hint(int pid)
+{
+	return NULL;
+}
+
+const char *
+plh_malloc_callers_text(int pid, PlhSymbols *symbols)
+{
+	return "Nobody calls malloc.";
+}
+
+const char *
+plh_words_interval(uint32 interval_bytes)
+{
+	return psprintf("one sample in %u B", interval_bytes);
+}
+
+static Session *session;
+static PlhCourse course;
+
+/* A session of 60 MB, counted now, in which every allocation is a sample. */
+static void
+begin(void)
+{
+	session = palloc(sizeof(Session));
+	begin_session(session, 1, 1);
+	begin_statement(session, "SELECT x1;");
+	begin_transaction(session, 1);
+	plh_profile->backend_type = B_BACKEND;
+	plh_profile->node_memory_bytes = 1024 * MEBIBYTE;
+	plh_profile->census_at = SOME_TIME * 2;
+	plh_profile->own_bytes = plh_profile->context_bytes = 60 * MEBIBYTE;
+	plh_profile->malloc_bytes = 60 * MEBIBYTE;
+	plh_profile->sample_interval = 1;
+	plh_profile->scope = PLH_SCOPE_ALL;
+	memset(&course, 0, sizeof(course));
+}
+
+static void
+end(void)
+{
+	end_session();
+	pfree(session);
+}
+
+/* The doubt about the session with those contexts of a family at the last count. */
+static PlhDoubt
+doubt_with(const char *context, bool lasting, int64 bytes)
+{
+	PlhContextRecord record = {.instances = 1};
+	PlhFamilyAccount family = {
+		.family = plh_family_of(context),.largest = &record,.lasting = lasting,.bytes = bytes,.contexts = 1
+	};
+	PlhAccount	account = {.families = &family,.family_count = 1};
+	PlhSuspectList list = {.account = &account};
+	PlhExplainedProcess process = {
+		.pid = 42,.image = plh_profile_image_own(plh_profile),.loaded = PLH_LOADED
+	};
+
+	plh_profile->published_bytes = plh_profile->used_bytes;
+	return plh_doubt_find(&process, &course, &list, NULL, NULL);
+}
+
+static bool
+is_said(const char *text, const char *expected)
+{
+	if (text != NULL && strstr(text, expected) != NULL)
+		return true;
+	printf("# it says: %s\n", text == NULL ? "nothing" : text);
+	return false;
+}
+
+static void
+test_growth(void)
+{
+	PlhDoubt	doubt;
+
+	begin();
+	allocate(session, BALANCED, "TopMemoryContext", 20 * MEBIBYTE);
+	doubt = doubt_with("TopMemoryContext", true, 20 * MEBIBYTE);
+	ok(is_said(doubt.reason, "Nothing keeps growing") && !doubt.is_undecided,
+	   "what does not grow is decided");
+	course.now = course.rests_since = SOME_TIME * 2;
+	course.grown_bytes = 20 * MEBIBYTE;
+	doubt = doubt_with("TopMemoryContext", true, 20 * MEBIBYTE);
+	ok(is_said(doubt.reason, "It has grown, but not for long enough to tell why. The largest part of what stays is 20971520 B at copy_row (rows.c:1) in ExecutorState, allocated in only 1 transaction; a verdict needs at least 8 (a long transaction counts once per second).") &&
+	   doubt.is_undecided, "what has grown for a short time is not decided, and what that takes is told");
+	ok(doubt.next != NULL && strcmp(doubt.next, "Ask again in 10 s.") == 0,
+	   "no interval is proposed where a finer one is in use");
+	plh_profile->sample_interval = 512 * 1024;
+	doubt = doubt_with("TopMemoryContext", true, 20 * MEBIBYTE);
+	ok(is_said(doubt.next, "SELECT pg_leakhunt_start(42, '32kB'"), "a finer interval is proposed");
+	end();
+}
+
+/* What is counted is told, and not what samples say of it. */
+static void
+test_counted(void)
+{
+	PlhDoubt	doubt;
+
+	begin();
+	allocate(session, BALANCED, "LocalBufferContext", 20 * MEBIBYTE);
+	doubt = doubt_with("LocalBufferContext", true, 18 * MEBIBYTE);
+	ok(is_said(doubt.reason, "The largest part of what stays, 18874368 B, is buffers of temporary tables.") &&
+	   is_said(doubt.reason, "temp_buffers limits them"), "a cache of PostgreSQL's is told with its count and limit");
+	end();
+	begin();
+	allocate(session, BALANCED, "CacheMemoryContext", 20 * MEBIBYTE);
+	doubt = doubt_with("CacheMemoryContext", true, 18 * MEBIBYTE);
+	ok(is_said(doubt.reason, "The largest part of what stays is 18874368 B at "),
+	   "no site holds more than was counted of its contexts");
+	end();
+}
+
+/* What a statement holds in sorts has their limit, and not that of hash tables. */
+static void
+test_nodes(void)
+{
+	PlhDoubt	doubt;
+
+	begin();
+	allocate_for(session, BALANCED, "Caller tuples", PLH_LIFETIME_QUERY, 40 * MEBIBYTE, true);
+	doubt = doubt_with("Caller tuples", false, 50 * MEBIBYTE);
+	ok(is_said(doubt.reason, "The running statement's sorts hold 52428800 B, no more than its settings allow. work_mem limits each sort.") &&
+	   !doubt.is_undecided, "all sorts of a statement are told, with their limit");
+	end();
+	begin();
+	allocate_for(session, BALANCED, "HashBatchContext", PLH_LIFETIME_QUERY, 40 * MEBIBYTE, true);
+	doubt = doubt_with("HashBatchContext", false, 50 * MEBIBYTE);
+	ok(is_said(doubt.reason, "The running statement's hash tables hold 52428800 B, no more than its settings allow. work_mem and hash_mem_multiplier allow 1073741824 B for each hash table."),
+	   "all hash tables of a statement are told, with their limit");
+	end();
+	begin();
+	allocate_for(session, BALANCED, "TopTransactionContext", PLH_LIFETIME_TRANSACTION, 40 * MEBIBYTE, true);
+	plh_profile->passing_bytes = 50 * MEBIBYTE;
+	doubt = doubt_with("TopTransactionContext", false, 50 * MEBIBYTE);
+	ok(is_said(doubt.reason, "The most that the running transaction holds at one site is 41943040 B at "),
+	   "of what is in no node, the largest site is told");
+	end();
+}
+
+/* Without a profile there is nothing but when there would be one. */
+static void
+test_no_profile(void)
+{
+	PlhExplainedProcess process = {.pid = 42,.loaded = PLH_LOADED};
+
+	ok(is_said(plh_doubt_find(&process, &course, NULL, NULL, NULL).reason,
+			   "It has allocated too little for a profile: that takes 5 samples, or 8388608 B held at a time."),
+	   "from when on there is a profile is told");
+}
+
+void
+test_doubts(void)
+{
+	test_growth();
+	test_counted();
+	test_nodes();
+	test_no_profile();
+}

@@ -1,0 +1,186 @@
+/*
+ * test_size_sentences.c
+ *	  What is said of a process' size, and of how it became what it is.
+ */
+#include "postgres.h"
+
+#include "lib/stringinfo.h"
+
+#include "report/death_text.h"
+#include "report/words.h"
+#include "suspect_facts.h"
+#include "unit_tests.h"
+#include "verdict/size_sentences.h"
+
+#define SECONDS(n) (SOME_TIME + (n) * USECS_PER_SEC)
+
+/* What needs the server. */
+char *
+plh_words_span(TimestampTz from, TimestampTz to)
+{
+	return psprintf("%.1f s", ((double) to - (double) from) / USECS_PER_SEC);
+}
+
+char *
+plh_death_text(const PlhDeath *death)
+{
+	return NULL;
+}
+
+static PlhProfileHeader header;
+static PlhProfileImage image;
+static PlhExplainedProcess process;
+static PlhCourse course;
+static StringInfoData said;
+
+/* A process of 100 MB, which was counted 4 s ago, 40 s after it began. */
+static void
+set_process(void)
+{
+	memset(&header, 0, sizeof(header));
+	header.census_at = SECONDS(40);
+	header.context_bytes = 95 * MB;
+	header.context_free_bytes = -1;
+	header.malloc_bytes = 98 * MB;
+	header.own_bytes = 100 * MB;
+	image = (PlhProfileImage)
+	{
+		.header = &header,.alive = true
+	};
+	process = (PlhExplainedProcess)
+	{
+		.image = &image,.rss_anon_bytes = 100 * MB,.now = SECONDS(44)
+	};
+	course = (PlhCourse)
+	{
+		.bytes = 100 * MB,.now = SECONDS(44),.rests_since = SECONDS(44)
+	};
+}
+
+/* Is that said, and nothing else? */
+static bool
+is_said(const char *expected)
+{
+	if (strcmp(said.data, expected) == 0)
+		return true;
+	printf("# it says: %s\n", said.data);
+	return false;
+}
+
+static bool
+parts_say(const char *expected)
+{
+	PlhAccount	account = {0};
+
+	resetStringInfo(&said);
+	plh_size_sentences_add_parts(&said, &process, &account);
+	if (strstr(said.data, expected) != NULL)
+		return true;
+	printf("# it says: %s\n", said.data);
+	return false;
+}
+
+static bool
+course_says(const char *expected)
+{
+	resetStringInfo(&said);
+	plh_size_sentences_add_course(&said, &process, &course);
+	return is_said(expected);
+}
+
+/* Nothing is told twice that a reader would add up. */
+static void
+test_parts(void)
+{
+	set_process();
+	ok(parts_say(": 95000000 B in memory contexts, 3000000 B allocated with malloc outside of them, 0 B freed but kept by malloc, 2000000 B elsewhere."),
+	   "the parts of a process are told");
+	process.rss_anon_bytes = 147 * MB;
+	ok(parts_say("Since that count private memory has grown by 47000000 B, which the figures above do not include."),
+	   "growth since the count is in none of its figures");
+	header.own_bytes = 35 * MB;
+	process.rss_anon_bytes = 82 * MB;
+	ok(parts_say(". 63000000 B of this had not been written to at that time, so it took no memory.") &&
+	   parts_say("Since that count private memory has grown by 47000000 B, which may include memory counted above that has been written to since."),
+	   "memory that is written to later is not told as another");
+	process.rss_anon_bytes = 20 * MB;
+	ok(parts_say("Since that count private memory has fallen by 15000000 B."), "so is a fall since the count");
+	image.alive = false;
+	ok(parts_say("63000000 B of this had not been written to at that time"), "what was not written to is told of a process that is gone");
+}
+
+/* A tick is a little more than a second. */
+static void
+test_growth(void)
+{
+	set_process();
+	course.grown_bytes = 60 * MB;
+	course.grown_since = SECONDS(34);
+	ok(course_says("Private memory has grown by 60000000 B in the 10.0 s since second 34 (6000000 B/s)."),
+	   "growth up to now is told with its rate");
+	course.rests_since = SECONDS(36);
+	ok(course_says("Private memory grew by 60000000 B from second 34 on, within 2.0 s (30000000 B/s), and has hardly changed in the 7 ticks since."),
+	   "growth that is over does not read as if it lasted until now");
+	course.rests_since = SECONDS(34) + 1;
+	ok(course_says("Private memory grew by 60000000 B within a second at second 34, and has hardly changed in the 9 ticks since."),
+	   "growth of a moment has no rate");
+	course.rests_since = SECONDS(40);
+	image.alive = false;
+	ok(course_says("Private memory had grown by 60000000 B from second 34 on, within 6.0 s (10000000 B/s), and had hardly changed in the 3 ticks since."),
+	   "growth of a process that is gone is in the past");
+}
+
+static void
+test_unfinished_growth(void)
+{
+	set_process();
+	course.grown_bytes = 60 * MB;
+	course.grown_since = SECONDS(34);
+	course.end_unknown = true;
+	header.own_bytes = 55 * MB;
+	ok(course_says("Private memory has grown by 60000000 B since second 34, 45000000 B of that since the last count, 3 ticks ago. Whether it is still growing is not known."),
+	   "whether it grows is not known where the last count was long ago");
+	course.grown_since = SECONDS(40);
+	ok(course_says("Private memory has grown by 60000000 B since second 40. Whether it is still growing is not known."),
+	   "growth that began with the last count has no part after it");
+}
+
+static void
+test_falls(void)
+{
+	set_process();
+	course.fallen_bytes = 30 * MB;
+	course.fallen_since = SECONDS(41);
+	ok(course_says("Private memory has fallen by 30000000 B in the last 2 ticks."), "a fall is told");
+	course.fallen_since = SECONDS(44) - 300000;
+	ok(course_says("Private memory has fallen by 30000000 B in the last second."), "a fall of a moment does not last 0 s");
+	course.rests_since = SECONDS(20);
+	course.fallen_since = SECONDS(12);
+	ok(course_says("Private memory was 30000000 B larger 30 ticks ago.\nPrivate memory has hardly changed for 22 ticks."),
+	   "a fall is told before the rest after it");
+	course.rests_since = SECONDS(44);
+	course.grown_bytes = 20 * MB;
+	course.grown_since = SECONDS(34);
+	ok(course_says("Private memory was 30000000 B larger 30 ticks ago.\nPrivate memory has grown by 20000000 B in the 10.0 s since second 34 (2000000 B/s)."),
+	   "a fall is told before the growth after it");
+	image.alive = false;
+	course.grown_bytes = 0;
+	course.fallen_since = SECONDS(41);
+	ok(course_says("Private memory had fallen by 30000000 B in the 2 ticks before the last count."),
+	   "a fall of a process that is gone ends with its last count");
+	course.fallen_bytes = 0;
+	course.rests_since = SECONDS(20);
+	ok(course_says("Private memory had hardly changed for 22 ticks."), "a process that was at rest is gone");
+	course.rests_since = SECONDS(44);
+	ok(course_says(""), "a process that is as it was, for a moment, has no course");
+}
+
+void
+test_size_sentences(void)
+{
+	initStringInfo(&said);
+	test_parts();
+	test_growth();
+	test_unfinished_growth();
+	test_falls();
+}
