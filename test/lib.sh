@@ -495,7 +495,7 @@ prove_tests() {
 			OOM_CGROUP="${oom_cgroup:-}" NO_OOM_CGROUP="${no_oom_cgroup:-}" \
 			AS_NOBODY="${as_nobody:-}" NO_NOBODY="${no_nobody:-}" \
 			TESTDATADIR="$scratch/tmp_check" TESTLOGDIR="$scratch/tmp_check/log" TESTDIR="$scratch" \
-			prove --timer ${PROVE_VERBOSE:+-v} "$@"
+			prove --timer -j "${JOBS_OF_PROVE:-1}" ${PROVE_VERBOSE:+-v} "$@"
 	} | tee "$scratch/prove.out"
 }
 

@@ -85,6 +85,20 @@ append_process(Detail *detail, const PlhProfileImage *image)
 	append(detail, ".");
 }
 
+/* Append the routine that a site allocates in. */
+static void
+append_routine(Detail *detail, const PlhProfileImage *image, const PlhTopSite *top)
+{
+	int			line;
+	const char *routine = plh_top_site_routine(top, image, &line);
+
+	if (routine == NULL)
+		return;
+	append(detail, ", allocated in %s", routine);
+	if (line > 0)
+		append(detail, " line %d", line);
+}
+
 /* Append the site that has most of what was just named, which may not be much. */
 static void
 append_top(Detail *detail, const PlhProfileImage *image, const PlhTopSite *top,
@@ -96,6 +110,7 @@ append_top(Detail *detail, const PlhProfileImage *image, const PlhTopSite *top,
 		   plh_size_units(Min(top->bytes, bound)).text,
 		   plh_top_site_name(top, image, name, sizeof(name)),
 		   top->context != NULL ? top->context->text : PLH_NO_CONTEXT_NAME);
+	append_routine(detail, image, top);
 }
 
 /* Is anything left of what was sampled? */

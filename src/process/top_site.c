@@ -176,6 +176,27 @@ plh_top_site_is_same(const PlhTopSite *a, const PlhTopSite *b)
 	return a->stack == b->stack && a->context == b->context;
 }
 
+/*
+ * The routine that a site allocates in, the innermost of its stack, with its line, which
+ * is 0 where none is known; NULL if there is no routine.
+ */
+const char *
+plh_top_site_routine(const PlhTopSite *top, const PlhProfileImage *image, int *line)
+{
+	for (uint32 i = 0; top->stack != NULL && i < top->stack->depth; i++)
+	{
+		const PlhStringRecord *name;
+		PlhFrame	frame = top->stack->frames[i];
+
+		if (!PLH_FRAME_IS_ROUTINE(frame))
+			continue;
+		name = plh_profile_image_string(image, PLH_ROUTINE_STRING(frame));
+		*line = PLH_ROUTINE_LINE(frame);
+		return name != NULL ? name->text : NULL;
+	}
+	return NULL;
+}
+
 /* A stack whose frames are named. */
 typedef struct NamedStack
 {

@@ -38,6 +38,9 @@ extern bool plh_top_site_find(PlhTopSite *top, const PlhProfileImage *image,
 							  PlhTopMoment moment);
 extern bool plh_top_site_is_same(const PlhTopSite *a, const PlhTopSite *b);
 
+extern const char *plh_top_site_routine(const PlhTopSite *top,
+										const PlhProfileImage *image, int *line);
+
 /* The image must be that of this process. */
 extern const char *plh_top_site_name(const PlhTopSite *top,
 									 const PlhProfileImage *image,

@@ -41,11 +41,15 @@ static void
 append_site(StringInfo detail, const PlhListedSite *largest, int64 sampled_bytes)
 {
 	double		part = Min(1.0, (double) largest->bytes / sampled_bytes);
+	const char *routine = plh_stack_text_routine(&largest->stack);
 
-	appendStringInfo(detail, "  By call site: %d%% of what was sampled at %s in %s.",
+	appendStringInfo(detail, "  By call site: %d%% of what was sampled at %s in %s",
 					 (int) (100 * part + 0.5), largest->stack.site,
 					 largest->context_name != NULL ?
 					 largest->context_name : PLH_NO_CONTEXT_NAME);
+	if (routine != NULL)
+		appendStringInfo(detail, ", allocated in %s", routine);
+	appendStringInfoChar(detail, '.');
 }
 
 /* Append what the process has counted last, as explanations do, and what came since. */

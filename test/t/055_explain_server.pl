@@ -41,8 +41,11 @@ is(ask($node, 'SELECT count(pid) FROM pg_leakhunt_explain() WHERE pid IN (' . jo
 	1, 'one of the processes that are alike is listed');
 is(ask($node, "SELECT count(*) FROM pg_leakhunt_explain() WHERE pid = $import_pid AND explanation LIKE '%Verdict: held at leaking_top%'"),
 	1, 'a process that differs is listed with its verdict');
-is(ask($node, "SELECT count(*) FROM pg_leakhunt_explain() WHERE explanation LIKE '%checkpointer%'"),
-	0, 'a process without a profile is not listed');
+# Which processes have none is the server's affair: a checkpointer may have one.
+my $listed = ask($node, "SELECT string_agg(pid::text, ', ') FROM pg_leakhunt_explain()");
+is( ask($node, "SELECT count(*) > 0, count(*) FILTER (WHERE pid IN ($listed)) FROM pg_leakhunt_processes WHERE state = 'small'"),
+	't|0',
+	'a process without a profile is not listed');
 like(ask($node, "SELECT explanation FROM pg_leakhunt_explain($pool_pids[0])"), qr/^$pool_pids[0], client backend/,
 	'a process that is not listed is explained by its pid');
 unlike(ask($node, "SELECT explanation FROM pg_leakhunt_explain($import_pid)"), qr/of this server/,

@@ -13,6 +13,7 @@ use Test::More;
 my $node = new_server('main', <<'CONF');
 pg_leakhunt.sample_interval = 1
 pg_leakhunt.dump_min_bytes = 1
+restart_after_crash = on
 CONF
 
 # Each leaks at a line of its own, which the comment behind it numbers.
@@ -84,8 +85,10 @@ BEGIN
 	x := leak_top(1012, 1)::text;  -- 5
 	RETURN;
 END $f$;
+-- The log tells of ten exits of a role in a minute, and each session here is worth one.
+CREATE ROLE shopkeeper LOGIN SUPERUSER;
 SQL
-my $session = $node->background_psql('postgres');
+my $session = $node->background_psql('postgres', extra_params => [ '-U', 'shopkeeper' ]);
 my $pid = session_pid($session);
 $session->query_safe($_) for (
 	'SELECT by_execute()', 'SELECT nested()', 'INSERT INTO shop.orders VALUES (1)', 'CALL committing()',
@@ -194,6 +197,16 @@ is($node->safe_psql('postgres', "SELECT routine FROM pg_leakhunt_read_dump('$dum
 	'trigger audit on orders: shop.log_change() line 4', 'a dump has the routines');
 is($node->safe_psql('postgres', "SELECT count(*) FROM pg_leakhunt_heap('$dump') heap WHERE heap ~ '\\) line [0-9]'"),
 	0, 'a text for jeprof has none');
+$node->wait_for_log(qr/\[$pid\].* DETAIL:  Process: .* of it by \S+ \(called in leak_top\) in TopMemoryContext, allocated in shop\.leak\(integer\) line 3\.  /);
+pass('the line of an exit has the routine that holds most');
+
+my $killed = $node->background_psql('postgres', on_error_stop => 0);
+my $killed_pid = session_pid($killed);
+$killed->query_safe('SELECT shop.leak(4000) FROM generate_series(1, 100)');
+kill 'KILL', $killed_pid;
+$node->wait_for_log(qr/process $killed_pid \(client backend\) crashed.*\n.* DETAIL:  .* at leaking_top \(\S+\) in TopMemoryContext, allocated in shop\.leak\(integer\) line 3\.  /);
+pass('the line of a crash has the routine that held most');
+$killed->quit;
 
 $node->stop;
 done_testing();
