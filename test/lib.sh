@@ -485,7 +485,16 @@ make_programs_of_nobody() {
 	}
 }
 
-# Run these files of tests, with the further variables in the array tap_variables.
+# A pattern for prove of the tests among these files that use the small disk.
+on_small_disk() {
+	echo "**/{$( (grep -l SMALL_DISK "$@" || true) | sed 's|.*/||' | paste -sd,)}"
+}
+
+# How many tests run at a time: they wait more than they work.
+tap_jobs=${TAP_JOBS:-$((2 * $(nproc)))}
+
+# Run these files of tests, with the further variables in the array tap_variables.  Those
+# that share the small disk run one after the other.
 prove_tests() {
 	{
 		enter_tests_cgroup
@@ -495,7 +504,8 @@ prove_tests() {
 			OOM_CGROUP="${oom_cgroup:-}" NO_OOM_CGROUP="${no_oom_cgroup:-}" \
 			AS_NOBODY="${as_nobody:-}" NO_NOBODY="${no_nobody:-}" \
 			TESTDATADIR="$scratch/tmp_check" TESTLOGDIR="$scratch/tmp_check/log" TESTDIR="$scratch" \
-			prove --timer -j "${JOBS_OF_PROVE:-1}" ${PROVE_VERBOSE:+-v} "$@"
+			prove --timer -j "$tap_jobs" --rules "seq=$(on_small_disk "$@")" --rules 'par=**' \
+			${PROVE_VERBOSE:+-v} "$@"
 	} | tee "$scratch/prove.out"
 }
 

@@ -6,9 +6,18 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use Dumps;
-use LeakHunt;
 use PostgreSQL::Test::Utils;
 use Test::More;
+
+# The fixture is taken away below: this is a copy, as other tests use it at that time.
+BEGIN
+{
+	my $copy = PostgreSQL::Test::Utils::tempdir();
+
+	system('cp', "$ENV{LEAKER}.so", "$ENV{LEAKER}.sql", $copy) == 0 or die 'the fixture cannot be copied';
+	$ENV{LEAKER} = "$copy/leaker";
+}
+use LeakHunt;
 
 needs_programs('jeprof', 'go');
 my $node = new_server(
