@@ -49,3 +49,12 @@ plh_own_memory_copy(void *to, const void *from, Size bytes)
 	errno = saved_errno;
 	return copied;
 }
+
+/*
+ * Copy a struct with a pointer in it, which a compiler has placed where pointers are.
+ */
+bool
+plh_own_memory_copy_struct(void *to, const void *from, Size bytes)
+{
+	return (uintptr_t) from % sizeof(void *) == 0 && plh_own_memory_copy(to, from, bytes);
+}

@@ -25,6 +25,9 @@
 
 #define MOST_LINES (10 * 1000 * 1000)
 
+/* Where a member of a struct is, which may not be there. */
+#define PLACE_OF(type, at, member) ((const char *) (at) + offsetof(type, member))
+
 /* Lies a struct of that size on the stack of the process? */
 static bool
 is_on_stack(const void *at, Size bytes)
@@ -47,22 +50,31 @@ has_sound_place(const PLpgSQL_execstate *call)
 	PLpgSQL_variable variable;
 
 	if (call->err_stmt != NULL &&
-		(!plh_own_memory_copy(&statement, call->err_stmt, sizeof(statement)) ||
+		(!plh_own_memory_copy_struct(&statement, call->err_stmt, sizeof(statement)) ||
 		 !is_line(statement.lineno)))
 		return false;
 	return call->err_var == NULL ||
-		(plh_own_memory_copy(&variable, call->err_var, sizeof(variable)) &&
+		(plh_own_memory_copy_struct(&variable, call->err_var, sizeof(variable)) &&
 		 is_line(variable.lineno));
 }
 
-/* Is there a trigger, if there seems to be one? */
+/* Is there a trigger with a name, on a relation with a name, if there seems to be one? */
 static bool
 has_sound_trigger(const PLpgSQL_execstate *call)
 {
-	NodeTag		tag;
+	TriggerData data;
+	Trigger		trigger;
+	Form_pg_class class;
 
 	return call->trigdata == NULL ||
-		(plh_own_memory_copy(&tag, call->trigdata, sizeof(tag)) && tag == T_TriggerData);
+		(plh_own_memory_copy_struct(&data, call->trigdata, sizeof(data)) &&
+		 data.type == T_TriggerData &&
+		 plh_own_memory_copy_struct(&trigger, data.tg_trigger, sizeof(trigger)) &&
+		 plh_routine_text_is_there(trigger.tgname) &&
+		 plh_own_memory_copy_struct(&class, PLACE_OF(RelationData, data.tg_relation, rd_rel),
+									sizeof(class)) &&
+		 (uintptr_t) class % sizeof(void *) == 0 &&
+		 plh_routine_text_is_there(PLACE_OF(FormData_pg_class, class, relname)));
 }
 
 static PlhProof
@@ -73,9 +85,11 @@ prove(const void *argument)
 	const char *signature;
 
 	if (!is_on_stack(call, sizeof(*call)) ||
-		!plh_own_memory_copy(&innermost, &call->func->cur_estate, sizeof(innermost)) ||
+		!plh_own_memory_copy_struct(&innermost, PLACE_OF(PLpgSQL_function, call->func, cur_estate),
+									sizeof(innermost)) ||
 		innermost != call ||
-		!plh_own_memory_copy(&signature, &call->func->fn_signature, sizeof(signature)) ||
+		!plh_own_memory_copy_struct(&signature, PLACE_OF(PLpgSQL_function, call->func, fn_signature),
+									sizeof(signature)) ||
 		!plh_routine_text_is_there(signature) ||
 		!has_sound_place(call) || !has_sound_trigger(call))
 		return PLH_PROOF_NONE;

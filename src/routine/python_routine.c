@@ -35,9 +35,9 @@ prove(const void *argument)
 	Function	function;
 	MemoryContextData memory;
 
-	return plh_own_memory_copy(&call, argument, sizeof(call)) &&
-		plh_own_memory_copy(&function, call.function, sizeof(function)) &&
-		plh_own_memory_copy(&memory, function.memory, sizeof(memory)) &&
+	return plh_own_memory_copy_struct(&call, argument, sizeof(call)) &&
+		plh_own_memory_copy_struct(&function, call.function, sizeof(function)) &&
+		plh_own_memory_copy_struct(&memory, function.memory, sizeof(memory)) &&
 		memory.ident == function.name &&
 		plh_routine_text_is_there(function.name) ? PLH_PROOF_OF_CALLBACK : PLH_PROOF_NONE;
 }

@@ -49,8 +49,8 @@ prove(const void *argument)
 	Call		call;
 	CachedBody	body;
 
-	return plh_own_memory_copy(&call, argument, sizeof(call)) &&
-		plh_own_memory_copy(&body, call.body, sizeof(body)) &&
+	return plh_own_memory_copy_struct(&call, argument, sizeof(call)) &&
+		plh_own_memory_copy_struct(&body, call.body, sizeof(body)) &&
 		is_of_server((uintptr_t) body.cached.dcallback) &&
 		plh_routine_text_is_there(body.name) ? PLH_PROOF_OF_CALLBACK : PLH_PROOF_NONE;
 }
@@ -77,9 +77,9 @@ prove(const void *argument)
 	FmgrInfo	function;
 	Call		call;
 
-	return plh_own_memory_copy(&function, argument, sizeof(function)) &&
+	return plh_own_memory_copy_struct(&function, argument, sizeof(function)) &&
 		function.fn_addr == fmgr_sql &&
-		plh_own_memory_copy(&call, function.fn_extra, sizeof(call)) &&
+		plh_own_memory_copy_struct(&call, function.fn_extra, sizeof(call)) &&
 		plh_routine_text_is_there(call.name) ? PLH_PROOF_OF_CALLBACK : PLH_PROOF_NONE;
 }
 

@@ -11,13 +11,20 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "catalog/pg_class.h"
+#include "commands/trigger.h"
+#include "fmgr.h"
 #include "lib/stringinfo.h"
+#include "nodes/memnodes.h"
+#include "plpgsql.h"
+#include "utils/rel.h"
 
 #include "dump_file.h"
 #include "fuzz.h"
 #include "profile/baseline.h"
 #include "profile_input.h"
 #include "report/dump_symbols.h"
+#include "routine_input.h"
 #include "sound_profile.h"
 #include "symbols/symbol_protocol.h"
 #include "symbols/symbols.h"
@@ -152,6 +159,86 @@ write_answers_seed(void)
 	write_seed("answers/all_kinds", all.data, all.len);
 }
 
+/* Where the parts of a seed of routines lie. */
+enum
+{
+	CALLBACK = ROUTINE_INPUT_STACK + 64,
+	CALL = CALLBACK + 64,
+	FUNCTION = 64,
+	STATEMENT = FUNCTION + 1024,
+	RELATION = STATEMENT + 256,
+	CLASS = RELATION + 1024,
+	TEXT = CLASS + 256
+};
+
+static void
+add_word(StringInfo seed, uint16 kind, uint16 at, uint64 value)
+{
+	const RoutineInput word = {value, at, kind};
+
+	appendBinaryStringInfo(seed, (const char *) &word, sizeof(word));
+}
+
+/* Begin a seed with a callback of the language that has this number there. */
+static void
+begin_routine_seed(StringInfo seed, int language, uint16 argument)
+{
+	const uint16 first = CALLBACK;
+
+	initStringInfo(seed);
+	appendBinaryStringInfo(seed, (const char *) &first, sizeof(first));
+	add_word(seed, ROUTINE_INPUT_NUMBER, CALLBACK + offsetof(ErrorContextCallback, callback), language);
+	add_word(seed, ROUTINE_INPUT_POINTER, CALLBACK + offsetof(ErrorContextCallback, arg), argument);
+	add_word(seed, ROUTINE_INPUT_NUMBER, TEXT, 0x65736c65736c65 /* "elesels" */ );
+}
+
+static void
+add_call_of_plpgsql(StringInfo seed)
+{
+	begin_routine_seed(seed, 0, CALL);
+	add_word(seed, ROUTINE_INPUT_POINTER, CALL + offsetof(PLpgSQL_execstate, func), FUNCTION);
+	add_word(seed, ROUTINE_INPUT_POINTER, CALL + offsetof(PLpgSQL_execstate, err_stmt), STATEMENT);
+	add_word(seed, ROUTINE_INPUT_POINTER, FUNCTION + offsetof(PLpgSQL_function, cur_estate), CALL);
+	add_word(seed, ROUTINE_INPUT_POINTER, FUNCTION + offsetof(PLpgSQL_function, fn_signature), TEXT);
+	add_word(seed, ROUTINE_INPUT_NUMBER, STATEMENT + offsetof(PLpgSQL_stmt, lineno), 7);
+}
+
+/* Routines of each language, as they are on the stack while they run. */
+static void
+write_routine_seeds(void)
+{
+	StringInfoData seed;
+
+	add_call_of_plpgsql(&seed);
+	write_seed("routines/plpgsql", seed.data, seed.len);
+
+	add_call_of_plpgsql(&seed);
+	add_word(&seed, ROUTINE_INPUT_POINTER, CALL + offsetof(PLpgSQL_execstate, trigdata), STATEMENT);
+	add_word(&seed, ROUTINE_INPUT_TAG, STATEMENT + offsetof(TriggerData, type), 0);
+	add_word(&seed, ROUTINE_INPUT_POINTER, STATEMENT + offsetof(TriggerData, tg_trigger), RELATION);
+	add_word(&seed, ROUTINE_INPUT_POINTER, RELATION + offsetof(Trigger, tgname), TEXT);
+	add_word(&seed, ROUTINE_INPUT_POINTER, STATEMENT + offsetof(TriggerData, tg_relation), RELATION + 512);
+	add_word(&seed, ROUTINE_INPUT_POINTER, RELATION + 512 + offsetof(RelationData, rd_rel), CLASS);
+	write_seed("routines/trigger", seed.data, seed.len);
+
+	begin_routine_seed(&seed, 1, CALL);
+	add_word(&seed, ROUTINE_INPUT_FUNCTION, CALL + offsetof(FmgrInfo, fn_addr), 0);
+	add_word(&seed, ROUTINE_INPUT_POINTER, CALL + offsetof(FmgrInfo, fn_extra), FUNCTION);
+	add_word(&seed, ROUTINE_INPUT_POINTER, FUNCTION, TEXT);
+	write_seed("routines/sql", seed.data, seed.len);
+
+	begin_routine_seed(&seed, 2, TEXT);
+	write_seed("routines/perl", seed.data, seed.len);
+
+	/* how both begin is in python_routine.c */
+	begin_routine_seed(&seed, 3, CALL);
+	add_word(&seed, ROUTINE_INPUT_POINTER, CALL, FUNCTION);
+	add_word(&seed, ROUTINE_INPUT_POINTER, FUNCTION, RELATION);
+	add_word(&seed, ROUTINE_INPUT_POINTER, FUNCTION + sizeof(void *), TEXT);
+	add_word(&seed, ROUTINE_INPUT_POINTER, RELATION + offsetof(MemoryContextData, ident), TEXT);
+	write_seed("routines/python", seed.data, seed.len);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -172,6 +259,7 @@ main(int argc, char **argv)
 	write_profile_seeds(2, 2);
 	write_profile_seeds(12, 3);
 	write_answers_seed();
+	write_routine_seeds();
 	close_dump_file();
 	return 0;
 }
