@@ -3,6 +3,7 @@
 use strict;
 use warnings;
 
+use File::Spec::Functions qw(rel2abs);
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use Dumps;
@@ -12,7 +13,7 @@ use Test::More;
 # The fixture is taken away below: this is a copy, as other tests use it at that time.
 BEGIN
 {
-	my $copy = PostgreSQL::Test::Utils::tempdir();
+	my $copy = rel2abs(PostgreSQL::Test::Utils::tempdir());
 
 	system('cp', "$ENV{LEAKER}.so", "$ENV{LEAKER}.sql", $copy) == 0 or die 'the fixture cannot be copied';
 	$ENV{LEAKER} = "$copy/leaker";

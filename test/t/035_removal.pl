@@ -74,6 +74,21 @@ wait_until(sub { output_of() =~ /^  \Q$directories{gone}\E, .*: can be removed$/
 	'the directory of the server that is gone can be removed');
 ok(-e "$directories{gone}/$killed", 'a directory that is left has the profile of the process that was killed');
 
+# Another who removes files there does so while one looks.
+my $churn = fork // die $!;
+if ($churn == 0)
+{
+	for (;;)
+	{
+		append_to_file("$directories{gone}/tmp.$_", 'x') for 1 .. 50;
+		unlink "$directories{gone}/tmp.$_" for 1 .. 50;
+	}
+}
+is(join('', map { (run_program())[2] } 1 .. 20), '', 'files that go while one looks are no errors');
+kill 'KILL', $churn;
+waitpid $churn, 0;
+unlink "$directories{gone}/tmp.$_" for 1 .. 50;
+
 # It is shown, and nothing is done.  psql finds no server: the directory that PGHOST
 # names has none at the port of servers that are nobody's tests.
 my $shown = output_of('-D', $gone->data_dir);
