@@ -48,7 +48,6 @@ ROUTINE_OBJS = \
 	src/routine/plpgsql_routine.o \
 	src/routine/python_routine.o \
 	src/routine/routine_text.o \
-	src/routine/running_routines.o \
 	src/routine/sql_routine.o
 
 # the format of a profile, its owner's writes, checked access to it

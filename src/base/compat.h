@@ -114,6 +114,18 @@
 /* From 18 on, functions in SQL are cached as those in PL/pgSQL are. */
 #define PLH_HAVE_FUNCTION_CACHE (PG_VERSION_NUM >= 180000)
 
+/* From 19 on, those in PL/Python are, too. */
+#define PLH_HAVE_CACHED_PYTHON (PG_VERSION_NUM >= 190000)
+
+/* Where a function in PL/pgSQL knows its row in pg_proc, which moved there then, too. */
+#if PLH_HAVE_FUNCTION_CACHE
+#define PLH_FUNCTION_XMIN cfunc.fn_xmin
+#define PLH_FUNCTION_TID cfunc.fn_tid
+#else
+#define PLH_FUNCTION_XMIN fn_xmin
+#define PLH_FUNCTION_TID fn_tid
+#endif
+
 /* From 18 on, the processes of clients that are refused have a type. */
 #if PG_VERSION_NUM >= 180000
 #define PLH_DEAD_END_BACKEND B_DEAD_END_BACKEND

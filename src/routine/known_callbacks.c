@@ -12,24 +12,14 @@
 
 #include "base/fork.h"
 #include "routine/known_callbacks.h"
-#include "stack/modules.h"
 
-#define CALLBACKS 64			/* a power of two */
 #define PLACES 4				/* where one may be, from its own place on */
 
 /* Arguments in vain, after which a callback is of no language. */
 #define TRIES 64
 
-typedef struct Callback
-{
-	uintptr_t	address;		/* 0: none */
-	const PlhRoutineReader *reader; /* NULL: of no language */
-	bool		is_proven;
-	int			tries;
-} Callback;
-
-static PLH_SAME_IN_CHILD Callback callbacks[CALLBACKS];
-static PLH_SAME_IN_CHILD unsigned long long unloaded;
+PLH_SAME_IN_CHILD PlhKnownCallback plh_known_callbacks[PLH_KNOWN_CALLBACKS];
+PLH_SAME_IN_CHILD unsigned long long plh_known_callbacks_unloaded;
 
 static const PlhRoutineReader *const readers[] = {
 	&plh_plpgsql_routine, &plh_sql_routine, &plh_perl_routine, &plh_python_routine
@@ -61,52 +51,56 @@ reader_of(uintptr_t address)
 }
 
 /* Find a callback, or make room for it; the last of its places gives way. */
-static inline Callback *
+static PlhKnownCallback *
 find(uintptr_t address)
 {
-	Callback   *callback = NULL;
+	PlhKnownCallback *known = NULL;
+	Size		first = plh_known_callbacks_place(address) - plh_known_callbacks;
 
 	for (int i = 0; i < PLACES; i++)
 	{
-		callback = &callbacks[((address >> 4) + i) % CALLBACKS];
-		if (callback->address == address)
-			return callback;
-		if (callback->address == 0)
+		known = &plh_known_callbacks[(first + i) % PLH_KNOWN_CALLBACKS];
+		if (known->address == address)
+			return known;
+		if (known->address == 0)
 			break;
 	}
-	*callback = (Callback)
+	*known = (PlhKnownCallback)
 	{
 		.address = address,.reader = reader_of(address)
 	};
-	return callback;
+	known->is_settled = known->reader == NULL;
+	return known;
 }
 
 /* Is the argument what such a callback gets? */
-static pg_noinline bool
-prove(Callback *callback, const void *argument)
+static bool
+prove(PlhKnownCallback *known, const void *argument)
 {
-	PlhProof	proof = callback->reader->prove(argument);
+	PlhProof	proof = known->reader->prove(argument);
 
-	if (proof == PLH_PROOF_OF_CALLBACK)
-		callback->is_proven = true;
-	else if (proof == PLH_PROOF_NONE && ++callback->tries == TRIES)
-		callback->reader = NULL;
+	if (proof == PLH_PROOF_NONE && ++known->tries == TRIES)
+		known->reader = NULL;
+	known->is_settled = proof == PLH_PROOF_OF_CALLBACK || known->reader == NULL;
 	return proof != PLH_PROOF_NONE;
 }
 
-const PlhRoutineReader *
-plh_known_callbacks_reader(uintptr_t address, const void *argument)
+/*
+ * Does the work of plh_known_callbacks_reader for a callback that is not where it would
+ * be first, or about which nothing is proven so far.
+ */
+pg_noinline const PlhRoutineReader *
+plh_known_callbacks_learn(uintptr_t callback, const void *argument)
 {
-	Callback   *callback;
+	PlhKnownCallback *known;
 
-	if (unlikely(unloaded != plh_modules_unloaded))
+	if (unlikely(plh_known_callbacks_unloaded != plh_modules_unloaded))
 	{
-		unloaded = plh_modules_unloaded;
-		memset(callbacks, 0, sizeof(callbacks));
+		plh_known_callbacks_unloaded = plh_modules_unloaded;
+		memset(plh_known_callbacks, 0, sizeof(plh_known_callbacks));
 	}
-	callback = find(address);
-	if (callback->reader == NULL ||
-		(!callback->is_proven && !prove(callback, argument)))
+	known = find(callback);
+	if (!known->is_settled && !prove(known, argument))
 		return NULL;
-	return callback->reader;
+	return known->reader;
 }

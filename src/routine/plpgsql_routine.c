@@ -15,6 +15,7 @@
 #include "plpgsql.h"
 #include "utils/rel.h"
 
+#include "base/compat.h"
 #include "base/own_memory.h"
 #include "routine/routine_reader.h"
 #include "routine/routine_text.h"
@@ -96,15 +97,22 @@ prove(const void *argument)
 	return call->err_stmt != NULL ? PLH_PROOF_OF_CALLBACK : PLH_PROOF_OF_ARGUMENT;
 }
 
+/* The line that a call is at, looked for in the order in which the callback itself does. */
+static int
+line_of(const PLpgSQL_execstate *call)
+{
+	if (call->err_var != NULL)
+		return call->err_var->lineno;
+	return call->err_stmt != NULL ? call->err_stmt->lineno : 0;
+}
+
 static bool
 read_call(const void *argument, PlhRoutine *routine)
 {
 	const PLpgSQL_execstate *call = argument;
 	const char *signature = call->func->fn_signature;
 
-	/* in this order the callback itself looks for the line */
-	routine->line = call->err_var != NULL ? call->err_var->lineno :
-		call->err_stmt != NULL ? call->err_stmt->lineno : 0;
+	routine->line = line_of(call);
 	routine->name = signature;
 	if (call->trigdata != NULL)
 		plh_routine_text_put(routine, "trigger ", call->trigdata->tg_trigger->tgname, " on ",
@@ -114,9 +122,30 @@ read_call(const void *argument, PlhRoutine *routine)
 	return true;
 }
 
+/*
+ * A function is compiled anew if its row in pg_proc has changed.  A trigger has further
+ * names, which may change.
+ */
+static PlhRoutineMark
+mark_call(const void *argument)
+{
+	const PLpgSQL_execstate *call = argument;
+	const PLpgSQL_function *function = call->func;
+	const ItemPointerData *row = &function->PLH_FUNCTION_TID;
+
+	return (PlhRoutineMark)
+	{
+		.version = (uint64) function->PLH_FUNCTION_XMIN << 32 ^
+			(uint64) BlockIdGetBlockNumber(&row->ip_blkid) << 16 ^ row->ip_posid,
+			.routine = function->fn_oid,
+			.line = call->trigdata == NULL ? line_of(call) : -1
+	};
+}
+
 const PlhRoutineReader plh_plpgsql_routine = {
 	.language = PLH_LANGUAGE_PLPGSQL,
 	.library = "plpgsql.so",
 	.prove = prove,
-	.read = read_call
+	.read = read_call,
+	.mark = mark_call
 };

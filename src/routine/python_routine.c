@@ -12,13 +12,21 @@
 
 #include "nodes/memnodes.h"
 
+#include "base/compat.h"
 #include "base/own_memory.h"
 #include "routine/routine_reader.h"
 #include "routine/routine_text.h"
 
+#if PLH_HAVE_CACHED_PYTHON
+#include "utils/funccache.h"
+#endif
+
 /* How PLyProcedure and PLyExecutionContext begin. */
 typedef struct Function
 {
+#if PLH_HAVE_CACHED_PYTHON
+	CachedFunction cached;
+#endif
 	const MemoryContextData *memory;
 	const char *name;
 } Function;

@@ -17,12 +17,21 @@
 
 typedef struct PlhRoutine
 {
-	PlhRoutineLanguage language;
-	uintptr_t	place;			/* on the stack, of its callback */
 	const char *name;			/* as long as it runs, or "made" */
 	int			line;			/* 0: not known */
 	char		made[PLH_ROUTINE_NAME_MAX + 1];
 } PlhRoutine;
+
+/*
+ * What tells a routine at a line from all others of its language, as long as a process
+ * lives.  It is returned in registers.
+ */
+typedef struct PlhRoutineMark
+{
+	uint64		version;		/* of its definition */
+	uint32		routine;
+	int			line;			/* negative: the rest does not tell it */
+} PlhRoutineMark;
 
 /* What an argument says about the callback that it is of. */
 typedef enum PlhProof
@@ -43,6 +52,9 @@ typedef struct PlhRoutineReader
 
 	/* Fills name and line in; false if there is nothing to say. */
 	bool		(*read) (const void *argument, PlhRoutine *routine);
+
+	/* The same in fewer instructions; NULL where a language can't. */
+	PlhRoutineMark (*mark) (const void *argument);
 } PlhRoutineReader;
 
 extern const PlhRoutineReader plh_plpgsql_routine;

@@ -2,12 +2,16 @@
  * running_routines.h
  *	  The routines that this process is in, from the innermost on.
  *
- * These functions may be called inside palloc, and are not reentrant.
+ * Whoever has something to say on an error has a callback in error_context_stack, which
+ * lies on the stack of the process, the innermost first.
+ *
+ * These functions may be called inside palloc.
  */
 #ifndef PLH_RUNNING_ROUTINES_H
 #define PLH_RUNNING_ROUTINES_H
 
-#include "routine/routine_reader.h"
+#include "routine/known_callbacks.h"
+#include "stack/stack_walk.h"
 
 /* A walk looks at no more callbacks than this. */
 #define PLH_ROUTINES_MAX 32
@@ -19,7 +23,61 @@ typedef struct PlhRoutineWalk
 	int			looked_at;
 } PlhRoutineWalk;
 
-extern void plh_running_routines_begin(PlhRoutineWalk *walk);
-extern bool plh_running_routines_next(PlhRoutineWalk *walk, PlhRoutine *routine);
+typedef struct PlhRunningRoutine
+{
+	const PlhRoutineReader *reader;
+	const void *argument;		/* for that */
+	uintptr_t	place;			/* on the stack, of its callback */
+} PlhRunningRoutine;
+
+/*
+ * Begin with the innermost.
+ */
+static inline void
+plh_running_routines_begin(PlhRoutineWalk *walk)
+{
+	uintptr_t	here = (uintptr_t) __builtin_frame_address(0);
+
+	walk->next = error_context_stack;
+	walk->above = here;
+	walk->looked_at = 0;
+
+	/* another stack, as a coroutine or a thread has, tells nothing */
+	if (here < plh_stack_walk_low || here >= plh_stack_walk_end)
+		walk->next = NULL;
+}
+
+/* May the next callback be read?  It lies on the stack, and above the one before. */
+static inline bool
+plh_running_routines_is_sound(const PlhRoutineWalk *walk)
+{
+	uintptr_t	place = (uintptr_t) walk->next;
+
+	return place > walk->above && place % sizeof(void *) == 0 &&
+		place <= plh_stack_walk_end - sizeof(ErrorContextCallback);
+}
+
+/*
+ * Returns false if there are no more.
+ */
+static inline bool
+plh_running_routines_next(PlhRoutineWalk *walk, PlhRunningRoutine *running)
+{
+	while (walk->next != NULL && walk->looked_at++ < PLH_ROUTINES_MAX &&
+		   plh_running_routines_is_sound(walk))
+	{
+		const ErrorContextCallback *entry = walk->next;
+
+		walk->above = (uintptr_t) entry;
+		walk->next = entry->previous;
+		running->reader = plh_known_callbacks_reader((uintptr_t) entry->callback, entry->arg);
+		if (running->reader == NULL)
+			continue;
+		running->place = (uintptr_t) entry;
+		running->argument = entry->arg;
+		return true;
+	}
+	return false;
+}
 
 #endif							/* PLH_RUNNING_ROUTINES_H */

@@ -19,7 +19,8 @@
 #include "routine/running_routines.h"
 #include "sampler/current_routines.h"
 
-#define KNOWN 128				/* a power of two */
+#define KNOWN 2048				/* a power of two */
+#define PLACES 4				/* where one may be, from its own place on */
 
 /* A stack with routines, and where the profile has it. */
 typedef struct Known
@@ -30,6 +31,20 @@ typedef struct Known
 
 /* Of a child, none is as of the state that its profile is in. */
 static PLH_SURVIVES_FORK PLH_LARGE Known known[KNOWN];
+
+#define MARKED 64				/* a power of two */
+
+/* A routine at a line, and its frame in the profile. */
+typedef struct Marked
+{
+	const PlhRoutineReader *reader;
+	PlhRoutineMark mark;
+	uint32		generation;		/* of the profile */
+	PlhFrame	frame;
+} Marked;
+
+/* As above. */
+static PLH_SURVIVES_FORK PLH_LARGE Marked marked[MARKED];
 
 /* Random, and odd. */
 static PLH_SAME_IN_CHILD uint64 factor;
@@ -45,24 +60,67 @@ typedef struct Running
 	uintptr_t	places[PLH_ROUTINES_MAX];
 } Running;
 
+/* The frame of a routine in the profile; 0 if its name finds no room. */
+static pg_noinline PlhFrame
+make_frame(const PlhRoutineReader *reader, const void *argument)
+{
+	PlhRoutine	routine = {.line = 0};
+	uint32		name;
+
+	if (!reader->read(argument, &routine))
+		return 0;
+	name = plh_profile_string(routine.name, PLH_ROUTINE_NAME_MAX);
+	return name == 0 ? 0 :
+		PLH_ROUTINE_FRAME(reader->language, Min(routine.line, PLH_ROUTINE_LINE_MAX), name);
+}
+
+/* Make the frame of a routine that has a mark, and remember it. */
+static pg_noinline PlhFrame
+mark_frame(Marked *known_as, PlhRoutineMark mark, const PlhRoutineReader *reader,
+		   const void *argument)
+{
+	known_as->frame = make_frame(reader, argument);
+	known_as->generation = known_as->frame == 0 ? 0 : plh_profile_recycling_generation;
+	known_as->reader = reader;
+	known_as->mark = mark;
+	return known_as->frame;
+}
+
+/* The frame of a routine, which is known for most. */
+static inline PlhFrame
+frame_of(const PlhRoutineReader *reader, const void *argument)
+{
+	PlhRoutineMark mark;
+	Marked	   *known_as;
+
+	if (reader->mark == NULL || (mark = reader->mark(argument)).line < 0)
+		return make_frame(reader, argument);
+	known_as = &marked[(mark.routine ^ mark.line) % MARKED];
+	if (likely(known_as->mark.version == mark.version &&
+			   known_as->mark.routine == mark.routine && known_as->mark.line == mark.line &&
+			   known_as->reader == reader &&
+			   known_as->generation == plh_profile_recycling_generation))
+		return known_as->frame;
+	return mark_frame(known_as, mark, reader, argument);
+}
+
 /* Find the routines that run.  Those whose names find no room are left out. */
-static void
-find_running(Running *running)
+static inline void
+find_running(Running *found)
 {
 	PlhRoutineWalk walk;
-	PlhRoutine	routine;
+	PlhRunningRoutine running;
 
-	running->count = 0;
+	found->count = 0;
 	plh_running_routines_begin(&walk);
-	while (plh_running_routines_next(&walk, &routine))
+	while (plh_running_routines_next(&walk, &running))
 	{
-		uint32		name = plh_profile_string(routine.name, PLH_ROUTINE_NAME_MAX);
+		PlhFrame	frame = frame_of(running.reader, running.argument);
 
-		if (name == 0)
+		if (frame == 0)
 			continue;
-		running->frames[running->count] =
-			PLH_ROUTINE_FRAME(routine.language, Min(routine.line, PLH_ROUTINE_LINE_MAX), name);
-		running->places[running->count++] = routine.place;
+		found->frames[found->count] = frame;
+		found->places[found->count++] = running.place;
 	}
 }
 
@@ -115,6 +173,25 @@ merge(PlhStack *stack, const Running *running)
 	stack->depth = depth;
 }
 
+/* Find the stack of that key, or room for it; the last of its places gives way. */
+static inline Known *
+find_known(uint64 key)
+{
+	Known	   *found = NULL;
+
+	for (int i = 0; i < PLACES; i++)
+	{
+		found = &known[(key + i) % KNOWN];
+		if (likely(found->key == key))
+			return found;
+		if (found->key == 0)
+			break;
+	}
+	found->key = key;
+	memset(&found->stack, 0, sizeof(found->stack));
+	return found;
+}
+
 /*
  * Does the work of plh_current_routines_add where there is somebody who has something
  * to say on errors.
@@ -124,7 +201,6 @@ plh_current_routines_add_found(PlhStack *stack)
 {
 	Running		running;
 	Known	   *found;
-	uint64		key;
 
 	find_running(&running);
 	if (running.count == 0)
@@ -134,14 +210,8 @@ plh_current_routines_add_found(PlhStack *stack)
 		merge(stack, &running);
 		return;
 	}
-	key = key_of(stack->known, &running);
-	found = &known[key % KNOWN];
-	if (found->key != key || found->stack.generation != plh_profile_recycling_generation)
-	{
+	found = find_known(key_of(stack->known, &running));
+	if (found->stack.generation != plh_profile_recycling_generation)
 		merge(stack, &running);
-		if (found->key != key)
-			memset(&found->stack, 0, sizeof(found->stack));
-		found->key = key;
-	}
 	stack->known = &found->stack;
 }

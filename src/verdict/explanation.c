@@ -42,6 +42,9 @@
 /* The most characters of a statement that are shown. */
 #define STATEMENT_COLUMNS 150
 
+/* Contexts that have this part of all are told of beside verdicts on others. */
+#define LARGE_PART 4
+
 /* What the sentences are made of. */
 typedef struct Telling
 {
@@ -355,18 +358,44 @@ tell_largest(Telling *telling)
 		tell_statement(telling, "Statement of that peak", query);
 }
 
-/* What the contexts are of that have most of what is known so, where no verdict says it. */
+/* Does a verdict on contexts tell what these are of? */
+static bool
+is_told_by_verdict(const PlhSuspectList *list, const PlhContextRecord *exemplified)
+{
+	for (int i = 0; i < list->count; i++)
+	{
+		const PlhSuspect *suspect = &list->suspects[i];
+
+		if (suspect->site == NULL && suspect->family != NULL &&
+			suspect->family->exemplified == exemplified)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * What the contexts are of that have most of what is known so.  Beside verdicts only
+ * that is told which is a large part of the process.
+ */
 static void
 tell_examples(Telling *telling)
 {
 	const PlhAccount *account = telling->list->account;
-	const char *sentence = "";
+	const PlhProfileImage *image = telling->process->image;
 
-	for (int i = 0; i < account->family_count && *sentence == '\0'; i++)
-		sentence = plh_context_examples_sentence(account->families[i].exemplified,
-												 telling->process->image);
-	if (*sentence != '\0')
-		plh_sentences_add(&telling->text, "%s", sentence + 1);
+	for (int i = 0; i < account->family_count; i++)
+	{
+		const PlhFamilyAccount *family = &account->families[i];
+		const char *sentence = plh_context_examples_sentence(family->exemplified, image);
+
+		if (*sentence == '\0')
+			continue;
+		if (telling->list->count == 0 ||
+			(family->bytes >= image->header->context_bytes / LARGE_PART &&
+			 !is_told_by_verdict(telling->list, family->exemplified)))
+			plh_sentences_add(&telling->text, "%s", sentence + 1);
+		break;
+	}
 }
 
 /* Why there is no verdict, and what to do to know more. */
@@ -395,7 +424,6 @@ tell_profile(Telling *telling, const PlhSuppressions *suppressions)
 	TimestampTz until = image->alive ? process->now :
 		image->header->counters.last_at;
 	bool		has_course;
-	int			found;
 
 	telling->stacks = plh_stack_text_open(telling->symbols, image);
 	has_course = plh_course_follow(&telling->course, image->header,
@@ -409,10 +437,8 @@ tell_profile(Telling *telling, const PlhSuppressions *suppressions)
 		plh_size_sentences_add_course(&telling->text, process, &telling->course);
 	tell_peak(telling);
 	tell_largest(telling);
-	found = tell_suspects(telling, suppressions);
-	if (found == 0)
-		tell_examples(telling);
-	return found;
+	tell_examples(telling);
+	return tell_suspects(telling, suppressions);
 }
 
 /*

@@ -82,13 +82,18 @@ found_routines(bool *all)
 {
 	StringInfoData text;
 	PlhRoutineWalk walk;
-	PlhRoutine	routine;
+	PlhRunningRoutine running;
 
 	initStringInfo(&text);
 	plh_running_routines_begin(&walk);
-	while (plh_running_routines_next(&walk, &routine))
+	while (plh_running_routines_next(&walk, &running))
 	{
-		const char *name = routine.name;
+		PlhRoutine	routine = {.line = 0};
+		const char *name;
+
+		if (!running.reader->read(running.argument, &routine))
+			continue;
+		name = routine.name;
 
 		/* PG_CONTEXT knows no triggers */
 		if (strncmp(name, "trigger ", 8) == 0 && strstr(name, ": ") != NULL)

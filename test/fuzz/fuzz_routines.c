@@ -17,7 +17,7 @@
 #include "fmgr.h"
 
 #include "fuzz.h"
-#include "routine/routine_reader.h"
+#include "routine/known_callbacks.h"
 #include "routine_input.h"
 
 static const PlhRoutineReader *proven_reader(uintptr_t callback, const void *argument);
@@ -35,7 +35,7 @@ static char *memory;
 /* The walk takes a callback's reader from its address, and the stack for that of here. */
 #define plh_known_callbacks_reader proven_reader
 #define __builtin_frame_address(level) (memory + ROUTINE_INPUT_STACK)
-#include "routine/running_routines.c"
+#include "routine/running_routines.h"
 #undef __builtin_frame_address
 #undef plh_known_callbacks_reader
 
@@ -146,15 +146,25 @@ static void
 walk(void *arg)
 {
 	PlhRoutineWalk walk;
-	PlhRoutine	routine;
+	PlhRunningRoutine running;
 
 	plh_running_routines_begin(&walk);
-	while (plh_running_routines_next(&walk, &routine))
+	while (plh_running_routines_next(&walk, &running))
 	{
+		PlhRoutine	routine = {.line = 0};
+
+		HOLDS(running.place >= plh_stack_walk_low && running.place < plh_stack_walk_end);
+		if (!running.reader->read(running.argument, &routine))
+			continue;
 		fuzz_accepted++;
 		HOLDS(strlen(routine.name) < ROUTINE_INPUT_BYTES);
 		HOLDS(routine.line >= 0);
-		HOLDS(routine.place >= plh_stack_walk_low && routine.place < plh_stack_walk_end);
+		if (running.reader->mark != NULL)
+		{
+			int			line = running.reader->mark(running.argument).line;
+
+			HOLDS(line == routine.line || line < 0);
+		}
 	}
 }
 

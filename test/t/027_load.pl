@@ -206,6 +206,9 @@ ok($_->finish, 'a session ends well') for @exact, @disturbed;
 is(ask($node, "SELECT count(*) FROM pg_leakhunt_processes WHERE state = 'crashed'"),
 	0, 'no process has left a crashed profile');
 my $directory = profile_directory($node);
+
+# psql is gone before its session has read that it goes
+wait_until(sub { sessions_left($node) == 0 }, 'all sessions have ended');
 $node->stop;
 is_gone($directory, 'the directory of profiles is gone with the server');
 

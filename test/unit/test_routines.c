@@ -14,12 +14,48 @@
 #include "unit_tests.h"
 #include "verdict/suspect_list.h"
 
-/* The routines that run, the innermost first, and the frames behind which they are. */
-static const PlhRoutine *running_now;
+/* A routine that runs, the frame behind which it is, and what it says of itself. */
+typedef struct RunningRoutine
+{
+	PlhRoutineLanguage language;
+	int			place;
+	const char *name;
+	int			line;
+	uint64		version;		/* 0: it has no mark */
+} RunningRoutine;
+
+/* Those that run, the innermost first. */
+static const RunningRoutine *running_now;
 static int	running_count;
 static int	running_next;
 static const int *running_indexes;
 static int	places_found;
+static int	routines_read;
+
+static bool
+read_stub(const void *argument, PlhRoutine *routine)
+{
+	routines_read++;
+	routine->name = ((const RunningRoutine *) argument)->name;
+	routine->line = ((const RunningRoutine *) argument)->line;
+	return routine->name != NULL;
+}
+
+static PlhRoutineMark
+mark_stub(const void *argument)
+{
+	const RunningRoutine *routine = argument;
+
+	return (PlhRoutineMark)
+	{
+		.version = routine->version,.routine = 1,.line = routine->version != 0 ? routine->line : -1
+	};
+}
+
+static const PlhRoutineReader reader_stubs[PLH_LANGUAGES] = {
+	[PLH_LANGUAGE_PLPGSQL] = {.language = PLH_LANGUAGE_PLPGSQL,.read = read_stub,.mark = mark_stub},
+	[PLH_LANGUAGE_SQL] = {.language = PLH_LANGUAGE_SQL,.read = read_stub}
+};
 
 static void
 begin_stub(PlhRoutineWalk *walk)
@@ -28,11 +64,15 @@ begin_stub(PlhRoutineWalk *walk)
 }
 
 static bool
-next_stub(PlhRoutineWalk *walk, PlhRoutine *routine)
+next_stub(PlhRoutineWalk *walk, PlhRunningRoutine *running)
 {
-	if (running_next == running_count)
+	const RunningRoutine *routine = &running_now[running_next];
+
+	if (running_next++ == running_count)
 		return false;
-	*routine = running_now[running_next++];
+	running->place = routine->place;
+	running->reader = &reader_stubs[routine->language];
+	running->argument = routine;
 	return true;
 }
 
@@ -49,19 +89,19 @@ places_stub(const PlhStack *stack, const uintptr_t *places, int count, int *inde
 #define plh_unwind_find_places places_stub
 #include "sampler/current_routines.c"
 
-static const PlhRoutine nested[] = {
+static const RunningRoutine nested[] = {
 	{.language = PLH_LANGUAGE_PLPGSQL,.place = 0,.name = "inner_f(integer)",.line = 6},
 	{.language = PLH_LANGUAGE_SQL,.place = 1,.name = "SQL function between"},
 	{.language = PLH_LANGUAGE_PLPGSQL,.place = 2,.name = "outer_f(integer)",.line = 3}
 };
 static const int nested_indexes[] = {2, 3, 5};
 
-static const PlhRoutine other_line[] = {
+static const RunningRoutine other_line[] = {
 	{.language = PLH_LANGUAGE_PLPGSQL,.place = 0,.name = "inner_f(integer)",.line = 7}
 };
 
 static void
-run_in(const PlhRoutine *routines, int count, const int *indexes)
+run_in(const RunningRoutine *routines, int count, const int *indexes)
 {
 	running_now = routines;
 	running_count = count;
@@ -90,7 +130,7 @@ stack_record(uint32 offset)
 
 /* Is that frame of a stack the one of a routine? */
 static bool
-is_routine(uint32 offset, int index, const PlhRoutine *routine)
+is_routine(uint32 offset, int index, const RunningRoutine *routine)
 {
 	const PlhProfileImage *image = plh_profile_image_own(plh_profile);
 	PlhFrame	frame = stack_record(offset)->frames[index];
@@ -107,7 +147,7 @@ test_merged_frames(void)
 {
 	PlhStack	stack;
 	uint32		offset;
-	PlhRoutine	far = nested[0];
+	RunningRoutine far = nested[0];
 
 	run_in(nested, 3, nested_indexes);
 	offset = plh_profile_stack(capture_stack(&stack, NULL));
@@ -137,7 +177,7 @@ test_cut_stacks(void)
 {
 	static const int beyond[] = {6, 6, 6};
 	static const int first[] = {1};
-	PlhRoutine	many[PLH_ROUTINES_MAX];
+	RunningRoutine many[PLH_ROUTINES_MAX];
 	PlhStack	stack = {0};
 	uint32		offset;
 
@@ -205,6 +245,45 @@ test_known_stacks(void)
 	   "a stack is looked up anew when stacks were given up");
 }
 
+/* A routine that says in few instructions what it is, is read once. */
+static void
+test_marked_routines(void)
+{
+	PlhStack	stack;
+	RunningRoutine replaced;
+	RunningRoutine marked_one = {
+		.language = PLH_LANGUAGE_PLPGSQL,.name = "marked_f()",.line = 4,.version = 1
+	};
+	uint32		offset;
+
+	run_in(&marked_one, 1, nested_indexes);
+	routines_read = 0;
+	offset = plh_profile_stack(capture_stack(&stack, NULL));
+	ok(plh_profile_stack(capture_stack(&stack, NULL)) == offset && routines_read == 1 &&
+	   is_routine(offset, 2, &marked_one), "a routine with a mark is read once");
+	marked_one.line = 5;
+	offset = plh_profile_stack(capture_stack(&stack, NULL));
+	ok(routines_read == 2 && is_routine(offset, 2, &marked_one), "at another line it is read again");
+	marked_one.line += MARKED;
+	offset = plh_profile_stack(capture_stack(&stack, NULL));
+	ok(is_routine(offset, 2, &marked_one), "so it is at a line that is remembered at the same place");
+	replaced = marked_one;
+	replaced.name = "renamed_f()";
+	replaced.version++;
+	run_in(&replaced, 1, nested_indexes);
+	offset = plh_profile_stack(capture_stack(&stack, NULL));
+	ok(is_routine(offset, 2, &replaced), "a routine that was replaced is read again");
+	routines_read = 0;
+	plh_profile_recycling_generation++;
+	offset = plh_profile_stack(capture_stack(&stack, NULL));
+	ok(is_routine(offset, 2, &replaced) && routines_read == 1,
+	   "a routine is read again when the profile began anew");
+	replaced.version++;
+	replaced.name = NULL;
+	ok(stack_record(plh_profile_stack(capture_stack(&stack, NULL)))->routines == 0,
+	   "a routine that has nothing to say is left out");
+}
+
 /* A function in C that leaks from many lines of PL/pgSQL. */
 static void
 test_many_lines(void)
@@ -236,6 +315,7 @@ test_routines(void)
 	test_merged_frames();
 	test_cut_stacks();
 	test_known_stacks();
+	test_marked_routines();
 	end_filling();
 	test_many_lines();
 }
