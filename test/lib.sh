@@ -339,9 +339,7 @@ clean_up() {
 
 	end_processes
 	remove_shared_memory
-	if mountpoint -q "$scratch/small" 2>/dev/null; then
-		"${as_root[@]}" umount "$scratch/small" || true
-	fi
+	unmount_small_disks
 	give_huge_pages_back
 	remove_oom_cgroup
 	[ -z "${debug_file:-}" ] || "${as_root[@]}" rm -f "$debug_file"
@@ -453,13 +451,29 @@ show_failures() {
 	sed -n '/^Test Summary Report/,$p' "$scratch/prove.out"
 }
 
-# A small file system for tests of a full disk, if one can be mounted.
-mount_small_disk() {
-	mkdir -p "$scratch/small"
-	"${as_root[@]}" mount -t tmpfs -o size=1m,mode=777 none "$scratch/small" 2>/dev/null ||
+# A small file system for each of these tests that wants a full disk, of the test's name, if
+# one can be mounted.
+mount_small_disks() {
+	local test disk
+
+	small_disks="$scratch/small"
+	mkdir -p "$small_disks"
+	for test in $(grep -l SMALL_DISK "$@" || true); do
+		disk="$small_disks/$(basename "$test" .pl)"
+		mkdir -p "$disk"
+		"${as_root[@]}" mount -t tmpfs -o size=1m,mode=777 none "$disk" 2>/dev/null && continue
 		skip "tests of a full disk, as no small file system could be mounted."
-	small_disk=""
-	mountpoint -q "$scratch/small" && small_disk="$scratch/small" || true
+		small_disks=""
+		return
+	done
+}
+
+unmount_small_disks() {
+	local disk
+
+	for disk in "$scratch"/small/*; do
+		! mountpoint -q "$disk" 2>/dev/null || "${as_root[@]}" umount "$disk" || true
+	done
 }
 
 # Make $as_nobody, a folder with mkdir and rmdir that work as user nobody, whoever starts
@@ -485,27 +499,20 @@ make_programs_of_nobody() {
 	}
 }
 
-# A pattern for prove of the tests among these files that use the small disk.
-on_small_disk() {
-	echo "**/{$( (grep -l SMALL_DISK "$@" || true) | sed 's|.*/||' | paste -sd,)}"
-}
-
 # How many tests run at a time: they wait more than they work.
 tap_jobs=${TAP_JOBS:-$((2 * $(nproc)))}
 
-# Run these files of tests, with the further variables in the array tap_variables.  Those
-# that share the small disk run one after the other.
+# Run these files of tests, with the further variables in the array tap_variables.
 prove_tests() {
 	{
 		enter_tests_cgroup
 		as_server env PG_CONFIG="$pg_config" ${tap_variables[@]+"${tap_variables[@]}"} \
 			PERL5LIB="$pgxs_test/perl" PG_REGRESS="$pgxs_test/regress/pg_regress" \
-			LEAKER="$scratch/test/leaker/leaker" SMALL_DISK="${small_disk:-}" SMALL_SHM="${small_shm:-}" \
+			LEAKER="$scratch/test/leaker/leaker" SMALL_DISKS="${small_disks:-}" SMALL_SHM="${small_shm:-}" \
 			OOM_CGROUP="${oom_cgroup:-}" NO_OOM_CGROUP="${no_oom_cgroup:-}" \
 			AS_NOBODY="${as_nobody:-}" NO_NOBODY="${no_nobody:-}" \
 			TESTDATADIR="$scratch/tmp_check" TESTLOGDIR="$scratch/tmp_check/log" TESTDIR="$scratch" \
-			prove --timer -j "$tap_jobs" --rules "seq=$(on_small_disk "$@")" --rules 'par=**' \
-			${PROVE_VERBOSE:+-v} "$@"
+			prove --timer -j "$tap_jobs" ${PROVE_VERBOSE:+-v} "$@"
 	} | tee "$scratch/prove.out"
 }
 
@@ -541,7 +548,7 @@ run_tap_tests() {
 	local elsewhere=$(grep -L SMALL_SHM $tap_tests || true)
 
 	make -s -B -C "$scratch/test/unit" SRC="$top/src" PG_CONFIG="$pg_config" frames cut_stacks
-	mount_small_disk
+	mount_small_disks $tap_tests
 	make_oom_cgroup
 	make_programs_of_nobody
 	[ -z "$in_small_shm" ] || run_tap_in_small_shm $in_small_shm

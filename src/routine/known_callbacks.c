@@ -85,6 +85,13 @@ prove(PlhKnownCallback *known, const void *argument)
 	return proof != PLH_PROOF_NONE;
 }
 
+pg_noinline void
+plh_known_callbacks_forget(void)
+{
+	plh_known_callbacks_unloaded = plh_modules_unloaded;
+	memset(plh_known_callbacks, 0, sizeof(plh_known_callbacks));
+}
+
 /*
  * Does the work of plh_known_callbacks_reader for a callback that is not where it would
  * be first, or about which nothing is proven so far.
@@ -92,14 +99,8 @@ prove(PlhKnownCallback *known, const void *argument)
 pg_noinline const PlhRoutineReader *
 plh_known_callbacks_learn(uintptr_t callback, const void *argument)
 {
-	PlhKnownCallback *known;
+	PlhKnownCallback *known = find(callback);
 
-	if (unlikely(plh_known_callbacks_unloaded != plh_modules_unloaded))
-	{
-		plh_known_callbacks_unloaded = plh_modules_unloaded;
-		memset(plh_known_callbacks, 0, sizeof(plh_known_callbacks));
-	}
-	known = find(callback);
 	if (!known->is_settled && !prove(known, argument))
 		return NULL;
 	return known->reader;

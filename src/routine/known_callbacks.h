@@ -25,8 +25,17 @@ extern PlhKnownCallback plh_known_callbacks[PLH_KNOWN_CALLBACKS];
 /* So many modules were unloaded when the first of these was learned. */
 extern unsigned long long plh_known_callbacks_unloaded;
 
+extern void plh_known_callbacks_forget(void);
 extern const PlhRoutineReader *plh_known_callbacks_learn(uintptr_t callback,
 														 const void *argument);
+
+/* To be called before readers are asked for: others may be where a library was unloaded. */
+static inline void
+plh_known_callbacks_refresh(void)
+{
+	if (unlikely(plh_known_callbacks_unloaded != plh_modules_unloaded))
+		plh_known_callbacks_forget();
+}
 
 /* The place of a callback, or the first of those where it may be. */
 static inline PlhKnownCallback *
@@ -44,8 +53,7 @@ plh_known_callbacks_reader(uintptr_t callback, const void *argument)
 {
 	const PlhKnownCallback *known = plh_known_callbacks_place(callback);
 
-	if (likely(known->address == callback && known->is_settled &&
-			   plh_known_callbacks_unloaded == plh_modules_unloaded))
+	if (likely(known->address == callback && known->is_settled))
 		return known->reader;
 	return plh_known_callbacks_learn(callback, argument);
 }

@@ -131,14 +131,14 @@ mark_call(const void *argument)
 {
 	const PLpgSQL_execstate *call = argument;
 	const PLpgSQL_function *function = call->func;
-	const ItemPointerData *row = &function->PLH_FUNCTION_TID;
+	uint32		block;
 
+	memcpy(&block, &function->PLH_FUNCTION_TID.ip_blkid, sizeof(block));
 	return (PlhRoutineMark)
 	{
-		.version = (uint64) function->PLH_FUNCTION_XMIN << 32 ^
-			(uint64) BlockIdGetBlockNumber(&row->ip_blkid) << 16 ^ row->ip_posid,
-			.routine = function->fn_oid,
-			.line = call->trigdata == NULL ? line_of(call) : -1
+		.version = (uint64) function->PLH_FUNCTION_XMIN << 32 ^ (uint64) block << 16 ^
+			function->PLH_FUNCTION_TID.ip_posid,
+			.place = call->trigdata == NULL ? PLH_ROUTINE_PLACE(function->fn_oid, line_of(call)) : 0
 	};
 }
 

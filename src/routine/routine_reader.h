@@ -29,9 +29,10 @@ typedef struct PlhRoutine
 typedef struct PlhRoutineMark
 {
 	uint64		version;		/* of its definition */
-	uint32		routine;
-	int			line;			/* negative: the rest does not tell it */
+	uint64		place;			/* PLH_ROUTINE_PLACE; 0: it can't be told so */
 } PlhRoutineMark;
+
+#define PLH_ROUTINE_PLACE(oid, line) ((uint64) (oid) << 32 | ((line) + 1))
 
 /* What an argument says about the callback that it is of. */
 typedef enum PlhProof

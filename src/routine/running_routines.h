@@ -20,7 +20,8 @@ typedef struct PlhRoutineWalk
 {
 	const ErrorContextCallback *next;
 	uintptr_t	above;			/* where the last one was */
-	int			looked_at;
+	uintptr_t	highest;		/* where one may be */
+	int			left;			/* so many more are looked at */
 } PlhRoutineWalk;
 
 typedef struct PlhRunningRoutine
@@ -40,21 +41,23 @@ plh_running_routines_begin(PlhRoutineWalk *walk)
 
 	walk->next = error_context_stack;
 	walk->above = here;
-	walk->looked_at = 0;
+	walk->highest = plh_stack_walk_end - sizeof(ErrorContextCallback);
 
 	/* another stack, as a coroutine or a thread has, tells nothing */
-	if (here < plh_stack_walk_low || here >= plh_stack_walk_end)
-		walk->next = NULL;
+	walk->left = here < plh_stack_walk_low || here >= plh_stack_walk_end ? 0 : PLH_ROUTINES_MAX;
+	plh_known_callbacks_refresh();
 }
 
-/* May the next callback be read?  It lies on the stack, and above the one before. */
+/*
+ * May the next callback be read?  It lies on the stack, and above the one before; so
+ * does none at the end.
+ */
 static inline bool
 plh_running_routines_is_sound(const PlhRoutineWalk *walk)
 {
 	uintptr_t	place = (uintptr_t) walk->next;
 
-	return place > walk->above && place % sizeof(void *) == 0 &&
-		place <= plh_stack_walk_end - sizeof(ErrorContextCallback);
+	return place > walk->above && place <= walk->highest && place % sizeof(void *) == 0;
 }
 
 /*
@@ -63,8 +66,7 @@ plh_running_routines_is_sound(const PlhRoutineWalk *walk)
 static inline bool
 plh_running_routines_next(PlhRoutineWalk *walk, PlhRunningRoutine *running)
 {
-	while (walk->next != NULL && walk->looked_at++ < PLH_ROUTINES_MAX &&
-		   plh_running_routines_is_sound(walk))
+	while (plh_running_routines_is_sound(walk) && walk->left-- > 0)
 	{
 		const ErrorContextCallback *entry = walk->next;
 

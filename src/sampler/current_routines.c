@@ -19,7 +19,7 @@
 #include "routine/running_routines.h"
 #include "sampler/current_routines.h"
 
-#define KNOWN 2048				/* a power of two */
+#define KNOWN 1024				/* a power of two */
 #define PLACES 4				/* where one may be, from its own place on */
 
 /* A stack with routines, and where the profile has it. */
@@ -45,6 +45,9 @@ typedef struct Marked
 
 /* As above. */
 static PLH_SURVIVES_FORK PLH_LARGE Marked marked[MARKED];
+
+/* So many have given way. */
+static PLH_SURVIVES_FORK uint32 replaced;
 
 /* Random, and odd. */
 static PLH_SAME_IN_CHILD uint64 factor;
@@ -93,19 +96,44 @@ frame_of(const PlhRoutineReader *reader, const void *argument)
 	PlhRoutineMark mark;
 	Marked	   *known_as;
 
-	if (reader->mark == NULL || (mark = reader->mark(argument)).line < 0)
+	if (reader->mark == NULL || (mark = reader->mark(argument)).place == 0)
 		return make_frame(reader, argument);
-	known_as = &marked[(mark.routine ^ mark.line) % MARKED];
-	if (likely(known_as->mark.version == mark.version &&
-			   known_as->mark.routine == mark.routine && known_as->mark.line == mark.line &&
+	known_as = &marked[(mark.place ^ mark.place >> 32) % MARKED];
+	if (likely(known_as->mark.place == mark.place && known_as->mark.version == mark.version &&
 			   known_as->reader == reader &&
 			   known_as->generation == plh_profile_recycling_generation))
 		return known_as->frame;
 	return mark_frame(known_as, mark, reader, argument);
 }
 
+/*
+ * What tells a stack in C with the routines that run from all others; 0 if none runs,
+ * or their names find no room.
+ */
+static inline uint64
+find_key(const PlhKnownStack *stack)
+{
+	PlhRoutineWalk walk;
+	PlhRunningRoutine running;
+	uint64		key = stack->number;
+	int			count = 0;
+
+	plh_running_routines_begin(&walk);
+	while (plh_running_routines_next(&walk, &running))
+	{
+		PlhFrame	frame = frame_of(running.reader, running.argument);
+
+		if (frame == 0)
+			continue;
+		key = (key ^ frame) * factor;
+		key ^= key >> 32;
+		count++;
+	}
+	return count == 0 ? 0 : key;
+}
+
 /* Find the routines that run.  Those whose names find no room are left out. */
-static inline void
+static void
 find_running(Running *found)
 {
 	PlhRoutineWalk walk;
@@ -124,43 +152,31 @@ find_running(Running *found)
 	}
 }
 
-/* What tells a stack in C with these routines from all others. */
-static uint64
-key_of(const PlhKnownStack *stack, const Running *running)
-{
-	uint64		key = stack->number;
-
-	if (unlikely(factor == 0))
-		factor = plh_hash_seed_draw() | 1;
-	for (int i = 0; i < running->count; i++)
-	{
-		key = (key ^ running->frames[i]) * factor;
-		key ^= key >> 32;
-	}
-	return key;
-}
-
 /*
  * Merge the frames of routines into a stack, each behind the function that has its
  * callback.  Beyond the frames that are kept of a deep stack only the innermost
  * routine stays.
  */
-static void
-merge(PlhStack *stack, const Running *running)
+static pg_noinline void
+merge(PlhStack *stack)
 {
+	Running		running;
 	int			indexes[PLH_ROUTINES_MAX];
 	int			depth = 0;
 	int			next = 0;
 
-	plh_unwind_find_places(stack, running->places, running->count, indexes);
+	find_running(&running);
+	if (running.count == 0)
+		return;
+	plh_unwind_find_places(stack, running.places, running.count, indexes);
 	for (int i = 0; i <= stack->depth && depth < PLH_MAX_FRAMES; i++)
 	{
-		while (next < running->count && indexes[next] <= i && depth < PLH_MAX_FRAMES)
+		while (next < running.count && indexes[next] <= i && depth < PLH_MAX_FRAMES)
 		{
 			/* frames are return addresses minus one */
 			if (i < stack->depth || !stack->truncated || next == 0)
 			{
-				merged[depth++] = running->frames[next] + 1;
+				merged[depth++] = running.frames[next] + 1;
 				stack->routines++;
 			}
 			next++;
@@ -173,7 +189,10 @@ merge(PlhStack *stack, const Running *running)
 	stack->depth = depth;
 }
 
-/* Find the stack of that key, or room for it; the last of its places gives way. */
+/*
+ * Find the stack of that key, or room for it.  One of its places gives way, each in turn,
+ * so that none stays for ever that is not met again.
+ */
 static inline Known *
 find_known(uint64 key)
 {
@@ -187,6 +206,8 @@ find_known(uint64 key)
 		if (found->key == 0)
 			break;
 	}
+	if (found->key != 0)
+		found = &known[(key + replaced++ % PLACES) % KNOWN];
 	found->key = key;
 	memset(&found->stack, 0, sizeof(found->stack));
 	return found;
@@ -199,19 +220,21 @@ find_known(uint64 key)
 pg_noinline void
 plh_current_routines_add_found(PlhStack *stack)
 {
-	Running		running;
 	Known	   *found;
+	uint64		key;
 
-	find_running(&running);
-	if (running.count == 0)
-		return;
 	if (stack->known == NULL)
 	{
-		merge(stack, &running);
+		merge(stack);
 		return;
 	}
-	found = find_known(key_of(stack->known, &running));
+	if (unlikely(factor == 0))
+		factor = plh_hash_seed_draw() | 1;
+	key = find_key(stack->known);
+	if (key == 0)
+		return;
+	found = find_known(key);
 	if (found->stack.generation != plh_profile_recycling_generation)
-		merge(stack, &running);
+		merge(stack);
 	stack->known = &found->stack;
 }

@@ -27,6 +27,7 @@ END
 
 use Exporter 'import';
 use File::Path ();
+use File::Basename;
 use IPC::Run;
 use JSON::PP;
 use PostgreSQL::Test::Cluster;
@@ -40,6 +41,9 @@ our @EXPORT = qw(
   is_estimate is_near has_program needs_programs run_tool wait_until wait_for_server is_gone kill_server
   problem_at_exit sessions_left
 );
+
+# The small disk of this test, where there are any.
+$ENV{SMALL_DISK} = "$ENV{SMALL_DISKS}/" . basename($0, '.pl') if $ENV{SMALL_DISKS};
 
 # The fixture module, built beside the tests; an absolute path.
 my $leaker = $ENV{LEAKER} or die "LEAKER is not set";

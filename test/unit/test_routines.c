@@ -48,7 +48,8 @@ mark_stub(const void *argument)
 
 	return (PlhRoutineMark)
 	{
-		.version = routine->version,.routine = 1,.line = routine->version != 0 ? routine->line : -1
+		.version = routine->version,
+			.place = routine->version != 0 ? PLH_ROUTINE_PLACE(1, routine->line) : 0
 	};
 }
 
