@@ -221,13 +221,13 @@ for my $damage (
 
 # many statements, from many sessions
 set_and_reload($node, 'pg_leakhunt.statement_min_bytes' => '0');
-$node->append_conf('postgresql.conf', 'pg_leakhunt.max_statements = 1000');
+$node->append_conf('postgresql.conf', "pg_leakhunt.max_statements = 1000\nmax_connections = 220");
 $node->restart;
 $node->safe_psql('postgres', 'SELECT pg_leakhunt_statements_reset()');
 my @sessions;
-for my $i (0 .. 7)
+for my $i (1 .. 200)
 {
-	my $sql = "SET pg_leakhunt.sample_interval = 1;\n" . join '', map { "SELECT $_ AS \"session $i statement $_\";\n" } 1 .. 1250;
+	my $sql = "SET pg_leakhunt.sample_interval = 1;\n" . join '', map { "SELECT $_ AS \"session $i statement $_\";\n" } 1 .. 50;
 
 	push @sessions, IPC::Run::start([ 'psql', '-X', '-q', '-d', $node->connstr('postgres') ], '<', \$sql, '>', \my $out, '2>', \my $err);
 }
