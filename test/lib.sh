@@ -511,7 +511,7 @@ prove_tests() {
 			LEAKER="$scratch/test/leaker/leaker" SMALL_DISKS="${small_disks:-}" SMALL_SHM="${small_shm:-}" \
 			OOM_CGROUP="${oom_cgroup:-}" NO_OOM_CGROUP="${no_oom_cgroup:-}" \
 			AS_NOBODY="${as_nobody:-}" NO_NOBODY="${no_nobody:-}" \
-			TESTDATADIR="$scratch/tmp_check" TESTLOGDIR="$scratch/tmp_check/log" TESTDIR="$scratch" \
+			SHORT="${SHORT:-}" TESTDATADIR="$scratch/tmp_check" TESTLOGDIR="$scratch/tmp_check/log" TESTDIR="$scratch" \
 			prove --timer -j "$tap_jobs" ${PROVE_VERBOSE:+-v} "$@"
 	} | tee "$scratch/prove.out"
 }

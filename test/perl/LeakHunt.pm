@@ -39,7 +39,7 @@ our @EXPORT = qw(
   profile_directory profile_files dump_files dump_text
   ask ask_in_one_session process_row report_row report_figures session_pid malloc_tells
   is_estimate is_near has_program needs_programs run_tool wait_until wait_for_server is_gone kill_server
-  problem_at_exit sessions_left
+  problem_at_exit sessions_left rounds
 );
 
 # The small disk of this test, where there are any.
@@ -135,6 +135,15 @@ sub profile_directory
 
 	$maps =~ m{(/\S+)/\d+$}m or die "no profile is mapped: $maps";
 	return $1;
+}
+
+# How often a test does what it does again and again: where SHORT is set, as on other
+# releases than the first, a fifth of the times.
+sub rounds
+{
+	my ($times) = @_;
+
+	return $ENV{SHORT} ? $times / 5 : $times;
 }
 
 # Files in a directory, without the path.

@@ -79,7 +79,7 @@ my $view = q{SELECT count(*) FROM pg_leakhunt_report;
 	SELECT count(*) FROM pg_leakhunt_queries;};
 srand(4711);
 my $failures = 0;
-for my $round (1 .. 150)
+for my $round (1 .. rounds(150))
 {
 	my $damaged = $intact;
 

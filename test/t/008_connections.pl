@@ -92,7 +92,8 @@ set_interval('DEFAULT');
 connect_often(2000);
 my ($rss_before) = join(' ', postmaster_lines('status', '^RssAnon')) =~ /(\d+)/;
 my $maps_before = postmaster_lines('maps', '.');
-connect_often(20000);
+my $many = rounds(20_000);
+connect_often($many);
 my ($rss_after) = join(' ', postmaster_lines('status', '^RssAnon')) =~ /(\d+)/;
 my $maps_after = postmaster_lines('maps', '.');
 
@@ -100,15 +101,15 @@ ok( $node->poll_query_until(
 		'postgres',
 		"SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'client backend'"
 	),
-	'20,000 connections have ended');
-wait_until(\&no_orphans, 'no file is left of 20,000 connections');
+	"$many connections have ended");
+wait_until(\&no_orphans, "no file is left of $many connections");
 is_deeply([ glob($node->data_dir . '/pg_leakhunt/*') ],
-	[], 'no dump is left of 20,000 connections');
+	[], "no dump is left of $many connections");
 cmp_ok($maps_after - $maps_before,
-	'<=', 2, '20,000 connections add no mappings to the postmaster');
+	'<=', 2, "$many connections add no mappings to the postmaster");
 note("$maps_before mappings before, $maps_after after");
 cmp_ok($rss_after - $rss_before,
-	'<', 300, '20,000 connections add next to no memory to the postmaster (kB)')
+	'<', 300, "$many connections add next to no memory to the postmaster (kB)")
   or diag("$rss_before kB before, $rss_after kB after");
 
 # What it writes to of our variables lies side by side, and it leaves those of the

@@ -454,7 +454,7 @@ unlink glob("$directory/*.6.manual.profile");
 # who means harm can make it, with the right one.
 srand(17);
 my $calls = '';
-for my $mutant (1 .. 200)
+for my $mutant (1 .. rounds(200))
 {
 	my $text = slurp_file("$directory/" . ($mutant % 2 ? $file : $symbolized));
 	my @ends = (12_400, length $text, 800);
