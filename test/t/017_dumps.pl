@@ -481,8 +481,8 @@ for my $mutant (1 .. rounds(200))
 ($result, $stdout, $stderr) =
   $node->psql('postgres', "$calls SELECT 'alive'; SELECT count(*) > 0 FROM pg_leakhunt_dumps", on_error_stop => 0);
 like($stdout, qr/^alive$/m, 'no damaged file takes the session down');
-cmp_ok(scalar(() = $stderr =~ /is damaged\n/g), '>', 150, 'more than 150 damaged files are found damaged');
-cmp_ok(scalar(() = $stdout =~ /^t\|t\|t\|t$/mg), '>', 20, 'more than 20 changed files can be read');
+cmp_ok(scalar(() = $stderr =~ /is damaged\n/g), '>', rounds(150), 'most damaged files are found damaged');
+cmp_ok(scalar(() = $stdout =~ /^t\|t\|t\|t$/mg), '>', 0, 'some changed files can be read');
 unlink glob("$directory/*.7.manual.*");
 
 # A dump as it is, for who can't get at the file.
