@@ -364,10 +364,9 @@ is_told_by_verdict(const PlhSuspectList *list, const PlhContextRecord *exemplifi
 {
 	for (int i = 0; i < list->count; i++)
 	{
-		const PlhSuspect *suspect = &list->suspects[i];
+		const PlhFamilyAccount *family = list->suspects[i].family;
 
-		if (suspect->site == NULL && suspect->family != NULL &&
-			suspect->family->exemplified == exemplified)
+		if (family != NULL && family->exemplified == exemplified)
 			return true;
 	}
 	return false;

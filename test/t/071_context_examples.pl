@@ -131,8 +131,9 @@ my @crashed;
 my $said = qr/about 1\d\d\d contexts \(\d+ MB\) such as PREPARE big_\d+ AS SELECT/;
 like(ask($node, "SELECT pg_leakhunt_explain($pid)"), $said, 'the explanation names what contexts are of');
 $session->query_safe("SELECT leak_top(1000, 100)") for 1 .. 200;
-like(ask($node, "SELECT pg_leakhunt_explain($pid)"), qr/$said.*Verdict: leak at leaking_top/s,
-	'so it does beside a verdict on something else');
+my $explanation = ask($node, "SELECT pg_leakhunt_explain($pid)");
+like($explanation, qr/$said.*Verdict: leak at leaking_top/s, 'so it does beside a verdict on something else');
+is(scalar(() = $explanation =~ /\bOf those named/g), 1, 'and says so once');
 kill 'KILL', $pid;
 wait_for_server($node);
 wait_until(sub { @crashed = glob($node->data_dir . "/pg_leakhunt/$pid.*.crash.profile") }, 'a killed process leaves a dump');
