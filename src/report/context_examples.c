@@ -78,21 +78,32 @@ find_examples(const PlhExampleRecord *examples[PLH_EXAMPLES],
 	return count;
 }
 
+/* Do any of the examples tell how many contexts are like them? */
+static bool
+are_counted(const PlhContextRecord *record, const PlhProfileImage *image)
+{
+	const PlhExampleRecord *examples[PLH_EXAMPLES];
+	int			found = find_examples(examples, record, image);
+
+	while (found > 0 && !is_counted(examples[found - 1]))
+		found--;
+	return found > 0;
+}
+
 int
 plh_context_examples_texts(const PlhContextRecord *record,
 						   const PlhProfileImage *image, int columns,
 						   char *texts[PLH_EXAMPLES])
 {
 	const PlhExampleRecord *examples[PLH_EXAMPLES];
-	bool		any_counted = false;
+	bool		any_counted;
 	int			found;
 	int			count = 0;
 
 	if (record == NULL || is_outdated(record))
 		return 0;
 	found = find_examples(examples, record, image);
-	for (int i = 0; i < found; i++)
-		any_counted |= is_counted(examples[i]);
+	any_counted = are_counted(record, image);
 	for (int i = 0; i < found; i++)
 	{
 		/* one of many says nothing beside those that have most */
@@ -110,16 +121,18 @@ plh_context_examples_sentence(const PlhContextRecord *record,
 	int			count = plh_context_examples_texts(record, image, TOLD_COLUMNS, texts);
 	const PlhStringRecord *name;
 	StringInfoData sentence;
+	bool		is_telling;
 
 	if (count == 0 ||
 		(name = plh_profile_image_string(image, record->context_name)) == NULL)
 		return "";
+	is_telling = are_counted(record, image);
 	initStringInfo(&sentence);
-	appendStringInfo(&sentence, " Of those named %s",
+	appendStringInfo(&sentence, " Contexts named \"%s\"",
 					 plh_database_text_fit_foreign(name->text, name->text_bytes,
 												   image->header->encoding));
 	for (int i = 0; i < Min(count, TOLD_EXAMPLES); i++)
-		appendStringInfo(&sentence, "%s %s", i == 0 ? ":" : ";", texts[i]);
+		appendStringInfo(&sentence, "%s %s", i > 0 ? ";" : is_telling ? ":" : ", for example:", texts[i]);
 	if (sentence.data[sentence.len - 1] != '.') /* where a text was cut */
 		appendStringInfoChar(&sentence, '.');
 	return sentence.data;

@@ -69,7 +69,7 @@ append_counts(StringInfo detail, const PlhProfileHeader *header,
 	appendStringInfo(detail, ", %s of private memory%s.",
 					 plh_words_size(header->own_bytes),
 					 header->own_bytes < plh_profile_image_counted_bytes(header) ?
-					 ", which has only what was written to" : "");
+					 " (pages that were written to)" : "");
 	if (held->gained_bytes != 0)
 		appendStringInfo(detail, "  By its samples it %s %s since then.",
 						 held->gained_bytes > 0 ? "gained" : "lost",
@@ -153,7 +153,7 @@ make_hint(const PlhProfileHeader *header, const char *dump_path)
 	if (plh_death_kind(&header->death) == PLH_DEATH_SIGNAL &&
 		header->death.number == SIGKILL)
 		appendStringInfoString(&hint, "Signal 9 often comes from the kernel's OOM killer, when memory runs out: the kernel's log tells that.  ");
-	appendStringInfo(&hint, "SELECT explanation FROM pg_leakhunt_explain(%d) says more until the next start of the server.",
+	appendStringInfo(&hint, "SELECT explanation FROM pg_leakhunt_explain(%d) says more until the server is restarted.",
 					 header->pid);
 	if (dump_path != NULL)
 		appendStringInfo(&hint, "  SELECT * FROM pg_leakhunt_read_dump('%s') shows the call sites.",

@@ -47,7 +47,10 @@ look_up(const char *text, uint64 query_id, TimestampTz start)
 	if (is_same)
 		plh_statement_peaks_rename(state.offset);
 	else
+	{
+		plh_profile->statement_began_at = start;
 		plh_statement_peaks_begin(state.offset, start);
+	}
 }
 
 /*

@@ -44,11 +44,12 @@ static void
 find_never_counted(PlhDoubt *doubt, const PlhExplainedProcess *process,
 				   PlhSymbols *symbols)
 {
-	doubt->reason = psprintf("It has kept too little in memory contexts to be counted, so that almost all of its private memory is of another kind: allocated with malloc, or mapped. %s",
+	doubt->reason = psprintf("Almost all of its private memory is outside of memory contexts: malloc gave it out, or it was mapped. Which, and since when, was not counted. %s",
 							 plh_malloc_callers_text(process->pid, symbols));
+	doubt->is_undecided = true;
 	doubt->next = plh_track_malloc ?
-		"See which of these libraries it uses, and what it runs in pg_stat_activity. To see call sites of malloc and their statements, restart the server with pg_leakhunt_malloc.so in LD_PRELOAD." :
-		"See which of these libraries it uses, and what it runs in pg_stat_activity.";
+		"See in pg_stat_activity what it runs, and which of these libraries that uses. To see call sites of malloc and their statements, restart the server with pg_leakhunt_malloc.so in LD_PRELOAD." :
+		"See in pg_stat_activity what it runs, and which of these libraries that uses.";
 }
 
 /* Why nothing is known of a process without a profile. */
@@ -376,7 +377,7 @@ judgement_text(const PlhProfileHeader *header, const PlhSiteRecord *site)
 		judgement.steadiness < PLH_SUSPECT_STEADINESS)
 		return psprintf("and it grew at %.0f%% of the rate before, as a cache does that fills up",
 						100.0 * judgement.steadiness);
-	return "whose growth is within the error of that figure";
+	return "which has grown by less than the error of that figure";
 }
 
 /* Of what lasts, the contexts of one family that hold most, if they are many. */
@@ -459,12 +460,55 @@ has_grown(const PlhCourse *course)
 		course->grown_bytes >= PLH_SUSPECT_LARGE_BYTES / 8;
 }
 
+/* Why growth is no reason to look closer; NULL where it may be one. */
+static const char *
+harmless_growth(const PlhExplainedProcess *process, const PlhSuspectList *list,
+				const PlhCourse *course)
+{
+	const PlhProfileImage *image = process->image;
+	const PlhFamilyAccount *cache = cache_of(image, largest_site(image, OF_SESSION), list);
+
+	if (image->header->malloc_free_bytes > course->grown_bytes / 2)
+		return psprintf("Most of its growth %s freed: malloc %s %s, to use it again.",
+						image->alive ? "was" : "had been",
+						image->alive ? "keeps" : "kept",
+						plh_words_size(image->header->malloc_free_bytes));
+	return cache == NULL || cache->bytes <= course->grown_bytes / 2 ? NULL :
+		psprintf("Most of its growth %s a cache that %s.",
+				 image->alive ? "is" : "was", image->alive ? "fills up" : "filled up");
+}
+
+/* Is most of what it has outside of memory contexts, where no finer samples help? */
+static bool
+is_mostly_outside(const PlhProfileHeader *header)
+{
+	return header->malloc_bytes >= 0 && !header->malloc_tracked &&
+		header->own_bytes - header->context_bytes - header->malloc_free_bytes >
+		header->context_bytes;
+}
+
+/* What to do to learn more of a process that grows. */
+static const char *
+next_of_growth(const PlhExplainedProcess *process)
+{
+	const PlhProfileHeader *header = process->image->header;
+
+	if (is_mostly_outside(header))
+		return psprintf("Ask again in %d s. Most of its memory is outside of memory contexts. %s",
+						YOUNG_S, plh_suspect_advice_outside(process->image));
+	if (header->sample_interval <= FINE_INTERVAL_BYTES)
+		return psprintf("Ask again in %d s.", YOUNG_S);
+	return psprintf("Ask again in %d s. Finer samples help to tell the call site: SELECT pg_leakhunt_start(%d, '%s', duration => '10 minutes').",
+					YOUNG_S, process->pid, FINE_INTERVAL);
+}
+
 /* What stays in the session, and what to do if that keeps growing. */
 static void
 find_session(PlhDoubt *doubt, const PlhExplainedProcess *process,
 			 const PlhSuspectList *list, const PlhCourse *course, PlhStackTexts *stacks)
 {
-	bool		grows = has_grown(course);
+	const char *harmless = harmless_growth(process, list, course);
+	bool		grows = has_grown(course) && harmless == NULL;
 	const char *staying = staying_text(doubt, process, list, stacks);
 
 	doubt->is_undecided = grows && process->image->alive;
@@ -478,6 +522,8 @@ find_session(PlhDoubt *doubt, const PlhExplainedProcess *process,
 	if (process->image->header->census_at == 0)
 		doubt->reason = process->image->alive ?
 			"It has allocated too little to tell." : "It had allocated too little to tell.";
+	else if (has_grown(course) && harmless != NULL)
+		doubt->reason = harmless;
 	else if (!grows && course->grown_bytes > 0 && !plh_course_rests(course))
 		doubt->reason = process->image->alive ?
 			"Its growth is too small to matter, and no statement that runs now holds more than its settings allow." :
@@ -485,10 +531,7 @@ find_session(PlhDoubt *doubt, const PlhExplainedProcess *process,
 	if (process->image->header->census_at != 0 && staying != NULL)
 		doubt->reason = psprintf("%s %s", doubt->reason, staying);
 	if (grows && process->image->alive)
-		doubt->next = process->image->header->sample_interval <= FINE_INTERVAL_BYTES ?
-			psprintf("Ask again in %d s.", YOUNG_S) :
-			psprintf("Ask again in %d s. Finer samples help to tell the call site: SELECT pg_leakhunt_start(%d, '%s', duration => '10 minutes').",
-					 YOUNG_S, process->pid, FINE_INTERVAL);
+		doubt->next = next_of_growth(process);
 }
 
 /* Who has it from malloc, or may have; a sentence. */
@@ -513,7 +556,7 @@ next_outside(const PlhExplainedProcess *process)
 	const char *hint =
 		plh_suspect_advice_malloc_hint(process->image->header);
 
-	return psprintf("See pg_leakhunt_history(%d) for when that was, and ask again later.%s%s",
+	return psprintf("SELECT * FROM pg_leakhunt_history(%d) shows when it grew. Ask again later.%s%s",
 					process->pid, hint == NULL ? "" : " ",
 					hint == NULL ? "" : hint);
 }

@@ -56,6 +56,7 @@ typedef struct Telling
 	List	   *findings;		/* of PlhToldFinding */
 	const char *names_hint;		/* where a site had no name; else NULL */
 	const char *peak_query;		/* that was told with the peak; else NULL */
+	TimestampTz told_peak_at;	/* 0: no peak was told */
 	StringInfoData text;
 } Telling;
 
@@ -161,7 +162,9 @@ statement_words(const Telling *telling, const PlhSuspect *suspect)
 		return plh_sentences_tense(telling->process, "Statement that holds most",
 								   "Statement that held most");
 	return suspect->family != NULL && suspect->facts.contexts > 1 ?
-		"Allocated by statements such as" : "Allocated by the statement";
+		"Allocated by statements such as" :
+		suspect->facts.transactions > 1 ? "Allocated by statements of this form" :
+		"Allocated by the statement";
 }
 
 /* Note how to get names that are missing in what is told of a suspect. */
@@ -291,6 +294,7 @@ tell_peak(Telling *telling)
 
 	if (header->sample_interval == 0 || header->peak_at == 0 ||
 		fallen < PLH_SUSPECT_LARGE_BYTES ||
+		header->peak_bytes <= header->context_bytes ||
 		!plh_top_site_find(&top, image, PLH_TOP_PEAK) ||
 		top.stack == NULL || top.context == NULL)
 		return;
@@ -304,6 +308,7 @@ tell_peak(Telling *telling)
 	error_bytes = plh_sampling_most_error_bytes(top.bytes, header->sample_interval);
 	if (error_bytes >= bytes)	/* it may as well have been nothing */
 		return;
+	telling->told_peak_at = header->peak_at;
 	plh_sentences_add(&telling->text, "At its sampled peak, %s %s, the largest call site held about %s: %s in %s.",
 					  plh_words_duration(header->peak_at, telling->process->now),
 					  plh_sentences_ago(telling->process),
@@ -332,30 +337,46 @@ has_statement(const Telling *telling)
 	return false;
 }
 
+/* Is that the peak of the process that was told? */
+static bool
+is_told_peak(const Telling *telling, TimestampTz at)
+{
+	return telling->told_peak_at != 0 &&
+		labs(at - telling->told_peak_at) < USECS_PER_SEC;
+}
+
 /*
- * What the largest statement of the last day took, unless a finding has that; its text,
- * unless it was told with the peak of the process.
+ * What the largest statement of the last day took, unless a finding has that, or the
+ * process holds as much still: what a leak has left counts as the last statement's, too.
  */
 static void
 tell_largest(Telling *telling)
 {
 	const PlhExplainedProcess *process = telling->process;
+	const PlhProfileHeader *header = process->image->header;
 	const PlhStatementEntry *largest = process->largest;
-	const char *query;
 
 	if (largest == NULL || largest->max_peak_bytes < PLH_SUSPECT_LARGE_BYTES ||
+		largest->max_peak_bytes <= largest->error_bytes +
+		Max(header->context_bytes, header->counters.live_bytes) ||
 		has_statement(telling))
 		return;
-	query = plh_database_text_fit_foreign(largest->text, largest->text_bytes,
+	if (!is_told_peak(telling, largest->max_at))
+	{
+		const char *query =
+			plh_database_text_fit_foreign(largest->text, largest->text_bytes,
 										  largest->encoding);
-	plh_sentences_add(&telling->text, "Its statements' highest peak of the last 24 hours: %s, %s %s, where settings %s a node of the plan %s.",
-					  plh_words_estimate(largest->max_peak_bytes, largest->error_bytes),
-					  plh_words_duration(largest->max_at, process->now),
-					  plh_sentences_ago(process),
+
+		plh_sentences_add(&telling->text, "Its statements' highest peak of the last 24 hours: %s, %s %s.",
+						  plh_words_estimate(largest->max_peak_bytes, largest->error_bytes),
+						  plh_words_duration(largest->max_at, process->now),
+						  plh_sentences_ago(process));
+		if (telling->peak_query == NULL || strcmp(telling->peak_query, query) != 0)
+			tell_statement(telling, "Statement of that peak", query);
+	}
+	plh_sentences_add(&telling->text, "The settings %s %s for one node of its plan.",
 					  plh_sentences_tense(process, "allow", "allowed"),
 					  plh_words_size(largest->allowed_bytes));
-	if (telling->peak_query == NULL || strcmp(telling->peak_query, query) != 0)
-		tell_statement(telling, "Statement of that peak", query);
 }
 
 /* Does a verdict on contexts tell what these are of? */

@@ -18,7 +18,7 @@ static const PlhFamily families[] = {
 		PLH_FAMILY_PLANS, "prepared statements and cached plans",
 		"Each prepared statement has some, and so has each statement of a PL/pgSQL function that was called (from 18 on, of SQL functions, too).",
 		"A prepared statement stays until its session deallocates it or ends, and the plans of a function until the session ends.",
-		"Let the application DEALLOCATE what it no longer uses: only its own session can. Or let it prepare fewer: prepareThreshold in pgJDBC, statement_cache_size in asyncpg, max_prepared_statements in PgBouncer. Where plans span many partitions, SET plan_cache_mode = force_custom_plan.",
+		"Let the application DEALLOCATE what it no longer uses: only its own session can. Or let it prepare fewer: raise prepareThreshold in pgJDBC, lower statement_cache_size in asyncpg or max_prepared_statements in PgBouncer. Where plans span many partitions, SET plan_cache_mode = force_custom_plan.",
 		NAMES("CachedPlanSource", "CachedPlanQuery", "CachedPlan", "SPI Plan",
 			  "CachedExpression", "Prepared Queries", "unnamed prepared statement",
 			  "PL/Python plan context", "PL/Perl spi_prepare query",
@@ -36,7 +36,7 @@ static const PlhFamily families[] = {
 	{
 		PLH_FAMILY_CACHE, "CacheMemoryContext and other caches",
 		"Each session keeps there what it has read from the catalogs on tables, indexes, types and functions that it has used.",
-		"That levels off when it has used all of them once; anonymous record types (ROW(...), functions that return record) do not.",
+		"This stops growing once the session has used all of them. Only anonymous record types (ROW(...), functions that return record) can grow without end.",
 		"Let one session use fewer tables and partitions, or limit how long connections live (a pool's max lifetime).",
 		NAMES("CacheMemoryContext", "index info", "relation rules",
 			  "partition descriptor", "partition key", "row security descriptor",
@@ -59,7 +59,7 @@ static const PlhFamily families[] = {
 		PLH_FAMILY_CACHE, "anonymous record types",
 		"Each session keeps each combination of column names and types that ROW(...), a subquery or a function has returned as record.",
 		"Nothing limits them, and they stay until the session ends.",
-		"Do not generate column names: the same names and types make no new record type. A named type (CREATE TYPE) or jsonb makes none, either.",
+		"Use the same column names and types each time: each new combination makes a record type. A named type (CREATE TYPE) or jsonb makes none, either.",
 		NAMES("Record information cache")
 	},
 	{
@@ -96,9 +96,9 @@ static const PlhFamily families[] = {
 	},
 	{
 		PLH_FAMILY_STATEMENT, "subtransactions",
-		"Each SAVEPOINT, and each PL/pgSQL block with an EXCEPTION clause, begins a subtransaction. It has a context until it is released, and where something was allocated in it, until the whole transaction ends.",
+		"Each SAVEPOINT, and each PL/pgSQL block with an EXCEPTION clause, begins a subtransaction. Its context is freed when it is released, or, if something was allocated in it, only when the whole transaction ends.",
 		"Nothing limits their number.",
-		"Commit more often, RELEASE savepoints that are no longer needed, or take the EXCEPTION clause out of the loop. Some clients set one for each statement (autosave of pgJDBC, ON_ERROR_ROLLBACK of psql); pgJDBC releases them with cleanupSavepoints.",
+		"Commit more often, or take the EXCEPTION clause out of the loop. RELEASE savepoints that are no longer needed. Some clients set a savepoint before each statement (autosave of pgJDBC, ON_ERROR_ROLLBACK of psql); pgJDBC releases them with cleanupSavepoints.",
 		NAMES("CurTransactionContext")
 	},
 	{
@@ -128,7 +128,7 @@ static const PlhFamily families[] = {
 		PLH_FAMILY_STATEMENT, "buffers of a hash join's temporary files",
 		"A hash join whose rows do not fit into its memory splits them into batches, and each batch has two files with a buffer of 8 kB each.",
 		"No setting limits them: a hash join doubles the number of its batches until each fits, or cannot be split.",
-		"Raise work_mem or hash_mem_multiplier for this statement: a hash join then needs fewer batches. EXPLAIN (ANALYZE) tells their number. Update statistics with ANALYZE. Where very many rows have the same key, SET enable_hashjoin = off for it.",
+		"Raise work_mem or hash_mem_multiplier for this statement: a hash join then needs fewer batches, and fewer buffers. EXPLAIN (ANALYZE) tells their number. Update statistics with ANALYZE. Where very many rows have the same key, SET enable_hashjoin = off for it.",
 		NAMES("HashSpillContext")
 	},
 	{

@@ -140,6 +140,6 @@ plh_malloc_statement_find(const PlhSuspect *suspect,
 	if ((suspect->judgement.verdict != PLH_VERDICT_MALLOC ||
 		 !find_sampled(&found, suspect, image)) &&
 		!find_running(&found, suspect, image) && runs_statements(image))
-		found.evidence = " Which statement allocated that was not measured.";
+		found.evidence = " It is not known which statement allocated this.";
 	return found;
 }

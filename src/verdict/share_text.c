@@ -194,7 +194,7 @@ append_rest(StringInfo text, const Shares * shares, int told, const PlhSuspect *
 						 ", %.0f%% at other sites, none above %.0f%%",
 						 percent_of(shares, others), ceil(percent_of(shares, most)));
 	if (!has_more && percent_of(shares, rest) >= PLH_LEAST_PERCENT)
-		appendStringInfo(text, ", and %.0f%% that no sample covers, such as free space", percent_of(shares, rest));
+		appendStringInfo(text, ", and %.0f%% without a call site (free space, rounding of sizes, and what was not sampled)", percent_of(shares, rest));
 }
 
 /*

@@ -151,11 +151,11 @@ add_uncounted(StringInfo text, const PlhExplainedProcess *process)
 								   PLH_COURSE_NOISE_PART * process->rss_anon_bytes))
 		return;
 	if (gained > 0)
-		plh_sentences_add(text, "Since that count private memory has grown by %s, which %s.",
+		plh_sentences_add(text, "Since that count private memory has grown by %s%s",
 						  plh_words_size(gained),
 						  plh_unwritten_bytes(header) >= gained / UNWRITTEN_PART ?
-						  "may include memory counted above that has been written to since" :
-						  "the figures above do not include");
+						  ". Part of that may be memory that was counted, but not yet written to." :
+						  ", which the counted figures do not include.");
 	else
 		plh_sentences_add(text, "Since that count private memory has fallen by %s.",
 						  plh_words_size(-gained));
@@ -251,7 +251,7 @@ add_unfinished_growth(StringInfo text, const PlhExplainedProcess *process,
 {
 	const PlhProfileHeader *header = process->image->header;
 
-	plh_sentences_add(text, "Private memory has grown by %s since %s%s. Whether it is still growing is not known.",
+	plh_sentences_add(text, "Private memory has grown by %s since %s%s. Ask again to see whether it still grows.",
 					  plh_words_size(course->grown_bytes),
 					  plh_words_time(course->grown_since),
 					  course->grown_since >= header->census_at ? "" :
@@ -291,17 +291,38 @@ add_growth(StringInfo text, const PlhExplainedProcess *process,
 					  after);
 }
 
+/* It was larger, and rests since. */
+static void
+add_rest_after_fall(StringInfo text, const PlhExplainedProcess *process,
+					const PlhCourse *course)
+{
+	const char *fallen = plh_words_duration(course->fallen_since, course->now);
+	const char *rests = plh_words_duration(course->rests_since, course->now);
+	const char *bytes = plh_words_size(course->fallen_bytes);
+	const char *before = plh_sentences_tense(process, "ago", "before the last count");
+
+	if (strcmp(fallen, rests) == 0)
+		plh_sentences_add(text, "Private memory %s by %s %s %s, and %s hardly changed since.",
+						  plh_sentences_tense(process, "fell", "had fallen"),
+						  bytes, fallen, before,
+						  plh_sentences_tense(process, "has", "had"));
+	else
+		plh_sentences_add(text, "Private memory %s %s larger %s %s; it %s hardly changed in the last %s.",
+						  plh_sentences_tense(process, "was", "had been"),
+						  bytes, fallen, before,
+						  plh_sentences_tense(process, "has", "had"), rests);
+}
+
 /* It has not grown. */
 static void
 add_rest(StringInfo text, const PlhExplainedProcess *process, const PlhCourse *course)
 {
-	if (plh_course_rests(course))
-	{
-		add_larger_before(text, process, course);
+	if (plh_course_rests(course) && course->fallen_bytes > 0)
+		add_rest_after_fall(text, process, course);
+	else if (plh_course_rests(course))
 		plh_sentences_add(text, "Private memory %s hardly changed for %s.",
 						  plh_sentences_tense(process, "has", "had"),
 						  plh_words_duration(course->rests_since, course->now));
-	}
 	else if (course->fallen_bytes > 0)
 		plh_sentences_add(text, "Private memory %s fallen by %s in the %s%s%s.",
 						  plh_sentences_tense(process, "has", "had"),

@@ -25,6 +25,13 @@ static const char *const decoding_contexts[] = {
 	"Change", "ReorderBuffer", "ReorderBufferByXid", "TXN", "Tuples"
 };
 
+/*
+ * Functions of SQL decode the log in a subtransaction, whose context gets the output of
+ * the whole transaction that is decoded.
+ */
+static const char decoding_output[] = "CurTransactionContext";
+static const char decoding_parent[] = "Logical decoding context";
+
 /* The context of buffers of temporary tables, up to temp_buffers. */
 static const char temporary_buffers[] = "LocalBufferContext";
 
@@ -35,6 +42,27 @@ is_decoding(const PlhStringRecord *context)
 	for (int i = 0; i < lengthof(decoding_contexts); i++)
 		if (strcmp(context->text, decoding_contexts[i]) == 0)
 			return true;
+	return false;
+}
+
+/* Is the context that of the output of a process that decodes the log? */
+static bool
+is_decoding_output(const PlhProfileImage *image, const PlhStringRecord *context)
+{
+	const PlhContextRecord *counted;
+	uint32		position = 0;
+
+	if (strcmp(context->text, decoding_output) != 0)
+		return false;
+	while ((counted = plh_profile_image_next_context(image, &position)) != NULL)
+	{
+		const PlhStringRecord *name =
+			plh_profile_image_string(image, counted->context_name);
+
+		if (name != NULL && counted->instances > 0 &&
+			strcmp(name->text, decoding_parent) == 0)
+			return true;
+	}
 	return false;
 }
 
@@ -61,7 +89,7 @@ plh_statement_limit(const PlhProfileImage *image, const PlhSiteRecord *site)
 	if (header->backend_type == B_AUTOVAC_WORKER ||
 		(statement != NULL &&
 		 plh_maintenance_is_statement(statement->text, statement->text_bytes)) ||
-		(context != NULL && is_decoding(context)) ||
+		(context != NULL && (is_decoding(context) || is_decoding_output(image, context))) ||
 		(context != NULL &&
 		 plh_maintenance_begins_with(context->text, context->text_bytes,
 									 maintaining_contexts,

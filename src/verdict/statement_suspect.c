@@ -23,6 +23,17 @@ sound(int64 bytes)
 	return Max(0, Min(bytes, PG_INT64_MAX / 8));
 }
 
+/*
+ * Was what a statement holds counted while this one ran?  What another one held may be
+ * gone; samples of a cursor that is open stay.
+ */
+bool
+plh_statement_suspect_is_counted(const PlhAccount *account,
+								 const PlhProfileHeader *header)
+{
+	return account->is_counted && header->census_at >= header->statement_began_at;
+}
+
 /* The total, and the part of it that is an estimate. */
 static int64
 total_of(const PlhStatementSamples *samples, const PlhAccount *account,
@@ -31,7 +42,7 @@ total_of(const PlhStatementSamples *samples, const PlhAccount *account,
 	int64		now = sound(samples->bytes);
 	int64		then = sound(header->passing_sampled_bytes);
 
-	if (!account->is_counted)
+	if (!plh_statement_suspect_is_counted(account, header))
 	{
 		*estimated = now;
 		return now;
@@ -134,7 +145,8 @@ plh_statement_suspect_judge(PlhSuspectFacts *facts, PlhJudgement *judgement,
 	facts->subject = PLH_SUBJECT_STATEMENT;
 	facts->live_bytes = total_of(samples, account, header, &estimated);
 	facts->limit_bytes = samples->limit_bytes;
-	count_nodes(facts, account);
+	if (plh_statement_suspect_is_counted(account, header))
+		count_nodes(facts, account);
 	facts->node_bytes = Min(facts->node_bytes, facts->live_bytes);
 	if (!is_beyond(facts, samples))
 		return false;

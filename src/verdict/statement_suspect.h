@@ -29,4 +29,7 @@ extern bool plh_statement_suspect_judge(PlhSuspectFacts *facts,
 										const PlhAccount *account,
 										const PlhProfileHeader *header);
 
+extern bool plh_statement_suspect_is_counted(const PlhAccount *account,
+											 const PlhProfileHeader *header);
+
 #endif							/* PLH_STATEMENT_SUSPECT_H */

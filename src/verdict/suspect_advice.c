@@ -91,12 +91,12 @@ recycle_text(const PlhProfileImage *image)
 	switch (kind_of(image->header))
 	{
 		case SESSION:
-			return psprintf("Until then, limit how long such connections live (a pool's max lifetime), or end them from time to time%s.",
+			return psprintf("Until this is fixed, limit how long such connections live (a pool's max lifetime), or end them from time to time%s.",
 							!image->alive ? "" :
 							psprintf(": SELECT pg_terminate_backend(%d)", image->header->pid));
 		case BACKGROUND_WORKER:
 		case WALSENDER:
-			return psprintf("Until then, restart such %ss from time to time%s.",
+			return psprintf("Until this is fixed, restart such %ss from time to time%s.",
 							plh_suspect_advice_noun(image),
 							!image->alive ? "" :
 							psprintf(": SELECT pg_terminate_backend(%d)", image->header->pid));
@@ -106,7 +106,7 @@ recycle_text(const PlhProfileImage *image)
 		case OTHER_PROCESS:
 			break;
 	}
-	return "Until then, only a restart of the server frees it.";
+	return "Until this is fixed, only a restart of the server frees it.";
 }
 
 /* How to free at once what ends with the session, as a sentence; "" where nobody can. */
@@ -127,6 +127,20 @@ cancel_text(const PlhProfileImage *image)
 		return "";
 	return psprintf(" To free it now: SELECT pg_cancel_backend(%d), or pg_terminate_backend(%d) if the session is idle in transaction.",
 					image->header->pid, image->header->pid);
+}
+
+/*
+ * The same of what ends with the transaction only: a statement that is cancelled goes
+ * back to the last savepoint.
+ */
+static const char *
+end_transaction_text(const PlhProfileImage *image)
+{
+	const char *end = end_now_text(image);
+
+	return *end == '\0' ? end :
+		psprintf("%s. Cancelling its statement would only go back to the last savepoint.",
+				 pnstrdup(end, strlen(end) - 1));
 }
 
 /*
@@ -165,8 +179,8 @@ static const char *const jit_text =
 "It has compiled queries: SET jit = off, and see whether it still grows.";
 
 /* Where to look first for what has called malloc, as a sentence or two. */
-static const char *
-malloc_text(const PlhProfileImage *image)
+const char *
+plh_suspect_advice_outside(const PlhProfileImage *image)
 {
 	const char *noun = plh_suspect_advice_noun(image);
 	PlhLoadedCode loaded = {NULL};
@@ -192,7 +206,7 @@ static const char *
 next_of_malloc(const PlhProfileImage *image)
 {
 	const char *hint = plh_suspect_advice_malloc_hint(image->header);
-	const char *next = psprintf("%s %s", malloc_text(image), recycle_text(image));
+	const char *next = psprintf("%s %s", plh_suspect_advice_outside(image), recycle_text(image));
 
 	return hint == NULL ? next :
 		psprintf("%s%s %s", next,
@@ -240,16 +254,16 @@ author_text(const PlhProfileImage *image)
 	{
 		case SESSION:
 		case PARALLEL_WORKER:
-			return "See which functions the statement calls: the one that never frees this is among them, or PostgreSQL itself; then a newer minor release may fix it.";
+			return "See which functions the statement calls: one of them, or PostgreSQL itself, never frees this. If it is PostgreSQL, a newer minor release may fix it.";
 		case BACKGROUND_WORKER:
-			return "See which extension started this background worker: its code never frees this, or PostgreSQL itself does not; then a newer minor release may fix it.";
+			return "See which extension started this background worker: its code, or PostgreSQL itself, never frees this. If it is PostgreSQL, a newer minor release may fix it.";
 		case AUTOVACUUM_WORKER:
 			return "A newer minor release of PostgreSQL may fix it. If not, look at the functions in expressions of indexes.";
 		case WALSENDER:
 		case OTHER_PROCESS:
 			break;
 	}
-	return "A newer minor release of PostgreSQL may fix it. If not, report it to PostgreSQL's developers, and include the column stack of pg_leakhunt_suspects.";
+	return "A newer minor release of PostgreSQL may fix it. If not, report it to PostgreSQL's developers, with what pg_leakhunt_suspects shows as \"stack\".";
 }
 
 /* How to live with what stays, as a sentence. */
@@ -260,6 +274,16 @@ live_with_text(const PlhSuspect *suspect, const PlhProfileImage *image)
 		plh_unwritten_is_most(&suspect->facts, image->header) ?
 		"There is no hurry: most of it was never written to, and takes no memory." :
 		recycle_text(image);
+}
+
+/* Where to look for what a function of a language keeps, or calls, as two sentences. */
+static const char *
+keeper_text(const PlhSuspect *suspect, const char *language)
+{
+	if (suspect->site != NULL && suspect->site->key.lifetime == PLH_LIFETIME_PROCESS)
+		return psprintf("See what it keeps in %s. If it keeps nothing there, a module or a function that it calls never frees this.",
+						store_of(language));
+	return "See which functions it calls: one of them, or PostgreSQL itself, never frees this. If it is PostgreSQL, a newer minor release may fix it.";
 }
 
 /* What to do about a site that keeps growing. */
@@ -274,11 +298,11 @@ next_of_leak(const PlhSuspect *suspect, const PlhProfileImage *image,
 	if (family != NULL)
 		return psprintf("%s %s", family->help, recycle);
 	if (code.library != NULL)
-		return psprintf("Report this to the authors of %s, and include the column stack of pg_leakhunt_suspects. %s",
+		return psprintf("Report this to the authors of %s, with what pg_leakhunt_suspects shows as \"stack\". %s",
 						code.library, recycle);
 	if (code.language != NULL)
-		return psprintf("A %s function was running when this was allocated. See what it calls: the code that never frees this is there, or in PostgreSQL; then a newer minor release may fix it. %s",
-						code.language, recycle);
+		return psprintf("A %s function was running when this was allocated. %s %s",
+						code.language, keeper_text(suspect, code.language), recycle);
 	return psprintf("%s %s", author_text(image), recycle);
 }
 
@@ -304,7 +328,7 @@ next_of_nodes(const PlhSuspectFacts *facts)
 	int64		each = facts->node_bytes / Max(1, facts->nodes);
 
 	if (each > PLH_SUSPECT_QUERY_LIMITS * facts->limit_bytes)
-		return "EXPLAIN the statement: a hash table got far more rows than the planner expected. Update statistics with ANALYZE, or rewrite the statement. Where very many rows have the same key, SET enable_hashjoin = off for it.";
+		return "EXPLAIN the statement: a hash table got far more rows than the planner expected, or very many rows have the same key. Update statistics with ANALYZE, or rewrite the statement. Where very many rows have the same key, SET enable_hashjoin = off for it.";
 	if (each > facts->limit_bytes / 2)
 		return "Lower work_mem or hash_mem_multiplier for this statement, or change its plan so that it has fewer hash tables and sorts.";
 	return psprintf("Let the plan have fewer hash tables and sorts: read fewer partitions, or SET enable_partitionwise_join = off (the default). A lower work_mem helps only if it allows less than %s, which each of them holds on average.",
@@ -335,16 +359,17 @@ next_of_statement(const PlhSuspect *suspect, const PlhProfileImage *image,
 	if (suspect->part != NULL)
 		return suspect->part->family->help;
 	if (is_file_buffer(listed))
-		return plh_family_of("HashSpillContext")->help;
+		return psprintf("These are buffers of temporary files, two for each batch of a hash join. %s",
+						plh_family_of("HashSpillContext")->help);
 	if (family_of(listed) != NULL)
 		return family_of(listed)->help;
 	if (facts->node_bytes > facts->live_bytes / 2)
 		return next_of_nodes(facts);
 	if (code.library != NULL)
-		return psprintf("The largest part was allocated by %s, or for it. See how the statement uses it: work_mem does not limit what extensions keep.",
+		return psprintf("Most of it was allocated by functions of %s, or by functions that these called. See which of them the statement uses: work_mem does not limit what extensions keep.",
 						code.library);
 	if (code.language != NULL)
-		return psprintf("See what the %s code that the statement runs keeps, such as arrays and long texts. work_mem does not limit that.",
+		return psprintf("Look in the %s code that the statement runs for variables that hold large arrays or texts. work_mem does not limit these.",
 						code.language);
 	switch (kind_of(image->header))
 	{
@@ -397,6 +422,8 @@ next_of_family(const PlhSuspect *suspect, const PlhProfileImage *image,
 static const char *
 free_text(const PlhSuspect *suspect, const PlhProfileImage *image)
 {
+	if (suspect->family->family == plh_family_of("CurTransactionContext"))
+		return end_transaction_text(image);
 	if (!suspect->family->lasting)
 		return cancel_text(image);
 	return suspect->judgement.verdict == PLH_VERDICT_GROWING ? "" : end_now_text(image);

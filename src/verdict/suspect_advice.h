@@ -17,6 +17,9 @@ extern const char *plh_suspect_advice_noun(const PlhProfileImage *image);
 extern const char *plh_suspect_advice(const PlhSuspect *suspect,
 									  const PlhProfileImage *image,
 									  const PlhListedSite *listed);
+
+/* Where to look first for memory outside of contexts, as a sentence or two. */
+extern const char *plh_suspect_advice_outside(const PlhProfileImage *image);
 extern const char *plh_suspect_advice_malloc_hint(const PlhProfileHeader *header);
 
 #endif							/* PLH_SUSPECT_ADVICE_H */

@@ -51,14 +51,13 @@ rates_text(const PlhSuspectFacts *facts, const PlhJudgement *judgement)
 	int64		late_bytes = judgement->late_bytes / Max(judgement->late_epochs, 1);
 	int64		early_bytes = facts->early.live_bytes / Max(facts->early.epochs, 1);
 
-	return psprintf("On average each of the last " INT64_FORMAT " %s%s added %s, and each of the %u before %s.%s",
-					judgement->late_epochs,
+	return psprintf("On average it grew by %s in each of the last " INT64_FORMAT " %s%s, and by %s in each of the %u before.%s",
+					plh_words_size(late_bytes), judgement->late_epochs,
 					plh_plural(judgement->late_epochs, "transaction", "transactions"),
 					facts->epochs > facts->transactions ? " (or seconds of a long one)" : "",
-					plh_words_size(late_bytes), facts->early.epochs,
-					plh_words_size(early_bytes),
+					plh_words_size(early_bytes), facts->early.epochs,
 					facts->age_epochs <= facts->epochs ? "" :
-					" Those that allocated nothing here are counted, too.");
+					" Transactions that allocated nothing here are among them.");
 }
 
 /* A sentence on what had not been written to; "" where that is nothing. */
@@ -80,9 +79,9 @@ left_text(const PlhSuspectFacts *facts, const PlhJudgement *judgement)
 	const char *total = plh_words_size(facts->total_bytes);
 
 	if (facts->total_bytes / 4 > facts->live_bytes)
-		return psprintf("%s %s held of %s allocated here in all%s", bytes,
+		return psprintf("%s %s held; the rest of the %s allocated here over time%s %s freed", bytes,
 						facts->is_alive ? "is still" : "was still", total,
-						in_statements(facts));
+						in_statements(facts), facts->is_alive ? "was" : "had been");
 	return psprintf("%s of the %s allocated here%s %s not been freed", bytes, total,
 					in_statements(facts), facts->is_alive ? "has" : "had");
 }

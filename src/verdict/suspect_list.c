@@ -16,6 +16,9 @@
 #include "verdict/statement_suspect.h"
 #include "verdict/suspect_list.h"
 
+/* What fewer subtransactions hold is not for their number. */
+#define FEW_SUBTRANSACTIONS 8
+
 /* Is a site in contexts of that family? */
 static bool
 is_in(const PlhJudge *judge, const PlhSiteRecord *site,
@@ -131,16 +134,20 @@ is_statement_explained(const PlhSuspectList *list)
  * better than that they are the executor's, in which hash tables have their arrays.
  */
 static const PlhFamilyAccount *
-main_part(const PlhAccount *account)
+main_part(const PlhAccount *account, const PlhProfileHeader *header)
 {
 	const PlhFamily *executor = plh_family_of("ExecutorState");
+	const PlhFamily *subtransactions = plh_family_of("CurTransactionContext");
 
+	if (!plh_statement_suspect_is_counted(account, header))
+		return NULL;
 	for (int i = 0; i < account->family_count; i++)
 	{
 		const PlhFamilyAccount *family = &account->families[i];
 
 		if (!family->lasting && family->family != NULL &&
 			family->family != executor &&
+			(family->family != subtransactions || family->contexts >= FEW_SUBTRANSACTIONS) &&
 			family->family->kind == PLH_FAMILY_STATEMENT &&
 			family->bytes > account->passing_bytes / 3)
 			return family;
@@ -165,7 +172,7 @@ judge_statement(PlhJudge *judge)
 									 judge->image->header))
 		return;
 	suspect.facts.live_samples = judge->statement.samples;
-	suspect.part = main_part(judge->list->account);
+	suspect.part = main_part(judge->list->account, judge->image->header);
 	for (int i = 0; i < PLH_SHARES && judge->shares[i].site != NULL; i++)
 		suspect.shares[suspect.share_count++] = judge->shares[i];
 	plh_site_suspects_add(judge, &suspect);

@@ -6,7 +6,7 @@
 -- suspect: leak leaking_top TopMemoryContext
 -- figure: 100000000 sampled memory\.
 -- says: Verdict: leak at leaking_top \(leaker\.c:[0-9]+\) in TopMemoryContext
--- says: Allocated by the statement: SELECT leak_top\(1000, 1000\)
+-- says: Allocated by (the statement|statements of this form): SELECT leak_top\(1000, 1000\)
 -- never: in [0-9]+ statements
 SELECT 'SELECT leak_top(1000, 1000);', 'SELECT pg_sleep(0.03);'
 FROM generate_series(1, 100) \gexec

@@ -7,7 +7,7 @@
 -- says: At the last count [0-9]{4,5} contexts for prepared statements
 -- says: Verdict: contexts \(prepared statements
 -- says: PREPARE statement_[0-9]+ AS SELECT
--- says: Of those named CachedPlan[A-Za-z]*: about [0-9]+ contexts \([0-9.]+ MB\) such as PREPARE statement_[0-9]+ AS SELECT
+-- says: Contexts named "CachedPlan[A-Za-z]*": about [0-9]+ contexts \([0-9.]+ MB\) such as PREPARE statement_[0-9]+ AS SELECT
 -- says: DEALLOCATE|deallocated
 -- never: Verdict: leak
 SELECT format('PREPARE statement_%s AS SELECT c.relname, a.attname, t.typname FROM pg_class c

@@ -3,7 +3,7 @@
 -- A session makes 6,000 record types of 100 columns: each stays until it ends.
 --
 -- suspect: @(leak|held) assign_record_type_typmod CacheMemoryContext
--- says: Next: Do not generate column names
+-- says: Next: Use the same column names
 -- never: Verdict: (none|growing|query|contexts|malloc)
 -- never: This is no leak
 -- never: Report this

@@ -8,7 +8,7 @@
 -- says: libperl
 -- says: has loaded PL/Perl: see what its functions keep in %_SHARED
 -- says: While one statement ran, it grew by at least [0-9]+ MB\.
--- says: Allocated by the statement: DO \$\$ BEGIN FOR i IN 1 \.\. 150
+-- says: Allocated by (the statement|statements of this form): DO \$\$ BEGIN FOR i IN 1 \.\. 150
 -- never: Verdict: (leak|held|query)
 DO $$
 BEGIN

@@ -1,8 +1,8 @@
 -- Another server's rows, all at once
 --
 -- dblink_get_result gets 150 MB of rows from another server, by libpq, which keeps them
--- in memory of malloc until the last has come.  The session has done nothing before.  It is
--- chance whether a count falls in between, which tells that the memory is malloc's.
+-- in memory of malloc until the last has come.  The session has done nothing before.  Only
+-- if a count happens to fall in between is it known that the memory is malloc's.
 --
 -- source: https://www.postgresql.org/docs/15/contrib-dblink-get-result.html
 -- needs: EXISTS (SELECT FROM pg_extension WHERE extname = 'dblink')

@@ -1,14 +1,14 @@
 -- Another server's rows, all at once, after work
 --
 -- The same in a session that has counted and sorted before.  libpq gives it few occasions
--- to count, so that it is chance how much of that is known to be malloc's.
+-- to count: how much of this is known to be malloc's depends on when it did.
 --
 -- source: https://www.postgresql.org/docs/15/contrib-dblink-get-result.html
 -- needs: EXISTS (SELECT FROM pg_extension WHERE extname = 'dblink')
 -- process: query LIKE 'SELECT count%'
 -- suspect: @(malloc - -|none)
--- says: (malloc (had|has) given out|the figures above do not include)
--- never: Allocated by the statement: SELECT (dblink_|count\(DISTINCT)
+-- says: (malloc (had|has) given out|the counted figures do not include)
+-- never: Allocated by (the statement|statements of this form): SELECT (dblink_|count\(DISTINCT)
 -- never: Verdict: (leak|held|query|mapped)
 SET work_mem = '100MB';
 SELECT count(DISTINCT i::text) FROM generate_series(1, 600000) i;

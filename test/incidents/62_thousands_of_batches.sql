@@ -6,7 +6,7 @@
 --
 -- source: https://www.postgresql.org/message-id/flat/20230228190643.1e368315%40karst
 -- suspect: query * ExecutorState
--- says: (Allocated by the statement|Statement that holds most): SELECT count
+-- says: (Allocated by the statement|Allocated by statements of this form|Statement that holds most): SELECT count
 -- says: [Bb]atch
 -- says: ANALYZE
 -- never: Lower work_mem

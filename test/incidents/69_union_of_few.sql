@@ -1,6 +1,6 @@
 -- A statement of forty parts
 --
--- The same with 40 parts, which is more usual.
+-- A UNION ALL of 40 parts, which is more usual than one of 1,500.
 --
 -- source: https://lastdba.com/en/2024/08/12/analyzing-a-5mb-sql-that-consumed-70gb-of-memory/
 -- suspect: none

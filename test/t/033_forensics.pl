@@ -124,7 +124,7 @@ cmp_ok($part // 0, '>', 33, 'the log tells of most of that at one place');
 is($context, ask($node, "SELECT context_name FROM pg_leakhunt_report($victim_pid) ORDER BY live_bytes DESC LIMIT 1"), 'the log names the context with most bytes');
 is($site, ask($node, "SELECT site FROM pg_leakhunt_report($victim_pid) ORDER BY live_bytes DESC LIMIT 1"), 'the log names the site with most bytes');
 like($site // '', qr/^[A-Za-z]\w+/, 'the log names the function of a site');
-like($line, qr/  Last counted at $time: \Q$counted\E, $size of private memory(?:, which has only what was written to)?\.  /, 'the log has the last count of the killed process');
+like($line, qr/  Last counted at $time: \Q$counted\E, $size of private memory(?: \(pages that were written to\))?\.  /, 'the log has the last count of the killed process');
 unlike($line, qr/\d{6} bytes/, 'the log has sizes in units that people read');
 my ($hint) = $log =~ /LOG:  process \d+ \(.*\) crashed, .*\n.*DETAIL:  .*\n.*HINT:  (.*)/;
 like($hint // '', qr/^Signal 9 often comes from the kernel's OOM killer, /, 'the hint tells who may have killed a process');

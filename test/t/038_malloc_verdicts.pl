@@ -184,7 +184,7 @@ $session->quit;
 ($session, $pid) = session_of('SELECT leak_in_threads(2, 2500)', 14, $long_rest);
 is(suspects($pid, 10_000_000), 'malloc', 'what other threads take is the suspect of no call site');
 like(largest_suspect($pid, 'evidence'),
-	qr/ The call sites of .* of it are known\. Threads that are not sampled have allocated \d+ MB in all\. Which statement allocated that was not measured\. Libraries that call malloc, loaded by this process: malloc_users\.so; linked to the server: .* Next: See what the session does with the libraries that it has loaded by itself\. .*Until then, limit how long such connections live .*: SELECT pg_terminate_backend\($pid\)\.$/,
+	qr/ The call sites of .* of it are known\. Threads that are not sampled have allocated \d+ MB in all\. It is not known which statement allocated this\. Libraries that call malloc, loaded by this process: malloc_users\.so; linked to the server: .* Next: See what the session does with the libraries that it has loaded by itself\. .*Until then, limit how long such connections live .*: SELECT pg_terminate_backend\($pid\)\.$/,
 	'the evidence of malloc as a whole names threads and libraries');
 cmp_ok(process_row($node, $pid)->{malloc_untracked_bytes}, '>', 30_000_000, 'bytes of other threads are in malloc_untracked_bytes');
 $session->quit;

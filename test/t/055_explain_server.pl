@@ -96,7 +96,7 @@ sub explained_asleep
 	ask($node, "SELECT pg_cancel_backend($uncounted_pid)");
 	return $explanation;
 }
-like(explained_asleep('hold_malloc(140000, 12500)'), qr/^Since that count private memory has grown by (4\d|5\d) MB, which the figures above do not include\.$/m,
+like(explained_asleep('hold_malloc(140000, 12500)'), qr/^Since that count private memory has grown by (4\d|5\d) MB, which the counted figures do not include\.$/m,
 	'a process is told to have grown since it counted');
 like(explained_asleep('release_malloc()'), qr/^Since that count private memory has fallen by (4\d|5\d) MB\.$/m,
 	'a process is told to have become smaller since it counted');

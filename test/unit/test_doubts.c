@@ -117,6 +117,24 @@ test_growth(void)
 	plh_profile->sample_interval = 512 * 1024;
 	doubt = doubt_with("TopMemoryContext", true, 20 * MEBIBYTE);
 	ok(is_said(doubt.next, "SELECT pg_leakhunt_start(42, '32kB'"), "a finer interval is proposed");
+	plh_profile->malloc_free_bytes = 11 * MEBIBYTE;
+	doubt = doubt_with("TopMemoryContext", true, 20 * MEBIBYTE);
+	ok(is_said(doubt.reason, "Most of its growth was freed: malloc keeps 11534336 B, to use it again.") &&
+	   !doubt.is_undecided && doubt.next == NULL, "growth that malloc keeps is explained");
+	plh_profile->malloc_free_bytes = 0;
+	plh_profile->context_bytes = plh_profile->malloc_bytes = 30 * MEBIBYTE;
+	plh_profile->own_bytes = 80 * MEBIBYTE;
+	doubt = doubt_with("TopMemoryContext", true, 20 * MEBIBYTE);
+	ok(doubt.is_undecided && doubt.next != NULL && strstr(doubt.next, "32kB") == NULL,
+	   "no samples of contexts are proposed for what is outside of them");
+	end();
+	begin();
+	allocate(session, BALANCED, "LocalBufferContext", 20 * MEBIBYTE);
+	course.now = course.rests_since = SOME_TIME * 2;
+	course.grown_bytes = 20 * MEBIBYTE;
+	doubt = doubt_with("LocalBufferContext", true, 18 * MEBIBYTE);
+	ok(is_said(doubt.reason, "Most of its growth is a cache that fills up. The largest part of what stays, 18874368 B, is buffers of temporary tables.") &&
+	   !doubt.is_undecided, "growth of one of the server's caches is explained");
 	end();
 }
 

@@ -96,12 +96,12 @@ test_parts(void)
 	ok(parts_say(": 95000000 B in memory contexts, 3000000 B allocated with malloc outside of them, 0 B freed but kept by malloc, 2000000 B elsewhere."),
 	   "the parts of a process are told");
 	process.rss_anon_bytes = 147 * MB;
-	ok(parts_say("Since that count private memory has grown by 47000000 B, which the figures above do not include."),
+	ok(parts_say("Since that count private memory has grown by 47000000 B, which the counted figures do not include."),
 	   "growth since the count is in none of its figures");
 	header.own_bytes = 35 * MB;
 	process.rss_anon_bytes = 82 * MB;
 	ok(parts_say(". 63000000 B of this had not been written to at that time, so it took no memory.") &&
-	   parts_say("Since that count private memory has grown by 47000000 B, which may include memory counted above that has been written to since."),
+	   parts_say("Since that count private memory has grown by 47000000 B. Part of that may be memory that was counted, but not yet written to."),
 	   "memory that is written to later is not told as another");
 	process.rss_anon_bytes = 20 * MB;
 	ok(parts_say("Since that count private memory has fallen by 15000000 B."), "so is a fall since the count");
@@ -138,10 +138,10 @@ test_unfinished_growth(void)
 	course.grown_since = SECONDS(34);
 	course.end_unknown = true;
 	header.own_bytes = 55 * MB;
-	ok(course_says("Private memory has grown by 60000000 B since second 34, 45000000 B of that since the last count, 3 ticks ago. Whether it is still growing is not known."),
+	ok(course_says("Private memory has grown by 60000000 B since second 34, 45000000 B of that since the last count, 3 ticks ago. Ask again to see whether it still grows."),
 	   "whether it grows is not known where the last count was long ago");
 	course.grown_since = SECONDS(40);
-	ok(course_says("Private memory has grown by 60000000 B since second 40. Whether it is still growing is not known."),
+	ok(course_says("Private memory has grown by 60000000 B since second 40. Ask again to see whether it still grows."),
 	   "growth that began with the last count has no part after it");
 }
 
@@ -156,8 +156,12 @@ test_falls(void)
 	ok(course_says("Private memory has fallen by 30000000 B in the last second."), "a fall of a moment does not last 0 s");
 	course.rests_since = SECONDS(20);
 	course.fallen_since = SECONDS(12);
-	ok(course_says("Private memory was 30000000 B larger 30 ticks ago.\nPrivate memory has hardly changed for 22 ticks."),
+	ok(course_says("Private memory was 30000000 B larger 30 ticks ago; it has hardly changed in the last 22 ticks."),
 	   "a fall is told before the rest after it");
+	course.rests_since = course.fallen_since;
+	ok(course_says("Private memory fell by 30000000 B 30 ticks ago, and has hardly changed since."),
+	   "a fall after which all is at rest is one sentence");
+	course.rests_since = SECONDS(20);
 	course.rests_since = SECONDS(44);
 	course.grown_bytes = 20 * MB;
 	course.grown_since = SECONDS(34);

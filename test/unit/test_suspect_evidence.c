@@ -129,11 +129,11 @@ static void
 test_sites(void)
 {
 	suspect_site(steady_leak());
-	ok(says(psprintf("100000000 B (+/- " INT64_FORMAT " B) of the 100000000 B allocated here has not been freed, and it keeps growing. On average each of the last 100 transactions added 500000 B, and each of the 100 before 500000 B. Those that allocated nothing here are counted, too.",
+	ok(says(psprintf("100000000 B (+/- " INT64_FORMAT " B) of the 100000000 B allocated here has not been freed, and it keeps growing. On average it grew by 500000 B in each of the last 100 transactions, and by 500000 B in each of the 100 before. Transactions that allocated nothing here are among them.",
 					 suspect.judgement.error_bytes)),
 	   "the evidence of a leak tells bytes, error and growth per transaction");
 	suspect.facts.transactions = 3;
-	ok(says("On average each of the last 100 transactions (or seconds of a long one) added 500000 B, and each of the 100 before 500000 B."),
+	ok(says("On average it grew by 500000 B in each of the last 100 transactions (or seconds of a long one), and by 500000 B in each of the 100 before."),
 	   "the evidence of a leak in long transactions counts their seconds");
 	suspect.facts.last_at = SOME_TIME + 1800 * USECS_PER_SEC;
 	ok(says("and it kept growing until second 1800."),
@@ -144,10 +144,10 @@ test_sites(void)
 	suspect.facts.age_epochs = suspect.facts.epochs;
 	ok(!says("allocated nothing here"), "nothing is said of transactions that did not allocate where all did");
 	suspect.facts.total_bytes = 9717 * MB;
-	ok(says("was still held of 9717000000 B allocated here in all, and it kept growing. "),
+	ok(says("was still held; the rest of the 9717000000 B allocated here over time had been freed, and it kept growing. "),
 	   "what is enlarged again and again is not said to have leaked of it all");
 	ok(tells("See which functions the statement calls") && tells("a newer minor release may fix it") &&
-	   tells("Until then, limit how long such connections live (a pool's max lifetime), or end them from time to time: SELECT pg_terminate_backend(123)."),
+	   tells("Until this is fixed, limit how long such connections live (a pool's max lifetime), or end them from time to time: SELECT pg_terminate_backend(123)."),
 	   "what to do about a leak that no library has");
 	image.alive = false;
 	ok(tells("or end them from time to time.") && !tells("backend("), "a process that is gone cannot be ended by its id");
@@ -255,7 +255,7 @@ test_shares(void)
 	suspect_shared_statement(sites);
 	ok(says("holds 100000000 B. The memory"), "the evidence of a statement without samples has no shares");
 	share_among(sites, stacks, percents, lengthof(percents));
-	ok(says(" By call site: 55% at build_array in ExecutorState (30% at build_array (arrays.c:10)), 15% at functions called by json_agg_transfn in ExecutorState, 8% at sort_rows (sorts.c:7) in ExecutorState, and 22% that no sample covers, such as free space."),
+	ok(says(" By call site: 55% at build_array in ExecutorState (30% at build_array (arrays.c:10)), 15% at functions called by json_agg_transfn in ExecutorState, 8% at sort_rows (sorts.c:7) in ExecutorState, and 22% without a call site (free space, rounding of sizes, and what was not sampled)."),
 	   "sites of one function are one share, with a line where that is the same");
 	suspect.share_count = 1;
 	suspect.shares[0].bytes = 4 * MB;
@@ -273,7 +273,7 @@ test_rest_of_shares(void)
 
 	suspect_shared_statement(sites);
 	share_among(sites, stacks, percents, lengthof(percents));
-	ok(says(", 12% at copy_row (rows.c:1) in ExecutorState, 14% at other sites, none above 14%, and 44% that no sample covers, such as free space."),
+	ok(says(", 12% at copy_row (rows.c:1) in ExecutorState, 14% at other sites, none above 14%, and 44% without a call site (free space, rounding of sizes, and what was not sampled)."),
 	   "the site that a finding is named after is told, and what is left");
 	ok(plh_share_text_names_hint(&suspect, &image, texts) != NULL, "names that are missing in shares are said to be");
 	suspect.share_count = PLH_SHARES;
@@ -431,16 +431,16 @@ test_libraries(void)
 
 	listed = &site;
 	suspect_site(steady_leak());
-	ok(tells("Report this to the authors of pgaudit.so, and include the column stack of pg_leakhunt_suspects."),
+	ok(tells("Report this to the authors of pgaudit.so, with what pg_leakhunt_suspects shows as \"stack\"."),
 	   "a leak of a library is for its authors");
 	memset(&suspect, 0, sizeof(suspect));
 	suspect.facts.subject = PLH_SUBJECT_STATEMENT;
 	suspect.judgement.verdict = PLH_VERDICT_QUERY;
 	suspect.facts.live_bytes = MB;
-	ok(tells("by pgaudit.so, or for it") && !tells("EXPLAIN the statement"),
+	ok(tells("by functions of pgaudit.so, or by functions that these called.") && !tells("EXPLAIN the statement"),
 	   "a hook that allocates under a statement is named instead of EXPLAIN");
 	frames[1].module = "/pg/lib/plpgsql.so";
-	ok(tells("See what the PL/pgSQL code that the statement runs keeps") && !tells("plpgsql.so"),
+	ok(tells("Look in the PL/pgSQL code that the statement runs for variables") && !tells("plpgsql.so"),
 	   "PL/pgSQL is a language");
 	suspect_site(steady_leak());
 	ok(tells("A PL/pgSQL function was running") && !tells("authors"),
@@ -476,16 +476,16 @@ test_known_sites(void)
 	frames[0].module = "/pg/bin/postgres";
 	frames[1].function = "assign_record_type_typmod";
 	suspect_site(steady_leak());
-	ok(tells("Do not generate column names") && tells("Until then, limit how long") && !tells("newer minor"),
+	ok(tells("Use the same column names") && tells("Until this is fixed, limit how long") && !tells("newer minor"),
 	   "record types are known by their function");
 	suspect.judgement.verdict = PLH_VERDICT_HELD;
-	ok(tells("Do not generate column names") && tells("End the session"), "and so they are where a few transactions left them");
+	ok(tells("Use the same column names") && tells("End the session"), "and so they are where a few transactions left them");
 	suspect.family = &(PlhFamilyAccount)
 	{
 		.family = plh_family_of("CacheMemoryContext"),.lasting = true
 	};
 	suspect.judgement.verdict = PLH_VERDICT_GROWING;
-	ok(tells("Do not generate column names") && !tells("backend("), "and where they make a cache grow");
+	ok(tells("Use the same column names") && !tells("backend("), "and where they make a cache grow");
 	listed = NULL;
 	ok(tells("fewer tables and partitions"), "other caches hold tables");
 }
@@ -592,7 +592,7 @@ test_empty_memory(void)
 	ok(says("Most of that is free space inside them"), "contexts that are nearly empty are said to be so");
 	header.context_free_bytes = 20 * MB;
 	ok(!says("free space"), "and others are not");
-	ok(tells("RELEASE savepoints that are no longer needed") && tells("To free it now: SELECT pg_cancel_backend(123)"),
+	ok(tells("RELEASE savepoints that are no longer needed") && tells("To free it now, end the session: SELECT pg_terminate_backend(123). Cancelling its statement would only go back to the last savepoint."),
 	   "contexts of a transaction are freed with it");
 	suspect.family = &(PlhFamilyAccount)
 	{

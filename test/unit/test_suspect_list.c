@@ -157,9 +157,9 @@ test_kinds(void)
 	   "what has no stack is not judged");
 }
 
-/* What a statement may hold in contexts of that name. */
+/* What a statement may hold in contexts of that name, where there is another one. */
 static int64
-limit_in(const char *context, PlhLifetime lifetime)
+limit_beside(const char *other, const char *context, PlhLifetime lifetime)
 {
 	Session    *session = palloc(sizeof(Session));
 	const PlhProfileImage *image;
@@ -172,11 +172,20 @@ limit_in(const char *context, PlhLifetime lifetime)
 	plh_profile->node_memory_bytes = 8000;
 	plh_profile->maintenance_bytes = 64000;
 	site = site_of(session, BALANCED, context, lifetime);
+	if (other != NULL)
+		plh_profile_context(plh_profile_string(other, PLH_CONTEXT_NAME_MAX),
+							lifetime)->instances = 1;
 	image = plh_profile_image_own(plh_profile);
 	limit = plh_statement_limit(image, plh_profile_image_site(image, site));
 	end_session();
 	pfree(session);
 	return limit;
+}
+
+static int64
+limit_in(const char *context, PlhLifetime lifetime)
+{
+	return limit_beside(NULL, context, lifetime);
 }
 
 static void
@@ -191,6 +200,10 @@ test_limits(void)
 	ok(limit_in("TXN", PLH_LIFETIME_QUERY) == 64000 &&
 	   limit_in("Change", PLH_LIFETIME_TRANSACTION) == 64000,
 	   "a function that decodes the log may take its limit");
+	ok(limit_in("CurTransactionContext", PLH_LIFETIME_TRANSACTION) == 8000 &&
+	   limit_beside("Logical decoding context", "CurTransactionContext",
+					PLH_LIFETIME_TRANSACTION) == 64000,
+	   "so may its output, which is in a subtransaction");
 	ok(limit_in("TXN", PLH_LIFETIME_SESSION) == 0,
 	   "a session that is no walsender has no limit for decoding");
 	ok(limit_in("LocalBufferContext", PLH_LIFETIME_SESSION) == PG_INT64_MAX,
