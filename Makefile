@@ -218,10 +218,12 @@ VERDICT_OBJS = \
 	src/verdict/statement_limit.o \
 	src/verdict/statement_suspect.o \
 	src/verdict/suppression.o \
+	src/verdict/suppression_table.o \
 	src/verdict/suspect.o \
 	src/verdict/suspect_advice.o \
 	src/verdict/suspect_evidence.o \
 	src/verdict/suspect_list.o \
+	src/verdict/told_finding.o \
 	src/verdict/unwritten.o \
 	src/verdict/worst_suspects.o
 
@@ -231,8 +233,16 @@ CRASH_OBJS = \
 	src/crash/child_message.o \
 	src/crash/crash_dumps.o \
 	src/crash/crashed_profiles.o \
-	src/crash/keeper.o \
 	src/crash/sweep.o
+
+# what is done without being asked
+WATCH_OBJS = \
+	src/watch/finding_key.o \
+	src/watch/finding_line.o \
+	src/watch/keeper.o \
+	src/watch/reporter.o \
+	src/watch/verdict_watch.o \
+	src/watch/watched_processes.o
 
 # SQL arguments in, rows out
 FUNCTIONS_OBJS = \
@@ -271,6 +281,7 @@ OBJS = \
 	$(PPROF_OBJS) \
 	$(VERDICT_OBJS) \
 	$(CRASH_OBJS) \
+	$(WATCH_OBJS) \
 	$(FUNCTIONS_OBJS)
 
 # The library that is preloaded to know of malloc, which is no part of the module, and

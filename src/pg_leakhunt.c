@@ -24,6 +24,7 @@
  *	pprof		profiles in the format of pprof
  *	crash		what becomes of the profiles of processes that crashed
  *	verdict		the judgement whether a site leaks
+ *	watch		the background worker: what is done without being asked
  *	functions	SQL arguments in, rows out
  *
  * README in this folder explains how the folders work together; test/lint
@@ -36,7 +37,6 @@
 #include "base/compat.h"
 #include "base/page_layout.h"
 #include "base/settings.h"
-#include "crash/keeper.h"
 #include "crash/sweep.h"
 #include "process/process.h"
 #include "sampler/control.h"
@@ -45,6 +45,7 @@
 #include "sampler/method_hooks.h"
 #include "stack/modules.h"
 #include "stack/unwind.h"
+#include "watch/keeper.h"
 
 PG_MODULE_MAGIC;
 

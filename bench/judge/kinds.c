@@ -620,7 +620,9 @@ step_mapped(Process *process, int step)
 	process->held_bytes += process->bytes * process->period;
 }
 
-/* What malloc keeps of a large statement. */
+/* What malloc keeps of a large statement; it may take it again for the next. */
+#define KEPT_US INT64CONST(60000000)
+
 static void
 prepare_freed(Process *process)
 {
@@ -629,7 +631,7 @@ prepare_freed(Process *process)
 	process->judgeable_bytes = 64 * MB;
 	process->bytes = magnitude(70 * MB, 4096 * MB);
 	process->number = between(0, process->steps / 2);
-	process->ways.step_us = Max(process->ways.step_us, 100000);
+	process->ways.step_us = Max(process->ways.step_us, 3 * KEPT_US / process->steps);
 }
 
 static void
@@ -640,7 +642,7 @@ step_freed(Process *process, int step)
 		return;
 	malloc_keeps(process->bytes);
 	process->held_bytes = process->bytes;
-	process->held_since_us = simulated_now_us();
+	process->held_since_us = simulated_now_us() + KEPT_US;
 }
 
 /* Decoding of a long transaction. */

@@ -34,6 +34,7 @@ int			plh_dump_keep;
 double		plh_dump_max_size;
 bool		plh_dump_text;
 bool		plh_log_summary;
+bool		plh_log_verdicts;
 PLH_LARGE PlhLoadSettings plh_load_settings;
 
 /*
@@ -322,6 +323,18 @@ define_dump_settings(GucContext fixed)
 							 NULL, NULL, NULL);
 }
 
+/* Define the settings of what is done before it is too late. */
+static void
+define_watch_settings(void)
+{
+	DefineCustomBoolVariable("pg_leakhunt.log_verdicts",
+							 "Logs each finding of pg_leakhunt_suspects when it is new.",
+							 "Once per process and call site, and again when it is four times as large.  At most ten in a minute.  Needs pg_leakhunt in shared_preload_libraries.",
+							 &plh_log_verdicts, true,
+							 PGC_SIGHUP, 0,
+							 NULL, NULL, NULL);
+}
+
 /*
  * Define all settings.  This is called once, when pg_leakhunt is loaded.
  * Whenever the process must draw a new sampling gap, "on_change" is called
@@ -341,6 +354,7 @@ plh_settings_define(void (*on_change) (void), void (*on_enabled) (bool enabled))
 	define_profile_settings(fixed);
 	define_statement_settings(fixed);
 	define_dump_settings(fixed);
+	define_watch_settings();
 	MarkGUCPrefixReserved("pg_leakhunt");
 
 	plh_load_settings.max_stack_depth = max_stack_depth_setting;

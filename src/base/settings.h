@@ -29,6 +29,7 @@ extern int	plh_dump_keep;		/* files */
 extern double plh_dump_max_size;	/* bytes, of all files */
 extern bool plh_dump_text;
 extern bool plh_log_summary;
+extern bool plh_log_verdicts;
 
 /*
  * These settings are fixed when pg_leakhunt is loaded.  Their GUC variables

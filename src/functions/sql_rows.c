@@ -14,12 +14,12 @@
 #include "utils/timestamp.h"
 #include "utils/tuplestore.h"
 
-#include "crash/keeper.h"
 #include "functions/sql_access.h"
 #include "functions/sql_rows.h"
 #include "profile/profile_image.h"
 #include "reader/database_text.h"
 #include "reader/server_processes.h"
+#include "watch/keeper.h"
 
 void
 plh_sql_rows_put_datum(PlhRow *row, Datum value)

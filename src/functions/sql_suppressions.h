@@ -1,6 +1,6 @@
 /*
  * sql_suppressions.h
- *	  Reads the table pg_leakhunt_suppressions.
+ *	  The suppressions that a function of SQL heeds.
  */
 #ifndef PLH_SQL_SUPPRESSIONS_H
 #define PLH_SQL_SUPPRESSIONS_H

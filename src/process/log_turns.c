@@ -1,6 +1,7 @@
 /*
  * log_turns.c
- *	  How many exits of a role the server's log may tell in a minute.
+ *	  How many exits of a role, and how many findings, the server's log may tell in a
+ *	  minute.
  *
  * The file of requests has a place for each of some roles.  A place is a role and
  * its minute: when that began, turns taken, and exits left out, packed into one
@@ -12,7 +13,7 @@
  * between, the former role has a new minute.
  *
  * If there is no place, or no role, exits share the turns of one more place.
- * Without the file, all exits are told.
+ * Findings have a place of their own.  Without the file, all are told.
  */
 #include "postgres.h"
 
@@ -113,9 +114,9 @@ place_of(PlhControlLog *log, Oid role, uint32 now_s)
 	return place != NULL ? place : &log->shared;
 }
 
-/* Returns a minute as it is after one more exit. */
+/* Returns a minute as it is after one more exit, or finding. */
 static Minute
-count_exit(const Minute *before, uint32 now_s)
+count_one(const Minute *before, uint32 now_s)
 {
 	const Minute first = {.began_s = now_s,.taken = 1};
 	Minute		after = *before;
@@ -136,28 +137,19 @@ timestamp_of(int64 seconds)
 	return seconds * USECS_PER_SEC - PLH_UNIX_EPOCH_US;
 }
 
-/*
- * Take a turn to tell the exit of a process of that role, if it has one left.
- */
-bool
-plh_log_turns_take(Oid role, PlhLogTurn *turn)
+/* Take a turn of a place, if it has one left. */
+static bool
+take(PlhControlLogPlace *place, uint32 now_s, PlhLogTurn *turn)
 {
-	uint32		now_s = (uint32) (plh_clock_us(CLOCK_REALTIME) / USECS_PER_SEC);
-	PlhControlLogPlace *place;
-	uint64		word;
+	uint64		word = pg_atomic_read_u64(&place->minute);
 	uint64		new_word;
 	Minute		before;
 	Minute		after;
 
-	memset(turn, 0, sizeof(*turn));
-	if (plh_control_file == NULL)
-		return true;
-	place = place_of(&plh_control_file->log, role, now_s);
-	word = pg_atomic_read_u64(&place->minute);
 	do
 	{
 		before = unpack(word);
-		after = count_exit(&before, now_s);
+		after = count_one(&before, now_s);
 		new_word = pack(&after);
 	} while (!pg_atomic_compare_exchange_u64(&place->minute, &word, new_word));
 
@@ -167,4 +159,34 @@ plh_log_turns_take(Oid role, PlhLogTurn *turn)
 	turn->left_out = after.left_out == 0 ? before.left_out : 0;
 	turn->left_out_from = timestamp_of(before.began_s);
 	return after.left_out == 0;
+}
+
+static uint32
+now_seconds(void)
+{
+	return (uint32) (plh_clock_us(CLOCK_REALTIME) / USECS_PER_SEC);
+}
+
+/*
+ * Take a turn to tell the exit of a process of that role, if it has one left.
+ */
+bool
+plh_log_turns_take(Oid role, PlhLogTurn *turn)
+{
+	uint32		now_s = now_seconds();
+
+	memset(turn, 0, sizeof(*turn));
+	return plh_control_file == NULL ||
+		take(place_of(&plh_control_file->log, role, now_s), now_s, turn);
+}
+
+/*
+ * Take a turn to tell a finding on any process, if there is one left.
+ */
+bool
+plh_log_turns_take_finding(PlhLogTurn *turn)
+{
+	memset(turn, 0, sizeof(*turn));
+	return plh_control_file == NULL ||
+		take(&plh_control_file->log.findings, now_seconds(), turn);
 }

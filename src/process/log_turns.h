@@ -1,6 +1,7 @@
 /*
  * log_turns.h
- *	  How many exits of a role the server's log may tell in a minute.
+ *	  How many exits of a role, and how many findings, the server's log may tell in a
+ *	  minute.
  *
  * Any role can end many short sessions that each hold enough for a dump, and so for
  * a message.
@@ -12,10 +13,13 @@
 
 #include "datatype/timestamp.h"
 
-/* Exits of a role in a minute that are told.  The minute begins with the first. */
+/*
+ * Exits of a role, or findings, in a minute that are told.  The minute begins with the
+ * first.
+ */
 #define PLH_LOG_TURNS 10
 
-/* What is to be said of the exits that are not told. */
+/* What is to be said of the exits, or findings, that are not told. */
 typedef struct PlhLogTurn
 {
 	bool		is_shared;		/* with other roles */
@@ -27,5 +31,8 @@ typedef struct PlhLogTurn
 
 /* Returns false if this exit is not told.  It is counted, then, for the next turn. */
 extern bool plh_log_turns_take(Oid role, PlhLogTurn *turn);
+
+/* The same of a finding on any process. */
+extern bool plh_log_turns_take_finding(PlhLogTurn *turn);
 
 #endif							/* PLH_LOG_TURNS_H */

@@ -43,7 +43,7 @@ typedef struct PlhControlFailure
 /* A process has the place of its pid modulo this, until another one needs it. */
 #define PLH_CONTROL_FAILURES 256
 
-/* The exits of a role that the log tells in a minute (log_turns.c). */
+/* The exits of a role, or the findings, that the log tells in a minute (log_turns.c). */
 typedef struct PlhControlLogPlace
 {
 	pg_atomic_uint64 minute;	/* when it began, and the exits in it */
@@ -56,6 +56,7 @@ typedef struct PlhControlLogPlace
 typedef struct PlhControlLog
 {
 	PlhControlLogPlace shared;	/* of all that have no place of their own */
+	PlhControlLogPlace findings;	/* on all processes */
 	PlhControlLogPlace places[PLH_CONTROL_LOG_PLACES];
 } PlhControlLog;
 

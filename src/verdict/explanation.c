@@ -17,18 +17,14 @@
 #include "report/context_examples.h"
 #include "report/context_list.h"
 #include "report/listed_site.h"
-#include "report/malloc_callers.h"
 #include "report/one_line.h"
 #include "report/words.h"
 #include "verdict/age_text.h"
 #include "verdict/explanation.h"
 #include "verdict/image_suspects.h"
-#include "verdict/malloc_statement.h"
 #include "verdict/sentences.h"
 #include "verdict/share_text.h"
 #include "verdict/size_sentences.h"
-#include "verdict/suspect_advice.h"
-#include "verdict/suspect_evidence.h"
 
 /* The number of findings of a process that are told; pg_leakhunt_suspects has all. */
 #define TOLD_SUSPECTS 3
@@ -60,41 +56,6 @@ typedef struct Telling
 	StringInfoData text;
 } Telling;
 
-/* What a verdict on a whole process is on, which its name alone does not tell. */
-static const char *
-what_of(PlhVerdict verdict)
-{
-	switch (verdict)
-	{
-		case PLH_VERDICT_MALLOC:
-			return " (memory that malloc gave out outside of memory contexts)";
-		case PLH_VERDICT_MAPPED:
-			return " (memory that is neither in memory contexts nor malloc's)";
-		case PLH_VERDICT_FREED:
-			return " (memory that malloc keeps although it was freed)";
-		case PLH_VERDICT_GROWING:
-			return " (the process as a whole)";
-		default:
-			return "";
-	}
-}
-
-/* What a verdict is on. */
-static const char *
-cause_of(Telling *telling, const PlhSuspect *suspect,
-		 const PlhListedSite *listed)
-{
-	if (suspect->facts.subject == PLH_SUBJECT_STATEMENT)
-		return plh_sentences_tense(telling->process, " (the running statement or transaction)",
-								   " (the last statement or transaction)");
-	if (suspect->family != NULL)
-		return psprintf(" (%s)", plh_account_title(suspect->family,
-												   telling->process->image));
-	return listed == NULL ? what_of(suspect->judgement.verdict) :
-		psprintf(" at %s in %s", plh_blamed_code_site(&listed->stack),
-				 listed->context_name);
-}
-
 /* Where most is held of what is in contexts. */
 static const char *
 held_at(Telling *telling, const PlhSuspect *suspect, const PlhListedSite *listed)
@@ -119,17 +80,6 @@ share_of(const Telling *telling, const PlhSuspect *suspect)
 		return ": all sampled memory";
 	return percent < 1.0 ? ": less than 1% of all sampled memory" :
 		psprintf(": %.0f%% of all sampled memory", percent);
-}
-
-/* The libraries to look at, of a verdict on malloc whose callers are not known. */
-static const char *
-libraries_of(Telling *telling, const PlhSuspect *suspect)
-{
-	if (suspect->judgement.verdict != PLH_VERDICT_MALLOC ||
-		suspect->site != NULL || !telling->process->image->alive)
-		return "";
-	return psprintf(" %s", plh_malloc_callers_text(telling->process->pid,
-												   telling->symbols));
 }
 
 /* A statement, and what it is. */
@@ -205,41 +155,13 @@ tell_finding(Telling *telling, const PlhToldFinding *finding,
 	plh_sentences_add(&telling->text, "Next: %s", finding->next);
 }
 
-/* What there is to tell of a suspect. */
-static PlhToldFinding *
-finding_of(Telling *telling, const PlhSuspect *suspect,
-		   const PlhListedSite *listed)
-{
-	PlhToldFinding *finding = palloc0(sizeof(PlhToldFinding));
-	PlhMallocStatement statement =
-		plh_malloc_statement_find(suspect, telling->process->image);
-
-	finding->verdict = plh_suspect_verdict_name(suspect->judgement.verdict);
-	finding->cause = cause_of(telling, suspect, listed);
-	finding->site = listed == NULL ? NULL : listed->stack.site;
-	finding->routine = listed == NULL ? NULL : plh_stack_text_routine(&listed->stack);
-	finding->context_name = suspect->context != NULL || listed == NULL ?
-		plh_image_suspects_contexts(suspect, telling->process->image) :
-		listed->context_name;
-	finding->query = listed == NULL ? statement.query : listed->query;
-	finding->evidence =
-		psprintf("%s%s%s",
-				 plh_suspect_evidence(suspect, telling->list,
-									  telling->process->image, telling->stacks),
-				 statement.evidence, libraries_of(telling, suspect));
-	finding->next = plh_suspect_advice(suspect, telling->process->image,
-									   listed);
-	finding->bytes = suspect->facts.live_bytes;
-	finding->error_bytes = suspect->judgement.error_bytes;
-	finding->has_rate = suspect->judgement.has_rate;
-	finding->bytes_per_hour = suspect->judgement.bytes_per_hour;
-	return finding;
-}
-
 /* All findings.  Returns how many there are. */
 static int
 tell_suspects(Telling *telling, const PlhSuppressions *suppressions)
 {
+	const PlhFoundIn in = {
+		telling->process->image, telling->list, telling->stacks, telling->symbols
+	};
 	int			found = 0;
 	int			suppressed = 0;
 
@@ -256,8 +178,9 @@ tell_suspects(Telling *telling, const PlhSuppressions *suppressions)
 		if (shown != PLH_SHOWN)
 			continue;
 		telling->findings = lappend(telling->findings,
-									finding_of(telling, suspect,
-											   suspect->site == NULL ? NULL : &listed));
+									plh_told_finding_make(suspect,
+														  suspect->site == NULL ? NULL : &listed,
+														  &in));
 		if (found++ >= TOLD_SUSPECTS)
 			continue;
 		tell_finding(telling, llast(telling->findings), suspect,
@@ -275,6 +198,14 @@ tell_suspects(Telling *telling, const PlhSuppressions *suppressions)
 	return found + suppressed;
 }
 
+/* What it holds now of all kinds, as far as the kernel tells. */
+static int64
+held_now(const PlhExplainedProcess *process)
+{
+	return plh_size_sentences_own_bytes(process) -
+		Max(0, process->image->header->malloc_free_bytes);
+}
+
 /*
  * What the process held when samples stood for most, where that is much more than now, at
  * the largest site of such contexts, too.
@@ -282,7 +213,8 @@ tell_suspects(Telling *telling, const PlhSuppressions *suppressions)
 static void
 tell_peak(Telling *telling)
 {
-	const PlhProfileImage *image = telling->process->image;
+	const PlhExplainedProcess *process = telling->process;
+	const PlhProfileImage *image = process->image;
 	const PlhProfileHeader *header = image->header;
 	double		fallen = (double) header->peak_bytes -
 		(double) header->counters.live_bytes;
@@ -294,7 +226,7 @@ tell_peak(Telling *telling)
 
 	if (header->sample_interval == 0 || header->peak_at == 0 ||
 		fallen < PLH_SUSPECT_LARGE_BYTES ||
-		header->peak_bytes <= header->context_bytes ||
+		header->peak_bytes <= Max(header->context_bytes, held_now(process)) ||
 		!plh_top_site_find(&top, image, PLH_TOP_PEAK) ||
 		top.stack == NULL || top.context == NULL)
 		return;
@@ -358,7 +290,7 @@ tell_largest(Telling *telling)
 
 	if (largest == NULL || largest->max_peak_bytes < PLH_SUSPECT_LARGE_BYTES ||
 		largest->max_peak_bytes <= largest->error_bytes +
-		Max(header->context_bytes, header->counters.live_bytes) ||
+		Max(Max(header->context_bytes, held_now(process)), header->counters.live_bytes) ||
 		has_statement(telling))
 		return;
 	if (!is_told_peak(telling, largest->max_at))
@@ -374,7 +306,7 @@ tell_largest(Telling *telling)
 		if (telling->peak_query == NULL || strcmp(telling->peak_query, query) != 0)
 			tell_statement(telling, "Statement of that peak", query);
 	}
-	plh_sentences_add(&telling->text, "The settings %s %s for one node of its plan.",
+	plh_sentences_add(&telling->text, "The settings %s %s for a hash table of its plan.",
 					  plh_sentences_tense(process, "allow", "allowed"),
 					  plh_words_size(largest->allowed_bytes));
 }

@@ -14,24 +14,7 @@
 #include "symbols/symbols.h"
 #include "verdict/doubt.h"
 #include "verdict/suppression.h"
-
-/* A finding as it is told; a NULL text is not known, or does not apply. */
-typedef struct PlhToldFinding
-{
-	const char *verdict;
-	const char *cause;			/* "at leaking_top (leaker.c:55) in
-								 * TopMemoryContext" */
-	const char *site;
-	const char *routine;		/* that allocates; NULL if there is none */
-	const char *context_name;
-	const char *query;
-	const char *evidence;
-	const char *next;
-	int64		bytes;
-	int64		error_bytes;
-	bool		has_rate;
-	int64		bytes_per_hour;
-} PlhToldFinding;
+#include "verdict/told_finding.h"
 
 typedef struct PlhExplanation
 {

@@ -16,7 +16,7 @@
 static const PlhFamily families[] = {
 	{
 		PLH_FAMILY_PLANS, "prepared statements and cached plans",
-		"Each prepared statement has some, and so has each statement of a PL/pgSQL function that was called (from 18 on, of SQL functions, too).",
+		"Each prepared statement has some, and so has each statement of a PL/pgSQL function that was called (from PostgreSQL 18 on, also of an SQL function).",
 		"A prepared statement stays until its session deallocates it or ends, and the plans of a function until the session ends.",
 		"Let the application DEALLOCATE what it no longer uses: only its own session can. Or let it prepare fewer: raise prepareThreshold in pgJDBC, lower statement_cache_size in asyncpg or max_prepared_statements in PgBouncer. Where plans span many partitions, SET plan_cache_mode = force_custom_plan.",
 		NAMES("CachedPlanSource", "CachedPlanQuery", "CachedPlan", "SPI Plan",
@@ -59,7 +59,7 @@ static const PlhFamily families[] = {
 		PLH_FAMILY_CACHE, "anonymous record types",
 		"Each session keeps each combination of column names and types that ROW(...), a subquery or a function has returned as record.",
 		"Nothing limits them, and they stay until the session ends.",
-		"Use the same column names and types each time: each new combination makes a record type. A named type (CREATE TYPE) or jsonb makes none, either.",
+		"Use the same column names and types each time: each new combination makes a record type. A named type (CREATE TYPE) or jsonb avoids that.",
 		NAMES("Record information cache")
 	},
 	{

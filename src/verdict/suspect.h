@@ -200,10 +200,11 @@
 #define PLH_SUSPECT_KEPT_BYTES INT64CONST(67108864)
 
 /*
- * What malloc has kept for as long as this, it has kept for nothing: a statement
- * that runs frees memory which it takes again at once, between two of its steps.
+ * What malloc has kept for as long as this, it has kept for nothing: a statement that
+ * runs frees memory which it takes again, between two of its steps, and so do large
+ * statements that follow one another.
  */
-#define PLH_SUSPECT_KEPT_US INT64CONST(5000000)
+#define PLH_SUSPECT_KEPT_US INT64CONST(60000000)
 
 /*
  * Call sites of malloc that leak are the answer to its growth outside of contexts

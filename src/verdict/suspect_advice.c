@@ -130,17 +130,16 @@ cancel_text(const PlhProfileImage *image)
 }
 
 /*
- * The same of what ends with the transaction only: a statement that is cancelled goes
- * back to the last savepoint.
+ * The same of subtransactions: where a client has set savepoints, a statement that is
+ * cancelled goes back to the last of them only.
  */
 static const char *
-end_transaction_text(const PlhProfileImage *image)
+end_subtransactions_text(const PlhProfileImage *image)
 {
-	const char *end = end_now_text(image);
-
-	return *end == '\0' ? end :
-		psprintf("%s. Cancelling its statement would only go back to the last savepoint.",
-				 pnstrdup(end, strlen(end) - 1));
+	if (!image->alive || kind_of(image->header) != SESSION)
+		return "";
+	return psprintf(" To free it now: SELECT pg_cancel_backend(%d). If its client has set savepoints, this frees nothing before ROLLBACK or COMMIT; then end the session: SELECT pg_terminate_backend(%d).",
+					image->header->pid, image->header->pid);
 }
 
 /*
@@ -400,7 +399,7 @@ next_of_unknown(const PlhSuspect *suspect, const PlhProfileImage *image,
 	if (code.language != NULL)
 		return psprintf("Find what creates them and never deletes them. Memory in them was allocated while a %s function was running.",
 						code.language);
-	return psprintf("Search the sources of the extensions that it uses for \"%s\": code there creates contexts of that name, and never deletes them.",
+	return psprintf("Search the sources of the extensions that this session uses for \"%s\": code there creates contexts of that name, and never deletes them.",
 					name);
 }
 
@@ -423,7 +422,7 @@ static const char *
 free_text(const PlhSuspect *suspect, const PlhProfileImage *image)
 {
 	if (suspect->family->family == plh_family_of("CurTransactionContext"))
-		return end_transaction_text(image);
+		return end_subtransactions_text(image);
 	if (!suspect->family->lasting)
 		return cancel_text(image);
 	return suspect->judgement.verdict == PLH_VERDICT_GROWING ? "" : end_now_text(image);

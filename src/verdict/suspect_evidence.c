@@ -31,14 +31,23 @@ in_statements(const PlhSuspectFacts *facts)
 	return psprintf(" in at least %d statements", facts->statements);
 }
 
+/* Was most of what was allocated freed, as of what is enlarged again and again? */
+static bool
+is_enlarged(const PlhSuspectFacts *facts)
+{
+	return facts->total_bytes / 4 > facts->live_bytes;
+}
+
 /* When it stopped growing, or that it has not. */
 static const char *
 growth_text(const PlhSuspectFacts *facts)
 {
+	const char *what = is_enlarged(facts) ? "What is held" : "and it";
+
 	if (facts->last_at != 0 &&
 		plh_suspect_has_stopped(facts->early.at, facts->last_at, facts->counted_to))
-		return psprintf("and it kept growing until %s", plh_words_time(facts->last_at));
-	return facts->is_alive ? "and it keeps growing" : "and it kept growing";
+		return psprintf("%s kept growing until %s", what, plh_words_time(facts->last_at));
+	return psprintf("%s %s growing", what, facts->is_alive ? "keeps" : "kept");
 }
 
 /*
@@ -78,7 +87,7 @@ left_text(const PlhSuspectFacts *facts, const PlhJudgement *judgement)
 	const char *bytes = plh_words_estimate(facts->live_bytes, judgement->error_bytes);
 	const char *total = plh_words_size(facts->total_bytes);
 
-	if (facts->total_bytes / 4 > facts->live_bytes)
+	if (is_enlarged(facts))
 		return psprintf("%s %s held; the rest of the %s allocated here over time%s %s freed", bytes,
 						facts->is_alive ? "is still" : "was still", total,
 						in_statements(facts), facts->is_alive ? "was" : "had been");
@@ -90,7 +99,8 @@ static char *
 evidence_of_leak(const PlhSuspectFacts *facts, const PlhJudgement *judgement,
 				 const PlhProfileHeader *header)
 {
-	return psprintf("%s, %s.%s %s", left_text(facts, judgement), growth_text(facts),
+	return psprintf("%s%s %s.%s %s", left_text(facts, judgement),
+					is_enlarged(facts) ? "." : ",", growth_text(facts),
 					unwritten_text(facts, header), rates_text(facts, judgement));
 }
 
@@ -148,7 +158,7 @@ contexts_text(const PlhSuspect *suspect, const PlhProfileImage *image)
 	const char *noun = plh_plural(suspect->facts.contexts, "context", "contexts");
 
 	if (family == NULL)
-		return psprintf(INT64_FORMAT " %s named %s", suspect->facts.contexts,
+		return psprintf(INT64_FORMAT " %s named \"%s\"", suspect->facts.contexts,
 						noun, plh_account_name(suspect->family, image));
 	return psprintf(INT64_FORMAT " %s for %s", suspect->facts.contexts, noun,
 					family->title);

@@ -6,7 +6,7 @@
 -- suspect: @(held|contexts) - kept context
 -- says: kept context
 -- says: 70000 contexts
--- says: Search the sources of the extensions that it uses for "kept context"
+-- says: Search the sources of the extensions that this session uses for "kept context"
 -- never: too little
 -- never: Verdict: (none|leak|query)
 SELECT hold_contexts(70000);

@@ -144,7 +144,7 @@ test_sites(void)
 	suspect.facts.age_epochs = suspect.facts.epochs;
 	ok(!says("allocated nothing here"), "nothing is said of transactions that did not allocate where all did");
 	suspect.facts.total_bytes = 9717 * MB;
-	ok(says("was still held; the rest of the 9717000000 B allocated here over time had been freed, and it kept growing. "),
+	ok(says("was still held; the rest of the 9717000000 B allocated here over time had been freed. What is held kept growing. "),
 	   "what is enlarged again and again is not said to have leaked of it all");
 	ok(tells("See which functions the statement calls") && tells("a newer minor release may fix it") &&
 	   tells("Until this is fixed, limit how long such connections live (a pool's max lifetime), or end them from time to time: SELECT pg_terminate_backend(123)."),
@@ -592,7 +592,7 @@ test_empty_memory(void)
 	ok(says("Most of that is free space inside them"), "contexts that are nearly empty are said to be so");
 	header.context_free_bytes = 20 * MB;
 	ok(!says("free space"), "and others are not");
-	ok(tells("RELEASE savepoints that are no longer needed") && tells("To free it now, end the session: SELECT pg_terminate_backend(123). Cancelling its statement would only go back to the last savepoint."),
+	ok(tells("RELEASE savepoints that are no longer needed") && tells("To free it now: SELECT pg_cancel_backend(123). If its client has set savepoints, this frees nothing before ROLLBACK or COMMIT; then end the session: SELECT pg_terminate_backend(123)."),
 	   "contexts of a transaction are freed with it");
 	suspect.family = &(PlhFamilyAccount)
 	{
@@ -604,7 +604,7 @@ test_empty_memory(void)
 	{
 		.lasting = true,.largest = &nameless
 	};
-	ok(tells("Search the sources of the extensions that it uses for \"" PLH_NO_CONTEXT_NAME "\""),
+	ok(tells("Search the sources of the extensions that this session uses for \"" PLH_NO_CONTEXT_NAME "\""),
 	   "contexts that nobody knows are looked for by their name");
 	suspect.family = NULL;
 	header.census_at = 0;

@@ -1,7 +1,7 @@
 /*
  * keeper.c
- *	  The background worker that makes dumps of what a crash has left, and looks
- *	  after the directory of the dumps.
+ *	  The background worker that makes dumps of what a crash has left, looks after the
+ *	  directory of the dumps, and watches for findings.
  *
  * It makes dumps when the server starts, and when the server goes on after a
  * crash, as the postmaster then starts it again.  From then on it writes the texts
@@ -29,8 +29,9 @@
 
 #include "base/compat.h"
 #include "crash/crash_dumps.h"
-#include "crash/keeper.h"
 #include "process/unshown_profile.h"
+#include "watch/keeper.h"
+#include "watch/verdict_watch.h"
 
 /* If it fails, it is started again after this time. */
 #define RESTART_SECONDS 60
@@ -126,6 +127,7 @@ pg_leakhunt_keeper_main(Datum arg)
 		if (keep_lock(&lock))
 			plh_crash_dumps_tend(must_stop);
 		plh_unshown_profile_report();
+		plh_verdict_watch_look();
 		wait_for_signal(TEND_MS);
 	}
 

@@ -1,7 +1,7 @@
 /*
  * keeper.h
- *	  The background worker that makes dumps of what a crash has left, and looks
- *	  after the directory of the dumps.
+ *	  The background worker that makes dumps of what a crash has left, looks after the
+ *	  directory of the dumps, and watches for findings.
  *
  * Never called inside palloc.
  */

@@ -1,0 +1,18 @@
+/*
+ * finding_key.h
+ *	  By what it is known that a finding was seen before.
+ *
+ * Never called inside palloc.
+ */
+#ifndef PLH_FINDING_KEY_H
+#define PLH_FINDING_KEY_H
+
+#include "verdict/suspect_list.h"
+
+/*
+ * The same for what a process is suspect of at one call site, in contexts of one kind,
+ * in statements that are alike, or as a whole.
+ */
+extern uint64 plh_finding_key(const PlhSuspect *suspect, const PlhProfileImage *image);
+
+#endif							/* PLH_FINDING_KEY_H */

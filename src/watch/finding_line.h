@@ -1,0 +1,17 @@
+/*
+ * finding_line.h
+ *	  The line in the server's log that tells of a finding.
+ *
+ * Never called inside palloc.
+ */
+#ifndef PLH_FINDING_LINE_H
+#define PLH_FINDING_LINE_H
+
+#include "process/log_turns.h"
+#include "verdict/told_finding.h"
+
+/* "listed" is the suspect's site, described; NULL where it has none. */
+extern void plh_finding_line_log(const PlhSuspect *suspect, const PlhListedSite *listed,
+								 const PlhFoundIn *in, const PlhLogTurn *turn);
+
+#endif							/* PLH_FINDING_LINE_H */

@@ -1,0 +1,68 @@
+/*
+ * watched_processes.h
+ *	  What the keeper remembers of each process between two looks: when it was judged,
+ *	  which findings it had, and what was logged of them.
+ *
+ * Never called inside palloc.
+ */
+#ifndef PLH_WATCHED_PROCESSES_H
+#define PLH_WATCHED_PROCESSES_H
+
+#include "profile/profile_layout.h"
+
+/* The most findings of a process that are remembered; those seen last stay. */
+#define PLH_WATCHED_FINDINGS 16
+
+/* A finding that has become so many times as large is told again. */
+#define PLH_WATCHED_GROWTH 4
+
+/* A finding is told once it has been there for so long: many end with a statement. */
+#define PLH_WATCHED_LAST_US INT64CONST(8000000)
+
+typedef struct PlhWatchedFinding
+{
+	uint64		key;			/* by plh_finding_key */
+	TimestampTz since;			/* seen at each judgement since then */
+	TimestampTz seen_at;		/* 0: the place is free */
+	int64		told_bytes;		/* what it was when it was told; 0: never */
+} PlhWatchedFinding;
+
+typedef struct PlhWatchedProcess
+{
+	int			pid;			/* the key */
+	TimestampTz started_at;
+	TimestampTz seen_at;
+	TimestampTz judged_at;		/* 0: never */
+	TimestampTz before_at;		/* of the judgement before that one */
+	uint64		samples_taken;	/* as of then, as the next two */
+	TimestampTz census_at;
+	int64		bytes;			/* what it held */
+	bool		awaits;			/* it has a finding that may be told at the
+								 * next look */
+	PlhWatchedFinding findings[PLH_WATCHED_FINDINGS];
+} PlhWatchedProcess;
+
+/* The process of that header, as it was remembered or new. */
+extern PlhWatchedProcess *plh_watched_process(const PlhProfileHeader *header,
+											  TimestampTz now);
+
+/* Is it worth being judged, as something may have changed? */
+extern bool plh_watched_process_is_due(const PlhWatchedProcess *process,
+									   const PlhProfileHeader *header,
+									   TimestampTz now);
+
+/* Note that it is being judged. */
+extern void plh_watched_process_judge(PlhWatchedProcess *process,
+									  const PlhProfileHeader *header, TimestampTz now);
+
+/* Note a finding of the judgement.  Returns whether it is to be told. */
+extern bool plh_watched_process_finds(PlhWatchedProcess *process, uint64 key,
+									  int64 bytes, TimestampTz now);
+
+/* A finding of so many bytes is being told; with 0, it is to be told at the next look. */
+extern void plh_watched_processes_order(int pid, uint64 key, int64 bytes);
+
+/* Forget processes that were not seen since then; all, with the largest time. */
+extern void plh_watched_processes_forget(TimestampTz before);
+
+#endif							/* PLH_WATCHED_PROCESSES_H */
