@@ -146,6 +146,7 @@ PROCESS_OBJS = \
 	src/process/profile_directory.o \
 	src/process/statements_dump.o \
 	src/process/top_site.o \
+	src/process/trim.o \
 	src/process/unshown_profile.o
 
 # from an address to functions, files and lines
@@ -264,7 +265,8 @@ FUNCTIONS_OBJS = \
 	src/functions/sql_source.o \
 	src/functions/sql_statements.o \
 	src/functions/sql_suppressions.o \
-	src/functions/sql_suspects.o
+	src/functions/sql_suspects.o \
+	src/functions/sql_trim.o
 
 OBJS = \
 	src/pg_leakhunt.o \

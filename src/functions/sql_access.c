@@ -14,6 +14,7 @@
 #include "utils/acl.h"
 
 #include "functions/sql_access.h"
+#include "process/process.h"
 #include "process/profile_directory.h"
 #include "reader/server_processes.h"
 
@@ -99,6 +100,26 @@ plh_sql_access_shows(bool sees_all, const PlhProfileHeader *header)
 {
 	return sees_all || (plh_sql_access_is_of_cluster(header) &&
 						plh_sql_access_sees_role(header->role_oid));
+}
+
+/* May that process have loaded this module? */
+bool
+plh_sql_access_may_have_loaded(int pid)
+{
+	return plh_process_is_preloaded() ||
+		plh_server_processes_loaded(pid) != PLH_NOT_LOADED;
+}
+
+/* May it?  If not, a WARNING says so. */
+bool
+plh_sql_access_check_loaded(int pid)
+{
+	if (plh_sql_access_may_have_loaded(pid))
+		return true;
+	ereport(WARNING,
+			(errmsg("PID %d has not loaded pg_leakhunt", pid),
+			 errhint("Only sessions that began after pg_leakhunt was added to session_preload_libraries, that loaded it themselves, or that it was attached to, can be sampled.")));
+	return false;
 }
 
 /* What plh_sql_access_visit passes on. */

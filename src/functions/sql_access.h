@@ -14,6 +14,8 @@ extern bool plh_sql_access_sees_role(Oid role);
 extern bool plh_sql_access_may_see(Oid role);
 extern bool plh_sql_access_knows(int pid);
 extern bool plh_sql_access_hides_roles(void);
+extern bool plh_sql_access_may_have_loaded(int pid);
+extern bool plh_sql_access_check_loaded(int pid);
 extern bool plh_sql_access_is_of_cluster(const PlhProfileHeader *header);
 extern bool plh_sql_access_shows(bool sees_all,
 								 const PlhProfileHeader *header);

@@ -18,7 +18,6 @@
 #include "functions/sql_access.h"
 #include "functions/sql_rows.h"
 #include "functions/sql_source.h"
-#include "process/process.h"
 #include "process/profile_directory.h"
 #include "reader/baseline_file.h"
 #include "reader/profile_reader.h"
@@ -40,26 +39,6 @@ PLH_FUNCTION(pg_leakhunt_stop_all);
 PLH_FUNCTION(pg_leakhunt_reset_all);
 PLH_FUNCTION(pg_leakhunt_baseline);
 PLH_FUNCTION(pg_leakhunt_baseline_all);
-
-/* May that process have loaded this module? */
-static bool
-may_have_loaded(int pid)
-{
-	return plh_process_is_preloaded() ||
-		plh_server_processes_loaded(pid) != PLH_NOT_LOADED;
-}
-
-/* May it?  If not, a WARNING says so. */
-static bool
-check_loaded(int pid)
-{
-	if (may_have_loaded(pid))
-		return true;
-	ereport(WARNING,
-			(errmsg("PID %d has not loaded pg_leakhunt", pid),
-			 errhint("Only sessions that began after pg_leakhunt was added to session_preload_libraries, that loaded it themselves, or that it was attached to, can be sampled.")));
-	return false;
-}
 
 /* Throw the ERROR for a request that could not be made, by errno. */
 static void
@@ -122,7 +101,7 @@ warn_of_other_version(int pid)
 static bool
 make_request_of_one(int pid, const PlhControlRequest *request)
 {
-	if (!plh_server_processes_check(pid) || !check_loaded(pid))
+	if (!plh_server_processes_check(pid) || !plh_sql_access_check_loaded(pid))
 		return false;
 	make_request(pid, request);
 	warn_of_other_version(pid);
@@ -366,7 +345,7 @@ take_other_baselines(const BaselineCount *count)
 	{
 		int			pid = lfirst_int(cell);
 
-		if (!list_member_int(count->found, pid) && may_have_loaded(pid) &&
+		if (!list_member_int(count->found, pid) && plh_sql_access_may_have_loaded(pid) &&
 			plh_sql_access_knows(pid) &&
 			!plh_baseline_file_take_empty(plh_profile_directory_path(), pid))
 			report_unwritten(pid);
@@ -394,7 +373,7 @@ pg_leakhunt_baseline(PG_FUNCTION_ARGS)
 								take_baseline, &count);
 	if (count.taken > 0)
 		PG_RETURN_INT32(count.taken);
-	if (!plh_server_processes_check(pid) || !check_loaded(pid))
+	if (!plh_server_processes_check(pid) || !plh_sql_access_check_loaded(pid))
 		PG_RETURN_INT32(0);
 	if (count.denied || !plh_sql_access_knows(pid))
 		plh_sql_source_deny_process(pid, ERROR);

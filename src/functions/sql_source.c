@@ -76,6 +76,7 @@ report_coverage(void)
 		noticed = true;
 		ereport(NOTICE,
 				(errmsg("pg_leakhunt shows only processes that have loaded it"),
+				 errdetail("Nobody watches them: findings are not logged."),
 				 errhint("Add pg_leakhunt to shared_preload_libraries and restart the server to see all processes.")));
 	}
 	report_hidden_roles();

@@ -25,6 +25,7 @@
 #include "process/process.h"
 #include "process/profile_directory.h"
 #include "process/statements_dump.h"
+#include "process/trim.h"
 #include "profile/baseline.h"
 #include "profile/profile.h"
 #include "profile/profile_counters.h"
@@ -247,6 +248,7 @@ committed(void)
 	if (likely(!plh_upkeep_counts_commit(PLH_TRANSACTION_TICK())))
 		return;
 	plh_countdown_mend();
+	plh_trim_if_asked();
 	plh_guard_call(run_upkeep);
 }
 

@@ -20,6 +20,7 @@
 #include "storage/fd.h"
 #include "utils/memutils.h"
 
+#include "base/fork.h"
 #include "base/limits.h"
 #include "base/process_facts.h"
 #include "base/whole_io.h"
@@ -255,6 +256,15 @@ plh_profile_reader_open(const char *path, bool header_only, bool *refused)
 	return exited ? NULL : image;
 }
 
+/* Is nothing said of files that are no profiles?  Set in the keeper only. */
+static PLH_SURVIVES_FORK bool is_silent;
+
+void
+plh_profile_reader_be_silent(void)
+{
+	is_silent = true;
+}
+
 /*
  * Read the image of a file.  Returns NULL if the file is gone, if it is not a
  * profile, which is a WARNING, or if it is not of the process "pid", unless
@@ -267,7 +277,7 @@ open_image(const char *path, int pid, bool header_only)
 	PlhProfileImage *image = plh_profile_reader_open(path, header_only,
 													 &refused);
 
-	if (refused)
+	if (refused && !is_silent)
 		ereport(WARNING,
 				(errmsg("ignoring file \"%s\" in the directory of the profiles",
 						last_dir_separator(path) + 1),

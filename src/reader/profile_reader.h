@@ -42,6 +42,11 @@ extern PlhProfileImage *plh_profile_reader_open(const char *path,
  */
 extern bool plh_profile_reader_is_foreign(const char *path);
 
+/*
+ * Say nothing more, in this process, of files that are no profiles: sessions that look do.
+ */
+extern void plh_profile_reader_be_silent(void);
+
 extern bool plh_profile_reader_peek(const char *path, PlhProfileHeader *header);
 
 extern void plh_profile_reader_each(const char *directory, int pid,

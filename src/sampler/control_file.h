@@ -43,6 +43,19 @@ typedef struct PlhControlFailure
 /* A process has the place of its pid modulo this, until another one needs it. */
 #define PLH_CONTROL_FAILURES 256
 
+/* The request to a process to give back what malloc keeps, and what came of it. */
+typedef struct PlhControlTrim
+{
+	int32		pid;			/* 0: none, or changing */
+	uint32		requested;		/* number of the request */
+	uint32		done;			/* of the last that was carried out */
+	uint64		process_start;	/* as in PlhControlSlot */
+	int64		given_back_bytes;
+} PlhControlTrim;
+
+/* A process has the place of its pid modulo this, until another one needs it. */
+#define PLH_CONTROL_TRIMS 64
+
 /* The exits of a role, or the findings, that the log tells in a minute (log_turns.c). */
 typedef struct PlhControlLogPlace
 {
@@ -74,6 +87,8 @@ typedef struct PlhControlFile
 	PlhControlSlot slots[PLH_CONTROL_SLOTS];
 	PlhControlFailure failures[PLH_CONTROL_FAILURES];
 	PlhControlLog log;
+	pg_atomic_uint32 trim_requests;
+	PlhControlTrim trims[PLH_CONTROL_TRIMS];
 } PlhControlFile;
 
 /* The file, mapped; NULL without one. */

@@ -377,7 +377,7 @@ judgement_text(const PlhProfileHeader *header, const PlhSiteRecord *site)
 		judgement.steadiness < PLH_SUSPECT_STEADINESS)
 		return psprintf("and it grew at %.0f%% of the rate before, as a cache does that fills up",
 						100.0 * judgement.steadiness);
-	return "which has grown by less than the error of that figure";
+	return "whose growth so far does not tell a leak from a cache";
 }
 
 /* Of what lasts, the contexts of one family that hold most, if they are many. */

@@ -214,6 +214,24 @@ next_of_malloc(const PlhProfileImage *image)
 				 hint);
 }
 
+/* How to have the kernel get back what was freed, as a sentence. */
+static const char *
+give_back_text(const PlhProfileImage *image)
+{
+	switch (kind_of(image->header))
+	{
+		case SESSION:
+		case BACKGROUND_WORKER:
+			if (image->alive)
+				return psprintf("To give it back to the kernel: SELECT pg_leakhunt_trim(%d).",
+								image->header->pid);
+			break;
+		default:
+			break;
+	}
+	return end_text(image);
+}
+
 /* What to do about memory that others have mapped. */
 static const char *
 next_of_mapped(const PlhProfileImage *image)
@@ -454,7 +472,7 @@ plh_suspect_advice(const PlhSuspect *suspect,
 			return next_of_mapped(image);
 		case PLH_VERDICT_FREED:
 			return psprintf("%s glibc gives more back at once if the server starts with MALLOC_TRIM_THRESHOLD_=131072 in its environment.",
-							end_text(image));
+							give_back_text(image));
 		case PLH_VERDICT_GROWING:
 		default:
 			break;

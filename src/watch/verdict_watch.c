@@ -11,7 +11,6 @@
 #include <time.h>
 
 #include "miscadmin.h"
-#include "utils/guc.h"
 #include "utils/timestamp.h"
 
 #include "base/clock.h"
@@ -79,8 +78,8 @@ judge(PlhProfileImage *image, void *arg)
 
 	if (!image->alive)
 		return;
-	process = plh_watched_process(header, look->now);
-	plh_watched_process_judge(process, header, look->now);
+	process = plh_watched_processes_find(header, look->now);
+	plh_watched_processes_begin_judgement(process, header, look->now);
 	list = plh_image_suspects_find(image);
 	for (int i = 0; i < list->count; i++)
 	{
@@ -89,7 +88,7 @@ judge(PlhProfileImage *image, void *arg)
 		PlhReportOrder *order;
 
 		if (!is_worth(suspect) ||
-			!plh_watched_process_finds(process, key, suspect->facts.live_bytes, look->now))
+			!plh_watched_processes_note_finding(process, key, suspect->facts.live_bytes, look->now))
 			continue;
 		order = order_for(look, header->database_oid);
 		if (order == NULL)
@@ -109,7 +108,7 @@ has_changed(const PlhProfileImage *image, void *arg)
 	const Look *look = arg;
 
 	return image->alive &&
-		plh_watched_process_is_due(plh_watched_process(image->header, look->now),
+		plh_watched_processes_is_due(plh_watched_processes_find(image->header, look->now),
 								   image->header, look->now);
 }
 
@@ -144,22 +143,10 @@ static void
 look_at_all(void *arg)
 {
 	Look	   *look = palloc0(sizeof(Look));
-	int			told_from = log_min_messages;
 
 	look->now = GetCurrentTimestamp();
-
-	/* files that are no profiles have their WARNING when a session sees them */
-	log_min_messages = ERROR;
-	PG_TRY();
-	{
-		plh_profile_reader_each(plh_profile_directory_path(), 0, false, has_changed,
-								judge, look);
-	}
-	PG_FINALLY();
-	{
-		log_min_messages = told_from;
-	}
-	PG_END_TRY();
+	plh_profile_reader_be_silent();
+	plh_profile_reader_each(plh_profile_directory_path(), 0, false, has_changed, judge, look);
 	plh_watched_processes_forget(look->now);
 	for (int i = 0; i < look->count; i++)
 		send(&look->orders[i]);

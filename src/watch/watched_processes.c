@@ -34,7 +34,7 @@ make_table(void)
 }
 
 PlhWatchedProcess *
-plh_watched_process(const PlhProfileHeader *header, TimestampTz now)
+plh_watched_processes_find(const PlhProfileHeader *header, TimestampTz now)
 {
 	int			pid = header->pid;
 	PlhWatchedProcess *process;
@@ -61,7 +61,7 @@ bytes_of(const PlhProfileHeader *header)
 }
 
 bool
-plh_watched_process_is_due(const PlhWatchedProcess *process,
+plh_watched_processes_is_due(const PlhWatchedProcess *process,
 						   const PlhProfileHeader *header, TimestampTz now)
 {
 	int64		change = bytes_of(header) - process->bytes;
@@ -76,7 +76,7 @@ plh_watched_process_is_due(const PlhWatchedProcess *process,
 }
 
 void
-plh_watched_process_judge(PlhWatchedProcess *process,
+plh_watched_processes_begin_judgement(PlhWatchedProcess *process,
 						  const PlhProfileHeader *header, TimestampTz now)
 {
 	process->before_at = process->judged_at;
@@ -111,7 +111,7 @@ place_of(PlhWatchedProcess *process, uint64 key)
  * It is told once it was there at two judgements, with none between that did not see it.
  */
 bool
-plh_watched_process_finds(PlhWatchedProcess *process, uint64 key, int64 bytes,
+plh_watched_processes_note_finding(PlhWatchedProcess *process, uint64 key, int64 bytes,
 						  TimestampTz now)
 {
 	PlhWatchedFinding *finding = place_of(process, key);
