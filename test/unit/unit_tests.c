@@ -28,6 +28,7 @@ main(void)
 	test_child_messages();
 	test_control();
 	test_log_turns();
+	test_watched_processes();
 	test_countdown();
 	test_upkeep();
 	test_clock_of_epochs();

@@ -27,6 +27,7 @@ extern void test_sampling(void);
 extern void test_tables(void);
 extern void test_lifetimes(void);
 extern void test_log_turns(void);
+extern void test_watched_processes(void);
 extern void test_profiles(void);
 extern void test_profile_room(void);
 extern void test_recycling(void);
