@@ -36,6 +36,9 @@ StaticAssertDecl(sizeof(PlhReportOrder) <= BGW_EXTRALEN,
 /* Functions without a name after this time are logged as addresses. */
 #define NAMES_US INT64CONST(10000000)
 
+/* A lock on the table of suppressions is waited for so long. */
+#define LOCK_TIMEOUT_TEXT "2s"
+
 /* The postmaster finds it by its name. */
 extern PGDLLEXPORT void pg_leakhunt_reporter_main(Datum arg);
 
@@ -117,7 +120,7 @@ report(const Reporting *reporting)
 }
 
 /*
- * The worker's main function.  No setting of the database or of anybody may stop it.
+ * The worker's main function.
  */
 void
 pg_leakhunt_reporter_main(Datum arg)
@@ -130,6 +133,9 @@ pg_leakhunt_reporter_main(Datum arg)
 	BackgroundWorkerUnblockSignals();
 	BackgroundWorkerInitializeConnectionByOid(order.database, InvalidOid,
 											  BGWORKER_BYPASS_ALLOWCONN);
+
+	/* who holds a lock on the suppressions must not gather workers */
+	SetConfigOption("lock_timeout", LOCK_TIMEOUT_TEXT, PGC_SUSET, PGC_S_OVERRIDE);
 	names_end_at_us = plh_clock_us(CLOCK_MONOTONIC) + NAMES_US;
 	StartTransactionCommand();
 	PushActiveSnapshot(GetTransactionSnapshot());
