@@ -95,9 +95,10 @@ judge(PlhProfileImage *image, void *arg)
 			process->awaits = true;
 		else
 			order->findings[order->count++] =
-				(PlhReported) {
-				.pid = header->pid,.key = key,.bytes = suspect->facts.live_bytes
-			};
+				(PlhReported)
+		{
+			.pid = header->pid,.key = key,.bytes = suspect->facts.live_bytes
+		};
 	}
 }
 
@@ -109,7 +110,7 @@ has_changed(const PlhProfileImage *image, void *arg)
 
 	return image->alive &&
 		plh_watched_processes_is_due(plh_watched_processes_find(image->header, look->now),
-								   image->header, look->now);
+									 image->header, look->now);
 }
 
 /* Say once that nothing is logged, as there is no place for a worker. */

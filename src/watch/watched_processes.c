@@ -62,7 +62,7 @@ bytes_of(const PlhProfileHeader *header)
 
 bool
 plh_watched_processes_is_due(const PlhWatchedProcess *process,
-						   const PlhProfileHeader *header, TimestampTz now)
+							 const PlhProfileHeader *header, TimestampTz now)
 {
 	int64		change = bytes_of(header) - process->bytes;
 
@@ -77,7 +77,7 @@ plh_watched_processes_is_due(const PlhWatchedProcess *process,
 
 void
 plh_watched_processes_begin_judgement(PlhWatchedProcess *process,
-						  const PlhProfileHeader *header, TimestampTz now)
+									  const PlhProfileHeader *header, TimestampTz now)
 {
 	process->before_at = process->judged_at;
 	process->judged_at = now;
@@ -112,7 +112,7 @@ place_of(PlhWatchedProcess *process, uint64 key)
  */
 bool
 plh_watched_processes_note_finding(PlhWatchedProcess *process, uint64 key, int64 bytes,
-						  TimestampTz now)
+								   TimestampTz now)
 {
 	PlhWatchedFinding *finding = place_of(process, key);
 	bool		was_told = finding->told_bytes > 0 &&

@@ -44,20 +44,20 @@ typedef struct PlhWatchedProcess
 
 /* The process of that header, as it was remembered or new. */
 extern PlhWatchedProcess *plh_watched_processes_find(const PlhProfileHeader *header,
-											  TimestampTz now);
+													 TimestampTz now);
 
 /* Is it worth being judged, as something may have changed? */
 extern bool plh_watched_processes_is_due(const PlhWatchedProcess *process,
-									   const PlhProfileHeader *header,
-									   TimestampTz now);
+										 const PlhProfileHeader *header,
+										 TimestampTz now);
 
 /* Note that it is being judged. */
 extern void plh_watched_processes_begin_judgement(PlhWatchedProcess *process,
-									  const PlhProfileHeader *header, TimestampTz now);
+												  const PlhProfileHeader *header, TimestampTz now);
 
 /* Note a finding of the judgement.  Returns whether it is to be told. */
 extern bool plh_watched_processes_note_finding(PlhWatchedProcess *process, uint64 key,
-									  int64 bytes, TimestampTz now);
+											   int64 bytes, TimestampTz now);
 
 /* A finding of so many bytes is being told; with 0, it is to be told at the next look. */
 extern void plh_watched_processes_order(int pid, uint64 key, int64 bytes);

@@ -98,7 +98,7 @@ like(largest_suspect($pid, 'evidence'),
 	'the evidence of a suspect of malloc is that of a leak');
 unlike(largest_suspect($pid, 'evidence'), qr/librar/, 'the evidence of a suspect of malloc with a site accuses no library');
 like(explanation($pid),
-	qr{Verdict: malloc at holding_malloc(?: \([^)]*\))? in \[malloc\]: (?:all|\d+% of all) sampled memory\. \d\d MB \(.*\) of the \d\d MB allocated here .* Allocated by the statement: SELECT hold_malloc\(100000, 20\); Next: Report this},
+	qr{Verdict: malloc at holding_malloc(?: \([^)]*\))? in \[malloc\]: (?:all|\d+% of all) sampled memory\. \d\d MB \(.*\) of the \d\d MB allocated here .* Allocated by statements of this form: SELECT hold_malloc\(100000, 20\); Next: Report this},
 	'an explanation has the suspect of malloc');
 
 # What is beside it.
@@ -176,7 +176,7 @@ $session->quit;
 repeat($session, 'SELECT hold_malloc(16, 1)', 60, 0);
 is(suspects($pid), '', 'a site of malloc that does not keep growing is no suspect');
 like(explanation($pid),
-	qr/Verdict: none yet\. malloc has given out 3\d MB outside of memory contexts, but that has not grown for long enough to tell a leak\. The largest part of it that was sampled is \d\d MB \(.*\) at holding_malloc(?: \([^)]*\))? in \[malloc\]\. (?:The largest [^.]*\. )?Next: See pg_leakhunt_history\($pid\) for when that was, and ask again later\.$/,
+	qr/Verdict: none yet\. malloc has given out 3\d MB outside of memory contexts, but that has not grown for long enough to tell a leak\. The largest part of it that was sampled is \d\d MB \(.*\) at holding_malloc(?: \([^)]*\))? in \[malloc\]\. (?:The largest [^.]*\. )?Next: SELECT \* FROM pg_leakhunt_history\($pid\) shows when it grew\. Ask again later\.$/,
 	'an explanation has the site of malloc that does not keep growing');
 $session->quit;
 
@@ -184,7 +184,7 @@ $session->quit;
 ($session, $pid) = session_of('SELECT leak_in_threads(2, 2500)', 14, $long_rest);
 is(suspects($pid, 10_000_000), 'malloc', 'what other threads take is the suspect of no call site');
 like(largest_suspect($pid, 'evidence'),
-	qr/ The call sites of .* of it are known\. Threads that are not sampled have allocated \d+ MB in all\. It is not known which statement allocated this\. Libraries that call malloc, loaded by this process: malloc_users\.so; linked to the server: .* Next: See what the session does with the libraries that it has loaded by itself\. .*Until then, limit how long such connections live .*: SELECT pg_terminate_backend\($pid\)\.$/,
+	qr/ The call sites of .* of it are known\. Threads that are not sampled have allocated \d+ MB in all\. It is not known which statement allocated this\. Libraries that call malloc, loaded by this process: malloc_users\.so; linked to the server: .* Next: See what the session does with the libraries that it has loaded by itself\. .*Until this is fixed, limit how long such connections live .*: SELECT pg_terminate_backend\($pid\)\.$/,
 	'the evidence of malloc as a whole names threads and libraries');
 cmp_ok(process_row($node, $pid)->{malloc_untracked_bytes}, '>', 30_000_000, 'bytes of other threads are in malloc_untracked_bytes');
 $session->quit;
