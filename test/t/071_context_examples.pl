@@ -133,7 +133,7 @@ like(ask($node, "SELECT pg_leakhunt_explain($pid)"), $said, 'the explanation nam
 $session->query_safe("SELECT leak_top(1000, 100)") for 1 .. 200;
 my $explanation = ask($node, "SELECT pg_leakhunt_explain($pid)");
 like($explanation, qr/$said.*Verdict: leak at leaking_top/s, 'so it does beside a verdict on something else');
-is(scalar(() = $explanation =~ /\bContexts named "CachedPlan/g), 1, 'and says so once');
+is(scalar(() = $explanation =~ /\bContexts named "+CachedPlan/g), 1, 'and says so once');
 kill 'KILL', $pid;
 wait_for_server($node);
 wait_until(sub { @crashed = glob($node->data_dir . "/pg_leakhunt/$pid.*.crash.profile") }, 'a killed process leaves a dump');
