@@ -271,7 +271,8 @@ typedef struct PlhProfileHeader
 	TimestampTz first_tick_at;	/* when tick 0 of births was; 0: not known */
 	int64		sort_memory_bytes;	/* what a sort of a plan may take; 0: not
 									 * known */
-	TimestampTz statement_began_at; /* that of the last sample; 0: not known */
+	TimestampTz transaction_began_at;	/* that of the last statement with
+										 * samples; 0: not known */
 } PlhProfileHeader;
 
 /* Every record begins with this struct. */

@@ -48,7 +48,7 @@ look_up(const char *text, uint64 query_id, TimestampTz start)
 		plh_statement_peaks_rename(state.offset);
 	else
 	{
-		plh_profile->statement_began_at = start;
+		plh_profile->transaction_began_at = GetCurrentTransactionStartTimestamp();
 		plh_statement_peaks_begin(state.offset, start);
 	}
 }

@@ -24,14 +24,14 @@ sound(int64 bytes)
 }
 
 /*
- * Was what a statement holds counted while this one ran?  What another one held may be
- * gone; samples of a cursor that is open stay.
+ * Was what a statement holds counted in its transaction?  What another one held may be
+ * gone; samples of a cursor WITH HOLD stay.
  */
 bool
 plh_statement_suspect_is_counted(const PlhAccount *account,
 								 const PlhProfileHeader *header)
 {
-	return account->is_counted && header->census_at >= header->statement_began_at;
+	return account->is_counted && header->census_at >= header->transaction_began_at;
 }
 
 /* The total, and the part of it that is an estimate. */

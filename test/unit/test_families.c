@@ -296,10 +296,10 @@ test_statements(void)
 	ok(is_statement(17 * MB, 40 * MB, 40 * MB) && facts.live_bytes == 40 * MB &&
 	   judgement.error_bytes == 0, "what a statement holds is counted");
 	ok(!is_statement(16 * MB, 40 * MB, 40 * MB), "a site may hold twice what a node may");
-	plh_profile->statement_began_at = plh_profile->census_at + 1;
+	plh_profile->transaction_began_at = plh_profile->census_at + 1;
 	ok(is_statement(17 * MB, 40 * MB, 36 * MB) && facts.live_bytes == 36 * MB && judgement.error_bytes > 0,
-	   "what was counted while another statement ran is not this one's");
-	plh_profile->statement_began_at = plh_profile->census_at;
+	   "what was counted in another transaction is not this one's");
+	plh_profile->transaction_began_at = plh_profile->census_at;
 	ok(is_statement(100 * MB, 40 * MB, 100 * MB) && facts.live_bytes == 100 * MB &&
 	   judgement.error_bytes > 0 && judgement.error_bytes < 40 * MB,
 	   "what was allocated since the count is an estimate");
