@@ -223,7 +223,7 @@ static void
 tell_unprofiled(StringInfo text, int count, int64 bytes, const char *reason)
 {
 	if (count > 0)
-		appendStringInfo(text, "\n%d %s %s: %s in all.",
+		appendStringInfo(text, "\n%d %s %s; %s of private memory in all.",
 						 count, plh_plural(count, "process has", "processes have"),
 						 reason, plh_words_size(bytes));
 }

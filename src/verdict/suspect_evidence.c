@@ -38,14 +38,13 @@ is_enlarged(const PlhSuspectFacts *facts)
 	return facts->total_bytes / 4 > facts->live_bytes;
 }
 
-/* When it stopped growing, or that it has not. */
+/* When it last grew, or that it grows now. */
 static const char *
 growth_text(const PlhSuspectFacts *facts)
 {
 	const char *what = is_enlarged(facts) ? "What is held" : "and it";
 
-	if (facts->last_at != 0 &&
-		plh_suspect_has_stopped(facts->early.at, facts->last_at, facts->counted_to))
+	if (facts->last_at != 0 && facts->counted_to - facts->last_at >= USECS_PER_SEC)
 		return psprintf("%s kept growing until %s", what, plh_words_time(facts->last_at));
 	return psprintf("%s %s growing", what, facts->is_alive ? "keeps" : "kept");
 }

@@ -29,7 +29,7 @@ after_workload('', 'setup');
 my $suspects = q{
 	SELECT verdict, context_name, function_of(site), score > 0.5,
 		survival > 0.99, transactions > 8, bytes_per_hour > 0, query LIKE 'SELECT leak_top%',
-		evidence ~ '^\d+ \w+ \(.*\) of the \d+ \w+ allocated here has not been freed, and it keeps growing\. '
+		evidence ~ '^\d+ \w+ \(.*\) of the \d+ \w+ allocated here has not been freed, and it (keeps growing|kept growing until [^.]*)\. '
 	FROM pg_leakhunt_suspects WHERE pid = pg_backend_pid()
 	ORDER BY context_name COLLATE "C"};
 {

@@ -35,7 +35,7 @@ like($server, qr/^Verdict: held at leaking_top \(leaker\.c:\d+\) in TopMemoryCon
 	'the causes over all processes are told with what they hold');
 like($server, qr/^5 processes of type client backend, application pool are alike: they have \d+ kB each on average, the largest \d+ kB, and no finding\. Only the largest is listed\.$/m,
 	'processes that are alike are told of once');
-like($server, qr/^\d+ processes have allocated too little for a profile: \d+ \w+ in all\.$/m,
+like($server, qr/^\d+ processes have allocated too little for a profile; \d+ \w+ of private memory in all\.$/m,
 	'processes without a profile are told of together');
 is(ask($node, 'SELECT count(pid) FROM pg_leakhunt_explain() WHERE pid IN (' . join(', ', @pool_pids) . ')'),
 	1, 'one of the processes that are alike is listed');
