@@ -226,11 +226,12 @@ tell_peak(Telling *telling)
 
 	if (header->sample_interval == 0 || header->peak_at == 0 ||
 		fallen < PLH_SUSPECT_LARGE_BYTES ||
-		header->peak_bytes <= Max(header->context_bytes, held_now(process)) ||
 		!plh_top_site_find(&top, image, PLH_TOP_PEAK) ||
 		top.stack == NULL || top.context == NULL)
 		return;
 	bytes = Min(top.bytes, plh_account_peak_bound(header));
+	if (bytes <= Max(header->context_bytes, held_now(process)))
+		return;
 	if (plh_top_site_find(&now, image, PLH_TOP_NOW) && now.context == top.context &&
 		now.bytes >= bytes - bytes / STILL_PART)
 		return;
