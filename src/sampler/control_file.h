@@ -54,7 +54,7 @@ typedef struct PlhControlTrim
 } PlhControlTrim;
 
 /* A process has the place of its pid modulo this, until another one needs it. */
-#define PLH_CONTROL_TRIMS 64
+#define PLH_CONTROL_TRIMS 1024
 
 /* The exits of a role, or the findings, that the log tells in a minute (log_turns.c). */
 typedef struct PlhControlLogPlace

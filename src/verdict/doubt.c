@@ -44,7 +44,7 @@ static void
 find_never_counted(PlhDoubt *doubt, const PlhExplainedProcess *process,
 				   PlhSymbols *symbols)
 {
-	doubt->reason = psprintf("Almost all of its private memory is outside of memory contexts: malloc gave it out, or a library mapped it. It has not been counted since, so it is not known which. %s",
+	doubt->reason = psprintf("Almost all of its private memory is outside of memory contexts: malloc gave it out, or a library mapped it. It has not counted its memory yet, so it is not known which. %s",
 							 plh_malloc_callers_text(process->pid, symbols));
 	doubt->is_undecided = true;
 	doubt->next = plh_track_malloc ?

@@ -6,8 +6,9 @@
  * It makes dumps when the server starts, and when the server goes on after a
  * crash, as the postmaster then starts it again.  From then on it writes the texts
  * that dumps lack, which were written in a hurry, and removes dumps that are too
- * much: some ten system calls every few seconds while nothing changes.  Its lock
- * tells sessions that they need not do its work.
+ * much: some ten system calls every few seconds while nothing changes.  Every ten
+ * seconds it looks for findings (verdict_watch.h).  Its lock tells sessions that they
+ * need not do its work.
  *
  * It has no connection to a database, not even to none: so it has no part in
  * what sessions must wait for, however long it writes.
