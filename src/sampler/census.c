@@ -43,11 +43,13 @@
 /*
  * Censuses take at most one part in CENSUS_SHARE of the time.  Time that they
  * have not taken is credit, up to CREDIT_MAX_US, as a process that grows fast
- * needs several within a moment.  CREDIT_RESERVE_US of it are for those.
+ * needs several within a moment.  CREDIT_RESERVE_US of it are for those.  One that becomes idle
+ * may owe CREDIT_IDLE_US beyond: figures that are wrong then stay so.
  */
 #define CENSUS_SHARE 1000
 #define CREDIT_MAX_US 20000
 #define CREDIT_RESERVE_US 10000
+#define CREDIT_IDLE_US 10000
 
 /*
  * Figures that have changed by this part of them, and by this many bytes, are
@@ -476,7 +478,10 @@ may_count_free(int64 now_us, bool brief)
 		now_us >= state.last_free_us + CENSUS_SHARE * state.free_cost_us;
 }
 
-/* Is it time for a census, or does the last contradict what is known now? */
+/*
+ * Is it time for a census, or does the last contradict what is known now?  One for which
+ * there is credit only once the process becomes idle is missing until then.
+ */
 static bool
 is_due(int64 now_us, int64 gap_us)
 {
@@ -487,8 +492,13 @@ is_due(int64 now_us, int64 gap_us)
 	if (now_us >= state.last_census_us + gap_us &&
 		spent <= CREDIT_MAX_US - CREDIT_RESERVE_US)
 		return true;
-	return spent <= CREDIT_MAX_US &&
-		(have_live_bytes_changed() || has_own_changed(now_us));
+	if (spent > CREDIT_MAX_US + CREDIT_IDLE_US ||
+		!(have_live_bytes_changed() || has_own_changed(now_us)))
+		return false;
+	if (spent <= CREDIT_MAX_US || state.being_reset != NULL)
+		return true;
+	state.is_missing = true;
+	return false;
 }
 
 /*

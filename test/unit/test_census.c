@@ -90,6 +90,14 @@ is_taken_early(uint64 later_us)
 	return plh_census_take_if_older(1000000, false);
 }
 
+/* Is one taken at once when the process becomes idle? */
+static bool
+is_taken_when_idle(uint64 takes_us)
+{
+	census_us = takes_us;
+	return plh_census_take_at_reset(TopMemoryContext, 1000000);
+}
+
 /* Is one taken at a commit, where it has to be brief? */
 static bool
 is_taken_at_commit(uint64 later_us, uint64 takes_us)
@@ -240,6 +248,20 @@ test_changes(void)
 	ok(500 * censuses >= 90000 &&
 	   500 * censuses <= 100000 + CREDIT_MAX_US + 500,
 	   "all censuses together take a thousandth of the time");
+
+	/* all credit is spent now */
+	plh_profile->counters.live_bytes = state.counted_live_bytes == 0 ? counted : 0;
+	ok(!is_taken_early(0) && plh_census_is_missing(), "a census without credit is missing");
+	ok(is_taken_when_idle(500) && !plh_census_is_missing(),
+	   "a process that becomes idle is counted all the same");
+	for (int i = 0; i < 100; i++)
+	{
+		plh_profile->counters.live_bytes = i % 2 == 0 ? counted : 0;
+		censuses += is_taken_when_idle(500);
+	}
+	printf("# %d us for censuses in all\n", 500 * censuses);
+	ok(500 * censuses <= 100000 + CREDIT_MAX_US + CREDIT_IDLE_US + 1000,
+	   "the time is not endless for one that becomes idle again and again");
 	plh_profile->counters.live_bytes = 0;
 }
 
