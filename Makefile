@@ -91,6 +91,7 @@ SAMPLER_OBJS = \
 	src/sampler/current_site.o \
 	src/sampler/growth_dump.o \
 	src/sampler/lifetime.o \
+	src/sampler/limit_places.o \
 	src/sampler/live_samples.o \
 	src/sampler/malloc_hooks.o \
 	src/sampler/malloc_samples.o \
@@ -99,6 +100,7 @@ SAMPLER_OBJS = \
 	src/sampler/method_patch.o \
 	src/sampler/near_code.o \
 	src/sampler/owner.o \
+	src/sampler/process_limit.o \
 	src/sampler/publication.o \
 	src/sampler/read_only_store.o \
 	src/sampler/sample_filter.o \
@@ -141,10 +143,12 @@ PROCESS_OBJS = \
 	src/process/errors.o \
 	src/process/exit_dump.o \
 	src/process/exit_report.o \
+	src/process/limit_report.o \
 	src/process/log_turns.o \
 	src/process/process.o \
 	src/process/profile_directory.o \
 	src/process/statements_dump.o \
+	src/process/report_detail.o \
 	src/process/top_site.o \
 	src/process/trim.o \
 	src/process/unshown_profile.o
@@ -242,6 +246,7 @@ WATCH_OBJS = \
 	src/watch/finding_line.o \
 	src/watch/keeper.o \
 	src/watch/reporter.o \
+	src/watch/server_limit.o \
 	src/watch/verdict_watch.o \
 	src/watch/watched_processes.o
 
@@ -324,7 +329,7 @@ PG_CONFIG ?= pg_config
 # The scripts of these targets set up what they need, including a server and its
 # pg_config, which PGXS would want to have already.
 OWN_TARGETS = demo test test-incidents test-fleet test-faults test-kills test-load test-fuzz test-readers test-sanitizers test-valgrind test-matrix \
-	test-non-pie test-coexistence test-core test-contexts test-published-leaks test-documents test-planted bench
+	test-non-pie test-coexistence test-core test-random-limit test-contexts test-published-leaks test-documents test-planted bench
 .PHONY: $(OWN_TARGETS)
 demo:
 	test/demo
@@ -361,6 +366,9 @@ test-contexts:
 # Runs PostgreSQL's own tests, with every allocation sampled.
 test-core:
 	test/core-regress
+# PostgreSQL's own tests where allocations fail at random, as at a memory limit.
+test-random-limit:
+	test/random-limit
 # Many sessions for ten minutes, with every allocation sampled, of which all is
 # accounted for at the end.
 test-load:

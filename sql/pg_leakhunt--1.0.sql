@@ -56,6 +56,8 @@ CREATE FUNCTION pg_leakhunt_processes(
     OUT last_sample_at timestamptz,
     OUT counted_at timestamptz,
     OUT unsampled_bytes bigint,
+    OUT limit_bytes bigint,
+    OUT limit_hits bigint,
     OUT died_at timestamptz,
     OUT death text,
     OUT request text)
@@ -71,7 +73,7 @@ CREATE VIEW pg_leakhunt_processes AS
     ORDER BY live_bytes DESC NULLS LAST, rss_anon_bytes DESC NULLS LAST, pid;
 
 COMMENT ON VIEW pg_leakhunt_processes IS
-'One row per process of this server, the postmaster and auxiliary processes included, and one per profile that a crash has left. The columns from sampling to unsampled_bytes, but for rss_anon_bytes, are null for a process without a profile. A process gets one when it has kept five samples or 8 MB, or has 16 MB of private memory at the end of a transaction. Estimates come from samples.';
+'One row per process of this server, the postmaster and auxiliary processes included, and one per profile that a crash has left. The columns from sampling to limit_hits, but for rss_anon_bytes, are null for a process without a profile. A process gets one when it has kept five samples or 8 MB, or has 16 MB of private memory at the end of a transaction. Estimates come from samples.';
 COMMENT ON COLUMN pg_leakhunt_processes.pid IS
 'process id, as pg_backend_pid() tells it';
 COMMENT ON COLUMN pg_leakhunt_processes.backend_type IS
@@ -132,6 +134,10 @@ COMMENT ON COLUMN pg_leakhunt_processes.counted_at IS
 'when the process last counted its contexts: with a sample, at most once a second, and at the end of a transaction that commits, where 250 ms have passed since, or 10 ms after a transaction longer than 2 ms, but not if it would hold up the commit for more than 2 ms; at once, where live_bytes has changed, or the memory of the process has risen, by a fifth and a megabyte, and live_bytes by two samples; all that together takes at most a thousandth of the time. context_bytes, malloc_bytes and malloc_free_bytes are as of then, rss_anon_bytes is of now; null if it has not yet';
 COMMENT ON COLUMN pg_leakhunt_processes.unsampled_bytes IS
 'bytes that the process allocated in memory contexts before its sampling began, freed ones included: no call site has them; 0 where all is sampled, as at sample_interval 1; null where it is not known, as of the postmaster and of sessions that loaded pg_leakhunt later';
+COMMENT ON COLUMN pg_leakhunt_processes.limit_bytes IS
+'bytes of private memory that the process may have, by its pg_leakhunt.process_memory_limit; null where it has no limit';
+COMMENT ON COLUMN pg_leakhunt_processes.limit_hits IS
+'how often the process reached that limit, or was the one to act when all processes together had reached server_memory_limit; with limit_action log, counted when it is logged';
 COMMENT ON COLUMN pg_leakhunt_processes.died_at IS
 'when a crashed process died, by the clock of the postmaster: when that learned how it had ended, else when it found it gone and went on, so that it died no later; null for a process that lives, and where the server itself was killed or stopped';
 COMMENT ON COLUMN pg_leakhunt_processes.death IS
@@ -860,7 +866,7 @@ COMMENT ON COLUMN pg_leakhunt_dumps.database IS
 COMMENT ON COLUMN pg_leakhunt_dumps.application_name IS
 'application_name of the process, as of its last count; null if it had set none';
 COMMENT ON COLUMN pg_leakhunt_dumps.reason IS
-'exit; crash: the process did not exit cleanly; manual: pg_leakhunt_dump; growth: pg_leakhunt.dump_growth';
+'exit; crash: the process did not exit cleanly; manual: pg_leakhunt_dump; growth: pg_leakhunt.dump_growth; limit: a memory limit was reached';
 COMMENT ON COLUMN pg_leakhunt_dumps.created_at IS
 'when it was written';
 COMMENT ON COLUMN pg_leakhunt_dumps.size_bytes IS

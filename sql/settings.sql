@@ -25,6 +25,8 @@ SET pg_leakhunt.sample_interval = '4GB';
 SET pg_leakhunt.scope = 'some';
 SET pg_leakhunt.scope = 'all';
 SHOW pg_leakhunt.scope;
+SET pg_leakhunt.process_memory_limit = '1MB';
+SET pg_leakhunt.limit_action = 'panic';
 RESET pg_leakhunt.sample_interval;
 RESET pg_leakhunt.scope;
 

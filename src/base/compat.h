@@ -70,6 +70,16 @@
 #define PLH_REALLOC_ARGUMENTS	context, pointer, size
 #endif
 
+/*
+ * How a method lets an allocation fail: from 17 on it throws, or returns NULL where the
+ * flags say so.  Before, its caller does that.
+ */
+#if PG_VERSION_NUM >= 170000
+#define PLH_ALLOC_FAILURE(context) MemoryContextAllocationFailure(context, size, flags)
+#else
+#define PLH_ALLOC_FAILURE(context) NULL
+#endif
+
 /* Which argument of free is the pointer. */
 #if PG_VERSION_NUM >= 160000
 #define PLH_FREE_POINTER 1

@@ -35,6 +35,9 @@ double		plh_dump_max_size;
 bool		plh_dump_text;
 bool		plh_log_summary;
 bool		plh_log_verdicts;
+double		plh_process_memory_limit;
+double		plh_server_memory_limit;
+int			plh_limit_action = PLH_LIMIT_LOG;	/* as its default */
 PLH_LARGE PlhLoadSettings plh_load_settings;
 
 /*
@@ -45,6 +48,8 @@ static int	dump_min_bytes_setting;
 static int	dump_min_peak_setting;
 static int	dump_growth_setting;
 static int	dump_max_size_setting;
+static int	process_memory_limit_setting;
+static int	server_memory_limit_setting;
 
 /* These are the GUC variables of the settings in plh_load_settings. */
 static int	max_stack_depth_setting;
@@ -57,6 +62,16 @@ static char *dump_directory_setting;
 static const struct config_enum_entry scope_options[] = {
 	{"long_lived", PLH_SCOPE_LONG_LIVED, false},
 	{"all", PLH_SCOPE_ALL, false},
+	{NULL, 0, false}
+};
+
+/* The least that process_memory_limit may be, but for 0. */
+#define LEAST_PROCESS_LIMIT_KB 16384
+
+static const struct config_enum_entry limit_options[] = {
+	{"log", PLH_LIMIT_LOG, false},
+	{"error", PLH_LIMIT_ERROR, false},
+	{"terminate", PLH_LIMIT_TERMINATE, false},
 	{NULL, 0, false}
 };
 
@@ -108,6 +123,31 @@ static void
 assign_dump_max_size(int newval, void *extra)
 {
 	plh_dump_max_size = newval * 1024.0;
+}
+
+/*
+ * A limit that a new session has reached, or nearly, would leave nobody to change it.
+ */
+static bool
+check_process_memory_limit(int *newval, void **extra, GucSource source)
+{
+	if (*newval == 0 || *newval >= LEAST_PROCESS_LIMIT_KB)
+		return true;
+	GUC_check_errdetail("A session needs some megabytes before it does anything.");
+	GUC_check_errhint("Use 16MB or more, or 0 for no limit.");
+	return false;
+}
+
+static void
+assign_process_memory_limit(int newval, void *extra)
+{
+	plh_process_memory_limit = newval * 1024.0;
+}
+
+static void
+assign_server_memory_limit(int newval, void *extra)
+{
+	plh_server_memory_limit = newval * 1024.0;
 }
 
 /*
@@ -332,6 +372,24 @@ define_watch_settings(void)
 							 "Once per process and call site, and again when it is four times as large.  At most ten in a minute.  Needs pg_leakhunt in shared_preload_libraries.",
 							 &plh_log_verdicts, true,
 							 PGC_SIGHUP, 0,
+							 NULL, NULL, NULL);
+	DefineCustomIntVariable("pg_leakhunt.process_memory_limit",
+							"Private memory beyond which limit_action applies to a process.",
+							"To sessions and their parallel workers, each by itself.  At least 16 MB.  0 is no limit.",
+							&process_memory_limit_setting, 0, 0, INT_MAX,
+							PGC_SUSET, GUC_UNIT_KB,
+							check_process_memory_limit, assign_process_memory_limit, NULL);
+	DefineCustomIntVariable("pg_leakhunt.server_memory_limit",
+							"Private memory of all processes together beyond which limit_action applies to one of them.",
+							"To the session whose statement holds most.  0 is no limit.  Needs pg_leakhunt in shared_preload_libraries.",
+							&server_memory_limit_setting, 0, 0, INT_MAX,
+							PGC_SIGHUP, GUC_UNIT_KB,
+							NULL, assign_server_memory_limit, NULL);
+	DefineCustomEnumVariable("pg_leakhunt.limit_action",
+							 "What happens to a session that is beyond a memory limit.",
+							 "\"log\" logs it, \"error\" also ends its statement with an error, \"terminate\" also ends a session that holds too much when it is idle.",
+							 &plh_limit_action, PLH_LIMIT_LOG, limit_options,
+							 PGC_SUSET, 0,
 							 NULL, NULL, NULL);
 }
 

@@ -15,6 +15,14 @@ typedef enum PlhScope
 	PLH_SCOPE_ALL
 } PlhScope;
 
+/* What happens beyond a limit: each does what those before it do. */
+typedef enum PlhLimitAction
+{
+	PLH_LIMIT_LOG,				/* a line in the log */
+	PLH_LIMIT_ERROR,			/* the statement ends */
+	PLH_LIMIT_TERMINATE			/* a session that is idle ends */
+} PlhLimitAction;
+
 extern bool plh_enabled;
 extern int	plh_sample_interval;	/* bytes */
 extern int	plh_scope;			/* PlhScope */
@@ -30,6 +38,9 @@ extern double plh_dump_max_size;	/* bytes, of all files */
 extern bool plh_dump_text;
 extern bool plh_log_summary;
 extern bool plh_log_verdicts;
+extern double plh_process_memory_limit; /* bytes; 0: none */
+extern double plh_server_memory_limit;	/* bytes, of all processes; 0: none */
+extern int	plh_limit_action;	/* PlhLimitAction */
 
 /*
  * These settings are fixed when pg_leakhunt is loaded.  Their GUC variables

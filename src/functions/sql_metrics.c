@@ -16,6 +16,7 @@
 #include "reader/machine_memory.h"
 #include "reader/server_figures.h"
 #include "report/largest_statements.h"
+#include "sampler/limit_places.h"
 #include "sampler/malloc_hooks.h"
 #include "verdict/worst_suspects.h"
 
@@ -113,6 +114,14 @@ put_statements(PlhRowSink *sink)
 				   largest.statements[i].peak_bytes);
 }
 
+/* The rows of memory limits. */
+static void
+put_limits(PlhRowSink *sink)
+{
+	put_server(sink, "limit_hits", plh_limit_places_hits());
+	put_server(sink, "server_limit_bytes", plh_server_memory_limit);
+}
+
 /* The rows of the machine. */
 static void
 put_memory(PlhRowSink *sink)
@@ -174,7 +183,10 @@ pg_leakhunt_metrics(PG_FUNCTION_ARGS)
 		put_server(&sink, "malloc_tracked", plh_malloc_hooks_samples_thread());
 	put_sums(&sink, figures);
 	if (active)
+	{
 		put_statements(&sink);
+		put_limits(&sink);
+	}
 	if (sink.sees_all)
 		put_memory(&sink);
 	for (int i = 0; i < figures->type_count; i++)

@@ -27,7 +27,7 @@
 #include "report/words.h"
 #include "sampler/control.h"
 
-#define PROCESS_COLUMNS 33
+#define PROCESS_COLUMNS 35
 #define CONTEXT_COLUMNS 11
 #define SYMBOL_COLUMNS 5
 
@@ -128,6 +128,8 @@ put_profile(const PlhProfileImage *image, PlhRowSink *sink)
 	plh_sql_rows_put_time(&row, header->counters.last_at);
 	plh_sql_rows_put_time(&row, header->census_at);
 	put_if_known(&row, header->unsampled_bytes);
+	plh_sql_rows_put_if(&row, header->limit_bytes > 0, header->limit_bytes);
+	plh_sql_rows_put_int64(&row, header->limit_hits);
 	plh_sql_rows_put_time(&row, header->death.at);
 	plh_sql_rows_put_text(&row, plh_death_text(&header->death));
 	if (image->alive)
@@ -188,7 +190,7 @@ put_unprofiled(int pid, PlhRowSink *sink)
 	plh_sql_rows_put_time(&row, found.started_at);
 	plh_sql_rows_put_nulls(&row, 18);
 	put_if_known(&row, plh_process_facts_rss_anon_bytes(pid));
-	plh_sql_rows_put_nulls(&row, 7);
+	plh_sql_rows_put_nulls(&row, 9);
 	if (loaded == PLH_LOADED)
 		put_request(&row, pid, NULL);
 	else

@@ -9,109 +9,21 @@
  */
 #include "postgres.h"
 
-#include "mb/pg_wchar.h"
 #include "miscadmin.h"
-#include "utils/guc.h"
 #include "utils/timestamp.h"
 
-#include "base/client_names.h"
 #include "base/fork.h"
 #include "base/page_layout.h"
 #include "base/plural.h"
 #include "base/size_units.h"
 #include "process/exit_report.h"
-
-/* Room for the detail: three names, two sites and contexts, figures, a statement. */
-#define DETAIL_BYTES 4096
-
-/* A statement is shown up to these bytes. */
-#define SHOWN_STATEMENT_BYTES 200
+#include "process/report_detail.h"
 
 /*
  * Samples that were this part of the private memory, each at its peak, tell what
  * that peak was of: a reallocation has both chunks for a moment.
  */
 #define PEAK_PART 4
-
-/* The detail, which grows at its end. */
-typedef struct Detail
-{
-	int			used;
-	char		text[DETAIL_BYTES];
-} Detail;
-
-static void append(Detail *detail, const char *format,...) pg_attribute_printf(2, 3);
-
-/* Append formatted text, as far as there is room for it. */
-static void
-append(Detail *detail, const char *format,...)
-{
-	int			room = sizeof(detail->text) - detail->used;
-	int			length;
-	va_list		args;
-
-	va_start(args, format);
-	length = vsnprintf(detail->text + detail->used, room, format, args);
-	va_end(args);
-	if (length > 0)
-		detail->used += Min(length, room - 1);
-}
-
-/* Append a name, if it is known. */
-static void
-append_name(Detail *detail, const char *what, const char *name)
-{
-	if (name != NULL && name[0] != '\0')
-		append(detail, ", %s \"%s\"", what, name);
-}
-
-/*
- * Append the type of the process and whom it worked for, as far as it knows without
- * a catalog.  A process without a client, such as a worker, has the name of its role
- * in a setting.  A walsender that sends the log as it is has no database, whatever
- * its client has asked for.
- */
-static void
-append_process(Detail *detail, const PlhProfileImage *image)
-{
-	const char *role = plh_client_names_role();
-
-	append(detail, "Process: %s", plh_profile_image_backend_type(image));
-	append_name(detail, "user", role != NULL ? role :
-				GetConfigOption("session_authorization", true, false));
-	if (OidIsValid(MyDatabaseId))
-		append_name(detail, "database", plh_client_names_database());
-	append_name(detail, "application", plh_client_names_application());
-	append(detail, ".");
-}
-
-/* Append the routine that a site allocates in. */
-static void
-append_routine(Detail *detail, const PlhProfileImage *image, const PlhTopSite *top)
-{
-	int			line;
-	const char *routine = plh_top_site_routine(top, image, &line);
-
-	if (routine == NULL)
-		return;
-	append(detail, ", allocated in %s", routine);
-	if (line > 0)
-		append(detail, " line %d", line);
-}
-
-/* Append the site that has most of what was just named, which may not be much. */
-static void
-append_top(Detail *detail, const PlhProfileImage *image, const PlhTopSite *top,
-		   int64 bound)
-{
-	char		name[PLH_SITE_NAME_BYTES];
-
-	append(detail, ", %s of it by %s in %s",
-		   plh_size_units(Min(top->bytes, bound)).text,
-		   plh_top_site_name(top, image, name, sizeof(name)),
-		   top->context != NULL ? top->context->text : PLH_NO_CONTEXT_NAME);
-	append_routine(detail, image, top);
-}
 
 /* Is anything left of what was sampled? */
 static bool
@@ -122,7 +34,7 @@ is_anything_left(const PlhProfileHeader *header)
 
 /* Append what is live, which is no more than was counted, with its error. */
 static void
-append_held(Detail *detail, const PlhExitFindings *findings)
+append_held(PlhReportDetail *detail, const PlhExitFindings *findings)
 {
 	const PlhProfileHeader *header = findings->image->header;
 	int64		bound = plh_profile_image_live_bound(header);
@@ -131,24 +43,24 @@ append_held(Detail *detail, const PlhExitFindings *findings)
 
 	if (!is_anything_left(header))
 	{
-		append(detail, "  Nothing is left of what was sampled.");
+		plh_report_detail_append(detail, "  Nothing is left of what was sampled.");
 		return;
 	}
-	append(detail, "  It held %s", plh_size_units(live_bytes).text);
+	plh_report_detail_append(detail, "  It held %s", plh_size_units(live_bytes).text);
 	if (error_bytes > 0)
-		append(detail, " (+/- %s)",
+		plh_report_detail_append(detail, " (+/- %s)",
 			   plh_size_units_error(error_bytes, live_bytes).text);
-	append(detail, " at exit, caches included");
+	plh_report_detail_append(detail, " at exit, caches included");
 	if (findings->held.bytes > 0)
-		append_top(detail, findings->image, &findings->held, bound);
-	append(detail, ".");
+		plh_report_detail_append_top(detail, findings->image, &findings->held, bound);
+	plh_report_detail_append(detail, ".");
 }
 
 /* Append a time, to the second. */
 static void
-append_time(Detail *detail, TimestampTz at)
+append_time(PlhReportDetail *detail, TimestampTz at)
 {
-	append(detail, " at %s", timestamptz_to_str(at - at % USECS_PER_SEC));
+	plh_report_detail_append(detail, " at %s", timestamptz_to_str(at - at % USECS_PER_SEC));
 }
 
 /*
@@ -156,86 +68,65 @@ append_time(Detail *detail, TimestampTz at)
  * was said.  It may be more than any count: that was never taken at the very peak.
  */
 static void
-append_peak(Detail *detail, const PlhExitFindings *findings,
+append_peak(PlhReportDetail *detail, const PlhExitFindings *findings,
 			const PlhTopSite *peak)
 {
 	const PlhProfileHeader *header = findings->image->header;
 
 	if (header->peak_bytes <= 0)
 		return;
-	append(detail, "  Its peak was %s (estimated from samples)",
+	plh_report_detail_append(detail, "  Its peak was %s (estimated from samples)",
 		   plh_size_units(header->peak_bytes).text);
 	append_time(detail, header->peak_at);
 	if (peak->bytes > 0 && !plh_top_site_is_same(peak, &findings->held))
-		append_top(detail, findings->image, peak, PG_INT64_MAX);
-	append(detail, ".");
+		plh_report_detail_append_top(detail, findings->image, peak, PG_INT64_MAX);
+	plh_report_detail_append(detail, ".");
 }
 
 /* Append the private memory, where the kernel has told it. */
 static void
-append_private_memory(Detail *detail, const PlhProfileHeader *header)
+append_private_memory(PlhReportDetail *detail, const PlhProfileHeader *header)
 {
 	if (header->own_bytes <= 0)
 		return;
-	append(detail, "  Its private memory was %s at exit, and at most %s when it was counted,",
+	plh_report_detail_append(detail, "  Its private memory was %s at exit, and at most %s when it was counted,",
 		   plh_size_units(header->own_bytes).text,
 		   plh_size_units(header->own_peak_bytes).text);
 	append_time(detail, header->own_peak_at);
-	append(detail, ".");
+	plh_report_detail_append(detail, ".");
 }
 
 /* Append what contexts and malloc had when they were last counted, as explanations do. */
 static void
-append_counts(Detail *detail, const PlhProfileHeader *header)
+append_counts(PlhReportDetail *detail, const PlhProfileHeader *header)
 {
 	int64		outside = Max(0, header->malloc_bytes - header->context_bytes);
 
 	if (header->census_at == 0)
 		return;
-	append(detail, "  Last counted: %s in memory contexts",
+	plh_report_detail_append(detail, "  Last counted: %s in memory contexts",
 		   plh_size_units(header->context_bytes).text);
 	if (header->malloc_bytes >= 0)
-		append(detail, ", %s allocated with malloc outside of them, %s free in malloc",
+		plh_report_detail_append(detail, ", %s allocated with malloc outside of them, %s free in malloc",
 			   plh_size_units(outside).text,
 			   plh_size_units(header->malloc_free_bytes).text);
-	append(detail, ".");
+	plh_report_detail_append(detail, ".");
 }
 
 /* Append which other exits the log does not tell of. */
 static void
-append_left_out(Detail *detail, const PlhLogTurn *turn)
+append_left_out(PlhReportDetail *detail, const PlhLogTurn *turn)
 {
 	const char *whose = turn->is_shared ? "this and other roles" : "this role";
 
 	if (turn->left_out > 0)
-		append(detail, "  %u more %s of %s %s not logged in the minute that began at %s.",
+		plh_report_detail_append(detail, "  %u more %s of %s %s not logged in the minute that began at %s.",
 			   turn->left_out, plh_plural(turn->left_out, "exit", "exits"), whose,
 			   plh_plural(turn->left_out, "was", "were"),
 			   timestamptz_to_str(turn->left_out_from));
 	if (turn->is_last)
-		append(detail, "  Further exits of %s are not logged until %s.", whose,
+		plh_report_detail_append(detail, "  Further exits of %s are not logged until %s.", whose,
 			   timestamptz_to_str(turn->ends_at));
-}
-
-/*
- * Append the statement behind the site that has most, cut to a length that a log
- * can bear.
- */
-static void
-append_statement(Detail *detail, const PlhTopSite *top)
-{
-	const PlhStatementRecord *statement = top->statement;
-	int			bytes;
-
-	if (statement == NULL || statement->text_bytes == 0)
-		return;
-	bytes = pg_mbcliplen(statement->text, statement->text_bytes,
-						 SHOWN_STATEMENT_BYTES);
-	if (top->statements > 1)
-		append(detail, "  The statement with the most, of %u: %.*s",
-			   top->statements, bytes, statement->text);
-	else
-		append(detail, "  Statement: %.*s", bytes, statement->text);
 }
 
 /* The primary message: the sums, and the file if it was written. */
@@ -284,7 +175,7 @@ plh_exit_report(const PlhExitFindings *findings, const PlhDumpResult *dump,
 				const PlhLogTurn *turn)
 {
 	/* an exiting process may be out of memory; it is filled here */
-	static PLH_SURVIVES_FORK PLH_LARGE Detail detail;
+	static PLH_SURVIVES_FORK PLH_LARGE PlhReportDetail detail;
 	const PlhProfileHeader *header = findings->image->header;
 	PlhTopSite	peak = {0};
 
@@ -292,15 +183,15 @@ plh_exit_report(const PlhExitFindings *findings, const PlhDumpResult *dump,
 	if (findings->had_much &&
 		header->peak_bytes >= header->own_peak_bytes / PEAK_PART)
 		(void) plh_top_site_find(&peak, findings->image, PLH_TOP_PEAK);
-	detail.used = 0;
-	append_process(&detail, findings->image);
+	plh_report_detail_begin(&detail);
+	plh_report_detail_append_process(&detail, findings->image);
 	append_held(&detail, findings);
 	append_peak(&detail, findings, &peak);
 	append_private_memory(&detail, header);
 	append_counts(&detail, header);
 	append_left_out(&detail, turn);
-	append_statement(&detail,
-					 findings->holds_much ? &findings->held : &peak);
+	plh_report_detail_append_statement(&detail,
+									   findings->holds_much ? &findings->held : &peak);
 	ereport(LOG,
 			(errmsg_of_sums(findings->image, dump),
 			 errdetail_internal("%s", detail.text),

@@ -1,7 +1,7 @@
 /*
  * log_turns.c
- *	  How many exits of a role, and how many findings, the server's log may tell in a
- *	  minute.
+ *	  How many exits of a role, findings, and processes beyond a limit the server's log
+ *	  may tell in a minute.
  *
  * The file of requests has a place for each of some roles.  A place is a role and
  * its minute: when that began, turns taken, and exits left out, packed into one
@@ -13,7 +13,7 @@
  * between, the former role has a new minute.
  *
  * If there is no place, or no role, exits share the turns of one more place.
- * Findings have a place of their own.  Without the file, all are told.
+ * Findings have a place of their own, and so have limits.  Without the file, all are told.
  */
 #include "postgres.h"
 
@@ -180,13 +180,30 @@ plh_log_turns_take(Oid role, PlhLogTurn *turn)
 		take(place_of(&plh_control_file->log, role, now_s), now_s, turn);
 }
 
+/* Take a turn of a place that is of no role, NULL without the file. */
+static bool
+take_of_all(PlhControlLogPlace *place, PlhLogTurn *turn)
+{
+	memset(turn, 0, sizeof(*turn));
+	return place == NULL || take(place, now_seconds(), turn);
+}
+
 /*
  * Take a turn to tell a finding on any process, if there is one left.
  */
 bool
 plh_log_turns_take_finding(PlhLogTurn *turn)
 {
-	memset(turn, 0, sizeof(*turn));
-	return plh_control_file == NULL ||
-		take(&plh_control_file->log.findings, now_seconds(), turn);
+	return take_of_all(plh_control_file == NULL ? NULL :
+					   &plh_control_file->log.findings, turn);
+}
+
+/*
+ * Take a turn to tell that a process is beyond a limit, if there is one left.
+ */
+bool
+plh_log_turns_take_limit(PlhLogTurn *turn)
+{
+	return take_of_all(plh_control_file == NULL ? NULL :
+					   &plh_control_file->log.limits, turn);
 }

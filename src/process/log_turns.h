@@ -32,7 +32,8 @@ typedef struct PlhLogTurn
 /* Returns false if this exit is not told.  It is counted, then, for the next turn. */
 extern bool plh_log_turns_take(Oid role, PlhLogTurn *turn);
 
-/* The same of a finding on any process. */
+/* The same of a finding on any process, and of a process that is beyond a limit. */
 extern bool plh_log_turns_take_finding(PlhLogTurn *turn);
+extern bool plh_log_turns_take_limit(PlhLogTurn *turn);
 
 #endif							/* PLH_LOG_TURNS_H */

@@ -22,6 +22,7 @@
 #include "base/guard.h"
 #include "base/page_layout.h"
 #include "process/exit_dump.h"
+#include "process/limit_report.h"
 #include "process/process.h"
 #include "process/profile_directory.h"
 #include "process/statements_dump.h"
@@ -39,6 +40,7 @@
 #include "sampler/live_samples.h"
 #include "sampler/malloc_hooks.h"
 #include "sampler/owner.h"
+#include "sampler/process_limit.h"
 #include "sampler/publication.h"
 #include "sampler/statement_peaks.h"
 #include "sampler/upkeep.h"
@@ -96,6 +98,7 @@ after_fork_in_child(void)
 	plh_malloc_hooks_forget();
 	plh_census_forget();
 	plh_growth_dump_forget();
+	plh_process_limit_forget();
 	plh_publication_forget();
 	plh_upkeep_forget();
 	plh_guard_held = false;
@@ -188,6 +191,7 @@ plh_process_start(void)
 					   after_fork_in_child) != 0 ||
 		atexit(at_exit) != 0)
 		return "Could not register handlers for fork and exit.";
+	plh_process_limit_start(plh_limit_report);
 	plh_owner_start(GetSystemIdentifier());
 	plh_publication_start(plh_profile_directory_path());
 	plh_statements_dump_start(plh_profile_directory_path(), GetSystemIdentifier(),
@@ -249,6 +253,7 @@ committed(void)
 		return;
 	plh_countdown_mend();
 	plh_trim_if_asked();
+	plh_process_limit_committed();
 	plh_guard_call(run_upkeep);
 }
 

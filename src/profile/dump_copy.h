@@ -15,7 +15,7 @@
 /* What a dump has beside the profile, and how it is written. */
 typedef struct PlhDumpExtras
 {
-	const char *reason;			/* exit, crash, manual or growth */
+	const char *reason;			/* exit, crash, manual, growth or limit */
 	const PlhBaseline *baseline;	/* NULL: growth is not known */
 	const void *names;			/* of functions: PlhFrameName; or NULL */
 	Size		names_bytes;

@@ -53,7 +53,7 @@ typedef struct PlhDumpFoot
 	uint64		file_bytes;
 	uint64		profile_bytes;	/* a multiple of 8 */
 	TimestampTz written_at;
-	char		reason[16];		/* exit, crash, manual or growth */
+	char		reason[16];		/* exit, crash, manual, growth or limit */
 	char		magic[8];		/* PLH_DUMP_MAGIC */
 	uint32		unused;
 	uint32		checksum;		/* CRC-32C of all bytes before it */

@@ -273,6 +273,10 @@ typedef struct PlhProfileHeader
 									 * known */
 	TimestampTz transaction_began_at;	/* that of the last statement with
 										 * samples; 0: not known */
+	int64		limit_bytes;	/* of own_bytes, by process_memory_limit; 0:
+								 * none */
+	int64		limit_hits;		/* how often the process was beyond a limit,
+								 * and acted */
 } PlhProfileHeader;
 
 /* Every record begins with this struct. */

@@ -139,8 +139,8 @@ is_last(const PlhStatementShape *shape)
 static void
 remember(const PlhStatementShape *shape, uint32 offset)
 {
-	const PlhStatementRecord *statement = plh_profile_records_at(offset);
-	Size		length = offset != 0 && statement->text_bytes > 0 ? shape->length : 0;
+	const PlhStatementRecord *statement = offset == 0 ? NULL : plh_profile_records_at(offset);
+	Size		length = statement != NULL && statement->text_bytes > 0 ? shape->length : 0;
 
 	last_shape.length = length;
 	memcpy(last_shape.text, shape->text, Min(length, sizeof(last_shape.text)));

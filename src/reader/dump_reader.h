@@ -17,7 +17,7 @@ typedef struct PlhDump
 	PlhProfileImage *image;		/* without records, if only its header was
 								 * read */
 	PlhBaseline *baseline;		/* NULL if the process had none */
-	const char *reason;			/* exit, crash, manual or growth */
+	const char *reason;			/* exit, crash, manual, growth or limit */
 	TimestampTz written_at;
 	const char *bytes;			/* of the file; NULL if only its header was
 								 * read */

@@ -56,6 +56,20 @@ typedef struct PlhControlTrim
 /* A process has the place of its pid modulo this, until another one needs it. */
 #define PLH_CONTROL_TRIMS 1024
 
+/* The memory of a process, as it tells the keeper (limit_places.h). */
+typedef struct PlhControlLimit
+{
+	int32		pid;			/* 0: none, or changing */
+	int32		action;			/* PlhLimitAction */
+	int64		own_bytes;
+	int64		passing_bytes;	/* of these, what ends with the transaction */
+	pg_atomic_uint32 asked[2];	/* the pid of a process whose statement, or
+								 * session, is to end; 0: none */
+} PlhControlLimit;
+
+/* A process has the place of its pid modulo this, until another one needs it. */
+#define PLH_CONTROL_LIMITS 1024
+
 /* The exits of a role, or the findings, that the log tells in a minute (log_turns.c). */
 typedef struct PlhControlLogPlace
 {
@@ -70,6 +84,7 @@ typedef struct PlhControlLog
 {
 	PlhControlLogPlace shared;	/* of all that have no place of their own */
 	PlhControlLogPlace findings;	/* on all processes */
+	PlhControlLogPlace limits;	/* beyond which processes were */
 	PlhControlLogPlace places[PLH_CONTROL_LOG_PLACES];
 } PlhControlLog;
 
@@ -89,6 +104,9 @@ typedef struct PlhControlFile
 	PlhControlLog log;
 	pg_atomic_uint32 trim_requests;
 	PlhControlTrim trims[PLH_CONTROL_TRIMS];
+	PlhControlLimit limits[PLH_CONTROL_LIMITS];
+	pg_atomic_uint64 limit_hits;	/* of all processes, those that are gone
+									 * included */
 } PlhControlFile;
 
 /* The file, mapped; NULL without one. */

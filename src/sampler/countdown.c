@@ -323,6 +323,21 @@ plh_countdown_rearm(void)
 }
 
 /*
+ * Let the next allocation in a context take the slow path.  The gap to the next sample
+ * stays as it is.
+ */
+void
+plh_countdown_hurry(void)
+{
+	PlhCountdown *countdown = countdowns[PLH_COUNTED_CONTEXTS];
+
+	if (countdown == NULL || *countdown->left > PLH_COUNTDOWN_MAX)
+		return;
+	countdown->gap_left += *countdown->left;
+	*countdown->left = 0;
+}
+
+/*
  * Draw the gap anew where a countdown is below 0: that no slow path has followed, as a
  * signal handler has jumped out of the step, and without one it would stay there.  This
  * is called outside of steps.

@@ -63,6 +63,7 @@ extern uint32 plh_countdown_thin_passing(Size size, uint32 interval,
 extern PlhDraw plh_countdown_draw_weight(Size size, uint32 interval);
 extern void plh_countdown_rearm(void);
 extern void plh_countdown_mend(void);
+extern void plh_countdown_hurry(void);
 extern void plh_countdown_track_all(bool on);
 extern int64 plh_countdown_unsampled_bytes(void);
 extern void plh_countdown_forget(void);

@@ -10,6 +10,7 @@
 #include "postmaster/autovacuum.h"
 #include "replication/reorderbuffer.h"
 
+#include "base/settings.h"
 #include "sampler/memory_limits.h"
 
 /*
@@ -26,4 +27,5 @@ plh_memory_limits_note(PlhProfileHeader *header)
 	header->maintenance_bytes = (int64) 1024 *
 		Max(Max(maintenance_work_mem, autovacuum_work_mem),
 			logical_decoding_work_mem);
+	header->limit_bytes = (int64) plh_process_memory_limit;
 }

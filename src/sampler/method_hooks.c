@@ -5,7 +5,8 @@
  * Everything here but installing runs inside palloc.  These are the rules: the
  * original method comes first, as it may throw; nothing pallocs, mallocs,
  * locks, reports or uses stdio; errno stays as it was; nothing recurses; in a
- * critical section only counters change.
+ * critical section only counters change.  The one exception is an allocation that
+ * a limit refuses (process_limit.c): it fails as the original would.
  *
  * A palloc passes the countdown (a subtraction and a test; near_code.c has it, too)
  * and, once in an interval, alloc_slow -> countdown; record_sample -> lifetime, current_site,
@@ -35,6 +36,7 @@
 #include "sampler/method_patch.h"
 #include "sampler/near_code.h"
 #include "sampler/owner.h"
+#include "sampler/process_limit.h"
 #include "sampler/sample_filter.h"
 #include "sampler/statement_peaks.h"
 #include "sampler/upkeep.h"
@@ -213,6 +215,8 @@ alloc_slow(PLH_ALLOC_PARAMETERS, PlhContextType type)
 	uint32		interval = plh_countdown_take(&countdown, size);
 	void	   *pointer;
 
+	if (plh_process_limit_refuses(context, size, interval))
+		return PLH_ALLOC_FAILURE(context);
 	if (interval == 0 || only_counts(context, interval))
 		return originals[type].alloc(PLH_ALLOC_ARGUMENTS);
 	pointer = originals[type].alloc(PLH_ALLOC_ARGUMENTS);
@@ -274,7 +278,13 @@ realloc_slow(PLH_REALLOC_PARAMETERS, PlhContextType type)
 	/* a signal handler may have allocated within the step that led here */
 	if (*countdown_left > PLH_COUNTDOWN_MAX ||
 		plh_countdown_step_is_over(countdown_left, size))
+	{
+		MemoryContext context = GetMemoryChunkContext(pointer);
+
 		interval = plh_countdown_take(&countdown, size);
+		if (plh_process_limit_refuses(context, size, interval))
+			return PLH_ALLOC_FAILURE(context);
+	}
 
 	if (may_be_sample)
 		new_pointer = realloc_sample(PLH_REALLOC_ARGUMENTS, type);

@@ -24,6 +24,7 @@
 #include "sampler/countdown.h"
 #include "sampler/growth_dump.h"
 #include "sampler/owner.h"
+#include "sampler/process_limit.h"
 #include "sampler/publication.h"
 #include "sampler/upkeep.h"
 
@@ -127,6 +128,7 @@ count(const Rule *rule)
 	if (!taken)
 		return;
 	plh_owner_identify();
+	plh_process_limit_counted();
 	(void) plh_profile_file_verify();
 }
 

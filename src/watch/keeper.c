@@ -7,7 +7,8 @@
  * crash, as the postmaster then starts it again.  From then on it writes the texts
  * that dumps lack, which were written in a hurry, and removes dumps that are too
  * much: some ten system calls every few seconds while nothing changes.  Every ten
- * seconds it looks for findings (verdict_watch.h).  Its lock tells sessions that they
+ * seconds it looks for findings (verdict_watch.h), and every second whether the server is
+ * at its limit, if it has one (server_limit.h).  Its lock tells sessions that they
  * need not do its work.
  *
  * It has no connection to a database, not even to none: so it has no part in
@@ -28,10 +29,14 @@
 #include "utils/guc.h"
 #include "utils/pidfile.h"
 
+#include "base/clock.h"
 #include "base/compat.h"
+#include "base/fork.h"
+#include "base/settings.h"
 #include "crash/crash_dumps.h"
 #include "process/unshown_profile.h"
 #include "watch/keeper.h"
+#include "watch/server_limit.h"
 #include "watch/verdict_watch.h"
 
 /* If it fails, it is started again after this time. */
@@ -42,6 +47,9 @@
 
 /* A session may have the lock for a second. */
 #define LOCK_WAIT_MS 200
+
+/* When it is to be looked after again; only the keeper uses this. */
+static PLH_SURVIVES_FORK int64 next_tend_us;
 
 /* The postmaster finds it by its name. */
 extern PGDLLEXPORT void pg_leakhunt_keeper_main(Datum arg);
@@ -108,6 +116,20 @@ must_stop(void)
 	return ShutdownRequestPending;
 }
 
+/* Look after the directory of the dumps. */
+static void
+tend_if_due(int *lock)
+{
+	int64		now_us = plh_clock_us(CLOCK_MONOTONIC);
+
+	if (now_us < next_tend_us)
+		return;
+	next_tend_us = now_us + TEND_MS * INT64CONST(1000) * 9 / 10;
+	if (keep_lock(lock))
+		plh_crash_dumps_tend(must_stop);
+	plh_unshown_profile_report();
+}
+
 /*
  * The worker's main function.
  */
@@ -125,11 +147,10 @@ pg_leakhunt_keeper_main(Datum arg)
 	plh_crash_dumps_save(true, must_stop);
 	while (!ShutdownRequestPending)
 	{
-		if (keep_lock(&lock))
-			plh_crash_dumps_tend(must_stop);
-		plh_unshown_profile_report();
+		plh_server_limit_look();
+		tend_if_due(&lock);
 		plh_verdict_watch_look();
-		wait_for_signal(TEND_MS);
+		wait_for_signal(plh_server_memory_limit > 0 ? PLH_SERVER_LIMIT_MS : TEND_MS);
 	}
 
 	/* after an exit with 0 the postmaster would never start it again */

@@ -140,7 +140,7 @@ sub make_profile
 	my ($bytes, $count, $index, $profile, %known) = (0, 0, 0);
 	my $header = sub {
 		pack(
-			"$HEADER_WHO $HEADER_WHAT x11520 L L16 x!8 q4 x960 L x!8 q3",
+			"$HEADER_WHO $HEADER_WHAT x11520 L L16 x!8 q4 x960 L x!8 q5",
 			'PLHPROF', $dump{layout} // $LAYOUT, 150000,
 			$dump{pid} // 1, 0, 1, $TIME, 0, 0, 1,
 			'client backend', $dump{encoding} // 6, '', '', '', 0, 0, 0,
@@ -149,7 +149,7 @@ sub make_profile
 			$bytes, $TIME, $count, (0) x 3, (0) x 3, 0, 0, 0,
 			1, 1, 1, 0, 0, (0) x 13, 0, 0,
 			$header_bytes, (@fixed, 200, 24, 1012, 160, 56, (0) x 5)[ 0 .. 15 ], (0) x 4,
-			$dump{courses_refused} // 0, (0) x 3);
+			$dump{courses_refused} // 0, (0) x 5);
 	};
 
 	$header_bytes = length $header->();

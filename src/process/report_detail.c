@@ -1,0 +1,117 @@
+/*
+ * report_detail.c
+ *	  The detail of a line in the server's log on this process: whom it works for, which
+ *	  call site holds most, and the statement.
+ */
+#include "postgres.h"
+
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "utils/guc.h"
+
+#include "base/client_names.h"
+#include "base/size_units.h"
+#include "process/report_detail.h"
+
+/* A statement is shown up to these bytes. */
+#define SHOWN_STATEMENT_BYTES 200
+
+/* Begin a detail, empty. */
+void
+plh_report_detail_begin(PlhReportDetail *detail)
+{
+	detail->used = 0;
+	detail->text[0] = '\0';
+}
+
+/* Append formatted text, as far as there is room for it. */
+void
+plh_report_detail_append(PlhReportDetail *detail, const char *format,...)
+{
+	int			room = sizeof(detail->text) - detail->used;
+	int			length;
+	va_list		args;
+
+	va_start(args, format);
+	length = vsnprintf(detail->text + detail->used, room, format, args);
+	va_end(args);
+	if (length > 0)
+		detail->used += Min(length, room - 1);
+}
+
+/* Append a name, if it is known. */
+static void
+append_name(PlhReportDetail *detail, const char *what, const char *name)
+{
+	if (name != NULL && name[0] != '\0')
+		plh_report_detail_append(detail, ", %s \"%s\"", what, name);
+}
+
+/*
+ * Append the type of the process and whom it worked for, as far as it knows without
+ * a catalog.  A process without a client, such as a worker, has the name of its role
+ * in a setting.  A walsender that sends the log as it is has no database, whatever
+ * its client has asked for.
+ */
+void
+plh_report_detail_append_process(PlhReportDetail *detail, const PlhProfileImage *image)
+{
+	const char *role = plh_client_names_role();
+
+	plh_report_detail_append(detail, "Process: %s", plh_profile_image_backend_type(image));
+	append_name(detail, "user", role != NULL ? role :
+				GetConfigOption("session_authorization", true, false));
+	if (OidIsValid(MyDatabaseId))
+		append_name(detail, "database", plh_client_names_database());
+	append_name(detail, "application", plh_client_names_application());
+	plh_report_detail_append(detail, ".");
+}
+
+/* Append the routine that a site allocates in. */
+static void
+append_routine(PlhReportDetail *detail, const PlhProfileImage *image, const PlhTopSite *top)
+{
+	int			line;
+	const char *routine = plh_top_site_routine(top, image, &line);
+
+	if (routine == NULL)
+		return;
+	plh_report_detail_append(detail, ", allocated in %s", routine);
+	if (line > 0)
+		plh_report_detail_append(detail, " line %d", line);
+}
+
+/* Append the site that has most of what was just named, which may not be much. */
+void
+plh_report_detail_append_top(PlhReportDetail *detail, const PlhProfileImage *image, const PlhTopSite *top,
+		   int64 bound)
+{
+	char		name[PLH_SITE_NAME_BYTES];
+
+	plh_report_detail_append(detail, ", %s of it by %s in %s",
+		   plh_size_units(Min(top->bytes, bound)).text,
+		   plh_top_site_name(top, image, name, sizeof(name)),
+		   top->context != NULL ? top->context->text : PLH_NO_CONTEXT_NAME);
+	append_routine(detail, image, top);
+}
+
+/*
+ * Append the statement behind the site that has most, cut to a length that a log
+ * can bear.
+ */
+void
+plh_report_detail_append_statement(PlhReportDetail *detail, const PlhTopSite *top)
+{
+	const PlhStatementRecord *statement = top->statement;
+	int			bytes;
+
+	if (statement == NULL || statement->text_bytes == 0)
+		return;
+	bytes = pg_mbcliplen(statement->text, statement->text_bytes,
+						 SHOWN_STATEMENT_BYTES);
+	if (top->statements > 1)
+		plh_report_detail_append(detail, "  The statement with the most, of %u: %.*s",
+			   top->statements, bytes, statement->text);
+	else
+		plh_report_detail_append(detail, "  Statement: %.*s", bytes, statement->text);
+}

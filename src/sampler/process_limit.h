@@ -1,0 +1,48 @@
+/*
+ * process_limit.h
+ *	  Refuses an allocation where the process, or the server, has more memory than it
+ *	  may have.
+ *
+ * This code runs inside palloc.
+ */
+#ifndef PLH_PROCESS_LIMIT_H
+#define PLH_PROCESS_LIMIT_H
+
+#include "base/settings.h"
+
+/* What is beyond a limit, and what comes of it. */
+typedef struct PlhLimitExcess
+{
+	bool		of_server;		/* all processes together; else this one */
+	bool		ends_session;	/* which is idle; else it is a palloc */
+	int			action;			/* PlhLimitAction */
+	int64		limit_bytes;
+	int64		own_bytes;		/* of this process */
+	MemoryContext context;		/* that of the palloc; else NULL */
+	Size		request_bytes;
+} PlhLimitExcess;
+
+/*
+ * Tells of it, before it happens.  It is called where an ERROR could be thrown, but it
+ * must not throw one.
+ */
+typedef void (*PlhLimitReporter) (const PlhLimitExcess *excess);
+
+extern void plh_process_limit_start(PlhLimitReporter reporter);
+extern bool plh_process_limit_asks(MemoryContext context, Size size, uint32 interval);
+extern void plh_process_limit_counted(void);
+extern void plh_process_limit_committed(void);
+extern void plh_process_limit_forget(void);
+
+/*
+ * Is the allocation, which has taken the slow path, to fail?  The interval is that of
+ * its sample, 0 if it is none.
+ */
+static inline bool
+plh_process_limit_refuses(MemoryContext context, Size size, uint32 interval)
+{
+	return unlikely(plh_process_memory_limit > 0 || plh_server_memory_limit > 0) &&
+		plh_process_limit_asks(context, size, interval);
+}
+
+#endif							/* PLH_PROCESS_LIMIT_H */
