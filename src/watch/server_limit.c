@@ -4,7 +4,7 @@
  *	  of them to act.
  *
  * To ask the kernel for the memory of one process takes some ten microseconds: for all
- * of them that is done once in a thousand times of what it takes.  In between, processes
+ * of them that is done once in 10,000 times the time that it takes.  In between, processes
  * tell of what they have grown by (limit_places.h), and only if that may be beyond the
  * limit the kernel is asked at once.
  *
@@ -31,7 +31,7 @@
 #include "watch/server_limit.h"
 
 /* All scans together take this part of a processor, unless the limit is reached. */
-#define PROCESSOR_PART 2000
+#define PROCESSOR_PART 10000
 
 /* A process has this time to act. */
 #define PATIENCE_US INT64CONST(3000000)

@@ -4,7 +4,7 @@
  *
  * To judge a process takes a tenth of a millisecond, as its whole profile is read.  So
  * of those that have not changed the header is read only, and after a look there is a
- * pause of a thousand times the processor time that it took, and at least PAUSE_US.
+ * pause of 1,250 times the processor time that it took, and at least PAUSE_US.
  */
 #include "postgres.h"
 
@@ -27,7 +27,7 @@
 
 /* The shortest pause between two looks, and the part of a processor that they may use. */
 #define PAUSE_US INT64CONST(9000000)
-#define PROCESSOR_PART 1000
+#define PROCESSOR_PART 1250
 
 /* The most databases whose findings are logged after one look. */
 #define MOST_ORDERS 4
