@@ -47,7 +47,7 @@
 #include "stack/unwind.h"
 #include "watch/keeper.h"
 
-PG_MODULE_MAGIC;
+PLH_MODULE_MAGIC;
 
 extern PGDLLEXPORT void _PG_init(void);
 extern void plh_pg_leakhunt_fini(void);
