@@ -27,8 +27,8 @@
  *	watch		the background worker: what is done without being asked
  *	functions	SQL arguments in, rows out
  *
- * README in this folder explains how the folders work together; test/lint
- * holds up the walls between them.
+ * README in this folder explains how the folders work together, and that of each
+ * folder how it works; test/lint holds up the walls between them.
  */
 #include "postgres.h"
 

@@ -431,8 +431,9 @@ start_session() {
 
 # Copy this tree's tests, with what they read, to where the server's user may read it.
 copy_tests() {
-	local parts=(README.md bench doc sql expected monitoring test src/verdict/suspect.h)
+	local parts
 
+	parts=($(cd "$top" && echo *.md LICENSE Dockerfile bench doc sql expected monitoring packaging test src/README src/*/README src/verdict/suspect.h))
 	(cd "$top" && cp -r --parents "${parts[@]}" "$scratch")
 	parts=("${parts[@]%%/*}")
 	give_to_server "${parts[@]/#/$scratch/}"
