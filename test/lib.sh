@@ -433,7 +433,7 @@ start_session() {
 copy_tests() {
 	local parts
 
-	parts=($(cd "$top" && echo *.md LICENSE Dockerfile bench doc sql expected monitoring packaging test src/README src/*/README src/verdict/suspect.h))
+	parts=($(cd "$top" && echo *.md LICENSE META.json Dockerfile bench doc sql expected monitoring packaging test src/README src/*/README src/profile/statement_commands.c src/verdict/suspect.h))
 	(cd "$top" && cp -r --parents "${parts[@]}" "$scratch")
 	parts=("${parts[@]%%/*}")
 	give_to_server "${parts[@]/#/$scratch/}"
