@@ -433,7 +433,10 @@ start_session() {
 copy_tests() {
 	local parts
 
-	parts=($(cd "$top" && echo *.md LICENSE META.json Dockerfile bench doc sql expected monitoring packaging test src/README src/*/README src/profile/statement_commands.c src/verdict/suspect.h))
+	parts=(bench doc sql expected monitoring packaging test
+		# what pages link to, and the thresholds
+		$(cd "$top" && echo *.md src/README src/*/README) LICENSE META.json Dockerfile
+		src/profile/statement_commands.c src/verdict/suspect.h)
 	(cd "$top" && cp -r --parents "${parts[@]}" "$scratch")
 	parts=("${parts[@]%%/*}")
 	give_to_server "${parts[@]/#/$scratch/}"
