@@ -3,7 +3,13 @@
 EXTENSION = pg_leakhunt
 MODULE_big = pg_leakhunt
 DATA = sql/pg_leakhunt--1.0.sql
-SCRIPTS = bin/pg_leakhunt_attach bin/pg_leakhunt_attach.gdb bin/pg_leakhunt_export bin/pg_leakhunt_remove
+SCRIPTS = bin/pg_leakhunt_attach bin/pg_leakhunt_export bin/pg_leakhunt_remove
+
+# the version of the extension, which stands in its control file only
+EXTVERSION = $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" $(srcdir)/pg_leakhunt.control)
+
+# what gdb does for pg_leakhunt_attach, which looks for it beside itself
+ATTACH_GDB = bin/pg_leakhunt_attach.gdb
 
 # the modules of pg_leakhunt_export, in a folder beside it
 EXPORTER = $(wildcard bin/pg_leakhunt_exporter/*.py)
@@ -297,7 +303,7 @@ MALLOC_OBJS = \
 	src/preload/environment.o \
 	src/preload/pg_leakhunt_malloc.o
 
-PG_CPPFLAGS = -I$(srcdir)/src
+PG_CPPFLAGS = -I$(srcdir)/src -DPLH_EXTENSION_VERSION='"$(EXTVERSION)"'
 # -O3, because the code that runs inside palloc consists of loops over some 20 frames.
 # Small variables lie together, in front of the large ones (src/base/page_layout.h): a
 # forked process gets a copy of each page that it writes to, and writes to a few
@@ -329,7 +335,9 @@ PG_CONFIG ?= pg_config
 # The scripts of these targets set up what they need, including a server and its
 # pg_config, which PGXS would want to have already.
 OWN_TARGETS = demo test test-incidents test-fleet test-faults test-kills test-load test-fuzz test-readers test-sanitizers test-valgrind test-matrix \
-	test-non-pie test-coexistence test-core test-random-limit test-contexts test-published-leaks test-documents test-planted bench
+	test-non-pie test-coexistence test-core test-random-limit test-contexts test-published-leaks test-documents test-packages \
+	test-indent test-lint test-scan-build \
+	test-planted bench dist
 .PHONY: $(OWN_TARGETS)
 demo:
 	test/demo
@@ -354,6 +362,10 @@ test-matrix:
 # Runs the commands of README, doc/ and monitoring/ in a fresh Debian, as root.
 test-documents:
 	test/documents
+# Debian's package, CloudNativePG's image, the Dockerfile, PGXN's archive and the RPM:
+# built and used in fresh roots, as root.
+test-packages:
+	test/packages/run
 # Tests on servers that are no position-independent executables.
 test-non-pie:
 	test/non-pie
@@ -379,6 +391,14 @@ test-sanitizers:
 # The tests on a server under Valgrind, which knows each chunk of a memory context.
 test-valgrind:
 	test/valgrind
+# The format of the C files, by pgindent of PostgreSQL 17; the walls between the folders,
+# and the jobs of CI; clang's analyzer.
+test-indent:
+	test/indent --check
+test-lint:
+	test/lint_all
+test-scan-build:
+	test/scan-build
 # Finds a leak of pg_cron as Debian packages it, and two in a PostgreSQL from source.
 test-published-leaks:
 	test/published-leaks
@@ -393,6 +413,10 @@ test-planted:
 	test/planted
 bench:
 	bench/micro/run
+# The archive for PGXN and for packagers, of what is committed.
+DISTVERSION = $(shell sed -n 's/^   "version": "\(.*\)",/\1/p' META.json)
+dist:
+	git archive --format=zip --prefix=pg_leakhunt-$(DISTVERSION)/ -o pg_leakhunt-$(DISTVERSION).zip HEAD
 
 ifeq ($(filter $(OWN_TARGETS),$(MAKECMDGOALS)),)
 PGXS := $(shell $(PG_CONFIG) --pgxs)
@@ -404,15 +428,18 @@ uninstall: uninstall-programs
 uninstall-programs:
 	rm -f $(addprefix '$(DESTDIR)$(bindir)'/, $(notdir $(SCRIPTS)))
 
+# The parts of programs that are no programs.
 install: install-exporter
 uninstall: uninstall-exporter
 .PHONY: install-exporter uninstall-exporter
 install-exporter: installdirs
 	$(MKDIR_P) '$(DESTDIR)$(bindir)/pg_leakhunt_exporter'
 	$(INSTALL_DATA) $(EXPORTER) '$(DESTDIR)$(bindir)/pg_leakhunt_exporter/'
+	$(INSTALL_DATA) $(ATTACH_GDB) '$(DESTDIR)$(bindir)/'
 uninstall-exporter:
 	rm -f $(addprefix '$(DESTDIR)$(bindir)'/pg_leakhunt_exporter/, $(notdir $(EXPORTER)))
 	-rmdir '$(DESTDIR)$(bindir)/pg_leakhunt_exporter'
+	rm -f '$(DESTDIR)$(bindir)/$(notdir $(ATTACH_GDB))'
 
 # Every malloc goes through this library: so it has no frame pointers, canaries or
 # sanitizers, and finds its variables of a thread without a call.  The compiler must
@@ -425,7 +452,7 @@ $(MALLOC_OBJS): override CFLAGS += $(MALLOC_CFLAGS)
 $(MALLOC_OBJS): $(wildcard src/preload/*.h)
 # The last of -shared and -no-pie counts, and the server's own flags may have the latter.
 pg_leakhunt_malloc.so: $(MALLOC_OBJS)
-	$(CC) $(CFLAGS) $(MALLOC_CFLAGS) -shared -Wl,-z,now -Wl,--as-needed $(MALLOC_OBJS) -o $@ -ldl
+	$(CC) $(CFLAGS) $(LDFLAGS) $(MALLOC_CFLAGS) -shared -Wl,-z,now -Wl,--as-needed $(MALLOC_OBJS) -o $@ -ldl
 
 install: install-malloc
 uninstall: uninstall-malloc
@@ -451,6 +478,17 @@ install-monitoring: installdirs
 uninstall-monitoring:
 	rm -f $(addprefix '$(monitoring_folder)'/, $(notdir $(MONITORING)) $(MONITORING_UNITS:monitoring/%=%))
 	-rmdir -p --ignore-fail-on-non-empty '$(monitoring_folder)/systemd'
+
+# The man pages of the programs.
+MAN_PAGES = $(wildcard doc/man/*.1)
+install: install-man
+uninstall: uninstall-man
+.PHONY: install-man uninstall-man
+install-man: installdirs
+	$(MKDIR_P) '$(DESTDIR)$(mandir)/man1'
+	$(INSTALL_DATA) $(MAN_PAGES) '$(DESTDIR)$(mandir)/man1/'
+uninstall-man:
+	rm -f $(addprefix '$(DESTDIR)$(mandir)/man1'/, $(notdir $(MAN_PAGES)))
 
 # Runs the TAP tests on the module that is installed, with servers of their own, as any
 # user but root: "make installcheck" runs the tests of REGRESS in a server that runs.  What

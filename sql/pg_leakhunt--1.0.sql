@@ -15,7 +15,7 @@ CREATE TABLE pg_leakhunt_suppressions(
 COMMENT ON TABLE pg_leakhunt_suppressions IS
 'call sites that pg_leakhunt_suspects and pg_leakhunt_check leave out; pg_leakhunt_suppressed shows what they match';
 COMMENT ON COLUMN pg_leakhunt_suppressions.pattern IS
-'is looked for in function, source file and binary of each frame, or with "context:" before it in the name of the memory context; * stands for any characters, ^ and $ for start and end of a name';
+'primary key; see below';
 COMMENT ON COLUMN pg_leakhunt_suppressions.reason IS
 'why these are no leaks, or none to care about';
 
@@ -77,9 +77,9 @@ COMMENT ON VIEW pg_leakhunt_processes IS
 COMMENT ON COLUMN pg_leakhunt_processes.pid IS
 'process id, as pg_backend_pid() tells it';
 COMMENT ON COLUMN pg_leakhunt_processes.backend_type IS
-'as in pg_stat_activity, or postmaster; null for processes that are not known there, such as the logger';
+'as in pg_stat_activity, and "postmaster"; null for processes that are not known there, such as the logger';
 COMMENT ON COLUMN pg_leakhunt_processes.state IS
-'live: the process has a profile; unpublished: it has one that does not fit into its file system, so its call sites cannot be seen; crashed: it has left one and is gone; small: it has loaded pg_leakhunt and has kept too little for a profile; not loaded: pg_leakhunt cannot see into it; null where that is not known';
+'"live": has a profile. "unpublished": has one that does not fit beside what others need (see Environment); figures of the process are complete, and call sites that cannot be seen are in the row [no room]. "small": has kept too little for one, or could not make its file so far; pg_leakhunt_explain and the log say why it could not. "crashed": the process is gone and did not exit cleanly. "not loaded": runs without pg_leakhunt. Null where this cannot be known';
 COMMENT ON COLUMN pg_leakhunt_processes.database IS
 'database that the process is connected to; null if none';
 COMMENT ON COLUMN pg_leakhunt_processes.username IS
@@ -89,61 +89,61 @@ COMMENT ON COLUMN pg_leakhunt_processes.started_at IS
 COMMENT ON COLUMN pg_leakhunt_processes.sampling IS
 'whether the process takes samples now';
 COMMENT ON COLUMN pg_leakhunt_processes.sample_interval IS
-'mean number of allocated bytes between two samples; 0 while not sampling. From 256 kB on, memory that ends with a query or transaction has eight times that while there is little of it';
+'mean number of allocated bytes between two samples; 0 while not sampling. Of little memory that ends with a query or transaction it may be eight times that; in bytes';
 COMMENT ON COLUMN pg_leakhunt_processes.scope IS
-'long_lived: samples of contexts of lifetime session only are kept; all: of all contexts; those of malloc are in either case';
+'long_lived: samples of contexts of lifetime "session" only are kept. "all": samples of all contexts are kept. Samples of malloc are kept in either case';
 COMMENT ON COLUMN pg_leakhunt_processes.live_bytes IS
-'bytes allocated while sampling, in scope, and not freed yet, as requested by the callers, with malloc, too, where malloc_tracked; estimate';
+'allocated while sampling, in scope, and not freed yet, as requested by the callers; where malloc_tracked, with malloc, too; estimate; in bytes';
 COMMENT ON COLUMN pg_leakhunt_processes.live_count IS
-'number of such chunks; estimate';
+'number of these chunks; estimate';
 COMMENT ON COLUMN pg_leakhunt_processes.peak_bytes IS
-'highest live_bytes so far; estimate';
+'highest live_bytes so far; estimate; in bytes';
 COMMENT ON COLUMN pg_leakhunt_processes.peak_at IS
 'when that was; null if nothing was sampled yet';
 COMMENT ON COLUMN pg_leakhunt_processes.growth_bytes IS
-'live_bytes since the baseline; null without one';
+'live_bytes since the baseline; null without one; estimate; in bytes';
 COMMENT ON COLUMN pg_leakhunt_processes.samples_live IS
-'number of samples that live_bytes is estimated from';
+'samples that live_bytes is estimated from';
 COMMENT ON COLUMN pg_leakhunt_processes.samples_taken IS
-'number of all samples, those out of scope included';
+'all samples, those out of scope included';
 COMMENT ON COLUMN pg_leakhunt_processes.samples_dropped IS
-'number of samples that are not counted as live, or not at their call site, because max_live_samples, max_profile_size, memory or disk was used up, or which were taken in a critical section';
+'samples that are not counted as live, or not at their call site, because max_live_samples, max_profile_size, memory or disk was used up, or because they were taken in a critical section';
 COMMENT ON COLUMN pg_leakhunt_processes.sites IS
-'number of call sites that are known now; those that hold nothing are given up in time';
+'call sites that are known now: those that hold something, and for each stack one more with what was allocated there for statements whose chunks are all freed';
 COMMENT ON COLUMN pg_leakhunt_processes.context_bytes IS
-'bytes that all memory contexts have from malloc, when the process last counted them, at counted_at; exact; null if it has not yet';
+'held by all memory contexts, from malloc, at counted_at; exact; null if they have not been counted yet; in bytes';
 COMMENT ON COLUMN pg_leakhunt_processes.context_free_bytes IS
-'of context_bytes, those that are free inside the contexts, then; exact; null if it would have taken too long to count them, or if they have not been counted yet';
+'of these, free inside the contexts, at counted_at; exact; null if it would have taken too long to count them: more than 1 ms at a commit, or 10 ms at a sample, but for once in a while; in bytes';
 COMMENT ON COLUMN pg_leakhunt_processes.malloc_bytes IS
-'bytes that malloc has in use, then; what exceeds context_bytes is used outside of memory contexts; null if malloc is not glibc''s';
+'in use by malloc, at counted_at; what exceeds context_bytes is used outside of memory contexts; null if malloc is not glibc''s; in bytes';
 COMMENT ON COLUMN pg_leakhunt_processes.malloc_free_bytes IS
-'bytes that malloc has got from the kernel and keeps for later, then, by its own statistics; null if malloc is not glibc''s';
+'that malloc has got from the kernel and keeps for later, at counted_at, by its own statistics; null if malloc is not glibc''s; in bytes';
 COMMENT ON COLUMN pg_leakhunt_processes.malloc_tracked IS
-'whether what malloc allocates outside of memory contexts is sampled, too: pg_leakhunt_malloc.so was preloaded when the server started, and pg_leakhunt.track_malloc is on';
+'whether what malloc allocates outside of contexts is sampled, too: pg_leakhunt_malloc.so was preloaded, and pg_leakhunt.track_malloc is on';
 COMMENT ON COLUMN pg_leakhunt_processes.malloc_untracked_bytes IS
-'bytes ever allocated with malloc by further threads of the process, which are not sampled, at counted_at; exact to 64 kB per thread; null where malloc is not tracked';
+'ever allocated with malloc by further threads of the process, which are not sampled, at counted_at, but for up to 64 kB of each thread; null where malloc is not tracked; in bytes';
 COMMENT ON COLUMN pg_leakhunt_processes.rss_anon_bytes IS
-'resident anonymous memory of the process now, in bytes, as RssAnon of /proc: known of processes without a profile, too; null if the process is gone';
+'resident anonymous memory now, as RssAnon in /proc, of every process that lives; null if it is gone; in bytes';
 COMMENT ON COLUMN pg_leakhunt_processes.overhead_bytes IS
-'bytes that pg_leakhunt itself takes in the process, the profile included';
+'memory that pg_leakhunt itself takes in the process, the profile included; in bytes';
 COMMENT ON COLUMN pg_leakhunt_processes.profile_bytes IS
-'size of the profile in bytes';
+'size of the profile; in bytes';
 COMMENT ON COLUMN pg_leakhunt_processes.last_sample_at IS
 'when the last sample was kept';
 COMMENT ON COLUMN pg_leakhunt_processes.counted_at IS
-'when the process last counted its contexts: with a sample, at most once a second, and at the end of a transaction that commits, where 250 ms have passed since, or 10 ms after a transaction longer than 2 ms, but not if it would hold up the commit for more than 2 ms; at once, where live_bytes has changed, or the memory of the process has risen, by a fifth and a megabyte, and live_bytes by two samples; all that together takes at most a thousandth of the time. context_bytes, malloc_bytes and malloc_free_bytes are as of then, rss_anon_bytes is of now; null if it has not yet';
+'when the process last counted its contexts and malloc: with a sample, at most once a second, and at a commit, where 250 ms have passed since (10 ms after a transaction longer than 2 ms), unless there are so many contexts that it would hold up the commit for more than 2 ms; at once, where live_bytes has changed, or the memory of the process has risen, by a fifth and a megabyte, and live_bytes by two samples; all of that takes at most a thousandth of the time; null if it has not counted yet';
 COMMENT ON COLUMN pg_leakhunt_processes.unsampled_bytes IS
-'bytes that the process allocated in memory contexts before its sampling began, freed ones included: no call site has them; 0 where all is sampled, as at sample_interval 1; null where it is not known, as of the postmaster and of sessions that loaded pg_leakhunt later';
+'allocated in memory contexts before the sampling of the process began, freed chunks included: no call site has them. A session''s first 2 MB, up to 8 MB, at the default interval; all that it allocates while sampling is off; 0 where all is sampled, as at sample_interval 1. Null where it is not known: of the postmaster, and of sessions that loaded pg_leakhunt later; in bytes';
 COMMENT ON COLUMN pg_leakhunt_processes.limit_bytes IS
-'bytes of private memory that the process may have, by its pg_leakhunt.process_memory_limit; null where it has no limit';
+'private memory that the process may have, by its pg_leakhunt.process_memory_limit; null where it has no limit; in bytes';
 COMMENT ON COLUMN pg_leakhunt_processes.limit_hits IS
 'how often the process reached that limit, or was the one to act when all processes together had reached server_memory_limit; with limit_action log, counted when it is logged';
 COMMENT ON COLUMN pg_leakhunt_processes.died_at IS
-'when a crashed process died, by the clock of the postmaster: when that learned how it had ended, else when it found it gone and went on, so that it died no later; null for a process that lives, and where the server itself was killed or stopped';
+'when a crashed process died, by the postmaster''s clock: when that learned how the process had ended; of the others, when the server went on, so that they died no later. Null for a process that lives, and after a stop or death of the server itself';
 COMMENT ON COLUMN pg_leakhunt_processes.death IS
-'how a crashed process died, as the postmaster learned: terminated by signal 9: Killed, or exited with exit code 2, of the process that the crash began with; ended with process 4711, of those that the server ended as that one had died; null where died_at is, and where log_min_messages hides the messages of the postmaster';
+'how a crashed process died, by the postmaster''s message in the log: "terminated by signal 9: Killed" or "exited with exit code 2", of the process that the crash began with; "ended with process 4711", of those that the server ended because of it. Null where died_at is, and where log_min_messages hides that message';
 COMMENT ON COLUMN pg_leakhunt_processes.request IS
-'what pg_leakhunt_start, _stop and the like have asked of the process, of it or of all: pending, while its profile does not show it, as it has not allocated a megabyte since or has no profile; in force, once it does, at once where it asks for what the profile shows anyway; null if nobody has asked, and for a process that is gone or has not loaded pg_leakhunt';
+'what pg_leakhunt_start, "_stop" and the like have asked of the process, of it or of all: "pending" while its profile does not show it, as the process has not allocated a megabyte since, or has no profile; "in force" once it does, at once where it asks for what the profile shows anyway. Null if nobody has asked, and for a process that is gone or has not loaded pg_leakhunt';
 
 CREATE FUNCTION pg_leakhunt_history(
     pid int,
@@ -274,13 +274,13 @@ COMMENT ON VIEW pg_leakhunt_symbols IS
 COMMENT ON COLUMN pg_leakhunt_symbols.path IS
 'file that the binary was loaded from';
 COMMENT ON COLUMN pg_leakhunt_symbols.build_id IS
-'what the linker called this very version of it; null if it has no build-id';
+'the linker''s name for this very version of it; null if it has no build-id';
 COMMENT ON COLUMN pg_leakhunt_symbols.source IS
-'debug information: functions, inlined ones too, with file and line; symbol table: all functions; dynamic symbols: exported functions only; nothing: module and offset';
+'"debug information": functions, inlined ones too, with file and line. "symbol table": all functions. "dynamic symbols": exported functions only. "nothing": binary and offset';
 COMMENT ON COLUMN pg_leakhunt_symbols.file IS
 'file that has it: the binary itself, or a debug file; null if nothing was found';
 COMMENT ON COLUMN pg_leakhunt_symbols.hint IS
-'what to do to see more; null if there is nothing to do';
+'how to see more; null if there is nothing to do';
 
 --
 -- Call sites
@@ -327,45 +327,45 @@ COMMENT ON VIEW pg_leakhunt_report IS
 COMMENT ON COLUMN pg_leakhunt_report.pid IS
 'process id';
 COMMENT ON COLUMN pg_leakhunt_report.backend_type IS
-'as in pg_stat_activity, and postmaster';
+'as in pg_stat_activity, and "postmaster"';
 COMMENT ON COLUMN pg_leakhunt_report.context_name IS
 'name of the memory context; [malloc] for what was allocated with malloc, outside of contexts; null in the row [no room]';
 COMMENT ON COLUMN pg_leakhunt_report.lifetime IS
-'how long such a context lives: session, transaction, statement, query or error; process for [malloc], where all stays until somebody frees it';
+'how long such a context lives, by its place in the tree: "session", "transaction", "statement", "query" or "error"; "process" for [malloc], where all stays until somebody frees it. Plans and partition descriptors count as "session", although PostgreSQL builds them below a statement''s context and moves them when they are complete';
 COMMENT ON COLUMN pg_leakhunt_report.query_id IS
 'as in pg_stat_activity; null where the server had computed none';
 COMMENT ON COLUMN pg_leakhunt_report.query IS
-'text of the top-level statement, its first 1024 bytes: of the first of those that have the same query_id or, without one, the same text but for numbers, strings, comments and blanks; null where none was running, or where statements have used up their quarter of the profile';
+'first 1024 bytes of the top-level statement: of the first, where several count as one statement. Null where no statement was running, where statements have used up their quarter of the profile, and in the row that has the totals of statements that hold nothing any more: their rows are given up in time, as a session may run any number of them';
 COMMENT ON COLUMN pg_leakhunt_report.live_bytes IS
-'bytes allocated at this site and not freed yet, as requested by the caller; estimate';
+'allocated here and not freed yet, as requested by the caller; estimate; in bytes';
 COMMENT ON COLUMN pg_leakhunt_report.live_count IS
-'number of such chunks; estimate';
+'number of these chunks; estimate';
 COMMENT ON COLUMN pg_leakhunt_report.error_bytes IS
-'95% error bound of live_bytes, in either direction; 0 means exact';
+'error bound of live_bytes, in either direction, that holds in 95 of 100 cases; 0 means exact; in bytes';
 COMMENT ON COLUMN pg_leakhunt_report.growth_bytes IS
-'live_bytes since the baseline; null without one';
+'live_bytes since the baseline; null without one; estimate; in bytes';
 COMMENT ON COLUMN pg_leakhunt_report.growth_count IS
-'live_count since the baseline; null without one';
+'live_count since the baseline; null without one; estimate';
 COMMENT ON COLUMN pg_leakhunt_report.peak_bytes IS
-'live_bytes of this site when those of the process were highest; estimate';
+'live_bytes of this call site when those of the process were highest; estimate; in bytes';
 COMMENT ON COLUMN pg_leakhunt_report.total_bytes IS
-'bytes ever allocated at this site, freed ones included; estimate';
+'ever allocated here, freed chunks included; estimate; in bytes';
 COMMENT ON COLUMN pg_leakhunt_report.total_count IS
-'number of such chunks; estimate';
+'number of these chunks; estimate';
 COMMENT ON COLUMN pg_leakhunt_report.survival IS
 'live_bytes / total_bytes: 1 where nothing is ever freed';
 COMMENT ON COLUMN pg_leakhunt_report.samples IS
-'number of samples that live_bytes is estimated from';
+'samples that live_bytes is estimated from';
 COMMENT ON COLUMN pg_leakhunt_report.first_at IS
 'when the first sample was taken';
 COMMENT ON COLUMN pg_leakhunt_report.last_at IS
 'when the last sample was taken';
 COMMENT ON COLUMN pg_leakhunt_report.site IS
-'the function that allocates: the first of the stack that is no allocation helper; module+offset where no symbol is known; [no stack] where libunwind found no frame, [former stacks] for the totals of stacks that held nothing when room was short, [no room] for those whose site did not fit into the profile';
+'the function that allocates: the first frame of the stack that is no helper such as "pstrdup"; or a word in brackets';
 COMMENT ON COLUMN pg_leakhunt_report.routine IS
-'the function, procedure, trigger or DO block in SQL, PL/pgSQL, PL/Perl or PL/Python that was running, the innermost, with the line of PL/pgSQL that it was at: shop.add_item(integer) line 12; null where there was none, or it could not be told for certain';
+'the function, procedure, trigger or DO block in SQL or a procedural language that was running, the innermost, with its line where that is known: "shop.add_item(integer) line 12"; see Routines. Null where there was none';
 COMMENT ON COLUMN pg_leakhunt_report.stack IS
-'the stack, innermost function first; cut at max_stack_depth, then the last element says so; null where site is in brackets';
+'all frames, innermost first; null where "site" is in brackets';
 COMMENT ON COLUMN pg_leakhunt_report.stack_id IS
 'identifies the stack, in all processes that run the same binaries';
 
@@ -397,25 +397,25 @@ COMMENT ON VIEW pg_leakhunt_contexts IS
 COMMENT ON COLUMN pg_leakhunt_contexts.pid IS
 'process id';
 COMMENT ON COLUMN pg_leakhunt_contexts.backend_type IS
-'as in pg_stat_activity, and postmaster';
+'as in pg_stat_activity, and "postmaster"';
 COMMENT ON COLUMN pg_leakhunt_contexts.context_name IS
-'name of the memory contexts, or [malloc]; null for samples whose site found no room';
+'name of the memory contexts, or [malloc]; null for samples whose call site found no room';
 COMMENT ON COLUMN pg_leakhunt_contexts.lifetime IS
-'how long such contexts live: session, transaction, statement, query or error; process for [malloc]';
+'how long such contexts live, as in pg_leakhunt_report';
 COMMENT ON COLUMN pg_leakhunt_contexts.instances IS
-'number of contexts of that name, when the process last counted them; null if there were none, and for [malloc]';
+'contexts of that name at pg_leakhunt_processes.counted_at; null if there were none, and for [malloc]';
 COMMENT ON COLUMN pg_leakhunt_contexts.context_bytes IS
-'bytes that these contexts had from malloc at that time; exact; null where instances is';
+'what these contexts had from malloc at that time; exact; null where "instances" is; in bytes';
 COMMENT ON COLUMN pg_leakhunt_contexts.live_bytes IS
-'bytes allocated in them and not freed yet; estimate';
+'allocated in them and not freed yet; estimate; in bytes';
 COMMENT ON COLUMN pg_leakhunt_contexts.live_count IS
-'number of such chunks; estimate';
+'number of these chunks; estimate';
 COMMENT ON COLUMN pg_leakhunt_contexts.growth_bytes IS
-'live_bytes since the baseline; null without one';
+'live_bytes since the baseline; null without one; estimate; in bytes';
 COMMENT ON COLUMN pg_leakhunt_contexts.sites IS
-'number of call sites that allocated in them';
+'call sites that allocated in them';
 COMMENT ON COLUMN pg_leakhunt_contexts.examples IS
-'what up to four of them are of, those with most bytes first: the statement of a cached plan, without literals (none with pg_leakhunt.track_queries off), the index, table, function, portal or dictionary, each with the number of contexts and their bytes. Those that differ only in literals and digits are counted together, and one of them is shown ("such as"). Exact when they were looked at; "about" where only a part of the contexts was; "at least" where there may be more; an example without figures is one of many. Null where PostgreSQL notes nothing beside the name, and where there are fewer than 100 contexts that have less than 256 kB';
+'what up to four of them are of, those with most bytes first; null where that is not known';
 
 CREATE VIEW pg_leakhunt_queries AS
     SELECT pid,
@@ -435,19 +435,19 @@ COMMENT ON VIEW pg_leakhunt_queries IS
 COMMENT ON COLUMN pg_leakhunt_queries.pid IS
 'process id';
 COMMENT ON COLUMN pg_leakhunt_queries.backend_type IS
-'as in pg_stat_activity, and postmaster';
+'as in pg_stat_activity, and "postmaster"';
 COMMENT ON COLUMN pg_leakhunt_queries.query_id IS
-'as in pg_stat_activity; null where the server had computed none, then the text tells statements apart, but for its numbers, strings, comments and blanks';
+'as in pg_stat_activity; null where the server had computed none: there the text tells statements apart';
 COMMENT ON COLUMN pg_leakhunt_queries.query IS
-'text of the statement, its first 1024 bytes, as in pg_leakhunt_report; null where none was running';
+'first 1024 bytes of the statement, or of the first where several count as one; null where none was running';
 COMMENT ON COLUMN pg_leakhunt_queries.live_bytes IS
-'bytes allocated while it ran and not freed yet; estimate';
+'allocated while it ran and not freed yet; estimate; in bytes';
 COMMENT ON COLUMN pg_leakhunt_queries.live_count IS
-'number of such chunks; estimate';
+'number of these chunks; estimate';
 COMMENT ON COLUMN pg_leakhunt_queries.growth_bytes IS
-'live_bytes since the baseline; null without one';
+'live_bytes since the baseline; null without one; estimate; in bytes';
 COMMENT ON COLUMN pg_leakhunt_queries.sites IS
-'number of call sites that allocated while it ran';
+'call sites that allocated while it ran';
 
 --
 -- Verdicts
@@ -491,15 +491,15 @@ COMMENT ON VIEW pg_leakhunt_suspects IS
 COMMENT ON COLUMN pg_leakhunt_suspects.pid IS
 'process id';
 COMMENT ON COLUMN pg_leakhunt_suspects.verdict IS
-'leak: a call site keeps growing, transaction after transaction, or second after second of a long one; query: the running statement or transaction holds more than its settings allow, and keeps growing; held: a few finished transactions left much in the session; contexts: memory contexts keep becoming more; malloc: what a call site has from malloc keeps growing as a leak does, or, where call sites are not known or hold less than half of it, what malloc has given out outside of contexts; mapped: memory that belongs to neither keeps growing; freed: malloc keeps much that was freed; growing: a call site has grown since the baseline, in too few transactions to tell a leak from a cache, or a little in each of several statements';
+'"leak", "query", "held", "contexts", "malloc", "mapped", "freed" or "growing", see Verdicts';
 COMMENT ON COLUMN pg_leakhunt_suspects.bytes IS
-'bytes that the verdict is about: of a call site, allocated there and not freed yet, an estimate; of contexts, mapped and freed, and of malloc without a site, what was last counted, exact; of query, all that the statement or transaction holds';
+'what the verdict is about: of a call site, allocated there and not freed yet, an estimate; of "contexts", "mapped" and "freed", and of "malloc" without a call site, what was counted at counted_at, exact; of "query", all that the statement or transaction holds; in bytes';
 COMMENT ON COLUMN pg_leakhunt_suspects.bytes_per_hour IS
-'growth in bytes per hour, up to when it last grew; estimate; counted from a time in the first half of the site''s life or of the history, of growing from the baseline; null where too little time has passed to tell, or where it has stopped';
+'growth since a time in the first half of the call site''s life, or of the history; of "growing", since the baseline; up to when it last grew. Null where too little time has passed, or where it has not grown for a quarter of the time in which it did, and for 5 s; estimate; in bytes per hour';
 COMMENT ON COLUMN pg_leakhunt_suspects.site IS
-'first function of the stack that is not a helper such as pstrdup; of contexts and query, where most was allocated of it; null where the verdict is about the process as a whole';
+'the function that allocates, as in pg_leakhunt_report; of "contexts" and "query", where most was allocated of it; null where the verdict is about the process as a whole';
 COMMENT ON COLUMN pg_leakhunt_suspects.routine IS
-'routine in which most of it was allocated, as in pg_leakhunt_report; null where there was none';
+'the routine in which most of it was allocated, as in pg_leakhunt_report; null where there was none';
 COMMENT ON COLUMN pg_leakhunt_suspects.context_name IS
 'name of the memory context; [malloc] for what a call site has from malloc';
 COMMENT ON COLUMN pg_leakhunt_suspects.application_name IS
@@ -509,27 +509,27 @@ COMMENT ON COLUMN pg_leakhunt_suspects.username IS
 COMMENT ON COLUMN pg_leakhunt_suspects.database IS
 'database that the process is connected to; null if none';
 COMMENT ON COLUMN pg_leakhunt_suspects.query IS
-'text of the top-level statement for which most is held, as in pg_leakhunt_report; of mapped, and of malloc without a site, the one for which most of its samples are, or that was running, as in pg_stat_activity, while at least half of the growth was counted; null where none was running, or it is not known';
+'text of the statement for which most is held; of "mapped", and of "malloc" without a call site, the one for which most of its samples are, or that was running, as in pg_stat_activity, while at least half of the growth was counted. Null where none was running, or it is not known';
 COMMENT ON COLUMN pg_leakhunt_suspects.process_state IS
-'state of the process, as in pg_leakhunt_processes: live, unpublished or crashed; findings of crashed processes stay until the next start of the server';
+'"state" of the process, as in pg_leakhunt_processes: "live", "unpublished" or "crashed"; findings of crashed processes stay until the next start of the server';
 COMMENT ON COLUMN pg_leakhunt_suspects.growth_bytes IS
-'growth of bytes since the baseline; null without one; of mapped, and of malloc without a site, growth since the history of the process begins';
+'growth of "bytes" since the baseline, an estimate; null without one; of "mapped", and of "malloc" without a call site, since the history of the process begins, exact; in bytes';
 COMMENT ON COLUMN pg_leakhunt_suspects.since IS
-'time from which growth_bytes is counted; null where that is null';
+'from when growth_bytes is counted; null where growth_bytes is null';
 COMMENT ON COLUMN pg_leakhunt_suspects.score IS
-'how sure the verdict is, 0 to 1: of a leak, in contexts or of malloc, how steadily it grows and how many samples say so; of query and held, the part of bytes that is beyond their error; of contexts, mapped, and malloc without a site, how steadily they grow; of freed, its part of what malloc has; of growing, at most 0.5';
+'how sure the verdict is, from 0 to 1';
 COMMENT ON COLUMN pg_leakhunt_suspects.survival IS
-'part of all bytes ever allocated at this site that is not freed: 1 = nothing was freed; null where the row is not about a call site';
+'part of all bytes ever allocated here that is not freed: 1 where nothing is ever freed; null where the row is not about a call site';
 COMMENT ON COLUMN pg_leakhunt_suspects.transactions IS
-'number of transactions in which the site had samples; 1 in a process that has no transactions; null where the row is not about a call site';
+'transactions in which the call site had samples; 1 in a process that has none; null where the row is not about a call site';
 COMMENT ON COLUMN pg_leakhunt_suspects.query_id IS
-'query_id of the statement for which most is held, as in pg_stat_activity; null where the server had computed none';
+'of the statement for which most is held; null where the server had computed none';
 COMMENT ON COLUMN pg_leakhunt_suspects.backend_type IS
-'as in pg_stat_activity, and postmaster';
+'as in pg_stat_activity, and "postmaster"';
 COMMENT ON COLUMN pg_leakhunt_suspects.evidence IS
-'why the row is here, and what to do next; of malloc without a site with the libraries of the process that call it';
+'why the row is here, and what to do next; of "malloc" without a call site with the libraries of the process that call it';
 COMMENT ON COLUMN pg_leakhunt_suspects.stack IS
-'all frames, the allocating function first; null where there is no site';
+'all frames, innermost first; null where there is no call site';
 
 CREATE FUNCTION pg_leakhunt_explain(
     pid int DEFAULT NULL,
@@ -565,21 +565,21 @@ CREATE VIEW pg_leakhunt_metrics AS
 COMMENT ON VIEW pg_leakhunt_metrics IS
 'Figures for engines that store them every few seconds, one per row: of the server, per backend type, of the ten statements with the highest peaks, and of the ten worst suspects, those of several processes that are called alike in one. It takes no longer than some 20 ms with a thousand sessions: processes are judged until 15 ms are over, the largest first (processes_unjudged has the others). Where a suspect has functions that this session has not looked up yet, their names are waited for, up to 200 ms in all; those that take longer are module+offset until a later call, as symbols are read between two calls. Where there are patterns in pg_leakhunt_suppressions, such a suspect is left to that call.';
 COMMENT ON COLUMN pg_leakhunt_metrics.name IS
-'what the value is; the unit, if there is one, is its end: bytes, or bytes per second. All are gauges, of processes that live; a name that ended in _total would be a counter';
+'what the value is, see Metrics';
 COMMENT ON COLUMN pg_leakhunt_metrics.backend_type IS
-'of the processes that are added up, as in pg_stat_activity, or postmaster; other: of those not known there, such as the logger, and of further types beyond 16; null: of the whole server';
+'of the processes that are added up, as in pg_stat_activity, or "postmaster". "other": of those that are not known there, such as the logger, and of further types beyond 16. Null: of the whole server';
 COMMENT ON COLUMN pg_leakhunt_metrics.verdict IS
-'of a suspect, as in pg_leakhunt_suspects; null where the value is about none, as in the next two';
+'of a suspect, see Verdicts; null where the value is about none';
 COMMENT ON COLUMN pg_leakhunt_metrics.context_name IS
 'memory context of a suspect; null where it is about the processes as a whole';
 COMMENT ON COLUMN pg_leakhunt_metrics.site IS
 'call site of a suspect, as in pg_leakhunt_suspects; module+offset while its name is not known in this session';
 COMMENT ON COLUMN pg_leakhunt_metrics.query_id IS
-'identifier of a statement of pg_leakhunt_statements; null if compute_query_id is off, and where the value is about no statement';
+'of a statement of pg_leakhunt_statements; null where the server had computed none, and where the value is about no statement';
 COMMENT ON COLUMN pg_leakhunt_metrics.query IS
-'text of that statement, in one line, 100 characters at most; statements that are called alike, of several roles or databases, are one, with the highest peak';
+'of that statement, in one line, 100 characters at most. Statements that are called alike, of several roles or databases, are one, with the highest peak';
 COMMENT ON COLUMN pg_leakhunt_metrics.value IS
-'the figure, of processes that the caller may see: rss_anon_bytes, context_bytes and malloc_bytes as in pg_leakhunt_processes, added up; bytes of a suspect are the bytes of its findings';
+'the figure, in the unit that its name says, of the processes that the caller may see';
 
 CREATE FUNCTION pg_leakhunt_suppressed(
     OUT pattern text,
@@ -606,13 +606,13 @@ COMMENT ON COLUMN pg_leakhunt_suppressed.pattern IS
 COMMENT ON COLUMN pg_leakhunt_suppressed.reason IS
 'as in pg_leakhunt_suppressions';
 COMMENT ON COLUMN pg_leakhunt_suppressed.sites IS
-'number of call sites in all processes; each counts for all patterns that match it';
+'call sites that match, in all processes; each counts for all patterns that match it';
 COMMENT ON COLUMN pg_leakhunt_suppressed.processes IS
-'number of processes that have such call sites';
+'processes that have such call sites';
 COMMENT ON COLUMN pg_leakhunt_suppressed.live_bytes IS
-'bytes allocated there and not freed yet; estimate';
+'allocated there and not freed yet; estimate; in bytes';
 COMMENT ON COLUMN pg_leakhunt_suppressed.live_count IS
-'number of such chunks; estimate';
+'number of these chunks; estimate';
 
 CREATE FUNCTION pg_leakhunt_check(
     query text,
@@ -668,41 +668,41 @@ CREATE VIEW pg_leakhunt_statements AS
 COMMENT ON VIEW pg_leakhunt_statements IS
 'One row per statement, database and role, the highest peak first: what its calls took, in all sessions, ended ones included. The peak of a call is the most that its process held while it ran, less what the process held at its first sample. Peaks of parallel workers are added to that of their leader. Calls whose peak is below pg_leakhunt.statement_min_bytes are not counted.';
 COMMENT ON COLUMN pg_leakhunt_statements.query_id IS
-'identifier as in pg_stat_statements; null if compute_query_id is off: then statements that differ in literals only are one';
+'as in pg_stat_statements; null where the server had computed none';
 COMMENT ON COLUMN pg_leakhunt_statements.query IS
-'text of the first such call, without what may be a password; nested statements count for it; null if it is not known';
+'first 1024 bytes of the statement at its first such call, without what may be a secret; null where it is not known';
 COMMENT ON COLUMN pg_leakhunt_statements.database IS
-'database that it ran in; null if there is no such database now';
+'database that it ran in; null if it is none of this server''s now';
 COMMENT ON COLUMN pg_leakhunt_statements.username IS
-'role that ran it; null if there is no such role now';
+'role that ran it: that of the session, or of SET ROLE; null if it is none of this server''s now';
 COMMENT ON COLUMN pg_leakhunt_statements.dbid IS
-'OID of the database, as in pg_stat_statements';
+'of the database, as in pg_stat_statements';
 COMMENT ON COLUMN pg_leakhunt_statements.userid IS
-'OID of the role, as in pg_stat_statements';
+'of the role, as in pg_stat_statements';
 COMMENT ON COLUMN pg_leakhunt_statements.calls IS
-'number of calls with a peak of at least pg_leakhunt.statement_min_bytes, by the lower end of the estimate; those that run included';
+'calls whose peak was at least statement_min_bytes, by the lower end of the estimate; those that run included';
 COMMENT ON COLUMN pg_leakhunt_statements.mean_peak_bytes IS
-'mean peak of these calls, in bytes; estimate';
+'mean peak of these calls; estimate; in bytes';
 COMMENT ON COLUMN pg_leakhunt_statements.max_peak_bytes IS
-'highest peak, in bytes; estimate; of a statement that runs, at least two thirds of its peak so far';
+'highest peak; estimate. Of a call that runs, at least two thirds of its peak so far; in bytes';
 COMMENT ON COLUMN pg_leakhunt_statements.error_bytes IS
-'max_peak_bytes is off by at most that many bytes in 95 of 100 cases; 0 if each allocation was sampled';
+'error bound of max_peak_bytes, in either direction, that holds in 95 of 100 cases; 0 means exact; in bytes';
 COMMENT ON COLUMN pg_leakhunt_statements.max_at IS
 'when that peak was';
 COMMENT ON COLUMN pg_leakhunt_statements.allowed_bytes IS
-'what the settings of that session allowed a node of its plan then, in bytes: work_mem times hash_mem_multiplier; of a statement that maintains tables, maintenance_work_mem if that is more';
+'what the settings of that session allowed a node of its plan then: work_mem times hash_mem_multiplier; of a statement that maintains tables, such as CREATE INDEX, maintenance_work_mem if that is more; in bytes';
 COMMENT ON COLUMN pg_leakhunt_statements.calls_beyond IS
-'number of calls whose peak went beyond twice what settings allowed, by the lower end of the estimate';
+'calls whose peak was more than twice what settings allowed then, by the lower end of the estimate';
 COMMENT ON COLUMN pg_leakhunt_statements.kept_bytes IS
-'by how much memory that lasts as long as the session grew in these calls, in bytes; estimate';
+'by how much memory that lives as long as the session grew in all of these calls together; estimate; in bytes';
 COMMENT ON COLUMN pg_leakhunt_statements.context_name IS
-'memory context of the call site that had allocated most of the highest peak; null if it is not known';
+'memory context of the call site that had allocated most of the highest peak; [malloc] for what was allocated with malloc; null where it is not known';
 COMMENT ON COLUMN pg_leakhunt_statements.site IS
-'that call site, as in pg_leakhunt_report';
+'that call site, as in pg_leakhunt_report; null where it is not known';
 COMMENT ON COLUMN pg_leakhunt_statements.routine IS
-'routine in which it was allocated, as in pg_leakhunt_report; null where there was none';
+'the innermost routine of that call site; null where there was none';
 COMMENT ON COLUMN pg_leakhunt_statements.stack IS
-'its stack, as in pg_leakhunt_report; at most the 64 innermost frames';
+'its frames, innermost first, 64 at most; null where "site" is';
 
 CREATE FUNCTION pg_leakhunt_statements_reset(
     userid oid DEFAULT 0,
@@ -854,31 +854,31 @@ CREATE VIEW pg_leakhunt_dumps AS
 COMMENT ON VIEW pg_leakhunt_dumps IS
 'One row per dump file, the newest first.';
 COMMENT ON COLUMN pg_leakhunt_dumps.file IS
-'name in pg_leakhunt.dump_directory, as other functions take it';
+'name in pg_leakhunt.dump_directory, as the functions take it';
 COMMENT ON COLUMN pg_leakhunt_dumps.pid IS
-'process that it is of';
+'process that the dump is of';
 COMMENT ON COLUMN pg_leakhunt_dumps.backend_type IS
-'as in pg_stat_activity, and postmaster';
+'as in pg_stat_activity, and "postmaster"';
 COMMENT ON COLUMN pg_leakhunt_dumps.username IS
-'role that the process was authenticated as; null if there is no such role now';
+'role that the process was authenticated as; null if none, or if it is none of this server''s now';
 COMMENT ON COLUMN pg_leakhunt_dumps.database IS
-'database that the process was connected to; null if there is no such database now';
+'database that the process was connected to; null if none, or if it is none of this server''s now';
 COMMENT ON COLUMN pg_leakhunt_dumps.application_name IS
-'application_name of the process, as of its last count; null if it had set none';
+'of the process, when it last counted its memory; null if it had set none';
 COMMENT ON COLUMN pg_leakhunt_dumps.reason IS
-'exit; crash: the process did not exit cleanly; manual: pg_leakhunt_dump; growth: pg_leakhunt.dump_growth; limit: a memory limit was reached';
+'"exit"; "crash": the process did not exit cleanly; "manual": pg_leakhunt_dump; "growth": pg_leakhunt.dump_growth; "limit": a memory limit was reached';
 COMMENT ON COLUMN pg_leakhunt_dumps.created_at IS
-'when it was written';
+'when the dump was written';
 COMMENT ON COLUMN pg_leakhunt_dumps.size_bytes IS
-'size of the file in bytes';
+'size of the file; in bytes';
 COMMENT ON COLUMN pg_leakhunt_dumps.live_bytes IS
-'bytes that the process held; estimate';
+'held by the process; estimate; in bytes';
 COMMENT ON COLUMN pg_leakhunt_dumps.live_count IS
-'number of such chunks; estimate';
+'number of these chunks; estimate';
 COMMENT ON COLUMN pg_leakhunt_dumps.peak_bytes IS
-'the most live bytes that the process ever held; estimate';
+'highest live_bytes of the process until then; estimate; in bytes';
 COMMENT ON COLUMN pg_leakhunt_dumps.died_at IS
-'as in pg_leakhunt_processes; null if the process lived, or nobody knows';
+'as in pg_leakhunt_processes; null if the process lived, or where that is null';
 COMMENT ON COLUMN pg_leakhunt_dumps.death IS
 'as in pg_leakhunt_processes; null where died_at is';
 

@@ -27,8 +27,8 @@
  *	watch		the background worker: what is done without being asked
  *	functions	SQL arguments in, rows out
  *
- * README in this folder explains how the folders work together; test/lint
- * holds up the walls between them.
+ * README in this folder explains how the folders work together, and that of each
+ * folder how it works; test/lint holds up the walls between them.
  */
 #include "postgres.h"
 
@@ -47,7 +47,7 @@
 #include "stack/unwind.h"
 #include "watch/keeper.h"
 
-PG_MODULE_MAGIC;
+PLH_MODULE_MAGIC;
 
 extern PGDLLEXPORT void _PG_init(void);
 extern void plh_pg_leakhunt_fini(void);

@@ -1,4 +1,4 @@
-# Runs what README, doc/fleet.md, doc/malloc.md and monitoring/ say, as root of a fresh
+# Runs what README, the pages of doc/ and monitoring/ say, as root of a fresh
 # Debian; test/documents calls it there, with a copy of the tree in /tmp/pg_leakhunt.
 #
 # Blocks of a document are run in its order.  How a block is run:
@@ -33,7 +33,8 @@ use POSIX '_exit';
 
 my $source = '/tmp/pg_leakhunt';
 my $work = '/tmp/documents';
-my @documents = qw(README.md doc/fleet.md doc/malloc.md monitoring/README.md);
+my @documents = qw(README.md CONTRIBUTING.md doc/walkthrough.md doc/pools.md doc/troubleshooting.md doc/attach.md doc/ci.md
+  doc/fleet.md doc/malloc.md doc/packages.md monitoring/README.md packaging/cloudnative-pg/README.md);
 my $run_count = 0;
 my $failures = 0;
 my ($version, $growing_pid, $collector_pid, $in_job, @dumps);
@@ -50,7 +51,8 @@ my @instead = (
 	[ qr/\\watch \d+/ => sub { ';' } ],
 	# it is run where its output is shown
 	[ qr/^make demo +#/ => sub { 'make -n demo #' } ],
-	[ qr/^make (test\S*|bench|prove_installcheck|installcheck)\b/ => sub { "make -n $1" } ],
+	[ qr/^make (test\S*|bench|dist|prove_installcheck|installcheck)\b/ => sub { "make -n $1" } ],
+	[ qr{^(test/tap|test/incidents/run) } => sub { "bash -n $1 " } ],
 	[ qr{^(test/trial) NAME +# ([\w, ]+)} => sub { "ls $1 " . join(' ', map { "$1s/$_.pl" } split /, /, $2) . ' #' } ],
 	# Go takes 500 MB; 018_pictures.pl runs it
 	[ qr/^go tool pprof -top .* (\S+)$/ => sub { "test -s $1" } ],
@@ -555,7 +557,7 @@ sub growing_process
 		$growing_pid = ask(q{SELECT pid FROM pg_leakhunt_suspects WHERE verdict = 'leak' AND application_name = 'shop' LIMIT 1}) || undef;
 		if ($growing_pid)
 		{
-			# README takes one before the restart for malloc
+			# a page may have taken one before a restart
 			ask("SELECT pg_leakhunt_baseline($growing_pid)");
 			return $growing_pid;
 		}
@@ -667,7 +669,7 @@ sub find_server_unchanged
 	die "The user's own server was:\n$server_before\nand is after the demo:\n$after" if $after ne $server_before;
 }
 
-# A function that leaks, by the name that README has for one.
+# A function that leaks, by the name that doc/ci.md has for one.
 sub make_function
 {
 	growing_process();

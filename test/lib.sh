@@ -118,6 +118,7 @@ install_programs() {
 install_packages() {
 	local found version
 
+	[ -z "${INSTALLED:-}" ] || return 0
 	found=$(find_pg_config)
 	if ! command -v apt-get >/dev/null; then
 		[ -n "$found" ] || fail "No pg_config of a server with its development files was found." \
@@ -205,16 +206,34 @@ copy_installation() {
 	[ "$bindir" = "$root$bin" ] || fail "The copy of $original does not find itself: it says that it is in $bindir."
 }
 
+# Build the libraries of the tests, and copy a server that has the module, as its package
+# has installed it.
+take_installed() {
+	local original="$1"
+
+	[ -f "$("$original" --pkglibdir)/pg_leakhunt.so" ] || fail "$original is of a server that has no pg_leakhunt installed."
+	make -s -C "$top/test/leaker" PG_CONFIG="$original" all
+	umask 022
+	copy_installation "$original"
+}
+
 # Build the module and the libraries of the tests, and install the module into a copy of
-# the server.  COPT are options of the compiler and the linker.
+# the server.  COPT are options of the compiler and the linker, CC is another compiler
+# than the server's, for the module alone: the tests know what functions of their
+# libraries the server's compiler inlines.  With INSTALLED, the module that the server
+# has is taken.
 build_and_install() {
-	local built_for copt="${COPT:--Werror}" original
+	local built_for copt="${COPT:--Werror}" original compiler=(${CC:+"CC=$CC"}) leaker_copt="${COPT:--Werror}"
 
 	original=$(find_pg_config)
 	[ -n "$original" ] || fail "No pg_config of a server with its development files was found."
-	echo "Building for $("$original" --version)"
+	[ -z "${INSTALLED:-}" ] || { take_installed "$original"; return; }
+	# flags and attributes of the server's headers are those of the compiler that built it
+	[[ ${CC:-} != *clang* ]] ||
+		copt="$copt -Wno-ignored-optimization-argument -Wno-unknown-warning-option -Wno-ignored-attributes"
+	echo "Building for $("$original" --version)${CC:+ with $CC}"
 	# Objects that were built for another server, or with other options, cannot be linked.
-	built_for=$(("$original"; echo "$copt") | cksum)
+	built_for=$(("$original"; echo "$copt" "${compiler[@]}") | cksum)
 	if [ "$(cat "$top/src/.built_for" 2>/dev/null)" != "$built_for" ]; then
 		make -s -C "$top" PG_CONFIG="$original" clean >/dev/null
 		make -s -C "$top/test/leaker" PG_CONFIG="$original" clean >/dev/null
@@ -222,13 +241,13 @@ build_and_install() {
 		make -s -C "$top/bench/fixture" PG_CONFIG="$original" clean >/dev/null
 		echo "$built_for" >"$top/src/.built_for"
 	fi
-	make -s -C "$top" -j2 PG_CONFIG="$original" COPT="$copt" all
-	make -s -C "$top/test/leaker" PG_CONFIG="$original" COPT="$copt" all
+	make -s -C "$top" -j2 PG_CONFIG="$original" COPT="$copt" "${compiler[@]}" all
+	make -s -C "$top/test/leaker" PG_CONFIG="$original" COPT="$leaker_copt" all
 	make -s -C "$top/test/faults" PG_CONFIG="$original" COPT=-Werror all
 	# the server's user must be able to read it
 	umask 022
 	copy_installation "$original"
-	make -s -C "$top" PG_CONFIG="$pg_config" install >/dev/null
+	make -s -C "$top" PG_CONFIG="$pg_config" "${compiler[@]}" install >/dev/null
 }
 
 # Build a module of bench/fixture, and copy it to $scratch with its declarations.
@@ -417,8 +436,12 @@ start_session() {
 
 # Copy this tree's tests, with what they read, to where the server's user may read it.
 copy_tests() {
-	local parts=(README.md bench doc sql expected monitoring test src/verdict/suspect.h)
+	local parts
 
+	parts=(bench doc sql expected monitoring packaging test
+		# what pages link to, and the thresholds
+		$(cd "$top" && echo *.md src/README src/*/README) LICENSE META.json Dockerfile
+		src/profile/statement_commands.c src/verdict/suspect.h)
 	(cd "$top" && cp -r --parents "${parts[@]}" "$scratch")
 	parts=("${parts[@]%%/*}")
 	give_to_server "${parts[@]/#/$scratch/}"

@@ -67,6 +67,23 @@ make_root() {
 	touch "$root/.complete"
 }
 
+# What any machine has, on which somebody who may use sudo works.
+any_machine=systemd-sysv,sudo,ca-certificates
+
+# Make a fresh root of a release, $root: a copy of a minimal one, base.RELEASE in the cache
+# folder, which is used for nothing else.  One is in use at a time on a machine, as what is
+# done in it names the ports of programs; others wait until the script ends.
+make_fresh_root() {
+	local release="$1" mirror="$2" base="$cache/base.$1"
+
+	exec 8>"$cache/documents.lock"
+	flock 8
+	make_root "$release" "$base" "$mirror" "$any_machine"
+	root=$(mktemp -d "$cache/fresh.$release.XXXXXX")
+	cp -a "$base/." "$root"
+	mkdir -p "$base.packages"
+}
+
 # Run a command in the root of a release, which is made if it is not there.  Returns 2 if
 # the release can't be had.
 run_in_root_of() {

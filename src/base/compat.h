@@ -40,6 +40,17 @@
 	PG_FUNCTION_INFO_V1(name)
 
 /*
+ * From 18 on, pg_get_loaded_modules() shows the name and the version that a module
+ * tells.  The Makefile takes the version from the control file.
+ */
+#if PG_VERSION_NUM >= 180000
+#define PLH_MODULE_MAGIC \
+	PG_MODULE_MAGIC_EXT(.name = "pg_leakhunt", .version = PLH_EXTENSION_VERSION)
+#else
+#define PLH_MODULE_MAGIC PG_MODULE_MAGIC
+#endif
+
+/*
  * The hooked methods have these parameters, and the hooks pass them on by
  * these arguments: 16 took the context from free and realloc, 17 added the
  * flags.

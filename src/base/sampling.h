@@ -3,7 +3,7 @@
  *	  The mathematics of sampling allocations by bytes: gaps, weights, errors.
  *
  * These are pure functions of their arguments, which code inside palloc,
- * readers and tests may call.  src/README, "The estimates", derives the
+ * readers and tests may call.  src/sampler/README, "The estimates", derives the
  * formulas.
  */
 #ifndef PLH_SAMPLING_H

@@ -34,9 +34,11 @@ typedef struct Key
 static void
 make_key(Key *key, const PlhStatementPart *part)
 {
-	uint64		seed = plh_statements_file->seed ^
-		((uint64) part->database_oid << 32) ^ part->role_oid;
+	uint64		seed;
 
+	Assert(plh_statements_file != NULL);
+	seed = plh_statements_file->seed ^
+		((uint64) part->database_oid << 32) ^ part->role_oid;
 	key->part = part;
 	key->shape.length = 0;
 	if (part->query_id == 0)

@@ -3,7 +3,7 @@
  *	  Puts functions of ours in the place of memory context methods.
  *
  * This file, with read_only_store.c, is the only one that changes PostgreSQL.
- * Do not touch it without reading src/README, "The patch".
+ * Do not touch it without reading src/sampler/README, "The patch".
  *
  * There is a table of methods per type of context.  In 15 each table is a
  * variable of its own, and all methods are found through context->methods.

@@ -3,7 +3,7 @@
  *	  Stores words into memory that is read-only.
  *
  * Only method_patch.c uses this file.  Do not touch it without reading
- * src/README, "The patch".
+ * src/sampler/README, "The patch".
  *
  * Memory that holds no code becomes writable for the time of a store.  Memory
  * that may hold code must stay executable all the time and must never be

@@ -88,21 +88,21 @@ is(check(q('SELECT leak_top(16, 1)'), $as_checker),
 	'16|1|TopMemoryContext|leaking_top',
 	'a role that EXECUTE is granted to may check');
 
-# What the README tells extension authors to run in CI.
-my ($script) = slurp_file("$FindBin::RealBin/../../README.md") =~
+# What doc/ci.md tells extension authors to run in CI.
+my ($script) = slurp_file("$FindBin::RealBin/../../doc/ci.md") =~
   /^( +DO \$\$\n.*?^ +END \$\$;\n)/ms;
 for my $case ([ 'leak_top(16, 1)', 3 ], [ 'length(\'\'x\'\')', 0 ])
 {
 	my ($call, $status) = @$case;
 	my ($result, $stdout, $stderr) = $node->psql('postgres',
 		$script =~ s/my_function\(42\)/$call/r =~ s/\\\\n/\\n/r);
-	is($result, $status, "the example in the README ends as it should with $call");
+	is($result, $status, "the example in doc/ci.md ends as it should with $call");
 	like(
 		$stderr,
 		$status
 		? qr/ERROR:  leaking_top \(leaker.c:\d+\) leaks 16 bytes per call into TopMemoryContext\nDETAIL:  leaking_top/
 		: qr/^$/,
-		"the example in the README prints what it should with $call");
+		"the example in doc/ci.md prints what it should with $call");
 }
 
 # Clean statements of many kinds.

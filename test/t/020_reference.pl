@@ -1,11 +1,12 @@
 # Holds doc/reference.md to the truth: all that a server's catalog has of the
 # extension is in it, with types and defaults, and nothing else; its thresholds
-# are those of the code, its links and those of the README lead somewhere.
+# are those of the code, and links of all pages lead somewhere.
 # Needs files, which psql can't read.
 use strict;
 use warnings;
 
 use FindBin;
+use IPC::Run;
 use lib "$FindBin::RealBin/../perl";
 use LeakHunt;
 use PostgreSQL::Test::Utils;
@@ -114,6 +115,17 @@ agree(
 		q{SELECT format('%s.%s %s', relname, attname, format_type(atttypid, atttypmod))
 		FROM pg_class JOIN pg_attribute ON attrelid = oid
 		WHERE attnum > 0 AND } . is_member('pg_class')));
+
+# What the tables say of columns is what comments say.
+my $rows = $node->safe_psql('postgres', slurp_file("$top/test/reference_tables.sql"), extra_params => [ '-F', "\t" ]);
+my ($generated, $complaint) = ('', '');
+
+IPC::Run::run([ 'perl', "$top/test/reference_tables.pl", "$top/doc/reference.md" ],
+	'<', \"$rows\n", '>', \$generated, '2>', \$complaint);
+is($complaint, '', 'the tables of columns can be made of the comments');
+my %stated = map { $_ => 1 } split /\n/, slurp_file("$top/doc/reference.md");
+is(join("\n", grep { !$stated{$_} } split /\n/, $generated),
+	'', 'the tables of columns say what comments say: else call test/reference_tables');
 
 # Metrics; some are there only with a suspect, a large statement, a census, or where malloc is glibc's.
 agree(
@@ -250,22 +262,35 @@ sub anchors
 	return @anchors;
 }
 
-# Links within the pages and to the reference.
-my $readme = slurp_file("$top/README.md");
-my $page = slurp_file("$top/doc/reference.md");
-my %anchors = map { $_ => 1 } anchors($page);
-my %own_anchors = map { $_ => 1 } anchors($readme);
+# Links of all pages lead to files that are there, and to headings in them.
+my %pages = map { s{^\Q$top\E/}{}r => slurp_file($_) } glob "$top/*.md $top/doc/*.md $top/monitoring/*.md $top/packaging/*/*.md";
+my @astray;
 
-is( join(' ', grep { !$anchors{$_} } $page =~ /\]\(#([^)]*)\)/g,
-		$readme =~ /\]\(doc\/reference\.md#([^)]*)\)/g),
-	'',
-	'all links into the reference lead somewhere');
-is(join(' ', grep { !$own_anchors{$_} } $readme =~ /\]\(#([^)]*)\)/g),
-	'', 'all links within the README lead somewhere');
+for my $page (sort keys %pages)
+{
+	my ($folder) = $page =~ m{^(.*/)?};
 
-# What the README names is in the reference.
-my %known = map { $_ => 1 } $page =~ /\b(pg_leakhunt_\w+)/g;
-is(join(' ', grep { !$known{$_} } $readme =~ /\b(pg_leakhunt_\w+)/g),
-	'', 'the reference has all names of the README');
+	for my $link ($pages{$page} =~ /\]\(([^)\s]+)\)/g)
+	{
+		next if $link =~ /^https?:/;
+		my ($file, $anchor) = split /#/, $link;
+		my $path = $file eq '' ? $page : ($folder // '') . $file;
+
+		# up from doc/ or the like
+		1 while $path =~ s{[^/.]+/\.\./}{};
+		push @astray, "$page: $link" if !-e "$top/$path"
+		  or defined $anchor && !grep { $_ eq $anchor } anchors($pages{$path} // '');
+	}
+}
+is(join("\n", @astray), '', 'all links lead somewhere');
+cmp_ok(scalar(keys %pages), '>', 10, 'there are pages');
+
+# What the pages for users name is in the reference.
+my %known = map { $_ => 1 } $pages{'doc/reference.md'} =~ /\b(pg_leakhunt_\w+)/g;
+for my $page (qw(README.md doc/walkthrough.md doc/pools.md doc/attach.md doc/ci.md doc/troubleshooting.md))
+{
+	is(join(' ', grep { !$known{$_} } $pages{$page} =~ /\b(pg_leakhunt_\w+)/g),
+		'', "the reference has all names of $page");
+}
 
 done_testing();
