@@ -132,7 +132,7 @@ judges_sites_in(const PlhJudge *judge, const PlhSiteRecord *site)
 static bool
 is_judged(JudgedName *known, const PlhJudge *judge, const PlhSiteRecord *site)
 {
-	JudgedName  *name = &known[site->key.context_name / 8 % KNOWN_NAMES];
+	JudgedName *name = &known[site->key.context_name / 8 % KNOWN_NAMES];
 
 	if (!plh_lifetime_is_lasting(site->key.lifetime))
 		return true;
