@@ -154,11 +154,17 @@ plh_profile_image_next(const PlhProfileImage *image, PlhRecordKind kind,
 		if (bytes < sizeof(PlhRecord) || bytes % 8 != 0 ||
 			bytes > image->bytes - offset)
 			break;
-		*position = offset + bytes;
-		if (plh_profile_image_at(image, offset, kind) != NULL)
-			return record;
 		offset += bytes;
+
+		/* all but what it is has been checked: most are of other kinds */
+		if (record->kind == kind && is_sound(record))
+		{
+			assert_in_image(image, record);
+			*position = offset;
+			return record;
+		}
 	}
+	*position = offset;
 	return NULL;
 }
 

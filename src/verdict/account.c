@@ -6,6 +6,7 @@
  */
 #include "postgres.h"
 
+#include "reader/collections.h"
 #include "reader/database_text.h"
 #include "report/words.h"
 #include "verdict/account.h"
@@ -15,6 +16,13 @@
 
 /* A count is of the peak where samples stood for less by this part of it at most. */
 #define PEAK_PART 50
+
+/* A record of contexts, and the number of the family that it was added to. */
+typedef struct AddedRecord
+{
+	const PlhContextRecord *record;
+	int			family;
+} AddedRecord;
 
 static int64
 sound(int64 bytes)
@@ -197,19 +205,10 @@ compare_families(const void *a, const void *b)
 	return left->bytes > right->bytes ? -1 : left->bytes < right->bytes;
 }
 
-/* Add up all contexts by family, then what there was in the middle of their time. */
+/* Note the times in the middle of what each family has lived, and later. */
 static void
-add_up(PlhAccount *account, const PlhProfileImage *image)
+set_times(PlhAccount *account, TimestampTz counted_at)
 {
-	const PlhContextRecord *record;
-	TimestampTz counted_at = image->header->census_at;
-	int			room = 32;
-	uint32		position = 0;
-
-	account->families = palloc(sizeof(PlhFamilyAccount) * room);
-	while ((record = plh_profile_image_next_context(image, &position)) != NULL)
-		if (record->instances > 0)
-			add_record(account_of(account, record, image, &room), record, image);
 	for (int i = 0; i < account->family_count; i++)
 	{
 		PlhFamilyAccount *entered = &account->families[i];
@@ -218,11 +217,36 @@ add_up(PlhAccount *account, const PlhProfileImage *image)
 		entered->early_at = entered->first_at + (int64) (passed / 2);
 		entered->late_at = entered->first_at + (int64) (passed * 3 / 4);
 	}
-	position = 0;
+}
+
+/* Add up all contexts by family, then what there was in the middle of their time. */
+static void
+add_up(PlhAccount *account, const PlhProfileImage *image)
+{
+	const PlhContextRecord *record;
+	TimestampTz counted_at = image->header->census_at;
+	int			room = 32;
+	int			added_room = 64;
+	int			added_count = 0;
+	AddedRecord *added = palloc(sizeof(AddedRecord) * added_room);
+	uint32		position = 0;
+
+	account->families = palloc(sizeof(PlhFamilyAccount) * room);
 	while ((record = plh_profile_image_next_context(image, &position)) != NULL)
-		if (record->instances > 0)
-			add_earlier(account_of(account, record, image, &room), record,
-						counted_at);
+	{
+		PlhFamilyAccount *entered;
+
+		if (record->instances <= 0)
+			continue;
+		entered = account_of(account, record, image, &room);
+		add_record(entered, record, image);
+		added = plh_array_grow(added, added_count, &added_room, sizeof(AddedRecord));
+		added[added_count++] = (AddedRecord) {record, entered - account->families};
+	}
+	set_times(account, counted_at);
+	for (int i = 0; i < added_count; i++)
+		add_earlier(&account->families[added[i].family], added[i].record, counted_at);
+	pfree(added);
 	join_functions_and_plans(account);
 	qsort(account->families, account->family_count, sizeof(PlhFamilyAccount),
 		  compare_families);

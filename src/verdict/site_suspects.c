@@ -17,11 +17,7 @@
 
 #define ST_SORT sort_by_group
 #define ST_ELEMENT_TYPE PlhGroupedSite
-#define ST_COMPARE(a, b) \
-	((a)->group < (b)->group ? -1 : (a)->group > (b)->group ? 1 : \
-	 (a)->lifetime != (b)->lifetime ? (int) (a)->lifetime - (int) (b)->lifetime : \
-	 (a)->site->key.statement < (b)->site->key.statement ? -1 : \
-	 (a)->site->key.statement > (b)->site->key.statement)
+#define ST_COMPARE(a, b) plh_site_suspects_compare(a, b)
 #define ST_SCOPE static
 #define ST_DEFINE
 #include "lib/sort_template.h"
@@ -35,6 +31,19 @@
 
 /* Odd, and without a pattern. */
 #define HASH_FACTOR UINT64CONST(0x9e3779b97f4a7c15)
+
+/*
+ * Names of contexts of which it is known whether sites in them are judged: a process has
+ * few, and hundreds of sites in each.
+ */
+#define KNOWN_NAMES 64
+
+typedef struct JudgedName
+{
+	uint32		context_name;	/* offset */
+	bool		is_known;
+	bool		is_judged;
+} JudgedName;
 
 /* The stack of a site; NULL if the site can't be judged. */
 static const PlhStackRecord *
@@ -68,27 +77,87 @@ group_of(const PlhSiteRecord *site, const PlhStackRecord *stack)
 	return hash;
 }
 
-/* The sites that are judged, those of one group next to each other. */
-PlhGroupedSite *
-plh_site_suspects_group(const PlhJudge *judge, int *count)
+/*
+ * Find the next site that can be judged, at *position, which is 0 at first, or behind.
+ * Returns false at the end.
+ */
+bool
+plh_site_suspects_next(PlhGroupedSite *next, const PlhJudge *judge, uint32 *position)
 {
 	const PlhProfileImage *image = judge->image;
-	int			room = 256;
-	PlhGroupedSite *sites = palloc(sizeof(PlhGroupedSite) * room);
 	const PlhSiteRecord *site;
-	uint32		position = 0;
 
-	*count = 0;
-	while ((site = plh_profile_image_next_site(image, &position)) != NULL)
+	while ((site = plh_profile_image_next_site(image, position)) != NULL)
 	{
 		const PlhStackRecord *stack = judged_stack(image, site, judge->judges_malloc);
 
 		if (stack == NULL)
 			continue;
+		next->group = group_of(site, stack);
+		next->lifetime = site->key.lifetime;
+		next->statement = site->key.statement;
+		next->site = site;
+		return true;
+	}
+	return false;
+}
+
+/* The family of the contexts of a site, if it is known. */
+const PlhFamily *
+plh_site_suspects_family(const PlhJudge *judge, const PlhSiteRecord *site)
+{
+	const PlhStringRecord *name =
+		plh_profile_image_string(judge->image, site->key.context_name);
+
+	return name == NULL ? NULL : plh_family_of(name->text);
+}
+
+/*
+ * Are sites in those contexts judged by themselves?  Of contexts that are one for each
+ * thing that the session has made, and of PostgreSQL's own caches, all together are.
+ */
+static bool
+judges_sites_in(const PlhJudge *judge, const PlhSiteRecord *site)
+{
+	const PlhFamily *family = plh_site_suspects_family(judge, site);
+
+	return family == NULL || family->kind == PLH_FAMILY_NODES ||
+		family->kind == PLH_FAMILY_EXECUTOR ||
+		family->kind == PLH_FAMILY_STATEMENT ||
+		strcmp(plh_profile_image_string(judge->image, site->key.context_name)->text,
+			   "CacheMemoryContext") == 0;
+}
+
+/* Is a site judged, with the others of its group?  All that end with a statement are. */
+static bool
+is_judged(JudgedName *known, const PlhJudge *judge, const PlhSiteRecord *site)
+{
+	JudgedName *name = &known[site->key.context_name / 8 % KNOWN_NAMES];
+
+	if (!plh_lifetime_is_lasting(site->key.lifetime))
+		return true;
+	if (!name->is_known || name->context_name != site->key.context_name)
+		*name = (JudgedName) {site->key.context_name, true, judges_sites_in(judge, site)};
+	return name->is_judged;
+}
+
+/* The sites that are judged, those of one group next to each other. */
+static PlhGroupedSite *
+group_sites(const PlhJudge *judge, int *count)
+{
+	JudgedName	known[KNOWN_NAMES] = {{0}};
+	int			room = 256;
+	PlhGroupedSite *sites = palloc(sizeof(PlhGroupedSite) * room);
+	PlhGroupedSite next;
+	uint32		position = 0;
+
+	*count = 0;
+	while (plh_site_suspects_next(&next, judge, &position))
+	{
+		if (!is_judged(known, judge, next.site))
+			continue;
 		sites = plh_array_grow(sites, *count, &room, sizeof(PlhGroupedSite));
-		sites[*count].group = group_of(site, stack);
-		sites[*count].lifetime = site->key.lifetime;
-		sites[(*count)++].site = site;
+		sites[(*count)++] = next;
 	}
 	sort_by_group(sites, *count);
 	return sites;
@@ -166,16 +235,6 @@ keep_share(PlhShare *shares, const PlhSiteRecord *site, int64 bytes)
 	shares[place].bytes = bytes;
 }
 
-/* The family of the contexts of a site, if it is known. */
-const PlhFamily *
-plh_site_suspects_family(const PlhJudge *judge, const PlhSiteRecord *site)
-{
-	const PlhStringRecord *name =
-		plh_profile_image_string(judge->image, site->key.context_name);
-
-	return name == NULL ? NULL : plh_family_of(name->text);
-}
-
 /* Add sites of one stack and context, which end with a statement, to what it holds. */
 static void
 add_to_statement(PlhJudge *judge, const PlhSuspectFacts *sum,
@@ -201,22 +260,6 @@ add_to_statement(PlhJudge *judge, const PlhSuspectFacts *sum,
 	family = plh_site_suspects_family(judge, largest);
 	if (family == NULL || family->kind != PLH_FAMILY_NODES)
 		statement->largest_bytes = known;
-}
-
-/*
- * Are sites in those contexts judged by themselves?  Of contexts that are one for each
- * thing that the session has made, and of PostgreSQL's own caches, all together are.
- */
-static bool
-judges_sites_in(const PlhJudge *judge, const PlhSiteRecord *site)
-{
-	const PlhFamily *family = plh_site_suspects_family(judge, site);
-
-	return family == NULL || family->kind == PLH_FAMILY_NODES ||
-		family->kind == PLH_FAMILY_EXECUTOR ||
-		family->kind == PLH_FAMILY_STATEMENT ||
-		strcmp(plh_profile_image_string(judge->image, site->key.context_name)->text,
-			   "CacheMemoryContext") == 0;
 }
 
 /* Judge sites of one stack and context that last, one by one or together. */
@@ -294,7 +337,7 @@ count_by_statement(PlhSuspectFacts *sum, const PlhGroupedSite *sites, int count)
 		int64		epochs;
 
 		for (end = begin + 1; end < count; end++)
-			if (sites[end].site->key.statement != sites[begin].site->key.statement)
+			if (sites[end].statement != sites[begin].statement)
 				break;
 		epochs = least_epochs(&sites[begin], end - begin);
 		sum->statements += epochs > 0;
@@ -304,12 +347,12 @@ count_by_statement(PlhSuspectFacts *sum, const PlhGroupedSite *sites, int count)
 	sum->transactions = Max(sum->transactions - Max(shared, 0), 1);
 }
 
-/* Judge the sites of one group. */
-static void
-judge_group(PlhJudge *judge, const PlhGroupedSite *sites, int count)
+/* Add up the sites of one group.  Returns the one that holds most. */
+static const PlhSiteRecord *
+add_up(PlhSuspectFacts *sum, const PlhJudge *judge, const PlhGroupedSite *sites,
+	   int count)
 {
 	const PlhSiteRecord *largest = sites[0].site;
-	PlhSuspectFacts sum = {0};
 	PlhSuspectFacts facts;
 
 	for (int i = 0; i < count; i++)
@@ -317,25 +360,54 @@ judge_group(PlhJudge *judge, const PlhGroupedSite *sites, int count)
 		const PlhSiteRecord *site = sites[i].site;
 
 		collect_facts(&facts, judge, site);
-		plh_suspect_pool(&sum, &facts);
+		plh_suspect_pool(sum, &facts);
 		if (site->counters.live_bytes > largest->counters.live_bytes)
 			largest = site;
 	}
+	return largest;
+}
+
+/* Do the sites of one group hold too little to be judged? */
+static bool
+hold_little(const PlhGroupedSite *sites, int count)
+{
+	double		bytes = 0.0;
+
+	for (int i = 0; i < count; i++)
+		bytes += (double) sites[i].site->counters.live_bytes;
+	return bytes < PLH_SUSPECT_FLOOR_BYTES;
+}
+
+/* Judge the sites of one group. */
+static void
+judge_group(PlhJudge *judge, const PlhGroupedSite *sites, int count)
+{
+	bool		is_lasting = plh_lifetime_is_lasting(sites[0].lifetime);
+	const PlhSiteRecord *largest;
+	PlhSuspectFacts sum = {0};
+
+	if (is_lasting && hold_little(sites, count))
+		return;
+	largest = add_up(&sum, judge, sites, count);
+	if (!is_lasting)
+	{
+		add_to_statement(judge, &sum, largest);
+		return;
+	}
 	if (sum.sites > 1)
 		count_by_statement(&sum, sites, count);
-	if (!sum.is_session)
-		add_to_statement(judge, &sum, largest);
-	else if (sum.live_bytes >= PLH_SUSPECT_FLOOR_BYTES &&
-			 judges_sites_in(judge, largest))
-		judge_lasting(judge, sites, count, &sum, largest);
+	judge_lasting(judge, sites, count, &sum, largest);
 }
 
 /*
  * Judge all sites, group by group.
  */
 void
-plh_site_suspects_judge(PlhJudge *judge, const PlhGroupedSite *sites, int count)
+plh_site_suspects_judge(PlhJudge *judge)
 {
+	int			count;
+	PlhGroupedSite *sites = group_sites(judge, &count);
+
 	for (int begin = 0, end; begin < count; begin = end)
 	{
 		for (end = begin + 1; end < count; end++)
@@ -344,4 +416,5 @@ plh_site_suspects_judge(PlhJudge *judge, const PlhGroupedSite *sites, int count)
 				break;
 		judge_group(judge, &sites[begin], end - begin);
 	}
+	pfree(sites);
 }

@@ -18,6 +18,7 @@ typedef struct PlhGroupedSite
 {
 	uint64		group;			/* its stack in C and its context name */
 	uint32		lifetime;
+	uint32		statement;
 	const PlhSiteRecord *site;
 } PlhGroupedSite;
 
@@ -35,8 +36,25 @@ typedef struct PlhJudge
 	PlhShare	shares[PLH_SHARES]; /* its largest sites */
 } PlhJudge;
 
-extern PlhGroupedSite *plh_site_suspects_group(const PlhJudge *judge, int *count);
-extern void plh_site_suspects_judge(PlhJudge *judge, const PlhGroupedSite *sites, int count);
+/*
+ * The order in which sites are judged: by group, then by statement, then as they lie in
+ * the profile.
+ */
+static inline int
+plh_site_suspects_compare(const PlhGroupedSite *left, const PlhGroupedSite *right)
+{
+	if (left->group != right->group)
+		return left->group < right->group ? -1 : 1;
+	if (left->lifetime != right->lifetime)
+		return left->lifetime < right->lifetime ? -1 : 1;
+	if (left->statement != right->statement)
+		return left->statement < right->statement ? -1 : 1;
+	return left->site < right->site ? -1 : left->site > right->site;
+}
+
+extern bool plh_site_suspects_next(PlhGroupedSite *next, const PlhJudge *judge,
+								   uint32 *position);
+extern void plh_site_suspects_judge(PlhJudge *judge);
 extern void plh_site_suspects_add(PlhJudge *judge, const PlhSuspect *suspect);
 extern const PlhFamily *plh_site_suspects_family(const PlhJudge *judge,
 												 const PlhSiteRecord *site);

@@ -31,24 +31,30 @@ is_in(const PlhJudge *judge, const PlhSiteRecord *site,
 	return plh_site_suspects_family(judge, site) == family->family;
 }
 
-/* Of the sites in contexts of that family, the one that holds most. */
+/*
+ * Of the sites in contexts of that family, the one that holds most; of several that hold
+ * as much, the first in the order in which sites are judged.
+ */
 static const PlhSiteRecord *
-largest_in(const PlhJudge *judge, const PlhGroupedSite *sites, int count,
-		   const PlhFamilyAccount *family)
+largest_in(const PlhJudge *judge, const PlhFamilyAccount *family)
 {
-	const PlhSiteRecord *largest = NULL;
+	PlhGroupedSite largest = {0};
+	PlhGroupedSite next;
+	uint32		position = 0;
+	int64		most = 1;
 
-	for (int i = 0; i < count; i++)
+	while (plh_site_suspects_next(&next, judge, &position))
 	{
-		const PlhSiteRecord *site = sites[i].site;
+		int64		bytes = next.site->counters.live_bytes;
 
-		if (site->counters.live_bytes > 0 &&
-			(largest == NULL ||
-			 site->counters.live_bytes > largest->counters.live_bytes) &&
-			is_in(judge, site, family))
-			largest = site;
+		if (bytes < most || !is_in(judge, next.site, family) ||
+			(largest.site != NULL && bytes == most &&
+			 plh_site_suspects_compare(&largest, &next) < 0))
+			continue;
+		largest = next;
+		most = bytes;
 	}
-	return largest;
+	return largest.site;
 }
 
 /*
@@ -94,7 +100,7 @@ found_in(const PlhJudge *judge, const PlhFamilyAccount *family)
  * a cache, sites of an extension may leak: they stay beside it.
  */
 static void
-judge_families(PlhJudge *judge, const PlhGroupedSite *sites, int count)
+judge_families(PlhJudge *judge)
 {
 	const PlhAccount *account = judge->list->account;
 
@@ -113,7 +119,7 @@ judge_families(PlhJudge *judge, const PlhGroupedSite *sites, int count)
 		else if (found_in(judge, family) >=
 				 PLH_SUSPECT_EXPLAINED_PART * suspect.judgement.late_bytes)
 			continue;
-		suspect.site = largest_in(judge, sites, count, family);
+		suspect.site = largest_in(judge, family);
 		plh_site_suspects_add(judge, &suspect);
 	}
 }
@@ -335,8 +341,6 @@ plh_suspect_list_make(const PlhProfileImage *image,
 					  const PlhBaseline *baseline, TimestampTz counted_to)
 {
 	PlhJudge	judge = {image, NULL, counted_to};
-	int			count;
-	PlhGroupedSite *sites;
 
 	/* what began later has not grown since, but begun */
 	if (baseline != NULL && (baseline->taken_at == 0 ||
@@ -344,19 +348,17 @@ plh_suspect_list_make(const PlhProfileImage *image,
 		judge.baseline = baseline;
 	judge.judges_malloc = !plh_process_suspect_misses_frees(image->header);
 	judge.fall_bytes = fall_of(image->header);
-	sites = plh_site_suspects_group(&judge, &count);
 	judge.room = 8;
 	judge.list = palloc(sizeof(PlhSuspectList));
 	judge.list->count = 0;
 	judge.list->suspects = palloc(sizeof(PlhSuspect) * judge.room);
 	judge.list->account = plh_account_make(image);
-	plh_site_suspects_judge(&judge, sites, count);
-	judge_families(&judge, sites, count);
+	plh_site_suspects_judge(&judge);
+	judge_families(&judge);
 	judge_statement(&judge);
 	judge_process(&judge);
 	if (judge.list->account->is_counted)
 		bound_by_counts(judge.list, image->header);
-	pfree(sites);
 	qsort(judge.list->suspects, judge.list->count, sizeof(PlhSuspect),
 		  compare_suspects);
 	return judge.list;

@@ -124,9 +124,9 @@ test_workload(void)
 	ok(clean.others == 0, "no cache is a suspect without leaks");
 }
 
-/* A site that leaks in each of many transactions, of that kind. */
+/* A site that leaks in each of many transactions, in such contexts. */
 static int
-suspects_of_kind(Allocator allocator, PlhLifetime lifetime)
+suspects_in(const char *context, Allocator allocator, PlhLifetime lifetime)
 {
 	Session    *session = palloc(sizeof(Session));
 	int			count;
@@ -136,12 +136,18 @@ suspects_of_kind(Allocator allocator, PlhLifetime lifetime)
 	for (int i = 1; i < 100; i++)
 	{
 		begin_transaction(session, i);
-		allocate_for(session, allocator, "some context", lifetime, 10000, true);
+		allocate_for(session, allocator, context, lifetime, 10000, true);
 	}
 	count = suspects_since(NULL)->count;
 	end_session();
 	pfree(session);
 	return count;
+}
+
+static int
+suspects_of_kind(Allocator allocator, PlhLifetime lifetime)
+{
+	return suspects_in("some context", allocator, lifetime);
 }
 
 static void
@@ -155,6 +161,10 @@ test_kinds(void)
 	   "what a query keeps is not judged");
 	ok(suspects_of_kind(NOBODY, PLH_LIFETIME_SESSION) == 0,
 	   "what has no stack is not judged");
+	ok(suspects_in("CacheMemoryContext", LEAKING_TOP, PLH_LIFETIME_SESSION) == 1,
+	   "a site in CacheMemoryContext is judged by itself");
+	ok(suspects_in("CachedPlanSource", LEAKING_TOP, PLH_LIFETIME_SESSION) == 0,
+	   "a site in contexts of plans is not judged by itself");
 }
 
 /* What a statement may hold in contexts of that name, where there is another one. */
@@ -327,6 +337,57 @@ test_statements(void)
 	pfree(session);
 }
 
+/* Chunks of these sizes in contexts of plans, each for a statement of its own. */
+static void
+prepare(Session *session, const int *sizes, int count)
+{
+	for (int i = 0; i < count; i++)
+	{
+		begin_statement(session, "SELECT x%d;", i + 1);
+		begin_transaction(session, i + 1);
+		allocate(session, PLAN_CACHE, "CachedPlanSource", sizes[i]);
+	}
+}
+
+/* The statement of the site that stands for plans that are held, with such chunks. */
+static const char *
+statement_of_plans(const int *sizes, int count)
+{
+	Session    *session = palloc(sizeof(Session));
+	const PlhSuspectList *list;
+	PlhContextRecord *plans;
+	const char *statement = "";
+
+	begin_session(session, 1, 1);
+	prepare(session, sizes, count);
+	plans = plh_profile_context(plh_profile_string("CachedPlanSource",
+												   PLH_CONTEXT_NAME_MAX),
+								PLH_LIFETIME_SESSION);
+	plans->instances = 5000;
+	plans->bytes = plh_profile->context_bytes = 200 * INT64CONST(1048576);
+	plans->first_at = USECS_PER_SEC;
+	plh_profile->census_at = 10 * USECS_PER_SEC;
+	list = suspects_since(NULL);
+	if (list->count == 1 && list->suspects[0].context == plans &&
+		list->suspects[0].site != NULL)
+		statement = pstrdup(statement_of(&list->suspects[0]));
+	end_session();
+	pfree(session);
+	return statement;
+}
+
+static void
+test_plans(void)
+{
+	const int	different[] = {3000, 5000, 4000};
+	const int	equal[] = {3000, 5000, 5000};
+
+	ok(strcmp(statement_of_plans(different, 3), "SELECT x2;") == 0,
+	   "contexts are shown with the site that holds most of them");
+	ok(strcmp(statement_of_plans(equal, 3), "SELECT x2;") == 0,
+	   "of sites that hold as much as another, contexts are shown with the first");
+}
+
 /*
  * A session in which malloc gives out 40 MB in 100 transactions, a part of it at one
  * site that is sampled, in a number of blocks per transaction.
@@ -399,5 +460,6 @@ test_suspect_list(void)
 	test_kinds();
 	test_limits();
 	test_statements();
+	test_plans();
 	test_malloc_sites();
 }
