@@ -149,6 +149,11 @@ plh_publication_if_due(int64 gap_us)
 }
 
 void
+plh_process_limit_counted(void)
+{
+}
+
+void
 plh_growth_dump_if_due(void)
 {
 }

@@ -27,11 +27,6 @@
 
 #define MB ((int64) 1024 * 1024)
 
-/* The settings; other tests have none of them. */
-double		plh_process_memory_limit;
-double		plh_server_memory_limit;
-int			plh_limit_action;
-
 /* What the process is, and what it has. */
 static BackendType backend_type = B_BACKEND;
 static bool in_transaction = true;
