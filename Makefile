@@ -335,7 +335,7 @@ PG_CONFIG ?= pg_config
 # The scripts of these targets set up what they need, including a server and its
 # pg_config, which PGXS would want to have already.
 OWN_TARGETS = demo test test-incidents test-fleet test-faults test-kills test-load test-fuzz test-readers test-sanitizers test-valgrind test-matrix \
-	test-non-pie test-coexistence test-core test-random-limit test-contexts test-published-leaks test-documents test-packages \
+	test-non-pie test-coexistence test-core test-minors test-random-limit test-contexts test-published-leaks test-documents test-packages \
 	test-indent test-lint test-scan-build \
 	test-planted bench dist
 .PHONY: $(OWN_TARGETS)
@@ -378,6 +378,10 @@ test-contexts:
 # Runs PostgreSQL's own tests, with every allocation sampled.
 test-core:
 	test/core-regress
+# The oldest and newest minor release of each version with one build, for which the user
+# must be root.
+test-minors:
+	test/minors
 # PostgreSQL's own tests where allocations fail at random, as at a memory limit.
 test-random-limit:
 	test/random-limit

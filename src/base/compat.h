@@ -98,6 +98,13 @@
 #define PLH_FREE_POINTER 2
 #endif
 
+/* 15.0 has this under its first name only, which later releases of 15 have, too. */
+#if PG_VERSION_NUM >= 160000
+#define PLH_INIT_MATERIALIZED InitMaterializedSRF
+#else
+#define PLH_INIT_MATERIALIZED SetSingleFuncCall
+#endif
+
 /* From 16 on, the values of settings are in a memory context. */
 #define PLH_SETTINGS_BY_MALLOC (PG_VERSION_NUM < 160000)
 

@@ -14,6 +14,7 @@
 #include "utils/timestamp.h"
 #include "utils/tuplestore.h"
 
+#include "base/compat.h"
 #include "functions/sql_access.h"
 #include "functions/sql_rows.h"
 #include "profile/profile_image.h"
@@ -325,7 +326,7 @@ plh_sql_rows_start(FunctionCallInfo fcinfo, PlhRowSink *sink, int columns)
 {
 	if (columns > PLH_MAX_COLUMNS)
 		elog(ERROR, "rows have no room for %d columns", columns);
-	InitMaterializedSRF(fcinfo, 0);
+	PLH_INIT_MATERIALIZED(fcinfo, 0);
 	memset(sink, 0, sizeof(*sink));
 	sink->result = (ReturnSetInfo *) fcinfo->resultinfo;
 	sink->memory = CurrentMemoryContext;
