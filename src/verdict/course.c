@@ -281,3 +281,27 @@ plh_course_gained_since(const PlhProfileHeader *header, PlhSeries series,
 	}
 	return 0;
 }
+
+/*
+ * The same from the last count before that time, which "from" is then, if there was one
+ * and another one since.
+ */
+int64
+plh_course_gained_around(const PlhProfileHeader *header, PlhSeries series,
+						 TimestampTz since, TimestampTz *from)
+{
+	int			count = points_of(header);
+	Point		last = point_of(header, count, count, series);
+	Point		before = last;
+
+	for (int i = 0; i < count && last.at >= since; i++)
+	{
+		Point		point = point_of(header, count, i, series);
+
+		if (point.at >= since)
+			break;
+		before = point;
+	}
+	*from = before.at;
+	return Max(0, last.bytes - before.bytes);
+}

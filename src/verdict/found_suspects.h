@@ -28,12 +28,15 @@ typedef struct PlhSuspect
 {
 	const PlhSiteRecord *site;	/* of several, that which holds most; of
 								 * contexts, one in them; or NULL */
-	const PlhContextRecord *context;	/* of contexts, those of the name that
-										 * has most; else NULL */
+	const PlhContextRecord *context;	/* of contexts, and of what a
+										 * statement holds, those of the name
+										 * that has most; else NULL */
 	const PlhFamilyAccount *family; /* of contexts; else NULL */
 	const PlhFamilyAccount *part;	/* of a statement: contexts that hold much
 									 * of it, of a kind that no work_mem
 									 * limits; else NULL */
+	bool		is_scattered;	/* of contexts: no site has much of what was
+								 * sampled in them */
 	int			share_count;	/* of a statement: its largest sites */
 	PlhShare	shares[PLH_SHARES];
 	PlhSuspectFacts facts;		/* of all sites together, or of the process */

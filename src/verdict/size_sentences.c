@@ -81,7 +81,7 @@ plh_size_sentences_add_who(StringInfo text, const PlhExplainedProcess *process)
 						  plh_words_size(plh_size_sentences_own_bytes(process)),
 						  process->rss_anon_bytes < 0 ? " when it was last counted" : "");
 	if (process->rss_shared_bytes >= PLH_SUSPECT_LARGE_BYTES)
-		plh_sentences_add(text, "Its RES in top is larger by %s of shared memory, most of it shared buffers, which all processes share.",
+		plh_sentences_add(text, "In top, its RES also includes %s of shared memory, such as shared buffers. That exists once for all processes.",
 						  plh_words_size(process->rss_shared_bytes));
 }
 

@@ -212,6 +212,12 @@
  */
 #define PLH_SUSPECT_EXPLAINED_PART 0.5
 
+/*
+ * A finding on a statement or on contexts is named after a call site that has this part
+ * of it: one that has less explains nothing.
+ */
+#define PLH_SUSPECT_NAMED_PART 0.15
+
 /* About how many bytes a block of malloc takes beyond what was asked for. */
 #define PLH_SUSPECT_MALLOC_ADDS 16
 
@@ -267,6 +273,8 @@ typedef struct PlhSuspectFacts
 	int64		nodes;			/* of a statement: those with a limit */
 	int64		node_bytes;		/* that these hold */
 	int64		unlimited_bytes;	/* of the largest family without a limit */
+	int64		counted_bytes;	/* of a statement: of live_bytes, what was
+								 * counted; 0 = not known */
 	int64		epochs;			/* of a site: those that had samples */
 	int64		age_epochs;		/* from the first sample to now, inclusive */
 	int64		transactions;	/* in which there were samples */

@@ -31,24 +31,29 @@ is_in(const PlhJudge *judge, const PlhSiteRecord *site,
 	return plh_site_suspects_family(judge, site) == family->family;
 }
 
-/* Of the sites in contexts of that family, the one that holds most. */
-static const PlhSiteRecord *
-largest_in(const PlhJudge *judge, const PlhGroupedSite *sites, int count,
-		   const PlhFamilyAccount *family)
+/*
+ * Find the site that holds most in contexts of the suspect's family, and whether that is
+ * much of what is sampled in them.
+ */
+static void
+find_largest_site(PlhSuspect *suspect, const PlhJudge *judge, const PlhGroupedSite *sites,
+				  int count)
 {
-	const PlhSiteRecord *largest = NULL;
+	double		sampled = 0.0;
 
 	for (int i = 0; i < count; i++)
 	{
 		const PlhSiteRecord *site = sites[i].site;
 
-		if (site->counters.live_bytes > 0 &&
-			(largest == NULL ||
-			 site->counters.live_bytes > largest->counters.live_bytes) &&
-			is_in(judge, site, family))
-			largest = site;
+		if (site->counters.live_bytes <= 0 || !is_in(judge, site, suspect->family))
+			continue;
+		sampled += (double) site->counters.live_bytes;
+		if (suspect->site == NULL ||
+			site->counters.live_bytes > suspect->site->counters.live_bytes)
+			suspect->site = site;
 	}
-	return largest;
+	suspect->is_scattered = suspect->site != NULL &&
+		(double) suspect->site->counters.live_bytes < PLH_SUSPECT_NAMED_PART * sampled;
 }
 
 /*
@@ -113,7 +118,7 @@ judge_families(PlhJudge *judge, const PlhGroupedSite *sites, int count)
 		else if (found_in(judge, family) >=
 				 PLH_SUSPECT_EXPLAINED_PART * suspect.judgement.late_bytes)
 			continue;
-		suspect.site = largest_in(judge, sites, count, family);
+		find_largest_site(&suspect, judge, sites, count);
 		plh_site_suspects_add(judge, &suspect);
 	}
 }
@@ -155,6 +160,18 @@ main_part(const PlhAccount *account, const PlhProfileHeader *header)
 	return NULL;
 }
 
+/* The contexts that have most of what a statement holds; NULL where that is not known. */
+static const PlhContextRecord *
+largest_contexts(const PlhAccount *account, const PlhProfileHeader *header)
+{
+	if (!plh_statement_suspect_is_counted(account, header))
+		return NULL;
+	for (int i = 0; i < account->family_count; i++)
+		if (!account->families[i].lasting)
+			return account->families[i].largest;
+	return NULL;
+}
+
 /* Enter what the statement or transaction holds, if it is too much. */
 static void
 judge_statement(PlhJudge *judge)
@@ -173,6 +190,8 @@ judge_statement(PlhJudge *judge)
 		return;
 	suspect.facts.live_samples = judge->statement.samples;
 	suspect.part = main_part(judge->list->account, judge->image->header);
+	suspect.context = suspect.part != NULL ? suspect.part->largest :
+		largest_contexts(judge->list->account, judge->image->header);
 	for (int i = 0; i < PLH_SHARES && judge->shares[i].site != NULL; i++)
 		suspect.shares[suspect.share_count++] = judge->shares[i];
 	plh_site_suspects_add(judge, &suspect);
