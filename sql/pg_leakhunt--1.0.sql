@@ -491,7 +491,7 @@ COMMENT ON COLUMN pg_leakhunt_suspects.bytes IS
 COMMENT ON COLUMN pg_leakhunt_suspects.bytes_per_hour IS
 'growth in bytes per hour, up to when it last grew; estimate; counted from a time in the first half of the site''s life or of the history, of growing from the baseline; null where too little time has passed to tell, or where it has stopped';
 COMMENT ON COLUMN pg_leakhunt_suspects.site IS
-'first function of the stack that is not a helper such as pstrdup; of contexts and query, where most was allocated of it; null where the verdict is about the process as a whole';
+'first function of the stack that is not a helper such as pstrdup; of contexts and query, where most was allocated of it; null where the verdict is about the process as a whole, or no function has 15% of it';
 COMMENT ON COLUMN pg_leakhunt_suspects.routine IS
 'routine in which most of it was allocated, as in pg_leakhunt_report; null where there was none';
 COMMENT ON COLUMN pg_leakhunt_suspects.context_name IS

@@ -283,12 +283,11 @@ plh_course_gained_since(const PlhProfileHeader *header, PlhSeries series,
 }
 
 /*
- * The same from the last count before that time, which "from" is then, if there was one
- * and another one since.
+ * The same from the last count before that time, if there was one and another one since.
  */
 int64
 plh_course_gained_around(const PlhProfileHeader *header, PlhSeries series,
-						 TimestampTz since, TimestampTz *from)
+						 TimestampTz since)
 {
 	int			count = points_of(header);
 	Point		last = point_of(header, count, count, series);
@@ -302,6 +301,5 @@ plh_course_gained_around(const PlhProfileHeader *header, PlhSeries series,
 			break;
 		before = point;
 	}
-	*from = before.at;
 	return Max(0, last.bytes - before.bytes);
 }

@@ -87,12 +87,12 @@ extern double plh_course_trend_steadiness(const PlhTrend *trend);
 
 /*
  * By how much has it grown up to the last count: since the first one after "since", or
- * since the last one before, whose time is in "from"?
+ * since the last one before?
  */
 extern int64 plh_course_gained_since(const PlhProfileHeader *header,
 									 PlhSeries series, TimestampTz since);
-extern int64 plh_course_gained_around(const PlhProfileHeader *header, PlhSeries series,
-									  TimestampTz since, TimestampTz *from);
+extern int64 plh_course_gained_around(const PlhProfileHeader *header,
+									  PlhSeries series, TimestampTz since);
 
 /* How steadily did a figure grow?  -1 if it did not. */
 extern double plh_course_steadiness(int64 first, int64 middle, int64 now,

@@ -71,17 +71,19 @@ static const char *
 share_of(const Telling *telling, const PlhSuspect *suspect)
 {
 	int64		all = telling->process->image->header->counters.live_bytes;
-	const char *holds = plh_sentences_tense(telling->process, "holds", "held");
+	const char *who = suspect->facts.sites > 1 ?
+		plh_sentences_tense(telling->process, "These call sites hold", "These call sites held") :
+		plh_sentences_tense(telling->process, "This call site holds", "This call site held");
 	double		percent;
 
 	if (suspect->facts.subject != PLH_SUBJECT_SITE || all <= 0)
 		return "";
 	percent = 100.0 * suspect->facts.live_bytes / all;
 	if (percent >= 99.5)
-		return psprintf(" It %s all of the process' sampled memory.", holds);
+		return psprintf(" %s all of the process' sampled memory.", who);
 	return percent < 1.0 ?
-		psprintf(" It %s less than 1%% of the process' sampled memory.", holds) :
-		psprintf(" It %s %.0f%% of the process' sampled memory.", holds, percent);
+		psprintf(" %s less than 1%% of the process' sampled memory.", who) :
+		psprintf(" %s %.0f%% of the process' sampled memory.", who, percent);
 }
 
 /* A statement, and what it is. */

@@ -14,6 +14,12 @@
 /* The most sites of a finding that are told apart; some may be of one function. */
 #define PLH_SHARES 12
 
+/*
+ * A finding on a statement or on contexts is named after a call site that has this part
+ * of it: one that has less explains nothing.
+ */
+#define PLH_NAMED_PART 0.15
+
 /* The most functions of a finding that are told. */
 #define PLH_TOLD_SHARES 3
 

@@ -125,17 +125,15 @@ static bool
 find_beginning(PlhMallocStatement *found, const PlhSuspect *suspect,
 			   const PlhProfileImage *image, const PlhServerQuery *query)
 {
-	TimestampTz from;
 	int64		gained = plh_course_gained_around(image->header,
 												  plh_process_suspect_series(suspect->judgement.verdict),
-												  query->started_at, &from);
+												  query->started_at);
 
 	if (!query->runs || !are_most(suspect, gained))
 		return false;
 	found->may_run = true;
-	found->evidence = psprintf(" %s of that came after %s. The statement that runs now began at %s. It has allocated that, or a short statement before it has.",
-							   plh_words_size(gained), plh_words_time(from),
-							   plh_words_time(query->started_at));
+	found->evidence = psprintf(" Of this, %s came after the last count before the running statement began. That statement has allocated it, or a short one before it has.",
+							   plh_words_size(gained));
 	return true;
 }
 

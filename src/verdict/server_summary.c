@@ -163,8 +163,9 @@ tell_causes(StringInfo text, const List *causes, const List *processes)
 
 	if (causes == NIL)
 	{
-		appendStringInfoString(text, is_any_judged(processes) ? "\nThere is no finding." :
-							   "\nThere is no finding, as too little is known of any of them.");
+		appendStringInfo(text, "\nThere is no finding%s.", is_any_judged(processes) ? "" :
+						 psprintf(", as too little is known of %s",
+								  plh_plural(list_length(processes), "it", "any of them")));
 		return;
 	}
 	foreach(cell, causes)

@@ -109,7 +109,7 @@ compare_shares(const void *a, const void *b)
 static bool
 is_much(const Shares * shares, int64 bytes)
 {
-	return (double) bytes >= PLH_SUSPECT_NAMED_PART * (double) shares->all;
+	return (double) bytes >= PLH_NAMED_PART * (double) shares->all;
 }
 
 /* Move the function that the finding is named after among those that are told. */

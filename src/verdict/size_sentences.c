@@ -313,6 +313,14 @@ add_rest_after_fall(StringInfo text, const PlhExplainedProcess *process,
 						  plh_sentences_tense(process, "has", "had"), rests);
 }
 
+/* Is the fall the one since the last count, which was told with that? */
+static bool
+is_told_fall(const PlhExplainedProcess *process, const PlhCourse *course)
+{
+	return process->rss_anon_bytes >= 0 &&
+		course->fallen_since == process->image->header->census_at;
+}
+
 /* It has not grown. */
 static void
 add_rest(StringInfo text, const PlhExplainedProcess *process, const PlhCourse *course)
@@ -323,7 +331,7 @@ add_rest(StringInfo text, const PlhExplainedProcess *process, const PlhCourse *c
 		plh_sentences_add(text, "Private memory %s hardly changed for %s.",
 						  plh_sentences_tense(process, "has", "had"),
 						  plh_words_duration(course->rests_since, course->now));
-	else if (course->fallen_bytes > 0)
+	else if (course->fallen_bytes > 0 && !is_told_fall(process, course))
 		plh_sentences_add(text, "Private memory %s fallen by %s in the %s%s%s.",
 						  plh_sentences_tense(process, "has", "had"),
 						  plh_words_size(course->fallen_bytes),

@@ -212,12 +212,6 @@
  */
 #define PLH_SUSPECT_EXPLAINED_PART 0.5
 
-/*
- * A finding on a statement or on contexts is named after a call site that has this part
- * of it: one that has less explains nothing.
- */
-#define PLH_SUSPECT_NAMED_PART 0.15
-
 /* About how many bytes a block of malloc takes beyond what was asked for. */
 #define PLH_SUSPECT_MALLOC_ADDS 16
 

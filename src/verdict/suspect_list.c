@@ -53,7 +53,7 @@ find_largest_site(PlhSuspect *suspect, const PlhJudge *judge, const PlhGroupedSi
 			suspect->site = site;
 	}
 	suspect->is_scattered = suspect->site != NULL &&
-		(double) suspect->site->counters.live_bytes < PLH_SUSPECT_NAMED_PART * sampled;
+		(double) suspect->site->counters.live_bytes < PLH_NAMED_PART * sampled;
 }
 
 /*

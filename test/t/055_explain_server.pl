@@ -31,11 +31,11 @@ my $import_pid = session_pid($importer);
 my $server = ask($node, 'SELECT explanation FROM pg_leakhunt_explain() WHERE pid IS NULL');
 like($server, qr/^\d+ processes of this server have \d+ MB of private memory in all\.$/m,
 	'the server is told of with the memory of all processes');
-like($server, qr/^Verdict: held at leaking_top \(leaker\.c:\d+\) in TopMemoryContext: 4\d MB in 1 process\.$/m,
+like($server, qr/^Verdict: held at leaking_top \(leaker\.c:\d+\) in TopMemoryContext\. In 1 process, that is 4\d MB\.$/m,
 	'the causes over all processes are told with what they hold');
 like($server, qr/^5 processes of type client backend, application pool are alike: they have \d+ kB each on average, the largest \d+ kB, and no finding\. Only the largest is listed\.$/m,
 	'processes that are alike are told of once');
-like($server, qr/^\d+ processes have allocated too little for a profile; \d+ \w+ of private memory in all\.$/m,
+like($server, qr/^\d+ processes have allocated too little to tell; \d+ \w+ of private memory in all\.$/m,
 	'processes without a profile are told of together');
 is(ask($node, 'SELECT count(pid) FROM pg_leakhunt_explain() WHERE pid IN (' . join(', ', @pool_pids) . ')'),
 	1, 'one of the processes that are alike is listed');
@@ -54,7 +54,7 @@ unlike(ask($node, "SELECT explanation FROM pg_leakhunt_explain($import_pid)"), q
 # A role sees its own processes, and is told so.
 my ($exit, $stdout, $stderr) = $node->psql('postgres', 'SELECT explanation FROM pg_leakhunt_explain()',
 	extra_params => [ '-U', 'stranger' ]);
-like($stdout, qr/^1 process of this server that you may see has \d+ \w+ of private memory in all\.\nThere is no finding\.$/m,
+like($stdout, qr/^1 process of this server that you may see has \d+ \w+ of private memory in all\.\nThere is no finding(?:, as too little is known of it)?\.$/m,
 	'a role is told of the processes that it may see');
 
 # Programs read figures and sentences.
