@@ -310,7 +310,7 @@ tell_largest(Telling *telling)
 		if (telling->peak_query == NULL || strcmp(telling->peak_query, query) != 0)
 			tell_statement(telling, "Statement of that peak", query);
 	}
-	plh_sentences_add(&telling->text, "Its settings allowed %s for each hash table of a plan.",
+	plh_sentences_add(&telling->text, "Its settings allowed %s for a hash table, the most that a node of a plan may take.",
 					  plh_words_size(largest->allowed_bytes));
 }
 

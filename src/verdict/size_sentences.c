@@ -134,6 +134,20 @@ add_counted(StringInfo text, const PlhExplainedProcess *process)
 							   plh_words_size(-other)));
 }
 
+/* What it has gained since the last count; 0 where that is next to nothing, or not known. */
+static int64
+uncounted_bytes(const PlhExplainedProcess *process)
+{
+	const PlhProfileHeader *header = process->image->header;
+	int64		gained = process->rss_anon_bytes - header->own_bytes;
+
+	if (header->census_at == 0 || process->rss_anon_bytes < 0 ||
+		Max(gained, -gained) < Max(PLH_COURSE_NOISE_BYTES,
+								   PLH_COURSE_NOISE_PART * process->rss_anon_bytes))
+		return 0;
+	return gained;
+}
+
 /*
  * By how much it is larger or smaller now than at the last count, so that its parts add up
  * to what top shows.  What was counted and not written to makes it larger once it is.
@@ -142,21 +156,15 @@ static void
 add_uncounted(StringInfo text, const PlhExplainedProcess *process)
 {
 	const PlhProfileHeader *header = process->image->header;
-	int64		gained;
+	int64		gained = uncounted_bytes(process);
 
-	if (header->census_at == 0 || process->rss_anon_bytes < 0)
-		return;
-	gained = process->rss_anon_bytes - header->own_bytes;
-	if (Max(gained, -gained) < Max(PLH_COURSE_NOISE_BYTES,
-								   PLH_COURSE_NOISE_PART * process->rss_anon_bytes))
-		return;
 	if (gained > 0)
 		plh_sentences_add(text, "Since that count private memory has grown by %s%s",
 						  plh_words_size(gained),
 						  plh_unwritten_bytes(header) >= gained / UNWRITTEN_PART ?
 						  ". Part of that may be memory that was counted, but not yet written to." :
 						  ", which the counted figures do not include.");
-	else
+	else if (gained < 0)
 		plh_sentences_add(text, "Since that count private memory has fallen by %s.",
 						  plh_words_size(-gained));
 }
@@ -251,6 +259,11 @@ add_unfinished_growth(StringInfo text, const PlhExplainedProcess *process,
 {
 	const PlhProfileHeader *header = process->image->header;
 
+	if (course->grown_since == header->census_at && uncounted_bytes(process) > 0)
+	{
+		plh_sentences_add(text, "Ask again to see whether its private memory still grows.");
+		return;
+	}
 	plh_sentences_add(text, "Private memory has grown by %s since %s%s. Ask again to see whether it still grows.",
 					  plh_words_size(course->grown_bytes),
 					  plh_words_time(course->grown_since),
@@ -317,8 +330,8 @@ add_rest_after_fall(StringInfo text, const PlhExplainedProcess *process,
 static bool
 is_told_fall(const PlhExplainedProcess *process, const PlhCourse *course)
 {
-	return process->rss_anon_bytes >= 0 &&
-		course->fallen_since == process->image->header->census_at;
+	return course->fallen_since == process->image->header->census_at &&
+		uncounted_bytes(process) < 0;
 }
 
 /* It has not grown. */

@@ -299,9 +299,10 @@ static char *
 evidence_of_malloc(const PlhSuspectFacts *facts, const PlhJudgement *judgement,
 				   const PlhProfileHeader *header)
 {
-	return psprintf("malloc had given out %s outside of memory contexts at the last count, %s.%s",
+	return psprintf("malloc had given out %s outside of memory contexts at the last count, %s.%s%s",
 					plh_words_size(facts->live_bytes),
-					course_text(facts, judgement), sampled_text(header));
+					course_text(facts, judgement), unwritten_text(facts, header),
+					sampled_text(header));
 }
 
 static char *

@@ -31,29 +31,55 @@ is_in(const PlhJudge *judge, const PlhSiteRecord *site,
 	return plh_site_suspects_family(judge, site) == family->family;
 }
 
+/* What the sites of one group hold in contexts of a family, and the largest of them. */
+typedef struct GroupShare
+{
+	const PlhSiteRecord *site;	/* NULL: they hold nothing there */
+	double		bytes;
+} GroupShare;
+
+/* The share of sites[begin] and of those of its group behind it; "end" is behind them. */
+static GroupShare
+share_of(const PlhJudge *judge, const PlhGroupedSite *sites, int begin, int count,
+		 const PlhFamilyAccount *family, int *end)
+{
+	GroupShare	share = {0};
+
+	for (*end = begin; *end < count && sites[*end].group == sites[begin].group; (*end)++)
+	{
+		const PlhSiteRecord *site = sites[*end].site;
+
+		if (site->counters.live_bytes <= 0 || !is_in(judge, site, family))
+			continue;
+		share.bytes += (double) site->counters.live_bytes;
+		if (share.site == NULL ||
+			site->counters.live_bytes > share.site->counters.live_bytes)
+			share.site = site;
+	}
+	return share;
+}
+
 /*
- * Find the site that holds most in contexts of the suspect's family, and whether that is
- * much of what is sampled in them.
+ * Find the site that holds most in contexts of the suspect's family, over all statements,
+ * and whether that is much of what is sampled in them.
  */
 static void
 find_largest_site(PlhSuspect *suspect, const PlhJudge *judge, const PlhGroupedSite *sites,
 				  int count)
 {
+	GroupShare	largest = {0};
 	double		sampled = 0.0;
 
-	for (int i = 0; i < count; i++)
+	for (int i = 0; i < count;)
 	{
-		const PlhSiteRecord *site = sites[i].site;
+		GroupShare	share = share_of(judge, sites, i, count, suspect->family, &i);
 
-		if (site->counters.live_bytes <= 0 || !is_in(judge, site, suspect->family))
-			continue;
-		sampled += (double) site->counters.live_bytes;
-		if (suspect->site == NULL ||
-			site->counters.live_bytes > suspect->site->counters.live_bytes)
-			suspect->site = site;
+		sampled += share.bytes;
+		if (share.bytes > largest.bytes)
+			largest = share;
 	}
-	suspect->is_scattered = suspect->site != NULL &&
-		(double) suspect->site->counters.live_bytes < PLH_NAMED_PART * sampled;
+	suspect->site = largest.site;
+	suspect->is_scattered = largest.bytes < PLH_NAMED_PART * sampled;
 }
 
 /*

@@ -102,6 +102,24 @@ like(explained_asleep('release_malloc()'), qr/^Since that count private memory h
 	'a process is told to have become smaller since it counted');
 unlike(explained_asleep('1'), qr/Since that count/, 'a process that is as large as when it counted is not told of so');
 
+# A session that has only had a library take much has no profile at the default interval,
+# but is not too small to be told of.
+my $default = new_server('default');
+define_malloc_users($default);
+my $fresh = $default->background_psql('postgres', on_error_stop => 0);
+my $fresh_pid = session_pid($fresh);
+$fresh->query_until(qr/begun/, "\\echo begun\nSELECT hold_malloc(140000, 12500), pg_sleep(1000);\n");
+$default->poll_query_until('postgres', "SELECT wait_event = 'PgSleep' FROM pg_stat_activity WHERE pid = $fresh_pid")
+  or die 'the session does not sleep';
+$server = ask($default, "SELECT string_agg(explanation, E'\n' ORDER BY pid NULLS FIRST) FROM pg_leakhunt_explain() WHERE coalesce(pid, $fresh_pid) = $fresh_pid");
+ask($default, "SELECT pg_cancel_backend($fresh_pid)");
+like($server, qr/^There is no finding, as too little is known of any of them\.\n1 process has not counted memory that is mostly outside of memory contexts; [45]\d MB of private memory in all\.$/m,
+	'a large process without a profile is told of');
+like($server, qr/^$fresh_pid, client backend.*\nVerdict: none yet\. Almost all of its private memory is outside of memory contexts: .*\nNext: .* SELECT pg_cancel_backend\($fresh_pid\)/m,
+	'and listed by itself');
+$fresh->quit;
+$default->stop;
+
 $_->quit for @pool, $importer, $uncounted;
 $node->stop;
 done_testing();

@@ -143,6 +143,13 @@ test_malloc(void)
 	header.malloc_other_bytes = 99 * MB;
 	ok(says("malloc had given out 90000000 B outside of memory contexts at the last count, 80000000 B more than 5.7 s earlier. 30000000 B of that came in the second half of this time.") &&
 	   !says("call site"), "the evidence of malloc as a whole tells its growth, and no call site");
+	header.census_at = SOME_TIME;
+	header.malloc_bytes = 97 * MB;
+	header.own_bytes = 12 * MB;
+	ok(says(" second half of this time. At the last count most of it had not been written to, so it took less memory than that."),
+	   "what malloc gave out and was not written to takes no memory");
+	header.census_at = 0;
+	header.malloc_bytes = 7 * MB;
 	ok(tells(" To see call sites of malloc and their statements, restart the server with pg_leakhunt_malloc.so in LD_PRELOAD."),
 	   "the evidence of malloc as a whole tells to preload the library");
 	ok(tells("ee which of these libraries "), "what to do where the process has loaded nothing by itself");
