@@ -129,7 +129,7 @@ find_blindness(PlhDoubt *doubt, const PlhExplainedProcess *process)
 
 /*
  * Has it gained much that was not counted yet, and of which samples know nothing?  What was
- * counted and only then written to is no gain.
+ * counted and only then written to is no gain, and what is sampled rarely may be missed.
  */
 static bool
 find_uncounted(PlhDoubt *doubt, const PlhExplainedProcess *process, PlhSymbols *symbols)
@@ -139,6 +139,7 @@ find_uncounted(PlhDoubt *doubt, const PlhExplainedProcess *process, PlhSymbols *
 		process->rss_anon_bytes - Max(0, header->own_bytes);
 
 	if (gained < PLH_SUSPECT_LARGE_BYTES || header->malloc_tracked ||
+		plh_sampling_coarse_interval(header->sample_interval, 0) > gained / 8 ||
 		Max(header->counters.live_bytes, plh_unwritten_bytes(header)) > gained / 8)
 		return false;
 	if (header->census_at == 0)
