@@ -110,13 +110,13 @@ plh_outside_advice_where(const PlhProfileImage *image)
 	return where_text(&loaded, plh_process_kind_noun(image), false);
 }
 
-/* How to end a statement; one that waits within libpq may not react before 17. */
+/* How to end a statement; of one in libpq, its connection keeps what it has got so far. */
 static const char *
 try_cancel_text(int pid, const PlhLoadedCode *loaded)
 {
 	return psprintf("%s%s", plh_ending_advice_try_cancel(pid),
 					!loaded->has_libpq ? "" :
-					" While it waits for another server it may not react: then cancel its statement there.");
+					" What dblink has got of an unfinished result may stay until dblink_disconnect(), or until the session ends.");
 }
 
 const char *

@@ -197,14 +197,14 @@ test_running(void)
 	ok(tells("This session has loaded libpq, the client library of dblink and postgres_fdw, which keeps each result in memory until it was read. Fetch fewer rows at a time") &&
 	   tells("a pool's max lifetime"), "what the client library keeps, over statements, too");
 	malloc_statement.may_run = true;
-	ok(tells("Cancel the statement to see whether that frees the memory: SELECT pg_cancel_backend(123). If it does not, end the session: SELECT pg_terminate_backend(123). While it waits for another server it may not react: then cancel its statement there.") &&
+	ok(tells("Cancel the statement to see whether that frees the memory: SELECT pg_cancel_backend(123). If it does not, end the session: SELECT pg_terminate_backend(123). What dblink has got of an unfinished result may stay until dblink_disconnect(), or until the session ends.") &&
 	   !tells("lifetime") && !tells("pg_leakhunt_check"), "a statement that runs and has it can be cancelled");
 	loaded_code = (PlhLoadedCode)
 	{
 		.has_others = false
 	};
 	ok(tells("See which functions of the statement use one of these libraries, as those for xml use libxml2.") &&
-	   tells("pg_cancel_backend(123)") && !tells("waits") && !tells("lifetime"), "so can one that uses a library of the server");
+	   tells("pg_cancel_backend(123)") && !tells("dblink") && !tells("lifetime"), "so can one that uses a library of the server");
 	suspect.judgement.verdict = PLH_VERDICT_MAPPED;
 	loaded_code.language = "PL/Python";
 	ok(tells("GD, SD and global variables. Cancel the statement") && !tells("lifetime"), "and one that a language maps memory for");
