@@ -283,7 +283,8 @@ plh_course_gained_since(const PlhProfileHeader *header, PlhSeries series,
 }
 
 /*
- * The same from the last count before that time, if there was one and another one since.
+ * The same from the last count before that time, or from nothing if there was none; 0 if
+ * there was none since.
  */
 int64
 plh_course_gained_around(const PlhProfileHeader *header, PlhSeries series,
@@ -291,9 +292,11 @@ plh_course_gained_around(const PlhProfileHeader *header, PlhSeries series,
 {
 	int			count = points_of(header);
 	Point		last = point_of(header, count, count, series);
-	Point		before = last;
+	Point		before = {0};
 
-	for (int i = 0; i < count && last.at >= since; i++)
+	if (last.at < since)
+		return 0;
+	for (int i = 0; i < count; i++)
 	{
 		Point		point = point_of(header, count, i, series);
 

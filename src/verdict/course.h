@@ -87,7 +87,7 @@ extern double plh_course_trend_steadiness(const PlhTrend *trend);
 
 /*
  * By how much has it grown up to the last count: since the first one after "since", or
- * since the last one before?
+ * since the last one before, or the beginning?
  */
 extern int64 plh_course_gained_since(const PlhProfileHeader *header,
 									 PlhSeries series, TimestampTz since);

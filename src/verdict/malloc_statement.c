@@ -117,6 +117,13 @@ find_running(PlhMallocStatement *found, const PlhSuspect *suspect,
 	return true;
 }
 
+/* Was the process counted before that time? */
+static bool
+is_counted_before(const PlhProfileHeader *header, TimestampTz at)
+{
+	return header->history_count > 0 && header->history[0].at < at;
+}
+
 /*
  * Was most counted between a time before the statement that runs now began, and a time
  * after that?  Then it may be of another one, which was short.
@@ -132,8 +139,10 @@ find_beginning(PlhMallocStatement *found, const PlhSuspect *suspect,
 	if (!query->runs || !are_most(suspect, gained))
 		return false;
 	found->may_run = true;
-	found->evidence = psprintf(" Of this, %s came after the last count before the running statement began. That statement has allocated it, or a short one before it has.",
-							   plh_words_size(gained));
+	found->evidence = is_counted_before(image->header, query->started_at) ?
+		psprintf(" Of this, %s came after the last count before the running statement began. That statement has allocated it, or a short one before it has.",
+				 plh_words_size(gained)) :
+		" Nothing was counted before the running statement began. That statement has allocated this, or an earlier one has.";
 	return true;
 }
 

@@ -10,7 +10,7 @@
 -- needs: EXISTS (SELECT FROM pg_extension WHERE extname = 'dblink')
 -- process: query LIKE 'SELECT count%'
 -- suspect: @(malloc - -|none)
--- says: (private memory is of another kind|outside of memory contexts)
+-- says: outside of memory contexts
 -- says: has loaded libpq, the client library of dblink and postgres_fdw, which keeps each result in memory
 -- says: SELECT pg_cancel_backend\([0-9]+\)
 -- never: max lifetime
