@@ -209,15 +209,19 @@ VERDICT_OBJS = \
 	src/verdict/core_cache.o \
 	src/verdict/course.o \
 	src/verdict/doubt.o \
+	src/verdict/ending_advice.o \
 	src/verdict/explanation.o \
 	src/verdict/explanation_json.o \
 	src/verdict/family.o \
 	src/verdict/family_suspect.o \
 	src/verdict/followed_parts.o \
 	src/verdict/image_suspects.o \
+	src/verdict/largest_site.o \
 	src/verdict/leak_check.o \
 	src/verdict/leak_snapshot.o \
 	src/verdict/malloc_statement.o \
+	src/verdict/outside_advice.o \
+	src/verdict/process_kind.o \
 	src/verdict/process_suspect.o \
 	src/verdict/sentences.o \
 	src/verdict/server_summary.o \
@@ -228,6 +232,7 @@ VERDICT_OBJS = \
 	src/verdict/statement_evidence.o \
 	src/verdict/statement_limit.o \
 	src/verdict/statement_suspect.o \
+	src/verdict/staying_doubt.o \
 	src/verdict/suppression.o \
 	src/verdict/suppression_table.o \
 	src/verdict/suspect.o \

@@ -497,7 +497,7 @@ COMMENT ON COLUMN pg_leakhunt_suspects.bytes IS
 COMMENT ON COLUMN pg_leakhunt_suspects.bytes_per_hour IS
 'growth since a time in the first half of the call site''s life, or of the history; of "growing", since the baseline; up to when it last grew. Null where too little time has passed, or where it has not grown for a quarter of the time in which it did, and for 5 s; estimate; in bytes per hour';
 COMMENT ON COLUMN pg_leakhunt_suspects.site IS
-'the function that allocates, as in pg_leakhunt_report; of "contexts" and "query", where most was allocated of it; null where the verdict is about the process as a whole';
+'the function that allocates, as in pg_leakhunt_report; of "contexts" and "query", where most was allocated of it. Null where the verdict is about the process as a whole, or no function has 15% of it';
 COMMENT ON COLUMN pg_leakhunt_suspects.routine IS
 'the routine in which most of it was allocated, as in pg_leakhunt_report; null where there was none';
 COMMENT ON COLUMN pg_leakhunt_suspects.context_name IS

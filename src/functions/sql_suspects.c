@@ -22,6 +22,7 @@
 #include "report/malloc_callers.h"
 #include "verdict/image_suspects.h"
 #include "verdict/malloc_statement.h"
+#include "verdict/share_text.h"
 #include "verdict/suppression.h"
 #include "verdict/suspect_advice.h"
 #include "verdict/suspect_evidence.h"
@@ -116,7 +117,7 @@ names_text(const PlhListedSite *listed)
 
 /* The evidence, with what only other files tell, and the next step. */
 static const char *
-evidence_of(const PlhSuspect *suspect, const PlhListedSite *listed,
+evidence_of(const PlhSuspect *suspect, const PlhListedSite *named,
 			const PlhMallocStatement *statement, const Judged *judged)
 {
 	const PlhProfileImage *image = judged->image;
@@ -129,8 +130,8 @@ evidence_of(const PlhSuspect *suspect, const PlhListedSite *listed,
 		libraries = psprintf(" %s", plh_malloc_callers_text(image->header->pid,
 															plh_sql_rows_symbols(judged->sink)));
 	return psprintf("%s%s%s%s Next: %s", evidence, statement->evidence, libraries,
-					names_text(listed),
-					plh_suspect_advice(suspect, image, listed));
+					names_text(named),
+					plh_suspect_advice(suspect, image, named, statement));
 }
 
 /*
@@ -159,17 +160,17 @@ put_suspect(const PlhSuspect *suspect, const PlhListedSite *listed,
 	const PlhProfileImage *image = judged->image;
 	const PlhProfileHeader *header = image->header;
 	PlhMallocStatement statement = plh_malloc_statement_find(suspect, image);
+	const PlhListedSite *named = listed != NULL &&
+		plh_share_text_names_site(suspect, image, judged->texts) ? listed : NULL;
 	PlhRow		row = {0};
 
 	plh_sql_rows_put_pid(&row, header->pid);
 	put_verdict(&row, suspect);
-	if (listed != NULL)
-		plh_sql_rows_put_site(&row, listed);
+	if (named != NULL)
+		plh_sql_rows_put_site(&row, named);
 	else
 		plh_sql_rows_put_nulls(&row, 2);
-	plh_sql_rows_put_text(&row, suspect->context != NULL || listed == NULL ?
-						  plh_image_suspects_contexts(suspect, image) :
-						  listed->context_name);
+	plh_sql_rows_put_text(&row, plh_image_suspects_contexts(suspect, named, image));
 	put_application(&row, image);
 	plh_sql_rows_put_role(&row, header->role_oid);
 	plh_sql_rows_put_database(&row, header->database_oid);
@@ -179,9 +180,9 @@ put_suspect(const PlhSuspect *suspect, const PlhListedSite *listed,
 	put_course(&row, suspect);
 	plh_sql_rows_put_query_id(&row, listed == NULL ? statement.query_id : listed->query_id);
 	plh_sql_rows_put_backend_type(&row, image);
-	plh_sql_rows_put_text(&row, evidence_of(suspect, listed, &statement, judged));
-	if (listed != NULL)
-		plh_sql_rows_put_frames(&row, listed);
+	plh_sql_rows_put_text(&row, evidence_of(suspect, named, &statement, judged));
+	if (named != NULL)
+		plh_sql_rows_put_frames(&row, named);
 	else
 		plh_sql_rows_put_null(&row);
 	plh_sql_rows_finish(&row, judged->sink);

@@ -124,5 +124,6 @@ plh_server_activity_query(int pid, PlhServerQuery *query)
 	query->text = pgstat_clip_activity(status->st_activity_raw);
 	query->query_id = (int64) status->st_query_id;
 	query->started_at = status->st_activity_start_timestamp;
+	query->runs = status->st_state == STATE_RUNNING || status->st_state == STATE_FASTPATH;
 	return query->text[0] != '\0';
 }

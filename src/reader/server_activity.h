@@ -30,6 +30,7 @@ typedef struct PlhServerQuery
 	const char *text;			/* cut as in pg_stat_activity */
 	int64		query_id;		/* 0: none was computed */
 	TimestampTz started_at;
+	bool		runs;			/* it is not over */
 } PlhServerQuery;
 
 /* Returns false if the statistics have none of that process. */

@@ -71,10 +71,11 @@ append_counts(StringInfo detail, const PlhProfileHeader *header,
 					 header->own_bytes < plh_profile_image_counted_bytes(header) ?
 					 " (pages that were written to)" : "");
 	if (held->gained_bytes != 0)
-		appendStringInfo(detail, "  By its samples it %s %s since then.",
+		appendStringInfo(detail, "  By its samples it %s %s since then, which makes %s.",
 						 held->gained_bytes > 0 ? "gained" : "lost",
 						 plh_words_size(Max(held->gained_bytes,
-											-held->gained_bytes)));
+											-held->gained_bytes)),
+						 plh_words_size(held->bytes));
 }
 
 /* Append the peaks that were higher than what it had in the end. */

@@ -142,6 +142,7 @@ plh_malloc_callers_loaded(int pid)
 
 		if (is_of_no_interest(path) || list_member(common, lfirst(cell)))
 			continue;
+		loaded.has_libpq = loaded.has_libpq || strncmp(name, "libpq.so", 8) == 0;
 		if (language == NULL)
 			loaded.has_others = loaded.has_others || !loaded.has_jit;
 		else if (strcmp(language, "PL/pgSQL") != 0)

@@ -15,6 +15,7 @@ typedef struct PlhLoadedCode
 	const char *language;		/* one that keeps values by itself, such as
 								 * "PL/Perl"; else NULL */
 	bool		has_jit;
+	bool		has_libpq;		/* the client library, which keeps results */
 	bool		has_others;		/* neither languages nor JIT compilers */
 } PlhLoadedCode;
 

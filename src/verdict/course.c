@@ -281,3 +281,28 @@ plh_course_gained_since(const PlhProfileHeader *header, PlhSeries series,
 	}
 	return 0;
 }
+
+/*
+ * The same from the last count before that time, or from nothing if there was none; 0 if
+ * there was none since.
+ */
+int64
+plh_course_gained_around(const PlhProfileHeader *header, PlhSeries series,
+						 TimestampTz since)
+{
+	int			count = points_of(header);
+	Point		last = point_of(header, count, count, series);
+	Point		before = {0};
+
+	if (last.at < since)
+		return 0;
+	for (int i = 0; i < count; i++)
+	{
+		Point		point = point_of(header, count, i, series);
+
+		if (point.at >= since)
+			break;
+		before = point;
+	}
+	return Max(0, last.bytes - before.bytes);
+}

@@ -85,9 +85,14 @@ extern void plh_course_trend(PlhTrend *trend, const PlhProfileHeader *header,
 							 PlhSeries series);
 extern double plh_course_trend_steadiness(const PlhTrend *trend);
 
-/* By how much has it grown between two counts, the first of them after "since"? */
+/*
+ * By how much has it grown up to the last count: since the first one after "since", or
+ * since the last one before, or the beginning?
+ */
 extern int64 plh_course_gained_since(const PlhProfileHeader *header,
 									 PlhSeries series, TimestampTz since);
+extern int64 plh_course_gained_around(const PlhProfileHeader *header,
+									  PlhSeries series, TimestampTz since);
 
 /* How steadily did a figure grow?  -1 if it did not. */
 extern double plh_course_steadiness(int64 first, int64 middle, int64 now,

@@ -11,16 +11,8 @@
 #include "report/stack_text.h"
 #include "verdict/course.h"
 #include "verdict/explained_process.h"
+#include "verdict/found_doubt.h"
 #include "verdict/suspect_list.h"
-
-typedef struct PlhDoubt
-{
-	const char *reason;			/* sentences */
-	const char *next;			/* a sentence; NULL if there is nothing to do */
-	const char *names_hint;		/* where a site that is told has no name; else
-								 * NULL */
-	bool		is_undecided;	/* there may be a verdict later */
-} PlhDoubt;
 
 /*
  * "list" and "stacks" are NULL without a profile; "course" is zeros without a history.

@@ -56,30 +56,34 @@ typedef struct Telling
 	StringInfoData text;
 } Telling;
 
-/* Where most is held of what is in contexts. */
+/* Where most is held of what is in contexts, as a sentence. */
 static const char *
-held_at(Telling *telling, const PlhSuspect *suspect, const PlhListedSite *listed)
+held_at(Telling *telling, const PlhSuspect *suspect, const PlhListedSite *named)
 {
-	return suspect->family == NULL || listed == NULL ? "" :
-		psprintf("; most of what was sampled in them %s held at %s",
+	return suspect->family == NULL || named == NULL ? "" :
+		psprintf(" The largest part of what was sampled in them %s held at %s.",
 				 plh_sentences_tense(telling->process, "is", "was"),
-				 plh_blamed_code_site(&listed->stack));
+				 plh_blamed_code_site(&named->stack));
 }
 
-/* The part of all that is sampled that a verdict is about. */
+/* The part of all that is sampled that a verdict is about, as a sentence. */
 static const char *
 share_of(const Telling *telling, const PlhSuspect *suspect)
 {
 	int64		all = telling->process->image->header->counters.live_bytes;
+	const char *who = suspect->facts.sites > 1 ?
+		plh_sentences_tense(telling->process, "These call sites hold", "These call sites held") :
+		plh_sentences_tense(telling->process, "This call site holds", "This call site held");
 	double		percent;
 
 	if (suspect->facts.subject != PLH_SUBJECT_SITE || all <= 0)
 		return "";
 	percent = 100.0 * suspect->facts.live_bytes / all;
 	if (percent >= 99.5)
-		return ": all sampled memory";
-	return percent < 1.0 ? ": less than 1% of all sampled memory" :
-		psprintf(": %.0f%% of all sampled memory", percent);
+		return psprintf(" %s all of the process' sampled memory.", who);
+	return percent < 1.0 ?
+		psprintf(" %s less than 1%% of the process' sampled memory.", who) :
+		psprintf(" %s %.0f%% of the process' sampled memory.", who, percent);
 }
 
 /* A statement, and what it is. */
@@ -119,10 +123,10 @@ statement_words(const Telling *telling, const PlhSuspect *suspect)
 
 /* Note how to get names that are missing in what is told of a suspect. */
 static void
-note_names_hint(Telling *telling, const PlhSuspect *suspect, const PlhListedSite *listed)
+note_names_hint(Telling *telling, const PlhSuspect *suspect, const PlhListedSite *named)
 {
-	if (telling->names_hint == NULL && listed != NULL)
-		telling->names_hint = plh_blamed_code_names_hint(&listed->stack);
+	if (telling->names_hint == NULL && named != NULL)
+		telling->names_hint = plh_blamed_code_names_hint(&named->stack);
 	if (telling->names_hint == NULL &&
 		suspect->facts.subject == PLH_SUBJECT_STATEMENT)
 		telling->names_hint = plh_share_text_names_hint(suspect, telling->process->image,
@@ -131,9 +135,9 @@ note_names_hint(Telling *telling, const PlhSuspect *suspect, const PlhListedSite
 
 /* Tell which functions in SQL or a procedural language allocated it, if any did. */
 static void
-tell_routines(Telling *telling, const PlhSuspect *suspect, const PlhListedSite *listed)
+tell_routines(Telling *telling, const PlhSuspect *suspect, const PlhListedSite *named)
 {
-	const char *routines = listed == NULL ? NULL : plh_stack_text_routines(&listed->stack);
+	const char *routines = named == NULL ? NULL : plh_stack_text_routines(&named->stack);
 
 	if (routines != NULL)
 		plh_sentences_add(&telling->text, "%s in %s.", suspect->facts.sites == 1 ? "Allocated" :
@@ -142,14 +146,13 @@ tell_routines(Telling *telling, const PlhSuspect *suspect, const PlhListedSite *
 
 /* Tell of a finding: verdict, place, evidence, the next step. */
 static void
-tell_finding(Telling *telling, const PlhToldFinding *finding,
-			 const PlhSuspect *suspect, const PlhListedSite *listed)
+tell_finding(Telling *telling, const PlhToldFinding *finding, const PlhSuspect *suspect)
 {
-	plh_sentences_add(&telling->text, "Verdict: %s%s%s%s.", finding->verdict, finding->cause,
-					  held_at(telling, suspect, listed), share_of(telling, suspect));
+	plh_sentences_add(&telling->text, "Verdict: %s%s.%s%s", finding->verdict, finding->cause,
+					  held_at(telling, suspect, finding->named), share_of(telling, suspect));
 	plh_sentences_add(&telling->text, "%s", finding->evidence);
 	tell_ages(telling, finding, suspect);
-	tell_routines(telling, suspect, listed);
+	tell_routines(telling, suspect, finding->named);
 	if (finding->query != NULL)
 		tell_statement(telling, statement_words(telling, suspect), finding->query);
 	plh_sentences_add(&telling->text, "Next: %s", finding->next);
@@ -168,6 +171,7 @@ tell_suspects(Telling *telling, const PlhSuppressions *suppressions)
 	for (int i = 0; i < telling->list->count; i++)
 	{
 		const PlhSuspect *suspect = &telling->list->suspects[i];
+		PlhToldFinding *finding;
 		PlhListedSite listed;
 		PlhShown	shown = suspect->site == NULL ? PLH_SHOWN :
 			plh_image_suspects_describe(suspect, telling->process->image,
@@ -177,15 +181,14 @@ tell_suspects(Telling *telling, const PlhSuppressions *suppressions)
 		suppressed += shown == PLH_SUPPRESSED;
 		if (shown != PLH_SHOWN)
 			continue;
-		telling->findings = lappend(telling->findings,
-									plh_told_finding_make(suspect,
-														  suspect->site == NULL ? NULL : &listed,
-														  &in));
-		if (found++ >= TOLD_SUSPECTS)
-			continue;
-		tell_finding(telling, llast(telling->findings), suspect,
-					 suspect->site == NULL ? NULL : &listed);
-		note_names_hint(telling, suspect, suspect->site == NULL ? NULL : &listed);
+		finding = plh_told_finding_make(suspect, suspect->site == NULL ? NULL : &listed, &in);
+		telling->findings = lappend(telling->findings, finding);
+		if (found++ < TOLD_SUSPECTS)
+		{
+			tell_finding(telling, finding, suspect);
+			note_names_hint(telling, suspect, finding->named);
+		}
+		finding->named = NULL;	/* it does not outlive this turn */
 	}
 	if (found > TOLD_SUSPECTS)
 		plh_sentences_add(&telling->text, "%d more %s in pg_leakhunt_suspects.",
@@ -307,8 +310,7 @@ tell_largest(Telling *telling)
 		if (telling->peak_query == NULL || strcmp(telling->peak_query, query) != 0)
 			tell_statement(telling, "Statement of that peak", query);
 	}
-	plh_sentences_add(&telling->text, "The settings %s %s for a hash table of its plan.",
-					  plh_sentences_tense(process, "allow", "allowed"),
+	plh_sentences_add(&telling->text, "Its settings allowed %s for a hash table, the most that a node of a plan may take.",
 					  plh_words_size(largest->allowed_bytes));
 }
 

@@ -84,12 +84,16 @@ plh_image_suspects_describe(const PlhSuspect *suspect,
 }
 
 /*
- * The name of the contexts that are suspect; NULL where none are.
+ * The name of the contexts that are suspect, or those of the site that the suspect is
+ * named after, if it is; NULL where there are none.
  */
 const char *
 plh_image_suspects_contexts(const PlhSuspect *suspect,
+							const PlhListedSite *named,
 							const PlhProfileImage *image)
 {
+	if (named != NULL && suspect->facts.subject != PLH_SUBJECT_CONTEXTS)
+		return named->context_name;
 	return suspect->context == NULL ? NULL :
 		plh_context_list_name(image, suspect->context->context_name);
 }

@@ -28,8 +28,12 @@ extern PlhShown plh_image_suspects_describe(const PlhSuspect *suspect,
 											const PlhSuppressions *suppressions,
 											PlhListedSite *listed);
 
-/* The name of the contexts that are suspect; NULL for other suspects. */
+/*
+ * The name of the contexts that are suspect, or those of "named", the site that the suspect
+ * is named after; NULL for other suspects.
+ */
 extern const char *plh_image_suspects_contexts(const PlhSuspect *suspect,
+											   const PlhListedSite *named,
 											   const PlhProfileImage *image);
 
 #endif							/* PLH_IMAGE_SUSPECTS_H */

@@ -5,7 +5,8 @@
  *
  * Samples of malloc have their statement.  Without these, only a statement that runs, or
  * was the last one, is known to have run at a time: what was counted then and since it
- * began tells how much came meanwhile.  Of several short statements nobody knows which.
+ * began tells how much came meanwhile.  Of several short statements nobody knows which, but
+ * that it came when the one that runs began.
  */
 #include "postgres.h"
 
@@ -65,8 +66,8 @@ most_sampled(const PlhProfileImage *image)
 	return most;
 }
 
-/* Find it by samples of malloc. */
-static bool
+/* Find it by samples of malloc, which know it better. */
+static void
 find_sampled(PlhMallocStatement *found, const PlhSuspect *suspect,
 			 const PlhProfileImage *image)
 {
@@ -75,53 +76,89 @@ find_sampled(PlhMallocStatement *found, const PlhSuspect *suspect,
 	PlhSiteFacts facts;
 
 	if (!are_most(suspect, most.bytes))
-		return false;
+		return;
 	plh_site_facts_resolve(&facts, image, most.site, NULL);
 	statement = facts.statement;
 	if (statement == NULL || statement->text_bytes == 0)
-		return false;
+		return;
 	found->query = plh_database_text_fit_foreign(statement->text,
 												 statement->text_bytes,
 												 image->header->encoding);
 	found->query_id = (int64) statement->query_id;
 	found->evidence = psprintf(" By its samples, %s of that was allocated for one statement.",
 							   plh_words_size(Min(most.bytes, suspect->facts.live_bytes)));
-	return true;
+}
+
+/* What the evidence calls the memory that the finding is about. */
+static const char *
+memory_of(const PlhSuspect *suspect)
+{
+	return suspect->judgement.verdict == PLH_VERDICT_MALLOC ?
+		"memory from malloc" : "memory that libraries have mapped";
 }
 
 /* Find it by what was counted while it ran. */
 static bool
 find_running(PlhMallocStatement *found, const PlhSuspect *suspect,
-			 const PlhProfileImage *image)
+			 const PlhProfileImage *image, const PlhServerQuery *query)
 {
-	PlhServerQuery query;
-	int64		gained;
+	int64		gained = plh_course_gained_since(image->header,
+												 plh_process_suspect_series(suspect->judgement.verdict),
+												 query->started_at);
 
-	if (!image->alive ||
-		!plh_server_activity_query(image->header->pid, &query))
-		return false;
-	gained = plh_course_gained_since(image->header,
-									 plh_process_suspect_series(suspect->judgement.verdict),
-									 query.started_at);
 	if (!are_most(suspect, gained))
 		return false;
-	found->query = plh_database_text_fit_foreign(query.text, strlen(query.text),
+	found->query = plh_database_text_fit_foreign(query->text, strlen(query->text),
 												 image->header->encoding);
-	found->query_id = query.query_id;
-	found->evidence = psprintf(" While one statement ran, it grew by at least %s.",
-							   plh_words_size(gained));
+	found->query_id = query->query_id;
+	found->may_run = query->runs;
+	found->evidence = psprintf(" While one statement ran, %s grew by at least %s.",
+							   memory_of(suspect), plh_words_size(gained));
 	return true;
 }
 
-/* Does it run statements, as a session does? */
+/* Was the process counted before that time? */
 static bool
-runs_statements(const PlhProfileImage *image)
+is_counted_before(const PlhProfileHeader *header, TimestampTz at)
+{
+	return header->history_count > 0 && header->history[0].at < at;
+}
+
+/*
+ * Was most counted between a time before the statement that runs now began, and a time
+ * after that?  Then it may be of another one, which was short.
+ */
+static bool
+find_beginning(PlhMallocStatement *found, const PlhSuspect *suspect,
+			   const PlhProfileImage *image, const PlhServerQuery *query)
+{
+	int64		gained = plh_course_gained_around(image->header,
+												  plh_process_suspect_series(suspect->judgement.verdict),
+												  query->started_at);
+
+	if (!query->runs || !are_most(suspect, gained))
+		return false;
+	found->may_run = true;
+	found->evidence = is_counted_before(image->header, query->started_at) ?
+		psprintf(" Of this, %s came after the last count before the running statement began. That statement has allocated it, or a short one before it has.",
+				 plh_words_size(gained)) :
+		" Nothing was counted before the running statement began. That statement has allocated this, or an earlier one has.";
+	return true;
+}
+
+/* Find what is known of it by the statement that runs, or was the last one. */
+static void
+find_by_activity(PlhMallocStatement *found, const PlhSuspect *suspect,
+				 const PlhProfileImage *image)
 {
 	PlhServerQuery query;
 
-	return image->alive &&
-		plh_server_activity_query(image->header->pid, &query) &&
-		query.text[0] != '\0';
+	if (!image->alive ||
+		!plh_server_activity_query(image->header->pid, &query) ||
+		find_running(found, suspect, image, &query) ||
+		find_beginning(found, suspect, image, &query))
+		return;
+	found->evidence = " It is not known which statement allocated this.";
 }
 
 /*
@@ -131,15 +168,14 @@ PlhMallocStatement
 plh_malloc_statement_find(const PlhSuspect *suspect,
 						  const PlhProfileImage *image)
 {
-	PlhMallocStatement found = {NULL, 0, ""};
+	PlhMallocStatement found = {.evidence = ""};
 
 	if (suspect->site != NULL ||
 		(suspect->judgement.verdict != PLH_VERDICT_MALLOC &&
 		 suspect->judgement.verdict != PLH_VERDICT_MAPPED))
 		return found;
-	if ((suspect->judgement.verdict != PLH_VERDICT_MALLOC ||
-		 !find_sampled(&found, suspect, image)) &&
-		!find_running(&found, suspect, image) && runs_statements(image))
-		found.evidence = " It is not known which statement allocated this.";
+	find_by_activity(&found, suspect, image);
+	if (suspect->judgement.verdict == PLH_VERDICT_MALLOC)
+		find_sampled(&found, suspect, image);
 	return found;
 }

@@ -16,6 +16,8 @@ typedef struct PlhMallocStatement
 	int64		query_id;		/* 0: none was computed */
 	const char *evidence;		/* a sentence, with a blank before it, on how
 								 * that is known; else "" */
+	bool		may_run;		/* most came while a statement ran that runs
+								 * now, or at about the time when it began */
 } PlhMallocStatement;
 
 extern PlhMallocStatement plh_malloc_statement_find(const PlhSuspect *suspect,

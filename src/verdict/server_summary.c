@@ -15,6 +15,7 @@
 #include "report/words.h"
 #include "verdict/explanation.h"
 #include "verdict/server_summary.h"
+#include "verdict/suspect.h"
 
 /* The most causes that are told. */
 #define TOLD_CAUSES 3
@@ -141,16 +142,30 @@ tell_sum(StringInfo text, const List *processes, bool sees_all)
 					 plh_plural(count, "has", "have"), plh_words_size(bytes));
 }
 
+/* Is enough known of any of them to judge it? */
+static bool
+is_any_judged(const List *processes)
+{
+	ListCell   *cell;
+
+	foreach(cell, processes)
+		if (((const PlhSummarized *) lfirst(cell))->has_profile)
+		return true;
+	return false;
+}
+
 /* The largest causes. */
 static void
-tell_causes(StringInfo text, const List *causes)
+tell_causes(StringInfo text, const List *causes, const List *processes)
 {
 	int			told = 0;
 	ListCell   *cell;
 
 	if (causes == NIL)
 	{
-		appendStringInfoString(text, "\nThere is no finding.");
+		appendStringInfo(text, "\nThere is no finding%s.", is_any_judged(processes) ? "" :
+						 psprintf(", as too little is known of %s",
+								  plh_plural(list_length(processes), "it", "any of them")));
 		return;
 	}
 	foreach(cell, causes)
@@ -159,10 +174,11 @@ tell_causes(StringInfo text, const List *causes)
 
 		if (told++ == TOLD_CAUSES)
 			break;
-		appendStringInfo(text, "\nVerdict: %s%s: %s in %d %s.",
+		appendStringInfo(text, "\nVerdict: %s%s. In %d %s, that is %s.",
 						 cause->finding->verdict, cause->finding->cause,
-						 plh_words_size(cause->bytes), cause->processes,
-						 plh_plural(cause->processes, "process", "processes"));
+						 cause->processes,
+						 plh_plural(cause->processes, "process", "processes"),
+						 plh_words_size(cause->bytes));
 	}
 	if (list_length(causes) > TOLD_CAUSES)
 		appendStringInfo(text, "\n%d more %s in pg_leakhunt_suspects.",
@@ -218,7 +234,7 @@ tell_kind(StringInfo text, const Kind *kind)
 					 psprintf("the verdict %s%s", finding->verdict, finding->cause));
 }
 
-/* Processes without a profile, for one of two reasons. */
+/* Processes without a profile, for one of the reasons. */
 static void
 tell_unprofiled(StringInfo text, int count, int64 bytes, const char *reason)
 {
@@ -228,27 +244,46 @@ tell_unprofiled(StringInfo text, int count, int64 bytes, const char *reason)
 						 reason, plh_words_size(bytes));
 }
 
+/* Why a process has no profile. */
+typedef enum Lack
+{
+	NOT_LOADED,
+	TOO_LITTLE,
+	NEVER_COUNTED				/* it is large all the same: listed by itself */
+#define LACKS (NEVER_COUNTED + 1)
+} Lack;
+
+static Lack
+lack_of(const PlhSummarized *process)
+{
+	if (!process->is_loaded)
+		return NOT_LOADED;
+	return process->bytes >= PLH_SUSPECT_LARGE_BYTES ? NEVER_COUNTED : TOO_LITTLE;
+}
+
 /* Processes without a profile: only their size is known. */
 static void
 tell_small(StringInfo text, const List *processes)
 {
-	int64		bytes[2] = {0};
-	int			counts[2] = {0};
+	int64		bytes[LACKS] = {0};
+	int			counts[LACKS] = {0};
 	ListCell   *cell;
 
 	foreach(cell, processes)
 	{
 		PlhSummarized *process = lfirst(cell);
 
-		process->is_listed = process->has_profile;
+		process->is_listed = process->has_profile || lack_of(process) == NEVER_COUNTED;
 		if (process->has_profile)
 			continue;
-		bytes[process->is_loaded] += Max(0, process->bytes);
-		counts[process->is_loaded]++;
+		bytes[lack_of(process)] += Max(0, process->bytes);
+		counts[lack_of(process)]++;
 	}
-	tell_unprofiled(text, counts[true], bytes[true],
-					"allocated too little for a profile");
-	tell_unprofiled(text, counts[false], bytes[false],
+	tell_unprofiled(text, counts[NEVER_COUNTED], bytes[NEVER_COUNTED],
+					"not counted memory that is mostly outside of memory contexts");
+	tell_unprofiled(text, counts[TOO_LITTLE], bytes[TOO_LITTLE],
+					"allocated too little to tell");
+	tell_unprofiled(text, counts[NOT_LOADED], bytes[NOT_LOADED],
 					"no profile, and may not have loaded pg_leakhunt");
 }
 
@@ -291,7 +326,7 @@ plh_server_summary_make(const List *processes, bool sees_all)
 
 	initStringInfo(&text);
 	tell_sum(&text, processes, sees_all);
-	tell_causes(&text, find_causes(processes));
+	tell_causes(&text, find_causes(processes), processes);
 	tell_small(&text, processes);
 	tell_kinds(&text, processes);
 	return text.data;

@@ -105,6 +105,13 @@ compare_shares(const void *a, const void *b)
 	return left->bytes > right->bytes ? -1 : left->bytes < right->bytes;
 }
 
+/* Is it much of all, so that it explains something? */
+static bool
+is_much(const Shares * shares, int64 bytes)
+{
+	return (double) bytes >= PLH_NAMED_PART * (double) shares->all;
+}
+
 /* Move the function that the finding is named after among those that are told. */
 static void
 put_named_forward(Shares * shares)
@@ -113,7 +120,7 @@ put_named_forward(Shares * shares)
 	{
 		FunctionShare share = shares->functions[i];
 
-		if (!share.is_named)
+		if (!share.is_named || !is_much(shares, share.bytes))
 			continue;
 		memmove(&shares->functions[PLH_TOLD_SHARES], &shares->functions[PLH_TOLD_SHARES - 1],
 				sizeof(FunctionShare) * (i - PLH_TOLD_SHARES + 1));
@@ -121,18 +128,24 @@ put_named_forward(Shares * shares)
 	}
 }
 
-/* Describe the sites, and add them up by function, the largest first. */
+/*
+ * Describe the sites, and add them up by function, the largest first.  Without "texts" only
+ * the sum of all is known.
+ */
 static void
 add_up(Shares * shares, const PlhSuspect *suspect, const PlhProfileImage *image,
 	   PlhStackTexts *texts)
 {
 	memset(shares, 0, sizeof(*shares));
-	for (int i = 0; i < suspect->share_count && texts != NULL; i++)
+	for (int i = 0; i < suspect->share_count; i++)
 	{
-		FunctionShare share = describe(&suspect->shares[i], image, texts);
+		shares->all += suspect->shares[i].bytes;
+		if (texts != NULL)
+		{
+			FunctionShare share = describe(&suspect->shares[i], image, texts);
 
-		add_share(shares, &share);
-		shares->all += share.bytes;
+			add_share(shares, &share);
+		}
 	}
 
 	/*
@@ -151,12 +164,21 @@ percent_of(const Shares * shares, int64 bytes)
 	return 100.0 * bytes / shares->all;
 }
 
+/* Is there a function at all that has much? */
+static bool
+has_much(const Shares * shares)
+{
+	return shares->count > 0 && is_much(shares, shares->functions[0].bytes);
+}
+
 /* How many functions are told. */
 static int
 told_of(const Shares * shares)
 {
 	int			told = 0;
 
+	if (!has_much(shares))
+		return 0;
 	while (told < Min(shares->count, PLH_TOLD_SHARES) &&
 		   (percent_of(shares, shares->functions[told].bytes) >= PLH_LEAST_PERCENT ||
 			(told > 0 && shares->functions[told].is_named)))
@@ -197,6 +219,41 @@ append_rest(StringInfo text, const Shares * shares, int told, const PlhSuspect *
 		appendStringInfo(text, ", and %.0f%% without a call site (free space, rounding of sizes, and what was not sampled)", percent_of(shares, rest));
 }
 
+/* That no function has much, but some have something; "" where samples tell nothing. */
+static const char *
+scattered_text(const Shares * shares)
+{
+	double		most = shares->count == 0 ? 0.0 :
+		percent_of(shares, shares->functions[0].bytes);
+
+	return most < PLH_LEAST_PERCENT ? "" :
+		psprintf(" By its samples, no call site has more than %.0f%% of it.", ceil(most));
+}
+
+/*
+ * Has the site of a suspect, with all others of its function, enough to name the finding
+ * after it?
+ */
+bool
+plh_share_text_names_site(const PlhSuspect *suspect, const PlhProfileImage *image,
+						  PlhStackTexts *texts)
+{
+	Shares		shares;
+
+	if (suspect->facts.subject != PLH_SUBJECT_STATEMENT)
+		return suspect->site != NULL && !suspect->is_scattered;
+	if (suspect->share_count == 0)
+		return false;
+	add_up(&shares, suspect, image, NULL);
+	if (is_much(&shares, suspect->shares[0].bytes))
+		return true;
+	add_up(&shares, suspect, image, texts);
+	for (int i = 0; i < shares.count; i++)
+		if (shares.functions[i].is_named)
+			return is_much(&shares, shares.functions[i].bytes);
+	return false;
+}
+
 /*
  * The sentence, in the current memory context.
  */
@@ -209,6 +266,8 @@ plh_share_text(const PlhSuspect *suspect, const PlhProfileImage *image,
 	int			told;
 
 	add_up(&shares, suspect, image, texts);
+	if (!has_much(&shares))
+		return scattered_text(&shares);
 	told = told_of(&shares);
 	initStringInfo(&text);
 	for (int i = 0; i < told; i++)

@@ -13,7 +13,18 @@
 /* A share or part below this percentage is not told. */
 #define PLH_LEAST_PERCENT 5
 
-/* " By call site: 60% at f in ExecutorState."; "" where "texts" is NULL, or nobody has much. */
+/*
+ * Is the finding named after its site?  Where many sites have little each, the largest of
+ * them explains nothing.
+ */
+extern bool plh_share_text_names_site(const PlhSuspect *suspect,
+									  const PlhProfileImage *image,
+									  PlhStackTexts *texts);
+
+/*
+ * " By call site: 60% at f in ExecutorState.", or that none has much; "" where "texts" is
+ * NULL, or samples tell nothing.
+ */
 extern const char *plh_share_text(const PlhSuspect *suspect,
 								  const PlhProfileImage *image,
 								  PlhStackTexts *texts);

@@ -141,6 +141,12 @@ is_judged(JudgedName *known, const PlhJudge *judge, const PlhSiteRecord *site)
 	return name->is_judged;
 }
 
+void
+plh_site_suspects_sort(PlhGroupedSite *sites, int count)
+{
+	sort_by_group(sites, count);
+}
+
 /* The sites that are judged, those of one group next to each other. */
 static PlhGroupedSite *
 group_sites(const PlhJudge *judge, int *count)
@@ -159,7 +165,7 @@ group_sites(const PlhJudge *judge, int *count)
 		sites = plh_array_grow(sites, *count, &room, sizeof(PlhGroupedSite));
 		sites[(*count)++] = next;
 	}
-	sort_by_group(sites, *count);
+	plh_site_suspects_sort(sites, *count);
 	return sites;
 }
 

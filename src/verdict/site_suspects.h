@@ -54,6 +54,7 @@ plh_site_suspects_compare(const PlhGroupedSite *left, const PlhGroupedSite *righ
 
 extern bool plh_site_suspects_next(PlhGroupedSite *next, const PlhJudge *judge,
 								   uint32 *position);
+extern void plh_site_suspects_sort(PlhGroupedSite *sites, int count);
 extern void plh_site_suspects_judge(PlhJudge *judge);
 extern void plh_site_suspects_add(PlhJudge *judge, const PlhSuspect *suspect);
 extern const PlhFamily *plh_site_suspects_family(const PlhJudge *judge,

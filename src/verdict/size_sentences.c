@@ -81,7 +81,7 @@ plh_size_sentences_add_who(StringInfo text, const PlhExplainedProcess *process)
 						  plh_words_size(plh_size_sentences_own_bytes(process)),
 						  process->rss_anon_bytes < 0 ? " when it was last counted" : "");
 	if (process->rss_shared_bytes >= PLH_SUSPECT_LARGE_BYTES)
-		plh_sentences_add(text, "Its RES in top is larger by %s of shared memory, most of it shared buffers, which all processes share.",
+		plh_sentences_add(text, "In top, its RES also includes %s of shared memory, such as shared buffers. That exists once for all processes.",
 						  plh_words_size(process->rss_shared_bytes));
 }
 
@@ -134,6 +134,20 @@ add_counted(StringInfo text, const PlhExplainedProcess *process)
 							   plh_words_size(-other)));
 }
 
+/* What it has gained since the last count; 0 where that is next to nothing, or not known. */
+static int64
+uncounted_bytes(const PlhExplainedProcess *process)
+{
+	const PlhProfileHeader *header = process->image->header;
+	int64		gained = process->rss_anon_bytes - header->own_bytes;
+
+	if (header->census_at == 0 || process->rss_anon_bytes < 0 ||
+		Max(gained, -gained) < Max(PLH_COURSE_NOISE_BYTES,
+								   PLH_COURSE_NOISE_PART * process->rss_anon_bytes))
+		return 0;
+	return gained;
+}
+
 /*
  * By how much it is larger or smaller now than at the last count, so that its parts add up
  * to what top shows.  What was counted and not written to makes it larger once it is.
@@ -142,21 +156,15 @@ static void
 add_uncounted(StringInfo text, const PlhExplainedProcess *process)
 {
 	const PlhProfileHeader *header = process->image->header;
-	int64		gained;
+	int64		gained = uncounted_bytes(process);
 
-	if (header->census_at == 0 || process->rss_anon_bytes < 0)
-		return;
-	gained = process->rss_anon_bytes - header->own_bytes;
-	if (Max(gained, -gained) < Max(PLH_COURSE_NOISE_BYTES,
-								   PLH_COURSE_NOISE_PART * process->rss_anon_bytes))
-		return;
 	if (gained > 0)
 		plh_sentences_add(text, "Since that count private memory has grown by %s%s",
 						  plh_words_size(gained),
 						  plh_unwritten_bytes(header) >= gained / UNWRITTEN_PART ?
 						  ". Part of that may be memory that was counted, but not yet written to." :
 						  ", which the counted figures do not include.");
-	else
+	else if (gained < 0)
 		plh_sentences_add(text, "Since that count private memory has fallen by %s.",
 						  plh_words_size(-gained));
 }
@@ -251,6 +259,11 @@ add_unfinished_growth(StringInfo text, const PlhExplainedProcess *process,
 {
 	const PlhProfileHeader *header = process->image->header;
 
+	if (course->grown_since == header->census_at && uncounted_bytes(process) > 0)
+	{
+		plh_sentences_add(text, "Ask again to see whether its private memory still grows.");
+		return;
+	}
 	plh_sentences_add(text, "Private memory has grown by %s since %s%s. Ask again to see whether it still grows.",
 					  plh_words_size(course->grown_bytes),
 					  plh_words_time(course->grown_since),
@@ -313,6 +326,14 @@ add_rest_after_fall(StringInfo text, const PlhExplainedProcess *process,
 						  plh_sentences_tense(process, "has", "had"), rests);
 }
 
+/* Is the fall the one since the last count, which was told with that? */
+static bool
+is_told_fall(const PlhExplainedProcess *process, const PlhCourse *course)
+{
+	return course->fallen_since == process->image->header->census_at &&
+		uncounted_bytes(process) < 0;
+}
+
 /* It has not grown. */
 static void
 add_rest(StringInfo text, const PlhExplainedProcess *process, const PlhCourse *course)
@@ -323,7 +344,7 @@ add_rest(StringInfo text, const PlhExplainedProcess *process, const PlhCourse *c
 		plh_sentences_add(text, "Private memory %s hardly changed for %s.",
 						  plh_sentences_tense(process, "has", "had"),
 						  plh_words_duration(course->rests_since, course->now));
-	else if (course->fallen_bytes > 0)
+	else if (course->fallen_bytes > 0 && !is_told_fall(process, course))
 		plh_sentences_add(text, "Private memory %s fallen by %s in the %s%s%s.",
 						  plh_sentences_tense(process, "has", "had"),
 						  plh_words_size(course->fallen_bytes),

@@ -10,6 +10,12 @@
 #include "verdict/statement_evidence.h"
 #include "verdict/unwritten.h"
 
+/* What was not counted is told apart where it has this part of all, at least. */
+#define ESTIMATED_PART 100
+
+/* What is told beside the main part of a statement has this part of all, at least. */
+#define REST_PART 4
+
 /* Does it have nodes with a limit that hold much of it? */
 static bool
 is_of_nodes(const PlhSuspectFacts *facts)
@@ -77,27 +83,65 @@ plh_statement_evidence_limit(const PlhProfileImage *image, const PlhFamily *fami
 					"each hash table" : "a hash table of its plan");
 }
 
+/* Is it told with that family?  Nodes of all kinds are told together. */
+static bool
+is_told(const PlhFamily *family, const PlhFamily *told)
+{
+	return family == told || (told != NULL && family->kind == PLH_FAMILY_NODES &&
+							  told->kind == PLH_FAMILY_NODES);
+}
+
+/*
+ * What else than contexts of that family a statement holds, where that is much of what
+ * was counted; "" where it is not.  Without a family, what it holds most in.
+ */
+const char *
+plh_statement_evidence_rest(const PlhAccount *account, const PlhFamily *told, bool alive)
+{
+	for (int i = 0; account != NULL && i < account->family_count; i++)
+	{
+		const PlhFamilyAccount *family = &account->families[i];
+
+		if (family->lasting || family->family == NULL || is_told(family->family, told))
+			continue;
+		if (family->bytes < account->passing_bytes / REST_PART)
+			break;
+		return psprintf(told == NULL ? " %s of it %s held for %s. %s" :
+						" Besides, %s %s held for %s. %s",
+						plh_words_size(family->bytes), alive ? "is" : "was",
+						family->family->title, family->family->what);
+	}
+	return "";
+}
+
 /* What limits what a statement holds; "" where nothing does that is known. */
 static const char *
 limit_text(const PlhSuspect *suspect, const PlhAccount *account,
-		   const PlhProfileImage *image)
+		   const PlhProfileImage *image, bool is_named)
 {
 	const PlhSuspectFacts *facts = &suspect->facts;
+	const PlhAccount *counted = facts->counted_bytes > 0 ? account : NULL;
 
 	if (suspect->part != NULL)
-		return psprintf(" %s of it %s for %s. %s %s",
+		return psprintf(" %s of it %s for %s. %s %s%s",
 						plh_words_size(Min(suspect->part->bytes, facts->live_bytes)),
 						facts->is_alive ? "is" : "was",
 						suspect->part->family->title,
 						suspect->part->family->what,
-						suspect->part->family->bound);
+						suspect->part->family->bound,
+						plh_statement_evidence_rest(counted, suspect->part->family,
+													facts->is_alive));
 	if (is_of_nodes(facts))
-		return psprintf("%s %s", nodes_text(facts),
+		return psprintf("%s %s%s", nodes_text(facts),
 						plh_statement_evidence_limit(image, largest_nodes(account),
-													 facts->limit_bytes));
-	if (facts->limit_bytes == image->header->node_memory_bytes)
-		return "";
-	return psprintf(" %s", plh_statement_evidence_limit(image, NULL, facts->limit_bytes));
+													 facts->limit_bytes),
+						plh_statement_evidence_rest(counted, largest_nodes(account),
+													facts->is_alive));
+	return psprintf("%s%s%s", is_named ? "" :
+					plh_statement_evidence_rest(counted, NULL, facts->is_alive),
+					facts->limit_bytes == image->header->node_memory_bytes ? "" : " ",
+					facts->limit_bytes == image->header->node_memory_bytes ? "" :
+					plh_statement_evidence_limit(image, NULL, facts->limit_bytes));
 }
 
 /* What ends memory of that lifetime by itself. */
@@ -153,6 +197,20 @@ end_text(const char *span)
 }
 
 /*
+ * How the total comes about, so that it can be compared with what was counted; "" where
+ * that is all of it.
+ */
+static const char *
+estimated_text(const PlhSuspectFacts *facts)
+{
+	if (facts->counted_bytes <= 0 ||
+		facts->live_bytes - facts->counted_bytes < facts->live_bytes / ESTIMATED_PART)
+		return "";
+	return psprintf(" %s of that was counted, and samples show the rest, which came later.",
+					plh_words_size(facts->counted_bytes));
+}
+
+/*
  * The sentences, in the current memory context.
  */
 char *
@@ -163,14 +221,16 @@ plh_statement_evidence(const PlhSuspect *suspect, const PlhAccount *account,
 	const char *part = plh_unwritten_part(facts, image->header);
 	const char *span = span_of(suspect);
 
-	return psprintf("The %s %s %s %s%s.%s%s%s",
+	return psprintf("The %s %s %s %s%s.%s%s%s%s",
 					facts->is_alive ? "running" : "last", span,
 					part != NULL ? (facts->is_alive ? "has allocated" : "had allocated") :
 					facts->is_alive ? "holds" : "held",
 					plh_words_estimate(facts->live_bytes, suspect->judgement.error_bytes),
 					part == NULL ? "" :
 					psprintf(", %s of which had not been written to at the last count", part),
+					estimated_text(facts),
 					plh_share_text(suspect, image, texts),
-					limit_text(suspect, account, image),
+					limit_text(suspect, account, image,
+							   texts == NULL || plh_share_text_names_site(suspect, image, texts)),
 					facts->is_alive ? end_text(span) : "");
 }

@@ -20,6 +20,10 @@ extern char *plh_statement_evidence(const PlhSuspect *suspect, const PlhAccount 
 extern const char *plh_statement_evidence_limit(const PlhProfileImage *image,
 												const PlhFamily *family,
 												int64 limit_bytes);
+
+/* "account" is NULL where what was counted is of an earlier statement. */
+extern const char *plh_statement_evidence_rest(const PlhAccount *account,
+											   const PlhFamily *told, bool alive);
 extern const char *plh_statement_evidence_span(uint32 lifetime);
 
 #endif							/* PLH_STATEMENT_EVIDENCE_H */

@@ -146,7 +146,10 @@ plh_statement_suspect_judge(PlhSuspectFacts *facts, PlhJudgement *judgement,
 	facts->live_bytes = total_of(samples, account, header, &estimated);
 	facts->limit_bytes = samples->limit_bytes;
 	if (plh_statement_suspect_is_counted(account, header))
+	{
 		count_nodes(facts, account);
+		facts->counted_bytes = Min(account->passing_bytes, facts->live_bytes);
+	}
 	facts->node_bytes = Min(facts->node_bytes, facts->live_bytes);
 	if (!is_beyond(facts, samples))
 		return false;

@@ -267,6 +267,8 @@ typedef struct PlhSuspectFacts
 	int64		nodes;			/* of a statement: those with a limit */
 	int64		node_bytes;		/* that these hold */
 	int64		unlimited_bytes;	/* of the largest family without a limit */
+	int64		counted_bytes;	/* of a statement: of live_bytes, what was
+								 * counted; 0 = not known */
 	int64		epochs;			/* of a site: those that had samples */
 	int64		age_epochs;		/* from the first sample to now, inclusive */
 	int64		transactions;	/* in which there were samples */

@@ -4,224 +4,26 @@
  */
 #include "postgres.h"
 
-#include "lib/stringinfo.h"
-#include "miscadmin.h"
-
-#include "base/compat.h"
-#include "base/settings.h"
 #include "report/blamed_code.h"
-#include "report/malloc_callers.h"
 #include "report/words.h"
+#include "verdict/ending_advice.h"
+#include "verdict/outside_advice.h"
+#include "verdict/process_kind.h"
 #include "verdict/site_family.h"
 #include "verdict/suspect_advice.h"
 #include "verdict/unwritten.h"
 
-/* What kinds of processes need advice of their own. */
-typedef enum ProcessKind
-{
-	SESSION,
-	BACKGROUND_WORKER,			/* of an extension, or logical replication */
-	PARALLEL_WORKER,
-	AUTOVACUUM_WORKER,
-	WALSENDER,
-	OTHER_PROCESS
-} ProcessKind;
-
-static ProcessKind
-kind_of(const PlhProfileHeader *header)
-{
-	switch (header->backend_type)
-	{
-		case B_BACKEND:
-			return SESSION;
-		case B_BG_WORKER:
-			return strcmp(header->label, "parallel worker") == 0 ?
-				PARALLEL_WORKER : BACKGROUND_WORKER;
-		case B_AUTOVAC_WORKER:
-			return AUTOVACUUM_WORKER;
-		case B_WAL_SENDER:
-			return WALSENDER;
-		default:
-			return OTHER_PROCESS;
-	}
-}
-
-/* What a process is called that has clients, or has none. */
-const char *
-plh_suspect_advice_noun(const PlhProfileImage *image)
-{
-	static const char *const nouns[] = {
-		"session", "background worker", "parallel worker", "autovacuum worker",
-		"walsender", "process"
-	};
-
-	return nouns[kind_of(image->header)];
-}
-
-/* How to end a process so that its memory is freed, as a sentence. */
-static const char *
-end_text(const PlhProfileImage *image)
-{
-	if (!image->alive)
-		return psprintf("Nothing: the memory was freed when the %s ended.",
-						plh_suspect_advice_noun(image));
-	switch (kind_of(image->header))
-	{
-		case SESSION:
-			return psprintf("End the session, unless it will need this memory again: SELECT pg_terminate_backend(%d).",
-							image->header->pid);
-		case PARALLEL_WORKER:
-		case AUTOVACUUM_WORKER:
-			return psprintf("Wait until the %s ends: it does so with its work.",
-							plh_suspect_advice_noun(image));
-		case BACKGROUND_WORKER:
-		case WALSENDER:
-			return psprintf("Restart the %s, unless it will need this memory again: SELECT pg_terminate_backend(%d).",
-							plh_suspect_advice_noun(image), image->header->pid);
-		case OTHER_PROCESS:
-			break;
-	}
-	return "A restart of the server frees this memory.";
-}
-
-/* How to live with a process that keeps growing, as a sentence; "" where it ends anyway. */
-static const char *
-recycle_text(const PlhProfileImage *image)
-{
-	switch (kind_of(image->header))
-	{
-		case SESSION:
-			return psprintf("Until this is fixed, limit how long such connections live (a pool's max lifetime), or end them from time to time%s.",
-							!image->alive ? "" :
-							psprintf(": SELECT pg_terminate_backend(%d)", image->header->pid));
-		case BACKGROUND_WORKER:
-		case WALSENDER:
-			return psprintf("Until this is fixed, restart such %ss from time to time%s.",
-							plh_suspect_advice_noun(image),
-							!image->alive ? "" :
-							psprintf(": SELECT pg_terminate_backend(%d)", image->header->pid));
-		case PARALLEL_WORKER:
-		case AUTOVACUUM_WORKER:
-			return psprintf("Each %s frees it when it ends.", plh_suspect_advice_noun(image));
-		case OTHER_PROCESS:
-			break;
-	}
-	return "Until this is fixed, only a restart of the server frees it.";
-}
-
-/* How to free at once what ends with the session, as a sentence; "" where nobody can. */
-static const char *
-end_now_text(const PlhProfileImage *image)
-{
-	if (!image->alive || kind_of(image->header) != SESSION)
-		return "";
-	return psprintf(" To free it now, end the session: SELECT pg_terminate_backend(%d).",
-					image->header->pid);
-}
-
-/* The same of what ends with the statement or transaction. */
-static const char *
-cancel_text(const PlhProfileImage *image)
-{
-	if (!image->alive || kind_of(image->header) != SESSION)
-		return "";
-	return psprintf(" To free it now: SELECT pg_cancel_backend(%d), or pg_terminate_backend(%d) if the session is idle in transaction.",
-					image->header->pid, image->header->pid);
-}
-
-/*
- * The same of subtransactions: where a client has set savepoints, a statement that is
- * cancelled goes back to the last of them only.
- */
-static const char *
-end_subtransactions_text(const PlhProfileImage *image)
-{
-	if (!image->alive || kind_of(image->header) != SESSION)
-		return "";
-	return psprintf(" To free it now: SELECT pg_cancel_backend(%d). If its client has set savepoints, this frees nothing before ROLLBACK or COMMIT; then end the session: SELECT pg_terminate_backend(%d).",
-					image->header->pid, image->header->pid);
-}
-
-/*
- * How to see the call sites of malloc, as a sentence; NULL where they are known.
- */
-const char *
-plh_suspect_advice_malloc_hint(const PlhProfileHeader *header)
-{
-	if (header->malloc_tracked)
-		return NULL;
-	return plh_track_malloc ?
-		"To see call sites of malloc and their statements, restart the server with pg_leakhunt_malloc.so in LD_PRELOAD." :
-		"To see call sites of malloc and their statements, turn pg_leakhunt.track_malloc on.";
-}
-
-/* Where functions of a language keep values beyond a call. */
-static const char *
-store_of(const char *language)
-{
-	if (strcmp(language, "PL/Perl") == 0)
-		return "%_SHARED and global variables";
-	return strcmp(language, "PL/Python") == 0 ? "GD, SD and global variables" :
-		"GD and global variables";
-}
-
-/* What to do about a language, as a sentence. */
-static const char *
-language_text(const PlhProfileImage *image, const char *language)
-{
-	return psprintf("This %s has loaded %s: see what its functions keep in %s.",
-					plh_suspect_advice_noun(image), language, store_of(language));
-}
-
-/* What to do about a compiler of queries, whose code and notes about it add up. */
-static const char *const jit_text =
-"It has compiled queries: SET jit = off, and see whether it still grows.";
-
-/* Where to look first for what has called malloc, as a sentence or two. */
-const char *
-plh_suspect_advice_outside(const PlhProfileImage *image)
-{
-	const char *noun = plh_suspect_advice_noun(image);
-	PlhLoadedCode loaded = {NULL};
-
-	if (image->alive)
-		loaded = plh_malloc_callers_loaded(image->header->pid);
-	if (loaded.language != NULL)
-		return language_text(image, loaded.language);
-	if (loaded.has_jit)
-		return jit_text;
-	if (loaded.has_others)
-		return psprintf("See what the %s does with the libraries that it has loaded by itself.%s",
-						noun, PLH_SETTINGS_BY_MALLOC ?
-						" It may also set large values with SET or set_config, which PostgreSQL keeps by malloc." : "");
-	if (PLH_SETTINGS_BY_MALLOC)
-		return psprintf("See first whether the %s sets large values with SET or set_config, which PostgreSQL keeps by malloc. Then see which of these libraries it uses.",
-						noun);
-	return psprintf("See which of these libraries the %s uses.", noun);
-}
-
-/* What to do about malloc's growth that no site explains. */
-static const char *
-next_of_malloc(const PlhProfileImage *image)
-{
-	const char *hint = plh_suspect_advice_malloc_hint(image->header);
-	const char *next = psprintf("%s %s", plh_suspect_advice_outside(image), recycle_text(image));
-
-	return hint == NULL ? next :
-		psprintf("%s%s %s", next,
-				 kind_of(image->header) != SESSION ? "" :
-				 " pg_leakhunt_check, in another session, runs one statement again and again and tells by how much malloc grows each time.",
-				 hint);
-}
+/* From this size on a single value or text is a cause by itself. */
+#define VALUE_BYTES INT64CONST(33554432)
 
 /* How to have the kernel get back what was freed, as a sentence. */
 static const char *
 give_back_text(const PlhProfileImage *image)
 {
-	switch (kind_of(image->header))
+	switch (plh_process_kind(image->header))
 	{
-		case SESSION:
-		case BACKGROUND_WORKER:
+		case PLH_KIND_SESSION:
+		case PLH_KIND_BACKGROUND_WORKER:
 			if (image->alive)
 				return psprintf("To give it back to the kernel: SELECT pg_leakhunt_trim(%d).",
 								image->header->pid);
@@ -229,22 +31,7 @@ give_back_text(const PlhProfileImage *image)
 		default:
 			break;
 	}
-	return end_text(image);
-}
-
-/* What to do about memory that others have mapped. */
-static const char *
-next_of_mapped(const PlhProfileImage *image)
-{
-	PlhLoadedCode loaded = {NULL};
-
-	if (image->alive)
-		loaded = plh_malloc_callers_loaded(image->header->pid);
-	if (loaded.language != NULL)
-		return psprintf("%s %s", language_text(image, loaded.language), recycle_text(image));
-	if (loaded.has_jit)
-		return jit_text;
-	return "Look for code that maps memory by itself, such as Python's objects and JIT compilers.";
+	return plh_ending_advice_end(image);
 }
 
 /* The extension or language that is nearest to the allocation, if that is known. */
@@ -267,17 +54,17 @@ family_of(const PlhListedSite *listed)
 static const char *
 author_text(const PlhProfileImage *image)
 {
-	switch (kind_of(image->header))
+	switch (plh_process_kind(image->header))
 	{
-		case SESSION:
-		case PARALLEL_WORKER:
+		case PLH_KIND_SESSION:
+		case PLH_KIND_PARALLEL_WORKER:
 			return "See which functions the statement calls: one of them, or PostgreSQL itself, never frees this. If it is PostgreSQL, a newer minor release may fix it.";
-		case BACKGROUND_WORKER:
+		case PLH_KIND_BACKGROUND_WORKER:
 			return "See which extension started this background worker: its code, or PostgreSQL itself, never frees this. If it is PostgreSQL, a newer minor release may fix it.";
-		case AUTOVACUUM_WORKER:
+		case PLH_KIND_AUTOVACUUM_WORKER:
 			return "A newer minor release of PostgreSQL may fix it. If not, look at the functions in expressions of indexes.";
-		case WALSENDER:
-		case OTHER_PROCESS:
+		case PLH_KIND_WALSENDER:
+		case PLH_KIND_OTHER:
 			break;
 	}
 	return "A newer minor release of PostgreSQL may fix it. If not, report it to PostgreSQL's developers, with what pg_leakhunt_suspects shows as \"stack\".";
@@ -290,7 +77,7 @@ live_with_text(const PlhSuspect *suspect, const PlhProfileImage *image)
 	return image->alive &&
 		plh_unwritten_is_most(&suspect->facts, image->header) ?
 		"There is no hurry: most of it was never written to, and takes no memory." :
-		recycle_text(image);
+		plh_ending_advice_recycle(image);
 }
 
 /* Where to look for what a function of a language keeps, or calls, as two sentences. */
@@ -299,7 +86,7 @@ keeper_text(const PlhSuspect *suspect, const char *language)
 {
 	if (suspect->site != NULL && suspect->site->key.lifetime == PLH_LIFETIME_PROCESS)
 		return psprintf("See what it keeps in %s. If it keeps nothing there, a module or a function that it calls never frees this.",
-						store_of(language));
+						plh_outside_advice_store(language));
 	return "See which functions it calls: one of them, or PostgreSQL itself, never frees this. If it is PostgreSQL, a newer minor release may fix it.";
 }
 
@@ -331,11 +118,11 @@ next_of_held(const PlhSuspect *suspect, const PlhProfileImage *image,
 	const PlhFamily *family = family_of(listed);
 
 	if (family != NULL)
-		return psprintf("%s %s", family->help, end_text(image));
+		return psprintf("%s %s", family->help, plh_ending_advice_end(image));
 	return image->alive &&
 		plh_unwritten_is_most(&suspect->facts, image->header) ?
 		"There is no need to act: most of it was never written to, and takes no memory." :
-		end_text(image);
+		plh_ending_advice_end(image);
 }
 
 /* What to do about a node that holds more than it may, or about many. */
@@ -365,6 +152,39 @@ is_file_buffer(const PlhListedSite *listed)
 		 strncmp(listed->stack.site, "makeBufFile", 11) == 0);
 }
 
+/*
+ * About how large a single value or text is that has much of what a statement holds; 0
+ * where there is none.  Arrays of hash tables and sorts are single chunks, too, but in
+ * nodes, or known by the functions that enlarge them.
+ */
+static int64
+value_bytes(const PlhSuspect *suspect, const PlhListedSite *listed)
+{
+	const PlhCounters *counters;
+
+	if (listed == NULL || listed->stack.site == NULL || suspect->share_count == 0 ||
+		strncmp(listed->stack.site, "tuplehash_grow", 14) == 0 ||
+		(suspect->part != NULL && suspect->part->family != plh_family_of("MessageContext")) ||
+		suspect->facts.node_bytes > suspect->facts.live_bytes / 2)
+		return 0;
+	counters = &suspect->shares[0].site->counters;
+	return counters->live_count == 0 || counters->live_bytes / counters->live_count < VALUE_BYTES ?
+		0 : counters->live_bytes / counters->live_count;
+}
+
+/* What to do about such a value: as the client sends it, or as a function makes it. */
+static const char *
+next_of_value(const PlhSuspect *suspect, int64 bytes)
+{
+	if (suspect->part != NULL)
+		return psprintf("A single value or text of the statement has about %s, and is copied when the statement is parsed and run."
+						" Pass it as a parameter instead of a literal, which saves copies. Better, send it in parts: as several rows, or as a large object (lo_put).",
+						plh_words_size(bytes));
+	return psprintf("A single value has about %s, and work_mem does not limit values. See by the call sites which function or aggregate builds it."
+					" Let the client read it in parts: as several rows, or with substring() of a column.",
+					plh_words_size(bytes));
+}
+
 /* What to do to have a statement take less. */
 static const char *
 next_of_statement(const PlhSuspect *suspect, const PlhProfileImage *image,
@@ -372,7 +192,11 @@ next_of_statement(const PlhSuspect *suspect, const PlhProfileImage *image,
 {
 	const PlhSuspectFacts *facts = &suspect->facts;
 	PlhBlamedCode code = blamed_code(listed);
+	int64		value = code.library != NULL || code.language != NULL ? 0 :
+		value_bytes(suspect, listed);
 
+	if (value > 0)
+		return next_of_value(suspect, value);
 	if (suspect->part != NULL)
 		return suspect->part->family->help;
 	if (is_file_buffer(listed))
@@ -383,24 +207,24 @@ next_of_statement(const PlhSuspect *suspect, const PlhProfileImage *image,
 	if (facts->node_bytes > facts->live_bytes / 2)
 		return next_of_nodes(facts);
 	if (code.library != NULL)
-		return psprintf("Most of it was allocated by functions of %s, or by functions that these called. See which of them the statement uses: work_mem does not limit what extensions keep.",
+		return psprintf("The largest part of it was allocated by functions of %s, or by functions that these called. See which of them the statement uses: work_mem does not limit what extensions keep.",
 						code.library);
 	if (code.language != NULL)
 		return psprintf("Look in the %s code that the statement runs for variables that hold large arrays or texts. work_mem does not limit these.",
 						code.language);
-	switch (kind_of(image->header))
+	switch (plh_process_kind(image->header))
 	{
-		case SESSION:
+		case PLH_KIND_SESSION:
 			return "See by the call sites which function, aggregate or trigger of the statement builds large values, and let it build smaller ones. work_mem does not limit what they keep.";
-		case PARALLEL_WORKER:
+		case PLH_KIND_PARALLEL_WORKER:
 			return "See by the call sites which function or aggregate of the leader's statement builds large values, and let it build smaller ones. work_mem does not limit what they keep.";
-		case AUTOVACUUM_WORKER:
+		case PLH_KIND_AUTOVACUUM_WORKER:
 			return "See which table it works on in pg_stat_progress_vacuum. autovacuum_work_mem does not limit what functions in expressions of indexes keep.";
 		default:
 			break;
 	}
 	return psprintf("See by the stack what the %s was doing: SELECT * FROM pg_leakhunt_report WHERE pid = %d.",
-					plh_suspect_advice_noun(image), image->header->pid);
+					plh_process_kind_noun(image), image->header->pid);
 }
 
 /* What to do about contexts of a name that nobody knows, as two sentences. */
@@ -440,10 +264,10 @@ static const char *
 free_text(const PlhSuspect *suspect, const PlhProfileImage *image)
 {
 	if (suspect->family->family == plh_family_of("CurTransactionContext"))
-		return end_subtransactions_text(image);
+		return plh_ending_advice_subtransactions(image);
 	if (!suspect->family->lasting)
-		return cancel_text(image);
-	return suspect->judgement.verdict == PLH_VERDICT_GROWING ? "" : end_now_text(image);
+		return plh_ending_advice_cancel(image);
+	return suspect->judgement.verdict == PLH_VERDICT_GROWING ? "" : plh_ending_advice_end_now(image);
 }
 
 /*
@@ -452,7 +276,8 @@ free_text(const PlhSuspect *suspect, const PlhProfileImage *image)
 const char *
 plh_suspect_advice(const PlhSuspect *suspect,
 				   const PlhProfileImage *image,
-				   const PlhListedSite *listed)
+				   const PlhListedSite *listed,
+				   const PlhMallocStatement *statement)
 {
 	if (suspect->family != NULL)
 		return psprintf("%s%s", next_of_family(suspect, image, listed),
@@ -463,13 +288,13 @@ plh_suspect_advice(const PlhSuspect *suspect,
 	{
 		case PLH_VERDICT_QUERY:
 			return psprintf("%s%s", next_of_statement(suspect, image, listed),
-							cancel_text(image));
+							plh_ending_advice_cancel(image));
 		case PLH_VERDICT_HELD:
 			return next_of_held(suspect, image, listed);
 		case PLH_VERDICT_MALLOC:
-			return next_of_malloc(image);
+			return plh_outside_advice_of_malloc(image, statement->may_run);
 		case PLH_VERDICT_MAPPED:
-			return next_of_mapped(image);
+			return plh_outside_advice_of_mapped(image, statement->may_run);
 		case PLH_VERDICT_FREED:
 			return psprintf("%s glibc gives more back at once if the server starts with MALLOC_TRIM_THRESHOLD_=131072 in its environment.",
 							give_back_text(image));

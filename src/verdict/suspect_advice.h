@@ -9,17 +9,15 @@
 
 #include "report/listed_site.h"
 #include "verdict/found_suspects.h"
+#include "verdict/malloc_statement.h"
 
-/* What a process is called that has clients, or has none. */
-extern const char *plh_suspect_advice_noun(const PlhProfileImage *image);
-
-/* "listed" is the suspect's site, described; NULL where it has none. */
+/*
+ * "listed" is the site that the suspect is named after, described; NULL where it is named
+ * after none.  "statement" is what plh_malloc_statement_find says of it.
+ */
 extern const char *plh_suspect_advice(const PlhSuspect *suspect,
 									  const PlhProfileImage *image,
-									  const PlhListedSite *listed);
-
-/* Where to look first for memory outside of contexts, as a sentence or two. */
-extern const char *plh_suspect_advice_outside(const PlhProfileImage *image);
-extern const char *plh_suspect_advice_malloc_hint(const PlhProfileHeader *header);
+									  const PlhListedSite *listed,
+									  const PlhMallocStatement *statement);
 
 #endif							/* PLH_SUSPECT_ADVICE_H */

@@ -13,9 +13,9 @@
 #include "report/context_examples.h"
 #include "report/words.h"
 #include "verdict/course.h"
+#include "verdict/process_kind.h"
 #include "verdict/share_text.h"
 #include "verdict/statement_evidence.h"
-#include "verdict/suspect_advice.h"
 #include "verdict/suspect_evidence.h"
 #include "verdict/unwritten.h"
 
@@ -59,13 +59,15 @@ rates_text(const PlhSuspectFacts *facts, const PlhJudgement *judgement)
 	int64		late_bytes = judgement->late_bytes / Max(judgement->late_epochs, 1);
 	int64		early_bytes = facts->early.live_bytes / Max(facts->early.epochs, 1);
 
-	return psprintf("On average it grew by %s in each of the last " INT64_FORMAT " %s%s, and by %s in each of the %u before.%s",
-					plh_words_size(late_bytes), judgement->late_epochs,
+	return psprintf("Averaged over the last " INT64_FORMAT " %s, it grew by %s in each; over the %u before, by %s.%s%s",
+					judgement->late_epochs,
 					plh_plural(judgement->late_epochs, "transaction", "transactions"),
-					facts->epochs > facts->transactions ? " (or seconds of a long one)" : "",
-					plh_words_size(early_bytes), facts->early.epochs,
+					plh_words_size(late_bytes), facts->early.epochs,
+					plh_words_size(early_bytes),
+					facts->epochs > facts->transactions ?
+					" Of a long transaction, each second counts as one." : "",
 					facts->age_epochs <= facts->epochs ? "" :
-					" Transactions that allocated nothing here are among them.");
+					" This counts all transactions of the process, also those that allocated nothing here.");
 }
 
 /* A sentence on what had not been written to; "" where that is nothing. */
@@ -130,7 +132,7 @@ static char *
 evidence_of_held(const PlhSuspectFacts *facts, const PlhJudgement *judgement,
 				 const PlhProfileImage *image)
 {
-	const char *noun = plh_suspect_advice_noun(image);
+	const char *noun = plh_process_kind_noun(image);
 	const char *size = plh_words_estimate(facts->live_bytes, judgement->error_bytes);
 
 	if (!facts->is_over)
@@ -172,7 +174,7 @@ family_text(const PlhSuspect *suspect, const PlhProfileImage *image)
 	if (family != NULL)
 		return psprintf("%s %s", family->what, family->bound);
 	return psprintf("They stay until the %s ends, unless the code that created them deletes them.",
-					suspect->facts.is_session ? plh_suspect_advice_noun(image) : "statement or transaction");
+					suspect->facts.is_session ? plh_process_kind_noun(image) : "statement or transaction");
 }
 
 /*
@@ -242,6 +244,7 @@ course_text(const PlhSuspectFacts *facts, const PlhJudgement *judgement)
 	return psprintf("%s more than %s earlier. %s of that came in the second half of this time",
 					plh_words_size(facts->growth_bytes),
 					plh_words_span(facts->baseline_at, facts->counted_to),
+					judgement->late_bytes >= facts->growth_bytes ? "All" :
 					plh_words_size(judgement->late_bytes));
 }
 
@@ -276,7 +279,7 @@ evidence_of_process_growth(const PlhSuspect *suspect, const PlhSuspectList *list
 {
 	return psprintf("What this %s keeps beyond statements was %s at the last count, %s."
 					" No single cause explains most of it.%s",
-					plh_suspect_advice_noun(image), plh_words_size(suspect->facts.live_bytes),
+					plh_process_kind_noun(image), plh_words_size(suspect->facts.live_bytes),
 					course_text(&suspect->facts, &suspect->judgement),
 					parts_text(list, image));
 }
@@ -296,9 +299,10 @@ static char *
 evidence_of_malloc(const PlhSuspectFacts *facts, const PlhJudgement *judgement,
 				   const PlhProfileHeader *header)
 {
-	return psprintf("malloc had given out %s outside of memory contexts at the last count, %s.%s",
+	return psprintf("malloc had given out %s outside of memory contexts at the last count, %s.%s%s",
 					plh_words_size(facts->live_bytes),
-					course_text(facts, judgement), sampled_text(header));
+					course_text(facts, judgement), unwritten_text(facts, header),
+					sampled_text(header));
 }
 
 static char *
@@ -318,7 +322,7 @@ evidence_of_freed(const PlhSuspectFacts *facts, const PlhProfileImage *image)
 					plh_words_size(image->header->malloc_bytes),
 					!facts->is_alive ? "" :
 					psprintf(" The kernel gets it back when the %s ends.",
-							 plh_suspect_advice_noun(image)));
+							 plh_process_kind_noun(image)));
 }
 
 /* The evidence of a verdict about memory contexts of a family. */

@@ -9,6 +9,7 @@
  */
 #include "postgres.h"
 
+#include "reader/collections.h"
 #include "verdict/course.h"
 #include "verdict/family_suspect.h"
 #include "verdict/process_suspect.h"
@@ -31,30 +32,74 @@ is_in(const PlhJudge *judge, const PlhSiteRecord *site,
 	return plh_site_suspects_family(judge, site) == family->family;
 }
 
-/*
- * Of the sites in contexts of that family, the one that holds most; of several that hold
- * as much, the first in the order in which sites are judged.
- */
-static const PlhSiteRecord *
-largest_in(const PlhJudge *judge, const PlhFamilyAccount *family)
+/* The sites in contexts of that family that hold something, in the order of groups. */
+static PlhGroupedSite *
+sites_in(const PlhJudge *judge, const PlhFamilyAccount *family, int *count)
 {
-	PlhGroupedSite largest = {0};
+	int			room = 256;
+	PlhGroupedSite *sites = palloc(sizeof(PlhGroupedSite) * room);
 	PlhGroupedSite next;
 	uint32		position = 0;
-	int64		most = 1;
 
+	*count = 0;
 	while (plh_site_suspects_next(&next, judge, &position))
 	{
-		int64		bytes = next.site->counters.live_bytes;
-
-		if (bytes < most || !is_in(judge, next.site, family) ||
-			(largest.site != NULL && bytes == most &&
-			 plh_site_suspects_compare(&largest, &next) < 0))
+		if (next.site->counters.live_bytes <= 0 || !is_in(judge, next.site, family))
 			continue;
-		largest = next;
-		most = bytes;
+		sites = plh_array_grow(sites, *count, &room, sizeof(PlhGroupedSite));
+		sites[(*count)++] = next;
 	}
-	return largest.site;
+	plh_site_suspects_sort(sites, *count);
+	return sites;
+}
+
+/* What the sites of one group hold, and the largest of them. */
+typedef struct GroupShare
+{
+	const PlhSiteRecord *site;
+	double		bytes;
+} GroupShare;
+
+/* The share of sites[begin] and of those of its group behind it; "end" is behind them. */
+static GroupShare
+share_of(const PlhGroupedSite *sites, int begin, int count, int *end)
+{
+	GroupShare	share = {.site = sites[begin].site};
+
+	for (*end = begin; *end < count && sites[*end].group == sites[begin].group; (*end)++)
+	{
+		const PlhSiteRecord *site = sites[*end].site;
+
+		share.bytes += (double) site->counters.live_bytes;
+		if (site->counters.live_bytes > share.site->counters.live_bytes)
+			share.site = site;
+	}
+	return share;
+}
+
+/*
+ * Find the site that holds most in contexts of the suspect's family, over all statements,
+ * and whether that is much of what is sampled in them.
+ */
+static void
+find_largest_site(PlhSuspect *suspect, const PlhJudge *judge)
+{
+	GroupShare	largest = {0};
+	double		sampled = 0.0;
+	int			count;
+	PlhGroupedSite *sites = sites_in(judge, suspect->family, &count);
+
+	for (int i = 0; i < count;)
+	{
+		GroupShare	share = share_of(sites, i, count, &i);
+
+		sampled += share.bytes;
+		if (share.bytes > largest.bytes)
+			largest = share;
+	}
+	suspect->site = largest.site;
+	suspect->is_scattered = largest.bytes < PLH_NAMED_PART * sampled;
+	pfree(sites);
 }
 
 /*
@@ -119,7 +164,7 @@ judge_families(PlhJudge *judge)
 		else if (found_in(judge, family) >=
 				 PLH_SUSPECT_EXPLAINED_PART * suspect.judgement.late_bytes)
 			continue;
-		suspect.site = largest_in(judge, family);
+		find_largest_site(&suspect, judge);
 		plh_site_suspects_add(judge, &suspect);
 	}
 }
@@ -161,6 +206,18 @@ main_part(const PlhAccount *account, const PlhProfileHeader *header)
 	return NULL;
 }
 
+/* The contexts that have most of what a statement holds; NULL where that is not known. */
+static const PlhContextRecord *
+largest_contexts(const PlhAccount *account, const PlhProfileHeader *header)
+{
+	if (!plh_statement_suspect_is_counted(account, header))
+		return NULL;
+	for (int i = 0; i < account->family_count; i++)
+		if (!account->families[i].lasting)
+			return account->families[i].largest;
+	return NULL;
+}
+
 /* Enter what the statement or transaction holds, if it is too much. */
 static void
 judge_statement(PlhJudge *judge)
@@ -179,6 +236,8 @@ judge_statement(PlhJudge *judge)
 		return;
 	suspect.facts.live_samples = judge->statement.samples;
 	suspect.part = main_part(judge->list->account, judge->image->header);
+	suspect.context = suspect.part != NULL ? suspect.part->largest :
+		largest_contexts(judge->list->account, judge->image->header);
 	for (int i = 0; i < PLH_SHARES && judge->shares[i].site != NULL; i++)
 		suspect.shares[suspect.share_count++] = judge->shares[i];
 	plh_site_suspects_add(judge, &suspect);

@@ -8,6 +8,7 @@
 #include "report/malloc_callers.h"
 #include "verdict/image_suspects.h"
 #include "verdict/malloc_statement.h"
+#include "verdict/share_text.h"
 #include "verdict/suspect_advice.h"
 #include "verdict/suspect_evidence.h"
 #include "verdict/told_finding.h"
@@ -69,20 +70,22 @@ plh_told_finding_make(const PlhSuspect *suspect, const PlhListedSite *listed,
 	PlhMallocStatement statement =
 		plh_malloc_statement_find(suspect, image);
 
+	if (listed != NULL && plh_share_text_names_site(suspect, image, in->stacks))
+		finding->named = listed;
 	finding->verdict = plh_suspect_verdict_name(suspect->judgement.verdict);
 	finding->cause = cause_of(suspect, listed, image);
-	finding->site = listed == NULL ? NULL : listed->stack.site;
-	finding->routine = listed == NULL ? NULL : plh_stack_text_routine(&listed->stack);
-	finding->context_name = suspect->context != NULL || listed == NULL ?
-		plh_image_suspects_contexts(suspect, image) :
-		listed->context_name;
+	if (finding->named != NULL)
+	{
+		finding->site = listed->stack.site;
+		finding->routine = plh_stack_text_routine(&listed->stack);
+	}
+	finding->context_name = plh_image_suspects_contexts(suspect, finding->named, image);
 	finding->query = listed == NULL ? statement.query : listed->query;
 	finding->evidence =
 		psprintf("%s%s%s",
 				 plh_suspect_evidence(suspect, in->list, image, in->stacks),
 				 statement.evidence, libraries_of(suspect, image, in->symbols));
-	finding->next = plh_suspect_advice(suspect, image,
-									   listed);
+	finding->next = plh_suspect_advice(suspect, image, finding->named, &statement);
 	finding->bytes = suspect->facts.live_bytes;
 	finding->error_bytes = suspect->judgement.error_bytes;
 	finding->has_rate = suspect->judgement.has_rate;

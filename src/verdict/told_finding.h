@@ -15,6 +15,8 @@
 typedef struct PlhToldFinding
 {
 	const char *verdict;
+	const PlhListedSite *named; /* the site that it is named after, as it was
+								 * passed; NULL: after none */
 	const char *cause;			/* "at leaking_top (leaker.c:55) in
 								 * TopMemoryContext" */
 	const char *site;

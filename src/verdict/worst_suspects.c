@@ -19,6 +19,7 @@
 #include "reader/database_text.h"
 #include "reader/profile_reader.h"
 #include "verdict/image_suspects.h"
+#include "verdict/share_text.h"
 #include "verdict/worst_suspects.h"
 
 /*
@@ -76,18 +77,17 @@ enter(Search *search, const PlhWorstSuspect *wanted)
 	return found;
 }
 
-/* Add a suspect of a process; "listed" is NULL if it is not about a site. */
+/* Add a suspect of a process; "named" is NULL if it is not named after a site. */
 static void
 add_suspect(Search *search, const PlhSuspect *suspect,
-			const PlhListedSite *listed, const PlhProfileImage *image)
+			const PlhListedSite *named, const PlhProfileImage *image)
 {
 	const PlhJudgement *judgement = &suspect->judgement;
 	PlhWorstSuspect wanted = {
 		.backend_type = plh_profile_image_backend_type(image),
 		.verdict = plh_suspect_verdict_name(judgement->verdict),
-		.context_name = listed != NULL ? listed->context_name :
-		plh_image_suspects_contexts(suspect, image),
-		.site = listed != NULL ? listed->stack.site : NULL,
+		.context_name = plh_image_suspects_contexts(suspect, named, image),
+		.site = named != NULL ? named->stack.site : NULL,
 		.leaks = plh_suspect_leaks(&suspect->facts, judgement)
 	};
 	PlhWorstSuspect *entered = enter(search, &wanted);
@@ -100,13 +100,14 @@ add_suspect(Search *search, const PlhSuspect *suspect,
 }
 
 /*
- * Describe the site of a suspect.  Returns false if it is suppressed.  One whose stack
- * is not named yet may be: it is left to a later call where there are patterns.
+ * Describe the site of a suspect, and find if it is named after that.  Returns false if it
+ * is suppressed.  One whose stack is not named yet may be: it is left to a later call where
+ * there are patterns.
  */
 static bool
 describe(Search *search, const PlhSuspect *suspect,
 		 const PlhProfileImage *image, PlhStackTexts *texts,
-		 PlhListedSite *listed)
+		 PlhListedSite *listed, bool *names_site)
 {
 	int64		begun_us = plh_clock_us(CLOCK_MONOTONIC);
 	int			left_out = plh_symbols_left_out(search->symbols);
@@ -114,6 +115,7 @@ describe(Search *search, const PlhSuspect *suspect,
 													   search->suppressions,
 													   listed) == PLH_SHOWN;
 
+	*names_site = is_shown && plh_share_text_names_site(suspect, image, texts);
 	search->named_us += plh_clock_us(CLOCK_MONOTONIC) - begun_us;
 	return is_shown &&
 		(search->suppressions->count == 0 ||
@@ -134,11 +136,11 @@ judge(Search *search, const PlhProfileImage *image)
 	{
 		const PlhSuspect *suspect = &list->suspects[i];
 		PlhListedSite listed;
+		bool		names_site = false;
 
-		if (suspect->site == NULL)
-			add_suspect(search, suspect, NULL, image);
-		else if (describe(search, suspect, image, texts, &listed))
-			add_suspect(search, suspect, &listed, image);
+		if (suspect->site == NULL ||
+			describe(search, suspect, image, texts, &listed, &names_site))
+			add_suspect(search, suspect, names_site ? &listed : NULL, image);
 	}
 }
 

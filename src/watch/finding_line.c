@@ -22,21 +22,21 @@
 
 /* Where it is: a call site, or contexts of one kind; "" where that is not known. */
 static const char *
-place_of(const PlhSuspect *suspect, const PlhListedSite *listed, const PlhProfileImage *image)
+place_of(const PlhSuspect *suspect, const PlhListedSite *named, const PlhProfileImage *image)
 {
 	if (suspect->family != NULL)
 		return psprintf(" for %s", plh_account_title(suspect->family, image));
-	return listed == NULL ? "" :
-		psprintf(" at %s in %s", plh_blamed_code_site(&listed->stack), listed->context_name);
+	return named == NULL ? "" :
+		psprintf(" at %s in %s", plh_blamed_code_site(&named->stack), named->context_name);
 }
 
 /* What happens, and how much it is about. */
 static const char *
-headline(const PlhSuspect *suspect, const PlhListedSite *listed, const PlhFoundIn *in)
+headline(const PlhSuspect *suspect, const PlhListedSite *named, const PlhFoundIn *in)
 {
 	const char *size = plh_words_estimate(suspect->facts.live_bytes,
 										  suspect->judgement.error_bytes);
-	const char *place = place_of(suspect, listed, in->image);
+	const char *place = place_of(suspect, named, in->image);
 	int			pid = in->image->header->pid;
 
 	if (plh_suspect_leaks(&suspect->facts, &suspect->judgement))
@@ -45,7 +45,7 @@ headline(const PlhSuspect *suspect, const PlhListedSite *listed, const PlhFoundI
 	{
 		case PLH_VERDICT_QUERY:
 			return psprintf("process %d runs a statement or transaction that holds much memory: %s%s%s",
-							pid, size, listed == NULL ? "" : ", most of it", place);
+							pid, size, named == NULL ? "" : ", the largest part", place);
 		case PLH_VERDICT_CONTEXTS:
 			return psprintf("process %d creates more and more memory contexts: %s%s",
 							pid, size, place);
@@ -103,7 +103,7 @@ plh_finding_line_log(const PlhSuspect *suspect, const PlhListedSite *listed,
 	const PlhToldFinding *finding = plh_told_finding_make(suspect, listed, in);
 
 	ereport(LOG,
-			(errmsg_internal("%s", headline(suspect, listed, in)),
+			(errmsg_internal("%s", headline(suspect, finding->named, in)),
 			 errdetail_internal("%s", make_detail(finding, in, turn)),
 			 errhint("%s  SELECT explanation FROM pg_leakhunt_explain(%d) tells more.",
 					 finding->next, in->image->header->pid)));

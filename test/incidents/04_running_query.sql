@@ -8,5 +8,7 @@
 -- says: Verdict: query \(the running statement or transaction\)
 -- says: The memory is freed when the statement ends
 -- says: Statement that holds most: SELECT count\(\*\), pg_sleep\(3600\) FROM hold_rows\(400, 6\)
+-- says: To free it now: SELECT pg_cancel_backend\([0-9]+\)\.
+-- never: idle in transaction
 -- never: Verdict: leak
 SELECT count(*), pg_sleep(3600) FROM hold_rows(400, 6);

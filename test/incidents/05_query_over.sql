@@ -1,6 +1,7 @@
 -- The memory of a query, after it
 --
--- The same query has ended, and its session is there.
+-- The statement of the incident before has ended, and given its memory back.  Its session
+-- is still connected.
 --
 -- suspect: none
 -- passing: yes

@@ -1,6 +1,6 @@
 -- The memory of a query, after its session
 --
--- The same query has ended, and its session, too.
+-- The same statement has ended, and its session has disconnected.
 --
 -- asked: when it has ended
 -- suspect: none

@@ -1,6 +1,6 @@
 -- A big sort, after it
 --
--- The same sort has ended, and given its memory back.
+-- The statement of the incident before has ended, and its sort has given its memory back.
 --
 -- suspect: none
 -- says: Verdict: none

@@ -2,7 +2,7 @@
 --
 -- A driver declares 100 cursors WITH HOLD, of 2 MB each, and closes none.
 --
--- suspect: @(contexts|held) * PortalHoldContext
+-- suspect: @(contexts|held) [!-]* PortalHoldContext
 -- says: rows of cursors WITH HOLD
 -- says: CLOSE the cursors
 -- never: Verdict: (leak|query)

@@ -6,5 +6,8 @@
 -- suspect: query * MessageContext
 -- says: Verdict: query
 -- says: parse trees and plans
+-- says: A single value or text of the statement has about (5|6)[0-9] MB
+-- says: Pass it as a parameter instead of a literal
+-- never: work_mem
 -- never: Verdict: (leak|held)
 SELECT 'SELECT pg_sleep(3600), length(''' || repeat('x', 60000000) || ''')' \gexec

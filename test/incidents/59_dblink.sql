@@ -1,15 +1,19 @@
 -- Another server's rows, all at once
 --
--- dblink_get_result gets 150 MB of rows from another server, by libpq, which keeps them
--- in memory of malloc until the last has come.  The session has done nothing before.  Only
--- if a count happens to fall in between is it known that the memory is malloc's.
+-- A statement reads 150 MB of rows from another server by dblink_get_result.  libpq,
+-- PostgreSQL's client library, keeps all of them in memory from malloc until the last has
+-- come, and needs 300 MB for them.  A process counts its memory when it allocates in memory
+-- contexts, which libpq does not: so pg_leakhunt sees how large the process is, but mostly
+-- not yet what has the memory.
 --
 -- source: https://www.postgresql.org/docs/15/contrib-dblink-get-result.html
 -- needs: EXISTS (SELECT FROM pg_extension WHERE extname = 'dblink')
 -- process: query LIKE 'SELECT count%'
 -- suspect: @(malloc - -|none)
--- says: (private memory is of another kind|outside of memory contexts)
--- says: libpq
+-- says: outside of memory contexts
+-- says: has loaded libpq, the client library of dblink and postgres_fdw, which keeps each result in memory
+-- says: SELECT pg_cancel_backend\([0-9]+\)
+-- never: max lifetime
 -- never: Verdict: (leak|held|query|mapped)
 -- never: too little for a profile
 -- never: Nothing

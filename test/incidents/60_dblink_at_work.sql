@@ -1,7 +1,8 @@
 -- Another server's rows, all at once, after work
 --
--- The same in a session that has counted and sorted before.  libpq gives it few occasions
--- to count: how much of this is known to be malloc's depends on when it did.
+-- The statement of the incident before, in a session that has run a large sort earlier.  So
+-- it has counted its memory before, and does so when libpq has got the first of the rows:
+-- how much of the 300 MB is known to be from malloc depends on when that was.
 --
 -- source: https://www.postgresql.org/docs/15/contrib-dblink-get-result.html
 -- needs: EXISTS (SELECT FROM pg_extension WHERE extname = 'dblink')
@@ -9,6 +10,10 @@
 -- suspect: @(malloc - -|none)
 -- says: (malloc (had|has) given out|the counted figures do not include)
 -- never: Allocated by (the statement|statements of this form): SELECT (dblink_|count\(DISTINCT)
+-- says: (before the running statement began|While one statement ran|of memory contexts: malloc gave it out)
+-- says: has loaded libpq, the client library of dblink and postgres_fdw, which keeps each result in memory
+-- says: SELECT pg_cancel_backend\([0-9]+\)
+-- never: max lifetime
 -- never: Verdict: (leak|held|query|mapped)
 SET work_mem = '100MB';
 SELECT count(DISTINCT i::text) FROM generate_series(1, 600000) i;

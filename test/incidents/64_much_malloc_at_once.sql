@@ -5,7 +5,7 @@
 --
 -- needs: leak_by_libxml(1, 1)
 -- suspect: malloc - -
--- says: While one statement ran, it grew by at least [0-9]+ MB\.
+-- says: While one statement ran, memory from malloc grew by at least [0-9]+ MB\.
 -- says: Allocated by (the statement|statements of this form): DO
 -- never: Verdict: (leak|held|query)
 SET work_mem = '100MB';

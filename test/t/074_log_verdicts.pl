@@ -69,7 +69,7 @@ wait_until(sub { scalar(() = lines_on($node, $pid)) > 0 }, 'a leak is in the log
 cmp_ok(time - $began, '<=', $soon, 'within half a minute');
 my ($line) = lines_on($node, $pid);
 like($line, qr/^process $pid leaks memory: \d+ [kM]B.* at leaking_top.* in TopMemoryContext$/m, 'the line says how much, and where');
-like($line, qr/DETAIL:  Process: client backend, user ".*", database "postgres", application "shop"\.  .* has not been freed, and it (?:keeps growing|kept growing until .*)\. On average/,
+like($line, qr/DETAIL:  Process: client backend, user ".*", database "postgres", application "shop"\.  .* has not been freed, and it (?:keeps growing|kept growing until .*)\. Averaged over the last \d+ transactions, it grew by /,
 	'the detail says who, and why it is a leak');
 like($line, qr/  Allocated in remember\(integer\) line 3\./, 'and in which function');
 like($line, qr/  Statement: SELECT remember\(1000\)\W*$/m, 'and statement');
@@ -103,7 +103,7 @@ my $running = $node->background_psql('postgres');
 my $running_pid = session_pid($running);
 $running->query_until(qr/begun/, "\\echo begun\nSELECT count(*), pg_sleep(600) FROM (SELECT array_agg(repeat('x', 1000)) a FROM generate_series(1, 100000)) b WHERE array_length(a, 1) > 0;\n");
 wait_until(sub { scalar(() = lines_on($node, $running_pid)) == 1 }, 'a statement that holds much is told of');
-like((lines_on($node, $running_pid))[0], qr/runs a statement or transaction that holds much memory: \d+ MB.*, most of it at .* in /, 'with its call site');
+like((lines_on($node, $running_pid))[0], qr/runs a statement or transaction that holds much memory: \d+ MB.*, the largest part at .* in /, 'with its call site');
 $node->safe_psql('postgres', "SELECT pg_terminate_backend($running_pid)");
 
 # Ten a minute.  Where no worker can be started, it is said, and made up for.

@@ -15,6 +15,7 @@
 
 #include "server.h"
 #include "base/settings.h"
+#include "reader/server_activity.h"
 
 /* The settings and what else comes from the server. */
 bool		plh_track_malloc = true;
@@ -52,6 +53,16 @@ PlhLoadedCode
 plh_malloc_callers_loaded(int pid)
 {
 	return loaded_code;
+}
+
+const char *server_state;
+
+bool
+plh_server_activity_find(int pid, PlhServerActivity *activity)
+{
+	memset(activity, 0, sizeof(*activity));
+	activity->state = server_state;
+	return true;
 }
 
 uint64

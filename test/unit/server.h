@@ -12,6 +12,7 @@
 extern TimestampTz statement_start; /* of the current statement */
 
 extern PlhLoadedCode loaded_code;	/* by each process */
+extern const char *server_state;	/* what each session does; NULL: not known */
 
 extern void reset_context(MemoryContext context);
 

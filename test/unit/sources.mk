@@ -56,6 +56,9 @@ WORDS_SOURCES = \
 	$(SRC)/report/context_examples.c \
 	$(SRC)/report/one_line.c \
 	$(SRC)/stack/allocation_wrappers.c \
+	$(SRC)/verdict/ending_advice.c \
+	$(SRC)/verdict/outside_advice.c \
+	$(SRC)/verdict/process_kind.c \
 	$(SRC)/verdict/share_text.c \
 	$(SRC)/verdict/statement_evidence.c \
 	$(SRC)/verdict/suspect_advice.c \

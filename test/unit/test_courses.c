@@ -134,6 +134,13 @@ test_gains(void)
 	ok(plh_course_gained_since(&header, PLH_SERIES_OWN, 0) == 60 * MB &&
 	   plh_course_gained_since(&header, PLH_SERIES_OWN, SECONDS(60)) == 0,
 	   "a gain is that of all of the history, or nothing behind it");
+	ok(plh_course_gained_around(&header, PLH_SERIES_OWN, SECONDS(20) + 1) == 40 * MB,
+	   "what has come around a time is what was counted since the last count before");
+	ok(plh_course_gained_around(&header, PLH_SERIES_OWN, header.census_at + 1) == 0,
+	   "nothing is known to have come around a time since which nothing was counted");
+	ok(plh_course_gained_around(&header, PLH_SERIES_OWN, 1) ==
+	   plh_course_gained_since(&header, PLH_SERIES_OWN, 0) + header.history[0].own_bytes,
+	   "without a count before all has come since");
 	set_history(60, fallen);
 	ok(plh_course_gained_since(&header, PLH_SERIES_OWN, SECONDS(1)) == 0, "a fall is no gain");
 	set_history(0, growing);

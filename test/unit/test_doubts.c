@@ -44,6 +44,8 @@ plh_words_interval(uint32 interval_bytes)
 
 static Session *session;
 static PlhCourse course;
+static int64 rss_anon_bytes;
+static const char *state;
 
 /* A session of 60 MB, counted now, in which every allocation is a sample. */
 static void
@@ -81,7 +83,9 @@ doubt_with(const char *context, bool lasting, int64 bytes)
 	PlhAccount	account = {.families = &family,.family_count = 1};
 	PlhSuspectList list = {.account = &account};
 	PlhExplainedProcess process = {
-		.pid = 42,.image = plh_profile_image_own(plh_profile),.loaded = PLH_LOADED
+		.pid = 42,.image = plh_profile_image_own(plh_profile),.loaded = PLH_LOADED,
+			.rss_anon_bytes = rss_anon_bytes,.state = state,.backend_type = "client backend",
+			.now = course.now
 	};
 
 	plh_profile->published_bytes = plh_profile->used_bytes;
@@ -117,6 +121,11 @@ test_growth(void)
 	plh_profile->sample_interval = 512 * 1024;
 	doubt = doubt_with("TopMemoryContext", true, 20 * MEBIBYTE);
 	ok(is_said(doubt.next, "SELECT pg_leakhunt_start(42, '32kB'"), "a finer interval is proposed");
+	course.now += 3 * USECS_PER_SEC;
+	doubt = doubt_with("TopMemoryContext", true, 20 * MEBIBYTE);
+	ok(is_said(doubt.reason, "It has not grown for ") && is_said(doubt.reason, ", which is too short to tell whether it will grow again. The largest part") &&
+	   strstr(doubt.reason, "long enough") == NULL && doubt.is_undecided, "what has stopped growing a moment ago is said to");
+	course.now = course.rests_since;
 	plh_profile->malloc_free_bytes = 11 * MEBIBYTE;
 	doubt = doubt_with("TopMemoryContext", true, 20 * MEBIBYTE);
 	ok(is_said(doubt.reason, "Most of its growth was freed: malloc keeps 11534336 B, to use it again.") &&
@@ -135,6 +144,61 @@ test_growth(void)
 	doubt = doubt_with("LocalBufferContext", true, 18 * MEBIBYTE);
 	ok(is_said(doubt.reason, "Most of its growth is a cache that fills up. The largest part of what stays, 18874368 B, is buffers of temporary tables.") &&
 	   !doubt.is_undecided, "growth of one of the server's caches is explained");
+	end();
+}
+
+/* Of what malloc gives out outside of contexts, too. */
+static void
+test_outside(void)
+{
+	PlhDoubt	doubt;
+
+	begin();
+	plh_profile->context_bytes = MEBIBYTE;
+	plh_profile->malloc_bytes = 41 * MEBIBYTE;
+	plh_profile->own_bytes = 42 * MEBIBYTE;
+	course.now = SOME_TIME * 2 + 60 * USECS_PER_SEC;
+	course.rests_since = course.now - 5 * USECS_PER_SEC;
+	doubt = doubt_with("TopMemoryContext", true, 60 * MEBIBYTE);
+	ok(is_said(doubt.reason, "malloc has given out 41943040 B outside of memory contexts, but that has not grown for long enough to tell a leak.") &&
+	   is_said(doubt.next, "Ask again later.") && doubt.is_undecided, "what malloc gave out of late is not decided");
+	course.rests_since = SOME_TIME * 2;
+	plh_profile->history_count = 1;
+	plh_profile->history[0].at = SOME_TIME * 2 - USECS_PER_SEC;
+	doubt = doubt_with("TopMemoryContext", true, 60 * MEBIBYTE);
+	ok(is_said(doubt.reason, "malloc has given out 41943040 B outside of memory contexts, and that has hardly changed for ") &&
+	   !doubt.is_undecided && strstr(doubt.next, "Ask again") == NULL, "what has not changed for long is");
+	end();
+}
+
+/* What was never counted is not said to be nothing. */
+static void
+test_uncounted(void)
+{
+	PlhDoubt	doubt;
+
+	begin();
+	plh_profile->census_at = 0;
+	doubt = doubt_with("TopMemoryContext", true, 0);
+	ok(is_said(doubt.reason, "It has allocated too little to tell.") && !doubt.is_undecided, "of a small process nothing is known");
+	rss_anon_bytes = 300 * MEBIBYTE;
+	state = "active";
+	doubt = doubt_with("TopMemoryContext", true, 0);
+	ok(is_said(doubt.reason, "Almost all of its private memory is outside of memory contexts: malloc gave it out, or a library mapped it. It has not counted its memory yet") &&
+	   is_said(doubt.next, "SELECT pg_cancel_backend(42)") && doubt.is_undecided, "of a large one, that it is outside of what is sampled");
+	state = "idle";
+	doubt = doubt_with("TopMemoryContext", true, 0);
+	ok(is_said(doubt.next, "See in pg_stat_activity what it runs") && strstr(doubt.next, "cancel") == NULL, "and nothing is cancelled that does not run");
+	plh_profile->census_at = SOME_TIME * 2;
+	plh_profile->own_bytes = 90 * MEBIBYTE;
+	doubt = doubt_with("TopMemoryContext", true, 0);
+	ok(is_said(doubt.reason, "Almost all of what it has gained since the last count is outside of memory contexts"),
+	   "nor is what came since the last count");
+	plh_profile->own_bytes = 280 * MEBIBYTE;
+	doubt = doubt_with("TopMemoryContext", true, 0);
+	ok(strstr(doubt.reason, "outside of memory contexts") == NULL, "little of that is not worth a word");
+	rss_anon_bytes = 0;
+	state = NULL;
 	end();
 }
 
@@ -192,7 +256,7 @@ test_no_profile(void)
 	PlhExplainedProcess process = {.pid = 42,.loaded = PLH_LOADED};
 
 	ok(is_said(plh_doubt_find(&process, &course, NULL, NULL, NULL).reason,
-			   "It has allocated too little for a profile: that takes 5 samples, or 8388608 B held at a time."),
+			   "It has allocated too little to tell: less than 8388608 B at a time, and fewer than 5 samples."),
 	   "from when on there is a profile is told");
 }
 
@@ -200,6 +264,8 @@ void
 test_doubts(void)
 {
 	test_growth();
+	test_outside();
+	test_uncounted();
 	test_counted();
 	test_nodes();
 	test_no_profile();

@@ -9,6 +9,7 @@
 #include "unit_tests.h"
 #include "verdict/family_suspect.h"
 #include "verdict/statement_suspect.h"
+#include "verdict/suspect_list.h"
 
 #undef MB
 #define MB INT64CONST(1048576)
@@ -301,7 +302,7 @@ test_statements(void)
 	   "what was counted in another transaction is not this one's");
 	plh_profile->transaction_began_at = plh_profile->census_at;
 	ok(is_statement(100 * MB, 40 * MB, 100 * MB) && facts.live_bytes == 100 * MB &&
-	   judgement.error_bytes > 0 && judgement.error_bytes < 40 * MB,
+	   judgement.error_bytes > 0 && judgement.error_bytes < 40 * MB && facts.counted_bytes == 40 * MB,
 	   "what was allocated since the count is an estimate");
 	ok(!is_statement(20 * MB, 80 * MB, 20 * MB) && facts.live_bytes == 10 * MB,
 	   "what was freed since the count is no more held");
@@ -326,6 +327,44 @@ test_statements(void)
 	end(session);
 }
 
+/*
+ * The finding on 100 cursors that are held, of whose 40 MB "allocators" have allocated the
+ * same each, for as many statements.
+ */
+static PlhSuspect
+suspect_of_cursors(int allocators)
+{
+	Session    *session = begin();
+	PlhSuspectList *list;
+	PlhSuspect	suspect;
+
+	counted("PortalHoldContext", PLH_LIFETIME_SESSION, 100, 40 * MB);
+	for (int i = 0; i < 100; i++)
+	{
+		begin_statement(session, "DECLARE c%d CURSOR", i);
+		allocate(session, BALANCED - i % allocators, "PortalHoldContext", 40 * MB / 100);
+	}
+	plh_profile->published_bytes = plh_profile->used_bytes;
+	list = plh_suspect_list_make(plh_profile_image_own(plh_profile), NULL, SECONDS(11));
+	suspect = list->suspects[0];
+	end(session);
+	return suspect;
+}
+
+/* Contexts are named after a function only if it has much of what is in them. */
+static void
+test_names_of_contexts(void)
+{
+	PlhSuspect	suspect = suspect_of_cursors(1);
+
+	ok(suspect.judgement.verdict == PLH_VERDICT_HELD && suspect.site != NULL && !suspect.is_scattered,
+	   "a function has much of contexts that it has for many statements");
+	suspect = suspect_of_cursors(6);
+	ok(suspect.site != NULL && !suspect.is_scattered, "and so has one of six");
+	suspect = suspect_of_cursors(10);
+	ok(suspect.site != NULL && suspect.is_scattered, "but not one of ten");
+}
+
 void
 test_families(void)
 {
@@ -337,4 +376,5 @@ test_families(void)
 	test_rates();
 	test_full_cache();
 	test_statements();
+	test_names_of_contexts();
 }

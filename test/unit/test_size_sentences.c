@@ -141,8 +141,11 @@ test_unfinished_growth(void)
 	ok(course_says("Private memory has grown by 60000000 B since second 34, 45000000 B of that since the last count, 3 ticks ago. Ask again to see whether it still grows."),
 	   "whether it grows is not known where the last count was long ago");
 	course.grown_since = SECONDS(40);
+	process.rss_anon_bytes = header.own_bytes;
 	ok(course_says("Private memory has grown by 60000000 B since second 40. Ask again to see whether it still grows."),
 	   "growth that began with the last count has no part after it");
+	process.rss_anon_bytes = 115 * MB;
+	ok(course_says("Ask again to see whether its private memory still grows."), "and is not told again where that has been told");
 }
 
 static void
@@ -154,6 +157,10 @@ test_falls(void)
 	ok(course_says("Private memory has fallen by 30000000 B in the last 2 ticks."), "a fall is told");
 	course.fallen_since = SECONDS(44) - 300000;
 	ok(course_says("Private memory has fallen by 30000000 B in the last second."), "a fall of a moment does not last 0 s");
+	course.fallen_since = header.census_at;
+	process.rss_anon_bytes = 70 * MB;
+	ok(course_says(""), "the fall since the last count is told with that");
+	process.rss_anon_bytes = 100 * MB;
 	course.rests_since = SECONDS(20);
 	course.fallen_since = SECONDS(12);
 	ok(course_says("Private memory was 30000000 B larger 30 ticks ago; it has hardly changed in the last 22 ticks."),

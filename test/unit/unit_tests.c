@@ -56,6 +56,8 @@ main(void)
 	test_suspect_sums();
 	test_odd_suspects();
 	test_suspect_evidence();
+	test_statement_evidence();
+	test_suspect_advice();
 	test_age_texts();
 	test_suspect_list();
 	test_top_site();

@@ -1,0 +1,27 @@
+/*
+ * process_kind.h
+ *	  What kind of process it is, as far as advice depends on that.
+ *
+ * Never called inside palloc.
+ */
+#ifndef PLH_PROCESS_KIND_H
+#define PLH_PROCESS_KIND_H
+
+#include "profile/profile_image.h"
+
+typedef enum PlhProcessKind
+{
+	PLH_KIND_SESSION,
+	PLH_KIND_BACKGROUND_WORKER, /* of an extension, or logical replication */
+	PLH_KIND_PARALLEL_WORKER,
+	PLH_KIND_AUTOVACUUM_WORKER,
+	PLH_KIND_WALSENDER,
+	PLH_KIND_OTHER
+} PlhProcessKind;
+
+extern PlhProcessKind plh_process_kind(const PlhProfileHeader *header);
+
+/* What a process is called that has clients, or has none. */
+extern const char *plh_process_kind_noun(const PlhProfileImage *image);
+
+#endif							/* PLH_PROCESS_KIND_H */
