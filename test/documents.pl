@@ -63,6 +63,7 @@ my @instead = (
 my @around = (
 	[ qr/pg_leakhunt_attach/ => sub { unload() }, sub { load() } ],
 	[ qr/systemctl enable --now (\S+)/ => sub { }, sub { start_unit($1) } ],
+	[ qr/pg_leakhunt_suspects/ => sub { growing_process() }, sub { } ],
 	[ qr/my_function\(42\)/ => sub { make_function() }, sub { } ],
 	[ qr/remember\(/ => sub { make_remember() }, sub { } ],
 	[ qr/example\.com/ => sub { start_collector() }, sub { } ],
@@ -546,10 +547,15 @@ sub restart
 	do_quietly('service postgresql restart');
 }
 
-# A session that leaks all the time: its pid, when it is a suspect.
+# A session that leaks, and is a suspect of that: its pid.  After minutes one is none any
+# more, as it leaks more slowly then.  Without the module, it is whatever unload() has
+# started.
+my $is_unloaded;
+
 sub growing_process
 {
-	return $growing_pid if $growing_pid;
+	return $growing_pid if $growing_pid and
+	  ($is_unloaded or ask("SELECT count(*) FROM pg_leakhunt_suspects WHERE verdict = 'leak' AND pid = $growing_pid"));
 	make_leaker();
 	start_leak(1000);
 	for (1 .. 200)
@@ -619,6 +625,7 @@ sub unload
 	$settings = read_file("/etc/postgresql/$version/main/postgresql.conf");
 	write_file("/etc/postgresql/$version/main/postgresql.conf", "shared_preload_libraries = ''\n", '>>');
 	restart();
+	$is_unloaded = 1;
 	write_file("$work/loop", 'DO $$ BEGIN FOR i IN 1..600 LOOP PERFORM pg_sleep(0.1); END LOOP; END $$');
 	do_quietly("cd / && setpriv --reuid postgres --regid postgres --init-groups psql -Xq -d postgres -f $work/loop >/dev/null 2>&1 &");
 	for (1 .. 100)
@@ -632,6 +639,7 @@ sub unload
 sub load
 {
 	write_file("/etc/postgresql/$version/main/postgresql.conf", $settings);
+	undef $is_unloaded;
 	restart();
 }
 

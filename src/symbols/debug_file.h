@@ -22,8 +22,11 @@
 	apply(dwarf_filesrc) \
 	apply(dwarf_formstring) \
 	apply(dwarf_formudata) \
+	apply(dwarf_getsrc_die) \
 	apply(dwarf_getsrcfiles) \
 	apply(dwarf_haspc) \
+	apply(dwarf_lineno) \
+	apply(dwarf_linesrc) \
 	apply(dwarf_offdie) \
 	apply(dwarf_ranges) \
 	apply(dwarf_siblingof) \
@@ -40,6 +43,7 @@
 	apply(dwfl_module_getsrc) \
 	apply(dwfl_module_getsymtab) \
 	apply(dwfl_module_info) \
+	apply(dwfl_module_nextcu) \
 	apply(dwfl_offline_section_address) \
 	apply(dwfl_report_elf) \
 	apply(dwfl_report_end) \

@@ -35,7 +35,8 @@ typedef struct FunctionRange
 /* A compilation unit, and the ranges of its functions. */
 typedef struct Unit
 {
-	Dwarf_Off	offset;
+	Dwarf_Die	entry;
+	Dwarf_Off	offset;			/* of its entry */
 	FunctionRange *ranges;		/* sorted by start */
 	int			range_count;
 	int			range_room;
@@ -207,6 +208,7 @@ find_unit(PlhDebugModule *module, Dwarf_Die *unit_entry)
 	unit = calloc(1, sizeof(Unit));
 	if (unit == NULL)
 		return NULL;
+	unit->entry = *unit_entry;
 	unit->offset = offset;
 	unit->entries_left = MAX_UNIT_ENTRIES;
 	add_functions(unit, unit_entry, 0);
@@ -239,6 +241,29 @@ find_range(const Unit *unit, Dwarf_Addr address)
 	if (low == 0 || address >= unit->ranges[low - 1].end)
 		return NULL;
 	return &unit->ranges[low - 1];
+}
+
+/*
+ * The unit that has an address, from which "bias" is to be taken away; NULL if there is
+ * none.  Compilers that are made of LLVM write no table of the units' addresses: there
+ * those that were read before are asked, and then all others.
+ */
+static Unit *
+find_unit_of(PlhDebugModule *module, Dwarf_Addr address, Dwarf_Addr *bias)
+{
+	Dwarf_Die  *entry = plh_libdw.dwfl_module_addrdie(module->handle.module, address,
+													  bias);
+
+	if (entry != NULL)
+		return find_unit(module, entry);
+	*bias = module->dwarf_bias;
+	for (Unit *unit = module->units; unit != NULL; unit = unit->next)
+		if (find_range(unit, address - *bias) != NULL)
+			return unit;
+	while ((entry = plh_libdw.dwfl_module_nextcu(module->handle.module, entry, bias)) != NULL)
+		if (plh_libdw.dwarf_haspc(entry, address - *bias) > 0)
+			return find_unit(module, entry);
+	return NULL;
 }
 
 /*
@@ -330,15 +355,25 @@ set_place(PlhSourceFrame *frame, const char *file, Dwarf_Word line)
 	frame->line = known ? (int) line : 0;
 }
 
-/* Set the file and line that the line table has for an address. */
+/*
+ * Set the file and line that the line table has for an address.  "unit" is its unit, if
+ * that is known, in which the address is lower by "bias".
+ */
 static void
-find_line(PlhDebugModule *module, Dwarf_Addr address, PlhSourceFrame *frame)
+find_line(PlhDebugModule *module, Unit *unit, Dwarf_Addr address, Dwarf_Addr bias,
+		  PlhSourceFrame *frame)
 {
 	Dwfl_Line  *found = plh_libdw.dwfl_module_getsrc(module->handle.module, address);
+	Dwarf_Line *in_unit;
 	int			line = 0;
-	const char *file = found == NULL ? NULL :
-		plh_libdw.dwfl_lineinfo(found, NULL, &line, NULL, NULL, NULL);
+	const char *file = NULL;
 
+	if (found != NULL)
+		file = plh_libdw.dwfl_lineinfo(found, NULL, &line, NULL, NULL, NULL);
+	else if (unit != NULL &&
+			 (in_unit = plh_libdw.dwarf_getsrc_die(&unit->entry, address - bias)) != NULL &&
+			 plh_libdw.dwarf_lineno(in_unit, &line) == 0)
+		file = plh_libdw.dwarf_linesrc(in_unit, NULL, NULL);
 	set_place(frame, file, Max(line, 0));
 }
 
@@ -349,23 +384,21 @@ frames_from_dwarf(PlhDebugModule *module, Dwarf_Addr address,
 {
 	Dwarf_Die	nest[PLH_MAX_INLINED];
 	Dwarf_Addr	bias;
-	Dwarf_Die  *unit_entry;
 	Dwarf_Files *files = NULL;
 	size_t		file_count = 0;
-	const Unit *unit;
+	Unit	   *unit;
 	const FunctionRange *range;
 	int			count;
 
 	if (module->dwarf == NULL)
 		return 0;
-	unit_entry = plh_libdw.dwfl_module_addrdie(module->handle.module, address, &bias);
-	if (unit_entry == NULL ||
-		(unit = find_unit(module, unit_entry)) == NULL ||
+	unit = find_unit_of(module, address, &bias);
+	if (unit == NULL ||
 		(range = find_range(unit, address - bias)) == NULL)
 		return 0;
 	count = nest_functions(module, range, address - bias, nest);
 	Assert(count <= PLH_MAX_INLINED);
-	(void) plh_libdw.dwarf_getsrcfiles(unit_entry, &files, &file_count);
+	(void) plh_libdw.dwarf_getsrcfiles(&unit->entry, &files, &file_count);
 
 	/* the line of a function is that at which it calls the one inside it */
 	for (int i = 0; i < count; i++)
@@ -379,7 +412,7 @@ frames_from_dwarf(PlhDebugModule *module, Dwarf_Addr address,
 		if (frame->function == NULL)
 			return 0;
 		if (inner == NULL)
-			find_line(module, address, frame);
+			find_line(module, unit, address, bias, frame);
 		else
 		{
 			Dwarf_Word	file = number_of(inner, DW_AT_call_file);
@@ -411,7 +444,7 @@ frame_from_symbol(PlhDebugModule *module, Dwarf_Addr address,
 		GELF_ST_TYPE(symbol.st_info) != STT_FUNC)
 		return 0;
 	frame->inlined = false;
-	find_line(module, address, frame);
+	find_line(module, NULL, address, 0, frame);
 	return 1;
 }
 

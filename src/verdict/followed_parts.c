@@ -53,6 +53,8 @@ is_same_part(const PlhFollowedPart *left, const PlhFollowedPart *right)
 {
 	if (left->family != NULL || right->family != NULL)
 		return left->family == right->family;
+	/* the parts of a list are all of contexts, or all of sites */
+	Assert((left->site == NULL) == (right->site == NULL));
 	return left->context_name == right->context_name &&
 		(left->site == NULL ||
 		 (left->site->key.stack == right->site->key.stack &&

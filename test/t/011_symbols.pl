@@ -74,7 +74,24 @@ my $leaker = "$ENV{LEAKER}.so";
 my ($pkglibdir) = output_of('', $ENV{PG_CONFIG}, '--pkglibdir') =~ /(.*)/;
 my ($bindir) = output_of('', $ENV{PG_CONFIG}, '--bindir') =~ /(.*)/;
 my ($compared, $other_files, $wrong) = (0, 0, 0);
-for my $file ($leaker, "$pkglibdir/pg_leakhunt.so")
+
+# what clang has compiled has no table of the units' addresses
+my $by_clang = "$scratch/by_clang.so";
+append_to_file("$scratch/unit_$_.c", <<"C") for 1, 2;
+void *malloc(unsigned long);
+static inline void *inlined(int size) { char *kept = malloc(size); kept[1] = 1; return kept; }
+static __attribute__((noinline)) void *called(int size)
+{
+	char *kept = inlined(size);
+	kept[2] = 2;
+	return kept;
+}
+void *outer_$_(int size) { char *kept = called(size); kept[3] = 3; return kept; }
+C
+my @clang = ('clang', '-g', '-O2', '-shared', '-fPIC', '-Wl,--build-id', '-o', $by_clang, map { "$scratch/unit_$_.c" } 1, 2);
+my $has_clang = system("@clang >/dev/null 2>&1") == 0;
+
+for my $file ($leaker, "$pkglibdir/pg_leakhunt.so", $has_clang ? $by_clang : ())
 {
 	my @sites = call_sites($file);
 	my $input = join "\n", map { sprintf '0x%x', $_ } @sites;
@@ -104,6 +121,14 @@ for my $file ($leaker, "$pkglibdir/pg_leakhunt.so")
 cmp_ok($compared, '>=', 1000, "at least 1000 frames are compared with addr2line ($compared)");
 is($wrong, 0, 'functions and lines are those of addr2line');
 cmp_ok($other_files, '<=', $compared / 100, 'files are those of addr2line');
+SKIP:
+{
+	skip 'no clang', 1 if !$has_clang;
+	like(
+		output_of(join("\n", map { sprintf '0x%x', $_ } call_sites($by_clang)), $frames, $by_clang, build_id($by_clang)),
+		qr/\ninlined\n.*unit_2\.c:2\ncalled\n.*unit_2\.c:5\n/,
+		'lines of what clang has compiled are found');
+}
 
 # Against the symbol table, where there is none: random addresses of the server.
 my $postgres = "$bindir/postgres";
