@@ -533,3 +533,10 @@ src/report/flamegraph_style.h: src/report/flamegraph.css
 $(GENERATED):
 	(echo 'static const char $(basename $(notdir $@))[] ='; sed 's/\\/\\\\/g; s/"/\\"/g; s/.*/"&\\n"/' $<; echo ';') >$@
 endif
+
+# All else works without it.
+ifneq ($(wildcard $(includedir_server)/.),)
+ifeq ($(wildcard $(includedir_server)/plpgsql.h),)
+$(info plpgsql.h is not among the headers of the server: functions in PL/pgSQL will not be named.)
+endif
+endif

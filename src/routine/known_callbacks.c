@@ -22,7 +22,10 @@ PLH_SAME_IN_CHILD PlhKnownCallback plh_known_callbacks[PLH_KNOWN_CALLBACKS];
 PLH_SAME_IN_CHILD unsigned long long plh_known_callbacks_unloaded;
 
 static const PlhRoutineReader *const readers[] = {
-	&plh_plpgsql_routine, &plh_sql_routine, &plh_perl_routine, &plh_python_routine
+#if PLH_HAVE_PLPGSQL
+	&plh_plpgsql_routine,
+#endif
+	&plh_sql_routine, &plh_perl_routine, &plh_python_routine
 };
 
 static const char *

@@ -10,6 +10,10 @@
  */
 #include "postgres.h"
 
+#include "routine/routine_reader.h"
+
+#if PLH_HAVE_PLPGSQL
+
 #include "catalog/pg_class.h"
 #include "commands/trigger.h"
 #include "plpgsql.h"
@@ -17,7 +21,6 @@
 
 #include "base/compat.h"
 #include "base/own_memory.h"
-#include "routine/routine_reader.h"
 #include "routine/routine_text.h"
 #include "stack/stack_walk.h"
 
@@ -149,3 +152,5 @@ const PlhRoutineReader plh_plpgsql_routine = {
 	.read = read_call,
 	.mark = mark_call
 };
+
+#endif							/* PLH_HAVE_PLPGSQL */

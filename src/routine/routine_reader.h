@@ -58,7 +58,13 @@ typedef struct PlhRoutineReader
 	PlhRoutineMark (*mark) (const void *argument);
 } PlhRoutineReader;
 
+/* Some packages of headers have those of the server only, without PL/pgSQL's. */
+#if __has_include("plpgsql.h")
+#define PLH_HAVE_PLPGSQL 1
 extern const PlhRoutineReader plh_plpgsql_routine;
+#else
+#define PLH_HAVE_PLPGSQL 0
+#endif
 extern const PlhRoutineReader plh_sql_routine;
 extern const PlhRoutineReader plh_perl_routine;
 extern const PlhRoutineReader plh_python_routine;
