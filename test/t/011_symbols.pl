@@ -98,6 +98,7 @@ for my $file ($leaker, "$pkglibdir/pg_leakhunt.so", $has_clang ? $by_clang : ())
 	my $ours =
 	  parse_frames(output_of($input, $frames, $file, build_id($file)));
 	my $theirs = parse_frames(output_of($input, 'addr2line', '-aifC', '-e', $file));
+	my $is_of_clang = output_of('', 'readelf', '-p', '.comment', $file) =~ /clang/;
 
 	for my $site (@sites)
 	{
@@ -114,6 +115,9 @@ for my $file ($leaker, "$pkglibdir/pg_leakhunt.so", $has_clang ? $by_clang : ())
 		next if "@our" eq "@their";
 		s/^[^:]*:(\d+)$/$1/ for @our, @their;
 		if ("@our" eq "@their") { $other_files++; next; }
+
+		# binutils 2.40 do not know functions that clang has inlined in several pieces
+		next if $is_of_clang and @their == 2 and @our > 2 and "$our[-2] $our[1]" eq "@their";
 		$wrong++;
 		diag(sprintf '%s 0x%x: %s instead of %s', $file, $site, "@our", "@their");
 	}
