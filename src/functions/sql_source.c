@@ -336,7 +336,7 @@ PlhDump *
 plh_sql_source_dump(const char *file, bool header_only)
 {
 	char	   *path = path_of_dump(file);
-	ErrorData  *error;
+	ErrorData  *error = NULL;
 	PlhDump    *dump;
 
 	if (plh_sql_access_sees_all())

@@ -51,6 +51,24 @@ sub parse_frames
 	return \%found;
 }
 
+# Are functions and lines of frames a part of others', in the same order?
+sub is_part
+{
+	my ($part, $whole) = @_;
+
+	for my $kind (0, 1)
+	{
+		my @left = map { $part->[ 2 * $_ + $kind ] } 0 .. $#$part / 2;
+
+		for my $i (0 .. $#$whole / 2)
+		{
+			shift @left if @left && $left[0] eq $whole->[ 2 * $i + $kind ];
+		}
+		return 0 if @left;
+	}
+	return 1;
+}
+
 # Where calls return to, minus one.
 sub call_sites
 {
@@ -98,6 +116,7 @@ for my $file ($leaker, "$pkglibdir/pg_leakhunt.so", $has_clang ? $by_clang : ())
 	my $ours =
 	  parse_frames(output_of($input, $frames, $file, build_id($file)));
 	my $theirs = parse_frames(output_of($input, 'addr2line', '-aifC', '-e', $file));
+	my $is_of_clang = output_of('', 'readelf', '-p', '.comment', $file) =~ /clang/;
 
 	for my $site (@sites)
 	{
@@ -114,6 +133,9 @@ for my $file ($leaker, "$pkglibdir/pg_leakhunt.so", $has_clang ? $by_clang : ())
 		next if "@our" eq "@their";
 		s/^[^:]*:(\d+)$/$1/ for @our, @their;
 		if ("@our" eq "@their") { $other_files++; next; }
+
+		# binutils 2.40 do not know functions that clang has inlined in several pieces
+		next if $is_of_clang and $our[1] eq $their[1] and is_part(\@their, \@our);
 		$wrong++;
 		diag(sprintf '%s 0x%x: %s instead of %s', $file, $site, "@our", "@their");
 	}
