@@ -165,6 +165,7 @@ SYMBOLS_OBJS = \
 REPORT_OBJS = \
 	src/report/blamed_code.o \
 	src/report/call_tree.o \
+	src/report/code_part.o \
 	src/report/context_examples.o \
 	src/report/context_list.o \
 	src/report/crash_report.o \
@@ -228,6 +229,14 @@ VERDICT_OBJS = \
 	src/verdict/unwritten.o \
 	src/verdict/worst_suspects.o
 
+# the page: what it says, as JSON, and the file of HTML around that
+PAGE_OBJS = \
+	src/page/page_html.o \
+	src/page/page_json.o \
+	src/page/page_process.o \
+	src/page/page_sites.o \
+	src/page/page_unseen.o
+
 # what becomes of the profiles of processes that crashed
 CRASH_OBJS = \
 	src/crash/child_deaths.o \
@@ -254,8 +263,10 @@ FUNCTIONS_OBJS = \
 	src/functions/sql_control.o \
 	src/functions/sql_dumps.o \
 	src/functions/sql_explain.o \
+	src/functions/sql_explained.o \
 	src/functions/sql_history.o \
 	src/functions/sql_metrics.o \
+	src/functions/sql_page.o \
 	src/functions/sql_pictures.o \
 	src/functions/sql_pprof.o \
 	src/functions/sql_processes.o \
@@ -282,6 +293,7 @@ OBJS = \
 	$(REPORT_OBJS) \
 	$(PPROF_OBJS) \
 	$(VERDICT_OBJS) \
+	$(PAGE_OBJS) \
 	$(CRASH_OBJS) \
 	$(WATCH_OBJS) \
 	$(FUNCTIONS_OBJS)
@@ -303,7 +315,29 @@ PG_CFLAGS = -O3 -fdata-sections -fvisibility=hidden -Wextra -Wno-unused-paramete
 SHLIB_LINK = -Wl,--sort-section=name -Wl,-z,now -Wl,-fini=plh_pg_leakhunt_fini -lunwind -lm -ldl
 
 # strings made of files that are not C
-GENERATED = src/report/flamegraph_script.h src/report/flamegraph_style.h
+GENERATED = \
+	src/report/flamegraph_script.h \
+	src/report/flamegraph_style.h \
+	src/page/page_script.h \
+	src/page/page_skeleton.h \
+	src/page/page_style.h
+
+# The script of the page, in the order in which its parts need each other.
+PAGE_SCRIPT = \
+	src/page/start.js \
+	src/page/format.js \
+	src/page/elements.js \
+	src/page/state.js \
+	src/page/model.js \
+	src/page/words.js \
+	src/page/chart.js \
+	src/page/graph.js \
+	src/page/tree.js \
+	src/page/table.js \
+	src/page/treemap.js \
+	src/page/detail.js \
+	src/page/process.js \
+	src/page/end.js
 
 REGRESS = \
 	functions \
@@ -471,10 +505,13 @@ test-modules: $(GENERATED)
 # PGXS tracks no headers, so each object depends on all of them.
 $(OBJS) $(OBJS:.o=.bc): $(filter-out $(GENERATED),$(wildcard src/*/*.h))
 
-# The script and the style that flame graphs contain are compiled in as strings.
-src/report/flamegraph.o src/report/flamegraph.bc: $(GENERATED)
+# The scripts and styles that flame graphs and pages contain are compiled in as strings.
+src/report/flamegraph.o src/report/flamegraph.bc src/page/page_html.o src/page/page_html.bc: $(GENERATED)
 src/report/flamegraph_script.h: src/report/flamegraph.js
 src/report/flamegraph_style.h: src/report/flamegraph.css
+src/page/page_script.h: $(PAGE_SCRIPT)
+src/page/page_skeleton.h: src/page/page.html
+src/page/page_style.h: src/page/page.css
 $(GENERATED):
-	(echo 'static const char $(basename $(notdir $@))[] ='; sed 's/\\/\\\\/g; s/"/\\"/g; s/.*/"&\\n"/' $<; echo ';') >$@
+	(echo 'static const char $(basename $(notdir $@))[] ='; cat $^ | sed 's/\\/\\\\/g; s/"/\\"/g; s/.*/"&\\n"/'; echo ';') >$@
 endif

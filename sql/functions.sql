@@ -65,6 +65,8 @@ SELECT pg_leakhunt_flamegraph(:pid) LIKE '%</svg>%' AS flamegraph;
 SELECT pg_leakhunt_flamegraph(:'newer') LIKE '%</svg>%' AS flamegraph;
 SELECT pg_leakhunt_flamegraph(:pid, query => true) LIKE '%kept AS SELECT count(*) AS &#x22;&#x3C;&#x26;&#x27;&#x3E;&#x22; FROM%' AS escaped;
 SELECT pg_leakhunt_flamegraph_all() LIKE '%</svg>%' AS flamegraph;
+SELECT pg_leakhunt_page(:pid) LIKE '<!DOCTYPE html>%</html>_' AS page;
+SELECT pg_leakhunt_page(:'newer') LIKE '<!DOCTYPE html>%</html>_' AS page;
 SELECT length(pg_leakhunt_pprof(:pid)) > 0 AS pprof;
 SELECT length(pg_leakhunt_pprof(:pid, max_samples => 1)) > 0 AS smallest_pprof;
 SELECT length(pg_leakhunt_pprof(:'newer')) > 0 AS pprof;

@@ -1143,6 +1143,26 @@ COMMENT ON FUNCTION pg_leakhunt_pprof(bool, bool, text[], text[], bool, bool, in
 'Returns what all processes that the caller may see have allocated and hold, in chunks and bytes: pg_leakhunt_pprof_all, by the name that programs which collect profiles ask for.';
 
 --
+-- Pages
+--
+
+CREATE FUNCTION pg_leakhunt_page(pid int)
+RETURNS text
+AS 'MODULE_PATHNAME', 'pg_leakhunt_page'
+LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_leakhunt_page(int) IS
+'Returns a page of HTML on a process, in one file that needs no network: what pg_leakhunt_explain says, and its memory over time, flame graphs, call sites and memory contexts, to look at in a browser, to send, to keep. All figures are those of the views, from one snapshot. It has at most 2 MB: of very many call sites, the smallest are one row. A pid without a profile, or one that the caller may not see, is an ERROR.';
+
+CREATE FUNCTION pg_leakhunt_page(file text)
+RETURNS text
+AS 'MODULE_PATHNAME', 'pg_leakhunt_page'
+LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_leakhunt_page(text) IS
+'Returns the same of a dump file, as the process was then. The file is a name in pg_leakhunt.dump_directory, or, for members of pg_read_server_files, a path. A damaged file is an ERROR.';
+
+--
 -- Privileges: rows are filtered by role, so that everybody may look; to sample
 -- more is to make a process slower, and a dump takes room on the disk.  A check
 -- runs any statement within a SELECT: an injection could hide one in there that

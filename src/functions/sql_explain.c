@@ -4,25 +4,20 @@
  */
 #include "postgres.h"
 
-#include "commands/dbcommands.h"
 #include "miscadmin.h"
-#include "utils/lsyscache.h"
-#include "utils/timestamp.h"
 
 #include "base/compat.h"
 #include "base/process_facts.h"
 #include "functions/sql_access.h"
 #include "functions/sql_arguments.h"
+#include "functions/sql_explained.h"
 #include "functions/sql_rows.h"
 #include "functions/sql_source.h"
 #include "functions/sql_suppressions.h"
 #include "process/process.h"
 #include "process/profile_directory.h"
 #include "reader/baseline_file.h"
-#include "reader/database_text.h"
-#include "reader/server_activity.h"
 #include "reader/server_processes.h"
-#include "reader/session_peaks.h"
 #include "verdict/explanation.h"
 #include "verdict/server_summary.h"
 
@@ -40,56 +35,6 @@ typedef struct Explaining
 	List	   *profiled;		/* pids of live processes that have a profile */
 	PlhStatementPeaks *peaks;
 } Explaining;
-
-/* Fill in what the server's statistics and the kernel know of a process. */
-static void
-identify(PlhExplainedProcess *process, Oid role, Oid database)
-{
-	PlhServerActivity activity = {0};
-	const PlhServerActivity *known = NULL;
-
-	process->now = process->image == NULL || process->image->alive ?
-		GetCurrentTimestamp() : plh_profile_image_ended_at(process->image->header);
-	process->rss_anon_bytes = -1;
-	if (process->image == NULL || process->image->alive)
-	{
-		process->rss_anon_bytes = plh_process_facts_rss_anon_bytes(process->pid);
-		process->rss_shared_bytes = plh_server_processes_shared_bytes(process->pid);
-		if (plh_server_activity_find(process->pid, &activity))
-		{
-			known = &activity;
-			process->application_name = activity.application_name;
-			process->state = activity.state;
-			process->state_since = activity.state_since;
-			role = OidIsValid(role) ? role : activity.role_oid;
-			database = OidIsValid(database) ? database : activity.database_oid;
-		}
-	}
-	if (process->image != NULL && !process->image->alive)
-		process->application_name =
-			plh_database_text_fit_foreign(process->image->header->application_name,
-										  strlen(process->image->header->application_name),
-										  process->image->header->encoding);
-	process->backend_type = process->image != NULL ?
-		plh_profile_image_backend_type(process->image) :
-		plh_sql_rows_unprofiled_type(process->pid, known);
-	if (OidIsValid(role))
-		process->username = GetUserNameFromId(role, true);
-	if (OidIsValid(database))
-		process->database = get_database_name(database);
-}
-
-/* Find the call of the last day that took most, if the caller may see it. */
-static void
-find_largest(PlhExplainedProcess *process, const PlhStatementPeaks *peaks)
-{
-	const PlhStatementEntry *entry =
-		plh_session_peaks_find(peaks, process->pid, process->image->header->started_at,
-							   process->now - USECS_PER_DAY);
-
-	if (entry != NULL && plh_sql_access_may_see(entry->role_oid))
-		process->largest = entry;
-}
 
 static char *
 copy_text(const char *text)
@@ -151,8 +96,8 @@ explain_profile(PlhProfileImage *image, void *arg)
 		.baseline = plh_baseline_file_read(plh_profile_directory_path(), image)
 	};
 
-	identify(&process, header->role_oid, header->database_oid);
-	find_largest(&process, explaining->peaks);
+	plh_sql_explained_identify(&process, header->role_oid, header->database_oid);
+	plh_sql_explained_find_largest(&process, explaining->peaks);
 	explain(explaining, &process);
 }
 
@@ -169,7 +114,7 @@ explain_unprofiled(Explaining *explaining, int pid)
 	if (list_member_int(explaining->profiled, pid) ||
 		!plh_sql_access_knows(pid) || plh_process_facts_start_ticks(pid) == 0)
 		return;
-	identify(&process, InvalidOid, InvalidOid);
+	plh_sql_explained_identify(&process, InvalidOid, InvalidOid);
 	explain(explaining, &process);
 }
 

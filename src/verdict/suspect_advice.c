@@ -62,8 +62,11 @@ plh_suspect_advice_noun(const PlhProfileImage *image)
 static const char *
 end_text(const PlhProfileImage *image)
 {
-	if (!image->alive)
+	if (image->crashed)
 		return psprintf("Nothing: the memory was freed when the %s ended.",
+						plh_suspect_advice_noun(image));
+	if (!image->alive)			/* a dump of a process that may run still */
+		return psprintf("If the %s still runs, end it, unless it will need this memory again.",
 						plh_suspect_advice_noun(image));
 	switch (kind_of(image->header))
 	{

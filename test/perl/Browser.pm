@@ -50,6 +50,7 @@ sub start
 		{
 			capabilities => {
 				alwaysMatch => {
+					'goog:loggingPrefs' => { browser => 'ALL' },
 					'goog:chromeOptions' => {
 						args => [
 							'--headless=new', '--no-sandbox',
@@ -89,6 +90,14 @@ sub call
 
 	die "$path: $answer->{value}{message}" unless $response->{success};
 	return $answer->{value};
+}
+
+# What has been written to the console since the last call, errors of scripts included.
+sub console
+{
+	my ($self) = @_;
+
+	return map { $_->{message} } @{ $self->call('POST', '/se/log', { type => 'browser' }) };
 }
 
 sub resize
@@ -170,6 +179,37 @@ sub type
 							  { type => 'keyUp', value => $_ }
 						} split //,
 						$text
+					]
+				}
+			]
+		});
+}
+
+# Drag with a real pointer, from one point of an element to another on the same height;
+# both are parts of its width.
+sub drag
+{
+	my ($self, $expression, $from, $to) = @_;
+	my $box = $self->value("(($expression).scrollIntoView(), $expression).getBoundingClientRect()");
+	my $point = sub {
+		{
+			type => 'pointerMove',
+			x => int($box->{left} + $box->{width} * $_[0]),
+			y => int($box->{top} + $box->{height} / 3)
+		}
+	};
+
+	$self->call(
+		'POST',
+		'/actions',
+		{
+			actions => [
+				{
+					type => 'pointer',
+					id => 'mouse',
+					actions => [
+						$point->($from), { type => 'pointerDown', button => 0 },
+						$point->($to), { type => 'pointerUp', button => 0 }
 					]
 				}
 			]

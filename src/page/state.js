@@ -1,0 +1,76 @@
+// What the reader has chosen.  It is the address's part behind #, so that a link shows
+// the same to others.
+
+const state = {
+	measure: 'live',	// what bytes count
+	group: 'calls',		// what stacks begin with, or consist of
+	view: 'graph',		// or the same as a tree
+	up: false,			// from the functions that allocate to their callers
+	search: '',
+	window: null,		// two points of the history
+	site: null,			// the row of the chosen site
+	hidden: []			// functions whose stacks are taken out
+};
+const listeners = [];
+
+// Call a function after changes of these; at once, too.
+function follow(keys, react) {
+	listeners.push({ keys: keys, react: react });
+	react();
+}
+
+function choose(changes) {
+	const changed = Object.keys(changes)
+		.filter(key => JSON.stringify(state[key]) !== JSON.stringify(changes[key]));
+
+	if (!changed.length) return;
+	Object.assign(state, changes);
+	writeAddress();
+	for (const listener of listeners)
+		if (listener.keys.some(key => changed.includes(key))) listener.react();
+}
+
+function writeAddress() {
+	const words = new URLSearchParams();
+
+	if (state.measure !== 'live') words.set('show', state.measure);
+	if (state.group !== 'calls') words.set('by', state.group);
+	if (state.view !== 'graph') words.set('as', state.view);
+	if (state.up) words.set('up', '1');
+	if (state.search) words.set('find', state.search);
+	if (state.window) words.set('time', state.window.join('-'));
+	if (state.site !== null) words.set('site', state.site);
+	if (state.hidden.length) words.set('hide', JSON.stringify(state.hidden));
+	try {
+		history.replaceState(null, '', '#' + words);
+	} catch (error) {
+		// a page in a frame of a mail reader has no address to change
+	}
+}
+
+// An address may be anybody's: what makes no sense is left out.
+function readAddress(model) {
+	const words = new URLSearchParams(location.hash.slice(1));
+	const one = (name, values, otherwise) => values.includes(words.get(name)) ? words.get(name) : otherwise;
+	const points = page.history ? page.history.at.length : 0;
+	const window = (words.get('time') || '').split('-').map(Number);
+	const site = words.has('site') ? Number(words.get('site')) : -1;
+
+	state.group = one('by', ['context', 'statement', 'routine'], 'calls');
+	state.view = one('as', ['tree'], 'graph');
+	state.up = words.get('up') === '1';
+	state.search = words.get('find') || '';
+	if (window.length === 2 && window.every(Number.isInteger) && window[0] >= 0 &&
+		window[0] < window[1] && window[1] < points)
+		state.window = window;
+	state.measure = state.window ? 'window' :
+		one('show', ['peak', 'total'].concat(model.hasGrowth ? ['growth'] : []), 'live');
+	if (Number.isInteger(site) && model.sites[site]) state.site = site;
+	try {
+		const hidden = JSON.parse(words.get('hide') || '[]');
+
+		state.hidden = Array.isArray(hidden) ? hidden.filter(name => typeof name === 'string') : [];
+	} catch (error) {
+		state.hidden = [];
+	}
+}
