@@ -234,8 +234,11 @@ PAGE_OBJS = \
 	src/page/page_html.o \
 	src/page/page_json.o \
 	src/page/page_process.o \
+	src/page/page_server.o \
 	src/page/page_sites.o \
-	src/page/page_unseen.o
+	src/page/page_statements.o \
+	src/page/page_unseen.o \
+	src/page/page_zone.o
 
 # what becomes of the profiles of processes that crashed
 CRASH_OBJS = \
@@ -327,6 +330,7 @@ PAGE_SCRIPT = \
 	src/page/start.js \
 	src/page/format.js \
 	src/page/elements.js \
+	src/page/theme.js \
 	src/page/state.js \
 	src/page/model.js \
 	src/page/words.js \
@@ -337,6 +341,9 @@ PAGE_SCRIPT = \
 	src/page/treemap.js \
 	src/page/detail.js \
 	src/page/process.js \
+	src/page/heat.js \
+	src/page/server.js \
+	src/page/main.js \
 	src/page/end.js
 
 REGRESS = \

@@ -67,6 +67,7 @@ SELECT pg_leakhunt_flamegraph(:pid, query => true) LIKE '%kept AS SELECT count(*
 SELECT pg_leakhunt_flamegraph_all() LIKE '%</svg>%' AS flamegraph;
 SELECT pg_leakhunt_page(:pid) LIKE '<!DOCTYPE html>%</html>_' AS page;
 SELECT pg_leakhunt_page(:'newer') LIKE '<!DOCTYPE html>%</html>_' AS page;
+SELECT pg_leakhunt_page() LIKE '<!DOCTYPE html>%</html>_' AS page;
 SELECT length(pg_leakhunt_pprof(:pid)) > 0 AS pprof;
 SELECT length(pg_leakhunt_pprof(:pid, max_samples => 1)) > 0 AS smallest_pprof;
 SELECT length(pg_leakhunt_pprof(:'newer')) > 0 AS pprof;

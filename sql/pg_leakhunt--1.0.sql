@@ -1162,6 +1162,14 @@ LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION pg_leakhunt_page(text) IS
 'Returns the same of a dump file, as the process was then. The file is a name in pg_leakhunt.dump_directory, or, for members of pg_read_server_files, a path. A damaged file is an ERROR.';
 
+CREATE FUNCTION pg_leakhunt_page()
+RETURNS text
+AS 'MODULE_PATHNAME', 'pg_leakhunt_page'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_leakhunt_page() IS
+'Returns a page of HTML on all processes that the caller may see, in one file that needs no network: what pg_leakhunt_explain says of the server, the processes with their findings and their memory over time, the statements with the highest peaks, and the causes over all sessions. It has at most 2 MB: of very many processes, the words on the smallest are left out.';
+
 --
 -- Privileges: rows are filtered by role, so that everybody may look; to sample
 -- more is to make a process slower, and a dump takes room on the disk.  A check

@@ -7,16 +7,12 @@
 #include "miscadmin.h"
 
 #include "base/compat.h"
-#include "base/process_facts.h"
 #include "functions/sql_access.h"
 #include "functions/sql_arguments.h"
 #include "functions/sql_explained.h"
 #include "functions/sql_rows.h"
 #include "functions/sql_source.h"
 #include "functions/sql_suppressions.h"
-#include "process/process.h"
-#include "process/profile_directory.h"
-#include "reader/baseline_file.h"
 #include "reader/server_processes.h"
 #include "verdict/explanation.h"
 #include "verdict/server_summary.h"
@@ -32,104 +28,24 @@ typedef struct Explaining
 	PlhSuppressions *suppressions;
 	bool		as_json;
 	List	   *rows;			/* of PlhSummarized, with the text of the row */
-	List	   *profiled;		/* pids of live processes that have a profile */
-	PlhStatementPeaks *peaks;
 } Explaining;
 
-static char *
-copy_text(const char *text)
-{
-	return text == NULL ? NULL : pstrdup(text);
-}
-
-/* What the summary of all processes needs of a finding. */
-static PlhToldFinding *
-copy_finding(const PlhToldFinding *finding)
-{
-	PlhToldFinding *copy = palloc0(sizeof(PlhToldFinding));
-
-	copy->verdict = finding->verdict;
-	copy->cause = pstrdup(finding->cause);
-	copy->bytes = finding->bytes;
-	return copy;
-}
-
-/* Explain a process, and keep the row for as long as the call lasts. */
+/* PlhExplainedVisitor: explain a process, and keep the row for as long as the call lasts. */
 static void
-explain(Explaining *explaining, const PlhExplainedProcess *process)
+explain(const PlhExplainedProcess *process, void *arg)
 {
+	Explaining *explaining = arg;
 	PlhExplanation *explanation = plh_explanation_make(process,
 													   plh_sql_rows_symbols(&explaining->sink),
 													   explaining->suppressions);
 	const char *text = explaining->as_json ?
 		plh_explanation_json(process, explanation) : explanation->text;
 	MemoryContext caller_context = MemoryContextSwitchTo(explaining->sink.memory);
-	PlhSummarized *summarized = palloc0(sizeof(PlhSummarized));
-	ListCell   *cell;
+	PlhSummarized *summarized = plh_server_summary_enter(process, explanation);
 
-	summarized->pid = process->pid;
-	summarized->bytes = explanation->own_bytes;
-	summarized->has_profile = process->image != NULL;
-	summarized->is_loaded = process->loaded == PLH_LOADED;
-	summarized->backend_type = copy_text(process->backend_type);
-	summarized->application_name = copy_text(process->application_name);
 	summarized->row = pstrdup(text);
-	foreach(cell, explanation->findings)
-		summarized->findings = lappend(summarized->findings,
-									   copy_finding(lfirst(cell)));
 	explaining->rows = lappend(explaining->rows, summarized);
-	if (process->image != NULL && process->image->alive)
-		explaining->profiled = lappend_int(explaining->profiled, process->pid);
 	MemoryContextSwitchTo(caller_context);
-}
-
-/* PlhProfileVisitor: a process that has a profile. */
-static void
-explain_profile(PlhProfileImage *image, void *arg)
-{
-	const PlhProfileHeader *header = image->header;
-	Explaining *explaining = arg;
-	PlhExplainedProcess process = {
-		.pid = header->pid,
-		.image = image,
-		.loaded = PLH_LOADED,
-		.baseline = plh_baseline_file_read(plh_profile_directory_path(), image)
-	};
-
-	plh_sql_explained_identify(&process, header->role_oid, header->database_oid);
-	plh_sql_explained_find_largest(&process, explaining->peaks);
-	explain(explaining, &process);
-}
-
-/* A process of the server that may have no profile. */
-static void
-explain_unprofiled(Explaining *explaining, int pid)
-{
-	PlhExplainedProcess process = {
-		.pid = pid,
-		.loaded = plh_process_is_preloaded() ? PLH_LOADED :
-		plh_server_processes_loaded(pid)
-	};
-
-	if (list_member_int(explaining->profiled, pid) ||
-		!plh_sql_access_knows(pid) || plh_process_facts_start_ticks(pid) == 0)
-		return;
-	plh_sql_explained_identify(&process, InvalidOid, InvalidOid);
-	explain(explaining, &process);
-}
-
-/* All processes that the caller may see. */
-static void
-explain_all(Explaining *explaining)
-{
-	ListCell   *cell;
-
-	plh_sql_access_visit(explaining->sink.sees_all, 0, explain_profile, explaining);
-	foreach(cell, plh_server_processes_list())
-	{
-		CHECK_FOR_INTERRUPTS();
-		explain_unprofiled(explaining, lfirst_int(cell));
-	}
 }
 
 /*
@@ -139,11 +55,8 @@ explain_all(Explaining *explaining)
 static void
 explain_one(Explaining *explaining, int pid)
 {
-	if (pid > 0)
-		plh_sql_access_visit(explaining->sink.sees_all, pid, explain_profile,
-							 explaining);
-	if (plh_server_processes_has(pid))
-		explain_unprofiled(explaining, pid);
+	if (pid != 0)
+		plh_sql_explained_visit(explaining->sink.sees_all, pid, explain, explaining);
 	if (explaining->rows == NIL && plh_server_processes_check(pid) &&
 		!plh_sql_access_knows(pid))
 		plh_sql_source_deny_process(pid, WARNING);
@@ -226,9 +139,8 @@ pg_leakhunt_explain(PG_FUNCTION_ARGS)
 	if (!plh_sql_source_publish_and_save())
 		return (Datum) 0;
 	explaining.suppressions = plh_sql_suppressions_read(fcinfo);
-	explaining.peaks = plh_statement_list_peaks();
 	if (PG_ARGISNULL(0))
-		explain_all(&explaining);
+		plh_sql_explained_visit(explaining.sink.sees_all, 0, explain, &explaining);
 	else
 		explain_one(&explaining, PG_GETARG_INT32(0));
 	list_sort(explaining.rows, compare_rows);

@@ -13,14 +13,17 @@
 #include "functions/sql_access.h"
 #include "functions/sql_explained.h"
 #include "functions/sql_rows.h"
+#include "process/process.h"
+#include "process/profile_directory.h"
+#include "reader/baseline_file.h"
 #include "reader/database_text.h"
 #include "reader/server_activity.h"
 #include "reader/server_processes.h"
 #include "reader/session_peaks.h"
 
 /* Fill in what the server's statistics and the kernel know of a process. */
-void
-plh_sql_explained_identify(PlhExplainedProcess *process, Oid role, Oid database)
+static void
+identify(PlhExplainedProcess *process, Oid role, Oid database)
 {
 	PlhServerActivity activity = {0};
 	const PlhServerActivity *known = NULL;
@@ -57,9 +60,8 @@ plh_sql_explained_identify(PlhExplainedProcess *process, Oid role, Oid database)
 }
 
 /* Find the call of the last day that took most, if the caller may see it. */
-void
-plh_sql_explained_find_largest(PlhExplainedProcess *process,
-							   const PlhStatementPeaks *peaks)
+static void
+find_largest(PlhExplainedProcess *process, const PlhStatementPeaks *peaks)
 {
 	const PlhStatementEntry *entry =
 		plh_session_peaks_find(peaks, process->pid, process->image->header->started_at,
@@ -81,28 +83,123 @@ name_in_profile(const char *name, const PlhProfileHeader *header)
  * Names are those of now, where the dump is of this cluster and they are there still;
  * else those by which the client asked for them.
  */
-void
-plh_sql_explained_identify_dump(PlhExplainedProcess *process, const PlhDump *dump)
+PlhExplainedProcess
+plh_sql_explained_dumped(const PlhDump *dump)
 {
 	const PlhProfileImage *image = dump->image;
 	const PlhProfileHeader *header = image->header;
+	PlhExplainedProcess process = {
+		.pid = header->pid,
+		.image = image,
+		.baseline = dump->baseline,
+		.loaded = PLH_LOADED,
+		.rss_anon_bytes = -1,
+		.now = image->crashed ? plh_profile_image_ended_at(header) : dump->written_at,
+		.backend_type = plh_profile_image_backend_type(image),
+		.application_name = name_in_profile(header->application_name, header)
+	};
 
-	process->pid = header->pid;
-	process->image = image;
-	process->baseline = dump->baseline;
-	process->loaded = PLH_LOADED;
-	process->rss_anon_bytes = -1;
-	process->now = image->crashed ? plh_profile_image_ended_at(header) :
-		dump->written_at;
-	process->backend_type = plh_profile_image_backend_type(image);
-	process->application_name = name_in_profile(header->application_name, header);
 	if (plh_sql_access_is_of_cluster(header))
 	{
-		process->username = GetUserNameFromId(header->role_oid, true);
-		process->database = get_database_name(header->database_oid);
+		process.username = GetUserNameFromId(header->role_oid, true);
+		process.database = get_database_name(header->database_oid);
 	}
-	if (process->username == NULL)
-		process->username = name_in_profile(header->role, header);
-	if (process->database == NULL)
-		process->database = name_in_profile(header->database, header);
+	if (process.username == NULL)
+		process.username = name_in_profile(header->role, header);
+	if (process.database == NULL)
+		process.database = name_in_profile(header->database, header);
+	return process;
+}
+
+/* A process that has a profile; the peaks of statements were read before. */
+static PlhExplainedProcess
+profiled(const PlhProfileImage *image, const PlhStatementPeaks *peaks)
+{
+	const PlhProfileHeader *header = image->header;
+	PlhExplainedProcess process = {
+		.pid = header->pid,
+		.image = image,
+		.loaded = PLH_LOADED,
+		.baseline = plh_baseline_file_read(plh_profile_directory_path(), image)
+	};
+
+	identify(&process, header->role_oid, header->database_oid);
+	find_largest(&process, peaks);
+	return process;
+}
+
+PlhExplainedProcess
+plh_sql_explained_profiled(const PlhProfileImage *image)
+{
+	return profiled(image, plh_statement_list_peaks());
+}
+
+/* What a visit goes on with. */
+typedef struct Visit
+{
+	PlhExplainedVisitor visit;
+	void	   *arg;
+	const PlhStatementPeaks *peaks;
+	MemoryContext memory;		/* that lasts as long as the visit */
+	List	   *profiled;		/* pids of live processes that have a profile */
+} Visit;
+
+/* PlhProfileVisitor: a process that has a profile. */
+static void
+visit_profiled(PlhProfileImage *image, void *arg)
+{
+	Visit	   *visit = arg;
+	PlhExplainedProcess process = profiled(image, visit->peaks);
+
+	if (image->alive)
+	{
+		MemoryContext caller_context = MemoryContextSwitchTo(visit->memory);
+
+		visit->profiled = lappend_int(visit->profiled, process.pid);
+		MemoryContextSwitchTo(caller_context);
+	}
+	visit->visit(&process, visit->arg);
+}
+
+/* A process of the server that may have no profile. */
+static void
+visit_unprofiled(Visit *visit, int pid)
+{
+	PlhExplainedProcess process = {
+		.pid = pid,
+		.loaded = plh_process_is_preloaded() ? PLH_LOADED :
+		plh_server_processes_loaded(pid)
+	};
+
+	if (list_member_int(visit->profiled, pid) ||
+		!plh_sql_access_knows(pid) || plh_process_facts_start_ticks(pid) == 0)
+		return;
+	identify(&process, InvalidOid, InvalidOid);
+	visit->visit(&process, visit->arg);
+}
+
+void
+plh_sql_explained_visit(bool sees_all, int pid, PlhExplainedVisitor visit, void *arg)
+{
+	Visit		state = {
+		.visit = visit,
+		.arg = arg,
+		.peaks = plh_statement_list_peaks(),
+		.memory = CurrentMemoryContext
+	};
+	ListCell   *cell;
+
+	if (pid >= 0)				/* 0 is all, and none is below */
+		plh_sql_access_visit(sees_all, pid, visit_profiled, &state);
+	if (pid != 0)
+	{
+		if (plh_server_processes_has(pid))
+			visit_unprofiled(&state, pid);
+		return;
+	}
+	foreach(cell, plh_server_processes_list())
+	{
+		CHECK_FOR_INTERRUPTS();
+		visit_unprofiled(&state, lfirst_int(cell));
+	}
 }

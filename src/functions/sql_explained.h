@@ -8,19 +8,22 @@
 #define PLH_SQL_EXPLAINED_H
 
 #include "reader/dump_reader.h"
-#include "reader/statement_list.h"
 #include "verdict/explained_process.h"
 
-/* What the server's statistics and the kernel know of a process. */
-extern void plh_sql_explained_identify(PlhExplainedProcess *process, Oid role,
-									   Oid database);
+/* A process that has that profile. */
+extern PlhExplainedProcess plh_sql_explained_profiled(const PlhProfileImage *image);
 
-/* What a dump knows of its process: as it was then. */
-extern void plh_sql_explained_identify_dump(PlhExplainedProcess *process,
-											const PlhDump *dump);
+/* The process of a dump, as it was then. */
+extern PlhExplainedProcess plh_sql_explained_dumped(const PlhDump *dump);
 
-/* The call of the last day that took most, if the caller may see it. */
-extern void plh_sql_explained_find_largest(PlhExplainedProcess *process,
-										   const PlhStatementPeaks *peaks);
+/* Called with a process; what it allocates does not last, nor does the process' image. */
+typedef void (*PlhExplainedVisitor) (const PlhExplainedProcess *process, void *arg);
+
+/*
+ * Visit all processes that the caller may see, or those with that pid if it is not 0:
+ * first those that have a profile, then the others that the server has.
+ */
+extern void plh_sql_explained_visit(bool sees_all, int pid,
+									PlhExplainedVisitor visit, void *arg);
 
 #endif							/* PLH_SQL_EXPLAINED_H */

@@ -9,6 +9,7 @@
 #include "utils/timestamp.h"
 
 #include "base/compat.h"
+#include "functions/sql_access.h"
 #include "functions/sql_arguments.h"
 #include "functions/sql_explained.h"
 #include "functions/sql_rows.h"
@@ -16,9 +17,8 @@
 #include "functions/sql_suppressions.h"
 #include "page/page_html.h"
 #include "page/page_process.h"
-#include "process/profile_directory.h"
-#include "reader/baseline_file.h"
-#include "reader/statement_list.h"
+#include "page/page_server.h"
+#include "reader/server_processes.h"
 
 PLH_FUNCTION(pg_leakhunt_page);
 
@@ -48,18 +48,11 @@ page_of(FunctionCallInfo fcinfo, PlhExplainedProcess *process, const char *file)
 static Datum
 page_of_process(FunctionCallInfo fcinfo)
 {
-	int			pid = plh_sql_rows_get_pid(fcinfo, 0);
-	const PlhProfileImage *image = plh_sql_source_process(pid, ERROR);
-	PlhExplainedProcess process = {
-		.pid = pid,
-		.image = image,
-		.loaded = PLH_LOADED,
-		.baseline = plh_baseline_file_read(plh_profile_directory_path(), image)
-	};
+	PlhExplainedProcess process;
 
-	plh_sql_explained_identify(&process, image->header->role_oid,
-							   image->header->database_oid);
-	plh_sql_explained_find_largest(&process, plh_statement_list_peaks());
+	plh_sql_source_check_active();
+	process = plh_sql_explained_profiled(plh_sql_source_process(plh_sql_rows_get_pid(fcinfo, 0),
+																ERROR));
 	return page_of(fcinfo, &process, NULL);
 }
 
@@ -68,23 +61,68 @@ static Datum
 page_of_dump(FunctionCallInfo fcinfo)
 {
 	const char *file;
-	PlhExplainedProcess process = {0};
+	PlhExplainedProcess process;
 
 	plh_sql_rows_check_not_null(fcinfo, 0, "file");
 	file = plh_sql_arguments_text(fcinfo, 0);
-	plh_sql_explained_identify_dump(&process, plh_sql_source_dump(file, false));
+	process = plh_sql_explained_dumped(plh_sql_source_dump(file, false));
 	return page_of(fcinfo, &process, plh_stack_text_base_name(file));
 }
 
+/* What processes are explained with, and the page that they are added to. */
+typedef struct Adding
+{
+	PlhPageServer *server;
+	PlhSymbols *symbols;
+	PlhSuppressions *suppressions;
+} Adding;
+
+/* PlhExplainedVisitor: add a process to the page of the server. */
+static void
+add_process(const PlhExplainedProcess *process, void *arg)
+{
+	Adding	   *adding = arg;
+
+	plh_page_server_add(adding->server, process,
+						plh_explanation_make(process, adding->symbols,
+											 adding->suppressions));
+}
+
+/* pg_leakhunt_page() */
+static Datum
+page_of_server(FunctionCallInfo fcinfo)
+{
+	Adding		adding = {0};
+	const char *words;
+	StringInfoData json;
+	StringInfoData output;
+
+	plh_sql_source_check_active();
+	(void) plh_sql_source_publish_and_save();
+	adding.server = plh_page_server_begin(list_length(plh_server_processes_list()),
+										  GetCurrentTimestamp());
+	adding.symbols = plh_symbols_open();
+	adding.suppressions = plh_sql_suppressions_read(fcinfo);
+	plh_sql_explained_visit(plh_sql_access_sees_all(), 0, add_process, &adding);
+	words = plh_page_server_words(adding.server, plh_sql_access_sees_all());
+	initStringInfo(&json);
+	plh_page_server_append(&json, adding.server,
+						   plh_statement_list_read(plh_sql_access_may_see),
+						   adding.symbols, plh_page_html_room(words));
+	initStringInfo(&output);
+	plh_page_html_append(&output, "PostgreSQL server", words, &json);
+	PG_RETURN_TEXT_P(cstring_to_text_with_len(output.data, output.len));
+}
+
 /*
- * pg_leakhunt_page(pid), and with file: one file of HTML.
+ * pg_leakhunt_page(), and with a pid or a file: one file of HTML.
  */
 Datum
 pg_leakhunt_page(PG_FUNCTION_ARGS)
 {
+	if (PG_NARGS() == 0)
+		return page_of_server(fcinfo);
 	plh_sql_rows_check_arguments(fcinfo, 1);
-	if (!plh_sql_source_names_process(fcinfo))
-		return page_of_dump(fcinfo);
-	plh_sql_source_check_active();
-	return page_of_process(fcinfo);
+	return plh_sql_source_names_process(fcinfo) ? page_of_process(fcinfo) :
+		page_of_dump(fcinfo);
 }

@@ -124,6 +124,13 @@ function hideHover() {
 	hover.hidden = true;
 }
 
+// What draws on a canvas: after a change of colours it must do so again.
+const redraws = [];
+
+function redraw() {
+	redraws.forEach(draw => draw());
+}
+
 // The value of a colour of the style.
 function colour(name) {
 	return getComputedStyle(document.documentElement).getPropertyValue('--' + name).trim();

@@ -2,7 +2,7 @@
 // function is at the top.
 
 const ROW = 21;
-const LETTERS = 6.65;		// the width of a letter, in pixels
+const LEAST_LETTERS = 6;	// a shorter part of a name says nothing
 const NARROWEST = 0.4;		// narrower frames are not drawn
 
 const graph = {
@@ -14,6 +14,7 @@ const graph = {
 	matched: new Set(),
 	marked: new Set(),	// nodes of the chosen site, or of the one under the pointer
 	canvas: null,
+	letter: 7,			// the width of a letter, in pixels
 	details: null
 };
 
@@ -102,6 +103,7 @@ function drawGraph() {
 	on.clearRect(0, 0, width, rows * ROW + 2);
 	on.font = '12px ' + colour('mono');
 	on.textBaseline = 'middle';
+	graph.letter = on.measureText('0').width;
 	for (const frame of graph.frames) drawFrame(on, frame, paint);
 }
 
@@ -114,8 +116,10 @@ function drawFrame(on, frame, paint) {
 	on.globalAlpha = faded ? 0.55 : 1;
 	on.fillStyle = graph.matched.has(node) ? paint('match') : paint(fill);
 	on.fillRect(frame.x, frame.y, wide, ROW - 1);
-	if (frame.width > 26) {
-		const label = shorten(visible(nameOf(frame)), Math.floor((frame.width - 8) / LETTERS));
+	const room = Math.floor((frame.width - 7) / graph.letter);
+
+	if (room >= LEAST_LETTERS || (room > 0 && node.text.length <= room)) {
+		const label = shorten(visible(nameOf(frame)), room);
 
 		on.globalAlpha = 1;
 		on.fillStyle = graph.matched.has(node) ? paint('on-match') : paint(text);

@@ -21,7 +21,7 @@ function readSites(from) {
 		const stack = [];
 
 		// a node's caller comes before it: a damaged page can't make a circle
-		for (let at = node; at > 0; at = from.nodes[2 * at - 2] < at ? from.nodes[2 * at - 2] : 0)
+		for (let at = node; at > 0; at -= Math.max(1, from.nodes[2 * at - 2]))
 			stack.push(frames[from.nodes[2 * at - 1]]);
 		return { frames: stack, id: id, site: stack[siteFrame] || frames[0] };
 	});

@@ -15,6 +15,7 @@
 #include "page/page_process.h"
 #include "page/page_sites.h"
 #include "page/page_unseen.h"
+#include "page/page_zone.h"
 #include "report/context_examples.h"
 #include "report/context_list.h"
 #include "report/death_text.h"
@@ -33,17 +34,6 @@
  */
 #define COURSES_BYTES (100 * 1000)
 
-/* A time without an offset from the session's would be ambiguous. */
-static void
-append_zone(StringInfo json, TimestampTz at)
-{
-	pg_time_t	seconds = timestamptz_to_time_t(at);
-	const struct pg_tm *local = pg_localtime(&seconds, session_timezone);
-
-	plh_page_json_put_number(json, "utc_offset", local == NULL ? 0 : local->tm_gmtoff);
-	plh_page_json_put_text(json, "zone", local == NULL ? "UTC" : local->tm_zone);
-}
-
 /* Which process it is, and how it was sampled. */
 static void
 append_who(StringInfo json, const PlhPageSource *source)
@@ -61,7 +51,7 @@ append_who(StringInfo json, const PlhPageSource *source)
 	plh_page_json_put_text(json, "sampling", plh_words_interval(header->sample_interval));
 	plh_page_json_put_text(json, "scope", plh_site_list_scope(source->list));
 	plh_page_json_put_flag(json, "malloc_tracked", header->malloc_tracked != 0);
-	append_zone(json, source->list->at);
+	plh_page_zone_append(json, source->list->at);
 	plh_page_json_put_time(json, "at", source->list->at);
 	plh_page_json_put_time(json, "started_at", header->started_at);
 	plh_page_json_put_time(json, "origin", header->started_at);

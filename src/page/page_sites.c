@@ -3,8 +3,9 @@
  *	  The call sites of a page: rows, and tables of what they share.
  *
  * Stacks have their outer frames in common.  So they are written as a tree: a node is
- * the number of the caller's node, or 0, and of a frame.  Nodes are numbered from 1 on,
- * all else from 0 on.  Rows are arrays, whose columns src/page/model.js names.
+ * by how much its number is above that of the caller's node, which is 0 where there is
+ * none, and the number of a frame.  Nodes are numbered from 1 on, all else from 0 on.
+ * Rows are arrays, whose columns src/page/model.js names.
  *
  * A page is limited in size, and has the sites that matter most: by what they hold now,
  * have gained, held at the peak, or ever allocated.
@@ -235,7 +236,7 @@ number_node(PlhPageSites *sites, int caller, int frame)
 	if (!found)
 	{
 		entry->number = ++sites->node_count;
-		plh_page_json_number(&sites->nodes_json, caller);
+		plh_page_json_number(&sites->nodes_json, entry->number - caller);
 		plh_page_json_number(&sites->nodes_json, frame);
 	}
 	return entry->number;

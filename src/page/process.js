@@ -85,6 +85,7 @@ function makeSites() {
 		else drawGraph();
 	});
 	new ResizeObserver(drawGraph).observe(canvas);
+	redraws.push(drawGraph);
 	return made;
 }
 
@@ -152,32 +153,6 @@ function pageKey(event) {
 	event.preventDefault();
 }
 
-// Dark or light, as the system has it, or as chosen.
-function themeButton() {
-	const remembered = () => {
-		try { return localStorage.getItem('pg_leakhunt-theme'); } catch (error) { return null; }
-	};
-	const dark = () => (document.documentElement.dataset.theme || (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light')) === 'dark';
-	const button = element('button', {
-		type: 'button', class: 'small', id: 'theme', click: () => {
-			document.documentElement.dataset.theme = dark() ? 'light' : 'dark';
-			try { localStorage.setItem('pg_leakhunt-theme', document.documentElement.dataset.theme); } catch (error) { /* a file may not remember */ }
-			show();
-		}
-	});
-	const show = () => {
-		button.textContent = dark() ? 'Light' : 'Dark';
-		drawGraph();
-	};
-
-	if (['dark', 'light'].includes(remembered())) document.documentElement.dataset.theme = remembered();
-	matchMedia('(prefers-color-scheme: dark)').addEventListener('change', show);
-	addEventListener('beforeprint', () => { document.documentElement.dataset.print = '1'; drawGraph(); });
-	addEventListener('afterprint', () => { delete document.documentElement.dataset.print; drawGraph(); });
-	show();
-	return button;
-}
-
 function makeFooter() {
 	const key = (name, what) => element('li', null, element('kbd', null, name), ' ' + what);
 
@@ -189,5 +164,3 @@ function makeFooter() {
 			'This page fetches nothing, and says nothing that a SELECT does not say, too. The address of the page, with what follows #, shows the same to others who have the file.'),
 		element('p', { class: 'tools' }, element('button', { type: 'button', class: 'small', click: () => print() }, 'Print')));
 }
-
-makeProcess();

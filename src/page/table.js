@@ -28,7 +28,7 @@ function makeTable(options) {
 	table.element = element('div', { id: options.id, class: 'table' },
 		element('div', { class: 'tools' }, filter, said,
 			element('button', { type: 'button', class: 'small', click: () => saveTable(table) }, 'Save as CSV')),
-		element('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': options.label },
+		element('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Table: ' + options.label },
 			element('table', null, element('caption', { class: 'hidden-text' }, options.label),
 				element('thead', null, head), body)), more);
 	return table;
@@ -78,7 +78,7 @@ function fillTable(table) {
 		const cells = columns.map((column, i) => {
 			if (!isColumnShown(column)) return null;
 			const text = column.show(row);
-			const content = i === 0 && open ?
+			const content = column.node ? column.node(row) : i === 0 && open ?
 				element('button', { type: 'button', class: 'link', click: () => open(row) }, quoted(text)) :
 				column.number ? text : quoted(text);
 

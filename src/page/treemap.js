@@ -106,6 +106,21 @@ function drawArea(plot, place) {
 	plot.append(group);
 }
 
+// What the colours of the areas mean.
+function makeAreaLegend() {
+	const fills = new Set(makeAreas().map(area => area.fill));
+	const legend = element('ul', { class: 'legend' });
+
+	for (const [fill, text] of [['lasting', 'contexts of the session'], ['passing', 'contexts of a statement or transaction'],
+		['family-malloc', 'malloc outside of contexts'], ['family-none', 'neither']]) {
+		const key = element('span', { class: 'key' });
+
+		key.style.background = 'var(--' + fill + ')';
+		if (fills.has(fill)) legend.append(element('li', null, key, text));
+	}
+	return legend;
+}
+
 function makeContexts() {
 	const table = makeTable({
 		id: 'contexts', label: 'Memory contexts', sorted: 3,
@@ -130,10 +145,5 @@ function makeContexts() {
 			(free === null ? '' : 'Free within memory contexts: ' + size(free) + ', exact. ') +
 			'Hatched is what samples do not account for: free space, headers of chunks, and what was allocated before sampling began.'),
 		makeTreemap(),
-		element('ul', { class: 'legend' }, ...[['lasting', 'contexts of the session'], ['passing', 'contexts of a statement or transaction'], ['family-malloc', 'malloc outside of contexts'], ['family-none', 'neither']].map(([fill, text]) => {
-			const key = element('span', { class: 'key' });
-
-			key.style.background = 'var(--' + fill + ')';
-			return element('li', null, key, text);
-		})), table.element);
+		makeAreaLegend(), table.element);
 }

@@ -70,7 +70,7 @@ sub site_of
 	my ($stack) = @_;
 	my ($node, $depth) = @{ $page->{stacks}[$stack] };
 
-	$node = $page->{nodes}[ 2 * $node - 2 ] for 1 .. $depth;
+	$node -= $page->{nodes}[ 2 * $node - 2 ] for 1 .. $depth;
 	return $frames[ $page->{nodes}[ 2 * $node - 1 ] ];
 }
 my @sites = map {
@@ -121,6 +121,23 @@ my $explained = $node->safe_psql('postgres', "SELECT explanation FROM pg_leakhun
 is( $live->{explanation}{findings}[0]{evidence}, decode_json($explained)->{findings}[0]{evidence},
 	'the evidence is that of pg_leakhunt_explain');
 
+# The server.
+my $server_path = save('server', 'pg_leakhunt_page()');
+my $server = document_of($server_path);
+is_deeply(
+	[ sort map { join '|', $_->{pid}, map { $_ // '' } $_->{backend_type}, $_->{username}, $_->{live_bytes}, $_->{context_bytes} } grep { $_->{pid} == $pid } @{ $server->{processes} } ],
+	rows("SELECT pid, backend_type, username, live_bytes, context_bytes FROM pg_leakhunt_processes WHERE pid = $pid"),
+	'the page of the server has the figures of pg_leakhunt_processes');
+is(scalar(@{ $server->{processes} }) - 1, $node->safe_psql('postgres', 'SELECT count(*) FROM pg_leakhunt_processes WHERE pid <> pg_backend_pid()'), 'the page of the server has all processes');
+is( join('|', map { $_->{verdict} } map { @{ $_->{findings} } } grep { $_->{pid} == $pid } @{ $server->{processes} }),
+	$node->safe_psql('postgres', "SELECT string_agg(verdict, '|') FROM pg_leakhunt_suspects WHERE pid = $pid"),
+	'the page of the server has the verdicts of pg_leakhunt_suspects');
+$session->query_safe('SELECT count(*) FROM (SELECT repeat(i::text, 300) FROM generate_series(1, 40000) i ORDER BY 1) rows');
+is_deeply(
+	[ sort map { join '|', map { ($_ // '') =~ s/\n/ /gr } @$_{qw(query max_peak_bytes calls kept_bytes)} } @{ document_of(save('server', 'pg_leakhunt_page()'))->{statements} } ],
+	rows('SELECT replace(query, chr(10), ' '), max_peak_bytes, calls, kept_bytes FROM pg_leakhunt_statements'),
+	'the page of the server has the rows of pg_leakhunt_statements');
+
 # What is not there is an ERROR, as the result goes into a file.
 for my $wrong ([ '99999999', qr/not a PostgreSQL server process/ ], [ "'none.profile'", qr/could not open/ ], [ 'NULL::int', qr/must not be null/ ])
 {
@@ -165,7 +182,7 @@ SKIP:
 	skip 'no Chromium', 1 unless Browser::is_there();
 	my $browser = Browser->start($directory, "$FindBin::RealBin/../perl/page_probe.js");
 
-	for my $case ([ 'page', $path ], [ 'large', $large ], [ 'empty', $empty ], [ 'hostile', $hostile ])
+	for my $case ([ 'server', $server_path ], [ 'page', $path ], [ 'large', $large ], [ 'empty', $empty ], [ 'hostile', $hostile ])
 	{
 		for my $width (360, 1280)
 		{
@@ -174,15 +191,21 @@ SKIP:
 			$browser->open($case->[1]);
 			is_deeply([ $browser->console ], [], "$case->[0], $width px: nothing goes wrong in the console");
 			ok(!$browser->result('isTooWide'), "$case->[0], $width px: nothing runs out of the window");
-			like($browser->value('document.title'), qr/^pg_leakhunt: client backend/, "$case->[0], $width px: no name runs as a script");
+			like($browser->value('document.title'), qr/^pg_leakhunt: (client backend|PostgreSQL server)/, "$case->[0], $width px: no name runs as a script");
 			is($browser->result('count', 'script'), 2, "$case->[0], $width px: no name is an element");
-			is($browser->result('count', 'main section'), 5, "$case->[0], $width px: all parts are there");
+			is($browser->result('count', 'main > section'), $case->[0] eq 'server' ? 6 : 5, "$case->[0], $width px: all parts are there");
 			$browser->screenshot("$directory/$case->[0]$width.png");
 		}
 	}
 	like($browser->value('document.body.textContent'), qr/<202E><200F>gnp\.elif/, 'what turns the order of letters is shown as a code');
 
 	$browser->resize(1280, 900);
+	$browser->open($server_path);
+	like($browser->result('cellOf', '#processes-table', "$pid client backend", 'Sampled'), qr/ \(\+\/- /, 'a process of the server has its error');
+	$browser->value("[...document.querySelectorAll('#processes-table tbody button')].find(button => button.textContent.startsWith('$pid ')).click()");
+	like($browser->result('textOf', '#detail'), qr/SELECT pg_leakhunt_page\($pid\)/, 'a process that is chosen tells how to see more');
+	is($browser->value('location.hash'), "#pid=$pid", 'a process that is chosen is in the address');
+
 	$browser->open($path);
 	my ($verdict) = map { $_->{verdict} } @{ document_of($path)->{explanation}{findings} };
 	is($browser->result('textOf', '.card .verdict'), $verdict, 'the verdict stands on the page');
