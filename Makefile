@@ -120,6 +120,7 @@ READER_OBJS = \
 	src/reader/profile_layouts.o \
 	src/reader/profile_merge.o \
 	src/reader/profile_reader.o \
+	src/reader/redaction.o \
 	src/reader/server_activity.o \
 	src/reader/server_figures.o \
 	src/reader/server_processes.o \
@@ -273,6 +274,7 @@ FUNCTIONS_OBJS = \
 	src/functions/sql_pictures.o \
 	src/functions/sql_pprof.o \
 	src/functions/sql_processes.o \
+	src/functions/sql_redaction.o \
 	src/functions/sql_rows.o \
 	src/functions/sql_site_visits.o \
 	src/functions/sql_sites.o \

@@ -10,6 +10,7 @@
 #include "functions/sql_access.h"
 #include "functions/sql_arguments.h"
 #include "functions/sql_explained.h"
+#include "functions/sql_redaction.h"
 #include "functions/sql_rows.h"
 #include "functions/sql_source.h"
 #include "functions/sql_suppressions.h"
@@ -123,17 +124,14 @@ is_json(FunctionCallInfo fcinfo)
 	return false;
 }
 
-/*
- * pg_leakhunt_explain(pid, format): a paragraph on a process, or on the server and its
- * processes, the largest first.
- */
-Datum
-pg_leakhunt_explain(PG_FUNCTION_ARGS)
+/* The rows that the arguments ask for. */
+static Datum
+put_explanations(FunctionCallInfo fcinfo)
 {
 	Explaining	explaining = {0};
 	ListCell   *cell;
 
-	plh_sql_rows_check_arguments(fcinfo, 2);
+	plh_sql_rows_check_arguments(fcinfo, 3);
 	explaining.as_json = is_json(fcinfo);
 	plh_sql_rows_start(fcinfo, &explaining.sink, EXPLAIN_COLUMNS);
 	if (!plh_sql_source_publish_and_save())
@@ -154,4 +152,14 @@ pg_leakhunt_explain(PG_FUNCTION_ARGS)
 		put_row(&explaining, summarized->pid, summarized->row);
 	}
 	return (Datum) 0;
+}
+
+/*
+ * pg_leakhunt_explain(pid, format, redact): a paragraph on a process, or on the server and
+ * its processes, the largest first.
+ */
+Datum
+pg_leakhunt_explain(PG_FUNCTION_ARGS)
+{
+	return plh_sql_redaction_call(fcinfo, put_explanations);
 }

@@ -17,9 +17,19 @@
 #include "process/profile_directory.h"
 #include "reader/baseline_file.h"
 #include "reader/database_text.h"
+#include "reader/redaction.h"
 #include "reader/server_activity.h"
 #include "reader/server_processes.h"
 #include "reader/session_peaks.h"
+
+/* Names that are not to be shown become letters. */
+static void
+redact_names(PlhExplainedProcess *process)
+{
+	process->username = plh_redaction_role(process->username);
+	process->database = plh_redaction_database(process->database);
+	process->application_name = plh_redaction_application(process->application_name);
+}
 
 /* Fill in what the server's statistics and the kernel know of a process. */
 static void
@@ -57,6 +67,7 @@ identify(PlhExplainedProcess *process, Oid role, Oid database)
 		process->username = GetUserNameFromId(role, true);
 	if (OidIsValid(database))
 		process->database = get_database_name(database);
+	redact_names(process);
 }
 
 /* Find the call of the last day that took most, if the caller may see it. */
@@ -108,6 +119,7 @@ plh_sql_explained_dumped(const PlhDump *dump)
 		process.username = name_in_profile(header->role, header);
 	if (process.database == NULL)
 		process.database = name_in_profile(header->database, header);
+	redact_names(&process);
 	return process;
 }
 

@@ -12,6 +12,7 @@
 #include "functions/sql_access.h"
 #include "functions/sql_arguments.h"
 #include "functions/sql_explained.h"
+#include "functions/sql_redaction.h"
 #include "functions/sql_rows.h"
 #include "functions/sql_source.h"
 #include "functions/sql_suppressions.h"
@@ -114,15 +115,22 @@ page_of_server(FunctionCallInfo fcinfo)
 	PG_RETURN_TEXT_P(cstring_to_text_with_len(output.data, output.len));
 }
 
+/* The page of what the arguments name. */
+static Datum
+return_page(FunctionCallInfo fcinfo)
+{
+	if (PG_NARGS() == 1)
+		return page_of_server(fcinfo);
+	plh_sql_rows_check_arguments(fcinfo, 2);
+	return plh_sql_source_names_process(fcinfo) ? page_of_process(fcinfo) :
+		page_of_dump(fcinfo);
+}
+
 /*
- * pg_leakhunt_page(), and with a pid or a file: one file of HTML.
+ * pg_leakhunt_page(redact), and with a pid or a file in front: one file of HTML.
  */
 Datum
 pg_leakhunt_page(PG_FUNCTION_ARGS)
 {
-	if (PG_NARGS() == 0)
-		return page_of_server(fcinfo);
-	plh_sql_rows_check_arguments(fcinfo, 1);
-	return plh_sql_source_names_process(fcinfo) ? page_of_process(fcinfo) :
-		page_of_dump(fcinfo);
+	return plh_sql_redaction_call(fcinfo, return_page);
 }

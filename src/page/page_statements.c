@@ -11,6 +11,7 @@
 #include "page/page_json.h"
 #include "page/page_statements.h"
 #include "reader/database_text.h"
+#include "reader/redaction.h"
 #include "report/stack_text.h"
 
 /* A page has at most this many. */
@@ -27,13 +28,12 @@ compare_peaks(const ListCell *a, const ListCell *b)
 		left->entry.max_peak_bytes < right->entry.max_peak_bytes;
 }
 
-/* A text of an entry; null where it is empty. */
-static void
-put_entry_text(StringInfo json, const char *key, const PlhStatementEntry *entry,
-			   const char *text, Size bytes)
+/* A text of an entry; NULL where it is empty. */
+static const char *
+entry_text(const PlhStatementEntry *entry, const char *text, Size bytes)
 {
-	plh_page_json_put_text(json, key, bytes == 0 ? NULL :
-						   plh_database_text_fit_foreign(text, bytes, entry->encoding));
+	return bytes == 0 ? NULL :
+		plh_database_text_fit_foreign(text, bytes, entry->encoding);
 }
 
 /* What held most at the highest peak. */
@@ -63,9 +63,13 @@ append_statement(StringInfo json, const PlhListedStatement *listed,
 		plh_page_json_null(json);
 	else
 		plh_page_json_id(json, (int64) entry->query_id);
-	put_entry_text(json, "query", entry, entry->text, entry->text_bytes);
-	plh_page_json_put_text(json, "database", get_database_name(entry->database_oid));
-	plh_page_json_put_text(json, "username", GetUserNameFromId(entry->role_oid, true));
+	plh_page_json_put_text(json, "query",
+						   plh_redaction_statement(entry_text(entry, entry->text,
+															  entry->text_bytes)));
+	plh_page_json_put_text(json, "database",
+						   plh_redaction_database(get_database_name(entry->database_oid)));
+	plh_page_json_put_text(json, "username",
+						   plh_redaction_role(GetUserNameFromId(entry->role_oid, true)));
 	plh_page_json_put_number(json, "calls", entry->calls);
 	plh_page_json_put_number(json, "mean_peak_bytes", entry->peak_sum / entry->calls);
 	plh_page_json_put_number(json, "max_peak_bytes", entry->max_peak_bytes);
@@ -74,8 +78,9 @@ append_statement(StringInfo json, const PlhListedStatement *listed,
 	plh_page_json_put_number(json, "allowed_bytes", entry->allowed_bytes);
 	plh_page_json_put_number(json, "calls_beyond", entry->calls_beyond);
 	plh_page_json_put_number(json, "kept_bytes", Max(entry->kept_bytes, 0));
-	put_entry_text(json, "context_name", entry, entry->context_name,
-				   strlen(entry->context_name));
+	plh_page_json_put_text(json, "context_name",
+						   entry_text(entry, entry->context_name,
+									  strlen(entry->context_name)));
 	append_top(json, listed, image, texts);
 	plh_page_json_close(json, '}');
 }

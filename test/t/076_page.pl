@@ -135,8 +135,38 @@ is( join('|', map { $_->{verdict} } map { @{ $_->{findings} } } grep { $_->{pid}
 $session->query_safe('SELECT count(*) FROM (SELECT repeat(i::text, 300) FROM generate_series(1, 40000) i ORDER BY 1) rows');
 is_deeply(
 	[ sort map { join '|', map { ($_ // '') =~ s/\n/ /gr } @$_{qw(query max_peak_bytes calls kept_bytes)} } @{ document_of(save('server', 'pg_leakhunt_page()'))->{statements} } ],
-	rows('SELECT replace(query, chr(10), ' '), max_peak_bytes, calls, kept_bytes FROM pg_leakhunt_statements'),
+	rows("SELECT replace(query, chr(10), ' '), max_peak_bytes, calls, kept_bytes FROM pg_leakhunt_statements"),
 	'the page of the server has the rows of pg_leakhunt_statements');
+
+# Redacted: no name of a role, a database or an application, and no literal.
+$node->safe_psql('postgres', 'CREATE ROLE quiet_role SUPERUSER LOGIN; CREATE DATABASE quiet_base');
+my $quiet = $node->background_psql('quiet_base', extra_params => [ '-U', 'quiet_role' ]);
+my $quiet_pid = session_pid($quiet);
+$quiet->query_safe(q{SET application_name = 'quiet_application'});
+$quiet->query_safe(q{DECLARE kept CURSOR WITH HOLD FOR /* quiet_comment */ SELECT repeat('quiet_literal', 100) || $tag$quiet_dollars$tag$ AS visible_column, 4711 AS number FROM generate_series(1, 2000)});
+my $quiet_dump = $node->safe_psql('postgres', "SELECT pg_leakhunt_dump($quiet_pid, true)");
+for my $call (
+	"page(%)", "page('$quiet_dump'%)", 'page(%)', "explain($quiet_pid%)", "explain($quiet_pid, 'json'%)", 'explain(NULL::int, format => $$json$$%)',
+	"flamegraph($quiet_pid, query => true%)", "folded($quiet_pid, query => true%)", 'folded_all(query => true%)',
+	"heap($quiet_pid%)", "heap('$quiet_dump'%)",
+	"pprof($quiet_pid, labels => '{memory_context,database,user,application}'%)")
+{
+	my $name = $call =~ s/%//r;
+	my $to_text = sub {
+		my $asked = $_[0] =~ /^explain/ ? "string_agg(explanation, '') FROM pg_leakhunt_$_[0]" :
+		  $_[0] =~ /^pprof/ ? "encode(pg_leakhunt_$_[0], 'escape')" : "pg_leakhunt_$_[0]";
+
+		return $node->safe_psql('postgres', "SELECT $asked");
+	};
+	my $with = $call =~ s/(\(?)%/$1 eq '(' ? '(redact => true' : ', redact => true'/er;
+
+	like($to_text->($name), qr/quiet_(role|base|application|literal|comment)/, "$name has names or literals");
+	unlike($to_text->($with), qr/quiet_|4711/, "$with has none");
+}
+like($node->safe_psql('postgres', "SELECT explanation FROM pg_leakhunt_explain($quiet_pid, redact => true)"), qr/user A, database A, application A/, 'names are letters');
+like($node->safe_psql('postgres', "SELECT pg_leakhunt_folded($quiet_pid, query => true, redact => true)"), qr/visible_column, \? AS number/, 'a statement has no literals, and its names still');
+unlike($node->safe_psql('postgres', "SELECT pg_leakhunt_page($quiet_pid, redact => true) IS NULL, query FROM pg_leakhunt_report($quiet_pid)"), qr/visible_column, \?/, 'a view beside it is not redacted');
+$quiet->quit;
 
 # What is not there is an ERROR, as the result goes into a file.
 for my $wrong ([ '99999999', qr/not a PostgreSQL server process/ ], [ "'none.profile'", qr/could not open/ ], [ 'NULL::int', qr/must not be null/ ])
