@@ -342,6 +342,8 @@ PAGE_SCRIPT = \
 	src/page/table.js \
 	src/page/treemap.js \
 	src/page/detail.js \
+	src/page/profile.js \
+	src/page/compare.js \
 	src/page/process.js \
 	src/page/heat.js \
 	src/page/server.js \

@@ -86,7 +86,7 @@ const MEASURES = {
 // What a site has of a measure.
 function bytesOf(site, measure) {
 	if (measure === 'window') return model.inWindow[site.index];
-	if (measure === 'difference') return model.differences.get(site) || 0;
+	if (measure === 'difference') return model.differences.has(site) ? model.differences.get(site).bytes : 0;
 	return site[measure] || 0;
 }
 
@@ -101,6 +101,10 @@ function errorOfSum(sum, measure) {
 	if (measure === 'peak' || measure === 'total')
 		return mostErrorOf(sum.bytes, page.sample_interval);
 	const now = errorOf(sum.variance, sum.live, sum.samples);
+
+	if (measure === 'difference')
+		return model.other && model.other.exact && sum.other ?
+			Math.hypot(now, errorOf(sum.other.variance, sum.other.live, sum.other.samples)) : null;
 	const then = mostErrorOf(sum.live - sum.bytes, page.sample_interval);
 
 	return then === null ? null : Math.hypot(now, then);
@@ -132,7 +136,7 @@ function bytesInWindow(site, from, to) {
 
 // Sum up all sites of the page for a measure.
 function sumOf(sites, measure) {
-	const sum = { bytes: 0, live: 0, variance: 0, samples: 0, count: 0 };
+	const sum = { bytes: 0, live: 0, variance: 0, samples: 0, count: 0, other: null };
 
 	for (const site of sites) addTo(sum, site, measure);
 	return sum;
@@ -144,13 +148,21 @@ function addTo(sum, site, measure) {
 	sum.variance += site.variance;
 	sum.samples += site.samples;
 	sum.count += countOf(site, measure) || 0;
+	if (measure !== 'difference' || !model.differences.has(site)) return;
+	const other = model.differences.get(site).other;
+
+	sum.other = sum.other || { live: 0, variance: 0, samples: 0 };
+	sum.other.live += other.live;
+	sum.other.variance += other.variance;
+	sum.other.samples += other.samples;
 }
 
 const model = {
 	sites: [],
 	courses: new Map(),		// of sites that the history follows, by row
 	inWindow: [],
-	differences: new Map(),
+	differences: new Map(),	// from the sites of another file
+	other: null,			// that file
 	hasGrowth: false
 };
 
@@ -214,7 +226,7 @@ let nodeNumber = 0;
 function makeNode(frame, parent) {
 	return {
 		number: nodeNumber++, frame: frame, parent: parent, depth: parent ? parent.depth + 1 : 0,
-		bytes: 0, width: 0, live: 0, variance: 0, samples: 0, count: 0, children: new Map(), sorted: null,
+		bytes: 0, width: 0, live: 0, variance: 0, samples: 0, count: 0, other: null, children: new Map(), sorted: null,
 		text: frame.text
 	};
 }

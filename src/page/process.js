@@ -16,14 +16,16 @@ function makeProcess() {
 
 // The flame graph, the tree and the table of call sites, and how they are chosen.
 function makeSites() {
-	const measures = ['live', 'growth', 'peak', 'total', 'window'].map(name => [name, MEASURES[name].title,
+	const measures = ['live', 'growth', 'peak', 'total', 'window', 'difference'].map(name => [name, MEASURES[name].title,
 		name === 'growth' && !model.hasGrowth ? 'There is no baseline: call pg_leakhunt_baseline first.' :
-			name === 'window' && page.history.at.length < 2 ? 'There is no history.' : null]);
+			name === 'window' && page.history.at.length < 2 ? 'There is no history.' :
+				name === 'difference' ? 'Drop another page or profile onto this page.' : null]);
 	const measure = choice('What is shown', measures, state.measure, name => {
 		if (name === 'window' && !state.window) chooseWindow(Math.floor((page.history.at.length - 1) / 2), page.history.at.length - 1);
 		else if (name === 'window') choose({ measure: 'window' });
 		else choose({ measure: name, window: null });
 	});
+	const comparison = makeComparison();
 	const group = choice('Stacks', [['calls', 'By site'], ['context', 'By context'], ['statement', 'By statement'], ['routine', 'By routine']],
 		state.group, name => choose({ group: name }));
 	const view = choice('View', [['graph', 'Graph'], ['tree', 'Tree']], state.view, name => choose({ view: name }));
@@ -45,14 +47,15 @@ function makeSites() {
 	const tree = makeTreeTable();
 	const table = makeSiteTable();
 	const made = section('sites', 'Where it was allocated',
-		element('div', { class: 'tools' }, measure, group, view, up),
+		element('div', { class: 'tools' }, measure, group, view, up, comparison.button),
 		element('div', { class: 'tools' }, search, element('span', { id: 'matched', role: 'status' }), unzoom),
-		told, hidden, legend, canvas, tree, graph.details, makeDetail(), element('h3', null, 'Call sites'), table.element);
+		comparison.said, told, hidden, legend, canvas, tree, graph.details, makeDetail(), element('h3', null, 'Call sites'), table.element);
 
 	// what is asked by id must be there
 	document.getElementById('page').append(made);
 	follow(['window'], cutWindow);
-	follow(['measure', 'group', 'up', 'hidden', 'window'], () => {
+	follow(['measure', 'group', 'up', 'hidden', 'window', 'compared'], () => {
+		measure.lastChild.disabled = !model.other;
 		press(measure, state.measure);
 		press(group, state.group);
 		up.setAttribute('aria-pressed', String(state.up));
@@ -122,6 +125,16 @@ function makeSiteTable() {
 				title: 'Selected time', key: 'selected_bytes', number: true, isShown: () => state.window !== null,
 				value: site => state.window ? model.inWindow[site.index] : null,
 				show: site => state.window ? signedSize(model.inWindow[site.index]) : ''
+			},
+			{
+				title: 'Other file', key: 'other_bytes', number: true, isShown: () => model.other !== null,
+				value: site => model.differences.has(site) ? model.differences.get(site).other.live : null,
+				show: site => model.differences.has(site) ? size(model.differences.get(site).other.live) : ''
+			},
+			{
+				title: 'Difference', key: 'difference_bytes', number: true, isShown: () => model.other !== null,
+				value: site => model.differences.has(site) ? model.differences.get(site).bytes : null,
+				show: site => model.differences.has(site) ? signedSize(model.differences.get(site).bytes) : ''
 			},
 			bytes('Peak', 'peak_bytes', 'peak'),
 			bytes('Ever allocated', 'total_bytes', 'total'),

@@ -9,7 +9,8 @@ const state = {
 	search: '',
 	window: null,		// two points of the history
 	site: null,			// the row of the chosen site
-	hidden: []			// functions whose stacks are taken out
+	hidden: [],			// functions whose stacks are taken out
+	compared: 0			// raised when another file was compared
 };
 const listeners = [];
 
@@ -33,7 +34,7 @@ function choose(changes) {
 function writeAddress() {
 	const words = new URLSearchParams();
 
-	if (state.measure !== 'live') words.set('show', state.measure);
+	if (!['live', 'window', 'difference'].includes(state.measure)) words.set('show', state.measure);
 	if (state.group !== 'calls') words.set('by', state.group);
 	if (state.view !== 'graph') words.set('as', state.view);
 	if (state.up) words.set('up', '1');

@@ -216,6 +216,16 @@ sub drag
 		});
 }
 
+# Give a file to a field for files.
+sub choose_file
+{
+	my ($self, $selector, $path) = @_;
+	my $found = $self->call('POST', '/element', { using => 'css selector', value => $selector });
+	my ($id) = values %$found;
+
+	$self->call('POST', "/element/$id/value", { text => $path });
+}
+
 # Save a picture of what there is to see.
 sub screenshot
 {

@@ -281,6 +281,38 @@ SKIP:
 	$browser->type('r');
 	unlike($browser->value('location.hash'), qr/hide=/, 'R brings all back');
 
+	# another page, and a profile: the difference is that of pg_leakhunt_diff
+	$session->query_safe('SELECT hoard(3000); SELECT leak_child(1000, 900)');
+	my $newer = $node->safe_psql('postgres', "SELECT pg_leakhunt_dump($pid, true)");
+	my $newer_path = save('newer', "pg_leakhunt_page('$newer')");
+	my $profile = "$directory/older.pb";
+	open my $out, '>:raw', $profile or die $!;
+	print $out pack('H*', $node->safe_psql('postgres', "SELECT encode(pg_leakhunt_pprof('$file'), 'hex')"));
+	close $out or die $!;
+	my %differences = map { split /\|/ } @{ rows(qq{
+		SELECT site, CASE WHEN growth_bytes > 0 THEN '+' ELSE '' END || pg_size_pretty(growth_bytes)
+		FROM pg_leakhunt_diff('$file', '$newer') d
+		WHERE growth_bytes <> 0 AND (SELECT count(*) FROM pg_leakhunt_diff('$file', '$newer') same WHERE same.site = d.site AND growth_bytes <> 0) = 1}) };
+	cmp_ok(scalar(keys %differences), '>', 1, 'two call sites have changed at least');
+	for my $case ([ $newer_path, $path, 'an older page' ], [ $path, $newer_path, 'a newer page' ], [ $newer_path, $profile, 'a profile' ])
+	{
+		my ($open, $other, $what) = @$case;
+
+		$browser->open($open);
+		$browser->choose_file('#other', $other);
+		wait_until(sub { ($browser->result('textOf', '#sites') // '') =~ /Compared with/ }, "$what is compared");
+		$browser->value("[...document.querySelectorAll('#sites-table thead button')].find(button => button.textContent === 'Difference').click()");
+		for my $site (sort keys %differences)
+		{
+			is($browser->result('cellOf', '#sites-table', $site, 'Difference'), $differences{$site}, "$what: the difference of $site is that of pg_leakhunt_diff");
+		}
+		is_deeply([ $browser->console ], [], "$what: nothing goes wrong in the console");
+		$browser->screenshot("$directory/compared.png");
+	}
+	$browser->choose_file('#other', "$dumps/$file");
+	wait_until(sub { $browser->result('textOf', '#sites') =~ /cannot be compared\. This is a dump file/ }, 'a dump file is refused, and it is said what to do');
+	$browser->open($path);
+
 	# a chosen site, and the address of a view
 	$browser->value("buttonOf(cellOf('#sites-table', 'leaking_top', 'Call site')).click()");
 	like($browser->result('textOf', '#detail'), qr/leaking_top.*When it was allocated.*stack_id = -?\d+/s, 'a chosen site shows ages, stack and SELECT');
