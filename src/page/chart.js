@@ -81,7 +81,8 @@ function makeChart() {
 		fillLegend(legend, layers);
 	};
 
-	new ResizeObserver(draw).observe(plot.parentNode || plot);
+	redraws.push(draw);
+	queueMicrotask(() => { new ResizeObserver(draw).observe(plot.parentNode); });
 	follow(['window', 'site'], () => {
 		draw();
 		const ends = state.window || [0, at.length - 1];

@@ -142,8 +142,8 @@ function nodeWords(node) {
 		(objects ? ' in ' + plural(Math.abs(node.count), 'object', 'objects') : '') +
 		', ' + percent(node.width, graph.root.width) + ' of what is shown'];
 
-	if (error === null) lines.push('its error is not known, as nothing is sampled now');
-	else if (state.measure !== 'live' && error > 0) lines.push('the error is a bound, that of small chunks');
+	if (error === null) lines.push('its error is not known');
+	else if (!['live', 'difference'].includes(state.measure) && error > 0) lines.push('the error is a bound, that of small chunks');
 	if (node.frame.module) lines.push(node.frame.module + ', ' + page.parts[node.frame.part]);
 	return lines;
 }

@@ -75,12 +75,12 @@ function mostErrorOf(bytes, interval) {
 }
 
 const MEASURES = {
-	live: { title: 'Live', words: 'allocated and not freed yet' },
-	growth: { title: 'Growth', words: 'gained since the baseline', signed: true },
-	peak: { title: 'Peak', words: 'held when the process held most' },
-	total: { title: 'Ever allocated', words: 'ever allocated, freed memory included' },
+	live: { title: 'Live', words: 'was allocated and not freed yet' },
+	growth: { title: 'Growth', words: 'was gained since the baseline', signed: true },
+	peak: { title: 'Peak', words: 'was held when the process held most' },
+	total: { title: 'Ever allocated', words: 'was ever allocated, freed memory included' },
 	window: { title: 'Selected time', words: 'came within the selected time and was still there at its end', signed: true },
-	difference: { title: 'Difference', words: 'more than in the other file', signed: true }
+	difference: { title: 'Difference', words: 'is more than in the other file', signed: true }
 };
 
 // What a site has of a measure.
@@ -257,7 +257,10 @@ function makeTree() {
 			addToNode(node, site, bytes);
 		}
 	}
-	return root;
+	// what is an estimate of nothing has an error, too
+	const all = sumOf(model.sites.filter(site => !isHidden(site)), state.measure);
+
+	return Object.assign(root, { live: all.live, variance: all.variance, samples: all.samples, other: all.other });
 }
 
 function addToNode(node, site, bytes) {

@@ -2,8 +2,9 @@
 
 function makeProcess() {
 	readModel();
-	readAddress(model);
+	Object.assign(state, readAddress());
 	cutWindow();
+	addEventListener('hashchange', () => choose(readAddress()));
 	const main = document.getElementById('page');
 	const title = main.querySelector('h1');
 
@@ -72,6 +73,7 @@ function makeSites() {
 		sortTable(table);
 	});
 	follow(['search'], () => {
+		if (search.value !== state.search) search.value = state.search;
 		searchGraph();
 		drawGraph();
 		if (state.view === 'tree') fillTree();
@@ -94,12 +96,12 @@ function makeSites() {
 
 // What is shown, as a sentence.
 function totalWords() {
-	const sum = sumOf(model.sites, state.measure);
+	const sum = graph.root;
 	const measure = MEASURES[state.measure];
 	const sites = model.sites.filter(site => bytesOf(site, state.measure) !== 0).length;
 
-	return 'Shown is what ' + (state.measure === 'peak' ? 'was ' : state.measure === 'window' ? '' : 'was ') + measure.words + ': ' +
-		estimate(sum.bytes, state.measure === 'live' ? page.totals.error_bytes : errorOfSum(sum, state.measure), measure.signed) +
+	return 'Shown is what ' + measure.words + ': ' +
+		estimate(sum.bytes, errorOfSum(sum, state.measure), measure.signed) +
 		', at ' + plural(sites, 'call site', 'call sites') + '.' +
 		(page.sites_left_out ? ' Of ' + count(model.sites.length + page.sites_left_out - 1) + ' call sites the smallest ' + count(page.sites_left_out) + ' are one row, so that this file stays small.' : '');
 }

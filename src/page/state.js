@@ -49,29 +49,39 @@ function writeAddress() {
 	}
 }
 
-// An address may be anybody's: what makes no sense is left out.
-function readAddress(model) {
+// What an address says; it may be anybody's: what makes no sense is left out.
+function readAddress() {
 	const words = new URLSearchParams(location.hash.slice(1));
 	const one = (name, values, otherwise) => values.includes(words.get(name)) ? words.get(name) : otherwise;
-	const points = page.history ? page.history.at.length : 0;
-	const window = (words.get('time') || '').split('-').map(Number);
-	const site = words.has('site') ? Number(words.get('site')) : -1;
+	const window = readWindow(words.get('time') || '');
+	const site = Number(words.get('site'));
 
-	state.group = one('by', ['context', 'statement', 'routine'], 'calls');
-	state.view = one('as', ['tree'], 'graph');
-	state.up = words.get('up') === '1';
-	state.search = words.get('find') || '';
-	if (window.length === 2 && window.every(Number.isInteger) && window[0] >= 0 &&
-		window[0] < window[1] && window[1] < points)
-		state.window = window;
-	state.measure = state.window ? 'window' :
-		one('show', ['peak', 'total'].concat(model.hasGrowth ? ['growth'] : []), 'live');
-	if (Number.isInteger(site) && model.sites[site]) state.site = site;
+	return {
+		group: one('by', ['context', 'statement', 'routine'], 'calls'),
+		view: one('as', ['tree'], 'graph'),
+		up: words.get('up') === '1',
+		search: words.get('find') || '',
+		window: window,
+		measure: window ? 'window' : one('show', ['peak', 'total'].concat(model.hasGrowth ? ['growth'] : []), 'live'),
+		site: words.has('site') && Number.isInteger(site) && model.sites[site] ? site : null,
+		hidden: readNames(words.get('hide') || '[]')
+	};
+}
+
+// Two points of the history.
+function readWindow(text) {
+	const window = text.split('-').map(Number);
+
+	return window.length === 2 && window.every(Number.isInteger) && window[0] >= 0 && window[0] < window[1] &&
+		window[1] < page.history.at.length ? window : null;
+}
+
+function readNames(json) {
 	try {
-		const hidden = JSON.parse(words.get('hide') || '[]');
+		const names = JSON.parse(json);
 
-		state.hidden = Array.isArray(hidden) ? hidden.filter(name => typeof name === 'string') : [];
+		return Array.isArray(names) ? names.filter(name => typeof name === 'string') : [];
 	} catch (error) {
-		state.hidden = [];
+		return [];
 	}
 }

@@ -6,7 +6,8 @@ function makeTreeTable() {
 	const body = element('tbody', { keydown: treeKey });
 	const table = element('table', { role: 'treegrid', class: 'tree', 'aria-label': 'Call tree' },
 		element('thead', null, element('tr', null,
-			...['Function', 'Bytes', '+/-', 'Part', 'Binary'].map(title => element('th', { scope: 'col' }, title)))), body);
+			...['Function', 'Bytes', '+/-', 'Part', 'Binary'].map((title, i) =>
+				element('th', { scope: 'col', class: i > 0 && i < 4 ? 'number' : null }, title)))), body);
 
 	return element('div', { id: 'tree', class: 'scroll', hidden: true, tabindex: -1 }, table);
 }

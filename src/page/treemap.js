@@ -76,6 +76,7 @@ function makeTreemap() {
 
 	if (!areas.length)
 		return element('p', { class: 'empty' }, 'The process has not counted its memory contexts yet.');
+	redraws.push(draw);
 	queueMicrotask(() => { new ResizeObserver(draw).observe(plot.parentNode); });
 	return plot;
 }
