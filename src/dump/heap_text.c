@@ -6,7 +6,7 @@
  * which are for people.  Each stack has one line, as both tell call sites apart
  * by their stacks only:
  *
- *		OBJECTS: BYTES [OBJECTS: BYTES] profile 0xPC 0xPC ...
+ *		OBJECTS: BYTES [OBJECTS: BYTES] @ 0xPC 0xPC ...
  *
  * The first pair is live, the second was ever allocated; those of line 1 are the
  * sums.  jeprof dies on objects without bytes, so these are written as 0.
@@ -143,7 +143,7 @@ put_names(const HeapText *text)
 static void
 put_counters(FILE *file, const PlhCounters *counters)
 {
-	fprintf(file, "%lld: %lld [%lld: %lld] profile",
+	fprintf(file, "%lld: %lld [%lld: %lld] @",
 			(long long) (counters->live_bytes > 0 ? counters->live_count : 0),
 			(long long) counters->live_bytes,
 			(long long) (counters->total_bytes > 0 ? counters->total_count : 0),

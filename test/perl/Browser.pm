@@ -108,6 +108,25 @@ sub resize
 		{ width => $width, height => $height });
 }
 
+# Show pages on a phone of that width, or with 0 in the window again; dark, if wanted.
+sub emulate
+{
+	my ($self, $width, $dark) = @_;
+	my $ask = sub {
+		$self->call('POST', '/goog/cdp/execute', { cmd => "Emulation.$_[0]", params => $_[1] });
+	};
+
+	$ask->('setEmulatedMedia', { features => [ { name => 'prefers-color-scheme', value => $dark ? 'dark' : 'light' } ] });
+	if ($width > 0)
+	{
+		$ask->('setDeviceMetricsOverride', { width => $width, height => 800, deviceScaleFactor => 1, mobile => JSON::PP::true });
+	}
+	else
+	{
+		$ask->('clearDeviceMetricsOverride', {});
+	}
+}
+
 sub open
 {
 	my ($self, $path) = @_;

@@ -216,8 +216,8 @@ SKIP:
 	{
 		for my $width (360, 1280)
 		{
-			# Chromium's own windows are not as narrow as a phone
-			$browser->resize($width < 500 ? 500 : $width, 900);
+			$browser->emulate($width < 500 ? $width : 0, $width < 500);
+			$browser->resize(1280, 900);
 			$browser->open($case->[1]);
 			is_deeply([ $browser->console ], [], "$case->[0], $width px: nothing goes wrong in the console");
 			ok(!$browser->result('isTooWide'), "$case->[0], $width px: nothing runs out of the window");
@@ -227,6 +227,7 @@ SKIP:
 			$browser->screenshot("$directory/$case->[0]$width.png");
 		}
 	}
+	$browser->emulate(0, 0);
 	like($browser->value('document.body.textContent'), qr/<202E><200F>gnp\.elif/, 'what turns the order of letters is shown as a code');
 
 	$browser->resize(1280, 900);
