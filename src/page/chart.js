@@ -135,7 +135,7 @@ function chooseWindow(from, to) {
 }
 
 function clearWindow() {
-	choose({ window: null, measure: state.measure === 'window' ? 'live' : state.measure });
+	choose({ window: null, measure: state.measure === 'window' ? firstMeasure() : state.measure });
 }
 
 // Select with the pointer.
@@ -197,10 +197,11 @@ function drawChart(plot, layers, lanes) {
 	const bottom = top + height;
 	const { at, own, live, live_error } = page.history;
 	const first = at[0];
-	const last = Math.max(at[at.length - 1], first + 1);
+	const now = presentPoint();
+	const last = Math.max(at[at.length - 1], now ? now.at : 0, first + 1);
 	const x = time => left + (time - first) / (last - first) * (width - left - right);
 	const sums = at.map((_, i) => layers.reduce((sum, layer) => sum + layer.bytes[i], 0));
-	const most = 1.04 * Math.max(1, ...sums, ...own.map(bytes => bytes || 0), ...live.map(bytes => bytes || 0));
+	const most = 1.04 * Math.max(1, ...sums, ...own.map(bytes => bytes || 0), now ? now.own : 0, ...live.map(bytes => bytes || 0));
 	const y = bytes => bottom - Math.max(0, Math.min(bytes, most)) / most * height;
 	const line = series => series.map((bytes, i) => bytes === null ? '' : x(at[i]).toFixed(1) + ',' + y(bytes).toFixed(1))
 		.filter(Boolean).join(' ');
@@ -231,11 +232,33 @@ function drawChart(plot, layers, lanes) {
 		drawn('polygon', { points: band.join(' '), class: 'band' }),
 		drawn('polyline', { points: line(live), class: 'sampled' }),
 		drawn('polyline', { points: line(own), class: 'own' }));
+	if (now) drawPresent(plot, now, own, x, y, bottom);
 	drawMark(plot, page.peak_at, 'sampled peak', { x, top, bottom, first, last, width, label: top + 2 });
 	drawMark(plot, page.baseline_at, 'baseline', { x, top, bottom, first, last, width, label: top + 16 });
 	drawSite(plot, x, y);
 	drawLanes(plot, lanes, { x, left, right, width, first, last, top: bottom + 24 });
 	drawBrush(plot, x, top, bottom);
+}
+
+// What a process that lives has as its own now: that is known, though it has not counted
+// what that consists of.
+function presentPoint() {
+	const at = page.at - page.origin;
+
+	if (!page.alive || page.totals.own_bytes === null || at <= page.history.at[page.history.at.length - 1]) return null;
+	return { at: at, own: page.totals.own_bytes };
+}
+
+// What lies between the last count and now is not known.
+function drawPresent(plot, now, own, x, y, bottom) {
+	const last = page.history.at.length - 1;
+	const from = x(page.history.at[last]);
+
+	plot.append(
+		drawn('line', { x1: from, y1: y(own[last] || 0), x2: x(now.at), y2: y(now.own), class: 'unknown' }),
+		drawn('circle', { cx: x(now.at), cy: y(now.own), r: 4, class: 'present' }));
+	if (x(now.at) - from > 230)
+		plot.append(drawn('text', { x: from + 6, y: bottom - 6, class: 'scale start' }, 'no point of the history since'));
 }
 
 // Hatched is what is free.
@@ -253,7 +276,8 @@ function drawScales(plot, on) {
 			drawn('line', { x1: on.left, x2: on.width - on.right, y1: on.y(bytes), y2: on.y(bytes), class: 'grid' }),
 			drawn('text', { x: on.left - 6, y: on.y(bytes) + 4, class: 'scale end' }, bytes ? size(bytes) : '0'));
 	}
-	const times = Math.max(1, Math.floor((on.width - on.left - on.right) / 150));
+	// a scale has no finer steps than seconds
+	const times = Math.max(1, Math.min(Math.floor((on.width - on.left - on.right) / 150), Math.floor((on.last - on.first) / 1e6)));
 
 	for (let i = 0; i <= times; i++) {
 		const time = on.first + (on.last - on.first) * i / times;
@@ -340,7 +364,7 @@ function fillLegend(legend, layers) {
 	};
 
 	legend.replaceChildren(
-		entry('own', 'own memory', gained(page.history.own.map(bytes => bytes || 0))),
+		entry('own', 'own memory', !state.window && presentPoint() ? size(presentPoint().own) + ' now' : gained(page.history.own.map(bytes => bytes || 0))),
 		entry('sampled', 'sampled, with its 95% error', gained(page.history.live.map(bytes => bytes || 0))),
 		...layers.slice().reverse().map(layer => entry(layer.fill, layer.title, gained(layer.bytes, layer.given))));
 }

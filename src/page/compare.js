@@ -100,7 +100,7 @@ function makeComparison() {
 	const button = element('button', { type: 'button', click: () => input.click() }, 'Compare...');
 	const end = element('button', {
 		type: 'button', class: 'small', hidden: true, click: () => {
-			choose({ measure: 'live', site: null });
+			choose({ measure: firstMeasure(), site: null });
 			endComparison();
 			changed();
 		}

@@ -2,6 +2,7 @@
 // function is at the top.
 
 const ROW = 21;
+const INNERMOST = 6;		// frames of a single stack that are not folded
 const LEAST_LETTERS = 6;	// a shorter part of a name says nothing
 const NARROWEST = 0.4;		// narrower frames are not drawn
 
@@ -18,16 +19,16 @@ const graph = {
 	details: null
 };
 
-// A node that only passes on to one other, all of it: such frames at the trunk are one.
+// Nodes that only pass on to one other, all of it: such frames at the trunk are one.  Of a
+// single stack the innermost frames are left as they are.
 function trunkOf(node) {
 	const folded = [node];
 
-	while (childrenOf(node).length === 1 && childrenOf(node)[0].width >= 0.999 * node.width &&
-		childrenOf(childrenOf(node)[0]).length) {
+	while (childrenOf(node).length === 1 && childrenOf(node)[0].width >= 0.999 * node.width) {
 		node = childrenOf(node)[0];
 		folded.push(node);
 	}
-	return folded;
+	return childrenOf(node).length ? folded : folded.slice(0, Math.max(1, folded.length - INNERMOST));
 }
 
 function nameOf(frame) {

@@ -34,7 +34,7 @@ function choose(changes) {
 function writeAddress() {
 	const words = new URLSearchParams();
 
-	if (!['live', 'window', 'difference'].includes(state.measure)) words.set('show', state.measure);
+	if (![firstMeasure(), 'window', 'difference'].includes(state.measure)) words.set('show', state.measure);
 	if (state.group !== 'calls') words.set('by', state.group);
 	if (state.view !== 'graph') words.set('as', state.view);
 	if (state.up) words.set('up', '1');
@@ -62,10 +62,17 @@ function readAddress() {
 		up: words.get('up') === '1',
 		search: words.get('find') || '',
 		window: window,
-		measure: window ? 'window' : one('show', ['peak', 'total'].concat(model.hasGrowth ? ['growth'] : []), 'live'),
+		measure: window ? 'window' : one('show', ['live', 'peak', 'total'].concat(model.hasGrowth ? ['growth'] : []), firstMeasure()),
 		site: words.has('site') && Number.isInteger(site) && model.sites[site] ? site : null,
 		hidden: readNames(words.get('hide') || '[]')
 	};
+}
+
+// What is live, unless next to nothing is left of what there was.
+function firstMeasure() {
+	const { live_bytes, peak_bytes } = page.totals;
+
+	return live_bytes < 0.05 * peak_bytes && model.sites.some(site => site.peak > 0) ? 'peak' : 'live';
 }
 
 // Two points of the history.

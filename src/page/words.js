@@ -1,6 +1,7 @@
 // What pg_leakhunt says, before any picture: the sentences of pg_leakhunt_explain.
 
-// The sentences from "Verdict:" to "Next:" are one card.
+// The sentences from "Verdict:" to "Next:" are one card.  Cards come first: a reader who
+// looks for ten seconds is to see them.
 function makeCards(sentences) {
 	const parts = [];
 	let card = null;
@@ -16,7 +17,7 @@ function makeCards(sentences) {
 			(card || { append: p => parts.push(p) }).append(element('p', null, quoted(sentence, 'span')));
 		}
 	}
-	return parts;
+	return parts.filter(part => part.tagName === 'ARTICLE').concat(parts.filter(part => part.tagName !== 'ARTICLE'));
 }
 
 // "Verdict: leak at f in TopMemoryContext: all sampled memory."

@@ -51,8 +51,12 @@
 /* Names are cut at this length: no window shows more of one. */
 #define MAX_NAME_BYTES 200
 
-/* From this number on, frames that all stacks begin with are drawn as one. */
+/*
+ * From this number on, frames that all stacks begin with are drawn as one.  Where there
+ * is one stack only, its innermost frames are left as they are.
+ */
 #define LEAST_TRUNK 4
+#define INNERMOST 6
 
 /* The most characters of a statement in the title. */
 #define STATEMENT_COLUMNS 120
@@ -308,9 +312,11 @@ find_trunk(Picture *picture)
 	const PlhCallNode *node = picture->tree->root;
 
 	while (node->first_child != NULL && node->first_child->next == NULL &&
-		   node->first_child->width == node->width &&
-		   node->first_child->first_child != NULL)
+		   node->first_child->width == node->width)
 		node = node->first_child;
+	if (node->first_child == NULL)
+		for (int i = 0; i < INNERMOST && node->parent != NULL; i++)
+			node = node->parent;
 	if (node->depth + 1 < LEAST_TRUNK)
 		return;
 	picture->trunk = node;
