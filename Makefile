@@ -368,7 +368,7 @@ PG_CONFIG ?= pg_config
 
 # The scripts of these targets set up what they need, including a server and its
 # pg_config, which PGXS would want to have already.
-OWN_TARGETS = demo test test-incidents test-fleet test-faults test-kills test-load test-fuzz test-readers test-sanitizers test-valgrind test-matrix \
+OWN_TARGETS = demo test test-incidents test-fleet test-faults test-kills test-load test-fuzz test-readers test-pages test-sanitizers test-valgrind test-matrix \
 	test-non-pie test-coexistence test-core test-contexts test-published-leaks test-documents test-planted bench
 .PHONY: $(OWN_TARGETS)
 demo:
@@ -387,6 +387,9 @@ test-fuzz:
 # Shows profiles for pprof to other programs that read them, which npm has.
 test-readers:
 	test/pprof-readers
+# Asks axe, which npm has, whether everybody can use the pages.
+test-pages:
+	test/page-axe
 # Tests on the PostgreSQL of other Debian releases, each in a root directory of its
 # own, for which the user must be root.
 test-matrix:

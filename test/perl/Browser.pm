@@ -108,6 +108,16 @@ sub resize
 		{ width => $width, height => $height });
 }
 
+# What axe, a checker whose script is given, finds wrong with the page.
+sub faults
+{
+	my ($self, $axe) = @_;
+
+	$self->call('POST', '/execute/sync', { script => slurp($axe) . "\nwindow.axe = axe;", args => [] });
+	return @{ $self->call('POST', '/execute/async',
+			{ script => 'const done = arguments[0]; axe.run(document).then(found => done(found.violations.map(fault => fault.id + ": " + fault.nodes[0].html)));', args => [] }) };
+}
+
 # Show pages on a phone of that width, or with 0 in the window again; dark, if wanted.
 sub emulate
 {

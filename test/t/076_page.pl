@@ -1,6 +1,6 @@
 # The page of a process and of a dump: its figures against those of the views, what it
 # shows in a real browser, and hostile names in it.  Needs files, and Chromium to open
-# them.
+# them.  test/page-axe runs it with AXE, the script of a checker.
 use strict;
 use warnings;
 
@@ -225,6 +225,12 @@ SKIP:
 			is($browser->result('count', 'script'), 2, "$case->[0], $width px: no name is an element");
 			is($browser->result('count', 'main > section'), $case->[0] eq 'server' ? 6 : 5, "$case->[0], $width px: all parts are there");
 			$browser->screenshot("$directory/$case->[0]$width.png");
+			# the phone is dark, the desk is light, then the other way round
+			for my $dark ($ENV{AXE} ? ($width < 500, $width >= 500) : ())
+			{
+				$browser->emulate($width < 500 ? $width : 0, $dark);
+				is_deeply([ $browser->faults($ENV{AXE}) ], [], "$case->[0], $width px, " . ($dark ? 'dark' : 'light') . ': axe finds nothing');
+			}
 		}
 	}
 	$browser->emulate(0, 0);
