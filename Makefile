@@ -128,6 +128,7 @@ READER_OBJS = \
 	src/reader/profile_layouts.o \
 	src/reader/profile_merge.o \
 	src/reader/profile_reader.o \
+	src/reader/redaction.o \
 	src/reader/server_activity.o \
 	src/reader/server_figures.o \
 	src/reader/server_processes.o \
@@ -175,6 +176,7 @@ SYMBOLS_OBJS = \
 REPORT_OBJS = \
 	src/report/blamed_code.o \
 	src/report/call_tree.o \
+	src/report/code_part.o \
 	src/report/context_examples.o \
 	src/report/context_list.o \
 	src/report/crash_report.o \
@@ -243,6 +245,17 @@ VERDICT_OBJS = \
 	src/verdict/unwritten.o \
 	src/verdict/worst_suspects.o
 
+# the page: what it says, as JSON, and the file of HTML around that
+PAGE_OBJS = \
+	src/page/page_html.o \
+	src/page/page_json.o \
+	src/page/page_process.o \
+	src/page/page_server.o \
+	src/page/page_sites.o \
+	src/page/page_statements.o \
+	src/page/page_unseen.o \
+	src/page/page_zone.o
+
 # what becomes of the profiles of processes that crashed
 CRASH_OBJS = \
 	src/crash/child_deaths.o \
@@ -270,11 +283,14 @@ FUNCTIONS_OBJS = \
 	src/functions/sql_control.o \
 	src/functions/sql_dumps.o \
 	src/functions/sql_explain.o \
+	src/functions/sql_explained.o \
 	src/functions/sql_history.o \
 	src/functions/sql_metrics.o \
+	src/functions/sql_page.o \
 	src/functions/sql_pictures.o \
 	src/functions/sql_pprof.o \
 	src/functions/sql_processes.o \
+	src/functions/sql_redaction.o \
 	src/functions/sql_rows.o \
 	src/functions/sql_site_visits.o \
 	src/functions/sql_sites.o \
@@ -298,6 +314,7 @@ OBJS = \
 	$(REPORT_OBJS) \
 	$(PPROF_OBJS) \
 	$(VERDICT_OBJS) \
+	$(PAGE_OBJS) \
 	$(CRASH_OBJS) \
 	$(WATCH_OBJS) \
 	$(FUNCTIONS_OBJS)
@@ -319,7 +336,35 @@ PG_CFLAGS = -O3 -fdata-sections -fvisibility=hidden -Wextra -Wno-unused-paramete
 SHLIB_LINK = -Wl,--sort-section=name -Wl,-z,now -Wl,-fini=plh_pg_leakhunt_fini -lunwind -lm -ldl
 
 # strings made of files that are not C
-GENERATED = src/report/flamegraph_script.h src/report/flamegraph_style.h
+GENERATED = \
+	src/report/flamegraph_script.h \
+	src/report/flamegraph_style.h \
+	src/page/page_script.h \
+	src/page/page_skeleton.h \
+	src/page/page_style.h
+
+# The script of the page, in the order in which its parts need each other.
+PAGE_SCRIPT = \
+	src/page/start.js \
+	src/page/format.js \
+	src/page/elements.js \
+	src/page/theme.js \
+	src/page/state.js \
+	src/page/model.js \
+	src/page/words.js \
+	src/page/chart.js \
+	src/page/graph.js \
+	src/page/tree.js \
+	src/page/table.js \
+	src/page/treemap.js \
+	src/page/detail.js \
+	src/page/profile.js \
+	src/page/compare.js \
+	src/page/process.js \
+	src/page/heat.js \
+	src/page/server.js \
+	src/page/main.js \
+	src/page/end.js
 
 REGRESS = \
 	functions \
@@ -339,7 +384,7 @@ PG_CONFIG ?= pg_config
 
 # The scripts of these targets set up what they need, including a server and its
 # pg_config, which PGXS would want to have already.
-OWN_TARGETS = demo test test-incidents test-fleet test-faults test-kills test-load test-fuzz test-readers test-sanitizers test-valgrind test-matrix \
+OWN_TARGETS = demo test test-incidents test-fleet test-faults test-kills test-load test-fuzz test-readers test-pages test-sanitizers test-valgrind test-matrix \
 	test-non-pie test-coexistence test-core test-minors test-random-limit test-contexts test-published-leaks test-documents test-packages \
 	test-indent test-lint test-scan-build \
 	test-planted bench dist
@@ -360,6 +405,9 @@ test-fuzz:
 # Shows profiles for pprof to other programs that read them, which npm has.
 test-readers:
 	test/pprof-readers
+# Asks axe, which npm has, whether everybody can use the pages.
+test-pages:
+	test/page-axe
 # Tests on the PostgreSQL of other Debian releases, each in a root directory of its
 # own, for which the user must be root.
 test-matrix:
@@ -526,12 +574,15 @@ test-modules: $(GENERATED)
 # PGXS tracks no headers, so each object depends on all of them.
 $(OBJS) $(OBJS:.o=.bc): $(filter-out $(GENERATED),$(wildcard src/*/*.h))
 
-# The script and the style that flame graphs contain are compiled in as strings.
-src/report/flamegraph.o src/report/flamegraph.bc: $(GENERATED)
+# The scripts and styles that flame graphs and pages contain are compiled in as strings.
+src/report/flamegraph.o src/report/flamegraph.bc src/page/page_html.o src/page/page_html.bc: $(GENERATED)
 src/report/flamegraph_script.h: src/report/flamegraph.js
 src/report/flamegraph_style.h: src/report/flamegraph.css
+src/page/page_script.h: $(PAGE_SCRIPT)
+src/page/page_skeleton.h: src/page/page.html
+src/page/page_style.h: src/page/page.css
 $(GENERATED):
-	(echo 'static const char $(basename $(notdir $@))[] ='; sed 's/\\/\\\\/g; s/"/\\"/g; s/.*/"&\\n"/' $<; echo ';') >$@
+	(echo 'static const char $(basename $(notdir $@))[] ='; cat $^ | sed 's/\\/\\\\/g; s/"/\\"/g; s/.*/"&\\n"/'; echo ';') >$@
 endif
 
 # All else works without it.

@@ -534,14 +534,15 @@ COMMENT ON COLUMN pg_leakhunt_suspects.stack IS
 CREATE FUNCTION pg_leakhunt_explain(
     pid int DEFAULT NULL,
     format text DEFAULT 'text',
+    redact bool DEFAULT false,
     OUT pid int,
     OUT explanation text)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pg_leakhunt_explain'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
-COMMENT ON FUNCTION pg_leakhunt_explain(int, text) IS
-'Returns a paragraph on a process, or, if pid is null, one on the server, with a null pid, and then on each process, the largest first; of four or more that are alike only on the largest. With format json, an object for programs instead, of each process. A paragraph says who it is, how large it is and of what, since when it grows and by what, the verdict of pg_leakhunt_suspects or why there is none, and the next step. All its figures are those of the views: what samples stand for has its 95% bound behind it, as (+/- 12 MB), what was counted says when. A WARNING and no rows if the pid is no process of this server, or one not for the caller to see. Another format is an ERROR.';
+COMMENT ON FUNCTION pg_leakhunt_explain(int, text, bool) IS
+'Returns a paragraph on a process, or, if pid is null, one on the server, with a null pid, and then on each process, the largest first; of four or more that are alike only on the largest. With format json, an object for programs instead, of each process. A paragraph says who it is, how large it is and of what, since when it grows and by what, the verdict of pg_leakhunt_suspects or why there is none, and the next step. All its figures are those of the views: what samples stand for has its 95% bound behind it, as (+/- 12 MB), what was counted says when. A WARNING and no rows if the pid is no process of this server, or one not for the caller to see. Another format is an ERROR. With redact, roles, databases and applications are letters, and statements have no literals.';
 
 CREATE FUNCTION pg_leakhunt_metrics(
     OUT name text,
@@ -898,21 +899,21 @@ LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION pg_leakhunt_dump_file(text) IS
 'Returns the bytes of a dump file as they are, for those who have no shell on the server. The file is named as in pg_leakhunt_read_dump. A file that is no dump, or damaged, or larger than the 1 GB of a value, is an ERROR.';
 
-CREATE FUNCTION pg_leakhunt_heap(pid int, symbolized bool DEFAULT false)
+CREATE FUNCTION pg_leakhunt_heap(pid int, symbolized bool DEFAULT false, redact bool DEFAULT false)
 RETURNS text
 AS 'MODULE_PATHNAME', 'pg_leakhunt_heap'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
-COMMENT ON FUNCTION pg_leakhunt_heap(int, bool) IS
-'Returns what a process holds as a text for jeprof and go tool pprof: bytes and chunks that are live, and that were ever allocated, by stack. If symbolized, it has the names of all functions for jeprof. A pid without a profile, or one that the caller may not see, is an ERROR.';
+COMMENT ON FUNCTION pg_leakhunt_heap(int, bool, bool) IS
+'Returns what a process holds as a text for jeprof and go tool pprof: bytes and chunks that are live, and that were ever allocated, by stack. If symbolized, it has the names of all functions for jeprof. A pid without a profile, or one that the caller may not see, is an ERROR. With redact, roles, databases and applications are letters, and statements have no literals.';
 
-CREATE FUNCTION pg_leakhunt_heap(file text, symbolized bool DEFAULT false)
+CREATE FUNCTION pg_leakhunt_heap(file text, symbolized bool DEFAULT false, redact bool DEFAULT false)
 RETURNS text
 AS 'MODULE_PATHNAME', 'pg_leakhunt_heap'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
-COMMENT ON FUNCTION pg_leakhunt_heap(text, bool) IS
-'Returns the same of a dump file, which is named as in pg_leakhunt_read_dump. With pg_leakhunt.dump_text on, the same text lies beside the dump, as a file whose name ends with heap.';
+COMMENT ON FUNCTION pg_leakhunt_heap(text, bool, bool) IS
+'Returns the same of a dump file, which is named as in pg_leakhunt_read_dump. With pg_leakhunt.dump_text on, the same text lies beside the dump, as a file whose name ends with heap. With redact, roles, databases and applications are letters, and statements have no literals.';
 
 CREATE FUNCTION pg_leakhunt_diff(
     older text,
@@ -1006,13 +1007,14 @@ CREATE FUNCTION pg_leakhunt_folded(
     context bool DEFAULT false,
     query bool DEFAULT false,
     peak bool DEFAULT false,
-    frames text DEFAULT 'all')
+    frames text DEFAULT 'all',
+    redact bool DEFAULT false)
 RETURNS text
 AS 'MODULE_PATHNAME', 'pg_leakhunt_folded'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
-COMMENT ON FUNCTION pg_leakhunt_folded(int, bool, bool, bool, bool, text) IS
-'Returns the live bytes of a process as folded stacks, one per line, the outermost function first, for flame graph scripts and speedscope. With growth there are two figures, the bytes at its baseline and now; with peak it is what was held when the process held most. With context or query, memory contexts or statements are the first levels. A process without a profile is an ERROR. With frames => ''sql'', stacks are of functions in SQL and procedural languages only.';
+COMMENT ON FUNCTION pg_leakhunt_folded(int, bool, bool, bool, bool, text, bool) IS
+'Returns the live bytes of a process as folded stacks, one per line, the outermost function first, for flame graph scripts and speedscope. With growth there are two figures, the bytes at its baseline and now; with peak it is what was held when the process held most. With context or query, memory contexts or statements are the first levels. A process without a profile is an ERROR. With frames => ''sql'', stacks are of functions in SQL and procedural languages only. With redact, roles, databases and applications are letters, and statements have no literals.';
 
 CREATE FUNCTION pg_leakhunt_folded(
     file text,
@@ -1020,26 +1022,28 @@ CREATE FUNCTION pg_leakhunt_folded(
     context bool DEFAULT false,
     query bool DEFAULT false,
     peak bool DEFAULT false,
-    frames text DEFAULT 'all')
+    frames text DEFAULT 'all',
+    redact bool DEFAULT false)
 RETURNS text
 AS 'MODULE_PATHNAME', 'pg_leakhunt_folded'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
-COMMENT ON FUNCTION pg_leakhunt_folded(text, text, bool, bool, bool, text) IS
-'Returns the live bytes of a dump file as folded stacks, one per line, the outermost function first, for flame graph scripts and speedscope. With base there are two figures, the bytes in that dump file and in this one; with peak it is what was held when the process held most. With context or query, memory contexts or statements are the first levels. With frames => ''sql'', stacks are of functions in SQL and procedural languages only.';
+COMMENT ON FUNCTION pg_leakhunt_folded(text, text, bool, bool, bool, text, bool) IS
+'Returns the live bytes of a dump file as folded stacks, one per line, the outermost function first, for flame graph scripts and speedscope. With base there are two figures, the bytes in that dump file and in this one; with peak it is what was held when the process held most. With context or query, memory contexts or statements are the first levels. With frames => ''sql'', stacks are of functions in SQL and procedural languages only. With redact, roles, databases and applications are letters, and statements have no literals.';
 
 CREATE FUNCTION pg_leakhunt_folded_all(
     growth bool DEFAULT false,
     context bool DEFAULT false,
     query bool DEFAULT false,
     peak bool DEFAULT false,
-    frames text DEFAULT 'all')
+    frames text DEFAULT 'all',
+    redact bool DEFAULT false)
 RETURNS text
 AS 'MODULE_PATHNAME', 'pg_leakhunt_folded'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
-COMMENT ON FUNCTION pg_leakhunt_folded_all(bool, bool, bool, bool, text) IS
-'Returns the live bytes of all processes that the caller may see, together, as pg_leakhunt_folded does for one. With growth there are two figures, the bytes at the baselines and now; processes without a baseline are left out, which a NOTICE says. With peak it is the sum of what each process held at its own peak, which were at different times. No process with a profile is an ERROR. With frames => ''sql'', stacks are of functions in SQL and procedural languages only.';
+COMMENT ON FUNCTION pg_leakhunt_folded_all(bool, bool, bool, bool, text, bool) IS
+'Returns the live bytes of all processes that the caller may see, together, as pg_leakhunt_folded does for one. With growth there are two figures, the bytes at the baselines and now; processes without a baseline are left out, which a NOTICE says. With peak it is the sum of what each process held at its own peak, which were at different times. No process with a profile is an ERROR. With frames => ''sql'', stacks are of functions in SQL and procedural languages only. With redact, roles, databases and applications are letters, and statements have no literals.';
 
 CREATE FUNCTION pg_leakhunt_flamegraph(
     pid int,
@@ -1047,13 +1051,14 @@ CREATE FUNCTION pg_leakhunt_flamegraph(
     context bool DEFAULT false,
     query bool DEFAULT false,
     peak bool DEFAULT false,
-    frames text DEFAULT 'all')
+    frames text DEFAULT 'all',
+    redact bool DEFAULT false)
 RETURNS text
 AS 'MODULE_PATHNAME', 'pg_leakhunt_flamegraph'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
-COMMENT ON FUNCTION pg_leakhunt_flamegraph(int, bool, bool, bool, bool, text) IS
-'Returns the live bytes of a process as a flame graph: an interactive SVG that needs nothing else. With growth it shows what has grown (red) and shrunk (blue) since its baseline; with peak what was held when the process held most. With context or query, memory contexts or statements are the first levels. A process without a profile is an ERROR. With frames => ''sql'', stacks are of functions in SQL and procedural languages only.';
+COMMENT ON FUNCTION pg_leakhunt_flamegraph(int, bool, bool, bool, bool, text, bool) IS
+'Returns the live bytes of a process as a flame graph: an interactive SVG that needs nothing else. With growth it shows what has grown (red) and shrunk (blue) since its baseline; with peak what was held when the process held most. With context or query, memory contexts or statements are the first levels. A process without a profile is an ERROR. With frames => ''sql'', stacks are of functions in SQL and procedural languages only. With redact, roles, databases and applications are letters, and statements have no literals.';
 
 CREATE FUNCTION pg_leakhunt_flamegraph(
     file text,
@@ -1061,26 +1066,28 @@ CREATE FUNCTION pg_leakhunt_flamegraph(
     context bool DEFAULT false,
     query bool DEFAULT false,
     peak bool DEFAULT false,
-    frames text DEFAULT 'all')
+    frames text DEFAULT 'all',
+    redact bool DEFAULT false)
 RETURNS text
 AS 'MODULE_PATHNAME', 'pg_leakhunt_flamegraph'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
-COMMENT ON FUNCTION pg_leakhunt_flamegraph(text, text, bool, bool, bool, text) IS
-'Returns the live bytes of a dump file as a flame graph: an interactive SVG that needs nothing else. With base it shows what has grown (red) and shrunk (blue) since that dump file; with peak what was held when the process held most. With context or query, memory contexts or statements are the first levels. With frames => ''sql'', stacks are of functions in SQL and procedural languages only.';
+COMMENT ON FUNCTION pg_leakhunt_flamegraph(text, text, bool, bool, bool, text, bool) IS
+'Returns the live bytes of a dump file as a flame graph: an interactive SVG that needs nothing else. With base it shows what has grown (red) and shrunk (blue) since that dump file; with peak what was held when the process held most. With context or query, memory contexts or statements are the first levels. With frames => ''sql'', stacks are of functions in SQL and procedural languages only. With redact, roles, databases and applications are letters, and statements have no literals.';
 
 CREATE FUNCTION pg_leakhunt_flamegraph_all(
     growth bool DEFAULT false,
     context bool DEFAULT false,
     query bool DEFAULT false,
     peak bool DEFAULT false,
-    frames text DEFAULT 'all')
+    frames text DEFAULT 'all',
+    redact bool DEFAULT false)
 RETURNS text
 AS 'MODULE_PATHNAME', 'pg_leakhunt_flamegraph'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
-COMMENT ON FUNCTION pg_leakhunt_flamegraph_all(bool, bool, bool, bool, text) IS
-'Returns the live bytes of all processes that the caller may see, together, as a flame graph, as pg_leakhunt_flamegraph does for one; it says how many processes it is of. With growth it shows what has grown and shrunk since the baseline of each; processes without one are left out, which a NOTICE says. With peak it is the sum of what each process held at its own peak, which were at different times. No process with a profile is an ERROR. With frames => ''sql'', stacks are of functions in SQL and procedural languages only.';
+COMMENT ON FUNCTION pg_leakhunt_flamegraph_all(bool, bool, bool, bool, text, bool) IS
+'Returns the live bytes of all processes that the caller may see, together, as a flame graph, as pg_leakhunt_flamegraph does for one; it says how many processes it is of. With growth it shows what has grown and shrunk since the baseline of each; processes without one are left out, which a NOTICE says. With peak it is the sum of what each process held at its own peak, which were at different times. No process with a profile is an ERROR. With frames => ''sql'', stacks are of functions in SQL and procedural languages only. With redact, roles, databases and applications are letters, and statements have no literals.';
 
 CREATE FUNCTION pg_leakhunt_pprof(
     pid int,
@@ -1091,13 +1098,14 @@ CREATE FUNCTION pg_leakhunt_pprof(
     symbolize bool DEFAULT true,
     helpers bool DEFAULT true,
     max_samples int DEFAULT NULL,
-    max_bytes int DEFAULT NULL)
+    max_bytes int DEFAULT NULL,
+    redact bool DEFAULT false)
 RETURNS bytea
 AS 'MODULE_PATHNAME', 'pg_leakhunt_pprof'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
-COMMENT ON FUNCTION pg_leakhunt_pprof(int, bool, bool, text[], text[], bool, bool, int, int) IS
-'Returns what a process has allocated and holds as a profile for go tool pprof and for programs that collect profiles: samples in chunks and bytes, one per stack and labels. The types are alloc (alloc_objects and alloc_space, since the process began), inuse (inuse_objects and inuse_space, held now) and peak (peak_space, held when the process held most); null is alloc and inuse. With growth it is inuse alone, what the process has gained since its baseline, which may be negative; peak is the same as types => ''{peak}''. The labels, all of them texts, are memory_context, backend_type, lifetime, query_id, pid, database, user and application. Without symbolize there are addresses and build ids instead of names, for programs that look these up; without helpers, functions that allocate for their callers, such as lappend, are left out of the stacks. Beyond max_samples or max_bytes (of the result, at least 16384) the smallest samples are one, called [smaller sites], and a comment in the profile says how many they are. The server is always the first mapping; the period is the sampling interval, or that of the settings where nothing is sampled now. An unknown type or label, and a process without a profile, are an ERROR.';
+COMMENT ON FUNCTION pg_leakhunt_pprof(int, bool, bool, text[], text[], bool, bool, int, int, bool) IS
+'Returns what a process has allocated and holds as a profile for go tool pprof and for programs that collect profiles: samples in chunks and bytes, one per stack and labels. The types are alloc (alloc_objects and alloc_space, since the process began), inuse (inuse_objects and inuse_space, held now) and peak (peak_space, held when the process held most); null is alloc and inuse. With growth it is inuse alone, what the process has gained since its baseline, which may be negative; peak is the same as types => ''{peak}''. The labels, all of them texts, are memory_context, backend_type, lifetime, query_id, pid, database, user and application. Without symbolize there are addresses and build ids instead of names, for programs that look these up; without helpers, functions that allocate for their callers, such as lappend, are left out of the stacks. Beyond max_samples or max_bytes (of the result, at least 16384) the smallest samples are one, called [smaller sites], and a comment in the profile says how many they are. The server is always the first mapping; the period is the sampling interval, or that of the settings where nothing is sampled now. An unknown type or label, and a process without a profile, are an ERROR. With redact, roles, databases and applications are letters, and statements have no literals.';
 
 CREATE FUNCTION pg_leakhunt_pprof(
     file text,
@@ -1108,13 +1116,14 @@ CREATE FUNCTION pg_leakhunt_pprof(
     symbolize bool DEFAULT true,
     helpers bool DEFAULT true,
     max_samples int DEFAULT NULL,
-    max_bytes int DEFAULT NULL)
+    max_bytes int DEFAULT NULL,
+    redact bool DEFAULT false)
 RETURNS bytea
 AS 'MODULE_PATHNAME', 'pg_leakhunt_pprof'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
-COMMENT ON FUNCTION pg_leakhunt_pprof(text, text, bool, text[], text[], bool, bool, int, int) IS
-'Returns what a dump file has as a profile for go tool pprof and for programs that collect profiles, in chunks and bytes, as of the time of the dump. With base it is inuse alone, what it has gained since that dump file; with peak, what was held when the process held most. The other arguments are those of pg_leakhunt_pprof(int).';
+COMMENT ON FUNCTION pg_leakhunt_pprof(text, text, bool, text[], text[], bool, bool, int, int, bool) IS
+'Returns what a dump file has as a profile for go tool pprof and for programs that collect profiles, in chunks and bytes, as of the time of the dump. With base it is inuse alone, what it has gained since that dump file; with peak, what was held when the process held most. The other arguments are those of pg_leakhunt_pprof(int). With redact, roles, databases and applications are letters, and statements have no literals.';
 
 CREATE FUNCTION pg_leakhunt_pprof_all(
     growth bool DEFAULT false,
@@ -1124,13 +1133,14 @@ CREATE FUNCTION pg_leakhunt_pprof_all(
     symbolize bool DEFAULT true,
     helpers bool DEFAULT true,
     max_samples int DEFAULT NULL,
-    max_bytes int DEFAULT NULL)
+    max_bytes int DEFAULT NULL,
+    redact bool DEFAULT false)
 RETURNS bytea
 AS 'MODULE_PATHNAME', 'pg_leakhunt_pprof'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
-COMMENT ON FUNCTION pg_leakhunt_pprof_all(bool, bool, text[], text[], bool, bool, int, int) IS
-'Returns what all processes that the caller may see have allocated and hold, together, as pg_leakhunt_pprof does for one, in chunks and bytes. Processes are told apart by the labels: a stack that several share is one sample, unless their labels differ, as their pids do. With growth it is what each has gained since its own baseline; processes without one are left out, which a NOTICE says. With peak it is the sum of what each process held at its own peak, which were at different times. If no process has a profile, the result is a profile without samples, after a WARNING: a program that collects profiles would take an ERROR for a server that is down. The other arguments are those of pg_leakhunt_pprof(int).';
+COMMENT ON FUNCTION pg_leakhunt_pprof_all(bool, bool, text[], text[], bool, bool, int, int, bool) IS
+'Returns what all processes that the caller may see have allocated and hold, together, as pg_leakhunt_pprof does for one, in chunks and bytes. Processes are told apart by the labels: a stack that several share is one sample, unless their labels differ, as their pids do. With growth it is what each has gained since its own baseline; processes without one are left out, which a NOTICE says. With peak it is the sum of what each process held at its own peak, which were at different times. If no process has a profile, the result is a profile without samples, after a WARNING: a program that collects profiles would take an ERROR for a server that is down. The other arguments are those of pg_leakhunt_pprof(int). With redact, roles, databases and applications are letters, and statements have no literals.';
 
 CREATE FUNCTION pg_leakhunt_pprof(
     growth bool DEFAULT false,
@@ -1140,13 +1150,42 @@ CREATE FUNCTION pg_leakhunt_pprof(
     symbolize bool DEFAULT true,
     helpers bool DEFAULT true,
     max_samples int DEFAULT NULL,
-    max_bytes int DEFAULT NULL)
+    max_bytes int DEFAULT NULL,
+    redact bool DEFAULT false)
 RETURNS bytea
 AS 'MODULE_PATHNAME', 'pg_leakhunt_pprof'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
-COMMENT ON FUNCTION pg_leakhunt_pprof(bool, bool, text[], text[], bool, bool, int, int) IS
-'Returns what all processes that the caller may see have allocated and hold, in chunks and bytes: pg_leakhunt_pprof_all, by the name that programs which collect profiles ask for.';
+COMMENT ON FUNCTION pg_leakhunt_pprof(bool, bool, text[], text[], bool, bool, int, int, bool) IS
+'Returns what all processes that the caller may see have allocated and hold, in chunks and bytes: pg_leakhunt_pprof_all, by the name that programs which collect profiles ask for. With redact, roles, databases and applications are letters, and statements have no literals.';
+
+--
+-- Pages
+--
+
+CREATE FUNCTION pg_leakhunt_page(pid int, redact bool DEFAULT false)
+RETURNS text
+AS 'MODULE_PATHNAME', 'pg_leakhunt_page'
+LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_leakhunt_page(int, bool) IS
+'Returns a page of HTML on a process, in one file that needs no network: what pg_leakhunt_explain says, and its memory over time, flame graphs, call sites and memory contexts, to look at in a browser, to send, to keep. All figures are those of the views, from one snapshot. It has at most 2 MB: of very many call sites, the smallest are one row. A pid without a profile, or one that the caller may not see, is an ERROR. With redact, roles, databases and applications are letters, and statements have no literals.';
+
+CREATE FUNCTION pg_leakhunt_page(file text, redact bool DEFAULT false)
+RETURNS text
+AS 'MODULE_PATHNAME', 'pg_leakhunt_page'
+LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_leakhunt_page(text, bool) IS
+'Returns the same of a dump file, as the process was then. The file is a name in pg_leakhunt.dump_directory, or, for members of pg_read_server_files, a path. A damaged file is an ERROR. With redact, roles, databases and applications are letters, and statements have no literals.';
+
+CREATE FUNCTION pg_leakhunt_page(redact bool DEFAULT false)
+RETURNS text
+AS 'MODULE_PATHNAME', 'pg_leakhunt_page'
+LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_leakhunt_page(bool) IS
+'Returns a page of HTML on all processes that the caller may see, in one file that needs no network: what pg_leakhunt_explain says of the server, the processes with their findings and their memory over time, the statements with the highest peaks, and the causes over all sessions. It has at most 2 MB: of very many processes, the words on the smallest are left out. With redact, roles, databases and applications are letters, and statements have no literals.';
 
 --
 -- Privileges: rows are filtered by role, so that everybody may look; to sample

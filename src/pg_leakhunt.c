@@ -24,6 +24,7 @@
  *	pprof		profiles in the format of pprof
  *	crash		what becomes of the profiles of processes that crashed
  *	verdict		the judgement whether a site leaks
+ *	page		the page: a document of facts, and the file of HTML around it
  *	watch		the background worker: what is done without being asked
  *	functions	SQL arguments in, rows out
  *

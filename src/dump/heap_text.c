@@ -26,6 +26,7 @@
 #include "dump/heap_text.h"
 #include "profile/site_facts.h"
 #include "reader/frame_names.h"
+#include "reader/redaction.h"
 
 /*
  * A site without a stack has only the first address, and one of stacks that
@@ -74,9 +75,10 @@ put_process(const HeapText *text, const char *reason, TimestampTz written_at)
 
 	fprintf(text->file, "# process %d, ", header->pid);
 	put_text(text->file, plh_profile_image_backend_type(text->image));
-	put_name(text->file, "user", header->role);
-	put_name(text->file, "database", header->database);
-	put_name(text->file, "application", header->application_name);
+	put_name(text->file, "user", plh_redaction_role(header->role));
+	put_name(text->file, "database", plh_redaction_database(header->database));
+	put_name(text->file, "application",
+			 plh_redaction_application(header->application_name));
 	fprintf(text->file, "\n# PostgreSQL %u, started %s\n",
 			header->pg_version / 10000, timestamptz_to_str(header->started_at));
 	fprintf(text->file, "# written %s, %s\n", timestamptz_to_str(written_at),
@@ -217,7 +219,8 @@ put_site(const HeapText *text, const PlhSiteRecord *site)
 		fprintf(text->file, ", query id %lld",
 				(long long) facts.statement->query_id);
 	if (facts.statement != NULL && facts.statement->text_bytes > 0)
-		put_name(text->file, "statement", facts.statement->text);
+		put_name(text->file, "statement",
+				 plh_redaction_statement(facts.statement->text));
 	putc('\n', text->file);
 }
 

@@ -21,6 +21,7 @@
 #include "dump/dump_retention.h"
 #include "dump/heap_text.h"
 #include "functions/sql_arguments.h"
+#include "functions/sql_redaction.h"
 #include "functions/sql_access.h"
 #include "functions/sql_rows.h"
 #include "functions/sql_source.h"
@@ -152,17 +153,14 @@ heap_text_of(FunctionCallInfo fcinfo, PlhProfileImage *image,
 	return PointerGetDatum(make_heap_text(image, reason, written_at));
 }
 
-/*
- * pg_leakhunt_heap(pid or file, symbolized): the text for jeprof and pprof of a
- * process, or that of a dump.
- */
-Datum
-pg_leakhunt_heap(PG_FUNCTION_ARGS)
+/* The text of what the arguments name. */
+static Datum
+return_heap(FunctionCallInfo fcinfo)
 {
 	PlhProfileImage *image;
 	PlhDump    *dump;
 
-	plh_sql_rows_check_arguments(fcinfo, 2);
+	plh_sql_rows_check_arguments(fcinfo, 3);
 	if (plh_sql_source_names_process(fcinfo))
 	{
 		plh_sql_source_check_active();
@@ -172,6 +170,16 @@ pg_leakhunt_heap(PG_FUNCTION_ARGS)
 	plh_sql_rows_check_not_null(fcinfo, 0, "file");
 	dump = plh_sql_source_dump(text_to_cstring(PG_GETARG_TEXT_PP(0)), false);
 	return heap_text_of(fcinfo, dump->image, dump->reason, dump->written_at);
+}
+
+/*
+ * pg_leakhunt_heap(pid or file, symbolized, redact): the text for jeprof and pprof of a
+ * process, or that of a dump.
+ */
+Datum
+pg_leakhunt_heap(PG_FUNCTION_ARGS)
+{
+	return plh_sql_redaction_call(fcinfo, return_heap);
 }
 
 /* One row of pg_leakhunt_dumps, unless the caller may not see it. */

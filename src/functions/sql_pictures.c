@@ -13,6 +13,7 @@
 
 #include "base/compat.h"
 #include "functions/sql_arguments.h"
+#include "functions/sql_redaction.h"
 #include "functions/sql_rows.h"
 #include "functions/sql_source.h"
 #include "report/flamegraph.h"
@@ -25,7 +26,7 @@
 
 /* How many arguments the forms for all processes have. */
 #define TOP_ARGUMENTS 3
-#define TEXT_ARGUMENTS 5
+#define TEXT_ARGUMENTS 6
 
 PLH_FUNCTION(pg_leakhunt_top);
 PLH_FUNCTION(pg_leakhunt_folded);
@@ -134,7 +135,7 @@ static Datum
 return_text(FunctionCallInfo fcinfo, AppendList append)
 {
 	PlhSource	source = plh_sql_source_of_arguments(fcinfo, TEXT_ARGUMENTS, 0,
-													 TEXT_ARGUMENTS - 2);
+													 TEXT_ARGUMENTS - 3);
 	int			context = source.all ? 1 : 2;
 	bool		only_routines = wants_routines(fcinfo, context + 3);
 	PlhSiteList *list;
@@ -150,14 +151,26 @@ return_text(FunctionCallInfo fcinfo, AppendList append)
 	PG_RETURN_TEXT_P(cstring_to_text_with_len(output.data, output.len));
 }
 
+static Datum
+return_folded(FunctionCallInfo fcinfo)
+{
+	return return_text(fcinfo, plh_folded_append);
+}
+
+static Datum
+return_flamegraph(FunctionCallInfo fcinfo)
+{
+	return return_text(fcinfo, plh_flamegraph_append);
+}
+
 /*
- * pg_leakhunt_folded(pid, growth, context, query, peak, frames), and with file and base;
- * pg_leakhunt_folded_all(growth, context, query, peak, frames)
+ * pg_leakhunt_folded(pid, growth, context, query, peak, frames, redact), and with file and
+ * base; pg_leakhunt_folded_all(growth, context, query, peak, frames, redact)
  */
 Datum
 pg_leakhunt_folded(PG_FUNCTION_ARGS)
 {
-	return return_text(fcinfo, plh_folded_append);
+	return plh_sql_redaction_call(fcinfo, return_folded);
 }
 
 /*
@@ -166,5 +179,5 @@ pg_leakhunt_folded(PG_FUNCTION_ARGS)
 Datum
 pg_leakhunt_flamegraph(PG_FUNCTION_ARGS)
 {
-	return return_text(fcinfo, plh_flamegraph_append);
+	return plh_sql_redaction_call(fcinfo, return_flamegraph);
 }

@@ -12,6 +12,7 @@
 
 #include "base/compat.h"
 #include "functions/sql_arguments.h"
+#include "functions/sql_redaction.h"
 #include "functions/sql_rows.h"
 #include "functions/sql_source.h"
 #include "pprof/pprof.h"
@@ -19,7 +20,7 @@
 /* The arguments that all forms have, by where they stand behind "peak". */
 enum
 {
-	TYPES = 1, LABELS, SYMBOLIZE, HELPERS, MAX_SAMPLES, MAX_BYTES
+	TYPES = 1, LABELS, SYMBOLIZE, HELPERS, MAX_SAMPLES, MAX_BYTES, REDACT
 };
 
 PLH_FUNCTION(pg_leakhunt_pprof);
@@ -108,17 +109,12 @@ get_options(PlhPprofOptions *options, FunctionCallInfo fcinfo, int peak,
 								PLH_PPROF_MIN_BYTES);
 }
 
-/*
- * pg_leakhunt_pprof(pid, growth, peak, types, labels, symbolize, helpers,
- * max_samples, max_bytes), and with file and base; pg_leakhunt_pprof_all(growth,
- * peak, types, ...), and pg_leakhunt_pprof with the same arguments.  What nobody
- * has sampled yet is a profile without samples, of all processes.
- */
-Datum
-pg_leakhunt_pprof(PG_FUNCTION_ARGS)
+/* The profile of what the arguments name. */
+static Datum
+return_profile(FunctionCallInfo fcinfo)
 {
 	PlhSource	source =
-		plh_sql_source_of_arguments(fcinfo, 1 + MAX_BYTES + 1, 0, 1);
+		plh_sql_source_of_arguments(fcinfo, 1 + REDACT + 1, 0, 1);
 	PlhPprofOptions options;
 	StringInfoData output;
 
@@ -134,4 +130,16 @@ pg_leakhunt_pprof(PG_FUNCTION_ARGS)
 	plh_pprof_append(&output, plh_sql_source_sites(&source), &options);
 	PG_RETURN_BYTEA_P((bytea *) cstring_to_text_with_len(output.data,
 														 output.len));
+}
+
+/*
+ * pg_leakhunt_pprof(pid, growth, peak, types, labels, symbolize, helpers,
+ * max_samples, max_bytes, redact), and with file and base; pg_leakhunt_pprof_all(growth,
+ * peak, types, ...), and pg_leakhunt_pprof with the same arguments.  What nobody
+ * has sampled yet is a profile without samples, of all processes.
+ */
+Datum
+pg_leakhunt_pprof(PG_FUNCTION_ARGS)
+{
+	return plh_sql_redaction_call(fcinfo, return_profile);
 }

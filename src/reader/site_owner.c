@@ -9,6 +9,7 @@
 #include "utils/lsyscache.h"
 
 #include "reader/database_text.h"
+#include "reader/redaction.h"
 #include "reader/site_owner.h"
 
 /* A text of the process, fit for this database; NULL if it is empty. */
@@ -68,11 +69,12 @@ plh_site_owner_fill(PlhSiteOwner *owner, const PlhProfileImage *image,
 		owner->backend_type = own_text(image,
 									   plh_profile_image_backend_type(image));
 	if (parts & PLH_OWNER_DATABASE)
-		owner->database = database_of(image);
+		owner->database = plh_redaction_database(database_of(image));
 	if (parts & PLH_OWNER_USER)
-		owner->user = user_of(image);
+		owner->user = plh_redaction_role(user_of(image));
 	if (parts & PLH_OWNER_APPLICATION)
-		owner->application = own_text(image, image->header->application_name);
+		owner->application =
+			plh_redaction_application(own_text(image, image->header->application_name));
 }
 
 /*

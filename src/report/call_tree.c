@@ -186,6 +186,7 @@ add_site(Builder *builder, const PlhListedSite *listed, bool with_context,
 
 		node = find_child(builder, node, plh_stack_text_function_name(frame),
 						  module_of_frame(frame));
+		node->part = plh_code_part_of(frame);
 		note_line(node, frame);
 		count_site(node, listed);
 	}

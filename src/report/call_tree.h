@@ -9,6 +9,7 @@
 #ifndef PLH_CALL_TREE_H
 #define PLH_CALL_TREE_H
 
+#include "report/code_part.h"
 #include "report/site_list.h"
 
 /*
@@ -23,6 +24,7 @@ typedef struct PlhCallNode
 	const char *name;
 	const char *module;			/* NULL for the root, contexts, statements,
 								 * and frames that say why there is no stack */
+	PlhCodePart part;			/* of the server, that it belongs to */
 	const char *file;			/* source of the line below; NULL = unknown */
 	int			line;			/* 0 = unknown, or several lines */
 	int64		width;			/* sum of |bytes| of the sites below, >= 0 */

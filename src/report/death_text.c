@@ -8,6 +8,7 @@
 #include "utils/timestamp.h"
 
 #include "reader/database_text.h"
+#include "reader/redaction.h"
 #include "report/death_text.h"
 
 /*
@@ -34,14 +35,14 @@ plh_death_text(const PlhDeath *death)
 /* Append what a process was of: by name, or else by OID; nothing without both. */
 static void
 append_name(StringInfo output, const char *what, const char *name, Oid oid,
-			int encoding)
+			int encoding, const char *(*redact) (const char *name))
 {
 	const char *separator = output->len > 0 ? ", " : "";
 
 	if (name[0] != '\0')
 		appendStringInfo(output, "%s%s \"%s\"", separator, what,
-						 plh_database_text_fit_foreign(name, strlen(name),
-													   encoding));
+						 redact(plh_database_text_fit_foreign(name, strlen(name),
+															  encoding)));
 	else if (OidIsValid(oid))
 		appendStringInfo(output, "%s%s with OID %u", separator, what, oid);
 }
@@ -56,11 +57,11 @@ plh_death_text_names(const PlhProfileHeader *header)
 
 	initStringInfo(&names);
 	append_name(&names, "user", header->role, header->role_oid,
-				header->encoding);
+				header->encoding, plh_redaction_role);
 	append_name(&names, "database", header->database, header->database_oid,
-				header->encoding);
+				header->encoding, plh_redaction_database);
 	append_name(&names, "application", header->application_name, InvalidOid,
-				header->encoding);
+				header->encoding, plh_redaction_application);
 	return names.data;
 }
 

@@ -3,7 +3,8 @@
  *	  Draws a list of sites: one interactive SVG that needs no other file.
  *
  * The outermost function is at the top, so that one deep stack does not push
- * wide frames out of the window.
+ * wide frames out of the window.  Frames that all stacks begin with are drawn as one.
+ * Colours, which are the style's, tell the parts of the server.
  *
  * Each frame is an <svg> element of its own, placed in percent.  So even
  * without a script the picture is as wide as its window, and names are cut at
@@ -26,6 +27,8 @@
 #include "report/call_tree.h"
 #include "report/death_text.h"
 #include "report/flamegraph.h"
+#include "report/one_line.h"
+#include "report/text_numbers.h"
 #include "report/words.h"
 
 #include "report/flamegraph_script.h"
@@ -48,8 +51,15 @@
 /* Names are cut at this length: no window shows more of one. */
 #define MAX_NAME_BYTES 200
 
-/* Number of modules that have a colour and an entry in the legend. */
-#define MAX_LEGEND 8
+/*
+ * From this number on, frames that all stacks begin with are drawn as one.  Where there
+ * is one stack only, its innermost frames are left as they are.
+ */
+#define LEAST_TRUNK 4
+#define INNERMOST 6
+
+/* The most characters of a statement in the title. */
+#define STATEMENT_COLUMNS 120
 
 /* A picture that is being drawn. */
 typedef struct Picture
@@ -57,12 +67,14 @@ typedef struct Picture
 	StringInfo	output;
 	const PlhSiteList *list;
 	const PlhCallTree *tree;
-	const char *modules[MAX_LEGEND];
-	int			module_count;
+	bool		has_part[PLH_CODE_PARTS];
+	const PlhCallNode *trunk;	/* the last of the frames that are one */
+	int			folded;			/* by how many rows the others move up */
 	int			legend_x;		/* start of the next entry of the legend */
 	int			legend_y;
 	int			frames_y;		/* top of the frames */
 	const char *crash;			/* of its process, as text; or NULL */
+	const char *statement;		/* that most was allocated by; or NULL */
 } Picture;
 
 /* Append text as XML in ASCII. */
@@ -98,30 +110,6 @@ signed_size(int64 bytes, bool growth)
 }
 
 /*
- * Find the place of a module in the legend, or give it one.  Returns
- * MAX_LEGEND if there is no room.
- */
-static int
-module_number(Picture *picture, const char *module)
-{
-	for (int i = 0; i < picture->module_count; i++)
-	{
-		if (strcmp(picture->modules[i], module) == 0)
-			return i;
-	}
-	if (picture->module_count == MAX_LEGEND)
-		return MAX_LEGEND;
-	picture->modules[picture->module_count] = module;
-	return picture->module_count++;
-}
-
-/* Colours of modules by place in the legend; the last is for all others. */
-static const char *const module_colours[MAX_LEGEND + 1] = {
-	"#f2a65a", "#7fb7e8", "#9bd18b", "#e58b8b", "#c6a6e8", "#e8d26a",
-	"#8fd3cf", "#e8a9cf", "#c9c9c9"
-};
-
-/*
  * Red has grown, blue has shrunk; where both nearly cancel, the colour is
  * pale.
  */
@@ -136,15 +124,23 @@ growth_colour(const PlhCallNode *node)
 	return psprintf("#%02x%02x%02x", pale, pale, 245);
 }
 
-/* The colour of a frame: how it grew, or else its module. */
+/* The fill of a frame: how it grew, or else that of its part of the server. */
 static const char *
-node_colour(Picture *picture, const PlhCallNode *node)
+node_fill(const Picture *picture, const PlhCallNode *node)
 {
 	if (picture->list->growth)
-		return growth_colour(node);
-	if (node->module == NULL)
-		return "#dcdcdc";
-	return module_colours[module_number(picture, node->module)];
+		return psprintf(" fill=\"%s\"", growth_colour(node));
+	return psprintf(" class=\"p%d\"", (int) node->part);
+}
+
+/* The name of a frame; of those that are one, of the first and the last. */
+static const char *
+node_name(const Picture *picture, const PlhCallNode *node)
+{
+	if (node != picture->trunk)
+		return node->name;
+	return psprintf("%s ... %s (%d frames)", picture->tree->root->first_child->name,
+					node->name, picture->folded + 1);
 }
 
 /* Append the text that is shown when the pointer is on the frame. */
@@ -157,8 +153,8 @@ append_tooltip(Picture *picture, const PlhCallNode *node)
 	StringInfoData text;
 
 	initStringInfo(&text);
-	appendStringInfoString(&text, node->name);
-	if (node->line > 0 && node->file != NULL)
+	appendStringInfoString(&text, node_name(picture, node));
+	if (node != picture->trunk && node->line > 0 && node->file != NULL)
 		appendStringInfo(&text, " (%s:%d)",
 						 plh_stack_text_base_name(node->file), node->line);
 	appendStringInfo(&text, "\n%s", signed_size(node->bytes, growth));
@@ -184,22 +180,22 @@ static void
 append_frame(Picture *picture, const PlhCallNode *node, int64 x)
 {
 	double		total = Max(picture->tree->root->width, 1);
-	int			y = picture->frames_y + node->depth * ROW_HEIGHT;
+	int			row = node->depth - picture->folded;
+	const char *name = node_name(picture, node);
 
 	CHECK_FOR_INTERRUPTS();
 	check_stack_depth();
 	appendStringInfo(picture->output,
 					 "<svg class=\"frame\" x=\"%.4f%%\" y=\"%d\" width=\"%.4f%%\" height=\"%d\" data-x=\"%lld\" data-end=\"%lld\" data-d=\"%d\" tabindex=\"-1\"><title>",
-					 100.0 * x / total, y, 100.0 * node->width / total,
-					 ROW_HEIGHT - 1, (long long) x, (long long) (x + node->width),
-					 node->depth);
+					 100.0 * x / total, picture->frames_y + row * ROW_HEIGHT,
+					 100.0 * node->width / total, ROW_HEIGHT - 1, (long long) x,
+					 (long long) (x + node->width), row);
 	append_tooltip(picture, node);
 	appendStringInfo(picture->output,
-					 "</title><rect width=\"100%%\" height=\"100%%\" fill=\"%s\"/><text x=\"4\" y=\"13\">",
-					 node_colour(picture, node));
+					 "</title><rect width=\"100%%\" height=\"100%%\"%s/><text x=\"4\" y=\"13\">",
+					 node_fill(picture, node));
 	append_xml(picture->output,
-			   pnstrdup(node->name, pg_mbcliplen(node->name, strlen(node->name),
-												 MAX_NAME_BYTES)));
+			   pnstrdup(name, pg_mbcliplen(name, strlen(name), MAX_NAME_BYTES)));
 	appendStringInfoString(picture->output, "</text></svg>\n");
 	for (const PlhCallNode *child = node->first_child; child != NULL;
 		 child = child->next)
@@ -209,46 +205,60 @@ append_frame(Picture *picture, const PlhCallNode *node, int64 x)
 	}
 }
 
+/* What the picture is of: as a title, and as the first line. */
+static const char *
+title_of(const Picture *picture)
+{
+	const PlhSiteList *list = picture->list;
+
+	return psprintf("%s: %s %s", plh_site_list_title(list),
+					signed_size(picture->tree->root->bytes, list->growth),
+					list->growth ? "of growth" :
+					!list->peak ? "live" :
+					list->merged != NULL ? "at their peaks" :
+					"at its peak");
+}
+
+/* Append a line above the picture. */
+static void
+append_line(Picture *picture, const char *class, int y, const char *text)
+{
+	appendStringInfo(picture->output, "<text class=\"%s\" x=\"10\" y=\"%d\">", class, y);
+	append_xml(picture->output, text);
+	appendStringInfoString(picture->output, "</text>\n");
+}
+
 /* Append the facts above the picture. */
 static void
 append_facts(Picture *picture)
 {
 	const PlhSiteList *list = picture->list;
-	StringInfo	output = picture->output;
+	const PlhCallTree *tree = picture->tree;
+	int			y = 62;
 
-	appendStringInfoString(output, "<text class=\"title\" x=\"10\" y=\"24\">");
-	append_xml(output, psprintf("%s: %s %s", plh_site_list_title(list),
-								signed_size(picture->tree->root->bytes, list->growth),
-								list->growth ? "of growth" :
-								!list->peak ? "live" :
-								list->merged != NULL ? "at their peaks" :
-								"at its peak"));
-	appendStringInfoString(output, "</text>\n<text x=\"10\" y=\"44\">");
-	if (!list->peak)
-		appendStringInfo(output, "%lld %s, ",
-						 (long long) picture->tree->root->count,
-						 plh_plural(picture->tree->root->count, "object", "objects"));
-	append_xml(output, timestamptz_to_str(list->at));
-	appendStringInfoString(output, "</text>\n<text x=\"10\" y=\"62\">");
-	append_xml(output, psprintf("%s, %s%s", plh_site_list_interval(list),
-								plh_site_list_scope(list),
-								picture->tree->merged > 0 ?
-								psprintf("; %d narrow %s of %d %s merged",
-										 picture->tree->merged,
-										 plh_plural(picture->tree->merged, "frame", "frames"),
-										 picture->tree->frames,
-										 plh_plural(picture->tree->merged, "is", "are")) : ""));
-	appendStringInfoString(output, "</text>\n");
-	if (picture->crash == NULL)
-		return;
-	appendStringInfoString(output, "<text x=\"10\" y=\"80\">");
-	append_xml(output, picture->crash);
-	appendStringInfoString(output, "</text>\n");
+	append_line(picture, "title", 24, title_of(picture));
+	append_line(picture, "fact", 44,
+				psprintf("%s%s", list->peak ? "" :
+						 psprintf("%lld %s, ", (long long) tree->root->count,
+								  plh_plural(tree->root->count, "object", "objects")),
+						 timestamptz_to_str(list->at)));
+	append_line(picture, "fact", y,
+				psprintf("%s, %s%s", plh_site_list_interval(list),
+						 plh_site_list_scope(list), tree->merged == 0 ? "" :
+						 psprintf("; %d narrow %s of %d %s merged", tree->merged,
+								  plh_plural(tree->merged, "frame", "frames"),
+								  tree->frames,
+								  plh_plural(tree->merged, "is", "are"))));
+	if (picture->crash != NULL)
+		append_line(picture, "fact", y += ROW_HEIGHT, picture->crash);
+	if (picture->statement != NULL)
+		append_line(picture, "fact", y + ROW_HEIGHT,
+					psprintf("Most of it by: %s", picture->statement));
 }
 
 /* Append a colour and its meaning, on the next line if this one is full. */
 static void
-append_legend_entry(Picture *picture, const char *colour, const char *text)
+append_legend_entry(Picture *picture, const char *fill, const char *text)
 {
 	StringInfo	output = picture->output;
 	int			width = LEGEND_TEXT_X + LETTER_WIDTH * strlen(text);
@@ -259,24 +269,23 @@ append_legend_entry(Picture *picture, const char *colour, const char *text)
 		picture->legend_y += ROW_HEIGHT;
 	}
 	appendStringInfo(output,
-					 "<rect x=\"%d\" y=\"%d\" width=\"12\" height=\"12\" fill=\"%s\"/><text x=\"%d\" y=\"%d\">",
-					 picture->legend_x, picture->legend_y, colour,
-					 picture->legend_x + LEGEND_TEXT_X, picture->legend_y + 10);
+					 "<g class=\"entry\" transform=\"translate(%d %d)\"><rect width=\"12\" height=\"12\" %s/><text x=\"%d\" y=\"10\">",
+					 picture->legend_x, picture->legend_y, fill, LEGEND_TEXT_X);
 	append_xml(output, text);
-	appendStringInfoString(output, "</text>\n");
+	appendStringInfoString(output, "</text></g>\n");
 	picture->legend_x += width + LEGEND_GAP;
 }
 
-/* Give modules places in the legend, in the order in which frames come. */
+/* Note the parts of the server that frames are of. */
 static void
-number_modules(Picture *picture, const PlhCallNode *node)
+note_parts(Picture *picture, const PlhCallNode *node)
 {
 	check_stack_depth();
-	if (node->module != NULL)
-		(void) module_number(picture, node->module);
+	if (node->parent != NULL)
+		picture->has_part[node->part] = true;
 	for (const PlhCallNode *child = node->first_child; child != NULL;
 		 child = child->next)
-		number_modules(picture, child);
+		note_parts(picture, child);
 }
 
 /* Append the legend of the colours. */
@@ -285,15 +294,61 @@ append_legend(Picture *picture)
 {
 	if (picture->list->growth)
 	{
-		append_legend_entry(picture, "#f05555", "grew");
-		append_legend_entry(picture, "#5555f5", "shrank");
-		append_legend_entry(picture, "#f0ebeb", "both, about as much");
+		append_legend_entry(picture, "fill=\"#f05555\"", "grew");
+		append_legend_entry(picture, "fill=\"#5555f5\"", "shrank");
+		append_legend_entry(picture, "fill=\"#f0ebeb\"", "both, about as much");
 		return;
 	}
-	for (int i = 0; i < picture->module_count; i++)
-		append_legend_entry(picture, module_colours[i], picture->modules[i]);
-	if (picture->module_count == MAX_LEGEND)
-		append_legend_entry(picture, module_colours[MAX_LEGEND], "others");
+	for (PlhCodePart part = PLH_CODE_NONE + 1; part < PLH_CODE_PARTS; part++)
+		if (picture->has_part[part])
+			append_legend_entry(picture, psprintf("class=\"p%d\"", (int) part),
+								plh_code_part_name(part));
+}
+
+/* Find the frames that all stacks begin with, and that lead to others. */
+static void
+find_trunk(Picture *picture)
+{
+	const PlhCallNode *node = picture->tree->root;
+
+	while (node->first_child != NULL && node->first_child->next == NULL &&
+		   node->first_child->width == node->width)
+		node = node->first_child;
+	if (node->first_child == NULL)
+		for (int i = 0; i < INNERMOST && node->parent != NULL; i++)
+			node = node->parent;
+	if (node->depth + 1 < LEAST_TRUNK)
+		return;
+	picture->trunk = node;
+	picture->folded = node->depth;
+}
+
+/* The statement that most was allocated by, in one line; NULL if none was running. */
+static const char *
+largest_statement(const PlhSiteList *list)
+{
+	PlhTextNumbers *numbers = plh_text_numbers_make();
+	int64	   *sums = palloc0(sizeof(int64) * (list->count + 1));
+	int64		most = 0;
+	const char *found = NULL;
+
+	for (int i = 0; i < list->count; i++)
+	{
+		const PlhListedSite *listed = &list->sites[i];
+		int64	   *sum;
+		bool		is_new;
+
+		if (listed->query == NULL)
+			continue;
+		sum = &sums[plh_text_numbers_add(numbers, listed->query, &is_new)->number];
+		*sum += llabs(plh_listed_site_bytes(listed));
+		if (*sum > most)
+		{
+			most = *sum;
+			found = listed->query;
+		}
+	}
+	return found == NULL ? NULL : plh_one_line(found, STATEMENT_COLUMNS);
 }
 
 /*
@@ -332,28 +387,35 @@ plh_flamegraph_append(StringInfo output, const PlhSiteList *list,
 		.list = list,
 		.legend_x = MARGIN,
 		.legend_y = LEGEND_TOP,
-		.crash = plh_death_text_of_crash(list->image)
+		.crash = plh_death_text_of_crash(list->image),
+		.statement = largest_statement(list)
 	};
 
-	if (picture.crash != NULL)
-		picture.legend_y += ROW_HEIGHT;
+	picture.legend_y += ROW_HEIGHT *
+		((picture.crash != NULL) + (picture.statement != NULL));
 	picture.tree = plh_call_tree_make(list, with_context, with_query,
 									  MAX_FRAMES);
+	find_trunk(&picture);
 	initStringInfo(&legend);
-	number_modules(&picture, picture.tree->root);
+	note_parts(&picture, picture.tree->root);
 	append_legend(&picture);
 
 	picture.output = output;
 	picture.frames_y = picture.legend_y + ROW_HEIGHT + TOOLS_HEIGHT;
 	appendStringInfo(output,
-					 "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"100%%\" height=\"%d\" style=\"background: #fff; min-width: %dpx\">\n",
+					 "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"100%%\" height=\"%d\">\n<title>",
 					 picture.frames_y +
-					 (picture.tree->depth + 1) * ROW_HEIGHT + MARGIN, MIN_WIDTH);
+					 (picture.tree->depth + 1 - picture.folded) * ROW_HEIGHT + MARGIN);
+	append_xml(output, psprintf("pg_leakhunt, %s%s%s", title_of(&picture),
+								picture.statement == NULL ? "" : ": ",
+								picture.statement == NULL ? "" : picture.statement));
+	/* a phone would show the picture as wide as a desk */
+	appendStringInfoString(output, "</title>\n<meta xmlns=\"http://www.w3.org/1999/xhtml\" name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n");
 	appendStringInfo(output, "<style>\n%s</style>\n", flamegraph_style);
 	append_facts(&picture);
 	appendStringInfoString(output, legend.data);
 	append_tools(&picture);
-	append_frame(&picture, picture.tree->root, 0);
+	append_frame(&picture, picture.trunk != NULL ? picture.trunk : picture.tree->root, 0);
 	appendStringInfo(output, "<script><![CDATA[\n%s]]></script>\n</svg>\n",
 					 flamegraph_script);
 }

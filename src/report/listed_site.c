@@ -6,6 +6,7 @@
 
 #include "profile/profile_image.h"
 #include "reader/database_text.h"
+#include "reader/redaction.h"
 #include "report/listed_site.h"
 
 /*
@@ -30,9 +31,10 @@ plh_listed_site_start(PlhListedSite *listed, const PlhProfileImage *image,
 	if (statement != NULL)
 		listed->query_id = (int64) statement->query_id;
 	if (statement != NULL && statement->text_bytes > 0)
-		listed->query = plh_database_text_fit_foreign(statement->text,
-													  statement->text_bytes,
-													  encoding);
+		listed->query =
+			plh_redaction_statement(plh_database_text_fit_foreign(statement->text,
+																  statement->text_bytes,
+																  encoding));
 	listed->bytes = facts->counters->live_bytes;
 	listed->count = facts->counters->live_count;
 }

@@ -42,8 +42,11 @@ is_live_session(const PlhProfileImage *image)
 const char *
 plh_ending_advice_end(const PlhProfileImage *image)
 {
-	if (!image->alive)
+	if (image->crashed)
 		return psprintf("Nothing: the memory was freed when the %s ended.",
+						plh_process_kind_noun(image));
+	if (!image->alive)			/* a dump of a process that may run still */
+		return psprintf("If the %s still runs, end it, unless it will need this memory again.",
 						plh_process_kind_noun(image));
 	switch (plh_process_kind(image->header))
 	{

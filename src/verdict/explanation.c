@@ -13,6 +13,7 @@
 #include "base/sampling.h"
 #include "process/top_site.h"
 #include "reader/database_text.h"
+#include "reader/redaction.h"
 #include "report/blamed_code.h"
 #include "report/context_examples.h"
 #include "report/context_list.h"
@@ -254,9 +255,10 @@ tell_peak(Telling *telling)
 																			top.context)));
 	if (top.statement == NULL || top.statement->text_bytes == 0)
 		return;
-	telling->peak_query = plh_database_text_fit_foreign(top.statement->text,
-														top.statement->text_bytes,
-														header->encoding);
+	telling->peak_query =
+		plh_redaction_statement(plh_database_text_fit_foreign(top.statement->text,
+															  top.statement->text_bytes,
+															  header->encoding));
 	tell_statement(telling, top.statements > 1 ? "Statement that held most at that peak" :
 				   "Statement at that peak", telling->peak_query);
 }
@@ -300,8 +302,9 @@ tell_largest(Telling *telling)
 	if (!is_told_peak(telling, largest->max_at))
 	{
 		const char *query =
-			plh_database_text_fit_foreign(largest->text, largest->text_bytes,
-										  largest->encoding);
+			plh_redaction_statement(plh_database_text_fit_foreign(largest->text,
+																  largest->text_bytes,
+																  largest->encoding));
 
 		plh_sentences_add(&telling->text, "Its statements' highest peak of the last 24 hours: %s, %s %s.",
 						  plh_words_estimate(largest->max_peak_bytes, largest->error_bytes),

@@ -13,6 +13,7 @@
 #include "profile/site_facts.h"
 #include "reader/collections.h"
 #include "reader/database_text.h"
+#include "reader/redaction.h"
 #include "reader/server_activity.h"
 #include "report/words.h"
 #include "verdict/course.h"
@@ -81,9 +82,10 @@ find_sampled(PlhMallocStatement *found, const PlhSuspect *suspect,
 	statement = facts.statement;
 	if (statement == NULL || statement->text_bytes == 0)
 		return;
-	found->query = plh_database_text_fit_foreign(statement->text,
-												 statement->text_bytes,
-												 image->header->encoding);
+	found->query =
+		plh_redaction_statement(plh_database_text_fit_foreign(statement->text,
+															  statement->text_bytes,
+															  image->header->encoding));
 	found->query_id = (int64) statement->query_id;
 	found->evidence = psprintf(" By its samples, %s of that was allocated for one statement.",
 							   plh_words_size(Min(most.bytes, suspect->facts.live_bytes)));

@@ -27,12 +27,17 @@ plh_sentences_add(StringInfo text, const char *format,...)
 	} while (needed > 0);
 }
 
-/* What durations up to "now" of a process end with: that of the dead is their end. */
+/*
+ * What durations up to "now" of a process end with: that of the dead is their end, and
+ * that of a dump when it was written.
+ */
 const char *
 plh_sentences_ago(const PlhExplainedProcess *process)
 {
 	if (process->image->alive)
 		return "ago";
+	if (!process->image->crashed)
+		return "before the dump";
 	return process->image->header->death.at != 0 ? "before it died" :
 		"before it was last heard of";
 }

@@ -13,7 +13,6 @@
 #include "base/plural.h"
 #include "reader/database_text.h"
 #include "report/words.h"
-#include "verdict/explanation.h"
 #include "verdict/server_summary.h"
 #include "verdict/suspect.h"
 
@@ -42,6 +41,43 @@ typedef struct Kind
 	int64		bytes;
 	int64		most_bytes;
 } Kind;
+
+static char *
+copy_text(const char *text)
+{
+	return text == NULL ? NULL : pstrdup(text);
+}
+
+/* What the summary needs of a finding. */
+static PlhToldFinding *
+copy_finding(const PlhToldFinding *finding)
+{
+	PlhToldFinding *copy = palloc0(sizeof(PlhToldFinding));
+
+	copy->verdict = finding->verdict;
+	copy->cause = pstrdup(finding->cause);
+	copy->bytes = finding->bytes;
+	return copy;
+}
+
+PlhSummarized *
+plh_server_summary_enter(const PlhExplainedProcess *process,
+						 const PlhExplanation *explanation)
+{
+	PlhSummarized *summarized = palloc0(sizeof(PlhSummarized));
+	ListCell   *cell;
+
+	summarized->pid = process->pid;
+	summarized->bytes = explanation->own_bytes;
+	summarized->has_profile = process->image != NULL;
+	summarized->is_loaded = process->loaded == PLH_LOADED;
+	summarized->backend_type = copy_text(process->backend_type);
+	summarized->application_name = copy_text(process->application_name);
+	foreach(cell, explanation->findings)
+		summarized->findings = lappend(summarized->findings,
+									   copy_finding(lfirst(cell)));
+	return summarized;
+}
 
 /* Are two texts the same, or both missing? */
 static bool

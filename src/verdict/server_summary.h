@@ -10,6 +10,8 @@
 
 #include "nodes/pg_list.h"
 
+#include "verdict/explanation.h"
+
 /* A process that was explained. */
 typedef struct PlhSummarized
 {
@@ -23,6 +25,10 @@ typedef struct PlhSummarized
 	bool		is_listed;		/* there is something to say of it alone */
 	void	   *row;			/* the caller's */
 } PlhSummarized;
+
+/* What the summary needs of a process, copied to the current memory context. */
+extern PlhSummarized *plh_server_summary_enter(const PlhExplainedProcess *process,
+											   const PlhExplanation *explanation);
 
 /*
  * The sentences on processes (of PlhSummarized), the largest first, in the current

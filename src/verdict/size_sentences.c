@@ -68,8 +68,10 @@ plh_size_sentences_add_who(StringInfo text, const PlhExplainedProcess *process)
 	append_known(&who, "user ", process->username);
 	append_known(&who, "database ", process->database);
 	append_known(&who, "application ", process->application_name);
-	if (process->image != NULL && !process->image->alive)
+	if (process->image != NULL && process->image->crashed)
 		append_death(&who, &process->image->header->death);
+	else if (process->image != NULL && !process->image->alive)
+		appendStringInfo(&who, ", in a dump of %s", plh_words_time(process->now));
 	else if (process->state != NULL)
 		appendStringInfo(&who, ", %s for %s", process->state,
 						 plh_words_duration(process->state_since,

@@ -50,6 +50,7 @@ sub start
 		{
 			capabilities => {
 				alwaysMatch => {
+					'goog:loggingPrefs' => { browser => 'ALL' },
 					'goog:chromeOptions' => {
 						args => [
 							'--headless=new', '--no-sandbox',
@@ -91,12 +92,49 @@ sub call
 	return $answer->{value};
 }
 
+# What has been written to the console since the last call, errors of scripts included.
+sub console
+{
+	my ($self) = @_;
+
+	return map { $_->{message} } @{ $self->call('POST', '/se/log', { type => 'browser' }) };
+}
+
 sub resize
 {
 	my ($self, $width, $height) = @_;
 
 	$self->call('POST', '/window/rect',
 		{ width => $width, height => $height });
+}
+
+# What axe, a checker whose script is given, finds wrong with the page.
+sub faults
+{
+	my ($self, $axe) = @_;
+
+	$self->call('POST', '/execute/sync', { script => slurp($axe) . "\nwindow.axe = axe;", args => [] });
+	return @{ $self->call('POST', '/execute/async',
+			{ script => 'const done = arguments[0]; axe.run(document).then(found => done(found.violations.map(fault => fault.id + ": " + fault.nodes[0].html)));', args => [] }) };
+}
+
+# Show pages on a phone of that width, or with 0 in the window again; dark, if wanted.
+sub emulate
+{
+	my ($self, $width, $dark) = @_;
+	my $ask = sub {
+		$self->call('POST', '/goog/cdp/execute', { cmd => "Emulation.$_[0]", params => $_[1] });
+	};
+
+	$ask->('setEmulatedMedia', { features => [ { name => 'prefers-color-scheme', value => $dark ? 'dark' : 'light' } ] });
+	if ($width > 0)
+	{
+		$ask->('setDeviceMetricsOverride', { width => $width, height => 800, deviceScaleFactor => 1, mobile => JSON::PP::true });
+	}
+	else
+	{
+		$ask->('clearDeviceMetricsOverride', {});
+	}
 }
 
 sub open
@@ -174,6 +212,47 @@ sub type
 				}
 			]
 		});
+}
+
+# Drag with a real pointer, from one point of an element to another on the same height;
+# both are parts of its width.
+sub drag
+{
+	my ($self, $expression, $from, $to) = @_;
+	my $box = $self->value("(($expression).scrollIntoView(), $expression).getBoundingClientRect()");
+	my $point = sub {
+		{
+			type => 'pointerMove',
+			x => int($box->{left} + $box->{width} * $_[0]),
+			y => int($box->{top} + $box->{height} / 3)
+		}
+	};
+
+	$self->call(
+		'POST',
+		'/actions',
+		{
+			actions => [
+				{
+					type => 'pointer',
+					id => 'mouse',
+					actions => [
+						$point->($from), { type => 'pointerDown', button => 0 },
+						$point->($to), { type => 'pointerUp', button => 0 }
+					]
+				}
+			]
+		});
+}
+
+# Give a file to a field for files.
+sub choose_file
+{
+	my ($self, $selector, $path) = @_;
+	my $found = $self->call('POST', '/element', { using => 'css selector', value => $selector });
+	my ($id) = values %$found;
+
+	$self->call('POST', "/element/$id/value", { text => $path });
 }
 
 # Save a picture of what there is to see.

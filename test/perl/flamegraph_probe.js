@@ -11,7 +11,7 @@ function frameOf(start) {
 }
 
 function tooltip(frame) {
-	return frame.querySelector('title').textContent;
+	return frame.getAttribute('aria-label');
 }
 
 function tooltipOf(start) {
@@ -81,7 +81,7 @@ function framesBeyondWindow() {
 
 // The texts above the frames; the details change with the pointer.
 function headerTexts() {
-	return [...document.querySelectorAll(':root > text:not(#details)')];
+	return [...document.querySelectorAll(':root > text:not(#details), .entry > text')];
 }
 
 function headerBeyondWindow() {
@@ -96,7 +96,7 @@ function legend(pattern) {
 
 function isHeaderAboveFrames() {
 	const header = [...document.querySelectorAll(
-		':root > text, :root > rect, foreignObject')];
+		':root > text, .entry > rect, foreignObject')];
 	const top = box(frames()[0]).top;
 
 	return header.every(element => box(element).bottom <= top + 1);

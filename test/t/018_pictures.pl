@@ -96,6 +96,8 @@ ok(probe('frameOf', $hostile), 'a hostile name is shown as it is');
 ok(probe('frameOf', "\x{4e2d}\x{fffd}"),
 	'a character that XML has not is replaced in a name');
 
+like($browser->value("document.querySelector('svg > title').textContent"), qr/: \d+ kB live: SELECT leak_top/, 'the statement is in the title');
+
 # zoom by click, and back
 cmp_ok(probe('widthOf', 'CacheMemoryContext'),
 	'<', 0.5, 'a context is a first level');
@@ -252,22 +254,40 @@ cmp_ok(-s $large, '<', 2_000_000,
 $browser->open($large);
 is(probe('lostByClicks', 211), 0, 'a click on a frame of a large picture keeps what is in it');
 
-# Nothing of the header runs out of a narrow window: that narrow frames are merged,
-# and a legend of many binaries.
-write_stacks(
-	'1.7.manual.profile',
-	[ map { "/usr/lib/postgresql/lib/library_$_.so" } 1 .. 10 ],
-	map { [ frame($_, 16) ] } 1 .. 10);
+# Nothing of the header runs out of a phone: that narrow frames are merged, and a legend
+# of many parts.  Stacks that begin alike begin with one frame.
+my @trunk = map { frame(1, 4096 * $_) } reverse 1 .. 9;
+write_dump(
+	"$dumps/1.7.manual.profile",
+	modules => [ map { "/usr/lib/postgresql/$_" } 'bin/postgres', 'lib/shop.so', 'lib/pgoutput.so', 'lib/libc.so.6' ],
+	sites => [ map { { stack => [ frame($_, 16), @trunk ] } } 1 .. 4 ],
+	names => [
+		(map { [ frame(1, 4096 * $_), "caller_$_" ] } 1 .. 9),
+		(map { [ frame($_, 16), "function_with_a_name_that_is_too_long_$_" ] } 1 .. 4) ]);
 my $colourful = save('colourful', "'1.7.manual.profile'");
-$browser->resize(640, 900);
-for my $path ($large, $colourful)
+for my $width (0, 360)
 {
-	$browser->open($path);
-	is(probe('headerBeyondWindow'), 0, 'the header of a picture fits a narrow window');
+	$browser->resize(640, 900);
+	$browser->emulate($width, $width > 0);
+	for my $path ($large, $colourful)
+	{
+		$browser->open($path);
+		is(probe('headerBeyondWindow'), 0, 'the header of a picture fits a narrow window' . ($width ? ', and a phone' : ''));
+		ok(probe('isHeaderAboveFrames'), 'the frames are below the header' . ($width ? ' on a phone' : ''));
+	}
+	is($browser->value('innerWidth'), $width, 'a picture is as wide as a phone') if $width;
 }
-is(scalar @{ probe('legend', '^library_\d+[.]so$|^others$') },
-	9, 'the legend of many binaries has nine entries');
-ok(probe('isHeaderAboveFrames'), 'the frames are below a legend of many binaries');
+my $ground = $browser->value('getComputedStyle(document.documentElement).backgroundColor');
+cmp_ok(($ground =~ /(\d+)/)[0], '<', 60, 'a picture is dark where the system is');
+is_deeply(
+	[ sort @{ probe('legend', 'server|library|extension|replication') } ],
+	[ 'extension or language', 'other parts of the server', 'replication', 'system library' ],
+	'the legend tells the parts of the server');
+is(probe('labelOf', 'caller_1 ... '), 'caller_1 ... caller_9 (10 frames)', 'frames that all stacks begin with are one');
+like(probe('labelOf', 'function_with_a_name_that_is_too_long_2'), qr/^func.*\.\.\..*_2$/, 'a name is shortened in its middle');
+$browser->click("frameOf('function_with_a_name_that_is_too_long_3')");
+like($browser->value("document.getElementById('hover').textContent"), qr/^function_with_a_name_that_is_too_long_3.*100 bytes.*pgoutput\.so/, 'what there is to say of a frame is shown beside the pointer');
+$browser->emulate(0, 0);
 $browser->screenshot("$directory/colourful.png");
 $browser->stop;
 

@@ -26,6 +26,7 @@ sub pictures_of
 		SELECT pg_leakhunt_start(pg_backend_pid(), 1);
 		SELECT leak_named_context($name, 100) /* $comment */;
 		SELECT 'picture: ' || pg_leakhunt_flamegraph(pg_backend_pid(), context => true, query => true);
+		SELECT 'page: ' || substring(pg_leakhunt_page(pg_backend_pid()) from '"names":.*');
 		SELECT 'profile: ' || encode(pg_leakhunt_pprof(pg_backend_pid()), 'hex');
 		SELECT 'file: ' || pg_leakhunt_dump(pg_backend_pid())});
 	my ($profile) = $stdout =~ /^profile: ([0-9a-f]+)$/m;
@@ -41,6 +42,7 @@ my ($picture, $profile, $file) =
 	"\xc3\xa4 \xe4 in a comment");
 like($picture, qr/sharp &#xE4;\?\? name/, 'what is UTF-8 of a name is so in a flame graph');
 like($picture, qr/&#xE4; \? in a comment/, 'what is UTF-8 of a statement is so in a flame graph');
+like($picture, qr/"sharp \\u00e4\?\? name"/, 'what is UTF-8 of a name is so in a page');
 like($profile, qr/sharp \xc3\xa4\?\? name/, 'what is UTF-8 of a name is so in a profile');
 is($node->psql('postgres', "SELECT length(pg_leakhunt_flamegraph('$file', context => true, query => true)) + length(pg_leakhunt_pprof('$file'))"),
 	0, 'a dump with texts of no encoding makes a flame graph and a profile');

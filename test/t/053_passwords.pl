@@ -149,6 +149,8 @@ my %shown = (
 	pg_leakhunt_folded_all => 'SELECT pg_leakhunt_folded_all(query => true)',
 	pg_leakhunt_flamegraph => "SELECT pg_leakhunt_flamegraph($pid, query => true)",
 	pg_leakhunt_flamegraph_all => 'SELECT pg_leakhunt_flamegraph_all(query => true)',
+	pg_leakhunt_page => "SELECT pg_leakhunt_page($pid)",
+	pg_leakhunt_page_of_server => "SELECT 'ALTER ROLE ...', pg_leakhunt_page()",
 	pg_leakhunt_pprof => "SELECT 'ALTER ROLE ...', encode(pg_leakhunt_pprof($pid, labels => '{memory_context,query_id}'), 'escape')",
 	pg_leakhunt_metrics => "SELECT 'ALTER ROLE ...', string_agg(m::text, '') FROM pg_leakhunt_metrics() m");
 ask_in_one_session(

@@ -1,0 +1,136 @@
+/*
+ * sql_page.c
+ *	  The function of SQL that makes a page of a process, a dump or the server.
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
+#include "base/compat.h"
+#include "functions/sql_access.h"
+#include "functions/sql_arguments.h"
+#include "functions/sql_explained.h"
+#include "functions/sql_redaction.h"
+#include "functions/sql_rows.h"
+#include "functions/sql_source.h"
+#include "functions/sql_suppressions.h"
+#include "page/page_html.h"
+#include "page/page_process.h"
+#include "page/page_server.h"
+#include "reader/server_processes.h"
+
+PLH_FUNCTION(pg_leakhunt_page);
+
+/* The page of a process of which all is known but what is computed of it. */
+static Datum
+page_of(FunctionCallInfo fcinfo, PlhExplainedProcess *process, const char *file)
+{
+	PlhPageSource source = {.process = process,.file = file};
+	StringInfoData json;
+	StringInfoData output;
+
+	source.symbols = plh_symbols_open();
+	source.explanation = plh_explanation_make(process, source.symbols,
+											  plh_sql_suppressions_read(fcinfo));
+	source.list = plh_site_list_make(source.symbols, process->image,
+									 process->baseline, process->now);
+	initStringInfo(&json);
+	plh_page_process_append(&json, &source,
+							plh_page_html_room(source.explanation->text));
+	initStringInfo(&output);
+	plh_page_html_append(&output, plh_page_process_title(&source),
+						 source.explanation->text, &json);
+	PG_RETURN_TEXT_P(cstring_to_text_with_len(output.data, output.len));
+}
+
+/* pg_leakhunt_page(pid) */
+static Datum
+page_of_process(FunctionCallInfo fcinfo)
+{
+	PlhExplainedProcess process;
+
+	plh_sql_source_check_active();
+	process = plh_sql_explained_profiled(plh_sql_source_process(plh_sql_rows_get_pid(fcinfo, 0),
+																ERROR));
+	return page_of(fcinfo, &process, NULL);
+}
+
+/* pg_leakhunt_page(file) */
+static Datum
+page_of_dump(FunctionCallInfo fcinfo)
+{
+	const char *file;
+	PlhExplainedProcess process;
+
+	plh_sql_rows_check_not_null(fcinfo, 0, "file");
+	file = plh_sql_arguments_text(fcinfo, 0);
+	process = plh_sql_explained_dumped(plh_sql_source_dump(file, false));
+	return page_of(fcinfo, &process, plh_stack_text_base_name(file));
+}
+
+/* What processes are explained with, and the page that they are added to. */
+typedef struct Adding
+{
+	PlhPageServer *server;
+	PlhSymbols *symbols;
+	PlhSuppressions *suppressions;
+} Adding;
+
+/* PlhExplainedVisitor: add a process to the page of the server. */
+static void
+add_process(const PlhExplainedProcess *process, void *arg)
+{
+	Adding	   *adding = arg;
+
+	plh_page_server_add(adding->server, process,
+						plh_explanation_make(process, adding->symbols,
+											 adding->suppressions));
+}
+
+/* pg_leakhunt_page() */
+static Datum
+page_of_server(FunctionCallInfo fcinfo)
+{
+	Adding		adding = {0};
+	const char *words;
+	StringInfoData json;
+	StringInfoData output;
+
+	plh_sql_source_check_active();
+	(void) plh_sql_source_publish_and_save();
+	adding.server = plh_page_server_begin(list_length(plh_server_processes_list()),
+										  GetCurrentTimestamp());
+	adding.symbols = plh_symbols_open();
+	adding.suppressions = plh_sql_suppressions_read(fcinfo);
+	plh_sql_explained_visit(plh_sql_access_sees_all(), 0, add_process, &adding);
+	words = plh_page_server_words(adding.server, plh_sql_access_sees_all());
+	initStringInfo(&json);
+	plh_page_server_append(&json, adding.server,
+						   plh_statement_list_read(plh_sql_access_may_see),
+						   adding.symbols, plh_page_html_room(words));
+	initStringInfo(&output);
+	plh_page_html_append(&output, "PostgreSQL server", words, &json);
+	PG_RETURN_TEXT_P(cstring_to_text_with_len(output.data, output.len));
+}
+
+/* The page of what the arguments name. */
+static Datum
+return_page(FunctionCallInfo fcinfo)
+{
+	if (PG_NARGS() == 1)
+		return page_of_server(fcinfo);
+	plh_sql_rows_check_arguments(fcinfo, 2);
+	return plh_sql_source_names_process(fcinfo) ? page_of_process(fcinfo) :
+		page_of_dump(fcinfo);
+}
+
+/*
+ * pg_leakhunt_page(redact), and with a pid or a file in front: one file of HTML.
+ */
+Datum
+pg_leakhunt_page(PG_FUNCTION_ARGS)
+{
+	return plh_sql_redaction_call(fcinfo, return_page);
+}

@@ -1,0 +1,3 @@
+// What the document is of.
+if (page.kind === 'server') makeServer();
+else makeProcess();

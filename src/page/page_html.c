@@ -1,0 +1,113 @@
+/*
+ * page_html.c
+ *	  A page of HTML that needs nothing else.
+ *
+ * The page's own policy lets the browser run the script and use the style whose hashes
+ * it names, and fetch nothing.  The document is data: it stands in an element <script>
+ * of another type, which browsers do not run.
+ */
+#include "postgres.h"
+
+#include "common/base64.h"
+#include "common/cryptohash.h"
+#include "common/sha2.h"
+#include "mb/pg_wchar.h"
+
+#include "page/page_html.h"
+#include "reader/database_text.h"
+
+#include "page/page_script.h"
+#include "page/page_skeleton.h"
+#include "page/page_style.h"
+
+/* Append text as HTML in ASCII. */
+static void
+append_text(StringInfo output, const char *text)
+{
+	const unsigned char *c = (const unsigned char *) plh_database_text_to_utf8(text);
+
+	while (*c != '\0')
+	{
+		pg_wchar	code = utf8_to_unicode(c);
+
+		if (code < ' ' && code != '\n')
+			appendStringInfoString(output, "&#xFFFD;");
+		else if (code >= 0x7F || strchr("<>&\"'", (int) code) != NULL)
+			appendStringInfo(output, "&#x%X;", (unsigned) code);
+		else
+			appendStringInfoChar(output, (char) code);
+		c += pg_utf_mblen(c);
+	}
+}
+
+/* Append the hash of an element's text, as a source of a policy. */
+static void
+append_hash(StringInfo output, const char *text)
+{
+	uint8		digest[PG_SHA256_DIGEST_LENGTH];
+	char		encoded[2 * PG_SHA256_DIGEST_LENGTH];
+	pg_cryptohash_ctx *hash = pg_cryptohash_create(PG_SHA256);
+	int			length;
+
+	if (hash == NULL || pg_cryptohash_init(hash) < 0 ||
+		pg_cryptohash_update(hash, (const uint8 *) text, strlen(text)) < 0 ||
+		pg_cryptohash_final(hash, digest, sizeof(digest)) < 0)
+		elog(ERROR, "could not compute the hash of the page's code");
+	pg_cryptohash_free(hash);
+	length = pg_b64_encode((const char *) digest, sizeof(digest), encoded,
+						   sizeof(encoded) - 1);
+	encoded[Max(length, 0)] = '\0';
+	appendStringInfo(output, "'sha256-%s'", encoded);
+}
+
+/* What stands for a mark of the skeleton. */
+static void
+append_part(StringInfo output, const char *mark, const char *title,
+			const char *words, const StringInfoData *json)
+{
+	if (strcmp(mark, "title") == 0)
+		append_text(output, title);
+	else if (strcmp(mark, "words") == 0)
+		append_text(output, words);
+	else if (strcmp(mark, "policy") == 0)
+	{
+		appendStringInfoString(output, "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; script-src ");
+		append_hash(output, page_script);
+		appendStringInfoString(output, "; style-src ");
+		append_hash(output, page_style);
+	}
+	else if (strcmp(mark, "style") == 0)
+		appendStringInfoString(output, page_style);
+	else if (strcmp(mark, "script") == 0)
+		appendStringInfoString(output, page_script);
+	else if (strcmp(mark, "document") == 0)
+		appendBinaryStringInfo(output, json->data, json->len);
+	else
+		elog(ERROR, "the skeleton of the page has an unknown mark \"%s\"", mark);
+}
+
+Size
+plh_page_html_room(const char *words)
+{
+	/* a character of the words may take ten bytes, as a reference */
+	return PLH_PAGE_MOST_BYTES - sizeof(page_script) - sizeof(page_style) -
+		sizeof(page_skeleton) - Min(10 * strlen(words), PLH_PAGE_MOST_BYTES / 4);
+}
+
+void
+plh_page_html_append(StringInfo output, const char *title, const char *words,
+					 const StringInfoData *json)
+{
+	const char *at = page_skeleton;
+	const char *mark;
+
+	while ((mark = strstr(at, "{{")) != NULL)
+	{
+		const char *end = strstr(mark, "}}");
+
+		appendBinaryStringInfo(output, at, mark - at);
+		append_part(output, pnstrdup(mark + 2, end - mark - 2), title, words, json);
+		at = end + 2;
+	}
+	appendStringInfoString(output, at);
+}

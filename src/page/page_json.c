@@ -1,0 +1,207 @@
+/*
+ * page_json.c
+ *	  Writes JSON that may stand within an element <script> of HTML.
+ *
+ * Whether a comma is due shows in the last byte: a value ends with a digit, a letter, a
+ * quote or a closing bracket.
+ */
+#include "postgres.h"
+
+#include "mb/pg_wchar.h"
+#include "utils/timestamp.h"
+
+#include "page/page_json.h"
+#include "reader/database_text.h"
+
+/*
+ * Texts are cut in their middle beyond this: nobody reads more of a name, and those of
+ * a dump from elsewhere may be of any length.
+ */
+#define MOST_TEXT_BYTES 3000
+
+/* A comma, unless this is the first of its object or array, or the value of a key. */
+static void
+part(StringInfo json)
+{
+	char		last = json->len == 0 ? '[' : json->data[json->len - 1];
+
+	if (last != '{' && last != '[' && last != ':')
+		appendStringInfoChar(json, ',');
+}
+
+void
+plh_page_json_open(StringInfo json, char bracket)
+{
+	part(json);
+	appendStringInfoChar(json, bracket);
+}
+
+void
+plh_page_json_close(StringInfo json, char bracket)
+{
+	appendStringInfoChar(json, bracket);
+}
+
+void
+plh_page_json_key(StringInfo json, const char *key)
+{
+	part(json);
+	appendStringInfo(json, "\"%s\":", key);
+}
+
+void
+plh_page_json_null(StringInfo json)
+{
+	part(json);
+	appendStringInfoString(json, "null");
+}
+
+void
+plh_page_json_flag(StringInfo json, bool value)
+{
+	part(json);
+	appendStringInfoString(json, value ? "true" : "false");
+}
+
+void
+plh_page_json_number(StringInfo json, int64 value)
+{
+	part(json);
+	appendStringInfo(json, INT64_FORMAT, value);
+}
+
+void
+plh_page_json_if(StringInfo json, bool is_known, int64 value)
+{
+	if (is_known)
+		plh_page_json_number(json, value);
+	else
+		plh_page_json_null(json);
+}
+
+void
+plh_page_json_id(StringInfo json, int64 id)
+{
+	part(json);
+	appendStringInfo(json, "\"" INT64_FORMAT "\"", id);
+}
+
+void
+plh_page_json_time(StringInfo json, TimestampTz at)
+{
+	const int64 from_1970 = (int64) (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * USECS_PER_DAY;
+
+	plh_page_json_if(json, at != 0 && IS_VALID_TIMESTAMP(at), at + from_1970);
+}
+
+/* A character, by its code; beyond 16 bits it is a pair. */
+static void
+append_code(StringInfo json, pg_wchar code)
+{
+	if (code > 0xFFFF)
+	{
+		appendStringInfo(json, "\\u%04x\\u%04x",
+						 (unsigned) (0xD800 + ((code - 0x10000) >> 10)),
+						 (unsigned) (0xDC00 + ((code - 0x10000) & 0x3FF)));
+		return;
+	}
+	appendStringInfo(json, "\\u%04x", (unsigned) code);
+}
+
+/* Append UTF-8 up to "end" as ASCII; with "quotes", what stands within quotes. */
+static void
+append_ascii(StringInfo json, const char *text, const char *end, bool quotes)
+{
+	const unsigned char *c = (const unsigned char *) text;
+
+	while (c < (const unsigned char *) end)
+	{
+		pg_wchar	code = utf8_to_unicode(c);
+
+		if (code >= 0x7F || code == '<' || code == '>' || code == '&' ||
+			(quotes && (code < ' ' || code == '"' || code == '\\')))
+			append_code(json, code);
+		else
+			appendStringInfoChar(json, (char) code);
+		c += pg_utf_mblen(c);
+	}
+}
+
+void
+plh_page_json_text(StringInfo json, const char *text)
+{
+	char	   *utf8;
+	int			length;
+
+	if (text == NULL)
+	{
+		plh_page_json_null(json);
+		return;
+	}
+	part(json);
+	utf8 = plh_database_text_to_utf8(text);
+	length = strlen(utf8);
+	appendStringInfoChar(json, '"');
+	if (length <= MOST_TEXT_BYTES)
+		append_ascii(json, utf8, utf8 + length, true);
+	else
+	{
+		int			half = pg_encoding_mbcliplen(PG_UTF8, utf8, length,
+												 MOST_TEXT_BYTES / 2);
+		int			rest = length - MOST_TEXT_BYTES / 2;
+
+		/* a character of UTF-8 begins with a byte that is none of these */
+		while (((unsigned char) utf8[rest] & 0xC0) == 0x80)
+			rest++;
+		append_ascii(json, utf8, utf8 + half, true);
+		appendStringInfoString(json, "...");
+		append_ascii(json, utf8 + rest, utf8 + length, true);
+	}
+	appendStringInfoChar(json, '"');
+	pfree(utf8);
+}
+
+void
+plh_page_json_value(StringInfo json, const char *value)
+{
+	char	   *utf8 = plh_database_text_to_utf8(value);
+
+	part(json);
+	append_ascii(json, utf8, utf8 + strlen(utf8), false);
+	pfree(utf8);
+}
+
+void
+plh_page_json_put_number(StringInfo json, const char *key, int64 value)
+{
+	plh_page_json_key(json, key);
+	plh_page_json_number(json, value);
+}
+
+void
+plh_page_json_put_if(StringInfo json, const char *key, bool is_known, int64 value)
+{
+	plh_page_json_key(json, key);
+	plh_page_json_if(json, is_known, value);
+}
+
+void
+plh_page_json_put_flag(StringInfo json, const char *key, bool value)
+{
+	plh_page_json_key(json, key);
+	plh_page_json_flag(json, value);
+}
+
+void
+plh_page_json_put_time(StringInfo json, const char *key, TimestampTz at)
+{
+	plh_page_json_key(json, key);
+	plh_page_json_time(json, at);
+}
+
+void
+plh_page_json_put_text(StringInfo json, const char *key, const char *text)
+{
+	plh_page_json_key(json, key);
+	plh_page_json_text(json, text);
+}

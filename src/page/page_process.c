@@ -1,0 +1,333 @@
+/*
+ * page_process.c
+ *	  What the page of a process or a dump says: one document of JSON.
+ *
+ * All figures are those of the views, of one snapshot: of the same image.  Bytes and
+ * numbers are as there, times are microseconds since 1970 or, in arrays, since
+ * "origin".
+ */
+#include "postgres.h"
+
+#include "utils/timestamp.h"
+
+#include "base/sampling.h"
+#include "page/page_json.h"
+#include "page/page_process.h"
+#include "page/page_sites.h"
+#include "page/page_unseen.h"
+#include "page/page_zone.h"
+#include "report/context_examples.h"
+#include "report/context_list.h"
+#include "report/death_text.h"
+#include "report/words.h"
+#include "verdict/followed_parts.h"
+
+/* The most characters of an example of contexts. */
+#define EXAMPLE_COLUMNS 200
+
+/* The most rows of contexts; no process has as many names of them by itself. */
+#define MOST_CONTEXTS 1000
+
+/*
+ * What is kept for what stands behind the call sites: the course of 16 of them, the end
+ * of a row that is too long, and the row of those that are one.
+ */
+#define COURSES_BYTES (100 * 1000)
+
+/* Which process it is, and how it was sampled. */
+static void
+append_who(StringInfo json, const PlhPageSource *source)
+{
+	const PlhExplainedProcess *process = source->process;
+	const PlhProfileHeader *header = process->image->header;
+
+	plh_page_json_put_number(json, "pid", header->pid);
+	plh_page_json_put_text(json, "backend_type", process->backend_type);
+	plh_page_json_put_text(json, "file", source->file);
+	plh_page_json_put_flag(json, "alive", process->image->alive);
+	plh_page_json_put_text(json, "crash", plh_death_text_of_crash(process->image));
+	plh_page_json_put_number(json, "pg_version", header->pg_version);
+	plh_page_json_put_number(json, "sample_interval", header->sample_interval);
+	plh_page_json_put_text(json, "sampling", plh_words_interval(header->sample_interval));
+	plh_page_json_put_text(json, "scope", plh_site_list_scope(source->list));
+	plh_page_json_put_flag(json, "malloc_tracked", header->malloc_tracked != 0);
+	plh_page_zone_append(json, source->list->at);
+	plh_page_json_put_time(json, "at", source->list->at);
+	plh_page_json_put_time(json, "started_at", header->started_at);
+	plh_page_json_put_time(json, "origin", header->started_at);
+	plh_page_json_put_time(json, "baseline_at", process->baseline == NULL ? 0 :
+						   process->baseline->taken_at);
+	plh_page_json_put_time(json, "peak_at", header->peak_at);
+	plh_page_json_put_time(json, "counted_at", header->census_at);
+}
+
+/* The figures of the process as a whole, as in pg_leakhunt_processes. */
+static void
+append_totals(StringInfo json, const PlhPageSource *source)
+{
+	const PlhExplainedProcess *process = source->process;
+	const PlhProfileHeader *header = process->image->header;
+	const PlhAccount *account = source->explanation->account;
+	bool		counted = account->is_counted;
+	bool		has_malloc = counted && account->knows_malloc;
+
+	plh_page_json_key(json, "totals");
+	plh_page_json_open(json, '{');
+	plh_page_json_put_if(json, "own_bytes", source->explanation->own_bytes >= 0,
+						 source->explanation->own_bytes);
+	plh_page_json_put_number(json, "live_bytes", header->counters.live_bytes);
+	plh_page_json_put_number(json, "live_count", header->counters.live_count);
+	plh_page_json_put_number(json, "error_bytes",
+							 (int64) plh_profile_image_live_error_bytes(header));
+	plh_page_json_put_number(json, "peak_bytes", header->peak_bytes);
+	plh_page_json_put_number(json, "total_bytes", header->counters.total_bytes);
+	plh_page_json_put_number(json, "samples_live", header->counters.live_samples);
+	plh_page_json_put_number(json, "samples_taken", header->samples_taken);
+	plh_page_json_put_if(json, "context_bytes", counted, header->context_bytes);
+	plh_page_json_put_if(json, "context_free_bytes",
+						 counted && header->context_free_bytes >= 0,
+						 header->context_free_bytes);
+	plh_page_json_put_if(json, "malloc_bytes", has_malloc, header->malloc_bytes);
+	plh_page_json_put_if(json, "outside_bytes", has_malloc, account->outside_bytes);
+	plh_page_json_put_if(json, "malloc_free_bytes", has_malloc, account->freed_bytes);
+	plh_page_json_put_if(json, "other_bytes", has_malloc, account->other_bytes);
+	plh_page_json_put_if(json, "counted_own_bytes", counted, account->own_bytes);
+	plh_page_json_close(json, '}');
+}
+
+/* A figure of each point of the history. */
+typedef int64 (*FigureOf) (const PlhProfileHeader *header, int point);
+
+static int64
+time_of(const PlhProfileHeader *header, int point)
+{
+	return header->history[point].at - header->started_at;
+}
+
+static int64
+own_of(const PlhProfileHeader *header, int point)
+{
+	return header->history[point].own_bytes;
+}
+
+static int64
+live_of(const PlhProfileHeader *header, int point)
+{
+	return header->history[point].live_bytes;
+}
+
+static int64
+error_of(const PlhProfileHeader *header, int point)
+{
+	return plh_sampling_most_error_bytes(Max(0, header->history[point].live_bytes),
+										 header->sample_interval);
+}
+
+static int64
+contexts_of(const PlhProfileHeader *header, int point)
+{
+	return header->history[point].context_bytes;
+}
+
+static int64
+malloc_of(const PlhProfileHeader *header, int point)
+{
+	return header->history[point].malloc_bytes;
+}
+
+static int64
+malloc_free_of(const PlhProfileHeader *header, int point)
+{
+	return header->history[point].malloc_free_bytes;
+}
+
+static void
+append_series(StringInfo json, const char *key, const PlhProfileHeader *header,
+			  FigureOf figure)
+{
+	plh_page_json_key(json, key);
+	plh_page_json_open(json, '[');
+	for (uint32 i = 0; i < Min(header->history_count, PLH_HISTORY_POINTS); i++)
+		plh_page_json_if(json, figure(header, i) >= 0, figure(header, i));
+	plh_page_json_close(json, ']');
+}
+
+/* What the process held over time, as in pg_leakhunt_history. */
+static void
+append_history(StringInfo json, const PlhProfileHeader *header)
+{
+	plh_page_json_key(json, "history");
+	plh_page_json_open(json, '{');
+	append_series(json, "at", header, time_of);
+	append_series(json, "own", header, own_of);
+	append_series(json, "live", header, live_of);
+	append_series(json, "live_error", header, error_of);
+	append_series(json, "contexts", header, contexts_of);
+	append_series(json, "malloc", header, malloc_of);
+	append_series(json, "malloc_free", header, malloc_free_of);
+	plh_page_json_close(json, '}');
+}
+
+/* What a part held at each point; null where it was not followed. */
+static void
+append_part_series(StringInfo json, const PlhFollowedPart *part, int points)
+{
+	plh_page_json_key(json, "bytes");
+	plh_page_json_open(json, '[');
+	for (int i = 0; i < points; i++)
+		plh_page_json_if(json, plh_followed_parts_bytes(part, i) >= 0,
+						 plh_followed_parts_bytes(part, i));
+	plh_page_json_close(json, ']');
+}
+
+/* The families over time: pg_leakhunt_history(pid, by => 'family'). */
+static void
+append_families(StringInfo json, const PlhProfileImage *image)
+{
+	const PlhFollowedParts *parts = plh_followed_parts_make(image, PLH_COURSE_CONTEXTS);
+
+	plh_page_json_key(json, "families");
+	plh_page_json_open(json, '[');
+	for (int i = 0; i < parts->count; i++)
+	{
+		const PlhFollowedPart *part = &parts->parts[i];
+
+		plh_page_json_open(json, '{');
+		plh_page_json_put_text(json, "name", part->family != NULL ? part->family->title :
+							   plh_context_list_name(image, part->context_name));
+		append_part_series(json, part, parts->point_count);
+		plh_page_json_close(json, '}');
+	}
+	plh_page_json_close(json, ']');
+}
+
+/* The rows of the sites that a part consists of, which differ in the statement. */
+static void
+append_rows_of(StringInfo json, const PlhFollowedPart *part,
+			   const PlhProfileImage *image, const PlhPageSites *sites)
+{
+	plh_page_json_key(json, "sites");
+	plh_page_json_open(json, '[');
+	for (int i = 0; i < part->course_count; i++)
+		plh_page_json_number(json, plh_page_sites_row(sites,
+													  plh_profile_image_site(image, part->courses[i]->followed)));
+	plh_page_json_close(json, ']');
+}
+
+/* What each of its sites held at each point, as one may be followed longer than others. */
+static void
+append_courses_of(StringInfo json, const PlhFollowedPart *part, int points)
+{
+	plh_page_json_key(json, "courses");
+	plh_page_json_open(json, '[');
+	for (int i = 0; i < part->course_count; i++)
+	{
+		plh_page_json_open(json, '[');
+		for (int point = 0; point < points; point++)
+		{
+			uint32		stored = part->courses[i]->kilobytes[point];
+
+			plh_page_json_if(json, stored != 0, ((int64) stored - 1) * 1024);
+		}
+		plh_page_json_close(json, ']');
+	}
+	plh_page_json_close(json, ']');
+}
+
+/* The sites over time: pg_leakhunt_history(pid, by => 'site'). */
+static void
+append_courses(StringInfo json, const PlhProfileImage *image,
+			   const PlhPageSites *sites)
+{
+	const PlhFollowedParts *parts = plh_followed_parts_make(image, PLH_COURSE_SITE);
+
+	plh_page_json_key(json, "followed_sites");
+	plh_page_json_open(json, '[');
+	for (int i = 0; i < parts->count; i++)
+	{
+		plh_page_json_open(json, '{');
+		append_rows_of(json, &parts->parts[i], image, sites);
+		append_courses_of(json, &parts->parts[i], parts->point_count);
+		plh_page_json_close(json, '}');
+	}
+	plh_page_json_close(json, ']');
+}
+
+/* What contexts of a name are of. */
+static void
+append_examples(StringInfo json, const PlhProfileImage *image,
+				const PlhContextRecord *record)
+{
+	char	   *texts[PLH_EXAMPLES];
+	int			count = plh_context_examples_texts(record, image, EXAMPLE_COLUMNS,
+												   texts);
+
+	plh_page_json_open(json, '[');
+	for (int i = 0; i < count; i++)
+		plh_page_json_text(json, texts[i]);
+	plh_page_json_close(json, ']');
+}
+
+/* The rows of pg_leakhunt_contexts. */
+static void
+append_contexts(StringInfo json, const PlhExplainedProcess *process)
+{
+	const PlhContextList *list = plh_context_list_make(process->image,
+													   process->baseline);
+
+	plh_page_json_put_number(json, "contexts_left_out", Max(0, list->count - MOST_CONTEXTS));
+	plh_page_json_key(json, "contexts");
+	plh_page_json_open(json, '[');
+	for (int i = 0; i < Min(list->count, MOST_CONTEXTS); i++)
+	{
+		const PlhListedContext *context = &list->contexts[i];
+
+		plh_page_json_open(json, '[');
+		plh_page_json_text(json, plh_context_list_name(process->image, context->name));
+		plh_page_json_text(json, context->name == 0 ? NULL :
+						   plh_profile_image_lifetime_name(context->lifetime));
+		plh_page_json_if(json, context->instances > 0, context->instances);
+		plh_page_json_if(json, context->instances > 0, context->context_bytes);
+		plh_page_json_number(json, context->live_bytes);
+		plh_page_json_number(json, context->live_count);
+		plh_page_json_if(json, process->baseline != NULL && context->sites > 0,
+						 context->live_bytes - context->baseline_bytes);
+		plh_page_json_number(json, context->sites);
+		append_examples(json, process->image, context->record);
+		plh_page_json_close(json, ']');
+	}
+	plh_page_json_close(json, ']');
+}
+
+char *
+plh_page_process_title(const PlhPageSource *source)
+{
+	return psprintf("%s%s", plh_site_list_title(source->list),
+					source->file == NULL ? "" : psprintf(", %s", source->file));
+}
+
+void
+plh_page_process_append(StringInfo json, const PlhPageSource *source, Size most_bytes)
+{
+	const PlhExplainedProcess *process = source->process;
+	const PlhProfileImage *image = process->image;
+	PlhPageSites *sites = plh_page_sites_begin(image->header->started_at);
+
+	plh_page_json_open(json, '{');
+	plh_page_json_put_text(json, "kind", "process");
+	plh_page_json_put_text(json, "title", plh_page_process_title(source));
+	append_who(json, source);
+	append_totals(json, source);
+	plh_page_json_key(json, "explanation");
+	plh_page_json_value(json, plh_explanation_json(process, source->explanation));
+	plh_page_json_key(json, "unseen");
+	plh_page_unseen_append(json, image, source->explanation->account);
+	append_history(json, image->header);
+	append_families(json, image);
+	append_contexts(json, process);
+	plh_page_sites_add_list(sites, source->list,
+							most_bytes - Min(most_bytes, json->len + COURSES_BYTES));
+	append_courses(json, image, sites);
+	plh_page_sites_append(json, sites);
+	plh_page_json_close(json, '}');
+}

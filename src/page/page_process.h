@@ -1,0 +1,32 @@
+/*
+ * page_process.h
+ *	  What the page of a process or a dump says: one document of JSON.
+ *
+ * Never called inside palloc.
+ */
+#ifndef PLH_PAGE_PROCESS_H
+#define PLH_PAGE_PROCESS_H
+
+#include "lib/stringinfo.h"
+
+#include "report/site_list.h"
+#include "verdict/explanation.h"
+
+/* What the page is made of. */
+typedef struct PlhPageSource
+{
+	const PlhExplainedProcess *process; /* with an image */
+	const PlhExplanation *explanation;
+	const PlhSiteList *list;
+	PlhSymbols *symbols;
+	const char *file;			/* name of the dump; NULL: of a process */
+} PlhPageSource;
+
+/* The document; of more call sites than fit into "most_bytes", the smallest are one. */
+extern void plh_page_process_append(StringInfo json, const PlhPageSource *source,
+									Size most_bytes);
+
+/* The title: "client backend 4711". */
+extern char *plh_page_process_title(const PlhPageSource *source);
+
+#endif							/* PLH_PAGE_PROCESS_H */

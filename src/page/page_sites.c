@@ -1,0 +1,503 @@
+/*
+ * page_sites.c
+ *	  The call sites of a page: rows, and tables of what they share.
+ *
+ * Stacks have their outer frames in common.  So they are written as a tree: a node is
+ * by how much its number is above that of the caller's node, which is 0 where there is
+ * none, and the number of a frame.  Nodes are numbered from 1 on, all else from 0 on.
+ * Rows are arrays, whose columns src/page/model.js names.
+ *
+ * A page is limited in size, and has the sites that matter most: by what they hold now,
+ * have gained, held at the peak, or ever allocated.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "common/hashfn.h"
+#include "miscadmin.h"
+#include "utils/timestamp.h"
+
+#include "base/plural.h"
+#include "base/sampling.h"
+#include "page/page_json.h"
+#include "page/page_sites.h"
+#include "profile/site_ages.h"
+#include "profile/statement_shape.h"
+#include "reader/collections.h"
+#include "report/code_part.h"
+#include "report/text_numbers.h"
+
+/* Frames, nodes and stacks are found by what they consist of. */
+typedef struct FrameKey
+{
+	int			name;
+	int			suffix;
+	int			part;
+	int			module;
+} FrameKey;
+
+typedef struct FrameEntry
+{
+	FrameKey	key;
+	int			number;
+} FrameEntry;
+
+typedef struct NodeKey
+{
+	int			caller;
+	int			frame;
+} NodeKey;
+
+typedef struct NodeEntry
+{
+	NodeKey		key;
+	int			number;
+} NodeEntry;
+
+typedef struct StackKey
+{
+	int			node;
+	int			site_frame;
+	int64		stack_id;
+	int64		has_stack;
+} StackKey;
+
+typedef struct StackEntry
+{
+	StackKey	key;
+	int			number;
+} StackEntry;
+
+/* The row of a site. */
+typedef struct RowEntry
+{
+	const PlhSiteRecord *site;	/* key */
+	int			row;
+} RowEntry;
+
+struct PlhPageSites
+{
+	TimestampTz origin;
+	PlhTextNumbers *names;
+	PlhTextNumbers *statements;
+	HTAB	   *frames;
+	HTAB	   *nodes;
+	HTAB	   *stacks;
+	HTAB	   *rows;
+	int			frame_count;
+	int			node_count;
+	int			stack_count;
+	int			row_count;
+	int			left_out;		/* sites that are one row */
+	StringInfoData names_json;
+	StringInfoData statements_json;
+	StringInfoData frames_json;
+	StringInfoData nodes_json;
+	StringInfoData stacks_json;
+	StringInfoData rows_json;
+};
+
+/* A site, and how much it matters. */
+typedef struct RankedSite
+{
+	const PlhListedSite *listed;
+	double		rank;
+} RankedSite;
+
+/* What each column adds up to. */
+typedef struct Sums
+{
+	double		live;
+	double		growth;
+	double		peak;
+	double		total;
+} Sums;
+
+static void
+begin_array(StringInfo json)
+{
+	initStringInfo(json);
+	plh_page_json_open(json, '[');
+}
+
+PlhPageSites *
+plh_page_sites_begin(TimestampTz origin)
+{
+	PlhPageSites *sites = palloc0(sizeof(PlhPageSites));
+
+	sites->origin = origin;
+	sites->names = plh_text_numbers_make();
+	sites->statements = plh_text_numbers_make();
+	sites->frames = plh_hash_table("pg_leakhunt page frames", sizeof(FrameKey),
+								   sizeof(FrameEntry));
+	sites->nodes = plh_hash_table("pg_leakhunt page nodes", sizeof(NodeKey),
+								  sizeof(NodeEntry));
+	sites->stacks = plh_hash_table("pg_leakhunt page stacks", sizeof(StackKey),
+								   sizeof(StackEntry));
+	sites->rows = plh_hash_table("pg_leakhunt page rows", sizeof(void *),
+								 sizeof(RowEntry));
+	begin_array(&sites->names_json);
+	begin_array(&sites->statements_json);
+	begin_array(&sites->frames_json);
+	begin_array(&sites->nodes_json);
+	begin_array(&sites->stacks_json);
+	begin_array(&sites->rows_json);
+	return sites;
+}
+
+/* The number of a name. */
+static int
+number_name(PlhPageSites *sites, const char *text)
+{
+	bool		is_new;
+	int			number = plh_text_numbers_add(sites->names, text, &is_new)->number;
+
+	if (is_new)
+		plh_page_json_text(&sites->names_json, text);
+	return number;
+}
+
+/*
+ * The number of a statement.  What it has in common with those that differ in literals
+ * only is a hash, by which pages are compared.
+ */
+static int
+number_statement(PlhPageSites *sites, const PlhListedSite *listed)
+{
+	StringInfo	json = &sites->statements_json;
+	const char *query = listed->query == NULL ? "" : listed->query;
+	PlhStatementShape shape;
+	bool		is_new;
+	int			number =
+		plh_text_numbers_add(sites->statements,
+							 psprintf(INT64_FORMAT " %s", listed->query_id, query),
+							 &is_new)->number;
+
+	if (!is_new)
+		return number;
+	plh_statement_shape_of(&shape, query, strlen(query));
+	plh_page_json_open(json, '[');
+	if (listed->query_id == 0)
+		plh_page_json_null(json);
+	else
+		plh_page_json_id(json, listed->query_id);
+	plh_page_json_text(json, listed->query);
+	plh_page_json_id(json, (int64) hash_bytes_extended((const unsigned char *) shape.text,
+													   shape.length, 0));
+	plh_page_json_close(json, ']');
+	return number;
+}
+
+/* The number of a frame: its function's name, what follows that, its part and module. */
+static int
+number_frame(PlhPageSites *sites, const PlhFrameText *frame)
+{
+	const char *name = plh_stack_text_function_name(frame);
+	Size		length = strlen(name);
+	FrameKey	key = {0};
+	FrameEntry *entry;
+	bool		found;
+
+	if (strncmp(frame->text, name, length) != 0)
+	{
+		name = frame->text;
+		length = strlen(name);
+	}
+	key.name = number_name(sites, name);
+	key.suffix = number_name(sites, frame->text + length);
+	key.part = plh_code_part_of(frame);
+	key.module = frame->module == NULL ? -1 :
+		number_name(sites, plh_stack_text_base_name(frame->module));
+	entry = hash_search(sites->frames, &key, HASH_ENTER, &found);
+	if (!found)
+	{
+		StringInfo	json = &sites->frames_json;
+
+		entry->number = sites->frame_count++;
+		plh_page_json_open(json, '[');
+		plh_page_json_number(json, key.name);
+		plh_page_json_number(json, key.suffix);
+		plh_page_json_number(json, key.part);
+		plh_page_json_if(json, key.module >= 0, key.module);
+		plh_page_json_close(json, ']');
+	}
+	return entry->number;
+}
+
+/* The number of a node that is called by another. */
+static int
+number_node(PlhPageSites *sites, int caller, int frame)
+{
+	NodeKey		key = {caller, frame};
+	bool		found;
+	NodeEntry  *entry = hash_search(sites->nodes, &key, HASH_ENTER, &found);
+
+	if (!found)
+	{
+		entry->number = ++sites->node_count;
+		plh_page_json_number(&sites->nodes_json, entry->number - caller);
+		plh_page_json_number(&sites->nodes_json, frame);
+	}
+	return entry->number;
+}
+
+int
+plh_page_sites_add_stack(PlhPageSites *sites, const PlhStackText *stack,
+						 bool has_stack)
+{
+	StackKey	key = {
+		.site_frame = stack->site_frame,
+		.stack_id = has_stack ? stack->stack_id : 0,
+		.has_stack = has_stack
+	};
+	StackEntry *entry;
+	bool		found;
+
+	for (int i = stack->frame_count - 1; i >= 0; i--)
+		key.node = number_node(sites, key.node, number_frame(sites, &stack->frames[i]));
+	entry = hash_search(sites->stacks, &key, HASH_ENTER, &found);
+	if (!found)
+	{
+		StringInfo	json = &sites->stacks_json;
+
+		entry->number = sites->stack_count++;
+		plh_page_json_open(json, '[');
+		plh_page_json_number(json, key.node);
+		plh_page_json_number(json, key.site_frame);
+		if (has_stack)
+			plh_page_json_id(json, key.stack_id);
+		else
+			plh_page_json_null(json);
+		plh_page_json_close(json, ']');
+	}
+	return entry->number;
+}
+
+/* A time, from the origin on. */
+static void
+append_time(StringInfo json, const PlhPageSites *sites, TimestampTz at)
+{
+	plh_page_json_if(json, at != 0 && IS_VALID_TIMESTAMP(at), at - sites->origin);
+}
+
+/* When it allocated what it holds, as in pg_leakhunt_ages; five figures for each span. */
+static void
+append_ages(StringInfo json, const PlhPageSites *sites, const PlhListedSite *listed,
+			TimestampTz now)
+{
+	PlhSiteAge	ages[PLH_SPANS];
+	int			count = listed->bytes <= 0 ? 0 :
+		plh_site_ages_list(ages, listed->image, listed->facts.site, now);
+
+	plh_page_json_open(json, '[');
+	for (int i = 0; i < count; i++)
+	{
+		append_time(json, sites, ages[i].from);
+		append_time(json, sites, ages[i].until);
+		plh_page_json_number(json, ages[i].live_bytes);
+		plh_page_json_number(json, ages[i].error_bytes);
+		plh_page_json_number(json, ages[i].total_bytes);
+	}
+	plh_page_json_close(json, ']');
+}
+
+/* The columns with figures. */
+static void
+append_figures(StringInfo json, const PlhListedSite *listed, bool has_baseline)
+{
+	const PlhSiteFacts *facts = &listed->facts;
+	const PlhCounters *counters = facts->counters;
+
+	plh_page_json_number(json, counters->live_bytes);
+	plh_page_json_number(json, counters->live_count);
+	plh_page_json_number(json, facts->error_bytes);
+	/* a variance is a float; beyond 2^62 a bound of it says nothing */
+	plh_page_json_number(json, counters->live_variance > 0 ?
+						 (int64) Min(counters->live_variance, 4e18) : 0);
+	plh_page_json_if(json, has_baseline, counters->live_bytes - facts->baseline_bytes);
+	plh_page_json_if(json, has_baseline, counters->live_count - facts->baseline_count);
+	plh_page_json_number(json, facts->peak_bytes);
+	plh_page_json_number(json, counters->total_bytes);
+	plh_page_json_number(json, counters->total_count);
+	plh_page_json_number(json, counters->live_samples);
+}
+
+/* One row. */
+static void
+append_row(PlhPageSites *sites, const PlhListedSite *listed, TimestampTz now)
+{
+	StringInfo	json = &sites->rows_json;
+	const PlhSiteFacts *facts = &listed->facts;
+	RowEntry   *entry = hash_search(sites->rows, &facts->site, HASH_ENTER, NULL);
+
+	entry->row = sites->row_count++;
+	plh_page_json_open(json, '[');
+	plh_page_json_number(json, plh_page_sites_add_stack(sites, &listed->stack,
+														listed->has_stack));
+	plh_page_json_if(json, listed->context_name != NULL, listed->context_name == NULL ? 0 :
+					 number_name(sites, listed->context_name));
+	plh_page_json_if(json, listed->lifetime != NULL, listed->lifetime == NULL ? 0 :
+					 number_name(sites, listed->lifetime));
+	plh_page_json_if(json, facts->statement != NULL, facts->statement == NULL ? 0 :
+					 number_statement(sites, listed));
+	append_figures(json, listed, facts->has_baseline);
+	append_time(json, sites, facts->counters->first_at);
+	append_time(json, sites, facts->counters->last_at);
+	append_ages(json, sites, listed, now);
+	plh_page_json_close(json, ']');
+}
+
+/* The bytes of all tables so far. */
+static Size
+written_bytes(const PlhPageSites *sites)
+{
+	return (Size) sites->names_json.len + sites->statements_json.len +
+		sites->frames_json.len + sites->nodes_json.len + sites->stacks_json.len +
+		sites->rows_json.len;
+}
+
+/* Add a site to the one that stands for all that do not fit. */
+static void
+add_to_rest(PlhListedSite *rest, PlhCounters *counters, const PlhListedSite *listed)
+{
+	const PlhCounters *own = listed->facts.counters;
+
+	plh_site_facts_sum(counters, own);
+	rest->facts.peak_bytes += listed->facts.peak_bytes;
+	rest->facts.baseline_bytes += listed->facts.baseline_bytes;
+	rest->facts.baseline_count += listed->facts.baseline_count;
+	rest->facts.has_baseline = listed->facts.has_baseline;
+}
+
+/* The row that stands for all sites that do not fit. */
+static void
+append_rest(PlhPageSites *sites, const RankedSite *ranked, int count)
+{
+	StringInfo	json = &sites->rows_json;
+	PlhCounters counters = {0};
+	PlhListedSite rest = {.facts.counters = &counters};
+	PlhFrameText frame = {0};
+
+	for (int i = 0; i < count; i++)
+		add_to_rest(&rest, &counters, ranked[i].listed);
+	rest.facts.error_bytes = (int64)
+		plh_sampling_error_bytes(counters.live_variance, counters.live_bytes,
+								 counters.live_samples);
+	frame.text = psprintf("[%d smaller %s]", count, plh_plural(count, "site", "sites"));
+	rest.stack.frames = &frame;
+	rest.stack.frame_count = 1;
+	plh_page_json_open(json, '[');
+	plh_page_json_number(json, plh_page_sites_add_stack(sites, &rest.stack, false));
+	plh_page_json_null(json);
+	plh_page_json_null(json);
+	plh_page_json_null(json);
+	append_figures(json, &rest, rest.facts.has_baseline);
+	append_time(json, sites, counters.first_at);
+	append_time(json, sites, counters.last_at);
+	plh_page_json_open(json, '[');
+	plh_page_json_close(json, ']');
+	plh_page_json_close(json, ']');
+	sites->left_out = count;
+}
+
+/* The part of a sum; 0 where there is none. */
+static double
+part_of(double figure, double sum)
+{
+	return sum > 0 ? figure / sum : 0;
+}
+
+/* qsort comparator: what matters most first, then the record that lies first. */
+static int
+compare_ranks(const void *a, const void *b)
+{
+	const RankedSite *left = a;
+	const RankedSite *right = b;
+
+	if (left->rank != right->rank)
+		return left->rank > right->rank ? -1 : 1;
+	return left->listed < right->listed ? -1 : left->listed > right->listed;
+}
+
+/* The sites of a list, in the order in which they matter. */
+static RankedSite *
+rank_sites(const PlhSiteList *list)
+{
+	RankedSite *ranked = palloc_extended(sizeof(RankedSite) * Max(list->count, 1),
+										 MCXT_ALLOC_HUGE);
+	Sums		sums = {0};
+
+	for (int i = 0; i < list->count; i++)
+	{
+		const PlhListedSite *listed = &list->sites[i];
+
+		sums.live += listed->bytes;
+		sums.growth += fabs((double) plh_listed_site_bytes(listed));
+		sums.peak += listed->facts.peak_bytes;
+		sums.total += listed->facts.counters->total_bytes;
+	}
+	for (int i = 0; i < list->count; i++)
+	{
+		const PlhListedSite *listed = &list->sites[i];
+
+		ranked[i].listed = listed;
+		ranked[i].rank = Max(Max(part_of(listed->bytes, sums.live),
+								 part_of(fabs((double) plh_listed_site_bytes(listed)),
+										 sums.growth)),
+							 Max(part_of(listed->facts.peak_bytes, sums.peak),
+								 part_of(listed->facts.counters->total_bytes,
+										 sums.total)));
+	}
+	qsort(ranked, list->count, sizeof(RankedSite), compare_ranks);
+	return ranked;
+}
+
+void
+plh_page_sites_add_list(PlhPageSites *sites, const PlhSiteList *list,
+						Size most_bytes)
+{
+	RankedSite *ranked = rank_sites(list);
+	int			added = 0;
+
+	while (added < list->count && written_bytes(sites) < most_bytes)
+	{
+		CHECK_FOR_INTERRUPTS();
+		append_row(sites, ranked[added++].listed, list->at);
+	}
+	if (added < list->count)
+		append_rest(sites, ranked + added, list->count - added);
+}
+
+int
+plh_page_sites_row(const PlhPageSites *sites, const PlhSiteRecord *site)
+{
+	const RowEntry *entry = hash_search(sites->rows, &site, HASH_FIND, NULL);
+
+	return entry == NULL ? -1 : entry->row;
+}
+
+static void
+append_array(StringInfo json, const char *key, const StringInfoData *array)
+{
+	plh_page_json_key(json, key);
+	appendBinaryStringInfo(json, array->data, array->len);
+	plh_page_json_close(json, ']');
+}
+
+void
+plh_page_sites_append(StringInfo json, const PlhPageSites *sites)
+{
+	append_array(json, "names", &sites->names_json);
+	append_array(json, "frames", &sites->frames_json);
+	append_array(json, "nodes", &sites->nodes_json);
+	append_array(json, "stacks", &sites->stacks_json);
+	append_array(json, "statements", &sites->statements_json);
+	append_array(json, "sites", &sites->rows_json);
+	plh_page_json_put_number(json, "sites_left_out", sites->left_out);
+	plh_page_json_key(json, "parts");
+	plh_page_json_open(json, '[');
+	for (int i = 0; i < PLH_CODE_PARTS; i++)
+		plh_page_json_text(json, plh_code_part_name(i));
+	plh_page_json_close(json, ']');
+}

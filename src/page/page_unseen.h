@@ -1,0 +1,18 @@
+/*
+ * page_unseen.h
+ *	  What was not seen of a process, in sentences.
+ *
+ * Never called inside palloc.
+ */
+#ifndef PLH_PAGE_UNSEEN_H
+#define PLH_PAGE_UNSEEN_H
+
+#include "lib/stringinfo.h"
+
+#include "verdict/account.h"
+
+/* Write an array of texts. */
+extern void plh_page_unseen_append(StringInfo json, const PlhProfileImage *image,
+								   const PlhAccount *account);
+
+#endif							/* PLH_PAGE_UNSEEN_H */

@@ -1,0 +1,16 @@
+/*
+ * page_zone.h
+ *	  The time zone in which a page shows times: that of the session.
+ *
+ * Never called inside palloc.
+ */
+#ifndef PLH_PAGE_ZONE_H
+#define PLH_PAGE_ZONE_H
+
+#include "datatype/timestamp.h"
+#include "lib/stringinfo.h"
+
+/* Write its offset from UTC in seconds and its name, as of that time. */
+extern void plh_page_zone_append(StringInfo json, TimestampTz at);
+
+#endif							/* PLH_PAGE_ZONE_H */

@@ -1,0 +1,177 @@
+// The page of the server: its processes, what they are suspect of, and the statements
+// that took most.
+
+function processName(process) {
+	return [process.pid, process.backend_type, process.application_name].filter(Boolean).join(', ');
+}
+
+// What processes are suspect of, over all of them; alike as in pg_leakhunt_explain.
+function findCauses() {
+	const found = new Map();
+
+	for (const process of page.processes) {
+		for (const finding of process.findings) {
+			const key = finding.verdict + finding.cause;
+			const cause = found.get(key) || { verdict: finding.verdict, cause: finding.cause, bytes: 0, error: 0, rate: null, processes: [] };
+
+			cause.bytes += finding.bytes;
+			cause.error = Math.hypot(cause.error, finding.error_bytes);
+			if (finding.bytes_per_hour !== null) cause.rate = (cause.rate || 0) + finding.bytes_per_hour;
+			cause.processes.push(process);
+			found.set(key, cause);
+		}
+	}
+	return [...found.values()].sort((a, b) => b.bytes - a.bytes);
+}
+
+function verdictChip(verdict) {
+	return element('span', { class: 'verdict', 'data-verdict': verdict }, verdict);
+}
+
+// A small chart of what a process had as its own.
+function sparkline(process) {
+	const plot = drawn('svg', { class: 'spark', width: 120, height: 24, viewBox: '0 0 120 24', 'aria-hidden': 'true' });
+
+	if (!process.before || process.before.length < 2) return plot;
+	const most = process.own_kb.reduce((a, b) => Math.max(a, b), 1);
+	const first = process.before[0];
+	const last = process.before[process.before.length - 1];
+	const points = process.before.map((before, i) => ((first - before) / Math.max(1, first - last) * 118 + 1).toFixed(1) + ',' +
+		(22 - process.own_kb[i] / most * 20).toFixed(1));
+
+	plot.append(drawn('polygon', { class: 'spark-area', points: '1,23 ' + points.join(' ') + ' 119,23' }),
+		drawn('polyline', { class: 'spark-line', points: points.join(' ') }));
+	return plot;
+}
+
+function makeServer() {
+	const pid = Number(new URLSearchParams(location.hash.slice(1)).get('pid'));
+	const main = document.getElementById('page');
+	const detail = element('div', { id: 'detail', class: 'detail', tabindex: -1, hidden: true });
+	const table = makeProcessTable(process => openProcess(table, detail, process));
+
+	main.querySelector('h1').after(element('p', { class: 'facts' }, element('span', null, 'as of ' + moment(page.at)),
+		element('span', null, 'PostgreSQL ' + Math.floor(page.pg_version / 10000) + '.' + page.pg_version % 10000),
+		element('span', null, plural(page.processes.length, 'process', 'processes'))));
+	document.getElementById('plain').replaceWith(section('words', 'What pg_leakhunt says',
+		...page.words.filter(words => !words.startsWith('Verdict:')).map(words => element('p', null, quoted(words, 'span'))),
+		element('p', { class: 'tools' }, copyButton('These words', () => page.words.join('\n')),
+			copyButton('SELECT', () => 'SELECT * FROM pg_leakhunt_explain();'))));
+	main.append(makeCauses(table), makeHeat(process => openProcess(table, detail, process)),
+		section('processes', 'Processes', detail, table.element), makeStatements(), serverFooter(), news, hover);
+	main.querySelector('h1').append(themeButton());
+	sortTable(table);
+	openProcess(table, detail, page.processes.find(process => process.pid === pid) || null, true);
+}
+
+function makeCauses(processes) {
+	const causes = findCauses();
+	const table = makeTable({
+		id: 'causes-table', label: 'Causes over all sessions', sorted: 2, rows: () => causes,
+		open: cause => {
+			processes.only = processes.only === cause ? null : cause;
+			chooseRow(table, processes.only);
+			processes.shown = TABLE_STEP;
+			sortTable(processes);
+			document.getElementById('processes').scrollIntoView({ block: 'nearest' });
+		},
+		columns: [
+			{ title: 'Cause', key: 'cause', value: cause => cause.cause.trim(), show: cause => cause.cause.trim() || cause.verdict },
+			{ title: 'Verdict', key: 'verdict', value: cause => cause.verdict, show: cause => cause.verdict, node: cause => verdictChip(cause.verdict) },
+			{ title: 'Bytes', key: 'bytes', number: true, value: cause => cause.bytes, show: cause => estimate(cause.bytes, cause.error), errorKey: 'error_bytes', error: cause => cause.error },
+			{ title: 'Processes', key: 'processes', number: true, value: cause => cause.processes.length, show: cause => count(cause.processes.length) },
+			{ title: 'Growth per hour', key: 'bytes_per_hour', number: true, value: cause => cause.rate, show: cause => cause.rate === null ? '' : signedSize(cause.rate) }
+		]
+	});
+
+	if (!causes.length) return section('causes', 'Causes over all sessions', element('p', { class: 'empty' }, 'There is no finding.'));
+	sortTable(table);
+	return section('causes', 'Causes over all sessions', element('p', { class: 'note' }, 'Choose a cause to see its processes only.'), table.element);
+}
+
+function makeProcessTable(open) {
+	const table = makeTable({
+		id: 'processes-table', label: 'Processes', sorted: 2, open: open,
+		rows: () => table.only ? table.only.processes : page.processes,
+		columns: [
+			{ title: 'Process', key: 'pid', value: process => process.pid, show: process => process.pid + ' ' + (process.backend_type || '') },
+			{ title: 'Application', key: 'application_name', value: process => process.application_name, show: process => process.application_name || '' },
+			{ title: 'Own memory', key: 'own_bytes', number: true, value: process => process.own_bytes, show: process => process.own_bytes === null ? '' : size(process.own_bytes) },
+			{ title: 'Over time', key: 'points', value: process => null, show: process => '', node: sparkline },
+			{
+				title: 'Verdict', key: 'verdict', value: process => process.findings.map(finding => finding.verdict + finding.cause).join('; ') || null,
+				show: () => '', node: process => element('span', null, ...process.findings.slice(0, 3).map(finding => verdictChip(finding.verdict)))
+			},
+			{
+				title: 'Sampled', key: 'live_bytes', number: true, value: process => process.live_bytes === undefined ? null : process.live_bytes,
+				show: process => process.live_bytes === undefined ? '' : estimate(process.live_bytes, process.error_bytes),
+				errorKey: 'error_bytes', error: process => process.error_bytes
+			},
+			{ title: 'User', key: 'username', value: process => process.username, show: process => process.username || '' },
+			{ title: 'Database', key: 'database', value: process => process.database, show: process => process.database || '' },
+			{ title: 'State', key: 'state', value: process => process.crash || process.state, show: process => process.crash ? 'crashed' : process.state || '' }
+		]
+	});
+
+	return table;
+}
+
+// Show what there is to say of a process.
+function openProcess(table, detail, process, quietly) {
+	const again = process !== null && table.chosen === process;
+	const shown = again ? null : process;
+
+	chooseRow(table, shown);
+	detail.hidden = shown === null;
+	try {
+		if (!quietly) history.replaceState(null, '', shown ? '#pid=' + shown.pid : '#');
+	} catch (error) {
+		// a page in a frame of a mail reader has no address to change
+	}
+	if (!shown) return;
+	const select = 'SELECT pg_leakhunt_page(' + shown.pid + ');';
+
+	detail.replaceChildren(
+		element('h3', null, quoted(processName(shown)), element('button', { type: 'button', class: 'small', click: () => openProcess(table, detail, shown) }, 'Close')),
+		...(shown.sentences.length ? makeCards(shown.sentences) : [element('p', { class: 'note' },
+			'It is like others of which the words are here, or there was no room for more.'),
+		...shown.findings.map(finding => element('p', null, verdictChip(finding.verdict), ' ', quoted(finding.cause, 'span')))]),
+		element('h4', null, 'All of it'), element('pre', { tabindex: 0 }, quoted(select)), copyButton('SELECT', () => select));
+	if (!quietly) {
+		detail.scrollIntoView({ block: 'nearest' });
+		detail.focus({ preventScroll: true });
+	}
+}
+
+function makeStatements() {
+	const table = makeTable({
+		id: 'statements-table', label: 'Statements with the highest peaks', sorted: 1, rows: () => page.statements,
+		columns: [
+			{ title: 'Statement', key: 'query', wide: true, value: row => row.query, show: row => row.query === null ? 'not known' : row.query },
+			{ title: 'Highest peak', key: 'max_peak_bytes', number: true, value: row => row.max_peak_bytes, show: row => estimate(row.max_peak_bytes, row.error_bytes), errorKey: 'error_bytes', error: row => row.error_bytes },
+			{ title: 'Allowed', key: 'allowed_bytes', number: true, value: row => row.allowed_bytes, show: row => size(row.allowed_bytes) },
+			{ title: 'Mean peak', key: 'mean_peak_bytes', number: true, value: row => row.mean_peak_bytes, show: row => size(row.mean_peak_bytes) },
+			{ title: 'Calls', key: 'calls', number: true, value: row => row.calls, show: row => count(row.calls) },
+			{ title: 'Beyond', key: 'calls_beyond', number: true, value: row => row.calls_beyond, show: row => count(row.calls_beyond) },
+			{ title: 'Kept', key: 'kept_bytes', number: true, value: row => row.kept_bytes, show: row => size(row.kept_bytes) },
+			{ title: 'Held most', key: 'site', value: row => row.site || null, show: row => row.site ? row.site + (row.context_name ? ' in ' + row.context_name : '') : '' },
+			{ title: 'User', key: 'username', value: row => row.username, show: row => row.username || '' },
+			{ title: 'Database', key: 'database', value: row => row.database, show: row => row.database || '' }
+		]
+	});
+
+	if (!page.statements.length)
+		return section('statements', 'Statements with the highest peaks', element('p', { class: 'empty' }, 'No statement took pg_leakhunt.statement_min_bytes yet.'));
+	sortTable(table);
+	return section('statements', 'Statements with the highest peaks',
+		element('p', { class: 'note' }, 'Over all sessions, ended ones included, as in pg_leakhunt_statements. Allowed is what settings allowed a node of its plan; beyond counts the calls that took more than twice as much.'),
+		table.element);
+}
+
+function serverFooter() {
+	return element('section', { id: 'help', 'aria-labelledby': 'help-title' },
+		element('h2', { id: 'help-title' }, 'Figures'),
+		element('p', { class: 'note' }, 'Own memory is the private memory of a process as the kernel tells it. What was sampled is an estimate: the figure behind +/- is its 95% error bound. ' +
+			'This page fetches nothing, and says nothing that a SELECT does not say, too.'),
+		element('p', { class: 'tools' }, element('button', { type: 'button', class: 'small', click: () => print() }, 'Print')));
+}

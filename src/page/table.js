@@ -1,0 +1,112 @@
+// Tables that sort and filter.
+
+const TABLE_STEP = 50;	// rows are added in such steps
+
+// A column: title, what a row is sorted by, what is shown, what is saved as CSV.
+// makeTable({ id, label, columns, rows, open, over }): "open" is called with a chosen row,
+// "over" with the row under the pointer, or null.
+function makeTable(options) {
+	const table = {
+		options: options, sorted: options.sorted || 1, down: options.down !== false, shown: TABLE_STEP,
+		filter: '', rows: [], chosen: null
+	};
+	const head = element('tr');
+	const body = element('tbody');
+	const more = element('button', { type: 'button', class: 'small', click: () => { table.shown += 10 * TABLE_STEP; fillTable(table); } });
+	const said = element('span', { role: 'status', class: 'said' });
+	const filter = element('input', {
+		type: 'search', placeholder: 'Filter', 'aria-label': 'Filter ' + options.label,
+		input: () => { table.filter = filter.value; table.shown = TABLE_STEP; sortTable(table); }
+	});
+
+	options.columns.forEach((column, i) => {
+		head.append(element('th', { scope: 'col', class: column.number ? 'number' : null },
+			element('button', { type: 'button', click: () => sortBy(table, i) }, column.title)));
+	});
+	Object.assign(table, { head: head, body: body, more: more, said: said });
+	body.addEventListener('mouseleave', () => options.over && options.over(null));
+	table.element = element('div', { id: options.id, class: 'table' },
+		element('div', { class: 'tools' }, filter, said,
+			element('button', { type: 'button', class: 'small', click: () => saveTable(table) }, 'Save as CSV')),
+		element('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Table: ' + options.label },
+			element('table', null, element('caption', { class: 'hidden-text' }, options.label),
+				element('thead', null, head), body)), more);
+	return table;
+}
+
+function sortBy(table, column) {
+	table.down = table.sorted === column ? !table.down : Boolean(table.options.columns[column].number);
+	table.sorted = column;
+	sortTable(table);
+}
+
+function matchingRows(table) {
+	const matches = matcher(table.filter);
+
+	return table.options.rows().filter(row => !matches || table.options.columns.some(column =>
+		!column.number && matches(String(column.value(row) === null ? '' : column.value(row)))));
+}
+
+function sortTable(table) {
+	const value = table.options.columns[table.sorted].value;
+	const order = table.down ? -1 : 1;
+
+	table.rows = matchingRows(table).sort((a, b) => {
+		const left = value(a), right = value(b);
+
+		// what is not known comes last
+		if (left === null || right === null) return (left === null) - (right === null);
+		return left < right ? -order : left > right ? order : 0;
+	});
+	[...table.head.children].forEach((cell, i) => {
+		cell.hidden = !isColumnShown(table.options.columns[i]);
+		if (i === table.sorted) cell.setAttribute('aria-sort', table.down ? 'descending' : 'ascending');
+		else cell.removeAttribute('aria-sort');
+	});
+	fillTable(table);
+}
+
+function isColumnShown(column) {
+	return !column.isShown || column.isShown();
+}
+
+function fillTable(table) {
+	const all = table.rows;
+	const { columns, open, over } = table.options;
+
+	table.body.replaceChildren(...all.slice(0, table.shown).map(row => {
+		const cells = columns.map((column, i) => {
+			if (!isColumnShown(column)) return null;
+			const text = column.show(row);
+			const content = column.node ? column.node(row) : i === 0 && open ?
+				element('button', { type: 'button', class: 'link', click: () => open(row) }, quoted(text)) :
+				column.number ? text : quoted(text);
+
+			return element(i === 0 ? 'th' : 'td', {
+				scope: i === 0 ? 'row' : null, class: column.number ? 'number' : column.wide ? 'wide' : null,
+				title: column.wide ? visible(String(column.value(row) || '')) : null
+			}, content);
+		});
+		const made = element('tr', { class: table.chosen !== null && row === table.chosen ? 'chosen' : null }, ...cells);
+
+		if (over) made.addEventListener('mouseenter', () => over(row));
+		if (open) made.addEventListener('click', event => { if (!event.target.closest('button')) open(row); });
+		made.row = row;
+		return made;
+	}));
+	table.more.hidden = all.length <= table.shown;
+	table.more.textContent = 'Show more of ' + count(all.length - table.shown) + ' further rows';
+	table.said.textContent = plural(all.length, 'row', 'rows');
+}
+
+function chooseRow(table, row) {
+	table.chosen = row;
+	for (const made of table.body.children) made.classList.toggle('chosen', row !== null && made.row === row);
+}
+
+function saveTable(table) {
+	const columns = table.options.columns;
+
+	saveCsv(table.options.id, [columns.flatMap(column => [column.key || column.title].concat(column.errorKey || [])),
+		...table.rows.map(row => columns.flatMap(column => [column.value(row)].concat(column.errorKey ? [column.error(row)] : [])))]);
+}

@@ -1,0 +1,76 @@
+// What pg_leakhunt says, before any picture: the sentences of pg_leakhunt_explain.
+
+// The sentences from "Verdict:" to "Next:" are one card.  Cards come first: a reader who
+// looks for ten seconds is to see them.
+function makeCards(sentences) {
+	const parts = [];
+	let card = null;
+
+	for (const sentence of sentences) {
+		if (sentence.startsWith('Verdict:')) {
+			card = element('article', { class: 'card' }, verdictHeading(sentence));
+			parts.push(card);
+		} else if (card && sentence.startsWith('Next:')) {
+			card.append(element('p', { class: 'next' }, quoted(sentence, 'span')));
+			card = null;
+		} else {
+			(card || { append: p => parts.push(p) }).append(element('p', null, quoted(sentence, 'span')));
+		}
+	}
+	return parts.filter(part => part.tagName === 'ARTICLE').concat(parts.filter(part => part.tagName !== 'ARTICLE'));
+}
+
+// "Verdict: leak at f in TopMemoryContext: all sampled memory."
+function verdictHeading(sentence) {
+	const [, verdict, rest] = /^Verdict: (none yet|none|\w+)([\s\S]*)$/.exec(sentence) || [null, '', sentence];
+
+	return element('h3', null,
+		element('span', { class: 'verdict', 'data-verdict': verdict.startsWith('none') ? 'none' : verdict }, verdict),
+		quoted(rest.replace(/^\. /, ' '), 'span'));
+}
+
+function makeWords() {
+	const told = page.explanation.sentences;
+	const copy = element('p', { class: 'tools' },
+		copyButton('These words', () => told.join('\n')),
+		copyButton('SELECT', () => sourceOf('pg_leakhunt_explain')));
+	const words = section('words', 'What pg_leakhunt says', ...makeCards(told), copy);
+
+	if (page.unseen.length)
+		words.append(element('div', { class: 'unseen-part' },
+			element('h3', null, 'What was not seen'),
+			element('ul', null, ...page.unseen.map(text => element('li', null, quoted(text, 'span'))))));
+	return words;
+}
+
+// The SELECT that gives the same.
+function sourceOf(what, more) {
+	const source = page.file === null ? String(page.pid) : "'" + page.file.replace(/'/g, "''") + "'";
+
+	switch (what) {
+		case 'pg_leakhunt_explain':
+			return page.file === null ? 'SELECT explanation FROM pg_leakhunt_explain(' + page.pid + ');' :
+				'SELECT pg_leakhunt_page(' + source + ');';
+		case 'report':
+			return 'SELECT * FROM ' + (page.file === null ? 'pg_leakhunt_report' : 'pg_leakhunt_read_dump') +
+				'(' + source + ')' + (more ? '\nWHERE ' + more : '') + ';';
+		default:
+			return 'SELECT * FROM ' + what + '(' + source + (more ? ', ' + more : '') + ');';
+	}
+}
+
+// Who it is, in one line under the title.
+function makeFacts() {
+	const told = page.explanation;
+	const known = [['user', told.username], ['database', told.database], ['application', told.application_name]]
+		.filter(([, name]) => name);
+	const facts = element('p', { class: 'facts' });
+
+	for (const [what, name] of known) facts.append(element('span', null, what + ' ', quoted(name, 'b')));
+	if (page.crash) facts.append(element('span', { class: 'bad' }, quoted(page.crash, 'span')));
+	facts.append(
+		element('span', null, (page.file ? 'dump of ' : page.crash ? 'ended ' : 'as of ') + moment(page.at)),
+		element('span', null, 'PostgreSQL ' + Math.floor(page.pg_version / 10000) + '.' + page.pg_version % 10000),
+		element('span', null, page.sampling + ', ' + page.scope));
+	return facts;
+}

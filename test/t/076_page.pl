@@ -1,0 +1,336 @@
+# The page of a process and of a dump: its figures against those of the views, what it
+# shows in a real browser, and hostile names in it.  Needs files, and Chromium to open
+# them.  test/page-axe runs it with AXE, the script of a checker.
+use strict;
+use warnings;
+
+use FindBin;
+use JSON::PP;
+use lib "$FindBin::RealBin/../perl";
+use Browser;
+use Dumps;
+use LeakHunt;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my ($enter, $escape, $down, $right) = ("\x{E007}", "\x{E00C}", "\x{E015}", "\x{E014}");
+my $node = new_server('main', "pg_leakhunt.sample_interval = '64kB'\ntrack_activities = on\n",
+	extra => [ '--encoding=UTF8', '--locale=C' ]);
+my $dumps = $node->data_dir . '/pg_leakhunt';
+my $directory = PostgreSQL::Test::Utils::tempdir;
+my $break = q{</script><script>document.title="broken"</script><img src=x onerror='document.title="broken"'>"'&amp;};
+
+# A page as a file, and the file.
+sub save
+{
+	my ($name, $call) = @_;
+	my $path = "$directory/$name.html";
+
+	open my $out, '>', $path or die $!;
+	print $out $node->safe_psql('postgres', "SELECT $call"), "\n";
+	close $out or die $!;
+	return $path;
+}
+
+# The document of a page.
+sub document_of
+{
+	my ($path) = @_;
+	my ($json) = slurp_file($path) =~ m{<script type="application/json" id="document">(.*?)</script>}s;
+
+	return decode_json($json);
+}
+
+# The rows of a query, each with its columns separated by bars, in order.
+sub rows
+{
+	return [ sort split /\n/, $node->safe_psql('postgres', $_[0]) ];
+}
+
+# A process that has a statement, a routine, a baseline and a history.
+my $session = $node->background_psql('postgres');
+my $pid = session_pid($session);
+$session->query_safe(q{
+	SET application_name = 'shop';
+	CREATE FUNCTION hoard(n int) RETURNS void LANGUAGE plpgsql AS $$ BEGIN PERFORM leak_top(1000, n); END $$});
+for my $round (1 .. 6)
+{
+	$session->query_safe("SELECT hoard(2000); SELECT leak_cache(1000, 100); SELECT pg_sleep(1.1)");
+	$session->query_safe("SELECT pg_leakhunt_baseline($pid)") if $round == 3;
+}
+my $file = $node->safe_psql('postgres', "SELECT pg_leakhunt_dump($pid, true)");
+my $path = save('page', "pg_leakhunt_page('$file')");
+my $page = document_of($path);
+
+# Figures: the dump is one snapshot, of which page and views must say the same.
+my @names = @{ $page->{names} };
+my @frames = map { $names[ $_->[0] ] . $names[ $_->[1] ] } @{ $page->{frames} };
+sub site_of
+{
+	my ($stack) = @_;
+	my ($node, $depth) = @{ $page->{stacks}[$stack] };
+
+	$node -= $page->{nodes}[ 2 * $node - 2 ] for 1 .. $depth;
+	return $frames[ $page->{nodes}[ 2 * $node - 1 ] ];
+}
+my @sites = map {
+	my ($stack, $context, $lifetime, undef, $live, $count, $error, undef, $growth, $growth_count, $peak, $total,
+		$total_count, $samples) = @$_;
+
+	join '|', site_of($stack), $page->{stacks}[$stack][2], map { $_ // '' } defined $context ? $names[$context] : '',
+	  defined $lifetime ? $names[$lifetime] : '', $live, $count, $error, $growth, $growth_count, $peak, $total,
+	  $total_count, $samples
+} @{ $page->{sites} };
+is_deeply([ sort @sites ],
+	rows("SELECT site, stack_id, context_name, lifetime, live_bytes, live_count, error_bytes, growth_bytes, growth_count, peak_bytes, total_bytes, total_count, samples FROM pg_leakhunt_read_dump('$file')"),
+	'call sites have the figures of pg_leakhunt_read_dump');
+my $ages = 0;
+$ages += scalar(@{ $_->[16] }) / 5 for @{ $page->{sites} };
+is_deeply(
+	[ sort map {
+			my ($row, @spans) = ($_, @{ $_->[16] });
+			my @rows;
+
+			push @rows, join '|', $page->{stacks}[ $row->[0] ][2], $spans[2], $spans[3], $spans[4], $page->{origin} + $spans[0], $page->{origin} + $spans[1]
+			  and splice @spans, 0, 5 while @spans;
+			@rows
+		} @{ $page->{sites} } ],
+	rows("SELECT stack_id, live_bytes, error_bytes, total_bytes, (extract(epoch FROM allocated_from) * 1000000)::bigint, (extract(epoch FROM allocated_until) * 1000000)::bigint FROM pg_leakhunt_ages('$file')"),
+	'call sites have the ages of pg_leakhunt_ages');
+my $history = $page->{history};
+is_deeply(
+	[ map { join '|', $page->{origin} + $history->{at}[$_], map { $_ // '' } $history->{live}[$_], $history->{contexts}[$_], $history->{malloc}[$_], $history->{malloc_free}[$_], $history->{own}[$_] } 0 .. $#{ $history->{at} } ],
+	[ split /\n/, $node->safe_psql('postgres', "SELECT (extract(epoch FROM at) * 1000000)::bigint, live_bytes, context_bytes, malloc_bytes, malloc_free_bytes, rss_anon_bytes FROM pg_leakhunt_history('$file') ORDER BY at") ],
+	'the chart has the points of pg_leakhunt_history');
+is_deeply(
+	[ sort map { my $family = $_; map { join '|', $family->{name}, $page->{origin} + $history->{at}[$_], $family->{bytes}[$_] // '' } 0 .. $#{ $history->{at} } } @{ $page->{families} } ],
+	rows("SELECT name, (extract(epoch FROM at) * 1000000)::bigint, bytes FROM pg_leakhunt_history('$file', by => 'family')"),
+	'families have the points of pg_leakhunt_history');
+cmp_ok(scalar(@{ $page->{followed_sites} }), '>', 0, 'a large call site has a history');
+
+# The process itself: of two moments, so that only what does not change is compared.
+my $live = document_of(save('live', "pg_leakhunt_page($pid)"));
+is_deeply(
+	[ sort map { join '|', map { $_ // '' } @$_[ 0, 1, 2, 3, 4, 6, 7 ] } @{ $live->{contexts} } ],
+	rows("SELECT context_name, lifetime, instances, context_bytes, live_bytes, growth_bytes, sites FROM pg_leakhunt_contexts WHERE pid = $pid"),
+	'contexts have the figures of pg_leakhunt_contexts');
+is( join('|', map { $live->{totals}{$_} } qw(live_bytes peak_bytes samples_live context_bytes)),
+	$node->safe_psql('postgres', "SELECT live_bytes, peak_bytes, samples_live, context_bytes FROM pg_leakhunt_processes WHERE pid = $pid"),
+	'the totals are those of pg_leakhunt_processes');
+my $explained = $node->safe_psql('postgres', "SELECT explanation FROM pg_leakhunt_explain($pid, 'json')");
+is( $live->{explanation}{findings}[0]{evidence}, decode_json($explained)->{findings}[0]{evidence},
+	'the evidence is that of pg_leakhunt_explain');
+
+# The server.
+my $server_path = save('server', 'pg_leakhunt_page()');
+my $server = document_of($server_path);
+is_deeply(
+	[ sort map { join '|', $_->{pid}, map { $_ // '' } $_->{backend_type}, $_->{username}, $_->{live_bytes}, $_->{context_bytes} } grep { $_->{pid} == $pid } @{ $server->{processes} } ],
+	rows("SELECT pid, backend_type, username, live_bytes, context_bytes FROM pg_leakhunt_processes WHERE pid = $pid"),
+	'the page of the server has the figures of pg_leakhunt_processes');
+is(scalar(@{ $server->{processes} }) - 1, $node->safe_psql('postgres', 'SELECT count(*) FROM pg_leakhunt_processes WHERE pid <> pg_backend_pid()'), 'the page of the server has all processes');
+is( join('|', map { $_->{verdict} } map { @{ $_->{findings} } } grep { $_->{pid} == $pid } @{ $server->{processes} }),
+	$node->safe_psql('postgres', "SELECT string_agg(verdict, '|') FROM pg_leakhunt_suspects WHERE pid = $pid"),
+	'the page of the server has the verdicts of pg_leakhunt_suspects');
+$session->query_safe('SELECT count(*) FROM (SELECT repeat(i::text, 300) FROM generate_series(1, 40000) i ORDER BY 1) rows');
+is_deeply(
+	[ sort map { join '|', map { ($_ // '') =~ s/\n/ /gr } @$_{qw(query max_peak_bytes calls kept_bytes)} } @{ document_of(save('server', 'pg_leakhunt_page()'))->{statements} } ],
+	rows("SELECT replace(query, chr(10), ' '), max_peak_bytes, calls, kept_bytes FROM pg_leakhunt_statements"),
+	'the page of the server has the rows of pg_leakhunt_statements');
+
+# Redacted: no name of a role, a database or an application, and no literal.
+$node->safe_psql('postgres', 'CREATE ROLE quiet_role SUPERUSER LOGIN; CREATE DATABASE quiet_base');
+my $quiet = $node->background_psql('quiet_base', extra_params => [ '-U', 'quiet_role' ]);
+my $quiet_pid = session_pid($quiet);
+$quiet->query_safe(q{SET application_name = 'quiet_application'});
+$quiet->query_safe(q{DECLARE kept CURSOR WITH HOLD FOR /* quiet_comment */ SELECT repeat('quiet_literal', 100) || $tag$quiet_dollars$tag$ AS visible_column, 4711 AS number FROM generate_series(1, 2000)});
+my $quiet_dump = $node->safe_psql('postgres', "SELECT pg_leakhunt_dump($quiet_pid, true)");
+for my $call (
+	"page(%)", "page('$quiet_dump'%)", 'page(%)', "explain($quiet_pid%)", "explain($quiet_pid, 'json'%)", 'explain(NULL::int, format => $$json$$%)',
+	"flamegraph($quiet_pid, query => true%)", "folded($quiet_pid, query => true%)", 'folded_all(query => true%)',
+	"heap($quiet_pid%)", "heap('$quiet_dump'%)",
+	"pprof($quiet_pid, labels => '{memory_context,database,user,application}'%)")
+{
+	my $name = $call =~ s/%//r;
+	my $to_text = sub {
+		my $asked = $_[0] =~ /^explain/ ? "string_agg(explanation, '') FROM pg_leakhunt_$_[0]" :
+		  $_[0] =~ /^pprof/ ? "encode(pg_leakhunt_$_[0], 'escape')" : "pg_leakhunt_$_[0]";
+
+		return $node->safe_psql('postgres', "SELECT $asked");
+	};
+	my $with = $call =~ s/(\(?)%/$1 eq '(' ? '(redact => true' : ', redact => true'/er;
+
+	like($to_text->($name), qr/quiet_(role|base|application|literal|comment)/, "$name has names or literals");
+	unlike($to_text->($with), qr/quiet_|4711/, "$with has none");
+}
+like($node->safe_psql('postgres', "SELECT explanation FROM pg_leakhunt_explain($quiet_pid, redact => true)"), qr/user A, database A, application A/, 'names are letters');
+like($node->safe_psql('postgres', "SELECT pg_leakhunt_folded($quiet_pid, query => true, redact => true)"), qr/visible_column, \? AS number/, 'a statement has no literals, and its names still');
+unlike($node->safe_psql('postgres', "SELECT pg_leakhunt_page($quiet_pid, redact => true) IS NULL, query FROM pg_leakhunt_report($quiet_pid)"), qr/visible_column, \?/, 'a view beside it is not redacted');
+$quiet->quit;
+
+# What is not there is an ERROR, as the result goes into a file.
+for my $wrong ([ '99999999', qr/not a PostgreSQL server process/ ], [ "'none.profile'", qr/could not open/ ], [ 'NULL::int', qr/must not be null/ ])
+{
+	my (undef, undef, $stderr) = $node->psql('postgres', "SELECT pg_leakhunt_page($wrong->[0])");
+
+	like($stderr, $wrong->[1], "a page of $wrong->[0] is an ERROR");
+}
+
+# Large and odd pages.
+write_dump(
+	"$dumps/1.1.manual.profile",
+	sites => [ map { { stack => [ map { 4096 * $_ + 16 } reverse($_ % 7, 10 .. 30, 1000 + $_) ], bytes => 100 + $_, context => "c $_" } } 1 .. 20000 ]);
+my $large = save('large', "pg_leakhunt_page('1.1.manual.profile')");
+cmp_ok(-s $large, '<=', 2_000_000, 'a page of 20,000 call sites has at most 2 MB');
+$page = document_of($large);
+cmp_ok($page->{sites_left_out}, '>', 1000, 'a large page leaves call sites out');
+my $sum = 0;
+$sum += $_->[4] for @{ $page->{sites} };
+is($sum, $page->{totals}{live_bytes}, 'no byte is left out of a large page');
+write_dump("$dumps/1.2.manual.profile", sites => []);
+my $empty = save('empty', "pg_leakhunt_page('1.2.manual.profile')");
+
+# Hostile names, in all places.
+my $rtl = "\x{202e}\x{200f}gnp.elif";
+utf8::encode(my $rtl_bytes = $rtl);
+write_dump(
+	"$dumps/1.3.manual.profile",
+	application => $break,
+	sites => [
+		{ stack => [ 4096 .. 4100 ], context => $break, statement => "SELECT '$break'", bytes => 5000 },
+		{ stack => [ 4200, 4100 ], context => $rtl_bytes, statement => $rtl_bytes, bytes => 4000 },
+		{ stack => [ 4300, 4100 ], context => "\xff\xfe<b>", bytes => 3000 } ],
+	names => [
+		[ 4096, $break, $break, 1 ], [ 4097, $rtl_bytes, "</script>.c", 2 ], [ 4200, 'x' x 65536, 'y' x 65536, 3 ],
+		[ 4300, "\xff\xfe\x80", "\xc3", 4 ], [ 4100, "main\n\t\"'", 'm', 5 ] ]);
+my $hostile = save('hostile', "pg_leakhunt_page('1.3.manual.profile')");
+cmp_ok(-s $hostile, '<', 400_000, 'a name of 64 kB makes no large page');
+unlike(slurp_file($hostile), qr/[^\x00-\x7f]/, 'a page is ASCII');
+
+SKIP:
+{
+	skip 'no Chromium', 1 unless Browser::is_there();
+	my $browser = Browser->start($directory, "$FindBin::RealBin/../perl/page_probe.js");
+
+	for my $case ([ 'server', $server_path ], [ 'page', $path ], [ 'large', $large ], [ 'empty', $empty ], [ 'hostile', $hostile ])
+	{
+		for my $width (360, 1280)
+		{
+			$browser->emulate($width < 500 ? $width : 0, $width < 500);
+			$browser->resize(1280, 900);
+			$browser->open($case->[1]);
+			is_deeply([ $browser->console ], [], "$case->[0], $width px: nothing goes wrong in the console");
+			ok(!$browser->result('isTooWide'), "$case->[0], $width px: nothing runs out of the window");
+			like($browser->value('document.title'), qr/^pg_leakhunt: (client backend|PostgreSQL server)/, "$case->[0], $width px: no name runs as a script");
+			is($browser->result('count', 'script'), 2, "$case->[0], $width px: no name is an element");
+			is($browser->result('count', 'main > section'), $case->[0] eq 'server' ? 6 : 5, "$case->[0], $width px: all parts are there");
+			$browser->screenshot("$directory/$case->[0]$width.png");
+			# the phone is dark, the desk is light, then the other way round
+			for my $dark ($ENV{AXE} ? ($width < 500, $width >= 500) : ())
+			{
+				$browser->emulate($width < 500 ? $width : 0, $dark);
+				is_deeply([ $browser->faults($ENV{AXE}) ], [], "$case->[0], $width px, " . ($dark ? 'dark' : 'light') . ': axe finds nothing');
+			}
+		}
+	}
+	$browser->emulate(0, 0);
+	like($browser->value('document.body.textContent'), qr/<202E><200F>gnp\.elif/, 'what turns the order of letters is shown as a code');
+
+	$browser->resize(1280, 900);
+	$browser->open($server_path);
+	like($browser->result('cellOf', '#processes-table', "$pid client backend", 'Sampled'), qr/ \(\+\/- /, 'a process of the server has its error');
+	$browser->value("[...document.querySelectorAll('#processes-table tbody button')].find(button => button.textContent.startsWith('$pid ')).click()");
+	like($browser->result('textOf', '#detail'), qr/SELECT pg_leakhunt_page\($pid\)/, 'a process that is chosen tells how to see more');
+	is($browser->value('location.hash'), "#pid=$pid", 'a process that is chosen is in the address');
+
+	$browser->open($path);
+	my ($verdict) = map { $_->{verdict} } @{ document_of($path)->{explanation}{findings} };
+	is($browser->result('textOf', '.card .verdict'), $verdict, 'the verdict stands on the page');
+	cmp_ok($browser->result('coloursOfGraph'), '>', 2, 'the flame graph has colours');
+	my $live_text = $node->safe_psql('postgres', "SELECT pg_size_pretty(live_bytes) FROM pg_leakhunt_read_dump('$file') WHERE site LIKE 'leaking_top%'");
+	like($browser->result('cellOf', '#sites-table', 'leaking_top', 'Live'), qr/^\Q$live_text\E \(/, 'the table has the largest site, with its error');
+
+	# the brush: what is selected is the difference of two points of the history
+	my $points = scalar @{ $history->{at} };
+	$browser->drag("document.querySelector('.chart')", 0.4, 0.8);
+	my ($from, $to) = $browser->value('location.hash') =~ /time=(\d+)-(\d+)/;
+	ok(defined $to && $from > 0 && $to < $points - 1, 'dragging over the chart selects a part of it');
+	my $expected = $node->safe_psql(
+		'postgres', qq{
+		WITH points AS (SELECT row_number() OVER (ORDER BY at) - 1 AS number, at FROM pg_leakhunt_history('$file')),
+			held AS (SELECT number, bytes FROM pg_leakhunt_history('$file', by => 'site') JOIN points USING (at) WHERE name LIKE 'leaking_top%')
+		SELECT '+' || pg_size_pretty((SELECT bytes FROM held WHERE number = $to) - (SELECT bytes FROM held WHERE number = $from))});
+	is($browser->result('cellOf', '#sites-table', 'leaking_top', 'Selected time'), $expected, 'the brush is the difference of pg_leakhunt_history');
+	$browser->screenshot("$directory/brush.png");
+	$browser->click("buttonOf('Whole time')");
+	is_deeply([ grep { $_ eq 'Selected time' } @{ $browser->result('columnsOf', '#sites-table') } ], [], 'Whole time ends the selection');
+
+	# search: nested matches count once
+	$browser->click("document.getElementById('search')");
+	$browser->type('leak|hoard|main');
+	my $matched = $browser->result('textOf', '#matched');
+	like($matched, qr/^\d+ match(es)?: .*, 100%$/, 'a search counts nested matches once');
+	$browser->type($escape);
+	is($browser->result('textOf', '#matched'), '', 'Esc ends the search');
+
+	# the tree, by keys alone
+	$browser->type('t');
+	is($browser->value("document.getElementById('tree').hidden"), JSON::PP::false, 'T shows the tree');
+	ok($browser->result('treeRowOf', 'hoard(integer) line 1') || $browser->value("document.querySelectorAll('#tree tbody tr').length") > 2, 'the tree is open down to where it branches');
+	$browser->type('t');
+
+	# a function is taken out, and comes back
+	$browser->value("document.querySelector('#graph canvas').focus()");
+	$browser->type($down) for 1 .. 3;
+	$browser->type('x');
+	like($browser->value('location.hash'), qr/hide=/, 'X takes a function out');
+	like($browser->value('document.body.textContent'), qr/Taken out: /, 'a line says what is taken out');
+	$browser->type('r');
+	unlike($browser->value('location.hash'), qr/hide=/, 'R brings all back');
+
+	# another page, and a profile: the difference is that of pg_leakhunt_diff
+	$session->query_safe('SELECT hoard(3000); SELECT leak_child(1000, 900)');
+	my $newer = $node->safe_psql('postgres', "SELECT pg_leakhunt_dump($pid, true)");
+	my $newer_path = save('newer', "pg_leakhunt_page('$newer')");
+	my $profile = "$directory/older.pb";
+	open my $out, '>:raw', $profile or die $!;
+	print $out pack('H*', $node->safe_psql('postgres', "SELECT encode(pg_leakhunt_pprof('$file'), 'hex')"));
+	close $out or die $!;
+	my %differences = map { split /\|/ } @{ rows(qq{
+		SELECT site, CASE WHEN growth_bytes > 0 THEN '+' ELSE '' END || pg_size_pretty(growth_bytes)
+		FROM pg_leakhunt_diff('$file', '$newer') d
+		WHERE growth_bytes <> 0 AND (SELECT count(*) FROM pg_leakhunt_diff('$file', '$newer') same WHERE same.site = d.site AND growth_bytes <> 0) = 1}) };
+	cmp_ok(scalar(keys %differences), '>', 1, 'two call sites have changed at least');
+	for my $case ([ $newer_path, $path, 'an older page' ], [ $path, $newer_path, 'a newer page' ], [ $newer_path, $profile, 'a profile' ])
+	{
+		my ($open, $other, $what) = @$case;
+
+		$browser->open($open);
+		$browser->choose_file('#other', $other);
+		wait_until(sub { ($browser->result('textOf', '#sites') // '') =~ /Compared with/ }, "$what is compared");
+		$browser->value("[...document.querySelectorAll('#sites-table thead button')].find(button => button.textContent === 'Difference').click()");
+		for my $site (sort keys %differences)
+		{
+			is($browser->result('cellOf', '#sites-table', $site, 'Difference'), $differences{$site}, "$what: the difference of $site is that of pg_leakhunt_diff");
+		}
+		is_deeply([ $browser->console ], [], "$what: nothing goes wrong in the console");
+		$browser->screenshot("$directory/compared.png");
+	}
+	$browser->choose_file('#other', "$dumps/$file");
+	wait_until(sub { $browser->result('textOf', '#sites') =~ /cannot be compared\. This is a dump file/ }, 'a dump file is refused, and it is said what to do');
+	$browser->open($path);
+
+	# a chosen site, and the address of a view
+	$browser->value("buttonOf(cellOf('#sites-table', 'leaking_top', 'Call site')).click()");
+	like($browser->result('textOf', '#detail'), qr/leaking_top.*When it was allocated.*stack_id = -?\d+/s, 'a chosen site shows ages, stack and SELECT');
+	my ($select) = $browser->result('textOf', '#detail') =~ /(SELECT \* FROM pg_leakhunt_read_dump.*?;)/s;
+	is($node->safe_psql('postgres', "SELECT count(*) FROM ($1) found") , 1, 'the SELECT finds the site') if $select =~ /(.*);/s;
+	my $address = $browser->value('location.hash');
+	$browser->open("$path?again$address");
+	like($browser->result('textOf', '#detail'), qr/leaking_top/, 'the address shows the same again');
+	is_deeply([ $browser->console ], [], 'nothing went wrong in the console');
+	$browser->stop;
+}
+$session->quit;
+$node->stop;
+done_testing();
