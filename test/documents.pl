@@ -1,4 +1,4 @@
-# Runs what README, doc/fleet.md, doc/malloc.md and monitoring/ say, as root of a fresh
+# Runs what README, doc/fleet.md, doc/malloc.md, doc/page.md and monitoring/ say, as root of a fresh
 # Debian; test/documents calls it there, with a copy of the tree in /tmp/pg_leakhunt.
 #
 # Blocks of a document are run in its order.  How a block is run:
@@ -33,7 +33,7 @@ use POSIX '_exit';
 
 my $source = '/tmp/pg_leakhunt';
 my $work = '/tmp/documents';
-my @documents = qw(README.md doc/fleet.md doc/malloc.md monitoring/README.md);
+my @documents = qw(README.md doc/fleet.md doc/malloc.md doc/page.md monitoring/README.md);
 my $run_count = 0;
 my $failures = 0;
 my ($version, $growing_pid, $collector_pid, $in_job, @dumps);

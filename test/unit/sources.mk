@@ -77,9 +77,11 @@ READER_SOURCES = \
 	$(SRC)/reader/profile_builder.c \
 	$(SRC)/reader/profile_layouts.c \
 	$(SRC)/reader/settled_counters.c \
+	$(SRC)/reader/redaction.c \
 	$(SRC)/reader/site_owner.c \
 	$(SRC)/reader/unpublished_part.c \
 	$(SRC)/report/call_tree.c \
+	$(SRC)/report/code_part.c \
 	$(SRC)/report/death_text.c \
 	$(SRC)/report/dump_symbols.c \
 	$(SRC)/report/folded.c \

@@ -510,7 +510,10 @@ test_processes(void)
 	suspect.judgement.verdict = PLH_VERDICT_HELD;
 	ok(tells("Restart the walsender") && tells("pg_terminate_backend"), "a walsender can be restarted");
 	image.alive = false;
+	ok(tells("If the walsender still runs, end it"), "a process of a dump may run still");
+	image.crashed = true;
 	ok(tells("the memory was freed when the walsender ended"), "a process that is gone cannot be ended");
+	image.crashed = false;
 	image.alive = true;
 	header.backend_type = B_BACKEND;
 	ok(tells("End the session, unless it will need this memory again: SELECT pg_terminate_backend(123)."),
