@@ -34,7 +34,7 @@ use POSIX '_exit';
 my $source = '/tmp/pg_leakhunt';
 my $work = '/tmp/documents';
 my @documents = qw(README.md CONTRIBUTING.md doc/walkthrough.md doc/pools.md doc/troubleshooting.md doc/attach.md doc/ci.md
-  doc/fleet.md doc/malloc.md doc/packages.md monitoring/README.md packaging/cloudnative-pg/README.md);
+  doc/fleet.md doc/malloc.md doc/packages.md doc/page.md monitoring/README.md packaging/cloudnative-pg/README.md);
 my $run_count = 0;
 my $failures = 0;
 my ($version, $growing_pid, $collector_pid, $in_job, @dumps);

@@ -82,6 +82,7 @@ function makeChart() {
 	};
 
 	redraws.push(draw);
+	redrawChart = draw;
 	queueMicrotask(() => { new ResizeObserver(draw).observe(plot.parentNode); });
 	follow(['window', 'site'], () => {
 		draw();
@@ -299,10 +300,20 @@ function drawMark(plot, us, title, on) {
 		drawn('text', { x: on.x(time) + (atEnd ? -5 : 5), y: on.label, class: 'scale ' + (atEnd ? 'end' : 'start') }, title));
 }
 
-// The chosen site: its course, or when it allocated.
+// The site whose row the pointer is on, by its index.
+let pointedSite = null;
+let redrawChart = () => {};
+
+function pointAtSite(index) {
+	pointedSite = index;
+	redrawChart();
+}
+
+// The chosen site, or the one that is pointed at: its course, or when it allocated.
 function drawSite(plot, x, y) {
-	if (state.site === null) return;
-	const site = model.sites[state.site];
+	const site = model.sites[pointedSite === null ? state.site : pointedSite];
+
+	if (!site) return;
 	const course = model.courses.get(site.index);
 
 	if (course) {
@@ -310,7 +321,7 @@ function drawSite(plot, x, y) {
 			class: 'chosen', points: course.map((bytes, i) => bytes === null ? '' :
 				x(page.history.at[i]).toFixed(1) + ',' + y(bytes).toFixed(1)).filter(Boolean).join(' ')
 		}));
-	} else if (site.first !== null) {
+	} else if (site.first !== null && site.live > 0) {
 		plot.append(drawn('line', { class: 'chosen', x1: x(Math.max(site.first, page.history.at[0])), x2: x(site.last), y1: y(site.live), y2: y(site.live) }));
 	}
 }

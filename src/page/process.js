@@ -115,7 +115,10 @@ function makeSiteTable() {
 		id: 'sites-table', label: 'Call sites',
 		rows: () => model.sites.filter(site => !isHidden(site)),
 		open: site => choose({ site: state.site === site.index ? null : site.index }),
-		over: site => markSite(site ? site.index : state.site),
+		over: site => {
+			markSite(site ? site.index : state.site);
+			pointAtSite(site ? site.index : null);
+		},
 		columns: [
 			{ title: 'Call site', key: 'site', value: site => site.name, show: site => site.name },
 			{

@@ -7,20 +7,27 @@
  */
 #include "postgres.h"
 
-#include "nodes/pg_list.h"
 #include "utils/memutils.h"
 
 #include "profile/statement_tokens.h"
+#include "reader/collections.h"
 #include "reader/redaction.h"
 
-/* Of the names that have letters, the first is A. */
+/* The names that have letters; the first is A. */
+typedef struct Names
+{
+	int			count;
+	int			room;
+	char	  **names;			/* NULL before there is one */
+} Names;
+
 static struct
 {
 	bool		active;
 	MemoryContext memory;		/* of the names; exists while active */
-	List	   *roles;
-	List	   *databases;
-	List	   *applications;
+	Names		roles;
+	Names		databases;
+	Names		applications;
 }			state;
 
 void
@@ -50,25 +57,35 @@ letters_of(int number)
 		psprintf("%s%c", letters_of(number / 26 - 1), 'A' + number % 26);
 }
 
+/* Note a name that is new. */
+static void
+add_name(Names *names, const char *name)
+{
+	MemoryContext caller_context = MemoryContextSwitchTo(state.memory);
+
+	if (names->names == NULL)
+	{
+		names->room = 16;
+		names->names = palloc(sizeof(char *) * names->room);
+	}
+	names->names = plh_array_grow(names->names, names->count, &names->room,
+								  sizeof(char *));
+	names->names[names->count++] = pstrdup(name);
+	MemoryContextSwitchTo(caller_context);
+}
+
 /* The letters of a name, which gets some if it is new. */
 static const char *
-letters_for(List **names, const char *name)
+letters_for(Names *names, const char *name)
 {
-	MemoryContext caller_context;
-	ListCell   *cell;
 	int			number = 0;
 
 	if (!state.active || name == NULL || name[0] == '\0')
 		return name;
-	foreach(cell, *names)
-	{
-		if (strcmp(lfirst(cell), name) == 0)
-			return letters_of(number);
+	while (number < names->count && strcmp(names->names[number], name) != 0)
 		number++;
-	}
-	caller_context = MemoryContextSwitchTo(state.memory);
-	*names = lappend(*names, pstrdup(name));
-	MemoryContextSwitchTo(caller_context);
+	if (number == names->count)
+		add_name(names, name);
 	return letters_of(number);
 }
 

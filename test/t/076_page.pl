@@ -195,24 +195,40 @@ my $rtl = "\x{202e}\x{200f}gnp.elif";
 utf8::encode(my $rtl_bytes = $rtl);
 write_dump(
 	"$dumps/1.3.manual.profile",
-	application => $break,
+	modules => [ "/$break/postgres", "/$rtl_bytes.so" ],
 	sites => [
-		{ stack => [ 4096 .. 4100 ], context => $break, statement => "SELECT '$break'", bytes => 5000 },
-		{ stack => [ 4200, 4100 ], context => $rtl_bytes, statement => $rtl_bytes, bytes => 4000 },
-		{ stack => [ 4300, 4100 ], context => "\xff\xfe<b>", bytes => 3000 } ],
+		{ stack => [ frame(1, 16), frame(1, 17), frame(2, 32) ], context => $break, statement => "SELECT '$break'", bytes => 5000 },
+		{ stack => [ frame(1, 18), frame(2, 32) ], context => $rtl_bytes, statement => $rtl_bytes, bytes => 4000 },
+		{ stack => [ frame(1, 19), frame(2, 32) ], context => "\xff\xfe<b>", bytes => 3000 } ],
 	names => [
-		[ 4096, $break, $break, 1 ], [ 4097, $rtl_bytes, "</script>.c", 2 ], [ 4200, 'x' x 65536, 'y' x 65536, 3 ],
-		[ 4300, "\xff\xfe\x80", "\xc3", 4 ], [ 4100, "main\n\t\"'", 'm', 5 ] ]);
+		[ frame(1, 16), $break, $break, 1 ], [ frame(1, 17), $rtl_bytes, "</script>.c", 2 ],
+		[ frame(1, 18), 'x' x 65536, 'y' x 65536, 3 ], [ frame(1, 19), "\xff\xfe\x80", "\xc3", 4 ],
+		[ frame(2, 32), "main\n\t\"'", 'm', 5 ] ]);
 my $hostile = save('hostile', "pg_leakhunt_page('1.3.manual.profile')");
 cmp_ok(-s $hostile, '<', 400_000, 'a name of 64 kB makes no large page');
 unlike(slurp_file($hostile), qr/[^\x00-\x7f]/, 'a page is ASCII');
+like(slurp_file($hostile), qr/\\u003cscript\\u003edocument\.title/, 'the name of a function is in the page as it is');
+
+# a session of a hostile role and database
+my $script = q{<script>document.title=1</script>"'&};
+my $quoted = $script =~ s/"/""/gr;
+$node->safe_psql('postgres', qq{CREATE ROLE "$quoted" SUPERUSER LOGIN; CREATE DATABASE "$quoted"});
+my $hostile_session = $node->background_psql('postgres', extra_params => [ '-U', $script, '-d', "dbname='" . $script =~ s/'/\\'/gr . "'" ]);
+my $hostile_pid = session_pid($hostile_session);
+$hostile_session->query_safe(qq{SET application_name = '</script>"<b>'; DECLARE kept CURSOR WITH HOLD FOR SELECT repeat('</script>', 100) FROM generate_series(1, 5000)});
+my $hostile_names = save('hostile_names', "pg_leakhunt_page($hostile_pid)");
+is( join('|', @{ document_of($hostile_names)->{explanation} }{qw(username database application_name)}),
+	"$script|$script|</script>\"<b>", 'hostile names of a role, a database and an application are in the page as they are');
+my $hostile_server = save('hostile_server', 'pg_leakhunt_page()');
+$hostile_session->quit;
 
 SKIP:
 {
 	skip 'no Chromium', 1 unless Browser::is_there();
 	my $browser = Browser->start($directory, "$FindBin::RealBin/../perl/page_probe.js");
 
-	for my $case ([ 'server', $server_path ], [ 'page', $path ], [ 'large', $large ], [ 'empty', $empty ], [ 'hostile', $hostile ])
+	for my $case ([ 'server', $server_path ], [ 'page', $path ], [ 'large', $large ], [ 'empty', $empty ], [ 'hostile names', $hostile_names ],
+		[ 'hostile server', $hostile_server ], [ 'hostile', $hostile ])
 	{
 		for my $width (360, 1280)
 		{
@@ -223,7 +239,7 @@ SKIP:
 			ok(!$browser->result('isTooWide'), "$case->[0], $width px: nothing runs out of the window");
 			like($browser->value('document.title'), qr/^pg_leakhunt: (client backend|PostgreSQL server)/, "$case->[0], $width px: no name runs as a script");
 			is($browser->result('count', 'script'), 2, "$case->[0], $width px: no name is an element");
-			is($browser->result('count', 'main > section'), $case->[0] eq 'server' ? 6 : 5, "$case->[0], $width px: all parts are there");
+			is($browser->result('count', 'main > section'), $case->[0] =~ /server$/ ? 6 : 5, "$case->[0], $width px: all parts are there");
 			$browser->screenshot("$directory/$case->[0]$width.png");
 			# the phone is dark, the desk is light, then the other way round
 			for my $dark ($ENV{AXE} ? ($width < 500, $width >= 500) : ())

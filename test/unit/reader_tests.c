@@ -31,5 +31,6 @@ main(void)
 	test_suppression();
 	test_pictures();
 	test_merges();
+	test_redaction();
 	return tests_end();
 }

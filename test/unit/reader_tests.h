@@ -15,6 +15,7 @@ extern void test_baselines(void);
 extern void test_suppression(void);
 extern void test_pictures(void);
 extern void test_merges(void);
+extern void test_redaction(void);
 extern void test_profile_files(void);
 extern void test_reuse(void);
 extern void test_layouts(void);
