@@ -81,7 +81,6 @@ READER_SOURCES = \
 	$(SRC)/reader/profile_layouts.c \
 	$(SRC)/reader/redaction.c \
 	$(SRC)/reader/settled_counters.c \
-	$(SRC)/reader/redaction.c \
 	$(SRC)/reader/site_owner.c \
 	$(SRC)/reader/unpublished_part.c \
 	$(SRC)/report/call_tree.c \
