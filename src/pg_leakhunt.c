@@ -25,6 +25,7 @@
  *	crash		what becomes of the profiles of processes that crashed
  *	verdict		the judgement whether a site leaks
  *	watch		the background worker: what is done without being asked
+ *	plan		what each node of a plan holds, while EXPLAIN runs it
  *	functions	SQL arguments in, rows out
  *
  * README in this folder explains how the folders work together; test/lint
@@ -38,6 +39,8 @@
 #include "base/page_layout.h"
 #include "base/settings.h"
 #include "crash/sweep.h"
+#include "plan/explain_option.h"
+#include "plan/plan_watch.h"
 #include "process/process.h"
 #include "sampler/control.h"
 #include "sampler/countdown.h"
@@ -74,6 +77,8 @@ _PG_init(void)
 	else
 	{
 		plh_process_watch_transactions();
+		plh_plan_watch_start();
+		plh_explain_option_start();
 		plh_process_warn_of_malloc(plh_malloc_hooks_install());
 		if (plh_process_is_preloaded())
 		{
