@@ -13,6 +13,7 @@
 #define PLH_PLAN_NODES_H
 
 #include "nodes/execnodes.h"
+#include "portability/instr_time.h"
 
 #include "base/pointer_table.h"
 #include "base/sampling.h"
