@@ -59,6 +59,7 @@ ROUTINE_OBJS = \
 # the format of a profile, its owner's writes, checked access to it
 PROFILE_OBJS = \
 	src/profile/baseline.o \
+	src/profile/bounded_growth.o \
 	src/profile/dump_copy.o \
 	src/profile/dump_names.o \
 	src/profile/maintenance.o \
@@ -106,6 +107,7 @@ SAMPLER_OBJS = \
 	src/sampler/method_patch.o \
 	src/sampler/near_code.o \
 	src/sampler/owner.o \
+	src/sampler/plan_nodes.o \
 	src/sampler/process_limit.o \
 	src/sampler/publication.o \
 	src/sampler/read_only_store.o \
@@ -274,6 +276,17 @@ WATCH_OBJS = \
 	src/watch/verdict_watch.o \
 	src/watch/watched_processes.o
 
+# what each node of a plan holds, while EXPLAIN runs it
+PLAN_OBJS = \
+	src/plan/annotated_plan.o \
+	src/plan/explain_option.o \
+	src/plan/explained_query.o \
+	src/plan/plan_result.o \
+	src/plan/plan_text.o \
+	src/plan/plan_tree.o \
+	src/plan/plan_watch.o \
+	src/plan/plan_workers.o
+
 # SQL arguments in, rows out
 FUNCTIONS_OBJS = \
 	src/functions/sql_access.o \
@@ -288,6 +301,7 @@ FUNCTIONS_OBJS = \
 	src/functions/sql_metrics.o \
 	src/functions/sql_page.o \
 	src/functions/sql_pictures.o \
+	src/functions/sql_plan.o \
 	src/functions/sql_pprof.o \
 	src/functions/sql_processes.o \
 	src/functions/sql_redaction.o \
@@ -317,6 +331,7 @@ OBJS = \
 	$(PAGE_OBJS) \
 	$(CRASH_OBJS) \
 	$(WATCH_OBJS) \
+	$(PLAN_OBJS) \
 	$(FUNCTIONS_OBJS)
 
 # The library that is preloaded to know of malloc, which is no part of the module, and

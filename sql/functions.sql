@@ -28,6 +28,9 @@ SELECT explanation LIKE '%' || :pid || '%' AS explained FROM pg_leakhunt_explain
 -- a statement that leaves nothing behind
 SELECT count(*) AS leaks FROM pg_leakhunt_check('SELECT 1');
 
+-- which node of a plan holds it
+SELECT count(*) > 1 AS explained FROM pg_leakhunt_explain_analyze('SELECT array_agg(g) FROM generate_series(1, 1000) g', 'COSTS OFF');
+
 -- what changes how processes are sampled
 SELECT pg_leakhunt_baseline(:pid);
 SELECT pg_leakhunt_baseline_all() > 0 AS baselines;

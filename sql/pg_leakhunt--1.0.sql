@@ -632,6 +632,16 @@ LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION pg_leakhunt_check(text, int, int) IS
 'Runs the statement warmup + iterations times in this session and transaction, and returns the call sites at which memory of session-long contexts, and of malloc where that is tracked, stays behind each time: bytes and chunks per iteration, exact figures, the most bytes first. Contexts that stay behind without a call site in them are returned as [memory contexts]; a NOTICE says by how much malloc grew that no row is about. No row means no leak. What the statement does stays done; if there is something to confirm, it runs as many times more, each in a subtransaction that is rolled back. Errors of the statement end the check. Only superusers may call it, and roles that EXECUTE is granted to.';
 
+CREATE FUNCTION pg_leakhunt_explain_analyze(
+    query text,
+    options text DEFAULT '')
+RETURNS SETOF text
+AS 'MODULE_PATHNAME', 'pg_leakhunt_explain_analyze'
+LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION pg_leakhunt_explain_analyze(text, text) IS
+'Runs the statement once, as EXPLAIN (ANALYZE) does, and returns what that prints, with what each node of the plan held: its own highest amount, what it held at the statement''s peak, how many times that is what work_mem allows, and the context and site that held most. Options are further ones of EXPLAIN, separated by commas, such as FORMAT JSON. From PostgreSQL 18 on, EXPLAIN (ANALYZE, LEAKHUNT) prints the same. What the statement does stays done. Only superusers may call it, and roles that EXECUTE is granted to.';
+
 --
 -- What statements took
 --
@@ -1200,7 +1210,7 @@ REVOKE ALL ON FUNCTION pg_leakhunt_start(int, bigint, text, interval),
     pg_leakhunt_stop(int), pg_leakhunt_start_all(bigint, text, interval),
     pg_leakhunt_stop_all(), pg_leakhunt_reset_all(),
     pg_leakhunt_trim(int), pg_leakhunt_dump(int, bool),
-    pg_leakhunt_check(text, int, int),
+    pg_leakhunt_check(text, int, int), pg_leakhunt_explain_analyze(text, text),
     pg_leakhunt_statements_reset(oid, oid, bigint) FROM PUBLIC;
 
 GRANT SELECT ON pg_leakhunt_processes, pg_leakhunt_metrics, pg_leakhunt_report,

@@ -53,6 +53,7 @@ SELECT pg_leakhunt_stop_all();
 SELECT pg_leakhunt_reset_all();
 SELECT pg_leakhunt_dump(pg_backend_pid());
 SELECT * FROM pg_leakhunt_check('CREATE TABLE regress_leakhunt_made (a int)', 2, 0);
+SELECT pg_leakhunt_explain_analyze('CREATE TABLE regress_leakhunt_made AS SELECT 1');
 SET pg_leakhunt.sample_interval = 1;
 SET pg_leakhunt.scope = 'all';
 -- (the text differs between releases)

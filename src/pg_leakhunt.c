@@ -26,6 +26,7 @@
  *	verdict		the judgement whether a site leaks
  *	page		the page: a document of facts, and the file of HTML around it
  *	watch		the background worker: what is done without being asked
+ *	plan		what each node of a plan holds, while EXPLAIN runs it
  *	functions	SQL arguments in, rows out
  *
  * README in this folder explains how the folders work together, and that of each
@@ -39,6 +40,8 @@
 #include "base/page_layout.h"
 #include "base/settings.h"
 #include "crash/sweep.h"
+#include "plan/explain_option.h"
+#include "plan/plan_watch.h"
 #include "process/process.h"
 #include "sampler/control.h"
 #include "sampler/countdown.h"
@@ -75,6 +78,8 @@ _PG_init(void)
 	else
 	{
 		plh_process_watch_transactions();
+		plh_plan_watch_start();
+		plh_explain_option_start();
 		plh_process_warn_of_malloc(plh_malloc_hooks_install());
 		if (plh_process_is_preloaded())
 		{

@@ -161,6 +161,26 @@
 #define PLH_DEAD_END_BACKEND B_BACKEND
 #endif
 
+/*
+ * From 18 on, EXPLAIN has options of extensions, and tells them of its nodes; from 19 on
+ * settings may name such options, too.
+ */
+#define PLH_HAVE_EXPLAIN_OPTIONS (PG_VERSION_NUM >= 180000)
+#if PG_VERSION_NUM >= 190000
+#define PLH_REGISTER_EXPLAIN_OPTION(name, handler) \
+	RegisterExtensionExplainOption(name, handler, GUCCheckBooleanExplainOption)
+#else
+#define PLH_REGISTER_EXPLAIN_OPTION(name, handler) \
+	RegisterExtensionExplainOption(name, handler)
+#endif
+
+/* What the instrumentation of a node knows of its time; 19 put that into a part of it. */
+#if PG_VERSION_NUM >= 190000
+#define PLH_NODE_TIMES(instrument) (&(instrument)->instr)
+#else
+#define PLH_NODE_TIMES(instrument) (instrument)
+#endif
+
 /* 16 named the look-up of a process' statistics by its place in the array so. */
 #if PG_VERSION_NUM < 160000
 #define pgstat_get_local_beentry_by_index(index) \

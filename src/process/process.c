@@ -40,6 +40,7 @@
 #include "sampler/live_samples.h"
 #include "sampler/malloc_hooks.h"
 #include "sampler/owner.h"
+#include "sampler/plan_nodes.h"
 #include "sampler/process_limit.h"
 #include "sampler/publication.h"
 #include "sampler/statement_peaks.h"
@@ -96,6 +97,7 @@ after_fork_in_child(void)
 	plh_control_forget();
 	plh_live_samples_forget();
 	plh_malloc_hooks_forget();
+	plh_plan_nodes_forget();
 	plh_census_forget();
 	plh_growth_dump_forget();
 	plh_process_limit_forget();

@@ -73,7 +73,8 @@ static struct
 	Size		taken_bytes;	/* or wanted, since the last round began */
 	Size		survived_bytes; /* in use when the last round ended */
 	double		part_in_use;	/* when the round at work began */
-	bool		suspended;		/* a leak check needs all sites where they are */
+	int			suspensions;	/* leak checks, and plans that are watched, need
+								 * all sites where they are */
 }			state;
 
 /*
@@ -313,7 +314,7 @@ advance(Size bytes)
 {
 	Assert(plh_guard_held && CritSectionCount == 0);
 	state.taken_bytes += bytes;
-	if (state.suspended)
+	if (state.suspensions > 0)
 		return;
 	if (state.cursor == 0 && state.taken_bytes >= bytes_to_next_round())
 		begin_round();
@@ -329,7 +330,7 @@ void
 plh_profile_recycling_hurry(void)
 {
 	Assert(plh_guard_held && CritSectionCount == 0);
-	if (state.suspended)
+	if (state.suspensions > 0)
 		return;
 	if (state.cursor == 0 &&
 		state.taken_bytes >= plh_profile->used_bytes / MOST_WALK_PER_BYTE)
@@ -359,31 +360,32 @@ plh_profile_recycling_take(Size bytes)
 
 /*
  * Give up nothing from now on.  What can be given up is given up before, as
- * the room may be needed meanwhile.
+ * the room may be needed meanwhile.  Each such call is ended by one of
+ * plh_profile_recycling_resume.
  */
 void
 plh_profile_recycling_suspend(void)
 {
 	bool		was_held = plh_guard_take();
 
-	Assert(!state.suspended);
 	if (plh_profile != NULL)
 	{
 		if (state.cursor == 0)
 			begin_round();
 		walk(plh_profile->used_bytes);
 	}
-	state.suspended = true;
+	state.suspensions++;
 	plh_guard_restore(was_held);
 }
 
 /*
- * Go on with recycling.
+ * Go on with recycling, unless it was suspended more than once.
  */
 void
 plh_profile_recycling_resume(void)
 {
-	state.suspended = false;
+	Assert(state.suspensions > 0);
+	state.suspensions--;
 }
 
 /*

@@ -70,6 +70,16 @@ typedef struct PlhControlLimit
 /* A process has the place of its pid modulo this, until another one needs it. */
 #define PLH_CONTROL_LIMITS 1024
 
+/* The plan that a process watches, for its parallel workers (plan/plan_workers.c). */
+typedef struct PlhControlPlan
+{
+	pg_atomic_uint32 pid;		/* 0: none, or changing */
+	pg_atomic_uint32 segment;	/* handle of the dynamic shared memory */
+} PlhControlPlan;
+
+/* A process has the place of its pid modulo this, until another one needs it. */
+#define PLH_CONTROL_PLANS 64
+
 /* The exits of a role, or the findings, that the log tells in a minute (log_turns.c). */
 typedef struct PlhControlLogPlace
 {
@@ -107,6 +117,7 @@ typedef struct PlhControlFile
 	PlhControlLimit limits[PLH_CONTROL_LIMITS];
 	pg_atomic_uint64 limit_hits;	/* of all processes, those that are gone
 									 * included */
+	PlhControlPlan plans[PLH_CONTROL_PLANS];
 } PlhControlFile;
 
 /* The file, mapped; NULL without one. */

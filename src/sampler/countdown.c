@@ -55,6 +55,9 @@ static struct
 	/* Sample every allocation, whatever settings and requests say. */
 	bool		all_tracked;
 
+	/* Sample at this interval at least, as a statement is watched; 0: none is. */
+	uint32		watch_interval;
+
 	/* The process has just been forked, at that time by the coarse clock. */
 	bool		just_forked;
 	int64		forked_at_us;
@@ -135,12 +138,18 @@ rearm(void)
 		if (request.scope >= 0)
 			plh_countdown_scope = request.scope;
 	}
+	if (state.watch_interval != 0)
+	{
+		state.armed_interval = state.armed_interval == 0 ? state.watch_interval :
+			Min(state.armed_interval, state.watch_interval);
+		plh_countdown_scope = PLH_SCOPE_ALL;
+	}
 	if (state.all_tracked)
 	{
 		state.armed_interval = 1;
 		plh_countdown_scope = PLH_SCOPE_LONG_LIVED;
 	}
-	state.may_be_coarse = !request.present;
+	state.may_be_coarse = !request.present && state.watch_interval == 0;
 	is_starting = state.just_forked && !request.present &&
 		state.armed_interval >= START_INTERVAL;
 	state.just_forked = false;
@@ -363,6 +372,21 @@ plh_countdown_track_all(bool on)
 {
 	state.all_tracked = on;
 	plh_countdown_rearm();
+}
+
+/*
+ * Sample at that interval, or a shorter one, from the next allocation on, in all contexts,
+ * whatever settings and requests say.  With 0, follow these again.  Returns false where
+ * plh_countdown_track_all is on, which comes first.
+ */
+bool
+plh_countdown_watch(uint32 interval)
+{
+	if (interval != 0 && state.all_tracked)
+		return false;
+	state.watch_interval = interval;
+	plh_countdown_rearm();
+	return true;
 }
 
 /*

@@ -25,6 +25,7 @@
 #include "profile/profile_counters.h"
 #include "sampler/chunk_mark.h"
 #include "sampler/live_samples.h"
+#include "sampler/plan_nodes.h"
 #include "sampler/sample_filter.h"
 
 /*
@@ -159,6 +160,8 @@ remove_sample(PlhLiveSample *sample)
 	Assert(PLH_MARKS_CHUNKS || plh_sample_filter_has(sample->entry.pointer));
 	plh_profile_counters_subtract(sample->entry.user, sample->size, sample->draw,
 								  sample->tick);
+	if (unlikely(plh_plan_nodes_are_watched))
+		plh_plan_nodes_subtract_chunk(index_of_sample(sample), sample->size, sample->draw);
 	if (!PLH_MARKS_CHUNKS)
 		plh_sample_filter_remove(sample->entry.pointer);
 	plh_pointer_table_remove(&samples, sample);
@@ -201,6 +204,30 @@ unlink_sample(PlhLiveSample *sample)
 
 		watched->entry.user = sample->next_in_context;
 	}
+}
+
+/*
+ * A number that tells a sample from the others that are live.
+ */
+uint32
+plh_live_samples_index(const PlhLiveSample *sample)
+{
+	return index_of_sample(sample);
+}
+
+/*
+ * A chunk, if it is sampled, is of that place of the plan that is watched.
+ */
+void
+plh_live_samples_give(const void *pointer, uint32 place)
+{
+	bool		was_held = plh_guard_take();
+	const PlhLiveSample *sample = plh_pointer_table_find(&samples, pointer);
+
+	if (sample != NULL)
+		plh_plan_nodes_move_chunk(index_of_sample(sample), sample->entry.user,
+								  sample->size, sample->draw, place);
+	plh_guard_restore(was_held);
 }
 
 /*

@@ -46,6 +46,8 @@ extern PlhWatchedContext *plh_live_samples_watch(MemoryContext context,
 extern PlhLiveSample *plh_live_samples_insert(PlhWatchedContext *watched,
 											  const void *pointer, Size size,
 											  PlhDraw draw, uint32 site);
+extern uint32 plh_live_samples_index(const PlhLiveSample *sample);
+extern void plh_live_samples_give(const void *pointer, uint32 place);
 extern void plh_live_samples_remove(const void *pointer);
 extern void plh_live_samples_drop_context(void *arg);
 extern void plh_live_samples_forget(void);

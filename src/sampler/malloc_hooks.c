@@ -29,6 +29,7 @@
 #include "sampler/malloc_hooks.h"
 #include "sampler/malloc_samples.h"
 #include "sampler/owner.h"
+#include "sampler/plan_nodes.h"
 #include "sampler/statement_peaks.h"
 #include "sampler/upkeep.h"
 #include "stack/modules.h"
@@ -58,6 +59,8 @@ end_sample(uint32 number)
 
 	plh_profile_counters_subtract(sampled.site, sampled.size, sampled.draw,
 								  sampled.tick);
+	if (unlikely(plh_plan_nodes_are_watched))
+		plh_plan_nodes_subtract(sampled.part, sampled.size, sampled.draw);
 }
 
 /* No part of plh_malloc_hooks_reap, so that a commit needs no frame for it. */
@@ -110,6 +113,8 @@ record_sample(void *block, Size size, uint32 interval)
 	if (kept != NULL)
 	{
 		kept->tick = plh_profile_counters_add(sampled.site, size, sampled.draw);
+		if (unlikely(plh_plan_nodes_are_watched))
+			kept->part = plh_plan_nodes_add(sampled.site, size, sampled.draw, NULL);
 		plh_statement_peaks_sampled();
 	}
 	else

@@ -36,6 +36,7 @@
 #include "sampler/method_patch.h"
 #include "sampler/near_code.h"
 #include "sampler/owner.h"
+#include "sampler/plan_nodes.h"
 #include "sampler/process_limit.h"
 #include "sampler/sample_filter.h"
 #include "sampler/statement_peaks.h"
@@ -177,6 +178,9 @@ record_sample(MemoryContext context, void *pointer, Size size,
 		sample->tick = plh_profile_counters_add(site, size, draw);
 		if (is_freed_singly(type))
 			plh_chunk_mark(pointer);
+		if (unlikely(plh_plan_nodes_are_watched))
+			plh_plan_nodes_add_chunk(plh_live_samples_index(sample), site, size, draw,
+									 context);
 		plh_statement_peaks_sampled();
 	}
 	else

@@ -35,24 +35,17 @@
 #include "miscadmin.h"
 #include "utils/inval.h"
 
+#include "profile/bounded_growth.h"
 #include "profile/profile.h"
 #include "profile/profile_file.h"
 #include "profile/profile_image.h"
-#include "profile/profile_records.h"
 #include "profile/profile_recycling.h"
 #include "sampler/countdown.h"
 #include "sampler/owner.h"
+#include "sampler/plan_nodes.h"
 #include "verdict/checked_statement.h"
 #include "verdict/leak_check.h"
 #include "verdict/leak_snapshot.h"
-
-/*
- * The bounded checks of a session may take that many bytes of its profile, in
- * records; and what they have taken of that.
- */
-#define BOUNDED_ROOM (1024 * 1024)
-
-static Size room_taken;
 
 /* Error context callback: name the execution during which an error came. */
 typedef struct Iteration
@@ -247,37 +240,8 @@ check_nothing_lost(int64 lost, bool bounded)
 						   (long long) lost),
 				 bounded ?
 				 errhint("Checks by roles without privileges of \"%s\" may use %d kB of a session's profile. Run fewer iterations in a new session, or run the check as another role.",
-						 "pg_read_all_stats", BOUNDED_ROOM / 1024) :
+						 "pg_read_all_stats", PLH_BOUNDED_ROOM / 1024) :
 				 errhint("Run fewer iterations in a new session, or raise pg_leakhunt.max_live_samples and pg_leakhunt.max_profile_size.")));
-}
-
-/*
- * Limit what a check that is "bounded" takes of the profile.  All such checks of a
- * session share the room.  Returns what the profile's records take at present.
- */
-static Size
-begin_growth(bool bounded)
-{
-	Size		bytes = plh_profile_records_bytes_in_use();
-
-	if (bounded)
-		plh_profile_records_limit(bytes + BOUNDED_ROOM - room_taken);
-	return bytes;
-}
-
-/*
- * Lift the limit again, and count by how much the records are more than before.  When
- * the check began, those that nobody needed any more were given up, which makes room for
- * it, but never more than BOUNDED_ROOM.
- */
-static void
-end_growth(bool bounded, Size bytes_before)
-{
-	Size		bytes = room_taken + plh_profile_records_bytes_in_use();
-
-	plh_profile_records_limit(0);
-	if (bounded)
-		room_taken = bytes > bytes_before ? bytes - bytes_before : 0;
 }
 
 /* What malloc has gained in each iteration beside what leaks at sites of malloc. */
@@ -381,6 +345,11 @@ plh_leak_check_run(const char *query, int iterations, int warmup, bool bounded,
 				(errcode(ERRCODE_OBJECT_IN_USE),
 				 errmsg("pg_leakhunt_check is running already"),
 				 errdetail("A statement that is checked cannot check another one.")));
+	if (plh_plan_nodes_are_watched)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_IN_USE),
+				 errmsg("pg_leakhunt_check cannot run within EXPLAIN (LEAKHUNT)"),
+				 errdetail("The nodes of the plan would not see what they hold meanwhile.")));
 	need_profile();
 	memset(check, 0, sizeof(*check));
 	running = true;
@@ -390,7 +359,7 @@ plh_leak_check_run(const char *query, int iterations, int warmup, bool bounded,
 	 * stack would come a second time.
 	 */
 	jit_enabled = false;
-	bytes_before = begin_growth(bounded);
+	bytes_before = plh_bounded_growth_begin(bounded);
 	plh_countdown_track_all(true);
 	plh_profile_recycling_suspend();
 	PG_TRY();
@@ -403,7 +372,7 @@ plh_leak_check_run(const char *query, int iterations, int warmup, bool bounded,
 	PG_FINALLY();
 	{
 		plh_countdown_track_all(false);
-		end_growth(bounded, bytes_before);
+		plh_bounded_growth_end(bounded, bytes_before);
 		plh_profile_recycling_resume();
 		jit_enabled = with_jit;
 		running = false;

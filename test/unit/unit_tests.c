@@ -39,6 +39,7 @@ main(void)
 	test_whole_io();
 	test_process_facts();
 	test_near_code();
+	test_plan_nodes();
 	test_read_only_store();
 	test_symbol_protocol();
 	test_allocation_wrappers();

@@ -48,6 +48,7 @@ extern void test_dump_worth(void);
 extern void test_whole_io(void);
 extern void test_process_facts(void);
 extern void test_near_code(void);
+extern void test_plan_nodes(void);
 extern void test_read_only_store(void);
 extern void test_symbol_protocol(void);
 extern void test_allocation_wrappers(void);

@@ -1,0 +1,19 @@
+/*
+ * explained_query.h
+ *	  Runs EXPLAIN (ANALYZE) of a statement that is given as a text, and tells what each
+ *	  node of the plan held.
+ *
+ * Never called inside palloc.
+ */
+#ifndef PLH_EXPLAINED_QUERY_H
+#define PLH_EXPLAINED_QUERY_H
+
+#include "nodes/pg_list.h"
+
+/*
+ * Returns the rows of EXPLAIN's output, as strings.  "options" are further ones of
+ * EXPLAIN, separated by commas, or empty.
+ */
+extern List *plh_explained_query_run(const char *query, const char *options);
+
+#endif							/* PLH_EXPLAINED_QUERY_H */
