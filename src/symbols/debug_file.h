@@ -17,6 +17,7 @@
 #define PLH_FOR_EACH_FUNCTION(apply) \
 	apply(dwarf_attr_integrate) \
 	apply(dwarf_child) \
+	apply(dwarf_cu_info) \
 	apply(dwarf_dieoffset) \
 	apply(dwarf_diename) \
 	apply(dwarf_filesrc) \
@@ -24,7 +25,6 @@
 	apply(dwarf_formudata) \
 	apply(dwarf_getsrcfiles) \
 	apply(dwarf_haspc) \
-	apply(dwarf_offdie) \
 	apply(dwarf_ranges) \
 	apply(dwarf_siblingof) \
 	apply(dwarf_tag) \

@@ -29,13 +29,15 @@ typedef struct FunctionRange
 {
 	Dwarf_Addr	start;
 	Dwarf_Addr	end;
-	Dwarf_Off	function;		/* offset of the function's entry */
+	Dwarf_Die	function;		/* its entry */
 } FunctionRange;
 
 /* A compilation unit, and the ranges of its functions. */
 typedef struct Unit
 {
-	Dwarf_Off	offset;
+	Dwarf_Off	offset;			/* of the entry that the address led to */
+	Dwarf_Die	entry;			/* the one with the functions: in a .dwo file
+								 * where the debug information is split */
 	FunctionRange *ranges;		/* sorted by start */
 	int			range_count;
 	int			range_room;
@@ -90,22 +92,29 @@ plh_debug_info_open(const PlhBinary *binary, PlhDebugModule **opened)
 	return PLH_MODULE_OPEN;
 }
 
-/* Does the module's main file have a symbol table beside the dynamic one? */
+/*
+ * Are there symbols beside the dynamic ones?  They are in the main file, or in the
+ * compressed one inside of it (.gnu_debugdata), whose symbols libdw adds to them.
+ */
 static bool
-has_symbol_table(PlhDebugModule *module)
+has_symbol_table(PlhDebugModule *module, int symbol_count)
 {
 	GElf_Addr	bias;
 	Elf		   *elf = plh_libdw.dwfl_module_getelf(module->handle.module, &bias);
 	Elf_Scn    *section = NULL;
 	GElf_Shdr	header;
+	GElf_Xword	dynamic_count = 0;
 
 	while ((section = plh_libdw.elf_nextscn(elf, section)) != NULL)
 	{
-		if (plh_libdw.gelf_getshdr(section, &header) != NULL &&
-			header.sh_type == SHT_SYMTAB)
+		if (plh_libdw.gelf_getshdr(section, &header) == NULL)
+			continue;
+		if (header.sh_type == SHT_SYMTAB)
 			return true;
+		if (header.sh_type == SHT_DYNSYM && header.sh_entsize > 0)
+			dynamic_count += header.sh_size / header.sh_entsize;
 	}
-	return false;
+	return dynamic_count > 0 && symbol_count > dynamic_count;
 }
 
 /*
@@ -116,15 +125,17 @@ PlhSymbolSource
 plh_debug_info_source(PlhDebugModule *module, const char **file)
 {
 	const char *debug_file = NULL;
+	int			symbol_count;
 
 	*file = module->file;
 	if (module->dwarf != NULL)
 		return PLH_SOURCE_DEBUG_INFORMATION;
-	if (plh_libdw.dwfl_module_getsymtab(module->handle.module) <= 1)
+	symbol_count = plh_libdw.dwfl_module_getsymtab(module->handle.module);
+	if (symbol_count <= 1)
 		return PLH_SOURCE_NOTHING;
 	(void) plh_libdw.dwfl_module_info(module->handle.module, NULL, NULL, NULL,
 									  NULL, NULL, NULL, &debug_file);
-	return debug_file != NULL || has_symbol_table(module) ?
+	return debug_file != NULL || has_symbol_table(module, symbol_count) ?
 		PLH_SOURCE_SYMBOL_TABLE : PLH_SOURCE_DYNAMIC_SYMBOLS;
 }
 
@@ -163,8 +174,7 @@ add_function(Unit *unit, Dwarf_Die *function)
 		}
 		unit->ranges[unit->range_count].start = start;
 		unit->ranges[unit->range_count].end = end;
-		unit->ranges[unit->range_count].function =
-			plh_libdw.dwarf_dieoffset(function);
+		unit->ranges[unit->range_count].function = *function;
 		unit->range_count++;
 	}
 }
@@ -190,6 +200,24 @@ add_functions(Unit *unit, Dwarf_Die *parent, int nesting)
 }
 
 /*
+ * The entry that has the functions of a unit.  Of a unit whose debug information is
+ * split (-gsplit-dwarf) the binary has only a skeleton; libdw finds the rest in the
+ * .dwo file that the skeleton names.  Where that is gone, there are no functions.
+ */
+static Dwarf_Die
+functions_entry(Dwarf_Die *unit_entry)
+{
+	uint8_t		type;
+	Dwarf_Die	split;
+
+	if (plh_libdw.dwarf_cu_info(unit_entry->cu, NULL, &type, NULL, &split, NULL,
+								NULL, NULL) == 0 &&
+		type == DW_UT_skeleton && split.addr != NULL)
+		return split;
+	return *unit_entry;
+}
+
+/*
  * Find a unit among those that were read, or read it.  Returns NULL if memory
  * runs out.
  */
@@ -208,8 +236,9 @@ find_unit(PlhDebugModule *module, Dwarf_Die *unit_entry)
 	if (unit == NULL)
 		return NULL;
 	unit->offset = offset;
+	unit->entry = functions_entry(unit_entry);
 	unit->entries_left = MAX_UNIT_ENTRIES;
-	add_functions(unit, unit_entry, 0);
+	add_functions(unit, &unit->entry, 0);
 	if (unit->range_count > 0)
 		qsort(unit->ranges, unit->range_count, sizeof(FunctionRange),
 			  compare_ranges);
@@ -247,16 +276,13 @@ find_range(const Unit *unit, Dwarf_Addr address)
  * Returns how many there are.
  */
 static int
-nest_functions(PlhDebugModule *module, const FunctionRange *range,
-			   Dwarf_Addr address, Dwarf_Die *nest)
+nest_functions(const FunctionRange *range, Dwarf_Addr address, Dwarf_Die *nest)
 {
 	int			count = 0;
 	int			entries_left = MAX_UNIT_ENTRIES;
 	Dwarf_Die	entry;
-	Dwarf_Die	scope;
+	Dwarf_Die	scope = range->function;
 
-	if (plh_libdw.dwarf_offdie(module->dwarf, range->function, &scope) == NULL)
-		return 0;
 	nest[count++] = scope;
 
 	/*
@@ -352,7 +378,7 @@ frames_from_dwarf(PlhDebugModule *module, Dwarf_Addr address,
 	Dwarf_Die  *unit_entry;
 	Dwarf_Files *files = NULL;
 	size_t		file_count = 0;
-	const Unit *unit;
+	Unit	   *unit;
 	const FunctionRange *range;
 	int			count;
 
@@ -363,9 +389,9 @@ frames_from_dwarf(PlhDebugModule *module, Dwarf_Addr address,
 		(unit = find_unit(module, unit_entry)) == NULL ||
 		(range = find_range(unit, address - bias)) == NULL)
 		return 0;
-	count = nest_functions(module, range, address - bias, nest);
+	count = nest_functions(range, address - bias, nest);
 	Assert(count <= PLH_MAX_INLINED);
-	(void) plh_libdw.dwarf_getsrcfiles(unit_entry, &files, &file_count);
+	(void) plh_libdw.dwarf_getsrcfiles(&unit->entry, &files, &file_count);
 
 	/* the line of a function is that at which it calls the one inside it */
 	for (int i = 0; i < count; i++)
