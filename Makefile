@@ -163,9 +163,13 @@ PROCESS_OBJS = \
 SYMBOLS_OBJS = \
 	src/symbols/debug_file.o \
 	src/symbols/debug_info.o \
+	src/symbols/debuginfod.o \
+	src/symbols/elf_image.o \
+	src/symbols/elf_names.o \
 	src/symbols/passing_questions.o \
 	src/symbols/shared_memory.o \
 	src/symbols/symbol_cache.o \
+	src/symbols/symbol_files.o \
 	src/symbols/symbol_protocol.o \
 	src/symbols/symbol_server.o \
 	src/symbols/symbolizer.o \

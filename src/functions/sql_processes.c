@@ -312,8 +312,10 @@ symbols_hint(const PlhModuleRecord *module, const PlhSymbolModule *found)
 	{
 		case PLH_MODULE_OPEN:
 			break;
-		case PLH_MODULE_NO_LIBRARY:
-			return "Install elfutils' library libdw.";
+		case PLH_MODULE_NAMES_ONLY:
+			break;
+		case PLH_MODULE_NO_MEMORY:
+			return "There was no memory to read the file.";
 		case PLH_MODULE_NOT_ASKED:
 			return NULL;
 		case PLH_MODULE_NO_FILE:

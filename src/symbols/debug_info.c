@@ -3,7 +3,8 @@
  *	  Reads debug information and symbol tables: from an address of a module to
  *	  its functions, inlined ones included, files and lines.
  *
- * Only this file and debug_file.c call libdw.
+ * Only this file and debug_file.c call libdw.  Where that is not installed, elf_names.c
+ * has the answers.
  *
  * A function is named only if the address lies between its start and its end:
  * a wrong name would be worse than none.
@@ -14,6 +15,7 @@
 
 #include "symbols/debug_file.h"
 #include "symbols/debug_info.h"
+#include "symbols/elf_names.h"
 
 /*
  * Entries of one unit that are visited, and the depth to which namespaces are:
@@ -47,6 +49,7 @@ typedef struct Unit
 
 struct PlhDebugModule
 {
+	PlhElfNames *names;			/* where there is no libdw; else NULL */
 	PlhDebugFile handle;
 	Dwarf	   *dwarf;			/* NULL: no debug information */
 	Dwarf_Addr	dwarf_bias;		/* libdwfl's address minus dwarf's */
@@ -77,19 +80,22 @@ PlhModuleStatus
 plh_debug_info_open(const PlhBinary *binary, PlhDebugModule **opened)
 {
 	PlhDebugModule *module = calloc(1, sizeof(PlhDebugModule));
+	bool		has_library = plh_debug_file_load_library();
 	PlhModuleStatus status;
 
 	if (module == NULL)
-		return PLH_MODULE_NO_LIBRARY;
-	status = plh_debug_file_open(binary, &module->handle);
+		return PLH_MODULE_NO_MEMORY;
+	status = has_library ? plh_debug_file_open(binary, &module->handle) :
+		plh_elf_names_open(binary, &module->names);
 	if (status != PLH_MODULE_OPEN)
 	{
 		free(module);
 		return status;
 	}
-	find_dwarf(module);
+	if (has_library)
+		find_dwarf(module);
 	*opened = module;
-	return PLH_MODULE_OPEN;
+	return has_library ? PLH_MODULE_OPEN : PLH_MODULE_NAMES_ONLY;
 }
 
 /*
@@ -117,6 +123,17 @@ has_symbol_table(PlhDebugModule *module, int symbol_count)
 	return dynamic_count > 0 && symbol_count > dynamic_count;
 }
 
+/* The source of symbols without libdw. */
+static PlhSymbolSource
+names_source(const PlhElfNames *names, const char **file)
+{
+	*file = plh_elf_names_file(names);
+	if (plh_elf_names_count(names) == 0)
+		return PLH_SOURCE_NOTHING;
+	return plh_elf_names_has_table(names) ? PLH_SOURCE_SYMBOL_TABLE :
+		PLH_SOURCE_DYNAMIC_SYMBOLS;
+}
+
 /*
  * Find the best source of symbols for a module.  Sets "file" to the path of
  * the file that has it.
@@ -127,6 +144,8 @@ plh_debug_info_source(PlhDebugModule *module, const char **file)
 	const char *debug_file = NULL;
 	int			symbol_count;
 
+	if (module->names != NULL)
+		return names_source(module->names, file);
 	*file = module->file;
 	if (module->dwarf != NULL)
 		return PLH_SOURCE_DEBUG_INFORMATION;
@@ -441,6 +460,16 @@ frame_from_symbol(PlhDebugModule *module, Dwarf_Addr address,
 	return 1;
 }
 
+/* Set the one frame that is known without libdw; returns 0 if there is none. */
+static int
+frame_from_names(const PlhElfNames *names, uint64 address, PlhSourceFrame *frame)
+{
+	frame->function = plh_elf_names_find(names, address);
+	frame->inlined = false;
+	set_place(frame, NULL, 0);
+	return frame->function != NULL;
+}
+
 /*
  * Find the functions that an address is in, the innermost first; all but the
  * last are inlined.  The address is one of the module's ELF file, as the
@@ -451,24 +480,12 @@ plh_debug_info_frames(PlhDebugModule *module, uint64 address,
 					  PlhSourceFrame *frames)
 {
 	Dwarf_Addr	there = address + module->handle.bias;
-	int			count = frames_from_dwarf(module, there, frames);
+	int			count;
 
+	if (module->names != NULL)
+		return frame_from_names(module->names, address, frames);
+	count = frames_from_dwarf(module, there, frames);
 	return count > 0 ? count : frame_from_symbol(module, there, frames);
-}
-
-/* Is that the name of a function that gives out memory of malloc's? */
-static const char *
-malloc_named(const char *name)
-{
-	static const char *const family[] = {
-		"malloc", "calloc", "realloc", "reallocarray", "posix_memalign",
-		"aligned_alloc", "memalign"
-	};
-
-	for (int i = 0; name != NULL && i < lengthof(family); i++)
-		if (strcmp(name, family[i]) == 0)
-			return family[i];
-	return NULL;
 }
 
 /*
@@ -479,9 +496,12 @@ const char *
 plh_debug_info_called_malloc(PlhDebugModule *module)
 {
 	GElf_Addr	bias;
-	Elf		   *elf = plh_libdw.dwfl_module_getelf(module->handle.module, &bias);
+	Elf		   *elf;
 	Elf_Scn    *section = NULL;
 
+	if (module->names != NULL)
+		return plh_elf_names_called_malloc(module->names);
+	elf = plh_libdw.dwfl_module_getelf(module->handle.module, &bias);
 	while ((section = plh_libdw.elf_nextscn(elf, section)) != NULL)
 	{
 		GElf_Shdr	header;
@@ -495,7 +515,7 @@ plh_debug_info_called_malloc(PlhDebugModule *module)
 		for (int i = 1; plh_libdw.gelf_getsym(data, i, &symbol) != NULL; i++)
 		{
 			const char *name = symbol.st_shndx != SHN_UNDEF ? NULL :
-				malloc_named(plh_libdw.elf_strptr(elf, header.sh_link,
+				plh_elf_names_of_malloc(plh_libdw.elf_strptr(elf, header.sh_link,
 												  symbol.st_name));
 
 			if (name != NULL)
@@ -519,7 +539,10 @@ plh_debug_info_close(PlhDebugModule *module)
 		free(module->units);
 		module->units = next;
 	}
-	plh_libdw.dwfl_end(module->handle.dwfl);
+	if (module->names != NULL)
+		plh_elf_names_close(module->names);
+	else
+		plh_libdw.dwfl_end(module->handle.dwfl);
 	free(module);
 }
 

@@ -20,6 +20,7 @@
 bool		plh_track_malloc = true;
 bool		plh_track_queries = true;
 int			plh_sample_interval = 512 * 1024;
+char	   *plh_debuginfod_urls = "";
 PlhLoadSettings plh_load_settings = {.max_profile_size = 1024 * 1024};
 char		my_exec_path[MAXPGPATH] = "/tested/executable";
 MemoryContext TopMemoryContext;
