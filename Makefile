@@ -177,12 +177,14 @@ SYMBOLS_OBJS = \
 
 # stacks as text, and the pictures and files made of them
 REPORT_OBJS = \
+	src/report/apt_archives.o \
 	src/report/blamed_code.o \
 	src/report/call_tree.o \
 	src/report/context_examples.o \
 	src/report/context_list.o \
 	src/report/crash_report.o \
 	src/report/death_text.o \
+	src/report/debug_packages.o \
 	src/report/dump_symbols.o \
 	src/report/flamegraph.o \
 	src/report/folded.o \

@@ -23,6 +23,7 @@
 #include "reader/server_activity.h"
 #include "reader/server_processes.h"
 #include "reader/session_peaks.h"
+#include "report/debug_packages.h"
 #include "verdict/explanation.h"
 #include "verdict/server_summary.h"
 
@@ -39,6 +40,8 @@ typedef struct Explaining
 	List	   *rows;			/* of PlhSummarized, with the text of the row */
 	List	   *profiled;		/* pids of live processes that have a profile */
 	PlhStatementPeaks *peaks;
+	const char *names_text;		/* lines that get names that are missing in
+								 * the rows; NULL: none are */
 } Explaining;
 
 /* Fill in what the server's statistics and the kernel know of a process. */
@@ -109,6 +112,23 @@ copy_finding(const PlhToldFinding *finding)
 	return copy;
 }
 
+/*
+ * Note that names of a binary are missing in what is said of a process.  Returns whether
+ * none were before.
+ */
+static bool
+note_nameless(Explaining *explaining, const char *path)
+{
+	PlhSystem	here = plh_debug_packages_here();
+
+	if (path == NULL || explaining->names_text != NULL)
+		return false;
+	explaining->names_text =
+		MemoryContextStrdup(explaining->sink.memory,
+							plh_debug_packages_text(&here, plh_database_text_fit(path)));
+	return true;
+}
+
 /* Explain a process, and keep the row for as long as the call lasts. */
 static void
 explain(Explaining *explaining, const PlhExplainedProcess *process)
@@ -116,12 +136,18 @@ explain(Explaining *explaining, const PlhExplainedProcess *process)
 	PlhExplanation *explanation = plh_explanation_make(process,
 													   plh_sql_rows_symbols(&explaining->sink),
 													   explaining->suppressions);
-	const char *text = explaining->as_json ?
-		plh_explanation_json(process, explanation) : explanation->text;
-	MemoryContext caller_context = MemoryContextSwitchTo(explaining->sink.memory);
-	PlhSummarized *summarized = palloc0(sizeof(PlhSummarized));
+	const char *text;
+	MemoryContext caller_context;
+	PlhSummarized *summarized;
 	ListCell   *cell;
 
+	/* an object has it among its sentences, a text behind those of all processes */
+	if (note_nameless(explaining, explanation->nameless) && explaining->as_json)
+		explanation->text = psprintf("%s\n%s", explanation->text, explaining->names_text);
+	text = explaining->as_json ? plh_explanation_json(process, explanation) :
+		explanation->text;
+	caller_context = MemoryContextSwitchTo(explaining->sink.memory);
+	summarized = palloc0(sizeof(PlhSummarized));
 	summarized->pid = process->pid;
 	summarized->bytes = explanation->own_bytes;
 	summarized->has_profile = process->image != NULL;
@@ -215,12 +241,20 @@ compare_rows(const ListCell *a, const ListCell *b)
 		(left->bytes < right->bytes ? 1 : -1) : left->pid - right->pid;
 }
 
-/* One row; of the server as a whole with the pid 0. */
+/*
+ * One row; of the server as a whole with the pid 0.  The first one says how to get names
+ * that are missing.
+ */
 static void
 put_row(Explaining *explaining, int pid, const char *text)
 {
 	PlhRow		row = {0};
 
+	if (explaining->names_text != NULL && !explaining->as_json)
+	{
+		text = psprintf("%s\n%s", text, explaining->names_text);
+		explaining->names_text = NULL;
+	}
 	if (pid == 0)
 		plh_sql_rows_put_null(&row);
 	else

@@ -303,8 +303,8 @@ holding_text(PlhDoubt *doubt, const PlhExplainedProcess *process,
 	plh_site_facts_resolve(&facts, process->image, site, NULL);
 	plh_listed_site_start(&listed, process->image, &facts);
 	plh_listed_site_describe_stack(&listed, stacks);
-	if (doubt->names_hint == NULL)
-		doubt->names_hint = plh_blamed_code_names_hint(&listed.stack);
+	if (doubt->nameless == NULL)
+		doubt->nameless = plh_blamed_code_nameless(&listed.stack);
 	return psprintf("%s at %s in %s",
 					plh_words_estimate(bytes, Min(facts.error_bytes, bytes)),
 					plh_blamed_code_site(&listed.stack),

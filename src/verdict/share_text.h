@@ -17,7 +17,7 @@
 extern const char *plh_share_text(const PlhSuspect *suspect,
 								  const PlhProfileImage *image,
 								  PlhStackTexts *texts);
-extern const char *plh_share_text_names_hint(const PlhSuspect *suspect,
+extern const char *plh_share_text_nameless(const PlhSuspect *suspect,
 											 const PlhProfileImage *image,
 											 PlhStackTexts *texts);
 

@@ -275,7 +275,7 @@ test_rest_of_shares(void)
 	share_among(sites, stacks, percents, lengthof(percents));
 	ok(says(", 12% at copy_row (rows.c:1) in ExecutorState, 14% at other sites, none above 14%, and 44% without a call site (free space, rounding of sizes, and what was not sampled)."),
 	   "the site that a finding is named after is told, and what is left");
-	ok(plh_share_text_names_hint(&suspect, &image, texts) != NULL, "names that are missing in shares are said to be");
+	ok(plh_share_text_nameless(&suspect, &image, texts) != NULL, "names that are missing in shares are said to be");
 	suspect.share_count = PLH_SHARES;
 	for (int i = 0; i < PLH_SHARES; i++)
 	{
@@ -288,7 +288,7 @@ test_rest_of_shares(void)
 	}
 	ok(says("The running statement holds 100000000 B. By call site: 48% at copy_row (rows.c:1) in ExecutorState, the other 52% at many sites, none above 4%. The memory is freed when the statement ends, or its cursor is closed."),
 	   "of more sites than are known, the rest is at many");
-	ok(plh_share_text_names_hint(&suspect, &image, texts) == NULL, "and where none is missing, nothing is said");
+	ok(plh_share_text_nameless(&suspect, &image, texts) == NULL, "and where none is missing, nothing is said");
 	for (int i = 0; i < PLH_SHARES; i++)
 		sites[i].key.lifetime = PLH_LIFETIME_TRANSACTION;
 	ok(says("The running transaction holds ") && says(" The memory is freed at COMMIT or ROLLBACK at the latest."),
@@ -532,19 +532,22 @@ test_names(void)
 
 	ok(strcmp(plh_blamed_code_site(&stack), "postgres+0x660d32, called by exec_stmt_execsql") == 0,
 	   "a site without a name is named by its caller");
-	ok(strstr(plh_blamed_code_names_hint(&stack), "Function names of postgres are missing: install") != NULL,
-	   "names that are missing are said to be");
+	ok(strcmp(plh_blamed_code_nameless(&stack), "/pg/bin/postgres") == 0,
+	   "the binary is known whose names are missing");
+	frames[1].text = "postgres+0x660d32 [file replaced]";
+	ok(plh_blamed_code_nameless(&stack) == NULL, "symbols are not missing where the file was replaced");
+	frames[1].text = stack.site;
 	stack.frame_count = 2;
 	ok(strcmp(plh_blamed_code_site(&stack), "postgres+0x660d32") == 0, "no caller has a name");
 	stack.site_frame = 0;
 	stack.site = "palloc";
 	ok(strcmp(plh_blamed_code_site(&stack), "palloc") == 0 &&
-	   plh_blamed_code_names_hint(&stack) == NULL, "a site with a name has no caller named");
+	   plh_blamed_code_nameless(&stack) == NULL, "a site with a name has no caller named");
 	frames[0] = (PlhFrameText)
 	{
 		.text = "[no stack]"
 	};
-	ok(plh_blamed_code_names_hint(&stack) == NULL && !plh_blamed_code_lacks_name(&stack),
+	ok(plh_blamed_code_nameless(&stack) == NULL && !plh_blamed_code_lacks_name(&stack),
 	   "a stack that was not taken lacks no name");
 }
 
