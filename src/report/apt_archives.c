@@ -65,33 +65,33 @@ is_plain(const char *word)
 }
 
 /* Add an archive. */
-static List *
-add_archive(List *archives, const char *uri, const char *suite)
+static void
+add_archive(PlhAptArchives *archives, const char *uri, const char *suite)
 {
-	PlhAptArchive *archive;
+	PlhAptArchive *archive = &archives->archives[archives->count];
 	char	   *plain_uri;
 	Size		bytes;
 
-	if (uri == NULL || suite == NULL || !is_plain(uri) || !is_plain(suite))
-		return archives;
-	archive = palloc(sizeof(PlhAptArchive));
+	if (uri == NULL || suite == NULL || !is_plain(uri) || !is_plain(suite) ||
+		archives->count == PLH_MOST_ARCHIVES)
+		return;
 	plain_uri = pstrdup(uri);
 	bytes = strlen(plain_uri);
 	while (bytes > 0 && plain_uri[bytes - 1] == '/')
 		plain_uri[--bytes] = '\0';
 	archive->uri = plain_uri;
 	archive->suite = pstrdup(suite);
-	return lappend(archives, archive);
+	archives->count++;
 }
 
 /* "deb [arch=amd64 signed-by=...] URI SUITE COMPONENT..." */
-static List *
-add_line(List *archives, char *line)
+static void
+add_line(PlhAptArchives *archives, char *line)
 {
 	char	   *word = next_word(&line);
 
 	if (word == NULL || strcmp(word, "deb") != 0)
-		return archives;
+		return;
 	word = next_word(&line);
 	if (word != NULL && word[0] == '[')
 	{
@@ -99,7 +99,7 @@ add_line(List *archives, char *line)
 			word = next_word(&line);
 		word = next_word(&line);
 	}
-	return add_archive(archives, word, next_word(&line));
+	add_archive(archives, word, next_word(&line));
 }
 
 /* The fields of a paragraph; NULL where it has none. */
@@ -112,8 +112,8 @@ typedef struct Paragraph
 } Paragraph;
 
 /* Add the archives of a paragraph, each suite at its first place, and start anew. */
-static List *
-end_paragraph(List *archives, Paragraph *paragraph)
+static void
+end_paragraph(PlhAptArchives *archives, Paragraph *paragraph)
 {
 	Paragraph	read = *paragraph;
 	char	   *type = read.types == NULL ? NULL : next_word(&read.types);
@@ -124,10 +124,9 @@ end_paragraph(List *archives, Paragraph *paragraph)
 	memset(paragraph, 0, sizeof(*paragraph));
 	if (type == NULL || strcmp(type, "deb") != 0 || read.suites == NULL ||
 		(enabled != NULL && pg_strcasecmp(enabled, "no") == 0))
-		return archives;
+		return;
 	while ((suite = next_word(&read.suites)) != NULL)
-		archives = add_archive(archives, uri, suite);
-	return archives;
+		add_archive(archives, uri, suite);
 }
 
 /* Note the field of a line, if it is one of those. */
@@ -151,8 +150,8 @@ note_field(Paragraph *paragraph, char *line)
 }
 
 /* Add the archives of a file. */
-static List *
-add_file(List *archives, const char *path)
+static void
+add_file(PlhAptArchives *archives, const char *path)
 {
 	bool		has_paragraphs = strstr(path, ".sources") != NULL;
 	char	   *text = plh_apt_archives_file(path);
@@ -162,19 +161,19 @@ add_file(List *archives, const char *path)
 	while (text != NULL && (line = strsep(&text, "\n")) != NULL)
 	{
 		if (!has_paragraphs)
-			archives = add_line(archives, line);
+			add_line(archives, line);
 		else if (line[strspn(line, SPACES)] == '\0')
-			archives = end_paragraph(archives, &paragraph);
+			end_paragraph(archives, &paragraph);
 		else
 			note_field(&paragraph, line);
 	}
-	return end_paragraph(archives, &paragraph);
+	end_paragraph(archives, &paragraph);
 }
 
 /*
  * Read what apt is told of.
  */
-List *
+PlhAptArchives *
 plh_apt_archives_read(const char *root)
 {
 	static const char *const patterns[] = {
@@ -182,7 +181,7 @@ plh_apt_archives_read(const char *root)
 		"/etc/apt/sources.list.d/*.list",
 		"/etc/apt/sources.list.d/*.sources"
 	};
-	List	   *archives = NIL;
+	PlhAptArchives *archives = palloc0(sizeof(PlhAptArchives));
 
 	for (int i = 0; i < lengthof(patterns); i++)
 	{
@@ -191,7 +190,7 @@ plh_apt_archives_read(const char *root)
 		if (glob(psprintf("%s%s", root, patterns[i]), 0, NULL, &files) != 0)
 			continue;
 		for (size_t j = 0; j < Min(files.gl_pathc, MAX_FILES); j++)
-			archives = add_file(archives, files.gl_pathv[j]);
+			add_file(archives, files.gl_pathv[j]);
 		globfree(&files);
 	}
 	return archives;

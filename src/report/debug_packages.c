@@ -199,19 +199,18 @@ has_debug_archive(const PlhAptArchive *archive)
 static void
 add_archives(StringInfo text, const PlhSystem *system, const char *path)
 {
-	List	   *archives = plh_apt_archives_read(system->root);
+	const PlhAptArchives *archives = plh_apt_archives_read(system->root);
 	int			length = text->len;
-	ListCell   *cell;
 
 	if (server_in(path, "/usr/lib/postgresql/") > 0 &&
 		strstr(system->server_version, ".pgdg") != NULL)
 		return;
-	foreach(cell, archives)
-		if (ends_with(((PlhAptArchive *) lfirst(cell))->uri, "-debug"))
+	for (int i = 0; i < archives->count; i++)
+		if (ends_with(archives->archives[i].uri, "-debug"))
 			return;
-	foreach(cell, archives)
-		if (has_debug_archive(lfirst(cell)))
-			add_archive(text, lfirst(cell));
+	for (int i = 0; i < archives->count; i++)
+		if (has_debug_archive(&archives->archives[i]))
+			add_archive(text, &archives->archives[i]);
 	if (text->len > length)
 		appendStringInfoString(text, "\nsudo apt-get update");
 }
