@@ -29,6 +29,9 @@
 
 #define EXPLAIN_COLUMNS 2
 
+/* Of further binaries it is not said how to get names. */
+#define MOST_NAMELESS 4
+
 PLH_FUNCTION(pg_leakhunt_explain);
 
 /* The rows so far, and what they are made with. */
@@ -40,8 +43,9 @@ typedef struct Explaining
 	List	   *rows;			/* of PlhSummarized, with the text of the row */
 	List	   *profiled;		/* pids of live processes that have a profile */
 	PlhStatementPeaks *peaks;
-	const char *names_text;		/* lines that get names that are missing in
-								 * the rows; NULL: none are */
+	const char *nameless[MOST_NAMELESS];	/* paths of binaries whose functions
+											 * are told without names */
+	int			nameless_count;
 } Explaining;
 
 /* Fill in what the server's statistics and the kernel know of a process. */
@@ -112,21 +116,32 @@ copy_finding(const PlhToldFinding *finding)
 	return copy;
 }
 
-/*
- * Note that names of a binary are missing in what is said of a process.  Returns whether
- * none were before.
- */
-static bool
-note_nameless(Explaining *explaining, const char *path)
+/* How to get the names of binaries, in lines. */
+static const char *
+names_text(const char *const *paths, int count)
 {
 	PlhSystem	here = plh_debug_packages_here();
 
-	if (path == NULL || explaining->names_text != NULL)
-		return false;
-	explaining->names_text =
-		MemoryContextStrdup(explaining->sink.memory,
-							plh_debug_packages_text(&here, plh_database_text_fit(path)));
-	return true;
+	return plh_debug_packages_text(&here, paths, count);
+}
+
+/*
+ * Note that names of a binary are missing in what is said of a process.  Returns its
+ * path if this is new.
+ */
+static const char *
+note_nameless(Explaining *explaining, const char *path)
+{
+	const char *shown = path == NULL ? NULL : plh_database_text_fit(path);
+
+	if (path == NULL || explaining->nameless_count == MOST_NAMELESS)
+		return NULL;
+	for (int i = 0; i < explaining->nameless_count; i++)
+		if (strcmp(explaining->nameless[i], shown) == 0)
+			return NULL;
+	explaining->nameless[explaining->nameless_count++] =
+		MemoryContextStrdup(explaining->sink.memory, shown);
+	return shown;
 }
 
 /* Explain a process, and keep the row for as long as the call lasts. */
@@ -137,13 +152,15 @@ explain(Explaining *explaining, const PlhExplainedProcess *process)
 													   plh_sql_rows_symbols(&explaining->sink),
 													   explaining->suppressions);
 	const char *text;
+	const char *nameless;
 	MemoryContext caller_context;
 	PlhSummarized *summarized;
 	ListCell   *cell;
 
 	/* an object has it among its sentences, a text behind those of all processes */
-	if (note_nameless(explaining, explanation->nameless) && explaining->as_json)
-		explanation->text = psprintf("%s\n%s", explanation->text, explaining->names_text);
+	nameless = note_nameless(explaining, explanation->nameless);
+	if (nameless != NULL && explaining->as_json)
+		explanation->text = psprintf("%s\n%s", explanation->text, names_text(&nameless, 1));
 	text = explaining->as_json ? plh_explanation_json(process, explanation) :
 		explanation->text;
 	caller_context = MemoryContextSwitchTo(explaining->sink.memory);
@@ -250,10 +267,11 @@ put_row(Explaining *explaining, int pid, const char *text)
 {
 	PlhRow		row = {0};
 
-	if (explaining->names_text != NULL && !explaining->as_json)
+	if (explaining->nameless_count > 0 && !explaining->as_json)
 	{
-		text = psprintf("%s\n%s", text, explaining->names_text);
-		explaining->names_text = NULL;
+		text = psprintf("%s\n%s", text,
+						names_text(explaining->nameless, explaining->nameless_count));
+		explaining->nameless_count = 0;
 	}
 	if (pid == 0)
 		plh_sql_rows_put_null(&row);

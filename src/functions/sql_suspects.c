@@ -121,7 +121,8 @@ names_text(const PlhListedSite *listed, PlhRowSink *sink)
 	if (path == NULL || sink->names_are_told)
 		return "";
 	sink->names_are_told = true;
-	return psprintf("\n%s", plh_debug_packages_text(&here, plh_database_text_fit(path)));
+	path = plh_database_text_fit(path);
+	return psprintf("\n%s", plh_debug_packages_text(&here, &path, 1));
 }
 
 /* The evidence, with what only other files tell, and the next step. */

@@ -194,17 +194,13 @@ has_debug_archive(const PlhAptArchive *archive)
 
 /*
  * Add the lines that tell apt of the archives of debug symbols, unless it knows one.
- * PGDG's archive has them beside its other packages.
  */
 static void
-add_archives(StringInfo text, const PlhSystem *system, const char *path)
+add_archives(StringInfo text, const PlhSystem *system)
 {
 	const PlhAptArchives *archives = plh_apt_archives_read(system->root);
 	int			length = text->len;
 
-	if (server_in(path, "/usr/lib/postgresql/") > 0 &&
-		strstr(system->server_version, ".pgdg") != NULL)
-		return;
 	for (int i = 0; i < archives->count; i++)
 		if (ends_with(archives->archives[i].uri, "-debug"))
 			return;
@@ -213,6 +209,14 @@ add_archives(StringInfo text, const PlhSystem *system, const char *path)
 			add_archive(text, &archives->archives[i]);
 	if (text->len > length)
 		appendStringInfoString(text, "\nsudo apt-get update");
+}
+
+/* Has PGDG's archive made the package of a server?  It has debug symbols, too. */
+static bool
+is_of_pgdg(const PlhSystem *system, const char *path)
+{
+	return server_in(path, "/usr/lib/postgresql/") > 0 &&
+		strstr(system->server_version, ".pgdg") != NULL;
 }
 
 /* Does the system name debuginfod servers that only have to be allowed? */
@@ -234,46 +238,83 @@ has_servers(const PlhSystem *system)
 	return found;
 }
 
+/* Add what has to be done once, before the packages of any binary are installed. */
+static void
+add_preparation(StringInfo text, const PlhSystem *system, const char *const *paths, int count)
+{
+	Installer	installer = installer_of(system);
+	bool		needs_archive = false;
+	bool		needs_program = false;
+
+	for (int i = 0; i < count; i++)
+	{
+		if (plh_debug_packages_command(system, paths[i]) == NULL)
+			continue;
+		needs_archive |= !is_of_pgdg(system, paths[i]);
+		needs_program |= server_in(paths[i], "/usr/lib/postgresql/") == 0;
+	}
+	if (installer == INSTALLER_DEBIAN && needs_archive)
+		add_archives(text, system);
+	if (installer != INSTALLER_DNF && needs_program)
+		appendStringInfoString(text, "\nsudo apt-get install debian-goodies");
+}
+
 /* Add the lines that install packages.  Returns false if none are known. */
 static bool
-add_packages(StringInfo text, const PlhSystem *system, const char *path)
+add_packages(StringInfo text, const PlhSystem *system, const char *const *paths, int count)
 {
-	char	   *command = plh_debug_packages_command(system, path);
-	bool		uses_apt = installer_of(system) != INSTALLER_DNF;
+	bool		added = false;
 
-	if (command == NULL)
-		return false;
-	appendStringInfoString(text, uses_apt && installer_of(system) == INSTALLER_UBUNTU ?
-						   " Once apt knows Ubuntu's archive of debug symbols (package ubuntu-dbgsym-keyring), this installs them:" :
-						   " These lines install them:");
-	if (installer_of(system) == INSTALLER_DEBIAN)
-		add_archives(text, system, path);
-	if (uses_apt && server_in(path, "/usr/lib/postgresql/") == 0)
-		appendStringInfoString(text, "\nsudo apt-get install debian-goodies");
-	appendStringInfo(text, "\n%s", command);
-	return true;
+	for (int i = 0; i < count; i++)
+	{
+		const char *command = plh_debug_packages_command(system, paths[i]);
+
+		if (command == NULL)
+			continue;
+		if (!added)
+		{
+			appendStringInfoString(text, installer_of(system) == INSTALLER_UBUNTU ?
+								   " Once apt knows Ubuntu's archive of debug symbols (package ubuntu-dbgsym-keyring), this installs them:" :
+								   " These lines install them:");
+			add_preparation(text, system, paths, count);
+		}
+		appendStringInfo(text, "\n%s", command);
+		added = true;
+	}
+	return added;
+}
+
+/* Add what to do about binaries that no package is known of. */
+static void
+add_others(StringInfo text, const PlhSystem *system, const char *const *paths, int count)
+{
+	for (int i = 0; i < count; i++)
+		if (plh_debug_packages_command(system, paths[i]) == NULL)
+			appendStringInfo(text, is_packaged(paths[i]) ? "\nInstall the debug symbols of %s." :
+							 "\nBuild %s with debug information (gcc -g), and do not strip it.",
+							 plh_stack_text_base_name(paths[i]));
 }
 
 /*
- * What to do where names are missing.
+ * What to do where names of these binaries are missing.
  */
 char *
-plh_debug_packages_text(const PlhSystem *system, const char *path)
+plh_debug_packages_text(const PlhSystem *system, const char *const *paths, int count)
 {
 	StringInfoData text;
 	bool		has_packages;
 
 	initStringInfo(&text);
-	appendStringInfo(&text, "Function names of %s are missing.",
-					 plh_stack_text_base_name(path));
-	has_packages = add_packages(&text, system, path);
-	if (!has_packages)
-		appendStringInfoString(&text, is_packaged(path) ?
-							   " Install its debug symbols." :
-							   " Build it with debug information (gcc -g), and do not strip it.");
+	appendStringInfoString(&text, "Function names of ");
+	for (int i = 0; i < count; i++)
+		appendStringInfo(&text, "%s%s", i == 0 ? "" : i < count - 1 ? ", " : " and ",
+						 plh_stack_text_base_name(paths[i]));
+	appendStringInfoString(&text, " are missing.");
+	has_packages = add_packages(&text, system, paths, count);
+	add_others(&text, system, paths, count);
 	if (has_servers(system))
-		appendStringInfo(&text, "%sa superuser lets the server fetch them over the network:\nSET pg_leakhunt.debuginfod_urls = 'system';",
-						 has_packages ? "\nOr " : "\nOr else ");
+		appendStringInfo(&text, "\nOr%s a superuser lets the server fetch them over the network:\nSET pg_leakhunt.debuginfod_urls = 'system';",
+						 has_packages ? "" : " else");
 	appendStringInfoString(&text, "\nA new session sees them. No restart is needed.");
 	return text.data;
 }

@@ -19,10 +19,11 @@ typedef struct PlhSystem
 } PlhSystem;
 
 /*
- * The sentence that names are missing in a binary, and then the lines that install
+ * The sentence that names are missing in binaries, and then the lines that install
  * them.  The result belongs to the current memory context.
  */
-extern char *plh_debug_packages_text(const PlhSystem *system, const char *path);
+extern char *plh_debug_packages_text(const PlhSystem *system,
+									 const char *const *paths, int count);
 
 /* The one line that installs the debug symbols of a binary, once packages are known. */
 extern char *plh_debug_packages_command(const PlhSystem *system, const char *path);

@@ -207,7 +207,7 @@ my ($rows, $out, $err) = $node->psql(
 	'postgres', qq{
 	SELECT array_to_string(stack, ' / ') FROM pg_leakhunt_report
 	WHERE pid = $pid AND query LIKE 'SELECT leak_top%' ORDER BY live_bytes DESC LIMIT 1});
-like($out, qr{^leaking_top / leak_top / .*ExecInterpExpr|^leaking_top / leak_top / }, 'a server without libdw names functions');
+like($out, qr{^leaking_top / leak_top / }, 'a server without libdw names functions');
 is($err, '', 'a server without libdw does not complain about it');
 like(
 	$node->safe_psql('postgres', "SELECT source || '|' || hint FROM pg_leakhunt_symbols WHERE path = '$ENV{LEAKER}.so'"),
@@ -309,7 +309,7 @@ SKIP:
 	my @sessions = map { $node->background_psql('postgres') } 1 .. 2;
 	$_->query_safe("SELECT leak_nameless(1000, 40000)") for @sessions;
 	my $explained = $node->safe_psql('postgres', 'SELECT explanation FROM pg_leakhunt_explain()');
-	my $said = 'Function names of stripped.so are missing. Build it with debug information (gcc -g), and do not strip it.';
+	my $said = 'Build stripped.so with debug information (gcc -g), and do not strip it.';
 
 	is(scalar(() = $explained =~ /Function names of /g), 1, 'explain says once that names are missing');
 	like($explained, qr{\Q$said\E}, 'explain says how a file of no package gets names');

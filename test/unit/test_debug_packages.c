@@ -55,7 +55,7 @@ put_file(const char *path, const char *text)
 static bool
 is_said(const char *path, const char *expected)
 {
-	char	   *text = plh_debug_packages_text(&system_under_test, path);
+	char	   *text = plh_debug_packages_text(&system_under_test, &path, 1);
 
 	if (strcmp(text, expected) == 0)
 		return true;
@@ -76,6 +76,8 @@ is_command(const char *path, const char *expected)
 static void
 test_debian(void)
 {
+	static const char *const several[] = {LIBRARY, POSTGRES, "/usr/local/lib/mine.so"};
+
 	put_file("/etc/os-release", "PRETTY_NAME=\"Debian GNU/Linux 13 (trixie)\"\nVERSION_CODENAME=trixie\nID=debian\n");
 	put_file("/etc/apt/sources.list.d/debian.sources",
 			 "# a comment\nTypes: deb deb-src\nURIs: http://mirror.test/debian/\nSuites: trixie trixie-updates\n"
@@ -87,8 +89,11 @@ test_debian(void)
 			   "\nsudo apt-get update\nsudo apt-get install postgresql-17-dbgsym" NO_RESTART),
 	   "Debian: the archives beside the known ones, and the server's package");
 	ok(is_command(LIBRARY, "find-dbgsym-packages --install " LIBRARY) &&
-	   strstr(plh_debug_packages_text(&system_under_test, LIBRARY),
-			  "apt-get update\nsudo apt-get install debian-goodies\nfind-dbgsym-packages --install " LIBRARY "\n") != NULL,
+	   strstr(plh_debug_packages_text(&system_under_test, several, 3),
+			  "Function names of libperl.so.5.40, postgres and mine.so are missing. ") != NULL &&
+	   strstr(plh_debug_packages_text(&system_under_test, several, 3),
+			  "apt-get update\nsudo apt-get install debian-goodies\nfind-dbgsym-packages --install " LIBRARY
+			  "\nsudo apt-get install postgresql-17-dbgsym\nBuild mine.so with debug information (gcc -g), and do not strip it.\n") != NULL,
 	   "Debian: the package of a library is found by a program, whose package is told");
 	put_file("/etc/apt/sources.list.d/debian.sources", NULL);
 	put_file("/etc/apt/sources.list",
@@ -129,11 +134,11 @@ test_others(void)
 			   "\nSET pg_leakhunt.debuginfod_urls = 'system';" NO_RESTART),
 	   "Ubuntu: the package, and the servers that the system names");
 	put_file("/etc/debuginfod/ubuntu.urls", "");
-	ok(is_said("/opt/my/leaker.so", "Function names of leaker.so are missing. Build it with debug information (gcc -g), and do not strip it." NO_RESTART),
+	ok(is_said("/opt/my/leaker.so", "Function names of leaker.so are missing.\nBuild leaker.so with debug information (gcc -g), and do not strip it." NO_RESTART),
 	   "a file of no package is to be built with debug information");
 	put_file("/etc/debuginfod/ubuntu.urls", NULL);
 	put_file("/etc/os-release", NULL);
-	ok(is_said(POSTGRES, "Function names of postgres are missing. Install its debug symbols." NO_RESTART) &&
+	ok(is_said(POSTGRES, "Function names of postgres are missing.\nInstall the debug symbols of postgres." NO_RESTART) &&
 	   is_command(POSTGRES, NULL), "an unknown system gets no command");
 }
 
