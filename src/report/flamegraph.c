@@ -23,6 +23,7 @@
 #include "base/plural.h"
 #include "base/sampling.h"
 #include "reader/database_text.h"
+#include "report/blamed_code.h"
 #include "report/call_tree.h"
 #include "report/death_text.h"
 #include "report/flamegraph.h"
@@ -209,6 +210,16 @@ append_frame(Picture *picture, const PlhCallNode *node, int64 x)
 	}
 }
 
+/* Where to read of names that are missing; "" where each call site has one. */
+static const char *
+names_text(const PlhSiteList *list)
+{
+	for (int i = 0; i < list->count; i++)
+		if (list->sites[i].has_stack && plh_blamed_code_nameless(&list->sites[i].stack) != NULL)
+			return "; pg_leakhunt_symbols says how to see names that are missing";
+	return "";
+}
+
 /* Append the facts above the picture. */
 static void
 append_facts(Picture *picture)
@@ -230,14 +241,15 @@ append_facts(Picture *picture)
 						 plh_plural(picture->tree->root->count, "object", "objects"));
 	append_xml(output, timestamptz_to_str(list->at));
 	appendStringInfoString(output, "</text>\n<text x=\"10\" y=\"62\">");
-	append_xml(output, psprintf("%s, %s%s", plh_site_list_interval(list),
+	append_xml(output, psprintf("%s, %s%s%s", plh_site_list_interval(list),
 								plh_site_list_scope(list),
 								picture->tree->merged > 0 ?
 								psprintf("; %d narrow %s of %d %s merged",
 										 picture->tree->merged,
 										 plh_plural(picture->tree->merged, "frame", "frames"),
 										 picture->tree->frames,
-										 plh_plural(picture->tree->merged, "is", "are")) : ""));
+										 plh_plural(picture->tree->merged, "is", "are")) : "",
+								names_text(list)));
 	appendStringInfoString(output, "</text>\n");
 	if (picture->crash == NULL)
 		return;
