@@ -13,8 +13,10 @@
 
 #include <dlfcn.h>
 
+#include "base/clock.h"
 #include "symbols/debug_file.h"
 #include "symbols/debug_info.h"
+#include "symbols/debuginfod.h"
 #include "symbols/elf_names.h"
 
 /*
@@ -25,6 +27,9 @@
 #define MAX_NESTING 64
 
 #define FIRST_RANGE_ROOM 64
+
+/* A server that answers at all has begun to before that. */
+#define LONG_WAIT_US 10000000
 
 /* A contiguous range of a function's code; a function may have several. */
 typedef struct FunctionRange
@@ -73,11 +78,9 @@ find_dwarf(PlhDebugModule *module)
 	module->file = debug_file != NULL ? debug_file : main_file;
 }
 
-/*
- * Open the module of a binary that a process had loaded.
- */
-PlhModuleStatus
-plh_debug_info_open(const PlhBinary *binary, PlhDebugModule **opened)
+/* Open the module of a binary. */
+static PlhModuleStatus
+open_module(const PlhBinary *binary, PlhDebugModule **opened)
 {
 	PlhDebugModule *module = calloc(1, sizeof(PlhDebugModule));
 	bool		has_library = plh_debug_file_load_library();
@@ -96,6 +99,22 @@ plh_debug_info_open(const PlhBinary *binary, PlhDebugModule **opened)
 		find_dwarf(module);
 	*opened = module;
 	return has_library ? PLH_MODULE_OPEN : PLH_MODULE_NAMES_ONLY;
+}
+
+/*
+ * Open the module of a binary that a process had loaded.  If it took long and led to no
+ * debug information, a debuginfod server did not answer: other binaries do without it.
+ */
+PlhModuleStatus
+plh_debug_info_open(const PlhBinary *binary, PlhDebugModule **opened)
+{
+	int64		began_us = plh_clock_us(CLOCK_MONOTONIC);
+	PlhModuleStatus status = open_module(binary, opened);
+
+	if ((*opened == NULL || (*opened)->dwarf == NULL) &&
+		plh_clock_us(CLOCK_MONOTONIC) - began_us > LONG_WAIT_US)
+		plh_debuginfod_give_up();
+	return status;
 }
 
 /*

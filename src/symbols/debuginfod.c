@@ -7,7 +7,8 @@
  * itself only the server's environment does, which somebody has made.
  *
  * libdw and libdebuginfod take the addresses from the environment, and do without the
- * network where it has none.
+ * network where it has none.  They wait 90 seconds for a server that does not answer,
+ * several times for each binary; whoever waits for names does not have that time.
  */
 #include "postgres.h"
 
@@ -23,6 +24,10 @@
 
 /* Where distributions have addresses, for the profile script of elfutils. */
 #define SYSTEM_FILES "/etc/debuginfod/*.urls"
+
+/* Seconds to wait for a server to send something, unless the environment has others. */
+#define PATIENCE "DEBUGINFOD_TIMEOUT"
+#define PATIENCE_SECONDS "15"
 
 /* More than that of these files is left out. */
 #define MAX_SYSTEM_BYTES 4096
@@ -68,14 +73,15 @@ take_system_addresses(void)
 }
 
 /*
- * Set the environment of this process as the setting says.  Empty, it leaves it as it
- * is.
+ * Set the environment of this process as the setting says.  Empty, it leaves the
+ * addresses as they are.
  */
 void
 plh_debuginfod_choose(const char *setting)
 {
 	const char *inherited = getenv(ADDRESSES);
 
+	(void) setenv(PATIENCE, PATIENCE_SECONDS, 0);
 	if (setting == NULL || setting[0] == '\0')
 		return;
 	if (strcmp(setting, PLH_DEBUGINFOD_NONE) == 0)
@@ -84,6 +90,15 @@ plh_debuginfod_choose(const char *setting)
 		(void) setenv(ADDRESSES, setting, 1);
 	else if (inherited == NULL || inherited[0] == '\0')
 		take_system_addresses();
+}
+
+/*
+ * Ask nobody any more in this process: they do not answer.
+ */
+void
+plh_debuginfod_give_up(void)
+{
+	(void) unsetenv(ADDRESSES);
 }
 
 /*
