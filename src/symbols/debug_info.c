@@ -28,9 +28,6 @@
 
 #define FIRST_RANGE_ROOM 64
 
-/* A server that answers at all has begun to before that. */
-#define LONG_WAIT_US 10000000
-
 /* A contiguous range of a function's code; a function may have several. */
 typedef struct FunctionRange
 {
@@ -68,9 +65,13 @@ find_dwarf(PlhDebugModule *module)
 {
 	const char *main_file = NULL;
 	const char *debug_file = NULL;
+	int64		began_us = plh_clock_us(CLOCK_MONOTONIC);
 
 	module->dwarf = plh_libdw.dwfl_module_getdwarf(module->handle.module,
 												   &module->dwarf_bias);
+	if (module->dwarf == NULL)
+		plh_debuginfod_asked_in_vain(began_us);
+
 	/* this finds a debug file that has only the symbol table */
 	(void) plh_libdw.dwfl_module_getsymtab(module->handle.module);
 	(void) plh_libdw.dwfl_module_info(module->handle.module, NULL, NULL, NULL,
@@ -78,9 +79,11 @@ find_dwarf(PlhDebugModule *module)
 	module->file = debug_file != NULL ? debug_file : main_file;
 }
 
-/* Open the module of a binary. */
-static PlhModuleStatus
-open_module(const PlhBinary *binary, PlhDebugModule **opened)
+/*
+ * Open the module of a binary that a process had loaded.
+ */
+PlhModuleStatus
+plh_debug_info_open(const PlhBinary *binary, PlhDebugModule **opened)
 {
 	PlhDebugModule *module = calloc(1, sizeof(PlhDebugModule));
 	bool		has_library = plh_debug_file_load_library();
@@ -99,22 +102,6 @@ open_module(const PlhBinary *binary, PlhDebugModule **opened)
 		find_dwarf(module);
 	*opened = module;
 	return has_library ? PLH_MODULE_OPEN : PLH_MODULE_NAMES_ONLY;
-}
-
-/*
- * Open the module of a binary that a process had loaded.  If it took long and led to no
- * debug information, a debuginfod server did not answer: other binaries do without it.
- */
-PlhModuleStatus
-plh_debug_info_open(const PlhBinary *binary, PlhDebugModule **opened)
-{
-	int64		began_us = plh_clock_us(CLOCK_MONOTONIC);
-	PlhModuleStatus status = open_module(binary, opened);
-
-	if ((*opened == NULL || (*opened)->dwarf == NULL) &&
-		plh_clock_us(CLOCK_MONOTONIC) - began_us > LONG_WAIT_US)
-		plh_debuginfod_give_up();
-	return status;
 }
 
 /*

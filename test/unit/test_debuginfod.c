@@ -92,7 +92,10 @@ test_debuginfod(void)
 	(void) setenv(PATIENCE, "77", 1);
 	ok(becomes("", NULL, NULL) && strcmp(getenv(PATIENCE), "77") == 0, "or as long as the environment says");
 	(void) setenv(ADDRESSES, "http://a", 1);
-	plh_debuginfod_give_up();
+	plh_debuginfod_asked_in_vain(plh_clock_us(CLOCK_MONOTONIC));
+	ok(getenv(ADDRESSES) != NULL, "a server that answers at once is asked again");
+	plh_debuginfod_asked_in_vain(plh_clock_us(CLOCK_MONOTONIC) - 2 * LONG_WAIT_US);
+	ok(getenv(ADDRESSES) == NULL, "a server that has not answered for long is not asked again");
 	ok(plh_debuginfod_fetch(&binary) == NULL, "without servers nothing is fetched");
 	put_urls("1.urls", NULL);
 	put_urls("2.urls", NULL);
