@@ -13,8 +13,10 @@
 
 #include <dlfcn.h>
 
+#include "base/clock.h"
 #include "symbols/debug_file.h"
 #include "symbols/debug_info.h"
+#include "symbols/debuginfod.h"
 #include "symbols/elf_names.h"
 
 /*
@@ -64,9 +66,13 @@ find_dwarf(PlhDebugModule *module)
 {
 	const char *main_file = NULL;
 	const char *debug_file = NULL;
+	int64		began_us = plh_clock_us(CLOCK_MONOTONIC);
 
 	module->dwarf = plh_libdw.dwfl_module_getdwarf(module->handle.module,
 												   &module->dwarf_bias);
+	if (module->dwarf == NULL)
+		plh_debuginfod_asked_in_vain(began_us);
+
 	/* this finds a debug file that has only the symbol table */
 	(void) plh_libdw.dwfl_module_getsymtab(module->handle.module);
 	(void) plh_libdw.dwfl_module_info(module->handle.module, NULL, NULL, NULL,

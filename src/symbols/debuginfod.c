@@ -7,7 +7,8 @@
  * itself only the server's environment does, which somebody has made.
  *
  * libdw and libdebuginfod take the addresses from the environment, and do without the
- * network where it has none.
+ * network where it has none.  They wait 90 seconds for a server that does not answer,
+ * six times for each binary; whoever waits for names does not have that time.
  */
 #include "postgres.h"
 
@@ -16,6 +17,7 @@
 #include <glob.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/whole_io.h"
 #include "symbols/debuginfod.h"
 
@@ -23,6 +25,17 @@
 
 /* Where distributions have addresses, for the profile script of elfutils. */
 #define SYSTEM_FILES "/etc/debuginfod/*.urls"
+
+/*
+ * Seconds to wait for a server to send something, and how often to ask it again, unless
+ * the environment has others.
+ */
+#define PATIENCE "DEBUGINFOD_TIMEOUT"
+#define PATIENCE_SECONDS "15"
+#define REPETITIONS "DEBUGINFOD_RETRY_LIMIT"
+
+/* A server that answers at all has begun to before that. */
+#define LONG_WAIT_US 10000000
 
 /* More than that of these files is left out. */
 #define MAX_SYSTEM_BYTES 4096
@@ -68,14 +81,16 @@ take_system_addresses(void)
 }
 
 /*
- * Set the environment of this process as the setting says.  Empty, it leaves it as it
- * is.
+ * Set the environment of this process as the setting says.  Empty, it leaves the
+ * addresses as they are.
  */
 void
 plh_debuginfod_choose(const char *setting)
 {
 	const char *inherited = getenv(ADDRESSES);
 
+	(void) setenv(PATIENCE, PATIENCE_SECONDS, 0);
+	(void) setenv(REPETITIONS, "0", 0);
 	if (setting == NULL || setting[0] == '\0')
 		return;
 	if (strcmp(setting, PLH_DEBUGINFOD_NONE) == 0)
@@ -84,6 +99,17 @@ plh_debuginfod_choose(const char *setting)
 		(void) setenv(ADDRESSES, setting, 1);
 	else if (inherited == NULL || inherited[0] == '\0')
 		take_system_addresses();
+}
+
+/*
+ * Servers may have been asked since that time of CLOCK_MONOTONIC, and there is nothing.
+ * If that took long, they do not answer: ask nobody any more in this process.
+ */
+void
+plh_debuginfod_asked_in_vain(int64 since_us)
+{
+	if (plh_clock_us(CLOCK_MONOTONIC) - since_us > LONG_WAIT_US)
+		(void) unsetenv(ADDRESSES);
 }
 
 /*
@@ -106,6 +132,7 @@ plh_debuginfod_fetch(const PlhBinary *binary)
 	FindDebugFile find;
 	void	   *client;
 	char	   *path = NULL;
+	int64		began_us = plh_clock_us(CLOCK_MONOTONIC);
 	int			fd;
 
 	if (addresses == NULL || addresses[0] == '\0' || binary->build_id_bytes == 0)
@@ -121,7 +148,10 @@ plh_debuginfod_fetch(const PlhBinary *binary)
 	/* never ended: the client lives as long as the symbolizer */
 	fd = find(client, binary->build_id, binary->build_id_bytes, &path);
 	if (fd < 0)
+	{
+		plh_debuginfod_asked_in_vain(began_us);
 		return NULL;
+	}
 	close(fd);
 	return path;
 }

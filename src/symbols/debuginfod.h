@@ -19,6 +19,8 @@
  */
 extern void plh_debuginfod_choose(const char *setting);
 
+extern void plh_debuginfod_asked_in_vain(int64 since_us);
+
 /*
  * The path of the debug file of a binary, which the caller must free(); NULL if there
  * is none, or if nobody is to be asked.

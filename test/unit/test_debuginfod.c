@@ -88,6 +88,14 @@ test_debuginfod(void)
 	ok(becomes("system", NULL, "http://one http://two "), "a file without an end is left out");
 	put_urls("1.urls", "\n \n");
 	ok(becomes("system", NULL, NULL), "blank files name nobody");
+	ok(strcmp(getenv(PATIENCE), PATIENCE_SECONDS) == 0, "servers that do not answer are waited for some seconds only");
+	(void) setenv(PATIENCE, "77", 1);
+	ok(becomes("", NULL, NULL) && strcmp(getenv(PATIENCE), "77") == 0, "or as long as the environment says");
+	(void) setenv(ADDRESSES, "http://a", 1);
+	plh_debuginfod_asked_in_vain(plh_clock_us(CLOCK_MONOTONIC));
+	ok(getenv(ADDRESSES) != NULL, "a server that answers at once is asked again");
+	plh_debuginfod_asked_in_vain(plh_clock_us(CLOCK_MONOTONIC) - 2 * LONG_WAIT_US);
+	ok(getenv(ADDRESSES) == NULL, "a server that has not answered for long is not asked again");
 	ok(plh_debuginfod_fetch(&binary) == NULL, "without servers nothing is fetched");
 	put_urls("1.urls", NULL);
 	put_urls("2.urls", NULL);
