@@ -166,9 +166,13 @@ PROCESS_OBJS = \
 SYMBOLS_OBJS = \
 	src/symbols/debug_file.o \
 	src/symbols/debug_info.o \
+	src/symbols/debuginfod.o \
+	src/symbols/elf_image.o \
+	src/symbols/elf_names.o \
 	src/symbols/passing_questions.o \
 	src/symbols/shared_memory.o \
 	src/symbols/symbol_cache.o \
+	src/symbols/symbol_files.o \
 	src/symbols/symbol_protocol.o \
 	src/symbols/symbol_server.o \
 	src/symbols/symbolizer.o \
@@ -176,6 +180,7 @@ SYMBOLS_OBJS = \
 
 # stacks as text, and the pictures and files made of them
 REPORT_OBJS = \
+	src/report/apt_archives.o \
 	src/report/blamed_code.o \
 	src/report/call_tree.o \
 	src/report/code_part.o \
@@ -183,6 +188,7 @@ REPORT_OBJS = \
 	src/report/context_list.o \
 	src/report/crash_report.o \
 	src/report/death_text.o \
+	src/report/debug_packages.o \
 	src/report/dump_symbols.o \
 	src/report/flamegraph.o \
 	src/report/folded.o \

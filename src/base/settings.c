@@ -38,6 +38,7 @@ bool		plh_log_verdicts;
 double		plh_process_memory_limit;
 double		plh_server_memory_limit;
 int			plh_limit_action = PLH_LIMIT_LOG;	/* as its default */
+char	   *plh_debuginfod_urls;
 PLH_LARGE PlhLoadSettings plh_load_settings;
 
 /*
@@ -393,6 +394,18 @@ define_watch_settings(void)
 							 NULL, NULL, NULL);
 }
 
+/* Define the setting of the names of functions. */
+static void
+define_symbol_settings(void)
+{
+	DefineCustomStringVariable("pg_leakhunt.debuginfod_urls",
+							   "Debuginfod servers that are asked for the names of functions.",
+							   "Addresses, separated by spaces.  Empty asks those of DEBUGINFOD_URLS in the server's environment, \"system\" also those in /etc/debuginfod, \"none\" asks nobody.",
+							   &plh_debuginfod_urls, "",
+							   PGC_SUSET, GUC_SUPERUSER_ONLY,
+							   NULL, NULL, NULL);
+}
+
 /*
  * Define all settings.  This is called once, when pg_leakhunt is loaded.
  * Whenever the process must draw a new sampling gap, "on_change" is called
@@ -413,6 +426,7 @@ plh_settings_define(void (*on_change) (void), void (*on_enabled) (bool enabled))
 	define_statement_settings(fixed);
 	define_dump_settings(fixed);
 	define_watch_settings();
+	define_symbol_settings();
 	MarkGUCPrefixReserved("pg_leakhunt");
 
 	plh_load_settings.max_stack_depth = max_stack_depth_setting;

@@ -41,6 +41,7 @@ extern bool plh_log_verdicts;
 extern double plh_process_memory_limit; /* bytes; 0: none */
 extern double plh_server_memory_limit;	/* bytes, of all processes; 0: none */
 extern int	plh_limit_action;	/* PlhLimitAction */
+extern char *plh_debuginfod_urls;	/* see symbols/debuginfod.h */
 
 /*
  * These settings are fixed when pg_leakhunt is loaded.  Their GUC variables

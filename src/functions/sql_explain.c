@@ -14,11 +14,16 @@
 #include "functions/sql_rows.h"
 #include "functions/sql_source.h"
 #include "functions/sql_suppressions.h"
+#include "reader/database_text.h"
 #include "reader/server_processes.h"
+#include "report/debug_packages.h"
 #include "verdict/explanation.h"
 #include "verdict/server_summary.h"
 
 #define EXPLAIN_COLUMNS 2
+
+/* Of further binaries it is not said how to get names. */
+#define MOST_NAMELESS 4
 
 PLH_FUNCTION(pg_leakhunt_explain);
 
@@ -29,7 +34,38 @@ typedef struct Explaining
 	PlhSuppressions *suppressions;
 	bool		as_json;
 	List	   *rows;			/* of PlhSummarized, with the text of the row */
+	const char *nameless[MOST_NAMELESS];	/* paths of binaries whose functions
+											 * are told without names */
+	int			nameless_count;
 } Explaining;
+
+/* How to get the names of binaries, in lines. */
+static const char *
+names_text(const char *const *paths, int count)
+{
+	PlhSystem	here = plh_debug_packages_here();
+
+	return plh_debug_packages_text(&here, paths, count);
+}
+
+/*
+ * Note that names of a binary are missing in what is said of a process.  Returns its
+ * path if this is new.
+ */
+static const char *
+note_nameless(Explaining *explaining, const char *path)
+{
+	const char *shown = path == NULL ? NULL : plh_database_text_fit(path);
+
+	if (path == NULL || explaining->nameless_count == MOST_NAMELESS)
+		return NULL;
+	for (int i = 0; i < explaining->nameless_count; i++)
+		if (strcmp(explaining->nameless[i], shown) == 0)
+			return NULL;
+	explaining->nameless[explaining->nameless_count++] =
+		MemoryContextStrdup(explaining->sink.memory, shown);
+	return shown;
+}
 
 /* PlhExplainedVisitor: explain a process, and keep the row for as long as the call lasts. */
 static void
@@ -39,11 +75,19 @@ explain(const PlhExplainedProcess *process, void *arg)
 	PlhExplanation *explanation = plh_explanation_make(process,
 													   plh_sql_rows_symbols(&explaining->sink),
 													   explaining->suppressions);
-	const char *text = explaining->as_json ?
-		plh_explanation_json(process, explanation) : explanation->text;
-	MemoryContext caller_context = MemoryContextSwitchTo(explaining->sink.memory);
-	PlhSummarized *summarized = plh_server_summary_enter(process, explanation);
+	const char *text;
+	const char *nameless;
+	MemoryContext caller_context;
+	PlhSummarized *summarized;
 
+	/* an object has it among its sentences, a text behind those of all processes */
+	nameless = note_nameless(explaining, explanation->nameless);
+	if (nameless != NULL && explaining->as_json)
+		explanation->text = psprintf("%s\n%s", explanation->text, names_text(&nameless, 1));
+	text = explaining->as_json ? plh_explanation_json(process, explanation) :
+		explanation->text;
+	caller_context = MemoryContextSwitchTo(explaining->sink.memory);
+	summarized = plh_server_summary_enter(process, explanation);
 	summarized->row = pstrdup(text);
 	explaining->rows = lappend(explaining->rows, summarized);
 	MemoryContextSwitchTo(caller_context);
@@ -74,12 +118,21 @@ compare_rows(const ListCell *a, const ListCell *b)
 		(left->bytes < right->bytes ? 1 : -1) : left->pid - right->pid;
 }
 
-/* One row; of the server as a whole with the pid 0. */
+/*
+ * One row; of the server as a whole with the pid 0.  The first one says how to get names
+ * that are missing.
+ */
 static void
 put_row(Explaining *explaining, int pid, const char *text)
 {
 	PlhRow		row = {0};
 
+	if (explaining->nameless_count > 0 && !explaining->as_json)
+	{
+		text = psprintf("%s\n%s", text,
+						names_text(explaining->nameless, explaining->nameless_count));
+		explaining->nameless_count = 0;
+	}
 	if (pid == 0)
 		plh_sql_rows_put_null(&row);
 	else

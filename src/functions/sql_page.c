@@ -19,9 +19,25 @@
 #include "page/page_html.h"
 #include "page/page_process.h"
 #include "page/page_server.h"
+#include "reader/database_text.h"
 #include "reader/server_processes.h"
 
 PLH_FUNCTION(pg_leakhunt_page);
+
+/* Explain a process; names that are missing are told of in one line more. */
+static PlhExplanation *
+explain(const PlhExplainedProcess *process, PlhSymbols *symbols,
+		PlhSuppressions *suppressions)
+{
+	PlhExplanation *explanation = plh_explanation_make(process, symbols, suppressions);
+
+	if (explanation->nameless != NULL)
+		explanation->text =
+			psprintf("%s\nFunction names of %s are missing; pg_leakhunt_symbols says how to see them.",
+					 explanation->text,
+					 plh_stack_text_base_name(plh_database_text_fit(explanation->nameless)));
+	return explanation;
+}
 
 /* The page of a process of which all is known but what is computed of it. */
 static Datum
@@ -32,8 +48,8 @@ page_of(FunctionCallInfo fcinfo, PlhExplainedProcess *process, const char *file)
 	StringInfoData output;
 
 	source.symbols = plh_symbols_open();
-	source.explanation = plh_explanation_make(process, source.symbols,
-											  plh_sql_suppressions_read(fcinfo));
+	source.explanation = explain(process, source.symbols,
+								 plh_sql_suppressions_read(fcinfo));
 	source.list = plh_site_list_make(source.symbols, process->image,
 									 process->baseline, process->now);
 	initStringInfo(&json);
@@ -85,8 +101,7 @@ add_process(const PlhExplainedProcess *process, void *arg)
 	Adding	   *adding = arg;
 
 	plh_page_server_add(adding->server, process,
-						plh_explanation_make(process, adding->symbols,
-											 adding->suppressions));
+						explain(process, adding->symbols, adding->suppressions));
 }
 
 /* pg_leakhunt_page() */

@@ -18,12 +18,14 @@
 #include "profile/baseline.h"
 #include "profile/profile_image.h"
 #include "reader/baseline_file.h"
+#include "reader/database_text.h"
 #include "reader/profile_reader.h"
 #include "reader/server_activity.h"
 #include "reader/server_processes.h"
 #include "report/context_examples.h"
 #include "report/context_list.h"
 #include "report/death_text.h"
+#include "report/debug_packages.h"
 #include "report/words.h"
 #include "sampler/control.h"
 
@@ -304,34 +306,51 @@ pg_leakhunt_contexts(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* A sentence that tells how to see more of a module; NULL if there is no way. */
+/* What is missing where names are read without libdw. */
+#define LIBRARY_HINT "Install elfutils' library libdw (Debian: libdw1, RHEL: elfutils-libs) to see files, lines and inlined functions."
+
+/* A sentence on a file that could not be opened; NULL if there is no way to mend that. */
 static const char *
-symbols_hint(const PlhModuleRecord *module, const PlhSymbolModule *found)
+unopened_hint(const PlhModuleRecord *module, PlhModuleStatus status)
 {
-	switch (found->status)
+	/* the vDSO is a module without a file */
+	if (strchr(module->path, '/') == NULL)
+		return NULL;
+	switch (status)
 	{
-		case PLH_MODULE_OPEN:
-			break;
-		case PLH_MODULE_NO_LIBRARY:
-			return "Install elfutils' library libdw.";
-		case PLH_MODULE_NOT_ASKED:
-			return NULL;
 		case PLH_MODULE_NO_FILE:
-			/* the vDSO is a module without a file */
-			if (strchr(module->path, '/') == NULL)
-				return NULL;
 			return "The file was removed since it was loaded. Restart the server, or install the debug file with this build-id.";
 		case PLH_MODULE_REPLACED:
 			return "The file was replaced since it was loaded. Restart the server, or install the debug file with this build-id.";
 		case PLH_MODULE_UNREADABLE:
 			return "The file, or its debug file, cannot be read. Reinstall it.";
+		case PLH_MODULE_NO_MEMORY:
+			return "There was no memory to read the file.";
 		case PLH_MODULE_FAILED:
 			return "The symbol reader failed on this file; a WARNING says how.";
+		default:
+			return NULL;
 	}
+}
+
+/* How to see more of a module; NULL if there is no way, or nothing more. */
+static const char *
+symbols_hint(const PlhModuleRecord *module, const PlhSymbolModule *found)
+{
+	PlhSystem	here = plh_debug_packages_here();
+	const char *command;
+
+	if (found->status == PLH_MODULE_NAMES_ONLY &&
+		found->source == PLH_SOURCE_SYMBOL_TABLE)
+		return LIBRARY_HINT;
+	if (found->status != PLH_MODULE_OPEN && found->status != PLH_MODULE_NAMES_ONLY)
+		return unopened_hint(module, found->status);
 	if (found->source == PLH_SOURCE_DEBUG_INFORMATION)
 		return NULL;
-	return psprintf("Install the debug symbols of this file (Debian: find-dbgsym-packages %s; Fedora, RHEL: dnf debuginfo-install %s), or start the server with DEBUGINFOD_URLS in its environment.",
-					module->path, module->path);
+	command = plh_debug_packages_command(&here, plh_database_text_fit(module->path));
+	return psprintf("%s%s%s", command == NULL ? "Build it with debug information, or install its debug symbols." :
+					"Install its debug symbols: ", command == NULL ? "" : command,
+					found->status == PLH_MODULE_NAMES_ONLY ? "\n" LIBRARY_HINT : "");
 }
 
 /* PlhProfileVisitor: the rows of pg_leakhunt_symbols for one process. */

@@ -26,6 +26,7 @@ typedef struct PlhRowSink
 	bool		sees_all;		/* privileges of pg_read_all_stats */
 	PlhSymbols *symbols;		/* opened when first needed */
 	MemoryContext memory;		/* that lasts as long as the call */
+	bool		names_are_told; /* one row says how to get missing names */
 } PlhRowSink;
 
 /* A row that columns are put to. */

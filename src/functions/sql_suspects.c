@@ -16,8 +16,10 @@
 #include "functions/sql_source.h"
 #include "functions/sql_suppressions.h"
 #include "profile/site_facts.h"
+#include "reader/database_text.h"
 #include "reader/server_activity.h"
 #include "report/blamed_code.h"
+#include "report/debug_packages.h"
 #include "report/listed_site.h"
 #include "report/malloc_callers.h"
 #include "verdict/image_suspects.h"
@@ -102,17 +104,26 @@ typedef struct Judged
 	PlhRowSink *sink;
 } Judged;
 
-/* Who calls a site without a name, and how to get names; "" where it has one. */
+/* Who calls a site without a name; "" where it has one. */
 static const char *
-names_text(const PlhListedSite *listed)
+caller_text(const PlhListedSite *listed)
 {
-	const char *hint;
+	return listed == NULL || !plh_blamed_code_lacks_name(&listed->stack) ? "" :
+		psprintf(" The site is %s.", plh_blamed_code_site(&listed->stack));
+}
 
-	if (listed == NULL || !plh_blamed_code_lacks_name(&listed->stack))
+/* How to get the name of a site, which one row of an answer says; else "". */
+static const char *
+names_text(const PlhListedSite *listed, PlhRowSink *sink)
+{
+	const char *path = listed == NULL ? NULL : plh_blamed_code_nameless(&listed->stack);
+	PlhSystem	here = plh_debug_packages_here();
+
+	if (path == NULL || sink->names_are_told)
 		return "";
-	hint = plh_blamed_code_names_hint(&listed->stack);
-	return psprintf(" The site is %s.%s%s", plh_blamed_code_site(&listed->stack),
-					hint == NULL ? "" : " ", hint == NULL ? "" : hint);
+	sink->names_are_told = true;
+	path = plh_database_text_fit(path);
+	return psprintf("\n%s", plh_debug_packages_text(&here, &path, 1));
 }
 
 /* The evidence, with what only other files tell, and the next step. */
@@ -129,9 +140,10 @@ evidence_of(const PlhSuspect *suspect, const PlhListedSite *named,
 		suspect->site == NULL && image->alive)
 		libraries = psprintf(" %s", plh_malloc_callers_text(image->header->pid,
 															plh_sql_rows_symbols(judged->sink)));
-	return psprintf("%s%s%s%s Next: %s", evidence, statement->evidence, libraries,
-					names_text(named),
-					plh_suspect_advice(suspect, image, named, statement));
+	return psprintf("%s%s%s%s Next: %s%s", evidence, statement->evidence, libraries,
+					caller_text(named),
+					plh_suspect_advice(suspect, image, named, statement),
+					names_text(named, judged->sink));
 }
 
 /*

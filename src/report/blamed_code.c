@@ -141,17 +141,23 @@ plh_blamed_code_site(const PlhStackText *stack)
 		psprintf("%s, called by %s", stack->site, caller);
 }
 
+/* Has a frame without a name a word that says why, such as [file replaced]? */
+static bool
+is_explained(const PlhFrameText *frame)
+{
+	Size		bytes = strlen(frame->text);
+
+	return bytes > 0 && frame->text[bytes - 1] == ']';
+}
+
 /*
- * A sentence on how to get the call site's name; NULL where it has one, or is in code
- * that no file has.
+ * The path of the binary whose debug symbols would give the call site a name; NULL where
+ * it has one, where it is in code that no file has, and where the file is at fault.
  */
 const char *
-plh_blamed_code_names_hint(const PlhStackText *stack)
+plh_blamed_code_nameless(const PlhStackText *stack)
 {
 	const PlhFrameText *frame = &stack->frames[stack->site_frame];
 
-	if (!plh_blamed_code_lacks_name(stack) || frame->module == NULL)
-		return NULL;
-	return psprintf("Function names of %s are missing: install its debug symbols (packages *-dbgsym or *-debuginfo). Or start the server with DEBUGINFOD_URLS set in its environment, which takes a restart. pg_leakhunt_symbols tells more.",
-					plh_stack_text_base_name(frame->module));
+	return plh_blamed_code_lacks_name(stack) && !is_explained(frame) ? frame->module : NULL;
 }

@@ -23,6 +23,6 @@ extern PlhBlamedCode plh_blamed_code_find(const PlhStackText *stack);
 extern bool plh_blamed_code_lacks_name(const PlhStackText *stack);
 extern const char *plh_blamed_code_caller(const PlhStackText *stack);
 extern const char *plh_blamed_code_site(const PlhStackText *stack);
-extern const char *plh_blamed_code_names_hint(const PlhStackText *stack);
+extern const char *plh_blamed_code_nameless(const PlhStackText *stack);
 
 #endif							/* PLH_BLAMED_CODE_H */

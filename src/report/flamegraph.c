@@ -24,6 +24,7 @@
 #include "base/plural.h"
 #include "base/sampling.h"
 #include "reader/database_text.h"
+#include "report/blamed_code.h"
 #include "report/call_tree.h"
 #include "report/death_text.h"
 #include "report/flamegraph.h"
@@ -228,6 +229,16 @@ append_line(Picture *picture, const char *class, int y, const char *text)
 	appendStringInfoString(picture->output, "</text>\n");
 }
 
+/* Where to read of names that are missing; "" where each call site has one. */
+static const char *
+names_text(const PlhSiteList *list)
+{
+	for (int i = 0; i < list->count; i++)
+		if (list->sites[i].has_stack && plh_blamed_code_nameless(&list->sites[i].stack) != NULL)
+			return "; pg_leakhunt_symbols says how to see names that are missing";
+	return "";
+}
+
 /* Append the facts above the picture. */
 static void
 append_facts(Picture *picture)
@@ -243,12 +254,13 @@ append_facts(Picture *picture)
 								  plh_plural(tree->root->count, "object", "objects")),
 						 timestamptz_to_str(list->at)));
 	append_line(picture, "fact", y,
-				psprintf("%s, %s%s", plh_site_list_interval(list),
+				psprintf("%s, %s%s%s", plh_site_list_interval(list),
 						 plh_site_list_scope(list), tree->merged == 0 ? "" :
 						 psprintf("; %d narrow %s of %d %s merged", tree->merged,
 								  plh_plural(tree->merged, "frame", "frames"),
 								  tree->frames,
-								  plh_plural(tree->merged, "is", "are"))));
+								  plh_plural(tree->merged, "is", "are")),
+						 names_text(list)));
 	if (picture->crash != NULL)
 		append_line(picture, "fact", y += ROW_HEIGHT, picture->crash);
 	if (picture->statement != NULL)

@@ -25,7 +25,8 @@ typedef struct PlhBinary
 typedef enum PlhModuleStatus
 {
 	PLH_MODULE_OPEN,			/* the file is that of the loaded binary */
-	PLH_MODULE_NO_LIBRARY,		/* libdw is not installed */
+	PLH_MODULE_NAMES_ONLY,		/* the same, read without libdw: no lines */
+	PLH_MODULE_NO_MEMORY,		/* memory ran out */
 	PLH_MODULE_NO_FILE,			/* the file is gone */
 	PLH_MODULE_REPLACED,		/* the file has another build-id */
 	PLH_MODULE_UNREADABLE,		/* no permission, or not an ELF file */

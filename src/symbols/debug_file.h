@@ -1,6 +1,6 @@
 /*
  * debug_file.h
- *	  Finds the file that has the symbols of a module, and loads libdw, which
+ *	  Opens the file that has the symbols of a module, and loads libdw, which
  *	  reads it.
  *
  * Only debug_info.c calls this, and its rules hold here, too.
@@ -17,6 +17,7 @@
 #define PLH_FOR_EACH_FUNCTION(apply) \
 	apply(dwarf_attr_integrate) \
 	apply(dwarf_child) \
+	apply(dwarf_cu_info) \
 	apply(dwarf_dieoffset) \
 	apply(dwarf_diename) \
 	apply(dwarf_filesrc) \
@@ -27,7 +28,6 @@
 	apply(dwarf_haspc) \
 	apply(dwarf_lineno) \
 	apply(dwarf_linesrc) \
-	apply(dwarf_offdie) \
 	apply(dwarf_ranges) \
 	apply(dwarf_siblingof) \
 	apply(dwarf_tag) \
@@ -60,7 +60,7 @@ typedef struct PlhLibdw
 	PLH_FOR_EACH_FUNCTION(PLH_DECLARE_FUNCTION)
 } PlhLibdw;
 
-/* The functions; set once plh_debug_file_open has found the library. */
+/* The functions; set once plh_debug_file_load_library has returned true. */
 extern PlhLibdw plh_libdw;
 
 /* An open file, which the caller closes by dwfl_end. */
@@ -70,6 +70,8 @@ typedef struct PlhDebugFile
 	Dwfl_Module *module;
 	GElf_Addr	bias;			/* libdwfl's address minus the file's */
 } PlhDebugFile;
+
+extern bool plh_debug_file_load_library(void);
 
 /* "file" must be zeroed; it is set only if the result is PLH_MODULE_OPEN. */
 extern PlhModuleStatus plh_debug_file_open(const PlhBinary *binary,

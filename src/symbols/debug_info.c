@@ -3,7 +3,8 @@
  *	  Reads debug information and symbol tables: from an address of a module to
  *	  its functions, inlined ones included, files and lines.
  *
- * Only this file and debug_file.c call libdw.
+ * Only this file and debug_file.c call libdw.  Where that is not installed, elf_names.c
+ * has the answers.
  *
  * A function is named only if the address lies between its start and its end:
  * a wrong name would be worse than none.
@@ -12,8 +13,11 @@
 
 #include <dlfcn.h>
 
+#include "base/clock.h"
 #include "symbols/debug_file.h"
 #include "symbols/debug_info.h"
+#include "symbols/debuginfod.h"
+#include "symbols/elf_names.h"
 
 /*
  * Entries of one unit that are visited, and the depth to which namespaces are:
@@ -29,14 +33,16 @@ typedef struct FunctionRange
 {
 	Dwarf_Addr	start;
 	Dwarf_Addr	end;
-	Dwarf_Off	function;		/* offset of the function's entry */
+	Dwarf_Die	function;		/* its entry */
 } FunctionRange;
 
 /* A compilation unit, and the ranges of its functions. */
 typedef struct Unit
 {
-	Dwarf_Die	entry;
-	Dwarf_Off	offset;			/* of its entry */
+	Dwarf_Off	offset;			/* of the entry that the address led to */
+	Dwarf_Die	lines;			/* that entry, which has the line table */
+	Dwarf_Die	entry;			/* the one with the functions: in a .dwo file
+								 * where the debug information is split */
 	FunctionRange *ranges;		/* sorted by start */
 	int			range_count;
 	int			range_room;
@@ -46,6 +52,7 @@ typedef struct Unit
 
 struct PlhDebugModule
 {
+	PlhElfNames *names;			/* where there is no libdw; else NULL */
 	PlhDebugFile handle;
 	Dwarf	   *dwarf;			/* NULL: no debug information */
 	Dwarf_Addr	dwarf_bias;		/* libdwfl's address minus dwarf's */
@@ -59,9 +66,13 @@ find_dwarf(PlhDebugModule *module)
 {
 	const char *main_file = NULL;
 	const char *debug_file = NULL;
+	int64		began_us = plh_clock_us(CLOCK_MONOTONIC);
 
 	module->dwarf = plh_libdw.dwfl_module_getdwarf(module->handle.module,
 												   &module->dwarf_bias);
+	if (module->dwarf == NULL)
+		plh_debuginfod_asked_in_vain(began_us);
+
 	/* this finds a debug file that has only the symbol table */
 	(void) plh_libdw.dwfl_module_getsymtab(module->handle.module);
 	(void) plh_libdw.dwfl_module_info(module->handle.module, NULL, NULL, NULL,
@@ -76,37 +87,58 @@ PlhModuleStatus
 plh_debug_info_open(const PlhBinary *binary, PlhDebugModule **opened)
 {
 	PlhDebugModule *module = calloc(1, sizeof(PlhDebugModule));
+	bool		has_library = plh_debug_file_load_library();
 	PlhModuleStatus status;
 
 	if (module == NULL)
-		return PLH_MODULE_NO_LIBRARY;
-	status = plh_debug_file_open(binary, &module->handle);
+		return PLH_MODULE_NO_MEMORY;
+	status = has_library ? plh_debug_file_open(binary, &module->handle) :
+		plh_elf_names_open(binary, &module->names);
 	if (status != PLH_MODULE_OPEN)
 	{
 		free(module);
 		return status;
 	}
-	find_dwarf(module);
+	if (has_library)
+		find_dwarf(module);
 	*opened = module;
-	return PLH_MODULE_OPEN;
+	return has_library ? PLH_MODULE_OPEN : PLH_MODULE_NAMES_ONLY;
 }
 
-/* Does the module's main file have a symbol table beside the dynamic one? */
+/*
+ * Are there symbols beside the dynamic ones?  They are in the main file, or in the
+ * compressed one inside of it (.gnu_debugdata), whose symbols libdw adds to them.
+ */
 static bool
-has_symbol_table(PlhDebugModule *module)
+has_symbol_table(PlhDebugModule *module, int symbol_count)
 {
 	GElf_Addr	bias;
 	Elf		   *elf = plh_libdw.dwfl_module_getelf(module->handle.module, &bias);
 	Elf_Scn    *section = NULL;
 	GElf_Shdr	header;
+	GElf_Xword	dynamic_count = 0;
 
 	while ((section = plh_libdw.elf_nextscn(elf, section)) != NULL)
 	{
-		if (plh_libdw.gelf_getshdr(section, &header) != NULL &&
-			header.sh_type == SHT_SYMTAB)
+		if (plh_libdw.gelf_getshdr(section, &header) == NULL)
+			continue;
+		if (header.sh_type == SHT_SYMTAB)
 			return true;
+		if (header.sh_type == SHT_DYNSYM && header.sh_entsize > 0)
+			dynamic_count += header.sh_size / header.sh_entsize;
 	}
-	return false;
+	return dynamic_count > 0 && symbol_count > dynamic_count;
+}
+
+/* The source of symbols without libdw. */
+static PlhSymbolSource
+names_source(const PlhElfNames *names, const char **file)
+{
+	*file = plh_elf_names_file(names);
+	if (plh_elf_names_count(names) == 0)
+		return PLH_SOURCE_NOTHING;
+	return plh_elf_names_has_table(names) ? PLH_SOURCE_SYMBOL_TABLE :
+		PLH_SOURCE_DYNAMIC_SYMBOLS;
 }
 
 /*
@@ -117,15 +149,19 @@ PlhSymbolSource
 plh_debug_info_source(PlhDebugModule *module, const char **file)
 {
 	const char *debug_file = NULL;
+	int			symbol_count;
 
+	if (module->names != NULL)
+		return names_source(module->names, file);
 	*file = module->file;
 	if (module->dwarf != NULL)
 		return PLH_SOURCE_DEBUG_INFORMATION;
-	if (plh_libdw.dwfl_module_getsymtab(module->handle.module) <= 1)
+	symbol_count = plh_libdw.dwfl_module_getsymtab(module->handle.module);
+	if (symbol_count <= 1)
 		return PLH_SOURCE_NOTHING;
 	(void) plh_libdw.dwfl_module_info(module->handle.module, NULL, NULL, NULL,
 									  NULL, NULL, NULL, &debug_file);
-	return debug_file != NULL || has_symbol_table(module) ?
+	return debug_file != NULL || has_symbol_table(module, symbol_count) ?
 		PLH_SOURCE_SYMBOL_TABLE : PLH_SOURCE_DYNAMIC_SYMBOLS;
 }
 
@@ -164,8 +200,7 @@ add_function(Unit *unit, Dwarf_Die *function)
 		}
 		unit->ranges[unit->range_count].start = start;
 		unit->ranges[unit->range_count].end = end;
-		unit->ranges[unit->range_count].function =
-			plh_libdw.dwarf_dieoffset(function);
+		unit->ranges[unit->range_count].function = *function;
 		unit->range_count++;
 	}
 }
@@ -191,6 +226,24 @@ add_functions(Unit *unit, Dwarf_Die *parent, int nesting)
 }
 
 /*
+ * The entry that has the functions of a unit.  Of a unit whose debug information is
+ * split (-gsplit-dwarf) the binary has only a skeleton; libdw finds the rest in the
+ * .dwo file that the skeleton names.  Where that is gone, there are no functions.
+ */
+static Dwarf_Die
+functions_entry(Dwarf_Die *unit_entry)
+{
+	uint8_t		type;
+	Dwarf_Die	split;
+
+	if (plh_libdw.dwarf_cu_info(unit_entry->cu, NULL, &type, NULL, &split, NULL,
+								NULL, NULL) == 0 &&
+		type == DW_UT_skeleton && split.addr != NULL)
+		return split;
+	return *unit_entry;
+}
+
+/*
  * Find a unit among those that were read, or read it.  Returns NULL if memory
  * runs out.
  */
@@ -208,10 +261,11 @@ find_unit(PlhDebugModule *module, Dwarf_Die *unit_entry)
 	unit = calloc(1, sizeof(Unit));
 	if (unit == NULL)
 		return NULL;
-	unit->entry = *unit_entry;
 	unit->offset = offset;
+	unit->lines = *unit_entry;
+	unit->entry = functions_entry(unit_entry);
 	unit->entries_left = MAX_UNIT_ENTRIES;
-	add_functions(unit, unit_entry, 0);
+	add_functions(unit, &unit->entry, 0);
 	if (unit->range_count > 0)
 		qsort(unit->ranges, unit->range_count, sizeof(FunctionRange),
 			  compare_ranges);
@@ -272,16 +326,13 @@ find_unit_of(PlhDebugModule *module, Dwarf_Addr address, Dwarf_Addr *bias)
  * Returns how many there are.
  */
 static int
-nest_functions(PlhDebugModule *module, const FunctionRange *range,
-			   Dwarf_Addr address, Dwarf_Die *nest)
+nest_functions(const FunctionRange *range, Dwarf_Addr address, Dwarf_Die *nest)
 {
 	int			count = 0;
 	int			entries_left = MAX_UNIT_ENTRIES;
 	Dwarf_Die	entry;
-	Dwarf_Die	scope;
+	Dwarf_Die	scope = range->function;
 
-	if (plh_libdw.dwarf_offdie(module->dwarf, range->function, &scope) == NULL)
-		return 0;
 	nest[count++] = scope;
 
 	/*
@@ -371,7 +422,7 @@ find_line(PlhDebugModule *module, Unit *unit, Dwarf_Addr address, Dwarf_Addr bia
 	if (found != NULL)
 		file = plh_libdw.dwfl_lineinfo(found, NULL, &line, NULL, NULL, NULL);
 	else if (unit != NULL &&
-			 (in_unit = plh_libdw.dwarf_getsrc_die(&unit->entry, address - bias)) != NULL &&
+			 (in_unit = plh_libdw.dwarf_getsrc_die(&unit->lines, address - bias)) != NULL &&
 			 plh_libdw.dwarf_lineno(in_unit, &line) == 0)
 		file = plh_libdw.dwarf_linesrc(in_unit, NULL, NULL);
 	set_place(frame, file, Max(line, 0));
@@ -396,7 +447,7 @@ frames_from_dwarf(PlhDebugModule *module, Dwarf_Addr address,
 	if (unit == NULL ||
 		(range = find_range(unit, address - bias)) == NULL)
 		return 0;
-	count = nest_functions(module, range, address - bias, nest);
+	count = nest_functions(range, address - bias, nest);
 	Assert(count <= PLH_MAX_INLINED);
 	(void) plh_libdw.dwarf_getsrcfiles(&unit->entry, &files, &file_count);
 
@@ -448,6 +499,16 @@ frame_from_symbol(PlhDebugModule *module, Dwarf_Addr address,
 	return 1;
 }
 
+/* Set the one frame that is known without libdw; returns 0 if there is none. */
+static int
+frame_from_names(const PlhElfNames *names, uint64 address, PlhSourceFrame *frame)
+{
+	frame->function = plh_elf_names_find(names, address);
+	frame->inlined = false;
+	set_place(frame, NULL, 0);
+	return frame->function != NULL;
+}
+
 /*
  * Find the functions that an address is in, the innermost first; all but the
  * last are inlined.  The address is one of the module's ELF file, as the
@@ -458,24 +519,12 @@ plh_debug_info_frames(PlhDebugModule *module, uint64 address,
 					  PlhSourceFrame *frames)
 {
 	Dwarf_Addr	there = address + module->handle.bias;
-	int			count = frames_from_dwarf(module, there, frames);
+	int			count;
 
+	if (module->names != NULL)
+		return frame_from_names(module->names, address, frames);
+	count = frames_from_dwarf(module, there, frames);
 	return count > 0 ? count : frame_from_symbol(module, there, frames);
-}
-
-/* Is that the name of a function that gives out memory of malloc's? */
-static const char *
-malloc_named(const char *name)
-{
-	static const char *const family[] = {
-		"malloc", "calloc", "realloc", "reallocarray", "posix_memalign",
-		"aligned_alloc", "memalign"
-	};
-
-	for (int i = 0; name != NULL && i < lengthof(family); i++)
-		if (strcmp(name, family[i]) == 0)
-			return family[i];
-	return NULL;
 }
 
 /*
@@ -486,9 +535,12 @@ const char *
 plh_debug_info_called_malloc(PlhDebugModule *module)
 {
 	GElf_Addr	bias;
-	Elf		   *elf = plh_libdw.dwfl_module_getelf(module->handle.module, &bias);
+	Elf		   *elf;
 	Elf_Scn    *section = NULL;
 
+	if (module->names != NULL)
+		return plh_elf_names_called_malloc(module->names);
+	elf = plh_libdw.dwfl_module_getelf(module->handle.module, &bias);
 	while ((section = plh_libdw.elf_nextscn(elf, section)) != NULL)
 	{
 		GElf_Shdr	header;
@@ -502,7 +554,7 @@ plh_debug_info_called_malloc(PlhDebugModule *module)
 		for (int i = 1; plh_libdw.gelf_getsym(data, i, &symbol) != NULL; i++)
 		{
 			const char *name = symbol.st_shndx != SHN_UNDEF ? NULL :
-				malloc_named(plh_libdw.elf_strptr(elf, header.sh_link,
+				plh_elf_names_of_malloc(plh_libdw.elf_strptr(elf, header.sh_link,
 												  symbol.st_name));
 
 			if (name != NULL)
@@ -526,7 +578,10 @@ plh_debug_info_close(PlhDebugModule *module)
 		free(module->units);
 		module->units = next;
 	}
-	plh_libdw.dwfl_end(module->handle.dwfl);
+	if (module->names != NULL)
+		plh_elf_names_close(module->names);
+	else
+		plh_libdw.dwfl_end(module->handle.dwfl);
 	free(module);
 }
 

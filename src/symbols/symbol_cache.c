@@ -14,6 +14,7 @@
 
 #include "base/limits.h"
 #include "base/private_memory.h"
+#include "base/settings.h"
 #include "symbols/debug_info.h"
 #include "symbols/symbol_cache.h"
 
@@ -27,7 +28,7 @@
 typedef struct CacheKey
 {
 	uint64		address;
-	uint64		path_hash;
+	uint64		path_hash;		/* with hash_servers as its seed */
 	TimestampTz seen_at;		/* of the module; 0 if it has a build-id */
 	uint32		build_id_bytes;
 	uint8		build_id[PLH_BUILD_ID_MAX];
@@ -45,6 +46,15 @@ static PlhRegion slot_region;	/* offsets into entry_region, plus 1 */
 static Size used_bytes;
 static uint32 used_entries;
 
+/* What answers depend on beside the binary: which servers have been asked. */
+static uint64
+hash_servers(void)
+{
+	const char *urls = plh_debuginfod_urls == NULL ? "" : plh_debuginfod_urls;
+
+	return hash_bytes_extended((const unsigned char *) urls, strlen(urls), 0);
+}
+
 /* Make the key, with its padding zeroed: keys are compared as bytes. */
 static void
 make_key(const PlhModuleRecord *module, uint64 address, CacheKey *key)
@@ -53,7 +63,7 @@ make_key(const PlhModuleRecord *module, uint64 address, CacheKey *key)
 	key->address = address;
 	key->path_hash =
 		hash_bytes_extended((const unsigned char *) module->path,
-							module->path_bytes, 0);
+							module->path_bytes, hash_servers());
 	key->build_id_bytes = Min(module->build_id_bytes, PLH_BUILD_ID_MAX);
 	key->seen_at = key->build_id_bytes > 0 ? 0 : module->seen_at;
 	memcpy(key->build_id, module->build_id, key->build_id_bytes);
@@ -122,7 +132,7 @@ plh_symbol_cache_add(const PlhModuleRecord *module, uint64 address,
 	CacheKey	key;
 	CacheEntry *entry;
 
-	if (answer->status != PLH_MODULE_OPEN)
+	if (answer->status != PLH_MODULE_OPEN && answer->status != PLH_MODULE_NAMES_ONLY)
 		return;
 	if (used_entries == MAX_ENTRIES || used_bytes + bytes > CACHE_BYTES)
 		clear_cache();

@@ -19,6 +19,7 @@
 #include "base/process_facts.h"
 #include "base/whole_io.h"
 #include "symbols/debug_info.h"
+#include "symbols/debuginfod.h"
 #include "symbols/shared_memory.h"
 #include "symbols/symbol_protocol.h"
 #include "symbols/symbol_server.h"
@@ -43,7 +44,7 @@ typedef struct ServedModule
 {
 	PlhSymbolQuestion question; /* first question about it; identifies it */
 	PlhModuleStatus status;
-	PlhDebugModule *module;		/* NULL unless status is PLH_MODULE_OPEN */
+	PlhDebugModule *module;		/* NULL if it could not be opened */
 } ServedModule;
 
 /* Find the module that a question is about among the open ones, or open it. */
@@ -259,12 +260,14 @@ limit_cpu_time(void)
  * Detach from the session, then answer its questions until there are no more.
  */
 void
-plh_symbol_server_run(int question_fd, int answer_fd, pid_t session)
+plh_symbol_server_run(int question_fd, int answer_fd, pid_t session,
+					  const char *debuginfod_urls)
 {
 	static PLH_LARGE PlhSymbolAnswer answer;
 	static PLH_LARGE PlhSymbolQuestion question;
 
 	detach(question_fd, answer_fd, session);
+	plh_debuginfod_choose(debuginfod_urls);
 	while (plh_whole_io_read(STDIN_FILENO, &question, sizeof(question),
 							 PLH_FILE_POSITION) == sizeof(question))
 	{

@@ -9,10 +9,11 @@
 #define PLH_SYMBOL_SERVER_H
 
 /*
- * Reads questions from one pipe and writes answers to the other until the
+ * Asks the debuginfod servers that the setting tells of.  Reads questions from one pipe and writes answers to the other until the
  * questions end or the session is gone.  Never returns.
  */
 extern void plh_symbol_server_run(int question_fd, int answer_fd,
-								  pid_t session);
+								  pid_t session,
+								  const char *debuginfod_urls);
 
 #endif							/* PLH_SYMBOL_SERVER_H */

@@ -23,6 +23,7 @@
 #include "base/clock.h"
 #include "base/guard.h"
 #include "base/limits.h"
+#include "base/settings.h"
 #include "base/whole_io.h"
 #include "reader/database_text.h"
 #include "symbols/symbol_server.h"
@@ -193,7 +194,8 @@ start_symbolizer(PlhSymbolizer *symbolizer)
 		{
 			/* what it allocates is no sample: it gives shared memory up */
 			plh_guard_held = true;
-			plh_symbol_server_run(question_pipe[0], answer_pipe[1], session);
+			plh_symbol_server_run(question_pipe[0], answer_pipe[1], session,
+								  plh_debuginfod_urls);
 		}
 	}
 	else

@@ -14,7 +14,6 @@
 struct PlhSymbols
 {
 	PlhSymbolizer *symbolizer;
-	bool		warned;			/* a WARNING has said that libdw is missing */
 	int64		until_us;		/* answers are waited for until then, of
 								 * CLOCK_MONOTONIC; 0: for as long as it takes */
 	int			left_out;		/* number of answers that came too late */
@@ -43,7 +42,6 @@ plh_symbols_open_in_passing(int64 until_us)
 	PlhSymbols *symbols = plh_symbols_open();
 
 	symbols->until_us = until_us;
-	symbols->warned = true;
 	return symbols;
 }
 
@@ -67,16 +65,14 @@ plh_symbols_close(PlhSymbols *symbols)
 }
 
 /*
- * Begin to look up symbols until "must_stop" says so, for who can't wait or be
- * interrupted.  Nobody is waiting for an answer then, and needs no WARNING that there
- * is none.
+ * Begin to look up symbols until "must_stop" says so, for callers that can't wait or be
+ * interrupted.
  */
 PlhSymbols *
 plh_symbols_open_until(bool (*must_stop) (void))
 {
 	PlhSymbols *symbols = plh_symbols_open();
 
-	symbols->warned = true;
 	plh_symbolizer_limit(symbols->symbolizer, must_stop);
 	return symbols;
 }
@@ -109,13 +105,6 @@ ask(PlhSymbols *symbols, const PlhModuleRecord *module, uint64 address)
 	plh_symbolizer_ask(symbols->symbolizer, module, address,
 					   &symbols->answer);
 	plh_symbol_cache_add(module, address, &symbols->answer);
-	if (symbols->answer.status == PLH_MODULE_NO_LIBRARY && !symbols->warned)
-	{
-		symbols->warned = true;
-		ereport(WARNING,
-				(errmsg("could not load library \"libdw.so.1\""),
-				 errhint("Functions are shown as module and offset.  Install elfutils' libdw to see their names.")));
-	}
 	return &symbols->answer;
 }
 
@@ -203,7 +192,8 @@ plh_symbols_status_word(PlhModuleStatus status)
 {
 	static const char *const words[] = {
 		[PLH_MODULE_OPEN] = NULL,
-		[PLH_MODULE_NO_LIBRARY] = "no libdw",
+		[PLH_MODULE_NAMES_ONLY] = NULL,
+		[PLH_MODULE_NO_MEMORY] = "no memory",
 		[PLH_MODULE_NO_FILE] = "file removed",
 		[PLH_MODULE_REPLACED] = "file replaced",
 		[PLH_MODULE_UNREADABLE] = "file unreadable",

@@ -277,7 +277,7 @@ find_statement(PlhDoubt *doubt, const PlhExplainedProcess *process,
 							 image->alive ? "holds" : "held",
 							 image->alive ? "is" : "was",
 							 plh_largest_site_text(image, site, list->account, stacks,
-												   &doubt->names_hint),
+												   &doubt->nameless),
 							 plh_statement_evidence_limit(image, family, limit));
 	return true;
 }
@@ -293,7 +293,7 @@ callers_text(PlhDoubt *doubt, const PlhExplainedProcess *process,
 	if (site != NULL)
 		return psprintf(" The largest part of it that was sampled is %s.",
 						plh_largest_site_text(process->image, site, list->account, stacks,
-											   &doubt->names_hint));
+											   &doubt->nameless));
 	return process->image->alive ?
 		psprintf(" %s", plh_malloc_callers_text(process->pid, symbols)) : "";
 }

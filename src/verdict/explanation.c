@@ -51,7 +51,7 @@ typedef struct Telling
 	PlhCourse	course;			/* zeros without a history */
 	PlhSuspectList *list;		/* NULL without a profile */
 	List	   *findings;		/* of PlhToldFinding */
-	const char *names_hint;		/* where a site had no name; else NULL */
+	const char *nameless;		/* path of a binary that names are missing of */
 	const char *peak_query;		/* that was told with the peak; else NULL */
 	TimestampTz told_peak_at;	/* 0: no peak was told */
 	StringInfoData text;
@@ -122,16 +122,16 @@ statement_words(const Telling *telling, const PlhSuspect *suspect)
 		"Allocated by the statement";
 }
 
-/* Note how to get names that are missing in what is told of a suspect. */
+/* Note where names are missing in what is told of a suspect. */
 static void
-note_names_hint(Telling *telling, const PlhSuspect *suspect, const PlhListedSite *named)
+note_nameless(Telling *telling, const PlhSuspect *suspect, const PlhListedSite *named)
 {
-	if (telling->names_hint == NULL && named != NULL)
-		telling->names_hint = plh_blamed_code_names_hint(&named->stack);
-	if (telling->names_hint == NULL &&
+	if (telling->nameless == NULL && named != NULL)
+		telling->nameless = plh_blamed_code_nameless(&named->stack);
+	if (telling->nameless == NULL &&
 		suspect->facts.subject == PLH_SUBJECT_STATEMENT)
-		telling->names_hint = plh_share_text_names_hint(suspect, telling->process->image,
-														telling->stacks);
+		telling->nameless = plh_share_text_nameless(suspect, telling->process->image,
+													telling->stacks);
 }
 
 /* Tell which functions in SQL or a procedural language allocated it, if any did. */
@@ -187,7 +187,7 @@ tell_suspects(Telling *telling, const PlhSuppressions *suppressions)
 		if (found++ < TOLD_SUSPECTS)
 		{
 			tell_finding(telling, finding, suspect);
-			note_names_hint(telling, suspect, finding->named);
+			note_nameless(telling, suspect, finding->named);
 		}
 		finding->named = NULL;	/* it does not outlive this turn */
 	}
@@ -240,8 +240,8 @@ tell_peak(Telling *telling)
 		now.bytes >= bytes - bytes / STILL_PART)
 		return;
 	plh_stack_text_describe(telling->stacks, top.stack, &stack);
-	if (telling->names_hint == NULL)
-		telling->names_hint = plh_blamed_code_names_hint(&stack);
+	if (telling->nameless == NULL)
+		telling->nameless = plh_blamed_code_nameless(&stack);
 	error_bytes = plh_sampling_most_error_bytes(top.bytes, header->sample_interval);
 	if (error_bytes >= bytes)	/* it may as well have been nothing */
 		return;
@@ -367,8 +367,8 @@ tell_doubt(Telling *telling)
 						   telling->symbols, telling->stacks);
 	plh_sentences_add(&telling->text, "Verdict: %s. %s",
 					  doubt.is_undecided ? "none yet" : "none", doubt.reason);
-	if (telling->names_hint == NULL)
-		telling->names_hint = doubt.names_hint;
+	if (telling->nameless == NULL)
+		telling->nameless = doubt.nameless;
 	if (doubt.next != NULL)
 		plh_sentences_add(&telling->text, "Next: %s", doubt.next);
 }
@@ -416,9 +416,8 @@ plh_explanation_make(const PlhExplainedProcess *process, PlhSymbols *symbols,
 		found = tell_profile(&telling, suppressions);
 	if (found == 0)
 		tell_doubt(&telling);
-	if (telling.names_hint != NULL)
-		plh_sentences_add(&telling.text, "%s", telling.names_hint);
 	explanation->text = telling.text.data;
+	explanation->nameless = telling.nameless;
 	explanation->findings = telling.findings;
 	explanation->account = telling.list == NULL ? NULL : telling.list->account;
 	explanation->own_bytes = plh_size_sentences_own_bytes(process);

@@ -19,6 +19,8 @@
 typedef struct PlhExplanation
 {
 	const char *text;			/* sentences, a line each */
+	const char *nameless;		/* path of a binary whose functions are told
+								 * without names; else NULL */
 	List	   *findings;		/* of PlhToldFinding, all that are not
 								 * suppressed */
 	const PlhAccount *account;	/* NULL without a profile */

@@ -11,8 +11,8 @@ typedef struct PlhDoubt
 {
 	const char *reason;			/* sentences */
 	const char *next;			/* a sentence; NULL if there is nothing to do */
-	const char *names_hint;		/* where a site that is told has no name; else
-								 * NULL */
+	const char *nameless;		/* path of the binary of a site that is told
+								 * without a name; else NULL */
 	bool		is_undecided;	/* there may be a verdict later */
 } PlhDoubt;
 

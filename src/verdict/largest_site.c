@@ -89,7 +89,7 @@ bounded(const PlhProfileImage *image, const PlhSiteRecord *site,
 const char *
 plh_largest_site_text(const PlhProfileImage *image, const PlhSiteRecord *site,
 					  const PlhAccount *account, PlhStackTexts *stacks,
-					  const char **names_hint)
+					  const char **nameless)
 {
 	PlhSiteFacts facts;
 	PlhListedSite listed;
@@ -98,8 +98,8 @@ plh_largest_site_text(const PlhProfileImage *image, const PlhSiteRecord *site,
 	plh_site_facts_resolve(&facts, image, site, NULL);
 	plh_listed_site_start(&listed, image, &facts);
 	plh_listed_site_describe_stack(&listed, stacks);
-	if (*names_hint == NULL)
-		*names_hint = plh_blamed_code_names_hint(&listed.stack);
+	if (*nameless == NULL)
+		*nameless = plh_blamed_code_nameless(&listed.stack);
 	return psprintf("%s at %s in %s",
 					plh_words_estimate(bytes, Min(facts.error_bytes, bytes)),
 					plh_blamed_code_site(&listed.stack),

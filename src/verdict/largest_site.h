@@ -31,13 +31,13 @@ extern const PlhFamilyAccount *plh_largest_site_account(const PlhAccount *accoun
 														bool lasting);
 
 /*
- * "64 MB (+/- 12 MB) at leaking_top (leaker.c:55) in TopMemoryContext".  "names_hint" is
+ * "64 MB (+/- 12 MB) at leaking_top (leaker.c:55) in TopMemoryContext".  "nameless" is
  * set where it is NULL and the name of the site is missing.
  */
 extern const char *plh_largest_site_text(const PlhProfileImage *image,
 										 const PlhSiteRecord *site,
 										 const PlhAccount *account,
 										 PlhStackTexts *stacks,
-										 const char **names_hint);
+										 const char **nameless);
 
 #endif							/* PLH_LARGEST_SITE_H */

@@ -25,7 +25,7 @@ typedef struct FunctionShare
 	const char *site;			/* the same with file and line, if these are
 								 * known and one */
 	const char *context_name;
-	const char *names_hint;		/* where it has no name; else NULL */
+	const char *nameless;		/* path of its binary where it has no name */
 	const char *largest_site;	/* the site of all that holds most, if it is
 								 * one of several here; else NULL */
 	int64		largest_bytes;	/* of that */
@@ -56,7 +56,7 @@ describe(const PlhShare *share, const PlhProfileImage *image, PlhStackTexts *tex
 	plh_listed_site_describe_stack(&listed, texts);
 	described.site = plh_blamed_code_site(&listed.stack);
 	described.context_name = listed.context_name;
-	described.names_hint = plh_blamed_code_names_hint(&listed.stack);
+	described.nameless = plh_blamed_code_nameless(&listed.stack);
 	described.function = listed.stack.frames[listed.stack.site_frame].function;
 	caller = plh_blamed_code_caller(&listed.stack);
 	if (caller != NULL)
@@ -289,11 +289,12 @@ plh_share_text(const PlhSuspect *suspect, const PlhProfileImage *image,
 }
 
 /*
- * How to get the name of a function that is told without one; NULL where all have theirs.
+ * The path of the binary of a function that is told without a name; NULL where all have
+ * theirs.
  */
 const char *
-plh_share_text_names_hint(const PlhSuspect *suspect, const PlhProfileImage *image,
-						  PlhStackTexts *texts)
+plh_share_text_nameless(const PlhSuspect *suspect, const PlhProfileImage *image,
+						PlhStackTexts *texts)
 {
 	Shares		shares;
 	int			told;
@@ -301,7 +302,7 @@ plh_share_text_names_hint(const PlhSuspect *suspect, const PlhProfileImage *imag
 	add_up(&shares, suspect, image, texts);
 	told = told_of(&shares);
 	for (int i = 0; i < told; i++)
-		if (shares.functions[i].names_hint != NULL)
-			return shares.functions[i].names_hint;
+		if (shares.functions[i].nameless != NULL)
+			return shares.functions[i].nameless;
 	return NULL;
 }

@@ -28,8 +28,8 @@ extern bool plh_share_text_names_site(const PlhSuspect *suspect,
 extern const char *plh_share_text(const PlhSuspect *suspect,
 								  const PlhProfileImage *image,
 								  PlhStackTexts *texts);
-extern const char *plh_share_text_names_hint(const PlhSuspect *suspect,
-											 const PlhProfileImage *image,
-											 PlhStackTexts *texts);
+extern const char *plh_share_text_nameless(const PlhSuspect *suspect,
+										   const PlhProfileImage *image,
+										   PlhStackTexts *texts);
 
 #endif							/* PLH_SHARE_TEXT_H */

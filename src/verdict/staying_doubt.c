@@ -113,7 +113,7 @@ staying_text(PlhDoubt *doubt, const PlhExplainedProcess *process,
 	return site == NULL || is_noise(site) ? NULL :
 		psprintf("The largest part of what stays is %s, %s.",
 				 plh_largest_site_text(image, site, list->account, stacks,
-									   &doubt->names_hint),
+									   &doubt->nameless),
 				 judgement_text(image->header, site));
 }
 

@@ -82,7 +82,8 @@ pretend_kill(pid_t pid, int signal)
 
 /* The process is forked only in pretence. */
 void
-plh_symbol_server_run(int question_fd, int answer_fd, pid_t session)
+plh_symbol_server_run(int question_fd, int answer_fd, pid_t session,
+					  const char *debuginfod_urls)
 {
 	abort();
 }

@@ -364,7 +364,7 @@ my ($session, $pid) = calling_session('SELECT hold_there(1000000)');
 like(stack_of($pid, 'SELECT hold_there'), qr{^hold_huge / },
 	'exported functions of a stripped module are named');
 like(symbols_of($module),
-	qr{^dynamic symbols\|\Q$module\E\|Install the debug symbols of this file \(Debian: find-dbgsym-packages},
+	qr{^dynamic symbols\|\Q$module\E\|Build it with debug information, or install its debug symbols\.$},
 	'the view of symbols has a hint for a stripped module');
 
 # With the debug file that the binary names.
@@ -609,7 +609,7 @@ my $too_late = 0;
 SKIP:
 for my $case (
 	[ 'crashes', qr/^[1-9]\d* rows, [1-9]\d* with no answer\ngoes on$/ ],
-	[ 'gets no memory', qr/^[1-9]\d* rows, [1-9]\d* with (?:no libdw|no answer)\ngoes on$/ ],
+	[ 'gets no memory', qr/^[1-9]\d* rows, [1-9]\d* with (?:no memory|no answer)\ngoes on$/ ],
 	[ 'hangs', qr/^goes on$/ ])
 {
 	my ($trouble, $answer) = @{$case};
@@ -623,7 +623,7 @@ for my $case (
 	$asker->query_until(
 		qr//, q{
 		SELECT count(*) || ' rows, ' || count(reason) || ' with ' || coalesce(string_agg(DISTINCT reason, ', '), 'a reason')
-		FROM (SELECT substring(array_to_string(stack, ' ') FROM '\[(no libdw|no answer)\]') AS reason
+		FROM (SELECT substring(array_to_string(stack, ' ') FROM '\[(no memory|no answer)\]') AS reason
 			FROM pg_leakhunt_report) rows;
 	});
 	# as early as can be: later, it has all that it needs

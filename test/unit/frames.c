@@ -35,7 +35,7 @@ main(int argc, char **argv)
 	binary.build_id_bytes = build_id_bytes;
 	binary.seen_at = PG_INT64_MAX;
 	status = plh_debug_info_open(&binary, &module);
-	if (status != PLH_MODULE_OPEN)
+	if (module == NULL)
 	{
 		printf("status %d\n", status);
 		return 1;

@@ -29,6 +29,7 @@ main(void)
 	test_reuse();
 	test_changing_profiles();
 	test_suppression();
+	test_debug_packages();
 	test_pictures();
 	test_merges();
 	test_redaction();

@@ -115,7 +115,7 @@ test_rest_of_shares(void)
 	share_among(sites, stacks, percents, lengthof(percents));
 	ok(says(", 15% at copy_row (rows.c:1) in ExecutorState, 32% at other sites, none above 16%, and 21% without a call site (free space, rounding of sizes, and what was not sampled)."),
 	   "the site that a finding is named after is told, and what is left");
-	ok(plh_share_text_names_hint(&suspect, &image, texts) != NULL, "names that are missing in shares are said to be");
+	ok(plh_share_text_nameless(&suspect, &image, texts) != NULL, "names that are missing in shares are said to be");
 	suspect.share_count = PLH_SHARES;
 	for (int i = 0; i < PLH_SHARES; i++)
 	{
@@ -128,7 +128,7 @@ test_rest_of_shares(void)
 	}
 	ok(says("The running statement holds 100000000 B. By call site: 48% at copy_row (rows.c:1) in ExecutorState, the other 52% at many sites, none above 4%. The memory is freed when the statement ends, or its cursor is closed."),
 	   "of more sites than are known, the rest is at many");
-	ok(plh_share_text_names_hint(&suspect, &image, texts) == NULL, "and where none is missing, nothing is said");
+	ok(plh_share_text_nameless(&suspect, &image, texts) == NULL, "and where none is missing, nothing is said");
 	for (int i = 0; i < PLH_SHARES; i++)
 		sites[i].key.lifetime = PLH_LIFETIME_TRANSACTION;
 	ok(says("The running transaction holds ") && says(" The memory is freed at COMMIT or ROLLBACK at the latest."),

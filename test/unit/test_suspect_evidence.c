@@ -121,19 +121,22 @@ test_names(void)
 
 	ok(strcmp(plh_blamed_code_site(&stack), "postgres+0x660d32, called by exec_stmt_execsql") == 0,
 	   "a site without a name is named by its caller");
-	ok(strstr(plh_blamed_code_names_hint(&stack), "Function names of postgres are missing: install") != NULL,
-	   "names that are missing are said to be");
+	ok(strcmp(plh_blamed_code_nameless(&stack), "/pg/bin/postgres") == 0,
+	   "the binary is known whose names are missing");
+	frames[1].text = "postgres+0x660d32 [file replaced]";
+	ok(plh_blamed_code_nameless(&stack) == NULL, "symbols are not missing where the file was replaced");
+	frames[1].text = stack.site;
 	stack.frame_count = 2;
 	ok(strcmp(plh_blamed_code_site(&stack), "postgres+0x660d32") == 0, "no caller has a name");
 	stack.site_frame = 0;
 	stack.site = "palloc";
 	ok(strcmp(plh_blamed_code_site(&stack), "palloc") == 0 &&
-	   plh_blamed_code_names_hint(&stack) == NULL, "a site with a name has no caller named");
+	   plh_blamed_code_nameless(&stack) == NULL, "a site with a name has no caller named");
 	frames[0] = (PlhFrameText)
 	{
 		.text = "[no stack]"
 	};
-	ok(plh_blamed_code_names_hint(&stack) == NULL && !plh_blamed_code_lacks_name(&stack),
+	ok(plh_blamed_code_nameless(&stack) == NULL && !plh_blamed_code_lacks_name(&stack),
 	   "a stack that was not taken lacks no name");
 }
 

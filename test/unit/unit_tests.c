@@ -43,6 +43,7 @@ main(void)
 	test_read_only_store();
 	test_symbol_protocol();
 	test_allocation_wrappers();
+	test_debuginfod();
 	test_shared_memory();
 	test_size_sentences();
 	test_doubts();

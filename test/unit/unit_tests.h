@@ -52,6 +52,7 @@ extern void test_plan_nodes(void);
 extern void test_read_only_store(void);
 extern void test_symbol_protocol(void);
 extern void test_allocation_wrappers(void);
+extern void test_debuginfod(void);
 extern void test_shared_memory(void);
 extern void test_size_sentences(void);
 extern void test_doubts(void);

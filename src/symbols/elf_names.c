@@ -1,0 +1,430 @@
+/*
+ * elf_names.c
+ *	  Names functions where libdw is missing: by the symbol tables of a binary and of
+ *	  its debug file, without files, lines and inlined functions.
+ *
+ * The tables, in the order in which they are read: .dynsym, the exported functions;
+ * .symtab, all functions; where that was stripped, the one in .gnu_debugdata, a small
+ * ELF file that distributions compress and leave in the binary; and where there is
+ * none, that of the debug file.
+ *
+ * A function is named only if the address lies between its start and its end: a wrong
+ * name would be worse than none.
+ */
+#include "postgres.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include "symbols/elf_image.h"
+#include "symbols/elf_names.h"
+#include "symbols/symbol_files.h"
+
+/* Larger tables are not read; that of LLVM's library has 40 MB. */
+#define MAX_TABLE_BYTES (256 * 1024 * 1024)
+
+/* Bounds of a compressed symbol table, and of the memory that it takes to unpack it. */
+#define MAX_PACKED_BYTES (16 * 1024 * 1024)
+#define MAX_UNPACKED_BYTES (32 * 1024 * 1024)
+#define MAX_UNPACKER_BYTES (80 * 1024 * 1024)
+
+/* Functions that begin before an address and may reach to it: so many are looked at. */
+#define MAX_NESTED 1000
+
+/* A function of a symbol table. */
+typedef struct ElfFunction
+{
+	uint64		start;
+	uint64		end;
+	uint64		furthest_end;	/* of it and of all that stand before it */
+	const char *name;
+	uint32		number;			/* in the order in which they were read */
+	uint8		binding;		/* STB_*; a global name comes before a local one */
+} ElfFunction;
+
+/* The tables of three files at most. */
+#define MAX_TABLES 4
+
+struct PlhElfNames
+{
+	ElfFunction *functions;		/* sorted by start */
+	uint32		count;
+	uint32		room;
+	char	   *texts[MAX_TABLES];	/* what the names point into */
+	int			text_count;
+	const char *called_malloc;
+	bool		has_table;		/* more than the exported functions */
+	bool		out_of_memory;
+	char		file[PLH_PATH_MAX];
+};
+
+/*
+ * Is that the name of a function that gives out memory of malloc's?
+ */
+const char *
+plh_elf_names_of_malloc(const char *name)
+{
+	static const char *const family[] = {
+		"malloc", "calloc", "realloc", "reallocarray", "posix_memalign",
+		"aligned_alloc", "memalign"
+	};
+
+	for (int i = 0; name != NULL && i < lengthof(family); i++)
+		if (strcmp(name, family[i]) == 0)
+			return family[i];
+	return NULL;
+}
+
+/* Make room for some more functions. */
+static bool
+reserve(PlhElfNames *names, uint64 count)
+{
+	uint64		room = names->count + count;
+	ElfFunction *larger = room > PG_INT32_MAX ? NULL :
+		realloc(names->functions, sizeof(ElfFunction) * room);
+
+	if (larger == NULL)
+	{
+		names->out_of_memory = true;
+		return false;
+	}
+	names->functions = larger;
+	names->room = room;
+	return true;
+}
+
+/* Add a symbol, for which there is room, if it is a function's. */
+static void
+add_symbol(PlhElfNames *names, const Elf64_Sym *symbol, const char *name)
+{
+	ElfFunction *function;
+
+	if (symbol->st_shndx == SHN_UNDEF)
+	{
+		if (names->called_malloc == NULL)
+			names->called_malloc = plh_elf_names_of_malloc(name);
+		return;
+	}
+	if (ELF64_ST_TYPE(symbol->st_info) != STT_FUNC || name[0] == '\0' ||
+		symbol->st_size == 0 || symbol->st_size > PG_UINT64_MAX - symbol->st_value)
+		return;
+	function = &names->functions[names->count];
+	function->start = symbol->st_value;
+	function->end = symbol->st_value + symbol->st_size;
+	function->name = name;
+	function->number = names->count++;
+	function->binding = ELF64_ST_BIND(symbol->st_info);
+}
+
+/* Add the symbols of a table, whose names lie in "text". */
+static void
+add_symbols(PlhElfNames *names, const char *table, uint64 table_bytes,
+			const char *text, uint64 text_bytes)
+{
+	uint64		count = table_bytes / sizeof(Elf64_Sym);
+
+	if (count == 0 || !reserve(names, count))
+		return;
+	for (uint64 i = 0; i < count; i++)
+	{
+		Elf64_Sym symbol;
+
+		memcpy(&symbol, table + i * sizeof(symbol), sizeof(symbol));
+		if (symbol.st_name < text_bytes)
+			add_symbol(names, &symbol, text + symbol.st_name);
+	}
+}
+
+/* Add the symbols of a type of table.  Returns false if the file has none. */
+static bool
+add_table(PlhElfNames *names, PlhElfImage *image, uint32 type)
+{
+	const Elf64_Shdr *section = plh_elf_image_section(image, type);
+	const Elf64_Shdr *text_section;
+	char	   *table;
+	char	   *text = NULL;
+
+	if (section == NULL || section->sh_link >= image->section_count ||
+		section->sh_entsize != sizeof(Elf64_Sym) || names->text_count == MAX_TABLES)
+		return false;
+	text_section = &image->sections[section->sh_link];
+	table = plh_elf_image_read(image, section, MAX_TABLE_BYTES);
+	if (table != NULL)
+		text = plh_elf_image_read(image, text_section, MAX_TABLE_BYTES);
+	if (text != NULL)
+	{
+		names->texts[names->text_count++] = text;
+		add_symbols(names, table, section->sh_size, text, text_section->sh_size);
+	}
+	free(table);
+	names->out_of_memory |= image->out_of_memory;
+	return text != NULL;
+}
+
+/*
+ * Type of lzma_stream_buffer_decode.  Its header need not be installed to build us.
+ */
+typedef int (*Unpack) (uint64_t *memory_limit, uint32_t flags, const void *allocator,
+					   const uint8_t *in, size_t *in_position, size_t in_size,
+					   uint8_t *out, size_t *out_position, size_t out_size);
+
+/* Unpack an XZ file.  Returns NULL if that fails, or if liblzma is not installed. */
+static unsigned char *
+unpack(const char *packed, Size packed_bytes, size_t *bytes)
+{
+	void	   *library = dlopen("liblzma.so.5", RTLD_NOW | RTLD_LOCAL);
+	Unpack		decode = library == NULL ? NULL :
+		(Unpack) dlsym(library, "lzma_stream_buffer_decode");
+	uint64_t	memory_limit = MAX_UNPACKER_BYTES;
+	size_t		position = 0;
+	unsigned char *out;
+
+	if (decode == NULL)
+		return NULL;
+
+	/* untouched pages of it cost nothing */
+	out = malloc(MAX_UNPACKED_BYTES);
+	*bytes = 0;
+	if (out != NULL &&
+		decode(&memory_limit, 0, NULL, (const uint8_t *) packed, &position, packed_bytes,
+			   out, bytes, MAX_UNPACKED_BYTES) != 0)
+	{
+		free(out);
+		return NULL;
+	}
+	return out;
+}
+
+/* Add the symbols of the compressed file in a stripped one.  Returns false if none. */
+static bool
+add_packed_table(PlhElfNames *names, PlhElfImage *image)
+{
+	const Elf64_Shdr *section = plh_elf_image_named(image, ".gnu_debugdata");
+	char	   *packed = section == NULL ? NULL :
+		plh_elf_image_read(image, section, MAX_PACKED_BYTES);
+	PlhElfImage inner = {.fd = -1};
+	bool		added = false;
+
+	if (packed == NULL)
+		return false;
+	inner.memory = unpack(packed, section->sh_size, &inner.bytes);
+	if (inner.memory != NULL && plh_elf_image_open(&inner))
+	{
+		added = add_table(names, &inner, SHT_SYMTAB);
+		plh_elf_image_close(&inner);
+	}
+	free((void *) inner.memory);
+	free(packed);
+	return added;
+}
+
+/* Open a file.  The caller closes "image" and its fd if the result is PLH_MODULE_OPEN. */
+static PlhModuleStatus
+open_image(const char *path, const PlhBinary *binary, PlhElfImage *image)
+{
+	unsigned char build_id[PLH_BUILD_ID_MAX];
+	struct stat file_status;
+
+	memset(image, 0, sizeof(*image));
+	image->fd = plh_symbol_files_open(path, &file_status);
+	if (image->fd < 0)
+		return plh_symbol_files_error();
+	image->bytes = file_status.st_size;
+	if (plh_elf_image_open(image))
+	{
+		if (plh_symbol_files_is_binary(build_id, plh_elf_image_build_id(image, build_id),
+									   &file_status, binary))
+			return PLH_MODULE_OPEN;
+		plh_elf_image_close(image);
+		close(image->fd);
+		return PLH_MODULE_REPLACED;
+	}
+	close(image->fd);
+	return image->out_of_memory ? PLH_MODULE_NO_MEMORY : PLH_MODULE_UNREADABLE;
+}
+
+/* PlhTryFile: add what a file has, of a binary the exported functions first. */
+static PlhModuleStatus
+add_file(const char *path, const PlhBinary *binary, void *arg)
+{
+	PlhElfNames *names = arg;
+	PlhElfImage image;
+	PlhModuleStatus status = open_image(path, binary, &image);
+	bool		added;
+
+	if (status != PLH_MODULE_OPEN)
+		return status;
+	added = add_table(names, &image, SHT_DYNSYM);
+	if (add_table(names, &image, SHT_SYMTAB) || add_packed_table(names, &image))
+		added = names->has_table = true;
+	if (added || names->file[0] == '\0')
+		strlcpy(names->file, path, sizeof(names->file));
+	plh_elf_image_close(&image);
+	close(image.fd);
+	return PLH_MODULE_OPEN;
+}
+
+static int
+compare_functions(const void *left, const void *right)
+{
+	const ElfFunction *a = left;
+	const ElfFunction *b = right;
+
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	return a->number < b->number ? -1 : 1;
+}
+
+/* Sort the functions, and note how far those before each reach. */
+static void
+sort_functions(PlhElfNames *names)
+{
+	uint64		furthest = 0;
+
+	if (names->count == 0)
+		return;
+	qsort(names->functions, names->count, sizeof(ElfFunction), compare_functions);
+	for (uint32 i = 0; i < names->count; i++)
+	{
+		furthest = Max(furthest, names->functions[i].end);
+		names->functions[i].furthest_end = furthest;
+	}
+}
+
+/*
+ * Read the symbols of a binary that a process had loaded.
+ */
+PlhModuleStatus
+plh_elf_names_open(const PlhBinary *binary, PlhElfNames **opened)
+{
+	PlhElfNames *names = calloc(1, sizeof(PlhElfNames));
+	PlhModuleStatus status;
+
+	if (names == NULL)
+		return PLH_MODULE_NO_MEMORY;
+	status = plh_symbol_files_try_binary(binary, add_file, names);
+	if (!names->has_table &&
+		plh_symbol_files_try_debug(binary, add_file, names) == PLH_MODULE_OPEN)
+		status = PLH_MODULE_OPEN;
+	if (names->out_of_memory)
+		status = PLH_MODULE_NO_MEMORY;
+	if (status != PLH_MODULE_OPEN)
+	{
+		plh_elf_names_close(names);
+		return status;
+	}
+	sort_functions(names);
+	*opened = names;
+	return PLH_MODULE_OPEN;
+}
+
+/*
+ * How many functions are known?
+ */
+int
+plh_elf_names_count(const PlhElfNames *names)
+{
+	return names->count;
+}
+
+/*
+ * Was there a table of all functions?
+ */
+bool
+plh_elf_names_has_table(const PlhElfNames *names)
+{
+	return names->has_table;
+}
+
+/*
+ * The file that has the symbols, or else the binary.
+ */
+const char *
+plh_elf_names_file(const PlhElfNames *names)
+{
+	return names->file;
+}
+
+/* How well a name is known to others: libdw's order of preference. */
+static int
+rank(const ElfFunction *function)
+{
+	switch (function->binding)
+	{
+		case STB_GLOBAL:
+			return 3;
+		case STB_WEAK:
+			return 2;
+		case STB_LOCAL:
+			return 1;
+		default:
+			return 0;
+	}
+}
+
+/*
+ * Of two functions that have an address, is the first, which stands before the other,
+ * the better answer?  Both begin at the same place.
+ */
+static bool
+is_better(const ElfFunction *function, const ElfFunction *than)
+{
+	if (rank(function) != rank(than))
+		return rank(function) > rank(than);
+	return function->end <= than->end;
+}
+
+/*
+ * Find the function that has an address; of several the one that begins last, as libdw
+ * does.
+ */
+const char *
+plh_elf_names_find(const PlhElfNames *names, uint64 address)
+{
+	const ElfFunction *best = NULL;
+	uint32		low = 0;
+	uint32		high = names->count;
+
+	while (low < high)
+	{
+		uint32		middle = low + (high - low) / 2;
+
+		if (names->functions[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (int i = 0; i < MAX_NESTED && low > 0; i++)
+	{
+		const ElfFunction *function = &names->functions[--low];
+
+		if (function->furthest_end <= address ||
+			(best != NULL && function->start < best->start))
+			break;
+		if (address < function->end &&
+			(best == NULL || is_better(function, best)))
+			best = function;
+	}
+	return best == NULL ? NULL : best->name;
+}
+
+/*
+ * The first function of malloc's family that the dynamic linker resolves for it.
+ */
+const char *
+plh_elf_names_called_malloc(const PlhElfNames *names)
+{
+	return names->called_malloc;
+}
+
+/*
+ * Free all.
+ */
+void
+plh_elf_names_close(PlhElfNames *names)
+{
+	for (int i = 0; i < names->text_count; i++)
+		free(names->texts[i]);
+	free(names->functions);
+	free(names);
+}
