@@ -34,8 +34,9 @@ typedef struct Explaining
 	PlhSuppressions *suppressions;
 	bool		as_json;
 	List	   *rows;			/* of PlhSummarized, with the text of the row */
-	const char *nameless[MOST_NAMELESS];	/* paths of binaries whose functions
-											 * are told without names */
+	const char *nameless[MOST_NAMELESS];	/* paths of binaries whose
+											 * functions are told without
+											 * names */
 	int			nameless_count;
 } Explaining;
 
@@ -80,7 +81,10 @@ explain(const PlhExplainedProcess *process, void *arg)
 	MemoryContext caller_context;
 	PlhSummarized *summarized;
 
-	/* an object has it among its sentences, a text behind those of all processes */
+	/*
+	 * an object has it among its sentences, a text behind those of all
+	 * processes
+	 */
 	nameless = note_nameless(explaining, explanation->nameless);
 	if (nameless != NULL && explaining->as_json)
 		explanation->text = psprintf("%s\n%s", explanation->text, names_text(&nameless, 1));

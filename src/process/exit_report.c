@@ -49,7 +49,7 @@ append_held(PlhReportDetail *detail, const PlhExitFindings *findings)
 	plh_report_detail_append(detail, "  It held %s", plh_size_units(live_bytes).text);
 	if (error_bytes > 0)
 		plh_report_detail_append(detail, " (+/- %s)",
-			   plh_size_units_error(error_bytes, live_bytes).text);
+								 plh_size_units_error(error_bytes, live_bytes).text);
 	plh_report_detail_append(detail, " at exit, caches included");
 	if (findings->held.bytes > 0)
 		plh_report_detail_append_top(detail, findings->image, &findings->held, bound);
@@ -76,7 +76,7 @@ append_peak(PlhReportDetail *detail, const PlhExitFindings *findings,
 	if (header->peak_bytes <= 0)
 		return;
 	plh_report_detail_append(detail, "  Its peak was %s (estimated from samples)",
-		   plh_size_units(header->peak_bytes).text);
+							 plh_size_units(header->peak_bytes).text);
 	append_time(detail, header->peak_at);
 	if (peak->bytes > 0 && !plh_top_site_is_same(peak, &findings->held))
 		plh_report_detail_append_top(detail, findings->image, peak, PG_INT64_MAX);
@@ -90,8 +90,8 @@ append_private_memory(PlhReportDetail *detail, const PlhProfileHeader *header)
 	if (header->own_bytes <= 0)
 		return;
 	plh_report_detail_append(detail, "  Its private memory was %s at exit, and at most %s when it was counted,",
-		   plh_size_units(header->own_bytes).text,
-		   plh_size_units(header->own_peak_bytes).text);
+							 plh_size_units(header->own_bytes).text,
+							 plh_size_units(header->own_peak_bytes).text);
 	append_time(detail, header->own_peak_at);
 	plh_report_detail_append(detail, ".");
 }
@@ -105,11 +105,11 @@ append_counts(PlhReportDetail *detail, const PlhProfileHeader *header)
 	if (header->census_at == 0)
 		return;
 	plh_report_detail_append(detail, "  Last counted: %s in memory contexts",
-		   plh_size_units(header->context_bytes).text);
+							 plh_size_units(header->context_bytes).text);
 	if (header->malloc_bytes >= 0)
 		plh_report_detail_append(detail, ", %s allocated with malloc outside of them, %s free in malloc",
-			   plh_size_units(outside).text,
-			   plh_size_units(header->malloc_free_bytes).text);
+								 plh_size_units(outside).text,
+								 plh_size_units(header->malloc_free_bytes).text);
 	plh_report_detail_append(detail, ".");
 }
 
@@ -121,12 +121,12 @@ append_left_out(PlhReportDetail *detail, const PlhLogTurn *turn)
 
 	if (turn->left_out > 0)
 		plh_report_detail_append(detail, "  %u more %s of %s %s not logged in the minute that began at %s.",
-			   turn->left_out, plh_plural(turn->left_out, "exit", "exits"), whose,
-			   plh_plural(turn->left_out, "was", "were"),
-			   timestamptz_to_str(turn->left_out_from));
+								 turn->left_out, plh_plural(turn->left_out, "exit", "exits"), whose,
+								 plh_plural(turn->left_out, "was", "were"),
+								 timestamptz_to_str(turn->left_out_from));
 	if (turn->is_last)
 		plh_report_detail_append(detail, "  Further exits of %s are not logged until %s.", whose,
-			   timestamptz_to_str(turn->ends_at));
+								 timestamptz_to_str(turn->ends_at));
 }
 
 /* The primary message: the sums, and the file if it was written. */

@@ -84,14 +84,14 @@ append_routine(PlhReportDetail *detail, const PlhProfileImage *image, const PlhT
 /* Append the site that has most of what was just named, which may not be much. */
 void
 plh_report_detail_append_top(PlhReportDetail *detail, const PlhProfileImage *image, const PlhTopSite *top,
-		   int64 bound)
+							 int64 bound)
 {
 	char		name[PLH_SITE_NAME_BYTES];
 
 	plh_report_detail_append(detail, ", %s of it by %s in %s",
-		   plh_size_units(Min(top->bytes, bound)).text,
-		   plh_top_site_name(top, image, name, sizeof(name)),
-		   top->context != NULL ? top->context->text : PLH_NO_CONTEXT_NAME);
+							 plh_size_units(Min(top->bytes, bound)).text,
+							 plh_top_site_name(top, image, name, sizeof(name)),
+							 top->context != NULL ? top->context->text : PLH_NO_CONTEXT_NAME);
 	append_routine(detail, image, top);
 }
 
@@ -111,7 +111,7 @@ plh_report_detail_append_statement(PlhReportDetail *detail, const PlhTopSite *to
 						 SHOWN_STATEMENT_BYTES);
 	if (top->statements > 1)
 		plh_report_detail_append(detail, "  The statement with the most, of %u: %.*s",
-			   top->statements, bytes, statement->text);
+								 top->statements, bytes, statement->text);
 	else
 		plh_report_detail_append(detail, "  Statement: %.*s", bytes, statement->text);
 }

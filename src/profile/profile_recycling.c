@@ -73,8 +73,8 @@ static struct
 	Size		taken_bytes;	/* or wanted, since the last round began */
 	Size		survived_bytes; /* in use when the last round ended */
 	double		part_in_use;	/* when the round at work began */
-	int			suspensions;	/* leak checks, and plans that are watched, need
-								 * all sites where they are */
+	int			suspensions;	/* leak checks, and plans that are watched,
+								 * need all sites where they are */
 }			state;
 
 /*

@@ -12,8 +12,8 @@
 /* Pages have the numbers: append only. */
 typedef enum PlhCodePart
 {
-	PLH_CODE_NONE,				/* no code: a context, a statement, what stands
-								 * for a stack */
+	PLH_CODE_NONE,				/* no code: a context, a statement, what
+								 * stands for a stack */
 	PLH_CODE_EXECUTOR,
 	PLH_CODE_PLANNER,			/* from the parser on */
 	PLH_CODE_CACHES,			/* of catalogs and plans */

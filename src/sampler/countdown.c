@@ -55,7 +55,10 @@ static struct
 	/* Sample every allocation, whatever settings and requests say. */
 	bool		all_tracked;
 
-	/* Sample at this interval at least, as a statement is watched; 0: none is. */
+	/*
+	 * Sample at this interval at least, as a statement is watched; 0: none
+	 * is.
+	 */
 	uint32		watch_interval;
 
 	/* The process has just been forked, at that time by the coarse clock. */

@@ -25,8 +25,8 @@ typedef struct PlhMallocSampled
 	uint32		site;			/* its offset in the profile */
 	uint32		tick;			/* of its birth; filled in where it is
 								 * inserted */
-	uint32		part;			/* of a plan that is watched (plan_nodes.h); 0: of
-								 * none */
+	uint32		part;			/* of a plan that is watched (plan_nodes.h);
+								 * 0: of none */
 } PlhMallocSampled;
 
 /* The owner's, under the guard. */

@@ -43,8 +43,8 @@ PLH_SURVIVES_FORK bool plh_plan_nodes_are_watched;
 PLH_SURVIVES_FORK uint32 plh_plan_nodes_current;
 PLH_SURVIVES_FORK PlhPlanNode *plh_plan_nodes;
 static PLH_SURVIVES_FORK PlhRegion node_region;
-static PLH_SURVIVES_FORK PlhRegion sample_region;	/* uint32 parts of live samples,
-													 * by index */
+static PLH_SURVIVES_FORK PlhRegion sample_region;	/* uint32 parts of live
+													 * samples, by index */
 static PLH_SURVIVES_FORK PlhPointerTable parts;
 
 static struct

@@ -51,19 +51,21 @@ typedef struct PlhPlanNode
 	/* as the executor knows it */
 	PlanState  *planstate;		/* NULL: of a stage, or the executor made none */
 	ExecProcNodeMtd run;		/* the node's own function */
-	PlanState  *parallel_join;	/* the nearest node above, or this one, that gets
-								 * another function when its workers start */
-	const instr_time *started;	/* not 0 while a node runs that returns no tuples;
-								 * NULL: of another one */
+	PlanState  *parallel_join;	/* the nearest node above, or this one, that
+								 * gets another function when its workers
+								 * start */
+	const instr_time *started;	/* not 0 while a node runs that returns no
+								 * tuples; NULL: of another one */
 
 	/* places; PLH_NO_PLACE: none */
 	uint32		hash;			/* of a join: the node of its hash table */
-	uint32		first_callee;	/* nodes that it runs and that return no tuples */
+	uint32		first_callee;	/* nodes that it runs and that return no
+								 * tuples */
 	uint32		next_callee;
 
 	/* what it holds */
-	uint64		last_change;	/* numbers of changes: the last one, and that of
-								 * its own highest amount */
+	uint64		last_change;	/* numbers of changes: the last one, and that
+								 * of its own highest amount */
 	uint64		highest_change;
 	PlhPlanAmount live;
 	PlhPlanAmount at_peak;		/* of the statement, once it has changed since */
@@ -76,8 +78,8 @@ typedef struct PlhPlanPart
 	PlhPointerEntry entry;		/* key: both; user: the place of the node */
 	uint32		site;			/* its offset in the profile */
 	int64		live_bytes;
-	int64		highest_bytes;	/* when the node held most, once it has changed
-								 * since */
+	int64		highest_bytes;	/* when the node held most, once it has
+								 * changed since */
 	uint64		last_change;
 } PlhPlanPart;
 

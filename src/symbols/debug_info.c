@@ -555,7 +555,7 @@ plh_debug_info_called_malloc(PlhDebugModule *module)
 		{
 			const char *name = symbol.st_shndx != SHN_UNDEF ? NULL :
 				plh_elf_names_of_malloc(plh_libdw.elf_strptr(elf, header.sh_link,
-												  symbol.st_name));
+															 symbol.st_name));
 
 			if (name != NULL)
 				return name;

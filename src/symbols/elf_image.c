@@ -76,7 +76,7 @@ plh_elf_image_close(PlhElfImage *image)
 /*
  * Find the first section of a type.
  */
-const Elf64_Shdr *
+const		Elf64_Shdr *
 plh_elf_image_section(const PlhElfImage *image, uint32 type)
 {
 	for (int i = 1; i < image->section_count; i++)
@@ -100,11 +100,11 @@ section_names(const PlhElfImage *image)
 /*
  * Find the first section of a name.
  */
-const Elf64_Shdr *
+const		Elf64_Shdr *
 plh_elf_image_named(PlhElfImage *image, const char *name)
 {
-	const Elf64_Shdr *names = section_names(image);
-	const Elf64_Shdr *found = NULL;
+	const		Elf64_Shdr *names = section_names(image);
+	const		Elf64_Shdr *found = NULL;
 	char	   *text = names == NULL ? NULL :
 		plh_elf_image_read(image, names, MAX_SECTION_NAMES);
 
@@ -120,7 +120,7 @@ plh_elf_image_named(PlhElfImage *image, const char *name)
  * Copy a section.
  */
 char *
-plh_elf_image_read(PlhElfImage *image, const Elf64_Shdr *section, uint64 most)
+plh_elf_image_read(PlhElfImage *image, const Elf64_Shdr * section, uint64 most)
 {
 	char	   *copy;
 
@@ -182,7 +182,7 @@ plh_elf_image_build_id(const PlhElfImage *image, unsigned char *build_id)
 {
 	for (int i = 1; i < image->section_count; i++)
 	{
-		const Elf64_Shdr *section = &image->sections[i];
+		const		Elf64_Shdr *section = &image->sections[i];
 		unsigned char notes[MAX_NOTE_BYTES];
 		uint64		bytes = Min(section->sh_size, sizeof(notes));
 		int			found;

@@ -38,7 +38,7 @@ extern const Elf64_Shdr *plh_elf_image_named(PlhElfImage *image, const char *nam
  * A copy of a section, with a NUL behind it, which the caller must free(); NULL if it
  * does not lie in the file, or has more than "most" bytes.
  */
-extern char *plh_elf_image_read(PlhElfImage *image, const Elf64_Shdr *section,
+extern char *plh_elf_image_read(PlhElfImage *image, const Elf64_Shdr * section,
 								uint64 most);
 
 /* "build_id" must have room for PLH_BUILD_ID_MAX.  Returns its bytes; 0: none. */

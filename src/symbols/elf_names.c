@@ -39,7 +39,8 @@ typedef struct ElfFunction
 	uint64		furthest_end;	/* of it and of all that stand before it */
 	const char *name;
 	uint32		number;			/* in the order in which they were read */
-	uint8		binding;		/* STB_*; a global name comes before a local one */
+	uint8		binding;		/* STB_*; a global name comes before a local
+								 * one */
 } ElfFunction;
 
 /* The tables of three files at most. */
@@ -111,6 +112,7 @@ add_symbol(PlhElfNames *names, const Elf64_Sym *symbol, const char *name)
 	function = &names->functions[names->count];
 	function->start = symbol->st_value;
 	function->end = symbol->st_value + symbol->st_size;
+
 	function->name = name;
 	function->number = names->count++;
 	function->binding = ELF64_ST_BIND(symbol->st_info);
@@ -139,8 +141,8 @@ add_symbols(PlhElfNames *names, const char *table, uint64 table_bytes,
 static bool
 add_table(PlhElfNames *names, PlhElfImage *image, uint32 type)
 {
-	const Elf64_Shdr *section = plh_elf_image_section(image, type);
-	const Elf64_Shdr *text_section;
+	const		Elf64_Shdr *section = plh_elf_image_section(image, type);
+	const		Elf64_Shdr *text_section;
 	char	   *table;
 	char	   *text = NULL;
 
@@ -199,7 +201,7 @@ unpack(const char *packed, Size packed_bytes, size_t *bytes)
 static bool
 add_packed_table(PlhElfNames *names, PlhElfImage *image)
 {
-	const Elf64_Shdr *section = plh_elf_image_named(image, ".gnu_debugdata");
+	const		Elf64_Shdr *section = plh_elf_image_named(image, ".gnu_debugdata");
 	char	   *packed = section == NULL ? NULL :
 		plh_elf_image_read(image, section, MAX_PACKED_BYTES);
 	PlhElfImage inner = {.fd = -1};

@@ -241,7 +241,10 @@ add_up(PlhAccount *account, const PlhProfileImage *image)
 		entered = account_of(account, record, image, &room);
 		add_record(entered, record, image);
 		added = plh_array_grow(added, added_count, &added_room, sizeof(AddedRecord));
-		added[added_count++] = (AddedRecord) {record, entered - account->families};
+		added[added_count++] = (AddedRecord)
+		{
+			record, entered - account->families
+		};
 	}
 	set_times(account, counted_at);
 	for (int i = 0; i < added_count; i++)

@@ -293,7 +293,7 @@ callers_text(PlhDoubt *doubt, const PlhExplainedProcess *process,
 	if (site != NULL)
 		return psprintf(" The largest part of it that was sampled is %s.",
 						plh_largest_site_text(process->image, site, list->account, stacks,
-											   &doubt->nameless));
+											  &doubt->nameless));
 	return process->image->alive ?
 		psprintf(" %s", plh_malloc_callers_text(process->pid, symbols)) : "";
 }

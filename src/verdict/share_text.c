@@ -40,7 +40,7 @@ typedef struct Shares
 	FunctionShare functions[PLH_SHARES];
 	int			count;
 	int64		all;			/* that parts are parts of */
-}			Shares;
+} Shares;
 
 /* The share of one site. */
 static FunctionShare
@@ -71,7 +71,7 @@ describe(const PlhShare *share, const PlhProfileImage *image, PlhStackTexts *tex
  * named after: so it is named, too, where it is one of several.
  */
 static void
-add_share(Shares * shares, const FunctionShare *share)
+add_share(Shares *shares, const FunctionShare *share)
 {
 	for (int i = 0; i < shares->count; i++)
 	{
@@ -107,14 +107,14 @@ compare_shares(const void *a, const void *b)
 
 /* Is it much of all, so that it explains something? */
 static bool
-is_much(const Shares * shares, int64 bytes)
+is_much(const Shares *shares, int64 bytes)
 {
 	return (double) bytes >= PLH_NAMED_PART * (double) shares->all;
 }
 
 /* Move the function that the finding is named after among those that are told. */
 static void
-put_named_forward(Shares * shares)
+put_named_forward(Shares *shares)
 {
 	for (int i = PLH_TOLD_SHARES; i < shares->count; i++)
 	{
@@ -133,7 +133,7 @@ put_named_forward(Shares * shares)
  * the sum of all is known.
  */
 static void
-add_up(Shares * shares, const PlhSuspect *suspect, const PlhProfileImage *image,
+add_up(Shares *shares, const PlhSuspect *suspect, const PlhProfileImage *image,
 	   PlhStackTexts *texts)
 {
 	memset(shares, 0, sizeof(*shares));
@@ -159,21 +159,21 @@ add_up(Shares * shares, const PlhSuspect *suspect, const PlhProfileImage *image,
 
 /* A part of all, in percent. */
 static double
-percent_of(const Shares * shares, int64 bytes)
+percent_of(const Shares *shares, int64 bytes)
 {
 	return 100.0 * bytes / shares->all;
 }
 
 /* Is there a function at all that has much? */
 static bool
-has_much(const Shares * shares)
+has_much(const Shares *shares)
 {
 	return shares->count > 0 && is_much(shares, shares->functions[0].bytes);
 }
 
 /* How many functions are told. */
 static int
-told_of(const Shares * shares)
+told_of(const Shares *shares)
 {
 	int			told = 0;
 
@@ -192,7 +192,7 @@ told_of(const Shares * shares)
  * is free, and what was not sampled.
  */
 static void
-append_rest(StringInfo text, const Shares * shares, int told, const PlhSuspect *suspect)
+append_rest(StringInfo text, const Shares *shares, int told, const PlhSuspect *suspect)
 {
 	int64		rest = shares->all;
 	int64		others = 0;
@@ -221,7 +221,7 @@ append_rest(StringInfo text, const Shares * shares, int told, const PlhSuspect *
 
 /* That no function has much, but some have something; "" where samples tell nothing. */
 static const char *
-scattered_text(const Shares * shares)
+scattered_text(const Shares *shares)
 {
 	double		most = shares->count == 0 ? 0.0 :
 		percent_of(shares, shares->functions[0].bytes);

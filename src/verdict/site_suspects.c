@@ -137,7 +137,10 @@ is_judged(JudgedName *known, const PlhJudge *judge, const PlhSiteRecord *site)
 	if (!plh_lifetime_is_lasting(site->key.lifetime))
 		return true;
 	if (!name->is_known || name->context_name != site->key.context_name)
-		*name = (JudgedName) {site->key.context_name, true, judges_sites_in(judge, site)};
+		*name = (JudgedName)
+	{
+		site->key.context_name, true, judges_sites_in(judge, site)
+	};
 	return name->is_judged;
 }
 

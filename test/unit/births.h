@@ -13,7 +13,7 @@ typedef struct BirthsOfSite
 {
 	PlhBirths	births;
 	PlhSpan		spans[PLH_SPANS];
-}			BirthsOfSite;
+} BirthsOfSite;
 
 static inline BirthsOfSite
 births_of(uint32 site_offset)

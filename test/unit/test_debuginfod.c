@@ -15,7 +15,7 @@
 static char directory[] = "/tmp/plh_debuginfod.XXXXXX";
 
 static int
-find_ours(const char *pattern, int flags, int (*on_error) (const char *, int), glob_t *files)
+find_ours(const char *pattern, int flags, int (*on_error) (const char *, int), glob_t * files)
 {
 	char		ours[64];
 

@@ -84,8 +84,8 @@ doubt_with(const char *context, bool lasting, int64 bytes)
 	PlhSuspectList list = {.account = &account};
 	PlhExplainedProcess process = {
 		.pid = 42,.image = plh_profile_image_own(plh_profile),.loaded = PLH_LOADED,
-			.rss_anon_bytes = rss_anon_bytes,.state = state,.backend_type = "client backend",
-			.now = course.now
+		.rss_anon_bytes = rss_anon_bytes,.state = state,.backend_type = "client backend",
+		.now = course.now
 	};
 
 	plh_profile->published_bytes = plh_profile->used_bytes;

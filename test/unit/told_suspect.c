@@ -83,7 +83,7 @@ PlhStackTexts *texts;
 
 PlhProfileHeader header = {.pid = 123,.backend_type = B_BACKEND,.malloc_bytes = 7 * MB};
 PlhProfileImage image = {.header = &header,.alive = true};
-PlhSuspect suspect;
+PlhSuspect	suspect;
 
 /* Does the evidence have that text? */
 bool
