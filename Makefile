@@ -372,6 +372,7 @@ PAGE_SCRIPT = \
 	src/page/theme.js \
 	src/page/state.js \
 	src/page/model.js \
+	src/page/answers.js \
 	src/page/words.js \
 	src/page/chart.js \
 	src/page/graph.js \

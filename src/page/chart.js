@@ -4,6 +4,8 @@
 const CHART_FAMILIES = 6;
 const CHART_STATEMENTS = 4;
 const LANE = 18;
+const LANE_LETTER = 6.8;
+const LANE_TEXT = 240;
 
 // Layers from the bottom up: title, colour, bytes at each point.
 function makeLayers() {
@@ -326,20 +328,25 @@ function drawSite(plot, x, y) {
 	}
 }
 
-// When samples were taken for the largest statements.
+// When samples were taken for the largest statements.  The text stands in its bar where
+// that has room for it, else beside it, on the side that has more.
 function drawLanes(plot, lanes, on) {
+	const end = on.width - on.right;
+
 	lanes.forEach((lane, i) => {
 		const y = on.top + i * LANE;
 		const from = on.x(Math.min(Math.max(lane.first, on.first), on.last));
 		const to = Math.max(from + 3, on.x(Math.min(Math.max(lane.last, on.first), on.last)));
-		const room = Math.max(to - from, on.width - on.right - from);
-		const inside = on.width - on.right - from > 160;
-		const text = shorten(visible(lane.query.replace(/\s+/g, ' ')), Math.floor((inside ? room : from - on.left) / 6.8) - 1);
+		const query = visible(lane.query.replace(/\s+/g, ' '));
+		const beside = Math.max(end - to, from - on.left);
+		const inside = to - from >= Math.min(beside, LANE_TEXT, query.length * LANE_LETTER + 10);
+		const after = !inside && end - to === beside;
+		const room = inside ? to - from : beside;
 
 		plot.append(
 			drawn('rect', { x: from, y: y, width: to - from, height: LANE - 4, rx: 3, class: 'lane' }),
-			drawn('text', { x: inside ? from + 5 : from - 5, y: y + 11, class: 'lane-text ' + (inside ? 'start' : 'end') }, text,
-				drawn('title', null, visible(lane.query))));
+			drawn('text', { x: inside ? from + 5 : after ? to + 5 : from - 5, y: y + 11, class: 'lane-text ' + (inside || after ? 'start' : 'end') },
+				shorten(query, Math.floor((room - 10) / LANE_LETTER)), drawn('title', null, visible(lane.query))));
 	});
 }
 

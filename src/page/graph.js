@@ -141,7 +141,7 @@ function nodeWords(node) {
 	const objects = countOf(model.sites[0] || {}, state.measure) !== null && node.count;
 	const lines = [node.text, estimate(node.bytes, error, measure.signed) +
 		(objects ? ' in ' + plural(Math.abs(node.count), 'object', 'objects') : '') +
-		', ' + percent(node.width, graph.root.width) + ' of what is shown'];
+		(graph.root.width ? ', ' + percent(node.width, graph.root.width) + ' of what is shown' : '')];
 
 	if (error === null) lines.push('its error is not known');
 	else if (!['live', 'difference'].includes(state.measure) && error > 0) lines.push('the error is a bound, that of small chunks');

@@ -48,8 +48,8 @@ function makeSites() {
 	const tree = makeTreeTable();
 	const table = makeSiteTable();
 	const made = section('sites', 'Where it was allocated',
-		element('div', { class: 'tools' }, measure, group, view, up, comparison.button),
-		element('div', { class: 'tools' }, search, element('span', { id: 'matched', role: 'status' }), unzoom),
+		element('div', { class: 'tools' }, measure, group, view, up),
+		element('div', { class: 'tools' }, search, element('span', { id: 'matched', role: 'status' }), unzoom, comparison.button),
 		comparison.said, told, hidden, legend, canvas, tree, graph.details, makeDetail(), element('h3', null, 'Call sites'), table.element);
 
 	// what is asked by id must be there

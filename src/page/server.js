@@ -80,6 +80,7 @@ function makeCauses(processes) {
 			{ title: 'Verdict', key: 'verdict', value: cause => cause.verdict, show: cause => cause.verdict, node: cause => verdictChip(cause.verdict) },
 			{ title: 'Bytes', key: 'bytes', number: true, value: cause => cause.bytes, show: cause => estimate(cause.bytes, cause.error), errorKey: 'error_bytes', error: cause => cause.error },
 			{ title: 'Processes', key: 'processes', number: true, value: cause => cause.processes.length, show: cause => count(cause.processes.length) },
+			{ title: 'Largest process', key: 'largest_process', value: cause => processName(cause.processes[0]), show: cause => processName(cause.processes[0]) },
 			{ title: 'Growth per hour', key: 'bytes_per_hour', number: true, value: cause => cause.rate, show: cause => cause.rate === null ? '' : signedSize(cause.rate) }
 		]
 	});

@@ -25,12 +25,13 @@ function makeTable(options) {
 	});
 	Object.assign(table, { head: head, body: body, more: more, said: said });
 	body.addEventListener('mouseleave', () => options.over && options.over(null));
+	table.scroll = element('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Table: ' + options.label },
+		element('table', null, element('caption', { class: 'hidden-text' }, options.label),
+			element('thead', null, head), body));
 	table.element = element('div', { id: options.id, class: 'table' },
 		element('div', { class: 'tools' }, filter, said,
 			element('button', { type: 'button', class: 'small', click: () => saveTable(table) }, 'Save as CSV')),
-		element('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Table: ' + options.label },
-			element('table', null, element('caption', { class: 'hidden-text' }, options.label),
-				element('thead', null, head), body)), more);
+		table.scroll, more);
 	return table;
 }
 
@@ -94,6 +95,7 @@ function fillTable(table) {
 		made.row = row;
 		return made;
 	}));
+	table.scroll.hidden = all.length === 0;
 	table.more.hidden = all.length <= table.shown;
 	table.more.textContent = 'Show more of ' + count(all.length - table.shown) + ' further rows';
 	table.said.textContent = plural(all.length, 'row', 'rows');

@@ -144,7 +144,7 @@ function makeContexts() {
 	return section('memory', 'What the memory is made of',
 		element('p', { class: 'note' }, (page.contexts_left_out ? count(page.contexts_left_out) + ' smaller rows are left out here. ' : '') + (page.counted_at === null ? '' : 'As counted at ' + moment(page.counted_at) + '. ') +
 			(free === null ? '' : 'Free within memory contexts: ' + size(free) + ', exact. ') +
-			'Hatched is what samples do not account for: free space, headers of chunks, and what was allocated before sampling began.'),
+			(page.counted_at === null ? '' : 'Hatched is what samples do not account for: free space, headers of chunks, and what was allocated before sampling began.')),
 		makeTreemap(),
 		makeAreaLegend(), table.element);
 }

@@ -34,7 +34,7 @@ function makeWords() {
 	const copy = element('p', { class: 'tools' },
 		copyButton('These words', () => told.join('\n')),
 		copyButton('SELECT', () => sourceOf('pg_leakhunt_explain')));
-	const words = section('words', 'What pg_leakhunt says', ...makeCards(told), copy);
+	const words = section('words', 'What pg_leakhunt says', makeAnswers(), ...makeCards(told), copy);
 
 	if (page.unseen.length)
 		words.append(element('div', { class: 'unseen-part' },

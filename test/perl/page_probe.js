@@ -24,6 +24,31 @@ function cellOf(table, start, column) {
 	return row ? row.children[columnsOf(table).indexOf(column)].textContent.replace(/\u00a0/g, ' ') : null;
 }
 
+// The statements below the chart whose text runs over an edge of their bar.
+function textsOverTheirBars() {
+	return [...document.querySelectorAll('.lane')].filter(bar => {
+		const box = bar.getBoundingClientRect(), text = bar.nextSibling.getBoundingClientRect();
+
+		return text.left < box.right && text.right > box.left && (text.left < box.left || text.right > box.right);
+	}).map(bar => bar.nextSibling.firstChild.textContent);
+}
+
+// The parts of the server whose colour is too near to that of the text on it: axe does not
+// see into a canvas.
+function faintParts() {
+	const style = getComputedStyle(document.documentElement);
+	const luminance = name => {
+		const parts = [1, 3, 5].map(at => parseInt(style.getPropertyValue(name).trim().slice(at, at + 2), 16) / 255)
+			.map(part => part <= 0.04045 ? part / 12.92 : Math.pow((part + 0.055) / 1.055, 2.4));
+
+		return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2];
+	};
+	const contrast = (a, b) => (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+
+	return Array.from({ length: 10 }, (_, i) => '--part-' + i)
+		.filter((name, i) => contrast(luminance(name), luminance(i === 9 ? '--on-routine' : '--on-part')) < 4.5);
+}
+
 // The button of a text; of several the first.
 function buttonOf(text) {
 	return [...document.querySelectorAll('button')].find(button => button.textContent === text);

@@ -240,6 +240,8 @@ SKIP:
 			like($browser->value('document.title'), qr/^pg_leakhunt: (client backend|PostgreSQL server)/, "$case->[0], $width px: no name runs as a script");
 			is($browser->result('count', 'script'), 2, "$case->[0], $width px: no name is an element");
 			is($browser->result('count', 'main > section'), $case->[0] =~ /server$/ ? 6 : 5, "$case->[0], $width px: all parts are there");
+			is_deeply($browser->result('textsOverTheirBars'), [], "$case->[0], $width px: no statement runs over the edge of its bar");
+			is_deeply($browser->result('faintParts'), [], "$case->[0], $width px: what stands in the graph can be read");
 			$browser->screenshot("$directory/$case->[0]$width.png");
 			# the phone is dark, the desk is light, then the other way round
 			for my $dark ($ENV{AXE} ? ($width < 500, $width >= 500) : ())
@@ -253,6 +255,10 @@ SKIP:
 	like($browser->value('document.body.textContent'), qr/<202E><200F>gnp\.elif/, 'what turns the order of letters is shown as a code');
 
 	$browser->resize(1280, 900);
+	$browser->open($empty);
+	is($browser->result('textOf', '.answers'), 'Leak or cache?No finding. It had allocated too little to tell.Since when?Not known: there is no history.',
+		'of a dump that has nothing the answers say so');
+	is($browser->value("document.querySelector('#sites-table .scroll').hidden"), JSON::PP::true, 'a table without rows is not there');
 	$browser->open($server_path);
 	like($browser->result('cellOf', '#processes-table', "$pid client backend", 'Sampled'), qr/ \(\+\/- /, 'a process of the server has its error');
 	$browser->value("[...document.querySelectorAll('#processes-table tbody button')].find(button => button.textContent.startsWith('$pid ')).click()");
@@ -262,6 +268,8 @@ SKIP:
 	$browser->open($path);
 	my ($verdict) = map { $_->{verdict} } @{ document_of($path)->{explanation}{findings} };
 	is($browser->result('textOf', '.card .verdict'), $verdict, 'the verdict stands on the page');
+	like($browser->result('textOf', '.answers'), qr/^Leak or cache\?(A leak|Not sure yet): .*Who\?leaking_top .* in TopMemoryContext.*Since when\?Since \d{4}-\d\d-\d\d .*Own memory rose from .* to /,
+		'leak or cache, who, since when is answered at the top');
 	cmp_ok($browser->result('coloursOfGraph'), '>', 2, 'the flame graph has colours');
 	my $live_text = $node->safe_psql('postgres', "SELECT pg_size_pretty(live_bytes) FROM pg_leakhunt_read_dump('$file') WHERE site LIKE 'leaking_top%'");
 	like($browser->result('cellOf', '#sites-table', 'leaking_top', 'Live'), qr/^\Q$live_text\E \(/, 'the table has the largest site, with its error');
