@@ -41,6 +41,7 @@ STACK_OBJS = \
 	src/stack/allocation_wrappers.o \
 	src/stack/call_frame_info.o \
 	src/stack/compiled_code.o \
+	src/stack/frame_records.o \
 	src/stack/modules.o \
 	src/stack/stack_memo.o \
 	src/stack/stack_walk.o \
@@ -407,7 +408,7 @@ PG_CONFIG ?= pg_config
 # The scripts of these targets set up what they need, including a server and its
 # pg_config, which PGXS would want to have already.
 OWN_TARGETS = demo test test-incidents test-fleet test-faults test-kills test-load test-fuzz test-readers test-pages test-sanitizers test-valgrind test-matrix \
-	test-non-pie test-coexistence test-core test-minors test-random-limit test-contexts test-published-leaks test-documents test-packages \
+	test-non-pie test-coexistence test-core test-minors test-random-limit test-contexts test-aarch64 test-published-leaks test-documents test-packages \
 	test-indent test-lint test-scan-build \
 	test-planted bench dist
 .PHONY: $(OWN_TARGETS)
@@ -457,6 +458,9 @@ test-core:
 # must be root.
 test-minors:
 	test/minors
+# Debian's servers for arm64 under emulation, with a module that is cross-compiled.
+test-aarch64:
+	test/aarch64
 # PostgreSQL's own tests where allocations fail at random, as at a memory limit.
 test-random-limit:
 	test/random-limit

@@ -1,6 +1,7 @@
 /*
  * unwind.c
- *	  The stack of the running function, through libunwind.
+ *	  The stack of the running function, through libunwind or, on aarch64, by frame
+ *	  records.
  *
  * plh_unwind_capture runs inside palloc.
  *
@@ -21,6 +22,7 @@
 #include "base/page_layout.h"
 #include "stack/allocation_wrappers.h"
 #include "stack/compiled_code.h"
+#include "stack/frame_records.h"
 #include "stack/modules.h"
 #include "stack/unwind.h"
 
@@ -42,8 +44,10 @@ PLH_SURVIVES_FORK uint32 plh_unwind_wrong_stacks;
 /* So many modules were unloaded when what is known of code was last forgotten. */
 static PLH_SAME_IN_CHILD unsigned long long unloaded;
 
+#if !PLH_HAVE_FRAME_RECORDS
 /* It was forgotten since libunwind was first asked. */
 static PLH_SAME_IN_CHILD bool was_forgotten;
+#endif
 
 static bool
 is_skipped(uintptr_t address)
@@ -162,7 +166,9 @@ static pg_noinline void
 forget_code(void)
 {
 	unloaded = plh_modules_unloaded;
+#if !PLH_HAVE_FRAME_RECORDS
 	was_forgotten = true;
+#endif
 	plh_unwind_rules_forget();
 	plh_stack_memo_forget();
 	unw_flush_cache(unw_local_addr_space, 0, 0);
@@ -183,6 +189,17 @@ look_for_unloads(void)
 	plh_modules_refresh();
 	forget_after_unload();
 }
+
+#if PLH_HAVE_FRAME_RECORDS
+
+/* Find all frames from here on, and return how many there are. */
+static inline int
+find_frames(uintptr_t *addresses, int max_count)
+{
+	return plh_frame_records_walk(addresses, NULL, max_count);
+}
+
+#else
 
 /* Ask libunwind for one frame after the other.  Returns how many there are. */
 static pg_noinline int
@@ -216,7 +233,15 @@ ask_libunwind(uintptr_t *addresses, int max_count)
 		unw_backtrace((void **) addresses, max_count);
 }
 
-/* Capture a stack by libunwind. */
+static inline int
+find_frames(uintptr_t *addresses, int max_count)
+{
+	return ask_libunwind(addresses, max_count);
+}
+
+#endif							/* PLH_HAVE_FRAME_RECORDS */
+
+/* Capture a stack by libunwind, or by frame records. */
 static pg_noinline void
 capture_all(PlhStack *stack, int max_depth)
 {
@@ -224,8 +249,7 @@ capture_all(PlhStack *stack, int max_depth)
 	int			skipped;
 
 	look_for_unloads();
-	captured = ask_libunwind(stack->buffer,
-							 needed_frames(max_depth) + PLH_MAX_OWN);
+	captured = find_frames(stack->buffer, needed_frames(max_depth) + PLH_MAX_OWN);
 	skipped = count_skipped(stack->buffer, captured);
 	Assert(captured <= lengthof(stack->buffer));
 	stack->addresses = stack->buffer + skipped;
@@ -497,6 +521,17 @@ typedef struct PlacedStack
 											 * address end there */
 } PlacedStack;
 
+#if PLH_HAVE_FRAME_RECORDS
+
+static void
+step_over_places(PlacedStack *placed)
+{
+	placed->depth = plh_frame_records_walk(placed->addresses, placed->places,
+										   lengthof(placed->addresses));
+}
+
+#else
+
 /* Ask libunwind for the stack from here on, with the places of its frames. */
 static pg_noinline void
 step_over_places(PlacedStack *placed)
@@ -519,6 +554,8 @@ step_over_places(PlacedStack *placed)
 		placed->places[placed->depth++] = place;
 	} while (placed->depth < lengthof(placed->addresses) && unw_step(&cursor) > 0);
 }
+
+#endif							/* PLH_HAVE_FRAME_RECORDS */
 
 #if PLH_HAVE_UNWIND_RULES
 

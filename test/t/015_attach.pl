@@ -6,6 +6,7 @@ use warnings;
 
 use File::Copy;
 use FindBin;
+use POSIX ();
 use lib "$FindBin::RealBin/../perl";
 use LeakHunt;
 use PostgreSQL::Test::Utils;
@@ -175,10 +176,25 @@ like(
 	$stderr,
 	qr{There is no \Q$elsewhere\E/pg_leakhunt_attach\.gdb},
 	'a copy without the other half says what is missing');
+
+# On another processor it says what to do instead.
+my $programs = PostgreSQL::Test::Utils::tempdir();
+append_to_file("$programs/uname", "#!/bin/sh\necho aarch64\n");
+chmod 0755, "$programs/uname";
+{
+	local $ENV{PATH} = "$programs:$ENV{PATH}";
+	($result, $stdout, $stderr) = attach($blogger_pid, 1);
+}
+ok(!$result, 'attach on aarch64 fails');
+is( $stderr,
+	"pg_leakhunt_attach: This machine is aarch64, but only on x86-64 can a running process be attached to."
+	  . " Let the session run LOAD 'pg_leakhunt' itself, or set session_preload_libraries for sessions that begin later.\n",
+	'attach on aarch64 says what to do instead');
 $blogger->quit;
 
 SKIP:
 {
+	skip 'only processes of x86-64 can be attached to', 1 if (POSIX::uname())[4] ne 'x86_64';
 	skip 'gdb may not trace here', 1 unless can_trace();
 
 	# at work, with a transaction open
