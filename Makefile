@@ -612,7 +612,7 @@ $(GENERATED):
 endif
 
 # All else works without it.
-ifneq ($(wildcard $(includedir_server)/.),)
+ifneq ($(includedir_server),)
 ifeq ($(wildcard $(includedir_server)/plpgsql.h),)
 $(info plpgsql.h is not among the headers of the server: functions in PL/pgSQL will not be named.)
 endif
