@@ -30,7 +30,7 @@ $node->safe_psql('postgres', q{
 	ANALYZE});
 
 # The plan of a statement, as JSON tells it; settings come before.
-sub explain
+sub explained
 {
 	my ($query, $settings, $options) = @_;
 	my $output = $node->safe_psql('postgres', ($settings ? "$settings;" : '') . "$function(\$q\$$query\$q\$, '" . ($options // 'FORMAT JSON, TIMING OFF') . "')");
@@ -72,8 +72,8 @@ sub adds_up
 sub agrees
 {
 	my ($name, $query, $settings) = @_;
-	my $sampled = explain($query, $settings);
-	my $exact = explain($query, join ';', $settings || (), 'SET pg_leakhunt.sample_interval = 1');
+	my $sampled = explained($query, $settings);
+	my $exact = explained($query, join ';', $settings || (), 'SET pg_leakhunt.sample_interval = 1');
 	my @sampled = nodes($sampled->{Plan});
 	my @exact = nodes($exact->{Plan});
 	my @wrong;
@@ -113,8 +113,8 @@ for my $case ([ 'one batch', '64MB', 1 ], [ 'batches', '512kB', 2 ])
 	cmp_ok(held($exact, 'Hash Join'), '<', 200 * 1024, "$name: the join has little beside");
 	is(held($exact, 'Seq Scan') > 100 * 1024 ? 1 : 0, 0, "$name: and so have the scans");
 }
-is(node_of(explain($join, "$only_hash; SET work_mem = '1MB'; SET hash_mem_multiplier = 3"), 'Hash')->{Leakhunt}{'Allowed Bytes'}, 3 << 20, 'hash_mem_multiplier counts for hash tables');
-is(node_of(explain($join, "$only_hash; SET work_mem = '1MB'; SET hash_mem_multiplier = 3"), 'Seq Scan')->{Leakhunt}{'Allowed Bytes'}, 1 << 20, 'and not for other nodes');
+is(node_of(explained($join, "$only_hash; SET work_mem = '1MB'; SET hash_mem_multiplier = 3"), 'Hash')->{Leakhunt}{'Allowed Bytes'}, 3 << 20, 'hash_mem_multiplier counts for hash tables');
+is(node_of(explained($join, "$only_hash; SET work_mem = '1MB'; SET hash_mem_multiplier = 3"), 'Seq Scan')->{Leakhunt}{'Allowed Bytes'}, 1 << 20, 'and not for other nodes');
 
 # aggregates, sorts, tuple stores
 my $exact = agrees('a hashed aggregate', 'SELECT few, count(*), max(text) FROM rows GROUP BY few', 'SET enable_sort = off');
@@ -174,10 +174,10 @@ SKIP:
 }
 
 # statements that EXPLAIN has beside SELECT
-is(held(explain('EXECUTE p(1)', "PREPARE p(int) AS SELECT array_agg(text) FROM rows WHERE id > \$1"), 'Aggregate') > 1_500_000 ? 1 : 0, 1, 'EXPLAIN EXECUTE');
-is(held(explain('DECLARE c CURSOR FOR SELECT array_agg(text) FROM rows'), 'Aggregate') > 1_500_000 ? 1 : 0, 1, 'EXPLAIN DECLARE CURSOR');
-is(held(explain('CREATE TABLE made AS SELECT array_agg(text) FROM rows'), 'Aggregate') > 1_500_000 ? 1 : 0, 1, 'EXPLAIN CREATE TABLE AS');
-is(held(explain('SELECT array_agg(text) FROM rows', 'SET jit = on; SET jit_above_cost = 0; SET jit_inline_above_cost = 0; SET jit_optimize_above_cost = 0'), 'Aggregate') > 1_500_000 ? 1 : 0, 1, 'with JIT');
+is(held(explained('EXECUTE p(1)', "PREPARE p(int) AS SELECT array_agg(text) FROM rows WHERE id > \$1"), 'Aggregate') > 1_500_000 ? 1 : 0, 1, 'EXPLAIN EXECUTE');
+is(held(explained('DECLARE c CURSOR FOR SELECT array_agg(text) FROM rows'), 'Aggregate') > 1_500_000 ? 1 : 0, 1, 'EXPLAIN DECLARE CURSOR');
+is(held(explained('CREATE TABLE made AS SELECT array_agg(text) FROM rows'), 'Aggregate') > 1_500_000 ? 1 : 0, 1, 'EXPLAIN CREATE TABLE AS');
+is(held(explained('SELECT array_agg(text) FROM rows', 'SET jit = on; SET jit_above_cost = 0; SET jit_inline_above_cost = 0; SET jit_optimize_above_cost = 0'), 'Aggregate') > 1_500_000 ? 1 : 0, 1, 'with JIT');
 $node->safe_psql('postgres', 'CREATE TABLE ruled (a text); CREATE RULE also AS ON INSERT TO ruled DO ALSO SELECT array_agg(text) FROM rows');
 my $two = decode_json($node->safe_psql('postgres', "$function('INSERT INTO ruled SELECT max(text) FROM rows', 'FORMAT JSON')"));
 is(scalar(@$two), 2, 'a rule makes two plans of one statement');
@@ -186,24 +186,24 @@ is(scalar(grep { $_->{Leakhunt}{'Peak Bytes'} > 0 } @$two), 2, 'and its own tota
 
 # workers
 my $parallel = 'SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET enable_parallel_hash = off';
-my $explained = explain($join, "$only_hash; $parallel");
+my $explained = explained($join, "$only_hash; $parallel");
 my $hash = node_of($explained, 'Hash');
 is(join(' ', map { $_->{'Worker Number'} } @{ $hash->{Leakhunt}{Workers} }), '0 1', 'workers tell of their nodes');
 is(scalar(grep { abs($_->{'Highest Bytes'} / 1024 - $hash->{'Peak Memory Usage'}) < $hash->{'Peak Memory Usage'} * 0.1 + 3 * $_->{'Error Bytes'} / 1024 } @{ $hash->{Leakhunt}{Workers} }), 2, 'each had a hash table of its own');
 is(scalar(grep { $_->{'Peak Bytes'} > $hash->{'Peak Memory Usage'} * 900 } @{ $explained->{Leakhunt}{Workers} }), 2, 'and it is in the totals');
-like(explain($join, "$only_hash; $parallel", 'COSTS OFF'), qr/Leakhunt Worker 1: \d+ \wB \(\+\/- \d+ \wB\) at most, \d+ \wB at its peak\n.*Leakhunt Workers: \d+ \wB \(.*\) more, in 2 workers/s, 'as text, too');
-$explained = explain($join, "$only_hash; $parallel; SET enable_parallel_hash = on");
+like(explained($join, "$only_hash; $parallel", 'COSTS OFF'), qr/Leakhunt Worker 1: \d+ \wB \(\+\/- \d+ \wB\) at most, \d+ \wB at its peak\n.*Leakhunt Workers: \d+ \wB \(.*\) more, in 2 workers/s, 'as text, too');
+$explained = explained($join, "$only_hash; $parallel; SET enable_parallel_hash = on");
 ok(node_of($explained, 'Hash')->{Leakhunt}{'Shared Hash Table'}, 'a hash table that workers share is not counted, which is said');
 is(ask($node, "SELECT count(*) FROM pg_ls_dir('pg_dynshmem')"), 0, 'no shared memory is left');
 
 # formats
-my $text = explain($join, "$only_hash", 'COSTS OFF');
+my $text = explained($join, "$only_hash", 'COSTS OFF');
 like($text, qr/^Aggregate .*\n(.*\n)*? +->  Hash \(.*\n(.*\n)*? {14}Leakhunt: \d+ kB \(\+\/- \d+ kB\) at most, \d+ kB at the statement's peak, [\d.]+ times the 8192 kB that work_mem \* hash_mem_multiplier allows\n +Leakhunt Most: \d+ kB in HashBatchContext, at /m, 'as text, a node has its line');
 like($text, qr/^Leakhunt Statement: \d+ kB \(\+\/- \d+ kB\) at the peak: \d+ kB by nodes, \d+ .* by the planner, /m, 'and so has the statement');
 my $lines = () = $text =~ /^ *(->|Aggregate)/mg;
 for my $format ([ 'YAML', qr/^ +(- )?Node Type:/m, qr/^ +Leakhunt: ?$/m ], [ 'XML', qr/<Node-Type>/, qr{<Leakhunt>} ])
 {
-	my $output = explain($join, $only_hash, "FORMAT $format->[0]");
+	my $output = explained($join, $only_hash, "FORMAT $format->[0]");
 	my $nodes = () = $output =~ /$format->[1]/g;
 	my $groups = () = $output =~ /$format->[2]/g;
 
@@ -213,7 +213,7 @@ for my $format ([ 'YAML', qr/^ +(- )?Node Type:/m, qr/^ +Leakhunt: ?$/m ], [ 'XM
 is($node->safe_psql('postgres', "SELECT xml_is_well_formed_document(string_agg(x, E'\\n')) FROM pg_leakhunt_explain_analyze('SELECT * FROM rows ORDER BY 3', 'FORMAT XML') x"), 't', 'XML is well-formed') if $node->safe_psql('postgres', q{SELECT count(*) FROM pg_config WHERE name = 'CONFIGURE' AND setting LIKE '%libxml%'});
 my $hostile = "SELECT count(*) FROM rows WHERE text <> E'a\\n  ->  Seq Scan on b'";
 like($node->safe_psql('postgres', "$function(\$q\$$hostile\$q\$)"), $version < 180000 ? qr/Leakhunt Note: Which line is of which node could not be told/ : qr/Leakhunt Statement/, 'text that looks like a node is not taken for one');
-adds_up(explain($hostile), 'text that looks like a node');
+adds_up(explained($hostile), 'text that looks like a node');
 
 # what goes wrong, and what is left then
 my $session = $node->background_psql('postgres', on_error_stop => 0);
@@ -245,7 +245,7 @@ my $beside = 'LOAD $$auto_explain$$; SET auto_explain.log_min_duration = 0; SET 
 SKIP:
 {
 	skip 'auto_explain is not installed', 1 if ($node->psql('postgres', $beside))[0] != 0;
-	cmp_ok(held(explain('SELECT sum(keeps(1000)), array_agg(text) FROM rows WHERE id <= 1000', $beside), 'Aggregate'), '>', 1_000_000, 'beside auto_explain, which has nested statements instrumented');
+	cmp_ok(held(explained('SELECT sum(keeps(1000)), array_agg(text) FROM rows WHERE id <= 1000', $beside), 'Aggregate'), '>', 1_000_000, 'beside auto_explain, which has nested statements instrumented');
 }
 
 # as an option
