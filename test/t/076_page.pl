@@ -255,6 +255,29 @@ SKIP:
 	like($browser->value('document.body.textContent'), qr/<202E><200F>gnp\.elif/, 'what turns the order of letters is shown as a code');
 
 	$browser->resize(1280, 900);
+
+	# what the answers make of other findings than that of the process above
+	my $answers_to = sub {
+		my ($sentence, %finding) = @_;
+		my $document = document_of($path);
+		my $html = slurp_file($path);
+		my $file = "$directory/answers.html";
+
+		$document->{explanation}{findings} = [ { %{ $document->{explanation}{findings}[0] }, site => undef, routine => undef, context_name => undef, query => undef, %finding } ];
+		$document->{explanation}{sentences} = [$sentence];
+		my $json = JSON::PP->new->ascii->encode($document) =~ s/</\\u003c/gr;
+		$html =~ s{(id="document">).*?(</script>)}{$1$json$2}s;
+		open my $out, '>', $file or die $!;
+		print $out $html;
+		close $out or die $!;
+		$browser->open($file);
+		return $browser->result('textOf', '.answers');
+	};
+	like($answers_to->('Verdict: growing (other caches).', verdict => 'growing', evidence => 'It grew. This is no leak.', context_name => 'CacheMemoryContext'),
+		qr/^Leak or cache\?A cache of PostgreSQL that still fills\.Who\?other cachesCacheMemoryContextSince when\?/, 'a cache is called one');
+	like($answers_to->('Verdict: malloc (memory that malloc gave out).', verdict => 'malloc', next => 'See what PL/Perl keeps. Until then: end it.'),
+		qr/^Leak or cache\?Memory outside of memory contexts .*Who\?No call site is known\. See what PL\/Perl keeps\.Since when\?/,
+		'where no call site is known, it is said what to look at');
 	$browser->open($empty);
 	is($browser->result('textOf', '.answers'), 'Leak or cache?No finding. It had allocated too little to tell.Since when?Not known: there is no history.',
 		'of a dump that has nothing the answers say so');
