@@ -564,10 +564,9 @@ run_tap_in_small_shm() {
 }
 
 # Run the TAP tests, or those whose numbers are in TESTS, with the programs of the
-# unit tests that some of them use.  What they print is in prove.out, too.  The newest
-# begin: 074, which waits longest, is not to be alone in the end.
+# unit tests that some of them use.  What they print is in prove.out, too. 
 run_tap_tests() {
-	local tap_tests=$(for t in ${TESTS:-0}; do ls -r "$scratch"/test/t/$t*.pl; done)
+	local tap_tests=$(for t in ${TESTS:-0}; do ls "$scratch"/test/t/$t*.pl; done)
 	local in_small_shm=$(grep -l SMALL_SHM $tap_tests || true)
 	local elsewhere=$(grep -L SMALL_SHM $tap_tests || true)
 
