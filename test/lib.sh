@@ -564,7 +564,7 @@ run_tap_in_small_shm() {
 }
 
 # Run the TAP tests, or those whose numbers are in TESTS, with the programs of the
-# unit tests that some of them use.  What they print is in prove.out, too. 
+# unit tests that some of them use.  What they print is in prove.out, too.
 run_tap_tests() {
 	local tap_tests=$(for t in ${TESTS:-0}; do ls "$scratch"/test/t/$t*.pl; done)
 	local in_small_shm=$(grep -l SMALL_SHM $tap_tests || true)
