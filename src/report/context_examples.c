@@ -10,6 +10,7 @@
 
 #include "base/plural.h"
 #include "reader/database_text.h"
+#include "reader/redaction.h"
 #include "report/context_examples.h"
 #include "report/one_line.h"
 #include "report/words.h"
@@ -42,12 +43,15 @@ is_counted(const PlhExampleRecord *example)
 static char *
 example_text(const PlhExampleRecord *example, const PlhProfileImage *image, int columns)
 {
-	const char *text =
-		plh_one_line(plh_database_text_fit_foreign(example->text, example->text_bytes,
-												   image->header->encoding), columns);
+	const char *whole = plh_database_text_fit_foreign(example->text, example->text_bytes,
+													  image->header->encoding);
+	const char *text;
 
-	if (strcmp(text, NOTHING_KEPT) == 0)
+	/* it may be a statement, and names are none of its literals */
+	if (strcmp(whole, NOTHING_KEPT) == 0)
 		text = "a statement whose text is not kept";
+	else
+		text = plh_one_line(plh_redaction_statement(whole), columns);
 	if (!is_counted(example))
 		return pstrdup(text);
 	return psprintf("%s%s" INT64_FORMAT " %s (%s) %s %s",

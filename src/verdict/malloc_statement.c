@@ -110,8 +110,10 @@ find_running(PlhMallocStatement *found, const PlhSuspect *suspect,
 
 	if (!are_most(suspect, gained))
 		return false;
-	found->query = plh_database_text_fit_foreign(query->text, strlen(query->text),
-												 image->header->encoding);
+	found->query =
+		plh_redaction_statement(plh_database_text_fit_foreign(query->text,
+															  strlen(query->text),
+															  image->header->encoding));
 	found->query_id = query->query_id;
 	found->may_run = query->runs;
 	found->evidence = psprintf(" While one statement ran, %s grew by at least %s.",
