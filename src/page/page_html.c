@@ -54,7 +54,8 @@ append_hash(StringInfo output, const char *text)
 		pg_cryptohash_final(hash, digest, sizeof(digest)) < 0)
 		elog(ERROR, "could not compute the hash of the page's code");
 	pg_cryptohash_free(hash);
-	length = pg_b64_encode((const char *) digest, sizeof(digest), encoded,
+	/* Its bytes are char until PostgreSQL 17, uint8 from 18 on. */
+	length = pg_b64_encode((const void *) digest, sizeof(digest), encoded,
 						   sizeof(encoded) - 1);
 	encoded[Max(length, 0)] = '\0';
 	appendStringInfo(output, "'sha256-%s'", encoded);

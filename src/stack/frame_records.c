@@ -38,9 +38,11 @@ typedef struct FrameRecord
 static inline uintptr_t
 strip_signature(uintptr_t address)
 {
-	register uintptr_t link asm("x30") = address;
+	register uintptr_t link __asm__("x30") = address;
 
-	asm("hint #7" : "+r"(link));	/* xpaclri */
+	/* xpaclri */
+	__asm__("hint #7"
+:			"+r"(link));
 	return link;
 }
 
@@ -71,7 +73,9 @@ step(FrameRecord *record, bool in_stack)
 	}
 	else if (at == 0 || !plh_own_memory_copy_struct(words, (const void *) at, RECORD_BYTES))
 		return false;
-	*record = (FrameRecord) {.at = at, .caller = words[0], .return_address = words[1]};
+	record->at = at;
+	record->caller = words[0];
+	record->return_address = words[1];
 	return record->return_address != 0;
 }
 
