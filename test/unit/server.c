@@ -96,6 +96,15 @@ GetBackendTypeDesc(BackendType type)
 	return "client backend";
 }
 
+#if PG_VERSION_NUM >= 170000
+/* As where an allocation that fails is no error. */
+void *
+MemoryContextAllocationFailure(MemoryContext context, Size size, int flags)
+{
+	return NULL;
+}
+#endif
+
 void
 MemoryContextRegisterResetCallback(MemoryContext context,
 								   MemoryContextCallback *callback)
