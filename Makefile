@@ -43,6 +43,7 @@ STACK_OBJS = \
 	src/stack/compiled_code.o \
 	src/stack/frame_records.o \
 	src/stack/modules.o \
+	src/stack/server_functions.o \
 	src/stack/stack_memo.o \
 	src/stack/stack_walk.o \
 	src/stack/unwind.o \
@@ -103,12 +104,14 @@ SAMPLER_OBJS = \
 	src/sampler/live_samples.o \
 	src/sampler/malloc_hooks.o \
 	src/sampler/malloc_samples.o \
+	src/sampler/may_fail.o \
 	src/sampler/memory_limits.o \
 	src/sampler/method_hooks.o \
 	src/sampler/method_patch.o \
 	src/sampler/near_code.o \
 	src/sampler/owner.o \
 	src/sampler/plan_nodes.o \
+	src/sampler/planned_failure.o \
 	src/sampler/process_limit.o \
 	src/sampler/publication.o \
 	src/sampler/read_only_store.o \
@@ -228,6 +231,9 @@ VERDICT_OBJS = \
 	src/verdict/followed_parts.o \
 	src/verdict/image_suspects.o \
 	src/verdict/largest_site.o \
+	src/verdict/check_run.o \
+	src/verdict/failing_check.o \
+	src/verdict/found_leaks.o \
 	src/verdict/leak_check.o \
 	src/verdict/leak_snapshot.o \
 	src/verdict/malloc_statement.o \
@@ -235,6 +241,7 @@ VERDICT_OBJS = \
 	src/verdict/process_kind.o \
 	src/verdict/process_suspect.o \
 	src/verdict/sentences.o \
+	src/verdict/repeated_check.o \
 	src/verdict/server_summary.o \
 	src/verdict/share_text.o \
 	src/verdict/site_family.o \

@@ -619,18 +619,22 @@ CREATE FUNCTION pg_leakhunt_check(
     query text,
     iterations int DEFAULT 100,
     warmup int DEFAULT 10,
+    fail text DEFAULT NULL,
     OUT bytes_per_iteration float8,
     OUT objects_per_iteration float8,
     OUT context_name text,
     OUT site text,
     OUT routine text,
-    OUT stack text[])
+    OUT stack text[],
+    OUT failures int,
+    OUT failing_allocation bigint,
+    OUT failing_site text)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pg_leakhunt_check'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL UNSAFE;
 
-COMMENT ON FUNCTION pg_leakhunt_check(text, int, int) IS
-'Runs the statement warmup + iterations times in this session and transaction, and returns the call sites at which memory of session-long contexts, and of malloc where that is tracked, stays behind each time: bytes and chunks per iteration, exact figures, the most bytes first. Contexts that stay behind without a call site in them are returned as [memory contexts]; a NOTICE says by how much malloc grew that no row is about. No row means no leak. What the statement does stays done; if there is something to confirm, it runs as many times more, each in a subtransaction that is rolled back. Errors of the statement end the check. Only superusers may call it, and roles that EXECUTE is granted to.';
+COMMENT ON FUNCTION pg_leakhunt_check(text, int, int, text) IS
+'Runs the statement warmup + iterations times in this session and transaction, and returns the call sites at which memory of session-long contexts, and of malloc where that is tracked, stays behind each time: bytes and chunks per iteration, exact figures, the most bytes first. Contexts that stay behind without a call site in them are returned as [memory contexts]; a NOTICE says by how much malloc grew that no row is about. No row means no leak. What the statement does stays done; if there is something to confirm, it runs as many times more, each in a subtransaction that is rolled back. Errors of the statement end the check, unless "fail" says that it is to fail. With "statement", each execution is in a subtransaction that is rolled back, whether it raises an error or not. With "each", each of the statement''s allocations in memory contexts fails once, outside of critical sections (the first 1,000, then at growing distances): each row is what stays after such a failure beyond what the statement leaves in any case, per failure; "failures" is at how many of these allocations, failing_allocation the number of the first, and failing_site its call site. A fault that a failed allocation uncovers may crash the server: pg_leakhunt.check_trace logs the allocation before. Only superusers may call it, and roles that EXECUTE is granted to.';
 
 CREATE FUNCTION pg_leakhunt_explain_analyze(
     query text,
@@ -1210,7 +1214,7 @@ REVOKE ALL ON FUNCTION pg_leakhunt_start(int, bigint, text, interval),
     pg_leakhunt_stop(int), pg_leakhunt_start_all(bigint, text, interval),
     pg_leakhunt_stop_all(), pg_leakhunt_reset_all(),
     pg_leakhunt_trim(int), pg_leakhunt_dump(int, bool),
-    pg_leakhunt_check(text, int, int), pg_leakhunt_explain_analyze(text, text),
+    pg_leakhunt_check(text, int, int, text), pg_leakhunt_explain_analyze(text, text),
     pg_leakhunt_statements_reset(oid, oid, bigint) FROM PUBLIC;
 
 GRANT SELECT ON pg_leakhunt_processes, pg_leakhunt_metrics, pg_leakhunt_report,

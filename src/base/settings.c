@@ -35,6 +35,7 @@ double		plh_dump_max_size;
 bool		plh_dump_text;
 bool		plh_log_summary;
 bool		plh_log_verdicts;
+bool		plh_check_trace;
 double		plh_process_memory_limit;
 double		plh_server_memory_limit;
 int			plh_limit_action = PLH_LIMIT_LOG;	/* as its default */
@@ -364,6 +365,18 @@ define_dump_settings(GucContext fixed)
 							 NULL, NULL, NULL);
 }
 
+/* Define the settings of tests. */
+static void
+define_check_settings(void)
+{
+	DefineCustomBoolVariable("pg_leakhunt.check_trace",
+							 "Logs which allocation pg_leakhunt_check is about to make fail.",
+							 "Before it does so, with fail => 'each'.  Should the server crash there, the last of these lines names it.  The statement runs once more for each.",
+							 &plh_check_trace, false,
+							 PGC_SUSET, 0,
+							 NULL, NULL, NULL);
+}
+
 /* Define the settings of what is done before it is too late. */
 static void
 define_watch_settings(void)
@@ -426,6 +439,7 @@ plh_settings_define(void (*on_change) (void), void (*on_enabled) (bool enabled))
 	define_statement_settings(fixed);
 	define_dump_settings(fixed);
 	define_watch_settings();
+	define_check_settings();
 	define_symbol_settings();
 	MarkGUCPrefixReserved("pg_leakhunt");
 

@@ -38,6 +38,7 @@ extern double plh_dump_max_size;	/* bytes, of all files */
 extern bool plh_dump_text;
 extern bool plh_log_summary;
 extern bool plh_log_verdicts;
+extern bool plh_check_trace;
 extern double plh_process_memory_limit; /* bytes; 0: none */
 extern double plh_server_memory_limit;	/* bytes, of all processes; 0: none */
 extern int	plh_limit_action;	/* PlhLimitAction */

@@ -9,6 +9,7 @@
 
 #include "base/compat.h"
 #include "base/plural.h"
+#include "base/settings.h"
 #include "functions/sql_access.h"
 #include "functions/sql_rows.h"
 #include "functions/sql_source.h"
@@ -22,7 +23,7 @@
 #include "verdict/leak_check.h"
 #include "verdict/suppression.h"
 
-#define CHECK_COLUMNS 6
+#define CHECK_COLUMNS 9
 
 PLH_FUNCTION(pg_leakhunt_check);
 
@@ -41,6 +42,24 @@ get_count(FunctionCallInfo fcinfo, int number, const char *name, int least)
 	return count;
 }
 
+/* The argument that says what is to fail. */
+static PlhCheckFail
+get_fail(FunctionCallInfo fcinfo, int number)
+{
+	const char *fail;
+
+	if (PG_ARGISNULL(number))
+		return PLH_FAIL_NOTHING;
+	fail = text_to_cstring(PG_GETARG_TEXT_PP(number));
+	if (strcmp(fail, "statement") == 0)
+		return PLH_FAIL_STATEMENT;
+	if (strcmp(fail, "each") != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("fail must be \"statement\", \"each\" or null, not \"%s\"", fail)));
+	return PLH_FAIL_EACH;
+}
+
 /*
  * Cut the stack where our own frames begin: callers of pg_leakhunt_check are not
  * part of the leak, and a pattern that matches them must not suppress it.
@@ -57,21 +76,30 @@ cut_at_own_frames(PlhStackText *stack)
 	}
 }
 
+/* Describe a call site of this session. */
+static void
+describe_site(PlhListedSite *listed, const PlhProfileImage *image,
+			  const PlhSiteRecord *site, PlhStackTexts *texts)
+{
+	PlhSiteFacts facts = {0};
+
+	plh_site_facts_resolve(&facts, image, site, NULL);
+	plh_listed_site_start(listed, image, &facts);
+	plh_listed_site_describe_stack(listed, texts);
+	if (listed->has_stack)
+		cut_at_own_frames(&listed->stack);
+}
+
 /* Describe the site of a leak; of contexts as such there is only a name. */
 static void
 describe_leak(PlhListedSite *listed, const PlhProfileImage *image,
 			  const PlhLeak *leak, PlhStackTexts *texts)
 {
-	PlhSiteFacts facts = {0};
 	const PlhStringRecord *name;
 
 	if (leak->site != NULL)
 	{
-		plh_site_facts_resolve(&facts, image, leak->site, NULL);
-		plh_listed_site_start(listed, image, &facts);
-		plh_listed_site_describe_stack(listed, texts);
-		if (listed->has_stack)
-			cut_at_own_frames(&listed->stack);
+		describe_site(listed, image, leak->site, texts);
 		return;
 	}
 	memset(listed, 0, sizeof(*listed));
@@ -83,9 +111,34 @@ describe_leak(PlhListedSite *listed, const PlhProfileImage *image,
 										  image->header->encoding);
 }
 
+/* The columns about the allocations that were made to fail. */
+static void
+put_failures(PlhRow *row, const PlhLeak *leak, const PlhProfileImage *image,
+			 PlhStackTexts *texts)
+{
+	const PlhSiteRecord *site = plh_profile_image_site(image, leak->failing_site);
+	PlhListedSite failing;
+
+	if (leak->failures == 0)
+	{
+		plh_sql_rows_put_nulls(row, 3);
+		return;
+	}
+	plh_sql_rows_put_datum(row, Int32GetDatum(leak->failures));
+	plh_sql_rows_put_datum(row, Int64GetDatum(leak->first_failure));
+	if (site == NULL)
+	{
+		plh_sql_rows_put_null(row);
+		return;
+	}
+	describe_site(&failing, image, site, texts);
+	plh_sql_rows_put_text(row, failing.stack.site);
+}
+
 /* Return one row, if it is a leak.  Returns whether it is suppressed. */
 static bool
-put_leak(const PlhListedSite *listed, const PlhLeak *leak, int iterations,
+put_leak(const PlhListedSite *listed, const PlhLeak *leak,
+		 const PlhProfileImage *image, PlhStackTexts *texts,
 		 const PlhSuppressions *suppressions, PlhRowSink *sink)
 {
 	PlhRow		row = {0};
@@ -96,35 +149,36 @@ put_leak(const PlhListedSite *listed, const PlhLeak *leak, int iterations,
 							listed->has_stack ? &listed->stack : NULL))
 		return true;
 	plh_sql_rows_put_datum(&row,
-						   Float8GetDatum((double) leak->bytes / iterations));
+						   Float8GetDatum((double) leak->bytes / leak->runs));
 	plh_sql_rows_put_datum(&row,
-						   Float8GetDatum((double) leak->count / iterations));
+						   Float8GetDatum((double) leak->count / leak->runs));
 	plh_sql_rows_put_text(&row, listed->context_name);
 	plh_sql_rows_put_site(&row, listed);
 	plh_sql_rows_put_frames(&row, listed);
+	put_failures(&row, leak, image, texts);
 	plh_sql_rows_finish(&row, sink);
 	return false;
 }
 
 /* Return the rows of a check; the result says how many are suppressed. */
 static int
-put_leaks(const PlhLeakCheck *check, int iterations,
-		  const PlhSuppressions *suppressions, PlhRowSink *sink)
+put_leaks(const PlhLeaks *found, const PlhSuppressions *suppressions,
+		  PlhRowSink *sink)
 {
 	const PlhProfileImage *image;
 	PlhStackTexts *texts;
 	int			suppressed = 0;
 
-	if (check->leak_count == 0)
+	if (found->count == 0)
 		return 0;
 	image = plh_profile_image_own(plh_profile);
 	texts = plh_stack_text_open(plh_sql_rows_symbols(sink), image);
-	for (int i = 0; i < check->leak_count; i++)
+	for (int i = 0; i < found->count; i++)
 	{
 		PlhListedSite listed;
 
-		describe_leak(&listed, image, &check->leaks[i], texts);
-		suppressed += put_leak(&listed, &check->leaks[i], iterations,
+		describe_leak(&listed, image, &found->leaks[i], texts);
+		suppressed += put_leak(&listed, &found->leaks[i], image, texts,
 							   suppressions, sink);
 	}
 	return suppressed;
@@ -149,30 +203,105 @@ report_malloc(int64 bytes)
 			 errhint("To see the call sites, start the server with pg_leakhunt_malloc.so in LD_PRELOAD.")));
 }
 
+/* Say how often the statement failed, as it was to. */
+static void
+report_errors(const PlhLeakCheck *check)
+{
+	if (check->raised > 0)
+		ereport(NOTICE,
+				(errmsg("the statement raised an error in %d of %d executions: %s",
+						check->raised, check->executions, check->error)));
+	else
+		ereport(NOTICE,
+				(errmsg("the statement raised no error in %d executions",
+						check->executions),
+				 errdetail("Each execution was rolled back.")));
+}
+
+/* What a check of failing allocations has not seen; a part of an ereport. */
+static int
+hint_at_malloc(void)
+{
+	return plh_profile->malloc_tracked != 0 ? 0 :
+		errhint("What stays of malloc in libraries was not followed: that needs pg_leakhunt_malloc.so in LD_PRELOAD.");
+}
+
+/* Say which allocations failed. */
+static void
+report_failures(const PlhLeakCheck *check)
+{
+	if (check->failed >= check->allocations)
+		ereport(NOTICE,
+				(errmsg("each of the statement's %lld allocations failed once",
+						(long long) check->allocations),
+				 hint_at_malloc()));
+	else
+		ereport(NOTICE,
+				(errmsg("%lld of the statement's %lld allocations failed once",
+						(long long) check->failed, (long long) check->allocations),
+				 errdetail("After the first 1000, one in a hundred of those before it."),
+				 hint_at_malloc()));
+}
+
+/* Say what the check has tried. */
+static void
+report_extent(const PlhLeakCheckPlan *plan, const PlhLeakCheck *check)
+{
+	if (plan->fail == PLH_FAIL_STATEMENT)
+		report_errors(check);
+	else if (plan->fail == PLH_FAIL_EACH)
+		report_failures(check);
+}
+
 /*
- * pg_leakhunt_check(query, iterations, warmup)
+ * Tell the log which allocation is to fail: should the server crash, that is known.
+ */
+static void
+trace_failure(const PlhPlannedFailure *failure, void *sink)
+{
+	PlhProfileImage *image = plh_profile_image_own(plh_profile);
+	const PlhSiteRecord *site = plh_profile_image_site(image, failure->site);
+	PlhListedSite listed = {0};
+
+	if (site != NULL)
+		describe_site(&listed, image, site,
+					  plh_stack_text_open(plh_sql_rows_symbols(sink), image));
+	ereport(LOG_SERVER_ONLY,
+			(errmsg("pg_leakhunt_check makes allocation %lld of the statement fail",
+					(long long) failure->number),
+			 errdetail("It asks for %zu bytes in \"%s\", at %s.", failure->size,
+					   listed.context_name != NULL ? listed.context_name : "",
+					   listed.has_stack ? listed.stack.site : "a call site that is not known"),
+			 errhidecontext(true)));
+}
+
+/*
+ * pg_leakhunt_check(query, iterations, warmup, fail)
  */
 Datum
 pg_leakhunt_check(PG_FUNCTION_ARGS)
 {
 	PlhSuppressions *suppressions;
+	PlhLeakCheckPlan plan = {.bounded = !plh_sql_access_sees_all()};
 	PlhLeakCheck check;
 	PlhRowSink	sink;
-	int			iterations;
-	int			warmup;
 	int			suppressed;
 
-	plh_sql_rows_check_arguments(fcinfo, 3);
+	plh_sql_rows_check_arguments(fcinfo, 4);
 	plh_sql_rows_check_not_null(fcinfo, 0, "query");
-	iterations = get_count(fcinfo, 1, "iterations", 2);
-	warmup = get_count(fcinfo, 2, "warmup", 0);
+	plan.query = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	plan.iterations = get_count(fcinfo, 1, "iterations", 2);
+	plan.warmup = get_count(fcinfo, 2, "warmup", 0);
+	plan.fail = get_fail(fcinfo, 3);
+	plan.trace = plh_check_trace ? trace_failure : NULL;
+	plan.trace_argument = &sink;
 	plh_sql_source_check_active();
 	plh_sql_rows_start(fcinfo, &sink, CHECK_COLUMNS);
 	suppressions = plh_sql_suppressions_read(fcinfo);
-	plh_leak_check_run(text_to_cstring(PG_GETARG_TEXT_PP(0)), iterations,
-					   warmup, !plh_sql_access_sees_all(), &check);
+	plh_leak_check_run(&plan, &check);
 
-	suppressed = put_leaks(&check, iterations, suppressions, &sink);
+	report_extent(&plan, &check);
+	suppressed = put_leaks(&check.found, suppressions, &sink);
 	if (suppressed > 0)
 		ereport(NOTICE,
 				(errmsg_plural("%d leaking call site is suppressed",

@@ -41,6 +41,7 @@
 #include "sampler/malloc_hooks.h"
 #include "sampler/owner.h"
 #include "sampler/plan_nodes.h"
+#include "sampler/planned_failure.h"
 #include "sampler/process_limit.h"
 #include "sampler/publication.h"
 #include "sampler/statement_peaks.h"
@@ -101,6 +102,7 @@ after_fork_in_child(void)
 	plh_census_forget();
 	plh_growth_dump_forget();
 	plh_process_limit_forget();
+	plh_planned_failure_forget();
 	plh_publication_forget();
 	plh_upkeep_forget();
 	plh_guard_held = false;

@@ -6,7 +6,8 @@
  * original method comes first, as it may throw; nothing pallocs, mallocs,
  * locks, reports or uses stdio; errno stays as it was; nothing recurses; in a
  * critical section only counters change.  The one exception is an allocation that
- * a limit refuses (process_limit.c): it fails as the original would.
+ * a limit refuses (process_limit.c), or a test (planned_failure.c): it fails as the
+ * original would.
  *
  * A palloc passes the countdown (a subtraction and a test; near_code.c has it, too)
  * and, once in an interval, alloc_slow -> countdown; record_sample -> lifetime, current_site,
@@ -37,6 +38,7 @@
 #include "sampler/near_code.h"
 #include "sampler/owner.h"
 #include "sampler/plan_nodes.h"
+#include "sampler/planned_failure.h"
 #include "sampler/process_limit.h"
 #include "sampler/sample_filter.h"
 #include "sampler/statement_peaks.h"
@@ -202,6 +204,14 @@ record_guarded(MemoryContext context, void *pointer, Size size,
 	errno = saved_errno;
 }
 
+/* Is the allocation to fail, which has taken the slow path? */
+static inline bool
+is_to_fail(MemoryContext context, Size size, uint32 interval)
+{
+	return plh_process_limit_refuses(context, size, interval) ||
+		plh_planned_failure_is_due(context, size);
+}
+
 /* Call plh_live_samples_remove under the guard. */
 static void
 remove_guarded(const void *pointer)
@@ -219,7 +229,7 @@ alloc_slow(PLH_ALLOC_PARAMETERS, PlhContextType type)
 	uint32		interval = plh_countdown_take(&countdown, size);
 	void	   *pointer;
 
-	if (plh_process_limit_refuses(context, size, interval))
+	if (is_to_fail(context, size, interval))
 		return PLH_ALLOC_FAILURE(context);
 	if (interval == 0 || only_counts(context, interval))
 		return originals[type].alloc(PLH_ALLOC_ARGUMENTS);
@@ -286,7 +296,7 @@ realloc_slow(PLH_REALLOC_PARAMETERS, PlhContextType type)
 		MemoryContext context = GetMemoryChunkContext(pointer);
 
 		interval = plh_countdown_take(&countdown, size);
-		if (plh_process_limit_refuses(context, size, interval))
+		if (is_to_fail(context, size, interval))
 			return PLH_ALLOC_FAILURE(context);
 	}
 

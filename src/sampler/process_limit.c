@@ -42,6 +42,7 @@
 #include "sampler/countdown.h"
 #include "sampler/lifetime.h"
 #include "sampler/limit_places.h"
+#include "sampler/may_fail.h"
 #include "sampler/process_limit.h"
 
 /*
@@ -114,26 +115,11 @@ is_passed_over(void)
 		!works_for_client();
 }
 
-/* Errors are made in this context, or in one below it. */
-static bool
-is_of_error(MemoryContext context)
-{
-	while (context != NULL && context != ErrorContext)
-		context = context->parent;
-	return context != NULL;
-}
-
-/*
- * Can an allocation fail here, and only its statement with it?  Interrupts are held off
- * while locks of the server are held, and while a transaction is committed or aborted.
- */
+/* Can an allocation fail here, and only its statement with it? */
 static bool
 may_fail(MemoryContext context)
 {
-	return InterruptHoldoffCount == 0 && QueryCancelHoldoffCount == 0 &&
-		PG_exception_stack != NULL && !proc_exit_inprogress && IsTransactionState() &&
-		!plh_lifetime_is_lasting(plh_lifetime_of(context)) &&
-		!is_of_error(context) && !is_of_error(CurrentMemoryContext);
+	return !plh_lifetime_is_lasting(plh_lifetime_of(context)) && plh_may_fail(context);
 }
 
 /* Ask the kernel, and tell the keeper. */

@@ -11,7 +11,6 @@
  */
 #include "postgres.h"
 
-#include <dlfcn.h>
 #include <link.h>
 
 #define UNW_LOCAL_ONLY
@@ -24,6 +23,7 @@
 #include "stack/compiled_code.h"
 #include "stack/frame_records.h"
 #include "stack/modules.h"
+#include "stack/server_functions.h"
 #include "stack/unwind.h"
 
 /* Our own code, and that of the library that is preloaded. */
@@ -72,17 +72,9 @@ static void
 add_allocator(const char *name)
 {
 	PlhCodeRange *range = &allocator_ranges[allocator_range_count];
-	void	   *address = dlsym(RTLD_DEFAULT, name);
-	Dl_info		info;
-	const Elf64_Sym *symbol = NULL;
 
-	if (address == NULL ||
-		dladdr1(address, &info, (void **) &symbol, RTLD_DL_SYMENT) == 0 ||
-		symbol == NULL)
+	if (!plh_server_functions_find(name, range))
 		return;
-	range->start = (uintptr_t) address;
-	range->end = (uintptr_t) address + symbol->st_size;
-
 	allocator_span.start = Min(allocator_span.start, range->start);
 	allocator_span.end = Max(allocator_span.end, range->end);
 	allocator_range_count++;

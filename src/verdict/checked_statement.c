@@ -93,51 +93,113 @@ check_result(int result)
 			 SPI_result_code_string(result));
 }
 
+/* Run the statements.  Returns SPI's refusal of one, or its last result. */
+static int
+run_all(const List *statements)
+{
+	SPIExecuteOptions options = {.dest = None_Receiver};
+	ListCell   *cell;
+	int			result = 0;
+
+	foreach(cell, statements)
+	{
+		result = SPI_execute_extended(lfirst(cell), &options);
+		if (result < 0)
+			break;
+	}
+	return result;
+}
+
+/*
+ * Go back to a level of transactions.  An error may have left more than one
+ * subtransaction open: that which a PL has just begun for its own use is its caller's to
+ * end.
+ */
+static void
+roll_back(int level, MemoryContext context, ResourceOwner owner)
+{
+	while (GetCurrentTransactionNestLevel() > level)
+	{
+		RollbackAndReleaseCurrentSubTransaction();
+		MemoryContextSwitchTo(context);
+	}
+	CurrentResourceOwner = owner;
+}
+
+/*
+ * Let an error end the execution only, unless it is to end all of it, or somebody has
+ * cancelled that.
+ */
+static void
+take_error(PlhExecution *execution, ErrorData *error)
+{
+	if (!execution->takes_errors || error->sqlerrcode == ERRCODE_QUERY_CANCELED)
+		ReThrowError(error);
+	execution->raised = true;
+	if (execution->error_memory != NULL)
+		execution->error = MemoryContextStrdup(execution->error_memory,
+											   error->message != NULL ? error->message : "");
+	FreeErrorData(error);
+}
+
 /*
  * Run the statements once and drop their results.
  *
  * Sites are told apart by their stacks, which hold the return addresses in this
  * function and its callers.  All executions must therefore come here by the same
- * call instruction; "volatile" keeps the compiler from making copies of it.
+ * call instruction.
  */
 static void
-execute(const List *statements, volatile bool roll_back)
+execute(const List *statements, PlhExecution *execution)
 {
-	SPIExecuteOptions options = {.dest = None_Receiver};
 	MemoryContext caller_context = CurrentMemoryContext;
 	ResourceOwner caller_owner = CurrentResourceOwner;
-	ListCell   *cell;
+	int			level = GetCurrentTransactionNestLevel();
+	ErrorData  *volatile error = NULL;
+	volatile int result = 0;
 
-	if (roll_back)
+	if (execution->roll_back)
 	{
 		BeginInternalSubTransaction(NULL);
 		MemoryContextSwitchTo(caller_context);
 	}
-	foreach(cell, statements)
-		check_result(SPI_execute_extended(lfirst(cell), &options));
-	if (roll_back)
+	PG_TRY();
 	{
-		RollbackAndReleaseCurrentSubTransaction();
-		MemoryContextSwitchTo(caller_context);
-		CurrentResourceOwner = caller_owner;
+		plh_planned_failure = execution->failure;
+		result = run_all(statements);
+		plh_planned_failure = NULL;
 	}
+	PG_CATCH();
+	{
+		plh_planned_failure = NULL;
+		if (!execution->roll_back)
+			PG_RE_THROW();
+		MemoryContextSwitchTo(caller_context);
+		error = CopyErrorData();
+		FlushErrorState();
+	}
+	PG_END_TRY();
+	if (execution->roll_back)
+		roll_back(level, caller_context, caller_owner);
+	if (error != NULL)
+		take_error(execution, error);
+	check_result(result);
 }
 
 /*
- * Run the statements once, "aloud" if the client is to hear of their notices; their
- * effects stay unless they are to be rolled back.  SPI must be connected.
+ * Run the statements once.  SPI must be connected.
  */
 pg_noinline void
-plh_checked_statement_execute(const List *statements, bool roll_back, bool aloud)
+plh_checked_statement_execute(const List *statements, PlhExecution *execution)
 {
 	volatile int wanted = client_min_messages;
 
 	/* the client has seen notices and warnings once, in the first execution */
-	if (!aloud)
+	if (!execution->aloud)
 		client_min_messages = ERROR;
 	PG_TRY();
 	{
-		execute(statements, roll_back);
+		execute(statements, execution);
 	}
 	PG_FINALLY();
 	{

@@ -162,6 +162,26 @@ plh_leak_snapshot_grows(const PlhLeakHalves *halves, PlhHolder holder,
 }
 
 /*
+ * Has anything gained between two snapshots?
+ */
+bool
+plh_leak_snapshot_has_gained(const PlhLeakSnapshot *from, const PlhLeakSnapshot *to)
+{
+	for (int holder = 0; holder < PLH_HOLDERS; holder++)
+	{
+		const PlhHeldSeries *series = &to->series[holder];
+
+		for (int i = 0; i < series->count; i++)
+		{
+			if (is_gain(holder, gain_between(&from->series[holder], series,
+											 series->held[i].number)))
+				return true;
+		}
+	}
+	return false;
+}
+
+/*
  * Note what is in use now.
  */
 PlhMallocSnapshot

@@ -55,6 +55,8 @@ extern void plh_leak_snapshot_take(PlhLeakSnapshot *snapshot,
 								   MemoryContext memory);
 extern PlhHeld plh_leak_snapshot_gain(const PlhLeakHalves *halves,
 									  PlhHolder holder, int number);
+extern bool plh_leak_snapshot_has_gained(const PlhLeakSnapshot *from,
+										 const PlhLeakSnapshot *to);
 extern bool plh_leak_snapshot_grows(const PlhLeakHalves *halves,
 									PlhHolder holder, int number);
 

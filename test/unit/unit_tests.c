@@ -31,6 +31,7 @@ main(void)
 	test_watched_processes();
 	test_countdown();
 	test_upkeep();
+	test_planned_failure();
 	test_process_limit();
 	test_clock_of_epochs();
 	test_ages();

@@ -41,6 +41,7 @@ extern void test_child_messages(void);
 extern void test_control(void);
 extern void test_countdown(void);
 extern void test_upkeep(void);
+extern void test_planned_failure(void);
 extern void test_process_limit(void);
 extern void test_clock_of_epochs(void);
 extern void test_dump_retention(void);
