@@ -66,6 +66,7 @@ append_findings(StringInfo json, const List *findings)
 		plh_page_json_put_number(json, "error_bytes", finding->error_bytes);
 		plh_page_json_put_if(json, "bytes_per_hour", finding->has_rate,
 							 finding->bytes_per_hour);
+		plh_page_json_put_if(json, "rate_us", finding->has_rate, finding->rate_us);
 		plh_page_json_close(json, '}');
 	}
 	plh_page_json_close(json, ']');

@@ -1,6 +1,11 @@
 // The page of the server: its processes, what they are suspect of, and the statements
 // that took most.
 
+const HOUR = 3600e6;
+
+// Growth of less time than this is not told per hour.
+const RATE_TIME = 300e6;
+
 function processName(process) {
 	return [process.pid, process.backend_type, process.application_name].filter(Boolean).join(', ');
 }
@@ -12,16 +17,34 @@ function findCauses() {
 	for (const process of page.processes) {
 		for (const finding of process.findings) {
 			const key = finding.verdict + finding.cause;
-			const cause = found.get(key) || { verdict: finding.verdict, cause: finding.cause, bytes: 0, error: 0, rate: null, processes: [] };
+			const cause = found.get(key) || { verdict: finding.verdict, cause: finding.cause, bytes: 0, error: 0, rates: [], processes: [] };
 
 			cause.bytes += finding.bytes;
 			cause.error = Math.hypot(cause.error, finding.error_bytes);
-			if (finding.bytes_per_hour !== null) cause.rate = (cause.rate || 0) + finding.bytes_per_hour;
+			if (finding.bytes_per_hour !== null) cause.rates.push(finding);
 			cause.processes.push(process);
 			found.set(key, cause);
 		}
 	}
 	return [...found.values()].sort((a, b) => b.bytes - a.bytes);
+}
+
+// The growth of a cause: what it gained, in what time, and how fast.  Null where nothing
+// of it grows.
+function growthOf(cause) {
+	if (!cause.rates.length) return null;
+	const sum = figure => cause.rates.reduce((total, rate) => total + figure(rate), 0);
+
+	return {
+		bytes: Math.round(sum(rate => rate.bytes_per_hour * rate.rate_us / HOUR)), perHour: sum(rate => rate.bytes_per_hour),
+		us: Math.max(...cause.rates.map(rate => rate.rate_us)), least: Math.min(...cause.rates.map(rate => rate.rate_us))
+	};
+}
+
+// What is known of seconds says nothing of an hour.
+function growthWords(growth) {
+	if (growth === null) return '';
+	return growth.least >= RATE_TIME ? signedSize(growth.perHour) + ' per hour' : signedSize(growth.bytes) + ' in ' + duration(growth.us);
 }
 
 function verdictChip(verdict) {
@@ -81,7 +104,11 @@ function makeCauses(processes) {
 			{ title: 'Bytes', key: 'bytes', number: true, value: cause => cause.bytes, show: cause => estimate(cause.bytes, cause.error), errorKey: 'error_bytes', error: cause => cause.error },
 			{ title: 'Processes', key: 'processes', number: true, value: cause => cause.processes.length, show: cause => count(cause.processes.length) },
 			{ title: 'Largest process', key: 'largest_process', value: cause => processName(cause.processes[0]), show: cause => processName(cause.processes[0]) },
-			{ title: 'Growth per hour', key: 'bytes_per_hour', number: true, value: cause => cause.rate, show: cause => cause.rate === null ? '' : signedSize(cause.rate) }
+			{
+				title: 'Growth', key: 'growth_bytes', number: true, show: cause => growthWords(growthOf(cause)),
+				value: cause => growthOf(cause)?.bytes ?? null, order: cause => growthOf(cause)?.perHour ?? null,
+				errorKey: 'growth_seconds', error: cause => growthOf(cause) ? growthOf(cause).us / 1e6 : null
+			}
 		]
 	});
 

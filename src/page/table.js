@@ -2,7 +2,8 @@
 
 const TABLE_STEP = 50;	// rows are added in such steps
 
-// A column: title, what a row is sorted by, what is shown, what is saved as CSV.
+// A column: title, what is shown, "value" is what is saved as CSV, and what a row is sorted
+// by where there is no "order".
 // makeTable({ id, label, columns, rows, open, over }): "open" is called with a chosen row,
 // "over" with the row under the pointer, or null.
 function makeTable(options) {
@@ -49,7 +50,8 @@ function matchingRows(table) {
 }
 
 function sortTable(table) {
-	const value = table.options.columns[table.sorted].value;
+	const column = table.options.columns[table.sorted];
+	const value = column.order || column.value;
 	const order = table.down ? -1 : 1;
 
 	table.rows = matchingRows(table).sort((a, b) => {
