@@ -109,7 +109,7 @@ append_profile(StringInfo json, const PlhPageServer *server,
 {
 	const PlhProfileHeader *header = image->header;
 
-	plh_page_json_put_text(json, "crash", plh_death_text_of_crash(image));
+	plh_page_json_put_text(json, "crash", plh_death_text_crash(image));
 	plh_page_json_put_number(json, "live_bytes", header->counters.live_bytes);
 	plh_page_json_put_number(json, "error_bytes",
 							 (int64) plh_profile_image_live_error_bytes(header));

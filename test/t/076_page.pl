@@ -145,28 +145,89 @@ my $quiet_pid = session_pid($quiet);
 $quiet->query_safe(q{SET application_name = 'quiet_application'});
 $quiet->query_safe(q{DECLARE kept CURSOR WITH HOLD FOR /* quiet_comment */ SELECT repeat('quiet_literal', 100) || $tag$quiet_dollars$tag$ AS visible_column, 4711 AS number FROM generate_series(1, 2000)});
 my $quiet_dump = $node->safe_psql('postgres', "SELECT pg_leakhunt_dump($quiet_pid, true)");
+
+# What a function of pg_leakhunt says, as one text.
+sub said_by
+{
+	my ($call) = @_;
+	my $asked = $call =~ /^explain/ ? "string_agg(explanation, '') FROM pg_leakhunt_$call" :
+	  $call =~ /^pprof/ ? "encode(pg_leakhunt_$call, 'escape')" : "pg_leakhunt_$call";
+
+	return $node->safe_psql('postgres', "SELECT $asked");
+}
+
+# Where something stands in a text that may be long, with what is around it.
+sub place_of
+{
+	my ($pattern, $text) = @_;
+
+	return $text =~ /.{0,60}$pattern.{0,20}/ ? $& : '';
+}
+
+# A call that has literals or names that match, and none when it is redacted, where % is.
+sub hides
+{
+	my ($call, $hidden, $what) = @_;
+	my $name = $call =~ s/%//r;
+	my $with = $call =~ s/(\(?)%/$1 eq '(' ? '(redact => true' : ', redact => true'/er;
+
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	isnt(place_of($hidden, said_by($name)), '', "$name has $what");
+	is(place_of($hidden, said_by($with)), '', "$with has none");
+}
+
 for my $call (
 	"page(%)", "page('$quiet_dump'%)", 'page(%)', "explain($quiet_pid%)", "explain($quiet_pid, 'json'%)", 'explain(NULL::int, format => $$json$$%)',
 	"flamegraph($quiet_pid, query => true%)", "folded($quiet_pid, query => true%)", 'folded_all(query => true%)',
 	"heap($quiet_pid%)", "heap('$quiet_dump'%)",
 	"pprof($quiet_pid, labels => '{memory_context,database,user,application}'%)")
 {
-	my $name = $call =~ s/%//r;
-	my $to_text = sub {
-		my $asked = $_[0] =~ /^explain/ ? "string_agg(explanation, '') FROM pg_leakhunt_$_[0]" :
-		  $_[0] =~ /^pprof/ ? "encode(pg_leakhunt_$_[0], 'escape')" : "pg_leakhunt_$_[0]";
-
-		return $node->safe_psql('postgres', "SELECT $asked");
-	};
-	my $with = $call =~ s/(\(?)%/$1 eq '(' ? '(redact => true' : ', redact => true'/er;
-
-	like($to_text->($name), qr/quiet_(role|base|application|literal|comment)/, "$name has names or literals");
-	unlike($to_text->($with), qr/quiet_|4711/, "$with has none");
+	hides($call, qr/quiet_(role|base|application|literal|comment|dollars)|4711/, 'names or literals');
 }
 like($node->safe_psql('postgres', "SELECT explanation FROM pg_leakhunt_explain($quiet_pid, redact => true)"), qr/user A, database A, application A/, 'names are letters');
 like($node->safe_psql('postgres', "SELECT pg_leakhunt_folded($quiet_pid, query => true, redact => true)"), qr/visible_column, \? AS number/, 'a statement has no literals, and its names still');
 unlike($node->safe_psql('postgres', "SELECT pg_leakhunt_page($quiet_pid, redact => true) IS NULL, query FROM pg_leakhunt_report($quiet_pid)"), qr/visible_column, \?/, 'a view beside it is not redacted');
 $quiet->quit;
+
+# The statement that ran while malloc grew, and what contexts are of.  Of statements in
+# contexts no literals are kept, but their comments.
+define_corner_cases($node);
+my $growing = $node->background_psql('postgres');
+my $growing_pid = session_pid($growing);
+$growing->query_safe('SET pg_leakhunt.sample_interval = 1024');
+$growing->query_safe(join '', map { "PREPARE visible_$_ AS SELECT /* hushed_comment */ c.relname FROM pg_class c WHERE c.relname = 'hushed_literal$_' AND c.reltuples > 99123457;\n" } 1 .. 300);
+$growing->query_until(
+	qr/begun/, q{\echo begun
+	DO $visible_code$ BEGIN
+		PERFORM 'hushed_running', 99123457;
+		PERFORM pg_sleep(1.2), count(DISTINCT i::text) FROM generate_series(1, 30000) i;
+		PERFORM leak_malloc(1000, 200000);
+		FOR round IN 1 .. 600 LOOP
+			PERFORM pg_sleep(0.1), count(DISTINCT i::text) FROM generate_series(1, 3000) i;
+		END LOOP;
+	END $visible_code$;
+});
+SKIP:
+{
+	skip 'malloc tells nothing here', 1 unless malloc_tells($growing_pid);
+	wait_until(sub { said_by("explain($growing_pid)") =~ /While one statement ran, memory from malloc grew/ }, 'malloc is suspect, and the statement that ran then is known');
+	for my $call ("explain($growing_pid%)", "explain($growing_pid, 'json'%)", "explain(NULL::int, format => 'json'%)", "page($growing_pid%)", 'page(%)')
+	{
+		hides($call, qr/hushed_running/, 'a literal of the statement that ran while malloc grew');
+	}
+	like(said_by("explain($growing_pid, redact => true)"), qr/Verdict: malloc .*DO \?/s, 'the statement is told, without what is in it');
+}
+wait_until(sub { said_by("page($growing_pid)") =~ /contexts \(\d+ kB\) such as PREPARE visible_/ }, 'contexts are told by their statements');
+my $growing_dump = $node->safe_psql('postgres', "SELECT pg_leakhunt_dump($growing_pid, true)");
+for my $call ("explain($growing_pid%)", "explain($growing_pid, 'json'%)", "page($growing_pid%)", "page('$growing_dump'%)")
+{
+	hides($call, qr/hushed_comment/, 'what contexts are of, with a comment');
+}
+for my $call ("explain($growing_pid%)", "page($growing_pid%)", "page('$growing_dump'%)", "heap($growing_pid%)", "heap('$growing_dump'%)", "folded('$growing_dump', query => true%)")
+{
+	is(place_of(qr/hushed_|99123457/, said_by($call =~ s/%/, redact => true/r)), '', "$call, redacted, has no literal of this session");
+}
+kill 'TERM', $growing_pid;
 
 # What is not there is an ERROR, as the result goes into a file.
 for my $wrong ([ '99999999', qr/not a PostgreSQL server process/ ], [ "'none.profile'", qr/could not open/ ], [ 'NULL::int', qr/must not be null/ ])
@@ -263,7 +324,9 @@ SKIP:
 		my $html = slurp_file($path);
 		my $file = "$directory/answers.html";
 
-		$document->{explanation}{findings} = [ { %{ $document->{explanation}{findings}[0] }, site => undef, routine => undef, context_name => undef, query => undef, %finding } ];
+		$document->{explanation}{findings} = $finding{verdict} ?
+		  [ { %{ $document->{explanation}{findings}[0] }, site => undef, routine => undef, context_name => undef, query => undef, %finding } ] : [];
+		$document->{sites}[0][10] = delete $finding{peak} // $document->{sites}[0][10];
 		$document->{explanation}{sentences} = [$sentence];
 		my $json = JSON::PP->new->ascii->encode($document) =~ s/</\\u003c/gr;
 		$html =~ s{(id="document">).*?(</script>)}{$1$json$2}s;
@@ -276,8 +339,18 @@ SKIP:
 	like($answers_to->('Verdict: growing (other caches).', verdict => 'growing', evidence => 'It grew. This is no leak.', context_name => 'CacheMemoryContext'),
 		qr/^Leak or cache\?A cache of PostgreSQL that still fills\.Who\?other cachesCacheMemoryContextSince when\?/, 'a cache is called one');
 	like($answers_to->('Verdict: malloc (memory that malloc gave out).', verdict => 'malloc', next => 'See what PL/Perl keeps. Until then: end it.'),
-		qr/^Leak or cache\?Memory outside of memory contexts .*Who\?No call site is known\. See what PL\/Perl keeps\.Since when\?/,
+		qr/^Leak or cache\?A leak or a cache outside of memory contexts: .*Who\?No call site is known\. See what PL\/Perl keeps\.Since when\?/,
 		'where no call site is known, it is said what to look at');
+	like($answers_to->('Verdict: malloc (memory that malloc gave out).', verdict => 'malloc', query => 'SELECT load()', evidence => 'Libraries that call malloc, loaded by this process: a.so, b.so; linked to the server: c.so.',
+			next => 'See what the session does.'), qr/Who\?SELECT load\(\)Loaded by this session: a\.so, b\.so\.Since when/, 'a statement that took memory from malloc has its libraries beside it');
+	like($answers_to->('Verdict: malloc (memory that malloc gave out).', verdict => 'malloc', query => 'SELECT load()',
+			next => 'Wait. This session has loaded PL/Perl: see %_SHARED. Until then: end it.'), qr/Who\?SELECT load\(\)This session has loaded PL\/Perl: see %_SHARED\.Since when/, 'or the language that it has loaded');
+	like($answers_to->('Verdict: malloc at copy in [malloc]. It holds all.', verdict => 'malloc', site => 'copy', context_name => '[malloc]'), qr/^Leak or cache\?A leak outside of memory contexts/, 'memory of malloc with a call site is a leak');
+	like($answers_to->('Verdict: query (the running statement). 90% at postgres+0x12, called by ExecHash.c in HashContext.', verdict => 'query', site => 'postgres+0x12', context_name => 'HashContext', query => 'SELECT 1'),
+		qr/Who\?postgres\+0x12, called by ExecHash\.c in HashContextSELECT 1Since/, 'a call site without a name has its caller');
+	like($answers_to->('Verdict: held (contexts named kept).', verdict => 'held', context_name => 'kept'), qr/Who\?contexts named keptkeptSince/, 'contexts of a name are told as such');
+	like($answers_to->('Verdict: none yet. It has not grown for 3 s. More is said.', verdict => undef), qr/^Leak or cache\?Not known yet\. It has not grown for 3 s\.Since/, 'what is not known yet is no answer, and said in one sentence');
+	like($answers_to->('Verdict: none. Nothing keeps growing.', verdict => undef, peak => 99_000_000), qr/^Leak or cache\?No finding\. Nothing keeps growing\.Who\?Held most at the peak, .*:leaking_top .*Since/, 'without a finding it is told what held most');
 	$browser->open($empty);
 	is($browser->result('textOf', '.answers'), 'Leak or cache?No finding. It had allocated too little to tell.Since when?Not known: there is no history.',
 		'of a dump that has nothing the answers say so');
@@ -296,6 +369,25 @@ SKIP:
 	cmp_ok($browser->result('coloursOfGraph'), '>', 2, 'the flame graph has colours');
 	my $live_text = $node->safe_psql('postgres', "SELECT pg_size_pretty(live_bytes) FROM pg_leakhunt_read_dump('$file') WHERE site LIKE 'leaking_top%'");
 	like($browser->result('cellOf', '#sites-table', 'leaking_top', 'Live'), qr/^\Q$live_text\E \(/, 'the table has the largest site, with its error');
+
+	# dark and light: as the system has it, as chosen, and on paper
+	my $is_dark = sub { return $browser->value("getComputedStyle(document.body).backgroundColor === 'rgb(21, 23, 26)'") ? 'dark' : 'light' };
+	my @themes = ($is_dark->());
+	$browser->emulate(0, 1);
+	push @themes, $is_dark->();
+	$browser->click("document.getElementById('theme')");
+	push @themes, $is_dark->();
+	$browser->emulate(0, 0);
+	$browser->click("document.getElementById('theme')");
+	push @themes, $is_dark->();
+	$browser->value("dispatchEvent(new Event('beforeprint'))");
+	push @themes, $is_dark->();
+	$browser->value("dispatchEvent(new Event('afterprint'))");
+	push @themes, $is_dark->();
+	$browser->click("document.getElementById('theme')");
+	push @themes, $is_dark->();
+	is("@themes", 'light dark light dark light dark light', 'light and dark, as the system has it, as chosen, and light on paper');
+	is_deeply([ $browser->console ], [], 'nothing goes wrong in the console then');
 
 	# the brush: what is selected is the difference of two points of the history
 	my $points = scalar @{ $history->{at} };
