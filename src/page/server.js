@@ -51,6 +51,17 @@ function verdictChip(verdict) {
 	return element('span', { class: 'verdict', 'data-verdict': verdict }, verdict);
 }
 
+// A cause without the parentheses that it has within a sentence.
+function causeWords(cause) {
+	return cause.trim().replace(/^\((.*)\)$/, '$1');
+}
+
+// What the verdicts of a table mean.
+function verdictWords(verdicts) {
+	return element('ul', { class: 'kinds' }, ...[...new Set(verdicts)].filter(verdict => KINDS[verdict])
+		.map(verdict => element('li', null, verdictChip(verdict), ' ', KINDS[verdict])));
+}
+
 // A small chart of what a process had as its own.
 function sparkline(process) {
 	const plot = drawn('svg', { class: 'spark', width: 120, height: 24, viewBox: '0 0 120 24', 'aria-hidden': 'true' });
@@ -67,6 +78,11 @@ function sparkline(process) {
 	return plot;
 }
 
+// The causes stand in a table, which has all of them.
+function isInTable(words) {
+	return words.startsWith('Verdict:') || /^\d+ more causes? (is|are) in pg_leakhunt_suspects\.$/.test(words);
+}
+
 function makeServer() {
 	const pid = Number(new URLSearchParams(location.hash.slice(1)).get('pid'));
 	const main = document.getElementById('page');
@@ -77,7 +93,7 @@ function makeServer() {
 		element('span', null, 'PostgreSQL ' + Math.floor(page.pg_version / 10000) + '.' + page.pg_version % 10000),
 		element('span', null, plural(page.processes.length, 'process', 'processes'))));
 	document.getElementById('plain').replaceWith(section('words', 'What pg_leakhunt says',
-		...page.words.filter(words => !words.startsWith('Verdict:')).map(words => element('p', null, quoted(words, 'span'))),
+		...page.words.filter(words => !isInTable(words)).map(words => element('p', null, quoted(words, 'span'))),
 		element('p', { class: 'tools' }, copyButton('These words', () => page.words.join('\n')),
 			copyButton('SELECT', () => 'SELECT * FROM pg_leakhunt_explain();'))));
 	main.append(makeCauses(table), makeHeat(process => openProcess(table, detail, process)),
@@ -99,7 +115,7 @@ function makeCauses(processes) {
 			document.getElementById('processes').scrollIntoView({ block: 'nearest' });
 		},
 		columns: [
-			{ title: 'Cause', key: 'cause', value: cause => cause.cause.trim(), show: cause => cause.cause.trim() || cause.verdict },
+			{ title: 'Cause', key: 'cause', value: cause => cause.cause.trim(), show: cause => causeWords(cause.cause) || cause.verdict },
 			{ title: 'Verdict', key: 'verdict', value: cause => cause.verdict, show: cause => cause.verdict, node: cause => verdictChip(cause.verdict) },
 			{ title: 'Bytes', key: 'bytes', number: true, value: cause => cause.bytes, show: cause => estimate(cause.bytes, cause.error), errorKey: 'error_bytes', error: cause => cause.error },
 			{ title: 'Processes', key: 'processes', number: true, value: cause => cause.processes.length, show: cause => count(cause.processes.length) },
@@ -114,7 +130,8 @@ function makeCauses(processes) {
 
 	if (!causes.length) return section('causes', 'Causes over all sessions', element('p', { class: 'empty' }, 'There is no finding.'));
 	sortTable(table);
-	return section('causes', 'Causes over all sessions', element('p', { class: 'note' }, 'Choose a cause to see its processes only.'), table.element);
+	return section('causes', 'Causes over all sessions', element('p', { class: 'note' }, 'Choose a cause to see its processes only.'), table.element,
+		verdictWords(causes.map(cause => cause.verdict)));
 }
 
 function makeProcessTable(open) {

@@ -4,8 +4,8 @@ const TABLE_STEP = 50;	// rows are added in such steps
 
 // A column: title, what is shown, "value" is what is saved as CSV, and what a row is sorted
 // by where there is no "order".
-// makeTable({ id, label, columns, rows, open, over }): "open" is called with a chosen row,
-// "over" with the row under the pointer, or null.
+// makeTable({ id, label, columns, rows, none, open, over }): "none" is said where there is no
+// row, "open" is called with a chosen row, "over" with the row under the pointer, or null.
 function makeTable(options) {
 	const table = {
 		options: options, sorted: options.sorted || 1, down: options.down !== false, shown: TABLE_STEP,
@@ -29,10 +29,10 @@ function makeTable(options) {
 	table.scroll = element('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Table: ' + options.label },
 		element('table', null, element('caption', { class: 'hidden-text' }, options.label),
 			element('thead', null, head), body));
-	table.element = element('div', { id: options.id, class: 'table' },
-		element('div', { class: 'tools' }, filter, said,
-			element('button', { type: 'button', class: 'small', click: () => saveTable(table) }, 'Save as CSV')),
-		table.scroll, more);
+	table.tools = element('div', { class: 'tools' }, filter, said,
+		element('button', { type: 'button', class: 'small', click: () => saveTable(table) }, 'Save as CSV'));
+	table.none = element('p', { class: 'empty', hidden: true }, options.none);
+	table.element = element('div', { id: options.id, class: 'table' }, table.tools, table.none, table.scroll, more);
 	return table;
 }
 
@@ -98,6 +98,8 @@ function fillTable(table) {
 		return made;
 	}));
 	table.scroll.hidden = all.length === 0;
+	table.tools.hidden = table.filter === '' && all.length === 0;
+	table.none.hidden = !table.tools.hidden || !table.options.none;
 	table.more.hidden = all.length <= table.shown;
 	table.more.textContent = 'Show more of ' + count(all.length - table.shown) + ' further rows';
 	table.said.textContent = plural(all.length, 'row', 'rows');

@@ -256,11 +256,13 @@ my $rtl = "\x{202e}\x{200f}gnp.elif";
 utf8::encode(my $rtl_bytes = $rtl);
 write_dump(
 	"$dumps/1.3.manual.profile",
-	modules => [ "/$break/postgres", "/$rtl_bytes.so" ],
+	application => "$rtl_bytes</script>\"'", database => "\xff\xfe<script>document.title=1</script>", role => "<img src=x onerror='document.title=1'>",
+	modules => [ "/$break/postgres", "/$rtl_bytes.so", '/' . 'm' x 65536 . $break ],
 	sites => [
 		{ stack => [ frame(1, 16), frame(1, 17), frame(2, 32) ], context => $break, statement => "SELECT '$break'", bytes => 5000 },
 		{ stack => [ frame(1, 18), frame(2, 32) ], context => $rtl_bytes, statement => $rtl_bytes, bytes => 4000 },
-		{ stack => [ frame(1, 19), frame(2, 32) ], context => "\xff\xfe<b>", bytes => 3000 } ],
+		{ stack => [ frame(1, 19), frame(2, 32) ], context => "\xff\xfe<b>", statement => "SELECT '\xff\xfe</script>'", bytes => 3000 },
+		{ stack => [ frame(3, 16), frame(3, 48) ], context => 'c' x 65536 . $break, statement => 'SELECT ' . 's' x 65536 . $break, bytes => 2000 } ],
 	names => [
 		[ frame(1, 16), $break, $break, 1 ], [ frame(1, 17), $rtl_bytes, "</script>.c", 2 ],
 		[ frame(1, 18), 'x' x 65536, 'y' x 65536, 3 ], [ frame(1, 19), "\xff\xfe\x80", "\xc3", 4 ],
@@ -269,6 +271,12 @@ my $hostile = save('hostile', "pg_leakhunt_page('1.3.manual.profile')");
 cmp_ok(-s $hostile, '<', 400_000, 'a name of 64 kB makes no large page');
 unlike(slurp_file($hostile), qr/[^\x00-\x7f]/, 'a page is ASCII');
 like(slurp_file($hostile), qr/\\u003cscript\\u003edocument\.title/, 'the name of a function is in the page as it is');
+
+# and in the name of a file: as a path, as the server would give a dump no such name
+my $odd_file = "$directory/<img src=x onerror='document.title=1'>\"&$rtl_bytes.profile";
+write_bytes($odd_file, slurp_file("$dumps/1.3.manual.profile"));
+my $hostile_file = save('hostile_file', "pg_leakhunt_page('" . $odd_file =~ s/'/''/gr . "')");
+like(slurp_file($hostile_file), qr/<title>pg_leakhunt: [^<>"]*&#x3C;img [^<>"]*<\/title>/, 'the name of a file is text of the page');
 
 # a session of a hostile role and database
 my $script = q{<script>document.title=1</script>"'&};
@@ -289,7 +297,7 @@ SKIP:
 	my $browser = Browser->start($directory, "$FindBin::RealBin/../perl/page_probe.js");
 
 	for my $case ([ 'server', $server_path ], [ 'page', $path ], [ 'large', $large ], [ 'empty', $empty ], [ 'hostile names', $hostile_names ],
-		[ 'hostile server', $hostile_server ], [ 'hostile', $hostile ])
+		[ 'hostile server', $hostile_server ], [ 'hostile file', $hostile_file ], [ 'hostile', $hostile ])
 	{
 		for my $width (360, 1280)
 		{
@@ -317,23 +325,40 @@ SKIP:
 
 	$browser->resize(1280, 900);
 
-	# what the answers make of other findings than that of the process above
-	my $answers_to = sub {
-		my ($sentence, %finding) = @_;
-		my $document = document_of($path);
-		my $html = slurp_file($path);
-		my $file = "$directory/answers.html";
+	# all that can be chosen, of hostile names, and addresses that make no sense
+	for my $address (
+		'#as=tree&by=context', '#as=tree&by=statement&up=1', '#by=routine&show=total', '#site=0', '#site=3&find=%3C/script%3E', '#find=%28%28%5B&site=-1', '#time=9-1&show=x&by=%3Cb%3E&site=1e9',
+		'#hide=%5B%22%3Cscript%3Ealert(1)%3C/script%3E%22,1%5D', '#hide=%7B', '#%ff%fe')
+	{
+		$browser->open("$hostile?" . length($address) . $address);
+		is_deeply([ $browser->console ], [], "hostile names, $address: nothing goes wrong in the console");
+		is($browser->result('count', 'script') . $browser->value('document.title') =~ s/: .*//r, '2pg_leakhunt', "hostile names, $address: no name is an element, and none runs");
+	}
 
-		$document->{explanation}{findings} = $finding{verdict} ?
-		  [ { %{ $document->{explanation}{findings}[0] }, site => undef, routine => undef, context_name => undef, query => undef, %finding } ] : [];
-		$document->{sites}[0][10] = delete $finding{peak} // $document->{sites}[0][10];
-		$document->{explanation}{sentences} = [$sentence];
+	# a page as it would be of another document
+	my $open_with = sub {
+		my ($page, $document) = @_;
+		my $html = slurp_file($page);
 		my $json = JSON::PP->new->ascii->encode($document) =~ s/</\\u003c/gr;
+		my $file = "$directory/changed.html";
+
 		$html =~ s{(id="document">).*?(</script>)}{$1$json$2}s;
 		open my $out, '>', $file or die $!;
 		print $out $html;
 		close $out or die $!;
 		$browser->open($file);
+	};
+
+	# what the answers make of other findings than that of the process above
+	my $answers_to = sub {
+		my ($sentence, %finding) = @_;
+		my $document = document_of($path);
+
+		$document->{explanation}{findings} = $finding{verdict} ?
+		  [ { %{ $document->{explanation}{findings}[0] }, site => undef, routine => undef, context_name => undef, query => undef, %finding } ] : [];
+		$document->{sites}[0][10] = delete $finding{peak} // $document->{sites}[0][10];
+		$document->{explanation}{sentences} = [$sentence];
+		$open_with->($path, $document);
 		return $browser->result('textOf', '.answers');
 	};
 	like($answers_to->('Verdict: growing (other caches).', verdict => 'growing', evidence => 'It grew. This is no leak.', context_name => 'CacheMemoryContext'),
@@ -354,7 +379,32 @@ SKIP:
 	$browser->open($empty);
 	is($browser->result('textOf', '.answers'), 'Leak or cache?No finding. It had allocated too little to tell.Since when?Not known: there is no history.',
 		'of a dump that has nothing the answers say so');
-	is($browser->value("document.querySelector('#sites-table .scroll').hidden"), JSON::PP::true, 'a table without rows is not there');
+	is($browser->value("document.querySelector('#sites-table .scroll').hidden && document.querySelector('#sites-table .tools').hidden"), JSON::PP::true, 'a table without rows is not there');
+	is($browser->result('textOf', '#sites-table > .empty'), 'There is no call site.', 'and that is said');
+
+	# what next to nothing is left of is shown and sorted by its peak
+	my $freed = document_of($path);
+	$freed->{totals}{live_bytes} = 0;
+	$open_with->($path, $freed);
+	like($browser->result('textOf', '#sites-table th[aria-sort]'), qr/^Peak/, 'call sites of what was freed are sorted by their peak');
+
+	# growth of seconds is no growth per hour
+	my $grown = document_of($server_path);
+	my $growth_of = sub {
+		$grown->{processes}[0]{findings} = [ map { { verdict => 'query', cause => ' (the last statement)', bytes => 5e8, error_bytes => 0, bytes_per_hour => $_->[0], rate_us => $_->[1] } } @_ ];
+		$open_with->($server_path, $grown);
+		return $browser->result('cellOf', '#causes-table', 'the last', 'Growth');
+	};
+	is($growth_of->([ 237 * 2**30, 1_000_000 ]), '+67 MB in 1.0 s', 'growth of a second is told as it is');
+	is($growth_of->([ 36 * 2**20, 299e6 ]), '+3062 kB in 5 min', 'so is that of less than five minutes');
+	is($growth_of->([ 36 * 2**20, 300e6 ]), '+36 MB per hour', 'growth of five minutes is told per hour');
+	is($growth_of->([ 36 * 2**20, 7200e6 ], [ 36 * 2**30, 100e6 ]), '+1096 MB in 2 h', 'growth of several is told per hour only where that is known of all');
+	is($growth_of->([ undef, undef ]), '', 'what does not grow has none');
+	like($browser->result('textOf', '.kinds'), qr/^queryNeither: the memory of one statement/, 'it is said what a verdict means');
+	push @{ $grown->{words} }, '5 more causes are in pg_leakhunt_suspects.';
+	$open_with->($server_path, $grown);
+	unlike($browser->result('textOf', '#words'), qr/more causes/, 'a table of all causes is not told to have others');
+	unlike($browser->result('textOf', '#page'), qr/per hour/, 'nothing is told per hour then');
 	$browser->open($server_path);
 	like($browser->result('cellOf', '#processes-table', "$pid client backend", 'Sampled'), qr/ \(\+\/- /, 'a process of the server has its error');
 	$browser->value("[...document.querySelectorAll('#processes-table tbody button')].find(button => button.textContent.startsWith('$pid ')).click()");
