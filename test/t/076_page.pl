@@ -400,7 +400,7 @@ SKIP:
 	is($growth_of->([ 36 * 2**20, 300e6 ]), '+36 MB per hour', 'growth of five minutes is told per hour');
 	is($growth_of->([ 36 * 2**20, 7200e6 ], [ 36 * 2**30, 100e6 ]), '+1096 MB in 2 h', 'growth of several is told per hour only where that is known of all');
 	is($growth_of->([ undef, undef ]), '', 'what does not grow has none');
-	like($browser->result('textOf', '.kinds'), qr/^queryNeither: the memory of one statement/, 'it is said what a verdict means');
+	like($browser->result('textOf', '.kinds'), qr/^query Neither: the memory of one statement/, 'it is said what a verdict means');
 	push @{ $grown->{words} }, '5 more causes are in pg_leakhunt_suspects.';
 	$open_with->($server_path, $grown);
 	unlike($browser->result('textOf', '#words'), qr/more causes/, 'a table of all causes is not told to have others');
