@@ -16,6 +16,9 @@ const LITTLE_GROWTH = 1048576;
 // What holds less is not worth a name where there is no finding.
 const LITTLE_HELD = 16777216;
 
+// A statement is not taken for more times as old as the oldest of what it holds.
+const MOST_TIMES_OLDER = 5;
+
 // What pg_leakhunt_explain says of a process without a finding.
 function withoutFinding() {
 	const verdict = page.explanation.sentences.find(sentence => sentence.startsWith('Verdict: none')) || '';
@@ -116,15 +119,30 @@ function whoHoldsMost() {
 	return null;
 }
 
-// Since when the call sites of a finding hold what they do: their first sample.  That of a
-// statement may be of an earlier run, so what it holds is asked how old it is.  Null where
+// Since when the call sites of a finding hold what they do: their first sample.  Null where
 // there is none.
 function beginOf(finding) {
 	const sites = model.sites.filter(site => site.first !== null && site.name === finding.site && site.context === finding.context_name);
-	const held = sites.flatMap(site => site.ages.filter((_, i) => i % 5 === 0 && site.ages[i + 2] > 0));
-	const times = finding.verdict === 'query' && held.length ? held : sites.map(site => site.first);
 
-	return times.length ? Math.min(...times) : null;
+	if (!sites.length) return null;
+	const first = Math.min(...sites.map(site => site.first));
+
+	return finding.verdict === 'query' && beginOfStatement(sites, first) || { at: first, words: ', its first sample, ' };
+}
+
+// The first sample of a statement may be of an earlier run: so what it holds is asked how old
+// it is.  What grows by doubling is as young as its last copy: then own memory began to rise
+// before that.
+function beginOfStatement(sites, first) {
+	const ages = sites.flatMap(site => site.ages.filter((_, i) => i % 5 === 0 && site.ages[i + 2] > 0));
+
+	if (!ages.length) return null;
+	const oldest = Math.min(...ages);
+	const now = page.at - page.origin;
+	const rise = ownRise();
+
+	return rise && rise.grown >= LITTLE_GROWTH && rise.from.at >= first && rise.from.at < oldest && now - rise.from.at <= MOST_TIMES_OLDER * (now - oldest) ?
+		{ at: rise.from.at, words: ', when own memory began to rise, ' } : { at: oldest, words: ', the oldest of what it holds, ' };
 }
 
 // The points of a series of the history that are known, and what was counted after these.
@@ -196,13 +214,13 @@ function ownWords(finding) {
 
 function sinceWhen(finding) {
 	const begin = finding ? beginOf(finding) : null;
-	const part = finding && begin === null ? partRise(finding) : null;
+	const part = finding && !begin ? partRise(finding) : null;
 	const own = ownWords(finding);
 	const lines = [];
 
-	if (begin !== null)
-		lines.push(element('div', null, element('b', null, 'Since ' + moment(page.origin + begin)), finding.verdict === 'query' ? ', the oldest of what it holds, ' : ', its first sample, ',
-			duration(page.at - page.origin - begin) + ' before ' + (page.file ? 'the dump' : page.crash ? 'its end' : 'this page') + '.'));
+	if (begin)
+		lines.push(element('div', null, element('b', null, 'Since ' + moment(page.origin + begin.at)), begin.words,
+			duration(page.at - page.origin - begin.at) + ' before ' + (page.file ? 'the dump' : page.crash ? 'its end' : 'this page') + '.'));
 	if (part) lines.push(element('div', null, element('b', null, 'Since ' + moment(page.origin + part.from.at)), ': it rose ' + riseWords(part)));
 	if (own) lines.push(element('div', null, own));
 	return lines.length ? lines : [element('div', null, 'Not known: there is no history.')];

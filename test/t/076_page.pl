@@ -353,11 +353,13 @@ SKIP:
 	my $answers_to = sub {
 		my ($sentence, %finding) = @_;
 		my $document = document_of($path);
+		my $change = delete $finding{change};
 
 		$document->{explanation}{findings} = $finding{verdict} ?
 		  [ { %{ $document->{explanation}{findings}[0] }, site => undef, routine => undef, context_name => undef, query => undef, %finding } ] : [];
 		$document->{sites}[0][10] = delete $finding{peak} // $document->{sites}[0][10];
 		$document->{explanation}{sentences} = [$sentence];
+		$change->($document) if $change;
 		$open_with->($path, $document);
 		return $browser->result('textOf', '.answers');
 	};
@@ -373,6 +375,25 @@ SKIP:
 	like($answers_to->('Verdict: malloc at copy in [malloc]. It holds all.', verdict => 'malloc', site => 'copy', context_name => '[malloc]'), qr/^Leak or cache\?A leak outside of memory contexts/, 'memory of malloc with a call site is a leak');
 	like($answers_to->('Verdict: query (the running statement). 90% at postgres+0x12, called by ExecHash.c in HashContext.', verdict => 'query', site => 'postgres+0x12', context_name => 'HashContext', query => 'SELECT 1'),
 		qr/Who\?postgres\+0x12, called by ExecHash\.c in HashContextSELECT 1Since/, 'a call site without a name has its caller');
+	my ($site) = grep { /^leaking_top / } @frames;
+	my $of_age = sub {
+		my ($part) = @_;
+
+		return $answers_to->('Verdict: query (the running statement).', verdict => 'query', site => $site, context_name => 'TopMemoryContext', change => sub {
+			my ($document) = @_;
+			my $now = $document->{at} - $document->{origin};
+
+			@{ $document->{sites}[0] }[ 14, 16 ] = (0, [ map { int } $now - $part * $now, $now, 1000, 0, 1000 ]);
+		});
+	};
+	like($of_age->(0.01), qr/Since when\?Since [^,]*, the oldest of what it holds, /, 'what a statement holds is as old as the oldest of it');
+	like($of_age->(0.5), qr/Since when\?Since [^,]*, when own memory began to rise, /, 'or began when own memory rose');
+	like($answers_to->('Verdict: malloc (memory that malloc gave out).', verdict => 'malloc', change => sub {
+			my ($history) = map { $_->{history} } @_;
+
+			$history->{contexts} = [ map { 1000 } @{ $history->{at} } ];
+			$history->{malloc} = [ map { 1000 + 2**24 * $_ } 0 .. $#{ $history->{at} } ];
+		}), qr/Since when\?Since [^:]*[\d:]* UTC: it rose from 0.bytes at .*Own memory rose /, 'memory of malloc has come since it rose');
 	like($answers_to->('Verdict: held (contexts named kept).', verdict => 'held', context_name => 'kept'), qr/Who\?contexts named keptkeptSince/, 'contexts of a name are told as such');
 	like($answers_to->('Verdict: none yet. It has not grown for 3 s. More is said.', verdict => undef), qr/^Leak or cache\?Not known yet\. It has not grown for 3 s\.Since/, 'what is not known yet is no answer, and said in one sentence');
 	like($answers_to->('Verdict: none. Nothing keeps growing.', verdict => undef, peak => 99_000_000), qr/^Leak or cache\?No finding\. Nothing keeps growing\.Who\?Held most at the peak, .*:leaking_top .*Since/, 'without a finding it is told what held most');
