@@ -1,6 +1,7 @@
 // Tables that sort and filter.
 
 const TABLE_STEP = 50;	// rows are added in such steps
+const CELL_TEXT = 400;	// a longer text is shortened in its middle
 
 // A column: title, what is shown, "value" is what is saved as CSV, and what a row is sorted
 // by where there is no "order".
@@ -80,7 +81,7 @@ function fillTable(table) {
 	table.body.replaceChildren(...all.slice(0, table.shown).map(row => {
 		const cells = columns.map((column, i) => {
 			if (!isColumnShown(column)) return null;
-			const text = column.show(row);
+			const text = shorten(column.show(row), CELL_TEXT);
 			const content = column.node ? column.node(row) : i === 0 && open ?
 				element('button', { type: 'button', class: 'link', click: () => open(row) }, quoted(text)) :
 				column.number ? text : quoted(text);

@@ -321,6 +321,7 @@ SKIP:
 		}
 	}
 	$browser->emulate(0, 0);
+	is($browser->value("Math.max(...[...document.querySelectorAll('tbody th, tbody td')].map(cell => cell.textContent.length))"), 400, 'a name of 64 kB makes no tall row');
 	like($browser->value('document.body.textContent'), qr/<202E><200F>gnp\.elif/, 'what turns the order of letters is shown as a code');
 
 	$browser->resize(1280, 900);
