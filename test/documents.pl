@@ -18,6 +18,8 @@
 #                                blocks, and the rest is what it prints, to the first number
 #   <!-- run: into FILE -->      the block becomes that file
 #   <!-- run: output of VIEW --> the columns that the block shows are the view's
+#   <!-- run: printed -->        it is what the statement before printed: of each line the
+#                                words up to the first number are compared
 #   <!-- run: no, REASON -->     nothing here can run it
 #
 # A block that none of these fit is a failure.  What a command prints is compared with
@@ -34,7 +36,7 @@ use POSIX '_exit';
 my $source = '/tmp/pg_leakhunt';
 my $work = '/tmp/documents';
 my @documents = qw(README.md CONTRIBUTING.md doc/walkthrough.md doc/pools.md doc/troubleshooting.md doc/attach.md doc/ci.md
-  doc/fleet.md doc/malloc.md doc/page.md doc/packages.md monitoring/README.md packaging/cloudnative-pg/README.md);
+  doc/fleet.md doc/limits.md doc/malloc.md doc/page.md doc/plan.md doc/packages.md monitoring/README.md packaging/cloudnative-pg/README.md);
 my $run_count = 0;
 my $failures = 0;
 my ($version, $growing_pid, $collector_pid, $in_job, @dumps);
@@ -49,6 +51,8 @@ my @instead = (
 	[ qr/\b15277\.1\.exit\b|\b4711\.1\.growth\b/ => sub { dump_name(0) } ],
 	[ qr/\b4711\.9\.growth\b/ => sub { dump_name(1) } ],
 	[ qr/\\watch \d+/ => sub { ';' } ],
+	# an option of EXPLAIN from 18 on
+	[ qr/^EXPLAIN \(ANALYZE, LEAKHUNT\) SELECT \.\.\.;/ => sub { 'EXPLAIN (ANALYZE' . ($version >= 18 ? ', LEAKHUNT' : '') . ') SELECT 1;' } ],
 	# it is run where its output is shown
 	[ qr/^make demo +#/ => sub { 'make -n demo #' } ],
 	[ qr/^make (test\S*|bench|dist|prove_installcheck|installcheck)\b/ => sub { "make -n $1" } ],
@@ -66,6 +70,9 @@ my @around = (
 	[ qr/pg_leakhunt_suspects/ => sub { growing_process() }, sub { } ],
 	[ qr/my_function\(42\)/ => sub { make_function() }, sub { } ],
 	[ qr/remember\(/ => sub { make_remember() }, sub { } ],
+	[ qr/ALTER ROLE reporting/ => sub { make_reporting() }, sub { } ],
+	[ qr/ALTER DATABASE shop/ => sub { make_shop() }, sub { } ],
+	[ qr/FROM big a/ => sub { make_big() }, sub { } ],
 	[ qr/example\.com/ => sub { start_collector() }, sub { } ],
 	[ qr/^make demo$/ => sub { spare_build(); remember_server() }, sub { find_server_unchanged() } ],
 );
@@ -191,6 +198,7 @@ sub commands_of_block
 	return { %block, kind => 'no' } if $marker =~ /^no, \S/;
 	return { %block, kind => 'file', who => "put into $1", into => $1 } if $marker =~ /^into (\S+)$/;
 	return { %block, kind => 'output', who => "output of $1", view => $1 } if $marker =~ /^output of (\S+)$/;
+	return { %block, kind => 'printed', who => 'printed by the statement before', shows => $text } if $marker eq 'printed';
 	return { %block, kind => 'unknown', who => "marker \"$marker\"" } if $marker ne '';
 	return yaml_commands(%block) if $language eq 'yaml';
 	return prompted(\%block, @lines) if grep { /^(\$|#|=>) \S/ } @lines and not ($lines[0] =~ /^# \//);
@@ -410,6 +418,9 @@ sub run_lasting
 	say_failure($command, $printed) if $ok or read_file("$work/printed") =~ /error|Traceback|not found|No such/i;
 }
 
+# What the last statement printed.
+my $printed_before = '';
+
 sub run_sql
 {
 	my ($command, $text) = @_;
@@ -418,7 +429,16 @@ sub run_sql
 	chmod 0644, "$work/statement";
 	my ($ok, $printed) = run_shell('dba', "psql -X -v ON_ERROR_STOP=1 -f $work/statement");
 	return say_failure($command, $printed) unless $ok;
+	$printed_before = $printed;
 	compare($command, $printed) if ($command->{shows} // '') =~ /\S/;
+}
+
+# What a statement has printed, as the document shows it below.
+sub run_printed
+{
+	my ($command) = @_;
+
+	compare($command, $printed_before);
 }
 
 sub run_yaml
@@ -519,7 +539,7 @@ sub compare
 	}
 	# an explanation is wrapped otherwise at each width
 	return if $command->{kind} eq 'sql';
-	my $shape = $command->{last} ? sub { shape_of($_[0] =~ s/\d.*//sr) } : \&shape_of;
+	my $shape = $command->{last} || $command->{kind} eq 'printed' ? sub { shape_of($_[0] =~ s/\d.*//sr) } : \&shape_of;
 	my %printed = map { $shape->($_) => 1 } @printed;
 	my @missing = grep { !$printed{ $shape->($_) } } @shown;
 	say_failure($command, "It did not print what the document shows:\n" . join("\n", @missing) . "\nbut:\n$printed") if @missing;
@@ -689,6 +709,22 @@ sub make_remember
 	do_quietly("apt-get install -y -q --no-install-recommends postgresql-plperl-$version");
 	ask('CREATE EXTENSION IF NOT EXISTS plperl; CREATE OR REPLACE FUNCTION remember(int) RETURNS void LANGUAGE plperl AS '
 		  . '$$ push @{$_SHARED{kept}}, "x" x 1000 for 1 .. $_[0]; return; $$');
+}
+
+sub make_reporting
+{
+	ask(q{DO $$ BEGIN CREATE ROLE reporting; EXCEPTION WHEN duplicate_object THEN END $$});
+}
+
+sub make_shop
+{
+	ask('CREATE DATABASE shop') unless ask("SELECT count(*) FROM pg_database WHERE datname = 'shop'");
+}
+
+# The table of the statement in doc/plan.md.
+sub make_big
+{
+	ask('CREATE TABLE IF NOT EXISTS big AS SELECT i AS id, i % 1000 AS k FROM generate_series(1, 200000) i; ANALYZE big');
 }
 
 # The machine of a CI job: the source of an extension, with that of pg_leakhunt in it, as it

@@ -208,7 +208,7 @@ report_unprofiled(int pid, int level)
 			 failure != NULL ? errdetail_internal("%s", failure) :
 			 errdetail("It has not kept enough samples yet."),
 			 failure != NULL ? errhint("%s", plh_unshown_profile_hint(pid)) :
-			 errhint("pg_leakhunt_processes shows the state of each process.")));
+			 errhint("SELECT pg_leakhunt_explain(%d) tells what is known of it.", pid)));
 }
 
 /*

@@ -4,95 +4,225 @@ const KINDS = {
 	leak: 'A leak: it was allocated again and again, and is not freed.',
 	growing: 'Not sure yet: it grows, as a leak does, or a cache that still fills.',
 	held: 'Kept, not growing steadily: a cache, or what was forgotten once.',
-	contexts: 'Objects that pile up: memory contexts of one kind, not freed.',
+	contexts: 'Objects that pile up, as in a leak: memory contexts of one kind.',
 	query: 'Neither: the memory of one statement or transaction, freed at its end.',
-	malloc: 'Memory outside of memory contexts that a library has not given back.',
-	mapped: 'Memory that is mapped: neither memory contexts nor malloc have it.',
+	malloc: 'A leak or a cache outside of memory contexts: memory from malloc that was not given back.',
+	mapped: 'A leak or a cache outside of memory contexts: memory that was mapped, and not given back.',
 	freed: 'Neither: it has been freed, and malloc keeps it.'
 };
 
 const LITTLE_GROWTH = 1048576;
 
-// What is said where there is no finding.
-function noFinding() {
-	const verdict = page.explanation.sentences.find(sentence => sentence.startsWith('Verdict: none')) || '';
+// What holds less is not worth a name where there is no finding.
+const LITTLE_HELD = 16777216;
 
-	return [element('b', null, 'No finding.'), ' ', verdict.replace(/^Verdict: none( yet)?\. ?/, '')];
+// A statement is not taken for more times as old as the oldest of what it holds.
+const MOST_TIMES_OLDER = 5;
+
+// What pg_leakhunt_explain says of a process without a finding.
+function withoutFinding() {
+	const verdict = page.explanation.sentences.find(sentence => sentence.startsWith('Verdict: none')) || '';
+	const [, yet, words] = /^Verdict: none( yet)?\.? ?([\s\S]*)$/.exec(verdict) || [null, '', ''];
+
+	return { isOpen: Boolean(yet), words: firstSentence(words) };
 }
 
-// The words for a finding: the judge knows PostgreSQL's caches, and says so.
+// The rest stands below.  A point within a name or a figure ends no sentence.
+function firstSentence(text) {
+	return (/^[\s\S]*?\.(?= [A-Z]|$)/.exec(text) || [text])[0];
+}
+
+function noFinding() {
+	const { isOpen, words } = withoutFinding();
+
+	return [element('b', null, isOpen ? 'Not known yet.' : 'No finding.'), ' ', quoted(words)];
+}
+
+// The words for a finding: the judge knows PostgreSQL's caches, and says so.  Memory of
+// malloc that is followed by call site has been seen to grow.
 function kindOf(finding) {
-	return finding.verdict === 'growing' && finding.evidence.includes('This is no leak.') ? 'A cache of PostgreSQL that still fills.' :
-		KINDS[finding.verdict] || finding.verdict;
+	if (finding.verdict === 'growing' && finding.evidence.includes('This is no leak.')) return 'A cache of PostgreSQL that still fills.';
+	if (finding.verdict === 'malloc' && finding.site) return 'A leak outside of memory contexts: malloc gave it out again and again, and it is not freed.';
+	return KINDS[finding.verdict] || finding.verdict;
 }
 
 // What a family of memory contexts is for, as the heading of its card says.
 function familyOf(finding) {
 	const [, verdict, family] = /^Verdict: (\w+) \((.*?)\)\./.exec(page.explanation.sentences.find(sentence => sentence.startsWith('Verdict:'))) || [];
 
-	return verdict === finding.verdict && ['contexts', 'growing'].includes(verdict) ? family : null;
+	return verdict === finding.verdict && ['contexts', 'growing', 'held'].includes(verdict) ? family : null;
 }
 
-// Who has it: family of contexts, function and context, routine, statement.  Where no call
-// site is known, what to look at first.
+// A call site; one without a name is told by its caller, as in the sentences.
+function siteWords(name) {
+	for (const sentence of page.explanation.sentences) {
+		const at = sentence.indexOf(name + ', called by ');
+
+		if (at >= 0) return name + /^, called by \w+(?:\.\w+)*/.exec(sentence.slice(at + name.length))[0];
+	}
+	return name;
+}
+
+function where(text) {
+	return element('div', { class: 'where' }, quoted(text));
+}
+
+// Who holds memory: function and context, routine, statement.
+function holderLines(holder) {
+	const place = [holder.site && siteWords(holder.site), holder.context_name].filter(Boolean).join(' in ');
+
+	return [place && where(place), holder.routine && where(holder.routine),
+		holder.query && where(shorten(holder.query.replace(/\s+/g, ' '), 160))].filter(Boolean);
+}
+
+// What the next step says of the libraries and languages that a session has loaded.
+function loadedWords(next) {
+	const words = /(?:^|\. )(This session has [\s\S]*?\.)(?= [A-Z]|$)/.exec(next || '');
+
+	return words && words[1];
+}
+
+// Libraries that the session has loaded by itself.
+function loadedLibraries(evidence) {
+	const found = /loaded by this process: (.*?); linked to the server/.exec(evidence);
+
+	return found && found[1] !== 'none' ? found[1] : null;
+}
+
+// Who has it.  Where no call site is known, what to look at first.
 function whoHasIt(finding) {
 	const family = familyOf(finding);
-	const lines = family ? [element('div', null, quoted(family, 'b'))] : [];
-	const where = [finding.site, finding.context_name].filter(Boolean).join(' in ');
+	const lines = (family ? [element('div', null, quoted(family, 'b'))] : []).concat(holderLines(finding));
 
-	if (where) lines.push(element('div', { class: 'where' }, quoted(where)));
-	if (finding.routine) lines.push(element('div', { class: 'where' }, quoted(finding.routine)));
-	if (finding.query) lines.push(element('div', { class: 'where' }, quoted(shorten(finding.query.replace(/\s+/g, ' '), 160))));
-	return lines.length ? lines : [element('div', null, 'No call site is known. ', quoted((/^.*?\.(?= [A-Z])/.exec(finding.next) || [finding.next])[0]))];
+	if (finding.site || finding.context_name) return lines;
+	const loaded = loadedWords(finding.next);
+	const libraries = loadedLibraries(finding.evidence);
+
+	if (lines.length === 0) lines.push(element('div', null, 'No call site is known. ', quoted(loaded || firstSentence(finding.next))));
+	else if (loaded) lines.push(element('div', null, quoted(loaded)));
+	if (!loaded && libraries) lines.push(element('div', null, 'Loaded by this session: ', quoted(libraries, 'b'), '.'));
+	return lines;
 }
 
-// When the call site of a finding was sampled first; null where it has none.
-function firstSampleOf(finding) {
-	const times = model.sites
-		.filter(site => site.first !== null && site.name === finding.site && site.context === finding.context_name)
-		.map(site => site.first);
+// Without a finding: what holds most now, or held most when the process did; null where
+// that is little.
+function whoHoldsMost() {
+	const next = page.explanation.sentences.find(sentence => sentence.startsWith('Next:')) || '';
+	const loaded = withoutFinding().isOpen ? loadedWords(next.slice(6)) : null;
 
-	return times.length ? Math.min(...times) : null;
+	if (loaded) return [element('div', null, quoted(loaded))];
+	for (const [measure, words] of [['live', 'Holds most now, as samples show:'], ['peak', 'Held most' + (page.peak_at ? ' at the peak, ' + moment(page.peak_at) : '') + ':']]) {
+		const largest = model.sites.reduce((most, site) => site.stackId !== null && site[measure] > (most ? most[measure] : LITTLE_HELD) ? site : most, null);
+
+		if (largest) return [element('div', null, words), ...holderLines({ site: largest.name, context_name: largest.context, routine: largest.routine, query: largest.query })];
+	}
+	return null;
 }
 
-// The part of the history in which own memory rose to its most, and what it is now.
-function findRise() {
-	const { at, own } = page.history;
-	const points = at.map((time, i) => ({ at: time, own: own[i] })).filter(point => point.own !== null);
+// Since when the call sites of a finding hold what they do: their first sample.  Null where
+// there is none.
+function beginOf(finding) {
+	const sites = model.sites.filter(site => site.first !== null && site.name === finding.site && site.context === finding.context_name);
+
+	if (!sites.length) return null;
+	const first = Math.min(...sites.map(site => site.first));
+
+	return finding.verdict === 'query' && beginOfStatement(sites, first) || { at: first, words: ', its first sample, ' };
+}
+
+// The first sample of a statement may be of an earlier run: so what it holds is asked how old
+// it is.  What grows by doubling is as young as its last copy: then own memory began to rise
+// before that.
+function beginOfStatement(sites, first) {
+	const ages = sites.flatMap(site => site.ages.filter((_, i) => i % 5 === 0 && site.ages[i + 2] > 0));
+
+	if (!ages.length) return null;
+	const oldest = Math.min(...ages);
+	const now = page.at - page.origin;
+	const rise = ownRise();
+
+	return rise && rise.grown >= LITTLE_GROWTH && rise.from.at >= first && rise.from.at < oldest && now - rise.from.at <= MOST_TIMES_OLDER * (now - oldest) ?
+		{ at: rise.from.at, words: ', when own memory began to rise, ' } : { at: oldest, words: ', the oldest of what it holds, ' };
+}
+
+// The points of a series of the history that are known, and what was counted after these.
+function pointsOf(series, counted) {
+	const points = page.history.at.map((time, i) => ({ at: time, bytes: series[i] })).filter(point => point.bytes !== null);
+	const at = page.counted_at === null ? -1 : page.counted_at - page.origin;
+
+	if (counted !== null && points.length && at > points[points.length - 1].at) points.push({ at: at, bytes: counted });
+	return points;
+}
+
+// The part of a series in which it rose to its most: it ends where it went on at less than
+// a quarter of that rate.  Null of less than two points.
+function findRise(points) {
+	if (points.length < 2) return null;
+	const most = Math.max(...points.map(point => point.bytes));
+	const top = points.find(point => point.bytes === most);
+	const before = points.slice(0, points.indexOf(top) + 1);
+	const least = Math.min(...before.map(point => point.bytes));
+	const begin = before.filter(point => point.bytes <= least + 0.05 * (most - least)).pop();
+	const rate = (from, to) => (to.bytes - from.bytes) / Math.max(1, to.at - from.at);
+	const end = before.find(point => point.at > begin.at && point.bytes >= least + 0.5 * (most - least) && rate(point, top) < rate(begin, point) / 4);
+
+	return { from: begin, to: end || top, last: points[points.length - 1], first: points[0], grown: most - least };
+}
+
+function ownRise() {
 	const now = presentPoint();
 
-	if (now) points.push(now);
-	if (points.length < 2) return null;
-	const most = Math.max(...points.map(point => point.own));
-	const top = points.findIndex(point => point.own >= 0.95 * most);
-	const before = points.slice(0, top + 1);
-	const least = Math.min(...before.map(point => point.own));
-	const begin = before.filter(point => point.own <= least + 0.05 * (most - least)).pop();
-
-	return { from: begin, to: points[top], last: points[points.length - 1] };
+	return findRise(pointsOf(page.history.own, page.totals.counted_own_bytes).concat(now ? [{ at: now.at, bytes: now.own }] : []));
 }
 
-function riseWords() {
-	const rise = findRise();
+// How that rose which a finding without samples is on; null where the history does not tell.
+function partRise(finding) {
+	const { own, contexts, malloc, malloc_free } = page.history;
+	const family = familyOf(finding);
+	const followed = family && page.families.find(part => part.name === family || 'contexts named ' + part.name === family);
+	const outside = i => malloc[i] === null || contexts[i] === null ? null : Math.max(0, malloc[i] - contexts[i]);
+	const elsewhere = i => outside(i) === null || own[i] === null ? null : Math.max(0, own[i] - Math.max(malloc[i], contexts[i]) - (malloc_free[i] || 0));
+	const points = followed ? pointsOf(followed.bytes, null) :
+		finding.verdict === 'malloc' ? pointsOf(own.map((_, i) => outside(i)), page.totals.outside_bytes) :
+			finding.verdict === 'mapped' ? pointsOf(own.map((_, i) => elsewhere(i)), page.totals.other_bytes) : [];
+	const rise = findRise(points);
+
+	return rise && rise.grown >= LITTLE_GROWTH ? rise : null;
+}
+
+// A time after another one: the day where that differs.
+function clockAfter(us, before) {
+	return clock(us, clock(us, true).slice(0, 10) !== clock(before, true).slice(0, 10));
+}
+
+// "from 12 MB at ... to 103 MB at ...", and what it was in the end, where that differs.
+function riseWords({ from, to, last }) {
+	const time = point => clockAfter(page.origin + point.at, page.origin + from.at);
+
+	return 'from ' + size(from.bytes) + ' at ' + clock(page.origin + from.at, true) + ' to ' + size(to.bytes) + ' at ' + time(to) +
+		(Math.abs(last.bytes - to.bytes) < 0.1 * to.bytes ? '' : ', and was ' + size(last.bytes) + ' at ' + time(last)) + '.';
+}
+
+function ownWords(finding) {
+	const rise = ownRise();
 
 	if (!rise) return null;
-	const { from, to, last } = rise;
-
-	if (to.own - from.own < LITTLE_GROWTH)
-		return 'Own memory has hardly changed: ' + size(last.own) + '.';
-	return 'Own memory rose from ' + size(from.own) + ' at ' + clock(page.origin + from.at, true) + ' to ' + size(to.own) + ' at ' +
-		clock(page.origin + to.at) + (Math.abs(last.own - to.own) < 0.1 * to.own ? '' : ', and was ' + size(last.own) + ' at ' + clock(page.origin + last.at)) + '.';
+	if (rise.grown >= LITTLE_GROWTH) return 'Own memory rose ' + riseWords(rise);
+	return 'Own memory has hardly changed since ' + clock(page.origin + rise.first.at, true) + ', when it was noted first: it ' + (page.alive ? 'is ' : 'was ') + size(rise.last.bytes) + '.' +
+		(finding && finding.bytes > 2 * rise.last.bytes ? ' Most of what was allocated was never written to, and takes none.' : '');
 }
 
 function sinceWhen(finding) {
-	const first = finding ? firstSampleOf(finding) : null;
+	const begin = finding ? beginOf(finding) : null;
+	const part = finding && !begin ? partRise(finding) : null;
+	const own = ownWords(finding);
 	const lines = [];
 
-	if (first !== null)
-		lines.push(element('div', null, element('b', null, 'Since ' + moment(page.origin + first)), ', its first sample, ' + duration(page.at - page.origin - first) + ' before ' + (page.file ? 'the dump' : page.crash ? 'its end' : 'this page') + '.'));
-	const rise = riseWords();
-
-	if (rise) lines.push(element('div', null, rise));
+	if (begin)
+		lines.push(element('div', null, element('b', null, 'Since ' + moment(page.origin + begin.at)), begin.words,
+			duration(page.at - page.origin - begin.at) + ' before ' + (page.file ? 'the dump' : page.crash ? 'its end' : 'this page') + '.'));
+	if (part) lines.push(element('div', null, element('b', null, 'Since ' + moment(page.origin + part.from.at)), ': it rose ' + riseWords(part)));
+	if (own) lines.push(element('div', null, own));
 	return lines.length ? lines : [element('div', null, 'Not known: there is no history.')];
 }
 
@@ -103,7 +233,9 @@ function makeAnswers() {
 
 	answer('Leak or cache?', ...(largest ? [element('b', null, kindOf(largest))] : noFinding()),
 		others.length ? element('div', null, 'The largest of ' + count(others.length + 1) + ' findings.') : null);
-	if (largest) answer('Who?', ...whoHasIt(largest));
+	const who = largest ? whoHasIt(largest) : whoHoldsMost();
+
+	if (who) answer('Who?', ...who);
 	answer('Since when?', ...sinceWhen(largest));
 	return answers;
 }

@@ -45,7 +45,7 @@ append_who(StringInfo json, const PlhPageSource *source)
 	plh_page_json_put_text(json, "backend_type", process->backend_type);
 	plh_page_json_put_text(json, "file", source->file);
 	plh_page_json_put_flag(json, "alive", process->image->alive);
-	plh_page_json_put_text(json, "crash", plh_death_text_of_crash(process->image));
+	plh_page_json_put_text(json, "crash", plh_death_text_crash(process->image));
 	plh_page_json_put_number(json, "pg_version", header->pg_version);
 	plh_page_json_put_number(json, "sample_interval", header->sample_interval);
 	plh_page_json_put_text(json, "sampling", plh_words_interval(header->sample_interval));

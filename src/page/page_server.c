@@ -66,6 +66,7 @@ append_findings(StringInfo json, const List *findings)
 		plh_page_json_put_number(json, "error_bytes", finding->error_bytes);
 		plh_page_json_put_if(json, "bytes_per_hour", finding->has_rate,
 							 finding->bytes_per_hour);
+		plh_page_json_put_if(json, "rate_us", finding->has_rate, finding->rate_us);
 		plh_page_json_close(json, '}');
 	}
 	plh_page_json_close(json, ']');
@@ -108,7 +109,7 @@ append_profile(StringInfo json, const PlhPageServer *server,
 {
 	const PlhProfileHeader *header = image->header;
 
-	plh_page_json_put_text(json, "crash", plh_death_text_of_crash(image));
+	plh_page_json_put_text(json, "crash", plh_death_text_crash(image));
 	plh_page_json_put_number(json, "live_bytes", header->counters.live_bytes);
 	plh_page_json_put_number(json, "error_bytes",
 							 (int64) plh_profile_image_live_error_bytes(header));

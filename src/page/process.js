@@ -112,7 +112,7 @@ function makeSiteTable() {
 		show: site => site[measure] === null ? '' : measure === 'growth' ? signedSize(site[measure]) : size(site[measure])
 	});
 	const table = makeTable({
-		id: 'sites-table', label: 'Call sites',
+		id: 'sites-table', label: 'Call sites', none: 'There is no call site.',
 		rows: () => model.sites.filter(site => !isHidden(site)),
 		open: site => choose({ site: state.site === site.index ? null : site.index }),
 		over: site => {
@@ -153,6 +153,7 @@ function makeSiteTable() {
 		]
 	});
 
+	if (firstMeasure() === 'peak') table.sorted = table.options.columns.findIndex(column => column.key === 'peak_bytes');
 	return table;
 }
 

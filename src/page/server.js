@@ -1,6 +1,11 @@
 // The page of the server: its processes, what they are suspect of, and the statements
 // that took most.
 
+const HOUR = 3600e6;
+
+// Growth of less time than this is not told per hour.
+const RATE_TIME = 300e6;
+
 function processName(process) {
 	return [process.pid, process.backend_type, process.application_name].filter(Boolean).join(', ');
 }
@@ -12,11 +17,11 @@ function findCauses() {
 	for (const process of page.processes) {
 		for (const finding of process.findings) {
 			const key = finding.verdict + finding.cause;
-			const cause = found.get(key) || { verdict: finding.verdict, cause: finding.cause, bytes: 0, error: 0, rate: null, processes: [] };
+			const cause = found.get(key) || { verdict: finding.verdict, cause: finding.cause, bytes: 0, error: 0, rates: [], processes: [] };
 
 			cause.bytes += finding.bytes;
 			cause.error = Math.hypot(cause.error, finding.error_bytes);
-			if (finding.bytes_per_hour !== null) cause.rate = (cause.rate || 0) + finding.bytes_per_hour;
+			if (finding.bytes_per_hour !== null) cause.rates.push(finding);
 			cause.processes.push(process);
 			found.set(key, cause);
 		}
@@ -24,8 +29,37 @@ function findCauses() {
 	return [...found.values()].sort((a, b) => b.bytes - a.bytes);
 }
 
+// The growth of a cause: what it gained, in what time, and how fast.  Null where nothing
+// of it grows.
+function growthOf(cause) {
+	if (!cause.rates.length) return null;
+	const sum = figure => cause.rates.reduce((total, rate) => total + figure(rate), 0);
+
+	return {
+		bytes: Math.round(sum(rate => rate.bytes_per_hour * rate.rate_us / HOUR)), perHour: sum(rate => rate.bytes_per_hour),
+		us: Math.max(...cause.rates.map(rate => rate.rate_us)), least: Math.min(...cause.rates.map(rate => rate.rate_us))
+	};
+}
+
+// What is known of seconds says nothing of an hour.
+function growthWords(growth) {
+	if (growth === null) return '';
+	return growth.least >= RATE_TIME ? signedSize(growth.perHour) + ' per hour' : signedSize(growth.bytes) + ' in ' + duration(growth.us);
+}
+
 function verdictChip(verdict) {
 	return element('span', { class: 'verdict', 'data-verdict': verdict }, verdict);
+}
+
+// A cause without the parentheses that it has within a sentence.
+function causeWords(cause) {
+	return cause.trim().replace(/^\((.*)\)$/, '$1');
+}
+
+// What the verdicts of a table mean.
+function verdictWords(verdicts) {
+	return element('ul', { class: 'kinds' }, ...[...new Set(verdicts)].filter(verdict => KINDS[verdict])
+		.map(verdict => element('li', null, verdictChip(verdict), ' ', KINDS[verdict])));
 }
 
 // A small chart of what a process had as its own.
@@ -44,6 +78,11 @@ function sparkline(process) {
 	return plot;
 }
 
+// The causes stand in a table, which has all of them.
+function isInTable(words) {
+	return words.startsWith('Verdict:') || /^\d+ more causes? (is|are) in pg_leakhunt_suspects\.$/.test(words);
+}
+
 function makeServer() {
 	const pid = Number(new URLSearchParams(location.hash.slice(1)).get('pid'));
 	const main = document.getElementById('page');
@@ -54,7 +93,7 @@ function makeServer() {
 		element('span', null, 'PostgreSQL ' + Math.floor(page.pg_version / 10000) + '.' + page.pg_version % 10000),
 		element('span', null, plural(page.processes.length, 'process', 'processes'))));
 	document.getElementById('plain').replaceWith(section('words', 'What pg_leakhunt says',
-		...page.words.filter(words => !words.startsWith('Verdict:')).map(words => element('p', null, quoted(words, 'span'))),
+		...page.words.filter(words => !isInTable(words)).map(words => element('p', null, quoted(words, 'span'))),
 		element('p', { class: 'tools' }, copyButton('These words', () => page.words.join('\n')),
 			copyButton('SELECT', () => 'SELECT * FROM pg_leakhunt_explain();'))));
 	main.append(makeCauses(table), makeHeat(process => openProcess(table, detail, process)),
@@ -76,18 +115,23 @@ function makeCauses(processes) {
 			document.getElementById('processes').scrollIntoView({ block: 'nearest' });
 		},
 		columns: [
-			{ title: 'Cause', key: 'cause', value: cause => cause.cause.trim(), show: cause => cause.cause.trim() || cause.verdict },
+			{ title: 'Cause', key: 'cause', value: cause => cause.cause.trim(), show: cause => causeWords(cause.cause) || cause.verdict },
 			{ title: 'Verdict', key: 'verdict', value: cause => cause.verdict, show: cause => cause.verdict, node: cause => verdictChip(cause.verdict) },
 			{ title: 'Bytes', key: 'bytes', number: true, value: cause => cause.bytes, show: cause => estimate(cause.bytes, cause.error), errorKey: 'error_bytes', error: cause => cause.error },
 			{ title: 'Processes', key: 'processes', number: true, value: cause => cause.processes.length, show: cause => count(cause.processes.length) },
 			{ title: 'Largest process', key: 'largest_process', value: cause => processName(cause.processes[0]), show: cause => processName(cause.processes[0]) },
-			{ title: 'Growth per hour', key: 'bytes_per_hour', number: true, value: cause => cause.rate, show: cause => cause.rate === null ? '' : signedSize(cause.rate) }
+			{
+				title: 'Growth', key: 'growth_bytes', number: true, show: cause => growthWords(growthOf(cause)),
+				value: cause => growthOf(cause)?.bytes ?? null, order: cause => growthOf(cause)?.perHour ?? null,
+				errorKey: 'growth_seconds', error: cause => growthOf(cause) ? growthOf(cause).us / 1e6 : null
+			}
 		]
 	});
 
 	if (!causes.length) return section('causes', 'Causes over all sessions', element('p', { class: 'empty' }, 'There is no finding.'));
 	sortTable(table);
-	return section('causes', 'Causes over all sessions', element('p', { class: 'note' }, 'Choose a cause to see its processes only.'), table.element);
+	return section('causes', 'Causes over all sessions', element('p', { class: 'note' }, 'Choose a cause to see its processes only.'), table.element,
+		verdictWords(causes.map(cause => cause.verdict)));
 }
 
 function makeProcessTable(open) {

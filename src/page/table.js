@@ -1,10 +1,12 @@
 // Tables that sort and filter.
 
 const TABLE_STEP = 50;	// rows are added in such steps
+const CELL_TEXT = 400;	// a longer text is shortened in its middle
 
-// A column: title, what a row is sorted by, what is shown, what is saved as CSV.
-// makeTable({ id, label, columns, rows, open, over }): "open" is called with a chosen row,
-// "over" with the row under the pointer, or null.
+// A column: title, what is shown, "value" is what is saved as CSV, and what a row is sorted
+// by where there is no "order".
+// makeTable({ id, label, columns, rows, none, open, over }): "none" is said where there is no
+// row, "open" is called with a chosen row, "over" with the row under the pointer, or null.
 function makeTable(options) {
 	const table = {
 		options: options, sorted: options.sorted || 1, down: options.down !== false, shown: TABLE_STEP,
@@ -28,10 +30,10 @@ function makeTable(options) {
 	table.scroll = element('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Table: ' + options.label },
 		element('table', null, element('caption', { class: 'hidden-text' }, options.label),
 			element('thead', null, head), body));
-	table.element = element('div', { id: options.id, class: 'table' },
-		element('div', { class: 'tools' }, filter, said,
-			element('button', { type: 'button', class: 'small', click: () => saveTable(table) }, 'Save as CSV')),
-		table.scroll, more);
+	table.tools = element('div', { class: 'tools' }, filter, said,
+		element('button', { type: 'button', class: 'small', click: () => saveTable(table) }, 'Save as CSV'));
+	table.none = element('p', { class: 'empty', hidden: true }, options.none);
+	table.element = element('div', { id: options.id, class: 'table' }, table.tools, table.none, table.scroll, more);
 	return table;
 }
 
@@ -49,7 +51,8 @@ function matchingRows(table) {
 }
 
 function sortTable(table) {
-	const value = table.options.columns[table.sorted].value;
+	const column = table.options.columns[table.sorted];
+	const value = column.order || column.value;
 	const order = table.down ? -1 : 1;
 
 	table.rows = matchingRows(table).sort((a, b) => {
@@ -78,7 +81,7 @@ function fillTable(table) {
 	table.body.replaceChildren(...all.slice(0, table.shown).map(row => {
 		const cells = columns.map((column, i) => {
 			if (!isColumnShown(column)) return null;
-			const text = column.show(row);
+			const text = shorten(column.show(row), CELL_TEXT);
 			const content = column.node ? column.node(row) : i === 0 && open ?
 				element('button', { type: 'button', class: 'link', click: () => open(row) }, quoted(text)) :
 				column.number ? text : quoted(text);
@@ -96,6 +99,8 @@ function fillTable(table) {
 		return made;
 	}));
 	table.scroll.hidden = all.length === 0;
+	table.tools.hidden = table.filter === '' && all.length === 0;
+	table.none.hidden = !table.tools.hidden || !table.options.none;
 	table.more.hidden = all.length <= table.shown;
 	table.more.textContent = 'Show more of ' + count(all.length - table.shown) + ' further rows';
 	table.said.textContent = plural(all.length, 'row', 'rows');

@@ -1,29 +1,43 @@
 // Dark or light: as the system has it, or as chosen.
 
-const dark = matchMedia('(prefers-color-scheme: dark)');
+const SYSTEM_DARK = '(prefers-color-scheme: dark)';
+const systemDark = matchMedia(SYSTEM_DARK);
+
+// The rule of the style that has the dark colours, once: a choice changes its condition.
+const darkRule = [...(document.querySelector('style').sheet?.cssRules || [])].find(rule => rule.media?.mediaText === SYSTEM_DARK);
+let chosenTheme = null;
 
 function isDark() {
-	const chosen = document.documentElement.dataset.theme;
+	return chosenTheme ? chosenTheme === 'dark' : systemDark.matches;
+}
 
-	return chosen ? chosen === 'dark' : dark.matches;
+// Show dark or light; with null as the system has it.
+function showTheme(theme) {
+	if (darkRule) darkRule.media.mediaText = theme === 'dark' ? 'all' : theme === 'light' ? 'not all' : SYSTEM_DARK;
+	redraw();
+}
+
+function chooseTheme(theme) {
+	chosenTheme = theme;
+	showTheme(theme);
 }
 
 function themeButton() {
 	const button = element('button', {
 		type: 'button', class: 'small', id: 'theme', click: () => {
-			document.documentElement.dataset.theme = isDark() ? 'light' : 'dark';
-			remember(document.documentElement.dataset.theme);
-			show();
+			chooseTheme(isDark() ? 'light' : 'dark');
+			remember(chosenTheme);
+			name();
 		}
 	});
-	const show = () => {
-		button.textContent = isDark() ? 'Light' : 'Dark';
-		redraw();
-	};
+	const name = () => { button.textContent = isDark() ? 'Light' : 'Dark'; };
 
-	if (['dark', 'light'].includes(remembered())) document.documentElement.dataset.theme = remembered();
-	dark.addEventListener('change', show);
-	show();
+	chooseTheme(['dark', 'light'].includes(remembered()) ? remembered() : null);
+	systemDark.addEventListener('change', () => {
+		name();
+		redraw();
+	});
+	name();
 	return button;
 }
 
@@ -45,17 +59,11 @@ function remember(theme) {
 }
 
 // Paper is light, and of its own width.
-let before = null;
-
 addEventListener('beforeprint', () => {
-	before = document.documentElement.dataset.theme || '';
-	document.documentElement.dataset.theme = 'light';
 	document.documentElement.dataset.printing = '1';
-	redraw();
+	showTheme('light');
 });
 addEventListener('afterprint', () => {
-	if (before) document.documentElement.dataset.theme = before;
-	else delete document.documentElement.dataset.theme;
 	delete document.documentElement.dataset.printing;
-	redraw();
+	showTheme(chosenTheme);
 });

@@ -66,6 +66,19 @@ plh_death_text_names(const PlhProfileHeader *header)
 }
 
 /*
+ * Say that a process crashed, and how; NULL if it did not.
+ */
+const char *
+plh_death_text_crash(const PlhProfileImage *image)
+{
+	const char *death = plh_death_text(&image->header->death);
+
+	if (!image->crashed)
+		return NULL;
+	return death == NULL ? "crashed" : psprintf("crashed, %s", death);
+}
+
+/*
  * Say when and how a process crashed, and for whom it worked.
  */
 char *

@@ -16,7 +16,10 @@ extern char *plh_death_text(const PlhDeath *death);
 /* As "user "joe", database "shop", application "till""; may be empty. */
 extern char *plh_death_text_names(const PlhProfileHeader *header);
 
-/* Both, with the time, of a process that crashed; NULL for all others. */
+/* As "crashed, terminated by signal 9: Killed"; NULL if it did not crash. */
+extern const char *plh_death_text_crash(const PlhProfileImage *image);
+
+/* That with the time and the names; NULL for all others. */
 extern char *plh_death_text_of_crash(const PlhProfileImage *image);
 
 #endif							/* PLH_DEATH_TEXT_H */

@@ -71,10 +71,7 @@ note_rate(PlhJudgement *judgement, const PlhFamilyAccount *family,
 		plh_suspect_has_stopped(family->first_at, header->census_at, now) ||
 		have_all_stopped(family, header, now))
 		return;
-	judgement->has_rate = true;
-	judgement->bytes_per_hour =
-		(int64) Min((double) judgement->late_bytes * USECS_PER_HOUR / late_us,
-					(double) PG_INT64_MAX / 2);
+	plh_suspect_note_rate(judgement, judgement->late_bytes, late_us);
 }
 
 /* Is the family one of plans and functions, of which large applications have many? */

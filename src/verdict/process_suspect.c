@@ -52,10 +52,7 @@ note_rate(PlhJudgement *judgement, const PlhTrend *trend, TimestampTz now)
 	if (bytes <= 0 || passed_us < PLH_SUSPECT_LEAK_RATE_US ||
 		plh_suspect_has_stopped(trend->first_at, trend->risen_at, now))
 		return;
-	judgement->has_rate = true;
-	judgement->bytes_per_hour =
-		(int64) Min(bytes * USECS_PER_HOUR / passed_us,
-					(double) BYTES_MAX);
+	plh_suspect_note_rate(judgement, bytes, passed_us);
 }
 
 /* Does a figure keep growing, from one census to the next? */

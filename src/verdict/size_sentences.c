@@ -229,6 +229,9 @@ plh_size_sentences_add_parts(StringInfo text, const PlhExplainedProcess *process
 	add_unsampled(text, process);
 }
 
+/* Growth of less time than this says nothing of an hour. */
+#define LEAST_SECONDS_PER_HOUR 300
+
 /* A rate of growth, per second or per hour. */
 static const char *
 rate_text(int64 bytes, TimestampTz from, TimestampTz to)
@@ -236,7 +239,7 @@ rate_text(int64 bytes, TimestampTz from, TimestampTz to)
 	double		seconds = Max(1.0, ((double) to - (double) from) / USECS_PER_SEC);
 	double		per_second = bytes / seconds;
 
-	if (per_second >= 10 * 1024)
+	if (per_second >= 10 * 1024 || seconds < LEAST_SECONDS_PER_HOUR)
 		return psprintf("%s/s", plh_words_size((int64) per_second));
 	return psprintf("%s/h", plh_words_size((int64) (per_second * SECS_PER_HOUR)));
 }

@@ -123,10 +123,7 @@ note_rate(PlhJudgement *judgement, const PlhProfileHeader *header, int64 bytes,
 	passed_us = (double) course.rests_since - (double) course.grown_since;
 	if (course.grown_bytes <= 0 || passed_us < PLH_SUSPECT_LEAK_RATE_US)
 		return;
-	judgement->has_rate = true;
-	judgement->bytes_per_hour =
-		(int64) Min((double) course.grown_bytes * USECS_PER_HOUR / passed_us,
-					(double) PG_INT64_MAX / 2);
+	plh_suspect_note_rate(judgement, course.grown_bytes, passed_us);
 }
 
 /*

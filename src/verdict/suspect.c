@@ -472,6 +472,17 @@ plh_suspect_has_stopped(TimestampTz since, TimestampTz grown_at, TimestampTz now
 }
 
 /*
+ * Note growth by that many bytes in that time, which is not 0, as a rate.
+ */
+void
+plh_suspect_note_rate(PlhJudgement *judgement, double bytes, double passed_us)
+{
+	judgement->has_rate = true;
+	judgement->bytes_per_hour = whole_bytes(bytes * USECS_PER_HOUR / passed_us);
+	judgement->rate_us = whole_bytes(passed_us);
+}
+
+/*
  * Growth by that many bytes since some time, if that is known, as a rate; none if it
  * has stopped.
  */
@@ -486,9 +497,7 @@ extrapolate(PlhJudgement *judgement, const PlhSuspectFacts *facts, int64 bytes,
 	if (since == 0 || passed_us < least_us || bytes <= 0 ||
 		plh_suspect_has_stopped(since, until, facts->counted_to))
 		return;
-	judgement->has_rate = true;
-	judgement->bytes_per_hour = whole_bytes((double) bytes * USECS_PER_HOUR /
-											passed_us);
+	plh_suspect_note_rate(judgement, bytes, passed_us);
 }
 
 /*

@@ -303,8 +303,11 @@ typedef struct PlhJudgement
 	double		steadiness;		/* late rate per early rate, at least 0 */
 	bool		has_rate;
 	int64		bytes_per_hour; /* positive */
+	int64		rate_us;		/* the time in which it was seen to grow so */
 } PlhJudgement;
 
+extern void plh_suspect_note_rate(PlhJudgement *judgement, double bytes,
+								  double passed_us);
 extern int64 plh_suspect_age(const PlhProfileHeader *header,
 							 const PlhSiteRecord *site);
 extern const PlhCheckpoint *plh_suspect_early_checkpoint(const PlhSiteRecord *site,

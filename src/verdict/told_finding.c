@@ -90,5 +90,6 @@ plh_told_finding_make(const PlhSuspect *suspect, const PlhListedSite *listed,
 	finding->error_bytes = suspect->judgement.error_bytes;
 	finding->has_rate = suspect->judgement.has_rate;
 	finding->bytes_per_hour = suspect->judgement.bytes_per_hour;
+	finding->rate_us = suspect->judgement.rate_us;
 	return finding;
 }

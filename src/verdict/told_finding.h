@@ -29,6 +29,7 @@ typedef struct PlhToldFinding
 	int64		error_bytes;
 	bool		has_rate;
 	int64		bytes_per_hour;
+	int64		rate_us;		/* the time in which it was seen to grow so */
 } PlhToldFinding;
 
 /* Where a finding is, and what its code is named with. */

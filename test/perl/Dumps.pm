@@ -143,7 +143,7 @@ sub make_profile
 			"$HEADER_WHO $HEADER_WHAT x11520 L L16 x!8 q4 x960 L x!8 q5",
 			'PLHPROF', $dump{layout} // $LAYOUT, 150000,
 			$dump{pid} // 1, 0, 1, $TIME, 0, 0, 1,
-			'client backend', $dump{encoding} // 6, '', '', '', 0, 0, 0,
+			'client backend', $dump{encoding} // 6, $dump{application} // '', $dump{database} // '', $dump{role} // '', 0, 0, 0,
 			1, 0, $header_bytes, 0, length($profile // ''), length($profile // ''), scalar @sites,
 			counters($bytes, $count), (0) x 9,
 			$bytes, $TIME, $count, (0) x 3, (0) x 3, 0, 0, 0,
@@ -205,9 +205,11 @@ sub with_parts
 	return $before . foot($before, length $profile, $reason);
 }
 
-# The bytes of a dump, also one whose owner had no room for a course (courses_refused).  A site is {stack => [frames, the innermost first], context,
-# lifetime (a number), statement, query_id, bytes, count}, of which nothing is needed; a
-# module is a path, or [path, build-id]; a name is [frame, function, file, line, inlined].
+# The bytes of a dump, also one whose owner had no room for a course (courses_refused), or
+# with the names of an application, a database and a role.  A site is {stack => [frames, the
+# innermost first], context, lifetime (a number), statement, query_id, bytes, count}, of which
+# nothing is needed; a module is a path, or [path, build-id]; a name is [frame, function,
+# file, line, inlined].
 sub make_dump
 {
 	my (%dump) = @_;

@@ -145,28 +145,89 @@ my $quiet_pid = session_pid($quiet);
 $quiet->query_safe(q{SET application_name = 'quiet_application'});
 $quiet->query_safe(q{DECLARE kept CURSOR WITH HOLD FOR /* quiet_comment */ SELECT repeat('quiet_literal', 100) || $tag$quiet_dollars$tag$ AS visible_column, 4711 AS number FROM generate_series(1, 2000)});
 my $quiet_dump = $node->safe_psql('postgres', "SELECT pg_leakhunt_dump($quiet_pid, true)");
+
+# What a function of pg_leakhunt says, as one text.
+sub said_by
+{
+	my ($call) = @_;
+	my $asked = $call =~ /^explain/ ? "string_agg(explanation, '') FROM pg_leakhunt_$call" :
+	  $call =~ /^pprof/ ? "encode(pg_leakhunt_$call, 'escape')" : "pg_leakhunt_$call";
+
+	return $node->safe_psql('postgres', "SELECT $asked");
+}
+
+# Where something stands in a text that may be long, with what is around it.
+sub place_of
+{
+	my ($pattern, $text) = @_;
+
+	return $text =~ /.{0,60}$pattern.{0,20}/ ? $& : '';
+}
+
+# A call that has literals or names that match, and none when it is redacted, where % is.
+sub hides
+{
+	my ($call, $hidden, $what) = @_;
+	my $name = $call =~ s/%//r;
+	my $with = $call =~ s/(\(?)%/$1 eq '(' ? '(redact => true' : ', redact => true'/er;
+
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	isnt(place_of($hidden, said_by($name)), '', "$name has $what");
+	is(place_of($hidden, said_by($with)), '', "$with has none");
+}
+
 for my $call (
 	"page(%)", "page('$quiet_dump'%)", 'page(%)', "explain($quiet_pid%)", "explain($quiet_pid, 'json'%)", 'explain(NULL::int, format => $$json$$%)',
 	"flamegraph($quiet_pid, query => true%)", "folded($quiet_pid, query => true%)", 'folded_all(query => true%)',
 	"heap($quiet_pid%)", "heap('$quiet_dump'%)",
 	"pprof($quiet_pid, labels => '{memory_context,database,user,application}'%)")
 {
-	my $name = $call =~ s/%//r;
-	my $to_text = sub {
-		my $asked = $_[0] =~ /^explain/ ? "string_agg(explanation, '') FROM pg_leakhunt_$_[0]" :
-		  $_[0] =~ /^pprof/ ? "encode(pg_leakhunt_$_[0], 'escape')" : "pg_leakhunt_$_[0]";
-
-		return $node->safe_psql('postgres', "SELECT $asked");
-	};
-	my $with = $call =~ s/(\(?)%/$1 eq '(' ? '(redact => true' : ', redact => true'/er;
-
-	like($to_text->($name), qr/quiet_(role|base|application|literal|comment)/, "$name has names or literals");
-	unlike($to_text->($with), qr/quiet_|4711/, "$with has none");
+	hides($call, qr/quiet_(role|base|application|literal|comment|dollars)|4711/, 'names or literals');
 }
 like($node->safe_psql('postgres', "SELECT explanation FROM pg_leakhunt_explain($quiet_pid, redact => true)"), qr/user A, database A, application A/, 'names are letters');
 like($node->safe_psql('postgres', "SELECT pg_leakhunt_folded($quiet_pid, query => true, redact => true)"), qr/visible_column, \? AS number/, 'a statement has no literals, and its names still');
 unlike($node->safe_psql('postgres', "SELECT pg_leakhunt_page($quiet_pid, redact => true) IS NULL, query FROM pg_leakhunt_report($quiet_pid)"), qr/visible_column, \?/, 'a view beside it is not redacted');
 $quiet->quit;
+
+# The statement that ran while malloc grew, and what contexts are of.  Of statements in
+# contexts no literals are kept, but their comments.
+define_corner_cases($node);
+my $growing = $node->background_psql('postgres');
+my $growing_pid = session_pid($growing);
+$growing->query_safe('SET pg_leakhunt.sample_interval = 1024');
+$growing->query_safe(join '', map { "PREPARE visible_$_ AS SELECT /* hushed_comment */ c.relname FROM pg_class c WHERE c.relname = 'hushed_literal$_' AND c.reltuples > 99123457;\n" } 1 .. 300);
+$growing->query_until(
+	qr/begun/, q{\echo begun
+	DO $visible_code$ BEGIN
+		PERFORM 'hushed_running', 99123457;
+		PERFORM pg_sleep(1.2), count(DISTINCT i::text) FROM generate_series(1, 30000) i;
+		PERFORM leak_malloc(1000, 200000);
+		FOR round IN 1 .. 600 LOOP
+			PERFORM pg_sleep(0.1), count(DISTINCT i::text) FROM generate_series(1, 3000) i;
+		END LOOP;
+	END $visible_code$;
+});
+SKIP:
+{
+	skip 'malloc tells nothing here', 1 unless malloc_tells($growing_pid);
+	wait_until(sub { said_by("explain($growing_pid)") =~ /While one statement ran, memory from malloc grew/ }, 'malloc is suspect, and the statement that ran then is known');
+	for my $call ("explain($growing_pid%)", "explain($growing_pid, 'json'%)", "explain(NULL::int, format => 'json'%)", "page($growing_pid%)", 'page(%)')
+	{
+		hides($call, qr/hushed_running/, 'a literal of the statement that ran while malloc grew');
+	}
+	like(said_by("explain($growing_pid, redact => true)"), qr/Verdict: malloc .*DO \?/s, 'the statement is told, without what is in it');
+}
+wait_until(sub { said_by("page($growing_pid)") =~ /contexts \(\d+ kB\) such as PREPARE visible_/ }, 'contexts are told by their statements');
+my $growing_dump = $node->safe_psql('postgres', "SELECT pg_leakhunt_dump($growing_pid, true)");
+for my $call ("explain($growing_pid%)", "explain($growing_pid, 'json'%)", "page($growing_pid%)", "page('$growing_dump'%)")
+{
+	hides($call, qr/hushed_comment/, 'what contexts are of, with a comment');
+}
+for my $call ("explain($growing_pid%)", "page($growing_pid%)", "page('$growing_dump'%)", "heap($growing_pid%)", "heap('$growing_dump'%)", "folded('$growing_dump', query => true%)")
+{
+	is(place_of(qr/hushed_|99123457/, said_by($call =~ s/%/, redact => true/r)), '', "$call, redacted, has no literal of this session");
+}
+kill 'TERM', $growing_pid;
 
 # What is not there is an ERROR, as the result goes into a file.
 for my $wrong ([ '99999999', qr/not a PostgreSQL server process/ ], [ "'none.profile'", qr/could not open/ ], [ 'NULL::int', qr/must not be null/ ])
@@ -195,11 +256,13 @@ my $rtl = "\x{202e}\x{200f}gnp.elif";
 utf8::encode(my $rtl_bytes = $rtl);
 write_dump(
 	"$dumps/1.3.manual.profile",
-	modules => [ "/$break/postgres", "/$rtl_bytes.so" ],
+	application => "$rtl_bytes</script>\"'", database => "\xff\xfe<script>document.title=1</script>", role => "<img src=x onerror='document.title=1'>",
+	modules => [ "/$break/postgres", "/$rtl_bytes.so", '/' . 'm' x 65536 . $break ],
 	sites => [
 		{ stack => [ frame(1, 16), frame(1, 17), frame(2, 32) ], context => $break, statement => "SELECT '$break'", bytes => 5000 },
 		{ stack => [ frame(1, 18), frame(2, 32) ], context => $rtl_bytes, statement => $rtl_bytes, bytes => 4000 },
-		{ stack => [ frame(1, 19), frame(2, 32) ], context => "\xff\xfe<b>", bytes => 3000 } ],
+		{ stack => [ frame(1, 19), frame(2, 32) ], context => "\xff\xfe<b>", statement => "SELECT '\xff\xfe</script>'", bytes => 3000 },
+		{ stack => [ frame(3, 16), frame(3, 48) ], context => 'c' x 65536 . $break, statement => 'SELECT ' . 's' x 65536 . $break, bytes => 2000 } ],
 	names => [
 		[ frame(1, 16), $break, $break, 1 ], [ frame(1, 17), $rtl_bytes, "</script>.c", 2 ],
 		[ frame(1, 18), 'x' x 65536, 'y' x 65536, 3 ], [ frame(1, 19), "\xff\xfe\x80", "\xc3", 4 ],
@@ -208,6 +271,12 @@ my $hostile = save('hostile', "pg_leakhunt_page('1.3.manual.profile')");
 cmp_ok(-s $hostile, '<', 400_000, 'a name of 64 kB makes no large page');
 unlike(slurp_file($hostile), qr/[^\x00-\x7f]/, 'a page is ASCII');
 like(slurp_file($hostile), qr/\\u003cscript\\u003edocument\.title/, 'the name of a function is in the page as it is');
+
+# and in the name of a file: as a path, as the server would give a dump no such name
+my $odd_file = "$directory/<img src=x onerror='document.title=1'>\"&$rtl_bytes.profile";
+write_bytes($odd_file, slurp_file("$dumps/1.3.manual.profile"));
+my $hostile_file = save('hostile_file', "pg_leakhunt_page('" . $odd_file =~ s/'/''/gr . "')");
+like(slurp_file($hostile_file), qr/<title>pg_leakhunt: [^<>"]*&#x3C;img [^<>"]*<\/title>/, 'the name of a file is text of the page');
 
 # a session of a hostile role and database
 my $script = q{<script>document.title=1</script>"'&};
@@ -228,7 +297,7 @@ SKIP:
 	my $browser = Browser->start($directory, "$FindBin::RealBin/../perl/page_probe.js");
 
 	for my $case ([ 'server', $server_path ], [ 'page', $path ], [ 'large', $large ], [ 'empty', $empty ], [ 'hostile names', $hostile_names ],
-		[ 'hostile server', $hostile_server ], [ 'hostile', $hostile ])
+		[ 'hostile server', $hostile_server ], [ 'hostile file', $hostile_file ], [ 'hostile', $hostile ])
 	{
 		for my $width (360, 1280)
 		{
@@ -252,36 +321,112 @@ SKIP:
 		}
 	}
 	$browser->emulate(0, 0);
+	is($browser->value("Math.max(...[...document.querySelectorAll('tbody th, tbody td')].map(cell => cell.textContent.length))"), 400, 'a name of 64 kB makes no tall row');
 	like($browser->value('document.body.textContent'), qr/<202E><200F>gnp\.elif/, 'what turns the order of letters is shown as a code');
 
 	$browser->resize(1280, 900);
 
-	# what the answers make of other findings than that of the process above
-	my $answers_to = sub {
-		my ($sentence, %finding) = @_;
-		my $document = document_of($path);
-		my $html = slurp_file($path);
-		my $file = "$directory/answers.html";
+	# all that can be chosen, of hostile names, and addresses that make no sense
+	for my $address (
+		'#as=tree&by=context', '#as=tree&by=statement&up=1', '#by=routine&show=total', '#site=0', '#site=3&find=%3C/script%3E', '#find=%28%28%5B&site=-1', '#time=9-1&show=x&by=%3Cb%3E&site=1e9',
+		'#hide=%5B%22%3Cscript%3Ealert(1)%3C/script%3E%22,1%5D', '#hide=%7B', '#%ff%fe')
+	{
+		$browser->open("$hostile?" . length($address) . $address);
+		is_deeply([ $browser->console ], [], "hostile names, $address: nothing goes wrong in the console");
+		is($browser->result('count', 'script') . $browser->value('document.title') =~ s/: .*//r, '2pg_leakhunt', "hostile names, $address: no name is an element, and none runs");
+	}
 
-		$document->{explanation}{findings} = [ { %{ $document->{explanation}{findings}[0] }, site => undef, routine => undef, context_name => undef, query => undef, %finding } ];
-		$document->{explanation}{sentences} = [$sentence];
+	# a page as it would be of another document
+	my $open_with = sub {
+		my ($page, $document) = @_;
+		my $html = slurp_file($page);
 		my $json = JSON::PP->new->ascii->encode($document) =~ s/</\\u003c/gr;
+		my $file = "$directory/changed.html";
+
 		$html =~ s{(id="document">).*?(</script>)}{$1$json$2}s;
 		open my $out, '>', $file or die $!;
 		print $out $html;
 		close $out or die $!;
 		$browser->open($file);
+	};
+
+	# what the answers make of other findings than that of the process above
+	my $answers_to = sub {
+		my ($sentence, %finding) = @_;
+		my $document = document_of($path);
+		my $change = delete $finding{change};
+
+		$document->{explanation}{findings} = $finding{verdict} ?
+		  [ { %{ $document->{explanation}{findings}[0] }, site => undef, routine => undef, context_name => undef, query => undef, %finding } ] : [];
+		$document->{sites}[0][10] = delete $finding{peak} // $document->{sites}[0][10];
+		$document->{explanation}{sentences} = [$sentence];
+		$change->($document) if $change;
+		$open_with->($path, $document);
 		return $browser->result('textOf', '.answers');
 	};
 	like($answers_to->('Verdict: growing (other caches).', verdict => 'growing', evidence => 'It grew. This is no leak.', context_name => 'CacheMemoryContext'),
 		qr/^Leak or cache\?A cache of PostgreSQL that still fills\.Who\?other cachesCacheMemoryContextSince when\?/, 'a cache is called one');
 	like($answers_to->('Verdict: malloc (memory that malloc gave out).', verdict => 'malloc', next => 'See what PL/Perl keeps. Until then: end it.'),
-		qr/^Leak or cache\?Memory outside of memory contexts .*Who\?No call site is known\. See what PL\/Perl keeps\.Since when\?/,
+		qr/^Leak or cache\?A leak or a cache outside of memory contexts: .*Who\?No call site is known\. See what PL\/Perl keeps\.Since when\?/,
 		'where no call site is known, it is said what to look at');
+	like($answers_to->('Verdict: malloc (memory that malloc gave out).', verdict => 'malloc', query => 'SELECT load()', evidence => 'Libraries that call malloc, loaded by this process: a.so, b.so; linked to the server: c.so.',
+			next => 'See what the session does.'), qr/Who\?SELECT load\(\)Loaded by this session: a\.so, b\.so\.Since when/, 'a statement that took memory from malloc has its libraries beside it');
+	like($answers_to->('Verdict: malloc (memory that malloc gave out).', verdict => 'malloc', query => 'SELECT load()',
+			next => 'Wait. This session has loaded PL/Perl: see %_SHARED. Until then: end it.'), qr/Who\?SELECT load\(\)This session has loaded PL\/Perl: see %_SHARED\.Since when/, 'or the language that it has loaded');
+	like($answers_to->('Verdict: malloc at copy in [malloc]. It holds all.', verdict => 'malloc', site => 'copy', context_name => '[malloc]'), qr/^Leak or cache\?A leak outside of memory contexts/, 'memory of malloc with a call site is a leak');
+	like($answers_to->('Verdict: query (the running statement). 90% at postgres+0x12, called by ExecHash.c in HashContext.', verdict => 'query', site => 'postgres+0x12', context_name => 'HashContext', query => 'SELECT 1'),
+		qr/Who\?postgres\+0x12, called by ExecHash\.c in HashContextSELECT 1Since/, 'a call site without a name has its caller');
+	my ($site) = grep { /^leaking_top / } @frames;
+	my $of_age = sub {
+		my ($part) = @_;
+
+		return $answers_to->('Verdict: query (the running statement).', verdict => 'query', site => $site, context_name => 'TopMemoryContext', change => sub {
+			my ($document) = @_;
+			my $now = $document->{at} - $document->{origin};
+
+			@{ $document->{sites}[0] }[ 14, 16 ] = (0, [ map { int } $now - $part * $now, $now, 1000, 0, 1000 ]);
+		});
+	};
+	like($of_age->(0.01), qr/Since when\?Since [^,]*, the oldest of what it holds, /, 'what a statement holds is as old as the oldest of it');
+	like($of_age->(0.5), qr/Since when\?Since [^,]*, when own memory began to rise, /, 'or began when own memory rose');
+	like($answers_to->('Verdict: malloc (memory that malloc gave out).', verdict => 'malloc', change => sub {
+			my ($history) = map { $_->{history} } @_;
+
+			$history->{contexts} = [ map { 1000 } @{ $history->{at} } ];
+			$history->{malloc} = [ map { 1000 + 2**24 * $_ } 0 .. $#{ $history->{at} } ];
+		}), qr/Since when\?Since [^:]*[\d:]* UTC: it rose from 0.bytes at .*Own memory rose /, 'memory of malloc has come since it rose');
+	like($answers_to->('Verdict: held (contexts named kept).', verdict => 'held', context_name => 'kept'), qr/Who\?contexts named keptkeptSince/, 'contexts of a name are told as such');
+	like($answers_to->('Verdict: none yet. It has not grown for 3 s. More is said.', verdict => undef), qr/^Leak or cache\?Not known yet\. It has not grown for 3 s\.Since/, 'what is not known yet is no answer, and said in one sentence');
+	like($answers_to->('Verdict: none. Nothing keeps growing.', verdict => undef, peak => 99_000_000), qr/^Leak or cache\?No finding\. Nothing keeps growing\.Who\?Held most at the peak, .*:leaking_top .*Since/, 'without a finding it is told what held most');
 	$browser->open($empty);
 	is($browser->result('textOf', '.answers'), 'Leak or cache?No finding. It had allocated too little to tell.Since when?Not known: there is no history.',
 		'of a dump that has nothing the answers say so');
-	is($browser->value("document.querySelector('#sites-table .scroll').hidden"), JSON::PP::true, 'a table without rows is not there');
+	is($browser->value("document.querySelector('#sites-table .scroll').hidden && document.querySelector('#sites-table .tools').hidden"), JSON::PP::true, 'a table without rows is not there');
+	is($browser->result('textOf', '#sites-table > .empty'), 'There is no call site.', 'and that is said');
+
+	# what next to nothing is left of is shown and sorted by its peak
+	my $freed = document_of($path);
+	$freed->{totals}{live_bytes} = 0;
+	$open_with->($path, $freed);
+	like($browser->result('textOf', '#sites-table th[aria-sort]'), qr/^Peak/, 'call sites of what was freed are sorted by their peak');
+
+	# growth of seconds is no growth per hour
+	my $grown = document_of($server_path);
+	my $growth_of = sub {
+		$grown->{processes}[0]{findings} = [ map { { verdict => 'query', cause => ' (the last statement)', bytes => 5e8, error_bytes => 0, bytes_per_hour => $_->[0], rate_us => $_->[1] } } @_ ];
+		$open_with->($server_path, $grown);
+		return $browser->result('cellOf', '#causes-table', 'the last', 'Growth');
+	};
+	is($growth_of->([ 237 * 2**30, 1_000_000 ]), '+67 MB in 1.0 s', 'growth of a second is told as it is');
+	is($growth_of->([ 36 * 2**20, 299e6 ]), '+3062 kB in 5 min', 'so is that of less than five minutes');
+	is($growth_of->([ 36 * 2**20, 300e6 ]), '+36 MB per hour', 'growth of five minutes is told per hour');
+	is($growth_of->([ 36 * 2**20, 7200e6 ], [ 36 * 2**30, 100e6 ]), '+1096 MB in 2 h', 'growth of several is told per hour only where that is known of all');
+	is($growth_of->([ undef, undef ]), '', 'what does not grow has none');
+	like($browser->result('textOf', '.kinds'), qr/^query Neither: the memory of one statement/, 'it is said what a verdict means');
+	push @{ $grown->{words} }, '5 more causes are in pg_leakhunt_suspects.';
+	$open_with->($server_path, $grown);
+	unlike($browser->result('textOf', '#words'), qr/more causes/, 'a table of all causes is not told to have others');
+	unlike($browser->result('textOf', '#page'), qr/per hour/, 'nothing is told per hour then');
 	$browser->open($server_path);
 	like($browser->result('cellOf', '#processes-table', "$pid client backend", 'Sampled'), qr/ \(\+\/- /, 'a process of the server has its error');
 	$browser->value("[...document.querySelectorAll('#processes-table tbody button')].find(button => button.textContent.startsWith('$pid ')).click()");
@@ -296,6 +441,25 @@ SKIP:
 	cmp_ok($browser->result('coloursOfGraph'), '>', 2, 'the flame graph has colours');
 	my $live_text = $node->safe_psql('postgres', "SELECT pg_size_pretty(live_bytes) FROM pg_leakhunt_read_dump('$file') WHERE site LIKE 'leaking_top%'");
 	like($browser->result('cellOf', '#sites-table', 'leaking_top', 'Live'), qr/^\Q$live_text\E \(/, 'the table has the largest site, with its error');
+
+	# dark and light: as the system has it, as chosen, and on paper
+	my $is_dark = sub { return $browser->value("getComputedStyle(document.body).backgroundColor === 'rgb(21, 23, 26)'") ? 'dark' : 'light' };
+	my @themes = ($is_dark->());
+	$browser->emulate(0, 1);
+	push @themes, $is_dark->();
+	$browser->click("document.getElementById('theme')");
+	push @themes, $is_dark->();
+	$browser->emulate(0, 0);
+	$browser->click("document.getElementById('theme')");
+	push @themes, $is_dark->();
+	$browser->value("dispatchEvent(new Event('beforeprint'))");
+	push @themes, $is_dark->();
+	$browser->value("dispatchEvent(new Event('afterprint'))");
+	push @themes, $is_dark->();
+	$browser->click("document.getElementById('theme')");
+	push @themes, $is_dark->();
+	is("@themes", 'light dark light dark light dark light', 'light and dark, as the system has it, as chosen, and light on paper');
+	is_deeply([ $browser->console ], [], 'nothing goes wrong in the console then');
 
 	# the brush: what is selected is the difference of two points of the history
 	my $points = scalar @{ $history->{at} };

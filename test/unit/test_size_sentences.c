@@ -118,6 +118,17 @@ test_growth(void)
 	course.grown_since = SECONDS(34);
 	ok(course_says("Private memory has grown by 60000000 B in the 10.0 s since second 34 (6000000 B/s)."),
 	   "growth up to now is told with its rate");
+	course.grown_bytes = 60 * 1000;
+	ok(course_says("Private memory has grown by 60000 B in the 10.0 s since second 34 (6000 B/s)."),
+	   "slow growth of seconds has no rate per hour");
+	course.grown_since = SECONDS(44 - 299);
+	ok(course_says("Private memory has grown by 60000 B in the 299.0 s since second -255 (200 B/s)."),
+	   "nor has that of less than five minutes");
+	course.grown_since = SECONDS(44 - 300);
+	ok(course_says("Private memory has grown by 60000 B in the 300.0 s since second -256 (720000 B/h)."),
+	   "that of five minutes has");
+	course.grown_bytes = 60 * MB;
+	course.grown_since = SECONDS(34);
 	course.rests_since = SECONDS(36);
 	ok(course_says("Private memory grew by 60000000 B from second 34 on, within 2.0 s (30000000 B/s), and has hardly changed in the 7 ticks since."),
 	   "growth that is over does not read as if it lasted until now");

@@ -247,7 +247,8 @@ test_rates(void)
 	PlhSuspectFacts facts = steady_leak();
 	PlhJudgement judgement = plh_suspect_judge(&facts);
 
-	ok(judgement.has_rate && judgement.bytes_per_hour == 50 * MB,
+	ok(judgement.has_rate && judgement.bytes_per_hour == 50 * MB &&
+	   judgement.rate_us == facts.counted_to - facts.early.at,
 	   "the rate of a leak is that since the early checkpoint");
 	facts.counted_to = facts.early.at + 99999;
 	ok(!plh_suspect_judge(&facts).has_rate,
@@ -277,7 +278,8 @@ test_rates(void)
 
 	facts = young_growth();
 	judgement = plh_suspect_judge(&facts);
-	ok(judgement.has_rate && judgement.bytes_per_hour == 20 * MB,
+	ok(judgement.has_rate && judgement.bytes_per_hour == 20 * MB &&
+	   judgement.rate_us == facts.counted_to - facts.baseline_at,
 	   "the rate of growth is that since the baseline");
 	facts.counted_to = facts.baseline_at + USECS_PER_MINUTE - 1;
 	ok(!plh_suspect_judge(&facts).has_rate,
