@@ -299,6 +299,7 @@ FUNCTIONS_OBJS = \
 	src/functions/sql_access.o \
 	src/functions/sql_ages.o \
 	src/functions/sql_arguments.o \
+	src/functions/sql_caches.o \
 	src/functions/sql_check.o \
 	src/functions/sql_control.o \
 	src/functions/sql_dumps.o \
