@@ -1,6 +1,7 @@
 """A temporary server, as pg_regress makes one, with pg_leakhunt loaded."""
 
 import os
+import pwd
 import shutil
 import subprocess
 import tempfile
@@ -109,7 +110,8 @@ class Instance:
 
     def _start(self):
         self._sockets = tempfile.mkdtemp(prefix="pg_leakhunt_regress-")
-        environment = dict(os.environ)
+        # tests of what connects to the server itself expect its sessions to find it
+        environment = {**os.environ, "PGHOST": self._sockets, "PGPORT": str(self._port())}
         library = os.path.join(library_directory(self._options), "pg_leakhunt_malloc.so")
         if self._options.malloc and os.path.exists(library):
             environment["LD_PRELOAD"] = library
@@ -133,7 +135,7 @@ class Instance:
         return self._options.port or 5432
 
     def _user(self):
-        return self._options.user or "postgres"
+        return self._options.user or pwd.getpwuid(os.geteuid()).pw_name
 
 
 def _preload_ours_too(text):

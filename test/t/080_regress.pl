@@ -75,6 +75,16 @@ like($stdout, qr/^not ok 2 - leaks\n# 16 bytes in 1 chunk per run, the same each
 like($stdout, qr/^# 48 bytes in 2 chunks per run, the same each time: leaking_in.*\n#   in CacheMemoryContext\n#   statement: errors\.sql:1: SELECT leak_cache.*\n#   pg_leakhunt_check: could not be repeated by itself: division by zero$/m,
 	'a leak before an error is found, though the statement cannot be checked');
 
+# The document shows such a finding.
+my ($shown) = slurp_file("$FindBin::RealBin/../../doc/ci.md") =~ /^```\n(not ok 1 - leaks\n.*?)^1\.\./ms;
+ok($shown, 'doc/ci.md shows a finding');
+for my $line (split /\n/, $shown // '')
+{
+	my $pattern = join '\d+', map { quotemeta } split /\d+/, $line =~ s/\.\.\.$//r;
+
+	like($stdout, qr/^$pattern/m, "the program says what doc/ci.md shows: $line");
+}
+
 # A cache that is built anew after an invalidation leaks if what was there is forgotten.
 write_test('forgets', "SELECT use_forgetting_cache();\n");
 write_test('frees', "SELECT use_freeing_cache();\n");
