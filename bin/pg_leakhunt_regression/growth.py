@@ -9,40 +9,39 @@ from dataclasses import dataclass, field
 
 WARM_UP = 2
 
+# What holds nothing is left out: there is a row of each site and statement that ever
+# allocated.  A site without a stack, such as [no room], is known by that word.
 _HELD = """
-    SELECT stack_id, context_name, lifetime, site, routine, stack, query, query_id::text,
+    SELECT coalesce(stack_id::text, site) AS stack, context_name AS context, lifetime,
         sum(live_bytes) AS bytes, sum(live_count) AS count
     FROM pg_leakhunt_report(%d)
-    WHERE lifetime IN ('session', 'process') OR lifetime IS NULL
-    GROUP BY stack_id, context_name, lifetime, site, routine, stack, query, query_id"""
+    WHERE (lifetime IN ('session', 'process') OR lifetime IS NULL)
+        AND (live_bytes > 0 OR live_count > 0)
+    GROUP BY 1, 2, 3"""
 
-_STATE = """
-    SELECT samples_dropped
-    FROM pg_leakhunt_processes WHERE pid = %d"""
+_DESCRIBED = """
+    SELECT coalesce(stack_id::text, site) AS key, context_name AS context, lifetime, site,
+        routine, stack, query, live_bytes AS bytes, live_count AS count
+    FROM pg_leakhunt_report(%d)
+    WHERE coalesce(stack_id::text, site) IN (%s)
+        AND (live_bytes > 0 OR live_count > 0)
+    ORDER BY live_bytes DESC"""
+
+_STATE = "SELECT samples_dropped FROM pg_leakhunt_processes WHERE pid = %d"
 
 
 @dataclass
 class Site:
     """A stack in a memory context."""
     context: str
-    lifetime: str
-    function: str
-    routine: str
-    stack: list
-
-
-@dataclass
-class Held:
-    """What is held at a site, of which statements."""
-    bytes: int = 0
-    count: int = 0
-    by_statement: dict = field(default_factory=dict)
+    function: str = None
+    routine: str = None
+    stack: list = field(default_factory=list)
 
 
 @dataclass
 class Measurement:
-    """What a session holds at one time."""
-    sites: dict
+    """What a session holds at one time: bytes and chunks, by site."""
     held: dict
     lost: int
 
@@ -50,10 +49,11 @@ class Measurement:
 @dataclass
 class Finding:
     """A site that grew in each run."""
-    site: Site
+    key: tuple
     bytes: list                 # that each run added
     count: list
-    statements: list            # texts, those that added most bytes first
+    site: Site
+    statements: list = field(default_factory=list)  # texts, those that hold most first
     suppression: object = None
     confirmed: str = None
 
@@ -63,45 +63,48 @@ class Finding:
 
 def measure(questions, pid):
     """Returns what that session holds."""
-    measurement = Measurement({}, {}, _lost(questions, pid))
-    for row in questions.rows(_HELD % pid):
-        key = (row["stack_id"] or row["site"], row["context_name"], row["lifetime"])
-        measurement.sites[key] = Site(row["context_name"] or "[no room]", row["lifetime"],
-                                      row["site"], row["routine"], row["stack"] or [])
-        held = measurement.held.setdefault(key, Held())
-        held.bytes += int(row["bytes"])
-        held.count += int(row["count"])
-        text = row["query"]
-        held.by_statement[text] = held.by_statement.get(text, 0) + int(row["bytes"])
-    return measurement
-
-
-def _lost(questions, pid):
     rows = questions.rows(_STATE % pid)
-    return int(rows[0]["samples_dropped"] or 0) if rows else 0
+    lost = int(rows[0]["samples_dropped"] or 0) if rows else 0
+    return Measurement({(row["stack"], row["context"], row["lifetime"]):
+                        (int(row["bytes"]), int(row["count"]))
+                        for row in questions.rows(_HELD % pid)}, lost)
 
 
-def find(judged):
+def find(measurements):
     """Returns what grew in each run after the first of these measurements, the most bytes
     first."""
-    findings = [_finding(key, judged) for key in judged[-1].held]
+    findings = [_finding(key, measurements) for key in measurements[-1].held]
     return sorted((finding for finding in findings if finding is not None),
-                  key=lambda finding: (-finding.total(), str(finding.site.function)))
+                  key=lambda finding: (-finding.total(), finding.key[0]))
 
 
-def _finding(key, judged):
-    held = [measurement.held.get(key, Held()) for measurement in judged]
-    added_bytes = [after.bytes - before.bytes for before, after in zip(held, held[1:])]
-    added_count = [after.count - before.count for before, after in zip(held, held[1:])]
+def describe(questions, pid, findings):
+    """Notes with each finding its functions and its statements."""
+    if not findings:
+        return
+    of_key = {finding.key: finding for finding in findings}
+    keys = ", ".join("'" + key[0].replace("'", "''") + "'" for key in of_key)
+    for row in questions.rows(_DESCRIBED % (pid, keys)):
+        finding = of_key.get((row["key"], row["context"], row["lifetime"]))
+        if finding is not None:
+            _add_row(finding, row)
+
+
+def _add_row(finding, row):
+    site = finding.site
+    site.function, site.stack = row["site"], row["stack"] or []
+    site.routine = site.routine or row["routine"]
+    # what holds fewer chunks than there were runs did not add one in each
+    once = int(row["count"]) < len(finding.count) and min(finding.count) > 0
+    if row["query"] and not once and row["query"] not in finding.statements:
+        finding.statements.append(row["query"])
+
+
+def _finding(key, measurements):
+    held = [measurement.held.get(key, (0, 0)) for measurement in measurements]
+    added_bytes = [after[0] - before[0] for before, after in zip(held, held[1:])]
+    added_count = [after[1] - before[1] for before, after in zip(held, held[1:])]
     if not all(size > 0 or (size == 0 and count > 0)
                for size, count in zip(added_bytes, added_count)):
         return None
-    return Finding(judged[-1].sites[key], added_bytes, added_count,
-                   _grown_statements(held[0], held[-1]))
-
-
-def _grown_statements(before, after):
-    grown = {text: size - before.by_statement.get(text, 0)
-             for text, size in after.by_statement.items()}
-    return [text for text in sorted(grown, key=grown.get, reverse=True)
-            if text is not None and (grown[text] > 0 or text not in before.by_statement)]
+    return Finding(key, added_bytes, added_count, Site(key[1] or "[no room]"))

@@ -89,6 +89,7 @@ class Runner:
             findings = growth.find(measurements) if number > growth.WARM_UP else []
             if number > growth.WARM_UP and not findings:
                 break
+        growth.describe(self._questions, session.pid, findings)
         self._note(result, measurements)
         return findings
 
