@@ -27,6 +27,13 @@ _DESCRIBED = """
         AND (live_bytes > 0 OR live_count > 0)
     ORDER BY live_bytes DESC"""
 
+# A context in which nothing is allocated has no site, but becomes one more of its name.
+_CONTEXTS = """
+    SELECT context_name AS context, lifetime, instances AS count
+    FROM pg_leakhunt_contexts
+    WHERE pid = %d AND lifetime = 'session' AND instances > 0"""
+CONTEXTS = "[memory contexts]"
+
 _STATE = "SELECT samples_dropped FROM pg_leakhunt_processes WHERE pid = %d"
 
 
@@ -65,16 +72,21 @@ def measure(questions, pid):
     """Returns what that session holds."""
     rows = questions.rows(_STATE % pid)
     lost = int(rows[0]["samples_dropped"] or 0) if rows else 0
-    return Measurement({(row["stack"], row["context"], row["lifetime"]):
-                        (int(row["bytes"]), int(row["count"]))
-                        for row in questions.rows(_HELD % pid)}, lost)
+    held = {(row["stack"], row["context"], row["lifetime"]): (int(row["bytes"]), int(row["count"]))
+            for row in questions.rows(_HELD % pid)}
+    for row in questions.rows(_CONTEXTS % pid):
+        held[CONTEXTS, row["context"], row["lifetime"]] = (0, int(row["count"]))
+    return Measurement(held, lost)
 
 
 def find(measurements):
     """Returns what grew in each run after the first of these measurements, the most bytes
     first."""
-    findings = [_finding(key, measurements) for key in measurements[-1].held]
-    return sorted((finding for finding in findings if finding is not None),
+    found = [finding for finding in (_finding(key, measurements)
+                                     for key in measurements[-1].held) if finding is not None]
+    with_sites = {finding.key[1] for finding in found if finding.key[0] != CONTEXTS}
+    return sorted((finding for finding in found
+                   if finding.key[0] != CONTEXTS or finding.key[1] not in with_sites),
                   key=lambda finding: (-finding.total(), finding.key[0]))
 
 
@@ -107,4 +119,5 @@ def _finding(key, measurements):
     if not all(size > 0 or (size == 0 and count > 0)
                for size, count in zip(added_bytes, added_count)):
         return None
-    return Finding(key, added_bytes, added_count, Site(key[1] or "[no room]"))
+    return Finding(key, added_bytes, added_count,
+                   Site(key[1] or "[no room]", CONTEXTS if key[0] == CONTEXTS else None))

@@ -10,6 +10,10 @@ from .errors import CannotRun, QueryFailed, SessionEnded
 from .scratch import RESET_CACHES
 
 
+# A process counts its contexts at a commit, if it has not done so for 250 ms.
+_COUNT_CONTEXTS = "SELECT pg_catalog.pg_sleep(0.3)"
+
+
 @dataclass
 class Result:
     """What the runs of a file show."""
@@ -85,6 +89,7 @@ class Runner:
             _reset_caches(session)
             if number < growth.WARM_UP:
                 continue
+            session.query(_COUNT_CONTEXTS)
             measurements.append(growth.measure(self._questions, session.pid))
             findings = growth.find(measurements) if number > growth.WARM_UP else []
             if number > growth.WARM_UP and not findings:

@@ -4,7 +4,7 @@ import os
 import sys
 from xml.etree import ElementTree
 
-from . import statements
+from . import growth, statements
 
 # XML has no form for other control characters.
 _IN_XML = {code: None for code in range(32) if code not in (9, 10, 13)}
@@ -56,11 +56,10 @@ def _amount(sizes, one, several):
 
 def _of_finding(finding, source, file):
     site = finding.site
-    same = ", the same each time" if len(set(finding.bytes)) == 1 else ""
-    lines = [f"{_amount(finding.bytes, 'byte', 'bytes')} in "
-             f"{_amount(finding.count, 'chunk', 'chunks')} per run{same}: {site.function}",
-             "  in " + ("malloc, outside of memory contexts" if site.context == "[malloc]"
-                        else site.context)]
+    lines = [_what_grew(finding)]
+    if site.function != growth.CONTEXTS:
+        lines.append("  in " + ("malloc, outside of memory contexts"
+                                if site.context == "[malloc]" else site.context))
     if site.routine:
         lines.append(f"  routine: {site.routine}")
     if finding.statements:
@@ -72,6 +71,16 @@ def _of_finding(finding, source, file):
     if finding.suppression:
         lines.append(f"  PostgreSQL keeps it: {finding.suppression.reason}")
     return lines
+
+
+def _what_grew(finding):
+    site = finding.site
+    if site.function == growth.CONTEXTS:
+        return (f"{_amount(finding.count, 'memory context', 'memory contexts')} per run: "
+                f"{site.context}, in which nothing is allocated")
+    same = ", the same each time" if len(set(finding.bytes)) == 1 else ""
+    return (f"{_amount(finding.bytes, 'byte', 'bytes')} in "
+            f"{_amount(finding.count, 'chunk', 'chunks')} per run{same}: {site.function}")
 
 
 def _of_interest(stack):

@@ -29,6 +29,7 @@ CREATE FUNCTION fill_cache_once(int, bigint) RETURNS void AS '$leaker', 'fill_ca
 
 my $caches = $leaker =~ s/leaker$/rebuilt_cache/r;
 $define .= qq{
+CREATE FUNCTION leak_empty_contexts(bigint) RETURNS void AS '$leaker', 'leak_empty_contexts' LANGUAGE C;
 CREATE FUNCTION use_forgetting_cache() RETURNS bool AS '$caches' LANGUAGE C;
 CREATE FUNCTION use_freeing_cache() RETURNS bool AS '$caches' LANGUAGE C;
 };
@@ -88,7 +89,9 @@ for my $line (split /\n/, $shown // '')
 # A cache that is built anew after an invalidation leaks if what was there is forgotten.
 write_test('forgets', "SELECT use_forgetting_cache();\n");
 write_test('frees', "SELECT use_freeing_cache();\n");
-($status, $stdout) = run_it('--no-confirm', 'define', 'forgets', 'frees');
+write_test('contexts', "SELECT leak_empty_contexts(2);\n");
+($status, $stdout) = run_it('--no-confirm', 'define', 'forgets', 'frees', 'contexts');
+like($stdout, qr/^not ok 4 - contexts\n# 2 memory contexts per run: [\w ]+, in which nothing is allocated$/m, 'contexts without a call site are found');
 like($stdout, qr/^not ok 2 - forgets\n# 200 bytes in 1 chunk per run, the same each time: rebuild /m,
 	'a cache that forgets what it had is found, as the caches are reset between two runs');
 like($stdout, qr/^ok 3 - frees$/m, 'one that frees it is not');
