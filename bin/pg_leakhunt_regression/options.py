@@ -12,8 +12,7 @@ reset. Call sites that hold more after every run are listed."""
 EPILOGUE = """Exit status: 0 if nothing grew, 1 if something did, 2 if the tests could not be run."""
 
 # Options of pg_regress that make no difference here.
-IGNORED_WITH_VALUE = ("--max-connections", "--max-concurrent-tests", "--expected-dir",
-                      "--launcher")
+IGNORED_WITH_VALUE = ("--max-connections", "--max-concurrent-tests", "--launcher")
 
 
 def _add_pg_regress_options(parser):

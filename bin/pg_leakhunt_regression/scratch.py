@@ -70,10 +70,16 @@ _LIST = """
     UNION ALL SELECT '%(prefix)s' || format('DROP TABLESPACE IF EXISTS %%I', spcname)
         FROM pg_tablespace WHERE spcname ~ '%(names)s'"""
 
+_END_OPEN_TRANSACTIONS = """
+    SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid()
+        AND state LIKE 'idle in transaction%'"""
+
 # Drops what was not there before; of what fails here, another round may have removed the
 # cause.  An object that went with another has no identity any more.
 _DROP = r"""
 SET client_min_messages = error;
+SET lock_timeout = '10s';
 CREATE SCHEMA IF NOT EXISTS public;
 DO $drop$
 DECLARE
@@ -223,12 +229,19 @@ class Scratch:
         drop = _DROP % {"before": ",".join(name for name in sorted(before)
                                            if not name.startswith(_STATEMENT)),
                         "objects": self._of_tests}
+        self._end_open_transactions()
         self._run_statements(left - before, "ROLLBACK")
         self._server.query(self.database, drop)
         # a tablespace is empty, and a role owns nothing, once all else is gone
         if self._run_statements(self._objects() - before, "DROP"):
             self._server.query(self.database, drop)
         return self._objects()
+
+    def _end_open_transactions(self):
+        """Ends sessions that the tested one has left in a transaction, by dblink for example:
+        their locks would keep objects from being dropped."""
+        if not self._options.use_existing:
+            self._server.query(self.database, _END_OPEN_TRANSACTIONS)
 
     def _run_statements(self, names, word):
         """Runs those of these statements that begin with that word; returns how many."""

@@ -121,6 +121,18 @@ is($status, 1, 'a leak is found in a file that drops what another has made') or 
 like($stdout, qr/^# 8 bytes in 1 chunk per run, the same each time: leaking_top/m, 'with its figures');
 unlike($stdout, qr/is not that of the first/, 'and each run finds what the first has found');
 
+# A session that the tested one has left in a transaction holds a lock.
+write_test('locks', "CREATE EXTENSION dblink;\nCREATE TABLE locked (a int);\n"
+	  . "SELECT dblink_connect('other', 'dbname=' || current_database() || ' host=${\$node->host} port=${\$node->port}');\n"
+	  . "SELECT dblink_exec('other', 'BEGIN'), dblink_exec('other', 'LOCK locked');\nSELECT dblink_disconnect('other') WHERE false;\n");
+SKIP:
+{
+	skip 'dblink is not installed', 2 unless ask($node, q{SELECT count(*) FROM pg_available_extensions WHERE name = 'dblink'});
+	($status, $stdout) = run_it('locks', 'define');
+	like($stdout, qr/^ok 2 - define$/m, 'a lock of another session does not hold up what follows') or diag($stdout);
+	unlike($stdout, qr/is not that of the first|could not be put back/, 'and the table that it has locked is gone before the next run');
+}
+
 write_test('connects', "SELECT leak_top(8, 1);\n\\c -\n");
 ($status, $stdout) = run_it('define', 'connects');
 is($status, 0, 'a file that connects anew is no failure');
