@@ -28,6 +28,10 @@ class Result:
     changed: bool = False       # that of a further run differs
     unsteady: bool = False      # and did so again, though all had been put back
 
+    def source(self):
+        with open(self.path, encoding="utf-8", errors="surrogateescape") as file:
+            return file.read()
+
     def listed(self, with_core):
         """Returns the findings that count."""
         return [finding for finding in self.findings
@@ -50,6 +54,7 @@ class Runner:
         self._scratch = scratch
         self._options = options
         self._settings = settings           # of a session that is measured
+        self._confirmation = statements.Confirmation(server, scratch, settings)
         self._known = known                 # suppressions
         self._progress = progress
 
@@ -134,17 +139,16 @@ class Runner:
             result.notes.append(f"The output of the first run, {written}, is not the expected one.")
 
     def _finish(self, index, result, is_last):
+        """Repeats the statements of what counts, and leaves the database as after the file."""
         listed = result.listed(self._options.all)
-        confirms = listed and self._options.confirm
-        if is_last and not confirms:
-            return
-        self._progress.show(f"{result.test}: once more")
         try:
-            self._scratch.put_back(index)
-            self._scratch.advance(index)
-            if confirms:
-                statements.confirm(self._server, self._scratch.database, listed, self._settings)
-            self._scratch.accept()
+            if listed and self._options.confirm:
+                self._progress.show(f"{result.test}: its statements")
+                self._confirmation.confirm(index, result.test, result.source(), listed)
+            if not is_last:
+                self._scratch.put_back(index)
+                self._scratch.advance(index)
+                self._scratch.accept()
         except QueryFailed as error:
             result.notes.append(f"The database could not be put back: {error}")
 

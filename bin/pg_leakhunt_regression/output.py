@@ -36,10 +36,8 @@ def plural(number, one, several):
 def sentences(result, with_core):
     """Returns what there is to say of a file's runs, line by line."""
     lines = []
-    with open(result.path, encoding="utf-8", errors="replace") as file:
-        source = file.read()
     for finding in result.listed(with_core):
-        lines += _of_finding(finding, source, os.path.basename(result.path))
+        lines += _of_finding(finding, result.source(), os.path.basename(result.path))
     of_core, of_user = result.left_out(with_core)
     if of_core:
         lines.append(plural(of_core, "call site", "call sites") +

@@ -133,6 +133,12 @@ SKIP:
 	unlike($stdout, qr/is not that of the first|could not be put back/, 'and the table that it has locked is gone before the next run');
 }
 
+# A statement is repeated where the file has what it needs.
+write_test('cleans', "CREATE TABLE gone (a int);\nINSERT INTO gone VALUES (16);\nSELECT leak_top(a, 1) FROM gone;\nDROP TABLE gone;\n");
+($status, $stdout) = run_it('define', 'cleans');
+like($stdout, qr/^#   statement: cleans\.sql:3: .*\n#   pg_leakhunt_check: 16 bytes per call, when repeated by itself$/m,
+	'a statement is repeated before what it needs is gone');
+
 write_test('connects', "SELECT leak_top(8, 1);\n\\c -\n");
 ($status, $stdout) = run_it('define', 'connects');
 is($status, 0, 'a file that connects anew is no failure');
