@@ -67,14 +67,18 @@ class Instance:
         return self
 
     def __exit__(self, *_):
-        if self._running:
-            subprocess.run([program(self._options, "pg_ctl"), "-D", self._data, "-m", "immediate",
-                            "-w", "stop"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                           check=False)
+        # sessions that are ended at once would leave their profiles in /dev/shm
+        if self._running and not self._stop("fast"):
+            self._stop("immediate")
         if self._sockets is not None:
             shutil.rmtree(self._sockets, ignore_errors=True)
         if not self._options.keep:
             shutil.rmtree(self._directory, ignore_errors=True)
+
+    def _stop(self, mode):
+        return subprocess.run([program(self._options, "pg_ctl"), "-D", self._data, "-m", mode,
+                               "-w", "-t", "30", "stop"], stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL, check=False).returncode == 0
 
     def connection(self):
         """Returns the variables by which libpq finds the server."""

@@ -95,7 +95,7 @@ class Server:
         """Returns a session that lasts, for questions: what the server caches of the names
         of functions is kept between them."""
         return Questions([self.psql, "-X", "-A", "-t", "-q", "-d", database],
-                         self.environment({"client_min_messages": "warning",
+                         self.environment({"client_min_messages": "error",
                                            "client_encoding": "UTF8"}))
 
     def open_session(self, database, settings, test):
