@@ -24,7 +24,7 @@ GRANT EXECUTE ON FUNCTION leakhunt_regress.pg_leakhunt_check TO PUBLIC
 _CHECK = """SET client_min_messages = error;
 SET statement_timeout = '60s';
 SET standard_conforming_strings = on;
-SELECT json_agg(r) FROM leakhunt_regress.pg_leakhunt_check(%s, 10, 3) r"""
+SELECT json_agg(r)::jsonb FROM leakhunt_regress.pg_leakhunt_check(%s, 10, 3) r"""
 
 
 def line_of(source, statement):
@@ -98,10 +98,12 @@ def _up_to(source, statement):
 
 
 def _rows(text):
-    try:
-        return json.loads(text, strict=False) if text else []
-    except ValueError as error:
-        raise QueryFailed(text) from error
+    """Returns the rows of a check, which are the last line; messages that the statement
+    sends its client may stand before."""
+    if re.search(r"(?:ERROR|FATAL): ", text):
+        raise QueryFailed(text)
+    last = text.splitlines()[-1] if text else ""
+    return json.loads(last, strict=False) if last.startswith("[") else []
 
 
 def _answer_for(answer, site):

@@ -16,7 +16,7 @@ sys.path.insert(0, os.path.abspath(sys.argv.pop(1)))
 
 from pg_leakhunt_regression import growth, instance, measuring, options, output  # noqa: E402
 from pg_leakhunt_regression import psql, statements, suppressions  # noqa: E402
-from pg_leakhunt_regression.errors import CannotRun, SessionEnded  # noqa: E402
+from pg_leakhunt_regression.errors import CannotRun, QueryFailed, SessionEnded  # noqa: E402
 
 
 def held(**sites):
@@ -108,6 +108,14 @@ class Statements(unittest.TestCase):
 
     def test_one_that_is_not_there_has_none(self):
         self.assertIsNone(statements.line_of(self.source, "SELECT 3"))
+
+
+    def test_rows_of_a_check_are_the_last_line(self):
+        self.assertEqual(statements._rows('INFO:  [x]\n[{"a": 1}]'), [{"a": 1}])
+        self.assertEqual(statements._rows("INFO:  x"), [])
+        self.assertEqual(statements._rows(""), [])
+        with self.assertRaises(QueryFailed):
+            statements._rows("ERROR:  no\n")
 
 
 class Options(unittest.TestCase):
