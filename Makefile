@@ -3,7 +3,7 @@
 EXTENSION = pg_leakhunt
 MODULE_big = pg_leakhunt
 DATA = sql/pg_leakhunt--1.0.sql
-SCRIPTS = bin/pg_leakhunt_attach bin/pg_leakhunt_export bin/pg_leakhunt_remove
+SCRIPTS = bin/pg_leakhunt_attach bin/pg_leakhunt_export bin/pg_leakhunt_regress bin/pg_leakhunt_remove
 
 # the version of the extension, which stands in its control file only
 EXTVERSION = $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" $(srcdir)/pg_leakhunt.control)
@@ -13,6 +13,11 @@ ATTACH_GDB = bin/pg_leakhunt_attach.gdb
 
 # the modules of pg_leakhunt_export, in a folder beside it
 EXPORTER = $(wildcard bin/pg_leakhunt_exporter/*.py)
+
+# the same of pg_leakhunt_regress, with what PostgreSQL itself keeps, and the file by
+# which the Makefile of another extension calls it
+REGRESSION = $(wildcard bin/pg_leakhunt_regression/*.py) bin/pg_leakhunt_regression/core.supp
+LEAKCHECK_MK = bin/pg_leakhunt_regression/leakcheck.mk
 
 # The objects by folder.  A file includes files of its own folder and of those
 # above it only.
@@ -306,6 +311,7 @@ FUNCTIONS_OBJS = \
 	src/functions/sql_access.o \
 	src/functions/sql_ages.o \
 	src/functions/sql_arguments.o \
+	src/functions/sql_caches.o \
 	src/functions/sql_check.o \
 	src/functions/sql_control.o \
 	src/functions/sql_dumps.o \
@@ -530,6 +536,18 @@ uninstall-exporter:
 	rm -f $(addprefix '$(DESTDIR)$(bindir)'/pg_leakhunt_exporter/, $(notdir $(EXPORTER)))
 	-rmdir '$(DESTDIR)$(bindir)/pg_leakhunt_exporter'
 	rm -f '$(DESTDIR)$(bindir)/$(notdir $(ATTACH_GDB))'
+
+install: install-regression
+uninstall: uninstall-regression
+.PHONY: install-regression uninstall-regression
+install-regression: installdirs
+	$(MKDIR_P) '$(DESTDIR)$(bindir)/pg_leakhunt_regression' '$(DESTDIR)$(datadir)/pg_leakhunt'
+	$(INSTALL_DATA) $(addprefix $(srcdir)/, $(REGRESSION)) '$(DESTDIR)$(bindir)/pg_leakhunt_regression/'
+	$(INSTALL_DATA) '$(srcdir)/$(LEAKCHECK_MK)' '$(DESTDIR)$(datadir)/pg_leakhunt/'
+uninstall-regression:
+	rm -f $(addprefix '$(DESTDIR)$(bindir)'/pg_leakhunt_regression/, $(notdir $(REGRESSION)))
+	-rmdir '$(DESTDIR)$(bindir)/pg_leakhunt_regression'
+	rm -f '$(DESTDIR)$(datadir)/pg_leakhunt/$(notdir $(LEAKCHECK_MK))'
 
 # Every malloc goes through this library: so it has no frame pointers, canaries or
 # sanitizers, and finds its variables of a thread without a call.  The compiler must

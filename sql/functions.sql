@@ -38,6 +38,7 @@ SELECT pg_leakhunt_start(:pid, 1024);
 SELECT pg_leakhunt_start(:pid, '1kB');
 SELECT pg_leakhunt_stop(:pid);
 SELECT pg_leakhunt_trim(:pid) >= 0 AS given_back;
+SELECT pg_leakhunt_reset_caches();
 SELECT pg_leakhunt_start_all(1048576);
 SELECT pg_leakhunt_start_all('1MB');
 SELECT pg_leakhunt_stop_all();

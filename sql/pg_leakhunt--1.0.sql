@@ -774,6 +774,14 @@ LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION pg_leakhunt_trim(int) IS
 'Has a process give back to the kernel what glibc''s malloc keeps although it was freed, and returns by how many bytes its private memory (RssAnon) has become smaller. An idle process does this at once, others when their transaction ends: null, after a NOTICE, if that takes more than 5 seconds. Null, after a WARNING, if the pid is no process of this server, has not loaded pg_leakhunt, or runs no transactions. A null pid, and a malloc that is not glibc''s, are an ERROR.';
 
+CREATE FUNCTION pg_leakhunt_reset_caches()
+RETURNS void
+AS 'MODULE_PATHNAME', 'pg_leakhunt_reset_caches'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_leakhunt_reset_caches() IS
+'Empties the caches that this session has of the system catalogs, and calls the invalidation callbacks of extensions, as PostgreSQL does in a session that has missed invalidation messages. What the session holds after that is no cache of these, so that two such times can be compared.';
+
 CREATE FUNCTION pg_leakhunt_start_all(
     sample_interval bigint DEFAULT NULL,
     scope text DEFAULT NULL,
@@ -1213,7 +1221,7 @@ REVOKE ALL ON FUNCTION pg_leakhunt_start(int, bigint, text, interval),
     pg_leakhunt_start_all(text, text, interval),
     pg_leakhunt_stop(int), pg_leakhunt_start_all(bigint, text, interval),
     pg_leakhunt_stop_all(), pg_leakhunt_reset_all(),
-    pg_leakhunt_trim(int), pg_leakhunt_dump(int, bool),
+    pg_leakhunt_trim(int), pg_leakhunt_reset_caches(), pg_leakhunt_dump(int, bool),
     pg_leakhunt_check(text, int, int, text), pg_leakhunt_explain_analyze(text, text),
     pg_leakhunt_statements_reset(oid, oid, bigint) FROM PUBLIC;
 

@@ -48,6 +48,7 @@ SELECT pg_leakhunt_baseline(pg_backend_pid());
 SELECT pg_leakhunt_start(pg_backend_pid(), 1);
 SELECT pg_leakhunt_stop(pg_backend_pid());
 SELECT pg_leakhunt_trim(pg_backend_pid());
+SELECT pg_leakhunt_reset_caches();
 SELECT pg_leakhunt_start_all();
 SELECT pg_leakhunt_stop_all();
 SELECT pg_leakhunt_reset_all();

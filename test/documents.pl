@@ -6,6 +6,7 @@
 #   lines that begin with "$ ", "# " or "=> " are commands of a DBA, who may use sudo, of
 #   root, and of the DBA in psql; the lines below a command are what it prints
 #   ```sh, ```sql        all of it are commands, of the DBA
+#   ```make              the last lines of the Makefile of the extension that a CI job tests
 #   ```yaml              must be YAML; "- run:" in it are commands of a CI job's user
 #   NAME=VALUE lines     an environment, in which a program starts without a word
 #   name = value lines   settings: they are added to postgresql.conf, and the server restarts
@@ -39,6 +40,7 @@ my @documents = qw(README.md CONTRIBUTING.md doc/walkthrough.md doc/pools.md doc
   doc/fleet.md doc/limits.md doc/malloc.md doc/page.md doc/plan.md doc/packages.md monitoring/README.md packaging/cloudnative-pg/README.md);
 my $run_count = 0;
 my $failures = 0;
+my $makefile = "PGXS := \$(shell pg_config --pgxs)\ninclude \$(PGXS)";
 my ($version, $growing_pid, $collector_pid, $in_job, @dumps);
 
 # What is run instead: of the forge, other hosts, systemd as the first process, example
@@ -201,6 +203,7 @@ sub commands_of_block
 	return { %block, kind => 'printed', who => 'printed by the statement before', shows => $text } if $marker eq 'printed';
 	return { %block, kind => 'unknown', who => "marker \"$marker\"" } if $marker ne '';
 	return yaml_commands(%block) if $language eq 'yaml';
+	return { %block, kind => 'makefile', who => 'a Makefile' } if $language eq 'make';
 	return prompted(\%block, @lines) if grep { /^(\$|#|=>) \S/ } @lines and not ($lines[0] =~ /^# \//);
 	return shell_commands(\%block, @lines) if $language =~ /^(sh|bash)$/;
 	return statements(\%block, @lines) if $language eq 'sql' or $text =~ /^[A-Z]+ [A-Z]+\b.*;/;
@@ -282,6 +285,7 @@ sub yaml_commands
 
 	for (my $i = 0; $i < @lines; $i++)
 	{
+		push @commands, shell_commands({ %block, who => 'ci', line => $block{line} + $i }, $1) if $lines[$i] =~ /^\s*- run: ([^|].*)$/;
 		next unless $lines[$i] =~ /^(\s*)- run: \|$/;
 		my ($first, $indent, @job) = ($i + 1, length($1) + 4);
 		push @job, $lines[$i] while ++$i < @lines && $lines[$i] =~ /^ {$indent}/;
@@ -450,6 +454,14 @@ sub run_yaml
 	my $printed = `python3 -c 'import sys, yaml; yaml.safe_load(open(sys.argv[1]))' $work/yaml 2>&1`;
 	say_failure($command, $printed) if $? != 0;
 	start_job() if $text =~ /- run:/;
+}
+
+# The lines for a Makefile of an extension, which a job that follows has.
+sub run_makefile
+{
+	my ($command, $text) = @_;
+
+	$makefile = $text;
 }
 
 sub run_environment
@@ -739,7 +751,9 @@ sub start_job
 	do_quietly("cp -a /home/dba/pg_leakhunt /home/ci/my_extension && chown -R ci: /home/ci");
 	write_file('/home/ci/my_extension/my_extension.control', "default_version = '1.0'\n");
 	write_file('/home/ci/my_extension/my_extension--1.0.sql', "CREATE FUNCTION my_function(int) RETURNS int LANGUAGE sql AS 'SELECT 1';\n");
-	write_file('/home/ci/my_extension/Makefile', "EXTENSION = my_extension\nDATA = my_extension--1.0.sql\nPGXS := \$(shell pg_config --pgxs)\ninclude \$(PGXS)\n");
+	write_file('/home/ci/my_extension/Makefile', "EXTENSION = my_extension\nDATA = my_extension--1.0.sql\nREGRESS = my_extension\n$makefile\n");
+	do_quietly('install -d -o ci /home/ci/my_extension/sql');
+	write_file('/home/ci/my_extension/sql/my_extension.sql', "CREATE EXTENSION my_extension;\nSELECT my_function(42);\n");
 }
 
 my $is_put_aside;

@@ -7,9 +7,7 @@
 #include <stdlib.h>
 
 #include "fmgr.h"
-#include "utils/inval.h"
 #include "utils/memutils.h"
-#include "utils/syscache.h"
 
 PG_MODULE_MAGIC;
 
@@ -17,12 +15,10 @@ PG_FUNCTION_INFO_V1(leak_on_error);
 PG_FUNCTION_INFO_V1(leak_when_failing);
 PG_FUNCTION_INFO_V1(leak_malloc_when_failing);
 PG_FUNCTION_INFO_V1(build_context);
-PG_FUNCTION_INFO_V1(use_cache);
 PG_FUNCTION_INFO_V1(crash_when_failing);
 
 #define RECORD_BYTES 100
 #define NAME_BYTES 64
-#define CACHE_BYTES 200
 
 static pg_noinline void *
 lasting_record(void)
@@ -102,40 +98,6 @@ build_context(PG_FUNCTION_ARGS)
 	(void) MemoryContextAlloc(built, RECORD_BYTES);
 	(void) short_name();
 	MemoryContextDelete(built);
-	PG_RETURN_VOID();
-}
-
-static void *cache;
-static bool cache_is_valid;
-
-static void
-cache_invalidated(Datum argument, int cache_id, uint32 hash)
-{
-	cache_is_valid = false;
-}
-
-static pg_noinline void *
-build_cache(void)
-{
-	return MemoryContextAllocZero(TopMemoryContext, CACHE_BYTES);
-}
-
-/* use_cache(mended bool): builds a cache anew when it was invalidated */
-Datum
-use_cache(PG_FUNCTION_ARGS)
-{
-	static bool registered = false;
-
-	if (!registered)
-		CacheRegisterSyscacheCallback(PROCOID, cache_invalidated, (Datum) 0);
-	registered = true;
-	if (!cache_is_valid)
-	{
-		if (PG_GETARG_BOOL(0) && cache != NULL)
-			pfree(cache);
-		cache = build_cache();
-		cache_is_valid = true;
-	}
 	PG_RETURN_VOID();
 }
 

@@ -12,8 +12,5 @@ CREATE FUNCTION leak_malloc_when_failing(mended bool) RETURNS void
 CREATE FUNCTION build_context(mended bool) RETURNS void
     AS :'failing_paths' LANGUAGE C STRICT;
 
-CREATE FUNCTION use_cache(mended bool) RETURNS void
-    AS :'failing_paths' LANGUAGE C STRICT;
-
 CREATE FUNCTION crash_when_failing(mended bool) RETURNS void
     AS :'failing_paths' LANGUAGE C STRICT;

@@ -1,0 +1,179 @@
+"""The runs of one file, in one session, and what they show."""
+
+import os
+import re
+import time
+from dataclasses import dataclass, field
+
+from . import growth, statements, suppressions
+from .errors import CannotRun, QueryFailed, SessionEnded
+from .scratch import RESET_CACHES
+
+
+# A process counts its contexts at a commit, if it has not done so for 250 ms.
+_COUNT_CONTEXTS = "SELECT pg_catalog.pg_sleep(0.3)"
+
+
+@dataclass
+class Result:
+    """What the runs of a file show."""
+    test: str
+    path: str
+    findings: list = field(default_factory=list)
+    notes: list = field(default_factory=list)
+    skipped: str = None         # why it could not be measured
+    failure: str = None         # why its runs ended
+    seconds: float = 0.0
+    output: str = None          # of the first run
+    changed: bool = False       # that of a further run differs
+    unsteady: bool = False      # and did so again, though all had been put back
+
+    def source(self):
+        with open(self.path, encoding="utf-8", errors="surrogateescape") as file:
+            return file.read()
+
+    def listed(self, with_core):
+        """Returns the findings that count."""
+        return [finding for finding in self.findings
+                if finding.suppression is None or
+                (with_core and finding.suppression.of_core)]
+
+    def left_out(self, with_core):
+        """Returns how many of PostgreSQL's own, and of others, do not count."""
+        left = [finding.suppression for finding in self.findings if finding.suppression]
+        of_core = sum(suppression.of_core for suppression in left)
+        return (0 if with_core else of_core), len(left) - of_core
+
+
+class Runner:
+    """Runs files, and measures the session in which it does."""
+
+    def __init__(self, server, scratch, options, settings, known, progress):
+        self._server = server
+        self._questions = server.open_questions(scratch.asked)
+        self._scratch = scratch
+        self._options = options
+        self._settings = settings           # of a session that is measured
+        self._confirmation = statements.Confirmation(server, scratch, settings)
+        self._known = known                 # suppressions
+        self._progress = progress
+
+    def close(self):
+        self._questions.close()
+
+    def run(self, index, test, path, is_last):
+        """Returns what the runs of a file show, and leaves the database as after one."""
+        began = time.monotonic()
+        result = Result(test, path)
+        session = None
+        try:
+            session = self._server.open_session(self._scratch.database, self._settings, test)
+            result.findings = self._measure(session, index, result)
+        except SessionEnded as error:
+            result.failure = f"the session ended: {error}"
+        finally:
+            if session is not None:
+                session.close()
+        suppressions.apply(self._known, result.findings)
+        self._finish(index, result, is_last)
+        result.seconds = time.monotonic() - began
+        return result
+
+    def _measure(self, session, index, result):
+        """Returns what grew in each run, until nothing did; nothing if the runs were not all
+        in one session."""
+        measurements = []
+        findings = []
+        for number in range(1, self._options.runs + 1):
+            self._progress.show(f"{result.test}: run {number} of {self._options.runs}")
+            self._run_once(session, index, result)
+            if not session.is_same_backend():
+                result.skipped = "it connects anew, and a session that ends keeps nothing"
+                return []
+            self._scratch.put_back(index, result.changed)
+            _reset_caches(session)
+            if number < growth.WARM_UP:
+                continue
+            session.query(_COUNT_CONTEXTS)
+            measurements.append(growth.measure(self._questions, session.pid))
+            findings = growth.find(measurements) if number > growth.WARM_UP else []
+            if number > growth.WARM_UP and not findings:
+                break
+        growth.describe(self._questions, session.pid, findings)
+        self._note(result, measurements)
+        return findings
+
+    def _run_once(self, session, index, result):
+        """Runs the file, and makes the session as new."""
+        output = session.run_file(result.path)
+        if result.output is None:
+            result.output = output
+            self._compare_with_expected(result, output)
+        if _without_numbers(output) != _without_numbers(result.output):
+            # more had changed than the list of objects tells; or this helps no more
+            result.unsteady = result.changed
+            result.changed = True
+        session.reset()
+
+    def _note(self, result, measurements):
+        if result.unsteady:
+            result.notes.append("The output of a further run was not that of the first.")
+        lost = measurements[-1].lost - measurements[0].lost
+        if lost > 0:
+            result.notes.append(
+                f"{lost} allocations could not be followed: raise pg_leakhunt.max_profile_size "
+                "and pg_leakhunt.max_live_samples.")
+        if not measurements[-1].held:
+            result.failure = ("no allocation was followed: pg_leakhunt takes no samples in this "
+                              "session, or /dev/shm is full")
+
+    def _compare_with_expected(self, result, output):
+        """Notes where a file does not do what it should: it may not test what it is for."""
+        directory = os.path.join(self._options.outputdir, "results")
+        written = os.path.join(directory, result.test + ".out")
+        os.makedirs(os.path.dirname(written), exist_ok=True)
+        with open(written, "w", encoding="utf-8", errors="surrogateescape") as results:
+            results.write(output)
+        expected = _expected(self._options.expecteddir, result.test)
+        if expected and _words(output) not in map(_words, expected):
+            result.notes.append(f"The output of the first run, {written}, is not the expected one.")
+
+    def _finish(self, index, result, is_last):
+        """Repeats the statements of what counts, and leaves the database as after the file."""
+        listed = result.listed(self._options.all)
+        try:
+            if listed and self._options.confirm:
+                self._progress.show(f"{result.test}: its statements")
+                self._confirmation.confirm(index, result.test, result.source(), listed)
+            if not is_last:
+                self._scratch.put_back(index)
+                self._scratch.advance(index)
+                self._scratch.accept()
+        except QueryFailed as error:
+            result.notes.append(f"The database could not be put back: {error}")
+
+
+def _reset_caches(session):
+    message = session.query(f"SELECT {RESET_CACHES}")
+    if message:
+        raise CannotRun(f"could not reset the caches of the session: {message}")
+
+
+def _expected(directory, test):
+    """Returns the texts of all files of a test's expected output."""
+    texts = []
+    for suffix in [""] + [f"_{number}" for number in range(10)]:
+        path = os.path.join(directory, "expected", f"{test}{suffix}.out")
+        if os.path.isfile(path):
+            with open(path, encoding="utf-8", errors="replace") as expected:
+                texts.append(expected.read())
+    return texts
+
+
+def _words(text):
+    return re.sub(r"\s+", "", text)
+
+
+def _without_numbers(text):
+    """Returns a text without numbers, which differ from run to run, such as OIDs."""
+    return re.sub(r"\d+", "", text)

@@ -1,0 +1,114 @@
+"""The command line: options of pg_regress, those of our own, and the tests they name."""
+
+import argparse
+import os
+
+from .errors import CannotRun
+
+DESCRIPTION = """Runs an extension's regression tests as a leak test: each file several times
+in one session. Between two runs the database is put back and the session's caches are
+reset. Call sites that hold more after every run are listed."""
+
+EPILOGUE = """Exit status: 0 if nothing grew, 1 if something did, 2 if the tests could not be run."""
+
+# Options of pg_regress that make no difference here.
+IGNORED_WITH_VALUE = ("--max-connections", "--max-concurrent-tests", "--launcher")
+
+
+def _add_pg_regress_options(parser):
+    group = parser.add_argument_group("options of pg_regress")
+    group.add_argument("--inputdir", default=".", metavar="DIR",
+                       help="take the tests from DIR/sql (default: .)")
+    group.add_argument("--outputdir", default=".", metavar="DIR",
+                       help="write the output of the first run to DIR/results (default: .)")
+    group.add_argument("--expecteddir", metavar="DIR",
+                       help="compare that with DIR/expected (default: as --inputdir)")
+    group.add_argument("--dbname", default="regression", metavar="DB",
+                       help="database that is dropped and made (default: regression)")
+    group.add_argument("--use-existing", action="store_true",
+                       help="use that database as it is")
+    group.add_argument("--load-extension", action="append", default=[], metavar="EXT",
+                       help="create this extension before the tests; may be repeated")
+    group.add_argument("--create-role", action="append", default=[], metavar="ROLE",
+                       help="create this role before the tests; may be repeated")
+    group.add_argument("--schedule", action="append", default=[], metavar="FILE",
+                       help="take names of tests from FILE; may be repeated")
+    group.add_argument("--bindir", metavar="DIR", help="programs of PostgreSQL (default: by PATH)")
+    group.add_argument("--dlpath", metavar="DIR", help="value of PG_LIBDIR for the tests")
+    group.add_argument("--encoding", metavar="ENC", help="encoding of the database and of psql")
+    group.add_argument("--no-locale", action="store_true", help="use the locale C")
+    group.add_argument("--temp-instance", metavar="DIR",
+                       help="make a server in DIR, which is removed at the end")
+    group.add_argument("--temp-config", action="append", default=[], metavar="FILE",
+                       help="append FILE to the settings of that server; may be repeated")
+    group.add_argument("--host", help="host or socket directory of the server")
+    group.add_argument("--port", type=int, help="port of the server")
+    group.add_argument("--user", help="superuser to connect as")
+    for option in IGNORED_WITH_VALUE:
+        group.add_argument(option, help=argparse.SUPPRESS)
+    group.add_argument("--debug", action="store_true", help=argparse.SUPPRESS)
+
+
+def _add_own_options(parser):
+    group = parser.add_argument_group("options of the leak test")
+    group.add_argument("--runs", type=int, default=7, metavar="N",
+                       help="run each file N times, of which the first two are a warm-up (default: 7)")
+    group.add_argument("--suppressions", action="append", default=[], metavar="FILE",
+                       help="leave out sites that match patterns of FILE; may be repeated")
+    group.add_argument("--all", action="store_true",
+                       help="list what PostgreSQL itself keeps, too")
+    group.add_argument("--list-suppressions", action="store_true",
+                       help="show the patterns that count on this server, and exit")
+    group.add_argument("--junit", metavar="FILE", help="write the results to FILE, as JUnit's XML")
+    group.add_argument("--no-malloc", dest="malloc", action="store_false",
+                       help="do not preload pg_leakhunt_malloc.so into the temporary server")
+    group.add_argument("--no-confirm", dest="confirm", action="store_false",
+                       help="do not repeat the statements of what grew")
+    group.add_argument("--keep", action="store_true",
+                       help="keep the temporary server's directory, and the databases")
+
+
+def parse(arguments):
+    """Returns the options of that command line, with the tests in order."""
+    parser = argparse.ArgumentParser(prog="pg_leakhunt_regress", description=DESCRIPTION,
+                                     epilog=EPILOGUE, allow_abbrev=False)
+    parser.add_argument("tests", nargs="*", metavar="TEST",
+                        help="name of a file in sql/, without .sql")
+    _add_pg_regress_options(parser)
+    _add_own_options(parser)
+    options = parser.parse_args(arguments)
+    if options.runs < 3:
+        parser.error("--runs must be at least 3: the first two runs are a warm-up")
+    options.dbname = options.dbname.split(",")[0]
+    options.expecteddir = options.expecteddir or options.inputdir
+    options.load_extension = [name for given in options.load_extension
+                              for name in given.split(",")]
+    options.tests = [name for path in options.schedule
+                     for name in read_schedule(path)] + options.tests
+    if not options.tests and not options.list_suppressions:
+        parser.error("no tests: name files of sql/, without .sql, or give --schedule")
+    return options
+
+
+def read_schedule(path):
+    """Returns the tests that a schedule of pg_regress names, one after the other."""
+    tests = []
+    try:
+        with open(path, encoding="utf-8") as lines:
+            for line in lines:
+                kind, _, names = line.partition(":")
+                if kind.strip() == "test":
+                    tests += names.split()
+    except OSError as error:
+        raise CannotRun(f"could not read the schedule: {error}") from error
+    return tests
+
+
+def file_of(options, test):
+    """Returns the absolute path of a test's file: of the output directory, as pg_regress
+    prefers it, or of the input directory."""
+    for directory in (options.outputdir, options.inputdir):
+        path = os.path.join(os.path.abspath(directory), "sql", test + ".sql")
+        if os.path.isfile(path):
+            return path
+    raise CannotRun(f"there is no {os.path.join(options.inputdir, 'sql', test)}.sql")

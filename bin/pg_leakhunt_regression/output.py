@@ -1,0 +1,141 @@
+"""TAP on standard output, JUnit's XML, and a line of progress on a terminal."""
+
+import os
+import sys
+from xml.etree import ElementTree
+
+from . import growth, statements
+
+# XML has no form for other control characters.
+_IN_XML = {code: None for code in range(32) if code not in (9, 10, 13)}
+
+
+class Progress:
+    """A line on standard error that is overwritten, if somebody sees it."""
+
+    def __init__(self):
+        self._seen = sys.stderr.isatty()
+        self._width = 0
+
+    def show(self, text):
+        if self._seen:
+            sys.stderr.write("\r" + text.ljust(self._width))
+            sys.stderr.flush()
+            self._width = len(text)
+
+    def clear(self):
+        self.show("")
+        if self._seen:
+            sys.stderr.write("\r")
+
+
+def plural(number, one, several):
+    return f"{number} {one if number == 1 else several}"
+
+
+def sentences(result, with_core):
+    """Returns what there is to say of a file's runs, line by line."""
+    lines = []
+    for finding in result.listed(with_core):
+        lines += _of_finding(finding, result.source(), os.path.basename(result.path))
+    of_core, of_user = result.left_out(with_core)
+    if of_core:
+        lines.append(plural(of_core, "call site", "call sites") +
+                     " of what PostgreSQL itself keeps left out; --all lists them.")
+    if of_user:
+        lines.append(plural(of_user, "call site", "call sites") + " suppressed.")
+    return lines + result.notes + ([result.failure] if result.failure else [])
+
+
+def _amount(sizes, one, several):
+    least, most = min(sizes), max(sizes)
+    return plural(most, one, several) if least == most else f"{least} to {most} {several}"
+
+
+def _of_finding(finding, source, file):
+    site = finding.site
+    lines = [_what_grew(finding)]
+    if site.function != growth.CONTEXTS:
+        lines.append("  in " + ("malloc, outside of memory contexts"
+                                if site.context == "[malloc]" else site.context))
+    if site.routine:
+        lines.append(f"  routine: {site.routine}")
+    if finding.statements:
+        lines.append("  statement: " + _of_statement(finding.statements, source, file))
+    if finding.confirmed:
+        lines.append(f"  pg_leakhunt_check: {finding.confirmed}")
+    if site.stack:
+        lines.append("  stack: " + " < ".join(_of_interest(site.stack)))
+    if finding.suppression:
+        lines.append(f"  PostgreSQL keeps it: {finding.suppression.reason}")
+    return lines
+
+
+def _what_grew(finding):
+    site = finding.site
+    if site.function == growth.CONTEXTS:
+        return (f"{_amount(finding.count, 'memory context', 'memory contexts')} per run: "
+                f"{site.context}, in which nothing is allocated")
+    same = ", the same each time" if len(set(finding.bytes)) == 1 else ""
+    return (f"{_amount(finding.bytes, 'byte', 'bytes')} in "
+            f"{_amount(finding.count, 'chunk', 'chunks')} per run{same}: {site.function}")
+
+
+def _of_interest(stack):
+    """Returns the frames up to the one by which the server runs all statements."""
+    for number, frame in enumerate(stack):
+        if frame.split(" (")[0] == "PostgresMain":
+            return stack[:number]
+    return stack
+
+
+def _of_statement(texts, source, file):
+    line = statements.line_of(source, texts[0])
+    others = f" (and {len(texts) - 1} more)" if len(texts) > 1 else ""
+    text = " ".join(texts[0].split())
+    text = text if len(text) <= 200 else text[:197] + "..."
+    return (f"{file}:{line}: " if line else "") + text + others
+
+
+class Tap:
+    """The Test Anything Protocol, a test as soon as it is over."""
+
+    def __init__(self, with_core):
+        self._with_core = with_core
+        self._count = 0
+
+    def say(self, result, passed):
+        self._count += 1
+        skipped = f" # SKIP {result.skipped}" if result.skipped else ""
+        print(f"{'ok' if passed else 'not ok'} {self._count} - {result.test}{skipped}")
+        for line in sentences(result, self._with_core):
+            print("# " + line.replace("\n", "\n# "))
+        sys.stdout.flush()
+
+    def end(self, results, grown):
+        print(f"1..{self._count}")
+        sites = sum(len(result.listed(self._with_core)) for result in results)
+        print(f"# {plural(sites, 'call site', 'call sites')} grew in "
+              f"{plural(grown, 'file', 'files')} of {len(results)}.")
+
+
+def write_junit(path, results, with_core, passed):
+    """Writes the results as JUnit does, a test case for each file."""
+    suite = ElementTree.Element(
+        "testsuite", name="pg_leakhunt_regress", tests=str(len(results)),
+        failures=str(sum(not passed(result) and not result.failure for result in results)),
+        errors=str(sum(bool(result.failure) for result in results)),
+        skipped=str(sum(bool(result.skipped) for result in results)),
+        time=f"{sum(result.seconds for result in results):.3f}")
+    for result in results:
+        case = ElementTree.SubElement(suite, "testcase", classname="pg_leakhunt_regress",
+                                      name=result.test, time=f"{result.seconds:.3f}")
+        text = "\n".join(sentences(result, with_core)).translate(_IN_XML)
+        if result.skipped:
+            ElementTree.SubElement(case, "skipped", message=result.skipped)
+        elif not passed(result):
+            kind = "error" if result.failure else "failure"
+            ElementTree.SubElement(case, kind, message=text.split("\n")[0]).text = text
+        elif text:
+            ElementTree.SubElement(case, "system-out").text = text
+    ElementTree.ElementTree(suite).write(path, encoding="utf-8", xml_declaration=True)

@@ -1,0 +1,139 @@
+"""The program: a server, its databases, the runs of each file, and what they show."""
+
+import contextlib
+import os
+import signal
+import sys
+
+from . import instance, options as command_line, output, suppressions
+from .errors import CannotRun, QueryFailed
+from .measuring import Runner
+from .psql import Server
+from .scratch import Scratch
+
+NOTHING_GREW, SOMETHING_GREW, COULD_NOT_RUN = 0, 1, 2
+
+# Of the session that is measured: every allocation that lives as long as it does.
+# JIT would compile anew for each execution, to other addresses, so that no stack comes twice;
+# and LLVM keeps much of what it has compiled.
+_MEASURED = {"pg_leakhunt.sample_interval": "1", "pg_leakhunt.scope": "long_lived",
+             "jit": "off"}
+
+_OLDEST_VERSION = 15
+
+
+def main(arguments=None):
+    """Returns the exit status."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(COULD_NOT_RUN))
+    try:
+        return _run(command_line.parse(arguments))
+    except (CannotRun, QueryFailed) as error:
+        print(f"pg_leakhunt_regress: {error}", file=sys.stderr)
+        return COULD_NOT_RUN
+    except KeyboardInterrupt:
+        return COULD_NOT_RUN
+
+
+def _run(options):
+    paths = [command_line.file_of(options, test) for test in options.tests]
+    with contextlib.ExitStack() as stack:
+        connection = _given_connection(options)
+        if options.temp_instance:
+            connection = stack.enter_context(instance.Instance(options)).connection()
+        server = Server(instance.program(options, "psql"), connection, _for_tests(options))
+        version, settings = _ask_server(server)
+        known = _known(options, version)
+        if options.list_suppressions:
+            _list(known)
+            return NOTHING_GREW
+        return _test(options, server, paths, settings, known)
+
+
+def _test(options, server, paths, settings, known):
+    progress = output.Progress()
+    scratch = Scratch(server, options, paths)
+    tap = output.Tap(options.all)
+    results = []
+    try:
+        scratch.create()
+        runner = Runner(server, scratch, options, settings, known, progress)
+        for index, (test, path) in enumerate(zip(options.tests, paths)):
+            result = runner.run(index, test, path, index == len(paths) - 1)
+            progress.clear()
+            tap.say(result, _passed(result, options))
+            results.append(result)
+        runner.close()
+    finally:
+        with contextlib.suppress(QueryFailed, OSError):
+            scratch.remove()
+    tap.end(results, sum(bool(result.listed(options.all)) for result in results))
+    if options.junit:
+        output.write_junit(options.junit, results, options.all,
+                           lambda result: _passed(result, options))
+    return _status(results, options)
+
+
+def _passed(result, options):
+    return not result.failure and not result.listed(options.all)
+
+
+def _status(results, options):
+    if any(result.failure for result in results):
+        return COULD_NOT_RUN
+    return NOTHING_GREW if all(_passed(result, options) for result in results) \
+        else SOMETHING_GREW
+
+
+def _given_connection(options):
+    given = {"PGHOST": options.host, "PGPORT": options.port, "PGUSER": options.user}
+    return {name: str(value) for name, value in given.items() if value is not None}
+
+
+def _for_tests(options):
+    """Returns the variables that pg_regress gives to tests."""
+    variables = {
+        "PG_ABS_SRCDIR": os.path.abspath(options.inputdir),
+        "PG_ABS_BUILDDIR": os.path.abspath(options.outputdir),
+        "PG_LIBDIR": os.path.abspath(options.dlpath or instance.library_directory(options)),
+        "PG_DLSUFFIX": ".so",
+        "PGTZ": "America/Los_Angeles",
+        "PGDATESTYLE": "Postgres, MDY",
+    }
+    if options.encoding:
+        variables["PGCLIENTENCODING"] = options.encoding
+    if options.no_locale:
+        variables["LANG"] = "C"
+    return variables
+
+
+def _ask_server(server):
+    """Returns the server's major version, and the settings of a session that is measured."""
+    try:
+        version, preloaded, is_superuser = server.query(
+            "postgres", "SELECT current_setting('server_version_num')::int / 10000, "
+                        "current_setting('shared_preload_libraries'), "
+                        "current_setting('is_superuser')").split("|")
+    except (OSError, QueryFailed) as error:
+        raise CannotRun(f"could not ask the server: {error}") from error
+    if int(version) < _OLDEST_VERSION:
+        raise CannotRun(f"pg_leakhunt works with PostgreSQL {_OLDEST_VERSION} and later; "
+                        f"this is {version}")
+    if is_superuser != "on":
+        raise CannotRun("a role that is no superuser cannot sample every allocation: "
+                        "connect as a superuser (--user)")
+    settings = {"intervalstyle": "postgres_verbose", **_MEASURED}
+    if "pg_leakhunt" not in preloaded:
+        settings["session_preload_libraries"] = "pg_leakhunt"
+    return int(version), settings
+
+
+def _known(options, version):
+    known = [suppression for path in options.suppressions
+             for suppression in suppressions.read(path)]
+    known += suppressions.read(suppressions.core_file(), of_core=True)
+    return suppressions.of_version(known, version)
+
+
+def _list(known):
+    for suppression in known:
+        print(f"{suppression.text()}\n    {suppression.reason or 'no reason given'}")

@@ -1,0 +1,196 @@
+#!/usr/bin/python3
+"""Unit tests of pg_leakhunt_regress: all that needs no PostgreSQL server.
+
+    unit_tests.py FOLDER        the folder of the modules' folder
+"""
+
+import contextlib
+import io
+import os
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.abspath(sys.argv.pop(1)))
+
+from pg_leakhunt_regression import growth, instance, measuring, options, output  # noqa: E402
+from pg_leakhunt_regression import psql, statements, suppressions  # noqa: E402
+from pg_leakhunt_regression.errors import CannotRun, QueryFailed, SessionEnded  # noqa: E402
+
+
+def held(**sites):
+    return growth.Measurement({(name, "TopMemoryContext", "session"): value
+                               for name, value in sites.items()}, 0)
+
+
+class Growth(unittest.TestCase):
+    def found(self, *courses):
+        return [(finding.key[0], finding.bytes)
+                for finding in growth.find([held(**course) for course in courses])]
+
+    def test_a_site_that_grows_each_time_is_found(self):
+        self.assertEqual(self.found({"a": (1, 1)}, {"a": (3, 2)}, {"a": (6, 3)}),
+                         [("a", [2, 3])])
+
+    def test_a_site_that_pauses_once_is_not(self):
+        self.assertEqual(self.found({"a": (1, 1)}, {"a": (3, 2)}, {"a": (3, 2)}), [])
+
+    def test_a_site_that_begins_after_the_warm_up_is(self):
+        self.assertEqual(self.found({}, {"a": (3, 2)}, {"a": (4, 3)}), [("a", [3, 1])])
+
+    def test_chunks_of_no_bytes_count(self):
+        self.assertEqual(self.found({"a": (0, 1)}, {"a": (0, 2)}, {"a": (0, 3)}),
+                         [("a", [0, 0])])
+
+    def test_chunks_that_become_more_of_less_do_not(self):
+        self.assertEqual(self.found({"a": (9, 1)}, {"a": (8, 2)}, {"a": (7, 3)}), [])
+
+    def test_the_largest_comes_first(self):
+        self.assertEqual([name for name, _ in self.found({"a": (1, 1), "b": (1, 1)},
+                                                         {"a": (2, 2), "b": (9, 2)})],
+                         ["b", "a"])
+
+
+class Suppressions(unittest.TestCase):
+    site = growth.Site("CacheMemoryContext", "keep", None,
+                       ["keep (cache.c:12)", "postgres+0x10", "my.so+0x20", "use"])
+
+    def read(self, text):
+        with tempfile.NamedTemporaryFile("w", suffix=".supp") as file:
+            file.write(text)
+            file.flush()
+            return suppressions.read(file.name)
+
+    def matches(self, pattern):
+        return self.read(pattern + "\n")[0].matches(self.site)
+
+    def test_patterns_match_functions_files_and_binaries(self):
+        for pattern in ("keep", "leak:keep", "eep", "^keep$", "k*p", "cache.c", "my.so",
+                        "context:Cache", "context:^CacheMemoryContext$", "keep & use",
+                        "keep & !other", "keep < postgres+", "postgres+ < my.so"):
+            self.assertTrue(self.matches(pattern), pattern)
+
+    def test_other_patterns_do_not(self):
+        for pattern in ("kep", "^eep", "kee$", "context:keep", "context:^Memory", "keep & other",
+                        "!keep", "keep < my.so", "use < keep", "k.ep"):
+            self.assertFalse(self.matches(pattern), pattern)
+
+    def test_reasons_stand_above_and_end_at_an_empty_line(self):
+        read = self.read("# head\n\n# because\n# of that\na\nb\n\nc\n# why\nd\n")
+        self.assertEqual([(one.text(), one.reason) for one in read],
+                         [("a", "because of that"), ("b", "because of that"), ("c", ""),
+                          ("d", "why")])
+
+    def test_a_reason_may_be_of_some_versions(self):
+        read = self.read("# 16-17: x\na\n\n# 18-: y\nb\n\n# 15: z\nc\n")
+        self.assertEqual([[one.text() for one in suppressions.of_version(read, version)]
+                          for version in (15, 17, 19)], [["c"], ["a"], ["b"]])
+
+    def test_what_PostgreSQL_keeps_has_reasons(self):
+        self.assertEqual([one.text() for one in suppressions.read(suppressions.core_file(), True)
+                          if not one.reason], [])
+
+    def test_a_missing_file_is_named(self):
+        with self.assertRaisesRegex(CannotRun, "no_such_file"):
+            suppressions.read("no_such_file")
+
+
+class Statements(unittest.TestCase):
+    source = "SELECT 1;\n-- x\nSELECT\n  leak( 2 );\nCREATE FUNCTION f() ...\n"
+
+    def test_a_statement_has_the_line_where_it_begins(self):
+        self.assertEqual(statements.line_of(self.source, "SELECT   leak( 2 );"), 3)
+
+    def test_first_words_have_one_where_they_are_those_of_one(self):
+        self.assertEqual(statements.line_of(self.source, "CREATE FUNCTION ...;"), 5)
+        self.assertIsNone(statements.line_of(self.source, "SELECT ...;"))
+
+    def test_one_that_is_not_there_has_none(self):
+        self.assertIsNone(statements.line_of(self.source, "SELECT 3"))
+
+
+    def test_rows_of_a_check_are_the_last_line(self):
+        self.assertEqual(statements._rows('INFO:  [x]\n[{"a": 1}]'), [{"a": 1}])
+        self.assertEqual(statements._rows("INFO:  x"), [])
+        self.assertEqual(statements._rows(""), [])
+        with self.assertRaises(QueryFailed):
+            statements._rows("ERROR:  no\n")
+
+
+class Options(unittest.TestCase):
+    def test_a_schedule_has_groups_and_comments(self):
+        with tempfile.NamedTemporaryFile("w") as file:
+            file.write("# test: no\ntest: a b\n\ntest: c\n")
+            file.flush()
+            self.assertEqual(options.parse(["--schedule", file.name, "d"]).tests,
+                             ["a", "b", "c", "d"])
+
+    def test_options_of_pg_regress_that_make_no_difference_are_taken(self):
+        self.assertEqual(options.parse(["--max-connections=2", "--debug", "a"]).tests, ["a"])
+
+    def test_no_tests_and_too_few_runs_are_wrong(self):
+        for arguments in ([], ["--runs=2", "a"], ["--no-such-option", "a"]):
+            with self.assertRaises(SystemExit) as ended, \
+                    contextlib.redirect_stderr(io.StringIO()):
+                options.parse(arguments)
+            self.assertEqual(ended.exception.code, 2)
+
+
+class Settings(unittest.TestCase):
+    def test_ours_is_preloaded_beside_others(self):
+        for given, becomes in (("shared_preload_libraries = 'a'", "'a, pg_leakhunt'"),
+                               ("shared_preload_libraries=''", "'pg_leakhunt'"),
+                               ("shared_preload_libraries = 'pg_leakhunt'", "'pg_leakhunt'")):
+            self.assertEqual(instance._preload_ours_too(given).split("=")[1].strip(), becomes)
+
+    def test_other_settings_stay(self):
+        self.assertEqual(instance._preload_ours_too("a = 1\n# b\n"), "a = 1\n# b\n")
+
+
+class Session(unittest.TestCase):
+    """A program in the place of psql, which repeats what it is told."""
+
+    def test_what_is_printed_up_to_the_mark_is_returned(self):
+        session = psql._Psql(["sed", "-u", r"s/^\\echo //"], None)
+        self.assertEqual(session._send("one\ntwo"), "one\ntwo")
+        session.close()
+
+    def test_one_that_ends_is_told_with_its_last_words(self):
+        session = psql._Psql(["sh", "-c", "echo last words"], None)
+        with self.assertRaisesRegex(SessionEnded, "last words"):
+            session._send("one")
+        session.close()
+
+
+class Output(unittest.TestCase):
+    def result(self, **facts):
+        return measuring.Result("t", os.devnull, **facts)
+
+    def finding(self, sizes, **facts):
+        return growth.Finding(("1", "c", "session"), sizes, [1] * len(sizes),
+                              growth.Site("c", "f", None, ["f", "PostgresMain", "main"]), **facts)
+
+    def test_sizes_are_told_as_one_or_as_a_range(self):
+        for sizes, text in (([2, 2], "2 bytes in 1 chunk per run, the same each time: f"),
+                            ([1, 3], "1 to 3 bytes in 1 chunk per run: f")):
+            self.assertEqual(
+                output.sentences(self.result(findings=[self.finding(sizes)]), False),
+                [text, "  in c", "  stack: f"])
+
+    def test_what_is_suppressed_is_counted(self):
+        known = suppressions.Suppression(["f"], "why", (0, 9999), True)
+        result = self.result(findings=[self.finding([1], suppression=known)])
+        self.assertEqual(output.sentences(result, False),
+                         ["1 call site of what PostgreSQL itself keeps left out; "
+                          "--all lists them."])
+        self.assertIn("  PostgreSQL keeps it: why", output.sentences(result, True))
+
+    def test_junit_has_no_character_that_XML_lacks(self):
+        with tempfile.NamedTemporaryFile("rb") as file:
+            output.write_junit(file.name, [self.result(notes=["a\x01<b>"])], False,
+                               lambda result: True)
+            self.assertIn(b"<system-out>a&lt;b&gt;</system-out>", file.read())
+
+
+unittest.main()

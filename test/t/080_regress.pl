@@ -1,0 +1,207 @@
+# pg_leakhunt_regress: what it finds in the tests of an extension, and what it leaves out.
+# Needs files of tests, a server of the program's own, and psql's sessions.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use LeakHunt;
+use Malloc;
+use Cwd;
+use File::Path 'make_path';
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = new_server('main');
+my $folder = PostgreSQL::Test::Utils::tempdir;
+my $leaker = $ENV{LEAKER};
+
+# the program is installed beside psql
+my ($bindir, undef) = run_command([ 'pg_config', '--bindir' ]);
+
+# What files of tests have in common: functions of the fixture.
+my $define = qq{
+CREATE FUNCTION leak_top(int, bigint) RETURNS void AS '$leaker', 'leak_top' LANGUAGE C;
+CREATE FUNCTION leak_cache(int, bigint) RETURNS void AS '$leaker', 'leak_cache' LANGUAGE C;
+CREATE FUNCTION allocate_in_balance(int, bigint) RETURNS void AS '$leaker', 'allocate_in_balance' LANGUAGE C;
+CREATE FUNCTION fill_cache_once(int, bigint) RETURNS void AS '$leaker', 'fill_cache_once' LANGUAGE C;
+};
+
+my $caches = $leaker =~ s/leaker$/rebuilt_cache/r;
+$define .= qq{
+CREATE FUNCTION leak_empty_contexts(bigint) RETURNS void AS '$leaker', 'leak_empty_contexts' LANGUAGE C;
+CREATE FUNCTION use_forgetting_cache() RETURNS bool AS '$caches' LANGUAGE C;
+CREATE FUNCTION use_freeing_cache() RETURNS bool AS '$caches' LANGUAGE C;
+};
+
+make_path("$folder/sql", "$folder/expected");
+
+sub write_test
+{
+	my ($name, $text) = @_;
+
+	open my $file, '>', "$folder/sql/$name.sql" or die $!;
+	print $file $text;
+	close $file;
+}
+
+# Run it on that server.  Returns its exit status, and what it prints.
+sub run_it
+{
+	my @arguments = @_;
+	my ($stdout, $stderr);
+
+	local $ENV{PGHOST} = $node->host;
+	local $ENV{PGPORT} = $node->port;
+	IPC::Run::run([ 'pg_leakhunt_regress', "--inputdir=$folder", "--outputdir=$folder", "--bindir=$bindir", @arguments ],
+		'<', '/dev/null', '>', \$stdout, '2>', \$stderr);
+	return ($? >> 8, $stdout, $stderr);
+}
+
+write_test('define', $define);
+write_test('leaks', "SELECT 1;\nSELECT leak_top(16, 1);\nSELECT 2;\n");
+write_test('mended', "SELECT 1;\nSELECT allocate_in_balance(16, 1);\nSELECT fill_cache_once(100, 10);\n");
+write_test('errors', "SELECT leak_cache(24, 2), 1 / (g - 1) FROM generate_series(1, 1) g;\nSELECT 1;\n");
+write_test('errors_mended', "SELECT allocate_in_balance(24, 2), 1 / (g - 1) FROM generate_series(1, 1) g;\n");
+
+my ($status, $stdout, $stderr) = run_it(qw(define leaks mended errors errors_mended));
+is($status, 1, 'what grew makes an exit status of 1') or diag($stdout, $stderr);
+is($stderr, '', 'nothing is said beside the results');
+is( join("\n", $stdout =~ /^((?:not )?ok .*|1\.\..*|# \d+ call sites? grew.*)$/mg),
+	"ok 1 - define\nnot ok 2 - leaks\nok 3 - mended\nnot ok 4 - errors\nok 5 - errors_mended\n1..5\n"
+	  . '# 2 call sites grew in 2 files of 5.',
+	'files with leaks fail, and those without do not');
+like($stdout, qr/^not ok 2 - leaks\n# 16 bytes in 1 chunk per run, the same each time: leaking_top \(leaker\.c:\d+\)\n#   in TopMemoryContext\n#   statement: leaks\.sql:2: SELECT leak_top\(16, 1\);?\n#   pg_leakhunt_check: 16 bytes per call, when repeated by itself\n#   stack: leaking_top/m,
+	'a leak has its size, function, context, statement and stack, and is confirmed');
+like($stdout, qr/^# 48 bytes in 2 chunks per run, the same each time: leaking_in.*\n#   in CacheMemoryContext\n#   statement: errors\.sql:1: SELECT leak_cache.*\n#   pg_leakhunt_check: could not be repeated by itself: division by zero$/m,
+	'a leak before an error is found, though the statement cannot be checked');
+
+# The document shows such a finding.
+my ($shown) = slurp_file("$FindBin::RealBin/../../doc/ci.md") =~ /^```\n(not ok 1 - leaks\n.*?)^1\.\./ms;
+ok($shown, 'doc/ci.md shows a finding');
+for my $line (split /\n/, $shown // '')
+{
+	my $pattern = join '\d+', map { quotemeta } split /\d+/, $line =~ s/\.\.\.$//r;
+
+	like($stdout, qr/^$pattern/m, "the program says what doc/ci.md shows: $line");
+}
+
+# A cache that is built anew after an invalidation leaks if what was there is forgotten.
+write_test('forgets', "SELECT use_forgetting_cache();\n");
+write_test('frees', "SELECT use_freeing_cache();\n");
+write_test('contexts', "SELECT leak_empty_contexts(2);\n");
+($status, $stdout) = run_it('--no-confirm', 'define', 'forgets', 'frees', 'contexts');
+like($stdout, qr/^not ok 4 - contexts\n# 2 memory contexts per run: [\w ]+, in which nothing is allocated$/m, 'contexts without a call site are found');
+like($stdout, qr/^not ok 2 - forgets\n# 200 bytes in 1 chunk per run, the same each time: rebuild /m,
+	'a cache that forgets what it had is found, as the caches are reset between two runs');
+like($stdout, qr/^ok 3 - frees$/m, 'one that frees it is not');
+
+# What PostgreSQL keeps of objects that are gone; and all of them go.
+write_test('tables',
+	"CREATE TABLE t (a int PRIMARY KEY, b text);\nINSERT INTO t VALUES (1, 'x');\nSELECT * FROM t;\n"
+	  . "CREATE FUNCTION f() RETURNS int LANGUAGE plpgsql AS 'BEGIN RETURN (SELECT max(a) FROM t); END';\nSELECT f();\n"
+	  . "CREATE ROLE regress_leakhunt_role;\nCREATE VIEW v AS SELECT * FROM t;\nCREATE TABLE u (a int REFERENCES t);\nINSERT INTO u VALUES (1);\nDELETE FROM u;\nDELETE FROM t;\nSELECT lo_create(0) > 0;\n"
+	  . "CREATE FOREIGN DATA WRAPPER w;\nCREATE SERVER s FOREIGN DATA WRAPPER w;\nCREATE USER MAPPING FOR PUBLIC SERVER s;\n"
+	  . "CREATE TEXT SEARCH DICTIONARY d (template = simple);\nSELECT ts_lexize('d', 'x');\nCREATE TYPE e AS ENUM ('a', 'b');\nALTER TYPE e ADD VALUE 'aa' BEFORE 'b';\nSELECT 'a'::e < 'aa'::e;\nCREATE DOMAIN dom AS int CHECK (VALUE > 0);\nSELECT 1::dom;\n"
+	  . "CREATE EVENT TRIGGER r ON ddl_command_start EXECUTE FUNCTION nothing();\n"
+	  . "CREATE PUBLICATION p;\nCREATE STATISTICS st ON a, b FROM t;\nBEGIN;\nSELECT 1 / 0;\n\\t\n\\a\nROLLBACK;\n"
+	  . "CREATE DATABASE regression_other;\nBEGIN;\nSELECT 1 / 0;\n");
+($status, $stdout) = run_it('tables', 'define');
+is($status, 0, 'what PostgreSQL keeps of objects that are gone does not count') or diag($stdout);
+like($stdout, qr/^# \d+ call sites? of what PostgreSQL itself keeps left out; --all lists them\.$/m, 'it is said to be left out');
+unlike($stdout, qr/is not that of the first/, 'each run does what the first has done');
+is(ask($node, q{SELECT count(*) FROM pg_roles WHERE rolname = 'regress_leakhunt_role'}), '0', 'a role of the tests is gone');
+is(ask($node, q{SELECT count(*) FROM pg_database WHERE datname ~ '^regression'}), '0', 'the databases are gone');
+
+# A file that removes what files before it have made gets it again for each run.
+write_test('make', "$define CREATE TABLE made (a int);\n");
+write_test('drop', "DROP TABLE made;\nSELECT leak_top(8, 1);\nDROP FUNCTION leak_top;\n");
+($status, $stdout) = run_it('make', 'drop');
+is($status, 1, 'a leak is found in a file that drops what another has made') or diag($stdout);
+like($stdout, qr/^# 8 bytes in 1 chunk per run, the same each time: leaking_top/m, 'with its figures');
+unlike($stdout, qr/is not that of the first/, 'and each run finds what the first has found');
+
+# A session that the tested one has left in a transaction holds a lock.
+write_test('locks', "CREATE EXTENSION dblink;\nCREATE TABLE locked (a int);\n"
+	  . "SELECT dblink_connect('other', 'dbname=' || current_database() || ' host=${\$node->host} port=${\$node->port}');\n"
+	  . "SELECT dblink_exec('other', 'BEGIN'), dblink_exec('other', 'LOCK locked');\nSELECT dblink_disconnect('other') WHERE false;\n");
+SKIP:
+{
+	skip 'dblink is not installed', 2 unless ask($node, q{SELECT count(*) FROM pg_available_extensions WHERE name = 'dblink'});
+	($status, $stdout) = run_it('locks', 'define');
+	like($stdout, qr/^ok 2 - define$/m, 'a lock of another session does not hold up what follows') or diag($stdout);
+	unlike($stdout, qr/is not that of the first|could not be put back/, 'and the table that it has locked is gone before the next run');
+}
+
+# A statement is repeated where the file has what it needs.
+write_test('cleans', "CREATE TABLE gone (a int);\nINSERT INTO gone VALUES (16);\nSELECT leak_top(a, 1) FROM gone;\nDROP TABLE gone;\n");
+($status, $stdout) = run_it('define', 'cleans');
+like($stdout, qr/^#   statement: cleans\.sql:3: .*\n#   pg_leakhunt_check: 16 bytes per call, when repeated by itself$/m,
+	'a statement is repeated before what it needs is gone');
+
+write_test('connects', "SELECT leak_top(8, 1);\n\\c -\n");
+($status, $stdout) = run_it('define', 'connects');
+is($status, 0, 'a file that connects anew is no failure');
+like($stdout, qr/^ok 2 - connects # SKIP it connects anew/m, 'and is said to be skipped');
+
+# What is known.
+open my $known, '>', "$folder/known" or die $!;
+print $known "# once per call, issue 17\nleak:leaking_top & context:TopMemoryContext\n";
+close $known;
+($status, $stdout) = run_it("--suppressions=$folder/known", 'define', 'leaks');
+is($status, 0, 'what is suppressed does not count');
+like($stdout, qr/^# 1 call site suppressed\.$/m, 'and is said to be');
+($status, $stdout) = run_it("--suppressions=$folder/known", '--list-suppressions');
+like($stdout, qr/^leaking_top & context:TopMemoryContext\n    once per call, issue 17$/m, 'suppressions are listed');
+
+# JUnit
+($status) = run_it("--junit=$folder/junit.xml", 'define', 'leaks', 'connects');
+my $junit = slurp_file("$folder/junit.xml");
+like($junit, qr/<testsuite name="pg_leakhunt_regress" tests="3" failures="1" errors="0" skipped="1" /, 'JUnit has the counts');
+like($junit, qr/<testcase classname="pg_leakhunt_regress" name="leaks" time="[\d.]+"><failure message="16 bytes in 1 chunk per run/, 'and the finding');
+
+# The output
+open my $expected, '>', "$folder/expected/define.out" or die $!;
+print $expected "something else\n";
+close $expected;
+($status, $stdout) = run_it('define');
+like($stdout, qr/^# The output of the first run, \S+define\.out, is not the expected one\.$/m, 'an output that is not the expected one is told');
+
+# What cannot be run
+($status, $stdout, $stderr) = run_it('no_such_test');
+is($status, 2, 'a test that is missing makes an exit status of 2');
+like($stderr, qr/^pg_leakhunt_regress: there is no \S+no_such_test\.sql$/, 'and is named');
+write_test('crashes', "SELECT pg_terminate_backend(pg_backend_pid());\nSELECT 1;\n");
+($status, $stdout) = run_it('crashes');
+is($status, 2, 'a session that ends makes an exit status of 2');
+like($stdout, qr/^not ok 1 - crashes\n# the session ended: /m, 'and is told');
+
+# Three lines of an extension's Makefile, a server of its own, and malloc.
+my $extension = "$folder/extension";
+make_path("$extension/sql", "$extension/expected");
+my ($lines) = slurp_file("$FindBin::RealBin/../../doc/ci.md") =~ /^```make\n(.*?)^```$/ms;
+ok($lines, 'doc/ci.md has the lines of a Makefile');
+for my $file ([ 'Makefile', "REGRESS = define leaks\nREGRESS_OPTS = --load-extension=plpgsql\n$lines" ],
+	[ 'sql/define.sql', $define ], [ 'sql/leaks.sql', "SELECT leak_top(16, 1);\n" ])
+{
+	open my $handle, '>', "$extension/$file->[0]" or die $!;
+	print $handle $file->[1];
+	close $handle;
+}
+{
+	my $output;
+
+	IPC::Run::run([ 'make', '-C', $extension, 'leakcheck', "PG_CONFIG=$bindir/pg_config" ], '<', '/dev/null', '>&', \$output);
+	isnt($?, 0, 'make leakcheck fails where something grew') or diag($output);
+	like($output, qr/^ok 1 - define$/m, 'it runs the tests of REGRESS');
+	like($output, qr/^not ok 2 - leaks\n# 16 bytes in 1 chunk per run/m, 'and finds the leak, in a server of its own');
+	ok(!-e "$extension/tmp_leakcheck", 'of which nothing is left');
+	is(join(' ', grep { slurp_file("$_/README") =~ /\Q$extension\E/ } glob('/dev/shm/pg_leakhunt.*')), '', 'nor of its profiles');
+	open my $handle, '>', "$extension/sql/leaks.sql" or die $!;
+	print $handle "SELECT allocate_in_balance(16, 1);\n";
+	close $handle;
+	IPC::Run::run([ 'make', '-C', $extension, 'leakcheck', "PG_CONFIG=$bindir/pg_config" ], '<', '/dev/null', '>&', \$output);
+	is($?, 0, 'make leakcheck succeeds once the leak is mended') or diag($output);
+}
+
+done_testing();
