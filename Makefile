@@ -232,6 +232,7 @@ VERDICT_OBJS = \
 	src/verdict/leak_snapshot.o \
 	src/verdict/malloc_statement.o \
 	src/verdict/outside_advice.o \
+	src/verdict/parsed_text.o \
 	src/verdict/process_kind.o \
 	src/verdict/process_suspect.o \
 	src/verdict/sentences.o \
