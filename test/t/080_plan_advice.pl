@@ -93,6 +93,8 @@ sub try_row
 	}
 }
 
+is(explained('SELECT 1')->{Leakhunt}{'Sample Interval'}, 1, 'the answer says that each allocation is a sample');
+
 my $hash_only = 'SET enable_mergejoin = off; SET enable_nestloop = off';
 my $hashed = 'SET enable_sort = off';
 my $join = 'SELECT count(b.text) FROM rows a JOIN rows b USING (id)';
