@@ -128,13 +128,24 @@ for my $node ([ 'Hash', $join, $hash_only ], [ 'Aggregate', $group, $hashed ])
 	try_row($cell, $query, "$how 4", sub { largest($_[0], $type)->{Leakhunt}{'Highest Bytes'} > 2 * 512 * 1024 }, held_by($type), [ 'hash_mem_multiplier', "$how 1" ]);
 }
 
-my $rows_of_batches = 'SELECT count(b.text) FROM generate_series(1, 40000) a JOIN (SELECT * FROM rows UNION ALL SELECT * FROM rows) b ON a = b.id';
-try_row('a `Hash` or its `Hash Join` far beyond 1 times, most of it by `BufFileCreateTemp` or others of `buffile.c`', $rows_of_batches, "$hash_only; SET work_mem = '64kB'",
-	sub { beyond_by('Hash', 'Site', qr/BufFile/)->($_[0]) || beyond_by('Hash Join', 'Site', qr/BufFile/)->($_[0]) }, of_nodes(),
-	[ 'more work_mem', "$hash_only; SET work_mem = '256kB'" ], [ 'no hash join', "SET enable_hashjoin = off; SET work_mem = '64kB'" ]);
+my $batches = 'SELECT count(b.text) FROM generate_series(1, 40000) a JOIN (SELECT * FROM rows UNION ALL SELECT * FROM rows) b ON a = b.id';
+my @no_hash_join = ('no hash join', "SET enable_hashjoin = off; SET work_mem = '64kB'");
+$cell = 'a `Hash` or its `Hash Join` far beyond 1 times, most of it by `BufFileCreateTemp` or others of `buffile.c`';
+$tried{$cell} = 1;
+my $by_value = 'a `Hash` far beyond 1 times, most of it in `HashBatchContext`';
+if (ask($node, 'SHOW server_version_num') < 180000)
+{
+	try_row($cell, $batches, "$hash_only; SET work_mem = '64kB'",
+		sub { beyond_by('Hash', 'Site', qr/BufFile/)->($_[0]) || beyond_by('Hash Join', 'Site', qr/BufFile/)->($_[0]) }, of_nodes(),
+		[ 'more work_mem', "$hash_only; SET work_mem = '256kB'" ], \@no_hash_join);
+}
+else
+{
+	try_row($by_value, $batches, "$hash_only; SET work_mem = '64kB'", beyond_by('Hash', 'Context', qr/^HashBatchContext$/), held_by('Hash'), \@no_hash_join);
+}
 
 my $skew = 'SELECT count(s.text) FROM rows JOIN skewed s ON s.one = rows.id';
-try_row('a `Hash` far beyond 1 times, most of it in `HashBatchContext`', $skew, "$hash_only; SET work_mem = '128kB'", beyond_by('Hash', 'Context', qr/^HashBatchContext$/), of_nodes(),
+try_row($by_value, $skew, "$hash_only; SET work_mem = '128kB'", beyond_by('Hash', 'Context', qr/^HashBatchContext$/), of_nodes(),
 	[ 'a filter', "$hash_only; SET work_mem = '128kB'", "$skew WHERE s.one <> 1" ], [ 'no hash join', "SET enable_hashjoin = off; SET enable_nestloop = off; SET work_mem = '128kB'" ]);
 
 $cell = 'many joins or aggregates below one `Append`';
