@@ -24,15 +24,15 @@ point_into_text(void *arg)
 List *
 plh_parsed_text_read(const char *text)
 {
-	ErrorContextCallback callback = {
+	ErrorContextCallback pointing = {
 		.previous = error_context_stack,
 		.callback = point_into_text,
 		.arg = unconstify(char *, text)
 	};
 	List	   *parsed;
 
-	error_context_stack = &callback;
+	error_context_stack = &pointing;
 	parsed = pg_parse_query(text);
-	error_context_stack = callback.previous;
+	error_context_stack = pointing.previous;
 	return parsed;
 }
