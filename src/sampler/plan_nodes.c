@@ -142,7 +142,11 @@ plh_plan_nodes_stop(void)
 	if (!plh_plan_nodes_are_watched)
 		return;
 	plh_plan_nodes_are_watched = false;
-	/* settings or a request may have asked for a shorter one; 0 if nothing was looked at */
+
+	/*
+	 * Settings or a request may have asked for a shorter one; 0 if nothing
+	 * was looked at.
+	 */
 	if (plh_countdown_interval() != 0)
 		state.interval = Min(state.interval, plh_countdown_interval());
 	(void) plh_countdown_watch(0);
