@@ -9,3 +9,4 @@
 #define PG_CATCH() } else {
 #define PG_FINALLY() } {
 #define PG_END_TRY() } } while (0)
+#define PG_MODULE_MAGIC_EXT(...) extern int magic
