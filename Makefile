@@ -243,6 +243,7 @@ VERDICT_OBJS = \
 	src/verdict/leak_snapshot.o \
 	src/verdict/malloc_statement.o \
 	src/verdict/outside_advice.o \
+	src/verdict/parsed_text.o \
 	src/verdict/process_kind.o \
 	src/verdict/process_suspect.o \
 	src/verdict/sentences.o \
@@ -421,8 +422,8 @@ PG_CONFIG ?= pg_config
 # The scripts of these targets set up what they need, including a server and its
 # pg_config, which PGXS would want to have already.
 OWN_TARGETS = demo test test-incidents test-fleet test-faults test-kills test-load test-fuzz test-readers test-pages test-sanitizers test-valgrind test-matrix \
-	test-non-pie test-coexistence test-core test-minors test-random-limit test-contexts test-aarch64 test-published-leaks test-documents test-packages \
-	test-indent test-lint test-scan-build \
+	test-non-pie test-coexistence test-core test-plans test-minors test-random-limit test-contexts test-aarch64 test-published-leaks test-documents test-packages \
+	test-indent test-lint test-scan-build test-cppcheck \
 	test-planted bench dist
 .PHONY: $(OWN_TARGETS)
 demo:
@@ -467,6 +468,9 @@ test-contexts:
 # Runs PostgreSQL's own tests, with every allocation sampled.
 test-core:
 	test/core-regress
+# The same with plans watched, as EXPLAIN (ANALYZE, LEAKHUNT) does.
+test-plans:
+	test/plans/run
 # The oldest and newest minor release of each version with one build, for which the user
 # must be root.
 test-minors:
@@ -488,13 +492,15 @@ test-sanitizers:
 test-valgrind:
 	test/valgrind
 # The format of the C files, by pgindent of PostgreSQL 17; the walls between the folders,
-# and the jobs of CI; clang's analyzer.
+# and the jobs of CI; clang's analyzer, and cppcheck.
 test-indent:
 	test/indent --check
 test-lint:
 	test/lint_all
 test-scan-build:
 	test/scan-build
+test-cppcheck:
+	test/cppcheck
 # Finds a leak of pg_cron as Debian packages it, and two in a PostgreSQL from source.
 test-published-leaks:
 	test/published-leaks

@@ -188,3 +188,33 @@ build_leaky_server() {
 	"${as_root[@]}" cp "$build/src/backend/postgres" "$server/bin/postgres"
 	"${as_root[@]}" touch "$server/.complete"
 }
+
+# Run tests of one of PostgreSQL's suites, regress or isolation, with further options, on
+# the server that runs in $scratch.  What they print goes to $scratch/SUITE.out.
+run_core_suite() {
+	local suite="$1" program="$build/src/test/$1/pg_$1" input="$source/src/test/$1" expected=()
+	shift
+
+	[ "$suite" = regress ] || program="$build/src/test/isolation/pg_isolation_regress"
+	if "$program" --help | grep -q -e --expecteddir; then
+		expected=(--expecteddir="$input")
+	fi
+	as_server mkdir -p "$scratch/$suite"
+	as_server "$program" --bindir="$bindir" --host="$scratch" \
+		--inputdir="$input" "${expected[@]}" --outputdir="$scratch/$suite" \
+		--dlpath="$build/src/test/regress" "$@" >"$scratch/$suite.out" 2>&1
+}
+
+# The same, of which no test may fail.
+pass_core_suite() {
+	run_core_suite "$@" || {
+		tail -n 100 "$scratch/$1/regression.diffs" || cat "$scratch/$1.out"
+		fail "A test failed."
+	}
+}
+
+# Both suites as a whole.
+pass_core_suites() {
+	pass_core_suite regress --max-concurrent-tests=20 --schedule="$source/src/test/regress/parallel_schedule"
+	pass_core_suite isolation --schedule="$source/src/test/isolation/isolation_schedule"
+}

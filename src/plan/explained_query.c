@@ -8,12 +8,12 @@
 #include "commands/defrem.h"
 #include "executor/spi.h"
 #include "nodes/parsenodes.h"
-#include "tcop/tcopprot.h"
 
 #include "base/compat.h"
 #include "plan/annotated_plan.h"
 #include "plan/explained_query.h"
 #include "plan/plan_watch.h"
+#include "verdict/parsed_text.h"
 
 /* The command, as EXPLAIN gets it. */
 static char *
@@ -24,33 +24,12 @@ make_command(const char *query, const char *options)
 					options[0] != '\0' ? ", " : "", options, query);
 }
 
-/* Error context callback: a syntax error is in this text, not in the client's. */
-static void
-point_into_text(void *arg)
-{
-	int			position = geterrposition();
-
-	if (position <= 0)
-		return;
-	errposition(0);
-	internalerrposition(position);
-	internalerrquery(arg);
-}
-
 /* Returns the command, parsed, or throws an ERROR if it is not one EXPLAIN. */
 static const ExplainStmt *
-parse(char *command)
+parse(const char *command)
 {
-	ErrorContextCallback callback = {
-		.previous = error_context_stack,
-		.callback = point_into_text,
-		.arg = command
-	};
-	List	   *parsed;
+	const List *parsed = plh_parsed_text_read(command);
 
-	error_context_stack = &callback;
-	parsed = pg_parse_query(command);
-	error_context_stack = callback.previous;
 	if (list_length(parsed) != 1 ||
 		!IsA(linitial_node(RawStmt, parsed)->stmt, ExplainStmt))
 		ereport(ERROR,

@@ -297,9 +297,11 @@ add_workers_line(ExplainState *es, const PlhPlanResult *result)
 static void
 add_sampling_line(ExplainState *es, const PlhPlanResult *result)
 {
+	const char *samples = result->interval == 1 ? "each allocation is a sample" :
+		psprintf("a sample for each %s", plh_size_units(result->interval).text);
+
 	ExplainPropertyText(GROUP " Sampling",
-						psprintf("a sample for each %s; the times above include what that took",
-								 plh_size_units(result->interval).text), es);
+						psprintf("%s; the times above include what that took", samples), es);
 }
 
 static void

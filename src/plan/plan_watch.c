@@ -47,6 +47,14 @@ static struct
 	bool		lacks_workers;
 }			watch;
 
+/*
+ * A build for tests of the server may watch each statement that is instrumented, with
+ * nobody to tell.
+ */
+#ifndef PLH_WATCH_ALL
+#define PLH_WATCH_ALL 0
+#endif
+
 static ExecutorStart_hook_type prev_ExecutorStart_hook;
 static ExecutorFinish_hook_type prev_ExecutorFinish_hook;
 
@@ -109,6 +117,42 @@ plh_plan_watch_end(void *taker)
 {
 	if (watch.stage != IDLE && watch.taker == taker)
 		end();
+}
+
+/* PlhPlanTaker: the log says how many statements there were. */
+static void
+count_result(PlhPlanResult *result, void *taker)
+{
+	elog(LOG_SERVER_ONLY, "pg_leakhunt has watched %d nodes", result->tree->count);
+}
+
+/* MemoryContextCallbackFunction */
+static void
+end_unasked(void *arg)
+{
+	plh_plan_watch_end(arg);
+}
+
+/* Is that a statement that only such a build watches? */
+static bool
+is_unasked(const QueryDesc *query, int eflags)
+{
+	return query->instrument_options != 0 && !(eflags & EXEC_FLAG_EXPLAIN_ONLY) &&
+		!IsParallelWorker() &&
+		(watch.stage == IDLE || (watch.stage == TOLD && watch.take == count_result));
+}
+
+/* Watch a statement that nobody has asked for, until its caller's memory goes. */
+static void
+watch_unasked(void)
+{
+	MemoryContextCallback *callback = palloc0(sizeof(MemoryContextCallback));
+
+	if (plh_plan_watch_expect(count_result, callback) != NULL)
+		return;
+	callback->func = end_unasked;
+	callback->arg = callback;
+	MemoryContextRegisterResetCallback(CurrentMemoryContext, callback);
 }
 
 /* Is that the statement to watch, or a later one of the same EXPLAIN? */
@@ -178,6 +222,8 @@ start_executor(QueryDesc *query, int eflags)
 {
 	bool		follows = false;
 
+	if (PLH_WATCH_ALL && is_unasked(query, eflags))
+		watch_unasked();
 	if (unlikely(watch.stage != IDLE))
 		follows = is_expected(query, eflags) && (watch.stage != TOLD || begin_again());
 	else if (unlikely(IsParallelWorker()))

@@ -393,6 +393,15 @@ plh_countdown_watch(uint32 interval)
 }
 
 /*
+ * The interval of the allocations that were last looked at.
+ */
+uint32
+plh_countdown_interval(void)
+{
+	return state.armed_interval;
+}
+
+/*
  * Forget in a forked child what the parent was asked to do, and don't repeat its
  * random numbers.
  */

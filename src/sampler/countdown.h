@@ -66,6 +66,7 @@ extern void plh_countdown_mend(void);
 extern void plh_countdown_hurry(void);
 extern void plh_countdown_track_all(bool on);
 extern bool plh_countdown_watch(uint32 interval);
+extern uint32 plh_countdown_interval(void);
 extern int64 plh_countdown_unsampled_bytes(void);
 extern void plh_countdown_forget(void);
 extern void plh_countdown_stop(void);

@@ -142,6 +142,13 @@ plh_plan_nodes_stop(void)
 	if (!plh_plan_nodes_are_watched)
 		return;
 	plh_plan_nodes_are_watched = false;
+
+	/*
+	 * Settings or a request may have asked for a shorter one; 0 if nothing
+	 * was looked at.
+	 */
+	if (plh_countdown_interval() != 0)
+		state.interval = Min(state.interval, plh_countdown_interval());
 	(void) plh_countdown_watch(0);
 }
 
@@ -202,7 +209,7 @@ plh_plan_nodes_part(uint32 number, int64 *highest_bytes)
 	return part;
 }
 
-/* The interval of samples at present. */
+/* The interval of samples at present, or when the watch stopped. */
 uint32
 plh_plan_nodes_interval(void)
 {

@@ -12,40 +12,11 @@
 #include "executor/spi.h"
 #include "nodes/parsenodes.h"
 #include "tcop/dest.h"
-#include "tcop/tcopprot.h"
 #include "utils/guc.h"
 #include "utils/resowner.h"
 
 #include "verdict/checked_statement.h"
-
-/* Error context callback: a syntax error is in this text, not in the client's. */
-static void
-point_into_text(void *arg)
-{
-	int			position = geterrposition();
-
-	if (position <= 0)
-		return;
-	errposition(0);
-	internalerrposition(position);
-	internalerrquery(arg);
-}
-
-static List *
-parse(const char *text)
-{
-	ErrorContextCallback callback = {
-		.previous = error_context_stack,
-		.callback = point_into_text,
-		.arg = unconstify(char *, text)
-	};
-	List	   *parsed;
-
-	error_context_stack = &callback;
-	parsed = pg_parse_query(text);
-	error_context_stack = callback.previous;
-	return parsed;
-}
+#include "verdict/parsed_text.h"
 
 /*
  * Returns the statements of a text, as a list of strings, or throws an ERROR if they
@@ -54,7 +25,7 @@ parse(const char *text)
 List *
 plh_checked_statement_split(const char *text)
 {
-	List	   *parsed = parse(text);
+	List	   *parsed = plh_parsed_text_read(text);
 	List	   *statements = NIL;
 	ListCell   *cell;
 

@@ -59,7 +59,7 @@ said_of(const PlhSpan *spans, int count)
 static const char *
 said_of_spans(int count,...)
 {
-	PlhSpan		spans[PLH_SPANS];
+	PlhSpan		spans[PLH_SPANS] = {0};
 	va_list		megabytes;
 
 	va_start(megabytes, count);
