@@ -111,7 +111,7 @@ describe_execution(void *arg)
 static pg_noinline void
 execute(FailingCheck *failing, int64 number, bool is_dry)
 {
-	ErrorContextCallback callback = {
+	ErrorContextCallback describing = {
 		.previous = error_context_stack,
 		.callback = describe_execution,
 		.arg = &failing->last
@@ -127,9 +127,9 @@ execute(FailingCheck *failing, int64 number, bool is_dry)
 	{
 		.number = number,.is_dry = is_dry
 	};
-	error_context_stack = &callback;
+	error_context_stack = &describing;
 	plh_checked_statement_execute(failing->run->statements, &execution);
-	error_context_stack = callback.previous;
+	error_context_stack = describing.previous;
 }
 
 /* The suspects that are being repeated. */

@@ -94,7 +94,7 @@ static pg_noinline int64
 run_phase(const PlhCheckRun *run, const Phase *phase)
 {
 	Iteration	iteration = {.phase = phase->name};
-	ErrorContextCallback callback = {
+	ErrorContextCallback describing = {
 		.previous = error_context_stack,
 		.callback = describe_iteration,
 		.arg = &iteration
@@ -102,7 +102,7 @@ run_phase(const PlhCheckRun *run, const Phase *phase)
 	PlhMallocSnapshot first = {0};	/* after the first iteration */
 	int			counted = phase->last - phase->first;	/* iterations since */
 
-	error_context_stack = &callback;
+	error_context_stack = &describing;
 	for (iteration.number = phase->first; iteration.number <= phase->last;
 		 iteration.number++)
 	{
@@ -111,7 +111,7 @@ run_phase(const PlhCheckRun *run, const Phase *phase)
 		if (iteration.number == phase->first)
 			first = plh_leak_snapshot_malloc();
 	}
-	error_context_stack = callback.previous;
+	error_context_stack = describing.previous;
 	return counted <= 0 ? 0 : plh_leak_snapshot_malloc_since(&first, counted);
 }
 
