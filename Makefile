@@ -49,6 +49,7 @@ STACK_OBJS = \
 	src/stack/frame_records.o \
 	src/stack/modules.o \
 	src/stack/server_functions.o \
+	src/stack/skipped_frames.o \
 	src/stack/stack_memo.o \
 	src/stack/stack_walk.o \
 	src/stack/unwind.o \

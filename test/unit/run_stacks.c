@@ -18,6 +18,7 @@
 #include <ucontext.h>
 
 #include "stack/modules.h"
+#include "stack/skipped_frames.c"
 #include "stack/unwind.c"
 
 #include "stacks.h"
