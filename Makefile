@@ -176,6 +176,7 @@ PROCESS_OBJS = \
 SYMBOLS_OBJS = \
 	src/symbols/debug_file.o \
 	src/symbols/debug_info.o \
+	src/symbols/dwarf_units.o \
 	src/symbols/debuginfod.o \
 	src/symbols/elf_image.o \
 	src/symbols/elf_names.o \

@@ -3,7 +3,7 @@
  *	  Opens the file that has the symbols of a module, and loads libdw, which
  *	  reads it.
  *
- * Only debug_info.c calls this, and its rules hold here, too.
+ * Only debug_info.c and dwarf_units.c call this, and the rules of the former hold here, too.
  */
 #ifndef PLH_DEBUG_FILE_H
 #define PLH_DEBUG_FILE_H

@@ -3,7 +3,7 @@
  *	  Reads debug information and symbol tables: from an address of a module to
  *	  its functions, inlined ones included, files and lines.
  *
- * Only this file and debug_file.c call libdw.  Where that is not installed, elf_names.c
+ * Only this file, dwarf_units.c and debug_file.c call libdw.  Where that is not installed, elf_names.c
  * has the answers.
  *
  * A function is named only if the address lies between its start and its end:
@@ -17,38 +17,8 @@
 #include "symbols/debug_file.h"
 #include "symbols/debug_info.h"
 #include "symbols/debuginfod.h"
+#include "symbols/dwarf_units.h"
 #include "symbols/elf_names.h"
-
-/*
- * Entries of one unit that are visited, and the depth to which namespaces are:
- * the entries of a hostile file may form a loop.
- */
-#define MAX_UNIT_ENTRIES 4000000
-#define MAX_NESTING 64
-
-#define FIRST_RANGE_ROOM 64
-
-/* A contiguous range of a function's code; a function may have several. */
-typedef struct FunctionRange
-{
-	Dwarf_Addr	start;
-	Dwarf_Addr	end;
-	Dwarf_Die	function;		/* its entry */
-} FunctionRange;
-
-/* A compilation unit, and the ranges of its functions. */
-typedef struct Unit
-{
-	Dwarf_Off	offset;			/* of the entry that the address led to */
-	Dwarf_Die	lines;			/* that entry, which has the line table */
-	Dwarf_Die	entry;			/* the one with the functions: in a .dwo file
-								 * where the debug information is split */
-	FunctionRange *ranges;		/* sorted by start */
-	int			range_count;
-	int			range_room;
-	int			entries_left;	/* to visit, of MAX_UNIT_ENTRIES */
-	struct Unit *next;
-} Unit;
 
 struct PlhDebugModule
 {
@@ -56,7 +26,7 @@ struct PlhDebugModule
 	PlhDebugFile handle;
 	Dwarf	   *dwarf;			/* NULL: no debug information */
 	Dwarf_Addr	dwarf_bias;		/* libdwfl's address minus dwarf's */
-	Unit	   *units;			/* read so far, the latest first */
+	PlhDwarfUnit *units;		/* read so far, the latest first */
 	const char *file;			/* path of the file that has the symbols */
 };
 
@@ -165,206 +135,6 @@ plh_debug_info_source(PlhDebugModule *module, const char **file)
 		PLH_SOURCE_SYMBOL_TABLE : PLH_SOURCE_DYNAMIC_SYMBOLS;
 }
 
-static int
-compare_ranges(const void *left, const void *right)
-{
-	Dwarf_Addr	a = ((const FunctionRange *) left)->start;
-	Dwarf_Addr	b = ((const FunctionRange *) right)->start;
-
-	return a < b ? -1 : a > b;
-}
-
-/* Add the ranges of a function to its unit; if memory runs out, not all. */
-static void
-add_function(Unit *unit, Dwarf_Die *function)
-{
-	Dwarf_Addr	base;
-	Dwarf_Addr	start;
-	Dwarf_Addr	end;
-	ptrdiff_t	offset = 0;
-
-	while (unit->entries_left-- > 0 &&
-		   (offset = plh_libdw.dwarf_ranges(function, offset, &base, &start,
-											&end)) > 0)
-	{
-		if (unit->range_count == unit->range_room)
-		{
-			int			room = Max(FIRST_RANGE_ROOM, 2 * unit->range_room);
-			FunctionRange *larger = realloc(unit->ranges,
-											sizeof(FunctionRange) * room);
-
-			if (larger == NULL)
-				return;
-			unit->ranges = larger;
-			unit->range_room = room;
-		}
-		unit->ranges[unit->range_count].start = start;
-		unit->ranges[unit->range_count].end = end;
-		unit->ranges[unit->range_count].function = *function;
-		unit->range_count++;
-	}
-}
-
-/* Add the functions below an entry, which is a unit or a namespace in it. */
-static void
-add_functions(Unit *unit, Dwarf_Die *parent, int nesting)
-{
-	Dwarf_Die	entry;
-
-	if (nesting > MAX_NESTING || plh_libdw.dwarf_child(parent, &entry) != 0)
-		return;
-	do
-	{
-		int			tag = plh_libdw.dwarf_tag(&entry);
-
-		if (tag == DW_TAG_subprogram)
-			add_function(unit, &entry);
-		else if (tag == DW_TAG_namespace || tag == DW_TAG_module)
-			add_functions(unit, &entry, nesting + 1);
-	} while (unit->entries_left-- > 0 &&
-			 plh_libdw.dwarf_siblingof(&entry, &entry) == 0);
-}
-
-/*
- * The entry that has the functions of a unit.  Of a unit whose debug information is
- * split (-gsplit-dwarf) the binary has only a skeleton; libdw finds the rest in the
- * .dwo file that the skeleton names.  Where that is gone, there are no functions.
- */
-static Dwarf_Die
-functions_entry(Dwarf_Die *unit_entry)
-{
-	uint8_t		type;
-	Dwarf_Die	split;
-
-	if (plh_libdw.dwarf_cu_info(unit_entry->cu, NULL, &type, NULL, &split, NULL,
-								NULL, NULL) == 0 &&
-		type == DW_UT_skeleton && split.addr != NULL)
-		return split;
-	return *unit_entry;
-}
-
-/*
- * Find a unit among those that were read, or read it.  Returns NULL if memory
- * runs out.
- */
-static Unit *
-find_unit(PlhDebugModule *module, Dwarf_Die *unit_entry)
-{
-	Dwarf_Off	offset = plh_libdw.dwarf_dieoffset(unit_entry);
-	Unit	   *unit = module->units;
-
-	while (unit != NULL && unit->offset != offset)
-		unit = unit->next;
-	if (unit != NULL)
-		return unit;
-
-	unit = calloc(1, sizeof(Unit));
-	if (unit == NULL)
-		return NULL;
-	unit->offset = offset;
-	unit->lines = *unit_entry;
-	unit->entry = functions_entry(unit_entry);
-	unit->entries_left = MAX_UNIT_ENTRIES;
-	add_functions(unit, &unit->entry, 0);
-	if (unit->range_count > 0)
-		qsort(unit->ranges, unit->range_count, sizeof(FunctionRange),
-			  compare_ranges);
-	unit->next = module->units;
-	module->units = unit;
-	return unit;
-}
-
-/*
- * Find the range that has an address, by binary search.  Returns NULL if none.
- */
-static const FunctionRange *
-find_range(const Unit *unit, Dwarf_Addr address)
-{
-	int			low = 0;
-	int			high = unit->range_count;
-
-	while (low < high)
-	{
-		int			middle = (low + high) / 2;
-
-		if (unit->ranges[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == 0 || address >= unit->ranges[low - 1].end)
-		return NULL;
-	return &unit->ranges[low - 1];
-}
-
-/*
- * The unit that has an address, from which "bias" is to be taken away; NULL if there is
- * none.  Compilers that are made of LLVM write no table of the units' addresses: there
- * those that were read before are asked, and then all others.
- */
-static Unit *
-find_unit_of(PlhDebugModule *module, Dwarf_Addr address, Dwarf_Addr *bias)
-{
-	Dwarf_Die  *entry = plh_libdw.dwfl_module_addrdie(module->handle.module, address,
-													  bias);
-
-	if (entry != NULL)
-		return find_unit(module, entry);
-	*bias = module->dwarf_bias;
-	for (Unit *unit = module->units; unit != NULL; unit = unit->next)
-		if (find_range(unit, address - *bias) != NULL)
-			return unit;
-	while ((entry = plh_libdw.dwfl_module_nextcu(module->handle.module, entry, bias)) != NULL)
-		if (plh_libdw.dwarf_haspc(entry, address - *bias) > 0)
-			return find_unit(module, entry);
-	return NULL;
-}
-
-/*
- * Collect the functions around an address, the outermost first: the function
- * that the range belongs to, and those that the compiler has inlined there.
- * Returns how many there are.
- */
-static int
-nest_functions(const FunctionRange *range, Dwarf_Addr address, Dwarf_Die *nest)
-{
-	int			count = 0;
-	int			entries_left = MAX_UNIT_ENTRIES;
-	Dwarf_Die	entry;
-	Dwarf_Die	scope = range->function;
-
-	nest[count++] = scope;
-
-	/*
-	 * go down into each entry that has the address, nameless blocks included
-	 */
-	while (plh_libdw.dwarf_child(&scope, &entry) == 0)
-	{
-		bool		found = false;
-
-		do
-		{
-			int			tag = plh_libdw.dwarf_tag(&entry);
-
-			found = (tag == DW_TAG_inlined_subroutine ||
-					 tag == DW_TAG_lexical_block ||
-					 tag == DW_TAG_subprogram) &&
-				plh_libdw.dwarf_haspc(&entry, address) > 0;
-			if (found && tag != DW_TAG_lexical_block)
-			{
-				if (count == PLH_MAX_INLINED)
-					return count;
-				nest[count++] = entry;
-			}
-		} while (!found && entries_left-- > 0 &&
-				 plh_libdw.dwarf_siblingof(&entry, &entry) == 0);
-		if (!found)
-			break;
-		scope = entry;
-	}
-	return count;
-}
-
 /* The name by which linkers know a function; else the name in the source. */
 static const char *
 function_name(Dwarf_Die *function)
@@ -411,7 +181,7 @@ set_place(PlhSourceFrame *frame, const char *file, Dwarf_Word line)
  * that is known, in which the address is lower by "bias".
  */
 static void
-find_line(PlhDebugModule *module, Unit *unit, Dwarf_Addr address, Dwarf_Addr bias,
+find_line(PlhDebugModule *module, PlhDwarfUnit *unit, Dwarf_Addr address, Dwarf_Addr bias,
 		  PlhSourceFrame *frame)
 {
 	Dwfl_Line  *found = plh_libdw.dwfl_module_getsrc(module->handle.module, address);
@@ -437,17 +207,18 @@ frames_from_dwarf(PlhDebugModule *module, Dwarf_Addr address,
 	Dwarf_Addr	bias;
 	Dwarf_Files *files = NULL;
 	size_t		file_count = 0;
-	Unit	   *unit;
-	const FunctionRange *range;
+	PlhDwarfUnit *unit;
+	const PlhFunctionRange *range;
 	int			count;
 
 	if (module->dwarf == NULL)
 		return 0;
-	unit = find_unit_of(module, address, &bias);
+	bias = module->dwarf_bias;
+	unit = plh_dwarf_units_find(&module->units, module->handle.module, address, &bias);
 	if (unit == NULL ||
-		(range = find_range(unit, address - bias)) == NULL)
+		(range = plh_dwarf_units_range(unit, address - bias)) == NULL)
 		return 0;
-	count = nest_functions(range, address - bias, nest);
+	count = plh_dwarf_units_nest(range, address - bias, nest);
 	Assert(count <= PLH_MAX_INLINED);
 	(void) plh_libdw.dwarf_getsrcfiles(&unit->entry, &files, &file_count);
 
@@ -570,14 +341,7 @@ plh_debug_info_called_malloc(PlhDebugModule *module)
 void
 plh_debug_info_close(PlhDebugModule *module)
 {
-	while (module->units != NULL)
-	{
-		Unit	   *next = module->units->next;
-
-		free(module->units->ranges);
-		free(module->units);
-		module->units = next;
-	}
+	plh_dwarf_units_free(&module->units);
 	if (module->names != NULL)
 		plh_elf_names_close(module->names);
 	else
