@@ -33,7 +33,7 @@
 /* Each of the first allocations fails. */
 #define FIRST_NUMBERS 1000
 
-/* From there on, one of so many that lie before it. */
+/* From there on, the distance is one in this number of those before. */
 #define DISTANCE_PART 100
 
 /* So often is a single failure repeated in each half. */
@@ -322,8 +322,8 @@ search_over(FailingCheck *failing)
 }
 
 /*
- * Take off what so many runs without a failure have left.  Those with one may have left
- * as much, for the same reason.  Returns whether anything remains beyond that.
+ * Take off what the runs without a failure have left.  Those with one may have left as
+ * much, for the same reason.  Returns whether anything remains beyond that.
  */
 static bool
 take_off_ever(const FailingCheck *failing, PlhLeak *leak, int64 successes)

@@ -83,7 +83,7 @@ find_contexts(PlhLeaks *found, const PlhLeakHalves *halves, int64 runs)
 }
 
 /*
- * Find what may be leaks of so many runs, in an array that "memory" has.
+ * Find what may be leaks of that number of runs, in an array that "memory" has.
  */
 void
 plh_found_leaks_find(PlhLeaks *found, const PlhLeakHalves *halves, int64 runs,

@@ -35,7 +35,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 our @EXPORT = qw(
-  new_server define_leakers define_corner_cases define_failing_paths set_and_reload
+  new_server define_leakers define_corner_cases define_fixture set_and_reload
   profile_directory profile_files dump_files dump_text
   ask ask_in_one_session process_row report_row report_figures session_pid malloc_tells
   is_estimate is_near has_program needs_programs run_tool wait_until wait_for_server is_gone kill_server
@@ -108,32 +108,26 @@ sub define_leakers
 		'fixture functions are defined');
 }
 
+# Make the functions of another fixture module, by its name.
+sub define_fixture
+{
+	my ($node, $name) = @_;
+	my $module = $leaker =~ s/leaker$/$name/r;
+
+	$node->command_ok(
+		[
+			'psql', '-X', '-q', '-d', $node->connstr('postgres'),
+			'-v', "$name=$module.so", '-f', "$module.sql"
+		],
+		"functions of $name are defined");
+}
+
 # Make the functions of the module with the less usual allocations.
 sub define_corner_cases
 {
 	my ($node) = @_;
-	my $module = $leaker =~ s/leaker$/corner_cases/r;
 
-	$node->command_ok(
-		[
-			'psql', '-X', '-q', '-d', $node->connstr('postgres'),
-			'-v', "corner_cases=$module.so", '-f', "$module.sql"
-		],
-		'functions of corner cases are defined');
-}
-
-# Make the functions of the module that leaks where something fails.
-sub define_failing_paths
-{
-	my ($node) = @_;
-	my $module = $leaker =~ s/leaker$/failing_paths/r;
-
-	$node->command_ok(
-		[
-			'psql', '-X', '-q', '-d', $node->connstr('postgres'),
-			'-v', "failing_paths=$module.so", '-f', "$module.sql"
-		],
-		'functions of failing paths are defined');
+	define_fixture($node, 'corner_cases');
 }
 
 # The directory of that server's profiles: a session sees its own mapped.

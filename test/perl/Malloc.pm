@@ -12,8 +12,6 @@ use Test::More;
 
 our @EXPORT = qw(preloaded define_malloc_users warm_up malloc_figures malloc_of is_malloc_true);
 
-my $module = $ENV{LEAKER} =~ s/leaker$/malloc_users/r;
-
 # The environment of a server that samples malloc, and has these variables.
 sub preloaded
 {
@@ -27,12 +25,7 @@ sub define_malloc_users
 {
 	my ($node) = @_;
 
-	$node->command_ok(
-		[
-			'psql', '-X', '-q', '-d', $node->connstr('postgres'),
-			'-v', "malloc_users=$module.so", '-f', "$module.sql"
-		],
-		'functions that use malloc are defined');
+	define_fixture($node, 'malloc_users');
 }
 
 # Let a session be past its start, of which samples may not be taken, and have a profile,

@@ -11,7 +11,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $node = new_server('main', "pg_leakhunt.enabled = off\nrestart_after_crash = on\n");
-define_failing_paths($node);
+define_fixture($node, 'failing_paths');
 $node->safe_psql(
 	'postgres', q{
 	CREATE TABLE kept (a int);
