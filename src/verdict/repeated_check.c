@@ -67,23 +67,29 @@ enum
 	WARM_UP, FIRST_HALF, SECOND_HALF, FIRST_REPETITION, SECOND_REPETITION, PHASES
 };
 
-/* Run the statement once. */
-static void
-run_iteration(const PlhCheckRun *run, const Phase *phase, bool aloud)
+/* How an iteration runs the statement; not inlined, as phase_over. */
+static pg_noinline PlhExecution
+execution_of(const PlhCheckRun *run, const Phase *phase, int number)
 {
 	bool		fails = run->plan->fail == PLH_FAIL_STATEMENT;
-	PlhExecution execution = {
-		.roll_back = phase->roll_back || fails,
-		.aloud = aloud,
-		.takes_errors = fails,
-		.error_memory = run->check->error == NULL ? run->memory : NULL
-	};
 
-	plh_checked_statement_execute(run->statements, &execution);
-	run->check->executions++;
-	run->check->raised += execution.raised;
-	if (execution.error != NULL)
-		run->check->error = execution.error;
+	return (PlhExecution)
+	{
+		.roll_back = phase->roll_back || fails,
+			.aloud = !phase->silent && number == phase->first,
+			.takes_errors = fails,
+			.error_memory = run->check->error == NULL ? run->memory : NULL
+	};
+}
+
+/* Note how it ended. */
+static void
+note_execution(PlhLeakCheck *check, const PlhExecution *execution)
+{
+	check->executions++;
+	check->raised += execution->raised;
+	if (execution->error != NULL)
+		check->error = execution->error;
 }
 
 /*
@@ -106,8 +112,11 @@ run_phase(const PlhCheckRun *run, const Phase *phase)
 	for (iteration.number = phase->first; iteration.number <= phase->last;
 		 iteration.number++)
 	{
+		PlhExecution execution = execution_of(run, phase, iteration.number);
+
 		CHECK_FOR_INTERRUPTS();
-		run_iteration(run, phase, !phase->silent && iteration.number == phase->first);
+		plh_checked_statement_execute(run->statements, &execution);
+		note_execution(run->check, &execution);
 		if (iteration.number == phase->first)
 			first = plh_leak_snapshot_malloc();
 	}
@@ -135,6 +144,66 @@ unexplained_gain(const PlhLeaks *found, int64 gained)
 	return plh_leak_snapshot_malloc_beside(gained, bytes, chunks);
 }
 
+/* The phases of a check, and what was held and gained after each. */
+typedef struct RepeatedCheck
+{
+	const PlhCheckRun *run;
+	Phase		phases[PHASES];
+	PlhLeakSnapshot after[PHASES];
+	int64		gains[PHASES];	/* of malloc */
+} RepeatedCheck;
+
+/* Find what has grown in both halves.  Returns whether there is something to confirm. */
+static bool
+find_grown(RepeatedCheck *repeated)
+{
+	PlhLeakCheck *check = repeated->run->check;
+	const PlhLeakHalves halves = {
+		&repeated->after[WARM_UP], &repeated->after[FIRST_HALF],
+		&repeated->after[SECOND_HALF]
+	};
+
+	plh_found_leaks_find(&check->found, &halves, repeated->run->plan->iterations,
+						 repeated->run->memory);
+	check->malloc_bytes = Min(repeated->gains[FIRST_HALF], repeated->gains[SECOND_HALF]);
+	return check->found.count > 0 || check->malloc_bytes > 0;
+}
+
+/* Keep what has grown in both halves of the repetition, too. */
+static void
+confirm_grown(RepeatedCheck *repeated)
+{
+	PlhLeakCheck *check = repeated->run->check;
+	const PlhLeakHalves halves = {
+		&repeated->after[SECOND_HALF], &repeated->after[FIRST_REPETITION],
+		&repeated->after[SECOND_REPETITION]
+	};
+	int64		gained = Min(repeated->gains[FIRST_REPETITION],
+							 repeated->gains[SECOND_REPETITION]);
+
+	plh_found_leaks_confirm(&check->found, &halves);
+	check->malloc_bytes = unexplained_gain(&check->found, Min(check->malloc_bytes, gained));
+}
+
+/*
+ * Look at what is held after a phase.  Returns the next one.
+ *
+ * It is not inlined: where a compiler knows here which phase it is, it makes two loops of
+ * that around it, and then an allocation has two call sites.
+ */
+static pg_noinline int
+phase_over(RepeatedCheck *repeated, int phase, int64 gained)
+{
+	repeated->gains[phase] = gained;
+	plh_check_run_settle(repeated->run);
+	plh_leak_snapshot_take(&repeated->after[phase], repeated->run->memory);
+	if (phase == SECOND_HALF && !find_grown(repeated))
+		return PHASES;
+	if (phase == SECOND_REPETITION)
+		confirm_grown(repeated);
+	return phase + 1;
+}
+
 /*
  * Iterate and compare.  The statement's effects stay, but those of the repetition that
  * confirms a finding are rolled back, and so are all where it is to raise an error.
@@ -145,39 +214,18 @@ plh_repeated_check_run(const PlhCheckRun *run)
 	int			iterations = run->plan->iterations;
 	int			warmup = run->plan->warmup;
 	int			half = iterations / 2;
-	PlhLeakCheck *check = run->check;
-	const Phase phases[PHASES] = {
-		[WARM_UP] = {"warm-up iteration", 1, warmup, false, false},
-		[FIRST_HALF] = {"iteration", 1, half, false, warmup > 0},
-		[SECOND_HALF] = {"iteration", half + 1, iterations, false, true},
-		[FIRST_REPETITION] = {"repeated iteration", 1, half, true, true},
-		[SECOND_REPETITION] = {"repeated iteration", half + 1, iterations, true, true}
-	};
-	PlhLeakSnapshot after[PHASES];
-	int64		gains[PHASES];	/* of malloc */
-	const PlhLeakHalves iterated = {
-		&after[WARM_UP], &after[FIRST_HALF], &after[SECOND_HALF]
-	};
-	const PlhLeakHalves repeated = {
-		&after[SECOND_HALF], &after[FIRST_REPETITION], &after[SECOND_REPETITION]
-	};
-
-	for (int phase = WARM_UP; phase < PHASES; phase++)
-	{
-		if (phase == FIRST_REPETITION)
-		{
-			plh_found_leaks_find(&check->found, &iterated, iterations, run->memory);
-			check->malloc_bytes = Min(gains[FIRST_HALF], gains[SECOND_HALF]);
-			if (check->found.count == 0 && check->malloc_bytes == 0)
-				return;
+	RepeatedCheck repeated = {
+		.run = run,
+		.phases = {
+			[WARM_UP] = {"warm-up iteration", 1, warmup, false, false},
+			[FIRST_HALF] = {"iteration", 1, half, false, warmup > 0},
+			[SECOND_HALF] = {"iteration", half + 1, iterations, false, true},
+			[FIRST_REPETITION] = {"repeated iteration", 1, half, true, true},
+			[SECOND_REPETITION] = {"repeated iteration", half + 1, iterations, true, true}
 		}
-		gains[phase] = run_phase(run, &phases[phase]);
-		plh_check_run_settle(run);
-		plh_leak_snapshot_take(&after[phase], run->memory);
-	}
-	plh_found_leaks_confirm(&check->found, &repeated);
-	check->malloc_bytes =
-		unexplained_gain(&check->found, Min(check->malloc_bytes,
-											Min(gains[FIRST_REPETITION],
-												gains[SECOND_REPETITION])));
+	};
+	int			phase = WARM_UP;
+
+	while (phase < PHASES)
+		phase = phase_over(&repeated, phase, run_phase(run, &repeated.phases[phase]));
 }
