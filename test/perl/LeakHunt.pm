@@ -362,8 +362,12 @@ sub wait_until
 # psql may have been turned away, and be gone, before the query is written to it.
 sub wait_for_server
 {
-	my ($node) = @_;
+	my ($node, $killed_pid) = @_;
 
+	# before the postmaster has noticed, the server still answers
+	wait_until(sub { slurp_file($node->logfile) =~ /\(PID $killed_pid\) was terminated by signal/ },
+		'the postmaster notices that a process was killed')
+	  if defined $killed_pid;
 	for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
 	{
 		return if IPC::Run::run([ 'pg_isready', '-q', '-d', $node->connstr('postgres') ]);

@@ -627,7 +627,7 @@ ok($node->poll_query_until('postgres', sprintf($growth, 'count(*) >= 3')),
 	'a process that grows writes a series of dumps');
 kill 'KILL', $pid;
 $session->{run}->finish;
-wait_for_server($node);
+wait_for_server($node, $pid);
 is( ask(
 		$node,
 		"SELECT bool_and(grown >= 10 * 1024 * 1024 AND after >= '1 s') FROM (SELECT live_bytes - lag(live_bytes) OVER w AS grown, created_at - lag(created_at) OVER w AS after FROM pg_leakhunt_dumps WHERE pid = $pid AND reason = 'growth' WINDOW w AS (ORDER BY created_at)) d"

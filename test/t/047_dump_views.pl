@@ -215,8 +215,7 @@ for my $with_baseline (0, 1)
 	ask_in_one_session($node, sub { $report = report_of($pid); $live = everything($pid) });
 	kill 'KILL', $pid;
 	$session->{run}->finish;
-	wait_until(sub { !-e "/proc/$pid" }, 'the session is killed');
-	wait_for_server($node);
+	wait_for_server($node, $pid);
 	wait_until(sub { 1 == dump_files($node, $pid) }, 'a killed session leaves a dump');
 	my ($file) = map { s{.*/}{}r } dump_files($node, $pid);
 

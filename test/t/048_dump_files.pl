@@ -85,7 +85,7 @@ my $manual = $node->safe_psql('postgres', 'SELECT pg_leakhunt_dump(' . session_p
 my $holder_pid = session_pid($holder);
 kill 'KILL', $holder_pid;
 $holder->{run}->finish;
-wait_for_server($node);
+wait_for_server($node, $holder_pid);
 wait_until(sub { names('profile') =~ /crash/ }, 'a crash leaves a dump');
 is(scalar(split / /, names('profile')), 3, 'there are dumps of an exit, on request and of a crash');
 select(undef, undef, undef, 6);    # the keeper looks every five seconds

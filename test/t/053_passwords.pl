@@ -178,8 +178,7 @@ like(slurp_file($node->logfile), qr/  Statement: SELECT leak_top\('\?', '\?'\); 
 
 my ($victim, $victim_pid) = session_with_secrets();
 kill 'KILL', $victim_pid;
-wait_until(sub { !-e "/proc/$victim_pid" }, 'a session with secrets is killed');
-wait_for_server($node);
+wait_for_server($node, $victim_pid);
 wait_until(sub { scalar grep { /^\Q$victim_pid\E\..*saved$/ } profile_files($shared) }, 'its profile is saved');
 check_dumps($victim_pid, 'crash');
 is(files_with_password($shared), '', 'what is left of a crash has no password');

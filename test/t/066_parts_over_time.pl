@@ -138,8 +138,7 @@ like($notice, qr/NOTICE:  the history of process 77 is incomplete\nDETAIL:  Its 
 
 # And of a process that was killed.
 kill 'KILL', $pid;
-wait_until(sub { slurp_file($node->logfile) =~ /\(PID $pid\) was terminated by signal 9/ }, 'the postmaster has noticed');
-wait_for_server($node);
+wait_for_server($node, $pid);
 $session->{run}->kill_kill;
 is(join(' ', figures($pid, 'family', "name = '$plans'", 'bytes')), join(' ', @plans), 'the course of a family of a killed process stays');
 is(join(' ', figures($pid, 'site', "function_of(name) = 'leaking_top'", 'bytes')), join(' ', @site), 'the course of a call site of a killed process stays');

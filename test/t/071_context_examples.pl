@@ -135,7 +135,7 @@ my $explanation = ask($node, "SELECT pg_leakhunt_explain($pid)");
 like($explanation, qr/$said.*Verdict: leak at leaking_top/s, 'so it does beside a verdict on something else');
 is(scalar(() = $explanation =~ /\bContexts named "+CachedPlan/g), 1, 'and says so once');
 kill 'KILL', $pid;
-wait_for_server($node);
+wait_for_server($node, $pid);
 wait_until(sub { @crashed = glob($node->data_dir . "/pg_leakhunt/$pid.*.crash.profile") }, 'a killed process leaves a dump');
 is((grep { slurp_file($_) =~ /PREPARE big_\d+ AS SELECT/ } @crashed) ? 1 : 0, 1,
 	'what contexts were of stays when the process was killed');
