@@ -151,7 +151,9 @@ free_nothing(PLH_FREE_PARAMETERS)
 
 /* The hooks that are tested: those in C, or what stands for them near the server. */
 static const PlhMethods *tested_hooks = hooks;
-static PlhMethods near_hooks[PLH_CONTEXT_TYPES] pg_attribute_unused();
+
+pg_attribute_unused()
+static PlhMethods near_hooks[PLH_CONTEXT_TYPES];
 
 /* What a palloc does. */
 static void

@@ -11,9 +11,13 @@
 #include "unit_tests.h"
 
 static bool is_refused;
-static int	change_protection(void *start, size_t bytes, int protection) pg_attribute_unused();
+
+pg_attribute_unused()
+static int	change_protection(void *start, size_t bytes, int protection);
+
+pg_attribute_unused()
 static void *map_near(void *start, size_t bytes, int protection, int flags,
-					  int fd, off_t offset) pg_attribute_unused();
+					  int fd, off_t offset);
 
 #define mprotect change_protection
 #define mmap map_near
