@@ -27,13 +27,13 @@ is_of_error(MemoryContext context)
  * that is in progress?  In a critical section it would be a PANIC; while an error is
  * handled, or a transaction aborted, there would be one error after another.  Interrupts
  * are held off while locks of the server are held, and while a transaction is committed
- * or aborted.
+ * or aborted.  While a PL begins a subtransaction, from 17 on, an error ends the session.
  */
 bool
 plh_may_fail(MemoryContext context)
 {
 	return CritSectionCount == 0 && InterruptHoldoffCount == 0 &&
 		QueryCancelHoldoffCount == 0 && PG_exception_stack != NULL &&
-		!proc_exit_inprogress && IsTransactionState() &&
+		!ExitOnAnyError && !proc_exit_inprogress && IsTransactionState() &&
 		!is_of_error(context) && !is_of_error(CurrentMemoryContext);
 }

@@ -134,8 +134,9 @@ is( join('|', map { $_->{verdict} } map { @{ $_->{findings} } } grep { $_->{pid}
 	'the page of the server has the verdicts of pg_leakhunt_suspects');
 $session->query_safe('SELECT count(*) FROM (SELECT repeat(i::text, 300) FROM generate_series(1, 40000) i ORDER BY 1) rows');
 is_deeply(
-	[ sort map { join '|', map { ($_ // '') =~ s/\n/ /gr } @$_{qw(query max_peak_bytes calls kept_bytes)} } @{ document_of(save('server', 'pg_leakhunt_page()'))->{statements} } ],
-	rows("SELECT replace(query, chr(10), ' '), max_peak_bytes, calls, kept_bytes FROM pg_leakhunt_statements"),
+	[ sort grep { !/pg_leakhunt_page/ } map { join '|', map { ($_ // '') =~ s/\n/ /gr } @$_{qw(query max_peak_bytes calls kept_bytes)} } @{ document_of(save('server', 'pg_leakhunt_page()'))->{statements} } ],
+	# the statement that makes the page is counted after it
+	rows("SELECT replace(query, chr(10), ' '), max_peak_bytes, calls, kept_bytes FROM pg_leakhunt_statements WHERE query NOT LIKE '%pg_leakhunt_page%'"),
 	'the page of the server has the rows of pg_leakhunt_statements');
 
 # Redacted: no name of a role, a database or an application, and no literal.

@@ -36,6 +36,7 @@ pid_t		PostmasterPid = 4710;
 int			PostPortNumber = 5432;
 char	   *DataDir = "/tested/data";
 bool		IsUnderPostmaster = true;
+bool		ExitOnAnyError;
 bool		InitializingParallelWorker;
 int			ParallelWorkerNumber = -1;
 bool		am_walsender;

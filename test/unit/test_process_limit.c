@@ -228,6 +228,9 @@ test_places(void)
 	in_transaction = false;
 	ok(!fails(1), "nor while a transaction is committed or aborted");
 	in_transaction = true;
+	ExitOnAnyError = true;
+	ok(!fails(8192), "nor where an error would end the session");
+	ExitOnAnyError = false;
 	exits = true;
 	ok(!fails(1), "nor at exit");
 	exits = false;
