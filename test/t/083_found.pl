@@ -25,7 +25,7 @@ while ($document =~ /^<!-- (\w+) -->\n```sql\n(.*?)^(SELECT .*?);\n```\n\n```\n(
 	my @rows = map { join '|', split /\s*\|\s*/, s/^\s+//r, -1 } split /\n/, $rows;
 
 	$findings++;
-	next unless has_extension($extension) && ($extension !~ /perl/ || has_that_perl());
+	next unless is_that_server() && has_extension($extension) && ($extension !~ /perl/ || has_that_perl());
 	$tried++;
 	make_database();
 	$node->safe_psql('found', $before);
@@ -33,8 +33,14 @@ while ($document =~ /^<!-- (\w+) -->\n```sql\n(.*?)^(SELECT .*?);\n```\n\n```\n(
 		join("\n", @rows), "$extension: $check");
 }
 is($findings, 6, 'the findings of doc/found.md were found');
-note("$tried of them were tried: the server has no more of these modules");
+note("$tried of them were tried: the server has no more of these modules, or is not the one of the document");
 done_testing();
+
+# The document has the bytes of PostgreSQL 15.
+sub is_that_server
+{
+	return $node->safe_psql('postgres', 'SHOW server_version_num') =~ /^15/;
+}
 
 sub has_extension
 {
