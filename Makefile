@@ -426,7 +426,7 @@ PG_CONFIG ?= pg_config
 OWN_TARGETS = demo test test-incidents test-fleet test-faults test-kills test-load test-fuzz test-readers test-pages test-sanitizers test-valgrind test-matrix \
 	test-non-pie test-coexistence test-core test-plans test-minors test-random-limit test-contexts test-aarch64 test-published-leaks test-documents test-packages \
 	test-indent test-lint test-scan-build test-cppcheck \
-	test-planted bench dist
+	test-planted test-hunt bench dist
 .PHONY: $(OWN_TARGETS)
 demo:
 	test/demo
@@ -506,6 +506,9 @@ test-cppcheck:
 # Finds a leak of pg_cron as Debian packages it, and two in a PostgreSQL from source.
 test-published-leaks:
 	test/published-leaks
+# Runs the tests of contrib and of Debian's extensions as leak tests; doc/found.md.
+test-hunt:
+	test/hunt/run
 # All errors of all system calls at all rates, in ten minutes; 500 killed processes,
 # in twenty.
 test-faults:
