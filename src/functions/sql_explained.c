@@ -91,7 +91,7 @@ name_in_profile(const char *name, const PlhProfileHeader *header)
 }
 
 /*
- * Names are those of now, where the dump is of this cluster and they are there still;
+ * Names are the present ones, where the dump is of this cluster and they are there still;
  * else those by which the client asked for them.
  */
 PlhExplainedProcess
@@ -146,7 +146,7 @@ plh_sql_explained_profiled(const PlhProfileImage *image)
 	return profiled(image, plh_statement_list_peaks());
 }
 
-/* What a visit goes on with. */
+/* What a visit needs at each process. */
 typedef struct Visit
 {
 	PlhExplainedVisitor visit;

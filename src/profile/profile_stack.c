@@ -93,7 +93,7 @@ add_module(const PlhModule *module)
 	return record->index;
 }
 
-/* Turn an address into a frame.  Returns false if its module finds no room. */
+/* Turn an address into a frame.  Returns false if there is no room for its module. */
 static bool
 make_frame(uintptr_t address, PlhFrame *frame)
 {

@@ -63,7 +63,7 @@ typedef struct Running
 	uintptr_t	places[PLH_ROUTINES_MAX];
 } Running;
 
-/* The frame of a routine in the profile; 0 if its name finds no room. */
+/* The frame of a routine in the profile; 0 if there is no room for its name. */
 static pg_noinline PlhFrame
 make_frame(const PlhRoutineReader *reader, const void *argument)
 {
