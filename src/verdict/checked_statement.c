@@ -98,6 +98,22 @@ roll_back(int level, MemoryContext context, ResourceOwner owner)
 }
 
 /*
+ * Throw an ERROR if the statement has ended the subtransaction that it ran in.  Then SPI may
+ * have given up our connection, and freed our memory, too: nothing can be done but end.
+ */
+static void
+check_still_in(SubTransactionId subtransaction)
+{
+	if (SubTransactionIsActive(subtransaction))
+		return;
+	FlushErrorState();
+	ereport(ERROR,
+			(errcode(ERRCODE_EXTERNAL_ROUTINE_INVOCATION_EXCEPTION),
+			 errmsg("the statement ended a subtransaction that it had not begun"),
+			 errhint("An error handler that rolls back a subtransaction does this if BeginInternalSubTransaction itself has failed. Call that before PG_TRY.")));
+}
+
+/*
  * Let an error end the execution only, unless it is to end all of it, or somebody has
  * cancelled that.
  */
@@ -126,6 +142,7 @@ execute(const List *statements, PlhExecution *execution)
 	MemoryContext caller_context = CurrentMemoryContext;
 	ResourceOwner caller_owner = CurrentResourceOwner;
 	int			level = GetCurrentTransactionNestLevel();
+	SubTransactionId subtransaction;
 	ErrorData  *volatile error = NULL;
 	volatile int result = 0;
 
@@ -134,6 +151,7 @@ execute(const List *statements, PlhExecution *execution)
 		BeginInternalSubTransaction(NULL);
 		MemoryContextSwitchTo(caller_context);
 	}
+	subtransaction = GetCurrentSubTransactionId();
 	PG_TRY();
 	{
 		plh_planned_failure = execution->failure;
@@ -143,6 +161,7 @@ execute(const List *statements, PlhExecution *execution)
 	PG_CATCH();
 	{
 		plh_planned_failure = NULL;
+		check_still_in(subtransaction);
 		if (!execution->roll_back)
 			PG_RE_THROW();
 		MemoryContextSwitchTo(caller_context);
@@ -150,6 +169,7 @@ execute(const List *statements, PlhExecution *execution)
 		FlushErrorState();
 	}
 	PG_END_TRY();
+	check_still_in(subtransaction);
 	if (execution->roll_back)
 		roll_back(level, caller_context, caller_owner);
 	if (error != NULL)

@@ -94,7 +94,7 @@ typedef struct FailingCheck
 	int			group_room;
 } FailingCheck;
 
-/* Error context callback: an error of an execution that is to have none. */
+/* Error context callback: which execution an error ends that ends the check. */
 static void
 describe_execution(void *arg)
 {
@@ -102,6 +102,9 @@ describe_execution(void *arg)
 
 	if (failure->number == 0)
 		errcontext("execution by pg_leakhunt_check that is to raise no error");
+	else
+		errcontext("execution by pg_leakhunt_check in which allocation %lld was to fail",
+				   (long long) failure->number);
 }
 
 /*

@@ -6,8 +6,10 @@
 
 #include <stdlib.h>
 
+#include "access/xact.h"
 #include "fmgr.h"
 #include "utils/memutils.h"
+#include "utils/resowner.h"
 
 PG_MODULE_MAGIC;
 
@@ -16,6 +18,7 @@ PG_FUNCTION_INFO_V1(leak_when_failing);
 PG_FUNCTION_INFO_V1(leak_malloc_when_failing);
 PG_FUNCTION_INFO_V1(build_context);
 PG_FUNCTION_INFO_V1(crash_when_failing);
+PG_FUNCTION_INFO_V1(end_subtransaction_when_failing);
 
 #define RECORD_BYTES 100
 #define NAME_BYTES 64
@@ -115,5 +118,36 @@ crash_when_failing(PG_FUNCTION_ARGS)
 
 	if (name != NULL || !PG_GETARG_BOOL(0))
 		use_without_a_look(name);
+	PG_RETURN_VOID();
+}
+
+/*
+ * end_subtransaction_when_failing(mended bool): ends its subtransaction at an error; what is
+ * not mended may not have begun it by then, and ends that of its caller
+ */
+Datum
+end_subtransaction_when_failing(PG_FUNCTION_ARGS)
+{
+	MemoryContext context = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+	bool		mended = PG_GETARG_BOOL(0);
+
+	if (mended)
+		BeginInternalSubTransaction(NULL);
+	PG_TRY();
+	{
+		(void) short_name();
+		if (!mended)
+			BeginInternalSubTransaction(NULL);
+		ReleaseCurrentSubTransaction();
+	}
+	PG_CATCH();
+	{
+		RollbackAndReleaseCurrentSubTransaction();
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+	MemoryContextSwitchTo(context);
+	CurrentResourceOwner = owner;
 	PG_RETURN_VOID();
 }

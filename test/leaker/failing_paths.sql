@@ -14,3 +14,6 @@ CREATE FUNCTION build_context(mended bool) RETURNS void
 
 CREATE FUNCTION crash_when_failing(mended bool) RETURNS void
     AS :'failing_paths' LANGUAGE C STRICT;
+
+CREATE FUNCTION end_subtransaction_when_failing(mended bool) RETURNS void
+    AS :'failing_paths' LANGUAGE C STRICT;

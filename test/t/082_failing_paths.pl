@@ -122,6 +122,15 @@ my (undef, $after) = $node->psql(
 	on_error_stop => 0);
 is($after, '1', 'a session can check after a check that failed');
 
+# An error handler that rolls back what its caller has begun.
+my (undef, undef, $refused) = $node->psql('postgres',
+	q{SELECT * FROM pg_leakhunt_check('SELECT end_subtransaction_when_failing(false)', fail => 'each')});
+like($refused,
+	qr/ERROR:  the statement ended a subtransaction that it had not begun\nHINT:.*\nCONTEXT:  execution by pg_leakhunt_check in which allocation \d+ was to fail/,
+	'a subtransaction that the statement has not begun is not for it to end');
+($answer, $said) = check('SELECT end_subtransaction_when_failing(true)', 'each', $failing);
+is($answer, '', 'where that is mended, nothing is found');
+
 # A crash has its allocation in the log.
 ($answer, $said) = check('SELECT crash_when_failing(true)', 'each', $failing, 'SET pg_leakhunt.check_trace = on');
 is($answer, '', 'with a trace, a check finds the same');
