@@ -196,7 +196,7 @@ report_malloc(int64 bytes)
 			(errmsg("malloc outside of memory contexts grew by at least %lld %s per iteration",
 					(long long) bytes, plh_plural(bytes, "byte", "bytes")),
 			 tracked ?
-			 errdetail("No call site is known for it: other threads allocated it, which pg_leakhunt_check does not follow, or malloc uses it itself.") :
+			 errdetail("No call site grew by it in each half of the iterations: a library allocated blocks for many of its objects, or another thread did, which pg_leakhunt_check does not follow, or malloc uses it itself.") :
 			 errdetail("No call site is known for it: that needs pg_leakhunt_malloc.so in LD_PRELOAD, and pg_leakhunt.track_malloc on."),
 			 tracked ?
 			 errhint("To see what threads of libraries allocate, use heaptrack or jemalloc's profiler.") :
