@@ -204,11 +204,14 @@ record_guarded(MemoryContext context, void *pointer, Size size,
 	errno = saved_errno;
 }
 
-/* Is the allocation to fail, which has taken the slow path? */
+/*
+ * Is the allocation to fail, which has taken the slow path, and adds so much to the
+ * process?
+ */
 static inline bool
-is_to_fail(MemoryContext context, Size size, uint32 interval)
+is_to_fail(MemoryContext context, Size size, Size added, uint32 interval)
 {
-	return plh_process_limit_refuses(context, size, interval) ||
+	return plh_process_limit_refuses(context, added, interval) ||
 		plh_planned_failure_is_due(context, size);
 }
 
@@ -229,7 +232,7 @@ alloc_slow(PLH_ALLOC_PARAMETERS, PlhContextType type)
 	uint32		interval = plh_countdown_take(&countdown, size);
 	void	   *pointer;
 
-	if (is_to_fail(context, size, interval))
+	if (is_to_fail(context, size, size, interval))
 		return PLH_ALLOC_FAILURE(context);
 	if (interval == 0 || only_counts(context, interval))
 		return originals[type].alloc(PLH_ALLOC_ARGUMENTS);
@@ -280,6 +283,19 @@ realloc_sample(PLH_REALLOC_PARAMETERS, PlhContextType type)
 }
 
 /*
+ * What a realloc adds to the process, which a limit asks for: a large chunk of AllocSet
+ * has a block of its own, which grows in place.
+ */
+static inline Size
+added_by_realloc(void *pointer, Size size, PlhContextType type)
+{
+	Size		had = plh_process_limit_is_set() && type == PLH_ALLOCSET ?
+		GetMemoryChunkSpace(pointer) : 0;
+
+	return size > had ? size - had : 0;
+}
+
+/*
  * A realloc counts as a free and an allocation of the new size.
  */
 static pg_noinline void *
@@ -296,7 +312,7 @@ realloc_slow(PLH_REALLOC_PARAMETERS, PlhContextType type)
 		MemoryContext context = GetMemoryChunkContext(pointer);
 
 		interval = plh_countdown_take(&countdown, size);
-		if (is_to_fail(context, size, interval))
+		if (is_to_fail(context, size, added_by_realloc(pointer, size, type), interval))
 			return PLH_ALLOC_FAILURE(context);
 	}
 

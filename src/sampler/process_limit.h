@@ -34,15 +34,20 @@ extern void plh_process_limit_counted(void);
 extern void plh_process_limit_committed(void);
 extern void plh_process_limit_forget(void);
 
+static inline bool
+plh_process_limit_is_set(void)
+{
+	return unlikely(plh_process_memory_limit > 0 || plh_server_memory_limit > 0);
+}
+
 /*
- * Is the allocation, which has taken the slow path, to fail?  The interval is that of
- * its sample, 0 if it is none.
+ * Is the allocation, which has taken the slow path, to fail?  The size is what it adds to
+ * the process, and the interval is that of its sample, 0 if it is none.
  */
 static inline bool
 plh_process_limit_refuses(MemoryContext context, Size size, uint32 interval)
 {
-	return unlikely(plh_process_memory_limit > 0 || plh_server_memory_limit > 0) &&
-		plh_process_limit_asks(context, size, interval);
+	return plh_process_limit_is_set() && plh_process_limit_asks(context, size, interval);
 }
 
 #endif							/* PLH_PROCESS_LIMIT_H */

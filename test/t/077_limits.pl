@@ -66,6 +66,15 @@ $session->query_safe("SET pg_leakhunt.process_memory_limit = 0");
 is($session->query_safe($array), 300_000, 'without a limit the same goes through');
 $session->query_safe('ROLLBACK');
 
+# a buffer of 16 MB that grows to 32 MB adds 16
+my $growing = $node->background_psql('postgres', on_error_stop => 0);
+my $has = process_row($node, session_pid($growing))->{rss_anon_bytes} >> 20;
+$growing->query_safe('SET pg_leakhunt.limit_action = error');
+$growing->query_safe("SET pg_leakhunt.process_memory_limit = '" . ($has + 40) . "MB'");
+is($growing->query_safe(q{SELECT length(string_agg(repeat('x', 1000), '')) FROM generate_series(1, 17500)}), 17_500_000, 'a chunk that grows counts by what it adds');
+like(result_of($growing, q{SELECT length(string_agg(repeat('x', 1000), '')) FROM generate_series(1, 34000)}), qr/ERROR:  out of memory\nDETAIL:  Failed on request of size 67108864/, 'but that counts');
+$growing->quit;
+
 # who may set it, and for whom
 $node->safe_psql('postgres', "CREATE ROLE clerk LOGIN; CREATE ROLE analyst LOGIN; ALTER ROLE analyst SET pg_leakhunt.process_memory_limit = '1GB'");
 for my $setting ("process_memory_limit = 0", "limit_action = log")
