@@ -87,6 +87,25 @@ plh_live_samples_find_watched(MemoryContext context)
 }
 
 /*
+ * Returns what is known of a context whose newest callback is not ours, or NULL: ours may
+ * be gone.  A palloc in a context that was deleted, which is an error of its caller, has us
+ * watch what is no context any more; the server then makes a new one of the same place,
+ * which has no callback, and what was sampled before is not in it.
+ */
+PlhWatchedContext *
+plh_live_samples_still_watched(PlhWatchedContext *watched, MemoryContext context)
+{
+	for (MemoryContextCallback *callback = context->reset_cbs; callback != NULL;
+		 callback = callback->next)
+	{
+		if (callback == &watched->callback)
+			return watched;
+	}
+	plh_live_samples_drop_context(watched);
+	return NULL;
+}
+
+/*
  * Watch a context that is not watched yet.  Returns NULL if there is no room.  The
  * result is valid until the context is reset or deleted.
  */

@@ -41,6 +41,8 @@ typedef struct PlhWatchedContext
 extern void plh_live_samples_start(uint32 max_samples,
 								   MemoryContextCallbackFunction on_reset);
 extern PlhWatchedContext *plh_live_samples_find_watched(MemoryContext context);
+extern PlhWatchedContext *plh_live_samples_still_watched(PlhWatchedContext *watched,
+														 MemoryContext context);
 extern PlhWatchedContext *plh_live_samples_watch(MemoryContext context,
 												 PlhLifetime lifetime);
 extern PlhLiveSample *plh_live_samples_insert(PlhWatchedContext *watched,
@@ -65,8 +67,12 @@ plh_live_samples_watched(MemoryContext context)
 	PlhWatchedContext *last = plh_live_samples_last_watched;
 
 	/* an unused entry has no key, so that a stale one can't match */
-	return likely(last != NULL && last->entry.pointer == context) ? last :
+	PlhWatchedContext *watched =
+		likely(last != NULL && last->entry.pointer == context) ? last :
 		plh_live_samples_find_watched(context);
+
+	return likely(watched == NULL || context->reset_cbs == &watched->callback) ? watched :
+		plh_live_samples_still_watched(watched, context);
 }
 
 #endif							/* PLH_LIVE_SAMPLES_H */

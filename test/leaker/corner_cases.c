@@ -38,6 +38,7 @@ PG_FUNCTION_INFO_V1(reserve_addresses);
 PG_FUNCTION_INFO_V1(leak_in_vdso);
 PG_FUNCTION_INFO_V1(leak_by_unloaded);
 PG_FUNCTION_INFO_V1(pfree_is_untouched);
+PG_FUNCTION_INFO_V1(allocate_in_deleted);
 PG_FUNCTION_INFO_V1(hold_interrupts);
 
 extern PGDLLEXPORT void leaking_for_others(void);
@@ -352,4 +353,36 @@ pfree_is_untouched(PG_FUNCTION_ARGS)
 #else
 	PG_RETURN_BOOL(false);
 #endif
+}
+
+static pg_noinline void *
+allocating_in_deleted(MemoryContext context, Size bytes)
+{
+	return MemoryContextAlloc(context, bytes);
+}
+
+static pg_noinline void *
+allocating_in_next(MemoryContext context, Size bytes)
+{
+	return MemoryContextAlloc(context, bytes);
+}
+
+/*
+ * allocate_in_deleted(bytes int): as code does that switches back to a context which is
+ * gone.  The server makes the next context of the same place.
+ */
+Datum
+allocate_in_deleted(PG_FUNCTION_ARGS)
+{
+	MemoryContext deleted = AllocSetContextCreate(TopMemoryContext, "deleted context",
+												  ALLOCSET_SMALL_SIZES);
+	MemoryContext next;
+
+	MemoryContextDelete(deleted);
+	(void) allocating_in_deleted(deleted, PG_GETARG_INT32(0));
+	next = AllocSetContextCreate(TopMemoryContext, "next context", ALLOCSET_SMALL_SIZES);
+	if (next != deleted)
+		elog(ERROR, "the next context is elsewhere");
+	(void) allocating_in_next(next, PG_GETARG_INT32(0));
+	PG_RETURN_VOID();
 }

@@ -32,5 +32,7 @@ CREATE FUNCTION leak_in_vdso(times int) RETURNS void
     AS :'corner_cases' LANGUAGE C STRICT;
 CREATE FUNCTION leak_by_unloaded(path text) RETURNS bool
     AS :'corner_cases' LANGUAGE C STRICT;
+CREATE FUNCTION allocate_in_deleted(bytes int) RETURNS void
+    AS :'corner_cases' LANGUAGE C STRICT;
 CREATE FUNCTION hold_interrupts(seconds int) RETURNS int
     AS :'corner_cases' LANGUAGE C STRICT;

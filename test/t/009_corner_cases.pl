@@ -61,6 +61,14 @@ is(figures('refused_growth'), '0 0 20', 'a chunk whose growth was refused is fre
 $session->query_safe("SELECT refused_growth($too_much, false)") for 1 .. 10;
 is(figures('refused_growth'), '10 100000 40', 'a chunk whose growth was refused is kept once');
 
+# A palloc in a context that was deleted is not for ever, and the context that takes its place
+# has its own name.
+$session->query_safe('SELECT allocate_in_deleted(100)');
+is(figures('allocating_in_deleted'), '0 0 1', 'what was allocated in a deleted context is gone with it');
+is(figures('allocating_in_next'), '1 100 1', 'what is in the next one is kept');
+is(ask($node, "SELECT context_name FROM pg_leakhunt_report WHERE pid = $pid AND 'allocating_in_next' = ANY (functions(stack))"),
+	'next context', 'by its name');
+
 # In a critical section nothing is recorded, but what goes there is gone.
 $session->query_safe('SELECT free_in_critical_section(100, 500)');
 is(figures('free_in_critical_section'),
