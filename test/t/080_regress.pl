@@ -143,6 +143,10 @@ write_test('connects', "SELECT leak_top(8, 1);\n\\c -\n");
 ($status, $stdout) = run_it('define', 'connects');
 is($status, 0, 'a file that connects anew is no failure');
 like($stdout, qr/^ok 2 - connects # SKIP it connects anew/m, 'and is said to be skipped');
+$node->safe_psql('postgres', 'CREATE ROLE clerk LOGIN');
+write_test('clerk', "SELECT leak_top(8, 1);\n\\c - clerk\n");
+($status, $stdout) = run_it('define', 'clerk', 'leaks');
+like($stdout, qr/^ok 2 - clerk # SKIP it connects anew.*^not ok 3 - leaks$/ms, 'so is one that does so as a role that may not be sampled, and the next is tested');
 
 # What is known.
 open my $known, '>', "$folder/known" or die $!;
