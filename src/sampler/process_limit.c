@@ -63,6 +63,12 @@
 /* Where each allocation takes the slow path, only these bytes together are looked at. */
 #define LOOK_BYTES (PLH_RANDOM_LIMIT > 0 ? 1 : 65536)
 
+/*
+ * After a refusal so much is let through, by the samples: what handles the error copies it before it frees
+ * the statement's memory, and a second error there would end the transaction.
+ */
+#define HANDLING_BYTES (PLH_RANDOM_LIMIT > 0 ? 0 : 1024 * 1024)
+
 /* What malloc keeps is given back no more often than this. */
 #define TRIM_US 1000000
 
@@ -77,6 +83,7 @@ static struct
 	int64		own_bytes;		/* as the kernel said last; 0: not asked */
 	int64		touched_bytes;	/* as of then */
 	uint64		passed_bytes;	/* since an allocation was looked at */
+	uint64		handling_bytes; /* that are let through yet */
 	int64		trimmed_us;		/* when malloc gave back, by the monotonic
 								 * clock */
 	int64		told_bytes;		/* what the process had when it was told; 0:
@@ -276,7 +283,15 @@ act(const PlhLimitExcess *excess)
 static bool
 is_time(Size size, uint32 interval)
 {
-	state.passed_bytes += interval == 0 ? LOOK_BYTES : (uint64) size + interval;
+	uint64		bytes = (uint64) size + interval;
+
+	if (bytes < state.handling_bytes)
+	{
+		state.handling_bytes -= bytes;
+		return false;
+	}
+	state.handling_bytes = 0;
+	state.passed_bytes += interval == 0 ? LOOK_BYTES : bytes;
 	if (state.passed_bytes < LOOK_BYTES && !state.waits)
 		return false;
 	state.passed_bytes = 0;
@@ -312,7 +327,10 @@ plh_process_limit_asks(MemoryContext context, Size size, uint32 interval)
 		return false;
 	}
 	state.waits = false;
-	return find_excess(&excess) && act(&excess);
+	if (!find_excess(&excess) || !act(&excess))
+		return false;
+	state.handling_bytes = HANDLING_BYTES;
+	return true;
 }
 
 /* End the session, which is idle. */

@@ -186,12 +186,14 @@ is(scalar(grep { $_->{Leakhunt}{'Peak Bytes'} > 0 } @$two), 2, 'and its own tota
 
 # workers
 my $parallel = 'SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET enable_parallel_hash = off';
-my $explained = explained($join, "$only_hash; $parallel");
+define_fixture($node, 'meeting');
+my $shared = 'SELECT count(*), max(meet(3)) FROM rows a JOIN rows b USING (id)';
+my $explained = explained($shared, "$only_hash; $parallel");
 my $hash = node_of($explained, 'Hash');
 is(join(' ', map { $_->{'Worker Number'} } @{ $hash->{Leakhunt}{Workers} }), '0 1', 'workers tell of their nodes');
 is(scalar(grep { abs($_->{'Highest Bytes'} / 1024 - $hash->{'Peak Memory Usage'}) < $hash->{'Peak Memory Usage'} * 0.1 + 3 * $_->{'Error Bytes'} / 1024 } @{ $hash->{Leakhunt}{Workers} }), 2, 'each had a hash table of its own');
 is(scalar(grep { $_->{'Peak Bytes'} > $hash->{'Peak Memory Usage'} * 900 } @{ $explained->{Leakhunt}{Workers} }), 2, 'and it is in the totals');
-like(explained($join, "$only_hash; $parallel", 'COSTS OFF'), qr/Leakhunt Worker 1: \d+ \wB \(\+\/- \d+ \wB\) at most, \d+ \wB at its peak\n.*Leakhunt Workers: \d+ \wB \(.*\) more, in 2 workers/s, 'as text, too');
+like(explained($shared, "$only_hash; $parallel", 'COSTS OFF'), qr/Leakhunt Worker 1: \d+ \wB \(\+\/- \d+ \wB\) at most, \d+ \wB at its peak\n.*Leakhunt Workers: \d+ \wB \(.*\) more, in 2 workers/s, 'as text, too');
 $explained = explained($join, "$only_hash; $parallel; SET enable_parallel_hash = on");
 ok(node_of($explained, 'Hash')->{Leakhunt}{'Shared Hash Table'}, 'a hash table that workers share is not counted, which is said');
 is(ask($node, "SELECT count(*) FROM pg_ls_dir('pg_dynshmem')"), 0, 'no shared memory is left');

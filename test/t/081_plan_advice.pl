@@ -163,9 +163,11 @@ my $parallel = "$hash_only; SET parallel_setup_cost = 0; SET parallel_tuple_cost
 $cell = '*Leakhunt Workers* is several times the leader';
 my $of_all = sub { $_[0]{Leakhunt}{'Peak Bytes'} + of_workers($_[0]) };
 my $with_shared = sub { my $hash = largest($_[0], 'Hash'); $of_all->($_[0]) + ($hash->{Leakhunt}{'Shared Hash Table'} ? $hash->{'Peak Memory Usage'} * 1024 : 0) };
-try_row($cell, $join, "$parallel 3; SET enable_parallel_hash = off; SET parallel_leader_participation = off",
+define_fixture($node, 'meeting');
+my $shared = 'SELECT count(b.text), max(meet(3)) FROM rows a JOIN rows b USING (id)';
+try_row($cell, $shared, "$parallel 3; SET enable_parallel_hash = off; SET parallel_leader_participation = off",
 	sub { of_workers($_[0]) > 2 * $_[0]{Leakhunt}{'Peak Bytes'} }, $with_shared,
-	[ 'no workers', "$parallel 0" ], [ 'enable_parallel_hash', "$parallel 3; SET enable_parallel_hash = on" ]);
+	[ 'no workers', "$parallel 0", $join ], [ 'enable_parallel_hash', "$parallel 3; SET enable_parallel_hash = on; SET parallel_leader_participation = off" ]);
 
 my $aggregate = 'SELECT array_agg(text) FROM rows';
 try_row('an `Aggregate` beyond 1 times, most of it by `array_agg_transfn`, `array_agg_finalfn` or the like', $aggregate, "SET work_mem = '512kB'", beyond_by('Aggregate', 'Site', qr/array_agg|ArrayResult|construct_md_array|datumCopy/), of_nodes(),
