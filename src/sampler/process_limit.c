@@ -64,8 +64,9 @@
 #define LOOK_BYTES (PLH_RANDOM_LIMIT > 0 ? 1 : 65536)
 
 /*
- * After a refusal so much is let through, by the samples: what handles the error copies it before it frees
- * the statement's memory, and a second error there would end the transaction.
+ * After a refusal so much is let through, by the samples: what handles the error copies it
+ * before it frees the statement's memory, and a second error there would end the
+ * transaction.
  */
 #define HANDLING_BYTES (PLH_RANDOM_LIMIT > 0 ? 0 : 1024 * 1024)
 
