@@ -64,6 +64,12 @@ GetMemoryChunkContext(void *pointer)
 }
 #endif
 
+Size
+GetMemoryChunkSpace(void *pointer)
+{
+	abort();
+}
+
 void
 plh_unwind_capture(PlhStack *stack, int max_depth, bool is_frequent)
 {
