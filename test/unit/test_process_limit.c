@@ -148,10 +148,11 @@ report_stub(const PlhLimitExcess *excess)
 	tellings++;
 }
 
-/* Does an allocation fail, of that size and of the next sample? */
+/* Does an allocation fail, of that size and of the next sample, when no error is handled? */
 static bool
 fails(Size size)
 {
+	state.handling_bytes = 0;
 	return plh_process_limit_refuses(&plain, size, 0);
 }
 
@@ -204,8 +205,22 @@ test_small_intervals(void)
 	begin(100 * MB, PLH_LIMIT_ERROR);
 	set_own(101 * MB);
 	for (int i = 0; i < 6500; i++)
+	{
+		state.handling_bytes = 0;
 		failures += plh_process_limit_refuses(&plain, 99, 1);
+	}
 	ok(failures >= 8 && failures <= 10, "small allocations are looked at once in 64 kB");
+}
+
+/* What handles the error of a refusal is let through, as far as a megabyte takes it. */
+static void
+test_handling(void)
+{
+	begin(100 * MB, PLH_LIMIT_ERROR);
+	set_own(101 * MB);
+	ok(fails(8192) && !plh_process_limit_refuses(&plain, MB / 2, 0) &&
+	   !plh_process_limit_refuses(&plain, MB / 4, MB / 8), "after a refusal, what handles the error does not fail");
+	ok(plh_process_limit_refuses(&plain, MB / 2, 0), "what goes beyond that does");
 }
 
 static void
@@ -380,6 +395,7 @@ test_process_limit(void)
 	plh_process_limit_start(report_stub);
 	test_limit();
 	test_small_intervals();
+	test_handling();
 	test_places();
 	test_log_only();
 	test_sessions();
