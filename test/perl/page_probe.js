@@ -24,6 +24,17 @@ function cellOf(table, start, column) {
 	return row ? row.children[columnsOf(table).indexOf(column)].textContent.replace(/\u00a0/g, ' ') : null;
 }
 
+// The cells of all rows whose first cell begins so, those that the table keeps back at first
+// too: a difference below zero is the last of many.
+function cellsOf(table, start, column) {
+	const more = [...document.querySelector(table).children].find(child => child.textContent.startsWith('Show more'));
+
+	while (!more.hidden) more.click();
+	return [...document.querySelectorAll(table + ' tbody tr')]
+		.filter(made => made.firstChild.textContent.startsWith(start))
+		.map(row => row.children[columnsOf(table).indexOf(column)].textContent.replace(/\u00a0/g, ' '));
+}
+
 // The statements below the chart whose text runs over an edge of their bar.
 function textsOverTheirBars() {
 	return [...document.querySelectorAll('.lane')].filter(bar => {
