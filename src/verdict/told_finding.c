@@ -69,23 +69,25 @@ plh_told_finding_make(const PlhSuspect *suspect, const PlhListedSite *listed,
 	PlhToldFinding *finding = palloc0(sizeof(PlhToldFinding));
 	PlhMallocStatement statement =
 		plh_malloc_statement_find(suspect, image);
+	const PlhListedSite *named = NULL;
 
 	if (listed != NULL && plh_share_text_names_site(suspect, image, in->stacks))
-		finding->named = listed;
+		named = listed;
+	finding->named = named;
 	finding->verdict = plh_suspect_verdict_name(suspect->judgement.verdict);
 	finding->cause = cause_of(suspect, listed, image);
-	if (finding->named != NULL)
+	if (named != NULL)
 	{
-		finding->site = listed->stack.site;
-		finding->routine = plh_stack_text_routine(&listed->stack);
+		finding->site = named->stack.site;
+		finding->routine = plh_stack_text_routine(&named->stack);
 	}
-	finding->context_name = plh_image_suspects_contexts(suspect, finding->named, image);
+	finding->context_name = plh_image_suspects_contexts(suspect, named, image);
 	finding->query = listed == NULL ? statement.query : listed->query;
 	finding->evidence =
 		psprintf("%s%s%s",
 				 plh_suspect_evidence(suspect, in->list, image, in->stacks),
 				 statement.evidence, libraries_of(suspect, image, in->symbols));
-	finding->next = plh_suspect_advice(suspect, image, finding->named, &statement);
+	finding->next = plh_suspect_advice(suspect, image, named, &statement);
 	finding->bytes = suspect->facts.live_bytes;
 	finding->error_bytes = suspect->judgement.error_bytes;
 	finding->has_rate = suspect->judgement.has_rate;
