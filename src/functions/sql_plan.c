@@ -30,7 +30,7 @@ pg_leakhunt_explain_analyze(PG_FUNCTION_ARGS)
 	plh_sql_rows_check_not_null(fcinfo, 0, "query");
 	plh_sql_rows_check_not_null(fcinfo, 1, "options");
 	plh_sql_source_check_active();
-	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
+	PLH_INIT_MATERIALIZED(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	rows = plh_explained_query_run(text_to_cstring(PG_GETARG_TEXT_PP(0)),
 								   text_to_cstring(PG_GETARG_TEXT_PP(1)));
 	foreach(cell, rows)

@@ -177,6 +177,8 @@ annotate_node(Annotation *annotation, int column)
 	const PlhPlanResult *result;
 	bool		had_comma;
 
+	/* there are as many nodes as lines of them */
+	Assert(annotation->plan < list_length(annotation->results));
 	while ((result = list_nth(annotation->results, annotation->plan))->tree->count <=
 		   annotation->node)
 	{
