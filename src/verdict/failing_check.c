@@ -314,6 +314,8 @@ search_over(FailingCheck *failing)
 {
 	if (failing->last.site == 0)
 	{
+		/* it may have fewer than the first time, as caches fill */
+		failing->run->check->allocations = failing->last.passed;
 		add_group(failing, 0, failing->suspect_count);
 		return next_repetition(failing);
 	}
@@ -425,7 +427,6 @@ step_over(FailingCheck *failing)
 			look_settled(failing, &failing->ever[2], memory);
 			return FILL_CACHES;
 		case FILL_CACHES:
-			failing->run->check->allocations = failing->last.passed;
 			(void) look_again(failing);
 			return SEARCH;
 		case SEARCH:

@@ -13,17 +13,20 @@ PG_MODULE_MAGIC;
 
 PG_FUNCTION_INFO_V1(use_forgetting_cache);
 PG_FUNCTION_INFO_V1(use_freeing_cache);
+PG_FUNCTION_INFO_V1(use_half_built_cache);
 
 static bool is_registered = false;
 static bool forgetting_is_valid = false;
 static bool freeing_is_valid = false;
+static bool half_built_is_valid = false;
 static char *forgotten = NULL;
 static char *freed = NULL;
+static char *half_built = NULL;
 
 static void
 invalidate(Datum arg, Oid relid)
 {
-	forgetting_is_valid = freeing_is_valid = false;
+	forgetting_is_valid = freeing_is_valid = half_built_is_valid = false;
 }
 
 static void
@@ -64,4 +67,22 @@ use_freeing_cache(PG_FUNCTION_ARGS)
 	}
 	freeing_is_valid = true;
 	PG_RETURN_BOOL(freed != NULL);
+}
+
+/* Loses what it builds if the next allocation fails. */
+Datum
+use_half_built_cache(PG_FUNCTION_ARGS)
+{
+	register_once();
+	if (!half_built_is_valid)
+	{
+		char	   *built = rebuild();
+
+		pfree(palloc(50));
+		if (half_built != NULL)
+			pfree(half_built);
+		half_built = built;
+	}
+	half_built_is_valid = true;
+	PG_RETURN_BOOL(half_built != NULL);
 }

@@ -86,6 +86,14 @@ is($answer, '', 'what a statement leaves in any case is not counted');
 ($answer, $said) = check('SELECT leak_top(16, 1), leak_when_failing(false)', 'each', $failing);
 is($answer, $leaks{leak_when_failing}, 'but what stays of a failure beside it is');
 
+# A cache is not built while an allocation of a statement fails, unless the statement empties it.
+my $caches = $ENV{LEAKER} =~ s/leaker$/rebuilt_cache/r;
+$node->safe_psql('postgres', "CREATE FUNCTION use_half_built_cache() RETURNS bool AS '$caches' LANGUAGE C");
+($answer, $said) = check('SELECT use_half_built_cache()', 'each', $failing);
+is($answer, '', 'what fills a cache is not tried');
+($answer, $said) = check('SELECT pg_leakhunt_reset_caches(); SELECT use_half_built_cache()', 'each', $failing);
+is($answer, '200|1|CacheMemoryContext|rebuild|1|use_half_built_cache|t', 'it is where the statement empties the caches');
+
 # Statements of the server's own, on all of whose paths something fails.
 for my $query (
 	'SELECT relname FROM pg_class ORDER BY 1',
@@ -95,6 +103,7 @@ for my $query (
 {
 	($answer, $said) = check($query, 'each', $failing);
 	is($answer, '', "PostgreSQL leaves nothing where it gets no memory: $query");
+	like($said, qr/NOTICE:  each of the statement's \d+ allocations failed once/, 'each is said to have failed where none was left out');
 }
 is($node->safe_psql('postgres', 'SELECT count(*) FROM kept'), '0', 'effects are rolled back');
 ($answer, $said) = check('SELECT sum(length(md5(g::text))) FROM generate_series(1, 2000) g', 'each', $failing);
