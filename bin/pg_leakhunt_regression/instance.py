@@ -7,10 +7,14 @@ import subprocess
 import tempfile
 
 from .errors import CannotRun
+from .psql import without_connection
+
+# By this line a server of the program's own is known.
+_MARK = "# Configuration added by pg_leakhunt_regress"
 
 # With an interval of 1 every allocation is a sample; they must fit.
-_SETTINGS = """
-# Configuration added by pg_leakhunt_regress
+_SETTINGS = f"""
+{_MARK}
 shared_preload_libraries = 'pg_leakhunt'
 pg_leakhunt.max_profile_size = '256MB'
 pg_leakhunt.max_live_samples = 4000000
@@ -34,8 +38,12 @@ def _output_of(command):
         return subprocess.run(command, stdout=subprocess.PIPE, check=True,
                               universal_newlines=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError) as error:
-        raise CannotRun(f"could not run {command[0]}: {error}; "
-                        "--bindir names the folder of PostgreSQL's programs") from error
+        raise _cannot_run(command, error) from error
+
+
+def _cannot_run(command, error):
+    return CannotRun(f"could not run {command[0]}: {error}; "
+                     "--bindir names the folder of PostgreSQL's programs")
 
 
 def library_directory(options):
@@ -43,7 +51,8 @@ def library_directory(options):
 
 
 class Instance:
-    """A server in a directory; "with" stops it and removes that directory."""
+    """A server in a directory; "with" stops it and removes that directory.  What lies in
+    the directory is removed only if a former run has left it there."""
 
     def __init__(self, options):
         self._options = options
@@ -51,6 +60,7 @@ class Instance:
         self._data = os.path.join(self._directory, "data")
         self._log = os.path.join(self._directory, "postmaster.log")
         self._sockets = None
+        self._made = False
         self._running = False
 
     def __enter__(self):
@@ -72,34 +82,67 @@ class Instance:
             self._stop("immediate")
         if self._sockets is not None:
             shutil.rmtree(self._sockets, ignore_errors=True)
-        if not self._options.keep:
+        if self._made and not self._options.keep:
             shutil.rmtree(self._directory, ignore_errors=True)
 
     def _stop(self, mode):
+        # a terminal's signals are for this program, which is ending
         return subprocess.run([program(self._options, "pg_ctl"), "-D", self._data, "-m", mode,
                                "-w", "-t", "30", "stop"], stdout=subprocess.DEVNULL,
-                              stderr=subprocess.DEVNULL, check=False).returncode == 0
+                              stderr=subprocess.DEVNULL, start_new_session=True,
+                              check=False).returncode == 0
 
     def connection(self):
         """Returns the variables by which libpq finds the server."""
         return {"PGHOST": self._sockets, "PGPORT": str(self._port()), "PGUSER": self._user()}
 
+    def holds(self, data_directory):
+        """Is this the data directory of the server that was made here?"""
+        return os.path.realpath(data_directory) == os.path.realpath(self._data)
+
     def _make(self):
-        if os.path.exists(self._directory) and os.listdir(self._directory) and \
-                not os.path.isdir(self._data):
-            raise CannotRun(f"{self._directory} is no temporary server, and not empty: "
-                            "it is not removed")
-        shutil.rmtree(self._directory, ignore_errors=True)
-        os.makedirs(self._directory)
+        self._take_directory()
         command = [program(self._options, "initdb"), "-D", self._data, "--no-sync", "--no-clean",
                    "-A", "trust", "-U", self._user()]
         if self._options.no_locale:
             command.append("--no-locale")
-        made = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              universal_newlines=True, check=False)
+        try:
+            made = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                  universal_newlines=True, check=False)
+        except OSError as error:
+            raise _cannot_run(command, error) from error
         if made.returncode != 0:
             raise CannotRun(f"initdb failed: {made.stdout.strip()}")
         self._configure()
+
+    def _take_directory(self):
+        """Has the directory empty, without removing what is not ours."""
+        try:
+            found = os.listdir(self._directory) if os.path.lexists(self._directory) else []
+            if found and not self._is_left_over(found):
+                raise CannotRun(f"{self._directory} is not empty, and was not made by "
+                                "pg_leakhunt_regress, so it is left alone: "
+                                "name another directory with --temp-instance")
+            if os.path.exists(os.path.join(self._data, "postmaster.pid")) and not self._stop("fast"):
+                raise CannotRun(f"a server that runs in {self._data} could not be stopped")
+            self._made = True
+            for name in found:
+                path = os.path.join(self._directory, name)
+                (shutil.rmtree if os.path.isdir(path) else os.remove)(path)
+            os.makedirs(self._directory, exist_ok=True)
+        except OSError as error:
+            raise CannotRun(f"could not make the temporary server's directory: {error}") from error
+
+    def _is_left_over(self, found):
+        """Is this what a former run of this program has left?"""
+        if not set(found) <= {"data", "postmaster.log"}:
+            return False
+        try:
+            with open(os.path.join(self._data, "postgresql.conf"), encoding="utf-8",
+                      errors="replace") as conf:
+                return _MARK in conf.read().splitlines()
+        except OSError:
+            return False
 
     def _configure(self):
         with open(os.path.join(self._data, "postgresql.conf"), "a", encoding="utf-8") as conf:
@@ -108,14 +151,14 @@ class Instance:
                 try:
                     with open(path, encoding="utf-8") as extra:
                         text = extra.read()
-                except OSError as error:
+                except (OSError, UnicodeError) as error:
                     raise CannotRun(f"could not read {path}: {error}") from error
                 conf.write(_preload_ours_too(text))
 
     def _start(self):
         self._sockets = tempfile.mkdtemp(prefix="pg_leakhunt_regress-")
         # tests of what connects to the server itself expect its sessions to find it
-        environment = {**os.environ, "PGHOST": self._sockets, "PGPORT": str(self._port())}
+        environment = {**without_connection(os.environ), "PGHOST": self._sockets, "PGPORT": str(self._port())}
         library = os.path.join(library_directory(self._options), "pg_leakhunt_malloc.so")
         if self._options.malloc and os.path.exists(library):
             environment["LD_PRELOAD"] = library

@@ -8,11 +8,13 @@
 # server of its own.  LEAKCHECK_OPTS are further options of pg_leakhunt_regress;
 # LEAKCHECK_INSTANCE is empty to use a server that runs.
 
-LEAKCHECK_INSTANCE ?= --temp-instance='$(abspath tmp_leakcheck)'
+LEAKCHECK_INSTANCE ?= --temp-instance=tmp_leakcheck
 LEAKCHECK_OPTS ?=
 
-.PHONY: leakcheck
+.PHONY: leakcheck clean-leakcheck
 leakcheck:
-	'$(bindir)/pg_leakhunt_regress' --bindir='$(bindir)' --inputdir='$(srcdir)' --outputdir='$(abspath output_leakcheck)' $(LEAKCHECK_INSTANCE) $(REGRESS_OPTS) $(LEAKCHECK_OPTS) $(REGRESS)
+	'$(bindir)/pg_leakhunt_regress' --bindir='$(bindir)' --inputdir='$(srcdir)' --outputdir=output_leakcheck $(LEAKCHECK_INSTANCE) $(REGRESS_OPTS) $(LEAKCHECK_OPTS) $(REGRESS)
 
-EXTRA_CLEAN += tmp_leakcheck output_leakcheck
+clean: clean-leakcheck
+clean-leakcheck:
+	rm -rf tmp_leakcheck output_leakcheck

@@ -1,5 +1,6 @@
 """The runs of one file, in one session, and what they show."""
 
+import contextlib
 import os
 import re
 import time
@@ -12,6 +13,13 @@ from .scratch import RESET_CACHES
 
 # A process counts its contexts at a commit, if it has not done so for 250 ms.
 _COUNT_CONTEXTS = "SELECT pg_catalog.pg_sleep(0.3)"
+
+# What PostgreSQL says of an extension or a library that is not installed.
+_NOT_INSTALLED = re.compile(r'^ERROR:  (?:extension ".*" is not available$|could not open extension '
+                            r'control file .*|could not access file "\$libdir/.*)', re.MULTILINE)
+
+# The longest that a server may take to recover from a crash, in seconds.
+_RECOVERY = 300
 
 _CONNECTS_ANEW = "it connects anew, and a session that ends keeps nothing"
 
@@ -52,7 +60,7 @@ class Runner:
 
     def __init__(self, server, scratch, options, settings, known, progress):
         self._server = server
-        self._questions = server.open_questions(scratch.asked)
+        self._questions = None              # as soon as one is asked
         self._scratch = scratch
         self._options = options
         self._settings = settings           # of a session that is measured
@@ -61,7 +69,9 @@ class Runner:
         self._progress = progress
 
     def close(self):
-        self._questions.close()
+        if self._questions is not None:
+            self._questions.close()
+            self._questions = None
 
     def run(self, index, test, path, is_last):
         """Returns what the runs of a file show, and leaves the database as after one."""
@@ -77,6 +87,8 @@ class Runner:
                 result.skipped = _CONNECTS_ANEW
             else:
                 result.failure = f"the session ended: {error}"
+                self._scratch.leave_out(index)
+                self._wait_for_server()
         finally:
             if session is not None:
                 session.close()
@@ -85,9 +97,22 @@ class Runner:
         result.seconds = time.monotonic() - began
         return result
 
+    def _wait_for_server(self):
+        """After a crash, of which all sessions end: the next test is to be measured."""
+        self.close()
+        for _ in range(_RECOVERY):
+            with contextlib.suppress(QueryFailed):
+                self._server.query(self._scratch.database, "SELECT 1")
+                return
+            time.sleep(1)
+        raise CannotRun(f"the server takes no connections any more since it ran "
+                        f"a test whose session ended, for {_RECOVERY} seconds")
+
     def _measure(self, session, index, result):
         """Returns what grew in each run, until nothing did; nothing if the runs were not all
         in one session."""
+        if self._questions is None:
+            self._questions = self._server.open_questions(self._scratch.asked)
         measurements = []
         findings = []
         for number in range(1, self._options.runs + 1):
@@ -98,9 +123,10 @@ class Runner:
                 return []
             self._scratch.put_back(index, result.changed)
             _reset_caches(session)
+            # from the first run on: what this takes is no growth of a later one
+            session.query(_COUNT_CONTEXTS)
             if number < growth.WARM_UP:
                 continue
-            session.query(_COUNT_CONTEXTS)
             measurements.append(growth.measure(self._questions, session.pid))
             findings = growth.find(measurements) if number > growth.WARM_UP else []
             if number > growth.WARM_UP and not findings:
@@ -137,11 +163,20 @@ class Runner:
         """Notes where a file does not do what it should: it may not test what it is for."""
         directory = os.path.join(self._options.outputdir, "results")
         written = os.path.join(directory, result.test + ".out")
-        os.makedirs(os.path.dirname(written), exist_ok=True)
-        with open(written, "w", encoding="utf-8", errors="surrogateescape") as results:
-            results.write(output)
+        try:
+            os.makedirs(os.path.dirname(written), exist_ok=True)
+            with open(written, "w", encoding="utf-8", errors="surrogateescape") as results:
+                results.write(output)
+        except OSError as error:
+            raise CannotRun(f"could not write the output of a test: {error}") from error
         expected = _expected(self._options.expecteddir, result.test)
-        if expected and _words(output) not in map(_words, expected):
+        not_installed = _NOT_INSTALLED.search(output)
+        if not_installed and not any(not_installed.group(0) in text for text in expected):
+            result.failure = f"what it tests is not installed: {not_installed.group(0)}"
+        elif not expected:
+            result.notes.append(f"There is no {os.path.join('expected', result.test)}.out to "
+                                "compare its output with.")
+        elif _words(output) not in map(_words, expected):
             result.notes.append(f"The output of the first run, {written}, is not the expected one.")
 
     def _finish(self, index, result, is_last):

@@ -2,12 +2,16 @@
 
 import argparse
 import os
+import re
 
 from .errors import CannotRun
 
 DESCRIPTION = """Runs an extension's regression tests as a leak test: each file several times
 in one session. Between two runs the database is put back and the session's caches are
 reset. Call sites that hold more after every run are listed."""
+
+# Databases whose names say that they are for tests: "regression", "contrib_regression_x".
+_FOR_TESTS = re.compile(r"(^|_)regress(ion)?(_|$)")
 
 EPILOGUE = """Exit status: 0 if nothing grew, 1 if something did, 2 if the tests could not be run."""
 
@@ -26,7 +30,8 @@ def _add_pg_regress_options(parser):
     group.add_argument("--dbname", default="regression", metavar="DB",
                        help="database that is dropped and made (default: regression)")
     group.add_argument("--use-existing", action="store_true",
-                       help="use that database as it is")
+                       help="use that database, whose name must have \"regress\" or "
+                       "\"regression\", as what appears there meanwhile is dropped")
     group.add_argument("--load-extension", action="append", default=[], metavar="EXT",
                        help="create this extension before the tests; may be repeated")
     group.add_argument("--create-role", action="append", default=[], metavar="ROLE",
@@ -52,7 +57,8 @@ def _add_pg_regress_options(parser):
 def _add_own_options(parser):
     group = parser.add_argument_group("options of the leak test")
     group.add_argument("--runs", type=int, default=7, metavar="N",
-                       help="run each file N times, of which the first two are a warm-up (default: 7)")
+                       help="run each file N times, at least 5, of which the first two are a warm-up "
+                       "(default: 7)")
     group.add_argument("--suppressions", action="append", default=[], metavar="FILE",
                        help="leave out sites that match patterns of FILE; may be repeated")
     group.add_argument("--all", action="store_true",
@@ -71,18 +77,24 @@ def _add_own_options(parser):
 def parse(arguments):
     """Returns the options of that command line, with the tests in order."""
     parser = argparse.ArgumentParser(prog="pg_leakhunt_regress", description=DESCRIPTION,
-                                     epilog=EPILOGUE, allow_abbrev=False)
+                                     epilog=EPILOGUE)
     parser.add_argument("tests", nargs="*", metavar="TEST",
                         help="name of a file in sql/, without .sql")
     _add_pg_regress_options(parser)
     _add_own_options(parser)
     options = parser.parse_args(arguments)
-    if options.runs < 3:
-        parser.error("--runs must be at least 3: the first two runs are a warm-up")
+    if options.runs < 5:
+        parser.error("--runs must be at least 5: the first two runs are a warm-up, and what "
+                     "grew once or twice may be a cache")
     options.dbname = options.dbname.split(",")[0]
+    if options.use_existing and not _FOR_TESTS.search(options.dbname):
+        parser.error("--use-existing drops what appears in the database while the tests run, "
+                     "by whomever it was made: it takes only a database whose name says that "
+                     f"it is for tests, as regression or {options.dbname}_regression")
     options.expecteddir = options.expecteddir or options.inputdir
-    options.load_extension = [name for given in options.load_extension
-                              for name in given.split(",")]
+    for name in ("load_extension", "create_role"):
+        setattr(options, name, [part for given in getattr(options, name)
+                                for part in given.split(",")])
     options.tests = [name for path in options.schedule
                      for name in read_schedule(path)] + options.tests
     if not options.tests and not options.list_suppressions:
@@ -95,18 +107,24 @@ def read_schedule(path):
     tests = []
     try:
         with open(path, encoding="utf-8") as lines:
-            for line in lines:
-                kind, _, names = line.partition(":")
-                if kind.strip() == "test":
+            for number, line in enumerate(lines, 1):
+                kind, colon, names = line.partition(":")
+                if kind.strip() == "test" and colon:
                     tests += names.split()
-    except OSError as error:
-        raise CannotRun(f"could not read the schedule: {error}") from error
+                # "ignore:" is of pg_regress before 16
+                elif line.strip() and not line.startswith(("#", "ignore:")):
+                    raise CannotRun(f"{path}:{number}: this is no line of a schedule, which "
+                                    f"begins with \"test:\" or \"#\": {line.strip()}")
+    except (OSError, UnicodeError) as error:
+        raise CannotRun(f"could not read the schedule {path}: {error}") from error
     return tests
 
 
 def file_of(options, test):
     """Returns the absolute path of a test's file: of the output directory, as pg_regress
     prefers it, or of the input directory."""
+    if not test.isprintable():
+        raise CannotRun(f"a test's name must be printable text in UTF-8: {test!r}")
     for directory in (options.outputdir, options.inputdir):
         path = os.path.join(os.path.abspath(directory), "sql", test + ".sql")
         if os.path.isfile(path):

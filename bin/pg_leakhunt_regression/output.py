@@ -1,13 +1,15 @@
 """TAP on standard output, JUnit's XML, and a line of progress on a terminal."""
 
 import os
+import re
 import sys
 from xml.etree import ElementTree
 
 from . import growth, statements
+from .errors import CannotRun
 
-# XML has no form for other control characters.
-_IN_XML = {code: None for code in range(32) if code not in (9, 10, 13)}
+# XML has no form for these characters: most control characters, surrogates, and two more.
+_NOT_IN_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 class Progress:
@@ -107,7 +109,8 @@ class Tap:
     def say(self, result, passed):
         self._count += 1
         skipped = f" # SKIP {result.skipped}" if result.skipped else ""
-        print(f"{'ok' if passed else 'not ok'} {self._count} - {result.test}{skipped}")
+        name = result.test.replace("\\", "\\\\").replace("#", "\\#")
+        print(f"{'ok' if passed else 'not ok'} {self._count} - {name}{skipped}")
         for line in sentences(result, self._with_core):
             print("# " + line.replace("\n", "\n# "))
         sys.stdout.flush()
@@ -117,6 +120,19 @@ class Tap:
         sites = sum(len(result.listed(self._with_core)) for result in results)
         print(f"# {plural(sites, 'call site', 'call sites')} grew in "
               f"{plural(grown, 'file', 'files')} of {len(results)}.")
+
+
+def expect_writable(path):
+    """Finds out before the tests run that their results can't be written."""
+    try:
+        with open(path, "ab"):
+            pass
+    except OSError as error:
+        raise CannotRun(f"could not write --junit={path}: {error.strerror}") from error
+
+
+def _in_xml(text):
+    return _NOT_IN_XML.sub("", text)
 
 
 def write_junit(path, results, with_core, passed):
@@ -129,8 +145,8 @@ def write_junit(path, results, with_core, passed):
         time=f"{sum(result.seconds for result in results):.3f}")
     for result in results:
         case = ElementTree.SubElement(suite, "testcase", classname="pg_leakhunt_regress",
-                                      name=result.test, time=f"{result.seconds:.3f}")
-        text = "\n".join(sentences(result, with_core)).translate(_IN_XML)
+                                      name=_in_xml(result.test), time=f"{result.seconds:.3f}")
+        text = _in_xml("\n".join(sentences(result, with_core)))
         if result.skipped:
             ElementTree.SubElement(case, "skipped", message=result.skipped)
         elif not passed(result):

@@ -6,9 +6,9 @@ import signal
 import sys
 
 from . import instance, options as command_line, output, suppressions
-from .errors import CannotRun, QueryFailed
+from .errors import CannotRun, QueryFailed, SessionEnded
 from .measuring import Runner
-from .psql import Server
+from .psql import Server, without_connection
 from .scratch import Scratch
 
 NOTHING_GREW, SOMETHING_GREW, COULD_NOT_RUN = 0, 1, 2
@@ -21,27 +21,56 @@ _MEASURED = {"pg_leakhunt.sample_interval": "1", "pg_leakhunt.scope": "long_live
 
 _OLDEST_VERSION = 15
 
+_ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+
+
+class _Interrupted(BaseException):
+    """A signal has ended the program."""
+
 
 def main(arguments=None):
     """Returns the exit status."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(COULD_NOT_RUN))
+    for number in _ENDING_SIGNALS:
+        signal.signal(number, _interrupt)
     try:
         return _run(command_line.parse(arguments))
-    except (CannotRun, QueryFailed) as error:
-        print(f"pg_leakhunt_regress: {error}", file=sys.stderr)
-        return COULD_NOT_RUN
-    except KeyboardInterrupt:
-        return COULD_NOT_RUN
+    except (CannotRun, QueryFailed, SessionEnded, OSError, UnicodeError) as error:
+        return _could_not_run(error)
+    except _Interrupted as error:
+        return _could_not_run(f"interrupted by {error}")
+
+
+def _could_not_run(why):
+    # standard error may be what is gone
+    with contextlib.suppress(OSError):
+        print(f"pg_leakhunt_regress: {why}", file=sys.stderr)
+    # and standard output, which is flushed at exit
+    with contextlib.suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return COULD_NOT_RUN
+
+
+def _interrupt(number, _):
+    """Ends the program; further signals would only keep it from removing what it has made."""
+    for other in _ENDING_SIGNALS:
+        signal.signal(other, lambda *_: None)
+    raise _Interrupted(signal.Signals(number).name)
 
 
 def _run(options):
     paths = [command_line.file_of(options, test) for test in options.tests]
+    if options.junit:
+        output.expect_writable(options.junit)
     with contextlib.ExitStack() as stack:
-        connection = _given_connection(options)
+        variables, connection, own = dict(os.environ), _given_connection(options), None
         if options.temp_instance:
-            connection = stack.enter_context(instance.Instance(options)).connection()
-        server = Server(instance.program(options, "psql"), connection, _for_tests(options))
-        version, settings = _ask_server(server)
+            own = stack.enter_context(instance.Instance(options))
+            variables, connection = without_connection(variables), own.connection()
+        elif options.host:
+            variables.pop("PGHOSTADDR", None)
+        server = Server(instance.program(options, "psql"), variables, connection,
+                        _for_tests(options))
+        version, settings = _ask_server(server, own)
         known = _known(options, version)
         if options.list_suppressions:
             _list(known)
@@ -64,8 +93,7 @@ def _test(options, server, paths, settings, known):
             results.append(result)
         runner.close()
     finally:
-        with contextlib.suppress(QueryFailed, OSError):
-            scratch.remove()
+        scratch.remove()
     tap.end(results, sum(bool(result.listed(options.all)) for result in results))
     if options.junit:
         output.write_junit(options.junit, results, options.all,
@@ -106,15 +134,19 @@ def _for_tests(options):
     return variables
 
 
-def _ask_server(server):
+def _ask_server(server, own):
     """Returns the server's major version, and the settings of a session that is measured."""
     try:
-        version, preloaded, is_superuser = server.query(
+        version, preloaded, is_superuser, directory = server.query(
             "postgres", "SELECT current_setting('server_version_num')::int / 10000, "
                         "current_setting('shared_preload_libraries'), "
-                        "current_setting('is_superuser')").split("|")
+                        "current_setting('is_superuser'), "
+                        "current_setting('data_directory', true)").split("|", 3)
     except (OSError, QueryFailed) as error:
         raise CannotRun(f"could not ask the server: {error}") from error
+    if own is not None and not own.holds(directory):
+        raise CannotRun(f"psql has reached another server, of {directory}, than the temporary "
+                        "one: nothing was done there")
     if int(version) < _OLDEST_VERSION:
         raise CannotRun(f"pg_leakhunt works with PostgreSQL {_OLDEST_VERSION} and later; "
                         f"this is {version}")

@@ -12,6 +12,10 @@ from .errors import QueryFailed, SessionEnded
 _NOT_FOR_TESTS = ("LC_ALL", "LC_COLLATE", "LC_CTYPE", "LC_MONETARY", "LC_NUMERIC", "LC_TIME",
                   "LANG", "LANGUAGE", "PGCLIENTENCODING", "PGDATABASE", "PGOPTIONS", "PGTZ")
 
+# libpq's variables, all of which would lead to another server than a temporary one, or to
+# another database of it.
+_OF_LIBPQ = re.compile(r"^PG[A-Z0-9]+$")
+
 # What a file may have set in psql, as pg_regress starts it.
 _PSQL_RESET = r"""
 \set ECHO none
@@ -48,16 +52,28 @@ _PLACE = re.compile(r"^psql:[^\n]*?\.sql:\d+: ", re.MULTILINE)
 _SESSION_RESET = "ROLLBACK;\nDISCARD ALL;\n"
 
 
+def without_connection(variables):
+    """Returns environment variables without those by which libpq finds a server."""
+    return {name: value for name, value in variables.items() if not _OF_LIBPQ.match(name)}
+
+
+def _to_database(name):
+    """Returns options of psql; a name may have what else would begin a connection string."""
+    quoted = name.replace("\\", "\\\\").replace("'", "\\'")
+    return ["-d", f"dbname='{quoted}'"]
+
+
 class Server:
     """How to reach a server with psql, as one role, with pg_regress' environment."""
 
-    def __init__(self, psql, connection, for_tests):
+    def __init__(self, psql, variables, connection, for_tests):
         self.psql = psql
+        self._variables = variables         # the program's own, or some of them
         self._connection = connection       # PGHOST and the like
         self._for_tests = for_tests         # what tests see beside
 
     def environment(self, settings=None, test=None):
-        environment = {name: value for name, value in os.environ.items()
+        environment = {name: value for name, value in self._variables.items()
                        if name not in _NOT_FOR_TESTS}
         environment.update(self._connection)
         environment.update(LC_MESSAGES="C", PGAPPNAME="pg_leakhunt_regress")
@@ -71,7 +87,7 @@ class Server:
     def query(self, database, sql, settings=None):
         """Returns what these statements print, in one session of their own."""
         done = subprocess.run(
-            [self.psql, "-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", "-d", database],
+            [self.psql, "-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", *_to_database(database)],
             input=sql.encode(), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             env=self.environment({"client_min_messages": "warning", "client_encoding": "UTF8",
                                   **(settings or {})}), check=False)
@@ -94,7 +110,7 @@ class Server:
     def open_questions(self, database):
         """Returns a session that lasts, for questions: what the server caches of the names
         of functions is kept between them."""
-        return Questions([self.psql, "-X", "-A", "-t", "-q", "-d", database],
+        return Questions([self.psql, "-X", "-A", "-t", "-q", *_to_database(database)],
                          self.environment({"client_min_messages": "error",
                                            "client_encoding": "UTF8"}))
 
@@ -102,21 +118,28 @@ class Server:
         return Session(self._test_command(database), self.environment(settings, test))
 
     def _test_command(self, database):
-        return [self.psql, "-X", "-a", "-q", "-d", database,
+        return [self.psql, "-X", "-a", "-q", *_to_database(database),
                 "-v", "HIDE_TABLEAM=on", "-v", "HIDE_TOAST_COMPRESSION=on"]
 
 
 class _Psql:
-    """A psql that is told what to do as long as it lasts."""
+    """A psql that is told what to do as long as it lasts.  It reads commands from a pipe of
+    its own, as a file may have it read its standard input."""
 
     def __init__(self, command, environment):
         self._numbers = itertools.count()
-        self._process = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE,
-                                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        read, write = os.pipe()
+        self._commands = open(write, "wb")
+        try:
+            self._process = subprocess.Popen([*command, "-f", f"/dev/fd/{read}"], env=environment,
+                                             pass_fds=(read,), stdin=subprocess.DEVNULL,
+                                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        finally:
+            os.close(read)
 
     def close(self):
         try:
-            self._process.stdin.close()
+            self._commands.close()
         except OSError:
             pass
         self._process.stdout.close()
@@ -126,8 +149,8 @@ class _Psql:
         """Returns what psql prints until it has come to the end of these commands."""
         mark = f"pg_leakhunt_regress: done {next(self._numbers)}"
         try:
-            self._process.stdin.write(f"{commands}\n\\echo {mark}\n".encode())
-            self._process.stdin.flush()
+            self._commands.write(f"{commands}\n\\echo {mark}\n".encode(errors="surrogateescape"))
+            self._commands.flush()
         except OSError as error:
             raise SessionEnded(self._read_until(None)) from error
         return self._read_until(mark)
@@ -141,8 +164,12 @@ class _Psql:
             if mark is None or not text.startswith("\\echo pg_leakhunt_regress: done "):
                 lines.append(text)
         if mark is None:
-            return "\n".join(lines[-5:])
-        raise SessionEnded("\n".join(lines[-5:]))
+            return _last(lines)
+        raise SessionEnded(_last(lines))
+
+
+def _last(lines):
+    return "\n".join(lines[-5:]) or "psql has ended without a word"
 
 
 class Questions(_Psql):

@@ -6,6 +6,7 @@ and the tests before are run again, in a session of their own.
 """
 
 import contextlib
+import secrets
 
 from .errors import CannotRun, QueryFailed
 
@@ -55,7 +56,7 @@ _OBJECTS = """
     WHERE oid >= 16384"""
 
 # On a server that others use, too, what is the server's is a test's if its name says so,
-# as pg_regress wants it.
+# as pg_regress wants it; and a database that somebody is connected to is in use.
 _ANY_NAME = "^"
 _NAME_OF_TESTS = "^(regress|regression)(_|$)"
 
@@ -65,7 +66,7 @@ _LIST = """
     SELECT class::text || ':' || oid FROM (%(objects)s) o
     UNION ALL SELECT '%(prefix)s' || format('ROLLBACK PREPARED %%L', gid) FROM pg_prepared_xacts
         WHERE database = current_database()
-    UNION ALL SELECT '%(prefix)s' || format('DROP DATABASE IF EXISTS %%I WITH (FORCE)', datname)
+    UNION ALL SELECT '%(prefix)s' || format('DROP DATABASE IF EXISTS %%I%(force)s', datname)
         FROM pg_database WHERE datname ~ '%(names)s' AND datname <> current_database()
     UNION ALL SELECT '%(prefix)s' || format('DROP TABLESPACE IF EXISTS %%I', spcname)
         FROM pg_tablespace WHERE spcname ~ '%(names)s'"""
@@ -134,42 +135,64 @@ class Scratch:
         self._options = options
         self._paths = paths                 # of the files, in order
         self.database = options.dbname
-        self.asked = options.dbname + "_leakhunt"
+        # no name of a test's, or of another run's
+        self.asked = f"pg_leakhunt_regress_{secrets.token_hex(4)}"
         names = _ANY_NAME if options.temp_instance else _NAME_OF_TESTS
         self._of_tests = _OBJECTS % names
-        self._list = _LIST % {"objects": self._of_tests, "prefix": _STATEMENT, "names": names}
+        self._list = _LIST % {"objects": self._of_tests, "prefix": _STATEMENT, "names": names,
+                              "force": " WITH (FORCE)" if options.temp_instance else ""}
         self._initial = None                # objects of the database when it was made
         self._base = None                   # those before the file at hand
+        self._left_out = set()
+        self._undo = contextlib.ExitStack()
 
     def create(self):
-        """Makes both databases."""
+        """Makes both databases, and roles."""
+        try:
+            self._create()
+        except QueryFailed as error:
+            raise CannotRun(f"could not prepare the database {self.database}: {error}") from error
+
+    def _create(self):
         self._create_database(self.asked)
         self._server.query(self.asked, "CREATE EXTENSION pg_leakhunt")
         for role in self._options.create_role:
             self._server.query("postgres", f"DROP ROLE IF EXISTS {_quoted(role)};"
                                            f"CREATE ROLE {_quoted(role)} LOGIN")
+            self._at_end("postgres", f"DROP ROLE IF EXISTS {_quoted(role)}")
         if not self._options.use_existing:
             self._create_database(self.database, self._tail())
             self._set_locale()
+        for role in self._options.create_role:
+            self._server.query("postgres", f"GRANT ALL ON DATABASE {_quoted(self.database)} "
+                                           f"TO {_quoted(role)}")
+            if self._options.use_existing:
+                self._at_end(self.database, f"DROP OWNED BY {_quoted(role)} CASCADE")
         # the library may be loaded by each session, and is not here
         self._server.query(
             self.database,
             f"CREATE OR REPLACE FUNCTION {RESET_CACHES} RETURNS void AS 'pg_leakhunt', "
             "'pg_leakhunt_reset_caches' LANGUAGE C STRICT")
+        if self._options.use_existing:
+            self._at_end(self.database, f"DROP FUNCTION IF EXISTS {RESET_CACHES}")
         self._initial = self._objects()
+        self._undo.callback(self._drop_beside, self._initial)
         self._load_extensions()
         self._base = self._objects()
 
+    def _at_end(self, database, statement):
+        """Has a statement run when all that was made after it is gone."""
+        self._undo.callback(self._try, database, statement)
+
+    def _try(self, database, statement):
+        with contextlib.suppress(QueryFailed):
+            self._server.query(database, statement)
+
     def remove(self):
-        """Drops both databases, or what this has added to one that is not its own."""
-        if self._options.keep:
-            return
-        self._drop_beside(self._initial)
-        self._drop_database(self.asked)
-        if self._options.use_existing:
-            self._server.query(self.database, f"DROP FUNCTION IF EXISTS {RESET_CACHES}")
-        else:
-            self._drop_database(self.database)
+        """Drops what was made, in the opposite order."""
+        if not self._options.keep:
+            with contextlib.suppress(QueryFailed, OSError):
+                self._undo.close()
 
     def put_back(self, index, entirely=False):
         """Makes the database what it was before the file of that index."""
@@ -177,35 +200,32 @@ class Scratch:
             return
         self._drop_beside(self._initial)
         self._load_extensions()
-        for path in self._paths[:index]:
-            self._run_file(path)
+        for before in range(index):
+            self.advance(before)
         self._base = self._objects()
 
     def advance(self, index):
         """Runs the file of that index once, as the next one may need what it makes."""
-        self._run_file(self._paths[index])
+        if index not in self._left_out:
+            self._server.run_file(self.database, self._paths[index], "setup")
+
+    def leave_out(self, index):
+        """Never runs the file of that index again: it has ended its session, or the server."""
+        self._left_out.add(index)
 
     def accept(self):
         """Takes what is there now as what is there before the next file."""
         self._base = self._objects()
-
-    def _run_file(self, path):
-        self._server.run_file(self.database, path, "setup")
 
     def _tail(self):
         encoding = f" ENCODING '{self._options.encoding}'" if self._options.encoding else ""
         return encoding + (" LC_COLLATE 'C' LC_CTYPE 'C'" if self._options.no_locale else "")
 
     def _create_database(self, name, tail=""):
-        self._drop_database(name)
-        try:
-            self._server.query("postgres",
-                               f"CREATE DATABASE {_quoted(name)} TEMPLATE template0{tail}")
-        except QueryFailed as error:
-            raise CannotRun(f"could not create database {name}: {error}") from error
-
-    def _drop_database(self, name):
-        self._server.query("postgres", f"DROP DATABASE IF EXISTS {_quoted(name)} WITH (FORCE)")
+        drop = f"DROP DATABASE IF EXISTS {_quoted(name)} WITH (FORCE)"
+        self._server.query("postgres", f"{drop};\n"
+                                       f"CREATE DATABASE {_quoted(name)} TEMPLATE template0{tail}")
+        self._at_end("postgres", drop)
 
     def _set_locale(self):
         for setting, value in (("lc_messages", "C"), ("lc_monetary", "C"), ("lc_numeric", "C"),
@@ -248,6 +268,5 @@ class Scratch:
         found = [name[len(_STATEMENT):] for name in sorted(names)
                  if name.startswith(_STATEMENT + word)]
         for statement in found:
-            with contextlib.suppress(QueryFailed):
-                self._server.query(self.database, statement)
+            self._try(self.database, statement)
         return len(found)

@@ -3,6 +3,7 @@
 import json
 import re
 import tempfile
+from dataclasses import dataclass
 
 from .errors import QueryFailed, SessionEnded
 
@@ -24,7 +25,17 @@ GRANT EXECUTE ON FUNCTION leakhunt_regress.pg_leakhunt_check TO PUBLIC
 _CHECK = """SET client_min_messages = error;
 SET statement_timeout = '60s';
 SET standard_conforming_strings = on;
-SELECT json_agg(r)::jsonb FROM leakhunt_regress.pg_leakhunt_check(%s, 10, 3) r"""
+SELECT json_agg(r)::jsonb FROM leakhunt_regress.pg_leakhunt_check(%s, 10, 3%s) r"""
+
+_RAISES = ", fail => 'statement'"
+
+
+@dataclass
+class Answer:
+    """What repeating a statement has shown: the rows of a check, or none."""
+    rows: list
+    error: str = None           # that it raised each time
+    why_not: str = None         # it could not be repeated
 
 
 def line_of(source, statement):
@@ -68,17 +79,26 @@ class Confirmation:
             finding.confirmed = _answer_for(answers.get(statement), finding.site)
 
     def _check(self, index, test, source, statement):
-        """Returns the rows of a check, or a text that says why there are none."""
+        """Returns what repeating a statement shows; one that raises an error is repeated
+        within subtransactions."""
         if _is_part(statement):
-            return "could not be repeated by itself: its text is not kept as a whole"
+            return Answer([], why_not="its text is not kept as a whole")
+        source, raised = _up_to(source, statement), None
         try:
-            self._scratch.put_back(index)
-            self._server.query(self._scratch.database, _PREPARE)
-            return _rows(self._run(test, _up_to(source, statement), statement))
+            try:
+                return Answer(self._rows(index, test, source, statement, ""))
+            except QueryFailed as error:
+                raised = _first_error(str(error))
+            return Answer(self._rows(index, test, source, statement, _RAISES), raised)
         except (QueryFailed, SessionEnded) as error:
-            return f"could not be repeated by itself: {_first_error(str(error))}"
+            return Answer([], why_not=raised or _first_error(str(error)))
 
-    def _run(self, test, source, statement):
+    def _rows(self, index, test, source, statement, fail):
+        self._scratch.put_back(index)
+        self._server.query(self._scratch.database, _PREPARE)
+        return _rows(self._run(test, source, statement, fail))
+
+    def _run(self, test, source, statement, fail):
         quoted = "'" + statement.replace("'", "''") + "'"
         session = self._server.open_session(self._scratch.database, self._settings, test)
         try:
@@ -86,7 +106,7 @@ class Confirmation:
                 part.write(source)
                 part.flush()
                 session.run_file(part.name)
-            return session.query(_CHECK % quoted)
+            return session.query(_CHECK % (quoted, fail))
         finally:
             session.close()
 
@@ -107,12 +127,23 @@ def _rows(text):
 
 
 def _answer_for(answer, site):
-    if answer is None or isinstance(answer, str):
-        return answer
-    for row in answer:
+    if answer is None:
+        return None
+    if answer.why_not:
+        return f"could not be repeated by itself: {answer.why_not}"
+    raising = f"; each call raises an error: {answer.error}" if answer.error else ""
+    for row in answer.rows:
         if row["site"] == site.function and row["context_name"] == site.context:
-            return f"{row['bytes_per_iteration']:g} bytes per call, when repeated by itself"
-    return "leaves nothing here when repeated by itself"
+            return f"{_per_call(row)}, when repeated by itself{raising}"
+    return f"leaves nothing here when repeated by itself{raising}"
+
+
+def _per_call(row):
+    """Says what a call leaves; a cache that is built anew now and then leaves something
+    when it is."""
+    if row["objects_per_iteration"] % 1 == 0:
+        return f"{row['bytes_per_iteration']:g} bytes per call"
+    return f"{row['bytes_per_iteration']:g} bytes per call on average, but not in each"
 
 
 def _first_error(message):

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 from .errors import CannotRun
 
-_VERSIONS = re.compile(r"^(\d+)(?:-(\d+)?)?:\s*")
+# not a year, with which a reason may begin
+_VERSIONS = re.compile(r"^(\d{1,2})(?:-(\d{1,2})?)?:\s*")
 
 
 @dataclass
@@ -38,8 +39,8 @@ def read(path, of_core=False):
     try:
         with open(path, encoding="utf-8") as lines:
             return _parse(lines, of_core)
-    except OSError as error:
-        raise CannotRun(f"could not read the suppressions: {error}") from error
+    except (OSError, UnicodeError, ValueError) as error:
+        raise CannotRun(f"could not read the suppressions of {path}: {error}") from error
 
 
 def core_file():
@@ -87,9 +88,10 @@ def _suppression(line, reason, of_core):
         last = int(found.group(2)) if found.group(2) else (
             9999 if "-" in found.group(0) else first)
         versions, reason = (first, last), reason[found.end():]
-    patterns = [pattern.strip() for pattern in line.split(" & ")]
-    return Suppression([re.sub("^leak:", "", pattern) for pattern in patterns], reason,
-                       versions, of_core)
+    patterns = [re.sub("^leak:", "", pattern.strip()) for pattern in line.split(" & ")]
+    if any(re.fullmatch(r"!?(context:)?[\s^$*]*", pattern) for pattern in patterns):
+        raise ValueError(f'"{line}" would match every call site')
+    return Suppression(patterns, reason, versions, of_core)
 
 
 def _matches(pattern, site):

@@ -7,6 +7,7 @@
 import contextlib
 import io
 import os
+import shutil
 import sys
 import tempfile
 import unittest
@@ -91,6 +92,23 @@ class Suppressions(unittest.TestCase):
         self.assertEqual([one.text() for one in suppressions.read(suppressions.core_file(), True)
                           if not one.reason], [])
 
+    def test_a_year_is_no_version(self):
+        self.assertEqual([one.reason for one in
+                          suppressions.of_version(self.read("# 2023: known\na\n"), 15)],
+                         ["2023: known"])
+
+    def test_a_pattern_that_matches_all_is_refused(self):
+        for pattern in ("leak:", "*", "a & leak:", "!", "context:", "^"):
+            with self.assertRaisesRegex(CannotRun, "every call site"):
+                self.read(pattern + "\n")
+
+    def test_bytes_that_are_no_text_are_told(self):
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(b"caf\xe9\n")
+            file.flush()
+            with self.assertRaisesRegex(CannotRun, file.name):
+                suppressions.read(file.name)
+
     def test_a_missing_file_is_named(self):
         with self.assertRaisesRegex(CannotRun, "no_such_file"):
             suppressions.read("no_such_file")
@@ -117,6 +135,23 @@ class Statements(unittest.TestCase):
         with self.assertRaises(QueryFailed):
             statements._rows("ERROR:  no\n")
 
+    def test_what_repeating_showed_is_told_as_it_was(self):
+        site = growth.Site("c", "f")
+
+        def row(size, count):
+            return {"site": "f", "context_name": "c", "bytes_per_iteration": size,
+                    "objects_per_iteration": count}
+
+        for answer, text in (
+                (statements.Answer([row(48, 1)]), "48 bytes per call, when repeated by itself"),
+                (statements.Answer([row(40, 0.2)]),
+                 "40 bytes per call on average, but not in each, when repeated by itself"),
+                (statements.Answer([row(48, 2)], error="no"),
+                 "48 bytes per call, when repeated by itself; each call raises an error: no"),
+                (statements.Answer([]), "leaves nothing here when repeated by itself"),
+                (statements.Answer([], why_not="no"), "could not be repeated by itself: no")):
+            self.assertEqual(statements._answer_for(answer, site), text)
+
 
 class Options(unittest.TestCase):
     def test_a_schedule_has_groups_and_comments(self):
@@ -129,8 +164,30 @@ class Options(unittest.TestCase):
     def test_options_of_pg_regress_that_make_no_difference_are_taken(self):
         self.assertEqual(options.parse(["--max-connections=2", "--debug", "a"]).tests, ["a"])
 
+    def test_a_line_that_is_none_of_a_schedule_is_named(self):
+        with tempfile.NamedTemporaryFile("w") as file:
+            file.write("test: a\ntsets: b\n")
+            file.flush()
+            with self.assertRaisesRegex(CannotRun, ":2: .*tsets: b"):
+                options.parse(["--schedule", file.name])
+
+    def test_lists_and_abbreviations_are_those_of_pg_regress(self):
+        given = options.parse(["--load-ext=a,b", "--create-role=c,d", "x"])
+        self.assertEqual((given.load_extension, given.create_role), (["a", "b"], ["c", "d"]))
+
+    def test_an_existing_database_is_one_for_tests(self):
+        for name in ("regression", "contrib_regression", "regress_1", "my_regression_2"):
+            self.assertTrue(options.parse(["--use-existing", f"--dbname={name}", "a"]))
+
+    def test_a_name_is_printable(self):
+        for name in ("a\nb", "a\udcff", "a\x02"):
+            with self.assertRaisesRegex(CannotRun, "printable"):
+                options.file_of(options.parse([name]), name)
+
     def test_no_tests_and_too_few_runs_are_wrong(self):
-        for arguments in ([], ["--runs=2", "a"], ["--no-such-option", "a"]):
+        for arguments in ([], ["--runs=4", "a"], ["--no-such-option", "a"],
+                          ["--use-existing", "--dbname=shop", "a"],
+                          ["--use-existing", "--dbname=aggression", "a"]):
             with self.assertRaises(SystemExit) as ended, \
                     contextlib.redirect_stderr(io.StringIO()):
                 options.parse(arguments)
@@ -152,7 +209,7 @@ class Session(unittest.TestCase):
     """A program in the place of psql, which repeats what it is told."""
 
     def test_what_is_printed_up_to_the_mark_is_returned(self):
-        session = psql._Psql(["sed", "-u", r"s/^\\echo //"], None)
+        session = psql._Psql(["sh", "-c", r"sed -u 's/^\\echo //' $2", "psql"], None)
         self.assertEqual(session._send("one\ntwo"), "one\ntwo")
         session.close()
 
@@ -161,6 +218,60 @@ class Session(unittest.TestCase):
         with self.assertRaisesRegex(SessionEnded, "last words"):
             session._send("one")
         session.close()
+
+    def test_what_a_file_reads_is_not_what_comes_next(self):
+        session = psql._Psql(["sh", "-c", r"cat; sed -u 's/^\\echo //' $2", "psql"], None)
+        self.assertEqual(session._send("one"), "one")
+        session.close()
+
+    def test_nothing_leads_to_another_server(self):
+        kept = psql.without_connection({"PGSERVICE": "a", "PGHOSTADDR": "b", "PGUSER": "c",
+                                        "PG_CONFIG": "d", "PATH": "e", "PGPASSFILE": "f"})
+        self.assertEqual(kept, {"PG_CONFIG": "d", "PATH": "e"})
+
+    def test_a_name_is_no_connection_string(self):
+        self.assertEqual(psql._to_database(r"host=a'b\c"), ["-d", r"dbname='host=a\'b\\c'"])
+
+
+class Directory(unittest.TestCase):
+    """That of a temporary server."""
+
+    def setUp(self):
+        self.directory = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.directory)
+
+    def write(self, name, text=""):
+        path = os.path.join(self.directory, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def take(self):
+        server = instance.Instance(options.parse([f"--temp-instance={self.directory}", "a"]))
+        try:
+            server._take_directory()
+        finally:
+            server.__exit__()
+
+    def test_what_is_not_its_own_stays(self):
+        for name in ("thesis.txt", "data/thesis.txt", "data/PG_VERSION"):
+            self.write(name)
+            with self.assertRaisesRegex(CannotRun, "left alone"):
+                self.take()
+            self.assertTrue(os.path.exists(os.path.join(self.directory, name)))
+
+    def test_nor_does_it_take_its_own_with_something_else(self):
+        self.write("data/postgresql.conf", instance._SETTINGS)
+        self.write("thesis.txt")
+        with self.assertRaisesRegex(CannotRun, "left alone"):
+            self.take()
+
+    def test_what_a_former_run_has_left_goes(self):
+        self.write("data/postgresql.conf", "a = 1\n" + instance._SETTINGS)
+        self.write("postmaster.log")
+        self.take()
+        self.assertFalse(os.path.exists(self.directory))
+        os.mkdir(self.directory)
 
 
 class Output(unittest.TestCase):
@@ -188,9 +299,20 @@ class Output(unittest.TestCase):
 
     def test_junit_has_no_character_that_XML_lacks(self):
         with tempfile.NamedTemporaryFile("rb") as file:
-            output.write_junit(file.name, [self.result(notes=["a\x01<b>"])], False,
-                               lambda result: True)
-            self.assertIn(b"<system-out>a&lt;b&gt;</system-out>", file.read())
+            result = self.result(notes=["a\x01<b>\ufffe\udc80\U0001f600"])
+            result.test = "t\x02"
+            output.write_junit(file.name, [result], False, lambda result: True)
+            written = file.read().decode()
+        self.assertIn("<system-out>a&lt;b&gt;\U0001f600</system-out>", written)
+        self.assertIn(' name="t" ', written)
+
+    def test_a_name_is_no_directive_of_TAP(self):
+        result = self.result()
+        result.test = "a # SKIP b"
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            output.Tap(False).say(result, True)
+        self.assertEqual(said.getvalue(), "ok 1 - a \\# SKIP b\n")
 
 
 unittest.main()

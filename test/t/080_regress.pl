@@ -73,8 +73,8 @@ is( join("\n", $stdout =~ /^((?:not )?ok .*|1\.\..*|# \d+ call sites? grew.*)$/m
 	'files with leaks fail, and those without do not');
 like($stdout, qr/^not ok 2 - leaks\n# 16 bytes in 1 chunk per run, the same each time: leaking_top \(leaker\.c:\d+\)\n#   in TopMemoryContext\n#   statement: leaks\.sql:2: SELECT leak_top\(16, 1\);?\n#   pg_leakhunt_check: 16 bytes per call, when repeated by itself\n#   stack: leaking_top/m,
 	'a leak has its size, function, context, statement and stack, and is confirmed');
-like($stdout, qr/^# 48 bytes in 2 chunks per run, the same each time: leaking_in.*\n#   in CacheMemoryContext\n#   statement: errors\.sql:1: SELECT leak_cache.*\n#   pg_leakhunt_check: could not be repeated by itself: division by zero$/m,
-	'a leak before an error is found, though the statement cannot be checked');
+like($stdout, qr/^# 48 bytes in 2 chunks per run, the same each time: leaking_in.*\n#   in CacheMemoryContext\n#   statement: errors\.sql:1: SELECT leak_cache.*\n#   pg_leakhunt_check: 48 bytes per call, when repeated by itself; each call raises an error: division by zero$/m,
+	'a leak before an error is found, and the statement is repeated where it raises that');
 
 # The document shows such a finding.
 my ($shown) = slurp_file("$FindBin::RealBin/../../doc/ci.md") =~ /^```\n(not ok 1 - leaks\n.*?)^1\.\./ms;
@@ -85,6 +85,8 @@ for my $line (split /\n/, $shown // '')
 
 	like($stdout, qr/^$pattern/m, "the program says what doc/ci.md shows: $line");
 }
+
+like($stdout, qr{^# There is no expected/leaks\.out to compare its output with\.$}m, 'it is told where no output is expected');
 
 # A cache that is built anew after an invalidation leaks if what was there is forgotten.
 write_test('forgets', "SELECT use_forgetting_cache();\n");
@@ -178,10 +180,82 @@ like($stderr, qr/^pg_leakhunt_regress: there is no \S+no_such_test\.sql$/, 'and 
 write_test('crashes', "SELECT pg_terminate_backend(pg_backend_pid());\nSELECT 1;\n");
 ($status, $stdout) = run_it('crashes');
 is($status, 2, 'a session that ends makes an exit status of 2');
-like($stdout, qr/^not ok 1 - crashes\n# the session ended: /m, 'and is told');
+like($stdout, qr/^not ok 1 - crashes\n# the session ended: .*terminating connection/m, 'and is told');
+write_test('missing', "CREATE EXTENSION no_such_extension;\nSELECT 1;\n");
+($status, $stdout) = run_it('missing');
+is($status, 2, 'an extension that is not installed makes an exit status of 2');
+like($stdout, qr/^# what it tests is not installed: ERROR:  extension "no_such_extension" is not available$/m, 'and is named');
+for my $wrong ([ "--junit=$folder/none/junit.xml", qr/could not write --junit=/ ], [ '--bindir=/no/such', qr{/no/such/\w+} ],
+	[ "--temp-instance=$folder", qr/\Q$folder\E is not empty, and was not made by pg_leakhunt_regress, so it is left alone/ ],
+	[ '--dbname=postgres', qr/could not prepare the database postgres: .*cannot drop the currently open database/ ],
+	[ '--dbname=regression=x', '--encoding=BOGUS', qr/could not prepare the database regression=x: .*BOGUS/ ])
+{
+	my $pattern = pop @$wrong;
+
+	($status, undef, $stderr) = run_it(@$wrong, 'define');
+	is($status, 2, "@$wrong: an exit status of 2");
+	like($stderr, qr/^pg_leakhunt_regress: .*$pattern/, 'in a sentence');
+	unlike($stderr, qr/Traceback/, 'and in no language but ours');
+}
+ok(-e "$folder/sql/define.sql", 'what lies where a server was to be made is still there');
+is(ask($node, q{SELECT count(*) FROM pg_database WHERE datname ~ 'regress'}), '0', 'no database is left of what could not be run');
+
+# What does not belong to the tests
+$node->safe_psql('postgres', "CREATE DATABASE regression_leakhunt");
+$node->safe_psql('postgres', "CREATE DATABASE regression");
+$node->safe_psql('regression', "CREATE TABLE precious ()");
+{
+	open my $services, '>', "$folder/services" or die $!;
+	print $services "[production]\nhost=${\$node->host}\nport=${\$node->port}\n";
+	close $services;
+	local $ENV{PGSERVICEFILE} = "$folder/services";
+	local $ENV{PGSERVICE} = 'production';
+	($status, $stdout, $stderr) = run_it("--temp-instance=$folder/instance", 'define');
+	is($status, 0, 'a server of its own is used, whatever the environment names') or diag($stdout, $stderr);
+}
+is($node->safe_psql('regression', "SELECT count(*) FROM pg_class WHERE relname = 'precious'"), '1', 'and nothing was done to the other one');
+{
+	my $other = $node->background_psql('postgres');
+
+	write_test('waits', "SELECT pg_sleep(0.2);\nCREATE ROLE regress_of_the_test;\n");
+	$other->query_safe('CREATE DATABASE regression_of_somebody');
+	run_it('define', 'waits');
+	is(ask($node, q{SELECT string_agg(datname, ' ' ORDER BY datname) FROM pg_database WHERE datname ~ 'regress'}),
+		'regression_leakhunt regression_of_somebody', 'databases beside that of the tests stay');
+	$other->quit;
+}
+run_it('--use-existing', '--dbname=regression_of_somebody', '--create-role=regress_a,regress_b', 'define');
+is(ask($node, q{SELECT count(*) FROM pg_roles WHERE rolname ~ '^regress'}), '0', 'roles that it has made are gone');
+is($node->safe_psql('regression_of_somebody', "SELECT count(*) FROM pg_proc WHERE oid >= 16384"), '0', 'so is what it has made in a database that was there');
+
+# A server that crashes, files that read what is not there, and a program that is ended
+write_test('kills', "COPY (SELECT 1) TO PROGRAM 'kill -9 \$PPID';\nSELECT 1;\n");
+write_test('reads', "CREATE TEMP TABLE t (a text);\n\\copy t from pstdin\nSELECT 1;\n");
+($status, $stdout) = run_it("--temp-instance=$folder/instance", 'define', 'kills', 'leaks', 'reads');
+is($status, 2, 'a server that crashes makes an exit status of 2');
+like($stdout, qr/^not ok 2 - kills\n# the session ended: .*^not ok 3 - leaks\n# 16 bytes.*^ok 4 - reads$/ms,
+	'and the next tests are measured, as soon as it has recovered') or diag($stdout);
+{
+	my ($output, $waited) = ('', 0);
+	my $instance = "$folder/instance";
+
+	write_test('waits', 'SELECT pg_sleep(60);');
+	my $run = IPC::Run::start([ 'pg_leakhunt_regress', "--inputdir=$folder", "--outputdir=$folder", "--bindir=$bindir", "--temp-instance=$instance", 'waits' ],
+		'<', '/dev/null', '>&', \$output);
+	until (-e "$instance/data/base" && -e "$instance/postmaster.log" && slurp_file("$instance/postmaster.log") =~ /pg_sleep|ready to accept/ || $waited++ > 600)
+	{
+		select undef, undef, undef, 0.1;
+	}
+	$run->signal('HUP');
+	$run->signal('INT');
+	$run->finish;
+	is($run->result, 2, 'a terminal that goes away ends it');
+	is($output, "pg_leakhunt_regress: interrupted by SIGHUP\n", 'which it says');
+	ok(!-e $instance, 'and nothing is left of its server');
+}
 
 # Three lines of an extension's Makefile, a server of its own, and malloc.
-my $extension = "$folder/extension";
+my $extension = "$folder/it's";
 make_path("$extension/sql", "$extension/expected");
 my ($lines) = slurp_file("$FindBin::RealBin/../../doc/ci.md") =~ /^```make\n(.*?)^```$/ms;
 ok($lines, 'doc/ci.md has the lines of a Makefile');
@@ -209,6 +283,9 @@ for my $file ([ 'Makefile', "REGRESS = define leaks\nREGRESS_OPTS = --load-exten
 	close $handle;
 	IPC::Run::run([ 'make', '-C', $extension, 'leakcheck', "PG_CONFIG=$bindir/pg_config" ], '<', '/dev/null', '>&', \$output);
 	is($?, 0, 'make leakcheck succeeds once the leak is mended') or diag($output);
+	ok(-e "$extension/output_leakcheck/results/define.out", 'the output of tests is kept');
+	IPC::Run::run([ 'make', '-C', $extension, 'clean', "PG_CONFIG=$bindir/pg_config" ], '<', '/dev/null', '>&', \$output);
+	ok(!-e "$extension/output_leakcheck", 'make clean removes it');
 }
 
 done_testing();
