@@ -746,9 +746,9 @@ sub start_job
 {
 	$in_job = 1;
 	chdir_to('ci', '/home/ci/my_extension');
-	do_quietly("install -d -o ci /home/ci/my_extension");
+	do_quietly("rm -rf /home/ci/my_extension && install -d -o ci /home/ci/my_extension");
 	put_server_aside() if $version;
-	do_quietly("cp -a /home/dba/pg_leakhunt /home/ci/my_extension && chown -R ci: /home/ci");
+	do_quietly("chown -R ci: /home/ci");
 	write_file('/home/ci/my_extension/my_extension.control', "default_version = '1.0'\n");
 	write_file('/home/ci/my_extension/my_extension--1.0.sql', "CREATE FUNCTION my_function(int) RETURNS int LANGUAGE sql AS 'SELECT 1';\n");
 	write_file('/home/ci/my_extension/Makefile', "EXTENSION = my_extension\nDATA = my_extension--1.0.sql\nREGRESS = my_extension\n$makefile\n");
