@@ -123,8 +123,9 @@ class Instance:
                 raise CannotRun(f"{self._directory} is not empty, and was not made by "
                                 "pg_leakhunt_regress, so it is left alone: "
                                 "name another directory with --temp-instance")
-            if os.path.exists(os.path.join(self._data, "postmaster.pid")) and not self._stop("fast"):
-                raise CannotRun(f"a server that runs in {self._data} could not be stopped")
+            if found and self._runs():
+                raise CannotRun(f"a server runs in {self._data}: that of another run, or of one "
+                                f"that was killed, which \"pg_ctl -D {self._data} stop\" ends")
             self._made = True
             for name in found:
                 path = os.path.join(self._directory, name)
@@ -132,6 +133,11 @@ class Instance:
             os.makedirs(self._directory, exist_ok=True)
         except OSError as error:
             raise CannotRun(f"could not make the temporary server's directory: {error}") from error
+
+    def _runs(self):
+        return subprocess.run([program(self._options, "pg_ctl"), "-D", self._data, "status"],
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                              check=False).returncode == 0
 
     def _is_left_over(self, found):
         """Is this what a former run of this program has left?"""
@@ -158,7 +164,8 @@ class Instance:
     def _start(self):
         self._sockets = tempfile.mkdtemp(prefix="pg_leakhunt_regress-")
         # tests of what connects to the server itself expect its sessions to find it
-        environment = {**without_connection(os.environ), "PGHOST": self._sockets, "PGPORT": str(self._port())}
+        environment = {**without_connection(os.environ), "PGHOST": self._sockets,
+                       "PGPORT": str(self._port())}
         library = os.path.join(library_directory(self._options), "pg_leakhunt_malloc.so")
         if self._options.malloc and os.path.exists(library):
             environment["LD_PRELOAD"] = library

@@ -98,15 +98,15 @@ class Runner:
         return result
 
     def _wait_for_server(self):
-        """After a crash, of which all sessions end: the next test is to be measured."""
+        """After a crash, which ends all sessions: the next test is to be measured."""
         self.close()
         for _ in range(_RECOVERY):
             with contextlib.suppress(QueryFailed):
                 self._server.query(self._scratch.database, "SELECT 1")
                 return
             time.sleep(1)
-        raise CannotRun(f"the server takes no connections any more since it ran "
-                        f"a test whose session ended, for {_RECOVERY} seconds")
+        raise CannotRun(f"the server has taken no connections for {_RECOVERY} seconds, since "
+                        "the session of a test ended")
 
     def _measure(self, session, index, result):
         """Returns what grew in each run, until nothing did; nothing if the runs were not all

@@ -11,6 +11,7 @@ import shutil
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.abspath(sys.argv.pop(1)))
@@ -269,7 +270,12 @@ class Directory(unittest.TestCase):
     def test_what_a_former_run_has_left_goes(self):
         self.write("data/postgresql.conf", "a = 1\n" + instance._SETTINGS)
         self.write("postmaster.log")
-        self.take()
+        with unittest.mock.patch.object(instance.Instance, "_runs", return_value=True), \
+                self.assertRaisesRegex(CannotRun, "a server runs in .*pg_ctl -D .* stop"):
+            self.take()
+        self.assertTrue(os.path.exists(os.path.join(self.directory, "data")))
+        with unittest.mock.patch.object(instance.Instance, "_runs", return_value=False):
+            self.take()
         self.assertFalse(os.path.exists(self.directory))
         os.mkdir(self.directory)
 
