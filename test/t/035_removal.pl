@@ -160,6 +160,20 @@ symlink($directories{alive}, $copy) or die $!;
 unlike(output_of(), qr/\Q$copy\E/, 'a symbolic link is no directory of ours');
 unlink $copy;
 
+# A directory that its server removes while the program looks at it does not become a file.
+my $tools = "$ENV{TESTDATADIR}/tools";
+chomp(my $flock = `command -v flock`);
+mkdir $tools or die $!;
+append_to_file("$tools/flock", qq{#!/bin/sh\nrm -rf "$copy"\nexec "$flock" "\$\@"\n});
+chmod 0755, "$tools/flock" or die $!;
+mkdir($copy, 0700) or die $!;
+append_to_file("$copy/README", $note =~ s/^(postmaster_start: ).*/${1}1/mr);
+{
+	local $ENV{PATH} = "$tools:$ENV{PATH}";
+	output_of();
+}
+ok(!-e $copy, 'nothing is made where a directory has just been removed');
+
 # Errors say what is wrong.
 for my $case (
 	[ [ '-D', '/nowhere' ], 1, qr{^pg_leakhunt_remove: There is no /nowhere\.$} ],
