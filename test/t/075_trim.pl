@@ -72,6 +72,29 @@ ok($bench->finish, 'and nothing fails');
 $_->quit for @sessions, $session;
 $node->stop;
 
+# A value of 31 MB that is freed raises malloc's thresholds, so it keeps the blocks of a
+# sort that ends before what was allocated after it; unless the environment forbids it.
+my $free_after_sort = sub {
+	my ($name) = @_;
+	my $server = new_server($name);
+	my $sorter = $server->background_psql('postgres');
+
+	$sorter->query_safe("SELECT length(repeat('x', 31000000))");
+	$sorter->query_safe("SET work_mem = '1GB'; BEGIN; DECLARE c CURSOR FOR SELECT i::text || repeat('x', 1000) AS r FROM generate_series(1, 200000) i ORDER BY r; FETCH 1 FROM c");
+	$sorter->query_safe(join '', map { "PREPARE p$_ AS SELECT " . join(',', ('attname') x 100) . ' FROM pg_attribute;' } 1 .. 200);
+	$sorter->query_safe('COMMIT');
+	$sorter->query_safe('SELECT pg_sleep(0.5)');
+	my $free = process_row($server, session_pid($sorter))->{malloc_free_bytes};
+	$sorter->quit;
+	$server->stop;
+	return $free;
+};
+cmp_ok($free_after_sort->('raised'), '>', $kept, 'malloc keeps the blocks of a sort, after it has raised its thresholds');
+{
+	local $ENV{MALLOC_TRIM_THRESHOLD_} = 131072;
+	cmp_ok($free_after_sort->('fixed'), '<', 8 << 20, 'with a threshold in the environment it returns them');
+}
+
 SKIP:
 {
 	my ($jemalloc) = `ldconfig -p` =~ m{libjemalloc\.so\.2 .*=> (\S+)};
