@@ -16,7 +16,7 @@
 # A comment above a block, which readers do not see, says otherwise:
 #
 #   <!-- run: last -->           its first line is a command that is run after all other
-#                                blocks, and the rest is what it prints, to the first number
+#                                blocks, and the rest is what it prints, by its sentences
 #   <!-- run: into FILE -->      the block becomes that file
 #   <!-- run: output of VIEW --> the columns that the block shows are the view's
 #   <!-- run: printed -->        it is what the statement before printed: of each line the
@@ -49,7 +49,7 @@ my @instead = (
 	[ qr/git clone \S+ pg_leakhunt/ => sub { "cp -r $source pg_leakhunt" } ],
 	[ qr{https://(pyroscope|profiles)\.example\.com} => sub { 'http://127.0.0.1:4040' } ],
 	[ qr{/postgresql/15/} => sub { "/postgresql/$version/" } ],
-	[ qr/\b(?:13292|29543|28621|15825)\b/ => sub { growing_process() } ],
+	[ qr/\b(?:13292|18364|28621|15825)\b/ => sub { growing_process() } ],
 	[ qr/\b15277\.1\.exit\b|\b4711\.1\.growth\b/ => sub { dump_name(0) } ],
 	[ qr/\b4711\.9\.growth\b/ => sub { dump_name(1) } ],
 	[ qr/\\watch \d+/ => sub { ';' } ],
@@ -522,13 +522,14 @@ sub columns
 	return map { s/^\s+|\s+$//gr } split /\|/, $header;
 }
 
-# Text without what differs each time: numbers, units, the widths of columns.
+# Text without what differs each time: numbers, units, the user, the widths of columns.
 sub shape_of
 {
 	my ($text) = @_;
 
 	$text =~ s/\d[\d.,:-]*/9/g;
 	$text =~ s/\b9 [kMG]?B\b|\b9 bytes\b/9 B/g;
+	$text =~ s/\buser \w+/user 9/;
 	$text =~ s/^(?:[-+]{3,})$//;
 	$text =~ s/\s+/ /g;
 	$text =~ s/^ | $//g;
@@ -551,7 +552,9 @@ sub compare
 	}
 	# an explanation is wrapped otherwise at each width
 	return if $command->{kind} eq 'sql';
-	my $shape = $command->{last} || $command->{kind} eq 'printed' ? sub { shape_of($_[0] =~ s/\d.*//sr) } : \&shape_of;
+	# sentence by sentence, as some are not printed each time
+	@$_ = map { split /(?<=[.;])\s+/ } @$_ for $command->{last} ? (\@shown, \@printed) : ();
+	my $shape = $command->{kind} eq 'printed' ? sub { shape_of($_[0] =~ s/\d.*//sr) } : \&shape_of;
 	my %printed = map { $shape->($_) => 1 } @printed;
 	my @missing = grep { !$printed{ $shape->($_) } } @shown;
 	say_failure($command, "It did not print what the document shows:\n" . join("\n", @missing) . "\nbut:\n$printed") if @missing;
