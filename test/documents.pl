@@ -16,7 +16,7 @@
 # A comment above a block, which readers do not see, says otherwise:
 #
 #   <!-- run: last -->           its first line is a command that is run after all other
-#                                blocks, and the rest is what it prints, by its sentences
+#                                blocks, and the rest is what it prints, to the first number
 #   <!-- run: into FILE -->      the block becomes that file
 #   <!-- run: output of VIEW --> the columns that the block shows are the view's
 #   <!-- run: printed -->        it is what the statement before printed: of each line the
@@ -552,9 +552,8 @@ sub compare
 	}
 	# an explanation is wrapped otherwise at each width
 	return if $command->{kind} eq 'sql';
-	# sentence by sentence, as some are not printed each time
-	@$_ = map { split /(?<=[.;])\s+/ } @$_ for $command->{last} ? (\@shown, \@printed) : ();
-	my $shape = $command->{kind} eq 'printed' ? sub { shape_of($_[0] =~ s/\d.*//sr) } : \&shape_of;
+	# which sentences stand behind a figure differs from run to run
+	my $shape = $command->{last} || $command->{kind} eq 'printed' ? sub { shape_of($_[0] =~ s/\d.*//sr) } : \&shape_of;
 	my %printed = map { $shape->($_) => 1 } @printed;
 	my @missing = grep { !$printed{ $shape->($_) } } @shown;
 	say_failure($command, "It did not print what the document shows:\n" . join("\n", @missing) . "\nbut:\n$printed") if @missing;
