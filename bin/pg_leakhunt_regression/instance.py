@@ -9,12 +9,12 @@ import tempfile
 from .errors import CannotRun
 from .psql import without_connection
 
-# By this line a server of the program's own is known.
-_MARK = "# Configuration added by pg_leakhunt_regress"
+# By this file the directory of a server of the program's own is known.
+_MARK = "made_by_pg_leakhunt_regress"
 
 # With an interval of 1 every allocation is a sample; they must fit.
-_SETTINGS = f"""
-{_MARK}
+_SETTINGS = """
+# Configuration added by pg_leakhunt_regress
 shared_preload_libraries = 'pg_leakhunt'
 pg_leakhunt.max_profile_size = '256MB'
 pg_leakhunt.max_live_samples = 4000000
@@ -77,13 +77,15 @@ class Instance:
         return self
 
     def __exit__(self, *_):
-        # sessions that are ended at once would leave their profiles in /dev/shm
-        if self._running and not self._stop("fast"):
-            self._stop("immediate")
-        if self._sockets is not None:
-            shutil.rmtree(self._sockets, ignore_errors=True)
-        if self._made and not self._options.keep:
-            shutil.rmtree(self._directory, ignore_errors=True)
+        try:
+            # sessions that are ended at once would leave their profiles in /dev/shm
+            if self._running and not self._stop("fast"):
+                self._stop("immediate")
+        finally:
+            if self._sockets is not None:
+                shutil.rmtree(self._sockets, ignore_errors=True)
+            if self._made and not self._options.keep:
+                shutil.rmtree(self._directory, ignore_errors=True)
 
     def _stop(self, mode):
         # a terminal's signals are for this program, which is ending
@@ -131,6 +133,8 @@ class Instance:
                 path = os.path.join(self._directory, name)
                 (shutil.rmtree if os.path.isdir(path) else os.remove)(path)
             os.makedirs(self._directory, exist_ok=True)
+            with open(os.path.join(self._directory, _MARK), "w", encoding="utf-8"):
+                pass
         except OSError as error:
             raise CannotRun(f"could not make the temporary server's directory: {error}") from error
 
@@ -141,14 +145,7 @@ class Instance:
 
     def _is_left_over(self, found):
         """Is this what a former run of this program has left?"""
-        if not set(found) <= {"data", "postmaster.log"}:
-            return False
-        try:
-            with open(os.path.join(self._data, "postgresql.conf"), encoding="utf-8",
-                      errors="replace") as conf:
-                return _MARK in conf.read().splitlines()
-        except OSError:
-            return False
+        return _MARK in found and set(found) <= {_MARK, "data", "postmaster.log"}
 
     def _configure(self):
         with open(os.path.join(self._data, "postgresql.conf"), "a", encoding="utf-8") as conf:

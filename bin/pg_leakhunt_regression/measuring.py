@@ -64,7 +64,8 @@ class Runner:
         self._scratch = scratch
         self._options = options
         self._settings = settings           # of a session that is measured
-        self._confirmation = statements.Confirmation(server, scratch, settings)
+        self._confirmation = statements.Confirmation(server, scratch, settings,
+                                                     self._wait_for_server)
         self._known = known                 # suppressions
         self._progress = progress
 
@@ -102,7 +103,7 @@ class Runner:
         self.close()
         for _ in range(_RECOVERY):
             with contextlib.suppress(QueryFailed):
-                self._server.query(self._scratch.database, "SELECT 1")
+                self._server.query("postgres", "SELECT 1")
                 return
             time.sleep(1)
         raise CannotRun(f"the server has taken no connections for {_RECOVERY} seconds, since "

@@ -123,6 +123,8 @@ def read_schedule(path):
 def file_of(options, test):
     """Returns the absolute path of a test's file: of the output directory, as pg_regress
     prefers it, or of the input directory."""
+    if os.path.isabs(test) or ".." in test.split("/"):
+        raise CannotRun(f"a test is named by its file in sql/, without .sql: {test}")
     if not test.isprintable():
         raise CannotRun(f"a test's name must be printable text in UTF-8: {test!r}")
     for directory in (options.outputdir, options.inputdir):

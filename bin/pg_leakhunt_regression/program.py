@@ -30,14 +30,30 @@ class _Interrupted(BaseException):
 
 def main(arguments=None):
     """Returns the exit status."""
+    _open_standard_files()
     for number in _ENDING_SIGNALS:
-        signal.signal(number, _interrupt)
+        if signal.getsignal(number) != signal.SIG_IGN:      # as nohup wants it
+            signal.signal(number, _interrupt)
     try:
         return _run(command_line.parse(arguments))
     except (CannotRun, QueryFailed, SessionEnded, OSError, UnicodeError) as error:
         return _could_not_run(error)
     except _Interrupted as error:
         return _could_not_run(f"interrupted by {error}")
+
+
+def _open_standard_files():
+    """A file that is closed would be taken by the next one that is opened."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")
+    sys.stderr = sys.stderr or sys.stdout
+    for file in (sys.stdout, sys.stderr):
+        if hasattr(file, "reconfigure"):
+            file.reconfigure(errors="backslashreplace")
 
 
 def _could_not_run(why):
@@ -66,8 +82,10 @@ def _run(options):
         if options.temp_instance:
             own = stack.enter_context(instance.Instance(options))
             variables, connection = without_connection(variables), own.connection()
-        elif options.host:
-            variables.pop("PGHOSTADDR", None)
+        elif connection:
+            # they would count more than what was given
+            for name in ("PGSERVICE", "PGHOSTADDR"):
+                variables.pop(name, None)
         server = Server(instance.program(options, "psql"), variables, connection,
                         _for_tests(options))
         version, settings = _ask_server(server, own)
@@ -137,11 +155,15 @@ def _for_tests(options):
 def _ask_server(server, own):
     """Returns the server's major version, and the settings of a session that is measured."""
     try:
-        version, preloaded, is_superuser, directory = server.query(
+        version, is_superuser = server.query(
             "postgres", "SELECT current_setting('server_version_num')::int / 10000, "
-                        "current_setting('shared_preload_libraries'), "
-                        "current_setting('is_superuser'), "
-                        "current_setting('data_directory', true)").split("|", 3)
+                        "current_setting('is_superuser')").split("|")
+        if is_superuser != "on":
+            raise CannotRun("a role that is no superuser cannot sample every allocation: "
+                            "connect as a superuser (--user)")
+        preloaded, directory = server.query(
+            "postgres", "SELECT current_setting('shared_preload_libraries'), "
+                        "current_setting('data_directory')").split("|", 1)
     except (OSError, QueryFailed) as error:
         raise CannotRun(f"could not ask the server: {error}") from error
     if own is not None and not own.holds(directory):
@@ -150,9 +172,6 @@ def _ask_server(server, own):
     if int(version) < _OLDEST_VERSION:
         raise CannotRun(f"pg_leakhunt works with PostgreSQL {_OLDEST_VERSION} and later; "
                         f"this is {version}")
-    if is_superuser != "on":
-        raise CannotRun("a role that is no superuser cannot sample every allocation: "
-                        "connect as a superuser (--user)")
     settings = {"intervalstyle": "postgres_verbose", **_MEASURED}
     if "pg_leakhunt" not in preloaded:
         settings["session_preload_libraries"] = "pg_leakhunt"

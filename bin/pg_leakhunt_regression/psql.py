@@ -40,12 +40,13 @@ _PSQL_RESET = r"""
 \pset null ''
 \pset numericlocale off
 \pset pager off
+\pset recordsep '\n'
 \pset title
 \pset tuples_only off
 """
 
-# psql names the file and line in front of a message where the file is included.
-_PLACE = re.compile(r"^psql:[^\n]*?\.sql:\d+: ", re.MULTILINE)
+# So long, in seconds, may a psql take to end that is not told anything any more.
+_PATIENCE = 5
 
 # In a session that is to be as new: a transaction that the file left open would keep
 # DISCARD ALL from running.
@@ -143,6 +144,12 @@ class _Psql:
         except OSError:
             pass
         self._process.stdout.close()
+        for end in (self._process.terminate, self._process.kill):
+            try:
+                self._process.wait(_PATIENCE)
+                return
+            except subprocess.TimeoutExpired:
+                end()       # it waits for a statement
         self._process.wait()
 
     def _send(self, commands):
@@ -159,8 +166,9 @@ class _Psql:
         lines = []
         for line in self._process.stdout:
             text = line.decode(errors="replace").rstrip("\n")
-            if text == mark:
-                return "\n".join(lines)
+            # what stands before it on the line had no end of its own
+            if text.endswith(mark) and not text.startswith("\\echo "):
+                return "\n".join(lines + [text[:-len(mark)]] if text != mark else lines)
             if mark is None or not text.startswith("\\echo pg_leakhunt_regress: done "):
                 lines.append(text)
         if mark is None:
@@ -197,11 +205,13 @@ class Session(_Psql):
         text = self._send(f"\\set ECHO all\n\\i '{quoted}'\n{_PSQL_RESET}")
         lines = text.split("\n")
         # of these commands psql echoes the one that includes and the first that resets
-        while lines and lines[0].startswith("\\i "):
+        if lines[0].startswith("\\i "):
             lines.pop(0)
         while lines and lines[-1] in ("", "\\set ECHO none"):
             lines.pop()
-        return _PLACE.sub("", "\n".join(lines) + "\n")
+        # psql names the file and line in front of a message where the file is included
+        return re.sub(rf"^psql:{re.escape(path)}:\d+: ", "", "\n".join(lines) + "\n",
+                      flags=re.MULTILINE)
 
     def reset(self):
         """Makes the session as new, as far as the server can."""

@@ -85,6 +85,11 @@ CREATE SCHEMA IF NOT EXISTS public;
 DO $drop$
 DECLARE
     before constant text[] := '{%(before)s}';
+    kept constant text[] := ARRAY(SELECT class::text || ':' || oid FROM (%(objects)s) o
+        WHERE class::text || ':' || oid = ANY ('{%(kept)s}'));
+    described constant text[] := ARRAY(SELECT pg_describe_object(split_part(name, ':', 1)::regclass,
+        split_part(name, ':', 2)::oid, 0) FROM unnest(kept) name);
+    lost text;
     o record;
     i record;
 BEGIN
@@ -118,12 +123,22 @@ BEGIN
             END;
         END LOOP;
     END LOOP;
+    SELECT description INTO lost FROM unnest(kept, described) k (name, description)
+        WHERE name NOT IN (SELECT class::text || ':' || oid FROM (%(objects)s) o);
+    IF lost IS NOT NULL THEN
+        RAISE EXCEPTION 'what a test has made cannot be dropped: %%, which was there before, depends on it', lost;
+    END IF;
 END $drop$;
 """
 
 
 def _quoted(name):
     return '"' + name.replace('"', '""') + '"'
+
+
+def _array(names):
+    """Returns the elements of an array of objects, but not of statements."""
+    return ",".join(name for name in sorted(names) if not name.startswith(_STATEMENT))
 
 
 class Scratch:
@@ -156,18 +171,8 @@ class Scratch:
     def _create(self):
         self._create_database(self.asked)
         self._server.query(self.asked, "CREATE EXTENSION pg_leakhunt")
-        for role in self._options.create_role:
-            self._server.query("postgres", f"DROP ROLE IF EXISTS {_quoted(role)};"
-                                           f"CREATE ROLE {_quoted(role)} LOGIN")
-            self._at_end("postgres", f"DROP ROLE IF EXISTS {_quoted(role)}")
         if not self._options.use_existing:
-            self._create_database(self.database, self._tail())
-            self._set_locale()
-        for role in self._options.create_role:
-            self._server.query("postgres", f"GRANT ALL ON DATABASE {_quoted(self.database)} "
-                                           f"TO {_quoted(role)}")
-            if self._options.use_existing:
-                self._at_end(self.database, f"DROP OWNED BY {_quoted(role)} CASCADE")
+            self._create_database_and_roles()
         # the library may be loaded by each session, and is not here
         self._server.query(
             self.database,
@@ -179,6 +184,16 @@ class Scratch:
         self._undo.callback(self._drop_beside, self._initial)
         self._load_extensions()
         self._base = self._objects()
+
+    def _create_database_and_roles(self):
+        # a role can be dropped only when the database is gone in which it has privileges
+        for role in self._options.create_role:
+            self._at_end("postgres", f"DROP ROLE IF EXISTS {_quoted(role)}")
+        self._create_database(self.database, self._tail())
+        self._set_locale()
+        for role in map(_quoted, self._options.create_role):
+            self._server.query("postgres", f"DROP ROLE IF EXISTS {role}; CREATE ROLE {role} LOGIN;"
+                                           f"GRANT ALL ON DATABASE {_quoted(self.database)} TO {role}")
 
     def _at_end(self, database, statement):
         """Has a statement run when all that was made after it is gone."""
@@ -222,10 +237,10 @@ class Scratch:
         return encoding + (" LC_COLLATE 'C' LC_CTYPE 'C'" if self._options.no_locale else "")
 
     def _create_database(self, name, tail=""):
-        drop = f"DROP DATABASE IF EXISTS {_quoted(name)} WITH (FORCE)"
-        self._server.query("postgres", f"{drop};\n"
+        # a database of that name may be in use by somebody
+        self._server.query("postgres", f"DROP DATABASE IF EXISTS {_quoted(name)};\n"
                                        f"CREATE DATABASE {_quoted(name)} TEMPLATE template0{tail}")
-        self._at_end("postgres", drop)
+        self._at_end("postgres", f"DROP DATABASE IF EXISTS {_quoted(name)} WITH (FORCE)")
 
     def _set_locale(self):
         for setting, value in (("lc_messages", "C"), ("lc_monetary", "C"), ("lc_numeric", "C"),
@@ -246,9 +261,8 @@ class Scratch:
         left = self._objects()
         if left == before:
             return left
-        drop = _DROP % {"before": ",".join(name for name in sorted(before)
-                                           if not name.startswith(_STATEMENT)),
-                        "objects": self._of_tests}
+        kept = self._initial if self._options.use_existing else ()
+        drop = _DROP % {"before": _array(before), "kept": _array(kept), "objects": self._of_tests}
         self._end_open_transactions()
         self._run_statements(left - before, "ROLLBACK")
         self._server.query(self.database, drop)

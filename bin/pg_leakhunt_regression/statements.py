@@ -62,8 +62,9 @@ class Confirmation:
     """Repeats statements of a file by themselves, each in a new session that has run the
     file up to there."""
 
-    def __init__(self, server, scratch, settings):
+    def __init__(self, server, scratch, settings, recover):
         self._server = server
+        self._recover = recover             # waits for the server when a session has ended
         self._scratch = scratch
         self._settings = settings
 
@@ -90,7 +91,10 @@ class Confirmation:
             except QueryFailed as error:
                 raised = _first_error(str(error))
             return Answer(self._rows(index, test, source, statement, _RAISES), raised)
-        except (QueryFailed, SessionEnded) as error:
+        except SessionEnded as error:
+            self._recover()
+            return Answer([], why_not=f"its session ended: {_first_error(str(error))}")
+        except QueryFailed as error:
             return Answer([], why_not=raised or _first_error(str(error)))
 
     def _rows(self, index, test, source, statement, fail):

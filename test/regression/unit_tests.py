@@ -181,8 +181,8 @@ class Options(unittest.TestCase):
             self.assertTrue(options.parse(["--use-existing", f"--dbname={name}", "a"]))
 
     def test_a_name_is_printable(self):
-        for name in ("a\nb", "a\udcff", "a\x02"):
-            with self.assertRaisesRegex(CannotRun, "printable"):
+        for name in ("a\nb", "a\udcff", "a\x02", "/a", "../a"):
+            with self.assertRaisesRegex(CannotRun, "printable|in sql/"):
                 options.file_of(options.parse([name]), name)
 
     def test_no_tests_and_too_few_runs_are_wrong(self):
@@ -215,7 +215,7 @@ class Session(unittest.TestCase):
         session.close()
 
     def test_one_that_ends_is_told_with_its_last_words(self):
-        session = psql._Psql(["sh", "-c", "echo last words"], None)
+        session = psql._Psql(["sh", "-c", "printf 'last words'"], None)
         with self.assertRaisesRegex(SessionEnded, "last words"):
             session._send("one")
         session.close()
@@ -223,6 +223,11 @@ class Session(unittest.TestCase):
     def test_what_a_file_reads_is_not_what_comes_next(self):
         session = psql._Psql(["sh", "-c", r"cat; sed -u 's/^\\echo //' $2", "psql"], None)
         self.assertEqual(session._send("one"), "one")
+        session.close()
+
+    def test_a_mark_may_stand_behind_something(self):
+        session = psql._Psql(["sh", "-c", r"printf half; sed -u 's/^\\echo //' $2", "psql"], None)
+        self.assertEqual(session._send(""), "half")
         session.close()
 
     def test_nothing_leads_to_another_server(self):
@@ -262,13 +267,14 @@ class Directory(unittest.TestCase):
             self.assertTrue(os.path.exists(os.path.join(self.directory, name)))
 
     def test_nor_does_it_take_its_own_with_something_else(self):
-        self.write("data/postgresql.conf", instance._SETTINGS)
+        self.write(instance._MARK)
         self.write("thesis.txt")
         with self.assertRaisesRegex(CannotRun, "left alone"):
             self.take()
 
     def test_what_a_former_run_has_left_goes(self):
-        self.write("data/postgresql.conf", "a = 1\n" + instance._SETTINGS)
+        self.write("data/postgresql.conf")
+        self.write(instance._MARK)
         self.write("postmaster.log")
         with unittest.mock.patch.object(instance.Instance, "_runs", return_value=True), \
                 self.assertRaisesRegex(CannotRun, "a server runs in .*pg_ctl -D .* stop"):

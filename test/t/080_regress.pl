@@ -227,6 +227,28 @@ is($node->safe_psql('regression', "SELECT count(*) FROM pg_class WHERE relname =
 run_it('--use-existing', '--dbname=regression_of_somebody', '--create-role=regress_a,regress_b', 'define');
 is(ask($node, q{SELECT count(*) FROM pg_roles WHERE rolname ~ '^regress'}), '0', 'roles that it has made are gone');
 is($node->safe_psql('regression_of_somebody', "SELECT count(*) FROM pg_proc WHERE oid >= 16384"), '0', 'so is what it has made in a database that was there');
+$node->safe_psql('regression_of_somebody', "CREATE TABLE precious AS SELECT 1 AS a");
+write_test('inherits', "CREATE TABLE parent (a int);\nALTER TABLE precious INHERIT parent;\n");
+($status, $stdout, $stderr) = run_it('--use-existing', '--dbname=regression_of_somebody', 'inherits');
+is($status, 2, 'a table that was there and depends on what a test has made ends the program');
+like($stderr, qr/what a test has made cannot be dropped: table precious, which was there before, depends on it/, 'and is named');
+is($node->safe_psql('regression_of_somebody', "SELECT a FROM precious"), '1', 'it is still there');
+{
+	my $user = $node->background_psql('regression_of_somebody');
+
+	($status, undef, $stderr) = run_it('--dbname=regression_of_somebody', 'define');
+	is($status, 2, 'a database that somebody uses is not dropped');
+	like($stderr, qr/is being accessed by other users/, 'which is told');
+	$user->quit;
+}
+{
+	local $ENV{PGSERVICEFILE} = "$folder/services";
+	local $ENV{PGSERVICE} = 'nowhere';
+	append_to_file("$folder/services", "[nowhere]\nport=1\nhost=/nowhere\n");
+	is((run_it('--host=' . $node->host, '--port=' . $node->port, 'define'))[0], 0, 'a host and a port that are given count more than a service');
+}
+write_test('ends', "SELECT 1;\n\\set ECHO none\n\\echo -n no end\n");
+is((run_it('ends'))[0], 0, 'an output without an end of its last line is read');
 
 # A server that crashes, files that read what is not there, and a program that is ended
 write_test('kills', "COPY (SELECT 1) TO PROGRAM 'kill -9 \$PPID';\nSELECT 1;\n");
