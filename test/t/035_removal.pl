@@ -162,9 +162,12 @@ unlink $copy;
 
 # A directory that its server removes while the program looks at it does not become a file.
 my $tools = "$ENV{TESTDATADIR}/tools";
-chomp(my $flock = `command -v flock`);
+chomp(my $flock = `command -v flock 2>/dev/null`);
 mkdir $tools or die $!;
-append_to_file("$tools/flock", qq{#!/bin/sh\nrm -rf "$copy"\nexec "$flock" "\$\@"\n});
+append_to_file("$tools/flock", qq{#!/bin/sh
+case "\$* \$(readlink /proc/self/fd/9)" in *"$copy"*) rm -rf "$copy" ;; esac
+exec "$flock" "\$\@"
+});
 chmod 0755, "$tools/flock" or die $!;
 mkdir($copy, 0700) or die $!;
 append_to_file("$copy/README", $note =~ s/^(postmaster_start: ).*/${1}1/mr);
