@@ -89,10 +89,16 @@ class Instance:
 
     def _stop(self, mode):
         # a terminal's signals are for this program, which is ending
-        return subprocess.run([program(self._options, "pg_ctl"), "-D", self._data, "-m", mode,
-                               "-w", "-t", "30", "stop"], stdout=subprocess.DEVNULL,
-                              stderr=subprocess.DEVNULL, start_new_session=True,
-                              check=False).returncode == 0
+        return self._pg_ctl("-m", mode, "-w", "-t", "30", "stop", start_new_session=True)
+
+    def _pg_ctl(self, *arguments, **how):
+        """Returns whether pg_ctl has succeeded."""
+        command = [program(self._options, "pg_ctl"), "-D", self._data, *arguments]
+        try:
+            return subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                  check=False, **how).returncode == 0
+        except OSError as error:
+            raise _cannot_run(command, error) from error
 
     def connection(self):
         """Returns the variables by which libpq finds the server."""
@@ -125,7 +131,7 @@ class Instance:
                 raise CannotRun(f"{self._directory} is not empty, and was not made by "
                                 "pg_leakhunt_regress, so it is left alone: "
                                 "name another directory with --temp-instance")
-            if found and self._runs():
+            if found and self._pg_ctl("status"):
                 raise CannotRun(f"a server runs in {self._data}: that of another run, or of one "
                                 f"that was killed, which \"pg_ctl -D {self._data} stop\" ends")
             self._made = True
@@ -137,11 +143,6 @@ class Instance:
                 pass
         except OSError as error:
             raise CannotRun(f"could not make the temporary server's directory: {error}") from error
-
-    def _runs(self):
-        return subprocess.run([program(self._options, "pg_ctl"), "-D", self._data, "status"],
-                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                              check=False).returncode == 0
 
     def _is_left_over(self, found):
         """Is this what a former run of this program has left?"""
@@ -167,11 +168,9 @@ class Instance:
         if self._options.malloc and os.path.exists(library):
             environment["LD_PRELOAD"] = library
         self._running = True        # as soon as it may be
-        started = subprocess.run(
-            [program(self._options, "pg_ctl"), "-D", self._data, "-l", self._log, "-w", "-t", "60",
-             "-o", f"-F -p {self._port()} -k '{self._sockets}' -c listen_addresses=''", "start"],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment, check=False)
-        if started.returncode != 0:
+        if not self._pg_ctl("-l", self._log, "-w", "-t", "60", "-o",
+                            f"-F -p {self._port()} -k '{self._sockets}' -c listen_addresses=''",
+                            "start", env=environment):
             raise CannotRun(f"the temporary server did not start: {self._last_lines()}")
 
     def _last_lines(self):

@@ -1,6 +1,5 @@
 """The runs of one file, in one session, and what they show."""
 
-import contextlib
 import os
 import re
 import time
@@ -18,8 +17,10 @@ _COUNT_CONTEXTS = "SELECT pg_catalog.pg_sleep(0.3)"
 _NOT_INSTALLED = re.compile(r'^ERROR:  (?:extension ".*" is not available$|could not open extension '
                             r'control file .*|could not access file "\$libdir/.*)', re.MULTILINE)
 
-# The longest that a server may take to recover from a crash, in seconds.
+# The longest that a server may take to recover from a crash, and to answer again that it
+# does so, in seconds.
 _RECOVERY = 300
+_RESTART = 10
 
 _CONNECTS_ANEW = "it connects anew, and a session that ends keeps nothing"
 
@@ -68,6 +69,7 @@ class Runner:
                                                      self._wait_for_server)
         self._known = known                 # suppressions
         self._progress = progress
+        self._gone = None                   # why the server takes no connections any more
 
     def close(self):
         if self._questions is not None:
@@ -76,6 +78,8 @@ class Runner:
 
     def run(self, index, test, path, is_last):
         """Returns what the runs of a file show, and leaves the database as after one."""
+        if self._gone:
+            raise CannotRun(f"the server takes no connections any more: {self._gone}")
         began = time.monotonic()
         result = Result(test, path)
         session = None
@@ -101,13 +105,15 @@ class Runner:
     def _wait_for_server(self):
         """After a crash, which ends all sessions: the next test is to be measured."""
         self.close()
-        for _ in range(_RECOVERY):
-            with contextlib.suppress(QueryFailed):
+        for second in range(_RECOVERY):
+            try:
                 self._server.query("postgres", "SELECT 1")
                 return
+            except QueryFailed as error:
+                if second == _RECOVERY - 1 or (second >= _RESTART and "FATAL" not in str(error)):
+                    self._gone = str(error)
+                    return
             time.sleep(1)
-        raise CannotRun(f"the server has taken no connections for {_RECOVERY} seconds, since "
-                        "the session of a test ended")
 
     def _measure(self, session, index, result):
         """Returns what grew in each run, until nothing did; nothing if the runs were not all
@@ -182,6 +188,8 @@ class Runner:
 
     def _finish(self, index, result, is_last):
         """Repeats the statements of what counts, and leaves the database as after the file."""
+        if self._gone:
+            return
         listed = result.listed(self._options.all)
         try:
             if listed and self._options.confirm:

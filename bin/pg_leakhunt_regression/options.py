@@ -10,10 +10,10 @@ DESCRIPTION = """Runs an extension's regression tests as a leak test: each file 
 in one session. Between two runs the database is put back and the session's caches are
 reset. Call sites that hold more after every run are listed."""
 
+EPILOGUE = """Exit status: 0 if nothing grew, 1 if something did, 2 if the tests could not be run."""
+
 # Databases whose names say that they are for tests: "regression", "contrib_regression_x".
 _FOR_TESTS = re.compile(r"(^|_)regress(ion)?(_|$)")
-
-EPILOGUE = """Exit status: 0 if nothing grew, 1 if something did, 2 if the tests could not be run."""
 
 # Options of pg_regress that make no difference here.
 IGNORED_WITH_VALUE = ("--max-connections", "--max-concurrent-tests", "--launcher")
@@ -89,8 +89,8 @@ def parse(arguments):
     options.dbname = options.dbname.split(",")[0]
     if options.use_existing and not _FOR_TESTS.search(options.dbname):
         parser.error("--use-existing drops what appears in the database while the tests run, "
-                     "by whomever it was made: it takes only a database whose name says that "
-                     f"it is for tests, as regression or {options.dbname}_regression")
+                     "whoever made it: it takes only a database whose name says that it is "
+                     f"for tests, such as regression or {options.dbname}_regression")
     options.expecteddir = options.expecteddir or options.inputdir
     for name in ("load_extension", "create_role"):
         setattr(options, name, [part for given in getattr(options, name)

@@ -123,13 +123,12 @@ class Tap:
 
 
 def expect_writable(path):
-    """Finds out before the tests run that their results can't be written."""
-    existed = os.path.lexists(path)
+    """Finds out before the tests run that their results can't be written; those of a former
+    run are no longer there, should this one not come to its end."""
     try:
-        with open(path, "ab"):
+        with open(path, "wb"):
             pass
-        if not existed:
-            os.remove(path)
+        os.remove(path)
     except OSError as error:
         raise CannotRun(f"could not write --junit={path}: {error.strerror}") from error
 

@@ -45,8 +45,11 @@ _PSQL_RESET = r"""
 \pset tuples_only off
 """
 
-# So long, in seconds, may a psql take to end that is not told anything any more.
+# Seconds that a psql has to end once its commands have ended.
 _PATIENCE = 5
+
+# What psql prints, with a number, when it has come to the end of some commands.
+_MARK = "pg_leakhunt_regress: done"
 
 # In a session that is to be as new: a transaction that the file left open would keep
 # DISCARD ALL from running.
@@ -154,7 +157,7 @@ class _Psql:
 
     def _send(self, commands):
         """Returns what psql prints until it has come to the end of these commands."""
-        mark = f"pg_leakhunt_regress: done {next(self._numbers)}"
+        mark = f"{_MARK} {next(self._numbers)}"
         try:
             self._commands.write(f"{commands}\n\\echo {mark}\n".encode(errors="surrogateescape"))
             self._commands.flush()
@@ -166,11 +169,13 @@ class _Psql:
         lines = []
         for line in self._process.stdout:
             text = line.decode(errors="replace").rstrip("\n")
-            # what stands before it on the line had no end of its own
-            if text.endswith(mark) and not text.startswith("\\echo "):
-                return "\n".join(lines + [text[:-len(mark)]] if text != mark else lines)
-            if mark is None or not text.startswith("\\echo pg_leakhunt_regress: done "):
-                lines.append(text)
+            if text.startswith(f"\\echo {_MARK} "):
+                continue
+            if mark is not None and text.endswith(mark):
+                # what stands before it on the line had no end of its own
+                before = text[:-len(mark)]
+                return "\n".join(lines + [before] if before else lines)
+            lines.append(text)
         if mark is None:
             return _last(lines)
         raise SessionEnded(_last(lines))

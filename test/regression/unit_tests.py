@@ -225,6 +225,13 @@ class Session(unittest.TestCase):
         self.assertEqual(session._send("one"), "one")
         session.close()
 
+    def test_one_that_has_ended_before_is_told_too(self):
+        session = psql._Psql(["sh", "-c", "echo last words"], None)
+        session._process.wait()
+        with self.assertRaisesRegex(SessionEnded, "last words"):
+            session._send("one")
+        session.close()
+
     def test_a_mark_may_stand_behind_something(self):
         session = psql._Psql(["sh", "-c", r"printf half; sed -u 's/^\\echo //' $2", "psql"], None)
         self.assertEqual(session._send(""), "half")
@@ -276,11 +283,11 @@ class Directory(unittest.TestCase):
         self.write("data/postgresql.conf")
         self.write(instance._MARK)
         self.write("postmaster.log")
-        with unittest.mock.patch.object(instance.Instance, "_runs", return_value=True), \
+        with unittest.mock.patch.object(instance.Instance, "_pg_ctl", return_value=True), \
                 self.assertRaisesRegex(CannotRun, "a server runs in .*pg_ctl -D .* stop"):
             self.take()
         self.assertTrue(os.path.exists(os.path.join(self.directory, "data")))
-        with unittest.mock.patch.object(instance.Instance, "_runs", return_value=False):
+        with unittest.mock.patch.object(instance.Instance, "_pg_ctl", return_value=False):
             self.take()
         self.assertFalse(os.path.exists(self.directory))
         os.mkdir(self.directory)

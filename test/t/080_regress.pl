@@ -257,6 +257,11 @@ write_test('reads', "CREATE TEMP TABLE t (a text);\n\\copy t from pstdin\nSELECT
 is($status, 2, 'a server that crashes makes an exit status of 2');
 like($stdout, qr/^not ok 2 - kills\n# the session ended: .*^not ok 3 - leaks\n# 16 bytes.*^ok 4 - reads$/ms,
 	'and the next tests are measured, as soon as it has recovered') or diag($stdout);
+append_to_file("$folder/stays_down", "restart_after_crash = off\n");
+($status, $stdout, $stderr) = run_it("--temp-instance=$folder/instance", "--temp-config=$folder/stays_down", 'define', 'kills', 'leaks');
+is($status, 2, 'so does one that stays down');
+like($stdout, qr/^not ok 2 - kills\n# the session ended: /m, 'the test that did it is told');
+like($stderr, qr/^pg_leakhunt_regress: the server takes no connections any more: /, 'and why no further one is run');
 {
 	my ($output, $waited) = ('', 0);
 	my $instance = "$folder/instance";

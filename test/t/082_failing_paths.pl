@@ -87,7 +87,6 @@ is($answer, '', 'what a statement leaves in any case is not counted');
 is($answer, $leaks{leak_when_failing}, 'but what stays of a failure beside it is');
 
 # A cache is not built while an allocation of a statement fails, unless the statement empties it.
-$caches = $ENV{LEAKER} =~ s/leaker$/rebuilt_cache/r;
 $node->safe_psql('postgres', "CREATE FUNCTION use_half_built_cache() RETURNS bool AS '$caches' LANGUAGE C");
 ($answer, $said) = check('SELECT use_half_built_cache()', 'each', $failing);
 is($answer, '', 'what fills a cache is not tried');
