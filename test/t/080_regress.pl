@@ -267,6 +267,8 @@ like($stderr, qr/^pg_leakhunt_regress: the server takes no connections any more:
 	my $instance = "$folder/instance";
 
 	write_test('waits', 'SELECT pg_sleep(60);');
+	# they may be ignored here, as under nohup, and then are there
+	local @SIG{qw(HUP INT)} = ('DEFAULT') x 2;
 	my $run = IPC::Run::start([ 'pg_leakhunt_regress', "--inputdir=$folder", "--outputdir=$folder", "--bindir=$bindir", "--temp-instance=$instance", 'waits' ],
 		'<', '/dev/null', '>&', \$output);
 	until (-e "$instance/data/base" && -e "$instance/postmaster.log" && slurp_file("$instance/postmaster.log") =~ /pg_sleep|ready to accept/ || $waited++ > 600)
