@@ -4,9 +4,10 @@
  *	  many of them stay.
  *
  * A file is called PID while its process runs; PID.SECONDS later, where a new
- * process has its pid; and PID.SECONDS.saved once nobody needs it.  All these functions may throw, and WARN of what they can't do.  Only
- * the holder of the lock of crash_dumps.h, or the postmaster while it is the
- * only process, may call those that change files.
+ * process has its pid; and PID.SECONDS.saved once nobody needs it.  All these
+ * functions may throw, and WARN of what they can't do.  Only the holder of the lock of
+ * crash_dumps.h, or the postmaster while it is the only process, may call those that
+ * change files.
  */
 #ifndef PLH_CRASHED_PROFILES_H
 #define PLH_CRASHED_PROFILES_H

@@ -266,9 +266,9 @@ plh_profile_reader_be_silent(void)
 }
 
 /*
- * Read the image of a file.  Returns NULL if the file is gone, if it is not a
- * profile, which is a WARNING, or if it is not of the process "pid", unless
- * that is 0.
+ * Read the image of a file.  Returns NULL if the file is gone, if it is of another
+ * cluster, if it is not a profile, which is a WARNING, or if it is not of the process
+ * "pid", unless that is 0.
  */
 static PlhProfileImage *
 open_image(const char *path, int pid, bool header_only)
@@ -277,7 +277,8 @@ open_image(const char *path, int pid, bool header_only)
 	PlhProfileImage *image = plh_profile_reader_open(path, header_only,
 													 &refused);
 
-	if (refused && !is_silent)
+	/* who shares the directory with another cluster has not asked for its files */
+	if (refused && !is_silent && !plh_profile_reader_is_foreign(path))
 		ereport(WARNING,
 				(errmsg("ignoring file \"%s\" in the directory of the profiles",
 						last_dir_separator(path) + 1),

@@ -3,10 +3,10 @@
  *	  Reads the profiles of all processes of this server, dead or alive, into
  *	  images.
  *
- * A file that is not a profile of this version is passed over with a WARNING;
- * a file or directory that is missing means that there is no profile.  Only an
- * interrupt, or a lack of memory or descriptors, is an ERROR.  Never called
- * inside palloc.
+ * A file that is not a profile of this version is passed over with a WARNING, one of
+ * another cluster without; a file or directory that is missing means that there is
+ * no profile.  Only an interrupt, or a lack of memory or descriptors, is an ERROR.
+ * Never called inside palloc.
  */
 #ifndef PLH_PROFILE_READER_H
 #define PLH_PROFILE_READER_H
