@@ -4,9 +4,11 @@ import os
 import re
 import time
 from dataclasses import dataclass, field
+from itertools import zip_longest
 
 from . import growth, statements, suppressions
 from .errors import CannotRun, QueryFailed, SessionEnded
+from .output import shortened
 from .scratch import RESET_CACHES
 
 
@@ -38,6 +40,7 @@ class Result:
     output: str = None          # of the first run
     changed: bool = False       # that of a further run differs
     unsteady: bool = False      # and did so again, though all had been put back
+    difference: str = None      # where that output leaves the first one
 
     def source(self):
         with open(self.path, encoding="utf-8", errors="surrogateescape") as file:
@@ -148,15 +151,17 @@ class Runner:
         if result.output is None:
             result.output = output
             self._compare_with_expected(result, output)
-        if _without_numbers(output) != _without_numbers(result.output):
+        difference = _difference(result.output, output)
+        if difference is not None:
             # more had changed than the list of objects tells; or this helps no more
-            result.unsteady = result.changed
+            result.unsteady, result.difference = result.changed, difference
             result.changed = True
         session.reset()
 
     def _note(self, result, measurements):
         if result.unsteady:
-            result.notes.append("The output of a further run was not that of the first.")
+            result.notes.append("The output of a further run was not that of the first: "
+                                f"{result.difference}")
         lost = measurements[-1].lost - measurements[0].lost
         if lost > 0:
             result.notes.append(
@@ -224,6 +229,19 @@ def _words(text):
     return re.sub(r"\s+", "", text)
 
 
-def _without_numbers(text):
-    """Returns a text without numbers, which differ from run to run, such as OIDs."""
-    return re.sub(r"\d+", "", text)
+def _difference(first, further):
+    """Returns where the output of a further run leaves that of the first, or None.  Numbers,
+    such as OIDs, differ from run to run."""
+    lines = further.rstrip("\n").split("\n")
+    pairs = zip_longest(map(_without_numbers, first.rstrip("\n").split("\n")),
+                        map(_without_numbers, lines))
+    for number, (expected, line) in enumerate(pairs):
+        if line is None:
+            return f"it ends after line {number}"
+        if line != expected:
+            return f"line {number + 1} is: {shortened(lines[number])}"
+    return None
+
+
+def _without_numbers(line):
+    return re.sub(r"\d+", "", line)

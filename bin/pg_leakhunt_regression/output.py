@@ -35,6 +35,12 @@ def plural(number, one, several):
     return f"{number} {one if number == 1 else several}"
 
 
+def shortened(text):
+    """Returns a text on one line of at most 200 characters."""
+    text = " ".join(text.split())
+    return text if len(text) <= 200 else text[:197] + "..."
+
+
 def sentences(result, with_core):
     """Returns what there is to say of a file's runs, line by line."""
     lines = []
@@ -94,9 +100,7 @@ def _of_interest(stack):
 def _of_statement(texts, source, file):
     line = statements.line_of(source, texts[0])
     others = f" (and {len(texts) - 1} more)" if len(texts) > 1 else ""
-    text = " ".join(texts[0].split())
-    text = text if len(text) <= 200 else text[:197] + "..."
-    return (f"{file}:{line}: " if line else "") + text + others
+    return (f"{file}:{line}: " if line else "") + shortened(texts[0]) + others
 
 
 class Tap:

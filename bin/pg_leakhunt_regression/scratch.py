@@ -15,19 +15,21 @@ from .errors import CannotRun, QueryFailed
 RESET_CACHES = "pg_catalog.pg_leakhunt_reset_caches()"
 
 # What DROP can be said of, in the order in which it is dropped: event triggers first, as
-# they would be called for the others, and what takes most with it.
+# they would be called for the others; tables before extensions, as an index cannot be
+# dropped after a function that its operator class has options by; then what takes most
+# with it.
 _OBJECTS = """
     SELECT rank, classid::regclass AS class, oid FROM (
         SELECT 1, 'pg_event_trigger'::regclass::oid, oid FROM pg_event_trigger
         UNION ALL SELECT 2, 'pg_publication'::regclass, oid FROM pg_publication
         UNION ALL SELECT 3, 'pg_subscription'::regclass, oid FROM pg_subscription
             WHERE subdbid = (SELECT oid FROM pg_database WHERE datname = current_database())
-        UNION ALL SELECT 4, 'pg_extension'::regclass, oid FROM pg_extension
-        UNION ALL SELECT 5, 'pg_namespace'::regclass, oid FROM pg_namespace
-            WHERE nspname !~ '^pg_(toast|temp)'
-        UNION ALL SELECT 6, 'pg_class'::regclass, oid FROM pg_class
+        UNION ALL SELECT 4, 'pg_class'::regclass, oid FROM pg_class
             WHERE relkind IN ('r', 'p', 'v', 'm', 'S', 'f', 'i', 'I', 'c')
             AND relnamespace::regnamespace::text !~ '^pg_(toast|temp)'
+        UNION ALL SELECT 5, 'pg_extension'::regclass, oid FROM pg_extension
+        UNION ALL SELECT 6, 'pg_namespace'::regclass, oid FROM pg_namespace
+            WHERE nspname !~ '^pg_(toast|temp)'
         UNION ALL SELECT 7, 'pg_trigger'::regclass, oid FROM pg_trigger WHERE NOT tgisinternal
         UNION ALL SELECT 8, 'pg_foreign_data_wrapper'::regclass, oid FROM pg_foreign_data_wrapper
         UNION ALL SELECT 9, 'pg_foreign_server'::regclass, oid FROM pg_foreign_server
@@ -53,7 +55,7 @@ _OBJECTS = """
         UNION ALL SELECT 27, 'pg_largeobject'::regclass, oid FROM pg_largeobject_metadata
         UNION ALL SELECT 28, 'pg_authid'::regclass, oid FROM pg_authid WHERE rolname ~ '%s'
     ) o (rank, classid, oid)
-    WHERE oid >= 16384"""
+    WHERE oid >= 16384 OR classid = 'pg_largeobject'::regclass"""
 
 # On a server that others use, too, what is the server's is a test's if its name says so,
 # as pg_regress wants it; and a database that somebody is connected to is in use.
@@ -116,7 +118,9 @@ BEGIN
                 ELSE
                     EXECUTE format('DROP %%s IF EXISTS %%s CASCADE',
                         CASE i.type WHEN 'statistics object' THEN 'STATISTICS'
-                            WHEN 'role' THEN 'ROLE' ELSE i.type END, i.identity);
+                            WHEN 'composite type' THEN 'TYPE'
+                            WHEN 'foreign-data wrapper' THEN 'FOREIGN DATA WRAPPER'
+                            ELSE i.type END, i.identity);
                 END IF;
             EXCEPTION WHEN OTHERS THEN
                 NULL;

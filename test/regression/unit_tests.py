@@ -54,6 +54,20 @@ class Growth(unittest.TestCase):
                          ["b", "a"])
 
 
+class Difference(unittest.TestCase):
+    def test_numbers_are_no_difference(self):
+        self.assertIsNone(measuring._difference("oid 12\n", "oid 9999\n"))
+
+    def test_a_line_is_told(self):
+        self.assertEqual(measuring._difference("1\na\nb\n", "2\na\nc 3\n"), "line 3 is: c 3")
+
+    def test_a_line_that_has_come_is_told(self):
+        self.assertEqual(measuring._difference("a\n", "a\nb\n"), "line 2 is: b")
+
+    def test_the_end_is_told(self):
+        self.assertEqual(measuring._difference("a\nb\n", "a\n"), "it ends after line 1")
+
+
 class Suppressions(unittest.TestCase):
     site = growth.Site("CacheMemoryContext", "keep", None,
                        ["keep (cache.c:12)", "postgres+0x10", "my.so+0x20", "use"])
