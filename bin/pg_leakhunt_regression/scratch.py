@@ -119,6 +119,7 @@ BEGIN
                     EXECUTE format('DROP %%s IF EXISTS %%s CASCADE',
                         CASE i.type WHEN 'statistics object' THEN 'STATISTICS'
                             WHEN 'composite type' THEN 'TYPE'
+                            WHEN 'aggregate' THEN 'ROUTINE'
                             WHEN 'foreign-data wrapper' THEN 'FOREIGN DATA WRAPPER'
                             ELSE i.type END, i.identity);
                 END IF;
