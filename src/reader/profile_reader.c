@@ -277,7 +277,7 @@ open_image(const char *path, int pid, bool header_only)
 	PlhProfileImage *image = plh_profile_reader_open(path, header_only,
 													 &refused);
 
-	/* who shares the directory with another cluster has not asked for its files */
+	/* nobody has asked for those of a cluster with the same directory */
 	if (refused && !is_silent && !plh_profile_reader_is_foreign(path))
 		ereport(WARNING,
 				(errmsg("ignoring file \"%s\" in the directory of the profiles",
