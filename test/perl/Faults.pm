@@ -9,6 +9,8 @@ use strict;
 use warnings;
 
 use Errno ();
+use Fcntl;
+use File::Basename;
 use FindBin;
 
 # Offsets in the file, and the errno that is none; as in faults.c.  No call fails
@@ -23,12 +25,14 @@ use constant {
 	NEVER => 0xFFFFFFFF,
 };
 
-# Without a fault; the file is "path".
+# Without a fault.  The file has this name behind that of the test, as tests run side by
+# side: one that is there already would be another test's, and is an error.
 sub new
 {
-	my ($class, $path) = @_;
+	my ($class, $name) = @_;
+	my $path = "$ENV{TESTDATADIR}/" . basename($0, '.pl') . "_$name";
 
-	open my $file, '+>', $path or die "$path: $!";
+	sysopen my $file, $path, O_RDWR | O_CREAT | O_EXCL or die "$path: $!";
 	my $self = bless { path => $path, file => $file }, $class;
 	$self->_write(0, "\0" x BYTES);
 	return $self;

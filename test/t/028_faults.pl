@@ -94,7 +94,7 @@ my $known_message = qr/
 	WARNING:\ \ could\ not\ start\ a\ process\ to\ read\ symbols:\ 
 /mx;
 
-my $faults = Faults->new("$ENV{TESTDATADIR}/faults");
+my $faults = Faults->new('faults');
 my $conf = <<'CONF';
 pg_leakhunt.sample_interval = 1
 pg_leakhunt.dump_min_bytes = 200kB

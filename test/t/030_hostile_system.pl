@@ -311,7 +311,7 @@ sub is_used
 # The next server starts while the last one's postmaster still runs, as pg_ctl waits for
 # no more than the end of postmaster.pid: it stands still before it removes what it has
 # shared, and then where it writes its dump.
-my $faults = Faults->new("$ENV{TESTDATADIR}/faults");
+my $faults = Faults->new('faults');
 {
 	local %ENV = (%ENV, $faults->environment);
 	$node = new_server('shared', $conf);
@@ -357,7 +357,7 @@ $node->stop;
 is_gone($directory, 'the next server removes the directory');
 
 # The clock is set back and ahead, under sessions that leak and that are read.
-$faults = Faults->new("$ENV{TESTDATADIR}/clock");
+$faults = Faults->new('clock');
 {
 	local %ENV = (%ENV, $faults->environment);
 	start_server('clock', "$ENV{TESTDATADIR}/clock_profiles");

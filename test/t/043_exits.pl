@@ -15,7 +15,7 @@ my $sessions = 32;
 my $foreign_files = 1000;
 
 # With fsync off, as tests have it, nothing would be synced anyway.
-my $faults = Faults->new("$ENV{TESTDATADIR}/exits");
+my $faults = Faults->new('faults');
 my $node;
 {
 	local %ENV = (%ENV, $faults->environment);

@@ -46,7 +46,7 @@ sub told
 	return $log =~ /DETAIL:  (Process: client backend, user "$role", .*)/g;
 }
 
-my $faults = Faults->new("$ENV{TESTDATADIR}/log_lines");
+my $faults = Faults->new('faults');
 for my $loading ('shared_preload_libraries', 'session_preload_libraries')
 {
 	my $node;

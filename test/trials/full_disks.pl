@@ -13,7 +13,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my @writing = qw(open mkdir write pwrite ftruncate fallocate posix_fallocate rename renameat2 link fsync close);
-my $faults = Faults->new("$ENV{TESTDATADIR}/faults");
+my $faults = Faults->new('faults');
 my $node;
 {
 	local %ENV = (%ENV, $faults->environment);
