@@ -66,6 +66,12 @@ my ($killed) = session_pid($sessions{gone});
 append_to_file("$dumps{$_}/notes.txt", 'not ours') for keys %dumps;
 append_to_file("$dumps{gone}/$killed.17.tmp", 'begun');
 append_to_file("$dumps{gone}/statements.4711$_", 'begun') for '', '.new', '.damaged';
+my ($reasons) = slurp_file("$FindBin::RealBin/../../doc/reference.md") =~ /^\| reason \| written when \|.*\n.*\n((?:\|.*\n)+)/m;
+for my $reason ($reasons =~ /^\| `(\w+)` \|/mg)
+{
+	append_to_file("$dumps{gone}/$killed.18.$reason.$_", 'begun') for 'profile', 'heap';
+}
+is(scalar(() = glob("$dumps{gone}/$killed.18.*")), 10, 'there are dumps of each reason, with their texts');
 # the postmaster must not see the first death, after which it would stop by itself
 kill 'STOP', $1 if slurp_file($gone->data_dir . '/postmaster.pid') =~ /^(\d+)/;
 kill 'KILL', $killed;
