@@ -411,7 +411,7 @@ REGRESS = \
 	privileges \
 	settings
 
-EXTRA_CLEAN = $(GENERATED) pg_leakhunt_malloc.so $(MALLOC_OBJS) test/fuzz/replay test/fuzz/fuzz test/unit/run_tests test/unit/run_readers test/unit/run_stacks test/unit/run_plain_stacks test/unit/run_threads test/unit/frames test/unit/cut_stacks test/unit/*.so test/preload/run_tests test/preload/race_tests test/preload/named_program test/preload/*.so test/leaker/leaker.so test/leaker/leaker.o test/faults/faults.so test/faults/faults.o
+EXTRA_CLEAN = $(GENERATED) .built_for_server pg_leakhunt_malloc.so $(MALLOC_OBJS) test/fuzz/replay test/fuzz/fuzz test/unit/run_tests test/unit/run_readers test/unit/run_stacks test/unit/run_plain_stacks test/unit/run_threads test/unit/frames test/unit/cut_stacks test/unit/*.so test/preload/run_tests test/preload/race_tests test/preload/named_program test/preload/*.so test/leaker/leaker.so test/leaker/leaker.o test/faults/faults.so test/faults/faults.o
 
 # A PG_CONFIG in the environment counts as one on the command line does.  make hands
 # both on to the scripts of OWN_TARGETS, but not this default: without PG_CONFIG they
@@ -633,8 +633,12 @@ test-modules: $(GENERATED)
 	$(MAKE) -C test/faults PG_CONFIG='$(PG_CONFIG)' all
 	$(MAKE) -C test/unit PG_CONFIG='$(PG_CONFIG)' frames cut_stacks
 
-# PGXS tracks no headers, so each object depends on all of them.
-$(OBJS) $(OBJS:.o=.bc): $(filter-out $(GENERATED),$(wildcard src/*/*.h))
+# PGXS tracks no headers, so each object depends on all of them, and on the server that
+# it was compiled for: it can't be loaded by another.
+$(OBJS) $(OBJS:.o=.bc): $(filter-out $(GENERATED),$(wildcard src/*/*.h)) .built_for_server
+.PHONY: which-server
+.built_for_server: which-server
+	@$(PG_CONFIG) --version --configure | cmp -s - $@ || $(PG_CONFIG) --version --configure >$@
 
 # The scripts and styles that flame graphs and pages contain are compiled in as strings.
 src/report/flamegraph.o src/report/flamegraph.bc src/page/page_html.o src/page/page_html.bc: $(GENERATED)
