@@ -82,8 +82,14 @@ ignore_pg_config() {
 	unset PG_CONFIG
 }
 
-# The major version of the distribution's server, which is installed if there is none.
+# The major version of the newest of the distribution's servers that is installed, and can
+# load the module; if there is none, of the one that the distribution would install.
 packaged_version() {
+	local installed
+
+	installed=$(ls /usr/lib/postgresql/*/bin/postgres 2>/dev/null | cut -d / -f 5 |
+		awk '$1 >= 15' | sort -rn | head -n 1)
+	[ -z "$installed" ] || { echo "$installed"; return; }
 	apt-cache depends postgresql 2>/dev/null |
 		sed -n 's/.*Depends: postgresql-\([0-9][0-9]*\)$/\1/p' | head -n 1
 }
@@ -99,18 +105,23 @@ missing_packages() {
 
 # Install those of the named packages that are missing.
 install_programs() {
-	local missing=$(missing_packages "$@")
+	local missing=$(missing_packages "$@") status=0
+	local conf=/etc/postgresql-common/createcluster.conf ours=""
 
 	[ -n "$missing" ] || return 0
 	echo "Installing" $missing
-	# The server's package would otherwise make a cluster, and start it.
-	"${as_root[@]}" mkdir -p /etc/postgresql-common
-	[ -e /etc/postgresql-common/createcluster.conf ] ||
-		echo "create_main_cluster = false" |
-		"${as_root[@]}" tee /etc/postgresql-common/createcluster.conf >/dev/null
+	# The server's package would otherwise make a cluster, and start it.  Those that the user
+	# installs later are to have one.
+	if [ ! -e "$conf" ]; then
+		ours=1
+		"${as_root[@]}" mkdir -p "$(dirname "$conf")"
+		echo "create_main_cluster = false" | "${as_root[@]}" tee "$conf" >/dev/null
+	fi
 	"${as_root[@]}" apt-get update -q >/dev/null
 	"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-		apt-get install -y -q --no-install-recommends $missing >/dev/null
+		apt-get install -y -q --no-install-recommends -o DPkg::Lock::Timeout=300 $missing >/dev/null || status=$?
+	[ -z "$ours" ] || "${as_root[@]}" rm -f "$conf"
+	return "$status"
 }
 
 # Install the packages that are needed for building, and the further ones that are
