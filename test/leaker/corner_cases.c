@@ -14,6 +14,7 @@
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "nodes/memnodes.h"
+#include "postmaster/interrupt.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
@@ -53,15 +54,14 @@ allocating_aligned(Size bytes, Size alignment)
 #endif
 }
 
-/* hold_interrupts(seconds int): how often they did not stay held */
+/* hold_interrupts(): until the process gets SIGHUP; how often they did not stay held */
 Datum
 hold_interrupts(PG_FUNCTION_ARGS)
 {
-	time_t		end = time(NULL) + PG_GETARG_INT32(0);
 	int			lost = 0;
 
 	HOLD_INTERRUPTS();
-	while (time(NULL) < end)
+	while (!ConfigReloadPending)
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (InterruptHoldoffCount != 1)

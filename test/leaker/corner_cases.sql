@@ -34,5 +34,5 @@ CREATE FUNCTION leak_by_unloaded(path text) RETURNS bool
     AS :'corner_cases' LANGUAGE C STRICT;
 CREATE FUNCTION allocate_in_deleted(bytes int) RETURNS void
     AS :'corner_cases' LANGUAGE C STRICT;
-CREATE FUNCTION hold_interrupts(seconds int) RETURNS int
+CREATE FUNCTION hold_interrupts() RETURNS int
     AS :'corner_cases' LANGUAGE C STRICT;

@@ -112,7 +112,7 @@ wait_until(
 
 		return
 			 $found =~ /walreceiver/
-		  && (() = $found =~ /primary walsender/g) >= 2
+		  && (() = $found =~ /primary walsender/g) == 2
 		  && ($version < 17 || $found =~ /standby slotsync/);
 	},
 	'all processes of replication run');

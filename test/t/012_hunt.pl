@@ -141,20 +141,33 @@ sub sampled_at
 		"SELECT sampling::text || ' ' || sample_interval FROM pg_leakhunt_processes WHERE pid = $pid"
 	);
 }
+
+# The same after a request for two seconds; if these may be over, it is made again.
+sub sampled_at_once_after
+{
+	my ($request) = @_;
+	my ($began, $found);
+
+	for (1 .. 10)
+	{
+		$began = time;
+		ask($node, "SELECT $request");
+		$found = sampled_at();
+		last if time - $began < 2;
+	}
+	return $found;
+}
 ask($node, "SELECT pg_leakhunt_start($pid, 3000)");
 ask($node, "SELECT pg_leakhunt_start($pid, 2000, NULL, '1 hour')");
 is(sampled_at(), 'true 2000', 'a request for an hour overrides one without an end');
-ask($node, "SELECT pg_leakhunt_start($pid, 1000, NULL, '2 seconds')");
-is(sampled_at(), 'true 1000', 'a request for two seconds overrides one for an hour');
+is(sampled_at_once_after("pg_leakhunt_start($pid, 1000, NULL, '2 seconds')"), 'true 1000', 'a request for two seconds overrides one for an hour');
 wait_until(sub { sampled_at() eq 'true 3000' },
 	'the request without an end counts when that for two seconds is over');
-ask($node, "SELECT pg_leakhunt_start_all(500, NULL, '2 seconds')");
-is(sampled_at(), 'true 500', 'a request to all for two seconds overrides that to one process');
+is(sampled_at_once_after("pg_leakhunt_start_all(500, NULL, '2 seconds')"), 'true 500', 'a request to all for two seconds overrides that to one process');
 wait_until(sub { sampled_at() eq 'true 3000' }, 'the request to one process counts when that to all is over');
 ask($node, 'SELECT pg_leakhunt_reset_all()');
 is(sampled_at(), 'false 0', 'the settings count when all requests are taken back');
-ask($node, "SELECT pg_leakhunt_start($pid, 1, NULL, '2 seconds')");
-is(sampled_at(), 'true 1', 'a request for two seconds counts without a request before');
+is(sampled_at_once_after("pg_leakhunt_start($pid, 1, NULL, '2 seconds')"), 'true 1', 'a request for two seconds counts without a request before');
 wait_until(sub { sampled_at() eq 'false 0' }, 'the settings count when the only request is over');
 ask($node, 'SELECT pg_leakhunt_start_all(1)');
 

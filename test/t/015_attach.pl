@@ -263,7 +263,7 @@ SKIP:
 		'attach to a session with short statements');
 	$attaching->finish;
 	like($stdout, qr/has loaded pg_leakhunt/, 'attach to a session with short statements says that it has loaded') or diag($stderr);
-	is(qx(pgrep -f '[p]g_leakhunt_attach $pid'), '', 'no process is left of attach');
+	is(qx(pgrep -f '[p]g_leakhunt_attach $pid( |\$)'), '', 'no process is left of attach');
 	$session->quit;
 
 	# one that ends meanwhile
@@ -299,20 +299,21 @@ SKIP:
 	# where interrupts are held it is not safe, not even when the time is over
 	$session = $node->background_psql('postgres');
 	$pid = session_pid($session);
-	$session->query_until(qr//, "SELECT 'lost ' || hold_interrupts(4);\n");
+	$session->query_until(qr//, "SELECT 'lost ' || hold_interrupts();\n");
 	($result, $stdout, $stderr) = attach($pid, 1);
 	ok(!$result, 'attach to a session that holds interrupts fails');
+	kill 'HUP', $pid;
 	like($session->query('SELECT 1'), qr/^lost 0$/m, 'interrupts stay held after attach has failed');
 	$session->quit;
 
 	# one in which the module gives up
 	set_and_reload($node, 'pg_leakhunt.profile_directory' => '/nonexistent/x');
-	$session = $node->background_psql('postgres');
-	$pid = session_pid($session);
-	$session->query_until(qr//, "SELECT pg_sleep(3);\n");
+	$session = $node->background_psql('postgres', on_error_stop => 0);
+	$pid = patient($session, 'SELECT leak_top(1, 1), pg_sleep(600)');
 	($result, $stdout, $stderr) = attach($pid);
 	like($stderr, qr/has loaded pg_leakhunt, which is inactive there/,
 		'a module that is inactive is no success');
+	ask($node, "SELECT pg_cancel_backend($pid)");
 	$session->quit;
 	set_and_reload($node, 'pg_leakhunt.profile_directory' => '');
 
@@ -335,7 +336,7 @@ SKIP:
 	unlike(slurp_file($node->logfile), qr/terminated by signal/,
 		'cancels while the debugger is at work do no harm');
 	is(scalar(() = slurp_file($node->logfile) =~ /canceling statement/g),
-		15, 'no cancel is lost while the debugger is at work');
+		16, 'no cancel is lost while the debugger is at work');
 
 	# one that never looks for interrupts is left as it was
 	$session = $node->background_psql('postgres');

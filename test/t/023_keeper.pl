@@ -126,10 +126,11 @@ ok( $node->poll_query_until(
 	'there is a keeper');
 my $keeper = ask($node,
 	"SELECT pid FROM pg_leakhunt_processes WHERE backend_type = 'pg_leakhunt keeper'");
-my $cpu = sub { join ' ', (split ' ', slurp_file("/proc/$keeper/stat"))[ 13, 14 ] };
+my $cpu = sub { my @fields = (split ' ', slurp_file("/proc/$keeper/stat"))[ 13, 14 ]; return $fields[0] + $fields[1] };
 my $cpu_before = $cpu->();
 ask($node, 'SELECT pg_sleep(1)');
-is($cpu->(), $cpu_before, 'the keeper costs nothing while it waits');
+# it wakes up now and then, which may end a tick that was nearly full
+cmp_ok($cpu->() - $cpu_before, '<=', 1, 'the keeper costs nothing while it waits');
 
 # A directory that was removed and made again is another one, which it locks anew: or
 # sessions would do its work beside it.

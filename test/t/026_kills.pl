@@ -55,7 +55,7 @@ $idle->query_safe(
 	"SELECT leak_top(64, 1000); SELECT pg_leakhunt_baseline_all(); SELECT pg_leakhunt_dump(pg_backend_pid())"
 );
 my @idle_files = (
-	glob(profile_directory($beside) . "/*$idle_pid"),
+	(map { profile_directory($beside) . "/$_" } $idle_pid, "baseline.$idle_pid"),
 	glob($beside->data_dir . '/pg_leakhunt/*.manual.profile'));
 
 sub fingerprints

@@ -149,7 +149,7 @@ my $dumps = $node->data_dir . '/pg_leakhunt';
 			/\[$pid\] .*WARNING:  could not write dump file.*Permission denied/ },
 		'a dump at exit in a directory that is read only is logged as a WARNING');
 	chmod 0700, $dumps or die $!;
-	ok(!-e "$directory/$pid", 'a profile is removed where its dump can not be written');
+	is_gone("$directory/$pid", 'a profile is removed where its dump can not be written');
 	$early->quit;
 }
 
@@ -350,7 +350,7 @@ wait_until(sub { !runs($last) }, "the last server's postmaster ends");
 like(join(' ', dump_files($node, $last)), qr/^\S*\.exit\.profile$/, "the last server's postmaster has left its dump");
 is_deeply(inodes(@of_next), $next_inodes, "the next server's files are as they were");
 is_used($session, 2000, "after the end of the last server's postmaster");
-is_deeply([ grep { /\b$last\b/ } glob('/dev/shm/pg_leakhunt.*/*') ], [],
+is_deeply([ grep { /\b$last\b/ } profile_files($directory) ], [],
 	"nothing of the last server's postmaster is left");
 $session->quit;
 $node->stop;

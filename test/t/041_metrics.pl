@@ -58,6 +58,23 @@ cmp_ok(scalar(@peaks), '<=', 10, 'at most ten');
 is(ask($node, 'SELECT count(*) FROM (SELECT FROM pg_leakhunt_metrics GROUP BY name, backend_type, verdict, context_name, site, query_id, query HAVING count(*) > 1) AS twice'),
 	0, 'no two rows have the same labels');
 
+# The answer is as expected, if not at once: a session that is just ending may be in the
+# one view and not in the other.
+sub answers_at_last
+{
+	my ($query, $expected, $name) = @_;
+	my $found;
+
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	for (1 .. 20)
+	{
+		$found = ask($node, $query);
+		last if $found eq $expected;
+		select(undef, undef, undef, 0.1);
+	}
+	return is($found, $expected, $name);
+}
+
 # The figures are those of pg_leakhunt_processes.  The session that asks grows
 # meanwhile, most when it asks for the first time, so that the sums of its type are a
 # little less in one of the answers.
@@ -75,14 +92,14 @@ my $compare = q{
 	FROM found FULL JOIN expected ON found.name = expected.name AND backend_type = type
 	WHERE found.value IS NULL OR expected.value IS NULL OR abs(found.value - expected.value) >
 		CASE expected.name WHEN 'processes' THEN 0 ELSE 0.02 * expected.value + 300000 END};
-is(ask($node, "\\o /dev/null\n$compare;\n\\o\n$compare"), '', 'figures by type are those of pg_leakhunt_processes');
+answers_at_last("\\o /dev/null\n$compare;\n\\o\n$compare", '', 'figures by type are those of pg_leakhunt_processes');
 cmp_ok(ask($node, q{SELECT count(DISTINCT backend_type) FROM pg_leakhunt_metrics}), '>=', 6, 'metrics are of at least six types of processes');
 # the session that asks has a profile from the first call on
-is( ask($node, q{
+answers_at_last(q{
 		SET pg_leakhunt.sample_interval = 1;
 		PREPARE kept AS SELECT 1;
 		SELECT (SELECT value FROM pg_leakhunt_metrics WHERE name = 'processes_profiled') - count(*)
-		FROM pg_leakhunt_processes WHERE state IN ('live', 'unpublished')}),
+		FROM pg_leakhunt_processes WHERE state IN ('live', 'unpublished')},
 	0, 'processes_profiled is the number of processes with a profile');
 is(metric('loaded'), 1, 'loaded is 1 where all processes have loaded the module');
 is(metric('processes_unsampled'), 0, 'processes_unsampled is 0 where all processes take samples');
@@ -161,7 +178,7 @@ SKIP:
 	my $begun_at = time;
 	my $found = $scraper->query_safe($suspects);
 
-	cmp_ok(time - $begun_at, '<', 1, 'metrics do not wait for names');
+	cmp_ok(time - $begun_at, '<', 10, 'metrics do not wait for names, which take 15 s');
 	like($found, qr/^suspect_bytes\|leak\|TopMemoryContext\|stripped\.so\+0x[0-9a-f]+ \[not looked up\]\|\d+/,
 		'a suspect is shown without a name that is not yet known');
 	$scraper->query_safe("INSERT INTO pg_leakhunt_suppressions VALUES ('no_such_function')");
@@ -241,12 +258,12 @@ $node->stop;
 $node->append_conf('postgresql.conf', "shared_preload_libraries = ''");
 $node->start;
 is(metric('loaded'), 0, 'loaded is 0 where each session loads the module by itself');
-is(ask($node, q{
+answers_at_last(q{
 		SELECT (SELECT sum(value) FROM pg_leakhunt_metrics WHERE name = 'processes') -
-			(SELECT value FROM pg_leakhunt_metrics WHERE name = 'processes_unsampled') <= 1}),
+			(SELECT value FROM pg_leakhunt_metrics WHERE name = 'processes_unsampled') <= 1},
 	't', 'processes without a profile count as unsampled');
 # a session that asks may get a profile while it does
-unlike(ask($node, $compare), qr/^(?:processes|rss)/m, 'the number and the memory of processes are known where each session loads the module');
+wait_until(sub { ask($node, $compare) !~ /^(?:processes|rss)/m }, 'the number and the memory of processes are known where each session loads the module');
 $node->stop;
 
 done_testing();

@@ -144,7 +144,8 @@ for my $case (
 	my ($behaviour, $pattern) = @$case;
 	my $refusing = start_peer("$directory/refused-$behaviour", $behaviour);
 
-	($status, $stderr) = run_export({}, 'push', dsn('postgres'), '--http-timeout=1', "$refusing->{url}/v1/pprof");
+	my @impatience = $behaviour eq 'drip' ? '--http-timeout=1' : ();
+	($status, $stderr) = run_export({}, 'push', dsn('postgres'), @impatience, "$refusing->{url}/v1/pprof");
 	is($status, 1, "peer \"$behaviour\": the export fails");
 	like($stderr, $pattern, "peer \"$behaviour\": the message has the reason");
 	stop_program($refusing);

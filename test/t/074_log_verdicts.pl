@@ -39,18 +39,25 @@ sub lines_on
 	return $log =~ /LOG:  (process $pid (?:leaks|keeps|runs|creates|takes|maps) .*\n(?:.*(?:DETAIL|HINT):  .*\n)*)/g;
 }
 
-# Let a session leak, by a statement that is called so often; returns its pid.  What is
-# over within a moment is no leak.
-sub leak
+# Let sessions leak side by side, by a statement that each calls so often; returns their
+# pids.  What is over within a moment is no leak.
+sub leak_in
 {
-	my ($session, $statement, $times) = @_;
+	my ($sessions, $statement, $times) = @_;
 
 	for (1 .. $times)
 	{
-		$session->query_safe($statement);
+		$_->query_safe($statement) for @$sessions;
 		select(undef, undef, undef, 0.05);
 	}
-	return session_pid($session);
+	return map { session_pid($_) } @$sessions;
+}
+
+sub leak
+{
+	my ($session, @call) = @_;
+
+	return (leak_in([$session], @call))[0];
 }
 
 my $background_gone = $node->background_psql('postgres');
@@ -61,7 +68,7 @@ my $unheeded = $quiet->background_psql('postgres');
 my $unheeded_pid = leak($unheeded, 'SELECT leak_top(1000, 100)', 60);
 
 # what ends at once is no news
-my $short_pid = leak($background_gone, 'SELECT leak_top(1000, 200)', 60);
+my $short_pid = leak($background_gone, 'SELECT leak_top(1000, 800)', 15);
 $background_gone->quit;
 
 my $began = time;
@@ -110,7 +117,7 @@ $node->safe_psql('postgres', "SELECT pg_terminate_backend($running_pid)");
 set_and_reload($node, 'log_min_messages', 'warning');
 my @many = map { $node->background_psql('postgres') } 1 .. 14;
 $offset = -s $node->logfile;
-my @pids = map { leak($_, 'SELECT leak_top(1000, 100)', 40) } @many;
+my @pids = leak_in(\@many, 'SELECT leak_top(1000, 100)', 40);
 my $told_of = sub { scalar(grep { my @lines = lines_on($node, $_, $offset); @lines > 0 } @pids) };
 wait_until(sub { slurp_file($node->logfile, $offset) =~ /Further findings are not logged until/ }, 'the tenth in a minute says that it is the last');
 sleep 10;
