@@ -336,6 +336,14 @@ for my $file ([ 'Makefile', "REGRESS = define leaks\nREGRESS_OPTS = --load-exten
 	IPC::Run::run([ 'make', '-C', $extension, 'leakcheck', "PG_CONFIG=$bindir/pg_config" ], '<', '/dev/null', '>&', \$output);
 	is($?, 0, 'make leakcheck succeeds once the leak is mended') or diag($output);
 	ok(-e "$extension/output_leakcheck/results/define.out", 'the output of tests is kept');
+
+	# without make
+	my ($command) = slurp_file("$FindBin::RealBin/../../doc/ci.md") =~ /^```sh\n(.*pg_leakhunt_regress.*)\n```$/m;
+	$command =~ s/first_test second_test/define leaks/;
+	IPC::Run::run([ 'sh', '-c', 'cd "$0" && ' . $command, $extension ], '<', '/dev/null', '>&', \$output,
+		init => sub { $ENV{PATH} = "$bindir:$ENV{PATH}" });
+	is($?, 0, 'the command of doc/ci.md runs the same tests') or diag($output);
+	like($output, qr/^ok 2 - leaks$/m, 'with the same result');
 	IPC::Run::run([ 'make', '-C', $extension, 'clean', "PG_CONFIG=$bindir/pg_config" ], '<', '/dev/null', '>&', \$output);
 	ok(!-e "$extension/output_leakcheck", 'make clean removes it');
 }
