@@ -1,4 +1,4 @@
-// The page of the server: its processes, what they are suspect of, and the statements
+// The page of the server: its processes, what they are suspected of, and the statements
 // that took most.
 
 const HOUR = 3600e6;
@@ -10,7 +10,7 @@ function processName(process) {
 	return [process.pid, process.backend_type, process.application_name].filter(Boolean).join(', ');
 }
 
-// What processes are suspect of, over all of them; alike as in pg_leakhunt_explain.
+// What processes are suspected of, over all of them; alike as in pg_leakhunt_explain.
 function findCauses() {
 	const found = new Map();
 

@@ -110,6 +110,12 @@ $node->command_ok([ 'pg_recvlogical', '-d', $node->connstr('postgres'), '-S', 's
 wait_until(sub { $unlimited->("SELECT count(*) FROM pg_stat_user_tables WHERE relname = 'sampled' AND autoanalyze_count > 0") == 1 }, 'so is autovacuum');
 unlike(slurp_file($node->logfile), qr/PANIC|TRAP|terminated by signal/, 'nothing has crashed');
 
+# A limit is switched off by itself only.
+set_and_reload($node, 'pg_leakhunt.enabled' => 'off');
+my $unsampled = $node->background_psql('postgres', on_error_stop => 0);
+$set->($unsampled, 'error');
+like(result_of($unsampled, $array), qr/ERROR:  out of memory/, 'a limit holds where nothing is sampled');
+$unsampled->quit;
 $node->stop;
 
 # All processes together: the statement that holds most ends, and others go on.
