@@ -368,7 +368,8 @@ PG_CPPFLAGS = -I$(srcdir)/src -DPLH_EXTENSION_VERSION='"$(EXTVERSION)"'
 # Small variables lie together, in front of the large ones (src/base/page_layout.h): a
 # forked process gets a copy of each page that it writes to, and writes to a few
 # variables of most files.
-PG_CFLAGS = -O3 -fdata-sections -fvisibility=hidden -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers
+# Without LTO, with which Ubuntu builds its servers: it leaves out the function of -fini.
+PG_CFLAGS = -O3 -fno-lto -fdata-sections -fvisibility=hidden -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers
 # Functions are found when the module is loaded, not by each process when it calls them.
 # libdw is not linked: the process that reads symbols loads it when it is needed.
 SHLIB_LINK = -Wl,--sort-section=name -Wl,-z,now -Wl,-fini=plh_pg_leakhunt_fini -lunwind -lm -ldl
@@ -522,12 +523,18 @@ bench:
 	bench/micro/run
 # The archive for PGXN and for packagers, of what is committed.
 DISTVERSION = $(shell sed -n 's/^   "version": "\(.*\)",/\1/p' META.json)
+# A tag that is to be released is that version's.
 dist:
+	@case "$${GITHUB_REF_NAME:-}" in v$(DISTVERSION)) ;; v[0-9]*) \
+		echo "The tag is $$GITHUB_REF_NAME, but META.json has the version $(DISTVERSION)." >&2; exit 1 ;; esac
 	git archive --format=zip --prefix=pg_leakhunt-$(DISTVERSION)/ -o pg_leakhunt-$(DISTVERSION).zip HEAD
 
-ifeq ($(filter $(OWN_TARGETS),$(MAKECMDGOALS)),)
+ifneq ($(filter-out $(OWN_TARGETS),$(or $(MAKECMDGOALS),all)),)
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
+ifneq ($(abspath $(srcdir)),$(abspath .))
+$(error pg_leakhunt is built in its own folder: call make there)
+endif
 
 # PGXS removes programs by the names of their sources, with the folder.
 uninstall: uninstall-programs

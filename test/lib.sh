@@ -259,6 +259,8 @@ build_and_install() {
 	umask 022
 	copy_installation "$original"
 	make -s -C "$top" PG_CONFIG="$pg_config" "${compiler[@]}" install >/dev/null
+	# a user's next make must not take objects with sanitizers and the like
+	[ "$copt ${compiler[*]}" = "-Werror " ] || rm -f "$top/.built_for_server"
 }
 
 # Build a module of bench/fixture, and copy it to $scratch with its declarations.
