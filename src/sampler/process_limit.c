@@ -378,9 +378,22 @@ plh_process_limit_counted(void)
 		await_message();
 }
 
+/* The keeper has woken the session, which is idle: no statement of it holds anything. */
+static void
+answer_keeper(void)
+{
+	bool		ends = plh_limit_places_take(PLH_LIMIT_END_SESSION);
+
+	(void) plh_limit_places_take(PLH_LIMIT_END_STATEMENT);
+	ask_kernel(plh_process_facts_touched_bytes());
+	plh_limit_places_note(state.own_bytes, 0);
+	if (ends && may_end())
+		end_session(true);
+}
+
 /*
- * A transaction has been committed.  If it had no statement, the keeper has woken the
- * session for it, which is idle.
+ * A transaction has been committed.  If it had no statement, and the session does not
+ * just begin, the keeper has woken it.
  */
 void
 plh_process_limit_committed(void)
@@ -388,11 +401,9 @@ plh_process_limit_committed(void)
 	if (plh_server_memory_limit <= 0)
 		return;
 	plh_limit_places_note_action();
-	if (debug_query_string != NULL || !may_end() ||
-		!plh_limit_places_take(PLH_LIMIT_END_SESSION))
-		return;
-	ask_kernel(plh_process_facts_touched_bytes());
-	end_session(true);
+	if (debug_query_string == NULL && IsNormalProcessingMode() &&
+		works_for_client() && !plh_guard_held)
+		answer_keeper();
 }
 
 /*

@@ -197,6 +197,16 @@ is_somebody_acting(int64 now_us)
 	return false;
 }
 
+/*
+ * Let a session that is idle tell what it has, and look at what it is asked for: it does
+ * when it has had a transaction.
+ */
+static void
+wake(int pid)
+{
+	(void) SendProcSignal(pid, PROCSIG_CATCHUP_INTERRUPT, -1);
+}
+
 static void
 ask(int pid, PlhLimitDemand demand, int64 now_us)
 {
@@ -204,10 +214,7 @@ ask(int pid, PlhLimitDemand demand, int64 now_us)
 	state.asked_us = now_us;
 	state.deaf_pid = 0;
 	plh_limit_places_ask(pid, demand);
-
-	/* one that is idle looks at requests when it has had a transaction */
-	if (demand == PLH_LIMIT_END_SESSION)
-		(void) SendProcSignal(pid, PROCSIG_CATCHUP_INTERRUPT, -1);
+	wake(pid);
 }
 
 /* The limit is reached: have a process act. */
@@ -224,7 +231,9 @@ have_one_act(const Scan *scan, int64 now_us)
 		ask(pid, PLH_LIMIT_END_SESSION, now_us);
 	else
 	{
+		/* another process may have taken the place of the largest */
 		state.deaf_pid = 0;
+		wake(scan->largest_pid);
 		tell_nobody(scan, now_us);
 	}
 }

@@ -140,6 +140,17 @@ set_and_reload($server, 'pg_leakhunt.limit_action' => 'terminate');
 $_->query_safe('SELECT count(*) FROM pg_class') for $greedy, $modest;
 wait_until(sub { ask($server, "SELECT count(*) FROM pg_stat_activity WHERE pid = $greedy_pid") == 0 }, 'the idle session that has most is ended');
 is($modest->query_safe('SELECT pg_backend_pid()'), $modest_pid, 'and the other one is not');
+
+# Of a transaction that failed the keeper knows what it held last, which no end of a
+# statement frees any more: it is the session that is to end.
+set_and_reload($server, 'pg_leakhunt.server_memory_limit' => '10GB');
+my $failed = $server->background_psql('postgres', on_error_stop => 0);
+my $failed_pid = session_pid($failed);
+$failed->query_safe(q{SET work_mem = '200MB'; BEGIN; DECLARE c CURSOR FOR SELECT repeat('x', 500) || g FROM generate_series(1, 100000) g ORDER BY 1 DESC; FETCH c});
+$failed->query_safe(q{DO $$ BEGIN FOR i IN 1 .. 15000 LOOP EXECUTE format('PREPARE p%s AS SELECT * FROM pg_class WHERE oid = %s', i, i); END LOOP; END $$});
+$failed->query_safe('ROLLBACK');
+set_and_reload($server, 'pg_leakhunt.server_memory_limit' => '200MB');
+wait_until(sub { ask($server, "SELECT count(*) FROM pg_stat_activity WHERE pid = $failed_pid") == 0 }, 'its session is ended');
 $server->stop;
 
 # Instead of the OOM killer.
