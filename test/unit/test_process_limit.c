@@ -335,6 +335,7 @@ static void
 test_server(void)
 {
 	int			pid = (int) getpid();
+	ProcessingMode mode_before = Mode;
 	PlhLimitPlace place;
 
 	begin(0, PLH_LIMIT_ERROR);
@@ -363,8 +364,18 @@ test_server(void)
 	plh_limit_places_ask(pid, PLH_LIMIT_END_SESSION);
 	ok(!fails(1), "one that is asked to end its session ends no statement");
 	query = NULL;
+	Mode = InitProcessing;
 	plh_process_limit_committed();
-	ok(signals == 0, "nor its session, where that is not the action");
+	ok(plh_limit_places_awaits(pid), "one that just begins looks at nothing");
+	Mode = NormalProcessing;
+	plh_process_limit_committed();
+	ok(signals == 0 && !plh_limit_places_awaits(pid), "nor its session, where that is not the action");
+	plh_limit_places_ask(pid, PLH_LIMIT_END_STATEMENT);
+	plh_process_limit_committed();
+	place = plh_limit_places_read(pid % PLH_CONTROL_LIMITS);
+	ok(place.own_bytes == 120 * MB && place.passing_bytes == 0 && !plh_limit_places_awaits(pid),
+	   "an idle one tells that it has no statement that could end");
+	plh_limit_places_ask(pid, PLH_LIMIT_END_SESSION);
 	plh_limit_action = PLH_LIMIT_TERMINATE;
 	query = "SELECT 1";
 	plh_process_limit_committed();
@@ -374,6 +385,7 @@ test_server(void)
 	plh_process_limit_committed();
 	ok(signals == 1 && told.of_server && told.ends_session && !plh_limit_places_awaits(pid), "but when it is idle");
 	query = "SELECT 1";
+	Mode = mode_before;
 }
 
 void
