@@ -455,7 +455,7 @@ copy_tests() {
 		# what pages link to, and the thresholds
 		$(cd "$top" && echo *.md src/README src/*/README) LICENSE META.json Dockerfile
 		src/profile/statement_commands.c src/verdict/suspect.h)
-	(cd "$top" && cp -r --parents "${parts[@]}" "$scratch")
+	(cd "$top" && tar --exclude=objects --exclude=replay -cf - "${parts[@]}") | tar -C "$scratch" -xf -
 	parts=("${parts[@]%%/*}")
 	give_to_server "${parts[@]/#/$scratch/}"
 	pgxs_test=$(dirname "$("$pg_config" --pgxs)")/../test
@@ -583,7 +583,8 @@ run_tap_tests() {
 	local in_small_shm=$(grep -l SMALL_SHM $tap_tests || true)
 	local elsewhere=$(grep -L SMALL_SHM $tap_tests || true)
 
-	make -s -B -C "$scratch/test/unit" SRC="$top/src" PG_CONFIG="$pg_config" frames cut_stacks
+	make -s -j2 -C "$top/test/unit" PG_CONFIG="$pg_config" frames cut_stacks
+	cp "$top"/test/unit/{frames,cut_stacks} "$scratch/test/unit"
 	mount_small_disks $tap_tests
 	make_oom_cgroup
 	make_programs_of_nobody
