@@ -22,7 +22,9 @@ ScenarioProcess scenario_process = {
 };
 
 /* What a process is like where a scenario does not say. */
-static Ways ways = {.interval = 512 * 1024,.us_per_mb = 1000};
+static Ways ways = {
+	.interval = 512 * 1024,.us_per_mb = 1000,.publishes_late = true
+};
 static uint64 seed = 1;
 static uint32 scope = PLH_SCOPE_ALL;
 static bool has_begun;
@@ -49,6 +51,7 @@ note_settings(void)
 	plh_profile->malloc_tracked = plh_track_malloc;
 	plh_profile->database_oid = MyDatabaseId;
 	plh_profile->role_oid = SCENARIO_ROLE;
+	server_activity.backend_type = "client backend";
 	server_activity.role_oid = SCENARIO_ROLE;
 	server_activity.database_oid = MyDatabaseId;
 	server_activity.application_name = scenario_process.application;

@@ -48,6 +48,7 @@ scenario_server_begin_look(void)
 	TopMemoryContext = CurrentMemoryContext = looking_context;
 	statement_start = simulated_time();
 	plh_guard_held = false;
+	plh_profile->published_bytes = plh_profile->used_bytes;
 	scenario_image = *plh_profile_image_own(plh_profile);
 	scenario_image.alive = !scenario_process.is_over;
 	scenario_image.crashed = scenario_process.has_crashed;

@@ -37,6 +37,9 @@
 #define CONTEXT_PART 0.03
 #define CONTEXT_BYTES 1024
 
+/* A process of this size shows its profile, whatever was sampled (publication.c). */
+#define LARGE_BYTES (16 * MB)
+
 /* What the kernel and the census take of time. */
 #define BEGAN_US (INT64CONST(1798761600) * 1000000)
 #define CENSUS_CONTEXT_US 0.15
@@ -93,6 +96,8 @@ static struct
 	char		statement[PLH_STATEMENT_MAX];
 	uint64		query_id;
 	bool		is_silent;		/* malloc does not tell */
+	bool		is_published;	/* it has kept or is enough for that */
+	int64		sized_us;		/* when it last asked how large it is */
 	int64		unsampled_bytes;	/* before sampling began */
 	Shell		blocks;			/* sampled ones of malloc; in no tree */
 	Sample	   *samples;
@@ -159,9 +164,20 @@ plh_owner_identify(void)
 {
 }
 
+/* As a process that shows its profile late does. */
 void
 plh_publication_if_due(int64 gap_us)
 {
+	const PlhCounters *counters = &plh_profile->counters;
+
+	if (counters->total_samples >= PLH_PUBLICATION_SAMPLES ||
+		counters->live_bytes >= PLH_PUBLICATION_BYTES)
+		process.is_published = true;
+	else if (process.ways.interval != 0 && process.now_us >= process.sized_us + gap_us)
+	{
+		process.sized_us = process.now_us;
+		process.is_published = plh_process_facts_own_bytes() >= LARGE_BYTES;
+	}
 }
 
 void
@@ -180,11 +196,17 @@ plh_countdown_unsampled_bytes(void)
 	return process.unsampled_bytes;
 }
 
+bool
+simulated_is_published(void)
+{
+	return !process.ways.publishes_late || process.is_published;
+}
+
 /* Is a census taken?  One that comes late or never is of a process without a file. */
 static bool
 is_published(void)
 {
-	return process.ways.counted_from_us >= 0 &&
+	return simulated_is_published() && process.ways.counted_from_us >= 0 &&
 		process.now_us >= process.ways.counted_from_us;
 }
 

@@ -36,6 +36,7 @@ typedef struct Ways
 	int64		step_us;		/* from one transaction to the next */
 	double		us_per_mb;		/* that is allocated */
 	int64		counted_from_us;	/* age from which there are censuses; -1: never */
+	bool		publishes_late; /* once it is worth a profile; else at once */
 } Ways;
 
 extern Tree tree;
@@ -44,6 +45,7 @@ extern pg_prng_state chance;
 extern void simulated_begin(uint64 seed, const Ways *ways);
 extern void simulated_set_ways(const Ways *ways);
 extern void simulated_end(void);
+extern bool simulated_is_published(void);
 extern int64 simulated_now_us(void);	/* since it began */
 extern TimestampTz simulated_time(void);
 extern int64 simulated_lasting_bytes(void);

@@ -40,18 +40,18 @@ plh_hash_seed_draw(void)
 	return UINT64CONST(0x9E3779B97F4A7C15);
 }
 
-/* The profiles of the server's processes: there is one. */
+/* The profiles of the server's processes: there is one, once it is shown. */
 PlhProfileImage *
 plh_profile_reader_find(const char *directory, int pid, bool header_only)
 {
-	return pid == MyProcPid ? &scenario_image : NULL;
+	return pid == MyProcPid && simulated_is_published() ? &scenario_image : NULL;
 }
 
 void
 plh_profile_reader_each(const char *directory, int pid, bool header_only,
 						PlhProfileFilter wanted, PlhProfileVisitor visit, void *arg)
 {
-	if ((pid == 0 || pid == MyProcPid) &&
+	if ((pid == 0 || pid == MyProcPid) && simulated_is_published() &&
 		(wanted == NULL || wanted(&scenario_image, arg)))
 		visit(&scenario_image, arg);
 }
