@@ -153,6 +153,7 @@ run_line(Words *words, int index)
 			 !look(command, words, index))
 		words_fail(words, "\"%s\" is no command", command);
 	words_end(words);
+	scenario_server_keep();
 }
 
 static void

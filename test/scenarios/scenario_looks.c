@@ -8,12 +8,14 @@
 #include "miscadmin.h"
 #include "utils/builtins.h"
 
+#include "other_processes.h"
 #include "scenario_looks.h"
 #include "scenario_process.h"
 #include "scenario_rows.h"
 #include "scenario_server.h"
 
 extern Datum pg_leakhunt_explain(PG_FUNCTION_ARGS);
+extern Datum pg_leakhunt_report(PG_FUNCTION_ARGS);
 extern Datum pg_leakhunt_suspects(PG_FUNCTION_ARGS);
 extern Datum pg_leakhunt_ages(PG_FUNCTION_ARGS);
 extern Datum pg_leakhunt_history(PG_FUNCTION_ARGS);
@@ -21,6 +23,17 @@ extern Datum pg_leakhunt_history(PG_FUNCTION_ARGS);
 /* The columns of the functions, as in the extension's script. */
 static const Column explain_columns[] = {
 	{"pid", COLUMN_INT}, {"explanation", COLUMN_TEXT}, {NULL}
+};
+static const Column report_columns[] = {
+	{"pid", COLUMN_INT}, {"backend_type", COLUMN_TEXT}, {"context_name", COLUMN_TEXT},
+	{"lifetime", COLUMN_TEXT}, {"query_id", COLUMN_BIGINT}, {"query", COLUMN_TEXT},
+	{"live_bytes", COLUMN_BIGINT}, {"live_count", COLUMN_BIGINT},
+	{"error_bytes", COLUMN_BIGINT}, {"growth_bytes", COLUMN_BIGINT},
+	{"growth_count", COLUMN_BIGINT}, {"peak_bytes", COLUMN_BIGINT},
+	{"total_bytes", COLUMN_BIGINT}, {"total_count", COLUMN_BIGINT},
+	{"survival", COLUMN_FLOAT}, {"samples", COLUMN_BIGINT}, {"first_at", COLUMN_TIME},
+	{"last_at", COLUMN_TIME}, {"site", COLUMN_TEXT}, {"routine", COLUMN_TEXT},
+	{"stack", COLUMN_TEXTS}, {"stack_id", COLUMN_BIGINT}, {NULL}
 };
 static const Column suspects_columns[] = {
 	{"pid", COLUMN_INT}, {"verdict", COLUMN_TEXT}, {"bytes", COLUMN_BIGINT},
@@ -61,26 +74,34 @@ text_argument(const char *text)
 	};
 }
 
+/* The pid that a look begins with, or that of the last process. */
 static NullableDatum
-pid_argument(void)
+pid_argument(Words *words)
 {
+	int			pid = MyProcPid;
+
+	if (words_are_left(words) && atoi(words->words[words->at]) > 0)
+		pid = (int) words_number(words);
+	else if (!scenario_process_has_begun())
+		pid--;
 	return (NullableDatum)
 	{
-		.value = Int32GetDatum(MyProcPid)
+		.value = Int32GetDatum(pid)
 	};
 }
 
-/* explain [server] [json] [redacted] */
+/* explain [PID | server] [json] [redacted] */
 static const char *
 explain(Words *words)
 {
+	NullableDatum pid = pid_argument(words);
 	bool		of_server = words_take(words, "server");
 	bool		as_json = words_take(words, "json");
 	bool		redacted = words_take(words, "redacted");
 	SqlCall		call = {
 		.function = pg_leakhunt_explain,.columns = explain_columns,
 		.argument_count = 3,.shown = "explanation",
-		.arguments = {pid_argument(), text_argument(as_json ? "json" : "text"),
+		.arguments = {pid, text_argument(as_json ? "json" : "text"),
 		{BoolGetDatum(redacted)}}
 	};
 
@@ -88,7 +109,20 @@ explain(Words *words)
 	return scenario_rows_of(&call, words);
 }
 
-/* suspects [COLUMN ...] */
+/* report [PID] [COLUMN ...] */
+static const char *
+report(Words *words)
+{
+	const SqlCall call = {
+		.function = pg_leakhunt_report,.columns = report_columns,
+		.argument_count = 2,.arguments = {pid_argument(words), {BoolGetDatum(true)}},
+		.shown = "site context_name live_bytes error_bytes total_bytes peak_bytes query"
+	};
+
+	return scenario_rows_of(&call, words);
+}
+
+/* suspects [COLUMN ...], of all processes */
 static const char *
 suspects(Words *words)
 {
@@ -100,27 +134,28 @@ suspects(Words *words)
 	return scenario_rows_of(&call, words);
 }
 
-/* ages [COLUMN ...] */
+/* ages [PID] [COLUMN ...] */
 static const char *
 ages(Words *words)
 {
 	const SqlCall call = {
 		.function = pg_leakhunt_ages,.columns = ages_columns,
-		.argument_count = 1,.arguments = {pid_argument()},
+		.argument_count = 1,.arguments = {pid_argument(words)},
 		.shown = "site allocated_from allocated_until older_than live_bytes total_bytes survival"
 	};
 
 	return scenario_rows_of(&call, words);
 }
 
-/* history [by family | by site] [COLUMN ...] */
+/* history [PID] [by family | by site] [COLUMN ...] */
 static const char *
 history(Words *words)
 {
+	NullableDatum pid = pid_argument(words);
 	bool		by_parts = words_take(words, "by");
 	SqlCall		call = {
 		.function = pg_leakhunt_history,.columns = history_columns,
-		.argument_count = 1,.arguments = {pid_argument()},
+		.argument_count = 1,.arguments = {pid},
 		.shown = "at live_bytes context_bytes malloc_bytes malloc_free_bytes rss_anon_bytes"
 	};
 
@@ -149,8 +184,8 @@ scenario_looks_at(const char *command, Words *words)
 		const char *name;
 		const char *(*look) (Words *words);
 	}			looks[] = {
-		{"explain", explain}, {"suspects", suspects}, {"ages", ages},
-		{"history", history}, {"log", log_lines}
+		{"explain", explain}, {"report", report}, {"suspects", suspects},
+		{"ages", ages}, {"history", history}, {"log", log_lines}
 	};
 	const char *answer = NULL;
 
@@ -158,7 +193,8 @@ scenario_looks_at(const char *command, Words *words)
 	{
 		if (strcmp(looks[i].name, command) != 0)
 			continue;
-		scenario_process_begin();
+		if (other_processes_count() == 0)
+			scenario_process_begin();
 		scenario_server_begin_look();
 		answer = looks[i].look(words);
 		scenario_server_end_look();

@@ -10,6 +10,7 @@
 #include "backend.h"
 #include "base/guard.h"
 #include "base/settings.h"
+#include "other_processes.h"
 #include "profile/profile.h"
 #include "scenario_memory.h"
 #include "scenario_process.h"
@@ -65,15 +66,25 @@ note_settings(void)
 void
 scenario_process_begin(void)
 {
+	int64		passed_us = simulated_now_us();
+
 	if (has_begun)
 		return;
 	has_begun = true;
 	plh_guard_held = true;
 	simulated_begin(seed, &ways);
+	simulated_wait(passed_us);
+	plh_profile->started_at = simulated_time();
 	plh_profile->pid = MyProcPid;
 	plh_profile->process_start = 1;
 	note_settings();
 	set_state("idle");
+}
+
+bool
+scenario_process_has_begun(void)
+{
+	return has_begun;
 }
 
 static void
@@ -310,6 +321,28 @@ wait_for(Words *words)
 	scenario_server_wait(words_time(words));
 }
 
+/* another [N like this] process: the one so far stays as it is */
+static void
+another(Words *words)
+{
+	int			count = 0;
+
+	scenario_process_begin();
+	if (!words_take(words, "process"))
+	{
+		count = (int) words_number(words);
+		words_expect(words, "like");
+		words_expect(words, "this");
+	}
+	other_processes_keep();
+	other_processes_copy(count);
+	simulated_end();
+	seed++;
+	has_begun = in_transaction = runs_statement = false;
+	scenario_process.is_over = scenario_process.has_crashed = false;
+	memset(&scenario_process.query, 0, sizeof(scenario_process.query));
+}
+
 /* crash [by signal N | by exit code N] */
 static void
 crash(Words *words)
@@ -343,6 +376,7 @@ static const Command commands[] = {
 	{"finish", finish},
 	{"commit", commit},
 	{"wait", wait_for},
+	{"another", another},
 	{"crash", crash},
 	{"dump", dump},
 	{NULL}

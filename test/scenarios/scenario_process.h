@@ -32,4 +32,7 @@ extern bool scenario_process_do(const char *command, Words *words);
 /* Begin it, with the settings so far, unless it has begun. */
 extern void scenario_process_begin(void);
 
+/* There is one that is not kept yet. */
+extern bool scenario_process_has_begun(void);
+
 #endif							/* SCENARIO_PROCESS_H */

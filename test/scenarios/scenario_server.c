@@ -48,6 +48,8 @@ scenario_server_begin_look(void)
 	TopMemoryContext = CurrentMemoryContext = looking_context;
 	statement_start = simulated_time();
 	plh_guard_held = false;
+	if (!scenario_process_has_begun())
+		return;
 	plh_profile->published_bytes = plh_profile->used_bytes;
 	scenario_image = *plh_profile_image_own(plh_profile);
 	scenario_image.alive = !scenario_process.is_over;
@@ -94,6 +96,13 @@ keep(void)
 }
 
 void
+scenario_server_keep(void)
+{
+	if (keeper_looks && simulated_now_us() >= kept_us + KEEPER_US)
+		keep();
+}
+
+void
 scenario_server_wait(int64 us)
 {
 	while (keeper_looks && us > 0)
@@ -102,8 +111,7 @@ scenario_server_wait(int64 us)
 
 		simulated_wait(step);
 		us -= step;
-		if (simulated_now_us() >= kept_us + KEEPER_US)
-			keep();
+		scenario_server_keep();
 	}
 	simulated_wait(us);
 }

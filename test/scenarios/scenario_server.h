@@ -19,6 +19,9 @@ extern bool scenario_server_do(const char *command, Words *words);
 /* Time passes; the keeper looks every ten seconds, if it does at all. */
 extern void scenario_server_wait(int64 us);
 
+/* Some has passed: let the keeper look if it is time for that. */
+extern void scenario_server_keep(void);
+
 /* Between these, memory contexts are those of the session that looks. */
 extern void scenario_server_begin_look(void);
 extern void scenario_server_end_look(void);

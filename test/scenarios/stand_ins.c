@@ -18,6 +18,7 @@
 #include "functions/sql_arguments.h"
 #include "functions/sql_source.h"
 #include "functions/sql_suppressions.h"
+#include "other_processes.h"
 #include "process/process.h"
 #include "process/profile_directory.h"
 #include "process/unshown_profile.h"
@@ -28,6 +29,7 @@
 #include "report/debug_packages.h"
 #include "scenario_process.h"
 #include "scenario_server.h"
+#include "server.h"
 #include "simulated.h"
 #include "verdict/suppression_table.h"
 
@@ -40,20 +42,32 @@ plh_hash_seed_draw(void)
 	return UINT64CONST(0x9E3779B97F4A7C15);
 }
 
-/* The profiles of the server's processes: there is one, once it is shown. */
+/* The profiles of the server's processes: those before, and the last once it is shown. */
 PlhProfileImage *
 plh_profile_reader_find(const char *directory, int pid, bool header_only)
 {
-	return pid == MyProcPid && simulated_is_published() ? &scenario_image : NULL;
+	const OtherProcess *other = other_processes_find(pid);
+
+	if (other != NULL)
+		return other->image;
+	return pid == MyProcPid && scenario_process_has_begun() && simulated_is_published() ?
+		&scenario_image : NULL;
 }
 
 void
 plh_profile_reader_each(const char *directory, int pid, bool header_only,
 						PlhProfileFilter wanted, PlhProfileVisitor visit, void *arg)
 {
-	if ((pid == 0 || pid == MyProcPid) && simulated_is_published() &&
-		(wanted == NULL || wanted(&scenario_image, arg)))
-		visit(&scenario_image, arg);
+	for (int i = 0; i <= other_processes_count(); i++)
+	{
+		int			this_pid = i < other_processes_count() ?
+			other_processes_at(i)->activity.pid : MyProcPid;
+		PlhProfileImage *image = plh_profile_reader_find(directory, this_pid, header_only);
+
+		if (image != NULL && (pid == 0 || pid == this_pid) &&
+			(wanted == NULL || wanted(image, arg)))
+			visit(image, arg);
+	}
 }
 
 void
@@ -125,6 +139,12 @@ plh_sql_source_deny_process(int pid, int level)
 {
 }
 
+PlhSiteList *
+plh_sql_source_sites(const PlhSource *source)
+{
+	return NULL;
+}
+
 PlhDump *
 plh_sql_source_dump(const char *file, bool header_only)
 {
@@ -178,13 +198,14 @@ plh_unshown_profile_hint(int pid)
 bool
 plh_server_processes_has(int pid)
 {
-	return pid == MyProcPid;
+	return other_processes_find(pid) != NULL ||
+		(pid == MyProcPid && scenario_process_has_begun());
 }
 
 bool
 plh_server_processes_check(int pid)
 {
-	return pid == MyProcPid;
+	return plh_server_processes_has(pid);
 }
 
 PlhLoaded
@@ -202,14 +223,37 @@ plh_server_processes_is_titled(int pid, const char *end)
 List *
 plh_server_processes_list(void)
 {
-	return lappend_int(NIL, MyProcPid);
+	List	   *list = NIL;
+
+	for (int i = 0; i < other_processes_count(); i++)
+		list = lappend_int(list, other_processes_at(i)->activity.pid);
+	return scenario_process_has_begun() ? lappend_int(list, MyProcPid) : list;
+}
+
+/* What is known of a process, of those before as well. */
+static const ScenarioProcess *
+process_of(int pid)
+{
+	const OtherProcess *other = other_processes_find(pid);
+
+	return other == NULL ? &scenario_process : &other->process;
+}
+
+bool
+plh_server_activity_find(int pid, PlhServerActivity *activity)
+{
+	const OtherProcess *other = other_processes_find(pid);
+
+	*activity = other == NULL ? server_activity : other->activity;
+	activity->state = other == NULL ? server_state : other->state;
+	return true;
 }
 
 /* The statement that runs, or that was the last. */
 bool
 plh_server_activity_query(int pid, PlhServerQuery *query)
 {
-	*query = scenario_process.query;
+	*query = process_of(pid)->query;
 	return query->text != NULL;
 }
 
@@ -217,10 +261,11 @@ plh_server_activity_query(int pid, PlhServerQuery *query)
 List *
 plh_server_processes_binaries(int pid)
 {
+	const ScenarioProcess *process = process_of(pid);
 	List	   *binaries = lappend(NIL, makeString(my_exec_path));
 
-	for (int i = 0; pid == MyProcPid && i < scenario_process.library_count; i++)
-		binaries = lappend(binaries, makeString(scenario_process.libraries[i]));
+	for (int i = 0; pid != PostmasterPid && i < process->library_count; i++)
+		binaries = lappend(binaries, makeString(process->libraries[i]));
 	return binaries;
 }
 
@@ -233,7 +278,9 @@ plh_server_processes_shared_bytes(int pid)
 int64
 plh_process_facts_rss_anon_bytes(int pid)
 {
-	return plh_process_facts_own_bytes();
+	const OtherProcess *other = other_processes_find(pid);
+
+	return other == NULL ? plh_process_facts_own_bytes() : other->own_bytes;
 }
 
 /* Peaks of statements are not kept. */

@@ -265,11 +265,12 @@ struct HTAB
 HTAB *
 hash_create(const char *name, long elements, const HASHCTL *info, int flags)
 {
-	HTAB	   *table = palloc0(sizeof(HTAB));
+	MemoryContext memory = flags & HASH_CONTEXT ? info->hcxt : CurrentMemoryContext;
+	HTAB	   *table = MemoryContextAllocZero(memory, sizeof(HTAB));
 
 	table->key_bytes = info->keysize;
 	table->entry_bytes = info->entrysize;
-	table->memory = flags & HASH_CONTEXT ? info->hcxt : CurrentMemoryContext;
+	table->memory = memory;
 	return table;
 }
 

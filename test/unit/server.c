@@ -61,7 +61,8 @@ plh_malloc_callers_loaded(int pid)
 const char *server_state;
 PlhServerActivity server_activity;
 
-bool
+/* A program may have its own. */
+__attribute__((weak)) bool
 plh_server_activity_find(int pid, PlhServerActivity *activity)
 {
 	*activity = server_activity;
