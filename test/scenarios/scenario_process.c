@@ -150,6 +150,18 @@ set_process_memory_limit(Words *words)
 	plh_process_memory_limit = words_size(words);
 }
 
+static void
+set_dump_min_bytes(Words *words)
+{
+	plh_dump_min_bytes = words_size(words);
+}
+
+static void
+set_dump_min_peak(Words *words)
+{
+	plh_dump_min_peak = words_size(words);
+}
+
 /* Whether malloc is sampled, or does not even tell what it has given out. */
 static void
 set_malloc(Words *words)
@@ -224,6 +236,8 @@ static const Command settings[] = {
 	{"work_mem", set_work_mem},
 	{"maintenance_work_mem", set_maintenance_work_mem},
 	{"hash_mem_multiplier", set_hash_mem_multiplier},
+	{"dump_min_bytes", set_dump_min_bytes},
+	{"dump_min_peak", set_dump_min_peak},
 	{"process_memory_limit", set_process_memory_limit},
 	{"malloc", set_malloc},
 	{"scope", set_scope},
@@ -321,6 +335,17 @@ wait_for(Words *words)
 	scenario_server_wait(words_time(words));
 }
 
+/* The next one is another. */
+static void
+end_process(void)
+{
+	simulated_end();
+	seed++;
+	has_begun = in_transaction = runs_statement = false;
+	scenario_process.is_over = scenario_process.has_crashed = false;
+	memset(&scenario_process.query, 0, sizeof(scenario_process.query));
+}
+
 /* another [N like this] process: the one so far stays as it is */
 static void
 another(Words *words)
@@ -336,11 +361,19 @@ another(Words *words)
 	}
 	other_processes_keep();
 	other_processes_copy(count);
-	simulated_end();
-	seed++;
-	has_begun = in_transaction = runs_statement = false;
-	scenario_process.is_over = scenario_process.has_crashed = false;
-	memset(&scenario_process.query, 0, sizeof(scenario_process.query));
+	end_process();
+}
+
+/* exit: the process ends, and what comes next is of another one */
+static void
+end_by_exit(Words *words)
+{
+	scenario_process_begin();
+	if (runs_statement)
+		simulated_finish();
+	scenario_server_exit();
+	end_process();
+	MyProcPid++;
 }
 
 /* crash [by signal N | by exit code N] */
@@ -377,6 +410,7 @@ static const Command commands[] = {
 	{"commit", commit},
 	{"wait", wait_for},
 	{"another", another},
+	{"exit", end_by_exit},
 	{"crash", crash},
 	{"dump", dump},
 	{NULL}

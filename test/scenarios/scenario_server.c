@@ -14,6 +14,7 @@
 
 #include "backend.h"
 #include "base/guard.h"
+#include "process/exit_dump.h"
 #include "process/profile_directory.h"
 #include "profile/profile.h"
 #include "reader/baseline_file.h"
@@ -114,6 +115,18 @@ scenario_server_wait(int64 us)
 		scenario_server_keep();
 	}
 	simulated_wait(us);
+}
+
+/* The process exits, and may be told of. */
+void
+scenario_server_exit(void)
+{
+	scenario_server_begin_look();
+	plh_guard_held = true;
+	logged = add_to_log;
+	plh_exit_dump_write();
+	logged = NULL;
+	scenario_server_end_look();
 }
 
 /* suppress PATTERN */

@@ -19,6 +19,9 @@ extern bool scenario_server_do(const char *command, Words *words);
 /* Time passes; the keeper looks every ten seconds, if it does at all. */
 extern void scenario_server_wait(int64 us);
 
+/* The process exits, and the log may tell of it. */
+extern void scenario_server_exit(void);
+
 /* Some has passed: let the keeper look if it is time for that. */
 extern void scenario_server_keep(void);
 

@@ -170,6 +170,8 @@ plh_publication_if_due(int64 gap_us)
 {
 	const PlhCounters *counters = &plh_profile->counters;
 
+	if (process.is_published)
+		return;
 	if (counters->total_samples >= PLH_PUBLICATION_SAMPLES ||
 		counters->live_bytes >= PLH_PUBLICATION_BYTES)
 		process.is_published = true;
