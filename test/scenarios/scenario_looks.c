@@ -8,11 +8,15 @@
 #include "miscadmin.h"
 #include "utils/builtins.h"
 
+#include "functions/sql_explained.h"
 #include "other_processes.h"
+#include "process/profile_directory.h"
+#include "reader/baseline_file.h"
 #include "scenario_looks.h"
 #include "scenario_process.h"
 #include "scenario_rows.h"
 #include "scenario_server.h"
+#include "verdict/explanation.h"
 
 extern Datum pg_leakhunt_explain(PG_FUNCTION_ARGS);
 extern Datum pg_leakhunt_report(PG_FUNCTION_ARGS);
@@ -90,6 +94,20 @@ pid_argument(Words *words)
 	};
 }
 
+/* What is said of the dump of this moment. */
+static const char *
+explain_dump(void)
+{
+	const PlhDump dump = {
+		.image = &scenario_image,.baseline = plh_baseline_file_read(plh_profile_directory_path(), &scenario_image),
+		.written_at = scenario_process.ended_at
+	};
+	const PlhExplainedProcess process = plh_sql_explained_dumped(&dump);
+
+	return psprintf("%s\n", plh_explanation_make(&process, plh_symbols_open(),
+												 &scenario_suppressions)->text);
+}
+
 /* explain [PID | server] [json] [redacted] */
 static const char *
 explain(Words *words)
@@ -105,6 +123,8 @@ explain(Words *words)
 		{BoolGetDatum(redacted)}}
 	};
 
+	if (scenario_process.is_over && !scenario_process.has_crashed)
+		return explain_dump();
 	call.arguments[0].isnull = of_server;
 	return scenario_rows_of(&call, words);
 }

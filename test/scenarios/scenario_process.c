@@ -383,7 +383,7 @@ crash(Words *words)
 	PlhDeath   *death = &plh_profile->death;
 
 	scenario_process.is_over = scenario_process.has_crashed = true;
-	death->at = simulated_time();
+	death->at = scenario_process.ended_at = simulated_time();
 	if (!words_take(words, "by"))
 		return;
 	death->kind = words_take(words, "signal") ? PLH_DEATH_SIGNAL : PLH_DEATH_EXIT_CODE;
@@ -400,6 +400,7 @@ static void
 dump(Words *words)
 {
 	scenario_process.is_over = true;
+	scenario_process.ended_at = simulated_time();
 }
 
 static const Command commands[] = {

@@ -20,6 +20,7 @@ typedef struct ScenarioProcess
 	PlhServerQuery query;		/* that runs, or was the last */
 	bool		is_over;		/* it crashed, or its profile is a dump's */
 	bool		has_crashed;
+	TimestampTz ended_at;		/* when that was */
 	int			library_count;	/* that it has loaded */
 	char	   *libraries[16];
 } ScenarioProcess;

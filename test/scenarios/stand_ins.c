@@ -198,8 +198,10 @@ plh_unshown_profile_hint(int pid)
 bool
 plh_server_processes_has(int pid)
 {
-	return other_processes_find(pid) != NULL ||
-		(pid == MyProcPid && scenario_process_has_begun());
+	const OtherProcess *other = other_processes_find(pid);
+
+	return other != NULL ? !other->process.is_over :
+		pid == MyProcPid && scenario_process_has_begun() && !scenario_process.is_over;
 }
 
 bool
@@ -226,8 +228,9 @@ plh_server_processes_list(void)
 	List	   *list = NIL;
 
 	for (int i = 0; i < other_processes_count(); i++)
-		list = lappend_int(list, other_processes_at(i)->activity.pid);
-	return scenario_process_has_begun() ? lappend_int(list, MyProcPid) : list;
+		if (!other_processes_at(i)->process.is_over)
+			list = lappend_int(list, other_processes_at(i)->activity.pid);
+	return plh_server_processes_has(MyProcPid) ? lappend_int(list, MyProcPid) : list;
 }
 
 /* What is known of a process, of those before as well. */
