@@ -28,6 +28,8 @@ static Ways ways = {
 };
 static uint64 seed = 1;
 static uint32 scope = PLH_SCOPE_ALL;
+static bool is_silent;			/* malloc does not tell what it has */
+static bool tracks_malloc;
 static bool has_begun;
 static bool in_transaction;
 static bool runs_statement;
@@ -49,7 +51,8 @@ note_settings(void)
 	simulated_set_ways(&ways);
 	plh_profile->sample_interval = ways.interval;
 	plh_profile->scope = scope;
-	plh_profile->malloc_tracked = plh_track_malloc;
+	malloc_is_silent(is_silent);
+	plh_profile->malloc_tracked = tracks_malloc;
 	plh_profile->database_oid = MyDatabaseId;
 	plh_profile->role_oid = SCENARIO_ROLE;
 	server_activity.backend_type = "client backend";
@@ -166,13 +169,11 @@ set_dump_min_peak(Words *words)
 static void
 set_malloc(Words *words)
 {
-	if (words_take(words, "silent"))
-		malloc_is_silent();
-	else
-	{
-		words_expect(words, "sampled");
-		plh_track_malloc = true;
-	}
+	is_silent = words_take(words, "silent");
+	if (is_silent)
+		return;
+	words_expect(words, "sampled");
+	tracks_malloc = true;
 }
 
 static void

@@ -40,8 +40,8 @@ typedef struct SqlCall
 } SqlCall;
 
 /*
- * The rows, a line each, in the order in which they come; what is left of the words are
- * names of the columns to show.
+ * The rows, a line each, in the order in which they come.  What is left of the words may be
+ * "only" and a text that the rows have, and names of the columns to show.
  */
 extern const char *scenario_rows_of(const SqlCall *call, Words *words);
 

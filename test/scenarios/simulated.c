@@ -447,6 +447,12 @@ take_sample(MemoryContext context, int who, Size size, bool kept)
 	uint32		tick;
 	int			index;
 
+	if (plh_profile->scope == PLH_SCOPE_LONG_LIVED && !plh_lifetime_is_lasting(lifetime))
+	{
+		plh_profile_counters_out_of_scope();
+		plh_upkeep_run(PLH_UPKEEP_SAMPLE_NOT_KEPT, BEGAN_US + process.now_us);
+		return;
+	}
 	if (!plh_lifetime_is_lasting(lifetime))
 	{
 		uint32		longer = plh_sampling_coarse_interval(interval,
@@ -600,9 +606,9 @@ malloc_frees(int who, double part)
 }
 
 void
-malloc_is_silent(void)
+malloc_is_silent(bool is_silent)
 {
-	process.is_silent = true;
+	process.is_silent = is_silent;
 }
 
 void

@@ -75,7 +75,7 @@ extern void free_some(MemoryContext context, int who, double part);
 
 extern void malloc_allocates(int who, Size size, int64 count);	/* and is sampled */
 extern void malloc_frees(int who, double part);
-extern void malloc_is_silent(void);
+extern void malloc_is_silent(bool is_silent);	/* it does not tell what it has */
 extern void malloc_changes(int64 bytes);	/* outside of contexts */
 extern void malloc_keeps(int64 bytes);	/* of what was freed */
 extern void others_map(int64 bytes);
