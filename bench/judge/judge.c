@@ -64,6 +64,15 @@ repalloc_huge(void *pointer, Size size)
 	return repalloc(pointer, size);
 }
 
+/* Each has a function of its own. */
+void
+simulated_stack(int who, PlhStack *stack)
+{
+	stack->depth = 2;
+	stack->buffer[0] = WHO_ADDRESS(who);
+	stack->buffer[1] = 0x7000000;
+}
+
 static Result *result;			/* of the process that is run */
 static struct
 {

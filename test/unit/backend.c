@@ -19,6 +19,7 @@
 #include "utils/timestamp.h"
 
 #include "backend.h"
+#include "base/clock.h"
 
 sigjmp_buf *PG_exception_stack;
 ErrorContextCallback *error_context_stack;
@@ -27,9 +28,18 @@ int			open_files;
 int			database_encoding = PG_UTF8;
 Oid			MyDatabaseId = 5;
 
+void		(*logged) (const char *message, const char *detail, const char *hint);
+
 static int	thrown_level;
 static int	thrown_sqlstate;
-static char thrown_text[4096];
+
+/* Its texts. */
+static struct
+{
+	char		message[4096];
+	char		detail[16384];
+	char		hint[8192];
+}			thrown;
 
 void
 ProcessInterrupts(void)
@@ -54,7 +64,9 @@ errstart(int level, const char *domain)
 {
 	thrown_level = level;
 	thrown_sqlstate = ERRCODE_INTERNAL_ERROR;
-	return level >= WARNING;
+	thrown.message[0] = thrown.detail[0] = thrown.hint[0] = '\0';
+	return level >= WARNING ||
+		(logged != NULL && (level == LOG || level == LOG_SERVER_ONLY));
 }
 
 bool
@@ -63,12 +75,16 @@ errstart_cold(int level, const char *domain)
 	return errstart(level, domain);
 }
 
-/* What is not caught is a bug of the test.  Nobody sees a WARNING. */
+/* What is not caught is a bug of the test.  Who has a log sees what is no ERROR. */
 void
 errfinish(const char *file, int line, const char *function)
 {
 	if (thrown_level < ERROR)
+	{
+		if (logged != NULL)
+			logged(thrown.message, thrown.detail, thrown.hint);
 		return;
+	}
 	if (PG_exception_stack == NULL)
 		abort();
 	siglongjmp(*PG_exception_stack, 1);
@@ -93,23 +109,29 @@ errcode_for_file_access(void)
 }
 
 /* The texts are made, so that what goes into them is read. */
-#define DEFINE_TEXT_FUNCTION(name) \
+#define DEFINE_TEXT_FUNCTION(name, text) \
 int \
 name(const char *format,...) \
 { \
 	va_list		args; \
 \
 	va_start(args, format); \
-	vsnprintf(thrown_text, sizeof(thrown_text), format, args); \
+	vsnprintf(thrown.text, sizeof(thrown.text), format, args); \
 	va_end(args); \
 	return 0; \
 }
 
-DEFINE_TEXT_FUNCTION(errmsg)
-DEFINE_TEXT_FUNCTION(errmsg_internal)
-DEFINE_TEXT_FUNCTION(errdetail)
-DEFINE_TEXT_FUNCTION(errdetail_internal)
-DEFINE_TEXT_FUNCTION(errhint)
+DEFINE_TEXT_FUNCTION(errmsg, message)
+DEFINE_TEXT_FUNCTION(errmsg_internal, message)
+DEFINE_TEXT_FUNCTION(errdetail, detail)
+DEFINE_TEXT_FUNCTION(errdetail_internal, detail)
+DEFINE_TEXT_FUNCTION(errhint, hint)
+
+int
+errhidestmt(bool hides)
+{
+	return 0;
+}
 
 /*
  * Call a function; returns the SQLSTATE of the ERROR that it ends in, or 0.
@@ -185,12 +207,16 @@ pg_verifymbstr(const char *text, int bytes, bool no_error)
 	return pg_encoding_verifymbstr(database_encoding, text, bytes) == bytes;
 }
 
+/* As the server writes it where the time zone is that of Greenwich. */
 const char *
 timestamptz_to_str(TimestampTz time)
 {
-	static char text[32];
+	static char text[64];
+	time_t		seconds = (time + PLH_UNIX_EPOCH_US) / USECS_PER_SEC;
+	struct tm	fields = {0};
 
-	snprintf(text, sizeof(text), "%lld", (long long) time);
+	(void) gmtime_r(&seconds, &fields);
+	strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S+00", &fields);
 	return text;
 }
 
@@ -239,11 +265,12 @@ struct HTAB
 HTAB *
 hash_create(const char *name, long elements, const HASHCTL *info, int flags)
 {
-	HTAB	   *table = palloc0(sizeof(HTAB));
+	MemoryContext memory = flags & HASH_CONTEXT ? info->hcxt : CurrentMemoryContext;
+	HTAB	   *table = MemoryContextAllocZero(memory, sizeof(HTAB));
 
 	table->key_bytes = info->keysize;
 	table->entry_bytes = info->entrysize;
-	table->memory = flags & HASH_CONTEXT ? info->hcxt : CurrentMemoryContext;
+	table->memory = memory;
 	return table;
 }
 
@@ -298,17 +325,20 @@ hash_seq_search(HASH_SEQ_STATUS *status)
 	return entry->user;
 }
 
-/* There is no catalog. */
+/* There is no catalog, but names may be known. */
+const char *known_database;
+const char *known_role;
+
 char *
 get_database_name(Oid database)
 {
-	return NULL;
+	return known_database == NULL ? NULL : pstrdup(known_database);
 }
 
 char *
 GetUserNameFromId(Oid role, bool missing_ok)
 {
-	return NULL;
+	return known_role == NULL ? NULL : pstrdup(known_role);
 }
 
 /* A heap that is none: the first is looked for among all. */

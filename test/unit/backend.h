@@ -19,6 +19,13 @@ extern int	open_files;
 
 extern int	database_encoding;
 
+/* The names of each database and role; NULL: not known. */
+extern const char *known_database;
+extern const char *known_role;
+
+/* Called with each line of the log; NULL: nobody reads it. */
+extern void (*logged) (const char *message, const char *detail, const char *hint);
+
 /* Function and argument of a call that may end in an ERROR. */
 typedef void (*MayThrow) (void *arg);
 

@@ -51,18 +51,21 @@ int			logical_decoding_work_mem = 65536;
 TimestampTz statement_start = 1;
 PlhLoadedCode loaded_code;
 
-PlhLoadedCode
+/* A program that asks more of malloc_callers.c has the real one. */
+__attribute__((weak)) PlhLoadedCode
 plh_malloc_callers_loaded(int pid)
 {
 	return loaded_code;
 }
 
 const char *server_state;
+PlhServerActivity server_activity;
 
-bool
+/* A program may have its own. */
+__attribute__((weak)) bool
 plh_server_activity_find(int pid, PlhServerActivity *activity)
 {
-	memset(activity, 0, sizeof(*activity));
+	*activity = server_activity;
 	activity->state = server_state;
 	return true;
 }

@@ -7,12 +7,14 @@
 
 #include "datatype/timestamp.h"
 
+#include "reader/server_activity.h"
 #include "report/malloc_callers.h"
 
 extern TimestampTz statement_start; /* of the current statement */
 
 extern PlhLoadedCode loaded_code;	/* by each process */
 extern const char *server_state;	/* what each session does; NULL: not known */
+extern PlhServerActivity server_activity;	/* the rest that is known of each */
 
 extern void reset_context(MemoryContext context);
 

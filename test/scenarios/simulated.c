@@ -37,8 +37,11 @@
 #define CONTEXT_PART 0.03
 #define CONTEXT_BYTES 1024
 
+/* A process of this size shows its profile, whatever was sampled (publication.c). */
+#define LARGE_BYTES (16 * MB)
+
 /* What the kernel and the census take of time. */
-#define BEGAN_US (INT64CONST(1790000000) * 1000000)
+#define BEGAN_US (INT64CONST(1798761600) * 1000000)
 #define CENSUS_CONTEXT_US 0.15
 
 /* A chunk that was sampled and is there. */
@@ -52,13 +55,23 @@ typedef struct Sample
 	int			next;			/* of the same context; -1: none */
 } Sample;
 
-/* A context, the samples in it, and what all of its chunks have. */
+/* A context, the samples in it, what all of its chunks have, and what is free. */
 typedef struct Shell
 {
 	MemoryContextData data;
 	int			samples;		/* the first; -1: none */
 	int64		chunk_bytes;
+	int64		free_bytes;
 } Shell;
+
+/*
+ * Contexts lie in this place first, as what a census looks at is chosen by their
+ * addresses: so each run has the same.
+ */
+#define PLACES 65536
+static Shell places[PLACES];
+static int	place_count;
+static Shell *free_place;		/* linked by their parents */
 
 Tree		tree;
 pg_prng_state chance;
@@ -78,8 +91,15 @@ static struct
 	int64		kept_bytes;
 	int64		mapped_bytes;
 	int64		transaction_us; /* when it began */
+	TimestampTz began_at;		/* the same, by the system's clock */
 	uint32		transactions;
-	char		statement[128];
+	char		statement[PLH_STATEMENT_MAX];
+	uint64		query_id;
+	bool		is_silent;		/* malloc does not tell */
+	bool		is_published;	/* it has kept or is enough for that */
+	int64		sized_us;		/* when it last asked how large it is */
+	int64		unsampled_bytes;	/* before sampling began */
+	Shell		blocks;			/* sampled ones of malloc; in no tree */
 	Sample	   *samples;
 	int			sample_count;
 	int			sample_room;
@@ -103,13 +123,14 @@ clock_gettime(clockid_t clock, struct timespec *now)
 struct mallinfo2
 mallinfo2(void)
 {
+	struct mallinfo2 silent = {0};
 	struct mallinfo2 info = {
 		.arena = 1,
 		.uordblks = process.context_bytes * 1.005 + MB + process.outside_bytes,
 		.fordblks = process.kept_bytes
 	};
 
-	return info;
+	return process.is_silent ? silent : info;
 }
 
 int64
@@ -143,9 +164,22 @@ plh_owner_identify(void)
 {
 }
 
+/* As a process that shows its profile late does. */
 void
 plh_publication_if_due(int64 gap_us)
 {
+	const PlhCounters *counters = &plh_profile->counters;
+
+	if (process.is_published)
+		return;
+	if (counters->total_samples >= PLH_PUBLICATION_SAMPLES ||
+		counters->live_bytes >= PLH_PUBLICATION_BYTES)
+		process.is_published = true;
+	else if (process.ways.interval != 0 && process.now_us >= process.sized_us + gap_us)
+	{
+		process.sized_us = process.now_us;
+		process.is_published = plh_process_facts_own_bytes() >= LARGE_BYTES;
+	}
 }
 
 void
@@ -161,14 +195,20 @@ plh_growth_dump_if_due(void)
 int64
 plh_countdown_unsampled_bytes(void)
 {
-	return 0;
+	return process.unsampled_bytes;
+}
+
+bool
+simulated_is_published(void)
+{
+	return !process.ways.publishes_late || process.is_published;
 }
 
 /* Is a census taken?  One that comes late or never is of a process without a file. */
 static bool
 is_published(void)
 {
-	return process.ways.counted_from_us >= 0 &&
+	return simulated_is_published() && process.ways.counted_from_us >= 0 &&
 		process.now_us >= process.ways.counted_from_us;
 }
 
@@ -216,35 +256,64 @@ simulated_wait(int64 us)
 	statement_start = simulated_time();
 }
 
-static void
-no_stats(MemoryContext context, MemoryStatsPrintFunc print, void *arg,
-		 MemoryContextCounters *totals, bool print_to_stderr)
-{
-}
-
-static const MemoryContextMethods methods = {.stats = no_stats};
-
 static Shell *
 shell_of(MemoryContext context)
 {
 	return (Shell *) context;
 }
 
+/* What is free in a context. */
+static void
+stats_of(MemoryContext context, MemoryStatsPrintFunc print, void *arg,
+		 MemoryContextCounters *totals, bool print_to_stderr)
+{
+	totals->freespace += shell_of(context)->free_bytes;
+}
+
+static const MemoryContextMethods methods = {.stats = stats_of};
+
 /* Let a context be as large as its chunks make it. */
 static void
 note_size(MemoryContext context)
 {
 	Size		bytes = CONTEXT_BYTES +
-		(Size) (shell_of(context)->chunk_bytes * (1.0 + CONTEXT_PART));
+		(Size) (shell_of(context)->chunk_bytes * (1.0 + CONTEXT_PART)) +
+		shell_of(context)->free_bytes;
 
 	process.context_bytes += (int64) bytes - (int64) context->mem_allocated;
 	context->mem_allocated = bytes;
 }
 
+/* Empty, where one was before if there is such a place. */
+static Shell *
+new_shell(void)
+{
+	Shell	   *shell = free_place;
+
+	if (shell != NULL)
+	{
+		free_place = shell_of(shell->data.parent);
+		return memset(shell, 0, sizeof(Shell));
+	}
+	return place_count < PLACES ? &places[place_count++] : calloc(1, sizeof(Shell));
+}
+
+static void
+free_shell(Shell *shell)
+{
+	if (shell >= places && shell < places + PLACES)
+	{
+		shell->data.parent = (MemoryContext) free_place;
+		free_place = shell;
+	}
+	else
+		free(shell);
+}
+
 MemoryContext
 context_create(const char *name, MemoryContext parent)
 {
-	Shell	   *shell = calloc(1, sizeof(Shell));
+	Shell	   *shell = new_shell();
 	MemoryContext context = &shell->data;
 
 	context->type = T_AllocSetContext;
@@ -297,6 +366,7 @@ context_reset(MemoryContext context)
 		context_delete(context->firstchild);
 	drop_samples(context);
 	shell_of(context)->chunk_bytes = 0;
+	shell_of(context)->free_bytes = 0;
 	note_size(context);
 }
 
@@ -312,7 +382,14 @@ context_delete(MemoryContext context)
 		context->nextchild->prevchild = context->prevchild;
 	process.contexts--;
 	process.context_bytes -= context->mem_allocated;
-	free(context);
+	free_shell(shell_of(context));
+}
+
+void
+context_has_free(MemoryContext context, int64 bytes)
+{
+	shell_of(context)->free_bytes = bytes;
+	note_size(context);
 }
 
 /* The site of a sample that the statement takes now. */
@@ -323,12 +400,11 @@ site_of(int who, MemoryContext context, PlhLifetime lifetime)
 	PlhSiteKey	key;
 
 	stack.addresses = stack.buffer;
-	stack.depth = 2;
-	stack.buffer[0] = WHO_ADDRESS(who);
-	stack.buffer[1] = 0x7000000;
+	simulated_stack(who, &stack);
 	key.stack = plh_profile_stack(&stack);
 	key.context_name = plh_profile_string(context->name, PLH_CONTEXT_NAME_MAX);
-	key.statement = plh_profile_statement(0, process.statement);
+	key.statement = process.statement[0] == '\0' ? 0 :
+		plh_profile_statement(process.query_id, process.statement);
 	key.lifetime = lifetime;
 	return plh_profile_site(&key);
 }
@@ -352,11 +428,19 @@ new_sample(void)
 	return process.sample_count++;
 }
 
+/* Blocks of malloc are of no context. */
+static PlhLifetime
+lifetime_in(MemoryContext context)
+{
+	return context == &process.blocks.data ? PLH_LIFETIME_PROCESS :
+		plh_lifetime_of(context);
+}
+
 /* A chunk is sampled, as the hooks do it. */
 static void
 take_sample(MemoryContext context, int who, Size size, bool kept)
 {
-	PlhLifetime lifetime = plh_lifetime_of(context);
+	PlhLifetime lifetime = lifetime_in(context);
 	uint32		interval = process.ways.interval;
 	PlhDraw		draw;
 	uint32		site;
@@ -378,6 +462,7 @@ take_sample(MemoryContext context, int who, Size size, bool kept)
 	}
 	draw = plh_sampling_draw(&chance, size, interval);
 	site = site_of(who, context, lifetime);
+	plh_profile->transaction_began_at = process.began_at;
 	tick = plh_profile_counters_add(site, size, draw);
 	if (!kept)
 	{
@@ -410,7 +495,9 @@ allocate_chunks(MemoryContext context, int who, Size size, int64 count, bool kep
 		process.rest_us += step * (double) size / MB * process.ways.us_per_mb;
 		process.now_us += (int64) process.rest_us;
 		process.rest_us -= (int64) process.rest_us;
-		if (kept)
+		if (kept && context == &process.blocks.data)
+			process.outside_bytes += step * (int64) size;
+		else if (kept)
 		{
 			shell_of(context)->chunk_bytes += step * (int64) size;
 			note_size(context);
@@ -423,10 +510,25 @@ allocate_chunks(MemoryContext context, int who, Size size, int64 count, bool kep
 	}
 }
 
+/* The same while nothing is sampled. */
+static void
+allocate_unseen(MemoryContext context, Size size, int64 count)
+{
+	int64		bytes = (int64) size * count;
+
+	shell_of(context)->chunk_bytes += bytes;
+	note_size(context);
+	if (plh_profile->samples_taken == 0)
+		process.unsampled_bytes += bytes;
+}
+
 void
 allocate(MemoryContext context, int who, Size size, int64 count)
 {
-	allocate_chunks(context, who, size, count, true);
+	if (process.ways.interval == 0)
+		allocate_unseen(context, size, count);
+	else
+		allocate_chunks(context, who, size, count, true);
 }
 
 void
@@ -480,6 +582,29 @@ free_some(MemoryContext context, int who, double part)
 	note_size(context);
 }
 
+/* A library allocates blocks, which are sampled. */
+void
+malloc_allocates(int who, Size size, int64 count)
+{
+	allocate_chunks(&process.blocks.data, who, size, count, true);
+}
+
+/* And frees that part of its blocks. */
+void
+malloc_frees(int who, double part)
+{
+	int64		before = plh_profile->malloc_counters.live_bytes;
+
+	free_samples(&process.blocks.data, who, 0, part);
+	malloc_changes(plh_profile->malloc_counters.live_bytes - before);
+}
+
+void
+malloc_is_silent(void)
+{
+	process.is_silent = true;
+}
+
 void
 malloc_changes(int64 bytes)
 {
@@ -515,6 +640,7 @@ simulated_transaction(void)
 	process.proc.lxid = process.transactions;
 #endif
 	process.transaction_us = process.now_us;
+	process.began_at = simulated_time();
 }
 
 void
@@ -527,6 +653,12 @@ simulated_statement(const char *format,...)
 	va_end(arguments);
 }
 
+void
+simulated_query_id(uint64 query_id)
+{
+	process.query_id = query_id;
+}
+
 /* A hook that runs without the guard takes it. */
 static void
 reset_message(void)
@@ -535,6 +667,15 @@ reset_message(void)
 	reset_context(tree.message);
 	plh_guard_held = true;
 	context_reset(tree.message);
+}
+
+/* The statement ends, and its transaction does not. */
+void
+simulated_finish(void)
+{
+	context_reset(tree.executor);
+	reset_message();
+	process.statement[0] = '\0';
 }
 
 /* The transaction ends, and with it what does not last; then the client's message does. */
@@ -558,6 +699,8 @@ simulated_begin(uint64 seed, const Ways *ways)
 	memset(&process, 0, sizeof(process));
 	process.ways = *ways;
 	process.free_sample = -1;
+	process.blocks.data.name = PLH_MALLOC_NAME;
+	process.blocks.samples = -1;
 	pg_prng_seed(&chance, seed);
 	tree.top = TopMemoryContext = context_create("TopMemoryContext", NULL);
 	tree.cache = context_create("CacheMemoryContext", tree.top);

@@ -13,6 +13,7 @@
 #include "nodes/memnodes.h"
 
 #include "profile/profile_layout.h"
+#include "stack/unwind.h"
 
 #define KB INT64CONST(1024)
 #define MB (1024 * KB)
@@ -35,6 +36,7 @@ typedef struct Ways
 	int64		step_us;		/* from one transaction to the next */
 	double		us_per_mb;		/* that is allocated */
 	int64		counted_from_us;	/* age from which there are censuses; -1: never */
+	bool		publishes_late; /* once it is worth a profile; else at once */
 } Ways;
 
 extern Tree tree;
@@ -43,24 +45,37 @@ extern pg_prng_state chance;
 extern void simulated_begin(uint64 seed, const Ways *ways);
 extern void simulated_set_ways(const Ways *ways);
 extern void simulated_end(void);
+extern bool simulated_is_published(void);
 extern int64 simulated_now_us(void);	/* since it began */
 extern TimestampTz simulated_time(void);
 extern int64 simulated_lasting_bytes(void);
 extern void simulated_wait(int64 us);
 extern void simulated_transaction(void);	/* begins */
 extern void simulated_statement(const char *format,...) pg_attribute_printf(1, 2);
+extern void simulated_query_id(uint64 query_id);	/* of statements; 0: none */
+extern void simulated_finish(void); /* the statement, not its transaction */
 extern void simulated_commit(void);
 
 extern MemoryContext context_create(const char *name, MemoryContext parent);
 extern void context_reset(MemoryContext context);	/* and delete its children */
 extern void context_delete(MemoryContext context);
 
-/* "who" has a stack of its own. */
+/* So much of it is free, until it is reset. */
+extern void context_has_free(MemoryContext context, int64 bytes);
+
+/*
+ * "who" has a stack of its own, which whoever uses these fills in: its addresses, and how
+ * many there are.
+ */
+extern void simulated_stack(int who, PlhStack *stack);
 extern void allocate(MemoryContext context, int who, Size size, int64 count);
 extern void allocate_and_free(MemoryContext context, int who, Size size, int64 count);
 extern void enlarge(MemoryContext context, int who, Size from, Size to);
 extern void free_some(MemoryContext context, int who, double part);
 
+extern void malloc_allocates(int who, Size size, int64 count);	/* and is sampled */
+extern void malloc_frees(int who, double part);
+extern void malloc_is_silent(void);
 extern void malloc_changes(int64 bytes);	/* outside of contexts */
 extern void malloc_keeps(int64 bytes);	/* of what was freed */
 extern void others_map(int64 bytes);

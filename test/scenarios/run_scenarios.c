@@ -1,0 +1,140 @@
+/*
+ * run_scenarios.c
+ *	  Runs scenarios, and compares each answer with the one that is expected.
+ *
+ *	  run_scenarios [--accept] FILE...
+ *
+ * Each scenario runs in a process of its own, as a session of a server does.  The result
+ * is TAP, one check for each answer; with --accept the answers are written to the files.
+ */
+#include "postgres.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "scenario.h"
+#include "scenario_file.h"
+#include "tap.h"
+
+/* Run a scenario in a process of its own; its answers are by the index of their lines. */
+static bool
+run(const ScenarioFile *file, char **answers)
+{
+	FILE	   *told = tmpfile();
+	pid_t		child;
+	int			status;
+	int			index;
+	int			bytes;
+
+	fflush(stdout);
+	child = fork();
+	if (child == 0)
+	{
+		scenario_run(file, told);
+		fflush(told);
+		_exit(0);
+	}
+	if (child < 0 || waitpid(child, &status, 0) != child)
+		abort();
+	rewind(told);
+	while (fscanf(told, "%d %d\n", &index, &bytes) == 2)
+	{
+		answers[index] = calloc(1, bytes + 1);
+		if (fread(answers[index], 1, bytes, told) != bytes)
+			abort();
+	}
+	fclose(told);
+	return status == 0;
+}
+
+/* Print a line with a mark in front; returns where the next one begins. */
+static const char *
+print_line(const char *mark, const char *text)
+{
+	int			length = strcspn(text, "\n");
+
+	printf("# %s%.*s\n", mark, length, text);
+	return text + length + (text[length] == '\n');
+}
+
+/* How many bytes of two texts are whole lines that both begin with? */
+static int
+common_lines(const char *a, const char *b)
+{
+	int			common = 0;
+
+	for (int i = 0; a[i] != '\0' && a[i] == b[i]; i++)
+		if (a[i] == '\n')
+			common = i + 1;
+	return common;
+}
+
+/* Show in what an answer differs: the lines before and behind are the same. */
+static void
+print_difference(const char *expected, const char *answer)
+{
+	int			common = common_lines(expected, answer);
+	const char *text = answer;
+
+	while (text < answer + common)
+		text = print_line("  ", text);
+	for (text = expected + common; *text != '\0';)
+		text = print_line("- ", text);
+	for (text = answer + common; *text != '\0';)
+		text = print_line("+ ", text);
+}
+
+/* Compare the answer behind a line. */
+static void
+check(const ScenarioFile *file, int index, const char *answer)
+{
+	char	   *expected = scenario_file_answer(file, index);
+	bool		is_same = strcmp(expected, answer) == 0;
+	char		name[512];
+
+	snprintf(name, sizeof(name), "%s:%d %s: %s", file->path, index + 1, file->title,
+			 file->lines[index] + strspn(file->lines[index], " \t"));
+	ok(is_same, name);
+	if (!is_same)
+		print_difference(expected, answer);
+	free(expected);
+}
+
+static void
+run_file(const char *path, bool accepts)
+{
+	ScenarioFile *file = scenario_file_read(path);
+	char	  **answers = calloc(file->count, sizeof(char *));
+	int			count = 0;
+
+	if (!run(file, answers))
+	{
+		ok(false, file->title);
+		return;
+	}
+	for (int i = 0; i < file->count; i++)
+	{
+		if (answers[i] != NULL && !accepts)
+			check(file, i, answers[i]);
+		count += answers[i] != NULL;
+	}
+	if (count == 0)
+		ok(false, psprintf("%s: something is looked at", path));
+	if (accepts)
+		scenario_file_accept(file, answers);
+}
+
+int
+main(int argc, char **argv)
+{
+	bool		accepts = argc > 1 && strcmp(argv[1], "--accept") == 0;
+
+	if (argc < 2 + accepts)
+	{
+		fprintf(stderr, "Usage: %s [--accept] FILE...\n", argv[0]);
+		return 2;
+	}
+	for (int i = 1 + accepts; i < argc; i++)
+		run_file(argv[i], accepts);
+	return tests_end();
+}

@@ -1,0 +1,223 @@
+/*
+ * scenario_looks.c
+ *	  What is seen of the process of a scenario: what the functions of SQL return, and
+ *	  what the log says.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "utils/builtins.h"
+
+#include "functions/sql_explained.h"
+#include "other_processes.h"
+#include "process/profile_directory.h"
+#include "reader/baseline_file.h"
+#include "scenario_looks.h"
+#include "scenario_process.h"
+#include "scenario_rows.h"
+#include "scenario_server.h"
+#include "verdict/explanation.h"
+
+extern Datum pg_leakhunt_explain(PG_FUNCTION_ARGS);
+extern Datum pg_leakhunt_report(PG_FUNCTION_ARGS);
+extern Datum pg_leakhunt_suspects(PG_FUNCTION_ARGS);
+extern Datum pg_leakhunt_ages(PG_FUNCTION_ARGS);
+extern Datum pg_leakhunt_history(PG_FUNCTION_ARGS);
+
+/* The columns of the functions, as in the extension's script. */
+static const Column explain_columns[] = {
+	{"pid", COLUMN_INT}, {"explanation", COLUMN_TEXT}, {NULL}
+};
+static const Column report_columns[] = {
+	{"pid", COLUMN_INT}, {"backend_type", COLUMN_TEXT}, {"context_name", COLUMN_TEXT},
+	{"lifetime", COLUMN_TEXT}, {"query_id", COLUMN_BIGINT}, {"query", COLUMN_TEXT},
+	{"live_bytes", COLUMN_BIGINT}, {"live_count", COLUMN_BIGINT},
+	{"error_bytes", COLUMN_BIGINT}, {"growth_bytes", COLUMN_BIGINT},
+	{"growth_count", COLUMN_BIGINT}, {"peak_bytes", COLUMN_BIGINT},
+	{"total_bytes", COLUMN_BIGINT}, {"total_count", COLUMN_BIGINT},
+	{"survival", COLUMN_FLOAT}, {"samples", COLUMN_BIGINT}, {"first_at", COLUMN_TIME},
+	{"last_at", COLUMN_TIME}, {"site", COLUMN_TEXT}, {"routine", COLUMN_TEXT},
+	{"stack", COLUMN_TEXTS}, {"stack_id", COLUMN_BIGINT}, {NULL}
+};
+static const Column suspects_columns[] = {
+	{"pid", COLUMN_INT}, {"verdict", COLUMN_TEXT}, {"bytes", COLUMN_BIGINT},
+	{"bytes_per_hour", COLUMN_BIGINT}, {"site", COLUMN_TEXT}, {"routine", COLUMN_TEXT},
+	{"context_name", COLUMN_TEXT}, {"application_name", COLUMN_TEXT},
+	{"username", COLUMN_TEXT}, {"database", COLUMN_TEXT}, {"query", COLUMN_TEXT},
+	{"process_state", COLUMN_TEXT}, {"growth_bytes", COLUMN_BIGINT},
+	{"since", COLUMN_TIME}, {"score", COLUMN_FLOAT}, {"survival", COLUMN_FLOAT},
+	{"transactions", COLUMN_BIGINT}, {"query_id", COLUMN_BIGINT},
+	{"backend_type", COLUMN_TEXT}, {"evidence", COLUMN_TEXT}, {"stack", COLUMN_TEXTS},
+	{NULL}
+};
+static const Column ages_columns[] = {
+	{"site", COLUMN_TEXT}, {"context_name", COLUMN_TEXT}, {"lifetime", COLUMN_TEXT},
+	{"query_id", COLUMN_BIGINT}, {"query", COLUMN_TEXT}, {"allocated_from", COLUMN_TIME},
+	{"allocated_until", COLUMN_TIME}, {"older_than", COLUMN_INTERVAL},
+	{"live_bytes", COLUMN_BIGINT}, {"error_bytes", COLUMN_BIGINT},
+	{"total_bytes", COLUMN_BIGINT}, {"survival", COLUMN_FLOAT},
+	{"stack_id", COLUMN_BIGINT}, {NULL}
+};
+static const Column history_columns[] = {
+	{"at", COLUMN_TIME}, {"live_bytes", COLUMN_BIGINT}, {"context_bytes", COLUMN_BIGINT},
+	{"malloc_bytes", COLUMN_BIGINT}, {"malloc_free_bytes", COLUMN_BIGINT},
+	{"rss_anon_bytes", COLUMN_BIGINT}, {NULL}
+};
+static const Column part_columns[] = {
+	{"at", COLUMN_TIME}, {"name", COLUMN_TEXT}, {"context_name", COLUMN_TEXT},
+	{"bytes", COLUMN_BIGINT}, {"contexts", COLUMN_BIGINT}, {"stack_id", COLUMN_BIGINT},
+	{NULL}
+};
+
+static NullableDatum
+text_argument(const char *text)
+{
+	return (NullableDatum)
+	{
+		.value = CStringGetTextDatum(text)
+	};
+}
+
+/* The pid that a look begins with, or that of the last process. */
+static NullableDatum
+pid_argument(Words *words)
+{
+	int			pid = MyProcPid;
+
+	if (words_are_left(words) && atoi(words->words[words->at]) > 0)
+		pid = (int) words_number(words);
+	else if (!scenario_process_has_begun())
+		pid--;
+	return (NullableDatum)
+	{
+		.value = Int32GetDatum(pid)
+	};
+}
+
+/* What is said of the dump of this moment. */
+static const char *
+explain_dump(void)
+{
+	const PlhDump dump = {
+		.image = &scenario_image,.baseline = plh_baseline_file_read(plh_profile_directory_path(), &scenario_image),
+		.written_at = scenario_process.ended_at
+	};
+	const PlhExplainedProcess process = plh_sql_explained_dumped(&dump);
+
+	return psprintf("%s\n", plh_explanation_make(&process, plh_symbols_open(),
+												 &scenario_suppressions)->text);
+}
+
+/* explain [PID | server] [json] [redacted] */
+static const char *
+explain(Words *words)
+{
+	NullableDatum pid = pid_argument(words);
+	bool		of_server = words_take(words, "server");
+	bool		as_json = words_take(words, "json");
+	bool		redacted = words_take(words, "redacted");
+	SqlCall		call = {
+		.function = pg_leakhunt_explain,.columns = explain_columns,
+		.argument_count = 3,.shown = "explanation",
+		.arguments = {pid, text_argument(as_json ? "json" : "text"),
+		{BoolGetDatum(redacted)}}
+	};
+
+	if (scenario_process.is_over && !scenario_process.has_crashed)
+		return explain_dump();
+	call.arguments[0].isnull = of_server;
+	return scenario_rows_of(&call, words);
+}
+
+/* report [PID] [COLUMN ...] */
+static const char *
+report(Words *words)
+{
+	const SqlCall call = {
+		.function = pg_leakhunt_report,.columns = report_columns,
+		.argument_count = 2,.arguments = {pid_argument(words), {BoolGetDatum(true)}},
+		.shown = "site context_name live_bytes error_bytes total_bytes peak_bytes query"
+	};
+
+	return scenario_rows_of(&call, words);
+}
+
+/* suspects [COLUMN ...], of all processes */
+static const char *
+suspects(Words *words)
+{
+	const SqlCall call = {
+		.function = pg_leakhunt_suspects,.columns = suspects_columns,
+		.shown = "verdict bytes site context_name evidence"
+	};
+
+	return scenario_rows_of(&call, words);
+}
+
+/* ages [PID] [COLUMN ...] */
+static const char *
+ages(Words *words)
+{
+	const SqlCall call = {
+		.function = pg_leakhunt_ages,.columns = ages_columns,
+		.argument_count = 1,.arguments = {pid_argument(words)},
+		.shown = "site allocated_from allocated_until older_than live_bytes total_bytes survival"
+	};
+
+	return scenario_rows_of(&call, words);
+}
+
+/* history [PID] [by family | by site] [COLUMN ...] */
+static const char *
+history(Words *words)
+{
+	NullableDatum pid = pid_argument(words);
+	bool		by_parts = words_take(words, "by");
+	SqlCall		call = {
+		.function = pg_leakhunt_history,.columns = history_columns,
+		.argument_count = 1,.arguments = {pid},
+		.shown = "at live_bytes context_bytes malloc_bytes malloc_free_bytes rss_anon_bytes"
+	};
+
+	if (by_parts)
+	{
+		call.columns = part_columns;
+		call.argument_count = 2;
+		call.arguments[1] = text_argument(words_next(words));
+		call.shown = "at name bytes contexts";
+	}
+	return scenario_rows_of(&call, words);
+}
+
+/* log: what it has got since the last look */
+static const char *
+log_lines(Words *words)
+{
+	return scenario_server_log();
+}
+
+const char *
+scenario_looks_at(const char *command, Words *words)
+{
+	static const struct
+	{
+		const char *name;
+		const char *(*look) (Words *words);
+	}			looks[] = {
+		{"explain", explain}, {"report", report}, {"suspects", suspects},
+		{"ages", ages}, {"history", history}, {"log", log_lines}
+	};
+	const char *answer = NULL;
+
+	for (int i = 0; i < lengthof(looks) && answer == NULL; i++)
+	{
+		if (strcmp(looks[i].name, command) != 0)
+			continue;
+		if (other_processes_count() == 0)
+			scenario_process_begin();
+		scenario_server_begin_look();
+		answer = looks[i].look(words);
+		scenario_server_end_look();
+	}
+	return answer;
+}

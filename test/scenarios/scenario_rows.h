@@ -1,0 +1,48 @@
+/*
+ * scenario_rows.h
+ *	  Calls functions of SQL, and writes the rows that they return as text.
+ *
+ * Stands in for what the server does around such a function.
+ */
+#ifndef SCENARIO_ROWS_H
+#define SCENARIO_ROWS_H
+
+#include "fmgr.h"
+#include "lib/stringinfo.h"
+
+#include "scenario_words.h"
+
+typedef enum ColumnType
+{
+	COLUMN_INT,
+	COLUMN_BIGINT,
+	COLUMN_TEXT,
+	COLUMN_TIME,
+	COLUMN_FLOAT,
+	COLUMN_INTERVAL,
+	COLUMN_TEXTS
+} ColumnType;
+
+typedef struct Column
+{
+	const char *name;			/* NULL: there are no more */
+	ColumnType	type;
+} Column;
+
+typedef struct SqlCall
+{
+	PGFunction	function;
+	const Column *columns;
+	int			argument_count;
+	NullableDatum arguments[4];
+	const char *shown;			/* names of the columns that are shown, where the
+								 * look names none */
+} SqlCall;
+
+/*
+ * The rows, a line each, in the order in which they come; what is left of the words are
+ * names of the columns to show.
+ */
+extern const char *scenario_rows_of(const SqlCall *call, Words *words);
+
+#endif							/* SCENARIO_ROWS_H */

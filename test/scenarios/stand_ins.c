@@ -1,0 +1,323 @@
+/*
+ * stand_ins.c
+ *	  What the functions of SQL and the keeper ask of the server, for a server of one
+ *	  process.
+ */
+#include "postgres.h"
+
+#include <unistd.h>
+
+#include "miscadmin.h"
+#include "nodes/value.h"
+#include "utils/builtins.h"
+
+#include "base/hash_seed.h"
+#include "base/process_facts.h"
+#include "base/settings.h"
+#include "functions/sql_access.h"
+#include "functions/sql_arguments.h"
+#include "functions/sql_source.h"
+#include "functions/sql_suppressions.h"
+#include "other_processes.h"
+#include "process/process.h"
+#include "process/profile_directory.h"
+#include "process/unshown_profile.h"
+#include "reader/profile_reader.h"
+#include "reader/server_activity.h"
+#include "reader/server_processes.h"
+#include "reader/session_peaks.h"
+#include "report/debug_packages.h"
+#include "scenario_process.h"
+#include "scenario_server.h"
+#include "server.h"
+#include "simulated.h"
+#include "verdict/suppression_table.h"
+
+bool		plh_log_verdicts = true;
+
+/* Each run is like the one before. */
+uint64
+plh_hash_seed_draw(void)
+{
+	return UINT64CONST(0x9E3779B97F4A7C15);
+}
+
+/* The profiles of the server's processes: those before, and the last once it is shown. */
+PlhProfileImage *
+plh_profile_reader_find(const char *directory, int pid, bool header_only)
+{
+	const OtherProcess *other = other_processes_find(pid);
+
+	if (other != NULL)
+		return other->image;
+	return pid == MyProcPid && scenario_process_has_begun() && simulated_is_published() ?
+		&scenario_image : NULL;
+}
+
+void
+plh_profile_reader_each(const char *directory, int pid, bool header_only,
+						PlhProfileFilter wanted, PlhProfileVisitor visit, void *arg)
+{
+	for (int i = 0; i <= other_processes_count(); i++)
+	{
+		int			this_pid = i < other_processes_count() ?
+			other_processes_at(i)->activity.pid : MyProcPid;
+		PlhProfileImage *image = plh_profile_reader_find(directory, this_pid, header_only);
+
+		if (image != NULL && (pid == 0 || pid == this_pid) &&
+			(wanted == NULL || wanted(image, arg)))
+			visit(image, arg);
+	}
+}
+
+void
+plh_profile_reader_be_silent(void)
+{
+}
+
+/* Where a baseline is. */
+const char *
+plh_profile_directory_path(void)
+{
+	static char path[64];
+
+	snprintf(path, sizeof(path), "/tmp/pg_leakhunt-scenario.%d", getpid());
+	return path;
+}
+
+/* Who looks may see everything. */
+bool
+plh_sql_access_sees_all(void)
+{
+	return true;
+}
+
+bool
+plh_sql_access_may_see(Oid role)
+{
+	return true;
+}
+
+bool
+plh_sql_access_knows(int pid)
+{
+	return true;
+}
+
+bool
+plh_sql_access_is_of_cluster(const PlhProfileHeader *header)
+{
+	return true;
+}
+
+void
+plh_sql_access_visit(bool sees_all, int pid, PlhProfileVisitor visit, void *arg)
+{
+	plh_profile_reader_each(NULL, pid, false, NULL, visit, arg);
+}
+
+bool
+plh_sql_source_publish_and_save(void)
+{
+	return true;
+}
+
+bool
+plh_sql_source_names_process(FunctionCallInfo fcinfo)
+{
+	return true;
+}
+
+PlhProfileImage *
+plh_sql_source_process(int pid, int level)
+{
+	return plh_profile_reader_find(NULL, pid, false);
+}
+
+void
+plh_sql_source_deny_process(int pid, int level)
+{
+}
+
+PlhSiteList *
+plh_sql_source_sites(const PlhSource *source)
+{
+	return NULL;
+}
+
+PlhDump *
+plh_sql_source_dump(const char *file, bool header_only)
+{
+	return NULL;
+}
+
+/* Arguments of functions of SQL, but arrays. */
+bool
+plh_sql_arguments_flag(FunctionCallInfo fcinfo, int number)
+{
+	return !PG_ARGISNULL(number) && PG_GETARG_BOOL(number);
+}
+
+char *
+plh_sql_arguments_text(FunctionCallInfo fcinfo, int number)
+{
+	return PG_ARGISNULL(number) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(number));
+}
+
+PlhSuppressions *
+plh_sql_suppressions_read(FunctionCallInfo fcinfo)
+{
+	return &scenario_suppressions;
+}
+
+PlhSuppressions *
+plh_suppression_table_find(void)
+{
+	return &scenario_suppressions;
+}
+
+/* All processes have loaded pg_leakhunt. */
+bool
+plh_process_is_preloaded(void)
+{
+	return true;
+}
+
+const char *
+plh_unshown_profile_reason(int pid)
+{
+	return NULL;
+}
+
+const char *
+plh_unshown_profile_hint(int pid)
+{
+	return NULL;
+}
+
+bool
+plh_server_processes_has(int pid)
+{
+	const OtherProcess *other = other_processes_find(pid);
+
+	return other != NULL ? !other->process.is_over :
+		pid == MyProcPid && scenario_process_has_begun() && !scenario_process.is_over;
+}
+
+bool
+plh_server_processes_check(int pid)
+{
+	return plh_server_processes_has(pid);
+}
+
+PlhLoaded
+plh_server_processes_loaded(int pid)
+{
+	return PLH_LOADED;
+}
+
+bool
+plh_server_processes_is_titled(int pid, const char *end)
+{
+	return false;
+}
+
+List *
+plh_server_processes_list(void)
+{
+	List	   *list = NIL;
+
+	for (int i = 0; i < other_processes_count(); i++)
+		if (!other_processes_at(i)->process.is_over)
+			list = lappend_int(list, other_processes_at(i)->activity.pid);
+	return plh_server_processes_has(MyProcPid) ? lappend_int(list, MyProcPid) : list;
+}
+
+/* What is known of a process, of those before as well. */
+static const ScenarioProcess *
+process_of(int pid)
+{
+	const OtherProcess *other = other_processes_find(pid);
+
+	return other == NULL ? &scenario_process : &other->process;
+}
+
+bool
+plh_server_activity_find(int pid, PlhServerActivity *activity)
+{
+	const OtherProcess *other = other_processes_find(pid);
+
+	*activity = other == NULL ? server_activity : other->activity;
+	activity->state = other == NULL ? server_state : other->state;
+	return true;
+}
+
+/* The statement that runs, or that was the last. */
+bool
+plh_server_activity_query(int pid, PlhServerQuery *query)
+{
+	*query = process_of(pid)->query;
+	return query->text != NULL;
+}
+
+/* The postmaster has nothing but itself. */
+List *
+plh_server_processes_binaries(int pid)
+{
+	const ScenarioProcess *process = process_of(pid);
+	List	   *binaries = lappend(NIL, makeString(my_exec_path));
+
+	for (int i = 0; pid != PostmasterPid && i < process->library_count; i++)
+		binaries = lappend(binaries, makeString(process->libraries[i]));
+	return binaries;
+}
+
+int64
+plh_server_processes_shared_bytes(int pid)
+{
+	return 0;
+}
+
+int64
+plh_process_facts_rss_anon_bytes(int pid)
+{
+	const OtherProcess *other = other_processes_find(pid);
+
+	return other == NULL ? plh_process_facts_own_bytes() : other->own_bytes;
+}
+
+/* Peaks of statements are not kept. */
+PlhStatementPeaks *
+plh_statement_list_peaks(void)
+{
+	return NULL;
+}
+
+const PlhStatementEntry *
+plh_session_peaks_find(const PlhStatementPeaks *peaks, int pid,
+					   TimestampTz started_at, TimestampTz since)
+{
+	return NULL;
+}
+
+/* What to install is asked of the system that this runs on. */
+PlhSystem
+plh_debug_packages_here(void)
+{
+	return (PlhSystem)
+	{
+		""
+	};
+}
+
+char *
+plh_debug_packages_text(const PlhSystem *system, const char *const *paths, int count)
+{
+	return psprintf("[how to get the names of %s]", paths[0]);
+}
+
+char *
+plh_debug_packages_command(const PlhSystem *system, const char *path)
+{
+	return psprintf("[command for the names of %s]", path);
+}
