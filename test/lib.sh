@@ -451,7 +451,7 @@ start_session() {
 copy_tests() {
 	local parts
 
-	parts=(bench doc sql expected monitoring packaging test
+	parts=(bench doc sql expected monitoring packaging test Makefile
 		# what pages link to, and the thresholds
 		$(cd "$top" && echo *.md src/README src/*/README) LICENSE META.json Dockerfile
 		src/profile/statement_commands.c src/verdict/suspect.h)
@@ -461,16 +461,16 @@ copy_tests() {
 	pgxs_test=$(dirname "$("$pg_config" --pgxs)")/../test
 }
 
-# The files of the tests that failed in the last run.
+# The names of the tests that failed in the last run.
 failed_tests() {
-	sed -n 's|^\([^ ]*/[^ /]*\.pl\)  *(Wstat:.*|\1|p' "$scratch/prove.out"
+	sed -n '/^Test Summary Report/,$s|^\([^ ]*\)  *(Wstat:.*|\1|p' "$scratch/prove.out" | sed 's|.*/||; s|\.pl$||'
 }
 
 # Print the ends of the logs of the tests that failed, then what failed in each.
 # The summary comes last, because often only the end of the output is kept.
 show_failures() {
 	local test logs="$scratch/tmp_check/log"
-	local failed=$(failed_tests | sed 's|.*/||; s|\.pl$||')
+	local failed=$(failed_tests)
 
 	for test in $failed; do
 		# A test that does not compile has no log.
@@ -535,32 +535,39 @@ make_programs_of_nobody() {
 	}
 }
 
+# The TAP tests with these numbers in a tree, of both of its folders; "0" is all.
+tap_files_of() {
+	local number
+
+	for number in $2; do
+		(cd "$1" && ls test/t/"$number"*.pl test/t-long/"$number"*.pl 2>/dev/null) | sed "s|^|$1/|" | grep . ||
+			fail "There is no TAP test $number."
+	done
+}
+
+# Make $template, a data directory that servers of tests are copies of.
+make_template() {
+	template="$scratch/template"
+	as_server "$bindir/initdb" -D "$template" -A trust -N >/dev/null
+}
+
 # How many tests run at a time: they wait more than they work.
 tap_jobs=${TAP_JOBS:-$((2 * $(nproc)))}
 
 # Run these files of tests, with the further variables in the array tap_variables.
 prove_tests() {
-	{
-		enter_tests_cgroup
-		as_server env PG_CONFIG="$pg_config" ${tap_variables[@]+"${tap_variables[@]}"} \
-			PERL5LIB="$pgxs_test/perl" PG_REGRESS="$pgxs_test/regress/pg_regress" \
-			LEAKER="$scratch/test/leaker/leaker" SMALL_DISKS="${small_disks:-}" SMALL_SHM="${small_shm:-}" \
-			OOM_CGROUP="${oom_cgroup:-}" LIMITED_CGROUP="${limited_cgroup:-}" NO_OOM_CGROUP="${no_oom_cgroup:-}" \
-			AS_NOBODY="${as_nobody:-}" NO_NOBODY="${no_nobody:-}" \
-			SHORT="${SHORT:-}" TESTDATADIR="$scratch/tmp_check" TESTLOGDIR="$scratch/tmp_check/log" TESTDIR="$scratch" \
-			prove --timer -j "$tap_jobs" ${PROVE_VERBOSE:+-v} "$@"
-	} | tee "$scratch/prove.out"
+	enter_tests_cgroup
+	as_server env PG_CONFIG="$pg_config" ${tap_variables[@]+"${tap_variables[@]}"} \
+		PERL5LIB="$pgxs_test/perl" PG_REGRESS="$pgxs_test/regress/pg_regress" INITDB_TEMPLATE="${template:-}" \
+		LEAKER="$scratch/test/leaker/leaker" SMALL_DISKS="${small_disks:-}" SMALL_SHM="${small_shm:-}" \
+		OOM_CGROUP="${oom_cgroup:-}" LIMITED_CGROUP="${limited_cgroup:-}" NO_OOM_CGROUP="${no_oom_cgroup:-}" \
+		AS_NOBODY="${as_nobody:-}" NO_NOBODY="${no_nobody:-}" \
+		SHORT="${SHORT:-}" TESTDATADIR="$scratch/tmp_check" TESTLOGDIR="$scratch/tmp_check/log" TESTDIR="$scratch" \
+		prove --timer -j "$tap_jobs" ${PROVE_VERBOSE:+-v} "$@"
 }
 
-# Run these files of tests; show what failed.
-run_tap() {
-	prove_tests "$@" && return
-	show_failures
-	fail "A TAP test failed."
-}
-
-# Run TAP tests where /dev/shm has no more than containers have.
-run_tap_in_small_shm() {
+# The same where /dev/shm has no more than containers have.
+prove_in_small_shm() {
 	local small_shm=$((64 << 20))
 	local enclosure=(unshare -m)
 
@@ -573,21 +580,70 @@ run_tap_in_small_shm() {
 		skip "tests of a small /dev/shm, as none could be mounted."
 		small_shm="" enclosure=()
 	fi
-	run_tap "$@"
+	prove_tests "$@"
 }
 
-# Run the TAP tests, or those whose numbers are in TESTS, with the programs of the
-# unit tests that some of them use.  What they print is in prove.out, too.
-run_tap_tests() {
-	local tap_tests=$(for t in ${TESTS:-0}; do ls "$scratch"/test/t/$t*.pl; done)
-	local in_small_shm=$(grep -l SMALL_SHM $tap_tests || true)
-	local elsewhere=$(grep -L SMALL_SHM $tap_tests || true)
-
-	make -s -j2 -C "$top/test/unit" PG_CONFIG="$pg_config" frames cut_stacks
-	cp "$top"/test/unit/{frames,cut_stacks} "$scratch/test/unit"
-	mount_small_disks $tap_tests
+# What TAP tests need beside a server.
+prepare_taps() {
+	if grep -qE 'unit/(frames|cut_stacks)' "$@"; then
+		make -s -j2 -C "$top/test/unit" PG_CONFIG="$(find_pg_config)" frames cut_stacks
+		cp "$top"/test/unit/{frames,cut_stacks} "$scratch/test/unit"
+	fi
+	mount_small_disks "$@"
 	make_oom_cgroup
 	make_programs_of_nobody
-	[ -z "$in_small_shm" ] || run_tap_in_small_shm $in_small_shm
-	[ -z "$elsewhere" ] || run_tap $elsewhere
+}
+
+# Where each run notes what its tests took: time, commit, status, milliseconds, seconds of
+# processors, name.  test/times reads it.
+times_log="$cache/tests.log"
+
+# These tests, those first that took longest when they last ran, or have never run.
+slowest_first() {
+	touch "$times_log" 2>/dev/null || { printf '%s\n' "$@"; return; }
+	printf '%s\n' "$@" | awk -v log_file="$times_log" '
+		BEGIN { while ((getline line < log_file) > 0) { split(line, field); took[field[6]] = field[4] } }
+		{ print ($0 in took ? took[$0] : 999999999), $0 }' | sort -s -k 1,1nr | cut -d " " -f 2-
+}
+
+note_times() {
+	local failed=$(failed_tests) commit
+
+	[ -w "$times_log" ] || return 0
+	commit=$(git -C "$top" rev-parse --short HEAD 2>/dev/null || echo -)
+	sed -nE 's|^\[[0-9:]+\] ([^ ]+) \.+ ok +([0-9]+) ms .*= *([0-9.]+) CPU\)$|ok \2 \3 \1|p' "$scratch/prove.out" |
+		sed "s|^|$(date -u +%FT%TZ) $commit |" >>"$times_log"
+	for test in $failed; do
+		echo "$(date -u +%FT%TZ) $commit failed 0 0 $(cd "$scratch" && ls test/t*/"$test.pl" checks/"$test" 2>/dev/null | head -n 1)"
+	done >>"$times_log"
+}
+
+# The last line of a run.
+tell_result() {
+	awk -v seconds="$1" -v name="$(basename "$0")" '
+		/^Files=/ { split($0, part, /[=,]/); files += part[2]; checks += part[4] }
+		END { printf "%s: %d files, %d checks, all passed, in %d min %d s\n", name, files, checks, seconds / 60, seconds % 60 }
+	' "$scratch/prove.out"
+}
+
+# Run these tests, files below $scratch; show what failed.  Those that want a small /dev/shm
+# run beside the others.
+run_tests() {
+	local began=$SECONDS status=0 all in_small_shm elsewhere taps beside=""
+
+	cd "$scratch"
+	mkdir -p "$cache" 2>/dev/null || true
+	all=$(slowest_first "$@")
+	taps=$(grep '\.pl$' <<<"$all" || true)
+	in_small_shm=$(grep -ls SMALL_SHM $taps || true)
+	elsewhere=$(grep -L SMALL_SHM $all || true)
+	[ -z "$taps" ] || prepare_taps $taps
+	as_server mkdir -p tmp_check/log
+	give_to_server checks 2>/dev/null || true
+	[ -z "$in_small_shm" ] || { prove_in_small_shm $in_small_shm >prove.small 2>&1 & beside=$!; }
+	[ -z "$elsewhere" ] || { prove_tests $elsewhere 2>&1 | tee prove.out; } || status=1
+	[ -z "$beside" ] || { wait "$beside" || status=1; cat prove.small; cat prove.small >>prove.out; }
+	note_times
+	[ "$status" = 0 ] || { show_failures; fail "A test failed."; }
+	tell_result $((SECONDS - began))
 }

@@ -70,6 +70,23 @@ my $leaker = $ENV{LEAKER} or die "LEAKER is not set";
 	};
 }
 
+# A data directory is a copy of one that initdb has made once, as PostgreSQL 16 and later
+# do it by themselves.
+if ($ENV{INITDB_TEMPLATE} && slurp_file($INC{'PostgreSQL/Test/Cluster.pm'}) !~ /INITDB_TEMPLATE/)
+{
+	no warnings 'redefine';
+	my $run = \&PostgreSQL::Test::Utils::system_or_bail;
+
+	*PostgreSQL::Test::Utils::system_or_bail = sub {
+		my (@command) = @_;
+
+		# with other options it has to be made
+		@command = ('cp', '-RPp', $ENV{INITDB_TEMPLATE}, $command[2])
+		  if "@command[0, 1]" eq 'initdb -D' && "@command[3 .. $#command]" eq '-A trust -N';
+		return $run->(@command);
+	};
+}
+
 # A running server with the module preloaded, and extension and leakers in
 # database postgres.  "conf" is appended to postgresql.conf.
 sub new_server
