@@ -26,7 +26,8 @@ static struct
 	const Column *columns;
 	int			shown[SHOWN];	/* their numbers */
 	int			shown_count;
-	const char *only;			/* rows without that text are left out; NULL: none */
+	const char *only;			/* rows without that text are left out; NULL:
+								 * none */
 }			rows;
 
 /* An array of texts, which nobody else looks into. */
@@ -49,7 +50,7 @@ cstring_to_text(const char *string)
 }
 
 char *
-text_to_cstring(const text *text)
+text_to_cstring(const text * text)
 {
 	return pnstrdup(VARDATA_ANY(text), VARSIZE_ANY_EXHDR(text));
 }

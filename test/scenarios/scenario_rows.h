@@ -35,8 +35,8 @@ typedef struct SqlCall
 	const Column *columns;
 	int			argument_count;
 	NullableDatum arguments[4];
-	const char *shown;			/* names of the columns that are shown, where the
-								 * look names none */
+	const char *shown;			/* names of the columns that are shown, where
+								 * the look names none */
 } SqlCall;
 
 /*

@@ -134,7 +134,7 @@ static void
 suppress(Words *words)
 {
 	scenario_suppressions.entries = realloc(scenario_suppressions.entries,
-								   sizeof(PlhSuppression) * (scenario_suppressions.count + 1));
+											sizeof(PlhSuppression) * (scenario_suppressions.count + 1));
 	plh_suppression_parse(&scenario_suppressions.entries[scenario_suppressions.count++],
 						  strdup(words_next(words)), NULL);
 }

@@ -35,7 +35,8 @@ typedef struct Ways
 	uint32		interval;		/* of samples */
 	int64		step_us;		/* from one transaction to the next */
 	double		us_per_mb;		/* that is allocated */
-	int64		counted_from_us;	/* age from which there are censuses; -1: never */
+	int64		counted_from_us;	/* age from which there are censuses; -1:
+									 * never */
 	bool		publishes_late; /* once it is worth a profile; else at once */
 } Ways;
 
@@ -75,7 +76,8 @@ extern void free_some(MemoryContext context, int who, double part);
 
 extern void malloc_allocates(int who, Size size, int64 count);	/* and is sampled */
 extern void malloc_frees(int who, double part);
-extern void malloc_is_silent(bool is_silent);	/* it does not tell what it has */
+extern void malloc_is_silent(bool is_silent);	/* it does not tell what it
+												 * has */
 extern void malloc_changes(int64 bytes);	/* outside of contexts */
 extern void malloc_keeps(int64 bytes);	/* of what was freed */
 extern void others_map(int64 bytes);

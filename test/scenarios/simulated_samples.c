@@ -71,7 +71,7 @@ new_sample(void)
 	{
 		simulated.sample_room = Max(1024, 2 * simulated.sample_room);
 		simulated.samples = realloc(simulated.samples,
-								  sizeof(Sample) * simulated.sample_room);
+									sizeof(Sample) * simulated.sample_room);
 	}
 	return simulated.sample_count++;
 }
