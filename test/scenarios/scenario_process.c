@@ -12,7 +12,7 @@
 #include "base/settings.h"
 #include "other_processes.h"
 #include "profile/profile.h"
-#include "scenario_memory.h"
+#include "scenario_limits.h"
 #include "scenario_process.h"
 #include "scenario_server.h"
 #include "server.h"
@@ -28,6 +28,7 @@ static Ways ways = {
 };
 static uint64 seed = 1;
 static uint32 scope = PLH_SCOPE_ALL;
+static int	limit_action = PLH_LIMIT_LOG;
 static bool is_silent;			/* malloc does not tell what it has */
 static bool tracks_malloc;
 static bool has_begun;
@@ -49,6 +50,7 @@ note_settings(void)
 	if (!has_begun)
 		return;
 	simulated_set_ways(&ways);
+	plh_limit_action = limit_action;
 	plh_profile->sample_interval = ways.interval;
 	plh_profile->scope = scope;
 	malloc_is_silent(is_silent);
@@ -80,6 +82,7 @@ scenario_process_begin(void)
 	plh_profile->started_at = simulated_time();
 	plh_profile->pid = MyProcPid;
 	plh_profile->process_start = 1;
+	scenario_limits_begin(limit_action);
 	note_settings();
 	set_state("idle");
 }
@@ -151,6 +154,18 @@ static void
 set_process_memory_limit(Words *words)
 {
 	plh_process_memory_limit = words_size(words);
+}
+
+/* What comes of it. */
+static void
+set_limit_action(Words *words)
+{
+	static const char *const names[] = {"log", "error", "terminate"};
+	const char *name = words_next(words);
+
+	for (limit_action = 0; strcmp(names[limit_action], name) != 0;)
+		if (++limit_action == lengthof(names))
+			words_fail(words, "\"%s\" is no action", name);
 }
 
 static void
@@ -239,6 +254,7 @@ static const Command settings[] = {
 	{"hash_mem_multiplier", set_hash_mem_multiplier},
 	{"dump_min_bytes", set_dump_min_bytes},
 	{"dump_min_peak", set_dump_min_peak},
+	{"limit_action", set_limit_action},
 	{"process_memory_limit", set_process_memory_limit},
 	{"malloc", set_malloc},
 	{"scope", set_scope},
@@ -372,9 +388,38 @@ end_by_exit(Words *words)
 	scenario_process_begin();
 	if (runs_statement)
 		simulated_finish();
-	scenario_server_exit();
+	scenario_server_log_by(NULL, NULL);
 	end_process();
 	MyProcPid++;
+}
+
+/* The statement has failed, as its last allocation was refused; its transaction ends. */
+static void
+fails(Words *words)
+{
+	if (!scenario_limits_take_failure())
+		words_fail(words, "no allocation was refused");
+	commit(words);
+}
+
+/* is ended: the session, by its limit */
+static void
+is_ended(Words *words)
+{
+	words_expect(words, "ended");
+	if (!scenario_limits_take_end())
+		words_fail(words, "the session was not ended");
+	end_process();
+	MyProcPid++;
+}
+
+void
+scenario_process_check(const Words *words)
+{
+	if (scenario_limits_take_failure())
+		words_fail(words, "the allocation was refused: \"fails\" is missing behind it");
+	if (scenario_limits_take_end())
+		words_fail(words, "the session was ended: \"is ended\" is missing");
 }
 
 /* crash [by signal N | by exit code N] */
@@ -411,6 +456,8 @@ static const Command commands[] = {
 	{"finish", finish},
 	{"commit", commit},
 	{"wait", wait_for},
+	{"fails", fails},
+	{"is", is_ended},
 	{"another", another},
 	{"exit", end_by_exit},
 	{"crash", crash},
