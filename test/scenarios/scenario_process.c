@@ -12,11 +12,13 @@
 #include "base/settings.h"
 #include "other_processes.h"
 #include "profile/profile.h"
+#include "sampler/owner.h"
 #include "scenario_limits.h"
 #include "scenario_process.h"
 #include "scenario_server.h"
 #include "server.h"
 #include "simulated.h"
+#include "statement_runs.h"
 
 ScenarioProcess scenario_process = {
 	.username = "alice",.database = "shop",.application = "psql"
@@ -51,6 +53,7 @@ note_settings(void)
 		return;
 	simulated_set_ways(&ways);
 	plh_limit_action = limit_action;
+	plh_owner_interval = ways.interval;
 	plh_profile->sample_interval = ways.interval;
 	plh_profile->scope = scope;
 	malloc_is_silent(is_silent);
@@ -83,6 +86,7 @@ scenario_process_begin(void)
 	plh_profile->pid = MyProcPid;
 	plh_profile->process_start = 1;
 	scenario_limits_begin(limit_action);
+	statement_runs_start();
 	note_settings();
 	set_state("idle");
 }
@@ -319,6 +323,7 @@ statement(Words *words)
 	{
 		strdup(words_rest(words)), query_id, simulated_time(), true
 	};
+	statement_runs_next();
 	simulated_query_id(query_id);
 	simulated_statement("%s", scenario_process.query.text);
 	runs_statement = true;
@@ -356,6 +361,7 @@ wait_for(Words *words)
 static void
 end_process(void)
 {
+	statement_runs_end();
 	simulated_end();
 	seed++;
 	has_begun = in_transaction = runs_statement = false;

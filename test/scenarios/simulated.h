@@ -74,6 +74,16 @@ extern void allocate_and_free(MemoryContext context, int who, Size size, int64 c
 extern void enlarge(MemoryContext context, int who, Size from, Size to);
 extern void free_some(MemoryContext context, int who, double part);
 
+/* Called where samples are of statements, unless they are NULL. */
+typedef struct SimulatedStatements
+{
+	void		(*before_sample) (uint32 statement);	/* by its offset */
+	void		(*after_sample) (void);
+	void		(*transaction_over) (void); /* that had a sample */
+} SimulatedStatements;
+
+extern SimulatedStatements simulated_statements;
+
 /*
  * Asked of each allocation that takes the slow path, with the bytes that it adds and the
  * interval: is it to fail?  Then nothing of it, or behind it, is allocated.

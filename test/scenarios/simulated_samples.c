@@ -54,6 +54,8 @@ site_of(int who, MemoryContext context, PlhLifetime lifetime)
 	key.statement = simulated.statement[0] == '\0' ? 0 :
 		plh_profile_statement(simulated.query_id, simulated.statement);
 	key.lifetime = lifetime;
+	if (simulated_statements.before_sample != NULL)
+		simulated_statements.before_sample(key.statement);
 	return plh_profile_site(&key);
 }
 
@@ -76,6 +78,7 @@ new_sample(void)
 	return simulated.sample_count++;
 }
 
+SimulatedStatements simulated_statements;
 bool		(*simulated_refuses) (MemoryContext context, Size size, uint32 interval);
 
 void
@@ -126,6 +129,8 @@ take_sample(MemoryContext context, int who, Size size, bool kept)
 	site = site_of(who, context, lifetime);
 	plh_profile->transaction_began_at = simulated.began_at;
 	tick = plh_profile_counters_add(site, size, draw);
+	if (simulated_statements.after_sample != NULL)
+		simulated_statements.after_sample();
 	if (!kept)
 	{
 		plh_profile_counters_subtract(site, size, draw, tick);
