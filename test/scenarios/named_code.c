@@ -269,7 +269,7 @@ plh_modules_forget_profile(void)
 
 /* Each function that has a name is exported, too. */
 int
-dladdr1(const void *address, Dl_info *info, void **extra, int flags)
+dladdr1(const void *address, Dl_info * info, void **extra, int flags)
 {
 	static Elf64_Sym symbol = {.st_size = FUNCTION_BYTES};
 	uintptr_t	start = (uintptr_t) address % MODULE_BYTES;

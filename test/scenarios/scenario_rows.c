@@ -26,6 +26,8 @@ static struct
 	const Column *columns;
 	int			shown[SHOWN];	/* their numbers */
 	int			shown_count;
+	const char *only;			/* rows without that text are left out; NULL:
+								 * none */
 }			rows;
 
 /* An array of texts, which nobody else looks into. */
@@ -48,7 +50,7 @@ cstring_to_text(const char *string)
 }
 
 char *
-text_to_cstring(const text *text)
+text_to_cstring(const text * text)
 {
 	return pnstrdup(VARDATA_ANY(text), VARSIZE_ANY_EXHDR(text));
 }
@@ -166,6 +168,8 @@ void
 tuplestore_putvalues(Tuplestorestate *state, TupleDesc description, Datum *values,
 					 bool *nulls)
 {
+	int			before = rows.text.len;
+
 	for (int i = 0; i < rows.shown_count; i++)
 	{
 		int			column = rows.shown[i];
@@ -178,6 +182,10 @@ tuplestore_putvalues(Tuplestorestate *state, TupleDesc description, Datum *value
 			append_value(rows.columns[column].type, values[column]);
 	}
 	appendStringInfoChar(&rows.text, '\n');
+	if (rows.only == NULL || strstr(rows.text.data + before, rows.only) != NULL)
+		return;
+	rows.text.len = before;
+	rows.text.data[before] = '\0';
 }
 
 /* Show the column of that name, too. */
@@ -202,6 +210,7 @@ choose_columns(const SqlCall *call, Words *words)
 
 	rows.columns = call->columns;
 	rows.shown_count = 0;
+	rows.only = words_take(words, "only") ? strdup(words_next(words)) : NULL;
 	if (!words_are_left(words))
 	{
 		words_split(&shown, words->path, words->number, call->shown);

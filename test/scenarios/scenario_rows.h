@@ -35,13 +35,13 @@ typedef struct SqlCall
 	const Column *columns;
 	int			argument_count;
 	NullableDatum arguments[4];
-	const char *shown;			/* names of the columns that are shown, where the
-								 * look names none */
+	const char *shown;			/* names of the columns that are shown, where
+								 * the look names none */
 } SqlCall;
 
 /*
- * The rows, a line each, in the order in which they come; what is left of the words are
- * names of the columns to show.
+ * The rows, a line each, in the order in which they come.  What is left of the words may be
+ * "only" and a text that the rows have, and names of the columns to show.
  */
 extern const char *scenario_rows_of(const SqlCall *call, Words *words);
 

@@ -67,7 +67,7 @@ list_member(const List *list, const void *datum)
 
 	foreach(cell, list)
 		if (strcmp(strVal(lfirst(cell)), strVal(datum)) == 0)
-			return true;
+		return true;
 	return false;
 }
 
@@ -78,7 +78,7 @@ list_member_int(const List *list, int datum)
 
 	foreach(cell, list)
 		if (lfirst_int(cell) == datum)
-			return true;
+		return true;
 	return false;
 }
 

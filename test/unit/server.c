@@ -53,7 +53,8 @@ TimestampTz statement_start = 1;
 PlhLoadedCode loaded_code;
 
 /* A program that asks more of malloc_callers.c has the real one. */
-__attribute__((weak)) PlhLoadedCode
+__attribute__((weak))
+PlhLoadedCode
 plh_malloc_callers_loaded(int pid)
 {
 	return loaded_code;
@@ -63,7 +64,8 @@ const char *server_state;
 PlhServerActivity server_activity;
 
 /* A program may have its own. */
-__attribute__((weak)) bool
+__attribute__((weak))
+bool
 plh_server_activity_find(int pid, PlhServerActivity *activity)
 {
 	*activity = server_activity;
