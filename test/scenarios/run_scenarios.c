@@ -69,19 +69,47 @@ common_lines(const char *a, const char *b)
 	return common;
 }
 
+/* Behind how many bytes of each is the rest of two texts the same whole lines? */
+static void
+find_common_end(const char *a, const char *b, int from, int *a_end, int *b_end)
+{
+	int			x = strlen(a);
+	int			y = strlen(b);
+
+	*a_end = x;
+	*b_end = y;
+	while (x > from && y > from && a[x - 1] == b[y - 1])
+	{
+		x--;
+		y--;
+		if ((x == from || a[x - 1] == '\n') && (y == from || b[y - 1] == '\n'))
+		{
+			*a_end = x;
+			*b_end = y;
+		}
+	}
+}
+
+static void
+print_lines(const char *mark, const char *from, const char *to)
+{
+	while (from < to)
+		from = print_line(mark, from);
+}
+
 /* Show in what an answer differs: the lines before and behind are the same. */
 static void
 print_difference(const char *expected, const char *answer)
 {
 	int			common = common_lines(expected, answer);
-	const char *text = answer;
+	int			expected_end;
+	int			answer_end;
 
-	while (text < answer + common)
-		text = print_line("  ", text);
-	for (text = expected + common; *text != '\0';)
-		text = print_line("- ", text);
-	for (text = answer + common; *text != '\0';)
-		text = print_line("+ ", text);
+	find_common_end(expected, answer, common, &expected_end, &answer_end);
+	print_lines("  ", answer, answer + common);
+	print_lines("- ", expected + common, expected + expected_end);
+	print_lines("+ ", answer + common, answer + answer_end);
+	print_lines("  ", answer + answer_end, answer + strlen(answer));
 }
 
 /* Compare the answer behind a line. */

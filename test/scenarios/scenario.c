@@ -145,6 +145,8 @@ run_line(Words *words, int index)
 {
 	const char *command = words_next(words);
 
+	if (strcmp(command, "fails") != 0 && strcmp(command, "is") != 0)
+		scenario_process_check(words);
 	if (strcmp(command, "function") == 0)
 		named_code_place(words);
 	else if (!scenario_process_do(command, words) &&

@@ -20,6 +20,7 @@
 
 extern Datum pg_leakhunt_explain(PG_FUNCTION_ARGS);
 extern Datum pg_leakhunt_report(PG_FUNCTION_ARGS);
+extern Datum pg_leakhunt_statements(PG_FUNCTION_ARGS);
 extern Datum pg_leakhunt_suspects(PG_FUNCTION_ARGS);
 extern Datum pg_leakhunt_ages(PG_FUNCTION_ARGS);
 extern Datum pg_leakhunt_history(PG_FUNCTION_ARGS);
@@ -38,6 +39,16 @@ static const Column report_columns[] = {
 	{"survival", COLUMN_FLOAT}, {"samples", COLUMN_BIGINT}, {"first_at", COLUMN_TIME},
 	{"last_at", COLUMN_TIME}, {"site", COLUMN_TEXT}, {"routine", COLUMN_TEXT},
 	{"stack", COLUMN_TEXTS}, {"stack_id", COLUMN_BIGINT}, {NULL}
+};
+static const Column statements_columns[] = {
+	{"query_id", COLUMN_BIGINT}, {"query", COLUMN_TEXT}, {"database", COLUMN_TEXT},
+	{"username", COLUMN_TEXT}, {"dbid", COLUMN_INT}, {"userid", COLUMN_INT},
+	{"calls", COLUMN_BIGINT}, {"mean_peak_bytes", COLUMN_BIGINT},
+	{"max_peak_bytes", COLUMN_BIGINT}, {"error_bytes", COLUMN_BIGINT},
+	{"max_at", COLUMN_TIME}, {"allowed_bytes", COLUMN_BIGINT},
+	{"calls_beyond", COLUMN_BIGINT}, {"kept_bytes", COLUMN_BIGINT},
+	{"context_name", COLUMN_TEXT}, {"site", COLUMN_TEXT}, {"routine", COLUMN_TEXT},
+	{"stack", COLUMN_TEXTS}, {NULL}
 };
 static const Column suspects_columns[] = {
 	{"pid", COLUMN_INT}, {"verdict", COLUMN_TEXT}, {"bytes", COLUMN_BIGINT},
@@ -142,6 +153,18 @@ report(Words *words)
 	return scenario_rows_of(&call, words);
 }
 
+/* statements [COLUMN ...], of all processes */
+static const char *
+statements(Words *words)
+{
+	const SqlCall call = {
+		.function = pg_leakhunt_statements,.columns = statements_columns,
+		.shown = "query calls max_peak_bytes error_bytes allowed_bytes calls_beyond kept_bytes site"
+	};
+
+	return scenario_rows_of(&call, words);
+}
+
 /* suspects [COLUMN ...], of all processes */
 static const char *
 suspects(Words *words)
@@ -204,7 +227,8 @@ scenario_looks_at(const char *command, Words *words)
 		const char *name;
 		const char *(*look) (Words *words);
 	}			looks[] = {
-		{"explain", explain}, {"report", report}, {"suspects", suspects},
+		{"explain", explain}, {"report", report}, {"statements", statements},
+		{"suspects", suspects},
 		{"ages", ages}, {"history", history}, {"log", log_lines}
 	};
 	const char *answer = NULL;

@@ -12,11 +12,13 @@
 #include "base/settings.h"
 #include "other_processes.h"
 #include "profile/profile.h"
-#include "scenario_memory.h"
+#include "sampler/owner.h"
+#include "scenario_limits.h"
 #include "scenario_process.h"
 #include "scenario_server.h"
 #include "server.h"
 #include "simulated.h"
+#include "statement_runs.h"
 
 ScenarioProcess scenario_process = {
 	.username = "alice",.database = "shop",.application = "psql"
@@ -28,6 +30,7 @@ static Ways ways = {
 };
 static uint64 seed = 1;
 static uint32 scope = PLH_SCOPE_ALL;
+static int	limit_action = PLH_LIMIT_LOG;
 static bool is_silent;			/* malloc does not tell what it has */
 static bool tracks_malloc;
 static bool has_begun;
@@ -49,6 +52,8 @@ note_settings(void)
 	if (!has_begun)
 		return;
 	simulated_set_ways(&ways);
+	plh_limit_action = limit_action;
+	plh_owner_interval = ways.interval;
 	plh_profile->sample_interval = ways.interval;
 	plh_profile->scope = scope;
 	malloc_is_silent(is_silent);
@@ -80,6 +85,8 @@ scenario_process_begin(void)
 	plh_profile->started_at = simulated_time();
 	plh_profile->pid = MyProcPid;
 	plh_profile->process_start = 1;
+	scenario_limits_begin(limit_action);
+	statement_runs_start();
 	note_settings();
 	set_state("idle");
 }
@@ -151,6 +158,18 @@ static void
 set_process_memory_limit(Words *words)
 {
 	plh_process_memory_limit = words_size(words);
+}
+
+/* What comes of it. */
+static void
+set_limit_action(Words *words)
+{
+	static const char *const names[] = {"log", "error", "terminate"};
+	const char *name = words_next(words);
+
+	for (limit_action = 0; strcmp(names[limit_action], name) != 0;)
+		if (++limit_action == lengthof(names))
+			words_fail(words, "\"%s\" is no action", name);
 }
 
 static void
@@ -239,6 +258,7 @@ static const Command settings[] = {
 	{"hash_mem_multiplier", set_hash_mem_multiplier},
 	{"dump_min_bytes", set_dump_min_bytes},
 	{"dump_min_peak", set_dump_min_peak},
+	{"limit_action", set_limit_action},
 	{"process_memory_limit", set_process_memory_limit},
 	{"malloc", set_malloc},
 	{"scope", set_scope},
@@ -303,6 +323,7 @@ statement(Words *words)
 	{
 		strdup(words_rest(words)), query_id, simulated_time(), true
 	};
+	statement_runs_next();
 	simulated_query_id(query_id);
 	simulated_statement("%s", scenario_process.query.text);
 	runs_statement = true;
@@ -340,6 +361,7 @@ wait_for(Words *words)
 static void
 end_process(void)
 {
+	statement_runs_end();
 	simulated_end();
 	seed++;
 	has_begun = in_transaction = runs_statement = false;
@@ -372,9 +394,38 @@ end_by_exit(Words *words)
 	scenario_process_begin();
 	if (runs_statement)
 		simulated_finish();
-	scenario_server_exit();
+	scenario_server_log_by(NULL, NULL);
 	end_process();
 	MyProcPid++;
+}
+
+/* The statement has failed, as its last allocation was refused; its transaction ends. */
+static void
+fails(Words *words)
+{
+	if (!scenario_limits_take_failure())
+		words_fail(words, "no allocation was refused");
+	commit(words);
+}
+
+/* is ended: the session, by its limit */
+static void
+is_ended(Words *words)
+{
+	words_expect(words, "ended");
+	if (!scenario_limits_take_end())
+		words_fail(words, "the session was not ended");
+	end_process();
+	MyProcPid++;
+}
+
+void
+scenario_process_check(const Words *words)
+{
+	if (scenario_limits_take_failure())
+		words_fail(words, "the allocation was refused: \"fails\" is missing behind it");
+	if (scenario_limits_take_end())
+		words_fail(words, "the session was ended: \"is ended\" is missing");
 }
 
 /* crash [by signal N | by exit code N] */
@@ -411,6 +462,8 @@ static const Command commands[] = {
 	{"finish", finish},
 	{"commit", commit},
 	{"wait", wait_for},
+	{"fails", fails},
+	{"is", is_ended},
 	{"another", another},
 	{"exit", end_by_exit},
 	{"crash", crash},

@@ -30,6 +30,12 @@ extern ScenarioProcess scenario_process;
 /* Returns false if the word is no command of a process. */
 extern bool scenario_process_do(const char *command, Words *words);
 
+/*
+ * What a limit has done must be said: ends the scenario where the command before this line
+ * was refused, or has ended the session, and this one does not say so.
+ */
+extern void scenario_process_check(const Words *words);
+
 /* Begin it, with the settings so far, unless it has begun. */
 extern void scenario_process_begin(void);
 

@@ -117,16 +117,22 @@ scenario_server_wait(int64 us)
 	simulated_wait(us);
 }
 
-/* The process exits, and may be told of. */
+/* The process writes to the log itself. */
 void
-scenario_server_exit(void)
+scenario_server_log_by(PlhLimitReporter report, const PlhLimitExcess *excess)
 {
+	MemoryContext caller_context = CurrentMemoryContext;
+
 	scenario_server_begin_look();
 	plh_guard_held = true;
 	logged = add_to_log;
-	plh_exit_dump_write();
+	if (report != NULL)
+		report(excess);
+	else
+		plh_exit_dump_write();
 	logged = NULL;
 	scenario_server_end_look();
+	CurrentMemoryContext = caller_context;
 }
 
 /* suppress PATTERN */

@@ -7,6 +7,7 @@
 #define SCENARIO_SERVER_H
 
 #include "profile/profile_image.h"
+#include "sampler/process_limit.h"
 #include "scenario_words.h"
 #include "verdict/suppression.h"
 
@@ -19,8 +20,8 @@ extern bool scenario_server_do(const char *command, Words *words);
 /* Time passes; the keeper looks every ten seconds, if it does at all. */
 extern void scenario_server_wait(int64 us);
 
-/* The process exits, and the log may tell of it. */
-extern void scenario_server_exit(void);
+/* The process tells the log of an excess; without one, that it exits. */
+extern void scenario_server_log_by(PlhLimitReporter report, const PlhLimitExcess *excess);
 
 /* Some has passed: let the keeper look if it is time for that. */
 extern void scenario_server_keep(void);

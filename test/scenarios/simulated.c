@@ -125,7 +125,9 @@ simulated_commit(void)
 
 	context_reset(tree.executor);
 	context_reset(tree.transaction);
-	plh_profile_counters_transaction_over();
+	if (plh_profile_counters_transaction_over() &&
+		simulated_statements.transaction_over != NULL)
+		simulated_statements.transaction_over();
 	plh_upkeep_run(was_long ? PLH_UPKEEP_LONG_COMMIT : PLH_UPKEEP_SHORT_COMMIT,
 				   BEGAN_US + simulated.now_us);
 	reset_message();

@@ -74,6 +74,24 @@ extern void allocate_and_free(MemoryContext context, int who, Size size, int64 c
 extern void enlarge(MemoryContext context, int who, Size from, Size to);
 extern void free_some(MemoryContext context, int who, double part);
 
+/* Called where samples are of statements, unless they are NULL. */
+typedef struct SimulatedStatements
+{
+	void		(*before_sample) (uint32 statement);	/* by its offset */
+	void		(*after_sample) (void);
+	void		(*transaction_over) (void); /* that had a sample */
+} SimulatedStatements;
+
+extern SimulatedStatements simulated_statements;
+
+/*
+ * Asked of each allocation that takes the slow path, with the bytes that it adds and the
+ * interval: is it to fail?  Then nothing of it, or behind it, is allocated.
+ */
+extern bool (*simulated_refuses) (MemoryContext context, Size size, uint32 interval);
+
+extern void simulated_hurry(void);	/* the next one takes that path */
+
 extern void malloc_allocates(int who, Size size, int64 count);	/* and is sampled */
 extern void malloc_frees(int who, double part);
 extern void malloc_is_silent(bool is_silent);	/* it does not tell what it

@@ -54,6 +54,8 @@ site_of(int who, MemoryContext context, PlhLifetime lifetime)
 	key.statement = simulated.statement[0] == '\0' ? 0 :
 		plh_profile_statement(simulated.query_id, simulated.statement);
 	key.lifetime = lifetime;
+	if (simulated_statements.before_sample != NULL)
+		simulated_statements.before_sample(key.statement);
 	return plh_profile_site(&key);
 }
 
@@ -74,6 +76,15 @@ new_sample(void)
 									sizeof(Sample) * simulated.sample_room);
 	}
 	return simulated.sample_count++;
+}
+
+SimulatedStatements simulated_statements;
+bool		(*simulated_refuses) (MemoryContext context, Size size, uint32 interval);
+
+void
+simulated_hurry(void)
+{
+	simulated.is_hurried = true;
 }
 
 /* Blocks of malloc are of no context. */
@@ -118,6 +129,8 @@ take_sample(MemoryContext context, int who, Size size, bool kept)
 	site = site_of(who, context, lifetime);
 	plh_profile->transaction_began_at = simulated.began_at;
 	tick = plh_profile_counters_add(site, size, draw);
+	if (simulated_statements.after_sample != NULL)
+		simulated_statements.after_sample();
 	if (!kept)
 	{
 		plh_profile_counters_subtract(site, size, draw, tick);
@@ -134,32 +147,60 @@ take_sample(MemoryContext context, int who, Size size, bool kept)
 	plh_upkeep_run(PLH_UPKEEP_SAMPLE_KEPT, plh_profile_counters_held.at_us);
 }
 
+/* Is an allocation to fail, which is a sample or is to be looked at for another reason? */
+static bool
+is_refused(MemoryContext context, Size size, bool sampled)
+{
+	bool		is_hurried = simulated.is_hurried;
+
+	simulated.is_hurried = false;
+	if (sampled)
+		simulated.countdown = plh_sampling_gap(&chance, simulated.ways.interval);
+	return (sampled || is_hurried) && simulated_refuses != NULL &&
+		simulated_refuses(context, size, sampled ? simulated.ways.interval : 0);
+}
+
+/* Time passes while so much is allocated. */
+static void
+pass_time(double bytes)
+{
+	simulated.rest_us += bytes / MB * simulated.ways.us_per_mb;
+	simulated.now_us += (int64) simulated.rest_us;
+	simulated.rest_us -= (int64) simulated.rest_us;
+}
+
+/* So much more is in a context, or in blocks of malloc. */
+static void
+keep_bytes(MemoryContext context, int64 bytes)
+{
+	if (context == &simulated.blocks.data)
+		simulated.outside_bytes += bytes;
+	else
+	{
+		shell_of(context)->chunk_bytes += bytes;
+		simulated_note_size(context);
+	}
+}
+
 /* That many chunks are allocated one after the other, from sample to sample. */
 static void
 allocate_chunks(MemoryContext context, int who, Size size, int64 count, bool kept)
 {
 	while (count > 0)
 	{
-		int64		step = Max(1, (simulated.countdown + (int64) size - 1) / (int64) size);
-		bool		sampled = step <= count;
+		int64		until = Max(1, (simulated.countdown + (int64) size - 1) / (int64) size);
+		int64		step = Min(simulated.is_hurried ? 1 : until, count);
 
-		step = Min(step, count);
 		count -= step;
 		simulated.countdown -= step * (int64) size;
-		simulated.rest_us += step * (double) size / MB * simulated.ways.us_per_mb;
-		simulated.now_us += (int64) simulated.rest_us;
-		simulated.rest_us -= (int64) simulated.rest_us;
-		if (kept && context == &simulated.blocks.data)
-			simulated.outside_bytes += step * (int64) size;
-		else if (kept)
-		{
-			shell_of(context)->chunk_bytes += step * (int64) size;
-			simulated_note_size(context);
-		}
-		if (!sampled)
+		pass_time(step * (double) size);
+		if (is_refused(context, size, step == until))
 			return;
+		if (kept)
+			keep_bytes(context, step * (int64) size);
+		if (step != until)
+			continue;
 		statement_start = simulated_time();
-		simulated.countdown = plh_sampling_gap(&chance, simulated.ways.interval);
 		take_sample(context, who, size, kept);
 	}
 }

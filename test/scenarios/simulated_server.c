@@ -102,6 +102,8 @@ plh_publication_if_due(int64 gap_us)
 	}
 }
 
+/* A program may have the real one. */
+__attribute__((weak))
 void
 plh_process_limit_counted(void)
 {

@@ -40,6 +40,7 @@ typedef struct Simulated
 	double		rest_us;
 	uint64		cpu_us;
 	int64		countdown;
+	bool		is_hurried;		/* the next allocation is looked at */
 	int64		passing_live;	/* estimated */
 	int64		contexts;
 	int64		context_bytes;

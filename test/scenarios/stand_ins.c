@@ -25,7 +25,6 @@
 #include "reader/profile_reader.h"
 #include "reader/server_activity.h"
 #include "reader/server_processes.h"
-#include "reader/session_peaks.h"
 #include "report/debug_packages.h"
 #include "scenario_process.h"
 #include "scenario_server.h"
@@ -120,6 +119,11 @@ bool
 plh_sql_source_publish_and_save(void)
 {
 	return true;
+}
+
+void
+plh_sql_source_check_active(void)
+{
 }
 
 bool
@@ -284,20 +288,6 @@ plh_process_facts_rss_anon_bytes(int pid)
 	const OtherProcess *other = other_processes_find(pid);
 
 	return other == NULL ? plh_process_facts_own_bytes() : other->own_bytes;
-}
-
-/* Peaks of statements are not kept. */
-PlhStatementPeaks *
-plh_statement_list_peaks(void)
-{
-	return NULL;
-}
-
-const PlhStatementEntry *
-plh_session_peaks_find(const PlhStatementPeaks *peaks, int pid,
-					   TimestampTz started_at, TimestampTz since)
-{
-	return NULL;
 }
 
 /* What to install is asked of the system that this runs on. */
