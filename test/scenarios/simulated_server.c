@@ -136,6 +136,8 @@ is_published(void)
 
 #define plh_profile_file_is_published is_published
 #define plh_profile_file_verify is_published
+#define getpid() MyProcPid
 #include "sampler/upkeep.c"
+#undef getpid
 #undef plh_profile_file_verify
 #undef plh_profile_file_is_published
