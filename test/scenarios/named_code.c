@@ -313,6 +313,19 @@ plh_symbols_lookup(PlhSymbols *symbols, const PlhModuleRecord *module,
 	};
 }
 
+void
+plh_symbols_module(PlhSymbols *symbols, const PlhModuleRecord *module,
+				   PlhSymbolModule *found)
+{
+	memset(found, 0, sizeof(*found));
+}
+
+const char *
+plh_symbols_source_name(PlhSymbolSource source)
+{
+	return "DWARF";
+}
+
 bool
 plh_symbols_calls_malloc(PlhSymbols *symbols, const char *path)
 {

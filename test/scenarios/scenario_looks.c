@@ -16,69 +16,17 @@
 #include "scenario_process.h"
 #include "scenario_rows.h"
 #include "scenario_server.h"
+#include "sql_columns.h"
 #include "verdict/explanation.h"
 
 extern Datum pg_leakhunt_explain(PG_FUNCTION_ARGS);
+extern Datum pg_leakhunt_contexts(PG_FUNCTION_ARGS);
+extern Datum pg_leakhunt_processes(PG_FUNCTION_ARGS);
 extern Datum pg_leakhunt_report(PG_FUNCTION_ARGS);
 extern Datum pg_leakhunt_statements(PG_FUNCTION_ARGS);
 extern Datum pg_leakhunt_suspects(PG_FUNCTION_ARGS);
 extern Datum pg_leakhunt_ages(PG_FUNCTION_ARGS);
 extern Datum pg_leakhunt_history(PG_FUNCTION_ARGS);
-
-/* The columns of the functions, as in the extension's script. */
-static const Column explain_columns[] = {
-	{"pid", COLUMN_INT}, {"explanation", COLUMN_TEXT}, {NULL}
-};
-static const Column report_columns[] = {
-	{"pid", COLUMN_INT}, {"backend_type", COLUMN_TEXT}, {"context_name", COLUMN_TEXT},
-	{"lifetime", COLUMN_TEXT}, {"query_id", COLUMN_BIGINT}, {"query", COLUMN_TEXT},
-	{"live_bytes", COLUMN_BIGINT}, {"live_count", COLUMN_BIGINT},
-	{"error_bytes", COLUMN_BIGINT}, {"growth_bytes", COLUMN_BIGINT},
-	{"growth_count", COLUMN_BIGINT}, {"peak_bytes", COLUMN_BIGINT},
-	{"total_bytes", COLUMN_BIGINT}, {"total_count", COLUMN_BIGINT},
-	{"survival", COLUMN_FLOAT}, {"samples", COLUMN_BIGINT}, {"first_at", COLUMN_TIME},
-	{"last_at", COLUMN_TIME}, {"site", COLUMN_TEXT}, {"routine", COLUMN_TEXT},
-	{"stack", COLUMN_TEXTS}, {"stack_id", COLUMN_BIGINT}, {NULL}
-};
-static const Column statements_columns[] = {
-	{"query_id", COLUMN_BIGINT}, {"query", COLUMN_TEXT}, {"database", COLUMN_TEXT},
-	{"username", COLUMN_TEXT}, {"dbid", COLUMN_INT}, {"userid", COLUMN_INT},
-	{"calls", COLUMN_BIGINT}, {"mean_peak_bytes", COLUMN_BIGINT},
-	{"max_peak_bytes", COLUMN_BIGINT}, {"error_bytes", COLUMN_BIGINT},
-	{"max_at", COLUMN_TIME}, {"allowed_bytes", COLUMN_BIGINT},
-	{"calls_beyond", COLUMN_BIGINT}, {"kept_bytes", COLUMN_BIGINT},
-	{"context_name", COLUMN_TEXT}, {"site", COLUMN_TEXT}, {"routine", COLUMN_TEXT},
-	{"stack", COLUMN_TEXTS}, {NULL}
-};
-static const Column suspects_columns[] = {
-	{"pid", COLUMN_INT}, {"verdict", COLUMN_TEXT}, {"bytes", COLUMN_BIGINT},
-	{"bytes_per_hour", COLUMN_BIGINT}, {"site", COLUMN_TEXT}, {"routine", COLUMN_TEXT},
-	{"context_name", COLUMN_TEXT}, {"application_name", COLUMN_TEXT},
-	{"username", COLUMN_TEXT}, {"database", COLUMN_TEXT}, {"query", COLUMN_TEXT},
-	{"process_state", COLUMN_TEXT}, {"growth_bytes", COLUMN_BIGINT},
-	{"since", COLUMN_TIME}, {"score", COLUMN_FLOAT}, {"survival", COLUMN_FLOAT},
-	{"transactions", COLUMN_BIGINT}, {"query_id", COLUMN_BIGINT},
-	{"backend_type", COLUMN_TEXT}, {"evidence", COLUMN_TEXT}, {"stack", COLUMN_TEXTS},
-	{NULL}
-};
-static const Column ages_columns[] = {
-	{"site", COLUMN_TEXT}, {"context_name", COLUMN_TEXT}, {"lifetime", COLUMN_TEXT},
-	{"query_id", COLUMN_BIGINT}, {"query", COLUMN_TEXT}, {"allocated_from", COLUMN_TIME},
-	{"allocated_until", COLUMN_TIME}, {"older_than", COLUMN_INTERVAL},
-	{"live_bytes", COLUMN_BIGINT}, {"error_bytes", COLUMN_BIGINT},
-	{"total_bytes", COLUMN_BIGINT}, {"survival", COLUMN_FLOAT},
-	{"stack_id", COLUMN_BIGINT}, {NULL}
-};
-static const Column history_columns[] = {
-	{"at", COLUMN_TIME}, {"live_bytes", COLUMN_BIGINT}, {"context_bytes", COLUMN_BIGINT},
-	{"malloc_bytes", COLUMN_BIGINT}, {"malloc_free_bytes", COLUMN_BIGINT},
-	{"rss_anon_bytes", COLUMN_BIGINT}, {NULL}
-};
-static const Column part_columns[] = {
-	{"at", COLUMN_TIME}, {"name", COLUMN_TEXT}, {"context_name", COLUMN_TEXT},
-	{"bytes", COLUMN_BIGINT}, {"contexts", COLUMN_BIGINT}, {"stack_id", COLUMN_BIGINT},
-	{NULL}
-};
 
 static NullableDatum
 text_argument(const char *text)
@@ -148,6 +96,30 @@ report(Words *words)
 		.function = pg_leakhunt_report,.columns = report_columns,
 		.argument_count = 2,.arguments = {pid_argument(words), {BoolGetDatum(true)}},
 		.shown = "site context_name live_bytes error_bytes total_bytes peak_bytes query"
+	};
+
+	return scenario_rows_of(&call, words);
+}
+
+/* processes [COLUMN ...] */
+static const char *
+processes(Words *words)
+{
+	const SqlCall call = {
+		.function = pg_leakhunt_processes,.columns = processes_columns,
+		.shown = "pid state live_bytes peak_bytes context_bytes malloc_bytes rss_anon_bytes"
+	};
+
+	return scenario_rows_of(&call, words);
+}
+
+/* contexts [COLUMN ...], of all processes */
+static const char *
+contexts(Words *words)
+{
+	const SqlCall call = {
+		.function = pg_leakhunt_contexts,.columns = contexts_columns,
+		.shown = "context_name lifetime instances context_bytes live_bytes examples"
 	};
 
 	return scenario_rows_of(&call, words);
@@ -227,7 +199,8 @@ scenario_looks_at(const char *command, Words *words)
 		const char *name;
 		const char *(*look) (Words *words);
 	}			looks[] = {
-		{"explain", explain}, {"report", report}, {"statements", statements},
+		{"explain", explain}, {"report", report}, {"processes", processes},
+		{"contexts", contexts}, {"statements", statements},
 		{"suspects", suspects},
 		{"ages", ages}, {"history", history}, {"log", log_lines}
 	};

@@ -146,6 +146,9 @@ append_value(ColumnType type, Datum value)
 		case COLUMN_BIGINT:
 			appendStringInfo(&rows.text, INT64_FORMAT, DatumGetInt64(value));
 			break;
+		case COLUMN_BOOL:
+			appendStringInfoString(&rows.text, DatumGetBool(value) ? "true" : "false");
+			break;
 		case COLUMN_TEXT:
 			append_text(TextDatumGetCString(value));
 			break;

@@ -26,6 +26,7 @@
 #include "reader/server_activity.h"
 #include "reader/server_processes.h"
 #include "report/debug_packages.h"
+#include "sampler/control.h"
 #include "scenario_process.h"
 #include "scenario_server.h"
 #include "server.h"
@@ -109,6 +110,12 @@ plh_sql_access_is_of_cluster(const PlhProfileHeader *header)
 	return true;
 }
 
+bool
+plh_sql_access_shows(bool sees_all, const PlhProfileHeader *header)
+{
+	return true;
+}
+
 void
 plh_sql_access_visit(bool sees_all, int pid, PlhProfileVisitor visit, void *arg)
 {
@@ -185,6 +192,19 @@ bool
 plh_process_is_preloaded(void)
 {
 	return true;
+}
+
+const char *
+plh_process_refusal(void)
+{
+	return NULL;
+}
+
+/* Nobody has asked a process to be sampled otherwise. */
+void
+plh_control_request_of(int pid, PlhControlRequest *request)
+{
+	memset(request, 0, sizeof(*request));
 }
 
 const char *
