@@ -424,7 +424,7 @@ PG_CONFIG ?= pg_config
 
 # The scripts of these targets set up what they need, including a server and its
 # pg_config, which PGXS would want to have already.
-OWN_TARGETS = demo test test-incidents test-fleet test-faults test-kills test-load test-fuzz test-readers test-pages test-sanitizers test-valgrind test-matrix \
+OWN_TARGETS = demo test test-long test-all test-stress test-incidents test-fleet test-faults test-kills test-load test-fuzz test-readers test-pages test-sanitizers test-valgrind test-matrix \
 	test-non-pie test-coexistence test-core test-plans test-minors test-random-limit test-contexts test-aarch64 test-published-leaks test-documents test-packages \
 	test-indent test-lint test-scan-build test-cppcheck \
 	test-planted test-hunt bench dist
@@ -433,6 +433,15 @@ demo:
 	test/demo
 test:
 	test/run
+# The other TAP tests; all of what this file has for tests, in parts; and make test again and
+# again on a busy machine.
+test-long:
+	SUITES=long test/run
+test-all:
+	test/run
+	test/part all
+test-stress:
+	test/stress
 # Plays incidents, and asks what pg_leakhunt says of each.
 test-incidents:
 	test/incidents/run
@@ -619,7 +628,7 @@ uninstall-man:
 # Runs the TAP tests on the module that is installed, with servers of their own, as any
 # user but root: "make installcheck" runs the tests of REGRESS in a server that runs.  What
 # needs more than the server and Perl's IPC::Run is left out where that is missing.
-PROVE_TESTS ?= test/t/*.pl
+PROVE_TESTS ?= test/t/*.pl test/t-long/*.pl
 .PHONY: prove_installcheck may-prove test-modules
 prove_installcheck: export LEAKER = $(CURDIR)/test/leaker/leaker
 prove_installcheck: export TESTDATADIR = $(CURDIR)/tmp_check

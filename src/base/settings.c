@@ -40,6 +40,7 @@ double		plh_process_memory_limit;
 double		plh_server_memory_limit;
 int			plh_limit_action = PLH_LIMIT_LOG;	/* as its default */
 char	   *plh_debuginfod_urls;
+int			plh_keeper_interval;
 PLH_LARGE PlhLoadSettings plh_load_settings;
 
 /*
@@ -420,6 +421,21 @@ define_symbol_settings(void)
 }
 
 /*
+ * Define the settings that are for tests of pg_leakhunt itself, which nobody else is to
+ * see.
+ */
+static void
+define_developer_settings(void)
+{
+	DefineCustomIntVariable("pg_leakhunt.keeper_interval",
+							"Time between two looks of the keeper for findings, for pg_leakhunt's own tests.",
+							"All else that it does again and again keeps in proportion.",
+							&plh_keeper_interval, PLH_KEEPER_INTERVAL_MS, 10, 3600 * 1000,
+							PGC_SIGHUP, GUC_UNIT_MS | GUC_NO_SHOW_ALL | GUC_NOT_IN_SAMPLE,
+							NULL, NULL, NULL);
+}
+
+/*
  * Define all settings.  This is called once, when pg_leakhunt is loaded.
  * Whenever the process must draw a new sampling gap, "on_change" is called
  * before the change takes effect; the first such call comes before this
@@ -441,6 +457,7 @@ plh_settings_define(void (*on_change) (void), void (*on_enabled) (bool enabled))
 	define_watch_settings();
 	define_check_settings();
 	define_symbol_settings();
+	define_developer_settings();
 	MarkGUCPrefixReserved("pg_leakhunt");
 
 	plh_load_settings.max_stack_depth = max_stack_depth_setting;

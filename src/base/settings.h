@@ -43,6 +43,17 @@ extern double plh_process_memory_limit; /* bytes; 0: none */
 extern double plh_server_memory_limit;	/* bytes, of all processes; 0: none */
 extern int	plh_limit_action;	/* PlhLimitAction */
 extern char *plh_debuginfod_urls;	/* see symbols/debuginfod.h */
+extern int	plh_keeper_interval;	/* ms */
+
+/* The default of plh_keeper_interval, for which the times of the keeper are meant. */
+#define PLH_KEEPER_INTERVAL_MS 10000
+
+/* Returns what such a time is with the interval of now: tests have a quicker keeper. */
+static inline int64
+plh_keeper_time(int64 time)
+{
+	return time * plh_keeper_interval / PLH_KEEPER_INTERVAL_MS;
+}
 
 /*
  * These settings are fixed when pg_leakhunt is loaded.  Their GUC variables

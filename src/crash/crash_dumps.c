@@ -279,7 +279,7 @@ plh_crash_dumps_save(bool is_keeper, bool (*must_stop) (void))
 {
 	SaveAll		all = {is_keeper, must_stop};
 
-	state.names_end_at_us = plh_clock_us(CLOCK_MONOTONIC) + NAMES_US;
+	state.names_end_at_us = plh_clock_us(CLOCK_MONOTONIC) + plh_keeper_time(NAMES_US);
 	state.asked_to_stop = must_stop;
 	HOLD_INTERRUPTS();
 	(void) plh_errors_catch(save, &all,

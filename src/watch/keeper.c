@@ -48,8 +48,8 @@
 /* A session may have the lock for a second. */
 #define LOCK_WAIT_MS 200
 
-/* When it is to be looked after again; only the keeper uses this. */
-static PLH_SURVIVES_FORK int64 next_tend_us;
+/* When it was looked after last, 0: never; only the keeper uses this. */
+static PLH_SURVIVES_FORK int64 tended_at_us;
 
 /* The postmaster finds it by its name. */
 extern PGDLLEXPORT void pg_leakhunt_keeper_main(Datum arg);
@@ -122,12 +122,32 @@ tend_if_due(int *lock)
 {
 	int64		now_us = plh_clock_us(CLOCK_MONOTONIC);
 
-	if (now_us < next_tend_us)
+	if (tended_at_us != 0 &&
+		now_us < tended_at_us + plh_keeper_time(TEND_MS * INT64CONST(1000) * 9 / 10))
 		return;
-	next_tend_us = now_us + TEND_MS * INT64CONST(1000) * 9 / 10;
+	tended_at_us = now_us;
 	if (keep_lock(lock))
 		plh_crash_dumps_tend(must_stop);
 	plh_unshown_profile_report();
+}
+
+/* Do what is due.  The line in the log is what tests count. */
+static void
+look(int *lock)
+{
+	bool		looked;
+
+	plh_server_limit_look();
+	tend_if_due(lock);
+	looked = plh_verdict_watch_look();
+	elog(DEBUG1, "the pg_leakhunt keeper has looked%s", looked ? " for findings" : "");
+}
+
+/* How long to wait before the next look. */
+static long
+pause_ms(void)
+{
+	return Max(1, plh_keeper_time(plh_server_memory_limit > 0 ? PLH_SERVER_LIMIT_MS : TEND_MS));
 }
 
 /*
@@ -147,10 +167,8 @@ pg_leakhunt_keeper_main(Datum arg)
 	plh_crash_dumps_save(true, must_stop);
 	while (!ShutdownRequestPending)
 	{
-		plh_server_limit_look();
-		tend_if_due(&lock);
-		plh_verdict_watch_look();
-		wait_for_signal(plh_server_memory_limit > 0 ? PLH_SERVER_LIMIT_MS : TEND_MS);
+		look(&lock);
+		wait_for_signal(pause_ms());
 	}
 
 	/* after an exit with 0 the postmaster would never start it again */

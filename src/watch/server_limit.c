@@ -251,8 +251,8 @@ look(void *arg)
 		state.scanned_bytes + growth_since_scan() <= limit)
 		return;
 	scan = scan_all();
-	state.next_scan_us = began_us + PROCESSOR_PART *
-		(plh_clock_us(CLOCK_PROCESS_CPUTIME_ID) - used_us);
+	used_us = plh_clock_us(CLOCK_PROCESS_CPUTIME_ID) - used_us;
+	state.next_scan_us = began_us + plh_keeper_time(PROCESSOR_PART * used_us);
 	if (scan.bytes > limit)
 		have_one_act(&scan, began_us);
 	else

@@ -35,7 +35,8 @@
 /* Only the keeper uses this. */
 static PLH_SURVIVES_FORK struct
 {
-	int64		next_at_us;		/* by the monotonic clock */
+	int64		began_us;		/* the last look, by the monotonic clock; 0: none */
+	int64		pause_us;		/* until the next one may begin */
 	bool		said_no_worker; /* since the last that could be started */
 }			state;
 
@@ -160,18 +161,27 @@ used_us(void)
 	return plh_clock_us(CLOCK_PROCESS_CPUTIME_ID);
 }
 
-void
+/* Is it time for a look? */
+static bool
+is_due(int64 now_us)
+{
+	return state.began_us == 0 ||
+		now_us >= state.began_us + plh_keeper_time(state.pause_us);
+}
+
+bool
 plh_verdict_watch_look(void)
 {
 	int64		began_us = plh_clock_us(CLOCK_MONOTONIC);
 	int64		used_before_us;
 
-	if (!plh_log_verdicts || began_us < state.next_at_us)
-		return;
+	if (!plh_log_verdicts || !is_due(began_us))
+		return false;
 	used_before_us = used_us();
 	HOLD_INTERRUPTS();
 	(void) plh_errors_catch(look_at_all, NULL, "could not look for processes that leak memory");
 	RESUME_INTERRUPTS();
-	state.next_at_us = began_us +
-		Max(PAUSE_US, (used_us() - used_before_us) * PROCESSOR_PART);
+	state.began_us = began_us;
+	state.pause_us = Max(PAUSE_US, (used_us() - used_before_us) * PROCESSOR_PART);
+	return true;
 }

@@ -7,7 +7,7 @@
 #ifndef PLH_VERDICT_WATCH_H
 #define PLH_VERDICT_WATCH_H
 
-/* Look, if it is time to.  Never throws. */
-extern void plh_verdict_watch_look(void);
+/* Look, if it is time to.  Returns whether it was.  Never throws. */
+extern bool plh_verdict_watch_look(void);
 
 #endif							/* PLH_VERDICT_WATCH_H */

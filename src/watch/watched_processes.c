@@ -10,6 +10,7 @@
 #include "utils/timestamp.h"
 
 #include "base/fork.h"
+#include "base/settings.h"
 #include "watch/watched_processes.h"
 
 /* What has changed by less is judged only so often. */
@@ -72,7 +73,7 @@ plh_watched_processes_is_due(const PlhWatchedProcess *process,
 		process->census_at == header->census_at)
 		return false;
 	return Max(change, -change) >= Max(CHANGED_BYTES, process->bytes / CHANGED_PART) ||
-		now - process->judged_at >= QUIET_US;
+		now - process->judged_at >= plh_keeper_time(QUIET_US);
 }
 
 void
@@ -123,7 +124,7 @@ plh_watched_processes_note_finding(PlhWatchedProcess *process, uint64 key, int64
 	finding->seen_at = now;
 	if (was_told)
 		return false;
-	if (now - finding->since >= PLH_WATCHED_LAST_US)
+	if (now - finding->since >= plh_keeper_time(PLH_WATCHED_LAST_US))
 		return true;
 	process->awaits = true;
 	return false;

@@ -8,11 +8,13 @@ import base64
 import contextlib
 import email
 import email.policy
+import gc
 import io
 import json
 import logging
 import math
 import os
+import signal
 import socket
 import ssl
 import subprocess
@@ -39,12 +41,15 @@ from pg_leakhunt_exporter.server import Busy, ServerError
 # What is logged is tested where it matters, and otherwise not shown.
 logging.getLogger("pg_leakhunt_exporter").addHandler(logging.NullHandler())
 
+# Whatever takes longer does not come to an end: that is a fault, whatever else is at work.
+PATIENCE_SECONDS = 180
+
 PROFILE = Profile(b"PROFILE", None, 1700000000123456789, 1700000015123456789)
 
 
 def settings(**given):
     return types.SimpleNamespace(**{
-        "app": "app", "tags": {"instance": "host1"}, "keep": 3, "http_timeout": 1.0, "token": None,
+        "app": "app", "tags": {"instance": "host1"}, "keep": 3, "http_timeout": 60.0, "token": None,
         "user": None, "password": None, "tenant": None, "ca_file": None, **given})
 
 
@@ -153,11 +158,12 @@ class Pushes(unittest.TestCase):
         self.assertIn("it is at http://elsewhere.example/ingest: give that URL", str(self.refusal("elsewhere")))
 
     def test_slow_peers_have_a_limit(self):
+        # the one is silent for longer than that, and the other drips for longer
+        signal.alarm(PATIENCE_SECONDS)
         for behaviour in ("silent", "drip"):
             with self.subTest(behaviour):
-                began = time.monotonic()
                 self.assertIn("no answer within 0.5 s", str(self.refusal(behaviour, http_timeout=0.5)))
-                self.assertLess(time.monotonic() - began, 5)
+        signal.alarm(0)
 
     def test_answers_that_end_too_early_are_none(self):
         self.assertIn("closed in the middle of its answer", str(self.refusal("cut")))
@@ -172,8 +178,8 @@ class Pushes(unittest.TestCase):
         context.load_cert_chain(*files)
         url = f"https://127.0.0.1:{peer.start(self.record, '200', context=context)}/v1/pprof"
         with self.assertRaisesRegex(HandOverError, "certificate verify failed"):
-            destination("otel", url, settings(http_timeout=10.0)).take(PROFILE)
-        destination("otel", url, settings(http_timeout=10.0, ca_file=files[0])).take(PROFILE)
+            destination("otel", url, settings()).take(PROFILE)
+        destination("otel", url, settings(ca_file=files[0])).take(PROFILE)
 
     def test_a_peer_that_is_down_is_an_error(self):
         with socket.create_server(("127.0.0.1", 0)) as free:
@@ -386,7 +392,7 @@ class Scrapes(unittest.TestCase):
             self._answer()
             return True, [("x", None, None, None, None, None, None, 1.0)]
 
-    def start(self, *servers, http_timeout=5.0, hosts=()):
+    def start(self, *servers, http_timeout=60.0, hosts=()):
         served = service.Service(("127.0.0.1", 0), servers, settings(
             http_timeout=http_timeout, hosts=hosts))
         thread = threading.Thread(target=served.serve_forever)
@@ -395,13 +401,13 @@ class Scrapes(unittest.TestCase):
         return served
 
     def wait_for(self, condition):
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE_SECONDS
         while not condition():
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.01)
 
     def exchange(self, served, request):
-        with socket.create_connection(served.server_address[:2], 10) as connection:
+        with socket.create_connection(served.server_address[:2], PATIENCE_SECONDS) as connection:
             connection.sendall(request)
             return self.take(connection)
 
@@ -466,12 +472,18 @@ class Scrapes(unittest.TestCase):
         """Open connections, which send that and no more."""
         held = []
         for _ in range(count):
-            held.append(stack.enter_context(socket.create_connection(served.server_address[:2], 10)))
+            held.append(stack.enter_context(socket.create_connection(served.server_address[:2], PATIENCE_SECONDS)))
             held[-1].sendall(request)
         return held
 
+    @staticmethod
+    def connections_in_memory():
+        gc.collect()
+        return sum(isinstance(thing, connections.Connection) for thing in gc.get_objects())
+
     def test_connections_are_bounded_in_number(self):
-        served = self.start(self.Server("a", lambda: b"A"), http_timeout=60.0)
+        served = self.start(self.Server("a", lambda: b"A"))
+        before = self.connections_in_memory()
         limit = served.connections._limit
         with contextlib.ExitStack() as stack, self.assertLogs("pg_leakhunt_exporter.connections", "WARNING"):
             held = self.hold(stack, served, limit + 20, b"GET / HT")
@@ -483,9 +495,11 @@ class Scrapes(unittest.TestCase):
             held[-1].sendall(b"TP/1.1\r\nHost: localhost\r\n\r\n")
             self.assertIn(" 200 ", self.take(held[-1])[0])
         self.wait_for(lambda: not len(served.connections))
+        # Nothing is kept of those that went.
+        self.wait_for(lambda: self.connections_in_memory() <= before)
 
     def test_a_kept_connection_is_worth_more_than_one_that_never_asked(self):
-        served = self.start(self.Server("a", lambda: b"A"), http_timeout=60.0)
+        served = self.start(self.Server("a", lambda: b"A"))
         with contextlib.ExitStack() as stack:
             (kept,) = self.hold(stack, served, 1)
             for _ in range(3):
@@ -496,37 +510,47 @@ class Scrapes(unittest.TestCase):
     def test_connections_are_kept_unless_the_peer_wants_it_otherwise(self):
         served = self.start(self.Server("a", lambda: b"A"))
         for version, header in (("1.0", ""), ("1.1", "Connection: close\r\n"), ("1.1", "Content-Length: 1\r\n")):
-            with socket.create_connection(served.server_address[:2], 10) as connection:
+            with socket.create_connection(served.server_address[:2], PATIENCE_SECONDS) as connection:
                 connection.sendall(f"GET / HTTP/{version}\r\nHost: localhost\r\n{header}\r\n".encode())
                 self.assertIn("\r\nConnection: close\r\n", self.take(connection)[0])
                 self.assertEqual(connection.recv(1), b"")
-        with socket.create_connection(served.server_address[:2], 10) as connection:
+        with socket.create_connection(served.server_address[:2], PATIENCE_SECONDS) as connection:
             connection.sendall(2 * b"GET /other HTTP/1.1\r\nHost: localhost\r\n\r\n")
             self.assertIn(" 404 ", self.take(connection)[0])
 
     def test_connections_are_bounded_in_time(self):
         silent = self.start(self.Server("a", lambda: b"A"), http_timeout=0.2)
-        with socket.create_connection(silent.server_address[:2], 10) as connection:
+        with socket.create_connection(silent.server_address[:2], PATIENCE_SECONDS) as connection:
             self.assertIn(" 408 ", self.take(connection)[0])
         slow = self.start(self.Server("a", lambda: b"A"), http_timeout=0.5)
-        with socket.create_connection(slow.server_address[:2], 10) as connection:
+        with socket.create_connection(slow.server_address[:2], PATIENCE_SECONDS) as connection:
             with self.assertRaises(OSError):
-                for _ in range(100):
+                for _ in range(10 * PATIENCE_SECONDS):
                     connection.sendall(b"x")
                     time.sleep(0.1)
 
     def test_a_peer_that_takes_nothing_holds_up_nobody(self):
         large = os.urandom(1 << 24)
-        served = self.start(self.Server("a", lambda: large), http_timeout=1.0)
-        with self.assertLogs("pg_leakhunt_exporter.connections", "WARNING"), \
-                socket.create_connection(served.server_address[:2]) as deaf:
-            deaf.sendall(b"GET /debug/pprof/allocs HTTP/1.0\r\n\r\n")
+        served = self.start(self.Server("a", lambda: large))
+        with contextlib.ExitStack() as stack:
+            self.hold(stack, served, 1, b"GET /debug/pprof/allocs HTTP/1.0\r\n\r\n")
+            self.wait_for(lambda: any(connection.state == connections.State.TAKING
+                                      for connection in served.connections._open))
             self.assertEqual(self.get(served, "/debug/pprof/allocs")[1], large)
+            self.wait_for(lambda: len(served.connections) == 1)
+
+    def test_a_peer_that_takes_nothing_has_a_limit(self):
+        large = os.urandom(1 << 24)
+        served = self.start(self.Server("a", lambda: large), http_timeout=0.5)
+        with contextlib.ExitStack() as stack, \
+                self.assertLogs("pg_leakhunt_exporter.connections", "WARNING") as told:
+            self.hold(stack, served, 1, b"GET /debug/pprof/allocs HTTP/1.0\r\n\r\n")
+            self.wait_for(lambda: told.output)
             self.wait_for(lambda: not len(served.connections))
 
     def test_peers_that_take_nothing_do_not_use_up_the_answers(self):
         large = os.urandom(1 << 23)
-        served = self.start(self.Server("a", lambda: large), http_timeout=60.0)
+        served = self.start(self.Server("a", lambda: large))
         with contextlib.ExitStack() as stack:
             self.hold(stack, served, connections.MAX_ANSWERS, b"GET /debug/pprof/allocs HTTP/1.0\r\n\r\n")
             self.wait_for(lambda: sum(connection.state == connections.State.TAKING

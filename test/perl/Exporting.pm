@@ -115,21 +115,21 @@ sub connect_to
 	my ($program) = @_;
 	my ($port) = $program->{url} =~ /(\d+)$/;
 
-	return IO::Socket::INET->new(PeerHost => '127.0.0.1', PeerPort => $port, Timeout => 20);
+	return IO::Socket::INET->new(PeerHost => '127.0.0.1', PeerPort => $port, Timeout => $PostgreSQL::Test::Utils::timeout_default);
 }
 
 # Send a request over a connection, which stays; returns head and body of the answer,
 # as far as they come in time.
 sub exchange
 {
-	my ($socket, $request, $seconds) = @_;
+	my ($socket, $request) = @_;
 	my $answer = '';
 
 	local $SIG{PIPE} = 'IGNORE';
 	local $SIG{ALRM} = sub { die "no answer\n" };
 	eval
 	{
-		alarm($seconds // $PostgreSQL::Test::Utils::timeout_default);
+		alarm($PostgreSQL::Test::Utils::timeout_default);
 		syswrite($socket, $request);
 		while ($answer !~ /^(.*?\r\n\r\n)/s || length($answer) < length($1) + ($1 =~ /^Content-Length: (\d+)/mi ? $1 : 0))
 		{

@@ -39,8 +39,13 @@ our @EXPORT = qw(
   profile_directory profile_files dump_files dump_text
   ask ask_in_one_session process_row report_row report_figures session_pid malloc_tells
   is_estimate is_near has_program needs_programs run_tool wait_until wait_for_server is_gone kill_server
+  $quick_keeper wait_for_looks
   problem_at_exit sessions_left rounds
 );
+
+# Settings of a server whose keeper does all that it does fifty times as often, and says
+# in the log when it has looked.
+our $quick_keeper = "pg_leakhunt.keeper_interval = '200ms'\nlog_min_messages = debug1\n";
 
 # The small disk of this test, where there are any.
 $ENV{SMALL_DISK} = "$ENV{SMALL_DISKS}/" . basename($0, '.pl') if $ENV{SMALL_DISKS};
@@ -373,6 +378,22 @@ sub wait_until
 		select(undef, undef, undef, 0.1);
 	}
 	return fail($name);
+}
+
+# Wait until a quick keeper has looked after all that it looks after, from now on.  It does
+# so by each second look, and may be in the middle of one.
+sub wait_for_looks
+{
+	my ($node) = @_;
+	my $offset = -s $node->logfile;
+	my $looks = sub { scalar(() = slurp_file($node->logfile, $offset) =~ /DEBUG:  the pg_leakhunt keeper has looked/g) };
+
+	for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
+	{
+		return if $looks->() >= 6;
+		select(undef, undef, undef, 0.1);
+	}
+	die 'the keeper does not look';
 }
 
 # Wait until a server that has crashed lets sessions in again.  A query would not do:

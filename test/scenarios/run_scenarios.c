@@ -128,6 +128,17 @@ check(const ScenarioFile *file, int index, const char *answer)
 	free(expected);
 }
 
+/* Is an answer the one that is expected, which may have parts of other versions? */
+static bool
+is_expected(const ScenarioFile *file, int index, const char *answer)
+{
+	char	   *expected = scenario_file_answer(file, index);
+	bool		is_same = strcmp(expected, answer) == 0;
+
+	free(expected);
+	return is_same;
+}
+
 static void
 run_file(const char *path, bool accepts)
 {
@@ -142,9 +153,13 @@ run_file(const char *path, bool accepts)
 	}
 	for (int i = 0; i < file->count; i++)
 	{
-		if (answers[i] != NULL && !accepts)
+		if (answers[i] == NULL)
+			continue;
+		count++;
+		if (!accepts)
 			check(file, i, answers[i]);
-		count += answers[i] != NULL;
+		else if (is_expected(file, i, answers[i]))
+			answers[i] = NULL;
 	}
 	if (count == 0)
 		ok(false, psprintf("%s: something is looked at", path));

@@ -61,6 +61,53 @@ scenario_file_is_answer(const ScenarioFile *file, int index)
 	return index < file->count && *behind_blanks(file->lines[index]) == ANSWER;
 }
 
+/*
+ * Is that "[until N:" or "[from N:", of this version of PostgreSQL or of others?  "text" is
+ * behind it then.
+ */
+static bool
+begins_version(const char **text, bool *is_of_this)
+{
+	int			version;
+	int			length = 0;
+
+	if (sscanf(*text, "[until %d:%n", &version, &length) == 1 && length > 0)
+		*is_of_this = PG_VERSION_NUM / 10000 <= version;
+	else if (sscanf(*text, "[from %d:%n", &version, &length) == 1 && length > 0)
+		*is_of_this = PG_VERSION_NUM / 10000 >= version;
+	else
+		return false;
+	*text += length;
+	return true;
+}
+
+/* Write a line of an answer as it is in this version. */
+static void
+write_line(FILE *stream, const char *text)
+{
+	bool		in_version = false;
+	bool		is_of_this = true;
+
+	while (*text != '\0')
+	{
+		if (!in_version && *text == '[')
+			in_version = begins_version(&text, &is_of_this);
+		if (in_version && *text == ']')
+		{
+			in_version = false;
+			is_of_this = true;
+			text++;
+		}
+		else if (*text != '\0')
+		{
+			if (is_of_this)
+				fputc(*text, stream);
+			text++;
+		}
+	}
+	fputc('\n', stream);
+}
+
 char *
 scenario_file_answer(const ScenarioFile *file, int index)
 {
@@ -72,7 +119,7 @@ scenario_file_answer(const ScenarioFile *file, int index)
 	{
 		const char *text = behind_blanks(file->lines[index]) + 1;
 
-		fprintf(stream, "%s\n", *text == ' ' ? text + 1 : text);
+		write_line(stream, *text == ' ' ? text + 1 : text);
 	}
 	fclose(stream);
 	return answer;

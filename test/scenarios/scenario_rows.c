@@ -4,14 +4,15 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
-#include "catalog/pg_type.h"
+/* Versions of PostgreSQL declare it with and without "const". */
+#define tuplestore_putvalues declared_elsewhere
 #include "funcapi.h"
+#include "utils/tuplestore.h"
+#undef tuplestore_putvalues
+
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
-#include "utils/tuplestore.h"
 
 #include "base/compat.h"
 #include "scenario_rows.h"
@@ -164,6 +165,8 @@ append_value(ColumnType type, Datum value)
 	}
 }
 
+extern void tuplestore_putvalues(Tuplestorestate *state, TupleDesc description,
+								 Datum *values, bool *nulls);
 void
 tuplestore_putvalues(Tuplestorestate *state, TupleDesc description, Datum *values,
 					 bool *nulls)

@@ -18,7 +18,15 @@
  */
 #define PLACES 65536
 #define PLACES_ADDRESS ((void *) UINT64CONST(0x200000000000))
-static Shell *places;
+
+/* As large in each version of PostgreSQL. */
+typedef union Place
+{
+	Shell		shell;
+	char		bytes[256];
+} Place;
+
+static Place *places;
 static int	place_count;
 static Shell *free_place;		/* linked by their parents */
 
@@ -47,7 +55,7 @@ simulated_note_size(MemoryContext context)
 static void
 reserve_places(void)
 {
-	places = mmap(PLACES_ADDRESS, sizeof(Shell) * PLACES, PROT_READ | PROT_WRITE,
+	places = mmap(PLACES_ADDRESS, sizeof(Place) * PLACES, PROT_READ | PROT_WRITE,
 				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
 	if (places == MAP_FAILED)
 		abort();
@@ -66,13 +74,13 @@ new_shell(void)
 	}
 	if (places == NULL)
 		reserve_places();
-	return place_count < PLACES ? &places[place_count++] : calloc(1, sizeof(Shell));
+	return place_count < PLACES ? &places[place_count++].shell : calloc(1, sizeof(Shell));
 }
 
 static void
 free_shell(Shell *shell)
 {
-	if (shell >= places && shell < places + PLACES)
+	if ((Place *) shell >= places && (Place *) shell < places + PLACES)
 	{
 		shell->data.parent = (MemoryContext) free_place;
 		free_place = shell;

@@ -142,32 +142,33 @@ sub sampled_at
 	);
 }
 
-# The same after a request for two seconds; if these may be over, it is made again.
-sub sampled_at_once_after
+# The same after a request for some seconds, which may be over before anybody looks: then
+# it is made for longer.
+sub is_sampled_after
 {
-	my ($request) = @_;
-	my ($began, $found);
+	my ($request, $expected, $name) = @_;
+	my $found;
 
-	for (1 .. 10)
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	for my $seconds (2, 8, 32, 128)
 	{
-		$began = time;
-		ask($node, "SELECT $request");
+		ask($node, 'SELECT ' . $request =~ s/SOME/$seconds/r);
 		$found = sampled_at();
-		last if time - $began < 2;
+		last if $found eq $expected;
 	}
-	return $found;
+	return is($found, $expected, $name);
 }
 ask($node, "SELECT pg_leakhunt_start($pid, 3000)");
 ask($node, "SELECT pg_leakhunt_start($pid, 2000, NULL, '1 hour')");
 is(sampled_at(), 'true 2000', 'a request for an hour overrides one without an end');
-is(sampled_at_once_after("pg_leakhunt_start($pid, 1000, NULL, '2 seconds')"), 'true 1000', 'a request for two seconds overrides one for an hour');
+is_sampled_after("pg_leakhunt_start($pid, 1000, NULL, 'SOME seconds')", 'true 1000', 'a request for some seconds overrides one for an hour');
 wait_until(sub { sampled_at() eq 'true 3000' },
-	'the request without an end counts when that for two seconds is over');
-is(sampled_at_once_after("pg_leakhunt_start_all(500, NULL, '2 seconds')"), 'true 500', 'a request to all for two seconds overrides that to one process');
+	'the request without an end counts when that for some seconds is over');
+is_sampled_after("pg_leakhunt_start_all(500, NULL, 'SOME seconds')", 'true 500', 'a request to all for some seconds overrides that to one process');
 wait_until(sub { sampled_at() eq 'true 3000' }, 'the request to one process counts when that to all is over');
 ask($node, 'SELECT pg_leakhunt_reset_all()');
 is(sampled_at(), 'false 0', 'the settings count when all requests are taken back');
-is(sampled_at_once_after("pg_leakhunt_start($pid, 1, NULL, '2 seconds')"), 'true 1', 'a request for two seconds counts without a request before');
+is_sampled_after("pg_leakhunt_start($pid, 1, NULL, 'SOME seconds')", 'true 1', 'a request for some seconds counts without a request before');
 wait_until(sub { sampled_at() eq 'false 0' }, 'the settings count when the only request is over');
 ask($node, 'SELECT pg_leakhunt_start_all(1)');
 
@@ -257,7 +258,7 @@ for my $growth (
 my $hungry = $node->background_psql('postgres', on_error_stop => 0);
 my $hungry_pid = session_pid($hungry);
 $hungry->query_safe("SET work_mem = '1GB'; SELECT pg_sleep(0.1)");
-$hungry->query_until(qr//, "SELECT pg_sleep(0.01) FROM (SELECT DISTINCT g, repeat('x', 100) FROM generate_series(1, 300000) g) s LIMIT 1000;\n");
+$hungry->query_until(qr//, "SELECT pg_sleep(0.01) FROM (SELECT DISTINCT g, repeat('x', 100) FROM generate_series(1, 300000) g) s LIMIT 100000;\n");
 ok( $node->poll_query_until(
 		'postgres',
 		"SELECT context_bytes > 30000000 FROM pg_leakhunt_processes WHERE pid = $hungry_pid"

@@ -13,14 +13,15 @@ use Malloc;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes 'time';
 
 my $scratch = PostgreSQL::Test::Utils::tempdir();
 
-# A server of debug files that takes questions, and never answers.
+# A server of debug files that takes questions, and never answers: who waited for it
+# would do so longer than any test does.
 my $silent = IO::Socket::INET->new(Listen => 20, LocalAddr => '127.0.0.1') or die $!;
 $ENV{DEBUGINFOD_URLS} = 'http://127.0.0.1:' . $silent->sockport;
 $ENV{DEBUGINFOD_CACHE_PATH} = "$scratch/debuginfod";
+$ENV{DEBUGINFOD_TIMEOUT} = 3600;
 
 my $node = new_server('main', <<'CONF');
 max_connections = 150
@@ -66,7 +67,7 @@ sub answers_at_last
 	my $found;
 
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
-	for (1 .. 20)
+	for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
 	{
 		$found = ask($node, $query);
 		last if $found eq $expected;
@@ -173,14 +174,11 @@ is(ask($node, $suspects), '', 'without a leak there is no suspect');
 my $leaking = leak_in('leak_stripped', make_unknown("$scratch/stripped.so"));
 SKIP:
 {
-	skip 'no debuginfod', 4 if !-x '/usr/bin/debuginfod';
+	skip 'no debuginfod', 3 if !-x '/usr/bin/debuginfod';
 	my $scraper = $node->background_psql('postgres');
-	my $begun_at = time;
-	my $found = $scraper->query_safe($suspects);
 
-	cmp_ok(time - $begun_at, '<', 10, 'metrics do not wait for names, which take 15 s');
-	like($found, qr/^suspect_bytes\|leak\|TopMemoryContext\|stripped\.so\+0x[0-9a-f]+ \[not looked up\]\|\d+/,
-		'a suspect is shown without a name that is not yet known');
+	like($scraper->query_safe($suspects), qr/^suspect_bytes\|leak\|TopMemoryContext\|stripped\.so\+0x[0-9a-f]+ \[not looked up\]\|\d+/,
+		'a suspect is shown without a name that is not yet known, and nobody waits for that');
 	$scraper->query_safe("INSERT INTO pg_leakhunt_suppressions VALUES ('no_such_function')");
 	is($scraper->query_safe($suspects), '', 'a suspect whose name might be suppressed waits for its name');
 	$scraper->query_safe('DELETE FROM pg_leakhunt_suppressions');

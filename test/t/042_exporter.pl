@@ -15,7 +15,6 @@ use LeakHunt;
 use POSIX ();
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(time);
 
 plan skip_all => "there is no psycopg2 for the system's python3"
   if system("/usr/bin/python3 -c 'import psycopg2' 2>/dev/null") != 0;
@@ -160,26 +159,25 @@ is(ask($node, "SELECT state, xact_start IS NULL, backend_xmin IS NULL $exporters
 is(stop_program($pushing), 0, 'push ends when it is told to');
 stop_program($silent);
 
-# Again and again, less often while it fails: 503, twice, then well.
+# Again and again, less often while it fails (how often: unit_tests.py): 503, twice, then
+# well.
 my $limping = start_peer("$directory/limping", '503:2', '503', '200');
 $pushing = start_export({}, 'push', dsn('postgres'), '--every=0.5', "$limping->{url}/ingest");
-my $began = time;
 wait_until(sub { -e "$directory/limping.3" }, 'push goes on after failures');
-cmp_ok(time - $began, '>', 2.5, 'push waits longer after failures');
 wait_until(sub { -e "$directory/limping.6" }, 'push is as frequent as before after a success');
 is(ask($node, "SELECT count(*) $exporters"), 1, 'push has one connection');
 stop_program($pushing);
 stop_program($limping);
 
 # Scrapes.
-my $serving = start_service(\%as_monitor, '--dsn=service=shop', '--connect-timeout=2', '--query-timeout=5');
+my $serving = start_service(\%as_monitor, '--dsn=service=shop', '--connect-timeout=60', '--query-timeout=60');
 my $url = $serving->{url};
 
 sub get
 {
 	my ($path) = @_;
 
-	return HTTP::Tiny->new(timeout => 60)->get("$url$path");
+	return HTTP::Tiny->new(timeout => $PostgreSQL::Test::Utils::timeout_default)->get("$url$path");
 }
 
 sub scrape_is
@@ -231,7 +229,6 @@ my $pgbench = IPC::Run::start(
 	'>', '/dev/null', '2>', "$directory/pgbench.err");
 wait_until(sub { ask($node, q{SELECT count(*) > 200 FROM pg_stat_activity WHERE backend_type = 'client backend'}) eq 't' },
 	'200 sessions are there');
-$began = time;
 my %scrapers;
 for my $scraper (1 .. 60)
 {
@@ -256,10 +253,9 @@ my %statuses;
 $statuses{ slurp_file($_) }++ for glob("$directory/scrape.*");
 note(join ', ', map { "$_: $statuses{$_}" } sort keys %statuses);
 cmp_ok($statuses{200}, '>', 0, 'scrapes of a busy server are answered');
-is(join(' ', grep { !/^(200|503)$/ } keys %statuses), '', 'scrapes of a busy server are answered or told to come again');
+is(join(' ', grep { !/^(200|503)$/ } keys %statuses), '', 'scrapes of a busy server are answered or told to come again: none waits in vain');
 is($most, 1, 'scrapes of a busy server have one connection');
 cmp_ok(threads_of($serving), '<=', 1 + 2 * 32, 'scrapes of a busy server have a bounded number of threads');
-cmp_ok(time - $began, '<', 60, 'scrapes of a busy server do not wait for long');
 wait_until(sub { get('/metrics')->{status} == 200 }, 'a scrape is answered when the server is no longer busy');
 $pgbench->signal('TERM');
 $pgbench->finish;
@@ -280,11 +276,14 @@ $node->start;
 wait_until(sub { get('/metrics')->{content} =~ /^pg_leakhunt_up 1$/m }, 'a server that is up again is found');
 
 # A session that stands still: we leave, and come again.
+is(stop_program($serving), 'signal 15', 'serve ends when it is told to');
+ok($node->poll_query_until('postgres', "SELECT count(*) = 0 $exporters"), 'the session of serve ends with it');
+$serving = start_service(\%as_monitor, '--dsn=service=shop', '--connect-timeout=2', '--query-timeout=5');
+$url = $serving->{url};
+wait_until(sub { get('/metrics')->{content} =~ /^pg_leakhunt_up 1$/m }, 'the server is up for a service with less patience');
 my $backend = ask($node, "SELECT pid $exporters");
 kill 'STOP', $backend;
-$began = time;
 scrape_is(0, 'the session stands still');
-cmp_ok(time - $began, '<', 20, 'a scrape of a session that stands still ends within 20 s');
 like(slurp_file($serving->{log}), qr/^pg_leakhunt_export: shop: no answer within 7 s$/m, 'the log tells that a session stands still');
 kill 'CONT', $backend;
 wait_until(sub { get('/metrics')->{content} =~ /^pg_leakhunt_up 1$/m }, 'scrapes go on by another session');
@@ -300,8 +299,7 @@ $locking->query_safe('COMMIT');
 scrape_is(1, 'a lock no longer holds up the statement');
 is(ask($node, "SELECT pid $exporters"), $backend, 'the session of a statement that took too long is kept');
 $locking->quit;
-is(stop_program($serving), 'signal 15', 'serve ends when it is told to');
-ok($node->poll_query_until('postgres', "SELECT count(*) = 0 $exporters"), 'the session of serve ends with it');
+stop_program($serving);
 
 # Several servers, one of them without the module.
 my $without = PostgreSQL::Test::Cluster->new('without');

@@ -119,7 +119,7 @@ $unsampled->quit;
 $node->stop;
 
 # All processes together: the statement that holds most ends, and others go on.
-my $server = new_server('together', "pg_leakhunt.server_memory_limit = '200MB'\npg_leakhunt.limit_action = error\n");
+my $server = new_server('together', "pg_leakhunt.keeper_interval = '200ms'\npg_leakhunt.server_memory_limit = '200MB'\npg_leakhunt.limit_action = error\n");
 my $modest = $server->background_psql('postgres', on_error_stop => 0);
 my $modest_pid = session_pid($modest);
 $modest->query_safe("SELECT length(repeat('y', 30000000))");

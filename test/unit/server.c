@@ -23,6 +23,7 @@ bool		plh_track_queries = true;
 int			plh_sample_interval = 512 * 1024;
 double		plh_process_memory_limit;
 double		plh_server_memory_limit;
+int			plh_keeper_interval = PLH_KEEPER_INTERVAL_MS;
 int			plh_limit_action;
 char	   *plh_debuginfod_urls = "";
 PlhLoadSettings plh_load_settings = {.max_profile_size = 1024 * 1024};
