@@ -7,7 +7,6 @@
 #include "miscadmin.h"
 #include "optimizer/cost.h"
 
-#include "backend.h"
 #include "base/guard.h"
 #include "base/settings.h"
 #include "other_processes.h"
@@ -64,8 +63,6 @@ note_settings(void)
 	server_activity.role_oid = SCENARIO_ROLE;
 	server_activity.database_oid = MyDatabaseId;
 	server_activity.application_name = scenario_process.application;
-	known_role = scenario_process.username;
-	known_database = scenario_process.database;
 	strlcpy(plh_profile->role, scenario_process.username, PLH_NAME_MAX);
 	strlcpy(plh_profile->database, scenario_process.database, PLH_NAME_MAX);
 	strlcpy(plh_profile->application_name, scenario_process.application, PLH_NAME_MAX);

@@ -11,6 +11,7 @@
 #include "nodes/value.h"
 #include "utils/builtins.h"
 
+#include "backend.h"
 #include "base/hash_seed.h"
 #include "base/process_facts.h"
 #include "base/settings.h"
@@ -42,12 +43,32 @@ plh_hash_seed_draw(void)
 	return UINT64CONST(0x9E3779B97F4A7C15);
 }
 
+/* What is known of a process, of those before as well. */
+static const ScenarioProcess *
+process_of(int pid)
+{
+	const OtherProcess *other = other_processes_find(pid);
+
+	return other == NULL ? &scenario_process : &other->process;
+}
+
+/* Let the names of roles and databases be those of that process. */
+static void
+know_names_of(int pid)
+{
+	const ScenarioProcess *process = process_of(pid);
+
+	known_role = process->username;
+	known_database = process->database;
+}
+
 /* The profiles of the server's processes: those before, and the last once it is shown. */
 PlhProfileImage *
 plh_profile_reader_find(const char *directory, int pid, bool header_only)
 {
 	const OtherProcess *other = other_processes_find(pid);
 
+	know_names_of(pid);
 	if (other != NULL)
 		return other->image;
 	return pid == MyProcPid && scenario_process_has_begun() && simulated_is_published() ?
@@ -257,20 +278,12 @@ plh_server_processes_list(void)
 	return plh_server_processes_has(MyProcPid) ? lappend_int(list, MyProcPid) : list;
 }
 
-/* What is known of a process, of those before as well. */
-static const ScenarioProcess *
-process_of(int pid)
-{
-	const OtherProcess *other = other_processes_find(pid);
-
-	return other == NULL ? &scenario_process : &other->process;
-}
-
 bool
 plh_server_activity_find(int pid, PlhServerActivity *activity)
 {
 	const OtherProcess *other = other_processes_find(pid);
 
+	know_names_of(pid);
 	*activity = other == NULL ? server_activity : other->activity;
 	activity->state = other == NULL ? server_state : other->state;
 	return true;
