@@ -95,35 +95,38 @@ lifetime_in(MemoryContext context)
 		plh_lifetime_of(context);
 }
 
+/* The interval of a sample of what has that lifetime; 0: it is not kept. */
+static uint32
+interval_of(Size size, PlhLifetime lifetime)
+{
+	uint32		interval = simulated.ways.interval;
+	uint32		longer;
+
+	if (plh_lifetime_is_lasting(lifetime))
+		return interval;
+	if (plh_profile->scope == PLH_SCOPE_LONG_LIVED)
+		return 0;
+	longer = plh_sampling_coarse_interval(interval, simulated.passing_live);
+	return longer > interval && !plh_sampling_keeps(&chance, size, interval, longer) ?
+		0 : longer;
+}
+
 /* A chunk is sampled, as the hooks do it. */
 static void
 take_sample(MemoryContext context, int who, Size size, bool kept)
 {
 	PlhLifetime lifetime = lifetime_in(context);
-	uint32		interval = simulated.ways.interval;
+	uint32		interval = interval_of(size, lifetime);
 	PlhDraw		draw;
 	uint32		site;
 	uint32		tick;
 	int			index;
 
-	if (plh_profile->scope == PLH_SCOPE_LONG_LIVED && !plh_lifetime_is_lasting(lifetime))
+	if (interval == 0)
 	{
 		plh_profile_counters_out_of_scope();
 		plh_upkeep_run(PLH_UPKEEP_SAMPLE_NOT_KEPT, BEGAN_US + simulated.now_us);
 		return;
-	}
-	if (!plh_lifetime_is_lasting(lifetime))
-	{
-		uint32		longer = plh_sampling_coarse_interval(interval,
-														  simulated.passing_live);
-
-		if (longer > interval && !plh_sampling_keeps(&chance, size, interval, longer))
-		{
-			plh_profile_counters_out_of_scope();
-			plh_upkeep_run(PLH_UPKEEP_SAMPLE_NOT_KEPT, BEGAN_US + simulated.now_us);
-			return;
-		}
-		interval = longer;
 	}
 	draw = plh_sampling_draw(&chance, size, interval);
 	site = site_of(who, context, lifetime);
