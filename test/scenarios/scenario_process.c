@@ -16,6 +16,7 @@
 #include "scenario_process.h"
 #include "scenario_server.h"
 #include "server.h"
+#include "server_limits.h"
 #include "simulated.h"
 #include "statement_runs.h"
 
@@ -35,6 +36,23 @@ static bool tracks_malloc;
 static bool has_begun;
 static bool in_transaction;
 static bool runs_statement;
+
+/* The OID of the role of that name: the first one is SCENARIO_ROLE. */
+static Oid
+role_of(const char *name)
+{
+	static char names[8][NAMEDATALEN];
+	static int	count;
+	int			number = 0;
+
+	while (number < count && strcmp(names[number], name) != 0)
+		number++;
+	if (number == lengthof(names))
+		abort();
+	if (number == count)
+		strlcpy(names[count++], name, NAMEDATALEN);
+	return SCENARIO_ROLE + number;
+}
 
 /* What the session does, from now on. */
 static void
@@ -58,9 +76,9 @@ note_settings(void)
 	malloc_is_silent(is_silent);
 	plh_profile->malloc_tracked = tracks_malloc;
 	plh_profile->database_oid = MyDatabaseId;
-	plh_profile->role_oid = SCENARIO_ROLE;
+	plh_profile->role_oid = role_of(scenario_process.username);
 	server_activity.backend_type = "client backend";
-	server_activity.role_oid = SCENARIO_ROLE;
+	server_activity.role_oid = plh_profile->role_oid;
 	server_activity.database_oid = MyDatabaseId;
 	server_activity.application_name = scenario_process.application;
 	strlcpy(plh_profile->role, scenario_process.username, PLH_NAME_MAX);
@@ -341,6 +359,7 @@ commit(Words *words)
 	if (!in_transaction)
 		words_fail(words, "there is no transaction");
 	simulated_commit();
+	server_limits_committed();
 	in_transaction = runs_statement = scenario_process.query.runs = false;
 	simulated_statement("%s", "");
 	server_state = "idle";
@@ -414,6 +433,12 @@ is_ended(Words *words)
 		words_fail(words, "the session was not ended");
 	end_process();
 	MyProcPid++;
+}
+
+bool
+scenario_process_is_idle(void)
+{
+	return !in_transaction;
 }
 
 void

@@ -39,6 +39,9 @@ extern void scenario_process_check(const Words *words);
 /* Begin it, with the settings so far, unless it has begun. */
 extern void scenario_process_begin(void);
 
+/* It is in no transaction. */
+extern bool scenario_process_is_idle(void);
+
 /* There is one that is not kept yet. */
 extern bool scenario_process_has_begun(void);
 

@@ -21,17 +21,20 @@
 #include "scenario_process.h"
 #include "scenario_server.h"
 #include "server.h"
+#include "server_limits.h"
 #include "simulated.h"
 #include "watch/verdict_watch.h"
 
 #define KEEPER_US INT64CONST(10000000)
+#define LIMIT_US INT64CONST(1000000)
 
 /* The contexts of the session that looks, which are never reset. */
 static MemoryContext looking_context;
 static MemoryContext process_context;	/* the root while nobody looks */
 
 static bool keeper_looks;
-static int64 kept_us;			/* when the keeper looked last */
+static int64 kept_us;			/* when the keeper looked for findings last */
+static int64 limited_us;		/* and whether the server is at its limit */
 static StringInfoData log_text;
 
 PlhProfileImage scenario_image;
@@ -84,7 +87,7 @@ scenario_server_log(void)
 	return text;
 }
 
-/* The keeper looks now. */
+/* The keeper looks for findings now. */
 static void
 keep(void)
 {
@@ -101,14 +104,32 @@ scenario_server_keep(void)
 {
 	if (keeper_looks && simulated_now_us() >= kept_us + KEEPER_US)
 		keep();
+	if (server_limits_are_set() && simulated_now_us() >= limited_us + LIMIT_US)
+	{
+		limited_us = simulated_now_us();
+		server_limits_look();
+	}
+}
+
+/* In what time the keeper looks again; -1: never. */
+static int64
+next_look_us(void)
+{
+	int64		next_us = PG_INT64_MAX;
+
+	if (keeper_looks)
+		next_us = kept_us + KEEPER_US;
+	if (server_limits_are_set())
+		next_us = Min(next_us, limited_us + LIMIT_US);
+	return next_us == PG_INT64_MAX ? -1 : Max(0, next_us - simulated_now_us());
 }
 
 void
 scenario_server_wait(int64 us)
 {
-	while (keeper_looks && us > 0)
+	while (next_look_us() >= 0 && us > 0)
 	{
-		int64		step = Min(us, Max(0, kept_us + KEEPER_US - simulated_now_us()));
+		int64		step = Min(us, next_look_us());
 
 		simulated_wait(step);
 		us -= step;
@@ -165,6 +186,8 @@ scenario_server_do(const char *command, Words *words)
 		suppress(words);
 	else if (strcmp(command, "baseline") == 0)
 		take_baseline();
+	else if (strcmp(command, "server") == 0)
+		server_limits_set(words);
 	else if (strcmp(command, "keeper") == 0)
 	{
 		words_expect(words, "looks");

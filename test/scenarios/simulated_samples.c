@@ -78,6 +78,8 @@ new_sample(void)
 	return simulated.sample_count++;
 }
 
+static bool is_looked_at;		/* the chunk that is allocated next */
+
 SimulatedStatements simulated_statements;
 bool		(*simulated_refuses) (MemoryContext context, Size size, uint32 interval);
 
@@ -159,7 +161,7 @@ is_refused(MemoryContext context, Size size, bool sampled)
 	simulated.is_hurried = false;
 	if (sampled)
 		simulated.countdown = plh_sampling_gap(&chance, simulated.ways.interval);
-	return (sampled || is_hurried) && simulated_refuses != NULL &&
+	return (sampled || is_hurried) && !is_looked_at && simulated_refuses != NULL &&
 		simulated_refuses(context, size, sampled ? simulated.ways.interval : 0);
 }
 
@@ -212,12 +214,15 @@ allocate_chunks(MemoryContext context, int who, Size size, int64 count, bool kep
 static void
 allocate_unseen(MemoryContext context, Size size, int64 count)
 {
-	int64		bytes = (int64) size * count;
-
-	shell_of(context)->chunk_bytes += bytes;
-	simulated_note_size(context);
-	if (plh_profile->samples_taken == 0)
-		simulated.unsampled_bytes += bytes;
+	for (; count > 0; count--)
+	{
+		if (!is_looked_at && simulated_refuses != NULL &&
+			simulated_refuses(context, size, 0))
+			return;
+		keep_bytes(context, size);
+		if (plh_profile->samples_taken == 0)
+			simulated.unsampled_bytes += size;
+	}
 }
 
 void
@@ -263,12 +268,18 @@ free_samples(MemoryContext context, int who, Size size, double part)
 void
 enlarge(MemoryContext context, int who, Size from, Size to)
 {
+	/* it is looked at by what it adds */
+	if (simulated_refuses != NULL &&
+		simulated_refuses(context, Max(0, (int64) to - (int64) from), simulated.ways.interval))
+		return;
 	if (from > 0)
 	{
 		free_samples(context, who, from, 0);
 		shell_of(context)->chunk_bytes -= from;
 	}
+	is_looked_at = true;
 	allocate(context, who, to, 1);
+	is_looked_at = false;
 }
 
 /* Free that part of what is in a context, in which nobody else has anything. */
