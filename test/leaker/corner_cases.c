@@ -6,6 +6,7 @@
 #include "postgres.h"
 
 #include <dlfcn.h>
+#include <malloc.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/time.h>
@@ -34,6 +35,7 @@ PG_FUNCTION_INFO_V1(delete_bump);
 PG_FUNCTION_INFO_V1(free_in_critical_section);
 PG_FUNCTION_INFO_V1(leak_in_transaction);
 PG_FUNCTION_INFO_V1(leak_malloc);
+PG_FUNCTION_INFO_V1(malloc_in_use);
 PG_FUNCTION_INFO_V1(free_unseen);
 PG_FUNCTION_INFO_V1(reserve_addresses);
 PG_FUNCTION_INFO_V1(leak_in_vdso);
@@ -249,6 +251,19 @@ leak_malloc(PG_FUNCTION_ARGS)
 	for (int64 i = 0; i < PG_GETARG_INT64(1); i++)
 		last = malloc(PG_GETARG_INT32(0));
 	PG_RETURN_BOOL(last != NULL);
+}
+
+/* malloc_in_use(): the bytes that malloc has given out, to contexts and all others */
+Datum
+malloc_in_use(PG_FUNCTION_ARGS)
+{
+#if __GLIBC_PREREQ(2, 33)
+	struct mallinfo2 info = mallinfo2();
+
+	PG_RETURN_INT64(info.uordblks + info.hblkhd);
+#else
+	PG_RETURN_INT64(0);
+#endif
 }
 
 /* What libc calls its own function, past all that replaces it. */

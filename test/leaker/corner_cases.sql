@@ -24,6 +24,8 @@ CREATE FUNCTION pfree_is_untouched() RETURNS bool
     AS :'corner_cases' LANGUAGE C STRICT;
 CREATE FUNCTION leak_malloc(bytes int, times bigint) RETURNS bool
     AS :'corner_cases' LANGUAGE C STRICT;
+CREATE FUNCTION malloc_in_use() RETURNS bigint
+    AS :'corner_cases' LANGUAGE C STRICT;
 CREATE FUNCTION free_unseen(bytes int, times bigint) RETURNS void
     AS :'corner_cases' LANGUAGE C STRICT;
 CREATE FUNCTION reserve_addresses(bytes bigint) RETURNS bool

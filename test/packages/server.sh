@@ -62,7 +62,7 @@ find_leak() {
 	} >/tmp/leak.sql
 	chmod 644 /tmp/leak.sql
 	psql -o /dev/null -f /tmp/leak.sql 2>/dev/null &
-	for _ in $(seq 300); do
+	for _ in $(seq 1800); do
 		found=$(psql -c "SELECT verdict, site FROM pg_leakhunt_suspects")
 		[ -z "$found" ] || break
 		sleep 0.1

@@ -8,6 +8,7 @@ use HTTP::Tiny;
 use IPC::Run;
 use JSON::PP;
 use MIME::Base64;
+use PostgreSQL::Test::Utils ();
 
 my @started;
 
@@ -23,7 +24,7 @@ sub start
 {
 	my ($class, $directory, $script) = @_;
 	my $self = bless {
-		http => HTTP::Tiny->new(timeout => 60),
+		http => HTTP::Tiny->new(timeout => $PostgreSQL::Test::Utils::timeout_default),
 		functions => slurp($script),
 		output => ''
 	}, $class;
@@ -35,7 +36,7 @@ sub start
 	local $ENV{TMPDIR} = $directory;
 	$self->{driver} = IPC::Run::start([ 'chromedriver', '--port=0' ],
 		'>&', \$self->{output});
-	for (1 .. 300)
+	for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
 	{
 		$self->{driver}->pump_nb;
 		last if $self->{output} =~ /on port (\d+)\./;

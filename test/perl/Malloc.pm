@@ -59,7 +59,7 @@ sub malloc_figures
 	my $is_newer = "SELECT counted_at > '$since' AND malloc_bytes IS NOT NULL FROM pg_leakhunt_processes WHERE pid = $pid";
 	my %figures;
 
-	for (1 .. 100)
+	for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
 	{
 		$session->query_safe('SELECT 1');
 		last if ask($node, $is_newer) eq 't';

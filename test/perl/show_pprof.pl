@@ -22,7 +22,7 @@ sub wait_for
 {
 	my ($condition, $what) = @_;
 
-	for (1 .. 300)
+	for (1 .. 1800)
 	{
 		return if $browser->value($condition);
 		select(undef, undef, undef, 0.1);

@@ -518,16 +518,17 @@ sub own_figures
 {
 	return split / /, $session->query_safe(
 		q{
-		SELECT (SELECT (regexp_match(pg_read_file('/proc/self/status'), 'RssAnon:\s+(\d+)'))[1])
+		SELECT malloc_in_use() || ' ' || (SELECT count(*) FROM regexp_matches(pg_read_file('/proc/self/maps'), '$', 'gn'))
 			|| ' ' || (SELECT coalesce(sum(live_bytes), 0) FROM pg_leakhunt_report
 				WHERE pid = pg_backend_pid() AND array_to_string(stack, ' ') ~ 'plh_|pg_leakhunt_get')});
 }
 $session->query_safe('SELECT count(stack) FROM pg_leakhunt_report') for 1 .. 2;
-my ($rss_before, $live_before) = own_figures();
+my ($malloc_before, $maps_before, $live_before) = own_figures();
 $session->query_safe('SELECT count(stack) FROM pg_leakhunt_report') for 1 .. 20;
-my ($rss_after, $live_after) = own_figures();
-cmp_ok($rss_after - $rss_before,
-	'<', 1000, 'twenty reports leave no memory behind (kB)');
+my ($malloc_after, $maps_after, $live_after) = own_figures();
+cmp_ok($malloc_after - $malloc_before, '<', 100_000, 'twenty reports leave no memory of malloc behind');
+note("$malloc_before bytes before, $malloc_after after");
+is($maps_after, $maps_before, 'twenty reports leave no mapping behind');
 is($live_after, $live_before, 'twenty reports leave no live bytes behind');
 is( $session->query_safe(
 		"SELECT count(*) FROM pg_ls_dir('/proc') d WHERE d = 'none'"),

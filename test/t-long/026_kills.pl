@@ -22,7 +22,7 @@ srand($seed);
 note("$kills kills, seed $seed");
 
 # A recovery takes longer than this only if something is wrong.
-my $recovery_seconds = 60;
+my $recovery_seconds = $PostgreSQL::Test::Utils::timeout_default;
 
 my $conf = <<'CONF';
 pg_leakhunt.sample_interval = 1
@@ -255,7 +255,7 @@ sub stand_still
 			($state) = (eval { slurp_file("/proc/$pid/stat") } // '') =~ /\) ([A-Z]) /;
 			return ($state // 'X') =~ /[TXZ]/;
 		},
-		10);
+		$recovery_seconds);
 	return if ($state // 'X') ne 'T';
 	return -e "$directory/$pid" ? 'published' : 'unpublished';
 }

@@ -126,8 +126,9 @@ cmp_ok(exit_dumps(), '<', 101 + (2 + $rounds) * $sessions, 'many exits remove ol
 # Where few dumps are kept, each does, as one more would be many: it reads the folder
 # once, and looks at each dump and each text twice, for itself and for the other.  The
 # keeper, which removes what is now too much, must have done so.
-set_and_reload($node, 'pg_leakhunt.dump_keep' => 10);
+set_and_reload($node, 'pg_leakhunt.dump_keep' => 10, 'pg_leakhunt.keeper_interval' => '200ms');
 wait_until(sub { exit_dumps() == 10 && !texts_without_dump() }, 'the keeper removes what settings no longer allow');
+set_and_reload($node, 'pg_leakhunt.keeper_interval' => '1h');
 my $files = () = (glob("$dumps/*.profile"), texts());
 is(calls_at_exit($dump, 'lstat') - 1, 2 * ($files + 2), 'an exit looks at all dumps and the new one, where few are kept');
 is(exit_dumps(), 10, 'an exit removes one dump for the new one, where few are kept');

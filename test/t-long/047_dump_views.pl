@@ -16,6 +16,7 @@ my $node = new_server(
 	'main', <<'CONF', extra => [ '--encoding=UTF8', '--locale=C' ]);
 pg_leakhunt.enabled = off
 pg_leakhunt.dump_min_bytes = 100kB
+pg_leakhunt.keeper_interval = 200ms
 restart_after_crash = on
 compute_query_id = on
 CONF

@@ -66,7 +66,7 @@ my $used_bytes = unpack 'L', substr($profile, $at{used_bytes}, 4);
 is(unpack('L', substr($profile, $at{layout_version}, 4)), 7, 'the stored profile has layout 7');
 cmp_ok($used_bytes, '<', length $profile, 'the stored profile has room at its end');
 
-my $node = new_server('main', "pg_leakhunt.dump_min_bytes = 1MB\n");
+my $node = new_server('main', "pg_leakhunt.keeper_interval = 200ms\npg_leakhunt.dump_min_bytes = 1MB\n");
 my $dumps = $node->data_dir . '/pg_leakhunt';
 
 # What is read of it, in the order of the report.

@@ -18,6 +18,7 @@ restart_after_crash = on
 log_statement = none
 log_min_error_statement = panic
 log_min_messages = log
+pg_leakhunt.keeper_interval = 200ms
 pg_leakhunt.dump_min_bytes = 1MB
 pg_leakhunt.dump_growth = 10MB
 pg_leakhunt.statement_min_bytes = 0

@@ -42,7 +42,7 @@ sub likes_examples
 	my $text = '';
 
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
-	for (1 .. 60)
+	for (1 .. 3 * $PostgreSQL::Test::Utils::timeout_default)
 	{
 		$session->query("SELECT length(string_agg(i::text, ',')) FROM generate_series(1, 20000) i; SELECT pg_sleep(0.3)");
 		$text = ask($node, $query);

@@ -209,7 +209,7 @@ $growing->query_until(
 		PERFORM 'hushed_running', 99123457;
 		PERFORM pg_sleep(1.2), count(DISTINCT i::text) FROM generate_series(1, 30000) i;
 		PERFORM leak_malloc(1000, 200000);
-		FOR round IN 1 .. 600 LOOP
+		FOR round IN 1 .. 60000 LOOP
 			PERFORM pg_sleep(0.1), count(DISTINCT i::text) FROM generate_series(1, 3000) i;
 		END LOOP;
 	END $visible_code$;

@@ -294,7 +294,7 @@ like($stderr, qr/^pg_leakhunt_regress: the server takes no connections any more:
 	local @SIG{qw(HUP INT)} = ('DEFAULT') x 2;
 	my $run = IPC::Run::start([ 'pg_leakhunt_regress', "--inputdir=$folder", "--outputdir=$folder", "--bindir=$bindir", "--temp-instance=$instance", 'waits' ],
 		'<', '/dev/null', '>&', \$output);
-	until (-e "$instance/data/base" && -e "$instance/postmaster.log" && slurp_file("$instance/postmaster.log") =~ /pg_sleep|ready to accept/ || $waited++ > 600)
+	until (-e "$instance/data/base" && -e "$instance/postmaster.log" && slurp_file("$instance/postmaster.log") =~ /pg_sleep|ready to accept/ || $waited++ > 10 * $PostgreSQL::Test::Utils::timeout_default)
 	{
 		select undef, undef, undef, 0.1;
 	}

@@ -72,16 +72,16 @@ sub end_group
 	return;
 }
 
-# Descriptors, mappings and kB of own memory of a process, by name.
+# Descriptors, mappings and kB of own memory of a process, written to or not, by name.
 sub taken_by
 {
 	my ($pid) = @_;
-	my ($rss) = slurp_file("/proc/$pid/status") =~ /^RssAnon:\s+(\d+)/m;
+	my ($own_kb) = slurp_file("/proc/$pid/status") =~ /^VmData:\s+(\d+)/m;
 
 	return {
 		descriptors => scalar(() = glob("/proc/$pid/fd/*")),
 		mappings => scalar(() = slurp_file("/proc/$pid/maps") =~ /\n/g),
-		own_kb => $rss
+		own_kb => $own_kb
 	};
 }
 
