@@ -23,7 +23,7 @@ typedef struct Words
 } Words;
 
 extern void words_split(Words *words, const char *path, int number, const char *line);
-extern void words_fail(const Words *words, const char *format,...) pg_attribute_printf(2, 3) pg_attribute_noreturn();
+extern void words_fail(const Words *words, const char *format,...) __attribute__((format(printf, 2, 3), noreturn));
 
 extern bool words_are_left(const Words *words);
 extern const char *words_next(Words *words);
