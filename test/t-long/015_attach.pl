@@ -228,16 +228,17 @@ SKIP:
 	$session->quit;
 
 	# idle: not before it has something to do
-	$session = $node->background_psql('postgres');
+	$session = $node->background_psql('postgres', on_error_stop => 0);
 	$pid = session_pid($session);
 	($result, $stdout, $stderr) = attach($pid, 1);
 	ok(!$result, 'attach to an idle session fails');
-	my $attaching = IPC::Run::start([ 'pg_leakhunt_attach', $pid, 30 ],
+	my $attaching = IPC::Run::start([ 'pg_leakhunt_attach', $pid, $PostgreSQL::Test::Utils::timeout_default ],
 		'>', \$stdout, '2>', \$stderr);
-	$session->query_safe(
-		'DO $$ BEGIN FOR i IN 1..50 LOOP PERFORM pg_sleep(0.1); END LOOP; END $$'
-	);
+	$session->query_until(qr//, "DO \$\$ BEGIN LOOP PERFORM pg_sleep(0.1); END LOOP; END \$\$;\n");
 	$attaching->finish;
+	ask($node, "SELECT pg_cancel_backend($pid)");
+	$session->query('SELECT 1');
+	$session->{stderr} = '';
 	like($stdout, qr/has loaded pg_leakhunt/, 'attach waits until an idle session is at work');
 	is( $session->query_safe(
 			'SET pg_leakhunt.sample_interval = 1; SELECT leak_top(10, 1000);'
@@ -252,7 +253,7 @@ SKIP:
 	$session = $node->background_psql('postgres');
 	$pid = session_pid($session);
 	($stdout, $stderr) = ('', '');
-	$attaching = IPC::Run::start([ 'pg_leakhunt_attach', $pid, 30 ],
+	$attaching = IPC::Run::start([ 'pg_leakhunt_attach', $pid, $PostgreSQL::Test::Utils::timeout_default ],
 		'>', \$stdout, '2>', \$stderr);
 	wait_until(
 		sub {
@@ -270,7 +271,7 @@ SKIP:
 	$session = $node->background_psql('postgres');
 	$pid = session_pid($session);
 	($stdout, $stderr) = ('', '');
-	$attaching = IPC::Run::start([ 'pg_leakhunt_attach', $pid, 30 ],
+	$attaching = IPC::Run::start([ 'pg_leakhunt_attach', $pid, $PostgreSQL::Test::Utils::timeout_default ],
 		'>', \$stdout, '2>', \$stderr);
 	wait_until(sub { qx(grep TracerPid /proc/$pid/status) !~ /\t0$/ },
 		'gdb has stopped a session that is about to end');
@@ -336,7 +337,7 @@ SKIP:
 	unlike(slurp_file($node->logfile), qr/terminated by signal/,
 		'cancels while the debugger is at work do no harm');
 	is(scalar(() = slurp_file($node->logfile) =~ /canceling statement/g),
-		16, 'no cancel is lost while the debugger is at work');
+		17, 'no cancel is lost while the debugger is at work');
 
 	# one that never looks for interrupts is left as it was
 	$session = $node->background_psql('postgres');

@@ -81,7 +81,7 @@ sub start_dribbling
 }
 
 # Scrape with a new connection, or with one that is kept; returns whether the figures came
-# over that, and not in vain was waited for them.
+# by that one.
 sub is_scraped
 {
 	my ($program, $socket) = @_;

@@ -15,7 +15,7 @@
 #include "tap.h"
 
 /* Seconds of the processor's time after which a try is an endless loop. */
-#define TRY_SECONDS 10
+#define TRY_SECONDS 60
 
 /* Not there in tests that are built without a sanitizer. */
 void		__sanitizer_set_death_callback(void (*callback) (void)) __attribute__((weak));

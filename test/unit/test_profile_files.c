@@ -20,7 +20,7 @@
 #define SEED 11
 
 /* Seconds after which an attempt to read a file waits for ever. */
-#define WAITING_SECONDS 20
+#define WAITING_SECONDS 180
 
 /* The process that make_profile's profiles are of, and others. */
 #define PID 1234
