@@ -51,7 +51,7 @@ typedef struct File
 	Elf64_Ehdr	header;
 	Elf64_Shdr	sections[4];
 	char		notes[sizeof(notes)];
-	Elf64_Sym symbols[lengthof(symbols)];
+	Elf64_Sym	symbols[lengthof(symbols)];
 	char		names[sizeof(names)];
 } File;
 
