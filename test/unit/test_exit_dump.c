@@ -85,7 +85,10 @@ process_with(int64 live_bytes, int64 context_bytes, int64 own_bytes, int64 peak_
 	return (PlhProfileHeader)
 	{
 		.role_oid = 16384,
-			.counters = {.live_bytes = live_bytes,.live_samples = 1000},
+			.counters =
+		{
+			.live_bytes = live_bytes,.live_samples = 1000
+		},
 			.census_at = 1,.context_bytes = context_bytes,.own_bytes = own_bytes,
 			.malloc_bytes = -1,.peak_bytes = peak_bytes,.node_memory_bytes = 8 * MB,
 			.maintenance_bytes = 200 * MB
