@@ -98,6 +98,11 @@ SELECT pg_leakhunt_flamegraph(2147483647);
 SELECT pg_leakhunt_pprof(2147483647);
 SELECT count(*) FROM pg_leakhunt_top(2147483647);
 
+-- nor is a profile of nothing, or of what nobody has heard of
+SELECT pg_leakhunt_pprof(pg_backend_pid(), max_samples => 0);
+SELECT pg_leakhunt_pprof(pg_backend_pid(), types => '{lost}');
+SELECT pg_leakhunt_pprof(pg_backend_pid(), types => '{}');
+
 -- a pid in quotes is not the name of a file
 SELECT count(*) FROM pg_leakhunt_top('2147483647');
 
