@@ -420,7 +420,7 @@ ok(-e "$directory/90000301", 'a profile that a session could not dump waits');
 unlink $dumps;
 rename("$dumps.aside", $dumps) or die $!;
 $node->stop;
-unlink glob("$directory/9*");
+unlink glob("$directory/900000*");
 my $main_directory = $directory;
 
 # With session_preload_libraries, the postmaster knows nothing of profiles.
