@@ -33,5 +33,6 @@ main(void)
 	test_pictures();
 	test_merges();
 	test_redaction();
+	test_passing_questions();
 	return tests_end();
 }

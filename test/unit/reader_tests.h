@@ -22,5 +22,6 @@ extern void test_reuse(void);
 extern void test_layouts(void);
 extern void test_followed_parts(void);
 extern void test_changing_profiles(void);
+extern void test_passing_questions(void);
 
 #endif							/* READER_TESTS_H */

@@ -64,5 +64,8 @@ main(void)
 	test_age_texts();
 	test_suspect_list();
 	test_top_site();
+	test_elf_names();
+	test_symbol_cache();
+	test_symbol_files();
 	return tests_end();
 }

@@ -72,5 +72,8 @@ extern void test_suspect_advice(void);
 extern void test_suspect_evidence(void);
 extern void test_suspect_list(void);
 extern void test_top_site(void);
+extern void test_elf_names(void);
+extern void test_symbol_cache(void);
+extern void test_symbol_files(void);
 
 #endif							/* UNIT_TESTS_H */
