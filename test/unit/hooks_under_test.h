@@ -81,11 +81,6 @@ plh_current_site_statement(void)
 	return 0;
 }
 
-void
-plh_statement_peaks_grown(void)
-{
-}
-
 bool
 plh_owner_begin_profile(void)
 {

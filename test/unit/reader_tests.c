@@ -34,5 +34,6 @@ main(void)
 	test_merges();
 	test_redaction();
 	test_passing_questions();
+	test_statement_lists();
 	return tests_end();
 }

@@ -23,5 +23,6 @@ extern void test_layouts(void);
 extern void test_followed_parts(void);
 extern void test_changing_profiles(void);
 extern void test_passing_questions(void);
+extern void test_statement_lists(void);
 
 #endif							/* READER_TESTS_H */

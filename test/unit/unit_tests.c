@@ -65,6 +65,7 @@ main(void)
 	test_suspect_list();
 	test_top_site();
 	test_elf_names();
+	test_statement_peaks();
 	test_symbol_cache();
 	test_symbol_files();
 	return tests_end();

@@ -73,6 +73,7 @@ extern void test_suspect_evidence(void);
 extern void test_suspect_list(void);
 extern void test_top_site(void);
 extern void test_elf_names(void);
+extern void test_statement_peaks(void);
 extern void test_symbol_cache(void);
 extern void test_symbol_files(void);
 

@@ -1,0 +1,163 @@
+/*
+ * test_statement_peaks.c
+ *	  When a statement is told to the file of statements, and what is told of it.
+ */
+#include "postgres.h"
+
+#include "access/parallel.h"
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "storage/proc.h"
+
+#include "profile/profile.h"
+#include "profile/statement_entries.h"
+#include "profile/statements_file.h"
+#include "sampler/memory_limits.h"
+#include "sampler/owner.h"
+
+static bool tell_stub(PlhStatementPart *part);
+static void limits_stub(PlhProfileHeader *header);
+static int	lost;
+
+#define plh_statement_entries_tell tell_stub
+#define plh_statement_entries_is_highest(part) ((void) (part), false)
+#define plh_statement_entries_count_lost() ((void) lost++)
+#define plh_memory_limits_note limits_stub
+#define plh_owner_interval 1
+#define GetDatabaseEncoding() PG_UTF8
+#define GetOuterUserId() 10
+#define MyDatabaseId 5
+#define ProcGlobal ((PROC_HDR *) NULL)
+#define MyProc ((PGPROC *) NULL)
+#include "sampler/statement_peaks.c"
+#undef MyProc
+
+#include "unit_tests.h"
+
+#define MB ((int64) 1024 * 1024)
+
+int			plh_statement_min_bytes = 1024 * 1024;
+
+/* What was told last, how often, and whether that works. */
+static PlhStatementPart told;
+static int	tellings;
+static bool works = true;
+
+static bool
+tell_stub(PlhStatementPart *part)
+{
+	told = *part;
+	tellings++;
+	if (works)
+		part->told = part->share;
+	return works;
+}
+
+static void
+limits_stub(PlhProfileHeader *header)
+{
+	header->node_memory_bytes = 4 * MB;
+	header->maintenance_bytes = 64 * MB;
+}
+
+/* From now on the process holds that, of which some lasts as long as the session. */
+static void
+hold(int64 live_bytes, int64 lasting)
+{
+	plh_profile->counters.live_bytes = live_bytes;
+	plh_profile->counters.live_samples = live_bytes / 1000;
+	plh_profile_counters_held.live_bytes[PLH_LIFETIME_SESSION] = lasting;
+	plh_profile_run_note_peak(plh_profile, ++plh_profile->last_change, 1234);
+	plh_statement_peaks_sampled();
+}
+
+/* A statement begins where the process holds that. */
+static void
+begin(int64 live_bytes, int64 lasting)
+{
+	plh_statement_peaks_end();
+	hold(live_bytes, lasting);
+	plh_statement_peaks_begin(0, 77);
+	tellings = lost = 0;
+}
+
+static void
+test_growth(void)
+{
+	begin(10 * MB, 2 * MB);
+	hold(10 * MB + MB / 2, 2 * MB);
+	ok(tellings == 0, "a statement that takes little is not told");
+	hold(11 * MB, 2 * MB);
+	ok(tellings == 1 && told.share.peak_bytes == MB && told.start == 77 && told.peak_at == 1234,
+	   "one that takes as much as the setting says is told, without what was there before it");
+	ok(told.allowed_bytes == 4 * MB && told.role_oid == 10 && told.database_oid == 5, "with what it is allowed, and whose it is");
+	hold(11 * MB + MB / 4, 2 * MB);
+	ok(tellings == 1, "not each time that it grows");
+	hold(11 * MB + 3 * MB / 4, 2 * MB);
+	ok(tellings == 2 && told.told.peak_bytes == MB && told.share.peak_bytes == 7 * MB / 4,
+	   "but when it has grown by a half, with what was told before");
+	hold(3 * MB, 5 * MB);
+	plh_statement_peaks_end();
+	ok(tellings == 3 && told.share.kept_bytes == 3 * MB && told.share.peak_bytes == 7 * MB / 4,
+	   "at its end, it is told what lasts of it");
+	plh_statement_peaks_end();
+	ok(tellings == 3, "once");
+}
+
+static void
+test_transactions(void)
+{
+	begin(10 * MB, 0);
+	hold(12 * MB, 0);
+	tellings = 0;
+	plh_statement_peaks_transaction_over();
+	ok(tellings == 0, "where nothing is new, nothing is told at the end of its transaction");
+	hold(90 * MB, 0);
+	ok(tellings == 0, "what follows its transaction is not its own");
+	hold(11 * MB, 0);
+	plh_statement_peaks_go_on();
+	hold(14 * MB, 0);
+	ok(tellings == 1 && told.share.peak_bytes == 4 * MB, "if it goes on, its peak goes on, too");
+	plh_statement_peaks_transaction_over();
+	hold(11 * MB, MB);
+	plh_statement_peaks_end();
+	ok(tellings == 2 && told.share.peak_bytes == 4 * MB && told.share.kept_bytes == MB,
+	   "what lasts of it is told with that peak");
+	begin(10 * MB, 0);
+	hold(12 * MB, 0);
+	plh_statement_peaks_forget();
+	plh_statement_peaks_end();
+	ok(tellings == 1, "a forked child tells nothing of its parent's statement");
+}
+
+static void
+test_loss(void)
+{
+	begin(10 * MB, 0);
+	works = false;
+	hold(12 * MB, 0);
+	plh_statement_peaks_end();
+	ok(tellings == 2 && lost == 1, "one that could not be told at its end is counted");
+	works = true;
+}
+
+void
+test_statement_peaks(void)
+{
+	static PlhProfileHeader header;
+	static PlhStatementsFile file;
+	PlhProfileHeader *profile = plh_profile;
+	PlhHeld		held = plh_profile_counters_held;
+
+	plh_profile = &header;
+	plh_statements_file = &file;
+	memset(&plh_profile_counters_held, 0, sizeof(plh_profile_counters_held));
+	test_growth();
+	test_transactions();
+	test_loss();
+	plh_statement_peaks_forget();
+	plh_profile_run_forget();
+	plh_profile_counters_held = held;
+	plh_statements_file = NULL;
+	plh_profile = profile;
+}
