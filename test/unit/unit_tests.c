@@ -65,8 +65,13 @@ main(void)
 	test_suspect_list();
 	test_top_site();
 	test_elf_names();
+	test_exit_dump();
+	test_forked_child();
+	test_limit_report();
+	test_server_limit();
 	test_statement_peaks();
 	test_symbol_cache();
 	test_symbol_files();
+	test_trim();
 	return tests_end();
 }

@@ -73,8 +73,13 @@ extern void test_suspect_evidence(void);
 extern void test_suspect_list(void);
 extern void test_top_site(void);
 extern void test_elf_names(void);
+extern void test_exit_dump(void);
+extern void test_forked_child(void);
+extern void test_limit_report(void);
+extern void test_server_limit(void);
 extern void test_statement_peaks(void);
 extern void test_symbol_cache(void);
 extern void test_symbol_files(void);
+extern void test_trim(void);
 
 #endif							/* UNIT_TESTS_H */
