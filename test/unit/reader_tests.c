@@ -33,6 +33,8 @@ main(void)
 	test_pictures();
 	test_merges();
 	test_redaction();
+	test_crashed_files();
+	test_heap_texts();
 	test_passing_questions();
 	test_statement_lists();
 	return tests_end();

@@ -22,6 +22,8 @@ extern void test_reuse(void);
 extern void test_layouts(void);
 extern void test_followed_parts(void);
 extern void test_changing_profiles(void);
+extern void test_crashed_files(void);
+extern void test_heap_texts(void);
 extern void test_passing_questions(void);
 extern void test_statement_lists(void);
 

@@ -66,6 +66,7 @@ main(void)
 	test_top_site();
 	test_elf_names();
 	test_exit_dump();
+	test_finding_keys();
 	test_forked_child();
 	test_limit_report();
 	test_server_limit();

@@ -74,6 +74,7 @@ extern void test_suspect_list(void);
 extern void test_top_site(void);
 extern void test_elf_names(void);
 extern void test_exit_dump(void);
+extern void test_finding_keys(void);
 extern void test_forked_child(void);
 extern void test_limit_report(void);
 extern void test_server_limit(void);
