@@ -21,8 +21,13 @@ SELECT count(*) > 0 AS contexts FROM pg_leakhunt_contexts();
 SELECT count(*) > 0 AS symbols FROM pg_leakhunt_symbols();
 SELECT count(*) >= 0 AS suspects FROM pg_leakhunt_suspects();
 SELECT count(*) AS suppressions FROM pg_leakhunt_suppressed();
-SELECT count(*) > 0 AS metrics FROM pg_leakhunt_metrics();
-SELECT count(*) >= 0 AS statements FROM pg_leakhunt_statements();
+SELECT count(*) > 0 AS metrics,
+    max(value) FILTER (WHERE name = 'memory_available_bytes') <
+    max(value) FILTER (WHERE name = 'memory_total_bytes') AS memory FROM pg_leakhunt_metrics();
+SELECT cardinality(array_agg(g)) FROM generate_series(1, 400000) g;
+SELECT cardinality(array_agg(g)) FROM generate_series(1, 400001) g;
+SELECT calls, mean_peak_bytes BETWEEN 1048576 AND max_peak_bytes AS mean FROM pg_leakhunt_statements()
+    WHERE query LIKE 'SELECT cardinality%';
 SELECT explanation LIKE '%' || :pid || '%' AS explained FROM pg_leakhunt_explain(:pid);
 
 -- a statement that leaves nothing behind
@@ -47,8 +52,10 @@ SELECT pg_leakhunt_statements_reset(query_id => 1);
 
 -- dumps
 SELECT pg_leakhunt_dump(:pid) AS older \gset
+PREPARE between AS SELECT 1;
 SELECT pg_leakhunt_dump(:pid, symbolized => true) AS newer \gset
-SELECT count(*) >= 2 AS dumps FROM pg_leakhunt_dumps();
+SELECT count(*) = 2 AS dumps, bool_and(size_bytes = length(pg_leakhunt_dump_file(file))) AS sizes
+    FROM pg_leakhunt_dumps() WHERE file IN (:'older', :'newer');
 SELECT count(*) > 0 AS dump FROM pg_leakhunt_read_dump(:'newer');
 SELECT count(*) > 0 AS history FROM pg_leakhunt_history(:'newer');
 SELECT count(*) >= 0 AS history_by_site FROM pg_leakhunt_history(:'newer', by => 'site');
@@ -56,7 +63,8 @@ SELECT count(*) > 0 AS ages FROM pg_leakhunt_ages(:'newer');
 SELECT length(pg_leakhunt_dump_file(:'newer')) > 0 AS file;
 SELECT pg_leakhunt_heap(pg_backend_pid()) LIKE 'heap profile: %' AS heap;
 SELECT pg_leakhunt_heap(:'newer') LIKE '%--- heap%heap profile: %' AS heap_of_file;
-SELECT count(*) > 0 AS differences FROM pg_leakhunt_diff(:'older', :'newer');
+SELECT count(*) > 0 AS differences, bool_or(growth_bytes > 0 AND query LIKE 'PREPARE between%') AS growth
+    FROM pg_leakhunt_diff(:'older', :'newer');
 
 -- pictures and profiles of a process, a dump, and all processes
 SELECT count(*) > 0 AS top FROM pg_leakhunt_top(:pid);

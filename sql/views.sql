@@ -50,10 +50,13 @@ SELECT count(*) > 10 AS has_rows, bool_and(error_bytes = 0) AS exact,
 FROM pg_leakhunt_report
 WHERE pid = pg_backend_pid() AND query !~ '^(CREATE|SET)';
 
--- the report begins with the largest
+-- the report begins with the largest, of all and of one process
 SELECT bool_and(live_bytes <= before) AS sorted
 FROM (SELECT live_bytes, lag(live_bytes) OVER () AS before
       FROM pg_leakhunt_report) AS report;
+SELECT bool_and(live_bytes <= before) AS sorted
+FROM (SELECT live_bytes, lag(live_bytes) OVER () AS before
+      FROM pg_leakhunt_report(pg_backend_pid())) AS report;
 
 -- what names the functions: at least what the server exports
 SELECT count(*) = 1 AS server, bool_and(source <> 'nothing') AS source,
@@ -97,6 +100,11 @@ SELECT pg_leakhunt_folded(2147483647);
 SELECT pg_leakhunt_flamegraph(2147483647);
 SELECT pg_leakhunt_pprof(2147483647);
 SELECT count(*) FROM pg_leakhunt_top(2147483647);
+
+-- nor is a profile of nothing, or of what nobody has heard of
+SELECT pg_leakhunt_pprof(pg_backend_pid(), max_samples => 0);
+SELECT pg_leakhunt_pprof(pg_backend_pid(), types => '{lost}');
+SELECT pg_leakhunt_pprof(pg_backend_pid(), types => '{}');
 
 -- a pid in quotes is not the name of a file
 SELECT count(*) FROM pg_leakhunt_top('2147483647');
