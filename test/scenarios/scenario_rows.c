@@ -104,7 +104,7 @@ count_columns(const Column *columns)
 }
 
 void
-PLH_INIT_MATERIALIZED(FunctionCallInfo fcinfo, bits32 flags)
+PLH_INIT_MATERIALIZED(FunctionCallInfo fcinfo, uint32 flags)
 {
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 
@@ -237,7 +237,7 @@ scenario_rows_of(const SqlCall *call, Words *words)
 	initStringInfo(&rows.text);
 	memset(fcinfo, 0, SizeForFunctionCallInfo(4));
 	fcinfo->flinfo = &function;
-	fcinfo->resultinfo = (fmNodePtr) &result;
+	fcinfo->resultinfo = (struct Node *) &result;
 	fcinfo->nargs = call->argument_count;
 	memcpy(fcinfo->args, call->arguments, sizeof(call->arguments));
 	(void) call->function(fcinfo);

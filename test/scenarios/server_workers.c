@@ -42,11 +42,18 @@ BackgroundWorkerInitializeConnectionByOid(Oid database, Oid role, uint32 flags)
 {
 }
 
+#if PG_VERSION_NUM >= 180000
+void
+pqsignal(int number, pqsigfunc function)
+{
+}
+#else
 pqsigfunc
 pqsignal(int number, pqsigfunc function)
 {
 	return NULL;
 }
+#endif
 
 void
 die(SIGNAL_ARGS)
