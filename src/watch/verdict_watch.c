@@ -35,7 +35,8 @@
 /* Only the keeper uses this. */
 static PLH_SURVIVES_FORK struct
 {
-	int64		began_us;		/* the last look, by the monotonic clock; 0: none */
+	int64		began_us;		/* the last look, by the monotonic clock; 0:
+								 * none */
 	int64		pause_us;		/* until the next one may begin */
 	bool		said_no_worker; /* since the last that could be started */
 }			state;
