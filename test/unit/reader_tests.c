@@ -24,6 +24,7 @@ main(void)
 	test_damaged_dumps();
 	test_layouts();
 	test_followed_parts();
+	test_found_leaks();
 	test_baselines();
 	test_profile_files();
 	test_reuse();
@@ -33,5 +34,8 @@ main(void)
 	test_pictures();
 	test_merges();
 	test_redaction();
+	test_page_json();
+	test_page_sites();
+	test_annotated_plans();
 	return tests_end();
 }

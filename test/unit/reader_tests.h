@@ -17,10 +17,14 @@ extern void test_debug_packages(void);
 extern void test_pictures(void);
 extern void test_merges(void);
 extern void test_redaction(void);
+extern void test_page_json(void);
+extern void test_page_sites(void);
+extern void test_annotated_plans(void);
 extern void test_profile_files(void);
 extern void test_reuse(void);
 extern void test_layouts(void);
 extern void test_followed_parts(void);
+extern void test_found_leaks(void);
 extern void test_changing_profiles(void);
 
 #endif							/* READER_TESTS_H */
