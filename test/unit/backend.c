@@ -236,6 +236,17 @@ pg_do_encoding_conversion_buf(Oid procedure, int from, int to,
 	return 0;
 }
 
+/* The bytes of the whole characters up to a limit, of a text of UTF-8. */
+int
+pg_encoding_mbcliplen(int encoding, const char *text, int bytes, int limit)
+{
+	int			clipped = Min(bytes, limit);
+
+	while (clipped > 0 && clipped < bytes && ((unsigned char) text[clipped] & 0xC0) == 0x80)
+		clipped--;
+	return clipped;
+}
+
 uint64
 hex_encode(const char *source, size_t bytes, char *target)
 {

@@ -24,6 +24,7 @@ main(void)
 	test_damaged_dumps();
 	test_layouts();
 	test_followed_parts();
+	test_found_leaks();
 	test_baselines();
 	test_profile_files();
 	test_reuse();
@@ -37,5 +38,8 @@ main(void)
 	test_heap_texts();
 	test_passing_questions();
 	test_statement_lists();
+	test_page_json();
+	test_page_sites();
+	test_annotated_plans();
 	return tests_end();
 }

@@ -97,6 +97,9 @@ test_age_texts(void)
 	ok(is_said(said_of_spans(6, 95, 100, 1, 3, 0, 0, 0, 0, 0, 0, 2, 3),
 			   "97% of what this call site holds is older than 20 ticks."),
 	   "a cache that was filled is old");
+	ok(is_said(said_of_spans(6, 996, 1000, 1, 3, 0, 0, 0, 0, 0, 0, 3, 3),
+			   "99% of what this call site holds is older than 20 ticks."),
+	   "what is not all is not called 100%");
 	ok(is_said(said_of_spans(4, 0, 100, 0, 100, 1, 100, 30, 100),
 			   "97% of what this call site holds was allocated in the last 4 ticks; of the 300000000 B allocated there before, 1000000 B is left."),
 	   "a queue is young");

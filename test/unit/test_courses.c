@@ -54,6 +54,19 @@ fallen(int second)
 	return second < 20 ? 400 * MB : 30 * MB;
 }
 
+static int64
+falling(int second)
+{
+	return second < 20 ? 400 * MB : second < 40 ? 200 * MB : 30 * MB;
+}
+
+/* A little more than now, less, and as now. */
+static int64
+dip(int second)
+{
+	return second < 20 ? 100 * MB + MB / 2 : second < 40 ? 50 * MB : 100 * MB;
+}
+
 static void
 test_shapes(void)
 {
@@ -91,6 +104,11 @@ test_shapes(void)
 	ok(course.rests_since == SECONDS(20) && course.grown_bytes == 0 &&
 	   course.fallen_bytes == 370 * MB && course.fallen_since == SECONDS(19),
 	   "memory that was given back is known with its time");
+
+	set_history(60, dip);
+	plh_course_follow(&course, &header, PLH_SERIES_OWN, dip(60), SECONDS(61));
+	ok(course.grown_bytes == 50 * MB && course.fallen_bytes == 0,
+	   "what was hardly more before it grew has not fallen");
 }
 
 /* The parts of which the history tells, and their halves. */
@@ -122,6 +140,23 @@ test_series(void)
 	plh_course_trend(&trend, &header, PLH_SERIES_OUTSIDE);
 	ok(trend.now == 100 * MB - (int64) (70 * MB * 1.02) && trend.now < trend.first,
 	   "what malloc gives out beside contexts falls as they grow");
+}
+
+/* What counts as a rise, and as a fall. */
+static void
+test_trends(void)
+{
+	PlhTrend	trend;
+
+	set_history(60, growing);
+	plh_course_trend(&trend, &header, PLH_SERIES_OWN);
+	ok(trend.rises == 60, "each count that is higher is a rise");
+	set_history(120, growing);
+	plh_course_trend(&trend, &header, PLH_SERIES_OWN);
+	ok(trend.rises == 60, "a rise is more than a part of all growth");
+	set_history(60, falling);
+	plh_course_trend(&trend, &header, PLH_SERIES_OWN);
+	ok(trend.fall == 370 * MB, "a fall in steps is one");
 }
 
 static void
@@ -186,6 +221,7 @@ test_courses(void)
 {
 	test_shapes();
 	test_series();
+	test_trends();
 	test_gains();
 	test_no_history();
 	test_damaged();

@@ -325,6 +325,19 @@ test_statements(void)
 	counted("HashBatchContext", PLH_LIFETIME_QUERY, 2, 40 * MB);
 	ok(is_statement(MB, 40 * MB, 40 * MB), "nodes beyond twice their limits are suspects");
 	end(session);
+	session = begin();
+	counted("ExecutorState", PLH_LIFETIME_QUERY, 1, 40 * MB);
+	counted("HashBatchContext", PLH_LIFETIME_SESSION, 2, 40 * MB);
+	ok(!is_statement(MB, 40 * MB, 40 * MB) && facts.nodes == 0, "nodes that the session keeps are not the statement's");
+	end(session);
+	session = begin();
+	counted("mine", PLH_LIFETIME_QUERY, 1, 128 * MB);
+	ok(!is_statement(MB, 128 * MB, 128 * MB), "what no node holds may be 16 times what one may");
+	end(session);
+	session = begin();
+	counted("mine", PLH_LIFETIME_QUERY, 1, 128 * MB + 1);
+	ok(is_statement(MB, 128 * MB + 1, 128 * MB + 1), "more is suspect");
+	end(session);
 }
 
 /*

@@ -108,6 +108,12 @@ up_and_down(int second)
 }
 
 static int64
+falling_once(int second)
+{
+	return (second < 50 ? second : second - 22) * 5 * MB;
+}
+
+static int64
 much_at_once(int second)
 {
 	return second < 15 ? 0 : 140 * MB;
@@ -159,6 +165,7 @@ test_malloc(void)
 	ok(!is_malloc(stopped, 40), "malloc that has stopped to grow is not suspect");
 	ok(!is_malloc(filling_up, 30), "malloc that fills a cache is not suspect");
 	ok(!is_malloc(up_and_down, 101), "malloc that goes up and down is not suspect");
+	ok(!is_malloc(falling_once, 100), "malloc that once fell by more than a quarter of its growth is not suspect");
 	begin();
 	for (int i = 0; i < 20; i++)
 		count(i * 100 * MB, i * 101 * MB, 0, i * 101 * MB);

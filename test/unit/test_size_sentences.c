@@ -80,6 +80,46 @@ parts_say(const char *expected)
 	return false;
 }
 
+/* Is that said of memory contexts with these sizes, in MB, of a process with 95 MB? */
+static bool
+kinds_say(const int *megabytes, int count, const char *expected)
+{
+	PlhFamilyAccount families[8] = {0};
+	PlhAccount	account = {
+		.context_bytes = 95 * MB,
+		.families = families,
+		.family_count = count
+	};
+
+	for (int i = 0; i < count; i++)
+	{
+		families[i].family = plh_family_of("CachedPlanSource");
+		families[i].bytes = megabytes[i] * MB;
+		families[i].contexts = i + 1;
+	}
+	set_process();
+	resetStringInfo(&said);
+	plh_size_sentences_add_parts(&said, &process, &account);
+	if (strstr(said.data, expected) != NULL)
+		return true;
+	printf("# it says: %s\n", said.data);
+	return false;
+}
+
+/* Only the largest kinds are told, and what the others have together. */
+static void
+test_kinds(void)
+{
+	const int	many[] = {30, 20, 15, 10, 6};
+	const int	few[] = {80, 4, 3};
+	const char *title = plh_family_of("CachedPlanSource")->title;
+
+	ok(kinds_say(many, 5, psprintf("Memory contexts by kind: 30000000 B for %s, 20000000 B for %s (2 contexts), 15000000 B for %s (3 contexts), 10000000 B for %s (4 contexts), 20000000 B in others.",
+								   title, title, title, title)), "four kinds of contexts are told at most");
+	ok(kinds_say(few, 3, psprintf("Memory contexts by kind: 80000000 B for %s, 15000000 B in others.", title)),
+	   "and none that has less than a twentieth");
+}
+
 static bool
 course_says(const char *expected)
 {
@@ -202,6 +242,7 @@ test_size_sentences(void)
 {
 	initStringInfo(&said);
 	test_parts();
+	test_kinds();
 	test_growth();
 	test_unfinished_growth();
 	test_falls();

@@ -167,9 +167,10 @@ test_kinds(void)
 	   "a site in contexts of plans is not judged by itself");
 }
 
-/* What a statement may hold in contexts of that name, where there is another one. */
+/* What a process of that type may hold in contexts of a name, beside others of another. */
 static int64
-limit_beside(const char *other, const char *context, PlhLifetime lifetime)
+limit_of(BackendType type, const char *other, int others, const char *context,
+		 PlhLifetime lifetime)
 {
 	Session    *session = palloc(sizeof(Session));
 	const PlhProfileImage *image;
@@ -178,13 +179,13 @@ limit_beside(const char *other, const char *context, PlhLifetime lifetime)
 
 	begin_session(session, 1, 1);
 	begin_statement(session, "SELECT x1;");
-	plh_profile->backend_type = B_BACKEND;
+	plh_profile->backend_type = type;
 	plh_profile->node_memory_bytes = 8000;
 	plh_profile->maintenance_bytes = 64000;
 	site = site_of(session, BALANCED, context, lifetime);
 	if (other != NULL)
 		plh_profile_context(plh_profile_string(other, PLH_CONTEXT_NAME_MAX),
-							lifetime)->instances = 1;
+							lifetime)->instances = others;
 	image = plh_profile_image_own(plh_profile);
 	limit = plh_statement_limit(image, plh_profile_image_site(image, site));
 	end_session();
@@ -195,7 +196,15 @@ limit_beside(const char *other, const char *context, PlhLifetime lifetime)
 static int64
 limit_in(const char *context, PlhLifetime lifetime)
 {
-	return limit_beside(NULL, context, lifetime);
+	return limit_of(B_BACKEND, NULL, 0, context, lifetime);
+}
+
+/* The limit of the output of a statement, with so many contexts of decoding. */
+static int64
+limit_of_output(int decoding)
+{
+	return limit_of(B_BACKEND, "Logical decoding context", decoding, "CurTransactionContext",
+					PLH_LIFETIME_TRANSACTION);
 }
 
 static void
@@ -211,11 +220,14 @@ test_limits(void)
 	   limit_in("Change", PLH_LIFETIME_TRANSACTION) == 64000,
 	   "a function that decodes the log may take its limit");
 	ok(limit_in("CurTransactionContext", PLH_LIFETIME_TRANSACTION) == 8000 &&
-	   limit_beside("Logical decoding context", "CurTransactionContext",
-					PLH_LIFETIME_TRANSACTION) == 64000,
-	   "so may its output, which is in a subtransaction");
+	   limit_of_output(1) == 64000, "so may its output, which is in a subtransaction");
+	ok(limit_of_output(0) == 8000, "as long as it decodes");
 	ok(limit_in("TXN", PLH_LIFETIME_SESSION) == 0,
 	   "a session that is no walsender has no limit for decoding");
+	ok(limit_of(B_WAL_SENDER, NULL, 0, "TXN", PLH_LIFETIME_SESSION) == 64000,
+	   "a walsender has it for as long as it lives");
+	ok(limit_of(B_AUTOVAC_WORKER, NULL, 0, "Portal", PLH_LIFETIME_QUERY) == 64000,
+	   "an autovacuum worker may take maintenance_work_mem");
 	ok(limit_in("LocalBufferContext", PLH_LIFETIME_SESSION) == PG_INT64_MAX,
 	   "buffers of temporary tables have no known limit");
 }
@@ -307,6 +319,12 @@ test_statements(void)
 	ok(!list->suspects[0].judgement.has_rate,
 	   "the growth of many statements has no rate without the time of the baseline");
 
+	nothing->taken_at = plh_profile->started_at - 1;
+	ok(suspects_since(nothing)->count == 0, "a baseline of an earlier process is none");
+	nothing->taken_at = plh_profile->started_at;
+	ok(suspects_since(nothing)->count == 1, "one that was taken when the process began is");
+	nothing->taken_at = 0;
+
 	/* what one frees, another allocates */
 	all = take_baseline();
 	ok(suspects_since(all)->count == 0, "nothing has grown since a later baseline");
@@ -376,6 +394,28 @@ statement_of_plans(const int *sizes, int count)
 	return statement;
 }
 
+/* The findings on a site that leaks in so many contexts, which hold much together. */
+static int
+suspects_in_contexts(int instances)
+{
+	Session    *session = palloc(sizeof(Session));
+	PlhContextRecord *contexts;
+	int			count;
+
+	begin_session(session, 1, 1);
+	keep_leaking(session, LEAKING_TOP, 1);
+	contexts = plh_profile_context(plh_profile_string("TopMemoryContext", PLH_CONTEXT_NAME_MAX),
+								   PLH_LIFETIME_SESSION);
+	contexts->instances = instances;
+	contexts->bytes = plh_profile->context_bytes = 200 * INT64CONST(1048576);
+	contexts->first_at = USECS_PER_SEC;
+	plh_profile->census_at = 10 * USECS_PER_SEC;
+	count = suspects_since(NULL)->count;
+	end_session();
+	pfree(session);
+	return count;
+}
+
 static void
 test_plans(void)
 {
@@ -386,6 +426,8 @@ test_plans(void)
 	   "contexts are shown with the site that holds most of them");
 	ok(strcmp(statement_of_plans(equal, 3), "SELECT x2;") == 0,
 	   "of sites that hold as much as another, contexts are shown with the first");
+	ok(suspects_in_contexts(1) == 1 && suspects_in_contexts(5000) == 1,
+	   "where contexts are to blame, a site in them is no suspect beside them");
 }
 
 /*

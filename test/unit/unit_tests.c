@@ -13,20 +13,17 @@ main(void)
 	/* as the hooks do before they call what is tested */
 	plh_guard_held = true;
 
-	test_sampling();
 	test_tables();
 	test_lifetimes();
 	test_profile_room();
-	test_profiles();
-	test_recycling();
 	test_routines();
+	test_routine_readers();
 	test_full_profiles();
 	test_profile_courses();
 	test_census();
 	test_context_examples();
 	test_child_deaths();
 	test_child_messages();
-	test_control();
 	test_log_turns();
 	test_watched_processes();
 	test_countdown();
@@ -35,12 +32,12 @@ main(void)
 	test_process_limit();
 	test_clock_of_epochs();
 	test_ages();
-	test_dump_retention();
 	test_dump_worth();
 	test_whole_io();
 	test_process_facts();
 	test_near_code();
 	test_plan_nodes();
+	test_plan_results();
 	test_read_only_store();
 	test_symbol_protocol();
 	test_allocation_wrappers();
@@ -74,5 +71,11 @@ main(void)
 	test_symbol_cache();
 	test_symbol_files();
 	test_trim();
+	/* what takes long: a fault elsewhere is found before */
+	test_sampling();
+	test_profiles();
+	test_recycling();
+	test_control();
+	test_dump_retention();
 	return tests_end();
 }
