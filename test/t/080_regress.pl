@@ -108,7 +108,7 @@ my $other = $node->background_psql('postgres');
 $other->query_safe('CREATE DATABASE regression_of_somebody');
 
 my @tests = (qw(define drop leaks others mended connects clerk), @modules, 'tables');
-my ($status, $stdout, $stderr) = run_it(qw(--runs=5 --create-role=regress_a,regress_b), "--junit=$folder/junit.xml", @tests);
+my ($status, $stdout, $stderr) = run_it('--runs=5', '--create-role=regress_a,regress_b', "--junit=$folder/junit.xml", @tests);
 $other->quit;
 is($status, 1, 'what grew makes an exit status of 1') or diag($stdout, $stderr);
 is($stderr, '', 'nothing is said beside the results');
