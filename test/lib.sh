@@ -535,13 +535,15 @@ make_programs_of_nobody() {
 	}
 }
 
-# The TAP tests with these numbers in a tree, of both of its folders; "0" is all.
+# The TAP tests in a tree whose names begin with these numbers, of both of its folders; "0"
+# is all.
 tap_files_of() {
-	local number
+	local number files
 
 	for number in $2; do
-		(cd "$1" && ls test/t/"$number"*.pl test/t-long/"$number"*.pl 2>/dev/null) | sed "s|^|$1/|" | grep . ||
-			fail "There is no TAP test $number."
+		files=$(cd "$1" && ls test/t/"$number"*.pl test/t-long/"$number"*.pl 2>/dev/null || true)
+		[ -n "$files" ] || fail "There is no TAP test $number."
+		sed "s|^|$1/|" <<<"$files"
 	done
 }
 
