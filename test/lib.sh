@@ -369,6 +369,8 @@ remove_shared_memory() {
 clean_up() {
 	local status=$?
 
+	# processes that work in $scratch are ended
+	cd /
 	end_processes
 	remove_shared_memory
 	unmount_small_disks
