@@ -60,7 +60,9 @@ put_metric(PlhRowSink *sink, const char *name, Labels labels, double value)
 static void
 put_server(PlhRowSink *sink, const char *name, double value)
 {
-	put_metric(sink, name, (Labels) {0}, value);
+	Labels		server = {0};
+
+	put_metric(sink, name, server, value);
 }
 
 /* The rows of a backend type; no row is better than a sum of nothing known. */
@@ -109,9 +111,12 @@ put_statements(PlhRowSink *sink)
 	put_server(sink, "statements_lost", figures.lost);
 	plh_largest_statements_find(&largest, plh_sql_access_may_see);
 	for (int i = 0; i < largest.count; i++)
-		put_metric(sink, "statement_peak_bytes",
-				   (Labels) {.statement = &largest.statements[i]},
+	{
+		Labels		statement = {.statement = &largest.statements[i]};
+
+		put_metric(sink, "statement_peak_bytes", statement,
 				   largest.statements[i].peak_bytes);
+	}
 }
 
 /* The rows of memory limits. */
@@ -143,7 +148,10 @@ put_suspects(PlhRowSink *sink, const PlhWorstSuspects *worst)
 	for (int i = 0; i < worst->count; i++)
 	{
 		const PlhWorstSuspect *suspect = &worst->suspects[i];
-		Labels		labels = {.backend_type = suspect->backend_type, .suspect = suspect};
+		Labels		labels = {
+			.backend_type = suspect->backend_type,
+			.suspect = suspect
+		};
 
 		put_metric(sink, "suspect_bytes", labels, suspect->bytes);
 		if (suspect->has_rate)

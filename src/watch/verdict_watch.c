@@ -35,8 +35,7 @@
 /* Only the keeper uses this. */
 static PLH_SURVIVES_FORK struct
 {
-	int64		began_us;		/* the last look, by the monotonic clock; 0:
-								 * none */
+	int64		began_us;		/* the last look, monotonic; 0: none */
 	int64		pause_us;		/* until the next one may begin */
 	bool		said_no_worker; /* since the last that could be started */
 }			state;

@@ -61,6 +61,9 @@ static PlhFrameText frames[SITES];
 static void
 list_site(int number, const char *function, int64 total_bytes, int64 peak_bytes)
 {
+	PlhSiteFacts facts = {.site = &records[number],.counters = &counters[number],.peak_bytes = peak_bytes};
+	PlhStackText stack = {.frames = &frames[number],.frame_count = 1};
+
 	frames[number] = frame_of(function);
 	counters[number] = (PlhCounters)
 	{
@@ -68,8 +71,7 @@ list_site(int number, const char *function, int64 total_bytes, int64 peak_bytes)
 	};
 	listed[number] = (PlhListedSite)
 	{
-		.facts = {.site = &records[number],.counters = &counters[number],.peak_bytes = peak_bytes},
-			.stack = {.frames = &frames[number],.frame_count = 1}
+		.facts = facts,.stack = stack
 	};
 }
 
