@@ -235,6 +235,10 @@ test_places(void)
 	ok(fails(1), "an allocation beyond the limit fails");
 	CritSectionCount = 1;
 	ok(!fails(1), "but not in a critical section");
+	kernel_answers = 0;
+	set_own(150 * MB);
+	ok(!fails(1) && kernel_answers == 0, "where the kernel is not even asked");
+	set_own(101 * MB);
 	CritSectionCount = 0;
 	holdoffs = 1;
 	ok(!fails(1), "nor with interrupts held off");
