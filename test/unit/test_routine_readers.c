@@ -202,10 +202,11 @@ bound_stack(const void *from, Size bytes)
 static void
 test_plpgsql(void)
 {
-	PLpgSQL_execstate call = {.err_text = NULL};
-	PLpgSQL_function function = {.fn_signature = "k(integer)",.cur_estate = &call,.fn_oid = 7};
-	PLpgSQL_stmt statement = {.lineno = 12};
-	PLpgSQL_variable variable = {.lineno = 3};
+	/* static, as a compiler does not know that a system call reads them */
+	static PLpgSQL_execstate call;
+	static PLpgSQL_function function = {.fn_signature = "k(integer)",.cur_estate = &call,.fn_oid = 7};
+	static PLpgSQL_stmt statement = {.lineno = 12};
+	static PLpgSQL_variable variable = {.lineno = 3};
 	PlhRoutine	routine = {NULL};
 	uintptr_t	low = plh_stack_walk_low;
 	uintptr_t	end = plh_stack_walk_end;
