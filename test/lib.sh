@@ -611,7 +611,7 @@ slowest_first() {
 }
 
 note_times() {
-	local failed=$(failed_tests) commit
+	local failed=$(failed_tests) commit test
 
 	[ -w "$times_log" ] || return 0
 	commit=$(git -C "$top" rev-parse --short HEAD 2>/dev/null || echo -)

@@ -15,6 +15,7 @@ make_site(uint64 caller, const char *context, const char *statement)
 {
 	PlhStack	stack = {0};
 	PlhSiteKey	key = {0};
+	uint32		site;
 
 	stack.addresses = stack.buffer;
 	stack.depth = 2;
@@ -23,7 +24,9 @@ make_site(uint64 caller, const char *context, const char *statement)
 	key.stack = plh_profile_stack(&stack);
 	key.context_name = plh_profile_string(context, PLH_CONTEXT_NAME_MAX);
 	key.statement = plh_profile_statement(0, statement);
-	return plh_profile_image_site(plh_profile_image_own(plh_profile), plh_profile_site(&key));
+	/* the image ends where the profile does when it is made */
+	site = plh_profile_site(&key);
+	return plh_profile_image_site(plh_profile_image_own(plh_profile), site);
 }
 
 static uint64
