@@ -24,6 +24,15 @@ _NOT_INSTALLED = re.compile(r'^ERROR:  (?:extension ".*" is not available$|could
 _RECOVERY = 300
 _RESTART = 10
 
+# Sessions of tests.  A server that has not noticed yet that the process of one was killed
+# has that still, and answers; then it lets nobody in until it has recovered.
+_SESSIONS = ("SELECT pid FROM pg_catalog.pg_stat_activity WHERE datname = '%s' "
+             "AND application_name LIKE 'pg_regress/%%'")
+
+# The longest, in seconds, that it may take to notice that; another session may go on with
+# its statement, though its psql has ended.
+_NOTICE = 60
+
 _CONNECTS_ANEW = "it connects anew, and a session that ends keeps nothing"
 
 
@@ -108,10 +117,11 @@ class Runner:
     def _wait_for_server(self):
         """After a crash, which ends all sessions: the next test is to be measured."""
         self.close()
+        sessions = _SESSIONS % self._scratch.database.replace("'", "''")
         for second in range(_RECOVERY):
             try:
-                self._server.query("postgres", "SELECT 1")
-                return
+                if not self._server.query("postgres", sessions) or second >= _NOTICE:
+                    return
             except QueryFailed as error:
                 if second == _RECOVERY - 1 or (second >= _RESTART and "FATAL" not in str(error)):
                     self._gone = str(error)

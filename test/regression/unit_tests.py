@@ -507,7 +507,9 @@ class Runs(unittest.TestCase):
         result = self.run_file(fakes.Session(SessionEnded("FATAL:  terminating connection")))
         self.assertEqual(result.failure, "the session ended: FATAL:  terminating connection")
         self.assertEqual(self.database.log, [("leave out", 3)])
-        self.assertEqual(self.server.queries(), ["SELECT 1"])
+        self.assertEqual(len(self.server.queries()), 1)
+        self.assertIn("FROM pg_catalog.pg_stat_activity WHERE datname = 'regression' ",
+                      self.server.queries()[0])
 
     def test_the_next_file_finds_what_this_one_makes(self):
         self.run_file(fakes.Session(), is_last=False)
@@ -520,15 +522,24 @@ class Runs(unittest.TestCase):
                          "The database could not be put back: it is locked")
 
     def test_a_server_that_recovers_is_waited_for(self):
-        answers = [QueryFailed("FATAL:  the database system is in recovery mode")] * 20 + ["1"]
-        self.server.answers = {"SELECT 1": lambda _: answers.pop(0)}
+        # at first it has not noticed that the process of a session was killed
+        answers = ["4711"] * 3
+        answers += [QueryFailed("FATAL:  the database system is in recovery mode")] * 20 + [""]
+        self.server.answers = {"pg_stat_activity": lambda _: answers.pop(0)}
         runner = self.runner()
         with unittest.mock.patch.object(time, "sleep"):
             runner._wait_for_server()
         self.assertEqual((answers, runner._gone), ([], None))
 
+    def test_a_session_that_goes_on_is_not_waited_for_for_ever(self):
+        self.server.answers = {"pg_stat_activity": "4711"}
+        runner = self.runner()
+        with unittest.mock.patch.object(time, "sleep") as sleep:
+            runner._wait_for_server()
+        self.assertEqual((sleep.call_count, runner._gone), (measuring._NOTICE, None))
+
     def test_one_that_stays_down_ends_it(self):
-        self.server.answers = {"SELECT 1": QueryFailed("could not connect")}
+        self.server.answers = {"pg_stat_activity": QueryFailed("could not connect")}
         self.server.sessions = [fakes.Session(SessionEnded("server closed the connection"))]
         runner = self.runner()
         with unittest.mock.patch.object(time, "sleep"):
