@@ -18,9 +18,7 @@ $session->query_safe('SET pg_leakhunt.sample_interval = 1');
 $session->query_safe('SELECT leak_top(64, 100000)');
 kill 'KILL', $pid;
 $session->{run}->kill_kill;
-wait_until(
-	sub { $node->psql('postgres', 'SELECT 1') == 0 },
-	'the server is back after a kill');
+wait_for_server($node, $pid);
 
 # It has its last name, so that no look is in the middle of a rename.
 my @saved;
@@ -141,9 +139,7 @@ wait_until(
 	},
 	'all sessions have crashed');
 $_->{run}->kill_kill for @sessions;
-wait_until(
-	sub { $node->psql('postgres', 'SELECT 1') == 0 },
-	'the server is back after all sessions crashed');
+wait_for_server($node, $pids[0]);
 wait_until(
 	sub { 16 == grep { /saved$/ } profile_files($directory) },
 	'16 profiles of crashed processes are saved');

@@ -314,10 +314,10 @@ SKIP:
 	  map { $node->background_psql('postgres', extra_params => [ '-U', 'app' ]) }
 	  1 .. 9;
 	$_->query_safe($sites) for @sessions;
-	kill 'KILL', session_pid($sessions[3]);
+	my $victim = session_pid($sessions[3]);
+	kill 'KILL', $victim;
 	$_->{run}->kill_kill for @sessions;
-	wait_until(sub { $node->psql('postgres', 'SELECT 1') == 0 },
-		'the server is back after a crash');
+	wait_for_server($node, $victim);
 	is( scalar(
 			grep {
 				$node->psql('postgres',
@@ -336,9 +336,11 @@ SKIP:
 		1, 'no process has crashed but the one that was killed');
 
 	# Somebody else fills what is left, when profiles are mapped.  Parallel queries would
-	# need some of it, and what the dead have left, which a start removes, would be given up.
+	# need some of it.  What the dead have left would be given up meanwhile: a start removes
+	# it, but while sessions come in already.
 	$node->append_conf('postgresql.conf', 'max_parallel_workers_per_gather = 0');
 	$node->restart;
+	wait_until(sub { !grep { /^\d+\./ } profile_files($directory) }, 'what the dead have left is gone');
 	@sessions = map { $node->background_psql('postgres', on_error_stop => 0) } 1 .. 2;
 	my %held = map { session_pid($_) => 0 } @sessions;
 	hold_more($_, 'before', \%held) for @sessions;
