@@ -185,7 +185,15 @@ class Instance:
         return self._options.port or 5432
 
     def _user(self):
-        return self._options.user or pwd.getpwuid(os.geteuid()).pw_name
+        """Returns the name of the superuser: that of who runs this, as initdb takes it."""
+        if self._options.user:
+            return self._options.user
+        try:
+            return pwd.getpwuid(os.geteuid()).pw_name
+        except KeyError:
+            raise CannotRun(f"there is no user with the id {os.geteuid()}, after whom the "
+                            "superuser of the temporary server could be called: "
+                            "name it (--user)") from None
 
 
 def _preload_ours_too(text):

@@ -7,6 +7,7 @@
 import contextlib
 import io
 import os
+import pwd
 import re
 import shutil
 import signal
@@ -298,6 +299,15 @@ class Directory(unittest.TestCase):
         self.write("thesis.txt")
         with self.assertRaisesRegex(CannotRun, "left alone"):
             self.take()
+
+    def test_a_user_without_a_name_is_told(self):
+        def user(*arguments):
+            return instance.Instance(options.parse([*arguments, "--temp-instance=x", "a"]))._user()
+
+        with unittest.mock.patch("os.geteuid", return_value=2 ** 31 - 2):
+            with self.assertRaisesRegex(CannotRun, "no user with the id 2147483646.*--user"):
+                user()
+            self.assertEqual(user("--user=ann"), "ann")
 
     def test_what_a_former_run_has_left_goes(self):
         self.write("data/postgresql.conf")
@@ -885,7 +895,8 @@ class Program(unittest.TestCase):
         fakes.write_programs(self.programs, initdb='mkdir "$2"; : > "$2/postgresql.conf"\n',
                              pg_ctl=f'echo "$@" >> {log}\n',
                              psql=f"echo psql >> {log}; exec sleep 60\n")
-        code = ("import os, signal, sys; os.geteuid = lambda: 1000\n"
+        user = pwd.getpwnam("nobody").pw_uid        # root would be refused
+        code = (f"import os, signal, sys; os.geteuid = lambda: {user}\n"
                 "for name in signal.SIGHUP, signal.SIGINT: signal.signal(name, signal.SIG_DFL)\n"
                 "sys.dont_write_bytecode = True; sys.path.insert(0, sys.argv.pop(1))\n"
                 "from pg_leakhunt_regression.program import main; sys.exit(main())")
