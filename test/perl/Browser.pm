@@ -23,8 +23,10 @@ sub is_there
 sub start
 {
 	my ($class, $directory, $script) = @_;
+	my $most_s = 3 * $PostgreSQL::Test::Utils::timeout_default;
 	my $self = bless {
-		http => HTTP::Tiny->new(timeout => $PostgreSQL::Test::Utils::timeout_default),
+		# a script ends before the request that has sent it, so that it is told which
+		http => HTTP::Tiny->new(timeout => 2 * $most_s),
 		functions => slurp($script),
 		output => ''
 	}, $class;
@@ -51,6 +53,7 @@ sub start
 		{
 			capabilities => {
 				alwaysMatch => {
+					timeouts => { script => 1000 * $most_s, pageLoad => 1000 * $most_s },
 					'goog:loggingPrefs' => { browser => 'ALL' },
 					'goog:chromeOptions' => {
 						args => [

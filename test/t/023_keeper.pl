@@ -144,6 +144,7 @@ sub is_locked
 wait_until(\&is_locked, 'the keeper has the lock of the directory of profiles');
 run_tool('rm', '-r', $directory);
 my $maker = $node->background_psql('postgres');
+my $maker_pid = session_pid($maker);
 $maker->query_safe('SET pg_leakhunt.sample_interval = 1');
 wait_until(
 	sub {
@@ -153,6 +154,8 @@ wait_until(
 	'a session makes a directory again that was removed');
 wait_until(\&is_locked, 'the keeper has the lock of a directory that was made again');
 $maker->quit;
+# a session that is still on its way out would be one more that died in the crash
+is_gone("/proc/$maker_pid", 'that session is gone');
 
 # After a crash, it makes the dumps.
 my ($sessions, $pids) = holding_sessions($node, 9 * $MB, 8 * $MB, 20_000);
