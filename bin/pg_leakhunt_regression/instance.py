@@ -68,6 +68,10 @@ class Instance:
             raise CannotRun("PostgreSQL does not run as root, so there is no temporary server: "
                             "call this as another user (setpriv --reuid=postgres ...), "
                             "or leave out --temp-instance to use a server that runs")
+        if _name_of_user() is None:
+            raise CannotRun(f"initdb needs a user with a name, and the user id {os.geteuid()} "
+                            "has none: give it one in /etc/passwd, "
+                            "or leave out --temp-instance to use a server that runs")
         try:
             self._make()
             self._start()
@@ -185,15 +189,15 @@ class Instance:
         return self._options.port or 5432
 
     def _user(self):
-        """Returns the name of the superuser: that of who runs this, as initdb takes it."""
-        if self._options.user:
-            return self._options.user
-        try:
-            return pwd.getpwuid(os.geteuid()).pw_name
-        except KeyError:
-            raise CannotRun(f"there is no user with the id {os.geteuid()}, after whom the "
-                            "superuser of the temporary server could be called: "
-                            "name it (--user)") from None
+        return self._options.user or _name_of_user()
+
+
+def _name_of_user():
+    """Returns the name of the user who runs this; None where the user id has none."""
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return None
 
 
 def _preload_ours_too(text):

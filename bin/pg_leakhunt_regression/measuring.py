@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, field
 from itertools import zip_longest
 
-from . import growth, statements, suppressions
+from . import growth, psql, statements, suppressions
 from .errors import CannotRun, QueryFailed, SessionEnded
 from .output import shortened
 from .scratch import RESET_CACHES
@@ -27,7 +27,7 @@ _RESTART = 10
 # Sessions of tests.  A server that has not noticed yet that the process of one was killed
 # has that still, and answers; then it lets nobody in until it has recovered.
 _SESSIONS = ("SELECT pid FROM pg_catalog.pg_stat_activity WHERE datname = '%s' "
-             "AND application_name LIKE 'pg_regress/%%'")
+             f"AND application_name LIKE '{psql.APPLICATION}%%'")
 
 # The longest, in seconds, that it may take to notice that; another session may go on with
 # its statement, though its psql has ended.

@@ -16,6 +16,9 @@ _NOT_FOR_TESTS = ("LC_ALL", "LC_COLLATE", "LC_CTYPE", "LC_MONETARY", "LC_NUMERIC
 # another database of it.
 _OF_LIBPQ = re.compile(r"^PG[A-Z0-9]+$")
 
+# What sessions of tests are called, with the name of the test behind it, as pg_regress does.
+APPLICATION = "pg_regress/"
+
 # What a file may have set in psql, as pg_regress starts it.
 _PSQL_RESET = r"""
 \set ECHO none
@@ -83,7 +86,7 @@ class Server:
         environment.update(LC_MESSAGES="C", PGAPPNAME="pg_leakhunt_regress")
         if test is not None:
             environment.update(self._for_tests)
-            environment["PGAPPNAME"] = "pg_regress/" + test
+            environment["PGAPPNAME"] = APPLICATION + test
         environment["PGOPTIONS"] = " ".join(f"-c {name}={value}"
                                             for name, value in (settings or {}).items())
         return environment

@@ -25,7 +25,7 @@ sub start
 	my ($class, $directory, $script) = @_;
 	my $most_s = 3 * $PostgreSQL::Test::Utils::timeout_default;
 	my $self = bless {
-		# a script ends before the request that has sent it, so that it is told which
+		# longer than a script may take, whose error says that it was the script
 		http => HTTP::Tiny->new(timeout => 2 * $most_s),
 		functions => slurp($script),
 		output => ''

@@ -336,8 +336,8 @@ SKIP:
 		1, 'no process has crashed but the one that was killed');
 
 	# Somebody else fills what is left, when profiles are mapped.  Parallel queries would
-	# need some of it.  What the dead have left would be given up meanwhile: a start removes
-	# it, but while sessions come in already.
+	# need some of it.  A start removes what the dead have left, but lets sessions in before
+	# it has done so, and they would get that room.
 	$node->append_conf('postgresql.conf', 'max_parallel_workers_per_gather = 0');
 	$node->restart;
 	wait_until(sub { !grep { /^\d+\./ } profile_files($directory) }, 'what the dead have left is gone');
