@@ -17,13 +17,15 @@
  *
  * Code that runs outside palloc:
  *	reader		any process' profile, baseline or dump, in one form in memory
+ *	judge		what of a profile is a leak, by figures alone
  *	dump		files of dumps: their texts, and which of them stay
  *	process		load, fork, the ends of transactions, exit
  *	symbols		from an address to functions, files and lines
  *	report		stacks as text, and the pictures and files made of them
  *	pprof		profiles in the format of pprof
  *	crash		what becomes of the profiles of processes that crashed
- *	verdict		the judgement whether a site leaks
+ *	telling		findings and doubts in sentences
+ *	check		whether a statement leaks, by running it again and again
  *	page		the page: a document of facts, and the file of HTML around it
  *	watch		the background worker: what is done without being asked
  *	plan		what each node of a plan holds, while EXPLAIN runs it

@@ -17,10 +17,10 @@
 
 #include "base/guard.h"
 #include "kinds.h"
+#include "judge/suspect_list.h"
 #include "profile/profile.h"
 #include "profile/profile_image.h"
 #include "reader/database_text.h"
-#include "verdict/suspect_list.h"
 
 /* The goal. */
 #define NAMED_PART 0.97

@@ -6,7 +6,7 @@
 #define KINDS_H
 
 #include "simulated.h"
-#include "verdict/suspect.h"
+#include "judge/suspect.h"
 
 /* A verdict as one bit of a set. */
 #define BIT(verdict) (1 << (verdict))

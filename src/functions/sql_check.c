@@ -10,6 +10,7 @@
 #include "base/compat.h"
 #include "base/plural.h"
 #include "base/settings.h"
+#include "check/leak_check.h"
 #include "functions/sql_access.h"
 #include "functions/sql_rows.h"
 #include "functions/sql_source.h"
@@ -19,9 +20,8 @@
 #include "profile/site_facts.h"
 #include "reader/database_text.h"
 #include "report/listed_site.h"
-#include "verdict/core_cache.h"
-#include "verdict/leak_check.h"
-#include "verdict/suppression.h"
+#include "telling/core_cache.h"
+#include "telling/suppression.h"
 
 #define CHECK_COLUMNS 9
 

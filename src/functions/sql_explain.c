@@ -17,8 +17,8 @@
 #include "reader/database_text.h"
 #include "reader/server_processes.h"
 #include "report/debug_packages.h"
-#include "verdict/explanation.h"
-#include "verdict/server_summary.h"
+#include "telling/explanation.h"
+#include "telling/server_summary.h"
 
 #define EXPLAIN_COLUMNS 2
 

@@ -8,7 +8,7 @@
 #define PLH_SQL_EXPLAINED_H
 
 #include "reader/dump_reader.h"
-#include "verdict/explained_process.h"
+#include "telling/explained_process.h"
 
 /* A process that has that profile. */
 extern PlhExplainedProcess plh_sql_explained_profiled(const PlhProfileImage *image);

@@ -11,11 +11,11 @@
 #include "functions/sql_arguments.h"
 #include "functions/sql_rows.h"
 #include "functions/sql_source.h"
+#include "judge/followed_parts.h"
 #include "profile/profile_image.h"
 #include "profile/site_facts.h"
 #include "report/context_list.h"
 #include "report/listed_site.h"
-#include "verdict/followed_parts.h"
 
 #define WHOLE_COLUMNS 6
 #define PART_COLUMNS 6

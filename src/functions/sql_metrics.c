@@ -18,7 +18,7 @@
 #include "report/largest_statements.h"
 #include "sampler/limit_places.h"
 #include "sampler/malloc_hooks.h"
-#include "verdict/worst_suspects.h"
+#include "telling/worst_suspects.h"
 
 #define METRIC_COLUMNS 8
 #define SECONDS_PER_HOUR 3600.0

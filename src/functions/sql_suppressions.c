@@ -7,7 +7,7 @@
 #include "utils/lsyscache.h"
 
 #include "functions/sql_suppressions.h"
-#include "verdict/suppression_table.h"
+#include "telling/suppression_table.h"
 
 /*
  * All suppressions, in the current memory context, for a function of the

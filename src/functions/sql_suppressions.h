@@ -7,7 +7,7 @@
 
 #include "fmgr.h"
 
-#include "verdict/suppression.h"
+#include "telling/suppression.h"
 
 extern PlhSuppressions *plh_sql_suppressions_read(FunctionCallInfo fcinfo);
 

@@ -22,12 +22,12 @@
 #include "report/debug_packages.h"
 #include "report/listed_site.h"
 #include "report/malloc_callers.h"
-#include "verdict/image_suspects.h"
-#include "verdict/malloc_statement.h"
-#include "verdict/share_text.h"
-#include "verdict/suppression.h"
-#include "verdict/suspect_advice.h"
-#include "verdict/suspect_evidence.h"
+#include "telling/image_suspects.h"
+#include "telling/malloc_statement.h"
+#include "telling/share_text.h"
+#include "telling/suppression.h"
+#include "telling/suspect_advice.h"
+#include "telling/suspect_evidence.h"
 
 #define SUSPECT_COLUMNS 21
 #define SUPPRESSED_COLUMNS 6

@@ -11,6 +11,7 @@
 #include "utils/timestamp.h"
 
 #include "base/sampling.h"
+#include "judge/followed_parts.h"
 #include "page/page_json.h"
 #include "page/page_process.h"
 #include "page/page_sites.h"
@@ -20,7 +21,6 @@
 #include "report/context_list.h"
 #include "report/death_text.h"
 #include "report/words.h"
-#include "verdict/followed_parts.h"
 
 /* The most characters of an example of contexts. */
 #define EXAMPLE_COLUMNS 200

@@ -10,7 +10,7 @@
 #include "lib/stringinfo.h"
 
 #include "report/site_list.h"
-#include "verdict/explanation.h"
+#include "telling/explanation.h"
 
 /* What the page is made of. */
 typedef struct PlhPageSource

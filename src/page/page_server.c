@@ -14,7 +14,7 @@
 #include "page/page_statements.h"
 #include "page/page_zone.h"
 #include "report/death_text.h"
-#include "verdict/server_summary.h"
+#include "telling/server_summary.h"
 
 /* The points of the history of all processes together, and of one at least. */
 #define MOST_POINTS 50000

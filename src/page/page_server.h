@@ -11,7 +11,7 @@
 #include "lib/stringinfo.h"
 
 #include "reader/statement_list.h"
-#include "verdict/explanation.h"
+#include "telling/explanation.h"
 
 typedef struct PlhPageServer PlhPageServer;
 

@@ -9,7 +9,7 @@
 
 #include "lib/stringinfo.h"
 
-#include "verdict/account.h"
+#include "judge/account.h"
 
 /* Write an array of texts. */
 extern void plh_page_unseen_append(StringInfo json, const PlhProfileImage *image,

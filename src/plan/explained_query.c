@@ -10,10 +10,10 @@
 #include "nodes/parsenodes.h"
 
 #include "base/compat.h"
+#include "check/parsed_text.h"
 #include "plan/annotated_plan.h"
 #include "plan/explained_query.h"
 #include "plan/plan_watch.h"
-#include "verdict/parsed_text.h"
 
 /* The command, as EXPLAIN gets it. */
 static char *

@@ -7,7 +7,7 @@
 #ifndef PLH_FINDING_KEY_H
 #define PLH_FINDING_KEY_H
 
-#include "verdict/suspect_list.h"
+#include "judge/suspect_list.h"
 
 /*
  * The same for what a process is suspect of at one call site, in contexts of one kind,

@@ -10,11 +10,11 @@
 #include "lib/stringinfo.h"
 
 #include "base/plural.h"
+#include "judge/account.h"
 #include "report/blamed_code.h"
 #include "report/death_text.h"
 #include "report/one_line.h"
 #include "report/words.h"
-#include "verdict/account.h"
 #include "watch/finding_line.h"
 
 /* The most characters of a statement that are shown. */

@@ -8,7 +8,7 @@
 #define PLH_FINDING_LINE_H
 
 #include "process/log_turns.h"
-#include "verdict/told_finding.h"
+#include "telling/told_finding.h"
 
 /* "listed" is the suspect's site, described; NULL where it has none. */
 extern void plh_finding_line_log(const PlhSuspect *suspect, const PlhListedSite *listed,

@@ -19,7 +19,7 @@
 #include "process/errors.h"
 #include "process/profile_directory.h"
 #include "reader/profile_reader.h"
-#include "verdict/image_suspects.h"
+#include "telling/image_suspects.h"
 #include "watch/finding_key.h"
 #include "watch/reporter.h"
 #include "watch/verdict_watch.h"

@@ -17,7 +17,7 @@
 #include "scenario_rows.h"
 #include "scenario_server.h"
 #include "sql_columns.h"
-#include "verdict/explanation.h"
+#include "telling/explanation.h"
 
 extern Datum pg_leakhunt_explain(PG_FUNCTION_ARGS);
 extern Datum pg_leakhunt_contexts(PG_FUNCTION_ARGS);

@@ -9,7 +9,7 @@
 #include "profile/profile_image.h"
 #include "sampler/process_limit.h"
 #include "scenario_words.h"
-#include "verdict/suppression.h"
+#include "telling/suppression.h"
 
 /* The role of the process, and its name's OID. */
 #define SCENARIO_ROLE 10

@@ -32,7 +32,7 @@
 #include "scenario_server.h"
 #include "server.h"
 #include "simulated.h"
-#include "verdict/suppression_table.h"
+#include "telling/suppression_table.h"
 
 bool		plh_log_verdicts = true;
 

@@ -219,7 +219,7 @@ my %cells = (
 	'growing, rate' => ['GROWTH_RATE_US']);
 # the units that the reference has them in
 my %units = (US => 1_000_000, BYTES => 1024 * 1024);
-my %thresholds = slurp_file("$top/src/verdict/suspect.h") =~
+my %thresholds = slurp_file("$top/src/judge/suspect.h") =~
   /^#define PLH_SUSPECT_(\w+)\s+(?:INT64CONST\()?([0-9.]+)/mg;
 my (@documented, @true);
 

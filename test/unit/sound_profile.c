@@ -29,9 +29,9 @@
 #include "stack/modules.h"
 #include "sound_profile.h"
 #include "tap.h"
-#include "verdict/followed_parts.h"
-#include "verdict/suspect_evidence.h"
-#include "verdict/suspect_list.h"
+#include "judge/followed_parts.h"
+#include "judge/suspect_list.h"
+#include "telling/suspect_evidence.h"
 
 /* Names with all that the formats of outputs have a meaning for. */
 static const char *const names[] = {

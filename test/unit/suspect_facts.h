@@ -6,7 +6,7 @@
 #define SUSPECT_FACTS_H
 
 #include "datatype/timestamp.h"
-#include "verdict/suspect.h"
+#include "judge/suspect.h"
 
 #define MB INT64CONST(1000000)
 #define SOME_TIME (INT64CONST(1000) * USECS_PER_DAY)

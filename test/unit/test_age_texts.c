@@ -7,7 +7,7 @@
 #include "report/words.h"
 #include "suspect_facts.h"
 #include "unit_tests.h"
-#include "verdict/age_text.h"
+#include "telling/age_text.h"
 
 #define BEGAN (1000 * TICK_US)
 #define TICK_US (INT64CONST(1) << PLH_TICK_BITS)

@@ -6,7 +6,7 @@
 
 #include "common/pg_prng.h"
 #include "unit_tests.h"
-#include "verdict/course.h"
+#include "judge/course.h"
 
 #define MB INT64CONST(1048576)
 #define START (INT64CONST(1000) * USECS_PER_DAY)

@@ -13,7 +13,7 @@
 #include "report/words.h"
 #include "suspect_facts.h"
 #include "unit_tests.h"
-#include "verdict/doubt.h"
+#include "telling/doubt.h"
 
 #define MEBIBYTE (1024 * 1024)
 

@@ -7,9 +7,9 @@
 
 #include "leaking_session.h"
 #include "unit_tests.h"
-#include "verdict/family_suspect.h"
-#include "verdict/statement_suspect.h"
-#include "verdict/suspect_list.h"
+#include "judge/family_suspect.h"
+#include "judge/statement_suspect.h"
+#include "judge/suspect_list.h"
 
 #undef MB
 #define MB INT64CONST(1048576)

@@ -6,7 +6,7 @@
 
 #include "profile/profile_image.h"
 #include "reader_tests.h"
-#include "verdict/followed_parts.h"
+#include "judge/followed_parts.h"
 
 #define POINTS 4
 

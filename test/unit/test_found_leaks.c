@@ -8,7 +8,7 @@
 #include "utils/memutils.h"
 
 #include "reader_tests.h"
-#include "verdict/leak_snapshot.h"
+#include "check/leak_snapshot.h"
 
 /* What each number has gained, and whether in both halves. */
 static struct
@@ -31,7 +31,7 @@ gain_stub(const PlhLeakHalves *halves, PlhHolder holder, int number)
 
 #define plh_leak_snapshot_grows grows_stub
 #define plh_leak_snapshot_gain gain_stub
-#include "verdict/found_leaks.c"
+#include "check/found_leaks.c"
 
 static PlhSiteRecord site;
 

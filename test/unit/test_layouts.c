@@ -16,7 +16,7 @@
 #include "report/context_examples.h"
 #include "sound_profile.h"
 #include "tap.h"
-#include "verdict/followed_parts.h"
+#include "judge/followed_parts.h"
 
 #define SEED 77
 #define SITES 200

@@ -12,7 +12,7 @@
 #include "profile/profile_recycling.h"
 #include "routine/running_routines.h"
 #include "unit_tests.h"
-#include "verdict/suspect_list.h"
+#include "judge/suspect_list.h"
 
 /* A routine that runs, the frame behind which it is, and what it says of itself. */
 typedef struct RunningRoutine

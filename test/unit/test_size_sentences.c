@@ -10,7 +10,7 @@
 #include "report/words.h"
 #include "suspect_facts.h"
 #include "unit_tests.h"
-#include "verdict/size_sentences.h"
+#include "telling/size_sentences.h"
 
 #define SECONDS(n) (SOME_TIME + (n) * USECS_PER_SEC)
 

@@ -7,8 +7,8 @@
 #include "suspect_facts.h"
 #include "told_suspect.h"
 #include "unit_tests.h"
-#include "verdict/share_text.h"
-#include "verdict/suspect_evidence.h"
+#include "telling/share_text.h"
+#include "telling/suspect_evidence.h"
 
 static void
 test_statement(void)

@@ -10,7 +10,7 @@
 #include "backend.h"
 #include "reader_tests.h"
 #include "sound_profile.h"
-#include "verdict/suppression.c"
+#include "telling/suppression.c"
 
 #define SEED 7
 

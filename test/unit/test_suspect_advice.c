@@ -11,7 +11,7 @@
 #include "suspect_facts.h"
 #include "told_suspect.h"
 #include "unit_tests.h"
-#include "verdict/suspect_advice.h"
+#include "telling/suspect_advice.h"
 
 /* What to do about code of an extension, and of the languages. */
 static void

@@ -11,8 +11,8 @@
 #include "births.h"
 #include "leaking_session.h"
 #include "unit_tests.h"
-#include "verdict/statement_limit.h"
-#include "verdict/suspect_list.h"
+#include "judge/statement_limit.h"
+#include "judge/suspect_list.h"
 
 static PlhSuspectList *
 suspects_since(const PlhBaseline *baseline)

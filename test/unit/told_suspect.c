@@ -11,8 +11,8 @@
 #include "reader/database_text.h"
 #include "suspect_facts.h"
 #include "told_suspect.h"
-#include "verdict/suspect_advice.h"
-#include "verdict/suspect_evidence.h"
+#include "telling/suspect_advice.h"
+#include "telling/suspect_evidence.h"
 
 /* The server's own words for sizes and times need the server. */
 char *

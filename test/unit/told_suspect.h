@@ -5,9 +5,9 @@
 #ifndef TOLD_SUSPECT_H
 #define TOLD_SUSPECT_H
 
+#include "judge/found_suspects.h"
 #include "report/listed_site.h"
-#include "verdict/found_suspects.h"
-#include "verdict/malloc_statement.h"
+#include "telling/malloc_statement.h"
 
 /* The session, whose process has the id 123. */
 extern PlhProfileHeader header;

@@ -1,0 +1,202 @@
+/*
+ * checked_statement.c
+ *	  Runs the statement of a leak check, which may be several, by SPI.
+ *
+ * SPI could run them all at once, but then a FETCH would go by the snapshot that the
+ * cursor before it has registered, and SPI would change that: servers with assertions
+ * end there.  So each is given to SPI by itself.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "executor/spi.h"
+#include "nodes/parsenodes.h"
+#include "tcop/dest.h"
+#include "utils/guc.h"
+#include "utils/resowner.h"
+
+#include "check/checked_statement.h"
+#include "check/parsed_text.h"
+
+/*
+ * Returns the statements of a text, as a list of strings, or throws an ERROR if they
+ * are none.
+ */
+List *
+plh_checked_statement_split(const char *text)
+{
+	List	   *parsed = plh_parsed_text_read(text);
+	List	   *statements = NIL;
+	ListCell   *cell;
+
+	if (parsed == NIL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("there is no statement to check")));
+	foreach(cell, parsed)
+	{
+		const RawStmt *statement = lfirst_node(RawStmt, cell);
+		const char *start = text + Max(0, statement->stmt_location);
+
+		/* the last one goes to the end of the text */
+		statements = lappend(statements, statement->stmt_len > 0 ?
+							 pnstrdup(start, statement->stmt_len) :
+							 pstrdup(start));
+	}
+	return statements;
+}
+
+/* Turn SPI's refusal of a statement into an error; others it throws itself. */
+static void
+check_result(int result)
+{
+	if (result == SPI_ERROR_TRANSACTION)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("pg_leakhunt_check cannot run transaction commands"),
+				 errdetail("All iterations run in the transaction of the caller.")));
+	if (result == SPI_ERROR_COPY)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("pg_leakhunt_check cannot COPY to or from the client")));
+	if (result < 0)
+		elog(ERROR, "SPI_execute_extended failed: %s",
+			 SPI_result_code_string(result));
+}
+
+/* Run the statements.  Returns SPI's refusal of one, or its last result. */
+static int
+run_all(const List *statements)
+{
+	SPIExecuteOptions options = {.dest = None_Receiver};
+	ListCell   *cell;
+	int			result = 0;
+
+	foreach(cell, statements)
+	{
+		result = SPI_execute_extended(lfirst(cell), &options);
+		if (result < 0)
+			break;
+	}
+	return result;
+}
+
+/*
+ * Go back to a level of transactions.  An error may have left more than one
+ * subtransaction open: that which a PL has just begun for its own use is its caller's to
+ * end.
+ */
+static void
+roll_back(int level, MemoryContext context, ResourceOwner owner)
+{
+	while (GetCurrentTransactionNestLevel() > level)
+	{
+		RollbackAndReleaseCurrentSubTransaction();
+		MemoryContextSwitchTo(context);
+	}
+	CurrentResourceOwner = owner;
+}
+
+/*
+ * Throw an ERROR if the statement has ended the subtransaction that it ran in.  Then SPI may
+ * have given up our connection, and freed our memory, too: nothing can be done but end.
+ */
+static void
+check_still_in(SubTransactionId subtransaction)
+{
+	if (SubTransactionIsActive(subtransaction))
+		return;
+	FlushErrorState();
+	ereport(ERROR,
+			(errcode(ERRCODE_EXTERNAL_ROUTINE_INVOCATION_EXCEPTION),
+			 errmsg("the statement ended a subtransaction that it had not begun"),
+			 errhint("An error handler that rolls back a subtransaction does this if BeginInternalSubTransaction itself has failed. Call that before PG_TRY.")));
+}
+
+/*
+ * Let an error end the execution only, unless it is to end all of it, or somebody has
+ * cancelled that.
+ */
+static void
+take_error(PlhExecution *execution, ErrorData *error)
+{
+	if (!execution->takes_errors || error->sqlerrcode == ERRCODE_QUERY_CANCELED)
+		ReThrowError(error);
+	execution->raised = true;
+	if (execution->error_memory != NULL)
+		execution->error = MemoryContextStrdup(execution->error_memory,
+											   error->message != NULL ? error->message : "");
+	FreeErrorData(error);
+}
+
+/*
+ * Run the statements once and drop their results.
+ *
+ * Sites are told apart by their stacks, which hold the return addresses in this
+ * function and its callers.  All executions must therefore come here by the same
+ * call instruction.
+ */
+static void
+execute(const List *statements, PlhExecution *execution)
+{
+	MemoryContext caller_context = CurrentMemoryContext;
+	ResourceOwner caller_owner = CurrentResourceOwner;
+	int			level = GetCurrentTransactionNestLevel();
+	SubTransactionId subtransaction;
+	ErrorData  *volatile error = NULL;
+	volatile int result = 0;
+
+	if (execution->roll_back)
+	{
+		BeginInternalSubTransaction(NULL);
+		MemoryContextSwitchTo(caller_context);
+	}
+	subtransaction = GetCurrentSubTransactionId();
+	PG_TRY();
+	{
+		plh_planned_failure = execution->failure;
+		result = run_all(statements);
+		plh_planned_failure = NULL;
+	}
+	PG_CATCH();
+	{
+		plh_planned_failure = NULL;
+		check_still_in(subtransaction);
+		if (!execution->roll_back)
+			PG_RE_THROW();
+		MemoryContextSwitchTo(caller_context);
+		error = CopyErrorData();
+		FlushErrorState();
+	}
+	PG_END_TRY();
+	check_still_in(subtransaction);
+	if (execution->roll_back)
+		roll_back(level, caller_context, caller_owner);
+	if (error != NULL)
+		take_error(execution, error);
+	check_result(result);
+}
+
+/*
+ * Run the statements once.  SPI must be connected.
+ */
+pg_noinline void
+plh_checked_statement_execute(const List *statements, PlhExecution *execution)
+{
+	volatile int wanted = client_min_messages;
+
+	/* the client has seen notices and warnings once, in the first execution */
+	if (!execution->aloud)
+		client_min_messages = ERROR;
+	PG_TRY();
+	{
+		execute(statements, execution);
+	}
+	PG_FINALLY();
+	{
+		/* the statement may have set it meanwhile */
+		if (client_min_messages == ERROR)
+			client_min_messages = wanted;
+	}
+	PG_END_TRY();
+}

@@ -1,0 +1,176 @@
+/*
+ * found_leaks.c
+ *	  What stays behind each time that a statement runs, by two halves of the runs.
+ *
+ * A site, or a name of contexts, must have gained in the first half and in the second.
+ */
+#include "postgres.h"
+
+#include "check/found_leaks.h"
+#include "profile/profile.h"
+#include "profile/profile_file.h"
+#include "profile/profile_image.h"
+#include "reader/collections.h"
+
+/* Leaks that there is room for at first, where they come one by one. */
+#define FIRST_ROOM 16
+
+static void
+add_leak(PlhLeaks *found, const PlhSiteRecord *site,
+		 const PlhContextRecord *contexts, int number, PlhHeld gained, int64 runs)
+{
+	PlhLeak    *leak = &found->leaks[found->count++];
+
+	memset(leak, 0, sizeof(*leak));
+	leak->site = site;
+	leak->contexts = contexts;
+	leak->number = number;
+	leak->bytes = gained.bytes;
+	leak->count = gained.count;
+	leak->runs = runs;
+}
+
+/* Is there a site in contexts of that name among the leaks? */
+static bool
+has_site(const PlhLeaks *found, const PlhContextRecord *contexts)
+{
+	for (int i = 0; i < found->count; i++)
+	{
+		if (found->leaks[i].site != NULL &&
+			found->leaks[i].site->key.context_name == contexts->context_name)
+			return true;
+	}
+	return false;
+}
+
+/* Find the sites that have gained in both halves. */
+static void
+find_sites(PlhLeaks *found, const PlhLeakHalves *halves, int64 runs)
+{
+	PlhProfileImage *image = plh_profile_image_own(plh_profile);
+	const PlhSiteRecord *site;
+	uint32		position = 0;
+
+	while ((site = plh_profile_image_next_site(image, &position)) != NULL)
+	{
+		int			number = plh_profile_image_offset(image, site);
+
+		if (plh_leak_snapshot_grows(halves, PLH_HOLDER_SITE, number))
+			add_leak(found, site, NULL, number,
+					 plh_leak_snapshot_gain(halves, PLH_HOLDER_SITE, number), runs);
+	}
+}
+
+/*
+ * Find the names of contexts that have become more in both halves, and no site in
+ * them says why.  The newest record is the first.
+ */
+static void
+find_contexts(PlhLeaks *found, const PlhLeakHalves *halves, int64 runs)
+{
+	int			count = halves->end->series[PLH_HOLDER_CONTEXTS].count;
+	PlhContextRecord *record = NULL;
+
+	for (int i = count - 1; i >= 0 &&
+		 (record = plh_profile_next_context(record)) != NULL; i--)
+	{
+		if (record->lifetime == PLH_LIFETIME_SESSION &&
+			plh_leak_snapshot_grows(halves, PLH_HOLDER_CONTEXTS, i) &&
+			!has_site(found, record))
+			add_leak(found, NULL, record, i,
+					 plh_leak_snapshot_gain(halves, PLH_HOLDER_CONTEXTS, i), runs);
+	}
+}
+
+/*
+ * Find what may be leaks of that number of runs, in an array that "memory" has.
+ */
+void
+plh_found_leaks_find(PlhLeaks *found, const PlhLeakHalves *halves, int64 runs,
+					 MemoryContext memory)
+{
+	found->room = 1;
+	for (int holder = 0; holder < PLH_HOLDERS; holder++)
+		found->room += halves->end->series[holder].count;
+	found->count = 0;
+	found->leaks = MemoryContextAllocHuge(memory, sizeof(PlhLeak) * found->room);
+	find_sites(found, halves, runs);
+	find_contexts(found, halves, runs);
+}
+
+/*
+ * Keep those that grew in both halves of as many other runs, and count no more than
+ * that.
+ */
+void
+plh_found_leaks_confirm(PlhLeaks *found, const PlhLeakHalves *halves)
+{
+	int			confirmed = 0;
+
+	for (int i = 0; i < found->count; i++)
+	{
+		PlhLeak		leak = found->leaks[i];
+		PlhHolder	holder = plh_found_leaks_holder(&leak);
+		PlhHeld		gained = plh_leak_snapshot_gain(halves, holder, leak.number);
+
+		if (!plh_leak_snapshot_grows(halves, holder, leak.number))
+			continue;
+		if (gained.bytes < leak.bytes)
+		{
+			leak.bytes = gained.bytes;
+			leak.count = gained.count;
+		}
+		found->leaks[confirmed++] = leak;
+	}
+	found->count = confirmed;
+}
+
+/*
+ * Add a leak to those at the same place, in an array that "memory" has.
+ */
+void
+plh_found_leaks_merge(PlhLeaks *found, const PlhLeak *leak, MemoryContext memory)
+{
+	for (int i = 0; i < found->count; i++)
+	{
+		PlhLeak    *known = &found->leaks[i];
+
+		if (known->number != leak->number ||
+			plh_found_leaks_holder(known) != plh_found_leaks_holder(leak))
+			continue;
+		known->bytes += leak->bytes;
+		known->count += leak->count;
+		known->runs += leak->runs;
+		known->failures += leak->failures;
+		return;
+	}
+	if (found->leaks == NULL)
+	{
+		found->room = FIRST_ROOM;
+		found->leaks = MemoryContextAllocHuge(memory, sizeof(PlhLeak) * found->room);
+	}
+	found->leaks = plh_array_grow(found->leaks, found->count, &found->room, sizeof(PlhLeak));
+	found->leaks[found->count++] = *leak;
+}
+
+/* qsort comparator: most bytes per run first. */
+static int
+compare_leaks(const void *a, const void *b)
+{
+	const PlhLeak *one = a;
+	const PlhLeak *other = b;
+	double		one_bytes = (double) one->bytes / one->runs;
+	double		other_bytes = (double) other->bytes / other->runs;
+
+	if (one_bytes != other_bytes)
+		return one_bytes < other_bytes ? 1 : -1;
+	return (one->site == NULL) != (other->site == NULL) ?
+		(one->site == NULL ? 1 : -1) : one->number - other->number;
+}
+
+void
+plh_found_leaks_sort(PlhLeaks *found)
+{
+	if (found->count > 1)
+		qsort(found->leaks, found->count, sizeof(PlhLeak), compare_leaks);
+}

@@ -1,0 +1,48 @@
+/*
+ * found_leaks.h
+ *	  What stays behind each time that a statement runs, by two halves of the runs.
+ */
+#ifndef PLH_FOUND_LEAKS_H
+#define PLH_FOUND_LEAKS_H
+
+#include "check/leak_snapshot.h"
+#include "profile/profile_layout.h"
+
+/* A call site at which memory stays behind, or memory contexts that do. */
+typedef struct PlhLeak
+{
+	const PlhSiteRecord *site;	/* the leaking site, or NULL */
+	const PlhContextRecord *contexts;	/* if site is NULL, the contexts whose
+										 * number grows */
+	int			number;			/* in the order of the profile */
+	int64		bytes;			/* after all runs */
+	int64		count;			/* of chunks; of contexts */
+	int64		runs;			/* of the statement, of which these are */
+
+	/* Where allocations were made to fail (failing_check.c); else 0. */
+	int			failures;		/* how many of them leave something here */
+	int64		first_failure;	/* number of the first of these allocations */
+	uint32		failing_site;	/* its site, as an offset in the profile */
+} PlhLeak;
+
+typedef struct PlhLeaks
+{
+	int			count;
+	int			room;
+	PlhLeak    *leaks;			/* most bytes per run first, once sorted */
+} PlhLeaks;
+
+extern void plh_found_leaks_find(PlhLeaks *found, const PlhLeakHalves *halves,
+								 int64 runs, MemoryContext memory);
+extern void plh_found_leaks_confirm(PlhLeaks *found, const PlhLeakHalves *halves);
+extern void plh_found_leaks_merge(PlhLeaks *found, const PlhLeak *leak,
+								  MemoryContext memory);
+extern void plh_found_leaks_sort(PlhLeaks *found);
+
+static inline PlhHolder
+plh_found_leaks_holder(const PlhLeak *leak)
+{
+	return leak->site != NULL ? PLH_HOLDER_SITE : PLH_HOLDER_CONTEXTS;
+}
+
+#endif							/* PLH_FOUND_LEAKS_H */

@@ -1,0 +1,228 @@
+/*
+ * leak_snapshot.c
+ *	  What this session holds at some time, by call site and by name of memory
+ *	  context, and the gain from one time to another; and what malloc has given out
+ *	  other than to memory contexts.
+ *
+ * Of malloc, both sums are exact, but their difference is not: blocks of contexts
+ * take more of malloc than the contexts know.
+ */
+#include "postgres.h"
+
+#include "base/guard.h"
+#include "check/leak_snapshot.h"
+#include "profile/profile.h"
+#include "profile/profile_file.h"
+#include "profile/profile_image.h"
+#include "reader/collections.h"
+#include "sampler/census.h"
+#include "sampler/malloc_hooks.h"
+
+/*
+ * A block of a memory context takes more of malloc than its size, by one part in
+ * OVERHEAD_PART at most: 4 kB of 128 kB where malloc maps it, and less elsewhere.
+ */
+#define OVERHEAD_PART 32
+
+/* A chunk of malloc has at least twice as many bytes. */
+#define LEAST_BYTES 16
+
+/* The most bytes that a chunk takes of malloc beyond what was asked for. */
+#define CHUNK_BYTES 32
+
+/* Entries that a series has room for at first. */
+#define FIRST_ROOM 256
+
+static void
+append_held(PlhHeldSeries *series, int number, int64 bytes, int64 count,
+			MemoryContext memory)
+{
+	if (series->held == NULL)
+	{
+		series->room = FIRST_ROOM;
+		series->held = MemoryContextAllocHuge(memory, sizeof(PlhHeld) *
+											  series->room);
+	}
+	series->held = plh_array_grow(series->held, series->count, &series->room,
+								  sizeof(PlhHeld));
+	series->held[series->count].number = number;
+	series->held[series->count].bytes = bytes;
+	series->held[series->count].count = count;
+	series->count++;
+}
+
+/* The profile has context names with the newest first: number the oldest 0. */
+static void
+reverse(PlhHeldSeries *series)
+{
+	for (int i = 0, j = series->count - 1; i < j; i++, j--)
+	{
+		PlhHeld		swapped = series->held[i];
+
+		series->held[i] = series->held[j];
+		series->held[j] = swapped;
+	}
+	for (int i = 0; i < series->count; i++)
+		series->held[i].number = i;
+}
+
+/*
+ * Note in that memory context what is held now.
+ */
+void
+plh_leak_snapshot_take(PlhLeakSnapshot *snapshot, MemoryContext memory)
+{
+	PlhHeldSeries *sites = &snapshot->series[PLH_HOLDER_SITE];
+	PlhHeldSeries *contexts = &snapshot->series[PLH_HOLDER_CONTEXTS];
+	const PlhSiteRecord *site;
+	PlhProfileImage *image;
+	uint32		position = 0;
+
+	memset(snapshot, 0, sizeof(*snapshot));
+	plh_guard_call(plh_malloc_hooks_reap);
+	plh_census_count_contexts();
+	image = plh_profile_image_own(plh_profile);
+	while ((site = plh_profile_image_next_site(image, &position)) != NULL)
+		append_held(sites, plh_profile_image_offset(image, site),
+					site->counters.live_bytes, site->counters.live_count,
+					memory);
+	for (PlhContextRecord *record = plh_profile_next_context(NULL);
+		 record != NULL; record = plh_profile_next_context(record))
+		append_held(contexts, 0, record->bytes, record->instances, memory);
+	reverse(contexts);
+}
+
+/* bsearch comparator, by number. */
+static int
+compare_numbers(const void *a, const void *b)
+{
+	return ((const PlhHeld *) a)->number - ((const PlhHeld *) b)->number;
+}
+
+/* What that number held in a snapshot: nothing before it was there. */
+static PlhHeld
+held_by(const PlhHeldSeries *series, int number)
+{
+	PlhHeld		none = {.number = number};
+	const PlhHeld *held = series->count == 0 ? NULL :
+		bsearch(&none, series->held, series->count, sizeof(PlhHeld),
+				compare_numbers);
+
+	return held != NULL ? *held : none;
+}
+
+/* The gain between two snapshots of a series. */
+static PlhHeld
+gain_between(const PlhHeldSeries *from, const PlhHeldSeries *to, int number)
+{
+	PlhHeld		result = held_by(to, number);
+	PlhHeld		before = held_by(from, number);
+
+	result.bytes -= before.bytes;
+	result.count -= before.count;
+	return result;
+}
+
+/*
+ * The gain of both halves together.
+ */
+PlhHeld
+plh_leak_snapshot_gain(const PlhLeakHalves *halves, PlhHolder holder,
+					   int number)
+{
+	return gain_between(&halves->start->series[holder],
+						&halves->end->series[holder], number);
+}
+
+/*
+ * Is it a gain?  Contexts must have become more.  Chunks may be of 0 bytes, and
+ * may grow by realloc.
+ */
+static bool
+is_gain(PlhHolder holder, PlhHeld gained)
+{
+	if (holder == PLH_HOLDER_CONTEXTS)
+		return gained.count > 0;
+	return gained.bytes > 0 || (gained.bytes == 0 && gained.count > 0);
+}
+
+/*
+ * Has that number gained in each of both halves?
+ */
+bool
+plh_leak_snapshot_grows(const PlhLeakHalves *halves, PlhHolder holder,
+						int number)
+{
+	const PlhHeldSeries *middle = &halves->middle->series[holder];
+
+	return is_gain(holder, gain_between(&halves->start->series[holder],
+										middle, number)) &&
+		is_gain(holder, gain_between(middle,
+									 &halves->end->series[holder], number));
+}
+
+/*
+ * Has anything gained between two snapshots?
+ */
+bool
+plh_leak_snapshot_has_gained(const PlhLeakSnapshot *from, const PlhLeakSnapshot *to)
+{
+	for (int holder = 0; holder < PLH_HOLDERS; holder++)
+	{
+		const PlhHeldSeries *series = &to->series[holder];
+
+		for (int i = 0; i < series->count; i++)
+		{
+			if (is_gain(holder, gain_between(&from->series[holder], series,
+											 series->held[i].number)))
+				return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * Note what is in use now.
+ */
+PlhMallocSnapshot
+plh_leak_snapshot_malloc(void)
+{
+	PlhMallocSnapshot snapshot;
+
+	plh_census_count_contexts();
+	plh_census_count_malloc();
+	snapshot.malloc_bytes = plh_profile->malloc_bytes;
+	snapshot.context_bytes = plh_profile->context_bytes;
+	return snapshot;
+}
+
+/*
+ * Returns the bytes that malloc has given out since, and not got back, per iteration;
+ * what contexts have, or may have, is not counted.
+ */
+int64
+plh_leak_snapshot_malloc_since(const PlhMallocSnapshot *before, int iterations)
+{
+	PlhMallocSnapshot now = plh_leak_snapshot_malloc();
+	int64		contexts = now.context_bytes - before->context_bytes;
+	int64		gained = now.malloc_bytes - before->malloc_bytes - contexts -
+		llabs(contexts) / OVERHEAD_PART;
+
+	if (before->malloc_bytes < 0 || now.malloc_bytes < 0 ||
+		gained < (int64) iterations * LEAST_BYTES)
+		return 0;
+	return gained / iterations;
+}
+
+/*
+ * Returns what is left of such a gain without the chunks of each iteration whose call
+ * sites are known, which have "bytes" bytes in all; 0 where nothing is left for sure.
+ */
+int64
+plh_leak_snapshot_malloc_beside(int64 gained, double bytes, double chunks)
+{
+	double		rest = (double) gained - bytes - bytes / OVERHEAD_PART -
+		chunks * CHUNK_BYTES;
+
+	return rest < LEAST_BYTES ? 0 : (int64) rest;
+}

@@ -1,0 +1,308 @@
+/*
+ * course.c
+ *	  What a figure of a process has done over time, by the process' history.
+ *
+ * A course is followed back from now: through the time in which nothing changed, then
+ * through the time of growth, until it was larger before.  A trend compares the later
+ * half of the history with the earlier one.
+ */
+#include "postgres.h"
+
+#include "judge/course.h"
+
+/* Less than this part of all growth may be chance, and is added to the next. */
+#define RISE_PART 64
+
+/* After that time without a count nobody knows what happened meanwhile. */
+#define UNCOUNTED_US INT64CONST(3000000)
+
+/* Figures beyond this are damaged; sums of some that are not can't overflow. */
+#define BYTES_MAX (PG_INT64_MAX / 8)
+
+/* A figure at a time: a point of the history, or the last census. */
+typedef struct Point
+{
+	TimestampTz at;
+	int64		bytes;
+} Point;
+
+static int64
+sound(int64 bytes)
+{
+	return Max(0, Min(bytes, BYTES_MAX));
+}
+
+/* What counts as no change. */
+static int64
+noise_of(int64 bytes)
+{
+	return Max(PLH_COURSE_NOISE_BYTES,
+			   (int64) (bytes * PLH_COURSE_NOISE_PART));
+}
+
+/* A figure at a point of the history, where "passing" bytes were in contexts that pass. */
+static int64
+figure(const PlhProfileHeader *header, const PlhHistoryPoint *point,
+	   int64 passing_bytes, PlhSeries series)
+{
+	int64		contexts = sound(point->context_bytes);
+
+	switch (series)
+	{
+		case PLH_SERIES_OWN:
+			return sound(point->own_bytes);
+		case PLH_SERIES_LASTING:
+			return Max(0, contexts - sound(passing_bytes));
+		case PLH_SERIES_PASSING:
+			return Min(contexts, sound(passing_bytes));
+		case PLH_SERIES_OUTSIDE:
+			return Max(0, sound(point->malloc_bytes) -
+					   (int64) (contexts * (1.0 + PLH_COURSE_BLOCK_PART)));
+		case PLH_SERIES_MAPPED:
+			break;
+	}
+	return Max(0, sound(point->own_bytes) - sound(point->malloc_bytes) -
+			   sound(point->malloc_free_bytes) - sound(header->overhead_bytes));
+}
+
+/* The points of the history, which the last census follows. */
+static int
+points_of(const PlhProfileHeader *header)
+{
+	return Min(header->history_count, PLH_HISTORY_POINTS);
+}
+
+/* That point of "count" points of the history, or the last census behind them. */
+static Point
+point_of(const PlhProfileHeader *header, int count, int index, PlhSeries series)
+{
+	PlhHistoryPoint last = {
+		.at = header->census_at,
+		.context_bytes = header->context_bytes,
+		.malloc_bytes = header->malloc_bytes,
+		.malloc_free_bytes = header->malloc_free_bytes,
+		.own_bytes = header->own_bytes
+	};
+
+	if (index >= count)
+		return (Point)
+	{
+		last.at, figure(header, &last, header->passing_bytes, series)
+	};
+	return (Point)
+	{
+		header->history[index].at,
+			figure(header, &header->history[index],
+				   (int64) header->history_passing_kb[index] * 1024, series)
+	};
+}
+
+/* Has it been like now at that point, too? */
+static bool
+is_like_now(const PlhCourse *course, Point point)
+{
+	int64		difference = point.bytes - course->bytes;
+
+	return Max(difference, -difference) < noise_of(course->bytes);
+}
+
+/* Note by how much it is less than it was at that point. */
+static void
+note_fall(PlhCourse *course, Point point)
+{
+	if (point.bytes - course->bytes > Max(course->fallen_bytes,
+										  noise_of(course->bytes)))
+	{
+		course->fallen_bytes = point.bytes - course->bytes;
+		course->fallen_since = point.at;
+	}
+}
+
+/* Note by how much it has grown since that point. */
+static void
+note_growth(PlhCourse *course, Point point)
+{
+	if (course->bytes - point.bytes > Max(course->grown_bytes,
+										  noise_of(course->bytes)))
+	{
+		course->grown_bytes = course->bytes - point.bytes;
+		course->grown_since = point.at;
+	}
+}
+
+/*
+ * Follow a figure that is "bytes" now.  Returns false if there is no history.
+ */
+bool
+plh_course_follow(PlhCourse *course, const PlhProfileHeader *header,
+				  PlhSeries series, int64 bytes, TimestampTz now)
+{
+	int			count = points_of(header);
+	int			index = count;
+	int64		least;
+
+	memset(course, 0, sizeof(*course));
+	course->bytes = least = sound(bytes);
+	course->now = course->rests_since = now;
+	if (count == 0 || header->census_at == 0)
+		return false;
+	for (; index >= 0; index--)
+	{
+		Point		point = point_of(header, count, index, series);
+
+		if (!is_like_now(course, point))
+			break;
+		course->rests_since = Min(course->rests_since, point.at);
+	}
+	course->end_unknown = index == count &&
+		point_of(header, count, count, series).bytes < course->bytes &&
+		(double) now - (double) header->census_at >= UNCOUNTED_US;
+	for (; index >= 0; index--)
+	{
+		Point		point = point_of(header, count, index, series);
+
+		note_fall(course, point);
+		if (point.bytes > least + noise_of(course->bytes))
+			break;
+		note_growth(course, point);
+		least = Min(least, point.bytes);
+	}
+	return true;
+}
+
+/*
+ * Has it not changed for long enough to say so?
+ */
+bool
+plh_course_rests(const PlhCourse *course)
+{
+	return (double) course->now - (double) course->rests_since >=
+		PLH_COURSE_REST_US;
+}
+
+/* Follow a figure from one point to the next, while it was "highest" before. */
+static void
+follow_point(PlhTrend *trend, Point point, double passed, int64 *highest)
+{
+	double		since = (double) point.at - (double) trend->first_at;
+
+	if (point.bytes > trend->risen + (trend->now - trend->first) / RISE_PART)
+	{
+		trend->rises++;
+		trend->risen = point.bytes;
+		trend->risen_at = point.at;
+	}
+	trend->fall = Max(trend->fall, *highest - point.bytes);
+	*highest = Max(*highest, point.bytes);
+	if (since <= passed / 2)
+	{
+		trend->middle = point.bytes;
+		trend->middle_at = point.at;
+	}
+	if (since <= passed * 3 / 4)
+		trend->late = point.bytes;
+}
+
+/*
+ * Follow a figure through all of the history.  Without one all is 0.
+ */
+void
+plh_course_trend(PlhTrend *trend, const PlhProfileHeader *header,
+				 PlhSeries series)
+{
+	int			count = points_of(header);
+	Point		first;
+	Point		now;
+	int64		highest;
+
+	memset(trend, 0, sizeof(*trend));
+	if (count == 0)
+		return;
+	first = point_of(header, count, 0, series);
+	now = point_of(header, count, count, series);
+	trend->points = count;
+	trend->first = trend->middle = trend->late = first.bytes;
+	trend->risen = highest = first.bytes;
+	trend->first_at = trend->middle_at = trend->risen_at = first.at;
+	trend->now = now.bytes;
+	trend->now_at = now.at;
+	for (int i = 1; i <= count; i++)
+		follow_point(trend, point_of(header, count, i, series),
+					 (double) now.at - (double) first.at, &highest);
+}
+
+/*
+ * The rate in the later part of a time per that in the earlier one; 1 if it grew
+ * only in the later one, -1 if it did not grow in that.
+ */
+double
+plh_course_steadiness(int64 first, int64 middle, int64 now,
+					  double early_us, double late_us)
+{
+	double		early_rate;
+	double		late_rate;
+
+	if (now <= middle || late_us <= 0)
+		return -1.0;
+	if (middle <= first || early_us <= 0)
+		return 1.0;
+	early_rate = ((double) middle - (double) first) / early_us;
+	late_rate = ((double) now - (double) middle) / late_us;
+	return late_rate / early_rate;
+}
+
+/*
+ * How steadily has a figure grown?  -1 if it has not.
+ */
+double
+plh_course_trend_steadiness(const PlhTrend *trend)
+{
+	return plh_course_steadiness(trend->first, trend->middle, trend->now,
+								 (double) trend->middle_at - (double) trend->first_at,
+								 (double) trend->now_at - (double) trend->middle_at);
+}
+
+/*
+ * What a figure has gained from the first count after some time to the last one; 0 where
+ * it has not grown.
+ */
+int64
+plh_course_gained_since(const PlhProfileHeader *header, PlhSeries series,
+						TimestampTz since)
+{
+	int			count = points_of(header);
+
+	for (int i = 0; i < count; i++)
+	{
+		Point		point = point_of(header, count, i, series);
+
+		if (point.at >= since)
+			return Max(0, point_of(header, count, count, series).bytes - point.bytes);
+	}
+	return 0;
+}
+
+/*
+ * The same from the last count before that time, or from nothing if there was none; 0 if
+ * there was none since.
+ */
+int64
+plh_course_gained_around(const PlhProfileHeader *header, PlhSeries series,
+						 TimestampTz since)
+{
+	int			count = points_of(header);
+	Point		last = point_of(header, count, count, series);
+	Point		before = {0};
+
+	if (last.at < since)
+		return 0;
+	for (int i = 0; i < count; i++)
+	{
+		Point		point = point_of(header, count, i, series);
+
+		if (point.at >= since)
+			break;
+		before = point;
+	}
+	return Max(0, last.bytes - before.bytes);
+}

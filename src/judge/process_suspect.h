@@ -1,0 +1,23 @@
+/*
+ * process_suspect.h
+ *	  What a process is suspect of as a whole: memory that no call site shows,
+ *	  by the figures that it has counted over time.
+ *
+ * Pure functions, as those of suspect.h, which has the thresholds.
+ */
+#ifndef PLH_PROCESS_SUSPECT_H
+#define PLH_PROCESS_SUSPECT_H
+
+#include "judge/course.h"
+#include "judge/suspect.h"
+
+extern bool plh_process_suspect_judge(PlhSuspectFacts *facts,
+									  PlhJudgement *judgement,
+									  const PlhProfileHeader *header,
+									  PlhVerdict verdict,
+									  TimestampTz now);
+extern int64 plh_process_suspect_malloc_bytes(const PlhSuspectFacts *facts);
+extern PlhSeries plh_process_suspect_series(PlhVerdict verdict);
+extern bool plh_process_suspect_misses_frees(const PlhProfileHeader *header);
+
+#endif							/* PLH_PROCESS_SUSPECT_H */

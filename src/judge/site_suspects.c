@@ -1,0 +1,429 @@
+/*
+ * site_suspects.c
+ *	  Judges the sites of a process: those that last, one by one or together; those of a
+ *	  statement are added up.
+ *
+ * A site that leaks by itself is a suspect.  Sites of the same stack in C and the same
+ * context, none of which leaks, are one suspect if they are together.
+ */
+#include "postgres.h"
+
+#include "common/hashfn.h"
+
+#include "base/sampling.h"
+#include "judge/site_suspects.h"
+#include "judge/statement_limit.h"
+#include "reader/collections.h"
+
+#define ST_SORT sort_by_group
+#define ST_ELEMENT_TYPE PlhGroupedSite
+#define ST_COMPARE(a, b) plh_site_suspects_compare(a, b)
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+#define ST_SORT sort_epochs
+#define ST_ELEMENT_TYPE uint32
+#define ST_COMPARE(a, b) (*(a) < *(b) ? -1 : *(a) > *(b))
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+/* Odd, and without a pattern. */
+#define HASH_FACTOR UINT64CONST(0x9e3779b97f4a7c15)
+
+/*
+ * Names of contexts of which it is known whether sites in them are judged: a process has
+ * few, and hundreds of sites in each.
+ */
+#define KNOWN_NAMES 64
+
+typedef struct JudgedName
+{
+	uint32		context_name;	/* offset */
+	bool		is_known;
+	bool		is_judged;
+} JudgedName;
+
+/* The stack of a site; NULL if the site can't be judged. */
+static const PlhStackRecord *
+judged_stack(const PlhProfileImage *image, const PlhSiteRecord *site,
+			 bool judges_malloc)
+{
+	if (site->key.lifetime == PLH_LIFETIME_ERROR ||
+		(site->key.lifetime == PLH_LIFETIME_PROCESS && !judges_malloc) ||
+		site->counters.total_samples <= 0)
+		return NULL;
+	return plh_profile_image_stack(image, site->key.stack);
+}
+
+/*
+ * The number of a site's group.  A function in C that leaks does so from wherever it is
+ * called: each line of PL/pgSQL that leads there may have too little of it to be judged
+ * by.  So stacks with routines have the number of their frames in C.
+ */
+static uint64
+group_of(const PlhSiteRecord *site, const PlhStackRecord *stack)
+{
+	uint64		hash = site->key.context_name;
+
+	if (stack->routines == 0)
+		return (uint64) site->key.stack << 32 | site->key.context_name;
+	for (uint32 i = 0; i < stack->depth; i++)
+	{
+		if (!PLH_FRAME_IS_ROUTINE(stack->frames[i]))
+			hash = hash_combine64(hash, stack->frames[i] * HASH_FACTOR);
+	}
+	return hash;
+}
+
+/*
+ * Find the next site that can be judged, at *position, which is 0 at first, or behind.
+ * Returns false at the end.
+ */
+bool
+plh_site_suspects_next(PlhGroupedSite *next, const PlhJudge *judge, uint32 *position)
+{
+	const PlhProfileImage *image = judge->image;
+	const PlhSiteRecord *site;
+
+	while ((site = plh_profile_image_next_site(image, position)) != NULL)
+	{
+		const PlhStackRecord *stack = judged_stack(image, site, judge->judges_malloc);
+
+		if (stack == NULL)
+			continue;
+		next->group = group_of(site, stack);
+		next->lifetime = site->key.lifetime;
+		next->statement = site->key.statement;
+		next->site = site;
+		return true;
+	}
+	return false;
+}
+
+/* The family of the contexts of a site, if it is known. */
+const PlhFamily *
+plh_site_suspects_family(const PlhJudge *judge, const PlhSiteRecord *site)
+{
+	const PlhStringRecord *name =
+		plh_profile_image_string(judge->image, site->key.context_name);
+
+	return name == NULL ? NULL : plh_family_of(name->text);
+}
+
+/*
+ * Are sites in those contexts judged by themselves?  Of contexts that are one for each
+ * thing that the session has made, and of PostgreSQL's own caches, all together are.
+ */
+static bool
+judges_sites_in(const PlhJudge *judge, const PlhSiteRecord *site)
+{
+	const PlhFamily *family = plh_site_suspects_family(judge, site);
+
+	return family == NULL || family->kind == PLH_FAMILY_NODES ||
+		family->kind == PLH_FAMILY_EXECUTOR ||
+		family->kind == PLH_FAMILY_STATEMENT ||
+		strcmp(plh_profile_image_string(judge->image, site->key.context_name)->text,
+			   "CacheMemoryContext") == 0;
+}
+
+/* Is a site judged, with the others of its group?  All that end with a statement are. */
+static bool
+is_judged(JudgedName *known, const PlhJudge *judge, const PlhSiteRecord *site)
+{
+	JudgedName *name = &known[site->key.context_name / 8 % KNOWN_NAMES];
+
+	if (!plh_lifetime_is_lasting(site->key.lifetime))
+		return true;
+	if (!name->is_known || name->context_name != site->key.context_name)
+		*name = (JudgedName)
+	{
+		site->key.context_name, true, judges_sites_in(judge, site)
+	};
+	return name->is_judged;
+}
+
+void
+plh_site_suspects_sort(PlhGroupedSite *sites, int count)
+{
+	sort_by_group(sites, count);
+}
+
+/* The sites that are judged, those of one group next to each other. */
+static PlhGroupedSite *
+group_sites(const PlhJudge *judge, int *count)
+{
+	JudgedName	known[KNOWN_NAMES] = {{0}};
+	int			room = 256;
+	PlhGroupedSite *sites = palloc(sizeof(PlhGroupedSite) * room);
+	PlhGroupedSite next;
+	uint32		position = 0;
+
+	*count = 0;
+	while (plh_site_suspects_next(&next, judge, &position))
+	{
+		if (!is_judged(known, judge, next.site))
+			continue;
+		sites = plh_array_grow(sites, *count, &room, sizeof(PlhGroupedSite));
+		sites[(*count)++] = next;
+	}
+	plh_site_suspects_sort(sites, *count);
+	return sites;
+}
+
+static void
+collect_facts(PlhSuspectFacts *facts, const PlhJudge *judge,
+			  const PlhSiteRecord *site)
+{
+	plh_suspect_collect(facts, judge->image->header, site);
+	facts->counted_to = judge->counted_to;
+	facts->is_alive = judge->image->alive;
+	facts->fall_bytes = judge->fall_bytes;
+	facts->counts = Min(judge->image->header->history_count, PLH_HISTORY_POINTS);
+	facts->counted_early = facts->counts > 0 &&
+		(facts->early.epochs == 0 ||
+		 judge->image->header->history[0].at <= facts->early.at);
+	facts->limit_bytes = plh_statement_limit(judge->image, site);
+	if (judge->baseline != NULL)
+	{
+		int64		bytes;
+		int64		count;
+
+		plh_baseline_site(judge->baseline,
+						  plh_profile_image_offset(judge->image, site),
+						  &bytes, &count);
+		plh_suspect_subtract_baseline(facts, bytes);
+		facts->baseline_at = judge->baseline->taken_at;
+	}
+}
+
+/* Enter a suspect. */
+void
+plh_site_suspects_add(PlhJudge *judge, const PlhSuspect *suspect)
+{
+	PlhSuspectList *list = judge->list;
+
+	list->suspects = plh_array_grow(list->suspects, list->count, &judge->room,
+									sizeof(PlhSuspect));
+	list->suspects[list->count++] = *suspect;
+}
+
+/*
+ * Enter a site, or several under the name of one, if it is a suspect; or only if
+ * it leaks.
+ */
+static void
+judge_facts(PlhJudge *judge, const PlhSiteRecord *site,
+			const PlhSuspectFacts *facts, bool only_leaks)
+{
+	PlhSuspect	suspect = {
+		.site = site,
+		.facts = *facts,
+		.judgement = plh_suspect_judge(facts)
+	};
+
+	if (only_leaks ? plh_suspect_leaks(facts, &suspect.judgement) :
+		suspect.judgement.verdict != PLH_VERDICT_NONE)
+		plh_site_suspects_add(judge, &suspect);
+}
+
+/* Keep a share if it is among the largest. */
+static void
+keep_share(PlhShare *shares, const PlhSiteRecord *site, int64 bytes)
+{
+	int			place = PLH_SHARES;
+
+	while (place > 0 && shares[place - 1].bytes < bytes)
+		place--;
+	if (place == PLH_SHARES)
+		return;
+	memmove(&shares[place + 1], &shares[place],
+			sizeof(PlhShare) * (PLH_SHARES - 1 - place));
+	shares[place].site = site;
+	shares[place].bytes = bytes;
+}
+
+/* Add sites of one stack and context, which end with a statement, to what it holds. */
+static void
+add_to_statement(PlhJudge *judge, const PlhSuspectFacts *sum,
+				 const PlhSiteRecord *largest)
+{
+	PlhStatementSamples *statement = &judge->statement;
+	const PlhFamily *family;
+	int64		known;
+
+	if (sum->live_samples <= 0)
+		return;
+	statement->bytes += Min(sum->live_bytes, PG_INT64_MAX / 16);
+	statement->samples += sum->live_samples;
+	statement->variance += sum->live_variance;
+	if (sum->live_bytes > judge->shares[0].bytes)
+		statement->limit_bytes = sum->limit_bytes;
+	keep_share(judge->shares, largest, sum->live_bytes);
+	known = sum->live_bytes -
+		(int64) plh_sampling_error_bytes(sum->live_variance, sum->live_bytes,
+										 sum->live_samples);
+	if (known <= statement->largest_bytes)
+		return;
+	family = plh_site_suspects_family(judge, largest);
+	if (family == NULL || family->kind != PLH_FAMILY_NODES)
+		statement->largest_bytes = known;
+}
+
+/* Judge sites of one stack and context that last, one by one or together. */
+static void
+judge_lasting(PlhJudge *judge, const PlhGroupedSite *sites, int count,
+			  PlhSuspectFacts *sum, const PlhSiteRecord *largest)
+{
+	int			found_before = judge->list->count;
+	PlhSuspectFacts facts;
+
+	for (int i = 0; i < count; i++)
+	{
+		collect_facts(&facts, judge, sites[i].site);
+		judge_facts(judge, sites[i].site, &facts, true);
+	}
+	if (judge->list->count > found_before)
+		return;
+
+	/*
+	 * One site that leaks has been found above, and where little is held the
+	 * course of the sum over several statements makes no difference.
+	 */
+	if (sum->sites > 1 &&
+		(sum->statements == 1 || sum->live_bytes >= PLH_SUSPECT_LARGE_BYTES))
+		for (int i = 0; i < count; i++)
+		{
+			collect_facts(&facts, judge, sites[i].site);
+			plh_suspect_pool_early(sum, sites[i].site, &facts);
+		}
+
+	/* statements of one transaction share its epoch */
+	sum->epochs = Min(sum->epochs, sum->age_epochs);
+	judge_facts(judge, largest, sum, false);
+}
+
+/*
+ * In how many epochs sites of one statement had samples, which differ in their routines:
+ * at least in as many as one of them had, and in those of all first and last samples.
+ */
+static int64
+least_epochs(const PlhGroupedSite *sites, int count)
+{
+	uint32	   *ends = palloc(sizeof(uint32) * 2 * count);
+	int			end_count = 0;
+	int64		different = 0;
+	int64		most = 0;
+
+	for (int i = 0; i < count; i++)
+	{
+		const PlhSiteRecord *site = sites[i].site;
+
+		if (site->counters.live_samples <= 0)
+			continue;
+		ends[end_count++] = site->first_epoch;
+		ends[end_count++] = site->last_epoch;
+		most = Max(most, site->epochs);
+	}
+	sort_epochs(ends, end_count);
+	for (int i = 0; i < end_count; i++)
+		different += i == 0 || ends[i] != ends[i - 1];
+	pfree(ends);
+	return Max(different, most);
+}
+
+/* Count statements, and epochs, of which the sites of one statement share some. */
+static void
+count_by_statement(PlhSuspectFacts *sum, const PlhGroupedSite *sites, int count)
+{
+	int64		shared = sum->epochs;
+
+	sum->statements = 0;
+	sum->epochs = 0;
+	for (int begin = 0, end; begin < count; begin = end)
+	{
+		int64		epochs;
+
+		for (end = begin + 1; end < count; end++)
+			if (sites[end].statement != sites[begin].statement)
+				break;
+		epochs = least_epochs(&sites[begin], end - begin);
+		sum->statements += epochs > 0;
+		sum->epochs += epochs;
+	}
+	shared -= sum->epochs;
+	sum->transactions = Max(sum->transactions - Max(shared, 0), 1);
+}
+
+/* Add up the sites of one group.  Returns the one that holds most. */
+static const PlhSiteRecord *
+add_up(PlhSuspectFacts *sum, const PlhJudge *judge, const PlhGroupedSite *sites,
+	   int count)
+{
+	const PlhSiteRecord *largest = sites[0].site;
+	PlhSuspectFacts facts;
+
+	for (int i = 0; i < count; i++)
+	{
+		const PlhSiteRecord *site = sites[i].site;
+
+		collect_facts(&facts, judge, site);
+		plh_suspect_pool(sum, &facts);
+		if (site->counters.live_bytes > largest->counters.live_bytes)
+			largest = site;
+	}
+	return largest;
+}
+
+/* Do the sites of one group hold too little to be judged? */
+static bool
+hold_little(const PlhGroupedSite *sites, int count)
+{
+	double		bytes = 0.0;
+
+	for (int i = 0; i < count; i++)
+		bytes += (double) sites[i].site->counters.live_bytes;
+	return bytes < PLH_SUSPECT_FLOOR_BYTES;
+}
+
+/* Judge the sites of one group. */
+static void
+judge_group(PlhJudge *judge, const PlhGroupedSite *sites, int count)
+{
+	bool		is_lasting = plh_lifetime_is_lasting(sites[0].lifetime);
+	const PlhSiteRecord *largest;
+	PlhSuspectFacts sum = {0};
+
+	if (is_lasting && hold_little(sites, count))
+		return;
+	largest = add_up(&sum, judge, sites, count);
+	if (!is_lasting)
+	{
+		add_to_statement(judge, &sum, largest);
+		return;
+	}
+	if (sum.sites > 1)
+		count_by_statement(&sum, sites, count);
+	judge_lasting(judge, sites, count, &sum, largest);
+}
+
+/*
+ * Judge all sites, group by group.
+ */
+void
+plh_site_suspects_judge(PlhJudge *judge)
+{
+	int			count;
+	PlhGroupedSite *sites = group_sites(judge, &count);
+
+	for (int begin = 0, end; begin < count; begin = end)
+	{
+		for (end = begin + 1; end < count; end++)
+			if (sites[end].group != sites[begin].group ||
+				sites[end].lifetime != sites[begin].lifetime)
+				break;
+		judge_group(judge, &sites[begin], end - begin);
+	}
+	pfree(sites);
+}

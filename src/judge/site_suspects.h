@@ -1,0 +1,63 @@
+/*
+ * site_suspects.h
+ *	  Judges the sites of a process: those that last, one by one or together; those of a
+ *	  statement are added up.
+ *
+ * Never called inside palloc.
+ */
+#ifndef PLH_SITE_SUSPECTS_H
+#define PLH_SITE_SUSPECTS_H
+
+#include "judge/family.h"
+#include "judge/found_suspects.h"
+#include "judge/statement_suspect.h"
+#include "profile/baseline.h"
+
+/* A site, and which others it is judged with. */
+typedef struct PlhGroupedSite
+{
+	uint64		group;			/* its stack in C and its context name */
+	uint32		lifetime;
+	uint32		statement;
+	const PlhSiteRecord *site;
+} PlhGroupedSite;
+
+/* The facts that all sites of an image are judged by, and the suspects so far. */
+typedef struct PlhJudge
+{
+	const PlhProfileImage *image;
+	const PlhBaseline *baseline;	/* NULL if there is none */
+	TimestampTz counted_to;
+	bool		judges_malloc;	/* its samples agree with what it says */
+	int64		fall_bytes;		/* by which what it keeps has fallen */
+	PlhSuspectList *list;		/* of those found so far */
+	int			room;			/* of the list */
+	PlhStatementSamples statement;	/* what samples tell of it */
+	PlhShare	shares[PLH_SHARES]; /* its largest sites */
+} PlhJudge;
+
+/*
+ * The order in which sites are judged: by group, then by statement, then as they lie in
+ * the profile.
+ */
+static inline int
+plh_site_suspects_compare(const PlhGroupedSite *left, const PlhGroupedSite *right)
+{
+	if (left->group != right->group)
+		return left->group < right->group ? -1 : 1;
+	if (left->lifetime != right->lifetime)
+		return left->lifetime < right->lifetime ? -1 : 1;
+	if (left->statement != right->statement)
+		return left->statement < right->statement ? -1 : 1;
+	return left->site < right->site ? -1 : left->site > right->site;
+}
+
+extern bool plh_site_suspects_next(PlhGroupedSite *next, const PlhJudge *judge,
+								   uint32 *position);
+extern void plh_site_suspects_sort(PlhGroupedSite *sites, int count);
+extern void plh_site_suspects_judge(PlhJudge *judge);
+extern void plh_site_suspects_add(PlhJudge *judge, const PlhSuspect *suspect);
+extern const PlhFamily *plh_site_suspects_family(const PlhJudge *judge,
+												 const PlhSiteRecord *site);
+
+#endif							/* PLH_SITE_SUSPECTS_H */

@@ -1,0 +1,158 @@
+/*
+ * statement_suspect.c
+ *	  What the statement or transaction that runs is suspect of: that it holds more
+ *	  than its settings allow.
+ *
+ * The total is what the last census counted, brought up to date by what samples say
+ * has come and gone since.  Nodes of a plan have limits, each its own; what functions,
+ * aggregates and the executor keep has none, and shows at a site.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "datatype/timestamp.h"
+
+#include "base/sampling.h"
+#include "judge/course.h"
+#include "judge/statement_suspect.h"
+
+static int64
+sound(int64 bytes)
+{
+	return Max(0, Min(bytes, PG_INT64_MAX / 8));
+}
+
+/*
+ * Was what a statement holds counted in its transaction?  What another one held may be
+ * gone; samples of a cursor WITH HOLD stay.
+ */
+bool
+plh_statement_suspect_is_counted(const PlhAccount *account,
+								 const PlhProfileHeader *header)
+{
+	return account->is_counted && header->census_at >= header->transaction_began_at;
+}
+
+/* The total, and the part of it that is an estimate. */
+static int64
+total_of(const PlhStatementSamples *samples, const PlhAccount *account,
+		 const PlhProfileHeader *header, int64 *estimated)
+{
+	int64		now = sound(samples->bytes);
+	int64		then = sound(header->passing_sampled_bytes);
+
+	if (!plh_statement_suspect_is_counted(account, header))
+	{
+		*estimated = now;
+		return now;
+	}
+	*estimated = now > then ? now - then : 0;
+	if (now >= then)
+		return account->passing_bytes + *estimated;
+	return (int64) ((double) account->passing_bytes * now / then);
+}
+
+/* The 95% bound of the part that is an estimate. */
+static int64
+error_of(const PlhStatementSamples *samples, int64 estimated)
+{
+	double		part = samples->bytes <= 0 ? 0.0 :
+		Min(1.0, (double) estimated / (double) samples->bytes);
+
+	if (estimated <= 0)
+		return 0;
+	return (int64) Min((double) PG_INT64_MAX / 2,
+					   plh_sampling_error_bytes(samples->variance * part,
+												estimated,
+												(int64) ceil(samples->samples * part)));
+}
+
+/*
+ * The nodes that have a limit, and what they hold; and the largest family that no setting
+ * limits and that no node holds, such as parse trees.
+ */
+static void
+count_nodes(PlhSuspectFacts *facts, const PlhAccount *account)
+{
+	for (int i = 0; i < account->family_count; i++)
+	{
+		const PlhFamilyAccount *family = &account->families[i];
+
+		if (family->lasting || family->family == NULL)
+			continue;
+		if (family->family->kind == PLH_FAMILY_STATEMENT)
+			facts->unlimited_bytes = Max(facts->unlimited_bytes, family->bytes);
+		if (family->family->kind != PLH_FAMILY_NODES)
+			continue;
+		facts->nodes += sound(family->largest->instances);
+		facts->node_bytes += family->bytes;
+	}
+}
+
+/* Does it hold more than the settings allow, or does the plan have very many nodes? */
+static bool
+is_beyond(const PlhSuspectFacts *facts, const PlhStatementSamples *samples)
+{
+	double		limit = (double) facts->limit_bytes;
+	double		rest = (double) facts->live_bytes - (double) facts->node_bytes;
+
+	/* what is allowed is not known before the first census */
+	if (facts->limit_bytes <= 0 || facts->live_bytes < PLH_SUSPECT_LARGE_BYTES)
+		return false;
+	return facts->node_bytes > PLH_SUSPECT_QUERY_LIMITS * limit * Max(facts->nodes, 1) ||
+		(facts->nodes > PLH_SUSPECT_MANY_LIMITS / 2 &&
+		 facts->node_bytes > PLH_SUSPECT_MANY_LIMITS * limit) ||
+		rest > PLH_SUSPECT_MANY_LIMITS * limit ||
+		Min(facts->unlimited_bytes, facts->live_bytes) >= PLH_SUSPECT_SURE_BYTES ||
+		(samples->largest_bytes > PLH_SUSPECT_QUERY_LIMITS * limit &&
+		 samples->largest_bytes >= PLH_SUSPECT_LARGE_BYTES / 2);
+}
+
+/* The rate at which it grows, while it does. */
+static void
+note_rate(PlhJudgement *judgement, const PlhProfileHeader *header, int64 bytes,
+		  TimestampTz now)
+{
+	PlhCourse	course;
+	double		passed_us;
+
+	if (!plh_course_follow(&course, header, PLH_SERIES_PASSING, bytes, now) ||
+		plh_course_rests(&course) || course.end_unknown)
+		return;
+	passed_us = (double) course.rests_since - (double) course.grown_since;
+	if (course.grown_bytes <= 0 || passed_us < PLH_SUSPECT_LEAK_RATE_US)
+		return;
+	plh_suspect_note_rate(judgement, course.grown_bytes, passed_us);
+}
+
+/*
+ * Judge all that a statement or transaction holds.  "facts" has counted_to and
+ * is_alive.
+ */
+bool
+plh_statement_suspect_judge(PlhSuspectFacts *facts, PlhJudgement *judgement,
+							const PlhStatementSamples *samples,
+							const PlhAccount *account,
+							const PlhProfileHeader *header)
+{
+	int64		estimated;
+
+	memset(judgement, 0, sizeof(*judgement));
+	facts->subject = PLH_SUBJECT_STATEMENT;
+	facts->live_bytes = total_of(samples, account, header, &estimated);
+	facts->limit_bytes = samples->limit_bytes;
+	if (plh_statement_suspect_is_counted(account, header))
+	{
+		count_nodes(facts, account);
+		facts->counted_bytes = Min(account->passing_bytes, facts->live_bytes);
+	}
+	facts->node_bytes = Min(facts->node_bytes, facts->live_bytes);
+	if (!is_beyond(facts, samples))
+		return false;
+	judgement->verdict = PLH_VERDICT_QUERY;
+	judgement->error_bytes = error_of(samples, estimated);
+	judgement->score = 1.0 - Min(1.0, (double) judgement->error_bytes / facts->live_bytes);
+	note_rate(judgement, header, facts->live_bytes, facts->counted_to);
+	return true;
+}

@@ -1,0 +1,35 @@
+/*
+ * statement_suspect.h
+ *	  What the statement or transaction that runs is suspect of: that it holds more
+ *	  than its settings allow.
+ *
+ * Pure functions, as those of suspect.h, which has the thresholds.
+ */
+#ifndef PLH_STATEMENT_SUSPECT_H
+#define PLH_STATEMENT_SUSPECT_H
+
+#include "judge/account.h"
+#include "judge/suspect.h"
+
+/* What samples tell of a statement, or of all of a transaction. */
+typedef struct PlhStatementSamples
+{
+	int64		bytes;			/* live */
+	int64		samples;
+	double		variance;
+	int64		largest_bytes;	/* of the site that holds most, over all
+								 * statements, and that no node's limit covers */
+	int64		limit_bytes;	/* what a node may take, as of the largest
+								 * site */
+} PlhStatementSamples;
+
+extern bool plh_statement_suspect_judge(PlhSuspectFacts *facts,
+										PlhJudgement *judgement,
+										const PlhStatementSamples *samples,
+										const PlhAccount *account,
+										const PlhProfileHeader *header);
+
+extern bool plh_statement_suspect_is_counted(const PlhAccount *account,
+											 const PlhProfileHeader *header);
+
+#endif							/* PLH_STATEMENT_SUSPECT_H */

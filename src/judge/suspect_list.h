@@ -1,0 +1,23 @@
+/*
+ * suspect_list.h
+ *	  The findings on one process, one for each cause, the largest first: sites that
+ *	  keep more and more, contexts, the statement that runs, and what only the process
+ *	  as a whole shows.
+ *
+ * Nothing is described or symbolized here: that is worth while for the few
+ * sites that are suspects, once suppressed ones are left out.  All sites of a
+ * suspect have the same stack and context, and so the same suppressions.
+ * Never called inside palloc.
+ */
+#ifndef PLH_SUSPECT_LIST_H
+#define PLH_SUSPECT_LIST_H
+
+#include "judge/found_suspects.h"
+#include "profile/baseline.h"
+#include "profile/profile_image.h"
+
+extern PlhSuspectList *plh_suspect_list_make(const PlhProfileImage *image,
+											 const PlhBaseline *baseline,
+											 TimestampTz counted_to);
+
+#endif							/* PLH_SUSPECT_LIST_H */

@@ -1,0 +1,99 @@
+/*
+ * image_suspects.c
+ *	  The suspects of an image, and what they are called.
+ */
+#include "postgres.h"
+
+#include "utils/timestamp.h"
+
+#include "process/profile_directory.h"
+#include "profile/site_facts.h"
+#include "reader/baseline_file.h"
+#include "report/context_list.h"
+#include "telling/core_cache.h"
+#include "telling/image_suspects.h"
+#include "telling/site_family.h"
+
+/*
+ * The suspects of an image, by the baseline of its process if there is one.
+ */
+PlhSuspectList *
+plh_image_suspects_find(const PlhProfileImage *image)
+{
+	const PlhProfileHeader *header = image->header;
+
+	return plh_suspect_list_make(image,
+								 plh_baseline_file_read(plh_profile_directory_path(),
+														image),
+								 image->alive ? GetCurrentTimestamp() :
+								 header->counters.last_at);
+}
+
+/* Is a site in the server itself, and not in a library? */
+static bool
+is_of_server(const PlhFrameText *frame)
+{
+	return frame->module != NULL && strstr(frame->module, ".so") == NULL;
+}
+
+/*
+ * Is it not worth a word?  What fills one of the server's own caches is no leak: that is
+ * known by functions, or, where the one that allocates has no name, by where it allocates.
+ * And a cache of the server in which most is an extension's is not full when the server's
+ * is.  Each session has some anonymous record types, and only many of them are a fault.
+ */
+static bool
+is_known_cache(const PlhSuspect *suspect, const PlhListedSite *listed)
+{
+	const PlhStackText *stack = &listed->stack;
+	const PlhFrameText *site = &stack->frames[stack->site_frame];
+	const PlhFamily *family = plh_site_family(stack);
+
+	if (family != NULL && family->kind == PLH_FAMILY_CACHE)
+		return suspect->facts.live_bytes < PLH_SUSPECT_LARGE_BYTES;
+	if (suspect->facts.subject == PLH_SUBJECT_SITE)
+		return plh_core_cache_has(stack, PLH_FUNCTION_BOUNDED_CACHE |
+								  PLH_FUNCTION_CATALOG_CACHE) ||
+			(site->function == NULL && is_of_server(site) &&
+			 strcmp(listed->context_name, "CacheMemoryContext") == 0);
+	return suspect->family != NULL &&
+		suspect->judgement.verdict == PLH_VERDICT_GROWING &&
+		site->module != NULL && !is_of_server(site);
+}
+
+/*
+ * Describe the site of a suspect, in the current memory context, referring to the
+ * image.
+ */
+PlhShown
+plh_image_suspects_describe(const PlhSuspect *suspect,
+							const PlhProfileImage *image,
+							PlhStackTexts *texts,
+							const PlhSuppressions *suppressions,
+							PlhListedSite *listed)
+{
+	PlhSiteFacts facts;
+
+	plh_site_facts_resolve(&facts, image, suspect->site, NULL);
+	plh_listed_site_start(listed, image, &facts);
+	plh_listed_site_describe_stack(listed, texts);
+	if (plh_suppression_any(suppressions, listed->context_name, &listed->stack))
+		return PLH_SUPPRESSED;
+	return listed->has_stack && is_known_cache(suspect, listed) ?
+		PLH_KNOWN_CACHE : PLH_SHOWN;
+}
+
+/*
+ * The name of the contexts that are suspect, or those of the site that the suspect is
+ * named after, if it is; NULL where there are none.
+ */
+const char *
+plh_image_suspects_contexts(const PlhSuspect *suspect,
+							const PlhListedSite *named,
+							const PlhProfileImage *image)
+{
+	if (named != NULL && suspect->facts.subject != PLH_SUBJECT_CONTEXTS)
+		return named->context_name;
+	return suspect->context == NULL ? NULL :
+		plh_context_list_name(image, suspect->context->context_name);
+}

@@ -1,0 +1,30 @@
+/*
+ * largest_site_text.c
+ *	  What the call site holds that holds most, and where it is, in words.
+ */
+#include "postgres.h"
+
+#include "report/blamed_code.h"
+#include "report/listed_site.h"
+#include "report/words.h"
+#include "telling/largest_site_text.h"
+
+const char *
+plh_largest_site_text(const PlhProfileImage *image, const PlhSiteRecord *site,
+					  const PlhAccount *account, PlhStackTexts *stacks,
+					  const char **nameless)
+{
+	PlhSiteFacts facts;
+	PlhListedSite listed;
+	int64		bytes = plh_largest_site_bytes(image, site, account);
+
+	plh_site_facts_resolve(&facts, image, site, NULL);
+	plh_listed_site_start(&listed, image, &facts);
+	plh_listed_site_describe_stack(&listed, stacks);
+	if (*nameless == NULL)
+		*nameless = plh_blamed_code_nameless(&listed.stack);
+	return psprintf("%s at %s in %s",
+					plh_words_estimate(bytes, Min(facts.error_bytes, bytes)),
+					plh_blamed_code_site(&listed.stack),
+					listed.context_name);
+}

@@ -1,0 +1,185 @@
+/*
+ * malloc_statement.c
+ *	  The statement during which a process has got memory from malloc, or mapped it,
+ *	  outside of contexts, where that is known.
+ *
+ * Samples of malloc have their statement.  Without these, only a statement that runs, or
+ * was the last one, is known to have run at a time: what was counted then and since it
+ * began tells how much came meanwhile.  Of several short statements nobody knows which, but
+ * that it came when the one that runs began.
+ */
+#include "postgres.h"
+
+#include "judge/course.h"
+#include "judge/process_suspect.h"
+#include "profile/site_facts.h"
+#include "reader/collections.h"
+#include "reader/database_text.h"
+#include "reader/redaction.h"
+#include "reader/server_activity.h"
+#include "report/words.h"
+#include "telling/malloc_statement.h"
+
+/* What samples of malloc stand for, of one statement. */
+typedef struct SampledStatement
+{
+	uint32		statement;		/* its offset in the image; the key */
+	const PlhSiteRecord *site;	/* one of its sites */
+	int64		bytes;
+} SampledStatement;
+
+/* Are they most of what the finding is about? */
+static bool
+are_most(const PlhSuspect *suspect, int64 bytes)
+{
+	int64		all = suspect->judgement.verdict == PLH_VERDICT_MALLOC ?
+		plh_process_suspect_malloc_bytes(&suspect->facts) : suspect->facts.growth_bytes;
+
+	return bytes > 0 && bytes >= PLH_SUSPECT_EXPLAINED_PART * (double) all;
+}
+
+/* The statement for which samples of malloc stand for most; bytes 0 without samples. */
+static SampledStatement
+most_sampled(const PlhProfileImage *image)
+{
+	HTAB	   *sums = plh_hash_table("pg_leakhunt statements", sizeof(uint32),
+									  sizeof(SampledStatement));
+	SampledStatement most = {0};
+	const PlhSiteRecord *site;
+	uint32		position = 0;
+
+	while ((site = plh_profile_image_next_site(image, &position)) != NULL)
+	{
+		SampledStatement *sum;
+		bool		found;
+
+		if (site->key.lifetime != PLH_LIFETIME_PROCESS ||
+			site->counters.live_bytes <= 0 ||
+			site->counters.live_bytes > PG_INT64_MAX / 65536)
+			continue;
+		sum = hash_search(sums, &site->key.statement, HASH_ENTER, &found);
+		sum->site = site;
+		sum->bytes = site->counters.live_bytes + (found ? sum->bytes : 0);
+		if (sum->bytes > most.bytes)
+			most = *sum;
+	}
+	hash_destroy(sums);
+	return most;
+}
+
+/* Find it by samples of malloc, which know it better. */
+static void
+find_sampled(PlhMallocStatement *found, const PlhSuspect *suspect,
+			 const PlhProfileImage *image)
+{
+	SampledStatement most = most_sampled(image);
+	const PlhStatementRecord *statement;
+	PlhSiteFacts facts;
+
+	if (!are_most(suspect, most.bytes))
+		return;
+	plh_site_facts_resolve(&facts, image, most.site, NULL);
+	statement = facts.statement;
+	if (statement == NULL || statement->text_bytes == 0)
+		return;
+	found->query =
+		plh_redaction_statement(plh_database_text_fit_foreign(statement->text,
+															  statement->text_bytes,
+															  image->header->encoding));
+	found->query_id = (int64) statement->query_id;
+	found->evidence = psprintf(" By its samples, %s of that was allocated for one statement.",
+							   plh_words_size(Min(most.bytes, suspect->facts.live_bytes)));
+}
+
+/* What the evidence calls the memory that the finding is about. */
+static const char *
+memory_of(const PlhSuspect *suspect)
+{
+	return suspect->judgement.verdict == PLH_VERDICT_MALLOC ?
+		"memory from malloc" : "memory that libraries have mapped";
+}
+
+/* Find it by what was counted while it ran. */
+static bool
+find_running(PlhMallocStatement *found, const PlhSuspect *suspect,
+			 const PlhProfileImage *image, const PlhServerQuery *query)
+{
+	int64		gained = plh_course_gained_since(image->header,
+												 plh_process_suspect_series(suspect->judgement.verdict),
+												 query->started_at);
+
+	if (!are_most(suspect, gained))
+		return false;
+	found->query =
+		plh_redaction_statement(plh_database_text_fit_foreign(query->text,
+															  strlen(query->text),
+															  image->header->encoding));
+	found->query_id = query->query_id;
+	found->may_run = query->runs;
+	found->evidence = psprintf(" While one statement ran, %s grew by at least %s.",
+							   memory_of(suspect), plh_words_size(gained));
+	return true;
+}
+
+/* Was the process counted before that time? */
+static bool
+is_counted_before(const PlhProfileHeader *header, TimestampTz at)
+{
+	return header->history_count > 0 && header->history[0].at < at;
+}
+
+/*
+ * Was most counted between a time before the statement that runs now began, and a time
+ * after that?  Then it may be of another one, which was short.
+ */
+static bool
+find_beginning(PlhMallocStatement *found, const PlhSuspect *suspect,
+			   const PlhProfileImage *image, const PlhServerQuery *query)
+{
+	int64		gained = plh_course_gained_around(image->header,
+												  plh_process_suspect_series(suspect->judgement.verdict),
+												  query->started_at);
+
+	if (!query->runs || !are_most(suspect, gained))
+		return false;
+	found->may_run = true;
+	found->evidence = is_counted_before(image->header, query->started_at) ?
+		psprintf(" Of this, %s came after the last count before the running statement began. That statement has allocated it, or a short one before it has.",
+				 plh_words_size(gained)) :
+		" Nothing was counted before the running statement began. That statement has allocated this, or an earlier one has.";
+	return true;
+}
+
+/* Find what is known of it by the statement that runs, or was the last one. */
+static void
+find_by_activity(PlhMallocStatement *found, const PlhSuspect *suspect,
+				 const PlhProfileImage *image)
+{
+	PlhServerQuery query;
+
+	if (!image->alive ||
+		!plh_server_activity_query(image->header->pid, &query) ||
+		find_running(found, suspect, image, &query) ||
+		find_beginning(found, suspect, image, &query))
+		return;
+	found->evidence = " It is not known which statement allocated this.";
+}
+
+/*
+ * Find it for a finding on a process, in the current memory context.
+ */
+PlhMallocStatement
+plh_malloc_statement_find(const PlhSuspect *suspect,
+						  const PlhProfileImage *image)
+{
+	PlhMallocStatement found = {.evidence = ""};
+
+	if (suspect->site != NULL ||
+		(suspect->judgement.verdict != PLH_VERDICT_MALLOC &&
+		 suspect->judgement.verdict != PLH_VERDICT_MAPPED))
+		return found;
+	find_by_activity(&found, suspect, image);
+	if (suspect->judgement.verdict == PLH_VERDICT_MALLOC)
+		find_sampled(&found, suspect, image);
+	return found;
+}

@@ -1,0 +1,26 @@
+/*
+ * malloc_statement.h
+ *	  The statement during which a process has got memory from malloc, or mapped it,
+ *	  outside of contexts, where that is known.
+ *
+ * Never called inside palloc.
+ */
+#ifndef PLH_MALLOC_STATEMENT_H
+#define PLH_MALLOC_STATEMENT_H
+
+#include "judge/suspect_list.h"
+
+typedef struct PlhMallocStatement
+{
+	const char *query;			/* its text; NULL where it is not known */
+	int64		query_id;		/* 0: none was computed */
+	const char *evidence;		/* a sentence, with a blank before it, on how
+								 * that is known; else "" */
+	bool		may_run;		/* most came while a statement ran that runs
+								 * now, or at about the time when it began */
+} PlhMallocStatement;
+
+extern PlhMallocStatement plh_malloc_statement_find(const PlhSuspect *suspect,
+													const PlhProfileImage *image);
+
+#endif							/* PLH_MALLOC_STATEMENT_H */

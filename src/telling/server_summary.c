@@ -1,0 +1,369 @@
+/*
+ * server_summary.c
+ *	  What a DBA would say of all processes of a server together: how large they are,
+ *	  the largest causes over all of them, and which are alike.
+ *
+ * A pool of thirty sessions that do the same is one sentence, and not thirty
+ * explanations.
+ */
+#include "postgres.h"
+
+#include "lib/stringinfo.h"
+
+#include "base/plural.h"
+#include "judge/suspect.h"
+#include "reader/database_text.h"
+#include "report/words.h"
+#include "telling/server_summary.h"
+
+/* The most causes that are told. */
+#define TOLD_CAUSES 3
+
+/* From this number on, processes that are alike are told together. */
+#define LEAST_ALIKE 4
+
+/* Of processes that are alike, none holds more than this many times their average. */
+#define MOST_OF_AVERAGE 2
+
+/* What several processes are suspect of alike. */
+typedef struct Cause
+{
+	const PlhToldFinding *finding;
+	int			processes;
+	int64		bytes;
+} Cause;
+
+/* Processes that are of one kind. */
+typedef struct Kind
+{
+	const PlhSummarized *first;
+	int			processes;
+	int64		bytes;
+	int64		most_bytes;
+} Kind;
+
+static char *
+copy_text(const char *text)
+{
+	return text == NULL ? NULL : pstrdup(text);
+}
+
+/* What the summary needs of a finding. */
+static PlhToldFinding *
+copy_finding(const PlhToldFinding *finding)
+{
+	PlhToldFinding *copy = palloc0(sizeof(PlhToldFinding));
+
+	copy->verdict = finding->verdict;
+	copy->cause = pstrdup(finding->cause);
+	copy->bytes = finding->bytes;
+	return copy;
+}
+
+PlhSummarized *
+plh_server_summary_enter(const PlhExplainedProcess *process,
+						 const PlhExplanation *explanation)
+{
+	PlhSummarized *summarized = palloc0(sizeof(PlhSummarized));
+	ListCell   *cell;
+
+	summarized->pid = process->pid;
+	summarized->bytes = explanation->own_bytes;
+	summarized->has_profile = process->image != NULL;
+	summarized->is_loaded = process->loaded == PLH_LOADED;
+	summarized->backend_type = copy_text(process->backend_type);
+	summarized->application_name = copy_text(process->application_name);
+	foreach(cell, explanation->findings)
+		summarized->findings = lappend(summarized->findings,
+									   copy_finding(lfirst(cell)));
+	return summarized;
+}
+
+/* Are two texts the same, or both missing? */
+static bool
+is_same(const char *left, const char *right)
+{
+	return left == NULL || right == NULL ? left == right :
+		strcmp(left, right) == 0;
+}
+
+static bool
+is_same_cause(const PlhToldFinding *left, const PlhToldFinding *right)
+{
+	return is_same(left->verdict, right->verdict) &&
+		is_same(left->cause, right->cause);
+}
+
+/* What is told of a process first; NULL without a finding. */
+static const PlhToldFinding *
+first_finding(const PlhSummarized *process)
+{
+	return process->findings == NIL ? NULL : linitial(process->findings);
+}
+
+/* Are processes of one kind: do they do the same, and are suspect of the same? */
+static bool
+is_same_kind(const PlhSummarized *left, const PlhSummarized *right)
+{
+	const PlhToldFinding *one = first_finding(left);
+	const PlhToldFinding *other = first_finding(right);
+
+	return is_same(left->backend_type, right->backend_type) &&
+		is_same(left->application_name, right->application_name) &&
+		(one == NULL || other == NULL ? one == other : is_same_cause(one, other));
+}
+
+/* Add a finding to the causes. */
+static void
+add_cause(List **causes, const PlhToldFinding *finding)
+{
+	ListCell   *cell;
+	Cause	   *cause = NULL;
+
+	foreach(cell, *causes)
+	{
+		cause = lfirst(cell);
+		if (is_same_cause(cause->finding, finding))
+			break;
+		cause = NULL;
+	}
+	if (cause == NULL)
+	{
+		cause = palloc0(sizeof(Cause));
+		cause->finding = finding;
+		*causes = lappend(*causes, cause);
+	}
+	cause->processes++;
+	cause->bytes += finding->bytes;
+}
+
+/* list_sort comparator: the largest cause first. */
+static int
+compare_causes(const ListCell *a, const ListCell *b)
+{
+	const Cause *left = lfirst(a);
+	const Cause *right = lfirst(b);
+
+	return left->bytes > right->bytes ? -1 : left->bytes < right->bytes;
+}
+
+/* The causes over all processes, the largest first. */
+static List *
+find_causes(const List *processes)
+{
+	List	   *causes = NIL;
+	ListCell   *cell;
+	ListCell   *found;
+
+	foreach(cell, processes)
+		foreach(found, ((const PlhSummarized *) lfirst(cell))->findings)
+		add_cause(&causes, lfirst(found));
+	list_sort(causes, compare_causes);
+	return causes;
+}
+
+/* How many processes, and how large they are. */
+static void
+tell_sum(StringInfo text, const List *processes, bool sees_all)
+{
+	int64		bytes = 0;
+	int			count = list_length(processes);
+	ListCell   *cell;
+
+	foreach(cell, processes)
+		bytes += Max(0, ((const PlhSummarized *) lfirst(cell))->bytes);
+	appendStringInfo(text, sees_all ? "%d %s of this server %s %s of private memory in all." :
+					 "%d %s of this server that you may see %s %s of private memory in all.",
+					 count, plh_plural(count, "process", "processes"),
+					 plh_plural(count, "has", "have"), plh_words_size(bytes));
+}
+
+/* Is enough known of any of them to judge it? */
+static bool
+is_any_judged(const List *processes)
+{
+	ListCell   *cell;
+
+	foreach(cell, processes)
+		if (((const PlhSummarized *) lfirst(cell))->has_profile)
+		return true;
+	return false;
+}
+
+/* The largest causes. */
+static void
+tell_causes(StringInfo text, const List *causes, const List *processes)
+{
+	int			told = 0;
+	ListCell   *cell;
+
+	if (causes == NIL)
+	{
+		appendStringInfo(text, "\nThere is no finding%s.", is_any_judged(processes) ? "" :
+						 psprintf(", as too little is known of %s",
+								  plh_plural(list_length(processes), "it", "any of them")));
+		return;
+	}
+	foreach(cell, causes)
+	{
+		const Cause *cause = lfirst(cell);
+
+		if (told++ == TOLD_CAUSES)
+			break;
+		appendStringInfo(text, "\nVerdict: %s%s. In %d %s, that is %s.",
+						 cause->finding->verdict, cause->finding->cause,
+						 cause->processes,
+						 plh_plural(cause->processes, "process", "processes"),
+						 plh_words_size(cause->bytes));
+	}
+	if (list_length(causes) > TOLD_CAUSES)
+		appendStringInfo(text, "\n%d more %s in pg_leakhunt_suspects.",
+						 list_length(causes) - TOLD_CAUSES,
+						 plh_plural(list_length(causes) - TOLD_CAUSES,
+									"cause is", "causes are"));
+}
+
+/* Add up the processes of the kind of that one. */
+static Kind
+kind_of(const PlhSummarized *first, const List *processes)
+{
+	Kind		kind = {first};
+	ListCell   *cell;
+
+	foreach(cell, processes)
+	{
+		const PlhSummarized *process = lfirst(cell);
+
+		if (!process->is_listed || process->bytes < 0 ||
+			!is_same_kind(first, process))
+			continue;
+		kind.processes++;
+		kind.bytes += process->bytes;
+		kind.most_bytes = Max(kind.most_bytes, process->bytes);
+	}
+	return kind;
+}
+
+/* Are there enough of them, and are they alike enough, for one to stand for all? */
+static bool
+are_alike(const Kind *kind)
+{
+	return kind->processes >= LEAST_ALIKE &&
+		kind->most_bytes <= MOST_OF_AVERAGE * (kind->bytes / kind->processes);
+}
+
+/* What processes that are alike have in common. */
+static void
+tell_kind(StringInfo text, const Kind *kind)
+{
+	const PlhToldFinding *finding = first_finding(kind->first);
+	const char *application = kind->first->application_name;
+
+	appendStringInfo(text, "\n%d processes of type %s%s%s are alike: they have %s each on average, the largest %s, and %s. Only the largest is listed.",
+					 kind->processes,
+					 kind->first->backend_type == NULL ? "unknown" : kind->first->backend_type,
+					 application == NULL || application[0] == '\0' ? "" : ", application ",
+					 application == NULL ? "" : application,
+					 plh_words_size(kind->bytes / kind->processes),
+					 plh_words_size(kind->most_bytes),
+					 finding == NULL ? "no finding" :
+					 psprintf("the verdict %s%s", finding->verdict, finding->cause));
+}
+
+/* Processes without a profile, for one of the reasons. */
+static void
+tell_unprofiled(StringInfo text, int count, int64 bytes, const char *reason)
+{
+	if (count > 0)
+		appendStringInfo(text, "\n%d %s %s; %s of private memory in all.",
+						 count, plh_plural(count, "process has", "processes have"),
+						 reason, plh_words_size(bytes));
+}
+
+/* Why a process has no profile. */
+typedef enum Lack
+{
+	NOT_LOADED,
+	TOO_LITTLE,
+	NEVER_COUNTED				/* it is large all the same: listed by itself */
+#define LACKS (NEVER_COUNTED + 1)
+} Lack;
+
+static Lack
+lack_of(const PlhSummarized *process)
+{
+	if (!process->is_loaded)
+		return NOT_LOADED;
+	return process->bytes >= PLH_SUSPECT_LARGE_BYTES ? NEVER_COUNTED : TOO_LITTLE;
+}
+
+/* Processes without a profile: only their size is known. */
+static void
+tell_small(StringInfo text, const List *processes)
+{
+	int64		bytes[LACKS] = {0};
+	int			counts[LACKS] = {0};
+	ListCell   *cell;
+
+	foreach(cell, processes)
+	{
+		PlhSummarized *process = lfirst(cell);
+
+		process->is_listed = process->has_profile || lack_of(process) == NEVER_COUNTED;
+		if (process->has_profile)
+			continue;
+		bytes[lack_of(process)] += Max(0, process->bytes);
+		counts[lack_of(process)]++;
+	}
+	tell_unprofiled(text, counts[NEVER_COUNTED], bytes[NEVER_COUNTED],
+					"not counted memory that is mostly outside of memory contexts");
+	tell_unprofiled(text, counts[TOO_LITTLE], bytes[TOO_LITTLE],
+					"allocated too little to tell");
+	tell_unprofiled(text, counts[NOT_LOADED], bytes[NOT_LOADED],
+					"no profile, and may not have loaded pg_leakhunt");
+}
+
+/* Which processes are alike: the first of them is listed. */
+static void
+tell_kinds(StringInfo text, const List *processes)
+{
+	ListCell   *cell;
+
+	foreach(cell, processes)
+	{
+		const PlhSummarized *first = lfirst(cell);
+		Kind		kind;
+		ListCell   *other;
+
+		if (!first->is_listed || first->bytes < 0)
+			continue;
+		kind = kind_of(first, processes);
+		if (!are_alike(&kind))
+			continue;
+		tell_kind(text, &kind);
+		foreach(other, processes)
+		{
+			PlhSummarized *process = lfirst(other);
+
+			if (process != first && process->bytes >= 0 &&
+				is_same_kind(first, process))
+				process->is_listed = false;
+		}
+	}
+}
+
+/*
+ * The sentences, a line each.
+ */
+char *
+plh_server_summary_make(const List *processes, bool sees_all)
+{
+	StringInfoData text;
+
+	initStringInfo(&text);
+	tell_sum(&text, processes, sees_all);
+	tell_causes(&text, find_causes(processes), processes);
+	tell_small(&text, processes);
+	tell_kinds(&text, processes);
+	return text.data;
+}

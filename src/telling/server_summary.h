@@ -1,0 +1,39 @@
+/*
+ * server_summary.h
+ *	  What a DBA would say of all processes of a server together: how large they are,
+ *	  the largest causes over all of them, and which are alike.
+ *
+ * Never called inside palloc.
+ */
+#ifndef PLH_SERVER_SUMMARY_H
+#define PLH_SERVER_SUMMARY_H
+
+#include "nodes/pg_list.h"
+
+#include "telling/explanation.h"
+
+/* A process that was explained. */
+typedef struct PlhSummarized
+{
+	int			pid;
+	int64		bytes;			/* of own memory; -1: not known */
+	const char *backend_type;	/* NULL where not known, as the next */
+	const char *application_name;
+	bool		has_profile;
+	bool		is_loaded;		/* it has pg_leakhunt */
+	List	   *findings;		/* of PlhToldFinding */
+	bool		is_listed;		/* there is something to say of it alone */
+	void	   *row;			/* the caller's */
+} PlhSummarized;
+
+/* What the summary needs of a process, copied to the current memory context. */
+extern PlhSummarized *plh_server_summary_enter(const PlhExplainedProcess *process,
+											   const PlhExplanation *explanation);
+
+/*
+ * The sentences on processes (of PlhSummarized), the largest first, in the current
+ * memory context.  Sets is_listed of each.
+ */
+extern char *plh_server_summary_make(const List *processes, bool sees_all);
+
+#endif							/* PLH_SERVER_SUMMARY_H */

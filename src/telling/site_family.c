@@ -1,0 +1,53 @@
+/*
+ * site_family.c
+ *	  What is known of a call site by the functions of the server that it lies in.
+ *
+ * What belongs together may lie in several contexts, of which some hold other things,
+ * too: the texts of notifications are in TopTransactionContext, and record types in
+ * CacheMemoryContext.  There the function tells more than the context.
+ */
+#include "postgres.h"
+
+#include "telling/site_family.h"
+
+/* A function of the server, and a context of the family that it allocates for. */
+static const struct
+{
+	const char *function;
+	const char *context_name;
+}			known_sites[] = {
+	{"Async_Notify", "Pending Notifies"},
+	{"assign_record_type_typmod", "Record information cache"}
+};
+
+static const PlhFamily *
+family_of_function(const char *function)
+{
+	for (int i = 0; i < lengthof(known_sites); i++)
+		if (strcmp(function, known_sites[i].function) == 0)
+			return plh_family_of(known_sites[i].context_name);
+	return NULL;
+}
+
+/*
+ * The family of the innermost function of the server that is known, up to the first frame
+ * outside of the server.
+ */
+const PlhFamily *
+plh_site_family(const PlhStackText *stack)
+{
+	const PlhFamily *family = NULL;
+
+	for (int i = 0; i < stack->frame_count && family == NULL; i++)
+	{
+		const PlhFrameText *frame = &stack->frames[i];
+
+		if (frame->language != PLH_LANGUAGE_NONE)
+			continue;
+		if (frame->module == NULL || strstr(frame->module, ".so") != NULL)
+			return NULL;
+		if (frame->function != NULL)
+			family = family_of_function(frame->function);
+	}
+	return family;
+}
