@@ -17,7 +17,7 @@
 #include "reader/database_text.h"
 #include "reader/server_processes.h"
 #include "report/debug_packages.h"
-#include "telling/explanation.h"
+#include "telling/explanation_json.h"
 #include "telling/server_summary.h"
 
 #define EXPLAIN_COLUMNS 2
@@ -68,6 +68,18 @@ note_nameless(Explaining *explaining, const char *path)
 	return shown;
 }
 
+/* The explanation as an object of JSON. */
+static const char *
+json_of(const PlhExplainedProcess *process, const PlhExplanation *explanation,
+		const char *names)
+{
+	StringInfoData json;
+
+	initStringInfo(&json);
+	plh_explanation_json_append(&json, process, explanation, names);
+	return json.data;
+}
+
 /* PlhExplainedVisitor: explain a process, and keep the row for as long as the call lasts. */
 static void
 explain(const PlhExplainedProcess *process, void *arg)
@@ -76,20 +88,15 @@ explain(const PlhExplainedProcess *process, void *arg)
 	PlhExplanation *explanation = plh_explanation_make(process,
 													   plh_sql_rows_symbols(&explaining->sink),
 													   explaining->suppressions);
-	const char *text;
-	const char *nameless;
+	const char *nameless = note_nameless(explaining, explanation->nameless);
+	const char *text = explanation->text.text.data;
 	MemoryContext caller_context;
 	PlhSummarized *summarized;
 
-	/*
-	 * an object has it among its sentences, a text behind those of all
-	 * processes
-	 */
-	nameless = note_nameless(explaining, explanation->nameless);
-	if (nameless != NULL && explaining->as_json)
-		explanation->text = psprintf("%s\n%s", explanation->text, names_text(&nameless, 1));
-	text = explaining->as_json ? plh_explanation_json(process, explanation) :
-		explanation->text;
+	/* a text has how to get names behind those of all processes */
+	if (explaining->as_json)
+		text = json_of(process, explanation, nameless == NULL ? NULL :
+					   names_text(&nameless, 1));
 	caller_context = MemoryContextSwitchTo(explaining->sink.memory);
 	summarized = plh_server_summary_enter(process, explanation);
 	summarized->row = pstrdup(text);
@@ -149,12 +156,12 @@ put_row(Explaining *explaining, int pid, const char *text)
 static void
 put_server(Explaining *explaining)
 {
-	const char *summary = plh_server_summary_make(explaining->rows,
-												  explaining->sink.sees_all);
+	PlhToldText summary;
 	ListCell   *cell;
 
+	plh_server_summary_make(&summary, explaining->rows, explaining->sink.sees_all);
 	if (!explaining->as_json)
-		put_row(explaining, 0, summary);
+		put_row(explaining, 0, summary.text.data);
 	foreach(cell, explaining->rows)
 	{
 		const PlhSummarized *summarized = lfirst(cell);

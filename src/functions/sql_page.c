@@ -32,10 +32,8 @@ explain(const PlhExplainedProcess *process, PlhSymbols *symbols,
 	PlhExplanation *explanation = plh_explanation_make(process, symbols, suppressions);
 
 	if (explanation->nameless != NULL)
-		explanation->text =
-			psprintf("%s\nFunction names of %s are missing; pg_leakhunt_symbols says how to see them.",
-					 explanation->text,
-					 plh_stack_text_base_name(plh_database_text_fit(explanation->nameless)));
+		PLH_LINE(&explanation->text, true, names_missing,
+				 .library = plh_stack_text_base_name(plh_database_text_fit(explanation->nameless)));
 	return explanation;
 }
 
@@ -54,10 +52,10 @@ page_of(FunctionCallInfo fcinfo, PlhExplainedProcess *process, const char *file)
 									 process->baseline, process->now);
 	initStringInfo(&json);
 	plh_page_process_append(&json, &source,
-							plh_page_html_room(source.explanation->text));
+							plh_page_html_room(source.explanation->text.text.data));
 	initStringInfo(&output);
 	plh_page_html_append(&output, plh_page_process_title(&source),
-						 source.explanation->text, &json);
+						 source.explanation->text.text.data, &json);
 	PG_RETURN_TEXT_P(cstring_to_text_with_len(output.data, output.len));
 }
 

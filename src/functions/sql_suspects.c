@@ -21,13 +21,10 @@
 #include "report/blamed_code.h"
 #include "report/debug_packages.h"
 #include "report/listed_site.h"
-#include "report/malloc_callers.h"
-#include "telling/image_suspects.h"
-#include "telling/malloc_statement.h"
-#include "telling/share_text.h"
+#include "telling/image_findings.h"
+#include "telling/sentences.h"
 #include "telling/suppression.h"
-#include "telling/suspect_advice.h"
-#include "telling/suspect_evidence.h"
+#include "telling/told_finding.h"
 
 #define SUSPECT_COLUMNS 21
 #define SUPPRESSED_COLUMNS 6
@@ -54,62 +51,41 @@ typedef struct Search
 
 /* The columns verdict, bytes and bytes_per_hour. */
 static void
-put_verdict(PlhRow *row, const PlhSuspect *suspect)
+put_verdict(PlhRow *row, const PlhToldFinding *told)
 {
-	const PlhJudgement *judgement = &suspect->judgement;
-
-	plh_sql_rows_put_text(row, plh_suspect_verdict_name(judgement->verdict));
-	plh_sql_rows_put_int64(row, suspect->facts.live_bytes);
-	plh_sql_rows_put_if(row, judgement->has_rate, judgement->bytes_per_hour);
+	plh_sql_rows_put_text(row, told->verdict);
+	plh_sql_rows_put_int64(row, told->finding->bytes);
+	plh_sql_rows_put_if(row, told->finding->rate.is_known,
+						told->finding->rate.bytes_per_hour);
 }
 
 /* The columns growth_bytes and since. */
 static void
-put_growth(PlhRow *row, const PlhSuspectFacts *facts)
+put_growth(PlhRow *row, const PlhFinding *finding)
 {
-	if (!facts->has_baseline)
+	if (!finding->has_baseline)
 	{
 		plh_sql_rows_put_nulls(row, 2);
 		return;
 	}
-	plh_sql_rows_put_int64(row, facts->growth_bytes);
-	plh_sql_rows_put_time(row, facts->baseline_at);
+	plh_sql_rows_put_int64(row, finding->growth_bytes);
+	plh_sql_rows_put_time(row, finding->baseline_at);
 }
 
 /* The columns score, survival and transactions. */
 static void
-put_course(PlhRow *row, const PlhSuspect *suspect)
+put_course(PlhRow *row, const PlhFinding *finding)
 {
-	const PlhSuspectFacts *facts = &suspect->facts;
-	double		score = rint(100 * suspect->judgement.score) / 100;
-
-	plh_sql_rows_put_datum(row, Float8GetDatum(score));
-	if (facts->subject != PLH_SUBJECT_SITE)
+	plh_sql_rows_put_datum(row, Float8GetDatum(rint(100 * finding->score) / 100));
+	if (plh_finding_subject(finding) != PLH_SUBJECT_SITE)
 	{
 		plh_sql_rows_put_nulls(row, 2);
 		return;
 	}
-	plh_sql_rows_put_survival(row, facts->live_bytes, facts->total_bytes);
+	plh_sql_rows_put_survival(row, finding->bytes, finding->sites.total_bytes);
 
 	/* of several sites together, the sum may count a transaction twice */
-	plh_sql_rows_put_int64(row, Min(facts->transactions, facts->epochs));
-}
-
-/* What the rows of one process are made with. */
-typedef struct Judged
-{
-	const PlhProfileImage *image;
-	PlhSuspectList *list;
-	PlhStackTexts *texts;
-	PlhRowSink *sink;
-} Judged;
-
-/* Who calls a site without a name; "" where it has one. */
-static const char *
-caller_text(const PlhListedSite *listed)
-{
-	return listed == NULL || !plh_blamed_code_lacks_name(&listed->stack) ? "" :
-		psprintf(" The site is %s.", plh_blamed_code_site(&listed->stack));
+	plh_sql_rows_put_int64(row, Min(finding->sites.transactions, finding->sites.epochs));
 }
 
 /* How to get the name of a site, which one row of an answer says; else "". */
@@ -126,24 +102,19 @@ names_text(const PlhListedSite *listed, PlhRowSink *sink)
 	return psprintf("\n%s", plh_debug_packages_text(&here, &path, 1));
 }
 
-/* The evidence, with what only other files tell, and the next step. */
-static const char *
-evidence_of(const PlhSuspect *suspect, const PlhListedSite *named,
-			const PlhMallocStatement *statement, const Judged *judged)
+/* The column evidence: who calls a site without a name, the next step, and names. */
+static void
+put_evidence(PlhRow *row, const PlhToldFinding *told, PlhRowSink *sink)
 {
-	const PlhProfileImage *image = judged->image;
-	const char *evidence = plh_suspect_evidence(suspect, judged->list, image,
-												judged->texts);
-	const char *libraries = "";
+	StringInfoData text;
 
-	if (suspect->judgement.verdict == PLH_VERDICT_MALLOC &&
-		suspect->site == NULL && image->alive)
-		libraries = psprintf(" %s", plh_malloc_callers_text(image->header->pid,
-															plh_sql_rows_symbols(judged->sink)));
-	return psprintf("%s%s%s%s Next: %s%s", evidence, statement->evidence, libraries,
-					caller_text(named),
-					plh_suspect_advice(suspect, image, named, statement),
-					names_text(named, judged->sink));
+	initStringInfo(&text);
+	appendStringInfoString(&text, told->evidence);
+	if (told->named != NULL && plh_blamed_code_lacks_name(&told->named->stack))
+		PLH_SAY(&text, true, site_is,.site = told->site_words);
+	PLH_SAY(&text, true, next,.next = told->next);
+	appendStringInfoString(&text, names_text(told->named, sink));
+	plh_sql_rows_put_text(row, text.data);
 }
 
 /*
@@ -163,66 +134,58 @@ put_application(PlhRow *row, const PlhProfileImage *image)
 }
 
 /*
- * One row of pg_leakhunt_suspects; "listed" is NULL if it is not about a site.
+ * One row of pg_leakhunt_suspects.
  */
 static void
-put_suspect(const PlhSuspect *suspect, const PlhListedSite *listed,
-			const Judged *judged)
+put_finding(const PlhToldFinding *told, const PlhProfileImage *image, PlhRowSink *sink)
 {
-	const PlhProfileImage *image = judged->image;
 	const PlhProfileHeader *header = image->header;
-	PlhMallocStatement statement = plh_malloc_statement_find(suspect, image);
-	const PlhListedSite *named = listed != NULL &&
-		plh_share_text_names_site(suspect, image, judged->texts) ? listed : NULL;
 	PlhRow		row = {0};
 
 	plh_sql_rows_put_pid(&row, header->pid);
-	put_verdict(&row, suspect);
-	if (named != NULL)
-		plh_sql_rows_put_site(&row, named);
-	else
-		plh_sql_rows_put_nulls(&row, 2);
-	plh_sql_rows_put_text(&row, plh_image_suspects_contexts(suspect, named, image));
+	put_verdict(&row, told);
+	plh_sql_rows_put_text(&row, told->site);
+	plh_sql_rows_put_text(&row, told->routine);
+	plh_sql_rows_put_text(&row, told->context_name);
 	put_application(&row, image);
 	plh_sql_rows_put_role(&row, header->role_oid);
 	plh_sql_rows_put_database(&row, header->database_oid);
-	plh_sql_rows_put_text(&row, listed == NULL ? statement.query : listed->query);
+	plh_sql_rows_put_text(&row, told->query);
 	plh_sql_rows_put_state(&row, image);
-	put_growth(&row, &suspect->facts);
-	put_course(&row, suspect);
-	plh_sql_rows_put_query_id(&row, listed == NULL ? statement.query_id : listed->query_id);
+	put_growth(&row, told->finding);
+	put_course(&row, told->finding);
+	plh_sql_rows_put_query_id(&row, told->query_id);
 	plh_sql_rows_put_backend_type(&row, image);
-	plh_sql_rows_put_text(&row, evidence_of(suspect, named, &statement, judged));
-	if (named != NULL)
-		plh_sql_rows_put_frames(&row, named);
+	put_evidence(&row, told, sink);
+	if (told->named != NULL)
+		plh_sql_rows_put_frames(&row, told->named);
 	else
 		plh_sql_rows_put_null(&row);
-	plh_sql_rows_finish(&row, judged->sink);
+	plh_sql_rows_finish(&row, sink);
 }
 
-/* PlhProfileVisitor: the suspects of a process that are not suppressed. */
+/* PlhProfileVisitor: the findings on a process that are not suppressed. */
 static void
-put_suspects(PlhProfileImage *image, void *arg)
+put_findings(PlhProfileImage *image, void *arg)
 {
 	Search	   *search = arg;
-	Judged		judged = {.image = image,.sink = &search->sink};
+	PlhSymbols *symbols = plh_sql_rows_symbols(&search->sink);
+	PlhFoundIn	in = {.image = image,.findings = plh_image_findings_find(image),.symbols = symbols};
 
-	judged.list = plh_image_suspects_find(image);
-	if (judged.list->count == 0)
+	if (in.findings->count == 0)
 		return;
-	judged.texts = plh_stack_text_open(plh_sql_rows_symbols(&search->sink), image);
-	for (int i = 0; i < judged.list->count; i++)
+	in.stacks = plh_stack_text_open(symbols, image);
+	for (int i = 0; i < in.findings->count; i++)
 	{
-		const PlhSuspect *suspect = &judged.list->suspects[i];
+		const PlhFinding *finding = &in.findings->list[i];
 		PlhListedSite listed;
 
 		CHECK_FOR_INTERRUPTS();
-		if (suspect->site == NULL)
-			put_suspect(suspect, NULL, &judged);
-		else if (plh_image_suspects_describe(suspect, image, judged.texts,
-											 search->suppressions,
-											 &listed) == PLH_SHOWN)
-			put_suspect(suspect, &listed, &judged);
+		if (finding->site == NULL)
+			put_finding(plh_told_finding_make(finding, NULL, &in), image, &search->sink);
+		else if (plh_image_findings_describe(finding, image, in.stacks,
+											 search->suppressions, &listed) == PLH_SHOWN)
+			put_finding(plh_told_finding_make(finding, &listed, &in), image, &search->sink);
 	}
 }
 
@@ -238,7 +201,7 @@ pg_leakhunt_suspects(PG_FUNCTION_ARGS)
 	if (!plh_sql_source_publish_and_save())
 		return (Datum) 0;
 	search.suppressions = plh_sql_suppressions_read(fcinfo);
-	plh_sql_access_visit(search.sink.sees_all, 0, put_suspects, &search);
+	plh_sql_access_visit(search.sink.sees_all, 0, put_findings, &search);
 	return (Datum) 0;
 }
 

@@ -20,27 +20,13 @@ is_of_kind(const PlhFamilyAccount *family, PlhFamilyKind kind)
 	return family->family != NULL && family->family->kind == kind;
 }
 
-/* What the contexts have gained since the middle of their time. */
-static void
-compare_with_early(PlhSuspectFacts *facts, PlhJudgement *judgement,
-				   const PlhFamilyAccount *family, TimestampTz counted_at)
+/* How steadily the number of contexts has grown; negative: it has not. */
+static double
+steadiness_of(const PlhFamilyAccount *family, TimestampTz counted_at)
 {
-	double		early_us = (double) family->early_at - (double) family->first_at;
-	double		late_us = (double) counted_at - (double) family->early_at;
-
-	facts->subject = PLH_SUBJECT_CONTEXTS;
-	facts->live_bytes = family->bytes;
-	facts->contexts = family->contexts;
-	facts->counted_to = counted_at;
-	facts->is_session = family->lasting;
-	facts->growth_bytes = family->bytes - family->early_bytes;
-	judgement->late_contexts = family->contexts - family->early_contexts;
-	judgement->late_bytes = family->bytes - family->early_bytes;
-	judgement->steadiness =
-		plh_course_steadiness(0, family->early_contexts, family->contexts,
-							  early_us, late_us);
-	judgement->has_steadiness = judgement->steadiness >= 0;
-	judgement->score = Max(0.0, Min(1.0, judgement->steadiness));
+	return plh_course_steadiness(0, family->early_contexts, family->contexts,
+								 (double) family->early_at - (double) family->first_at,
+								 (double) counted_at - (double) family->early_at);
 }
 
 /*
@@ -61,17 +47,17 @@ have_all_stopped(const PlhFamilyAccount *family, const PlhProfileHeader *header,
 
 /* Note the rate at which they have grown since the middle of their time, while they do. */
 static void
-note_rate(PlhJudgement *judgement, const PlhFamilyAccount *family,
+note_rate(PlhFinding *finding, const PlhFamilyAccount *family,
 		  const PlhProfileHeader *header, TimestampTz now)
 {
 	double		late_us = (double) header->census_at - (double) family->early_at;
 
-	if (judgement->late_bytes <= 0 || late_us < PLH_SUSPECT_LEAK_RATE_US ||
+	if (finding->late_bytes <= 0 || late_us < PLH_SUSPECT_LEAK_RATE_US ||
 		family->bytes <= family->late_bytes ||
 		plh_suspect_has_stopped(family->first_at, header->census_at, now) ||
 		have_all_stopped(family, header, now))
 		return;
-	plh_suspect_note_rate(judgement, judgement->late_bytes, late_us);
+	finding->rate = plh_suspect_rate(finding->late_bytes, late_us);
 }
 
 /* Is the family one of plans and functions, of which large applications have many? */
@@ -84,22 +70,23 @@ is_of_code(const PlhFamilyAccount *family)
 
 /* Does the number of contexts keep growing, in the last quarter of their time, too? */
 static bool
-become_more(const PlhFamilyAccount *family, const PlhJudgement *judgement)
+become_more(const PlhFamilyAccount *family, TimestampTz counted_at)
 {
+	int64		late_contexts = family->contexts - family->early_contexts;
+
 	if (is_of_code(family) && family->bytes < PLH_SUSPECT_CODE_BYTES)
 		return false;
-	return judgement->late_contexts >= PLH_SUSPECT_LATE_CONTEXTS &&
-		family->contexts - family->late_contexts >= judgement->late_contexts / 8 &&
+	return late_contexts >= PLH_SUSPECT_LATE_CONTEXTS &&
+		family->contexts - family->late_contexts >= late_contexts / 8 &&
 		family->rises >= PLH_SUSPECT_CONTEXT_RISES &&
-		judgement->steadiness >= PLH_SUSPECT_STEADINESS;
+		steadiness_of(family, counted_at) >= PLH_SUSPECT_STEADINESS;
 }
 
 /* Does a cache, which may be one context, keep growing? */
 static bool
-cache_grows(const PlhFamilyAccount *family, const PlhJudgement *judgement,
-			TimestampTz counted_at)
+cache_grows(const PlhFamilyAccount *family, TimestampTz counted_at)
 {
-	return judgement->late_bytes >= PLH_SUSPECT_LARGE_BYTES / 4 &&
+	return family->bytes - family->early_bytes >= PLH_SUSPECT_LARGE_BYTES / 4 &&
 		plh_course_steadiness(0, family->early_bytes, family->bytes,
 							  (double) family->early_at - (double) family->first_at,
 							  (double) counted_at - (double) family->early_at) >=
@@ -139,24 +126,30 @@ is_beyond_decoding(const PlhFamilyAccount *family, const PlhProfileHeader *heade
 		family->bytes > header->maintenance_bytes + PLH_SUSPECT_LARGE_BYTES;
 }
 
-static PlhVerdict
-verdict_on(const PlhFamilyAccount *family, const PlhAccount *account,
-		   const PlhJudgement *judgement, const PlhProfileHeader *header)
+/* Of what kind a finding on the contexts is.  Returns false where it is none. */
+static bool
+find_kind(PlhKind *kind, const PlhFamilyAccount *family, const PlhAccount *account,
+		  const PlhProfileHeader *header)
 {
+	*kind = PLH_KIND_CONTEXTS_GROW;
 	if (family->bytes < PLH_SUSPECT_LARGE_BYTES)
-		return PLH_VERDICT_NONE;
+		return false;
 	if (is_of_kind(family, PLH_FAMILY_DECODING))
-		return is_beyond_decoding(family, header) ?
-			PLH_VERDICT_QUERY : PLH_VERDICT_NONE;
+	{
+		*kind = PLH_KIND_DECODING;
+		return is_beyond_decoding(family, header);
+	}
 	if (!family->lasting)
-		return are_most_of_statement(family, account) ?
-			PLH_VERDICT_CONTEXTS : PLH_VERDICT_NONE;
+		return are_most_of_statement(family, account);
 	if (is_of_kind(family, PLH_FAMILY_CACHE))
-		return cache_grows(family, judgement, header->census_at) ?
-			PLH_VERDICT_GROWING : PLH_VERDICT_NONE;
-	if (become_more(family, judgement))
-		return PLH_VERDICT_CONTEXTS;
-	return are_held(family) ? PLH_VERDICT_HELD : PLH_VERDICT_NONE;
+	{
+		*kind = PLH_KIND_CACHE_GROWS;
+		return cache_grows(family, header->census_at);
+	}
+	if (become_more(family, header->census_at))
+		return true;
+	*kind = PLH_KIND_CONTEXTS_HOLD;
+	return are_held(family);
 }
 
 /*
@@ -164,16 +157,20 @@ verdict_on(const PlhFamilyAccount *family, const PlhAccount *account,
  * sampled.
  */
 bool
-plh_family_suspect_judge(PlhSuspectFacts *facts, PlhJudgement *judgement,
-						 const PlhFamilyAccount *family,
+plh_family_suspect_judge(PlhFinding *finding, const PlhFamilyAccount *family,
 						 const PlhAccount *account,
 						 const PlhProfileHeader *header, TimestampTz now)
 {
-	memset(facts, 0, sizeof(*facts));
-	memset(judgement, 0, sizeof(*judgement));
-	compare_with_early(facts, judgement, family, header->census_at);
-	judgement->verdict = verdict_on(family, account, judgement, header);
-	if (judgement->verdict != PLH_VERDICT_NONE)
-		note_rate(judgement, family, header, now);
-	return judgement->verdict != PLH_VERDICT_NONE;
+	memset(finding, 0, sizeof(*finding));
+	finding->bytes = family->bytes;
+	finding->counted_at = header->census_at;
+	finding->growth_bytes = finding->late_bytes = family->bytes - family->early_bytes;
+	finding->score = Max(0.0, Min(1.0, steadiness_of(family, header->census_at)));
+	finding->context = family->largest;
+	finding->contexts.family = family;
+	finding->contexts.late_contexts = family->contexts - family->early_contexts;
+	if (!find_kind(&finding->kind, family, account, header))
+		return false;
+	note_rate(finding, family, header, now);
+	return true;
 }

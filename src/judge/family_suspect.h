@@ -8,11 +8,10 @@
 #ifndef PLH_FAMILY_SUSPECT_H
 #define PLH_FAMILY_SUSPECT_H
 
-#include "judge/account.h"
+#include "judge/finding.h"
 #include "judge/suspect.h"
 
-extern bool plh_family_suspect_judge(PlhSuspectFacts *facts,
-									 PlhJudgement *judgement,
+extern bool plh_family_suspect_judge(PlhFinding *finding,
 									 const PlhFamilyAccount *family,
 									 const PlhAccount *account,
 									 const PlhProfileHeader *header,

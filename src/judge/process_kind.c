@@ -14,16 +14,16 @@ plh_process_kind(const PlhProfileHeader *header)
 	switch (header->backend_type)
 	{
 		case B_BACKEND:
-			return PLH_KIND_SESSION;
+			return PLH_PROCESS_SESSION;
 		case B_BG_WORKER:
 			return strcmp(header->label, "parallel worker") == 0 ?
-				PLH_KIND_PARALLEL_WORKER : PLH_KIND_BACKGROUND_WORKER;
+				PLH_PROCESS_PARALLEL_WORKER : PLH_PROCESS_BACKGROUND_WORKER;
 		case B_AUTOVAC_WORKER:
-			return PLH_KIND_AUTOVACUUM_WORKER;
+			return PLH_PROCESS_AUTOVACUUM_WORKER;
 		case B_WAL_SENDER:
-			return PLH_KIND_WALSENDER;
+			return PLH_PROCESS_WALSENDER;
 		default:
-			return PLH_KIND_OTHER;
+			return PLH_PROCESS_OTHER;
 	}
 }
 

@@ -11,12 +11,12 @@
 
 typedef enum PlhProcessKind
 {
-	PLH_KIND_SESSION,
-	PLH_KIND_BACKGROUND_WORKER, /* of an extension, or logical replication */
-	PLH_KIND_PARALLEL_WORKER,
-	PLH_KIND_AUTOVACUUM_WORKER,
-	PLH_KIND_WALSENDER,
-	PLH_KIND_OTHER
+	PLH_PROCESS_SESSION,
+	PLH_PROCESS_BACKGROUND_WORKER, /* of an extension, or logical replication */
+	PLH_PROCESS_PARALLEL_WORKER,
+	PLH_PROCESS_AUTOVACUUM_WORKER,
+	PLH_PROCESS_WALSENDER,
+	PLH_PROCESS_OTHER
 } PlhProcessKind;
 
 extern PlhProcessKind plh_process_kind(const PlhProfileHeader *header);

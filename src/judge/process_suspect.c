@@ -26,16 +26,16 @@ sound(int64 bytes)
 }
 
 /*
- * The figure that a verdict on a process goes by.
+ * The figure that a finding on a process goes by.
  */
 PlhSeries
-plh_process_suspect_series(PlhVerdict verdict)
+plh_process_suspect_series(PlhKind kind)
 {
-	switch (verdict)
+	switch (kind)
 	{
-		case PLH_VERDICT_MALLOC:
+		case PLH_KIND_MALLOC_GROWS:
 			return PLH_SERIES_OUTSIDE;
-		case PLH_VERDICT_MAPPED:
+		case PLH_KIND_MAPPED_GROWS:
 			return PLH_SERIES_MAPPED;
 		default:
 			return PLH_SERIES_LASTING;
@@ -44,7 +44,7 @@ plh_process_suspect_series(PlhVerdict verdict)
 
 /* Fill in the rate of the later half, unless the figure has stopped growing. */
 static void
-note_rate(PlhJudgement *judgement, const PlhTrend *trend, TimestampTz now)
+note_rate(PlhFinding *finding, const PlhTrend *trend, TimestampTz now)
 {
 	double		bytes = (double) trend->risen - (double) trend->middle;
 	double		passed_us = (double) trend->risen_at - (double) trend->middle_at;
@@ -52,37 +52,36 @@ note_rate(PlhJudgement *judgement, const PlhTrend *trend, TimestampTz now)
 	if (bytes <= 0 || passed_us < PLH_SUSPECT_LEAK_RATE_US ||
 		plh_suspect_has_stopped(trend->first_at, trend->risen_at, now))
 		return;
-	plh_suspect_note_rate(judgement, bytes, passed_us);
+	finding->rate = plh_suspect_rate(bytes, passed_us);
 }
 
 /* Does a figure keep growing, from one census to the next? */
 static bool
-keeps_growing(PlhSuspectFacts *facts, PlhJudgement *judgement,
-			  const PlhTrend *trend, TimestampTz now)
+keeps_growing(PlhFinding *finding, const PlhTrend *trend, TimestampTz now)
 {
-	facts->live_bytes = trend->now;
-	facts->growth_bytes = trend->now - trend->first;
-	judgement->late_bytes = trend->now - trend->middle;
-	judgement->steadiness = plh_course_trend_steadiness(trend);
-	judgement->has_steadiness = judgement->steadiness >= 0;
-	judgement->score = Max(0.0, Min(1.0, judgement->steadiness));
-	note_rate(judgement, trend, now);
-	return facts->growth_bytes >= PLH_SUSPECT_LARGE_BYTES &&
-		trend->fall <= facts->growth_bytes * PLH_SUSPECT_FALL_PART &&
+	double		steadiness = plh_course_trend_steadiness(trend);
+
+	finding->bytes = trend->now;
+	finding->growth_bytes = trend->now - trend->first;
+	finding->late_bytes = trend->now - trend->middle;
+	finding->score = Max(0.0, Min(1.0, steadiness));
+	note_rate(finding, trend, now);
+	return finding->growth_bytes >= PLH_SUSPECT_LARGE_BYTES &&
+		trend->fall <= finding->growth_bytes * PLH_SUSPECT_FALL_PART &&
 		(trend->points >= PLH_SUSPECT_EPOCHS ||
-		 facts->growth_bytes >= PLH_SUSPECT_SURE_BYTES) &&
+		 finding->growth_bytes >= PLH_SUSPECT_SURE_BYTES) &&
 		trend->rises >= PLH_SUSPECT_RISES &&
 		trend->late < trend->now &&
-		judgement->steadiness >= PLH_SUSPECT_STEADINESS;
+		steadiness >= PLH_SUSPECT_STEADINESS;
 }
 
 /* Does malloc hold very much beside contexts, whether it grows or not? */
 static bool
-is_large(const PlhSuspectFacts *facts, const PlhTrend *trend, PlhVerdict verdict)
+is_large(const PlhFinding *finding, const PlhTrend *trend)
 {
-	return verdict == PLH_VERDICT_MALLOC &&
-		facts->live_bytes >= PLH_SUSPECT_GIVEN_OUT_BYTES &&
-		trend->fall <= facts->live_bytes * PLH_SUSPECT_FALL_PART;
+	return finding->kind == PLH_KIND_MALLOC_GROWS &&
+		finding->bytes >= PLH_SUSPECT_GIVEN_OUT_BYTES &&
+		trend->fall <= finding->bytes * PLH_SUSPECT_FALL_PART;
 }
 
 /*
@@ -90,10 +89,10 @@ is_large(const PlhSuspectFacts *facts, const PlhTrend *trend, PlhVerdict verdict
  * given out where that is very much.
  */
 int64
-plh_process_suspect_malloc_bytes(const PlhSuspectFacts *facts)
+plh_process_suspect_malloc_bytes(const PlhFinding *finding)
 {
-	return facts->live_bytes >= PLH_SUSPECT_GIVEN_OUT_BYTES ?
-		facts->live_bytes : facts->growth_bytes;
+	return finding->bytes >= PLH_SUSPECT_GIVEN_OUT_BYTES ?
+		finding->bytes : finding->growth_bytes;
 }
 
 /* Since when has malloc kept much, by all that was counted since? */
@@ -115,53 +114,41 @@ kept_since(const PlhProfileHeader *header)
 
 /* Does malloc keep much that was freed, and was not needed again? */
 static bool
-is_freed(PlhSuspectFacts *facts, PlhJudgement *judgement,
-		 const PlhProfileHeader *header, TimestampTz now)
+is_freed(PlhFinding *finding, const PlhProfileHeader *header, TimestampTz now)
 {
 	int64		kept = sound(header->malloc_free_bytes);
 
-	facts->live_bytes = kept;
-	judgement->score = kept / (1.0 + kept + sound(header->malloc_bytes));
+	finding->bytes = kept;
+	finding->score = kept / (1.0 + kept + sound(header->malloc_bytes));
 	return kept >= PLH_SUSPECT_KEPT_BYTES &&
 		(double) now - (double) kept_since(header) >= PLH_SUSPECT_KEPT_US;
 }
 
 /*
- * Judge a process as a whole: is it suspect of that?  live_bytes of the facts are
- * those that the verdict is about, growth_bytes what was gained since the
- * history began.  A process that has not counted itself again until "now" has been
- * at rest.
+ * Judge a process as a whole: is that a finding on it?  Its bytes are those that it is
+ * about, growth_bytes what was gained since the history began.  A process that has not
+ * counted itself again until "now" has been at rest.
  */
 bool
-plh_process_suspect_judge(PlhSuspectFacts *facts, PlhJudgement *judgement,
-						  const PlhProfileHeader *header, PlhVerdict verdict,
-						  TimestampTz now)
+plh_process_suspect_judge(PlhFinding *finding, const PlhProfileHeader *header,
+						  PlhKind kind, TimestampTz now)
 {
 	PlhTrend	trend;
-	bool		suspect;
 
-	memset(facts, 0, sizeof(*facts));
-	memset(judgement, 0, sizeof(*judgement));
-	facts->subject = PLH_SUBJECT_PROCESS;
+	memset(finding, 0, sizeof(*finding));
+	finding->kind = kind;
 	if (header->census_at == 0 ||
-		(header->malloc_bytes < 0 && verdict != PLH_VERDICT_GROWING))
+		(header->malloc_bytes < 0 && kind != PLH_KIND_PROCESS_GROWS))
 		return false;
-	facts->counted_to = header->census_at;
-	if (verdict == PLH_VERDICT_FREED)
-		suspect = is_freed(facts, judgement, header, now);
-	else
-	{
-		plh_course_trend(&trend, header, plh_process_suspect_series(verdict));
-		suspect = (keeps_growing(facts, judgement, &trend, now) &&
-				   (verdict != PLH_VERDICT_MAPPED ||
-					trend.now >= PLH_SUSPECT_KEPT_BYTES)) ||
-			is_large(facts, &trend, verdict);
-		facts->baseline_at = trend.first_at;
-		facts->has_baseline = true;
-	}
-	if (suspect)
-		judgement->verdict = verdict;
-	return suspect;
+	finding->counted_at = header->census_at;
+	if (kind == PLH_KIND_MALLOC_KEEPS)
+		return is_freed(finding, header, now);
+	plh_course_trend(&trend, header, plh_process_suspect_series(kind));
+	finding->baseline_at = trend.first_at;
+	finding->has_baseline = true;
+	return (keeps_growing(finding, &trend, now) &&
+			(kind != PLH_KIND_MAPPED_GROWS || trend.now >= PLH_SUSPECT_KEPT_BYTES)) ||
+		is_large(finding, &trend);
 }
 
 /*

@@ -9,15 +9,14 @@
 #define PLH_PROCESS_SUSPECT_H
 
 #include "judge/course.h"
+#include "judge/finding.h"
 #include "judge/suspect.h"
 
-extern bool plh_process_suspect_judge(PlhSuspectFacts *facts,
-									  PlhJudgement *judgement,
+extern bool plh_process_suspect_judge(PlhFinding *finding,
 									  const PlhProfileHeader *header,
-									  PlhVerdict verdict,
-									  TimestampTz now);
-extern int64 plh_process_suspect_malloc_bytes(const PlhSuspectFacts *facts);
-extern PlhSeries plh_process_suspect_series(PlhVerdict verdict);
+									  PlhKind kind, TimestampTz now);
+extern int64 plh_process_suspect_malloc_bytes(const PlhFinding *finding);
+extern PlhSeries plh_process_suspect_series(PlhKind kind);
 extern bool plh_process_suspect_misses_frees(const PlhProfileHeader *header);
 
 #endif							/* PLH_PROCESS_SUSPECT_H */

@@ -178,7 +178,6 @@ collect_facts(PlhSuspectFacts *facts, const PlhJudge *judge,
 {
 	plh_suspect_collect(facts, judge->image->header, site);
 	facts->counted_to = judge->counted_to;
-	facts->is_alive = judge->image->alive;
 	facts->fall_bytes = judge->fall_bytes;
 	facts->counts = Min(judge->image->header->history_count, PLH_HISTORY_POINTS);
 	facts->counted_early = facts->counts > 0 &&
@@ -198,15 +197,68 @@ collect_facts(PlhSuspectFacts *facts, const PlhJudge *judge,
 	}
 }
 
-/* Enter a suspect. */
+/* Enter a finding. */
 void
-plh_site_suspects_add(PlhJudge *judge, const PlhSuspect *suspect)
+plh_site_suspects_add(PlhJudge *judge, const PlhFinding *finding)
 {
-	PlhSuspectList *list = judge->list;
+	PlhFindings *findings = judge->findings;
 
-	list->suspects = plh_array_grow(list->suspects, list->count, &judge->room,
-									sizeof(PlhSuspect));
-	list->suspects[list->count++] = *suspect;
+	findings->list = plh_array_grow(findings->list, findings->count, &judge->room,
+									sizeof(PlhFinding));
+	findings->list[findings->count++] = *finding;
+}
+
+/* Of what kind a finding on call sites is. */
+static PlhKind
+kind_of(PlhVerdict verdict)
+{
+	switch (verdict)
+	{
+		case PLH_VERDICT_MALLOC:
+			return PLH_KIND_MALLOC_SITE_LEAKS;
+		case PLH_VERDICT_HELD:
+			return PLH_KIND_SITE_HOLDS;
+		case PLH_VERDICT_GROWING:
+			return PLH_KIND_SITE_GROWS;
+		default:
+			return PLH_KIND_SITE_LEAKS;
+	}
+}
+
+/* What is found of a site, or of several under the name of one. */
+static PlhFinding
+finding_on(const PlhSiteRecord *site, const PlhSuspectFacts *facts,
+		   const PlhJudgement *judgement)
+{
+	return (PlhFinding)
+	{
+		.kind = kind_of(judgement->verdict),
+		.bytes = facts->live_bytes,
+		.error_bytes = judgement->error_bytes,
+		.counted_at = facts->counted_to,
+		.has_baseline = facts->has_baseline,
+		.growth_bytes = facts->growth_bytes,
+		.baseline_at = facts->baseline_at,
+		.late_bytes = judgement->late_bytes,
+		.rate = judgement->rate,
+		.score = judgement->score,
+		.site = site,
+		.sites = {
+			.is_malloc = facts->is_malloc,
+			.is_over = facts->is_over,
+			.sites = facts->sites,
+			.statements = facts->statements,
+			.live_count = facts->live_count,
+			.total_bytes = facts->total_bytes,
+			.transactions = facts->transactions,
+			.epochs = facts->epochs,
+			.age_epochs = facts->age_epochs,
+			.early_epochs = facts->early.epochs,
+			.early_bytes = facts->early.live_bytes,
+			.late_epochs = judgement->late_epochs,
+			.last_at = facts->last_at
+		}
+	};
 }
 
 /*
@@ -217,15 +269,15 @@ static void
 judge_facts(PlhJudge *judge, const PlhSiteRecord *site,
 			const PlhSuspectFacts *facts, bool only_leaks)
 {
-	PlhSuspect	suspect = {
-		.site = site,
-		.facts = *facts,
-		.judgement = plh_suspect_judge(facts)
-	};
+	PlhJudgement judgement = plh_suspect_judge(facts);
 
-	if (only_leaks ? plh_suspect_leaks(facts, &suspect.judgement) :
-		suspect.judgement.verdict != PLH_VERDICT_NONE)
-		plh_site_suspects_add(judge, &suspect);
+	if (only_leaks ? plh_suspect_leaks(facts, &judgement) :
+		judgement.verdict != PLH_VERDICT_NONE)
+	{
+		PlhFinding	finding = finding_on(site, facts, &judgement);
+
+		plh_site_suspects_add(judge, &finding);
+	}
 }
 
 /* Keep a share if it is among the largest. */
@@ -276,7 +328,7 @@ static void
 judge_lasting(PlhJudge *judge, const PlhGroupedSite *sites, int count,
 			  PlhSuspectFacts *sum, const PlhSiteRecord *largest)
 {
-	int			found_before = judge->list->count;
+	int			found_before = judge->findings->count;
 	PlhSuspectFacts facts;
 
 	for (int i = 0; i < count; i++)
@@ -284,7 +336,7 @@ judge_lasting(PlhJudge *judge, const PlhGroupedSite *sites, int count,
 		collect_facts(&facts, judge, sites[i].site);
 		judge_facts(judge, sites[i].site, &facts, true);
 	}
-	if (judge->list->count > found_before)
+	if (judge->findings->count > found_before)
 		return;
 
 	/*

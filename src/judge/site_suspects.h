@@ -8,8 +8,6 @@
 #ifndef PLH_SITE_SUSPECTS_H
 #define PLH_SITE_SUSPECTS_H
 
-#include "judge/family.h"
-#include "judge/found_suspects.h"
 #include "judge/statement_suspect.h"
 #include "profile/baseline.h"
 
@@ -30,7 +28,7 @@ typedef struct PlhJudge
 	TimestampTz counted_to;
 	bool		judges_malloc;	/* its samples agree with what it says */
 	int64		fall_bytes;		/* by which what it keeps has fallen */
-	PlhSuspectList *list;		/* of those found so far */
+	PlhFindings *findings;		/* so far */
 	int			room;			/* of the list */
 	PlhStatementSamples statement;	/* what samples tell of it */
 	PlhShare	shares[PLH_SHARES]; /* its largest sites */
@@ -56,7 +54,7 @@ extern bool plh_site_suspects_next(PlhGroupedSite *next, const PlhJudge *judge,
 								   uint32 *position);
 extern void plh_site_suspects_sort(PlhGroupedSite *sites, int count);
 extern void plh_site_suspects_judge(PlhJudge *judge);
-extern void plh_site_suspects_add(PlhJudge *judge, const PlhSuspect *suspect);
+extern void plh_site_suspects_add(PlhJudge *judge, const PlhFinding *finding);
 extern const PlhFamily *plh_site_suspects_family(const PlhJudge *judge,
 												 const PlhSiteRecord *site);
 

@@ -73,7 +73,7 @@ error_of(const PlhStatementSamples *samples, int64 estimated)
  * limits and that no node holds, such as parse trees.
  */
 static void
-count_nodes(PlhSuspectFacts *facts, const PlhAccount *account)
+count_nodes(PlhStatementFound *statement, const PlhAccount *account)
 {
 	for (int i = 0; i < account->family_count; i++)
 	{
@@ -82,77 +82,76 @@ count_nodes(PlhSuspectFacts *facts, const PlhAccount *account)
 		if (family->lasting || family->family == NULL)
 			continue;
 		if (family->family->kind == PLH_FAMILY_STATEMENT)
-			facts->unlimited_bytes = Max(facts->unlimited_bytes, family->bytes);
+			statement->unlimited_bytes = Max(statement->unlimited_bytes, family->bytes);
 		if (family->family->kind != PLH_FAMILY_NODES)
 			continue;
-		facts->nodes += sound(family->largest->instances);
-		facts->node_bytes += family->bytes;
+		statement->nodes += sound(family->largest->instances);
+		statement->node_bytes += family->bytes;
 	}
 }
 
 /* Does it hold more than the settings allow, or does the plan have very many nodes? */
 static bool
-is_beyond(const PlhSuspectFacts *facts, const PlhStatementSamples *samples)
+is_beyond(const PlhFinding *finding, const PlhStatementSamples *samples)
 {
-	double		limit = (double) facts->limit_bytes;
-	double		rest = (double) facts->live_bytes - (double) facts->node_bytes;
+	const PlhStatementFound *statement = &finding->statement;
+	double		limit = (double) statement->limit_bytes;
+	double		rest = (double) finding->bytes - (double) statement->node_bytes;
 
 	/* what is allowed is not known before the first census */
-	if (facts->limit_bytes <= 0 || facts->live_bytes < PLH_SUSPECT_LARGE_BYTES)
+	if (statement->limit_bytes <= 0 || finding->bytes < PLH_SUSPECT_LARGE_BYTES)
 		return false;
-	return facts->node_bytes > PLH_SUSPECT_QUERY_LIMITS * limit * Max(facts->nodes, 1) ||
-		(facts->nodes > PLH_SUSPECT_MANY_LIMITS / 2 &&
-		 facts->node_bytes > PLH_SUSPECT_MANY_LIMITS * limit) ||
+	return statement->node_bytes > PLH_SUSPECT_QUERY_LIMITS * limit * Max(statement->nodes, 1) ||
+		(statement->nodes > PLH_SUSPECT_MANY_LIMITS / 2 &&
+		 statement->node_bytes > PLH_SUSPECT_MANY_LIMITS * limit) ||
 		rest > PLH_SUSPECT_MANY_LIMITS * limit ||
-		Min(facts->unlimited_bytes, facts->live_bytes) >= PLH_SUSPECT_SURE_BYTES ||
+		Min(statement->unlimited_bytes, finding->bytes) >= PLH_SUSPECT_SURE_BYTES ||
 		(samples->largest_bytes > PLH_SUSPECT_QUERY_LIMITS * limit &&
 		 samples->largest_bytes >= PLH_SUSPECT_LARGE_BYTES / 2);
 }
 
 /* The rate at which it grows, while it does. */
 static void
-note_rate(PlhJudgement *judgement, const PlhProfileHeader *header, int64 bytes,
-		  TimestampTz now)
+note_rate(PlhFinding *finding, const PlhProfileHeader *header, TimestampTz now)
 {
 	PlhCourse	course;
 	double		passed_us;
 
-	if (!plh_course_follow(&course, header, PLH_SERIES_PASSING, bytes, now) ||
+	if (!plh_course_follow(&course, header, PLH_SERIES_PASSING, finding->bytes, now) ||
 		plh_course_rests(&course) || course.end_unknown)
 		return;
 	passed_us = (double) course.rests_since - (double) course.grown_since;
 	if (course.grown_bytes <= 0 || passed_us < PLH_SUSPECT_LEAK_RATE_US)
 		return;
-	plh_suspect_note_rate(judgement, course.grown_bytes, passed_us);
+	finding->rate = plh_suspect_rate(course.grown_bytes, passed_us);
 }
 
 /*
- * Judge all that a statement or transaction holds.  "facts" has counted_to and
- * is_alive.
+ * Judge all that a statement or transaction holds at that time.
  */
 bool
-plh_statement_suspect_judge(PlhSuspectFacts *facts, PlhJudgement *judgement,
-							const PlhStatementSamples *samples,
+plh_statement_suspect_judge(PlhFinding *finding, const PlhStatementSamples *samples,
 							const PlhAccount *account,
-							const PlhProfileHeader *header)
+							const PlhProfileHeader *header, TimestampTz now)
 {
+	PlhStatementFound *statement = &finding->statement;
 	int64		estimated;
 
-	memset(judgement, 0, sizeof(*judgement));
-	facts->subject = PLH_SUBJECT_STATEMENT;
-	facts->live_bytes = total_of(samples, account, header, &estimated);
-	facts->limit_bytes = samples->limit_bytes;
+	memset(finding, 0, sizeof(*finding));
+	finding->kind = PLH_KIND_STATEMENT;
+	finding->counted_at = now;
+	finding->bytes = total_of(samples, account, header, &estimated);
+	statement->limit_bytes = samples->limit_bytes;
 	if (plh_statement_suspect_is_counted(account, header))
 	{
-		count_nodes(facts, account);
-		facts->counted_bytes = Min(account->passing_bytes, facts->live_bytes);
+		count_nodes(statement, account);
+		statement->counted_bytes = Min(account->passing_bytes, finding->bytes);
 	}
-	facts->node_bytes = Min(facts->node_bytes, facts->live_bytes);
-	if (!is_beyond(facts, samples))
+	statement->node_bytes = Min(statement->node_bytes, finding->bytes);
+	if (!is_beyond(finding, samples))
 		return false;
-	judgement->verdict = PLH_VERDICT_QUERY;
-	judgement->error_bytes = error_of(samples, estimated);
-	judgement->score = 1.0 - Min(1.0, (double) judgement->error_bytes / facts->live_bytes);
-	note_rate(judgement, header, facts->live_bytes, facts->counted_to);
+	finding->error_bytes = error_of(samples, estimated);
+	finding->score = 1.0 - Min(1.0, (double) finding->error_bytes / finding->bytes);
+	note_rate(finding, header, now);
 	return true;
 }

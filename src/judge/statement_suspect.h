@@ -8,7 +8,7 @@
 #ifndef PLH_STATEMENT_SUSPECT_H
 #define PLH_STATEMENT_SUSPECT_H
 
-#include "judge/account.h"
+#include "judge/finding.h"
 #include "judge/suspect.h"
 
 /* What samples tell of a statement, or of all of a transaction. */
@@ -23,11 +23,11 @@ typedef struct PlhStatementSamples
 								 * site */
 } PlhStatementSamples;
 
-extern bool plh_statement_suspect_judge(PlhSuspectFacts *facts,
-										PlhJudgement *judgement,
+extern bool plh_statement_suspect_judge(PlhFinding *finding,
 										const PlhStatementSamples *samples,
 										const PlhAccount *account,
-										const PlhProfileHeader *header);
+										const PlhProfileHeader *header,
+										TimestampTz now);
 
 extern bool plh_statement_suspect_is_counted(const PlhAccount *account,
 											 const PlhProfileHeader *header);

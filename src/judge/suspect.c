@@ -177,7 +177,6 @@ plh_suspect_pool(PlhSuspectFacts *sum, const PlhSuspectFacts *site)
 	sum->first_at = sum->first_at == 0 ? site->first_at :
 		Min(sum->first_at, site->first_at);
 	sum->last_at = Max(sum->last_at, site->last_at);
-	sum->is_alive = site->is_alive;
 	sum->fall_bytes = site->fall_bytes;
 	sum->counted_early = (sum->counts == 0 || sum->counted_early) && site->counted_early;
 	sum->counts = site->counts;
@@ -472,14 +471,17 @@ plh_suspect_has_stopped(TimestampTz since, TimestampTz grown_at, TimestampTz now
 }
 
 /*
- * Note growth by that many bytes in that time, which is not 0, as a rate.
+ * Growth by that many bytes in that time, which is not 0, as a rate.
  */
-void
-plh_suspect_note_rate(PlhJudgement *judgement, double bytes, double passed_us)
+PlhRate
+plh_suspect_rate(double bytes, double passed_us)
 {
-	judgement->has_rate = true;
-	judgement->bytes_per_hour = whole_bytes(bytes * USECS_PER_HOUR / passed_us);
-	judgement->rate_us = whole_bytes(passed_us);
+	return (PlhRate)
+	{
+		.is_known = true,
+		.bytes_per_hour = whole_bytes(bytes * USECS_PER_HOUR / passed_us),
+		.seen_us = whole_bytes(passed_us)
+	};
 }
 
 /*
@@ -497,7 +499,7 @@ extrapolate(PlhJudgement *judgement, const PlhSuspectFacts *facts, int64 bytes,
 	if (since == 0 || passed_us < least_us || bytes <= 0 ||
 		plh_suspect_has_stopped(since, until, facts->counted_to))
 		return;
-	plh_suspect_note_rate(judgement, bytes, passed_us);
+	judgement->rate = plh_suspect_rate(bytes, passed_us);
 }
 
 /*
@@ -528,25 +530,4 @@ plh_suspect_judge(const PlhSuspectFacts *facts)
 		extrapolate(&judgement, facts, facts->growth_bytes, facts->baseline_at,
 					PLH_SUSPECT_GROWTH_RATE_US);
 	return judgement;
-}
-
-/*
- * The name of a verdict that users see.
- */
-const char *
-plh_suspect_verdict_name(PlhVerdict verdict)
-{
-	static const char *const names[PLH_VERDICTS] = {
-		[PLH_VERDICT_NONE] = "none",
-		[PLH_VERDICT_GROWING] = "growing",
-		[PLH_VERDICT_FREED] = "freed",
-		[PLH_VERDICT_MAPPED] = "mapped",
-		[PLH_VERDICT_MALLOC] = "malloc",
-		[PLH_VERDICT_CONTEXTS] = "contexts",
-		[PLH_VERDICT_HELD] = "held",
-		[PLH_VERDICT_QUERY] = "query",
-		[PLH_VERDICT_LEAK] = "leak"
-	};
-
-	return names[verdict];
 }

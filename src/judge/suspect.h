@@ -14,6 +14,7 @@
 #ifndef PLH_SUSPECT_H
 #define PLH_SUSPECT_H
 
+#include "judge/verdict.h"
 #include "profile/profile_layout.h"
 
 /*
@@ -223,35 +224,9 @@
 #define PLH_SUSPECT_MISSED_ERRORS 2.0
 #define PLH_SUSPECT_MISSED_BYTES INT64CONST(1048576)
 
-/* The verdicts, those that say most last. */
-typedef enum PlhVerdict
-{
-	PLH_VERDICT_NONE,
-	PLH_VERDICT_GROWING,		/* it grows: a leak, or a cache that fills */
-	PLH_VERDICT_FREED,			/* freed, and kept by malloc */
-	PLH_VERDICT_MAPPED,			/* neither contexts' nor malloc's, and grows */
-	PLH_VERDICT_MALLOC,			/* malloc outside of contexts keeps growing: a
-								 * leak of a call site, or all of it */
-	PLH_VERDICT_CONTEXTS,		/* contexts keep becoming more, or are many */
-	PLH_VERDICT_HELD,			/* a few transactions have left it */
-	PLH_VERDICT_QUERY,			/* a statement that runs takes too much */
-	PLH_VERDICT_LEAK			/* keeps growing */
-#define PLH_VERDICTS (PLH_VERDICT_LEAK + 1)
-} PlhVerdict;
-
-/* What facts are about, which tells what can be counted of it. */
-typedef enum PlhSubject
-{
-	PLH_SUBJECT_SITE,			/* one, or several that are added up */
-	PLH_SUBJECT_STATEMENT,		/* all that a statement or transaction holds */
-	PLH_SUBJECT_CONTEXTS,		/* of one family */
-	PLH_SUBJECT_PROCESS			/* as a whole */
-} PlhSubject;
-
-/* The facts that a verdict is based on. */
+/* The facts that the verdict on a site is based on, or on several that are added up. */
 typedef struct PlhSuspectFacts
 {
-	PlhSubject	subject;
 	int64		live_bytes;
 	int64		live_count;
 	int64		total_bytes;
@@ -260,15 +235,9 @@ typedef struct PlhSuspectFacts
 	bool		has_baseline;
 	int64		growth_bytes;	/* of live_bytes since the baseline */
 	TimestampTz baseline_at;	/* 0 = not known */
-	int64		contexts;		/* of contexts: how many there are */
 	int64		fall_bytes;		/* by which what the process keeps has fallen */
 	int64		counts;			/* of the process */
 	bool		counted_early;	/* at the early checkpoint, too */
-	int64		nodes;			/* of a statement: those with a limit */
-	int64		node_bytes;		/* that these hold */
-	int64		unlimited_bytes;	/* of the largest family without a limit */
-	int64		counted_bytes;	/* of a statement: of live_bytes, what was
-								 * counted; 0 = not known */
 	int64		epochs;			/* of a site: those that had samples */
 	int64		age_epochs;		/* from the first sample to now, inclusive */
 	int64		transactions;	/* in which there were samples */
@@ -277,7 +246,6 @@ typedef struct PlhSuspectFacts
 	bool		is_over;		/* the transactions in which there were
 								 * samples */
 	int64		limit_bytes;	/* what a statement may hold there */
-	bool		is_alive;		/* the process is */
 	PlhCheckpoint early;		/* of the first half of its life; epochs 0 =
 								 * none */
 	int			sites;			/* that hold something; a single site counts
@@ -298,16 +266,12 @@ typedef struct PlhJudgement
 	int64		late_bytes;		/* gained since the early checkpoint, 0 */
 	int64		late_samples;	/* without one; negative where more was */
 	int64		late_epochs;	/* freed */
-	int64		late_contexts;	/* more than at an earlier census */
 	bool		has_steadiness;
 	double		steadiness;		/* late rate per early rate, at least 0 */
-	bool		has_rate;
-	int64		bytes_per_hour; /* positive */
-	int64		rate_us;		/* the time in which it was seen to grow so */
+	PlhRate		rate;
 } PlhJudgement;
 
-extern void plh_suspect_note_rate(PlhJudgement *judgement, double bytes,
-								  double passed_us);
+extern PlhRate plh_suspect_rate(double bytes, double passed_us);
 extern int64 plh_suspect_age(const PlhProfileHeader *header,
 							 const PlhSiteRecord *site);
 extern const PlhCheckpoint *plh_suspect_early_checkpoint(const PlhSiteRecord *site,
@@ -327,6 +291,5 @@ extern bool plh_suspect_leaks(const PlhSuspectFacts *facts,
 							  const PlhJudgement *judgement);
 extern bool plh_suspect_has_stopped(TimestampTz since, TimestampTz grown_at,
 									TimestampTz now);
-extern const char *plh_suspect_verdict_name(PlhVerdict verdict);
 
 #endif							/* PLH_SUSPECT_H */

@@ -35,31 +35,24 @@ plh_unwritten_bytes(const PlhProfileHeader *header)
 }
 
 /*
- * How much of what a suspect holds that was, at least.  Whatever else the process has may
+ * How much of what a finding is about that was, at least.  Whatever else the process has may
  * be what was not written to.
  */
 static double
-least_bytes(const PlhSuspectFacts *facts, const PlhProfileHeader *header)
+least_bytes(const PlhFinding *finding, const PlhProfileHeader *header)
 {
 	return header->census_at == 0 ? 0 :
-		Min((double) facts->live_bytes, allocated_bytes(header)) - (double) header->own_bytes;
+		Min((double) finding->bytes, allocated_bytes(header)) - (double) header->own_bytes;
 }
 
-/* Was most of what a suspect holds not written to?  It takes no memory then. */
-bool
-plh_unwritten_is_most(const PlhSuspectFacts *facts, const PlhProfileHeader *header)
+/* How much that is; what was not written to takes no memory. */
+PlhUnwritten
+plh_unwritten_of(const PlhFinding *finding, const PlhProfileHeader *header)
 {
-	return facts->live_bytes > 0 &&
-		least_bytes(facts, header) >= (double) facts->live_bytes / 2;
-}
+	double		bytes = least_bytes(finding, header);
 
-/* "most" or "part" of it was not, or NULL. */
-const char *
-plh_unwritten_part(const PlhSuspectFacts *facts, const PlhProfileHeader *header)
-{
-	double		bytes = least_bytes(facts, header);
-
-	if (plh_unwritten_is_most(facts, header))
-		return "most";
-	return bytes <= 0 || bytes < (double) facts->live_bytes / WORTH_PART ? NULL : "part";
+	if (finding->bytes > 0 && bytes >= (double) finding->bytes / 2)
+		return PLH_UNWRITTEN_MOST;
+	return bytes > 0 && bytes >= (double) finding->bytes / WORTH_PART ?
+		PLH_UNWRITTEN_PART : PLH_UNWRITTEN_LITTLE;
 }

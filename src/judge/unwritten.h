@@ -7,12 +7,18 @@
 #ifndef PLH_UNWRITTEN_H
 #define PLH_UNWRITTEN_H
 
-#include "judge/suspect.h"
+#include "judge/finding.h"
+
+/* How much of what a finding is about was not written to, at least. */
+typedef enum PlhUnwritten
+{
+	PLH_UNWRITTEN_LITTLE,
+	PLH_UNWRITTEN_PART,
+	PLH_UNWRITTEN_MOST
+} PlhUnwritten;
 
 extern int64 plh_unwritten_bytes(const PlhProfileHeader *header);
-extern bool plh_unwritten_is_most(const PlhSuspectFacts *facts,
-								  const PlhProfileHeader *header);
-extern const char *plh_unwritten_part(const PlhSuspectFacts *facts,
-									  const PlhProfileHeader *header);
+extern PlhUnwritten plh_unwritten_of(const PlhFinding *finding,
+									 const PlhProfileHeader *header);
 
 #endif							/* PLH_UNWRITTEN_H */

@@ -1,16 +1,5 @@
 // What a reader wants to know who looks for ten seconds: leak or cache, who, since when.
 
-const KINDS = {
-	leak: 'A leak: it was allocated again and again, and is not freed.',
-	growing: 'Not sure yet: it grows, as a leak does, or a cache that still fills.',
-	held: 'Kept, not growing steadily: a cache, or what was forgotten once.',
-	contexts: 'Objects that pile up, as in a leak: memory contexts of one kind.',
-	query: 'Neither: the memory of one statement or transaction, freed at its end.',
-	malloc: 'A leak or a cache outside of memory contexts: memory from malloc that was not given back.',
-	mapped: 'A leak or a cache outside of memory contexts: memory that was mapped, and not given back.',
-	freed: 'Neither: it has been freed, and malloc keeps it.'
-};
-
 const LITTLE_GROWTH = 1048576;
 
 // What holds less is not worth a name where there is no finding.
@@ -19,48 +8,10 @@ const LITTLE_HELD = 16777216;
 // A statement is not taken for more times as old as the oldest of what it holds.
 const MOST_TIMES_OLDER = 5;
 
-// What pg_leakhunt_explain says of a process without a finding.
-function withoutFinding() {
-	const verdict = page.explanation.sentences.find(sentence => sentence.startsWith('Verdict: none')) || '';
-	const [, yet, words] = /^Verdict: none( yet)?\.? ?([\s\S]*)$/.exec(verdict) || [null, '', ''];
-
-	return { isOpen: Boolean(yet), words: firstSentence(words) };
-}
-
-// The rest stands below.  A point within a name or a figure ends no sentence.
-function firstSentence(text) {
-	return (/^[\s\S]*?\.(?= [A-Z]|$)/.exec(text) || [text])[0];
-}
-
 function noFinding() {
-	const { isOpen, words } = withoutFinding();
+	const { is_undecided: isOpen, summary } = page.explanation.doubt || { summary: 'Findings are hidden by pg_leakhunt_suppressions.' };
 
-	return [element('b', null, isOpen ? 'Not known yet.' : 'No finding.'), ' ', quoted(words)];
-}
-
-// The words for a finding: the judge knows PostgreSQL's caches, and says so.  Memory of
-// malloc that is followed by call site has been seen to grow.
-function kindOf(finding) {
-	if (finding.verdict === 'growing' && finding.evidence.includes('This is no leak.')) return 'A cache of PostgreSQL that still fills.';
-	if (finding.verdict === 'malloc' && finding.site) return 'A leak outside of memory contexts: malloc gave it out again and again, and it is not freed.';
-	return KINDS[finding.verdict] || finding.verdict;
-}
-
-// What a family of memory contexts is for, as the heading of its card says.
-function familyOf(finding) {
-	const [, verdict, family] = /^Verdict: (\w+) \((.*?)\)\./.exec(page.explanation.sentences.find(sentence => sentence.startsWith('Verdict:'))) || [];
-
-	return verdict === finding.verdict && ['contexts', 'growing', 'held'].includes(verdict) ? family : null;
-}
-
-// A call site; one without a name is told by its caller, as in the sentences.
-function siteWords(name) {
-	for (const sentence of page.explanation.sentences) {
-		const at = sentence.indexOf(name + ', called by ');
-
-		if (at >= 0) return name + /^, called by \w+(?:\.\w+)*/.exec(sentence.slice(at + name.length))[0];
-	}
-	return name;
+	return [element('b', null, isOpen ? 'Not known yet.' : 'No finding.'), ' ', quoted(summary)];
 }
 
 function where(text) {
@@ -69,52 +20,33 @@ function where(text) {
 
 // Who holds memory: function and context, routine, statement.
 function holderLines(holder) {
-	const place = [holder.site && siteWords(holder.site), holder.context_name].filter(Boolean).join(' in ');
+	const place = [holder.site_words, holder.context_name].filter(Boolean).join(' in ');
 
 	return [place && where(place), holder.routine && where(holder.routine),
 		holder.query && where(shorten(holder.query.replace(/\s+/g, ' '), 160))].filter(Boolean);
 }
 
-// What the next step says of the libraries and languages that a session has loaded.
-function loadedWords(next) {
-	const words = /(?:^|\. )(This session has [\s\S]*?\.)(?= [A-Z]|$)/.exec(next || '');
-
-	return words && words[1];
-}
-
-// Libraries that the session has loaded by itself.
-function loadedLibraries(evidence) {
-	const found = /loaded by this process: (.*?); linked to the server/.exec(evidence);
-
-	return found && found[1] !== 'none' ? found[1] : null;
-}
-
 // Who has it.  Where no call site is known, what to look at first.
 function whoHasIt(finding) {
-	const family = familyOf(finding);
-	const lines = (family ? [element('div', null, quoted(family, 'b'))] : []).concat(holderLines(finding));
+	const lines = (finding.family ? [element('div', null, quoted(finding.family, 'b'))] : []).concat(holderLines(finding));
 
 	if (finding.site || finding.context_name) return lines;
-	const loaded = loadedWords(finding.next);
-	const libraries = loadedLibraries(finding.evidence);
-
-	if (lines.length === 0) lines.push(element('div', null, 'No call site is known. ', quoted(loaded || firstSentence(finding.next))));
-	else if (loaded) lines.push(element('div', null, quoted(loaded)));
-	if (!loaded && libraries) lines.push(element('div', null, 'Loaded by this session: ', quoted(libraries, 'b'), '.'));
+	if (lines.length === 0) lines.push(element('div', null, 'No call site is known. ', quoted(finding.loaded || finding.next_summary)));
+	else if (finding.loaded) lines.push(element('div', null, quoted(finding.loaded)));
+	if (!finding.loaded && finding.libraries) lines.push(element('div', null, 'Loaded by this session: ', quoted(finding.libraries, 'b'), '.'));
 	return lines;
 }
 
 // Without a finding: what holds most now, or held most when the process did; null where
 // that is little.
 function whoHoldsMost() {
-	const next = page.explanation.sentences.find(sentence => sentence.startsWith('Next:')) || '';
-	const loaded = withoutFinding().isOpen ? loadedWords(next.slice(6)) : null;
+	const loaded = page.explanation.doubt && page.explanation.doubt.loaded;
 
 	if (loaded) return [element('div', null, quoted(loaded))];
 	for (const [measure, words] of [['live', 'Holds most now, as samples show:'], ['peak', 'Held most' + (page.peak_at ? ' at the peak, ' + moment(page.peak_at) : '') + ':']]) {
 		const largest = model.sites.reduce((most, site) => site.stackId !== null && site[measure] > (most ? most[measure] : LITTLE_HELD) ? site : most, null);
 
-		if (largest) return [element('div', null, words), ...holderLines({ site: largest.name, context_name: largest.context, routine: largest.routine, query: largest.query })];
+		if (largest) return [element('div', null, words), ...holderLines({ site_words: largest.name, context_name: largest.context, routine: largest.routine, query: largest.query })];
 	}
 	return null;
 }
@@ -178,7 +110,7 @@ function ownRise() {
 // How that rose which a finding without samples is on; null where the history does not tell.
 function partRise(finding) {
 	const { own, contexts, malloc, malloc_free } = page.history;
-	const family = familyOf(finding);
+	const family = finding.family;
 	const followed = family && page.families.find(part => part.name === family || 'contexts named ' + part.name === family);
 	const outside = i => malloc[i] === null || contexts[i] === null ? null : Math.max(0, malloc[i] - contexts[i]);
 	const elsewhere = i => outside(i) === null || own[i] === null ? null : Math.max(0, own[i] - Math.max(malloc[i], contexts[i]) - (malloc_free[i] || 0));
@@ -231,7 +163,7 @@ function makeAnswers() {
 	const answers = element('dl', { class: 'answers' });
 	const answer = (question, ...lines) => answers.append(element('div', null, element('dt', null, question), element('dd', null, ...lines)));
 
-	answer('Leak or cache?', ...(largest ? [element('b', null, kindOf(largest))] : noFinding()),
+	answer('Leak or cache?', ...(largest ? [element('b', null, largest.answer)] : noFinding()),
 		others.length ? element('div', null, 'The largest of ' + count(others.length + 1) + ' findings.') : null);
 	const who = largest ? whoHasIt(largest) : whoHoldsMost();
 

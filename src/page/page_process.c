@@ -12,7 +12,6 @@
 
 #include "base/sampling.h"
 #include "judge/followed_parts.h"
-#include "page/page_json.h"
 #include "page/page_process.h"
 #include "page/page_sites.h"
 #include "page/page_unseen.h"
@@ -20,7 +19,10 @@
 #include "report/context_examples.h"
 #include "report/context_list.h"
 #include "report/death_text.h"
+#include "report/json.h"
 #include "report/words.h"
+#include "telling/explanation_json.h"
+#include "telling/finding_json.h"
 
 /* The most characters of an example of contexts. */
 #define EXAMPLE_COLUMNS 200
@@ -41,24 +43,24 @@ append_who(StringInfo json, const PlhPageSource *source)
 	const PlhExplainedProcess *process = source->process;
 	const PlhProfileHeader *header = process->image->header;
 
-	plh_page_json_put_number(json, "pid", header->pid);
-	plh_page_json_put_text(json, "backend_type", process->backend_type);
-	plh_page_json_put_text(json, "file", source->file);
-	plh_page_json_put_flag(json, "alive", process->image->alive);
-	plh_page_json_put_text(json, "crash", plh_death_text_crash(process->image));
-	plh_page_json_put_number(json, "pg_version", header->pg_version);
-	plh_page_json_put_number(json, "sample_interval", header->sample_interval);
-	plh_page_json_put_text(json, "sampling", plh_words_interval(header->sample_interval));
-	plh_page_json_put_text(json, "scope", plh_site_list_scope(source->list));
-	plh_page_json_put_flag(json, "malloc_tracked", header->malloc_tracked != 0);
+	plh_json_put_number(json, "pid", header->pid);
+	plh_json_put_text(json, "backend_type", process->backend_type);
+	plh_json_put_text(json, "file", source->file);
+	plh_json_put_flag(json, "alive", process->image->alive);
+	plh_json_put_text(json, "crash", plh_death_text_crash(process->image));
+	plh_json_put_number(json, "pg_version", header->pg_version);
+	plh_json_put_number(json, "sample_interval", header->sample_interval);
+	plh_json_put_text(json, "sampling", plh_words_interval(header->sample_interval));
+	plh_json_put_text(json, "scope", plh_site_list_scope(source->list));
+	plh_json_put_flag(json, "malloc_tracked", header->malloc_tracked != 0);
 	plh_page_zone_append(json, source->list->at);
-	plh_page_json_put_time(json, "at", source->list->at);
-	plh_page_json_put_time(json, "started_at", header->started_at);
-	plh_page_json_put_time(json, "origin", header->started_at);
-	plh_page_json_put_time(json, "baseline_at", process->baseline == NULL ? 0 :
+	plh_json_put_time(json, "at", source->list->at);
+	plh_json_put_time(json, "started_at", header->started_at);
+	plh_json_put_time(json, "origin", header->started_at);
+	plh_json_put_time(json, "baseline_at", process->baseline == NULL ? 0 :
 						   process->baseline->taken_at);
-	plh_page_json_put_time(json, "peak_at", header->peak_at);
-	plh_page_json_put_time(json, "counted_at", header->census_at);
+	plh_json_put_time(json, "peak_at", header->peak_at);
+	plh_json_put_time(json, "counted_at", header->census_at);
 }
 
 /* The figures of the process as a whole, as in pg_leakhunt_processes. */
@@ -71,28 +73,28 @@ append_totals(StringInfo json, const PlhPageSource *source)
 	bool		counted = account->is_counted;
 	bool		has_malloc = counted && account->knows_malloc;
 
-	plh_page_json_key(json, "totals");
-	plh_page_json_open(json, '{');
-	plh_page_json_put_if(json, "own_bytes", source->explanation->own_bytes >= 0,
+	plh_json_key(json, "totals");
+	plh_json_open(json, '{');
+	plh_json_put_if(json, "own_bytes", source->explanation->own_bytes >= 0,
 						 source->explanation->own_bytes);
-	plh_page_json_put_number(json, "live_bytes", header->counters.live_bytes);
-	plh_page_json_put_number(json, "live_count", header->counters.live_count);
-	plh_page_json_put_number(json, "error_bytes",
+	plh_json_put_number(json, "live_bytes", header->counters.live_bytes);
+	plh_json_put_number(json, "live_count", header->counters.live_count);
+	plh_json_put_number(json, "error_bytes",
 							 (int64) plh_profile_image_live_error_bytes(header));
-	plh_page_json_put_number(json, "peak_bytes", header->peak_bytes);
-	plh_page_json_put_number(json, "total_bytes", header->counters.total_bytes);
-	plh_page_json_put_number(json, "samples_live", header->counters.live_samples);
-	plh_page_json_put_number(json, "samples_taken", header->samples_taken);
-	plh_page_json_put_if(json, "context_bytes", counted, header->context_bytes);
-	plh_page_json_put_if(json, "context_free_bytes",
+	plh_json_put_number(json, "peak_bytes", header->peak_bytes);
+	plh_json_put_number(json, "total_bytes", header->counters.total_bytes);
+	plh_json_put_number(json, "samples_live", header->counters.live_samples);
+	plh_json_put_number(json, "samples_taken", header->samples_taken);
+	plh_json_put_if(json, "context_bytes", counted, header->context_bytes);
+	plh_json_put_if(json, "context_free_bytes",
 						 counted && header->context_free_bytes >= 0,
 						 header->context_free_bytes);
-	plh_page_json_put_if(json, "malloc_bytes", has_malloc, header->malloc_bytes);
-	plh_page_json_put_if(json, "outside_bytes", has_malloc, account->outside_bytes);
-	plh_page_json_put_if(json, "malloc_free_bytes", has_malloc, account->freed_bytes);
-	plh_page_json_put_if(json, "other_bytes", has_malloc, account->other_bytes);
-	plh_page_json_put_if(json, "counted_own_bytes", counted, account->own_bytes);
-	plh_page_json_close(json, '}');
+	plh_json_put_if(json, "malloc_bytes", has_malloc, header->malloc_bytes);
+	plh_json_put_if(json, "outside_bytes", has_malloc, account->outside_bytes);
+	plh_json_put_if(json, "malloc_free_bytes", has_malloc, account->freed_bytes);
+	plh_json_put_if(json, "other_bytes", has_malloc, account->other_bytes);
+	plh_json_put_if(json, "counted_own_bytes", counted, account->own_bytes);
+	plh_json_close(json, '}');
 }
 
 /* A figure of each point of the history. */
@@ -145,19 +147,19 @@ static void
 append_series(StringInfo json, const char *key, const PlhProfileHeader *header,
 			  FigureOf figure)
 {
-	plh_page_json_key(json, key);
-	plh_page_json_open(json, '[');
+	plh_json_key(json, key);
+	plh_json_open(json, '[');
 	for (uint32 i = 0; i < Min(header->history_count, PLH_HISTORY_POINTS); i++)
-		plh_page_json_if(json, figure(header, i) >= 0, figure(header, i));
-	plh_page_json_close(json, ']');
+		plh_json_if(json, figure(header, i) >= 0, figure(header, i));
+	plh_json_close(json, ']');
 }
 
 /* What the process held over time, as in pg_leakhunt_history. */
 static void
 append_history(StringInfo json, const PlhProfileHeader *header)
 {
-	plh_page_json_key(json, "history");
-	plh_page_json_open(json, '{');
+	plh_json_key(json, "history");
+	plh_json_open(json, '{');
 	append_series(json, "at", header, time_of);
 	append_series(json, "own", header, own_of);
 	append_series(json, "live", header, live_of);
@@ -165,19 +167,19 @@ append_history(StringInfo json, const PlhProfileHeader *header)
 	append_series(json, "contexts", header, contexts_of);
 	append_series(json, "malloc", header, malloc_of);
 	append_series(json, "malloc_free", header, malloc_free_of);
-	plh_page_json_close(json, '}');
+	plh_json_close(json, '}');
 }
 
 /* What a part held at each point; null where it was not followed. */
 static void
 append_part_series(StringInfo json, const PlhFollowedPart *part, int points)
 {
-	plh_page_json_key(json, "bytes");
-	plh_page_json_open(json, '[');
+	plh_json_key(json, "bytes");
+	plh_json_open(json, '[');
 	for (int i = 0; i < points; i++)
-		plh_page_json_if(json, plh_followed_parts_bytes(part, i) >= 0,
+		plh_json_if(json, plh_followed_parts_bytes(part, i) >= 0,
 						 plh_followed_parts_bytes(part, i));
-	plh_page_json_close(json, ']');
+	plh_json_close(json, ']');
 }
 
 /* The families over time: pg_leakhunt_history(pid, by => 'family'). */
@@ -186,19 +188,19 @@ append_families(StringInfo json, const PlhProfileImage *image)
 {
 	const PlhFollowedParts *parts = plh_followed_parts_make(image, PLH_COURSE_CONTEXTS);
 
-	plh_page_json_key(json, "families");
-	plh_page_json_open(json, '[');
+	plh_json_key(json, "families");
+	plh_json_open(json, '[');
 	for (int i = 0; i < parts->count; i++)
 	{
 		const PlhFollowedPart *part = &parts->parts[i];
 
-		plh_page_json_open(json, '{');
-		plh_page_json_put_text(json, "name", part->family != NULL ? part->family->title :
+		plh_json_open(json, '{');
+		plh_json_put_text(json, "name", part->family != NULL ? part->family->title :
 							   plh_context_list_name(image, part->context_name));
 		append_part_series(json, part, parts->point_count);
-		plh_page_json_close(json, '}');
+		plh_json_close(json, '}');
 	}
-	plh_page_json_close(json, ']');
+	plh_json_close(json, ']');
 }
 
 /* The rows of the sites that a part consists of, which differ in the statement. */
@@ -206,32 +208,32 @@ static void
 append_rows_of(StringInfo json, const PlhFollowedPart *part,
 			   const PlhProfileImage *image, const PlhPageSites *sites)
 {
-	plh_page_json_key(json, "sites");
-	plh_page_json_open(json, '[');
+	plh_json_key(json, "sites");
+	plh_json_open(json, '[');
 	for (int i = 0; i < part->course_count; i++)
-		plh_page_json_number(json, plh_page_sites_row(sites,
+		plh_json_number(json, plh_page_sites_row(sites,
 													  plh_profile_image_site(image, part->courses[i]->followed)));
-	plh_page_json_close(json, ']');
+	plh_json_close(json, ']');
 }
 
 /* What each of its sites held at each point, as one may be followed longer than others. */
 static void
 append_courses_of(StringInfo json, const PlhFollowedPart *part, int points)
 {
-	plh_page_json_key(json, "courses");
-	plh_page_json_open(json, '[');
+	plh_json_key(json, "courses");
+	plh_json_open(json, '[');
 	for (int i = 0; i < part->course_count; i++)
 	{
-		plh_page_json_open(json, '[');
+		plh_json_open(json, '[');
 		for (int point = 0; point < points; point++)
 		{
 			uint32		stored = part->courses[i]->kilobytes[point];
 
-			plh_page_json_if(json, stored != 0, ((int64) stored - 1) * 1024);
+			plh_json_if(json, stored != 0, ((int64) stored - 1) * 1024);
 		}
-		plh_page_json_close(json, ']');
+		plh_json_close(json, ']');
 	}
-	plh_page_json_close(json, ']');
+	plh_json_close(json, ']');
 }
 
 /* The sites over time: pg_leakhunt_history(pid, by => 'site'). */
@@ -241,16 +243,16 @@ append_courses(StringInfo json, const PlhProfileImage *image,
 {
 	const PlhFollowedParts *parts = plh_followed_parts_make(image, PLH_COURSE_SITE);
 
-	plh_page_json_key(json, "followed_sites");
-	plh_page_json_open(json, '[');
+	plh_json_key(json, "followed_sites");
+	plh_json_open(json, '[');
 	for (int i = 0; i < parts->count; i++)
 	{
-		plh_page_json_open(json, '{');
+		plh_json_open(json, '{');
 		append_rows_of(json, &parts->parts[i], image, sites);
 		append_courses_of(json, &parts->parts[i], parts->point_count);
-		plh_page_json_close(json, '}');
+		plh_json_close(json, '}');
 	}
-	plh_page_json_close(json, ']');
+	plh_json_close(json, ']');
 }
 
 /* What contexts of a name are of. */
@@ -262,10 +264,10 @@ append_examples(StringInfo json, const PlhProfileImage *image,
 	int			count = plh_context_examples_texts(record, image, EXAMPLE_COLUMNS,
 												   texts);
 
-	plh_page_json_open(json, '[');
+	plh_json_open(json, '[');
 	for (int i = 0; i < count; i++)
-		plh_page_json_text(json, texts[i]);
-	plh_page_json_close(json, ']');
+		plh_json_text(json, texts[i]);
+	plh_json_close(json, ']');
 }
 
 /* The rows of pg_leakhunt_contexts. */
@@ -275,28 +277,28 @@ append_contexts(StringInfo json, const PlhExplainedProcess *process)
 	const PlhContextList *list = plh_context_list_make(process->image,
 													   process->baseline);
 
-	plh_page_json_put_number(json, "contexts_left_out", Max(0, list->count - MOST_CONTEXTS));
-	plh_page_json_key(json, "contexts");
-	plh_page_json_open(json, '[');
+	plh_json_put_number(json, "contexts_left_out", Max(0, list->count - MOST_CONTEXTS));
+	plh_json_key(json, "contexts");
+	plh_json_open(json, '[');
 	for (int i = 0; i < Min(list->count, MOST_CONTEXTS); i++)
 	{
 		const PlhListedContext *context = &list->contexts[i];
 
-		plh_page_json_open(json, '[');
-		plh_page_json_text(json, plh_context_list_name(process->image, context->name));
-		plh_page_json_text(json, context->name == 0 ? NULL :
+		plh_json_open(json, '[');
+		plh_json_text(json, plh_context_list_name(process->image, context->name));
+		plh_json_text(json, context->name == 0 ? NULL :
 						   plh_profile_image_lifetime_name(context->lifetime));
-		plh_page_json_if(json, context->instances > 0, context->instances);
-		plh_page_json_if(json, context->instances > 0, context->context_bytes);
-		plh_page_json_number(json, context->live_bytes);
-		plh_page_json_number(json, context->live_count);
-		plh_page_json_if(json, process->baseline != NULL && context->sites > 0,
+		plh_json_if(json, context->instances > 0, context->instances);
+		plh_json_if(json, context->instances > 0, context->context_bytes);
+		plh_json_number(json, context->live_bytes);
+		plh_json_number(json, context->live_count);
+		plh_json_if(json, process->baseline != NULL && context->sites > 0,
 						 context->live_bytes - context->baseline_bytes);
-		plh_page_json_number(json, context->sites);
+		plh_json_number(json, context->sites);
 		append_examples(json, process->image, context->record);
-		plh_page_json_close(json, ']');
+		plh_json_close(json, ']');
 	}
-	plh_page_json_close(json, ']');
+	plh_json_close(json, ']');
 }
 
 char *
@@ -313,14 +315,15 @@ plh_page_process_append(StringInfo json, const PlhPageSource *source, Size most_
 	const PlhProfileImage *image = process->image;
 	PlhPageSites *sites = plh_page_sites_begin(image->header->started_at);
 
-	plh_page_json_open(json, '{');
-	plh_page_json_put_text(json, "kind", "process");
-	plh_page_json_put_text(json, "title", plh_page_process_title(source));
+	plh_json_open(json, '{');
+	plh_json_put_text(json, "kind", "process");
+	plh_json_put_text(json, "title", plh_page_process_title(source));
 	append_who(json, source);
 	append_totals(json, source);
-	plh_page_json_key(json, "explanation");
-	plh_page_json_value(json, plh_explanation_json(process, source->explanation));
-	plh_page_json_key(json, "unseen");
+	plh_json_key(json, "explanation");
+	plh_explanation_json_append(json, process, source->explanation, NULL);
+	plh_finding_json_put_verdicts(json);
+	plh_json_key(json, "unseen");
 	plh_page_unseen_append(json, image, source->explanation->account);
 	append_history(json, image->header);
 	append_families(json, image);
@@ -329,5 +332,5 @@ plh_page_process_append(StringInfo json, const PlhPageSource *source, Size most_
 							most_bytes - Min(most_bytes, json->len + COURSES_BYTES));
 	append_courses(json, image, sites);
 	plh_page_sites_append(json, sites);
-	plh_page_json_close(json, '}');
+	plh_json_close(json, '}');
 }

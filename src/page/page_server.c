@@ -9,11 +9,12 @@
 
 #include "utils/timestamp.h"
 
-#include "page/page_json.h"
 #include "page/page_server.h"
 #include "page/page_statements.h"
 #include "page/page_zone.h"
 #include "report/death_text.h"
+#include "report/json.h"
+#include "telling/finding_json.h"
 #include "telling/server_summary.h"
 
 /* The points of the history of all processes together, and of one at least. */
@@ -24,7 +25,7 @@
 typedef struct Row
 {
 	char	   *facts;
-	char	   *sentences;		/* an array; its own member of the object */
+	char	   *sentences;		/* members of the object */
 } Row;
 
 struct PlhPageServer
@@ -33,7 +34,7 @@ struct PlhPageServer
 	TimestampTz now;
 	MemoryContext memory;
 	List	   *processes;		/* of PlhSummarized, with a Row */
-	const char *words;
+	PlhToldText words;
 };
 
 PlhPageServer *
@@ -46,30 +47,6 @@ plh_page_server_begin(int processes, TimestampTz now)
 	server->now = now;
 	server->memory = CurrentMemoryContext;
 	return server;
-}
-
-static void
-append_findings(StringInfo json, const List *findings)
-{
-	ListCell   *cell;
-
-	plh_page_json_key(json, "findings");
-	plh_page_json_open(json, '[');
-	foreach(cell, findings)
-	{
-		const PlhToldFinding *finding = lfirst(cell);
-
-		plh_page_json_open(json, '{');
-		plh_page_json_put_text(json, "verdict", finding->verdict);
-		plh_page_json_put_text(json, "cause", finding->cause);
-		plh_page_json_put_number(json, "bytes", finding->bytes);
-		plh_page_json_put_number(json, "error_bytes", finding->error_bytes);
-		plh_page_json_put_if(json, "bytes_per_hour", finding->has_rate,
-							 finding->bytes_per_hour);
-		plh_page_json_put_if(json, "rate_us", finding->has_rate, finding->rate_us);
-		plh_page_json_close(json, '}');
-	}
-	plh_page_json_close(json, ']');
 }
 
 /* The number of a point of the history, of those that are shown. */
@@ -90,16 +67,16 @@ append_history(StringInfo json, const PlhPageServer *server,
 	int			count = Min(header->history_count, PLH_HISTORY_POINTS);
 	int			shown = Min(count, server->points);
 
-	plh_page_json_key(json, "before");
-	plh_page_json_open(json, '[');
+	plh_json_key(json, "before");
+	plh_json_open(json, '[');
 	for (int i = 0; i < shown; i++)
-		plh_page_json_number(json, (server->now - header->history[shown_point(i, shown, count)].at) / 1000);
-	plh_page_json_close(json, ']');
-	plh_page_json_key(json, "own_kb");
-	plh_page_json_open(json, '[');
+		plh_json_number(json, (server->now - header->history[shown_point(i, shown, count)].at) / 1000);
+	plh_json_close(json, ']');
+	plh_json_key(json, "own_kb");
+	plh_json_open(json, '[');
 	for (int i = 0; i < shown; i++)
-		plh_page_json_number(json, header->history[shown_point(i, shown, count)].own_bytes / 1024);
-	plh_page_json_close(json, ']');
+		plh_json_number(json, header->history[shown_point(i, shown, count)].own_bytes / 1024);
+	plh_json_close(json, ']');
 }
 
 /* What only a profile tells. */
@@ -109,33 +86,26 @@ append_profile(StringInfo json, const PlhPageServer *server,
 {
 	const PlhProfileHeader *header = image->header;
 
-	plh_page_json_put_text(json, "crash", plh_death_text_crash(image));
-	plh_page_json_put_number(json, "live_bytes", header->counters.live_bytes);
-	plh_page_json_put_number(json, "error_bytes",
+	plh_json_put_text(json, "crash", plh_death_text_crash(image));
+	plh_json_put_number(json, "live_bytes", header->counters.live_bytes);
+	plh_json_put_number(json, "error_bytes",
 							 (int64) plh_profile_image_live_error_bytes(header));
-	plh_page_json_put_if(json, "context_bytes", header->census_at != 0,
+	plh_json_put_if(json, "context_bytes", header->census_at != 0,
 						 header->context_bytes);
-	plh_page_json_put_time(json, "started_at", header->started_at);
+	plh_json_put_time(json, "started_at", header->started_at);
 	append_history(json, server, header);
 }
 
-/* The sentences of an explanation, as an array. */
+/* The members "sentences" and "sentence_ids" of an object, without its brackets. */
 static char *
-sentences_of(const char *text)
+sentences_of(const PlhToldText *text)
 {
 	StringInfoData json;
 
 	initStringInfo(&json);
-	plh_page_json_open(&json, '[');
-	while (*text != '\0')
-	{
-		size_t		bytes = strcspn(text, "\n");
-
-		plh_page_json_text(&json, pnstrdup(text, bytes));
-		text += bytes + (text[bytes] == '\n');
-	}
-	plh_page_json_close(&json, ']');
-	return json.data;
+	plh_json_open(&json, '{');
+	plh_finding_json_put_text(&json, text);
+	return json.data + 1;
 }
 
 void
@@ -148,20 +118,21 @@ plh_page_server_add(PlhPageServer *server, const PlhExplainedProcess *process,
 	StringInfoData json;
 
 	initStringInfo(&json);
-	plh_page_json_open(&json, '{');
-	plh_page_json_put_number(&json, "pid", process->pid);
-	plh_page_json_put_text(&json, "backend_type", process->backend_type);
-	plh_page_json_put_text(&json, "username", process->username);
-	plh_page_json_put_text(&json, "database", process->database);
-	plh_page_json_put_text(&json, "application_name", process->application_name);
-	plh_page_json_put_text(&json, "state", process->state);
-	plh_page_json_put_if(&json, "own_bytes", explanation->own_bytes >= 0,
+	plh_json_open(&json, '{');
+	plh_json_put_number(&json, "pid", process->pid);
+	plh_json_put_text(&json, "backend_type", process->backend_type);
+	plh_json_put_text(&json, "username", process->username);
+	plh_json_put_text(&json, "database", process->database);
+	plh_json_put_text(&json, "application_name", process->application_name);
+	plh_json_put_text(&json, "state", process->state);
+	plh_json_put_if(&json, "own_bytes", explanation->own_bytes >= 0,
 						 explanation->own_bytes);
 	if (process->image != NULL)
 		append_profile(&json, server, process->image);
-	append_findings(&json, explanation->findings);
+	plh_finding_json_put_all(&json, explanation->told);
+	plh_finding_json_put_doubt(&json, explanation->doubt);
 	row->facts = json.data;
-	row->sentences = sentences_of(explanation->text);
+	row->sentences = sentences_of(&explanation->text);
 	summarized->row = row;
 	server->processes = lappend(server->processes, summarized);
 	MemoryContextSwitchTo(caller_context);
@@ -182,8 +153,8 @@ const char *
 plh_page_server_words(PlhPageServer *server, bool sees_all)
 {
 	list_sort(server->processes, compare_bytes);
-	server->words = plh_server_summary_make(server->processes, sees_all);
-	return server->words;
+	plh_server_summary_make(&server->words, server->processes, sees_all);
+	return server->words.text.data;
 }
 
 /*
@@ -221,8 +192,8 @@ append_processes(StringInfo json, const PlhPageServer *server, Size most_bytes)
 	foreach(cell, server->processes)
 		facts_bytes += strlen(((Row *) ((PlhSummarized *) lfirst(cell))->row)->facts) + 20;
 	choose_sentences(server, most_bytes - Min(most_bytes, json->len + facts_bytes));
-	plh_page_json_key(json, "processes");
-	plh_page_json_open(json, '[');
+	plh_json_key(json, "processes");
+	plh_json_open(json, '[');
 	foreach(cell, server->processes)
 	{
 		const Row  *row = ((PlhSummarized *) lfirst(cell))->row;
@@ -230,11 +201,11 @@ append_processes(StringInfo json, const PlhPageServer *server, Size most_bytes)
 		if (json->data[json->len - 1] != '[')
 			appendStringInfoChar(json, ',');
 		appendStringInfoString(json, row->facts);
-		plh_page_json_key(json, "sentences");
-		appendStringInfoString(json, row->sentences == NULL ? "[]" : row->sentences);
-		plh_page_json_close(json, '}');
+		appendStringInfo(json, ",%s", row->sentences == NULL ? "\"sentences\":[],\"sentence_ids\":[]" :
+						 row->sentences);
+		plh_json_close(json, '}');
 	}
-	plh_page_json_close(json, ']');
+	plh_json_close(json, ']');
 }
 
 void
@@ -242,15 +213,15 @@ plh_page_server_append(StringInfo json, PlhPageServer *server,
 					   const PlhStatementList *statements, PlhSymbols *symbols,
 					   Size most_bytes)
 {
-	plh_page_json_open(json, '{');
-	plh_page_json_put_text(json, "kind", "server");
-	plh_page_json_put_number(json, "pg_version", PG_VERSION_NUM);
+	plh_json_open(json, '{');
+	plh_json_put_text(json, "kind", "server");
+	plh_json_put_number(json, "pg_version", PG_VERSION_NUM);
 	plh_page_zone_append(json, server->now);
-	plh_page_json_put_time(json, "at", server->now);
-	plh_page_json_key(json, "words");
-	appendStringInfoString(json, sentences_of(server->words));
-	plh_page_json_key(json, "statements");
+	plh_json_put_time(json, "at", server->now);
+	plh_finding_json_put_text(json, &server->words);
+	plh_finding_json_put_verdicts(json);
+	plh_json_key(json, "statements");
 	plh_page_statements_append(json, statements, symbols);
 	append_processes(json, server, most_bytes);
-	plh_page_json_close(json, '}');
+	plh_json_close(json, '}');
 }

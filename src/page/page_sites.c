@@ -20,7 +20,7 @@
 
 #include "base/plural.h"
 #include "base/sampling.h"
-#include "page/page_json.h"
+#include "report/json.h"
 #include "page/page_sites.h"
 #include "profile/site_ages.h"
 #include "profile/statement_shape.h"
@@ -118,7 +118,7 @@ static void
 begin_array(StringInfo json)
 {
 	initStringInfo(json);
-	plh_page_json_open(json, '[');
+	plh_json_open(json, '[');
 }
 
 PlhPageSites *
@@ -154,7 +154,7 @@ number_name(PlhPageSites *sites, const char *text)
 	int			number = plh_text_numbers_add(sites->names, text, &is_new)->number;
 
 	if (is_new)
-		plh_page_json_text(&sites->names_json, text);
+		plh_json_text(&sites->names_json, text);
 	return number;
 }
 
@@ -177,15 +177,15 @@ number_statement(PlhPageSites *sites, const PlhListedSite *listed)
 	if (!is_new)
 		return number;
 	plh_statement_shape_of(&shape, query, strlen(query));
-	plh_page_json_open(json, '[');
+	plh_json_open(json, '[');
 	if (listed->query_id == 0)
-		plh_page_json_null(json);
+		plh_json_null(json);
 	else
-		plh_page_json_id(json, listed->query_id);
-	plh_page_json_text(json, listed->query);
-	plh_page_json_id(json, (int64) hash_bytes_extended((const unsigned char *) shape.text,
+		plh_json_id(json, listed->query_id);
+	plh_json_text(json, listed->query);
+	plh_json_id(json, (int64) hash_bytes_extended((const unsigned char *) shape.text,
 													   shape.length, 0));
-	plh_page_json_close(json, ']');
+	plh_json_close(json, ']');
 	return number;
 }
 
@@ -215,12 +215,12 @@ number_frame(PlhPageSites *sites, const PlhFrameText *frame)
 		StringInfo	json = &sites->frames_json;
 
 		entry->number = sites->frame_count++;
-		plh_page_json_open(json, '[');
-		plh_page_json_number(json, key.name);
-		plh_page_json_number(json, key.suffix);
-		plh_page_json_number(json, key.part);
-		plh_page_json_if(json, key.module >= 0, key.module);
-		plh_page_json_close(json, ']');
+		plh_json_open(json, '[');
+		plh_json_number(json, key.name);
+		plh_json_number(json, key.suffix);
+		plh_json_number(json, key.part);
+		plh_json_if(json, key.module >= 0, key.module);
+		plh_json_close(json, ']');
 	}
 	return entry->number;
 }
@@ -236,8 +236,8 @@ number_node(PlhPageSites *sites, int caller, int frame)
 	if (!found)
 	{
 		entry->number = ++sites->node_count;
-		plh_page_json_number(&sites->nodes_json, entry->number - caller);
-		plh_page_json_number(&sites->nodes_json, frame);
+		plh_json_number(&sites->nodes_json, entry->number - caller);
+		plh_json_number(&sites->nodes_json, frame);
 	}
 	return entry->number;
 }
@@ -262,14 +262,14 @@ plh_page_sites_add_stack(PlhPageSites *sites, const PlhStackText *stack,
 		StringInfo	json = &sites->stacks_json;
 
 		entry->number = sites->stack_count++;
-		plh_page_json_open(json, '[');
-		plh_page_json_number(json, key.node);
-		plh_page_json_number(json, key.site_frame);
+		plh_json_open(json, '[');
+		plh_json_number(json, key.node);
+		plh_json_number(json, key.site_frame);
 		if (has_stack)
-			plh_page_json_id(json, key.stack_id);
+			plh_json_id(json, key.stack_id);
 		else
-			plh_page_json_null(json);
-		plh_page_json_close(json, ']');
+			plh_json_null(json);
+		plh_json_close(json, ']');
 	}
 	return entry->number;
 }
@@ -278,7 +278,7 @@ plh_page_sites_add_stack(PlhPageSites *sites, const PlhStackText *stack,
 static void
 append_time(StringInfo json, const PlhPageSites *sites, TimestampTz at)
 {
-	plh_page_json_if(json, at != 0 && IS_VALID_TIMESTAMP(at), at - sites->origin);
+	plh_json_if(json, at != 0 && IS_VALID_TIMESTAMP(at), at - sites->origin);
 }
 
 /* When it allocated what it holds, as in pg_leakhunt_ages; five figures for each span. */
@@ -290,16 +290,16 @@ append_ages(StringInfo json, const PlhPageSites *sites, const PlhListedSite *lis
 	int			count = listed->bytes <= 0 ? 0 :
 		plh_site_ages_list(ages, listed->image, listed->facts.site, now);
 
-	plh_page_json_open(json, '[');
+	plh_json_open(json, '[');
 	for (int i = 0; i < count; i++)
 	{
 		append_time(json, sites, ages[i].from);
 		append_time(json, sites, ages[i].until);
-		plh_page_json_number(json, ages[i].live_bytes);
-		plh_page_json_number(json, ages[i].error_bytes);
-		plh_page_json_number(json, ages[i].total_bytes);
+		plh_json_number(json, ages[i].live_bytes);
+		plh_json_number(json, ages[i].error_bytes);
+		plh_json_number(json, ages[i].total_bytes);
 	}
-	plh_page_json_close(json, ']');
+	plh_json_close(json, ']');
 }
 
 /* The columns with figures. */
@@ -309,18 +309,18 @@ append_figures(StringInfo json, const PlhListedSite *listed, bool has_baseline)
 	const PlhSiteFacts *facts = &listed->facts;
 	const PlhCounters *counters = facts->counters;
 
-	plh_page_json_number(json, counters->live_bytes);
-	plh_page_json_number(json, counters->live_count);
-	plh_page_json_number(json, facts->error_bytes);
+	plh_json_number(json, counters->live_bytes);
+	plh_json_number(json, counters->live_count);
+	plh_json_number(json, facts->error_bytes);
 	/* a variance is a float; beyond 2^62 a bound of it says nothing */
-	plh_page_json_number(json, counters->live_variance > 0 ?
+	plh_json_number(json, counters->live_variance > 0 ?
 						 (int64) Min(counters->live_variance, 4e18) : 0);
-	plh_page_json_if(json, has_baseline, counters->live_bytes - facts->baseline_bytes);
-	plh_page_json_if(json, has_baseline, counters->live_count - facts->baseline_count);
-	plh_page_json_number(json, facts->peak_bytes);
-	plh_page_json_number(json, counters->total_bytes);
-	plh_page_json_number(json, counters->total_count);
-	plh_page_json_number(json, counters->live_samples);
+	plh_json_if(json, has_baseline, counters->live_bytes - facts->baseline_bytes);
+	plh_json_if(json, has_baseline, counters->live_count - facts->baseline_count);
+	plh_json_number(json, facts->peak_bytes);
+	plh_json_number(json, counters->total_bytes);
+	plh_json_number(json, counters->total_count);
+	plh_json_number(json, counters->live_samples);
 }
 
 /* One row. */
@@ -332,20 +332,20 @@ append_row(PlhPageSites *sites, const PlhListedSite *listed, TimestampTz now)
 	RowEntry   *entry = hash_search(sites->rows, &facts->site, HASH_ENTER, NULL);
 
 	entry->row = sites->row_count++;
-	plh_page_json_open(json, '[');
-	plh_page_json_number(json, plh_page_sites_add_stack(sites, &listed->stack,
+	plh_json_open(json, '[');
+	plh_json_number(json, plh_page_sites_add_stack(sites, &listed->stack,
 														listed->has_stack));
-	plh_page_json_if(json, listed->context_name != NULL, listed->context_name == NULL ? 0 :
+	plh_json_if(json, listed->context_name != NULL, listed->context_name == NULL ? 0 :
 					 number_name(sites, listed->context_name));
-	plh_page_json_if(json, listed->lifetime != NULL, listed->lifetime == NULL ? 0 :
+	plh_json_if(json, listed->lifetime != NULL, listed->lifetime == NULL ? 0 :
 					 number_name(sites, listed->lifetime));
-	plh_page_json_if(json, facts->statement != NULL, facts->statement == NULL ? 0 :
+	plh_json_if(json, facts->statement != NULL, facts->statement == NULL ? 0 :
 					 number_statement(sites, listed));
 	append_figures(json, listed, facts->has_baseline);
 	append_time(json, sites, facts->counters->first_at);
 	append_time(json, sites, facts->counters->last_at);
 	append_ages(json, sites, listed, now);
-	plh_page_json_close(json, ']');
+	plh_json_close(json, ']');
 }
 
 /* The bytes of all tables so far. */
@@ -387,17 +387,17 @@ append_rest(PlhPageSites *sites, const RankedSite *ranked, int count)
 	frame.text = psprintf("[%d smaller %s]", count, plh_plural(count, "site", "sites"));
 	rest.stack.frames = &frame;
 	rest.stack.frame_count = 1;
-	plh_page_json_open(json, '[');
-	plh_page_json_number(json, plh_page_sites_add_stack(sites, &rest.stack, false));
-	plh_page_json_null(json);
-	plh_page_json_null(json);
-	plh_page_json_null(json);
+	plh_json_open(json, '[');
+	plh_json_number(json, plh_page_sites_add_stack(sites, &rest.stack, false));
+	plh_json_null(json);
+	plh_json_null(json);
+	plh_json_null(json);
 	append_figures(json, &rest, rest.facts.has_baseline);
 	append_time(json, sites, counters.first_at);
 	append_time(json, sites, counters.last_at);
-	plh_page_json_open(json, '[');
-	plh_page_json_close(json, ']');
-	plh_page_json_close(json, ']');
+	plh_json_open(json, '[');
+	plh_json_close(json, ']');
+	plh_json_close(json, ']');
 	sites->left_out = count;
 }
 
@@ -480,9 +480,9 @@ plh_page_sites_row(const PlhPageSites *sites, const PlhSiteRecord *site)
 static void
 append_array(StringInfo json, const char *key, const StringInfoData *array)
 {
-	plh_page_json_key(json, key);
+	plh_json_key(json, key);
 	appendBinaryStringInfo(json, array->data, array->len);
-	plh_page_json_close(json, ']');
+	plh_json_close(json, ']');
 }
 
 void
@@ -494,10 +494,10 @@ plh_page_sites_append(StringInfo json, const PlhPageSites *sites)
 	append_array(json, "stacks", &sites->stacks_json);
 	append_array(json, "statements", &sites->statements_json);
 	append_array(json, "sites", &sites->rows_json);
-	plh_page_json_put_number(json, "sites_left_out", sites->left_out);
-	plh_page_json_key(json, "parts");
-	plh_page_json_open(json, '[');
+	plh_json_put_number(json, "sites_left_out", sites->left_out);
+	plh_json_key(json, "parts");
+	plh_json_open(json, '[');
 	for (int i = 0; i < PLH_CODE_PARTS; i++)
-		plh_page_json_text(json, plh_code_part_name(i));
-	plh_page_json_close(json, ']');
+		plh_json_text(json, plh_code_part_name(i));
+	plh_json_close(json, ']');
 }

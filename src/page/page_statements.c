@@ -8,7 +8,7 @@
 #include "miscadmin.h"
 #include "utils/lsyscache.h"
 
-#include "page/page_json.h"
+#include "report/json.h"
 #include "page/page_statements.h"
 #include "reader/database_text.h"
 #include "reader/redaction.h"
@@ -47,8 +47,8 @@ append_top(StringInfo json, const PlhListedStatement *listed,
 	if (record == NULL)
 		return;
 	plh_stack_text_describe(texts, record, &stack);
-	plh_page_json_put_text(json, "site", stack.site);
-	plh_page_json_put_text(json, "routine", plh_stack_text_routine(&stack));
+	plh_json_put_text(json, "site", stack.site);
+	plh_json_put_text(json, "routine", plh_stack_text_routine(&stack));
 }
 
 static void
@@ -57,32 +57,32 @@ append_statement(StringInfo json, const PlhListedStatement *listed,
 {
 	const PlhStatementEntry *entry = &listed->entry;
 
-	plh_page_json_open(json, '{');
-	plh_page_json_key(json, "query_id");
+	plh_json_open(json, '{');
+	plh_json_key(json, "query_id");
 	if (entry->query_id == 0)
-		plh_page_json_null(json);
+		plh_json_null(json);
 	else
-		plh_page_json_id(json, (int64) entry->query_id);
-	plh_page_json_put_text(json, "query",
+		plh_json_id(json, (int64) entry->query_id);
+	plh_json_put_text(json, "query",
 						   plh_redaction_statement(entry_text(entry, entry->text,
 															  entry->text_bytes)));
-	plh_page_json_put_text(json, "database",
+	plh_json_put_text(json, "database",
 						   plh_redaction_database(get_database_name(entry->database_oid)));
-	plh_page_json_put_text(json, "username",
+	plh_json_put_text(json, "username",
 						   plh_redaction_role(GetUserNameFromId(entry->role_oid, true)));
-	plh_page_json_put_number(json, "calls", entry->calls);
-	plh_page_json_put_number(json, "mean_peak_bytes", entry->peak_sum / entry->calls);
-	plh_page_json_put_number(json, "max_peak_bytes", entry->max_peak_bytes);
-	plh_page_json_put_number(json, "error_bytes", entry->error_bytes);
-	plh_page_json_put_time(json, "max_at", entry->max_at);
-	plh_page_json_put_number(json, "allowed_bytes", entry->allowed_bytes);
-	plh_page_json_put_number(json, "calls_beyond", entry->calls_beyond);
-	plh_page_json_put_number(json, "kept_bytes", Max(entry->kept_bytes, 0));
-	plh_page_json_put_text(json, "context_name",
+	plh_json_put_number(json, "calls", entry->calls);
+	plh_json_put_number(json, "mean_peak_bytes", entry->peak_sum / entry->calls);
+	plh_json_put_number(json, "max_peak_bytes", entry->max_peak_bytes);
+	plh_json_put_number(json, "error_bytes", entry->error_bytes);
+	plh_json_put_time(json, "max_at", entry->max_at);
+	plh_json_put_number(json, "allowed_bytes", entry->allowed_bytes);
+	plh_json_put_number(json, "calls_beyond", entry->calls_beyond);
+	plh_json_put_number(json, "kept_bytes", Max(entry->kept_bytes, 0));
+	plh_json_put_text(json, "context_name",
 						   entry_text(entry, entry->context_name,
 									  strlen(entry->context_name)));
 	append_top(json, listed, image, texts);
-	plh_page_json_close(json, '}');
+	plh_json_close(json, '}');
 }
 
 void
@@ -94,7 +94,7 @@ plh_page_statements_append(StringInfo json, const PlhStatementList *list,
 	ListCell   *cell;
 
 	list_sort(list->statements, compare_peaks);
-	plh_page_json_open(json, '[');
+	plh_json_open(json, '[');
 	foreach(cell, list->statements)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -102,5 +102,5 @@ plh_page_statements_append(StringInfo json, const PlhStatementList *list,
 			break;
 		append_statement(json, lfirst(cell), list->image, texts);
 	}
-	plh_page_json_close(json, ']');
+	plh_json_close(json, ']');
 }

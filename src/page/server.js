@@ -16,7 +16,7 @@ function findCauses() {
 
 	for (const process of page.processes) {
 		for (const finding of process.findings) {
-			const key = finding.verdict + finding.cause;
+			const key = finding.verdict + ' ' + finding.cause;
 			const cause = found.get(key) || { verdict: finding.verdict, cause: finding.cause, bytes: 0, error: 0, rates: [], processes: [] };
 
 			cause.bytes += finding.bytes;
@@ -47,19 +47,15 @@ function growthWords(growth) {
 	return growth.least >= RATE_TIME ? signedSize(growth.perHour) + ' per hour' : signedSize(growth.bytes) + ' in ' + duration(growth.us);
 }
 
-function verdictChip(verdict) {
-	return element('span', { class: 'verdict', 'data-verdict': verdict }, verdict);
-}
-
 // A cause without the parentheses that it has within a sentence.
 function causeWords(cause) {
-	return cause.trim().replace(/^\((.*)\)$/, '$1');
+	return cause.replace(/^\((.*)\)$/, '$1');
 }
 
 // What the verdicts of a table mean.
 function verdictWords(verdicts) {
-	return element('ul', { class: 'kinds' }, ...[...new Set(verdicts)].filter(verdict => KINDS[verdict])
-		.map(verdict => element('li', null, verdictChip(verdict), ' ', KINDS[verdict])));
+	return element('ul', { class: 'kinds' }, ...[...new Set(verdicts)]
+		.map(verdict => element('li', null, verdictChip(verdict), ' ', page.verdicts[verdict].meaning)));
 }
 
 // A small chart of what a process had as its own.
@@ -79,8 +75,8 @@ function sparkline(process) {
 }
 
 // The causes stand in a table, which has all of them.
-function isInTable(words) {
-	return words.startsWith('Verdict:') || /^\d+ more causes? (is|are) in pg_leakhunt_suspects\.$/.test(words);
+function isInTable(id) {
+	return id === 'server_verdict' || id === 'server_more';
 }
 
 function makeServer() {
@@ -93,8 +89,8 @@ function makeServer() {
 		element('span', null, 'PostgreSQL ' + Math.floor(page.pg_version / 10000) + '.' + page.pg_version % 10000),
 		element('span', null, plural(page.processes.length, 'process', 'processes'))));
 	document.getElementById('plain').replaceWith(section('words', 'What pg_leakhunt says',
-		...page.words.filter(words => !isInTable(words)).map(words => element('p', null, quoted(words, 'span'))),
-		element('p', { class: 'tools' }, copyButton('These words', () => page.words.join('\n')),
+		...page.sentences.filter((_, i) => !isInTable(page.sentence_ids[i])).map(words => element('p', null, quoted(words, 'span'))),
+		element('p', { class: 'tools' }, copyButton('These words', () => page.sentences.join('\n')),
 			copyButton('SELECT', () => 'SELECT * FROM pg_leakhunt_explain();'))));
 	main.append(makeCauses(table), makeHeat(process => openProcess(table, detail, process)),
 		section('processes', 'Processes', detail, table.element), makeStatements(), serverFooter(), news, hover);
@@ -115,7 +111,7 @@ function makeCauses(processes) {
 			document.getElementById('processes').scrollIntoView({ block: 'nearest' });
 		},
 		columns: [
-			{ title: 'Cause', key: 'cause', value: cause => cause.cause.trim(), show: cause => causeWords(cause.cause) || cause.verdict },
+			{ title: 'Cause', key: 'cause', value: cause => cause.cause, show: cause => causeWords(cause.cause) || cause.verdict },
 			{ title: 'Verdict', key: 'verdict', value: cause => cause.verdict, show: cause => cause.verdict, node: cause => verdictChip(cause.verdict) },
 			{ title: 'Bytes', key: 'bytes', number: true, value: cause => cause.bytes, show: cause => estimate(cause.bytes, cause.error), errorKey: 'error_bytes', error: cause => cause.error },
 			{ title: 'Processes', key: 'processes', number: true, value: cause => cause.processes.length, show: cause => count(cause.processes.length) },
@@ -144,7 +140,7 @@ function makeProcessTable(open) {
 			{ title: 'Own memory', key: 'own_bytes', number: true, value: process => process.own_bytes, show: process => process.own_bytes === null ? '' : size(process.own_bytes) },
 			{ title: 'Over time', key: 'points', value: process => null, show: process => '', node: sparkline },
 			{
-				title: 'Verdict', key: 'verdict', value: process => process.findings.map(finding => finding.verdict + finding.cause).join('; ') || null,
+				title: 'Verdict', key: 'verdict', value: process => process.findings.map(finding => finding.verdict + ' ' + finding.cause).join('; ') || null,
 				show: () => '', node: process => element('span', null, ...process.findings.slice(0, 3).map(finding => verdictChip(finding.verdict)))
 			},
 			{
@@ -178,7 +174,7 @@ function openProcess(table, detail, process, quietly) {
 
 	detail.replaceChildren(
 		element('h3', null, quoted(processName(shown)), element('button', { type: 'button', class: 'small', click: () => openProcess(table, detail, shown) }, 'Close')),
-		...(shown.sentences.length ? makeCards(shown.sentences) : [element('p', { class: 'note' },
+		...(shown.sentences.length ? makeCards(shown) : [element('p', { class: 'note' },
 			'It is like others of which the words are here, or there was no room for more.'),
 		...shown.findings.map(finding => element('p', null, verdictChip(finding.verdict), ' ', quoted(finding.cause, 'span')))]),
 		element('h4', null, 'All of it'), element('pre', { tabindex: 0 }, quoted(select)), copyButton('SELECT', () => select));

@@ -1,38 +1,47 @@
 // What pg_leakhunt says, before any picture: the sentences of pg_leakhunt_explain.
 
-// The sentences from "Verdict:" to "Next:" are one card.  Cards come first: a reader who
+// The lines from a verdict to what to do next are one card.  Cards come first: a reader who
 // looks for ten seconds is to see them.
-function makeCards(sentences) {
+function makeCards(told) {
+	const verdicts = ['verdict', 'no_verdict', 'no_verdict_yet'];
+	const findings = told.findings.slice();
 	const parts = [];
 	let card = null;
 
-	for (const sentence of sentences) {
-		if (sentence.startsWith('Verdict:')) {
-			card = element('article', { class: 'card' }, verdictHeading(sentence));
+	told.sentences.forEach((sentence, i) => {
+		const id = told.sentence_ids[i];
+
+		if (verdicts.includes(id)) {
+			card = element('article', { class: 'card' }, id === 'verdict' ? findingHeading(findings.shift()) : doubtHeading(told.doubt));
 			parts.push(card);
-		} else if (card && sentence.startsWith('Next:')) {
+		} else if (card && id === 'next') {
 			card.append(element('p', { class: 'next' }, quoted(sentence, 'span')));
 			card = null;
 		} else {
 			(card || { append: p => parts.push(p) }).append(element('p', null, quoted(sentence, 'span')));
 		}
-	}
+	});
 	return parts.filter(part => part.tagName === 'ARTICLE').concat(parts.filter(part => part.tagName !== 'ARTICLE'));
 }
 
-// "Verdict: leak at f in TopMemoryContext: all sampled memory."
-function verdictHeading(sentence) {
-	const [, verdict, rest] = /^Verdict: (none yet|none|\w+)([\s\S]*)$/.exec(sentence) || [null, '', sentence];
+function verdictChip(verdict) {
+	const known = page.verdicts[verdict];
 
-	return element('h3', null,
-		element('span', { class: 'verdict', 'data-verdict': verdict.startsWith('none') ? 'none' : verdict }, verdict),
-		quoted(rest.replace(/^\. /, ' '), 'span'));
+	return element('span', { class: 'verdict', 'data-verdict': verdict, 'data-tone': known ? known.tone : 'none' }, verdict);
+}
+
+function findingHeading(finding) {
+	return element('h3', null, verdictChip(finding.verdict), ' ', quoted([finding.cause + '.', finding.share].filter(Boolean).join(' '), 'span'));
+}
+
+function doubtHeading(doubt) {
+	return element('h3', null, verdictChip(doubt.is_undecided ? 'none yet' : 'none'), ' ', quoted(doubt.words, 'span'));
 }
 
 function makeWords() {
-	const told = page.explanation.sentences;
+	const told = page.explanation;
 	const copy = element('p', { class: 'tools' },
-		copyButton('These words', () => told.join('\n')),
+		copyButton('These words', () => told.sentences.join('\n')),
 		copyButton('SELECT', () => sourceOf('pg_leakhunt_explain')));
 	const words = section('words', 'What pg_leakhunt says', makeAnswers(), ...makeCards(told), copy);
 

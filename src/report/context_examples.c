@@ -6,18 +6,12 @@
  */
 #include "postgres.h"
 
-#include "lib/stringinfo.h"
-
 #include "base/plural.h"
 #include "reader/database_text.h"
 #include "reader/redaction.h"
 #include "report/context_examples.h"
 #include "report/one_line.h"
 #include "report/words.h"
-
-/* The examples in a sentence, and the most characters of each. */
-#define TOLD_EXAMPLES 2
-#define TOLD_COLUMNS 150
 
 /* What statement_text.c leaves of a text of which nothing may be shown. */
 #define NOTHING_KEPT "..."
@@ -82,9 +76,8 @@ find_examples(const PlhExampleRecord *examples[PLH_EXAMPLES],
 	return count;
 }
 
-/* Do any of the examples tell how many contexts are like them? */
-static bool
-are_counted(const PlhContextRecord *record, const PlhProfileImage *image)
+bool
+plh_context_examples_are_counted(const PlhContextRecord *record, const PlhProfileImage *image)
 {
 	const PlhExampleRecord *examples[PLH_EXAMPLES];
 	int			found = find_examples(examples, record, image);
@@ -107,7 +100,7 @@ plh_context_examples_texts(const PlhContextRecord *record,
 	if (record == NULL || is_outdated(record))
 		return 0;
 	found = find_examples(examples, record, image);
-	any_counted = are_counted(record, image);
+	any_counted = plh_context_examples_are_counted(record, image);
 	for (int i = 0; i < found; i++)
 	{
 		/* one of many says nothing beside those that have most */
@@ -115,29 +108,4 @@ plh_context_examples_texts(const PlhContextRecord *record,
 			texts[count++] = example_text(examples[i], image, columns);
 	}
 	return count;
-}
-
-const char *
-plh_context_examples_sentence(const PlhContextRecord *record,
-							  const PlhProfileImage *image)
-{
-	char	   *texts[PLH_EXAMPLES];
-	int			count = plh_context_examples_texts(record, image, TOLD_COLUMNS, texts);
-	const PlhStringRecord *name;
-	StringInfoData sentence;
-	bool		is_telling;
-
-	if (count == 0 ||
-		(name = plh_profile_image_string(image, record->context_name)) == NULL)
-		return "";
-	is_telling = are_counted(record, image);
-	initStringInfo(&sentence);
-	appendStringInfo(&sentence, " Contexts named \"%s\"",
-					 plh_database_text_fit_foreign(name->text, name->text_bytes,
-												   image->header->encoding));
-	for (int i = 0; i < Min(count, TOLD_EXAMPLES); i++)
-		appendStringInfo(&sentence, "%s %s", i > 0 ? ";" : is_telling ? ":" : ", for example:", texts[i]);
-	if (sentence.data[sentence.len - 1] != '.') /* where a text was cut */
-		appendStringInfoChar(&sentence, '.');
-	return sentence.data;
 }

@@ -19,8 +19,8 @@ extern int	plh_context_examples_texts(const PlhContextRecord *record,
 									   const PlhProfileImage *image, int columns,
 									   char *texts[PLH_EXAMPLES]);
 
-/* A sentence with a blank before it on what has most; "" where there is nothing. */
-extern const char *plh_context_examples_sentence(const PlhContextRecord *record,
-												 const PlhProfileImage *image);
+/* Do any of them tell how many contexts are like them? */
+extern bool plh_context_examples_are_counted(const PlhContextRecord *record,
+											 const PlhProfileImage *image);
 
 #endif							/* PLH_CONTEXT_EXAMPLES_H */

@@ -84,16 +84,17 @@ languages_first(const List *binaries)
 }
 
 /*
- * Append the names of those binaries that call malloc, and are in "others", or not.
- * Returns how many there were.
+ * The names of those binaries that call malloc, and are in "others", or not; NULL where
+ * there are none.
  */
-static int
-append_callers(StringInfo text, const List *binaries, const List *others,
-			   bool in_others, PlhSymbols *symbols)
+static const char *
+names_of_callers(const List *binaries, const List *others, bool in_others,
+				 PlhSymbols *symbols)
 {
-	int			count = 0;
+	StringInfoData names;
 	ListCell   *cell;
 
+	initStringInfo(&names);
 	foreach(cell, binaries)
 	{
 		const char *path = strVal(lfirst(cell));
@@ -104,10 +105,10 @@ append_callers(StringInfo text, const List *binaries, const List *others,
 			(in_others && !is_needed_by_server(path)) ||
 			!plh_symbols_calls_malloc(symbols, path))
 			continue;
-		appendStringInfo(text, "%s%s", count++ == 0 ? "" : ", ",
+		appendStringInfo(&names, "%s%s", names.len == 0 ? "" : ", ",
 						 last_dir_separator(path) + 1);
 	}
-	return count;
+	return names.len == 0 ? NULL : names.data;
 }
 
 /* Has the process compiled queries? */
@@ -151,27 +152,17 @@ plh_malloc_callers_loaded(int pid)
 	return loaded;
 }
 
-/*
- * A sentence or two about a process that is running.
- */
-const char *
-plh_malloc_callers_text(int pid, PlhSymbols *symbols)
+PlhMallocCallers
+plh_malloc_callers_find(int pid, PlhSymbols *symbols)
 {
 	List	   *binaries = languages_first(plh_server_processes_binaries(pid));
 	List	   *common = plh_server_processes_binaries(PostmasterPid);
-	StringInfoData text;
 
-	if (binaries == NIL)
-		return "What it has loaded can't be read.";
-	initStringInfo(&text);
-	appendStringInfoString(&text, "Libraries that call malloc, loaded by this process: ");
-	if (append_callers(&text, binaries, common, false, symbols) == 0)
-		appendStringInfoString(&text, "none");
-	appendStringInfoString(&text, "; linked to the server: ");
-	if (append_callers(&text, binaries, common, true, symbols) == 0)
-		appendStringInfoString(&text, "none");
-	appendStringInfoChar(&text, '.');
-	if (has_used_jit(binaries))
-		appendStringInfoString(&text, " It has compiled queries (jit).");
-	return text.data;
+	return (PlhMallocCallers)
+	{
+		.are_known = binaries != NIL,
+		.loaded = names_of_callers(binaries, common, false, symbols),
+		.linked = names_of_callers(binaries, common, true, symbols),
+		.has_jit = has_used_jit(binaries)
+	};
 }

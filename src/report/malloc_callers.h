@@ -20,6 +20,16 @@ typedef struct PlhLoadedCode
 } PlhLoadedCode;
 
 extern PlhLoadedCode plh_malloc_callers_loaded(int pid);
-extern const char *plh_malloc_callers_text(int pid, PlhSymbols *symbols);
+
+/* The libraries of a process that call malloc. */
+typedef struct PlhMallocCallers
+{
+	bool		are_known;		/* else its maps can't be read */
+	const char *loaded;			/* by the process itself; NULL: none */
+	const char *linked;			/* to the server; NULL: none */
+	bool		has_jit;		/* it has compiled queries */
+} PlhMallocCallers;
+
+extern PlhMallocCallers plh_malloc_callers_find(int pid, PlhSymbols *symbols);
 
 #endif							/* PLH_MALLOC_CALLERS_H */

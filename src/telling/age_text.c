@@ -11,6 +11,7 @@
 #include "profile/site_ages.h"
 #include "report/words.h"
 #include "telling/age_text.h"
+#include "telling/sentences.h"
 
 /* By fewer samples, ages are left to chance; and so is what is left of a span. */
 #define LEAST_SAMPLES 16
@@ -35,26 +36,21 @@ typedef struct Ages
 	bool		alive;
 } Ages;
 
-static const char *
-tense(const Ages *ages, const char *now, const char *past)
-{
-	return ages->alive ? now : past;
-}
-
 /* A part as a percentage that does not say "all" of what is not all. */
 static const char *
 percent(double part)
 {
 	if (part > 0.0 && part < 0.01)
-		return "less than 1%";
-	return psprintf("%d%%", part < 1.0 ? Min(99, (int) (100.0 * part + 0.5)) : 100);
+		return PLH_PHRASE(true, age_little);
+	return PLH_PHRASE(true, age_percent,
+					  .count = part < 1.0 ? Min(99, (int) (100.0 * part + 0.5)) : 100);
 }
 
 /* The same at the beginning of a sentence. */
 static const char *
 part_text(double part)
 {
-	return part < 1.0 ? percent(part) : "All";
+	return part < 1.0 ? percent(part) : PLH_PHRASE(true, age_all);
 }
 
 /* The live bytes of the spans from the oldest up to that number, inclusive. */
@@ -80,24 +76,24 @@ span_with(const Ages *ages, double part)
 	return number;
 }
 
-/* Nearly all is in the older half of the time since the site allocated first. */
-static const char *
-old_text(const Ages *ages)
+/* Is nearly all in the older half of the time since the site allocated first? */
+static bool
+say_old(StringInfo text, const Ages *ages)
 {
 	int			number = span_with(ages, NEARLY_ALL);
 	TimestampTz end = ages->spans[number].until;
 
 	if (ages->now - end < end - ages->spans[0].from || ages->now - end < USECS_PER_SEC)
-		return NULL;
-	return psprintf("%s of what this call site %s %s older than %s.",
-					part_text((double) live_up_to(ages, number) / ages->live_bytes),
-					tense(ages, "holds", "held"), tense(ages, "is", "was"),
-					plh_words_duration(end, ages->now));
+		return false;
+	PLH_SAY(text, ages->alive, age_old,
+			.percent = part_text((double) live_up_to(ages, number) / ages->live_bytes),
+			.age = plh_words_duration(end, ages->now));
+	return true;
 }
 
-/* Nearly all is in the last span or two, and little is left of as much before. */
-static const char *
-young_text(const Ages *ages)
+/* Is nearly all in the last span or two, and little left of as much before? */
+static bool
+say_young(StringInfo text, const Ages *ages)
 {
 	int			number = ages->count - 1;
 	int64		total = 0;
@@ -110,14 +106,13 @@ young_text(const Ages *ages)
 		total += ages->spans[i].total_bytes;
 	if (old > NEARLY_NOTHING * ages->live_bytes || total < ages->live_bytes ||
 		old > NEARLY_NOTHING * total)
-		return NULL;
-	return psprintf("%s of what this call site %s was allocated in the last %s%s; of the %s allocated there before, %s %s left.",
-					part_text((double) (ages->live_bytes - old) / ages->live_bytes),
-					tense(ages, "holds", "held"),
-					plh_words_duration(ages->spans[number].from, ages->now),
-					tense(ages, "", " of its process"),
-					plh_words_size(total), old == 0 ? "nothing" : plh_words_size(old),
-					tense(ages, "is", "was"));
+		return false;
+	PLH_SAY(text, ages->alive, age_young,
+			.percent = part_text((double) (ages->live_bytes - old) / ages->live_bytes),
+			.age = plh_words_duration(ages->spans[number].from, ages->now),
+			.total = plh_words_size(total),
+			.bytes = old == 0 ? PLH_PHRASE(true, age_nothing) : plh_words_size(old));
+	return true;
 }
 
 /* Is all left that was allocated in any span? */
@@ -131,74 +126,67 @@ is_all_left(const Ages *ages)
 }
 
 /*
- * What is left of each span, as a sentence; NULL where that is not as much of one as of another.  The
- * last span does not count: of that, something may be about to be freed.
+ * What is left of each span, where that is as much of one as of another.  The last span
+ * does not count: of that, something may be about to be freed.
  */
-static const char *
-even_text(const Ages *ages)
+static void
+say_even(StringInfo text, const Ages *ages)
 {
 	double		least = 1.0;
 	double		most = 0.0;
 	const PlhSiteAge *first = &ages->spans[0];
+	PlhFields	fields = {0};
 
 	if (ages->count <= STEPS)
-		return NULL;
+		return;
 	for (int i = 0; i < ages->count - 1; i++)
 	{
 		const PlhSiteAge *span = &ages->spans[i];
 		double		survival = (double) span->live_bytes / span->total_bytes;
 
 		if (span->total_bytes < SPAN_SAMPLES * ages->sample_bytes)
-			return NULL;
+			return;
 		least = Min(least, survival);
 		most = Max(most, survival);
 	}
 	if (least < EVEN_PART * most || most < NEARLY_NOTHING)
-		return NULL;
-	if (is_all_left(ages))
-		return psprintf(" Nothing that it allocated since %s %s been freed.",
-						plh_words_time(first->from), tense(ages, "has", "had"));
-	return psprintf(" Of what it allocated since %s, %s%s %s left, in steps of %s.",
-					plh_words_time(first->from),
-					most - least < 0.01 ? "" : psprintf("%s to ", percent(least)),
-					percent(most), tense(ages, "is", "was"),
-					plh_words_duration(first->from, first->until));
+		return;
+	fields.since = plh_words_time(first->from);
+	fields.span = plh_words_duration(first->from, first->until);
+	fields.percent = percent(most);
+	fields.most = percent(least);
+	plh_sentences_say(text, is_all_left(ages) ? PLH_SAYS_age_none_freed :
+					  most - least < 0.01 ? PLH_SAYS_age_even : PLH_SAYS_age_between,
+					  ages->alive, &fields);
 }
 
 /* How old half of it is, and what is left of each time's allocations. */
-static const char *
-half_text(const Ages *ages)
+static void
+say_half(StringInfo text, const Ages *ages)
 {
 	TimestampTz end = ages->spans[span_with(ages, 0.5)].until;
-	const char *even = even_text(ages);
 
 	if (ages->now - end < USECS_PER_SEC)
-		return NULL;
-	return psprintf("Half of what this call site %s %s older than %s.%s",
-					tense(ages, "holds", "held"), tense(ages, "is", "was"),
-					plh_words_duration(end, ages->now), even != NULL ? even : "");
+		return;
+	PLH_SAY(text, ages->alive, age_half,.age = plh_words_duration(end, ages->now));
+	say_even(text, ages);
 }
 
-const char *
-plh_age_text(const PlhSuspect *suspect, const PlhProfileImage *image, TimestampTz now)
+void
+plh_age_text_say(StringInfo text, const PlhFinding *finding, const PlhProfileImage *image,
+				 TimestampTz now)
 {
 	Ages		ages = {.now = now,.alive = image->alive};
 	const PlhCounters *counters;
-	const char *text;
 
-	if (suspect->site == NULL || suspect->facts.subject != PLH_SUBJECT_SITE ||
-		suspect->facts.sites > 1)
-		return NULL;
-	counters = &suspect->site->counters;
+	if (plh_finding_subject(finding) != PLH_SUBJECT_SITE || finding->sites.sites > 1)
+		return;
+	counters = &finding->site->counters;
 	if (counters->live_samples < LEAST_SAMPLES || counters->live_bytes <= 0)
-		return NULL;
-	ages.count = plh_site_ages_list(ages.spans, image, suspect->site, now);
+		return;
+	ages.count = plh_site_ages_list(ages.spans, image, finding->site, now);
 	ages.live_bytes = counters->live_bytes;
 	ages.sample_bytes = (double) counters->live_bytes / counters->live_samples;
-	if (ages.count == 0)
-		return NULL;
-	text = old_text(&ages);
-	if (text == NULL)
-		text = young_text(&ages);
-	return text != NULL ? text : half_text(&ages);
+	if (ages.count > 0 && !say_old(text, &ages) && !say_young(text, &ages))
+		say_half(text, &ages);
 }

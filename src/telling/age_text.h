@@ -7,14 +7,12 @@
 #ifndef PLH_AGE_TEXT_H
 #define PLH_AGE_TEXT_H
 
-#include "judge/suspect_list.h"
-#include "profile/profile_image.h"
+#include "lib/stringinfo.h"
 
-/*
- * The sentence on a finding at a single call site; NULL where its ages are not known, or
- * tell nothing.  "now" is when the figures were true.
- */
-extern const char *plh_age_text(const PlhSuspect *suspect,
-								const PlhProfileImage *image, TimestampTz now);
+#include "judge/finding.h"
+
+/* Says nothing of what is no single call site, or has too few samples. */
+extern void plh_age_text_say(StringInfo text, const PlhFinding *finding,
+							 const PlhProfileImage *image, TimestampTz now);
 
 #endif							/* PLH_AGE_TEXT_H */

@@ -1,25 +1,42 @@
 /*
  * doubt.h
- *	  Why there is no verdict on a process: all is well, it is too early, or a part
- *	  of its memory can't be seen.
+ *	  Why there is no finding on a process: all is well, it is too early, or a part of its
+ *	  memory can't be seen.
  *
- * Never called inside palloc.
+ * Texts belong to the current memory context.  Never called inside palloc.
  */
 #ifndef PLH_DOUBT_H
 #define PLH_DOUBT_H
 
 #include "judge/course.h"
-#include "judge/suspect_list.h"
+#include "judge/findings.h"
 #include "report/stack_text.h"
 #include "telling/explained_process.h"
-#include "telling/found_doubt.h"
+#include "telling/sentences.h"
 
-/*
- * "list" and "stacks" are NULL without a profile; "course" is zeros without a history.
- */
-extern PlhDoubt plh_doubt_find(const PlhExplainedProcess *process,
-							   const PlhCourse *course,
-							   const PlhSuspectList *list,
-							   PlhSymbols *symbols, PlhStackTexts *stacks);
+typedef struct PlhDoubt
+{
+	PlhSentence reason;			/* that "words" begin with */
+	StringInfoData words;		/* why */
+	StringInfoData next;		/* what to do; empty if there is nothing */
+	const char *loaded;			/* what the process has loaded that may have
+								 * it; NULL: not known, or of no interest */
+	const char *nameless;		/* path of the binary of a site that is told
+								 * without a name; else NULL */
+	bool		is_undecided;	/* there may be a finding later */
+} PlhDoubt;
+
+/* What a process without findings is known by. */
+typedef struct PlhDoubted
+{
+	const PlhExplainedProcess *process;
+	const PlhCourse *course;	/* of its own memory; zeros without a history */
+	const PlhFindings *findings;	/* NULL without a profile, as the next two */
+	PlhStackTexts *stacks;
+	PlhSymbols *symbols;
+} PlhDoubted;
+
+/* Find the first reason that applies. */
+extern void plh_doubt_find(PlhDoubt *doubt, const PlhDoubted *doubted);
 
 #endif							/* PLH_DOUBT_H */

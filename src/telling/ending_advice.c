@@ -1,7 +1,7 @@
 /*
  * ending_advice.c
  *	  How to free what a process holds by ending its statement, its transaction or the
- *	  process itself, as sentences.
+ *	  process itself.
  *
  * A statement that runs can be cancelled.  A session that waits within its transaction
  * runs none: only its end ends the transaction.
@@ -11,6 +11,7 @@
 #include "judge/process_kind.h"
 #include "reader/server_activity.h"
 #include "telling/ending_advice.h"
+#include "telling/sentences.h"
 
 /* What a session does, as far as that decides how to free its memory. */
 typedef enum Doing
@@ -35,114 +36,93 @@ doing_of(const PlhProfileImage *image)
 static bool
 is_live_session(const PlhProfileImage *image)
 {
-	return image->alive && plh_process_kind(image->header) == PLH_KIND_SESSION;
+	return image->alive && plh_process_kind(image->header) == PLH_PROCESS_SESSION;
 }
 
-/* How to end a process so that its memory is freed, as a sentence. */
-const char *
-plh_ending_advice_end(const PlhProfileImage *image)
+/* Say one of the sentences that depend on the kind of process. */
+static void
+say_by_kind(StringInfo text, const PlhProfileImage *image, PlhSentence session,
+			PlhSentence worker, PlhSentence passing, PlhSentence server)
+{
+	const PlhFields fields = {
+		.noun = plh_process_kind_noun(image),
+		.pid = image->header->pid
+	};
+	PlhSentence sentence = server;
+
+	switch (plh_process_kind(image->header))
+	{
+		case PLH_PROCESS_SESSION:
+			sentence = session;
+			break;
+		case PLH_PROCESS_BACKGROUND_WORKER:
+		case PLH_PROCESS_WALSENDER:
+			sentence = worker;
+			break;
+		case PLH_PROCESS_PARALLEL_WORKER:
+		case PLH_PROCESS_AUTOVACUUM_WORKER:
+			sentence = passing;
+			break;
+		case PLH_PROCESS_OTHER:
+			break;
+	}
+	plh_sentences_say(text, sentence, image->alive, &fields);
+}
+
+void
+plh_ending_advice_end(StringInfo text, const PlhProfileImage *image)
 {
 	if (image->crashed)
-		return psprintf("Nothing: the memory was freed when the %s ended.",
-						plh_process_kind_noun(image));
-	if (!image->alive)			/* a dump of a process that may run still */
-		return psprintf("If the %s still runs, end it, unless it will need this memory again.",
-						plh_process_kind_noun(image));
-	switch (plh_process_kind(image->header))
-	{
-		case PLH_KIND_SESSION:
-			return psprintf("End the session, unless it will need this memory again: SELECT pg_terminate_backend(%d).",
-							image->header->pid);
-		case PLH_KIND_PARALLEL_WORKER:
-		case PLH_KIND_AUTOVACUUM_WORKER:
-			return psprintf("Wait until the %s ends: it does so with its work.",
-							plh_process_kind_noun(image));
-		case PLH_KIND_BACKGROUND_WORKER:
-		case PLH_KIND_WALSENDER:
-			return psprintf("Restart the %s, unless it will need this memory again: SELECT pg_terminate_backend(%d).",
-							plh_process_kind_noun(image), image->header->pid);
-		case PLH_KIND_OTHER:
-			break;
-	}
-	return "A restart of the server frees this memory.";
+		PLH_SAY(text, false, end_is_over,.noun = plh_process_kind_noun(image));
+	else						/* a process with a dump may run still */
+		say_by_kind(text, image, PLH_SAYS_end_session, PLH_SAYS_end_worker,
+					PLH_SAYS_end_passing, PLH_SAYS_end_server);
 }
 
-/* How to live with a process that keeps growing, as a sentence. */
-const char *
-plh_ending_advice_recycle(const PlhProfileImage *image)
+void
+plh_ending_advice_recycle(StringInfo text, const PlhProfileImage *image)
 {
-	switch (plh_process_kind(image->header))
-	{
-		case PLH_KIND_SESSION:
-			return psprintf("Until this is fixed, limit how long such connections live (a pool's max lifetime), or end them from time to time%s.",
-							!image->alive ? "" :
-							psprintf(": SELECT pg_terminate_backend(%d)", image->header->pid));
-		case PLH_KIND_BACKGROUND_WORKER:
-		case PLH_KIND_WALSENDER:
-			return psprintf("Until this is fixed, restart such %ss from time to time%s.",
-							plh_process_kind_noun(image),
-							!image->alive ? "" :
-							psprintf(": SELECT pg_terminate_backend(%d)", image->header->pid));
-		case PLH_KIND_PARALLEL_WORKER:
-		case PLH_KIND_AUTOVACUUM_WORKER:
-			return psprintf("Each %s frees it when it ends.", plh_process_kind_noun(image));
-		case PLH_KIND_OTHER:
-			break;
-	}
-	return "Until this is fixed, only a restart of the server frees it.";
+	say_by_kind(text, image, PLH_SAYS_recycle_session, PLH_SAYS_recycle_worker,
+				PLH_SAYS_recycle_passing, PLH_SAYS_recycle_server);
 }
 
-/* How to free at once what ends with the session. */
-const char *
-plh_ending_advice_end_now(const PlhProfileImage *image)
+void
+plh_ending_advice_end_now(StringInfo text, const PlhProfileImage *image)
 {
-	return !is_live_session(image) ? "" :
-		psprintf(" To free it now, end the session: SELECT pg_terminate_backend(%d).",
-				 image->header->pid);
+	if (is_live_session(image))
+		PLH_SAY(text, true, end_now,.pid = image->header->pid);
 }
 
-/* The same of what ends with the statement or transaction. */
-const char *
-plh_ending_advice_cancel(const PlhProfileImage *image)
+void
+plh_ending_advice_cancel(StringInfo text, const PlhProfileImage *image)
 {
-	int			pid = image->header->pid;
+	static const PlhSentence sentences[] = {
+		[RUNNING] = PLH_SAYS_cancel_now,
+		[IDLE] = PLH_SAYS_end_now,
+		[UNKNOWN] = PLH_SAYS_cancel_or_end_now
+	};
 
-	if (!is_live_session(image))
-		return "";
-	switch (doing_of(image))
-	{
-		case RUNNING:
-			return psprintf(" To free it now: SELECT pg_cancel_backend(%d).", pid);
-		case IDLE:
-			return plh_ending_advice_end_now(image);
-		case UNKNOWN:
-			break;
-	}
-	return psprintf(" To free it now: SELECT pg_cancel_backend(%d), or pg_terminate_backend(%d) if the session is idle in transaction.",
-					pid, pid);
+	if (is_live_session(image))
+		plh_sentences_say(text, sentences[doing_of(image)], true,
+						  &(PlhFields) {.pid = image->header->pid});
 }
 
 /*
- * The same of subtransactions: where a client has set savepoints, a statement that is
- * cancelled goes back to the last of them only.
+ * Where a client has set savepoints, a statement that is cancelled goes back to the last of
+ * them only.
  */
-const char *
-plh_ending_advice_subtransactions(const PlhProfileImage *image)
+void
+plh_ending_advice_subtransactions(StringInfo text, const PlhProfileImage *image)
 {
-	if (!is_live_session(image))
-		return "";
-	if (doing_of(image) == IDLE)
-		return plh_ending_advice_end_now(image);
-	return psprintf(" To free it now: SELECT pg_cancel_backend(%d). If its client has set savepoints, this frees nothing before ROLLBACK or COMMIT; then end the session: SELECT pg_terminate_backend(%d).",
-					image->header->pid, image->header->pid);
+	if (is_live_session(image))
+		plh_sentences_say(text, doing_of(image) == IDLE ? PLH_SAYS_end_now :
+						  PLH_SAYS_cancel_savepoints, true,
+						  &(PlhFields) {.pid = image->header->pid});
 }
 
-/*
- * How to find out whether what came while a statement ran goes with it.
- */
-const char *
-plh_ending_advice_try_cancel(int pid)
+/* How to find out whether what came while a statement ran goes with it. */
+void
+plh_ending_advice_try_cancel(StringInfo text, int pid)
 {
-	return psprintf("Cancel the statement to see whether that frees the memory: SELECT pg_cancel_backend(%d). If it does not, end the session: SELECT pg_terminate_backend(%d).",
-					pid, pid);
+	PLH_SAY(text, true, cancel_to_see,.pid = pid);
 }

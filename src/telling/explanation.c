@@ -7,28 +7,25 @@
  */
 #include "postgres.h"
 
-#include "lib/stringinfo.h"
-
-#include "base/plural.h"
 #include "base/sampling.h"
+#include "judge/suspect.h"
 #include "process/top_site.h"
 #include "reader/database_text.h"
 #include "reader/redaction.h"
 #include "report/blamed_code.h"
-#include "report/context_examples.h"
 #include "report/context_list.h"
 #include "report/listed_site.h"
 #include "report/one_line.h"
 #include "report/words.h"
 #include "telling/age_text.h"
+#include "telling/context_sentence.h"
 #include "telling/explanation.h"
-#include "telling/image_suspects.h"
-#include "telling/sentences.h"
-#include "telling/share_text.h"
+#include "telling/function_shares.h"
+#include "telling/image_findings.h"
 #include "telling/size_sentences.h"
 
 /* The number of findings of a process that are told; pg_leakhunt_suspects has all. */
-#define TOLD_SUSPECTS 3
+#define TOLD_FINDINGS 3
 
 /*
  * What is held at the largest site is about as much as at the peak if it is less by no more
@@ -49,157 +46,137 @@ typedef struct Telling
 	PlhSymbols *symbols;
 	PlhStackTexts *stacks;		/* NULL without a profile */
 	PlhCourse	course;			/* zeros without a history */
-	PlhSuspectList *list;		/* NULL without a profile */
-	List	   *findings;		/* of PlhToldFinding */
+	PlhFindings *findings;		/* NULL without a profile */
+	List	   *told;			/* of PlhToldFinding */
 	const char *nameless;		/* path of a binary that names are missing of */
 	const char *peak_query;		/* that was told with the peak; else NULL */
 	TimestampTz told_peak_at;	/* 0: no peak was told */
-	StringInfoData text;
+	PlhToldText text;
 } Telling;
-
-/* Where most is held of what is in contexts, as a sentence. */
-static const char *
-held_at(Telling *telling, const PlhSuspect *suspect, const PlhListedSite *named)
-{
-	return suspect->family == NULL || named == NULL ? "" :
-		psprintf(" The largest part of what was sampled in them %s held at %s.",
-				 plh_sentences_tense(telling->process, "is", "was"),
-				 plh_blamed_code_site(&named->stack));
-}
-
-/* The part of all that is sampled that a verdict is about, as a sentence. */
-static const char *
-share_of(const Telling *telling, const PlhSuspect *suspect)
-{
-	int64		all = telling->process->image->header->counters.live_bytes;
-	const char *who = suspect->facts.sites > 1 ?
-		plh_sentences_tense(telling->process, "These call sites hold", "These call sites held") :
-		plh_sentences_tense(telling->process, "This call site holds", "This call site held");
-	double		percent;
-
-	if (suspect->facts.subject != PLH_SUBJECT_SITE || all <= 0)
-		return "";
-	percent = 100.0 * suspect->facts.live_bytes / all;
-	if (percent >= 99.5)
-		return psprintf(" %s all of the process' sampled memory.", who);
-	return percent < 1.0 ?
-		psprintf(" %s less than 1%% of the process' sampled memory.", who) :
-		psprintf(" %s %.0f%% of the process' sampled memory.", who, percent);
-}
 
 /* A statement, and what it is. */
 static void
-tell_statement(Telling *telling, const char *what, const char *query)
+tell_statement(Telling *telling, PlhSentence sentence, const char *query)
 {
-	plh_sentences_add(&telling->text, "%s: %s", what,
-					  plh_one_line(query, STATEMENT_COLUMNS));
+	plh_told_text_line(&telling->text, sentence, telling->process->image->alive,
+					   &(PlhFields) {.query = plh_one_line(query, STATEMENT_COLUMNS)});
+}
+
+/* The text of a statement of another database, without what is secret. */
+static const char *
+text_of(const char *text, uint32 bytes, int encoding)
+{
+	return plh_redaction_statement(plh_database_text_fit_foreign(text, bytes, encoding));
 }
 
 /* How old is what the largest finding at a single call site holds. */
 static void
-tell_ages(Telling *telling, const PlhToldFinding *finding, const PlhSuspect *suspect)
+tell_ages(Telling *telling, const PlhToldFinding *told)
 {
 	const PlhProfileImage *image = telling->process->image;
-	const char *text = finding != linitial(telling->findings) ? NULL :
-		plh_age_text(suspect, image, image->alive ? telling->process->now :
-					 plh_profile_image_ended_at(image->header));
+	StringInfoData ages;
 
-	if (text != NULL)
-		plh_sentences_add(&telling->text, "%s", text);
+	if (told != linitial(telling->told))
+		return;
+	initStringInfo(&ages);
+	plh_age_text_say(&ages, told->finding, image, image->alive ? telling->process->now :
+					 plh_profile_image_ended_at(image->header));
+	if (ages.len > 0)
+		PLH_LINE(&telling->text, true, ages,.list = ages.data);
 }
 
 /* What the statement is that a finding shows. */
-static const char *
-statement_words(const Telling *telling, const PlhSuspect *suspect)
+static PlhSentence
+sentence_on_query(const PlhFinding *finding)
 {
-	if (suspect->facts.statements > 1 ||
-		suspect->facts.subject == PLH_SUBJECT_STATEMENT)
-		return plh_sentences_tense(telling->process, "Statement that holds most",
-								   "Statement that held most");
-	return suspect->family != NULL && suspect->facts.contexts > 1 ?
-		"Allocated by statements such as" :
-		suspect->facts.transactions > 1 ? "Allocated by statements of this form" :
-		"Allocated by the statement";
+	bool		is_of_sites = plh_finding_subject(finding) == PLH_SUBJECT_SITE;
+	const PlhFamilyAccount *family = plh_finding_family(finding);
+
+	if (finding->kind == PLH_KIND_STATEMENT || (is_of_sites && finding->sites.statements > 1))
+		return PLH_SAYS_query_holds_most;
+	if (family != NULL && family->contexts > 1)
+		return PLH_SAYS_query_such_as;
+	return is_of_sites && finding->sites.transactions > 1 ? PLH_SAYS_query_of_form :
+		PLH_SAYS_query_of_one;
 }
 
-/* Note where names are missing in what is told of a suspect. */
+/* Note where names are missing in what is told of a finding. */
 static void
-note_nameless(Telling *telling, const PlhSuspect *suspect, const PlhListedSite *named)
+note_nameless(Telling *telling, const PlhToldFinding *told)
 {
-	if (telling->nameless == NULL && named != NULL)
-		telling->nameless = plh_blamed_code_nameless(&named->stack);
-	if (telling->nameless == NULL &&
-		suspect->facts.subject == PLH_SUBJECT_STATEMENT)
-		telling->nameless = plh_share_text_nameless(suspect, telling->process->image,
-													telling->stacks);
+	if (telling->nameless == NULL && told->named != NULL)
+		telling->nameless = plh_blamed_code_nameless(&told->named->stack);
+	if (telling->nameless == NULL && told->finding->kind == PLH_KIND_STATEMENT)
+		telling->nameless = plh_function_shares_nameless(told->finding,
+														 telling->process->image,
+														 telling->stacks);
 }
 
 /* Tell which functions in SQL or a procedural language allocated it, if any did. */
 static void
-tell_routines(Telling *telling, const PlhSuspect *suspect, const PlhListedSite *named)
+tell_routines(Telling *telling, const PlhToldFinding *told)
 {
-	const char *routines = named == NULL ? NULL : plh_stack_text_routines(&named->stack);
+	const char *routines = told->named == NULL ? NULL :
+		plh_stack_text_routines(&told->named->stack);
+	bool		is_one = plh_finding_subject(told->finding) == PLH_SUBJECT_SITE &&
+		told->finding->sites.sites == 1;
 
 	if (routines != NULL)
-		plh_sentences_add(&telling->text, "%s in %s.", suspect->facts.sites == 1 ? "Allocated" :
-						  "The largest part was allocated", routines);
+		plh_told_text_line(&telling->text, is_one ? PLH_SAYS_routines : PLH_SAYS_routines_most,
+						   true, &(PlhFields) {.routines = routines});
 }
 
 /* Tell of a finding: verdict, place, evidence, the next step. */
 static void
-tell_finding(Telling *telling, const PlhToldFinding *finding, const PlhSuspect *suspect)
+tell_finding(Telling *telling, const PlhToldFinding *told)
 {
-	plh_sentences_add(&telling->text, "Verdict: %s%s.%s%s", finding->verdict, finding->cause,
-					  held_at(telling, suspect, finding->named), share_of(telling, suspect));
-	plh_sentences_add(&telling->text, "%s", finding->evidence);
-	tell_ages(telling, finding, suspect);
-	tell_routines(telling, suspect, finding->named);
-	if (finding->query != NULL)
-		tell_statement(telling, statement_words(telling, suspect), finding->query);
-	plh_sentences_add(&telling->text, "Next: %s", finding->next);
+	StringInfo	text = &telling->text.text;
+
+	PLH_LINE(&telling->text, true, verdict,.verdict = told->verdict,.cause = told->cause);
+	if (told->share[0] != '\0')
+		appendStringInfo(text, " %s", told->share);
+	PLH_LINE(&telling->text, true, evidence,.list = told->evidence);
+	tell_ages(telling, told);
+	tell_routines(telling, told);
+	if (told->query != NULL)
+		tell_statement(telling, sentence_on_query(told->finding), told->query);
+	PLH_LINE(&telling->text, true, next,.next = told->next);
+	note_nameless(telling, told);
 }
 
 /* All findings.  Returns how many there are. */
 static int
-tell_suspects(Telling *telling, const PlhSuppressions *suppressions)
+tell_findings(Telling *telling, const PlhSuppressions *suppressions)
 {
 	const PlhFoundIn in = {
-		telling->process->image, telling->list, telling->stacks, telling->symbols
+		telling->process->image, telling->findings, telling->stacks, telling->symbols
 	};
 	int			found = 0;
-	int			suppressed = 0;
+	int			hidden = 0;
 
-	for (int i = 0; i < telling->list->count; i++)
+	for (int i = 0; i < telling->findings->count; i++)
 	{
-		const PlhSuspect *suspect = &telling->list->suspects[i];
-		PlhToldFinding *finding;
+		const PlhFinding *finding = &telling->findings->list[i];
+		PlhToldFinding *told;
 		PlhListedSite listed;
-		PlhShown	shown = suspect->site == NULL ? PLH_SHOWN :
-			plh_image_suspects_describe(suspect, telling->process->image,
-										telling->stacks, suppressions,
-										&listed);
+		PlhShown	shown = finding->site == NULL ? PLH_SHOWN :
+			plh_image_findings_describe(finding, telling->process->image,
+										telling->stacks, suppressions, &listed);
 
-		suppressed += shown == PLH_SUPPRESSED;
+		hidden += shown == PLH_SUPPRESSED;
 		if (shown != PLH_SHOWN)
 			continue;
-		finding = plh_told_finding_make(suspect, suspect->site == NULL ? NULL : &listed, &in);
-		telling->findings = lappend(telling->findings, finding);
-		if (found++ < TOLD_SUSPECTS)
-		{
-			tell_finding(telling, finding, suspect);
-			note_nameless(telling, suspect, finding->named);
-		}
-		finding->named = NULL;	/* it does not outlive this turn */
+		told = plh_told_finding_make(finding, finding->site == NULL ? NULL : &listed, &in);
+		telling->told = lappend(telling->told, told);
+		if (found++ < TOLD_FINDINGS)
+			tell_finding(telling, told);
+		told->named = NULL;		/* it does not outlive this turn */
 	}
-	if (found > TOLD_SUSPECTS)
-		plh_sentences_add(&telling->text, "%d more %s in pg_leakhunt_suspects.",
-						  found - TOLD_SUSPECTS,
-						  plh_plural(found - TOLD_SUSPECTS, "finding is", "findings are"));
-	if (suppressed > 0)
-		plh_sentences_add(&telling->text, "%d more %s left out, as patterns in pg_leakhunt_suppressions match %s.",
-						  suppressed, plh_plural(suppressed, "finding is", "findings are"),
-						  plh_plural(suppressed, "it", "them"));
-	return found + suppressed;
+	if (found > TOLD_FINDINGS)
+		PLH_LINE(&telling->text, true, more_findings,.count = found - TOLD_FINDINGS);
+	if (hidden > 0)
+		PLH_LINE(&telling->text, true, hidden_findings,.count = hidden);
+	return found + hidden;
 }
 
 /* What it holds now of all kinds, as far as the kernel tells. */
@@ -246,32 +223,27 @@ tell_peak(Telling *telling)
 	if (error_bytes >= bytes)	/* it may as well have been nothing */
 		return;
 	telling->told_peak_at = header->peak_at;
-	plh_sentences_add(&telling->text, "At its sampled peak, %s %s, the largest call site held about %s: %s in %s.",
-					  plh_words_duration(header->peak_at, telling->process->now),
-					  plh_sentences_ago(telling->process),
-					  plh_words_estimate(bytes, error_bytes),
-					  plh_blamed_code_site(&stack),
-					  plh_context_list_name(image, plh_profile_image_offset(image,
-																			top.context)));
+	PLH_LINE(&telling->text, image->alive, peak,
+			 .ago = plh_told_text_ago(process, header->peak_at),
+			 .bytes = plh_words_estimate(bytes, error_bytes),
+			 .site = plh_blamed_code_site(&stack),
+			 .context = plh_context_list_name(image, plh_profile_image_offset(image,
+																			  top.context)));
 	if (top.statement == NULL || top.statement->text_bytes == 0)
 		return;
-	telling->peak_query =
-		plh_redaction_statement(plh_database_text_fit_foreign(top.statement->text,
-															  top.statement->text_bytes,
-															  header->encoding));
-	tell_statement(telling, top.statements > 1 ? "Statement that held most at that peak" :
-				   "Statement at that peak", telling->peak_query);
+	telling->peak_query = text_of(top.statement->text, top.statement->text_bytes,
+								  header->encoding);
+	tell_statement(telling, top.statements > 1 ? PLH_SAYS_peak_statement_most :
+				   PLH_SAYS_peak_statement, telling->peak_query);
 }
 
 /* Is there a finding that is on the statement or transaction as a whole? */
 static bool
 has_statement(const Telling *telling)
 {
-	for (int i = 0; i < telling->list->count; i++)
-	{
-		if (telling->list->suspects[i].facts.subject == PLH_SUBJECT_STATEMENT)
+	for (int i = 0; i < telling->findings->count; i++)
+		if (telling->findings->list[i].kind == PLH_KIND_STATEMENT)
 			return true;
-	}
 	return false;
 }
 
@@ -301,29 +273,25 @@ tell_largest(Telling *telling)
 		return;
 	if (!is_told_peak(telling, largest->max_at))
 	{
-		const char *query =
-			plh_redaction_statement(plh_database_text_fit_foreign(largest->text,
-																  largest->text_bytes,
-																  largest->encoding));
+		const char *query = text_of(largest->text, largest->text_bytes, largest->encoding);
 
-		plh_sentences_add(&telling->text, "Its statements' highest peak of the last 24 hours: %s, %s %s.",
-						  plh_words_estimate(largest->max_peak_bytes, largest->error_bytes),
-						  plh_words_duration(largest->max_at, process->now),
-						  plh_sentences_ago(process));
+		PLH_LINE(&telling->text, true, day_peak,
+				 .bytes = plh_words_estimate(largest->max_peak_bytes, largest->error_bytes),
+				 .ago = plh_told_text_ago(process, largest->max_at));
 		if (telling->peak_query == NULL || strcmp(telling->peak_query, query) != 0)
-			tell_statement(telling, "Statement of that peak", query);
+			tell_statement(telling, PLH_SAYS_day_statement, query);
 	}
-	plh_sentences_add(&telling->text, "Its settings allowed %s for a hash table, the most that a node of a plan may take.",
-					  plh_words_size(largest->allowed_bytes));
+	PLH_LINE(&telling->text, true, day_allowed,
+			 .bytes = plh_words_size(largest->allowed_bytes));
 }
 
-/* Does a verdict on contexts tell what these are of? */
+/* Does a finding on contexts tell what these are of? */
 static bool
-is_told_by_verdict(const PlhSuspectList *list, const PlhContextRecord *exemplified)
+is_told_by_finding(const PlhFindings *findings, const PlhContextRecord *exemplified)
 {
-	for (int i = 0; i < list->count; i++)
+	for (int i = 0; i < findings->count; i++)
 	{
-		const PlhFamilyAccount *family = list->suspects[i].family;
+		const PlhFamilyAccount *family = plh_finding_family(&findings->list[i]);
 
 		if (family != NULL && family->exemplified == exemplified)
 			return true;
@@ -332,45 +300,48 @@ is_told_by_verdict(const PlhSuspectList *list, const PlhContextRecord *exemplifi
 }
 
 /*
- * What the contexts are of that have most of what is known so.  Beside verdicts only
+ * What the contexts are of that have most of what is known so.  Beside findings only
  * that is told which is a large part of the process.
  */
 static void
 tell_examples(Telling *telling)
 {
-	const PlhAccount *account = telling->list->account;
+	const PlhAccount *account = telling->findings->account;
 	const PlhProfileImage *image = telling->process->image;
+	StringInfoData examples;
 
-	for (int i = 0; i < account->family_count; i++)
+	initStringInfo(&examples);
+	for (int i = 0; i < account->family_count && examples.len == 0; i++)
 	{
 		const PlhFamilyAccount *family = &account->families[i];
-		const char *sentence = plh_context_examples_sentence(family->exemplified, image);
 
-		if (*sentence == '\0')
+		if (!plh_context_sentence_say(&examples, family->exemplified, image))
 			continue;
-		if (telling->list->count == 0 ||
+		if (telling->findings->count == 0 ||
 			(family->bytes >= image->header->context_bytes / LARGE_PART &&
-			 !is_told_by_verdict(telling->list, family->exemplified)))
-			plh_sentences_add(&telling->text, "%s", sentence + 1);
-		break;
+			 !is_told_by_finding(telling->findings, family->exemplified)))
+			PLH_LINE(&telling->text, true, contexts_are,.list = examples.data);
 	}
 }
 
-/* Why there is no verdict, and what to do to know more. */
-static void
+/* Why there is no finding, and what to do to know more. */
+static PlhDoubt *
 tell_doubt(Telling *telling)
 {
-	const PlhExplainedProcess *process = telling->process;
-	PlhDoubt	doubt;
+	const PlhDoubted doubted = {
+		telling->process, &telling->course, telling->findings, telling->stacks,
+		telling->symbols
+	};
+	PlhDoubt   *doubt = palloc(sizeof(PlhDoubt));
 
-	doubt = plh_doubt_find(process, &telling->course, telling->list,
-						   telling->symbols, telling->stacks);
-	plh_sentences_add(&telling->text, "Verdict: %s. %s",
-					  doubt.is_undecided ? "none yet" : "none", doubt.reason);
+	plh_doubt_find(doubt, &doubted);
+	plh_told_text_line(&telling->text, doubt->is_undecided ? PLH_SAYS_no_verdict_yet :
+					   PLH_SAYS_no_verdict, true, &(PlhFields) {.reason = doubt->words.data});
 	if (telling->nameless == NULL)
-		telling->nameless = doubt.nameless;
-	if (doubt.next != NULL)
-		plh_sentences_add(&telling->text, "Next: %s", doubt.next);
+		telling->nameless = doubt->nameless;
+	if (doubt->next.len > 0)
+		PLH_LINE(&telling->text, true, next,.next = doubt->next.data);
+	return doubt;
 }
 
 /* The sentences on a process that has a profile.  Returns its findings. */
@@ -389,19 +360,16 @@ tell_profile(Telling *telling, const PlhSuppressions *suppressions)
 								   plh_size_sentences_own_bytes(process),
 								   image->alive ? process->now :
 								   image->header->census_at);
-	telling->list = plh_suspect_list_make(image, process->baseline, until);
-	plh_size_sentences_add_parts(&telling->text, process, telling->list->account);
+	telling->findings = plh_findings_make(image, process->baseline, until);
+	plh_size_sentences_say_parts(&telling->text, process, telling->findings->account);
 	if (has_course)
-		plh_size_sentences_add_course(&telling->text, process, &telling->course);
+		plh_size_sentences_say_course(&telling->text, process, &telling->course);
 	tell_peak(telling);
 	tell_largest(telling);
 	tell_examples(telling);
-	return tell_suspects(telling, suppressions);
+	return tell_findings(telling, suppressions);
 }
 
-/*
- * The explanation, in the current memory context, referring to the process' image.
- */
 PlhExplanation *
 plh_explanation_make(const PlhExplainedProcess *process, PlhSymbols *symbols,
 					 const PlhSuppressions *suppressions)
@@ -410,16 +378,16 @@ plh_explanation_make(const PlhExplainedProcess *process, PlhSymbols *symbols,
 	PlhExplanation *explanation = palloc0(sizeof(PlhExplanation));
 	int			found = 0;
 
-	initStringInfo(&telling.text);
-	plh_size_sentences_add_who(&telling.text, process);
+	plh_told_text_begin(&telling.text);
+	plh_size_sentences_say_who(&telling.text, process);
 	if (process->image != NULL)
 		found = tell_profile(&telling, suppressions);
 	if (found == 0)
-		tell_doubt(&telling);
-	explanation->text = telling.text.data;
+		explanation->doubt = tell_doubt(&telling);
+	explanation->text = telling.text;
 	explanation->nameless = telling.nameless;
-	explanation->findings = telling.findings;
-	explanation->account = telling.list == NULL ? NULL : telling.list->account;
+	explanation->told = telling.told;
+	explanation->account = telling.findings == NULL ? NULL : telling.findings->account;
 	explanation->own_bytes = plh_size_sentences_own_bytes(process);
 	return explanation;
 }

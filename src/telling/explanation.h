@@ -15,24 +15,24 @@
 #include "telling/doubt.h"
 #include "telling/suppression.h"
 #include "telling/told_finding.h"
+#include "telling/told_text.h"
 
 typedef struct PlhExplanation
 {
-	const char *text;			/* sentences, a line each */
+	PlhToldText text;
+	List	   *told;			/* of PlhToldFinding, all that are not
+								 * suppressed; the first three are in the
+								 * text */
+	const PlhDoubt *doubt;		/* why there is none; else NULL */
 	const char *nameless;		/* path of a binary whose functions are told
 								 * without names; else NULL */
-	List	   *findings;		/* of PlhToldFinding, all that are not
-								 * suppressed */
 	const PlhAccount *account;	/* NULL without a profile */
 	int64		own_bytes;		/* -1: not known */
 } PlhExplanation;
 
+/* In the current memory context, referring to the process' image. */
 extern PlhExplanation *plh_explanation_make(const PlhExplainedProcess *process,
 											PlhSymbols *symbols,
 											const PlhSuppressions *suppressions);
-
-/* The same for programs, as an object of JSON. */
-extern char *plh_explanation_json(const PlhExplainedProcess *process,
-								  const PlhExplanation *explanation);
 
 #endif							/* PLH_EXPLANATION_H */

@@ -12,6 +12,7 @@
 
 #include "judge/course.h"
 #include "judge/process_suspect.h"
+#include "judge/suspect.h"
 #include "profile/site_facts.h"
 #include "reader/collections.h"
 #include "reader/database_text.h"
@@ -19,6 +20,7 @@
 #include "reader/server_activity.h"
 #include "report/words.h"
 #include "telling/malloc_statement.h"
+#include "telling/sentences.h"
 
 /* What samples of malloc stand for, of one statement. */
 typedef struct SampledStatement
@@ -30,10 +32,10 @@ typedef struct SampledStatement
 
 /* Are they most of what the finding is about? */
 static bool
-are_most(const PlhSuspect *suspect, int64 bytes)
+are_most(const PlhFinding *finding, int64 bytes)
 {
-	int64		all = suspect->judgement.verdict == PLH_VERDICT_MALLOC ?
-		plh_process_suspect_malloc_bytes(&suspect->facts) : suspect->facts.growth_bytes;
+	int64		all = finding->kind == PLH_KIND_MALLOC_GROWS ?
+		plh_process_suspect_malloc_bytes(finding) : finding->growth_bytes;
 
 	return bytes > 0 && bytes >= PLH_SUSPECT_EXPLAINED_PART * (double) all;
 }
@@ -69,14 +71,14 @@ most_sampled(const PlhProfileImage *image)
 
 /* Find it by samples of malloc, which know it better. */
 static void
-find_sampled(PlhMallocStatement *found, const PlhSuspect *suspect,
+find_sampled(PlhMallocStatement *found, const PlhFinding *finding,
 			 const PlhProfileImage *image)
 {
 	SampledStatement most = most_sampled(image);
 	const PlhStatementRecord *statement;
 	PlhSiteFacts facts;
 
-	if (!are_most(suspect, most.bytes))
+	if (!are_most(finding, most.bytes))
 		return;
 	plh_site_facts_resolve(&facts, image, most.site, NULL);
 	statement = facts.statement;
@@ -87,28 +89,20 @@ find_sampled(PlhMallocStatement *found, const PlhSuspect *suspect,
 															  statement->text_bytes,
 															  image->header->encoding));
 	found->query_id = (int64) statement->query_id;
-	found->evidence = psprintf(" By its samples, %s of that was allocated for one statement.",
-							   plh_words_size(Min(most.bytes, suspect->facts.live_bytes)));
-}
-
-/* What the evidence calls the memory that the finding is about. */
-static const char *
-memory_of(const PlhSuspect *suspect)
-{
-	return suspect->judgement.verdict == PLH_VERDICT_MALLOC ?
-		"memory from malloc" : "memory that libraries have mapped";
+	found->evidence = PLH_PHRASE(true, malloc_by_samples,
+								 .bytes = plh_words_size(Min(most.bytes, finding->bytes)));
 }
 
 /* Find it by what was counted while it ran. */
 static bool
-find_running(PlhMallocStatement *found, const PlhSuspect *suspect,
+find_running(PlhMallocStatement *found, const PlhFinding *finding,
 			 const PlhProfileImage *image, const PlhServerQuery *query)
 {
 	int64		gained = plh_course_gained_since(image->header,
-												 plh_process_suspect_series(suspect->judgement.verdict),
+												 plh_process_suspect_series(finding->kind),
 												 query->started_at);
 
-	if (!are_most(suspect, gained))
+	if (!are_most(finding, gained))
 		return false;
 	found->query =
 		plh_redaction_statement(plh_database_text_fit_foreign(query->text,
@@ -116,8 +110,10 @@ find_running(PlhMallocStatement *found, const PlhSuspect *suspect,
 															  image->header->encoding));
 	found->query_id = query->query_id;
 	found->may_run = query->runs;
-	found->evidence = psprintf(" While one statement ran, %s grew by at least %s.",
-							   memory_of(suspect), plh_words_size(gained));
+	found->evidence = plh_sentences_phrase(finding->kind == PLH_KIND_MALLOC_GROWS ?
+										   PLH_SAYS_malloc_while_ran :
+										   PLH_SAYS_mapped_while_ran, true,
+										   &(PlhFields) {.bytes = plh_words_size(gained)});
 	return true;
 }
 
@@ -133,53 +129,50 @@ is_counted_before(const PlhProfileHeader *header, TimestampTz at)
  * after that?  Then it may be of another one, which was short.
  */
 static bool
-find_beginning(PlhMallocStatement *found, const PlhSuspect *suspect,
+find_beginning(PlhMallocStatement *found, const PlhFinding *finding,
 			   const PlhProfileImage *image, const PlhServerQuery *query)
 {
 	int64		gained = plh_course_gained_around(image->header,
-												  plh_process_suspect_series(suspect->judgement.verdict),
+												  plh_process_suspect_series(finding->kind),
 												  query->started_at);
 
-	if (!query->runs || !are_most(suspect, gained))
+	if (!query->runs || !are_most(finding, gained))
 		return false;
 	found->may_run = true;
 	found->evidence = is_counted_before(image->header, query->started_at) ?
-		psprintf(" Of this, %s came after the last count before the running statement began. That statement has allocated it, or a short one before it has.",
-				 plh_words_size(gained)) :
-		" Nothing was counted before the running statement began. That statement has allocated this, or an earlier one has.";
+		PLH_PHRASE(true, malloc_at_begin,.bytes = plh_words_size(gained)) :
+		PLH_PHRASE(true, malloc_before_counts);
 	return true;
 }
 
 /* Find what is known of it by the statement that runs, or was the last one. */
 static void
-find_by_activity(PlhMallocStatement *found, const PlhSuspect *suspect,
+find_by_activity(PlhMallocStatement *found, const PlhFinding *finding,
 				 const PlhProfileImage *image)
 {
 	PlhServerQuery query;
 
 	if (!image->alive ||
 		!plh_server_activity_query(image->header->pid, &query) ||
-		find_running(found, suspect, image, &query) ||
-		find_beginning(found, suspect, image, &query))
+		find_running(found, finding, image, &query) ||
+		find_beginning(found, finding, image, &query))
 		return;
-	found->evidence = " It is not known which statement allocated this.";
+	found->evidence = PLH_PHRASE(true, malloc_of_unknown);
 }
 
 /*
  * Find it for a finding on a process, in the current memory context.
  */
 PlhMallocStatement
-plh_malloc_statement_find(const PlhSuspect *suspect,
+plh_malloc_statement_find(const PlhFinding *finding,
 						  const PlhProfileImage *image)
 {
-	PlhMallocStatement found = {.evidence = ""};
+	PlhMallocStatement found = {NULL};
 
-	if (suspect->site != NULL ||
-		(suspect->judgement.verdict != PLH_VERDICT_MALLOC &&
-		 suspect->judgement.verdict != PLH_VERDICT_MAPPED))
+	if (finding->kind != PLH_KIND_MALLOC_GROWS && finding->kind != PLH_KIND_MAPPED_GROWS)
 		return found;
-	find_by_activity(&found, suspect, image);
-	if (suspect->judgement.verdict == PLH_VERDICT_MALLOC)
-		find_sampled(&found, suspect, image);
+	find_by_activity(&found, finding, image);
+	if (finding->kind == PLH_KIND_MALLOC_GROWS)
+		find_sampled(&found, finding, image);
 	return found;
 }

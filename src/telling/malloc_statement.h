@@ -8,19 +8,18 @@
 #ifndef PLH_MALLOC_STATEMENT_H
 #define PLH_MALLOC_STATEMENT_H
 
-#include "judge/suspect_list.h"
+#include "judge/finding.h"
 
 typedef struct PlhMallocStatement
 {
 	const char *query;			/* its text; NULL where it is not known */
 	int64		query_id;		/* 0: none was computed */
-	const char *evidence;		/* a sentence, with a blank before it, on how
-								 * that is known; else "" */
+	const char *evidence;		/* a sentence on how that is known; else NULL */
 	bool		may_run;		/* most came while a statement ran that runs
 								 * now, or at about the time when it began */
 } PlhMallocStatement;
 
-extern PlhMallocStatement plh_malloc_statement_find(const PlhSuspect *suspect,
+extern PlhMallocStatement plh_malloc_statement_find(const PlhFinding *finding,
 													const PlhProfileImage *image);
 
 #endif							/* PLH_MALLOC_STATEMENT_H */

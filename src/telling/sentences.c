@@ -1,50 +1,124 @@
 /*
  * sentences.c
- *	  Sentences on a process, a line each, and the words in them that depend on
- *	  whether the process is alive.
+ *	  Says what is in the table of sentences, with figures and names in it.
  */
 #include "postgres.h"
 
 #include "telling/sentences.h"
 
-/* Add a sentence, as a line: terminals wrap it at their own width. */
-void
-plh_sentences_add(StringInfo text, const char *format,...)
+/* One row of the table. */
+typedef struct Row
 {
-	int			needed;
+	const char *name;
+	const char *alive;
+	const char *alive_many;		/* NULL: it depends on no number */
+	const char *gone;			/* NULL: the same as of what lives */
+	const char *gone_many;
+} Row;
 
-	if (text->len > 0)
-		appendStringInfoChar(text, '\n');
-	do
+static const Row rows[PLH_SENTENCES] = {
+#define SECTION(title)
+#define SENTENCE(id, when, alive, gone) {#id, alive, NULL, gone, NULL},
+#define PHRASE(id, when, alive, gone) {#id, alive, NULL, gone, NULL},
+#define PLURAL(id, when, alive, alive_many, gone, gone_many) \
+	{#id, alive, alive_many, gone, gone_many},
+#include "telling/sentence_table.h"
+};
+
+/* A field: where it is, and whether it is a number. */
+typedef struct Field
+{
+	const char *name;
+	Size		offset;
+	bool		is_number;
+} Field;
+
+static const Field fields_by_name[] = {
+#define TEXT_FIELD(name) {#name, offsetof(PlhFields, name), false},
+	PLH_EACH_TEXT(TEXT_FIELD)
+#define NUMBER_FIELD(name) {#name, offsetof(PlhFields, name), true},
+	PLH_EACH_NUMBER(NUMBER_FIELD)
+};
+
+static const Field *
+find_field(const char *name, Size length)
+{
+	for (int i = 0; i < lengthof(fields_by_name); i++)
+		if (strncmp(fields_by_name[i].name, name, length) == 0 &&
+			fields_by_name[i].name[length] == '\0')
+			return &fields_by_name[i];
+	return NULL;
+}
+
+/* Append the field whose name begins there, in braces.  Returns what is behind it. */
+static const char *
+append_field(StringInfo text, const char *brace, const PlhFields *fields)
+{
+	Size		length = strcspn(brace + 1, "}");
+	const Field *field = find_field(brace + 1, length);
+	const char *value;
+
+	Assert(field != NULL);
+	if (field != NULL && field->is_number)
+		appendStringInfo(text, INT64_FORMAT,
+						 *(const int64 *) ((const char *) fields + field->offset));
+	else if (field != NULL)
 	{
-		va_list		arguments;
-
-		va_start(arguments, format);
-		needed = appendStringInfoVA(text, format, arguments);
-		va_end(arguments);
-		if (needed > 0)
-			enlargeStringInfo(text, needed);
-	} while (needed > 0);
+		value = *(const char *const *) ((const char *) fields + field->offset);
+		Assert(value != NULL);
+		appendStringInfoString(text, value != NULL ? value : "?");
+	}
+	return brace + 1 + length + 1;
 }
 
-/*
- * What durations up to "now" of a process end with: that of the dead is their end, and
- * that of a dump when it was written.
- */
-const char *
-plh_sentences_ago(const PlhExplainedProcess *process)
+/* The words of a sentence, by tense and number. */
+static const char *
+words_of(const Row *row, bool alive, int64 count)
 {
-	if (process->image->alive)
-		return "ago";
-	if (!process->image->crashed)
-		return "before the dump";
-	return process->image->header->death.at != 0 ? "before it died" :
-		"before it was last heard of";
+	bool		many = row->alive_many != NULL && count != 1;
+
+	if (alive || row->gone == NULL)
+		return many ? row->alive_many : row->alive;
+	return many ? row->gone_many : row->gone;
 }
 
-/* The form of a verb that goes with a process that lives, or with one that is over. */
-const char *
-plh_sentences_tense(const PlhExplainedProcess *process, const char *now, const char *past)
+/* Append the words with the fields in them. */
+static void
+append_words(StringInfo text, const char *words, const PlhFields *fields)
 {
-	return process->image->alive ? now : past;
+	while (*words != '\0')
+	{
+		Size		length = strcspn(words, "{");
+
+		appendBinaryStringInfo(text, words, length);
+		words += length;
+		if (*words == '{')
+			words = append_field(text, words, fields);
+	}
+}
+
+void
+plh_sentences_say(StringInfo text, PlhSentence sentence, bool alive, const PlhFields *fields)
+{
+	if (text->len > 0 && text->data[text->len - 1] != '\n')
+		appendStringInfoChar(text, ' ');
+	append_words(text, words_of(&rows[sentence], alive, fields->count), fields);
+	if (text->cursor == 0)
+		text->cursor = text->len;
+}
+
+char *
+plh_sentences_phrase(PlhSentence sentence, bool alive, const PlhFields *fields)
+{
+	StringInfoData text;
+
+	initStringInfo(&text);
+	append_words(&text, words_of(&rows[sentence], alive, fields->count), fields);
+	return text.data;
+}
+
+const char *
+plh_sentences_name(PlhSentence sentence)
+{
+	return rows[sentence].name;
 }

@@ -1,21 +1,69 @@
 /*
  * sentences.h
- *	  Sentences on a process, a line each, and the words in them that depend on
- *	  whether the process is alive.
+ *	  Says what is in the table of sentences, with figures and names in it.
  *
- * Never called inside palloc.
+ * sentence_table.h has the words.  A text belongs to the current memory context.  Never
+ * called inside palloc.
  */
 #ifndef PLH_SENTENCES_H
 #define PLH_SENTENCES_H
 
 #include "lib/stringinfo.h"
-#include "telling/explained_process.h"
 
-extern void plh_sentences_add(StringInfo text, const char *format,...) pg_attribute_printf(2, 3);
+/* The sentences and phrases, by their ids in the table. */
+typedef enum PlhSentence
+{
+#define SECTION(title)
+#define SENTENCE(id, when, alive, gone) PLH_SAYS_##id,
+#define PHRASE(id, when, alive, gone) PLH_SAYS_##id,
+#define PLURAL(id, when, alive, alive_many, gone, gone_many) PLH_SAYS_##id,
+#include "telling/sentence_table.h"
+#undef SECTION
+#undef SENTENCE
+#undef PHRASE
+#undef PLURAL
+	PLH_SENTENCES				/* how many there are */
+} PlhSentence;
 
-/* These two are on a process that has a profile. */
-extern const char *plh_sentences_ago(const PlhExplainedProcess *process);
-extern const char *plh_sentences_tense(const PlhExplainedProcess *process,
-									   const char *now, const char *past);
+/* The fields of sentences: texts, and numbers. */
+#define PLH_EACH_TEXT(FIELD) \
+	FIELD(age) FIELD(ago) FIELD(bound) FIELD(bytes) FIELD(cause) FIELD(context) \
+	FIELD(contexts) FIELD(each) FIELD(early) FIELD(freed) FIELD(growth) FIELD(help) \
+	FIELD(interval) FIELD(language) FIELD(late) FIELD(library) FIELD(limit) FIELD(linked) \
+	FIELD(list) FIELD(loaded) FIELD(most) FIELD(name) FIELD(next) FIELD(noun) FIELD(other) \
+	FIELD(outside) FIELD(percent) FIELD(query) FIELD(rate) FIELD(reason) FIELD(rest) \
+	FIELD(routines) FIELD(since) FIELD(site) FIELD(span) FIELD(store) FIELD(title) \
+	FIELD(total) FIELD(verdict) FIELD(what) FIELD(who)
+#define PLH_EACH_NUMBER(FIELD) \
+	FIELD(count) FIELD(early_count) FIELD(least) FIELD(pid) FIELD(statements)
+
+typedef struct PlhFields
+{
+#define PLH_TEXT_FIELD(name) const char *name;
+	PLH_EACH_TEXT(PLH_TEXT_FIELD)
+#undef PLH_TEXT_FIELD
+#define PLH_NUMBER_FIELD(name) int64 name;
+	PLH_EACH_NUMBER(PLH_NUMBER_FIELD)
+#undef PLH_NUMBER_FIELD
+} PlhFields;
+
+/*
+ * Append a sentence, with a blank before it where another one is.  The text's cursor stays
+ * where the first one ends.
+ */
+extern void plh_sentences_say(StringInfo text, PlhSentence sentence, bool alive,
+							  const PlhFields *fields);
+
+/* A phrase, or a sentence by itself. */
+extern char *plh_sentences_phrase(PlhSentence sentence, bool alive, const PlhFields *fields);
+
+/* The name of a sentence, by which programs know it. */
+extern const char *plh_sentences_name(PlhSentence sentence);
+
+/* The same with fields that are named: PLH_SAY(text, alive, rests, .age = "5 s"). */
+#define PLH_SAY(text, alive, id, ...) \
+	plh_sentences_say(text, PLH_SAYS_##id, alive, &(PlhFields) {__VA_ARGS__})
+#define PLH_PHRASE(alive, id, ...) \
+	plh_sentences_phrase(PLH_SAYS_##id, alive, &(PlhFields) {__VA_ARGS__})
 
 #endif							/* PLH_SENTENCES_H */

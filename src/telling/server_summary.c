@@ -8,11 +8,7 @@
  */
 #include "postgres.h"
 
-#include "lib/stringinfo.h"
-
-#include "base/plural.h"
 #include "judge/suspect.h"
-#include "reader/database_text.h"
 #include "report/words.h"
 #include "telling/server_summary.h"
 
@@ -25,10 +21,10 @@
 /* Of processes that are alike, none holds more than this many times their average. */
 #define MOST_OF_AVERAGE 2
 
-/* What several processes are suspect of alike. */
+/* A finding that several processes have alike. */
 typedef struct Cause
 {
-	const PlhToldFinding *finding;
+	const PlhSummarizedFinding *finding;
 	int			processes;
 	int64		bytes;
 } Cause;
@@ -49,14 +45,14 @@ copy_text(const char *text)
 }
 
 /* What the summary needs of a finding. */
-static PlhToldFinding *
-copy_finding(const PlhToldFinding *finding)
+static PlhSummarizedFinding *
+copy_finding(const PlhToldFinding *told)
 {
-	PlhToldFinding *copy = palloc0(sizeof(PlhToldFinding));
+	PlhSummarizedFinding *copy = palloc(sizeof(PlhSummarizedFinding));
 
-	copy->verdict = finding->verdict;
-	copy->cause = pstrdup(finding->cause);
-	copy->bytes = finding->bytes;
+	copy->verdict = told->verdict;
+	copy->cause = pstrdup(told->cause);
+	copy->bytes = told->finding->bytes;
 	return copy;
 }
 
@@ -73,7 +69,7 @@ plh_server_summary_enter(const PlhExplainedProcess *process,
 	summarized->is_loaded = process->loaded == PLH_LOADED;
 	summarized->backend_type = copy_text(process->backend_type);
 	summarized->application_name = copy_text(process->application_name);
-	foreach(cell, explanation->findings)
+	foreach(cell, explanation->told)
 		summarized->findings = lappend(summarized->findings,
 									   copy_finding(lfirst(cell)));
 	return summarized;
@@ -88,14 +84,14 @@ is_same(const char *left, const char *right)
 }
 
 static bool
-is_same_cause(const PlhToldFinding *left, const PlhToldFinding *right)
+is_same_cause(const PlhSummarizedFinding *left, const PlhSummarizedFinding *right)
 {
 	return is_same(left->verdict, right->verdict) &&
 		is_same(left->cause, right->cause);
 }
 
 /* What is told of a process first; NULL without a finding. */
-static const PlhToldFinding *
+static const PlhSummarizedFinding *
 first_finding(const PlhSummarized *process)
 {
 	return process->findings == NIL ? NULL : linitial(process->findings);
@@ -105,8 +101,8 @@ first_finding(const PlhSummarized *process)
 static bool
 is_same_kind(const PlhSummarized *left, const PlhSummarized *right)
 {
-	const PlhToldFinding *one = first_finding(left);
-	const PlhToldFinding *other = first_finding(right);
+	const PlhSummarizedFinding *one = first_finding(left);
+	const PlhSummarizedFinding *other = first_finding(right);
 
 	return is_same(left->backend_type, right->backend_type) &&
 		is_same(left->application_name, right->application_name) &&
@@ -115,7 +111,7 @@ is_same_kind(const PlhSummarized *left, const PlhSummarized *right)
 
 /* Add a finding to the causes. */
 static void
-add_cause(List **causes, const PlhToldFinding *finding)
+add_cause(List **causes, const PlhSummarizedFinding *finding)
 {
 	ListCell   *cell;
 	Cause	   *cause = NULL;
@@ -164,18 +160,18 @@ find_causes(const List *processes)
 
 /* How many processes, and how large they are. */
 static void
-tell_sum(StringInfo text, const List *processes, bool sees_all)
+tell_sum(PlhToldText *text, const List *processes, bool sees_all)
 {
 	int64		bytes = 0;
-	int			count = list_length(processes);
 	ListCell   *cell;
 
 	foreach(cell, processes)
 		bytes += Max(0, ((const PlhSummarized *) lfirst(cell))->bytes);
-	appendStringInfo(text, sees_all ? "%d %s of this server %s %s of private memory in all." :
-					 "%d %s of this server that you may see %s %s of private memory in all.",
-					 count, plh_plural(count, "process", "processes"),
-					 plh_plural(count, "has", "have"), plh_words_size(bytes));
+	plh_told_text_line(text, sees_all ? PLH_SAYS_server : PLH_SAYS_server_visible, true,
+					   &(PlhFields)
+					   {
+						   .count = list_length(processes),.bytes = plh_words_size(bytes)
+					   });
 }
 
 /* Is enough known of any of them to judge it? */
@@ -192,35 +188,28 @@ is_any_judged(const List *processes)
 
 /* The largest causes. */
 static void
-tell_causes(StringInfo text, const List *causes, const List *processes)
+tell_causes(PlhToldText *text, const List *causes, const List *processes)
 {
+	int			more = list_length(causes) - TOLD_CAUSES;
 	int			told = 0;
 	ListCell   *cell;
 
-	if (causes == NIL)
-	{
-		appendStringInfo(text, "\nThere is no finding%s.", is_any_judged(processes) ? "" :
-						 psprintf(", as too little is known of %s",
-								  plh_plural(list_length(processes), "it", "any of them")));
-		return;
-	}
+	if (causes == NIL && is_any_judged(processes))
+		PLH_LINE(text, true, server_no_finding);
+	else if (causes == NIL)
+		PLH_LINE(text, true, server_too_little,.count = list_length(processes));
 	foreach(cell, causes)
 	{
 		const Cause *cause = lfirst(cell);
 
 		if (told++ == TOLD_CAUSES)
 			break;
-		appendStringInfo(text, "\nVerdict: %s%s. In %d %s, that is %s.",
-						 cause->finding->verdict, cause->finding->cause,
-						 cause->processes,
-						 plh_plural(cause->processes, "process", "processes"),
-						 plh_words_size(cause->bytes));
+		PLH_LINE(text, true, server_verdict,.verdict = cause->finding->verdict,
+				 .cause = cause->finding->cause,.count = cause->processes,
+				 .bytes = plh_words_size(cause->bytes));
 	}
-	if (list_length(causes) > TOLD_CAUSES)
-		appendStringInfo(text, "\n%d more %s in pg_leakhunt_suspects.",
-						 list_length(causes) - TOLD_CAUSES,
-						 plh_plural(list_length(causes) - TOLD_CAUSES,
-									"cause is", "causes are"));
+	if (more > 0)
+		PLH_LINE(text, true, server_more,.count = more);
 }
 
 /* Add up the processes of the kind of that one. */
@@ -254,39 +243,36 @@ are_alike(const Kind *kind)
 
 /* What processes that are alike have in common. */
 static void
-tell_kind(StringInfo text, const Kind *kind)
+tell_kind(PlhToldText *text, const Kind *kind)
 {
-	const PlhToldFinding *finding = first_finding(kind->first);
+	const PlhSummarizedFinding *finding = first_finding(kind->first);
+	const char *type = kind->first->backend_type == NULL ? "unknown" :
+		kind->first->backend_type;
 	const char *application = kind->first->application_name;
+	PlhFields	fields = {
+		.count = kind->processes,
+		.name = application == NULL || application[0] == '\0' ? type :
+			PLH_PHRASE(true, type_of_application,.title = type,.name = application),
+		.each = plh_words_size(kind->bytes / kind->processes),
+		.most = plh_words_size(kind->most_bytes)
+	};
 
-	appendStringInfo(text, "\n%d processes of type %s%s%s are alike: they have %s each on average, the largest %s, and %s. Only the largest is listed.",
-					 kind->processes,
-					 kind->first->backend_type == NULL ? "unknown" : kind->first->backend_type,
-					 application == NULL || application[0] == '\0' ? "" : ", application ",
-					 application == NULL ? "" : application,
-					 plh_words_size(kind->bytes / kind->processes),
-					 plh_words_size(kind->most_bytes),
-					 finding == NULL ? "no finding" :
-					 psprintf("the verdict %s%s", finding->verdict, finding->cause));
-}
-
-/* Processes without a profile, for one of the reasons. */
-static void
-tell_unprofiled(StringInfo text, int count, int64 bytes, const char *reason)
-{
-	if (count > 0)
-		appendStringInfo(text, "\n%d %s %s; %s of private memory in all.",
-						 count, plh_plural(count, "process has", "processes have"),
-						 reason, plh_words_size(bytes));
+	if (finding != NULL)
+	{
+		fields.verdict = finding->verdict;
+		fields.cause = finding->cause;
+	}
+	plh_told_text_line(text, finding == NULL ? PLH_SAYS_alike : PLH_SAYS_alike_suspect, true,
+					   &fields);
 }
 
 /* Why a process has no profile. */
 typedef enum Lack
 {
-	NOT_LOADED,
+	NEVER_COUNTED,				/* it is large all the same: listed by itself */
 	TOO_LITTLE,
-	NEVER_COUNTED				/* it is large all the same: listed by itself */
-#define LACKS (NEVER_COUNTED + 1)
+	NOT_LOADED
+#define LACKS (NOT_LOADED + 1)
 } Lack;
 
 static Lack
@@ -299,8 +285,13 @@ lack_of(const PlhSummarized *process)
 
 /* Processes without a profile: only their size is known. */
 static void
-tell_small(StringInfo text, const List *processes)
+tell_small(PlhToldText *text, const List *processes)
 {
+	static const PlhSentence sentences[LACKS] = {
+		[NEVER_COUNTED] = PLH_SAYS_server_uncounted,
+		[TOO_LITTLE] = PLH_SAYS_server_small,
+		[NOT_LOADED] = PLH_SAYS_server_unloaded
+	};
 	int64		bytes[LACKS] = {0};
 	int			counts[LACKS] = {0};
 	ListCell   *cell;
@@ -315,17 +306,18 @@ tell_small(StringInfo text, const List *processes)
 		bytes[lack_of(process)] += Max(0, process->bytes);
 		counts[lack_of(process)]++;
 	}
-	tell_unprofiled(text, counts[NEVER_COUNTED], bytes[NEVER_COUNTED],
-					"not counted memory that is mostly outside of memory contexts");
-	tell_unprofiled(text, counts[TOO_LITTLE], bytes[TOO_LITTLE],
-					"allocated too little to tell");
-	tell_unprofiled(text, counts[NOT_LOADED], bytes[NOT_LOADED],
-					"no profile, and may not have loaded pg_leakhunt");
+	for (int lack = 0; lack < LACKS; lack++)
+		if (counts[lack] > 0)
+			plh_told_text_line(text, sentences[lack], true,
+							   &(PlhFields)
+							   {
+								   .count = counts[lack],.bytes = plh_words_size(bytes[lack])
+							   });
 }
 
 /* Which processes are alike: the first of them is listed. */
 static void
-tell_kinds(StringInfo text, const List *processes)
+tell_kinds(PlhToldText *text, const List *processes)
 {
 	ListCell   *cell;
 
@@ -352,18 +344,12 @@ tell_kinds(StringInfo text, const List *processes)
 	}
 }
 
-/*
- * The sentences, a line each.
- */
-char *
-plh_server_summary_make(const List *processes, bool sees_all)
+void
+plh_server_summary_make(PlhToldText *text, const List *processes, bool sees_all)
 {
-	StringInfoData text;
-
-	initStringInfo(&text);
-	tell_sum(&text, processes, sees_all);
-	tell_causes(&text, find_causes(processes), processes);
-	tell_small(&text, processes);
-	tell_kinds(&text, processes);
-	return text.data;
+	plh_told_text_begin(text);
+	tell_sum(text, processes, sees_all);
+	tell_causes(text, find_causes(processes), processes);
+	tell_small(text, processes);
+	tell_kinds(text, processes);
 }

@@ -12,6 +12,14 @@
 
 #include "telling/explanation.h"
 
+/* A finding of such a process. */
+typedef struct PlhSummarizedFinding
+{
+	const char *verdict;
+	const char *cause;
+	int64		bytes;
+} PlhSummarizedFinding;
+
 /* A process that was explained. */
 typedef struct PlhSummarized
 {
@@ -21,7 +29,7 @@ typedef struct PlhSummarized
 	const char *application_name;
 	bool		has_profile;
 	bool		is_loaded;		/* it has pg_leakhunt */
-	List	   *findings;		/* of PlhToldFinding */
+	List	   *findings;		/* of PlhSummarizedFinding */
 	bool		is_listed;		/* there is something to say of it alone */
 	void	   *row;			/* the caller's */
 } PlhSummarized;
@@ -34,6 +42,6 @@ extern PlhSummarized *plh_server_summary_enter(const PlhExplainedProcess *proces
  * The sentences on processes (of PlhSummarized), the largest first, in the current
  * memory context.  Sets is_listed of each.
  */
-extern char *plh_server_summary_make(const List *processes, bool sees_all);
+extern void plh_server_summary_make(PlhToldText *text, const List *processes, bool sees_all);
 
 #endif							/* PLH_SERVER_SUMMARY_H */

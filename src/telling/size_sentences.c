@@ -4,13 +4,10 @@
  */
 #include "postgres.h"
 
-#include "lib/stringinfo.h"
-
 #include "judge/suspect.h"
 #include "judge/unwritten.h"
 #include "report/death_text.h"
 #include "report/words.h"
-#include "telling/sentences.h"
 #include "telling/size_sentences.h"
 
 /* The number of families of memory contexts that are told. */
@@ -58,8 +55,9 @@ append_death(StringInfo text, const PlhDeath *death)
 
 /* Who it is, what it does, and how large it is. */
 void
-plh_size_sentences_add_who(StringInfo text, const PlhExplainedProcess *process)
+plh_size_sentences_say_who(PlhToldText *told, const PlhExplainedProcess *process)
 {
+	int64		bytes = plh_size_sentences_own_bytes(process);
 	StringInfoData who;
 
 	initStringInfo(&who);
@@ -76,64 +74,48 @@ plh_size_sentences_add_who(StringInfo text, const PlhExplainedProcess *process)
 		appendStringInfo(&who, ", %s for %s", process->state,
 						 plh_words_duration(process->state_since,
 											process->now));
-	if (plh_size_sentences_own_bytes(process) < 0)
-		plh_sentences_add(text, "%s: its size is not known.", who.data);
+	if (bytes < 0)
+		PLH_LINE(told, true, size_unknown,.who = who.data);
 	else
-		plh_sentences_add(text, "%s: %s of private memory%s.", who.data,
-						  plh_words_size(plh_size_sentences_own_bytes(process)),
-						  process->rss_anon_bytes < 0 ? " when it was last counted" : "");
+		plh_told_text_line(told, process->rss_anon_bytes < 0 ? PLH_SAYS_size_counted :
+						   PLH_SAYS_size, true,
+						   &(PlhFields) {.who = who.data,.bytes = plh_words_size(bytes)});
 	if (process->rss_shared_bytes >= PLH_SUSPECT_LARGE_BYTES)
-		plh_sentences_add(text, "In top, its RES also includes %s of shared memory, such as shared buffers. That exists once for all processes.",
-						  plh_words_size(process->rss_shared_bytes));
-}
-
-/* What of the memory contexts is free, where it was counted. */
-static const char *
-free_in_contexts(const PlhProfileHeader *header)
-{
-	if (header->context_free_bytes < 0)
-		return "";
-	return psprintf(" (%s of it free inside them)",
-					plh_words_size(header->context_free_bytes));
+		PLH_LINE(told, true, shared,.bytes = plh_words_size(process->rss_shared_bytes));
 }
 
 /* What it was made of when it was last counted. */
 static void
-add_counted(StringInfo text, const PlhExplainedProcess *process)
+say_counted(PlhToldText *told, const PlhExplainedProcess *process)
 {
 	const PlhProfileHeader *header = process->image->header;
-	int64		outside = Max(0, header->malloc_bytes - header->context_bytes);
-	int64		other;
+	bool		alive = process->image->alive;
+	bool		knows_malloc = header->malloc_bytes >= 0;
+	int64		outside = knows_malloc ? Max(0, header->malloc_bytes - header->context_bytes) :
+		Max(0, header->own_bytes - header->context_bytes);
+	int64		other = !knows_malloc ? 0 : header->own_bytes - header->context_bytes -
+		outside - header->malloc_free_bytes;
 
 	if (header->census_at == 0)
 	{
-		plh_sentences_add(text, "%s",
-						  plh_sentences_tense(process, "It has not counted its memory contexts yet.",
-											  "It had not counted its memory contexts."));
+		PLH_LINE(told, alive, not_counted);
 		return;
 	}
-	if (header->malloc_bytes < 0)
-	{
-		other = header->own_bytes - header->context_bytes;
-		plh_sentences_add(text, "Counted %s %s: %s in memory contexts%s, %s outside of them; malloc %s not glibc's, and %s nothing.",
-						  plh_words_duration(header->census_at, process->now),
-						  plh_sentences_ago(process), plh_words_size(header->context_bytes),
-						  free_in_contexts(header),
-						  plh_words_size(Max(0, other)),
-						  plh_sentences_tense(process, "is", "was"),
-						  plh_sentences_tense(process, "tells", "told"));
-		return;
-	}
-	other = header->own_bytes - header->context_bytes - outside -
-		header->malloc_free_bytes;
-	plh_sentences_add(text, "Counted %s %s: %s in memory contexts%s, %s allocated with malloc outside of them, %s freed but kept by malloc%s.",
-					  plh_words_duration(header->census_at, process->now),
-					  plh_sentences_ago(process), plh_words_size(header->context_bytes),
-					  free_in_contexts(header),
-					  plh_words_size(outside), plh_words_size(header->malloc_free_bytes),
-					  other >= 0 ? psprintf(", %s elsewhere", plh_words_size(other)) :
-					  psprintf(". %s of this had not been written to at that time, so it took no memory",
-							   plh_words_size(-other)));
+	plh_told_text_line(told, knows_malloc ? PLH_SAYS_counted : PLH_SAYS_counted_without_malloc,
+					   alive, &(PlhFields)
+					   {
+						   .ago = plh_told_text_ago(process, header->census_at),
+						   .contexts = plh_words_size(header->context_bytes),
+						   .outside = plh_words_size(outside),
+						   .freed = plh_words_size(header->malloc_free_bytes)
+					   });
+	if (header->context_free_bytes >= 0)
+		PLH_SAY(&told->text, alive, free_in_contexts,
+				.bytes = plh_words_size(header->context_free_bytes));
+	if (other > 0)
+		PLH_SAY(&told->text, alive, elsewhere,.bytes = plh_words_size(other));
+	else if (other < 0)
+		PLH_SAY(&told->text, alive, unwritten,.bytes = plh_words_size(-other));
 }
 
 /* What it has gained since the last count; 0 where that is next to nothing, or not known. */
@@ -155,50 +137,57 @@ uncounted_bytes(const PlhExplainedProcess *process)
  * to what top shows.  What was counted and not written to makes it larger once it is.
  */
 static void
-add_uncounted(StringInfo text, const PlhExplainedProcess *process)
+say_uncounted(PlhToldText *told, const PlhExplainedProcess *process)
 {
 	const PlhProfileHeader *header = process->image->header;
 	int64		gained = uncounted_bytes(process);
 
 	if (gained > 0)
-		plh_sentences_add(text, "Since that count private memory has grown by %s%s",
-						  plh_words_size(gained),
-						  plh_unwritten_bytes(header) >= gained / UNWRITTEN_PART ?
-						  ". Part of that may be memory that was counted, but not yet written to." :
-						  ", which the counted figures do not include.");
+		plh_told_text_line(told, plh_unwritten_bytes(header) >= gained / UNWRITTEN_PART ?
+						   PLH_SAYS_written_since_count : PLH_SAYS_grown_since_count, true,
+						   &(PlhFields) {.bytes = plh_words_size(gained)});
 	else if (gained < 0)
-		plh_sentences_add(text, "Since that count private memory has fallen by %s.",
-						  plh_words_size(-gained));
+		PLH_LINE(told, true, fallen_since_count,.bytes = plh_words_size(-gained));
+}
+
+/* One family in the list of those that have most. */
+static const char *
+kind_phrase(const PlhFamilyAccount *family, const PlhProfileImage *image)
+{
+	bool		is_many = family->contexts > 1;
+	const PlhFields fields = {
+		.bytes = plh_words_size(family->bytes),
+		.title = plh_account_title(family, image),
+		.count = family->contexts
+	};
+
+	if (family->family == NULL)
+		return plh_sentences_phrase(is_many ? PLH_SAYS_kind_named_many : PLH_SAYS_kind_named,
+									true, &fields);
+	return plh_sentences_phrase(is_many ? PLH_SAYS_kind_many : PLH_SAYS_kind, true, &fields);
 }
 
 /* The families of memory contexts that have most. */
 static void
-add_families(StringInfo text, const PlhExplainedProcess *process,
-			 const PlhAccount *account)
+say_families(PlhToldText *told, const PlhExplainedProcess *process, const PlhAccount *account)
 {
-	StringInfoData families;
+	StringInfoData kinds;
 	int64		rest = account->context_bytes;
-	int			told = 0;
+	int			count = 0;
 
-	initStringInfo(&families);
-	for (int i = 0; i < account->family_count && told < TOLD_FAMILIES; i++)
+	initStringInfo(&kinds);
+	for (; count < Min(account->family_count, TOLD_FAMILIES); count++)
 	{
-		const PlhFamilyAccount *family = &account->families[i];
+		const PlhFamilyAccount *family = &account->families[count];
 
 		if (family->bytes < Max(PLH_COURSE_NOISE_BYTES, account->context_bytes / 20))
 			break;
-		appendStringInfo(&families, "%s%s %s %s", told++ == 0 ? "" : ", ",
-						 plh_words_size(family->bytes),
-						 family->family == NULL ? "in" : "for",
-						 plh_account_title(family, process->image));
-		if (family->contexts > 1)
-			appendStringInfo(&families, " (" INT64_FORMAT " contexts)", family->contexts);
+		appendStringInfo(&kinds, "%s%s", count == 0 ? "" : ", ",
+						 kind_phrase(family, process->image));
 		rest -= family->bytes;
 	}
-	if (told == 0)
-		return;
-	plh_sentences_add(text, "Memory contexts by kind: %s, %s in others.", families.data,
-					  plh_words_size(Max(0, rest)));
+	if (count > 0)
+		PLH_LINE(told, true, kinds,.list = kinds.data,.rest = plh_words_size(Max(0, rest)));
 }
 
 /*
@@ -206,27 +195,21 @@ add_families(StringInfo text, const PlhExplainedProcess *process,
  * a word nobody asks for their call sites.
  */
 static void
-add_unsampled(StringInfo text, const PlhExplainedProcess *process)
+say_unsampled(PlhToldText *told, const PlhProfileHeader *header)
 {
-	const PlhProfileHeader *header = process->image->header;
-
-	if (header->census_at == 0 ||
-		header->context_bytes < PLH_SUSPECT_LARGE_BYTES ||
-		header->unsampled_bytes < header->context_bytes / UNSAMPLED_PART)
-		return;
-	plh_sentences_add(text, "What it allocated before sampling began has no call site: %s, part of which may have been freed.",
-					  plh_words_size(header->unsampled_bytes));
+	if (header->census_at != 0 && header->context_bytes >= PLH_SUSPECT_LARGE_BYTES &&
+		header->unsampled_bytes >= header->context_bytes / UNSAMPLED_PART)
+		PLH_LINE(told, true, unsampled,.bytes = plh_words_size(header->unsampled_bytes));
 }
 
-/* What it is made of.  It has a profile. */
 void
-plh_size_sentences_add_parts(StringInfo text, const PlhExplainedProcess *process,
+plh_size_sentences_say_parts(PlhToldText *told, const PlhExplainedProcess *process,
 							 const PlhAccount *account)
 {
-	add_counted(text, process);
-	add_families(text, process, account);
-	add_uncounted(text, process);
-	add_unsampled(text, process);
+	say_counted(told, process);
+	say_families(told, process, account);
+	say_uncounted(told, process);
+	say_unsampled(told, process->image->header);
 }
 
 /* Growth of less time than this says nothing of an hour. */
@@ -244,91 +227,44 @@ rate_text(int64 bytes, TimestampTz from, TimestampTz to)
 	return psprintf("%s/h", plh_words_size((int64) (per_second * SECS_PER_HOUR)));
 }
 
-/* By how much it was larger once, where something else has followed. */
-static void
-add_larger_before(StringInfo text, const PlhExplainedProcess *process,
-				  const PlhCourse *course)
-{
-	if (course->fallen_bytes > 0)
-		plh_sentences_add(text, "Private memory %s %s larger %s %s.",
-						  plh_sentences_tense(process, "was", "had been"),
-						  plh_words_size(course->fallen_bytes),
-						  plh_words_duration(course->fallen_since, course->now),
-						  plh_sentences_tense(process, "ago", "before the last count"));
-}
-
 /* It is more than at the last count, which is long ago. */
 static void
-add_unfinished_growth(StringInfo text, const PlhExplainedProcess *process,
+say_unfinished_growth(PlhToldText *told, const PlhExplainedProcess *process,
 					  const PlhCourse *course)
 {
 	const PlhProfileHeader *header = process->image->header;
+	const PlhFields fields = {
+		.bytes = plh_words_size(course->grown_bytes),
+		.since = plh_words_time(course->grown_since),
+		.late = plh_words_size(course->bytes - header->own_bytes),
+		.age = plh_words_duration(header->census_at, course->now)
+	};
 
 	if (course->grown_since == header->census_at && uncounted_bytes(process) > 0)
-	{
-		plh_sentences_add(text, "Ask again to see whether its private memory still grows.");
-		return;
-	}
-	plh_sentences_add(text, "Private memory has grown by %s since %s%s. Ask again to see whether it still grows.",
-					  plh_words_size(course->grown_bytes),
-					  plh_words_time(course->grown_since),
-					  course->grown_since >= header->census_at ? "" :
-					  psprintf(", %s of that since the last count, %s ago",
-							   plh_words_size(course->bytes - header->own_bytes),
-							   plh_words_duration(header->census_at, course->now)));
+		PLH_LINE(told, true, ask_again);
+	else
+		plh_told_text_line(told, course->grown_since >= header->census_at ?
+						   PLH_SAYS_grown_open : PLH_SAYS_grown_open_counted, true, &fields);
 }
 
 /* By how much it has grown, and whether that is over. */
 static void
-add_growth(StringInfo text, const PlhExplainedProcess *process,
-		   const PlhCourse *course)
+say_growth(PlhToldText *told, bool alive, const PlhCourse *course)
 {
 	bool		is_over = course->now - course->rests_since >= USECS_PER_SEC;
-	const char *bytes = plh_words_size(course->grown_bytes);
-	const char *since = plh_words_time(course->grown_since);
-	const char *after = !is_over ? "" :
-		psprintf(", and %s hardly changed in the %s since",
-				 plh_sentences_tense(process, "has", "had"),
-				 plh_words_duration(course->rests_since, course->now));
-	const char *grew = plh_sentences_tense(process, is_over ? "grew" : "has grown", "had grown");
-	const char *span;
+	const PlhFields fields = {
+		.bytes = plh_words_size(course->grown_bytes),
+		.since = plh_words_time(course->grown_since),
+		.span = plh_words_span(course->grown_since, course->rests_since),
+		.rate = rate_text(course->grown_bytes, course->grown_since, course->rests_since)
+	};
 
-	if (course->rests_since - course->grown_since < USECS_PER_SEC)
-	{
-		plh_sentences_add(text, "Private memory %s by %s within a second at %s%s.",
-						  plh_sentences_tense(process, "grew", "had grown"),
-						  bytes, since, after);
-		return;
-	}
-	span = plh_words_span(course->grown_since, course->rests_since);
-	plh_sentences_add(text, "Private memory %s by %s %s (%s)%s.", grew, bytes,
-					  is_over ? psprintf("from %s on, within %s", since, span) :
-					  psprintf("in the %s since %s", span, since),
-					  rate_text(course->grown_bytes, course->grown_since,
-								course->rests_since),
-					  after);
-}
-
-/* It was larger, and rests since. */
-static void
-add_rest_after_fall(StringInfo text, const PlhExplainedProcess *process,
-					const PlhCourse *course)
-{
-	const char *fallen = plh_words_duration(course->fallen_since, course->now);
-	const char *rests = plh_words_duration(course->rests_since, course->now);
-	const char *bytes = plh_words_size(course->fallen_bytes);
-	const char *before = plh_sentences_tense(process, "ago", "before the last count");
-
-	if (strcmp(fallen, rests) == 0)
-		plh_sentences_add(text, "Private memory %s by %s %s %s, and %s hardly changed since.",
-						  plh_sentences_tense(process, "fell", "had fallen"),
-						  bytes, fallen, before,
-						  plh_sentences_tense(process, "has", "had"));
-	else
-		plh_sentences_add(text, "Private memory %s %s larger %s %s; it %s hardly changed in the last %s.",
-						  plh_sentences_tense(process, "was", "had been"),
-						  bytes, fallen, before,
-						  plh_sentences_tense(process, "has", "had"), rests);
+	plh_told_text_line(told, course->rests_since - course->grown_since < USECS_PER_SEC ?
+					   PLH_SAYS_grew_at_once : is_over ? PLH_SAYS_grew : PLH_SAYS_grows, alive,
+					   &fields);
+	if (is_over)
+		PLH_SAY(&told->text, alive, rests_since,
+				.age = plh_words_duration(course->rests_since, course->now));
 }
 
 /* Is the fall the one since the last count, which was told with that? */
@@ -339,39 +275,52 @@ is_told_fall(const PlhExplainedProcess *process, const PlhCourse *course)
 		uncounted_bytes(process) < 0;
 }
 
-/* It has not grown. */
+/* It was larger, and rests since. */
 static void
-add_rest(StringInfo text, const PlhExplainedProcess *process, const PlhCourse *course)
+say_rest_after_fall(PlhToldText *told, bool alive, const PlhCourse *course)
 {
-	if (plh_course_rests(course) && course->fallen_bytes > 0)
-		add_rest_after_fall(text, process, course);
-	else if (plh_course_rests(course))
-		plh_sentences_add(text, "Private memory %s hardly changed for %s.",
-						  plh_sentences_tense(process, "has", "had"),
-						  plh_words_duration(course->rests_since, course->now));
-	else if (course->fallen_bytes > 0 && !is_told_fall(process, course))
-		plh_sentences_add(text, "Private memory %s fallen by %s in the %s%s%s.",
-						  plh_sentences_tense(process, "has", "had"),
-						  plh_words_size(course->fallen_bytes),
-						  plh_sentences_tense(process, "last ", ""),
-						  course->now - course->fallen_since < USECS_PER_SEC ? "second" :
-						  plh_words_duration(course->fallen_since, course->now),
-						  plh_sentences_tense(process, "", " before the last count"));
+	const PlhFields fields = {
+		.bytes = plh_words_size(course->fallen_bytes),
+		.age = plh_words_duration(course->fallen_since, course->now),
+		.span = plh_words_duration(course->rests_since, course->now)
+	};
+
+	plh_told_text_line(told, strcmp(fields.age, fields.span) == 0 ? PLH_SAYS_fell_and_rests :
+					   PLH_SAYS_larger_and_rests, alive, &fields);
 }
 
-/* Whether it grows, rests, or has become smaller, in order of time. */
+/* It has not grown. */
+static void
+say_rest(PlhToldText *told, const PlhExplainedProcess *process, const PlhCourse *course)
+{
+	bool		alive = process->image->alive;
+
+	if (plh_course_rests(course) && course->fallen_bytes > 0)
+		say_rest_after_fall(told, alive, course);
+	else if (plh_course_rests(course))
+		PLH_LINE(told, alive, rests,.age = plh_words_duration(course->rests_since, course->now));
+	else if (course->fallen_bytes > 0 && !is_told_fall(process, course))
+		PLH_LINE(told, alive, falls,.bytes = plh_words_size(course->fallen_bytes),
+				 .age = course->now - course->fallen_since < USECS_PER_SEC ?
+				 PLH_PHRASE(true, second) :
+				 plh_words_duration(course->fallen_since, course->now));
+}
+
 void
-plh_size_sentences_add_course(StringInfo text, const PlhExplainedProcess *process,
+plh_size_sentences_say_course(PlhToldText *told, const PlhExplainedProcess *process,
 							  const PlhCourse *course)
 {
 	if (course->grown_bytes <= 0)
 	{
-		add_rest(text, process, course);
+		say_rest(told, process, course);
 		return;
 	}
-	add_larger_before(text, process, course);
+	if (course->fallen_bytes > 0)
+		PLH_LINE(told, process->image->alive, larger_before,
+				 .bytes = plh_words_size(course->fallen_bytes),
+				 .age = plh_words_duration(course->fallen_since, course->now));
 	if (course->end_unknown)
-		add_unfinished_growth(text, process, course);
+		say_unfinished_growth(told, process, course);
 	else
-		add_growth(text, process, course);
+		say_growth(told, process->image->alive, course);
 }

@@ -1,28 +1,25 @@
 /*
  * size_sentences.h
- *	  Who a process is, how large it is and of what, and since when it grows: the
- *	  first sentences of an explanation.
+ *	  Who a process is, how large it is and of what, and since when it grows.
  *
- * Never called inside palloc.
+ * Each of these adds lines.  Never called inside palloc.
  */
 #ifndef PLH_SIZE_SENTENCES_H
 #define PLH_SIZE_SENTENCES_H
 
 #include "judge/account.h"
 #include "judge/course.h"
-#include "lib/stringinfo.h"
-#include "telling/explained_process.h"
+#include "telling/told_text.h"
 
+/* The own memory of a process, now, or at the last count; -1 if not known. */
 extern int64 plh_size_sentences_own_bytes(const PlhExplainedProcess *process);
-extern void plh_size_sentences_add_who(StringInfo text,
-									   const PlhExplainedProcess *process);
 
-/* These two are on a process that has a profile, and the last needs a history. */
-extern void plh_size_sentences_add_parts(StringInfo text,
-										 const PlhExplainedProcess *process,
+extern void plh_size_sentences_say_who(PlhToldText *told, const PlhExplainedProcess *process);
+
+/* These two are on a process that has a profile. */
+extern void plh_size_sentences_say_parts(PlhToldText *told, const PlhExplainedProcess *process,
 										 const PlhAccount *account);
-extern void plh_size_sentences_add_course(StringInfo text,
-										  const PlhExplainedProcess *process,
+extern void plh_size_sentences_say_course(PlhToldText *told, const PlhExplainedProcess *process,
 										  const PlhCourse *course);
 
 #endif							/* PLH_SIZE_SENTENCES_H */

@@ -5,9 +5,12 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "judge/unwritten.h"
 #include "report/words.h"
-#include "telling/share_text.h"
+#include "telling/function_shares.h"
+#include "telling/sentences.h"
 #include "telling/statement_evidence.h"
 
 /* What was not counted is told apart where it has this part of all, at least. */
@@ -18,23 +21,24 @@
 
 /* Does it have nodes with a limit that hold much of it? */
 static bool
-is_of_nodes(const PlhSuspectFacts *facts)
+is_of_nodes(const PlhFinding *finding)
 {
-	return facts->nodes > 0 && facts->node_bytes >= facts->live_bytes / 8;
+	return finding->statement.nodes > 0 &&
+		finding->statement.node_bytes >= finding->bytes / 8;
 }
 
 /* What the nodes of a plan hold that have a limit. */
-static const char *
-nodes_text(const PlhSuspectFacts *facts)
+static void
+say_nodes(StringInfo text, const PlhStatementFound *statement, bool alive)
 {
-	const char *is = facts->is_alive ? "is" : "was";
+	const PlhFields fields = {
+		.bytes = plh_words_size(statement->node_bytes),
+		.count = statement->nodes,
+		.each = plh_words_size(statement->node_bytes / statement->nodes)
+	};
 
-	if (facts->nodes == 1)
-		return psprintf(" %s of it %s in one hash table or sort.",
-						plh_words_size(facts->node_bytes), is);
-	return psprintf(" %s of it %s in " INT64_FORMAT " hash tables and sorts, %s each on average.",
-					plh_words_size(facts->node_bytes), is, facts->nodes,
-					plh_words_size(facts->node_bytes / facts->nodes));
+	plh_sentences_say(text, statement->nodes == 1 ? PLH_SAYS_node : PLH_SAYS_nodes, alive,
+					  &fields);
 }
 
 /* Of the nodes with a limit, the family that holds most; NULL where none was counted. */
@@ -52,35 +56,21 @@ largest_nodes(const PlhAccount *account)
 	return NULL;
 }
 
-/* What limits sorts; profiles of earlier versions don't have work_mem by itself. */
-static const char *
-sorts_text(const PlhProfileHeader *header, bool alive)
+void
+plh_statement_evidence_say_limit(StringInfo text, const PlhProfileImage *image,
+								 const PlhFamily *family, int64 limit_bytes)
 {
-	if (header->sort_memory_bytes <= 0)
-		return psprintf("work_mem %s each sort.", alive ? "limits" : "limited");
-	return psprintf("work_mem %s %s for each sort.", alive ? "allows" : "allowed",
-					plh_words_size(header->sort_memory_bytes));
-}
-
-/*
- * What limits what is in contexts of a family, as a sentence.  What is not in nodes of a
- * plan has the limit of one, as nothing else is known of it.
- */
-const char *
-plh_statement_evidence_limit(const PlhProfileImage *image, const PlhFamily *family,
-							 int64 limit_bytes)
-{
-	const char *size = plh_words_size(limit_bytes);
+	const char *limit = plh_words_size(limit_bytes);
 
 	if (limit_bytes != image->header->node_memory_bytes)
-		return psprintf("Its settings, such as maintenance_work_mem, %s %s.",
-						image->alive ? "allow" : "allowed", size);
-	if (family != NULL && family == plh_family_of("TupleSort main"))
-		return sorts_text(image->header, image->alive);
-	return psprintf("work_mem and hash_mem_multiplier %s %s for %s.",
-					image->alive ? "allow" : "allowed", size,
-					family != NULL && family->kind == PLH_FAMILY_NODES ?
-					"each hash table" : "a hash table of its plan");
+		PLH_SAY(text, image->alive, limit_settings,.limit = limit);
+	else if (family != NULL && family == plh_family_of("TupleSort main"))
+		PLH_SAY(text, image->alive, limit_sorts,
+				.limit = plh_words_size(image->header->sort_memory_bytes));
+	else if (family != NULL && family->kind == PLH_FAMILY_NODES)
+		PLH_SAY(text, image->alive, limit_hashes,.limit = limit);
+	else
+		PLH_SAY(text, image->alive, limit_hash,.limit = limit);
 }
 
 /* Is it told with that family?  Nodes of all kinds are told together. */
@@ -91,146 +81,212 @@ is_told(const PlhFamily *family, const PlhFamily *told)
 							  told->kind == PLH_FAMILY_NODES);
 }
 
-/*
- * What else than contexts of that family a statement holds, where that is much of what
- * was counted; "" where it is not.  Without a family, what it holds most in.
- */
-const char *
-plh_statement_evidence_rest(const PlhAccount *account, const PlhFamily *told, bool alive)
+void
+plh_statement_evidence_say_rest(StringInfo text, const PlhAccount *account,
+								const PlhFamily *told, bool alive)
 {
 	for (int i = 0; account != NULL && i < account->family_count; i++)
 	{
 		const PlhFamilyAccount *family = &account->families[i];
+		PlhFields	fields = {.bytes = plh_words_size(family->bytes)};
 
 		if (family->lasting || family->family == NULL || is_told(family->family, told))
 			continue;
 		if (family->bytes < account->passing_bytes / REST_PART)
-			break;
-		return psprintf(told == NULL ? " %s of it %s held for %s. %s" :
-						" Besides, %s %s held for %s. %s",
-						plh_words_size(family->bytes), alive ? "is" : "was",
-						family->family->title, family->family->what);
+			return;
+		fields.title = family->family->title;
+		fields.what = family->family->what;
+		plh_sentences_say(text, told == NULL ? PLH_SAYS_held_for : PLH_SAYS_besides, alive,
+						  &fields);
+		return;
 	}
-	return "";
 }
 
-/* What limits what a statement holds; "" where nothing does that is known. */
-static const char *
-limit_text(const PlhSuspect *suspect, const PlhAccount *account,
-		   const PlhProfileImage *image, bool is_named)
+/* What limits what a statement holds, where anything does that is known. */
+static void
+say_limits(StringInfo text, const PlhFinding *finding, const PlhFoundIn *in)
 {
-	const PlhSuspectFacts *facts = &suspect->facts;
-	const PlhAccount *counted = facts->counted_bytes > 0 ? account : NULL;
+	const PlhStatementFound *statement = &finding->statement;
+	const PlhAccount *counted = statement->counted_bytes > 0 ? in->findings->account : NULL;
+	const PlhFamily *nodes = largest_nodes(in->findings->account);
+	bool		alive = in->image->alive;
 
-	if (suspect->part != NULL)
-		return psprintf(" %s of it %s for %s. %s %s%s",
-						plh_words_size(Min(suspect->part->bytes, facts->live_bytes)),
-						facts->is_alive ? "is" : "was",
-						suspect->part->family->title,
-						suspect->part->family->what,
-						suspect->part->family->bound,
-						plh_statement_evidence_rest(counted, suspect->part->family,
-													facts->is_alive));
-	if (is_of_nodes(facts))
-		return psprintf("%s %s%s", nodes_text(facts),
-						plh_statement_evidence_limit(image, largest_nodes(account),
-													 facts->limit_bytes),
-						plh_statement_evidence_rest(counted, largest_nodes(account),
-													facts->is_alive));
-	return psprintf("%s%s%s", is_named ? "" :
-					plh_statement_evidence_rest(counted, NULL, facts->is_alive),
-					facts->limit_bytes == image->header->node_memory_bytes ? "" : " ",
-					facts->limit_bytes == image->header->node_memory_bytes ? "" :
-					plh_statement_evidence_limit(image, NULL, facts->limit_bytes));
+	if (statement->part != NULL)
+	{
+		const PlhFamily *family = statement->part->family;
+
+		PLH_SAY(text, alive, statement_part,
+				.bytes = plh_words_size(Min(statement->part->bytes, finding->bytes)),
+				.title = family->title,.what = family->what,.bound = family->bound);
+		plh_statement_evidence_say_rest(text, counted, family, alive);
+		return;
+	}
+	if (is_of_nodes(finding))
+	{
+		say_nodes(text, statement, alive);
+		plh_statement_evidence_say_limit(text, in->image, nodes, statement->limit_bytes);
+		plh_statement_evidence_say_rest(text, counted, nodes, alive);
+		return;
+	}
+	if (in->stacks != NULL && !plh_function_shares_name_site(finding, in->image, in->stacks))
+		plh_statement_evidence_say_rest(text, counted, NULL, alive);
+	if (statement->limit_bytes != in->image->header->node_memory_bytes)
+		plh_statement_evidence_say_limit(text, in->image, NULL, statement->limit_bytes);
 }
 
-/* What ends memory of that lifetime by itself. */
-const char *
-plh_statement_evidence_span(uint32 lifetime)
+/* What ends memory of that lifetime, as a noun. */
+static PlhSentence
+noun_of(uint32 lifetime)
 {
 	switch (lifetime)
 	{
 		case PLH_LIFETIME_STATEMENT:
 		case PLH_LIFETIME_QUERY:
-			return "statement";
+			return PLH_SAYS_noun_statement;
 		case PLH_LIFETIME_TRANSACTION:
-			return "transaction";
+			return PLH_SAYS_noun_transaction;
 		default:
-			return "statement or transaction";
+			return PLH_SAYS_noun_either;
 	}
 }
 
-/* What ends what a suspect's sites hold, if that is the same for nearly all of it. */
-static const char *
-span_of(const PlhSuspect *suspect)
+const char *
+plh_statement_evidence_noun(uint32 lifetime)
 {
-	const char *span = NULL;
+	return plh_sentences_phrase(noun_of(lifetime), true, &(PlhFields) {0});
+}
+
+/* What ends what its sites hold, if that is the same for nearly all of it. */
+static PlhSentence
+noun_of_all(const PlhStatementFound *statement)
+{
+	PlhSentence noun = PLH_SAYS_noun_either;
 	int64		bytes = 0;
 	int64		others = 0;
 
-	for (int i = 0; i < suspect->share_count; i++)
+	for (int i = 0; i < statement->share_count; i++)
 	{
-		const PlhShare *share = &suspect->shares[i];
-		const char *name = plh_statement_evidence_span(share->site->key.lifetime);
+		const PlhShare *share = &statement->shares[i];
+		PlhSentence one = noun_of(share->site->key.lifetime);
 
-		if (span == NULL)
-			span = name;
-		if (strcmp(name, span) == 0)
+		if (i == 0)
+			noun = one;
+		if (one == noun)
 			bytes += share->bytes;
 		else
 			others += share->bytes;
 	}
-	if (span == NULL || others >= bytes / 20)
-		return "statement or transaction";
-	return span;
+	return others >= bytes / 20 ? PLH_SAYS_noun_either : noun;
 }
 
 /* When the memory is freed; a portal of a cursor lasts longer than its statement. */
-static const char *
-end_text(const char *span)
+static void
+say_end(StringInfo text, PlhSentence noun)
 {
-	if (strcmp(span, "transaction") == 0)
-		return " The memory is freed at COMMIT or ROLLBACK at the latest.";
-	if (strcmp(span, "statement") == 0)
-		return " The memory is freed when the statement ends, or its cursor is closed.";
-	return " The memory is freed when it ends.";
+	if (noun == PLH_SAYS_noun_transaction)
+		PLH_SAY(text, true, ends_with_transaction);
+	else if (noun == PLH_SAYS_noun_statement)
+		PLH_SAY(text, true, ends_with_statement);
+	else
+		PLH_SAY(text, true, ends);
 }
 
-/*
- * How the total comes about, so that it can be compared with what was counted; "" where
- * that is all of it.
- */
-static const char *
-estimated_text(const PlhSuspectFacts *facts)
+/* How much it holds, and how the total comes about, so that it can be compared with counts. */
+static void
+say_total(StringInfo text, const PlhFinding *finding, const PlhProfileImage *image,
+		  PlhSentence noun)
 {
-	if (facts->counted_bytes <= 0 ||
-		facts->live_bytes - facts->counted_bytes < facts->live_bytes / ESTIMATED_PART)
-		return "";
-	return psprintf(" %s of that was counted, and samples show the rest, which came later.",
-					plh_words_size(facts->counted_bytes));
+	static const PlhSentence sentences[] = {
+		[PLH_UNWRITTEN_LITTLE] = PLH_SAYS_statement,
+		[PLH_UNWRITTEN_PART] = PLH_SAYS_statement_part_unwritten,
+		[PLH_UNWRITTEN_MOST] = PLH_SAYS_statement_most_unwritten
+	};
+	int64		counted = finding->statement.counted_bytes;
+	const PlhFields fields = {
+		.noun = plh_sentences_phrase(noun, true, &(PlhFields) {0}),
+		.bytes = plh_words_estimate(finding->bytes, finding->error_bytes)
+	};
+
+	plh_sentences_say(text, sentences[plh_unwritten_of(finding, image->header)], image->alive,
+					  &fields);
+	if (counted > 0 && finding->bytes - counted >= finding->bytes / ESTIMATED_PART)
+		PLH_SAY(text, image->alive, statement_counted,.bytes = plh_words_size(counted));
 }
 
-/*
- * The sentences, in the current memory context.
- */
-char *
-plh_statement_evidence(const PlhSuspect *suspect, const PlhAccount *account,
-					   const PlhProfileImage *image, PlhStackTexts *texts)
+/* A part of all, as a whole percentage; of a bound no less than that. */
+static const char *
+percent(const PlhFunctionShares *shares, int64 bytes, bool is_bound)
 {
-	const PlhSuspectFacts *facts = &suspect->facts;
-	const char *part = plh_unwritten_part(facts, image->header);
-	const char *span = span_of(suspect);
+	double		part = plh_function_shares_percent(shares, bytes);
 
-	return psprintf("The %s %s %s %s%s.%s%s%s%s",
-					facts->is_alive ? "running" : "last", span,
-					part != NULL ? (facts->is_alive ? "has allocated" : "had allocated") :
-					facts->is_alive ? "holds" : "held",
-					plh_words_estimate(facts->live_bytes, suspect->judgement.error_bytes),
-					part == NULL ? "" :
-					psprintf(", %s of which had not been written to at the last count", part),
-					estimated_text(facts),
-					plh_share_text(suspect, image, texts),
-					limit_text(suspect, account, image,
-							   texts == NULL || plh_share_text_names_site(suspect, image, texts)),
-					facts->is_alive ? end_text(span) : "");
+	return psprintf("%.0f", is_bound ? ceil(part) : part);
+}
+
+/* One function, and the site of it that the finding is named after. */
+static const char *
+share_phrase(const PlhFunctionShares *shares, const PlhFunctionShare *share)
+{
+	const PlhFields fields = {
+		.percent = percent(shares, share->bytes, false),
+		.site = share->site,
+		.context = share->context_name,
+		.most = percent(shares, share->largest_bytes, false),
+		.name = share->largest_site
+	};
+
+	return plh_sentences_phrase(share->largest_site != NULL ? PLH_SAYS_share_largest :
+								PLH_SAYS_share, true, &fields);
+}
+
+/* Does a part have enough to be told? */
+static bool
+is_worth(const PlhFunctionShares *shares, int64 bytes)
+{
+	return plh_function_shares_percent(shares, bytes) >= PLH_LEAST_PERCENT;
+}
+
+/* Which functions have most of it, and where the rest is. */
+static void
+say_shares(StringInfo text, const PlhFinding *finding, const PlhFoundIn *in)
+{
+	PlhFunctionShares shares;
+	StringInfoData list;
+
+	plh_function_shares_add_up(&shares, finding, in->image, in->stacks);
+	if (shares.told == 0)
+	{
+		if (shares.count > 0 && is_worth(&shares, shares.functions[0].bytes))
+			PLH_SAY(text, true, scattered,
+					.percent = percent(&shares, shares.functions[0].bytes, true));
+		return;
+	}
+	initStringInfo(&list);
+	for (int i = 0; i < shares.told; i++)
+		appendStringInfo(&list, "%s%s", i == 0 ? "" : ", ",
+						 share_phrase(&shares, &shares.functions[i]));
+	PLH_SAY(text, true, shares,.list = list.data);
+	if (is_worth(&shares, shares.others))
+	{
+		const PlhFields fields = {
+			.percent = percent(&shares, shares.others, false),
+			.most = percent(&shares, shares.others_most, true)
+		};
+
+		plh_sentences_say(text, shares.has_more ? PLH_SAYS_shares_many : PLH_SAYS_shares_other,
+						  in->image->alive, &fields);
+	}
+	if (is_worth(&shares, shares.unknown))
+		PLH_SAY(text, true, shares_unknown,.percent = percent(&shares, shares.unknown, false));
+}
+
+void
+plh_statement_evidence_say(StringInfo text, const PlhFinding *finding, const PlhFoundIn *in)
+{
+	PlhSentence noun = noun_of_all(&finding->statement);
+
+	say_total(text, finding, in->image, noun);
+	say_shares(text, finding, in);
+	say_limits(text, finding, in);
+	if (in->image->alive)
+		say_end(text, noun);
 }

@@ -8,22 +8,26 @@
 #ifndef PLH_STATEMENT_EVIDENCE_H
 #define PLH_STATEMENT_EVIDENCE_H
 
-#include "judge/found_suspects.h"
-#include "report/stack_text.h"
+#include "telling/found_in.h"
+
+extern void plh_statement_evidence_say(StringInfo text, const PlhFinding *finding,
+									   const PlhFoundIn *in);
 
 /*
- * "account" is NULL where nothing was counted.  "texts" names the sites; NULL: these are
- * not told.
+ * What limits what is in contexts of a family.  What is not in nodes of a plan has the
+ * limit of one, as nothing else is known of it.
  */
-extern char *plh_statement_evidence(const PlhSuspect *suspect, const PlhAccount *account,
-									const PlhProfileImage *image, PlhStackTexts *texts);
-extern const char *plh_statement_evidence_limit(const PlhProfileImage *image,
-												const PlhFamily *family,
-												int64 limit_bytes);
+extern void plh_statement_evidence_say_limit(StringInfo text, const PlhProfileImage *image,
+											 const PlhFamily *family, int64 limit_bytes);
 
-/* "account" is NULL where what was counted is of an earlier statement. */
-extern const char *plh_statement_evidence_rest(const PlhAccount *account,
-											   const PlhFamily *told, bool alive);
-extern const char *plh_statement_evidence_span(uint32 lifetime);
+/*
+ * What else than contexts of that family a statement holds, where that is much of what
+ * was counted.  Without a family, what it holds most in.
+ */
+extern void plh_statement_evidence_say_rest(StringInfo text, const PlhAccount *account,
+											const PlhFamily *told, bool alive);
+
+/* What ends memory of that lifetime by itself. */
+extern const char *plh_statement_evidence_noun(uint32 lifetime);
 
 #endif							/* PLH_STATEMENT_EVIDENCE_H */

@@ -1,15 +1,14 @@
 /*
  * staying_doubt.c
- *	  What stays in a session without being suspect, and whether it grows.
+ *	  What stays in a session without being a finding, and whether it grows.
  */
 #include "postgres.h"
 
-#include "base/plural.h"
 #include "base/sampling.h"
 #include "judge/suspect.h"
 #include "report/words.h"
-#include "telling/largest_site_text.h"
 #include "telling/outside_advice.h"
+#include "telling/site_fields.h"
 #include "telling/staying_doubt.h"
 
 /* The sampling interval that is proposed where samples are too few, and as a text. */
@@ -19,29 +18,41 @@
 /* Growth can be judged once a process is this old. */
 #define YOUNG_S 10
 
-/* Why the site that holds most is no leak, by its figures. */
-static const char *
-judgement_text(const PlhProfileHeader *header, const PlhSiteRecord *site)
+void
+plh_staying_doubt_say(PlhDoubt *doubt, PlhSentence sentence, bool alive, const PlhFields *fields)
 {
+	if (doubt->words.len == 0)
+		doubt->reason = sentence;
+	plh_sentences_say(&doubt->words, sentence, alive, fields);
+}
+
+/* Say what the site that holds most is, and why that is no leak, by its figures. */
+static void
+say_site(PlhDoubt *doubt, const PlhDoubted *doubted, const PlhSiteRecord *site)
+{
+	const PlhProfileImage *image = doubted->process->image;
+	const PlhProfileHeader *header = image->header;
 	PlhSuspectFacts facts;
 	PlhJudgement judgement;
+	PlhSentence sentence = PLH_SAYS_stays_untold;
+	PlhFields	fields = {.least = PLH_SUSPECT_EPOCHS};
 
 	plh_suspect_collect(&facts, header, site);
 	judgement = plh_suspect_judge(&facts);
+	plh_site_fields_fill(&fields, image, site, doubted->findings->account, doubted->stacks,
+						 &doubt->nameless);
+	fields.interval = plh_words_interval(header->sample_interval);
+	fields.count = facts.epochs;
+	fields.percent = psprintf("%.0f", 100.0 * judgement.steadiness);
 	if (plh_sampling_error_bytes(facts.live_variance, facts.live_bytes,
 								 facts.live_samples) >
 		PLH_SUSPECT_ERROR_PART * (double) facts.live_bytes)
-		return psprintf("which is too uncertain for a verdict (%s)",
-						plh_words_interval(header->sample_interval));
-	if (facts.epochs < PLH_SUSPECT_EPOCHS)
-		return psprintf("allocated in only " INT64_FORMAT " %s; a verdict needs at least %d (a long transaction counts once per second)",
-						facts.epochs,
-						plh_plural(facts.epochs, "transaction", "transactions"), PLH_SUSPECT_EPOCHS);
-	if (judgement.has_steadiness &&
-		judgement.steadiness < PLH_SUSPECT_STEADINESS)
-		return psprintf("and it grew at %.0f%% of the rate before, as a cache does that fills up",
-						100.0 * judgement.steadiness);
-	return "whose growth so far does not tell a leak from a cache";
+		sentence = PLH_SAYS_stays_uncertain;
+	else if (facts.epochs < PLH_SUSPECT_EPOCHS)
+		sentence = PLH_SAYS_stays_few;
+	else if (judgement.has_steadiness && judgement.steadiness < PLH_SUSPECT_STEADINESS)
+		sentence = PLH_SAYS_stays_slower;
+	plh_staying_doubt_say(doubt, sentence, image->alive, &fields);
 }
 
 /* Of what lasts, the contexts of one family that hold most, if they are many. */
@@ -73,48 +84,65 @@ is_noise(const PlhSiteRecord *site)
  * CacheMemoryContext, too: a site in that is told of by itself.
  */
 static const PlhFamilyAccount *
-cache_of(const PlhProfileImage *image, const PlhSiteRecord *site,
-		 const PlhSuspectList *list)
+cache_of(const PlhDoubted *doubted, const PlhSiteRecord *site)
 {
 	const PlhFamily *family = site == NULL ? NULL :
-		plh_largest_site_family(image, site);
+		plh_largest_site_family(doubted->process->image, site);
 
 	if (family == NULL || family->kind != PLH_FAMILY_CACHE ||
 		family == plh_family_of("CacheMemoryContext"))
 		return NULL;
-	return plh_largest_site_account(list->account, family, true);
+	return plh_largest_site_account(doubted->findings->account, family, true);
 }
 
-/* What stays in the session, and why that is no leak; NULL if nothing does. */
-static const char *
-staying_text(PlhDoubt *doubt, const PlhExplainedProcess *process,
-			 const PlhSuspectList *list, const PlhCourse *course, PlhStackTexts *stacks)
+/* Say what a cache of PostgreSQL's has of what stays. */
+static void
+say_cache(PlhDoubt *doubt, PlhSentence sentence, const PlhFamilyAccount *cache)
 {
-	const PlhProfileImage *image = process->image;
-	const PlhSiteRecord *site = plh_largest_site_find(image, PLH_SITES_OF_SESSION);
-	const PlhFamilyAccount *contexts = many_lasting_contexts(list->account);
-	const PlhFamilyAccount *cache = cache_of(image, site, list);
+	const PlhFields fields = {
+		.bytes = plh_words_size(cache->bytes),
+		.title = cache->family->title,
+		.what = cache->family->what,
+		.bound = cache->family->bound
+	};
+
+	plh_staying_doubt_say(doubt, sentence, true, &fields);
+}
+
+/* Say that most of what stays is in many contexts. */
+static void
+say_contexts(PlhDoubt *doubt, const PlhDoubted *doubted, const PlhFamilyAccount *contexts)
+{
+	const PlhFields fields = {
+		.bytes = plh_words_size(contexts->bytes),
+		.count = contexts->contexts,
+		.title = plh_account_title(contexts, doubted->process->image)
+	};
+
+	if (contexts->family != NULL && contexts->family->kind == PLH_FAMILY_CACHE)
+		say_cache(doubt, PLH_SAYS_stays_in_cache, contexts);
+	else
+		plh_staying_doubt_say(doubt, plh_course_rests(doubted->course) ?
+							  PLH_SAYS_stays_in_contexts : PLH_SAYS_stays_in_growing, true,
+							  &fields);
+}
+
+/* Say what stays in the session, and why that is no leak, if anything does. */
+static void
+say_staying(PlhDoubt *doubt, const PlhDoubted *doubted)
+{
+	const PlhSiteRecord *site = plh_largest_site_find(doubted->process->image,
+													  PLH_SITES_OF_SESSION);
+	const PlhFamilyAccount *contexts = many_lasting_contexts(doubted->findings->account);
+	const PlhFamilyAccount *cache = cache_of(doubted, site);
 
 	if (contexts != NULL && contexts->bytes >= PLH_SUSPECT_LARGE_BYTES &&
 		(site == NULL || contexts->bytes > site->counters.live_bytes))
-		return contexts->family != NULL && contexts->family->kind == PLH_FAMILY_CACHE ?
-			psprintf("Most of what stays, %s, is %s. %s %s",
-					 plh_words_size(contexts->bytes), contexts->family->title,
-					 contexts->family->what, contexts->family->bound) :
-			psprintf("Most of what stays is %s in " INT64_FORMAT " contexts: %s. %s",
-					 plh_words_size(contexts->bytes), contexts->contexts,
-					 plh_account_title(contexts, image),
-					 plh_course_rests(course) ? "Their number does not grow now." :
-					 "Their number has not grown for long enough to tell a leak.");
-	if (cache != NULL)
-		return psprintf("The largest part of what stays, %s, is %s. %s %s",
-						plh_words_size(cache->bytes), cache->family->title,
-						cache->family->what, cache->family->bound);
-	return site == NULL || is_noise(site) ? NULL :
-		psprintf("The largest part of what stays is %s, %s.",
-				 plh_largest_site_text(image, site, list->account, stacks,
-									   &doubt->nameless),
-				 judgement_text(image->header, site));
+		say_contexts(doubt, doubted, contexts);
+	else if (cache != NULL)
+		say_cache(doubt, PLH_SAYS_stays_largest_cache, cache);
+	else if (site != NULL && !is_noise(site))
+		say_site(doubt, doubted, site);
 }
 
 /*
@@ -128,22 +156,22 @@ has_grown(const PlhCourse *course)
 		course->grown_bytes >= PLH_SUSPECT_LARGE_BYTES / 8;
 }
 
-/* Why growth is no reason to look closer; NULL where it may be one. */
-static const char *
-harmless_growth(const PlhExplainedProcess *process, const PlhSuspectList *list,
-				const PlhCourse *course)
+/* Say why growth is no reason to look closer.  Returns false where it may be one. */
+static bool
+say_harmless(PlhDoubt *doubt, const PlhDoubted *doubted)
 {
-	const PlhProfileImage *image = process->image;
-	const PlhFamilyAccount *cache = cache_of(image, plh_largest_site_find(image, PLH_SITES_OF_SESSION), list);
+	const PlhProfileImage *image = doubted->process->image;
+	const PlhCourse *course = doubted->course;
+	const PlhFamilyAccount *cache = cache_of(doubted, plh_largest_site_find(image, PLH_SITES_OF_SESSION));
+	int64		freed = image->header->malloc_free_bytes;
 
-	if (image->header->malloc_free_bytes > course->grown_bytes / 2)
-		return psprintf("Most of its growth %s freed: malloc %s %s, to use it again.",
-						image->alive ? "was" : "had been",
-						image->alive ? "keeps" : "kept",
-						plh_words_size(image->header->malloc_free_bytes));
-	return cache == NULL || cache->bytes <= course->grown_bytes / 2 ? NULL :
-		psprintf("Most of its growth %s a cache that %s.",
-				 image->alive ? "is" : "was", image->alive ? "fills up" : "filled up");
+	if (freed > course->grown_bytes / 2)
+		PLH_DOUBT(doubt, image->alive, growth_freed,.bytes = plh_words_size(freed));
+	else if (cache != NULL && cache->bytes > course->grown_bytes / 2)
+		PLH_DOUBT(doubt, image->alive, growth_cached);
+	else
+		return false;
+	return true;
 }
 
 /* Is most of what it has outside of memory contexts, where no finer samples help? */
@@ -156,53 +184,32 @@ is_mostly_outside(const PlhProfileHeader *header)
 }
 
 /* What to do to learn more of a process that grows. */
-static const char *
-next_of_growth(const PlhExplainedProcess *process)
+static void
+advise_on_growth(PlhDoubt *doubt, const PlhExplainedProcess *process)
 {
 	const PlhProfileHeader *header = process->image->header;
 
+	PLH_SAY(&doubt->next, true, ask_in,.count = YOUNG_S);
 	if (is_mostly_outside(header))
-		return psprintf("Ask again in %d s. Most of its memory is outside of memory contexts. %s",
-						YOUNG_S, plh_outside_advice_where(process->image));
-	if (header->sample_interval <= FINE_INTERVAL_BYTES)
-		return psprintf("Ask again in %d s.", YOUNG_S);
-	return psprintf("Ask again in %d s. Finer samples help to tell the call site: SELECT pg_leakhunt_start(%d, '%s', duration => '10 minutes').",
-					YOUNG_S, process->pid, FINE_INTERVAL);
+	{
+		PLH_SAY(&doubt->next, true, mostly_outside);
+		plh_outside_advice_where(&doubt->next, process->image);
+		doubt->loaded = plh_outside_advice_loaded(process->image);
+	}
+	else if (header->sample_interval > FINE_INTERVAL_BYTES)
+		PLH_SAY(&doubt->next, true, sample_finer,.pid = process->pid,
+				.interval = FINE_INTERVAL);
 }
 
-/* For how long it has not grown, where that is worth a word; NULL: it grows. */
-static const char *
-pause_of(const PlhCourse *course)
+/* Say of growth that may be a leak, but not for long enough to say so. */
+static void
+say_growth(PlhDoubt *doubt, const PlhCourse *course, bool alive)
 {
-	return course->end_unknown || course->now - course->rests_since < USECS_PER_SEC ? NULL :
-		plh_words_duration(course->rests_since, course->now);
-}
-
-/* Growth that may be a leak, but not for long enough to say so. */
-static const char *
-unknown_growth(const PlhCourse *course, bool alive)
-{
-	const char *pause = pause_of(course);
-
-	if (pause == NULL)
-		return alive ? "It has grown, but not for long enough to tell why." :
-			"It had grown, but not for long enough to tell why.";
-	return alive ?
-		psprintf("It has not grown for %s, which is too short to tell whether it will grow again.", pause) :
-		psprintf("It had stopped growing %s before the last count, which is too short to tell why it had grown.", pause);
-}
-
-/* That nothing grows, or not much. */
-static const char *
-no_growth(const PlhCourse *course, bool alive)
-{
-	if (course->grown_bytes > 0 && !plh_course_rests(course))
-		return alive ?
-			"Its growth is too small to matter, and no statement that runs now holds more than its settings allow." :
-			"Its growth was too small to matter, and no statement that ran then held more than its settings allowed.";
-	return alive ?
-		"Nothing keeps growing, and no statement that runs now holds more than its settings allow." :
-		"Nothing kept growing, and no statement that ran then held more than its settings allowed.";
+	if (course->end_unknown || course->now - course->rests_since < USECS_PER_SEC)
+		PLH_DOUBT(doubt, alive, growth_unknown);
+	else
+		PLH_DOUBT(doubt, alive, growth_pauses,
+				  .age = plh_words_duration(course->rests_since, course->now));
 }
 
 /*
@@ -210,28 +217,26 @@ no_growth(const PlhCourse *course, bool alive)
  * is not said to be nothing.
  */
 void
-plh_staying_doubt_find(PlhDoubt *doubt, const PlhExplainedProcess *process,
-					   const PlhSuspectList *list, const PlhCourse *course,
-					   PlhStackTexts *stacks)
+plh_staying_doubt_find(PlhDoubt *doubt, const PlhDoubted *doubted)
 {
-	bool		alive = process->image->alive;
-	const char *harmless = harmless_growth(process, list, course);
-	bool		grows = has_grown(course) && harmless == NULL;
-	const char *staying = staying_text(doubt, process, list, course, stacks);
+	const PlhCourse *course = doubted->course;
+	bool		alive = doubted->process->image->alive;
 
-	if (process->image->header->census_at == 0)
+	if (doubted->process->image->header->census_at == 0)
 	{
-		doubt->reason = alive ? "It has allocated too little to tell." :
-			"It had allocated too little to tell.";
+		PLH_DOUBT(doubt, alive, too_little);
 		return;
 	}
-	if (grows)
-		doubt->reason = unknown_growth(course, alive);
-	else
-		doubt->reason = has_grown(course) ? harmless : no_growth(course, alive);
-	if (staying != NULL)
-		doubt->reason = psprintf("%s %s", doubt->reason, staying);
-	doubt->is_undecided = grows && alive;
+	if (!has_grown(course) && course->grown_bytes > 0 && !plh_course_rests(course))
+		PLH_DOUBT(doubt, alive, growth_small);
+	else if (!has_grown(course))
+		PLH_DOUBT(doubt, alive, nothing_grows);
+	else if (!say_harmless(doubt, doubted))
+	{
+		say_growth(doubt, course, alive);
+		doubt->is_undecided = alive;
+	}
+	say_staying(doubt, doubted);
 	if (doubt->is_undecided)
-		doubt->next = next_of_growth(process);
+		advise_on_growth(doubt, doubted->process);
 }

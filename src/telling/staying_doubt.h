@@ -1,21 +1,22 @@
 /*
  * staying_doubt.h
- *	  What stays in a session without being suspect, and whether it grows.
+ *	  What stays in a session without being a finding, and whether it grows.
  *
  * Never called inside palloc.
  */
 #ifndef PLH_STAYING_DOUBT_H
 #define PLH_STAYING_DOUBT_H
 
-#include "judge/course.h"
-#include "judge/suspect_list.h"
-#include "report/stack_text.h"
-#include "telling/explained_process.h"
-#include "telling/found_doubt.h"
+#include "telling/doubt.h"
 
-/* The process has a profile, and no other doubt is in "doubt". */
-extern void plh_staying_doubt_find(PlhDoubt *doubt, const PlhExplainedProcess *process,
-								   const PlhSuspectList *list, const PlhCourse *course,
-								   PlhStackTexts *stacks);
+/* The process has a profile. */
+extern void plh_staying_doubt_find(PlhDoubt *doubt, const PlhDoubted *doubted);
+
+/* Say why: the first sentence is the reason. */
+extern void plh_staying_doubt_say(PlhDoubt *doubt, PlhSentence sentence, bool alive,
+								  const PlhFields *fields);
+
+#define PLH_DOUBT(doubt, alive, id, ...) \
+	plh_staying_doubt_say(doubt, PLH_SAYS_##id, alive, &(PlhFields) {__VA_ARGS__})
 
 #endif							/* PLH_STAYING_DOUBT_H */

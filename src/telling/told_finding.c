@@ -1,97 +1,134 @@
 /*
  * told_finding.c
- *	  What there is to tell of a finding, in words.
+ *	  What there is to tell of a finding: its facts, the names of its code, and the
+ *	  sentences.
  */
 #include "postgres.h"
 
 #include "report/blamed_code.h"
 #include "report/malloc_callers.h"
-#include "telling/image_suspects.h"
+#include "telling/finding_advice.h"
+#include "telling/finding_evidence.h"
+#include "telling/function_shares.h"
+#include "telling/image_findings.h"
 #include "telling/malloc_statement.h"
-#include "telling/share_text.h"
-#include "telling/suspect_advice.h"
-#include "telling/suspect_evidence.h"
+#include "telling/outside_advice.h"
+#include "telling/sentences.h"
 #include "telling/told_finding.h"
+#include "telling/verdict_words.h"
 
-/* What a verdict on a whole process is on, which its name alone does not tell. */
+/* What a finding is called, behind its verdict. */
 static const char *
-what_of(PlhVerdict verdict)
+cause_of(const PlhFinding *finding, const PlhListedSite *listed, const PlhProfileImage *image)
 {
-	switch (verdict)
+	const PlhFamilyAccount *family = plh_finding_family(finding);
+	PlhFields	fields = {NULL};
+
+	if (family != NULL)
+		fields.title = plh_account_title(family, image);
+	if (listed != NULL)
 	{
-		case PLH_VERDICT_MALLOC:
-			return " (memory that malloc gave out outside of memory contexts)";
-		case PLH_VERDICT_MAPPED:
-			return " (memory that is neither in memory contexts nor malloc's)";
-		case PLH_VERDICT_FREED:
-			return " (memory that malloc keeps although it was freed)";
-		case PLH_VERDICT_GROWING:
-			return " (the process as a whole)";
-		default:
-			return "";
+		fields.site = plh_blamed_code_site(&listed->stack);
+		fields.context = listed->context_name;
 	}
+	return plh_sentences_phrase(plh_verdict_words_of_kind(finding->kind)->cause, image->alive,
+								&fields);
 }
 
-/* What a verdict is on. */
-static const char *
-cause_of(const PlhSuspect *suspect, const PlhListedSite *listed,
-		 const PlhProfileImage *image)
+/* Which part it is of all that was sampled. */
+static void
+say_share(StringInfo text, const PlhFinding *finding, const PlhProfileImage *image)
 {
-	if (suspect->facts.subject == PLH_SUBJECT_STATEMENT)
-		return image->alive ? " (the running statement or transaction)" :
-			" (the last statement or transaction)";
-	if (suspect->family != NULL)
-		return psprintf(" (%s)", plh_account_title(suspect->family, image));
-	return listed == NULL ? what_of(suspect->judgement.verdict) :
-		psprintf(" at %s in %s", plh_blamed_code_site(&listed->stack),
-				 listed->context_name);
+	int64		all = image->header->counters.live_bytes;
+	double		percent = all <= 0 ? 0.0 : 100.0 * finding->bytes / all;
+	const PlhFields fields = {
+		.count = finding->sites.sites,
+		.percent = psprintf("%.0f", percent)
+	};
+
+	if (all <= 0)
+		return;
+	plh_sentences_say(text, percent >= 99.5 ? PLH_SAYS_share_all :
+					  percent < 1.0 ? PLH_SAYS_share_little : PLH_SAYS_share_part,
+					  image->alive, &fields);
 }
 
-/* The libraries to look at, of a verdict on malloc whose callers are not known. */
+/* Its part of all that was sampled, or the call site that has most of it. */
 static const char *
-libraries_of(const PlhSuspect *suspect, const PlhProfileImage *image,
-			 PlhSymbols *symbols)
+share_of(const PlhToldFinding *told, const PlhProfileImage *image)
 {
-	if (suspect->judgement.verdict != PLH_VERDICT_MALLOC ||
-		suspect->site != NULL || !image->alive)
-		return "";
-	return psprintf(" %s", plh_malloc_callers_text(image->header->pid, symbols));
+	StringInfoData text;
+
+	initStringInfo(&text);
+	if (plh_finding_subject(told->finding) == PLH_SUBJECT_SITE)
+		say_share(&text, told->finding, image);
+	else if (plh_finding_family(told->finding) != NULL && told->named != NULL)
+		PLH_SAY(&text, image->alive, held_at,.site = told->site_words);
+	return text.data;
 }
 
-/*
- * What there is to tell of a suspect, in the current memory context.
- */
+/* Name the libraries to look at, where the call sites of malloc are not known. */
+static void
+find_libraries(PlhToldFinding *told, StringInfo evidence, const PlhFoundIn *in)
+{
+	PlhMallocCallers callers;
+
+	if (told->finding->kind != PLH_KIND_MALLOC_GROWS || !in->image->alive)
+		return;
+	callers = plh_malloc_callers_find(in->image->header->pid, in->symbols);
+	told->libraries = callers.loaded;
+	plh_outside_advice_say_libraries(evidence, &callers);
+}
+
+/* What the process has loaded that may have memory outside of contexts. */
+static const char *
+loaded_of(const PlhFinding *finding, const PlhProfileImage *image)
+{
+	return finding->kind == PLH_KIND_MALLOC_GROWS || finding->kind == PLH_KIND_MAPPED_GROWS ?
+		plh_outside_advice_loaded(image) : NULL;
+}
+
+/* Fill in what the site tells that a finding is named after. */
+static void
+name(PlhToldFinding *told, const PlhListedSite *named)
+{
+	told->named = named;
+	told->site = named->stack.site;
+	told->site_words = plh_blamed_code_site(&named->stack);
+	told->routine = plh_stack_text_routine(&named->stack);
+}
+
 PlhToldFinding *
-plh_told_finding_make(const PlhSuspect *suspect, const PlhListedSite *listed,
+plh_told_finding_make(const PlhFinding *finding, const PlhListedSite *listed,
 					  const PlhFoundIn *in)
 {
 	const PlhProfileImage *image = in->image;
-	PlhToldFinding *finding = palloc0(sizeof(PlhToldFinding));
-	PlhMallocStatement statement =
-		plh_malloc_statement_find(suspect, image);
-	const PlhListedSite *named = NULL;
+	PlhToldFinding *told = palloc0(sizeof(PlhToldFinding));
+	PlhMallocStatement statement = plh_malloc_statement_find(finding, image);
+	const PlhFamilyAccount *family = plh_finding_family(finding);
+	StringInfoData evidence;
+	StringInfoData next;
 
-	if (listed != NULL && plh_share_text_names_site(suspect, image, in->stacks))
-		named = listed;
-	finding->named = named;
-	finding->verdict = plh_suspect_verdict_name(suspect->judgement.verdict);
-	finding->cause = cause_of(suspect, listed, image);
-	if (named != NULL)
-	{
-		finding->site = named->stack.site;
-		finding->routine = plh_stack_text_routine(&named->stack);
-	}
-	finding->context_name = plh_image_suspects_contexts(suspect, named, image);
-	finding->query = listed == NULL ? statement.query : listed->query;
-	finding->evidence =
-		psprintf("%s%s%s",
-				 plh_suspect_evidence(suspect, in->list, image, in->stacks),
-				 statement.evidence, libraries_of(suspect, image, in->symbols));
-	finding->next = plh_suspect_advice(suspect, image, named, &statement);
-	finding->bytes = suspect->facts.live_bytes;
-	finding->error_bytes = suspect->judgement.error_bytes;
-	finding->has_rate = suspect->judgement.has_rate;
-	finding->bytes_per_hour = suspect->judgement.bytes_per_hour;
-	finding->rate_us = suspect->judgement.rate_us;
-	return finding;
+	initStringInfo(&evidence);
+	initStringInfo(&next);
+	told->finding = finding;
+	told->verdict = plh_verdict_name(plh_finding_verdict(finding));
+	told->cause = cause_of(finding, listed, image);
+	told->family = family == NULL ? NULL : plh_account_title(family, image);
+	if (listed != NULL && plh_function_shares_name_site(finding, image, in->stacks))
+		name(told, listed);
+	told->context_name = plh_image_findings_contexts(finding, told->named, image);
+	told->query = listed == NULL ? statement.query : listed->query;
+	told->query_id = listed == NULL ? statement.query_id : listed->query_id;
+	told->share = share_of(told, image);
+	plh_finding_evidence_say(&evidence, finding, in);
+	if (statement.evidence != NULL)
+		appendStringInfo(&evidence, " %s", statement.evidence);
+	find_libraries(told, &evidence, in);
+	told->evidence = evidence.data;
+	plh_finding_advice_say(&next, finding, image, told->named, &statement);
+	told->next = next.data;
+	told->next_summary = pnstrdup(next.data, next.cursor);
+	told->loaded = loaded_of(finding, image);
+	return told;
 }

@@ -1,48 +1,44 @@
 /*
  * told_finding.h
- *	  What there is to tell of a finding, in words.
+ *	  What there is to tell of a finding: its facts, the names of its code, and the
+ *	  sentences.
  *
- * Never called inside palloc.
+ * The view, the explanation, the log, the page and JSON all tell it from this one record.
+ * Texts belong to the current memory context.  Never called inside palloc.
  */
 #ifndef PLH_TOLD_FINDING_H
 #define PLH_TOLD_FINDING_H
 
-#include "judge/suspect_list.h"
 #include "report/listed_site.h"
-#include "symbols/symbols.h"
+#include "telling/found_in.h"
 
-/* A finding as it is told; a NULL text is not known, or does not apply. */
+/* A NULL text is not known, or does not apply. */
 typedef struct PlhToldFinding
 {
-	const char *verdict;
+	const PlhFinding *finding;
 	const PlhListedSite *named; /* the site that it is named after, as it was
 								 * passed; NULL: after none */
-	const char *cause;			/* "at leaking_top (leaker.c:55) in
-								 * TopMemoryContext" */
+	const char *verdict;
+	const char *cause;			/* "at f (f.c:5) in TopMemoryContext" */
+	const char *family;			/* what its contexts are for */
 	const char *site;
-	const char *routine;		/* that allocates; NULL if there is none */
+	const char *site_words;		/* the same; without a name with its caller */
+	const char *routine;		/* that allocates */
 	const char *context_name;
 	const char *query;
+	int64		query_id;		/* 0: none */
+	const char *share;			/* sentences on its part of the whole */
 	const char *evidence;
 	const char *next;
-	int64		bytes;
-	int64		error_bytes;
-	bool		has_rate;
-	int64		bytes_per_hour;
-	int64		rate_us;		/* the time in which it was seen to grow so */
+	const char *next_summary;	/* the first sentence of that */
+	const char *loaded;			/* a sentence: what the process has loaded
+								 * that may have it */
+	const char *libraries;		/* that it has loaded by itself and that call
+								 * malloc */
 } PlhToldFinding;
 
-/* Where a finding is, and what its code is named with. */
-typedef struct PlhFoundIn
-{
-	const PlhProfileImage *image;
-	const PlhSuspectList *list;
-	PlhStackTexts *stacks;
-	PlhSymbols *symbols;
-} PlhFoundIn;
-
-/* "listed" is the suspect's site, described; NULL where it has none. */
-extern PlhToldFinding *plh_told_finding_make(const PlhSuspect *suspect,
+/* "listed" is the site of the finding, described; NULL where it has none. */
+extern PlhToldFinding *plh_told_finding_make(const PlhFinding *finding,
 											 const PlhListedSite *listed,
 											 const PlhFoundIn *in);
 

@@ -18,8 +18,8 @@
 #include "reader/collections.h"
 #include "reader/database_text.h"
 #include "reader/profile_reader.h"
-#include "telling/image_suspects.h"
-#include "telling/share_text.h"
+#include "telling/function_shares.h"
+#include "telling/image_findings.h"
 #include "telling/worst_suspects.h"
 
 /*
@@ -79,24 +79,22 @@ enter(Search *search, const PlhWorstSuspect *wanted)
 
 /* Add a suspect of a process; "named" is NULL if it is not named after a site. */
 static void
-add_suspect(Search *search, const PlhSuspect *suspect,
+add_suspect(Search *search, const PlhFinding *finding,
 			const PlhListedSite *named, const PlhProfileImage *image)
 {
-	const PlhJudgement *judgement = &suspect->judgement;
 	PlhWorstSuspect wanted = {
 		.backend_type = plh_profile_image_backend_type(image),
-		.verdict = plh_suspect_verdict_name(judgement->verdict),
-		.context_name = plh_image_suspects_contexts(suspect, named, image),
+		.verdict = plh_verdict_name(plh_finding_verdict(finding)),
+		.context_name = plh_image_findings_contexts(finding, named, image),
 		.site = named != NULL ? named->stack.site : NULL,
-		.leaks = plh_suspect_leaks(&suspect->facts, judgement)
+		.leaks = plh_finding_leaks(finding)
 	};
 	PlhWorstSuspect *entered = enter(search, &wanted);
 
 	search->worst->found++;
-	entered->bytes += suspect->facts.live_bytes;
-	entered->has_rate = entered->has_rate || judgement->has_rate;
-	if (judgement->has_rate)
-		entered->bytes_per_hour += judgement->bytes_per_hour;
+	entered->bytes += finding->bytes;
+	entered->has_rate = entered->has_rate || finding->rate.is_known;
+	entered->bytes_per_hour += finding->rate.bytes_per_hour;
 }
 
 /*
@@ -105,17 +103,17 @@ add_suspect(Search *search, const PlhSuspect *suspect,
  * there are patterns.
  */
 static bool
-describe(Search *search, const PlhSuspect *suspect,
+describe(Search *search, const PlhFinding *finding,
 		 const PlhProfileImage *image, PlhStackTexts *texts,
 		 PlhListedSite *listed, bool *names_site)
 {
 	int64		begun_us = plh_clock_us(CLOCK_MONOTONIC);
 	int			left_out = plh_symbols_left_out(search->symbols);
-	bool		is_shown = plh_image_suspects_describe(suspect, image, texts,
+	bool		is_shown = plh_image_findings_describe(finding, image, texts,
 													   search->suppressions,
 													   listed) == PLH_SHOWN;
 
-	*names_site = is_shown && plh_share_text_names_site(suspect, image, texts);
+	*names_site = is_shown && plh_function_shares_name_site(finding, image, texts);
 	search->named_us += plh_clock_us(CLOCK_MONOTONIC) - begun_us;
 	return is_shown &&
 		(search->suppressions->count == 0 ||
@@ -126,21 +124,21 @@ describe(Search *search, const PlhSuspect *suspect,
 static void
 judge(Search *search, const PlhProfileImage *image)
 {
-	PlhSuspectList *list = plh_image_suspects_find(image);
+	PlhFindings *findings = plh_image_findings_find(image);
 	PlhStackTexts *texts;
 
-	if (list->count == 0)
+	if (findings->count == 0)
 		return;
 	texts = plh_stack_text_open(search->symbols, image);
-	for (int i = 0; i < list->count; i++)
+	for (int i = 0; i < findings->count; i++)
 	{
-		const PlhSuspect *suspect = &list->suspects[i];
+		const PlhFinding *finding = &findings->list[i];
 		PlhListedSite listed;
 		bool		names_site = false;
 
-		if (suspect->site == NULL ||
-			describe(search, suspect, image, texts, &listed, &names_site))
-			add_suspect(search, suspect, names_site ? &listed : NULL, image);
+		if (finding->site == NULL ||
+			describe(search, finding, image, texts, &listed, &names_site))
+			add_suspect(search, finding, names_site ? &listed : NULL, image);
 	}
 }
 
@@ -167,7 +165,7 @@ compare_suspects(const void *a, const void *b)
 {
 	const PlhWorstSuspect *left = a;
 	const PlhWorstSuspect *right = b;
-	const char *growing = plh_suspect_verdict_name(PLH_VERDICT_GROWING);
+	const char *growing = plh_verdict_name(PLH_VERDICT_GROWING);
 	bool		left_grows = strcmp(left->verdict, growing) == 0;
 	bool		right_grows = strcmp(right->verdict, growing) == 0;
 

@@ -48,17 +48,18 @@ hash_statement(const PlhProfileImage *image, const PlhSiteRecord *site, uint64 s
 }
 
 uint64
-plh_finding_key(const PlhSuspect *suspect, const PlhProfileImage *image)
+plh_finding_key(const PlhFinding *finding, const PlhProfileImage *image)
 {
-	uint64		seed = suspect->facts.subject + 1;
+	uint64		seed = plh_finding_subject(finding) + 1;
+	const PlhFamilyAccount *family = plh_finding_family(finding);
 
-	if (suspect->facts.subject == PLH_SUBJECT_STATEMENT)
-		return hash_statement(image, suspect->site, seed);
-	if (suspect->family != NULL && suspect->family->family != NULL)
-		return hash(suspect->family->family->title, strlen(suspect->family->family->title), seed);
-	if (suspect->context != NULL)
-		return hash_name(image, suspect->context->context_name, seed);
-	if (suspect->site != NULL)
-		return hash_site(image, suspect->site, seed);
-	return hash(&suspect->judgement.verdict, sizeof(suspect->judgement.verdict), seed);
+	if (finding->kind == PLH_KIND_STATEMENT)
+		return hash_statement(image, finding->site, seed);
+	if (family != NULL && family->family != NULL)
+		return hash(family->family->title, strlen(family->family->title), seed);
+	if (finding->context != NULL)
+		return hash_name(image, finding->context->context_name, seed);
+	if (finding->site != NULL)
+		return hash_site(image, finding->site, seed);
+	return hash(&finding->kind, sizeof(finding->kind), seed);
 }

@@ -7,12 +7,12 @@
 #ifndef PLH_FINDING_KEY_H
 #define PLH_FINDING_KEY_H
 
-#include "judge/suspect_list.h"
+#include "judge/finding.h"
 
 /*
  * The same for what a process is suspect of at one call site, in contexts of one kind,
  * in statements that are alike, or as a whole.
  */
-extern uint64 plh_finding_key(const PlhSuspect *suspect, const PlhProfileImage *image);
+extern uint64 plh_finding_key(const PlhFinding *finding, const PlhProfileImage *image);
 
 #endif							/* PLH_FINDING_KEY_H */

@@ -10,8 +10,8 @@
 #include "process/log_turns.h"
 #include "telling/told_finding.h"
 
-/* "listed" is the suspect's site, described; NULL where it has none. */
-extern void plh_finding_line_log(const PlhSuspect *suspect, const PlhListedSite *listed,
+/* "listed" is the site of the finding, described; NULL where it has none. */
+extern void plh_finding_line_log(const PlhFinding *finding, const PlhListedSite *listed,
 								 const PlhFoundIn *in, const PlhLogTurn *turn);
 
 #endif							/* PLH_FINDING_LINE_H */

@@ -24,7 +24,7 @@
 #include "process/log_turns.h"
 #include "process/profile_directory.h"
 #include "reader/profile_reader.h"
-#include "telling/image_suspects.h"
+#include "telling/image_findings.h"
 #include "telling/suppression_table.h"
 #include "watch/finding_key.h"
 #include "watch/finding_line.h"
@@ -72,30 +72,30 @@ is_ordered(const PlhReportOrder *order, int pid, uint64 key)
 static void
 report_process(const Reporting *reporting, const PlhProfileImage *image)
 {
-	PlhSuspectList *list = plh_image_suspects_find(image);
+	PlhFindings *findings = plh_image_findings_find(image);
 	const PlhFoundIn in = {
-		image, list, plh_stack_text_open(reporting->symbols, image), reporting->symbols
+		image, findings, plh_stack_text_open(reporting->symbols, image), reporting->symbols
 	};
 
-	for (int i = 0; i < list->count; i++)
+	for (int i = 0; i < findings->count; i++)
 	{
-		const PlhSuspect *suspect = &list->suspects[i];
+		const PlhFinding *finding = &findings->list[i];
 		PlhListedSite site;
 		const PlhListedSite *listed = NULL;
 		PlhLogTurn	turn;
 
 		CHECK_FOR_INTERRUPTS();
-		if (!is_ordered(reporting->order, image->header->pid, plh_finding_key(suspect, image)))
+		if (!is_ordered(reporting->order, image->header->pid, plh_finding_key(finding, image)))
 			continue;
-		if (suspect->site != NULL)
+		if (finding->site != NULL)
 		{
-			if (plh_image_suspects_describe(suspect, image, in.stacks,
+			if (plh_image_findings_describe(finding, image, in.stacks,
 											reporting->suppressions, &site) != PLH_SHOWN)
 				continue;
 			listed = &site;
 		}
 		if (plh_log_turns_take_finding(&turn))
-			plh_finding_line_log(suspect, listed, &in, &turn);
+			plh_finding_line_log(finding, listed, &in, &turn);
 	}
 }
 

@@ -19,7 +19,7 @@
 #include "process/errors.h"
 #include "process/profile_directory.h"
 #include "reader/profile_reader.h"
-#include "telling/image_suspects.h"
+#include "telling/image_findings.h"
 #include "watch/finding_key.h"
 #include "watch/reporter.h"
 #include "watch/verdict_watch.h"
@@ -63,9 +63,9 @@ order_for(Look *look, Oid database)
 
 /* Is it worth a line?  What only grows may be a cache that fills up. */
 static bool
-is_worth(const PlhSuspect *suspect)
+is_worth(const PlhFinding *finding)
 {
-	return suspect->judgement.verdict != PLH_VERDICT_GROWING;
+	return plh_finding_verdict(finding) != PLH_VERDICT_GROWING;
 }
 
 /* PlhProfileVisitor: judge a process. */
@@ -75,21 +75,21 @@ judge(PlhProfileImage *image, void *arg)
 	Look	   *look = arg;
 	const PlhProfileHeader *header = image->header;
 	PlhWatchedProcess *process;
-	PlhSuspectList *list;
+	PlhFindings *findings;
 
 	if (!image->alive)
 		return;
 	process = plh_watched_processes_find(header, look->now);
 	plh_watched_processes_begin_judgement(process, header, look->now);
-	list = plh_image_suspects_find(image);
-	for (int i = 0; i < list->count; i++)
+	findings = plh_image_findings_find(image);
+	for (int i = 0; i < findings->count; i++)
 	{
-		const PlhSuspect *suspect = &list->suspects[i];
-		uint64		key = plh_finding_key(suspect, image);
+		const PlhFinding *finding = &findings->list[i];
+		uint64		key = plh_finding_key(finding, image);
 		PlhReportOrder *order;
 
-		if (!is_worth(suspect) ||
-			!plh_watched_processes_note_finding(process, key, suspect->facts.live_bytes, look->now))
+		if (!is_worth(finding) ||
+			!plh_watched_processes_note_finding(process, key, finding->bytes, look->now))
 			continue;
 		order = order_for(look, header->database_oid);
 		if (order == NULL)
@@ -98,7 +98,7 @@ judge(PlhProfileImage *image, void *arg)
 			order->findings[order->count++] =
 				(PlhReported)
 		{
-			.pid = header->pid,.key = key,.bytes = suspect->facts.live_bytes
+			.pid = header->pid,.key = key,.bytes = finding->bytes
 		};
 	}
 }

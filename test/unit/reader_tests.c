@@ -36,7 +36,7 @@ main(void)
 	test_heap_texts();
 	test_passing_questions();
 	test_statement_lists();
-	test_page_json();
+	test_json();
 	test_page_sites();
 	test_annotated_plans();
 	/* what takes long: a fault elsewhere is found before */

@@ -1,5 +1,5 @@
 /*
- * page_json.c
+ * json.c
  *	  Writes JSON that may stand within an element <script> of HTML.
  *
  * Whether a comma is due shows in the last byte: a value ends with a digit, a letter, a
@@ -10,7 +10,7 @@
 #include "mb/pg_wchar.h"
 #include "utils/timestamp.h"
 
-#include "page/page_json.h"
+#include "report/json.h"
 #include "reader/database_text.h"
 
 /*
@@ -30,68 +30,68 @@ part(StringInfo json)
 }
 
 void
-plh_page_json_open(StringInfo json, char bracket)
+plh_json_open(StringInfo json, char bracket)
 {
 	part(json);
 	appendStringInfoChar(json, bracket);
 }
 
 void
-plh_page_json_close(StringInfo json, char bracket)
+plh_json_close(StringInfo json, char bracket)
 {
 	appendStringInfoChar(json, bracket);
 }
 
 void
-plh_page_json_key(StringInfo json, const char *key)
+plh_json_key(StringInfo json, const char *key)
 {
 	part(json);
 	appendStringInfo(json, "\"%s\":", key);
 }
 
 void
-plh_page_json_null(StringInfo json)
+plh_json_null(StringInfo json)
 {
 	part(json);
 	appendStringInfoString(json, "null");
 }
 
 void
-plh_page_json_flag(StringInfo json, bool value)
+plh_json_flag(StringInfo json, bool value)
 {
 	part(json);
 	appendStringInfoString(json, value ? "true" : "false");
 }
 
 void
-plh_page_json_number(StringInfo json, int64 value)
+plh_json_number(StringInfo json, int64 value)
 {
 	part(json);
 	appendStringInfo(json, INT64_FORMAT, value);
 }
 
 void
-plh_page_json_if(StringInfo json, bool is_known, int64 value)
+plh_json_if(StringInfo json, bool is_known, int64 value)
 {
 	if (is_known)
-		plh_page_json_number(json, value);
+		plh_json_number(json, value);
 	else
-		plh_page_json_null(json);
+		plh_json_null(json);
 }
 
 void
-plh_page_json_id(StringInfo json, int64 id)
+plh_json_id(StringInfo json, int64 id)
 {
 	part(json);
 	appendStringInfo(json, "\"" INT64_FORMAT "\"", id);
 }
 
 void
-plh_page_json_time(StringInfo json, TimestampTz at)
+plh_json_time(StringInfo json, TimestampTz at)
 {
 	const int64 from_1970 = (int64) (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * USECS_PER_DAY;
 
-	plh_page_json_if(json, at != 0 && IS_VALID_TIMESTAMP(at), at + from_1970);
+	plh_json_if(json, at != 0 && IS_VALID_TIMESTAMP(at), at + from_1970);
 }
 
 /* A character, by its code; beyond 16 bits it is a pair. */
@@ -128,14 +128,14 @@ append_ascii(StringInfo json, const char *text, const char *end, bool quotes)
 }
 
 void
-plh_page_json_text(StringInfo json, const char *text)
+plh_json_text(StringInfo json, const char *text)
 {
 	char	   *utf8;
 	int			length;
 
 	if (text == NULL)
 	{
-		plh_page_json_null(json);
+		plh_json_null(json);
 		return;
 	}
 	part(json);
@@ -162,46 +162,36 @@ plh_page_json_text(StringInfo json, const char *text)
 }
 
 void
-plh_page_json_value(StringInfo json, const char *value)
+plh_json_put_number(StringInfo json, const char *key, int64 value)
 {
-	char	   *utf8 = plh_database_text_to_utf8(value);
-
-	part(json);
-	append_ascii(json, utf8, utf8 + strlen(utf8), false);
-	pfree(utf8);
+	plh_json_key(json, key);
+	plh_json_number(json, value);
 }
 
 void
-plh_page_json_put_number(StringInfo json, const char *key, int64 value)
+plh_json_put_if(StringInfo json, const char *key, bool is_known, int64 value)
 {
-	plh_page_json_key(json, key);
-	plh_page_json_number(json, value);
+	plh_json_key(json, key);
+	plh_json_if(json, is_known, value);
 }
 
 void
-plh_page_json_put_if(StringInfo json, const char *key, bool is_known, int64 value)
+plh_json_put_flag(StringInfo json, const char *key, bool value)
 {
-	plh_page_json_key(json, key);
-	plh_page_json_if(json, is_known, value);
+	plh_json_key(json, key);
+	plh_json_flag(json, value);
 }
 
 void
-plh_page_json_put_flag(StringInfo json, const char *key, bool value)
+plh_json_put_time(StringInfo json, const char *key, TimestampTz at)
 {
-	plh_page_json_key(json, key);
-	plh_page_json_flag(json, value);
+	plh_json_key(json, key);
+	plh_json_time(json, at);
 }
 
 void
-plh_page_json_put_time(StringInfo json, const char *key, TimestampTz at)
+plh_json_put_text(StringInfo json, const char *key, const char *text)
 {
-	plh_page_json_key(json, key);
-	plh_page_json_time(json, at);
-}
-
-void
-plh_page_json_put_text(StringInfo json, const char *key, const char *text)
-{
-	plh_page_json_key(json, key);
-	plh_page_json_text(json, text);
+	plh_json_key(json, key);
+	plh_json_text(json, text);
 }

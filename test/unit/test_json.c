@@ -1,5 +1,5 @@
 /*
- * test_page_json.c
+ * test_json.c
  *	  The JSON of pages: what is quoted, escaped, cut or not known; and what is said of
  *	  what was not seen.
  */
@@ -8,7 +8,7 @@
 #include "utils/timestamp.h"
 
 #include "base/settings.h"
-#include "page/page_json.h"
+#include "report/json.h"
 #include "page/page_unseen.h"
 #include "reader_tests.h"
 
@@ -31,19 +31,19 @@ wrote(const char *text)
 static void
 test_values(void)
 {
-	plh_page_json_open(&json, '{');
-	plh_page_json_put_number(&json, "a", -1);
-	plh_page_json_put_if(&json, "b", false, 2);
-	plh_page_json_put_if(&json, "c", true, 3);
-	plh_page_json_put_flag(&json, "d", true);
-	plh_page_json_put_text(&json, "e", NULL);
-	plh_page_json_key(&json, "f");
-	plh_page_json_open(&json, '[');
-	plh_page_json_id(&json, PG_INT64_MIN);
-	plh_page_json_text(&json, "");
-	plh_page_json_number(&json, 0);
-	plh_page_json_close(&json, ']');
-	plh_page_json_close(&json, '}');
+	plh_json_open(&json, '{');
+	plh_json_put_number(&json, "a", -1);
+	plh_json_put_if(&json, "b", false, 2);
+	plh_json_put_if(&json, "c", true, 3);
+	plh_json_put_flag(&json, "d", true);
+	plh_json_put_text(&json, "e", NULL);
+	plh_json_key(&json, "f");
+	plh_json_open(&json, '[');
+	plh_json_id(&json, PG_INT64_MIN);
+	plh_json_text(&json, "");
+	plh_json_number(&json, 0);
+	plh_json_close(&json, ']');
+	plh_json_close(&json, '}');
 	ok(wrote("{\"a\":-1,\"b\":null,\"c\":3,\"d\":true,\"e\":null,\"f\":[\"-9223372036854775808\",\"\",0]}"),
 	   "a comma stands between values, and nowhere else");
 }
@@ -51,23 +51,23 @@ test_values(void)
 static void
 test_times(void)
 {
-	plh_page_json_time(&json, 0);
+	plh_json_time(&json, 0);
 	ok(wrote("null"), "no time is not known");
-	plh_page_json_time(&json, PG_INT64_MAX);
+	plh_json_time(&json, PG_INT64_MAX);
 	ok(wrote("null"), "nor is one of a damaged file");
-	plh_page_json_time(&json, 1);
+	plh_json_time(&json, 1);
 	ok(wrote("946684800000001"), "times are microseconds since 1970");
 }
 
 static void
 test_escapes(void)
 {
-	plh_page_json_text(&json, "\"a\\b\"\n</script>&");
+	plh_json_text(&json, "\"a\\b\"\n</script>&");
 	ok(wrote("\"\\u0022a\\u005cb\\u0022\\u000a\\u003c/script\\u003e\\u0026\""),
 	   "a text ends neither its quotes nor an element of HTML");
-	plh_page_json_text(&json, "\xc3\xa9\x7f\xf0\x9f\x98\x80");
+	plh_json_text(&json, "\xc3\xa9\x7f\xf0\x9f\x98\x80");
 	ok(wrote("\"\\u00e9\\u007f\\ud83d\\ude00\""), "what is no ASCII is escaped, in pairs beyond 16 bits");
-	plh_page_json_value(&json, "{\"a<b\": \"\\\\\"}");
+	plh_json_value(&json, "{\"a<b\": \"\\\\\"}");
 	ok(wrote("{\"a\\u003cb\": \"\\\\\"}"), "a value that is JSON keeps its quotes");
 }
 
@@ -83,13 +83,13 @@ test_cut_text(void)
 	appendStringInfoChar(&text, 'a');
 	for (int i = 0; i < 1499; i++)
 		appendStringInfoString(&text, "\xc3\xa9");
-	plh_page_json_text(&json, text.data);
+	plh_json_text(&json, text.data);
 	ok(strstr(json.data, "...") == NULL, "3000 bytes are not cut");
 	resetStringInfo(&json);
 	for (int i = 0; i < 501; i++)
 		appendStringInfoString(&text, "\xc3\xa9");
 	appendStringInfoChar(&text, 'b');
-	plh_page_json_text(&json, text.data);
+	plh_json_text(&json, text.data);
 	appendStringInfoString(&cut, "\"a");
 	for (int i = 0; i < 749; i++)
 		appendStringInfoString(&cut, "\\u00e9");
@@ -161,7 +161,7 @@ test_unseen(void)
 }
 
 void
-test_page_json(void)
+test_json(void)
 {
 	initStringInfo(&json);
 	test_values();

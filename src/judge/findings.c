@@ -1,9 +1,9 @@
 /*
- * suspect_list.c
+ * findings.c
  *	  The findings on one process, one for each cause, the largest first.
  *
  * site_suspects.c judges the sites that last.  A family of contexts whose number keeps
- * growing, or is large, is one suspect, in place of the sites in these contexts.  All
+ * growing, or is large, is one finding, in place of the sites in these contexts.  All
  * that a statement holds is one.  Growth that none of these explains is one of the
  * process.
  */
@@ -11,10 +11,10 @@
 
 #include "judge/course.h"
 #include "judge/family_suspect.h"
+#include "judge/findings.h"
 #include "judge/process_suspect.h"
 #include "judge/site_suspects.h"
 #include "judge/statement_suspect.h"
-#include "judge/suspect_list.h"
 #include "reader/collections.h"
 
 /* What fewer subtransactions hold is not for their number. */
@@ -78,16 +78,16 @@ share_of(const PlhGroupedSite *sites, int begin, int count, int *end)
 }
 
 /*
- * Find the site that holds most in contexts of the suspect's family, over all statements,
+ * Find the site that holds most in contexts of the finding's family, over all statements,
  * and whether that is much of what is sampled in them.
  */
 static void
-find_largest_site(PlhSuspect *suspect, const PlhJudge *judge)
+find_largest_site(PlhFinding *finding, const PlhJudge *judge)
 {
 	GroupShare	largest = {0};
 	double		sampled = 0.0;
 	int			count;
-	PlhGroupedSite *sites = sites_in(judge, suspect->family, &count);
+	PlhGroupedSite *sites = sites_in(judge, finding->contexts.family, &count);
 
 	for (int i = 0; i < count;)
 	{
@@ -97,8 +97,8 @@ find_largest_site(PlhSuspect *suspect, const PlhJudge *judge)
 		if (share.bytes > largest.bytes)
 			largest = share;
 	}
-	suspect->site = largest.site;
-	suspect->is_scattered = largest.bytes < PLH_NAMED_PART * sampled;
+	finding->site = largest.site;
+	finding->contexts.is_scattered = largest.bytes < PLH_NAMED_PART * sampled;
 	pfree(sites);
 }
 
@@ -109,18 +109,18 @@ find_largest_site(PlhSuspect *suspect, const PlhJudge *judge)
 static void
 drop_sites_in(PlhJudge *judge, const PlhFamilyAccount *family)
 {
-	PlhSuspectList *list = judge->list;
+	PlhFindings *findings = judge->findings;
 	int			kept = 0;
 
-	for (int i = 0; i < list->count; i++)
+	for (int i = 0; i < findings->count; i++)
 	{
-		const PlhSuspect *suspect = &list->suspects[i];
+		const PlhFinding *finding = &findings->list[i];
 
-		if (suspect->family != NULL || suspect->site == NULL ||
-			!is_in(judge, suspect->site, family))
-			list->suspects[kept++] = *suspect;
+		if (plh_finding_family(finding) != NULL || finding->site == NULL ||
+			!is_in(judge, finding->site, family))
+			findings->list[kept++] = *finding;
 	}
-	list->count = kept;
+	findings->count = kept;
 }
 
 /* What sites in contexts of that family are suspect of already. */
@@ -129,13 +129,13 @@ found_in(const PlhJudge *judge, const PlhFamilyAccount *family)
 {
 	double		found = 0.0;
 
-	for (int i = 0; i < judge->list->count; i++)
+	for (int i = 0; i < judge->findings->count; i++)
 	{
-		const PlhSuspect *suspect = &judge->list->suspects[i];
+		const PlhFinding *finding = &judge->findings->list[i];
 
-		if (suspect->family == NULL && suspect->site != NULL &&
-			is_in(judge, suspect->site, family))
-			found += suspect->facts.live_bytes;
+		if (plh_finding_family(finding) == NULL && finding->site != NULL &&
+			is_in(judge, finding->site, family))
+			found += finding->bytes;
 	}
 	return found;
 }
@@ -147,36 +147,37 @@ found_in(const PlhJudge *judge, const PlhFamilyAccount *family)
 static void
 judge_families(PlhJudge *judge)
 {
-	const PlhAccount *account = judge->list->account;
+	const PlhAccount *account = judge->findings->account;
 
 	for (int i = 0; i < account->family_count; i++)
 	{
 		const PlhFamilyAccount *family = &account->families[i];
-		PlhSuspect	suspect = {.context = family->largest,.family = family};
+		PlhFinding	finding;
 
-		if (!plh_family_suspect_judge(&suspect.facts, &suspect.judgement, family,
-									  account, judge->image->header,
+		if (!plh_family_suspect_judge(&finding, family, account, judge->image->header,
 									  judge->counted_to))
 			continue;
-		suspect.facts.is_alive = judge->image->alive;
-		if (suspect.judgement.verdict != PLH_VERDICT_GROWING)
+		if (finding.kind != PLH_KIND_CACHE_GROWS)
 			drop_sites_in(judge, family);
 		else if (found_in(judge, family) >=
-				 PLH_SUSPECT_EXPLAINED_PART * suspect.judgement.late_bytes)
+				 PLH_SUSPECT_EXPLAINED_PART * finding.late_bytes)
 			continue;
-		find_largest_site(&suspect, judge);
-		plh_site_suspects_add(judge, &suspect);
+		find_largest_site(&finding, judge);
+		plh_site_suspects_add(judge, &finding);
 	}
 }
 
 /* Is there a finding on contexts that end with the statement?  Then it is that. */
 static bool
-is_statement_explained(const PlhSuspectList *list)
+is_statement_explained(const PlhFindings *findings)
 {
-	for (int i = 0; i < list->count; i++)
-		if (list->suspects[i].family != NULL &&
-			!list->suspects[i].family->lasting)
+	for (int i = 0; i < findings->count; i++)
+	{
+		const PlhFamilyAccount *family = plh_finding_family(&findings->list[i]);
+
+		if (family != NULL && !family->lasting)
 			return true;
+	}
 	return false;
 }
 
@@ -222,25 +223,23 @@ largest_contexts(const PlhAccount *account, const PlhProfileHeader *header)
 static void
 judge_statement(PlhJudge *judge)
 {
-	PlhSuspect	suspect = {
-		.site = judge->shares[0].site,
-		.facts = {.counted_to = judge->counted_to,.is_alive = judge->image->alive}
-	};
+	const PlhAccount *account = judge->findings->account;
+	const PlhProfileHeader *header = judge->image->header;
+	PlhFinding	finding;
 
 	if (judge->statement.limit_bytes == 0)
-		judge->statement.limit_bytes = judge->image->header->node_memory_bytes;
-	if (is_statement_explained(judge->list) ||
-		!plh_statement_suspect_judge(&suspect.facts, &suspect.judgement,
-									 &judge->statement, judge->list->account,
-									 judge->image->header))
+		judge->statement.limit_bytes = header->node_memory_bytes;
+	if (is_statement_explained(judge->findings) ||
+		!plh_statement_suspect_judge(&finding, &judge->statement, account, header,
+									 judge->counted_to))
 		return;
-	suspect.facts.live_samples = judge->statement.samples;
-	suspect.part = main_part(judge->list->account, judge->image->header);
-	suspect.context = suspect.part != NULL ? suspect.part->largest :
-		largest_contexts(judge->list->account, judge->image->header);
+	finding.site = judge->shares[0].site;
+	finding.statement.part = main_part(account, header);
+	finding.context = finding.statement.part != NULL ? finding.statement.part->largest :
+		largest_contexts(account, header);
 	for (int i = 0; i < PLH_SHARES && judge->shares[i].site != NULL; i++)
-		suspect.shares[suspect.share_count++] = judge->shares[i];
-	plh_site_suspects_add(judge, &suspect);
+		finding.statement.shares[finding.statement.share_count++] = judge->shares[i];
+	plh_site_suspects_add(judge, &finding);
 }
 
 /*
@@ -249,21 +248,22 @@ judge_statement(PlhJudge *judge)
  * held next to nothing then.
  */
 static bool
-is_explained(const PlhSuspectList *list, const PlhSuspect *process)
+is_explained(const PlhFindings *findings, const PlhFinding *process)
 {
 	double		explained = 0.0;
 
-	for (int i = 0; i < list->count; i++)
+	if (process->kind != PLH_KIND_MALLOC_GROWS)
+		return false;
+	for (int i = 0; i < findings->count; i++)
 	{
-		const PlhSuspectFacts *facts = &list->suspects[i].facts;
+		const PlhFinding *finding = &findings->list[i];
 
-		if (list->suspects[i].judgement.verdict == PLH_VERDICT_MALLOC)
-			explained += (double) facts->live_bytes +
-				PLH_SUSPECT_MALLOC_ADDS * (double) facts->live_count;
+		if (finding->kind == PLH_KIND_MALLOC_SITE_LEAKS)
+			explained += (double) finding->bytes +
+				PLH_SUSPECT_MALLOC_ADDS * (double) finding->sites.live_count;
 	}
-	return process->judgement.verdict == PLH_VERDICT_MALLOC &&
-		explained >= PLH_SUSPECT_EXPLAINED_PART *
-		(double) plh_process_suspect_malloc_bytes(&process->facts);
+	return explained >= PLH_SUSPECT_EXPLAINED_PART *
+		(double) plh_process_suspect_malloc_bytes(process);
 }
 
 /* Has the family a verdict of its own, once it grows?  Or is it a cache, which fills up? */
@@ -276,77 +276,94 @@ is_judged_alone(const PlhFamilyAccount *family)
 		family->family->kind != PLH_FAMILY_STATEMENT;
 }
 
+/* Is a finding part of what a process keeps, and of no family that is judged alone? */
+static bool
+explains_growth(const PlhFinding *finding)
+{
+	const PlhFamilyAccount *family = plh_finding_family(finding);
+
+	return family == NULL ? plh_finding_subject(finding) == PLH_SUBJECT_SITE :
+		family->lasting && !is_judged_alone(family);
+}
+
 /*
  * Do findings on what the session keeps, and families that are judged by themselves,
  * explain most of the growth that a process shows as a whole?
  */
 static bool
-is_growth_explained(const PlhSuspectList *list, const PlhSuspect *process)
+is_growth_explained(const PlhFindings *findings, const PlhFinding *process)
 {
 	double		explained = 0.0;
 
-	for (int i = 0; i < list->count; i++)
-	{
-		const PlhSuspectFacts *facts = &list->suspects[i].facts;
-
-		if (facts->subject == PLH_SUBJECT_SITE ||
-			(facts->subject == PLH_SUBJECT_CONTEXTS && facts->is_session &&
-			 !is_judged_alone(list->suspects[i].family)))
-			explained += (double) facts->live_bytes;
-	}
-	for (int i = 0; i < list->account->family_count; i++)
-		if (is_judged_alone(&list->account->families[i]))
-			explained += (double) list->account->families[i].bytes;
-	return process->judgement.verdict == PLH_VERDICT_GROWING &&
-		explained >= PLH_SUSPECT_EXPLAINED_PART * (double) process->facts.growth_bytes;
+	if (process->kind != PLH_KIND_PROCESS_GROWS)
+		return false;
+	for (int i = 0; i < findings->count; i++)
+		if (explains_growth(&findings->list[i]))
+			explained += (double) findings->list[i].bytes;
+	for (int i = 0; i < findings->account->family_count; i++)
+		if (is_judged_alone(&findings->account->families[i]))
+			explained += (double) findings->account->families[i].bytes;
+	return explained >= PLH_SUSPECT_EXPLAINED_PART * (double) process->growth_bytes;
 }
 
-/* Enter what the process as a whole is suspect of. */
+/* Enter what is found of the process as a whole. */
 static void
 judge_process(PlhJudge *judge)
 {
-	static const PlhVerdict verdicts[] = {
-		PLH_VERDICT_MALLOC, PLH_VERDICT_MAPPED, PLH_VERDICT_FREED,
-		PLH_VERDICT_GROWING
+	static const PlhKind kinds[] = {
+		PLH_KIND_MALLOC_GROWS, PLH_KIND_MAPPED_GROWS, PLH_KIND_MALLOC_KEEPS,
+		PLH_KIND_PROCESS_GROWS
 	};
 
-	for (int i = 0; i < lengthof(verdicts); i++)
+	for (int i = 0; i < lengthof(kinds); i++)
 	{
-		PlhSuspect	suspect = {0};
+		PlhFinding	finding;
 
-		if (!plh_process_suspect_judge(&suspect.facts, &suspect.judgement,
-									   judge->image->header, verdicts[i],
-									   judge->counted_to) ||
-			is_explained(judge->list, &suspect) ||
-			is_growth_explained(judge->list, &suspect))
-			continue;
-		suspect.facts.is_alive = judge->image->alive;
-		plh_site_suspects_add(judge, &suspect);
+		if (plh_process_suspect_judge(&finding, judge->image->header, kinds[i],
+									  judge->counted_to) &&
+			!is_explained(judge->findings, &finding) &&
+			!is_growth_explained(judge->findings, &finding))
+			plh_site_suspects_add(judge, &finding);
 	}
 }
 
 /* qsort comparator: the largest first, and last what may be no fault at all. */
 static int
-compare_suspects(const void *a, const void *b)
+compare_findings(const void *a, const void *b)
 {
-	const PlhSuspect *left = a;
-	const PlhSuspect *right = b;
-	bool		left_grows = left->judgement.verdict == PLH_VERDICT_GROWING;
-	bool		right_grows = right->judgement.verdict == PLH_VERDICT_GROWING;
+	const PlhFinding *left = a;
+	const PlhFinding *right = b;
+	bool		left_grows = plh_finding_verdict(left) == PLH_VERDICT_GROWING;
+	bool		right_grows = plh_finding_verdict(right) == PLH_VERDICT_GROWING;
 
 	if (left_grows != right_grows)
 		return left_grows ? 1 : -1;
-	if (left->facts.live_bytes != right->facts.live_bytes)
-		return left->facts.live_bytes > right->facts.live_bytes ? -1 : 1;
+	if (left->bytes != right->bytes)
+		return left->bytes > right->bytes ? -1 : 1;
 	return 0;
 }
 
 /* What a site holds, and has gained, is no more than that. */
 static void
-bound(PlhSuspectFacts *facts, int64 most)
+bound(PlhFinding *finding, int64 most)
 {
-	facts->live_bytes = Min(facts->live_bytes, most);
-	facts->growth_bytes = Min(facts->growth_bytes, most);
+	finding->bytes = Min(finding->bytes, most);
+	finding->growth_bytes = Min(finding->growth_bytes, most);
+}
+
+/* What contexts of the name of a site's have, of those that last. */
+static int64
+counted_in(const PlhAccount *account, const PlhSiteRecord *site)
+{
+	for (int i = 0; i < account->family_count; i++)
+	{
+		const PlhFamilyAccount *family = &account->families[i];
+
+		if (family->lasting && family->family == NULL &&
+			family->largest->context_name == site->key.context_name)
+			return family->bytes;
+	}
+	return account->lasting_bytes;
 }
 
 /*
@@ -354,29 +371,21 @@ bound(PlhSuspectFacts *facts, int64 most)
  * the census, its contexts hold no less than it does, nor does malloc give out less.
  */
 static void
-bound_by_counts(const PlhSuspectList *list, const PlhProfileHeader *header)
+bound_by_counts(PlhFindings *findings, const PlhProfileHeader *header)
 {
-	for (int i = 0; i < list->count; i++)
+	const PlhAccount *account = findings->account;
+
+	for (int i = 0; i < findings->count; i++)
 	{
-		PlhSuspect *suspect = &list->suspects[i];
-		int64		most = list->account->lasting_bytes;
+		PlhFinding *finding = &findings->list[i];
 
-		if (suspect->facts.subject != PLH_SUBJECT_SITE ||
-			suspect->site->counters.last_at > header->census_at)
+		if (plh_finding_subject(finding) != PLH_SUBJECT_SITE ||
+			finding->site->counters.last_at > header->census_at)
 			continue;
-		if (suspect->facts.is_malloc && list->account->knows_malloc)
-			bound(&suspect->facts, list->account->outside_bytes);
-		if (suspect->facts.is_malloc || !suspect->facts.is_session)
-			continue;
-		for (int k = 0; k < list->account->family_count; k++)
-		{
-			const PlhFamilyAccount *family = &list->account->families[k];
-
-			if (family->lasting && family->family == NULL &&
-				family->largest->context_name == suspect->site->key.context_name)
-				most = family->bytes;
-		}
-		bound(&suspect->facts, most);
+		if (!finding->sites.is_malloc)
+			bound(finding, counted_in(account, finding->site));
+		else if (account->knows_malloc)
+			bound(finding, account->outside_bytes);
 	}
 }
 
@@ -391,15 +400,16 @@ fall_of(const PlhProfileHeader *header)
 }
 
 /*
- * The suspects of an image, in the current memory context, referring to the
+ * The findings of an image, in the current memory context, referring to the
  * image.  "baseline" is NULL where there is none.  counted_to is now, or the time
  * of the last sample of a process that is gone.
  */
-PlhSuspectList *
-plh_suspect_list_make(const PlhProfileImage *image,
-					  const PlhBaseline *baseline, TimestampTz counted_to)
+PlhFindings *
+plh_findings_make(const PlhProfileImage *image, const PlhBaseline *baseline,
+				  TimestampTz counted_to)
 {
 	PlhJudge	judge = {image, NULL, counted_to};
+	PlhFindings *findings = palloc0(sizeof(PlhFindings));
 
 	/* what began later has not grown since, but begun */
 	if (baseline != NULL && (baseline->taken_at == 0 ||
@@ -408,17 +418,15 @@ plh_suspect_list_make(const PlhProfileImage *image,
 	judge.judges_malloc = !plh_process_suspect_misses_frees(image->header);
 	judge.fall_bytes = fall_of(image->header);
 	judge.room = 8;
-	judge.list = palloc(sizeof(PlhSuspectList));
-	judge.list->count = 0;
-	judge.list->suspects = palloc(sizeof(PlhSuspect) * judge.room);
-	judge.list->account = plh_account_make(image);
+	judge.findings = findings;
+	findings->list = palloc(sizeof(PlhFinding) * judge.room);
+	findings->account = plh_account_make(image);
 	plh_site_suspects_judge(&judge);
 	judge_families(&judge);
 	judge_statement(&judge);
 	judge_process(&judge);
-	if (judge.list->account->is_counted)
-		bound_by_counts(judge.list, image->header);
-	qsort(judge.list->suspects, judge.list->count, sizeof(PlhSuspect),
-		  compare_suspects);
-	return judge.list;
+	if (findings->account->is_counted)
+		bound_by_counts(findings, image->header);
+	qsort(findings->list, findings->count, sizeof(PlhFinding), compare_findings);
+	return findings;
 }

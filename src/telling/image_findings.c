@@ -1,28 +1,29 @@
 /*
- * image_suspects.c
- *	  The suspects of an image, and what they are called.
+ * image_findings.c
+ *	  The findings of an image, and what they are called.
  */
 #include "postgres.h"
 
 #include "utils/timestamp.h"
 
+#include "judge/suspect.h"
 #include "process/profile_directory.h"
 #include "profile/site_facts.h"
 #include "reader/baseline_file.h"
 #include "report/context_list.h"
 #include "telling/core_cache.h"
-#include "telling/image_suspects.h"
+#include "telling/image_findings.h"
 #include "telling/site_family.h"
 
 /*
- * The suspects of an image, by the baseline of its process if there is one.
+ * The findings of an image, by the baseline of its process if there is one.
  */
-PlhSuspectList *
-plh_image_suspects_find(const PlhProfileImage *image)
+PlhFindings *
+plh_image_findings_find(const PlhProfileImage *image)
 {
 	const PlhProfileHeader *header = image->header;
 
-	return plh_suspect_list_make(image,
+	return plh_findings_make(image,
 								 plh_baseline_file_read(plh_profile_directory_path(),
 														image),
 								 image->alive ? GetCurrentTimestamp() :
@@ -43,30 +44,29 @@ is_of_server(const PlhFrameText *frame)
  * is.  Each session has some anonymous record types, and only many of them are a fault.
  */
 static bool
-is_known_cache(const PlhSuspect *suspect, const PlhListedSite *listed)
+is_known_cache(const PlhFinding *finding, const PlhListedSite *listed)
 {
 	const PlhStackText *stack = &listed->stack;
 	const PlhFrameText *site = &stack->frames[stack->site_frame];
 	const PlhFamily *family = plh_site_family(stack);
 
 	if (family != NULL && family->kind == PLH_FAMILY_CACHE)
-		return suspect->facts.live_bytes < PLH_SUSPECT_LARGE_BYTES;
-	if (suspect->facts.subject == PLH_SUBJECT_SITE)
+		return finding->bytes < PLH_SUSPECT_LARGE_BYTES;
+	if (plh_finding_subject(finding) == PLH_SUBJECT_SITE)
 		return plh_core_cache_has(stack, PLH_FUNCTION_BOUNDED_CACHE |
 								  PLH_FUNCTION_CATALOG_CACHE) ||
 			(site->function == NULL && is_of_server(site) &&
 			 strcmp(listed->context_name, "CacheMemoryContext") == 0);
-	return suspect->family != NULL &&
-		suspect->judgement.verdict == PLH_VERDICT_GROWING &&
+	return finding->kind == PLH_KIND_CACHE_GROWS &&
 		site->module != NULL && !is_of_server(site);
 }
 
 /*
- * Describe the site of a suspect, in the current memory context, referring to the
+ * Describe the site of a finding, in the current memory context, referring to the
  * image.
  */
 PlhShown
-plh_image_suspects_describe(const PlhSuspect *suspect,
+plh_image_findings_describe(const PlhFinding *finding,
 							const PlhProfileImage *image,
 							PlhStackTexts *texts,
 							const PlhSuppressions *suppressions,
@@ -74,26 +74,26 @@ plh_image_suspects_describe(const PlhSuspect *suspect,
 {
 	PlhSiteFacts facts;
 
-	plh_site_facts_resolve(&facts, image, suspect->site, NULL);
+	plh_site_facts_resolve(&facts, image, finding->site, NULL);
 	plh_listed_site_start(listed, image, &facts);
 	plh_listed_site_describe_stack(listed, texts);
 	if (plh_suppression_any(suppressions, listed->context_name, &listed->stack))
 		return PLH_SUPPRESSED;
-	return listed->has_stack && is_known_cache(suspect, listed) ?
+	return listed->has_stack && is_known_cache(finding, listed) ?
 		PLH_KNOWN_CACHE : PLH_SHOWN;
 }
 
 /*
- * The name of the contexts that are suspect, or those of the site that the suspect is
+ * The name of the contexts that it is about, or those of the site that the finding is
  * named after, if it is; NULL where there are none.
  */
 const char *
-plh_image_suspects_contexts(const PlhSuspect *suspect,
+plh_image_findings_contexts(const PlhFinding *finding,
 							const PlhListedSite *named,
 							const PlhProfileImage *image)
 {
-	if (named != NULL && suspect->facts.subject != PLH_SUBJECT_CONTEXTS)
+	if (named != NULL && plh_finding_subject(finding) != PLH_SUBJECT_CONTEXTS)
 		return named->context_name;
-	return suspect->context == NULL ? NULL :
-		plh_context_list_name(image, suspect->context->context_name);
+	return finding->context == NULL ? NULL :
+		plh_context_list_name(image, finding->context->context_name);
 }

@@ -1,0 +1,137 @@
+/*
+ * finding.h
+ *	  A finding on a process: facts, and no words.
+ *
+ * findings.h says how the findings of a process are made, and telling/ what is said of
+ * them.
+ */
+#ifndef PLH_FINDING_H
+#define PLH_FINDING_H
+
+#include "judge/account.h"
+#include "judge/verdict.h"
+#include "profile/profile_image.h"
+
+/* The most sites of a statement that are told apart; some may be of one function. */
+#define PLH_SHARES 12
+
+/*
+ * A finding on a statement or on contexts is named after a call site that has this part
+ * of it: one that has less explains nothing.
+ */
+#define PLH_NAMED_PART 0.15
+
+/* What a site, over all statements, holds of what a finding is about. */
+typedef struct PlhShare
+{
+	const PlhSiteRecord *site;
+	int64		bytes;
+} PlhShare;
+
+/* What is known of one call site, or of several that are added up. */
+typedef struct PlhSitesFound
+{
+	bool		is_malloc;		/* they call malloc */
+	bool		is_over;		/* the transactions in which there were
+								 * samples */
+	int			sites;			/* that hold something */
+	int			statements;		/* of these sites */
+	int64		live_count;		/* chunks */
+	int64		total_bytes;	/* allocated there, freed or not */
+	int64		transactions;	/* in which there were samples */
+	int64		epochs;			/* the same, each second of a long one
+								 * counting as one */
+	int64		age_epochs;		/* from the first sample to now, inclusive */
+	int64		early_epochs;	/* from the first sample to the early
+								 * checkpoint */
+	int64		early_bytes;	/* held at that checkpoint */
+	int64		late_epochs;	/* from there to now */
+	TimestampTz last_at;		/* of the last sample; 0 = not known */
+} PlhSitesFound;
+
+/* What is known of memory contexts of a family. */
+typedef struct PlhContextsFound
+{
+	const PlhFamilyAccount *family;
+	int64		late_contexts;	/* more than in the middle of their time */
+	bool		is_scattered;	/* no site has much of what was sampled in
+								 * them */
+} PlhContextsFound;
+
+/* What is known of a statement, or of all of a transaction. */
+typedef struct PlhStatementFound
+{
+	int64		counted_bytes;	/* of all bytes; 0 = not known */
+	int64		limit_bytes;	/* what its settings allow to a node */
+	int64		nodes;			/* those of the plan that have a limit */
+	int64		node_bytes;		/* that these hold */
+	int64		unlimited_bytes;	/* of the largest family without a limit */
+	const PlhFamilyAccount *part;	/* contexts that hold much of it, of a
+									 * kind that no work_mem limits; or NULL */
+	int			share_count;	/* of its largest sites */
+	PlhShare	shares[PLH_SHARES];
+} PlhStatementFound;
+
+typedef struct PlhFinding
+{
+	PlhKind		kind;
+	int64		bytes;			/* that it is about */
+	int64		error_bytes;	/* 95% bound of these; 0: they were counted */
+	TimestampTz counted_at;		/* when the figures were true */
+	bool		has_baseline;
+	int64		growth_bytes;	/* of these bytes, since the baseline or since
+								 * the history began */
+	TimestampTz baseline_at;	/* 0 = not known */
+	int64		late_bytes;		/* gained since the middle of its time;
+								 * negative where more was freed */
+	PlhRate		rate;
+	double		score;			/* 0 to 1 */
+	const PlhSiteRecord *site;	/* of several, that which holds most; of
+								 * contexts, one in them; or NULL */
+	const PlhContextRecord *context;	/* of contexts, and of what a
+										 * statement holds, those of the name
+										 * that has most; else NULL */
+	union						/* by the subject of the kind */
+	{
+		PlhSitesFound sites;
+		PlhContextsFound contexts;
+		PlhStatementFound statement;
+	};
+} PlhFinding;
+
+typedef struct PlhFindings
+{
+	int			count;
+	PlhFinding *list;			/* the largest first */
+	PlhAccount *account;		/* of the memory contexts and the rest */
+} PlhFindings;
+
+static inline PlhVerdict
+plh_finding_verdict(const PlhFinding *finding)
+{
+	return plh_verdict_of(finding->kind);
+}
+
+static inline PlhSubject
+plh_finding_subject(const PlhFinding *finding)
+{
+	return plh_verdict_subject(finding->kind);
+}
+
+/* The contexts that it is about; NULL where it is about something else. */
+static inline const PlhFamilyAccount *
+plh_finding_family(const PlhFinding *finding)
+{
+	return plh_finding_subject(finding) == PLH_SUBJECT_CONTEXTS ?
+		finding->contexts.family : NULL;
+}
+
+/* Is it about call sites that go on holding more? */
+static inline bool
+plh_finding_leaks(const PlhFinding *finding)
+{
+	return finding->kind == PLH_KIND_SITE_LEAKS ||
+		finding->kind == PLH_KIND_MALLOC_SITE_LEAKS;
+}
+
+#endif							/* PLH_FINDING_H */

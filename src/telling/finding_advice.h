@@ -1,0 +1,24 @@
+/*
+ * finding_advice.h
+ *	  What to do next about a finding, in a few sentences.
+ *
+ * Never called inside palloc.
+ */
+#ifndef PLH_FINDING_ADVICE_H
+#define PLH_FINDING_ADVICE_H
+
+#include "lib/stringinfo.h"
+
+#include "judge/finding.h"
+#include "report/listed_site.h"
+#include "telling/malloc_statement.h"
+
+/*
+ * "named" is the site that the finding is named after, described; NULL where it is named
+ * after none.  "statement" is what plh_malloc_statement_find says of it.
+ */
+extern void plh_finding_advice_say(StringInfo text, const PlhFinding *finding,
+								   const PlhProfileImage *image, const PlhListedSite *named,
+								   const PlhMallocStatement *statement);
+
+#endif							/* PLH_FINDING_ADVICE_H */

@@ -1,0 +1,139 @@
+/*
+ * finding_json.c
+ *	  Findings, and what is said, for programs.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "report/json.h"
+#include "telling/finding_json.h"
+#include "telling/verdict_words.h"
+
+/* The name of a kind. */
+static const char *
+kind_name(PlhKind kind)
+{
+	static const char *const names[] = {
+#define KIND_NAME(id, verdict, subject) #id,
+		PLH_EACH_KIND(KIND_NAME)
+	};
+
+	return names[kind];
+}
+
+/* The figures of a finding. */
+static void
+put_figures(StringInfo json, const PlhFinding *finding)
+{
+	plh_json_put_number(json, "bytes", finding->bytes);
+	plh_json_put_number(json, "error_bytes", finding->error_bytes);
+	plh_json_put_if(json, "bytes_per_hour", finding->rate.is_known,
+					finding->rate.bytes_per_hour);
+	plh_json_put_if(json, "rate_us", finding->rate.is_known, finding->rate.seen_us);
+	plh_json_put_if(json, "growth_bytes", finding->has_baseline, finding->growth_bytes);
+	plh_json_put_time(json, "since", finding->has_baseline ? finding->baseline_at : 0);
+	plh_json_put_time(json, "counted_at", finding->counted_at);
+	plh_json_put_number(json, "score_percent", (int64) rint(100 * finding->score));
+}
+
+/* The names of its code and contexts. */
+static void
+put_names(StringInfo json, const PlhToldFinding *told)
+{
+	plh_json_put_text(json, "cause", told->cause);
+	plh_json_put_text(json, "family", told->family);
+	plh_json_put_text(json, "site", told->site);
+	plh_json_put_text(json, "site_words", told->site_words);
+	plh_json_put_text(json, "routine", told->routine);
+	plh_json_put_text(json, "context_name", told->context_name);
+	plh_json_put_text(json, "query", told->query);
+	plh_json_put_text(json, "loaded", told->loaded);
+	plh_json_put_text(json, "libraries", told->libraries);
+}
+
+static void
+put_finding(StringInfo json, const PlhToldFinding *told)
+{
+	plh_json_open(json, '{');
+	plh_json_put_text(json, "verdict", told->verdict);
+	plh_json_put_text(json, "kind", kind_name(told->finding->kind));
+	put_figures(json, told->finding);
+	put_names(json, told);
+	plh_json_put_text(json, "answer", plh_verdict_words_of_kind(told->finding->kind)->answer);
+	plh_json_put_text(json, "share", told->share);
+	plh_json_put_text(json, "evidence", told->evidence);
+	plh_json_put_text(json, "next", told->next);
+	plh_json_put_text(json, "next_summary", told->next_summary);
+	plh_json_close(json, '}');
+}
+
+void
+plh_finding_json_put_all(StringInfo json, const List *told)
+{
+	ListCell   *cell;
+
+	plh_json_key(json, "findings");
+	plh_json_open(json, '[');
+	foreach(cell, told)
+		put_finding(json, lfirst(cell));
+	plh_json_close(json, ']');
+}
+
+void
+plh_finding_json_put_doubt(StringInfo json, const PlhDoubt *doubt)
+{
+	plh_json_key(json, "doubt");
+	if (doubt == NULL)
+	{
+		plh_json_null(json);
+		return;
+	}
+	plh_json_open(json, '{');
+	plh_json_put_text(json, "reason", plh_sentences_name(doubt->reason));
+	plh_json_put_flag(json, "is_undecided", doubt->is_undecided);
+	plh_json_put_text(json, "words", doubt->words.data);
+	plh_json_put_text(json, "summary", pnstrdup(doubt->words.data, doubt->words.cursor));
+	plh_json_put_text(json, "next", doubt->next.len > 0 ? doubt->next.data : NULL);
+	plh_json_put_text(json, "loaded", doubt->loaded);
+	plh_json_close(json, '}');
+}
+
+void
+plh_finding_json_put_text(StringInfo json, const PlhToldText *text)
+{
+	const char *line = text->text.data;
+	ListCell   *cell;
+
+	plh_json_key(json, "sentences");
+	plh_json_open(json, '[');
+	while (*line != '\0')
+	{
+		size_t		bytes = strcspn(line, "\n");
+
+		plh_json_text(json, pnstrdup(line, bytes));
+		line += bytes + (line[bytes] == '\n');
+	}
+	plh_json_close(json, ']');
+	plh_json_key(json, "sentence_ids");
+	plh_json_open(json, '[');
+	foreach(cell, text->begins)
+		plh_json_text(json, plh_sentences_name(lfirst_int(cell)));
+	plh_json_close(json, ']');
+}
+
+void
+plh_finding_json_put_verdicts(StringInfo json)
+{
+	plh_json_key(json, "verdicts");
+	plh_json_open(json, '{');
+	for (PlhVerdict verdict = PLH_VERDICT_NONE + 1; verdict < PLH_VERDICTS; verdict++)
+	{
+		plh_json_key(json, plh_verdict_name(verdict));
+		plh_json_open(json, '{');
+		plh_json_put_text(json, "tone", plh_verdict_words_of(verdict)->tone);
+		plh_json_put_text(json, "meaning", plh_verdict_words_of(verdict)->meaning);
+		plh_json_close(json, '}');
+	}
+	plh_json_close(json, '}');
+}

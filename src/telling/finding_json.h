@@ -1,0 +1,29 @@
+/*
+ * finding_json.h
+ *	  Findings, and what is said, for programs.
+ *
+ * Programs get fields, and the ids of sentences: none of ours reads words.  Never called
+ * inside palloc.
+ */
+#ifndef PLH_FINDING_JSON_H
+#define PLH_FINDING_JSON_H
+
+#include "nodes/pg_list.h"
+
+#include "telling/doubt.h"
+#include "telling/told_finding.h"
+#include "telling/told_text.h"
+
+/* The member "findings": an array of objects.  "told" is of PlhToldFinding. */
+extern void plh_finding_json_put_all(StringInfo json, const List *told);
+
+/* The member "doubt": why there is no finding; null where there is one. */
+extern void plh_finding_json_put_doubt(StringInfo json, const PlhDoubt *doubt);
+
+/* The members "sentences", a text for each line, and "sentence_ids". */
+extern void plh_finding_json_put_text(StringInfo json, const PlhToldText *text);
+
+/* The member "verdicts": what each means, and its tone. */
+extern void plh_finding_json_put_verdicts(StringInfo json);
+
+#endif							/* PLH_FINDING_JSON_H */

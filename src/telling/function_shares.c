@@ -1,0 +1,201 @@
+/*
+ * function_shares.c
+ *	  Which functions have most of what a statement holds.
+ */
+#include "postgres.h"
+
+#include "profile/site_facts.h"
+#include "report/blamed_code.h"
+#include "report/listed_site.h"
+#include "telling/function_shares.h"
+
+/* The share of one site. */
+static PlhFunctionShare
+describe(const PlhShare *share, const PlhProfileImage *image, PlhStackTexts *texts)
+{
+	PlhSiteFacts facts;
+	PlhListedSite listed;
+	const char *caller;
+	PlhFunctionShare described = {.bytes = share->bytes};
+
+	plh_site_facts_resolve(&facts, image, share->site, NULL);
+	plh_listed_site_start(&listed, image, &facts);
+	plh_listed_site_describe_stack(&listed, texts);
+	described.site = plh_blamed_code_site(&listed.stack);
+	described.context_name = listed.context_name;
+	described.nameless = plh_blamed_code_nameless(&listed.stack);
+	described.function = listed.stack.frames[listed.stack.site_frame].function;
+	caller = plh_blamed_code_caller(&listed.stack);
+	if (caller != NULL)
+		described.function = psprintf("functions called by %s", caller);
+	else if (described.function == NULL)
+		described.function = described.site;
+	return described;
+}
+
+/*
+ * Add a share to that of its function.  The first of all is the site that the finding is
+ * named after: so it is named, too, where it is one of several.
+ */
+static void
+add_share(PlhFunctionShares *shares, const PlhFunctionShare *share)
+{
+	for (int i = 0; i < shares->count; i++)
+	{
+		PlhFunctionShare *entered = &shares->functions[i];
+
+		if (strcmp(entered->function, share->function) != 0 ||
+			strcmp(entered->context_name, share->context_name) != 0)
+			continue;
+		if (i == 0 && entered->largest_site == NULL && strcmp(entered->site, share->site) != 0)
+		{
+			entered->largest_site = entered->site;
+			entered->largest_bytes = entered->bytes;
+		}
+		entered->bytes += share->bytes;
+		if (strcmp(entered->site, share->site) != 0)
+			entered->site = entered->function;
+		return;
+	}
+	shares->functions[shares->count] = *share;
+	shares->functions[shares->count].is_named = shares->count == 0;
+	shares->count++;
+}
+
+/* qsort comparator: the largest first. */
+static int
+compare_shares(const void *a, const void *b)
+{
+	const PlhFunctionShare *left = a;
+	const PlhFunctionShare *right = b;
+
+	return left->bytes > right->bytes ? -1 : left->bytes < right->bytes;
+}
+
+/* Is it much of all, so that it explains something? */
+static bool
+is_much(const PlhFunctionShares *shares, int64 bytes)
+{
+	return (double) bytes >= PLH_NAMED_PART * (double) shares->all;
+}
+
+/* Move the function that the finding is named after among those that are told. */
+static void
+put_named_forward(PlhFunctionShares *shares)
+{
+	for (int i = PLH_TOLD_SHARES; i < shares->count; i++)
+	{
+		PlhFunctionShare share = shares->functions[i];
+
+		if (!share.is_named || !is_much(shares, share.bytes))
+			continue;
+		memmove(&shares->functions[PLH_TOLD_SHARES], &shares->functions[PLH_TOLD_SHARES - 1],
+				sizeof(PlhFunctionShare) * (i - PLH_TOLD_SHARES + 1));
+		shares->functions[PLH_TOLD_SHARES - 1] = share;
+	}
+}
+
+/* How many functions are told. */
+static int
+told_of(const PlhFunctionShares *shares)
+{
+	int			told = 0;
+
+	if (shares->count == 0 || !is_much(shares, shares->functions[0].bytes))
+		return 0;
+	while (told < Min(shares->count, PLH_TOLD_SHARES) &&
+		   (plh_function_shares_percent(shares, shares->functions[told].bytes) >= PLH_LEAST_PERCENT ||
+			(told > 0 && shares->functions[told].is_named)))
+		told++;
+	return told;
+}
+
+/*
+ * Where the rest is.  Of more sites than there is room for, each has no more than the
+ * smallest of these.
+ */
+static void
+find_rest(PlhFunctionShares *shares, const PlhStatementFound *statement)
+{
+	int64		rest = shares->all;
+
+	shares->has_more = statement->share_count == PLH_SHARES;
+	if (shares->has_more)
+		shares->others_most = statement->shares[PLH_SHARES - 1].bytes;
+	for (int i = 0; i < shares->count; i++)
+	{
+		rest -= shares->functions[i].bytes;
+		if (i < shares->told)
+			continue;
+		shares->others += shares->functions[i].bytes;
+		shares->others_most = Max(shares->others_most, shares->functions[i].bytes);
+	}
+	if (shares->has_more)
+		shares->others += rest;
+	else
+		shares->unknown = rest;
+}
+
+void
+plh_function_shares_add_up(PlhFunctionShares *shares, const PlhFinding *finding,
+						   const PlhProfileImage *image, PlhStackTexts *texts)
+{
+	const PlhStatementFound *statement = &finding->statement;
+
+	memset(shares, 0, sizeof(*shares));
+	for (int i = 0; i < statement->share_count; i++)
+	{
+		shares->all += statement->shares[i].bytes;
+		if (texts != NULL)
+		{
+			PlhFunctionShare share = describe(&statement->shares[i], image, texts);
+
+			add_share(shares, &share);
+		}
+	}
+
+	/*
+	 * samples may stand for more than was counted: parts are parts all the
+	 * same
+	 */
+	shares->all = Max(shares->all, Max(1, finding->bytes));
+	qsort(shares->functions, shares->count, sizeof(PlhFunctionShare), compare_shares);
+	put_named_forward(shares);
+	shares->told = told_of(shares);
+	find_rest(shares, statement);
+}
+
+bool
+plh_function_shares_name_site(const PlhFinding *finding, const PlhProfileImage *image,
+							  PlhStackTexts *texts)
+{
+	PlhFunctionShares shares;
+
+	if (plh_finding_subject(finding) == PLH_SUBJECT_CONTEXTS)
+		return finding->site != NULL && !finding->contexts.is_scattered;
+	if (finding->kind != PLH_KIND_STATEMENT)
+		return finding->site != NULL;
+	if (finding->statement.share_count == 0)
+		return false;
+	plh_function_shares_add_up(&shares, finding, image, NULL);
+	if (is_much(&shares, finding->statement.shares[0].bytes))
+		return true;
+	plh_function_shares_add_up(&shares, finding, image, texts);
+	for (int i = 0; i < shares.count; i++)
+		if (shares.functions[i].is_named)
+			return is_much(&shares, shares.functions[i].bytes);
+	return false;
+}
+
+const char *
+plh_function_shares_nameless(const PlhFinding *finding, const PlhProfileImage *image,
+							 PlhStackTexts *texts)
+{
+	PlhFunctionShares shares;
+
+	plh_function_shares_add_up(&shares, finding, image, texts);
+	for (int i = 0; i < shares.told; i++)
+		if (shares.functions[i].nameless != NULL)
+			return shares.functions[i].nameless;
+	return NULL;
+}

@@ -1,0 +1,680 @@
+/*
+ * sentence_table.h
+ *	  All sentences that are said of processes, in the order in which one meets them.
+ *
+ * SECTION(title) begins a part.  SENTENCE(id, when, alive, gone) is one sentence, or
+ * several that belong together: what is said of a process that lives, and of one that is
+ * gone; NULL stands for the same words.  PLURAL(id, when, alive, alive of several, gone,
+ * gone of several) depends on a number, its field {count}.  PHRASE(id, when, alive, gone)
+ * is no sentence, but stands within one.  "when" says when it is said.
+ *
+ * A name in braces is a field of PlhFields (sentences.h): a figure, a name or a phrase.
+ * Nothing else is put together: so each sentence can be read, and translated, as a whole.
+ * No program of ours reads them: programs get fields (finding_fields.h).
+ *
+ * doc/explanation.md is made of this table.
+ */
+
+SECTION("Who it is, and how large")
+SENTENCE(size, "it lives",
+		 "{who}: {bytes} of private memory.", NULL)
+SENTENCE(size_counted, "it is gone",
+		 "{who}: {bytes} of private memory when it was last counted.", NULL)
+SENTENCE(size_unknown, "it is gone, and was never counted",
+		 "{who}: its size is not known.", NULL)
+SENTENCE(shared, "it has touched 32 MB of shared memory",
+		 "In top, its RES also includes {bytes} of shared memory, such as shared buffers. That exists once for all processes.", NULL)
+
+SECTION("What it is made of")
+PHRASE(ago, "a time that has passed until now",
+	   "{age} ago", "{age} before it died")
+PHRASE(before_dump, "the same, of a dump",
+	   "{age} before the dump", NULL)
+PHRASE(before_silence, "the same, where it is not known when it died",
+	   "{age} before it was last heard of", NULL)
+SENTENCE(not_counted, "no count yet",
+		 "It has not counted its memory contexts yet.",
+		 "It had not counted its memory contexts.")
+SENTENCE(counted, "it has counted its contexts and malloc",
+		 "The last count, {ago}, found {contexts} in memory contexts, {outside} from malloc outside of them, and {freed} that was freed but is kept by malloc.",
+		 "The last count, {ago}, found {contexts} in memory contexts, {outside} from malloc outside of them, and {freed} that was freed but was kept by malloc.")
+SENTENCE(counted_without_malloc, "malloc is not glibc's",
+		 "The last count, {ago}, found {contexts} in memory contexts and {outside} outside of them. Its malloc is not glibc's, and tells nothing.",
+		 "The last count, {ago}, found {contexts} in memory contexts and {outside} outside of them. Its malloc was not glibc's, and told nothing.")
+SENTENCE(free_in_contexts, "free space inside contexts was counted, too",
+		 "Of the memory in contexts, {bytes} was free space inside them.", NULL)
+SENTENCE(elsewhere, "part of private memory belongs to neither",
+		 "{bytes} was elsewhere.", NULL)
+SENTENCE(unwritten, "more was allocated than takes memory",
+		 "The process looks {bytes} smaller, because that part was never written to.",
+		 "The process looked {bytes} smaller, because that part had never been written to.")
+SENTENCE(kinds, "contexts were counted",
+		 "Memory contexts by kind: {list}, {rest} in others.", NULL)
+PHRASE(kind, "in that list", "{bytes} for {title}", NULL)
+PHRASE(kind_many, "in that list", "{bytes} for {title} ({count} contexts)", NULL)
+PHRASE(kind_named, "in that list, of a name that is not known", "{bytes} in {title}", NULL)
+PHRASE(kind_named_many, "in that list, of a name that is not known", "{bytes} in {title} ({count} contexts)", NULL)
+SENTENCE(grown_since_count, "it has grown since the last count",
+		 "Since that count private memory has grown by {bytes}, which the counted figures do not include.", NULL)
+SENTENCE(written_since_count, "the same, and much had not been written to",
+		 "Since that count private memory has grown by {bytes}. Part of that may be memory that was counted, but not yet written to.", NULL)
+SENTENCE(fallen_since_count, "it has become smaller since the last count",
+		 "Since that count private memory has fallen by {bytes}.", NULL)
+SENTENCE(unsampled, "a tenth of the contexts, or more, may be older than the first sample",
+		 "What it allocated before sampling began has no call site: {bytes}, part of which may have been freed.", NULL)
+
+SECTION("Since when it grows")
+SENTENCE(larger_before, "it was larger before it grew",
+		 "Private memory was {bytes} larger {age} ago.",
+		 "Private memory had been {bytes} larger {age} before the last count.")
+SENTENCE(ask_again, "it has grown since a count that is long ago",
+		 "Ask again to see whether its private memory still grows.", NULL)
+SENTENCE(grown_open, "it has grown, and nobody knows whether it still does",
+		 "Private memory has grown by {bytes} since {since}. Ask again to see whether it still grows.", NULL)
+SENTENCE(grown_open_counted, "the same, where part of it was counted",
+		 "Private memory has grown by {bytes} since {since}, {late} of that since the last count, {age} ago. Ask again to see whether it still grows.", NULL)
+SENTENCE(grew_at_once, "it grew within a second",
+		 "Private memory grew by {bytes} within a second at {since}.",
+		 "Private memory had grown by {bytes} within a second at {since}.")
+SENTENCE(grows, "it grew until now",
+		 "Private memory has grown by {bytes} in the {span} since {since} ({rate}).",
+		 "Private memory had grown by {bytes} in the {span} since {since} ({rate}).")
+SENTENCE(grew, "it grew, and has stopped",
+		 "Private memory grew by {bytes} from {since} on, within {span} ({rate}).",
+		 "Private memory had grown by {bytes} from {since} on, within {span} ({rate}).")
+SENTENCE(rests_since, "it has stopped growing",
+		 "It has hardly changed in the {age} since.",
+		 "It had hardly changed in the {age} since.")
+SENTENCE(fell_and_rests, "it fell, and rests since",
+		 "Private memory fell by {bytes} {age} ago, and has hardly changed since.",
+		 "Private memory had fallen by {bytes} {age} before the last count, and had hardly changed since.")
+SENTENCE(larger_and_rests, "it was larger once, and rests",
+		 "Private memory was {bytes} larger {age} ago; it has hardly changed in the last {span}.",
+		 "Private memory had been {bytes} larger {age} before the last count; it had hardly changed in the last {span}.")
+SENTENCE(rests, "it rests",
+		 "Private memory has hardly changed for {age}.",
+		 "Private memory had hardly changed for {age}.")
+SENTENCE(falls, "it becomes smaller",
+		 "Private memory has fallen by {bytes} in the last {age}.",
+		 "Private memory had fallen by {bytes} in the {age} before the last count.")
+
+PHRASE(second, "it has just become smaller", "second", NULL)
+
+SECTION("What it held once")
+SENTENCE(peak, "it held 32 MB more once",
+		 "At its sampled peak, {ago}, the largest call site held about {bytes}: {site} in {context}.", NULL)
+SENTENCE(peak_statement, "the statement of that peak is known",
+		 "Statement at that peak: {query}", NULL)
+SENTENCE(peak_statement_most, "that call site was of several statements",
+		 "Statement that held most at that peak: {query}", NULL)
+SENTENCE(day_peak, "a statement of the last 24 hours took much more than there is now",
+		 "Its statements' highest peak of the last 24 hours: {bytes}, {ago}.", NULL)
+SENTENCE(day_statement, "its text is known",
+		 "Statement of that peak: {query}", NULL)
+SENTENCE(day_allowed, "what it might take is known",
+		 "Its settings allowed {bytes} for a hash table, the most that a node of a plan may take.", NULL)
+SENTENCE(examples, "it is known what contexts are of",
+		 "Contexts named \"{context}\": {list}.", NULL)
+SENTENCE(examples_such, "the same of a few of them",
+		 "Contexts named \"{context}\", for example: {list}.", NULL)
+
+SENTENCE(contexts_are, "before findings",
+		 "{list}", NULL)
+
+SECTION("A finding: what it is about")
+SENTENCE(verdict, "each of the three largest findings",
+		 "Verdict: {verdict} {cause}.", NULL)
+PHRASE(cause_site, "a call site", "at {site} in {context}", NULL)
+PHRASE(cause_contexts, "memory contexts", "({title})", NULL)
+PHRASE(cause_statement, "a statement",
+	   "(the running statement or transaction)",
+	   "(the last statement or transaction)")
+PHRASE(cause_malloc, "malloc", "(memory that malloc gave out outside of memory contexts)", NULL)
+PHRASE(cause_mapped, "what others map", "(memory that is neither in memory contexts nor malloc's)", NULL)
+PHRASE(cause_freed, "what malloc keeps", "(memory that malloc keeps although it was freed)", NULL)
+PHRASE(cause_process, "nothing smaller", "(the process as a whole)", NULL)
+SENTENCE(held_at, "a call site has much of what was sampled in these contexts",
+		 "The largest part of what was sampled in them is held at {site}.",
+		 "The largest part of what was sampled in them was held at {site}.")
+PLURAL(share_all, "it holds all",
+	   "This call site holds all of the process' sampled memory.",
+	   "These call sites hold all of the process' sampled memory.",
+	   "This call site held all of the process' sampled memory.",
+	   "These call sites held all of the process' sampled memory.")
+PLURAL(share_little, "it holds little",
+	   "This call site holds less than 1% of the process' sampled memory.",
+	   "These call sites hold less than 1% of the process' sampled memory.",
+	   "This call site held less than 1% of the process' sampled memory.",
+	   "These call sites held less than 1% of the process' sampled memory.")
+PLURAL(share_part, "it holds a part",
+	   "This call site holds {percent}% of the process' sampled memory.",
+	   "These call sites hold {percent}% of the process' sampled memory.",
+	   "This call site held {percent}% of the process' sampled memory.",
+	   "These call sites held {percent}% of the process' sampled memory.")
+
+SENTENCE(evidence, "the evidence: the sentences below",
+		 "{list}", NULL)
+
+SECTION("A finding: call sites")
+PLURAL(left, "a leak that grows now",
+	   "{bytes} of the {total} allocated here has not been freed, and it keeps growing.",
+	   "{bytes} of the {total} allocated here in at least {count} statements has not been freed, and it keeps growing.",
+	   "{bytes} of the {total} allocated here had not been freed, and it kept growing.",
+	   "{bytes} of the {total} allocated here in at least {count} statements had not been freed, and it kept growing.")
+PLURAL(left_until, "a leak that grew until then",
+	   "{bytes} of the {total} allocated here has not been freed, and it kept growing until {since}.",
+	   "{bytes} of the {total} allocated here in at least {count} statements has not been freed, and it kept growing until {since}.",
+	   "{bytes} of the {total} allocated here had not been freed, and it kept growing until {since}.",
+	   "{bytes} of the {total} allocated here in at least {count} statements had not been freed, and it kept growing until {since}.")
+PLURAL(enlarged, "most was freed, as of what is enlarged again and again",
+	   "{bytes} is still held; the rest of the {total} allocated here over time was freed.",
+	   "{bytes} is still held; the rest of the {total} allocated here over time in at least {count} statements was freed.",
+	   "{bytes} was still held; the rest of the {total} allocated here over time had been freed.",
+	   "{bytes} was still held; the rest of the {total} allocated here over time in at least {count} statements had been freed.")
+SENTENCE(enlarged_grows, "that grows now",
+		 "What is held keeps growing.", "What was held kept growing.")
+SENTENCE(enlarged_until, "that grew until then",
+		 "What is held kept growing until {since}.", "What was held kept growing until {since}.")
+SENTENCE(most_unwritten, "most of it takes no memory",
+		 "At the last count most of it had not been written to, so it took less memory than that.", NULL)
+SENTENCE(part_unwritten, "part of it takes no memory",
+		 "At the last count part of it had not been written to, so it took less memory than that.", NULL)
+PLURAL(rates, "a leak",
+	   "It grew by {late} in the last transaction, and by {early} per transaction over the {early_count} before.",
+	   "It grew by {late} per transaction over the last {count} transactions, and by {early} over the {early_count} before.",
+	   NULL, NULL)
+SENTENCE(rates_seconds, "its transactions were long",
+		 "Of a long transaction, each second counts as one.", NULL)
+SENTENCE(rates_all, "other transactions allocated nothing there",
+		 "All transactions count, even those that never called this function.", NULL)
+SENTENCE(grown, "it has grown since the baseline",
+		 "It holds {bytes}, {growth} more than at the baseline.",
+		 "It held {bytes}, {growth} more than at the baseline.")
+SENTENCE(grown_by_statements, "many statements share it",
+		 "Each of {count} statements has too little of it to tell a leak from a cache.", NULL)
+SENTENCE(grown_by_lines, "many lines of SQL functions share it",
+		 "Each of the {count} lines of SQL functions that lead there has too little of it to tell a leak from a cache.", NULL)
+SENTENCE(grown_lately, "there were few transactions",
+		 "Too little has happened since its first allocation to tell a leak from a cache.", NULL)
+SENTENCE(held_running, "a transaction that runs has left it in the session",
+		 "The running transaction holds {bytes} allocated here, in memory that lives as long as the {noun}. It is not freed when the statement ends.",
+		 "The last transaction held {bytes} allocated here, in memory that lives as long as the {noun}. It is not freed when the statement ends.")
+PLURAL(held, "a few transactions have left it",
+	   "{count} finished transaction left {bytes} of the {total} allocated here.",
+	   "{count} finished transactions left {bytes} of the {total} allocated here.",
+	   NULL, NULL)
+PLURAL(held_by_statements, "the same, and several statements",
+	   "{count} finished transaction left {bytes} of the {total} allocated here in at least {statements} statements.",
+	   "{count} finished transactions left {bytes} of the {total} allocated here in at least {statements} statements.",
+	   NULL, NULL)
+SENTENCE(held_stays, "it lives",
+		 "It stays until the {noun} ends, unless the code that allocated it frees it.", NULL)
+
+SECTION("A finding: memory contexts")
+PLURAL(contexts, "contexts of a kind that is known",
+	   "At the last count {count} context for {title} held {bytes}.",
+	   "At the last count {count} contexts for {title} held {bytes}.",
+	   NULL, NULL)
+PLURAL(contexts_named, "contexts of another name",
+	   "At the last count {count} context named \"{title}\" held {bytes}.",
+	   "At the last count {count} contexts named \"{title}\" held {bytes}.",
+	   NULL, NULL)
+SENTENCE(contexts_added, "they keep becoming more",
+		 "Of these, {count} contexts and {bytes} were added after {since}.", NULL)
+SENTENCE(contexts_free, "they are mostly empty",
+		 "Most of that is free space inside them, which no other context can use.", NULL)
+SENTENCE(contexts_stay, "nothing is known of them",
+		 "They stay until the {noun} ends, unless the code that created them deletes them.", NULL)
+SENTENCE(cache, "a cache of PostgreSQL",
+		 "At the last count {title} held {bytes}, of which {late} was added after {since}.", NULL)
+SENTENCE(cache_rests, "it has all but stopped growing",
+		 "They had hardly grown since {since}.", NULL)
+SENTENCE(cache_is_no_leak, "a cache of PostgreSQL",
+		 "This is no leak.", NULL)
+SENTENCE(family, "what is known of contexts of that kind",
+		 "{what} {bound}", NULL)
+
+SECTION("A finding: a statement")
+SENTENCE(statement, "it holds more than its settings allow",
+		 "The running {noun} holds {bytes}.",
+		 "The last {noun} held {bytes}.")
+SENTENCE(statement_most_unwritten, "most of it takes no memory",
+		 "The running {noun} has allocated {bytes}, most of which had not been written to at the last count.",
+		 "The last {noun} had allocated {bytes}, most of which had not been written to at the last count.")
+SENTENCE(statement_part_unwritten, "part of it takes no memory",
+		 "The running {noun} has allocated {bytes}, part of which had not been written to at the last count.",
+		 "The last {noun} had allocated {bytes}, part of which had not been written to at the last count.")
+SENTENCE(statement_counted, "part of it came after the last count",
+		 "{bytes} of that was counted, and samples show the rest, which came later.", NULL)
+SENTENCE(shares, "call sites have much of it",
+		 "By call site: {list}.", NULL)
+PHRASE(share, "in that list", "{percent}% at {site} in {context}", NULL)
+PHRASE(share_largest, "in that list, of a function that is called at several lines",
+	   "{percent}% at {site} in {context} ({most}% at {name})", NULL)
+SENTENCE(shares_many, "there are more call sites than are known one by one",
+		 "The other {percent}% is at many call sites, none above {most}%.",
+		 "The other {percent}% was at many call sites, none above {most}%.")
+SENTENCE(shares_other, "others have some, too",
+		 "{percent}% is at other call sites, none above {most}%.",
+		 "{percent}% was at other call sites, none above {most}%.")
+SENTENCE(shares_unknown, "part of it was not sampled",
+		 "No call site is known for the other {percent}%: free space, rounding, and what was not sampled.", NULL)
+SENTENCE(scattered, "no call site has much",
+		 "By its samples, no call site has more than {percent}% of it.", NULL)
+SENTENCE(statement_part, "contexts of one kind have much of it",
+		 "{bytes} of it is for {title}. {what} {bound}",
+		 "{bytes} of it was for {title}. {what} {bound}")
+SENTENCE(node, "a node of its plan has much of it",
+		 "{bytes} of it is in one hash table or sort.",
+		 "{bytes} of it was in one hash table or sort.")
+SENTENCE(nodes, "nodes of its plan have much of it",
+		 "{bytes} of it is in {count} hash tables and sorts, {each} each on average.",
+		 "{bytes} of it was in {count} hash tables and sorts, {each} each on average.")
+SENTENCE(limit_settings, "maintenance, or decoding",
+		 "Its settings, such as maintenance_work_mem, allow {limit}.",
+		 "Its settings, such as maintenance_work_mem, allowed {limit}.")
+SENTENCE(limit_sorts, "sorts",
+		 "work_mem allows {limit} for each sort.",
+		 "work_mem allowed {limit} for each sort.")
+SENTENCE(limit_hashes, "hash tables",
+		 "work_mem and hash_mem_multiplier allow {limit} for each hash table.",
+		 "work_mem and hash_mem_multiplier allowed {limit} for each hash table.")
+SENTENCE(limit_hash, "anything else",
+		 "work_mem and hash_mem_multiplier allow {limit} for a hash table of its plan.",
+		 "work_mem and hash_mem_multiplier allowed {limit} for a hash table of its plan.")
+SENTENCE(besides, "contexts of another kind have much of it, too",
+		 "Besides, {bytes} is held for {title}. {what}",
+		 "Besides, {bytes} was held for {title}. {what}")
+SENTENCE(held_for, "no call site is named",
+		 "{bytes} of it is held for {title}. {what}",
+		 "{bytes} of it was held for {title}. {what}")
+SENTENCE(ends_with_transaction, "it lives, and the memory is the transaction's",
+		 "The memory is freed at COMMIT or ROLLBACK at the latest.", NULL)
+SENTENCE(ends_with_statement, "it lives, and the memory is the statement's",
+		 "The memory is freed when the statement ends, or its cursor is closed.", NULL)
+SENTENCE(ends, "it lives, and the memory is of both",
+		 "The memory is freed when it ends.", NULL)
+PHRASE(noun_statement, "a statement", "statement", NULL)
+PHRASE(noun_transaction, "a transaction", "transaction", NULL)
+PHRASE(noun_either, "either", "statement or transaction", NULL)
+
+SECTION("A finding: the process as a whole")
+SENTENCE(process_grown, "what it keeps has grown",
+		 "At the last count this {noun} held {bytes} that no statement will free: {growth} more than {span} earlier, {late} of it in the second half of that time. No single cause explains most of it.", NULL)
+SENTENCE(process_parts, "kinds of contexts have much of it",
+		 "Its largest parts: {list}.", NULL)
+PHRASE(process_part, "in that list", "{bytes} {title}", NULL)
+SENTENCE(malloc_grown, "malloc has given out much outside of contexts",
+		 "At the last count malloc had given out {bytes} outside of memory contexts, {growth} more than {span} earlier, {late} of it in the second half of that time.", NULL)
+SENTENCE(malloc_sampled, "malloc is sampled",
+		 "The call sites of {bytes} of it are known. Threads that are not sampled have allocated {other} in all.", NULL)
+SENTENCE(mapped_grown, "something else maps memory",
+		 "At the last count {bytes} of this process belonged neither to memory contexts nor to malloc, {growth} more than {span} earlier, {late} of it in the second half of that time.", NULL)
+PHRASE(late_all, "the second half has all", "all", NULL)
+SENTENCE(freed, "malloc keeps much that was freed",
+		 "malloc keeps {bytes} that was freed, besides {other} in use.",
+		 "malloc kept {bytes} that was freed, besides {other} in use.")
+SENTENCE(freed_until_end, "it lives",
+		 "The kernel gets it back when the {noun} ends.", NULL)
+SENTENCE(malloc_by_samples, "samples of malloc are of one statement",
+		 "By its samples, {bytes} of that was allocated for one statement.", NULL)
+SENTENCE(malloc_while_ran, "it came while a statement ran",
+		 "While one statement ran, memory from malloc grew by at least {bytes}.", NULL)
+SENTENCE(mapped_while_ran, "the same of mapped memory",
+		 "While one statement ran, memory that libraries have mapped grew by at least {bytes}.", NULL)
+SENTENCE(malloc_at_begin, "it came when the statement began that runs",
+		 "Of this, {bytes} came after the last count before the running statement began. That statement has allocated it, or a short one before it has.", NULL)
+SENTENCE(malloc_before_counts, "nothing was counted before that",
+		 "Nothing was counted before the running statement began. That statement has allocated this, or an earlier one has.", NULL)
+SENTENCE(malloc_of_unknown, "neither",
+		 "It is not known which statement allocated this.", NULL)
+SENTENCE(libraries, "no call site of malloc is known",
+		 "Libraries that call malloc, loaded by this process: {loaded}; linked to the server: {linked}.", NULL)
+PHRASE(libraries_none, "there are none", "none", NULL)
+SENTENCE(libraries_jit, "it has loaded the compiler of queries",
+		 "It has compiled queries (jit).", NULL)
+SENTENCE(libraries_unknown, "its maps can't be read",
+		 "What it has loaded can't be read.", NULL)
+
+SECTION("A finding: how old, by which routine, for which statement")
+SENTENCE(ages, "the largest finding, at one call site",
+		 "{list}", NULL)
+SENTENCE(age_old, "nearly all is old, as in a cache",
+		 "{percent} of what this call site holds is older than {age}.",
+		 "{percent} of what this call site held was older than {age}.")
+SENTENCE(age_young, "nearly all is young, as in a queue",
+		 "{percent} of what this call site holds was allocated in the last {age}; of the {total} allocated there before, {bytes} is left.",
+		 "{percent} of what this call site held was allocated in the last {age} of its process; of the {total} allocated there before, {bytes} was left.")
+PHRASE(age_all, "all of it", "All", NULL)
+PHRASE(age_nothing, "nothing of it", "nothing", NULL)
+PHRASE(age_little, "hardly any of it", "less than 1%", NULL)
+PHRASE(age_percent, "a part of it", "{count}%", NULL)
+SENTENCE(age_half, "all ages",
+		 "Half of what this call site holds is older than {age}.",
+		 "Half of what this call site held was older than {age}.")
+SENTENCE(age_none_freed, "all is left, as of a leak",
+		 "Nothing that it allocated since {since} has been freed.",
+		 "Nothing that it allocated since {since} had been freed.")
+SENTENCE(age_even, "as much is left of each time's allocations as of the next",
+		 "Of what it allocated since {since}, {percent} is left, in steps of {span}.",
+		 "Of what it allocated since {since}, {percent} was left, in steps of {span}.")
+SENTENCE(age_between, "about as much",
+		 "Of what it allocated since {since}, {most} to {percent} is left, in steps of {span}.",
+		 "Of what it allocated since {since}, {most} to {percent} was left, in steps of {span}.")
+SENTENCE(site_is, "the binary lacks the name of the function",
+		 "The site is {site}.", NULL)
+SENTENCE(routines, "functions in SQL or a procedural language led there",
+		 "Allocated in {routines}.", NULL)
+SENTENCE(routines_most, "the same of several call sites",
+		 "The largest part was allocated in {routines}.", NULL)
+SENTENCE(query_holds_most, "of several statements",
+		 "Statement that holds most: {query}",
+		 "Statement that held most: {query}")
+SENTENCE(query_such_as, "of contexts",
+		 "Allocated by statements such as: {query}", NULL)
+SENTENCE(query_of_form, "of several transactions",
+		 "Allocated by statements of this form: {query}", NULL)
+SENTENCE(query_of_one, "of one transaction",
+		 "Allocated by the statement: {query}", NULL)
+
+SECTION("A finding: what to do next")
+SENTENCE(next, "each finding",
+		 "Next: {next}", NULL)
+SENTENCE(help, "contexts or functions that are known",
+		 "{help}", NULL)
+SENTENCE(report_to_authors, "a leak in an extension",
+		 "Report this to the authors of {library}, with what pg_leakhunt_suspects shows as \"stack\".", NULL)
+SENTENCE(language_ran, "a leak in a procedural language",
+		 "A {language} function was running when this was allocated.", NULL)
+SENTENCE(language_keeps, "malloc's memory in a procedural language",
+		 "See what it keeps in {store}. If it keeps nothing there, a module or a function that it calls never frees this.", NULL)
+SENTENCE(language_calls, "contexts' memory in a procedural language",
+		 "See which functions it calls: one of them, or PostgreSQL itself, never frees this. If it is PostgreSQL, a newer minor release may fix it.", NULL)
+SENTENCE(author_of_statement, "a leak in the server's own code, of a session",
+		 "See which functions the statement calls: one of them, or PostgreSQL itself, never frees this. If it is PostgreSQL, a newer minor release may fix it.", NULL)
+SENTENCE(author_of_worker, "the same of a background worker",
+		 "See which extension started this background worker: its code, or PostgreSQL itself, never frees this. If it is PostgreSQL, a newer minor release may fix it.", NULL)
+SENTENCE(author_of_vacuum, "the same of an autovacuum worker",
+		 "A newer minor release of PostgreSQL may fix it. If not, look at the functions in expressions of indexes.", NULL)
+SENTENCE(author_is_core, "the same of another process",
+		 "A newer minor release of PostgreSQL may fix it. If not, report it to PostgreSQL's developers, with what pg_leakhunt_suspects shows as \"stack\".", NULL)
+SENTENCE(no_hurry, "a leak of which most was never written to",
+		 "There is no hurry: most of it was never written to, and takes no memory.", NULL)
+SENTENCE(no_need, "what is held and was never written to",
+		 "There is no need to act: most of it was never written to, and takes no memory.", NULL)
+SENTENCE(recycle_session, "what keeps growing in a session",
+		 "Until this is fixed, limit how long such connections live (a pool's max lifetime), or end them from time to time: SELECT pg_terminate_backend({pid}).",
+		 "Until this is fixed, limit how long such connections live (a pool's max lifetime), or end them from time to time.")
+SENTENCE(recycle_worker, "the same of a worker",
+		 "Until this is fixed, restart such {noun}s from time to time: SELECT pg_terminate_backend({pid}).",
+		 "Until this is fixed, restart such {noun}s from time to time.")
+SENTENCE(recycle_passing, "the same of a worker that ends with its work",
+		 "Each {noun} frees it when it ends.", NULL)
+SENTENCE(recycle_server, "the same of any other process",
+		 "Until this is fixed, only a restart of the server frees it.", NULL)
+SENTENCE(end_session, "what a session keeps",
+		 "End the session, unless it will need this memory again: SELECT pg_terminate_backend({pid}).",
+		 "If the session still runs, end it, unless it will need this memory again.")
+SENTENCE(end_worker, "what a worker keeps",
+		 "Restart the {noun}, unless it will need this memory again: SELECT pg_terminate_backend({pid}).",
+		 "If the {noun} still runs, end it, unless it will need this memory again.")
+SENTENCE(end_passing, "what a worker keeps that ends with its work",
+		 "Wait until the {noun} ends: it does so with its work.",
+		 "If the {noun} still runs, end it, unless it will need this memory again.")
+SENTENCE(end_server, "what any other process keeps",
+		 "A restart of the server frees this memory.",
+		 "If the {noun} still runs, end it, unless it will need this memory again.")
+SENTENCE(end_is_over, "it has crashed",
+		 "Nothing: the memory was freed when the {noun} ended.", NULL)
+SENTENCE(end_now, "what a session keeps can be freed at once",
+		 "To free it now, end the session: SELECT pg_terminate_backend({pid}).", NULL)
+SENTENCE(cancel_now, "a statement that runs",
+		 "To free it now: SELECT pg_cancel_backend({pid}).", NULL)
+SENTENCE(cancel_or_end_now, "it is not known whether it runs",
+		 "To free it now: SELECT pg_cancel_backend({pid}), or pg_terminate_backend({pid}) if the session is idle in transaction.", NULL)
+SENTENCE(cancel_savepoints, "subtransactions of a statement that runs",
+		 "To free it now: SELECT pg_cancel_backend({pid}). If its client has set savepoints, this frees nothing before ROLLBACK or COMMIT; then end the session: SELECT pg_terminate_backend({pid}).", NULL)
+SENTENCE(cancel_to_see, "memory outside of contexts that came with the running statement",
+		 "Cancel the statement to see whether that frees the memory: SELECT pg_cancel_backend({pid}). If it does not, end the session: SELECT pg_terminate_backend({pid}).", NULL)
+SENTENCE(cancel_libpq, "the same where libpq is loaded",
+		 "What dblink has got of an unfinished result may stay until dblink_disconnect(), or until the session ends.", NULL)
+SENTENCE(trim, "what malloc keeps in a session",
+		 "To give it back to the kernel: SELECT pg_leakhunt_trim({pid}).", NULL)
+SENTENCE(trim_threshold, "what malloc keeps",
+		 "glibc gives more back at once if the server starts with MALLOC_TRIM_THRESHOLD_=131072 in its environment.", NULL)
+SENTENCE(value_of_client, "one value of the statement's text",
+		 "A single value or text of the statement has about {bytes}, and is copied when the statement is parsed and run. Pass it as a parameter instead of a literal, which saves copies. Better, send it in parts: as several rows, or as a large object (lo_put).", NULL)
+SENTENCE(value_made, "one value that a function makes",
+		 "A single value has about {bytes}, and work_mem does not limit values. See by the call sites which function or aggregate builds it. Let the client read it in parts: as several rows, or with substring() of a column.", NULL)
+SENTENCE(file_buffers, "buffers of a hash join's batches",
+		 "These are buffers of temporary files, two for each batch of a hash join. {help}", NULL)
+SENTENCE(node_misjudged, "a node that holds more than it may",
+		 "EXPLAIN the statement: a hash table got far more rows than the planner expected, or very many rows have the same key. Update statistics with ANALYZE, or rewrite the statement. Where very many rows have the same key, SET enable_hashjoin = off for it.", NULL)
+SENTENCE(nodes_full, "many nodes that are within their limit",
+		 "Lower work_mem or hash_mem_multiplier for this statement, or change its plan so that it has fewer hash tables and sorts.", NULL)
+SENTENCE(nodes_many, "very many nodes that hold little each",
+		 "Let the plan have fewer hash tables and sorts: read fewer partitions, or SET enable_partitionwise_join = off (the default). A lower work_mem helps only if it allows less than {each}, which each of them holds on average.", NULL)
+SENTENCE(library_allocates, "a statement in which an extension allocates",
+		 "The largest part of it was allocated by functions of {library}, or by functions that these called. See which of them the statement uses: work_mem does not limit what extensions keep.", NULL)
+SENTENCE(language_holds, "a statement in which a procedural language allocates",
+		 "Look in the {language} code that the statement runs for variables that hold large arrays or texts. work_mem does not limit these.", NULL)
+SENTENCE(functions_hold, "any other statement of a session",
+		 "See by the call sites which function, aggregate or trigger of the statement builds large values, and let it build smaller ones. work_mem does not limit what they keep.", NULL)
+SENTENCE(leader_holds, "the same of a parallel worker",
+		 "See by the call sites which function or aggregate of the leader's statement builds large values, and let it build smaller ones. work_mem does not limit what they keep.", NULL)
+SENTENCE(vacuum_holds, "the same of an autovacuum worker",
+		 "See which table it works on in pg_stat_progress_vacuum. autovacuum_work_mem does not limit what functions in expressions of indexes keep.", NULL)
+SENTENCE(see_report, "the same of another process",
+		 "See by the stack what the {noun} was doing: SELECT * FROM pg_leakhunt_report WHERE pid = {pid}.", NULL)
+SENTENCE(creator_of_library, "contexts of an unknown name, in which an extension allocates",
+		 "Find what creates them and never deletes them. Memory in them was allocated through {library}: report this to its authors.", NULL)
+SENTENCE(creator_of_language, "the same of a procedural language",
+		 "Find what creates them and never deletes them. Memory in them was allocated while a {language} function was running.", NULL)
+SENTENCE(creator_unknown, "the same where nothing more is known",
+		 "Search the sources of the extensions that this session uses for \"{context}\": code there creates contexts of that name, and never deletes them.", NULL)
+SENTENCE(look_later, "what may be a cache",
+		 "Look again later: a leak keeps growing, a cache does not.", NULL)
+SENTENCE(loaded_language, "memory outside of contexts, and a language that keeps values",
+		 "This {noun} has loaded {language}: see what its functions keep in {store}.", NULL)
+SENTENCE(loaded_jit, "the same, and the compiler of queries",
+		 "This {noun} has compiled queries (JIT). Turn JIT off with ALTER ROLE ... SET jit = off, or with ALTER SYSTEM SET jit = off and SELECT pg_reload_conf(). See whether new sessions still grow.", NULL)
+SENTENCE(loaded_libpq, "the same, and PostgreSQL's client library",
+		 "This {noun} has loaded libpq, the client library of dblink and postgres_fdw, which keeps each result in memory until it was read. Fetch fewer rows at a time: dblink() instead of dblink_get_result(), dblink_fetch() of a cursor, or a lower fetch_size of postgres_fdw.", NULL)
+SENTENCE(loaded_others, "the same, and other libraries",
+		 "See what the {noun} does with the libraries that it has loaded by itself.", NULL)
+SENTENCE(others_or_settings, "the same, where settings are malloc's, too (until PostgreSQL 15)",
+		 "It may also set large values with SET or set_config, which PostgreSQL keeps by malloc.", NULL)
+SENTENCE(linked_to_statement, "nothing loaded, and a statement that runs",
+		 "See which functions of the statement use one of these libraries, as those for xml use libxml2.", NULL)
+SENTENCE(statement_or_settings, "the same, where settings are malloc's, too",
+		 "PostgreSQL keeps large values of set_config by malloc, too.", NULL)
+SENTENCE(linked_or_settings, "nothing loaded, where settings are malloc's, too",
+		 "See first whether the {noun} sets large values with SET or set_config, which PostgreSQL keeps by malloc. Then see which of these libraries it uses.", NULL)
+SENTENCE(linked, "nothing loaded",
+		 "See which of these libraries the {noun} uses.", NULL)
+SENTENCE(mapped_by_unknown, "mapped memory, and nothing loaded that is known to map",
+		 "Look for code that maps memory by itself, such as Python's objects and JIT compilers.", NULL)
+SENTENCE(check_malloc, "malloc is not sampled",
+		 "pg_leakhunt_check, in another session, runs one statement again and again and tells by how much malloc grows each time.", NULL)
+SENTENCE(preload_malloc, "the malloc library is not preloaded",
+		 "To see call sites of malloc and their statements, restart the server with pg_leakhunt_malloc.so in LD_PRELOAD.", NULL)
+SENTENCE(track_malloc, "it is switched off",
+		 "To see call sites of malloc and their statements, turn pg_leakhunt.track_malloc on.", NULL)
+PLURAL(more_findings, "there are more than three",
+	   "{count} more finding is in pg_leakhunt_suspects.",
+	   "{count} more findings are in pg_leakhunt_suspects.",
+	   NULL, NULL)
+PLURAL(hidden_findings, "patterns hide some",
+	   "{count} finding is hidden by pg_leakhunt_suppressions.",
+	   "{count} findings are hidden by pg_leakhunt_suppressions.",
+	   NULL, NULL)
+
+SENTENCE(names_missing, "a binary lacks names of functions (of a page)",
+		 "Function names of {library} are missing; pg_leakhunt_symbols says how to see them.", NULL)
+
+SECTION("No finding: why, and what to do to know more")
+SENTENCE(no_verdict, "nothing is suspect",
+		 "Verdict: none. {reason}", NULL)
+SENTENCE(no_verdict_yet, "something may become a finding",
+		 "Verdict: none yet. {reason}", NULL)
+SENTENCE(not_loaded, "it has not loaded pg_leakhunt",
+		 "It has not loaded pg_leakhunt, so no more is known of it.", NULL)
+SENTENCE(load_it, "the same",
+		 "Add pg_leakhunt to shared_preload_libraries and restart the server, or run pg_leakhunt_attach {pid} as the server's user.", NULL)
+SENTENCE(maybe_loaded, "its maps can't be read",
+		 "Whether it has loaded pg_leakhunt can't be known.", NULL)
+SENTENCE(too_small, "it has no profile yet",
+		 "Too little to judge: it never held {bytes}, and fewer than {count} samples were taken.", NULL)
+SENTENCE(too_little, "it was never counted",
+		 "It has allocated too little to tell.", "It had allocated too little to tell.")
+SENTENCE(outside_never_counted, "it is large, and was never counted",
+		 "Almost all of its private memory is outside of memory contexts: malloc gave it out, or a library mapped it. It has not counted its memory yet, so it is not known which.", NULL)
+SENTENCE(outside_since_count, "it has grown much since its last count, without samples",
+		 "Almost all of what it has gained since the last count is outside of memory contexts: malloc gave it out, or a library mapped it. It has not counted its memory since, so it is not known which.", NULL)
+SENTENCE(see_activity, "the same, where no statement runs",
+		 "See in pg_stat_activity what it runs, and which of these libraries that uses.", NULL)
+SENTENCE(not_published, "its profile could not be published, and nothing is known",
+		 "{reason}", NULL)
+SENTENCE(sites_unseen, "its profile could not be published",
+		 "{reason} Its call sites cannot be seen.", NULL)
+SENTENCE(full_memory, "/dev/shm was full",
+		 "/dev/shm was too full for its profile, so its call sites cannot be seen.", NULL)
+SENTENCE(full_directory, "the directory of profiles was full",
+		 "The file system of pg_leakhunt.profile_directory was too full for its profile, so its call sites cannot be seen.", NULL)
+SENTENCE(make_room, "either of them",
+		 "Make /dev/shm larger, or set pg_leakhunt.profile_directory.", NULL)
+SENTENCE(not_sampled, "sampling is off",
+		 "It is not sampled: pg_leakhunt.enabled is off, or somebody has stopped it. The call sites of what it has allocated since its last sample, {age} ago, are not known.", NULL)
+SENTENCE(start_it, "the same",
+		 "SELECT pg_leakhunt_start({pid}), and ask again.", NULL)
+SENTENCE(not_all_sampled, "scope is long_lived",
+		 "Only memory contexts that live as long as the session are sampled; what a statement holds is not.", NULL)
+SENTENCE(start_all, "the same",
+		 "SELECT pg_leakhunt_start({pid}, scope => 'all'), and ask again.", NULL)
+SENTENCE(missed_frees, "samples of malloc stand for more than malloc says",
+		 "Samples of malloc stand for {bytes}, but it had given out {other} outside of memory contexts at that time: some of it was freed unseen, and no call site of malloc is judged.", NULL)
+SENTENCE(unseen_of_used, "most of what contexts use was not sampled",
+		 "Samples stand for only {bytes} of the {total} that its memory contexts use.", NULL)
+SENTENCE(unseen_of_all, "the same, where free space was not counted",
+		 "Samples stand for only {bytes} of the {total} that its memory contexts have.", NULL)
+SENTENCE(unseen_before, "it is older than the first sample",
+		 "It had allocated {bytes} before sampling began.", NULL)
+SENTENCE(unseen_free, "it may be free space",
+		 "How much of its {count} contexts is free was not counted: many small contexts are mostly free space.", NULL)
+SENTENCE(unseen_pause, "sampling was off meanwhile",
+		 "The rest was allocated while it was not sampled.", NULL)
+SENTENCE(take_baseline, "the same",
+		 "SELECT pg_leakhunt_baseline({pid}), and ask again when it has grown.", NULL)
+SENTENCE(nodes_within, "a statement holds much, within its limits",
+		 "The running statement's {title} hold {bytes}, no more than its settings allow.",
+		 "The last statement's {title} held {bytes}, no more than the settings allow.")
+SENTENCE(site_within, "the same, at a call site",
+		 "The most that the running {noun} holds at one site is {bytes} at {site} in {context}.",
+		 "The most that the last {noun} held at one site was {bytes} at {site} in {context}.")
+SENTENCE(outside_rests, "malloc has given out much, and that rests",
+		 "malloc has given out {bytes} outside of memory contexts, and that has hardly changed for {age}.",
+		 "malloc had given out {bytes} outside of memory contexts, and that had hardly changed for {age}.")
+SENTENCE(outside_lately, "the same, but not for long",
+		 "malloc has given out {bytes} outside of memory contexts, but that has not grown for long enough to tell a leak.",
+		 "malloc had given out {bytes} outside of memory contexts, but that had not grown for long enough to tell a leak.")
+SENTENCE(outside_largest, "malloc is sampled",
+		 "The largest part of it that was sampled is {bytes} at {site} in {context}.", NULL)
+SENTENCE(see_history, "malloc has given out much",
+		 "SELECT * FROM pg_leakhunt_history({pid}) shows when it grew.", NULL)
+SENTENCE(ask_later, "and it has not rested yet",
+		 "Ask again later.", NULL)
+SENTENCE(growth_unknown, "it grows",
+		 "It has grown, but not for long enough to tell why.",
+		 "It had grown, but not for long enough to tell why.")
+SENTENCE(growth_pauses, "it grew a moment ago",
+		 "It has not grown for {age}, which is too short to tell whether it will grow again.",
+		 "It had stopped growing {age} before the last count, which is too short to tell why it had grown.")
+SENTENCE(growth_freed, "what grew is freed",
+		 "Most of its growth was freed: malloc keeps {bytes}, to use it again.",
+		 "Most of its growth had been freed: malloc kept {bytes}, to use it again.")
+SENTENCE(growth_cached, "what grew is a cache",
+		 "Most of its growth is a cache that fills up.",
+		 "Most of its growth was a cache that filled up.")
+SENTENCE(growth_small, "it grows a little",
+		 "It grows too little to matter, and no running statement is beyond its limits.",
+		 "It grew too little to matter, and no statement was beyond its limits.")
+SENTENCE(nothing_grows, "it rests",
+		 "Nothing keeps growing, and no running statement is beyond its limits.",
+		 "Nothing kept growing, and no statement was beyond its limits.")
+SENTENCE(stays_in_cache, "most of what stays is a cache",
+		 "Most of what stays, {bytes}, is {title}. {what} {bound}", NULL)
+SENTENCE(stays_in_contexts, "many contexts, whose number rests",
+		 "Most of what stays is {bytes} in {count} contexts: {title}. Their number does not grow now.", NULL)
+SENTENCE(stays_in_growing, "many contexts, whose number grows",
+		 "Most of what stays is {bytes} in {count} contexts: {title}. Their number has not grown for long enough to tell a leak.", NULL)
+SENTENCE(stays_largest_cache, "a cache has the largest part",
+		 "The largest part of what stays, {bytes}, is {title}. {what} {bound}", NULL)
+SENTENCE(stays_uncertain, "a call site has it, by few samples",
+		 "The largest part of what stays is {bytes} at {site} in {context}. This is too uncertain for a verdict ({interval}).", NULL)
+SENTENCE(stays_few, "the same, in few transactions",
+		 "The largest part of what stays is {bytes} at {site} in {context}. It was allocated in only {count} transactions; a verdict needs at least {least} (a long transaction counts once per second).", NULL)
+SENTENCE(stays_slower, "the same, ever more slowly",
+		 "The largest part of what stays is {bytes} at {site} in {context}. It grew at {percent}% of the rate before, as a cache does that fills up.", NULL)
+SENTENCE(stays_untold, "the same, for another reason",
+		 "The largest part of what stays is {bytes} at {site} in {context}. Its growth so far does not tell a leak from a cache.", NULL)
+SENTENCE(ask_in, "it grows",
+		 "Ask again in {count} s.", NULL)
+SENTENCE(mostly_outside, "most of it is outside of contexts",
+		 "Most of its memory is outside of memory contexts.", NULL)
+SENTENCE(sample_finer, "finer samples would help",
+		 "Finer samples help to tell the call site: SELECT pg_leakhunt_start({pid}, '{interval}', duration => '10 minutes').", NULL)
+
+SECTION("The server")
+PLURAL(server, "the reader sees all processes",
+	   "{count} process of this server has {bytes} of private memory in all.",
+	   "{count} processes of this server have {bytes} of private memory in all.",
+	   NULL, NULL)
+PLURAL(server_visible, "the reader sees some",
+	   "{count} process of this server that you may see has {bytes} of private memory in all.",
+	   "{count} processes of this server that you may see have {bytes} of private memory in all.",
+	   NULL, NULL)
+SENTENCE(server_no_finding, "nothing is suspect",
+		 "There is no finding.", NULL)
+PLURAL(server_too_little, "nothing is known",
+	   "There is no finding, as too little is known of it.",
+	   "There is no finding, as too little is known of any of them.",
+	   NULL, NULL)
+PLURAL(server_verdict, "each of the three largest causes",
+	   "Verdict: {verdict} {cause}. In {count} process, that is {bytes}.",
+	   "Verdict: {verdict} {cause}. In {count} processes, that is {bytes}.",
+	   NULL, NULL)
+PLURAL(server_more, "there are more",
+	   "{count} more cause is in pg_leakhunt_suspects.",
+	   "{count} more causes are in pg_leakhunt_suspects.",
+	   NULL, NULL)
+PLURAL(server_uncounted, "processes without a profile that are large",
+	   "{count} process has not counted memory that is mostly outside of memory contexts; {bytes} of private memory in all.",
+	   "{count} processes have not counted memory that is mostly outside of memory contexts; {bytes} of private memory in all.",
+	   NULL, NULL)
+PLURAL(server_small, "processes without a profile that are small",
+	   "{count} process has allocated too little to tell; {bytes} of private memory in all.",
+	   "{count} processes have allocated too little to tell; {bytes} of private memory in all.",
+	   NULL, NULL)
+PLURAL(server_unloaded, "processes without pg_leakhunt",
+	   "{count} process has no profile, and may not have loaded pg_leakhunt; {bytes} of private memory in all.",
+	   "{count} processes have no profile, and may not have loaded pg_leakhunt; {bytes} of private memory in all.",
+	   NULL, NULL)
+PHRASE(type_of_application, "in the next two", "{title}, application {name}", NULL)
+SENTENCE(alike, "four or more processes of one type are alike, without a finding",
+		 "{count} processes of type {name} are alike: they have {each} each on average, the largest {most}, and no finding. Only the largest is listed.", NULL)
+SENTENCE(alike_suspect, "the same, with one",
+		 "{count} processes of type {name} are alike: they have {each} each on average, the largest {most}, and the verdict {verdict} {cause}. Only the largest is listed.", NULL)
+
+SECTION("The server's log")
+PHRASE(log_leak, "a leak", "process {pid} leaks memory: {bytes} {cause}", NULL)
+PHRASE(log_held, "what was left", "process {pid} keeps memory after its transactions: {bytes} {cause}", NULL)
+PHRASE(log_contexts, "contexts that become more", "process {pid} creates more and more memory contexts: {bytes} {cause}", NULL)
+PHRASE(log_contexts_held, "many contexts", "process {pid} keeps many memory contexts: {bytes} {cause}", NULL)
+PHRASE(log_decoding, "decoding", "process {pid} holds much memory to decode transactions: {bytes} {cause}", NULL)
+PHRASE(log_statement, "a statement", "process {pid} runs a statement or transaction that holds much memory: {bytes}", NULL)
+PHRASE(log_statement_at, "a statement, and where", "process {pid} runs a statement or transaction that holds much memory: {bytes}, the largest part {cause}", NULL)
+PHRASE(log_malloc, "malloc", "process {pid} takes more and more memory from malloc: {bytes} outside of memory contexts", NULL)
+PHRASE(log_mapped, "mapped memory", "process {pid} maps more and more memory: {bytes}", NULL)
+PHRASE(log_freed, "what malloc keeps", "process {pid} keeps memory that was freed: {bytes}", NULL)
+PHRASE(log_growing, "what grows", "process {pid} grows: {bytes} {cause}", NULL)
+PHRASE(log_place, "contexts of one kind, in these lines", "for {title}", NULL)
