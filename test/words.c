@@ -1,0 +1,77 @@
+/*
+ * words.c
+ *	  Prints what documents say of verdicts and sentences, from the tables of src/telling.
+ *
+ * words sentences: the page on explanations; words verdicts: rows of README's table.
+ */
+#include <stdio.h>
+#include <string.h>
+
+/* Write a sentence as Markdown: its fields are in italics. */
+static void
+write_sentence(const char *words)
+{
+	for (; *words != '\0'; words++)
+	{
+		if (*words == '{' || *words == '}')
+			putchar('*');
+		else if (*words == '|' || *words == '*' || *words == '_' || *words == '<')
+			printf("\\%c", *words);
+		else
+			putchar(*words);
+	}
+}
+
+/* Write a row: what is said of a process that lives, and when. */
+static void
+write_row(const char *words, const char *when)
+{
+	printf("| ");
+	write_sentence(words);
+	printf(" | %s |\n", when);
+}
+
+static void
+write_sentences(void)
+{
+#define SECTION(title) printf("\n## %s\n\n| what it says | when |\n|---|---|\n", title);
+#define SENTENCE(id, when, alive, gone) write_row(alive, when);
+#define PHRASE(id, when, alive, gone) write_row(alive, when);
+#define PLURAL(id, when, alive, alive_many, gone, gone_many) write_row(alive_many, when);
+#include "telling/sentence_table.h"
+}
+
+/* The name of a verdict in lower case. */
+static void
+write_name(const char *id)
+{
+	for (; *id != '\0'; id++)
+		putchar(*id + ('a' - 'A'));
+}
+
+static void
+write_verdicts(void)
+{
+	printf("| `verdict` | what it means | what to do |\n|---|---|---|\n");
+#define VERDICT_WORDS(id, tone, meaning, todo) \
+	printf("| `"); \
+	write_name(#id); \
+	printf("` | %s | %s |\n", meaning, todo);
+#define KIND_WORDS(id, cause, headline, answer)
+#include "telling/verdict_table.h"
+}
+
+int
+main(int argc, char **argv)
+{
+	if (argc == 2 && strcmp(argv[1], "sentences") == 0)
+		write_sentences();
+	else if (argc == 2 && strcmp(argv[1], "verdicts") == 0)
+		write_verdicts();
+	else
+	{
+		fprintf(stderr, "usage: words sentences|verdicts\n");
+		return 2;
+	}
+	return 0;
+}
