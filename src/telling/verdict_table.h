@@ -45,7 +45,7 @@ KIND_WORDS(SITE_GROWS, cause_site, log_growing,
 		   "Not sure yet: it grows, as a leak does, or a cache that still fills.")
 KIND_WORDS(CONTEXTS_GROW, cause_contexts, log_contexts,
 		   "Objects that pile up, as in a leak: memory contexts of one kind.")
-KIND_WORDS(CONTEXTS_HOLD, cause_contexts, log_contexts_held,
+KIND_WORDS(CONTEXTS_HOLD, cause_contexts, log_contexts,
 		   "Many objects that were never freed: a cache, or forgotten ones.")
 KIND_WORDS(CACHE_GROWS, cause_contexts, log_growing,
 		   "A cache of PostgreSQL that still fills.")

@@ -6,7 +6,7 @@
 -- suspect: leak leaking_top TopMemoryContext
 -- figure: 100000000 sampled memory\.
 -- says: This call site holds (all|[0-9]+%) of the process' sampled memory\.
--- says: Averaged over the last [0-9]+ transactions, it grew by [0-9]+ kB in each; over the [0-9]+ before, by
+-- says: It grew by [0-9]+ kB per transaction over the last [0-9]+ transactions, and by [0-9]+ kB over the [0-9]+ before\.
 -- says: Verdict: leak at leaking_top \(leaker\.c:[0-9]+\) in TopMemoryContext
 -- says: Allocated by (the statement|statements of this form): SELECT leak_top\(1000, 1000\)
 -- never: in [0-9]+ statements
