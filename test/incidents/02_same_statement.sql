@@ -3,6 +3,7 @@
 -- A function of an extension keeps a megabyte for the session each time that it is
 -- called, by the same statement.  100 MB are leaked.
 --
+-- read: first
 -- suspect: leak leaking_top TopMemoryContext
 -- figure: 100000000 sampled memory\.
 -- says: This call site holds (all|[0-9]+%) of the process' sampled memory\.

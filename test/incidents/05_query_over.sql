@@ -1,8 +1,9 @@
 -- The memory of a query, after it
 --
--- The statement of the incident before has ended, and given its memory back.  Its session
--- is still connected.
+-- A statement, whose function kept 400 MB, has ended and given its memory back. Its
+-- session is still connected.
 --
+-- read: first
 -- suspect: none
 -- passing: yes
 -- figure: 400000000 the largest call site held about

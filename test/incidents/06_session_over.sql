@@ -1,6 +1,6 @@
 -- The memory of a query, after its session
 --
--- The same statement has ended, and its session has disconnected.
+-- A statement, whose function kept 400 MB, has ended, and its session has disconnected.
 --
 -- asked: when it has ended
 -- suspect: none

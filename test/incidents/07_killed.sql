@@ -1,7 +1,7 @@
 -- The memory of a query, after kill -9
 --
--- The process that runs such a query is killed, as the kernel does when memory runs
--- out.  All sessions of the server end, and it starts again.
+-- The process that runs a statement of 400 MB is killed, as the kernel does when memory
+-- runs out. All sessions of the server end, and it starts again.
 --
 -- asked: when it was killed
 -- suspect: query holding_in ExecutorState

@@ -2,6 +2,7 @@
 --
 -- A session prepares 3,000 statements and deallocates none.
 --
+-- read: first
 -- source: https://devgem.io/posts/managing-memory-usage-for-prepared-statements-in-postgresql-16
 -- suspect: contexts * CachedPlan*
 -- says: At the last count [0-9]{4,5} contexts for prepared statements

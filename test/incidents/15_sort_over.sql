@@ -1,6 +1,6 @@
 -- A big sort, after it
 --
--- The statement of the incident before has ended, and its sort has given its memory back.
+-- A statement that sorted 140 MB has ended, and its sort has given its memory back.
 --
 -- suspect: none
 -- says: Verdict: none

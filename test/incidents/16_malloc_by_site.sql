@@ -1,8 +1,10 @@
 -- A library that forgets to free, and malloc by call site
 --
--- The same as before, in a server that pg_leakhunt_malloc.so is preloaded into: libxml2
--- gets 300 MB from malloc, 5 MB in each of 60 statements.
+-- libxml2 gets 300 MB from malloc, 5 MB in each of 60 statements, past PostgreSQL's
+-- memory contexts. pg_leakhunt_malloc.so is preloaded into the server, so call sites of
+-- malloc are known.
 --
+-- read: first
 -- needs: leak_by_libxml(1, 1)
 -- preloaded: yes
 -- suspect: malloc leak_by_libxml [[]malloc]

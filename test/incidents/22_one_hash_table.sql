@@ -4,6 +4,7 @@
 -- be split into batches, so that it takes some 7 times what is allowed, within a second
 -- or two, and holds it. Other kinds of joins are turned off.
 --
+-- read: first
 -- source: https://techcommunity.microsoft.com/t5/microsoft-blog-for-postgresql/understanding-hash-join-memory-usage-and-oom-risks-in-postgresql/ba-p/4500308
 -- suspect: query * Hash*
 -- says: Verdict: query

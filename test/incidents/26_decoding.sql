@@ -3,6 +3,7 @@
 -- A walsender of the publisher decodes a transaction of 6,000 subtransactions.  What it
 -- keeps of them is within logical_decoding_work_mem.
 --
+-- read: first
 -- needs: current_setting('wal_level') = 'logical'
 -- process: backend_type = 'walsender'
 -- source: https://github.com/2ndQuadrant/pglogical/issues/169

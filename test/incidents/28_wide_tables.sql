@@ -3,6 +3,7 @@
 -- A session of a pool reads 800 tables of 150 columns in as many schemas of its
 -- customers, and PostgreSQL keeps what it has learned of each: some 35 MB.
 --
+-- read: first
 -- source: https://github.com/pgbouncer/pgbouncer/pull/286
 -- suspect: @(none|growing *)
 -- says: cache

@@ -2,6 +2,7 @@
 --
 -- A function in PL/Perl appends a text of 1 MB to %_SHARED in each of 80 calls.
 --
+-- read: first
 -- needs: EXISTS (SELECT FROM pg_extension WHERE extname = 'plperlu')
 -- suspect: malloc - -
 -- says: libperl

@@ -1,6 +1,8 @@
 -- Perl's texts, among innocent statements, and malloc by call site
 --
--- The same in a server that pg_leakhunt_malloc.so is preloaded into: the statement is known.
+-- A client runs 600 short statements: every third calls a function in PL/Perl that
+-- appends a text to %_SHARED. pg_leakhunt_malloc.so is preloaded into the server, so
+-- the statement is known.
 --
 -- needs: EXISTS (SELECT FROM pg_extension WHERE extname = 'plperlu')
 -- preloaded: yes

@@ -1,8 +1,9 @@
 -- Another server's rows, all at once, after work
 --
--- The statement of the incident before, in a session that has run a large sort earlier.  So
--- it has counted its memory before, and does so when libpq has got the first of the rows:
--- how much of the 300 MB is known to be from malloc depends on when that was.
+-- A statement reads 150 MB of rows from another server by dblink_get_result, in a
+-- session that has run a large sort earlier. So the process has counted its memory
+-- before, and counts it again when libpq has the first rows. How much of the 300 MB is
+-- known to be from malloc depends on when that was.
 --
 -- source: https://www.postgresql.org/docs/15/contrib-dblink-get-result.html
 -- needs: EXISTS (SELECT FROM pg_extension WHERE extname = 'dblink')

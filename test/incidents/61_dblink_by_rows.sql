@@ -1,6 +1,7 @@
 -- Another server's rows, one by one
 --
--- The function dblink() gets the same rows one by one, and writes them to a temporary file.
+-- The function dblink() gets 150 MB of rows from another server one by one, and writes
+-- them to a temporary file.
 --
 -- needs: EXISTS (SELECT FROM pg_extension WHERE extname = 'dblink')
 -- process: query LIKE 'SELECT count%'
