@@ -100,7 +100,6 @@ my @reference = read_reference();
 my @views = grep { $_->{part} eq 'Views' } @reference;
 my @functions = grep { $_->{part} eq 'Functions' } @reference;
 my @settings = grep { $_->{part} eq 'Settings' } @reference;
-my @verdicts = grep { $_->{part} eq 'Verdicts' } @reference;
 my @metrics = grep { $_->{part} eq 'Metrics' } @reference;
 
 # Relations.
@@ -190,60 +189,48 @@ agree(
 				ELSE context END)
 		FROM pg_settings WHERE name LIKE 'pg\_leakhunt.%'}));
 
-# Where the thresholds of the verdicts are in the reference: the numbers of a
-# cell, in its order.
-my %cells = (
-	'leak, samples' => [ 'FLOOR_BYTES', 'LARGE_BYTES', 'ERROR_PART', 'EARLY_SIGMAS' ],
-	'leak, transactions' => ['EPOCHS'],
-	'leak, growth' => [ 'GAIN_SIGMAS', 'LATE_SIGMAS', 'STEADINESS', 'USED_AGAIN_PART', 'COUNTS', 'BUFFER_COUNTS', 'SITE_FALL_PART', 'EXACT_SAMPLES' ],
-	'leak, rate' => ['LEAK_RATE_US'],
-	'query, samples' => [ 'LARGE_BYTES', 'QUERY_LIMITS', 'MANY_LIMITS', 'SURE_BYTES' ],
-	'query, rate' => ['LEAK_RATE_US'],
-	'held, samples' => [ 'LARGE_BYTES', 'ERROR_PART', 'MANY_CONTEXTS', 'MANY_BYTES', 'MANY_CURSORS' ],
-	'held, transactions' => ['HELD_TRANSACTIONS'],
-	'held, growth' => [ 'REST_US', 'REST_PART' ],
-	'contexts, samples' => [ 'LARGE_BYTES', 'CODE_BYTES', 'MANY_CONTEXTS' ],
-	'contexts, growth' => [ 'LATE_CONTEXTS', 'CONTEXT_RISES', 'STEADINESS' ],
-	'contexts, rate' => ['LEAK_RATE_US'],
-	'malloc, samples' => [ 'MISSED_ERRORS', 'MISSED_BYTES', 'EXPLAINED_PART', 'GIVEN_OUT_BYTES', 'MALLOC_ADDS' ],
-	'malloc, growth' => [ 'LARGE_BYTES', 'RISES', 'EPOCHS', 'SURE_BYTES', 'FALL_PART', 'STEADINESS', 'GIVEN_OUT_BYTES' ],
-	'malloc, rate' => ['LEAK_RATE_US'],
-	'mapped, samples' => ['KEPT_BYTES'],
-	'mapped, growth' => ['LARGE_BYTES'],
-	'mapped, rate' => ['LEAK_RATE_US'],
-	'freed, samples' => [ 'KEPT_BYTES', 'KEPT_US' ],
-	'growing, samples' => [ 'GROWTH_BYTES', 'ERROR_PART' ],
-	'growing, transactions' => ['EPOCHS'],
-	'growing, growth' => ['GROWTH_ERRORS'],
-	'growing, score' => ['GROWTH_SCORE'],
-	'growing, rate' => ['GROWTH_RATE_US']);
-# the units that the reference has them in
-my %units = (US => 1_000_000, BYTES => 1024 * 1024);
+# The thresholds that the reference names for each verdict, in the order of its text.
+my %named = (
+	'leak' => [
+		'FLOOR_BYTES', 'LARGE_BYTES', 'ERROR_PART', 'EARLY_SIGMAS', 'EPOCHS', 'GAIN_SIGMAS', 'LATE_SIGMAS', 'STEADINESS',
+		'USED_AGAIN_PART', 'COUNTS', 'BUFFER_COUNTS', 'SITE_FALL_PART', 'EXACT_SAMPLES', 'LARGE_BYTES', 'LEAK_RATE_US'
+	],
+	'query' => [ 'LARGE_BYTES', 'QUERY_LIMITS', 'MANY_LIMITS', 'SURE_BYTES', 'LEAK_RATE_US' ],
+	'held' => [
+		'LARGE_BYTES', 'ERROR_PART', 'HELD_TRANSACTIONS', 'LARGE_BYTES', 'MANY_CONTEXTS', 'MANY_BYTES', 'MANY_CURSORS',
+		'REST_US', 'REST_PART'
+	],
+	'contexts' => [ 'LARGE_BYTES', 'CODE_BYTES', 'LATE_CONTEXTS', 'CONTEXT_RISES', 'STEADINESS', 'MANY_CONTEXTS', 'LEAK_RATE_US' ],
+	'malloc' => [
+		'MISSED_ERRORS', 'MISSED_BYTES', 'LARGE_BYTES', 'RISES', 'SURE_BYTES', 'EPOCHS', 'FALL_PART', 'STEADINESS',
+		'GIVEN_OUT_BYTES', 'FALL_PART', 'EXPLAINED_PART', 'MALLOC_ADDS', 'LEAK_RATE_US'
+	],
+	'mapped' => [ 'KEPT_BYTES', 'LARGE_BYTES', 'LEAK_RATE_US' ],
+	'freed' => [ 'KEPT_BYTES', 'KEPT_US' ],
+	'growing' => [ 'GROWTH_BYTES', 'ERROR_PART', 'EPOCHS', 'GROWTH_ERRORS', 'GROWTH_SCORE', 'GROWTH_RATE_US' ]);
+# what a number with a unit is in the code
+my %factors = ('kB' => 1024, 'MB' => 1024 * 1024, 's' => 1_000_000, '%' => 0.01);
 my %thresholds = slurp_file("$top/src/judge/suspect.h") =~
   /^#define PLH_SUSPECT_(\w+)\s+(?:INT64CONST\()?([0-9.]+)/mg;
+my ($verdicts) = slurp_file("$top/doc/reference.md") =~ /^## Verdicts\n(.*?)^## /ms;
+my %texts = $verdicts =~ /^### (\w+)\n(.*?)(?=^### |\z)/msg;
 my (@documented, @true);
 
-for my $verdict (@verdicts)
+for my $verdict (keys %texts)
 {
-	for my $column (qw(samples transactions growth score rate))
-	{
-		my @numbers = $verdict->{$column} =~ /\d+(?:\.\d+)?/g;
+	my @numbers;
 
-		push @documented, join ' ', "$verdict->{verdict}, $column:",
-		  map { $_ + 0 } @numbers
-		  if @numbers;
-	}
+	push @numbers, $1 * ($factors{ $2 // '' } // 1) while $texts{$verdict} =~ /(\d+(?:\.\d+)?)(?: ?(kB|MB|s|%)(?!\w))?/g;
+	push @documented, "$verdict: @numbers";
 }
-for my $cell (keys %cells)
+for my $verdict (keys %named)
 {
-	push @true, join ' ', "$cell:",
-	  map { ($thresholds{$_} // 0) / (/_(US|BYTES)$/ ? $units{$1} : 1) }
-	  @{ $cells{$cell} };
+	push @true, "$verdict: " . join ' ', map { ($thresholds{$_} // 0) + 0 } @{ $named{$verdict} };
 }
 agree('thresholds', \@documented, \@true);
 agree(
 	'names of thresholds',
-	[ keys %{ { map { $_ => 1 } map { @$_ } values %cells } } ],
+	[ map { @$_ } values %named ],
 	[ keys %thresholds ]);
 
 # The anchors that a page has, as web pages of repositories make them.
