@@ -17,6 +17,7 @@
 #
 #   <!-- run: last -->           its first line is a command that is run after all other
 #                                blocks, and the rest is what it prints, to the first number
+#   <!-- run: printed by last -->    the block is more of what that prints
 #   <!-- run: into FILE -->      the block becomes that file
 #   <!-- run: output of VIEW --> the columns that the block shows are the view's
 #   <!-- run: printed -->        it is what the statement before printed: of each line the
@@ -36,7 +37,7 @@ use POSIX '_exit';
 
 my $source = '/tmp/pg_leakhunt';
 my $work = '/tmp/documents';
-my @documents = qw(README.md CONTRIBUTING.md doc/walkthrough.md doc/pools.md doc/troubleshooting.md doc/attach.md doc/ci.md
+my @documents = qw(README.md CONTRIBUTING.md doc/leak-or-cache.md doc/walkthrough.md doc/pools.md doc/troubleshooting.md doc/attach.md doc/ci.md
   doc/fleet.md doc/limits.md doc/malloc.md doc/page.md doc/plan.md doc/packages.md monitoring/README.md packaging/cloudnative-pg/README.md);
 my $run_count = 0;
 my $failures = 0;
@@ -70,6 +71,7 @@ my @around = (
 	[ qr/pg_leakhunt_attach/ => sub { unload() }, sub { load() } ],
 	[ qr/systemctl enable --now (\S+)/ => sub { }, sub { start_unit($1) } ],
 	[ qr/pg_leakhunt_suspects/ => sub { growing_process() }, sub { } ],
+	[ qr/^top / => sub { do_quietly("apt-get install -y -q --no-install-recommends procps") }, sub { } ],
 	[ qr/my_function\(42\)/ => sub { make_function() }, sub { } ],
 	[ qr/remember\(/ => sub { make_remember() }, sub { } ],
 	[ qr/ALTER ROLE reporting/ => sub { make_reporting() }, sub { } ],
@@ -171,6 +173,10 @@ sub commands_of
 		if ($marker eq 'last' && $block[0] =~ /^\$ (\S.*)$/)
 		{
 			push @last, { file => $file, line => $first, kind => 'sh', who => 'dba', text => $1, last => 1, shows => join "\n", @block[ 1 .. $#block ] };
+		}
+		elsif ($marker eq 'printed by last' && @last)
+		{
+			$last[-1]{shows} .= join "\n", '', @block;
 		}
 		else
 		{
