@@ -11,7 +11,7 @@
  */
 
 VERDICT_WORDS(LEAK, "bad",
-			  "what a function allocates for the session keeps growing, transaction after transaction",
+			  "memory that a function allocates for the session keeps growing, transaction after transaction",
 			  "`site` and `stack` name the function: report it to its author. Until it is fixed, limit how long such connections live, or end them from time to time")
 VERDICT_WORDS(QUERY, "bad",
 			  "the running statement or transaction holds far more than `work_mem` allows",
@@ -23,11 +23,11 @@ VERDICT_WORDS(CONTEXTS, "bad",
 			  "the number of memory contexts keeps growing, or is very large in a statement",
 			  "`evidence` says what they belong to: prepared statements, cursors, subtransactions")
 VERDICT_WORDS(MALLOC, "bad",
-			  "what a library allocates with `malloc` keeps growing, or is more than 128 MB",
+			  "memory that a library allocates with `malloc` keeps growing, or is more than 128 MB",
 			  "where `pg_leakhunt_malloc.so` is [preloaded](doc/malloc.md#preload-it), `site` and `stack` name the function, as for a leak; elsewhere `evidence` names the libraries that the process has loaded. If the process compiles queries, try `jit = off`")
 VERDICT_WORDS(MAPPED, "soft",
 			  "memory that belongs neither to contexts nor to malloc keeps growing",
-			  "`evidence` names PL/Python or the JIT compiler, if the process has loaded it; else look for other code that maps memory by itself")
+			  "`evidence` names PL/Python or the JIT compiler, if the process has loaded it. Otherwise look for code that maps memory by itself")
 VERDICT_WORDS(FREED, "soft",
 			  "`malloc` has kept at least 64 MB of freed memory for a minute instead of returning it to the system",
 			  "`SELECT pg_leakhunt_trim(pid)`. With `MALLOC_TRIM_THRESHOLD_=131072` in the server's environment, `malloc` does not raise its thresholds, and returns blocks of 128 kB and more when they are freed")
