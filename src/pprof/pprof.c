@@ -2,8 +2,8 @@
  * pprof.c
  *	  Writes a list of sites as a profile that pprof reads.
  *
- * The output is one message of type Profile, as profile.proto defines it.
- * pprof accepts it without compression.
+ * The output is one message of type Profile, as profile.proto defines it, in the
+ * encoding of protocol buffers.  pprof accepts it without compression.
  *
  * A profile that may have a limited size is written until it is full.  If anything is
  * left, it is written anew with as many samples as there was room for: so that it has
@@ -19,10 +19,74 @@
 #include "base/plural.h"
 #include "base/settings.h"
 #include "pprof/pprof.h"
-#include "pprof/pprof_tables.h"
-#include "pprof/protobuf.h"
+#include "reader/collections.h"
+#include "reader/database_text.h"
 #include "report/death_text.h"
 #include "report/server_binary.h"
+#include "report/text_numbers.h"
+#include "report/words.h"
+
+/* The tag of a field has its number and how its value is encoded. */
+#define WIRE_VARINT 0
+#define WIRE_BYTES 2
+#define TAG(field, wire_type) ((field) << 3 | (wire_type))
+
+/* The numbers of fields in profile.proto, an enum for each message. */
+enum
+{
+	PROFILE_SAMPLE_TYPE = 1, PROFILE_SAMPLE, PROFILE_MAPPING, PROFILE_LOCATION,
+	PROFILE_FUNCTION, PROFILE_STRING, PROFILE_DROP_FRAMES,
+	PROFILE_TIME_NANOS = 9, PROFILE_DURATION_NANOS, PROFILE_PERIOD_TYPE,
+	PROFILE_PERIOD, PROFILE_COMMENT, PROFILE_DEFAULT_SAMPLE_TYPE
+};
+enum
+{
+	VALUE_TYPE_TYPE = 1, VALUE_TYPE_UNIT
+};
+enum
+{
+	SAMPLE_LOCATION = 1, SAMPLE_VALUE, SAMPLE_LABEL
+};
+enum
+{
+	LABEL_KEY = 1, LABEL_TEXT
+};
+enum
+{
+	MAPPING_ID = 1, MAPPING_START, MAPPING_LIMIT, MAPPING_OFFSET,
+	MAPPING_FILE, MAPPING_BUILD_ID, MAPPING_HAS_FUNCTIONS,
+	MAPPING_HAS_FILENAMES, MAPPING_HAS_LINES, MAPPING_HAS_INLINED
+};
+enum
+{
+	LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_ADDRESS, LOCATION_LINE
+};
+enum
+{
+	LINE_FUNCTION = 1, LINE_NUMBER
+};
+enum
+{
+	FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILE
+};
+
+/* The kind of an ELF file that may lie at any address: where we say they lie. */
+#define ELF_TYPE_DYN 3
+
+/* The most bytes that a mapping takes, without its strings. */
+#define MAPPING_BYTES 96
+
+/* A mapping that locations have referred to, and what is known of these. */
+typedef struct Mapping
+{
+	const PlhModuleRecord *module;
+	uint64		text_start;
+	int64		path;			/* number of a string */
+	int64		build_id;		/* number of a string */
+	bool		has_functions;
+	bool		has_filenames;
+	bool		has_lines;
+} Mapping;
 
 #define NANOS_PER_USEC 1000
 
@@ -32,19 +96,269 @@
 /* The most bytes that it takes, its comment included. */
 #define REST_BYTES 512
 
-/* What is written, and to where. */
+/*
+ * What is written, and to where.
+ *
+ * Samples refer to strings, mappings, functions and locations by number.  Strings,
+ * functions and locations are written when they are first met, before the message that
+ * refers to them, and are numbered in that order.  So are mappings, but these are written
+ * at the end, when it is known what they have.
+ */
 typedef struct Writer
 {
 	StringInfo	output;
 	const PlhPprofOptions *options;
 	const PlhPprofSamples *samples;
-	PlhPprofTables *tables;
+	PlhTextNumbers *strings;
+	PlhTextNumbers *functions;
+	PlhTextNumbers *mapping_numbers;
+	Mapping    *mappings;
+	int			mapping_count;
+	int			mapping_room;
+	uint32	   *location_numbers;	/* by index; 0: not written yet */
+	uint32		location_count; /* of those that are written */
 } Writer;
 
-static int64
-string_number(Writer *writer, const char *text)
+/* Append a number in groups of 7 bits, the lowest first. */
+static void
+append_varint(StringInfo message, uint64 value)
 {
-	return plh_pprof_tables_string(writer->tables, text);
+	while (value >= 0x80)
+	{
+		appendStringInfoChar(message, (char) (value | 0x80));
+		value >>= 7;
+	}
+	appendStringInfoChar(message, (char) value);
+}
+
+/* Append a field of bytes: a text or a message. */
+static void
+append_bytes(StringInfo message, int field, const char *bytes, int length)
+{
+	append_varint(message, TAG(field, WIRE_BYTES));
+	append_varint(message, length);
+	appendBinaryStringInfo(message, bytes, length);
+}
+
+/* Append an element of a repeated field, which may be 0. */
+static void
+put_element(StringInfo message, int field, int64 value)
+{
+	append_varint(message, TAG(field, WIRE_VARINT));
+	append_varint(message, (uint64) value);
+}
+
+/* Append a field with a number; 0 is the default, and is omitted. */
+static void
+put_number(StringInfo message, int field, int64 value)
+{
+	if (value != 0)
+		put_element(message, field, value);
+}
+
+/* Append a text, which should be UTF-8. */
+static void
+put_text(StringInfo message, int field, const char *text)
+{
+	append_bytes(message, field, text, strlen(text));
+}
+
+/* Append a message as a field of another one, and empty its buffer. */
+static void
+put_message(StringInfo message, int field, StringInfo inner)
+{
+	append_bytes(message, field, inner->data, inner->len);
+	resetStringInfo(inner);
+}
+
+/* Get the number of a string, and write the string when it is first met. */
+static int64
+text_number(Writer *writer, const char *text)
+{
+	bool		is_new;
+	char	   *utf8 = plh_database_text_to_utf8(text);
+	int64		number = plh_text_numbers_add(writer->strings, utf8,
+											  &is_new)->number;
+
+	if (is_new)
+		put_text(writer->output, PROFILE_STRING, utf8);
+	return number;
+}
+
+/* Write a comment. */
+static void
+append_comment(Writer *writer, const char *comment)
+{
+	put_element(writer->output, PROFILE_COMMENT, text_number(writer, comment));
+}
+
+/*
+ * Write where a module's code is in its file, for stores that look up symbols: each
+ * mapping has such a comment, in their order.
+ */
+static void
+append_executable_info(Writer *writer, const PlhModuleRecord *module)
+{
+	append_comment(writer,
+				   psprintf("executableInfo=0x%x;0x%llx;0x%llx", ELF_TYPE_DYN,
+							(unsigned long long) module->text_file_offset,
+							(unsigned long long) module->text_address));
+}
+
+/* Begin a mapping; its message is written at the end. */
+static void
+add_mapping(Writer *writer, const PlhModuleRecord *module, const char *path,
+			uint64 text_start)
+{
+	Mapping    *mapping;
+
+	writer->mappings = plh_array_grow(writer->mappings, writer->mapping_count,
+									  &writer->mapping_room, sizeof(Mapping));
+	mapping = &writer->mappings[writer->mapping_count++];
+	memset(mapping, 0, sizeof(*mapping));
+	mapping->module = module;
+	mapping->text_start = text_start;
+	mapping->path = text_number(writer, path);
+	mapping->build_id = text_number(writer, plh_words_build_id(module));
+	if (!writer->options->symbolize)
+		append_executable_info(writer, module);
+}
+
+/* Get the number of a module's mapping, which begins when it is first met. */
+static int64
+mapping_number(Writer *writer, const PlhModuleRecord *module, uint64 text_start)
+{
+	const char *path = plh_database_text_fit(module->path);
+	bool		is_new;
+	int64		number =
+		plh_text_numbers_add(writer->mapping_numbers,
+							 psprintf("%llx %s", (unsigned long long) text_start,
+									  path),
+							 &is_new)->number;
+
+	if (is_new)
+		add_mapping(writer, module, path, text_start);
+	return number + 1;
+}
+
+/* Write a mapping. */
+static void
+append_mapping(Writer *writer, const Mapping *mapping, int64 number)
+{
+	StringInfoData message;
+
+	initStringInfo(&message);
+	put_number(&message, MAPPING_ID, number);
+	put_number(&message, MAPPING_START, mapping->text_start);
+	put_number(&message, MAPPING_LIMIT,
+			   mapping->text_start + mapping->module->text_bytes);
+	put_number(&message, MAPPING_OFFSET, mapping->module->text_file_offset);
+	put_number(&message, MAPPING_FILE, mapping->path);
+	put_number(&message, MAPPING_BUILD_ID, mapping->build_id);
+	put_number(&message, MAPPING_HAS_FUNCTIONS, mapping->has_functions);
+	put_number(&message, MAPPING_HAS_FILENAMES, mapping->has_filenames);
+	put_number(&message, MAPPING_HAS_LINES, mapping->has_lines);
+
+	/* debug information that tells lines also tells what is inlined */
+	put_number(&message, MAPPING_HAS_INLINED, mapping->has_lines);
+	Assert(message.len <= MAPPING_BYTES - 3);
+	put_message(writer->output, PROFILE_MAPPING, &message);
+}
+
+/* Get the number of a frame's function, and write it when it is first met. */
+static int64
+function_number(Writer *writer, const PlhFrameText *frame)
+{
+	const char *name = plh_stack_text_function_name(frame);
+	const char *file = frame->file != NULL ? frame->file : "";
+	bool		is_new;
+	int64		number = 1 +
+		plh_text_numbers_add(writer->functions, psprintf("%s\n%s", name, file),
+							 &is_new)->number;
+	StringInfoData message;
+
+	if (!is_new)
+		return number;
+	initStringInfo(&message);
+	put_number(&message, FUNCTION_ID, number);
+	put_number(&message, FUNCTION_NAME, text_number(writer, name));
+	put_number(&message, FUNCTION_SYSTEM_NAME, text_number(writer, name));
+	put_number(&message, FUNCTION_FILE, text_number(writer, file));
+	put_message(writer->output, PROFILE_FUNCTION, &message);
+	return number;
+}
+
+/*
+ * Note what a location knows.  Where not even one function is known, a reader may
+ * look for symbols itself; where some are, it would only guess at the others.
+ */
+static void
+note_names(Mapping *mapping, const PlhPprofLocation *location)
+{
+	for (int i = 0; i < location->frame_count; i++)
+	{
+		const PlhFrameText *frame = &location->frames[i];
+
+		mapping->has_functions = mapping->has_functions ||
+			frame->function != NULL;
+		mapping->has_filenames = mapping->has_filenames || frame->file != NULL;
+		mapping->has_lines = mapping->has_lines || frame->line > 0;
+	}
+}
+
+/* Write a location, an address and the functions that it is in, and get its number. */
+static uint32
+add_location(Writer *writer, const PlhPprofLocation *location)
+{
+	uint32		number = ++writer->location_count;
+	StringInfoData message;
+	StringInfoData line;
+
+	initStringInfo(&message);
+	initStringInfo(&line);
+	put_number(&message, LOCATION_ID, number);
+	if (location->module != NULL)
+	{
+		int64		mapping = mapping_number(writer, location->module,
+											 location->text_start);
+
+		note_names(&writer->mappings[mapping - 1], location);
+		put_number(&message, LOCATION_MAPPING, mapping);
+	}
+	put_number(&message, LOCATION_ADDRESS, location->address);
+	for (int i = 0; i < location->frame_count; i++)
+	{
+		put_number(&line, LINE_FUNCTION, function_number(writer, &location->frames[i]));
+		put_number(&line, LINE_NUMBER, location->frames[i].line);
+		put_message(&message, LOCATION_LINE, &line);
+	}
+	put_message(writer->output, PROFILE_LOCATION, &message);
+	return number;
+}
+
+/* Get the number of a sample's location, and write it when it is first met. */
+static uint32
+location_number(Writer *writer, uint32 index)
+{
+	if (writer->location_numbers[index] == 0)
+		writer->location_numbers[index] =
+			add_location(writer, &writer->samples->locations[index]);
+	return writer->location_numbers[index];
+}
+
+/* The bytes that mappings will take. */
+static int
+mapping_bytes(const Writer *writer)
+{
+	return writer->mapping_count * MAPPING_BYTES;
+}
+
+/* Write the mappings. */
+static void
+append_mappings(Writer *writer)
+{
+	for (int i = 0; i < writer->mapping_count; i++)
+		append_mapping(writer, &writer->mappings[i], i + 1);
 }
 
 /* Write a ValueType: what is counted, and its unit. */
@@ -55,11 +369,9 @@ append_value_type(Writer *writer, int field, const char *type,
 	StringInfoData message;
 
 	initStringInfo(&message);
-	plh_protobuf_number(&message, VALUE_TYPE_TYPE,
-						string_number(writer, type));
-	plh_protobuf_number(&message, VALUE_TYPE_UNIT,
-						string_number(writer, unit));
-	plh_protobuf_message(writer->output, field, &message);
+	put_number(&message, VALUE_TYPE_TYPE, text_number(writer, type));
+	put_number(&message, VALUE_TYPE_UNIT, text_number(writer, unit));
+	put_message(writer->output, field, &message);
 }
 
 /* Append the values that are asked for, zeros included. */
@@ -69,7 +381,7 @@ append_values(const Writer *writer, StringInfo sample, const int64 *values)
 	for (int i = 0; i < PLH_PPROF_VALUES; i++)
 	{
 		if (writer->options->types & plh_pprof_value_types[i].type)
-			plh_protobuf_element(sample, SAMPLE_VALUE, values[i]);
+			put_element(sample, SAMPLE_VALUE, values[i]);
 	}
 }
 
@@ -84,20 +396,19 @@ append_sample(Writer *writer, const PlhPprofSample *sample)
 	initStringInfo(&message);
 	initStringInfo(&inner);
 	for (int i = 0; i < stack->depth; i++)
-		plh_protobuf_element(&message, SAMPLE_LOCATION,
-							 plh_pprof_tables_location(writer->tables, stack->locations[i]));
+		put_element(&message, SAMPLE_LOCATION,
+					location_number(writer, stack->locations[i]));
 	append_values(writer, &message, sample->values);
 	for (PlhPprofLabel label = 0; label < PLH_PPROF_LABELS; label++)
 	{
 		if (sample->key.labels[label] == NULL)
 			continue;
-		plh_protobuf_number(&inner, LABEL_KEY,
-							string_number(writer, plh_pprof_samples_label_name(label)));
-		plh_protobuf_number(&inner, LABEL_TEXT,
-							string_number(writer, sample->key.labels[label]));
-		plh_protobuf_message(&message, SAMPLE_LABEL, &inner);
+		put_number(&inner, LABEL_KEY,
+				   text_number(writer, plh_pprof_samples_label_name(label)));
+		put_number(&inner, LABEL_TEXT, text_number(writer, sample->key.labels[label]));
+		put_message(&message, SAMPLE_LABEL, &inner);
 	}
-	plh_protobuf_message(writer->output, PROFILE_SAMPLE, &message);
+	put_message(writer->output, PROFILE_SAMPLE, &message);
 }
 
 /* Write a sample without labels, of that name only. */
@@ -109,11 +420,9 @@ append_named(Writer *writer, const char *name, const int64 *values)
 	StringInfoData message;
 
 	initStringInfo(&message);
-	plh_protobuf_element(&message, SAMPLE_LOCATION,
-						 plh_pprof_tables_add_location(writer->tables,
-													   &location));
+	put_element(&message, SAMPLE_LOCATION, add_location(writer, &location));
 	append_values(writer, &message, values);
-	plh_protobuf_message(writer->output, PROFILE_SAMPLE, &message);
+	put_message(writer->output, PROFILE_SAMPLE, &message);
 }
 
 /*
@@ -133,13 +442,13 @@ append_rest(Writer *writer, int first)
 			values[j] += samples->samples[i]->values[j];
 	if (plh_pprof_samples_have_value(values))
 		append_named(writer, REST_NAME, values);
-	plh_pprof_tables_comment(writer->tables,
-							 samples->count - first == 1 ?
-							 psprintf("pg_leakhunt: %s is the smallest of %d %s",
-									  REST_NAME, samples->count,
-									  plh_plural(samples->count, "sample", "samples")) :
-							 psprintf("pg_leakhunt: %s are the %d smallest of %d samples",
-									  REST_NAME, samples->count - first, samples->count));
+	append_comment(writer,
+				   samples->count - first == 1 ?
+				   psprintf("pg_leakhunt: %s is the smallest of %d %s",
+							REST_NAME, samples->count,
+							plh_plural(samples->count, "sample", "samples")) :
+				   psprintf("pg_leakhunt: %s are the %d smallest of %d samples",
+							REST_NAME, samples->count - first, samples->count));
 }
 
 /* Write the types of the values that each sample has. */
@@ -157,8 +466,8 @@ append_types(Writer *writer)
 			append_value_type(writer, PROFILE_SAMPLE_TYPE, value->name,
 							  value->unit);
 	}
-	plh_protobuf_number(writer->output, PROFILE_DEFAULT_SAMPLE_TYPE,
-						string_number(writer, plh_pprof_value_types[first].name));
+	put_number(writer->output, PROFILE_DEFAULT_SAMPLE_TYPE,
+			   text_number(writer, plh_pprof_value_types[first].name));
 }
 
 /*
@@ -173,8 +482,8 @@ append_period(Writer *writer, const PlhSiteList *list)
 		list->merged->most_interval : list->image->header->sample_interval;
 
 	append_value_type(writer, PROFILE_PERIOD_TYPE, "space", "bytes");
-	plh_protobuf_number(writer->output, PROFILE_PERIOD,
-						interval > 0 ? interval : plh_sample_interval);
+	put_number(writer->output, PROFILE_PERIOD,
+			   interval > 0 ? interval : plh_sample_interval);
 }
 
 /*
@@ -186,11 +495,10 @@ append_times(Writer *writer, const PlhSiteList *list)
 {
 	int64		duration_us = list->since != 0 ? list->at - list->since : 0;
 
-	plh_protobuf_number(writer->output, PROFILE_TIME_NANOS,
-						(list->at + PLH_UNIX_EPOCH_US) * NANOS_PER_USEC);
+	put_number(writer->output, PROFILE_TIME_NANOS,
+			   (list->at + PLH_UNIX_EPOCH_US) * NANOS_PER_USEC);
 	if (duration_us > 0 && duration_us < PG_INT64_MAX / NANOS_PER_USEC)
-		plh_protobuf_number(writer->output, PROFILE_DURATION_NANOS,
-							duration_us * NANOS_PER_USEC);
+		put_number(writer->output, PROFILE_DURATION_NANOS, duration_us * NANOS_PER_USEC);
 }
 
 /* What the figures are, if they are not simply live. */
@@ -217,17 +525,17 @@ append_facts(Writer *writer, const PlhSiteList *list)
 	const char *crash = plh_death_text_of_crash(list->image);
 
 	if (writer->options->helpers && writer->options->symbolize)
-		plh_protobuf_number(writer->output, PROFILE_DROP_FRAMES,
-							string_number(writer, plh_stack_text_wrappers_pattern()));
+		put_number(writer->output, PROFILE_DROP_FRAMES,
+				   text_number(writer, plh_stack_text_wrappers_pattern()));
 	append_times(writer, list);
 	append_period(writer, list);
-	plh_pprof_tables_comment(writer->tables, psprintf("pg_leakhunt: %s, PostgreSQL %u.%u, %s%s",
-													  plh_site_list_title(list), header->pg_version / 10000,
-													  header->pg_version % 10000,
-													  plh_site_list_interval(list),
-													  figures_text(writer, list)));
+	append_comment(writer, psprintf("pg_leakhunt: %s, PostgreSQL %u.%u, %s%s",
+									plh_site_list_title(list), header->pg_version / 10000,
+									header->pg_version % 10000,
+									plh_site_list_interval(list),
+									figures_text(writer, list)));
 	if (crash != NULL)
-		plh_pprof_tables_comment(writer->tables, crash);
+		append_comment(writer, crash);
 }
 
 /*
@@ -235,13 +543,13 @@ append_facts(Writer *writer, const PlhSiteList *list)
  * stack has it.
  */
 static void
-add_server(PlhPprofTables *tables, const PlhProfileImage *image)
+add_server(Writer *writer, const PlhProfileImage *image)
 {
 	uint64		text_start;
 	const PlhModuleRecord *server = plh_server_binary_find(image, &text_start);
 
 	if (server != NULL)
-		(void) plh_pprof_tables_mapping(tables, server, text_start);
+		(void) mapping_number(writer, server, text_start);
 }
 
 /* Begin to write, in the current memory context. */
@@ -249,14 +557,25 @@ static void
 begin_writing(Writer *writer, StringInfo output, const PlhSiteList *list,
 			  const PlhPprofSamples *samples, const PlhPprofOptions *options)
 {
+	memset(writer, 0, sizeof(*writer));
 	writer->output = output;
 	writer->options = options;
 	writer->samples = samples;
-	writer->tables = plh_pprof_tables_begin(output, samples,
-											!options->symbolize);
+	writer->strings = plh_text_numbers_make();
+	writer->functions = plh_text_numbers_make();
+	writer->mapping_numbers = plh_text_numbers_make();
+	writer->mapping_room = 16;
+	writer->mappings = palloc(sizeof(Mapping) * writer->mapping_room);
+	writer->location_numbers =
+		palloc_extended(sizeof(uint32) * (samples->location_count + 1),
+						MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+
+	/* the format wants the empty string to be number 0 */
+	(void) text_number(writer, "");
+	Assert(text_number(writer, "") == 0);
 	append_types(writer);
 	append_facts(writer, list);
-	add_server(writer->tables, list->image);
+	add_server(writer, list->image);
 }
 
 /*
@@ -284,11 +603,11 @@ write_profile(StringInfo output, const PlhSiteList *list,
 		append_sample(&writer, samples->samples[i]);
 		if (options->max_bytes > 0 &&
 			output->len - start + REST_BYTES +
-			plh_pprof_tables_mapping_bytes(writer.tables) > options->max_bytes)
+			mapping_bytes(&writer) > options->max_bytes)
 			count = i;
 	}
 	append_rest(&writer, count);
-	plh_pprof_tables_end(writer.tables);
+	append_mappings(&writer);
 	MemoryContextSwitchTo(caller_context);
 	MemoryContextDelete(sample_context);
 	return count;
