@@ -4,10 +4,11 @@
  *	  site that they share is one.
  *
  * Each record of a process is copied once, and becomes the one that was there
- * before if it says the same (merged_records.c): so sites are the same if their
- * keys are, and the owners of their processes as far as these are told apart
- * (merged_sites.c).  Modules are the same by their build-ids, and stacks by their
- * frames in these modules.
+ * before if it says the same: so sites are the same if their keys are, and the owners
+ * of their processes as far as these are told apart.  A record says all that stands
+ * behind its PlhRecord; but statements are the same if their ids are, however they are
+ * worded, and without ids if their shapes are.  Modules are the same by their
+ * build-ids, and stacks by their frames in these modules.
  *
  * Counters and variances of a site are sums.  Its peak is the sum of what each
  * process held there at its own peak, which were at different times.  Errors are
@@ -18,26 +19,92 @@
  */
 #include "postgres.h"
 
+#include "common/hashfn.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
 
+#include "base/hash_seed.h"
 #include "base/settings.h"
 #include "profile/site_facts.h"
+#include "profile/statement_shape.h"
 #include "reader/baseline_file.h"
 #include "reader/collections.h"
 #include "reader/database_text.h"
-#include "reader/merged_records.h"
 #include "reader/profile_builder.h"
 #include "reader/profile_merge.h"
-#include "reader/site_owner.h"
+
+/* A record that others may say the same as. */
+typedef struct MergedRecord
+{
+	uint32		offset;			/* key: where it is in the profile */
+	uint32		hash;			/* of what it says, for simplehash.h */
+	char		status;			/* for simplehash.h */
+} MergedRecord;
+
+/* Whose records those of a table are, and what their hashes begin with. */
+typedef struct Origin
+{
+	PlhProfileBuilder *profile;
+	uint64		seed;
+} Origin;
+
+static uint32 hash_record(const Origin *origin, uint32 offset);
+static bool is_same_record(const PlhProfileBuilder *profile, uint32 left,
+						   uint32 right);
+
+#define SH_PREFIX merged_records
+#define SH_ELEMENT_TYPE MergedRecord
+#define SH_KEY_TYPE uint32
+#define SH_KEY offset
+#define SH_HASH_KEY(table, key) \
+	hash_record((const Origin *) (table)->private_data, key)
+#define SH_EQUAL(table, a, b) \
+	is_same_record(((const Origin *) (table)->private_data)->profile, a, b)
+#define SH_STORE_HASH
+#define SH_GET_HASH(table, element) (element)->hash
+#define SH_SCOPE static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
+
+/* Sites and owners that there is room for at first. */
+#define FIRST_ROOM 256
+
+/*
+ * Sites with other keys or owners are others.  All bytes are compared and hashed: the
+ * seed, which is the same in all of a table, makes the hash one that nobody can guess.
+ */
+typedef struct SiteIdentity
+{
+	uint64		seed;
+	PlhSiteKey	key;
+	const PlhSiteOwner *owner;
+} SiteIdentity;
+
+/* Where a site is found. */
+typedef struct SiteEntry
+{
+	SiteIdentity identity;		/* key of the table */
+	uint32		number;
+} SiteEntry;
 
 struct PlhProfileMerge
 {
 	PlhMergedProfiles result;
 	MemoryContext memory;		/* of all that lasts */
 	PlhProfileBuilder profile;
-	PlhMergedRecords *records;
-	PlhMergedSites *sites;
+	merged_records_hash *records;
+
+	/* numbered from 0 on as they are added, in the order of their records */
+	PlhMergedSite *sites;
+	uint32		site_count;
+	int			site_room;
+	HTAB	   *site_entries;
+	uint64		site_seed;		/* of their identities */
+	PlhSiteOwner **owners;
+	int			owner_count;
+	int			owner_room;
+
 	bool		with_queries;
 	int			owner_parts;	/* by which processes are told apart */
 	TimestampTz since;			/* time of the oldest baseline; 0: none */
@@ -57,6 +124,177 @@ typedef struct Addition
 
 static uint32 merged_record(Addition *addition, const void *record);
 
+static uint32
+hash_statement(const PlhStatementRecord *statement, uint64 seed)
+{
+	PlhStatementShape shape;
+
+	if (statement->query_id != 0)
+		return hash_bytes_extended((const unsigned char *) &statement->query_id,
+								   sizeof(statement->query_id), seed);
+	plh_statement_shape_of(&shape, statement->text, statement->text_bytes);
+	return hash_bytes_extended((const unsigned char *) shape.text, shape.length,
+							   seed);
+}
+
+static bool
+is_same_statement(const PlhStatementRecord *left,
+				  const PlhStatementRecord *right)
+{
+	return left->query_id == right->query_id &&
+		(left->query_id != 0 ||
+		 plh_statement_shape_compare(left->text, left->text_bytes,
+									 right->text, right->text_bytes) == 0);
+}
+
+/* What a record says: all behind the part that is the owner's business. */
+static const unsigned char *
+payload_of(const PlhRecord *record, Size *bytes)
+{
+	*bytes = record->bytes - sizeof(PlhRecord);
+	return (const unsigned char *) record + sizeof(PlhRecord);
+}
+
+/* Hash what a record says. */
+static uint32
+hash_record(const Origin *origin, uint32 offset)
+{
+	const PlhRecord *record = plh_profile_builder_record(origin->profile, offset);
+	Size		bytes;
+	const unsigned char *payload = payload_of(record, &bytes);
+
+	if (record->kind == PLH_RECORD_STATEMENT)
+		return hash_statement((const PlhStatementRecord *) record, origin->seed);
+	return hash_combine(hash_bytes_extended(payload, bytes, origin->seed),
+						record->kind);
+}
+
+/* Do two records say the same? */
+static bool
+is_same_record(const PlhProfileBuilder *profile, uint32 left, uint32 right)
+{
+	const PlhRecord *one = plh_profile_builder_record(profile, left);
+	const PlhRecord *other = plh_profile_builder_record(profile, right);
+	Size		bytes;
+	Size		other_bytes;
+	const unsigned char *payload = payload_of(one, &bytes);
+	const unsigned char *other_payload = payload_of(other, &other_bytes);
+
+	if (one->kind != other->kind)
+		return false;
+	if (one->kind == PLH_RECORD_STATEMENT)
+		return is_same_statement((const PlhStatementRecord *) one,
+								 (const PlhStatementRecord *) other);
+	return bytes == other_bytes &&
+		memcmp(payload, other_payload, bytes) == 0;
+}
+
+/* Make an empty table of a profile's records. */
+static merged_records_hash *
+create_records(PlhProfileBuilder *profile)
+{
+	Origin	   *origin = palloc(sizeof(Origin));
+
+	origin->profile = profile;
+	origin->seed = plh_hash_seed_draw();
+	return merged_records_create(CurrentMemoryContext, 1024, origin);
+}
+
+/*
+ * Find the record that says the same as the last one that was added, which then
+ * goes again; or keep that one.
+ */
+static uint32
+keep_record(merged_records_hash *records, uint32 added)
+{
+	bool		found;
+	MergedRecord *record = merged_records_insert(records, added, &found);
+
+	if (found)
+		((Origin *) records->private_data)->profile->used_bytes = added;
+	return record->offset;
+}
+
+/* Copy a text, which may be NULL, into memory that lasts. */
+static const char *
+copy_text(const PlhProfileMerge *merge, const char *text)
+{
+	return text == NULL ? NULL : MemoryContextStrdup(merge->memory, text);
+}
+
+/* Copy an owner into memory that lasts. */
+static PlhSiteOwner *
+copy_owner(const PlhProfileMerge *merge, const PlhSiteOwner *owner)
+{
+	PlhSiteOwner *copy = MemoryContextAlloc(merge->memory, sizeof(*copy));
+
+	copy->pid = owner->pid;
+	copy->backend_type = copy_text(merge, owner->backend_type);
+	copy->database = copy_text(merge, owner->database);
+	copy->user = copy_text(merge, owner->user);
+	copy->application = copy_text(merge, owner->application);
+	return copy;
+}
+
+/* The owner that is the same as this one, of those that came before it. */
+static const PlhSiteOwner *
+known_owner(PlhProfileMerge *merge, const PlhSiteOwner *owner)
+{
+	/* a linear search will do: this runs once per process */
+	for (int i = 0; i < merge->owner_count; i++)
+	{
+		if (plh_site_owner_is_same(merge->owners[i], owner))
+			return merge->owners[i];
+	}
+	merge->owners = plh_array_grow(merge->owners, merge->owner_count,
+								   &merge->owner_room, sizeof(PlhSiteOwner *));
+	merge->owners[merge->owner_count] = copy_owner(merge, owner);
+	return merge->owners[merge->owner_count++];
+}
+
+/* Add a site and its record, with sums of 0. */
+static void
+add_merged_site(PlhProfileMerge *merge, const SiteIdentity *identity)
+{
+	PlhMergedSite *site;
+	uint32		offset = plh_profile_builder_add(&merge->profile,
+												 PLH_RECORD_SITE,
+												 sizeof(PlhSiteRecord));
+	PlhSiteRecord *record = plh_profile_builder_record(&merge->profile, offset);
+
+	record->key = identity->key;
+	merge->sites = plh_array_grow(merge->sites, merge->site_count, &merge->site_room,
+								  sizeof(PlhMergedSite));
+	site = &merge->sites[merge->site_count++];
+	memset(site, 0, sizeof(*site));
+	site->offset = offset;
+	site->owner = identity->owner;
+}
+
+/*
+ * The site with that key, whose record is added to the profile if it is new.  The owner
+ * is one that known_owner has returned; the result is valid until the next call.
+ */
+static PlhMergedSite *
+merged_site(PlhProfileMerge *merge, const PlhSiteKey *key, const PlhSiteOwner *owner)
+{
+	SiteIdentity identity;
+	SiteEntry  *entry;
+	bool		found;
+
+	memset(&identity, 0, sizeof(identity));
+	identity.seed = merge->site_seed;
+	identity.key = *key;
+	identity.owner = owner;
+	entry = hash_search(merge->site_entries, &identity, HASH_ENTER, &found);
+	if (!found)
+	{
+		entry->number = merge->site_count;
+		add_merged_site(merge, &identity);
+	}
+	return &merge->sites[entry->number];
+}
+
 /* Begin a merge in the current memory context. */
 PlhProfileMerge *
 plh_profile_merge_begin(bool with_queries, int owner_parts)
@@ -67,8 +305,14 @@ plh_profile_merge_begin(bool with_queries, int owner_parts)
 	merge->with_queries = with_queries;
 	merge->owner_parts = owner_parts;
 	plh_profile_builder_begin(&merge->profile);
-	merge->records = plh_merged_records_create(&merge->profile);
-	merge->sites = plh_merged_sites_create(&merge->profile);
+	merge->records = create_records(&merge->profile);
+	merge->site_room = FIRST_ROOM;
+	merge->sites = palloc(sizeof(PlhMergedSite) * merge->site_room);
+	merge->site_entries = plh_hash_table("pg_leakhunt merged sites",
+										 sizeof(SiteIdentity), sizeof(SiteEntry));
+	merge->site_seed = plh_hash_seed_draw();
+	merge->owner_room = FIRST_ROOM;
+	merge->owners = palloc(sizeof(PlhSiteOwner *) * merge->owner_room);
 	return merge;
 }
 
@@ -239,8 +483,7 @@ merged_record(Addition *addition, const void *record)
 	merged = plh_number_of(addition->offsets,
 						   plh_profile_image_offset(addition->image, record));
 	if (*merged == 0)
-		*merged = plh_merged_records_keep(addition->merge->records,
-										  copy_record(addition, record));
+		*merged = keep_record(addition->merge->records, copy_record(addition, record));
 	return *merged;
 }
 
@@ -272,8 +515,7 @@ add_site(Addition *addition, const PlhSiteFacts *facts)
 {
 	PlhProfileMerge *merge = addition->merge;
 	PlhSiteKey	key = merged_key(addition, facts);
-	PlhMergedSite *sums = plh_merged_sites_find(merge->sites, &key,
-												addition->owner);
+	PlhMergedSite *sums = merged_site(merge, &key, addition->owner);
 	PlhSiteRecord *site = plh_profile_builder_record(&merge->profile,
 													 sums->offset);
 
@@ -336,7 +578,7 @@ plh_profile_merge_add(PlhProfileMerge *merge, const PlhProfileImage *image,
 	addition->offsets = plh_hash_table("pg_leakhunt record numbers",
 									   sizeof(uint32), sizeof(PlhNumberEntry));
 	plh_site_owner_fill(&owner, image, merge->owner_parts);
-	addition->owner = plh_merged_sites_owner(merge->sites, &owner);
+	addition->owner = known_owner(merge, &owner);
 	add_modules(addition);
 	add_header(merge, image);
 	while (plh_site_facts_next(&facts, image, baseline, &position))
@@ -377,7 +619,8 @@ plh_profile_merge_end(PlhProfileMerge *merge)
 		header->pg_version = PG_VERSION_NUM;
 		header->scope = PLH_SCOPE_ALL;
 	}
-	result->sites = plh_merged_sites_all(merge->sites, &header->site_count);
+	result->sites = merge->sites;
+	header->site_count = merge->site_count;
 	header->encoding = GetDatabaseEncoding();
 	header->used_bytes = merge->profile.used_bytes;
 	header->sample_interval =

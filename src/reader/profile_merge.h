@@ -12,7 +12,16 @@
 
 #include "profile/baseline.h"
 #include "profile/profile_image.h"
-#include "reader/merged_sites.h"
+#include "reader/site_owner.h"
+
+/* What a site has beside its record. */
+typedef struct PlhMergedSite
+{
+	uint32		offset;			/* of the record */
+	const PlhSiteOwner *owner;
+	int64		baseline_bytes;
+	int64		baseline_count;
+} PlhMergedSite;
 
 /* All that was merged. */
 typedef struct PlhMergedProfiles

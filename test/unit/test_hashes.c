@@ -4,13 +4,10 @@
  */
 #include "postgres.h"
 
-#include "common/hashfn.h"
+#include "reader/profile_merge.c"
 
 #include "backend.h"
 #include "colliding_texts.h"
-#include "profile/statement_shape.h"
-#include "reader/merged_records.h"
-#include "reader/profile_builder.h"
 #include "reader_tests.h"
 #include "report/text_numbers.h"
 
@@ -54,18 +51,18 @@ static void
 test_statements(char (*texts)[COLLIDING_TEXT_BYTES + 1])
 {
 	PlhProfileBuilder profile;
-	PlhMergedRecords *records;
+	merged_records_hash *records;
 	int			kept = 0;
 	int			found = 0;
 
 	plh_profile_builder_begin(&profile);
-	records = plh_merged_records_create(&profile);
+	records = create_records(&profile);
 	comparisons = 0;
 	for (int i = 0; i < TEXTS; i++)
 	{
 		uint32		added = add_statement(&profile, texts[i]);
 
-		kept += plh_merged_records_keep(records, added) == added;
+		kept += keep_record(records, added) == added;
 	}
 	ok(kept == TEXTS, "statements of one hash are different ones");
 	ok(comparisons < TEXTS, psprintf("statements of one hash are not compared with each other: %d comparisons", comparisons));
@@ -73,7 +70,7 @@ test_statements(char (*texts)[COLLIDING_TEXT_BYTES + 1])
 	{
 		uint32		added = add_statement(&profile, texts[i]);
 
-		found += plh_merged_records_keep(records, added) != added;
+		found += keep_record(records, added) != added;
 	}
 	ok(found == TEXTS, "statements of one hash are found again");
 }
