@@ -20,7 +20,7 @@
 #include "reader/redaction.h"
 #include "reader/server_activity.h"
 #include "reader/server_processes.h"
-#include "reader/session_peaks.h"
+#include "reader/statement_list.h"
 
 /* Names that are not to be shown become letters. */
 static void
@@ -75,8 +75,8 @@ static void
 find_largest(PlhExplainedProcess *process, const PlhStatementPeaks *peaks)
 {
 	const PlhStatementEntry *entry =
-		plh_session_peaks_find(peaks, process->pid, process->image->header->started_at,
-							   process->now - USECS_PER_DAY);
+		plh_statement_list_session_peak(peaks, process->pid, process->image->header->started_at,
+										process->now - USECS_PER_DAY);
 
 	if (entry != NULL && plh_sql_access_may_see(entry->role_oid))
 		process->largest = entry;

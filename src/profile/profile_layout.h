@@ -19,7 +19,7 @@
  * header and the site, then the counters change, then the number goes into what lies
  * before the counters.  Whoever copies from the start to the end, and finds another
  * number before the counters than behind them, has met the owner at work
- * (reader/settled_counters.c).
+ * (reader/profile_reader.c).
  *
  * Fields may be added at the end of the header and of records, before their
  * variable part: header.header_bytes and record_bytes tell readers of later

@@ -6,17 +6,22 @@
  * A file is read into private memory, not mapped: nobody who shortens it can
  * give us a SIGBUS, and bytes that have been checked do not change.  The owner
  * writes meanwhile, so rows may be a moment apart; what was copied in the middle of a
- * change is read again (settled_counters.c).  Where records were used again meanwhile,
- * the file is read once more.
+ * change is read again: the owner must not wait for readers, nor count what they could
+ * wait for at each palloc, so it numbers its changes, before the counters and behind them
+ * (profile/profile_layout.h).  Where records were used again meanwhile, the file is read
+ * once more.
  */
 #include "postgres.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "access/xlog.h"
 #include "miscadmin.h"
+#include "port/atomics.h"
 #include "storage/fd.h"
 #include "utils/memutils.h"
 
@@ -24,10 +29,27 @@
 #include "base/limits.h"
 #include "base/process_facts.h"
 #include "base/whole_io.h"
+#include "profile/site_ages.h"
 #include "reader/profile_layouts.h"
 #include "reader/profile_reader.h"
-#include "reader/settled_counters.h"
 #include "reader/unpublished_part.h"
+
+/*
+ * A change takes some ten nanoseconds, unless its process has to wait for a
+ * processor in the middle of it.
+ */
+#define MAX_TRIES 200
+#define TRIES_AT_ONCE 100
+#define PAUSE_US 1000
+
+/*
+ * A site that was being changed while it was first copied may look as it was before: those
+ * that were changed so lately are read again, too, in a process that goes on changing.
+ */
+#define LATELY 65536
+
+/* What is read again of a header: all that counters are told with. */
+#define COUNTERS_END (offsetof(PlhProfileHeader, peak_change) + sizeof(uint64))
 
 /*
  * A file is read at most so often.  The owner ends a round of recycling after
@@ -40,6 +62,191 @@
 
 /* How much a profile may grow while it is read. */
 #define SPARE_BYTES (64 * 1024)
+
+static void
+pause_before(int number)
+{
+	if (number >= TRIES_AT_ONCE)
+		pg_usleep(PAUSE_US);
+}
+
+/* Are these the numbers of one change?  Owners of older versions tell none. */
+static bool
+is_settled(uint32 settled, uint64 last_change)
+{
+	return settled == 0 || settled == (uint32) last_change;
+}
+
+/*
+ * Read the first "bytes" of a record at an offset: first what lies before "counters",
+ * then what lies before "last_change", then the rest.  Within each part the processor
+ * may read in any order.
+ *
+ * An x86-64 reads the parts of one call in their order.  Others need a barrier between
+ * two calls, which take longer: so more changes come in between.
+ */
+static bool
+read_in_order(int fd, void *record, Size counters, Size last_change, Size bytes,
+			  off_t offset)
+{
+	char	   *start = record;
+	struct iovec parts[] = {
+		{start, counters},
+		{start + counters, last_change - counters},
+		{start + last_change, bytes - last_change}
+	};
+
+#ifdef __x86_64__
+	ssize_t		done;
+
+	do
+		done = preadv(fd, parts, lengthof(parts), offset);
+	while (done < 0 && errno == EINTR);
+	return done == (ssize_t) bytes;
+#else
+	for (int i = 0; i < lengthof(parts); i++)
+	{
+		if (plh_whole_io_read(fd, parts[i].iov_base, parts[i].iov_len, offset) !=
+			(ssize_t) parts[i].iov_len)
+			return false;
+		offset += parts[i].iov_len;
+		pg_read_barrier();
+	}
+	return true;
+#endif
+}
+
+/* Take the counters of "again", but not what tells how much of the profile is there. */
+static void
+take_counters(PlhProfileHeader *header, const PlhProfileHeader *again)
+{
+	Size		start = offsetof(PlhProfileHeader, settled);
+	uint32		round = header->round;
+
+	memcpy((char *) header + start, (const char *) again + start,
+		   COUNTERS_END - start);
+	header->round = round;
+}
+
+/*
+ * Read the counters of a header once more from the open file until they are those between
+ * two changes.  A change that is not finished soon, as its process has been stopped or
+ * killed, is left as it is.
+ */
+static void
+settle_header(int fd, PlhProfileHeader *header)
+{
+	PlhProfileHeader again;
+
+	/* of the first copy nobody knows in which order it was made */
+	for (int tries = 0; tries < MAX_TRIES && header->settled != 0; tries++)
+	{
+		pause_before(tries);
+		if (!read_in_order(fd, &again, offsetof(PlhProfileHeader, counters),
+						   offsetof(PlhProfileHeader, last_change),
+						   COUNTERS_END, 0))
+			return;
+		take_counters(header, &again);
+		if (is_settled(header->settled, header->last_change))
+			return;
+	}
+}
+
+/*
+ * Read the spans of a site again, which lie within the "bytes" of a copy.  Returns NULL
+ * without any: they may have been added behind the copy.
+ */
+static const PlhSpansRecord *
+read_spans(int fd, PlhProfileHeader *header, Size bytes, uint32 offset)
+{
+	PlhSpansRecord *spans = (PlhSpansRecord *) ((char *) header + offset);
+	PlhSpansRecord again;
+
+	if (offset < sizeof(PlhProfileHeader) || offset % 8 != 0 ||
+		offset + sizeof(again) > bytes ||
+		plh_whole_io_read(fd, &again, sizeof(again), offset) != (ssize_t) sizeof(again) ||
+		again.record.kind != PLH_RECORD_SPANS ||
+		again.record.bytes != spans->record.bytes)
+		return NULL;
+	*spans = again;
+	return spans;
+}
+
+/*
+ * Read a site again, at that offset of the file, until it is settled.  Its spans lie
+ * behind last_change, and in another record.  They are only known to be of the same
+ * change as they add up.
+ */
+static void
+settle_site(int fd, PlhProfileHeader *header, Size bytes, Size offset)
+{
+	PlhSiteRecord *site = (PlhSiteRecord *) ((char *) header + offset);
+	PlhSiteRecord again;
+
+	for (int tries = 0; tries < MAX_TRIES; tries++)
+	{
+		pause_before(tries);
+
+		/* of another size, it is another record, of a later round */
+		if (!read_in_order(fd, &again, offsetof(PlhSiteRecord, counters),
+						   offsetof(PlhSiteRecord, last_change),
+						   sizeof(again), offset) ||
+			again.record.bytes != site->record.bytes)
+			return;
+		*site = again;
+		if (site->record.kind != PLH_RECORD_SITE ||
+			(is_settled(site->record.references, site->last_change) &&
+			 plh_site_ages_add_up(site, read_spans(fd, header, bytes, site->spans))))
+			return;
+	}
+}
+
+/* May a site have been copied in the middle of a change, the last before being "since"? */
+static bool
+is_doubtful(const PlhSiteRecord *site, uint64 since)
+{
+	return site->record.references != 0 &&
+		(site->last_change >= since ||
+		 !is_settled(site->record.references, site->last_change));
+}
+
+/* Has the profile headers and sites as we know them? */
+static bool
+is_of_this_version(const PlhProfileHeader *header)
+{
+	return header->layout_version == PLH_LAYOUT_VERSION &&
+		header->header_bytes == sizeof(PlhProfileHeader) &&
+		header->record_bytes[PLH_RECORD_SITE] == sizeof(PlhSiteRecord);
+}
+
+/*
+ * The same for the sites of a profile, of which "bytes" are there; change number "since"
+ * was the last one before they were copied.
+ */
+static void
+settle_sites(int fd, PlhProfileHeader *header, Size bytes, uint64 since)
+{
+	Size		offset = MAXALIGN(sizeof(PlhProfileHeader));
+
+	if (!is_of_this_version(header))
+		return;
+	if (header->last_change != since)
+		since -= Min(since, LATELY);
+	while (offset + sizeof(PlhRecord) <= bytes)
+	{
+		PlhRecord  *record = (PlhRecord *) ((char *) header + offset);
+		Size		record_bytes = record->bytes;
+
+		if (record_bytes < sizeof(PlhRecord) || record_bytes % 8 != 0 ||
+			record_bytes > bytes - offset)
+			return;
+		if (record->kind == PLH_RECORD_SITE &&
+			record_bytes >= sizeof(PlhSiteRecord) &&
+			is_doubtful((PlhSiteRecord *) record, since))
+			settle_site(fd, header, bytes, offset);
+		offset += record_bytes;
+	}
+}
 
 /*
  * Was this header written by a version of pg_leakhunt that is known, in this
@@ -114,7 +321,7 @@ copy_file(int fd, bool header_only, Size *bytes, PlhMovedRecords **moved)
 		*bytes = sizeof(PlhProfileHeader);
 		header = palloc(sizeof(PlhProfileHeader));
 		*header = start;
-		plh_settled_counters_read_header(fd, header);
+		settle_header(fd, header);
 		plh_profile_layouts_convert_header(header);
 		return header;
 	}
@@ -127,8 +334,8 @@ copy_file(int fd, bool header_only, Size *bytes, PlhMovedRecords **moved)
 		is_profile(header, PG_INT64_MAX))
 	{
 		*bytes = Min(bytes_of(header), (Size) copied);
-		plh_settled_counters_read_header(fd, header);
-		plh_settled_counters_read_sites(fd, header, *bytes, start.last_change);
+		settle_header(fd, header);
+		settle_sites(fd, header, *bytes, start.last_change);
 		return plh_profile_layouts_convert(header, bytes, moved);
 	}
 	pfree(header);
@@ -187,7 +394,7 @@ plh_profile_reader_peek(const char *path, PlhProfileHeader *header)
 		return false;
 	is_sound = copy_header(fd, header, offsetof(PlhProfileHeader, history));
 	if (is_sound)
-		plh_settled_counters_read_header(fd, header);
+		settle_header(fd, header);
 	CloseTransientFile(fd);
 	plh_profile_layouts_end_texts(header);
 	return is_sound;

@@ -202,3 +202,20 @@ plh_statement_list_figures(PlhStatementFigures *figures)
 	figures->lost = pg_atomic_read_u64(&plh_statements_file->lost);
 	return true;
 }
+
+const PlhStatementEntry *
+plh_statement_list_session_peak(const PlhStatementPeaks *peaks, int pid, TimestampTz started_at,
+					   TimestampTz since)
+{
+	PlhStatementEntry *entry = palloc(sizeof(PlhStatementEntry));
+
+	for (int i = 0; i < peaks->count; i++)
+	{
+		if (peaks->peaks[i].pid == pid &&
+			plh_statement_list_copy(entry, peaks->peaks[i].index) &&
+			entry->max_pid == pid && entry->max_start >= started_at && entry->max_at >= since)
+			return entry;
+	}
+	pfree(entry);
+	return NULL;
+}

@@ -62,4 +62,14 @@ extern PlhStatementPeaks *plh_statement_list_peaks(void);
 /* Returns what there is now; an empty list where there is no file. */
 extern PlhStatementList *plh_statement_list_read(PlhRoleFilter may_see);
 
+/*
+ * Returns a copy of the entry of the highest peak of a process that began then, in calls
+ * since that time, as far as no other session's call of the same statement took more;
+ * NULL if there is none.
+ */
+extern const PlhStatementEntry *plh_statement_list_session_peak(const PlhStatementPeaks *peaks,
+																int pid,
+																TimestampTz started_at,
+																TimestampTz since);
+
 #endif							/* PLH_STATEMENT_LIST_H */

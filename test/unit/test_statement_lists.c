@@ -14,7 +14,6 @@ static List *append(List *list, void *datum);
 #define lappend append
 #include "reader/statement_list.c"
 #undef lappend
-#include "reader/session_peaks.c"
 
 #include "backend.h"
 #include "reader_tests.h"
@@ -65,7 +64,7 @@ may_see(Oid role)
 static int64
 largest(const PlhStatementPeaks *peaks, int pid, TimestampTz started_at, TimestampTz since)
 {
-	const PlhStatementEntry *entry = plh_session_peaks_find(peaks, pid, started_at, since);
+	const PlhStatementEntry *entry = plh_statement_list_session_peak(peaks, pid, started_at, since);
 	int64		bytes = entry == NULL ? 0 : entry->max_peak_bytes;
 
 	if (entry != NULL)
