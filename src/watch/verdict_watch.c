@@ -5,25 +5,84 @@
  * To judge a process takes a tenth of a millisecond, as its whole profile is read.  So
  * of those that have not changed the header is read only, and after a look there is a
  * pause of 1,250 times the processor time that it took, and at least PAUSE_US.
+ *
+ * The keeper has no connection to a database, so that nobody ever waits for it: it can
+ * read neither suppressions nor catalogs.  What it has found is rare, and worth a worker
+ * of a moment's life, the reporter.  That is connected to the database of the processes,
+ * judges them once more, names their call sites, and logs what no pattern matches.
  */
 #include "postgres.h"
 
+#include <signal.h>
 #include <time.h>
 
+#include "access/xact.h"
 #include "miscadmin.h"
+#include "pgstat.h"
+#include "postmaster/bgworker.h"
+#include "tcop/tcopprot.h"
+#include "utils/guc.h"
+#include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
 #include "base/clock.h"
+#include "base/compat.h"
 #include "base/fork.h"
 #include "base/settings.h"
 #include "process/errors.h"
+#include "process/log_turns.h"
 #include "process/profile_directory.h"
 #include "reader/profile_reader.h"
 #include "telling/image_findings.h"
+#include "telling/suppression_table.h"
 #include "watch/finding_key.h"
-#include "watch/reporter.h"
+#include "watch/finding_line.h"
 #include "watch/verdict_watch.h"
 #include "watch/watched_processes.h"
+
+/* The name and type of the worker that logs. */
+#define REPORTER_NAME "pg_leakhunt reporter"
+
+/* A finding to log. */
+typedef struct Reported
+{
+	int32		pid;
+	uint64		key;			/* by plh_finding_key */
+	int64		bytes;
+} Reported;
+
+/* The most that one worker gets: its argument has no more room. */
+#define REPORTED_MOST 5
+
+/* The findings to log of the processes of one database. */
+typedef struct ReportOrder
+{
+	Oid			database;		/* InvalidOid: of processes that have none */
+	int32		count;
+	Reported	findings[REPORTED_MOST];
+} ReportOrder;
+
+StaticAssertDecl(sizeof(ReportOrder) <= BGW_EXTRALEN,
+				 "an order does not fit in a worker's argument");
+
+/* Functions without a name after this time are logged as addresses. */
+#define NAMES_US INT64CONST(10000000)
+
+/* A lock on the table of suppressions is waited for so long. */
+#define LOCK_TIMEOUT_TEXT "2s"
+
+/* The postmaster finds it by its name. */
+extern PGDLLEXPORT void pg_leakhunt_reporter_main(Datum arg);
+
+/* What findings are logged with. */
+typedef struct Reporting
+{
+	const ReportOrder *order;
+	const PlhSuppressions *suppressions;
+	PlhSymbols *symbols;
+} Reporting;
+
+static int64 names_end_at_us;
 
 /* The shortest pause between two looks, and the part of a processor that they may use. */
 #define PAUSE_US INT64CONST(9000000)
@@ -45,16 +104,16 @@ typedef struct Look
 {
 	TimestampTz now;
 	int			count;
-	PlhReportOrder orders[MOST_ORDERS];
+	ReportOrder orders[MOST_ORDERS];
 } Look;
 
 /* The order for a database, or NULL where there is no room. */
-static PlhReportOrder *
+static ReportOrder *
 order_for(Look *look, Oid database)
 {
 	for (int i = 0; i < look->count; i++)
 		if (look->orders[i].database == database)
-			return look->orders[i].count < PLH_REPORTED_MOST ? &look->orders[i] : NULL;
+			return look->orders[i].count < REPORTED_MOST ? &look->orders[i] : NULL;
 	if (look->count == MOST_ORDERS)
 		return NULL;
 	look->orders[look->count].database = database;
@@ -86,7 +145,7 @@ judge(PlhProfileImage *image, void *arg)
 	{
 		const PlhFinding *finding = &findings->list[i];
 		uint64		key = plh_finding_key(finding, image);
-		PlhReportOrder *order;
+		ReportOrder *order;
 
 		if (!is_worth(finding) ||
 			!plh_watched_processes_note_finding(process, key, finding->bytes, look->now))
@@ -96,7 +155,7 @@ judge(PlhProfileImage *image, void *arg)
 			process->awaits = true;
 		else
 			order->findings[order->count++] =
-				(PlhReported)
+				(Reported)
 		{
 			.pid = header->pid,.key = key,.bytes = finding->bytes
 		};
@@ -125,11 +184,29 @@ say_no_worker(void)
 	state.said_no_worker = true;
 }
 
+/* Returns false if no worker can be started now. */
+static bool
+start_reporter(const ReportOrder *order)
+{
+	BackgroundWorker worker = {
+		.bgw_name = REPORTER_NAME,
+		.bgw_type = REPORTER_NAME,
+		.bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION,
+		.bgw_start_time = BgWorkerStart_ConsistentState,
+		.bgw_restart_time = BGW_NEVER_RESTART,
+		.bgw_library_name = "pg_leakhunt",
+		.bgw_function_name = "pg_leakhunt_reporter_main"
+	};
+
+	memcpy(worker.bgw_extra, order, sizeof(*order));
+	return RegisterDynamicBackgroundWorker(&worker, NULL);
+}
+
 /* Have the findings of a database logged. */
 static void
-send(const PlhReportOrder *order)
+send_order(const ReportOrder *order)
 {
-	bool		started = plh_reporter_start(order);
+	bool		started = start_reporter(order);
 
 	if (started)
 		state.said_no_worker = false;
@@ -151,7 +228,7 @@ look_at_all(void *arg)
 	plh_profile_reader_each(plh_profile_directory_path(), 0, false, has_changed, judge, look);
 	plh_watched_processes_forget(look->now);
 	for (int i = 0; i < look->count; i++)
-		send(&look->orders[i]);
+		send_order(&look->orders[i]);
 }
 
 /* How much of a processor this process has used. */
@@ -184,4 +261,101 @@ plh_verdict_watch_look(void)
 	state.began_us = began_us;
 	state.pause_us = Max(PAUSE_US, (used_us() - used_before_us) * PROCESSOR_PART);
 	return true;
+}
+
+static bool
+must_end_names(void)
+{
+	return plh_clock_us(CLOCK_MONOTONIC) >= names_end_at_us;
+}
+
+/* Is that finding among those to log? */
+static bool
+is_ordered(const ReportOrder *order, int pid, uint64 key)
+{
+	for (int i = 0; i < Min(order->count, REPORTED_MOST); i++)
+		if (order->findings[i].pid == pid && order->findings[i].key == key)
+			return true;
+	return false;
+}
+
+/* Log those of a process that no pattern matches. */
+static void
+report_process(const Reporting *reporting, const PlhProfileImage *image)
+{
+	PlhFindings *findings = plh_image_findings_find(image);
+	const PlhFoundIn in = {
+		image, findings, plh_stack_text_open(reporting->symbols, image), reporting->symbols
+	};
+
+	for (int i = 0; i < findings->count; i++)
+	{
+		const PlhFinding *finding = &findings->list[i];
+		PlhListedSite site;
+		const PlhListedSite *listed = NULL;
+		PlhLogTurn	turn;
+
+		CHECK_FOR_INTERRUPTS();
+		if (!is_ordered(reporting->order, image->header->pid, plh_finding_key(finding, image)))
+			continue;
+		if (finding->site != NULL)
+		{
+			if (plh_image_findings_describe(finding, image, in.stacks,
+											reporting->suppressions, &site) != PLH_SHOWN)
+				continue;
+			listed = &site;
+		}
+		if (plh_log_turns_take_finding(&turn))
+			plh_finding_line_log(finding, listed, &in, &turn);
+	}
+}
+
+/* Log the findings, each process once, if it is still there. */
+static void
+report(const Reporting *reporting)
+{
+	const ReportOrder *order = reporting->order;
+
+	for (int i = 0; i < Min(order->count, REPORTED_MOST); i++)
+	{
+		int			pid = order->findings[i].pid;
+		PlhProfileImage *image;
+
+		/* findings of a process follow one another */
+		if (i > 0 && order->findings[i - 1].pid == pid)
+			continue;
+		image = plh_profile_reader_find(plh_profile_directory_path(), pid, false);
+		if (image != NULL && image->alive)
+			report_process(reporting, image);
+	}
+}
+
+/*
+ * The worker's main function.
+ */
+void
+pg_leakhunt_reporter_main(Datum arg)
+{
+	ReportOrder order;
+	Reporting	reporting = {.order = &order};
+
+	memcpy(&order, MyBgworkerEntry->bgw_extra, sizeof(order));
+	pqsignal(SIGTERM, die);
+	BackgroundWorkerUnblockSignals();
+	BackgroundWorkerInitializeConnectionByOid(order.database, InvalidOid,
+											  BGWORKER_BYPASS_ALLOWCONN);
+
+	/* who holds a lock on the suppressions must not gather workers */
+	SetConfigOption("lock_timeout", LOCK_TIMEOUT_TEXT, PGC_SUSET, PGC_S_OVERRIDE);
+	names_end_at_us = plh_clock_us(CLOCK_MONOTONIC) + NAMES_US;
+	StartTransactionCommand();
+	PushActiveSnapshot(GetTransactionSnapshot());
+	pgstat_report_activity(STATE_RUNNING, "logging findings of pg_leakhunt");
+	reporting.suppressions = OidIsValid(order.database) ? plh_suppression_table_find() :
+		palloc0(sizeof(PlhSuppressions));
+	reporting.symbols = plh_symbols_open_until(must_end_names);
+	report(&reporting);
+	PopActiveSnapshot();
+	CommitTransactionCommand();
+	pgstat_report_activity(STATE_IDLE, NULL);
 }
