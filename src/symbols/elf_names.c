@@ -10,15 +10,43 @@
  *
  * A function is named only if the address lies between its start and its end: a wrong
  * name would be worse than none.
+ *
+ * Parts of a file are read, not mapped: one that is cut short while it is mapped would
+ * end the process.
  */
 #include "postgres.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <unistd.h>
 
-#include "symbols/elf_image.h"
+#include "base/limits.h"
+#include "base/whole_io.h"
 #include "symbols/elf_names.h"
 #include "symbols/symbol_files.h"
+
+/* An ELF file of 64 bits, in a file or in memory, read within its bounds. */
+typedef struct ElfImage
+{
+	int			fd;				/* -1: it is in memory */
+	const unsigned char *memory;
+	uint64		bytes;			/* size of the file */
+	Elf64_Shdr *sections;
+	int			section_count;
+	bool		out_of_memory;	/* something is missing for lack of it */
+} ElfImage;
+
+/* The names of a file's own sections take a few hundred bytes. */
+#define MAX_SECTION_NAMES (1024 * 1024)
+
+/* The note with the build-id is small; what lies behind that is not read. */
+#define MAX_NOTE_BYTES 1024
+
+#ifdef WORDS_BIGENDIAN
+#define BYTE_ORDER_HERE ELFDATA2MSB
+#else
+#define BYTE_ORDER_HERE ELFDATA2LSB
+#endif
 
 /* Larger tables are not read; that of LLVM's library has 40 MB. */
 #define MAX_TABLE_BYTES (256 * 1024 * 1024)
@@ -58,6 +86,179 @@ struct PlhElfNames
 	bool		out_of_memory;
 	char		file[PLH_PATH_MAX];
 };
+
+/* Read a part of the file.  Returns false if it has no such part. */
+static bool
+read_part(const ElfImage *image, uint64 offset, void *to, uint64 bytes)
+{
+	if (offset > image->bytes || bytes > image->bytes - offset)
+		return false;
+	if (image->fd >= 0)
+		return plh_whole_io_read(image->fd, to, bytes, (off_t) offset) == (ssize_t) bytes;
+	memcpy(to, image->memory + offset, bytes);
+	return true;
+}
+
+/* Free what belongs to an image. */
+static void
+close_image(ElfImage *image)
+{
+	free(image->sections);
+	image->sections = NULL;
+	image->section_count = 0;
+}
+
+/*
+ * Read the header and the table of sections.  The caller has set fd or memory, and bytes,
+ * and zeroed the rest.  Returns false if it is no such file, or without such a table.  To
+ * be ended by close_image, which leaves fd and memory to the caller.
+ */
+static bool
+read_table(ElfImage *image)
+{
+	Elf64_Ehdr	header;
+	Size		bytes;
+
+	if (!read_part(image, 0, &header, sizeof(header)) ||
+		memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
+		header.e_ident[EI_CLASS] != ELFCLASS64 ||
+		header.e_ident[EI_DATA] != BYTE_ORDER_HERE ||
+		header.e_shentsize != sizeof(Elf64_Shdr) || header.e_shnum == 0)
+		return false;
+	bytes = (Size) header.e_shnum * sizeof(Elf64_Shdr);
+	image->sections = malloc(bytes);
+	image->out_of_memory = image->sections == NULL;
+	if (image->out_of_memory ||
+		!read_part(image, header.e_shoff, image->sections, bytes))
+	{
+		close_image(image);
+		return false;
+	}
+	image->section_count = header.e_shnum;
+	return true;
+}
+
+/* Find the first section of a type; NULL if there is none. */
+static const Elf64_Shdr *
+section_of_type(const ElfImage *image, uint32 type)
+{
+	for (int i = 1; i < image->section_count; i++)
+		if (image->sections[i].sh_type == type)
+			return &image->sections[i];
+	return NULL;
+}
+
+/* The names of the sections; NULL if there are none. */
+static const Elf64_Shdr *
+section_names(const ElfImage *image)
+{
+	Elf64_Ehdr	header;
+
+	if (!read_part(image, 0, &header, sizeof(header)) ||
+		header.e_shstrndx >= image->section_count)
+		return NULL;
+	return &image->sections[header.e_shstrndx];
+}
+
+/*
+ * A copy of a section, with a NUL behind it, which the caller must free(); NULL if it
+ * does not lie in the file, or has more than "most" bytes.
+ */
+static char *
+read_section(ElfImage *image, const Elf64_Shdr * section, uint64 most)
+{
+	char	   *copy;
+
+	/* of a debug file, sections that stayed in the binary have no bytes */
+	if (section->sh_type == SHT_NOBITS || (section->sh_flags & SHF_COMPRESSED) != 0 ||
+		section->sh_size > Min(most, image->bytes))
+		return NULL;
+	copy = malloc(section->sh_size + 1);
+	if (copy == NULL)
+	{
+		image->out_of_memory = true;
+		return NULL;
+	}
+	copy[section->sh_size] = '\0';
+	if (read_part(image, section->sh_offset, copy, section->sh_size))
+		return copy;
+	free(copy);
+	return NULL;
+}
+
+/* Find the first section of a name; NULL if there is none. */
+static const Elf64_Shdr *
+section_named(ElfImage *image, const char *name)
+{
+	const		Elf64_Shdr *names = section_names(image);
+	const		Elf64_Shdr *found = NULL;
+	char	   *text = names == NULL ? NULL :
+		read_section(image, names, MAX_SECTION_NAMES);
+
+	for (int i = 1; text != NULL && found == NULL && i < image->section_count; i++)
+		if (image->sections[i].sh_name < names->sh_size &&
+			strcmp(text + image->sections[i].sh_name, name) == 0)
+			found = &image->sections[i];
+	free(text);
+	return found;
+}
+
+/* Find the build-id in the notes of a section.  Returns its bytes; 0: none. */
+static int
+build_id_in(const unsigned char *notes, Size bytes, unsigned char *build_id)
+{
+	Elf64_Nhdr	note;
+
+	while (bytes >= sizeof(note))
+	{
+		uint64		name_bytes;
+		uint64		value_bytes;
+
+		memcpy(&note, notes, sizeof(note));
+		notes += sizeof(note);
+		bytes -= sizeof(note);
+		name_bytes = TYPEALIGN64(4, (uint64) note.n_namesz);
+		value_bytes = TYPEALIGN64(4, (uint64) note.n_descsz);
+		if (name_bytes > bytes || note.n_descsz > bytes - name_bytes)
+			return 0;
+		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof(ELF_NOTE_GNU) &&
+			memcmp(notes, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) == 0 &&
+			note.n_descsz <= PLH_BUILD_ID_MAX)
+		{
+			memcpy(build_id, notes + name_bytes, note.n_descsz);
+			return note.n_descsz;
+		}
+		if (value_bytes > bytes - name_bytes)
+			return 0;
+		notes += name_bytes + value_bytes;
+		bytes -= name_bytes + value_bytes;
+	}
+	return 0;
+}
+
+/*
+ * Find the build-id, by the sections: a debug file has no other valid places.  Returns
+ * its bytes, at most PLH_BUILD_ID_MAX; 0: none.
+ */
+static int
+build_id_of(const ElfImage *image, unsigned char *build_id)
+{
+	for (int i = 1; i < image->section_count; i++)
+	{
+		const		Elf64_Shdr *section = &image->sections[i];
+		unsigned char notes[MAX_NOTE_BYTES];
+		uint64		bytes = Min(section->sh_size, sizeof(notes));
+		int			found;
+
+		if (section->sh_type != SHT_NOTE ||
+			!read_part(image, section->sh_offset, notes, bytes))
+			continue;
+		found = build_id_in(notes, bytes, build_id);
+		if (found > 0)
+			return found;
+	}
+	return 0;
+}
 
 /*
  * Is that the name of a function that gives out memory of malloc's?
@@ -139,9 +340,9 @@ add_symbols(PlhElfNames *names, const char *table, uint64 table_bytes,
 
 /* Add the symbols of a type of table.  Returns false if the file has none. */
 static bool
-add_table(PlhElfNames *names, PlhElfImage *image, uint32 type)
+add_table(PlhElfNames *names, ElfImage *image, uint32 type)
 {
-	const		Elf64_Shdr *section = plh_elf_image_section(image, type);
+	const		Elf64_Shdr *section = section_of_type(image, type);
 	const		Elf64_Shdr *text_section;
 	char	   *table;
 	char	   *text = NULL;
@@ -150,9 +351,9 @@ add_table(PlhElfNames *names, PlhElfImage *image, uint32 type)
 		section->sh_entsize != sizeof(Elf64_Sym) || names->text_count == MAX_TABLES)
 		return false;
 	text_section = &image->sections[section->sh_link];
-	table = plh_elf_image_read(image, section, MAX_TABLE_BYTES);
+	table = read_section(image, section, MAX_TABLE_BYTES);
 	if (table != NULL)
-		text = plh_elf_image_read(image, text_section, MAX_TABLE_BYTES);
+		text = read_section(image, text_section, MAX_TABLE_BYTES);
 	if (text != NULL)
 	{
 		names->texts[names->text_count++] = text;
@@ -199,21 +400,21 @@ unpack(const char *packed, Size packed_bytes, size_t *bytes)
 
 /* Add the symbols of the compressed file in a stripped one.  Returns false if none. */
 static bool
-add_packed_table(PlhElfNames *names, PlhElfImage *image)
+add_packed_table(PlhElfNames *names, ElfImage *image)
 {
-	const		Elf64_Shdr *section = plh_elf_image_named(image, ".gnu_debugdata");
+	const		Elf64_Shdr *section = section_named(image, ".gnu_debugdata");
 	char	   *packed = section == NULL ? NULL :
-		plh_elf_image_read(image, section, MAX_PACKED_BYTES);
-	PlhElfImage inner = {.fd = -1};
+		read_section(image, section, MAX_PACKED_BYTES);
+	ElfImage inner = {.fd = -1};
 	bool		added = false;
 
 	if (packed == NULL)
 		return false;
 	inner.memory = unpack(packed, section->sh_size, &inner.bytes);
-	if (inner.memory != NULL && plh_elf_image_open(&inner))
+	if (inner.memory != NULL && read_table(&inner))
 	{
 		added = add_table(names, &inner, SHT_SYMTAB);
-		plh_elf_image_close(&inner);
+		close_image(&inner);
 	}
 	free((void *) inner.memory);
 	free(packed);
@@ -222,7 +423,7 @@ add_packed_table(PlhElfNames *names, PlhElfImage *image)
 
 /* Open a file.  The caller closes "image" and its fd if the result is PLH_MODULE_OPEN. */
 static PlhModuleStatus
-open_image(const char *path, const PlhBinary *binary, PlhElfImage *image)
+open_image(const char *path, const PlhBinary *binary, ElfImage *image)
 {
 	unsigned char build_id[PLH_BUILD_ID_MAX];
 	struct stat file_status;
@@ -232,12 +433,12 @@ open_image(const char *path, const PlhBinary *binary, PlhElfImage *image)
 	if (image->fd < 0)
 		return plh_symbol_files_error();
 	image->bytes = file_status.st_size;
-	if (plh_elf_image_open(image))
+	if (read_table(image))
 	{
-		if (plh_symbol_files_is_binary(build_id, plh_elf_image_build_id(image, build_id),
+		if (plh_symbol_files_is_binary(build_id, build_id_of(image, build_id),
 									   &file_status, binary))
 			return PLH_MODULE_OPEN;
-		plh_elf_image_close(image);
+		close_image(image);
 		close(image->fd);
 		return PLH_MODULE_REPLACED;
 	}
@@ -250,7 +451,7 @@ static PlhModuleStatus
 add_file(const char *path, const PlhBinary *binary, void *arg)
 {
 	PlhElfNames *names = arg;
-	PlhElfImage image;
+	ElfImage image;
 	PlhModuleStatus status = open_image(path, binary, &image);
 	bool		added;
 
@@ -261,7 +462,7 @@ add_file(const char *path, const PlhBinary *binary, void *arg)
 		added = names->has_table = true;
 	if (added || names->file[0] == '\0')
 		strlcpy(names->file, path, sizeof(names->file));
-	plh_elf_image_close(&image);
+	close_image(&image);
 	close(image.fd);
 	return PLH_MODULE_OPEN;
 }

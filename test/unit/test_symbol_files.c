@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-#include "symbols/dwarf_units.h"
+#include "symbols/debug_info.c"
 #include "symbols/symbol_files.h"
 #include "unit_tests.h"
 
@@ -96,17 +96,17 @@ test_errors(void)
 static void
 test_ranges(void)
 {
-	PlhFunctionRange ranges[] = {
+	FunctionRange ranges[] = {
 		{.start = 0x100,.end = 0x180}, {.start = 0x180,.end = 0x200}, {.start = 0x300,.end = 0x301}
 	};
-	PlhDwarfUnit unit = {.ranges = ranges,.range_count = lengthof(ranges)};
+	DwarfUnit	unit = {.ranges = ranges,.range_count = lengthof(ranges)};
 
-	ok(plh_dwarf_units_range(&unit, 0x100) == &ranges[0] &&
-	   plh_dwarf_units_range(&unit, 0x17f) == &ranges[0] &&
-	   plh_dwarf_units_range(&unit, 0x180) == &ranges[1] &&
-	   plh_dwarf_units_range(&unit, 0x300) == &ranges[2], "an address is in the function that has it");
-	ok(plh_dwarf_units_range(&unit, 0xff) == NULL && plh_dwarf_units_range(&unit, 0x200) == NULL &&
-	   plh_dwarf_units_range(&unit, 0x301) == NULL, "behind its end, and before its start, it is in none");
+	ok(range_of(&unit, 0x100) == &ranges[0] &&
+	   range_of(&unit, 0x17f) == &ranges[0] &&
+	   range_of(&unit, 0x180) == &ranges[1] &&
+	   range_of(&unit, 0x300) == &ranges[2], "an address is in the function that has it");
+	ok(range_of(&unit, 0xff) == NULL && range_of(&unit, 0x200) == NULL &&
+	   range_of(&unit, 0x301) == NULL, "behind its end, and before its start, it is in none");
 }
 
 void
