@@ -12,12 +12,76 @@
 #include "unit_tests.h"
 
 #define SIGNAL_ID "%s (PID %d) was terminated by signal %d: %s"
+#define EXIT_ID "%s (PID %d) exited with exit code %d"
 #define CRASH_ID "terminating any other active server processes"
 
 #define PID 4711
 #define OTHER_PID 4712
 
 emit_log_hook_type emit_log_hook;
+
+static const struct
+{
+	const char *id;
+	const char *format;			/* NULL: that of the source */
+	const char *message;
+	int			pid;			/* 0: it is none about an end */
+	PlhDeathKind kind;
+	int			number;
+}			messages[] =
+
+{
+	{SIGNAL_ID, NULL,
+		"server process (PID 4711) was terminated by signal 9: Killed",
+	4711, PLH_DEATH_SIGNAL, 9},
+	{EXIT_ID, NULL, "server process (PID 4711) exited with exit code 3",
+	4711, PLH_DEATH_EXIT_CODE, 3},
+
+	/* numbers, parentheses and the message itself in the names */
+	{SIGNAL_ID, NULL,
+		"background worker \"job 7 (PID 12)\" (PID 4711) was terminated by signal 11: Segmentation fault",
+	4711, PLH_DEATH_SIGNAL, 11},
+	{SIGNAL_ID, NULL,
+		"100% (PID 5) was (PID 6) was terminated by signal 6: : %d",
+	6, PLH_DEATH_SIGNAL, 6},
+	{SIGNAL_ID, NULL, " (PID 1) was terminated by signal 9: ",
+	1, PLH_DEATH_SIGNAL, 9},
+
+	/* translated: other words, another order, none of the English ones */
+	{SIGNAL_ID, "%s (PID %d) wurde von Signal %d beendet: %s",
+		"Serverprozess (PID 4711) wurde von Signal 9 beendet: Get\xc3\xb6tet",
+	4711, PLH_DEATH_SIGNAL, 9},
+	{SIGNAL_ID, "%3$d (%4$s), 100%%: %1$s, %2$d",
+	"9 (get\xc3\xb6tet), 100%: Serverprozess, 4711", 4711, PLH_DEATH_SIGNAL, 9},
+	{EXIT_ID, "%d: %s", "4711: 3", 0, PLH_DEATH_UNKNOWN, 0},
+
+	/* a child that left without cleaning up */
+	{EXIT_ID, NULL, "server process (PID 4711) exited with exit code 0",
+	4711, PLH_DEATH_EXIT_CODE, 0},
+
+	/* other messages, and those that do not fit their format */
+	{"%s", NULL, "server process (PID 4711) was terminated by signal 9: Killed",
+	0, PLH_DEATH_UNKNOWN, 0},
+	{SIGNAL_ID, NULL, "server process (PID 4711) was terminated",
+	0, PLH_DEATH_UNKNOWN, 0},
+	{SIGNAL_ID, NULL, "", 0, PLH_DEATH_UNKNOWN, 0},
+	{SIGNAL_ID, "", "", 0, PLH_DEATH_UNKNOWN, 0},
+	{SIGNAL_ID, NULL,
+		"server process (PID 99999999999) was terminated by signal 9: Killed",
+	0, PLH_DEATH_UNKNOWN, 0},
+	{SIGNAL_ID, NULL,
+		"server process (PID 2147483648) was terminated by signal 9: Killed",
+	0, PLH_DEATH_UNKNOWN, 0},
+	{SIGNAL_ID, NULL,
+		"server process (PID 4711) was terminated by signal 2147483648: Killed",
+	0, PLH_DEATH_UNKNOWN, 0},
+	{SIGNAL_ID, NULL, "server process (PID 0) was terminated by signal 9: x",
+	0, PLH_DEATH_UNKNOWN, 0},
+	{SIGNAL_ID, "%9$s%d", "x1", 0, PLH_DEATH_UNKNOWN, 0},
+	{SIGNAL_ID, "%0$d", "1", 0, PLH_DEATH_UNKNOWN, 0},
+	{SIGNAL_ID, "%f", "1", 0, PLH_DEATH_UNKNOWN, 0},
+	{SIGNAL_ID, "%", "%", 0, PLH_DEATH_UNKNOWN, 0}
+};
 
 /* The postmaster says something at that time. */
 static void
@@ -117,11 +181,37 @@ test_reused_pid(void)
 	unlink(profile.path);
 }
 
+/* Which messages are about a child that has died, in any language. */
+static void
+test_messages(void)
+{
+	for (int i = 0; i < lengthof(messages); i++)
+	{
+		const char *format = messages[i].format != NULL ? messages[i].format :
+			messages[i].id;
+		PlhDeath	death = {0};
+		int			pid = 0;
+		bool		is_death = parse_message(messages[i].id, format, messages[i].message, &pid,
+											 &death);
+
+		ok(is_death == (messages[i].pid != 0) &&
+		   (!is_death || (pid == messages[i].pid && death.kind == messages[i].kind &&
+						  death.number == messages[i].number)),
+		   psprintf("deaths are told from messages: %s",
+					messages[i].message[0] != '\0' ? messages[i].message : "(empty)"));
+	}
+	ok(is_about_crash(CRASH_ID),
+	   "the message of a crash is known");
+	ok(!is_about_crash("all server processes terminated; reinitializing"),
+	   "another message is not that of a crash");
+}
+
 void
 test_child_deaths(void)
 {
 	TimestampTz now = statement_start;
 
+	test_messages();
 	IsUnderPostmaster = false;
 	plh_child_deaths_start();
 

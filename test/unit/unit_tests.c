@@ -23,7 +23,6 @@ main(void)
 	test_census();
 	test_context_examples();
 	test_child_deaths();
-	test_child_messages();
 	test_log_turns();
 	test_watched_processes();
 	test_countdown();

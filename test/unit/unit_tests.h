@@ -38,7 +38,6 @@ extern void test_profile_courses(void);
 extern void test_census(void);
 extern void test_context_examples(void);
 extern void test_child_deaths(void);
-extern void test_child_messages(void);
 extern void test_control(void);
 extern void test_countdown(void);
 extern void test_upkeep(void);
