@@ -1,11 +1,16 @@
 /*
  * exit_dump.c
- *	  The dump of a process that exits, if it is worth one.
+ *	  The dump of a process that exits, if it is worth one, and what the log says of it.
  *
  * Each session fills caches, by what it does: one that has seen 500 tables and as
  * many functions holds some 15 MB in contexts of 40 MB, at hundreds of call sites.
  * A leak that began a while ago is at one, and so a site needs to hold less than
  * the process as a whole.
+ *
+ * In the log, the primary message has the sums and the file; the detail tells whether
+ * somebody should look at it.  What is held at an exit are caches as well as leaks, and
+ * the detail says so.  A process that holds nothing at its exit is told of for its peak:
+ * the primary message has zeros then, as it has one form for programs that read the log.
  */
 #include "postgres.h"
 
@@ -13,15 +18,37 @@
 #include "utils/timestamp.h"
 
 #include "base/compat.h"
+#include "base/fork.h"
+#include "base/page_layout.h"
+#include "base/plural.h"
 #include "base/settings.h"
+#include "base/size_units.h"
 #include "dump/dump_report.h"
 #include "dump/dump_retention.h"
 #include "process/dump_texts.h"
 #include "process/exit_dump.h"
-#include "process/exit_report.h"
 #include "process/log_turns.h"
+#include "process/report_detail.h"
+#include "process/top_site.h"
+#include "profile/dump_copy.h"
 #include "profile/profile_file.h"
+#include "profile/profile_image.h"
 #include "sampler/census.h"
+
+/* Why a process that exits is worth a dump. */
+typedef struct ExitFindings
+{
+	const PlhProfileImage *image;	/* of this process */
+	bool		holds_much;		/* it holds as much as dump_min_bytes asks for */
+	bool		had_much;		/* it had as much as dump_min_peak asks for */
+	PlhTopSite	held;			/* by which it holds most, if it holds much */
+} ExitFindings;
+
+/*
+ * Samples that were this part of the private memory, each at its peak, tell what
+ * that peak was of: a reallocation has both chunks for a moment.
+ */
+#define PEAK_PART 4
 
 /* One call site that holds this part of dump_min_bytes is worth a dump. */
 #define SITE_PART 4
@@ -41,6 +68,179 @@
  * and leaves that of a larger one to others.
  */
 #define TEXT_PROFILE_BYTES ((Size) 1024 * 1024)
+
+/* Is anything left of what was sampled? */
+static bool
+is_anything_left(const PlhProfileHeader *header)
+{
+	return header->counters.live_bytes > 0;
+}
+
+/* Append what is live, which is no more than was counted, with its error. */
+static void
+append_held(PlhReportDetail *detail, const ExitFindings *findings)
+{
+	const PlhProfileHeader *header = findings->image->header;
+	int64		bound = plh_profile_image_live_bound(header);
+	int64		live_bytes = Min(header->counters.live_bytes, bound);
+	int64		error_bytes = (int64) plh_profile_image_live_error_bytes(header);
+
+	if (!is_anything_left(header))
+	{
+		plh_report_detail_append(detail, "  Nothing is left of what was sampled.");
+		return;
+	}
+	plh_report_detail_append(detail, "  It held %s", plh_size_units(live_bytes).text);
+	if (error_bytes > 0)
+		plh_report_detail_append(detail, " (+/- %s)",
+								 plh_size_units_error(error_bytes, live_bytes).text);
+	plh_report_detail_append(detail, " at exit, caches included");
+	if (findings->held.bytes > 0)
+		plh_report_detail_append_top(detail, findings->image, &findings->held, bound);
+	plh_report_detail_append(detail, ".");
+}
+
+/* Append a time, to the second. */
+static void
+append_time(PlhReportDetail *detail, TimestampTz at)
+{
+	plh_report_detail_append(detail, " at %s", timestamptz_to_str(at - at % USECS_PER_SEC));
+}
+
+/*
+ * Append the peak of what was live, with the site that had most then, unless that
+ * was said.  It may be more than any count: that was never taken at the very peak.
+ */
+static void
+append_peak(PlhReportDetail *detail, const ExitFindings *findings,
+			const PlhTopSite *peak)
+{
+	const PlhProfileHeader *header = findings->image->header;
+
+	if (header->peak_bytes <= 0)
+		return;
+	plh_report_detail_append(detail, "  Its peak was %s (estimated from samples)",
+							 plh_size_units(header->peak_bytes).text);
+	append_time(detail, header->peak_at);
+	if (peak->bytes > 0 && !plh_top_site_is_same(peak, &findings->held))
+		plh_report_detail_append_top(detail, findings->image, peak, PG_INT64_MAX);
+	plh_report_detail_append(detail, ".");
+}
+
+/* Append the private memory, where the kernel has told it. */
+static void
+append_private_memory(PlhReportDetail *detail, const PlhProfileHeader *header)
+{
+	if (header->own_bytes <= 0)
+		return;
+	plh_report_detail_append(detail, "  Its private memory was %s at exit, and at most %s when it was counted,",
+							 plh_size_units(header->own_bytes).text,
+							 plh_size_units(header->own_peak_bytes).text);
+	append_time(detail, header->own_peak_at);
+	plh_report_detail_append(detail, ".");
+}
+
+/* Append what contexts and malloc had when they were last counted, as explanations do. */
+static void
+append_counts(PlhReportDetail *detail, const PlhProfileHeader *header)
+{
+	int64		outside = Max(0, header->malloc_bytes - header->context_bytes);
+
+	if (header->census_at == 0)
+		return;
+	plh_report_detail_append(detail, "  Last counted: %s in memory contexts",
+							 plh_size_units(header->context_bytes).text);
+	if (header->malloc_bytes >= 0)
+		plh_report_detail_append(detail, ", %s allocated with malloc outside of them, %s free in malloc",
+								 plh_size_units(outside).text,
+								 plh_size_units(header->malloc_free_bytes).text);
+	plh_report_detail_append(detail, ".");
+}
+
+/* Append which other exits the log does not tell of. */
+static void
+append_left_out(PlhReportDetail *detail, const PlhLogTurn *turn)
+{
+	const char *whose = turn->is_shared ? "this and other roles" : "this role";
+
+	if (turn->left_out > 0)
+		plh_report_detail_append(detail, "  %u more %s of %s %s not logged in the minute that began at %s.",
+								 turn->left_out, plh_plural(turn->left_out, "exit", "exits"), whose,
+								 plh_plural(turn->left_out, "was", "were"),
+								 timestamptz_to_str(turn->left_out_from));
+	if (turn->is_last)
+		plh_report_detail_append(detail, "  Further exits of %s are not logged until %s.", whose,
+								 timestamptz_to_str(turn->ends_at));
+}
+
+/* The primary message: the sums, and the file if it was written. */
+static int
+errmsg_of_sums(const PlhProfileImage *image, const PlhDumpResult *dump)
+{
+	const PlhCounters *counters = &image->header->counters;
+	int64		live_bytes = Min(counters->live_bytes,
+								 plh_profile_image_live_bound(image->header));
+	const char *bytes = plh_plural(live_bytes, "byte", "bytes");
+	const char *objects = plh_plural(counters->live_count, "object", "objects");
+	uint32		sites = plh_profile_image_live_sites(image);
+
+	if (dump->failure != 0)
+		return errmsg("leak approximation summary: ~%lld %s, ~%lld %s",
+					  (long long) live_bytes, bytes,
+					  (long long) counters->live_count, objects);
+	return errmsg("leak approximation summary: ~%lld %s, ~%lld %s, >= %u call %s in \"%s\"",
+				  (long long) live_bytes, bytes,
+				  (long long) counters->live_count, objects, sites,
+				  plh_plural(sites, "site", "sites"), dump->path);
+}
+
+/*
+ * The hint, which says what to do next.  A session has the time to look for names of
+ * functions.
+ */
+static int
+errhint_of_dump(const PlhProfileHeader *header, const PlhDumpResult *dump)
+{
+	const char *separator = strrchr(dump->path, '/');
+
+	if (dump->failure != 0)
+		return 0;
+	return errhint("SELECT * FROM pg_leakhunt_read_dump('%s')%s shows the call sites, with names of functions in place of addresses.",
+				   separator != NULL ? separator + 1 : dump->path,
+				   is_anything_left(header) ? "" : " ORDER BY peak_bytes DESC");
+}
+
+/*
+ * Report a process that is worth it.  The peak's site is looked for only where the
+ * peak is a reason: it is often that of a moment.
+ */
+static void
+tell_exit(const ExitFindings *findings, const PlhDumpResult *dump,
+		  const PlhLogTurn *turn)
+{
+	/* an exiting process may be out of memory; it is filled here */
+	static PLH_SURVIVES_FORK PLH_LARGE PlhReportDetail detail;
+	const PlhProfileHeader *header = findings->image->header;
+	PlhTopSite	peak = {0};
+
+	/* a peak that was not sampled is that of what malloc or others had */
+	if (findings->had_much &&
+		header->peak_bytes >= header->own_peak_bytes / PEAK_PART)
+		(void) plh_top_site_find(&peak, findings->image, PLH_TOP_PEAK);
+	plh_report_detail_begin(&detail);
+	plh_report_detail_append_process(&detail, findings->image);
+	append_held(&detail, findings);
+	append_peak(&detail, findings, &peak);
+	append_private_memory(&detail, header);
+	append_counts(&detail, header);
+	append_left_out(&detail, turn);
+	plh_report_detail_append_statement(&detail,
+									   findings->holds_much ? &findings->held : &peak);
+	ereport(LOG,
+			(errmsg_of_sums(findings->image, dump),
+			 errdetail_internal("%s", detail.text),
+			 errhint_of_dump(header, dump)));
+}
 
 /*
  * Is this the process of a client that was refused before it had a database?
@@ -103,7 +303,7 @@ least_peak(const PlhProfileHeader *header)
  * its turns.
  */
 static bool
-report(const PlhExitFindings *findings, const PlhDumpResult *result)
+report(const ExitFindings *findings, const PlhDumpResult *result)
 {
 	PlhLogTurn	turn;
 
@@ -112,7 +312,7 @@ report(const PlhExitFindings *findings, const PlhDumpResult *result)
 	if (!plh_log_turns_take(findings->image->header->role_oid, &turn))
 		return false;
 	if (plh_log_summary)
-		plh_exit_report(findings, result, &turn);
+		tell_exit(findings, result, &turn);
 	plh_dump_report(result, WARNING);
 	return true;
 }
@@ -128,7 +328,7 @@ void
 plh_exit_dump_write(void)
 {
 	const PlhDumpExtras extras = {.reason = "exit"};
-	PlhExitFindings findings = {0};
+	ExitFindings findings = {0};
 	PlhDumpResult result;
 	int			failure;
 	bool		reported;

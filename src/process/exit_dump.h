@@ -1,6 +1,6 @@
 /*
  * exit_dump.h
- *	  The dump of a process that exits, if it is worth one.
+ *	  The dump of a process that exits, if it is worth one, and what the log says of it.
  *
  * Called once, by the exit of a process that has a profile.  Never throws.
  */

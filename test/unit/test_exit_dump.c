@@ -10,9 +10,10 @@
 #include "base/settings.h"
 #include "dump/dump_report.h"
 #include "dump/dump_retention.h"
+#include "logged_line.h"
 #include "process/dump_texts.h"
-#include "process/exit_report.h"
 #include "process/log_turns.h"
+#include "process/top_site.h"
 #include "profile/profile_file.h"
 #include "sampler/census.h"
 
@@ -27,8 +28,7 @@ static bool logs_summary = true;
 /* What was done. */
 static int	dumps;
 static int	failure;			/* of the dumps */
-static int	reports;
-static PlhExitFindings told;
+static bool tells_peak;			/* the log says what the peak was of */
 static int	failures_told;
 static Oid	turn_of;
 static bool has_turn = true;
@@ -49,11 +49,17 @@ turn_stub(Oid role, PlhLogTurn *turn)
 	return has_turn;
 }
 
-static void
-report_stub(const PlhExitFindings *findings, const PlhDumpResult *dump, const PlhLogTurn *turn)
+static bool
+top_site_stub(PlhTopSite *top, const PlhProfileImage *image, PlhTopMoment moment)
 {
-	reports++;
-	told = *findings;
+	tells_peak = moment == PLH_TOP_PEAK;
+	return plh_top_site_find(top, image, moment);
+}
+
+static const char *
+time_stub(TimestampTz time)
+{
+	return "now";
 }
 
 static void
@@ -68,7 +74,8 @@ failure_stub(const PlhDumpResult *result, int level)
 #define plh_log_summary logs_summary
 #define plh_dump_copy_write dump_stub
 #define plh_log_turns_take turn_stub
-#define plh_exit_report report_stub
+#define plh_top_site_find top_site_stub
+#define timestamptz_to_str time_stub
 #define plh_dump_report failure_stub
 #define plh_census_note_own_bytes() ((void) 0)
 #define plh_dump_texts_write(path, image, reason, at) true
@@ -104,7 +111,8 @@ leaves_dump(PlhProfileHeader header)
 	header.used_bytes = sizeof(header);
 	header.header_bytes = sizeof(header);
 	plh_profile = &header;
-	dumps = reports = failures_told = 0;
+	dumps = failures_told = logged_line.count = 0;
+	tells_peak = false;
 	turn_of = InvalidOid;
 	plh_exit_dump_write();
 	plh_profile = profile;
@@ -115,11 +123,11 @@ static void
 test_worth(void)
 {
 	ok(!leaves_dump(process_with(MB / 2, 10 * MB, 20 * MB, 20 * MB)), "a process that holds little leaves no dump");
-	ok(leaves_dump(process_with(3 * MB, 10 * MB, 20 * MB, 20 * MB)) && told.holds_much && !told.had_much,
+	ok(leaves_dump(process_with(3 * MB, 10 * MB, 20 * MB, 20 * MB)) && !tells_peak,
 	   "one that holds much does");
-	ok(leaves_dump(process_with(0, 70 * MB, 80 * MB, 80 * MB)) && told.holds_much, "so does one with large contexts");
+	ok(leaves_dump(process_with(0, 70 * MB, 80 * MB, 80 * MB)) && !tells_peak, "so does one with large contexts");
 	ok(!leaves_dump(process_with(0, 70 * MB, 20 * MB, 80 * MB)), "but not where these are no longer its memory");
-	ok(leaves_dump(process_with(0, 0, 20 * MB, 300 * MB)) && told.had_much && !told.holds_much, "so does one that had much");
+	ok(leaves_dump(process_with(0, 0, 20 * MB, 300 * MB)) && tells_peak, "so does one that had much");
 	backend_type = B_AUTOVAC_WORKER;
 	ok(!leaves_dump(process_with(0, 0, 20 * MB, 300 * MB)) && leaves_dump(process_with(0, 0, 20 * MB, 400 * MB)),
 	   "what vacuums may have what settings allow it, twice");
@@ -137,17 +145,17 @@ test_turns(void)
 {
 	PlhProfileHeader large = process_with(3 * MB, 0, 0, 0);
 
-	ok(leaves_dump(large) && reports == 1 && turn_of == 16384, "an exit is told in a turn of its role");
+	ok(leaves_dump(large) && logged_line.count == 1 && turn_of == 16384, "an exit is told in a turn of its role");
 	has_turn = false;
-	ok(leaves_dump(large) && reports == 0, "without one there is a dump, but no line");
+	ok(leaves_dump(large) && logged_line.count == 0, "without one there is a dump, but no line");
 	failure = ENOSPC;
 	ok(leaves_dump(large) && failures_told == 0, "nor is a failure told then");
 	has_turn = true;
-	ok(leaves_dump(large) && reports == 1 && failures_told == 1, "else it is");
+	ok(leaves_dump(large) && logged_line.count == 1 && failures_told == 1, "else it is");
 	logs_summary = false;
-	ok(leaves_dump(large) && reports == 0 && failures_told == 1, "also where exits are not");
+	ok(leaves_dump(large) && logged_line.count == 0 && failures_told == 1, "also where exits are not");
 	failure = 0;
-	ok(leaves_dump(large) && reports == 0 && turn_of == InvalidOid, "what is not told takes no turn");
+	ok(leaves_dump(large) && logged_line.count == 0 && turn_of == InvalidOid, "what is not told takes no turn");
 	logs_summary = true;
 }
 
