@@ -4,22 +4,51 @@
  *
  * This code runs inside palloc.
  *
- * Here is what the records of strings, sites and contexts consist of, and when two are
- * equal; profile_stack.c and profile_statement.c have the others.  profile_records.c
- * finds room for them, and profile_recycling.c gives up those that hold nothing any
- * more.
+ * Here is what records consist of, and when two are equal.  profile_records.c finds room
+ * for them, and profile_recycling.c gives up those that hold nothing any more.
  */
 #include "postgres.h"
 
 #include "common/hashfn.h"
+#include "common/pg_prng.h"
 
+#include "base/clock.h"
 #include "base/fork.h"
+#include "base/hash_seed.h"
+#include "base/limits.h"
 #include "base/page_layout.h"
 #include "base/settings.h"
 #include "profile/profile.h"
 #include "profile/profile_image.h"
 #include "profile/profile_records.h"
 #include "profile/profile_recycling.h"
+#include "profile/statement_shape.h"
+#include "profile/statement_text.h"
+#include "stack/modules.h"
+
+/*
+ * Statements take at most a quarter of the profile, so that a process that
+ * runs long ones has room left for call sites.
+ */
+#define STATEMENTS_SHARE 4
+
+/*
+ * The shape of the text that was looked up last, with all that is never kept of it: its
+ * statement is pinned.  Empty if core had an id for it, or it lost its text.  The same
+ * statement comes again and again with other literals, and to see what may be kept of
+ * one takes several times as long as its shape.  In a forked child no statement is
+ * pinned at first.
+ */
+static PLH_SURVIVES_FORK PLH_LARGE PlhStatementShape last_shape;
+
+/*
+ * By profile index; there are module_count.  The last, for routines, makes their frames
+ * addresses like all others.
+ */
+static PLH_SURVIVES_FORK PLH_LARGE uintptr_t module_bias[PLH_ROUTINE_MODULE + 1];
+
+/* Each frame of a stack has an odd random number. */
+static PLH_SAME_IN_CHILD PLH_LARGE uint64 hash_factors[PLH_MAX_FRAMES];
 
 /*
  * There is a profile that was the parent's, and is not given up yet: what a forked
@@ -31,6 +60,7 @@ static PLH_SURVIVES_FORK bool has_former;
 
 static PLH_LARGE struct
 {
+	uint32		module_count;
 	uint32		first_context;	/* heads the list of their records */
 
 	/*
@@ -39,6 +69,328 @@ static PLH_LARGE struct
 	 */
 	uint32		recent_strings[RECENT_STRINGS];
 }			state;
+
+static uint32
+hash_statement(uint64 query_id, const PlhStatementShape *shape)
+{
+	if (query_id != 0)
+		return plh_profile_records_hash(&query_id, sizeof(query_id));
+	return plh_profile_records_hash(shape->text, shape->length);
+}
+
+/*
+ * Returns the offset of a statement, or 0 if there is none yet.  Its shape
+ * matters only if it has no query id.
+ */
+static uint32
+find_statement(uint64 query_id, const PlhStatementShape *shape)
+{
+	uint32		hash = hash_statement(query_id, shape);
+	uint32		offset = *plh_profile_records_bucket(hash);
+
+	while ((offset = plh_profile_records_next(offset, PLH_RECORD_STATEMENT,
+											  hash)) != 0)
+	{
+		PlhStatementRecord *statement = plh_profile_records_at(offset);
+
+		if (statement->query_id == query_id &&
+			(query_id != 0 ||
+			 plh_statement_shape_equals(shape, statement->text,
+										statement->text_bytes)))
+			break;
+		offset = PLH_CHAIN_OF(offset);
+	}
+	return offset;
+}
+
+/* Add a statement.  Returns its offset, or 0 if there is no room. */
+static uint32
+add_statement(uint64 query_id, const PlhStatementShape *shape,
+			  const char *text, Size length)
+{
+	Size		bytes = offsetof(PlhStatementRecord, text) + length + 1;
+	PlhStatementRecord *statement = plh_profile_recycling_take(bytes);
+
+	if (statement == NULL)
+		return 0;
+	statement->query_id = query_id;
+	statement->text_bytes = length;
+	memcpy(statement->text, text, length);
+	return plh_profile_records_add(statement, PLH_RECORD_STATEMENT, bytes,
+								   hash_statement(query_id, shape));
+}
+
+/* Do statements leave room for a text of that length in their share? */
+static bool
+has_share(Size length)
+{
+	Size		bytes = offsetof(PlhStatementRecord, text) + length + 1;
+
+	return plh_profile_records_bytes(PLH_RECORD_STATEMENT) +
+		plh_profile_records_size(bytes) <=
+		plh_load_settings.max_profile_size / STATEMENTS_SHARE;
+}
+
+/*
+ * Returns the offset of a statement, or 0 if there is no room.  Once statements have
+ * used up their share, new ones lose their text.
+ */
+static uint32
+look_up(uint64 query_id, const char *text, Size text_bytes)
+{
+	char		kept[PLH_STATEMENT_MAX + 1];
+	Size		length = 0;
+	PlhStatementShape shape;
+	uint32		offset;
+
+	shape.length = 0;
+	if (query_id == 0)
+	{
+		length = plh_statement_text_keep(kept, text, text_bytes);
+		plh_statement_shape_of(&shape, kept, length);
+	}
+	offset = find_statement(query_id, &shape);
+	if (offset == 0 && query_id != 0)
+		length = plh_statement_text_keep(kept, text, text_bytes);
+	if (offset == 0 && !has_share(length))
+		plh_profile_recycling_hurry();
+	if (offset == 0 && !has_share(length))
+	{
+		/* the profile may have this statement without a text: look again */
+		length = 0;
+		shape.length = 0;
+		offset = find_statement(query_id, &shape);
+	}
+	if (offset == 0)
+		offset = add_statement(query_id, &shape, kept, length);
+	return offset;
+}
+
+/* Is that the shape of the text that was looked up last? */
+static bool
+is_last(const PlhStatementShape *shape)
+{
+	return plh_profile_recycling_pins.statement != 0 && shape->length > 0 &&
+		shape->length == last_shape.length &&
+		memcmp(shape->text, last_shape.text, shape->length) == 0;
+}
+
+/* Remember the shape of the text whose statement is at that offset, or at none. */
+static void
+remember(const PlhStatementShape *shape, uint32 offset)
+{
+	const PlhStatementRecord *statement = offset == 0 ? NULL : plh_profile_records_at(offset);
+	Size		length = statement != NULL && statement->text_bytes > 0 ? shape->length : 0;
+
+	last_shape.length = length;
+	memcpy(last_shape.text, shape->text, Min(length, sizeof(last_shape.text)));
+}
+
+/*
+ * Returns the offset of a statement.  If core has computed a query id, the id
+ * identifies the statement; else what may be kept of its text does, without
+ * its literals.  The record has the first text seen.
+ *
+ * The statement is not given up before the next call, so that the caller may
+ * keep the offset until then.
+ */
+uint32
+plh_profile_statement(uint64 query_id, const char *text)
+{
+	Size		text_bytes = strnlen(text, PLH_STATEMENT_MAX);
+	PlhStatementShape shape;
+	uint32		offset;
+
+	plh_profile_records_assert_growth();
+	shape.length = 0;
+	if (query_id == 0)
+		plh_statement_shape_of(&shape, text, text_bytes);
+	if (is_last(&shape))
+		return plh_profile_recycling_pins.statement;
+	offset = look_up(query_id, text, text_bytes);
+	plh_profile_recycling_pins.statement = offset;
+	remember(&shape, offset);
+	return offset;
+}
+
+static void
+make_hash_factors(void)
+{
+	pg_prng_state prng;
+
+	pg_prng_seed(&prng, plh_hash_seed_draw());
+	for (int i = 0; i < PLH_MAX_FRAMES; i++)
+		hash_factors[i] = pg_prng_uint64(&prng) | 1;
+}
+
+/* A profile begins: make the factors, unless there are some. */
+static void
+begin_stacks(void)
+{
+	module_bias[PLH_ROUTINE_MODULE] = PLH_FRAME(PLH_ROUTINE_MODULE, 0);
+	if (hash_factors[0] == 0)
+		make_hash_factors();
+}
+
+/* Add a module.  Returns its index, or 0 if there is no room. */
+static uint32
+add_module(const PlhModule *module)
+{
+	Size		path_bytes = strnlen(module->path, MAXPGPATH - 1);
+	Size		bytes = offsetof(PlhModuleRecord, path) + path_bytes + 1;
+	PlhModuleRecord *record;
+
+	if (state.module_count + 1 >= PLH_ROUTINE_MODULE)
+		return 0;
+	record = plh_profile_recycling_take(bytes);
+	if (record == NULL)
+		return 0;
+
+	record->index = ++state.module_count;
+	module_bias[record->index] = module->load_bias;
+	record->build_id_bytes = module->build_id_bytes;
+	if (module->build_id_bytes > 0)
+		memcpy(record->build_id, module->build_id, module->build_id_bytes);
+	record->path_bytes = path_bytes;
+	record->text_address = module->text_start - module->load_bias;
+	record->text_bytes = module->text_end - module->text_start;
+	record->text_file_offset = module->text_file_offset;
+	record->seen_at = plh_clock_coarse_now();
+	memcpy(record->path, module->path, path_bytes);
+	(void) plh_profile_records_add(record, PLH_RECORD_MODULE, bytes, 0);
+	return record->index;
+}
+
+/* Turn an address into a frame.  Returns false if there is no room for its module. */
+static bool
+make_frame(uintptr_t address, PlhFrame *frame)
+{
+	PlhModule  *module;
+
+	if (PLH_FRAME_IS_ROUTINE(address))
+	{
+		*frame = address;
+		return true;
+	}
+	module = plh_modules_find(address);
+	if (module == NULL)
+	{
+		*frame = PLH_FRAME(0, address);
+		return true;
+	}
+	if (module->profile_index == 0)
+		module->profile_index = add_module(module);
+	*frame = PLH_FRAME(module->profile_index, address - module->load_bias);
+	return module->profile_index != 0;
+}
+
+/* Add a stack.  Returns its offset, or 0 if there is no room. */
+static pg_noinline uint32
+add_stack(const PlhStack *captured, uint32 hash)
+{
+	int			depth = captured->depth;
+	Size		bytes = offsetof(PlhStackRecord, frames) +
+		sizeof(PlhFrame) * depth;
+	PlhFrame	frames[PLH_MAX_FRAMES];
+	PlhStackRecord *stack;
+
+	Assert(depth <= PLH_MAX_FRAMES);
+
+	/* frames come first, as they may add records of modules */
+	plh_modules_refresh();
+	for (int i = 0; i < depth; i++)
+	{
+		if (!make_frame(captured->addresses[i] - 1, &frames[i]))
+			return 0;
+	}
+
+	stack = plh_profile_recycling_take(bytes);
+	if (stack == NULL)
+		return 0;
+	stack->depth = depth;
+	stack->truncated = captured->truncated;
+	stack->routines = captured->routines;
+	memcpy(stack->frames, frames, sizeof(PlhFrame) * depth);
+	return plh_profile_records_add(stack, PLH_RECORD_STACK, bytes, hash);
+}
+
+/*
+ * Returns a hash of the addresses: the sum of each times a random factor of
+ * its own.  At interval 1 this runs at every palloc, over some 20 words, so
+ * the terms must not wait for each other.
+ */
+static inline uint32
+hash_addresses(const uintptr_t *addresses, int depth)
+{
+	uint64		hash = depth;
+
+#pragma GCC unroll 4
+	for (int i = 0; i < depth; i++)
+		hash += addresses[i] * hash_factors[i];
+	return (uint32) (hash >> 32);
+}
+
+static inline bool
+stack_equals(const PlhStackRecord *stack, const PlhStack *captured)
+{
+	if (stack->depth != captured->depth ||
+		stack->truncated != captured->truncated)
+		return false;
+#pragma GCC unroll 4
+	for (int i = 0; i < captured->depth; i++)
+	{
+		PlhFrame	frame = stack->frames[i];
+
+		/* frames are return addresses minus one */
+		if (module_bias[PLH_FRAME_MODULE(frame)] + PLH_FRAME_ADDRESS(frame) !=
+			captured->addresses[i] - 1)
+			return false;
+	}
+	return true;
+}
+
+/* Find the record of a captured stack, or add it. */
+static uint32
+find_stack(const PlhStack *captured)
+{
+	int			depth = captured->depth;
+	uint32		hash = hash_addresses(captured->addresses, depth);
+	uint32		offset = *plh_profile_records_bucket(hash);
+
+	plh_profile_records_assert_growth();
+	while ((offset = plh_profile_records_next(offset, PLH_RECORD_STACK,
+											  hash)) != 0)
+	{
+		if (stack_equals(plh_profile_records_at(offset), captured))
+			break;
+		offset = PLH_CHAIN_OF(offset);
+	}
+	if (offset == 0)
+		offset = add_stack(captured, hash);
+	plh_profile_recycling_pins.stack = offset;
+	return offset;
+}
+
+/*
+ * Returns the offset of a captured stack, which is not given up before the
+ * next call.  Of a stack that is remembered, it is as long as no stack is given up.
+ */
+uint32
+plh_profile_stack(const PlhStack *captured)
+{
+	PlhKnownStack *known = captured->known;
+
+	if (known == NULL)
+		return find_stack(captured);
+	if (known->generation != plh_profile_recycling_generation)
+	{
+		known->offset = find_stack(captured);
+		known->generation = known->offset == 0 ? 0 :
+			plh_profile_recycling_generation;
+	}
+	plh_profile_recycling_pins.stack = known->offset;
+	return known->offset;
+}
 
 /* Asserts that an offset, unless it is 0, is that of a record of that kind. */
 static inline void
@@ -56,7 +408,7 @@ forget_former(void)
 	plh_profile_file_forget();
 	plh_profile_records_forget();
 	plh_profile_recycling_forget();
-	plh_profile_stack_forget();
+	plh_modules_forget_profile();
 	memset(&state, 0, sizeof(state));
 }
 
@@ -77,7 +429,7 @@ plh_profile_begin(void)
 		!plh_profile_file_start(plh_load_settings.max_profile_size))
 		return false;
 
-	plh_profile_stack_begin();
+	begin_stacks();
 	plh_profile_image_note_sizes(plh_profile);
 	plh_profile->pg_version = PG_VERSION_NUM;
 	plh_profile->used_bytes = MAXALIGN(sizeof(PlhProfileHeader));

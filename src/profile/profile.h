@@ -12,13 +12,13 @@
 
 #include "profile/profile_file.h"
 #include "profile/profile_layout.h"
-#include "profile/profile_stack.h"
-#include "profile/profile_statement.h"
 #include "stack/unwind.h"
 
 extern bool plh_profile_begin(void);
 extern void plh_profile_forget(void);
 extern uint32 plh_profile_string(const char *text, Size max_bytes);
+extern uint32 plh_profile_stack(const PlhStack *captured);
+extern uint32 plh_profile_statement(uint64 query_id, const char *text);
 extern uint32 plh_profile_site(const PlhSiteKey *key);
 extern uint32 plh_profile_site_of(PlhKnownStack *known, const PlhSiteKey *key);
 extern PlhContextRecord *plh_profile_context(uint32 context_name,
