@@ -456,7 +456,7 @@ copy_tests() {
 	parts=(bench doc sql expected monitoring packaging test Makefile
 		# what pages link to, and the thresholds
 		$(cd "$top" && echo *.md src/README src/*/README) LICENSE META.json Dockerfile
-		src/profile/statement_commands.c src/judge/suspect.h)
+		src/profile/statement_text.c src/judge/suspect.h)
 	(cd "$top" && tar --exclude=objects --exclude=replay -cf - "${parts[@]}") | tar -C "$scratch" -xf -
 	parts=("${parts[@]%%/*}")
 	give_to_server "${parts[@]/#/$scratch/}"

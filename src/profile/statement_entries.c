@@ -20,8 +20,16 @@
 #include "base/sampling.h"
 #include "profile/statement_entries.h"
 #include "profile/statement_shape.h"
-#include "profile/statement_stack.h"
 #include "profile/statements_file.h"
+
+/* Where the modules and routines of a stack are found: in a profile, or in another file. */
+typedef struct StackSource
+{
+	const PlhProfileImage *image;	/* NULL: in the latter */
+	const PlhStatementEntry *former;
+	const PlhStatementModule *modules;
+	uint32		module_count;
+} StackSource;
 
 /* What tells a statement from others. */
 typedef struct Key
@@ -30,6 +38,162 @@ typedef struct Key
 	uint32		hash;
 	PlhStatementShape shape;	/* empty if there is a query id */
 } Key;
+
+/* The number of a module in the file, which gets it if it has room; else 0. */
+static uint32
+module_number(const PlhModuleRecord *module)
+{
+	PlhStatementsFile *file = plh_statements_file;
+	Size		bytes = offsetof(PlhModuleRecord, path) + module->path_bytes + 1;
+	uint32		count = Min(file->module_count, PLH_STATEMENT_MODULES);
+	PlhStatementModule *place;
+
+	for (uint32 i = 0; i < count; i++)
+		if (plh_profile_image_is_same_module(&file->modules[i].record, module))
+			return i + 1;
+	if (count == PLH_STATEMENT_MODULES || bytes > PLH_STATEMENT_MODULE_BYTES)
+		return 0;
+	place = &file->modules[count];
+	memset(place, 0, sizeof(*place));
+	memcpy(place, module, bytes);
+	place->record.index = count + 1;
+	pg_write_barrier();
+	file->module_count = count + 1;
+	return count + 1;
+}
+
+/* Is that the record of a module, which lies in its place as a whole? */
+static bool
+is_module(const PlhModuleRecord *module)
+{
+	Size		room = PLH_STATEMENT_MODULE_BYTES - offsetof(PlhModuleRecord, path);
+
+	return module->build_id_bytes <= PLH_BUILD_ID_MAX && module->path_bytes < room &&
+		module->path[module->path_bytes] == '\0';
+}
+
+static const PlhModuleRecord *
+source_module(const StackSource *source, uint32 index)
+{
+	const PlhModuleRecord *module;
+
+	if (source->image != NULL)
+		return plh_profile_image_module(source->image, index);
+	if (index == 0 || index > Min(source->module_count, PLH_STATEMENT_MODULES))
+		return NULL;
+	module = &source->modules[index - 1].record;
+	return is_module(module) ? module : NULL;
+}
+
+/* The name of a frame's routine, as long as it is; NULL if there is none. */
+static const char *
+source_routine(const StackSource *source, PlhFrame frame, Size *bytes)
+{
+	uint32		place = PLH_ROUTINE_STRING(frame);
+
+	if (source->image != NULL)
+	{
+		const PlhStringRecord *name = plh_profile_image_string(source->image, place);
+
+		*bytes = name == NULL ? 0 : name->text_bytes;
+		return name == NULL ? NULL : name->text;
+	}
+	return plh_statement_entries_routine(source->former, frame, bytes);
+}
+
+const char *
+plh_statement_entries_routine(const PlhStatementEntry *entry, PlhFrame frame, Size *bytes)
+{
+	uint32		place = PLH_ROUTINE_STRING(frame);
+	Size		room;
+
+	if (place >= PLH_STATEMENT_ROUTINE_BYTES)
+		return NULL;
+	room = PLH_STATEMENT_ROUTINE_BYTES - place;
+	*bytes = strnlen(entry->routines + place, room);
+	return *bytes > 0 && *bytes < room ? entry->routines + place : NULL;
+}
+
+/*
+ * The place that an entry has for the name of a routine, which it may have already;
+ * PLH_STATEMENT_ROUTINE_BYTES if it has no room.
+ */
+static uint32
+routine_place(PlhStatementEntry *entry, const char *name, Size bytes)
+{
+	uint32		place = 0;
+
+	while (place < entry->routine_bytes)
+	{
+		Size		length = strlen(entry->routines + place);
+
+		if (length == bytes && memcmp(entry->routines + place, name, bytes) == 0)
+			return place;
+		place += MAXALIGN(length + 1);
+	}
+	if (bytes >= PLH_STATEMENT_ROUTINE_BYTES - place)
+		return PLH_STATEMENT_ROUTINE_BYTES;
+	memcpy(entry->routines + place, name, bytes);
+	entry->routines[place + bytes] = '\0';
+	entry->routine_bytes = place + MAXALIGN(bytes + 1);
+	return place;
+}
+
+/* Add the frame of a routine to the stack of an entry. */
+static void
+note_routine(PlhStatementEntry *entry, const StackSource *source, PlhFrame frame)
+{
+	Size		bytes;
+	const char *name = source_routine(source, frame, &bytes);
+	uint32		place;
+
+	if (name == NULL)
+		return;
+	place = routine_place(entry, name, bytes);
+	if (place < PLH_STATEMENT_ROUTINE_BYTES)
+		entry->frames[entry->depth++] =
+			PLH_ROUTINE_FRAME(PLH_ROUTINE_LANGUAGE(frame),
+							  PLH_ROUTINE_LINE(frame), place);
+}
+
+/*
+ * Note a stack.  Without room for one of its modules, or without one in the source, it
+ * is not known.
+ */
+static void
+note_stack(PlhStatementEntry *entry, const StackSource *source,
+		   const PlhFrame *frames, uint32 depth, bool truncated)
+{
+	uint32		from = 0;		/* the module of the frame before */
+	uint32		to = 0;
+
+	entry->depth = 0;
+	entry->routine_bytes = 0;
+	entry->truncated = truncated || depth > PLH_STATEMENT_FRAMES;
+	for (uint32 i = 0; i < Min(depth, PLH_STATEMENT_FRAMES); i++)
+	{
+		uint32		index = PLH_FRAME_MODULE(frames[i]);
+
+		if (PLH_FRAME_IS_ROUTINE(frames[i]))
+		{
+			note_routine(entry, source, frames[i]);
+			continue;
+		}
+		if (index != from)
+		{
+			const PlhModuleRecord *module = source_module(source, index);
+
+			from = index;
+			to = module == NULL ? 0 : module_number(module);
+			if (to == 0 && index != 0)
+			{
+				entry->depth = 0;
+				return;
+			}
+		}
+		entry->frames[entry->depth++] = PLH_FRAME(to, PLH_FRAME_ADDRESS(frames[i]));
+	}
+}
 
 static void
 make_key(Key *key, const PlhStatementPart *part)
@@ -281,7 +445,7 @@ note_top(PlhStatementEntry *entry, const PlhStatementPart *part)
 		plh_profile_image_string(part->image, part->top->key.context_name);
 	const PlhStackRecord *stack =
 		plh_profile_image_stack(part->image, part->top->key.stack);
-	PlhStackSource source = {.image = part->image};
+	StackSource source = {.image = part->image};
 
 	entry->site_bytes = part->top_bytes;
 	entry->depth = 0;
@@ -289,7 +453,7 @@ note_top(PlhStatementEntry *entry, const PlhStatementPart *part)
 	if (context != NULL)
 		strlcpy(entry->context_name, context->text, sizeof(entry->context_name));
 	if (stack != NULL)
-		plh_statement_stack_note(entry, &source, stack->frames, stack->depth, stack->truncated);
+		note_stack(entry, &source, stack->frames, stack->depth, stack->truncated);
 }
 
 /* The 95% bound of the peak of a call. */
@@ -427,7 +591,7 @@ plh_statement_entries_restore(const PlhStatementEntry *former,
 		.database_oid = former->database_oid,
 		.role_oid = former->role_oid
 	};
-	PlhStackSource source = {
+	StackSource source = {
 		.former = former,
 		.modules = modules,
 		.module_count = module_count
@@ -454,6 +618,6 @@ plh_statement_entries_restore(const PlhStatementEntry *former,
 	entry->site_bytes = former->site_bytes;
 	memcpy(entry->context_name, former->context_name, PLH_STATEMENT_CONTEXT_MAX);
 	if (former->depth <= PLH_STATEMENT_FRAMES)
-		plh_statement_stack_note(entry, &source, former->frames, former->depth, former->truncated);
+		note_stack(entry, &source, former->frames, former->depth, former->truncated);
 	end_change(entry);
 }

@@ -74,4 +74,11 @@ extern void plh_statement_entries_restore(const PlhStatementEntry *former,
 										  const PlhStatementModule *modules,
 										  uint32 module_count);
 
+/*
+ * The name of a routine that is in the stack of an entry, with its length; NULL if it is
+ * not there, whatever is in the entry.
+ */
+extern const char *plh_statement_entries_routine(const PlhStatementEntry *entry,
+												 PlhFrame frame, Size *bytes);
+
 #endif							/* PLH_STATEMENT_ENTRIES_H */

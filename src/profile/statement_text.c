@@ -6,15 +6,195 @@
  *
  * This code runs inside palloc, where nothing can be parsed.  So it reads tokens, and
  * doubt costs text: what follows a command that is not known, or a string whose end is
- * not certain, is left out.
+ * not certain, is left out.  What is kept must be known to hold no secret: "commands"
+ * lists what is known.
  */
 #include "postgres.h"
 
 #include <limits.h>
 
-#include "profile/statement_commands.h"
 #include "profile/statement_text.h"
 #include "profile/statement_tokens.h"
+
+/* What may be kept of the texts of a kind of statements. */
+typedef enum Treatment
+{
+	TREATMENT_SECRET,		/* its first words only, and no literals or
+								 * comments around it */
+	TREATMENT_HIDDEN,		/* its first words only */
+	TREATMENT_ARGUMENTS,	/* without literals */
+	TREATMENT_UTILITY,		/* without strings */
+	TREATMENT_CODE,			/* whole, if its string is harmless */
+	TREATMENT_DATA			/* whole */
+} Treatment;
+
+typedef struct Command
+{
+	const char *words;			/* upper case, a blank between */
+	Treatment treatment;
+} Command;
+
+/*
+ * The first words of commands.  The first entry that fits counts, so more words stand
+ * before fewer.  What is not listed is a secret, and its first word is not shown.
+ *
+ * TREATMENT_DATA is for what pg_stat_statements would call planned.  No string of
+ * any other command is kept: those of EXECUTE and CALL go to statements that cannot be
+ * seen here.
+ */
+static const Command commands[] = {
+	{"SELECT", TREATMENT_DATA},
+	{"INSERT", TREATMENT_DATA},
+	{"UPDATE", TREATMENT_DATA},
+	{"DELETE", TREATMENT_DATA},
+	{"WITH", TREATMENT_DATA},
+	{"MERGE", TREATMENT_DATA},
+	{"VALUES", TREATMENT_DATA},
+	{"TABLE", TREATMENT_DATA},
+	{"DECLARE", TREATMENT_DATA},
+	{"PREPARE TRANSACTION", TREATMENT_UTILITY},
+	{"PREPARE", TREATMENT_DATA},
+	{"EXPLAIN", TREATMENT_DATA},
+	{"FETCH", TREATMENT_DATA},
+	{"MOVE", TREATMENT_DATA},
+	{"DO", TREATMENT_CODE},
+	{"EXECUTE", TREATMENT_ARGUMENTS},
+	{"CALL", TREATMENT_ARGUMENTS},
+
+	{"CREATE ROLE", TREATMENT_SECRET},
+	{"CREATE USER MAPPING", TREATMENT_SECRET},
+	{"CREATE USER", TREATMENT_SECRET},
+	{"CREATE GROUP", TREATMENT_SECRET},
+	{"CREATE SUBSCRIPTION", TREATMENT_SECRET},
+	{"CREATE SERVER", TREATMENT_SECRET},
+	{"CREATE FOREIGN DATA WRAPPER", TREATMENT_SECRET},
+	{"CREATE FOREIGN TABLE", TREATMENT_SECRET},
+	{"CREATE FUNCTION", TREATMENT_HIDDEN},
+	{"CREATE PROCEDURE", TREATMENT_HIDDEN},
+	{"CREATE ACCESS METHOD", TREATMENT_UTILITY},
+	{"CREATE AGGREGATE", TREATMENT_UTILITY},
+	{"CREATE CAST", TREATMENT_UTILITY},
+	{"CREATE COLLATION", TREATMENT_UTILITY},
+	{"CREATE CONVERSION", TREATMENT_UTILITY},
+	{"CREATE DATABASE", TREATMENT_UTILITY},
+	{"CREATE DOMAIN", TREATMENT_UTILITY},
+	{"CREATE EXTENSION", TREATMENT_UTILITY},
+	{"CREATE INDEX", TREATMENT_UTILITY},
+	{"CREATE LANGUAGE", TREATMENT_UTILITY},
+	{"CREATE OPERATOR", TREATMENT_UTILITY},
+	{"CREATE POLICY", TREATMENT_UTILITY},
+	{"CREATE PROPERTY GRAPH", TREATMENT_UTILITY},
+	{"CREATE PUBLICATION", TREATMENT_UTILITY},
+	{"CREATE RULE", TREATMENT_UTILITY},
+	{"CREATE SCHEMA", TREATMENT_UTILITY},
+	{"CREATE SEQUENCE", TREATMENT_UTILITY},
+	{"CREATE STATISTICS", TREATMENT_UTILITY},
+	{"CREATE TABLE", TREATMENT_UTILITY},
+	{"CREATE TABLESPACE", TREATMENT_UTILITY},
+	{"CREATE TEXT SEARCH", TREATMENT_UTILITY},
+	{"CREATE TRANSFORM", TREATMENT_UTILITY},
+	{"CREATE TRIGGER", TREATMENT_UTILITY},
+	{"CREATE TYPE", TREATMENT_UTILITY},
+	{"CREATE VIEW", TREATMENT_UTILITY},
+	{"CREATE", TREATMENT_SECRET},
+
+	{"ALTER ROLE", TREATMENT_SECRET},
+	{"ALTER USER MAPPING", TREATMENT_SECRET},
+	{"ALTER USER", TREATMENT_SECRET},
+	{"ALTER GROUP", TREATMENT_SECRET},
+	{"ALTER SUBSCRIPTION", TREATMENT_SECRET},
+	{"ALTER SERVER", TREATMENT_SECRET},
+	{"ALTER FOREIGN DATA WRAPPER", TREATMENT_SECRET},
+	{"ALTER FOREIGN TABLE", TREATMENT_SECRET},
+	{"ALTER SYSTEM", TREATMENT_SECRET},
+	{"ALTER DATABASE", TREATMENT_SECRET},
+	{"ALTER FUNCTION", TREATMENT_SECRET},
+	{"ALTER PROCEDURE", TREATMENT_SECRET},
+	{"ALTER ROUTINE", TREATMENT_SECRET},
+	{"ALTER AGGREGATE", TREATMENT_UTILITY},
+	{"ALTER COLLATION", TREATMENT_UTILITY},
+	{"ALTER CONVERSION", TREATMENT_UTILITY},
+	{"ALTER DOMAIN", TREATMENT_UTILITY},
+	{"ALTER EXTENSION", TREATMENT_UTILITY},
+	{"ALTER INDEX", TREATMENT_UTILITY},
+	{"ALTER LANGUAGE", TREATMENT_UTILITY},
+	{"ALTER LARGE OBJECT", TREATMENT_UTILITY},
+	{"ALTER OPERATOR", TREATMENT_UTILITY},
+	{"ALTER POLICY", TREATMENT_UTILITY},
+	{"ALTER PRIVILEGES", TREATMENT_UTILITY},
+	{"ALTER PROPERTY GRAPH", TREATMENT_UTILITY},
+	{"ALTER PUBLICATION", TREATMENT_UTILITY},
+	{"ALTER RULE", TREATMENT_UTILITY},
+	{"ALTER SCHEMA", TREATMENT_UTILITY},
+	{"ALTER SEQUENCE", TREATMENT_UTILITY},
+	{"ALTER STATISTICS", TREATMENT_UTILITY},
+	{"ALTER TABLE", TREATMENT_UTILITY},
+	{"ALTER TABLESPACE", TREATMENT_UTILITY},
+	{"ALTER TEXT SEARCH", TREATMENT_UTILITY},
+	{"ALTER TRIGGER", TREATMENT_UTILITY},
+	{"ALTER TYPE", TREATMENT_UTILITY},
+	{"ALTER VIEW", TREATMENT_UTILITY},
+	{"ALTER", TREATMENT_SECRET},
+
+	{"SET CONSTRAINTS", TREATMENT_UTILITY},
+	{"SET TRANSACTION", TREATMENT_UTILITY},
+	{"SET", TREATMENT_HIDDEN},
+
+	{"ABORT", TREATMENT_UTILITY},
+	{"ANALYSE", TREATMENT_UTILITY},
+	{"ANALYZE", TREATMENT_UTILITY},
+	{"BEGIN", TREATMENT_UTILITY},
+	{"CHECKPOINT", TREATMENT_UTILITY},
+	{"CLOSE", TREATMENT_UTILITY},
+	{"CLUSTER", TREATMENT_UTILITY},
+	{"COMMENT ON", TREATMENT_UTILITY},
+	{"COMMIT", TREATMENT_UTILITY},
+	{"COPY", TREATMENT_UTILITY},
+	{"DEALLOCATE", TREATMENT_UTILITY},
+	{"DISCARD", TREATMENT_UTILITY},
+	{"DROP", TREATMENT_UTILITY},
+	{"END", TREATMENT_UTILITY},
+	{"GRANT", TREATMENT_UTILITY},
+	{"IMPORT FOREIGN SCHEMA", TREATMENT_UTILITY},
+	{"LISTEN", TREATMENT_UTILITY},
+	{"LOAD", TREATMENT_UTILITY},
+	{"LOCK", TREATMENT_UTILITY},
+	{"NOTIFY", TREATMENT_UTILITY},
+	{"REASSIGN OWNED", TREATMENT_UTILITY},
+	{"REFRESH", TREATMENT_UTILITY},
+	{"REINDEX", TREATMENT_UTILITY},
+	{"RELEASE", TREATMENT_UTILITY},
+	{"REPACK", TREATMENT_UTILITY},
+	{"RESET", TREATMENT_UTILITY},
+	{"REVOKE", TREATMENT_UTILITY},
+	{"ROLLBACK", TREATMENT_UTILITY},
+	{"SAVEPOINT", TREATMENT_UTILITY},
+	{"SECURITY LABEL", TREATMENT_UTILITY},
+	{"SHOW", TREATMENT_UTILITY},
+	{"START TRANSACTION", TREATMENT_UTILITY},
+	{"TRUNCATE", TREATMENT_UTILITY},
+	{"UNLISTEN", TREATMENT_UTILITY},
+	{"VACUUM", TREATMENT_UTILITY},
+	{"WAIT FOR", TREATMENT_UTILITY},
+
+	/* of WAL senders */
+	{"BASE_BACKUP", TREATMENT_UTILITY},
+	{"IDENTIFY_SYSTEM", TREATMENT_UTILITY},
+	{"CREATE_REPLICATION_SLOT", TREATMENT_UTILITY},
+	{"ALTER_REPLICATION_SLOT", TREATMENT_UTILITY},
+	{"DROP_REPLICATION_SLOT", TREATMENT_UTILITY},
+	{"READ_REPLICATION_SLOT", TREATMENT_UTILITY},
+	{"START_REPLICATION", TREATMENT_UTILITY},
+	{"TIMELINE_HISTORY", TREATMENT_UTILITY},
+	{"UPLOAD_MANIFEST", TREATMENT_UTILITY}
+};
+
+/* These may stand between the words of CREATE and ALTER. */
+static const char *const modifiers[] = {
+	"OR", "REPLACE", "TEMP", "TEMPORARY", "UNLOGGED", "GLOBAL", "LOCAL", "UNIQUE",
+	"RECURSIVE", "MATERIALIZED", "TRUSTED", "PROCEDURAL", "CONSTRAINT", "EVENT",
+	"DEFAULT"
+};
 
 /* Stand for a literal, for a name that may be one, and for the rest of a command. */
 #define LEFT_OUT_LITERAL "'?'"
@@ -54,6 +234,50 @@ typedef struct Reading
 	bool		has_secret;		/* found while it was read */
 	bool		is_over;		/* the rest cannot be understood */
 } Reading;
+
+static bool
+is_modifier(const PlhToken *token)
+{
+	for (int i = 0; i < lengthof(modifiers); i++)
+	{
+		if (plh_statement_tokens_is_word(token, modifiers[i]))
+			return true;
+	}
+	return false;
+}
+
+/* Returns where the words end, from a token on; NULL if others stand there. */
+static const char *
+words_end(PlhToken token, const char *words, const char *end)
+{
+	if (!plh_statement_tokens_is_word(&token, words))
+		return NULL;
+	while ((words = strchr(words, ' ')) != NULL)
+	{
+		words++;
+		do
+		{
+			if (!plh_statement_tokens_read_next(&token, token.end, end))
+				return NULL;
+		} while (!plh_statement_tokens_is_word(&token, words) && is_modifier(&token));
+		if (!plh_statement_tokens_is_word(&token, words))
+			return NULL;
+	}
+	return token.end;
+}
+
+/* Find the command that a token begins, and where its words end; NULL if none. */
+static const Command *
+find_command(const PlhToken *token, const char *end, const char **command_end)
+{
+	for (int i = 0; i < lengthof(commands); i++)
+	{
+		*command_end = words_end(*token, commands[i].words, end);
+		if (*command_end != NULL)
+			return &commands[i];
+	}
+	return NULL;
+}
 
 /* Does a text begin with a word, which is in lower case? */
 static bool
@@ -157,9 +381,9 @@ leave_out_rest(Reading *reading)
 
 /* Show the first words of a command, and nothing behind them. */
 static void
-leave_out_command(Reading *reading, const char *words, PlhTreatment treatment)
+leave_out_command(Reading *reading, const char *words, Treatment treatment)
 {
-	if (treatment == PLH_TREATMENT_SECRET)
+	if (treatment == TREATMENT_SECRET)
 		reading->has_secret = true;
 	put(reading, words, strlen(words));
 	put(reading, " ", 1);
@@ -177,16 +401,16 @@ leave_out_all(Reading *reading)
 
 /*
  * Read up to the first words of a statement.  Returns how to treat what stands behind
- * them; PLH_TREATMENT_HIDDEN if nothing does.
+ * them; TREATMENT_HIDDEN if nothing does.
  */
-static PlhTreatment
+static Treatment
 read_command(Reading *reading)
 {
 	while (reading->at < reading->end && !reading->is_over)
 	{
 		PlhToken	token = plh_statement_tokens_read(reading->at, reading->end);
 		const char *words_end;
-		const PlhCommand *command;
+		const Command *command;
 
 		reading->at = token.end;
 		if (token.kind == PLH_TOKEN_BLANK || *token.start == '(' || *token.start == ';')
@@ -195,12 +419,12 @@ read_command(Reading *reading)
 			put(reading, " ", 1);
 		else if (token.kind == PLH_TOKEN_COMMENT)
 			put(reading, token.start, token.end - token.start);
-		else if ((command = plh_statement_commands_find(&token, reading->end, &words_end)) == NULL)
+		else if ((command = find_command(&token, reading->end, &words_end)) == NULL)
 			leave_out_all(reading);
 		else
 		{
 			reading->at = words_end;
-			if (command->treatment <= PLH_TREATMENT_HIDDEN)
+			if (command->treatment <= TREATMENT_HIDDEN)
 				leave_out_command(reading, command->words, command->treatment);
 			else if (reading->is_strict)	/* a comment may stand between */
 				put(reading, command->words, strlen(command->words));
@@ -209,7 +433,7 @@ read_command(Reading *reading)
 			return command->treatment;
 		}
 	}
-	return PLH_TREATMENT_HIDDEN;
+	return TREATMENT_HIDDEN;
 }
 
 static bool
@@ -252,13 +476,13 @@ has_setting(const PlhToken *code)
 
 /* Is a literal kept, by what it is and what it says? */
 static bool
-is_kept(const Reading *reading, const PlhToken *literal, PlhTreatment treatment)
+is_kept(const Reading *reading, const PlhToken *literal, Treatment treatment)
 {
-	if (reading->is_strict || treatment == PLH_TREATMENT_ARGUMENTS)
+	if (reading->is_strict || treatment == TREATMENT_ARGUMENTS)
 		return false;
-	if (literal->kind == PLH_TOKEN_NUMBER || treatment == PLH_TREATMENT_DATA)
+	if (literal->kind == PLH_TOKEN_NUMBER || treatment == TREATMENT_DATA)
 		return true;
-	return treatment == PLH_TREATMENT_CODE && literal->is_whole &&
+	return treatment == TREATMENT_CODE && literal->is_whole &&
 		!has_any(literal->start, literal->end, dynamic_words, lengthof(dynamic_words)) &&
 		!has_setting(literal);
 }
@@ -268,7 +492,7 @@ is_kept(const Reading *reading, const PlhToken *literal, PlhTreatment treatment)
  * while one that has no end ends with the text.
  */
 static void
-read_literal(Reading *reading, const PlhToken *token, PlhTreatment treatment)
+read_literal(Reading *reading, const PlhToken *token, Treatment treatment)
 {
 	bool		is_last = token->end == reading->end;
 	bool		is_joined = !is_last && plh_statement_tokens_in_name(*token->end);
@@ -277,7 +501,7 @@ read_literal(Reading *reading, const PlhToken *token, PlhTreatment treatment)
 		leave_out_all(reading);
 	else if (is_kept(reading, token, treatment))
 		put(reading, token->start, token->end - token->start);
-	else if (!token->is_whole || treatment == PLH_TREATMENT_CODE ||
+	else if (!token->is_whole || treatment == TREATMENT_CODE ||
 			 has_secret_word(token->start, token->end))
 		leave_out_rest(reading);
 	else if (reading->is_strict && is_joined)
@@ -344,18 +568,18 @@ static bool
 leave_out_inner_command(Reading *reading, const PlhToken *token)
 {
 	const char *words_end;
-	const PlhCommand *command = plh_statement_commands_find(token, reading->end, &words_end);
+	const Command *command = find_command(token, reading->end, &words_end);
 
-	if (command == NULL || command->treatment != PLH_TREATMENT_SECRET ||
+	if (command == NULL || command->treatment != TREATMENT_SECRET ||
 		strchr(command->words, ' ') == NULL)
 		return false;
-	leave_out_command(reading, command->words, PLH_TREATMENT_SECRET);
+	leave_out_command(reading, command->words, TREATMENT_SECRET);
 	return true;
 }
 
 /* Read a name within a statement. */
 static void
-read_name(Reading *reading, const PlhToken *token, PlhTreatment *treatment)
+read_name(Reading *reading, const PlhToken *token, Treatment *treatment)
 {
 	char		first = plh_statement_tokens_lower(*token->start);
 
@@ -365,7 +589,7 @@ read_name(Reading *reading, const PlhToken *token, PlhTreatment *treatment)
 		return;
 	put(reading, token->start, token->end - token->start);
 	if (first == 'e' && plh_statement_tokens_is_word(token, "EXECUTE"))
-		*treatment = PLH_TREATMENT_ARGUMENTS;
+		*treatment = TREATMENT_ARGUMENTS;
 	else if (first == 'o' && plh_statement_tokens_is_word(token, "OPTIONS"))
 		leave_out_options(reading, false);
 	else if ((first == 'p' && plh_statement_tokens_is_word(token, "PROGRAM")) ||
@@ -375,7 +599,7 @@ read_name(Reading *reading, const PlhToken *token, PlhTreatment *treatment)
 
 /* Read a statement behind its first words, with the semicolon. */
 static void
-read_statement(Reading *reading, PlhTreatment treatment)
+read_statement(Reading *reading, Treatment treatment)
 {
 	bool		is_end = false;
 

@@ -10,7 +10,7 @@
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
 
-#include "profile/statement_stack.h"
+#include "profile/statement_entries.h"
 #include "profile/statements_file.h"
 #include "reader/database_text.h"
 #include "reader/profile_builder.h"
@@ -78,7 +78,7 @@ static PlhFrame
 add_routine(PlhProfileBuilder *builder, const PlhStatementEntry *entry, PlhFrame frame)
 {
 	Size		bytes;
-	const char *name = plh_statement_stack_routine(entry, frame, &bytes);
+	const char *name = plh_statement_entries_routine(entry, frame, &bytes);
 	uint32		offset = name == NULL ? 0 :
 		plh_profile_builder_add_string(builder,
 									   plh_database_text_fit_foreign(name, bytes, entry->encoding));
@@ -205,7 +205,7 @@ plh_statement_list_figures(PlhStatementFigures *figures)
 
 const PlhStatementEntry *
 plh_statement_list_session_peak(const PlhStatementPeaks *peaks, int pid, TimestampTz started_at,
-					   TimestampTz since)
+								TimestampTz since)
 {
 	PlhStatementEntry *entry = palloc(sizeof(PlhStatementEntry));
 

@@ -17,7 +17,7 @@
 
 #define STATEMENT_CONTEXT "CachedPlanSource"
 
-/* Of a statement that begins so no literals are kept (statement_commands.c). */
+/* Of a statement that begins so no literals are kept (statement_text.c). */
 #define NO_LITERALS "EXECUTE "
 
 /* What is kept of a text that begins with no known command. */

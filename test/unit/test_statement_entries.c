@@ -15,7 +15,6 @@ static void no_pause(long us);
 #include "profile/statements_file.c"
 #undef pg_usleep
 #include "profile/statement_entries.c"
-#include "profile/statement_stack.c"
 
 #include "unit_tests.h"
 
@@ -210,10 +209,10 @@ test_restored_routines(PlhStatementEntry *former, const PlhStatementModule *modu
 	ok(entry != NULL && entry->depth == 4, "frames of routines without names are left out");
 	ok(PLH_ROUTINE_LINE(entry->frames[1]) == 7 && PLH_ROUTINE_LINE(entry->frames[2]) == 9 &&
 	   PLH_ROUTINE_STRING(entry->frames[1]) == PLH_ROUTINE_STRING(entry->frames[2]) &&
-	   strcmp(plh_statement_stack_routine(entry, entry->frames[1], &bytes), "f(integer)") == 0,
+	   strcmp(plh_statement_entries_routine(entry, entry->frames[1], &bytes), "f(integer)") == 0,
 	   "a routine that calls itself has its name once");
 	ok(PLH_ROUTINE_LANGUAGE(entry->frames[3]) == PLH_LANGUAGE_SQL &&
-	   strcmp(plh_statement_stack_routine(entry, entry->frames[3], &bytes), "g()") == 0 && bytes == 3,
+	   strcmp(plh_statement_entries_routine(entry, entry->frames[3], &bytes), "g()") == 0 && bytes == 3,
 	   "another one has its own");
 }
 
