@@ -11,6 +11,11 @@
  * names in one census, and of many contexts only a part.  That part is chosen by a hash
  * of their addresses, which has nothing to do with what they are of.
  *
+ * What PostgreSQL notes of a context beside its name is a pointer that nobody checks, and
+ * contexts of extensions may have one to what is gone.  So only those are read that the
+ * server and its procedural languages set, of which it is known what they are and that
+ * they live as long as the context.
+ *
  * While a census walks over contexts, none of them goes, and no note of what one is of
  * changes.  Texts are kept at its end, of the few that have most.
  */
@@ -21,13 +26,83 @@
 #include "base/clock.h"
 #include "base/fork.h"
 #include "base/guard.h"
-#include "base/heavy_hitters.h"
 #include "base/page_layout.h"
 #include "base/settings.h"
 #include "profile/profile_records.h"
 #include "profile/profile_recycling.h"
+#include "profile/statement_shape.h"
+#include "profile/statement_text.h"
 #include "sampler/census_examples.h"
-#include "sampler/context_ident.h"
+
+/*
+ * Where contexts of a name have their note, and what it is.  It is valid only while its
+ * context lives.
+ */
+typedef enum IdentKind
+{
+	IDENT_NONE,					/* nothing that is known, or what the name
+								 * says anyway */
+	IDENT_NAME,					/* of an object */
+	IDENT_STATEMENT,
+	IDENT_OF_PARENT				/* the parent has that of a statement */
+} IdentKind;
+
+#define STATEMENT_CONTEXT "CachedPlanSource"
+
+/* Of a statement that begins so no literals are kept (statement_text.c). */
+#define NO_LITERALS "EXECUTE "
+
+/* What is kept of a text that begins with no known command. */
+#define NOTHING_KEPT "..."
+
+typedef struct KnownContext
+{
+	const char *name;
+	IdentKind	kind;
+} KnownContext;
+
+static const KnownContext known_contexts[] = {
+	{STATEMENT_CONTEXT, IDENT_STATEMENT},
+	{"CachedPlan", IDENT_STATEMENT},
+	{"CachedPlanQuery", IDENT_OF_PARENT},
+	{"index info", IDENT_NAME},
+	{"relation rules", IDENT_NAME},
+	{"partition key", IDENT_NAME},
+	{"partition descriptor", IDENT_NAME},
+	{"row security descriptor", IDENT_NAME},
+	{"PL/pgSQL function", IDENT_NAME},
+	{"SQL function", IDENT_NAME},
+	{"PL/Perl function", IDENT_NAME},
+	{"PL/Python function", IDENT_NAME},
+	{"PL/Tcl function", IDENT_NAME},
+	{"PortalContext", IDENT_NAME},
+	{"TS dictionary", IDENT_NAME}
+};
+
+/*
+ * Which notes have most bytes is found in little memory, by the scheme that is known as
+ * space-saving.  There are a few places.  A note without one takes that of the note that
+ * has least, and may have had as much before.  So what a place has counted is never too
+ * much; and whatever has more than its part of all bytes has a place.
+ */
+#define HEAVY_PLACES 16
+
+typedef struct HeavyHitter
+{
+	uint64		key;			/* tells the note from others */
+	const void *first;			/* the context that came with it first */
+	int64		count;			/* how often it came since it has this place */
+	int64		bytes;			/* of these */
+	int64		missed_bytes;	/* at most so much it had before; 0: it is
+								 * known from the beginning */
+	bool		varies;			/* not all have the same text */
+} HeavyHitter;
+
+typedef struct HeavyHitters
+{
+	int			used;			/* places, from the first on */
+	HeavyHitter places[HEAVY_PLACES];
+} HeavyHitters;
 
 /* Fewer contexts that also have less are not looked at: each session has some. */
 #define LEAST_CONTEXTS 100
@@ -52,10 +127,10 @@
 typedef struct Look
 {
 	PlhContextRecord *record;
-	PlhIdentKind kind;
+	IdentKind	kind;
 	int			shift;			/* one in 2^shift contexts is looked at */
 	int			looks;			/* so far; -1: there were too many */
-	PlhHeavyHitters hitters;	/* their notes */
+	HeavyHitters hitters;		/* their notes */
 } Look;
 
 /* What one census knows. */
@@ -69,6 +144,184 @@ typedef struct CensusLooks
 
 /* Each census begins it anew. */
 static PLH_SURVIVES_FORK PLH_LARGE CensusLooks state;
+
+/* Is the note the text of a statement, which the setting track_queries is about? */
+static inline bool
+is_statement(IdentKind kind)
+{
+	return kind >= IDENT_STATEMENT;
+}
+
+static IdentKind
+ident_kind(MemoryContext context)
+{
+	for (int i = 0; i < lengthof(known_contexts); i++)
+	{
+		if (strcmp(known_contexts[i].name, context->name) == 0)
+			return known_contexts[i].kind;
+	}
+	return IDENT_NONE;
+}
+
+/* The context whose note tells what a context is of; NULL if there is none. */
+static MemoryContext
+ident_source(MemoryContext context, IdentKind kind)
+{
+	MemoryContext source = kind == IDENT_OF_PARENT ? context->parent : context;
+
+	if (source != context &&
+		(source == NULL || strcmp(source->name, STATEMENT_CONTEXT) != 0))
+		return NULL;
+	return source->ident == NULL ? NULL : source;
+}
+
+/* Let one digit stand for each number.  Returns the new length. */
+static Size
+join_digits(char *to, const char *text, Size length)
+{
+	char	   *end = to;
+
+	for (Size i = 0; i < length; i++)
+	{
+		bool		is_digit = text[i] >= '0' && text[i] <= '9';
+
+		if (!is_digit)
+			*end++ = text[i];
+		else if (end == to || end[-1] != '0')
+			*end++ = '0';
+	}
+	return end - to;
+}
+
+/* The same for notes that differ in literals and digits only. */
+static uint64
+ident_key(const char *ident, IdentKind kind)
+{
+	Size		length = strnlen(ident, PLH_STATEMENT_MAX);
+	PlhStatementShape shape;
+
+	if (is_statement(kind))
+	{
+		plh_statement_shape_of(&shape, ident, length);
+		length = join_digits(shape.text, shape.text, shape.length);
+	}
+	else
+		length = join_digits(shape.text, ident, length);
+	return hash_bytes_extended((const unsigned char *) shape.text, length,
+							   plh_profile_records_seed);
+}
+
+/*
+ * Copy what may be kept of a statement, without its literals: it may be one of a function,
+ * whose code is never kept otherwise.  One that is no command is an expression of PL/pgSQL,
+ * as the server has parsed it.
+ */
+static Size
+keep_statement(char *kept, const char *statement, Size length)
+{
+	char		text[PLH_STATEMENT_MAX + sizeof(NO_LITERALS)];
+	Size		prefix = strlen(NO_LITERALS);
+	Size		known = plh_statement_text_keep(kept, statement, length);
+
+	if (strcmp(kept, NOTHING_KEPT) != 0)
+	{
+		statement = kept;
+		length = known;
+	}
+	length = Min(length, PLH_STATEMENT_MAX);
+	memcpy(text, NO_LITERALS, prefix);
+	memcpy(text + prefix, statement, length);
+	length = plh_statement_text_keep(kept, text, prefix + length);
+	if (length < prefix || memcmp(kept, NO_LITERALS, prefix) != 0)
+		return 0;
+	memmove(kept, kept + prefix, length - prefix);
+	return length - prefix;
+}
+
+/*
+ * Copies what may be kept of the note of such a context, up to "max_bytes", and a NUL;
+ * "kept" has room for PLH_STATEMENT_MAX + 1.  Returns its length.
+ */
+static Size
+keep_ident(char *kept, MemoryContext source, IdentKind kind, Size max_bytes)
+{
+	Size		length = strnlen(source->ident, PLH_STATEMENT_MAX);
+
+	if (is_statement(kind))
+		length = keep_statement(kept, source->ident, length);
+	else
+		memcpy(kept, source->ident, length);
+	length = Min(length, max_bytes);
+	kept[length] = '\0';
+	return length;
+}
+
+/* The most that the note at a place can have. */
+static inline int64
+most_bytes(const HeavyHitter *place)
+{
+	return place->bytes + place->missed_bytes;
+}
+
+/* The place for a note that has none: a free one, or that of the one that has least. */
+static HeavyHitter *
+place_for_new(HeavyHitters *hitters)
+{
+	HeavyHitter *least = &hitters->places[0];
+
+	if (hitters->used < HEAVY_PLACES)
+	{
+		HeavyHitter *place = &hitters->places[hitters->used++];
+
+		memset(place, 0, sizeof(*place));
+		return place;
+	}
+	for (int i = 1; i < HEAVY_PLACES; i++)
+	{
+		if (most_bytes(&hitters->places[i]) < most_bytes(least))
+			least = &hitters->places[i];
+	}
+	return least;
+}
+
+/* Zeros are a valid beginning.  The place that is returned has counted the thing. */
+static HeavyHitter *
+add_hit(HeavyHitters *hitters, uint64 key, const void *first, int64 bytes)
+{
+	HeavyHitter *place = NULL;
+
+	for (int i = 0; i < hitters->used && place == NULL; i++)
+	{
+		if (hitters->places[i].key == key)
+			place = &hitters->places[i];
+	}
+	if (place == NULL)
+	{
+		place = place_for_new(hitters);
+		*place = (HeavyHitter)
+		{
+			.key = key,.first = first,.missed_bytes = most_bytes(place)
+		};
+	}
+	place->count++;
+	place->bytes += bytes;
+	return place;
+}
+
+/* Bring the places into order: first what has surely most bytes. */
+static void
+sort_hitters(HeavyHitters *hitters)
+{
+	for (int i = 1; i < hitters->used; i++)
+	{
+		HeavyHitter moved = hitters->places[i];
+		int			to = i;
+
+		for (; to > 0 && hitters->places[to - 1].bytes < moved.bytes; to--)
+			hitters->places[to] = hitters->places[to - 1];
+		hitters->places[to] = moved;
+	}
+}
 
 void
 plh_census_examples_start(bool brief)
@@ -101,14 +354,14 @@ is_worth_a_look(const PlhContextRecord *record)
 uint32
 plh_census_examples_begin(PlhContextRecord *record, MemoryContext context)
 {
-	PlhIdentKind kind;
+	IdentKind	kind;
 	Look	   *look;
 
 	if (!is_worth_a_look(record) || state.names >= state.most_names)
 		return 0;
-	kind = plh_context_ident_kind(context);
-	if (kind == PLH_IDENT_NONE ||
-		(plh_context_ident_is_statement(kind) && !plh_track_queries))
+	kind = ident_kind(context);
+	if (kind == IDENT_NONE ||
+		(is_statement(kind) && !plh_track_queries))
 		return 0;
 	look = &state.looks[state.names++];
 	look->record = record;
@@ -134,8 +387,8 @@ is_chosen(const Look *look, MemoryContext context)
 static void
 add(Look *look, MemoryContext source, int64 bytes)
 {
-	uint64		key = plh_context_ident_key(source->ident, look->kind);
-	PlhHeavyHitter *hitter = plh_heavy_hitters_add(&look->hitters, key, source, bytes);
+	uint64		key = ident_key(source->ident, look->kind);
+	HeavyHitter *hitter = add_hit(&look->hitters, key, source, bytes);
 	const MemoryContextData *first = hitter->first;
 
 	if (!hitter->varies && first != source)
@@ -155,7 +408,7 @@ plh_census_examples_look(const PlhContextRecord *record, MemoryContext context,
 	/* there are many more than at the last census: the next one knows better */
 	if (++look->looks > 2 * MOST_LOOKS)
 		look->looks = -1;
-	source = plh_context_ident_source(context, look->kind);
+	source = ident_source(context, look->kind);
 	if (source != NULL)
 		add(look, source, bytes);
 }
@@ -179,7 +432,7 @@ drop_examples(PlhContextRecord *record)
 
 /* How its figures are to be read. */
 static uint32
-flags_of(const Look *look, const PlhHeavyHitter *hitter)
+flags_of(const Look *look, const HeavyHitter *hitter)
 {
 	uint32		flags = hitter->varies ? PLH_EXAMPLE_VARIES : 0;
 
@@ -194,11 +447,11 @@ flags_of(const Look *look, const PlhHeavyHitter *hitter)
 
 /* Add an example in front of others.  Returns its offset; that of these without room. */
 static uint32
-add_example(const Look *look, const PlhHeavyHitter *hitter, uint32 next)
+add_example(const Look *look, const HeavyHitter *hitter, uint32 next)
 {
 	char		kept[PLH_STATEMENT_MAX + 1];
-	Size		length = plh_context_ident_keep(kept, (MemoryContext) hitter->first, look->kind,
-												PLH_EXAMPLE_MAX);
+	Size		length = keep_ident(kept, (MemoryContext) hitter->first, look->kind,
+									PLH_EXAMPLE_MAX);
 	Size		bytes = offsetof(PlhExampleRecord, text) + length + 1;
 	PlhExampleRecord *example = plh_profile_recycling_take(bytes);
 
@@ -221,7 +474,7 @@ keep_examples(Look *look)
 	PlhContextRecord *record = look->record;
 	uint32		first = 0;
 
-	plh_heavy_hitters_sort(&look->hitters);
+	sort_hitters(&look->hitters);
 	for (int i = Min(look->hitters.used, PLH_EXAMPLES) - 1; i >= 0; i--)
 		first = add_example(look, &look->hitters.places[i], first);
 	drop_examples(record);

@@ -7,19 +7,19 @@
 
 #include <time.h>
 
+#include "sampler/census_examples.c"
+
 #include "common/pg_prng.h"
 #include "nodes/memnodes.h"
 #include "utils/memutils.h"
 
 #include "base/guard.h"
-#include "base/heavy_hitters.h"
 #include "base/settings.h"
 #include "profile/profile.h"
 #include "profile/profile_image.h"
 #include "reader/redaction.h"
 #include "report/context_examples.h"
 #include "sampler/census.h"
-#include "sampler/context_ident.h"
 #include "server.h"
 #include "unit_tests.h"
 
@@ -31,8 +31,8 @@ plh_redaction_statement(const char *text)
 }
 
 /* The place of a thing; NULL if it has none. */
-static const PlhHeavyHitter *
-place_of(const PlhHeavyHitters *hitters, uint64 key)
+static const HeavyHitter *
+place_of(const HeavyHitters *hitters, uint64 key)
 {
 	for (int i = 0; i < hitters->used; i++)
 		if (hitters->places[i].key == key)
@@ -48,7 +48,7 @@ try_stream(uint64 seed)
 	{
 		THINGS = 100
 	};
-	PlhHeavyHitters hitters = {0};
+	HeavyHitters hitters = {0};
 	int64		bytes[THINGS] = {0};
 	int64		counts[THINGS] = {0};
 	int64		all = 0;
@@ -64,14 +64,14 @@ try_stream(uint64 seed)
 		bytes[thing] += more;
 		counts[thing]++;
 		all += more;
-		(void) plh_heavy_hitters_add(&hitters, thing, NULL, more);
+		(void) add_hit(&hitters, thing, NULL, more);
 	}
-	plh_heavy_hitters_sort(&hitters);
+	sort_hitters(&hitters);
 	for (int thing = 0; thing < THINGS; thing++)
 	{
-		const PlhHeavyHitter *place = place_of(&hitters, thing);
+		const HeavyHitter *place = place_of(&hitters, thing);
 
-		REQUIRE(broken, place != NULL || bytes[thing] <= all / PLH_HEAVY_PLACES);
+		REQUIRE(broken, place != NULL || bytes[thing] <= all / HEAVY_PLACES);
 		if (place == NULL)
 			continue;
 		REQUIRE(broken, place->bytes <= bytes[thing] && place->count <= counts[thing]);
@@ -84,15 +84,15 @@ try_stream(uint64 seed)
 static void
 test_scheme(void)
 {
-	PlhHeavyHitters hitters = {0};
+	HeavyHitters hitters = {0};
 	const char *broken = NULL;
 
 	for (int round = 0; round < 3; round++)
-		for (int thing = 0; thing < PLH_HEAVY_PLACES; thing++)
-			(void) plh_heavy_hitters_add(&hitters, thing, NULL, 100 + thing);
-	plh_heavy_hitters_sort(&hitters);
-	ok(hitters.places[0].key == PLH_HEAVY_PLACES - 1 && hitters.places[0].count == 3 &&
-	   hitters.places[0].bytes == 3 * (99 + PLH_HEAVY_PLACES) && hitters.places[0].missed_bytes == 0,
+		for (int thing = 0; thing < HEAVY_PLACES; thing++)
+			(void) add_hit(&hitters, thing, NULL, 100 + thing);
+	sort_hitters(&hitters);
+	ok(hitters.places[0].key == HEAVY_PLACES - 1 && hitters.places[0].count == 3 &&
+	   hitters.places[0].bytes == 3 * (99 + HEAVY_PLACES) && hitters.places[0].missed_bytes == 0,
 	   "as many things as there are places are counted exactly");
 	for (uint64 seed = 1; seed <= 200 && broken == NULL; seed++)
 		broken = try_stream(seed);
@@ -101,31 +101,31 @@ test_scheme(void)
 
 /* Are these notes the same, but for literals and digits? */
 static bool
-is_same(const char *left, const char *right, PlhIdentKind kind)
+is_same(const char *left, const char *right, IdentKind kind)
 {
-	return plh_context_ident_key(left, kind) == plh_context_ident_key(right, kind);
+	return ident_key(left, kind) == ident_key(right, kind);
 }
 
 static void
 test_notes(void)
 {
-	ok(is_same("SELECT a FROM b WHERE c = 5", "SELECT  a FROM b WHERE c = 'x'", PLH_IDENT_STATEMENT) &&
-	   !is_same("SELECT a FROM b WHERE c = 5", "SELECT a FROM d WHERE c = 5", PLH_IDENT_STATEMENT),
+	ok(is_same("SELECT a FROM b WHERE c = 5", "SELECT  a FROM b WHERE c = 'x'", IDENT_STATEMENT) &&
+	   !is_same("SELECT a FROM b WHERE c = 5", "SELECT a FROM d WHERE c = 5", IDENT_STATEMENT),
 	   "statements that differ in literals only are one");
-	ok(is_same("PREPARE s_17 AS SELECT 1", "PREPARE s_4 AS SELECT 1", PLH_IDENT_STATEMENT) &&
-	   is_same("orders_2024_01_pkey", "orders_1999_12_pkey", PLH_IDENT_NAME) &&
-	   !is_same("orders_2024_01_pkey", "orders_pkey", PLH_IDENT_NAME),
+	ok(is_same("PREPARE s_17 AS SELECT 1", "PREPARE s_4 AS SELECT 1", IDENT_STATEMENT) &&
+	   is_same("orders_2024_01_pkey", "orders_1999_12_pkey", IDENT_NAME) &&
+	   !is_same("orders_2024_01_pkey", "orders_pkey", IDENT_NAME),
 	   "notes that differ in digits only are one");
 }
 
 /* What is kept of the note of a context. */
 static const char *
-kept_of(const char *ident, PlhIdentKind kind)
+kept_of(const char *ident, IdentKind kind)
 {
 	static char kept[PLH_STATEMENT_MAX + 1];
 	MemoryContextData context = {.name = "CachedPlanSource",.ident = ident};
 
-	(void) plh_context_ident_keep(kept, &context, kind, PLH_EXAMPLE_MAX);
+	(void) keep_ident(kept, &context, kind, PLH_EXAMPLE_MAX);
 	return kept;
 }
 
@@ -134,17 +134,17 @@ test_secrets(void)
 {
 	static char long_text[PLH_STATEMENT_MAX + 100];
 
-	ok(strcmp(kept_of("ALTER ROLE r PASSWORD 'hunter2'", PLH_IDENT_STATEMENT),
+	ok(strcmp(kept_of("ALTER ROLE r PASSWORD 'hunter2'", IDENT_STATEMENT),
 			  "ALTER ROLE ...") == 0, "of a statement with a secret, only its first words are kept");
-	ok(strcmp(kept_of("SELECT 'a', f(5)", PLH_IDENT_STATEMENT), "SELECT '?', f('?')") == 0 &&
-	   strcmp(kept_of("x := y || 'hunter2'", PLH_IDENT_STATEMENT), "x := y || '?'") == 0,
+	ok(strcmp(kept_of("SELECT 'a', f(5)", IDENT_STATEMENT), "SELECT '?', f('?')") == 0 &&
+	   strcmp(kept_of("x := y || 'hunter2'", IDENT_STATEMENT), "x := y || '?'") == 0,
 	   "no literal of a statement is kept");
-	ok(strcmp(kept_of("CREATE USER MAPPING FOR a OPTIONS (x 'b')", PLH_IDENT_STATEMENT),
+	ok(strcmp(kept_of("CREATE USER MAPPING FOR a OPTIONS (x 'b')", IDENT_STATEMENT),
 			  "CREATE USER MAPPING ...") == 0 &&
-	   strcmp(kept_of("password := 'hunter2'", PLH_IDENT_STATEMENT), "password := '?'") == 0,
+	   strcmp(kept_of("password := 'hunter2'", IDENT_STATEMENT), "password := '?'") == 0,
 	   "no secret of a function's statement is kept");
 	memset(long_text, 'x', sizeof(long_text) - 1);
-	ok(strlen(kept_of(long_text, PLH_IDENT_NAME)) == PLH_EXAMPLE_MAX, "a long name is cut");
+	ok(strlen(kept_of(long_text, IDENT_NAME)) == PLH_EXAMPLE_MAX, "a long name is cut");
 }
 
 /* Contexts below the top, of one name. */
