@@ -1,8 +1,14 @@
 /*
  * current_site.c
- *	  The statement that this process is running, as its profile knows it.
+ *	  The routines that an allocation is made in, as frames of its stack, and the statement
+ *	  that this process is running, as its profile knows it.
  *
  * This code runs inside palloc.
+ *
+ * A statement of a loop allocates with the same stack in C and at the same line again
+ * and again.  So where the profile has such a stack is remembered, by the number of the
+ * one in C and the frames of the routines, and frames are merged only where it is not
+ * known.
  */
 #include "postgres.h"
 
@@ -11,9 +17,57 @@
 #include "tcop/tcopprot.h"
 #include "utils/backend_status.h"
 
+#include "base/fork.h"
+#include "base/hash_seed.h"
 #include "base/page_layout.h"
+#include "profile/profile_recycling.h"
+#include "routine/running_routines.h"
 #include "sampler/current_site.h"
 #include "sampler/statement_peaks.h"
+
+#define KNOWN 1024				/* a power of two */
+#define PLACES 4				/* where one may be, from its own place on */
+
+/* A stack with routines, and where the profile has it. */
+typedef struct Known
+{
+	uint64		key;
+	PlhKnownStack stack;
+} Known;
+
+/* Of a child, none is as of the state that its profile is in. */
+static PLH_SURVIVES_FORK PLH_LARGE Known known[KNOWN];
+
+#define MARKED 64				/* a power of two */
+
+/* A routine at a line, and its frame in the profile. */
+typedef struct Marked
+{
+	const PlhRoutineReader *reader;
+	PlhRoutineMark mark;
+	uint32		generation;		/* of the profile */
+	PlhFrame	frame;
+} Marked;
+
+/* As above. */
+static PLH_SURVIVES_FORK PLH_LARGE Marked marked[MARKED];
+
+/* So many have given way. */
+static PLH_SURVIVES_FORK uint32 replaced;
+
+/* Random, and odd. */
+static PLH_SAME_IN_CHILD uint64 factor;
+
+/* Addresses and frames of the stack that was merged last. */
+static PLH_SURVIVES_FORK PLH_LARGE uintptr_t merged[PLH_MAX_FRAMES];
+
+/* The routines that run. */
+typedef struct Running
+{
+	int			count;
+	PlhFrame	frames[PLH_ROUTINES_MAX];
+	uintptr_t	places[PLH_ROUTINES_MAX];
+} Running;
 
 /*
  * The last answer, and the statement for which it was given.  The address of a
@@ -27,6 +81,182 @@ static struct
 	uint64		query_id;
 	TimestampTz start;
 }			state;
+
+/* The frame of a routine in the profile; 0 if there is no room for its name. */
+static pg_noinline PlhFrame
+make_frame(const PlhRoutineReader *reader, const void *argument)
+{
+	PlhRoutine	routine = {.line = 0};
+	uint32		name;
+
+	if (!reader->read(argument, &routine))
+		return 0;
+	name = plh_profile_string(routine.name, PLH_ROUTINE_NAME_MAX);
+	return name == 0 ? 0 :
+		PLH_ROUTINE_FRAME(reader->language, Min(routine.line, PLH_ROUTINE_LINE_MAX), name);
+}
+
+/* Make the frame of a routine that has a mark, and remember it. */
+static pg_noinline PlhFrame
+mark_frame(Marked *known_as, PlhRoutineMark mark, const PlhRoutineReader *reader,
+		   const void *argument)
+{
+	known_as->frame = make_frame(reader, argument);
+	known_as->generation = known_as->frame == 0 ? 0 : plh_profile_recycling_generation;
+	known_as->reader = reader;
+	known_as->mark = mark;
+	return known_as->frame;
+}
+
+/* The frame of a routine, which is known for most. */
+static inline PlhFrame
+frame_of(const PlhRoutineReader *reader, const void *argument)
+{
+	PlhRoutineMark mark;
+	Marked	   *known_as;
+
+	if (reader->mark == NULL || (mark = reader->mark(argument)).place == 0)
+		return make_frame(reader, argument);
+	known_as = &marked[(mark.place ^ mark.place >> 32) % MARKED];
+	if (likely(known_as->mark.place == mark.place && known_as->mark.version == mark.version &&
+			   known_as->reader == reader &&
+			   known_as->generation == plh_profile_recycling_generation))
+		return known_as->frame;
+	return mark_frame(known_as, mark, reader, argument);
+}
+
+/*
+ * What tells a stack in C with the routines that run from all others; 0 if none runs,
+ * or their names find no room.
+ */
+static inline uint64
+find_key(const PlhKnownStack *stack)
+{
+	PlhRoutineWalk walk;
+	PlhRunningRoutine running;
+	uint64		key = stack->number;
+	int			count = 0;
+
+	plh_running_routines_begin(&walk);
+	while (plh_running_routines_next(&walk, &running))
+	{
+		PlhFrame	frame = frame_of(running.reader, running.argument);
+
+		if (frame == 0)
+			continue;
+		key = (key ^ frame) * factor;
+		key ^= key >> 32;
+		count++;
+	}
+	return count == 0 ? 0 : key;
+}
+
+/* Find the routines that run.  Those whose names find no room are left out. */
+static void
+find_running(Running *found)
+{
+	PlhRoutineWalk walk;
+	PlhRunningRoutine running;
+
+	found->count = 0;
+	plh_running_routines_begin(&walk);
+	while (plh_running_routines_next(&walk, &running))
+	{
+		PlhFrame	frame = frame_of(running.reader, running.argument);
+
+		if (frame == 0)
+			continue;
+		found->frames[found->count] = frame;
+		found->places[found->count++] = running.place;
+	}
+}
+
+/*
+ * Merge the frames of routines into a stack, each behind the function that has its
+ * callback.  Beyond the frames that are kept of a deep stack only the innermost
+ * routine stays.
+ */
+static pg_noinline void
+merge(PlhStack *stack)
+{
+	Running		running;
+	int			indexes[PLH_ROUTINES_MAX];
+	int			depth = 0;
+	int			next = 0;
+
+	find_running(&running);
+	if (running.count == 0)
+		return;
+	plh_unwind_find_places(stack, running.places, running.count, indexes);
+	for (int i = 0; i <= stack->depth && depth < PLH_MAX_FRAMES; i++)
+	{
+		while (next < running.count && indexes[next] <= i && depth < PLH_MAX_FRAMES)
+		{
+			/* frames are return addresses minus one */
+			if (i < stack->depth || !stack->truncated || next == 0)
+			{
+				merged[depth++] = running.frames[next] + 1;
+				stack->routines++;
+			}
+			next++;
+		}
+		if (i < stack->depth && depth < PLH_MAX_FRAMES)
+			merged[depth++] = stack->addresses[i];
+	}
+	stack->truncated |= depth == PLH_MAX_FRAMES;
+	stack->addresses = merged;
+	stack->depth = depth;
+}
+
+/*
+ * Find the stack of that key, or room for it.  One of its places gives way, each in turn,
+ * so that none stays for ever that is not met again.
+ */
+static inline Known *
+find_known(uint64 key)
+{
+	Known	   *found = NULL;
+
+	for (int i = 0; i < PLACES; i++)
+	{
+		found = &known[(key + i) % KNOWN];
+		if (likely(found->key == key))
+			return found;
+		if (found->key == 0)
+			break;
+	}
+	if (found->key != 0)
+		found = &known[(key + replaced++ % PLACES) % KNOWN];
+	found->key = key;
+	memset(&found->stack, 0, sizeof(found->stack));
+	return found;
+}
+
+/*
+ * Add the routines to a stack that has just been captured, where anything has something to
+ * say on errors.
+ */
+pg_noinline void
+plh_current_site_add_routines(PlhStack *stack)
+{
+	Known	   *found;
+	uint64		key;
+
+	if (stack->known == NULL)
+	{
+		merge(stack);
+		return;
+	}
+	if (unlikely(factor == 0))
+		factor = plh_hash_seed_draw() | 1;
+	key = find_key(stack->known);
+	if (key == 0)
+		return;
+	found = find_known(key);
+	if (found->stack.generation != plh_profile_recycling_generation)
+		merge(stack);
+	stack->known = &found->stack;
+}
 
 /*
  * The statement may be another one.  Its query id is known only when it has been

@@ -11,7 +11,6 @@
 
 #include "base/settings.h"
 #include "profile/profile.h"
-#include "sampler/current_routines.h"
 #include "stack/unwind.h"
 
 /*
@@ -19,6 +18,7 @@
  */
 #define PLH_FREQUENT_INTERVAL (64 * 1024)
 
+extern void plh_current_site_add_routines(PlhStack *stack);
 extern uint32 plh_current_site_statement(void);
 extern void plh_current_site_forget(void);
 
@@ -42,7 +42,8 @@ plh_current_site(PlhStack *stack, uint32 context_name, PlhLifetime lifetime)
 		.lifetime = lifetime
 	};
 
-	plh_current_routines_add(stack);
+	if (unlikely(error_context_stack != NULL))
+		plh_current_site_add_routines(stack);
 	key.stack = plh_profile_stack(stack);
 	if (key.stack == 0 || key.context_name == 0)
 		return plh_profile->catch_all_site;

@@ -5,6 +5,10 @@
  */
 #include "postgres.h"
 
+#include "access/xact.h"
+#include "tcop/tcopprot.h"
+#include "utils/backend_status.h"
+
 #include "base/clock.h"
 #include "filled_profile.h"
 #include "leaking_session.h"
@@ -88,7 +92,13 @@ places_stub(const PlhStack *stack, const uintptr_t *places, int count, int *inde
 #define plh_running_routines_begin begin_stub
 #define plh_running_routines_next next_stub
 #define plh_unwind_find_places places_stub
-#include "sampler/current_routines.c"
+
+/* Nothing here is of a statement, and others stand in for what finds that. */
+#define plh_current_site_statement statement_unused
+#define debug_query_string NULL
+#define pgstat_get_my_query_id() 0
+#define GetCurrentTransactionStartTimestamp() 0
+#include "sampler/current_site.c"
 
 static const RunningRoutine nested[] = {
 	{.language = PLH_LANGUAGE_PLPGSQL,.place = 0,.name = "inner_f(integer)",.line = 6},
@@ -119,7 +129,7 @@ capture_stack(PlhStack *stack, PlhKnownStack *known)
 	stack->known = known;
 	for (int i = 0; i < stack->depth; i++)
 		stack->buffer[i] = 0x1000 + i;
-	plh_current_routines_add_found(stack);
+	plh_current_site_add_routines(stack);
 	return stack;
 }
 
@@ -188,7 +198,7 @@ test_cut_stacks(void)
 	stack.truncated = true;
 	for (int i = 0; i < stack.depth; i++)
 		stack.buffer[i] = 0x2000 + i;
-	plh_current_routines_add_found(&stack);
+	plh_current_site_add_routines(&stack);
 	offset = plh_profile_stack(&stack);
 	ok(stack_record(offset)->depth == 7 && is_routine(offset, 6, &nested[0]),
 	   "beyond the end of a stack that was cut, only the innermost routine is kept");
@@ -203,7 +213,7 @@ test_cut_stacks(void)
 	stack.depth = PLH_MAX_FRAMES;
 	for (int i = 0; i < stack.depth; i++)
 		stack.buffer[i] = 0x3000 + i;
-	plh_current_routines_add_found(&stack);
+	plh_current_site_add_routines(&stack);
 	offset = plh_profile_stack(&stack);
 	ok(stack_record(offset)->depth == PLH_MAX_FRAMES && stack_record(offset)->truncated == 1 &&
 	   stack_record(offset)->routines == PLH_ROUTINES_MAX,
@@ -238,7 +248,7 @@ test_known_stacks(void)
 	stack.depth = 1;
 	stack.buffer[0] = 0x9000;
 	stack.known = &two;
-	plh_current_routines_add_found(&stack);
+	plh_current_site_add_routines(&stack);
 	ok(plh_profile_stack(&stack) != first, "another stack with the same routines is another");
 	plh_profile_recycling_generation++;
 	places_found = 0;
