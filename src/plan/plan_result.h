@@ -1,6 +1,9 @@
 /*
  * plan_result.h
- *	  What the nodes of a plan held, as a statement that was watched leaves it.
+ *	  What the nodes of a plan held, as a statement that was watched leaves it, and what
+ *	  its parallel workers tell their leader of the nodes that they ran.
+ *
+ * The leader offers shared memory before workers start, which they find by its pid.
  *
  * Never called inside palloc.
  */
@@ -10,8 +13,24 @@
 #include "nodes/plannodes.h"
 
 #include "plan/plan_tree.h"
-#include "plan/plan_workers.h"
 #include "sampler/plan_nodes.h"
+
+/* Workers of a Gather have numbers; those beyond this are not told of. */
+#define PLH_PLAN_WORKERS_MAX 32
+
+/* What a worker held of a node at its own peak, and at most. */
+typedef struct PlhWorkerNode
+{
+	PlhPlanAmount at_peak;
+	PlhPlanAmount highest;
+} PlhWorkerNode;
+
+/* Of a worker, over all nodes. */
+typedef struct PlhWorkerTotal
+{
+	uint32		runs;			/* of workers with that number */
+	PlhPlanAmount peak;			/* of the one that held most */
+} PlhWorkerTotal;
 
 /* What a node held, and the site that had most of it when that was most. */
 typedef struct PlhNodeResult
@@ -49,5 +68,17 @@ typedef struct PlhPlanResult
  */
 extern PlhPlanResult *plh_plan_result_take(const PlannedStmt *plan, const PlhPlanTree *tree,
 										   bool lacks_workers);
+
+/*
+ * The leader's.  The offer may be made once.  Returns false if there is no room, or no way
+ * to tell workers; "ids" is the number of nodes' ids, and "statement" the text that
+ * workers get.
+ */
+extern bool plh_plan_result_offer_to_workers(int ids, const char *statement);
+extern void plh_plan_result_withdraw_offer(void);
+
+/* A worker's: is its leader's statement watched?  Then it tells of it at the end. */
+extern bool plh_plan_result_join_leader(const char *statement);
+extern void plh_plan_result_tell_leader(void);
 
 #endif							/* PLH_PLAN_RESULT_H */

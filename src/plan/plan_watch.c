@@ -88,7 +88,7 @@ end(void)
 		stop_sampling();
 	plh_profile_recycling_resume();
 	plh_plan_nodes_end();
-	plh_plan_workers_withdraw();
+	plh_plan_result_withdraw_offer();
 	memset(&watch, 0, sizeof(watch));
 }
 
@@ -180,11 +180,11 @@ static bool
 joins_leader(const QueryDesc *query)
 {
 	if (watch.stage != IDLE || query->instrument_options == 0 ||
-		plh_process_refusal() != NULL || !plh_plan_workers_join(query->sourceText))
+		plh_process_refusal() != NULL || !plh_plan_result_join_leader(query->sourceText))
 		return false;
 	if (begin_sampling() == NULL)
 		return true;
-	plh_plan_workers_withdraw();
+	plh_plan_result_withdraw_offer();
 	return false;
 }
 
@@ -201,7 +201,7 @@ follow(const QueryDesc *query)
 	watch.query = query;
 	watch.stage = RUNNING;
 	if (watch.take != NULL && watch.tree->has_workers)
-		watch.lacks_workers = !plh_plan_workers_offer(watch.tree->ids, query->sourceText);
+		watch.lacks_workers = !plh_plan_result_offer_to_workers(watch.tree->ids, query->sourceText);
 	if (plh_plan_nodes_expect(watch.tree->ids))
 		plh_plan_tree_watch(query->planstate);
 	plh_plan_nodes_current = PLH_STAGE_BETWEEN;
@@ -252,7 +252,7 @@ tell_taker(void)
 	PlhPlanResult *result = plh_plan_result_take(watch.query->plannedstmt, watch.tree,
 												 watch.lacks_workers);
 
-	plh_plan_workers_withdraw();
+	plh_plan_result_withdraw_offer();
 	watch.stage = TOLD;
 	watch.query = NULL;
 	watch.take(result, watch.taker);
@@ -275,7 +275,7 @@ finish_executor(QueryDesc *query)
 		tell_taker();
 	else
 	{
-		plh_plan_workers_tell();
+		plh_plan_result_tell_leader();
 		watch.stage = TOLD;
 		end();
 	}

@@ -70,7 +70,7 @@ typedef struct PlhControlLimit
 /* A process has the place of its pid modulo this, until another one needs it. */
 #define PLH_CONTROL_LIMITS 1024
 
-/* The plan that a process watches, for its parallel workers (plan/plan_workers.c). */
+/* The plan that a process watches, for its parallel workers (plan/plan_result.c). */
 typedef struct PlhControlPlan
 {
 	pg_atomic_uint32 pid;		/* 0: none, or changing */

@@ -80,7 +80,6 @@ handle_stub(dsm_segment *attached)
 #define ParallelWorkerNumber worker_number
 #define max_parallel_workers worker_limit
 #define plh_control_file shared_control_file
-#include "plan/plan_workers.c"
 #include "plan/plan_result.c"
 
 static const PlhDraw draw = {.interval_bytes = 1};
@@ -142,11 +141,11 @@ static bool
 work(int number, const char *statement, int node, int64 bytes)
 {
 	worker_number = number;
-	if (!plh_plan_workers_join(statement))
+	if (!plh_plan_result_join_leader(statement))
 		return false;
 	watch();
 	(void) allocate(PLH_PLAN_PLACE(node), 8, bytes);
-	plh_plan_workers_tell();
+	plh_plan_result_tell_leader();
 	plh_plan_nodes_end();
 	return true;
 }
@@ -170,7 +169,7 @@ leave(void)
 static int64
 node_bytes(int worker, int id)
 {
-	const PlhWorkerNode *node = plh_plan_workers_node(worker, id);
+	const PlhWorkerNode *node = worker_node(worker, id);
 
 	return node == NULL ? -1 : node->highest.bytes;
 }
@@ -184,7 +183,7 @@ test_workers(void)
 	leader.lockGroupLeader = &leader;
 	leave();
 	ok(!work(0, "SELECT 1", 0, 10), "without an offer a worker tells nothing");
-	ok(plh_plan_workers_offer(NODES, "SELECT 1"), "a leader offers its workers memory");
+	ok(plh_plan_result_offer_to_workers(NODES, "SELECT 1"), "a leader offers its workers memory");
 	leave();
 	ok(!work(0, "SELECT 2", 0, 10), "a worker of another statement tells nothing");
 	ok(!work(2, "SELECT 1", 0, 10), "nor does one whose number is too high");
@@ -195,16 +194,16 @@ test_workers(void)
 	   "of each number and node the most counts");
 	ok(node_bytes(0, 2) == -1 && node_bytes(1, 0) == -1 && node_bytes(1, 1) == -1,
 	   "of nodes that a worker did not run there is nothing");
-	ok(node_bytes(2, 0) == -1 && node_bytes(0, NODES) == -1 && plh_plan_workers_total(2) == NULL,
+	ok(node_bytes(2, 0) == -1 && node_bytes(0, NODES) == -1 && worker_total(2) == NULL,
 	   "nor is there of other workers and nodes");
-	ok(plh_plan_workers_total(0)->runs == 3 && plh_plan_workers_total(0)->peak.bytes == 20,
+	ok(worker_total(0)->runs == 3 && worker_total(0)->peak.bytes == 20,
 	   "the total is that of the run that held most");
 	watch();
 	result = take();
 	ok(result->workers[1].nodes[2].highest.bytes == 30 && result->workers[1].total.runs == 1 &&
 	   result->workers[2].total.runs == 0, "a result has what workers told");
 	plh_plan_nodes_end();
-	plh_plan_workers_withdraw();
+	plh_plan_result_withdraw_offer();
 	ok(!work(0, "SELECT 1", 0, 10), "a withdrawn offer is none");
 }
 
