@@ -11,7 +11,7 @@
 #ifndef PLH_STACK_WALK_H
 #define PLH_STACK_WALK_H
 
-#include "stack/unwind_rules.h"
+#include "stack/call_frame_info.h"
 
 /* A walk is not longer than this, and not over more frames of compiled code. */
 #define PLH_WALK_FRAMES 96
@@ -76,6 +76,7 @@ extern bool plh_stack_walk_innermost(PlhStackWalk *walk,
 									 const PlhStackStart *start, int depth);
 extern bool plh_stack_walk(PlhStackWalk *walk, const PlhStackStart *start,
 						   int max_depth);
+extern void plh_stack_walk_forget_rules(void);
 extern void plh_stack_walk_judge(const PlhStackWalk *walk, bool equals_libunwind);
 
 #endif							/* PLH_STACK_WALK_H */

@@ -19,6 +19,7 @@
 
 #include "stack/modules.h"
 #include "stack/skipped_frames.c"
+#include "stack/stack_walk.c"
 #include "stack/unwind.c"
 
 #include "stacks.h"
@@ -396,11 +397,11 @@ asm(".text\n"
 static void
 test_last_call(void)
 {
-	PlhUnwindRule *rule = plh_unwind_rules_find((uintptr_t) begins_behind_call);
+	PlhUnwindRule *rule = rule_of((uintptr_t) begins_behind_call);
 
 	ok(rule->kind == PLH_RULE_CALLER && rule->cfa_offset == 96,
 	   "the call at a function's end has the rule of that function");
-	plh_unwind_rules_forget();
+	plh_stack_walk_forget_rules();
 }
 
 #endif
@@ -417,14 +418,14 @@ test_rules_in_use(void)
 	uintptr_t	libc = (uintptr_t) qsort;
 	int			kept = 0;
 
-	plh_unwind_rules_forget();
+	plh_stack_walk_forget_rules();
 	for (int i = 0; i < RULES_IN_USE; i++)
-		plh_unwind_rules_find(libc + 17 * i)->is_trusted = true;
+		rule_of(libc + 17 * i)->is_trusted = true;
 	for (int i = 0; i < RULES_IN_USE; i++)
-		kept += plh_unwind_rules_find(libc + 17 * i)->is_trusted;
+		kept += rule_of(libc + 17 * i)->is_trusted;
 	printf("# %d of %d rules are still known\n", kept, RULES_IN_USE);
 	ok(kept >= RULES_IN_USE * 98 / 100, "rules do not push each other out");
-	plh_unwind_rules_forget();
+	plh_stack_walk_forget_rules();
 }
 
 #endif							/* PLH_HAVE_UNWIND_RULES */
