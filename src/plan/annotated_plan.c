@@ -3,7 +3,7 @@
  *	  Adds what nodes held to what EXPLAIN has printed already, where EXPLAIN asks nobody
  *	  while it prints.
  *
- * Nodes are printed in the order in which plan_tree.c walks, and a line of each can be
+ * Nodes are printed in the order in which plan_watch.c walks, and a line of each can be
  * told.  In JSON, YAML and XML no text of a user looks like such a line: quotes, line
  * breaks or angle brackets in it are escaped.  In the plain text format a line break in
  * a constant may make one: if there are more such lines than nodes, only the statement

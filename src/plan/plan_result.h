@@ -12,8 +12,25 @@
 
 #include "nodes/plannodes.h"
 
-#include "plan/plan_tree.h"
 #include "sampler/plan_nodes.h"
+
+/* A node as it is printed. */
+typedef struct PlhTreeNode
+{
+	int			id;				/* its plan_node_id */
+	int64		allowed_bytes;	/* what settings allow it */
+	bool		by_hash;		/* hash_mem_multiplier counts, too */
+	bool		is_shared;		/* a hash table that all workers share */
+} PlhTreeNode;
+
+/* The nodes of a plan in the order in which EXPLAIN prints them. */
+typedef struct PlhPlanTree
+{
+	PlhTreeNode *nodes;
+	int			count;
+	int			ids;			/* each id is below this */
+	bool		has_workers;	/* there is a Gather, or Gather Merge */
+} PlhPlanTree;
 
 /* Workers of a Gather have numbers; those beyond this are not told of. */
 #define PLH_PLAN_WORKERS_MAX 32
