@@ -47,7 +47,7 @@ append_name(StringInfo pattern, const char *name)
 char *
 plh_stack_text_wrappers_pattern(void)
 {
-	const PlhKnownFunction *function;
+	const char *function;
 	int			place = 0;
 	StringInfoData pattern;
 
@@ -56,7 +56,7 @@ plh_stack_text_wrappers_pattern(void)
 	{
 		if (pattern.len > 0)
 			appendStringInfoChar(&pattern, '|');
-		append_name(&pattern, function->name);
+		append_name(&pattern, function);
 	}
 	return pattern.data;
 }

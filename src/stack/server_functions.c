@@ -54,14 +54,14 @@ compare_ranges(const void *a, const void *b)
 void
 plh_server_functions_find_wrappers(void)
 {
-	const PlhKnownFunction *function;
+	const char *function;
 	int			place = 0;
 
 	if (wrapper_count > 0)
 		return;
 	while (wrapper_count < MAX_WRAPPERS &&
 		   (function = plh_allocation_wrappers_next(&place, PLH_FUNCTION_WRAPPER)) != NULL)
-		wrapper_count += plh_server_functions_find(function->name, &wrappers[wrapper_count]);
+		wrapper_count += plh_server_functions_find(function, &wrappers[wrapper_count]);
 	qsort(wrappers, wrapper_count, sizeof(PlhCodeRange), compare_ranges);
 }
 

@@ -65,7 +65,7 @@ add_allocator(const char *name)
 static void
 find_allocator(void)
 {
-	const PlhKnownFunction *function = NULL;
+	const char *function = NULL;
 	int			place = 0;
 
 	allocator_range_count = 0;
@@ -73,7 +73,7 @@ find_allocator(void)
 	allocator_span.end = 0;
 	while (allocator_range_count < lengthof(allocator_ranges) &&
 		   (function = plh_allocation_wrappers_next(&place, PLH_FUNCTION_ALLOCATOR)) != NULL)
-		add_allocator(function->name);
+		add_allocator(function);
 
 	/* the ranges had room for all of them */
 	Assert(function == NULL);

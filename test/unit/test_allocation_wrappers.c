@@ -1,6 +1,6 @@
 /*
  * test_allocation_wrappers.c
- *	  The tables of known functions.
+ *	  The lists of known functions.
  */
 #include "postgres.h"
 
@@ -24,46 +24,45 @@ count_functions(int flag)
 static bool
 are_found(int flag, int other_flag)
 {
-	const PlhKnownFunction *function;
+	const char *function;
 	int			place = 0;
 
 	while ((function = plh_allocation_wrappers_next(&place, flag)) != NULL)
 	{
-		if (!plh_allocation_wrappers_has(function->name, flag) ||
-			!plh_allocation_wrappers_has(function->name, other_flag))
+		if (!plh_allocation_wrappers_has(function, flag) ||
+			!plh_allocation_wrappers_has(function, other_flag))
 			return false;
 	}
 	return true;
 }
 
 /*
- * Is each function found with the flags that it has?  So the tables are in the order
- * that bsearch needs, and none has a name of another table with other flags.
+ * Is each function found with the flags that it has, and no others?  So the lists are in
+ * the order that bsearch needs, and none has a name of another one.
  */
 static bool
 are_sorted(void)
 {
-	const PlhKnownFunction *function;
-	int			place = 0;
-
-	while ((function = plh_allocation_wrappers_next(&place, ~0)) != NULL)
+	for (int flag = 1; flag <= PLH_FUNCTION_PRUNED; flag <<= 1)
 	{
-		for (int flag = 1; flag <= PLH_FUNCTION_PRUNED; flag <<= 1)
-		{
-			if (plh_allocation_wrappers_has(function->name, flag) !=
-				((function->flags & flag) != 0))
-				return false;
-		}
+		const char *function;
+		int			place = 0;
+		int			found = 0;
+
+		while ((function = plh_allocation_wrappers_next(&place, ~0)) != NULL)
+			found += plh_allocation_wrappers_has(function, flag);
+		if (found != count_functions(flag) || !are_found(flag, flag))
+			return false;
 	}
 	return true;
 }
 
-/* Do two of the tables, or of the rows of one, have the same name? */
+/* Does a name stand in two of the lists, or twice in one? */
 static bool
 has_name_twice(void)
 {
-	const PlhKnownFunction *function;
-	const PlhKnownFunction *other;
+	const char *function;
+	const char *other;
 	int			place = 0;
 
 	while ((function = plh_allocation_wrappers_next(&place, ~0)) != NULL)
@@ -72,7 +71,7 @@ has_name_twice(void)
 
 		while ((other = plh_allocation_wrappers_next(&next, ~0)) != NULL)
 		{
-			if (strcmp(function->name, other->name) == 0)
+			if (strcmp(function, other) == 0)
 				return true;
 		}
 	}
@@ -138,7 +137,7 @@ test_allocation_wrappers(void)
 	int			allocators = count_functions(PLH_FUNCTION_ALLOCATOR);
 
 	ok(are_sorted(), "known functions are sorted");
-	ok(!has_name_twice(), "each known function stands in one table");
+	ok(!has_name_twice(), "each known function stands in one list");
 	ok(allocators > 0 && allocators <= PLH_MAX_ALLOCATORS,
 	   "there is room for all allocators");
 	ok(are_found(PLH_FUNCTION_ALLOCATOR, PLH_FUNCTION_WRAPPER),
