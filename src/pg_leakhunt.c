@@ -42,7 +42,7 @@
 #include "base/page_layout.h"
 #include "base/settings.h"
 #include "crash/sweep.h"
-#include "plan/explain_option.h"
+#include "plan/explained_query.h"
 #include "plan/plan_watch.h"
 #include "process/process.h"
 #include "sampler/control.h"
@@ -81,7 +81,7 @@ _PG_init(void)
 	{
 		plh_process_watch_transactions();
 		plh_plan_watch_start();
-		plh_explain_option_start();
+		plh_explained_query_start();
 		plh_process_warn_of_malloc(plh_malloc_hooks_install());
 		if (plh_process_is_preloaded())
 		{
