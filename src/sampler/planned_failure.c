@@ -12,7 +12,7 @@
 #include "sampler/context_name.h"
 #include "sampler/current_site.h"
 #include "sampler/lifetime.h"
-#include "sampler/may_fail.h"
+#include "sampler/process_limit.h"
 #include "sampler/planned_failure.h"
 #include "stack/modules.h"
 #include "stack/server_functions.h"
@@ -79,7 +79,7 @@ plh_planned_failure_take(MemoryContext context, Size size)
 	int			saved_errno = errno;
 	bool		is_due;
 
-	if (plh_guard_held || !plh_may_fail(context))
+	if (plh_guard_held || !plh_process_limit_may_fail(context))
 		return false;
 	plh_guard_held = true;
 	is_due = !is_of_server(context) && ++planned->passed == planned->number;

@@ -2,7 +2,7 @@
  * planned_failure.h
  *	  Lets one allocation of a statement fail, the n-th, as a test of it asks for.
  *
- * Only those count at which a failure ends no more than the statement (may_fail.c), and
+ * Only those count at which a failure ends no more than the statement (process_limit.c), and
  * in contexts that live as long as the session only those of code outside of the server.
  * All allocations must take the slow path meanwhile (plh_countdown_track_all), and the
  * server's functions must be known (plh_server_functions_find_wrappers).

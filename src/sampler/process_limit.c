@@ -42,7 +42,6 @@
 #include "sampler/countdown.h"
 #include "sampler/lifetime.h"
 #include "sampler/limit_places.h"
-#include "sampler/may_fail.h"
 #include "sampler/process_limit.h"
 
 /*
@@ -102,6 +101,31 @@ static void message_over(void *arg);
 static PLH_SURVIVES_FORK MemoryContextCallback message_callback = {message_over};
 static PLH_SURVIVES_FORK bool awaits_message;
 
+/* Errors are made in this context, or in one below it. */
+static bool
+is_of_error(MemoryContext context)
+{
+	while (context != NULL && context != ErrorContext)
+		context = context->parent;
+	return context != NULL;
+}
+
+/*
+ * Does an allocation that fails there become an ERROR, and that the end of a transaction
+ * that is in progress?  In a critical section it would be a PANIC; while an error is
+ * handled, or a transaction aborted, there would be one error after another.  Interrupts
+ * are held off while locks of the server are held, and while a transaction is committed
+ * or aborted.  While a PL begins a subtransaction, from 17 on, an error ends the session.
+ */
+bool
+plh_process_limit_may_fail(MemoryContext context)
+{
+	return CritSectionCount == 0 && InterruptHoldoffCount == 0 &&
+		QueryCancelHoldoffCount == 0 && PG_exception_stack != NULL &&
+		!ExitOnAnyError && !proc_exit_inprogress && IsTransactionState() &&
+		!is_of_error(context) && !is_of_error(CurrentMemoryContext);
+}
+
 void
 plh_process_limit_start(PlhLimitReporter reporter)
 {
@@ -127,7 +151,7 @@ is_passed_over(void)
 static bool
 may_fail(MemoryContext context)
 {
-	return !plh_lifetime_is_lasting(plh_lifetime_of(context)) && plh_may_fail(context);
+	return !plh_lifetime_is_lasting(plh_lifetime_of(context)) && plh_process_limit_may_fail(context);
 }
 
 /* Ask the kernel, and tell the keeper. */

@@ -34,6 +34,9 @@ extern void plh_process_limit_counted(void);
 extern void plh_process_limit_committed(void);
 extern void plh_process_limit_forget(void);
 
+/* Does the server survive an allocation that fails there, at the cost of a transaction? */
+extern bool plh_process_limit_may_fail(MemoryContext context);
+
 static inline bool
 plh_process_limit_is_set(void)
 {

@@ -77,7 +77,7 @@ site_stub(PlhStack *stack, uint32 name, PlhLifetime lifetime)
 }
 
 #define PLH_CURRENT_SITE_H
-#define plh_may_fail survived_stub
+#define plh_process_limit_may_fail survived_stub
 #define plh_lifetime_of lifetime_of_stub
 #define plh_modules_find module_stub
 #define plh_modules_executable executable_stub

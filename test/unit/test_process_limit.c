@@ -130,7 +130,6 @@ clock_stub(clockid_t clock)
 #define await_message limit_await_message
 #define awaits_message limit_awaits_message
 #include "sampler/limit_places.c"
-#include "sampler/may_fail.c"
 #include "sampler/process_limit.c"
 
 static PlhControlFile control_file;
