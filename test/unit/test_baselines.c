@@ -7,13 +7,14 @@
 
 #include <unistd.h>
 
+#include "access/xlog.h"
 #include "utils/timestamp.h"
 
 #include "backend.h"
 #include "base/limits.h"
 #include "base/whole_io.h"
 #include "reader/baseline_file.h"
-#include "reader/unpublished_part.h"
+#include "reader/profile_reader.h"
 #include "reader_tests.h"
 #include "server.h"
 #include "sound_profile.h"
@@ -164,38 +165,48 @@ test_common(const PlhProfileImage *image)
 }
 
 /* The image that others have while the owner alone has the later half of the records. */
-static PlhProfileHeader *
-make_unpublished(PlhProfileImage *unpublished, const PlhProfileImage *image)
+static PlhProfileImage *
+make_unpublished(const PlhProfileImage *image)
 {
 	Size		seen_bytes = PLH_PROFILE_FIRST_BYTES +
 		TYPEALIGN(PLH_RECORD_STEP, (image->bytes - PLH_PROFILE_FIRST_BYTES) / 2);
 	PlhProfileHeader *header = copy_profile(image->header, seen_bytes);
+	PlhProfileImage *unpublished;
+	char		path[PLH_PATH_MAX];
+	bool		refused;
+	FILE	   *file;
 
+	snprintf(path, sizeof(path), "%s/profile", directory);
+	header->system_identifier = GetSystemIdentifier();
 	header->published_bytes = seen_bytes;
-	memset(unpublished, 0, sizeof(*unpublished));
-	plh_profile_image_adopt(unpublished, header, seen_bytes);
-	plh_unpublished_part_add(unpublished, header);
-	return header;
+	file = fopen(path, "w");
+	if (file == NULL || fwrite(header, 1, seen_bytes, file) != seen_bytes)
+		abort();
+	fclose(file);
+	free(header);
+	unpublished = plh_profile_reader_open(path, false, &refused);
+	if (unpublished == NULL)
+		abort();
+	unlink(path);
+	return unpublished;
 }
 
 /* A part that is unpublished when the baseline is taken, or when it is read. */
 static void
 test_unpublished(const PlhProfileImage *image)
 {
-	PlhProfileImage unpublished;
-	PlhProfileHeader *header = make_unpublished(&unpublished, image);
+	const PlhProfileImage *unpublished = make_unpublished(image);
 	PlhBaseline *baseline;
 
-	ok(plh_baseline_file_take(directory, &unpublished), "a baseline is taken while a part is unpublished");
+	ok(plh_baseline_file_take(directory, unpublished), "a baseline is taken while a part is unpublished");
 	baseline = plh_baseline_file_read(directory, image);
 	ok_unbroken(compare_baseline(baseline, image),
 				"no site has grown when the unpublished part is seen");
 	ok(plh_baseline_file_take(directory, image), "a baseline is taken while no part is unpublished");
-	baseline = plh_baseline_file_read(directory, &unpublished);
-	ok_unbroken(compare_baseline(baseline, &unpublished),
+	baseline = plh_baseline_file_read(directory, unpublished);
+	ok_unbroken(compare_baseline(baseline, unpublished),
 				"no site has grown when a part cannot be seen any more");
-	plh_baseline_unlink(directory, header->pid);
-	free(header);
+	plh_baseline_unlink(directory, image->header->pid);
 }
 
 /* A site with a stack and a statement that holds something, after "position". */
