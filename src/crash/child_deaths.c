@@ -157,7 +157,7 @@ match(const char *format, const char *message, int argument, int *numbers)
  */
 static bool
 parse_message(const char *id, const char *format,
-						const char *message, int *pid, PlhDeath *death)
+			  const char *message, int *pid, PlhDeath *death)
 {
 	for (int i = 0; i < lengthof(death_messages); i++)
 	{
@@ -202,8 +202,8 @@ note_message(const ErrorData *error)
 	if (is_about_crash(error->message_id))
 		crashing = deaths[last_death].pid != 0;
 	else if (parse_message(error->message_id,
-									 translated_format(error), error->message,
-									 &child.pid, &child.death))
+						   translated_format(error), error->message,
+						   &child.pid, &child.death))
 	{
 		child.death.at = GetCurrentTimestamp();
 		last_death = (last_death + 1) % KEPT_DEATHS;
@@ -235,9 +235,6 @@ plh_child_deaths_start(void)
 	emit_log_hook = read_message;
 }
 
-/*
- * Has a child died for which all others are being ended?
- */
 bool
 plh_child_deaths_has_cause(void)
 {

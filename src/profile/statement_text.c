@@ -19,19 +19,19 @@
 /* What may be kept of the texts of a kind of statements. */
 typedef enum Treatment
 {
-	TREATMENT_SECRET,		/* its first words only, and no literals or
+	TREATMENT_SECRET,			/* its first words only, and no literals or
 								 * comments around it */
-	TREATMENT_HIDDEN,		/* its first words only */
-	TREATMENT_ARGUMENTS,	/* without literals */
-	TREATMENT_UTILITY,		/* without strings */
-	TREATMENT_CODE,			/* whole, if its string is harmless */
-	TREATMENT_DATA			/* whole */
+	TREATMENT_HIDDEN,			/* its first words only */
+	TREATMENT_ARGUMENTS,		/* without literals */
+	TREATMENT_UTILITY,			/* without strings */
+	TREATMENT_CODE,				/* whole, if its string is harmless */
+	TREATMENT_DATA				/* whole */
 } Treatment;
 
 typedef struct Command
 {
 	const char *words;			/* upper case, a blank between */
-	Treatment treatment;
+	Treatment	treatment;
 } Command;
 
 /*
@@ -646,9 +646,6 @@ begin(char *kept, const char *text, Size length, bool is_strict)
 	};
 }
 
-/*
- * Copy what may be kept of a text.
- */
 Size
 plh_statement_text_keep(char kept[PLH_STATEMENT_MAX + 1], const char *text,
 						Size length)

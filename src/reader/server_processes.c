@@ -76,9 +76,6 @@ plh_server_processes_loaded(int pid)
 	return loaded;
 }
 
-/*
- * How much shared memory a process has touched.
- */
 int64
 plh_server_processes_shared_bytes(int pid)
 {
@@ -97,10 +94,6 @@ plh_server_processes_shared_bytes(int pid)
 	return (int64) kilobytes * 1024;
 }
 
-/*
- * The files of code that a process has mapped, each once, in the order of their
- * addresses; NIL if its maps can't be read.  Removed ones are left out.
- */
 List *
 plh_server_processes_binaries(int pid)
 {

@@ -28,8 +28,9 @@ extern PlhLoaded plh_server_processes_loaded(int pid);
 extern bool plh_server_processes_is_titled(int pid, const char *end);
 
 /*
- * Paths of the files of code that a process has mapped, each once, as String nodes;
- * list and nodes belong to the current memory context.
+ * Paths of the files of code that a process has mapped, each once, in the order of their
+ * addresses, as String nodes; NIL if its maps can't be read.  Removed files are left out.
+ * List and nodes belong to the current memory context.
  */
 extern List *plh_server_processes_binaries(int pid);
 

@@ -355,9 +355,6 @@ plh_allocation_wrappers_next(int *place, int flag)
 	return NULL;
 }
 
-/*
- * The kind of the frame in the function of that name; NULL: it has none.
- */
 PlhFrameKind
 plh_allocation_wrappers_kind(const char *function)
 {

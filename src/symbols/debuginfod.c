@@ -120,9 +120,6 @@ typedef void *(*BeginClient) (void);
 typedef int (*FindDebugFile) (void *client, const unsigned char *build_id,
 							  int build_id_bytes, char **path);
 
-/*
- * Fetch the debug file of a binary, or find it among those fetched before.
- */
 char *
 plh_debuginfod_fetch(const PlhBinary *binary)
 {

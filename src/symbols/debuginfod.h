@@ -22,8 +22,8 @@ extern void plh_debuginfod_choose(const char *setting);
 extern void plh_debuginfod_asked_in_vain(int64 since_us);
 
 /*
- * The path of the debug file of a binary, which the caller must free(); NULL if there
- * is none, or if nobody is to be asked.
+ * The path of the debug file of a binary, fetched now or before, which the caller must
+ * free(); NULL if there is none, or if nobody is to be asked.
  */
 extern char *plh_debuginfod_fetch(const PlhBinary *binary);
 

@@ -260,9 +260,6 @@ build_id_of(const ElfImage *image, unsigned char *build_id)
 	return 0;
 }
 
-/*
- * Is that the name of a function that gives out memory of malloc's?
- */
 const char *
 plh_elf_names_of_malloc(const char *name)
 {
@@ -405,7 +402,7 @@ add_packed_table(PlhElfNames *names, ElfImage *image)
 	const		Elf64_Shdr *section = section_named(image, ".gnu_debugdata");
 	char	   *packed = section == NULL ? NULL :
 		read_section(image, section, MAX_PACKED_BYTES);
-	ElfImage inner = {.fd = -1};
+	ElfImage	inner = {.fd = -1};
 	bool		added = false;
 
 	if (packed == NULL)
@@ -451,7 +448,7 @@ static PlhModuleStatus
 add_file(const char *path, const PlhBinary *binary, void *arg)
 {
 	PlhElfNames *names = arg;
-	ElfImage image;
+	ElfImage	image;
 	PlhModuleStatus status = open_image(path, binary, &image);
 	bool		added;
 
@@ -521,9 +518,6 @@ plh_elf_names_open(const PlhBinary *binary, PlhElfNames **opened)
 	return PLH_MODULE_OPEN;
 }
 
-/*
- * How many functions are known?
- */
 int
 plh_elf_names_count(const PlhElfNames *names)
 {
@@ -539,9 +533,6 @@ plh_elf_names_has_table(const PlhElfNames *names)
 	return names->has_table;
 }
 
-/*
- * The file that has the symbols, or else the binary.
- */
 const char *
 plh_elf_names_file(const PlhElfNames *names)
 {

@@ -24,7 +24,7 @@ extern PlhModuleStatus plh_elf_names_open(const PlhBinary *binary, PlhElfNames *
 extern int	plh_elf_names_count(const PlhElfNames *names);
 extern bool plh_elf_names_has_table(const PlhElfNames *names);
 
-/* The path of the file that has the symbols. */
+/* The path of the file that has the symbols, or else of the binary. */
 extern const char *plh_elf_names_file(const PlhElfNames *names);
 
 /* The function that an address of the binary is in; NULL if none is known for sure. */

@@ -19,9 +19,6 @@
 /* The directory in which distributions install debug files by build-id. */
 #define DEBUG_DIRECTORY "/usr/lib/debug/.build-id"
 
-/*
- * Open a file for reading.  Returns -1, with errno set, unless it is a regular one.
- */
 int
 plh_symbol_files_open(const char *path, struct stat *status)
 {
@@ -36,9 +33,6 @@ plh_symbol_files_open(const char *path, struct stat *status)
 	return fd;
 }
 
-/*
- * The status of a file that could not be opened, by errno.
- */
 PlhModuleStatus
 plh_symbol_files_error(void)
 {
@@ -63,10 +57,6 @@ plh_symbol_files_is_binary(const unsigned char *build_id, int build_id_bytes,
 		memcmp(build_id, binary->build_id, build_id_bytes) == 0;
 }
 
-/*
- * Try the path of a binary.  If that now leads to another file, or to none, try the
- * program that we run.
- */
 PlhModuleStatus
 plh_symbol_files_try_binary(const PlhBinary *binary, PlhTryFile try_file, void *arg)
 {
@@ -109,9 +99,6 @@ try_served(const PlhBinary *binary, PlhTryFile try_file, void *arg)
 	return status;
 }
 
-/*
- * Try the debug files of a binary.
- */
 PlhModuleStatus
 plh_symbol_files_try_debug(const PlhBinary *binary, PlhTryFile try_file, void *arg)
 {

@@ -16,10 +16,13 @@
 typedef PlhModuleStatus (*PlhTryFile) (const char *path, const PlhBinary *binary,
 									   void *arg);
 
-/* Open a file if it is a regular one: any other may block for ever. */
+/*
+ * Open a file for reading.  Returns -1, with errno set, unless it is a regular one: any
+ * other may block for ever.
+ */
 extern int	plh_symbol_files_open(const char *path, struct stat *status);
 
-/* Why that has failed; errno is as it was left. */
+/* The status of a file that could not be opened so, by errno. */
 extern PlhModuleStatus plh_symbol_files_error(void);
 
 /* Is a file with that build-id (of 0 bytes: none) the binary? */

@@ -64,10 +64,6 @@ plh_symbols_close(PlhSymbols *symbols)
 	pfree(symbols);
 }
 
-/*
- * Begin to look up symbols until "must_stop" says so, for callers that can't wait or be
- * interrupted.
- */
 PlhSymbols *
 plh_symbols_open_until(bool (*must_stop) (void))
 {
@@ -147,10 +143,6 @@ plh_symbols_module(PlhSymbols *symbols, const PlhModuleRecord *module,
 		found->file = frame.file;
 }
 
-/*
- * Does the file at a path, whatever version of it is there, call malloc, or a
- * function of its family, in another one?
- */
 bool
 plh_symbols_calls_malloc(PlhSymbols *symbols, const char *path)
 {
