@@ -33,7 +33,7 @@
 #include "sampler/statement_peaks.h"
 #include "sampler/upkeep.h"
 #include "stack/modules.h"
-#include "stack/skipped_frames.h"
+#include "stack/unwind.h"
 
 static PLH_SET_AT_LOAD PlhMallocHook *hook; /* NULL: nothing is sampled */
 
@@ -274,7 +274,7 @@ plh_malloc_hooks_install(void)
 		return "The preloaded pg_leakhunt_malloc.so and pg_leakhunt have different versions.";
 	hook = found;
 	hook->sampled_countdown = hook->countdown();
-	plh_skipped_frames_add_text_of((const void *) hook->countdown);
+	plh_unwind_skip_text_of((const void *) hook->countdown);
 	find_jemalloc();
 	plh_malloc_samples_start(plh_load_settings.max_live_samples, hook->filter);
 	learn();

@@ -5,6 +5,10 @@
  *
  * plh_unwind_capture runs inside palloc.
  *
+ * The innermost frames, which are ours and the allocator's, are skipped by address range
+ * and not by count, as their number depends on inlining and on which of palloc's many
+ * entry points was called.
+ *
  * The procedure call standard of aarch64 lets x29 point to a record of two words: where
  * the caller's record is, and the return address.  Compilers keep it up by default, and
  * the function at the start of a stack stores a null.  libunwind before 1.7 does not know
@@ -22,9 +26,10 @@
 #include "base/fork.h"
 #include "base/own_memory.h"
 #include "base/page_layout.h"
+#include "stack/allocation_wrappers.h"
 #include "stack/compiled_code.h"
 #include "stack/modules.h"
-#include "stack/skipped_frames.h"
+#include "stack/server_functions.h"
 #include "stack/unwind.h"
 
 #ifdef __aarch64__
@@ -44,6 +49,105 @@ static PLH_SAME_IN_CHILD unsigned long long unloaded;
 /* It was forgotten since libunwind was first asked. */
 static PLH_SAME_IN_CHILD bool was_forgotten;
 #endif
+
+/* Our own code, and that of the library that is preloaded. */
+#define MAX_OWN_TEXTS 2
+static PLH_SET_AT_LOAD PlhCodeRange own_texts[MAX_OWN_TEXTS];
+static PLH_SET_AT_LOAD int own_text_count;
+
+static PLH_SET_AT_LOAD PLH_LARGE PlhCodeRange allocator_ranges[PLH_MAX_ALLOCATORS];
+static PLH_SET_AT_LOAD int allocator_range_count;
+
+/* This range goes from the first of the allocator's functions to the last. */
+static PLH_SET_AT_LOAD PlhCodeRange allocator_span;
+
+/* Is it an address in code whose frames are skipped? */
+static bool
+is_skipped(uintptr_t address)
+{
+	for (int i = 0; i < own_text_count; i++)
+	{
+		if (plh_code_range_has(&own_texts[i], address))
+			return true;
+	}
+	if (!plh_code_range_has(&allocator_span, address))
+		return false;
+	for (int i = 0; i < allocator_range_count; i++)
+	{
+		if (plh_code_range_has(&allocator_ranges[i], address))
+			return true;
+	}
+	return false;
+}
+
+/* Skip the frames of a function from now on, if the server has it. */
+static void
+add_allocator(const char *name)
+{
+	PlhCodeRange *range = &allocator_ranges[allocator_range_count];
+
+	if (!plh_server_functions_find(name, range))
+		return;
+	allocator_span.start = Min(allocator_span.start, range->start);
+	allocator_span.end = Max(allocator_span.end, range->end);
+	allocator_range_count++;
+}
+
+/* Find the allocator's functions in the server's dynamic symbols. */
+static void
+find_allocator(void)
+{
+	const char *function = NULL;
+	int			place = 0;
+
+	allocator_range_count = 0;
+	allocator_span.start = UINTPTR_MAX;
+	allocator_span.end = 0;
+	while (allocator_range_count < lengthof(allocator_ranges) &&
+		   (function = plh_allocation_wrappers_next(&place, PLH_FUNCTION_ALLOCATOR)) != NULL)
+		add_allocator(function);
+
+	/* the ranges had room for all of them */
+	Assert(function == NULL);
+}
+
+/*
+ * Skip the frames of the module that has an address in its code.
+ */
+void
+plh_unwind_skip_text_of(const void *address)
+{
+	const PlhModule *module;
+
+	Assert(own_text_count < MAX_OWN_TEXTS);
+	plh_modules_refresh();
+	module = plh_modules_find((uintptr_t) address);
+	if (module == NULL)
+		return;
+	own_texts[own_text_count].start = module->text_start;
+	own_texts[own_text_count++].end = module->text_end;
+}
+
+/* Find our own code and the allocator's. */
+static void
+find_skipped(void)
+{
+	plh_unwind_skip_text_of(is_skipped);
+	Assert(is_skipped((uintptr_t) is_skipped));
+	find_allocator();
+}
+
+/* How many of these return addresses, innermost first, are frames to skip. */
+static int
+count_skipped(const uintptr_t *addresses, int count)
+{
+	int			skipped = 0;
+
+	while (skipped < count && skipped < PLH_MAX_SKIPPED &&
+		   is_skipped(addresses[skipped] - 1))
+		skipped++;
+	return skipped;
+}
 
 /*
  * Find where the function with an address begins and ends, by the tables for
@@ -241,7 +345,7 @@ capture_all(PlhStack *stack, int max_depth)
 
 	look_for_unloads();
 	captured = find_frames(stack->buffer, needed_frames(max_depth) + PLH_MAX_OWN);
-	skipped = plh_skipped_frames_count(stack->buffer, captured);
+	skipped = count_skipped(stack->buffer, captured);
 	Assert(captured <= lengthof(stack->buffer));
 	stack->addresses = stack->buffer + skipped;
 	stack->truncated = captured - skipped > max_depth;
@@ -259,7 +363,7 @@ plh_unwind_start(void)
 {
 	PlhStack	stack;
 
-	plh_skipped_frames_start();
+	find_skipped();
 	unloaded = plh_modules_unloaded;
 	plh_stack_walk_learn_stack();
 	plh_own_memory_start();
@@ -399,7 +503,7 @@ make_memo(const PlhStackStart *start, int max_depth, bool is_frequent)
 							  FREQUENT_BYTES : RARE_BYTES);
 	if (memo != NULL)
 	{
-		memo->first = plh_skipped_frames_count(walk.addresses, walk.depth);
+		memo->first = count_skipped(walk.addresses, walk.depth);
 		memo->truncated = walk.depth - memo->first > max_depth;
 		memo->depth = Min(walk.depth - memo->first, max_depth);
 	}
@@ -605,7 +709,7 @@ plh_unwind_find_places(const PlhStack *stack, const uintptr_t *places, int count
 
 	if (!walk_over_places(&placed))
 		step_over_places(&placed);
-	while (first < placed.depth && plh_skipped_frames_has(placed.addresses[first] - 1))
+	while (first < placed.depth && is_skipped(placed.addresses[first] - 1))
 		first++;
 	if (!is_stack(&placed, first, stack))
 		index = stack->depth;

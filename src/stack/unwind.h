@@ -11,8 +11,10 @@
 #define PLH_UNWIND_H
 
 #include "base/limits.h"
-#include "stack/skipped_frames.h"
 #include "stack/stack_memo.h"
+
+/* At most this many frames, which are ours and the allocator's, are skipped. */
+#define PLH_MAX_SKIPPED 12
 
 /* The most functions of ours that libunwind may see before these. */
 #define PLH_MAX_OWN 6
@@ -40,6 +42,9 @@ extern uint64 plh_unwind_compared_stacks;
 extern uint32 plh_unwind_wrong_stacks;
 
 extern void plh_unwind_start(void);
+
+/* Called at that time, too: the frames of the module that has the address are skipped. */
+extern void plh_unwind_skip_text_of(const void *address);
 extern bool plh_unwind_function_of(uintptr_t address, PlhCodeRange *function);
 extern void plh_unwind_capture(PlhStack *stack, int max_depth,
 							   bool is_frequent);

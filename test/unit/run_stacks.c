@@ -18,7 +18,6 @@
 #include <ucontext.h>
 
 #include "stack/modules.h"
-#include "stack/skipped_frames.c"
 #include "stack/stack_walk.c"
 #include "stack/unwind.c"
 
