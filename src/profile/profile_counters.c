@@ -1,7 +1,7 @@
 /*
  * profile_counters.c
  *	  The owner's side of a profile: the counters of its sites and its process,
- *	  and their course over time.
+ *	  their course over time, and the highest peak of a stretch of it.
  *
  * This code runs inside palloc.  The profile grows here by the spans of sites that are
  * sampled in more than one span of time.
@@ -18,7 +18,8 @@
 #include "profile/profile_counters.h"
 #include "profile/profile_file.h"
 #include "profile/profile_records.h"
-#include "profile/profile_run.h"
+
+PlhRun		plh_profile_run = {.peak_live_bytes = PG_INT64_MAX};
 
 /*
  * A larger jump between two local transaction ids means that numbering has
@@ -57,6 +58,64 @@ static struct
 		int64		lost_bytes[PLH_LOSSES];
 	}			early;
 }			state;
+
+static inline uint32
+in_kb(int64 bytes)
+{
+	return bytes <= 0 ? 0 : Min((uint64) bytes >> 10, PG_UINT32_MAX);
+}
+
+/*
+ * A site is about to change: if it is the first time in the run or since its peak, note
+ * what it held.
+ */
+static inline void
+note_site_in_run(PlhSiteRecord *site)
+{
+	uint32		kb;
+
+	if (site->last_change > plh_profile_run.peak_change)
+		return;
+	kb = in_kb(site->counters.live_bytes);
+	if (site->last_change <= plh_profile_run.start_change)
+		site->run_start_kb = kb;
+	site->run_peak_kb = kb;
+}
+
+void
+plh_profile_counters_begin_run(void)
+{
+	const PlhCounters *counters = &plh_profile->counters;
+	PlhRun	   *run = &plh_profile_run;
+
+	Assert(plh_guard_held);
+	run->peak_live_bytes = counters->live_bytes;
+	run->peak_variance = counters->live_variance;
+	run->peak_samples = counters->live_samples;
+	run->start_change = run->peak_change = plh_profile->last_change;
+	run->peak_at = counters->last_at;
+	run->is_due = false;
+}
+
+int64
+plh_profile_counters_run_kb(const PlhSiteRecord *site)
+{
+	const PlhRun *run = &plh_profile_run;
+
+	if (site->last_change <= run->start_change)
+		return 0;
+	return (int64) (site->last_change <= run->peak_change ?
+					in_kb(site->counters.live_bytes) : site->run_peak_kb) -
+		site->run_start_kb;
+}
+
+/* Follow nothing in a forked child. */
+static PLH_EVERY_PROCESS void
+forget_run(void)
+{
+	memset(&plh_profile_run, 0, sizeof(plh_profile_run));
+	plh_profile_run.peak_live_bytes = PG_INT64_MAX;
+}
 
 static PlhSiteRecord *
 site_at(uint32 offset)
@@ -293,7 +352,7 @@ begin_change(PlhProfileHeader *profile, PlhSiteRecord *site)
 
 	if (site->last_change <= profile->peak_change)
 		site->peak_bytes = site->counters.live_bytes;
-	plh_profile_run_note_site(site);
+	note_site_in_run(site);
 	site->last_change = number;
 	profile->last_change = number;
 
@@ -535,5 +594,5 @@ plh_profile_counters_forget(void)
 {
 	memset(&state, 0, sizeof(state));
 	memset(&plh_profile_counters_held, 0, sizeof(plh_profile_counters_held));
-	plh_profile_run_forget();
+	forget_run();
 }

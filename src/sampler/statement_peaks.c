@@ -108,7 +108,7 @@ find_top(PlhStatementPart *part)
 	part->image = image;
 	while ((site = plh_profile_image_next_site(image, &position)) != NULL)
 	{
-		int64		kb = plh_profile_run_kb(site);
+		int64		kb = plh_profile_counters_run_kb(site);
 
 		if (kb > most_kb)
 		{
@@ -228,7 +228,7 @@ plh_statement_peaks_begin(uint32 statement, TimestampTz start)
 
 	if (plh_statements_file == NULL)
 		return;
-	plh_profile_run_begin();
+	plh_profile_counters_begin_run();
 	memset(&state, 0, sizeof(state));
 	state.has_run = true;
 	state.statement = statement;

@@ -8,7 +8,7 @@
 #ifndef PLH_STATEMENT_PEAKS_H
 #define PLH_STATEMENT_PEAKS_H
 
-#include "profile/profile_run.h"
+#include "profile/profile_counters.h"
 
 /* Called where a sample is about to be kept: it is of no statement, or of another one. */
 extern void plh_statement_peaks_pause(void);

@@ -156,7 +156,10 @@ test_statement_peaks(void)
 	test_transactions();
 	test_loss();
 	plh_statement_peaks_forget();
-	plh_profile_run_forget();
+	plh_profile_run = (PlhRun)
+	{
+		.peak_live_bytes = PG_INT64_MAX
+	};
 	plh_profile_counters_held = held;
 	plh_statements_file = NULL;
 	plh_profile = profile;
