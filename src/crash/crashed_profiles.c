@@ -26,7 +26,6 @@
 #include "base/settings.h"
 #include "base/size_units.h"
 #include "crash/crashed_profiles.h"
-#include "dump/dump_worth.h"
 #include "profile/baseline.h"
 #include "profile/profile_image.h"
 #include "profile/profile_room.h"
@@ -96,6 +95,23 @@ remove_damaged(const char *path, int pid)
 }
 
 /*
+ * Is a process that did not exit cleanly worth a dump, by the settings of this one?  One
+ * that exits knows more of itself (process/exit_dump.c).
+ *
+ * What a process held when it last counted may be nothing that stays at an exit,
+ * such as a query's memory: so it must be as much as a peak.  What a crash began
+ * with is always of interest.
+ */
+static bool
+is_worth_dump(const PlhProfileHeader *header)
+{
+	return plh_death_has_cause(&header->death) ||
+		plh_profile_image_surely_live_bytes(header) >= plh_dump_min_bytes ||
+		plh_profile_image_peak_bytes(header) >= plh_dump_min_peak ||
+		plh_profile_image_counted_bytes(header) >= plh_dump_min_peak;
+}
+
+/*
  * Look at the profile "path" and fill in what its header and the file say.
  * Returns false if its owner is alive, or if it is no profile.
  */
@@ -120,7 +136,7 @@ look_at(PlhCrashedProfile *profile)
 		Max(plh_profile_image_surely_live_bytes(image->header),
 			plh_profile_image_counted_bytes(image->header));
 	profile->worth_dump = !profile->given_up &&
-		plh_dump_worth_after_crash(image->header);
+		is_worth_dump(image->header);
 	profile->file_bytes = (int64) status.st_blocks * 512;
 	profile->inode = status.st_ino;
 	profile->changed_at = (int64) status.st_ctim.tv_sec * USECS_PER_SEC +

@@ -19,6 +19,9 @@
 
 #define MB ((int64) 1024 * 1024)
 
+double		plh_dump_min_bytes = 1.0 * MB;
+double		plh_dump_min_peak = 256.0 * MB;
+
 /* Of the process. */
 static BackendType backend_type = B_BACKEND;
 static Oid	database = 5;

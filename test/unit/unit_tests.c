@@ -31,7 +31,6 @@ main(void)
 	test_process_limit();
 	test_clock_of_epochs();
 	test_ages();
-	test_dump_worth();
 	test_whole_io();
 	test_process_facts();
 	test_near_code();

@@ -45,7 +45,6 @@ extern void test_planned_failure(void);
 extern void test_process_limit(void);
 extern void test_clock_of_epochs(void);
 extern void test_dump_retention(void);
-extern void test_dump_worth(void);
 extern void test_whole_io(void);
 extern void test_process_facts(void);
 extern void test_near_code(void);
