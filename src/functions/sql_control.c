@@ -85,12 +85,10 @@ make_request(int pid, const PlhControlRequest *request)
 static void
 warn_of_other_version(int pid)
 {
-	PlhProfileHeader header;
 	char		path[PLH_PATH_MAX];
 
 	snprintf(path, sizeof(path), "%s/%d", plh_profile_directory_path(), pid);
-	if (!plh_profile_reader_peek(path, &header) ||
-		header.layout_version == PLH_LAYOUT_VERSION)
+	if (!plh_profile_reader_has_other_layout(path))
 		return;
 	ereport(WARNING,
 			(errmsg("process %d may not notice the request", pid),

@@ -430,7 +430,7 @@ plh_profile_begin(void)
 		return false;
 
 	begin_stacks();
-	plh_profile_image_note_sizes(plh_profile);
+	plh_profile_image_note_layout(plh_profile);
 	plh_profile->pg_version = PG_VERSION_NUM;
 	plh_profile->used_bytes = MAXALIGN(sizeof(PlhProfileHeader));
 

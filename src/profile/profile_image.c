@@ -20,7 +20,8 @@
 /* No process has more. */
 #define BYTES_MAX (PG_INT64_MAX / 65536)
 
-const uint32 plh_profile_image_sizes[PLH_RECORD_SIZES] = {
+/* The sizes of records, by kind, up to their variable parts. */
+static const uint32 fixed_bytes[PLH_RECORD_KINDS] = {
 	[PLH_RECORD_MODULE] = offsetof(PlhModuleRecord, path),
 	[PLH_RECORD_STRING] = offsetof(PlhStringRecord, text),
 	[PLH_RECORD_STATEMENT] = offsetof(PlhStatementRecord, text),
@@ -37,21 +38,27 @@ const uint32 plh_profile_image_sizes[PLH_RECORD_SIZES] = {
  * Say in a header that it, and the records behind it, have this layout.
  */
 void
-plh_profile_image_note_sizes(PlhProfileHeader *header)
+plh_profile_image_note_layout(PlhProfileHeader *header)
 {
-	StaticAssertStmt(PLH_RECORD_KINDS <= PLH_RECORD_SIZES,
-					 "the header has no room for the sizes of all records");
 	memcpy(header->magic, PLH_PROFILE_MAGIC, sizeof(header->magic));
 	header->layout_version = PLH_LAYOUT_VERSION;
-	header->header_bytes = sizeof(PlhProfileHeader);
-	memcpy(header->record_bytes, plh_profile_image_sizes, sizeof(plh_profile_image_sizes));
+}
+
+/*
+ * Is that the header of a profile of this layout?  Only its start is looked at.
+ */
+bool
+plh_profile_image_has_layout(const PlhProfileHeader *header)
+{
+	return memcmp(header->magic, PLH_PROFILE_MAGIC, sizeof(header->magic)) == 0 &&
+		header->layout_version == PLH_LAYOUT_VERSION;
 }
 
 /* Has a record a text of that length behind its fixed part, and its end? */
 static bool
 has_text(const PlhRecord *record, uint64 length, uint64 max_length)
 {
-	Size		fixed = plh_profile_image_sizes[record->kind];
+	Size		fixed = fixed_bytes[record->kind];
 
 	return length <= max_length && length < record->bytes - fixed &&
 		((const char *) record)[fixed + length] == '\0';
@@ -67,7 +74,7 @@ is_sound(const PlhRecord *record)
 {
 	const PlhModuleRecord *module = (const PlhModuleRecord *) record;
 	const PlhStackRecord *stack = (const PlhStackRecord *) record;
-	Size		fixed = plh_profile_image_sizes[record->kind];
+	Size		fixed = fixed_bytes[record->kind];
 
 	if (record->bytes < fixed)
 		return false;

@@ -31,9 +31,6 @@ typedef struct PlhProfileImage
 	uint32		modules[PLH_IMAGE_MODULES]; /* offsets by index; 0: none */
 	const struct PlhFrameNames *names;	/* of functions, from the dump; or
 										 * NULL */
-	const struct PlhMovedRecords *moved;	/* from where they are in
-											 * baselines; NULL if they are
-											 * there */
 } PlhProfileImage;
 
 /*
@@ -48,10 +45,8 @@ typedef struct PlhHeldBytes
 	int64		error_bytes;	/* 95% bound of what was gained */
 } PlhHeldBytes;
 
-/* The sizes of records, by kind, up to their variable parts. */
-extern const uint32 plh_profile_image_sizes[PLH_RECORD_SIZES];
-
-extern void plh_profile_image_note_sizes(PlhProfileHeader *header);
+extern void plh_profile_image_note_layout(PlhProfileHeader *header);
+extern bool plh_profile_image_has_layout(const PlhProfileHeader *header);
 
 extern PlhProfileImage *plh_profile_image_own(const PlhProfileHeader *header);
 extern void plh_profile_image_adopt(PlhProfileImage *image,

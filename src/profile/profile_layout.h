@@ -21,10 +21,8 @@
  * number before the counters than behind them, has met the owner at work
  * (reader/profile_reader.c).
  *
- * Fields may be added at the end of the header and of records, before their
- * variable part: header.header_bytes and record_bytes tell readers of later
- * versions what was there.  Any other change changes PLH_LAYOUT_VERSION, and
- * reader/profile_layouts.c must still know the layout before it.
+ * Whoever changes the layout, if only by a field at an end, changes
+ * PLH_LAYOUT_VERSION: readers refuse all other layouts.
  */
 #ifndef PLH_PROFILE_LAYOUT_H
 #define PLH_PROFILE_LAYOUT_H
@@ -35,7 +33,7 @@
 #include "base/routine_language.h"
 
 #define PLH_PROFILE_MAGIC "PLHPROF"
-#define PLH_LAYOUT_VERSION 8
+#define PLH_LAYOUT_VERSION 1
 
 /* A profile keeps labels, context names and statements up to these bytes. */
 #define PLH_LABEL_MAX 96
@@ -170,9 +168,6 @@ typedef enum PlhRecordKind
 #define PLH_RECORD_KINDS (PLH_RECORD_EXAMPLE + 1)
 } PlhRecordKind;
 
-/* The number of kinds of records whose sizes a header has room for. */
-#define PLH_RECORD_SIZES 16
-
 typedef struct PlhProfileHeader
 {
 	char		magic[8];
@@ -205,7 +200,7 @@ typedef struct PlhProfileHeader
 	uint32		published_bytes;	/* of its memory, that the file has; 0:
 									 * there is none */
 	uint32		site_count;		/* the catch-all site not included */
-	uint32		settled;		/* last_change, once it is over; 0: not told */
+	uint32		settled;		/* last_change, once it is over; 0: none is */
 	PlhCounters counters;
 	PlhCounters malloc_counters;	/* of these, sites of malloc */
 	int64		peak_bytes;		/* highest counters.live_bytes so far */
@@ -249,14 +244,6 @@ typedef struct PlhProfileHeader
 
 	uint32		history_count;
 	PlhHistoryPoint history[PLH_HISTORY_POINTS];
-
-	/*
-	 * Since layout 8; append only.  These sizes tell readers of later
-	 * versions what was there.
-	 */
-	uint32		header_bytes;	/* of this struct */
-	uint32		record_bytes[PLH_RECORD_SIZES]; /* of each kind, up to its
-												 * variable part */
 	int64		unsampled_bytes;	/* allocated before sampling began: at no
 									 * site; -1: not known */
 	int64		passing_bytes;	/* of context_bytes, what ends with a
@@ -468,8 +455,6 @@ typedef struct PlhSiteRecord
 	PlhCheckpoint checkpoints[PLH_CHECKPOINTS]; /* the oldest first */
 	uint32		transactions;	/* number of those with samples */
 	uint32		last_transaction;	/* owner's: local id of the last of them */
-
-	/* since layout 8 */
 	PlhBirths	births;			/* of the span that is as long as its life */
 	int64		born_bytes;		/* in that; total_bytes without those of sites
 								 * that were given up */
@@ -525,8 +510,6 @@ typedef struct PlhContextRecord
 	int64		most_instances; /* of all censuses */
 	int64		rises;			/* number of censuses with more than ever */
 	PlhContextCheckpoint checkpoints[PLH_CHECKPOINTS];	/* the oldest first */
-
-	/* since layout 8 */
 	uint32		examples;		/* offset of the first of what they are of; 0:
 								 * there is none */
 	uint32		looks;			/* owner's: this census looks at them */

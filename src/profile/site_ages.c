@@ -4,8 +4,8 @@
  *
  * Runs inside palloc.
  *
- * A record may be of a version that kept no births, or come from a damaged file: then its
- * spans do not add up, and nothing is said of ages.
+ * A record may come from a damaged file: then its spans do not add up, and nothing is said
+ * of ages.
  */
 #include "postgres.h"
 

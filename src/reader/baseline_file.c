@@ -23,7 +23,6 @@
 #include "profile/shared_directory.h"
 #include "reader/baseline_file.h"
 #include "reader/collections.h"
-#include "reader/profile_layouts.h"
 
 /*
  * Write a baseline under a temporary name, then give it its own.  Returns
@@ -383,8 +382,6 @@ plh_baseline_file_read(const char *directory, const PlhProfileImage *image)
 			baseline = NULL;
 		}
 	}
-	if (baseline != NULL && image->moved != NULL)
-		plh_profile_layouts_convert_baseline(baseline, image->moved);
 	if (baseline != NULL && image->bytes > sizeof(PlhProfileHeader))
 		baseline = settle(baseline, image);
 	return baseline;

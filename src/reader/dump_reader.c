@@ -24,7 +24,7 @@
 #include "profile/dump_layout.h"
 #include "reader/dump_reader.h"
 #include "reader/frame_names.h"
-#include "reader/profile_layouts.h"
+#include "reader/profile_reader.h"
 
 /*
  * No dump is larger than LARGEST_SHARE times the profile, with the names of its
@@ -165,14 +165,16 @@ check_header(DumpFile *file, const PlhProfileHeader *header)
 {
 	if (memcmp(header->magic, PLH_PROFILE_MAGIC, sizeof(header->magic)) != 0)
 		damaged(file, "It does not begin with a profile.");
-	if (!plh_profile_layouts_are_known(header))
+	if (header->layout_version != PLH_LAYOUT_VERSION)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("dump file \"%s\" has layout %u", file->path,
 						header->layout_version),
-				 errdetail("This version of pg_leakhunt reads layouts %d to %d.",
-						   PLH_OLDEST_LAYOUT, PLH_LAYOUT_VERSION),
+				 errdetail("This version of pg_leakhunt reads layout %d.",
+						   PLH_LAYOUT_VERSION),
 				 errhint("The text beside it, for jeprof and pprof, does not depend on the layout.")));
+	if (file->foot.profile_bytes < sizeof(*header))
+		damaged(file, "Its profile is too short.");
 	if (header->pid <= 0)
 		damaged(file, "It names no process.");
 	if (!are_possible(&header->counters) || header->peak_bytes < 0)
@@ -187,7 +189,6 @@ read_header(DumpFile *file)
 
 	read_bytes(file, header, Min(sizeof(*header), file->foot.profile_bytes), 0);
 	check_header(file, header);
-	plh_profile_layouts_convert_header(header);
 	return header;
 }
 
@@ -199,8 +200,7 @@ read_file(DumpFile *file)
 	pg_crc32c	checksum;
 
 	check_size(file);
-	file->start = MemoryContextAllocHuge(CurrentMemoryContext,
-										 Max(file->bytes, sizeof(PlhProfileHeader)));
+	file->start = MemoryContextAllocHuge(CurrentMemoryContext, file->bytes);
 	read_bytes(file, file->start, file->bytes, 0);
 	close_file(file);
 	INIT_CRC32C(checksum);
@@ -217,13 +217,6 @@ take_baseline(DumpFile *file, PlhDump *dump, PlhBaseline *baseline, Size bytes)
 {
 	if (!plh_baseline_is_sound(baseline, bytes, baseline->pid))
 		damaged(file, "Its baseline is invalid.");
-	if (dump->image->moved != NULL)
-	{
-		/* the bytes of the file stay as they are */
-		baseline = memcpy(MemoryContextAllocHuge(CurrentMemoryContext, bytes),
-						  baseline, bytes);
-		plh_profile_layouts_convert_baseline(baseline, dump->image->moved);
-	}
 	dump->baseline = baseline;
 }
 
@@ -259,7 +252,7 @@ make_image(DumpFile *file, PlhDump *dump, PlhProfileHeader *header, Size bytes)
 {
 	PlhProfileImage *image = dump->image;
 
-	plh_profile_layouts_end_texts(header);
+	plh_profile_reader_end_texts(header);
 	strlcpy(image->path, file->path, sizeof(image->path));
 	image->crashed = strcmp(dump->reason, "crash") == 0 ||
 		header->death.at != 0;
@@ -308,19 +301,10 @@ check_figures(DumpFile *file, const PlhProfileImage *image)
 static void
 read_all(DumpFile *file, PlhDump *dump)
 {
-	PlhMovedRecords *moved;
-	PlhProfileHeader *header;
-	Size		bytes = file->foot.profile_bytes;
-
 	read_file(file);
 	dump->bytes = file->start;
 	dump->byte_count = file->bytes;
-	header = plh_profile_layouts_convert((PlhProfileHeader *) file->start,
-										 &bytes, &moved);
-	if (bytes < sizeof(*header))
-		damaged(file, "Its profile is too short.");
-	dump->image->moved = moved;
-	make_image(file, dump, header, bytes);
+	make_image(file, dump, (PlhProfileHeader *) file->start, file->foot.profile_bytes);
 	check_figures(file, dump->image);
 	take_parts(file, dump);
 }

@@ -22,7 +22,7 @@ plh_profile_builder_begin(PlhProfileBuilder *builder)
 	builder->room_bytes = FIRST_ROOM_BYTES;
 	builder->base = palloc0(builder->room_bytes);
 	builder->used_bytes = TYPEALIGN(8, sizeof(PlhProfileHeader));
-	plh_profile_image_note_sizes(plh_profile_builder_header(builder));
+	plh_profile_image_note_layout(plh_profile_builder_header(builder));
 }
 
 /*

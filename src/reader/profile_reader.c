@@ -31,7 +31,6 @@
 #include "base/whole_io.h"
 #include "profile/site_ages.h"
 #include "profile/site_facts.h"
-#include "reader/profile_layouts.h"
 #include "reader/profile_reader.h"
 
 /* Sums of the sites in an image. */
@@ -140,7 +139,7 @@ pause_before(int number)
 		pg_usleep(PAUSE_US);
 }
 
-/* Are these the numbers of one change?  Owners of older versions tell none. */
+/* Are these the numbers of one change?  0 stands for none that is over. */
 static bool
 is_settled(uint32 settled, uint64 last_change)
 {
@@ -280,15 +279,6 @@ is_doubtful(const PlhSiteRecord *site, uint64 since)
 		 !is_settled(site->record.references, site->last_change));
 }
 
-/* Has the profile headers and sites as we know them? */
-static bool
-is_of_this_version(const PlhProfileHeader *header)
-{
-	return header->layout_version == PLH_LAYOUT_VERSION &&
-		header->header_bytes == sizeof(PlhProfileHeader) &&
-		header->record_bytes[PLH_RECORD_SITE] == sizeof(PlhSiteRecord);
-}
-
 /*
  * The same for the sites of a profile, of which "bytes" are there; change number "since"
  * was the last one before they were copied.
@@ -298,8 +288,6 @@ settle_sites(int fd, PlhProfileHeader *header, Size bytes, uint64 since)
 {
 	Size		offset = MAXALIGN(sizeof(PlhProfileHeader));
 
-	if (!is_of_this_version(header))
-		return;
 	if (header->last_change != since)
 		since -= Min(since, LATELY);
 	while (offset + sizeof(PlhRecord) <= bytes)
@@ -319,14 +307,14 @@ settle_sites(int fd, PlhProfileHeader *header, Size bytes, uint64 since)
 }
 
 /*
- * Was this header written by a version of pg_leakhunt that is known, in this
- * database cluster?  Another cluster may have had the same directory: its name comes
- * from an inode, which a new file system object may get again.
+ * Has this header our layout, and was it written in this database cluster?  Another
+ * cluster may have had the same directory: its name comes from an inode, which a new
+ * file system object may get again.
  */
 static bool
 is_profile(const PlhProfileHeader *header, Size file_bytes)
 {
-	return plh_profile_layouts_are_known(header) &&
+	return plh_profile_image_has_layout(header) &&
 		header->pg_version / 10000 == PG_VERSION_NUM / 10000 &&
 		header->system_identifier == GetSystemIdentifier() &&
 		header->used_bytes >= sizeof(PlhProfileHeader) &&
@@ -377,7 +365,7 @@ copy_header(int fd, PlhProfileHeader *header, Size bytes)
  * it says how much of that is there.
  */
 static PlhProfileHeader *
-copy_file(int fd, bool header_only, Size *bytes, PlhMovedRecords **moved)
+copy_file(int fd, bool header_only, Size *bytes)
 {
 	PlhProfileHeader start;
 	PlhProfileHeader *header;
@@ -392,7 +380,6 @@ copy_file(int fd, bool header_only, Size *bytes, PlhMovedRecords **moved)
 		header = palloc(sizeof(PlhProfileHeader));
 		*header = start;
 		settle_header(fd, header);
-		plh_profile_layouts_convert_header(header);
 		return header;
 	}
 	room = bytes_of(&start) + SPARE_BYTES;
@@ -406,10 +393,19 @@ copy_file(int fd, bool header_only, Size *bytes, PlhMovedRecords **moved)
 		*bytes = Min(bytes_of(header), (Size) copied);
 		settle_header(fd, header);
 		settle_sites(fd, header, *bytes, start.last_change);
-		return plh_profile_layouts_convert(header, bytes, moved);
+		return header;
 	}
 	pfree(header);
 	return NULL;
+}
+
+void
+plh_profile_reader_end_texts(PlhProfileHeader *header)
+{
+	header->label[sizeof(header->label) - 1] = '\0';
+	header->application_name[sizeof(header->application_name) - 1] = '\0';
+	header->database[sizeof(header->database) - 1] = '\0';
+	header->role[sizeof(header->role) - 1] = '\0';
 }
 
 /*
@@ -421,26 +417,24 @@ read_image(int fd, const char *path, bool header_only)
 {
 	PlhProfileHeader *header = NULL;
 	PlhProfileImage *image;
-	PlhMovedRecords *moved = NULL;
 	Size		bytes;
 
 	for (int reads = 0; reads < MAX_READS; reads++)
 	{
 		if (header != NULL)
 			pfree(header);
-		header = copy_file(fd, header_only, &bytes, &moved);
+		header = copy_file(fd, header_only, &bytes);
 		if (header == NULL)
 			return NULL;
 		if (header_only || is_same_round(fd, header))
 			break;
 	}
-	plh_profile_layouts_end_texts(header);
+	plh_profile_reader_end_texts(header);
 
 	image = palloc0(sizeof(PlhProfileImage));
 	image->alive = plh_process_facts_is_alive(header->pid,
 											  header->process_start);
 	image->crashed = !image->alive;
-	image->moved = moved;
 	strlcpy(image->path, path, sizeof(image->path));
 	plh_profile_image_adopt(image, header, bytes);
 	if (!plh_profile_image_is_whole(header) && !header_only)
@@ -466,26 +460,43 @@ plh_profile_reader_peek(const char *path, PlhProfileHeader *header)
 	if (is_sound)
 		settle_header(fd, header);
 	CloseTransientFile(fd);
-	plh_profile_layouts_end_texts(header);
+	plh_profile_reader_end_texts(header);
 	return is_sound;
+}
+
+/* Read what all layouts have in one place; false if it is not the start of a profile. */
+static bool
+read_start(const char *path, PlhProfileHeader *header)
+{
+	Size		bytes = offsetof(PlhProfileHeader, label);
+	int			fd = OpenTransientFile(path, O_RDONLY | O_NOFOLLOW |
+									   O_NONBLOCK | PG_BINARY);
+	bool		is_start;
+
+	if (fd < 0)
+		return false;
+	is_start = plh_whole_io_read(fd, header, bytes, 0) == (ssize_t) bytes &&
+		memcmp(header->magic, PLH_PROFILE_MAGIC, sizeof(header->magic)) == 0;
+	CloseTransientFile(fd);
+	return is_start;
 }
 
 bool
 plh_profile_reader_is_foreign(const char *path)
 {
 	PlhProfileHeader header;
-	Size		bytes = offsetof(PlhProfileHeader, label);
-	int			fd = OpenTransientFile(path, O_RDONLY | O_NOFOLLOW |
-									   O_NONBLOCK | PG_BINARY);
-	bool		is_foreign;
 
-	if (fd < 0)
-		return false;
-	is_foreign = plh_whole_io_read(fd, &header, bytes, 0) == (ssize_t) bytes &&
-		memcmp(header.magic, PLH_PROFILE_MAGIC, sizeof(header.magic)) == 0 &&
+	return read_start(path, &header) &&
 		header.system_identifier != GetSystemIdentifier();
-	CloseTransientFile(fd);
-	return is_foreign;
+}
+
+bool
+plh_profile_reader_has_other_layout(const char *path)
+{
+	PlhProfileHeader header;
+
+	return read_start(path, &header) &&
+		header.layout_version != PLH_LAYOUT_VERSION;
 }
 
 /* Has the owner removed the file since we opened it? */

@@ -43,9 +43,17 @@ extern PlhProfileImage *plh_profile_reader_open(const char *path,
 extern bool plh_profile_reader_is_foreign(const char *path);
 
 /*
+ * Is a file a profile of another layout, as another version of pg_leakhunt has written it?
+ */
+extern bool plh_profile_reader_has_other_layout(const char *path);
+
+/*
  * Say nothing more, in this process, of files that are no profiles: sessions that look do.
  */
 extern void plh_profile_reader_be_silent(void);
+
+/* Let no text of a header go beyond its room. */
+extern void plh_profile_reader_end_texts(PlhProfileHeader *header);
 
 extern bool plh_profile_reader_peek(const char *path, PlhProfileHeader *header);
 

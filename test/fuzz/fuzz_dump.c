@@ -38,8 +38,7 @@ file_of(const uint8 *data, Size bytes)
 	text.bytes = bytes + INPUT_GAP_BYTES;
 	memcpy(text.data + head + INPUT_GAP_BYTES, data + head, bytes - head);
 	memcpy(header->magic, PLH_PROFILE_MAGIC, sizeof(header->magic));
-	if (header->layout_version != 7)
-		header->layout_version = PLH_LAYOUT_VERSION;
+	header->layout_version = PLH_LAYOUT_VERSION;
 	memcpy(&foot, text.data + text.bytes - sizeof(foot), sizeof(foot));
 	foot.profile_bytes %= text.bytes;
 	memcpy(text.data + text.bytes - sizeof(foot), &foot, sizeof(foot));

@@ -118,7 +118,6 @@ write_profile_seeds(int sites, uint64 seed)
 
 	plh_profile_image_adopt(&image, header, header->used_bytes);
 	image.names = NULL;
-	image.moved = NULL;
 	snprintf(name, sizeof(name), "profile/%d_sites", sites);
 	write_profile_seed(name, header, header->used_bytes);
 	write_growing_seed(header);

@@ -10,7 +10,7 @@ use Exporter 'import';
 our @EXPORT = qw(make_dump write_dump write_bytes frame seal_dump header_of foot_of parts_of names_of
   with_names with_parts crc32c);
 
-my $LAYOUT = 8;
+my $LAYOUT = 1;
 my ($MODULE, $STRING, $STATEMENT, $STACK, $SITE) = 1 .. 5;
 my $RECORD = 'L6';    # kind, bytes, chain, hash, born, references
 my $COUNTERS = 'q6 d q2';
@@ -135,12 +135,11 @@ sub make_profile
 {
 	my (%dump) = @_;
 	my @sites = @{ $dump{sites} };
-	my @fixed = (0, map { length pack("$RECORD $FIXED{$_}", (0) x 40) } $MODULE .. $SITE);
 	my $header_bytes = 0;
 	my ($bytes, $count, $index, $profile, %known) = (0, 0, 0);
 	my $header = sub {
 		pack(
-			"$HEADER_WHO $HEADER_WHAT x11520 L L16 x!8 q4 x960 L x!8 q5",
+			"$HEADER_WHO $HEADER_WHAT x11520 q4 x960 L x!8 q5",
 			'PLHPROF', $dump{layout} // $LAYOUT, 150000,
 			$dump{pid} // 1, 0, 1, $TIME, 0, 0, 1,
 			'client backend', $dump{encoding} // 6, $dump{application} // '', $dump{database} // '', $dump{role} // '', 0, 0, 0,
@@ -148,7 +147,7 @@ sub make_profile
 			counters($bytes, $count), (0) x 9,
 			$bytes, $TIME, $count, (0) x 3, (0) x 3, 0, 0, 0,
 			1, 1, 1, 0, 0, (0) x 13, 0, 0,
-			$header_bytes, (@fixed, 200, 24, 1012, 160, 56, (0) x 5)[ 0 .. 15 ], (0) x 4,
+			(0) x 4,
 			$dump{courses_refused} // 0, (0) x 5);
 	};
 

@@ -286,8 +286,9 @@ my $good = slurp_file("$directory/$file");
 my $foot = foot_of($good);
 is($foot->{file_bytes}, length $good, 'a dump states its size');
 is($foot->{checksum}, unpack('L', substr(seal_dump($good), -4)), 'a dump states its checksum');
-is(unpack('H*', substr(make_dump(sites => []), 12_304, 68)), unpack('H*', substr($good, 12_304, 68)),
-	'the header and the records of a dump have the sizes that Dumps.pm knows');
+my $catch_all = header_of($good)->{catch_all_site};
+is(header_of(make_dump(sites => []))->{catch_all_site}, $catch_all, 'the header of a dump has the size that Dumps.pm knows');
+is(substr(make_dump(sites => []), $catch_all, 8), substr($good, $catch_all, 8), 'a call site has the size that Dumps.pm knows');
 my $damaged_file = "$directory/1.1.manual.profile";
 sub damage
 {
@@ -333,8 +334,8 @@ for my $at (0, 17, 400, 5000, 12_400, int(length($good) / 2), length($good) - 60
 		qr/is damaged\nDETAIL:  (?:Its checksum does not match|Its last bytes are not those of a dump|The size of its profile is invalid)\./);
 }
 damage("layout $_", with_bytes(8, pack('L', $_)),
-	qr/has layout $_\nDETAIL:  This version of pg_leakhunt reads layouts 7 to 8\.\nHINT:  The text beside it/)
-  for 0, 6, 9, 4294967295;
+	qr/has layout $_\nDETAIL:  This version of pg_leakhunt reads layout 1\.\nHINT:  The text beside it/)
+  for 0, 2, 8, 4294967295;
 damage('no profile', with_bytes(0, 'PLHPROX'), qr/is damaged\nDETAIL:  It does not begin with a profile\./);
 damage("the pid $_", with_bytes(16, pack('l', $_)), qr/is damaged\nDETAIL:  It names no process\./) for 0, -1;
 damage("a profile of $_ bytes", with_bytes($foot_at + 8, pack('Q', $_)),

@@ -117,6 +117,22 @@ like(
 	'a profile without a start is of no process that lives');
 unlink "$directory/$postmaster.1";
 
+# A session that has loaded another version, as the library was replaced since.
+{
+	local $ENV{PGOPTIONS} = '-c pg_leakhunt.sample_interval=1GB';
+	$session = $node->background_psql('postgres');
+}
+my $former = session_pid($session);
+my $of_another_layout = $intact;
+substr($of_another_layout, 8, 4) = pack('L', 2);
+unlink "$directory/$former";
+write_profile($former, $of_another_layout);
+my ($result, $stdout, $stderr) = $node->psql('postgres', "SELECT pg_leakhunt_stop($former)");
+like($stderr, qr/WARNING:  process $former may not notice the request\n.*another version of pg_leakhunt/,
+	'a request to a session of another version is made with a WARNING');
+unlink "$directory/$former";
+$session->quit;
+
 # The kind of file that should not be there at all.
 symlink('/etc/passwd', "$directory/1") or die $!;
 mkdir "$directory/2" or die $!;

@@ -97,14 +97,13 @@ sub seen
 	return ($bytes, $said);
 }
 
-# The version that is there reads both; the former one says that it can't.
-sub sees
+# Neither reads the other's profiles, and each says so.
+sub refuses
 {
-	my ($version, $by, $of, $bytes, $name) = @_;
+	my ($by, $of, $name) = @_;
 	my ($found, $said) = seen($by, $of);
 
-	return is("$found $said", "$bytes ", "$name: the later version reads the former's profile") if $version eq 'present';
-	return like("$found $said", qr/^ .*$not_mine/s, "$name: the former version says that it can't read the later's profile");
+	return like("$found $said", qr/^ .*$not_mine/s, "$name: a version says that it can't read the other's profile");
 }
 
 # All views of a session whose library has the objects of the other: each has an answer,
@@ -155,8 +154,8 @@ for my $pair ([ 'former', 'present' ], [ 'present', 'former' ])
 	wait_until(sub { -e "$directory/$old->{pid}" && -e "$directory/$new->{pid}" }, "$name: both have profiles");
 	is((seen($old, $old))[0], 64_000, "$name: the old session sees itself");
 	is((seen($new, $new))[0], 64_000, "$name: the new session sees itself");
-	sees($second, $new, $old, 64_000, $name);
-	sees($first, $old, $new, 64_000, $name);
+	refuses($new, $old, $name);
+	refuses($old, $new, $name);
 	is(join(' ', map { m{/(control\.\d)} } glob("$directory/control.*")), 'control.4 control.9', "$name: each version has its own requests");
 	asks_all($node, $_, "$name, objects in $_") for 'postgres', 'later';
 
@@ -214,16 +213,8 @@ for my $pair ([ 'former', 'present' ], [ 'present', 'former' ])
 	$node->start;
 	$node->safe_psql('later', 'DROP EXTENSION IF EXISTS pg_leakhunt; CREATE EXTENSION pg_leakhunt');
 	is($node->safe_psql('later', 'SELECT count(*) > 0 FROM pg_leakhunt_processes'), 't', "$name: the next server is of the other version");
-	if ($second eq 'present')
-	{
-		ok($node->poll_query_until('later', "SELECT count(*) = 2 FROM pg_leakhunt_dumps WHERE pid IN ($old->{pid}, $new->{pid}) AND reason = 'crash'"),
-			"$name: the later version makes dumps of the former's profiles");
-	}
-	else
-	{
-		like(slurp_file($node->logfile), qr/WARNING:  removed file "$old->{pid}" from the directory/,
-			"$name: the former version says that it removes what it can't read");
-	}
+	wait_until(sub { slurp_file($node->logfile) =~ /WARNING:  removed file "$old->{pid}" from the (?:profile )?directory/ },
+		"$name: a version says that it removes what it can't read");
 	$node->restart;
 	$node->stop;
 	check_log($node, $name);

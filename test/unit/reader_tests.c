@@ -20,7 +20,6 @@ main(void)
 	try_begins(NULL, 0, 0);
 	test_dump_files();
 	test_damaged_dumps();
-	test_layouts();
 	test_followed_parts();
 	test_found_leaks();
 	test_baselines();

@@ -22,7 +22,6 @@ extern void test_page_sites(void);
 extern void test_annotated_plans(void);
 extern void test_profile_files(void);
 extern void test_reuse(void);
-extern void test_layouts(void);
 extern void test_followed_parts(void);
 extern void test_found_leaks(void);
 extern void test_changing_profiles(void);

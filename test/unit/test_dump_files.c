@@ -356,7 +356,6 @@ test_dump_files(void)
 	statement_start = 5000000;
 	plh_profile_image_adopt(&image, header, header->used_bytes);
 	image.names = NULL;
-	image.moved = NULL;
 	test_round_trip(&image);
 	test_heap_text(&image);
 	test_hostile_text(header);

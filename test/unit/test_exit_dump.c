@@ -112,7 +112,6 @@ leaves_dump(PlhProfileHeader header)
 	PlhProfileHeader *profile = plh_profile;
 
 	header.used_bytes = sizeof(header);
-	header.header_bytes = sizeof(header);
 	plh_profile = &header;
 	dumps = failures_told = logged_line.count = 0;
 	tells_peak = false;
