@@ -16,7 +16,7 @@
 #include "functions/sql_suppressions.h"
 #include "reader/database_text.h"
 #include "reader/server_processes.h"
-#include "report/debug_packages.h"
+#include "report/blamed_code.h"
 #include "telling/explanation_json.h"
 #include "telling/server_summary.h"
 
@@ -39,15 +39,6 @@ typedef struct Explaining
 											 * names */
 	int			nameless_count;
 } Explaining;
-
-/* How to get the names of binaries, in lines. */
-static const char *
-names_text(const char *const *paths, int count)
-{
-	PlhSystem	here = plh_debug_packages_here();
-
-	return plh_debug_packages_text(&here, paths, count);
-}
 
 /*
  * Note that names of a binary are missing in what is said of a process.  Returns its
@@ -96,7 +87,7 @@ explain(const PlhExplainedProcess *process, void *arg)
 	/* a text has how to get names behind those of all processes */
 	if (explaining->as_json)
 		text = json_of(process, explanation, nameless == NULL ? NULL :
-					   names_text(&nameless, 1));
+					   plh_blamed_code_names_hint(&nameless, 1));
 	caller_context = MemoryContextSwitchTo(explaining->sink.memory);
 	summarized = plh_server_summary_enter(process, explanation);
 	summarized->row = pstrdup(text);
@@ -141,7 +132,8 @@ put_row(Explaining *explaining, int pid, const char *text)
 	if (explaining->nameless_count > 0 && !explaining->as_json)
 	{
 		text = psprintf("%s\n%s", text,
-						names_text(explaining->nameless, explaining->nameless_count));
+						plh_blamed_code_names_hint(explaining->nameless,
+												   explaining->nameless_count));
 		explaining->nameless_count = 0;
 	}
 	if (pid == 0)

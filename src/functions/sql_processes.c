@@ -25,7 +25,7 @@
 #include "report/context_examples.h"
 #include "report/context_list.h"
 #include "report/death_text.h"
-#include "report/debug_packages.h"
+#include "report/blamed_code.h"
 #include "report/words.h"
 #include "sampler/control.h"
 
@@ -306,6 +306,9 @@ pg_leakhunt_contexts(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
+/* What is missing where a binary has no debug information. */
+#define SYMBOLS_HINT PLH_NAMES_SOURCES "\n" PLH_NAMES_PAGE
+
 /* What is missing where names are read without libdw. */
 #define LIBRARY_HINT "Install elfutils' library libdw (Debian: libdw1, RHEL: elfutils-libs) to see files, lines and inlined functions."
 
@@ -337,9 +340,6 @@ unopened_hint(const PlhModuleRecord *module, PlhModuleStatus status)
 static const char *
 symbols_hint(const PlhModuleRecord *module, const PlhSymbolModule *found)
 {
-	PlhSystem	here = plh_debug_packages_here();
-	const char *command;
-
 	if (found->status == PLH_MODULE_NAMES_ONLY &&
 		found->source == PLH_SOURCE_SYMBOL_TABLE)
 		return LIBRARY_HINT;
@@ -347,10 +347,7 @@ symbols_hint(const PlhModuleRecord *module, const PlhSymbolModule *found)
 		return unopened_hint(module, found->status);
 	if (found->source == PLH_SOURCE_DEBUG_INFORMATION)
 		return NULL;
-	command = plh_debug_packages_command(&here, plh_database_text_fit(module->path));
-	return psprintf("%s%s%s", command == NULL ? "Build it with debug information, or install its debug symbols." :
-					"Install its debug symbols: ", command == NULL ? "" : command,
-					found->status == PLH_MODULE_NAMES_ONLY ? "\n" LIBRARY_HINT : "");
+	return found->status == PLH_MODULE_NAMES_ONLY ? SYMBOLS_HINT "\n" LIBRARY_HINT : SYMBOLS_HINT;
 }
 
 /* PlhProfileVisitor: the rows of pg_leakhunt_symbols for one process. */

@@ -19,7 +19,6 @@
 #include "reader/database_text.h"
 #include "reader/server_activity.h"
 #include "report/blamed_code.h"
-#include "report/debug_packages.h"
 #include "report/listed_site.h"
 #include "telling/image_findings.h"
 #include "telling/sentences.h"
@@ -93,13 +92,12 @@ static const char *
 names_text(const PlhListedSite *listed, PlhRowSink *sink)
 {
 	const char *path = listed == NULL ? NULL : plh_blamed_code_nameless(&listed->stack);
-	PlhSystem	here = plh_debug_packages_here();
 
 	if (path == NULL || sink->names_are_told)
 		return "";
 	sink->names_are_told = true;
 	path = plh_database_text_fit(path);
-	return psprintf("\n%s", plh_debug_packages_text(&here, &path, 1));
+	return psprintf("\n%s", plh_blamed_code_names_hint(&path, 1));
 }
 
 /* The column evidence: who calls a site without a name, the next step, and names. */

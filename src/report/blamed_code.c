@@ -8,6 +8,8 @@
  */
 #include "postgres.h"
 
+#include "lib/stringinfo.h"
+
 #include "report/blamed_code.h"
 #include "stack/allocation_wrappers.h"
 
@@ -160,4 +162,21 @@ plh_blamed_code_nameless(const PlhStackText *stack)
 	const PlhFrameText *frame = &stack->frames[stack->site_frame];
 
 	return plh_blamed_code_lacks_name(stack) && !is_explained(frame) ? frame->module : NULL;
+}
+
+/*
+ * What to do where the names of these binaries are missing, in three lines.
+ */
+char *
+plh_blamed_code_names_hint(const char *const *paths, int count)
+{
+	StringInfoData text;
+
+	initStringInfo(&text);
+	appendStringInfoString(&text, "Function names of ");
+	for (int i = 0; i < count; i++)
+		appendStringInfo(&text, "%s%s", i == 0 ? "" : i < count - 1 ? ", " : " and ",
+						 plh_stack_text_base_name(paths[i]));
+	appendStringInfoString(&text, " are missing.\n" PLH_NAMES_SOURCES "\n" PLH_NAMES_PAGE);
+	return text.data;
 }

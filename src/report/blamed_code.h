@@ -10,6 +10,11 @@
 
 #include "report/stack_text.h"
 
+/* What gives a binary the names of its functions, and where to read how. */
+#define PLH_NAMES_SOURCES \
+	"Names are in the debug symbols of exactly this version: a package *-dbgsym or *-debuginfo, or a server in pg_leakhunt.debuginfod_urls."
+#define PLH_NAMES_PAGE "doc/names.md has the commands. A new session sees the names; no restart is needed."
+
 /* Code outside of the server. */
 typedef struct PlhBlamedCode
 {
@@ -24,5 +29,6 @@ extern bool plh_blamed_code_lacks_name(const PlhStackText *stack);
 extern const char *plh_blamed_code_caller(const PlhStackText *stack);
 extern const char *plh_blamed_code_site(const PlhStackText *stack);
 extern const char *plh_blamed_code_nameless(const PlhStackText *stack);
+extern char *plh_blamed_code_names_hint(const char *const *paths, int count);
 
 #endif							/* PLH_BLAMED_CODE_H */

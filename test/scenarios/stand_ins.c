@@ -26,7 +26,6 @@
 #include "reader/profile_reader.h"
 #include "reader/server_activity.h"
 #include "reader/server_processes.h"
-#include "report/debug_packages.h"
 #include "sampler/control.h"
 #include "scenario_process.h"
 #include "scenario_server.h"
@@ -321,26 +320,4 @@ plh_process_facts_rss_anon_bytes(int pid)
 	const OtherProcess *other = other_processes_find(pid);
 
 	return other == NULL ? plh_process_facts_own_bytes() : other->own_bytes;
-}
-
-/* What to install is asked of the system that this runs on. */
-PlhSystem
-plh_debug_packages_here(void)
-{
-	return (PlhSystem)
-	{
-		""
-	};
-}
-
-char *
-plh_debug_packages_text(const PlhSystem *system, const char *const *paths, int count)
-{
-	return psprintf("[how to get the names of %s]", paths[0]);
-}
-
-char *
-plh_debug_packages_command(const PlhSystem *system, const char *path)
-{
-	return psprintf("[command for the names of %s]", path);
 }

@@ -363,7 +363,7 @@ my ($session, $pid) = calling_session('SELECT hold_there(1000000)');
 like(stack_of($pid, 'SELECT hold_there'), qr{^hold_huge / },
 	'exported functions of a stripped module are named');
 like(symbols_of($module),
-	qr{^dynamic symbols\|\Q$module\E\|Build it with debug information, or install its debug symbols\.$},
+	qr{^dynamic symbols\|\Q$module\E\|Names are in the debug symbols of exactly this version: .*doc/names\.md has the commands\.}s,
 	'the view of symbols has a hint for a stripped module');
 
 # With the debug file that the binary names.

@@ -309,10 +309,10 @@ SKIP:
 	my @sessions = map { $node->background_psql('postgres') } 1 .. 2;
 	$_->query_safe("SELECT leak_nameless(1000, 40000)") for @sessions;
 	my $explained = $node->safe_psql('postgres', 'SELECT explanation FROM pg_leakhunt_explain()');
-	my $said = 'Build stripped.so with debug information (gcc -g), and do not strip it.';
+	my $said = 'doc/names.md has the commands.';
 
 	is(scalar(() = $explained =~ /Function names of /g), 1, 'explain says once that names are missing');
-	like($explained, qr{\Q$said\E}, 'explain says how a file of no package gets names');
+	like($explained, qr{\Q$said\E}, 'explain says where the commands are');
 	like($explained, qr{stripped\.so\+0x[0-9a-f]+, called by leak_top}, 'a function without a name is named by its caller');
 	my $evidence = $node->safe_psql('postgres', "SELECT string_agg(evidence, E'\\n') FROM pg_leakhunt_suspects");
 	is(scalar(() = $evidence =~ /Function names of stripped\.so are missing\./g), 1, 'suspects say it once');
@@ -325,7 +325,7 @@ SKIP:
 		qr{\Q$said\E}, 'an object of explain has it among its sentences');
 	like(
 		$node->safe_psql('postgres', "SELECT hint FROM pg_leakhunt_symbols WHERE path = '$stripped'"),
-		qr{^Build it with debug information, or install its debug symbols\.$},
+		qr{^Names are in the debug symbols of exactly this version: .*\n\Q$said\E},
 		'the view of symbols has a hint');
 	$_->quit for @sessions;
 }

@@ -274,7 +274,7 @@ cmp_ok(scalar(keys %pages), '>', 10, 'there are pages');
 
 # What the pages for users name is in the reference.
 my %known = map { $_ => 1 } $pages{'doc/reference.md'} =~ /\b(pg_leakhunt_\w+)/g;
-for my $page (qw(README.md doc/leak-or-cache.md doc/walkthrough.md doc/pools.md doc/attach.md doc/ci.md doc/troubleshooting.md))
+for my $page (qw(README.md doc/leak-or-cache.md doc/walkthrough.md doc/pools.md doc/attach.md doc/ci.md doc/troubleshooting.md doc/names.md))
 {
 	is(join(' ', grep { !$known{$_} } $pages{$page} =~ /\b(pg_leakhunt_\w+)/g),
 		'', "the reference has all names of $page");

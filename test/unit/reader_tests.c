@@ -27,7 +27,6 @@ main(void)
 	test_reuse();
 	test_changing_profiles();
 	test_suppression();
-	test_debug_packages();
 	test_pictures();
 	test_merges();
 	test_redaction();
