@@ -11,7 +11,6 @@
 #include "common/base64.h"
 #include "common/cryptohash.h"
 #include "common/sha2.h"
-#include "mb/pg_wchar.h"
 
 #include "page/page_html.h"
 #include "reader/database_text.h"
@@ -19,26 +18,6 @@
 #include "page/page_script.h"
 #include "page/page_skeleton.h"
 #include "page/page_style.h"
-
-/* Append text as HTML in ASCII. */
-static void
-append_text(StringInfo output, const char *text)
-{
-	const unsigned char *c = (const unsigned char *) plh_database_text_to_utf8(text);
-
-	while (*c != '\0')
-	{
-		pg_wchar	code = utf8_to_unicode(c);
-
-		if (code < ' ' && code != '\n')
-			appendStringInfoString(output, "&#xFFFD;");
-		else if (code >= 0x7F || strchr("<>&\"'", (int) code) != NULL)
-			appendStringInfo(output, "&#x%X;", (unsigned) code);
-		else
-			appendStringInfoChar(output, (char) code);
-		c += pg_utf_mblen(c);
-	}
-}
 
 /* Append the hash of an element's text, as a source of a policy. */
 static void
@@ -67,9 +46,9 @@ append_part(StringInfo output, const char *mark, const char *title,
 			const char *words, const StringInfoData *json)
 {
 	if (strcmp(mark, "title") == 0)
-		append_text(output, title);
+		plh_database_text_append_markup(output, title);
 	else if (strcmp(mark, "words") == 0)
-		append_text(output, words);
+		plh_database_text_append_markup(output, words);
 	else if (strcmp(mark, "policy") == 0)
 	{
 		appendStringInfoString(output, "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; script-src ");

@@ -134,3 +134,30 @@ plh_database_text_to_utf8(const char *text)
 	converted = convert_to_utf8(copy);
 	return converted != NULL ? converted : mask_non_ascii(copy);
 }
+
+/*
+ * Append a text as markup of XML or HTML: in ASCII, with character references for the rest,
+ * so that it ends no element, and the client's encoding does not matter.
+ */
+void
+plh_database_text_append_markup(StringInfo output, const char *text)
+{
+	const unsigned char *c = (const unsigned char *) plh_database_text_to_utf8(text);
+
+	while (*c != '\0')
+	{
+		pg_wchar	code = utf8_to_unicode(c);
+
+		/* XML 1.0 cannot express control characters, even as references */
+		if (code == '\n')
+			appendStringInfoString(output, "&#10;");
+		else if (code < ' ' || code == 0x7F || code == 0xFFFE ||
+				 code == 0xFFFF)
+			appendStringInfoString(output, "&#xFFFD;");
+		else if (code > 0x7F || strchr("<>&\"'", (int) code) != NULL)
+			appendStringInfo(output, "&#x%X;", (unsigned) code);
+		else
+			appendStringInfoChar(output, (char) code);
+		c += pg_utf_mblen(c);
+	}
+}

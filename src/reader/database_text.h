@@ -4,16 +4,19 @@
  *
  * Names of functions and files, and texts that processes of other databases
  * have written, may be in any encoding or none.  A character that does not fit
- * becomes '?'; it is never an ERROR.  Each function returns a copy, palloc'd
+ * becomes '?'; it is never an ERROR.  What is returned is a copy, palloc'd
  * in the current memory context.  Never called inside palloc.
  */
 #ifndef PLH_DATABASE_TEXT_H
 #define PLH_DATABASE_TEXT_H
 
+#include "lib/stringinfo.h"
+
 extern char *plh_database_text_fit(const char *text);
 extern char *plh_database_text_fit_foreign(const char *text, Size bytes,
 										   int encoding);
 extern char *plh_database_text_to_utf8(const char *text);
+extern void plh_database_text_append_markup(StringInfo output, const char *text);
 
 /* Are two texts the same, or both NULL? */
 static inline bool

@@ -78,30 +78,6 @@ typedef struct Picture
 	const char *statement;		/* that most was allocated by; or NULL */
 } Picture;
 
-/* Append text as XML in ASCII. */
-static void
-append_xml(StringInfo output, const char *text)
-{
-	const unsigned char *c = (const unsigned char *) plh_database_text_to_utf8(text);
-
-	while (*c != '\0')
-	{
-		pg_wchar	code = utf8_to_unicode(c);
-
-		/* XML 1.0 cannot express control characters, even as references */
-		if (code == '\n')
-			appendStringInfoString(output, "&#10;");
-		else if (code < ' ' || code == 0x7F || code == 0xFFFE ||
-				 code == 0xFFFF)
-			appendStringInfoString(output, "&#xFFFD;");
-		else if (code > 0x7F || strchr("<>&\"'", (int) code) != NULL)
-			appendStringInfo(output, "&#x%X;", (unsigned) code);
-		else
-			appendStringInfoChar(output, (char) code);
-		c += pg_utf_mblen(c);
-	}
-}
-
 /* Make the text of a size; growth has a sign. */
 static char *
 signed_size(int64 bytes, bool growth)
@@ -168,7 +144,7 @@ append_tooltip(Picture *picture, const PlhCallNode *node)
 		appendStringInfo(&text, ", +/- %s", plh_words_size((int64) error));
 	if (node->module != NULL)
 		appendStringInfo(&text, "\n%s", node->module);
-	append_xml(picture->output, text.data);
+	plh_database_text_append_markup(picture->output, text.data);
 }
 
 /*
@@ -195,8 +171,8 @@ append_frame(Picture *picture, const PlhCallNode *node, int64 x)
 	appendStringInfo(picture->output,
 					 "</title><rect width=\"100%%\" height=\"100%%\"%s/><text x=\"4\" y=\"13\">",
 					 node_fill(picture, node));
-	append_xml(picture->output,
-			   pnstrdup(name, pg_mbcliplen(name, strlen(name), MAX_NAME_BYTES)));
+	plh_database_text_append_markup(picture->output,
+									pnstrdup(name, pg_mbcliplen(name, strlen(name), MAX_NAME_BYTES)));
 	appendStringInfoString(picture->output, "</text></svg>\n");
 	for (const PlhCallNode *child = node->first_child; child != NULL;
 		 child = child->next)
@@ -225,7 +201,7 @@ static void
 append_line(Picture *picture, const char *class, int y, const char *text)
 {
 	appendStringInfo(picture->output, "<text class=\"%s\" x=\"10\" y=\"%d\">", class, y);
-	append_xml(picture->output, text);
+	plh_database_text_append_markup(picture->output, text);
 	appendStringInfoString(picture->output, "</text>\n");
 }
 
@@ -283,7 +259,7 @@ append_legend_entry(Picture *picture, const char *fill, const char *text)
 	appendStringInfo(output,
 					 "<g class=\"entry\" transform=\"translate(%d %d)\"><rect width=\"12\" height=\"12\" %s/><text x=\"%d\" y=\"10\">",
 					 picture->legend_x, picture->legend_y, fill, LEGEND_TEXT_X);
-	append_xml(output, text);
+	plh_database_text_append_markup(output, text);
 	appendStringInfoString(output, "</text></g>\n");
 	picture->legend_x += width + LEGEND_GAP;
 }
@@ -418,9 +394,9 @@ plh_flamegraph_append(StringInfo output, const PlhSiteList *list,
 					 "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"100%%\" height=\"%d\">\n<title>",
 					 picture.frames_y +
 					 (picture.tree->depth + 1 - picture.folded) * ROW_HEIGHT + MARGIN);
-	append_xml(output, psprintf("pg_leakhunt, %s%s%s", title_of(&picture),
-								picture.statement == NULL ? "" : ": ",
-								picture.statement == NULL ? "" : picture.statement));
+	plh_database_text_append_markup(output, psprintf("pg_leakhunt, %s%s%s", title_of(&picture),
+													 picture.statement == NULL ? "" : ": ",
+													 picture.statement == NULL ? "" : picture.statement));
 	/* a phone would show the picture as wide as a desk */
 	appendStringInfoString(output, "</title>\n<meta xmlns=\"http://www.w3.org/1999/xhtml\" name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n");
 	appendStringInfo(output, "<style>\n%s</style>\n", flamegraph_style);
