@@ -323,6 +323,7 @@ test-modules: $(GENERATED)
 # PGXS tracks no headers, so each object depends on all of them, and on the server that
 # it was compiled for: it can't be loaded by another.
 $(OBJS) $(OBJS:.o=.bc): $(filter-out $(GENERATED),$(wildcard src/*/*.h)) .built_for_server
+$(filter src/functions/%,$(OBJS) $(OBJS:.o=.bc)): $(wildcard src/functions/columns/*.def)
 .PHONY: which-server
 .built_for_server: which-server
 	@$(PG_CONFIG) --version --configure | cmp -s - $@ || $(PG_CONFIG) --version --configure >$@

@@ -26,6 +26,7 @@ SELECT pg_extension_config_dump('pg_leakhunt_suppressions', '');
 --
 
 CREATE FUNCTION pg_leakhunt_processes(
+    -- columns/processes.def
     OUT pid int,
     OUT backend_type text,
     OUT state text,
@@ -74,6 +75,7 @@ CREATE VIEW pg_leakhunt_processes AS
 
 COMMENT ON VIEW pg_leakhunt_processes IS
 'One row per process of this server, the postmaster and auxiliary processes included, and one per profile that a crash has left. The columns from sampling to limit_hits, but for rss_anon_bytes, are null for a process without a profile. A process gets one when it has kept five samples or 8 MB, or has 16 MB of private memory at the end of a transaction. Estimates come from samples.';
+-- columns/processes.def
 COMMENT ON COLUMN pg_leakhunt_processes.pid IS
 'process id, as pg_backend_pid() tells it';
 COMMENT ON COLUMN pg_leakhunt_processes.backend_type IS
@@ -209,6 +211,7 @@ COMMENT ON FUNCTION pg_leakhunt_history(text, text) IS
 
 CREATE FUNCTION pg_leakhunt_ages(
     pid int,
+    -- columns/ages.def
     OUT site text,
     OUT context_name text,
     OUT lifetime text,
@@ -231,6 +234,7 @@ COMMENT ON FUNCTION pg_leakhunt_ages(int) IS
 
 CREATE FUNCTION pg_leakhunt_ages(
     file text,
+    -- columns/ages.def
     OUT site text,
     OUT context_name text,
     OUT lifetime text,
@@ -252,6 +256,7 @@ COMMENT ON FUNCTION pg_leakhunt_ages(text) IS
 'Returns the rows of pg_leakhunt_ages(pid) as they were when the dump was written, or when the process ended, if it crashed. A dump is called by its name in pg_leakhunt_dumps.';
 
 CREATE FUNCTION pg_leakhunt_symbols(
+    -- columns/symbols.def
     OUT path text,
     OUT build_id text,
     OUT source text,
@@ -271,6 +276,7 @@ CREATE VIEW pg_leakhunt_symbols AS
 
 COMMENT ON VIEW pg_leakhunt_symbols IS
 'One row per executable or library that appears in a stack: what there is to name its functions.';
+-- columns/symbols.def
 COMMENT ON COLUMN pg_leakhunt_symbols.path IS
 'file that the binary was loaded from';
 COMMENT ON COLUMN pg_leakhunt_symbols.build_id IS
@@ -289,6 +295,7 @@ COMMENT ON COLUMN pg_leakhunt_symbols.hint IS
 CREATE FUNCTION pg_leakhunt_report(
     pid int DEFAULT NULL,
     with_stacks bool DEFAULT true,
+    -- columns/report.def
     OUT pid int,
     OUT backend_type text,
     OUT context_name text,
@@ -324,6 +331,7 @@ CREATE VIEW pg_leakhunt_report AS
 
 COMMENT ON VIEW pg_leakhunt_report IS
 'One row per process and call site, the one with the most live bytes first. A call site is a stack in a memory context while a statement was running. All figures are estimates from samples, and exact at sample_interval 1. What a process allocated before its sampling began is not here: see pg_leakhunt_processes.unsampled_bytes. For one process, pg_leakhunt_report(pid) is faster.';
+-- columns/report.def
 COMMENT ON COLUMN pg_leakhunt_report.pid IS
 'process id';
 COMMENT ON COLUMN pg_leakhunt_report.backend_type IS
@@ -370,6 +378,7 @@ COMMENT ON COLUMN pg_leakhunt_report.stack_id IS
 'identifies the stack, in all processes that run the same binaries';
 
 CREATE FUNCTION pg_leakhunt_contexts(
+    -- columns/contexts.def
     OUT pid int,
     OUT backend_type text,
     OUT context_name text,
@@ -394,6 +403,7 @@ CREATE VIEW pg_leakhunt_contexts AS
 
 COMMENT ON VIEW pg_leakhunt_contexts IS
 'One row per process, memory context name and lifetime, the largest by context_bytes or live_bytes first; [malloc] is what was allocated with malloc, outside of contexts.';
+-- columns/contexts.def
 COMMENT ON COLUMN pg_leakhunt_contexts.pid IS
 'process id';
 COMMENT ON COLUMN pg_leakhunt_contexts.backend_type IS
@@ -454,6 +464,7 @@ COMMENT ON COLUMN pg_leakhunt_queries.sites IS
 --
 
 CREATE FUNCTION pg_leakhunt_suspects(
+    -- columns/suspects.def
     OUT pid int,
     OUT verdict text,
     OUT bytes bigint,
@@ -488,6 +499,7 @@ CREATE VIEW pg_leakhunt_suspects AS
 
 COMMENT ON VIEW pg_leakhunt_suspects IS
 'One row per process and finding, the largest first, and those of crashed processes last: a call site, over all statements together, memory contexts that belong together, the statement that runs, or what only the process as a whole shows. There is no row without the figures to support it, and none for what a pattern in pg_leakhunt_suppressions matches.';
+-- columns/suspects.def
 COMMENT ON COLUMN pg_leakhunt_suspects.pid IS
 'process id';
 COMMENT ON COLUMN pg_leakhunt_suspects.verdict IS
@@ -535,6 +547,7 @@ CREATE FUNCTION pg_leakhunt_explain(
     pid int DEFAULT NULL,
     format text DEFAULT 'text',
     redact bool DEFAULT false,
+    -- columns/explain.def
     OUT pid int,
     OUT explanation text)
 RETURNS SETOF record
@@ -545,6 +558,7 @@ COMMENT ON FUNCTION pg_leakhunt_explain(int, text, bool) IS
 'Returns a paragraph on a process, or, if pid is null, one on the server, with a null pid, and then on each process, the largest first; of four or more that are alike only on the largest. With format json, an object for programs instead, of each process. A paragraph says who it is, how large it is and of what, since when it grows and by what, the verdict of pg_leakhunt_suspects or why there is none, and the next step. All its figures are those of the views: what samples stand for has its 95% bound behind it, as (+/- 12 MB), what was counted says when. A WARNING and no rows if the pid is no process of this server, or one not for the caller to see. Another format is an ERROR. With redact, roles, databases and applications are letters, and statements have no literals.';
 
 CREATE FUNCTION pg_leakhunt_metrics(
+    -- columns/metrics.def
     OUT name text,
     OUT backend_type text,
     OUT verdict text,
@@ -565,6 +579,7 @@ CREATE VIEW pg_leakhunt_metrics AS
 
 COMMENT ON VIEW pg_leakhunt_metrics IS
 'Figures for engines that store them every few seconds, one per row: of the server, per backend type, of the ten statements with the highest peaks, and of the ten worst suspects, those of several processes that are called alike in one. It takes no longer than some 20 ms with a thousand sessions: processes are judged until 15 ms are over, the largest first (processes_unjudged has the others). Where a suspect has functions that this session has not looked up yet, their names are waited for, up to 200 ms in all; those that take longer are module+offset until a later call, as symbols are read between two calls. Where there are patterns in pg_leakhunt_suppressions, such a suspect is left to that call.';
+-- columns/metrics.def
 COMMENT ON COLUMN pg_leakhunt_metrics.name IS
 'what the value is, see Metrics';
 COMMENT ON COLUMN pg_leakhunt_metrics.backend_type IS
@@ -583,6 +598,7 @@ COMMENT ON COLUMN pg_leakhunt_metrics.value IS
 'the figure, in the unit that its name says, of the processes that the caller may see';
 
 CREATE FUNCTION pg_leakhunt_suppressed(
+    -- columns/suppressed.def
     OUT pattern text,
     OUT reason text,
     OUT sites bigint,
@@ -602,6 +618,7 @@ CREATE VIEW pg_leakhunt_suppressed AS
 
 COMMENT ON VIEW pg_leakhunt_suppressed IS
 'One row per row of pg_leakhunt_suppressions: what it matches now.';
+-- columns/suppressed.def
 COMMENT ON COLUMN pg_leakhunt_suppressed.pattern IS
 'as in pg_leakhunt_suppressions';
 COMMENT ON COLUMN pg_leakhunt_suppressed.reason IS
@@ -620,6 +637,7 @@ CREATE FUNCTION pg_leakhunt_check(
     iterations int DEFAULT 100,
     warmup int DEFAULT 10,
     fail text DEFAULT NULL,
+    -- columns/check.def
     OUT bytes_per_iteration float8,
     OUT objects_per_iteration float8,
     OUT context_name text,
@@ -651,6 +669,7 @@ COMMENT ON FUNCTION pg_leakhunt_explain_analyze(text, text) IS
 --
 
 CREATE FUNCTION pg_leakhunt_statements(
+    -- columns/statements.def
     OUT query_id bigint,
     OUT query text,
     OUT database text,
@@ -682,6 +701,7 @@ CREATE VIEW pg_leakhunt_statements AS
 
 COMMENT ON VIEW pg_leakhunt_statements IS
 'One row per statement, database and role, the highest peak first: what its calls took, in all sessions, ended ones included. The peak of a call is the most that its process held while it ran, less what the process held at its first sample. Peaks of parallel workers are added to that of their leader. Calls whose peak is below pg_leakhunt.statement_min_bytes are not counted.';
+-- columns/statements.def
 COMMENT ON COLUMN pg_leakhunt_statements.query_id IS
 'as in pg_stat_statements; null where the server had computed none';
 COMMENT ON COLUMN pg_leakhunt_statements.query IS
@@ -849,6 +869,7 @@ COMMENT ON FUNCTION pg_leakhunt_dump(int, bool) IS
 'Writes what a process holds to a dump file in pg_leakhunt.dump_directory, without the help of the process, and returns the name of the file. A symbolized dump has the names of all functions, so that no binary is needed to read it. Null, after a WARNING, if the pid is no process of this server, or one without a profile or not for the caller to see.';
 
 CREATE FUNCTION pg_leakhunt_dumps(
+    -- columns/dumps.def
     OUT file text,
     OUT pid int,
     OUT backend_type text,
@@ -876,6 +897,7 @@ CREATE VIEW pg_leakhunt_dumps AS
 
 COMMENT ON VIEW pg_leakhunt_dumps IS
 'One row per dump file, the newest first.';
+-- columns/dumps.def
 COMMENT ON COLUMN pg_leakhunt_dumps.file IS
 'name in pg_leakhunt.dump_directory, as the functions take it';
 COMMENT ON COLUMN pg_leakhunt_dumps.pid IS
@@ -940,6 +962,7 @@ COMMENT ON FUNCTION pg_leakhunt_heap(text, bool, bool) IS
 CREATE FUNCTION pg_leakhunt_diff(
     older text,
     newer text,
+    -- columns/diff.def
     OUT context_name text,
     OUT lifetime text,
     OUT query_id bigint,
@@ -972,6 +995,7 @@ CREATE FUNCTION pg_leakhunt_top(
     sums_by text DEFAULT 'function',
     growth bool DEFAULT false,
     peak bool DEFAULT false,
+    -- columns/top.def
     OUT name text,
     OUT flat_bytes bigint,
     OUT flat_percent float8,
@@ -991,6 +1015,7 @@ CREATE FUNCTION pg_leakhunt_top(
     sums_by text DEFAULT 'function',
     base text DEFAULT NULL,
     peak bool DEFAULT false,
+    -- columns/top.def
     OUT name text,
     OUT flat_bytes bigint,
     OUT flat_percent float8,
@@ -1009,6 +1034,7 @@ CREATE FUNCTION pg_leakhunt_top_all(
     sums_by text DEFAULT 'function',
     growth bool DEFAULT false,
     peak bool DEFAULT false,
+    -- columns/top.def
     OUT name text,
     OUT flat_bytes bigint,
     OUT flat_percent float8,

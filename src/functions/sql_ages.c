@@ -15,8 +15,6 @@
 #include "profile/site_ages.h"
 #include "report/listed_site.h"
 
-#define AGES_COLUMNS 13
-
 PLH_FUNCTION(pg_leakhunt_ages);
 PLH_FUNCTION(pg_leakhunt_ages_of_dump);
 
@@ -28,6 +26,15 @@ typedef struct Ages
 	TimestampTz now;			/* when the figures of the image were true */
 } Ages;
 
+/* The interval between two times. */
+static Interval *
+time_between(TimestampTz from, TimestampTz until)
+{
+	return DatumGetIntervalP(DirectFunctionCall2(timestamp_mi,
+												 TimestampTzGetDatum(until),
+												 TimestampTzGetDatum(from)));
+}
+
 /* One row: what a site allocated within a span of time. */
 static void
 put_age(const PlhListedSite *listed, const PlhSiteAge *age, TimestampTz now,
@@ -35,20 +42,8 @@ put_age(const PlhListedSite *listed, const PlhSiteAge *age, TimestampTz now,
 {
 	PlhRow		row = {0};
 
-	plh_sql_rows_put_text(&row, listed->stack.site);
-	plh_sql_rows_put_text(&row, listed->context_name);
-	plh_sql_rows_put_text(&row, listed->lifetime);
-	plh_sql_rows_put_query(&row, listed);
-	plh_sql_rows_put_time(&row, age->from);
-	plh_sql_rows_put_time(&row, age->until);
-	plh_sql_rows_put_datum(&row, DirectFunctionCall2(timestamp_mi,
-													 TimestampTzGetDatum(now),
-													 TimestampTzGetDatum(age->until)));
-	plh_sql_rows_put_int64(&row, age->live_bytes);
-	plh_sql_rows_put_int64(&row, age->error_bytes);
-	plh_sql_rows_put_int64(&row, age->total_bytes);
-	plh_sql_rows_put_survival(&row, age->live_bytes, age->total_bytes);
-	plh_sql_rows_put_if(&row, listed->has_stack, listed->stack.stack_id);
+#define COLUMN PLH_PUT_COLUMN
+#include "functions/columns/ages.def"
 	plh_sql_rows_finish(&row, sink);
 }
 
@@ -91,7 +86,7 @@ pg_leakhunt_ages(PG_FUNCTION_ARGS)
 
 	plh_sql_rows_check_arguments(fcinfo, 1);
 	pid = plh_sql_rows_get_pid(fcinfo, 0);
-	plh_sql_rows_start(fcinfo, &ages.sink, AGES_COLUMNS);
+	plh_sql_rows_start(fcinfo, &ages.sink);
 	if (!plh_sql_source_publish_and_save())
 		return (Datum) 0;
 	image = plh_sql_source_process(pid, WARNING);
@@ -112,7 +107,7 @@ pg_leakhunt_ages_of_dump(PG_FUNCTION_ARGS)
 	PlhDump    *dump;
 
 	plh_sql_rows_check_arguments(fcinfo, 1);
-	plh_sql_rows_start(fcinfo, &ages.sink, AGES_COLUMNS);
+	plh_sql_rows_start(fcinfo, &ages.sink);
 	plh_sql_rows_check_not_null(fcinfo, 0, "file");
 	dump = plh_sql_source_dump(text_to_cstring(PG_GETARG_TEXT_PP(0)), false);
 	put_image(&ages, dump->image, dump->image->crashed ?

@@ -23,8 +23,6 @@
 #include "telling/core_cache.h"
 #include "telling/suppression.h"
 
-#define CHECK_COLUMNS 9
-
 PLH_FUNCTION(pg_leakhunt_check);
 
 /* An argument that counts executions. */
@@ -111,28 +109,17 @@ describe_leak(PlhListedSite *listed, const PlhProfileImage *image,
 										  image->header->encoding);
 }
 
-/* The columns about the allocations that were made to fail. */
-static void
-put_failures(PlhRow *row, const PlhLeak *leak, const PlhProfileImage *image,
-			 PlhStackTexts *texts)
+/* The call site of the first allocation that was made to fail; NULL if none is known. */
+static const char *
+failing_site_of(const PlhLeak *leak, const PlhProfileImage *image, PlhStackTexts *texts)
 {
 	const PlhSiteRecord *site = plh_profile_image_site(image, leak->failing_site);
 	PlhListedSite failing;
 
-	if (leak->failures == 0)
-	{
-		plh_sql_rows_put_nulls(row, 3);
-		return;
-	}
-	plh_sql_rows_put_datum(row, Int32GetDatum(leak->failures));
-	plh_sql_rows_put_datum(row, Int64GetDatum(leak->first_failure));
-	if (site == NULL)
-	{
-		plh_sql_rows_put_null(row);
-		return;
-	}
+	if (leak->failures == 0 || site == NULL)
+		return NULL;
 	describe_site(&failing, image, site, texts);
-	plh_sql_rows_put_text(row, failing.stack.site);
+	return failing.stack.site;
 }
 
 /* Return one row, if it is a leak.  Returns whether it is suppressed. */
@@ -148,14 +135,9 @@ put_leak(const PlhListedSite *listed, const PlhLeak *leak,
 	if (plh_suppression_any(suppressions, listed->context_name,
 							listed->has_stack ? &listed->stack : NULL))
 		return true;
-	plh_sql_rows_put_datum(&row,
-						   Float8GetDatum((double) leak->bytes / leak->runs));
-	plh_sql_rows_put_datum(&row,
-						   Float8GetDatum((double) leak->count / leak->runs));
-	plh_sql_rows_put_text(&row, listed->context_name);
-	plh_sql_rows_put_site(&row, listed);
-	plh_sql_rows_put_frames(&row, listed);
-	put_failures(&row, leak, image, texts);
+
+#define COLUMN PLH_PUT_COLUMN
+#include "functions/columns/check.def"
 	plh_sql_rows_finish(&row, sink);
 	return false;
 }
@@ -296,7 +278,7 @@ pg_leakhunt_check(PG_FUNCTION_ARGS)
 	plan.trace = plh_check_trace ? trace_failure : NULL;
 	plan.trace_argument = &sink;
 	plh_sql_source_check_active();
-	plh_sql_rows_start(fcinfo, &sink, CHECK_COLUMNS);
+	plh_sql_rows_start(fcinfo, &sink);
 	suppressions = plh_sql_suppressions_read(fcinfo);
 	plh_leak_check_run(&plan, &check);
 

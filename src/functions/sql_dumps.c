@@ -35,8 +35,6 @@
 #include "report/death_text.h"
 #include "report/dump_symbols.h"
 
-#define DUMP_COLUMNS 14
-
 PLH_FUNCTION(pg_leakhunt_dump);
 PLH_FUNCTION(pg_leakhunt_dump_file);
 PLH_FUNCTION(pg_leakhunt_dumps);
@@ -188,26 +186,16 @@ put_dump(const char *name, const PlhDump *dump, const struct stat *status,
 		 PlhRowSink *sink)
 {
 	const PlhProfileHeader *header = dump->image->header;
+
+	/* OIDs of another cluster that shares the directory are not ours */
 	bool		is_ours = plh_sql_access_is_of_cluster(header);
 	PlhRow		row = {0};
 
 	if (!plh_sql_access_shows(sink->sees_all, header))
 		return;
-	plh_sql_rows_put_text(&row, name);
-	plh_sql_rows_put_pid(&row, header->pid);
-	plh_sql_rows_put_backend_type(&row, dump->image);
-	/* OIDs of another cluster that shares the directory are not ours */
-	plh_sql_rows_put_role(&row, is_ours ? header->role_oid : InvalidOid);
-	plh_sql_rows_put_database(&row, is_ours ? header->database_oid : InvalidOid);
-	plh_sql_rows_put_application(&row, dump->image);
-	plh_sql_rows_put_text(&row, dump->reason);
-	plh_sql_rows_put_time(&row, dump->written_at);
-	plh_sql_rows_put_int64(&row, status->st_size);
-	plh_sql_rows_put_int64(&row, header->counters.live_bytes);
-	plh_sql_rows_put_int64(&row, header->counters.live_count);
-	plh_sql_rows_put_int64(&row, header->peak_bytes);
-	plh_sql_rows_put_time(&row, header->death.at);
-	plh_sql_rows_put_text(&row, plh_death_text(&header->death));
+
+#define COLUMN PLH_PUT_COLUMN
+#include "functions/columns/dumps.def"
 	plh_sql_rows_finish(&row, sink);
 }
 
@@ -254,7 +242,7 @@ pg_leakhunt_dumps(PG_FUNCTION_ARGS)
 	DIR		   *dir;
 	struct dirent *entry;
 
-	plh_sql_rows_start(fcinfo, &sink, DUMP_COLUMNS);
+	plh_sql_rows_start(fcinfo, &sink);
 	if (plh_process_refusal() == NULL)
 		plh_crash_dumps_save_some(sink.sees_all);
 	dir = AllocateDir(plh_load_settings.dump_directory);

@@ -20,8 +20,6 @@
 #include "telling/explanation_json.h"
 #include "telling/server_summary.h"
 
-#define EXPLAIN_COLUMNS 2
-
 /* Of further binaries it is not said how to get names. */
 #define MOST_NAMELESS 4
 
@@ -136,11 +134,9 @@ put_row(Explaining *explaining, int pid, const char *text)
 												   explaining->nameless_count));
 		explaining->nameless_count = 0;
 	}
-	if (pid == 0)
-		plh_sql_rows_put_null(&row);
-	else
-		plh_sql_rows_put_pid(&row, pid);
-	plh_sql_rows_put_text(&row, text);
+
+#define COLUMN PLH_PUT_COLUMN
+#include "functions/columns/explain.def"
 	plh_sql_rows_finish(&row, &explaining->sink);
 }
 
@@ -189,7 +185,7 @@ put_explanations(FunctionCallInfo fcinfo)
 
 	plh_sql_rows_check_arguments(fcinfo, 3);
 	explaining.as_json = is_json(fcinfo);
-	plh_sql_rows_start(fcinfo, &explaining.sink, EXPLAIN_COLUMNS);
+	plh_sql_rows_start(fcinfo, &explaining.sink);
 	if (!plh_sql_source_publish_and_save())
 		return (Datum) 0;
 	explaining.suppressions = plh_sql_suppressions_read(fcinfo);

@@ -57,9 +57,8 @@ identify(PlhExplainedProcess *process, Oid role, Oid database)
 	}
 	if (process->image != NULL && !process->image->alive)
 		process->application_name =
-			plh_database_text_fit_foreign(process->image->header->application_name,
-										  strlen(process->image->header->application_name),
-										  process->image->header->encoding);
+			plh_sql_rows_foreign(process->image->header->application_name,
+								 process->image->header->encoding);
 	process->backend_type = process->image != NULL ?
 		plh_profile_image_backend_type(process->image) :
 		plh_sql_rows_unprofiled_type(process->pid, known);
@@ -82,14 +81,6 @@ find_largest(PlhExplainedProcess *process, const PlhStatementPeaks *peaks)
 		process->largest = entry;
 }
 
-/* A name as a profile has it; NULL where it is empty. */
-static const char *
-name_in_profile(const char *name, const PlhProfileHeader *header)
-{
-	return name[0] == '\0' ? NULL :
-		plh_database_text_fit_foreign(name, strlen(name), header->encoding);
-}
-
 /*
  * Names are the present ones, where the dump is of this cluster and they are there still;
  * else those by which the client asked for them.
@@ -107,7 +98,7 @@ plh_sql_explained_dumped(const PlhDump *dump)
 		.rss_anon_bytes = -1,
 		.now = image->crashed ? plh_profile_image_ended_at(header) : dump->written_at,
 		.backend_type = plh_profile_image_backend_type(image),
-		.application_name = name_in_profile(header->application_name, header)
+		.application_name = plh_sql_rows_foreign(header->application_name, header->encoding)
 	};
 
 	if (plh_sql_access_is_of_cluster(header))
@@ -116,9 +107,9 @@ plh_sql_explained_dumped(const PlhDump *dump)
 		process.database = get_database_name(header->database_oid);
 	}
 	if (process.username == NULL)
-		process.username = name_in_profile(header->role, header);
+		process.username = plh_sql_rows_foreign(header->role, header->encoding);
 	if (process.database == NULL)
-		process.database = name_in_profile(header->database, header);
+		process.database = plh_sql_rows_foreign(header->database, header->encoding);
 	redact_names(&process);
 	return process;
 }

@@ -17,9 +17,6 @@
 #include "report/context_list.h"
 #include "report/listed_site.h"
 
-#define WHOLE_COLUMNS 6
-#define PART_COLUMNS 6
-
 PLH_FUNCTION(pg_leakhunt_history);
 
 /* What a part is called: the columns name, context_name and stack_id. */
@@ -35,7 +32,10 @@ typedef struct PartName
 static void
 put_if_known(PlhRow *row, int64 value)
 {
-	plh_sql_rows_put_if(row, value >= 0, value);
+	if (value < 0)
+		plh_sql_rows_put_null(row);
+	else
+		plh_sql_rows_put_bigint(row, value);
 }
 
 /* The history of a process as a whole. */
@@ -47,12 +47,12 @@ put_whole(const PlhProfileHeader *header, PlhRowSink *sink)
 		const PlhHistoryPoint *point = &header->history[i];
 		PlhRow		row = {0};
 
-		plh_sql_rows_put_time(&row, point->at);
-		plh_sql_rows_put_int64(&row, point->live_bytes);
-		plh_sql_rows_put_int64(&row, point->context_bytes);
+		plh_sql_rows_put_timestamptz(&row, point->at);
+		plh_sql_rows_put_bigint(&row, point->live_bytes);
+		plh_sql_rows_put_bigint(&row, point->context_bytes);
 		put_if_known(&row, point->malloc_bytes);
 		put_if_known(&row, point->malloc_free_bytes);
-		plh_sql_rows_put_int64(&row, point->own_bytes);
+		plh_sql_rows_put_bigint(&row, point->own_bytes);
 		plh_sql_rows_finish(&row, sink);
 	}
 }
@@ -113,12 +113,12 @@ put_part(const PlhFollowedPart *part, const PartName *name, int point,
 {
 	PlhRow		row = {0};
 
-	plh_sql_rows_put_time(&row, at);
+	plh_sql_rows_put_timestamptz(&row, at);
 	plh_sql_rows_put_text(&row, name->name);
 	plh_sql_rows_put_text(&row, name->context_name);
 	put_if_known(&row, plh_followed_parts_bytes(part, point));
 	put_if_known(&row, plh_followed_parts_contexts(part, point));
-	plh_sql_rows_put_if(&row, name->has_stack, name->stack_id);
+	put_if_known(&row, name->has_stack ? name->stack_id : -1);
 	plh_sql_rows_finish(&row, sink);
 }
 
@@ -205,7 +205,7 @@ pg_leakhunt_history(PG_FUNCTION_ARGS)
 		kind = get_kind(fcinfo, 1);
 	else
 		plh_sql_rows_check_arguments(fcinfo, 1);
-	plh_sql_rows_start(fcinfo, &sink, by_parts ? PART_COLUMNS : WHOLE_COLUMNS);
+	plh_sql_rows_start(fcinfo, &sink);
 	image = get_image(fcinfo);
 	if (image == NULL)
 		return (Datum) 0;

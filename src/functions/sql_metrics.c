@@ -20,7 +20,6 @@
 #include "sampler/malloc_hooks.h"
 #include "telling/worst_suspects.h"
 
-#define METRIC_COLUMNS 8
 #define SECONDS_PER_HOUR 3600.0
 
 /* What the rows call types that are not known, and those beyond the most. */
@@ -39,21 +38,12 @@ typedef struct Labels
 static void
 put_metric(PlhRowSink *sink, const char *name, Labels labels, double value)
 {
-	static const PlhWorstSuspect no_suspect;
-	static const PlhLargeStatement no_statement;
-	const PlhWorstSuspect *suspect = labels.suspect != NULL ? labels.suspect : &no_suspect;
-	const PlhLargeStatement *statement =
-		labels.statement != NULL ? labels.statement : &no_statement;
+	const PlhWorstSuspect *suspect = labels.suspect;
+	const PlhLargeStatement *statement = labels.statement;
 	PlhRow		row = {0};
 
-	plh_sql_rows_put_text(&row, name);
-	plh_sql_rows_put_text(&row, labels.backend_type);
-	plh_sql_rows_put_text(&row, suspect->verdict);
-	plh_sql_rows_put_text(&row, suspect->context_name);
-	plh_sql_rows_put_text(&row, suspect->site);
-	plh_sql_rows_put_query_id(&row, (int64) statement->query_id);
-	plh_sql_rows_put_text(&row, statement->query);
-	plh_sql_rows_put_datum(&row, Float8GetDatum(value));
+#define COLUMN PLH_PUT_COLUMN
+#include "functions/columns/metrics.def"
 	plh_sql_rows_finish(&row, sink);
 }
 
@@ -179,7 +169,7 @@ pg_leakhunt_metrics(PG_FUNCTION_ARGS)
 	bool		is_preloaded;
 	PlhServerFigures *figures;
 
-	plh_sql_rows_start(fcinfo, &sink, METRIC_COLUMNS);
+	plh_sql_rows_start(fcinfo, &sink);
 	active = plh_sql_source_publish_and_save();
 	is_preloaded = active && plh_process_is_preloaded();
 	figures = plh_server_figures_collect(active ? plh_profile_directory_path() : NULL,

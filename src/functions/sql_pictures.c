@@ -22,8 +22,6 @@
 #include "report/routine_frames.h"
 #include "report/top.h"
 
-#define TOP_COLUMNS 7
-
 /* How many arguments the forms for all processes have. */
 #define TOP_ARGUMENTS 3
 #define TEXT_ARGUMENTS 6
@@ -51,15 +49,11 @@ get_kind(FunctionCallInfo fcinfo, int number)
 			 errhint("Sums are by function, line, module, context or routine.")));
 }
 
-/* A part of the whole, to two decimals; null where there is no whole. */
-static void
-put_percent(PlhRow *row, int64 part, int64 whole)
+/* A part of the whole, to two decimals. */
+static double
+percent(int64 part, int64 whole)
 {
-	if (whole <= 0)
-		plh_sql_rows_put_null(row);
-	else
-		plh_sql_rows_put_datum(row,
-							   Float8GetDatum(rint(10000.0 * part / whole) / 100));
+	return rint(10000.0 * part / whole) / 100;
 }
 
 /* One row; numbers of chunks are not known at the peak. */
@@ -69,13 +63,8 @@ put_top(const PlhTopRow *top, int64 total, const PlhSiteList *list,
 {
 	PlhRow		row = {0};
 
-	plh_sql_rows_put_text(&row, top->name);
-	plh_sql_rows_put_int64(&row, top->flat_bytes);
-	put_percent(&row, top->flat_bytes, total);
-	plh_sql_rows_put_if(&row, !list->peak, top->flat_count);
-	plh_sql_rows_put_int64(&row, top->cum_bytes);
-	put_percent(&row, top->cum_bytes, total);
-	plh_sql_rows_put_if(&row, !list->peak, top->cum_count);
+#define COLUMN PLH_PUT_COLUMN
+#include "functions/columns/top.def"
 	plh_sql_rows_finish(&row, sink);
 }
 
@@ -95,7 +84,7 @@ pg_leakhunt_top(PG_FUNCTION_ARGS)
 	int64		total = 0;
 	int			count;
 
-	plh_sql_rows_start(fcinfo, &sink, TOP_COLUMNS);
+	plh_sql_rows_start(fcinfo, &sink);
 	list = plh_sql_source_sites(&source);
 	if (list == NULL)
 		return (Datum) 0;

@@ -29,10 +29,6 @@
 #include "report/words.h"
 #include "sampler/control.h"
 
-#define PROCESS_COLUMNS 35
-#define CONTEXT_COLUMNS 11
-#define SYMBOL_COLUMNS 5
-
 PLH_FUNCTION(pg_leakhunt_processes);
 PLH_FUNCTION(pg_leakhunt_contexts);
 PLH_FUNCTION(pg_leakhunt_symbols);
@@ -44,29 +40,18 @@ typedef struct ProcessRows
 	List	   *profiled;		/* pids of live processes that have a profile */
 } ProcessRows;
 
-/* A figure, or null where it is negative. */
-static void
-put_if_known(PlhRow *row, int64 value)
+/* What a row is about. */
+typedef struct ShownProcess
 {
-	plh_sql_rows_put_if(row, value >= 0, value);
-}
-
-/* The columns from context_bytes to rss_anon_bytes. */
-static void
-put_triage(PlhRow *row, const PlhProfileImage *image)
-{
-	const PlhProfileHeader *header = image->header;
-	bool		counted = header->census_at != 0;
-
-	put_if_known(row, counted ? header->context_bytes : -1);
-	put_if_known(row, counted ? header->context_free_bytes : -1);
-	put_if_known(row, counted ? header->malloc_bytes : -1);
-	put_if_known(row, counted ? header->malloc_free_bytes : -1);
-	plh_sql_rows_put_datum(row, BoolGetDatum(header->malloc_tracked != 0));
-	put_if_known(row, header->malloc_tracked ? header->malloc_other_bytes : -1);
-	put_if_known(row, image->alive ?
-				 plh_process_facts_rss_anon_bytes(header->pid) : -1);
-}
+	int			pid;
+	const PlhProfileImage *image;	/* NULL: it has no profile */
+	const char *backend_type;	/* NULL: not known, as the next */
+	const char *state;
+	Oid			role;			/* InvalidOid: none, as the next */
+	Oid			database;
+	TimestampTz started_at;		/* 0: not known */
+	bool		heeds_requests; /* it lives, and has loaded pg_leakhunt */
+} ShownProcess;
 
 /* Does a process sample as somebody has asked for? */
 static bool
@@ -81,64 +66,52 @@ has_taken_up(const PlhProfileHeader *header, const PlhControlRequest *request)
 }
 
 /* The column request; the header is NULL where there is no profile to show it. */
-static void
-put_request(PlhRow *row, int pid, const PlhProfileHeader *header)
+static const char *
+request_of(const ShownProcess *process, const PlhProfileHeader *header)
 {
-	PlhControlRequest request;
+	PlhControlRequest request = {0};
 
-	plh_control_request_of(pid, &request);
+	if (process->heeds_requests)
+		plh_control_request_of(process->pid, &request);
 	if (!request.present)
-		plh_sql_rows_put_null(row);
-	else
-		plh_sql_rows_put_text(row, header != NULL &&
-							  has_taken_up(header, &request) ?
-							  "in force" : "pending");
+		return NULL;
+	return header != NULL && has_taken_up(header, &request) ? "in force" : "pending";
+}
+
+static void
+put_process(const ShownProcess *process, PlhRowSink *sink)
+{
+	const PlhProfileImage *image = process->image;
+	const PlhProfileHeader *header = image == NULL ? NULL : image->header;
+	const PlhBaseline *baseline = image == NULL ? NULL :
+		plh_baseline_file_read(plh_profile_directory_path(), image);
+	bool		is_counted = header != NULL && header->census_at != 0;
+	int64		rss_anon_bytes = image != NULL && !image->alive ? -1 :
+		plh_process_facts_rss_anon_bytes(process->pid);
+	PlhRow		row = {0};
+
+#define COLUMN PLH_PUT_COLUMN
+#include "functions/columns/processes.def"
+	plh_sql_rows_finish(&row, sink);
 }
 
 /* The row of a process that has a profile. */
 static void
-put_profile(const PlhProfileImage *image, PlhRowSink *sink)
+put_profiled(const PlhProfileImage *image, PlhRowSink *sink)
 {
 	const PlhProfileHeader *header = image->header;
-	const PlhBaseline *baseline =
-		plh_baseline_file_read(plh_profile_directory_path(), image);
-	PlhRow		row = {0};
+	ShownProcess process = {
+		.pid = header->pid,
+		.image = image,
+		.backend_type = plh_sql_rows_backend_type(image),
+		.state = plh_sql_rows_state(image),
+		.role = header->role_oid,
+		.database = header->database_oid,
+		.started_at = header->started_at,
+		.heeds_requests = image->alive
+	};
 
-	plh_sql_rows_put_pid(&row, header->pid);
-	plh_sql_rows_put_backend_type(&row, image);
-	plh_sql_rows_put_state(&row, image);
-	plh_sql_rows_put_database(&row, header->database_oid);
-	plh_sql_rows_put_role(&row, header->role_oid);
-	plh_sql_rows_put_time(&row, header->started_at);
-	plh_sql_rows_put_datum(&row, BoolGetDatum(image->alive &&
-											  header->sample_interval != 0));
-	plh_sql_rows_put_int64(&row, header->sample_interval);
-	plh_sql_rows_put_text(&row, plh_settings_scope_name(header->scope));
-	plh_sql_rows_put_int64(&row, header->counters.live_bytes);
-	plh_sql_rows_put_int64(&row, header->counters.live_count);
-	plh_sql_rows_put_int64(&row, header->peak_bytes);
-	plh_sql_rows_put_time(&row, header->peak_at);
-	plh_sql_rows_put_if(&row, baseline != NULL, baseline == NULL ? 0 :
-						header->counters.live_bytes - baseline->live_bytes);
-	plh_sql_rows_put_int64(&row, header->counters.live_samples);
-	plh_sql_rows_put_int64(&row, header->samples_taken);
-	plh_sql_rows_put_int64(&row, plh_profile_image_lost_samples(header));
-	plh_sql_rows_put_int64(&row, header->site_count);
-	put_triage(&row, image);
-	plh_sql_rows_put_int64(&row, header->overhead_bytes + header->profile_bytes);
-	plh_sql_rows_put_int64(&row, header->profile_bytes);
-	plh_sql_rows_put_time(&row, header->counters.last_at);
-	plh_sql_rows_put_time(&row, header->census_at);
-	put_if_known(&row, header->unsampled_bytes);
-	plh_sql_rows_put_if(&row, header->limit_bytes > 0, header->limit_bytes);
-	plh_sql_rows_put_int64(&row, header->limit_hits);
-	plh_sql_rows_put_time(&row, header->death.at);
-	plh_sql_rows_put_text(&row, plh_death_text(&header->death));
-	if (image->alive)
-		put_request(&row, header->pid, header);
-	else
-		plh_sql_rows_put_null(&row);
-	plh_sql_rows_finish(&row, sink);
+	put_process(&process, sink);
 }
 
 /* PlhProfileVisitor: the row of a process, which then needs no other. */
@@ -155,23 +128,7 @@ visit_process(PlhProfileImage *image, void *arg)
 		MemoryContextSwitchTo(caller_context);
 	}
 	if (plh_sql_access_shows(rows->sink.sees_all, image->header))
-		put_profile(image, &rows->sink);
-}
-
-/*
- * The column state of a process without a profile.  Nothing is known where the
- * module is loaded, but inactive.  Returns what is known.
- */
-static PlhLoaded
-put_loaded(PlhRow *row, int pid)
-{
-	PlhLoaded	loaded = plh_process_refusal() != NULL ? PLH_LOADED_UNKNOWN :
-		plh_process_is_preloaded() ? PLH_LOADED :
-		plh_server_processes_loaded(pid);
-
-	plh_sql_rows_put_text(row, loaded == PLH_LOADED ? "small" :
-						  loaded == PLH_NOT_LOADED ? "not loaded" : NULL);
-	return loaded;
+		put_profiled(image, &rows->sink);
 }
 
 /* The row of a process without a profile. */
@@ -179,25 +136,24 @@ static void
 put_unprofiled(int pid, PlhRowSink *sink)
 {
 	PlhServerActivity found = {0};
-	const PlhServerActivity *activity =
-		plh_server_activity_find(pid, &found) ? &found : NULL;
-	PlhLoaded	loaded;
-	PlhRow		row = {0};
+	bool		is_found = plh_server_activity_find(pid, &found);
 
-	plh_sql_rows_put_pid(&row, pid);
-	plh_sql_rows_put_text(&row, plh_sql_rows_unprofiled_type(pid, activity));
-	loaded = put_loaded(&row, pid);
-	plh_sql_rows_put_database(&row, found.database_oid);
-	plh_sql_rows_put_role(&row, found.role_oid);
-	plh_sql_rows_put_time(&row, found.started_at);
-	plh_sql_rows_put_nulls(&row, 18);
-	put_if_known(&row, plh_process_facts_rss_anon_bytes(pid));
-	plh_sql_rows_put_nulls(&row, 9);
-	if (loaded == PLH_LOADED)
-		put_request(&row, pid, NULL);
-	else
-		plh_sql_rows_put_null(&row);
-	plh_sql_rows_finish(&row, sink);
+	/* nothing is known where the module is loaded, but inactive */
+	PlhLoaded	loaded = plh_process_refusal() != NULL ? PLH_LOADED_UNKNOWN :
+		plh_process_is_preloaded() ? PLH_LOADED :
+		plh_server_processes_loaded(pid);
+	ShownProcess process = {
+		.pid = pid,
+		.backend_type = plh_sql_rows_unprofiled_type(pid, is_found ? &found : NULL),
+		.state = loaded == PLH_LOADED ? "small" :
+		loaded == PLH_NOT_LOADED ? "not loaded" : NULL,
+		.role = found.role_oid,
+		.database = found.database_oid,
+		.started_at = found.started_at,
+		.heeds_requests = loaded == PLH_LOADED
+	};
+
+	put_process(&process, sink);
 }
 
 /* The rows of all processes that have no profile. */
@@ -229,7 +185,7 @@ pg_leakhunt_processes(PG_FUNCTION_ARGS)
 {
 	ProcessRows rows = {0};
 
-	plh_sql_rows_start(fcinfo, &rows.sink, PROCESS_COLUMNS);
+	plh_sql_rows_start(fcinfo, &rows.sink);
 	if (plh_sql_source_publish_and_save())
 		plh_profile_reader_each(plh_profile_directory_path(), 0, true, NULL,
 								visit_process, &rows);
@@ -237,28 +193,15 @@ pg_leakhunt_processes(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* The columns context_name and lifetime. */
-static void
-put_kind(PlhRow *row, const PlhProfileImage *image,
-		 const PlhListedContext *context)
-{
-	const char *name = plh_context_list_name(image, context->name);
-
-	plh_sql_rows_put_text(row, name);
-	plh_sql_rows_put_text(row, name == NULL ? NULL :
-						  plh_profile_image_lifetime_name(context->lifetime));
-}
-
 /* The column examples. */
-static void
-put_examples(PlhRow *row, const PlhProfileImage *image,
-			 const PlhContextRecord *record)
+static ArrayType *
+examples_of(const PlhProfileImage *image, const PlhContextRecord *record)
 {
 	char	   *texts[PLH_EXAMPLES];
 	int			count = plh_context_examples_texts(record, image, PLH_EXAMPLE_MAX,
 												   texts);
 
-	plh_sql_rows_put_texts(row, texts, count);
+	return plh_sql_rows_texts(texts, count);
 }
 
 /* The rows of a process. */
@@ -273,20 +216,11 @@ put_contexts(PlhProfileImage *image, void *arg)
 	for (int i = 0; i < list->count; i++)
 	{
 		const PlhListedContext *context = &list->contexts[i];
+		const char *name = plh_context_list_name(image, context->name);
 		PlhRow		row = {0};
 
-		plh_sql_rows_put_pid(&row, image->header->pid);
-		plh_sql_rows_put_backend_type(&row, image);
-		put_kind(&row, image, context);
-		plh_sql_rows_put_if(&row, context->instances > 0, context->instances);
-		plh_sql_rows_put_if(&row, context->instances > 0,
-							context->context_bytes);
-		plh_sql_rows_put_int64(&row, context->live_bytes);
-		plh_sql_rows_put_int64(&row, context->live_count);
-		plh_sql_rows_put_if(&row, baseline != NULL && context->sites > 0,
-							context->live_bytes - context->baseline_bytes);
-		plh_sql_rows_put_int64(&row, context->sites);
-		put_examples(&row, image, context->record);
+#define COLUMN PLH_PUT_COLUMN
+#include "functions/columns/contexts.def"
 		plh_sql_rows_finish(&row, sink);
 	}
 }
@@ -299,7 +233,7 @@ pg_leakhunt_contexts(PG_FUNCTION_ARGS)
 {
 	PlhRowSink	sink;
 
-	plh_sql_rows_start(fcinfo, &sink, CONTEXT_COLUMNS);
+	plh_sql_rows_start(fcinfo, &sink);
 	if (!plh_sql_source_publish_and_save())
 		return (Datum) 0;
 	plh_sql_access_visit(sink.sees_all, 0, put_contexts, &sink);
@@ -365,14 +299,9 @@ put_symbols(PlhProfileImage *image, void *arg)
 		if (module == NULL)
 			continue;
 		plh_symbols_module(plh_sql_rows_symbols(sink), module, &found);
-		plh_sql_rows_put_foreign_text(&row, image, module->path,
-									  module->path_bytes);
-		plh_sql_rows_put_text(&row, module->build_id_bytes > 0 ?
-							  plh_words_build_id(module) : NULL);
-		plh_sql_rows_put_text(&row, plh_symbols_source_name(found.source));
-		plh_sql_rows_put_text(&row, found.source == PLH_SOURCE_NOTHING ?
-							  NULL : found.file);
-		plh_sql_rows_put_text(&row, symbols_hint(module, &found));
+
+#define COLUMN PLH_PUT_COLUMN
+#include "functions/columns/symbols.def"
 		plh_sql_rows_finish(&row, sink);
 	}
 }
@@ -386,7 +315,7 @@ pg_leakhunt_symbols(PG_FUNCTION_ARGS)
 {
 	PlhRowSink	sink;
 
-	plh_sql_rows_start(fcinfo, &sink, SYMBOL_COLUMNS);
+	plh_sql_rows_start(fcinfo, &sink);
 	if (!plh_sql_source_publish_and_save())
 		return (Datum) 0;
 	plh_sql_access_visit(sink.sees_all, 0, put_symbols, &sink);

@@ -22,8 +22,9 @@
 #include "reader/server_processes.h"
 #include "watch/keeper.h"
 
-void
-plh_sql_rows_put_datum(PlhRow *row, Datum value)
+/* Add a value to a row. */
+static void
+put_datum(PlhRow *row, Datum value)
 {
 	Assert(row->column < lengthof(row->values));
 	row->nulls[row->column] = false;
@@ -37,34 +38,40 @@ plh_sql_rows_put_null(PlhRow *row)
 	row->nulls[row->column++] = true;
 }
 
-/* Several columns without a value. */
 void
-plh_sql_rows_put_nulls(PlhRow *row, int count)
+plh_sql_rows_put_bool(PlhRow *row, bool value)
 {
-	while (count-- > 0)
-		plh_sql_rows_put_null(row);
+	put_datum(row, BoolGetDatum(value));
 }
 
 void
-plh_sql_rows_put_pid(PlhRow *row, int pid)
+plh_sql_rows_put_int(PlhRow *row, int value)
 {
-	plh_sql_rows_put_datum(row, Int32GetDatum(pid));
+	put_datum(row, Int32GetDatum(value));
 }
 
 void
-plh_sql_rows_put_int64(PlhRow *row, int64 value)
+plh_sql_rows_put_bigint(PlhRow *row, int64 value)
 {
-	plh_sql_rows_put_datum(row, Int64GetDatum(value));
+	put_datum(row, Int64GetDatum(value));
 }
 
-/* A figure, or null where it is not known. */
 void
-plh_sql_rows_put_if(PlhRow *row, bool is_known, int64 value)
+plh_sql_rows_put_float8(PlhRow *row, double value)
 {
-	if (is_known)
-		plh_sql_rows_put_int64(row, value);
-	else
-		plh_sql_rows_put_null(row);
+	put_datum(row, Float8GetDatum(value));
+}
+
+void
+plh_sql_rows_put_oid(PlhRow *row, Oid value)
+{
+	put_datum(row, ObjectIdGetDatum(value));
+}
+
+void
+plh_sql_rows_put_interval(PlhRow *row, Interval *value)
+{
+	put_datum(row, IntervalPGetDatum(value));
 }
 
 /* Text that is ours, or comes from a file; NULL gives NULL. */
@@ -74,8 +81,17 @@ plh_sql_rows_put_text(PlhRow *row, const char *text)
 	if (text == NULL)
 		plh_sql_rows_put_null(row);
 	else
-		plh_sql_rows_put_datum(row,
-							   CStringGetTextDatum(plh_database_text_fit(text)));
+		put_datum(row, CStringGetTextDatum(plh_database_text_fit(text)));
+}
+
+/* An array that plh_sql_rows_texts has made; NULL gives NULL. */
+void
+plh_sql_rows_put_text_array(PlhRow *row, ArrayType *array)
+{
+	if (array == NULL)
+		plh_sql_rows_put_null(row);
+	else
+		put_datum(row, PointerGetDatum(array));
 }
 
 /*
@@ -83,37 +99,35 @@ plh_sql_rows_put_text(PlhRow *row, const char *text)
  * would make an ERROR of all rows.
  */
 void
-plh_sql_rows_put_time(PlhRow *row, TimestampTz time)
+plh_sql_rows_put_timestamptz(PlhRow *row, TimestampTz time)
 {
 	if (time == 0 || !IS_VALID_TIMESTAMP(time))
 		plh_sql_rows_put_null(row);
 	else
-		plh_sql_rows_put_datum(row, TimestampTzGetDatum(time));
+		put_datum(row, TimestampTzGetDatum(time));
 }
 
 /*
- * Text that another process wrote, in its database's encoding.
+ * Returns text that another process wrote, in its database's encoding; NULL where it is
+ * empty.
  */
-void
-plh_sql_rows_put_foreign_text(PlhRow *row, const PlhProfileImage *image,
-							  const char *text, Size bytes)
+const char *
+plh_sql_rows_foreign(const char *text, int encoding)
 {
-	char	   *fit = plh_database_text_fit_foreign(text, bytes,
-													image->header->encoding);
-
-	plh_sql_rows_put_datum(row, CStringGetTextDatum(fit));
+	return text[0] == '\0' ? NULL :
+		plh_database_text_fit_foreign(text, strlen(text), encoding);
 }
 
-void
-plh_sql_rows_put_backend_type(PlhRow *row, const PlhProfileImage *image)
+/* Returns the type of a process that has a profile. */
+const char *
+plh_sql_rows_backend_type(const PlhProfileImage *image)
 {
-	const char *type = plh_profile_image_backend_type(image);
-
-	plh_sql_rows_put_foreign_text(row, image, type, strlen(type));
+	return plh_sql_rows_foreign(plh_profile_image_backend_type(image),
+								image->header->encoding);
 }
 
 /*
- * The type of a process without a profile, of which the server's statistics know
+ * Returns the type of a process without a profile, of which the server's statistics know
  * that, or nothing (NULL), as of the postmaster and the keeper.
  */
 const char *
@@ -127,145 +141,63 @@ plh_sql_rows_unprofiled_type(int pid, const PlhServerActivity *activity)
 		PLH_KEEPER_NAME : NULL;
 }
 
-/* The column username; null where there is no role. */
-void
-plh_sql_rows_put_role(PlhRow *row, Oid role)
+/* Returns the name of a role; NULL where there is none. */
+const char *
+plh_sql_rows_role(Oid role)
 {
-	plh_sql_rows_put_text(row, OidIsValid(role) ?
-						  GetUserNameFromId(role, true) : NULL);
+	return OidIsValid(role) ? GetUserNameFromId(role, true) : NULL;
 }
 
-/* The column database; null where there is none. */
-void
-plh_sql_rows_put_database(PlhRow *row, Oid database)
+/* Returns the name of a database; NULL where there is none. */
+const char *
+plh_sql_rows_database(Oid database)
 {
-	plh_sql_rows_put_text(row, OidIsValid(database) ?
-						  get_database_name(database) : NULL);
+	return OidIsValid(database) ? get_database_name(database) : NULL;
 }
 
-/* The column state of a process that has a profile. */
-void
-plh_sql_rows_put_state(PlhRow *row, const PlhProfileImage *image)
+/* Returns the state of a process that has a profile. */
+const char *
+plh_sql_rows_state(const PlhProfileImage *image)
 {
-	plh_sql_rows_put_text(row, !image->alive ? "crashed" :
-						  plh_profile_image_is_whole(image->header) ?
-						  "live" : "unpublished");
+	return !image->alive ? "crashed" :
+		plh_profile_image_is_whole(image->header) ? "live" : "unpublished";
 }
 
-/*
- * The column application_name, null if the session has set none.
- */
-void
-plh_sql_rows_put_application(PlhRow *row, const PlhProfileImage *image)
+/* Returns what of total_bytes is live: 1 at most, as the owner may be counting. */
+double
+plh_sql_rows_survival(int64 live_bytes, int64 total_bytes)
 {
-	const char *name = image->header->application_name;
-
-	if (name[0] == '\0')
-		plh_sql_rows_put_null(row);
-	else
-		plh_sql_rows_put_foreign_text(row, image, name, strlen(name));
+	return Min(1.0, (double) live_bytes / (double) total_bytes);
 }
 
-/* The column query_id; null for 0, which stands for none. */
-void
-plh_sql_rows_put_query_id(PlhRow *row, int64 query_id)
+/* Returns an array of texts; NULL if there are none. */
+ArrayType *
+plh_sql_rows_texts(char *const *texts, int count)
 {
-	plh_sql_rows_put_if(row, query_id != 0, query_id);
+	Datum	   *values;
+
+	if (count == 0)
+		return NULL;
+	values = palloc(sizeof(Datum) * count);
+	for (int i = 0; i < count; i++)
+		values[i] = CStringGetTextDatum(texts[i]);
+	return construct_array(values, count, TEXTOID, -1, false, TYPALIGN_INT);
 }
 
-/*
- * The columns query_id and query.
- */
-void
-plh_sql_rows_put_query(PlhRow *row, const PlhListedSite *listed)
-{
-	plh_sql_rows_put_query_id(row, listed->query_id);
-	plh_sql_rows_put_text(row, listed->query);
-}
-
-/*
- * The column survival, which is 1 at most: the owner may be between counting the
- * one figure and the other.
- */
-void
-plh_sql_rows_put_survival(PlhRow *row, int64 live_bytes, int64 total_bytes)
-{
-	if (total_bytes <= 0)
-		plh_sql_rows_put_null(row);
-	else
-		plh_sql_rows_put_datum(row,
-							   Float8GetDatum(Min(1.0, (double) live_bytes /
-												  (double) total_bytes)));
-}
-
-/* Put an array of texts. */
-static void
-put_array(PlhRow *row, Datum *texts, int count)
-{
-	plh_sql_rows_put_datum(row,
-						   PointerGetDatum(construct_array(texts, count, TEXTOID,
-														   -1, false,
-														   TYPALIGN_INT)));
-}
-
-/*
- * The columns site and routine of a site, which may not have been described.
- */
-void
-plh_sql_rows_put_site(PlhRow *row, const PlhListedSite *listed)
-{
-	plh_sql_rows_put_text(row, listed->stack.site);
-	plh_sql_rows_put_text(row, plh_stack_text_routine(&listed->stack));
-}
-
-/*
- * The column stack of a site whose stack was described; null if it has none.
- */
-void
-plh_sql_rows_put_frames(PlhRow *row, const PlhListedSite *listed)
+/* Returns the frames of a site whose stack was described; NULL if it has none. */
+ArrayType *
+plh_sql_rows_frames(const PlhListedSite *listed)
 {
 	const PlhStackText *stack = &listed->stack;
 	Datum	   *frames;
 
 	if (!listed->has_stack)
-	{
-		plh_sql_rows_put_null(row);
-		return;
-	}
+		return NULL;
 	frames = palloc(sizeof(Datum) * Max(stack->frame_count, 1));
 	for (int i = 0; i < stack->frame_count; i++)
 		frames[i] = CStringGetTextDatum(stack->frames[i].text);
-	put_array(row, frames, stack->frame_count);
-}
-
-/*
- * Put an array of texts; null if there are none.
- */
-void
-plh_sql_rows_put_texts(PlhRow *row, char *const *texts, int count)
-{
-	Datum	   *values;
-
-	if (count == 0)
-	{
-		plh_sql_rows_put_null(row);
-		return;
-	}
-	values = palloc(sizeof(Datum) * count);
-	for (int i = 0; i < count; i++)
-		values[i] = CStringGetTextDatum(texts[i]);
-	put_array(row, values, count);
-}
-
-/*
- * Return a row that has all its columns.
- */
-void
-plh_sql_rows_finish(PlhRow *row, PlhRowSink *sink)
-{
-	Assert(row->column == sink->result->setDesc->natts);
-	tuplestore_putvalues(sink->result->setResult, sink->result->setDesc,
-						 row->values, row->nulls);
+	return construct_array(frames, stack->frame_count, TEXTOID, -1, false,
+						   TYPALIGN_INT);
 }
 
 /* The ERROR for a function that a script of another version has created. */
@@ -277,6 +209,19 @@ throw_wrong_version(void)
 			 errmsg("the SQL objects of extension pg_leakhunt do not match its library"),
 			 errdetail("Another version of the extension's script has created this function."),
 			 errhint("Run ALTER EXTENSION pg_leakhunt UPDATE.")));
+}
+
+/*
+ * Return a row that has all its columns.  An ERROR where the function was created with
+ * other columns: they would be read shifted.
+ */
+void
+plh_sql_rows_finish(PlhRow *row, PlhRowSink *sink)
+{
+	if (row->column != sink->result->setDesc->natts)
+		throw_wrong_version();
+	tuplestore_putvalues(sink->result->setResult, sink->result->setDesc,
+						 row->values, row->nulls);
 }
 
 /*
@@ -317,22 +262,15 @@ plh_sql_rows_get_pid(FunctionCallInfo fcinfo, int number)
 	return PG_GETARG_INT32(number);
 }
 
-/*
- * Begin a function that returns rows.  An ERROR unless it was created with that many columns: a row of another width
- * would be read with its columns shifted.
- */
+/* Begin a function that returns rows. */
 void
-plh_sql_rows_start(FunctionCallInfo fcinfo, PlhRowSink *sink, int columns)
+plh_sql_rows_start(FunctionCallInfo fcinfo, PlhRowSink *sink)
 {
-	if (columns > PLH_MAX_COLUMNS)
-		elog(ERROR, "rows have no room for %d columns", columns);
 	PLH_INIT_MATERIALIZED(fcinfo, 0);
 	memset(sink, 0, sizeof(*sink));
 	sink->result = (ReturnSetInfo *) fcinfo->resultinfo;
 	sink->memory = CurrentMemoryContext;
 	sink->sees_all = plh_sql_access_sees_all();
-	if (sink->result->setDesc->natts != columns)
-		throw_wrong_version();
 }
 
 /*

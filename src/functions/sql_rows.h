@@ -3,14 +3,22 @@
  *	  The shared part of functions that return rows about processes: how they
  *	  begin, and columns of each type.
  *
- * plh_sql_rows_start comes first.  Each row then
- * begins as a PlhRow of zeros, gets its columns in order, and is finished.
+ * plh_sql_rows_start comes first.  Each row then begins as a PlhRow of zeros, gets its
+ * columns from a file of functions/columns, and is finished:
+ *
+ *		PlhRow		row = {0};
+ *
+ *		#define COLUMN PLH_PUT_COLUMN
+ *		#include "functions/columns/report.def"
+ *		plh_sql_rows_finish(&row, sink);
  */
 #ifndef PLH_SQL_ROWS_H
 #define PLH_SQL_ROWS_H
 
 #include "fmgr.h"
 #include "funcapi.h"
+#include "utils/array.h"
+#include "utils/timestamp.h"
 
 #include "reader/server_activity.h"
 #include "report/listed_site.h"
@@ -41,37 +49,38 @@ extern void plh_sql_rows_check_arguments(FunctionCallInfo fcinfo, int count);
 extern void plh_sql_rows_check_not_null(FunctionCallInfo fcinfo, int number,
 										const char *name);
 extern int	plh_sql_rows_get_pid(FunctionCallInfo fcinfo, int number);
-extern void plh_sql_rows_start(FunctionCallInfo fcinfo, PlhRowSink *sink,
-							   int columns);
+extern void plh_sql_rows_start(FunctionCallInfo fcinfo, PlhRowSink *sink);
 extern PlhSymbols *plh_sql_rows_symbols(PlhRowSink *sink);
 extern void plh_sql_rows_finish(PlhRow *row, PlhRowSink *sink);
 
-extern void plh_sql_rows_put_datum(PlhRow *row, Datum value);
+/* What a row of functions/columns puts to "row": null, unless the value is known. */
+#define PLH_PUT_COLUMN(name, type, is_known, value, comment) \
+	if (is_known) \
+		plh_sql_rows_put_##type(&row, value); \
+	else \
+		plh_sql_rows_put_null(&row);
+
 extern void plh_sql_rows_put_null(PlhRow *row);
-extern void plh_sql_rows_put_nulls(PlhRow *row, int count);
-extern void plh_sql_rows_put_pid(PlhRow *row, int pid);
-extern void plh_sql_rows_put_int64(PlhRow *row, int64 value);
-extern void plh_sql_rows_put_if(PlhRow *row, bool is_known, int64 value);
+extern void plh_sql_rows_put_bool(PlhRow *row, bool value);
+extern void plh_sql_rows_put_int(PlhRow *row, int value);
+extern void plh_sql_rows_put_bigint(PlhRow *row, int64 value);
+extern void plh_sql_rows_put_float8(PlhRow *row, double value);
+extern void plh_sql_rows_put_oid(PlhRow *row, Oid value);
+extern void plh_sql_rows_put_interval(PlhRow *row, Interval *value);
 extern void plh_sql_rows_put_text(PlhRow *row, const char *text);
-extern void plh_sql_rows_put_texts(PlhRow *row, char *const *texts, int count);
-extern void plh_sql_rows_put_time(PlhRow *row, TimestampTz time);
-extern void plh_sql_rows_put_foreign_text(PlhRow *row,
-										  const PlhProfileImage *image,
-										  const char *text, Size bytes);
-extern void plh_sql_rows_put_backend_type(PlhRow *row,
-										  const PlhProfileImage *image);
+extern void plh_sql_rows_put_text_array(PlhRow *row, ArrayType *array);
+extern void plh_sql_rows_put_timestamptz(PlhRow *row, TimestampTz time);
+
+/* Values of columns that several functions have. */
+extern const char *plh_sql_rows_foreign(const char *text, int encoding);
+extern const char *plh_sql_rows_backend_type(const PlhProfileImage *image);
 extern const char *plh_sql_rows_unprofiled_type(int pid,
 												const PlhServerActivity *activity);
-extern void plh_sql_rows_put_role(PlhRow *row, Oid role);
-extern void plh_sql_rows_put_database(PlhRow *row, Oid database);
-extern void plh_sql_rows_put_state(PlhRow *row, const PlhProfileImage *image);
-extern void plh_sql_rows_put_application(PlhRow *row,
-										 const PlhProfileImage *image);
-extern void plh_sql_rows_put_query_id(PlhRow *row, int64 query_id);
-extern void plh_sql_rows_put_query(PlhRow *row, const PlhListedSite *listed);
-extern void plh_sql_rows_put_survival(PlhRow *row, int64 live_bytes,
-									  int64 total_bytes);
-extern void plh_sql_rows_put_site(PlhRow *row, const PlhListedSite *listed);
-extern void plh_sql_rows_put_frames(PlhRow *row, const PlhListedSite *listed);
+extern const char *plh_sql_rows_role(Oid role);
+extern const char *plh_sql_rows_database(Oid database);
+extern const char *plh_sql_rows_state(const PlhProfileImage *image);
+extern double plh_sql_rows_survival(int64 live_bytes, int64 total_bytes);
+extern ArrayType *plh_sql_rows_texts(char *const *texts, int count);
+extern ArrayType *plh_sql_rows_frames(const PlhListedSite *listed);
 
 #endif							/* PLH_SQL_ROWS_H */

@@ -18,9 +18,6 @@
 #include "reader/baseline_file.h"
 #include "report/listed_site.h"
 
-#define REPORT_COLUMNS 22
-#define DIFF_COLUMNS 13
-
 PLH_FUNCTION(pg_leakhunt_report);
 PLH_FUNCTION(pg_leakhunt_read_dump);
 PLH_FUNCTION(pg_leakhunt_diff);
@@ -43,29 +40,9 @@ put_site(PlhListedSite *listed, void *arg)
 
 	if (report->with_stacks)
 		plh_listed_site_describe_stack(listed, report->texts);
-	plh_sql_rows_put_pid(&row, listed->image->header->pid);
-	plh_sql_rows_put_backend_type(&row, listed->image);
-	plh_sql_rows_put_text(&row, listed->context_name);
-	plh_sql_rows_put_text(&row, listed->lifetime);
-	plh_sql_rows_put_query(&row, listed);
-	plh_sql_rows_put_int64(&row, counters->live_bytes);
-	plh_sql_rows_put_int64(&row, counters->live_count);
-	plh_sql_rows_put_int64(&row, facts->error_bytes);
-	plh_sql_rows_put_if(&row, facts->has_baseline,
-						counters->live_bytes - facts->baseline_bytes);
-	plh_sql_rows_put_if(&row, facts->has_baseline,
-						counters->live_count - facts->baseline_count);
-	plh_sql_rows_put_int64(&row, facts->peak_bytes);
-	plh_sql_rows_put_int64(&row, counters->total_bytes);
-	plh_sql_rows_put_int64(&row, counters->total_count);
-	plh_sql_rows_put_survival(&row, counters->live_bytes,
-							  counters->total_bytes);
-	plh_sql_rows_put_int64(&row, counters->live_samples);
-	plh_sql_rows_put_time(&row, counters->first_at);
-	plh_sql_rows_put_time(&row, counters->last_at);
-	plh_sql_rows_put_site(&row, listed);
-	plh_sql_rows_put_frames(&row, listed);
-	plh_sql_rows_put_if(&row, listed->has_stack, listed->stack.stack_id);
+
+#define COLUMN PLH_PUT_COLUMN
+#include "functions/columns/report.def"
 	plh_sql_rows_finish(&row, &report->sink);
 }
 
@@ -98,7 +75,7 @@ pg_leakhunt_report(PG_FUNCTION_ARGS)
 	PlhProfileImage *image;
 
 	plh_sql_rows_check_arguments(fcinfo, 2);
-	plh_sql_rows_start(fcinfo, &report.sink, REPORT_COLUMNS);
+	plh_sql_rows_start(fcinfo, &report.sink);
 	if (!plh_sql_source_publish_and_save())
 		return (Datum) 0;
 	report.with_stacks = PG_ARGISNULL(1) || PG_GETARG_BOOL(1);
@@ -120,7 +97,7 @@ pg_leakhunt_read_dump(PG_FUNCTION_ARGS)
 	PlhDump    *dump;
 
 	plh_sql_rows_check_arguments(fcinfo, 1);
-	plh_sql_rows_start(fcinfo, &report.sink, REPORT_COLUMNS);
+	plh_sql_rows_start(fcinfo, &report.sink);
 	plh_sql_rows_check_not_null(fcinfo, 0, "file");
 	dump = plh_sql_source_dump(text_to_cstring(PG_GETARG_TEXT_PP(0)), false);
 	put_image(&report, dump->image, dump->baseline);
@@ -133,17 +110,8 @@ put_difference(const PlhListedSite *listed, PlhRowSink *sink)
 {
 	PlhRow		row = {0};
 
-	plh_sql_rows_put_text(&row, listed->context_name);
-	plh_sql_rows_put_text(&row, listed->lifetime);
-	plh_sql_rows_put_query(&row, listed);
-	plh_sql_rows_put_int64(&row, listed->old_bytes);
-	plh_sql_rows_put_int64(&row, listed->bytes);
-	plh_sql_rows_put_int64(&row, plh_listed_site_bytes(listed));
-	plh_sql_rows_put_int64(&row, listed->old_count);
-	plh_sql_rows_put_int64(&row, listed->count);
-	plh_sql_rows_put_int64(&row, plh_listed_site_count(listed));
-	plh_sql_rows_put_site(&row, listed);
-	plh_sql_rows_put_frames(&row, listed);
+#define COLUMN PLH_PUT_COLUMN
+#include "functions/columns/diff.def"
 	plh_sql_rows_finish(&row, sink);
 }
 
@@ -177,7 +145,7 @@ pg_leakhunt_diff(PG_FUNCTION_ARGS)
 	plh_sql_rows_check_not_null(fcinfo, 1, "newer");
 	source.file = text_to_cstring(PG_GETARG_TEXT_PP(1));
 	source.base = text_to_cstring(PG_GETARG_TEXT_PP(0));
-	plh_sql_rows_start(fcinfo, &sink, DIFF_COLUMNS);
+	plh_sql_rows_start(fcinfo, &sink);
 	list = plh_sql_source_sites(&source);
 	qsort(list->sites, list->count, sizeof(PlhListedSite),
 		  compare_differences);

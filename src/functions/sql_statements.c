@@ -19,54 +19,23 @@
 #include "reader/database_text.h"
 #include "reader/statement_list.h"
 
-#define STATEMENT_COLUMNS 18
-
 PLH_FUNCTION(pg_leakhunt_statements);
 PLH_FUNCTION(pg_leakhunt_statements_reset);
-
-/* What held most at the highest peak. */
-static void
-put_top(PlhRow *row, const PlhListedStatement *listed, const PlhProfileImage *image,
-		PlhStackTexts *texts)
-{
-	const PlhStatementEntry *entry = &listed->entry;
-	const PlhStackRecord *stack = plh_profile_image_stack(image, listed->stack);
-	PlhListedSite site = {.has_stack = stack != NULL};
-
-	plh_sql_rows_put_text(row, entry->context_name[0] == '\0' ? NULL :
-						  plh_database_text_fit_foreign(entry->context_name,
-														strlen(entry->context_name),
-														entry->encoding));
-	if (stack != NULL)
-		plh_stack_text_describe(texts, stack, &site.stack);
-	plh_sql_rows_put_site(row, &site);
-	plh_sql_rows_put_frames(row, &site);
-}
 
 static void
 put_statement(const PlhListedStatement *listed, const PlhProfileImage *image,
 			  PlhStackTexts *texts, PlhRowSink *sink)
 {
 	const PlhStatementEntry *entry = &listed->entry;
+	const PlhStackRecord *stack = plh_profile_image_stack(image, listed->stack);
+	PlhListedSite site = {.has_stack = stack != NULL};
 	PlhRow		row = {0};
 
-	plh_sql_rows_put_query_id(&row, (int64) entry->query_id);
-	plh_sql_rows_put_text(&row, entry->text_bytes == 0 ? NULL :
-						  plh_database_text_fit_foreign(entry->text, entry->text_bytes,
-														entry->encoding));
-	plh_sql_rows_put_database(&row, entry->database_oid);
-	plh_sql_rows_put_role(&row, entry->role_oid);
-	plh_sql_rows_put_datum(&row, ObjectIdGetDatum(entry->database_oid));
-	plh_sql_rows_put_datum(&row, ObjectIdGetDatum(entry->role_oid));
-	plh_sql_rows_put_int64(&row, entry->calls);
-	plh_sql_rows_put_int64(&row, entry->peak_sum / entry->calls);
-	plh_sql_rows_put_int64(&row, entry->max_peak_bytes);
-	plh_sql_rows_put_int64(&row, entry->error_bytes);
-	plh_sql_rows_put_time(&row, entry->max_at);
-	plh_sql_rows_put_int64(&row, entry->allowed_bytes);
-	plh_sql_rows_put_int64(&row, entry->calls_beyond);
-	plh_sql_rows_put_int64(&row, Max(entry->kept_bytes, 0));
-	put_top(&row, listed, image, texts);
+	if (stack != NULL)
+		plh_stack_text_describe(texts, stack, &site.stack);
+
+#define COLUMN PLH_PUT_COLUMN
+#include "functions/columns/statements.def"
 	plh_sql_rows_finish(&row, sink);
 }
 
@@ -93,7 +62,7 @@ pg_leakhunt_statements(PG_FUNCTION_ARGS)
 	PlhStackTexts *texts;
 	ListCell   *cell;
 
-	plh_sql_rows_start(fcinfo, &sink, STATEMENT_COLUMNS);
+	plh_sql_rows_start(fcinfo, &sink);
 	if (!plh_sql_source_publish_and_save())
 		return (Datum) 0;
 	if (plh_statements_file == NULL)

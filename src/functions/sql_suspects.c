@@ -25,9 +25,6 @@
 #include "telling/suppression.h"
 #include "telling/told_finding.h"
 
-#define SUSPECT_COLUMNS 21
-#define SUPPRESSED_COLUMNS 6
-
 PLH_FUNCTION(pg_leakhunt_suspects);
 PLH_FUNCTION(pg_leakhunt_suppressed);
 
@@ -48,45 +45,6 @@ typedef struct Search
 	Matched    *matched;		/* by suppression */
 } Search;
 
-/* The columns verdict, bytes and bytes_per_hour. */
-static void
-put_verdict(PlhRow *row, const PlhToldFinding *told)
-{
-	plh_sql_rows_put_text(row, told->verdict);
-	plh_sql_rows_put_int64(row, told->finding->bytes);
-	plh_sql_rows_put_if(row, told->finding->rate.is_known,
-						told->finding->rate.bytes_per_hour);
-}
-
-/* The columns growth_bytes and since. */
-static void
-put_growth(PlhRow *row, const PlhFinding *finding)
-{
-	if (!finding->has_baseline)
-	{
-		plh_sql_rows_put_nulls(row, 2);
-		return;
-	}
-	plh_sql_rows_put_int64(row, finding->growth_bytes);
-	plh_sql_rows_put_time(row, finding->baseline_at);
-}
-
-/* The columns score, survival and transactions. */
-static void
-put_course(PlhRow *row, const PlhFinding *finding)
-{
-	plh_sql_rows_put_datum(row, Float8GetDatum(rint(100 * finding->score) / 100));
-	if (plh_finding_subject(finding) != PLH_SUBJECT_SITE)
-	{
-		plh_sql_rows_put_nulls(row, 2);
-		return;
-	}
-	plh_sql_rows_put_survival(row, finding->bytes, finding->sites.total_bytes);
-
-	/* of several sites together, the sum may count a transaction twice */
-	plh_sql_rows_put_int64(row, Min(finding->sites.transactions, finding->sites.epochs));
-}
-
 /* How to get the name of a site, which one row of an answer says; else "". */
 static const char *
 names_text(const PlhListedSite *listed, PlhRowSink *sink)
@@ -101,8 +59,8 @@ names_text(const PlhListedSite *listed, PlhRowSink *sink)
 }
 
 /* The column evidence: who calls a site without a name, the next step, and names. */
-static void
-put_evidence(PlhRow *row, const PlhToldFinding *told, PlhRowSink *sink)
+static const char *
+evidence_of(const PlhToldFinding *told, PlhRowSink *sink)
 {
 	StringInfoData text;
 
@@ -112,23 +70,22 @@ put_evidence(PlhRow *row, const PlhToldFinding *told, PlhRowSink *sink)
 		PLH_SAY(&text, true, site_is,.site = told->site_words);
 	PLH_SAY(&text, true, next,.next = told->next);
 	appendStringInfoString(&text, names_text(told->named, sink));
-	plh_sql_rows_put_text(row, text.data);
+	return text.data;
 }
 
 /*
  * The column application_name: the present name, or the last one of a process that is
  * gone.
  */
-static void
-put_application(PlhRow *row, const PlhProfileImage *image)
+static const char *
+application_of(const PlhProfileImage *image)
 {
+	const PlhProfileHeader *header = image->header;
 	PlhServerActivity activity;
 
-	if (image->alive &&
-		plh_server_activity_find(image->header->pid, &activity))
-		plh_sql_rows_put_text(row, activity.application_name);
-	else
-		plh_sql_rows_put_application(row, image);
+	return image->alive && plh_server_activity_find(header->pid, &activity) ?
+		activity.application_name :
+		plh_sql_rows_foreign(header->application_name, header->encoding);
 }
 
 /*
@@ -138,27 +95,16 @@ static void
 put_finding(const PlhToldFinding *told, const PlhProfileImage *image, PlhRowSink *sink)
 {
 	const PlhProfileHeader *header = image->header;
+	const PlhFinding *finding = told->finding;
+	bool		is_of_site = plh_finding_subject(finding) == PLH_SUBJECT_SITE;
+	int64		transactions = 0;
 	PlhRow		row = {0};
 
-	plh_sql_rows_put_pid(&row, header->pid);
-	put_verdict(&row, told);
-	plh_sql_rows_put_text(&row, told->site);
-	plh_sql_rows_put_text(&row, told->routine);
-	plh_sql_rows_put_text(&row, told->context_name);
-	put_application(&row, image);
-	plh_sql_rows_put_role(&row, header->role_oid);
-	plh_sql_rows_put_database(&row, header->database_oid);
-	plh_sql_rows_put_text(&row, told->query);
-	plh_sql_rows_put_state(&row, image);
-	put_growth(&row, told->finding);
-	put_course(&row, told->finding);
-	plh_sql_rows_put_query_id(&row, told->query_id);
-	plh_sql_rows_put_backend_type(&row, image);
-	put_evidence(&row, told, sink);
-	if (told->named != NULL)
-		plh_sql_rows_put_frames(&row, told->named);
-	else
-		plh_sql_rows_put_null(&row);
+	/* of several sites together, the sum may count a transaction twice */
+	if (is_of_site)
+		transactions = Min(finding->sites.transactions, finding->sites.epochs);
+#define COLUMN PLH_PUT_COLUMN
+#include "functions/columns/suspects.def"
 	plh_sql_rows_finish(&row, sink);
 }
 
@@ -195,7 +141,7 @@ pg_leakhunt_suspects(PG_FUNCTION_ARGS)
 {
 	Search		search = {0};
 
-	plh_sql_rows_start(fcinfo, &search.sink, SUSPECT_COLUMNS);
+	plh_sql_rows_start(fcinfo, &search.sink);
 	if (!plh_sql_source_publish_and_save())
 		return (Datum) 0;
 	search.suppressions = plh_sql_suppressions_read(fcinfo);
@@ -257,7 +203,7 @@ pg_leakhunt_suppressed(PG_FUNCTION_ARGS)
 	bool		active;
 	int			count;
 
-	plh_sql_rows_start(fcinfo, &search.sink, SUPPRESSED_COLUMNS);
+	plh_sql_rows_start(fcinfo, &search.sink);
 	active = plh_sql_source_publish_and_save();
 	search.suppressions = plh_sql_suppressions_read(fcinfo);
 	count = search.suppressions->count;
@@ -266,15 +212,12 @@ pg_leakhunt_suppressed(PG_FUNCTION_ARGS)
 		plh_sql_access_visit(search.sink.sees_all, 0, count_suppressed, &search);
 	for (int i = 0; i < count; i++)
 	{
+		const PlhSuppression *suppression = &search.suppressions->entries[i];
 		const Matched *matched = &search.matched[i];
 		PlhRow		row = {0};
 
-		plh_sql_rows_put_text(&row, search.suppressions->entries[i].given);
-		plh_sql_rows_put_text(&row, search.suppressions->entries[i].reason);
-		plh_sql_rows_put_int64(&row, matched->sites);
-		plh_sql_rows_put_int64(&row, matched->processes);
-		plh_sql_rows_put_int64(&row, matched->live_bytes);
-		plh_sql_rows_put_int64(&row, matched->live_count);
+#define COLUMN PLH_PUT_COLUMN
+#include "functions/columns/suppressed.def"
 		plh_sql_rows_finish(&row, &search.sink);
 	}
 	return (Datum) 0;

@@ -140,29 +140,30 @@ append_value(ColumnType type, Datum value)
 {
 	switch (type)
 	{
-		case COLUMN_INT:
+		case SQL_int:
+		case SQL_oid:
 			appendStringInfo(&rows.text, "%d", DatumGetInt32(value));
 			break;
-		case COLUMN_BIGINT:
+		case SQL_bigint:
 			appendStringInfo(&rows.text, INT64_FORMAT, DatumGetInt64(value));
 			break;
-		case COLUMN_BOOL:
+		case SQL_bool:
 			appendStringInfoString(&rows.text, DatumGetBool(value) ? "true" : "false");
 			break;
-		case COLUMN_TEXT:
+		case SQL_text:
 			append_text(TextDatumGetCString(value));
 			break;
-		case COLUMN_TIME:
+		case SQL_timestamptz:
 			appendStringInfoString(&rows.text, timestamptz_to_str(DatumGetTimestampTz(value)));
 			break;
-		case COLUMN_FLOAT:
+		case SQL_float8:
 			appendStringInfo(&rows.text, "%.2f", DatumGetFloat8(value));
 			break;
-		case COLUMN_INTERVAL:
+		case SQL_interval:
 			appendStringInfo(&rows.text, INT64_FORMAT " s",
 							 ((Interval *) DatumGetPointer(value))->time / USECS_PER_SEC);
 			break;
-		case COLUMN_TEXTS:
+		case SQL_text_array:
 			append_texts((const Texts *) DatumGetPointer(value));
 			break;
 	}

@@ -12,16 +12,18 @@
 
 #include "scenario_words.h"
 
+/* The types of columns, as src/functions/columns calls them. */
 typedef enum ColumnType
 {
-	COLUMN_INT,
-	COLUMN_BIGINT,
-	COLUMN_BOOL,
-	COLUMN_TEXT,
-	COLUMN_TIME,
-	COLUMN_FLOAT,
-	COLUMN_INTERVAL,
-	COLUMN_TEXTS
+	SQL_int,
+	SQL_bigint,
+	SQL_bool,
+	SQL_text,
+	SQL_timestamptz,
+	SQL_float8,
+	SQL_interval,
+	SQL_oid,
+	SQL_text_array
 } ColumnType;
 
 typedef struct Column
