@@ -29,6 +29,7 @@ SELECT cardinality(array_agg(g)) FROM generate_series(1, 400001) g;
 SELECT calls, mean_peak_bytes BETWEEN 1048576 AND max_peak_bytes AS mean FROM pg_leakhunt_statements()
     WHERE query LIKE 'SELECT cardinality%';
 SELECT explanation LIKE '%' || :pid || '%' AS explained FROM pg_leakhunt_explain(:pid);
+SELECT count(*) > 1 AS explained FROM pg_leakhunt_explain() WHERE pid IS NULL OR pid = :pid;
 
 -- a statement that leaves nothing behind
 SELECT count(*) AS leaks FROM pg_leakhunt_check('SELECT 1');
@@ -56,7 +57,8 @@ PREPARE between AS SELECT 1;
 SELECT pg_leakhunt_dump(:pid, symbolized => true) AS newer \gset
 SELECT count(*) = 2 AS dumps, bool_and(size_bytes = length(pg_leakhunt_dump_file(file))) AS sizes
     FROM pg_leakhunt_dumps() WHERE file IN (:'older', :'newer');
-SELECT count(*) > 0 AS dump FROM pg_leakhunt_read_dump(:'newer');
+SELECT count(*) > 0 AS dump FROM pg_leakhunt_report(:'newer');
+SELECT explanation LIKE '%' || :pid || '%' AS explained FROM pg_leakhunt_explain(:'newer');
 SELECT count(*) > 0 AS history FROM pg_leakhunt_history(:'newer');
 SELECT count(*) >= 0 AS history_by_site FROM pg_leakhunt_history(:'newer', by => 'site');
 SELECT count(*) > 0 AS ages FROM pg_leakhunt_ages(:'newer');
@@ -69,22 +71,21 @@ SELECT count(*) > 0 AS differences, bool_or(growth_bytes > 0 AND query LIKE 'PRE
 -- pictures and profiles of a process, a dump, and all processes
 SELECT count(*) > 0 AS top FROM pg_leakhunt_top(:pid);
 SELECT count(*) > 0 AS top FROM pg_leakhunt_top(:'newer');
-SELECT count(*) > 0 AS top FROM pg_leakhunt_top_all();
+SELECT count(*) > 0 AS top FROM pg_leakhunt_top('all');
 SELECT pg_leakhunt_folded(:pid) LIKE '%;%' AS folded;
 SELECT pg_leakhunt_folded(:'newer') LIKE '%;%' AS folded;
-SELECT pg_leakhunt_folded_all() LIKE '%;%' AS folded;
+SELECT pg_leakhunt_folded('all') LIKE '%;%' AS folded;
 SELECT pg_leakhunt_flamegraph(:pid) LIKE '%</svg>%' AS flamegraph;
 SELECT pg_leakhunt_flamegraph(:'newer') LIKE '%</svg>%' AS flamegraph;
 SELECT pg_leakhunt_flamegraph(:pid, query => true) LIKE '%kept AS SELECT count(*) AS &#x22;&#x3C;&#x26;&#x27;&#x3E;&#x22; FROM%' AS escaped;
-SELECT pg_leakhunt_flamegraph_all() LIKE '%</svg>%' AS flamegraph;
+SELECT pg_leakhunt_flamegraph('all') LIKE '%</svg>%' AS flamegraph;
 SELECT pg_leakhunt_page(:pid) LIKE '<!DOCTYPE html>%</html>_' AS page;
 SELECT pg_leakhunt_page(:'newer') LIKE '<!DOCTYPE html>%</html>_' AS page;
 SELECT pg_leakhunt_page() LIKE '<!DOCTYPE html>%</html>_' AS page;
 SELECT length(pg_leakhunt_pprof(:pid)) > 0 AS pprof;
 SELECT length(pg_leakhunt_pprof(:pid, max_samples => 1)) > 0 AS smallest_pprof;
 SELECT length(pg_leakhunt_pprof(:'newer')) > 0 AS pprof;
-SELECT length(pg_leakhunt_pprof_all()) > 0 AS pprof;
-SELECT length(pg_leakhunt_pprof()) > 0 AS pprof;
+SELECT length(pg_leakhunt_pprof('all')) > 0 AS pprof;
 
 -- functions that were not called
 SELECT objid::regprocedure

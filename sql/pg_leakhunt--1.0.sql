@@ -149,37 +149,8 @@ COMMENT ON COLUMN pg_leakhunt_processes.request IS
 
 CREATE FUNCTION pg_leakhunt_history(
     pid int,
-    OUT at timestamptz,
-    OUT live_bytes bigint,
-    OUT context_bytes bigint,
-    OUT malloc_bytes bigint,
-    OUT malloc_free_bytes bigint,
-    OUT rss_anon_bytes bigint)
-RETURNS SETOF record
-AS 'MODULE_PATHNAME', 'pg_leakhunt_history'
-LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
-
-COMMENT ON FUNCTION pg_leakhunt_history(int) IS
-'Returns what a process held over time, in bytes: live_bytes is an estimate, as in pg_leakhunt_processes; context_bytes, of all memory contexts, is exact, as are malloc_bytes and malloc_free_bytes, which malloc has in use and keeps for later (null if it is not glibc''s), and rss_anon_bytes, the own memory of the process. There are at most 240 points. One is added with a sample or at a commit, if the last one is at least a second old. When there are 240, every other one is removed, and that distance doubles. A WARNING and no rows if the pid is no process of this server, or one without a profile or not for the caller to see.';
-
-CREATE FUNCTION pg_leakhunt_history(
-    file text,
-    OUT at timestamptz,
-    OUT live_bytes bigint,
-    OUT context_bytes bigint,
-    OUT malloc_bytes bigint,
-    OUT malloc_free_bytes bigint,
-    OUT rss_anon_bytes bigint)
-RETURNS SETOF record
-AS 'MODULE_PATHNAME', 'pg_leakhunt_history'
-LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
-
-COMMENT ON FUNCTION pg_leakhunt_history(text) IS
-'Returns the rows that pg_leakhunt_history had for the process when the dump file was written. The file is a name in pg_leakhunt.dump_directory, or, for members of pg_read_server_files, a path. A damaged file is an ERROR.';
-
-CREATE FUNCTION pg_leakhunt_history(
-    pid int,
-    by text,
+    by text DEFAULT NULL,
+    -- columns/history.def
     OUT at timestamptz,
     OUT name text,
     OUT context_name text,
@@ -191,11 +162,12 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_history'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_history(int, text) IS
-'Returns what the largest parts of a process held at each point of its history, in bytes. By family, the parts are memory contexts that belong together. Their name is what explanations call them, bytes are of their blocks, exact to a kilobyte per kind, and contexts is their number. By site, the parts are call sites: name is the site of pg_leakhunt_report, context_name and stack_id are as there, and bytes are live_bytes, an estimate. A part is followed once it holds a megabyte: at most 16 kinds of contexts and 16 call sites, each until another holds twice as much. bytes is null where the part was not followed; contexts is null there and by site; stack_id is null by family, and context_name of families with several names. A NOTICE if the profile had no room for a part. Any other by, or null, is an ERROR. A WARNING and no rows if the pid is no process of this server, or one without a profile or not for the caller to see.';
+'Returns what a process held at each point of its history. Without by, there is a row for each of live_bytes, an estimate, context_bytes, malloc_bytes, malloc_free_bytes and rss_anon_bytes, exact figures that are named as the columns of pg_leakhunt_processes. By family, the parts are memory contexts that belong together; by site, call sites. A part is followed once it holds a megabyte: at most 16 kinds of contexts and 16 call sites, each until another holds twice as much. A NOTICE if the profile had no room for a part. There are at most 240 points. One is added with a sample or at a commit, if the last one is at least a second old. When there are 240, every other one is removed, and that distance doubles. Any other by is an ERROR. A WARNING and no rows if the pid is no process of this server, or one without a profile or not for the caller to see.';
 
 CREATE FUNCTION pg_leakhunt_history(
-    file text,
-    by text,
+    target text,
+    by text DEFAULT NULL,
+    -- columns/history.def
     OUT at timestamptz,
     OUT name text,
     OUT context_name text,
@@ -207,7 +179,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_history'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_history(text, text) IS
-'Returns the rows that pg_leakhunt_history had for the process, by family or by site, when the dump file was written. The file is a name in pg_leakhunt.dump_directory, or, for members of pg_read_server_files, a path. A damaged file is an ERROR. Any other by, or null, is an ERROR, too.';
+'The same of a dump, whose name pg_leakhunt_dumps has; members of pg_read_server_files may pass a path. A damaged file is an ERROR.';
 
 CREATE FUNCTION pg_leakhunt_ages(
     pid int,
@@ -233,7 +205,7 @@ COMMENT ON FUNCTION pg_leakhunt_ages(int) IS
 'Returns when the call sites of a process allocated what they hold, the largest site first: up to 8 equally long spans of time for each, since its first sample, the oldest first, without those in which it allocated nothing. Of what was allocated from allocated_from to allocated_until, total_bytes, the site still holds live_bytes (+/- error_bytes, a 95% bound that takes the chunks of a site to be of like sizes); survival is live_bytes / total_bytes; all of it is older than older_than. All bytes are estimates from samples, as in pg_leakhunt_report, and exact at sample_interval 1. A time is good to 2 seconds; what realloc has moved or resized counts as allocated then. Call sites that hold nothing have no rows, nor have profiles of versions that kept no times. A WARNING and no rows if the pid is no process of this server, or one without a profile or not for the caller to see.';
 
 CREATE FUNCTION pg_leakhunt_ages(
-    file text,
+    target text,
     -- columns/ages.def
     OUT site text,
     OUT context_name text,
@@ -249,11 +221,11 @@ CREATE FUNCTION pg_leakhunt_ages(
     OUT survival float8,
     OUT stack_id bigint)
 RETURNS SETOF record
-AS 'MODULE_PATHNAME', 'pg_leakhunt_ages_of_dump'
+AS 'MODULE_PATHNAME', 'pg_leakhunt_ages'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_ages(text) IS
-'Returns the rows of pg_leakhunt_ages(pid) as they were when the dump was written, or when the process ended, if it crashed. A dump is called by its name in pg_leakhunt_dumps.';
+'The same of a dump, whose name pg_leakhunt_dumps has; members of pg_read_server_files may pass a path. A damaged file is an ERROR.';
 
 CREATE FUNCTION pg_leakhunt_symbols(
     -- columns/symbols.def
@@ -293,7 +265,7 @@ COMMENT ON COLUMN pg_leakhunt_symbols.hint IS
 --
 
 CREATE FUNCTION pg_leakhunt_report(
-    pid int DEFAULT NULL,
+    pid int,
     with_stacks bool DEFAULT true,
     -- columns/report.def
     OUT pid int,
@@ -323,10 +295,43 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_report'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_report(int, bool) IS
-'Returns the rows of pg_leakhunt_report for one process, without reading the others; for all processes if pid is null. Without stacks it is much faster, and site, stack and stack_id are null. A WARNING and no rows if the pid is no process of this server, or one without a profile or not for the caller to see.';
+'Returns the rows of pg_leakhunt_report for one process, without reading the others, the most live bytes first. Without stacks it is much faster, and site, stack and stack_id are null. A WARNING and no rows if the pid is no process of this server, or one without a profile or not for the caller to see.';
+
+CREATE FUNCTION pg_leakhunt_report(
+    target text,
+    with_stacks bool DEFAULT true,
+    -- columns/report.def
+    OUT pid int,
+    OUT backend_type text,
+    OUT context_name text,
+    OUT lifetime text,
+    OUT query_id bigint,
+    OUT query text,
+    OUT live_bytes bigint,
+    OUT live_count bigint,
+    OUT error_bytes bigint,
+    OUT growth_bytes bigint,
+    OUT growth_count bigint,
+    OUT peak_bytes bigint,
+    OUT total_bytes bigint,
+    OUT total_count bigint,
+    OUT survival float8,
+    OUT samples bigint,
+    OUT first_at timestamptz,
+    OUT last_at timestamptz,
+    OUT site text,
+    OUT routine text,
+    OUT stack text[],
+    OUT stack_id bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pg_leakhunt_report'
+LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_leakhunt_report(text, bool) IS
+'The same of a dump, whose name pg_leakhunt_dumps has, or of all processes that the caller may see together, if the target is ''all''. Members of pg_read_server_files may pass a path. A damaged file is an ERROR. A dump that the process wrote itself, at its exit or when it had grown, has no growth.';
 
 CREATE VIEW pg_leakhunt_report AS
-    SELECT * FROM pg_leakhunt_report(NULL::int, true)
+    SELECT * FROM pg_leakhunt_report('all')
     ORDER BY live_bytes DESC;
 
 COMMENT ON VIEW pg_leakhunt_report IS
@@ -436,7 +441,7 @@ CREATE VIEW pg_leakhunt_queries AS
            sum(live_count)::bigint AS live_count,
            sum(growth_bytes)::bigint AS growth_bytes,
            count(*) AS sites
-    FROM pg_leakhunt_report(NULL::int, false)
+    FROM pg_leakhunt_report('all', false)
     GROUP BY pid, query_id, CASE WHEN query_id IS NULL THEN query END
     ORDER BY 5 DESC;
 
@@ -544,7 +549,7 @@ COMMENT ON COLUMN pg_leakhunt_suspects.stack IS
 'all frames, innermost first; null where there is no call site';
 
 CREATE FUNCTION pg_leakhunt_explain(
-    pid int DEFAULT NULL,
+    pid int,
     format text DEFAULT 'text',
     redact bool DEFAULT false,
     -- columns/explain.def
@@ -555,7 +560,21 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_explain'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_explain(int, text, bool) IS
-'Returns a paragraph on a process, or, if pid is null, one on the server, with a null pid, and then on each process, the largest first; of four or more that are alike only on the largest. With format json, an object for programs instead, of each process. A paragraph says who it is, how large it is and of what, since when it grows and by what, the verdict of pg_leakhunt_suspects or why there is none, and the next step. All its figures are those of the views: what samples stand for has its 95% bound behind it, as (+/- 12 MB), what was counted says when. A WARNING and no rows if the pid is no process of this server, or one not for the caller to see. Another format is an ERROR. With redact, roles, databases and applications are letters, and statements have no literals.';
+'Returns a paragraph on a process; with format json, an object for programs instead. A paragraph says who it is, how large it is and of what, since when it grows and by what, the verdict of pg_leakhunt_suspects or why there is none, and the next step. All its figures are those of the views: what samples stand for has its 95% bound behind it, as (+/- 12 MB), what was counted says when. A WARNING and no rows if the pid is no process of this server, or one not for the caller to see. Another format is an ERROR. With redact, roles, databases and applications are letters, and statements have no literals.';
+
+CREATE FUNCTION pg_leakhunt_explain(
+    target text DEFAULT 'all',
+    format text DEFAULT 'text',
+    redact bool DEFAULT false,
+    -- columns/explain.def
+    OUT pid int,
+    OUT explanation text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pg_leakhunt_explain'
+LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_leakhunt_explain(text, text, bool) IS
+'The same of a dump, whose name pg_leakhunt_dumps has. Of all, a paragraph on the server, with a null pid, and then on each process, the largest first; of four or more that are alike only on the largest. With format json, an object of each process. Members of pg_read_server_files may pass a path. A damaged file is an ERROR.';
 
 CREATE FUNCTION pg_leakhunt_metrics(
     -- columns/metrics.def
@@ -927,23 +946,18 @@ COMMENT ON COLUMN pg_leakhunt_dumps.died_at IS
 COMMENT ON COLUMN pg_leakhunt_dumps.death IS
 'as in pg_leakhunt_processes; null where died_at is';
 
-CREATE FUNCTION pg_leakhunt_read_dump(file text)
-RETURNS SETOF pg_leakhunt_report
-AS 'MODULE_PATHNAME', 'pg_leakhunt_read_dump'
-LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
-
-COMMENT ON FUNCTION pg_leakhunt_read_dump(text) IS
-'Returns the rows that pg_leakhunt_report had when the dump file was written, the most live bytes first; without growth if the process wrote it itself, at its exit or when it had grown. The file is a name in pg_leakhunt.dump_directory, or, for members of pg_read_server_files, a path. A damaged file is an ERROR.';
-
 CREATE FUNCTION pg_leakhunt_dump_file(file text)
 RETURNS bytea
 AS 'MODULE_PATHNAME', 'pg_leakhunt_dump_file'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_dump_file(text) IS
-'Returns the bytes of a dump file as they are, for those who have no shell on the server. The file is named as in pg_leakhunt_read_dump. A file that is no dump, or damaged, or larger than the 1 GB of a value, is an ERROR.';
+'Returns the bytes of a dump file as they are, for those who have no shell on the server. The file is named as in pg_leakhunt_dumps. A file that is no dump, or damaged, or larger than the 1 GB of a value, is an ERROR.';
 
-CREATE FUNCTION pg_leakhunt_heap(pid int, symbolized bool DEFAULT false, redact bool DEFAULT false)
+CREATE FUNCTION pg_leakhunt_heap(
+    pid int,
+    symbolized bool DEFAULT false,
+    redact bool DEFAULT false)
 RETURNS text
 AS 'MODULE_PATHNAME', 'pg_leakhunt_heap'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
@@ -951,13 +965,16 @@ LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION pg_leakhunt_heap(int, bool, bool) IS
 'Returns what a process holds as a text for jeprof and go tool pprof: bytes and chunks that are live, and that were ever allocated, by stack. If symbolized, it has the names of all functions for jeprof. A pid without a profile, or one that the caller may not see, is an ERROR. With redact, roles, databases and applications are letters, and statements have no literals.';
 
-CREATE FUNCTION pg_leakhunt_heap(file text, symbolized bool DEFAULT false, redact bool DEFAULT false)
+CREATE FUNCTION pg_leakhunt_heap(
+    target text,
+    symbolized bool DEFAULT false,
+    redact bool DEFAULT false)
 RETURNS text
 AS 'MODULE_PATHNAME', 'pg_leakhunt_heap'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_heap(text, bool, bool) IS
-'Returns the same of a dump file, which is named as in pg_leakhunt_read_dump. With pg_leakhunt.dump_text on, the same text lies beside the dump, as a file whose name ends with heap. With redact, roles, databases and applications are letters, and statements have no literals.';
+'The same of a dump, whose name pg_leakhunt_dumps has; members of pg_read_server_files may pass a path. A damaged file is an ERROR. With pg_leakhunt.dump_text on, the same text lies beside the dump, as a file whose name ends with heap.';
 
 CREATE FUNCTION pg_leakhunt_diff(
     older text,
@@ -984,16 +1001,15 @@ COMMENT ON FUNCTION pg_leakhunt_diff(text, text) IS
 'Returns what each call site holds in two dump files, in bytes and chunks, and the difference, the largest growth first. The dumps may be of different processes, before and after a restart. Sites are compared by stack, context, lifetime and statement.';
 
 --
--- Tables, pictures and profiles for other tools: of a process, as it is or its
--- growth since the baseline, of a dump file, as it is or its growth since another
--- dump, or of all processes together, or of their growth.  Those have names of their
--- own: without a pid, an argument in quotes could be a file's name or anything.
+-- Tables, pictures and profiles for other tools: of a target, as it is, or its growth
+-- since the baseline or since a dump.
 --
 
 CREATE FUNCTION pg_leakhunt_top(
     pid int,
     sums_by text DEFAULT 'function',
     growth bool DEFAULT false,
+    base text DEFAULT NULL,
     peak bool DEFAULT false,
     -- columns/top.def
     OUT name text,
@@ -1007,12 +1023,13 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pg_leakhunt_top'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
-COMMENT ON FUNCTION pg_leakhunt_top(int, text, bool, bool) IS
-'Returns what a process holds, per function, function and line, module, context or routine, as sums_by says: the bytes and chunks that it has allocated itself (flat), and that it or what it calls have allocated (cum), the most flat bytes first. A function that is in a stack several times counts once. Percents are of all bytes, to two decimals, and null where these are not more than 0. With growth they are what it has gained since its baseline; with peak what was held when the process held most, without numbers of chunks. A WARNING and no rows if the pid is no process of this server, or one without a profile or not for the caller to see.';
+COMMENT ON FUNCTION pg_leakhunt_top(int, text, bool, text, bool) IS
+'Returns what a process holds, per function, function and line, module, context or routine, as sums_by says: the bytes and chunks that it has allocated itself (flat), and that it or what it calls have allocated (cum), the most flat bytes first. A function that is in a stack several times counts once. Percents are of all bytes, to two decimals, and null where these are not more than 0. With growth they are what it has gained since its baseline; with base, since that dump file; with peak what was held when the process held most, without numbers of chunks. A WARNING and no rows if the pid is no process of this server, or one without a profile or not for the caller to see.';
 
 CREATE FUNCTION pg_leakhunt_top(
-    file text,
+    target text,
     sums_by text DEFAULT 'function',
+    growth bool DEFAULT false,
     base text DEFAULT NULL,
     peak bool DEFAULT false,
     -- columns/top.def
@@ -1027,136 +1044,76 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pg_leakhunt_top'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
-COMMENT ON FUNCTION pg_leakhunt_top(text, text, text, bool) IS
-'Returns what a dump file holds, per function, function and line, module, context or routine, as sums_by says: the bytes and chunks that it has allocated itself (flat), and that it or what it calls have allocated (cum), the most flat bytes first. A function that is in a stack several times counts once. Percents are of all bytes, to two decimals, and null where these are not more than 0. With base they are what it has gained since that dump file; with peak what was held when the process held most, without numbers of chunks.';
-
-CREATE FUNCTION pg_leakhunt_top_all(
-    sums_by text DEFAULT 'function',
-    growth bool DEFAULT false,
-    peak bool DEFAULT false,
-    -- columns/top.def
-    OUT name text,
-    OUT flat_bytes bigint,
-    OUT flat_percent float8,
-    OUT flat_count bigint,
-    OUT cum_bytes bigint,
-    OUT cum_percent float8,
-    OUT cum_count bigint)
-RETURNS SETOF record
-AS 'MODULE_PATHNAME', 'pg_leakhunt_top'
-LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
-
-COMMENT ON FUNCTION pg_leakhunt_top_all(text, bool, bool) IS
-'Returns what all processes that the caller may see hold together, those of pg_leakhunt_report, as pg_leakhunt_top does for one. With growth it is what each has gained since its own baseline; processes without one are left out, which a NOTICE says. With peak it is the sum of what each process held at its own peak, which were at different times: together they may never have held so much.';
+COMMENT ON FUNCTION pg_leakhunt_top(text, text, bool, text, bool) IS
+'The same of a dump, whose name pg_leakhunt_dumps has, or of all processes that the caller may see together, if the target is ''all''. Members of pg_read_server_files may pass a path. A damaged file is an ERROR. Of all processes, growth is what each has gained since its own baseline; processes without one are left out, which a NOTICE says. Their peaks were at different times: together they may never have held so much.';
 
 CREATE FUNCTION pg_leakhunt_folded(
     pid int,
     growth bool DEFAULT false,
+    base text DEFAULT NULL,
+    peak bool DEFAULT false,
     context bool DEFAULT false,
     query bool DEFAULT false,
-    peak bool DEFAULT false,
     frames text DEFAULT 'all',
     redact bool DEFAULT false)
 RETURNS text
 AS 'MODULE_PATHNAME', 'pg_leakhunt_folded'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
-COMMENT ON FUNCTION pg_leakhunt_folded(int, bool, bool, bool, bool, text, bool) IS
-'Returns the live bytes of a process as folded stacks, one per line, the outermost function first, for flame graph scripts and speedscope. With growth there are two figures, the bytes at its baseline and now; with peak it is what was held when the process held most. With context or query, memory contexts or statements are the first levels. A process without a profile is an ERROR. With frames => ''sql'', stacks are of functions in SQL and procedural languages only. With redact, roles, databases and applications are letters, and statements have no literals.';
+COMMENT ON FUNCTION pg_leakhunt_folded(int, bool, text, bool, bool, bool, text, bool) IS
+'Returns the live bytes of a process as folded stacks, one per line, the outermost function first, for flame graph scripts and speedscope. With growth there are two figures, the bytes at its baseline and now; with base, the bytes in that dump file and now. With peak it is what was held when the process held most. With context or query, memory contexts or statements are the first levels. With frames => ''sql'', stacks are of functions in SQL and procedural languages only. A process without a profile is an ERROR. With redact, roles, databases and applications are letters, and statements have no literals.';
 
 CREATE FUNCTION pg_leakhunt_folded(
-    file text,
+    target text,
+    growth bool DEFAULT false,
     base text DEFAULT NULL,
+    peak bool DEFAULT false,
     context bool DEFAULT false,
     query bool DEFAULT false,
-    peak bool DEFAULT false,
     frames text DEFAULT 'all',
     redact bool DEFAULT false)
 RETURNS text
 AS 'MODULE_PATHNAME', 'pg_leakhunt_folded'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
-COMMENT ON FUNCTION pg_leakhunt_folded(text, text, bool, bool, bool, text, bool) IS
-'Returns the live bytes of a dump file as folded stacks, one per line, the outermost function first, for flame graph scripts and speedscope. With base there are two figures, the bytes in that dump file and in this one; with peak it is what was held when the process held most. With context or query, memory contexts or statements are the first levels. With frames => ''sql'', stacks are of functions in SQL and procedural languages only. With redact, roles, databases and applications are letters, and statements have no literals.';
-
-CREATE FUNCTION pg_leakhunt_folded_all(
-    growth bool DEFAULT false,
-    context bool DEFAULT false,
-    query bool DEFAULT false,
-    peak bool DEFAULT false,
-    frames text DEFAULT 'all',
-    redact bool DEFAULT false)
-RETURNS text
-AS 'MODULE_PATHNAME', 'pg_leakhunt_folded'
-LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
-
-COMMENT ON FUNCTION pg_leakhunt_folded_all(bool, bool, bool, bool, text, bool) IS
-'Returns the live bytes of all processes that the caller may see, together, as pg_leakhunt_folded does for one. With growth there are two figures, the bytes at the baselines and now; processes without a baseline are left out, which a NOTICE says. With peak it is the sum of what each process held at its own peak, which were at different times. No process with a profile is an ERROR. With frames => ''sql'', stacks are of functions in SQL and procedural languages only. With redact, roles, databases and applications are letters, and statements have no literals.';
+COMMENT ON FUNCTION pg_leakhunt_folded(text, bool, text, bool, bool, bool, text, bool) IS
+'The same of a dump, whose name pg_leakhunt_dumps has, or of all processes that the caller may see together, if the target is ''all''. Members of pg_read_server_files may pass a path. A damaged file is an ERROR. Of all processes, growth is what each has gained since its own baseline; processes without one are left out, which a NOTICE says. Their peaks were at different times: together they may never have held so much.';
 
 CREATE FUNCTION pg_leakhunt_flamegraph(
     pid int,
     growth bool DEFAULT false,
-    context bool DEFAULT false,
-    query bool DEFAULT false,
-    peak bool DEFAULT false,
-    frames text DEFAULT 'all',
-    redact bool DEFAULT false)
-RETURNS text
-AS 'MODULE_PATHNAME', 'pg_leakhunt_flamegraph'
-LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
-
-COMMENT ON FUNCTION pg_leakhunt_flamegraph(int, bool, bool, bool, bool, text, bool) IS
-'Returns the live bytes of a process as a flame graph: an interactive SVG that needs nothing else. With growth it shows what has grown (red) and shrunk (blue) since its baseline; with peak what was held when the process held most. With context or query, memory contexts or statements are the first levels. A process without a profile is an ERROR. With frames => ''sql'', stacks are of functions in SQL and procedural languages only. With redact, roles, databases and applications are letters, and statements have no literals.';
-
-CREATE FUNCTION pg_leakhunt_flamegraph(
-    file text,
     base text DEFAULT NULL,
+    peak bool DEFAULT false,
     context bool DEFAULT false,
     query bool DEFAULT false,
-    peak bool DEFAULT false,
     frames text DEFAULT 'all',
     redact bool DEFAULT false)
 RETURNS text
 AS 'MODULE_PATHNAME', 'pg_leakhunt_flamegraph'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
-COMMENT ON FUNCTION pg_leakhunt_flamegraph(text, text, bool, bool, bool, text, bool) IS
-'Returns the live bytes of a dump file as a flame graph: an interactive SVG that needs nothing else. With base it shows what has grown (red) and shrunk (blue) since that dump file; with peak what was held when the process held most. With context or query, memory contexts or statements are the first levels. With frames => ''sql'', stacks are of functions in SQL and procedural languages only. With redact, roles, databases and applications are letters, and statements have no literals.';
+COMMENT ON FUNCTION pg_leakhunt_flamegraph(int, bool, text, bool, bool, bool, text, bool) IS
+'Returns the live bytes of a process as a flame graph: an interactive SVG that needs nothing else. With growth it shows what has grown (red) and shrunk (blue) since its baseline; with base, since that dump file. With peak it is what was held when the process held most. With context or query, memory contexts or statements are the first levels. With frames => ''sql'', stacks are of functions in SQL and procedural languages only. A process without a profile is an ERROR. With redact, roles, databases and applications are letters, and statements have no literals.';
 
-CREATE FUNCTION pg_leakhunt_flamegraph_all(
+CREATE FUNCTION pg_leakhunt_flamegraph(
+    target text,
     growth bool DEFAULT false,
+    base text DEFAULT NULL,
+    peak bool DEFAULT false,
     context bool DEFAULT false,
     query bool DEFAULT false,
-    peak bool DEFAULT false,
     frames text DEFAULT 'all',
     redact bool DEFAULT false)
 RETURNS text
 AS 'MODULE_PATHNAME', 'pg_leakhunt_flamegraph'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
-COMMENT ON FUNCTION pg_leakhunt_flamegraph_all(bool, bool, bool, bool, text, bool) IS
-'Returns the live bytes of all processes that the caller may see, together, as a flame graph, as pg_leakhunt_flamegraph does for one; it says how many processes it is of. With growth it shows what has grown and shrunk since the baseline of each; processes without one are left out, which a NOTICE says. With peak it is the sum of what each process held at its own peak, which were at different times. No process with a profile is an ERROR. With frames => ''sql'', stacks are of functions in SQL and procedural languages only. With redact, roles, databases and applications are letters, and statements have no literals.';
+COMMENT ON FUNCTION pg_leakhunt_flamegraph(text, bool, text, bool, bool, bool, text, bool) IS
+'The same of a dump, whose name pg_leakhunt_dumps has, or of all processes that the caller may see together, if the target is ''all''. Members of pg_read_server_files may pass a path. A damaged file is an ERROR. Of all processes, growth is what each has gained since its own baseline; processes without one are left out, which a NOTICE says. Their peaks were at different times: together they may never have held so much.';
 
 CREATE FUNCTION pg_leakhunt_pprof(
     pid int,
     growth bool DEFAULT false,
-    peak bool DEFAULT false,
-    types text[] DEFAULT NULL,
-    labels text[] DEFAULT '{memory_context,backend_type}',
-    symbolize bool DEFAULT true,
-    helpers bool DEFAULT true,
-    max_samples int DEFAULT NULL,
-    max_bytes int DEFAULT NULL,
-    redact bool DEFAULT false)
-RETURNS bytea
-AS 'MODULE_PATHNAME', 'pg_leakhunt_pprof'
-LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
-
-COMMENT ON FUNCTION pg_leakhunt_pprof(int, bool, bool, text[], text[], bool, bool, int, int, bool) IS
-'Returns what a process has allocated and holds as a profile for go tool pprof and for programs that collect profiles: samples in chunks and bytes, one per stack and labels. The types are alloc (alloc_objects and alloc_space, since the process began), inuse (inuse_objects and inuse_space, held now) and peak (peak_space, held when the process held most); null is alloc and inuse. With growth it is inuse alone, what the process has gained since its baseline, which may be negative; peak is the same as types => ''{peak}''. The labels, all of them texts, are memory_context, backend_type, lifetime, query_id, pid, database, user and application. Without symbolize there are addresses and build ids instead of names, for programs that look these up; without helpers, functions that allocate for their callers, such as lappend, are left out of the stacks. Beyond max_samples or max_bytes (of the result, at least 16384) the smallest samples are one, called [smaller sites], and a comment in the profile says how many they are. The server is always the first mapping; the period is the sampling interval, or that of the settings where nothing is sampled now. An unknown type or label, and a process without a profile, are an ERROR. With redact, roles, databases and applications are letters, and statements have no literals.';
-
-CREATE FUNCTION pg_leakhunt_pprof(
-    file text,
     base text DEFAULT NULL,
     peak bool DEFAULT false,
     types text[] DEFAULT NULL,
@@ -1170,28 +1127,13 @@ RETURNS bytea
 AS 'MODULE_PATHNAME', 'pg_leakhunt_pprof'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
-COMMENT ON FUNCTION pg_leakhunt_pprof(text, text, bool, text[], text[], bool, bool, int, int, bool) IS
-'Returns what a dump file has as a profile for go tool pprof and for programs that collect profiles, in chunks and bytes, as of the time of the dump. With base it is inuse alone, what it has gained since that dump file; with peak, what was held when the process held most. The other arguments are those of pg_leakhunt_pprof(int). With redact, roles, databases and applications are letters, and statements have no literals.';
-
-CREATE FUNCTION pg_leakhunt_pprof_all(
-    growth bool DEFAULT false,
-    peak bool DEFAULT false,
-    types text[] DEFAULT NULL,
-    labels text[] DEFAULT '{memory_context,backend_type}',
-    symbolize bool DEFAULT true,
-    helpers bool DEFAULT true,
-    max_samples int DEFAULT NULL,
-    max_bytes int DEFAULT NULL,
-    redact bool DEFAULT false)
-RETURNS bytea
-AS 'MODULE_PATHNAME', 'pg_leakhunt_pprof'
-LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
-
-COMMENT ON FUNCTION pg_leakhunt_pprof_all(bool, bool, text[], text[], bool, bool, int, int, bool) IS
-'Returns what all processes that the caller may see have allocated and hold, together, as pg_leakhunt_pprof does for one, in chunks and bytes. Processes are told apart by the labels: a stack that several share is one sample, unless their labels differ, as their pids do. With growth it is what each has gained since its own baseline; processes without one are left out, which a NOTICE says. With peak it is the sum of what each process held at its own peak, which were at different times. If no process has a profile, the result is a profile without samples, after a WARNING: a program that collects profiles would take an ERROR for a server that is down. The other arguments are those of pg_leakhunt_pprof(int). With redact, roles, databases and applications are letters, and statements have no literals.';
+COMMENT ON FUNCTION pg_leakhunt_pprof(int, bool, text, bool, text[], text[], bool, bool, int, int, bool) IS
+'Returns what a process has allocated and holds as a profile for go tool pprof and for programs that collect profiles: samples in chunks and bytes, one per stack and labels. The types are alloc (alloc_objects and alloc_space, since the process began), inuse (inuse_objects and inuse_space, held now) and peak (peak_space, held when the process held most); null is alloc and inuse. With growth it is inuse alone, what the process has gained since its baseline, which may be negative, and with base, what it has gained since that dump file; peak is the same as types => ''{peak}''. The labels, all of them texts, are memory_context, backend_type, lifetime, query_id, pid, database, user and application. Without symbolize there are addresses and build ids instead of names, for programs that look these up; without helpers, functions that allocate for their callers, such as lappend, are left out of the stacks. Beyond max_samples or max_bytes (of the result, at least 16384) the smallest samples are one, called [smaller sites], and a comment in the profile says how many they are. The server is always the first mapping; the period is the sampling interval, or that of the settings where nothing is sampled now. An unknown type or label, and a process without a profile, are an ERROR. With redact, roles, databases and applications are letters, and statements have no literals.';
 
 CREATE FUNCTION pg_leakhunt_pprof(
+    target text,
     growth bool DEFAULT false,
+    base text DEFAULT NULL,
     peak bool DEFAULT false,
     types text[] DEFAULT NULL,
     labels text[] DEFAULT '{memory_context,backend_type}',
@@ -1204,14 +1146,16 @@ RETURNS bytea
 AS 'MODULE_PATHNAME', 'pg_leakhunt_pprof'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
-COMMENT ON FUNCTION pg_leakhunt_pprof(bool, bool, text[], text[], bool, bool, int, int, bool) IS
-'Returns what all processes that the caller may see have allocated and hold, in chunks and bytes: pg_leakhunt_pprof_all, by the name that programs which collect profiles ask for. With redact, roles, databases and applications are letters, and statements have no literals.';
+COMMENT ON FUNCTION pg_leakhunt_pprof(text, bool, text, bool, text[], text[], bool, bool, int, int, bool) IS
+'The same of a dump, whose name pg_leakhunt_dumps has, or of all processes that the caller may see together, if the target is ''all''. Members of pg_read_server_files may pass a path. A damaged file is an ERROR. Of all processes, growth is what each has gained since its own baseline; processes without one are left out, which a NOTICE says. Their peaks were at different times: together they may never have held so much. Processes are told apart by the labels: a stack that several share is one sample, unless their labels differ, as their pids do. If no process has a profile, the result is a profile without samples, after a WARNING: a program that collects profiles would take an ERROR for a server that is down.';
 
 --
 -- Pages
 --
 
-CREATE FUNCTION pg_leakhunt_page(pid int, redact bool DEFAULT false)
+CREATE FUNCTION pg_leakhunt_page(
+    pid int,
+    redact bool DEFAULT false)
 RETURNS text
 AS 'MODULE_PATHNAME', 'pg_leakhunt_page'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
@@ -1219,21 +1163,15 @@ LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION pg_leakhunt_page(int, bool) IS
 'Returns a page of HTML on a process, in one file that needs no network: what pg_leakhunt_explain says, and its memory over time, flame graphs, call sites and memory contexts, to look at in a browser, to send, to keep. All figures are those of the views, from one snapshot. It has at most 2 MB: of very many call sites, the smallest are one row. A pid without a profile, or one that the caller may not see, is an ERROR. With redact, roles, databases and applications are letters, and statements have no literals.';
 
-CREATE FUNCTION pg_leakhunt_page(file text, redact bool DEFAULT false)
+CREATE FUNCTION pg_leakhunt_page(
+    target text DEFAULT 'all',
+    redact bool DEFAULT false)
 RETURNS text
 AS 'MODULE_PATHNAME', 'pg_leakhunt_page'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_page(text, bool) IS
-'Returns the same of a dump file, as the process was then. The file is a name in pg_leakhunt.dump_directory, or, for members of pg_read_server_files, a path. A damaged file is an ERROR. With redact, roles, databases and applications are letters, and statements have no literals.';
-
-CREATE FUNCTION pg_leakhunt_page(redact bool DEFAULT false)
-RETURNS text
-AS 'MODULE_PATHNAME', 'pg_leakhunt_page'
-LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
-
-COMMENT ON FUNCTION pg_leakhunt_page(bool) IS
-'Returns a page of HTML on all processes that the caller may see, in one file that needs no network: what pg_leakhunt_explain says of the server, the processes with their findings and their memory over time, the statements with the highest peaks, and the causes over all sessions. It has at most 2 MB: of very many processes, the words on the smallest are left out. With redact, roles, databases and applications are letters, and statements have no literals.';
+'The same of a dump, whose name pg_leakhunt_dumps has, as the process was then. Of all, a page on all processes that the caller may see: what pg_leakhunt_explain says of the server, the processes with their findings and their memory over time, the statements with the highest peaks, and the causes over all sessions; of very many processes, the words on the smallest are left out. Members of pg_read_server_files may pass a path. A damaged file is an ERROR.';
 
 --
 -- Privileges: rows are filtered by role, so that everybody may look; to sample

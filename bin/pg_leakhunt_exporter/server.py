@@ -45,9 +45,10 @@ METRICS_QUERY = """
     SELECT name, backend_type, verdict, context_name, site, query_id::text, query, value
     FROM {schema}.pg_leakhunt_metrics"""
 
-# growth, peak, types, labels, symbolize, helpers, max_samples, max_bytes
+# target, growth, base, peak, types, labels, symbolize, helpers, max_samples, max_bytes
 PROFILE_QUERY = """
-    SELECT {schema}.pg_leakhunt_pprof_all(false, false, %(types)s::text[], %(labels)s::text[],
+    SELECT {schema}.pg_leakhunt_pprof('all'::text, false, NULL::text, false, %(types)s::text[],
+        %(labels)s::text[],
         %(symbolize)s::bool, false, %(max_samples)s::int, %(max_bytes)s::int)"""
 
 # What to know of a new session: where the extension is, whether sessions begin with the

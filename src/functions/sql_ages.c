@@ -16,7 +16,6 @@
 #include "report/listed_site.h"
 
 PLH_FUNCTION(pg_leakhunt_ages);
-PLH_FUNCTION(pg_leakhunt_ages_of_dump);
 
 /* What the rows of an image are made with. */
 typedef struct Ages
@@ -64,53 +63,28 @@ put_site(PlhListedSite *listed, void *arg)
 		put_age(listed, &spans[i], ages->now, &ages->sink);
 }
 
-/* Return the rows of an image, whose figures were true at "now". */
+/* The rows of a process or dump, of what crashed as it ended. */
 static void
-put_image(Ages *ages, const PlhProfileImage *image, TimestampTz now)
+put_profile(const PlhSourceProfile *profile, Ages *ages)
 {
-	ages->texts = plh_stack_text_open(plh_sql_rows_symbols(&ages->sink), image);
-	ages->now = now;
-	plh_sql_site_visits_make(image, NULL, put_site, ages);
+	ages->texts = plh_stack_text_open(plh_sql_rows_symbols(&ages->sink), profile->image);
+	ages->now = plh_sql_source_time(profile);
+	plh_sql_site_visits_make(profile->image, NULL, put_site, ages);
 }
 
 /*
- * pg_leakhunt_ages(pid): when the call sites of a process allocated what they hold,
- * and how much of what they allocated at a time is left.
+ * pg_leakhunt_ages(target): when the call sites of a process or dump allocated what they
+ * hold, and how much of what they allocated at a time is left.
  */
 Datum
 pg_leakhunt_ages(PG_FUNCTION_ARGS)
 {
 	Ages		ages;
-	PlhProfileImage *image;
-	int			pid;
+	PlhTarget	target = plh_sql_source_target(fcinfo, 1);
+	PlhSourceProfile profile;
 
-	plh_sql_rows_check_arguments(fcinfo, 1);
-	pid = plh_sql_rows_get_pid(fcinfo, 0);
 	plh_sql_rows_start(fcinfo, &ages.sink);
-	if (!plh_sql_source_publish_and_save())
-		return (Datum) 0;
-	image = plh_sql_source_process(pid, WARNING);
-	if (image != NULL)
-		put_image(&ages, image, image->alive ? GetCurrentTimestamp() :
-				  plh_profile_image_ended_at(image->header));
-	return (Datum) 0;
-}
-
-/*
- * pg_leakhunt_ages(file): the same of a dump, as it was when that was written; of a
- * process that crashed, when it ended.
- */
-Datum
-pg_leakhunt_ages_of_dump(PG_FUNCTION_ARGS)
-{
-	Ages		ages;
-	PlhDump    *dump;
-
-	plh_sql_rows_check_arguments(fcinfo, 1);
-	plh_sql_rows_start(fcinfo, &ages.sink);
-	plh_sql_rows_check_not_null(fcinfo, 0, "file");
-	dump = plh_sql_source_dump(text_to_cstring(PG_GETARG_TEXT_PP(0)), false);
-	put_image(&ages, dump->image, dump->image->crashed ?
-			  plh_profile_image_ended_at(dump->image->header) : dump->written_at);
+	if (plh_sql_source_profile(&profile, &target, WARNING))
+		put_profile(&profile, &ages);
 	return (Datum) 0;
 }

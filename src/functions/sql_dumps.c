@@ -155,23 +155,17 @@ heap_text_of(FunctionCallInfo fcinfo, PlhProfileImage *image,
 static Datum
 return_heap(FunctionCallInfo fcinfo)
 {
-	PlhProfileImage *image;
-	PlhDump    *dump;
+	PlhTarget	target = plh_sql_source_target(fcinfo, 3);
+	PlhSourceProfile profile;
 
-	plh_sql_rows_check_arguments(fcinfo, 3);
-	if (plh_sql_source_names_process(fcinfo))
-	{
-		plh_sql_source_check_active();
-		image = plh_sql_source_process(plh_sql_rows_get_pid(fcinfo, 0), ERROR);
-		return heap_text_of(fcinfo, image, NULL, GetCurrentTimestamp());
-	}
-	plh_sql_rows_check_not_null(fcinfo, 0, "file");
-	dump = plh_sql_source_dump(text_to_cstring(PG_GETARG_TEXT_PP(0)), false);
-	return heap_text_of(fcinfo, dump->image, dump->reason, dump->written_at);
+	(void) plh_sql_source_profile(&profile, &target, ERROR);
+	return heap_text_of(fcinfo, profile.image,
+						profile.dump == NULL ? NULL : profile.dump->reason,
+						profile.dump == NULL ? GetCurrentTimestamp() : profile.dump->written_at);
 }
 
 /*
- * pg_leakhunt_heap(pid or file, symbolized, redact): the text for jeprof and pprof of a
+ * pg_leakhunt_heap(target, symbolized, redact): the text for jeprof and pprof of a
  * process, or that of a dump.
  */
 Datum

@@ -107,6 +107,16 @@ explain_one(Explaining *explaining, int pid)
 		plh_sql_source_deny_process(pid, WARNING);
 }
 
+/* The process of a dump, as it was then. */
+static void
+explain_dump(Explaining *explaining, const char *file)
+{
+	PlhExplainedProcess process =
+		plh_sql_explained_dumped(plh_sql_source_dump(file, false));
+
+	explain(&process, explaining);
+}
+
 /* list_sort comparator: the largest process first. */
 static int
 compare_rows(const ListCell *a, const ListCell *b)
@@ -180,21 +190,23 @@ is_json(FunctionCallInfo fcinfo)
 static Datum
 put_explanations(FunctionCallInfo fcinfo)
 {
+	PlhTarget	target = plh_sql_source_target(fcinfo, 3);
 	Explaining	explaining = {0};
 	ListCell   *cell;
 
-	plh_sql_rows_check_arguments(fcinfo, 3);
 	explaining.as_json = is_json(fcinfo);
 	plh_sql_rows_start(fcinfo, &explaining.sink);
-	if (!plh_sql_source_publish_and_save())
+	if (target.file == NULL && !plh_sql_source_publish_and_save())
 		return (Datum) 0;
 	explaining.suppressions = plh_sql_suppressions_read(fcinfo);
-	if (PG_ARGISNULL(0))
+	if (target.all)
 		plh_sql_explained_visit(explaining.sink.sees_all, 0, explain, &explaining);
+	else if (target.file != NULL)
+		explain_dump(&explaining, target.file);
 	else
-		explain_one(&explaining, PG_GETARG_INT32(0));
+		explain_one(&explaining, target.pid);
 	list_sort(explaining.rows, compare_rows);
-	if (PG_ARGISNULL(0))
+	if (target.all)
 		put_server(&explaining);
 	else
 		foreach(cell, explaining.rows)
@@ -207,8 +219,8 @@ put_explanations(FunctionCallInfo fcinfo)
 }
 
 /*
- * pg_leakhunt_explain(pid, format, redact): a paragraph on a process, or on the server and
- * its processes, the largest first.
+ * pg_leakhunt_explain(target, format, redact): a paragraph on a process or dump, or on the
+ * server and its processes, the largest first.
  */
 Datum
 pg_leakhunt_explain(PG_FUNCTION_ARGS)

@@ -28,32 +28,39 @@ typedef struct PartName
 	int64		stack_id;
 } PartName;
 
-/* A figure, or null where it is negative. */
+/* A row: what a part held at a time; negative figures are not known. */
 static void
-put_if_known(PlhRow *row, int64 value)
+put_part(TimestampTz at, const PartName *name, int64 bytes, int64 contexts,
+		 PlhRowSink *sink)
 {
-	if (value < 0)
-		plh_sql_rows_put_null(row);
-	else
-		plh_sql_rows_put_bigint(row, value);
+	PlhRow		row = {0};
+
+#define COLUMN PLH_PUT_COLUMN
+#include "functions/columns/history.def"
+	plh_sql_rows_finish(&row, sink);
 }
 
-/* The history of a process as a whole. */
+/* What a process held as a whole: the sums are parts with the names of columns. */
 static void
 put_whole(const PlhProfileHeader *header, PlhRowSink *sink)
 {
 	for (uint32 i = 0; i < Min(header->history_count, PLH_HISTORY_POINTS); i++)
 	{
 		const PlhHistoryPoint *point = &header->history[i];
-		PlhRow		row = {0};
+		const struct
+		{
+			PartName	name;
+			int64		bytes;
+		}			sums[] = {
+			{{"live_bytes"}, point->live_bytes},
+			{{"context_bytes"}, point->context_bytes},
+			{{"malloc_bytes"}, point->malloc_bytes},
+			{{"malloc_free_bytes"}, point->malloc_free_bytes},
+			{{"rss_anon_bytes"}, point->own_bytes}
+		};
 
-		plh_sql_rows_put_timestamptz(&row, point->at);
-		plh_sql_rows_put_bigint(&row, point->live_bytes);
-		plh_sql_rows_put_bigint(&row, point->context_bytes);
-		put_if_known(&row, point->malloc_bytes);
-		put_if_known(&row, point->malloc_free_bytes);
-		plh_sql_rows_put_bigint(&row, point->own_bytes);
-		plh_sql_rows_finish(&row, sink);
+		for (int j = 0; j < lengthof(sums); j++)
+			put_part(point->at, &sums[j].name, sums[j].bytes, -1, sink);
 	}
 }
 
@@ -106,22 +113,6 @@ name_parts(const PlhFollowedParts *parts, const PlhProfileImage *image,
 	return names;
 }
 
-/* What a part held at a point. */
-static void
-put_part(const PlhFollowedPart *part, const PartName *name, int point,
-		 TimestampTz at, PlhRowSink *sink)
-{
-	PlhRow		row = {0};
-
-	plh_sql_rows_put_timestamptz(&row, at);
-	plh_sql_rows_put_text(&row, name->name);
-	plh_sql_rows_put_text(&row, name->context_name);
-	put_if_known(&row, plh_followed_parts_bytes(part, point));
-	put_if_known(&row, plh_followed_parts_contexts(part, point));
-	put_if_known(&row, name->has_stack ? name->stack_id : -1);
-	plh_sql_rows_finish(&row, sink);
-}
-
 /* Say where a part may be missing. */
 static void
 report_missing_parts(const PlhProfileHeader *header)
@@ -149,20 +140,17 @@ put_parts(const PlhProfileImage *image, PlhCourseKind kind, PlhRowSink *sink)
 	for (int point = 0; point < parts->point_count; point++)
 	{
 		for (int i = 0; i < parts->count; i++)
-			put_part(&parts->parts[i], &names[i], point,
-					 image->header->history[point].at, sink);
+			put_part(image->header->history[point].at, &names[i],
+					 plh_followed_parts_bytes(&parts->parts[i], point),
+					 plh_followed_parts_contexts(&parts->parts[i], point), sink);
 	}
 	report_missing_parts(image->header);
 }
 
-/* The kind of parts that the argument "by" names. */
+/* The kind of parts that "by" names. */
 static PlhCourseKind
-get_kind(FunctionCallInfo fcinfo, int number)
+kind_of(const char *name)
 {
-	const char *name;
-
-	plh_sql_rows_check_not_null(fcinfo, number, "by");
-	name = plh_sql_arguments_text(fcinfo, number);
 	if (strcmp(name, "family") == 0)
 		return PLH_COURSE_CONTEXTS;
 	if (strcmp(name, "site") == 0)
@@ -173,45 +161,25 @@ get_kind(FunctionCallInfo fcinfo, int number)
 			 errhint("A history is by family or site.")));
 }
 
-/* The profile that argument 0 names; NULL, after a WARNING, if there is none. */
-static const PlhProfileImage *
-get_image(FunctionCallInfo fcinfo)
-{
-	int			pid;
-
-	if (!plh_sql_source_names_process(fcinfo))
-	{
-		plh_sql_rows_check_not_null(fcinfo, 0, "file");
-		return plh_sql_source_dump(plh_sql_arguments_text(fcinfo, 0), false)->image;
-	}
-	pid = plh_sql_rows_get_pid(fcinfo, 0);
-	return plh_sql_source_publish_and_save() ?
-		plh_sql_source_process(pid, WARNING) : NULL;
-}
-
 /*
- * pg_leakhunt_history(pid), and with file: what a process held at times;
- * pg_leakhunt_history(pid, by), and with file: what its parts did.
+ * pg_leakhunt_history(target, by): what a process or the process of a dump held at times,
+ * as a whole or by its parts.
  */
 Datum
 pg_leakhunt_history(PG_FUNCTION_ARGS)
 {
-	bool		by_parts = PG_NARGS() == 2;
-	PlhCourseKind kind = PLH_COURSE_CONTEXTS;
+	PlhTarget	target = plh_sql_source_target(fcinfo, 2);
+	const char *by = plh_sql_arguments_text(fcinfo, 1);
+	PlhCourseKind kind = by == NULL ? PLH_COURSE_CONTEXTS : kind_of(by);
+	PlhSourceProfile profile;
 	PlhRowSink	sink;
-	const PlhProfileImage *image;
 
-	if (by_parts)
-		kind = get_kind(fcinfo, 1);
-	else
-		plh_sql_rows_check_arguments(fcinfo, 1);
 	plh_sql_rows_start(fcinfo, &sink);
-	image = get_image(fcinfo);
-	if (image == NULL)
+	if (!plh_sql_source_profile(&profile, &target, WARNING))
 		return (Datum) 0;
-	if (by_parts)
-		put_parts(image, kind, &sink);
+	if (by == NULL)
+		put_whole(profile.image->header, &sink);
 	else
-		put_whole(image->header, &sink);
+		put_parts(profile.image, kind, &sink);
 	return (Datum) 0;
 }

@@ -59,29 +59,18 @@ page_of(FunctionCallInfo fcinfo, PlhExplainedProcess *process, const char *file)
 	PG_RETURN_TEXT_P(cstring_to_text_with_len(output.data, output.len));
 }
 
-/* pg_leakhunt_page(pid) */
+/* The page of a process or a dump. */
 static Datum
-page_of_process(FunctionCallInfo fcinfo)
+page_of_one(FunctionCallInfo fcinfo, const PlhTarget *target)
 {
+	PlhSourceProfile profile;
 	PlhExplainedProcess process;
 
-	plh_sql_source_check_active();
-	process = plh_sql_explained_profiled(plh_sql_source_process(plh_sql_rows_get_pid(fcinfo, 0),
-																ERROR));
-	return page_of(fcinfo, &process, NULL);
-}
-
-/* pg_leakhunt_page(file) */
-static Datum
-page_of_dump(FunctionCallInfo fcinfo)
-{
-	const char *file;
-	PlhExplainedProcess process;
-
-	plh_sql_rows_check_not_null(fcinfo, 0, "file");
-	file = plh_sql_arguments_text(fcinfo, 0);
-	process = plh_sql_explained_dumped(plh_sql_source_dump(file, false));
-	return page_of(fcinfo, &process, plh_stack_text_base_name(file));
+	(void) plh_sql_source_profile(&profile, target, ERROR);
+	process = profile.dump == NULL ? plh_sql_explained_profiled(profile.image) :
+		plh_sql_explained_dumped(profile.dump);
+	return page_of(fcinfo, &process, profile.dump == NULL ? NULL :
+				   plh_stack_text_base_name(target->file));
 }
 
 /* What processes are explained with, and the page that they are added to. */
@@ -102,7 +91,7 @@ add_process(const PlhExplainedProcess *process, void *arg)
 						explain(process, adding->symbols, adding->suppressions));
 }
 
-/* pg_leakhunt_page() */
+/* The page of all processes. */
 static Datum
 page_of_server(FunctionCallInfo fcinfo)
 {
@@ -132,15 +121,13 @@ page_of_server(FunctionCallInfo fcinfo)
 static Datum
 return_page(FunctionCallInfo fcinfo)
 {
-	if (PG_NARGS() == 1)
-		return page_of_server(fcinfo);
-	plh_sql_rows_check_arguments(fcinfo, 2);
-	return plh_sql_source_names_process(fcinfo) ? page_of_process(fcinfo) :
-		page_of_dump(fcinfo);
+	PlhTarget	target = plh_sql_source_target(fcinfo, 2);
+
+	return target.all ? page_of_server(fcinfo) : page_of_one(fcinfo, &target);
 }
 
 /*
- * pg_leakhunt_page(redact), and with a pid or a file in front: one file of HTML.
+ * pg_leakhunt_page(target, redact): one file of HTML.
  */
 Datum
 pg_leakhunt_page(PG_FUNCTION_ARGS)

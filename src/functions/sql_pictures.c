@@ -2,7 +2,7 @@
  * sql_pictures.c
  *	  The functions of SQL that turn call sites into tables and pictures.
  *
- * Each comes in the three forms of sql_source.h.
+ * Each comes in the two forms of sql_source.h.
  */
 #include "postgres.h"
 
@@ -21,10 +21,6 @@
 #include "report/listed_site.h"
 #include "report/routine_frames.h"
 #include "report/top.h"
-
-/* How many arguments the forms for all processes have. */
-#define TOP_ARGUMENTS 3
-#define TEXT_ARGUMENTS 6
 
 PLH_FUNCTION(pg_leakhunt_top);
 PLH_FUNCTION(pg_leakhunt_folded);
@@ -69,15 +65,13 @@ put_top(const PlhTopRow *top, int64 total, const PlhSiteList *list,
 }
 
 /*
- * pg_leakhunt_top(pid, sums_by, growth, peak), and with file and base;
- * pg_leakhunt_top_all(sums_by, growth, peak)
+ * pg_leakhunt_top(target, sums_by, growth, base, peak)
  */
 Datum
 pg_leakhunt_top(PG_FUNCTION_ARGS)
 {
-	PlhSource	source = plh_sql_source_of_arguments(fcinfo, TOP_ARGUMENTS, 1,
-													 TOP_ARGUMENTS - 1);
-	PlhTopKind	kind = get_kind(fcinfo, source.all ? 0 : 1);
+	PlhSource	source = plh_sql_source_of_arguments(fcinfo, 5, 2);
+	PlhTopKind	kind = get_kind(fcinfo, 1);
 	PlhSiteList *list;
 	PlhTopRow **rows;
 	PlhRowSink	sink;
@@ -123,20 +117,18 @@ wants_routines(FunctionCallInfo fcinfo, int number)
 static Datum
 return_text(FunctionCallInfo fcinfo, AppendList append)
 {
-	PlhSource	source = plh_sql_source_of_arguments(fcinfo, TEXT_ARGUMENTS, 0,
-													 TEXT_ARGUMENTS - 3);
-	int			context = source.all ? 1 : 2;
-	bool		only_routines = wants_routines(fcinfo, context + 3);
+	PlhSource	source = plh_sql_source_of_arguments(fcinfo, 8, 1);
+	bool		only_routines = wants_routines(fcinfo, 6);
 	PlhSiteList *list;
 	StringInfoData output;
 
-	source.queries = plh_sql_arguments_flag(fcinfo, context + 1);
+	source.queries = plh_sql_arguments_flag(fcinfo, 5);
 	source.required = true;
 	initStringInfo(&output);
 	list = plh_sql_source_sites(&source);
 	if (only_routines)
 		plh_routine_frames_keep(list);
-	append(&output, list, plh_sql_arguments_flag(fcinfo, context), source.queries);
+	append(&output, list, plh_sql_arguments_flag(fcinfo, 4), source.queries);
 	PG_RETURN_TEXT_P(cstring_to_text_with_len(output.data, output.len));
 }
 
@@ -153,8 +145,7 @@ return_flamegraph(FunctionCallInfo fcinfo)
 }
 
 /*
- * pg_leakhunt_folded(pid, growth, context, query, peak, frames, redact), and with file and
- * base; pg_leakhunt_folded_all(growth, context, query, peak, frames, redact)
+ * pg_leakhunt_folded(target, growth, base, peak, context, query, frames, redact)
  */
 Datum
 pg_leakhunt_folded(PG_FUNCTION_ARGS)
@@ -163,7 +154,7 @@ pg_leakhunt_folded(PG_FUNCTION_ARGS)
 }
 
 /*
- * pg_leakhunt_flamegraph and pg_leakhunt_flamegraph_all: an SVG, with the same arguments.
+ * pg_leakhunt_flamegraph: an SVG, with the same arguments.
  */
 Datum
 pg_leakhunt_flamegraph(PG_FUNCTION_ARGS)

@@ -17,10 +17,11 @@
 #include "functions/sql_source.h"
 #include "pprof/pprof.h"
 
-/* The arguments that all forms have, by where they stand behind "peak". */
+/* The numbers of the arguments; "base" and "peak" follow "growth". */
 enum
 {
-	TYPES = 1, LABELS, SYMBOLIZE, HELPERS, MAX_SAMPLES, MAX_BYTES, REDACT
+	GROWTH = 1, TYPES = GROWTH + 3, LABELS, SYMBOLIZE, HELPERS, MAX_SAMPLES, MAX_BYTES,
+	REDACT, ARGUMENTS
 };
 
 PLH_FUNCTION(pg_leakhunt_pprof);
@@ -91,21 +92,20 @@ get_labels(FunctionCallInfo fcinfo, int number, PlhSource *source)
 	return labels;
 }
 
-/* What the arguments behind "peak", whose number is given, ask for. */
+/* What the arguments of pprof alone ask for. */
 static void
-get_options(PlhPprofOptions *options, FunctionCallInfo fcinfo, int peak,
-			PlhSource *source)
+get_options(PlhPprofOptions *options, FunctionCallInfo fcinfo, PlhSource *source)
 {
-	options->types = get_types(fcinfo, peak + TYPES, source);
-	options->labels = get_labels(fcinfo, peak + LABELS, source);
+	options->types = get_types(fcinfo, TYPES, source);
+	options->labels = get_labels(fcinfo, LABELS, source);
 	options->symbolize =
-		plh_sql_arguments_required_flag(fcinfo, peak + SYMBOLIZE, "symbolize");
+		plh_sql_arguments_required_flag(fcinfo, SYMBOLIZE, "symbolize");
 	options->helpers =
-		plh_sql_arguments_required_flag(fcinfo, peak + HELPERS, "helpers");
+		plh_sql_arguments_required_flag(fcinfo, HELPERS, "helpers");
 	options->max_samples =
-		plh_sql_arguments_limit(fcinfo, peak + MAX_SAMPLES, "max_samples", 1);
+		plh_sql_arguments_limit(fcinfo, MAX_SAMPLES, "max_samples", 1);
 	options->max_bytes =
-		plh_sql_arguments_limit(fcinfo, peak + MAX_BYTES, "max_bytes",
+		plh_sql_arguments_limit(fcinfo, MAX_BYTES, "max_bytes",
 								PLH_PPROF_MIN_BYTES);
 }
 
@@ -113,19 +113,18 @@ get_options(PlhPprofOptions *options, FunctionCallInfo fcinfo, int peak,
 static Datum
 return_profile(FunctionCallInfo fcinfo)
 {
-	PlhSource	source =
-		plh_sql_source_of_arguments(fcinfo, 1 + REDACT + 1, 0, 1);
+	PlhSource	source = plh_sql_source_of_arguments(fcinfo, ARGUMENTS, GROWTH);
 	PlhPprofOptions options;
 	StringInfoData output;
 
-	get_options(&options, fcinfo, source.all ? 1 : 2, &source);
+	get_options(&options, fcinfo, &source);
 
 	/* a sample has its peak beside its other values, and the time is now */
 	source.peak = (options.types & PLH_PPROF_PEAK) != 0;
 	source.keeps_values = true;
 	source.unnamed = !options.symbolize && options.helpers;
 	source.required = true;
-	source.may_be_empty = source.all;
+	source.may_be_empty = source.target.all;
 	initStringInfo(&output);
 	plh_pprof_append(&output, plh_sql_source_sites(&source), &options);
 	PG_RETURN_BYTEA_P((bytea *) cstring_to_text_with_len(output.data,
@@ -133,10 +132,9 @@ return_profile(FunctionCallInfo fcinfo)
 }
 
 /*
- * pg_leakhunt_pprof(pid, growth, peak, types, labels, symbolize, helpers,
- * max_samples, max_bytes, redact), and with file and base; pg_leakhunt_pprof_all(growth,
- * peak, types, ...), and pg_leakhunt_pprof with the same arguments.  What nobody
- * has sampled yet is a profile without samples, of all processes.
+ * pg_leakhunt_pprof(target, growth, base, peak, types, labels, symbolize, helpers,
+ * max_samples, max_bytes, redact).  What nobody has sampled yet is a profile without
+ * samples, of all processes.
  */
 Datum
 pg_leakhunt_pprof(PG_FUNCTION_ARGS)

@@ -12,14 +12,11 @@
 #include "functions/sql_rows.h"
 #include "functions/sql_site_visits.h"
 #include "functions/sql_source.h"
-#include "process/profile_directory.h"
 #include "profile/baseline.h"
 #include "profile/profile_image.h"
-#include "reader/baseline_file.h"
 #include "report/listed_site.h"
 
 PLH_FUNCTION(pg_leakhunt_report);
-PLH_FUNCTION(pg_leakhunt_read_dump);
 PLH_FUNCTION(pg_leakhunt_diff);
 
 typedef struct Report
@@ -46,61 +43,45 @@ put_site(PlhListedSite *listed, void *arg)
 	plh_sql_rows_finish(&row, &report->sink);
 }
 
-/* Return the rows of an image, in the current memory context. */
+/* The rows of a process or dump. */
 static void
-put_image(Report *report, const PlhProfileImage *image, const PlhBaseline *baseline)
+put_profile(const PlhSourceProfile *profile, Report *report)
 {
 	report->texts = !report->with_stacks ? NULL :
-		plh_stack_text_open(plh_sql_rows_symbols(&report->sink), image);
-	plh_sql_site_visits_make(image, baseline, put_site, report);
+		plh_stack_text_open(plh_sql_rows_symbols(&report->sink), profile->image);
+	plh_sql_site_visits_make(profile->image, plh_sql_source_baseline(profile), put_site,
+							 report);
 }
 
-/* PlhProfileVisitor: the rows of one process. */
+/* PlhProfileVisitor: the rows of one of all processes. */
 static void
 put_process(PlhProfileImage *image, void *arg)
 {
-	put_image(arg, image,
-			  plh_baseline_file_read(plh_profile_directory_path(), image));
+	PlhSourceProfile profile = {.image = image};
+
+	put_profile(&profile, arg);
 }
 
 /*
- * pg_leakhunt_report(pid, with_stacks): the sites of one process, or of all
- * (null), largest first in each.  Without stacks, which take most of the time,
- * site, stack and stack_id are null.
+ * pg_leakhunt_report(target, with_stacks): the sites of each process, largest first in
+ * each.  Without stacks, which take most of the time, site, stack and stack_id are null.
  */
 Datum
 pg_leakhunt_report(PG_FUNCTION_ARGS)
 {
 	Report		report;
-	PlhProfileImage *image;
+	PlhTarget	target = plh_sql_source_target(fcinfo, 2);
+	PlhSourceProfile profile;
 
-	plh_sql_rows_check_arguments(fcinfo, 2);
 	plh_sql_rows_start(fcinfo, &report.sink);
-	if (!plh_sql_source_publish_and_save())
-		return (Datum) 0;
 	report.with_stacks = PG_ARGISNULL(1) || PG_GETARG_BOOL(1);
-	if (PG_ARGISNULL(0))
+	if (!target.all)
+	{
+		if (plh_sql_source_profile(&profile, &target, WARNING))
+			put_profile(&profile, &report);
+	}
+	else if (plh_sql_source_publish_and_save())
 		plh_sql_access_visit(report.sink.sees_all, 0, put_process, &report);
-	else if ((image = plh_sql_source_process(PG_GETARG_INT32(0), WARNING)) != NULL)
-		put_process(image, &report);
-	return (Datum) 0;
-}
-
-/*
- * pg_leakhunt_read_dump(file): the rows that pg_leakhunt_report had when the dump
- * was written.
- */
-Datum
-pg_leakhunt_read_dump(PG_FUNCTION_ARGS)
-{
-	Report		report = {.with_stacks = true};
-	PlhDump    *dump;
-
-	plh_sql_rows_check_arguments(fcinfo, 1);
-	plh_sql_rows_start(fcinfo, &report.sink);
-	plh_sql_rows_check_not_null(fcinfo, 0, "file");
-	dump = plh_sql_source_dump(text_to_cstring(PG_GETARG_TEXT_PP(0)), false);
-	put_image(&report, dump->image, dump->baseline);
 	return (Datum) 0;
 }
 
@@ -143,7 +124,7 @@ pg_leakhunt_diff(PG_FUNCTION_ARGS)
 	plh_sql_rows_check_arguments(fcinfo, 2);
 	plh_sql_rows_check_not_null(fcinfo, 0, "older");
 	plh_sql_rows_check_not_null(fcinfo, 1, "newer");
-	source.file = text_to_cstring(PG_GETARG_TEXT_PP(1));
+	source.target.file = text_to_cstring(PG_GETARG_TEXT_PP(1));
 	source.base = text_to_cstring(PG_GETARG_TEXT_PP(0));
 	plh_sql_rows_start(fcinfo, &sink);
 	list = plh_sql_source_sites(&source);

@@ -1,8 +1,7 @@
 /*
  * sql_source.c
- *	  The source that a function of SQL shows: a process, a dump file or all
- *	  processes together, as they are or as they have grown; and what is done
- *	  before profiles are looked at.
+ *	  What a function of SQL looks at, its target: a process, a dump file or all
+ *	  processes together; and what is done before profiles are looked at.
  */
 #include "postgres.h"
 
@@ -10,6 +9,7 @@
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
+#include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 
@@ -116,8 +116,8 @@ plh_sql_source_publish_and_save(void)
  * Is argument 0 a pid?  Asked of the catalog, as a call by the fast path has no
  * expression that would tell.
  */
-bool
-plh_sql_source_names_process(FunctionCallInfo fcinfo)
+static bool
+names_process(FunctionCallInfo fcinfo)
 {
 	Oid		   *types;
 	int			count;
@@ -127,33 +127,32 @@ plh_sql_source_names_process(FunctionCallInfo fcinfo)
 }
 
 /*
- * Get what the arguments of a function name.
+ * Get the target that argument 0 names.  Null names nothing, and must never mean all
+ * processes: a subquery that finds no row gives it.
  */
-PlhSource
-plh_sql_source_of_arguments(FunctionCallInfo fcinfo, int arguments, int growth,
-							int peak)
+PlhTarget
+plh_sql_source_target(FunctionCallInfo fcinfo, int arguments)
 {
-	PlhSource	source = {.all = PG_NARGS() == arguments};
+	PlhTarget	target = {0};
+	bool		is_pid;
 
-	if (!source.all)
+	plh_sql_rows_check_arguments(fcinfo, arguments);
+	is_pid = names_process(fcinfo);
+	if (PG_ARGISNULL(0))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("%s must not be null", is_pid ? "pid" : "target"),
+				 errhint("All processes together are the target 'all'.")));
+	if (is_pid)
+		target.pid = PG_GETARG_INT32(0);
+	else
+		target.file = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	if (!is_pid && strcmp(target.file, "all") == 0)
+		target = (PlhTarget)
 	{
-		plh_sql_rows_check_arguments(fcinfo, arguments + 1);
-		growth++;
-		peak++;
-	}
-	source.peak = plh_sql_arguments_flag(fcinfo, peak);
-	if (!source.all && !plh_sql_source_names_process(fcinfo))
-	{
-		plh_sql_rows_check_not_null(fcinfo, 0, "file");
-		source.file = plh_sql_arguments_text(fcinfo, 0);
-		source.base = plh_sql_arguments_text(fcinfo, growth);
-		return source;
-	}
-	plh_sql_source_check_active();
-	if (!source.all)
-		source.pid = plh_sql_rows_get_pid(fcinfo, 0);
-	source.growth = plh_sql_arguments_flag(fcinfo, growth);
-	return source;
+		.all = true
+	};
+	return target;
 }
 
 /* May the caller see what that process did? */
@@ -355,43 +354,97 @@ plh_sql_source_dump(const char *file, bool header_only)
 	return dump;
 }
 
-/* The baseline that growth of a process is counted from. */
-static PlhBaseline *
-required_baseline(const PlhProfileImage *image)
+/*
+ * Get the profile of a target that is one process or dump.  False if there is none,
+ * after a report at that level, unless something is wrong with a dump, which is an ERROR
+ * in any case.
+ */
+bool
+plh_sql_source_profile(PlhSourceProfile *profile, const PlhTarget *target, int level)
 {
-	PlhBaseline *baseline =
-		plh_baseline_file_read(plh_profile_directory_path(), image);
+	memset(profile, 0, sizeof(*profile));
+	if (target->all)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("cannot show this of all processes together"),
+				 errhint("Pass a pid, or the name of a dump file.")));
+	if (target->file != NULL)
+	{
+		profile->dump = plh_sql_source_dump(target->file, false);
+		profile->image = profile->dump->image;
+		return true;
+	}
+	if (level >= ERROR)
+		plh_sql_source_check_active();
+	else if (!plh_sql_source_publish_and_save())
+		return false;
+	profile->image = plh_sql_source_process(target->pid, level);
+	return profile->image != NULL;
+}
+
+/*
+ * The baseline that goes with a profile; NULL if there is none.
+ */
+const PlhBaseline *
+plh_sql_source_baseline(const PlhSourceProfile *profile)
+{
+	return profile->dump != NULL ? profile->dump->baseline :
+		plh_baseline_file_read(plh_profile_directory_path(), profile->image);
+}
+
+/*
+ * When the figures of a profile were true.
+ */
+TimestampTz
+plh_sql_source_time(const PlhSourceProfile *profile)
+{
+	const PlhProfileImage *image = profile->image;
+
+	if (image->crashed || (profile->dump == NULL && !image->alive))
+		return plh_profile_image_ended_at(image->header);
+	return profile->dump != NULL ? profile->dump->written_at : GetCurrentTimestamp();
+}
+
+/*
+ * Get the target that the arguments of a function name, and how its sites are shown.
+ */
+PlhSource
+plh_sql_source_of_arguments(FunctionCallInfo fcinfo, int arguments, int growth)
+{
+	PlhSource	source = {.target = plh_sql_source_target(fcinfo, arguments)};
+
+	source.growth = plh_sql_arguments_flag(fcinfo, growth);
+	source.base = plh_sql_arguments_text(fcinfo, growth + 1);
+	source.peak = plh_sql_arguments_flag(fcinfo, growth + 2);
+	return source;
+}
+
+/* The baseline that growth of one process or dump is counted from. */
+static const PlhBaseline *
+required_baseline(const PlhSourceProfile *profile)
+{
+	const PlhBaseline *baseline = plh_sql_source_baseline(profile);
 
 	if (baseline == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("there is no baseline of process %d",
-						image->header->pid),
+						profile->image->header->pid),
 				 errhint("Growth is counted from the last call of pg_leakhunt_baseline.")));
 	return baseline;
 }
 
-/* The sites of a process; NULL if it has none to show. */
+/* The sites of one process or dump; NULL, after a report at that level, if it has none. */
 static PlhSiteList *
-sites_of_process(const PlhSource *source, PlhSymbols *symbols)
+sites_of_one(const PlhTarget *target, bool growth, int level, PlhSymbols *symbols)
 {
-	PlhProfileImage *image =
-		plh_sql_source_process(source->pid, source->required ? ERROR : WARNING);
+	PlhSourceProfile profile;
 
-	if (image == NULL)
+	if (!plh_sql_source_profile(&profile, target, level))
 		return NULL;
-	return plh_site_list_make(symbols, image,
-							  source->growth ? required_baseline(image) : NULL,
-							  GetCurrentTimestamp());
-}
-
-/* The sites of a dump, all of them live. */
-static PlhSiteList *
-sites_of_dump(const char *file, PlhSymbols *symbols)
-{
-	PlhDump    *dump = plh_sql_source_dump(file, false);
-
-	return plh_site_list_make(symbols, dump->image, NULL, dump->written_at);
+	return plh_site_list_make(symbols, profile.image,
+							  growth ? required_baseline(&profile) : NULL,
+							  plh_sql_source_time(&profile));
 }
 
 /* What is collected from the profiles. */
@@ -457,6 +510,8 @@ sites_of_all(const PlhSource *source, PlhSymbols *symbols)
 	Collection	collection = {.growth = source->growth};
 	const PlhMergedProfiles *merged;
 
+	if (source->required)
+		plh_sql_source_check_active();
 	if (!plh_sql_source_publish_and_save())
 		return NULL;
 	collection.merge = plh_profile_merge_begin(source->queries,
@@ -484,18 +539,19 @@ PlhSiteList *
 plh_sql_source_sites(const PlhSource *source)
 {
 	PlhSymbols *symbols = source->unnamed ? NULL : plh_symbols_open();
+	PlhTarget	base = {.file = source->base};
 	PlhSiteList *list;
 
-	if (source->peak && (source->growth || source->base != NULL))
+	if (source->growth + (source->base != NULL) + source->peak > 1)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("cannot show growth and peak at once")));
-	list = source->all ? sites_of_all(source, symbols) :
-		source->file == NULL ? sites_of_process(source, symbols) :
-		sites_of_dump(source->file, symbols);
+				 errmsg("cannot show more than one of growth, base and peak at once")));
+	list = source->target.all ? sites_of_all(source, symbols) :
+		sites_of_one(&source->target, source->growth,
+					 source->required ? ERROR : WARNING, symbols);
 	if (list != NULL && source->peak && !source->keeps_values)
 		plh_site_list_take_peak(list);
-	if (source->base != NULL)
-		plh_site_list_subtract(list, sites_of_dump(source->base, symbols));
+	if (list != NULL && source->base != NULL)
+		plh_site_list_subtract(list, sites_of_one(&base, false, ERROR, symbols));
 	return list;
 }

@@ -1,11 +1,11 @@
 /*
  * sql_source.h
- *	  The source that a function of SQL shows: a process, a dump file or all
- *	  processes together, as they are or as they have grown; and what is done
- *	  before profiles are looked at.
+ *	  What a function of SQL looks at, its target: a process, a dump file or all
+ *	  processes together; and what is done before profiles are looked at.
  *
- * All of these functions check privileges.  All throw errors, except
- * plh_sql_source_try_dump.
+ * Functions that read have two forms with the same arguments: the first one is a pid,
+ * or a text, which is the name of a dump or 'all'.  All of this checks privileges.  All
+ * throw errors, except plh_sql_source_try_dump.
  */
 #ifndef PLH_SQL_SOURCE_H
 #define PLH_SQL_SOURCE_H
@@ -19,16 +19,39 @@
 extern void plh_sql_source_check_active(void);
 extern bool plh_sql_source_publish_and_save(void);
 
-/* What a function of SQL is asked to show. */
+/* What the first argument names. */
+typedef struct PlhTarget
+{
+	bool		all;			/* all processes */
+	int			pid;			/* else of a process */
+	const char *file;			/* else name of a dump; NULL: neither */
+} PlhTarget;
+
+/* A profile that is looked at. */
+typedef struct PlhSourceProfile
+{
+	PlhProfileImage *image;
+	const PlhDump *dump;		/* that it is of; NULL: it is that of a
+								 * process */
+} PlhSourceProfile;
+
+/* Of a function with that many arguments. */
+extern PlhTarget plh_sql_source_target(FunctionCallInfo fcinfo, int arguments);
+extern bool plh_sql_source_profile(PlhSourceProfile *profile,
+								   const PlhTarget *target, int level);
+
+/* Of a profile that is looked at. */
+extern const PlhBaseline *plh_sql_source_baseline(const PlhSourceProfile *profile);
+extern TimestampTz plh_sql_source_time(const PlhSourceProfile *profile);
+
+/* A target whose call sites are shown as a list, and how. */
 typedef struct PlhSource
 {
-	bool		all;			/* all processes together */
-	bool		queries;		/* of these, statements are told apart by
-								 * their texts */
-	int			pid;			/* of a process */
-	const char *file;			/* name of a dump; NULL: a process, or all */
+	PlhTarget	target;
+	bool		queries;		/* of all processes, statements are told apart
+								 * by their texts */
+	bool		growth;			/* since the baseline of each */
 	const char *base;			/* dump that growth is counted from, or NULL */
-	bool		growth;			/* of processes, since their baselines */
 	bool		peak;			/* as it was when the process held most */
 	bool		keeps_values;	/* that stands beside what is live; else it is
 								 * shown instead */
@@ -39,22 +62,15 @@ typedef struct PlhSource
 	bool		may_be_empty;	/* no process at all is a WARNING still */
 } PlhSource;
 
-/*
- * Functions come in three forms: of all processes; of a process, with a pid in front
- * of the same arguments; and of a dump, with the name of a file in front, and that of
- * another dump, the base, in place of the flag "growth".  The numbers
- * of "growth" and "peak" are those of the first form.
- */
+/* The arguments "growth", "base" and "peak" follow each other from that number on. */
 extern PlhSource plh_sql_source_of_arguments(FunctionCallInfo fcinfo,
-											 int arguments, int growth,
-											 int peak);
+											 int arguments, int growth);
+extern PlhSiteList *plh_sql_source_sites(const PlhSource *source);
 
-extern bool plh_sql_source_names_process(FunctionCallInfo fcinfo);
 extern PlhProfileImage *plh_sql_source_process(int pid, int level);
 extern void plh_sql_source_deny_process(int pid, int level);
 extern PlhDump *plh_sql_source_dump(const char *file, bool header_only);
 extern PlhDump *plh_sql_source_try_dump(const char *path, bool header_only,
 										ErrorData **error);
-extern PlhSiteList *plh_sql_source_sites(const PlhSource *source);
 
 #endif							/* PLH_SQL_SOURCE_H */

@@ -58,11 +58,9 @@ function sourceOf(what, more) {
 
 	switch (what) {
 		case 'pg_leakhunt_explain':
-			return page.file === null ? 'SELECT explanation FROM pg_leakhunt_explain(' + page.pid + ');' :
-				'SELECT pg_leakhunt_page(' + source + ');';
+			return 'SELECT explanation FROM pg_leakhunt_explain(' + source + ');';
 		case 'report':
-			return 'SELECT * FROM ' + (page.file === null ? 'pg_leakhunt_report' : 'pg_leakhunt_read_dump') +
-				'(' + source + ')' + (more ? '\nWHERE ' + more : '') + ';';
+			return 'SELECT * FROM pg_leakhunt_report(' + source + ')' + (more ? '\nWHERE ' + more : '') + ';';
 		default:
 			return 'SELECT * FROM ' + what + '(' + source + (more ? ', ' + more : '') + ');';
 	}

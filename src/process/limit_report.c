@@ -125,7 +125,7 @@ errhint_of_dump(const Report *report)
 
 	if (!report->has_dump)
 		return 0;
-	return errhint("SELECT * FROM pg_leakhunt_read_dump('%s') shows the call sites.",
+	return errhint("SELECT * FROM pg_leakhunt_report('%s') shows the call sites.",
 				   separator != NULL ? separator + 1 : report->dump.path);
 }
 

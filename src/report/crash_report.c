@@ -157,7 +157,7 @@ make_hint(const PlhProfileHeader *header, const char *dump_path)
 	appendStringInfo(&hint, "SELECT explanation FROM pg_leakhunt_explain(%d) says more until the server is restarted.",
 					 header->pid);
 	if (dump_path != NULL)
-		appendStringInfo(&hint, "  SELECT * FROM pg_leakhunt_read_dump('%s') shows the call sites.",
+		appendStringInfo(&hint, "  SELECT * FROM pg_leakhunt_report('%s') shows the call sites.",
 						 separator != NULL ? separator + 1 : dump_path);
 	return hint.data;
 }

@@ -167,20 +167,14 @@ static const char *
 history(Words *words)
 {
 	NullableDatum pid = pid_argument(words);
-	bool		by_parts = words_take(words, "by");
 	SqlCall		call = {
 		.function = pg_leakhunt_history,.columns = history_columns,
-		.argument_count = 1,.arguments = {pid},
-		.shown = "at live_bytes context_bytes malloc_bytes malloc_free_bytes rss_anon_bytes"
+		.argument_count = 2,.arguments = {pid, {.isnull = true}},
+		.shown = "at name bytes contexts"
 	};
 
-	if (by_parts)
-	{
-		call.columns = part_columns;
-		call.argument_count = 2;
+	if (words_take(words, "by"))
 		call.arguments[1] = text_argument(words_next(words));
-		call.shown = "at name bytes contexts";
-	}
 	return scenario_rows_of(&call, words);
 }
 

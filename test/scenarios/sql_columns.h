@@ -53,14 +53,9 @@ static const Column contexts_columns[] = {
 	{NULL}
 };
 
+#define COLUMN NAMED_COLUMN
 static const Column history_columns[] = {
-	{"at", SQL_timestamptz}, {"live_bytes", SQL_bigint}, {"context_bytes", SQL_bigint},
-	{"malloc_bytes", SQL_bigint}, {"malloc_free_bytes", SQL_bigint},
-	{"rss_anon_bytes", SQL_bigint}, {NULL}
-};
-static const Column part_columns[] = {
-	{"at", SQL_timestamptz}, {"name", SQL_text}, {"context_name", SQL_text},
-	{"bytes", SQL_bigint}, {"contexts", SQL_bigint}, {"stack_id", SQL_bigint},
+#include "functions/columns/history.def"
 	{NULL}
 };
 

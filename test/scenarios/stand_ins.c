@@ -10,6 +10,7 @@
 #include "miscadmin.h"
 #include "nodes/value.h"
 #include "utils/builtins.h"
+#include "utils/timestamp.h"
 
 #include "backend.h"
 #include "base/hash_seed.h"
@@ -23,6 +24,7 @@
 #include "process/process.h"
 #include "process/profile_directory.h"
 #include "process/unshown_profile.h"
+#include "reader/baseline_file.h"
 #include "reader/profile_reader.h"
 #include "reader/server_activity.h"
 #include "reader/server_processes.h"
@@ -153,10 +155,37 @@ plh_sql_source_check_active(void)
 {
 }
 
-bool
-plh_sql_source_names_process(FunctionCallInfo fcinfo)
+/* A pid; null is all processes here. */
+PlhTarget
+plh_sql_source_target(FunctionCallInfo fcinfo, int arguments)
 {
-	return true;
+	return (PlhTarget)
+	{
+		.all = PG_ARGISNULL(0),.pid = PG_GETARG_INT32(0)
+	};
+}
+
+bool
+plh_sql_source_profile(PlhSourceProfile *profile, const PlhTarget *target, int level)
+{
+	*profile = (PlhSourceProfile)
+	{
+		.image = plh_profile_reader_find(NULL, target->pid, false)
+	};
+	return profile->image != NULL;
+}
+
+const PlhBaseline *
+plh_sql_source_baseline(const PlhSourceProfile *profile)
+{
+	return plh_baseline_file_read(plh_profile_directory_path(), profile->image);
+}
+
+TimestampTz
+plh_sql_source_time(const PlhSourceProfile *profile)
+{
+	return profile->image->alive ? GetCurrentTimestamp() :
+		plh_profile_image_ended_at(profile->image->header);
 }
 
 PlhProfileImage *

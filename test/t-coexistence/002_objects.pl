@@ -131,7 +131,7 @@ is( $standby->safe_psql(
 		SELECT hunt.pg_leakhunt_baseline($pid);
 		SELECT hunt.pg_leakhunt_start($pid, 1);
 		SELECT hunt.pg_leakhunt_flamegraph($pid) ~ 'leaking_top';
-		SELECT sum(live_bytes) FROM hunt.pg_leakhunt_read_dump(hunt.pg_leakhunt_dump($pid)) WHERE 'leaking_top' = ANY (functions(stack))}),
+		SELECT sum(live_bytes) FROM hunt.pg_leakhunt_report(hunt.pg_leakhunt_dump($pid)) WHERE 'leaking_top' = ANY (functions(stack))}),
 	"64000\n0\n1\n1\nt\nt\n64000",
 	'figures, baselines, requests, pictures and dumps work on a standby');
 is( $standby->safe_psql('postgres', q{SELECT count(*) > 0 FROM hunt.pg_leakhunt_check('SELECT leak_cache(64, 10)', 10, 2)}),

@@ -270,7 +270,7 @@ $old->query_safe('SELECT leak_top(64, 20000)');
 is(ask($node, "SELECT sampling FROM pg_leakhunt_processes WHERE pid = $old_pid"),
 	'f', 'a session with the old build fulfils requests of the new one');
 my $file = $new->query_safe("SELECT pg_leakhunt_dump($old_pid)");
-is($old->query_safe("SELECT sum(live_bytes) FROM pg_leakhunt_read_dump('$file') WHERE 'leaking_top' = ANY (functions(stack))") >= 64_000 ? 't' : 'f',
+is($old->query_safe("SELECT sum(live_bytes) FROM pg_leakhunt_report('$file') WHERE 'leaking_top' = ANY (functions(stack))") >= 64_000 ? 't' : 'f',
 	't', 'a dump by one build is read by the other');
 $_->quit for $old, $new;
 $node->stop;

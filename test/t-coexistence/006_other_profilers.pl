@@ -98,7 +98,7 @@ sub dumped_bytes
 	my $values;
 
 	$node->start;
-	$values = ask($node, 'SELECT ' . join(', ', @figures) . " FROM pg_leakhunt_read_dump('$dump') WHERE lifetime = 'process' AND array_to_string(stack, ' ') !~ 'heaptrack'");
+	$values = ask($node, 'SELECT ' . join(', ', @figures) . " FROM pg_leakhunt_report('$dump') WHERE lifetime = 'process' AND array_to_string(stack, ' ') !~ 'heaptrack'");
 	$node->stop;
 	return split /\|/, $values;
 }

@@ -94,19 +94,19 @@ my $report = "SELECT * FROM pg_leakhunt_report WHERE pid = $pid";
 cmp_ok(ask($node, "SELECT count(*) FROM ($report) r"), '>', 10, 'a process has more than ten sites');
 is( ask(
 		$node,
-		"SELECT count(*) FROM (($report EXCEPT SELECT * FROM pg_leakhunt_read_dump('$file')) UNION ALL (SELECT * FROM pg_leakhunt_read_dump('$file') EXCEPT $report)) d"
+		"SELECT count(*) FROM (($report EXCEPT SELECT * FROM pg_leakhunt_report('$file')) UNION ALL (SELECT * FROM pg_leakhunt_report('$file') EXCEPT $report)) d"
 	),
 	0,
 	'a dump read back is the report');
 is( ask(
 		$node,
-		"SELECT count(*) FROM pg_leakhunt_read_dump('$file') WHERE growth_bytes = 32000 AND stack IS NOT NULL"
+		"SELECT count(*) FROM pg_leakhunt_report('$file') WHERE growth_bytes = 32000 AND stack IS NOT NULL"
 	),
 	1,
 	'a dump has the growth since the baseline');
 is( ask(
 		$node,
-		"SELECT max(array_length(stack, 1)) >= 128, bool_or(context_name = E'a b\\nheap profile: 1: 2 [3: 4] \@\\t%41\"'), bool_or(context_name = U&'\\00e4\\4e2d&<script>'), bool_or(query LIKE U&'%''quoted''%\\00e4%\\4e2d%') FROM pg_leakhunt_read_dump('$file')"
+		"SELECT max(array_length(stack, 1)) >= 128, bool_or(context_name = E'a b\\nheap profile: 1: 2 [3: 4] \@\\t%41\"'), bool_or(context_name = U&'\\00e4\\4e2d&<script>'), bool_or(query LIKE U&'%''quoted''%\\00e4%\\4e2d%') FROM pg_leakhunt_report('$file')"
 	),
 	't|t|t|t',
 	'a dump has deep stacks, hostile names and queries');
@@ -116,13 +116,13 @@ is( ask(
 	),
 	"$pid|client backend|manual|" . (-s "$directory/$file") . '|t',
 	'pg_leakhunt_dumps has PID, type, reason, size and live bytes of a dump');
-is(ask($node, "SELECT count(*) FROM pg_leakhunt_read_dump('pg_leakhunt/$file') LIMIT 1") > 0,
+is(ask($node, "SELECT count(*) FROM pg_leakhunt_report('pg_leakhunt/$file') LIMIT 1") > 0,
 	1, 'a dump can be read by the name that the log has');
 
 # The same sum everywhere.
 my $bytes = ask($node, "SELECT sum(live_bytes) FROM ($report) r");
 my %sums = (
-	'read_dump' => "SELECT sum(live_bytes) FROM pg_leakhunt_read_dump('$file')",
+	'read_dump' => "SELECT sum(live_bytes) FROM pg_leakhunt_report('$file')",
 	'processes' => "SELECT live_bytes FROM pg_leakhunt_processes WHERE pid = $pid",
 	'contexts' => "SELECT sum(live_bytes) FROM pg_leakhunt_contexts WHERE pid = $pid",
 	'queries' => "SELECT sum(live_bytes) FROM pg_leakhunt_queries WHERE pid = $pid",
@@ -184,8 +184,8 @@ is( ask(
 my $difference =
   ask($node, "SELECT sum(growth_bytes) FROM pg_leakhunt_diff('$second', '$third')");
 is( $difference,
-	ask($node, "SELECT sum(live_bytes) FROM pg_leakhunt_read_dump('$third')")
-	  - ask($node, "SELECT sum(live_bytes) FROM pg_leakhunt_read_dump('$second')"),
+	ask($node, "SELECT sum(live_bytes) FROM pg_leakhunt_report('$third')")
+	  - ask($node, "SELECT sum(live_bytes) FROM pg_leakhunt_report('$second')"),
 	'pg_leakhunt_diff adds up to the difference of both dumps');
 is( ask($node, "SELECT cum_bytes FROM pg_leakhunt_top('$third', base => '$second') WHERE name = 'leaking_in'"
 	),
@@ -246,7 +246,7 @@ $session->query_safe('SELECT leak_strangely(64, 100)');
 my $fourth = ask($node, "SELECT pg_leakhunt_dump($other_pid)");
 is( ask(
 		$node,
-		"SELECT sum(live_bytes) = (SELECT live_bytes FROM pg_leakhunt_dumps WHERE file = '$fourth') FROM pg_leakhunt_read_dump('$fourth')"
+		"SELECT sum(live_bytes) = (SELECT live_bytes FROM pg_leakhunt_dumps WHERE file = '$fourth') FROM pg_leakhunt_report('$fourth')"
 	),
 	't',
 	'a dump of a module with a strange path has the right sum');
@@ -263,14 +263,14 @@ my $symbolized = ask($node, "SELECT pg_leakhunt_dump($other_pid, true)");
 rename("$ENV{LEAKER}.so", "$ENV{LEAKER}.aside") or die $!;
 is( ask(
 		$node,
-		"SELECT count(*) FROM pg_leakhunt_read_dump('$symbolized') WHERE site ~ '^leaking_in [(]leaker.c:[0-9]+[)]' AND context_name = 'CacheMemoryContext'"
+		"SELECT count(*) FROM pg_leakhunt_report('$symbolized') WHERE site ~ '^leaking_in [(]leaker.c:[0-9]+[)]' AND context_name = 'CacheMemoryContext'"
 	),
 	1,
 	'a symbolized dump has names without the binary');
 cmp_ok(-s "$directory/$symbolized", '>', 64 * 1024, 'a symbolized dump takes more room');
 is( ask(
 		$node,
-		"SELECT live_bytes = (SELECT sum(live_bytes) FROM pg_leakhunt_read_dump(file)) FROM pg_leakhunt_dumps WHERE file = '$symbolized'"
+		"SELECT live_bytes = (SELECT sum(live_bytes) FROM pg_leakhunt_report(file)) FROM pg_leakhunt_dumps WHERE file = '$symbolized'"
 	),
 	't',
 	'a symbolized dump is listed with the right sum');
@@ -278,7 +278,7 @@ $text = run_tool('jeprof', '--text', '--cum', text_of($symbolized));
 like($text, qr/leaking_in/, 'jeprof reads the text of a symbolized dump without binaries');
 rename("$ENV{LEAKER}.aside", "$ENV{LEAKER}.so") or die $!;
 is( jeprof_bytes(text_of($symbolized)),
-	ask($node, "SELECT sum(live_bytes) FROM pg_leakhunt_read_dump('$symbolized')"),
+	ask($node, "SELECT sum(live_bytes) FROM pg_leakhunt_report('$symbolized')"),
 	'the text of a symbolized dump has the same sum');
 
 # Whatever is not as it should be is an error that says what.
@@ -298,7 +298,7 @@ sub damage
 	my ($result, $stdout, $stderr) = $node->psql(
 		'postgres',
 		join('; ', map { "SELECT $_('1.1.manual.profile')" }
-			  'count(*) FROM pg_leakhunt_read_dump', 'pg_leakhunt_heap', 'pg_leakhunt_dump_file'),
+			  'count(*) FROM pg_leakhunt_report', 'pg_leakhunt_heap', 'pg_leakhunt_dump_file'),
 		on_error_stop => 0);
 	my $count = () = $stderr =~ /ERROR:  dump file "pg_leakhunt.1\.1\.manual\.profile" $message/g;
 
@@ -395,11 +395,11 @@ is("$stdout$stderr", 't', 'a list leaves out what is not a file, without a messa
 for my $strange ('9.9.manual.profile', '9.8.manual.profile')
 {
 	($result, $stdout, $stderr) = $node->psql('postgres',
-		"SELECT count(*) FROM pg_leakhunt_read_dump('$strange')");
+		"SELECT count(*) FROM pg_leakhunt_report('$strange')");
 	like($stderr, qr/"pg_leakhunt.$strange" is not a file/, "$strange is not read, as it is not a file");
 }
 ($result, $stdout, $stderr) = $node->psql('postgres',
-	"SELECT count(*) FROM pg_leakhunt_read_dump('/dev/zero')");
+	"SELECT count(*) FROM pg_leakhunt_report('/dev/zero')");
 like($stderr, qr{"/dev/zero" is not a file}, 'a device is not read');
 unlink "$directory/9.9.manual.profile", "$directory/9.7.manual.profile";
 rmdir "$directory/9.8.manual.profile";
@@ -414,7 +414,7 @@ sub refuse_large
 	truncate "$directory/9.6.manual.profile", (1 << 31) - length $end or die $!;
 	append_to_file("$directory/9.6.manual.profile", $end);
 	($result, $stdout, $stderr) = $node->psql('postgres',
-		"SELECT count(*) FROM pg_leakhunt_read_dump('9.6.manual.profile');
+		"SELECT count(*) FROM pg_leakhunt_report('9.6.manual.profile');
 		 SELECT count(*) > 3 FROM pg_leakhunt_dumps;
 		 SELECT pg_read_file('/proc/self/status')", on_error_stop => 0);
 	like($stderr, $message, $name);
@@ -445,7 +445,7 @@ is(scalar(() = $stderr =~ /WARNING:  ignoring file/g), 400, 'a list with 400 dam
 ($result, $stdout, $stderr) = $node->psql(
 	'postgres', q{
 	DO $$ BEGIN FOR i IN 1..400 LOOP
-		BEGIN PERFORM pg_leakhunt_read_dump(i || '.6.manual.profile');
+		BEGIN PERFORM pg_leakhunt_report(i || '.6.manual.profile');
 		EXCEPTION WHEN data_corrupted THEN NULL; END;
 	END LOOP; END $$; SELECT 'alive'});
 is($stdout, 'alive', 'a session goes on after reading 400 damaged files');
@@ -475,7 +475,7 @@ for my $mutant (1 .. rounds(200))
 	write_bytes("$directory/$mutant.7.manual.profile", $text);
 	my $name = "'$mutant.7.manual.profile'";
 	$calls .= join ";\n",
-	  "SELECT count(*) FROM pg_leakhunt_read_dump($name)",
+	  "SELECT count(*) FROM pg_leakhunt_report($name)",
 	  "SELECT length(pg_leakhunt_flamegraph($name)) > 0, length(pg_leakhunt_pprof($name)) > 0, length(pg_leakhunt_heap($name)) > 0, length(pg_leakhunt_folded($name, base => '$symbolized')) > 0",
 	  "SELECT count(*) FROM pg_leakhunt_top($name, base => '$file'); SELECT count(*) FROM pg_leakhunt_diff('$file', $name);\n";
 }
@@ -513,7 +513,7 @@ append_to_file("$directory/1.1.manual.profile", "damaged\n");
 for my $closed ($file, $symbolized, '1.1.manual.profile', '1.2.manual.profile')
 {
 	($result, $stdout, $stderr) = $node->psql('postgres',
-		"SET ROLE nobody; SELECT count(*) FROM pg_leakhunt_read_dump('$closed')");
+		"SET ROLE nobody; SELECT count(*) FROM pg_leakhunt_report('$closed')");
 	is( $stderr =~ s/^psql:<stdin>:1: |\nCONTEXT.*//gr,
 		qq{ERROR:  permission denied for dump file "$closed"
 DETAIL:  Only roles with privileges of the process' role or of "pg_read_all_stats" may see it.
@@ -537,7 +537,7 @@ my $own = $node->safe_psql(
 	extra_params => [ '-U', 'nobody' ]);
 ask($node, "REVOKE $may_dump FROM nobody");
 is( $node->safe_psql('postgres',
-		"SET ROLE nobody; SELECT count(*) FROM pg_leakhunt_read_dump('$own') WHERE function_of(site) = 'leaking_top'"
+		"SET ROLE nobody; SELECT count(*) FROM pg_leakhunt_report('$own') WHERE function_of(site) = 'leaking_top'"
 	),
 	1,
 	'a role without privileges reads the dump of its own process');
@@ -569,7 +569,7 @@ write_bytes("$directory/1.9.manual.profile",
 	with_parts(substr($foreign, 0, foot_of($foreign)->{profile_bytes}), 'manual', map { [ 2, '' ] } 1 .. 50000));
 cmp_ok(
 	ask($node,
-		"SELECT count(*) FROM pg_leakhunt_read_dump('1.9.manual.profile'); SELECT (regexp_match(pg_read_file('/proc/self/status'), 'VmHWM:\\s+(\\d+)'))[1]::int"
+		"SELECT count(*) FROM pg_leakhunt_report('1.9.manual.profile'); SELECT (regexp_match(pg_read_file('/proc/self/status'), 'VmHWM:\\s+(\\d+)'))[1]::int"
 	  ) =~ s/.*\n//r,
 	'<', 200000,
 	'a dump with 50,000 empty parts is read in less than 200 MB');
@@ -580,24 +580,24 @@ my $own_bytes = slurp_file("$directory/$own");
 substr($own_bytes, 12_400, 1) ^= "\x10";
 write_bytes("$directory/$own", $own_bytes);
 ($result, $stdout, $stderr) = $node->psql('postgres',
-	"SET ROLE nobody; SELECT * FROM pg_leakhunt_read_dump('$own')");
+	"SET ROLE nobody; SELECT * FROM pg_leakhunt_report('$own')");
 like($stderr, qr/is damaged\n.*Its checksum does not match/,
 	'a role without privileges is told what is wrong with its own dump');
 unlink "$directory/$own";
 for my $case (
-	[ 'reader', "pg_leakhunt_read_dump('1.2.manual.profile')", qr/could not open dump file "pg_leakhunt\/1.2/ ],
-	[ 'nobody', "pg_leakhunt_read_dump('$file.tmp')", qr/permission denied for file/ ],
-	[ 'reader', "pg_leakhunt_read_dump('')", qr/permission denied for file/ ],
+	[ 'reader', "pg_leakhunt_report('1.2.manual.profile')", qr/could not open dump file "pg_leakhunt\/1.2/ ],
+	[ 'nobody', "pg_leakhunt_report('$file.tmp')", qr/permission denied for file/ ],
+	[ 'reader', "pg_leakhunt_report('')", qr/permission denied for file/ ],
 	[ 'reader', "pg_leakhunt_dump_file('../postgresql.conf')", qr/permission denied for file/ ],
 	[ 'reader', "pg_leakhunt_dump_file('1.2.manual.profile')", qr/could not open dump file "pg_leakhunt\/1.2/ ],
 	[ 'nobody', "pg_leakhunt_dump_file('1.2.manual.profile')", qr/permission denied for dump file/ ],
 	[ 'nobody', "pg_leakhunt_flamegraph($other_pid)", qr/permission denied for process/ ],
 	[ 'nobody', "pg_leakhunt_dump($other_pid)", qr/permission denied for function/ ],
-	[ 'reader', "pg_leakhunt_read_dump('../postgresql.conf')", qr/permission denied for file/ ],
-	[ 'reader', "pg_leakhunt_read_dump('/etc/passwd')", qr/permission denied for file/ ],
-	[ 'postgres', "pg_leakhunt_read_dump('../postgresql.conf')", qr/could not open dump file/ ],
-	[ 'postgres', "pg_leakhunt_read_dump('postgresql.conf')", qr/could not open dump file "pg_leakhunt\/postgresql.conf"/ ],
-	[ 'postgres', "pg_leakhunt_read_dump('/tmp')", qr/is not a file|could not open/ ],
+	[ 'reader', "pg_leakhunt_report('../postgresql.conf')", qr/permission denied for file/ ],
+	[ 'reader', "pg_leakhunt_report('/etc/passwd')", qr/permission denied for file/ ],
+	[ 'postgres', "pg_leakhunt_report('../postgresql.conf')", qr/could not open dump file/ ],
+	[ 'postgres', "pg_leakhunt_report('postgresql.conf')", qr/could not open dump file "pg_leakhunt\/postgresql.conf"/ ],
+	[ 'postgres', "pg_leakhunt_report('/tmp')", qr/is not a file|could not open/ ],
 	[ 'postgres', 'pg_leakhunt_dump(99999999)', qr/WARNING:  PID 99999999 is not a/ ],
 	[ 'postgres', 'pg_leakhunt_flamegraph(99999999)', qr/ERROR:  PID 99999999 is not a/ ],
 	[ 'postgres', "pg_leakhunt_top($other_pid, 'hour')", qr/ERROR:  cannot sum up by "hour"/ ],

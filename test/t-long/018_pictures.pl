@@ -348,7 +348,7 @@ is( $node->safe_psql('postgres',
 	't|0',
 	'sites of two dumps are the same, whatever names the dumps have for their functions');
 is( $node->safe_psql('postgres',
-		"SELECT count(*) FILTER (WHERE site LIKE 'hid%') > 0, count(*) FILTER (WHERE site LIKE 'leak%') FROM pg_leakhunt_read_dump('1.7.manual.profile')"
+		"SELECT count(*) FILTER (WHERE site LIKE 'hid%') > 0, count(*) FILTER (WHERE site LIKE 'leak%') FROM pg_leakhunt_report('1.7.manual.profile')"
 	),
 	't|0',
 	'sites of a dump have the names that the dump has');

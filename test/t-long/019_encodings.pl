@@ -102,7 +102,7 @@ for my $database ('postgres', map { lc } @encodings)
 		q{SELECT pg_leakhunt_start(pg_backend_pid(), 1); SELECT leak_named_context(E'shared \\xe4 name', 100) /* same */});
 }
 my $shared = $node->safe_psql('postgres',
-	'SELECT pg_leakhunt_flamegraph_all(context => true, query => true)');
+	q{SELECT pg_leakhunt_flamegraph('all', context => true, query => true)});
 like($shared, qr/${\scalar @sessions} processes: /, 'a flame graph has the processes of databases of several encodings');
 like($shared, qr/<title>shared \? name&#10;/, 'names of other encodings fit that of this database');
 $_->quit for @sessions;
@@ -117,7 +117,7 @@ write_dump(
 for my $database (map { lc } @encodings)
 {
 	my ($result, $stdout, $stderr) = $node->psql($database,
-		"SELECT site FROM pg_leakhunt_read_dump('1.1.manual.profile') ORDER BY site COLLATE \"C\"");
+		"SELECT site FROM pg_leakhunt_report('1.1.manual.profile') ORDER BY site COLLATE \"C\"");
 
 	my $odd = $database eq 'win1252' ? "\x81" : '?';
 

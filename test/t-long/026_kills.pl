@@ -470,7 +470,7 @@ ok($listed >= $least && $listed <= $most, 'all dumps are listed')
 is( ask($node, q{
 	SELECT count(*) FROM (SELECT file, live_bytes FROM pg_leakhunt_dumps
 		WHERE reason = 'crash' ORDER BY size_bytes LIMIT 20) d
-	WHERE live_bytes <> (SELECT coalesce(sum(live_bytes), 0) FROM pg_leakhunt_read_dump(d.file))}),
+	WHERE live_bytes <> (SELECT coalesce(sum(live_bytes), 0) FROM pg_leakhunt_report(d.file))}),
 	0,
 	'sums of crash dumps');
 $node->stop;

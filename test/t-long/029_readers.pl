@@ -39,7 +39,7 @@ sub peak_memory
 }
 
 my @queries = (
-	'SELECT count(*) FROM pg_leakhunt_report(NULL, false)',
+	'SELECT count(*) FROM pg_leakhunt_report(\'all\', false)',
 	'SELECT count(*) FROM pg_leakhunt_queries',
 	'SELECT count(*) FROM pg_leakhunt_contexts',
 	'SELECT count(growth_bytes) FROM pg_leakhunt_processes',

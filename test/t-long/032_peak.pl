@@ -69,7 +69,7 @@ sub check_forms
 	my (undef, undef, $error) = $node->psql('postgres',
 		$source =~ /'/ ? "SELECT pg_leakhunt_folded($source, base => $source, peak => true)"
 		: "SELECT pg_leakhunt_folded($source, growth => true, peak => true)");
-	like($error, qr/ERROR:  cannot show growth and peak at once/, "$what: the peak can not be shown with growth");
+	like($error, qr/ERROR:  cannot show more than one of growth, base and peak at once/, "$what: the peak can not be shown with growth");
 }
 check_forms($pid, 'process');
 $session->quit;
@@ -79,7 +79,7 @@ wait_until(sub { glob("$dumps/$pid.*.exit.profile") }, 'a process leaves a dump 
 my ($file) = map { s{.*/}{}r } glob("$dumps/$pid.*.exit.profile");
 is(ask($node, "SELECT live_bytes < 10000000, peak_bytes > 39000000 FROM pg_leakhunt_dumps WHERE file = '$file'"),
 	't|t', 'a dump for a peak has what is live and what was held at the peak');
-is( ask($node, "SELECT peak_bytes FROM pg_leakhunt_read_dump('$file') WHERE function_of(site) = 'hold_chunk'"),
+is( ask($node, "SELECT peak_bytes FROM pg_leakhunt_report('$file') WHERE function_of(site) = 'hold_chunk'"),
 	'40000000', 'a dump for a peak has what its site held');
 check_forms("'$file'", 'dump');
 my $time = qr/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[+-]\d\d/;
@@ -136,7 +136,7 @@ $session->query_safe('SELECT free_and_keep(60)');
 $session->query_safe('SELECT 1');
 $session->quit;
 $node->wait_for_log(
-	qr/\[$pid\].* LOG:  leak approximation summary: ~0 bytes, ~0 objects, >= 0 call sites in "pg_leakhunt\/$pid\.1\.exit\.profile"\n.*DETAIL:  Process: client backend, user "[^"]*", database "postgres", application "[^"]*"\.  Nothing is left of what was sampled\.  Its private memory was .*\n.*HINT:  SELECT \* FROM pg_leakhunt_read_dump\('$pid\.1\.exit\.profile'\) ORDER BY peak_bytes DESC shows the call sites, /);
+	qr/\[$pid\].* LOG:  leak approximation summary: ~0 bytes, ~0 objects, >= 0 call sites in "pg_leakhunt\/$pid\.1\.exit\.profile"\n.*DETAIL:  Process: client backend, user "[^"]*", database "postgres", application "[^"]*"\.  Nothing is left of what was sampled\.  Its private memory was .*\n.*HINT:  SELECT \* FROM pg_leakhunt_report\('$pid\.1\.exit\.profile'\) ORDER BY peak_bytes DESC shows the call sites, /);
 unlike(slurp_file($node->logfile), qr/It held 0 bytes/, 'no detail tells of nothing in figures');
 
 $node->stop;

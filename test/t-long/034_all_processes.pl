@@ -35,15 +35,15 @@ sub ask_as
 
 # Without a process that has something to show
 my $pictures = join ' ', map { "SELECT length(pg_leakhunt_$_);" }
-  'folded_all()', 'flamegraph_all()';
+  q{folded('all')}, q{flamegraph('all')};
 my ($stdout, $stderr) = ask_as('stranger', $pictures);
 is($stdout, '', 'there is no picture without a process');
 is(scalar(() = $stderr =~ /ERROR:  no process has a profile\nDETAIL:  No process that you may see /g),
 	2, 'a picture without a process is an error');
-($stdout, $stderr) = ask_as('stranger', 'SELECT * FROM pg_leakhunt_top_all()');
+($stdout, $stderr) = ask_as('stranger', q{SELECT * FROM pg_leakhunt_top('all')});
 is($stdout, '', 'a top without a process has no rows');
 like($stderr, qr/^\S*\s*WARNING:  no process has a profile/m, 'a top without a process has a warning');
-for my $call ('pprof_all()', 'pprof()')
+for my $call (q{pprof('all')})
 {
 	($stdout, $stderr) = ask_as('stranger', "SELECT length(pg_leakhunt_$call) > 0");
 	is($stdout, 't', "$call without a process has no samples, which is no error");
@@ -81,25 +81,25 @@ sub pprof
 }
 
 my $folded_sum =
-  q{SELECT sum((regexp_match(line, ' (\d+)$'))[1]::bigint) FROM string_to_table(rtrim(pg_leakhunt_folded_all(%s), E'\n'), E'\n') line};
+  q{SELECT sum((regexp_match(line, ' (\d+)$'))[1]::bigint) FROM string_to_table(rtrim(pg_leakhunt_folded('all', %s), E'\n'), E'\n') line};
 my $bytes = ask($node, 'SELECT sum(live_bytes) FROM pg_leakhunt_report');
 cmp_ok($bytes, '>', 3 * 640000 + 300000, 'the report of all processes has all leaks');
 is(ask($node, 'SELECT count(DISTINCT pid) FROM pg_leakhunt_report'), 4, 'the report of all processes is of four');
-is(ask($node, "SELECT sum(flat_bytes) FROM pg_leakhunt_top_all('$_')"),
+is(ask($node, "SELECT sum(flat_bytes) FROM pg_leakhunt_top('all', '$_')"),
 	$bytes, "the top of all processes by $_ has the sum of the report") for 'function', 'line', 'module', 'context';
 is(ask($node, sprintf $folded_sum, $_), $bytes, "folded stacks of all processes have the sum of the report, $_")
-  for 'false', 'context => true', 'context => true, query => true';
-like(pprof('pg_leakhunt_pprof_all()', '-top', '-unit=B', '-sample_index=inuse_space'),
+  for 'growth => false', 'context => true', 'context => true, query => true';
+like(pprof(q{pg_leakhunt_pprof('all')}, '-top', '-unit=B', '-sample_index=inuse_space'),
 	qr/^Showing nodes .* of ${bytes}B total/m, 'a pprof of all processes has the sum of the report');
-is(ask($node, 'SELECT sum(flat_count) = (SELECT sum(live_count) FROM pg_leakhunt_report) FROM pg_leakhunt_top_all()'),
+is(ask($node, q{SELECT sum(flat_count) = (SELECT sum(live_count) FROM pg_leakhunt_report) FROM pg_leakhunt_top('all')}),
 	't', 'the top of all processes adds up the numbers of chunks');
 
 # One frame for three processes
 is( ask($node,
-		q{SELECT cum_bytes, cum_count FROM pg_leakhunt_top_all() WHERE name = 'leaking_top'}),
+		q{SELECT cum_bytes, cum_count FROM pg_leakhunt_top('all') WHERE name = 'leaking_top'}),
 	'1920000|30000',
 	'the top of all processes has one row for three of the same site');
-my $picture = ask($node, 'SELECT pg_leakhunt_flamegraph_all(query => true)');
+my $picture = ask($node, q{SELECT pg_leakhunt_flamegraph('all', query => true)});
 like($picture, qr/<text class="title"[^>]*>4 processes: \d+ kB live</,
 	'the picture of all processes tells how many they are');
 like($picture, qr/>every allocation sampled, all contexts[;<]/, 'the picture of all processes tells how they were sampled');
@@ -112,7 +112,7 @@ is(scalar(() = $picture =~ /<title>SELECT leak_top\(64, 10000\)&#10;/g),
 	1, 'the picture of all processes has one frame for three of the same statement');
 
 # Labels are there where they are true.
-my $raw = pprof('pg_leakhunt_pprof()', '-raw');
+my $raw = pprof(q{pg_leakhunt_pprof('all')}, '-raw');
 my ($samples) = $raw =~ /^Samples:\n(.*?)^Locations/ms;
 my @shared = $samples =~ /^\s*30000\s+1920000\s+30000\s+1920000: .*\n((?:\s+\w+:\[.*\n)*)/mg;
 is(scalar @shared, 1, 'a pprof of all processes has one sample for three');
@@ -121,7 +121,7 @@ like($shared[0], qr/memory_context:\[TopMemoryContext\]/, 'the sample of three p
 unlike($shared[0], qr/pid:/, 'the sample of three processes has no PID');
 my @single = $samples =~ /^\s*300\s+300000\s+300\s+300000: .*\n((?:\s+\w+:\[.*\n)*)/mg;
 unlike($single[0] // '', qr/pid:/, 'the sample of one process has no PID by default');
-is(scalar(() = pprof("pg_leakhunt_pprof(labels => '{pid}')", '-raw') =~ /^\s*10000\s+640000\s+10000\s+640000: .*\n\s+pid:\[\d+\]\s*$/mg),
+is(scalar(() = pprof("pg_leakhunt_pprof('all', labels => '{pid}')", '-raw') =~ /^\s*10000\s+640000\s+10000\s+640000: .*\n\s+pid:\[\d+\]\s*$/mg),
 	3, 'samples of several processes are apart if PIDs are asked for');
 like($raw, qr/pg_leakhunt: 4 processes, PostgreSQL \d+\.\d+, every allocation sampled/,
 	'a comment of a pprof tells of what processes it is');
@@ -131,23 +131,23 @@ $sessions[0]->query_safe('SELECT hold_chunk(3000000); SELECT release_chunk()');
 $sessions[1]->query_safe('SELECT hold_chunk(2000000); SELECT release_chunk()');
 is( ask($node,
 		q{SELECT sum(flat_bytes) FILTER (WHERE name = 'hold_chunk'), count(flat_count),
-			sum(flat_bytes) = (SELECT sum(peak_bytes) FROM pg_leakhunt_report) FROM pg_leakhunt_top_all(peak => true)}
+			sum(flat_bytes) = (SELECT sum(peak_bytes) FROM pg_leakhunt_report) FROM pg_leakhunt_top('all', peak => true)}
 	),
 	'5000000|0|t',
 	'peaks of all processes add up');
 like(
-	ask($node, 'SELECT pg_leakhunt_flamegraph_all(peak => true)'),
+	ask($node, q{SELECT pg_leakhunt_flamegraph('all', peak => true)}),
 	qr/>4 processes: [\d.]+ [kM]B at their peaks</,
 	'the picture of all peaks tells that there are several');
 is(ask($node, sprintf $folded_sum, 'peak => true'),
 	ask($node, 'SELECT sum(peak_bytes) FROM pg_leakhunt_report'), 'folded peaks of all processes add up');
-like(pprof('pg_leakhunt_pprof_all(peak => true)', '-raw'), qr/peak_space\/bytes/, 'a pprof of all peaks has the peak as its type');
+like(pprof(q{pg_leakhunt_pprof('all', peak => true)}, '-raw'), qr/peak_space\/bytes/, 'a pprof of all peaks has the peak as its type');
 my ($result, $out, $error) = $node->psql('postgres',
-	'SELECT * FROM pg_leakhunt_top_all(growth => true, peak => true)');
-like($error, qr/cannot show growth and peak at once/, 'growth of a peak is refused');
+	q{SELECT * FROM pg_leakhunt_top('all', growth => true, peak => true)});
+like($error, qr/cannot show more than one of growth, base and peak at once/, 'growth of a peak is refused');
 
 # Growth since each one's own baseline
-for my $call ('top_all(growth => true)', 'flamegraph_all(growth => true)')
+for my $call (q{top('all', growth => true)}, q{flamegraph('all', growth => true)})
 {
 	($result, $out, $error) = $node->psql('postgres', "SELECT pg_leakhunt_$call");
 	like(
@@ -158,40 +158,40 @@ for my $call ('top_all(growth => true)', 'flamegraph_all(growth => true)')
 ask($node, "SELECT pg_leakhunt_baseline($_)") for @pids[ 0, 1 ];
 $_->query_safe('SELECT leak_top(64, 500)') for @sessions[ 0 .. 2 ];
 ($result, $out, $error) = $node->psql('postgres',
-	q{SELECT name, cum_bytes, cum_count FROM pg_leakhunt_top_all(growth => true) WHERE name = 'leaking_top'});
+	q{SELECT name, cum_bytes, cum_count FROM pg_leakhunt_top('all', growth => true) WHERE name = 'leaking_top'});
 is($out, 'leaking_top|64000|1000', 'the growth of all processes is since their baselines');
 like($error, qr/NOTICE:  2 processes without a baseline are left out\nHINT:  .*pg_leakhunt_baseline_all/,
 	'processes without a baseline are left out with a NOTICE');
 is(ask($node, 'SELECT pg_leakhunt_baseline_all()'), 4, 'a baseline of all is taken of four processes');
 $_->query_safe('SELECT leak_top(64, 500)') for @sessions[ 1, 2 ];
 ($result, $out, $error) = $node->psql('postgres',
-	q{SELECT name, cum_bytes, cum_count FROM pg_leakhunt_top_all(growth => true) WHERE name = 'leaking_top';
-	SELECT (regexp_match(line, 'leaking_top (\d+ \d+)$'))[1] FROM string_to_table(pg_leakhunt_folded_all(growth => true), E'\n') line
+	q{SELECT name, cum_bytes, cum_count FROM pg_leakhunt_top('all', growth => true) WHERE name = 'leaking_top';
+	SELECT (regexp_match(line, 'leaking_top (\d+ \d+)$'))[1] FROM string_to_table(pg_leakhunt_folded('all', growth => true), E'\n') line
 		WHERE line LIKE '%;leaking_top %'});
 is( $out,
 	"leaking_top|64000|1000\n2016000 2080000",
 	'folded stacks of growth of all processes have both figures');
 is($error, '', 'no process is left out of growth if each has a baseline');
 like(
-	ask($node, 'SELECT pg_leakhunt_flamegraph_all(growth => true)'),
+	ask($node, q{SELECT pg_leakhunt_flamegraph('all', growth => true)}),
 	qr/>4 processes: \+\d+ kB of growth</,
 	'the picture of growth of all processes tells their growth');
-like(pprof('pg_leakhunt_pprof_all(growth => true)', '-top', '-unit=B', '-sample_index=inuse_space'),
+like(pprof(q{pg_leakhunt_pprof('all', growth => true)}, '-top', '-unit=B', '-sample_index=inuse_space'),
 	qr/^ +\d+B .*leaking_top/m, 'a pprof of growth of all processes has the leak');
 
 # Intervals that differ
 $sessions[3]->query_safe(
 	q{SELECT pg_leakhunt_start(pg_backend_pid(), 4096, 'long_lived'); SELECT leak_top(4000, 2000)});
 like(
-	ask($node, 'SELECT pg_leakhunt_flamegraph_all()'),
+	ask($node, q{SELECT pg_leakhunt_flamegraph('all')}),
 	qr/>one sample in 1 byte to 4096 bytes, long-lived contexts, of some processes all contexts[;<]/,
 	'the picture of all processes tells that they are sampled differently');
 
 # A plain role sees its own.
-($stdout, $stderr) = ask_as('pool', q{SELECT cum_bytes FROM pg_leakhunt_top_all() WHERE name = 'leaking_top';
-	SELECT count(*) FROM pg_leakhunt_top_all() WHERE name = 'leaking_in';
-	SELECT pg_leakhunt_flamegraph_all() ~ '>3 processes: ';
-	SELECT sum(flat_bytes) = (SELECT sum(live_bytes) FROM pg_leakhunt_report) FROM pg_leakhunt_top_all()});
+($stdout, $stderr) = ask_as('pool', q{SELECT cum_bytes FROM pg_leakhunt_top('all') WHERE name = 'leaking_top';
+	SELECT count(*) FROM pg_leakhunt_top('all') WHERE name = 'leaking_in';
+	SELECT pg_leakhunt_flamegraph('all') ~ '>3 processes: ';
+	SELECT sum(flat_bytes) = (SELECT sum(live_bytes) FROM pg_leakhunt_report) FROM pg_leakhunt_top('all')});
 is($stdout, "2080000\n0\nt\nt", 'a plain role sees its own processes only');
 is($stderr, '', "a plain role is told nothing about others' processes");
 
@@ -199,16 +199,16 @@ is($stderr, '', "a plain role is told nothing about others' processes");
 my @calls = (
 	[ "top('x')", 'permission denied for file|could not open dump file' ],
 	[ "top('x', 'module')", 'could not open|permission denied for file' ],
-	[ "top(file => 'x')", 'could not open|permission denied for file' ],
-	[ "folded('x', 'y')", 'could not open|permission denied for file' ],
-	[ "flamegraph('123', true)", 'PID 123 is not a' ],
+	[ "top(target => 'x')", 'could not open|permission denied for file' ],
+	[ "folded('x', base => 'y')", 'could not open|permission denied for file' ],
+	[ "flamegraph('123', true)", '"123" is not the name of a dump file' ],
 	[ "pprof('x')", 'could not open|permission denied for file' ],
 	[ "pprof('123')", '"123" is not the name of a dump file' ],
-	[ 'pprof(NULL)', 'file must not be null' ],
+	[ 'pprof(NULL)', 'target must not be null' ],
 	[ 'pprof(pid => NULL)', 'pid must not be null' ],
 	[ 'pprof(2147483647, growth => true)', 'PID 2147483647 is not a' ],
-	[ "top_all('x')", 'cannot sum up by "x"' ],
-	[ 'top_all(NULL)', 'sums_by must not be null' ]);
+	[ "top('all', 'x')", 'cannot sum up by "x"' ],
+	[ q{top('all', NULL)}, 'sums_by must not be null' ]);
 for my $call (@calls)
 {
 	($result, $out, $error) = $node->psql('postgres', "SELECT pg_leakhunt_$call->[0]");
@@ -229,7 +229,7 @@ my @wrong = (
 	[ 'zero', 0, $no_process ],
 	[ 'invisible', $pids[3], $denied ],
 	[ 'without a profile', $small_pid, $no_profile ],
-	[ 'null', 'NULL::int', qr/pid must not be null\nHINT:  .*_all are for all processes/ ]);
+	[ 'null', 'NULL::int', qr/pid must not be null\nHINT:  / ]);
 
 for my $case (@wrong)
 {
@@ -240,8 +240,6 @@ for my $case (@wrong)
 		my $rows = $function =~ /report|history|top|dump/ && $kind ne 'null';
 		my $level = $rows ? 'WARNING' : 'ERROR';
 
-		# a report of null is one of all processes, as without a pid
-		next if $function eq 'report' && $kind eq 'null';
 		($stdout, $stderr) = ask_as('pool', "SELECT * FROM pg_leakhunt_$function($pid)");
 		is($stdout, '', "$function of a pid that is $kind has no rows");
 		like($stderr, qr/^\S*\s*$level:  $message/m, "$function of a pid that is $kind tells the mistake");
@@ -267,10 +265,10 @@ for my $case (@wrong)
 ($stdout, $stderr) = ask_as('pool', "SELECT pg_leakhunt_baseline($pids[3])");
 like($stderr, qr/ERROR:  $denied/, 'a baseline of a process that a role may not see is refused');
 $small->quit;
-for my $call ('read_dump(NULL)', 'dump_file(NULL)', 'diff(NULL, NULL)')
+for my $call ('report(NULL)', 'dump_file(NULL)', 'diff(NULL, NULL)')
 {
 	($result, $out, $error) = $node->psql('postgres', "SELECT pg_leakhunt_$call");
-	like($error, qr/ERROR:  (?:file|older) must not be null/, "pg_leakhunt_$call is refused");
+	like($error, qr/ERROR:  (?:target|file|older) must not be null/, "pg_leakhunt_$call is refused");
 }
 
 # Processes that have crashed are shown, too, alone and with others.
@@ -285,10 +283,10 @@ is( ask($node,
 	't|t|t|t|t|t|t',
 	'all functions show a process that has crashed');
 like(
-	ask($node, 'SELECT pg_leakhunt_flamegraph_all()'),
+	ask($node, q{SELECT pg_leakhunt_flamegraph('all')}),
 	qr/>4 processes \(4 crashed\): /,
 	'the picture of all processes tells how many have crashed');
-is(ask($node, 'SELECT sum(flat_bytes) = (SELECT sum(live_bytes) FROM pg_leakhunt_report) FROM pg_leakhunt_top_all()'),
+is(ask($node, q{SELECT sum(flat_bytes) = (SELECT sum(live_bytes) FROM pg_leakhunt_report) FROM pg_leakhunt_top('all')}),
 	't', 'crashed processes are in the sums of all');
 $node->stop;
 done_testing();

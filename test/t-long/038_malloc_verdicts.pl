@@ -118,13 +118,13 @@ repeat($session, 'SELECT hold_malloc(100000, 20)', 5);
 my $growth = ask($node, "SELECT sum(growth_bytes) FROM pg_leakhunt_report($pid) WHERE context_name = '[malloc]'");
 is_near($growth, 4_000_000, 10_000_000, 'malloc grows since a baseline');
 my $dump = ask($node, "SELECT pg_leakhunt_dump($pid)") =~ s{.*/}{}r;
-is( ask($node, "SELECT count(*), sum(live_bytes) FROM pg_leakhunt_read_dump('$dump') WHERE context_name = '[malloc]' AND lifetime = 'process'"),
+is( ask($node, "SELECT count(*), sum(live_bytes) FROM pg_leakhunt_report('$dump') WHERE context_name = '[malloc]' AND lifetime = 'process'"),
 	ask($node, "SELECT count(*), sum(live_bytes) FROM pg_leakhunt_report($pid) WHERE context_name = '[malloc]'"),
 	'a dump has the same sites of malloc');
 my $header = header_of(slurp_file($node->data_dir . "/pg_leakhunt/$dump"));
 is(join(' ', map { $header->{$_} } qw(malloc_tracked malloc_other_bytes)), '1 0', 'a dump tells that malloc is tracked');
 is($header->{malloc_live_bytes},
-	ask($node, "SELECT sum(live_bytes) FROM pg_leakhunt_read_dump('$dump') WHERE context_name = '[malloc]'"),
+	ask($node, "SELECT sum(live_bytes) FROM pg_leakhunt_report('$dump') WHERE context_name = '[malloc]'"),
 	'a dump has the sum of its sites of malloc');
 cmp_ok($header->{$_}, '>=', 10, "a dump has $_") for qw(malloc_sampled_bytes malloc_sampled_error);
 repeat($session, 'SELECT hold_malloc(100000, 20)', 5);
@@ -140,9 +140,9 @@ for my $picture ('flamegraph', 'folded')
 is(ask($node, "SELECT name FROM pg_leakhunt_top($pid) ORDER BY flat_bytes DESC LIMIT 1"),
 	'holding_malloc', 'the top has the site of malloc');
 is(ask($node, "SELECT position('holding_malloc'::bytea IN pg_leakhunt_pprof($pid)) > 0"), 't', 'pprof has the site of malloc');
-is(ask($node, 'SELECT name FROM pg_leakhunt_top_all() ORDER BY flat_bytes DESC LIMIT 1'),
+is(ask($node, q{SELECT name FROM pg_leakhunt_top('all') ORDER BY flat_bytes DESC LIMIT 1}),
 	'holding_malloc', 'the top of all processes has the site of malloc');
-like(ask($node, "SELECT pg_leakhunt_$_()"), qr/holding_malloc/, "$_ has the site of malloc") for 'folded_all', 'flamegraph_all';
+like(ask($node, "SELECT pg_leakhunt_$_('all')"), qr/holding_malloc/, "$_ has the site of malloc") for 'folded', 'flamegraph';
 is(ask($node, "SELECT live_bytes > 30000000 FROM pg_leakhunt_queries WHERE pid = $pid AND query ~ 'hold_malloc'"),
 	't', 'the statement that leaks by malloc has its bytes');
 is(ask($node, "SELECT peak_bytes > 30000000 FROM pg_leakhunt_report($pid) WHERE context_name = '[malloc]' ORDER BY peak_bytes DESC LIMIT 1"),

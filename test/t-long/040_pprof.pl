@@ -102,10 +102,10 @@ sub check_checker
 
 # Nothing has been sampled yet: a profile without samples, not an error, which would look
 # like a server that is down.
-my ($result, $stdout, $stderr) = $node->psql('postgres', "SELECT length(pg_leakhunt_pprof())");
+my ($result, $stdout, $stderr) = $node->psql('postgres', "SELECT length(pg_leakhunt_pprof('all'))");
 is($result, 0, 'a pprof without samples is no error');
 like($stderr, qr/WARNING:  no process has a profile/, 'a pprof without samples has a warning');
-for my $call ('pg_leakhunt_pprof()', 'pg_leakhunt_pprof_all()', 'pg_leakhunt_pprof(symbolize => false)')
+for my $call (q{pg_leakhunt_pprof('all')}, q{pg_leakhunt_pprof('all', symbolize => false)})
 {
 	my ($empty) = variant("no samples, $call", $call, unnamed => $call =~ /symbolize/);
 
@@ -146,7 +146,7 @@ like($top, qr/^File: postgres\nBuild ID: $build_id\n/, 'go tool pprof takes the 
 like($top, qr/ 640000B .* leaking_top$/m, 'go tool pprof shows the leak');
 
 # Of all: a site of several processes is one sample, unless their labels differ.
-($profile, $bytes) = variant('all', 'pg_leakhunt_pprof()');
+($profile, $bytes) = variant('all', q{pg_leakhunt_pprof('all')});
 is(pprof_sum($profile, 'inuse_space'), ask($node, $live), 'a pprof of all processes adds up to their live bytes');
 is_deeply([ pprof_values($profile, 'inuse_space', 'leaking_top') ], [1920000], 'a pprof of all processes has one sample for three of the same site');
 my %labels = (
@@ -158,13 +158,13 @@ my %labels = (
 	'{application}' => [1920000]);
 for my $labels (sort keys %labels)
 {
-	($profile) = variant("labels $labels", "pg_leakhunt_pprof(labels => '$labels')");
+	($profile) = variant("labels $labels", "pg_leakhunt_pprof('all', labels => '$labels')");
 	is_deeply([ sort { $a <=> $b } pprof_values($profile, 'inuse_space', 'leaking_top') ],
 		$labels{$labels}, "samples are apart by labels $labels");
 	is(pprof_sum($profile, 'inuse_space'), ask($node, $live), "samples with labels $labels add up to the live bytes");
 }
 ($profile) = variant('all labels',
-	"pg_leakhunt_pprof(labels => '{pid,user,database,application,lifetime,query_id,memory_context,backend_type}')");
+	"pg_leakhunt_pprof('all', labels => '{pid,user,database,application,lifetime,query_id,memory_context,backend_type}')");
 my ($sample) = grep { grep { $_ eq 'leaking_in' } pprof_stack($profile, $_) } @{ $profile->{samples} };
 my %true = (
 	pid => $pids[3],
@@ -182,7 +182,7 @@ for my $types ('inuse', 'alloc', 'peak', 'alloc,inuse', 'inuse,peak', 'peak,inus
 {
 	my $all = join ' ', map { $types =~ $_ ? $types{$_} : () } 'alloc', 'inuse', 'peak';
 
-	for my $call ("pg_leakhunt_pprof($pids[0], types => '{$types}')", "pg_leakhunt_pprof(types => '{$types}')")
+	for my $call ("pg_leakhunt_pprof($pids[0], types => '{$types}')", "pg_leakhunt_pprof('all', types => '{$types}')")
 	{
 		($profile) = variant($call, $call, types => $all, many_types => $types eq 'peak,inuse,alloc');
 	}
@@ -206,26 +206,26 @@ for my $call ("pg_leakhunt_pprof($pids[1], growth => true)", 'pg_leakhunt_pprof(
 }
 
 # Helpers are left out, and what they have allocated is their callers'.
-($profile) = variant('with helpers', 'pg_leakhunt_pprof()');
+($profile) = variant('with helpers', q{pg_leakhunt_pprof('all')});
 my $helpers = qr/^(?:palloc|repalloc|MemoryContextAlloc\w*|AllocSet\w*|MemoryContextStrdup|lappend)$/;
 my @leaves = map { (pprof_stack($profile, $_))[0] } @{ $profile->{samples} };
 ok((grep { $_ =~ $helpers } @leaves), 'a pprof with helpers has these as leaves');
 my $with_helpers = pprof_sum($profile, 'inuse_space');
-($profile) = variant('without helpers', 'pg_leakhunt_pprof(helpers => false)');
+($profile) = variant('without helpers', q{pg_leakhunt_pprof('all', helpers => false)});
 @leaves = map { (pprof_stack($profile, $_))[0] } @{ $profile->{samples} };
 is(join(' ', grep { $_ =~ $helpers } @leaves), '', 'a pprof without helpers has none as leaf');
 is(pprof_sum($profile, 'inuse_space'), $with_helpers, 'a pprof without helpers has the same sum');
 
 # Without names: who has the binaries can find them out.
-($profile, $bytes) = variant('without names', "pg_leakhunt_pprof(symbolize => false)", unnamed => 1);
+($profile, $bytes) = variant('without names', "pg_leakhunt_pprof('all', symbolize => false)", unnamed => 1);
 is(pprof_sum($profile, 'inuse_space'), $with_helpers, 'a pprof without names has the same sum');
 unlike($bytes, qr/leaking_top|palloc/, 'a pprof without names has no names of functions');
 like(go_pprof($bytes, '-top', '-unit=B'), qr/ leaking_top$/m, 'go tool pprof finds names by the addresses');
-($profile) = variant('without names and helpers', "pg_leakhunt_pprof(symbolize => false, helpers => false)", unnamed => 1);
+($profile) = variant('without names and helpers', "pg_leakhunt_pprof('all', symbolize => false, helpers => false)", unnamed => 1);
 is(pprof_sum($profile, 'inuse_space'), $with_helpers, 'a pprof without names and helpers has the same sum');
 
 # A limited number of samples
-($profile, $bytes) = variant('three samples', 'pg_leakhunt_pprof(max_samples => 3)');
+($profile, $bytes) = variant('three samples', q{pg_leakhunt_pprof('all', max_samples => 3)});
 is(scalar @{ $profile->{samples} }, 3, 'a pprof of at most three samples has three');
 is(pprof_sum($profile, 'inuse_space'), $with_helpers, 'a pprof of at most three samples has all bytes');
 is((pprof_stack($profile, $profile->{samples}[2]))[0], '[smaller sites]', 'a pprof of at most three samples has one for all smaller sites');
@@ -235,7 +235,7 @@ is(scalar @{ $profile->{samples} }, 1, 'a pprof of at most one sample has one');
 
 # Sampling is stopped.
 $_->query_safe('SELECT pg_leakhunt_stop(pg_backend_pid())') for @sessions;
-for my $call ("pg_leakhunt_pprof($pids[0])", 'pg_leakhunt_pprof()')
+for my $call ("pg_leakhunt_pprof($pids[0])", q{pg_leakhunt_pprof('all')})
 {
 	($profile, $bytes) = variant("stopped, $call", $call);
 	like($bytes, qr/not sampling now/, "$call tells that processes are not sampled");
@@ -245,7 +245,7 @@ for my $call ("pg_leakhunt_pprof($pids[0])", 'pg_leakhunt_pprof()')
 # What an exporter sends
 variant(
 	'an exporter',
-	"pg_leakhunt_pprof(types => '{inuse}', labels => '{memory_context,backend_type}', symbolize => true, helpers => false, max_samples => 16000, max_bytes => 4194304)",
+	"pg_leakhunt_pprof('all', types => '{inuse}', labels => '{memory_context,backend_type}', symbolize => true, helpers => false, max_samples => 16000, max_bytes => 4194304)",
 	types => $types{inuse});
 
 # Dumps
@@ -311,7 +311,7 @@ for my $database ('postgres', 'latin1', 'utf8', $version < 19 ? 'mule_internal' 
 {
 	($profile, $bytes) = variant(
 		"names that are not UTF-8, in $database",
-		"pg_leakhunt_pprof(labels => '{memory_context,application,query_id}')",
+		"pg_leakhunt_pprof('all', labels => '{memory_context,application,query_id}')",
 		database => $database);
 	like($bytes, $database eq 'postgres' ? qr/sharp \xc3\xa4\?\? name/ : qr/sharp \?\?\?\? name/, "a name that is not UTF-8 is valid in a pprof in $database");
 }
@@ -330,7 +330,7 @@ my @wrong = (
 	[ 'max_bytes => 1000', 'max_bytes must be at least 16384' ],
 	[ "peak => true, types => '{inuse}'", 'cannot show the peak and other types at once' ],
 	[ "growth => true, types => '{alloc}'", 'cannot show growth of type "alloc"' ],
-	[ "growth => true, types => '{peak}'", 'cannot show growth and peak at once' ],
+	[ "growth => true, types => '{peak}'", 'cannot show more than one of growth, base and peak at once' ],
 	[ "'$file', base => '$named', types => '{alloc,inuse}'", 'cannot show growth of type "alloc"' ]);
 for my $case (@wrong)
 {

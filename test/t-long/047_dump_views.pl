@@ -131,7 +131,7 @@ sub check_dump
 	my ($what, $file, $report, $live) = @_;
 	my $dump = everything("'$file'");
 
-	is(rows("(SELECT * FROM pg_leakhunt_read_dump('$file') d ORDER BY d::text)"), $report, "$what: read_dump is the report");
+	is(rows("(SELECT * FROM pg_leakhunt_report('$file') d ORDER BY d::text)"), $report, "$what: read_dump is the report");
 	for my $name (sort keys %$live)
 	{
 		cmp_ok(length $live->{$name}, '>', 100, "$what: $name of the process is not empty") if $name !~ /context'|module/;
@@ -143,7 +143,7 @@ sub check_dump
 	is( ask($node,
 			"SELECT count(*) FILTER (WHERE growth_bytes <> 0 OR growth_count <> 0 OR older_bytes <> newer_bytes OR older_count <> newer_count), sum(newer_bytes) FROM pg_leakhunt_diff('$file', '$file')"
 		),
-		ask($node, "SELECT 0, sum(live_bytes) FROM pg_leakhunt_read_dump('$file')"),
+		ask($node, "SELECT 0, sum(live_bytes) FROM pg_leakhunt_report('$file')"),
 		"$what: a dump does not differ from itself");
 	is( ask($node,
 			"SELECT count(*) FROM pg_leakhunt_top('$file', base => '$file') WHERE flat_bytes <> 0 OR flat_count <> 0 OR cum_bytes <> 0 OR cum_count <> 0"),
@@ -192,7 +192,7 @@ ask_in_one_session(
 				is( ask($node, "SELECT pid, backend_type, username, database, live_bytes, live_count, peak_bytes FROM pg_leakhunt_dumps WHERE file = '$file'"),
 					$process,
 					"$what: pg_leakhunt_dumps has the figures of the process");
-				is( ask($node, "SELECT count(*) FILTER (WHERE growth_bytes = 32000 AND growth_count = 500), count(*) FILTER (WHERE growth_bytes IS NULL) = count(*) FROM pg_leakhunt_read_dump('$file')"),
+				is( ask($node, "SELECT count(*) FILTER (WHERE growth_bytes = 32000 AND growth_count = 500), count(*) FILTER (WHERE growth_bytes IS NULL) = count(*) FROM pg_leakhunt_report('$file')"),
 					$with_baseline ? '1|f' : '0|t',
 					"$what: the dump has the growth, if there is a baseline");
 			}
@@ -228,7 +228,7 @@ for my $with_baseline (0, 1)
 	ask_in_one_session($node, sub { check_dump($what, $file, $report, $live) });
 	is( ask($node, "SELECT reason, death FROM pg_leakhunt_dumps WHERE file = '$file'"),
 		'crash|terminated by signal 9: Killed', "$what: the dump tells how the process died");
-	is(ask($node, "SELECT count(*) FILTER (WHERE growth_bytes = 32000) FROM pg_leakhunt_read_dump('$file')"),
+	is(ask($node, "SELECT count(*) FILTER (WHERE growth_bytes = 32000) FROM pg_leakhunt_report('$file')"),
 		$with_baseline, "$what: the dump has the growth, if there is a baseline");
 }
 

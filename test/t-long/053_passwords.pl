@@ -131,7 +131,7 @@ sub check_dumps
 	dump_text("$dumps/$_") for @files;
 	is(files_with_password($dumps), '', "no dump, and no text of one, has a password: $reason");
 	has_no_password(
-		ask($node, "SELECT pg_leakhunt_folded('$files[0]', query => true) || (SELECT string_agg(d::text, '') FROM pg_leakhunt_read_dump('$files[0]') d)"),
+		ask($node, "SELECT pg_leakhunt_folded('$files[0]', query => true) || (SELECT string_agg(d::text, '') FROM pg_leakhunt_report('$files[0]') d)"),
 		"what is made of a dump has no password: $reason");
 }
 
@@ -147,9 +147,9 @@ my %shown = (
 	pg_leakhunt_suspects => "SELECT 'ALTER ROLE ...', string_agg(s::text, '') FROM pg_leakhunt_suspects s",
 	pg_leakhunt_heap => "SELECT pg_leakhunt_heap($pid)",
 	pg_leakhunt_folded => "SELECT pg_leakhunt_folded($pid, query => true)",
-	pg_leakhunt_folded_all => 'SELECT pg_leakhunt_folded_all(query => true)',
+	pg_leakhunt_folded_of_all => q{SELECT pg_leakhunt_folded('all', query => true)},
 	pg_leakhunt_flamegraph => "SELECT pg_leakhunt_flamegraph($pid, query => true)",
-	pg_leakhunt_flamegraph_all => 'SELECT pg_leakhunt_flamegraph_all(query => true)',
+	pg_leakhunt_flamegraph_of_all => q{SELECT pg_leakhunt_flamegraph('all', query => true)},
 	pg_leakhunt_page => "SELECT pg_leakhunt_page($pid)",
 	pg_leakhunt_page_of_server => "SELECT 'ALTER ROLE ...', pg_leakhunt_page()",
 	pg_leakhunt_pprof => "SELECT 'ALTER ROLE ...', encode(pg_leakhunt_pprof($pid, labels => '{memory_context,query_id}'), 'escape')",

@@ -29,7 +29,7 @@ my $pid = session_pid($session);
 
 sub points
 {
-	return ask($node, "SELECT count(*) FROM pg_leakhunt_history($pid)");
+	return ask($node, "SELECT count(*) FROM pg_leakhunt_history($pid) WHERE name = 'live_bytes'");
 }
 
 # Let the session work until its history has a number of points more.
@@ -92,7 +92,7 @@ is( ask($node, "SELECT DISTINCT context_name, stack_id FROM pg_leakhunt_history(
 	'|', 'a family has no one context and no stack');
 is(ask($node, "SELECT DISTINCT context_name FROM pg_leakhunt_history($pid, by => 'family') WHERE name = 'TopMemoryContext'"),
 	'TopMemoryContext', 'contexts that are of no family are one by their name');
-is( ask($node, "SELECT count(*) FROM pg_leakhunt_history($pid) h WHERE context_bytes + 1024 * 16 < (SELECT sum(bytes) FROM pg_leakhunt_history($pid, 'family') p WHERE p.at = h.at)"),
+is( ask($node, "SELECT count(*) FROM pg_leakhunt_history($pid) h WHERE h.name = 'context_bytes' AND h.bytes + 1024 * 16 < (SELECT sum(bytes) FROM pg_leakhunt_history($pid, 'family') p WHERE p.at = h.at)"),
 	'0', 'families never hold more than all contexts');
 
 # The same of its dump.
@@ -110,9 +110,9 @@ for my $by ('family', 'site')
 for my $case (
 	[ "$pid, 'context'", qr/ERROR:  cannot show a history by "context"\nHINT:  A history is by family or site\./ ],
 	[ "'$file', 'Family'", qr/ERROR:  cannot show a history by "Family"/ ],
-	[ "$pid, NULL", qr/ERROR:  by must not be null/ ],
+	[ "'all', 'site'", qr/ERROR:  cannot show this of all processes together/ ],
 	[ "NULL::int, 'site'", qr/ERROR:  pid must not be null/ ],
-	[ "NULL::text, 'site'", qr/ERROR:  file must not be null/ ],
+	[ "NULL::text, 'site'", qr/ERROR:  target must not be null/ ],
 	[ "'nothing.profile', 'site'", qr/ERROR:  could not open dump file/ ],
 	[ "99999999, 'site'", qr/WARNING:  PID 99999999 is not a PostgreSQL server process/ ])
 {

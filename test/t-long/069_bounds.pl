@@ -44,7 +44,7 @@ for my $number (1 .. $SESSIONS)
 	my $session = $node->background_psql('postgres');
 	my $pid = hold($session);
 	my $text = ask($node, "SELECT explanation FROM pg_leakhunt_explain($pid)");
-	my $most = ask($node, "SELECT max(context_bytes) FROM pg_leakhunt_history($pid)");
+	my $most = ask($node, "SELECT max(bytes) FROM pg_leakhunt_history($pid) WHERE name = 'context_bytes'");
 
 	push @unsampled, $text if $text =~ /was allocated while it was not sampled/;
 	while ($text =~ /($SIZE) \(\+\/- ($SIZE)\)/g)

@@ -57,7 +57,7 @@ like(
 	$log,
 	qr{DETAIL:  Process: client backend, user "\Q$user\E", database "postgres", application "worker 7"\.  It held \d\d MB \(\+/- \d+ MB\) at exit, caches included, \d\d MB of it by leaker\.so\+0x[0-9a-f]+ \(called in leak_top\) in TopMemoryContext\.  Its peak was \d\d MB \(estimated from samples\) at $time\.  Its private memory was $private at exit, and at most $private when it was counted, at $time\.  Last counted: \d\d MB in memory contexts$malloc\.  Statement: SELECT leak_top\(64, 1000000\)},
 	'the detail in the log names the process, the call site, the peak, the statement');
-my ($hint) = $log =~ /HINT:  (SELECT \* FROM pg_leakhunt_read_dump\('.*'\)) shows the call sites, with names of functions in place of addresses\.$/m;
+my ($hint) = $log =~ /HINT:  (SELECT \* FROM pg_leakhunt_report\('.*'\)) shows the call sites, with names of functions in place of addresses\.$/m;
 cmp_ok(ask($node, "SELECT count(*) FROM ($hint) AS sites"), '>', 0, 'the hint in the log shows the call sites of the dump');
 is(() = $log =~ /LOG:  (?:leak|memory)/g, 1, 'a dump has one message in the log');
 is_deeply([ grep { /tmp$/ } glob($node->data_dir . '/pg_leakhunt/*') ],
@@ -78,7 +78,7 @@ is_deeply(
 	[ $count, $bytes, $total_count, $total_bytes ],
 	'the lines of a text add up to its header');
 is( $bytes,
-	ask($node, "SELECT sum(live_bytes) FROM pg_leakhunt_read_dump('@{[$file =~ s{.*/}{}r]}')"),
+	ask($node, "SELECT sum(live_bytes) FROM pg_leakhunt_report('@{[$file =~ s{.*/}{}r]}')"),
 	'a text and its dump have the same live bytes');
 # the leak is some 122 samples, so that 27 MB are more than four standard errors
 is_near($bytes, 27_000_000, 64_000_000, 'the live bytes of a dump are near what was leaked');
@@ -109,7 +109,7 @@ like(
 	qr{^# \d+ bytes \+/- 0 in a b heap profile: 1: 2 \[3: 4\] @ %41" \(session\), statement SELECT leak_named_context}m,
 	'a hostile context name stays in its line');
 is(() = $text =~ /^heap profile: /mg, 1, 'a hostile context name does not begin a line of its own');
-is( ask($node, "SELECT count(*) FROM pg_leakhunt_read_dump('@{[$file =~ s{.*/}{}r]}') WHERE context_name = E'a b\\nheap profile: 1: 2 [3: 4] @\\t%41\"'"),
+is( ask($node, "SELECT count(*) FROM pg_leakhunt_report('@{[$file =~ s{.*/}{}r]}') WHERE context_name = E'a b\\nheap profile: 1: 2 [3: 4] @\\t%41\"'"),
 	1,
 	'the dump has a hostile context name as it is');
 

@@ -173,7 +173,7 @@ like($dumps[0], qr/\.crash\.profile$/, 'the dump of a crashed process has crash 
 like(slurp_file(dump_text($dumps[0])), qr/^100000: 6400000 \[100000: 6400000\] @ /m,
 	'the text of a crash dump has all that the process held');
 is( $node->safe_psql('postgres',
-		"SELECT live_bytes, live_count FROM pg_leakhunt_read_dump('@{[$dumps[$_] =~ s{.*/}{}r]}') WHERE function_of(site) = 'leaking_top'"
+		"SELECT live_bytes, live_count FROM pg_leakhunt_report('@{[$dumps[$_] =~ s{.*/}{}r]}') WHERE function_of(site) = 'leaking_top'"
 	),
 	'6400000|100000',
 	"crash dump $_ has all that the process held")

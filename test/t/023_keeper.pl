@@ -204,7 +204,7 @@ is("$foot->{reason} $foot->{file_bytes}", "crash $full_bytes", 'the dump of a fu
 cmp_ok($foot->{profile_bytes}, '<=', 8 * $MB, 'the dump of a full profile has no more bytes of a profile than that');
 cmp_ok($full_bytes - $foot->{profile_bytes}, '<=', $MB, 'the dump of a full profile has at most 1 MB of names');
 is( ask($node,
-		"SELECT sum(live_bytes), sum(live_count) FROM pg_leakhunt_read_dump('@{[$full_dump =~ s{.*/}{}r]}')"),
+		"SELECT sum(live_bytes), sum(live_count) FROM pg_leakhunt_report('@{[$full_dump =~ s{.*/}{}r]}')"),
 	"$full->{live_bytes}|$full->{live_count}",
 	'the dump of a full profile has all that the process held');
 note("the dump of a full profile with $full->{sites} sites: $full_bytes bytes");

@@ -77,7 +77,7 @@ my $before = process_row($node, $victim_pid);
 my $counted = ask($node, "SELECT pg_size_pretty(context_bytes) FROM pg_leakhunt_processes WHERE pid = $victim_pid") . ' in memory contexts';
 $counted .= ask($node, "SELECT ', ' || pg_size_pretty(malloc_bytes - context_bytes) FROM pg_leakhunt_processes WHERE pid = $victim_pid") . ' allocated with malloc outside of them'
   if malloc_tells($victim_pid);
-my $history = ask($node, "SELECT count(*), max(rss_anon_bytes) FROM pg_leakhunt_history($victim_pid)");
+my $history = ask($node, "SELECT count(*), max(bytes) FROM pg_leakhunt_history($victim_pid) WHERE name = 'rss_anon_bytes'");
 my $killed_at = ask($node, 'SELECT now()');
 my $log = crash($node, $directory, $victim_pid, $victim_pid, $first_pid, $second_pid);
 $_->{run}->kill_kill for $first, $second, $victim;
@@ -100,7 +100,7 @@ is( ask($node,
 	),
 	't',
 	'the first to die was the one that was killed');
-is(ask($node, "SELECT count(*), max(rss_anon_bytes) FROM pg_leakhunt_history($victim_pid)"),
+is(ask($node, "SELECT count(*), max(bytes) FROM pg_leakhunt_history($victim_pid) WHERE name = 'rss_anon_bytes'"),
 	$history, 'the history of a killed process stays');
 is(process_row($node, $victim_pid)->{$_}, $before->{$_}, "$_ stays as it was last counted")
   for qw(context_bytes malloc_bytes counted_at);
@@ -144,7 +144,7 @@ my ($dump) = dump_files($node, $victim_pid);
 cmp_ok(scalar(grep { $_->[1] =~ /^[A-Za-z]\w+$/ } names_of(slurp_file($dump))), '>', 0, 'dumps of a crash have names with them');
 like(slurp_file(dump_text($dump)), qr/\A--- symbol\n.*^0x[0-9a-f]+ [A-Za-z]\w+/ms, 'texts of a crash have names with them');
 my $own_bytes = header_of(slurp_file($dump))->{own_bytes};
-is(ask($node, "SELECT rss_anon_bytes FROM pg_leakhunt_history($victim_pid) ORDER BY at DESC LIMIT 1") <= $own_bytes, 1, 'the dump of a crash has the last count of private memory');
+is(ask($node, "SELECT bytes FROM pg_leakhunt_history($victim_pid) WHERE name = 'rss_anon_bytes' ORDER BY at DESC LIMIT 1") <= $own_bytes, 1, 'the dump of a crash has the last count of private memory');
 my $died_at = ask($node, "SELECT died_at FROM pg_leakhunt_processes WHERE pid = $victim_pid");
 my $crash = "crashed at .*, terminated by signal 9: Killed; user &#x22;$user&#x22;, database &#x22;postgres&#x22;, application &#x22;worker&#x22;";
 my $name = $dump =~ s{.*/}{}r;

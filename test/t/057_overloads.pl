@@ -25,10 +25,9 @@ sub overload
 		\$\$ BEGIN RAISE LOG 'hostile $name was called'; RETURN NULL; END \$\$});
 }
 # ours, with the same names of arguments in another order, with a better or another type, and with more
-overload('pg_leakhunt_pprof', 'types text[], labels text[], symbolize bool, helpers bool, max_samples int, max_bytes int, growth bool DEFAULT false', 'bytea');
-overload('pg_leakhunt_pprof', 'growth numeric, peak numeric, types text[], labels text[], symbolize bool, helpers bool, max_samples numeric, max_bytes numeric', 'bytea');
-overload('pg_leakhunt_pprof_all', 'growth bool, peak bool, types text[], labels text[], symbolize bool, helpers bool, max_samples bigint, max_bytes numeric', 'bytea');
-overload('pg_leakhunt_pprof_all', 'growth bool, peak bool, types text[], labels text[], symbolize bool, helpers bool, max_samples int, VARIADIC max_bytes int[]', 'bytea');
+overload('pg_leakhunt_pprof', 'growth bool, target text, base text, peak bool, types text[], labels text[], symbolize bool, helpers bool, max_samples int, max_bytes int', 'bytea');
+overload('pg_leakhunt_pprof', 'target varchar, growth bool, base text, peak bool, types text[], labels text[], symbolize bool, helpers bool, max_samples bigint, max_bytes numeric', 'bytea');
+overload('pg_leakhunt_pprof', 'target text, growth bool, base text, peak bool, types text[], labels text[], symbolize bool, helpers bool, max_samples int, VARIADIC max_bytes int[]', 'bytea');
 overload('pg_leakhunt_metrics', 'more int DEFAULT 1', 'bytea');
 # the system's, with types that fit better
 overload('quote_ident', 'name', 'text');
@@ -64,7 +63,7 @@ SKIP:
 	calls_none('pg_leakhunt_export');
 
 	# PostgreSQL takes one with more arguments, which have defaults, for as good as ours.
-	overload('pg_leakhunt_pprof_all', 'growth bool, peak bool, types text[], labels text[], symbolize bool, helpers bool, max_samples int, max_bytes int, more int DEFAULT 1', 'bytea');
+	overload('pg_leakhunt_pprof', 'target text, growth bool, base text, peak bool, types text[], labels text[], symbolize bool, helpers bool, max_samples int, max_bytes int, more int DEFAULT 1', 'bytea');
 	($status, $stderr) = run_export({}, 'push', $dsn, $directory);
 	like("$status $stderr", qr/^1 .* is not unique .*: somebody has created another function of that name there: drop it, and give the extension a schema/,
 		'push says why it cannot tell two functions from each other');

@@ -189,12 +189,12 @@ $node->safe_psql('postgres', 'CREATE DATABASE other');
 $node->safe_psql('other', 'CREATE EXTENSION pg_leakhunt');
 is($node->safe_psql('other', "SELECT routine FROM pg_leakhunt_report($pid) WHERE live_bytes = 1001 AND site ~ 'leaking_top'"),
 	'by_execute() line 3', 'routines are shown in any database');
-like($node->safe_psql('postgres', "SELECT pg_leakhunt_folded_all(frames => 'sql')"),
+like($node->safe_psql('postgres', "SELECT pg_leakhunt_folded('all', frames => 'sql')"),
 	qr/^nested\(\);shop\.leak\(integer\) \d+$/m, 'routines of all processes are merged');
 $session->quit;
 is(problem_at_exit($node, $pid), undef, 'the session exits');
 my $dump = $node->safe_psql('postgres', "SELECT file FROM pg_leakhunt_dumps WHERE pid = $pid ORDER BY created_at DESC LIMIT 1");
-is($node->safe_psql('postgres', "SELECT routine FROM pg_leakhunt_read_dump('$dump') WHERE live_bytes = 1003"),
+is($node->safe_psql('postgres', "SELECT routine FROM pg_leakhunt_report('$dump') WHERE live_bytes = 1003"),
 	'trigger audit on orders: shop.log_change() line 4', 'a dump has the routines');
 is($node->safe_psql('postgres', "SELECT count(*) FROM pg_leakhunt_heap('$dump') heap WHERE heap ~ '\\) line [0-9]'"),
 	0, 'a text for jeprof has none');

@@ -82,8 +82,8 @@ my @sites = map {
 	  $total_count, $samples
 } @{ $page->{sites} };
 is_deeply([ sort @sites ],
-	rows("SELECT site, stack_id, context_name, lifetime, live_bytes, live_count, error_bytes, growth_bytes, growth_count, peak_bytes, total_bytes, total_count, samples FROM pg_leakhunt_read_dump('$file')"),
-	'call sites have the figures of pg_leakhunt_read_dump');
+	rows("SELECT site, stack_id, context_name, lifetime, live_bytes, live_count, error_bytes, growth_bytes, growth_count, peak_bytes, total_bytes, total_count, samples FROM pg_leakhunt_report('$file')"),
+	'call sites have the figures of pg_leakhunt_report');
 my $ages = 0;
 $ages += scalar(@{ $_->[16] }) / 5 for @{ $page->{sites} };
 is_deeply(
@@ -100,7 +100,7 @@ is_deeply(
 my $history = $page->{history};
 is_deeply(
 	[ map { join '|', $page->{origin} + $history->{at}[$_], map { $_ // '' } $history->{live}[$_], $history->{contexts}[$_], $history->{malloc}[$_], $history->{malloc_free}[$_], $history->{own}[$_] } 0 .. $#{ $history->{at} } ],
-	[ split /\n/, $node->safe_psql('postgres', "SELECT (extract(epoch FROM at) * 1000000)::bigint, live_bytes, context_bytes, malloc_bytes, malloc_free_bytes, rss_anon_bytes FROM pg_leakhunt_history('$file') ORDER BY at") ],
+	[ split /\n/, $node->safe_psql('postgres', "SELECT (extract(epoch FROM at) * 1000000)::bigint, string_agg(coalesce(bytes::text, ''), '|' ORDER BY array_position('{live_bytes,context_bytes,malloc_bytes,malloc_free_bytes,rss_anon_bytes}', name)) FROM pg_leakhunt_history('$file') GROUP BY at ORDER BY at") ],
 	'the chart has the points of pg_leakhunt_history');
 is_deeply(
 	[ sort map { my $family = $_; map { join '|', $family->{name}, $page->{origin} + $history->{at}[$_], $family->{bytes}[$_] // '' } 0 .. $#{ $history->{at} } } @{ $page->{families} } ],
@@ -185,7 +185,7 @@ sub hides
 
 for my $call (
 	"page(%)", "page('$quiet_dump'%)", 'page(%)', "explain($quiet_pid%)", "explain($quiet_pid, 'json'%)", 'explain(NULL::int, format => $$json$$%)',
-	"flamegraph($quiet_pid, query => true%)", "folded($quiet_pid, query => true%)", 'folded_all(query => true%)',
+	"flamegraph($quiet_pid, query => true%)", "folded($quiet_pid, query => true%)", q{folded('all', query => true%)},
 	"heap($quiet_pid%)", "heap('$quiet_dump'%)",
 	"pprof($quiet_pid, labels => '{memory_context,database,user,application}'%)")
 {
@@ -446,7 +446,7 @@ SKIP:
 	like($browser->result('textOf', '.answers'), qr/^Leak or cache\?(A leak|Not sure yet): .*Who\?leaking_top .* in TopMemoryContext.*Since when\?Since \d{4}-\d\d-\d\d .*Own memory rose from .* to /,
 		'leak or cache, who, since when is answered at the top');
 	cmp_ok($browser->result('coloursOfGraph'), '>', 2, 'the flame graph has colours');
-	my $live_text = $node->safe_psql('postgres', "SELECT pg_size_pretty(live_bytes) FROM pg_leakhunt_read_dump('$file') WHERE site LIKE 'leaking_top%'");
+	my $live_text = $node->safe_psql('postgres', "SELECT pg_size_pretty(live_bytes) FROM pg_leakhunt_report('$file') WHERE site LIKE 'leaking_top%'");
 	like($browser->result('cellOf', '#sites-table', 'leaking_top', 'Live'), qr/^\Q$live_text\E \(/, 'the table has the largest site, with its error');
 
 	# dark and light: as the system has it, as chosen, and on paper
@@ -475,7 +475,7 @@ SKIP:
 	ok(defined $to && $from > 0 && $to < $points - 1, 'dragging over the chart selects a part of it');
 	my $expected = $node->safe_psql(
 		'postgres', qq{
-		WITH points AS (SELECT row_number() OVER (ORDER BY at) - 1 AS number, at FROM pg_leakhunt_history('$file')),
+		WITH points AS (SELECT row_number() OVER (ORDER BY at) - 1 AS number, at FROM pg_leakhunt_history('$file') WHERE name = 'live_bytes'),
 			held AS (SELECT number, bytes FROM pg_leakhunt_history('$file', by => 'site') JOIN points USING (at) WHERE name LIKE 'leaking_top%')
 		SELECT '+' || pg_size_pretty((SELECT bytes FROM held WHERE number = $to) - (SELECT bytes FROM held WHERE number = $from))});
 	is($browser->result('cellOf', '#sites-table', 'leaking_top', 'Selected time'), $expected, 'the brush is the difference of pg_leakhunt_history');
@@ -542,7 +542,7 @@ SKIP:
 	# a chosen site, and the address of a view
 	$browser->value("buttonOf(cellOf('#sites-table', 'leaking_top', 'Call site')).click()");
 	like($browser->result('textOf', '#detail'), qr/leaking_top.*When it was allocated.*stack_id = -?\d+/s, 'a chosen site shows ages, stack and SELECT');
-	my ($select) = $browser->result('textOf', '#detail') =~ /(SELECT \* FROM pg_leakhunt_read_dump.*?;)/s;
+	my ($select) = $browser->result('textOf', '#detail') =~ /(SELECT \* FROM pg_leakhunt_report.*?;)/s;
 	is($node->safe_psql('postgres', "SELECT count(*) FROM ($1) found") , 1, 'the SELECT finds the site') if $select =~ /(.*);/s;
 	my $address = $browser->value('location.hash');
 	$browser->open("$path?again$address");

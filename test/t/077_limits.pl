@@ -38,8 +38,8 @@ is(scalar @lines, 4, 'it is told when it reaches the limit, and each time it has
 like($lines[0], qr/^process $pid has reached pg_leakhunt\.process_memory_limit: it has \d+ MB of 60 MB\n/, 'the line says who, how much, and of which limit');
 like($lines[0], qr/DETAIL:  Process: client backend, user "\w+", database "postgres", application ".*"\.  Nothing is done about it, since pg_leakhunt\.limit_action is "log"\.  The allocation was of \d+ bytes in context "\w+"\./, 'who it is, what comes of it, and of which allocation');
 like($lines[0], qr/In its memory contexts are \d+ MB \(estimated from samples\), \d+ MB of it by array_agg_transfn in ExprContext\.  Statement: SELECT array_length/, 'what holds it, and the statement');
-my ($file) = $lines[0] =~ /pg_leakhunt_read_dump\('(.*?)'\)/;
-is(ask($node, "SELECT context_name FROM pg_leakhunt_read_dump('$file') ORDER BY live_bytes DESC LIMIT 1"), 'ExprContext', 'the dump file shows the same');
+my ($file) = $lines[0] =~ /pg_leakhunt_report\('(.*?)'\)/;
+is(ask($node, "SELECT context_name FROM pg_leakhunt_report('$file') ORDER BY live_bytes DESC LIMIT 1"), 'ExprContext', 'the dump file shows the same');
 is(ask($node, "SELECT reason FROM pg_leakhunt_dumps WHERE file = '$file'"), 'limit', 'and says why it was written');
 my $row = process_row($node, $pid);
 is("$row->{limit_bytes} $row->{limit_hits}", 60 * 1024 * 1024 . ' 4', 'the process shows its limit, and how often it was reached');

@@ -107,7 +107,7 @@ my @questions = (
 	'SELECT count(*) FROM pg_leakhunt_dumps',
 	'SELECT count(*) FROM pg_leakhunt_suspects',
 	'SELECT count(*) FROM pg_leakhunt_report WHERE live_bytes > 100000',
-	'SELECT length(pg_leakhunt_flamegraph_all())');
+	q{SELECT length(pg_leakhunt_flamegraph('all'))});
 
 sub keeper_pid
 {

@@ -117,7 +117,7 @@ test_excess(PlhLimitExcess *excess)
 	ok(says("In its memory contexts are 6144 kB (estimated from samples), 4096 kB of it by ") &&
 	   says(" in ExprContext."), "what it holds, and where most of it");
 	ok(says("  Statement: SELECT the_most"), "and for which statement");
-	ok(dumps == 1 && strstr(logged_line.hint, "pg_leakhunt_read_dump('7.dump')") != NULL, "a dump of it is named");
+	ok(dumps == 1 && strstr(logged_line.hint, "pg_leakhunt_report('7.dump')") != NULL, "a dump of it is named");
 	excess->request_bytes = 10 * MB;
 	plh_limit_report(excess);
 	ok(is_message("it has 101 MB of 100 MB, and needs 10 MB more"), "a large allocation is told beside what it has");

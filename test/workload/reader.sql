@@ -10,7 +10,7 @@ SELECT 'SELECT * FROM pg_leakhunt_' ||
         'flamegraph(%1$s, growth => true)', 'pprof(%1$s)'])[1 + floor(random() * 9)], pid)
     FROM (SELECT pid FROM pg_leakhunt_processes ORDER BY random() LIMIT 1) one \gexec
 SELECT 'SELECT * FROM pg_leakhunt_' ||
-    format((ARRAY['read_dump(%1$L)', 'top(%1$L)', 'folded(%1$L)', 'flamegraph(%1$L)',
+    format((ARRAY['report(%1$L)', 'top(%1$L)', 'folded(%1$L)', 'flamegraph(%1$L)',
         'pprof(%1$L)', 'diff(%1$L, %1$L)'])[1 + floor(random() * 6)], file)
     FROM (SELECT file FROM pg_leakhunt_dumps ORDER BY random() LIMIT 1) one \gexec
 SELECT * FROM pg_leakhunt_check('SELECT 1', 5, 2);
