@@ -12,21 +12,22 @@ PREPARE kept AS SELECT count(*) AS "<&'>" FROM pg_class WHERE relname = $1;
 INSERT INTO pg_leakhunt_suppressions VALUES ('context:CachedPlanQuery');
 
 -- what is asked of processes
-SELECT count(*) > 0 AS processes FROM pg_leakhunt_processes();
+SELECT count(*) > 0 AS processes FROM _pg_leakhunt_processes();
+SELECT count(*) > 0 AS sampling FROM _pg_leakhunt_sampling();
 SELECT count(*) > 0 AS history FROM pg_leakhunt_history(:pid);
 SELECT count(*) >= 0 AS history_by_family FROM pg_leakhunt_history(:pid, by => 'family');
 SELECT count(*) > 0 AS ages FROM pg_leakhunt_ages(:pid);
 SELECT count(*) > 0 AS report FROM pg_leakhunt_report(:pid);
-SELECT count(*) > 0 AS contexts FROM pg_leakhunt_contexts();
-SELECT count(*) > 0 AS symbols FROM pg_leakhunt_symbols();
-SELECT count(*) >= 0 AS suspects FROM pg_leakhunt_suspects();
-SELECT count(*) AS suppressions FROM pg_leakhunt_suppressed();
+SELECT count(*) > 0 AS contexts FROM _pg_leakhunt_contexts();
+SELECT count(*) > 0 AS symbols FROM _pg_leakhunt_symbols();
+SELECT count(*) >= 0 AS suspects FROM _pg_leakhunt_suspects();
+SELECT count(*) AS suppressions FROM _pg_leakhunt_suppressed();
 SELECT count(*) > 0 AS metrics,
     max(value) FILTER (WHERE name = 'memory_available_bytes') <
-    max(value) FILTER (WHERE name = 'memory_total_bytes') AS memory FROM pg_leakhunt_metrics();
+    max(value) FILTER (WHERE name = 'memory_total_bytes') AS memory FROM _pg_leakhunt_metrics();
 SELECT cardinality(array_agg(g)) FROM generate_series(1, 400000) g;
 SELECT cardinality(array_agg(g)) FROM generate_series(1, 400001) g;
-SELECT calls, mean_peak_bytes BETWEEN 1048576 AND max_peak_bytes AS mean FROM pg_leakhunt_statements()
+SELECT calls, mean_peak_bytes BETWEEN 1048576 AND max_peak_bytes AS mean FROM _pg_leakhunt_statements()
     WHERE query LIKE 'SELECT cardinality%';
 SELECT explanation LIKE '%' || :pid || '%' AS explained FROM pg_leakhunt_explain(:pid);
 SELECT count(*) > 1 AS explained FROM pg_leakhunt_explain() WHERE pid IS NULL OR pid = :pid;
@@ -44,7 +45,7 @@ SELECT pg_leakhunt_start(:pid, 1024);
 SELECT pg_leakhunt_start(:pid, '1kB');
 SELECT pg_leakhunt_stop(:pid);
 SELECT pg_leakhunt_trim(:pid) >= 0 AS given_back;
-SELECT pg_leakhunt_reset_caches();
+SELECT _pg_leakhunt_reset_caches();
 SELECT pg_leakhunt_start_all(1048576);
 SELECT pg_leakhunt_start_all('1MB');
 SELECT pg_leakhunt_stop_all();
@@ -55,14 +56,14 @@ SELECT pg_leakhunt_statements_reset(query_id => 1);
 SELECT pg_leakhunt_dump(:pid) AS older \gset
 PREPARE between AS SELECT 1;
 SELECT pg_leakhunt_dump(:pid, symbolized => true) AS newer \gset
-SELECT count(*) = 2 AS dumps, bool_and(size_bytes = length(pg_leakhunt_dump_file(file))) AS sizes
-    FROM pg_leakhunt_dumps() WHERE file IN (:'older', :'newer');
+SELECT count(*) = 2 AS dumps, bool_and(size_bytes = length(_pg_leakhunt_dump_file(file))) AS sizes
+    FROM _pg_leakhunt_dumps() WHERE file IN (:'older', :'newer');
 SELECT count(*) > 0 AS dump FROM pg_leakhunt_report(:'newer');
 SELECT explanation LIKE '%' || :pid || '%' AS explained FROM pg_leakhunt_explain(:'newer');
 SELECT count(*) > 0 AS history FROM pg_leakhunt_history(:'newer');
 SELECT count(*) >= 0 AS history_by_site FROM pg_leakhunt_history(:'newer', by => 'site');
 SELECT count(*) > 0 AS ages FROM pg_leakhunt_ages(:'newer');
-SELECT length(pg_leakhunt_dump_file(:'newer')) > 0 AS file;
+SELECT length(_pg_leakhunt_dump_file(:'newer')) > 0 AS file;
 SELECT pg_leakhunt_heap(pg_backend_pid()) LIKE 'heap profile: %' AS heap;
 SELECT pg_leakhunt_heap(:'newer') LIKE '%--- heap%heap profile: %' AS heap_of_file;
 SELECT count(*) > 0 AS differences, bool_or(growth_bytes > 0 AND query LIKE 'PREPARE between%') AS growth

@@ -24,8 +24,10 @@ SELECT pg_extension_config_dump('pg_leakhunt_suppressions', '');
 --
 -- Processes: what they are and hold
 --
+-- Functions whose names begin with an underscore are behind views, or for programs.
+--
 
-CREATE FUNCTION pg_leakhunt_processes(
+CREATE FUNCTION _pg_leakhunt_processes(
     -- columns/processes.def
     OUT pid int,
     OUT backend_type text,
@@ -33,48 +35,31 @@ CREATE FUNCTION pg_leakhunt_processes(
     OUT database text,
     OUT username text,
     OUT started_at timestamptz,
-    OUT sampling bool,
-    OUT sample_interval bigint,
-    OUT scope text,
     OUT live_bytes bigint,
-    OUT live_count bigint,
     OUT peak_bytes bigint,
     OUT peak_at timestamptz,
     OUT growth_bytes bigint,
-    OUT samples_live bigint,
-    OUT samples_taken bigint,
-    OUT samples_dropped bigint,
-    OUT sites bigint,
     OUT context_bytes bigint,
     OUT context_free_bytes bigint,
     OUT malloc_bytes bigint,
     OUT malloc_free_bytes bigint,
-    OUT malloc_tracked bool,
-    OUT malloc_untracked_bytes bigint,
     OUT rss_anon_bytes bigint,
-    OUT overhead_bytes bigint,
-    OUT profile_bytes bigint,
-    OUT last_sample_at timestamptz,
     OUT counted_at timestamptz,
-    OUT unsampled_bytes bigint,
-    OUT limit_bytes bigint,
-    OUT limit_hits bigint,
     OUT died_at timestamptz,
-    OUT death text,
-    OUT request text)
+    OUT death text)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pg_leakhunt_processes'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 
-COMMENT ON FUNCTION pg_leakhunt_processes() IS
+COMMENT ON FUNCTION _pg_leakhunt_processes() IS
 'Returns the rows of the view pg_leakhunt_processes, in no order.';
 
 CREATE VIEW pg_leakhunt_processes AS
-    SELECT * FROM pg_leakhunt_processes()
+    SELECT * FROM _pg_leakhunt_processes()
     ORDER BY live_bytes DESC NULLS LAST, rss_anon_bytes DESC NULLS LAST, pid;
 
 COMMENT ON VIEW pg_leakhunt_processes IS
-'One row per process of this server, the postmaster and auxiliary processes included, and one per profile that a crash has left. The columns from sampling to limit_hits, but for rss_anon_bytes, are null for a process without a profile. A process gets one when it has kept five samples or 8 MB, or has 16 MB of private memory at the end of a transaction. Estimates come from samples.';
+'One row per process of this server, the postmaster and auxiliary processes included, and one per profile that a crash has left. The columns from live_bytes on, but for rss_anon_bytes, are null for a process without a profile. A process gets one when it has kept five samples or 8 MB, or has 16 MB of private memory at the end of a transaction. Estimates come from samples.';
 -- columns/processes.def
 COMMENT ON COLUMN pg_leakhunt_processes.pid IS
 'process id, as pg_backend_pid() tells it';
@@ -88,30 +73,14 @@ COMMENT ON COLUMN pg_leakhunt_processes.username IS
 'role that the process was authenticated as; null if none';
 COMMENT ON COLUMN pg_leakhunt_processes.started_at IS
 'when the process started; null where neither a profile nor pg_stat_activity tells it';
-COMMENT ON COLUMN pg_leakhunt_processes.sampling IS
-'whether the process takes samples now';
-COMMENT ON COLUMN pg_leakhunt_processes.sample_interval IS
-'mean number of allocated bytes between two samples; 0 while not sampling. Of little memory that ends with a query or transaction it may be eight times that; in bytes';
-COMMENT ON COLUMN pg_leakhunt_processes.scope IS
-'long_lived: samples of contexts of lifetime "session" only are kept. "all": samples of all contexts are kept. Samples of malloc are kept in either case';
 COMMENT ON COLUMN pg_leakhunt_processes.live_bytes IS
 'allocated while sampling, in scope, and not freed yet, as requested by the callers; where malloc_tracked, with malloc, too; estimate; in bytes';
-COMMENT ON COLUMN pg_leakhunt_processes.live_count IS
-'number of these chunks; estimate';
 COMMENT ON COLUMN pg_leakhunt_processes.peak_bytes IS
 'highest live_bytes so far; estimate; in bytes';
 COMMENT ON COLUMN pg_leakhunt_processes.peak_at IS
 'when that was; null if nothing was sampled yet';
 COMMENT ON COLUMN pg_leakhunt_processes.growth_bytes IS
 'live_bytes since the baseline; null without one; estimate; in bytes';
-COMMENT ON COLUMN pg_leakhunt_processes.samples_live IS
-'samples that live_bytes is estimated from';
-COMMENT ON COLUMN pg_leakhunt_processes.samples_taken IS
-'all samples, those out of scope included';
-COMMENT ON COLUMN pg_leakhunt_processes.samples_dropped IS
-'samples that are not counted as live, or not at their call site, because max_live_samples, max_profile_size, memory or disk was used up, or because they were taken in a critical section';
-COMMENT ON COLUMN pg_leakhunt_processes.sites IS
-'call sites that are known now: those that hold something, and for each stack one more with what was allocated there for statements whose chunks are all freed';
 COMMENT ON COLUMN pg_leakhunt_processes.context_bytes IS
 'held by all memory contexts, from malloc, at counted_at; exact; null if they have not been counted yet; in bytes';
 COMMENT ON COLUMN pg_leakhunt_processes.context_free_bytes IS
@@ -120,32 +89,85 @@ COMMENT ON COLUMN pg_leakhunt_processes.malloc_bytes IS
 'in use by malloc, at counted_at; what exceeds context_bytes is used outside of memory contexts; null if malloc is not glibc''s; in bytes';
 COMMENT ON COLUMN pg_leakhunt_processes.malloc_free_bytes IS
 'that malloc has got from the kernel and keeps for later, at counted_at, by its own statistics; null if malloc is not glibc''s; in bytes';
-COMMENT ON COLUMN pg_leakhunt_processes.malloc_tracked IS
-'whether what malloc allocates outside of contexts is sampled, too: pg_leakhunt_malloc.so was preloaded, and pg_leakhunt.track_malloc is on';
-COMMENT ON COLUMN pg_leakhunt_processes.malloc_untracked_bytes IS
-'ever allocated with malloc by further threads of the process, which are not sampled, at counted_at, but for up to 64 kB of each thread; null where malloc is not tracked; in bytes';
 COMMENT ON COLUMN pg_leakhunt_processes.rss_anon_bytes IS
 'resident anonymous memory now, as RssAnon in /proc, of every process that lives; null if it is gone; in bytes';
-COMMENT ON COLUMN pg_leakhunt_processes.overhead_bytes IS
-'memory that pg_leakhunt itself takes in the process, the profile included; in bytes';
-COMMENT ON COLUMN pg_leakhunt_processes.profile_bytes IS
-'size of the profile; in bytes';
-COMMENT ON COLUMN pg_leakhunt_processes.last_sample_at IS
-'when the last sample was kept';
 COMMENT ON COLUMN pg_leakhunt_processes.counted_at IS
 'when the process last counted its contexts and malloc: with a sample, at most once a second, and at a commit, where 250 ms have passed since (10 ms after a transaction longer than 2 ms), unless there are so many contexts that it would hold up the commit for more than 2 ms; at once, where live_bytes has changed, or the memory of the process has risen, by a fifth and a megabyte, and live_bytes by two samples; all of that takes at most a thousandth of the time; null if it has not counted yet';
-COMMENT ON COLUMN pg_leakhunt_processes.unsampled_bytes IS
-'allocated in memory contexts before the sampling of the process began, freed chunks included: no call site has them. A session''s first 2 MB, up to 8 MB, at the default interval; all that it allocates while sampling is off; 0 where all is sampled, as at sample_interval 1. Null where it is not known: of the postmaster, and of sessions that loaded pg_leakhunt later; in bytes';
-COMMENT ON COLUMN pg_leakhunt_processes.limit_bytes IS
-'private memory that the process may have, by its pg_leakhunt.process_memory_limit; null where it has no limit; in bytes';
-COMMENT ON COLUMN pg_leakhunt_processes.limit_hits IS
-'how often the process reached that limit, or was the one to act when all processes together had reached server_memory_limit; with limit_action log, counted when it is logged';
 COMMENT ON COLUMN pg_leakhunt_processes.died_at IS
 'when a crashed process died, by the postmaster''s clock: when that learned how the process had ended; of the others, when the server went on, so that they died no later. Null for a process that lives, and after a stop or death of the server itself';
 COMMENT ON COLUMN pg_leakhunt_processes.death IS
 'how a crashed process died, by the postmaster''s message in the log: "terminated by signal 9: Killed" or "exited with exit code 2", of the process that the crash began with; "ended with process 4711", of those that the server ended because of it. Null where died_at is, and where log_min_messages hides that message';
-COMMENT ON COLUMN pg_leakhunt_processes.request IS
+
+CREATE FUNCTION _pg_leakhunt_sampling(
+    -- columns/sampling.def
+    OUT pid int,
+    OUT sampling bool,
+    OUT sample_interval bigint,
+    OUT scope text,
+    OUT request text,
+    OUT live_count bigint,
+    OUT samples_live bigint,
+    OUT samples_taken bigint,
+    OUT samples_dropped bigint,
+    OUT sites bigint,
+    OUT last_sample_at timestamptz,
+    OUT unsampled_bytes bigint,
+    OUT malloc_tracked bool,
+    OUT malloc_untracked_bytes bigint,
+    OUT limit_bytes bigint,
+    OUT limit_hits bigint,
+    OUT overhead_bytes bigint,
+    OUT profile_bytes bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pg_leakhunt_sampling'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION _pg_leakhunt_sampling() IS
+'Returns the rows of the view pg_leakhunt_sampling, in no order.';
+
+CREATE VIEW pg_leakhunt_sampling AS
+    SELECT * FROM _pg_leakhunt_sampling()
+    ORDER BY pid;
+
+COMMENT ON VIEW pg_leakhunt_sampling IS
+'One row per process of pg_leakhunt_processes: how it is sampled, what its samples are, and what that takes. All but pid and request is null for a process without a profile.';
+-- columns/sampling.def
+COMMENT ON COLUMN pg_leakhunt_sampling.pid IS
+'process id, as in pg_leakhunt_processes';
+COMMENT ON COLUMN pg_leakhunt_sampling.sampling IS
+'whether the process takes samples now';
+COMMENT ON COLUMN pg_leakhunt_sampling.sample_interval IS
+'mean number of allocated bytes between two samples; 0 while not sampling. Of little memory that ends with a query or transaction it may be eight times that; in bytes';
+COMMENT ON COLUMN pg_leakhunt_sampling.scope IS
+'long_lived: samples of contexts of lifetime "session" only are kept. "all": samples of all contexts are kept. Samples of malloc are kept in either case';
+COMMENT ON COLUMN pg_leakhunt_sampling.request IS
 'what pg_leakhunt_start, "_stop" and the like have asked of the process, of it or of all: "pending" while its profile does not show it, as the process has not allocated a megabyte since, or has no profile; "in force" once it does, at once where it asks for what the profile shows anyway. Null if nobody has asked, and for a process that is gone or has not loaded pg_leakhunt';
+COMMENT ON COLUMN pg_leakhunt_sampling.live_count IS
+'number of the chunks that live_bytes of pg_leakhunt_processes is of; estimate';
+COMMENT ON COLUMN pg_leakhunt_sampling.samples_live IS
+'samples that these are estimated from';
+COMMENT ON COLUMN pg_leakhunt_sampling.samples_taken IS
+'all samples, those out of scope included';
+COMMENT ON COLUMN pg_leakhunt_sampling.samples_dropped IS
+'samples that are not counted as live, or not at their call site, because max_live_samples, max_profile_size, memory or disk was used up, or because they were taken in a critical section';
+COMMENT ON COLUMN pg_leakhunt_sampling.sites IS
+'call sites that are known now: those that hold something, and for each stack one more with what was allocated there for statements whose chunks are all freed';
+COMMENT ON COLUMN pg_leakhunt_sampling.last_sample_at IS
+'when the last sample was kept';
+COMMENT ON COLUMN pg_leakhunt_sampling.unsampled_bytes IS
+'allocated in memory contexts before the sampling of the process began, freed chunks included: no call site has them. A session''s first 2 MB, up to 8 MB, at the default interval; all that it allocates while sampling is off; 0 where all is sampled, as at sample_interval 1. Null where it is not known: of the postmaster, and of sessions that loaded pg_leakhunt later; in bytes';
+COMMENT ON COLUMN pg_leakhunt_sampling.malloc_tracked IS
+'whether what malloc allocates outside of contexts is sampled, too: pg_leakhunt_malloc.so was preloaded, and pg_leakhunt.track_malloc is on';
+COMMENT ON COLUMN pg_leakhunt_sampling.malloc_untracked_bytes IS
+'ever allocated with malloc by further threads of the process, which are not sampled, at counted_at, but for up to 64 kB of each thread; null where malloc is not tracked; in bytes';
+COMMENT ON COLUMN pg_leakhunt_sampling.limit_bytes IS
+'private memory that the process may have, by its pg_leakhunt.process_memory_limit; null where it has no limit; in bytes';
+COMMENT ON COLUMN pg_leakhunt_sampling.limit_hits IS
+'how often the process reached that limit, or was the one to act when all processes together had reached server_memory_limit; with limit_action log, counted when it is logged';
+COMMENT ON COLUMN pg_leakhunt_sampling.overhead_bytes IS
+'memory that pg_leakhunt itself takes in the process, the profile included; in bytes';
+COMMENT ON COLUMN pg_leakhunt_sampling.profile_bytes IS
+'size of the profile; in bytes';
 
 CREATE FUNCTION pg_leakhunt_history(
     pid int,
@@ -227,7 +249,7 @@ LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION pg_leakhunt_ages(text) IS
 'The same of a dump, whose name pg_leakhunt_dumps has; members of pg_read_server_files may pass a path. A damaged file is an ERROR.';
 
-CREATE FUNCTION pg_leakhunt_symbols(
+CREATE FUNCTION _pg_leakhunt_symbols(
     -- columns/symbols.def
     OUT path text,
     OUT build_id text,
@@ -238,12 +260,12 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pg_leakhunt_symbols'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 
-COMMENT ON FUNCTION pg_leakhunt_symbols() IS
+COMMENT ON FUNCTION _pg_leakhunt_symbols() IS
 'Returns the rows of the view pg_leakhunt_symbols, once for each process that has the module in its profile.';
 
 CREATE VIEW pg_leakhunt_symbols AS
     SELECT DISTINCT path, build_id, source, file, hint
-    FROM pg_leakhunt_symbols()
+    FROM _pg_leakhunt_symbols()
     ORDER BY path, build_id;
 
 COMMENT ON VIEW pg_leakhunt_symbols IS
@@ -335,7 +357,7 @@ CREATE VIEW pg_leakhunt_report AS
     ORDER BY live_bytes DESC;
 
 COMMENT ON VIEW pg_leakhunt_report IS
-'One row per process and call site, the one with the most live bytes first. A call site is a stack in a memory context while a statement was running. All figures are estimates from samples, and exact at sample_interval 1. What a process allocated before its sampling began is not here: see pg_leakhunt_processes.unsampled_bytes. For one process, pg_leakhunt_report(pid) is faster.';
+'One row per process and call site, the one with the most live bytes first. A call site is a stack in a memory context while a statement was running. All figures are estimates from samples, and exact at sample_interval 1. What a process allocated before its sampling began is not here: see pg_leakhunt_sampling.unsampled_bytes. For one process, pg_leakhunt_report(pid) is faster.';
 -- columns/report.def
 COMMENT ON COLUMN pg_leakhunt_report.pid IS
 'process id';
@@ -382,7 +404,7 @@ COMMENT ON COLUMN pg_leakhunt_report.stack IS
 COMMENT ON COLUMN pg_leakhunt_report.stack_id IS
 'identifies the stack, in all processes that run the same binaries';
 
-CREATE FUNCTION pg_leakhunt_contexts(
+CREATE FUNCTION _pg_leakhunt_contexts(
     -- columns/contexts.def
     OUT pid int,
     OUT backend_type text,
@@ -399,11 +421,11 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pg_leakhunt_contexts'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 
-COMMENT ON FUNCTION pg_leakhunt_contexts() IS
+COMMENT ON FUNCTION _pg_leakhunt_contexts() IS
 'Returns the rows of the view pg_leakhunt_contexts, those of one process the largest first.';
 
 CREATE VIEW pg_leakhunt_contexts AS
-    SELECT * FROM pg_leakhunt_contexts()
+    SELECT * FROM _pg_leakhunt_contexts()
     ORDER BY greatest(live_bytes, context_bytes) DESC;
 
 COMMENT ON VIEW pg_leakhunt_contexts IS
@@ -432,43 +454,11 @@ COMMENT ON COLUMN pg_leakhunt_contexts.sites IS
 COMMENT ON COLUMN pg_leakhunt_contexts.examples IS
 'what up to four of them are of, those with most bytes first; null where that is not known';
 
-CREATE VIEW pg_leakhunt_queries AS
-    SELECT pid,
-           min(backend_type) AS backend_type,
-           query_id,
-           min(query) AS query,
-           sum(live_bytes)::bigint AS live_bytes,
-           sum(live_count)::bigint AS live_count,
-           sum(growth_bytes)::bigint AS growth_bytes,
-           count(*) AS sites
-    FROM pg_leakhunt_report('all', false)
-    GROUP BY pid, query_id, CASE WHEN query_id IS NULL THEN query END
-    ORDER BY 5 DESC;
-
-COMMENT ON VIEW pg_leakhunt_queries IS
-'One row per process and statement, the one with the most live bytes first.';
-COMMENT ON COLUMN pg_leakhunt_queries.pid IS
-'process id';
-COMMENT ON COLUMN pg_leakhunt_queries.backend_type IS
-'as in pg_stat_activity, and "postmaster"';
-COMMENT ON COLUMN pg_leakhunt_queries.query_id IS
-'as in pg_stat_activity; null where the server had computed none: there the text tells statements apart';
-COMMENT ON COLUMN pg_leakhunt_queries.query IS
-'first 1024 bytes of the statement, or of the first where several count as one; null where none was running';
-COMMENT ON COLUMN pg_leakhunt_queries.live_bytes IS
-'allocated while it ran and not freed yet; estimate; in bytes';
-COMMENT ON COLUMN pg_leakhunt_queries.live_count IS
-'number of these chunks; estimate';
-COMMENT ON COLUMN pg_leakhunt_queries.growth_bytes IS
-'live_bytes since the baseline; null without one; estimate; in bytes';
-COMMENT ON COLUMN pg_leakhunt_queries.sites IS
-'call sites that allocated while it ran';
-
 --
 -- Verdicts
 --
 
-CREATE FUNCTION pg_leakhunt_suspects(
+CREATE FUNCTION _pg_leakhunt_suspects(
     -- columns/suspects.def
     OUT pid int,
     OUT verdict text,
@@ -495,11 +485,11 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pg_leakhunt_suspects'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 
-COMMENT ON FUNCTION pg_leakhunt_suspects() IS
+COMMENT ON FUNCTION _pg_leakhunt_suspects() IS
 'Returns the rows of the view pg_leakhunt_suspects, in no order.';
 
 CREATE VIEW pg_leakhunt_suspects AS
-    SELECT * FROM pg_leakhunt_suspects()
+    SELECT * FROM _pg_leakhunt_suspects()
     ORDER BY process_state = 'crashed', verdict = 'leak' OR (verdict = 'malloc' AND site IS NOT NULL) DESC, verdict = 'growing', score DESC, bytes DESC;
 
 COMMENT ON VIEW pg_leakhunt_suspects IS
@@ -576,7 +566,7 @@ LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION pg_leakhunt_explain(text, text, bool) IS
 'The same of a dump, whose name pg_leakhunt_dumps has. Of all, a paragraph on the server, with a null pid, and then on each process, the largest first; of four or more that are alike only on the largest. With format json, an object of each process. Members of pg_read_server_files may pass a path. A damaged file is an ERROR.';
 
-CREATE FUNCTION pg_leakhunt_metrics(
+CREATE FUNCTION _pg_leakhunt_metrics(
     -- columns/metrics.def
     OUT name text,
     OUT backend_type text,
@@ -590,11 +580,11 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pg_leakhunt_metrics'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 
-COMMENT ON FUNCTION pg_leakhunt_metrics() IS
+COMMENT ON FUNCTION _pg_leakhunt_metrics() IS
 'Returns the rows of the view pg_leakhunt_metrics.';
 
 CREATE VIEW pg_leakhunt_metrics AS
-    SELECT * FROM pg_leakhunt_metrics();
+    SELECT * FROM _pg_leakhunt_metrics();
 
 COMMENT ON VIEW pg_leakhunt_metrics IS
 'Figures for engines that store them every few seconds, one per row: of the server, per backend type, of the ten statements with the highest peaks, and of the ten worst suspects, those of several processes that are called alike in one. It takes no longer than some 20 ms with a thousand sessions: processes are judged until 15 ms are over, the largest first (processes_unjudged has the others). Where a suspect has functions that this session has not looked up yet, their names are waited for, up to 200 ms in all; those that take longer are module+offset until a later call, as symbols are read between two calls. Where there are patterns in pg_leakhunt_suppressions, such a suspect is left to that call.';
@@ -616,7 +606,7 @@ COMMENT ON COLUMN pg_leakhunt_metrics.query IS
 COMMENT ON COLUMN pg_leakhunt_metrics.value IS
 'the figure, in the unit that its name says, of the processes that the caller may see';
 
-CREATE FUNCTION pg_leakhunt_suppressed(
+CREATE FUNCTION _pg_leakhunt_suppressed(
     -- columns/suppressed.def
     OUT pattern text,
     OUT reason text,
@@ -628,11 +618,11 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pg_leakhunt_suppressed'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 
-COMMENT ON FUNCTION pg_leakhunt_suppressed() IS
+COMMENT ON FUNCTION _pg_leakhunt_suppressed() IS
 'Returns the rows of the view pg_leakhunt_suppressed.';
 
 CREATE VIEW pg_leakhunt_suppressed AS
-    SELECT * FROM pg_leakhunt_suppressed()
+    SELECT * FROM _pg_leakhunt_suppressed()
     ORDER BY live_bytes DESC, pattern;
 
 COMMENT ON VIEW pg_leakhunt_suppressed IS
@@ -687,7 +677,7 @@ COMMENT ON FUNCTION pg_leakhunt_explain_analyze(text, text) IS
 -- What statements took
 --
 
-CREATE FUNCTION pg_leakhunt_statements(
+CREATE FUNCTION _pg_leakhunt_statements(
     -- columns/statements.def
     OUT query_id bigint,
     OUT query text,
@@ -711,11 +701,11 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pg_leakhunt_statements'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 
-COMMENT ON FUNCTION pg_leakhunt_statements() IS
+COMMENT ON FUNCTION _pg_leakhunt_statements() IS
 'Returns the rows of the view pg_leakhunt_statements.';
 
 CREATE VIEW pg_leakhunt_statements AS
-    SELECT * FROM pg_leakhunt_statements()
+    SELECT * FROM _pg_leakhunt_statements()
     ORDER BY max_peak_bytes DESC;
 
 COMMENT ON VIEW pg_leakhunt_statements IS
@@ -813,12 +803,12 @@ LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION pg_leakhunt_trim(int) IS
 'Has a process give back to the kernel what glibc''s malloc keeps although it was freed, and returns by how many bytes its private memory (RssAnon) has become smaller. An idle process does this at once, others when their transaction ends: null, after a NOTICE, if that takes more than 5 seconds. Null, after a WARNING, if the pid is no process of this server, has not loaded pg_leakhunt, or runs no transactions. A null pid, and a malloc that is not glibc''s, are an ERROR.';
 
-CREATE FUNCTION pg_leakhunt_reset_caches()
+CREATE FUNCTION _pg_leakhunt_reset_caches()
 RETURNS void
 AS 'MODULE_PATHNAME', 'pg_leakhunt_reset_caches'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 
-COMMENT ON FUNCTION pg_leakhunt_reset_caches() IS
+COMMENT ON FUNCTION _pg_leakhunt_reset_caches() IS
 'Empties the caches that this session has of the system catalogs, and calls the invalidation callbacks of extensions, as PostgreSQL does in a session that has missed invalidation messages. What the session holds after that is no cache of these, so that two such times can be compared.';
 
 CREATE FUNCTION pg_leakhunt_start_all(
@@ -887,7 +877,7 @@ LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION pg_leakhunt_dump(int, bool) IS
 'Writes what a process holds to a dump file in pg_leakhunt.dump_directory, without the help of the process, and returns the name of the file. A symbolized dump has the names of all functions, so that no binary is needed to read it. Null, after a WARNING, if the pid is no process of this server, or one without a profile or not for the caller to see.';
 
-CREATE FUNCTION pg_leakhunt_dumps(
+CREATE FUNCTION _pg_leakhunt_dumps(
     -- columns/dumps.def
     OUT file text,
     OUT pid int,
@@ -907,11 +897,11 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pg_leakhunt_dumps'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 
-COMMENT ON FUNCTION pg_leakhunt_dumps() IS
+COMMENT ON FUNCTION _pg_leakhunt_dumps() IS
 'Returns the rows of the view pg_leakhunt_dumps, from the header of each file. Members of pg_read_all_stats get a WARNING for a file that is no dump.';
 
 CREATE VIEW pg_leakhunt_dumps AS
-    SELECT * FROM pg_leakhunt_dumps()
+    SELECT * FROM _pg_leakhunt_dumps()
     ORDER BY created_at DESC;
 
 COMMENT ON VIEW pg_leakhunt_dumps IS
@@ -946,12 +936,12 @@ COMMENT ON COLUMN pg_leakhunt_dumps.died_at IS
 COMMENT ON COLUMN pg_leakhunt_dumps.death IS
 'as in pg_leakhunt_processes; null where died_at is';
 
-CREATE FUNCTION pg_leakhunt_dump_file(file text)
+CREATE FUNCTION _pg_leakhunt_dump_file(file text)
 RETURNS bytea
 AS 'MODULE_PATHNAME', 'pg_leakhunt_dump_file'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
-COMMENT ON FUNCTION pg_leakhunt_dump_file(text) IS
+COMMENT ON FUNCTION _pg_leakhunt_dump_file(text) IS
 'Returns the bytes of a dump file as they are, for those who have no shell on the server. The file is named as in pg_leakhunt_dumps. A file that is no dump, or damaged, or larger than the 1 GB of a value, is an ERROR.';
 
 CREATE FUNCTION pg_leakhunt_heap(
@@ -1185,11 +1175,11 @@ REVOKE ALL ON FUNCTION pg_leakhunt_start(int, bigint, text, interval),
     pg_leakhunt_start_all(text, text, interval),
     pg_leakhunt_stop(int), pg_leakhunt_start_all(bigint, text, interval),
     pg_leakhunt_stop_all(), pg_leakhunt_reset_all(),
-    pg_leakhunt_trim(int), pg_leakhunt_reset_caches(), pg_leakhunt_dump(int, bool),
+    pg_leakhunt_trim(int), _pg_leakhunt_reset_caches(), pg_leakhunt_dump(int, bool),
     pg_leakhunt_check(text, int, int, text), pg_leakhunt_explain_analyze(text, text),
     pg_leakhunt_statements_reset(oid, oid, bigint) FROM PUBLIC;
 
-GRANT SELECT ON pg_leakhunt_processes, pg_leakhunt_metrics, pg_leakhunt_report,
-    pg_leakhunt_contexts, pg_leakhunt_queries, pg_leakhunt_suspects,
+GRANT SELECT ON pg_leakhunt_processes, pg_leakhunt_sampling, pg_leakhunt_metrics, pg_leakhunt_report,
+    pg_leakhunt_contexts, pg_leakhunt_suspects,
     pg_leakhunt_suppressions, pg_leakhunt_suppressed, pg_leakhunt_dumps,
     pg_leakhunt_symbols, pg_leakhunt_statements TO PUBLIC;

@@ -21,9 +21,9 @@ SELECT pg_leakhunt_dump(pg_backend_pid()) IS NOT NULL AS dumped;
 -- who may see that may see something of everything
 PREPARE seen AS
 SELECT 'processes' AS name, count(*) > 0 AS seen FROM pg_leakhunt_processes
+UNION ALL SELECT 'sampling', count(*) > 0 FROM pg_leakhunt_sampling
 UNION ALL SELECT 'report', count(*) > 0 FROM pg_leakhunt_report
 UNION ALL SELECT 'contexts', count(*) > 0 FROM pg_leakhunt_contexts
-UNION ALL SELECT 'queries', count(*) > 0 FROM pg_leakhunt_queries
 UNION ALL SELECT 'suspects', count(*) > 0 FROM pg_leakhunt_suspects
 UNION ALL SELECT 'suppressed', sum(sites) > 0 FROM pg_leakhunt_suppressed
 UNION ALL SELECT 'symbols', count(*) > 0 FROM pg_leakhunt_symbols
@@ -48,7 +48,7 @@ SELECT pg_leakhunt_baseline(pg_backend_pid());
 SELECT pg_leakhunt_start(pg_backend_pid(), 1);
 SELECT pg_leakhunt_stop(pg_backend_pid());
 SELECT pg_leakhunt_trim(pg_backend_pid());
-SELECT pg_leakhunt_reset_caches();
+SELECT _pg_leakhunt_reset_caches();
 SELECT pg_leakhunt_start_all();
 SELECT pg_leakhunt_stop_all();
 SELECT pg_leakhunt_reset_all();

@@ -4,9 +4,9 @@ CREATE EXTENSION pg_leakhunt;
 SET pg_leakhunt.sample_interval = 1;
 
 \d pg_leakhunt_processes
+\d pg_leakhunt_sampling
 \d pg_leakhunt_report
 \d pg_leakhunt_contexts
-\d pg_leakhunt_queries
 \d pg_leakhunt_symbols
 \d pg_leakhunt_suspects
 \d pg_leakhunt_metrics
@@ -23,7 +23,7 @@ WHERE coalesce(col_description(c.oid, a.attnum), '') = ''
     OR coalesce(obj_description(c.oid, 'pg_class'), '') = '';
 SELECT p.oid::regprocedure
 FROM pg_proc p
-WHERE p.proname LIKE 'pg\_leakhunt%'
+WHERE p.proname ~ '^_?pg_leakhunt'
     AND coalesce(obj_description(p.oid, 'pg_proc'), '') = '';
 
 -- this session, in which a prepared statement is kept
@@ -34,7 +34,7 @@ SELECT backend_type, state, database = current_database() AS database,
     samples_taken > samples_live AS taken, samples_dropped, sites > 0 AS has_sites,
     overhead_bytes > profile_bytes AS has_overhead,
     started_at < now() AS started, last_sample_at IS NOT NULL AS sampled
-FROM pg_leakhunt_processes
+FROM pg_leakhunt_processes JOIN pg_leakhunt_sampling USING (pid)
 WHERE pid = pg_backend_pid();
 
 -- at interval 1, which CREATE EXTENSION did not have, all rows are exact
@@ -68,8 +68,8 @@ WHERE path LIKE '%/postgres';
 
 -- a statement is blamed for what it keeps
 SELECT bool_or(live_bytes > 0) AS keeps
-FROM pg_leakhunt_queries
-WHERE pid = pg_backend_pid() AND query LIKE 'PREPARE kept%';
+FROM pg_leakhunt_report(pg_backend_pid(), false)
+WHERE query LIKE 'PREPARE kept%';
 
 -- what lives shorter is seen, too
 DECLARE held CURSOR WITH HOLD FOR SELECT generate_series(1, 1000);

@@ -34,7 +34,7 @@ _CONTEXTS = """
     WHERE pid = %d AND lifetime = 'session' AND instances > 0"""
 CONTEXTS = "[memory contexts]"
 
-_STATE = "SELECT samples_dropped FROM pg_leakhunt_processes WHERE pid = %d"
+_STATE = "SELECT samples_dropped FROM pg_leakhunt_sampling WHERE pid = %d"
 
 
 @dataclass

@@ -30,15 +30,9 @@
 #include "sampler/control.h"
 
 PLH_FUNCTION(pg_leakhunt_processes);
+PLH_FUNCTION(pg_leakhunt_sampling);
 PLH_FUNCTION(pg_leakhunt_contexts);
 PLH_FUNCTION(pg_leakhunt_symbols);
-
-/* The sink of the rows, and the processes that need no further row. */
-typedef struct ProcessRows
-{
-	PlhRowSink	sink;
-	List	   *profiled;		/* pids of live processes that have a profile */
-} ProcessRows;
 
 /* What a row is about. */
 typedef struct ShownProcess
@@ -52,6 +46,17 @@ typedef struct ShownProcess
 	TimestampTz started_at;		/* 0: not known */
 	bool		heeds_requests; /* it lives, and has loaded pg_leakhunt */
 } ShownProcess;
+
+/* A function that makes the row of a process. */
+typedef void (*PutProcess) (const ShownProcess *process, PlhRowSink *sink);
+
+/* The sink of the rows, and the processes that need no further row. */
+typedef struct ProcessRows
+{
+	PlhRowSink	sink;
+	PutProcess	put;
+	List	   *profiled;		/* pids of live processes that have a profile */
+} ProcessRows;
 
 /* Does a process sample as somebody has asked for? */
 static bool
@@ -78,6 +83,7 @@ request_of(const ShownProcess *process, const PlhProfileHeader *header)
 	return header != NULL && has_taken_up(header, &request) ? "in force" : "pending";
 }
 
+/* PutProcess: a row of pg_leakhunt_processes. */
 static void
 put_process(const ShownProcess *process, PlhRowSink *sink)
 {
@@ -95,9 +101,22 @@ put_process(const ShownProcess *process, PlhRowSink *sink)
 	plh_sql_rows_finish(&row, sink);
 }
 
+/* PutProcess: a row of pg_leakhunt_sampling. */
+static void
+put_sampling(const ShownProcess *process, PlhRowSink *sink)
+{
+	const PlhProfileImage *image = process->image;
+	const PlhProfileHeader *header = image == NULL ? NULL : image->header;
+	PlhRow		row = {0};
+
+#define COLUMN PLH_PUT_COLUMN
+#include "functions/columns/sampling.def"
+	plh_sql_rows_finish(&row, sink);
+}
+
 /* The row of a process that has a profile. */
 static void
-put_profiled(const PlhProfileImage *image, PlhRowSink *sink)
+put_profiled(const PlhProfileImage *image, ProcessRows *rows)
 {
 	const PlhProfileHeader *header = image->header;
 	ShownProcess process = {
@@ -111,7 +130,7 @@ put_profiled(const PlhProfileImage *image, PlhRowSink *sink)
 		.heeds_requests = image->alive
 	};
 
-	put_process(&process, sink);
+	rows->put(&process, &rows->sink);
 }
 
 /* PlhProfileVisitor: the row of a process, which then needs no other. */
@@ -128,12 +147,12 @@ visit_process(PlhProfileImage *image, void *arg)
 		MemoryContextSwitchTo(caller_context);
 	}
 	if (plh_sql_access_shows(rows->sink.sees_all, image->header))
-		put_profiled(image, &rows->sink);
+		put_profiled(image, rows);
 }
 
 /* The row of a process without a profile. */
 static void
-put_unprofiled(int pid, PlhRowSink *sink)
+put_unprofiled(int pid, ProcessRows *rows)
 {
 	PlhServerActivity found = {0};
 	bool		is_found = plh_server_activity_find(pid, &found);
@@ -153,7 +172,7 @@ put_unprofiled(int pid, PlhRowSink *sink)
 		.heeds_requests = loaded == PLH_LOADED
 	};
 
-	put_process(&process, sink);
+	rows->put(&process, &rows->sink);
 }
 
 /* The rows of all processes that have no profile. */
@@ -172,18 +191,15 @@ put_others(ProcessRows *rows)
 		if (!list_member_int(rows->profiled, pid) &&
 			plh_sql_access_knows(pid) &&
 			plh_process_facts_start_ticks(pid) != 0)
-			put_unprofiled(pid, &rows->sink);
+			put_unprofiled(pid, rows);
 	}
 }
 
-/*
- * All processes of the server, and the profiles of those that are gone: the rows
- * of pg_leakhunt_processes.
- */
-Datum
-pg_leakhunt_processes(PG_FUNCTION_ARGS)
+/* All processes of the server, and the profiles of those that are gone. */
+static Datum
+put_processes(FunctionCallInfo fcinfo, PutProcess put)
 {
-	ProcessRows rows = {0};
+	ProcessRows rows = {.put = put};
 
 	plh_sql_rows_start(fcinfo, &rows.sink);
 	if (plh_sql_source_publish_and_save())
@@ -191,6 +207,24 @@ pg_leakhunt_processes(PG_FUNCTION_ARGS)
 								visit_process, &rows);
 	put_others(&rows);
 	return (Datum) 0;
+}
+
+/*
+ * The rows of pg_leakhunt_processes: what processes are and hold.
+ */
+Datum
+pg_leakhunt_processes(PG_FUNCTION_ARGS)
+{
+	return put_processes(fcinfo, put_process);
+}
+
+/*
+ * The rows of pg_leakhunt_sampling: how they are sampled, and what that takes.
+ */
+Datum
+pg_leakhunt_sampling(PG_FUNCTION_ARGS)
+{
+	return put_processes(fcinfo, put_sampling);
 }
 
 /* The column examples. */

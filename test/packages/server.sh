@@ -73,6 +73,6 @@ find_leak() {
 
 # The library that sees malloc must be in force.
 expect_malloc() {
-	[ "$(psql -c "SELECT bool_and(malloc_tracked) FROM pg_leakhunt_processes WHERE backend_type = 'client backend'")" = t ] ||
+	[ "$(psql -c "SELECT bool_and(malloc_tracked) FROM pg_leakhunt_processes JOIN pg_leakhunt_sampling USING (pid) WHERE backend_type = 'client backend'")" = t ] ||
 		fail "pg_leakhunt_malloc.so is not in force."
 }

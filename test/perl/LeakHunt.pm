@@ -256,7 +256,7 @@ sub process_row
 
 	return decode_json(
 		ask($node,
-			"SELECT row_to_json(p) FROM pg_leakhunt_processes p WHERE pid = $pid")
+			"SELECT row_to_json(p) FROM (SELECT * FROM pg_leakhunt_processes JOIN pg_leakhunt_sampling USING (pid)) p WHERE pid = $pid")
 		  || die "process $pid has no row");
 }
 

@@ -22,6 +22,7 @@
 extern Datum pg_leakhunt_explain(PG_FUNCTION_ARGS);
 extern Datum pg_leakhunt_contexts(PG_FUNCTION_ARGS);
 extern Datum pg_leakhunt_processes(PG_FUNCTION_ARGS);
+extern Datum pg_leakhunt_sampling(PG_FUNCTION_ARGS);
 extern Datum pg_leakhunt_report(PG_FUNCTION_ARGS);
 extern Datum pg_leakhunt_statements(PG_FUNCTION_ARGS);
 extern Datum pg_leakhunt_suspects(PG_FUNCTION_ARGS);
@@ -113,6 +114,18 @@ processes(Words *words)
 	return scenario_rows_of(&call, words);
 }
 
+/* sampling [COLUMN ...] */
+static const char *
+sampling(Words *words)
+{
+	const SqlCall call = {
+		.function = pg_leakhunt_sampling,.columns = sampling_columns,
+		.shown = "pid sampling sample_interval samples_live samples_taken sites"
+	};
+
+	return scenario_rows_of(&call, words);
+}
+
 /* contexts [COLUMN ...], of all processes */
 static const char *
 contexts(Words *words)
@@ -193,7 +206,7 @@ scenario_looks_at(const char *command, Words *words)
 		const char *name;
 		const char *(*look) (Words *words);
 	}			looks[] = {
-		{"explain", explain}, {"report", report}, {"processes", processes},
+		{"explain", explain}, {"report", report}, {"processes", processes}, {"sampling", sampling},
 		{"contexts", contexts}, {"statements", statements},
 		{"suspects", suspects},
 		{"ages", ages}, {"history", history}, {"log", log_lines}

@@ -48,6 +48,12 @@ static const Column processes_columns[] = {
 };
 
 #define COLUMN NAMED_COLUMN
+static const Column sampling_columns[] = {
+#include "functions/columns/sampling.def"
+	{NULL}
+};
+
+#define COLUMN NAMED_COLUMN
 static const Column contexts_columns[] = {
 #include "functions/columns/contexts.def"
 	{NULL}

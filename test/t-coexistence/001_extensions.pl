@@ -466,7 +466,7 @@ sub check_beside
 		generation => q{sum(live_bytes) FILTER (WHERE 'leak_generation' = ANY (functions) AND context_name = 'leaker generation')},
 		balanced => q{sum(live_bytes) FILTER (WHERE 'balanced' = ANY (functions))},
 		errors => 'sum(error_bytes)',
-		dropped => "(SELECT samples_dropped FROM pg_leakhunt_processes WHERE pid = $pid)",
+		dropped => "(SELECT samples_dropped FROM pg_leakhunt_sampling WHERE pid = $pid)",
 		figures_of_case($case));
 	is("$found->{top_count} $found->{top}", '10000 640000', "$name: a leak is exact");
 	is($found->{generation}, 60_000, "$name: a leak in a generation context is exact");

@@ -267,7 +267,7 @@ is($old->query_safe("SELECT sum(live_bytes) FROM pg_leakhunt_report($_) WHERE 'l
 	64_000, 'a session with the old build reads profiles of both') for $old_pid, $new_pid;
 $new->query_safe("SELECT pg_leakhunt_stop($old_pid)");
 $old->query_safe('SELECT leak_top(64, 20000)');
-is(ask($node, "SELECT sampling FROM pg_leakhunt_processes WHERE pid = $old_pid"),
+is(ask($node, "SELECT sampling FROM pg_leakhunt_sampling WHERE pid = $old_pid"),
 	'f', 'a session with the old build fulfils requests of the new one');
 my $file = $new->query_safe("SELECT pg_leakhunt_dump($old_pid)");
 is($old->query_safe("SELECT sum(live_bytes) FROM pg_leakhunt_report('$file') WHERE 'leaking_top' = ANY (functions(stack))") >= 64_000 ? 't' : 'f',

@@ -201,7 +201,7 @@ sub check_in
 			map { $_ => "sum(live_bytes) FILTER (WHERE '$_' = ANY (functions))" } keys %leaks),
 		\%leaks, "$name: the figures of leaks are exact");
 	is( ask($node, "SELECT samples_dropped = 0 AND (" . ($environment->{process} // 'true')
-			. ") FROM pg_leakhunt_processes WHERE pid = $pid"),
+			. ") FROM pg_leakhunt_processes JOIN pg_leakhunt_sampling USING (pid) WHERE pid = $pid"),
 		't', "$name: the row of the process is as expected");
 	$session->quit;
 	storm($name) if $environment->{storm};

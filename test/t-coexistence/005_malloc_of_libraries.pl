@@ -122,7 +122,7 @@ sub end_case
 {
 	my ($session, $pid, $name) = @_;
 
-	is( ask($node, "SELECT samples_dropped, value FROM pg_leakhunt_processes, pg_leakhunt_metrics WHERE pid = $pid AND name = 'wrong_stacks'"),
+	is( ask($node, "SELECT samples_dropped, value FROM pg_leakhunt_sampling, pg_leakhunt_metrics WHERE pid = $pid AND name = 'wrong_stacks'"),
 		'0|0', "$name: no sample is lost, and no stack is wrong");
 	$session->quit;
 }

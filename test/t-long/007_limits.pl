@@ -70,7 +70,7 @@ is(process_row($node, $pid)->{profile_bytes},
 is( $node->safe_psql(
 		'postgres', qq{
 		SELECT sum(r.live_count) = min(p.live_count)
-		FROM pg_leakhunt_report r JOIN pg_leakhunt_processes p USING (pid)
+		FROM pg_leakhunt_report r JOIN pg_leakhunt_sampling p USING (pid)
 		WHERE pid = $pid}),
 	't',
 	'the sites of a full profile add up to the process');
@@ -127,7 +127,7 @@ sub growth_by_chunks
 	my ($first) = @_;
 	my $session = $roomy->background_psql('postgres');
 	my $memory = q{SELECT (SELECT sum(total_bytes) FROM pg_backend_memory_contexts) + coalesce(overhead_bytes, 0)
-		FROM pg_leakhunt_processes WHERE pid = pg_backend_pid()};
+		FROM pg_leakhunt_sampling WHERE pid = pg_backend_pid()};
 
 	$session->query_safe($first);
 	$session->query_safe("SELECT leak_top(64, 10); $memory");

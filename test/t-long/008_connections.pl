@@ -85,7 +85,7 @@ set_interval('1');
 wait_until(
 	sub {
 		connect_often(100);
-		ask($node, "SELECT samples_taken > 0 FROM pg_leakhunt_processes WHERE pid = $postmaster") eq 't';
+		ask($node, "SELECT samples_taken > 0 FROM pg_leakhunt_sampling WHERE pid = $postmaster") eq 't';
 	},
 	'the postmaster has samples');
 set_interval('DEFAULT');
@@ -125,7 +125,7 @@ my ($copies) = sort { $a <=> $b } map {
 } 1 .. 5;
 cmp_ok($copies, '>', 0, 'a session has variables of ours for itself');
 my $filter = $node->pg_version < 17
-  ? ask($node, "SELECT 4 * least(samples_live, 2) FROM pg_leakhunt_processes WHERE pid = $postmaster")
+  ? ask($node, "SELECT 4 * least(samples_live, 2) FROM pg_leakhunt_sampling WHERE pid = $postmaster")
   : 0;
 cmp_ok($copies - $filter, '<=', 8, 'the variables of ours that a session has for itself are on a page, or two (kB)');
 

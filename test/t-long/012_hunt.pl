@@ -38,7 +38,7 @@ is(ask($node, "SELECT state FROM pg_leakhunt_processes WHERE pid = $pid"),
 is(ask($node, "SELECT pg_leakhunt_start($pid, 64 * 1024)"), 't', 'a request to sample a process is accepted');
 ok( $node->poll_query_until(
 		'postgres',
-		"SELECT sampling AND sample_interval = 65536 AND scope = 'all' FROM pg_leakhunt_processes WHERE pid = $pid"
+		"SELECT sampling AND sample_interval = 65536 AND scope = 'all' FROM pg_leakhunt_sampling WHERE pid = $pid"
 	),
 	'a request to sample takes effect in the middle of a query');
 is(growth($pid), '', 'a site has no growth without a baseline');
@@ -68,15 +68,15 @@ cmp_ok(ask($node, $baseline), '>', $first_baseline,
 is(ask($node, "SELECT pg_leakhunt_start($pid, 4096, 'long_lived')"), 't', 'a request for another interval and scope is accepted');
 ok( $node->poll_query_until(
 		'postgres',
-		"SELECT sample_interval = 4096 AND scope = 'long_lived' FROM pg_leakhunt_processes WHERE pid = $pid"
+		"SELECT sample_interval = 4096 AND scope = 'long_lived' FROM pg_leakhunt_sampling WHERE pid = $pid"
 	),
 	'a request for another interval and scope takes effect');
 is(ask($node, "SELECT pg_leakhunt_stop($pid)"), 't', 'a request to stop is accepted');
 ok( $node->poll_query_until('postgres',
-		"SELECT NOT sampling AND sample_interval = 0 FROM pg_leakhunt_processes WHERE pid = $pid"
+		"SELECT NOT sampling AND sample_interval = 0 FROM pg_leakhunt_sampling WHERE pid = $pid"
 	),
 	'a request to stop takes effect');
-my $taken = "SELECT samples_taken FROM pg_leakhunt_processes WHERE pid = $pid";
+my $taken = "SELECT samples_taken FROM pg_leakhunt_sampling WHERE pid = $pid";
 is(ask($node, $taken), ask($node, $taken), 'a stopped process takes no samples');
 is( ask(
 		$node,
@@ -92,27 +92,27 @@ $pid = session_pid($session);
 ask($node, 'SELECT pg_leakhunt_start_all(1)');
 $session->query_safe('SELECT leak_top(1000, 3000)');
 is( $session->query_safe(
-		'SELECT sample_interval FROM pg_leakhunt_processes WHERE pid = pg_backend_pid()'
+		'SELECT sample_interval FROM pg_leakhunt_sampling WHERE pid = pg_backend_pid()'
 	),
 	1,
 	'a request to all reaches a session that was there');
 is( ask(
 		$node,
-		'PREPARE kept AS SELECT 1; SELECT sample_interval FROM pg_leakhunt_processes WHERE pid = pg_backend_pid()'
+		'PREPARE kept AS SELECT 1; SELECT sample_interval FROM pg_leakhunt_sampling WHERE pid = pg_backend_pid()'
 	),
 	1,
 	'a request to all reaches a new session');
 $session->query_safe("SELECT pg_leakhunt_stop($pid)");
 $session->query_safe('SELECT leak_top(1000, 10)');
 is( $session->query_safe(
-		'SELECT sampling FROM pg_leakhunt_processes WHERE pid = pg_backend_pid()'
+		'SELECT sampling FROM pg_leakhunt_sampling WHERE pid = pg_backend_pid()'
 	),
 	'f',
 	'a request to stop one session overrides a request to all');
 ask($node, 'SELECT pg_leakhunt_start_all(1)');
 $session->query_safe('SELECT leak_top(1000, 3000)');
 is( $session->query_safe(
-		'SELECT sampling FROM pg_leakhunt_processes WHERE pid = pg_backend_pid()'
+		'SELECT sampling FROM pg_leakhunt_sampling WHERE pid = pg_backend_pid()'
 	),
 	't',
 	'a later request to all overrides that to one session');
@@ -120,7 +120,7 @@ is( $session->query_safe(
 # The view shows a request that the process has not seen yet.
 sub request_of
 {
-	return ask($node, "SELECT coalesce(request, '-') FROM pg_leakhunt_processes WHERE pid = $pid");
+	return ask($node, "SELECT coalesce(request, '-') FROM pg_leakhunt_sampling WHERE pid = $pid");
 }
 ask($node, 'SELECT pg_leakhunt_reset_all()');
 is(request_of(), '-', 'no request is shown after all were taken back');
@@ -138,7 +138,7 @@ sub sampled_at
 {
 	$session->query_safe('SELECT leak_top(1000, 3000)');
 	return $session->query_safe(
-		"SELECT sampling::text || ' ' || sample_interval FROM pg_leakhunt_processes WHERE pid = $pid"
+		"SELECT sampling::text || ' ' || sample_interval FROM pg_leakhunt_sampling WHERE pid = $pid"
 	);
 }
 

@@ -63,8 +63,10 @@ is( $node->safe_psql(
 		  . join("\n", map { "SELECT leak_cache(100, 100) WHERE $_ = $_;" } 1 .. 400)
 		  . "\n\\o\n" . q{
 		SELECT verdict, function_of(site), query FROM pg_leakhunt_suspects WHERE pid = pg_backend_pid();
-		SELECT count(*), count(query_id), max(live_bytes) > 2000000 FROM pg_leakhunt_queries
-			WHERE pid = pg_backend_pid() AND query LIKE 'SELECT leak_cache%'}),
+		SELECT count(*), count(query_id), sum(live_bytes) > 2000000 FROM (
+			SELECT query_id, min(query) AS query, sum(live_bytes) AS live_bytes FROM pg_leakhunt_report(pg_backend_pid(), false)
+			GROUP BY query_id, CASE WHEN query_id IS NULL THEN query END) statements
+			WHERE query LIKE 'SELECT leak_cache%'}),
 	"leak|leaking_in|SELECT leak_cache(100, 100) WHERE 1 = 1;\n1|0|t",
 	'a leak by statements that differ in their literals is one leak');
 

@@ -355,7 +355,7 @@ SKIP:
 # Requests end with the server, though their file stays.
 ask($node, "LOAD 'pg_leakhunt'; SELECT pg_leakhunt_stop_all()");
 my $sampling =
-  "LOAD 'pg_leakhunt'; SELECT leak_top(1000, 5000); SELECT sampling FROM pg_leakhunt_processes WHERE pid = pg_backend_pid()";
+  "LOAD 'pg_leakhunt'; SELECT leak_top(1000, 5000); SELECT sampling FROM pg_leakhunt_sampling WHERE pid = pg_backend_pid()";
 isnt(ask($node, $sampling), "\nt", 'sampling is off after pg_leakhunt_stop_all');
 $node->restart;
 is(ask($node, $sampling), "\nt", 'sampling is on again in the next server');

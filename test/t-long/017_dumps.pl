@@ -125,7 +125,6 @@ my %sums = (
 	'read_dump' => "SELECT sum(live_bytes) FROM pg_leakhunt_report('$file')",
 	'processes' => "SELECT live_bytes FROM pg_leakhunt_processes WHERE pid = $pid",
 	'contexts' => "SELECT sum(live_bytes) FROM pg_leakhunt_contexts WHERE pid = $pid",
-	'queries' => "SELECT sum(live_bytes) FROM pg_leakhunt_queries WHERE pid = $pid",
 	'top, flat' => "SELECT sum(flat_bytes) FROM pg_leakhunt_top($pid)",
 	'top of a file' => "SELECT sum(flat_bytes) FROM pg_leakhunt_top('$file')",
 	'top of lines' => "SELECT sum(flat_bytes) FROM pg_leakhunt_top($pid, 'line')",
@@ -298,7 +297,7 @@ sub damage
 	my ($result, $stdout, $stderr) = $node->psql(
 		'postgres',
 		join('; ', map { "SELECT $_('1.1.manual.profile')" }
-			  'count(*) FROM pg_leakhunt_report', 'pg_leakhunt_heap', 'pg_leakhunt_dump_file'),
+			  'count(*) FROM pg_leakhunt_report', 'pg_leakhunt_heap', '_pg_leakhunt_dump_file'),
 		on_error_stop => 0);
 	my $count = () = $stderr =~ /ERROR:  dump file "pg_leakhunt.1\.1\.manual\.profile" $message/g;
 
@@ -491,21 +490,21 @@ sub bytes_of
 {
 	my ($arguments, $role) = @_;
 	my ($result, $stdout, $stderr) = $node->psql('postgres',
-		"SET ROLE ${\($role // 'postgres')}; SELECT encode(pg_leakhunt_dump_file($arguments), 'hex')",
+		"SET ROLE ${\($role // 'postgres')}; SELECT encode(_pg_leakhunt_dump_file($arguments), 'hex')",
 		on_error_stop => 0);
 
 	return $stderr ne '' ? $stderr : pack 'H*', $stdout;
 }
 for my $name ($file, $symbolized)
 {
-	ok(bytes_of("'$name'") eq slurp_file("$directory/$name"), "pg_leakhunt_dump_file returns the bytes of $name");
+	ok(bytes_of("'$name'") eq slurp_file("$directory/$name"), "_pg_leakhunt_dump_file returns the bytes of $name");
 }
 write_bytes("$directory/1.8.manual.profile", "LOG:  no dump\n");
-like(bytes_of("'1.8.manual.profile'"), qr/ERROR: .*is damaged/, 'pg_leakhunt_dump_file refuses a file that is no dump');
+like(bytes_of("'1.8.manual.profile'"), qr/ERROR: .*is damaged/, '_pg_leakhunt_dump_file refuses a file that is no dump');
 write_bytes("$directory/1.8.manual.profile", substr($good, 0, -1) . chr(1 ^ ord substr($good, -1)));
-like(bytes_of("'1.8.manual.profile'"), qr/ERROR: .*is damaged\n.*checksum/, 'pg_leakhunt_dump_file refuses a damaged dump');
+like(bytes_of("'1.8.manual.profile'"), qr/ERROR: .*is damaged\n.*checksum/, '_pg_leakhunt_dump_file refuses a damaged dump');
 unlink "$directory/1.8.manual.profile";
-like(bytes_of("'../PG_VERSION'"), qr/ERROR: .*could not open dump file/, 'pg_leakhunt_dump_file refuses another file');
+like(bytes_of("'../PG_VERSION'"), qr/ERROR: .*could not open dump file/, '_pg_leakhunt_dump_file refuses another file');
 
 # Who may read and write.
 $node->safe_psql('postgres', 'CREATE ROLE nobody LOGIN; CREATE ROLE reader LOGIN IN ROLE pg_read_all_stats');
@@ -588,9 +587,9 @@ for my $case (
 	[ 'reader', "pg_leakhunt_report('1.2.manual.profile')", qr/could not open dump file "pg_leakhunt\/1.2/ ],
 	[ 'nobody', "pg_leakhunt_report('$file.tmp')", qr/permission denied for file/ ],
 	[ 'reader', "pg_leakhunt_report('')", qr/permission denied for file/ ],
-	[ 'reader', "pg_leakhunt_dump_file('../postgresql.conf')", qr/permission denied for file/ ],
-	[ 'reader', "pg_leakhunt_dump_file('1.2.manual.profile')", qr/could not open dump file "pg_leakhunt\/1.2/ ],
-	[ 'nobody', "pg_leakhunt_dump_file('1.2.manual.profile')", qr/permission denied for dump file/ ],
+	[ 'reader', "_pg_leakhunt_dump_file('../postgresql.conf')", qr/permission denied for file/ ],
+	[ 'reader', "_pg_leakhunt_dump_file('1.2.manual.profile')", qr/could not open dump file "pg_leakhunt\/1.2/ ],
+	[ 'nobody', "_pg_leakhunt_dump_file('1.2.manual.profile')", qr/permission denied for dump file/ ],
 	[ 'nobody', "pg_leakhunt_flamegraph($other_pid)", qr/permission denied for process/ ],
 	[ 'nobody', "pg_leakhunt_dump($other_pid)", qr/permission denied for function/ ],
 	[ 'reader', "pg_leakhunt_report('../postgresql.conf')", qr/permission denied for file/ ],

@@ -189,7 +189,7 @@ sub write_started_at
 	close $profile or die $!;
 	chmod 0400, $mapped;
 }
-my $sees_start = "SELECT started_at IS NULL, started_at::text IS NULL FROM pg_leakhunt_processes() WHERE pid = $pid";
+my $sees_start = "SELECT started_at IS NULL, started_at::text IS NULL FROM _pg_leakhunt_processes() WHERE pid = $pid";
 is($node->safe_psql('postgres', $sees_start), 'f|f', 'a process has the time of its start');
 write_started_at(pack('q', 9223372036854775806));
 is($node->safe_psql('postgres', $sees_start), 't|t', 'a process whose time of start is damaged has none');

@@ -86,7 +86,7 @@ if ($version < 19)
 for my $database ('postgres', map { lc } @encodings)
 {
 	is( $node->safe_psql($database,
-			"SELECT encode(pg_leakhunt_dump_file('$file'), 'hex')"),
+			"SELECT encode(_pg_leakhunt_dump_file('$file'), 'hex')"),
 		unpack('H*', slurp_file($node->data_dir . "/pg_leakhunt/$file")),
 		"$database: a dump has the bytes of its file");
 }

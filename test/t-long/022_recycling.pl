@@ -31,9 +31,9 @@ sub adds_up
 
 	return ask(
 		$node, qq{
-		SELECT sum(r.live_bytes) = min(p.live_bytes) AND sum(r.live_count) = min(p.live_count) AND
-			sum(r.samples) = min(p.samples_live) AND count(*) <= min(p.sites) + 1
-		FROM pg_leakhunt_report r JOIN pg_leakhunt_processes p USING (pid) WHERE pid = $pid});
+		SELECT sum(r.live_bytes) = min(p.live_bytes) AND sum(r.live_count) = min(n.live_count) AND
+			sum(r.samples) = min(n.samples_live) AND count(*) <= min(n.sites) + 1
+		FROM pg_leakhunt_report r JOIN pg_leakhunt_processes p USING (pid) JOIN pg_leakhunt_sampling n USING (pid) WHERE pid = $pid});
 }
 
 # The same statements at this interval, then the leak of 100 transactions.

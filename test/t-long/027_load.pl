@@ -129,11 +129,11 @@ my $finished_sessions = q{
 	WHERE state = 'idle' AND query LIKE '%''finished'';'};
 my $differences = qq{
 	SELECT application_name, p.pid, p.live_bytes, sum(r.live_bytes),
-		p.live_count, sum(r.live_count), p.samples_live, sum(r.samples)
-	FROM ($finished_sessions) s JOIN pg_leakhunt_processes p USING (pid)
+		n.live_count, sum(r.live_count), n.samples_live, sum(r.samples)
+	FROM ($finished_sessions) s JOIN pg_leakhunt_processes p USING (pid) JOIN pg_leakhunt_sampling n USING (pid)
 		, pg_leakhunt_report(p.pid, false) r
 	GROUP BY 1, 2, 3, 5, 7
-	HAVING (p.live_bytes, p.live_count, p.samples_live) <>
+	HAVING (p.live_bytes, n.live_count, n.samples_live) <>
 		(sum(r.live_bytes), sum(r.live_count), sum(r.samples))};
 
 # an idle session empties its caches, if others have changed much, between the one
@@ -152,7 +152,7 @@ is( ask(
 is( ask(
 		$node, qq{
 		SELECT pid, samples_dropped, sample_interval, scope, live_count, samples_live
-		FROM ($finished_sessions) s JOIN pg_leakhunt_processes USING (pid)
+		FROM ($finished_sessions) s JOIN pg_leakhunt_sampling USING (pid)
 		WHERE application_name = 'exact'
 			AND (samples_dropped, sample_interval, scope, live_count) IS DISTINCT FROM
 				(0, 1, 'all', samples_live)}),
@@ -198,7 +198,7 @@ is( ask(
 		HAVING application_name = 'exact' AND sum(live_bytes) < 0.5 * sum(bytes)}),
 	'',
 	'at least half of what contexts of an exact session use is live');
-note(ask($node, "SELECT application_name, pid, profile_bytes, sites, samples_live, samples_taken, overhead_bytes FROM ($finished_sessions) s JOIN pg_leakhunt_processes USING (pid)"));
+note(ask($node, "SELECT application_name, pid, profile_bytes, sites, samples_live, samples_taken, overhead_bytes FROM ($finished_sessions) s JOIN pg_leakhunt_sampling USING (pid)"));
 note(ask($node, 'SELECT application_name, count(*), min(chunks), max(chunks) FROM pg_stat_activity JOIN leaked USING (pid) WHERE function = \'leak_top\' GROUP BY 1'));
 
 append_to_file("$folder/over", '');

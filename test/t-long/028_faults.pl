@@ -169,7 +169,7 @@ sub figures
 {
 	my ($name) = @_;
 	my $figures = $asking->query(
-		"SELECT (SELECT coalesce(sum(live_count), 0) FROM pg_leakhunt_contexts WHERE pid = $pid AND context_name = '$name'), samples_dropped FROM pg_leakhunt_processes WHERE pid = $pid"
+		"SELECT (SELECT coalesce(sum(live_count), 0) FROM pg_leakhunt_contexts WHERE pid = $pid AND context_name = '$name'), samples_dropped FROM pg_leakhunt_sampling WHERE pid = $pid"
 	);
 
 	return split /\|/, $figures;

@@ -40,7 +40,6 @@ sub peak_memory
 
 my @queries = (
 	'SELECT count(*) FROM pg_leakhunt_report(\'all\', false)',
-	'SELECT count(*) FROM pg_leakhunt_queries',
 	'SELECT count(*) FROM pg_leakhunt_contexts',
 	'SELECT count(growth_bytes) FROM pg_leakhunt_processes',
 	'SELECT count(*) FROM pg_leakhunt_suspects');

@@ -90,7 +90,7 @@ sub figures
 
 	return split /\|/,
 	  $asking->query(
-		"SELECT (SELECT coalesce(sum(live_count), 0) FROM pg_leakhunt_report($pid, false) WHERE context_name LIKE '$pattern' OR context_name IS NULL), samples_dropped FROM pg_leakhunt_processes WHERE pid = $pid");
+		"SELECT (SELECT coalesce(sum(live_count), 0) FROM pg_leakhunt_report($pid, false) WHERE context_name LIKE '$pattern' OR context_name IS NULL), samples_dropped FROM pg_leakhunt_sampling WHERE pid = $pid");
 }
 
 # Fill the file system of a directory, but for some bytes.

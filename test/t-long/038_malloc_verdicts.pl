@@ -143,7 +143,7 @@ is(ask($node, "SELECT position('holding_malloc'::bytea IN pg_leakhunt_pprof($pid
 is(ask($node, q{SELECT name FROM pg_leakhunt_top('all') ORDER BY flat_bytes DESC LIMIT 1}),
 	'holding_malloc', 'the top of all processes has the site of malloc');
 like(ask($node, "SELECT pg_leakhunt_$_('all')"), qr/holding_malloc/, "$_ has the site of malloc") for 'folded', 'flamegraph';
-is(ask($node, "SELECT live_bytes > 30000000 FROM pg_leakhunt_queries WHERE pid = $pid AND query ~ 'hold_malloc'"),
+is(ask($node, "SELECT sum(live_bytes) > 30000000 FROM pg_leakhunt_report($pid, false) WHERE query ~ 'hold_malloc'"),
 	't', 'the statement that leaks by malloc has its bytes');
 is(ask($node, "SELECT peak_bytes > 30000000 FROM pg_leakhunt_report($pid) WHERE context_name = '[malloc]' ORDER BY peak_bytes DESC LIMIT 1"),
 	't', 'the site of malloc has a peak');

@@ -115,7 +115,7 @@ is(metric('samples_dropped'), 0, 'samples_dropped is 0 where no sample is lost')
 set_and_reload($node, 'pg_leakhunt.enabled', 'off');
 my $stopped = $node->background_psql('postgres');
 $stopped->query_safe('CREATE TEMPORARY TABLE filled AS SELECT generate_series(1, 100000)');
-$node->poll_query_until('postgres', q{SELECT value = (SELECT count(*) FROM pg_leakhunt_processes WHERE NOT sampling)
+$node->poll_query_until('postgres', q{SELECT value = (SELECT count(*) FROM pg_leakhunt_sampling WHERE NOT sampling)
 	FROM pg_leakhunt_metrics WHERE name = 'processes_unsampled'}) or fail('processes that take no samples are counted');
 $stopped->quit;
 set_and_reload($node, 'pg_leakhunt.enabled', 'on');
@@ -231,7 +231,7 @@ SKIP:
 my $losing = $node->background_psql('postgres');
 $losing->query_safe("SET pg_leakhunt.sample_interval = 1; SELECT allocate_in_critical_section(100, 1000)");
 $node->poll_query_until('postgres', q{
-	SELECT value > 0 AND value = (SELECT sum(samples_dropped) FROM pg_leakhunt_processes)
+	SELECT value > 0 AND value = (SELECT sum(samples_dropped) FROM pg_leakhunt_sampling)
 	FROM pg_leakhunt_metrics WHERE name = 'samples_dropped'}) or fail('lost samples are counted');
 is(metric('processes_crashed'), 0, 'no process has crashed');
 kill 'KILL', session_pid($losing);

@@ -67,7 +67,7 @@ $node->start;
 is( ask($node, q{
 		LOAD 'pg_leakhunt';
 		PREPARE kept AS SELECT count(*) FROM pg_class;
-		SELECT live_bytes > 0, unsampled_bytes FROM pg_leakhunt_processes WHERE pid = pg_backend_pid()}),
+		SELECT live_bytes > 0, unsampled_bytes FROM pg_leakhunt_processes JOIN pg_leakhunt_sampling USING (pid) WHERE pid = pg_backend_pid()}),
 	't|',
 	'nobody knows what a session allocated before it loaded the module');
 $node->stop;

@@ -50,7 +50,7 @@ sub hold_still
 			my $before = $held;
 
 			select(undef, undef, undef, 0.3);
-			$held = ask($node, "SELECT live_bytes, samples_taken, peak_bytes FROM pg_leakhunt_processes WHERE pid = $pid");
+			$held = ask($node, "SELECT live_bytes, samples_taken, peak_bytes FROM pg_leakhunt_processes JOIN pg_leakhunt_sampling USING (pid) WHERE pid = $pid");
 			return $held eq $before && slurp_file("/proc/$pid/stat") =~ /^\d+ \(.*\) S /;
 		},
 		'a session does nothing any more');
@@ -180,7 +180,7 @@ ask_in_one_session(
 			hold_still($pid);
 			my $report = report_of($pid);
 			my $live = everything($pid);
-			my $process = ask($node, "SELECT pid, backend_type, username, database, live_bytes, live_count, peak_bytes FROM pg_leakhunt_processes WHERE pid = $pid");
+			my $process = ask($node, "SELECT pid, backend_type, username, database, live_bytes, live_count, peak_bytes FROM pg_leakhunt_processes JOIN pg_leakhunt_sampling USING (pid) WHERE pid = $pid");
 			for my $symbolized ('false', 'true')
 			{
 				my $file = ask($node, "SELECT pg_leakhunt_dump($pid, $symbolized)");

@@ -61,7 +61,7 @@ like(run_tool('jeprof', '--text', $node->config_data('--bindir') . '/postgres', 
 
 # A text is for others, and no dump.
 my $text_name = $text =~ s{.*/}{}r;
-for my $call ('pg_leakhunt_report', 'pg_leakhunt_heap', 'pg_leakhunt_dump_file', 'pg_leakhunt_flamegraph')
+for my $call ('pg_leakhunt_report', 'pg_leakhunt_heap', '_pg_leakhunt_dump_file', 'pg_leakhunt_flamegraph')
 {
 	my (undef, undef, $stderr) = $node->psql('postgres', "SELECT $call('$text_name')");
 

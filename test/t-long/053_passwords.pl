@@ -124,7 +124,7 @@ sub has_no_password
 sub check_dumps
 {
 	my ($pid, $reason) = @_;
-	my @files = split /\n/, ask($node, "SELECT file FROM pg_leakhunt_dumps() WHERE pid = $pid AND reason = '$reason'");
+	my @files = split /\n/, ask($node, "SELECT file FROM _pg_leakhunt_dumps() WHERE pid = $pid AND reason = '$reason'");
 
 	cmp_ok(scalar(grep { slurp_file("$dumps/$_") =~ /ALTER ROLE \.\.\./ } @files),
 		'>', 0, "a dump has statements: $reason");
@@ -141,7 +141,6 @@ is(files_with_password($shared), '', 'no file in /dev/shm has a password');
 # Whatever shows statements; each must show some.
 my %shown = (
 	pg_leakhunt_report => "SELECT string_agg(r::text, '') FROM pg_leakhunt_report r",
-	pg_leakhunt_queries => "SELECT string_agg(q::text, '') FROM pg_leakhunt_queries q",
 	pg_leakhunt_statements => "SELECT string_agg(s::text, '') FROM pg_leakhunt_statements s",
 	pg_leakhunt_explain => "SELECT 'ALTER ROLE ...', string_agg(e::text, '') FROM pg_leakhunt_explain() e",
 	pg_leakhunt_suspects => "SELECT 'ALTER ROLE ...', string_agg(s::text, '') FROM pg_leakhunt_suspects s",
@@ -153,7 +152,7 @@ my %shown = (
 	pg_leakhunt_page => "SELECT pg_leakhunt_page($pid)",
 	pg_leakhunt_page_of_server => "SELECT 'ALTER ROLE ...', pg_leakhunt_page()",
 	pg_leakhunt_pprof => "SELECT 'ALTER ROLE ...', encode(pg_leakhunt_pprof($pid, labels => '{memory_context,query_id}'), 'escape')",
-	pg_leakhunt_metrics => "SELECT 'ALTER ROLE ...', string_agg(m::text, '') FROM pg_leakhunt_metrics() m");
+	pg_leakhunt_metrics => "SELECT 'ALTER ROLE ...', string_agg(m::text, '') FROM _pg_leakhunt_metrics() m");
 ask_in_one_session(
 	$node,
 	sub {

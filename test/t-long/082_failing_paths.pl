@@ -90,7 +90,7 @@ is($answer, $leaks{leak_when_failing}, 'but what stays of a failure beside it is
 $node->safe_psql('postgres', "CREATE FUNCTION use_half_built_cache() RETURNS bool AS '$caches' LANGUAGE C");
 ($answer, $said) = check('SELECT use_half_built_cache()', 'each', $failing);
 is($answer, '', 'what fills a cache is not tried');
-($answer, $said) = check('SELECT pg_leakhunt_reset_caches(); SELECT use_half_built_cache()', 'each', $failing);
+($answer, $said) = check('SELECT _pg_leakhunt_reset_caches(); SELECT use_half_built_cache()', 'each', $failing);
 is($answer, '200|1|CacheMemoryContext|rebuild|1|use_half_built_cache|t', 'it is where the statement empties the caches');
 
 # Statements of the server's own, on all of whose paths something fails.

@@ -53,7 +53,7 @@ sub passing
 		q{SELECT count(repeat('x', 1000) || g) FROM generate_series(1, 600000) g});
 	my @figures = split /\|/,
 	  ask( $node,
-		"SELECT samples_taken, sum(total_bytes) FROM pg_leakhunt_processes p JOIN pg_leakhunt_report r USING (pid) WHERE pid = $passing_pid GROUP BY 1");
+		"SELECT samples_taken, sum(total_bytes) FROM pg_leakhunt_sampling p JOIN pg_leakhunt_report r USING (pid) WHERE pid = $passing_pid GROUP BY 1");
 	$passing->quit;
 	return @figures;
 }
@@ -125,7 +125,7 @@ sub samplings
 	$newer->query_safe('SELECT hold_chunk(20000000)');
 	my $answer = sampling() . ', '
 	  . ask($node,
-		"SELECT concat_ws(' ', sampling::int, sample_interval, scope) FROM pg_leakhunt_processes WHERE pid = $newer_pid"
+		"SELECT concat_ws(' ', sampling::int, sample_interval, scope) FROM pg_leakhunt_sampling WHERE pid = $newer_pid"
 	  );
 	$newer->quit;
 	return $answer;
@@ -140,7 +140,7 @@ my $newer = $node->background_psql('postgres');
 $newer->query_safe('SELECT hold_chunk(20000000)');
 is( ask(
 		$node,
-		'SELECT count(*) FROM pg_leakhunt_processes WHERE sampling AND pid = '
+		'SELECT count(*) FROM pg_leakhunt_sampling WHERE sampling AND pid = '
 		  . session_pid($newer)),
 	0,
 	'a new session does not follow a request from before sampling was turned off');
@@ -210,12 +210,12 @@ $session->quit;
 
 # What a process allocates first, to fill its caches, goes without samples, unless
 # the interval asks for detail.
-my $samples = "SET pg_leakhunt.sample_interval = '1GB'; SELECT coalesce(sum(samples_taken), 0) FROM pg_leakhunt_processes WHERE pid = pg_backend_pid()";
+my $samples = "SET pg_leakhunt.sample_interval = '1GB'; SELECT coalesce(sum(samples_taken), 0) FROM pg_leakhunt_sampling WHERE pid = pg_backend_pid()";
 set_and_reload($node, 'pg_leakhunt.sample_interval' => '256kB');
 
 # On a slow machine it is not starting any more when it asks, but has allocated the first
 # 2 MB unseen.
-my $started = "SET pg_leakhunt.sample_interval = '1GB'; SELECT samples_taken = 0 OR unsampled_bytes >= 2097152 FROM pg_leakhunt_processes WHERE pid = pg_backend_pid()";
+my $started = "SET pg_leakhunt.sample_interval = '1GB'; SELECT samples_taken = 0 OR unsampled_bytes >= 2097152 FROM pg_leakhunt_sampling WHERE pid = pg_backend_pid()";
 is_deeply([ grep { $_ eq 'f' } map { $node->safe_psql('postgres', $started) } 1 .. 20 ], [], 'a starting process takes no samples');
 cmp_ok($node->safe_psql('postgres', "SELECT leak_top(100, 1000000); $samples") =~ s/.*\n//r,
 	'>', 100, 'a process takes samples once it has allocated much');
@@ -288,7 +288,7 @@ my $late_pid = session_pid($late);
 my $early_pid = session_pid($early);
 $early->query_safe('SELECT leak_top(1000, 1000)');
 my $sampling =
-  "SELECT concat_ws(' ', sampling::int, sample_interval) FROM pg_leakhunt_processes WHERE pid = ";
+  "SELECT concat_ws(' ', sampling::int, sample_interval) FROM pg_leakhunt_sampling WHERE pid = ";
 like($early->query_safe("$sampling $early_pid"),
 	qr/^0 0$/m, 'sampling is turned off where each session loads the module, too');
 $early->query_safe("SELECT pg_leakhunt_start($early_pid, 2000)");

@@ -102,11 +102,11 @@ cmp_ok(
 # Children free what they inherited (PostmasterContext); the postmaster's own
 # figures must not change by that.
 my $before = $node->safe_psql('postgres',
-	"SELECT live_count FROM pg_leakhunt_processes WHERE backend_type = 'postmaster'"
+	"SELECT live_count FROM pg_leakhunt_processes JOIN pg_leakhunt_sampling USING (pid) WHERE backend_type = 'postmaster'"
 );
 $node->safe_psql('postgres', 'SELECT 1') for 1 .. 20;
 my $after = $node->safe_psql('postgres',
-	"SELECT live_count FROM pg_leakhunt_processes WHERE backend_type = 'postmaster'"
+	"SELECT live_count FROM pg_leakhunt_processes JOIN pg_leakhunt_sampling USING (pid) WHERE backend_type = 'postmaster'"
 );
 cmp_ok(abs($after - $before), '<=', 30,
 	"children do not write into the postmaster's profile")

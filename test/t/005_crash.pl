@@ -27,7 +27,7 @@ wait_until(
 	'the profile of the killed process is saved');
 is( $node->safe_psql(
 		'postgres',
-		"SELECT state, sampling, backend_type FROM pg_leakhunt_processes WHERE pid = $pid"
+		"SELECT state, sampling, backend_type FROM pg_leakhunt_processes JOIN pg_leakhunt_sampling USING (pid) WHERE pid = $pid"
 	),
 	'crashed|f|client backend',
 	'the killed process is listed as crashed');
@@ -73,8 +73,7 @@ my ($crashed) = grep { /^$other\.\d+$/ } profile_files($directory);
 my $intact = slurp_file("$directory/$crashed");
 my $view = q{SELECT count(*) FROM pg_leakhunt_report;
 	SELECT count(*) FROM pg_leakhunt_processes;
-	SELECT count(*) FROM pg_leakhunt_contexts;
-	SELECT count(*) FROM pg_leakhunt_queries;};
+	SELECT count(*) FROM pg_leakhunt_contexts;};
 srand(4711);
 my $failures = 0;
 for my $round (1 .. rounds(150))

@@ -75,7 +75,7 @@ is(figures('free_in_critical_section'),
 	'0 0 500', 'what a critical section frees counts as freed');
 is( $node->safe_psql(
 		'postgres',
-		"SELECT samples_dropped FROM pg_leakhunt_processes WHERE pid = $pid"),
+		"SELECT samples_dropped FROM pg_leakhunt_sampling WHERE pid = $pid"),
 	500,
 	'what a critical section allocates is counted as lost');
 $session->quit;

@@ -238,11 +238,11 @@ is( $node->safe_psql(
 is( $node->safe_psql(
 		'postgres', q{
 		SELECT count(*) FROM pg_leakhunt_check('SELECT leak_top(16, 1)');
-		SELECT samples_taken AS before FROM pg_leakhunt_processes
+		SELECT samples_taken AS before FROM pg_leakhunt_sampling
 		WHERE pid = pg_backend_pid() \gset
 		SELECT leak_top(100, 10000);
 		SELECT sampling, sample_interval, samples_taken - :before, :before > 100
-		FROM pg_leakhunt_processes WHERE pid = pg_backend_pid()}),
+		FROM pg_leakhunt_sampling WHERE pid = pg_backend_pid()}),
 	"1\n\nf|0|0|t",
 	'nothing is sampled after a check');
 
@@ -324,7 +324,7 @@ sub check_many_sites
 	# one transaction: at a commit, the contexts that were made are counted, too
 	return $node->psql(
 		'postgres',
-		"BEGIN; SET ROLE $role; SAVEPOINT begun; $checks RESET ROLE; SELECT 'bytes ' || profile_bytes FROM pg_leakhunt_processes WHERE pid = pg_backend_pid()",
+		"BEGIN; SET ROLE $role; SAVEPOINT begun; $checks RESET ROLE; SELECT 'bytes ' || profile_bytes FROM pg_leakhunt_sampling WHERE pid = pg_backend_pid()",
 		on_error_stop => 0);
 }
 ($result, $stdout, $stderr) = check_many_sites('tester');
@@ -357,7 +357,7 @@ sub check_between_samples
 			RESET ROLE;\n};
 	}
 	my ($result, $stdout, $stderr) = $node->psql('postgres',
-		"$script SELECT 'bytes ' || profile_bytes FROM pg_leakhunt_processes WHERE pid = pg_backend_pid()",
+		"$script SELECT 'bytes ' || profile_bytes FROM pg_leakhunt_sampling WHERE pid = pg_backend_pid()",
 		on_error_stop => 0);
 	my @checked = $stdout =~ /^checked/mg;
 

@@ -27,7 +27,7 @@ sub hunt
 	my $growth =
 	  "SELECT growth_bytes FROM pg_leakhunt_report WHERE pid = $pid AND function_of(site) = '$function'";
 	my $process =
-	  "FROM pg_leakhunt_processes WHERE pid = $pid AND backend_type = '$backend_type'";
+	  "FROM pg_leakhunt_processes JOIN pg_leakhunt_sampling USING (pid) WHERE pid = $pid AND backend_type = '$backend_type'";
 
 	# one connection for all questions: each is a fork
 	my $session = $node->background_psql('postgres');

@@ -126,9 +126,9 @@ agree(
 		UNION VALUES ('suspect_bytes'), ('suspect_growth_bytes_per_second'), ('context_bytes'), ('malloc_bytes'),
 			('statement_peak_bytes')}));
 
-# Functions, those that only back a view apart: they have its name.
-my $backs_view = q{(pronargs = 0 AND EXISTS (SELECT FROM pg_class WHERE relkind = 'v' AND relname = proname))};
-my $public = is_member('pg_proc') . " AND NOT $backs_view";
+# Functions, but for those that are hidden: many have the rows of a view.
+my $backs_view = q{EXISTS (SELECT FROM pg_class WHERE relkind = 'v' AND '_' || relname = proname)};
+my $public = is_member('pg_proc') . q{ AND proname ~ '^pg_'};
 my $has_rows_of_report = q{(prorettype = 'pg_leakhunt_report'::regtype OR
 	proargnames[pronargs + 1:] =
 		(SELECT array_agg(attname::text ORDER BY attnum) FROM pg_attribute
@@ -159,15 +159,21 @@ agree(
 agree(
 	'functions behind views: the columns of the view',
 	rows(
-		qq{SELECT format('%s.%s %s', proname, proargnames[n], format_type(proallargtypes[n], NULL))
+		qq{SELECT format('%s.%s %s', substr(proname, 2), proargnames[n], format_type(proallargtypes[n], NULL))
 		FROM pg_proc, generate_series(1, cardinality(proallargtypes)) n
 		WHERE $backs_view AND } . is_member('pg_proc')),
 	rows(
 		qq{SELECT format('%s.%s %s', relname, attname, format_type(atttypid, atttypmod))
 		FROM pg_class JOIN pg_attribute ON attrelid = oid
 		WHERE attnum > 0 AND relname IN
-			(SELECT proname FROM pg_proc WHERE $backs_view AND }
+			(SELECT substr(proname, 2) FROM pg_proc WHERE $backs_view AND }
 		  . is_member('pg_proc') . ')'));
+
+# Examples are run, but for those that need another extension.
+for my $example (grep { !/pg_stat_statements/ } slurp_file("$top/doc/reference.md") =~ /^```\n(SELECT .*?;)\n```$/msg)
+{
+	is($node->psql('postgres', $example), 0, 'an example returns: ' . $example =~ s/\n.*//sr);
+}
 
 # Settings: nothing in the configuration of this server changes one.
 agree(

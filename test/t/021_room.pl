@@ -293,7 +293,7 @@ SKIP:
 		9,
 		'the sites of each process add up to its figures');
 	is( ask($node,
-			"SELECT sum(samples_dropped) FROM pg_leakhunt_processes WHERE pid IN ($list)"
+			"SELECT sum(samples_dropped) FROM pg_leakhunt_sampling WHERE pid IN ($list)"
 		),
 		0,
 		'no sample of processes without room is lost');
@@ -378,7 +378,7 @@ SKIP:
 	is_counted($node, \%held, 'processes that had no room have counted all that they hold');
 	is(count_full($node, \%held), 0, 'processes that had no room show all at call sites');
 	is( ask($node,
-			"SELECT sum(samples_dropped) FROM pg_leakhunt_processes WHERE pid IN (@{[ join ', ', keys %held ]})"),
+			"SELECT sum(samples_dropped) FROM pg_leakhunt_sampling WHERE pid IN (@{[ join ', ', keys %held ]})"),
 		0,
 		'no sample is lost while /dev/shm is full');
 	is(join('', map { $_->{stderr} } @sessions, @later), '', 'no statement has an error while /dev/shm is full');

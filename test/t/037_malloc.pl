@@ -51,7 +51,7 @@ sub lost_by
 {
 	my ($pid) = @_;
 
-	return ask($node, "SELECT samples_dropped FROM pg_leakhunt_processes WHERE pid = $pid");
+	return ask($node, "SELECT samples_dropped FROM pg_leakhunt_sampling WHERE pid = $pid");
 }
 
 # Sizes of blocks, and how many of each: malloc maps some of them one by one.

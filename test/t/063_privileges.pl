@@ -30,7 +30,7 @@ is(told('plain', @questions), '', 'a role that has all sessions is told of none 
 
 my $session = $node->background_psql('postgres');
 session_pid($session);
-for my $view (qw(processes report contexts queries suspects metrics symbols))
+for my $view (qw(processes sampling report contexts suspects metrics symbols))
 {
 	like(told('plain', "SELECT count(*) FROM pg_leakhunt_$view"), $hidden,
 		"a plain role is told that pg_leakhunt_$view does not show all");
@@ -47,7 +47,7 @@ for my $line (grep { /^\| `/ } split /\n/, $section)
 {
 	my (undef, $objects, $who) = split /\|/, $line;
 
-	$table{$_}{ $who =~ s/^ +| +$//gr }++ for $objects =~ /`(\w+)`/g;
+	$table{$_}{ $who =~ s/^ +| +$//gr }++ for $objects =~ /`_?(pg\w+)`/g;
 }
 is_deeply([ grep { keys %{ $table{$_} } != 1 || grep { $_ != 1 } values %{ $table{$_} } } sort keys %table ],
 	[], 'the table has each object once');
@@ -57,7 +57,7 @@ my %who = map { $_ => keys %{ $table{$_} } } keys %table;
 my $privileges = $node->safe_psql('postgres', q{
 	SELECT name, string_agg(DISTINCT coalesce(privileges, 'none'), ' ')
 	FROM (
-		SELECT p.proname AS name, (SELECT string_agg(a.privilege_type, ',' ORDER BY 1)
+		SELECT ltrim(p.proname, '_') AS name, (SELECT string_agg(a.privilege_type, ',' ORDER BY 1)
 			FROM aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a WHERE a.grantee = 0)
 		FROM pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid
 		WHERE d.deptype = 'e' AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_leakhunt')

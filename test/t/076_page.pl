@@ -115,7 +115,7 @@ is_deeply(
 	rows("SELECT context_name, lifetime, instances, context_bytes, live_bytes, growth_bytes, sites FROM pg_leakhunt_contexts WHERE pid = $pid"),
 	'contexts have the figures of pg_leakhunt_contexts');
 is( join('|', map { $live->{totals}{$_} } qw(live_bytes peak_bytes samples_live context_bytes)),
-	$node->safe_psql('postgres', "SELECT live_bytes, peak_bytes, samples_live, context_bytes FROM pg_leakhunt_processes WHERE pid = $pid"),
+	$node->safe_psql('postgres', "SELECT live_bytes, peak_bytes, samples_live, context_bytes FROM pg_leakhunt_processes JOIN pg_leakhunt_sampling USING (pid) WHERE pid = $pid"),
 	'the totals are those of pg_leakhunt_processes');
 my $explained = $node->safe_psql('postgres', "SELECT explanation FROM pg_leakhunt_explain($pid, 'json')");
 is( $live->{explanation}{findings}[0]{evidence}, decode_json($explained)->{findings}[0]{evidence},

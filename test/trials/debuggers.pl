@@ -42,7 +42,7 @@ sub faults_of
 {
 	my ($pid) = @_;
 
-	return ask($node, "SELECT samples_dropped || ' lost, ' || CASE WHEN sampling THEN 'sampling' ELSE 'not sampling' END FROM pg_leakhunt_processes WHERE pid = $pid");
+	return ask($node, "SELECT samples_dropped || ' lost, ' || CASE WHEN sampling THEN 'sampling' ELSE 'not sampling' END FROM pg_leakhunt_sampling WHERE pid = $pid");
 }
 
 # Let gdb stop a process at each of some functions, so often, while the session runs that;

@@ -1,7 +1,7 @@
 -- A round of a session that looks at others: at one view, one function of a process
 -- and one of a dump, each by chance.
 SELECT 'SELECT * FROM pg_leakhunt_' ||
-    (ARRAY['processes', 'report', 'suspects', 'contexts', 'queries', 'symbols',
+    (ARRAY['processes', 'report', 'suspects', 'contexts', 'sampling', 'symbols',
         'suppressed', 'dumps'])[1 + floor(random() * 8)] \gexec
 SELECT 'SELECT * FROM pg_leakhunt_' ||
     format((ARRAY['report(%1$s)', 'history(%1$s)', 'top(%1$s, ''line'')',
