@@ -36,6 +36,7 @@ SET pg_leakhunt.enabled = off;
 SET pg_leakhunt.max_live_samples = 17;
 SET pg_leakhunt.dump_directory = '';
 \set VERBOSITY default
+ALTER SYSTEM SET pg_leakhunt.log = 'exits, verdicts';
 SET pg_leakhunt.no_such_setting = 1;
 
 -- the interval of a function's own

@@ -62,6 +62,17 @@ static int	max_statements_setting;
 static char *profile_directory_setting;
 static char *dump_directory_setting;
 
+/* The GUC variable of a list, and what each name of it switches on. */
+static char *log_setting;
+static const struct
+{
+	const char *name;
+	bool	   *is_logged;
+}			log_topics[] = {
+	{"exits", &plh_log_summary},
+	{"findings", &plh_log_verdicts}
+};
+
 static const struct config_enum_entry scope_options[] = {
 	{"long_lived", PLH_SCOPE_LONG_LIVED, false},
 	{"all", PLH_SCOPE_ALL, false},
@@ -221,6 +232,51 @@ check_dump_directory(char **newval, void **extra, GucSource source)
 		may_be_set(strcmp(*newval, plh_load_settings.dump_directory) == 0);
 }
 
+/*
+ * Switch on what a list names, or nothing if "apply" is false.  Returns whether it has only
+ * such names.  Allocates nothing, as a list is set where an error would be fatal.
+ */
+static bool
+read_log_list(const char *list, bool apply)
+{
+	bool		is_known = true;
+
+	while (is_known && *(list += strspn(list, ", \t\n")) != '\0')
+	{
+		Size		length = strcspn(list, ", \t\n");
+
+		is_known = false;
+		for (int i = 0; i < lengthof(log_topics); i++)
+		{
+			if (strlen(log_topics[i].name) != length ||
+				pg_strncasecmp(log_topics[i].name, list, length) != 0)
+				continue;
+			is_known = true;
+			if (apply)
+				*log_topics[i].is_logged = true;
+		}
+		list += length;
+	}
+	return is_known;
+}
+
+static bool
+check_log(char **newval, void **extra, GucSource source)
+{
+	if (read_log_list(*newval, false))
+		return true;
+	GUC_check_errdetail("Available values are exits and findings, separated by commas.");
+	return false;
+}
+
+static void
+assign_log(const char *newval, void *extra)
+{
+	for (int i = 0; i < lengthof(log_topics); i++)
+		*log_topics[i].is_logged = false;
+	(void) read_log_list(newval, true);
+}
+
 /* Define the settings that say which allocations are sampled. */
 static void
 define_sampling_settings(void)
@@ -358,36 +414,24 @@ define_dump_settings(GucContext fixed)
 							   &dump_directory_setting, "pg_leakhunt",
 							   fixed, GUC_SUPERUSER_ONLY,
 							   check_dump_directory, NULL, NULL);
-	DefineCustomBoolVariable("pg_leakhunt.log_summary",
-							 "Logs a summary of each process that is worth a dump file when it exits.",
-							 "At most ten of each role in a minute.  The next one says how many were left out.",
-							 &plh_log_summary, true,
-							 PGC_SIGHUP, 0,
-							 NULL, NULL, NULL);
 }
 
-/* Define the settings of tests. */
+/* Define the setting of what is logged. */
 static void
-define_check_settings(void)
+define_log_setting(void)
 {
-	DefineCustomBoolVariable("pg_leakhunt.check_trace",
-							 "Logs which allocation pg_leakhunt_check is about to make fail.",
-							 "Before it does so, with fail => 'each'.  Should the server crash there, the last of these lines names it.  The statement runs once more for each.",
-							 &plh_check_trace, false,
-							 PGC_SUSET, 0,
-							 NULL, NULL, NULL);
+	DefineCustomStringVariable("pg_leakhunt.log",
+							   "Selects what is logged without being asked.",
+							   "\"exits\": a summary of each process that is worth a dump file when it exits, at most ten of each role in a minute. \"findings\": each finding of pg_leakhunt_suspects when it is new, and again when it is four times as large, at most ten in a minute. That needs pg_leakhunt in shared_preload_libraries.",
+							   &log_setting, "exits, findings",
+							   PGC_SIGHUP, GUC_LIST_INPUT,
+							   check_log, assign_log, NULL);
 }
 
 /* Define the settings of what is done before it is too late. */
 static void
 define_watch_settings(void)
 {
-	DefineCustomBoolVariable("pg_leakhunt.log_verdicts",
-							 "Logs each finding of pg_leakhunt_suspects when it is new.",
-							 "Once per process and call site, and again when it is four times as large.  At most ten in a minute.  Needs pg_leakhunt in shared_preload_libraries.",
-							 &plh_log_verdicts, true,
-							 PGC_SIGHUP, 0,
-							 NULL, NULL, NULL);
 	DefineCustomIntVariable("pg_leakhunt.process_memory_limit",
 							"Private memory beyond which limit_action applies to a process.",
 							"To sessions and their parallel workers, each by itself.  At least 16 MB.  0 is no limit.",
@@ -421,12 +465,18 @@ define_symbol_settings(void)
 }
 
 /*
- * Define the settings that are for tests of pg_leakhunt itself, which nobody else is to
- * see.
+ * Define the settings that are for developers, of pg_leakhunt or of what it checks: they
+ * are not shown among all settings.
  */
 static void
 define_developer_settings(void)
 {
+	DefineCustomBoolVariable("pg_leakhunt.check_trace",
+							 "Logs which allocation pg_leakhunt_check is about to make fail.",
+							 "Before it does so, with fail => 'each'.  Should the server crash there, the last of these lines names it.  The statement runs once more for each.",
+							 &plh_check_trace, false,
+							 PGC_SUSET, GUC_NO_SHOW_ALL | GUC_NOT_IN_SAMPLE,
+							 NULL, NULL, NULL);
 	DefineCustomIntVariable("pg_leakhunt.keeper_interval",
 							"Time between two looks of the keeper for findings, for pg_leakhunt's own tests.",
 							"All else that it does again and again keeps in proportion.",
@@ -455,7 +505,7 @@ plh_settings_define(void (*on_change) (void), void (*on_enabled) (bool enabled))
 	define_statement_settings(fixed);
 	define_dump_settings(fixed);
 	define_watch_settings();
-	define_check_settings();
+	define_log_setting();
 	define_symbol_settings();
 	define_developer_settings();
 	MarkGUCPrefixReserved("pg_leakhunt");

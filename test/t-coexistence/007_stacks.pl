@@ -154,7 +154,7 @@ $node->append_conf('postgresql.conf', q{
 shared_preload_libraries = 'pg_leakhunt'
 pg_leakhunt.sample_interval = 1
 pg_leakhunt.scope = all
-pg_leakhunt.log_summary = off
+pg_leakhunt.log = findings
 jit = off
 });
 {

@@ -14,7 +14,7 @@ use Test::More;
 my $node = new_server('main', "$quick_keeper\n" . <<'CONF');
 restart_after_crash = on
 pg_leakhunt.dump_min_bytes = 1MB
-pg_leakhunt.log_summary = off
+pg_leakhunt.log = findings
 CONF
 my $directory = $node->data_dir . '/pg_leakhunt';
 

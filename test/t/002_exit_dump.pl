@@ -133,14 +133,14 @@ set_and_reload(
 	$node,
 	'pg_leakhunt.dump_on_exit' => 'on',
 	'pg_leakhunt.dump_min_bytes' => '1MB',
-	'pg_leakhunt.log_summary' => 'off',
+	'pg_leakhunt.log' => 'findings',
 	'pg_leakhunt.dump_keep' => 2);
 my @pids;
 for (1 .. 3)
 {
 	($pid, $log) = run_session('SELECT leak_top(64, 1000000)');
 	push @pids, $pid;
-	unlike($log, qr/leak approximation|memory peak/, 'with log_summary = off there is no summary in the log');
+	unlike($log, qr/leak approximation|memory peak/, 'without exits in pg_leakhunt.log there is no summary in the log');
 }
 is_deeply(
 	[
@@ -227,7 +227,7 @@ is(scalar @written, 80,
 $_->quit for $patient, @writers;
 
 # Role and database are gone from the catalog, or on their way, when the process exits.
-set_and_reload($node, 'pg_leakhunt.dump_min_bytes' => '1MB', 'pg_leakhunt.dump_growth' => 0, 'pg_leakhunt.log_summary' => 'on');
+set_and_reload($node, 'pg_leakhunt.dump_min_bytes' => '1MB', 'pg_leakhunt.dump_growth' => 0, 'pg_leakhunt.log' => 'exits');
 $node->safe_psql('postgres', 'CREATE ROLE doomed_role LOGIN; CREATE DATABASE doomed_database TEMPLATE postgres');
 my $doomed = $node->background_psql('doomed_database', extra_params => [ '-U', 'doomed_role' ]);
 my $doomed_pid = session_pid($doomed);

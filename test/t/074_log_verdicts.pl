@@ -12,7 +12,7 @@ use Test::More;
 
 my $conf = "$quick_keeper\npg_leakhunt.sample_interval = '4kB'\nlog_timezone = 'UTC'\n";
 my $node = new_server('main', "$conf\nmax_worker_processes = 8\n");
-my $quiet = new_server('quiet', "$conf\npg_leakhunt.log_verdicts = off\n");
+my $quiet = new_server('quiet', "$conf\npg_leakhunt.log = exits\n");
 $node->safe_psql('postgres', <<'SQL');
 CREATE FUNCTION remember(n int) RETURNS void LANGUAGE plpgsql AS $f$
 BEGIN
@@ -74,13 +74,13 @@ wait_until(sub { scalar(() = lines_on($node, $told_pid)) == 1 }, 'a pattern of a
 wait_for_looks($node);
 is(scalar(() = lines_on($node, $suppressed_pid)), 0, 'what a pattern matches is not told');
 
-# Nothing is told with log_verdicts off, until it is switched on.
+# Nothing is told without findings in pg_leakhunt.log, until it has them.
 my $unheeded = $quiet->background_psql('postgres');
 my $unheeded_pid = leak($quiet, $unheeded, 'SELECT leak_top(1000, 100)', 60);
 wait_for_looks($quiet);
-is(scalar(() = lines_on($quiet, $unheeded_pid)), 0, 'with log_verdicts off nothing is');
+is(scalar(() = lines_on($quiet, $unheeded_pid)), 0, 'without findings in pg_leakhunt.log nothing is');
 unlike(slurp_file($quiet->logfile), qr/has looked for findings/, 'and nobody looks');
-set_and_reload($quiet, 'pg_leakhunt.log_verdicts' => 'on');
+set_and_reload($quiet, 'pg_leakhunt.log' => 'findings');
 wait_until(sub { scalar(() = lines_on($quiet, $unheeded_pid)) == 1 }, 'what stays is told when it is switched on');
 $_->quit for $session, $suppressed, $told, $unheeded;
 
