@@ -320,7 +320,7 @@ sub check_recovery
 	$slowest = $seconds if $seconds > $slowest;
 	return 'the server is not back' if !$up;
 	($rc, $out, $err) = try_psql(
-		'SELECT count(*) FROM pg_leakhunt_processes; SELECT count(*) FROM pg_leakhunt_contexts; SELECT count(*) FROM pg_leakhunt_dumps; SELECT count(*) > 0 FROM pg_leakhunt_report(NULL, false)');
+		'SELECT count(*) FROM pg_leakhunt_processes; SELECT count(*) FROM pg_leakhunt_contexts; SELECT count(*) FROM pg_leakhunt_dumps; SELECT count(*) > 0 FROM pg_leakhunt_report(\'all\', false)');
 	return $rc == 0 ? () : "views: $err";
 }
 

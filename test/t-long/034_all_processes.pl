@@ -265,7 +265,7 @@ for my $case (@wrong)
 ($stdout, $stderr) = ask_as('pool', "SELECT pg_leakhunt_baseline($pids[3])");
 like($stderr, qr/ERROR:  $denied/, 'a baseline of a process that a role may not see is refused');
 $small->quit;
-for my $call ('report(NULL)', 'dump_file(NULL)', 'diff(NULL, NULL)')
+for my $call ('report(NULL)', 'heap(NULL)', 'diff(NULL, NULL)')
 {
 	($result, $out, $error) = $node->psql('postgres', "SELECT pg_leakhunt_$call");
 	like($error, qr/ERROR:  (?:target|file|older) must not be null/, "pg_leakhunt_$call is refused");

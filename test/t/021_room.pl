@@ -106,7 +106,7 @@ sub is_counted
 
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
 	is( ask($node, qq{
-			SELECT count(*) FROM (VALUES $wanted) AS w (pid, held) JOIN pg_leakhunt_processes p USING (pid),
+			SELECT count(*) FROM (VALUES $wanted) AS w (pid, held) JOIN (pg_leakhunt_processes JOIN pg_leakhunt_sampling USING (pid)) p USING (pid),
 				LATERAL (SELECT sum(live_count) AS live_count, sum(live_bytes) AS live_bytes
 					FROM pg_leakhunt_report(p.pid, false)) r
 			WHERE p.live_count >= held AND r.live_count = p.live_count AND r.live_bytes = p.live_bytes}),
@@ -284,7 +284,7 @@ SKIP:
 		'processes are listed whether their profiles have room or not');
 	is( ask(
 			$node, qq{
-		SELECT count(*) FROM pg_leakhunt_processes p,
+		SELECT count(*) FROM (pg_leakhunt_processes JOIN pg_leakhunt_sampling USING (pid)) p,
 			LATERAL (SELECT sum(live_bytes) AS live_bytes, sum(live_count) AS live_count,
 				sum(samples) AS samples, sum(peak_bytes) AS peak_bytes
 				FROM pg_leakhunt_report(p.pid, false)) r

@@ -184,7 +184,7 @@ sub hides
 }
 
 for my $call (
-	"page(%)", "page('$quiet_dump'%)", 'page(%)', "explain($quiet_pid%)", "explain($quiet_pid, 'json'%)", 'explain(NULL::int, format => $$json$$%)',
+	"page(%)", "page('$quiet_dump'%)", 'page(%)', "explain($quiet_pid%)", "explain($quiet_pid, 'json'%)", 'explain(format => $$json$$%)',
 	"flamegraph($quiet_pid, query => true%)", "folded($quiet_pid, query => true%)", q{folded('all', query => true%)},
 	"heap($quiet_pid%)", "heap('$quiet_dump'%)",
 	"pprof($quiet_pid, labels => '{memory_context,database,user,application}'%)")
@@ -218,7 +218,7 @@ SKIP:
 {
 	skip 'malloc tells nothing here', 1 unless malloc_tells($growing_pid);
 	wait_until(sub { said_by("explain($growing_pid)") =~ /While one statement ran, memory from malloc grew/ }, 'malloc is suspect, and the statement that ran then is known');
-	for my $call ("explain($growing_pid%)", "explain($growing_pid, 'json'%)", "explain(NULL::int, format => 'json'%)", "page($growing_pid%)", 'page(%)')
+	for my $call ("explain($growing_pid%)", "explain($growing_pid, 'json'%)", "explain(format => 'json'%)", "page($growing_pid%)", 'page(%)')
 	{
 		hides($call, qr/hushed_running/, 'a literal of the statement that ran while malloc grew');
 	}
