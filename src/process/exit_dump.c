@@ -205,7 +205,7 @@ errhint_of_dump(const PlhProfileHeader *header, const PlhDumpResult *dump)
 
 	if (dump->failure != 0)
 		return 0;
-	return errhint("SELECT * FROM pg_leakhunt_read_dump('%s')%s shows the call sites, with names of functions in place of addresses.",
+	return errhint("SELECT * FROM pg_leakhunt_report('%s')%s shows the call sites, with names of functions in place of addresses.",
 				   separator != NULL ? separator + 1 : dump->path,
 				   is_anything_left(header) ? "" : " ORDER BY peak_bytes DESC");
 }
