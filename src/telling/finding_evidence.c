@@ -215,6 +215,16 @@ say_cache(StringInfo text, const PlhFinding *finding, const PlhProfileImage *ima
 	say_family(text, family, image);
 }
 
+/* Which part of its growth came in the second half of its time. */
+static const char *
+late_part(const PlhFinding *finding)
+{
+	if (finding->late_bytes <= 0)
+		return PLH_PHRASE(true, late_none);
+	return finding->late_bytes >= finding->growth_bytes ? PLH_PHRASE(true, late_all) :
+		plh_words_size(finding->late_bytes);
+}
+
 /* A sentence on what a process has as a whole, and the course of that. */
 static void
 say_course(StringInfo text, PlhSentence sentence, const PlhFinding *finding,
@@ -225,8 +235,7 @@ say_course(StringInfo text, PlhSentence sentence, const PlhFinding *finding,
 		.bytes = plh_words_size(finding->bytes),
 		.growth = plh_words_size(finding->growth_bytes),
 		.span = plh_words_span(finding->baseline_at, finding->counted_at),
-		.late = finding->late_bytes >= finding->growth_bytes ?
-			PLH_PHRASE(true, late_all) : plh_words_size(finding->late_bytes)
+		.late = late_part(finding)
 	};
 
 	plh_sentences_say(text, sentence, image->alive, &fields);
@@ -305,7 +314,8 @@ plh_finding_evidence_say(StringInfo text, const PlhFinding *finding, const PlhFo
 			plh_statement_evidence_say(text, finding, in);
 			break;
 		case PLH_KIND_MALLOC_GROWS:
-			say_course(text, PLH_SAYS_malloc_grown, finding, image);
+			say_course(text, finding->growth_bytes > 0 ? PLH_SAYS_malloc_grown :
+					   PLH_SAYS_malloc_large, finding, image);
 			say_unwritten(text, finding, image);
 			say_sampled(text, image->header);
 			break;

@@ -306,11 +306,14 @@ SENTENCE(process_parts, "kinds of contexts have much of it",
 PHRASE(process_part, "in that list", "{bytes} {title}", NULL)
 SENTENCE(malloc_grown, "malloc has given out much outside of contexts",
 		 "At the last count malloc had given out {bytes} outside of memory contexts, {growth} more than {span} earlier, {late} of it in the second half of that time.", NULL)
+SENTENCE(malloc_large, "the same, and it has not grown",
+		 "At the last count malloc had given out {bytes} outside of memory contexts, no more than {span} earlier.", NULL)
 SENTENCE(malloc_sampled, "malloc is sampled",
 		 "The call sites of {bytes} of it are known. Threads that are not sampled have allocated {other} in all.", NULL)
 SENTENCE(mapped_grown, "something else maps memory",
 		 "At the last count {bytes} of this process belonged neither to memory contexts nor to malloc, {growth} more than {span} earlier, {late} of it in the second half of that time.", NULL)
 PHRASE(late_all, "the second half has all", "all", NULL)
+PHRASE(late_none, "the second half has nothing", "none", NULL)
 SENTENCE(freed, "malloc keeps much that was freed",
 		 "malloc keeps {bytes} that was freed, besides {other} in use.",
 		 "malloc kept {bytes} that was freed, besides {other} in use.")
@@ -611,8 +614,10 @@ SENTENCE(stays_largest_cache, "a cache has the largest part",
 		 "The largest part of what stays, {bytes}, is {title}. {what} {bound}", NULL)
 SENTENCE(stays_uncertain, "a call site has it, by few samples",
 		 "The largest part of what stays is {bytes} at {site} in {context}. This is too uncertain for a verdict ({interval}).", NULL)
-SENTENCE(stays_few, "the same, in few transactions",
-		 "The largest part of what stays is {bytes} at {site} in {context}. It was allocated in only {count} transactions; a verdict needs at least {least} (a long transaction counts once per second).", NULL)
+PLURAL(stays_few, "the same, in few transactions",
+	   "The largest part of what stays is {bytes} at {site} in {context}. It was allocated in only {count} transaction; a verdict needs at least {least} (a long transaction counts once per second).",
+	   "The largest part of what stays is {bytes} at {site} in {context}. It was allocated in only {count} transactions; a verdict needs at least {least} (a long transaction counts once per second).",
+	   NULL, NULL)
 SENTENCE(stays_slower, "the same, ever more slowly",
 		 "The largest part of what stays is {bytes} at {site} in {context}. It grew at {percent}% of the rate before, as a cache does that fills up.", NULL)
 SENTENCE(stays_untold, "the same, for another reason",
