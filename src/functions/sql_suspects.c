@@ -21,7 +21,6 @@
 #include "report/blamed_code.h"
 #include "report/listed_site.h"
 #include "telling/image_findings.h"
-#include "telling/sentences.h"
 #include "telling/suppression.h"
 #include "telling/told_finding.h"
 
@@ -58,19 +57,11 @@ names_text(const PlhListedSite *listed, PlhRowSink *sink)
 	return psprintf("\n%s", plh_blamed_code_names_hint(&path, 1));
 }
 
-/* The column evidence: who calls a site without a name, the next step, and names. */
+/* The column evidence, with how to see names that are missing. */
 static const char *
 evidence_of(const PlhToldFinding *told, PlhRowSink *sink)
 {
-	StringInfoData text;
-
-	initStringInfo(&text);
-	appendStringInfoString(&text, told->evidence);
-	if (told->named != NULL && plh_blamed_code_lacks_name(&told->named->stack))
-		PLH_SAY(&text, true, site_is,.site = told->site_words);
-	PLH_SAY(&text, true, next,.next = told->next);
-	appendStringInfoString(&text, names_text(told->named, sink));
-	return text.data;
+	return psprintf("%s%s", plh_told_finding_row_text(told), names_text(told->named, sink));
 }
 
 /*

@@ -132,3 +132,16 @@ plh_told_finding_make(const PlhFinding *finding, const PlhListedSite *listed,
 	told->loaded = loaded_of(finding, image);
 	return told;
 }
+
+char *
+plh_told_finding_row_text(const PlhToldFinding *told)
+{
+	StringInfoData text;
+
+	initStringInfo(&text);
+	appendStringInfoString(&text, told->evidence);
+	if (told->named != NULL && plh_blamed_code_lacks_name(&told->named->stack))
+		PLH_SAY(&text, true, site_is,.site = told->site_words);
+	PLH_SAY(&text, true, next,.next = told->next);
+	return text.data;
+}

@@ -42,4 +42,7 @@ extern PlhToldFinding *plh_told_finding_make(const PlhFinding *finding,
 											 const PlhListedSite *listed,
 											 const PlhFoundIn *in);
 
+/* The evidence, who calls a site without a name, and the next step, for a row. */
+extern char *plh_told_finding_row_text(const PlhToldFinding *told);
+
 #endif							/* PLH_TOLD_FINDING_H */
