@@ -17,10 +17,11 @@
 
 #include "base/guard.h"
 #include "kinds.h"
-#include "judge/suspect_list.h"
+#include "judge/findings.h"
 #include "profile/profile.h"
 #include "profile/profile_image.h"
 #include "reader/database_text.h"
+#include "telling/function_shares.h"
 
 /* The goal. */
 #define NAMED_PART 0.97
@@ -117,56 +118,56 @@ are_culprits(const Process *process, const PlhFamilyAccount *family)
 
 /* Is one of the largest sites of a statement that of the cause? */
 static bool
-has_share(const Process *process, const PlhSuspect *suspect)
+has_share(const Process *process, const PlhFinding *finding)
 {
-	for (int i = 0; i < Min(suspect->share_count, PLH_TOLD_SHARES); i++)
-		if (is_culprit(process, suspect->shares[i].site))
+	for (int i = 0; i < Min(finding->statement.share_count, PLH_TOLD_SHARES); i++)
+		if (is_culprit(process, finding->statement.shares[i].site))
 			return true;
 	return false;
 }
 
 /* Is the finding about the cause, whatever it says of it? */
 static bool
-is_about_cause(const Process *process, const PlhSuspect *suspect)
+is_about_cause(const Process *process, const PlhFinding *finding)
 {
-	switch (suspect->facts.subject)
+	switch (plh_finding_subject(finding))
 	{
 		case PLH_SUBJECT_CONTEXTS:
-			return are_culprits(process, suspect->family) ||
-				is_culprit(process, suspect->site);
+			return are_culprits(process, finding->contexts.family) ||
+				is_culprit(process, finding->site);
 		case PLH_SUBJECT_PROCESS:
 			return process->is_whole;
 		case PLH_SUBJECT_STATEMENT:
 			return process->verdicts & BIT(PLH_VERDICT_QUERY) &&
-				(suspect->share_count == 0 || has_share(process, suspect));
+				(finding->statement.share_count == 0 || has_share(process, finding));
 		case PLH_SUBJECT_SITE:
 			break;
 	}
-	return is_culprit(process, suspect->site);
+	return is_culprit(process, finding->site);
 }
 
 /* Is it a finding that users don't see?  PostgreSQL's caches are known by their stacks. */
 static bool
-is_known_cache(const PlhSuspect *suspect)
+is_known_cache(const PlhFinding *finding)
 {
-	return suspect->facts.subject == PLH_SUBJECT_SITE &&
-		who_of(suspect->site) == CORE_CACHE;
+	return plh_finding_subject(finding) == PLH_SUBJECT_SITE &&
+		who_of(finding->site) == CORE_CACHE;
 }
 
 /* The finding on the cause that says most: a right one, if there is one. */
 static PlhVerdict
-verdict_on_cause(const Process *process, const PlhSuspectList *list, bool *is_right)
+verdict_on_cause(const Process *process, const PlhFindings *findings, bool *is_right)
 {
 	PlhVerdict	verdict = PLH_VERDICT_NONE;
 
 	*is_right = false;
-	for (int i = 0; i < list->count && !*is_right; i++)
+	for (int i = 0; i < findings->count && !*is_right; i++)
 	{
-		const PlhSuspect *suspect = &list->suspects[i];
+		const PlhFinding *finding = &findings->list[i];
 
-		if (is_known_cache(suspect) || !is_about_cause(process, suspect))
+		if (is_known_cache(finding) || !is_about_cause(process, finding))
 			continue;
-		verdict = suspect->judgement.verdict;
+		verdict = plh_finding_verdict(finding);
 		*is_right = (process->verdicts & BIT(verdict)) != 0;
 	}
 	return verdict;
@@ -174,15 +175,15 @@ verdict_on_cause(const Process *process, const PlhSuspectList *list, bool *is_ri
 
 /* Note who is accused though he is innocent. */
 static void
-note_accused(const Process *process, const PlhSuspectList *list)
+note_accused(const Process *process, const PlhFindings *findings)
 {
-	for (int i = 0; i < list->count; i++)
+	for (int i = 0; i < findings->count; i++)
 	{
-		const PlhSuspect *suspect = &list->suspects[i];
-		PlhVerdict	verdict = suspect->judgement.verdict;
+		const PlhFinding *finding = &findings->list[i];
+		PlhVerdict	verdict = plh_finding_verdict(finding);
 
-		if (is_known_cache(suspect) ||
-			(!process->kind->is_healthy && is_about_cause(process, suspect)))
+		if (is_known_cache(finding) ||
+			(!process->kind->is_healthy && is_about_cause(process, finding)))
 			continue;
 		if (!process->kind->is_healthy || process->is_settled)
 			result->accused |= BIT(verdict);
@@ -195,10 +196,10 @@ note_accused(const Process *process, const PlhSuspectList *list)
 
 /* Compare what was found with the truth about a cause that is judgeable. */
 static void
-note_cause(const Process *process, const PlhSuspectList *list)
+note_cause(const Process *process, const PlhFindings *findings)
 {
 	bool		is_right;
-	PlhVerdict	verdict = verdict_on_cause(process, list, &is_right);
+	PlhVerdict	verdict = verdict_on_cause(process, findings, &is_right);
 	int64		now_us = simulated_now_us();
 	double		part = (double) process->held_bytes / process->judgeable_bytes;
 	int64		passed_us;
@@ -223,18 +224,18 @@ note_cause(const Process *process, const PlhSuspectList *list)
 }
 
 static void
-free_list(PlhSuspectList *list)
+free_findings(PlhFindings *findings)
 {
-	pfree(list->account->families);
-	pfree(list->account);
-	pfree(list->suspects);
-	pfree(list);
+	pfree(findings->account->families);
+	pfree(findings->account);
+	pfree(findings->list);
+	pfree(findings);
 }
 
 void
 look(Process *process)
 {
-	PlhSuspectList *list;
+	PlhFindings *findings;
 
 	if (process->held_bytes < last.held_bytes * (1.0 + LOOK_PART) &&
 		process->held_bytes >= last.held_bytes &&
@@ -242,12 +243,11 @@ look(Process *process)
 		return;
 	last.held_bytes = process->held_bytes;
 	last.at_us = simulated_now_us();
-	list = plh_suspect_list_make(plh_profile_image_own(plh_profile), NULL,
-								 simulated_time());
-	note_accused(process, list);
+	findings = plh_findings_make(plh_profile_image_own(plh_profile), NULL, simulated_time());
+	note_accused(process, findings);
 	if (!process->kind->is_healthy && !process->is_over && process->held_bytes > 0)
-		note_cause(process, list);
-	free_list(list);
+		note_cause(process, findings);
+	free_findings(findings);
 }
 
 /* The session is idle after its last transaction, or after the one that left something. */
@@ -374,7 +374,7 @@ print_head(void)
 {
 	printf("| truth | processes |");
 	for (int i = 0; i < PLH_VERDICTS; i++)
-		printf(" %s |", plh_suspect_verdict_name(i));
+		printf(" %s |", plh_verdict_name(i));
 	printf(" named in time | named at, median, 90%%, 99%% | went away | others accused |\n|---|");
 	for (int i = 0; i < PLH_VERDICTS + 5; i++)
 		printf("---:|");
@@ -452,7 +452,7 @@ print_fault(uint64 seed, const Result *one, bool is_healthy)
 		(one->accused & ~NO_ACCUSATION) != 0)
 		printf("seed " UINT64_FORMAT ": %s%s, said %s, named at %.2f, %d of %d looks without, accused 0x%x\n",
 			   seed, one->is_judged ? "judged" : "not judged",
-			   one->is_named ? " and named" : "", plh_suspect_verdict_name(one->verdict),
+			   one->is_named ? " and named" : "", plh_verdict_name(one->verdict),
 			   one->named_at, one->lost_looks, one->right_looks, one->accused);
 }
 

@@ -65,7 +65,7 @@ explain_dump(void)
 	const PlhExplainedProcess process = plh_sql_explained_dumped(&dump);
 
 	return psprintf("%s\n", plh_explanation_make(&process, plh_symbols_open(),
-												 &scenario_suppressions)->text);
+												 &scenario_suppressions)->text.text.data);
 }
 
 /* explain [PID | server] [json] [redacted] */

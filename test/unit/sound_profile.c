@@ -30,8 +30,9 @@
 #include "sound_profile.h"
 #include "tap.h"
 #include "judge/followed_parts.h"
-#include "judge/suspect_list.h"
-#include "telling/suspect_evidence.h"
+#include "judge/findings.h"
+#include "telling/context_sentence.h"
+#include "telling/finding_evidence.h"
 
 /* Names with all that the formats of outputs have a meaning for. */
 static const char *const names[] = {
@@ -372,10 +373,12 @@ walk_profile(const PlhProfileImage *image, const PlhBaseline *baseline)
 		   steps_left-- > 0)
 	{
 		char	   *texts[PLH_EXAMPLES];
+		StringInfoData sentence;
 
 		(void) plh_profile_image_string(image, context->context_name);
 		(void) plh_context_examples_texts(context, image, 20, texts);
-		(void) plh_context_examples_sentence(context, image);
+		initStringInfo(&sentence);
+		(void) plh_context_sentence_say(&sentence, context, image);
 	}
 	REQUIRE(broken, steps_left < image->bytes);
 	for (PlhCourseKind kind = PLH_COURSE_CONTEXTS; kind < PLH_COURSE_KINDS && broken == NULL; kind++)
@@ -392,11 +395,14 @@ walk_profile(const PlhProfileImage *image, const PlhBaseline *baseline)
 void
 judge_profile(const PlhProfileImage *image, const PlhBaseline *baseline)
 {
-	PlhSuspectList *list = plh_suspect_list_make(image, baseline,
-												 GetCurrentTimestamp());
+	const PlhFoundIn in = {
+		.image = image,.findings = plh_findings_make(image, baseline, GetCurrentTimestamp())
+	};
+	StringInfoData evidence;
 
-	for (int i = 0; i < list->count; i++)
-		(void) plh_suspect_evidence(&list->suspects[i], list, image, NULL);
+	initStringInfo(&evidence);
+	for (int i = 0; i < in.findings->count; i++)
+		plh_finding_evidence_say(&evidence, &in.findings->list[i], &in);
 }
 
 void

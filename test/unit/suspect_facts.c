@@ -22,7 +22,7 @@ steady_leak(void)
 	facts.early.at = SOME_TIME;
 	facts.counted_to = SOME_TIME + USECS_PER_HOUR;
 	facts.sites = facts.statements = 1;
-	facts.is_session = facts.is_alive = true;
+	facts.is_session = true;
 	facts.counts = 100;
 	facts.counted_early = true;
 	facts.transactions = 100;
@@ -42,7 +42,7 @@ fresh_growth(void)
 	facts.epochs = facts.age_epochs = 3;
 	facts.counted_to = SOME_TIME + USECS_PER_HOUR;
 	facts.sites = facts.statements = 1;
-	facts.is_session = facts.is_alive = true;
+	facts.is_session = true;
 	facts.counts = 100;
 	facts.counted_early = true;
 	facts.transactions = 3;

@@ -40,8 +40,8 @@ static const char *
 said_of(const PlhSpan *spans, int count)
 {
 	PlhSiteRecord site = {.spans = (char *) &profile.spans - (char *) &profile};
-	PlhSuspect	suspect = {.site = &site,.facts = {.sites = 1,.statements = 1}};
-	const char *text;
+	const PlhFinding finding = {.kind = PLH_KIND_SITE_LEAKS,.site = &site,.sites = {.sites = 1}};
+	StringInfoData text;
 
 	memset(profile.spans.spans, 0, sizeof(profile.spans.spans));
 	memcpy(profile.spans.spans, spans, sizeof(PlhSpan) * count);
@@ -51,8 +51,9 @@ said_of(const PlhSpan *spans, int count)
 		site.born_bytes += spans[i].total_bytes;
 	}
 	site.counters.live_samples = site.counters.live_bytes / MB;
-	text = plh_age_text(&suspect, &image, SOME_TIME + BEGAN + 4 * count * TICK_US);
-	return text == NULL ? "" : text;
+	initStringInfo(&text);
+	plh_age_text_say(&text, &finding, &image, SOME_TIME + BEGAN + 4 * count * TICK_US);
+	return text.data;
 }
 
 /* The same for so many spans, of which what is live and the total follow, in MB. */

@@ -119,7 +119,7 @@ test_text(void)
 }
 
 static void
-test_json(void)
+test_plan_in_json(void)
 {
 	ok(becomes("[\n  {\n    \"Plan\": {\n      \"Node Type\": \"Sort\",\n      \"Plans\": [\n        {\n"
 			   "          \"Node Type\": \"Result\"\n        }\n      ]\n    },\n    \"Time\": 1\n  }\n]",
@@ -133,5 +133,5 @@ void
 test_annotated_plans(void)
 {
 	test_text();
-	test_json();
+	test_plan_in_json();
 }

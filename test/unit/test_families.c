@@ -8,17 +8,16 @@
 #include "leaking_session.h"
 #include "unit_tests.h"
 #include "judge/family_suspect.h"
+#include "judge/findings.h"
 #include "judge/statement_suspect.h"
-#include "judge/suspect_list.h"
 
 #undef MB
 #define MB INT64CONST(1048576)
 #define START (INT64CONST(1000) * USECS_PER_DAY)
 #define SECONDS(n) (START + (n) * USECS_PER_SEC)
 
-static PlhSuspectFacts facts;
+static PlhFinding finding;
 static int64 decoding_bytes;	/* that settings allow */
-static PlhJudgement judgement;
 
 /* The contexts of a name that were counted so ten seconds after the first of them. */
 static PlhContextRecord *
@@ -76,9 +75,9 @@ verdict_on_largest(void)
 {
 	PlhAccount *account = plh_account_make(plh_profile_image_own(plh_profile));
 
-	(void) plh_family_suspect_judge(&facts, &judgement, &account->families[0],
-									account, plh_profile, SECONDS(11));
-	return judgement.verdict;
+	return plh_family_suspect_judge(&finding, &account->families[0], account, plh_profile,
+									SECONDS(11)) ?
+		plh_finding_verdict(&finding) : PLH_VERDICT_NONE;
 }
 
 /* The same of contexts of one name only. */
@@ -181,7 +180,7 @@ static void
 test_verdicts(void)
 {
 	ok(verdict_on("mine", PLH_LIFETIME_SESSION, 1000, 40 * MB, true) == PLH_VERDICT_CONTEXTS &&
-	   facts.contexts == 1000 && judgement.late_contexts == 500 && judgement.has_rate,
+	   finding.contexts.family->contexts == 1000 && finding.contexts.late_contexts == 500 && finding.rate.is_known,
 	   "contexts that become more are suspect");
 	ok(verdict_on("mine", PLH_LIFETIME_SESSION, 1000, 32 * MB, true) == PLH_VERDICT_CONTEXTS &&
 	   verdict_on("mine", PLH_LIFETIME_SESSION, 1000, 32 * MB - 1, true) == PLH_VERDICT_NONE,
@@ -227,7 +226,7 @@ test_rest(void)
 
 	record->checkpoints[PLH_CHECKPOINTS - 1].at = SECONDS(7);
 	record->checkpoints[PLH_CHECKPOINTS - 1].instances = 1000;
-	ok(verdict_on_largest() == PLH_VERDICT_NONE && judgement.late_contexts > 32,
+	ok(verdict_on_largest() == PLH_VERDICT_NONE && finding.contexts.late_contexts > 32,
 	   "contexts that do not become more in the last quarter of their time are no suspects");
 	end(session);
 }
@@ -243,10 +242,10 @@ test_rates(void)
 	plh_profile->history[0].at = SECONDS(1);
 	plh_profile->history[1].at = SECONDS(4);
 	plh_profile->history[1].context_bytes = 20 * MB;
-	ok(verdict_on_largest() == PLH_VERDICT_CONTEXTS && judgement.has_rate,
+	ok(verdict_on_largest() == PLH_VERDICT_CONTEXTS && finding.rate.is_known,
 	   "contexts that become more have a rate");
 	plh_profile->history[1].context_bytes = plh_profile->context_bytes;
-	ok(verdict_on_largest() == PLH_VERDICT_CONTEXTS && !judgement.has_rate,
+	ok(verdict_on_largest() == PLH_VERDICT_CONTEXTS && !finding.rate.is_known,
 	   "contexts have none when all that stays has not grown for 6 s");
 	end(session);
 }
@@ -281,11 +280,8 @@ is_statement(int64 at_one_site, int64 then, int64 sampled)
 		.limit_bytes = 8 * MB
 	};
 
-	memset(&facts, 0, sizeof(facts));
-	facts.counted_to = SECONDS(11);
-	facts.is_alive = true;
 	plh_profile->passing_sampled_bytes = then;
-	return plh_statement_suspect_judge(&facts, &judgement, &samples, account, plh_profile);
+	return plh_statement_suspect_judge(&finding, &samples, account, plh_profile, SECONDS(11));
 }
 
 static void
@@ -294,23 +290,23 @@ test_statements(void)
 	Session    *session = begin();
 
 	counted("ExecutorState", PLH_LIFETIME_QUERY, 1, 40 * MB);
-	ok(is_statement(17 * MB, 40 * MB, 40 * MB) && facts.live_bytes == 40 * MB &&
-	   judgement.error_bytes == 0, "what a statement holds is counted");
+	ok(is_statement(17 * MB, 40 * MB, 40 * MB) && finding.bytes == 40 * MB &&
+	   finding.error_bytes == 0, "what a statement holds is counted");
 	ok(!is_statement(16 * MB, 40 * MB, 40 * MB), "a site may hold twice what a node may");
 	plh_profile->transaction_began_at = plh_profile->census_at + 1;
-	ok(is_statement(17 * MB, 40 * MB, 36 * MB) && facts.live_bytes == 36 * MB && judgement.error_bytes > 0,
+	ok(is_statement(17 * MB, 40 * MB, 36 * MB) && finding.bytes == 36 * MB && finding.error_bytes > 0,
 	   "what was counted in another transaction is not this one's");
 	plh_profile->transaction_began_at = plh_profile->census_at;
-	ok(is_statement(100 * MB, 40 * MB, 100 * MB) && facts.live_bytes == 100 * MB &&
-	   judgement.error_bytes > 0 && judgement.error_bytes < 40 * MB && facts.counted_bytes == 40 * MB,
+	ok(is_statement(100 * MB, 40 * MB, 100 * MB) && finding.bytes == 100 * MB &&
+	   finding.error_bytes > 0 && finding.error_bytes < 40 * MB && finding.statement.counted_bytes == 40 * MB,
 	   "what was allocated since the count is an estimate");
-	ok(!is_statement(20 * MB, 80 * MB, 20 * MB) && facts.live_bytes == 10 * MB,
+	ok(!is_statement(20 * MB, 80 * MB, 20 * MB) && finding.bytes == 10 * MB,
 	   "what was freed since the count is no more held");
 	counted("HashBatchContext", PLH_LIFETIME_QUERY, 10, 100 * MB);
-	ok(!is_statement(MB, 140 * MB, 140 * MB) && facts.nodes == 10 &&
-	   facts.node_bytes == 100 * MB, "nodes within their limits are no suspects");
+	ok(!is_statement(MB, 140 * MB, 140 * MB) && finding.statement.nodes == 10 &&
+	   finding.statement.node_bytes == 100 * MB, "nodes within their limits are no suspects");
 	counted("TupleSort main", PLH_LIFETIME_QUERY, 6, 40 * MB);
-	ok(is_statement(MB, 180 * MB, 180 * MB) && facts.nodes == 16,
+	ok(is_statement(MB, 180 * MB, 180 * MB) && finding.statement.nodes == 16,
 	   "16 nodes are a cause, though each is within its limit");
 	end(session);
 	session = begin();
@@ -328,7 +324,7 @@ test_statements(void)
 	session = begin();
 	counted("ExecutorState", PLH_LIFETIME_QUERY, 1, 40 * MB);
 	counted("HashBatchContext", PLH_LIFETIME_SESSION, 2, 40 * MB);
-	ok(!is_statement(MB, 40 * MB, 40 * MB) && facts.nodes == 0, "nodes that the session keeps are not the statement's");
+	ok(!is_statement(MB, 40 * MB, 40 * MB) && finding.statement.nodes == 0, "nodes that the session keeps are not the statement's");
 	end(session);
 	session = begin();
 	counted("mine", PLH_LIFETIME_QUERY, 1, 128 * MB);
@@ -344,12 +340,11 @@ test_statements(void)
  * The finding on 100 cursors that are held, of whose 40 MB "allocators" have allocated the
  * same each, for as many statements.
  */
-static PlhSuspect
-suspect_of_cursors(int allocators)
+static PlhFinding
+finding_on_cursors(int allocators)
 {
 	Session    *session = begin();
-	PlhSuspectList *list;
-	PlhSuspect	suspect;
+	PlhFinding	found;
 
 	counted("PortalHoldContext", PLH_LIFETIME_SESSION, 100, 40 * MB);
 	for (int i = 0; i < 100; i++)
@@ -358,24 +353,23 @@ suspect_of_cursors(int allocators)
 		allocate(session, BALANCED - i % allocators, "PortalHoldContext", 40 * MB / 100);
 	}
 	plh_profile->published_bytes = plh_profile->used_bytes;
-	list = plh_suspect_list_make(plh_profile_image_own(plh_profile), NULL, SECONDS(11));
-	suspect = list->suspects[0];
+	found = plh_findings_make(plh_profile_image_own(plh_profile), NULL, SECONDS(11))->list[0];
 	end(session);
-	return suspect;
+	return found;
 }
 
 /* Contexts are named after a function only if it has much of what is in them. */
 static void
 test_names_of_contexts(void)
 {
-	PlhSuspect	suspect = suspect_of_cursors(1);
+	PlhFinding	found = finding_on_cursors(1);
 
-	ok(suspect.judgement.verdict == PLH_VERDICT_HELD && suspect.site != NULL && !suspect.is_scattered,
+	ok(found.kind == PLH_KIND_CONTEXTS_HOLD && found.site != NULL && !found.contexts.is_scattered,
 	   "a function has much of contexts that it has for many statements");
-	suspect = suspect_of_cursors(6);
-	ok(suspect.site != NULL && !suspect.is_scattered, "and so has one of six");
-	suspect = suspect_of_cursors(10);
-	ok(suspect.site != NULL && suspect.is_scattered, "but not one of ten");
+	found = finding_on_cursors(6);
+	ok(found.site != NULL && !found.contexts.is_scattered, "and so has one of six");
+	found = finding_on_cursors(10);
+	ok(found.site != NULL && found.contexts.is_scattered, "but not one of ten");
 }
 
 void

@@ -30,11 +30,11 @@ make_site(uint64 caller, const char *context, const char *statement)
 }
 
 static uint64
-key_of(const PlhSiteRecord *site, PlhSubject subject)
+key_of(const PlhSiteRecord *site, PlhKind kind)
 {
-	PlhSuspect	suspect = {.site = site,.facts.subject = subject};
+	PlhFinding	finding = {.kind = kind,.site = site};
 
-	return plh_finding_key(&suspect, plh_profile_image_own(plh_profile));
+	return plh_finding_key(&finding, plh_profile_image_own(plh_profile));
 }
 
 void
@@ -47,18 +47,18 @@ test_finding_keys(void)
 		abort();
 	plh_profile_counters_start();
 	site = make_site(0x2001, "CacheMemoryContext", "SELECT one");
-	key = key_of(site, PLH_SUBJECT_SITE);
-	ok(key == key_of(make_site(0x2001, "CacheMemoryContext", "SELECT two"), PLH_SUBJECT_SITE),
+	key = key_of(site, PLH_KIND_SITE_LEAKS);
+	ok(key == key_of(make_site(0x2001, "CacheMemoryContext", "SELECT two"), PLH_KIND_SITE_LEAKS),
 	   "a call site is the same in another statement");
-	ok(key != key_of(make_site(0x3001, "CacheMemoryContext", "SELECT one"), PLH_SUBJECT_SITE),
+	ok(key != key_of(make_site(0x3001, "CacheMemoryContext", "SELECT one"), PLH_KIND_SITE_LEAKS),
 	   "it is another one by its callers");
-	ok(key != key_of(make_site(0x2001, "TopMemoryContext", "SELECT one"), PLH_SUBJECT_SITE),
+	ok(key != key_of(make_site(0x2001, "TopMemoryContext", "SELECT one"), PLH_KIND_SITE_LEAKS),
 	   "and in other contexts");
-	key = key_of(site, PLH_SUBJECT_STATEMENT);
-	ok(key == key_of(make_site(0x3001, "TopMemoryContext", "SELECT one"), PLH_SUBJECT_STATEMENT) &&
-	   key != key_of(make_site(0x2001, "CacheMemoryContext", "SELECT two"), PLH_SUBJECT_STATEMENT),
+	key = key_of(site, PLH_KIND_STATEMENT);
+	ok(key == key_of(make_site(0x3001, "TopMemoryContext", "SELECT one"), PLH_KIND_STATEMENT) &&
+	   key != key_of(make_site(0x2001, "CacheMemoryContext", "SELECT two"), PLH_KIND_STATEMENT),
 	   "a statement is known by its text");
-	ok(key_of(NULL, PLH_SUBJECT_STATEMENT) != key_of(NULL, PLH_SUBJECT_PROCESS), "what is no site, by what it is about");
+	ok(key_of(NULL, PLH_KIND_STATEMENT) != key_of(NULL, PLH_KIND_PROCESS_GROWS), "what is no site, by what it is about");
 	plh_profile_forget();
 	plh_profile_counters_forget();
 }

@@ -1,6 +1,6 @@
 /*
- * test_suspect_list.c
- *	  Which sites of a profile are suspects: in a session with caches and leaks
+ * test_findings.c
+ *	  What is found at the sites of a profile: in a session with caches and leaks
  *	  as in bench/suspects/workload, and of sites that are judged together.
  */
 #include "postgres.h"
@@ -11,33 +11,33 @@
 #include "births.h"
 #include "leaking_session.h"
 #include "unit_tests.h"
+#include "judge/findings.h"
 #include "judge/statement_limit.h"
-#include "judge/suspect_list.h"
 
-static PlhSuspectList *
-suspects_since(const PlhBaseline *baseline)
+static PlhFindings *
+findings_since(const PlhBaseline *baseline)
 {
-	return plh_suspect_list_make(plh_profile_image_own(plh_profile), baseline,
-								 plh_clock_coarse_now());
+	return plh_findings_make(plh_profile_image_own(plh_profile), baseline,
+							 plh_clock_coarse_now());
 }
 
 static Allocator
-allocator_of(const PlhSuspect *suspect)
+allocator_of(const PlhFinding *finding)
 {
 	PlhStackRecord *stack = (PlhStackRecord *)
-		((char *) plh_profile + suspect->site->key.stack);
+		((char *) plh_profile + finding->site->key.stack);
 
 	return ALLOCATOR_AT(PLH_FRAME_ADDRESS(stack->frames[0]));
 }
 
 /* The leak of an allocator, or NULL. */
-static const PlhSuspect *
-leak_of(const PlhSuspectList *list, Allocator allocator)
+static const PlhFinding *
+leak_of(const PlhFindings *findings, Allocator allocator)
 {
-	for (int i = 0; i < list->count; i++)
-		if (list->suspects[i].judgement.verdict == PLH_VERDICT_LEAK &&
-			allocator_of(&list->suspects[i]) == allocator)
-			return &list->suspects[i];
+	for (int i = 0; i < findings->count; i++)
+		if (findings->list[i].kind == PLH_KIND_SITE_LEAKS &&
+			allocator_of(&findings->list[i]) == allocator)
+			return &findings->list[i];
 	return NULL;
 }
 
@@ -55,35 +55,35 @@ static const struct
 	{LEAKING_IN_CONTEXT, 100, "a leak of whole contexts is found"}
 };
 
-/* What was suspected in all sessions. */
+/* What was found in all sessions. */
 typedef struct Tally
 {
 	int			found[lengthof(leaks)]; /* sessions */
 	int			within;			/* estimates, of their error */
-	int			others;			/* suspects that are no leaks */
+	int			others;			/* findings that are no leaks */
 } Tally;
 
 static void
-count_suspects(Tally *tally, const PlhSuspectList *list, int transactions)
+count_findings(Tally *tally, const PlhFindings *findings, int transactions)
 {
-	tally->others += list->count;
+	tally->others += findings->count;
 	for (int i = 0; i < lengthof(leaks); i++)
 	{
-		const PlhSuspect *suspect = leak_of(list, leaks[i].allocator);
+		const PlhFinding *finding = leak_of(findings, leaks[i].allocator);
 		int64		truth = (int64) leaks[i].bytes * transactions;
 
-		if (suspect == NULL)
+		if (finding == NULL)
 			continue;
 		tally->found[i]++;
 		tally->others--;
-		tally->within += llabs(suspect->facts.live_bytes - truth) <=
-			suspect->judgement.error_bytes;
+		tally->within += llabs(finding->bytes - truth) <=
+			finding->error_bytes;
 	}
 }
 
 /* One session of the workload, which leaks or does not. */
 static void
-suspect_session(Tally *tally, int seed, bool leaking)
+judge_session(Tally *tally, int seed, bool leaking)
 {
 	enum
 	{
@@ -93,7 +93,7 @@ suspect_session(Tally *tally, int seed, bool leaking)
 
 	begin_session(session, seed, 16384);
 	run_workload(session, TRANSACTIONS, leaking);
-	count_suspects(tally, suspects_since(NULL), TRANSACTIONS);
+	count_findings(tally, findings_since(NULL), TRANSACTIONS);
 	end_session();
 	pfree(session);
 }
@@ -111,8 +111,8 @@ test_workload(void)
 
 	for (int seed = 1; seed <= SEEDS; seed++)
 	{
-		suspect_session(&leaking, seed, true);
-		suspect_session(&clean, seed, false);
+		judge_session(&leaking, seed, true);
+		judge_session(&clean, seed, false);
 	}
 	for (int i = 0; i < lengthof(leaks); i++)
 		ok(leaking.found[i] == SEEDS, leaks[i].name);
@@ -126,7 +126,7 @@ test_workload(void)
 
 /* A site that leaks in each of many transactions, in such contexts. */
 static int
-suspects_in(const char *context, Allocator allocator, PlhLifetime lifetime)
+findings_in(const char *context, Allocator allocator, PlhLifetime lifetime)
 {
 	Session    *session = palloc(sizeof(Session));
 	int			count;
@@ -138,32 +138,32 @@ suspects_in(const char *context, Allocator allocator, PlhLifetime lifetime)
 		begin_transaction(session, i);
 		allocate_for(session, allocator, context, lifetime, 10000, true);
 	}
-	count = suspects_since(NULL)->count;
+	count = findings_since(NULL)->count;
 	end_session();
 	pfree(session);
 	return count;
 }
 
 static int
-suspects_of_kind(Allocator allocator, PlhLifetime lifetime)
+findings_of_kind(Allocator allocator, PlhLifetime lifetime)
 {
-	return suspects_in("some context", allocator, lifetime);
+	return findings_in("some context", allocator, lifetime);
 }
 
 static void
 test_kinds(void)
 {
-	ok(suspects_of_kind(LEAKING_TOP, PLH_LIFETIME_SESSION) == 1,
+	ok(findings_of_kind(LEAKING_TOP, PLH_LIFETIME_SESSION) == 1,
 	   "what a session keeps is judged");
-	ok(suspects_of_kind(LEAKING_TOP, PLH_LIFETIME_TRANSACTION) == 0,
+	ok(findings_of_kind(LEAKING_TOP, PLH_LIFETIME_TRANSACTION) == 0,
 	   "what a transaction keeps is not judged");
-	ok(suspects_of_kind(LEAKING_TOP, PLH_LIFETIME_QUERY) == 0,
+	ok(findings_of_kind(LEAKING_TOP, PLH_LIFETIME_QUERY) == 0,
 	   "what a query keeps is not judged");
-	ok(suspects_of_kind(NOBODY, PLH_LIFETIME_SESSION) == 0,
+	ok(findings_of_kind(NOBODY, PLH_LIFETIME_SESSION) == 0,
 	   "what has no stack is not judged");
-	ok(suspects_in("CacheMemoryContext", LEAKING_TOP, PLH_LIFETIME_SESSION) == 1,
+	ok(findings_in("CacheMemoryContext", LEAKING_TOP, PLH_LIFETIME_SESSION) == 1,
 	   "a site in CacheMemoryContext is judged by itself");
-	ok(suspects_in("CachedPlanSource", LEAKING_TOP, PLH_LIFETIME_SESSION) == 0,
+	ok(findings_in("CachedPlanSource", LEAKING_TOP, PLH_LIFETIME_SESSION) == 0,
 	   "a site in contexts of plans is not judged by itself");
 }
 
@@ -285,10 +285,10 @@ take_baseline(void)
 }
 
 static const char *
-statement_of(const PlhSuspect *suspect)
+statement_of(const PlhFinding *finding)
 {
 	return ((PlhStatementRecord *)
-			((char *) plh_profile + suspect->site->key.statement))->text;
+			((char *) plh_profile + finding->site->key.statement))->text;
 }
 
 static void
@@ -298,58 +298,58 @@ test_statements(void)
 	Session    *session = palloc(sizeof(Session));
 	PlhBaseline *nothing = empty_baseline();
 	PlhBaseline *all;
-	PlhSuspectList *list;
+	PlhFindings *findings;
 	uint32		emptied;
 
 	begin_session(session, 1, 1);
 	run_statements(session, LEAKING_TOP, 40);
-	ok(suspects_since(NULL)->count == 0,
+	ok(findings_since(NULL)->count == 0,
 	   "what many statements keep is no suspect by itself");
-	list = suspects_since(nothing);
-	ok(list->count == 1 &&
-	   list->suspects[0].judgement.verdict == PLH_VERDICT_GROWING,
+	findings = findings_since(nothing);
+	ok(findings->count == 1 &&
+	   findings->list[0].kind == PLH_KIND_SITE_GROWS,
 	   "what many statements keep has grown together since the baseline");
-	ok(list->suspects[0].facts.live_bytes == 40 * 30000 + 40 * 41 / 2 &&
-	   list->suspects[0].facts.live_samples == 40,
+	ok(findings->list[0].bytes == 40 * 30000 + 40 * 41 / 2 &&
+	   findings->list[0].sites.live_count == 40,
 	   "the growth of many statements is what all of them keep");
-	ok(list->suspects[0].facts.statements == 40 &&
-	   list->suspects[0].facts.epochs == 40, "the growth of many statements has their number");
-	ok(strcmp(statement_of(&list->suspects[0]), "SELECT x40;") == 0,
+	ok(findings->list[0].sites.statements == 40 &&
+	   findings->list[0].sites.epochs == 40, "the growth of many statements has their number");
+	ok(strcmp(statement_of(&findings->list[0]), "SELECT x40;") == 0,
 	   "the growth of many statements names that which keeps most");
-	ok(!list->suspects[0].judgement.has_rate,
+	ok(!findings->list[0].rate.is_known,
 	   "the growth of many statements has no rate without the time of the baseline");
 
 	nothing->taken_at = plh_profile->started_at - 1;
-	ok(suspects_since(nothing)->count == 0, "a baseline of an earlier process is none");
+	ok(findings_since(nothing)->count == 0, "a baseline of an earlier process is none");
 	nothing->taken_at = plh_profile->started_at;
-	ok(suspects_since(nothing)->count == 1, "one that was taken when the process began is");
+	ok(findings_since(nothing)->count == 1, "one that was taken when the process began is");
 	nothing->taken_at = 0;
 
 	/* what one frees, another allocates */
 	all = take_baseline();
-	ok(suspects_since(all)->count == 0, "nothing has grown since a later baseline");
+	ok(findings_since(all)->count == 0, "nothing has grown since a later baseline");
 	begin_statement(session, "SELECT x40;");
 	emptied = site_of(session, LEAKING_TOP, "TopMemoryContext",
 					  PLH_LIFETIME_SESSION);
 	subtract_oldest(emptied, 30040, exact);
 	begin_statement(session, "SELECT x41;");
 	allocate(session, LEAKING_TOP, "TopMemoryContext", 30040);
-	ok(suspects_since(all)->count == 0,
+	ok(findings_since(all)->count == 0,
 	   "nothing has grown if one statement keeps what another has freed");
 
 	/* one of them goes on, in the transactions that follow */
 	keep_leaking(session, LEAKING_TOP, 41);
-	list = suspects_since(nothing);
-	ok(list->count == 1 &&
-	   list->suspects[0].judgement.verdict == PLH_VERDICT_LEAK &&
-	   list->suspects[0].facts.statements == 1 &&
-	   strcmp(statement_of(&list->suspects[0]), "SELECT x7;") == 0,
+	findings = findings_since(nothing);
+	ok(findings->count == 1 &&
+	   findings->list[0].kind == PLH_KIND_SITE_LEAKS &&
+	   findings->list[0].sites.statements == 1 &&
+	   strcmp(statement_of(&findings->list[0]), "SELECT x7;") == 0,
 	   "of several statements the one that leaks is a suspect alone");
 	run_statements(session, PLAN_CACHE, 40);
-	list = suspects_since(nothing);
-	ok(list->count == 2 &&
-	   list->suspects[0].judgement.verdict == PLH_VERDICT_LEAK &&
-	   list->suspects[1].judgement.verdict == PLH_VERDICT_GROWING,
+	findings = findings_since(nothing);
+	ok(findings->count == 2 &&
+	   findings->list[0].kind == PLH_KIND_SITE_LEAKS &&
+	   findings->list[1].kind == PLH_KIND_SITE_GROWS,
 	   "leaks come before what is growing");
 	end_session();
 	pfree(session);
@@ -372,7 +372,7 @@ static const char *
 statement_of_plans(const int *sizes, int count)
 {
 	Session    *session = palloc(sizeof(Session));
-	const PlhSuspectList *list;
+	const PlhFindings *findings;
 	PlhContextRecord *plans;
 	const char *statement = "";
 
@@ -385,10 +385,10 @@ statement_of_plans(const int *sizes, int count)
 	plans->bytes = plh_profile->context_bytes = 200 * INT64CONST(1048576);
 	plans->first_at = USECS_PER_SEC;
 	plh_profile->census_at = 10 * USECS_PER_SEC;
-	list = suspects_since(NULL);
-	if (list->count == 1 && list->suspects[0].context == plans &&
-		list->suspects[0].site != NULL)
-		statement = pstrdup(statement_of(&list->suspects[0]));
+	findings = findings_since(NULL);
+	if (findings->count == 1 && findings->list[0].context == plans &&
+		findings->list[0].site != NULL)
+		statement = pstrdup(statement_of(&findings->list[0]));
 	end_session();
 	pfree(session);
 	return statement;
@@ -396,7 +396,7 @@ statement_of_plans(const int *sizes, int count)
 
 /* The findings on a site that leaks in so many contexts, which hold much together. */
 static int
-suspects_in_contexts(int instances)
+findings_in_contexts(int instances)
 {
 	Session    *session = palloc(sizeof(Session));
 	PlhContextRecord *contexts;
@@ -410,7 +410,7 @@ suspects_in_contexts(int instances)
 	contexts->bytes = plh_profile->context_bytes = 200 * INT64CONST(1048576);
 	contexts->first_at = USECS_PER_SEC;
 	plh_profile->census_at = 10 * USECS_PER_SEC;
-	count = suspects_since(NULL)->count;
+	count = findings_since(NULL)->count;
 	end_session();
 	pfree(session);
 	return count;
@@ -426,7 +426,7 @@ test_plans(void)
 	   "contexts are shown with the site that holds most of them");
 	ok(strcmp(statement_of_plans(equal, 3), "SELECT x2;") == 0,
 	   "of sites that hold as much as another, contexts are shown with the first");
-	ok(suspects_in_contexts(1) == 1 && suspects_in_contexts(5000) == 1,
+	ok(findings_in_contexts(1) == 1 && findings_in_contexts(5000) == 1,
 	   "where contexts are to blame, a site in them is no suspect beside them");
 }
 
@@ -462,16 +462,16 @@ static const char *
 verdicts_on_malloc(int part_percent, int blocks, int64 missed_bytes)
 {
 	Session    *session = palloc(sizeof(Session));
-	const PlhSuspectList *list;
+	const PlhFindings *findings;
 	char	   *verdicts = "";
 
 	use_malloc(session, part_percent, blocks);
 	plh_profile->malloc_sampled_bytes += missed_bytes;
-	list = suspects_since(NULL);
-	for (int i = 0; i < list->count; i++)
+	findings = findings_since(NULL);
+	for (int i = 0; i < findings->count; i++)
 		verdicts = psprintf("%s%s%s", verdicts,
-							plh_suspect_verdict_name(list->suspects[i].judgement.verdict),
-							list->suspects[i].site != NULL ? " of a site, " : ", ");
+							plh_verdict_name(plh_finding_verdict(&findings->list[i])),
+							findings->list[i].site != NULL ? " of a site, " : ", ");
 	end_session();
 	pfree(session);
 	return verdicts;
@@ -496,7 +496,7 @@ test_malloc_sites(void)
 }
 
 void
-test_suspect_list(void)
+test_findings(void)
 {
 	test_workload();
 	test_kinds();

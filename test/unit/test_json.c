@@ -8,13 +8,27 @@
 #include "utils/timestamp.h"
 
 #include "base/settings.h"
-#include "report/json.h"
 #include "page/page_unseen.h"
 #include "reader_tests.h"
+#include "report/json.h"
+#include "telling/finding_json.h"
 
 #define MB (INT64CONST(1) << 20)
 
 static StringInfoData json;
+
+/* As the server's, for one list of a few numbers. */
+List *
+lappend_int(List *list, int number)
+{
+	static ListCell cells[8];
+	static List numbers = {.type = T_IntList,.elements = cells};
+
+	if (list == NIL)
+		numbers.length = 0;
+	cells[numbers.length++].int_value = number;
+	return &numbers;
+}
 
 /* Is that what was written? */
 static bool
@@ -59,6 +73,24 @@ test_times(void)
 	ok(wrote("946684800000001"), "times are microseconds since 1970");
 }
 
+/* What is said, and by which sentences each line begins. */
+static void
+test_sentences_of_text(void)
+{
+	PlhToldText text;
+
+	plh_told_text_begin(&text);
+	PLH_LINE(&text, true, rests,.age = "5 s");
+	PLH_SAY(&text.text, true, ask_later);
+	PLH_LINE(&text, true, no_verdict,.reason = "<b>");
+	plh_finding_json_put_text(&json, &text);
+	ok(wrote("\"sentences\":[\"Private memory has hardly changed for 5 s. Ask again later.\","
+			 "\"Verdict: none. \\u003cb\\u003e\"],\"sentence_ids\":[\"rests\",\"no_verdict\"]"),
+	   "each line has the name of the sentence that it begins with");
+	plh_finding_json_put_doubt(&json, NULL);
+	ok(wrote("\"doubt\":null"), "there is no doubt where there is a finding");
+}
+
 static void
 test_escapes(void)
 {
@@ -67,8 +99,6 @@ test_escapes(void)
 	   "a text ends neither its quotes nor an element of HTML");
 	plh_json_text(&json, "\xc3\xa9\x7f\xf0\x9f\x98\x80");
 	ok(wrote("\"\\u00e9\\u007f\\ud83d\\ude00\""), "what is no ASCII is escaped, in pairs beyond 16 bits");
-	plh_json_value(&json, "{\"a<b\": \"\\\\\"}");
-	ok(wrote("{\"a\\u003cb\": \"\\\\\"}"), "a value that is JSON keeps its quotes");
 }
 
 /* A text that is cut, of "a", as many letters of two bytes, and "b". */
@@ -166,6 +196,7 @@ test_json(void)
 	initStringInfo(&json);
 	test_values();
 	test_times();
+	test_sentences_of_text();
 	test_escapes();
 	test_cut_text();
 	test_unseen();

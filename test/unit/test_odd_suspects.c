@@ -107,8 +107,8 @@ test_odd_suspects(void)
 			memset(&sum, 0, sizeof(sum));
 		found[judgement.verdict]++;
 		wrong_scores += !(judgement.score >= 0.0 && judgement.score <= 1.0);
-		wrong_rates += judgement.has_rate ? judgement.bytes_per_hour < 0 :
-			judgement.bytes_per_hour != 0;
+		wrong_rates += judgement.rate.is_known ? judgement.rate.bytes_per_hour < 0 :
+			judgement.rate.bytes_per_hour != 0;
 		wrong_rates += !isfinite(judgement.steadiness) ||
 			judgement.steadiness < 0;
 		wrong_errors += judgement.error_bytes < 0;

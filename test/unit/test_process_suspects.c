@@ -18,8 +18,7 @@
 #define START (INT64CONST(1000) * USECS_PER_DAY)
 
 static PlhProfileHeader header;
-static PlhSuspectFacts facts;
-static PlhJudgement judgement;
+static PlhFinding finding;
 static int64 rest_us;			/* since the last census */
 
 /* Forget all. */
@@ -49,10 +48,9 @@ count(int64 contexts, int64 in_use, int64 kept, int64 own)
 }
 
 static bool
-is_suspect(PlhVerdict verdict)
+is_found(PlhKind kind)
 {
-	return plh_process_suspect_judge(&facts, &judgement, &header, verdict,
-									 header.census_at + rest_us);
+	return plh_process_suspect_judge(&finding, &header, kind, header.census_at + rest_us);
 }
 
 /* Malloc outside of contexts, as a function of the second. */
@@ -62,7 +60,7 @@ is_malloc(int64 (*outside) (int second), int seconds)
 	begin();
 	for (int i = 0; i < seconds; i++)
 		count(50 * MB, 52 * MB + outside(i), 0, 60 * MB);
-	return is_suspect(PLH_VERDICT_MALLOC);
+	return is_found(PLH_KIND_MALLOC_GROWS);
 }
 
 static int64
@@ -129,35 +127,35 @@ static void
 test_much_malloc(void)
 {
 	ok(is_malloc(much_at_once, 16) &&
-	   plh_process_suspect_malloc_bytes(&facts) == facts.live_bytes,
+	   plh_process_suspect_malloc_bytes(&finding) == finding.bytes,
 	   "malloc that has given out very much at once is suspect, with all of it");
 	ok(is_malloc(much_at_once, 200), "malloc that has given out very much is suspect while it does");
 	ok(!is_malloc(much_up_and_down, 102), "malloc that goes up and down by very much is not suspect");
 	begin();
 	for (int i = 0; i < 20; i++)
 		count(50 * MB, 192 * MB, 0, 200 * MB);
-	ok(is_suspect(PLH_VERDICT_MALLOC) && facts.growth_bytes == 0,
+	ok(is_found(PLH_KIND_MALLOC_GROWS) && finding.growth_bytes == 0,
 	   "malloc that had given out very much before the first count is suspect");
-	ok(is_malloc(steady, 10) && plh_process_suspect_malloc_bytes(&facts) == facts.growth_bytes,
+	ok(is_malloc(steady, 10) && plh_process_suspect_malloc_bytes(&finding) == finding.growth_bytes,
 	   "a finding on malloc is about its growth");
 }
 
 static void
 test_malloc(void)
 {
-	ok(is_malloc(steady, 10) && facts.live_bytes == 46 * MB &&
-	   facts.growth_bytes == 45 * MB && judgement.has_rate &&
-	   judgement.bytes_per_hour == 5 * MB * 3600 && judgement.score > 0.9,
+	ok(is_malloc(steady, 10) && finding.bytes == 46 * MB &&
+	   finding.growth_bytes == 45 * MB && finding.rate.is_known &&
+	   finding.rate.bytes_per_hour == 5 * MB * 3600 && finding.score > 0.9,
 	   "what malloc goes on giving out is suspect");
 	ok(is_malloc(steady, 200), "malloc that grows steadily for long is suspect");
 	ok(!is_malloc(steady, 7), "malloc that grows steadily is not suspect below 32 MB");
 	ok(is_malloc(late, 100), "malloc that begins to grow late is suspect");
-	ok(is_malloc(stopped_late, 100) && judgement.bytes_per_hour == 5 * MB * 3600,
+	ok(is_malloc(stopped_late, 100) && finding.rate.bytes_per_hour == 5 * MB * 3600,
 	   "malloc that has just stopped to grow has the rate that it had");
-	ok(is_malloc(stopped_late, 110) && !judgement.has_rate,
+	ok(is_malloc(stopped_late, 110) && !finding.rate.is_known,
 	   "malloc that has stopped for a quarter of its time has no rate");
 	rest_us = 25 * USECS_PER_SEC;
-	ok(is_malloc(steady, 100) && !judgement.has_rate,
+	ok(is_malloc(steady, 100) && !finding.rate.is_known,
 	   "malloc of a process that has not been counted for as long has no rate");
 	rest_us = 0;
 	ok(!is_malloc(at_once, 16) && !is_malloc(at_once, 17),
@@ -169,13 +167,13 @@ test_malloc(void)
 	begin();
 	for (int i = 0; i < 20; i++)
 		count(i * 100 * MB, i * 101 * MB, 0, i * 101 * MB);
-	ok(!is_suspect(PLH_VERDICT_MALLOC), "contexts that grow do not make malloc suspect");
-	ok(!is_suspect(PLH_VERDICT_MAPPED), "contexts that grow do not make mappings suspect");
+	ok(!is_found(PLH_KIND_MALLOC_GROWS), "contexts that grow do not make malloc suspect");
+	ok(!is_found(PLH_KIND_MAPPED_GROWS), "contexts that grow do not make mappings suspect");
 	begin();
 	for (int i = 0; i < 20; i++)
 		count(i, -1, -1, i * 100 * MB);
-	ok(!is_suspect(PLH_VERDICT_MALLOC) && !is_suspect(PLH_VERDICT_MAPPED) &&
-	   !is_suspect(PLH_VERDICT_FREED),
+	ok(!is_found(PLH_KIND_MALLOC_GROWS) && !is_found(PLH_KIND_MAPPED_GROWS) &&
+	   !is_found(PLH_KIND_MALLOC_KEEPS),
 	   "a process whose malloc tells nothing is not suspect");
 }
 
@@ -185,18 +183,18 @@ test_mapped(void)
 	begin();
 	for (int i = 0; i < 20; i++)
 		count(5 * MB, 6 * MB, 10 * MB, (20 + 5 * i) * MB);
-	ok(is_suspect(PLH_VERDICT_MAPPED) && facts.live_bytes == 99 * MB,
+	ok(is_found(PLH_KIND_MAPPED_GROWS) && finding.bytes == 99 * MB,
 	   "memory that others map is suspect");
 	header.overhead_bytes = 40 * MB;
-	ok(!is_suspect(PLH_VERDICT_MAPPED), "memory that we map is not suspect");
+	ok(!is_found(PLH_KIND_MAPPED_GROWS), "memory that we map is not suspect");
 	header.overhead_bytes = 0;
 	header.history_count = 14;
 	header.own_bytes = header.history[13].own_bytes;
 	header.census_at = header.history[13].at;
-	ok(is_suspect(PLH_VERDICT_MAPPED), "memory that others map is suspect from 64 MB on");
+	ok(is_found(PLH_KIND_MAPPED_GROWS), "memory that others map is suspect from 64 MB on");
 	header.history_count = 13;
 	header.own_bytes = 67108864 + 16 * MB - 1;
-	ok(!is_suspect(PLH_VERDICT_MAPPED), "memory that others map is not suspect below 64 MB");
+	ok(!is_found(PLH_KIND_MAPPED_GROWS), "memory that others map is not suspect below 64 MB");
 }
 
 static void
@@ -205,20 +203,20 @@ test_freed(void)
 	begin();
 	rest_us = 60 * USECS_PER_SEC;
 	count(5 * MB, 6 * MB, 67108863, 100 * MB);
-	ok(!is_suspect(PLH_VERDICT_FREED), "some free memory is not suspect");
+	ok(!is_found(PLH_KIND_MALLOC_KEEPS), "some free memory is not suspect");
 	begin();
 	count(5 * MB, 6 * MB, 67108864, 100 * MB);
-	ok(is_suspect(PLH_VERDICT_FREED) && facts.live_bytes == 67108864 &&
-	   judgement.score > 0.9 && !judgement.has_rate, "64 MB of free memory are suspect");
+	ok(is_found(PLH_KIND_MALLOC_KEEPS) && finding.bytes == 67108864 &&
+	   finding.score > 0.9 && !finding.rate.is_known, "64 MB of free memory are suspect");
 	rest_us--;
-	ok(!is_suspect(PLH_VERDICT_FREED), "free memory is not suspect if it is kept for less than a minute");
+	ok(!is_found(PLH_KIND_MALLOC_KEEPS), "free memory is not suspect if it is kept for less than a minute");
 	rest_us = 50 * USECS_PER_SEC;
 	begin();
 	for (int i = 0; i < 11; i++)
 		count(5 * MB, 6 * MB, 100 * MB, 110 * MB);
-	ok(is_suspect(PLH_VERDICT_FREED), "free memory is suspect in a process that works");
+	ok(is_found(PLH_KIND_MALLOC_KEEPS), "free memory is suspect in a process that works");
 	header.history[8].malloc_free_bytes = 5 * MB;
-	ok(!is_suspect(PLH_VERDICT_FREED),
+	ok(!is_found(PLH_KIND_MALLOC_KEEPS),
 	   "free memory that was taken again is not suspect");
 	rest_us = 0;
 }
@@ -229,13 +227,13 @@ test_growth(void)
 	begin();
 	for (int i = 0; i < 20; i++)
 		count((10 + 3 * i) * MB, (12 + 3 * i) * MB, 0, 100 * MB);
-	ok(is_suspect(PLH_VERDICT_GROWING) && facts.live_bytes == 67 * MB &&
-	   facts.growth_bytes == 57 * MB && judgement.bytes_per_hour == 3 * MB * 3600,
+	ok(is_found(PLH_KIND_PROCESS_GROWS) && finding.bytes == 67 * MB &&
+	   finding.growth_bytes == 57 * MB && finding.rate.bytes_per_hour == 3 * MB * 3600,
 	   "contexts of the session that grow together make the process suspect");
 	for (int i = 0; i < 20; i++)
 		header.history_passing_kb[i] = 3000 * i;
 	header.passing_bytes = 57 * MB;
-	ok(!is_suspect(PLH_VERDICT_GROWING), "what ends with a statement does not");
+	ok(!is_found(PLH_KIND_PROCESS_GROWS), "what ends with a statement does not");
 }
 
 /* Are frees missed where that was sampled with that error, and that given out? */
@@ -279,7 +277,7 @@ test_odd_courses(void)
 {
 	pg_prng_state prng;
 	int			wrong = 0;
-	int			suspects = 0;
+	int			found = 0;
 
 	pg_prng_seed(&prng, 4711);
 	for (int i = 0; i < 20000; i++)
@@ -288,15 +286,15 @@ test_odd_courses(void)
 
 		for (Size j = 0; j < sizeof(header) / sizeof(*words); j++)
 			words[j] = pg_prng_uint64(&prng) >> pg_prng_uint64_range(&prng, 0, 63);
-		for (PlhVerdict verdict = PLH_VERDICT_FREED; verdict <= PLH_VERDICT_MALLOC; verdict++)
+		for (PlhKind kind = PLH_KIND_MALLOC_GROWS; kind <= PLH_KIND_PROCESS_GROWS; kind++)
 		{
-			suspects += is_suspect(verdict);
-			wrong += !(judgement.score >= 0.0 && judgement.score <= 1.0) ||
-				judgement.bytes_per_hour < 0;
+			found += is_found(kind);
+			wrong += !(finding.score >= 0.0 && finding.score <= 1.0) ||
+				finding.rate.bytes_per_hour < 0;
 		}
-		suspects += plh_process_suspect_misses_frees(&header);
+		found += plh_process_suspect_misses_frees(&header);
 	}
-	ok(suspects > 0 && wrong == 0, "odd figures give scores and rates in their range");
+	ok(found > 0 && wrong == 0, "odd figures give scores and rates in their range");
 }
 
 void

@@ -16,7 +16,7 @@
 #include "profile/profile_recycling.h"
 #include "routine/running_routines.h"
 #include "unit_tests.h"
-#include "judge/suspect_list.h"
+#include "judge/findings.h"
 
 /* A routine that runs, the frame behind which it is, and what it says of itself. */
 typedef struct RunningRoutine
@@ -300,7 +300,7 @@ static void
 test_many_lines(void)
 {
 	Session    *session = palloc(sizeof(Session));
-	PlhSuspectList *list;
+	PlhFindings *findings;
 
 	begin_session(session, 1, 1);
 	begin_statement(session, "SELECT shop.add_items();");
@@ -310,11 +310,11 @@ test_many_lines(void)
 		session->routine_line = 1 + i % 100;
 		allocate(session, LEAKING_TOP, "TopMemoryContext", 1000);
 	}
-	list = plh_suspect_list_make(plh_profile_image_own(plh_profile), NULL, plh_clock_coarse_now());
-	ok(list->count == 1 && list->suspects[0].judgement.verdict == PLH_VERDICT_LEAK &&
-	   list->suspects[0].facts.sites == 100 && list->suspects[0].facts.statements == 1,
+	findings = plh_findings_make(plh_profile_image_own(plh_profile), NULL, plh_clock_coarse_now());
+	ok(findings->count == 1 && findings->list[0].kind == PLH_KIND_SITE_LEAKS &&
+	   findings->list[0].sites.sites == 100 && findings->list[0].sites.statements == 1,
 	   "a leak is found that is spread over many lines");
-	ok(list->suspects[0].facts.live_bytes == 400 * 1000,
+	ok(findings->list[0].bytes == 400 * 1000,
 	   "a leak that is spread over many lines has the bytes of all");
 	end_session();
 }

@@ -21,6 +21,12 @@ plh_words_span(TimestampTz from, TimestampTz to)
 	return psprintf("%.1f s", ((double) to - (double) from) / USECS_PER_SEC);
 }
 
+List *
+lappend_int(List *list, int number)
+{
+	return list;
+}
+
 char *
 plh_death_text(const PlhDeath *death)
 {
@@ -31,7 +37,7 @@ static PlhProfileHeader header;
 static PlhProfileImage image;
 static PlhExplainedProcess process;
 static PlhCourse course;
-static StringInfoData said;
+static PlhToldText told;
 
 /* A process of 100 MB, which was counted 4 s ago, 40 s after it began. */
 static void
@@ -61,9 +67,9 @@ set_process(void)
 static bool
 is_said(const char *expected)
 {
-	if (strcmp(said.data, expected) == 0)
+	if (strcmp(told.text.data, expected) == 0)
 		return true;
-	printf("# it says: %s\n", said.data);
+	printf("# it says: %s\n", told.text.data);
 	return false;
 }
 
@@ -72,11 +78,11 @@ parts_say(const char *expected)
 {
 	PlhAccount	account = {0};
 
-	resetStringInfo(&said);
-	plh_size_sentences_add_parts(&said, &process, &account);
-	if (strstr(said.data, expected) != NULL)
+	plh_told_text_begin(&told);
+	plh_size_sentences_say_parts(&told, &process, &account);
+	if (strstr(told.text.data, expected) != NULL)
 		return true;
-	printf("# it says: %s\n", said.data);
+	printf("# it says: %s\n", told.text.data);
 	return false;
 }
 
@@ -98,11 +104,11 @@ kinds_say(const int *megabytes, int count, const char *expected)
 		families[i].contexts = i + 1;
 	}
 	set_process();
-	resetStringInfo(&said);
-	plh_size_sentences_add_parts(&said, &process, &account);
-	if (strstr(said.data, expected) != NULL)
+	plh_told_text_begin(&told);
+	plh_size_sentences_say_parts(&told, &process, &account);
+	if (strstr(told.text.data, expected) != NULL)
 		return true;
-	printf("# it says: %s\n", said.data);
+	printf("# it says: %s\n", told.text.data);
 	return false;
 }
 
@@ -123,8 +129,8 @@ test_kinds(void)
 static bool
 course_says(const char *expected)
 {
-	resetStringInfo(&said);
-	plh_size_sentences_add_course(&said, &process, &course);
+	plh_told_text_begin(&told);
+	plh_size_sentences_say_course(&told, &process, &course);
 	return is_said(expected);
 }
 
@@ -133,20 +139,20 @@ static void
 test_parts(void)
 {
 	set_process();
-	ok(parts_say(": 95000000 B in memory contexts, 3000000 B allocated with malloc outside of them, 0 B freed but kept by malloc, 2000000 B elsewhere."),
+	ok(parts_say("The last count, 3 ticks ago, found 95000000 B in memory contexts, 3000000 B from malloc outside of them, and 0 B that was freed but is kept by malloc. 2000000 B was elsewhere."),
 	   "the parts of a process are told");
 	process.rss_anon_bytes = 147 * MB;
 	ok(parts_say("Since that count private memory has grown by 47000000 B, which the counted figures do not include."),
 	   "growth since the count is in none of its figures");
 	header.own_bytes = 35 * MB;
 	process.rss_anon_bytes = 82 * MB;
-	ok(parts_say(". 63000000 B of this had not been written to at that time, so it took no memory.") &&
+	ok(parts_say("kept by malloc. The process looks 63000000 B smaller, because that part was never written to.") &&
 	   parts_say("Since that count private memory has grown by 47000000 B. Part of that may be memory that was counted, but not yet written to."),
 	   "memory that is written to later is not told as another");
 	process.rss_anon_bytes = 20 * MB;
 	ok(parts_say("Since that count private memory has fallen by 15000000 B."), "so is a fall since the count");
 	image.alive = false;
-	ok(parts_say("63000000 B of this had not been written to at that time"), "what was not written to is told of a process that is gone");
+	ok(parts_say("The process looked 63000000 B smaller, because that part had never been written to."), "what was not written to is told of a process that is gone");
 }
 
 /* A tick is a little more than a second. */
@@ -170,14 +176,14 @@ test_growth(void)
 	course.grown_bytes = 60 * MB;
 	course.grown_since = SECONDS(34);
 	course.rests_since = SECONDS(36);
-	ok(course_says("Private memory grew by 60000000 B from second 34 on, within 2.0 s (30000000 B/s), and has hardly changed in the 7 ticks since."),
+	ok(course_says("Private memory grew by 60000000 B from second 34 on, within 2.0 s (30000000 B/s). It has hardly changed in the 7 ticks since."),
 	   "growth that is over does not read as if it lasted until now");
 	course.rests_since = SECONDS(34) + 1;
-	ok(course_says("Private memory grew by 60000000 B within a second at second 34, and has hardly changed in the 9 ticks since."),
+	ok(course_says("Private memory grew by 60000000 B within a second at second 34. It has hardly changed in the 9 ticks since."),
 	   "growth of a moment has no rate");
 	course.rests_since = SECONDS(40);
 	image.alive = false;
-	ok(course_says("Private memory had grown by 60000000 B from second 34 on, within 6.0 s (10000000 B/s), and had hardly changed in the 3 ticks since."),
+	ok(course_says("Private memory had grown by 60000000 B from second 34 on, within 6.0 s (10000000 B/s). It had hardly changed in the 3 ticks since."),
 	   "growth of a process that is gone is in the past");
 }
 
@@ -240,7 +246,6 @@ test_falls(void)
 void
 test_size_sentences(void)
 {
-	initStringInfo(&said);
 	test_parts();
 	test_kinds();
 	test_growth();

@@ -158,7 +158,7 @@ test_held_thresholds(void)
 	facts.is_over = true;
 	facts.is_session = false;
 	ok(is_judged(facts, PLH_VERDICT_NONE), "what is freed by itself is not held");
-	ok(!plh_suspect_judge(&facts).has_rate, "what is not held has no rate");
+	ok(!plh_suspect_judge(&facts).rate.is_known, "what is not held has no rate");
 }
 
 /* Growth that is too little to be held. */
@@ -248,50 +248,50 @@ test_rates(void)
 	PlhSuspectFacts facts = steady_leak();
 	PlhJudgement judgement = plh_suspect_judge(&facts);
 
-	ok(judgement.has_rate && judgement.bytes_per_hour == 50 * MB &&
-	   judgement.rate_us == facts.counted_to - facts.early.at,
+	ok(judgement.rate.is_known && judgement.rate.bytes_per_hour == 50 * MB &&
+	   judgement.rate.seen_us == facts.counted_to - facts.early.at,
 	   "the rate of a leak is that since the early checkpoint");
 	facts.counted_to = facts.early.at + 99999;
-	ok(!plh_suspect_judge(&facts).has_rate,
+	ok(!plh_suspect_judge(&facts).rate.is_known,
 	   "a leak of less than 0.1 s has no rate");
 	facts.counted_to++;
-	ok(plh_suspect_judge(&facts).has_rate, "a leak of 0.1 s has a rate");
+	ok(plh_suspect_judge(&facts).rate.is_known, "a leak of 0.1 s has a rate");
 	facts = steady_leak();
 	facts.first_at = SOME_TIME - 100 * USECS_PER_SEC;
 	facts.last_at = SOME_TIME + 100 * USECS_PER_SEC;
 	facts.counted_to = facts.active_to = facts.last_at + 24 * USECS_PER_SEC;
 	judgement = plh_suspect_judge(&facts);
-	ok(judgement.has_rate && judgement.bytes_per_hour == 1800 * MB,
+	ok(judgement.rate.is_known && judgement.rate.bytes_per_hour == 1800 * MB,
 	   "the rate of a leak is that up to its last sample");
 	facts.counted_to += USECS_PER_SEC;
 	judgement = plh_suspect_judge(&facts);
-	ok(judgement.verdict == PLH_VERDICT_LEAK && !judgement.has_rate,
+	ok(judgement.verdict == PLH_VERDICT_LEAK && !judgement.rate.is_known,
 	   "a leak that has not grown for a quarter of its time has no rate");
 	facts.last_at = SOME_TIME + 6 * USECS_PER_SEC;
 	facts.counted_to = facts.active_to = facts.last_at + 5 * USECS_PER_SEC - 1;
-	ok(plh_suspect_judge(&facts).has_rate, "a leak that rests for less than 5 s has a rate");
+	ok(plh_suspect_judge(&facts).rate.is_known, "a leak that rests for less than 5 s has a rate");
 	facts.early.at = 0;
-	ok(!plh_suspect_judge(&facts).has_rate,
+	ok(!plh_suspect_judge(&facts).rate.is_known,
 	   "a leak from an unknown time on has no rate");
 	facts.early.at = facts.counted_to + 1;
-	ok(!plh_suspect_judge(&facts).has_rate,
+	ok(!plh_suspect_judge(&facts).rate.is_known,
 	   "a leak from a later time on has no rate");
 
 	facts = young_growth();
 	judgement = plh_suspect_judge(&facts);
-	ok(judgement.has_rate && judgement.bytes_per_hour == 20 * MB &&
-	   judgement.rate_us == facts.counted_to - facts.baseline_at,
+	ok(judgement.rate.is_known && judgement.rate.bytes_per_hour == 20 * MB &&
+	   judgement.rate.seen_us == facts.counted_to - facts.baseline_at,
 	   "the rate of growth is that since the baseline");
 	facts.counted_to = facts.baseline_at + USECS_PER_MINUTE - 1;
-	ok(!plh_suspect_judge(&facts).has_rate,
+	ok(!plh_suspect_judge(&facts).rate.is_known,
 	   "growth of less than a minute has no rate");
 	facts.counted_to++;
-	ok(plh_suspect_judge(&facts).has_rate, "growth of a minute has a rate");
+	ok(plh_suspect_judge(&facts).rate.is_known, "growth of a minute has a rate");
 	facts.last_at = facts.counted_to;
 	facts.counted_to += 15 * USECS_PER_SEC;
-	ok(!plh_suspect_judge(&facts).has_rate, "growth that has stopped has no rate");
+	ok(!plh_suspect_judge(&facts).rate.is_known, "growth that has stopped has no rate");
 	facts.baseline_at = 0;
-	ok(!plh_suspect_judge(&facts).has_rate,
+	ok(!plh_suspect_judge(&facts).rate.is_known,
 	   "growth since an unknown time has no rate");
 }
 

@@ -110,7 +110,7 @@ begin(void)
 }
 
 static void
-test_findings(void)
+test_whole_findings(void)
 {
 	begin();
 	ok(!tells(0, 10 * MB), "what was seen once is not told");
@@ -176,7 +176,7 @@ test_orders(void)
 void
 test_watched_processes(void)
 {
-	test_findings();
+	test_whole_findings();
 	test_due();
 	test_orders();
 }

@@ -53,11 +53,13 @@ main(void)
 	test_suspects();
 	test_suspect_sums();
 	test_odd_suspects();
-	test_suspect_evidence();
+	test_finding_evidence();
 	test_statement_evidence();
-	test_suspect_advice();
+	test_finding_advice();
 	test_age_texts();
-	test_suspect_list();
+	test_sentences();
+	test_told_findings();
+	test_findings();
 	test_top_site();
 	test_elf_names();
 	test_exit_dump();

@@ -1,11 +1,11 @@
 /*
- * told_suspect.h
- *	  A suspect of a session, and what is told of it.
+ * told_finding.h
+ *	  A finding on a session, and what is told of it.
  */
-#ifndef TOLD_SUSPECT_H
-#define TOLD_SUSPECT_H
+#ifndef TOLD_FINDING_H
+#define TOLD_FINDING_H
 
-#include "judge/found_suspects.h"
+#include "judge/findings.h"
 #include "report/listed_site.h"
 #include "telling/malloc_statement.h"
 
@@ -13,7 +13,10 @@
 extern PlhProfileHeader header;
 extern PlhProfileImage image;
 
-extern PlhSuspect suspect;
+extern PlhFinding finding;
+
+/* Of the session's memory contexts. */
+extern PlhAccount account;
 
 /* NULL: sites are not described. */
 extern PlhStackTexts *texts;
@@ -24,8 +27,12 @@ extern PlhListedSite *listed;
 /* What is known of the statement that malloc's memory is of. */
 extern PlhMallocStatement malloc_statement;
 
-/* Let it be of a site with these facts. */
-extern void suspect_site(PlhSuspectFacts facts);
+/* Let it be of that kind, and nothing else be known. */
+extern void find(PlhKind kind, int64 bytes);
+
+/* Let it be 100 MB that leak steadily at a site, or that three transactions have left. */
+extern void find_leak(void);
+extern void find_held(void);
 
 /* Has the evidence, or the advice, that text?  What it is instead is printed. */
 extern bool says(const char *text);
@@ -34,4 +41,4 @@ extern bool tells(const char *text);
 /* A frame of a function, or without a name, in a binary. */
 extern PlhFrameText frame_in(const char *function, const char *module);
 
-#endif							/* TOLD_SUSPECT_H */
+#endif							/* TOLD_FINDING_H */

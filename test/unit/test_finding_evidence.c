@@ -1,36 +1,35 @@
 /*
- * test_suspect_evidence.c
- *	  What is said of a suspect.
+ * test_finding_evidence.c
+ *	  What is said of a finding.
  */
 #include "postgres.h"
 
 #include "report/blamed_code.h"
 #include "suspect_facts.h"
-#include "told_suspect.h"
+#include "told_finding.h"
 #include "unit_tests.h"
-#include "telling/suspect_evidence.h"
 
 static void
 test_sites(void)
 {
-	suspect_site(steady_leak());
-	ok(says(psprintf("100000000 B (+/- " INT64_FORMAT " B) of the 100000000 B allocated here has not been freed, and it keeps growing. Averaged over the last 100 transactions, it grew by 500000 B in each; over the 100 before, by 500000 B. This counts all transactions of the process, also those that allocated nothing here.",
-					 suspect.judgement.error_bytes)),
+	find_leak();
+	ok(says("100000000 B (+/- 20000000 B) of the 100000000 B allocated here has not been freed, and it keeps growing. It grew by 500000 B per transaction over the last 100 transactions, and by 500000 B over the 100 before. All transactions count, even those that never called this function."),
 	   "the evidence of a leak tells bytes, error and growth per transaction");
-	suspect.facts.transactions = 3;
-	ok(says("over the 100 before, by 500000 B. Of a long transaction, each second counts as one."),
+	finding.sites.transactions = 3;
+	ok(says(" over the 100 before. Of a long transaction, each second counts as one."),
 	   "the evidence of a leak in long transactions counts their seconds");
-	suspect.facts.last_at = SOME_TIME + 1800 * USECS_PER_SEC;
+	finding.sites.last_at = SOME_TIME + 1800 * USECS_PER_SEC;
 	ok(says("and it kept growing until second 1800."),
 	   "the evidence of a leak that has stopped tells when");
-	suspect.facts.is_alive = false;
-	suspect.facts.last_at = suspect.facts.counted_to;
+	image.alive = false;
+	finding.sites.last_at = finding.counted_at;
 	ok(says("had not been freed, and it kept growing. "), "the evidence of a leak of a process that is gone is in the past");
-	suspect.facts.age_epochs = suspect.facts.epochs;
-	ok(!says("allocated nothing here"), "nothing is said of transactions that did not allocate where all did");
-	suspect.facts.total_bytes = 9717 * MB;
-	ok(says("was still held; the rest of the 9717000000 B allocated here over time had been freed. What is held kept growing. "),
+	finding.sites.age_epochs = finding.sites.epochs;
+	ok(!says("All transactions count"), "nothing is said of transactions that did not allocate where all did");
+	finding.sites.total_bytes = 9717 * MB;
+	ok(says("was still held; the rest of the 9717000000 B allocated here over time had been freed. What was held kept growing. "),
 	   "what is enlarged again and again is not said to have leaked of it all");
+	image.alive = true;
 	ok(tells("See which functions the statement calls") && tells("a newer minor release may fix it") &&
 	   tells("Until this is fixed, limit how long such connections live (a pool's max lifetime), or end them from time to time: SELECT pg_terminate_backend(123)."),
 	   "what to do about a leak that no library has");
@@ -38,19 +37,19 @@ test_sites(void)
 	ok(tells("or end them from time to time.") && !tells("backend("), "a process that is gone cannot be ended by its id");
 	image.alive = true;
 
-	suspect_site(fresh_growth());
-	ok(says("3 finished transactions left ") == suspect.facts.is_over, "what a running transaction leaves is not said to be over");
-	suspect.facts.is_over = true;
+	find_held();
+	ok(!says("3 finished transactions left "), "what a running transaction leaves is not said to be over");
+	finding.sites.is_over = true;
 	ok(says("3 finished transactions left ") && says("It stays until the session ends"),
 	   "the evidence of what is held tells who left it");
-	suspect.facts.transactions = 1;
-	suspect.judgement.error_bytes = 0;
+	finding.sites.transactions = 1;
+	finding.error_bytes = 0;
 	ok(says("1 finished transaction left 100000000 B of the 100000000 B"),
 	   "what was counted has no error");
-	suspect.judgement.verdict = PLH_VERDICT_GROWING;
+	finding.kind = PLH_KIND_SITE_GROWS;
 	ok(says("It holds 100000000 B, 100000000 B more than at the baseline. Too little has happened"),
 	   "the evidence of growth tells bytes and why it is no leak");
-	suspect.facts.sites = suspect.facts.statements = 400;
+	finding.sites.sites = finding.sites.statements = 400;
 	ok(says("Each of 400 statements has too little of it"),
 	   "the evidence of growth in many statements tells how many");
 }
@@ -64,20 +63,15 @@ test_course_of_cache(void)
 		.early_at = SOME_TIME + 25 * USECS_PER_SEC,.late_at = SOME_TIME + 30 * USECS_PER_SEC
 	};
 
-	memset(&suspect, 0, sizeof(suspect));
-	suspect.facts = (PlhSuspectFacts)
-	{
-		.subject = PLH_SUBJECT_CONTEXTS,.live_bytes = 39 * MB,.contexts = 33,.is_alive = true
-	};
-	suspect.family = &family;
-	suspect.judgement.verdict = PLH_VERDICT_GROWING;
-	suspect.judgement.late_bytes = 36 * MB;
+	find(PLH_KIND_CACHE_GROWS, 39 * MB);
+	finding.contexts.family = &family;
+	finding.late_bytes = 36 * MB;
 	ok(says(" held 39000000 B, of which 36000000 B was added after second 25. They had hardly grown since second 30. This is no leak."),
 	   "when caches grew is told, and that they have stopped");
 	family.late_bytes = 30 * MB;
 	ok(says(" was added after second 25. This is no leak."), "caches that grow have not stopped");
-	suspect.judgement.verdict = PLH_VERDICT_CONTEXTS;
-	suspect.judgement.late_contexts = 40;
+	finding.kind = PLH_KIND_CONTEXTS_GROW;
+	finding.contexts.late_contexts = 40;
 	ok(says(" Of these, 40 contexts and 36000000 B were added after second 25."), "when contexts became more is told");
 }
 
@@ -90,20 +84,16 @@ test_parts(void)
 		{.family = plh_family_of("CacheMemoryContext"),.largest = &record,.lasting = true,.bytes = 30 * MB},
 		{.family = plh_family_of("CachedPlan"),.largest = &record,.lasting = true,.bytes = 4 * MB},
 	};
-	PlhAccount	account = {.lasting_bytes = 90 * MB,.families = families,.family_count = 2};
-	PlhSuspectList list = {1, &suspect, &account};
-	const char *evidence;
 
-	memset(&suspect, 0, sizeof(suspect));
-	suspect.facts.subject = PLH_SUBJECT_PROCESS;
-	suspect.judgement.verdict = PLH_VERDICT_GROWING;
-	evidence = plh_suspect_evidence(&suspect, &list, &image, NULL);
-	ok(strstr(evidence, " Its largest parts: 30000000 B ") != NULL && strstr(evidence, "4000000") == NULL,
+	find(PLH_KIND_PROCESS_GROWS, 90 * MB);
+	account = (PlhAccount)
+	{
+		.lasting_bytes = 90 * MB,.families = families,.family_count = 2
+	};
+	ok(says(" Its largest parts: 30000000 B ") && !says("4000000"),
 	   "the largest parts are told of a process that grows as a whole");
 	families[0].bytes = 4 * MB;
-	evidence = plh_suspect_evidence(&suspect, &list, &image, NULL);
-	ok(strstr(evidence, "parts") == NULL && strstr(evidence, ": .") == NULL,
-	   "no part is told where none has much");
+	ok(!says("parts") && !says(": ."), "no part is told where none has much");
 }
 
 /* A site without a name is named by its caller. */
@@ -146,44 +136,43 @@ test_empty_memory(void)
 {
 	PlhContextRecord nameless = {.context_name = 0};
 
-	suspect_site(fresh_growth());
+	find_held();
 	header.census_at = SOME_TIME;
-	header.context_bytes = header.malloc_bytes = suspect.facts.live_bytes + MB;
+	header.context_bytes = header.malloc_bytes = finding.bytes + MB;
 	header.own_bytes = header.malloc_bytes;
 	ok(!says("written to"), "nothing is said of memory that was written to");
 	header.own_bytes = 3 * MB;
 	ok(says(" At the last count most of it had not been written to, so it took less memory than that.") &&
 	   tells("There is no need to act") && !tells("backend("),
 	   "memory that was never written to is said to be so");
-	suspect.facts.is_over = true;
+	finding.sites.is_over = true;
 	ok(says(" At the last count most of it had not been written to"), "and so it is when its transaction is over");
-	suspect.judgement.verdict = PLH_VERDICT_LEAK;
+	finding.kind = PLH_KIND_SITE_LEAKS;
 	ok(tells("There is no hurry") && !tells("backend("), "a leak of such memory is not urgent");
 
-	suspect.family = &(PlhFamilyAccount)
+	find(PLH_KIND_CONTEXTS_GROW, 100 * MB);
+	finding.contexts.family = &(PlhFamilyAccount)
 	{
 		.family = plh_family_of("CurTransactionContext"),.bytes = 100 * MB
 	};
-	suspect.judgement.verdict = PLH_VERDICT_CONTEXTS;
 	header.context_free_bytes = 80 * MB;
 	ok(says("Most of that is free space inside them"), "contexts that are nearly empty are said to be so");
 	header.context_free_bytes = 20 * MB;
 	ok(!says("free space"), "and others are not");
 	ok(tells("RELEASE savepoints that are no longer needed") && tells("To free it now: SELECT pg_cancel_backend(123). If its client has set savepoints, this frees nothing before ROLLBACK or COMMIT; then end the session: SELECT pg_terminate_backend(123)."),
 	   "contexts of a transaction are freed with it");
-	suspect.family = &(PlhFamilyAccount)
+	finding.contexts.family = &(PlhFamilyAccount)
 	{
 		.family = plh_family_of("CachedPlan"),.lasting = true
 	};
 	ok(tells("DEALLOCATE") && tells("To free it now, end the session: SELECT pg_terminate_backend(123)."),
 	   "those of a session are freed with that");
-	suspect.family = &(PlhFamilyAccount)
+	finding.contexts.family = &(PlhFamilyAccount)
 	{
 		.lasting = true,.largest = &nameless
 	};
 	ok(tells("Search the sources of the extensions that this session uses for \"" PLH_NO_CONTEXT_NAME "\""),
 	   "contexts that nobody knows are looked for by their name");
-	suspect.family = NULL;
 	header.census_at = 0;
 	header.context_bytes = 0;
 	header.context_free_bytes = 0;
@@ -191,7 +180,7 @@ test_empty_memory(void)
 }
 
 void
-test_suspect_evidence(void)
+test_finding_evidence(void)
 {
 	test_sites();
 	test_course_of_cache();

@@ -1,6 +1,6 @@
 /*
- * told_suspect.c
- *	  A suspect of a session, and what is told of it.
+ * told_finding.c
+ *	  A finding on a session, and what is told of it.
  */
 #include "postgres.h"
 
@@ -10,9 +10,9 @@
 #include "report/words.h"
 #include "reader/database_text.h"
 #include "suspect_facts.h"
-#include "told_suspect.h"
-#include "telling/suspect_advice.h"
-#include "telling/suspect_evidence.h"
+#include "telling/finding_advice.h"
+#include "telling/finding_evidence.h"
+#include "told_finding.h"
 
 /* The server's own words for sizes and times need the server. */
 char *
@@ -78,49 +78,84 @@ plh_stack_text_base_name(const char *path)
 	return strrchr(path, '/') + 1;
 }
 
-/* What is said of sites needs them described. */
-PlhStackTexts *texts;
-
 PlhProfileHeader header = {.pid = 123,.backend_type = B_BACKEND,.malloc_bytes = 7 * MB};
 PlhProfileImage image = {.header = &header,.alive = true};
-PlhSuspect	suspect;
+PlhFinding	finding;
+PlhAccount	account;
+PlhStackTexts *texts;
+PlhListedSite *listed;
+PlhMallocStatement malloc_statement;
 
-/* Does the evidence have that text? */
+void
+find(PlhKind kind, int64 bytes)
+{
+	memset(&finding, 0, sizeof(finding));
+	memset(&account, 0, sizeof(account));
+	finding.kind = kind;
+	finding.bytes = bytes;
+}
+
+/* The figures are those of steady_leak, in suspect_facts.c. */
+void
+find_leak(void)
+{
+	find(PLH_KIND_SITE_LEAKS, 100 * MB);
+	finding.error_bytes = 20 * MB;
+	finding.counted_at = SOME_TIME + USECS_PER_HOUR;
+	finding.late_bytes = 50 * MB;
+	finding.sites = (PlhSitesFound)
+	{
+		.sites = 1,.statements = 1,.total_bytes = 100 * MB,.transactions = 100,.epochs = 100,
+			.age_epochs = 200,.early_epochs = 100,.early_bytes = 50 * MB,.late_epochs = 100
+	};
+}
+
+/* And these of fresh_growth. */
+void
+find_held(void)
+{
+	find(PLH_KIND_SITE_HOLDS, 100 * MB);
+	finding.error_bytes = 20 * MB;
+	finding.counted_at = SOME_TIME + USECS_PER_HOUR;
+	finding.has_baseline = true;
+	finding.baseline_at = SOME_TIME;
+	finding.growth_bytes = 100 * MB;
+	finding.sites = (PlhSitesFound)
+	{
+		.sites = 1,.statements = 1,.total_bytes = 100 * MB,.transactions = 3,.epochs = 3,
+			.age_epochs = 3
+	};
+}
+
+static bool
+has(const char *said, const char *text)
+{
+	if (strstr(said, text) != NULL)
+		return true;
+	printf("# %s\n", said);
+	return false;
+}
+
 bool
 says(const char *text)
 {
-	PlhSuspectList list = {1, &suspect};
-	const char *evidence = plh_suspect_evidence(&suspect, &list, &image, texts);
+	PlhFindings findings = {1, &finding, &account};
+	const PlhFoundIn in = {.image = &image,.findings = &findings,.stacks = texts};
+	StringInfoData evidence;
 
-	if (strstr(evidence, text) != NULL)
-		return true;
-	printf("# %s\n", evidence);
-	return false;
+	initStringInfo(&evidence);
+	plh_finding_evidence_say(&evidence, &finding, &in);
+	return has(evidence.data, text);
 }
 
-/* The site of whose stack the advice is; NULL: of none. */
-PlhListedSite *listed;
-
-PlhMallocStatement malloc_statement;
-
-/* Is there that to do? */
 bool
 tells(const char *text)
 {
-	const char *next = plh_suspect_advice(&suspect, &image, listed, &malloc_statement);
+	StringInfoData next;
 
-	if (strstr(next, text) != NULL)
-		return true;
-	printf("# %s\n", next);
-	return false;
-}
-
-void
-suspect_site(PlhSuspectFacts facts)
-{
-	memset(&suspect, 0, sizeof(suspect));
-	suspect.facts = facts;
-	suspect.judgement = plh_suspect_judge(&facts);
+	initStringInfo(&next);
+	plh_finding_advice_say(&next, &finding, &image, listed, &malloc_statement);
+	return has(next.data, text);
 }
 
 /* A frame of a function, or without a name, in a binary. */
