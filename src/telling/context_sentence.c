@@ -27,7 +27,8 @@ plh_context_sentence_say(StringInfo text, const PlhContextRecord *record,
 	initStringInfo(&list);
 	for (int i = 0; i < Min(count, TOLD_EXAMPLES); i++)
 		appendStringInfo(&list, "%s%s", i > 0 ? "; " : "", texts[i]);
-	if (list.data[list.len - 1] == '.') /* a text was cut: the sentence ends there */
+	if (list.data[list.len - 1] == '.') /* a text was cut: the sentence ends
+										 * there */
 		list.data[--list.len] = '\0';
 	fields.list = list.data;
 	fields.context = plh_context_list_name(image, record->context_name);

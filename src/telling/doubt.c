@@ -48,7 +48,7 @@ say_outside_uncounted(PlhDoubt *doubt, const PlhDoubted *doubted, PlhSentence re
 	int			pid = doubted->process->pid;
 	PlhMallocCallers callers = plh_malloc_callers_find(pid, doubted->symbols);
 
-	plh_staying_doubt_say(doubt, reason, true, &(PlhFields) {NULL});
+	plh_staying_doubt_say(doubt, reason, true, PLH_FIELDS(NULL));
 	plh_outside_advice_say_libraries(&doubt->words, &callers);
 	doubt->is_undecided = true;
 	if (is_running(doubted->process))

@@ -104,7 +104,7 @@ plh_ending_advice_cancel(StringInfo text, const PlhProfileImage *image)
 
 	if (is_live_session(image))
 		plh_sentences_say(text, sentences[doing_of(image)], true,
-						  &(PlhFields) {.pid = image->header->pid});
+						  PLH_FIELDS(.pid = image->header->pid));
 }
 
 /*
@@ -117,7 +117,7 @@ plh_ending_advice_subtransactions(StringInfo text, const PlhProfileImage *image)
 	if (is_live_session(image))
 		plh_sentences_say(text, doing_of(image) == IDLE ? PLH_SAYS_end_now :
 						  PLH_SAYS_cancel_savepoints, true,
-						  &(PlhFields) {.pid = image->header->pid});
+						  PLH_FIELDS(.pid = image->header->pid));
 }
 
 /* How to find out whether what came while a statement ran goes with it. */

@@ -59,7 +59,7 @@ static void
 tell_statement(Telling *telling, PlhSentence sentence, const char *query)
 {
 	plh_told_text_line(&telling->text, sentence, telling->process->image->alive,
-					   &(PlhFields) {.query = plh_one_line(query, STATEMENT_COLUMNS)});
+					   PLH_FIELDS(.query = plh_one_line(query, STATEMENT_COLUMNS)));
 }
 
 /* The text of a statement of another database, without what is secret. */
@@ -123,7 +123,7 @@ tell_routines(Telling *telling, const PlhToldFinding *told)
 
 	if (routines != NULL)
 		plh_told_text_line(&telling->text, is_one ? PLH_SAYS_routines : PLH_SAYS_routines_most,
-						   true, &(PlhFields) {.routines = routines});
+						   true, PLH_FIELDS(.routines = routines));
 }
 
 /* Tell of a finding: verdict, place, evidence, the next step. */
@@ -336,7 +336,7 @@ tell_doubt(Telling *telling)
 
 	plh_doubt_find(doubt, &doubted);
 	plh_told_text_line(&telling->text, doubt->is_undecided ? PLH_SAYS_no_verdict_yet :
-					   PLH_SAYS_no_verdict, true, &(PlhFields) {.reason = doubt->words.data});
+					   PLH_SAYS_no_verdict, true, PLH_FIELDS(.reason = doubt->words.data));
 	if (telling->nameless == NULL)
 		telling->nameless = doubt->nameless;
 	if (doubt->next.len > 0)

@@ -21,8 +21,7 @@ typedef struct PlhExplanation
 {
 	PlhToldText text;
 	List	   *told;			/* of PlhToldFinding, all that are not
-								 * suppressed; the first three are in the
-								 * text */
+								 * suppressed; the first three are in the text */
 	const PlhDoubt *doubt;		/* why there is none; else NULL */
 	const char *nameless;		/* path of a binary whose functions are told
 								 * without names; else NULL */

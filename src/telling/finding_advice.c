@@ -105,7 +105,7 @@ advise_on_leak(const Advised *advised)
 	else if (advised->code.language != NULL)
 		say_language(advised);
 	else
-		plh_sentences_say(advised->text, author_of(advised->image), true, &(PlhFields) {0});
+		plh_sentences_say(advised->text, author_of(advised->image), true, PLH_FIELDS(NULL));
 	if (is_unwritten(advised))
 		PLH_SAY(advised->text, true, no_hurry);
 	else
@@ -188,7 +188,7 @@ say_value(const Advised *advised, int64 bytes)
 {
 	plh_sentences_say(advised->text, advised->finding->statement.part != NULL ?
 					  PLH_SAYS_value_of_client : PLH_SAYS_value_made, true,
-					  &(PlhFields) {.bytes = plh_words_size(bytes)});
+					  PLH_FIELDS(.bytes = plh_words_size(bytes)));
 }
 
 /* What to do where functions build large values. */

@@ -37,7 +37,8 @@ typedef struct PlhFunctionShare
 
 typedef struct PlhFunctionShares
 {
-	PlhFunctionShare functions[PLH_SHARES]; /* those that are told, then others */
+	PlhFunctionShare functions[PLH_SHARES]; /* those that are told, then
+											 * others */
 	int			count;
 	int			told;			/* of these: 0 where none has much */
 	int64		all;			/* that parts are parts of */

@@ -24,10 +24,10 @@ plh_image_findings_find(const PlhProfileImage *image)
 	const PlhProfileHeader *header = image->header;
 
 	return plh_findings_make(image,
-								 plh_baseline_file_read(plh_profile_directory_path(),
-														image),
-								 image->alive ? GetCurrentTimestamp() :
-								 header->counters.last_at);
+							 plh_baseline_file_read(plh_profile_directory_path(),
+													image),
+							 image->alive ? GetCurrentTimestamp() :
+							 header->counters.last_at);
 }
 
 /* Is a site in the server itself, and not in a library? */

@@ -113,7 +113,7 @@ find_running(PlhMallocStatement *found, const PlhFinding *finding,
 	found->evidence = plh_sentences_phrase(finding->kind == PLH_KIND_MALLOC_GROWS ?
 										   PLH_SAYS_malloc_while_ran :
 										   PLH_SAYS_mapped_while_ran, true,
-										   &(PlhFields) {.bytes = plh_words_size(gained)});
+										   PLH_FIELDS(.bytes = plh_words_size(gained)));
 	return true;
 }
 

@@ -47,6 +47,9 @@ typedef struct PlhFields
 #undef PLH_NUMBER_FIELD
 } PlhFields;
 
+/* Fields for a call: PLH_FIELDS(.age = "5 s"). */
+#define PLH_FIELDS(...) (&(const PlhFields) {__VA_ARGS__})
+
 /*
  * Append a sentence, with a blank before it where another one is.  The text's cursor stays
  * where the first one ends.
@@ -62,8 +65,8 @@ extern const char *plh_sentences_name(PlhSentence sentence);
 
 /* The same with fields that are named: PLH_SAY(text, alive, rests, .age = "5 s"). */
 #define PLH_SAY(text, alive, id, ...) \
-	plh_sentences_say(text, PLH_SAYS_##id, alive, &(PlhFields) {__VA_ARGS__})
+	plh_sentences_say(text, PLH_SAYS_##id, alive, PLH_FIELDS(__VA_ARGS__))
 #define PLH_PHRASE(alive, id, ...) \
-	plh_sentences_phrase(PLH_SAYS_##id, alive, &(PlhFields) {__VA_ARGS__})
+	plh_sentences_phrase(PLH_SAYS_##id, alive, PLH_FIELDS(__VA_ARGS__))
 
 #endif							/* PLH_SENTENCES_H */

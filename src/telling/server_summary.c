@@ -168,10 +168,7 @@ tell_sum(PlhToldText *text, const List *processes, bool sees_all)
 	foreach(cell, processes)
 		bytes += Max(0, ((const PlhSummarized *) lfirst(cell))->bytes);
 	plh_told_text_line(text, sees_all ? PLH_SAYS_server : PLH_SAYS_server_visible, true,
-					   &(PlhFields)
-					   {
-						   .count = list_length(processes),.bytes = plh_words_size(bytes)
-					   });
+					   PLH_FIELDS(.count = list_length(processes),.bytes = plh_words_size(bytes)));
 }
 
 /* Is enough known of any of them to judge it? */
@@ -252,7 +249,7 @@ tell_kind(PlhToldText *text, const Kind *kind)
 	PlhFields	fields = {
 		.count = kind->processes,
 		.name = application == NULL || application[0] == '\0' ? type :
-			PLH_PHRASE(true, type_of_application,.title = type,.name = application),
+		PLH_PHRASE(true, type_of_application,.title = type,.name = application),
 		.each = plh_words_size(kind->bytes / kind->processes),
 		.most = plh_words_size(kind->most_bytes)
 	};
@@ -309,10 +306,7 @@ tell_small(PlhToldText *text, const List *processes)
 	for (int lack = 0; lack < LACKS; lack++)
 		if (counts[lack] > 0)
 			plh_told_text_line(text, sentences[lack], true,
-							   &(PlhFields)
-							   {
-								   .count = counts[lack],.bytes = plh_words_size(bytes[lack])
-							   });
+							   PLH_FIELDS(.count = counts[lack],.bytes = plh_words_size(bytes[lack])));
 }
 
 /* Which processes are alike: the first of them is listed. */

@@ -79,7 +79,7 @@ plh_size_sentences_say_who(PlhToldText *told, const PlhExplainedProcess *process
 	else
 		plh_told_text_line(told, process->rss_anon_bytes < 0 ? PLH_SAYS_size_counted :
 						   PLH_SAYS_size, true,
-						   &(PlhFields) {.who = who.data,.bytes = plh_words_size(bytes)});
+						   PLH_FIELDS(.who = who.data,.bytes = plh_words_size(bytes)));
 	if (process->rss_shared_bytes >= PLH_SUSPECT_LARGE_BYTES)
 		PLH_LINE(told, true, shared,.bytes = plh_words_size(process->rss_shared_bytes));
 }
@@ -102,13 +102,10 @@ say_counted(PlhToldText *told, const PlhExplainedProcess *process)
 		return;
 	}
 	plh_told_text_line(told, knows_malloc ? PLH_SAYS_counted : PLH_SAYS_counted_without_malloc,
-					   alive, &(PlhFields)
-					   {
-						   .ago = plh_told_text_ago(process, header->census_at),
-						   .contexts = plh_words_size(header->context_bytes),
-						   .outside = plh_words_size(outside),
-						   .freed = plh_words_size(header->malloc_free_bytes)
-					   });
+					   alive, PLH_FIELDS(.ago = plh_told_text_ago(process, header->census_at),
+										 .contexts = plh_words_size(header->context_bytes),
+										 .outside = plh_words_size(outside),
+										 .freed = plh_words_size(header->malloc_free_bytes)));
 	if (header->context_free_bytes >= 0)
 		PLH_SAY(&told->text, alive, free_in_contexts,
 				.bytes = plh_words_size(header->context_free_bytes));
@@ -145,7 +142,7 @@ say_uncounted(PlhToldText *told, const PlhExplainedProcess *process)
 	if (gained > 0)
 		plh_told_text_line(told, plh_unwritten_bytes(header) >= gained / UNWRITTEN_PART ?
 						   PLH_SAYS_written_since_count : PLH_SAYS_grown_since_count, true,
-						   &(PlhFields) {.bytes = plh_words_size(gained)});
+						   PLH_FIELDS(.bytes = plh_words_size(gained)));
 	else if (gained < 0)
 		PLH_LINE(told, true, fallen_since_count,.bytes = plh_words_size(-gained));
 }

@@ -153,7 +153,7 @@ noun_of(uint32 lifetime)
 const char *
 plh_statement_evidence_noun(uint32 lifetime)
 {
-	return plh_sentences_phrase(noun_of(lifetime), true, &(PlhFields) {0});
+	return plh_sentences_phrase(noun_of(lifetime), true, PLH_FIELDS(NULL));
 }
 
 /* What ends what its sites hold, if that is the same for nearly all of it. */
@@ -203,7 +203,7 @@ say_total(StringInfo text, const PlhFinding *finding, const PlhProfileImage *ima
 	};
 	int64		counted = finding->statement.counted_bytes;
 	const PlhFields fields = {
-		.noun = plh_sentences_phrase(noun, true, &(PlhFields) {0}),
+		.noun = plh_sentences_phrase(noun, true, PLH_FIELDS(NULL)),
 		.bytes = plh_words_estimate(finding->bytes, finding->error_bytes)
 	};
 

@@ -17,6 +17,6 @@ extern void plh_staying_doubt_say(PlhDoubt *doubt, PlhSentence sentence, bool al
 								  const PlhFields *fields);
 
 #define PLH_DOUBT(doubt, alive, id, ...) \
-	plh_staying_doubt_say(doubt, PLH_SAYS_##id, alive, &(PlhFields) {__VA_ARGS__})
+	plh_staying_doubt_say(doubt, PLH_SAYS_##id, alive, PLH_FIELDS(__VA_ARGS__))
 
 #endif							/* PLH_STAYING_DOUBT_H */

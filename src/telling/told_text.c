@@ -34,5 +34,5 @@ plh_told_text_ago(const PlhExplainedProcess *process, TimestampTz at)
 	else if (!image->alive && image->header->death.at == 0)
 		sentence = PLH_SAYS_before_silence;
 	return plh_sentences_phrase(sentence, image->alive,
-								&(PlhFields) {.age = plh_words_duration(at, process->now)});
+								PLH_FIELDS(.age = plh_words_duration(at, process->now)));
 }

@@ -26,7 +26,7 @@ extern void plh_told_text_line(PlhToldText *text, PlhSentence sentence, bool ali
 							   const PlhFields *fields);
 
 #define PLH_LINE(told, alive, id, ...) \
-	plh_told_text_line(told, PLH_SAYS_##id, alive, &(PlhFields) {__VA_ARGS__})
+	plh_told_text_line(told, PLH_SAYS_##id, alive, PLH_FIELDS(__VA_ARGS__))
 
 /*
  * When something was, from the end of a process that is gone, or from the time when a dump
