@@ -62,7 +62,7 @@ plh_largest_site_account(const PlhAccount *account, const PlhFamily *family, boo
  */
 int64
 plh_largest_site_bytes(const PlhProfileImage *image, const PlhSiteRecord *site,
-		const PlhAccount *account)
+					   const PlhAccount *account)
 {
 	const PlhProfileHeader *header = image->header;
 	int64		bytes = site->counters.live_bytes;

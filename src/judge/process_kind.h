@@ -12,7 +12,7 @@
 typedef enum PlhProcessKind
 {
 	PLH_PROCESS_SESSION,
-	PLH_PROCESS_BACKGROUND_WORKER, /* of an extension, or logical replication */
+	PLH_PROCESS_BACKGROUND_WORKER,	/* of an extension, or logical replication */
 	PLH_PROCESS_PARALLEL_WORKER,
 	PLH_PROCESS_AUTOVACUUM_WORKER,
 	PLH_PROCESS_WALSENDER,

@@ -479,8 +479,8 @@ plh_suspect_rate(double bytes, double passed_us)
 	return (PlhRate)
 	{
 		.is_known = true,
-		.bytes_per_hour = whole_bytes(bytes * USECS_PER_HOUR / passed_us),
-		.seen_us = whole_bytes(passed_us)
+			.bytes_per_hour = whole_bytes(bytes * USECS_PER_HOUR / passed_us),
+			.seen_us = whole_bytes(passed_us)
 	};
 }
 

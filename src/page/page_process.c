@@ -58,7 +58,7 @@ append_who(StringInfo json, const PlhPageSource *source)
 	plh_json_put_time(json, "started_at", header->started_at);
 	plh_json_put_time(json, "origin", header->started_at);
 	plh_json_put_time(json, "baseline_at", process->baseline == NULL ? 0 :
-						   process->baseline->taken_at);
+					  process->baseline->taken_at);
 	plh_json_put_time(json, "peak_at", header->peak_at);
 	plh_json_put_time(json, "counted_at", header->census_at);
 }
@@ -76,19 +76,19 @@ append_totals(StringInfo json, const PlhPageSource *source)
 	plh_json_key(json, "totals");
 	plh_json_open(json, '{');
 	plh_json_put_if(json, "own_bytes", source->explanation->own_bytes >= 0,
-						 source->explanation->own_bytes);
+					source->explanation->own_bytes);
 	plh_json_put_number(json, "live_bytes", header->counters.live_bytes);
 	plh_json_put_number(json, "live_count", header->counters.live_count);
 	plh_json_put_number(json, "error_bytes",
-							 (int64) plh_profile_image_live_error_bytes(header));
+						(int64) plh_profile_image_live_error_bytes(header));
 	plh_json_put_number(json, "peak_bytes", header->peak_bytes);
 	plh_json_put_number(json, "total_bytes", header->counters.total_bytes);
 	plh_json_put_number(json, "samples_live", header->counters.live_samples);
 	plh_json_put_number(json, "samples_taken", header->samples_taken);
 	plh_json_put_if(json, "context_bytes", counted, header->context_bytes);
 	plh_json_put_if(json, "context_free_bytes",
-						 counted && header->context_free_bytes >= 0,
-						 header->context_free_bytes);
+					counted && header->context_free_bytes >= 0,
+					header->context_free_bytes);
 	plh_json_put_if(json, "malloc_bytes", has_malloc, header->malloc_bytes);
 	plh_json_put_if(json, "outside_bytes", has_malloc, account->outside_bytes);
 	plh_json_put_if(json, "malloc_free_bytes", has_malloc, account->freed_bytes);
@@ -178,7 +178,7 @@ append_part_series(StringInfo json, const PlhFollowedPart *part, int points)
 	plh_json_open(json, '[');
 	for (int i = 0; i < points; i++)
 		plh_json_if(json, plh_followed_parts_bytes(part, i) >= 0,
-						 plh_followed_parts_bytes(part, i));
+					plh_followed_parts_bytes(part, i));
 	plh_json_close(json, ']');
 }
 
@@ -196,7 +196,7 @@ append_families(StringInfo json, const PlhProfileImage *image)
 
 		plh_json_open(json, '{');
 		plh_json_put_text(json, "name", part->family != NULL ? part->family->title :
-							   plh_context_list_name(image, part->context_name));
+						  plh_context_list_name(image, part->context_name));
 		append_part_series(json, part, parts->point_count);
 		plh_json_close(json, '}');
 	}
@@ -212,7 +212,7 @@ append_rows_of(StringInfo json, const PlhFollowedPart *part,
 	plh_json_open(json, '[');
 	for (int i = 0; i < part->course_count; i++)
 		plh_json_number(json, plh_page_sites_row(sites,
-													  plh_profile_image_site(image, part->courses[i]->followed)));
+												 plh_profile_image_site(image, part->courses[i]->followed)));
 	plh_json_close(json, ']');
 }
 
@@ -287,13 +287,13 @@ append_contexts(StringInfo json, const PlhExplainedProcess *process)
 		plh_json_open(json, '[');
 		plh_json_text(json, plh_context_list_name(process->image, context->name));
 		plh_json_text(json, context->name == 0 ? NULL :
-						   plh_profile_image_lifetime_name(context->lifetime));
+					  plh_profile_image_lifetime_name(context->lifetime));
 		plh_json_if(json, context->instances > 0, context->instances);
 		plh_json_if(json, context->instances > 0, context->context_bytes);
 		plh_json_number(json, context->live_bytes);
 		plh_json_number(json, context->live_count);
 		plh_json_if(json, process->baseline != NULL && context->sites > 0,
-						 context->live_bytes - context->baseline_bytes);
+					context->live_bytes - context->baseline_bytes);
 		plh_json_number(json, context->sites);
 		append_examples(json, process->image, context->record);
 		plh_json_close(json, ']');

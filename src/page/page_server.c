@@ -89,9 +89,9 @@ append_profile(StringInfo json, const PlhPageServer *server,
 	plh_json_put_text(json, "crash", plh_death_text_crash(image));
 	plh_json_put_number(json, "live_bytes", header->counters.live_bytes);
 	plh_json_put_number(json, "error_bytes",
-							 (int64) plh_profile_image_live_error_bytes(header));
+						(int64) plh_profile_image_live_error_bytes(header));
 	plh_json_put_if(json, "context_bytes", header->census_at != 0,
-						 header->context_bytes);
+					header->context_bytes);
 	plh_json_put_time(json, "started_at", header->started_at);
 	append_history(json, server, header);
 }
@@ -126,7 +126,7 @@ plh_page_server_add(PlhPageServer *server, const PlhExplainedProcess *process,
 	plh_json_put_text(&json, "application_name", process->application_name);
 	plh_json_put_text(&json, "state", process->state);
 	plh_json_put_if(&json, "own_bytes", explanation->own_bytes >= 0,
-						 explanation->own_bytes);
+					explanation->own_bytes);
 	if (process->image != NULL)
 		append_profile(&json, server, process->image);
 	plh_finding_json_put_all(&json, explanation->told);

@@ -184,7 +184,7 @@ number_statement(PlhPageSites *sites, const PlhListedSite *listed)
 		plh_json_id(json, listed->query_id);
 	plh_json_text(json, listed->query);
 	plh_json_id(json, (int64) hash_bytes_extended((const unsigned char *) shape.text,
-													   shape.length, 0));
+												  shape.length, 0));
 	plh_json_close(json, ']');
 	return number;
 }
@@ -314,7 +314,7 @@ append_figures(StringInfo json, const PlhListedSite *listed, bool has_baseline)
 	plh_json_number(json, facts->error_bytes);
 	/* a variance is a float; beyond 2^62 a bound of it says nothing */
 	plh_json_number(json, counters->live_variance > 0 ?
-						 (int64) Min(counters->live_variance, 4e18) : 0);
+					(int64) Min(counters->live_variance, 4e18) : 0);
 	plh_json_if(json, has_baseline, counters->live_bytes - facts->baseline_bytes);
 	plh_json_if(json, has_baseline, counters->live_count - facts->baseline_count);
 	plh_json_number(json, facts->peak_bytes);
@@ -334,13 +334,13 @@ append_row(PlhPageSites *sites, const PlhListedSite *listed, TimestampTz now)
 	entry->row = sites->row_count++;
 	plh_json_open(json, '[');
 	plh_json_number(json, plh_page_sites_add_stack(sites, &listed->stack,
-														listed->has_stack));
+												   listed->has_stack));
 	plh_json_if(json, listed->context_name != NULL, listed->context_name == NULL ? 0 :
-					 number_name(sites, listed->context_name));
+				number_name(sites, listed->context_name));
 	plh_json_if(json, listed->lifetime != NULL, listed->lifetime == NULL ? 0 :
-					 number_name(sites, listed->lifetime));
+				number_name(sites, listed->lifetime));
 	plh_json_if(json, facts->statement != NULL, facts->statement == NULL ? 0 :
-					 number_statement(sites, listed));
+				number_statement(sites, listed));
 	append_figures(json, listed, facts->has_baseline);
 	append_time(json, sites, facts->counters->first_at);
 	append_time(json, sites, facts->counters->last_at);

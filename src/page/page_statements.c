@@ -64,12 +64,12 @@ append_statement(StringInfo json, const PlhListedStatement *listed,
 	else
 		plh_json_id(json, (int64) entry->query_id);
 	plh_json_put_text(json, "query",
-						   plh_redaction_statement(entry_text(entry, entry->text,
-															  entry->text_bytes)));
+					  plh_redaction_statement(entry_text(entry, entry->text,
+														 entry->text_bytes)));
 	plh_json_put_text(json, "database",
-						   plh_redaction_database(get_database_name(entry->database_oid)));
+					  plh_redaction_database(get_database_name(entry->database_oid)));
 	plh_json_put_text(json, "username",
-						   plh_redaction_role(GetUserNameFromId(entry->role_oid, true)));
+					  plh_redaction_role(GetUserNameFromId(entry->role_oid, true)));
 	plh_json_put_number(json, "calls", entry->calls);
 	plh_json_put_number(json, "mean_peak_bytes", entry->peak_sum / entry->calls);
 	plh_json_put_number(json, "max_peak_bytes", entry->max_peak_bytes);
@@ -79,8 +79,8 @@ append_statement(StringInfo json, const PlhListedStatement *listed,
 	plh_json_put_number(json, "calls_beyond", entry->calls_beyond);
 	plh_json_put_number(json, "kept_bytes", Max(entry->kept_bytes, 0));
 	plh_json_put_text(json, "context_name",
-						   entry_text(entry, entry->context_name,
-									  strlen(entry->context_name)));
+					  entry_text(entry, entry->context_name,
+								 strlen(entry->context_name)));
 	append_top(json, listed, image, texts);
 	plh_json_close(json, '}');
 }

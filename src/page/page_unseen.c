@@ -26,14 +26,14 @@ append_unsampled(StringInfo json, const PlhProfileHeader *header,
 		plh_json_text(json, "Only samples in contexts that last as long as the session were kept.");
 	if (header->unsampled_bytes >= WORTH_BYTES)
 		plh_json_text(json, psprintf("%s was allocated in memory contexts before sampling began, freed memory included. No call site has it.",
-										  plh_words_size(header->unsampled_bytes)));
+									 plh_words_size(header->unsampled_bytes)));
 	if (!header->malloc_tracked && account->knows_malloc &&
 		account->outside_bytes >= WORTH_BYTES)
 		plh_json_text(json, psprintf("%s was allocated with malloc outside of memory contexts. It is counted, but no call site has it, as pg_leakhunt_malloc.so was not preloaded.",
-										  plh_words_size(account->outside_bytes)));
+									 plh_words_size(account->outside_bytes)));
 	if (account->other_bytes >= WORTH_BYTES)
 		plh_json_text(json, psprintf("%s is neither in memory contexts nor malloc's, such as mapped memory and the data of libraries.",
-										  plh_words_size(account->other_bytes)));
+									 plh_words_size(account->other_bytes)));
 }
 
 /* What was sampled, and could not be kept. */
@@ -44,7 +44,7 @@ append_lost(StringInfo json, const PlhProfileHeader *header)
 
 	if (lost > 0)
 		plh_json_text(json, psprintf(INT64_FORMAT " %s not kept at a call site: max_live_samples, max_profile_size, memory or disk was used up, or they were taken in a critical section.",
-										  lost, plh_plural(lost, "sample was", "samples were")));
+									 lost, plh_plural(lost, "sample was", "samples were")));
 	if (!plh_profile_image_is_whole(header))
 		plh_json_text(json, "A part of the profile is missing, as its file system was full.");
 	if (header->courses_refused != 0)

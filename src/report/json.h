@@ -37,7 +37,7 @@ extern void plh_json_text(StringInfo json, const char *text);
 /* A key with its value. */
 extern void plh_json_put_number(StringInfo json, const char *key, int64 value);
 extern void plh_json_put_if(StringInfo json, const char *key, bool is_known,
-								 int64 value);
+							int64 value);
 extern void plh_json_put_flag(StringInfo json, const char *key, bool value);
 extern void plh_json_put_time(StringInfo json, const char *key, TimestampTz at);
 extern void plh_json_put_text(StringInfo json, const char *key, const char *text);

@@ -161,8 +161,8 @@ plh_malloc_callers_find(int pid, PlhSymbols *symbols)
 	return (PlhMallocCallers)
 	{
 		.are_known = binaries != NIL,
-		.loaded = names_of_callers(binaries, common, false, symbols),
-		.linked = names_of_callers(binaries, common, true, symbols),
-		.has_jit = has_used_jit(binaries)
+			.loaded = names_of_callers(binaries, common, false, symbols),
+			.linked = names_of_callers(binaries, common, true, symbols),
+			.has_jit = has_used_jit(binaries)
 	};
 }
