@@ -18,6 +18,7 @@
 #include "report/malloc_callers.h"
 #include "report/words.h"
 #include "sampler/publication.h"
+#include "telling/doubt.h"
 #include "telling/outside_advice.h"
 #include "telling/site_fields.h"
 #include "telling/statement_evidence.h"

@@ -7,7 +7,7 @@
 #ifndef PLH_STAYING_DOUBT_H
 #define PLH_STAYING_DOUBT_H
 
-#include "telling/doubt.h"
+#include "telling/doubted.h"
 
 /* The process has a profile. */
 extern void plh_staying_doubt_find(PlhDoubt *doubt, const PlhDoubted *doubted);
