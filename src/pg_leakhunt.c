@@ -2,37 +2,36 @@
  * pg_leakhunt.c
  *	  Hunts memory leaks inside a running server: start of the module.
  *
- * These are the folders.  Each includes files only of folders that are listed
- * before it.
+ * These are the folders.  Each includes files only of folders that are listed before it.
  *
  * Code of a library of its own, which the dynamic linker preloads:
- *	preload		stands before malloc and free, and lets the sampler know of them
+ * 	preload		stands before malloc and free, and lets the sampler know of them
  *
  * Code that runs inside palloc and malloc, and may not allocate, lock, throw or
  * report:
- *	base		the ground for all others; knows nothing of samples
- *	stack		how a stack is taken
- *	profile		the format of profiles, its owner's writes, bounds-checked access
- *	sampler		the hooks, and the samples and figures that they keep
+ * 	base		the ground for all others; knows nothing of samples
+ * 	stack		how a stack is taken
+ * 	profile		the format of profiles, its owner's writes, bounds-checked access
+ * 	sampler		the hooks, and the samples and figures that they keep
  *
  * Code that runs outside palloc:
- *	reader		any process' profile, baseline or dump, in one form in memory
- *	judge		what of a profile is a leak, by figures alone
- *	dump		files of dumps: their texts, and which of them stay
- *	process		load, fork, the ends of transactions, exit
- *	symbols		from an address to functions, files and lines
- *	report		stacks as text, and the pictures and files made of them
- *	pprof		profiles in the format of pprof
- *	crash		what becomes of the profiles of processes that crashed
- *	telling		findings and doubts in sentences
- *	check		whether a statement leaks, by running it again and again
- *	page		the page: a document of facts, and the file of HTML around it
- *	watch		the background worker: what is done without being asked
- *	plan		what each node of a plan holds, while EXPLAIN runs it
- *	functions	SQL arguments in, rows out
+ * 	reader		any process' profile, baseline or dump, in one form in memory
+ * 	judge		what of a profile is a leak, by figures alone
+ * 	dump		files of dumps: their texts, and which of them stay
+ * 	process		load, fork, the ends of transactions, exit
+ * 	symbols		from an address to functions, files and lines
+ * 	report		stacks as text, and the pictures and files made of them
+ * 	pprof		profiles in the format of pprof
+ * 	crash		what becomes of the profiles of processes that crashed
+ * 	telling		findings and doubts in sentences
+ * 	check		whether a statement leaks, by running it again and again
+ * 	page		the page: a document of facts, and the file of HTML around it
+ * 	watch		the background worker: what is done without being asked
+ * 	plan		what each node of a plan holds, while EXPLAIN runs it
+ * 	functions	SQL arguments in, rows out
  *
- * README in this folder explains how the folders work together, and that of each
- * folder how it works; test/lint holds up the walls between them.
+ * README in this folder explains how the folders work together, and that of each folder how it
+ * works; test/lint holds up the walls between them.
  */
 #include "postgres.h"
 
@@ -59,9 +58,9 @@ extern PGDLLEXPORT void _PG_init(void);
 extern void plh_pg_leakhunt_fini(void);
 
 /*
- * The server calls this when it loads the module: in the postmaster if
- * shared_preload_libraries names it, else in one session.  If a step fails,
- * the server must work as if pg_leakhunt had not been loaded.
+ * The server calls this when it loads the module: in the postmaster if shared_preload_libraries
+ * names it, else in one session.  If a step fails, the server must work as if pg_leakhunt had not
+ * been loaded.
  */
 void
 _PG_init(void)
@@ -92,9 +91,9 @@ _PG_init(void)
 }
 
 /*
- * The dynamic linker calls this at an exit, in the place of _fini (Makefile).  That of
- * the C library does nothing, either, but lies behind all other code, where nothing
- * else of ours runs in a short connection.
+ * The dynamic linker calls this at an exit, in the place of _fini (Makefile).  That of the C
+ * library does nothing, either, but lies behind all other code, where nothing else of ours runs in
+ * a short connection.
  */
 PLH_EVERY_PROCESS void
 plh_pg_leakhunt_fini(void)

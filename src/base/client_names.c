@@ -2,14 +2,14 @@
  * client_names.c
  *	  The names of database, role and application that this process works for.
  *
- * This code runs inside palloc.  The catalogs have the first two as well, but
- * can't be read there, nor by those who look at a process after a crash.
+ * This code runs inside palloc.  The catalogs have the first two as well, but can't be read there,
+ * nor by those who look at a process after a crash.
  */
 #include "postgres.h"
 
 /*
- * The struct of a connection has the headers of OpenSSL and Kerberos, which need
- * not be installed, for members behind those that are used here.
+ * The struct of a connection has the headers of OpenSSL and Kerberos, which need not be installed,
+ * for members behind those that are used here.
  */
 #undef ENABLE_GSS
 #undef USE_OPENSSL
@@ -39,8 +39,8 @@ plh_client_names_role(void)
 }
 
 /*
- * The name of the application, as the session has set it last.  A setting takes
- * its new value before the old one is freed.
+ * The name of the application, as the session has set it last.  A setting takes its new value
+ * before the old one is freed.
  */
 const char *
 plh_client_names_application(void)

@@ -2,11 +2,10 @@
  * clock.h
  *	  The system's clocks in microseconds, and PostgreSQL's epoch.
  *
- * The coarse clocks are good to some milliseconds, and cheap enough for every
- * allocation.  These functions may be called from anywhere, inside palloc too.
+ * The coarse clocks are good to some milliseconds, and cheap enough for every allocation.  These
+ * functions may be called from anywhere, inside palloc too.
  */
-#ifndef PLH_CLOCK_H
-#define PLH_CLOCK_H
+#pragma once
 
 #include <time.h>
 
@@ -44,5 +43,3 @@ plh_clock_coarse_tick(void)
 	(void) clock_gettime(CLOCK_REALTIME_COARSE, &now);
 	return (int64) now.tv_sec << 9 | now.tv_nsec >> 21;
 }
-
-#endif							/* PLH_CLOCK_H */

@@ -1,14 +1,13 @@
 /*
  * compat.h
- *	  Every difference in spelling between PostgreSQL versions, and the range
- *	  of versions that pg_leakhunt supports.
+ *	  Every difference in spelling between PostgreSQL versions, and the range of versions that
+ *	  pg_leakhunt supports.
  *
- * The rest of the code is written against the newest signatures.  Differences
- * in the *layout* that we patch are not spelling: method_patch.c and
- * chunk_mark.h know those.  Include this file after postgres.h.
+ * The rest of the code is written against the newest signatures.  Differences in the *layout* that
+ * we patch are not spelling: method_patch.c and chunk_mark.h know those.  Include this file after
+ * postgres.h.
  */
-#ifndef PLH_COMPAT_H
-#define PLH_COMPAT_H
+#pragma once
 
 /* The first supported version, and the first beyond the supported range. */
 #define PLH_PG_VERSION_FIRST 150000
@@ -27,9 +26,9 @@
 #endif
 
 /*
- * We compile with hidden visibility, so that calls between our files need no
- * detour and clash with nothing.  The functions that the server looks up must
- * be visible; before 16, PGDLLEXPORT did not make them so.
+ * We compile with hidden visibility, so that calls between our files need no detour and clash with
+ * nothing.  The functions that the server looks up must be visible; before 16, PGDLLEXPORT did not
+ * make them so.
  */
 #if PG_VERSION_NUM < 160000
 #undef PGDLLEXPORT
@@ -40,8 +39,8 @@
 	PG_FUNCTION_INFO_V1(name)
 
 /*
- * From 18 on, pg_get_loaded_modules() shows the name and the version that a module
- * tells.  The Makefile takes the version from the control file.
+ * From 18 on, pg_get_loaded_modules() shows the name and the version that a module tells.  The
+ * Makefile takes the version from the control file.
  */
 #if PG_VERSION_NUM >= 180000
 #define PLH_MODULE_MAGIC \
@@ -51,9 +50,8 @@
 #endif
 
 /*
- * The hooked methods have these parameters, and the hooks pass them on by
- * these arguments: 16 took the context from free and realloc, 17 added the
- * flags.
+ * The hooked methods have these parameters, and the hooks pass them on by these arguments: 16 took
+ * the context from free and realloc, 17 added the flags.
  */
 #if PG_VERSION_NUM >= 170000
 #define PLH_ALLOC_PARAMETERS	MemoryContext context, Size size, int flags
@@ -82,8 +80,8 @@
 #endif
 
 /*
- * How a method lets an allocation fail: from 17 on it throws, or returns NULL where the
- * flags say so.  Before, its caller does that.
+ * How a method lets an allocation fail: from 17 on it throws, or returns NULL where the flags say
+ * so.  Before, its caller does that.
  */
 #if PG_VERSION_NUM >= 170000
 #define PLH_ALLOC_FAILURE(context) MemoryContextAllocationFailure(context, size, flags)
@@ -116,10 +114,10 @@
 #endif
 
 /*
- * When the transaction that has just committed ended, and in which tick of some 2 ms.
- * From 17 on, the server remembers the answer, and would soon ask itself.  Before, the
- * exact clock would be asked once more, which takes longer than all else that is done
- * then: some milliseconds earlier will do.
+ * When the transaction that has just committed ended, and in which tick of some 2 ms.  From 17 on,
+ * the server remembers the answer, and would soon ask itself.  Before, the exact clock would be
+ * asked once more, which takes longer than all else that is done then: some milliseconds earlier
+ * will do.
  */
 #if PG_VERSION_NUM >= 170000
 #define PLH_TRANSACTION_END() GetCurrentTransactionStopTimestamp()
@@ -133,9 +131,9 @@
 #define PLH_HAVE_BUMP (PG_VERSION_NUM >= 170000)
 
 /*
- * From 18 on, functions are compiled below the query's context, and moved into
- * a cache.  Before, "SQL function" was a context that belongs to a single
- * query, and "PL/pgSQL function" one that was made in the cache.
+ * From 18 on, functions are compiled below the query's context, and moved into a cache.  Before,
+ * "SQL function" was a context that belongs to a single query, and "PL/pgSQL function" one that was
+ * made in the cache.
  */
 #define PLH_FUNCTIONS_MOVE (PG_VERSION_NUM >= 180000)
 
@@ -162,8 +160,8 @@
 #endif
 
 /*
- * From 18 on, EXPLAIN has options of extensions, and tells them of its nodes; from 19 on
- * settings may name such options, too.
+ * From 18 on, EXPLAIN has options of extensions, and tells them of its nodes; from 19 on settings
+ * may name such options, too.
  */
 #define PLH_HAVE_EXPLAIN_OPTIONS (PG_VERSION_NUM >= 180000)
 #if PG_VERSION_NUM >= 190000
@@ -186,5 +184,3 @@
 #define pgstat_get_local_beentry_by_index(index) \
 	pgstat_fetch_stat_local_beentry(index)
 #endif
-
-#endif							/* PLH_COMPAT_H */

@@ -23,12 +23,10 @@ typedef struct DirectoryEntry
 } DirectoryEntry;
 
 /*
- * Call "visit" with each name in the directory, in no particular order.
- * Returns an errno or 0.
+ * Call "visit" with each name in the directory, in no particular order.  Returns an errno or 0.
  */
 int
-plh_directory_names_visit(const char *directory, PlhNameVisitor visit,
-						  void *arg)
+plh_directory_names_visit(const char *directory, PlhNameVisitor visit, void *arg)
 {
 	union
 	{
@@ -42,8 +40,7 @@ plh_directory_names_visit(const char *directory, PlhNameVisitor visit,
 		return errno;
 	for (;;)
 	{
-		long		length = syscall(SYS_getdents64, fd, buffer.bytes,
-									 sizeof(buffer.bytes));
+		long		length = syscall(SYS_getdents64, fd, buffer.bytes, sizeof(buffer.bytes));
 		const DirectoryEntry *entry;
 
 		if (length < 0)

@@ -2,17 +2,12 @@
  * directory_names.h
  *	  The names in a directory, read without allocating anything.
  *
- * Callable inside palloc: opendir() allocates, and so the directory is read by
- * the system call.
+ * Callable inside palloc: opendir() allocates, and so the directory is read by the system call.
  */
-#ifndef PLH_DIRECTORY_NAMES_H
-#define PLH_DIRECTORY_NAMES_H
+#pragma once
 
 /* The name is valid during the call only. */
 typedef void (*PlhNameVisitor) (const char *name, void *arg);
 
 /* Returns an errno or 0. */
-extern int	plh_directory_names_visit(const char *directory,
-									  PlhNameVisitor visit, void *arg);
-
-#endif							/* PLH_DIRECTORY_NAMES_H */
+extern int	plh_directory_names_visit(const char *directory, PlhNameVisitor visit, void *arg);

@@ -2,8 +2,7 @@
  * guard.c
  *	  The guard of the live samples and the profile of this process.
  *
- * The hooks take the guard; it lies here, so that the lower folders can assert
- * that it is held.
+ * The hooks take the guard; it lies here, so that the lower folders can assert that it is held.
  */
 #include "postgres.h"
 

@@ -4,8 +4,8 @@
  *
  * This code runs inside palloc.
  *
- * Invariant: bucket b of n buckets, where 2^k <= n < 2^(k+1), holds the items whose
- * hash modulo 2^(k+1) is b or, if that is >= n, whose hash modulo 2^k is b.
+ * Invariant: bucket b of n buckets, where 2^k <= n < 2^(k+1), holds the items whose hash modulo
+ * 2^(k+1) is b or, if that is >= n, whose hash modulo 2^k is b.
  */
 #include "postgres.h"
 
@@ -16,8 +16,8 @@
 #define FIRST_BUCKETS 64
 
 /*
- * Reserve address space for that many buckets, and set up the first ones; buckets
- * that have begun stay as they are.  Returns false if there is no memory.
+ * Reserve address space for that many buckets, and set up the first ones; buckets that have begun
+ * stay as they are.  Returns false if there is no memory.
  */
 bool
 plh_hash_buckets_begin(PlhHashBuckets *buckets, uint32 max_count, uint32 end)
@@ -26,10 +26,8 @@ plh_hash_buckets_begin(PlhHashBuckets *buckets, uint32 max_count, uint32 end)
 		return true;
 	buckets->max_count = Max(max_count, FIRST_BUCKETS);
 	buckets->end = end;
-	if (!plh_private_memory_reserve(&buckets->region,
-									sizeof(uint32) * (Size) buckets->max_count) ||
-		!plh_private_memory_commit(&buckets->region,
-								   sizeof(uint32) * FIRST_BUCKETS))
+	if (!plh_private_memory_reserve(&buckets->region, sizeof(uint32) * (Size) buckets->max_count) ||
+		!plh_private_memory_commit(&buckets->region, sizeof(uint32) * FIRST_BUCKETS))
 		return false;
 
 	buckets->heads = (uint32 *) buckets->region.base;
@@ -41,19 +39,17 @@ plh_hash_buckets_begin(PlhHashBuckets *buckets, uint32 max_count, uint32 end)
 }
 
 /*
- * Add one bucket, and move the items that belong there to it.  If there is no memory
- * for the bucket, the chains get longer, and nothing else happens.
+ * Add one bucket, and move the items that belong there to it.  If there is no memory for the
+ * bucket, the chains get longer, and nothing else happens.
  */
 pg_noinline void
-plh_hash_buckets_split(PlhHashBuckets *buckets, PlhHashLink link_of,
-					   const void *table)
+plh_hash_buckets_split(PlhHashBuckets *buckets, PlhHashLink link_of, const void *table)
 {
 	uint32		new_bucket = buckets->count;
 	uint32	   *new_head = &buckets->heads[new_bucket];
 	uint32	   *link = &buckets->heads[new_bucket - buckets->low_count];
 
-	if (!plh_private_memory_commit(&buckets->region,
-								   sizeof(uint32) * ((Size) new_bucket + 1)))
+	if (!plh_private_memory_commit(&buckets->region, sizeof(uint32) * ((Size) new_bucket + 1)))
 		return;
 	*new_head = buckets->end;
 	buckets->count++;

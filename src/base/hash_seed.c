@@ -14,8 +14,8 @@
 #include "base/hash_seed.h"
 
 /*
- * Returns a number that nobody can guess, another one each time.  Where the kernel has
- * none to give, time and the places of the stack and of the code must do.
+ * Returns a number that nobody can guess, another one each time.  Where the kernel has none to
+ * give, time and the places of the stack and of the code must do.
  */
 uint64
 plh_hash_seed_draw(void)

@@ -2,14 +2,11 @@
  * hash_seed.h
  *	  Random numbers that hashes begin with, where others choose what is hashed.
  *
- * Whoever knows a hash function can make thousands of keys with the same hash, such as
- * statements, and let each look-up compare them all.
+ * Whoever knows a hash function can make thousands of keys with the same hash, such as statements,
+ * and let each look-up compare them all.
  *
  * This function may be called inside palloc.
  */
-#ifndef PLH_HASH_SEED_H
-#define PLH_HASH_SEED_H
+#pragma once
 
 extern uint64 plh_hash_seed_draw(void);
-
-#endif							/* PLH_HASH_SEED_H */

@@ -2,12 +2,10 @@
  * limits.h
  *	  The sizes that several parts of pg_leakhunt must agree on.
  *
- * They belong to the format as well as to the code: a profile and a dump can't
- * hold a longer stack or build-id than this.  Include this file after
- * postgres.h.
+ * They belong to the format as well as to the code: a profile and a dump can't hold a longer stack
+ * or build-id than this.  Include this file after postgres.h.
  */
-#ifndef PLH_LIMITS_H
-#define PLH_LIMITS_H
+#pragma once
 
 /* A stack has at most this many frames. */
 #define PLH_MAX_FRAMES 256
@@ -22,9 +20,7 @@
 #define PLH_PATH_MAX (MAXPGPATH + 256)
 
 /*
- * The return address that stands for each in code that was compiled at run time and
- * whose caller was found, as the same code lies elsewhere the next time.
+ * The return address that stands for each in code that was compiled at run time and whose caller
+ * was found, as the same code lies elsewhere the next time.
  */
 #define PLH_COMPILED_CODE ((uintptr_t) 4)
-
-#endif							/* PLH_LIMITS_H */

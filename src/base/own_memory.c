@@ -25,8 +25,8 @@ copy_memory(void *to, const void *from, Size bytes)
 }
 
 /*
- * Find out if this process may copy its own memory: a sandbox that ends who tries does
- * it now, and not in the middle of a query.
+ * Find out if this process may copy its own memory: a sandbox that ends who tries does it now, and
+ * not in the middle of a query.
  */
 void
 plh_own_memory_start(void)
@@ -37,8 +37,7 @@ plh_own_memory_start(void)
 }
 
 /*
- * Copy memory of this process.  Returns false if it is not all there, or nothing may be
- * copied.
+ * Copy memory of this process.  Returns false if it is not all there, or nothing may be copied.
  */
 bool
 plh_own_memory_copy(void *to, const void *from, Size bytes)

@@ -2,11 +2,10 @@
  * plural.h
  *	  The noun behind a number: "1 object", "2 objects".
  *
- * For texts that are not translated; messages of the log have errmsg_plural.  May
- * be called from anywhere, inside palloc too.
+ * For texts that are not translated; messages of the log have errmsg_plural.  May be called from
+ * anywhere, inside palloc too.
  */
-#ifndef PLH_PLURAL_H
-#define PLH_PLURAL_H
+#pragma once
 
 /* Returns the form of a word that goes with this number of what it names. */
 static inline const char *
@@ -14,5 +13,3 @@ plh_plural(int64 count, const char *one, const char *many)
 {
 	return count == 1 ? one : many;
 }
-
-#endif							/* PLH_PLURAL_H */

@@ -4,8 +4,8 @@
  *
  * This code runs inside palloc.
  *
- * Invariant: every index below high_entries is either in exactly one chain (its
- * pointer is not NULL) or on the free list (its pointer is NULL).
+ * Invariant: every index below high_entries is either in exactly one chain (its pointer is not
+ * NULL) or on the free list (its pointer is NULL).
  */
 #include "postgres.h"
 
@@ -13,12 +13,10 @@
 #include "base/pointer_table.h"
 
 /*
- * Define an empty table of at most "max_entries" entries.  The table takes
- * memory as it needs it.
+ * Define an empty table of at most "max_entries" entries.  The table takes memory as it needs it.
  */
 void
-plh_pointer_table_init(PlhPointerTable *table, uint32 entry_bytes,
-					   uint32 max_entries)
+plh_pointer_table_init(PlhPointerTable *table, uint32 entry_bytes, uint32 max_entries)
 {
 	memset(table, 0, sizeof(*table));
 	table->entry_bytes = entry_bytes;
@@ -32,8 +30,7 @@ start_table(PlhPointerTable *table)
 {
 	Assert(table->entry_bytes >= sizeof(PlhPointerEntry));
 	Assert(table->max_entries < PLH_NO_ENTRY);
-	return plh_private_memory_reserve(&table->entry_region,
-									  (Size) table->entry_bytes *
+	return plh_private_memory_reserve(&table->entry_region, (Size) table->entry_bytes *
 									  table->max_entries) &&
 		plh_hash_buckets_begin(&table->buckets, table->max_entries, PLH_NO_ENTRY);
 }
@@ -49,8 +46,8 @@ link_of_entry(const void *table, uint32 index, uint32 *hash)
 }
 
 /*
- * Returns the index of an entry that was never used, or PLH_NO_ENTRY if the table is
- * full or there is no memory.
+ * Returns the index of an entry that was never used, or PLH_NO_ENTRY if the table is full or there
+ * is no memory.
  */
 static pg_noinline uint32
 add_entry(PlhPointerTable *table)
@@ -58,8 +55,7 @@ add_entry(PlhPointerTable *table)
 	uint32		index = table->high_entries;
 
 	if (index >= table->max_entries ||
-		!plh_private_memory_commit(&table->entry_region,
-								   ((Size) index + 1) * table->entry_bytes))
+		!plh_private_memory_commit(&table->entry_region, ((Size) index + 1) * table->entry_bytes))
 		return PLH_NO_ENTRY;
 
 	table->high_entries++;
@@ -82,9 +78,8 @@ take_entry(PlhPointerTable *table)
 }
 
 /*
- * Add an entry for "pointer", which must not be in the table.  Returns the
- * entry, of which only the PlhPointerEntry is set, or NULL if the table is
- * full or there is no memory.
+ * Add an entry for "pointer", which must not be in the table.  Returns the entry, of which only the
+ * PlhPointerEntry is set, or NULL if the table is full or there is no memory.
  */
 void *
 plh_pointer_table_insert(PlhPointerTable *table, const void *pointer)
@@ -100,8 +95,7 @@ plh_pointer_table_insert(PlhPointerTable *table, const void *pointer)
 	index = take_entry(table);
 	if (index == PLH_NO_ENTRY)
 		return NULL;
-	plh_hash_buckets_expect(&table->buckets, table->used_entries,
-							link_of_entry, table);
+	plh_hash_buckets_expect(&table->buckets, table->used_entries, link_of_entry, table);
 
 	entry = plh_pointer_table_entry(table, index);
 	head = plh_pointer_table_bucket(table, pointer);

@@ -2,16 +2,15 @@
  * pointer_table.h
  *	  A hash table from pointers to entries of a fixed size that never move.
  *
- * The table is written by hand because lib/simplehash.h rehashes everything
- * within one insertion and moves entries, both of which are wrong here.  Entries
- * can also be reached by an index, which takes half the room of a pointer.
+ * The table is written by hand because lib/simplehash.h rehashes everything within one insertion
+ * and moves entries, both of which are wrong here.  Entries can also be reached by an index, which
+ * takes half the room of a pointer.
  *
- * These functions may be called inside palloc; they never palloc, throw or
- * lock, and are not reentrant.  plh_pointer_table_init comes first; a table
- * takes no memory before the first insertion.
+ * These functions may be called inside palloc; they never palloc, throw or lock, and are not
+ * reentrant.  plh_pointer_table_init comes first; a table takes no memory before the first
+ * insertion.
  */
-#ifndef PLH_POINTER_TABLE_H
-#define PLH_POINTER_TABLE_H
+#pragma once
 
 #include "base/hash_buckets.h"
 
@@ -37,10 +36,8 @@ typedef struct PlhPointerTable
 	PlhHashBuckets buckets;		/* of indexes */
 } PlhPointerTable;
 
-extern void plh_pointer_table_init(PlhPointerTable *table, uint32 entry_bytes,
-								   uint32 max_entries);
-extern void *plh_pointer_table_insert(PlhPointerTable *table,
-									  const void *pointer);
+extern void plh_pointer_table_init(PlhPointerTable *table, uint32 entry_bytes, uint32 max_entries);
+extern void *plh_pointer_table_insert(PlhPointerTable *table, const void *pointer);
 extern void plh_pointer_table_discard(PlhPointerTable *table);
 
 /* Returns the entry of an index, which an insertion must have used. */
@@ -52,8 +49,8 @@ plh_pointer_table_entry(const PlhPointerTable *table, uint32 index)
 }
 
 /*
- * Returns a hash of a pointer, whose high bits are the good ones.  The low
- * bits of a chunk's address are 0, and the multiplication spreads the others.
+ * Returns a hash of a pointer, whose high bits are the good ones.  The low bits of a chunk's
+ * address are 0, and the multiplication spreads the others.
  */
 static inline uint64
 plh_pointer_hash(const void *pointer)
@@ -62,9 +59,9 @@ plh_pointer_hash(const void *pointer)
 }
 
 /*
- * Returns what decides about the bucket of a pointer.  Neighbours in memory, which are
- * allocated one after the other, have neighbouring buckets, as in a large table each
- * other one would be a cache miss; pages have theirs anywhere.
+ * Returns what decides about the bucket of a pointer.  Neighbours in memory, which are allocated
+ * one after the other, have neighbouring buckets, as in a large table each other one would be a
+ * cache miss; pages have theirs anywhere.
  */
 static inline uint32
 plh_pointer_table_hash(const void *pointer)
@@ -137,5 +134,3 @@ plh_pointer_table_remove(PlhPointerTable *table, void *entry_of_table)
 	Assert(table->used_entries > 0);
 	table->used_entries--;
 }
-
-#endif							/* PLH_POINTER_TABLE_H */

@@ -2,9 +2,8 @@
  * private_memory.c
  *	  Address ranges that are reserved whole and backed with memory as needed.
  *
- * This code runs inside palloc, so it makes system calls only.  Pages that are
- * reserved and not committed are PROT_NONE, for which no overcommit policy
- * charges.
+ * This code runs inside palloc, so it makes system calls only.  Pages that are reserved and not
+ * committed are PROT_NONE, for which no overcommit policy charges.
  */
 #include "postgres.h"
 
@@ -14,14 +13,14 @@
 #include "base/private_memory.h"
 
 /*
- * All regions of this process have this many committed bytes, those of its parent
- * included that it has not given back.
+ * All regions of this process have this many committed bytes, those of its parent included that it
+ * has not given back.
  */
 static PLH_SURVIVES_FORK Size all_bytes;
 
 /*
- * Reserve "bytes" of address space.  A region that is already reserved stays
- * as it is, so that callers may reserve it on each use.
+ * Reserve "bytes" of address space.  A region that is already reserved stays as it is, so that
+ * callers may reserve it on each use.
  */
 bool
 plh_private_memory_reserve(PlhRegion *region, Size bytes)
@@ -36,8 +35,7 @@ plh_private_memory_reserve(PlhRegion *region, Size bytes)
 	}
 
 	bytes = TYPEALIGN(PLH_REGION_STEP, bytes);
-	base = mmap(NULL, bytes, PROT_NONE,
-				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	base = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (base == MAP_FAILED)
 		return false;
 
@@ -59,8 +57,7 @@ plh_private_memory_commit(PlhRegion *region, Size bytes)
 		return true;
 	if (region->base == NULL || wanted > region->reserved_bytes)
 		return false;
-	if (mprotect(region->base + region->committed_bytes,
-				 wanted - region->committed_bytes,
+	if (mprotect(region->base + region->committed_bytes, wanted - region->committed_bytes,
 				 PROT_READ | PROT_WRITE) != 0)
 		return false;
 
@@ -69,8 +66,8 @@ plh_private_memory_commit(PlhRegion *region, Size bytes)
 }
 
 /*
- * Note that the region is backed up to "bytes": by a mapping of the caller's
- * own, or by plh_private_memory_commit.
+ * Note that the region is backed up to "bytes": by a mapping of the caller's own, or by
+ * plh_private_memory_commit.
  */
 void
 plh_private_memory_extend(PlhRegion *region, Size bytes)
@@ -83,8 +80,8 @@ plh_private_memory_extend(PlhRegion *region, Size bytes)
 }
 
 /*
- * Give the memory and the address space back.  All pointers into the region
- * become invalid, and the region may be reserved again.
+ * Give the memory and the address space back.  All pointers into the region become invalid, and the
+ * region may be reserved again.
  */
 void
 plh_private_memory_discard(PlhRegion *region)

@@ -2,14 +2,12 @@
  * private_memory.h
  *	  Address ranges that are reserved whole and backed with memory as needed.
  *
- * All private memory of the code that runs inside palloc comes from here.  A
- * region keeps its address for good, so that pointers into it stay valid while
- * it grows.  These functions may be called from anywhere; they never palloc,
- * throw or lock.  A function that fails returns false and leaves the region as
- * it was.
+ * All private memory of the code that runs inside palloc comes from here.  A region keeps its
+ * address for good, so that pointers into it stay valid while it grows.  These functions may be
+ * called from anywhere; they never palloc, throw or lock.  A function that fails returns false and
+ * leaves the region as it was.
  */
-#ifndef PLH_PRIVATE_MEMORY_H
-#define PLH_PRIVATE_MEMORY_H
+#pragma once
 
 typedef struct PlhRegion
 {
@@ -26,5 +24,3 @@ extern bool plh_private_memory_commit(PlhRegion *region, Size bytes);
 extern void plh_private_memory_extend(PlhRegion *region, Size bytes);
 extern void plh_private_memory_discard(PlhRegion *region);
 extern Size plh_private_memory_bytes(void);
-
-#endif							/* PLH_PRIVATE_MEMORY_H */

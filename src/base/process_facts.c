@@ -19,8 +19,8 @@
 #define STAT_START_TIME 22
 
 /*
- * Read the start of a file in /proc as text.  Returns false, with errno set, if
- * that fails: ENOENT or ESRCH if there is no such process.
+ * Read the start of a file in /proc as text.  Returns false, with errno set, if that fails: ENOENT
+ * or ESRCH if there is no such process.
  */
 bool
 plh_process_facts_read(const char *path, char *text, Size room)
@@ -41,9 +41,8 @@ plh_process_facts_read(const char *path, char *text, Size room)
 }
 
 /*
- * Returns a field of /proc/PID/stat that is a number; 0 if there is no such
- * process, PLH_TICKS_UNKNOWN if it can't be told, as no descriptor is left or
- * the file can't be read.
+ * Returns a field of /proc/PID/stat that is a number; 0 if there is no such process,
+ * PLH_TICKS_UNKNOWN if it can't be told, as no descriptor is left or the file can't be read.
  */
 static uint64
 stat_field(int pid, int number)
@@ -76,9 +75,8 @@ plh_process_facts_parent(int pid)
 }
 
 /*
- * Returns the start of a process in clock ticks since boot, PLH_TICKS_UNKNOWN
- * if it can't be told.  The start and the pid together tell one process from
- * all others.
+ * Returns the start of a process in clock ticks since boot, PLH_TICKS_UNKNOWN if it can't be told.
+ * The start and the pid together tell one process from all others.
  */
 uint64
 plh_process_facts_start_ticks(int pid)
@@ -87,21 +85,19 @@ plh_process_facts_start_ticks(int pid)
 }
 
 /*
- * Is the process with that pid and start still there?  One of which that can't
- * be told is.
+ * Is the process with that pid and start still there?  One of which that can't be told is.
  */
 bool
 plh_process_facts_is_alive(int pid, uint64 start_ticks)
 {
 	uint64		found = plh_process_facts_start_ticks(pid);
 
-	return found == PLH_TICKS_UNKNOWN ||
-		(found != 0 && found == start_ticks);
+	return found == PLH_TICKS_UNKNOWN || (found != 0 && found == start_ticks);
 }
 
 /*
- * The own memory that a file "statm" tells, which takes the kernel a third of
- * the time that "status" does; -1 if it tells none.
+ * The own memory that a file "statm" tells, which takes the kernel a third of the time that
+ * "status" does; -1 if it tells none.
  */
 static int64
 rss_anon_bytes(const char *path)
@@ -119,13 +115,11 @@ rss_anon_bytes(const char *path)
 	resident = strtol(end, &end, 10);
 
 	/* a zombie has none at all */
-	return all == 0 ? -1 :
-		(int64) (resident - strtol(end, NULL, 10)) * sysconf(_SC_PAGESIZE);
+	return all == 0 ? -1 : (int64) (resident - strtol(end, NULL, 10)) * sysconf(_SC_PAGESIZE);
 }
 
 /*
- * Returns how many bytes of this process' memory are neither backed by a file
- * nor shared.
+ * Returns how many bytes of this process' memory are neither backed by a file nor shared.
  */
 int64
 plh_process_facts_own_bytes(void)
@@ -136,9 +130,9 @@ plh_process_facts_own_bytes(void)
 }
 
 /*
- * Does this process have at least "bytes" of memory that is neither backed by a file nor
- * shared?  If it never had that much of any kind, the answer needs no file: the first
- * that a process opens in its directory of /proc takes the kernel 30 us.
+ * Does this process have at least "bytes" of memory that is neither backed by a file nor shared?
+ * If it never had that much of any kind, the answer needs no file: the first that a process opens
+ * in its directory of /proc takes the kernel 30 us.
  */
 bool
 plh_process_facts_owns(int64 bytes)
@@ -152,9 +146,9 @@ plh_process_facts_owns(int64 bytes)
 }
 
 /*
- * Returns a figure in bytes that rises by at least as much as the memory of this
- * process does, but for huge pages within what it once had; -1 if it can't be told.
- * It takes a system call, and no file.
+ * Returns a figure in bytes that rises by at least as much as the memory of this process does, but
+ * for huge pages within what it once had; -1 if it can't be told.  It takes a system call, and no
+ * file.
  */
 int64
 plh_process_facts_touched_bytes(void)

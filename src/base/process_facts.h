@@ -2,12 +2,10 @@
  * process_facts.h
  *	  The parent, the start and the memory of a process, as the kernel tells.
  *
- * These functions may be called inside palloc: they make plain system calls
- * and use neither palloc nor stdio.  Any process may be gone at any time, and
- * then the answer is 0.
+ * These functions may be called inside palloc: they make plain system calls and use neither palloc
+ * nor stdio.  Any process may be gone at any time, and then the answer is 0.
  */
-#ifndef PLH_PROCESS_FACTS_H
-#define PLH_PROCESS_FACTS_H
+#pragma once
 
 /* The start of a process that could not be looked at. */
 #define PLH_TICKS_UNKNOWN PG_UINT64_MAX
@@ -22,5 +20,3 @@ extern int64 plh_process_facts_touched_bytes(void);
 
 /* Returns -1 without such a process. */
 extern int64 plh_process_facts_rss_anon_bytes(int pid);
-
-#endif							/* PLH_PROCESS_FACTS_H */

@@ -2,8 +2,7 @@
  * routine_language.h
  *	  What a routine is written in.
  */
-#ifndef PLH_ROUTINE_LANGUAGE_H
-#define PLH_ROUTINE_LANGUAGE_H
+#pragma once
 
 /* Stored in profiles, in 3 bits: append only. */
 typedef enum PlhRoutineLanguage
@@ -29,5 +28,3 @@ plh_routine_language_name(uint32 language)
 
 	return language < PLH_LANGUAGES ? names[language] : NULL;
 }
-
-#endif							/* PLH_ROUTINE_LANGUAGE_H */

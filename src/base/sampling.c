@@ -4,11 +4,10 @@
  *
  * This code runs inside palloc.
  *
- * An allocation of "size" bytes is sampled with p = 1 - exp(-size/interval)
- * and then stands for 1/p chunks.  1/p is rounded to an integer at random, up
- * with the probability of its fraction: rounding keeps the estimate unbiased,
- * makes every sum exact, and lets a free subtract just the numbers that the
- * allocation added.  Interval 1 means "every allocation": p = 1 for all sizes.
+ * An allocation of "size" bytes is sampled with p = 1 - exp(-size/interval) and then stands for 1/p
+ * chunks.  1/p is rounded to an integer at random, up with the probability of its fraction:
+ * rounding keeps the estimate unbiased, makes every sum exact, and lets a free subtract just the
+ * numbers that the allocation added.  Interval 1 means "every allocation": p = 1 for all sizes.
  */
 #include "postgres.h"
 
@@ -24,8 +23,8 @@
 #define MOST_ERROR ((double) (PG_INT64_MAX / 16))
 
 /*
- * Returns a random number in [0,1).  pg_prng_double of PostgreSQL 15 takes five
- * times as long, in ldexp.
+ * Returns a random number in [0,1).  pg_prng_double of PostgreSQL 15 takes five times as long, in
+ * ldexp.
  */
 static inline double
 draw_fraction(pg_prng_state *prng)
@@ -34,11 +33,10 @@ draw_fraction(pg_prng_state *prng)
 }
 
 /*
- * Returns the gap to the next sample in bytes, which is 0 at interval 1.  The
- * allocation that brings the number of bytes allocated from now on to the gap
- * or beyond is sampled.  Exponential gaps have no memory, so that a gap may be
- * thrown away and drawn anew at any time (other interval, fork) without a
- * bias.
+ * Returns the gap to the next sample in bytes, which is 0 at interval 1.  The allocation that
+ * brings the number of bytes allocated from now on to the gap or beyond is sampled.  Exponential
+ * gaps have no memory, so that a gap may be thrown away and drawn anew at any time (other interval,
+ * fork) without a bias.
  */
 int64
 plh_sampling_gap(pg_prng_state *prng, uint32 interval_bytes)
@@ -58,8 +56,8 @@ plh_sampling_gap(pg_prng_state *prng, uint32 interval_bytes)
 }
 
 /*
- * Returns 1/p, the number of chunks that a sampled allocation stands for.  The last
- * result is kept: a sample's weight is drawn and noted, and many are freed at once.
+ * Returns 1/p, the number of chunks that a sampled allocation stands for.  The last result is kept:
+ * a sample's weight is drawn and noted, and many are freed at once.
  */
 static double
 exact_weight(Size size, uint32 interval_bytes)
@@ -79,13 +77,11 @@ exact_weight(Size size, uint32 interval_bytes)
 }
 
 /*
- * Is an allocation of "size" bytes that was sampled at one interval a sample at a
- * longer one, too?  Of those that the former takes with p and the latter with q, it
- * is with q/p.
+ * Is an allocation of "size" bytes that was sampled at one interval a sample at a longer one, too?
+ * Of those that the former takes with p and the latter with q, it is with q/p.
  */
 bool
-plh_sampling_keeps(pg_prng_state *prng, Size size, uint32 interval_bytes,
-				   uint32 longer_bytes)
+plh_sampling_keeps(pg_prng_state *prng, Size size, uint32 interval_bytes, uint32 longer_bytes)
 {
 	double		weight = exact_weight(size, interval_bytes);
 
@@ -113,9 +109,8 @@ plh_sampling_draw(pg_prng_state *prng, Size size, uint32 interval_bytes)
 }
 
 /*
- * Does the work of plh_sampling_value at an interval above 1.  In units of size
- * squared, sampling adds (1-p)/p^2, and rounding a weight of fraction f adds
- * f(1-f).
+ * Does the work of plh_sampling_value at an interval above 1.  In units of size squared, sampling
+ * adds (1-p)/p^2, and rounding a weight of fraction f adds f(1-f).
  */
 PlhSampleValue
 plh_sampling_value_of(Size size, PlhDraw draw)
@@ -133,16 +128,14 @@ plh_sampling_value_of(Size size, PlhDraw draw)
 }
 
 /*
- * Returns the 95% error bound of an estimate of "bytes" from that many
- * samples, whose variances add up to "variance".  The bound is 0 if every
- * allocation was sampled.
+ * Returns the 95% error bound of an estimate of "bytes" from that many samples, whose variances add
+ * up to "variance".  The bound is 0 if every allocation was sampled.
  *
- * For few samples, z standard errors are too narrow.  The bound is the upper
- * limit of the score interval of a Poisson count k, z^2/2 + z sqrt(k + z^2/4),
- * times the bytes that a sample stands for; relative to the estimate it tends
- * to z/sqrt(k) for large k.  Chunks far larger than the interval are sampled
- * for sure: the less is left to chance, the less is left of the correction.  Figures
- * of a damaged profile may be any: the bound fits into an int64 all the same.
+ * For few samples, z standard errors are too narrow.  The bound is the upper limit of the score
+ * interval of a Poisson count k, z^2/2 + z sqrt(k + z^2/4), times the bytes that a sample stands
+ * for; relative to the estimate it tends to z/sqrt(k) for large k.  Chunks far larger than the
+ * interval are sampled for sure: the less is left to chance, the less is left of the correction.
+ * Figures of a damaged profile may be any: the bound fits into an int64 all the same.
  */
 double
 plh_sampling_error_bytes(double variance, double bytes, int64 samples)
@@ -157,14 +150,13 @@ plh_sampling_error_bytes(double variance, double bytes, int64 samples)
 	sample_bytes = bytes / (double) samples;
 	correction = Min(1.0, variance / (sample_bytes * sample_bytes));
 	error = Z95 * Z95 / 2.0 * sample_bytes * correction +
-		Z95 * sqrt(variance + Z95 * Z95 / 4.0 * sample_bytes * sample_bytes *
-				   correction);
+		Z95 * sqrt(variance + Z95 * Z95 / 4.0 * sample_bytes * sample_bytes * correction);
 	return error >= 0.0 && error < MOST_ERROR ? error : MOST_ERROR;
 }
 
 /*
- * Returns what there may be of small chunks, at most, where no sample was taken: the
- * bound of an estimate of 0.
+ * Returns what there may be of small chunks, at most, where no sample was taken: the bound of an
+ * estimate of 0.
  */
 double
 plh_sampling_missed_bytes(uint32 interval_bytes)
@@ -173,9 +165,9 @@ plh_sampling_missed_bytes(uint32 interval_bytes)
 }
 
 /*
- * Returns the most that the error bound of an estimate of "bytes" can have been whose
- * samples are gone: that of small chunks, the first of which were sampled at the longer
- * interval of memory that ends with a query or transaction.
+ * Returns the most that the error bound of an estimate of "bytes" can have been whose samples are
+ * gone: that of small chunks, the first of which were sampled at the longer interval of memory that
+ * ends with a query or transaction.
  */
 int64
 plh_sampling_most_error_bytes(int64 bytes, uint32 interval_bytes)

@@ -31,20 +31,19 @@ close_after_failure(int fd)
 }
 
 /*
- * Create a new file, in place of one that a dead process may have left, and
- * open it to write.  Returns -1, with errno set, on failure.
+ * Create a new file, in place of one that a dead process may have left, and open it to write.
+ * Returns -1, with errno set, on failure.
  */
 int
 plh_sealed_file_create(const char *path)
 {
 	(void) unlink(path);
-	return open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-				S_IRUSR | S_IWUSR);
+	return open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR);
 }
 
 /*
- * Do two descriptors have the same file open?  If not, or if that can't be told,
- * errno is set: ESTALE if they have not.
+ * Do two descriptors have the same file open?  If not, or if that can't be told, errno is set:
+ * ESTALE if they have not.
  */
 static bool
 is_same_file(int a, int b)
@@ -79,9 +78,9 @@ open_unsealed(const char *path, int sealed)
 }
 
 /*
- * Open a sealed file to write; it stays sealed for all others.  Returns -1,
- * with errno set, on failure; ESTALE stands for another file in the place of
- * the one with that inode, where "inode" is not 0.
+ * Open a sealed file to write; it stays sealed for all others.  Returns -1, with errno set, on
+ * failure; ESTALE stands for another file in the place of the one with that inode, where "inode" is
+ * not 0.
  */
 int
 plh_sealed_file_open(const char *path, ino_t inode)
@@ -90,8 +89,7 @@ plh_sealed_file_open(const char *path, ino_t inode)
 	int			fd = -1;
 
 	/* nobody waits for the writer of a FIFO that has the name */
-	int			sealed = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
-							  O_CLOEXEC);
+	int			sealed = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
 	if (sealed < 0)
 		return -1;
@@ -124,9 +122,9 @@ plh_sealed_file_seal(int fd)
 }
 
 /*
- * Reserve part of a file on its file system.  If true, it will not SIGBUS;
- * otherwise errno is set.  A file system in memory begins anew after each
- * signal, and would never end where signals come often: so they wait.
+ * Reserve part of a file on its file system.  If true, it will not SIGBUS; otherwise errno is set.
+ * A file system in memory begins anew after each signal, and would never end where signals come
+ * often: so they wait.
  */
 bool
 plh_sealed_file_reserve(int fd, off_t offset, off_t bytes)

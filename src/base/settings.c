@@ -2,10 +2,9 @@
  * settings.c
  *	  The settings (GUCs) of pg_leakhunt.
  *
- * Any process may load pg_leakhunt at any time, so that no setting needs a
- * start of the postmaster to be defined.  Settings that can't follow a later
- * change are fixed once pg_leakhunt is loaded.  If the postmaster loads it,
- * only a restart changes these settings; elsewhere a check hook refuses
+ * Any process may load pg_leakhunt at any time, so that no setting needs a start of the postmaster
+ * to be defined.  Settings that can't follow a later change are fixed once pg_leakhunt is loaded.
+ * If the postmaster loads it, only a restart changes these settings; elsewhere a check hook refuses
  * another value.
  */
 #include "postgres.h"
@@ -44,8 +43,8 @@ int			plh_keeper_interval;
 PLH_LARGE PlhLoadSettings plh_load_settings;
 
 /*
- * These are the GUC variables of sizes beyond INT_MAX bytes.  They count kB, as
- * work_mem does: pg_settings shows a real in exponent form.
+ * These are the GUC variables of sizes beyond INT_MAX bytes.  They count kB, as work_mem does:
+ * pg_settings shows a real in exponent form.
  */
 static int	dump_min_bytes_setting;
 static int	dump_min_peak_setting;
@@ -165,9 +164,8 @@ assign_server_memory_limit(int newval, void *extra)
 }
 
 /*
- * May a fixed setting take a value?  Once pg_leakhunt is loaded, only the one
- * it has.  A parallel worker is exempt, which resets all settings before it
- * takes over its leader's.
+ * May a fixed setting take a value?  Once pg_leakhunt is loaded, only the one it has.  A parallel
+ * worker is exempt, which resets all settings before it takes over its leader's.
  */
 static bool
 may_be_set(bool is_same)
@@ -233,8 +231,8 @@ check_dump_directory(char **newval, void **extra, GucSource source)
 }
 
 /*
- * Switch on what a list names, or nothing if "apply" is false.  Returns whether it has only
- * such names.  Allocates nothing, as a list is set where an error would be fatal.
+ * Switch on what a list names, or nothing if "apply" is false.  Returns whether it has only such
+ * names.  Allocates nothing, as a list is set where an error would be fatal.
  */
 static bool
 read_log_list(const char *list, bool apply)
@@ -281,9 +279,7 @@ assign_log(const char *newval, void *extra)
 static void
 define_sampling_settings(void)
 {
-	DefineCustomBoolVariable("pg_leakhunt.enabled",
-							 "Samples memory allocations.",
-							 NULL,
+	DefineCustomBoolVariable("pg_leakhunt.enabled", "Samples memory allocations.", NULL,
 							 &plh_enabled, true,
 							 PGC_SIGHUP, 0,
 							 NULL, assign_enabled, NULL);
@@ -366,8 +362,7 @@ define_statement_settings(GucContext fixed)
 static void
 define_dump_settings(GucContext fixed)
 {
-	DefineCustomBoolVariable("pg_leakhunt.dump_on_exit",
-							 "Writes a dump file when a process exits.",
+	DefineCustomBoolVariable("pg_leakhunt.dump_on_exit", "Writes a dump file when a process exits.",
 							 NULL,
 							 &plh_dump_on_exit, true,
 							 PGC_SIGHUP, 0,
@@ -390,8 +385,7 @@ define_dump_settings(GucContext fixed)
 							&dump_growth_setting, 1024 * 1024, 0, INT_MAX,
 							PGC_SIGHUP, GUC_UNIT_KB,
 							NULL, assign_dump_growth, NULL);
-	DefineCustomIntVariable("pg_leakhunt.dump_keep",
-							"Number of dump files of each reason to keep.",
+	DefineCustomIntVariable("pg_leakhunt.dump_keep", "Number of dump files of each reason to keep.",
 							"The oldest ones beyond it are removed.  All files in the directory count, whichever server wrote them.",
 							&plh_dump_keep, 100, 1, 1000000,
 							PGC_SIGHUP, 0,
@@ -408,8 +402,7 @@ define_dump_settings(GucContext fixed)
 							 &plh_dump_text, true,
 							 PGC_SIGHUP, 0,
 							 NULL, NULL, NULL);
-	DefineCustomStringVariable("pg_leakhunt.dump_directory",
-							   "Directory of the dump files.",
+	DefineCustomStringVariable("pg_leakhunt.dump_directory", "Directory of the dump files.",
 							   "A relative path starts in the data directory.",
 							   &dump_directory_setting, "pg_leakhunt",
 							   fixed, GUC_SUPERUSER_ONLY,
@@ -420,8 +413,7 @@ define_dump_settings(GucContext fixed)
 static void
 define_log_setting(void)
 {
-	DefineCustomStringVariable("pg_leakhunt.log",
-							   "Selects what is logged without being asked.",
+	DefineCustomStringVariable("pg_leakhunt.log", "Selects what is logged without being asked.",
 							   "\"exits\": a summary of each process that is worth a dump file when it exits, at most ten of each role in a minute. \"findings\": each finding of pg_leakhunt_suspects when it is new, and again when it is four times as large, at most ten in a minute. That needs pg_leakhunt in shared_preload_libraries.",
 							   &log_setting, "exits, findings",
 							   PGC_SIGHUP, GUC_LIST_INPUT,
@@ -465,8 +457,8 @@ define_symbol_settings(void)
 }
 
 /*
- * Define the settings that are for developers, of pg_leakhunt or of what it checks: they
- * are not shown among all settings.
+ * Define the settings that are for developers, of pg_leakhunt or of what it checks: they are not
+ * shown among all settings.
  */
 static void
 define_developer_settings(void)
@@ -486,17 +478,15 @@ define_developer_settings(void)
 }
 
 /*
- * Define all settings.  This is called once, when pg_leakhunt is loaded.
- * Whenever the process must draw a new sampling gap, "on_change" is called
- * before the change takes effect; the first such call comes before this
- * function returns.  So is "on_enabled", with the new value, whenever
+ * Define all settings.  This is called once, when pg_leakhunt is loaded.  Whenever the process must
+ * draw a new sampling gap, "on_change" is called before the change takes effect; the first such
+ * call comes before this function returns.  So is "on_enabled", with the new value, whenever
  * pg_leakhunt.enabled is set, if only to what it was.
  */
 void
 plh_settings_define(void (*on_change) (void), void (*on_enabled) (bool enabled))
 {
-	GucContext	fixed = process_shared_preload_libraries_in_progress ?
-		PGC_POSTMASTER : PGC_SIGHUP;
+	GucContext	fixed = process_shared_preload_libraries_in_progress ? PGC_POSTMASTER : PGC_SIGHUP;
 
 	sampling_changed = on_change;
 	enabled_changed = on_enabled;
@@ -522,8 +512,7 @@ plh_settings_define(void (*on_change) (void), void (*on_enabled) (bool enabled))
 }
 
 /*
- * Returns the name of a scope that users see.  The number comes from a profile
- * and may be any.
+ * Returns the name of a scope that users see.  The number comes from a profile and may be any.
  */
 const char *
 plh_settings_scope_name(uint32 scope)

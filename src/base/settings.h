@@ -2,11 +2,10 @@
  * settings.h
  *	  The settings (GUCs) of pg_leakhunt.
  *
- * The variables may be read anywhere, inside palloc too.  Only PostgreSQL's
- * GUC machinery writes them.
+ * The variables may be read anywhere, inside palloc too.  Only PostgreSQL's GUC machinery writes
+ * them.
  */
-#ifndef PLH_SETTINGS_H
-#define PLH_SETTINGS_H
+#pragma once
 
 /* Stored in profiles: append only. */
 typedef enum PlhScope
@@ -56,9 +55,8 @@ plh_keeper_time(int64 time)
 }
 
 /*
- * These settings are fixed when pg_leakhunt is loaded.  Their GUC variables
- * come and go while a parallel worker takes over its leader's settings; these
- * copies stay.
+ * These settings are fixed when pg_leakhunt is loaded.  Their GUC variables come and go while a
+ * parallel worker takes over its leader's settings; these copies stay.
  */
 typedef struct PlhLoadSettings
 {
@@ -72,8 +70,5 @@ typedef struct PlhLoadSettings
 
 extern PlhLoadSettings plh_load_settings;
 
-extern void plh_settings_define(void (*on_change) (void),
-								void (*on_enabled) (bool enabled));
+extern void plh_settings_define(void (*on_change) (void), void (*on_enabled) (bool enabled));
 extern const char *plh_settings_scope_name(uint32 scope);
-
-#endif							/* PLH_SETTINGS_H */

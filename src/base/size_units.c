@@ -2,8 +2,8 @@
  * size_units.c
  *	  Sizes with a unit, as pg_size_pretty writes them.
  *
- * The server's own function pallocs, and may throw for lack of memory: a process
- * that exits must do neither.
+ * The server's own function pallocs, and may throw for lack of memory: a process that exits must do
+ * neither.
  */
 #include "postgres.h"
 
@@ -45,8 +45,8 @@ write_units(int64 number, int unit)
 }
 
 /*
- * Write a size, negative ones included.  Beyond bytes, it is counted in halves of
- * the unit, so that the last step rounds.
+ * Write a size, negative ones included.  Beyond bytes, it is counted in halves of the unit, so that
+ * the last step rounds.
  */
 PlhSizeText
 plh_size_units(int64 bytes)
@@ -62,8 +62,8 @@ plh_size_units(int64 bytes)
 }
 
 /*
- * Write the error bound of an estimate in the unit of the estimate.  It is rounded up,
- * as it would be no bound otherwise.
+ * Write the error bound of an estimate in the unit of the estimate.  It is rounded up, as it would
+ * be no bound otherwise.
  */
 PlhSizeText
 plh_size_units_error(int64 error_bytes, int64 bytes)

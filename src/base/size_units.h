@@ -4,8 +4,7 @@
  *
  * Callable inside palloc and at exit: nothing is allocated.
  */
-#ifndef PLH_SIZE_UNITS_H
-#define PLH_SIZE_UNITS_H
+#pragma once
 
 /* The text of any size, and its NUL, fit into this. */
 #define PLH_SIZE_TEXT_BYTES 32
@@ -17,5 +16,3 @@ typedef struct PlhSizeText
 
 extern PlhSizeText plh_size_units(int64 bytes);
 extern PlhSizeText plh_size_units_error(int64 error_bytes, int64 bytes);
-
-#endif							/* PLH_SIZE_UNITS_H */

@@ -9,9 +9,8 @@
 #include "base/whole_io.h"
 
 /*
- * Read up to "bytes" from the offset on.  Returns how many bytes were read,
- * which are fewer only if the file ends there, or -1, with errno set, on an
- * error, after which the buffer may hold a part.
+ * Read up to "bytes" from the offset on.  Returns how many bytes were read, which are fewer only if
+ * the file ends there, or -1, with errno set, on an error, after which the buffer may hold a part.
  */
 ssize_t
 plh_whole_io_read(int fd, void *buffer, Size bytes, off_t offset)
@@ -22,8 +21,7 @@ plh_whole_io_read(int fd, void *buffer, Size bytes, off_t offset)
 	{
 		char	   *rest = (char *) buffer + done;
 		ssize_t		part = offset == PLH_FILE_POSITION ?
-			read(fd, rest, bytes - done) :
-			pread(fd, rest, bytes - done, offset + done);
+			read(fd, rest, bytes - done) : pread(fd, rest, bytes - done, offset + done);
 
 		if (part == 0)
 			break;
@@ -36,8 +34,8 @@ plh_whole_io_read(int fd, void *buffer, Size bytes, off_t offset)
 }
 
 /*
- * Write all bytes at the offset.  Returns false, with errno set, on an error,
- * after which a part may have been written.
+ * Write all bytes at the offset.  Returns false, with errno set, on an error, after which a part
+ * may have been written.
  */
 bool
 plh_whole_io_write(int fd, const void *data, Size bytes, off_t offset)
@@ -48,8 +46,7 @@ plh_whole_io_write(int fd, const void *data, Size bytes, off_t offset)
 	{
 		const char *rest = (const char *) data + done;
 		ssize_t		part = offset == PLH_FILE_POSITION ?
-			write(fd, rest, bytes - done) :
-			pwrite(fd, rest, bytes - done, offset + done);
+			write(fd, rest, bytes - done) : pwrite(fd, rest, bytes - done, offset + done);
 
 		/* like core, take no progress without an error for a full disk */
 		if (part == 0)

@@ -2,8 +2,7 @@
  * check_run.h
  *	  What a leak check is to do, what it has found, and what its parts share meanwhile.
  */
-#ifndef PLH_CHECK_RUN_H
-#define PLH_CHECK_RUN_H
+#pragma once
 
 #include "nodes/pg_list.h"
 
@@ -61,5 +60,3 @@ typedef struct PlhCheckRun
 } PlhCheckRun;
 
 extern void plh_check_run_settle(const PlhCheckRun *run);
-
-#endif							/* PLH_CHECK_RUN_H */

@@ -2,9 +2,9 @@
  * checked_statement.c
  *	  Runs the statement of a leak check, which may be several, by SPI.
  *
- * SPI could run them all at once, but then a FETCH would go by the snapshot that the
- * cursor before it has registered, and SPI would change that: servers with assertions
- * end there.  So each is given to SPI by itself.
+ * SPI could run them all at once, but then a FETCH would go by the snapshot that the cursor before
+ * it has registered, and SPI would change that: servers with assertions end there.  So each is
+ * given to SPI by itself.
  */
 #include "postgres.h"
 
@@ -19,8 +19,7 @@
 #include "check/parsed_text.h"
 
 /*
- * Returns the statements of a text, as a list of strings, or throws an ERROR if they
- * are none.
+ * Returns the statements of a text, as a list of strings, or throws an ERROR if they are none.
  */
 List *
 plh_checked_statement_split(const char *text)
@@ -30,9 +29,8 @@ plh_checked_statement_split(const char *text)
 	ListCell   *cell;
 
 	if (parsed == NIL)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("there is no statement to check")));
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("there is no statement to check")));
 	foreach(cell, parsed)
 	{
 		const RawStmt *statement = lfirst_node(RawStmt, cell);
@@ -51,17 +49,14 @@ static void
 check_result(int result)
 {
 	if (result == SPI_ERROR_TRANSACTION)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("pg_leakhunt_check cannot run transaction commands"),
-				 errdetail("All iterations run in the transaction of the caller.")));
+		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+						errmsg("pg_leakhunt_check cannot run transaction commands"),
+						errdetail("All iterations run in the transaction of the caller.")));
 	if (result == SPI_ERROR_COPY)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("pg_leakhunt_check cannot COPY to or from the client")));
+		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+						errmsg("pg_leakhunt_check cannot COPY to or from the client")));
 	if (result < 0)
-		elog(ERROR, "SPI_execute_extended failed: %s",
-			 SPI_result_code_string(result));
+		elog(ERROR, "SPI_execute_extended failed: %s", SPI_result_code_string(result));
 }
 
 /* Run the statements.  Returns SPI's refusal of one, or its last result. */
@@ -82,9 +77,8 @@ run_all(const List *statements)
 }
 
 /*
- * Go back to a level of transactions.  An error may have left more than one
- * subtransaction open: that which a PL has just begun for its own use is its caller's to
- * end.
+ * Go back to a level of transactions.  An error may have left more than one subtransaction open:
+ * that which a PL has just begun for its own use is its caller's to end.
  */
 static void
 roll_back(int level, MemoryContext context, ResourceOwner owner)
@@ -98,8 +92,8 @@ roll_back(int level, MemoryContext context, ResourceOwner owner)
 }
 
 /*
- * Throw an ERROR if the statement has ended the subtransaction that it ran in.  Then SPI may
- * have given up our connection, and freed our memory, too: nothing can be done but end.
+ * Throw an ERROR if the statement has ended the subtransaction that it ran in.  Then SPI may have
+ * given up our connection, and freed our memory, too: nothing can be done but end.
  */
 static void
 check_still_in(SubTransactionId subtransaction)
@@ -107,15 +101,14 @@ check_still_in(SubTransactionId subtransaction)
 	if (SubTransactionIsActive(subtransaction))
 		return;
 	FlushErrorState();
-	ereport(ERROR,
-			(errcode(ERRCODE_EXTERNAL_ROUTINE_INVOCATION_EXCEPTION),
-			 errmsg("the statement ended a subtransaction that it had not begun"),
-			 errhint("An error handler that rolls back a subtransaction does this if BeginInternalSubTransaction itself has failed. Call that before PG_TRY.")));
+	ereport(ERROR, (errcode(ERRCODE_EXTERNAL_ROUTINE_INVOCATION_EXCEPTION),
+					errmsg("the statement ended a subtransaction that it had not begun"),
+					errhint("An error handler that rolls back a subtransaction does this if BeginInternalSubTransaction itself has failed. Call that before PG_TRY.")));
 }
 
 /*
- * Let an error end the execution only, unless it is to end all of it, or somebody has
- * cancelled that.
+ * Let an error end the execution only, unless it is to end all of it, or somebody has cancelled
+ * that.
  */
 static void
 take_error(PlhExecution *execution, ErrorData *error)
@@ -132,9 +125,8 @@ take_error(PlhExecution *execution, ErrorData *error)
 /*
  * Run the statements once and drop their results.
  *
- * Sites are told apart by their stacks, which hold the return addresses in this
- * function and its callers.  All executions must therefore come here by the same
- * call instruction.
+ * Sites are told apart by their stacks, which hold the return addresses in this function and its
+ * callers.  All executions must therefore come here by the same call instruction.
  */
 static void
 execute(const List *statements, PlhExecution *execution)

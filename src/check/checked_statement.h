@@ -2,8 +2,7 @@
  * checked_statement.h
  *	  Runs the statement of a leak check, which may be several, by SPI.
  */
-#ifndef PLH_CHECKED_STATEMENT_H
-#define PLH_CHECKED_STATEMENT_H
+#pragma once
 
 #include "nodes/pg_list.h"
 
@@ -25,7 +24,4 @@ typedef struct PlhExecution
 } PlhExecution;
 
 extern List *plh_checked_statement_split(const char *text);
-extern void plh_checked_statement_execute(const List *statements,
-										  PlhExecution *execution);
-
-#endif							/* PLH_CHECKED_STATEMENT_H */
+extern void plh_checked_statement_execute(const List *statements, PlhExecution *execution);

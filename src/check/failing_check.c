@@ -4,21 +4,19 @@
  *
  * Each execution is in a subtransaction that is rolled back.
  *
- * First the statement runs without a failure: it fills the caches, and shows what it
- * leaves behind in any case.  Then its first allocation fails, its second, and so on,
- * until an execution has fewer.  After FIRST_NUMBERS of them, the distance grows with
- * the number.
+ * First the statement runs without a failure: it fills the caches, and shows what it leaves behind
+ * in any case.  Then its first allocation fails, its second, and so on, until an execution has
+ * fewer.  After FIRST_NUMBERS of them, the distance grows with the number.
  *
- * Where something stays, it may be a cache that the statement has not filled before.
- * So these failures are tried again, in two halves as in repeated_check.c: all of them at
- * first, then half of those that leave something, until it is known which do.  The caches
- * are emptied before a look at what is held, and then the statement would make other
- * allocations: so it runs without a failure before.  What stays beyond what is left in
- * any case is what stays of a failure.
+ * Where something stays, it may be a cache that the statement has not filled before.  So these
+ * failures are tried again, in two halves as in repeated_check.c: all of them at first, then half
+ * of those that leave something, until it is known which do.  The caches are emptied before a look
+ * at what is held, and then the statement would make other allocations: so it runs without a
+ * failure before.  What stays beyond what is left in any case is what stays of a failure.
  *
- * All executions come from one call instruction, or their call sites would not be the
- * same (checked_statement.c).  Hence the steps: a step says what to run, and
- * what was found after it decides on the next.
+ * All executions come from one call instruction, or their call sites would not be the same
+ * (checked_statement.c).  Hence the steps: a step says what to run, and what was found after it
+ * decides on the next.
  */
 #include "postgres.h"
 
@@ -108,8 +106,8 @@ describe_execution(void *arg)
 }
 
 /*
- * Run the statement once, with a failure unless the number is 0.  No condition stands
- * before the call, for which the compiler could make two of it.
+ * Run the statement once, with a failure unless the number is 0.  No condition stands before the
+ * call, for which the compiler could make two of it.
  */
 static pg_noinline void
 execute(FailingCheck *failing, int64 number, bool is_dry)
@@ -204,8 +202,8 @@ number_of(const FailingCheck *failing, int failure)
 }
 
 /*
- * Returns the execution with that number, from 0 on: where failures are to be told, each
- * has two.  It is not inlined, as the compiler would make two calls of what comes next.
+ * Returns the execution with that number, from 0 on: where failures are to be told, each has two.
+ * It is not inlined, as the compiler would make two calls of what comes next.
  */
 static pg_noinline Turn
 turn_of(const FailingCheck *failing, int i)
@@ -327,8 +325,8 @@ search_over(FailingCheck *failing)
 }
 
 /*
- * Take off what the runs without a failure have left.  Those with one may have left as
- * much, for the same reason.  Returns whether anything remains beyond that.
+ * Take off what the runs without a failure have left.  Those with one may have left as much, for
+ * the same reason.  Returns whether anything remains beyond that.
  */
 static bool
 take_off_ever(const FailingCheck *failing, PlhLeak *leak, int64 successes)

@@ -62,8 +62,8 @@ find_sites(PlhLeaks *found, const PlhLeakHalves *halves, int64 runs)
 }
 
 /*
- * Find the names of contexts that have become more in both halves, and no site in
- * them says why.  The newest record is the first.
+ * Find the names of contexts that have become more in both halves, and no site in them says why.
+ * The newest record is the first.
  */
 static void
 find_contexts(PlhLeaks *found, const PlhLeakHalves *halves, int64 runs)
@@ -71,8 +71,7 @@ find_contexts(PlhLeaks *found, const PlhLeakHalves *halves, int64 runs)
 	int			count = halves->end->series[PLH_HOLDER_CONTEXTS].count;
 	PlhContextRecord *record = NULL;
 
-	for (int i = count - 1; i >= 0 &&
-		 (record = plh_profile_next_context(record)) != NULL; i--)
+	for (int i = count - 1; i >= 0 && (record = plh_profile_next_context(record)) != NULL; i--)
 	{
 		if (record->lifetime == PLH_LIFETIME_SESSION &&
 			plh_leak_snapshot_grows(halves, PLH_HOLDER_CONTEXTS, i) &&
@@ -86,8 +85,7 @@ find_contexts(PlhLeaks *found, const PlhLeakHalves *halves, int64 runs)
  * Find what may be leaks of that number of runs, in an array that "memory" has.
  */
 void
-plh_found_leaks_find(PlhLeaks *found, const PlhLeakHalves *halves, int64 runs,
-					 MemoryContext memory)
+plh_found_leaks_find(PlhLeaks *found, const PlhLeakHalves *halves, int64 runs, MemoryContext memory)
 {
 	found->room = 1;
 	for (int holder = 0; holder < PLH_HOLDERS; holder++)
@@ -99,8 +97,7 @@ plh_found_leaks_find(PlhLeaks *found, const PlhLeakHalves *halves, int64 runs,
 }
 
 /*
- * Keep those that grew in both halves of as many other runs, and count no more than
- * that.
+ * Keep those that grew in both halves of as many other runs, and count no more than that.
  */
 void
 plh_found_leaks_confirm(PlhLeaks *found, const PlhLeakHalves *halves)

@@ -2,8 +2,7 @@
  * found_leaks.h
  *	  What stays behind each time that a statement runs, by two halves of the runs.
  */
-#ifndef PLH_FOUND_LEAKS_H
-#define PLH_FOUND_LEAKS_H
+#pragma once
 
 #include "check/leak_snapshot.h"
 #include "profile/profile_layout.h"
@@ -35,8 +34,7 @@ typedef struct PlhLeaks
 extern void plh_found_leaks_find(PlhLeaks *found, const PlhLeakHalves *halves,
 								 int64 runs, MemoryContext memory);
 extern void plh_found_leaks_confirm(PlhLeaks *found, const PlhLeakHalves *halves);
-extern void plh_found_leaks_merge(PlhLeaks *found, const PlhLeak *leak,
-								  MemoryContext memory);
+extern void plh_found_leaks_merge(PlhLeaks *found, const PlhLeak *leak, MemoryContext memory);
 extern void plh_found_leaks_sort(PlhLeaks *found);
 
 static inline PlhHolder
@@ -44,5 +42,3 @@ plh_found_leaks_holder(const PlhLeak *leak)
 {
 	return leak->site != NULL ? PLH_HOLDER_SITE : PLH_HOLDER_CONTEXTS;
 }
-
-#endif							/* PLH_FOUND_LEAKS_H */

@@ -2,9 +2,9 @@
  * leak_check.c
  *	  Runs a statement again and again and tells what stays behind each time.
  *
- * Every allocation in a context that lives as long as the session is a sample
- * meanwhile, so that the figures are exact.  repeated_check.c lets the statement do
- * what it does, failing_check.c lets its allocations fail.
+ * Every allocation in a context that lives as long as the session is a sample meanwhile, so that
+ * the figures are exact.  repeated_check.c lets the statement do what it does, failing_check.c lets
+ * its allocations fail.
  */
 #include "postgres.h"
 
@@ -29,10 +29,8 @@ static void
 need_profile(void)
 {
 	if (plh_profile == NULL && !plh_owner_begin_profile())
-		ereport(ERROR,
-				(errcode(ERRCODE_OUT_OF_MEMORY),
-				 errmsg("out of memory"),
-				 errdetail("Could not allocate a profile.")));
+		ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory"),
+						errdetail("Could not allocate a profile.")));
 }
 
 /* A check needs the sampling for itself. */
@@ -40,15 +38,13 @@ static void
 check_not_busy(bool running)
 {
 	if (running)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_IN_USE),
-				 errmsg("pg_leakhunt_check is running already"),
-				 errdetail("A statement that is checked cannot check another one.")));
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_IN_USE),
+						errmsg("pg_leakhunt_check is running already"),
+						errdetail("A statement that is checked cannot check another one.")));
 	if (plh_plan_nodes_are_watched)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_IN_USE),
-				 errmsg("pg_leakhunt_check cannot run within EXPLAIN (LEAKHUNT)"),
-				 errdetail("The nodes of the plan would not see what they hold meanwhile.")));
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_IN_USE),
+						errmsg("pg_leakhunt_check cannot run within EXPLAIN (LEAKHUNT)"),
+						errdetail("The nodes of the plan would not see what they hold meanwhile.")));
 }
 
 /* Run the statement as the plan says, and find what stays. */
@@ -72,8 +68,8 @@ run_plan(const PlhLeakCheckPlan *plan, PlhLeakCheck *check, MemoryContext memory
 }
 
 /*
- * Run the statement "warmup" times, then "iterations" times, and find what each of these
- * left behind.
+ * Run the statement "warmup" times, then "iterations" times, and find what each of these left
+ * behind.
  */
 void
 plh_leak_check_run(const PlhLeakCheckPlan *plan, PlhLeakCheck *check)

@@ -2,14 +2,11 @@
  * leak_check.h
  *	  Runs a statement again and again and tells what stays behind each time.
  *
- * Called by a session about itself, never inside palloc.  Throws what the
- * statement throws, unless its errors are what is checked.
+ * Called by a session about itself, never inside palloc.  Throws what the statement throws, unless
+ * its errors are what is checked.
  */
-#ifndef PLH_LEAK_CHECK_H
-#define PLH_LEAK_CHECK_H
+#pragma once
 
 #include "check/check_run.h"
 
 extern void plh_leak_check_run(const PlhLeakCheckPlan *plan, PlhLeakCheck *check);
-
-#endif							/* PLH_LEAK_CHECK_H */

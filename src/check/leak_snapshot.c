@@ -1,11 +1,11 @@
 /*
  * leak_snapshot.c
- *	  What this session holds at some time, by call site and by name of memory
- *	  context, and the gain from one time to another; and what malloc has given out
- *	  other than to memory contexts.
+ *	  What this session holds at some time, by call site and by name of memory context, and the
+ *	  gain from one time to another; and what malloc has given out other than to memory
+ *	  contexts.
  *
- * Of malloc, both sums are exact, but their difference is not: blocks of contexts
- * take more of malloc than the contexts know.
+ * Of malloc, both sums are exact, but their difference is not: blocks of contexts take more of
+ * malloc than the contexts know.
  */
 #include "postgres.h"
 
@@ -19,8 +19,8 @@
 #include "sampler/malloc_hooks.h"
 
 /*
- * A block of a memory context takes more of malloc than its size, by one part in
- * OVERHEAD_PART at most: 4 kB of 128 kB where malloc maps it, and less elsewhere.
+ * A block of a memory context takes more of malloc than its size, by one part in OVERHEAD_PART at
+ * most: 4 kB of 128 kB where malloc maps it, and less elsewhere.
  */
 #define OVERHEAD_PART 32
 
@@ -34,17 +34,14 @@
 #define FIRST_ROOM 256
 
 static void
-append_held(PlhHeldSeries *series, int number, int64 bytes, int64 count,
-			MemoryContext memory)
+append_held(PlhHeldSeries *series, int number, int64 bytes, int64 count, MemoryContext memory)
 {
 	if (series->held == NULL)
 	{
 		series->room = FIRST_ROOM;
-		series->held = MemoryContextAllocHuge(memory, sizeof(PlhHeld) *
-											  series->room);
+		series->held = MemoryContextAllocHuge(memory, sizeof(PlhHeld) * series->room);
 	}
-	series->held = plh_array_grow(series->held, series->count, &series->room,
-								  sizeof(PlhHeld));
+	series->held = plh_array_grow(series->held, series->count, &series->room, sizeof(PlhHeld));
 	series->held[series->count].number = number;
 	series->held[series->count].bytes = bytes;
 	series->held[series->count].count = count;
@@ -105,8 +102,7 @@ held_by(const PlhHeldSeries *series, int number)
 {
 	PlhHeld		none = {.number = number};
 	const PlhHeld *held = series->count == 0 ? NULL :
-		bsearch(&none, series->held, series->count, sizeof(PlhHeld),
-				compare_numbers);
+		bsearch(&none, series->held, series->count, sizeof(PlhHeld), compare_numbers);
 
 	return held != NULL ? *held : none;
 }
@@ -127,16 +123,14 @@ gain_between(const PlhHeldSeries *from, const PlhHeldSeries *to, int number)
  * The gain of both halves together.
  */
 PlhHeld
-plh_leak_snapshot_gain(const PlhLeakHalves *halves, PlhHolder holder,
-					   int number)
+plh_leak_snapshot_gain(const PlhLeakHalves *halves, PlhHolder holder, int number)
 {
-	return gain_between(&halves->start->series[holder],
-						&halves->end->series[holder], number);
+	return gain_between(&halves->start->series[holder], &halves->end->series[holder], number);
 }
 
 /*
- * Is it a gain?  Contexts must have become more.  Chunks may be of 0 bytes, and
- * may grow by realloc.
+ * Is it a gain?  Contexts must have become more.  Chunks may be of 0 bytes, and may grow by
+ * realloc.
  */
 static bool
 is_gain(PlhHolder holder, PlhHeld gained)
@@ -150,15 +144,12 @@ is_gain(PlhHolder holder, PlhHeld gained)
  * Has that number gained in each of both halves?
  */
 bool
-plh_leak_snapshot_grows(const PlhLeakHalves *halves, PlhHolder holder,
-						int number)
+plh_leak_snapshot_grows(const PlhLeakHalves *halves, PlhHolder holder, int number)
 {
 	const PlhHeldSeries *middle = &halves->middle->series[holder];
 
-	return is_gain(holder, gain_between(&halves->start->series[holder],
-										middle, number)) &&
-		is_gain(holder, gain_between(middle,
-									 &halves->end->series[holder], number));
+	return is_gain(holder, gain_between(&halves->start->series[holder], middle, number)) &&
+		is_gain(holder, gain_between(middle, &halves->end->series[holder], number));
 }
 
 /*
@@ -197,8 +188,8 @@ plh_leak_snapshot_malloc(void)
 }
 
 /*
- * Returns the bytes that malloc has given out since, and not got back, per iteration;
- * what contexts have, or may have, is not counted.
+ * Returns the bytes that malloc has given out since, and not got back, per iteration; what contexts
+ * have, or may have, is not counted.
  */
 int64
 plh_leak_snapshot_malloc_since(const PlhMallocSnapshot *before, int iterations)
@@ -215,14 +206,13 @@ plh_leak_snapshot_malloc_since(const PlhMallocSnapshot *before, int iterations)
 }
 
 /*
- * Returns what is left of such a gain without the chunks of each iteration whose call
- * sites are known, which have "bytes" bytes in all; 0 where nothing is left for sure.
+ * Returns what is left of such a gain without the chunks of each iteration whose call sites are
+ * known, which have "bytes" bytes in all; 0 where nothing is left for sure.
  */
 int64
 plh_leak_snapshot_malloc_beside(int64 gained, double bytes, double chunks)
 {
-	double		rest = (double) gained - bytes - bytes / OVERHEAD_PART -
-		chunks * CHUNK_BYTES;
+	double		rest = (double) gained - bytes - bytes / OVERHEAD_PART - chunks * CHUNK_BYTES;
 
 	return rest < LEAST_BYTES ? 0 : (int64) rest;
 }

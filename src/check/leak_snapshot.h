@@ -1,13 +1,12 @@
 /*
  * leak_snapshot.h
- *	  What this session holds at some time, by call site and by name of memory
- *	  context, and the gain from one time to another; and what malloc has given out
- *	  other than to memory contexts.
+ *	  What this session holds at some time, by call site and by name of memory context, and the
+ *	  gain from one time to another; and what malloc has given out other than to memory
+ *	  contexts.
  *
  * Called by a session about itself, which has a profile, never inside palloc.
  */
-#ifndef PLH_LEAK_SNAPSHOT_H
-#define PLH_LEAK_SNAPSHOT_H
+#pragma once
 
 /* The things that may stay behind. */
 typedef enum PlhHolder
@@ -26,10 +25,9 @@ typedef struct PlhHeld
 } PlhHeld;
 
 /*
- * The figures of each site, or of each name, by ascending number.  Names are
- * numbered from the oldest on.  The number of a site is its offset in the
- * profile.  Both are the same in all snapshots, as long as recycling is
- * suspended.
+ * The figures of each site, or of each name, by ascending number.  Names are numbered from the
+ * oldest on.  The number of a site is its offset in the profile.  Both are the same in all
+ * snapshots, as long as recycling is suspended.
  */
 typedef struct PlhHeldSeries
 {
@@ -51,14 +49,10 @@ typedef struct PlhLeakHalves
 	const PlhLeakSnapshot *end;
 } PlhLeakHalves;
 
-extern void plh_leak_snapshot_take(PlhLeakSnapshot *snapshot,
-								   MemoryContext memory);
-extern PlhHeld plh_leak_snapshot_gain(const PlhLeakHalves *halves,
-									  PlhHolder holder, int number);
-extern bool plh_leak_snapshot_has_gained(const PlhLeakSnapshot *from,
-										 const PlhLeakSnapshot *to);
-extern bool plh_leak_snapshot_grows(const PlhLeakHalves *halves,
-									PlhHolder holder, int number);
+extern void plh_leak_snapshot_take(PlhLeakSnapshot *snapshot, MemoryContext memory);
+extern PlhHeld plh_leak_snapshot_gain(const PlhLeakHalves *halves, PlhHolder holder, int number);
+extern bool plh_leak_snapshot_has_gained(const PlhLeakSnapshot *from, const PlhLeakSnapshot *to);
+extern bool plh_leak_snapshot_grows(const PlhLeakHalves *halves, PlhHolder holder, int number);
 
 /* What was in use at some time. */
 typedef struct PlhMallocSnapshot
@@ -73,5 +67,3 @@ extern PlhMallocSnapshot plh_leak_snapshot_malloc(void);
 extern int64 plh_leak_snapshot_malloc_since(const PlhMallocSnapshot *before, int iterations);
 
 extern int64 plh_leak_snapshot_malloc_beside(int64 gained, double bytes, double chunks);
-
-#endif							/* PLH_LEAK_SNAPSHOT_H */

@@ -4,15 +4,12 @@
  *
  * Never called inside palloc.
  */
-#ifndef PLH_PARSED_TEXT_H
-#define PLH_PARSED_TEXT_H
+#pragma once
 
 #include "nodes/pg_list.h"
 
 /*
- * Returns the RawStmts of a text.  A syntax error is an ERROR that points into this text,
- * not into the statement of the client.
+ * Returns the RawStmts of a text.  A syntax error is an ERROR that points into this text, not into
+ * the statement of the client.
  */
 extern List *plh_parsed_text_read(const char *text);
-
-#endif							/* PLH_PARSED_TEXT_H */

@@ -6,27 +6,25 @@
  *
  * - Caches that fill when a statement first runs: the warm-up fills them.
  * - Caches that fill, or are built anew, now and then: a site must have grown
- *	 in the first half of the iterations and in the second.  The catalog caches
- *	 are emptied before we look.
+ * 	 in the first half of the iterations and in the second.  The catalog caches
+ * 	 are emptied before we look.
  * - Memory that the server keeps in session-long contexts until the transaction
- *	 ends, such as locks, and the files that a DROP TABLE is to delete.  The
- *	 caller's transaction can't be ended here.  So if a site has grown, all
- *	 iterations are repeated, each in a subtransaction that is rolled back: a
- *	 site that no longer grows in both halves was bound to a transaction.  Memory
- *	 that the server gives back only after the whole transaction is known by its
- *	 stack: plh_core_cache_has.
+ * 	 ends, such as locks, and the files that a DROP TABLE is to delete.  The
+ * 	 caller's transaction can't be ended here.  So if a site has grown, all
+ * 	 iterations are repeated, each in a subtransaction that is rolled back: a
+ * 	 site that no longer grows in both halves was bound to a transaction.  Memory
+ * 	 that the server gives back only after the whole transaction is known by its
+ * 	 stack: plh_core_cache_has.
  *
  * Where the statement is to raise an error, all its executions are in subtransactions.
  *
- * Memory that malloc gives to libraries, and not to contexts, has call sites like
- * any other where malloc is sampled.  What these do not explain, as all of it where
- * malloc is not sampled, is only summed up: it must grow in both halves and in both
- * of their repetitions, each time from the end of the first iteration on, which
- * fills the caches that were emptied.
+ * Memory that malloc gives to libraries, and not to contexts, has call sites like any other where
+ * malloc is sampled.  What these do not explain, as all of it where malloc is not sampled, is only
+ * summed up: it must grow in both halves and in both of their repetitions, each time from the end
+ * of the first iteration on, which fills the caches that were emptied.
  *
- * Some memory has no call site: the blocks of a context in which nothing is ever
- * allocated, or was before the context got its place in the tree.  It shows as
- * contexts whose number grows.
+ * Some memory has no call site: the blocks of a context in which nothing is ever allocated, or was
+ * before the context got its place in the tree.  It shows as contexts whose number grows.
  */
 #include "postgres.h"
 
@@ -48,8 +46,7 @@ describe_iteration(void *arg)
 {
 	const Iteration *iteration = arg;
 
-	errcontext("%s %d of pg_leakhunt_check", iteration->phase,
-			   iteration->number);
+	errcontext("%s %d of pg_leakhunt_check", iteration->phase, iteration->number);
 }
 
 /* Executions of the statement between two snapshots. */
@@ -93,8 +90,8 @@ note_execution(PlhLeakCheck *check, const PlhExecution *execution)
 }
 
 /*
- * Run the statement as often as that phase says.  Returns what malloc has gained
- * per iteration, other than for memory contexts.
+ * Run the statement as often as that phase says.  Returns what malloc has gained per iteration,
+ * other than for memory contexts.
  */
 static pg_noinline int64
 run_phase(const PlhCheckRun *run, const Phase *phase)
@@ -109,8 +106,7 @@ run_phase(const PlhCheckRun *run, const Phase *phase)
 	int			counted = phase->last - phase->first;	/* iterations since */
 
 	error_context_stack = &describing;
-	for (iteration.number = phase->first; iteration.number <= phase->last;
-		 iteration.number++)
+	for (iteration.number = phase->first; iteration.number <= phase->last; iteration.number++)
 	{
 		PlhExecution execution = execution_of(run, phase, iteration.number);
 
@@ -135,8 +131,7 @@ unexplained_gain(const PlhLeaks *found, int64 gained)
 	{
 		const PlhLeak *leak = &found->leaks[i];
 
-		if (leak->site == NULL ||
-			leak->site->key.lifetime != PLH_LIFETIME_PROCESS)
+		if (leak->site == NULL || leak->site->key.lifetime != PLH_LIFETIME_PROCESS)
 			continue;
 		bytes += (double) leak->bytes / leak->runs;
 		chunks += (double) leak->count / leak->runs;
@@ -178,8 +173,7 @@ confirm_grown(RepeatedCheck *repeated)
 		&repeated->after[SECOND_HALF], &repeated->after[FIRST_REPETITION],
 		&repeated->after[SECOND_REPETITION]
 	};
-	int64		gained = Min(repeated->gains[FIRST_REPETITION],
-							 repeated->gains[SECOND_REPETITION]);
+	int64		gained = Min(repeated->gains[FIRST_REPETITION], repeated->gains[SECOND_REPETITION]);
 
 	plh_found_leaks_confirm(&check->found, &halves);
 	check->malloc_bytes = unexplained_gain(&check->found, Min(check->malloc_bytes, gained));
@@ -188,8 +182,8 @@ confirm_grown(RepeatedCheck *repeated)
 /*
  * Look at what is held after a phase.  Returns the next one.
  *
- * It is not inlined: where a compiler knows here which phase it is, it makes two loops of
- * that around it, and then an allocation has two call sites.
+ * It is not inlined: where a compiler knows here which phase it is, it makes two loops of that
+ * around it, and then an allocation has two call sites.
  */
 static pg_noinline int
 phase_over(RepeatedCheck *repeated, int phase, int64 gained)
@@ -205,8 +199,8 @@ phase_over(RepeatedCheck *repeated, int phase, int64 gained)
 }
 
 /*
- * Iterate and compare.  The statement's effects stay, but those of the repetition that
- * confirms a finding are rolled back, and so are all where it is to raise an error.
+ * Iterate and compare.  The statement's effects stay, but those of the repetition that confirms a
+ * finding are rolled back, and so are all where it is to raise an error.
  */
 void
 plh_repeated_check_run(const PlhCheckRun *run)

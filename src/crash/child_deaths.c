@@ -1,19 +1,16 @@
 /*
  * child_deaths.c
- *	  Notes in the postmaster how its children die, and then in the profiles that
- *	  they leave.
+ *	  Notes in the postmaster how its children die, and then in the profiles that they leave.
  *
- * Only the postmaster learns how a child ended, and it tells nobody but the log:
- * so we read its messages, before they are written.  The last death before it
- * begins to end all other children is what it takes for the cause.  Where
- * log_min_messages hides the messages, deaths are not known.
+ * Only the postmaster learns how a child ended, and it tells nobody but the log: so we read its
+ * messages, before they are written.  The last death before it begins to end all other children is
+ * what it takes for the cause.  Where log_min_messages hides the messages, deaths are not known.
  *
- * Up to version 15 the messages come from a handler of signals.  What reads them
- * allocates nothing that the message has not allocated already, and never throws.
+ * Up to version 15 the messages come from a handler of signals.  What reads them allocates nothing
+ * that the message has not allocated already, and never throws.
  *
- * A message is known by its format in the server's source, which is never translated.
- * Its numbers are found by the translated format, which may have them in another order
- * and among any words.
+ * A message is known by its format in the server's source, which is never translated.  Its numbers
+ * are found by the translated format, which may have them in another order and among any words.
  */
 #include "postgres.h"
 
@@ -49,12 +46,11 @@ static const DeathMessage death_messages[] = {
 	{"%s (PID %d) exited with exit code %d", PLH_DEATH_EXIT_CODE},
 };
 
-static const char *const crash_id =
-"terminating any other active server processes";
+static const char *const crash_id = "terminating any other active server processes";
 
 /*
- * The last ends of children are kept until the next crash.  One is that crash's
- * cause; few processes, such as the logger, may die without a crash.
+ * The last ends of children are kept until the next crash.  One is that crash's cause; few
+ * processes, such as the logger, may die without a crash.
  */
 #define KEPT_DEATHS 8
 
@@ -71,8 +67,7 @@ static int	last_death;			/* the place that was filled last */
 static bool crashing;			/* that one has ended all other children */
 
 /*
- * Read a number.  Returns the text behind it; NULL if there is none, or one that is
- * too large.
+ * Read a number.  Returns the text behind it; NULL if there is none, or one that is too large.
  */
 static const char *
 read_number(const char *text, int *number)
@@ -92,9 +87,9 @@ read_number(const char *text, int *number)
 }
 
 /*
- * Read a conversion of a format, which begins behind its '%': "d" or "s", with the
- * number of its argument as "2$d", or without, and then *argument is the next one.
- * Returns the text behind it, NULL if it is another.
+ * Read a conversion of a format, which begins behind its '%': "d" or "s", with the number of its
+ * argument as "2$d", or without, and then *argument is the next one.  Returns the text behind it,
+ * NULL if it is another.
  */
 static const char *
 read_conversion(const char *format, int *argument, char *conversion)
@@ -108,15 +103,14 @@ read_conversion(const char *format, int *argument, char *conversion)
 		*argument = position - 1;
 	}
 	*conversion = *format;
-	if ((*format != 'd' && *format != 's') || *argument < 0 ||
-		*argument >= MAX_ARGUMENTS)
+	if ((*format != 'd' && *format != 's') || *argument < 0 || *argument >= MAX_ARGUMENTS)
 		return NULL;
 	return format + 1;
 }
 
 /*
- * Was the message made with that format?  Fills in the arguments that are numbers.
- * "argument" is that of the next conversion.
+ * Was the message made with that format?  Fills in the arguments that are numbers.  "argument" is
+ * that of the next conversion.
  */
 static bool
 match(const char *format, const char *message, int argument, int *numbers)
@@ -137,8 +131,7 @@ match(const char *format, const char *message, int argument, int *numbers)
 	if (conversion == 'd')
 	{
 		message = read_number(message, &numbers[argument]);
-		return message != NULL &&
-			match(format, message, argument + 1, numbers);
+		return message != NULL && match(format, message, argument + 1, numbers);
 	}
 	for (;; message++)
 	{
@@ -150,14 +143,12 @@ match(const char *format, const char *message, int argument, int *numbers)
 }
 
 /*
- * Read a message, if it is about a child that has ended.  "id" is its format in the
- * server's source, "format" the translation that it was made with.  Fills in the pid, and
- * of the death all but the time.  Exit code 0 may be a death, too: of a child that has not
- * cleaned up.
+ * Read a message, if it is about a child that has ended.  "id" is its format in the server's
+ * source, "format" the translation that it was made with.  Fills in the pid, and of the death all
+ * but the time.  Exit code 0 may be a death, too: of a child that has not cleaned up.
  */
 static bool
-parse_message(const char *id, const char *format,
-			  const char *message, int *pid, PlhDeath *death)
+parse_message(const char *id, const char *format, const char *message, int *pid, PlhDeath *death)
 {
 	for (int i = 0; i < lengthof(death_messages); i++)
 	{
@@ -201,8 +192,7 @@ note_message(const ErrorData *error)
 
 	if (is_about_crash(error->message_id))
 		crashing = deaths[last_death].pid != 0;
-	else if (parse_message(error->message_id,
-						   translated_format(error), error->message,
+	else if (parse_message(error->message_id, translated_format(error), error->message,
 						   &child.pid, &child.death))
 	{
 		child.death.at = GetCurrentTimestamp();
@@ -212,14 +202,12 @@ note_message(const ErrorData *error)
 }
 
 /*
- * emit_log_hook: the postmaster's messages, up to those with which it begins to end
- * all children.
+ * emit_log_hook: the postmaster's messages, up to those with which it begins to end all children.
  */
 static void
 read_message(ErrorData *error)
 {
-	if (!IsUnderPostmaster && !crashing && error->message_id != NULL &&
-		error->message != NULL)
+	if (!IsUnderPostmaster && !crashing && error->message_id != NULL && error->message != NULL)
 		note_message(error);
 	if (prev_emit_log_hook != NULL)
 		prev_emit_log_hook(error);
@@ -242,8 +230,8 @@ plh_child_deaths_has_cause(void)
 }
 
 /*
- * Find the death of a process, which is the first of its pid after its start: an
- * earlier process may have had the pid, and a later one, too.
+ * Find the death of a process, which is the first of its pid after its start: an earlier process
+ * may have had the pid, and a later one, too.
  */
 static const PlhDeath *
 find_death(const PlhCrashedProfile *profile)
@@ -280,8 +268,8 @@ death_of(const PlhCrashedProfile *profile)
 }
 
 /*
- * Write a death into a profile.  Where that fails, it stays unknown.  A new process
- * with the pid may have put its own profile there: that is another file.
+ * Write a death into a profile.  Where that fails, it stays unknown.  A new process with the pid
+ * may have put its own profile there: that is another file.
  */
 static void
 write_death(const PlhCrashedProfile *profile, const PlhDeath *death)
@@ -290,18 +278,15 @@ write_death(const PlhCrashedProfile *profile, const PlhDeath *death)
 
 	if (fd < 0)
 		return;
-	(void) plh_whole_io_write(fd, death, sizeof(*death),
-							  offsetof(PlhProfileHeader, death));
+	(void) plh_whole_io_write(fd, death, sizeof(*death), offsetof(PlhProfileHeader, death));
 	close(fd);
 }
 
 /*
- * Note in a profile that the log has its process' death, so that nobody reports it
- * again.
+ * Note in a profile that the log has its process' death, so that nobody reports it again.
  */
 void
-plh_child_deaths_note_reported(const PlhCrashedProfile *profile,
-							   const PlhDeath *death)
+plh_child_deaths_note_reported(const PlhCrashedProfile *profile, const PlhDeath *death)
 {
 	PlhDeath	reported = *death;
 
@@ -310,9 +295,8 @@ plh_child_deaths_note_reported(const PlhCrashedProfile *profile,
 }
 
 /*
- * Note in each of the listed profiles how its process died, and begin anew.  Those
- * whose death is noted already, or that are older than this server, are none of
- * this crash.
+ * Note in each of the listed profiles how its process died, and begin anew.  Those whose death is
+ * noted already, or that are older than this server, are none of this crash.
  */
 void
 plh_child_deaths_note(const List *profiles)

@@ -1,13 +1,10 @@
 /*
  * child_deaths.h
- *	  Notes in the postmaster how its children die, and then in the profiles that
- *	  they leave.
+ *	  Notes in the postmaster how its children die, and then in the profiles that they leave.
  *
- * Never called inside palloc, and in the postmaster only, but for
- * plh_child_deaths_note_reported.
+ * Never called inside palloc, and in the postmaster only, but for plh_child_deaths_note_reported.
  */
-#ifndef PLH_CHILD_DEATHS_H
-#define PLH_CHILD_DEATHS_H
+#pragma once
 
 #include "nodes/pg_list.h"
 
@@ -21,12 +18,9 @@ extern void plh_child_deaths_start(void);
 extern bool plh_child_deaths_has_cause(void);
 
 /*
- * To be called with a list of PlhCrashedProfile after a crash, when the postmaster
- * is the only process.  A profile that can't be written to stays as it is.
+ * To be called with a list of PlhCrashedProfile after a crash, when the postmaster is the only
+ * process.  A profile that can't be written to stays as it is.
  */
 extern void plh_child_deaths_note(const List *profiles);
 
-extern void plh_child_deaths_note_reported(const PlhCrashedProfile *profile,
-										   const PlhDeath *death);
-
-#endif							/* PLH_CHILD_DEATHS_H */
+extern void plh_child_deaths_note_reported(const PlhCrashedProfile *profile, const PlhDeath *death);

@@ -2,13 +2,13 @@
  * crash_dumps.c
  *	  Makes dumps of the profiles of processes that did not exit cleanly.
  *
- * A profile that a crash has left is a dump but for the end of the file: it is
- * copied as it is, with its baseline.  A crash of a server may leave hundreds of
- * profiles, so that neither the start of the server nor its recovery waits for that.
+ * A profile that a crash has left is a dump but for the end of the file: it is copied as it is,
+ * with its baseline.  A crash of a server may leave hundreds of profiles, so that neither the start
+ * of the server nor its recovery waits for that.
  *
- * The keeper looks up the names, as the binaries may be replaced later, and writes
- * the dump once more with them.  Neither a dump nor a stop of the server depends on
- * that: it ends after a while, or when the server stops.
+ * The keeper looks up the names, as the binaries may be replaced later, and writes the dump once
+ * more with them.  Neither a dump nor a stop of the server depends on that: it ends after a while,
+ * or when the server stops.
  */
 #include "postgres.h"
 
@@ -67,9 +67,8 @@ static struct
 }			state;
 
 /*
- * Take the lock, on the directory itself: a file of its own would keep the
- * directory from being removed.  The kernel releases the lock of a process that
- * is killed.
+ * Take the lock, on the directory itself: a file of its own would keep the directory from being
+ * removed.  The kernel releases the lock of a process that is killed.
  */
 int
 plh_crash_dumps_lock(void)
@@ -86,8 +85,8 @@ plh_crash_dumps_lock(void)
 }
 
 /*
- * Somebody may have removed the directory, and a process that missed it has made it
- * anew.  While there is none, nobody else can have a lock.
+ * Somebody may have removed the directory, and a process that missed it has made it anew.  While
+ * there is none, nobody else can have a lock.
  */
 bool
 plh_crash_dumps_is_lock_lost(int lock)
@@ -104,8 +103,7 @@ plh_crash_dumps_is_lock_lost(int lock)
 static bool
 must_end_names(void)
 {
-	return state.asked_to_stop() ||
-		plh_clock_us(CLOCK_MONOTONIC) >= state.names_end_at_us;
+	return state.asked_to_stop() || plh_clock_us(CLOCK_MONOTONIC) >= state.names_end_at_us;
 }
 
 /* A profile whose dump is being made. */
@@ -124,8 +122,7 @@ report_cause(void *arg)
 {
 	const Saving *saving = arg;
 
-	plh_crash_report_cause(saving->image,
-						   saving->result.failure == 0 ? saving->result.path : NULL,
+	plh_crash_report_cause(saving->image, saving->result.failure == 0 ? saving->result.path : NULL,
 						   must_end_names);
 }
 
@@ -136,17 +133,16 @@ add_names(void *arg)
 	Saving	   *saving = arg;
 	PlhDumpResult result;
 
-	plh_dump_symbols_make(plh_symbols_open_until(must_end_names), saving->image,
-						  &saving->extras);
+	plh_dump_symbols_make(plh_symbols_open_until(must_end_names), saving->image, &saving->extras);
 	saving->extras.replaces = saving->result.path;
 	(void) plh_dump_copy_write(saving->image, &saving->extras, &result);
 	plh_dump_report(&result, WARNING);
 }
 
 /*
- * What is said of a dump, and added to it, once it is there or has failed.  A process
- * that tries it again, as it has failed, does not report the death again, even if this
- * one should die of the report.
+ * What is said of a dump, and added to it, once it is there or has failed.  A process that tries it
+ * again, as it has failed, does not report the death again, even if this one should die of the
+ * report.
  */
 static void
 explain(Saving *saving, int pid)
@@ -167,9 +163,9 @@ explain(Saving *saving, int pid)
 }
 
 /*
- * Make the dump of a profile, unless it has become one of a new process.  The profile
- * is given up as soon as there is a dump: should this process die of what comes next,
- * the next does not try it again.
+ * Make the dump of a profile, unless it has become one of a new process.  The profile is given up
+ * as soon as there is a dump: should this process die of what comes next, the next does not try it
+ * again.
  */
 static void
 save_profile(void *arg)
@@ -178,25 +174,23 @@ save_profile(void *arg)
 	const char *directory = plh_profile_directory_path();
 	bool		refused;
 
-	saving->image = plh_profile_reader_open(saving->profile->path, false,
-											&refused);
+	saving->image = plh_profile_reader_open(saving->profile->path, false, &refused);
 	if (saving->image == NULL || saving->image->alive)
 		return;
 	saving->extras.baseline = plh_baseline_file_read(directory, saving->image);
 	if (plh_dump_copy_write(saving->image, &saving->extras, &saving->result))
 	{
 		plh_crashed_profiles_give_up(directory, saving->profile);
-		ereport(LOG,
-				(errmsg("profile of process %d, which did not exit cleanly, saved as \"%s\"",
-						saving->image->header->pid, saving->result.path)));
+		ereport(LOG, (errmsg("profile of process %d, which did not exit cleanly, saved as \"%s\"",
+							 saving->image->header->pid, saving->result.path)));
 	}
 	plh_dump_report(&saving->result, WARNING);
 	explain(saving, saving->image->header->pid);
 }
 
 /*
- * Make the dumps of the listed profiles, until one can't be written.  One that has
- * an ERROR, as memory was short, is left for later.
+ * Make the dumps of the listed profiles, until one can't be written.  One that has an ERROR, as
+ * memory was short, is left for later.
  */
 static void
 save_profiles(List *profiles, bool with_names, bool (*must_stop) (void))
@@ -238,8 +232,7 @@ save_profiles(List *profiles, bool with_names, bool (*must_stop) (void))
 static bool
 has_just_failed(void)
 {
-	return state.failed_at_us != 0 &&
-		plh_clock_us(CLOCK_MONOTONIC) - state.failed_at_us < PAUSE_US;
+	return state.failed_at_us != 0 && plh_clock_us(CLOCK_MONOTONIC) - state.failed_at_us < PAUSE_US;
 }
 
 /* What plh_errors_catch calls save with. */
@@ -267,8 +260,7 @@ save(void *arg)
 	save_profiles(profiles, all->is_keeper, all->must_stop);
 
 	/* those that have become dumps are in nobody's need now */
-	(void) plh_crashed_profiles_bound(directory,
-									  plh_crashed_profiles_list(directory));
+	(void) plh_crashed_profiles_bound(directory, plh_crashed_profiles_list(directory));
 }
 
 /*
@@ -288,9 +280,8 @@ plh_crash_dumps_save(bool is_keeper, bool (*must_stop) (void))
 }
 
 /*
- * Was all that the directory of the dumps has looked at before, with the settings of
- * now?  What comes in the same tick of the clock as another file does not change the
- * directory's time.
+ * Was all that the directory of the dumps has looked at before, with the settings of now?  What
+ * comes in the same tick of the clock as another file does not change the directory's time.
  */
 static bool
 is_tended(Tending *now)
@@ -312,8 +303,7 @@ is_tended(Tending *now)
 }
 
 /*
- * Tend the directory of the dumps, and try again to write what could not be
- * written some time ago.
+ * Tend the directory of the dumps, and try again to write what could not be written some time ago.
  */
 void
 plh_crash_dumps_tend(bool (*must_stop) (void))
@@ -326,8 +316,7 @@ plh_crash_dumps_tend(bool (*must_stop) (void))
 		return;
 	HOLD_INTERRUPTS();
 	plh_dump_retention_remove_abandoned();
-	plh_dump_texts_make_missing(state.tended.text ? state.tended.looked_at : 0,
-								must_stop);
+	plh_dump_texts_make_missing(state.tended.text ? state.tended.looked_at : 0, must_stop);
 	plh_dump_report_removal(plh_dump_retention_trim());
 	RESUME_INTERRUPTS();
 	if (!must_stop())
@@ -341,9 +330,9 @@ session_must_stop(void)
 }
 
 /*
- * Do some of it in a session, if there is no keeper: only the sessions have loaded
- * the module, or all places of background workers are taken.  What is said of the
- * processes of others is for the log alone, unless the caller sees all.
+ * Do some of it in a session, if there is no keeper: only the sessions have loaded the module, or
+ * all places of background workers are taken.  What is said of the processes of others is for the
+ * log alone, unless the caller sees all.
  */
 void
 plh_crash_dumps_save_some(bool sees_all)

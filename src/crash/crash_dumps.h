@@ -2,24 +2,23 @@
  * crash_dumps.h
  *	  Makes dumps of the profiles of processes that did not exit cleanly.
  *
- * Whoever has the lock does it: the keeper for as long as it runs, or else a
- * session that looks at profiles.  Never called inside palloc.
+ * Whoever has the lock does it: the keeper for as long as it runs, or else a session that looks at
+ * profiles.  Never called inside palloc.
  */
-#ifndef PLH_CRASH_DUMPS_H
-#define PLH_CRASH_DUMPS_H
+#pragma once
 
 /* Returns a descriptor, to be closed, or -1 if somebody else has the lock. */
 extern int	plh_crash_dumps_lock(void);
 
 /*
- * Is there another directory now in the place of the one that is locked?  Then others
- * may have the lock, too.
+ * Is there another directory now in the place of the one that is locked?  Then others may have the
+ * lock, too.
  */
 extern bool plh_crash_dumps_is_lock_lost(int lock);
 
 /*
- * These are to be called with the lock, and never throw: an ERROR becomes a WARNING.
- * "must_stop" is asked before each dump or text.
+ * These are to be called with the lock, and never throw: an ERROR becomes a WARNING.  "must_stop"
+ * is asked before each dump or text.
  */
 extern void plh_crash_dumps_save(bool is_keeper, bool (*must_stop) (void));
 
@@ -30,5 +29,3 @@ extern void plh_crash_dumps_tend(bool (*must_stop) (void));
  * Both, for sessions: takes the lock if it is free, and at most a second or so.
  */
 extern void plh_crash_dumps_save_some(bool sees_all);
-
-#endif							/* PLH_CRASH_DUMPS_H */

@@ -1,14 +1,13 @@
 /*
  * crashed_profiles.c
- *	  The profiles of processes that did not exit cleanly: their files, and how
- *	  many of them stay.
+ *	  The profiles of processes that did not exit cleanly: their files, and how many of them
+ *	  stay.
  *
- * Profiles lie in memory, so that what a crash leaves there is bounded by
- * number and by bytes.  Only the headers are read here: of any number of
- * profiles that takes milliseconds.
+ * Profiles lie in memory, so that what a crash leaves there is bounded by number and by bytes.
+ * Only the headers are read here: of any number of profiles that takes milliseconds.
  *
- * That nobody needs a profile any more is a part of its file's name, as a rename is
- * atomic, and outlives the process that does it.
+ * That nobody needs a profile any more is a part of its file's name, as a rename is atomic, and
+ * outlives the process that does it.
  */
 #include "postgres.h"
 
@@ -41,9 +40,9 @@
 #define FILE_CLOCK_LAG_US 10000
 
 /*
- * The postmaster removes files up to these bytes, so that the others find room
- * at once.  It renames the rest, for the keeper: the kernel takes a second for
- * some gigabytes of memory, and much longer on a busy machine.
+ * The postmaster removes files up to these bytes, so that the others find room at once.  It renames
+ * the rest, for the keeper: the kernel takes a second for some gigabytes of memory, and much longer
+ * on a busy machine.
  */
 #define REMOVED_BYTES ((int64) 128 * 1024 * 1024)
 
@@ -75,9 +74,9 @@ is_running(int pid)
 }
 
 /*
- * Remove a file that has the name of a profile and is none.  While a process
- * with its pid runs, it may be the profile of a session that has loaded another
- * version.  That of another cluster stays: its process may live where pids are others.
+ * Remove a file that has the name of a profile and is none.  While a process with its pid runs, it
+ * may be the profile of a session that has loaded another version.  That of another cluster stays:
+ * its process may live where pids are others.
  */
 static void
 remove_damaged(const char *path, int pid)
@@ -88,19 +87,17 @@ remove_damaged(const char *path, int pid)
 		!S_ISREG(status.st_mode) || plh_profile_reader_is_foreign(path) ||
 		unlink(path) != 0)
 		return;
-	ereport(WARNING,
-			(errmsg("removed file \"%s\" from the profile directory",
-					last_dir_separator(path) + 1),
-			 errdetail("It is not a profile of this version of pg_leakhunt, and no process has its pid.")));
+	ereport(WARNING, (errmsg("removed file \"%s\" from the profile directory",
+							 last_dir_separator(path) + 1),
+					  errdetail("It is not a profile of this version of pg_leakhunt, and no process has its pid.")));
 }
 
 /*
- * Is a process that did not exit cleanly worth a dump, by the settings of this one?  One
- * that exits knows more of itself (process/exit_dump.c).
+ * Is a process that did not exit cleanly worth a dump, by the settings of this one?  One that exits
+ * knows more of itself (process/exit_dump.c).
  *
- * What a process held when it last counted may be nothing that stays at an exit,
- * such as a query's memory: so it must be as much as a peak.  What a crash began
- * with is always of interest.
+ * What a process held when it last counted may be nothing that stays at an exit, such as a query's
+ * memory: so it must be as much as a peak.  What a crash began with is always of interest.
  */
 static bool
 is_worth_dump(const PlhProfileHeader *header)
@@ -112,16 +109,15 @@ is_worth_dump(const PlhProfileHeader *header)
 }
 
 /*
- * Look at the profile "path" and fill in what its header and the file say.
- * Returns false if its owner is alive, or if it is no profile.
+ * Look at the profile "path" and fill in what its header and the file say.  Returns false if its
+ * owner is alive, or if it is no profile.
  */
 static bool
 look_at(PlhCrashedProfile *profile)
 {
 	bool		refused;
 	struct stat status;
-	const PlhProfileImage *image = plh_profile_reader_open(profile->path, true,
-														   &refused);
+	const PlhProfileImage *image = plh_profile_reader_open(profile->path, true, &refused);
 
 	if (refused)
 		remove_damaged(profile->path, profile->pid);
@@ -135,8 +131,7 @@ look_at(PlhCrashedProfile *profile)
 	profile->held_bytes =
 		Max(plh_profile_image_surely_live_bytes(image->header),
 			plh_profile_image_counted_bytes(image->header));
-	profile->worth_dump = !profile->given_up &&
-		is_worth_dump(image->header);
+	profile->worth_dump = !profile->given_up && is_worth_dump(image->header);
 	profile->file_bytes = (int64) status.st_blocks * 512;
 	profile->inode = status.st_ino;
 	profile->changed_at = (int64) status.st_ctim.tv_sec * USECS_PER_SEC +
@@ -159,8 +154,8 @@ compare_worth(const ListCell *left, const ListCell *right)
 }
 
 /*
- * List the profiles whose owners are gone, and remove the files that have the
- * name of one and are none.
+ * List the profiles whose owners are gone, and remove the files that have the name of one and are
+ * none.
  */
 List *
 plh_crashed_profiles_list(const char *directory)
@@ -179,13 +174,11 @@ plh_crashed_profiles_list(const char *directory)
 
 		if (!parse_name(entry->d_name, &profile.pid, &profile.given_up))
 			continue;
-		snprintf(profile.path, sizeof(profile.path), "%s/%s", directory,
-				 entry->d_name);
+		snprintf(profile.path, sizeof(profile.path), "%s/%s", directory, entry->d_name);
 		MemoryContextSwitchTo(file_context);
 		if (look_at(&profile))
 		{
-			PlhCrashedProfile *copy = MemoryContextAlloc(caller_context,
-														 sizeof(profile));
+			PlhCrashedProfile *copy = MemoryContextAlloc(caller_context, sizeof(profile));
 
 			*copy = profile;
 			MemoryContextSwitchTo(caller_context);
@@ -225,10 +218,9 @@ is_of_former_server(const PlhCrashedProfile *profile)
 }
 
 /*
- * Remove those of the listed profiles that are too many or too large: at most
- * dump_keep wait for their dumps, as no more dumps stay, at most KEPT_SAVED of
- * this server's stay without a need, and all take at most a part of the file
- * system.
+ * Remove those of the listed profiles that are too many or too large: at most dump_keep wait for
+ * their dumps, as no more dumps stay, at most KEPT_SAVED of this server's stay without a need, and
+ * all take at most a part of the file system.
  */
 List *
 plh_crashed_profiles_bound(const char *directory, List *profiles)
@@ -271,9 +263,8 @@ plh_crashed_profiles_bound(const char *directory, List *profiles)
 }
 
 /*
- * Give up a profile, by another name.  No file of that name is replaced, as several
- * processes may have died with one pid.  Where that fails, the profile stays as it is,
- * and is looked at again.
+ * Give up a profile, by another name.  No file of that name is replaced, as several processes may
+ * have died with one pid.  Where that fails, the profile stays as it is, and is looked at again.
  */
 void
 plh_crashed_profiles_give_up(const char *directory, PlhCrashedProfile *profile)
@@ -300,8 +291,7 @@ plh_crashed_profiles_give_up(const char *directory, PlhCrashedProfile *profile)
 }
 
 /*
- * Remove a file; in the postmaster, leave it to others if it has removed enough
- * already.
+ * Remove a file; in the postmaster, leave it to others if it has removed enough already.
  */
 static void
 remove_file(const char *directory, const PlhCrashedProfile *profile)
@@ -309,8 +299,7 @@ remove_file(const char *directory, const PlhCrashedProfile *profile)
 	static int64 removed_bytes;
 	char		path[PLH_PATH_MAX];
 
-	if (!IsUnderPostmaster &&
-		(removed_bytes += profile->file_bytes) > REMOVED_BYTES)
+	if (!IsUnderPostmaster && (removed_bytes += profile->file_bytes) > REMOVED_BYTES)
 	{
 		snprintf(path, sizeof(path), "%s/" PLH_DROPPED_PREFIX "%s", directory,
 				 last_dir_separator(profile->path) + 1);
@@ -321,12 +310,10 @@ remove_file(const char *directory, const PlhCrashedProfile *profile)
 }
 
 /*
- * Remove a profile, and the baseline of its process, unless a new process has
- * its pid.
+ * Remove a profile, and the baseline of its process, unless a new process has its pid.
  */
 void
-plh_crashed_profiles_remove(const char *directory,
-							const PlhCrashedProfile *profile)
+plh_crashed_profiles_remove(const char *directory, const PlhCrashedProfile *profile)
 {
 	remove_file(directory, profile);
 	if (!is_running(profile->pid))
@@ -334,8 +321,8 @@ plh_crashed_profiles_remove(const char *directory,
 }
 
 /*
- * Returns the pid of the process that was writing the file, "tmp.PID" of a
- * profile or "tmp.baseline.PID"; 0 if the name is another.
+ * Returns the pid of the process that was writing the file, "tmp.PID" of a profile or
+ * "tmp.baseline.PID"; 0 if the name is another.
  */
 static int
 writer_of(const char *name)
@@ -352,8 +339,8 @@ writer_of(const char *name)
 }
 
 /*
- * Remove the files that processes were writing when they died, and those that
- * the postmaster has left to others.
+ * Remove the files that processes were writing when they died, and those that the postmaster has
+ * left to others.
  */
 void
 plh_crashed_profiles_remove_unpublished(const char *directory)
@@ -404,12 +391,11 @@ is_foreign(const char *directory, int pid)
 }
 
 /*
- * Remove the baselines of processes that are gone, unless their profiles are
- * among those listed, or of another cluster.
+ * Remove the baselines of processes that are gone, unless their profiles are among those listed, or
+ * of another cluster.
  */
 void
-plh_crashed_profiles_remove_baselines(const char *directory,
-									  const List *profiles)
+plh_crashed_profiles_remove_baselines(const char *directory, const List *profiles)
 {
 	DIR		   *dir = AllocateDir(directory);
 	struct dirent *entry;
@@ -418,8 +404,7 @@ plh_crashed_profiles_remove_baselines(const char *directory,
 	{
 		int			pid = plh_baseline_pid(entry->d_name);
 
-		if (pid > 0 && !is_running(pid) && !is_listed(profiles, pid) &&
-			!is_foreign(directory, pid))
+		if (pid > 0 && !is_running(pid) && !is_listed(profiles, pid) && !is_foreign(directory, pid))
 			plh_baseline_unlink(directory, pid);
 	}
 	FreeDir(dir);

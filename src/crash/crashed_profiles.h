@@ -1,16 +1,14 @@
 /*
  * crashed_profiles.h
- *	  The profiles of processes that did not exit cleanly: their files, and how
- *	  many of them stay.
+ *	  The profiles of processes that did not exit cleanly: their files, and how many of them
+ *	  stay.
  *
- * A file is called PID while its process runs; PID.SECONDS later, where a new
- * process has its pid; and PID.SECONDS.saved once nobody needs it.  All these
- * functions may throw, and WARN of what they can't do.  Only the holder of the lock of
- * crash_dumps.h, or the postmaster while it is the only process, may call those that
- * change files.
+ * A file is called PID while its process runs; PID.SECONDS later, where a new process has its pid;
+ * and PID.SECONDS.saved once nobody needs it.  All these functions may throw, and WARN of what they
+ * can't do.  Only the holder of the lock of crash_dumps.h, or the postmaster while it is the only
+ * process, may call those that change files.
  */
-#ifndef PLH_CRASHED_PROFILES_H
-#define PLH_CRASHED_PROFILES_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -36,9 +34,9 @@ typedef struct PlhCrashedProfile
 } PlhCrashedProfile;
 
 /*
- * A list of PlhCrashedProfile in the current memory context: first those that
- * are worth a dump, of these first those of processes that crashed by themselves, then
- * the rest; each part with the one first that held most.
+ * A list of PlhCrashedProfile in the current memory context: first those that are worth a dump, of
+ * these first those of processes that crashed by themselves, then the rest; each part with the one
+ * first that held most.
  */
 extern List *plh_crashed_profiles_list(const char *directory);
 
@@ -46,13 +44,8 @@ extern List *plh_crashed_profiles_list(const char *directory);
 extern List *plh_crashed_profiles_bound(const char *directory, List *profiles);
 
 /* From now on any process that is short of room may remove the file. */
-extern void plh_crashed_profiles_give_up(const char *directory,
-										 PlhCrashedProfile *profile);
+extern void plh_crashed_profiles_give_up(const char *directory, PlhCrashedProfile *profile);
 
-extern void plh_crashed_profiles_remove(const char *directory,
-										const PlhCrashedProfile *profile);
+extern void plh_crashed_profiles_remove(const char *directory, const PlhCrashedProfile *profile);
 extern void plh_crashed_profiles_remove_unpublished(const char *directory);
-extern void plh_crashed_profiles_remove_baselines(const char *directory,
-												  const List *profiles);
-
-#endif							/* PLH_CRASHED_PROFILES_H */
+extern void plh_crashed_profiles_remove_baselines(const char *directory, const List *profiles);

@@ -2,10 +2,9 @@
  * sweep.c
  *	  Bounds what a crash has left in the directory of the profiles.
  *
- * A crash leaves a profile of every backend, in memory.  The postmaster removes
- * those that are too many before it goes on, once it has noted in each how its
- * process died.  It reads headers only, and makes no dumps (crash_dumps.h).
- * Nothing here may stop a server from starting.
+ * A crash leaves a profile of every backend, in memory.  The postmaster removes those that are too
+ * many before it goes on, once it has noted in each how its process died.  It reads headers only,
+ * and makes no dumps (crash_dumps.h).  Nothing here may stop a server from starting.
  */
 #include "postgres.h"
 
@@ -38,14 +37,13 @@ sweep_directory(void *arg)
 	if (PgStartTime != 0)
 		note_deaths(NULL);
 	plh_statements_file_break_lock();
-	(void) plh_crashed_profiles_bound(directory,
-									  plh_crashed_profiles_list(directory));
+	(void) plh_crashed_profiles_bound(directory, plh_crashed_profiles_list(directory));
 	plh_crashed_profiles_remove_unpublished(directory);
 }
 
 /*
- * Callback before_shmem_exit: after a crash all children are gone by now.  If the
- * server does not go on (restart_after_crash), nobody else knows how they died.
+ * Callback before_shmem_exit: after a crash all children are gone by now.  If the server does not
+ * go on (restart_after_crash), nobody else knows how they died.
  */
 static void
 note_before_exit(int code, Datum arg)
@@ -56,8 +54,8 @@ note_before_exit(int code, Datum arg)
 }
 
 /*
- * shmem_startup_hook: the server calls it when it starts, and again when it
- * goes on after a crash, when the postmaster is the only process left.
+ * shmem_startup_hook: the server calls it when it starts, and again when it goes on after a crash,
+ * when the postmaster is the only process left.
  */
 static void
 sweep_at_startup(void)

@@ -4,10 +4,7 @@
  *
  * Never called inside palloc.
  */
-#ifndef PLH_SWEEP_H
-#define PLH_SWEEP_H
+#pragma once
 
 /* Called once, in the postmaster, while it loads the module. */
 extern void plh_sweep_start(void);
-
-#endif							/* PLH_SWEEP_H */

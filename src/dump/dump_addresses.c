@@ -9,8 +9,8 @@
 #include "dump/dump_addresses.h"
 
 /*
- * Made-up load addresses lie in slots of this size, from this address on:
- * above executables without ASLR, and below everything else.
+ * Made-up load addresses lie in slots of this size, from this address on: above executables without
+ * ASLR, and below everything else.
  */
 #define SLOT_BITS 28
 #define SLOT_COUNT ((uint64) 1 << 18)
@@ -29,8 +29,7 @@ wanted_slot(const PlhModuleRecord *module)
 {
 	if (module->build_id_bytes > 0)
 		return hash_bytes_extended(module->build_id, module->build_id_bytes, 0);
-	return hash_bytes_extended((const unsigned char *) module->path,
-							   module->path_bytes, 0);
+	return hash_bytes_extended((const unsigned char *) module->path, module->path_bytes, 0);
 }
 
 /*
@@ -58,8 +57,7 @@ is_taken(const PlhPlacement *placement, uint64 base, uint32 index)
  * Give each module of an image its address.
  */
 void
-plh_dump_addresses_place(PlhPlacement *placement,
-						 const PlhProfileImage *image)
+plh_dump_addresses_place(PlhPlacement *placement, const PlhProfileImage *image)
 {
 	const PlhModuleRecord *module;
 

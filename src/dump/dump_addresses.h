@@ -2,12 +2,11 @@
  * dump_addresses.h
  *	  Made-up load addresses for the modules of a profile.
  *
- * The addresses come from the build-ids and are the same everywhere, so that
- * dumps of different processes, before and after a restart, can be compared.
- * These functions may be called inside palloc; they never palloc or throw.
+ * The addresses come from the build-ids and are the same everywhere, so that dumps of different
+ * processes, before and after a restart, can be compared.  These functions may be called inside
+ * palloc; they never palloc or throw.
  */
-#ifndef PLH_DUMP_ADDRESSES_H
-#define PLH_DUMP_ADDRESSES_H
+#pragma once
 
 #include "profile/profile_image.h"
 
@@ -17,10 +16,6 @@ typedef struct PlhPlacement
 	uint64		bases[PLH_IMAGE_MODULES];	/* by index of the module */
 } PlhPlacement;
 
-extern void plh_dump_addresses_place(PlhPlacement *placement,
-									 const PlhProfileImage *image);
+extern void plh_dump_addresses_place(PlhPlacement *placement, const PlhProfileImage *image);
 extern uint64 plh_dump_addresses_wanted(const PlhModuleRecord *module);
-extern uint64 plh_dump_addresses_of(const PlhPlacement *placement,
-									PlhFrame frame);
-
-#endif							/* PLH_DUMP_ADDRESSES_H */
+extern uint64 plh_dump_addresses_of(const PlhPlacement *placement, PlhFrame frame);

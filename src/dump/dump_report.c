@@ -16,14 +16,11 @@ plh_dump_report(const PlhDumpResult *result, int level)
 		return;
 	errno = result->failure;
 	if (strcmp(result->path, plh_load_settings.dump_directory) == 0)
-		ereport(level,
-				(errcode_for_file_access(),
-				 errmsg("could not create directory \"%s\" for dump files: %m",
-						result->path)));
+		ereport(level, (errcode_for_file_access(),
+						errmsg("could not create directory \"%s\" for dump files: %m", result->path)));
 	else
-		ereport(level,
-				(errcode_for_file_access(),
-				 errmsg("could not write dump file \"%s\": %m", result->path)));
+		ereport(level, (errcode_for_file_access(),
+						errmsg("could not write dump file \"%s\": %m", result->path)));
 }
 
 void
@@ -32,8 +29,7 @@ plh_dump_report_removal(int failure)
 	if (failure == 0)
 		return;
 	errno = failure;
-	ereport(WARNING,
-			(errcode_for_file_access(),
-			 errmsg("could not remove old dump files in \"%s\": %m",
-					plh_load_settings.dump_directory)));
+	ereport(WARNING, (errcode_for_file_access(),
+					  errmsg("could not remove old dump files in \"%s\": %m",
+							 plh_load_settings.dump_directory)));
 }

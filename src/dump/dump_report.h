@@ -4,8 +4,7 @@
  *
  * Never called inside palloc.  Callable at exit, with a level below ERROR.
  */
-#ifndef PLH_DUMP_REPORT_H
-#define PLH_DUMP_REPORT_H
+#pragma once
 
 #include "profile/dump_copy.h"
 
@@ -14,5 +13,3 @@ extern void plh_dump_report(const PlhDumpResult *result, int level);
 
 /* Warns of old dumps that could not be removed; "failure" is an errno, or 0. */
 extern void plh_dump_report_removal(int failure);
-
-#endif							/* PLH_DUMP_REPORT_H */

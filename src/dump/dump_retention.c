@@ -2,15 +2,14 @@
  * dump_retention.c
  *	  Which dump files stay: their number of each reason, and their bytes.
  *
- * At most dump_keep dumps of each reason stay, and all of them with their texts
- * take at most dump_max_size.  What is too much goes from the reason that has
- * the most bytes: so none pushes out the dumps of another.  Of a reason, the
- * oldest of the role that has most goes first: so no role that makes many cheap
- * dumps pushes out those of another, which has fewer.  The youngest of each
+ * At most dump_keep dumps of each reason stay, and all of them with their texts take at most
+ * dump_max_size.  What is too much goes from the reason that has the most bytes: so none pushes out
+ * the dumps of another.  Of a reason, the oldest of the role that has most goes first: so no role
+ * that makes many cheap dumps pushes out those of another, which has fewer.  The youngest of each
  * reason always stays.
  *
- * All dumps in the directory count, whoever wrote them, and texts whose dumps
- * are gone, as those of former versions.
+ * All dumps in the directory count, whoever wrote them, and texts whose dumps are gone, as those of
+ * former versions.
  */
 #include "postgres.h"
 
@@ -40,16 +39,15 @@
 #define MAX_REASONS 8
 
 /*
- * To read a directory of many files takes longer than to write one.  So one
- * writer of some looks for old dumps: of so few that the number of dumps
- * exceeds dump_keep by about a tenth.
+ * To read a directory of many files takes longer than to write one.  So one writer of some looks
+ * for old dumps: of so few that the number of dumps exceeds dump_keep by about a tenth.
  */
 #define EXCESS_DIVISOR 10
 #define MAX_WRITERS 8
 
 /*
- * A file is written within seconds.  One that is incomplete and that nobody has
- * changed for an hour has lost its writer.
+ * A file is written within seconds.  One that is incomplete and that nobody has changed for an hour
+ * has lost its writer.
  */
 #define ABANDONED_SECONDS 3600
 
@@ -95,8 +93,8 @@ look_at(const PlhDumpName *name, struct stat *status)
 }
 
 /*
- * Look at a dump and its text.  Returns false for a text whose dump is there:
- * that counts with the dump.
+ * Look at a dump and its text.  Returns false for a text whose dump is there: that counts with the
+ * dump.
  */
 static bool
 look_at_dump(DumpFiles *files, const PlhDumpName *name)
@@ -119,8 +117,8 @@ look_at_dump(DumpFiles *files, const PlhDumpName *name)
 }
 
 /*
- * Note whose dump it is.  Of a text whose dump is gone, and of a dump of another
- * layout, that is not known.
+ * Note whose dump it is.  Of a text whose dump is gone, and of a dump of another layout, that is
+ * not known.
  */
 static void
 note_role(DumpFiles *files)
@@ -196,9 +194,9 @@ compare_owners(const void *a, const void *b)
 }
 
 /*
- * qsort comparator: by reason, and then in the order in which they are to go.  The
- * dump that has most younger ones of its role is the oldest of the role that has
- * most; among equals, the oldest goes first.
+ * qsort comparator: by reason, and then in the order in which they are to go.  The dump that has
+ * most younger ones of its role is the oldest of the role that has most; among equals, the oldest
+ * goes first.
  */
 static int
 compare_turns(const void *a, const void *b)
@@ -240,8 +238,7 @@ order_dumps(Directory *directory)
 	{
 		ReasonFiles *reason = &directory->reasons[i];
 
-		while (reason->next < count &&
-			   strcmp(dumps[reason->next].name.reason, reason->reason) != 0)
+		while (reason->next < count && strcmp(dumps[reason->next].name.reason, reason->reason) != 0)
 			reason->next++;
 	}
 }
@@ -269,8 +266,8 @@ count_dump(const char *name, void *arg)
 }
 
 /*
- * Is there a dump of that reason that may go?  Where others are not listed, the last
- * one that is may be the youngest of all.
+ * Is there a dump of that reason that may go?  Where others are not listed, the last one that is
+ * may be the youngest of all.
  */
 static bool
 has_next(const ReasonFiles *reason)
@@ -292,8 +289,7 @@ excessive_reason(Directory *directory)
 			continue;
 		if (reason->dumps > plh_dump_keep)
 			return reason;
-		if (reason->dumps > 1 &&
-			(largest == NULL || reason->bytes > largest->bytes))
+		if (reason->dumps > 1 && (largest == NULL || reason->bytes > largest->bytes))
 			largest = reason;
 	}
 	return directory->bytes > plh_dump_max_size ? largest : NULL;
@@ -327,8 +323,8 @@ remove_next(Directory *directory, ReasonFiles *reason)
 }
 
 /*
- * Remove the dumps that are too many or too large, as far as one look at the
- * directory tells.  Returns an errno or 0.
+ * Remove the dumps that are too many or too large, as far as one look at the directory tells.
+ * Returns an errno or 0.
  */
 int
 plh_dump_retention_trim(void)
@@ -339,8 +335,7 @@ plh_dump_retention_trim(void)
 	int			failure;
 
 	memset(&directory, 0, offsetof(Directory, dumps));
-	failure = plh_directory_names_visit(plh_load_settings.dump_directory,
-										count_dump, &directory);
+	failure = plh_directory_names_visit(plh_load_settings.dump_directory, count_dump, &directory);
 	if (failure == 0)
 		order_dumps(&directory);
 	for (int i = 0; i < MAX_REMOVED && failure == 0 &&
@@ -357,8 +352,7 @@ plh_dump_retention_trim_sometimes(void)
 {
 	uint32		writers = Max(Min(plh_dump_keep / EXCESS_DIVISOR, MAX_WRITERS), 1);
 
-	return plh_clock_us(CLOCK_REALTIME) % writers == 0 ?
-		plh_dump_retention_trim() : 0;
+	return plh_clock_us(CLOCK_REALTIME) % writers == 0 ? plh_dump_retention_trim() : 0;
 }
 
 /* PlhNameVisitor: remove an incomplete file that has lost its writer. */
@@ -371,22 +365,20 @@ remove_if_abandoned(const char *name, void *arg)
 
 	if (!plh_dump_names_is_temporary(name))
 		return;
-	snprintf(path, sizeof(path), "%s/%s", plh_load_settings.dump_directory,
-			 name);
+	snprintf(path, sizeof(path), "%s/%s", plh_load_settings.dump_directory, name);
 	if (lstat(path, &status) == 0 && S_ISREG(status.st_mode) &&
 		status.st_mtime < *now - ABANDONED_SECONDS)
 		(void) unlink(path);
 }
 
 /*
- * Remove the incomplete files of processes that were killed, but not those that
- * are being written: others may share the directory.
+ * Remove the incomplete files of processes that were killed, but not those that are being written:
+ * others may share the directory.
  */
 void
 plh_dump_retention_remove_abandoned(void)
 {
 	time_t		now = time(NULL);
 
-	(void) plh_directory_names_visit(plh_load_settings.dump_directory,
-									 remove_if_abandoned, &now);
+	(void) plh_directory_names_visit(plh_load_settings.dump_directory, remove_if_abandoned, &now);
 }

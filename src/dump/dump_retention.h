@@ -4,13 +4,10 @@
  *
  * Callable at exit: allocates nothing, reports nothing and never throws.
  */
-#ifndef PLH_DUMP_RETENTION_H
-#define PLH_DUMP_RETENTION_H
+#pragma once
 
 /* Both return an errno, or 0. */
 extern int	plh_dump_retention_trim(void);
 extern int	plh_dump_retention_trim_sometimes(void);
 
 extern void plh_dump_retention_remove_abandoned(void);
-
-#endif							/* PLH_DUMP_RETENTION_H */

@@ -2,18 +2,16 @@
  * heap_text.c
  *	  The text of a profile for jeprof and pprof.
  *
- * Both read the format of a heap profile, and skip lines that begin with "#",
- * which are for people.  Each stack has one line, as both tell call sites apart
- * by their stacks only:
+ * Both read the format of a heap profile, and skip lines that begin with "#", which are for people.
+ * Each stack has one line, as both tell call sites apart by their stacks only:
  *
- *		OBJECTS: BYTES [OBJECTS: BYTES] @ 0xPC 0xPC ...
+ * 		OBJECTS: BYTES [OBJECTS: BYTES] @ 0xPC 0xPC ...
  *
- * The first pair is live, the second was ever allocated; those of line 1 are the
- * sums.  jeprof dies on objects without bytes, so these are written as 0.
+ * The first pair is live, the second was ever allocated; those of line 1 are the sums.  jeprof dies
+ * on objects without bytes, so these are written as 0.
  *
- * Frames are return addresses minus one.  jeprof subtracts one from all addresses
- * but the first, pprof from all: with one added to all but the first, every
- * address lies within the call for both.
+ * Frames are return addresses minus one.  jeprof subtracts one from all addresses but the first,
+ * pprof from all: with one added to all but the first, every address lies within the call for both.
  */
 #include "postgres.h"
 
@@ -29,8 +27,8 @@
 #include "reader/redaction.h"
 
 /*
- * A site without a stack has only the first address, and one of stacks that
- * were given up only the second.  They are in no module.
+ * A site without a stack has only the first address, and one of stacks that were given up only the
+ * second.  They are in no module.
  */
 #define NO_STACK_ADDRESS 1
 #define FORMER_STACKS_ADDRESS 2
@@ -77,8 +75,7 @@ put_process(const HeapText *text, const char *reason, TimestampTz written_at)
 	put_text(text->file, plh_profile_image_backend_type(text->image));
 	put_name(text->file, "user", plh_redaction_role(header->role));
 	put_name(text->file, "database", plh_redaction_database(header->database));
-	put_name(text->file, "application",
-			 plh_redaction_application(header->application_name));
+	put_name(text->file, "application", plh_redaction_application(header->application_name));
 	fprintf(text->file, "\n# PostgreSQL %u, started %s\n",
 			header->pg_version / 10000, timestamptz_to_str(header->started_at));
 	fprintf(text->file, "# written %s, %s\n", timestamptz_to_str(written_at),
@@ -124,8 +121,7 @@ put_names(const HeapText *text)
 	int			count;
 
 	fprintf(text->file, "--- symbol\nbinary=%s\n", my_exec_path);
-	while ((sources = plh_frame_names_next(text->image->names, &position,
-										   &frame, &count)) != NULL)
+	while ((sources = plh_frame_names_next(text->image->names, &position, &frame, &count)) != NULL)
 	{
 		fprintf(text->file, "0x%llx ", (unsigned long long)
 				plh_dump_addresses_of(&text->placement, frame));
@@ -163,12 +159,11 @@ add_counters(PlhCounters *sums, const PlhCounters *counters, bool as_written)
 }
 
 /*
- * Add up the sites of the next stack.  Returns false at the end; else *first is
- * the first of them, and *position the first of the stack behind it.
+ * Add up the sites of the next stack.  Returns false at the end; else *first is the first of them,
+ * and *position the first of the stack behind it.
  */
 static bool
-next_stack(const HeapText *text, uint32 *position, uint32 *first,
-		   PlhCounters *sums)
+next_stack(const HeapText *text, uint32 *position, uint32 *first, PlhCounters *sums)
 {
 	uint32		stack;
 
@@ -183,8 +178,8 @@ next_stack(const HeapText *text, uint32 *position, uint32 *first,
 }
 
 /*
- * Write line 1.  In the profile of a process at work, the counters in the header
- * may be one sample ahead of the sites, or behind them.
+ * Write line 1.  In the profile of a process at work, the counters in the header may be one sample
+ * ahead of the sites, or behind them.
  */
 static void
 put_sums(const HeapText *text)
@@ -216,11 +211,9 @@ put_site(const HeapText *text, const PlhSiteRecord *site)
 	if (facts.lifetime != NULL)
 		fprintf(text->file, " (%s)", facts.lifetime);
 	if (facts.statement != NULL && facts.statement->query_id != 0)
-		fprintf(text->file, ", query id %lld",
-				(long long) facts.statement->query_id);
+		fprintf(text->file, ", query id %lld", (long long) facts.statement->query_id);
 	if (facts.statement != NULL && facts.statement->text_bytes > 0)
-		put_name(text->file, "statement",
-				 plh_redaction_statement(facts.statement->text));
+		put_name(text->file, "statement", plh_redaction_statement(facts.statement->text));
 	putc('\n', text->file);
 }
 
@@ -283,9 +276,7 @@ put_modules(const HeapText *text)
 {
 	const PlhModuleRecord *module;
 
-	for (uint32 index = 1;
-		 (module = plh_profile_image_module(text->image, index)) != NULL;
-		 index++)
+	for (uint32 index = 1; (module = plh_profile_image_module(text->image, index)) != NULL; index++)
 	{
 		fputs("# build-id ", text->file);
 		for (uint32 i = 0; i < module->build_id_bytes; i++)
@@ -295,14 +286,11 @@ put_modules(const HeapText *text)
 		putc('\n', text->file);
 	}
 	fputs("\nMAPPED_LIBRARIES:\n", text->file);
-	for (uint32 index = 1;
-		 (module = plh_profile_image_module(text->image, index)) != NULL;
-		 index++)
+	for (uint32 index = 1; (module = plh_profile_image_module(text->image, index)) != NULL; index++)
 	{
 		uint64		start = text->placement.bases[index] + module->text_address;
 
-		fprintf(text->file, "%llx-%llx r-xp %08llx 00:00 0 ",
-				(unsigned long long) start,
+		fprintf(text->file, "%llx-%llx r-xp %08llx 00:00 0 ", (unsigned long long) start,
 				(unsigned long long) (start + module->text_bytes),
 				(unsigned long long) module->text_file_offset);
 		put_path(text->file, module->path);
@@ -337,8 +325,7 @@ collect_sites(const PlhProfileImage *image)
 	text->image = image;
 	text->count = 0;
 	position = 0;
-	while (text->count < count &&
-		   (site = plh_profile_image_next_site(image, &position)) != NULL)
+	while (text->count < count && (site = plh_profile_image_next_site(image, &position)) != NULL)
 	{
 		if (site->counters.total_samples > 0)
 			text->sites[text->count++] = site;

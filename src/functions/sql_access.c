@@ -46,8 +46,8 @@ plh_sql_access_may_see(Oid role)
 }
 
 /*
- * Returns whether the caller may know about a process without a profile: as with
- * profiles, by its role.
+ * Returns whether the caller may know about a process without a profile: as with profiles, by its
+ * role.
  */
 bool
 plh_sql_access_knows(int pid)
@@ -61,9 +61,8 @@ plh_sql_access_knows(int pid)
 }
 
 /*
- * Returns whether there are processes of roles that are hidden from a caller who does
- * not see all.  The server's own processes, which have no role, do not count: they are
- * everywhere.
+ * Returns whether there are processes of roles that are hidden from a caller who does not see all.
+ * The server's own processes, which have no role, do not count: they are everywhere.
  */
 bool
 plh_sql_access_hides_roles(void)
@@ -74,16 +73,15 @@ plh_sql_access_hides_roles(void)
 	{
 		PGPROC	   *proc = BackendPidGetProc(lfirst_int(cell));
 
-		if (proc != NULL && OidIsValid(proc->roleId) &&
-			!plh_sql_access_sees_role(proc->roleId))
+		if (proc != NULL && OidIsValid(proc->roleId) && !plh_sql_access_sees_role(proc->roleId))
 			return true;
 	}
 	return false;
 }
 
 /*
- * Returns whether that is a process of this database cluster.  A dump may be of
- * another one, in which the same OIDs are other roles and databases.
+ * Returns whether that is a process of this database cluster.  A dump may be of another one, in
+ * which the same OIDs are other roles and databases.
  */
 bool
 plh_sql_access_is_of_cluster(const PlhProfileHeader *header)
@@ -92,8 +90,8 @@ plh_sql_access_is_of_cluster(const PlhProfileHeader *header)
 }
 
 /*
- * Returns whether the caller, who may or may not see all, may see the profile or the
- * dump with that header.
+ * Returns whether the caller, who may or may not see all, may see the profile or the dump with that
+ * header.
  */
 bool
 plh_sql_access_shows(bool sees_all, const PlhProfileHeader *header)
@@ -106,8 +104,7 @@ plh_sql_access_shows(bool sees_all, const PlhProfileHeader *header)
 bool
 plh_sql_access_may_have_loaded(int pid)
 {
-	return plh_process_is_preloaded() ||
-		plh_server_processes_loaded(pid) != PLH_NOT_LOADED;
+	return plh_process_is_preloaded() || plh_server_processes_loaded(pid) != PLH_NOT_LOADED;
 }
 
 /* May it?  If not, a WARNING says so. */
@@ -116,9 +113,8 @@ plh_sql_access_check_loaded(int pid)
 {
 	if (plh_sql_access_may_have_loaded(pid))
 		return true;
-	ereport(WARNING,
-			(errmsg("PID %d has not loaded pg_leakhunt", pid),
-			 errhint("Only sessions that began after pg_leakhunt was added to session_preload_libraries, that loaded it themselves, or that it was attached to, can be sampled.")));
+	ereport(WARNING, (errmsg("PID %d has not loaded pg_leakhunt", pid),
+					  errhint("Only sessions that began after pg_leakhunt was added to session_preload_libraries, that loaded it themselves, or that it was attached to, can be sampled.")));
 	return false;
 }
 
@@ -150,16 +146,14 @@ visit_shown(PlhProfileImage *image, void *arg)
 }
 
 /*
- * Call "visit" with the image of each profile that the caller may see, or only with
- * those of "pid" if it is not 0.  Of others
- * the header is read at most: they may be many, and large.
+ * Call "visit" with the image of each profile that the caller may see, or only with those of "pid"
+ * if it is not 0.  Of others the header is read at most: they may be many, and large.
  */
 void
 plh_sql_access_visit(bool sees_all, int pid, PlhProfileVisitor visit, void *arg)
 {
 	Visit		shown = {sees_all, visit, arg};
 
-	plh_profile_reader_each(plh_profile_directory_path(), pid, false,
-							sees_all ? NULL : may_visit,
+	plh_profile_reader_each(plh_profile_directory_path(), pid, false, sees_all ? NULL : may_visit,
 							visit_shown, &shown);
 }

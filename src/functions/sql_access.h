@@ -4,8 +4,7 @@
  *
  * "sees_all" is what plh_sql_access_sees_all returned at the beginning of the call.
  */
-#ifndef PLH_SQL_ACCESS_H
-#define PLH_SQL_ACCESS_H
+#pragma once
 
 #include "reader/profile_reader.h"
 
@@ -17,9 +16,5 @@ extern bool plh_sql_access_hides_roles(void);
 extern bool plh_sql_access_may_have_loaded(int pid);
 extern bool plh_sql_access_check_loaded(int pid);
 extern bool plh_sql_access_is_of_cluster(const PlhProfileHeader *header);
-extern bool plh_sql_access_shows(bool sees_all,
-								 const PlhProfileHeader *header);
-extern void plh_sql_access_visit(bool sees_all, int pid, PlhProfileVisitor visit,
-								 void *arg);
-
-#endif							/* PLH_SQL_ACCESS_H */
+extern bool plh_sql_access_shows(bool sees_all, const PlhProfileHeader *header);
+extern void plh_sql_access_visit(bool sees_all, int pid, PlhProfileVisitor visit, void *arg);

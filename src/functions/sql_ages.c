@@ -29,15 +29,13 @@ typedef struct Ages
 static Interval *
 time_between(TimestampTz from, TimestampTz until)
 {
-	return DatumGetIntervalP(DirectFunctionCall2(timestamp_mi,
-												 TimestampTzGetDatum(until),
+	return DatumGetIntervalP(DirectFunctionCall2(timestamp_mi, TimestampTzGetDatum(until),
 												 TimestampTzGetDatum(from)));
 }
 
 /* One row: what a site allocated within a span of time. */
 static void
-put_age(const PlhListedSite *listed, const PlhSiteAge *age, TimestampTz now,
-		PlhRowSink *sink)
+put_age(const PlhListedSite *listed, const PlhSiteAge *age, TimestampTz now, PlhRowSink *sink)
 {
 	PlhRow		row = {0};
 
@@ -55,8 +53,7 @@ put_site(PlhListedSite *listed, void *arg)
 	int			count = 0;
 
 	if (listed->facts.counters->live_bytes > 0)
-		count = plh_site_ages_list(spans, listed->image,
-								   listed->facts.site, ages->now);
+		count = plh_site_ages_list(spans, listed->image, listed->facts.site, ages->now);
 	if (count > 0)
 		plh_listed_site_describe_stack(listed, ages->texts);
 	for (int i = 0; i < count; i++)
@@ -73,8 +70,8 @@ put_profile(const PlhSourceProfile *profile, Ages *ages)
 }
 
 /*
- * pg_leakhunt_ages(target): when the call sites of a process or dump allocated what they
- * hold, and how much of what they allocated at a time is left.
+ * pg_leakhunt_ages(target): when the call sites of a process or dump allocated what they hold, and
+ * how much of what they allocated at a time is left.
  */
 Datum
 pg_leakhunt_ages(PG_FUNCTION_ARGS)

@@ -21,21 +21,18 @@ plh_sql_arguments_flag(FunctionCallInfo fcinfo, int number)
 char *
 plh_sql_arguments_text(FunctionCallInfo fcinfo, int number)
 {
-	return PG_ARGISNULL(number) ? NULL :
-		text_to_cstring(PG_GETARG_TEXT_PP(number));
+	return PG_ARGISNULL(number) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(number));
 }
 
 bool
-plh_sql_arguments_required_flag(FunctionCallInfo fcinfo, int number,
-								const char *name)
+plh_sql_arguments_required_flag(FunctionCallInfo fcinfo, int number, const char *name)
 {
 	plh_sql_rows_check_not_null(fcinfo, number, name);
 	return PG_GETARG_BOOL(number);
 }
 
 int
-plh_sql_arguments_limit(FunctionCallInfo fcinfo, int number, const char *name,
-						int least)
+plh_sql_arguments_limit(FunctionCallInfo fcinfo, int number, const char *name, int least)
 {
 	int			limit;
 
@@ -43,10 +40,9 @@ plh_sql_arguments_limit(FunctionCallInfo fcinfo, int number, const char *name,
 		return 0;
 	limit = PG_GETARG_INT32(number);
 	if (limit < least)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s must be at least %d", name, least),
-				 errhint("Use null for no limit.")));
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s must be at least %d", name, least),
+						errhint("Use null for no limit.")));
 	return limit;
 }
 
@@ -72,15 +68,13 @@ bit_of_name(const char *name, const char *what, PlhSqlName name_of)
 		if (strcmp(name_of(i), name) == 0)
 			return 1 << i;
 	}
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("unrecognized %s \"%s\"", what, name),
-			 errhint("Valid values are %s.", list_names(name_of))));
+	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					errmsg("unrecognized %s \"%s\"", what, name),
+					errhint("Valid values are %s.", list_names(name_of))));
 }
 
 int
-plh_sql_arguments_names(FunctionCallInfo fcinfo, int number,
-						const char *what, PlhSqlName name_of)
+plh_sql_arguments_names(FunctionCallInfo fcinfo, int number, const char *what, PlhSqlName name_of)
 {
 	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(number);
 	Datum	   *names;
@@ -88,11 +82,9 @@ plh_sql_arguments_names(FunctionCallInfo fcinfo, int number,
 	int			bits = 0;
 
 	if (array_contains_nulls(array))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("%ss must not contain null", what)));
-	deconstruct_array(array, TEXTOID, -1, false, TYPALIGN_INT, &names, NULL,
-					  &count);
+		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+						errmsg("%ss must not contain null", what)));
+	deconstruct_array(array, TEXTOID, -1, false, TYPALIGN_INT, &names, NULL, &count);
 	for (int i = 0; i < count; i++)
 		bits |= bit_of_name(TextDatumGetCString(names[i]), what, name_of);
 	return bits;

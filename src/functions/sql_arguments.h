@@ -4,8 +4,7 @@
  *
  * Texts belong to the current memory context.
  */
-#ifndef PLH_SQL_ARGUMENTS_H
-#define PLH_SQL_ARGUMENTS_H
+#pragma once
 
 #include "fmgr.h"
 
@@ -19,18 +18,15 @@ extern bool plh_sql_arguments_flag(FunctionCallInfo fcinfo, int number);
 extern char *plh_sql_arguments_text(FunctionCallInfo fcinfo, int number);
 
 /* A flag that must not be null, which is an ERROR. */
-extern bool plh_sql_arguments_required_flag(FunctionCallInfo fcinfo,
-											int number, const char *name);
+extern bool plh_sql_arguments_required_flag(FunctionCallInfo fcinfo, int number, const char *name);
 
 /* A limit of at least that; 0 if it is null.  A lower one is an ERROR. */
 extern int	plh_sql_arguments_limit(FunctionCallInfo fcinfo, int number,
 									const char *name, int least);
 
 /*
- * An array of names: the bits with their numbers.  Another name is an ERROR with a
- * hint that lists them.  "what" is what a name is of.
+ * An array of names: the bits with their numbers.  Another name is an ERROR with a hint that lists
+ * them.  "what" is what a name is of.
  */
 extern int	plh_sql_arguments_names(FunctionCallInfo fcinfo, int number,
 									const char *what, PlhSqlName name_of);
-
-#endif							/* PLH_SQL_ARGUMENTS_H */

@@ -15,10 +15,9 @@ PLH_FUNCTION(pg_leakhunt_reset_caches);
 /*
  * pg_leakhunt_reset_caches(): forget what this session has cached of the catalogs.
  *
- * Whoever compares what a session holds at two times calls this before each: what is
- * still held then is no cached catalog row or relation.  It is what the server itself
- * does when a session has missed invalidations, so that caches of extensions which
- * registered a callback are reset, too.
+ * Whoever compares what a session holds at two times calls this before each: what is still held
+ * then is no cached catalog row or relation.  It is what the server itself does when a session has
+ * missed invalidations, so that caches of extensions which registered a callback are reset, too.
  */
 Datum
 pg_leakhunt_reset_caches(PG_FUNCTION_ARGS)

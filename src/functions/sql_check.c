@@ -34,9 +34,8 @@ get_count(FunctionCallInfo fcinfo, int number, const char *name, int least)
 	plh_sql_rows_check_not_null(fcinfo, number, name);
 	count = PG_GETARG_INT32(number);
 	if (count < least)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s must be at least %d", name, least)));
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s must be at least %d", name, least)));
 	return count;
 }
 
@@ -52,15 +51,14 @@ get_fail(FunctionCallInfo fcinfo, int number)
 	if (strcmp(fail, "statement") == 0)
 		return PLH_FAIL_STATEMENT;
 	if (strcmp(fail, "each") != 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("fail must be \"statement\", \"each\" or null, not \"%s\"", fail)));
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("fail must be \"statement\", \"each\" or null, not \"%s\"", fail)));
 	return PLH_FAIL_EACH;
 }
 
 /*
- * Cut the stack where our own frames begin: callers of pg_leakhunt_check are not
- * part of the leak, and a pattern that matches them must not suppress it.
+ * Cut the stack where our own frames begin: callers of pg_leakhunt_check are not part of the leak,
+ * and a pattern that matches them must not suppress it.
  */
 static void
 cut_at_own_frames(PlhStackText *stack)
@@ -105,8 +103,7 @@ describe_leak(PlhListedSite *listed, const PlhProfileImage *image,
 	name = plh_profile_image_string(image, leak->contexts->context_name);
 	if (name != NULL)
 		listed->context_name =
-			plh_database_text_fit_foreign(name->text, name->text_bytes,
-										  image->header->encoding);
+			plh_database_text_fit_foreign(name->text, name->text_bytes, image->header->encoding);
 }
 
 /* The call site of the first allocation that was made to fail; NULL if none is known. */
@@ -144,8 +141,7 @@ put_leak(const PlhListedSite *listed, const PlhLeak *leak,
 
 /* Return the rows of a check; the result says how many are suppressed. */
 static int
-put_leaks(const PlhLeaks *found, const PlhSuppressions *suppressions,
-		  PlhRowSink *sink)
+put_leaks(const PlhLeaks *found, const PlhSuppressions *suppressions, PlhRowSink *sink)
 {
 	const PlhProfileImage *image;
 	PlhStackTexts *texts;
@@ -160,8 +156,7 @@ put_leaks(const PlhLeaks *found, const PlhSuppressions *suppressions,
 		PlhListedSite listed;
 
 		describe_leak(&listed, image, &found->leaks[i], texts);
-		suppressed += put_leak(&listed, &found->leaks[i], image, texts,
-							   suppressions, sink);
+		suppressed += put_leak(&listed, &found->leaks[i], image, texts, suppressions, sink);
 	}
 	return suppressed;
 }
@@ -190,14 +185,12 @@ static void
 report_errors(const PlhLeakCheck *check)
 {
 	if (check->raised > 0)
-		ereport(NOTICE,
-				(errmsg("the statement raised an error in %d of %d executions: %s",
-						check->raised, check->executions, check->error)));
+		ereport(NOTICE, (errmsg("the statement raised an error in %d of %d executions: %s",
+								check->raised, check->executions, check->error)));
 	else
-		ereport(NOTICE,
-				(errmsg("the statement raised no error in %d executions",
-						check->executions),
-				 errdetail("Each execution was rolled back.")));
+		ereport(NOTICE, (errmsg("the statement raised no error in %d executions",
+								check->executions),
+						 errdetail("Each execution was rolled back.")));
 }
 
 /* What a check of failing allocations has not seen; a part of an ereport. */
@@ -213,16 +206,14 @@ static void
 report_failures(const PlhLeakCheck *check)
 {
 	if (check->failed >= check->allocations)
-		ereport(NOTICE,
-				(errmsg("each of the statement's %lld allocations failed once",
-						(long long) check->allocations),
-				 hint_at_malloc()));
+		ereport(NOTICE, (errmsg("each of the statement's %lld allocations failed once",
+								(long long) check->allocations),
+						 hint_at_malloc()));
 	else
-		ereport(NOTICE,
-				(errmsg("%lld of the statement's %lld allocations failed once",
-						(long long) check->failed, (long long) check->allocations),
-				 errdetail("After the first 1000, one in a hundred of those before it."),
-				 hint_at_malloc()));
+		ereport(NOTICE, (errmsg("%lld of the statement's %lld allocations failed once",
+								(long long) check->failed, (long long) check->allocations),
+						 errdetail("After the first 1000, one in a hundred of those before it."),
+						 hint_at_malloc()));
 }
 
 /* Say what the check has tried. */
@@ -246,8 +237,7 @@ trace_failure(const PlhPlannedFailure *failure, void *sink)
 	PlhListedSite listed = {0};
 
 	if (site != NULL)
-		describe_site(&listed, image, site,
-					  plh_stack_text_open(plh_sql_rows_symbols(sink), image));
+		describe_site(&listed, image, site, plh_stack_text_open(plh_sql_rows_symbols(sink), image));
 	ereport(LOG_SERVER_ONLY,
 			(errmsg("pg_leakhunt_check makes allocation %lld of the statement fail",
 					(long long) failure->number),
@@ -285,11 +275,10 @@ pg_leakhunt_check(PG_FUNCTION_ARGS)
 	report_extent(&plan, &check);
 	suppressed = put_leaks(&check.found, suppressions, &sink);
 	if (suppressed > 0)
-		ereport(NOTICE,
-				(errmsg_plural("%d leaking call site is suppressed",
-							   "%d leaking call sites are suppressed",
-							   suppressed, suppressed),
-				 errhint("See pg_leakhunt_suppressions.")));
+		ereport(NOTICE, (errmsg_plural("%d leaking call site is suppressed",
+									   "%d leaking call sites are suppressed",
+									   suppressed, suppressed),
+						 errhint("See pg_leakhunt_suppressions.")));
 	report_malloc(check.malloc_bytes);
 	return (Datum) 0;
 }

@@ -45,26 +45,20 @@ static void
 throw_request_failed(int pid)
 {
 	if (errno == ENOSPC)
-		ereport(ERROR,
-				(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
-				 pid == ALL_PROCESSES ?
-				 errmsg("could not make the request: %m") :
-				 errmsg("could not make the request to process %d: %m", pid),
-				 errdetail("Too many processes have requests, or \"%s\" is full.",
-						   plh_profile_directory_path()),
-				 errhint("pg_leakhunt_reset_all() withdraws all requests.")));
+		ereport(ERROR, (errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED), pid == ALL_PROCESSES ?
+						errmsg("could not make the request: %m") :
+						errmsg("could not make the request to process %d: %m", pid),
+						errdetail("Too many processes have requests, or \"%s\" is full.",
+								  plh_profile_directory_path()),
+						errhint("pg_leakhunt_reset_all() withdraws all requests.")));
 	if (errno == EWOULDBLOCK)
-		ereport(ERROR,
-				(errcode(ERRCODE_LOCK_NOT_AVAILABLE),
-				 errmsg("could not make the request"),
-				 errdetail("Another process has held a lock in \"%s\" for more than 2 seconds. It may be stopped.",
-						   plh_profile_directory_path()),
-				 errhint("Try again. If it happens again, look for a stopped process that has the file open.")));
-	ereport(ERROR,
-			(errcode_for_file_access(),
-			 errmsg("could not make the request: %m"),
-			 errdetail("Requests are made through a file in directory \"%s\", which could not be opened.",
-					   plh_profile_directory_path())));
+		ereport(ERROR, (errcode(ERRCODE_LOCK_NOT_AVAILABLE), errmsg("could not make the request"),
+						errdetail("Another process has held a lock in \"%s\" for more than 2 seconds. It may be stopped.",
+								  plh_profile_directory_path()),
+						errhint("Try again. If it happens again, look for a stopped process that has the file open.")));
+	ereport(ERROR, (errcode_for_file_access(), errmsg("could not make the request: %m"),
+					errdetail("Requests are made through a file in directory \"%s\", which could not be opened.",
+							  plh_profile_directory_path())));
 }
 
 /* Make the request; pid 0 means all processes. */
@@ -79,8 +73,8 @@ make_request(int pid, const PlhControlRequest *request)
 }
 
 /*
- * Warn of a process whose profile has another layout than ours: its version of the
- * module may look for requests elsewhere.
+ * Warn of a process whose profile has another layout than ours: its version of the module may look
+ * for requests elsewhere.
  */
 static void
 warn_of_other_version(int pid)
@@ -90,9 +84,8 @@ warn_of_other_version(int pid)
 	snprintf(path, sizeof(path), "%s/%d", plh_profile_directory_path(), pid);
 	if (!plh_profile_reader_has_other_layout(path))
 		return;
-	ereport(WARNING,
-			(errmsg("process %d may not notice the request", pid),
-			 errdetail("It runs another version of pg_leakhunt than this session.")));
+	ereport(WARNING, (errmsg("process %d may not notice the request", pid),
+					  errdetail("It runs another version of pg_leakhunt than this session.")));
 }
 
 /* Make the request to one process; false, after a WARNING, if that can't be. */
@@ -114,17 +107,15 @@ parse_size(const char *text)
 	int			bytes;
 
 	if (!parse_int(text, &bytes, GUC_UNIT_BYTE, &hint))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("invalid sample interval: \"%s\"", text),
-				 hint != NULL ? errhint("%s", _(hint)) :
-				 errhint("Specify a number of bytes, or a number with a unit, such as 32kB.")));
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("invalid sample interval: \"%s\"", text),
+						hint != NULL ? errhint("%s", _(hint)) :
+						errhint("Specify a number of bytes, or a number with a unit, such as 32kB.")));
 	return bytes;
 }
 
 /*
- * The sample_interval argument, a number or a text with a unit; 0 for what the
- * settings say.
+ * The sample_interval argument, a number or a text with a unit; 0 for what the settings say.
  */
 static uint32
 get_interval(FunctionCallInfo fcinfo, int number)
@@ -138,12 +129,9 @@ get_interval(FunctionCallInfo fcinfo, int number)
 	else
 		interval = PG_GETARG_INT64(number);
 	if (interval < 1 || interval > PG_INT32_MAX)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("sample interval %lld is out of range",
-						(long long) interval),
-				 errdetail("It must be between 1 and %d bytes.",
-						   PG_INT32_MAX)));
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("sample interval %lld is out of range", (long long) interval),
+						errdetail("It must be between 1 and %d bytes.", PG_INT32_MAX)));
 	return interval;
 }
 
@@ -162,10 +150,9 @@ get_scope(FunctionCallInfo fcinfo, int number)
 		if (strcmp(name, plh_settings_scope_name(scope)) == 0)
 			return scope;
 	}
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("unrecognized scope: \"%s\"", name),
-			 errhint("Available scopes are long_lived and all.")));
+	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					errmsg("unrecognized scope: \"%s\"", name),
+					errhint("Available scopes are long_lived and all.")));
 }
 
 /* The duration argument in microseconds; 0 for good. */
@@ -183,17 +170,16 @@ get_duration(FunctionCallInfo fcinfo, int number)
 	if (pg_mul_s64_overflow(days, USECS_PER_DAY, &duration_us) ||
 		pg_add_s64_overflow(duration_us, duration->time, &duration_us) ||
 		duration_us <= 0 || duration_us > MAX_DURATION_DAYS * USECS_PER_DAY)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("duration is out of range"),
-				 errdetail("It must be greater than zero and at most %d days.",
-						   MAX_DURATION_DAYS)));
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("duration is out of range"),
+						errdetail("It must be greater than zero and at most %d days.",
+								  MAX_DURATION_DAYS)));
 	return duration_us;
 }
 
 /*
- * The request that the arguments sample_interval, scope and duration express, of
- * which "first" is the number of the first.
+ * The request that the arguments sample_interval, scope and duration express, of which "first" is
+ * the number of the first.
  */
 static PlhControlRequest
 get_request(FunctionCallInfo fcinfo, int first)
@@ -263,8 +249,7 @@ pg_leakhunt_stop_all(PG_FUNCTION_ARGS)
 }
 
 /*
- * pg_leakhunt_reset_all(): take all requests back; from now on the settings
- * count.
+ * pg_leakhunt_reset_all(): take all requests back; from now on the settings count.
  */
 Datum
 pg_leakhunt_reset_all(PG_FUNCTION_ARGS)
@@ -290,15 +275,13 @@ typedef struct BaselineCount
 static void
 report_unwritten(int pid)
 {
-	ereport(ERROR,
-			(errcode_for_file_access(),
-			 errmsg("could not write the baseline of process %d in directory \"%s\": %m",
-					pid, plh_profile_directory_path())));
+	ereport(ERROR, (errcode_for_file_access(),
+					errmsg("could not write the baseline of process %d in directory \"%s\": %m",
+						   pid, plh_profile_directory_path())));
 }
 
 /*
- * PlhProfileFilter: may the caller take the baseline?  Also notes that the process
- * has a profile.
+ * PlhProfileFilter: may the caller take the baseline?  Also notes that the process has a profile.
  */
 static bool
 find_process(const PlhProfileImage *image, void *arg)
@@ -330,9 +313,8 @@ take_baseline(PlhProfileImage *image, void *arg)
 }
 
 /*
- * Take the baselines of processes that have no profile yet, and that the caller
- * may know of.  The few samples that such a process has count as growth when it
- * gets a profile.
+ * Take the baselines of processes that have no profile yet, and that the caller may know of.  The
+ * few samples that such a process has count as growth when it gets a profile.
  */
 static void
 take_other_baselines(const BaselineCount *count)
@@ -351,8 +333,8 @@ take_other_baselines(const BaselineCount *count)
 }
 
 /*
- * pg_leakhunt_baseline(pid): count growth of a process from here.  Returns the
- * number of processes: 1, or, after a WARNING, 0.
+ * pg_leakhunt_baseline(pid): count growth of a process from here.  Returns the number of processes:
+ * 1, or, after a WARNING, 0.
  */
 Datum
 pg_leakhunt_baseline(PG_FUNCTION_ARGS)
@@ -367,8 +349,7 @@ pg_leakhunt_baseline(PG_FUNCTION_ARGS)
 	count.sees_all = plh_sql_access_sees_all();
 	plh_publication_publish();
 	if (pid > 0)
-		plh_profile_reader_each(directory, pid, false, find_process,
-								take_baseline, &count);
+		plh_profile_reader_each(directory, pid, false, find_process, take_baseline, &count);
 	if (count.taken > 0)
 		PG_RETURN_INT32(count.taken);
 	if (!plh_server_processes_check(pid) || !plh_sql_access_check_loaded(pid))
@@ -376,19 +357,18 @@ pg_leakhunt_baseline(PG_FUNCTION_ARGS)
 	if (count.denied || !plh_sql_access_knows(pid))
 		plh_sql_source_deny_process(pid, ERROR);
 	if (count.found != NIL)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("could not take a baseline of process %d", pid),
-				 errdetail("Its profile could not be read, or has just been removed."),
-				 errhint("Try again.")));
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						errmsg("could not take a baseline of process %d", pid),
+						errdetail("Its profile could not be read, or has just been removed."),
+						errhint("Try again.")));
 	if (!plh_baseline_file_take_empty(directory, pid))
 		report_unwritten(pid);
 	PG_RETURN_INT32(1);
 }
 
 /*
- * pg_leakhunt_baseline_all(): count growth of all processes that the caller may
- * see from here.  Returns the number of those that have a profile.
+ * pg_leakhunt_baseline_all(): count growth of all processes that the caller may see from here.
+ * Returns the number of those that have a profile.
  */
 Datum
 pg_leakhunt_baseline_all(PG_FUNCTION_ARGS)
@@ -404,8 +384,7 @@ pg_leakhunt_baseline_all(PG_FUNCTION_ARGS)
 	/* first: what begins to be profiled meanwhile has grown since */
 	if (count.sees_all && !plh_baseline_file_take_empty(directory, 0))
 		report_unwritten(0);
-	plh_profile_reader_each(directory, 0, false, find_process,
-							take_baseline, &count);
+	plh_profile_reader_each(directory, 0, false, find_process, take_baseline, &count);
 	take_other_baselines(&count);
 	PG_RETURN_INT32(count.taken);
 }

@@ -49,8 +49,8 @@ add_names(PlhProfileImage *image, PlhDumpExtras *extras)
 }
 
 /*
- * pg_leakhunt_dump(pid, symbolized): write a dump of a process, which has no
- * part in it.  Returns the name of the file.
+ * pg_leakhunt_dump(pid, symbolized): write a dump of a process, which has no part in it.  Returns
+ * the name of the file.
  */
 Datum
 pg_leakhunt_dump(PG_FUNCTION_ARGS)
@@ -67,14 +67,12 @@ pg_leakhunt_dump(PG_FUNCTION_ARGS)
 	image = plh_sql_source_process(pid, WARNING);
 	if (image == NULL)
 		PG_RETURN_NULL();
-	extras.baseline = plh_baseline_file_read(plh_profile_directory_path(),
-											 image);
+	extras.baseline = plh_baseline_file_read(plh_profile_directory_path(), image);
 	if (plh_sql_arguments_flag(fcinfo, 1))
 		add_names(image, &extras);
 	(void) plh_dump_copy_write(image, &extras, &result);
 	plh_dump_report(&result, ERROR);
-	(void) plh_dump_texts_write(result.path, image, extras.reason,
-								GetCurrentTimestamp());
+	(void) plh_dump_texts_write(result.path, image, extras.reason, GetCurrentTimestamp());
 	plh_dump_report_removal(plh_dump_retention_trim());
 	PG_RETURN_TEXT_P(cstring_to_text(strrchr(result.path, '/') + 1));
 }
@@ -93,23 +91,20 @@ pg_leakhunt_dump_file(PG_FUNCTION_ARGS)
 	file = text_to_cstring(PG_GETARG_TEXT_PP(0));
 	dump = plh_sql_source_dump(file, false);
 	if (dump->byte_count > MaxAllocSize - VARHDRSZ)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("dump file \"%s\" is too large for a bytea value", file),
-				 errdetail("It has %zu bytes; the maximum is %zu.",
-						   dump->byte_count, (Size) MaxAllocSize - VARHDRSZ),
-				 errhint("Read it in parts with pg_read_binary_file.")));
-	PG_RETURN_BYTEA_P((bytea *) cstring_to_text_with_len(dump->bytes,
-														 dump->byte_count));
+		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+						errmsg("dump file \"%s\" is too large for a bytea value", file),
+						errdetail("It has %zu bytes; the maximum is %zu.",
+								  dump->byte_count, (Size) MaxAllocSize - VARHDRSZ),
+						errhint("Read it in parts with pg_read_binary_file.")));
+	PG_RETURN_BYTEA_P((bytea *) cstring_to_text_with_len(dump->bytes, dump->byte_count));
 }
 
 /*
- * Write the text of a profile into memory that is freed when it has been turned
- * into one of this database.
+ * Write the text of a profile into memory that is freed when it has been turned into one of this
+ * database.
  */
 static text *
-make_heap_text(const PlhProfileImage *image, const char *reason,
-			   TimestampTz written_at)
+make_heap_text(const PlhProfileImage *image, const char *reason, TimestampTz written_at)
 {
 	char	   *bytes = NULL;
 	size_t		count = 0;
@@ -123,11 +118,9 @@ make_heap_text(const PlhProfileImage *image, const char *reason,
 	PG_TRY();
 	{
 		if (failure != 0)
-			ereport(ERROR,
-					(errcode(ERRCODE_OUT_OF_MEMORY),
-					 errmsg("out of memory"),
-					 errdetail("The text of the profile of process %d does not fit.",
-							   image->header->pid)));
+			ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory"),
+							errdetail("The text of the profile of process %d does not fit.",
+									  image->header->pid)));
 		result = cstring_to_text(plh_database_text_fit_foreign(bytes, count,
 															   image->header->encoding));
 	}
@@ -159,14 +152,13 @@ return_heap(FunctionCallInfo fcinfo)
 	PlhSourceProfile profile;
 
 	(void) plh_sql_source_profile(&profile, &target, ERROR);
-	return heap_text_of(fcinfo, profile.image,
-						profile.dump == NULL ? NULL : profile.dump->reason,
+	return heap_text_of(fcinfo, profile.image, profile.dump == NULL ? NULL : profile.dump->reason,
 						profile.dump == NULL ? GetCurrentTimestamp() : profile.dump->written_at);
 }
 
 /*
- * pg_leakhunt_heap(target, symbolized, redact): the text for jeprof and pprof of a
- * process, or that of a dump.
+ * pg_leakhunt_heap(target, symbolized, redact): the text for jeprof and pprof of a process, or that
+ * of a dump.
  */
 Datum
 pg_leakhunt_heap(PG_FUNCTION_ARGS)
@@ -176,8 +168,7 @@ pg_leakhunt_heap(PG_FUNCTION_ARGS)
 
 /* One row of pg_leakhunt_dumps, unless the caller may not see it. */
 static void
-put_dump(const char *name, const PlhDump *dump, const struct stat *status,
-		 PlhRowSink *sink)
+put_dump(const char *name, const PlhDump *dump, const struct stat *status, PlhRowSink *sink)
 {
 	const PlhProfileHeader *header = dump->image->header;
 
@@ -194,14 +185,13 @@ put_dump(const char *name, const PlhDump *dump, const struct stat *status,
 }
 
 /*
- * Look at a file; what can't be read, or is no dump, is a WARNING for those
- * who may see all dumps.  What is gone by now, or is no file, is nothing.
+ * Look at a file; what can't be read, or is no dump, is a WARNING for those who may see all dumps.
+ * What is gone by now, or is no file, is nothing.
  */
 static void
 visit_dump(const char *name, PlhRowSink *sink)
 {
-	MemoryContext file_context = AllocSetContextCreate(CurrentMemoryContext,
-													   "pg_leakhunt dump",
+	MemoryContext file_context = AllocSetContextCreate(CurrentMemoryContext, "pg_leakhunt dump",
 													   ALLOCSET_DEFAULT_SIZES);
 	MemoryContext caller_context = MemoryContextSwitchTo(file_context);
 	struct stat status = {0};
@@ -216,11 +206,10 @@ visit_dump(const char *name, PlhRowSink *sink)
 		if (dump != NULL)
 			put_dump(name, dump, &status, sink);
 		else if (sink->sees_all && error->sqlerrcode != ERRCODE_UNDEFINED_FILE)
-			ereport(WARNING,
-					(errmsg("ignoring file \"%s\"", path),
-					 errdetail_internal("%s%s%s", error->message,
-										error->detail != NULL ? ": " : "",
-										error->detail != NULL ? error->detail : "")));
+			ereport(WARNING, (errmsg("ignoring file \"%s\"", path),
+							  errdetail_internal("%s%s%s", error->message,
+												 error->detail != NULL ? ": " : "",
+												 error->detail != NULL ? error->detail : "")));
 	}
 	MemoryContextSwitchTo(caller_context);
 	MemoryContextDelete(file_context);

@@ -39,8 +39,8 @@ typedef struct Explaining
 } Explaining;
 
 /*
- * Note that names of a binary are missing in what is said of a process.  Returns its
- * path if this is new.
+ * Note that names of a binary are missing in what is said of a process.  Returns its path if this
+ * is new.
  */
 static const char *
 note_nameless(Explaining *explaining, const char *path)
@@ -59,8 +59,7 @@ note_nameless(Explaining *explaining, const char *path)
 
 /* The explanation as an object of JSON. */
 static const char *
-json_of(const PlhExplainedProcess *process, const PlhExplanation *explanation,
-		const char *names)
+json_of(const PlhExplainedProcess *process, const PlhExplanation *explanation, const char *names)
 {
 	StringInfoData json;
 
@@ -94,16 +93,14 @@ explain(const PlhExplainedProcess *process, void *arg)
 }
 
 /*
- * One process, alive or not; a WARNING if there is none, or none that the caller
- * may see.
+ * One process, alive or not; a WARNING if there is none, or none that the caller may see.
  */
 static void
 explain_one(Explaining *explaining, int pid)
 {
 	if (pid != 0)
 		plh_sql_explained_visit(explaining->sink.sees_all, pid, explain, explaining);
-	if (explaining->rows == NIL && plh_server_processes_check(pid) &&
-		!plh_sql_access_knows(pid))
+	if (explaining->rows == NIL && plh_server_processes_check(pid) && !plh_sql_access_knows(pid))
 		plh_sql_source_deny_process(pid, WARNING);
 }
 
@@ -111,8 +108,7 @@ explain_one(Explaining *explaining, int pid)
 static void
 explain_dump(Explaining *explaining, const char *file)
 {
-	PlhExplainedProcess process =
-		plh_sql_explained_dumped(plh_sql_source_dump(file, false));
+	PlhExplainedProcess process = plh_sql_explained_dumped(plh_sql_source_dump(file, false));
 
 	explain(&process, explaining);
 }
@@ -129,8 +125,8 @@ compare_rows(const ListCell *a, const ListCell *b)
 }
 
 /*
- * One row; of the server as a whole with the pid 0.  The first one says how to get names
- * that are missing.
+ * One row; of the server as a whole with the pid 0.  The first one says how to get names that are
+ * missing.
  */
 static void
 put_row(Explaining *explaining, int pid, const char *text)
@@ -139,9 +135,8 @@ put_row(Explaining *explaining, int pid, const char *text)
 
 	if (explaining->nameless_count > 0 && !explaining->as_json)
 	{
-		text = psprintf("%s\n%s", text,
-						plh_blamed_code_names_hint(explaining->nameless,
-												   explaining->nameless_count));
+		text = psprintf("%s\n%s", text, plh_blamed_code_names_hint(explaining->nameless,
+																   explaining->nameless_count));
 		explaining->nameless_count = 0;
 	}
 
@@ -179,10 +174,9 @@ is_json(FunctionCallInfo fcinfo)
 		return false;
 	if (strcmp(format, "json") == 0)
 		return true;
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("unrecognized format \"%s\"", format),
-			 errhint("Valid formats are text and json.")));
+	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					errmsg("unrecognized format \"%s\"", format),
+					errhint("Valid formats are text and json.")));
 	return false;
 }
 
@@ -219,8 +213,8 @@ put_explanations(FunctionCallInfo fcinfo)
 }
 
 /*
- * pg_leakhunt_explain(target, format, redact): a paragraph on a process or dump, or on the
- * server and its processes, the largest first.
+ * pg_leakhunt_explain(target, format, redact): a paragraph on a process or dump, or on the server
+ * and its processes, the largest first.
  */
 Datum
 pg_leakhunt_explain(PG_FUNCTION_ARGS)

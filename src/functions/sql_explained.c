@@ -82,8 +82,8 @@ find_largest(PlhExplainedProcess *process, const PlhStatementPeaks *peaks)
 }
 
 /*
- * Names are the present ones, where the dump is of this cluster and they are there still;
- * else those by which the client asked for them.
+ * Names are the present ones, where the dump is of this cluster and they are there still; else
+ * those by which the client asked for them.
  */
 PlhExplainedProcess
 plh_sql_explained_dumped(const PlhDump *dump)

@@ -4,8 +4,7 @@
  *
  * Whoever calls these has looked whether the caller may see the process.
  */
-#ifndef PLH_SQL_EXPLAINED_H
-#define PLH_SQL_EXPLAINED_H
+#pragma once
 
 #include "reader/dump_reader.h"
 #include "telling/explained_process.h"
@@ -20,10 +19,7 @@ extern PlhExplainedProcess plh_sql_explained_dumped(const PlhDump *dump);
 typedef void (*PlhExplainedVisitor) (const PlhExplainedProcess *process, void *arg);
 
 /*
- * Visit all processes that the caller may see, or those with that pid if it is not 0:
- * first those that have a profile, then the others that the server has.
+ * Visit all processes that the caller may see, or those with that pid if it is not 0: first those
+ * that have a profile, then the others that the server has.
  */
-extern void plh_sql_explained_visit(bool sees_all, int pid,
-									PlhExplainedVisitor visit, void *arg);
-
-#endif							/* PLH_SQL_EXPLAINED_H */
+extern void plh_sql_explained_visit(bool sees_all, int pid, PlhExplainedVisitor visit, void *arg);

@@ -1,7 +1,6 @@
 /*
  * sql_history.c
- *	  The functions of SQL that show what a process held over time, as a whole and by
- *	  its parts.
+ *	  The functions of SQL that show what a process held over time, as a whole and by its parts.
  */
 #include "postgres.h"
 
@@ -30,8 +29,7 @@ typedef struct PartName
 
 /* A row: what a part held at a time; negative figures are not known. */
 static void
-put_part(TimestampTz at, const PartName *name, int64 bytes, int64 contexts,
-		 PlhRowSink *sink)
+put_part(TimestampTz at, const PartName *name, int64 bytes, int64 contexts, PlhRowSink *sink)
 {
 	PlhRow		row = {0};
 
@@ -66,14 +64,12 @@ put_whole(const PlhProfileHeader *header, PlhRowSink *sink)
 
 /* The name of a family, or of contexts that are a family of their own. */
 static void
-name_contexts(PartName *name, const PlhFollowedPart *part,
-			  const PlhProfileImage *image)
+name_contexts(PartName *name, const PlhFollowedPart *part, const PlhProfileImage *image)
 {
 	if (part->family != NULL)
 		name->name = part->family->title;
 	else
-		name->name = name->context_name =
-			plh_context_list_name(image, part->context_name);
+		name->name = name->context_name = plh_context_list_name(image, part->context_name);
 }
 
 /* The name of a call site, as in the report. */
@@ -118,16 +114,12 @@ static void
 report_missing_parts(const PlhProfileHeader *header)
 {
 	if (header->courses_refused != 0)
-		ereport(NOTICE,
-				(errmsg("the history of process %d is incomplete",
-						header->pid),
-				 errdetail("Its profile is full."),
-				 errhint("pg_leakhunt.max_profile_size limits the size of a profile.")));
+		ereport(NOTICE, (errmsg("the history of process %d is incomplete", header->pid),
+						 errdetail("Its profile is full."),
+						 errhint("pg_leakhunt.max_profile_size limits the size of a profile.")));
 	else if (!plh_profile_image_is_whole(header))
-		ereport(NOTICE,
-				(errmsg("the profile of process %d is incomplete",
-						header->pid),
-				 errdetail("The file system is too full for all of its profile.")));
+		ereport(NOTICE, (errmsg("the profile of process %d is incomplete", header->pid),
+						 errdetail("The file system is too full for all of its profile.")));
 }
 
 /* The history of the parts of a process: at each point, the largest first. */
@@ -155,15 +147,14 @@ kind_of(const char *name)
 		return PLH_COURSE_CONTEXTS;
 	if (strcmp(name, "site") == 0)
 		return PLH_COURSE_SITE;
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("cannot show a history by \"%s\"", name),
-			 errhint("A history is by family or site.")));
+	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					errmsg("cannot show a history by \"%s\"", name),
+					errhint("A history is by family or site.")));
 }
 
 /*
- * pg_leakhunt_history(target, by): what a process or the process of a dump held at times,
- * as a whole or by its parts.
+ * pg_leakhunt_history(target, by): what a process or the process of a dump held at times, as a
+ * whole or by its parts.
  */
 Datum
 pg_leakhunt_history(PG_FUNCTION_ARGS)

@@ -65,8 +65,7 @@ put_type(PlhRowSink *sink, const PlhTypeFigures *figures)
 
 	put_metric(sink, "processes", type, figures->processes);
 	put_metric(sink, "rss_anon_bytes", type, figures->rss_anon_bytes);
-	put_metric(sink, "rss_anon_max_bytes", type,
-			   figures->rss_anon_max_bytes);
+	put_metric(sink, "rss_anon_max_bytes", type, figures->rss_anon_max_bytes);
 	if (figures->counted > 0)
 		put_metric(sink, "context_bytes", type, figures->context_bytes);
 	if (figures->malloc_counted > 0)
@@ -104,8 +103,7 @@ put_statements(PlhRowSink *sink)
 	{
 		Labels		statement = {.statement = &largest.statements[i]};
 
-		put_metric(sink, "statement_peak_bytes", statement,
-				   largest.statements[i].peak_bytes);
+		put_metric(sink, "statement_peak_bytes", statement, largest.statements[i].peak_bytes);
 	}
 }
 
@@ -189,8 +187,7 @@ pg_leakhunt_metrics(PG_FUNCTION_ARGS)
 		put_memory(&sink);
 	for (int i = 0; i < figures->type_count; i++)
 		put_type(&sink, &figures->types[i]);
-	put_suspects(&sink, plh_worst_suspects_find(figures,
-												plh_sql_suppressions_read(fcinfo),
+	put_suspects(&sink, plh_worst_suspects_find(figures, plh_sql_suppressions_read(fcinfo),
 												plh_sql_access_may_see, begun_us));
 	return (Datum) 0;
 }

@@ -26,8 +26,7 @@ PLH_FUNCTION(pg_leakhunt_page);
 
 /* Explain a process; names that are missing are told of in one line more. */
 static PlhExplanation *
-explain(const PlhExplainedProcess *process, PlhSymbols *symbols,
-		PlhSuppressions *suppressions)
+explain(const PlhExplainedProcess *process, PlhSymbols *symbols, PlhSuppressions *suppressions)
 {
 	PlhExplanation *explanation = plh_explanation_make(process, symbols, suppressions);
 
@@ -46,13 +45,11 @@ page_of(FunctionCallInfo fcinfo, PlhExplainedProcess *process, const char *file)
 	StringInfoData output;
 
 	source.symbols = plh_symbols_open();
-	source.explanation = explain(process, source.symbols,
-								 plh_sql_suppressions_read(fcinfo));
+	source.explanation = explain(process, source.symbols, plh_sql_suppressions_read(fcinfo));
 	source.list = plh_site_list_make(source.symbols, process->image,
 									 process->baseline, process->now);
 	initStringInfo(&json);
-	plh_page_process_append(&json, &source,
-							plh_page_html_room(source.explanation->text.text.data));
+	plh_page_process_append(&json, &source, plh_page_html_room(source.explanation->text.text.data));
 	initStringInfo(&output);
 	plh_page_html_append(&output, plh_page_process_title(&source),
 						 source.explanation->text.text.data, &json);
@@ -109,8 +106,7 @@ page_of_server(FunctionCallInfo fcinfo)
 	plh_sql_explained_visit(plh_sql_access_sees_all(), 0, add_process, &adding);
 	words = plh_page_server_words(adding.server, plh_sql_access_sees_all());
 	initStringInfo(&json);
-	plh_page_server_append(&json, adding.server,
-						   plh_statement_list_read(plh_sql_access_may_see),
+	plh_page_server_append(&json, adding.server, plh_statement_list_read(plh_sql_access_may_see),
 						   adding.symbols, plh_page_html_room(words));
 	initStringInfo(&output);
 	plh_page_html_append(&output, "PostgreSQL server", words, &json);

@@ -39,10 +39,9 @@ get_kind(FunctionCallInfo fcinfo, int number)
 		if (strcmp(plh_top_kind_name(kind), name) == 0)
 			return kind;
 	}
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("cannot sum up by \"%s\"", name),
-			 errhint("Sums are by function, line, module, context or routine.")));
+	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					errmsg("cannot sum up by \"%s\"", name),
+					errhint("Sums are by function, line, module, context or routine.")));
 }
 
 /* A part of the whole, to two decimals. */
@@ -54,8 +53,7 @@ percent(int64 part, int64 whole)
 
 /* One row; numbers of chunks are not known at the peak. */
 static void
-put_top(const PlhTopRow *top, int64 total, const PlhSiteList *list,
-		PlhRowSink *sink)
+put_top(const PlhTopRow *top, int64 total, const PlhSiteList *list, PlhRowSink *sink)
 {
 	PlhRow		row = {0};
 
@@ -106,10 +104,9 @@ wants_routines(FunctionCallInfo fcinfo, int number)
 	plh_sql_rows_check_not_null(fcinfo, number, "frames");
 	name = plh_sql_arguments_text(fcinfo, number);
 	if (strcmp(name, "sql") != 0 && strcmp(name, "all") != 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("there are no frames \"%s\"", name),
-				 errhint("Frames are all, or sql for those of functions in SQL and procedural languages only.")));
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("there are no frames \"%s\"", name),
+						errhint("Frames are all, or sql for those of functions in SQL and procedural languages only.")));
 	return strcmp(name, "sql") == 0;
 }
 

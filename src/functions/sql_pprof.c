@@ -1,10 +1,10 @@
 /*
  * sql_pprof.c
- *	  The functions of SQL that make profiles for pprof, and for programs that
- *	  collect such profiles.
+ *	  The functions of SQL that make profiles for pprof, and for programs that collect such
+ *	  profiles.
  *
- * They have the forms of those in sql_pictures.c, and further arguments in common,
- * which say what the profile is to have.
+ * They have the forms of those in sql_pictures.c, and further arguments in common, which say what
+ * the profile is to have.
  */
 #include "postgres.h"
 
@@ -27,8 +27,7 @@ enum
 PLH_FUNCTION(pg_leakhunt_pprof);
 
 /*
- * What is shown where nothing is asked for: of growth, only what is in use has a
- * baseline.
+ * What is shown where nothing is asked for: of growth, only what is in use has a baseline.
  */
 static int
 default_types(const PlhSource *source)
@@ -45,20 +44,16 @@ static void
 check_types(int types, const PlhSource *source)
 {
 	if (types == 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("types must not be empty"),
-				 errhint("Use null for the default types.")));
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("types must not be empty"),
+						errhint("Use null for the default types.")));
 	if (source->peak && types != PLH_PPROF_PEAK)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("cannot show the peak and other types at once"),
-				 errhint("Name all of them in types, without peak.")));
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("cannot show the peak and other types at once"),
+						errhint("Name all of them in types, without peak.")));
 	if ((source->growth || source->base != NULL) && (types & PLH_PPROF_ALLOC))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("cannot show growth of type \"%s\"", "alloc"),
-				 errhint("Growth is known only of memory in use.")));
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("cannot show growth of type \"%s\"", "alloc"),
+						errhint("Growth is known only of memory in use.")));
 }
 
 /* What "types" asks for. */
@@ -69,8 +64,7 @@ get_types(FunctionCallInfo fcinfo, int number, const PlhSource *source)
 
 	if (PG_ARGISNULL(number))
 		return default_types(source);
-	types = plh_sql_arguments_names(fcinfo, number, "type",
-									plh_pprof_samples_type_name);
+	types = plh_sql_arguments_names(fcinfo, number, "type", plh_pprof_samples_type_name);
 	check_types(types, source);
 	return types;
 }
@@ -82,8 +76,7 @@ get_labels(FunctionCallInfo fcinfo, int number, PlhSource *source)
 	int			labels;
 
 	plh_sql_rows_check_not_null(fcinfo, number, "labels");
-	labels = plh_sql_arguments_names(fcinfo, number, "label",
-									 plh_pprof_samples_label_name);
+	labels = plh_sql_arguments_names(fcinfo, number, "label", plh_pprof_samples_label_name);
 	for (PlhPprofLabel label = 0; label < PLH_PPROF_LABELS; label++)
 	{
 		if (labels & 1 << label)
@@ -98,15 +91,11 @@ get_options(PlhPprofOptions *options, FunctionCallInfo fcinfo, PlhSource *source
 {
 	options->types = get_types(fcinfo, TYPES, source);
 	options->labels = get_labels(fcinfo, LABELS, source);
-	options->symbolize =
-		plh_sql_arguments_required_flag(fcinfo, SYMBOLIZE, "symbolize");
-	options->helpers =
-		plh_sql_arguments_required_flag(fcinfo, HELPERS, "helpers");
-	options->max_samples =
-		plh_sql_arguments_limit(fcinfo, MAX_SAMPLES, "max_samples", 1);
+	options->symbolize = plh_sql_arguments_required_flag(fcinfo, SYMBOLIZE, "symbolize");
+	options->helpers = plh_sql_arguments_required_flag(fcinfo, HELPERS, "helpers");
+	options->max_samples = plh_sql_arguments_limit(fcinfo, MAX_SAMPLES, "max_samples", 1);
 	options->max_bytes =
-		plh_sql_arguments_limit(fcinfo, MAX_BYTES, "max_bytes",
-								PLH_PPROF_MIN_BYTES);
+		plh_sql_arguments_limit(fcinfo, MAX_BYTES, "max_bytes", PLH_PPROF_MIN_BYTES);
 }
 
 /* The profile of what the arguments name. */
@@ -127,14 +116,12 @@ return_profile(FunctionCallInfo fcinfo)
 	source.may_be_empty = source.target.all;
 	initStringInfo(&output);
 	plh_pprof_append(&output, plh_sql_source_sites(&source), &options);
-	PG_RETURN_BYTEA_P((bytea *) cstring_to_text_with_len(output.data,
-														 output.len));
+	PG_RETURN_BYTEA_P((bytea *) cstring_to_text_with_len(output.data, output.len));
 }
 
 /*
- * pg_leakhunt_pprof(target, growth, base, peak, types, labels, symbolize, helpers,
- * max_samples, max_bytes, redact).  What nobody has sampled yet is a profile without
- * samples, of all processes.
+ * pg_leakhunt_pprof(target, growth, base, peak, types, labels, symbolize, helpers, max_samples,
+ * max_bytes, redact).  What nobody has sampled yet is a profile without samples, of all processes.
  */
 Datum
 pg_leakhunt_pprof(PG_FUNCTION_ARGS)

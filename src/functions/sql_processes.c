@@ -1,7 +1,7 @@
 /*
  * sql_processes.c
- *	  The functions of SQL that show processes: what they are and hold, also by
- *	  memory context, and the binaries in their stacks.
+ *	  The functions of SQL that show processes: what they are and hold, also by memory context,
+ *	  and the binaries in their stacks.
  */
 #include "postgres.h"
 
@@ -159,8 +159,7 @@ put_unprofiled(int pid, ProcessRows *rows)
 
 	/* nothing is known where the module is loaded, but inactive */
 	PlhLoaded	loaded = plh_process_refusal() != NULL ? PLH_LOADED_UNKNOWN :
-		plh_process_is_preloaded() ? PLH_LOADED :
-		plh_server_processes_loaded(pid);
+		plh_process_is_preloaded() ? PLH_LOADED : plh_server_processes_loaded(pid);
 	ShownProcess process = {
 		.pid = pid,
 		.backend_type = plh_sql_rows_unprofiled_type(pid, is_found ? &found : NULL),
@@ -203,8 +202,7 @@ put_processes(FunctionCallInfo fcinfo, PutProcess put)
 
 	plh_sql_rows_start(fcinfo, &rows.sink);
 	if (plh_sql_source_publish_and_save())
-		plh_profile_reader_each(plh_profile_directory_path(), 0, true, NULL,
-								visit_process, &rows);
+		plh_profile_reader_each(plh_profile_directory_path(), 0, true, NULL, visit_process, &rows);
 	put_others(&rows);
 	return (Datum) 0;
 }
@@ -232,8 +230,7 @@ static ArrayType *
 examples_of(const PlhProfileImage *image, const PlhContextRecord *record)
 {
 	char	   *texts[PLH_EXAMPLES];
-	int			count = plh_context_examples_texts(record, image, PLH_EXAMPLE_MAX,
-												   texts);
+	int			count = plh_context_examples_texts(record, image, PLH_EXAMPLE_MAX, texts);
 
 	return plh_sql_rows_texts(texts, count);
 }
@@ -243,8 +240,7 @@ static void
 put_contexts(PlhProfileImage *image, void *arg)
 {
 	PlhRowSink *sink = arg;
-	const PlhBaseline *baseline =
-		plh_baseline_file_read(plh_profile_directory_path(), image);
+	const PlhBaseline *baseline = plh_baseline_file_read(plh_profile_directory_path(), image);
 	PlhContextList *list = plh_context_list_make(image, baseline);
 
 	for (int i = 0; i < list->count; i++)
@@ -308,8 +304,7 @@ unopened_hint(const PlhModuleRecord *module, PlhModuleStatus status)
 static const char *
 symbols_hint(const PlhModuleRecord *module, const PlhSymbolModule *found)
 {
-	if (found->status == PLH_MODULE_NAMES_ONLY &&
-		found->source == PLH_SOURCE_SYMBOL_TABLE)
+	if (found->status == PLH_MODULE_NAMES_ONLY && found->source == PLH_SOURCE_SYMBOL_TABLE)
 		return LIBRARY_HINT;
 	if (found->status != PLH_MODULE_OPEN && found->status != PLH_MODULE_NAMES_ONLY)
 		return unopened_hint(module, found->status);
@@ -341,8 +336,8 @@ put_symbols(PlhProfileImage *image, void *arg)
 }
 
 /*
- * The rows of pg_leakhunt_symbols, about each module that appears in a profile,
- * once for each process that has it.
+ * The rows of pg_leakhunt_symbols, about each module that appears in a profile, once for each
+ * process that has it.
  */
 Datum
 pg_leakhunt_symbols(PG_FUNCTION_ARGS)

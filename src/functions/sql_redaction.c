@@ -2,8 +2,8 @@
  * sql_redaction.c
  *	  Functions of SQL whose last argument says whether names and literals are left out.
  *
- * Names and statements become text in many places.  So it is said once for the whole
- * call, and taken back when it ends, in whatever way.
+ * Names and statements become text in many places.  So it is said once for the whole call, and
+ * taken back when it ends, in whatever way.
  */
 #include "postgres.h"
 

@@ -1,7 +1,7 @@
 /*
  * sql_rows.c
- *	  The shared part of functions that return rows about processes: how they
- *	  begin, and columns of each type.
+ *	  The shared part of functions that return rows about processes: how they begin, and columns
+ *	  of each type.
  */
 #include "postgres.h"
 
@@ -95,8 +95,8 @@ plh_sql_rows_put_text_array(PlhRow *row, ArrayType *array)
 }
 
 /*
- * A time; NULL for none, and for what no timestamp can be, as one damaged profile
- * would make an ERROR of all rows.
+ * A time; NULL for none, and for what no timestamp can be, as one damaged profile would make an
+ * ERROR of all rows.
  */
 void
 plh_sql_rows_put_timestamptz(PlhRow *row, TimestampTz time)
@@ -108,27 +108,24 @@ plh_sql_rows_put_timestamptz(PlhRow *row, TimestampTz time)
 }
 
 /*
- * Returns text that another process wrote, in its database's encoding; NULL where it is
- * empty.
+ * Returns text that another process wrote, in its database's encoding; NULL where it is empty.
  */
 const char *
 plh_sql_rows_foreign(const char *text, int encoding)
 {
-	return text[0] == '\0' ? NULL :
-		plh_database_text_fit_foreign(text, strlen(text), encoding);
+	return text[0] == '\0' ? NULL : plh_database_text_fit_foreign(text, strlen(text), encoding);
 }
 
 /* Returns the type of a process that has a profile. */
 const char *
 plh_sql_rows_backend_type(const PlhProfileImage *image)
 {
-	return plh_sql_rows_foreign(plh_profile_image_backend_type(image),
-								image->header->encoding);
+	return plh_sql_rows_foreign(plh_profile_image_backend_type(image), image->header->encoding);
 }
 
 /*
- * Returns the type of a process without a profile, of which the server's statistics know
- * that, or nothing (NULL), as of the postmaster and the keeper.
+ * Returns the type of a process without a profile, of which the server's statistics know that, or
+ * nothing (NULL), as of the postmaster and the keeper.
  */
 const char *
 plh_sql_rows_unprofiled_type(int pid, const PlhServerActivity *activity)
@@ -137,8 +134,7 @@ plh_sql_rows_unprofiled_type(int pid, const PlhServerActivity *activity)
 		return activity->backend_type;
 	if (pid == PostmasterPid)
 		return "postmaster";
-	return plh_server_processes_is_titled(pid, PLH_KEEPER_NAME) ?
-		PLH_KEEPER_NAME : NULL;
+	return plh_server_processes_is_titled(pid, PLH_KEEPER_NAME) ? PLH_KEEPER_NAME : NULL;
 }
 
 /* Returns the name of a role; NULL where there is none. */
@@ -196,32 +192,29 @@ plh_sql_rows_frames(const PlhListedSite *listed)
 	frames = palloc(sizeof(Datum) * Max(stack->frame_count, 1));
 	for (int i = 0; i < stack->frame_count; i++)
 		frames[i] = CStringGetTextDatum(stack->frames[i].text);
-	return construct_array(frames, stack->frame_count, TEXTOID, -1, false,
-						   TYPALIGN_INT);
+	return construct_array(frames, stack->frame_count, TEXTOID, -1, false, TYPALIGN_INT);
 }
 
 /* The ERROR for a function that a script of another version has created. */
 static void
 throw_wrong_version(void)
 {
-	ereport(ERROR,
-			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("the SQL objects of extension pg_leakhunt do not match its library"),
-			 errdetail("Another version of the extension's script has created this function."),
-			 errhint("Run ALTER EXTENSION pg_leakhunt UPDATE.")));
+	ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					errmsg("the SQL objects of extension pg_leakhunt do not match its library"),
+					errdetail("Another version of the extension's script has created this function."),
+					errhint("Run ALTER EXTENSION pg_leakhunt UPDATE.")));
 }
 
 /*
- * Return a row that has all its columns.  An ERROR where the function was created with
- * other columns: they would be read shifted.
+ * Return a row that has all its columns.  An ERROR where the function was created with other
+ * columns: they would be read shifted.
  */
 void
 plh_sql_rows_finish(PlhRow *row, PlhRowSink *sink)
 {
 	if (row->column != sink->result->setDesc->natts)
 		throw_wrong_version();
-	tuplestore_putvalues(sink->result->setResult, sink->result->setDesc,
-						 row->values, row->nulls);
+	tuplestore_putvalues(sink->result->setResult, sink->result->setDesc, row->values, row->nulls);
 }
 
 /*
@@ -238,27 +231,23 @@ plh_sql_rows_check_arguments(FunctionCallInfo fcinfo, int count)
  * Throw an ERROR for an argument that is null and must not be.
  */
 void
-plh_sql_rows_check_not_null(FunctionCallInfo fcinfo, int number,
-							const char *name)
+plh_sql_rows_check_not_null(FunctionCallInfo fcinfo, int number, const char *name)
 {
 	if (PG_ARGISNULL(number))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("%s must not be null", name)));
+		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+						errmsg("%s must not be null", name)));
 }
 
 /*
- * An argument that is a pid.  Null is no process, and must never mean all of them:
- * a subquery that finds no row gives it.
+ * An argument that is a pid.  Null is no process, and must never mean all of them: a subquery that
+ * finds no row gives it.
  */
 int
 plh_sql_rows_get_pid(FunctionCallInfo fcinfo, int number)
 {
 	if (PG_ARGISNULL(number))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("pid must not be null"),
-				 errhint("The functions whose names end with _all are for all processes.")));
+		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("pid must not be null"),
+						errhint("The functions whose names end with _all are for all processes.")));
 	return PG_GETARG_INT32(number);
 }
 

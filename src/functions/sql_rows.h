@@ -1,19 +1,18 @@
 /*
  * sql_rows.h
- *	  The shared part of functions that return rows about processes: how they
- *	  begin, and columns of each type.
+ *	  The shared part of functions that return rows about processes: how they begin, and columns
+ *	  of each type.
  *
- * plh_sql_rows_start comes first.  Each row then begins as a PlhRow of zeros, gets its
- * columns from a file of functions/columns, and is finished:
+ * plh_sql_rows_start comes first.  Each row then begins as a PlhRow of zeros, gets its columns from
+ * a file of functions/columns, and is finished:
  *
- *		PlhRow		row = {0};
+ * 		PlhRow		row = {0};
  *
- *		#define COLUMN PLH_PUT_COLUMN
- *		#include "functions/columns/report.def"
- *		plh_sql_rows_finish(&row, sink);
+ * 		#define COLUMN PLH_PUT_COLUMN
+ * 		#include "functions/columns/report.def"
+ * 		plh_sql_rows_finish(&row, sink);
  */
-#ifndef PLH_SQL_ROWS_H
-#define PLH_SQL_ROWS_H
+#pragma once
 
 #include "fmgr.h"
 #include "funcapi.h"
@@ -46,8 +45,7 @@ typedef struct PlhRow
 } PlhRow;
 
 extern void plh_sql_rows_check_arguments(FunctionCallInfo fcinfo, int count);
-extern void plh_sql_rows_check_not_null(FunctionCallInfo fcinfo, int number,
-										const char *name);
+extern void plh_sql_rows_check_not_null(FunctionCallInfo fcinfo, int number, const char *name);
 extern int	plh_sql_rows_get_pid(FunctionCallInfo fcinfo, int number);
 extern void plh_sql_rows_start(FunctionCallInfo fcinfo, PlhRowSink *sink);
 extern PlhSymbols *plh_sql_rows_symbols(PlhRowSink *sink);
@@ -74,13 +72,10 @@ extern void plh_sql_rows_put_timestamptz(PlhRow *row, TimestampTz time);
 /* Values of columns that several functions have. */
 extern const char *plh_sql_rows_foreign(const char *text, int encoding);
 extern const char *plh_sql_rows_backend_type(const PlhProfileImage *image);
-extern const char *plh_sql_rows_unprofiled_type(int pid,
-												const PlhServerActivity *activity);
+extern const char *plh_sql_rows_unprofiled_type(int pid, const PlhServerActivity *activity);
 extern const char *plh_sql_rows_role(Oid role);
 extern const char *plh_sql_rows_database(Oid database);
 extern const char *plh_sql_rows_state(const PlhProfileImage *image);
 extern double plh_sql_rows_survival(int64 live_bytes, int64 total_bytes);
 extern ArrayType *plh_sql_rows_texts(char *const *texts, int count);
 extern ArrayType *plh_sql_rows_frames(const PlhListedSite *listed);
-
-#endif							/* PLH_SQL_ROWS_H */

@@ -1,7 +1,7 @@
 /*
  * sql_site_visits.c
- *	  The call sites of an image one after the other, as the functions of SQL that
- *	  return rows about them go through them.
+ *	  The call sites of an image one after the other, as the functions of SQL that return rows
+ *	  about them go through them.
  */
 #include "postgres.h"
 
@@ -24,8 +24,8 @@ compare_sites(const void *a, const void *b)
 }
 
 /*
- * The sites of an image that ever had a sample, the most live bytes first.  The
- * image is a copy, so that its figures do not change meanwhile.
+ * The sites of an image that ever had a sample, the most live bytes first.  The image is a copy, so
+ * that its figures do not change meanwhile.
  */
 static const PlhSiteRecord **
 sorted_sites(const PlhProfileImage *image, int *count)
@@ -49,8 +49,8 @@ sorted_sites(const PlhProfileImage *image, int *count)
 }
 
 /*
- * Visit the sites of an image that ever had a sample, the most live bytes first.
- * "baseline" is the one that goes with the image, or NULL.
+ * Visit the sites of an image that ever had a sample, the most live bytes first.  "baseline" is the
+ * one that goes with the image, or NULL.
  */
 void
 plh_sql_site_visits_make(const PlhProfileImage *image, const PlhBaseline *baseline,
@@ -58,8 +58,7 @@ plh_sql_site_visits_make(const PlhProfileImage *image, const PlhBaseline *baseli
 {
 	int			count;
 	const PlhSiteRecord **sites = sorted_sites(image, &count);
-	MemoryContext site_context = AllocSetContextCreate(CurrentMemoryContext,
-													   "pg_leakhunt row",
+	MemoryContext site_context = AllocSetContextCreate(CurrentMemoryContext, "pg_leakhunt row",
 													   ALLOCSET_DEFAULT_SIZES);
 	MemoryContext caller_context = MemoryContextSwitchTo(site_context);
 

@@ -1,7 +1,7 @@
 /*
  * sql_sites.c
- *	  The functions of SQL that show call sites: of processes, of a dump, and the
- *	  difference between two dumps.
+ *	  The functions of SQL that show call sites: of processes, of a dump, and the difference
+ *	  between two dumps.
  */
 #include "postgres.h"
 
@@ -49,8 +49,7 @@ put_profile(const PlhSourceProfile *profile, Report *report)
 {
 	report->texts = !report->with_stacks ? NULL :
 		plh_stack_text_open(plh_sql_rows_symbols(&report->sink), profile->image);
-	plh_sql_site_visits_make(profile->image, plh_sql_source_baseline(profile), put_site,
-							 report);
+	plh_sql_site_visits_make(profile->image, plh_sql_source_baseline(profile), put_site, report);
 }
 
 /* PlhProfileVisitor: the rows of one of all processes. */
@@ -63,8 +62,8 @@ put_process(PlhProfileImage *image, void *arg)
 }
 
 /*
- * pg_leakhunt_report(target, with_stacks): the sites of each process, largest first in
- * each.  Without stacks, which take most of the time, site, stack and stack_id are null.
+ * pg_leakhunt_report(target, with_stacks): the sites of each process, largest first in each.
+ * Without stacks, which take most of the time, site, stack and stack_id are null.
  */
 Datum
 pg_leakhunt_report(PG_FUNCTION_ARGS)
@@ -107,8 +106,7 @@ compare_differences(const void *a, const void *b)
 
 	if (left_growth != right_growth)
 		return left_growth < right_growth ? 1 : -1;
-	return left->bytes != right->bytes ?
-		(left->bytes < right->bytes ? 1 : -1) : 0;
+	return left->bytes != right->bytes ? (left->bytes < right->bytes ? 1 : -1) : 0;
 }
 
 /*
@@ -128,8 +126,7 @@ pg_leakhunt_diff(PG_FUNCTION_ARGS)
 	source.base = text_to_cstring(PG_GETARG_TEXT_PP(0));
 	plh_sql_rows_start(fcinfo, &sink);
 	list = plh_sql_source_sites(&source);
-	qsort(list->sites, list->count, sizeof(PlhListedSite),
-		  compare_differences);
+	qsort(list->sites, list->count, sizeof(PlhListedSite), compare_differences);
 	for (int i = 0; i < list->count; i++)
 		put_difference(&list->sites[i], &sink);
 	return (Datum) 0;

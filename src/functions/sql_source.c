@@ -1,7 +1,7 @@
 /*
  * sql_source.c
- *	  What a function of SQL looks at, its target: a process, a dump file or all
- *	  processes together; and what is done before profiles are looked at.
+ *	  What a function of SQL looks at, its target: a process, a dump file or all processes
+ *	  together; and what is done before profiles are looked at.
  */
 #include "postgres.h"
 
@@ -35,15 +35,13 @@ static void
 report_missing_directory(void)
 {
 	if (plh_process_refusal() == NULL && plh_profile_directory_is_gone())
-		ereport(WARNING,
-				(errmsg("profile directory \"%s\" was removed",
-						plh_profile_directory_path()),
-				 errdetail("Each process creates it again, and is shown again, at its next sample.")));
+		ereport(WARNING, (errmsg("profile directory \"%s\" was removed",
+								 plh_profile_directory_path()),
+						  errdetail("Each process creates it again, and is shown again, at its next sample.")));
 }
 
 /*
- * Say once in a session, as each query would, that a role does not see the processes
- * of others.
+ * Say once in a session, as each query would, that a role does not see the processes of others.
  */
 static void
 report_hidden_roles(void)
@@ -53,10 +51,9 @@ report_hidden_roles(void)
 	if (noticed || plh_sql_access_sees_all() || !plh_sql_access_hides_roles())
 		return;
 	noticed = true;
-	ereport(NOTICE,
-			(errmsg("pg_leakhunt shows only processes of roles whose privileges you have"),
-			 errhint("Roles with privileges of \"%s\", such as members of \"%s\", see all processes.",
-					 "pg_read_all_stats", "pg_monitor")));
+	ereport(NOTICE, (errmsg("pg_leakhunt shows only processes of roles whose privileges you have"),
+					 errhint("Roles with privileges of \"%s\", such as members of \"%s\", see all processes.",
+							 "pg_read_all_stats", "pg_monitor")));
 }
 
 /*
@@ -68,16 +65,14 @@ report_coverage(void)
 	static bool noticed = false;
 
 	if (plh_process_refusal() != NULL)
-		ereport(WARNING,
-				(errmsg("pg_leakhunt is inactive in this session"),
-				 errdetail_internal("%s", plh_process_refusal())));
+		ereport(WARNING, (errmsg("pg_leakhunt is inactive in this session"),
+						  errdetail_internal("%s", plh_process_refusal())));
 	else if (!plh_process_is_preloaded() && !noticed)
 	{
 		noticed = true;
-		ereport(NOTICE,
-				(errmsg("pg_leakhunt shows only processes that have loaded it"),
-				 errdetail("Nobody watches them: findings are not logged."),
-				 errhint("Add pg_leakhunt to shared_preload_libraries and restart the server to see all processes.")));
+		ereport(NOTICE, (errmsg("pg_leakhunt shows only processes that have loaded it"),
+						 errdetail("Nobody watches them: findings are not logged."),
+						 errhint("Add pg_leakhunt to shared_preload_libraries and restart the server to see all processes.")));
 	}
 	report_hidden_roles();
 	report_missing_directory();
@@ -90,16 +85,15 @@ void
 plh_sql_source_check_active(void)
 {
 	if (plh_process_refusal() != NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("pg_leakhunt is inactive in this session"),
-				 errdetail_internal("%s", plh_process_refusal())));
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						errmsg("pg_leakhunt is inactive in this session"),
+						errdetail_internal("%s", plh_process_refusal())));
 }
 
 /*
- * Say what can't be seen, publish the profile of this session, so that a session
- * that looks at itself sees itself, and save dumps of processes that crashed, which
- * takes up to a second.  Returns false where nothing is sampled.
+ * Say what can't be seen, publish the profile of this session, so that a session that looks at
+ * itself sees itself, and save dumps of processes that crashed, which takes up to a second.
+ * Returns false where nothing is sampled.
  */
 bool
 plh_sql_source_publish_and_save(void)
@@ -113,8 +107,8 @@ plh_sql_source_publish_and_save(void)
 }
 
 /*
- * Is argument 0 a pid?  Asked of the catalog, as a call by the fast path has no
- * expression that would tell.
+ * Is argument 0 a pid?  Asked of the catalog, as a call by the fast path has no expression that
+ * would tell.
  */
 static bool
 names_process(FunctionCallInfo fcinfo)
@@ -127,8 +121,8 @@ names_process(FunctionCallInfo fcinfo)
 }
 
 /*
- * Get the target that argument 0 names.  Null names nothing, and must never mean all
- * processes: a subquery that finds no row gives it.
+ * Get the target that argument 0 names.  Null names nothing, and must never mean all processes: a
+ * subquery that finds no row gives it.
  */
 PlhTarget
 plh_sql_source_target(FunctionCallInfo fcinfo, int arguments)
@@ -139,10 +133,9 @@ plh_sql_source_target(FunctionCallInfo fcinfo, int arguments)
 	plh_sql_rows_check_arguments(fcinfo, arguments);
 	is_pid = names_process(fcinfo);
 	if (PG_ARGISNULL(0))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("%s must not be null", is_pid ? "pid" : "target"),
-				 errhint("All processes together are the target 'all'.")));
+		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+						errmsg("%s must not be null", is_pid ? "pid" : "target"),
+						errhint("All processes together are the target 'all'.")));
 	if (is_pid)
 		target.pid = PG_GETARG_INT32(0);
 	else
@@ -166,13 +159,12 @@ may_see(const PlhProfileHeader *header)
 static void
 report_permission_denied(int level, const char *what, bool is_file)
 {
-	ereport(level,
-			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-			 errmsg("permission denied for %s", what),
-			 errdetail("Only roles with privileges of the process' role or of \"%s\" may see it.",
-					   "pg_read_all_stats"),
-			 is_file ?
-			 errhint("Other roles are not told whether a file is missing or damaged.") : 0));
+	ereport(level, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+					errmsg("permission denied for %s", what),
+					errdetail("Only roles with privileges of the process' role or of \"%s\" may see it.",
+							  "pg_read_all_stats"),
+					is_file ?
+					errhint("Other roles are not told whether a file is missing or damaged.") : 0));
 }
 
 /*
@@ -192,27 +184,25 @@ report_unprofiled(int pid, int level)
 
 	if (!plh_server_processes_has(pid))
 	{
-		ereport(level,
-				(errcode(ERRCODE_UNDEFINED_OBJECT),
-				 errmsg("PID %d is not a PostgreSQL server process", pid),
-				 errhint("pg_leakhunt_processes lists the processes.")));
+		ereport(level, (errcode(ERRCODE_UNDEFINED_OBJECT),
+						errmsg("PID %d is not a PostgreSQL server process", pid),
+						errhint("pg_leakhunt_processes lists the processes.")));
 		return;
 	}
 	failure = plh_unshown_profile_reason(pid);
-	ereport(level,
-			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("process %d has no profile", pid),
-			 plh_server_processes_loaded(pid) == PLH_NOT_LOADED ?
-			 errdetail("It has not loaded pg_leakhunt.") :
-			 failure != NULL ? errdetail_internal("%s", failure) :
-			 errdetail("It has not kept enough samples yet."),
-			 failure != NULL ? errhint("%s", plh_unshown_profile_hint(pid)) :
-			 errhint("SELECT pg_leakhunt_explain(%d) tells what is known of it.", pid)));
+	ereport(level, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					errmsg("process %d has no profile", pid),
+					plh_server_processes_loaded(pid) == PLH_NOT_LOADED ?
+					errdetail("It has not loaded pg_leakhunt.") :
+					failure != NULL ? errdetail_internal("%s", failure) :
+					errdetail("It has not kept enough samples yet."),
+					failure != NULL ? errhint("%s", plh_unshown_profile_hint(pid)) :
+					errhint("SELECT pg_leakhunt_explain(%d) tells what is known of it.", pid)));
 }
 
 /*
- * The profile of a process.  NULL, after a report at that level, if there is no
- * such process, if the caller may not see it, or if it has no profile.
+ * The profile of a process.  NULL, after a report at that level, if there is no such process, if
+ * the caller may not see it, or if it has no profile.
  */
 PlhProfileImage *
 plh_sql_source_process(int pid, int level)
@@ -224,8 +214,7 @@ plh_sql_source_process(int pid, int level)
 	/* the header first: of a profile that is not for the caller that will do */
 	for (int header_only = 1; pid > 0 && header_only >= 0; header_only--)
 	{
-		image = plh_profile_reader_find(plh_profile_directory_path(), pid,
-										header_only);
+		image = plh_profile_reader_find(plh_profile_directory_path(), pid, header_only);
 		if (image != NULL && !may_see(image->header))
 		{
 			plh_sql_source_deny_process(pid, level);
@@ -246,15 +235,14 @@ check_is_no_pid(const char *file)
 
 	if (digits == 0 || file[digits] != '\0')
 		return;
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("\"%s\" is not the name of a dump file", file),
-			 errhint("To look at the process with that pid, pass it as an integer, without quotes.")));
+	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					errmsg("\"%s\" is not the name of a dump file", file),
+					errhint("To look at the process with that pid, pass it as an integer, without quotes.")));
 }
 
 /*
- * The path of a dump, which users call by its name or as the server's log does.
- * Files elsewhere are only for those who may read all files of the server.
+ * The path of a dump, which users call by its name or as the server's log does.  Files elsewhere
+ * are only for those who may read all files of the server.
  */
 static char *
 path_of_dump(const char *file)
@@ -270,19 +258,16 @@ path_of_dump(const char *file)
 		file += length + 1;
 	in_directory = strchr(file, '/') == NULL;
 	if (in_directory && plh_dump_names_parse(file, &name) && name.is_text)
-		ereport(ERROR,
-				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("\"%s\" is the text of a dump, not the dump", file),
-				 errdetail("The text is for jeprof and pprof, and lacks much of the dump."),
-				 errhint("The dump has the same name with the suffix \"%s\".",
-						 PLH_DUMP_SUFFIX)));
+		ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
+						errmsg("\"%s\" is the text of a dump, not the dump", file),
+						errdetail("The text is for jeprof and pprof, and lacks much of the dump."),
+						errhint("The dump has the same name with the suffix \"%s\".", PLH_DUMP_SUFFIX)));
 	if (!(in_directory && plh_dump_names_is_dump(file)) &&
 		!has_privs_of_role(GetUserId(), ROLE_PG_READ_SERVER_FILES))
-		ereport(ERROR,
-				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-				 errmsg("permission denied for file \"%s\"", file),
-				 errdetail("Only roles with privileges of \"%s\" may read files other than the dumps in pg_leakhunt.dump_directory.",
-						   "pg_read_server_files")));
+		ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+						errmsg("permission denied for file \"%s\"", file),
+						errdetail("Only roles with privileges of \"%s\" may read files other than the dumps in pg_leakhunt.dump_directory.",
+								  "pg_read_server_files")));
 	return in_directory ? psprintf("%s/%s", directory, file) : pstrdup(file);
 }
 
@@ -295,14 +280,13 @@ is_about_file(int sqlerrcode)
 		sqlerrcode == ERRCODE_FEATURE_NOT_SUPPORTED ||
 		sqlerrcode == ERRCODE_PROGRAM_LIMIT_EXCEEDED ||
 		sqlerrcode == ERRCODE_UNDEFINED_FILE ||
-		sqlerrcode == ERRCODE_INSUFFICIENT_PRIVILEGE ||
-		sqlerrcode == ERRCODE_IO_ERROR;
+		sqlerrcode == ERRCODE_INSUFFICIENT_PRIVILEGE || sqlerrcode == ERRCODE_IO_ERROR;
 }
 
 /*
- * Read a file that may be anything, or gone; without looking at privileges.
- * NULL and what is wrong, if it is about the file.  All else is an ERROR
- * still, as there is no subtransaction that would clean up after it.
+ * Read a file that may be anything, or gone; without looking at privileges.  NULL and what is
+ * wrong, if it is about the file.  All else is an ERROR still, as there is no subtransaction that
+ * would clean up after it.
  */
 PlhDump *
 plh_sql_source_try_dump(const char *path, bool header_only, ErrorData **error)
@@ -327,9 +311,8 @@ plh_sql_source_try_dump(const char *path, bool header_only, ErrorData **error)
 }
 
 /*
- * A dump that the caller may see, or a part of it.  Others are not told whether
- * there is one: a header at most is read for them, and what is missing or damaged
- * looks like what is not theirs.
+ * A dump that the caller may see, or a part of it.  Others are not told whether there is one: a
+ * header at most is read for them, and what is missing or damaged looks like what is not theirs.
  */
 PlhDump *
 plh_sql_source_dump(const char *file, bool header_only)
@@ -355,19 +338,17 @@ plh_sql_source_dump(const char *file, bool header_only)
 }
 
 /*
- * Get the profile of a target that is one process or dump.  False if there is none,
- * after a report at that level, unless something is wrong with a dump, which is an ERROR
- * in any case.
+ * Get the profile of a target that is one process or dump.  False if there is none, after a report
+ * at that level, unless something is wrong with a dump, which is an ERROR in any case.
  */
 bool
 plh_sql_source_profile(PlhSourceProfile *profile, const PlhTarget *target, int level)
 {
 	memset(profile, 0, sizeof(*profile));
 	if (target->all)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("cannot show this of all processes together"),
-				 errhint("Pass a pid, or the name of a dump file.")));
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("cannot show this of all processes together"),
+						errhint("Pass a pid, or the name of a dump file.")));
 	if (target->file != NULL)
 	{
 		profile->dump = plh_sql_source_dump(target->file, false);
@@ -426,11 +407,9 @@ required_baseline(const PlhSourceProfile *profile)
 	const PlhBaseline *baseline = plh_sql_source_baseline(profile);
 
 	if (baseline == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("there is no baseline of process %d",
-						profile->image->header->pid),
-				 errhint("Growth is counted from the last call of pg_leakhunt_baseline.")));
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						errmsg("there is no baseline of process %d", profile->image->header->pid),
+						errhint("Growth is counted from the last call of pg_leakhunt_baseline.")));
 	return baseline;
 }
 
@@ -442,8 +421,7 @@ sites_of_one(const PlhTarget *target, bool growth, int level, PlhSymbols *symbol
 
 	if (!plh_sql_source_profile(&profile, target, level))
 		return NULL;
-	return plh_site_list_make(symbols, profile.image,
-							  growth ? required_baseline(&profile) : NULL,
+	return plh_site_list_make(symbols, profile.image, growth ? required_baseline(&profile) : NULL,
 							  plh_sql_source_time(&profile));
 }
 
@@ -474,15 +452,13 @@ static void
 report_nothing(const Collection *collection, int level)
 {
 	if (collection->left_out > 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("there is no baseline of any process"),
-				 errhint("Take baselines with pg_leakhunt_baseline_all(): growth is counted from there.")));
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						errmsg("there is no baseline of any process"),
+						errhint("Take baselines with pg_leakhunt_baseline_all(): growth is counted from there.")));
 	else
-		ereport(level,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("no process has a profile"),
-				 errdetail("No process that you may see has kept enough samples yet.")));
+		ereport(level, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						errmsg("no process has a profile"),
+						errdetail("No process that you may see has kept enough samples yet.")));
 }
 
 /* Say if only a part of the processes is shown. */
@@ -491,18 +467,17 @@ report_left_out(int count)
 {
 	if (count == 0)
 		return;
-	ereport(NOTICE,
-			(errmsg_plural("%d process without a baseline is left out",
-						   "%d processes without a baseline are left out",
-						   count, count),
-			 errhint("Call pg_leakhunt_baseline_all() to take a baseline of each process.")));
+	ereport(NOTICE, (errmsg_plural("%d process without a baseline is left out",
+								   "%d processes without a baseline are left out",
+								   count, count),
+					 errhint("Call pg_leakhunt_baseline_all() to take a baseline of each process.")));
 }
 
 /*
- * The sites of all processes that the caller may see, merged: those of
- * pg_leakhunt_report, crashed ones included.  A profile that goes away meanwhile is
- * left out, as there.  Without any it is NULL, or an empty list if the source may
- * be empty, after a WARNING; an ERROR if processes are required.
+ * The sites of all processes that the caller may see, merged: those of pg_leakhunt_report, crashed
+ * ones included.  A profile that goes away meanwhile is left out, as there.  Without any it is
+ * NULL, or an empty list if the source may be empty, after a WARNING; an ERROR if processes are
+ * required.
  */
 static PlhSiteList *
 sites_of_all(const PlhSource *source, PlhSymbols *symbols)
@@ -514,26 +489,21 @@ sites_of_all(const PlhSource *source, PlhSymbols *symbols)
 		plh_sql_source_check_active();
 	if (!plh_sql_source_publish_and_save())
 		return NULL;
-	collection.merge = plh_profile_merge_begin(source->queries,
-											   source->owner_parts);
+	collection.merge = plh_profile_merge_begin(source->queries, source->owner_parts);
 	plh_sql_access_visit(plh_sql_access_sees_all(), 0, add_process, &collection);
 	merged = plh_profile_merge_end(collection.merge);
 	if (merged->process_count == 0)
 	{
-		report_nothing(&collection,
-					   source->required && !source->may_be_empty ?
-					   ERROR : WARNING);
+		report_nothing(&collection, source->required && !source->may_be_empty ? ERROR : WARNING);
 		if (!source->may_be_empty)
 			return NULL;
 	}
 	report_left_out(collection.left_out);
-	return plh_site_list_make_merged(symbols, merged, source->growth,
-									 GetCurrentTimestamp());
+	return plh_site_list_make_merged(symbols, merged, source->growth, GetCurrentTimestamp());
 }
 
 /*
- * The sites of what was asked for.  NULL, after a WARNING, if there is no such
- * process.
+ * The sites of what was asked for.  NULL, after a WARNING, if there is no such process.
  */
 PlhSiteList *
 plh_sql_source_sites(const PlhSource *source)
@@ -543,12 +513,10 @@ plh_sql_source_sites(const PlhSource *source)
 	PlhSiteList *list;
 
 	if (source->growth + (source->base != NULL) + source->peak > 1)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("cannot show more than one of growth, base and peak at once")));
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("cannot show more than one of growth, base and peak at once")));
 	list = source->target.all ? sites_of_all(source, symbols) :
-		sites_of_one(&source->target, source->growth,
-					 source->required ? ERROR : WARNING, symbols);
+		sites_of_one(&source->target, source->growth, source->required ? ERROR : WARNING, symbols);
 	if (list != NULL && source->peak && !source->keeps_values)
 		plh_site_list_take_peak(list);
 	if (list != NULL && source->base != NULL)

@@ -1,14 +1,13 @@
 /*
  * sql_source.h
- *	  What a function of SQL looks at, its target: a process, a dump file or all
- *	  processes together; and what is done before profiles are looked at.
+ *	  What a function of SQL looks at, its target: a process, a dump file or all processes
+ *	  together; and what is done before profiles are looked at.
  *
- * Functions that read have two forms with the same arguments: the first one is a pid,
- * or a text, which is the name of a dump or 'all'.  All of this checks privileges.  All
- * throw errors, except plh_sql_source_try_dump.
+ * Functions that read have two forms with the same arguments: the first one is a pid, or a text,
+ * which is the name of a dump or 'all'.  All of this checks privileges.  All throw errors, except
+ * plh_sql_source_try_dump.
  */
-#ifndef PLH_SQL_SOURCE_H
-#define PLH_SQL_SOURCE_H
+#pragma once
 
 #include "fmgr.h"
 
@@ -37,8 +36,7 @@ typedef struct PlhSourceProfile
 
 /* Of a function with that many arguments. */
 extern PlhTarget plh_sql_source_target(FunctionCallInfo fcinfo, int arguments);
-extern bool plh_sql_source_profile(PlhSourceProfile *profile,
-								   const PlhTarget *target, int level);
+extern bool plh_sql_source_profile(PlhSourceProfile *profile, const PlhTarget *target, int level);
 
 /* Of a profile that is looked at. */
 extern const PlhBaseline *plh_sql_source_baseline(const PlhSourceProfile *profile);
@@ -63,14 +61,10 @@ typedef struct PlhSource
 } PlhSource;
 
 /* The arguments "growth", "base" and "peak" follow each other from that number on. */
-extern PlhSource plh_sql_source_of_arguments(FunctionCallInfo fcinfo,
-											 int arguments, int growth);
+extern PlhSource plh_sql_source_of_arguments(FunctionCallInfo fcinfo, int arguments, int growth);
 extern PlhSiteList *plh_sql_source_sites(const PlhSource *source);
 
 extern PlhProfileImage *plh_sql_source_process(int pid, int level);
 extern void plh_sql_source_deny_process(int pid, int level);
 extern PlhDump *plh_sql_source_dump(const char *file, bool header_only);
-extern PlhDump *plh_sql_source_try_dump(const char *path, bool header_only,
-										ErrorData **error);
-
-#endif							/* PLH_SQL_SOURCE_H */
+extern PlhDump *plh_sql_source_try_dump(const char *path, bool header_only, ErrorData **error);

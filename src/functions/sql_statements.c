@@ -43,12 +43,11 @@ put_statement(const PlhListedStatement *listed, const PlhProfileImage *image,
 static void
 report_no_file(void)
 {
-	ereport(NOTICE,
-			(errmsg("pg_leakhunt does not keep what statements take"),
-			 plh_load_settings.max_statements == 0 ?
-			 errdetail("pg_leakhunt.max_statements is 0.") :
-			 errdetail("There was no room for their file in \"%s\".",
-					   plh_profile_directory_path())));
+	ereport(NOTICE, (errmsg("pg_leakhunt does not keep what statements take"),
+					 plh_load_settings.max_statements == 0 ?
+					 errdetail("pg_leakhunt.max_statements is 0.") :
+					 errdetail("There was no room for their file in \"%s\".",
+							   plh_profile_directory_path())));
 }
 
 /*
@@ -96,10 +95,9 @@ pg_leakhunt_statements_reset(PG_FUNCTION_ARGS)
 									   (uint64) PG_GETARG_INT64(2));
 	plh_guard_restore(was_held);
 	if (!done)
-		ereport(ERROR,
-				(errcode(ERRCODE_LOCK_NOT_AVAILABLE),
-				 errmsg("could not lock the file of statements"),
-				 errdetail("Another process holds its lock, and seems to be stopped."),
-				 errhint("Try again.")));
+		ereport(ERROR, (errcode(ERRCODE_LOCK_NOT_AVAILABLE),
+						errmsg("could not lock the file of statements"),
+						errdetail("Another process holds its lock, and seems to be stopped."),
+						errhint("Try again.")));
 	PG_RETURN_VOID();
 }

@@ -10,8 +10,8 @@
 #include "telling/suppression_table.h"
 
 /*
- * All suppressions, in the current memory context, for a function of the
- * extension that is called with fcinfo: the table has the schema of the functions.
+ * All suppressions, in the current memory context, for a function of the extension that is called
+ * with fcinfo: the table has the schema of the functions.
  */
 PlhSuppressions *
 plh_sql_suppressions_read(FunctionCallInfo fcinfo)

@@ -2,8 +2,8 @@
  * sql_suspects.c
  *	  The functions of SQL that show suspects, and what is suppressed.
  *
- * Suspects are judged before anything is described: names of functions are
- * looked up for the few stacks that are shown.
+ * Suspects are judged before anything is described: names of functions are looked up for the few
+ * stacks that are shown.
  */
 #include "postgres.h"
 
@@ -65,8 +65,7 @@ evidence_of(const PlhToldFinding *told, PlhRowSink *sink)
 }
 
 /*
- * The column application_name: the present name, or the last one of a process that is
- * gone.
+ * The column application_name: the present name, or the last one of a process that is gone.
  */
 static const char *
 application_of(const PlhProfileImage *image)

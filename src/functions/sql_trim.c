@@ -30,35 +30,31 @@ PLH_FUNCTION(pg_leakhunt_trim);
 static void
 check_malloc(int pid)
 {
-	const PlhProfileImage *image =
-		plh_profile_reader_find(plh_profile_directory_path(), pid, true);
+	const PlhProfileImage *image = plh_profile_reader_find(plh_profile_directory_path(), pid, true);
 
 	if (image != NULL && image->alive && image->header->census_at != 0 &&
 		image->header->malloc_bytes < 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("malloc of process %d is not glibc's", pid),
-				 errdetail("Only glibc's malloc can be told to give back what it keeps.")));
+		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+						errmsg("malloc of process %d is not glibc's", pid),
+						errdetail("Only glibc's malloc can be told to give back what it keeps.")));
 }
 
 /*
- * Does it run transactions?  After these it looks for requests.  If not, a WARNING says
- * so.
+ * Does it run transactions?  After these it looks for requests.  If not, a WARNING says so.
  */
 static bool
 check_transactions(int pid)
 {
 	if (BackendPidGetProc(pid) != NULL)
 		return true;
-	ereport(WARNING,
-			(errmsg("process %d cannot be asked to give back memory", pid),
-			 errdetail("It runs no transactions, after which it could do so.")));
+	ereport(WARNING, (errmsg("process %d cannot be asked to give back memory", pid),
+					  errdetail("It runs no transactions, after which it could do so.")));
 	return false;
 }
 
 /*
- * Let a process that is idle end a transaction: this is how the server itself has it
- * read messages that it has missed.
+ * Let a process that is idle end a transaction: this is how the server itself has it read messages
+ * that it has missed.
  */
 static void
 wake(int pid)
@@ -91,11 +87,10 @@ have_trimmed(int pid, int64 *bytes)
 	uint32		request = plh_trim_ask(pid);
 
 	if (request == 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("could not make the request to process %d", pid),
-				 errdetail("Requests are made through a file in directory \"%s\", which could not be opened.",
-						   plh_profile_directory_path())));
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						errmsg("could not make the request to process %d", pid),
+						errdetail("Requests are made through a file in directory \"%s\", which could not be opened.",
+								  plh_profile_directory_path())));
 	if (pid == MyProcPid)
 		plh_trim_if_asked();
 	else
@@ -104,8 +99,8 @@ have_trimmed(int pid, int64 *bytes)
 }
 
 /*
- * pg_leakhunt_trim(pid): have a process give back what malloc keeps.  Returns by how much
- * its private memory has become smaller; null if it has not done so within seconds.
+ * pg_leakhunt_trim(pid): have a process give back what malloc keeps.  Returns by how much its
+ * private memory has become smaller; null if it has not done so within seconds.
  */
 Datum
 pg_leakhunt_trim(PG_FUNCTION_ARGS)
@@ -122,8 +117,7 @@ pg_leakhunt_trim(PG_FUNCTION_ARGS)
 	check_malloc(pid);
 	if (have_trimmed(pid, &bytes))
 		PG_RETURN_INT64(bytes);
-	ereport(NOTICE,
-			(errmsg("process %d has not given back memory yet", pid),
-			 errdetail("It will do so when its transaction ends.")));
+	ereport(NOTICE, (errmsg("process %d has not given back memory yet", pid),
+					 errdetail("It will do so when its transaction ends.")));
 	PG_RETURN_NULL();
 }

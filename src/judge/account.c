@@ -57,8 +57,7 @@ account_of(PlhAccount *account, const PlhContextRecord *record,
 	if (account->family_count == *room)
 	{
 		*room *= 2;
-		account->families = repalloc(account->families,
-									 sizeof(PlhFamilyAccount) * *room);
+		account->families = repalloc(account->families, sizeof(PlhFamilyAccount) * *room);
 	}
 	entered = &account->families[account->family_count++];
 	memset(entered, 0, sizeof(*entered));
@@ -71,15 +70,13 @@ account_of(PlhAccount *account, const PlhContextRecord *record,
 
 /* What contexts had at some time, by two counts before and after it. */
 static PlhContextCheckpoint
-between(const PlhContextCheckpoint *before, const PlhContextCheckpoint *after,
-		TimestampTz at)
+between(const PlhContextCheckpoint *before, const PlhContextCheckpoint *after, TimestampTz at)
 {
 	double		passed = (double) after->at - (double) before->at;
 	double		part = passed <= 0 ? 1.0 :
 		Max(0.0, Min(1.0, ((double) at - (double) before->at) / passed));
 	double		bytes = (double) sound(after->bytes) - (double) sound(before->bytes);
-	double		instances = (double) sound(after->instances) -
-		(double) sound(before->instances);
+	double		instances = (double) sound(after->instances) - (double) sound(before->instances);
 
 	return (PlhContextCheckpoint)
 	{
@@ -122,8 +119,7 @@ count_at(const PlhContextRecord *record, TimestampTz at, TimestampTz counted_at)
 
 /* Add what the contexts of a record had earlier in its family's time. */
 static void
-add_earlier(PlhFamilyAccount *entered, const PlhContextRecord *record,
-			TimestampTz counted_at)
+add_earlier(PlhFamilyAccount *entered, const PlhContextRecord *record, TimestampTz counted_at)
 {
 	PlhContextCheckpoint early = count_at(record, entered->early_at, counted_at);
 	PlhContextCheckpoint late = count_at(record, entered->late_at, counted_at);
@@ -136,16 +132,14 @@ add_earlier(PlhFamilyAccount *entered, const PlhContextRecord *record,
 
 /* Add a record to the account of its family. */
 static void
-add_record(PlhFamilyAccount *entered, const PlhContextRecord *record,
-		   const PlhProfileImage *image)
+add_record(PlhFamilyAccount *entered, const PlhContextRecord *record, const PlhProfileImage *image)
 {
 	const PlhStringRecord *name = name_of(record, image);
 
 	entered->bytes += sound(record->bytes);
 	entered->contexts += sound(record->instances);
 	entered->rises = Max(entered->rises, record->rises);
-	if (entered->first_at == 0 ||
-		(record->first_at != 0 && record->first_at < entered->first_at))
+	if (entered->first_at == 0 || (record->first_at != 0 && record->first_at < entered->first_at))
 		entered->first_at = record->first_at;
 	if (record->examples != 0 &&
 		(entered->exemplified == NULL || record->bytes > entered->exemplified->bytes))
@@ -168,8 +162,7 @@ find_kind(PlhAccount *account, PlhFamilyKind kind)
 }
 
 /*
- * Where compiled functions have much beside plans, most plans are theirs: both grow for
- * one cause.
+ * Where compiled functions have much beside plans, most plans are theirs: both grow for one cause.
  */
 static void
 join_functions_and_plans(PlhAccount *account)
@@ -177,8 +170,7 @@ join_functions_and_plans(PlhAccount *account)
 	PlhFamilyAccount *functions = find_kind(account, PLH_FAMILY_FUNCTIONS);
 	PlhFamilyAccount *plans = find_kind(account, PLH_FAMILY_PLANS);
 
-	if (functions == NULL || plans == NULL ||
-		functions->bytes < plans->bytes / 4)
+	if (functions == NULL || plans == NULL || functions->bytes < plans->bytes / 4)
 		return;
 	if (functions->exemplified == NULL)
 		functions->exemplified = plans->exemplified;
@@ -250,13 +242,12 @@ add_up(PlhAccount *account, const PlhProfileImage *image)
 		add_earlier(&account->families[added[i].family], added[i].record, counted_at);
 	pfree(added);
 	join_functions_and_plans(account);
-	qsort(account->families, account->family_count, sizeof(PlhFamilyAccount),
-		  compare_families);
+	qsort(account->families, account->family_count, sizeof(PlhFamilyAccount), compare_families);
 }
 
 /*
- * The account of a process as of its last census, in the current memory context,
- * referring to the image.
+ * The account of a process as of its last census, in the current memory context, referring to the
+ * image.
  */
 PlhAccount *
 plh_account_make(const PlhProfileImage *image)
@@ -270,13 +261,11 @@ plh_account_make(const PlhProfileImage *image)
 	account->knows_malloc = header->malloc_bytes >= 0;
 	account->own_bytes = sound(header->own_bytes);
 	account->context_bytes = sound(header->context_bytes);
-	account->passing_bytes = Min(sound(header->passing_bytes),
-								 account->context_bytes);
+	account->passing_bytes = Min(sound(header->passing_bytes), account->context_bytes);
 	account->lasting_bytes = account->context_bytes - account->passing_bytes;
 	if (account->knows_malloc)
 	{
-		account->outside_bytes = Max(0, sound(header->malloc_bytes) -
-									 account->context_bytes);
+		account->outside_bytes = Max(0, sound(header->malloc_bytes) - account->context_bytes);
 		account->freed_bytes = sound(header->malloc_free_bytes);
 	}
 	account->other_bytes = account->own_bytes - account->context_bytes -
@@ -286,8 +275,8 @@ plh_account_make(const PlhProfileImage *image)
 }
 
 /*
- * What a site can have held at most when samples stood for most, by the counts at which
- * they stood for nearly as much; PG_INT64_MAX where there is none.
+ * What a site can have held at most when samples stood for most, by the counts at which they stood
+ * for nearly as much; PG_INT64_MAX where there is none.
  */
 int64
 plh_account_peak_bound(const PlhProfileHeader *header)
@@ -319,8 +308,7 @@ plh_account_name(const PlhFamilyAccount *account, const PlhProfileImage *image)
 	const PlhStringRecord *name = name_of(account->largest, image);
 
 	return name == NULL ? PLH_NO_CONTEXT_NAME :
-		plh_database_text_fit_foreign(name->text, name->text_bytes,
-									  image->header->encoding);
+		plh_database_text_fit_foreign(name->text, name->text_bytes, image->header->encoding);
 }
 
 /*

@@ -2,11 +2,10 @@
  * account.h
  *	  What a process' own memory is made of, to the byte where it is counted.
  *
- * Memory contexts are added up by family, those of the session apart from those that
- * end with a statement or transaction.  Never called inside palloc.
+ * Memory contexts are added up by family, those of the session apart from those that end with a
+ * statement or transaction.  Never called inside palloc.
  */
-#ifndef PLH_ACCOUNT_H
-#define PLH_ACCOUNT_H
+#pragma once
 
 #include "judge/family.h"
 #include "profile/profile_image.h"
@@ -57,9 +56,5 @@ typedef struct PlhAccount
 
 extern PlhAccount *plh_account_make(const PlhProfileImage *image);
 extern int64 plh_account_peak_bound(const PlhProfileHeader *header);
-extern const char *plh_account_title(const PlhFamilyAccount *account,
-									 const PlhProfileImage *image);
-extern const char *plh_account_name(const PlhFamilyAccount *account,
-									const PlhProfileImage *image);
-
-#endif							/* PLH_ACCOUNT_H */
+extern const char *plh_account_title(const PlhFamilyAccount *account, const PlhProfileImage *image);
+extern const char *plh_account_name(const PlhFamilyAccount *account, const PlhProfileImage *image);

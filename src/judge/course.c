@@ -2,9 +2,9 @@
  * course.c
  *	  What a figure of a process has done over time, by the process' history.
  *
- * A course is followed back from now: through the time in which nothing changed, then
- * through the time of growth, until it was larger before.  A trend compares the later
- * half of the history with the earlier one.
+ * A course is followed back from now: through the time in which nothing changed, then through the
+ * time of growth, until it was larger before.  A trend compares the later half of the history with
+ * the earlier one.
  */
 #include "postgres.h"
 
@@ -36,8 +36,7 @@ sound(int64 bytes)
 static int64
 noise_of(int64 bytes)
 {
-	return Max(PLH_COURSE_NOISE_BYTES,
-			   (int64) (bytes * PLH_COURSE_NOISE_PART));
+	return Max(PLH_COURSE_NOISE_BYTES, (int64) (bytes * PLH_COURSE_NOISE_PART));
 }
 
 /* A figure at a point of the history, where "passing" bytes were in contexts that pass. */
@@ -110,8 +109,7 @@ is_like_now(const PlhCourse *course, Point point)
 static void
 note_fall(PlhCourse *course, Point point)
 {
-	if (point.bytes - course->bytes > Max(course->fallen_bytes,
-										  noise_of(course->bytes)))
+	if (point.bytes - course->bytes > Max(course->fallen_bytes, noise_of(course->bytes)))
 	{
 		course->fallen_bytes = point.bytes - course->bytes;
 		course->fallen_since = point.at;
@@ -122,8 +120,7 @@ note_fall(PlhCourse *course, Point point)
 static void
 note_growth(PlhCourse *course, Point point)
 {
-	if (course->bytes - point.bytes > Max(course->grown_bytes,
-										  noise_of(course->bytes)))
+	if (course->bytes - point.bytes > Max(course->grown_bytes, noise_of(course->bytes)))
 	{
 		course->grown_bytes = course->bytes - point.bytes;
 		course->grown_since = point.at;
@@ -176,8 +173,7 @@ plh_course_follow(PlhCourse *course, const PlhProfileHeader *header,
 bool
 plh_course_rests(const PlhCourse *course)
 {
-	return (double) course->now - (double) course->rests_since >=
-		PLH_COURSE_REST_US;
+	return (double) course->now - (double) course->rests_since >= PLH_COURSE_REST_US;
 }
 
 /* Follow a figure from one point to the next, while it was "highest" before. */
@@ -207,8 +203,7 @@ follow_point(PlhTrend *trend, Point point, double passed, int64 *highest)
  * Follow a figure through all of the history.  Without one all is 0.
  */
 void
-plh_course_trend(PlhTrend *trend, const PlhProfileHeader *header,
-				 PlhSeries series)
+plh_course_trend(PlhTrend *trend, const PlhProfileHeader *header, PlhSeries series)
 {
 	int			count = points_of(header);
 	Point		first;
@@ -232,12 +227,11 @@ plh_course_trend(PlhTrend *trend, const PlhProfileHeader *header,
 }
 
 /*
- * The rate in the later part of a time per that in the earlier one; 1 if it grew
- * only in the later one, -1 if it did not grow in that.
+ * The rate in the later part of a time per that in the earlier one; 1 if it grew only in the later
+ * one, -1 if it did not grow in that.
  */
 double
-plh_course_steadiness(int64 first, int64 middle, int64 now,
-					  double early_us, double late_us)
+plh_course_steadiness(int64 first, int64 middle, int64 now, double early_us, double late_us)
 {
 	double		early_rate;
 	double		late_rate;
@@ -263,12 +257,11 @@ plh_course_trend_steadiness(const PlhTrend *trend)
 }
 
 /*
- * What a figure has gained from the first count after some time to the last one; 0 where
- * it has not grown.
+ * What a figure has gained from the first count after some time to the last one; 0 where it has not
+ * grown.
  */
 int64
-plh_course_gained_since(const PlhProfileHeader *header, PlhSeries series,
-						TimestampTz since)
+plh_course_gained_since(const PlhProfileHeader *header, PlhSeries series, TimestampTz since)
 {
 	int			count = points_of(header);
 
@@ -283,12 +276,11 @@ plh_course_gained_since(const PlhProfileHeader *header, PlhSeries series,
 }
 
 /*
- * The same from the last count before that time, or from nothing if there was none; 0 if
- * there was none since.
+ * The same from the last count before that time, or from nothing if there was none; 0 if there was
+ * none since.
  */
 int64
-plh_course_gained_around(const PlhProfileHeader *header, PlhSeries series,
-						 TimestampTz since)
+plh_course_gained_around(const PlhProfileHeader *header, PlhSeries series, TimestampTz since)
 {
 	int			count = points_of(header);
 	Point		last = point_of(header, count, count, series);

@@ -2,17 +2,16 @@
  * course.h
  *	  What a figure of a process has done over time, by the process' history.
  *
- * Pure functions: they allocate nothing, never throw, and call nothing of the
- * server.  The figures may be damaged ones.
+ * Pure functions: they allocate nothing, never throw, and call nothing of the server.  The figures
+ * may be damaged ones.
  */
-#ifndef PLH_COURSE_H
-#define PLH_COURSE_H
+#pragma once
 
 #include "profile/profile_layout.h"
 
 /*
- * Memory that has changed by less than the larger of these has not changed: a
- * process takes and gives back as much from one statement to the next.
+ * Memory that has changed by less than the larger of these has not changed: a process takes and
+ * gives back as much from one statement to the next.
  */
 #define PLH_COURSE_NOISE_BYTES INT64CONST(1048576)
 #define PLH_COURSE_NOISE_PART 0.02
@@ -81,13 +80,12 @@ typedef struct PlhTrend
 extern bool plh_course_follow(PlhCourse *course, const PlhProfileHeader *header,
 							  PlhSeries series, int64 bytes, TimestampTz now);
 extern bool plh_course_rests(const PlhCourse *course);
-extern void plh_course_trend(PlhTrend *trend, const PlhProfileHeader *header,
-							 PlhSeries series);
+extern void plh_course_trend(PlhTrend *trend, const PlhProfileHeader *header, PlhSeries series);
 extern double plh_course_trend_steadiness(const PlhTrend *trend);
 
 /*
- * By how much has it grown up to the last count: since the first one after "since", or
- * since the last one before, or the beginning?
+ * By how much has it grown up to the last count: since the first one after "since", or since the
+ * last one before, or the beginning?
  */
 extern int64 plh_course_gained_since(const PlhProfileHeader *header,
 									 PlhSeries series, TimestampTz since);
@@ -97,5 +95,3 @@ extern int64 plh_course_gained_around(const PlhProfileHeader *header,
 /* How steadily did a figure grow?  -1 if it did not. */
 extern double plh_course_steadiness(int64 first, int64 middle, int64 now,
 									double early_us, double late_us);
-
-#endif							/* PLH_COURSE_H */

@@ -2,9 +2,8 @@
  * family.c
  *	  Which memory contexts belong together, and what is known of them.
  *
- * Whoever reads a verdict thinks of prepared statements, and not of the three kinds
- * of contexts that one of them has.  All that is known of contexts by their names
- * stands here.
+ * Whoever reads a verdict thinks of prepared statements, and not of the three kinds of contexts
+ * that one of them has.  All that is known of contexts by their names stands here.
  */
 #include "postgres.h"
 
@@ -165,8 +164,7 @@ static const PlhFamily families[] = {
 		"Each sort of a plan, and each index that is built, has one.",
 		"work_mem limits each sort of a plan, maintenance_work_mem that of an index.",
 		"Lower work_mem for this statement, or sort fewer rows at a time.",
-		NAMES("TupleSort main", "TupleSort sort", "Caller tuples",
-			  "tuplestore tuples")
+		NAMES("TupleSort main", "TupleSort sort", "Caller tuples", "tuplestore tuples")
 	},
 	{
 		PLH_FAMILY_EXECUTOR, "the executor",
@@ -238,7 +236,6 @@ plh_family_of(const char *context_name)
 
 	if (known_count == 0)
 		sort_names();
-	found = bsearch(&wanted, known_names, known_count, sizeof(KnownName),
-					compare_names);
+	found = bsearch(&wanted, known_names, known_count, sizeof(KnownName), compare_names);
 	return found == NULL ? NULL : found->family;
 }

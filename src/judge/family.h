@@ -4,8 +4,7 @@
  *
  * Pure functions: they allocate nothing and call nothing of the server.
  */
-#ifndef PLH_FAMILY_H
-#define PLH_FAMILY_H
+#pragma once
 
 typedef enum PlhFamilyKind
 {
@@ -36,5 +35,3 @@ typedef struct PlhFamily
 
 /* NULL: contexts of that name are a family of their own. */
 extern const PlhFamily *plh_family_of(const char *context_name);
-
-#endif							/* PLH_FAMILY_H */

@@ -1,10 +1,10 @@
 /*
  * family_suspect.c
- *	  What the memory contexts of a family are suspect of: that their number keeps
- *	  growing, or is large.
+ *	  What the memory contexts of a family are suspect of: that their number keeps growing, or
+ *	  is large.
  *
- * Their bytes are counted, so that there is no error.  What is known of the family
- * tells what growth means: PostgreSQL's own caches fill up, and are no leak.
+ * Their bytes are counted, so that there is no error.  What is known of the family tells what
+ * growth means: PostgreSQL's own caches fill up, and are no leak.
  */
 #include "postgres.h"
 
@@ -30,19 +30,16 @@ steadiness_of(const PlhFamilyAccount *family, TimestampTz counted_at)
 }
 
 /*
- * Have contexts of the same kind stopped growing, all together?  When those of one family
- * did is not known, but these did no later.
+ * Have contexts of the same kind stopped growing, all together?  When those of one family did is
+ * not known, but these did no later.
  */
 static bool
-have_all_stopped(const PlhFamilyAccount *family, const PlhProfileHeader *header,
-				 TimestampTz now)
+have_all_stopped(const PlhFamilyAccount *family, const PlhProfileHeader *header, TimestampTz now)
 {
 	PlhTrend	trend;
 
-	plh_course_trend(&trend, header,
-					 family->lasting ? PLH_SERIES_LASTING : PLH_SERIES_PASSING);
-	return trend.points > 0 &&
-		plh_suspect_has_stopped(trend.first_at, trend.risen_at, now);
+	plh_course_trend(&trend, header, family->lasting ? PLH_SERIES_LASTING : PLH_SERIES_PASSING);
+	return trend.points > 0 && plh_suspect_has_stopped(trend.first_at, trend.risen_at, now);
 }
 
 /* Note the rate at which they have grown since the middle of their time, while they do. */
@@ -64,8 +61,7 @@ note_rate(PlhFinding *finding, const PlhFamilyAccount *family,
 static bool
 is_of_code(const PlhFamilyAccount *family)
 {
-	return is_of_kind(family, PLH_FAMILY_PLANS) ||
-		is_of_kind(family, PLH_FAMILY_FUNCTIONS);
+	return is_of_kind(family, PLH_FAMILY_PLANS) || is_of_kind(family, PLH_FAMILY_FUNCTIONS);
 }
 
 /* Does the number of contexts keep growing, in the last quarter of their time, too? */
@@ -108,13 +104,12 @@ static bool
 are_most_of_statement(const PlhFamilyAccount *family, const PlhAccount *account)
 {
 	return family->contexts >= PLH_SUSPECT_MANY_CONTEXTS &&
-		!is_of_kind(family, PLH_FAMILY_NODES) &&
-		family->bytes >= account->passing_bytes / 2;
+		!is_of_kind(family, PLH_FAMILY_NODES) && family->bytes >= account->passing_bytes / 2;
 }
 
 /*
- * Does decoding hold more than it may?  Its setting limits the changes of transactions,
- * but not what it knows of each transaction and subtransaction.
+ * Does decoding hold more than it may?  Its setting limits the changes of transactions, but not
+ * what it knows of each transaction and subtransaction.
  */
 static bool
 is_beyond_decoding(const PlhFamilyAccount *family, const PlhProfileHeader *header)
@@ -122,8 +117,7 @@ is_beyond_decoding(const PlhFamilyAccount *family, const PlhProfileHeader *heade
 	bool		is_limited = strcmp(family->largest_name, "Tuples") == 0 ||
 		strcmp(family->largest_name, "Change") == 0;
 
-	return !is_limited ||
-		family->bytes > header->maintenance_bytes + PLH_SUSPECT_LARGE_BYTES;
+	return !is_limited || family->bytes > header->maintenance_bytes + PLH_SUSPECT_LARGE_BYTES;
 }
 
 /* Of what kind a finding on the contexts is.  Returns false where it is none. */
@@ -153,8 +147,7 @@ find_kind(PlhKind *kind, const PlhFamilyAccount *family, const PlhAccount *accou
 }
 
 /*
- * Judge the contexts of a family, in which nobody may have allocated anything that was
- * sampled.
+ * Judge the contexts of a family, in which nobody may have allocated anything that was sampled.
  */
 bool
 plh_family_suspect_judge(PlhFinding *finding, const PlhFamilyAccount *family,

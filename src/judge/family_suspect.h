@@ -1,20 +1,15 @@
 /*
  * family_suspect.h
- *	  What the memory contexts of a family are suspect of: that they become more, or
- *	  are many.
+ *	  What the memory contexts of a family are suspect of: that they become more, or are many.
  *
  * Pure functions, as those of suspect.h, which has the thresholds.
  */
-#ifndef PLH_FAMILY_SUSPECT_H
-#define PLH_FAMILY_SUSPECT_H
+#pragma once
 
 #include "judge/finding.h"
 #include "judge/suspect.h"
 
-extern bool plh_family_suspect_judge(PlhFinding *finding,
-									 const PlhFamilyAccount *family,
+extern bool plh_family_suspect_judge(PlhFinding *finding, const PlhFamilyAccount *family,
 									 const PlhAccount *account,
 									 const PlhProfileHeader *header,
 									 TimestampTz now);
-
-#endif							/* PLH_FAMILY_SUSPECT_H */

@@ -2,11 +2,9 @@
  * finding.h
  *	  A finding on a process: facts, and no words.
  *
- * findings.h says how the findings of a process are made, and telling/ what is said of
- * them.
+ * findings.h says how the findings of a process are made, and telling/ what is said of them.
  */
-#ifndef PLH_FINDING_H
-#define PLH_FINDING_H
+#pragma once
 
 #include "judge/account.h"
 #include "judge/verdict.h"
@@ -16,8 +14,8 @@
 #define PLH_SHARES 12
 
 /*
- * A finding on a statement or on contexts is named after a call site that has this part
- * of it: one that has less explains nothing.
+ * A finding on a statement or on contexts is named after a call site that has this part of it: one
+ * that has less explains nothing.
  */
 #define PLH_NAMED_PART 0.15
 
@@ -122,16 +120,12 @@ plh_finding_subject(const PlhFinding *finding)
 static inline const PlhFamilyAccount *
 plh_finding_family(const PlhFinding *finding)
 {
-	return plh_finding_subject(finding) == PLH_SUBJECT_CONTEXTS ?
-		finding->contexts.family : NULL;
+	return plh_finding_subject(finding) == PLH_SUBJECT_CONTEXTS ? finding->contexts.family : NULL;
 }
 
 /* Is it about call sites that go on holding more? */
 static inline bool
 plh_finding_leaks(const PlhFinding *finding)
 {
-	return finding->kind == PLH_KIND_SITE_LEAKS ||
-		finding->kind == PLH_KIND_MALLOC_SITE_LEAKS;
+	return finding->kind == PLH_KIND_SITE_LEAKS || finding->kind == PLH_KIND_MALLOC_SITE_LEAKS;
 }
-
-#endif							/* PLH_FINDING_H */

@@ -2,10 +2,9 @@
  * findings.c
  *	  The findings on one process, one for each cause, the largest first.
  *
- * site_suspects.c judges the sites that last.  A family of contexts whose number keeps
- * growing, or is large, is one finding, in place of the sites in these contexts.  All
- * that a statement holds is one.  Growth that none of these explains is one of the
- * process.
+ * site_suspects.c judges the sites that last.  A family of contexts whose number keeps growing, or
+ * is large, is one finding, in place of the sites in these contexts.  All that a statement holds is
+ * one.  Growth that none of these explains is one of the process.
  */
 #include "postgres.h"
 
@@ -22,8 +21,7 @@
 
 /* Is a site in contexts of that family? */
 static bool
-is_in(const PlhJudge *judge, const PlhSiteRecord *site,
-	  const PlhFamilyAccount *family)
+is_in(const PlhJudge *judge, const PlhSiteRecord *site, const PlhFamilyAccount *family)
 {
 	if (plh_lifetime_is_lasting(site->key.lifetime) != family->lasting)
 		return false;
@@ -78,8 +76,8 @@ share_of(const PlhGroupedSite *sites, int begin, int count, int *end)
 }
 
 /*
- * Find the site that holds most in contexts of the finding's family, over all statements,
- * and whether that is much of what is sampled in them.
+ * Find the site that holds most in contexts of the finding's family, over all statements, and
+ * whether that is much of what is sampled in them.
  */
 static void
 find_largest_site(PlhFinding *finding, const PlhJudge *judge)
@@ -103,8 +101,8 @@ find_largest_site(PlhFinding *finding, const PlhJudge *judge)
 }
 
 /*
- * Drop the sites in contexts of that family: what makes the contexts is to blame, and
- * not the code that allocates in them.
+ * Drop the sites in contexts of that family: what makes the contexts is to blame, and not the code
+ * that allocates in them.
  */
 static void
 drop_sites_in(PlhJudge *judge, const PlhFamilyAccount *family)
@@ -141,8 +139,8 @@ found_in(const PlhJudge *judge, const PlhFamilyAccount *family)
 }
 
 /*
- * Enter the families of contexts that are suspect, in the place of sites in them.  In
- * a cache, sites of an extension may leak: they stay beside it.
+ * Enter the families of contexts that are suspect, in the place of sites in them.  In a cache,
+ * sites of an extension may leak: they stay beside it.
  */
 static void
 judge_families(PlhJudge *judge)
@@ -159,8 +157,7 @@ judge_families(PlhJudge *judge)
 			continue;
 		if (finding.kind != PLH_KIND_CACHE_GROWS)
 			drop_sites_in(judge, family);
-		else if (found_in(judge, family) >=
-				 PLH_SUSPECT_EXPLAINED_PART * finding.late_bytes)
+		else if (found_in(judge, family) >= PLH_SUSPECT_EXPLAINED_PART * finding.late_bytes)
 			continue;
 		find_largest_site(&finding, judge);
 		plh_site_suspects_add(judge, &finding);
@@ -182,8 +179,8 @@ is_statement_explained(const PlhFindings *findings)
 }
 
 /*
- * The contexts that hold much of what a statement does, where what they are is known
- * better than that they are the executor's, in which hash tables have their arrays.
+ * The contexts that hold much of what a statement does, where what they are is known better than
+ * that they are the executor's, in which hash tables have their arrays.
  */
 static const PlhFamilyAccount *
 main_part(const PlhAccount *account, const PlhProfileHeader *header)
@@ -243,9 +240,9 @@ judge_statement(PlhJudge *judge)
 }
 
 /*
- * Do sites of malloc that leak hold most of what malloc has grown by, or of what it has
- * given out where that is much?  The history begins with the profile, so that the sites
- * held next to nothing then.
+ * Do sites of malloc that leak hold most of what malloc has grown by, or of what it has given out
+ * where that is much?  The history begins with the profile, so that the sites held next to nothing
+ * then.
  */
 static bool
 is_explained(const PlhFindings *findings, const PlhFinding *process)
@@ -272,8 +269,7 @@ is_judged_alone(const PlhFamilyAccount *family)
 {
 	return family->lasting && family->family != NULL &&
 		family->family->kind != PLH_FAMILY_NODES &&
-		family->family->kind != PLH_FAMILY_EXECUTOR &&
-		family->family->kind != PLH_FAMILY_STATEMENT;
+		family->family->kind != PLH_FAMILY_EXECUTOR && family->family->kind != PLH_FAMILY_STATEMENT;
 }
 
 /* Is a finding part of what a process keeps, and of no family that is judged alone? */
@@ -287,8 +283,8 @@ explains_growth(const PlhFinding *finding)
 }
 
 /*
- * Do findings on what the session keeps, and families that are judged by themselves,
- * explain most of the growth that a process shows as a whole?
+ * Do findings on what the session keeps, and families that are judged by themselves, explain most
+ * of the growth that a process shows as a whole?
  */
 static bool
 is_growth_explained(const PlhFindings *findings, const PlhFinding *process)
@@ -367,8 +363,8 @@ counted_in(const PlhAccount *account, const PlhSiteRecord *site)
 }
 
 /*
- * Estimates are never more than what was counted: of a site that had no sample since
- * the census, its contexts hold no less than it does, nor does malloc give out less.
+ * Estimates are never more than what was counted: of a site that had no sample since the census,
+ * its contexts hold no less than it does, nor does malloc give out less.
  */
 static void
 bound_by_counts(PlhFindings *findings, const PlhProfileHeader *header)
@@ -400,13 +396,12 @@ fall_of(const PlhProfileHeader *header)
 }
 
 /*
- * The findings of an image, in the current memory context, referring to the
- * image.  "baseline" is NULL where there is none.  counted_to is now, or the time
- * of the last sample of a process that is gone.
+ * The findings of an image, in the current memory context, referring to the image.  "baseline" is
+ * NULL where there is none.  counted_to is now, or the time of the last sample of a process that is
+ * gone.
  */
 PlhFindings *
-plh_findings_make(const PlhProfileImage *image, const PlhBaseline *baseline,
-				  TimestampTz counted_to)
+plh_findings_make(const PlhProfileImage *image, const PlhBaseline *baseline, TimestampTz counted_to)
 {
 	PlhJudge	judge = {image, NULL, counted_to};
 	PlhFindings *findings = palloc0(sizeof(PlhFindings));

@@ -1,23 +1,17 @@
 /*
  * findings.h
- *	  The findings on one process, one for each cause, the largest first: sites that
- *	  keep more and more, contexts, the statement that runs, and what only the process
- *	  as a whole shows.
+ *	  The findings on one process, one for each cause, the largest first: sites that keep more
+ *	  and more, contexts, the statement that runs, and what only the process as a whole shows.
  *
- * Nothing is described or symbolized here: that is worth while for the few
- * sites of findings, once suppressed ones are left out.  All sites of a
- * finding have the same stack and context, and so the same suppressions.
- * Never called inside palloc.
+ * Nothing is described or symbolized here: that is worth while for the few sites of findings, once
+ * suppressed ones are left out.  All sites of a finding have the same stack and context, and so the
+ * same suppressions.  Never called inside palloc.
  */
-#ifndef PLH_FINDINGS_H
-#define PLH_FINDINGS_H
+#pragma once
 
 #include "judge/finding.h"
 #include "profile/baseline.h"
 #include "profile/profile_image.h"
 
-extern PlhFindings *plh_findings_make(const PlhProfileImage *image,
-									  const PlhBaseline *baseline,
+extern PlhFindings *plh_findings_make(const PlhProfileImage *image, const PlhBaseline *baseline,
 									  TimestampTz counted_to);
-
-#endif							/* PLH_FINDINGS_H */

@@ -1,11 +1,10 @@
 /*
  * followed_parts.c
- *	  The parts of a process that its history follows: families of contexts, or call
- *	  sites.
+ *	  The parts of a process that its history follows: families of contexts, or call sites.
  *
- * The owner follows contexts of one name and lifetime, and sites, which differ in the
- * statement, too (profile_courses.c).  What belongs together for the reader is added up
- * here.  The figures may be damaged ones, and no more courses count than an owner writes.
+ * The owner follows contexts of one name and lifetime, and sites, which differ in the statement,
+ * too (profile_courses.c).  What belongs together for the reader is added up here.  The figures may
+ * be damaged ones, and no more courses count than an owner writes.
  */
 #include "postgres.h"
 
@@ -15,11 +14,9 @@
  * Fill in what the course of contexts is of.  Returns false if they have no name.
  */
 static bool
-find_contexts(PlhFollowedPart *part, const PlhProfileImage *image,
-			  const PlhCourseRecord *course)
+find_contexts(PlhFollowedPart *part, const PlhProfileImage *image, const PlhCourseRecord *course)
 {
-	const PlhContextRecord *contexts =
-		plh_profile_image_context(image, course->followed);
+	const PlhContextRecord *contexts = plh_profile_image_context(image, course->followed);
 	const PlhStringRecord *name = contexts == NULL ? NULL :
 		plh_profile_image_string(image, contexts->context_name);
 
@@ -34,8 +31,7 @@ find_contexts(PlhFollowedPart *part, const PlhProfileImage *image,
  * Fill in what the course of a site is of.  Returns false if the site was given up.
  */
 static bool
-find_site(PlhFollowedPart *part, const PlhProfileImage *image,
-		  const PlhCourseRecord *course)
+find_site(PlhFollowedPart *part, const PlhProfileImage *image, const PlhCourseRecord *course)
 {
 	const PlhSiteRecord *site = plh_profile_image_site(image, course->followed);
 
@@ -138,7 +134,6 @@ plh_followed_parts_make(const PlhProfileImage *image, PlhCourseKind kind)
 		taken++;
 	}
 	last = Max(parts->point_count - 1, 0);
-	qsort_arg(parts->parts, parts->count, sizeof(PlhFollowedPart),
-			  compare_parts, &last);
+	qsort_arg(parts->parts, parts->count, sizeof(PlhFollowedPart), compare_parts, &last);
 	return parts;
 }

@@ -1,12 +1,10 @@
 /*
  * followed_parts.h
- *	  The parts of a process that its history follows: families of contexts, or call
- *	  sites.
+ *	  The parts of a process that its history follows: families of contexts, or call sites.
  *
  * Never called inside palloc.
  */
-#ifndef PLH_FOLLOWED_PARTS_H
-#define PLH_FOLLOWED_PARTS_H
+#pragma once
 
 #include "judge/family.h"
 #include "profile/profile_image.h"
@@ -31,14 +29,11 @@ typedef struct PlhFollowedParts
 } PlhFollowedParts;
 
 /* Palloc'd; it refers to the image. */
-extern PlhFollowedParts *plh_followed_parts_make(const PlhProfileImage *image,
-												 PlhCourseKind kind);
+extern PlhFollowedParts *plh_followed_parts_make(const PlhProfileImage *image, PlhCourseKind kind);
 
 /*
- * What a part held at a point of the history, and how many contexts: the sum of those that
- * were followed then.  -1 if none was; of sites there is no number of contexts.
+ * What a part held at a point of the history, and how many contexts: the sum of those that were
+ * followed then.  -1 if none was; of sites there is no number of contexts.
  */
 extern int64 plh_followed_parts_bytes(const PlhFollowedPart *part, int point);
 extern int64 plh_followed_parts_contexts(const PlhFollowedPart *part, int point);
-
-#endif							/* PLH_FOLLOWED_PARTS_H */

@@ -39,8 +39,7 @@ plh_largest_site_find(const PlhProfileImage *image, PlhSiteKind kind)
 const PlhFamily *
 plh_largest_site_family(const PlhProfileImage *image, const PlhSiteRecord *site)
 {
-	const PlhStringRecord *name =
-		plh_profile_image_string(image, site->key.context_name);
+	const PlhStringRecord *name = plh_profile_image_string(image, site->key.context_name);
 
 	return name == NULL ? NULL : plh_family_of(name->text);
 }
@@ -57,8 +56,8 @@ plh_largest_site_account(const PlhAccount *account, const PlhFamily *family, boo
 }
 
 /*
- * What a site holds, which is no more than was counted after its last sample: of its
- * family or lifetime, or of malloc.
+ * What a site holds, which is no more than was counted after its last sample: of its family or
+ * lifetime, or of malloc.
  */
 int64
 plh_largest_site_bytes(const PlhProfileImage *image, const PlhSiteRecord *site,
@@ -74,11 +73,9 @@ plh_largest_site_bytes(const PlhProfileImage *image, const PlhSiteRecord *site,
 	if (site->key.lifetime == PLH_LIFETIME_PROCESS)
 		return header->malloc_bytes < 0 ? bytes :
 			Min(bytes, Max(0, header->malloc_bytes - header->context_bytes));
-	family = plh_largest_site_account(account, plh_largest_site_family(image, site),
-									  lasting);
+	family = plh_largest_site_account(account, plh_largest_site_family(image, site), lasting);
 	if (family != NULL)
 		return Min(bytes, family->bytes);
-	return Min(bytes, lasting ?
-			   Max(0, header->context_bytes - header->passing_bytes) :
+	return Min(bytes, lasting ? Max(0, header->context_bytes - header->passing_bytes) :
 			   header->passing_bytes);
 }

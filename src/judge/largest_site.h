@@ -4,8 +4,7 @@
  *
  * For processes without a verdict.  Never called inside palloc.
  */
-#ifndef PLH_LARGEST_SITE_H
-#define PLH_LARGEST_SITE_H
+#pragma once
 
 #include "judge/account.h"
 #include "profile/profile_image.h"
@@ -19,8 +18,7 @@ typedef enum PlhSiteKind
 } PlhSiteKind;
 
 /* NULL: none of them holds anything. */
-extern const PlhSiteRecord *plh_largest_site_find(const PlhProfileImage *image,
-												  PlhSiteKind kind);
+extern const PlhSiteRecord *plh_largest_site_find(const PlhProfileImage *image, PlhSiteKind kind);
 
 /* The family of its contexts, and what was counted of that; NULL: not known. */
 extern const PlhFamily *plh_largest_site_family(const PlhProfileImage *image,
@@ -30,8 +28,5 @@ extern const PlhFamilyAccount *plh_largest_site_account(const PlhAccount *accoun
 														bool lasting);
 
 /* What it holds, which is no more than was counted after its last sample. */
-extern int64 plh_largest_site_bytes(const PlhProfileImage *image,
-									const PlhSiteRecord *site,
+extern int64 plh_largest_site_bytes(const PlhProfileImage *image, const PlhSiteRecord *site,
 									const PlhAccount *account);
-
-#endif							/* PLH_LARGEST_SITE_H */

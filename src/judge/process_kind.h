@@ -4,8 +4,7 @@
  *
  * Never called inside palloc.
  */
-#ifndef PLH_PROCESS_KIND_H
-#define PLH_PROCESS_KIND_H
+#pragma once
 
 #include "profile/profile_image.h"
 
@@ -23,5 +22,3 @@ extern PlhProcessKind plh_process_kind(const PlhProfileHeader *header);
 
 /* What a process is called that has clients, or has none. */
 extern const char *plh_process_kind_noun(const PlhProfileImage *image);
-
-#endif							/* PLH_PROCESS_KIND_H */

@@ -1,11 +1,11 @@
 /*
  * process_suspect.c
- *	  What a process is suspect of as a whole: memory that no call site shows,
- *	  by the figures that it has counted over time.
+ *	  What a process is suspect of as a whole: memory that no call site shows, by the figures
+ *	  that it has counted over time.
  *
- * A trend is judged as a site is: what was gained in the later half of it, compared
- * with the earlier one.  One that begins where a process has long been at rest has
- * gained nothing in its earlier half, and is steady, too.
+ * A trend is judged as a site is: what was gained in the later half of it, compared with the
+ * earlier one.  One that begins where a process has long been at rest has gained nothing in its
+ * earlier half, and is steady, too.
  *
  * The figures may be damaged ones.
  */
@@ -71,8 +71,7 @@ keeps_growing(PlhFinding *finding, const PlhTrend *trend, TimestampTz now)
 		(trend->points >= PLH_SUSPECT_EPOCHS ||
 		 finding->growth_bytes >= PLH_SUSPECT_SURE_BYTES) &&
 		trend->rises >= PLH_SUSPECT_RISES &&
-		trend->late < trend->now &&
-		steadiness >= PLH_SUSPECT_STEADINESS;
+		trend->late < trend->now && steadiness >= PLH_SUSPECT_STEADINESS;
 }
 
 /* Does malloc hold very much beside contexts, whether it grows or not? */
@@ -85,14 +84,13 @@ is_large(const PlhFinding *finding, const PlhTrend *trend)
 }
 
 /*
- * The bytes that a finding on malloc is about: what it has gained, or all that it has
- * given out where that is very much.
+ * The bytes that a finding on malloc is about: what it has gained, or all that it has given out
+ * where that is very much.
  */
 int64
 plh_process_suspect_malloc_bytes(const PlhFinding *finding)
 {
-	return finding->bytes >= PLH_SUSPECT_GIVEN_OUT_BYTES ?
-		finding->bytes : finding->growth_bytes;
+	return finding->bytes >= PLH_SUSPECT_GIVEN_OUT_BYTES ? finding->bytes : finding->growth_bytes;
 }
 
 /* Since when has malloc kept much, by all that was counted since? */
@@ -125,9 +123,9 @@ is_freed(PlhFinding *finding, const PlhProfileHeader *header, TimestampTz now)
 }
 
 /*
- * Judge a process as a whole: is that a finding on it?  Its bytes are those that it is
- * about, growth_bytes what was gained since the history began.  A process that has not
- * counted itself again until "now" has been at rest.
+ * Judge a process as a whole: is that a finding on it?  Its bytes are those that it is about,
+ * growth_bytes what was gained since the history began.  A process that has not counted itself
+ * again until "now" has been at rest.
  */
 bool
 plh_process_suspect_judge(PlhFinding *finding, const PlhProfileHeader *header,
@@ -137,8 +135,7 @@ plh_process_suspect_judge(PlhFinding *finding, const PlhProfileHeader *header,
 
 	memset(finding, 0, sizeof(*finding));
 	finding->kind = kind;
-	if (header->census_at == 0 ||
-		(header->malloc_bytes < 0 && kind != PLH_KIND_PROCESS_GROWS))
+	if (header->census_at == 0 || (header->malloc_bytes < 0 && kind != PLH_KIND_PROCESS_GROWS))
 		return false;
 	finding->counted_at = header->census_at;
 	if (kind == PLH_KIND_MALLOC_KEEPS)
@@ -152,15 +149,13 @@ plh_process_suspect_judge(PlhFinding *finding, const PlhProfileHeader *header,
 }
 
 /*
- * Do samples of malloc stand for more than it has given out outside of contexts?
- * Then it was not seen that some were freed, as by a library that calls another
- * free than the server's.
+ * Do samples of malloc stand for more than it has given out outside of contexts?  Then it was not
+ * seen that some were freed, as by a library that calls another free than the server's.
  */
 bool
 plh_process_suspect_misses_frees(const PlhProfileHeader *header)
 {
-	double		given_out = (double) header->malloc_bytes -
-		(double) header->context_bytes;
+	double		given_out = (double) header->malloc_bytes - (double) header->context_bytes;
 
 	return header->census_at != 0 && header->malloc_bytes >= 0 &&
 		(double) header->malloc_sampled_bytes -

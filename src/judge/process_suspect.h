@@ -1,22 +1,18 @@
 /*
  * process_suspect.h
- *	  What a process is suspect of as a whole: memory that no call site shows,
- *	  by the figures that it has counted over time.
+ *	  What a process is suspect of as a whole: memory that no call site shows, by the figures
+ *	  that it has counted over time.
  *
  * Pure functions, as those of suspect.h, which has the thresholds.
  */
-#ifndef PLH_PROCESS_SUSPECT_H
-#define PLH_PROCESS_SUSPECT_H
+#pragma once
 
 #include "judge/course.h"
 #include "judge/finding.h"
 #include "judge/suspect.h"
 
-extern bool plh_process_suspect_judge(PlhFinding *finding,
-									  const PlhProfileHeader *header,
+extern bool plh_process_suspect_judge(PlhFinding *finding, const PlhProfileHeader *header,
 									  PlhKind kind, TimestampTz now);
 extern int64 plh_process_suspect_malloc_bytes(const PlhFinding *finding);
 extern PlhSeries plh_process_suspect_series(PlhKind kind);
 extern bool plh_process_suspect_misses_frees(const PlhProfileHeader *header);
-
-#endif							/* PLH_PROCESS_SUSPECT_H */

@@ -3,8 +3,8 @@
  *	  Judges the sites of a process: those that last, one by one or together; those of a
  *	  statement are added up.
  *
- * A site that leaks by itself is a suspect.  Sites of the same stack in C and the same
- * context, none of which leaks, are one suspect if they are together.
+ * A site that leaks by itself is a suspect.  Sites of the same stack in C and the same context,
+ * none of which leaks, are one suspect if they are together.
  */
 #include "postgres.h"
 
@@ -33,8 +33,8 @@
 #define HASH_FACTOR UINT64CONST(0x9e3779b97f4a7c15)
 
 /*
- * Names of contexts of which it is known whether sites in them are judged: a process has
- * few, and hundreds of sites in each.
+ * Names of contexts of which it is known whether sites in them are judged: a process has few, and
+ * hundreds of sites in each.
  */
 #define KNOWN_NAMES 64
 
@@ -47,8 +47,7 @@ typedef struct JudgedName
 
 /* The stack of a site; NULL if the site can't be judged. */
 static const PlhStackRecord *
-judged_stack(const PlhProfileImage *image, const PlhSiteRecord *site,
-			 bool judges_malloc)
+judged_stack(const PlhProfileImage *image, const PlhSiteRecord *site, bool judges_malloc)
 {
 	if (site->key.lifetime == PLH_LIFETIME_ERROR ||
 		(site->key.lifetime == PLH_LIFETIME_PROCESS && !judges_malloc) ||
@@ -58,9 +57,9 @@ judged_stack(const PlhProfileImage *image, const PlhSiteRecord *site,
 }
 
 /*
- * The number of a site's group.  A function in C that leaks does so from wherever it is
- * called: each line of PL/pgSQL that leads there may have too little of it to be judged
- * by.  So stacks with routines have the number of their frames in C.
+ * The number of a site's group.  A function in C that leaks does so from wherever it is called:
+ * each line of PL/pgSQL that leads there may have too little of it to be judged by.  So stacks with
+ * routines have the number of their frames in C.
  */
 static uint64
 group_of(const PlhSiteRecord *site, const PlhStackRecord *stack)
@@ -78,8 +77,8 @@ group_of(const PlhSiteRecord *site, const PlhStackRecord *stack)
 }
 
 /*
- * Find the next site that can be judged, at *position, which is 0 at first, or behind.
- * Returns false at the end.
+ * Find the next site that can be judged, at *position, which is 0 at first, or behind.  Returns
+ * false at the end.
  */
 bool
 plh_site_suspects_next(PlhGroupedSite *next, const PlhJudge *judge, uint32 *position)
@@ -106,15 +105,14 @@ plh_site_suspects_next(PlhGroupedSite *next, const PlhJudge *judge, uint32 *posi
 const PlhFamily *
 plh_site_suspects_family(const PlhJudge *judge, const PlhSiteRecord *site)
 {
-	const PlhStringRecord *name =
-		plh_profile_image_string(judge->image, site->key.context_name);
+	const PlhStringRecord *name = plh_profile_image_string(judge->image, site->key.context_name);
 
 	return name == NULL ? NULL : plh_family_of(name->text);
 }
 
 /*
- * Are sites in those contexts judged by themselves?  Of contexts that are one for each
- * thing that the session has made, and of PostgreSQL's own caches, all together are.
+ * Are sites in those contexts judged by themselves?  Of contexts that are one for each thing that
+ * the session has made, and of PostgreSQL's own caches, all together are.
  */
 static bool
 judges_sites_in(const PlhJudge *judge, const PlhSiteRecord *site)
@@ -173,24 +171,21 @@ group_sites(const PlhJudge *judge, int *count)
 }
 
 static void
-collect_facts(PlhSuspectFacts *facts, const PlhJudge *judge,
-			  const PlhSiteRecord *site)
+collect_facts(PlhSuspectFacts *facts, const PlhJudge *judge, const PlhSiteRecord *site)
 {
 	plh_suspect_collect(facts, judge->image->header, site);
 	facts->counted_to = judge->counted_to;
 	facts->fall_bytes = judge->fall_bytes;
 	facts->counts = Min(judge->image->header->history_count, PLH_HISTORY_POINTS);
 	facts->counted_early = facts->counts > 0 &&
-		(facts->early.epochs == 0 ||
-		 judge->image->header->history[0].at <= facts->early.at);
+		(facts->early.epochs == 0 || judge->image->header->history[0].at <= facts->early.at);
 	facts->limit_bytes = plh_statement_limit(judge->image, site);
 	if (judge->baseline != NULL)
 	{
 		int64		bytes;
 		int64		count;
 
-		plh_baseline_site(judge->baseline,
-						  plh_profile_image_offset(judge->image, site),
+		plh_baseline_site(judge->baseline, plh_profile_image_offset(judge->image, site),
 						  &bytes, &count);
 		plh_suspect_subtract_baseline(facts, bytes);
 		facts->baseline_at = judge->baseline->taken_at;
@@ -227,8 +222,7 @@ kind_of(PlhVerdict verdict)
 
 /* What is found of a site, or of several under the name of one. */
 static PlhFinding
-finding_on(const PlhSiteRecord *site, const PlhSuspectFacts *facts,
-		   const PlhJudgement *judgement)
+finding_on(const PlhSiteRecord *site, const PlhSuspectFacts *facts, const PlhJudgement *judgement)
 {
 	return (PlhFinding)
 	{
@@ -263,8 +257,7 @@ finding_on(const PlhSiteRecord *site, const PlhSuspectFacts *facts,
 }
 
 /*
- * Enter a site, or several under the name of one, if it is a suspect; or only if
- * it leaks.
+ * Enter a site, or several under the name of one, if it is a suspect; or only if it leaks.
  */
 static void
 judge_facts(PlhJudge *judge, const PlhSiteRecord *site,
@@ -272,8 +265,7 @@ judge_facts(PlhJudge *judge, const PlhSiteRecord *site,
 {
 	PlhJudgement judgement = plh_suspect_judge(facts);
 
-	if (only_leaks ? plh_suspect_leaks(facts, &judgement) :
-		judgement.verdict != PLH_VERDICT_NONE)
+	if (only_leaks ? plh_suspect_leaks(facts, &judgement) : judgement.verdict != PLH_VERDICT_NONE)
 	{
 		PlhFinding	finding = finding_on(site, facts, &judgement);
 
@@ -291,16 +283,14 @@ keep_share(PlhShare *shares, const PlhSiteRecord *site, int64 bytes)
 		place--;
 	if (place == PLH_SHARES)
 		return;
-	memmove(&shares[place + 1], &shares[place],
-			sizeof(PlhShare) * (PLH_SHARES - 1 - place));
+	memmove(&shares[place + 1], &shares[place], sizeof(PlhShare) * (PLH_SHARES - 1 - place));
 	shares[place].site = site;
 	shares[place].bytes = bytes;
 }
 
 /* Add sites of one stack and context, which end with a statement, to what it holds. */
 static void
-add_to_statement(PlhJudge *judge, const PlhSuspectFacts *sum,
-				 const PlhSiteRecord *largest)
+add_to_statement(PlhJudge *judge, const PlhSuspectFacts *sum, const PlhSiteRecord *largest)
 {
 	PlhStatementSamples *statement = &judge->statement;
 	const PlhFamily *family;
@@ -315,8 +305,7 @@ add_to_statement(PlhJudge *judge, const PlhSuspectFacts *sum,
 		statement->limit_bytes = sum->limit_bytes;
 	keep_share(judge->shares, largest, sum->live_bytes);
 	known = sum->live_bytes -
-		(int64) plh_sampling_error_bytes(sum->live_variance, sum->live_bytes,
-										 sum->live_samples);
+		(int64) plh_sampling_error_bytes(sum->live_variance, sum->live_bytes, sum->live_samples);
 	if (known <= statement->largest_bytes)
 		return;
 	family = plh_site_suspects_family(judge, largest);
@@ -344,8 +333,7 @@ judge_lasting(PlhJudge *judge, const PlhGroupedSite *sites, int count,
 	 * One site that leaks has been found above, and where little is held the
 	 * course of the sum over several statements makes no difference.
 	 */
-	if (sum->sites > 1 &&
-		(sum->statements == 1 || sum->live_bytes >= PLH_SUSPECT_LARGE_BYTES))
+	if (sum->sites > 1 && (sum->statements == 1 || sum->live_bytes >= PLH_SUSPECT_LARGE_BYTES))
 		for (int i = 0; i < count; i++)
 		{
 			collect_facts(&facts, judge, sites[i].site);
@@ -358,8 +346,8 @@ judge_lasting(PlhJudge *judge, const PlhGroupedSite *sites, int count,
 }
 
 /*
- * In how many epochs sites of one statement had samples, which differ in their routines:
- * at least in as many as one of them had, and in those of all first and last samples.
+ * In how many epochs sites of one statement had samples, which differ in their routines: at least
+ * in as many as one of them had, and in those of all first and last samples.
  */
 static int64
 least_epochs(const PlhGroupedSite *sites, int count)
@@ -411,8 +399,7 @@ count_by_statement(PlhSuspectFacts *sum, const PlhGroupedSite *sites, int count)
 
 /* Add up the sites of one group.  Returns the one that holds most. */
 static const PlhSiteRecord *
-add_up(PlhSuspectFacts *sum, const PlhJudge *judge, const PlhGroupedSite *sites,
-	   int count)
+add_up(PlhSuspectFacts *sum, const PlhJudge *judge, const PlhGroupedSite *sites, int count)
 {
 	const PlhSiteRecord *largest = sites[0].site;
 	PlhSuspectFacts facts;

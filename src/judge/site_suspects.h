@@ -5,8 +5,7 @@
  *
  * Never called inside palloc.
  */
-#ifndef PLH_SITE_SUSPECTS_H
-#define PLH_SITE_SUSPECTS_H
+#pragma once
 
 #include "judge/statement_suspect.h"
 #include "profile/baseline.h"
@@ -35,8 +34,8 @@ typedef struct PlhJudge
 } PlhJudge;
 
 /*
- * The order in which sites are judged: by group, then by statement, then as they lie in
- * the profile.
+ * The order in which sites are judged: by group, then by statement, then as they lie in the
+ * profile.
  */
 static inline int
 plh_site_suspects_compare(const PlhGroupedSite *left, const PlhGroupedSite *right)
@@ -50,12 +49,8 @@ plh_site_suspects_compare(const PlhGroupedSite *left, const PlhGroupedSite *righ
 	return left->site < right->site ? -1 : left->site > right->site;
 }
 
-extern bool plh_site_suspects_next(PlhGroupedSite *next, const PlhJudge *judge,
-								   uint32 *position);
+extern bool plh_site_suspects_next(PlhGroupedSite *next, const PlhJudge *judge, uint32 *position);
 extern void plh_site_suspects_sort(PlhGroupedSite *sites, int count);
 extern void plh_site_suspects_judge(PlhJudge *judge);
 extern void plh_site_suspects_add(PlhJudge *judge, const PlhFinding *finding);
-extern const PlhFamily *plh_site_suspects_family(const PlhJudge *judge,
-												 const PlhSiteRecord *site);
-
-#endif							/* PLH_SITE_SUSPECTS_H */
+extern const PlhFamily *plh_site_suspects_family(const PlhJudge *judge, const PlhSiteRecord *site);

@@ -1,12 +1,11 @@
 /*
  * statement_limit.c
- *	  What a statement may hold at one site without being suspect, by the
- *	  settings of its process.
+ *	  What a statement may hold at one site without being suspect, by the settings of its
+ *	  process.
  *
- * A node of a plan may take work_mem times hash_mem_multiplier, and what builds
- * an index, vacuums, or decodes the log, maintenance_work_mem or settings like
- * it.  Which of the two counts is told by the process, the statement and the
- * context.
+ * A node of a plan may take work_mem times hash_mem_multiplier, and what builds an index, vacuums,
+ * or decodes the log, maintenance_work_mem or settings like it.  Which of the two counts is told by
+ * the process, the statement and the context.
  */
 #include "postgres.h"
 
@@ -26,8 +25,8 @@ static const char *const decoding_contexts[] = {
 };
 
 /*
- * Functions of SQL decode the log in a subtransaction, whose context gets the output of
- * the whole transaction that is decoded.
+ * Functions of SQL decode the log in a subtransaction, whose context gets the output of the whole
+ * transaction that is decoded.
  */
 static const char decoding_output[] = "CurTransactionContext";
 static const char decoding_parent[] = "Logical decoding context";
@@ -56,43 +55,36 @@ is_decoding_output(const PlhProfileImage *image, const PlhStringRecord *context)
 		return false;
 	while ((counted = plh_profile_image_next_context(image, &position)) != NULL)
 	{
-		const PlhStringRecord *name =
-			plh_profile_image_string(image, counted->context_name);
+		const PlhStringRecord *name = plh_profile_image_string(image, counted->context_name);
 
-		if (name != NULL && counted->instances > 0 &&
-			strcmp(name->text, decoding_parent) == 0)
+		if (name != NULL && counted->instances > 0 && strcmp(name->text, decoding_parent) == 0)
 			return true;
 	}
 	return false;
 }
 
 /*
- * The limit in bytes of what is allocated at a site; 0 where there is none, and the
- * largest number where it is a setting that profiles don't have.
+ * The limit in bytes of what is allocated at a site; 0 where there is none, and the largest number
+ * where it is a setting that profiles don't have.
  */
 int64
 plh_statement_limit(const PlhProfileImage *image, const PlhSiteRecord *site)
 {
 	const PlhProfileHeader *header = image->header;
-	const PlhStringRecord *context =
-		plh_profile_image_string(image, site->key.context_name);
-	const PlhStatementRecord *statement =
-		plh_profile_image_statement(image, site->key.statement);
+	const PlhStringRecord *context = plh_profile_image_string(image, site->key.context_name);
+	const PlhStatementRecord *statement = plh_profile_image_statement(image, site->key.statement);
 
-	if (context != NULL && header->backend_type == B_WAL_SENDER &&
-		is_decoding(context))
+	if (context != NULL && header->backend_type == B_WAL_SENDER && is_decoding(context))
 		return header->maintenance_bytes;
 	if (plh_lifetime_is_lasting(site->key.lifetime))
-		return context != NULL &&
-			strcmp(context->text, temporary_buffers) == 0 ? PG_INT64_MAX : 0;
+		return context != NULL && strcmp(context->text, temporary_buffers) == 0 ? PG_INT64_MAX : 0;
 	/* functions of SQL decode the log, too, for a statement like any other */
 	if (header->backend_type == B_AUTOVAC_WORKER ||
 		(statement != NULL &&
 		 plh_maintenance_is_statement(statement->text, statement->text_bytes)) ||
 		(context != NULL && (is_decoding(context) || is_decoding_output(image, context))) ||
 		(context != NULL &&
-		 plh_maintenance_begins_with(context->text, context->text_bytes,
-									 maintaining_contexts,
+		 plh_maintenance_begins_with(context->text, context->text_bytes, maintaining_contexts,
 									 lengthof(maintaining_contexts))))
 		return Max(header->node_memory_bytes, header->maintenance_bytes);
 	return header->node_memory_bytes;

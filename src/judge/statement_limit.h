@@ -1,16 +1,12 @@
 /*
  * statement_limit.h
- *	  What a statement may hold at one site without being suspect, by the
- *	  settings of its process.
+ *	  What a statement may hold at one site without being suspect, by the settings of its
+ *	  process.
  *
  * Never called inside palloc.
  */
-#ifndef PLH_STATEMENT_LIMIT_H
-#define PLH_STATEMENT_LIMIT_H
+#pragma once
 
 #include "profile/profile_image.h"
 
-extern int64 plh_statement_limit(const PlhProfileImage *image,
-								 const PlhSiteRecord *site);
-
-#endif							/* PLH_STATEMENT_LIMIT_H */
+extern int64 plh_statement_limit(const PlhProfileImage *image, const PlhSiteRecord *site);

@@ -1,11 +1,11 @@
 /*
  * statement_suspect.c
- *	  What the statement or transaction that runs is suspect of: that it holds more
- *	  than its settings allow.
+ *	  What the statement or transaction that runs is suspect of: that it holds more than its
+ *	  settings allow.
  *
- * The total is what the last census counted, brought up to date by what samples say
- * has come and gone since.  Nodes of a plan have limits, each its own; what functions,
- * aggregates and the executor keep has none, and shows at a site.
+ * The total is what the last census counted, brought up to date by what samples say has come and
+ * gone since.  Nodes of a plan have limits, each its own; what functions, aggregates and the
+ * executor keep has none, and shows at a site.
  */
 #include "postgres.h"
 
@@ -24,12 +24,11 @@ sound(int64 bytes)
 }
 
 /*
- * Was what a statement holds counted in its transaction?  What another one held may be
- * gone; samples of a cursor WITH HOLD stay.
+ * Was what a statement holds counted in its transaction?  What another one held may be gone;
+ * samples of a cursor WITH HOLD stay.
  */
 bool
-plh_statement_suspect_is_counted(const PlhAccount *account,
-								 const PlhProfileHeader *header)
+plh_statement_suspect_is_counted(const PlhAccount *account, const PlhProfileHeader *header)
 {
 	return account->is_counted && header->census_at >= header->transaction_began_at;
 }
@@ -59,18 +58,18 @@ error_of(const PlhStatementSamples *samples, int64 estimated)
 {
 	double		part = samples->bytes <= 0 ? 0.0 :
 		Min(1.0, (double) estimated / (double) samples->bytes);
+	double		error;
 
 	if (estimated <= 0)
 		return 0;
-	return (int64) Min((double) PG_INT64_MAX / 2,
-					   plh_sampling_error_bytes(samples->variance * part,
-												estimated,
-												(int64) ceil(samples->samples * part)));
+	error = plh_sampling_error_bytes(samples->variance * part, estimated,
+									 (int64) ceil(samples->samples * part));
+	return (int64) Min((double) PG_INT64_MAX / 2, error);
 }
 
 /*
- * The nodes that have a limit, and what they hold; and the largest family that no setting
- * limits and that no node holds, such as parse trees.
+ * The nodes that have a limit, and what they hold; and the largest family that no setting limits
+ * and that no node holds, such as parse trees.
  */
 static void
 count_nodes(PlhStatementFound *statement, const PlhAccount *account)

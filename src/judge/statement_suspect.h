@@ -1,12 +1,11 @@
 /*
  * statement_suspect.h
- *	  What the statement or transaction that runs is suspect of: that it holds more
- *	  than its settings allow.
+ *	  What the statement or transaction that runs is suspect of: that it holds more than its
+ *	  settings allow.
  *
  * Pure functions, as those of suspect.h, which has the thresholds.
  */
-#ifndef PLH_STATEMENT_SUSPECT_H
-#define PLH_STATEMENT_SUSPECT_H
+#pragma once
 
 #include "judge/finding.h"
 #include "judge/suspect.h"
@@ -23,13 +22,10 @@ typedef struct PlhStatementSamples
 								 * site */
 } PlhStatementSamples;
 
-extern bool plh_statement_suspect_judge(PlhFinding *finding,
-										const PlhStatementSamples *samples,
+extern bool plh_statement_suspect_judge(PlhFinding *finding, const PlhStatementSamples *samples,
 										const PlhAccount *account,
 										const PlhProfileHeader *header,
 										TimestampTz now);
 
 extern bool plh_statement_suspect_is_counted(const PlhAccount *account,
 											 const PlhProfileHeader *header);
-
-#endif							/* PLH_STATEMENT_SUSPECT_H */

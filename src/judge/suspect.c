@@ -4,10 +4,9 @@
  *
  * All thresholds are in suspect.h.
  *
- * The figures come from a profile whose owner goes on writing, or from a file
- * that anything may have happened to.  So no difference is taken that could
- * wrap around, nothing is divided by zero, and what becomes an integer is
- * brought into its range before.
+ * The figures come from a profile whose owner goes on writing, or from a file that anything may
+ * have happened to.  So no difference is taken that could wrap around, nothing is divided by zero,
+ * and what becomes an integer is brought into its range before.
  */
 #include "postgres.h"
 
@@ -20,9 +19,8 @@
 #include "judge/suspect.h"
 
 /*
- * The header of a profile is read before the sites.  Within that moment a
- * process does not begin this many epochs; a later epoch that is further
- * ahead is one of a count that has wrapped around.
+ * The header of a profile is read before the sites.  Within that moment a process does not begin
+ * this many epochs; a later epoch that is further ahead is one of a count that has wrapped around.
  */
 #define EPOCHS_AHEAD_MAX ((uint32) 1 << 28)
 
@@ -62,8 +60,7 @@ between(int64 from, int64 to, double part)
 {
 	double		bytes = from + part * ((double) to - (double) from);
 
-	return (int64) Max(-(double) (PG_INT64_MAX / 2),
-					   Min(bytes, (double) (PG_INT64_MAX / 2)));
+	return (int64) Max(-(double) (PG_INT64_MAX / 2), Min(bytes, (double) (PG_INT64_MAX / 2)));
 }
 
 /* Epochs from one to another; 0 if the latter is older. */
@@ -76,23 +73,21 @@ epochs_between(uint32 from, uint32 to)
 }
 
 /*
- * Epochs of a site's life.  A checkpoint is made when its epoch begins, so
- * that the current one counts.
+ * Epochs of a site's life.  A checkpoint is made when its epoch begins, so that the current one
+ * counts.
  */
 int64
 plh_suspect_age(const PlhProfileHeader *header, const PlhSiteRecord *site)
 {
 	int64		to_header = epochs_between(site->first_epoch, header->epoch);
-	int64		to_sample = epochs_between(site->first_epoch,
-										   site->last_epoch);
+	int64		to_sample = epochs_between(site->first_epoch, site->last_epoch);
 
 	/* the site may have got a sample after the header was read */
 	return Max(to_header, to_sample) + 1;
 }
 
 /*
- * The youngest checkpoint that lies in the first half of a site's life up to
- * now, or NULL.
+ * The youngest checkpoint that lies in the first half of a site's life up to now, or NULL.
  */
 const PlhCheckpoint *
 plh_suspect_early_checkpoint(const PlhSiteRecord *site, int64 age_epochs)
@@ -108,8 +103,8 @@ plh_suspect_early_checkpoint(const PlhSiteRecord *site, int64 age_epochs)
 }
 
 /*
- * The facts of one site, without a baseline.  The caller sets counted_to, and
- * baseline_at where it is known.
+ * The facts of one site, without a baseline.  The caller sets counted_to, and baseline_at where it
+ * is known.
  */
 void
 plh_suspect_collect(PlhSuspectFacts *facts, const PlhProfileHeader *header,
@@ -151,13 +146,12 @@ plh_suspect_subtract_baseline(PlhSuspectFacts *facts, int64 baseline_bytes)
 }
 
 /*
- * Add a site to the sum of several that differ in their statement.  The sum
- * begins as zeros.  Its early checkpoint is for plh_suspect_pool_early, once the
- * age of the sum is known.  Its epochs and transactions are those of all sites:
- * several of these may be the same.
+ * Add a site to the sum of several that differ in their statement.  The sum begins as zeros.  Its
+ * early checkpoint is for plh_suspect_pool_early, once the age of the sum is known.  Its epochs and
+ * transactions are those of all sites: several of these may be the same.
  *
- * A site that holds nothing any more counts for what was freed since the
- * baseline, and is no statement that holds something.
+ * A site that holds nothing any more counts for what was freed since the baseline, and is no
+ * statement that holds something.
  */
 void
 plh_suspect_pool(PlhSuspectFacts *sum, const PlhSuspectFacts *site)
@@ -174,8 +168,7 @@ plh_suspect_pool(PlhSuspectFacts *sum, const PlhSuspectFacts *site)
 	sum->growth_bytes = add(sum->growth_bytes, site->growth_bytes);
 	sum->baseline_at = site->baseline_at;
 	sum->counted_to = site->counted_to;
-	sum->first_at = sum->first_at == 0 ? site->first_at :
-		Min(sum->first_at, site->first_at);
+	sum->first_at = sum->first_at == 0 ? site->first_at : Min(sum->first_at, site->first_at);
 	sum->last_at = Max(sum->last_at, site->last_at);
 	sum->fall_bytes = site->fall_bytes;
 	sum->counted_early = (sum->counts == 0 || sum->counted_early) && site->counted_early;
@@ -193,9 +186,8 @@ plh_suspect_pool(PlhSuspectFacts *sum, const PlhSuspectFacts *site)
 }
 
 /*
- * Add to the early checkpoint of a sum, which lies in the middle of its life,
- * what a site held then.  Between two checkpoints of the site, it is taken to
- * have grown steadily.
+ * Add to the early checkpoint of a sum, which lies in the middle of its life, what a site held
+ * then.  Between two checkpoints of the site, it is taken to have grown steadily.
  */
 void
 plh_suspect_pool_early(PlhSuspectFacts *sum, const PlhSiteRecord *site,
@@ -203,8 +195,7 @@ plh_suspect_pool_early(PlhSuspectFacts *sum, const PlhSiteRecord *site,
 {
 	int64		middle = sum->age_epochs / 2;	/* in epochs before now */
 	int64		age = facts->age_epochs;
-	int64		idle = Max(0, age - 1 - epochs_between(site->first_epoch,
-													   site->last_epoch));
+	int64		idle = Max(0, age - 1 - epochs_between(site->first_epoch, site->last_epoch));
 	const PlhCheckpoint first = {.at = site->counters.first_at};
 	PlhCheckpoint before = first;
 	PlhCheckpoint after = {
@@ -230,14 +221,11 @@ plh_suspect_pool_early(PlhSuspectFacts *sum, const PlhSiteRecord *site,
 		before = first;
 	}
 	if (after.epochs > age - middle && after.epochs > before.epochs)
-		part = (double) (age - middle - before.epochs) /
-			(after.epochs - before.epochs);
+		part = (double) (age - middle - before.epochs) / (after.epochs - before.epochs);
 	sum->early.epochs = Min(sum->age_epochs - middle, PG_UINT32_MAX);
-	sum->early.live_bytes = add(sum->early.live_bytes,
-								between(before.live_bytes, after.live_bytes,
-										part));
-	sum->early.live_samples += (uint32) between(before.live_samples,
-												after.live_samples, part);
+	sum->early.live_bytes = add(sum->early.live_bytes, between(before.live_bytes, after.live_bytes,
+															   part));
+	sum->early.live_samples += (uint32) between(before.live_samples, after.live_samples, part);
 	sum->early.at = Max(sum->early.at, between(before.at, after.at, part));
 }
 
@@ -252,8 +240,7 @@ compare_with_early(PlhJudgement *judgement, const PlhSuspectFacts *facts)
 	if (early->epochs == 0)
 		return;
 	judgement->late_bytes = subtract(facts->live_bytes, early->live_bytes);
-	judgement->late_samples = subtract(facts->live_samples,
-									   early->live_samples);
+	judgement->late_samples = subtract(facts->live_samples, early->live_samples);
 	judgement->late_epochs = subtract(facts->age_epochs, early->epochs);
 	if (early->live_bytes <= 0 || judgement->late_epochs <= 0)
 		return;
@@ -267,8 +254,7 @@ compare_with_early(PlhJudgement *judgement, const PlhSuspectFacts *facts)
 static double
 error_of(const PlhSuspectFacts *facts)
 {
-	return plh_sampling_error_bytes(facts->live_variance, facts->live_bytes,
-									facts->live_samples);
+	return plh_sampling_error_bytes(facts->live_variance, facts->live_bytes, facts->live_samples);
 }
 
 /* Is it known well enough how much is held? */
@@ -282,21 +268,19 @@ is_known(const PlhSuspectFacts *facts)
 static double
 deviation_of(const PlhSuspectFacts *facts, double samples)
 {
-	return sqrt(Max(0.0, facts->live_variance) / Max(1, facts->live_samples) *
-				Max(1.0, samples));
+	return sqrt(Max(0.0, facts->live_variance) / Max(1, facts->live_samples) * Max(1.0, samples));
 }
 
 /*
- * The deviation that chance makes where much of what is allocated is freed.  Chunks
- * that are larger than the interval are all sampled, and have none; but then, what is
- * kept must have been growing without a fall.
+ * The deviation that chance makes where much of what is allocated is freed.  Chunks that are larger
+ * than the interval are all sampled, and have none; but then, what is kept must have been growing
+ * without a fall.
  */
 static double
 deviation_by_frees(const PlhSuspectFacts *facts)
 {
 	double		survival = 0.0;
-	double		samples = (double) facts->early.live_samples +
-		(double) facts->live_samples;
+	double		samples = (double) facts->early.live_samples + (double) facts->live_samples;
 
 	/* the owner may be between counting the one and the other */
 	if (facts->total_bytes > 0)
@@ -324,8 +308,8 @@ is_exact(const PlhSuspectFacts *facts)
 }
 
 /*
- * May it be memory that is used again and again?  Where much of what was allocated is
- * gone, only counts of the process tell whether what it keeps goes up and down.
+ * May it be memory that is used again and again?  Where much of what was allocated is gone, only
+ * counts of the process tell whether what it keeps goes up and down.
  */
 static bool
 is_used_again(const PlhSuspectFacts *facts)
@@ -342,16 +326,15 @@ is_used_again(const PlhSuspectFacts *facts)
 }
 
 /*
- * Has the process worked for as long as the site grew, and added nothing?  Epochs don't
- * tell: without a sample, they stand still.
+ * Has the process worked for as long as the site grew, and added nothing?  Epochs don't tell:
+ * without a sample, they stand still.
  */
 static bool
 has_stopped(const PlhSuspectFacts *facts)
 {
 	return facts->first_at != 0 &&
 		(double) facts->active_to - (double) facts->last_at >=
-		Max((double) USECS_PER_SEC,
-			(double) facts->last_at - (double) facts->first_at);
+		Max((double) USECS_PER_SEC, (double) facts->last_at - (double) facts->first_at);
 }
 
 /* Has nobody allocated anything there for long? */
@@ -394,8 +377,7 @@ is_leak(const PlhSuspectFacts *facts, const PlhJudgement *judgement)
 }
 
 /*
- * A few transactions, or a few large chunks, have left much in the session, or are about
- * to.
+ * A few transactions, or a few large chunks, have left much in the session, or are about to.
  */
 static bool
 is_held(const PlhSuspectFacts *facts)
@@ -408,10 +390,9 @@ is_held(const PlhSuspectFacts *facts)
 }
 
 /*
- * Memory that one statement has held for long enough, and that was not judged
- * a leak, is a cache.  Memory of which each of many statements allocated a part
- * may be a leak that they all run into, or a cache that they all fill: figures
- * can't tell.
+ * Memory that one statement has held for long enough, and that was not judged a leak, is a cache.
+ * Memory of which each of many statements allocated a part may be a leak that they all run into, or
+ * a cache that they all fill: figures can't tell.
  */
 static bool
 is_growing(const PlhSuspectFacts *facts)
@@ -424,8 +405,8 @@ is_growing(const PlhSuspectFacts *facts)
 }
 
 /*
- * Is it about call sites that go on holding more?  Those of malloc have the verdict
- * that the process has as a whole where they are not known.
+ * Is it about call sites that go on holding more?  Those of malloc have the verdict that the
+ * process has as a whole where they are not known.
  */
 bool
 plh_suspect_leaks(const PlhSuspectFacts *facts, const PlhJudgement *judgement)
@@ -435,9 +416,8 @@ plh_suspect_leaks(const PlhSuspectFacts *facts, const PlhJudgement *judgement)
 }
 
 /*
- * Of a leak: how steadily it grows, and how well its size is known.  Of growth:
- * which part of it is beyond the error.  Of what a statement holds, or has left:
- * which part of it is.
+ * Of a leak: how steadily it grows, and how well its size is known.  Of growth: which part of it is
+ * beyond the error.  Of what a statement holds, or has left: which part of it is.
  */
 static double
 score_of(const PlhSuspectFacts *facts, const PlhJudgement *judgement)
@@ -447,19 +427,17 @@ score_of(const PlhSuspectFacts *facts, const PlhJudgement *judgement)
 			(1.0 - pow(error_of(facts) / (double) facts->live_bytes, 2.0));
 	if (judgement->verdict != PLH_VERDICT_GROWING)
 		return Max(0.0, 1.0 - error_of(facts) / (double) facts->live_bytes);
-	return PLH_SUSPECT_GROWTH_SCORE *
-		(1.0 - error_of(facts) / (double) facts->growth_bytes);
+	return PLH_SUSPECT_GROWTH_SCORE * (1.0 - error_of(facts) / (double) facts->growth_bytes);
 }
 
 /*
- * What has not grown for this part of the time in which it grew, and for
- * PLH_SUSPECT_REST_US, has stopped, and has no rate.
+ * What has not grown for this part of the time in which it grew, and for PLH_SUSPECT_REST_US, has
+ * stopped, and has no rate.
  */
 #define STOPPED_PART 0.25
 
 /*
- * Has it been so long since a figure last grew, which began to at "since", that it no
- * longer grows?
+ * Has it been so long since a figure last grew, which began to at "since", that it no longer grows?
  */
 bool
 plh_suspect_has_stopped(TimestampTz since, TimestampTz grown_at, TimestampTz now)
@@ -485,8 +463,7 @@ plh_suspect_rate(double bytes, double passed_us)
 }
 
 /*
- * Growth by that many bytes since some time, if that is known, as a rate; none if it
- * has stopped.
+ * Growth by that many bytes since some time, if that is known, as a rate; none if it has stopped.
  */
 static void
 extrapolate(PlhJudgement *judgement, const PlhSuspectFacts *facts, int64 bytes,
@@ -512,8 +489,7 @@ plh_suspect_judge(const PlhSuspectFacts *facts)
 
 	compare_with_early(&judgement, facts);
 	if (is_leak(facts, &judgement))
-		judgement.verdict = facts->is_malloc ? PLH_VERDICT_MALLOC :
-			PLH_VERDICT_LEAK;
+		judgement.verdict = facts->is_malloc ? PLH_VERDICT_MALLOC : PLH_VERDICT_LEAK;
 	else if (is_held(facts))
 		judgement.verdict = PLH_VERDICT_HELD;
 	else if (is_growing(facts))

@@ -2,17 +2,15 @@
  * suspect.h
  *	  Tells a leak from a cache, by the figures of a call site.
  *
- * A leak keeps holding more, transaction after transaction; a cache fills
- * up.  So what a site held at a checkpoint in the first half of its life is
- * compared with what it has added since.  Where there is no such checkpoint,
- * only the growth since a baseline is left to judge by, and says less.
+ * A leak keeps holding more, transaction after transaction; a cache fills up.  So what a site held
+ * at a checkpoint in the first half of its life is compared with what it has added since.  Where
+ * there is no such checkpoint, only the growth since a baseline is left to judge by, and says less.
  *
- * Pure functions: they allocate nothing, never throw, and call nothing of the
- * server.  Whatever the figures are, torn and damaged ones included, the score
- * is between 0 and 1, and no figure of a judgement is infinite.
+ * Pure functions: they allocate nothing, never throw, and call nothing of the server.  Whatever the
+ * figures are, torn and damaged ones included, the score is between 0 and 1, and no figure of a
+ * judgement is infinite.
  */
-#ifndef PLH_SUSPECT_H
-#define PLH_SUSPECT_H
+#pragma once
 
 #include "judge/verdict.h"
 #include "profile/profile_layout.h"
@@ -22,15 +20,14 @@
  */
 
 /*
- * A leak has had samples in this many epochs.  A session makes its caches in
- * its first few transactions, and the checkpoints 1, 2 and 4 epochs after the
- * first sample all lie in the first half of so long a life.
+ * A leak has had samples in this many epochs.  A session makes its caches in its first few
+ * transactions, and the checkpoints 1, 2 and 4 epochs after the first sample all lie in the first
+ * half of so long a life.
  */
 #define PLH_SUSPECT_EPOCHS 8
 
 /*
- * Less than this is no leak at any interval: each process fills some caches when it
- * begins.
+ * Less than this is no leak at any interval: each process fills some caches when it begins.
  */
 #define PLH_SUSPECT_FLOOR_BYTES INT64CONST(131072)
 
@@ -40,49 +37,47 @@
 #define PLH_SUSPECT_GROWTH_BYTES INT64CONST(1048576)
 
 /*
- * What is held is known where its error is this part of it at most: of small chunks
- * that takes some 16 samples, of one of 512 MB a single one.
+ * What is held is known where its error is this part of it at most: of small chunks that takes some
+ * 16 samples, of one of 512 MB a single one.
  */
 #define PLH_SUSPECT_ERROR_PART 0.5
 
 /*
- * A site of fewer samples than these, which are exact, may be one buffer that is
- * larger now and smaller then.
+ * A site of fewer samples than these, which are exact, may be one buffer that is larger now and
+ * smaller then.
  */
 #define PLH_SUSPECT_EXACT_SAMPLES 16
 
 /*
- * What a leak held at its early checkpoint is beyond its standard deviation by this
- * factor: of small chunks that takes 4 samples.  The rate up to there is what the later
- * one is divided by.
+ * What a leak held at its early checkpoint is beyond its standard deviation by this factor: of
+ * small chunks that takes 4 samples.  The rate up to there is what the later one is divided by.
  */
 #define PLH_SUSPECT_EARLY_SIGMAS 2.0
 
 /*
- * The same of what a leak has gained since: a cache that was all but full at the
- * checkpoint gains a few samples by chance.
+ * The same of what a leak has gained since: a cache that was all but full at the checkpoint gains a
+ * few samples by chance.
  */
 #define PLH_SUSPECT_GAIN_SIGMAS 2.8
 
 /*
- * Where much of what a site allocates is freed, the number of its live samples
- * goes up and down by chance.  A leak has gained this many standard deviations
- * of that, which chance reaches once in 700 times.
+ * Where much of what a site allocates is freed, the number of its live samples goes up and down by
+ * chance.  A leak has gained this many standard deviations of that, which chance reaches once in
+ * 700 times.
  */
 #define PLH_SUSPECT_LATE_SIGMAS 3.0
 
 /*
- * A leak has grown since the checkpoint at this part of the rate before, at
- * least.  A cache that is filled at random, and was 60% full halfway, has kept
- * growing at just that rate, and later grows at a lower one.  A limit nearer to 1
- * would miss leaks whose few samples came early by chance.
+ * A leak has grown since the checkpoint at this part of the rate before, at least.  A cache that is
+ * filled at random, and was 60% full halfway, has kept growing at just that rate, and later grows
+ * at a lower one.  A limit nearer to 1 would miss leaks whose few samples came early by chance.
  */
 #define PLH_SUSPECT_STEADINESS 0.4
 
 /*
- * Memory that falls by more than this part of its growth, and grows again, is used again:
- * by a queue that is emptied, or by a library that frees in steps.  Of a site it is a
- * part of what it holds, as what falls is all that the session keeps.
+ * Memory that falls by more than this part of its growth, and grows again, is used again: by a
+ * queue that is emptied, or by a library that frees in steps.  Of a site it is a part of what it
+ * holds, as what falls is all that the session keeps.
  */
 #define PLH_SUSPECT_FALL_PART 0.25
 #define PLH_SUSPECT_SITE_FALL_PART 0.5
@@ -93,23 +88,23 @@
 #define PLH_SUSPECT_USED_AGAIN_PART 0.67
 
 /*
- * Of a process that was counted this often, a second apart at first, it is known whether
- * what it keeps falls; of a large buffer sooner, as it is there in each count.
+ * Of a process that was counted this often, a second apart at first, it is known whether what it
+ * keeps falls; of a large buffer sooner, as it is there in each count.
  */
 #define PLH_SUSPECT_COUNTS 16
 #define PLH_SUSPECT_BUFFER_COUNTS 3
 
 /*
- * What has not changed for this long, and for this part of the time in which it came to be,
- * is not being used again.
+ * What has not changed for this long, and for this part of the time in which it came to be, is not
+ * being used again.
  */
 #define PLH_SUSPECT_REST_US INT64CONST(5000000)
 #define PLH_SUSPECT_REST_PART 0.5
 
 /*
- * Growth since a baseline exceeds the error of what is held by this factor:
- * what was held at the baseline is an estimate with an error of its own, and
- * of many sites some are always beyond a bound of 95%.
+ * Growth since a baseline exceeds the error of what is held by this factor: what was held at the
+ * baseline is an estimate with an error of its own, and of many sites some are always beyond a
+ * bound of 95%.
  */
 #define PLH_SUSPECT_GROWTH_ERRORS 2.0
 
@@ -119,76 +114,73 @@
 #define PLH_SUSPECT_GROWTH_SCORE 0.5
 
 /*
- * Times shorter than these give no rate.  The clock of samples goes in steps
- * of up to 10 ms.  A leak has been shown to keep growing, so its time need only be
- * long by that clock.  Growth may all be of one moment, and an average is not worth
- * showing before a minute has passed.
+ * Times shorter than these give no rate.  The clock of samples goes in steps of up to 10 ms.  A
+ * leak has been shown to keep growing, so its time need only be long by that clock.  Growth may all
+ * be of one moment, and an average is not worth showing before a minute has passed.
  */
 #define PLH_SUSPECT_LEAK_RATE_US INT64CONST(100000)
 #define PLH_SUSPECT_GROWTH_RATE_US INT64CONST(60000000)
 
 /*
- * Memory is worth a word from this size on, whatever holds it and whoever is to
- * blame: several sites together, a statement that runs, one that is over, malloc.
+ * Memory is worth a word from this size on, whatever holds it and whoever is to blame: several
+ * sites together, a statement that runs, one that is over, malloc.
  */
 #define PLH_SUSPECT_LARGE_BYTES INT64CONST(33554432)
 
 /*
- * A statement may hold what its settings allow to each node of its plan, and a node
- * may be this many times beyond that: two nodes may run through the same code.
+ * A statement may hold what its settings allow to each node of its plan, and a node may be this
+ * many times beyond that: two nodes may run through the same code.
  */
 #define PLH_SUSPECT_QUERY_LIMITS 2.0
 
 /*
- * A statement that holds this many times what a node may hold is large, even if each
- * node is within its limit: the number of its nodes is a cause by itself.
+ * A statement that holds this many times what a node may hold is large, even if each node is within
+ * its limit: the number of its nodes is a cause by itself.
  */
 #define PLH_SUSPECT_MANY_LIMITS 16.0
 
 /*
- * What fewer transactions than these have allocated is no cache that all fill,
- * and none that can be told from a leak by its course.
+ * What fewer transactions than these have allocated is no cache that all fill, and none that can be
+ * told from a leak by its course.
  */
 #define PLH_SUSPECT_HELD_TRANSACTIONS 8
 
 /*
- * What has become more in fewer censuses than these may have done so at once:
- * one that comes by chance in the middle of a statement shows what that is about
- * to free.
+ * What has become more in fewer censuses than these may have done so at once: one that comes by
+ * chance in the middle of a statement shows what that is about to free.
  */
 #define PLH_SUSPECT_RISES 4
 
 /*
- * Contexts keep becoming more if this many censuses have seen a rise, and there are this
- * many more than halfway.
+ * Contexts keep becoming more if this many censuses have seen a rise, and there are this many more
+ * than halfway.
  */
 #define PLH_SUSPECT_CONTEXT_RISES 6
 #define PLH_SUSPECT_LATE_CONTEXTS 32
 
 /*
- * So many contexts of one kind are a cause by themselves, whether they become more or
- * not.  Of those that a session makes on purpose, such as prepared statements, it takes
- * as much memory, too.
+ * So many contexts of one kind are a cause by themselves, whether they become more or not.  Of
+ * those that a session makes on purpose, such as prepared statements, it takes as much memory, too.
  */
 #define PLH_SUSPECT_MANY_CONTEXTS 1024
 #define PLH_SUSPECT_MANY_BYTES INT64CONST(134217728)
 
 /*
- * Plans and compiled functions become more until a session has used all that its
- * application has: from this size on that is worth a word.
+ * Plans and compiled functions become more until a session has used all that its application has:
+ * from this size on that is worth a word.
  */
 #define PLH_SUSPECT_CODE_BYTES INT64CONST(50331648)
 
 /*
- * Less than this that a process has gained as a whole is judged when it was counted eight
- * times: what a compiler takes for a moment it gives back in steps.  And what no setting
- * limits, such as the parse trees of a statement, is large from this size on.
+ * Less than this that a process has gained as a whole is judged when it was counted eight times:
+ * what a compiler takes for a moment it gives back in steps.  And what no setting limits, such as
+ * the parse trees of a statement, is large from this size on.
  */
 #define PLH_SUSPECT_SURE_BYTES INT64CONST(67108864)
 
 /*
- * No setting limits what malloc gives out outside of contexts: from this size on that is
- * worth a word, whether it keeps growing or not.
+ * No setting limits what malloc gives out outside of contexts: from this size on that is worth a
+ * word, whether it keeps growing or not.
  */
 #define PLH_SUSPECT_GIVEN_OUT_BYTES INT64CONST(134217728)
 
@@ -201,15 +193,15 @@
 #define PLH_SUSPECT_KEPT_BYTES INT64CONST(67108864)
 
 /*
- * What malloc has kept for as long as this, it has kept for nothing: a statement that
- * runs frees memory which it takes again, between two of its steps, and so do large
- * statements that follow one another.
+ * What malloc has kept for as long as this, it has kept for nothing: a statement that runs frees
+ * memory which it takes again, between two of its steps, and so do large statements that follow one
+ * another.
  */
 #define PLH_SUSPECT_KEPT_US INT64CONST(60000000)
 
 /*
- * Call sites of malloc that leak are the answer to its growth outside of contexts
- * where they hold this part of it; else there is more to be found.
+ * Call sites of malloc that leak are the answer to its growth outside of contexts where they hold
+ * this part of it; else there is more to be found.
  */
 #define PLH_SUSPECT_EXPLAINED_PART 0.5
 
@@ -217,9 +209,9 @@
 #define PLH_SUSPECT_MALLOC_ADDS 16
 
 /*
- * If samples of malloc stand for more than malloc itself has given out, the rest was
- * freed unseen.  It must exceed this many times its error, and this many bytes: the two
- * are not counted at one instant, and a bound of 95% is exceeded now and then.
+ * If samples of malloc stand for more than malloc itself has given out, the rest was freed unseen.
+ * It must exceed this many times its error, and this many bytes: the two are not counted at one
+ * instant, and a bound of 95% is exceeded now and then.
  */
 #define PLH_SUSPECT_MISSED_ERRORS 2.0
 #define PLH_SUSPECT_MISSED_BYTES INT64CONST(1048576)
@@ -272,24 +264,15 @@ typedef struct PlhJudgement
 } PlhJudgement;
 
 extern PlhRate plh_suspect_rate(double bytes, double passed_us);
-extern int64 plh_suspect_age(const PlhProfileHeader *header,
-							 const PlhSiteRecord *site);
+extern int64 plh_suspect_age(const PlhProfileHeader *header, const PlhSiteRecord *site);
 extern const PlhCheckpoint *plh_suspect_early_checkpoint(const PlhSiteRecord *site,
 														 int64 age_epochs);
-extern void plh_suspect_collect(PlhSuspectFacts *facts,
-								const PlhProfileHeader *header,
+extern void plh_suspect_collect(PlhSuspectFacts *facts, const PlhProfileHeader *header,
 								const PlhSiteRecord *site);
-extern void plh_suspect_subtract_baseline(PlhSuspectFacts *facts,
-										  int64 baseline_bytes);
-extern void plh_suspect_pool(PlhSuspectFacts *sum,
-							 const PlhSuspectFacts *facts);
-extern void plh_suspect_pool_early(PlhSuspectFacts *sum,
-								   const PlhSiteRecord *site,
+extern void plh_suspect_subtract_baseline(PlhSuspectFacts *facts, int64 baseline_bytes);
+extern void plh_suspect_pool(PlhSuspectFacts *sum, const PlhSuspectFacts *facts);
+extern void plh_suspect_pool_early(PlhSuspectFacts *sum, const PlhSiteRecord *site,
 								   const PlhSuspectFacts *facts);
 extern PlhJudgement plh_suspect_judge(const PlhSuspectFacts *facts);
-extern bool plh_suspect_leaks(const PlhSuspectFacts *facts,
-							  const PlhJudgement *judgement);
-extern bool plh_suspect_has_stopped(TimestampTz since, TimestampTz grown_at,
-									TimestampTz now);
-
-#endif							/* PLH_SUSPECT_H */
+extern bool plh_suspect_leaks(const PlhSuspectFacts *facts, const PlhJudgement *judgement);
+extern bool plh_suspect_has_stopped(TimestampTz since, TimestampTz grown_at, TimestampTz now);

@@ -10,8 +10,8 @@
 #define WORTH_PART 8
 
 /*
- * All that the process has from malloc, free or not.  The figures of a hostile profile
- * may be too large to be added up as int64.
+ * All that the process has from malloc, free or not.  The figures of a hostile profile may be too
+ * large to be added up as int64.
  */
 static double
 allocated_bytes(const PlhProfileHeader *header)
@@ -21,8 +21,8 @@ allocated_bytes(const PlhProfileHeader *header)
 }
 
 /*
- * How much of all that there was had not been written to at the last count; 0 where that
- * is not known.
+ * How much of all that there was had not been written to at the last count; 0 where that is not
+ * known.
  */
 int64
 plh_unwritten_bytes(const PlhProfileHeader *header)
@@ -35,8 +35,8 @@ plh_unwritten_bytes(const PlhProfileHeader *header)
 }
 
 /*
- * How much of what a finding is about that was, at least.  Whatever else the process has may
- * be what was not written to.
+ * How much of what a finding is about that was, at least.  Whatever else the process has may be
+ * what was not written to.
  */
 static double
 least_bytes(const PlhFinding *finding, const PlhProfileHeader *header)

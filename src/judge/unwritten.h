@@ -4,8 +4,7 @@
  *
  * Pure functions: they allocate nothing and call nothing of the server.
  */
-#ifndef PLH_UNWRITTEN_H
-#define PLH_UNWRITTEN_H
+#pragma once
 
 #include "judge/finding.h"
 
@@ -18,7 +17,4 @@ typedef enum PlhUnwritten
 } PlhUnwritten;
 
 extern int64 plh_unwritten_bytes(const PlhProfileHeader *header);
-extern PlhUnwritten plh_unwritten_of(const PlhFinding *finding,
-									 const PlhProfileHeader *header);
-
-#endif							/* PLH_UNWRITTEN_H */
+extern PlhUnwritten plh_unwritten_of(const PlhFinding *finding, const PlhProfileHeader *header);

@@ -4,8 +4,7 @@
  *
  * What each of them means, and what is said of it, is in telling/kinds.h.
  */
-#ifndef PLH_VERDICT_H
-#define PLH_VERDICT_H
+#pragma once
 
 /* The verdicts, those that say most last, and their names, which users see. */
 #define PLH_EACH_VERDICT(VERDICT) \
@@ -37,8 +36,8 @@ typedef enum PlhSubject
 } PlhSubject;
 
 /*
- * The kinds of findings: a verdict on a subject.  Whoever tells of findings has a case
- * for each of them.
+ * The kinds of findings: a verdict on a subject.  Whoever tells of findings has a case for each of
+ * them.
  */
 #define PLH_EACH_KIND(KIND) \
 	KIND(SITE_LEAKS, LEAK, SITE) \
@@ -74,5 +73,3 @@ typedef struct PlhRate
 extern const char *plh_verdict_name(PlhVerdict verdict);
 extern PlhVerdict plh_verdict_of(PlhKind kind);
 extern PlhSubject plh_verdict_subject(PlhKind kind);
-
-#endif							/* PLH_VERDICT_H */

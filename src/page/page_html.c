@@ -2,9 +2,9 @@
  * page_html.c
  *	  A page of HTML that needs nothing else.
  *
- * The page's own policy lets the browser run the script and use the style whose hashes
- * it names, and fetch nothing.  The document is data: it stands in an element <script>
- * of another type, which browsers do not run.
+ * The page's own policy lets the browser run the script and use the style whose hashes it names,
+ * and fetch nothing.  The document is data: it stands in an element <script> of another type, which
+ * browsers do not run.
  */
 #include "postgres.h"
 
@@ -34,8 +34,7 @@ append_hash(StringInfo output, const char *text)
 		elog(ERROR, "could not compute the hash of the page's code");
 	pg_cryptohash_free(hash);
 	/* Its bytes are char until PostgreSQL 17, uint8 from 18 on. */
-	length = pg_b64_encode((const void *) digest, sizeof(digest), encoded,
-						   sizeof(encoded) - 1);
+	length = pg_b64_encode((const void *) digest, sizeof(digest), encoded, sizeof(encoded) - 1);
 	encoded[Max(length, 0)] = '\0';
 	appendStringInfo(output, "'sha256-%s'", encoded);
 }

@@ -4,8 +4,7 @@
  *
  * Never called inside palloc.
  */
-#ifndef PLH_PAGE_HTML_H
-#define PLH_PAGE_HTML_H
+#pragma once
 
 #include "lib/stringinfo.h"
 
@@ -16,10 +15,8 @@
 extern Size plh_page_html_room(const char *words);
 
 /*
- * Append a page that shows a document of JSON.  "words" are lines of text: they are
- * what a reader without scripts sees.
+ * Append a page that shows a document of JSON.  "words" are lines of text: they are what a reader
+ * without scripts sees.
  */
 extern void plh_page_html_append(StringInfo output, const char *title,
 								 const char *words, const StringInfoData *json);
-
-#endif							/* PLH_PAGE_HTML_H */

@@ -2,9 +2,8 @@
  * page_process.c
  *	  What the page of a process or a dump says: one document of JSON.
  *
- * All figures are those of the views, of one snapshot: of the same image.  Bytes and
- * numbers are as there, times are microseconds since 1970 or, in arrays, since
- * "origin".
+ * All figures are those of the views, of one snapshot: of the same image.  Bytes and numbers are as
+ * there, times are microseconds since 1970 or, in arrays, since "origin".
  */
 #include "postgres.h"
 
@@ -31,8 +30,8 @@
 #define MOST_CONTEXTS 1000
 
 /*
- * What is kept for what stands behind the call sites: the course of 16 of them, the end
- * of a row that is too long, and the row of those that are one.
+ * What is kept for what stands behind the call sites: the course of 16 of them, the end of a row
+ * that is too long, and the row of those that are one.
  */
 #define COURSES_BYTES (100 * 1000)
 
@@ -79,15 +78,13 @@ append_totals(StringInfo json, const PlhPageSource *source)
 					source->explanation->own_bytes);
 	plh_json_put_number(json, "live_bytes", header->counters.live_bytes);
 	plh_json_put_number(json, "live_count", header->counters.live_count);
-	plh_json_put_number(json, "error_bytes",
-						(int64) plh_profile_image_live_error_bytes(header));
+	plh_json_put_number(json, "error_bytes", (int64) plh_profile_image_live_error_bytes(header));
 	plh_json_put_number(json, "peak_bytes", header->peak_bytes);
 	plh_json_put_number(json, "total_bytes", header->counters.total_bytes);
 	plh_json_put_number(json, "samples_live", header->counters.live_samples);
 	plh_json_put_number(json, "samples_taken", header->samples_taken);
 	plh_json_put_if(json, "context_bytes", counted, header->context_bytes);
-	plh_json_put_if(json, "context_free_bytes",
-					counted && header->context_free_bytes >= 0,
+	plh_json_put_if(json, "context_free_bytes", counted && header->context_free_bytes >= 0,
 					header->context_free_bytes);
 	plh_json_put_if(json, "malloc_bytes", has_malloc, header->malloc_bytes);
 	plh_json_put_if(json, "outside_bytes", has_malloc, account->outside_bytes);
@@ -144,8 +141,7 @@ malloc_free_of(const PlhProfileHeader *header, int point)
 }
 
 static void
-append_series(StringInfo json, const char *key, const PlhProfileHeader *header,
-			  FigureOf figure)
+append_series(StringInfo json, const char *key, const PlhProfileHeader *header, FigureOf figure)
 {
 	plh_json_key(json, key);
 	plh_json_open(json, '[');
@@ -211,8 +207,11 @@ append_rows_of(StringInfo json, const PlhFollowedPart *part,
 	plh_json_key(json, "sites");
 	plh_json_open(json, '[');
 	for (int i = 0; i < part->course_count; i++)
-		plh_json_number(json, plh_page_sites_row(sites,
-												 plh_profile_image_site(image, part->courses[i]->followed)));
+	{
+		const PlhSiteRecord *site = plh_profile_image_site(image, part->courses[i]->followed);
+
+		plh_json_number(json, plh_page_sites_row(sites, site));
+	}
 	plh_json_close(json, ']');
 }
 
@@ -238,8 +237,7 @@ append_courses_of(StringInfo json, const PlhFollowedPart *part, int points)
 
 /* The sites over time: pg_leakhunt_history(pid, by => 'site'). */
 static void
-append_courses(StringInfo json, const PlhProfileImage *image,
-			   const PlhPageSites *sites)
+append_courses(StringInfo json, const PlhProfileImage *image, const PlhPageSites *sites)
 {
 	const PlhFollowedParts *parts = plh_followed_parts_make(image, PLH_COURSE_SITE);
 
@@ -257,12 +255,10 @@ append_courses(StringInfo json, const PlhProfileImage *image,
 
 /* What contexts of a name are of. */
 static void
-append_examples(StringInfo json, const PlhProfileImage *image,
-				const PlhContextRecord *record)
+append_examples(StringInfo json, const PlhProfileImage *image, const PlhContextRecord *record)
 {
 	char	   *texts[PLH_EXAMPLES];
-	int			count = plh_context_examples_texts(record, image, EXAMPLE_COLUMNS,
-												   texts);
+	int			count = plh_context_examples_texts(record, image, EXAMPLE_COLUMNS, texts);
 
 	plh_json_open(json, '[');
 	for (int i = 0; i < count; i++)
@@ -274,8 +270,7 @@ append_examples(StringInfo json, const PlhProfileImage *image,
 static void
 append_contexts(StringInfo json, const PlhExplainedProcess *process)
 {
-	const PlhContextList *list = plh_context_list_make(process->image,
-													   process->baseline);
+	const PlhContextList *list = plh_context_list_make(process->image, process->baseline);
 
 	plh_json_put_number(json, "contexts_left_out", Max(0, list->count - MOST_CONTEXTS));
 	plh_json_key(json, "contexts");

@@ -4,8 +4,7 @@
  *
  * Never called inside palloc.
  */
-#ifndef PLH_PAGE_PROCESS_H
-#define PLH_PAGE_PROCESS_H
+#pragma once
 
 #include "lib/stringinfo.h"
 
@@ -23,10 +22,7 @@ typedef struct PlhPageSource
 } PlhPageSource;
 
 /* The document; of more call sites than fit into "most_bytes", the smallest are one. */
-extern void plh_page_process_append(StringInfo json, const PlhPageSource *source,
-									Size most_bytes);
+extern void plh_page_process_append(StringInfo json, const PlhPageSource *source, Size most_bytes);
 
 /* The title: "client backend 4711". */
 extern char *plh_page_process_title(const PlhPageSource *source);
-
-#endif							/* PLH_PAGE_PROCESS_H */

@@ -2,8 +2,8 @@
  * page_server.c
  *	  What the page of the server says: one document of JSON.
  *
- * Of a process it has the figures of pg_leakhunt_processes, the findings of
- * pg_leakhunt_suspects, and points of pg_leakhunt_history: as many as there is room for.
+ * Of a process it has the figures of pg_leakhunt_processes, the findings of pg_leakhunt_suspects,
+ * and points of pg_leakhunt_history: as many as there is room for.
  */
 #include "postgres.h"
 
@@ -42,8 +42,7 @@ plh_page_server_begin(int processes, TimestampTz now)
 {
 	PlhPageServer *server = palloc0(sizeof(PlhPageServer));
 
-	server->points = Max(LEAST_POINTS, Min(PLH_HISTORY_POINTS,
-										   MOST_POINTS / Max(processes, 1)));
+	server->points = Max(LEAST_POINTS, Min(PLH_HISTORY_POINTS, MOST_POINTS / Max(processes, 1)));
 	server->now = now;
 	server->memory = CurrentMemoryContext;
 	return server;
@@ -57,12 +56,11 @@ shown_point(int i, int shown, int count)
 }
 
 /*
- * What the process had as its own over time: milliseconds before now, and kilobytes, of
- * which the kernel counts.
+ * What the process had as its own over time: milliseconds before now, and kilobytes, of which the
+ * kernel counts.
  */
 static void
-append_history(StringInfo json, const PlhPageServer *server,
-			   const PlhProfileHeader *header)
+append_history(StringInfo json, const PlhPageServer *server, const PlhProfileHeader *header)
 {
 	int			count = Min(header->history_count, PLH_HISTORY_POINTS);
 	int			shown = Min(count, server->points);
@@ -70,7 +68,11 @@ append_history(StringInfo json, const PlhPageServer *server,
 	plh_json_key(json, "before");
 	plh_json_open(json, '[');
 	for (int i = 0; i < shown; i++)
-		plh_json_number(json, (server->now - header->history[shown_point(i, shown, count)].at) / 1000);
+	{
+		const PlhHistoryPoint *point = &header->history[shown_point(i, shown, count)];
+
+		plh_json_number(json, (server->now - point->at) / 1000);
+	}
 	plh_json_close(json, ']');
 	plh_json_key(json, "own_kb");
 	plh_json_open(json, '[');
@@ -81,17 +83,14 @@ append_history(StringInfo json, const PlhPageServer *server,
 
 /* What only a profile tells. */
 static void
-append_profile(StringInfo json, const PlhPageServer *server,
-			   const PlhProfileImage *image)
+append_profile(StringInfo json, const PlhPageServer *server, const PlhProfileImage *image)
 {
 	const PlhProfileHeader *header = image->header;
 
 	plh_json_put_text(json, "crash", plh_death_text_crash(image));
 	plh_json_put_number(json, "live_bytes", header->counters.live_bytes);
-	plh_json_put_number(json, "error_bytes",
-						(int64) plh_profile_image_live_error_bytes(header));
-	plh_json_put_if(json, "context_bytes", header->census_at != 0,
-					header->context_bytes);
+	plh_json_put_number(json, "error_bytes", (int64) plh_profile_image_live_error_bytes(header));
+	plh_json_put_if(json, "context_bytes", header->census_at != 0, header->context_bytes);
 	plh_json_put_time(json, "started_at", header->started_at);
 	append_history(json, server, header);
 }
@@ -125,8 +124,7 @@ plh_page_server_add(PlhPageServer *server, const PlhExplainedProcess *process,
 	plh_json_put_text(&json, "database", process->database);
 	plh_json_put_text(&json, "application_name", process->application_name);
 	plh_json_put_text(&json, "state", process->state);
-	plh_json_put_if(&json, "own_bytes", explanation->own_bytes >= 0,
-					explanation->own_bytes);
+	plh_json_put_if(&json, "own_bytes", explanation->own_bytes >= 0, explanation->own_bytes);
 	if (process->image != NULL)
 		append_profile(&json, server, process->image);
 	plh_finding_json_put_all(&json, explanation->told);
@@ -158,8 +156,8 @@ plh_page_server_words(PlhPageServer *server, bool sees_all)
 }
 
 /*
- * The bytes of sentences that fit beside all else go to processes with findings first,
- * then to the largest of those that the summary lists.
+ * The bytes of sentences that fit beside all else go to processes with findings first, then to the
+ * largest of those that the summary lists.
  */
 static void
 choose_sentences(const PlhPageServer *server, Size room)

@@ -2,11 +2,9 @@
  * page_server.h
  *	  What the page of the server says: one document of JSON.
  *
- * Processes are added one by one, as none of their images lasts.  Never called inside
- * palloc.
+ * Processes are added one by one, as none of their images lasts.  Never called inside palloc.
  */
-#ifndef PLH_PAGE_SERVER_H
-#define PLH_PAGE_SERVER_H
+#pragma once
 
 #include "lib/stringinfo.h"
 
@@ -16,24 +14,21 @@
 typedef struct PlhPageServer PlhPageServer;
 
 /*
- * Begin the page of about so many processes as of "now", in the current memory context,
- * which what is added is copied to.
+ * Begin the page of about so many processes as of "now", in the current memory context, which what
+ * is added is copied to.
  */
 extern PlhPageServer *plh_page_server_begin(int processes, TimestampTz now);
 
-extern void plh_page_server_add(PlhPageServer *server,
-								const PlhExplainedProcess *process,
+extern void plh_page_server_add(PlhPageServer *server, const PlhExplainedProcess *process,
 								const PlhExplanation *explanation);
 
 /* The words on the server as a whole; after all processes were added. */
 extern const char *plh_page_server_words(PlhPageServer *server, bool sees_all);
 
 /*
- * The document; of more words on single processes than fit into "most_bytes", those on
- * the smallest are left out.
+ * The document; of more words on single processes than fit into "most_bytes", those on the smallest
+ * are left out.
  */
 extern void plh_page_server_append(StringInfo json, PlhPageServer *server,
 								   const PlhStatementList *statements,
 								   PlhSymbols *symbols, Size most_bytes);
-
-#endif							/* PLH_PAGE_SERVER_H */

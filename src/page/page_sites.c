@@ -2,13 +2,13 @@
  * page_sites.c
  *	  The call sites of a page: rows, and tables of what they share.
  *
- * Stacks have their outer frames in common.  So they are written as a tree: a node is
- * by how much its number is above that of the caller's node, which is 0 where there is
- * none, and the number of a frame.  Nodes are numbered from 1 on, all else from 0 on.
- * Rows are arrays, whose columns src/page/model.js names.
+ * Stacks have their outer frames in common.  So they are written as a tree: a node is by how much
+ * its number is above that of the caller's node, which is 0 where there is none, and the number of
+ * a frame.  Nodes are numbered from 1 on, all else from 0 on.  Rows are arrays, whose columns
+ * src/page/model.js names.
  *
- * A page is limited in size, and has the sites that matter most: by what they hold now,
- * have gained, held at the peak, or ever allocated.
+ * A page is limited in size, and has the sites that matter most: by what they hold now, have
+ * gained, held at the peak, or ever allocated.
  */
 #include "postgres.h"
 
@@ -129,14 +129,10 @@ plh_page_sites_begin(TimestampTz origin)
 	sites->origin = origin;
 	sites->names = plh_text_numbers_make();
 	sites->statements = plh_text_numbers_make();
-	sites->frames = plh_hash_table("pg_leakhunt page frames", sizeof(FrameKey),
-								   sizeof(FrameEntry));
-	sites->nodes = plh_hash_table("pg_leakhunt page nodes", sizeof(NodeKey),
-								  sizeof(NodeEntry));
-	sites->stacks = plh_hash_table("pg_leakhunt page stacks", sizeof(StackKey),
-								   sizeof(StackEntry));
-	sites->rows = plh_hash_table("pg_leakhunt page rows", sizeof(void *),
-								 sizeof(RowEntry));
+	sites->frames = plh_hash_table("pg_leakhunt page frames", sizeof(FrameKey), sizeof(FrameEntry));
+	sites->nodes = plh_hash_table("pg_leakhunt page nodes", sizeof(NodeKey), sizeof(NodeEntry));
+	sites->stacks = plh_hash_table("pg_leakhunt page stacks", sizeof(StackKey), sizeof(StackEntry));
+	sites->rows = plh_hash_table("pg_leakhunt page rows", sizeof(void *), sizeof(RowEntry));
 	begin_array(&sites->names_json);
 	begin_array(&sites->statements_json);
 	begin_array(&sites->frames_json);
@@ -159,8 +155,8 @@ number_name(PlhPageSites *sites, const char *text)
 }
 
 /*
- * The number of a statement.  What it has in common with those that differ in literals
- * only is a hash, by which pages are compared.
+ * The number of a statement.  What it has in common with those that differ in literals only is a
+ * hash, by which pages are compared.
  */
 static int
 number_statement(PlhPageSites *sites, const PlhListedSite *listed)
@@ -243,8 +239,7 @@ number_node(PlhPageSites *sites, int caller, int frame)
 }
 
 int
-plh_page_sites_add_stack(PlhPageSites *sites, const PlhStackText *stack,
-						 bool has_stack)
+plh_page_sites_add_stack(PlhPageSites *sites, const PlhStackText *stack, bool has_stack)
 {
 	StackKey	key = {
 		.site_frame = stack->site_frame,
@@ -333,8 +328,7 @@ append_row(PlhPageSites *sites, const PlhListedSite *listed, TimestampTz now)
 
 	entry->row = sites->row_count++;
 	plh_json_open(json, '[');
-	plh_json_number(json, plh_page_sites_add_stack(sites, &listed->stack,
-												   listed->has_stack));
+	plh_json_number(json, plh_page_sites_add_stack(sites, &listed->stack, listed->has_stack));
 	plh_json_if(json, listed->context_name != NULL, listed->context_name == NULL ? 0 :
 				number_name(sites, listed->context_name));
 	plh_json_if(json, listed->lifetime != NULL, listed->lifetime == NULL ? 0 :
@@ -424,8 +418,7 @@ compare_ranks(const void *a, const void *b)
 static RankedSite *
 rank_sites(const PlhSiteList *list)
 {
-	RankedSite *ranked = palloc_extended(sizeof(RankedSite) * Max(list->count, 1),
-										 MCXT_ALLOC_HUGE);
+	RankedSite *ranked = palloc_extended(sizeof(RankedSite) * Max(list->count, 1), MCXT_ALLOC_HUGE);
 	Sums		sums = {0};
 
 	for (int i = 0; i < list->count; i++)
@@ -446,16 +439,14 @@ rank_sites(const PlhSiteList *list)
 								 part_of(fabs((double) plh_listed_site_bytes(listed)),
 										 sums.growth)),
 							 Max(part_of(listed->facts.peak_bytes, sums.peak),
-								 part_of(listed->facts.counters->total_bytes,
-										 sums.total)));
+								 part_of(listed->facts.counters->total_bytes, sums.total)));
 	}
 	qsort(ranked, list->count, sizeof(RankedSite), compare_ranks);
 	return ranked;
 }
 
 void
-plh_page_sites_add_list(PlhPageSites *sites, const PlhSiteList *list,
-						Size most_bytes)
+plh_page_sites_add_list(PlhPageSites *sites, const PlhSiteList *list, Size most_bytes)
 {
 	RankedSite *ranked = rank_sites(list);
 	int			added = 0;

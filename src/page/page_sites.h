@@ -4,8 +4,7 @@
  *
  * Never called inside palloc.
  */
-#ifndef PLH_PAGE_SITES_H
-#define PLH_PAGE_SITES_H
+#pragma once
 
 #include "lib/stringinfo.h"
 
@@ -17,11 +16,10 @@ typedef struct PlhPageSites PlhPageSites;
 extern PlhPageSites *plh_page_sites_begin(TimestampTz origin);
 
 /*
- * Add the sites of a list.  Those that do not fit into about "most_bytes" of JSON are one
- * row, with their sums.
+ * Add the sites of a list.  Those that do not fit into about "most_bytes" of JSON are one row, with
+ * their sums.
  */
-extern void plh_page_sites_add_list(PlhPageSites *sites, const PlhSiteList *list,
-									Size most_bytes);
+extern void plh_page_sites_add_list(PlhPageSites *sites, const PlhSiteList *list, Size most_bytes);
 
 /* Add a stack by itself, and return its number. */
 extern int	plh_page_sites_add_stack(PlhPageSites *sites, const PlhStackText *stack,
@@ -32,5 +30,3 @@ extern int	plh_page_sites_row(const PlhPageSites *sites, const PlhSiteRecord *si
 
 /* Write the tables as members of an object. */
 extern void plh_page_sites_append(StringInfo json, const PlhPageSites *sites);
-
-#endif							/* PLH_PAGE_SITES_H */

@@ -32,8 +32,7 @@ compare_peaks(const ListCell *a, const ListCell *b)
 static const char *
 entry_text(const PlhStatementEntry *entry, const char *text, Size bytes)
 {
-	return bytes == 0 ? NULL :
-		plh_database_text_fit_foreign(text, bytes, entry->encoding);
+	return bytes == 0 ? NULL : plh_database_text_fit_foreign(text, bytes, entry->encoding);
 }
 
 /* What held most at the highest peak. */
@@ -63,9 +62,8 @@ append_statement(StringInfo json, const PlhListedStatement *listed,
 		plh_json_null(json);
 	else
 		plh_json_id(json, (int64) entry->query_id);
-	plh_json_put_text(json, "query",
-					  plh_redaction_statement(entry_text(entry, entry->text,
-														 entry->text_bytes)));
+	plh_json_put_text(json, "query", plh_redaction_statement(entry_text(entry, entry->text,
+																		entry->text_bytes)));
 	plh_json_put_text(json, "database",
 					  plh_redaction_database(get_database_name(entry->database_oid)));
 	plh_json_put_text(json, "username",
@@ -78,16 +76,14 @@ append_statement(StringInfo json, const PlhListedStatement *listed,
 	plh_json_put_number(json, "allowed_bytes", entry->allowed_bytes);
 	plh_json_put_number(json, "calls_beyond", entry->calls_beyond);
 	plh_json_put_number(json, "kept_bytes", Max(entry->kept_bytes, 0));
-	plh_json_put_text(json, "context_name",
-					  entry_text(entry, entry->context_name,
-								 strlen(entry->context_name)));
+	plh_json_put_text(json, "context_name", entry_text(entry, entry->context_name,
+													   strlen(entry->context_name)));
 	append_top(json, listed, image, texts);
 	plh_json_close(json, '}');
 }
 
 void
-plh_page_statements_append(StringInfo json, const PlhStatementList *list,
-						   PlhSymbols *symbols)
+plh_page_statements_append(StringInfo json, const PlhStatementList *list, PlhSymbols *symbols)
 {
 	PlhStackTexts *texts = plh_stack_text_open(symbols, list->image);
 	int			count = 0;

@@ -4,8 +4,7 @@
  *
  * Never called inside palloc.
  */
-#ifndef PLH_PAGE_STATEMENTS_H
-#define PLH_PAGE_STATEMENTS_H
+#pragma once
 
 #include "lib/stringinfo.h"
 
@@ -15,5 +14,3 @@
 /* Write an array of rows, as in pg_leakhunt_statements, the highest peak first. */
 extern void plh_page_statements_append(StringInfo json, const PlhStatementList *list,
 									   PlhSymbols *symbols);
-
-#endif							/* PLH_PAGE_STATEMENTS_H */

@@ -17,8 +17,7 @@
 
 /* What call sites do not have, as it was not sampled. */
 static void
-append_unsampled(StringInfo json, const PlhProfileHeader *header,
-				 const PlhAccount *account)
+append_unsampled(StringInfo json, const PlhProfileHeader *header, const PlhAccount *account)
 {
 	if (header->sample_interval == 0)
 		plh_json_text(json, "Nothing is being sampled now: call sites show what was allocated before.");
@@ -27,8 +26,7 @@ append_unsampled(StringInfo json, const PlhProfileHeader *header,
 	if (header->unsampled_bytes >= WORTH_BYTES)
 		plh_json_text(json, psprintf("%s was allocated in memory contexts before sampling began, freed memory included. No call site has it.",
 									 plh_words_size(header->unsampled_bytes)));
-	if (!header->malloc_tracked && account->knows_malloc &&
-		account->outside_bytes >= WORTH_BYTES)
+	if (!header->malloc_tracked && account->knows_malloc && account->outside_bytes >= WORTH_BYTES)
 		plh_json_text(json, psprintf("%s was allocated with malloc outside of memory contexts. It is counted, but no call site has it, as pg_leakhunt_malloc.so was not preloaded.",
 									 plh_words_size(account->outside_bytes)));
 	if (account->other_bytes >= WORTH_BYTES)
@@ -52,8 +50,7 @@ append_lost(StringInfo json, const PlhProfileHeader *header)
 }
 
 void
-plh_page_unseen_append(StringInfo json, const PlhProfileImage *image,
-					   const PlhAccount *account)
+plh_page_unseen_append(StringInfo json, const PlhProfileImage *image, const PlhAccount *account)
 {
 	plh_json_open(json, '[');
 	append_unsampled(json, image->header, account);

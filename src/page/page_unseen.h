@@ -4,8 +4,7 @@
  *
  * Never called inside palloc.
  */
-#ifndef PLH_PAGE_UNSEEN_H
-#define PLH_PAGE_UNSEEN_H
+#pragma once
 
 #include "lib/stringinfo.h"
 
@@ -14,5 +13,3 @@
 /* Write an array of texts. */
 extern void plh_page_unseen_append(StringInfo json, const PlhProfileImage *image,
 								   const PlhAccount *account);
-
-#endif							/* PLH_PAGE_UNSEEN_H */

@@ -4,13 +4,10 @@
  *
  * Never called inside palloc.
  */
-#ifndef PLH_PAGE_ZONE_H
-#define PLH_PAGE_ZONE_H
+#pragma once
 
 #include "datatype/timestamp.h"
 #include "lib/stringinfo.h"
 
 /* Write its offset from UTC in seconds and its name, as of that time. */
 extern void plh_page_zone_append(StringInfo json, TimestampTz at);
-
-#endif							/* PLH_PAGE_ZONE_H */

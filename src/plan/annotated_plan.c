@@ -1,13 +1,12 @@
 /*
  * annotated_plan.c
- *	  Adds what nodes held to what EXPLAIN has printed already, where EXPLAIN asks nobody
- *	  while it prints.
+ *	  Adds what nodes held to what EXPLAIN has printed already, where EXPLAIN asks nobody while
+ *	  it prints.
  *
- * Nodes are printed in the order in which plan_watch.c walks, and a line of each can be
- * told.  In JSON, YAML and XML no text of a user looks like such a line: quotes, line
- * breaks or angle brackets in it are escaped.  In the plain text format a line break in
- * a constant may make one: if there are more such lines than nodes, only the statement
- * as a whole is told of.
+ * Nodes are printed in the order in which plan_watch.c walks, and a line of each can be told.  In
+ * JSON, YAML and XML no text of a user looks like such a line: quotes, line breaks or angle
+ * brackets in it are escaped.  In the plain text format a line break in a constant may make one: if
+ * there are more such lines than nodes, only the statement as a whole is told of.
  */
 #include "postgres.h"
 
@@ -33,8 +32,8 @@ begins_with(const char *text, const char *start)
 }
 
 /*
- * Is that the line with which a node begins, or its first property?  Then "column" is
- * where further properties begin.
+ * Is that the line with which a node begins, or its first property?  Then "column" is where further
+ * properties begin.
  */
 static bool
 is_node_line(const char *line, ExplainFormat format, bool begins_plan, int *column)
@@ -139,8 +138,8 @@ take_back(StringInfo output, char last)
 }
 
 /*
- * Properties are added between lines.  In JSON and YAML they begin with the end of the
- * line before, of which "had_comma" says whether a comma followed.
+ * Properties are added between lines.  In JSON and YAML they begin with the end of the line before,
+ * of which "had_comma" says whether a comma followed.
  */
 static bool
 open_lines(Annotation *annotation, int column)
@@ -150,8 +149,7 @@ open_lines(Annotation *annotation, int column)
 
 	es->indent = column / 2;
 	es->grouping_stack = list_make1_int(1);
-	if (annotation->format == EXPLAIN_FORMAT_JSON ||
-		annotation->format == EXPLAIN_FORMAT_YAML)
+	if (annotation->format == EXPLAIN_FORMAT_JSON || annotation->format == EXPLAIN_FORMAT_YAML)
 	{
 		(void) take_back(es->str, '\n');
 		had_comma = annotation->format == EXPLAIN_FORMAT_JSON && take_back(es->str, ',');

@@ -1,22 +1,18 @@
 /*
  * annotated_plan.h
- *	  Adds what nodes held to what EXPLAIN has printed already, where EXPLAIN asks nobody
- *	  while it prints.
+ *	  Adds what nodes held to what EXPLAIN has printed already, where EXPLAIN asks nobody while
+ *	  it prints.
  *
  * Never called inside palloc.
  */
-#ifndef PLH_ANNOTATED_PLAN_H
-#define PLH_ANNOTATED_PLAN_H
+#pragma once
 
 #include "nodes/pg_list.h"
 
 #include "plan/plan_text.h"
 
 /*
- * Returns that text with what belongs to its nodes, whose results are in the order of
- * the plans that the text has.
+ * Returns that text with what belongs to its nodes, whose results are in the order of the plans
+ * that the text has.
  */
-extern char *plh_annotated_plan_make(const char *text, ExplainFormat format,
-									 const List *results);
-
-#endif							/* PLH_ANNOTATED_PLAN_H */
+extern char *plh_annotated_plan_make(const char *text, ExplainFormat format, const List *results);

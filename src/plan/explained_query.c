@@ -1,14 +1,14 @@
 /*
  * explained_query.c
- *	  Runs EXPLAIN (ANALYZE) of a statement that is given as a text, and tells what each
- *	  node of the plan held: by an option LEAKHUNT, where EXPLAIN has options of
- *	  extensions, or else by what is added to its output.
+ *	  Runs EXPLAIN (ANALYZE) of a statement that is given as a text, and tells what each node of
+ *	  the plan held: by an option LEAKHUNT, where EXPLAIN has options of extensions, or else by
+ *	  what is added to its output.
  *
- * With the option, the watch ends with the memory context of the ExplainState, at the
- * latest when the statement is over or an ERROR has ended it.
+ * With the option, the watch ends with the memory context of the ExplainState, at the latest when
+ * the statement is over or an ERROR has ended it.
  *
- * auto_explain may be given the option from 19 on: by then the statement has run, and
- * nothing is known of it.
+ * auto_explain may be given the option from 19 on: by then the statement has run, and nothing is
+ * known of it.
  */
 #include "postgres.h"
 
@@ -26,8 +26,7 @@
 static char *
 make_command(const char *query, const char *options)
 {
-	return psprintf("EXPLAIN (ANALYZE%s%s%s) %s",
-					PLH_HAVE_EXPLAIN_OPTIONS ? ", LEAKHUNT" : "",
+	return psprintf("EXPLAIN (ANALYZE%s%s%s) %s", PLH_HAVE_EXPLAIN_OPTIONS ? ", LEAKHUNT" : "",
 					options[0] != '\0' ? ", " : "", options, query);
 }
 
@@ -37,11 +36,9 @@ parse(const char *command)
 {
 	const List *parsed = plh_parsed_text_read(command);
 
-	if (list_length(parsed) != 1 ||
-		!IsA(linitial_node(RawStmt, parsed)->stmt, ExplainStmt))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("pg_leakhunt_explain_analyze explains one statement")));
+	if (list_length(parsed) != 1 || !IsA(linitial_node(RawStmt, parsed)->stmt, ExplainStmt))
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("pg_leakhunt_explain_analyze explains one statement")));
 	return (ExplainStmt *) linitial_node(RawStmt, parsed)->stmt;
 }
 
@@ -147,9 +144,8 @@ validate_options(ExplainState *es, List *options, ParseState *pstate)
 	if (explained == NULL)
 		return;
 	if (!es->analyze)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("EXPLAIN option %s requires ANALYZE", "LEAKHUNT")));
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("EXPLAIN option %s requires ANALYZE", "LEAKHUNT")));
 	begin_watch(explained);
 }
 
@@ -287,10 +283,9 @@ run(const char *command, const ExplainStmt *statement)
 	const char *problem = plh_plan_watch_expect(add_result, &results);
 
 	if (problem != NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("pg_leakhunt_explain_analyze cannot watch the statement"),
-				 errdetail_internal("%s", problem)));
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						errmsg("pg_leakhunt_explain_analyze cannot watch the statement"),
+						errdetail_internal("%s", problem)));
 	PG_TRY();
 	{
 		rows = execute_and_annotate(command, statement, &results);

@@ -1,16 +1,14 @@
 /*
  * plan_result.c
- *	  What the nodes of a plan held, as a statement that was watched leaves it, and what
- *	  its parallel workers tell their leader of the nodes that they ran.
+ *	  What the nodes of a plan held, as a statement that was watched leaves it, and what its
+ *	  parallel workers tell their leader of the nodes that they ran.
  *
- * The memory has a row for each number that a worker may have, with each node.  Of
- * workers of two Gathers the nodes differ, and of those that a Gather starts one after
- * the other the most counts.  Totals are shared by workers of several Gathers, and
- * change under a lock.
+ * The memory has a row for each number that a worker may have, with each node.  Of workers of two
+ * Gathers the nodes differ, and of those that a Gather starts one after the other the most counts.
+ * Totals are shared by workers of several Gathers, and change under a lock.
  *
- * The handle lies in the file of requests, in the place of the leader's pid.  A
- * statement that a function of the leader runs may have workers, too: they have
- * another text.
+ * The handle lies in the file of requests, in the place of the leader's pid.  A statement that a
+ * function of the leader runs may have workers, too: they have another text.
  */
 #include "postgres.h"
 
@@ -51,8 +49,7 @@ place_of(int pid)
 static uint32
 hash_of(const char *statement)
 {
-	return statement == NULL ? 0 :
-		hash_bytes((const unsigned char *) statement, strlen(statement));
+	return statement == NULL ? 0 : hash_bytes((const unsigned char *) statement, strlen(statement));
 }
 
 /* Let workers find the segment. */
@@ -72,8 +69,7 @@ bool
 plh_plan_result_offer_to_workers(int ids, const char *statement)
 {
 	int			workers = Min(max_parallel_workers, PLH_PLAN_WORKERS_MAX);
-	Size		bytes = offsetof(SharedPlan, nodes) +
-		sizeof(PlhWorkerNode) * (Size) ids * workers;
+	Size		bytes = offsetof(SharedPlan, nodes) + sizeof(PlhWorkerNode) * (Size) ids * workers;
 
 	Assert(segment == NULL);
 	if (plh_control_file == NULL || bytes > MAX_BYTES)
@@ -158,8 +154,7 @@ plh_plan_result_join_leader(const char *statement)
 		return false;
 	dsm_pin_mapping(segment);
 	shared = dsm_segment_address(segment);
-	if (shared->statement_hash == hash_of(statement) &&
-		ParallelWorkerNumber < shared->workers)
+	if (shared->statement_hash == hash_of(statement) && ParallelWorkerNumber < shared->workers)
 		return true;
 	detach();
 	return false;

@@ -1,14 +1,13 @@
 /*
  * plan_result.h
- *	  What the nodes of a plan held, as a statement that was watched leaves it, and what
- *	  its parallel workers tell their leader of the nodes that they ran.
+ *	  What the nodes of a plan held, as a statement that was watched leaves it, and what its
+ *	  parallel workers tell their leader of the nodes that they ran.
  *
  * The leader offers shared memory before workers start, which they find by its pid.
  *
  * Never called inside palloc.
  */
-#ifndef PLH_PLAN_RESULT_H
-#define PLH_PLAN_RESULT_H
+#pragma once
 
 #include "nodes/plannodes.h"
 
@@ -80,16 +79,15 @@ typedef struct PlhPlanResult
 } PlhPlanResult;
 
 /*
- * What the sampler and workers know of a statement, as it was watched.  The result
- * belongs to the current memory context; its tree is the argument.
+ * What the sampler and workers know of a statement, as it was watched.  The result belongs to the
+ * current memory context; its tree is the argument.
  */
 extern PlhPlanResult *plh_plan_result_take(const PlannedStmt *plan, const PlhPlanTree *tree,
 										   bool lacks_workers);
 
 /*
- * The leader's.  The offer may be made once.  Returns false if there is no room, or no way
- * to tell workers; "ids" is the number of nodes' ids, and "statement" the text that
- * workers get.
+ * The leader's.  The offer may be made once.  Returns false if there is no room, or no way to tell
+ * workers; "ids" is the number of nodes' ids, and "statement" the text that workers get.
  */
 extern bool plh_plan_result_offer_to_workers(int ids, const char *statement);
 extern void plh_plan_result_withdraw_offer(void);
@@ -97,5 +95,3 @@ extern void plh_plan_result_withdraw_offer(void);
 /* A worker's: is its leader's statement watched?  Then it tells of it at the end. */
 extern bool plh_plan_result_join_leader(const char *statement);
 extern void plh_plan_result_tell_leader(void);
-
-#endif							/* PLH_PLAN_RESULT_H */

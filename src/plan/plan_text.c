@@ -2,8 +2,8 @@
  * plan_text.c
  *	  What EXPLAIN says of the memory of a plan's nodes, in its formats.
  *
- * As text, nodes that never held anything say nothing.  All lines begin with the word
- * Leakhunt; in the other formats there is one group of that name.
+ * As text, nodes that never held anything say nothing.  All lines begin with the word Leakhunt; in
+ * the other formats there is one group of that name.
  */
 #include "postgres.h"
 
@@ -69,8 +69,7 @@ append_amount(StringInfo text, const PlhPlanAmount *amount)
 
 	appendStringInfoString(text, plh_size_units(amount->bytes).text);
 	if (error > 0)
-		appendStringInfo(text, " (+/- %s)",
-						 plh_size_units_error(error, amount->bytes).text);
+		appendStringInfo(text, " (+/- %s)", plh_size_units_error(error, amount->bytes).text);
 }
 
 static double
@@ -138,8 +137,7 @@ add_worker_line(ExplainState *es, int number, const PlhWorkerNode *held)
 
 	initStringInfo(&text);
 	append_amount(&text, &held->highest);
-	appendStringInfo(&text, " at most, %s at its peak",
-					 plh_size_units(held->at_peak.bytes).text);
+	appendStringInfo(&text, " at most, %s at its peak", plh_size_units(held->at_peak.bytes).text);
 	ExplainPropertyText(label, text.data, es);
 	pfree(text.data);
 	pfree(label);

@@ -4,8 +4,7 @@
  *
  * Never called inside palloc.
  */
-#ifndef PLH_PLAN_TEXT_H
-#define PLH_PLAN_TEXT_H
+#pragma once
 
 #include "commands/explain.h"
 
@@ -29,5 +28,3 @@ extern void plh_plan_text_statement(ExplainState *es, PlhPlanTexts *texts);
 
 /* A sentence about what is missing. */
 extern void plh_plan_text_problem(ExplainState *es, const char *problem);
-
-#endif							/* PLH_PLAN_TEXT_H */

@@ -1,28 +1,27 @@
 /*
  * plan_watch.c
- *	  Watches a statement of EXPLAIN (ANALYZE), in its session and in its parallel
- *	  workers.
+ *	  Watches a statement of EXPLAIN (ANALYZE), in its session and in its parallel workers.
  *
- * EXPLAIN does not say which execution is its own: it is the next one with
- * instrumentation.  While that runs, those of functions within are left alone.
- * auto_explain may have statements instrumented that functions run while the plan is
- * made; these are watched, too, and the result of the last one is what is printed.
+ * EXPLAIN does not say which execution is its own: it is the next one with instrumentation.  While
+ * that runs, those of functions within are left alone.  auto_explain may have statements
+ * instrumented that functions run while the plan is made; these are watched, too, and the result of
+ * the last one is what is printed.
  *
  * Where nothing is watched, each start and end of an execution asks one variable.
  *
- * Each node's own function is replaced by one that calls it, below the function that
- * takes its time.  A Hash Join whose hash table is shared gets another function when
- * workers are about to start: the nodes below it see that, and replace this one, too.
+ * Each node's own function is replaced by one that calls it, below the function that takes its
+ * time.  A Hash Join whose hash table is shared gets another function when workers are about to
+ * start: the nodes below it see that, and replace this one, too.
  *
- * Hash tables and bitmaps are made by functions that nothing can be put before.  Whether
- * one of these runs is what its instrumentation knows (sampler/plan_nodes.c): it is
- * given a start time, even if EXPLAIN is to show none.
+ * Hash tables and bitmaps are made by functions that nothing can be put before.  Whether one of
+ * these runs is what its instrumentation knows (sampler/plan_nodes.c): it is given a start time,
+ * even if EXPLAIN is to show none.
  *
- * A hash table that all workers share lies in dynamic shared memory, which no process
- * has allocated for itself: nothing is known of it here.
+ * A hash table that all workers share lies in dynamic shared memory, which no process has allocated
+ * for itself: nothing is known of it here.
  *
- * The walk over a plan goes as EXPLAIN's own.  Of several references to one subplan it
- * prints the first.
+ * The walk over a plan goes as EXPLAIN's own.  Of several references to one subplan it prints the
+ * first.
  */
 #include "postgres.h"
 
@@ -84,8 +83,8 @@ static struct
 }			watch;
 
 /*
- * A build for tests of the server may watch each statement that is instrumented, with
- * nobody to tell.
+ * A build for tests of the server may watch each statement that is instrumented, with nobody to
+ * tell.
  */
 #ifndef PLH_WATCH_ALL
 #define PLH_WATCH_ALL 0
@@ -185,8 +184,7 @@ run_node(PlanState *planstate)
 	uint32		caller = plh_plan_nodes_current;
 	TupleTableSlot *slot;
 
-	if (unlikely(node->parallel_join != NULL) &&
-		node->parallel_join->ExecProcNodeReal != run_node)
+	if (unlikely(node->parallel_join != NULL) && node->parallel_join->ExecProcNodeReal != run_node)
 		replace_function(node->parallel_join);
 	plh_plan_nodes_current = PLH_PLAN_PLACE(planstate->plan->plan_node_id);
 	slot = node->run(planstate);
@@ -211,8 +209,8 @@ claim_table(TupleHashTable table, uint32 place)
 }
 
 /*
- * The arrays of some hash tables are allocated while the plan is made ready, when it is
- * not known for which node.
+ * The arrays of some hash tables are allocated while the plan is made ready, when it is not known
+ * for which node.
  */
 static void
 claim_tables(PlanState *planstate)

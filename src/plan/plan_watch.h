@@ -1,20 +1,19 @@
 /*
  * plan_watch.h
- *	  Watches a statement of EXPLAIN (ANALYZE), in its session and in its parallel
- *	  workers: what each node of the plan holds.
+ *	  Watches a statement of EXPLAIN (ANALYZE), in its session and in its parallel workers: what
+ *	  each node of the plan holds.
  *
  * One statement of a process is watched at a time.
  *
  * Never called inside palloc.
  */
-#ifndef PLH_PLAN_WATCH_H
-#define PLH_PLAN_WATCH_H
+#pragma once
 
 #include "plan/plan_result.h"
 
 /*
- * Called when a statement has run, in the memory context in which the watch began, to
- * which the result belongs.
+ * Called when a statement has run, in the memory context in which the watch began, to which the
+ * result belongs.
  */
 typedef void (*PlhPlanTaker) (PlhPlanResult *result, void *taker);
 
@@ -22,13 +21,11 @@ typedef void (*PlhPlanTaker) (PlhPlanResult *result, void *taker);
 extern void plh_plan_watch_start(void);
 
 /*
- * Watch the next statement that is run with instrumentation, from its planning on, and
- * tell "taker" by a call of "take".  Returns NULL, or a sentence that says why not.  The
- * watch must be ended, also after an ERROR, before the memory context goes.
+ * Watch the next statement that is run with instrumentation, from its planning on, and tell "taker"
+ * by a call of "take".  Returns NULL, or a sentence that says why not.  The watch must be ended,
+ * also after an ERROR, before the memory context goes.
  */
 extern const char *plh_plan_watch_expect(PlhPlanTaker take, void *taker);
 
 /* End the watch of that taker, if there is one.  What results refer to may go. */
 extern void plh_plan_watch_end(void *taker);
-
-#endif							/* PLH_PLAN_WATCH_H */

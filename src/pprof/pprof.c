@@ -2,12 +2,12 @@
  * pprof.c
  *	  Writes a list of sites as a profile that pprof reads.
  *
- * The output is one message of type Profile, as profile.proto defines it, in the
- * encoding of protocol buffers.  pprof accepts it without compression.
+ * The output is one message of type Profile, as profile.proto defines it, in the encoding of
+ * protocol buffers.  pprof accepts it without compression.
  *
- * A profile that may have a limited size is written until it is full.  If anything is
- * left, it is written anew with as many samples as there was room for: so that it has
- * no strings, functions and locations of samples that it does not have.
+ * A profile that may have a limited size is written until it is full.  If anything is left, it is
+ * written anew with as many samples as there was room for: so that it has no strings, functions and
+ * locations of samples that it does not have.
  */
 #include "postgres.h"
 
@@ -99,10 +99,10 @@ typedef struct Mapping
 /*
  * What is written, and to where.
  *
- * Samples refer to strings, mappings, functions and locations by number.  Strings,
- * functions and locations are written when they are first met, before the message that
- * refers to them, and are numbered in that order.  So are mappings, but these are written
- * at the end, when it is known what they have.
+ * Samples refer to strings, mappings, functions and locations by number.  Strings, functions and
+ * locations are written when they are first met, before the message that refers to them, and are
+ * numbered in that order.  So are mappings, but these are written at the end, when it is known what
+ * they have.
  */
 typedef struct Writer
 {
@@ -177,8 +177,7 @@ text_number(Writer *writer, const char *text)
 {
 	bool		is_new;
 	char	   *utf8 = plh_database_text_to_utf8(text);
-	int64		number = plh_text_numbers_add(writer->strings, utf8,
-											  &is_new)->number;
+	int64		number = plh_text_numbers_add(writer->strings, utf8, &is_new)->number;
 
 	if (is_new)
 		put_text(writer->output, PROFILE_STRING, utf8);
@@ -193,22 +192,20 @@ append_comment(Writer *writer, const char *comment)
 }
 
 /*
- * Write where a module's code is in its file, for stores that look up symbols: each
- * mapping has such a comment, in their order.
+ * Write where a module's code is in its file, for stores that look up symbols: each mapping has
+ * such a comment, in their order.
  */
 static void
 append_executable_info(Writer *writer, const PlhModuleRecord *module)
 {
-	append_comment(writer,
-				   psprintf("executableInfo=0x%x;0x%llx;0x%llx", ELF_TYPE_DYN,
-							(unsigned long long) module->text_file_offset,
-							(unsigned long long) module->text_address));
+	append_comment(writer, psprintf("executableInfo=0x%x;0x%llx;0x%llx", ELF_TYPE_DYN,
+									(unsigned long long) module->text_file_offset,
+									(unsigned long long) module->text_address));
 }
 
 /* Begin a mapping; its message is written at the end. */
 static void
-add_mapping(Writer *writer, const PlhModuleRecord *module, const char *path,
-			uint64 text_start)
+add_mapping(Writer *writer, const PlhModuleRecord *module, const char *path, uint64 text_start)
 {
 	Mapping    *mapping;
 
@@ -232,8 +229,7 @@ mapping_number(Writer *writer, const PlhModuleRecord *module, uint64 text_start)
 	bool		is_new;
 	int64		number =
 		plh_text_numbers_add(writer->mapping_numbers,
-							 psprintf("%llx %s", (unsigned long long) text_start,
-									  path),
+							 psprintf("%llx %s", (unsigned long long) text_start, path),
 							 &is_new)->number;
 
 	if (is_new)
@@ -250,8 +246,7 @@ append_mapping(Writer *writer, const Mapping *mapping, int64 number)
 	initStringInfo(&message);
 	put_number(&message, MAPPING_ID, number);
 	put_number(&message, MAPPING_START, mapping->text_start);
-	put_number(&message, MAPPING_LIMIT,
-			   mapping->text_start + mapping->module->text_bytes);
+	put_number(&message, MAPPING_LIMIT, mapping->text_start + mapping->module->text_bytes);
 	put_number(&message, MAPPING_OFFSET, mapping->module->text_file_offset);
 	put_number(&message, MAPPING_FILE, mapping->path);
 	put_number(&message, MAPPING_BUILD_ID, mapping->build_id);
@@ -273,8 +268,7 @@ function_number(Writer *writer, const PlhFrameText *frame)
 	const char *file = frame->file != NULL ? frame->file : "";
 	bool		is_new;
 	int64		number = 1 +
-		plh_text_numbers_add(writer->functions, psprintf("%s\n%s", name, file),
-							 &is_new)->number;
+		plh_text_numbers_add(writer->functions, psprintf("%s\n%s", name, file), &is_new)->number;
 	StringInfoData message;
 
 	if (!is_new)
@@ -289,8 +283,8 @@ function_number(Writer *writer, const PlhFrameText *frame)
 }
 
 /*
- * Note what a location knows.  Where not even one function is known, a reader may
- * look for symbols itself; where some are, it would only guess at the others.
+ * Note what a location knows.  Where not even one function is known, a reader may look for symbols
+ * itself; where some are, it would only guess at the others.
  */
 static void
 note_names(Mapping *mapping, const PlhPprofLocation *location)
@@ -299,8 +293,7 @@ note_names(Mapping *mapping, const PlhPprofLocation *location)
 	{
 		const PlhFrameText *frame = &location->frames[i];
 
-		mapping->has_functions = mapping->has_functions ||
-			frame->function != NULL;
+		mapping->has_functions = mapping->has_functions || frame->function != NULL;
 		mapping->has_filenames = mapping->has_filenames || frame->file != NULL;
 		mapping->has_lines = mapping->has_lines || frame->line > 0;
 	}
@@ -319,8 +312,7 @@ add_location(Writer *writer, const PlhPprofLocation *location)
 	put_number(&message, LOCATION_ID, number);
 	if (location->module != NULL)
 	{
-		int64		mapping = mapping_number(writer, location->module,
-											 location->text_start);
+		int64		mapping = mapping_number(writer, location->module, location->text_start);
 
 		note_names(&writer->mappings[mapping - 1], location);
 		put_number(&message, LOCATION_MAPPING, mapping);
@@ -341,8 +333,7 @@ static uint32
 location_number(Writer *writer, uint32 index)
 {
 	if (writer->location_numbers[index] == 0)
-		writer->location_numbers[index] =
-			add_location(writer, &writer->samples->locations[index]);
+		writer->location_numbers[index] = add_location(writer, &writer->samples->locations[index]);
 	return writer->location_numbers[index];
 }
 
@@ -363,8 +354,7 @@ append_mappings(Writer *writer)
 
 /* Write a ValueType: what is counted, and its unit. */
 static void
-append_value_type(Writer *writer, int field, const char *type,
-				  const char *unit)
+append_value_type(Writer *writer, int field, const char *type, const char *unit)
 {
 	StringInfoData message;
 
@@ -396,15 +386,13 @@ append_sample(Writer *writer, const PlhPprofSample *sample)
 	initStringInfo(&message);
 	initStringInfo(&inner);
 	for (int i = 0; i < stack->depth; i++)
-		put_element(&message, SAMPLE_LOCATION,
-					location_number(writer, stack->locations[i]));
+		put_element(&message, SAMPLE_LOCATION, location_number(writer, stack->locations[i]));
 	append_values(writer, &message, sample->values);
 	for (PlhPprofLabel label = 0; label < PLH_PPROF_LABELS; label++)
 	{
 		if (sample->key.labels[label] == NULL)
 			continue;
-		put_number(&inner, LABEL_KEY,
-				   text_number(writer, plh_pprof_samples_label_name(label)));
+		put_number(&inner, LABEL_KEY, text_number(writer, plh_pprof_samples_label_name(label)));
 		put_number(&inner, LABEL_TEXT, text_number(writer, sample->key.labels[label]));
 		put_message(&message, SAMPLE_LABEL, &inner);
 	}
@@ -426,8 +414,8 @@ append_named(Writer *writer, const char *name, const int64 *values)
 }
 
 /*
- * Write the sample that stands for those from the given one on.  Its name is always
- * the same, as a name with a number in it would be another one each time.
+ * Write the sample that stands for those from the given one on.  Its name is always the same, as a
+ * name with a number in it would be another one each time.
  */
 static void
 append_rest(Writer *writer, int first)
@@ -442,10 +430,8 @@ append_rest(Writer *writer, int first)
 			values[j] += samples->samples[i]->values[j];
 	if (plh_pprof_samples_have_value(values))
 		append_named(writer, REST_NAME, values);
-	append_comment(writer,
-				   samples->count - first == 1 ?
-				   psprintf("pg_leakhunt: %s is the smallest of %d %s",
-							REST_NAME, samples->count,
+	append_comment(writer, samples->count - first == 1 ?
+				   psprintf("pg_leakhunt: %s is the smallest of %d %s", REST_NAME, samples->count,
 							plh_plural(samples->count, "sample", "samples")) :
 				   psprintf("pg_leakhunt: %s are the %d smallest of %d samples",
 							REST_NAME, samples->count - first, samples->count));
@@ -463,17 +449,16 @@ append_types(Writer *writer)
 		const PlhPprofValueType *value = &plh_pprof_value_types[i];
 
 		if (types & value->type)
-			append_value_type(writer, PROFILE_SAMPLE_TYPE, value->name,
-							  value->unit);
+			append_value_type(writer, PROFILE_SAMPLE_TYPE, value->name, value->unit);
 	}
 	put_number(writer->output, PROFILE_DEFAULT_SAMPLE_TYPE,
 			   text_number(writer, plh_pprof_value_types[first].name));
 }
 
 /*
- * Write the interval, which is part of a profile's type to those who store it, and so
- * is always there: of processes that differ the longest, and of those that are not
- * sampled now that of the settings.
+ * Write the interval, which is part of a profile's type to those who store it, and so is always
+ * there: of processes that differ the longest, and of those that are not sampled now that of the
+ * settings.
  */
 static void
 append_period(Writer *writer, const PlhSiteList *list)
@@ -482,21 +467,19 @@ append_period(Writer *writer, const PlhSiteList *list)
 		list->merged->most_interval : list->image->header->sample_interval;
 
 	append_value_type(writer, PROFILE_PERIOD_TYPE, "space", "bytes");
-	put_number(writer->output, PROFILE_PERIOD,
-			   interval > 0 ? interval : plh_sample_interval);
+	put_number(writer->output, PROFILE_PERIOD, interval > 0 ? interval : plh_sample_interval);
 }
 
 /*
- * Write when the figures were true, and for growth, since when it is counted.  What is
- * held at one time has no duration: stores would take it for a part of a sum.
+ * Write when the figures were true, and for growth, since when it is counted.  What is held at one
+ * time has no duration: stores would take it for a part of a sum.
  */
 static void
 append_times(Writer *writer, const PlhSiteList *list)
 {
 	int64		duration_us = list->since != 0 ? list->at - list->since : 0;
 
-	put_number(writer->output, PROFILE_TIME_NANOS,
-			   (list->at + PLH_UNIX_EPOCH_US) * NANOS_PER_USEC);
+	put_number(writer->output, PROFILE_TIME_NANOS, (list->at + PLH_UNIX_EPOCH_US) * NANOS_PER_USEC);
 	if (duration_us > 0 && duration_us < PG_INT64_MAX / NANOS_PER_USEC)
 		put_number(writer->output, PROFILE_DURATION_NANOS, duration_us * NANOS_PER_USEC);
 }
@@ -513,8 +496,7 @@ figures_text(const Writer *writer, const PlhSiteList *list)
 		return ", at their peaks";
 	if (list->image->header->peak_at == 0)
 		return ", at its peak";
-	return psprintf(", at its peak of %s",
-					timestamptz_to_str(list->image->header->peak_at));
+	return psprintf(", at its peak of %s", timestamptz_to_str(list->image->header->peak_at));
 }
 
 /* Write the facts about the processes, their time and their interval. */
@@ -539,8 +521,7 @@ append_facts(Writer *writer, const PlhSiteList *list)
 }
 
 /*
- * Let the server be the first mapping, which readers take for the program, even if no
- * stack has it.
+ * Let the server be the first mapping, which readers take for the program, even if no stack has it.
  */
 static void
 add_server(Writer *writer, const PlhProfileImage *image)
@@ -579,12 +560,11 @@ begin_writing(Writer *writer, StringInfo output, const PlhSiteList *list,
 }
 
 /*
- * Write the first "count" samples, and one for all others.  Returns how many there was
- * room for, which is fewer if the profile has become too large.
+ * Write the first "count" samples, and one for all others.  Returns how many there was room for,
+ * which is fewer if the profile has become too large.
  */
 static int
-write_profile(StringInfo output, const PlhSiteList *list,
-			  const PlhPprofSamples *samples, int count,
+write_profile(StringInfo output, const PlhSiteList *list, const PlhPprofSamples *samples, int count,
 			  const PlhPprofOptions *options)
 {
 	int			start = output->len;
@@ -614,12 +594,11 @@ write_profile(StringInfo output, const PlhSiteList *list,
 }
 
 /*
- * Append the profile of a list.  Values of growth may be negative, as they are
- * in differences that pprof makes itself.
+ * Append the profile of a list.  Values of growth may be negative, as they are in differences that
+ * pprof makes itself.
  */
 void
-plh_pprof_append(StringInfo output, const PlhSiteList *list,
-				 const PlhPprofOptions *options)
+plh_pprof_append(StringInfo output, const PlhSiteList *list, const PlhPprofOptions *options)
 {
 	const PlhPprofSamples *samples = plh_pprof_samples_make(list, options);
 	int			start = output->len;

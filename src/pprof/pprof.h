@@ -4,8 +4,7 @@
  *
  * Never called inside palloc.
  */
-#ifndef PLH_PPROF_H
-#define PLH_PPROF_H
+#pragma once
 
 #include "lib/stringinfo.h"
 
@@ -15,10 +14,8 @@
 #define PLH_PPROF_MIN_BYTES (16 * 1024)
 
 /*
- * The output is binary, and may contain zero bytes.  The list was made with symbols
- * if names are asked for, or if helpers are to be left out, which needs names.
+ * The output is binary, and may contain zero bytes.  The list was made with symbols if names are
+ * asked for, or if helpers are to be left out, which needs names.
  */
 extern void plh_pprof_append(StringInfo output, const PlhSiteList *list,
 							 const PlhPprofOptions *options);
-
-#endif							/* PLH_PPROF_H */

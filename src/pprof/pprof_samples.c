@@ -1,10 +1,10 @@
 /*
  * pprof_samples.c
- *	  The samples of a profile for pprof: the sites of a list, of which those are one
- *	  that have the same stack and labels.
+ *	  The samples of a profile for pprof: the sites of a list, of which those are one that have
+ *	  the same stack and labels.
  *
- * Addresses are the made-up ones of dumps, which are the same for the same module
- * everywhere, so that profiles of different processes can be compared.
+ * Addresses are the made-up ones of dumps, which are the same for the same module everywhere, so
+ * that profiles of different processes can be compared.
  */
 #include "postgres.h"
 
@@ -121,8 +121,7 @@ static inline bool
 is_same_stack(const PlhPprofStack *left, const PlhPprofStack *right)
 {
 	return left->depth == right->depth &&
-		memcmp(left->locations, right->locations,
-			   sizeof(uint32) * left->depth) == 0;
+		memcmp(left->locations, right->locations, sizeof(uint32) * left->depth) == 0;
 }
 
 #define SH_PREFIX kept_stacks
@@ -178,19 +177,17 @@ place_location(Making *making, PlhPprofLocation *location,
 	if (PLH_FRAME_IS_ROUTINE(frame))
 		return;
 	location->address = plh_dump_addresses_of(making->placement, frame);
-	location->module = plh_profile_image_module(listed->image,
-												PLH_FRAME_MODULE(frame));
+	location->module = plh_profile_image_module(listed->image, PLH_FRAME_MODULE(frame));
 	if (location->module != NULL)
 		location->text_start =
-			plh_dump_addresses_of(making->placement,
-								  PLH_FRAME(PLH_FRAME_MODULE(frame),
-											location->module->text_address));
+			plh_dump_addresses_of(making->placement, PLH_FRAME(PLH_FRAME_MODULE(frame),
+															   location->module->text_address));
 }
 
 /*
- * Returns the index of a location.  It is told from others by its address, and by
- * the name of its first function, as dumps may know different ones.  What is in no
- * module keeps its name in any case, as nobody could find it later.
+ * Returns the index of a location.  It is told from others by its address, and by the name of its
+ * first function, as dumps may know different ones.  What is in no module keeps its name in any
+ * case, as nobody could find it later.
  */
 static uint32
 location_index(Making *making, const PlhListedSite *listed,
@@ -207,16 +204,14 @@ location_index(Making *making, const PlhListedSite *listed,
 		location.frames = frames;
 		location.frame_count = frame_count;
 	}
-	index = plh_text_numbers_add(making->locations,
-								 psprintf("%llx %s",
-										  (unsigned long long) location.address,
-										  location.frame_count > 0 ?
-										  frames->text : ""),
+	index = plh_text_numbers_add(making->locations, psprintf("%llx %s",
+															 (unsigned long long) location.address,
+															 location.frame_count > 0 ?
+															 frames->text : ""),
 								 &is_new)->number;
 	if (!is_new)
 		return index;
-	result->locations = plh_array_grow(result->locations, index,
-									   &making->location_room,
+	result->locations = plh_array_grow(result->locations, index, &making->location_room,
 									   sizeof(PlhPprofLocation));
 	result->locations[index] = location;
 	result->location_count = index + 1;
@@ -224,8 +219,8 @@ location_index(Making *making, const PlhListedSite *listed,
 }
 
 /*
- * The first frame that counts.  Without helpers it is the call site; all functions at
- * its address count where they are not told apart.
+ * The first frame that counts.  Without helpers it is the call site; all functions at its address
+ * count where they are not told apart.
  */
 static int
 first_frame(const Making *making, const PlhStackText *text)
@@ -261,12 +256,10 @@ make_stack(Making *making, const PlhListedSite *listed)
 			if (frames[count].address_index != frames->address_index)
 				break;
 		}
-		stack->locations[stack->depth++] =
-			location_index(making, listed, frames, count);
+		stack->locations[stack->depth++] = location_index(making, listed, frames, count);
 	}
 	if (stack->depth == 0)
-		stack->locations[stack->depth++] =
-			location_index(making, listed, &nothing, 1);
+		stack->locations[stack->depth++] = location_index(making, listed, &nothing, 1);
 	return stack;
 }
 
@@ -274,8 +267,7 @@ make_stack(Making *making, const PlhListedSite *listed)
 static const PlhPprofStack *
 keep_stack(Making *making, const PlhPprofStack *stack)
 {
-	Size		bytes = offsetof(PlhPprofStack, locations) +
-		sizeof(uint32) * stack->depth;
+	Size		bytes = offsetof(PlhPprofStack, locations) + sizeof(uint32) * stack->depth;
 	PlhPprofStack *copy;
 	KeptStack  *kept;
 	bool		found;
@@ -296,8 +288,7 @@ stack_of(Making *making, const PlhListedSite *listed)
 	DescribedStack *described;
 	bool		found;
 
-	described = hash_search(making->described, &listed->stack.frames,
-							HASH_ENTER, &found);
+	described = hash_search(making->described, &listed->stack.frames, HASH_ENTER, &found);
 	if (!found)
 		described->stack = keep_stack(making, make_stack(making, listed));
 	return described->stack;
@@ -305,8 +296,7 @@ stack_of(Making *making, const PlhListedSite *listed)
 
 /* Fill in the labels that are asked for; an empty one is none. */
 static void
-fill_labels(Making *making, PlhPprofSampleKey *key,
-			const PlhListedSite *listed)
+fill_labels(Making *making, PlhPprofSampleKey *key, const PlhListedSite *listed)
 {
 	for (PlhPprofLabel label = 0; label < PLH_PPROF_LABELS; label++)
 	{
@@ -316,8 +306,7 @@ fill_labels(Making *making, PlhPprofSampleKey *key,
 		if (making->options->labels & 1 << label)
 			text = label_text(label, listed);
 		if (text != NULL && text[0] != '\0')
-			key->labels[label] =
-				plh_text_numbers_add(making->labels, text, &is_new)->text;
+			key->labels[label] = plh_text_numbers_add(making->labels, text, &is_new)->text;
 	}
 }
 
@@ -415,8 +404,7 @@ collect_samples(Making *making)
 		if (plh_pprof_samples_have_value(sample->values))
 			result->samples[result->count++] = sample;
 	}
-	qsort_arg(result->samples, result->count, sizeof(PlhPprofSample *),
-			  compare_samples, &first);
+	qsort_arg(result->samples, result->count, sizeof(PlhPprofSample *), compare_samples, &first);
 }
 
 /* Begin to make samples in the current memory context. */
@@ -427,22 +415,18 @@ begin_making(Making *making, const PlhPprofOptions *options)
 	making->result = palloc0(sizeof(PlhPprofSamples));
 	making->options = options;
 	making->memory = CurrentMemoryContext;
-	making->scratch = AllocSetContextCreate(CurrentMemoryContext,
-											"pg_leakhunt pprof site",
+	making->scratch = AllocSetContextCreate(CurrentMemoryContext, "pg_leakhunt pprof site",
 											ALLOCSET_DEFAULT_SIZES);
 	making->placement = palloc0(sizeof(PlhPlacement));
 	making->location_room = 1024;
-	making->result->locations = palloc(sizeof(PlhPprofLocation) *
-									   making->location_room);
+	making->result->locations = palloc(sizeof(PlhPprofLocation) * making->location_room);
 	making->locations = plh_text_numbers_make();
 	making->labels = plh_text_numbers_make();
 	making->stacks = kept_stacks_create(CurrentMemoryContext, 1024,
 										(void *) (uintptr_t) plh_hash_seed_draw());
-	making->described = plh_hash_table("pg_leakhunt described stacks",
-									   sizeof(const PlhFrameText *),
+	making->described = plh_hash_table("pg_leakhunt described stacks", sizeof(const PlhFrameText *),
 									   sizeof(DescribedStack));
-	making->samples = plh_hash_table("pg_leakhunt samples",
-									 sizeof(PlhPprofSampleKey),
+	making->samples = plh_hash_table("pg_leakhunt samples", sizeof(PlhPprofSampleKey),
 									 sizeof(PlhPprofSample));
 }
 

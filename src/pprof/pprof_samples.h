@@ -1,13 +1,12 @@
 /*
  * pprof_samples.h
- *	  The samples of a profile for pprof: the sites of a list, of which those are one
- *	  that have the same stack and labels.
+ *	  The samples of a profile for pprof: the sites of a list, of which those are one that have
+ *	  the same stack and labels.
  *
- * They belong to the memory context in which they were made, and refer to the list.
- * Never called inside palloc.
+ * They belong to the memory context in which they were made, and refer to the list.  Never called
+ * inside palloc.
  */
-#ifndef PLH_PPROF_SAMPLES_H
-#define PLH_PPROF_SAMPLES_H
+#pragma once
 
 #include "report/site_list.h"
 
@@ -115,5 +114,3 @@ extern int	plh_pprof_samples_label_owner_part(PlhPprofLabel label);
 extern const PlhPprofSamples *plh_pprof_samples_make(const PlhSiteList *list,
 													 const PlhPprofOptions *options);
 extern bool plh_pprof_samples_have_value(const int64 *values);
-
-#endif							/* PLH_PPROF_SAMPLES_H */

@@ -2,14 +2,13 @@
  * block_filter.h
  *	  Could this block be a sample?  What each free asks, before it does anything else.
  *
- * A filter has a bit for each value that the hash of an address can have; the bit is
- * set while there is a sample with that value.  The answer "no" is always right.
+ * A filter has a bit for each value that the hash of an address can have; the bit is set while
+ * there is a sample with that value.  The answer "no" is always right.
  *
- * The module and the library that is preloaded both have one, so this includes
- * nothing but libc's headers.
+ * The module and the library that is preloaded both have one, so this includes nothing but libc's
+ * headers.
  */
-#ifndef PLH_BLOCK_FILTER_H
-#define PLH_BLOCK_FILTER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,11 +17,11 @@
 #define PLH_FILTER_BYTES (1 << (PLH_FILTER_BITS - 3))
 
 /*
- * The multiplication moves bits 4 to 18 of an address to the top, so that neighbours
- * in memory, which are allocated and freed one after the other, have neighbouring bits:
- * a line of the processor's cache has those of 8 kB.  Were they scattered, frees would
- * soon take the whole filter into the innermost cache.  And it adds a little of the
- * lower half's other bits, as large blocks all begin at the same place of a page.
+ * The multiplication moves bits 4 to 18 of an address to the top, so that neighbours in memory,
+ * which are allocated and freed one after the other, have neighbouring bits: a line of the
+ * processor's cache has those of 8 kB.  Were they scattered, frees would soon take the whole filter
+ * into the innermost cache.  And it adds a little of the lower half's other bits, as large blocks
+ * all begin at the same place of a page.
  */
 #define PLH_FILTER_FACTOR (UINT32_C(1) << 13 | UINT32_C(251))
 
@@ -35,8 +34,8 @@ plh_filter_bit(const void *address)
 }
 
 /*
- * Is an address near a sample?  The fast path asks for all bits of the byte, which
- * takes half the instructions, and leaves the rest to the slow one.
+ * Is an address near a sample?  The fast path asks for all bits of the byte, which takes half the
+ * instructions, and leaves the rest to the slow one.
  *
  * On x86-64 one of them compares with memory, to which no atomic expression is compiled.
  */
@@ -49,9 +48,7 @@ plh_filter_is_near(const uint8_t *filter, const void *address)
 #ifdef __x86_64__
 	bool		is_near;
 
-	__asm__("cmpb $0, %1"
-:			"=@ccne"(is_near)
-:			"m"(*bits));
+__asm__("cmpb $0, %1":"=@ccne"(is_near):"m"(*bits));
 	return is_near;
 #else
 	return __atomic_load_n(bits, __ATOMIC_RELAXED) != 0;
@@ -66,5 +63,3 @@ plh_filter_has(const uint8_t *filter, const void *address)
 
 	return __atomic_load_n(filter + bit / 8, __ATOMIC_RELAXED) >> bit % 8 & 1;
 }
-
-#endif							/* PLH_BLOCK_FILTER_H */

@@ -2,10 +2,9 @@
  * environment.c
  *	  Takes this library out of the environment of a server.
  *
- * What a server starts, such as archive_command or a program of COPY, would be
- * preloaded with the library, too, which has nothing to do there.  So the server's
- * LD_PRELOAD loses our entry, and no other.  Programs that start servers, such as
- * pg_ctl, have to hand it on, and keep it.
+ * What a server starts, such as archive_command or a program of COPY, would be preloaded with the
+ * library, too, which has nothing to do there.  So the server's LD_PRELOAD loses our entry, and no
+ * other.  Programs that start servers, such as pg_ctl, have to hand it on, and keep it.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -38,8 +37,8 @@ is_ours(const char *entry, size_t length)
 }
 
 /*
- * Take our entry out of a list, with one of the separators beside it.  The list
- * gets shorter where it lies: there is no memory to be had for another one.
+ * Take our entry out of a list, with one of the separators beside it.  The list gets shorter where
+ * it lies: there is no memory to be had for another one.
  */
 static void
 remove_our_entry(char *list)
@@ -66,8 +65,7 @@ remove_our_entry(char *list)
 }
 
 /*
- * Runs before the server's main, which copies the environment to show its state
- * where that was.
+ * Runs before the server's main, which copies the environment to show its state where that was.
  */
 static BEFORE_MAIN void
 leave_environment(void)

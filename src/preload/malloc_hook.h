@@ -1,18 +1,16 @@
 /*
  * malloc_hook.h
- *	  What pg_leakhunt_malloc.so, which stands before malloc, and pg_leakhunt.so
- *	  know of each other.
+ *	  What pg_leakhunt_malloc.so, which stands before malloc, and pg_leakhunt.so know of each
+ *	  other.
  *
- * pg_leakhunt_malloc.so exports one PlhMallocHook.  pg_leakhunt.so, if it is
- * loaded, fills in what is to be called.  One thread is sampled, the one that
- * called plh_malloc_hooks_install or was forked; what others allocate is added up
- * in one number, but what they free is looked for, too.
+ * pg_leakhunt_malloc.so exports one PlhMallocHook.  pg_leakhunt.so, if it is loaded, fills in what
+ * is to be called.  One thread is sampled, the one that called plh_malloc_hooks_install or was
+ * forked; what others allocate is added up in one number, but what they free is looked for, too.
  *
  * Both are built from one tree, but may be of different versions: then the number
  * PLH_MALLOC_HOOK_VERSION differs, and neither has to do with the other.
  */
-#ifndef PLH_MALLOC_HOOK_H
-#define PLH_MALLOC_HOOK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,8 +24,8 @@
 #define PLH_MALLOC_OTHER_STEP (UINT64_C(64) * 1024)
 
 /*
- * The functions to call.  They may be called from signal handlers, and none of
- * them changes errno, throws or blocks.
+ * The functions to call.  They may be called from signal handlers, and none of them changes errno,
+ * throws or blocks.
  */
 typedef struct PlhMallocCalls
 {
@@ -81,5 +79,3 @@ typedef struct PlhMallocHook
 	 */
 	uint8_t    *filter;
 } PlhMallocHook;
-
-#endif							/* PLH_MALLOC_HOOK_H */

@@ -1,19 +1,17 @@
 /*
  * pg_leakhunt_malloc.c
- *	  The library that the dynamic linker preloads, so that pg_leakhunt.so gets to
- *	  know what is allocated by malloc.
+ *	  The library that the dynamic linker preloads, so that pg_leakhunt.so gets to know what is
+ *	  allocated by malloc.
  *
- * Each function that allocates or frees is defined here, and passes on to the
- * next definition of it, which is that of libc or of another allocator.  On the
- * way it counts bytes down, and looks a block that is freed up in a filter.  Only
- * when a countdown is at its end, or the filter has the block, is it asked whether
- * there is a pg_leakhunt.so to call.
+ * Each function that allocates or frees is defined here, and passes on to the next definition of
+ * it, which is that of libc or of another allocator.  On the way it counts bytes down, and looks a
+ * block that is freed up in a filter.  Only when a countdown is at its end, or the filter has the
+ * block, is it asked whether there is a pg_leakhunt.so to call.
  *
- * Any program may be run with this library, at any time from before its first
- * constructor to after its last exit handler, in any thread and in signal handlers.
- * So nothing here allocates, locks, or needs to be initialized by code; errno is
- * what the next function left.  A call within another one of the same thread is
- * nothing special, as no state is held over a call of the next function.
+ * Any program may be run with this library, at any time from before its first constructor to after
+ * its last exit handler, in any thread and in signal handlers.  So nothing here allocates, locks,
+ * or needs to be initialized by code; errno is what the next function left.  A call within another
+ * one of the same thread is nothing special, as no state is held over a call of the next function.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -42,8 +40,8 @@ static uint64_t *own_countdown(void);
 static IN_CACHE_LINE uint8_t filter[PLH_FILTER_BYTES];
 
 /*
- * Others look it up by the name that it is exported under.  We do not: should the
- * library be loaded twice, only the one that they find has something to do.
+ * Others look it up by the name that it is exported under.  We do not: should the library be loaded
+ * twice, only the one that they find has something to do.
  */
 static PlhMallocHook hook = {
 	.version = PLH_MALLOC_HOOK_VERSION,
@@ -54,9 +52,8 @@ static PlhMallocHook hook = {
 extern EXPORTED PlhMallocHook pg_leakhunt_malloc_hook __attribute__((alias("hook")));
 
 /*
- * The bytes that the thread may allocate before it takes the slow path.  When there is
- * somebody to call, it starts from PLH_MALLOC_OTHER_STEP each time, unless the thread is
- * the sampled one.
+ * The bytes that the thread may allocate before it takes the slow path.  When there is somebody to
+ * call, it starts from PLH_MALLOC_OTHER_STEP each time, unless the thread is the sampled one.
  */
 static _Thread_local uint64_t countdown = PLH_MALLOC_OTHER_STEP;
 
@@ -67,9 +64,9 @@ own_countdown(void)
 }
 
 /*
- * The next definitions.  Each pointer starts with a function that looks all of them
- * up, so that calls need not ask whether that was done.  Threads may do it at the
- * same time, with the same result.
+ * The next definitions.  Each pointer starts with a function that looks all of them up, so that
+ * calls need not ask whether that was done.  Threads may do it at the same time, with the same
+ * result.
  */
 static void *first_malloc(size_t size);
 static void *first_calloc(size_t count, size_t each);
@@ -121,8 +118,8 @@ static IN_CACHE_LINE NextFunctions next = {
 static _Thread_local bool is_finding;
 
 /*
- * Look up the next definitions, unless it is dlsym that asks: then there is none yet.
- * That of free comes first, as what dlsym frees must not get lost.
+ * Look up the next definitions, unless it is dlsym that asks: then there is none yet.  That of free
+ * comes first, as what dlsym frees must not get lost.
  */
 static void
 find_next_functions(void)
@@ -233,8 +230,7 @@ current_calls(void)
 static inline bool
 is_sampled_thread(void)
 {
-	return &countdown ==
-		__atomic_load_n(&hook.sampled_countdown, __ATOMIC_RELAXED);
+	return &countdown == __atomic_load_n(&hook.sampled_countdown, __ATOMIC_RELAXED);
 }
 
 static void
@@ -321,7 +317,8 @@ calloc(size_t count, size_t each)
 	size_t		size;
 
 	/* The next function refuses what cannot be multiplied. */
-	if (IS_RARE(!__builtin_mul_overflow(count, each, &size) && plh_countdown_step_is_over(&countdown, size)))
+	if (IS_RARE(!__builtin_mul_overflow(count, each, &size) &&
+				plh_countdown_step_is_over(&countdown, size)))
 		return slow_calloc(count, each, CALLER);
 	return NEXT(calloc) (count, each);
 }
@@ -346,8 +343,8 @@ free(void *block)
 }
 
 /*
- * C23 has these, and headers and libc may not.  They need do no more than free; it
- * may be the one of another allocator, as for reallocarray.
+ * C23 has these, and headers and libc may not.  They need do no more than free; it may be the one
+ * of another allocator, as for reallocarray.
  */
 extern EXPORTED void free_sized(void *block, size_t size);
 extern EXPORTED void free_aligned_sized(void *block, size_t alignment, size_t size);
@@ -368,8 +365,7 @@ free_aligned_sized(void *block, size_t alignment, size_t size)
 }
 
 /*
- * A reallocation is a free and an allocation of the new size, even if the block
- * stays where it is.
+ * A reallocation is a free and an allocation of the new size, even if the block stays where it is.
  */
 typedef struct Reallocation
 {
@@ -395,15 +391,14 @@ begin_reallocation(void *block, size_t size, const void *caller)
 }
 
 /*
- * The old block stays only where there was no memory for the new one: to reallocate
- * to 0 bytes is to free, and returns NULL, too.
+ * The old block stays only where there was no memory for the new one: to reallocate to 0 bytes is
+ * to free, and returns NULL, too.
  */
 static void
 end_reallocation(const Reallocation *reallocation, void *block)
 {
 	if (reallocation->moving != 0)
-		reallocation->calls->moved(reallocation->moving,
-								   block != NULL || reallocation->is_free);
+		reallocation->calls->moved(reallocation->moving, block != NULL || reallocation->is_free);
 	end_allocation(&reallocation->allocation, block);
 }
 
@@ -427,9 +422,8 @@ realloc(void *block, size_t size)
 }
 
 /*
- * libc's own calls realloc, and so would come by twice.  This one calls it, too: the
- * one that others call, which is not ours if another allocator was preloaded before
- * us.
+ * libc's own calls realloc, and so would come by twice.  This one calls it, too: the one that
+ * others call, which is not ours if another allocator was preloaded before us.
  */
 DEFINES void *
 reallocarray(void *block, size_t count, size_t each)

@@ -35,8 +35,7 @@ make_text_path(char *path, Size bytes, const char *dump_path)
 
 /* Write the text to a new file, and close it.  Returns whether it is complete. */
 static bool
-write_file(int fd, const PlhProfileImage *image, const char *reason,
-		   TimestampTz written_at)
+write_file(int fd, const PlhProfileImage *image, const char *reason, TimestampTz written_at)
 {
 	FILE	   *file = fdopen(fd, "w");
 	bool		written;
@@ -76,13 +75,12 @@ make_text(void *arg)
 	const char *path = arg;
 	PlhDump    *dump = plh_dump_reader_read(path, false);
 
-	(void) plh_dump_texts_write(path, dump->image, dump->reason,
-								dump->written_at);
+	(void) plh_dump_texts_write(path, dump->image, dump->reason, dump->written_at);
 }
 
 /*
- * Is that the name of a dump without a text?  One that got its name a while before
- * "since" was looked at then: a text that could not be made is not tried for ever.
+ * Is that the name of a dump without a text?  One that got its name a while before "since" was
+ * looked at then: a text that could not be made is not tried for ever.
  */
 static bool
 lacks_text(const char *name, time_t since)
@@ -109,9 +107,8 @@ typedef struct MissingTexts
 } MissingTexts;
 
 /*
- * Write the texts that are missing; see plh_dump_texts_make_missing.  Only the log is
- * told of a dump that is damaged: the user of a session that does this may have no
- * right to know of it.
+ * Write the texts that are missing; see plh_dump_texts_make_missing.  Only the log is told of a
+ * dump that is damaged: the user of a session that does this may have no right to know of it.
  */
 static void
 make_missing(void *arg)
@@ -126,9 +123,7 @@ make_missing(void *arg)
 		if (missing->must_stop())
 			break;
 		if (lacks_text(entry->d_name, missing->since))
-			(void) plh_errors_catch_of_file(make_text,
-											psprintf("%s/%s", directory,
-													 entry->d_name),
+			(void) plh_errors_catch_of_file(make_text, psprintf("%s/%s", directory, entry->d_name),
 											psprintf("could not write the text of dump file \"%s\"",
 													 entry->d_name));
 	}
@@ -141,6 +136,5 @@ plh_dump_texts_make_missing(time_t since, bool (*must_stop) (void))
 	MissingTexts missing = {since, must_stop};
 
 	if (plh_dump_text)
-		(void) plh_errors_catch(make_missing, &missing,
-								"could not write the texts of dump files");
+		(void) plh_errors_catch(make_missing, &missing, "could not write the texts of dump files");
 }

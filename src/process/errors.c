@@ -11,12 +11,10 @@
 
 /* Both functions of the header. */
 static bool
-catch_errors(void (*work) (void *arg), void *arg, const char *failure,
-			 bool of_file)
+catch_errors(void (*work) (void *arg), void *arg, const char *failure, bool of_file)
 {
 	MemoryContext caller_context = CurrentMemoryContext;
-	MemoryContext work_context = AllocSetContextCreate(CurrentMemoryContext,
-													   "pg_leakhunt files",
+	MemoryContext work_context = AllocSetContextCreate(CurrentMemoryContext, "pg_leakhunt files",
 													   ALLOCSET_DEFAULT_SIZES);
 	uint32		holdoff_count = InterruptHoldoffCount;
 	volatile bool done = false;
@@ -36,10 +34,8 @@ catch_errors(void (*work) (void *arg), void *arg, const char *failure,
 		MemoryContextSwitchTo(work_context);
 		error = CopyErrorData();
 		FlushErrorState();
-		ereport(!of_file ? WARNING :
-				error->sqlerrcode == ERRCODE_UNDEFINED_FILE ? DEBUG1 : LOG,
-				(errmsg_internal("%s", failure),
-				 errdetail_internal("%s", error->message)));
+		ereport(!of_file ? WARNING : error->sqlerrcode == ERRCODE_UNDEFINED_FILE ? DEBUG1 : LOG,
+				(errmsg_internal("%s", failure), errdetail_internal("%s", error->message)));
 	}
 	PG_END_TRY();
 	MemoryContextSwitchTo(caller_context);
@@ -54,8 +50,7 @@ plh_errors_catch(void (*work) (void *arg), void *arg, const char *failure)
 }
 
 bool
-plh_errors_catch_of_file(void (*work) (void *arg), void *arg,
-						 const char *failure)
+plh_errors_catch_of_file(void (*work) (void *arg), void *arg, const char *failure)
 {
 	return catch_errors(work, arg, failure, true);
 }

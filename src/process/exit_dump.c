@@ -2,15 +2,14 @@
  * exit_dump.c
  *	  The dump of a process that exits, if it is worth one, and what the log says of it.
  *
- * Each session fills caches, by what it does: one that has seen 500 tables and as
- * many functions holds some 15 MB in contexts of 40 MB, at hundreds of call sites.
- * A leak that began a while ago is at one, and so a site needs to hold less than
- * the process as a whole.
+ * Each session fills caches, by what it does: one that has seen 500 tables and as many functions
+ * holds some 15 MB in contexts of 40 MB, at hundreds of call sites.  A leak that began a while ago
+ * is at one, and so a site needs to hold less than the process as a whole.
  *
- * In the log, the primary message has the sums and the file; the detail tells whether
- * somebody should look at it.  What is held at an exit are caches as well as leaks, and
- * the detail says so.  A process that holds nothing at its exit is told of for its peak:
- * the primary message has zeros then, as it has one form for programs that read the log.
+ * In the log, the primary message has the sums and the file; the detail tells whether somebody
+ * should look at it.  What is held at an exit are caches as well as leaks, and the detail says so.
+ * A process that holds nothing at its exit is told of for its peak: the primary message has zeros
+ * then, as it has one form for programs that read the log.
  */
 #include "postgres.h"
 
@@ -45,8 +44,8 @@ typedef struct ExitFindings
 } ExitFindings;
 
 /*
- * Samples that were this part of the private memory, each at its peak, tell what
- * that peak was of: a reallocation has both chunks for a moment.
+ * Samples that were this part of the private memory, each at its peak, tell what that peak was of:
+ * a reallocation has both chunks for a moment.
  */
 #define PEAK_PART 4
 
@@ -54,8 +53,8 @@ typedef struct ExitFindings
 #define SITE_PART 4
 
 /*
- * Contexts of that many times dump_min_bytes are, too, and at least these bytes:
- * blocks are larger than what was allocated in them, by twice in caches.
+ * Contexts of that many times dump_min_bytes are, too, and at least these bytes: blocks are larger
+ * than what was allocated in them, by twice in caches.
  */
 #define CONTEXTS_TIMES 2
 #define CONTEXTS_BYTES (64.0 * 1024 * 1024)
@@ -64,8 +63,8 @@ typedef struct ExitFindings
 #define ALLOWED_TIMES 2
 
 /*
- * An exiting process makes the text of a profile of up to these bytes, in some 10 ms,
- * and leaves that of a larger one to others.
+ * An exiting process makes the text of a profile of up to these bytes, in some 10 ms, and leaves
+ * that of a larger one to others.
  */
 #define TEXT_PROFILE_BYTES ((Size) 1024 * 1024)
 
@@ -108,12 +107,11 @@ append_time(PlhReportDetail *detail, TimestampTz at)
 }
 
 /*
- * Append the peak of what was live, with the site that had most then, unless that
- * was said.  It may be more than any count: that was never taken at the very peak.
+ * Append the peak of what was live, with the site that had most then, unless that was said.  It may
+ * be more than any count: that was never taken at the very peak.
  */
 static void
-append_peak(PlhReportDetail *detail, const ExitFindings *findings,
-			const PlhTopSite *peak)
+append_peak(PlhReportDetail *detail, const ExitFindings *findings, const PlhTopSite *peak)
 {
 	const PlhProfileHeader *header = findings->image->header;
 
@@ -178,8 +176,7 @@ static int
 errmsg_of_sums(const PlhProfileImage *image, const PlhDumpResult *dump)
 {
 	const PlhCounters *counters = &image->header->counters;
-	int64		live_bytes = Min(counters->live_bytes,
-								 plh_profile_image_live_bound(image->header));
+	int64		live_bytes = Min(counters->live_bytes, plh_profile_image_live_bound(image->header));
 	const char *bytes = plh_plural(live_bytes, "byte", "bytes");
 	const char *objects = plh_plural(counters->live_count, "object", "objects");
 	uint32		sites = plh_profile_image_live_sites(image);
@@ -195,8 +192,7 @@ errmsg_of_sums(const PlhProfileImage *image, const PlhDumpResult *dump)
 }
 
 /*
- * The hint, which says what to do next.  A session has the time to look for names of
- * functions.
+ * The hint, which says what to do next.  A session has the time to look for names of functions.
  */
 static int
 errhint_of_dump(const PlhProfileHeader *header, const PlhDumpResult *dump)
@@ -211,12 +207,11 @@ errhint_of_dump(const PlhProfileHeader *header, const PlhDumpResult *dump)
 }
 
 /*
- * Report a process that is worth it.  The peak's site is looked for only where the
- * peak is a reason: it is often that of a moment.
+ * Report a process that is worth it.  The peak's site is looked for only where the peak is a
+ * reason: it is often that of a moment.
  */
 static void
-tell_exit(const ExitFindings *findings, const PlhDumpResult *dump,
-		  const PlhLogTurn *turn)
+tell_exit(const ExitFindings *findings, const PlhDumpResult *dump, const PlhLogTurn *turn)
 {
 	/* an exiting process may be out of memory; it is filled here */
 	static PLH_SURVIVES_FORK PLH_LARGE PlhReportDetail detail;
@@ -224,8 +219,7 @@ tell_exit(const ExitFindings *findings, const PlhDumpResult *dump,
 	PlhTopSite	peak = {0};
 
 	/* a peak that was not sampled is that of what malloc or others had */
-	if (findings->had_much &&
-		header->peak_bytes >= header->own_peak_bytes / PEAK_PART)
+	if (findings->had_much && header->peak_bytes >= header->own_peak_bytes / PEAK_PART)
 		(void) plh_top_site_find(&peak, findings->image, PLH_TOP_PEAK);
 	plh_report_detail_begin(&detail);
 	plh_report_detail_append_process(&detail, findings->image);
@@ -234,18 +228,14 @@ tell_exit(const ExitFindings *findings, const PlhDumpResult *dump,
 	append_private_memory(&detail, header);
 	append_counts(&detail, header);
 	append_left_out(&detail, turn);
-	plh_report_detail_append_statement(&detail,
-									   findings->holds_much ? &findings->held : &peak);
-	ereport(LOG,
-			(errmsg_of_sums(findings->image, dump),
-			 errdetail_internal("%s", detail.text),
-			 errhint_of_dump(header, dump)));
+	plh_report_detail_append_statement(&detail, findings->holds_much ? &findings->held : &peak);
+	ereport(LOG, (errmsg_of_sums(findings->image, dump), errdetail_internal("%s", detail.text),
+				  errhint_of_dump(header, dump)));
 }
 
 /*
- * Is this the process of a client that was refused before it had a database?
- * While the server recovers, these may be thousands, and they hold nothing but
- * what every process begins with.
+ * Is this the process of a client that was refused before it had a database?  While the server
+ * recovers, these may be thousands, and they hold nothing but what every process begins with.
  */
 static bool
 was_refused(void)
@@ -256,8 +246,8 @@ was_refused(void)
 }
 
 /*
- * Does the process hold enough in contexts to matter, sampled or not?  The last census
- * may have counted a query that is over: then the size that the kernel gives is less.
+ * Does the process hold enough in contexts to matter, sampled or not?  The last census may have
+ * counted a query that is over: then the size that the kernel gives is less.
  */
 static bool
 has_large_contexts(const PlhProfileHeader *header)
@@ -267,40 +257,35 @@ has_large_contexts(const PlhProfileHeader *header)
 }
 
 /*
- * Does the process hold much?  Finds the site that holds most, unless the process
- * as a whole holds too little for one.
+ * Does the process hold much?  Finds the site that holds most, unless the process as a whole holds
+ * too little for one.
  */
 static bool
 holds_much(const PlhProfileImage *image, PlhTopSite *top)
 {
 	double		surely_bytes = plh_profile_image_surely_live_bytes(image->header);
 	double		site_bytes = plh_dump_min_bytes / SITE_PART;
-	bool		has_site = surely_bytes >= site_bytes &&
-		plh_top_site_find(top, image, PLH_TOP_NOW);
+	bool		has_site = surely_bytes >= site_bytes && plh_top_site_find(top, image, PLH_TOP_NOW);
 
 	return surely_bytes >= plh_dump_min_bytes ||
-		(has_site && top->surely_bytes >= site_bytes) ||
-		has_large_contexts(image->header);
+		(has_site && top->surely_bytes >= site_bytes) || has_large_contexts(image->header);
 }
 
 /*
- * Returns from which peak on there is something to be said: settings may allow
- * what vacuums, decodes the log or runs statements more than dump_min_peak.
+ * Returns from which peak on there is something to be said: settings may allow what vacuums,
+ * decodes the log or runs statements more than dump_min_peak.
  */
 static double
 least_peak(const PlhProfileHeader *header)
 {
-	bool		maintains = MyBackendType == B_AUTOVAC_WORKER ||
-		MyBackendType == B_WAL_SENDER;
-	int64		allowed_bytes = maintains ? header->maintenance_bytes :
-		header->node_memory_bytes;
+	bool		maintains = MyBackendType == B_AUTOVAC_WORKER || MyBackendType == B_WAL_SENDER;
+	int64		allowed_bytes = maintains ? header->maintenance_bytes : header->node_memory_bytes;
 
 	return Max(plh_dump_min_peak, (double) ALLOWED_TIMES * allowed_bytes);
 }
 
 /*
- * Tell of the dump in the log.  Returns false, and tells nothing, if its role has had
- * its turns.
+ * Tell of the dump in the log.  Returns false, and tells nothing, if its role has had its turns.
  */
 static bool
 report(const ExitFindings *findings, const PlhDumpResult *result)
@@ -318,11 +303,10 @@ report(const ExitFindings *findings, const PlhDumpResult *result)
 }
 
 /*
- * Write a dump of this process, and report it, if the settings ask for one and it
- * is worth while.
+ * Write a dump of this process, and report it, if the settings ask for one and it is worth while.
  *
- * It is not synced: at a stop of the server, all sessions would wait for the disk
- * here (dump_copy.c says what may be lost).
+ * It is not synced: at a stop of the server, all sessions would wait for the disk here (dump_copy.c
+ * says what may be lost).
  */
 void
 plh_exit_dump_write(void)
@@ -338,8 +322,7 @@ plh_exit_dump_write(void)
 	plh_census_note_own_bytes();
 	findings.image = plh_profile_image_own(plh_profile);
 	findings.holds_much = holds_much(findings.image, &findings.held);
-	findings.had_much =
-		plh_profile_image_peak_bytes(plh_profile) >= least_peak(plh_profile);
+	findings.had_much = plh_profile_image_peak_bytes(plh_profile) >= least_peak(plh_profile);
 	if (!findings.holds_much && !findings.had_much)
 		return;
 	(void) plh_dump_copy_write(findings.image, &extras, &result);

@@ -4,9 +4,6 @@
  *
  * Called once, by the exit of a process that has a profile.  Never throws.
  */
-#ifndef PLH_EXIT_DUMP_H
-#define PLH_EXIT_DUMP_H
+#pragma once
 
 extern void plh_exit_dump_write(void);
-
-#endif							/* PLH_EXIT_DUMP_H */

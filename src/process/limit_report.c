@@ -1,11 +1,11 @@
 /*
  * limit_report.c
- *	  Says in the server's log that a process is at its limit, what holds its memory,
- *	  and what comes of it.
+ *	  Says in the server's log that a process is at its limit, what holds its memory, and what
+ *	  comes of it.
  *
- * This comes out of a palloc that may be in any place where an ERROR could be thrown.
- * Nothing is sent to the client, whose message may be half written, and no context of an
- * error is asked for, as there may be none in the end.
+ * This comes out of a palloc that may be in any place where an ERROR could be thrown.  Nothing is
+ * sent to the client, whose message may be half written, and no context of an error is asked for,
+ * as there may be none in the end.
  */
 #include "postgres.h"
 
@@ -150,10 +150,9 @@ log_excess(void *arg)
 
 	write_dump(report);
 	make_detail(&detail, report);
-	ereport(LOG_SERVER_ONLY,
-			(errmsg_of_excess(report->excess),
-			 errdetail_internal("%s", detail.text),
-			 errhint_of_dump(report), errhidestmt(true)));
+	ereport(LOG_SERVER_ONLY, (errmsg_of_excess(report->excess),
+							  errdetail_internal("%s", detail.text),
+							  errhint_of_dump(report), errhidestmt(true)));
 }
 
 void

@@ -1,19 +1,18 @@
 /*
  * log_turns.c
- *	  How many exits of a role, findings, and processes beyond a limit the server's log
- *	  may tell in a minute.
+ *	  How many exits of a role, findings, and processes beyond a limit the server's log may tell
+ *	  in a minute.
  *
- * The file of requests has a place for each of some roles.  A place is a role and
- * its minute: when that began, turns taken, and exits left out, packed into one
- * word.  Processes that exit at a time each change the word as a whole, by a
- * compare and exchange; nobody takes a lock.
+ * The file of requests has a place for each of some roles.  A place is a role and its minute: when
+ * that began, turns taken, and exits left out, packed into one word.  Processes that exit at a time
+ * each change the word as a whole, by a compare and exchange; nobody takes a lock.
  *
- * A role takes the place of one whose minute is over.  It first takes the word, so
- * that two never get one place, and then writes its name.  If the process dies in
- * between, the former role has a new minute.
+ * A role takes the place of one whose minute is over.  It first takes the word, so that two never
+ * get one place, and then writes its name.  If the process dies in between, the former role has a
+ * new minute.
  *
- * If there is no place, or no role, exits share the turns of one more place.
- * Findings have a place of their own, and so have limits.  Without the file, all are told.
+ * If there is no place, or no role, exits share the turns of one more place.  Findings have a place
+ * of their own, and so have limits.  Without the file, all are told.
  */
 #include "postgres.h"
 
@@ -59,8 +58,8 @@ pack(const Minute *minute)
 }
 
 /*
- * Returns true if a minute is over.  Another process' clock may be a second ahead of
- * ours; a minute that begins much later is from before the clock was set back.
+ * Returns true if a minute is over.  Another process' clock may be a second ahead of ours; a minute
+ * that begins much later is from before the clock was set back.
  */
 static bool
 is_over(const Minute *minute, uint32 now_s)
@@ -71,8 +70,8 @@ is_over(const Minute *minute, uint32 now_s)
 }
 
 /*
- * Take the place of a role whose minute is over.  A place with exits that are still
- * to be told is taken only if "untold" says so.
+ * Take the place of a role whose minute is over.  A place with exits that are still to be told is
+ * taken only if "untold" says so.
  */
 static PlhControlLogPlace *
 take_place(PlhControlLog *log, Oid role, uint32 now_s, bool untold)
@@ -194,8 +193,7 @@ take_of_all(PlhControlLogPlace *place, PlhLogTurn *turn)
 bool
 plh_log_turns_take_finding(PlhLogTurn *turn)
 {
-	return take_of_all(plh_control_file == NULL ? NULL :
-					   &plh_control_file->log.findings, turn);
+	return take_of_all(plh_control_file == NULL ? NULL : &plh_control_file->log.findings, turn);
 }
 
 /*
@@ -204,6 +202,5 @@ plh_log_turns_take_finding(PlhLogTurn *turn)
 bool
 plh_log_turns_take_limit(PlhLogTurn *turn)
 {
-	return take_of_all(plh_control_file == NULL ? NULL :
-					   &plh_control_file->log.limits, turn);
+	return take_of_all(plh_control_file == NULL ? NULL : &plh_control_file->log.limits, turn);
 }

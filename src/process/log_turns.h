@@ -1,21 +1,17 @@
 /*
  * log_turns.h
- *	  How many exits of a role, and how many findings, the server's log may tell in a
- *	  minute.
+ *	  How many exits of a role, and how many findings, the server's log may tell in a minute.
  *
- * Any role can end many short sessions that each hold enough for a dump, and so for
- * a message.
+ * Any role can end many short sessions that each hold enough for a dump, and so for a message.
  *
  * Callable at exit: never throws, allocates or waits.
  */
-#ifndef PLH_LOG_TURNS_H
-#define PLH_LOG_TURNS_H
+#pragma once
 
 #include "datatype/timestamp.h"
 
 /*
- * Exits of a role, or findings, in a minute that are told.  The minute begins with the
- * first.
+ * Exits of a role, or findings, in a minute that are told.  The minute begins with the first.
  */
 #define PLH_LOG_TURNS 10
 
@@ -35,5 +31,3 @@ extern bool plh_log_turns_take(Oid role, PlhLogTurn *turn);
 /* The same of a finding on any process, and of a process that is beyond a limit. */
 extern bool plh_log_turns_take_finding(PlhLogTurn *turn);
 extern bool plh_log_turns_take_limit(PlhLogTurn *turn);
-
-#endif							/* PLH_LOG_TURNS_H */

@@ -2,8 +2,8 @@
  * process.c
  *	  Follows a process: load, fork, the ends of transactions, exit.
  *
- * A process that exits cleanly removes the file of its profile.  A file that a
- * crash leaves behind becomes a dump (crash_dumps.h).
+ * A process that exits cleanly removes the file of its profile.  A file that a crash leaves behind
+ * becomes a dump (crash_dumps.h).
  */
 #include "postgres.h"
 
@@ -59,12 +59,11 @@ static PLH_SET_AT_LOAD bool preloaded;	/* by the postmaster, for all
 static PLH_SURVIVES_FORK uint32 parents_wrong_stacks;
 
 /*
- * pthread_atfork's handlers.  The child has copies of its parent's samples and
- * requests, and must forget them before it records anything; libraries have
- * handlers, too, which may call malloc before ours is called there.  So where
- * malloc is sampled, the thread that is holds the guard over a fork.  Another thread
- * that forks must not touch it: the guard is not its own.  The parent needs this after
- * the fork, and the child does not.
+ * pthread_atfork's handlers.  The child has copies of its parent's samples and requests, and must
+ * forget them before it records anything; libraries have handlers, too, which may call malloc
+ * before ours is called there.  So where malloc is sampled, the thread that is holds the guard over
+ * a fork.  Another thread that forks must not touch it: the guard is not its own.  The parent needs
+ * this after the fork, and the child does not.
  */
 static PLH_SURVIVES_FORK bool guard_was_held;
 
@@ -110,9 +109,8 @@ after_fork_in_child(void)
 }
 
 /*
- * Remove what the processes of this server share.  The next server may have
- * started already, as postmaster.pid is gone: its files stay.  Profiles that a
- * crash has left keep the directory.
+ * Remove what the processes of this server share.  The next server may have started already, as
+ * postmaster.pid is gone: its files stay.  Profiles that a crash has left keep the directory.
  */
 static void
 remove_shared_files(void)
@@ -130,18 +128,16 @@ report_wrong_stacks(void)
 {
 	uint32		count = plh_unwind_wrong_stacks - parents_wrong_stacks;
 
-	ereport(LOG,
-			(errmsg("pg_leakhunt may have shown wrong stacks of process %d",
-					(int) getpid()),
-			 errdetail_plural("%u remembered stack differed from libunwind's. Since then the process has used libunwind for each stack.",
-							  "%u remembered stacks differed from libunwind's. Since the first of them the process has used libunwind for each stack.",
-							  count, count),
-			 errhint("This is a bug in pg_leakhunt. Please report it, with the versions of PostgreSQL and libunwind.")));
+	ereport(LOG, (errmsg("pg_leakhunt may have shown wrong stacks of process %d", (int) getpid()),
+				  errdetail_plural("%u remembered stack differed from libunwind's. Since then the process has used libunwind for each stack.",
+								   "%u remembered stacks differed from libunwind's. Since the first of them the process has used libunwind for each stack.",
+								   count, count),
+				  errhint("This is a bug in pg_leakhunt. Please report it, with the versions of PostgreSQL and libunwind.")));
 }
 
 /*
- * exit() calls this in any kind of process, after PostgreSQL's own exit
- * callbacks.  An ERROR would be FATAL here, so nothing below may throw one.
+ * exit() calls this in any kind of process, after PostgreSQL's own exit callbacks.  An ERROR would
+ * be FATAL here, so nothing below may throw one.
  *
  * A build that was asked to compare all stacks (unwind.c) says how many there were.
  */
@@ -157,10 +153,9 @@ at_exit(void)
 	plh_baseline_unlink(plh_profile_directory_path(), getpid());
 #ifdef PLH_COMPARED_HITS
 	if (plh_unwind_compared_stacks > 0)
-		ereport(LOG,
-				(errmsg_internal("%llu stacks compared, %u wrong",
-								 (unsigned long long) plh_unwind_compared_stacks,
-								 plh_unwind_wrong_stacks)));
+		ereport(LOG, (errmsg_internal("%llu stacks compared, %u wrong",
+									  (unsigned long long) plh_unwind_compared_stacks,
+									  plh_unwind_wrong_stacks)));
 #endif
 
 	if (plh_unwind_wrong_stacks != parents_wrong_stacks)
@@ -177,8 +172,8 @@ at_exit(void)
 }
 
 /*
- * Prepare this process, and those that it forks, for having profiles.
- * Returns NULL, or a sentence that says why they can't have any.
+ * Prepare this process, and those that it forks, for having profiles.  Returns NULL, or a sentence
+ * that says why they can't have any.
  */
 const char *
 plh_process_start(void)
@@ -191,61 +186,55 @@ plh_process_start(void)
 		return problem;
 	if (preloaded)
 		plh_profile_directory_note_server();
-	if (pthread_atfork(before_fork, after_fork_in_parent,
-					   after_fork_in_child) != 0 ||
+	if (pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) != 0 ||
 		atexit(at_exit) != 0)
 		return "Could not register handlers for fork and exit.";
 	plh_process_limit_start(plh_limit_report);
 	plh_owner_start(GetSystemIdentifier());
 	plh_publication_start(plh_profile_directory_path());
-	plh_statements_dump_start(plh_profile_directory_path(), GetSystemIdentifier(),
-							  preloaded);
+	plh_statements_dump_start(plh_profile_directory_path(), GetSystemIdentifier(), preloaded);
 	plh_control_start(plh_profile_directory_path(), GetSystemIdentifier(), preloaded);
 	return NULL;
 }
 
 /*
- * Give up sampling in this process and those that it forks: say why, now by a
- * WARNING and later to every session that asks.
+ * Give up sampling in this process and those that it forks: say why, now by a WARNING and later to
+ * every session that asks.
  */
 void
 plh_process_give_up(const char *reason)
 {
 	Assert(refusal == NULL);
 	refusal = MemoryContextStrdup(TopMemoryContext, reason);
-	ereport(WARNING,
-			(errmsg("pg_leakhunt is inactive"),
-			 errdetail_internal("%s", refusal),
-			 errhint("The server works as if pg_leakhunt had not been loaded.")));
+	ereport(WARNING, (errmsg("pg_leakhunt is inactive"), errdetail_internal("%s", refusal),
+					  errhint("The server works as if pg_leakhunt had not been loaded.")));
 }
 
 /*
- * Say why malloc is not sampled, though the library for it is preloaded; NULL if
- * there is nothing to say.
+ * Say why malloc is not sampled, though the library for it is preloaded; NULL if there is nothing
+ * to say.
  */
 void
 plh_process_warn_of_malloc(const char *problem)
 {
 	if (problem != NULL)
-		ereport(WARNING,
-				(errmsg("pg_leakhunt does not sample malloc"),
-				 errdetail_internal("%s", problem)));
+		ereport(WARNING, (errmsg("pg_leakhunt does not sample malloc"),
+						  errdetail_internal("%s", problem)));
 }
 
 static pg_noinline PLH_EVERY_PROCESS void
 run_upkeep(void)
 {
 	TimestampTz end = PLH_TRANSACTION_END();
-	bool		was_long = end - GetCurrentTransactionStartTimestamp() >=
-		LONG_TRANSACTION_US;
+	bool		was_long = end - GetCurrentTransactionStartTimestamp() >= LONG_TRANSACTION_US;
 
 	plh_upkeep_run(was_long ? PLH_UPKEEP_LONG_COMMIT : PLH_UPKEEP_SHORT_COMMIT, end);
 }
 
 /*
- * No part of transaction_over, which is called before each commit, too.  A jump out of
- * a signal handler, after which a countdown is to be mended, leads to an abort, or was
- * caught: then the next commit that counts will do.
+ * No part of transaction_over, which is called before each commit, too.  A jump out of a signal
+ * handler, after which a countdown is to be mended, leads to an abort, or was caught: then the next
+ * commit that counts will do.
  */
 static pg_noinline PLH_EVERY_PROCESS void
 committed(void)
@@ -270,8 +259,8 @@ aborted(void)
 }
 
 /*
- * A transaction was aborted, or a parallel worker's part in its leader's is over.  No part
- * of transaction_over, which would have a table of jumps.
+ * A transaction was aborted, or a parallel worker's part in its leader's is over.  No part of
+ * transaction_over, which would have a table of jumps.
  */
 static pg_noinline PLH_EVERY_PROCESS void
 ended_otherwise(XactEvent event)
@@ -283,9 +272,8 @@ ended_otherwise(XactEvent event)
 }
 
 /*
- * XactCallback: upkeep follows a commit, since the process may be idle for long
- * from now on.  When a transaction is aborted, its contexts still exist, and a
- * census would count them.
+ * XactCallback: upkeep follows a commit, since the process may be idle for long from now on.  When
+ * a transaction is aborted, its contexts still exist, and a census would count them.
  */
 static PLH_EVERY_PROCESS void
 transaction_over(XactEvent event, void *arg)

@@ -4,12 +4,11 @@
  *
  * Never called inside palloc.
  */
-#ifndef PLH_PROCESS_H
-#define PLH_PROCESS_H
+#pragma once
 
 /*
- * Called once, when the module is loaded, by _PG_init.  plh_process_start
- * returns NULL, or a sentence for plh_process_give_up, which copies it.
+ * Called once, when the module is loaded, by _PG_init.  plh_process_start returns NULL, or a
+ * sentence for plh_process_give_up, which copies it.
  */
 extern const char *plh_process_start(void);
 extern void plh_process_warn_of_malloc(const char *problem);
@@ -17,10 +16,7 @@ extern void plh_process_give_up(const char *reason);
 extern void plh_process_watch_transactions(void);
 
 /*
- * Called by sessions that show the state of the server.  The refusal lasts as
- * long as the process.
+ * Called by sessions that show the state of the server.  The refusal lasts as long as the process.
  */
 extern const char *plh_process_refusal(void);
 extern bool plh_process_is_preloaded(void);
-
-#endif							/* PLH_PROCESS_H */

@@ -1,7 +1,6 @@
 /*
  * profile_directory.c
- *	  Chooses the directory in which the processes of this server publish their
- *	  profiles.
+ *	  Chooses the directory in which the processes of this server publish their profiles.
  */
 #include "postgres.h"
 
@@ -27,8 +26,8 @@
 static PLH_SET_AT_LOAD PLH_LARGE char profile_directory[MAXPGPATH];
 
 /*
- * Name the directory after the device and inode of the data directory, not
- * after its path: containers that share /dev/shm often have the same path.
+ * Name the directory after the device and inode of the data directory, not after its path:
+ * containers that share /dev/shm often have the same path.
  */
 static void
 name_default(int number)
@@ -43,11 +42,9 @@ name_default(int number)
 	length = snprintf(profile_directory, sizeof(profile_directory),
 					  "/dev/shm/pg_leakhunt.%u.%016llx", (unsigned) geteuid(),
 					  (unsigned long long)
-					  hash_bytes_extended((const unsigned char *) identity,
-										  sizeof(identity), 0));
+					  hash_bytes_extended((const unsigned char *) identity, sizeof(identity), 0));
 	if (number > 1)
-		snprintf(profile_directory + length, sizeof(profile_directory) - length,
-				 ".%d", number);
+		snprintf(profile_directory + length, sizeof(profile_directory) - length, ".%d", number);
 }
 
 /* Returns a sentence about a directory that can't be used. */
@@ -57,13 +54,11 @@ describe_fault(PlhDirectoryFault fault)
 	switch (fault)
 	{
 		case PLH_DIRECTORY_NOT_MADE:
-			return psprintf("Could not create directory \"%s\": %m.",
-							profile_directory);
+			return psprintf("Could not create directory \"%s\": %m.", profile_directory);
 		case PLH_DIRECTORY_NO_DIRECTORY:
 			return psprintf("\"%s\" is not a directory.", profile_directory);
 		case PLH_DIRECTORY_FOREIGN:
-			return psprintf("Directory \"%s\" belongs to another user.",
-							profile_directory);
+			return psprintf("Directory \"%s\" belongs to another user.", profile_directory);
 		case PLH_DIRECTORY_OPEN:
 			return psprintf("Directory \"%s\" is open to other users; its permissions must be u=rwx (0700).",
 							profile_directory);
@@ -74,9 +69,9 @@ describe_fault(PlhDirectoryFault fault)
 }
 
 /*
- * Claim the default directory.  Any user may have taken its name, which is
- * easy to guess: then another name will do.  All processes of a server come to
- * the same one, as they prefer one that is there already.
+ * Claim the default directory.  Any user may have taken its name, which is easy to guess: then
+ * another name will do.  All processes of a server come to the same one, as they prefer one that is
+ * there already.
  */
 static const char *
 claim_default(void)
@@ -86,8 +81,7 @@ claim_default(void)
 	for (int number = 1; number <= MAX_NAMES; number++)
 	{
 		name_default(number);
-		if (plh_shared_directory_check(profile_directory) ==
-			PLH_DIRECTORY_FINE)
+		if (plh_shared_directory_check(profile_directory) == PLH_DIRECTORY_FINE)
 			return NULL;
 	}
 	for (int number = 1; number <= MAX_NAMES; number++)
@@ -105,16 +99,15 @@ claim_default(void)
 }
 
 /*
- * Choose the directory, create it unless it exists, and make sure that it is
- * ours alone.  Returns NULL, or a sentence about the problem.
+ * Choose the directory, create it unless it exists, and make sure that it is ours alone.  Returns
+ * NULL, or a sentence about the problem.
  */
 const char *
 plh_profile_directory_claim(void)
 {
 	if (plh_load_settings.profile_directory[0] == '\0')
 		return claim_default();
-	strlcpy(profile_directory, plh_load_settings.profile_directory,
-			sizeof(profile_directory));
+	strlcpy(profile_directory, plh_load_settings.profile_directory, sizeof(profile_directory));
 	return describe_fault(plh_shared_directory_make(profile_directory));
 }
 
@@ -167,9 +160,9 @@ remove_late_baseline(const char *name, void *arg)
 }
 
 /*
- * Remove baselines of processes that are gone: one that is taken while its process
- * exits may come after the process has removed it.  Where there are profiles of
- * processes that crashed, baselines may belong to these.
+ * Remove baselines of processes that are gone: one that is taken while its process exits may come
+ * after the process has removed it.  Where there are profiles of processes that crashed, baselines
+ * may belong to these.
  */
 static void
 remove_late_baselines(void)
@@ -182,8 +175,7 @@ remove_late_baselines(void)
 }
 
 /*
- * Remove the directory if it is empty, unless a setting names it: then it is
- * the administrator's.
+ * Remove the directory if it is empty, unless a setting names it: then it is the administrator's.
  */
 void
 plh_profile_directory_remove(void)

@@ -1,12 +1,10 @@
 /*
  * profile_directory.h
- *	  Chooses the directory in which the processes of this server publish their
- *	  profiles.
+ *	  Chooses the directory in which the processes of this server publish their profiles.
  *
  * Never called inside palloc.
  */
-#ifndef PLH_PROFILE_DIRECTORY_H
-#define PLH_PROFILE_DIRECTORY_H
+#pragma once
 
 /* Called first.  Returns NULL, or a palloc'd sentence about the problem. */
 extern const char *plh_profile_directory_claim(void);
@@ -21,5 +19,3 @@ extern bool plh_profile_directory_is_gone(void);
 extern void plh_profile_directory_note_server(void);
 
 extern void plh_profile_directory_remove(void);
-
-#endif							/* PLH_PROFILE_DIRECTORY_H */

@@ -1,7 +1,7 @@
 /*
  * report_detail.c
- *	  The detail of a line in the server's log on this process: whom it works for, which
- *	  call site holds most, and the statement.
+ *	  The detail of a line in the server's log on this process: whom it works for, which call
+ *	  site holds most, and the statement.
  */
 #include "postgres.h"
 
@@ -48,10 +48,9 @@ append_name(PlhReportDetail *detail, const char *what, const char *name)
 }
 
 /*
- * Append the type of the process and whom it worked for, as far as it knows without
- * a catalog.  A process without a client, such as a worker, has the name of its role
- * in a setting.  A walsender that sends the log as it is has no database, whatever
- * its client has asked for.
+ * Append the type of the process and whom it worked for, as far as it knows without a catalog.  A
+ * process without a client, such as a worker, has the name of its role in a setting.  A walsender
+ * that sends the log as it is has no database, whatever its client has asked for.
  */
 void
 plh_report_detail_append_process(PlhReportDetail *detail, const PlhProfileImage *image)
@@ -83,8 +82,8 @@ append_routine(PlhReportDetail *detail, const PlhProfileImage *image, const PlhT
 
 /* Append the site that has most of what was just named, which may not be much. */
 void
-plh_report_detail_append_top(PlhReportDetail *detail, const PlhProfileImage *image, const PlhTopSite *top,
-							 int64 bound)
+plh_report_detail_append_top(PlhReportDetail *detail, const PlhProfileImage *image,
+							 const PlhTopSite *top, int64 bound)
 {
 	char		name[PLH_SITE_NAME_BYTES];
 
@@ -96,8 +95,7 @@ plh_report_detail_append_top(PlhReportDetail *detail, const PlhProfileImage *ima
 }
 
 /*
- * Append the statement behind the site that has most, cut to a length that a log
- * can bear.
+ * Append the statement behind the site that has most, cut to a length that a log can bear.
  */
 void
 plh_report_detail_append_statement(PlhReportDetail *detail, const PlhTopSite *top)
@@ -107,8 +105,7 @@ plh_report_detail_append_statement(PlhReportDetail *detail, const PlhTopSite *to
 
 	if (statement == NULL || statement->text_bytes == 0)
 		return;
-	bytes = pg_mbcliplen(statement->text, statement->text_bytes,
-						 SHOWN_STATEMENT_BYTES);
+	bytes = pg_mbcliplen(statement->text, statement->text_bytes, SHOWN_STATEMENT_BYTES);
 	if (top->statements > 1)
 		plh_report_detail_append(detail, "  The statement with the most, of %u: %.*s",
 								 top->statements, bytes, statement->text);

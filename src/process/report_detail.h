@@ -1,12 +1,11 @@
 /*
  * report_detail.h
- *	  The detail of a line in the server's log on this process: whom it works for, which
- *	  call site holds most, and the statement.
+ *	  The detail of a line in the server's log on this process: whom it works for, which call
+ *	  site holds most, and the statement.
  *
  * Callable at exit: nothing is palloc'd or thrown.
  */
-#ifndef PLH_REPORT_DETAIL_H
-#define PLH_REPORT_DETAIL_H
+#pragma once
 
 #include "process/top_site.h"
 
@@ -21,13 +20,9 @@ typedef struct PlhReportDetail
 } PlhReportDetail;
 
 extern void plh_report_detail_begin(PlhReportDetail *detail);
-extern void plh_report_detail_append(PlhReportDetail *detail, const char *format,...) pg_attribute_printf(2, 3);
-extern void plh_report_detail_append_process(PlhReportDetail *detail,
-											 const PlhProfileImage *image);
-extern void plh_report_detail_append_top(PlhReportDetail *detail,
-										 const PlhProfileImage *image,
+extern void plh_report_detail_append(PlhReportDetail *detail, const char *format,...)
+			pg_attribute_printf(2, 3);
+extern void plh_report_detail_append_process(PlhReportDetail *detail, const PlhProfileImage *image);
+extern void plh_report_detail_append_top(PlhReportDetail *detail, const PlhProfileImage *image,
 										 const PlhTopSite *top, int64 bound);
-extern void plh_report_detail_append_statement(PlhReportDetail *detail,
-											   const PlhTopSite *top);
-
-#endif							/* PLH_REPORT_DETAIL_H */
+extern void plh_report_detail_append_statement(PlhReportDetail *detail, const PlhTopSite *top);

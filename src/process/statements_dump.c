@@ -2,9 +2,9 @@
  * statements_dump.c
  *	  Keeps the file of statements over a restart of the server.
  *
- * What is read is trusted in nothing: the checksum tells damage by chance, and each entry
- * is checked before it is added to the new file.  A file that makes no sense is set
- * aside, and the server starts without it.
+ * What is read is trusted in nothing: the checksum tells damage by chance, and each entry is
+ * checked before it is added to the new file.  A file that makes no sense is set aside, and the
+ * server starts without it.
  */
 #include "postgres.h"
 
@@ -71,12 +71,10 @@ read_whole(const char *path, Former *former)
 	else
 	{
 		former->bytes = status.st_size;
-		former->file = palloc_extended(former->bytes,
-									   MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
+		former->file = palloc_extended(former->bytes, MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
 		if (former->file == NULL)
 			former->problem = "There is not enough memory to read it.";
-		else if (plh_whole_io_read(fd, former->file, former->bytes, 0) !=
-				 (ssize_t) former->bytes)
+		else if (plh_whole_io_read(fd, former->file, former->bytes, 0) != (ssize_t) former->bytes)
 			former->problem = "It could not be read.";
 	}
 	close(fd);
@@ -137,10 +135,9 @@ check_dump(Former *former)
 static void
 report(const char *path, const Former *former, const char *aside)
 {
-	ereport(LOG,
-			(errmsg("pg_leakhunt ignores file \"%s\" of statements", path),
-			 errdetail_internal("%s", former->problem),
-			 aside == NULL ? 0 : errhint("It is kept as \"%s\".", aside)));
+	ereport(LOG, (errmsg("pg_leakhunt ignores file \"%s\" of statements", path),
+				  errdetail_internal("%s", former->problem),
+				  aside == NULL ? 0 : errhint("It is kept as \"%s\".", aside)));
 }
 
 /* Read what the last server has left, after a crash or when it stopped. */
@@ -176,8 +173,7 @@ static void
 restore(const PlhStatementsFile *former)
 {
 	for (uint32 i = 0; i < former->reserved_entries; i++)
-		plh_statement_entries_restore(&former->entries[i], former->modules,
-									  former->module_count);
+		plh_statement_entries_restore(&former->entries[i], former->modules, former->module_count);
 	plh_statements_file->evicted += Max(former->evicted, 0);
 	pg_atomic_write_u64(&plh_statements_file->lost,
 						pg_atomic_read_u64(unconstify(pg_atomic_uint64 *, &former->lost)));
@@ -266,10 +262,9 @@ plh_statements_dump_save(void)
 	else
 	{
 		errno = failure;
-		ereport(LOG,
-				(errcode_for_file_access(),
-				 errmsg("could not write what statements took to \"%s\": %m",
-						plh_load_settings.dump_directory),
-				 errdetail("It stays in the directory of the profiles.")));
+		ereport(LOG, (errcode_for_file_access(),
+					  errmsg("could not write what statements took to \"%s\": %m",
+							 plh_load_settings.dump_directory),
+					  errdetail("It stays in the directory of the profiles.")));
 	}
 }

@@ -2,9 +2,8 @@
  * top_site.c
  *	  Finds the call site by which a process holds most, and names it.
  *
- * A process asks for that when it exits, where it must not take the time to
- * read debug information: functions are those that its binaries export.  The
- * dump has the rest.
+ * A process asks for that when it exits, where it must not take the time to read debug information:
+ * functions are those that its binaries export.  The dump has the rest.
  */
 #include "postgres.h"
 
@@ -68,8 +67,7 @@ belong_together(const PlhSiteFacts *a, const PlhSiteFacts *b)
 static int64
 bytes_at(const PlhSiteFacts *facts, PlhTopMoment moment)
 {
-	return moment == PLH_TOP_NOW ? facts->counters->live_bytes :
-		facts->peak_bytes;
+	return moment == PLH_TOP_NOW ? facts->counters->live_bytes : facts->peak_bytes;
 }
 
 /* Add a site to a sum, which may be empty. */
@@ -105,8 +103,7 @@ keep_larger(PlhTopSite *top, const SiteSum *sum, PlhTopMoment moment)
 	top->statements = sum->statements;
 	if (moment == PLH_TOP_NOW)
 		top->surely_bytes =
-			Max(top->bytes - plh_sampling_error_bytes(sum->live_variance,
-													  top->bytes,
+			Max(top->bytes - plh_sampling_error_bytes(sum->live_variance, top->bytes,
 													  sum->live_samples),
 				0.0);
 }
@@ -131,12 +128,11 @@ add_up(PlhTopSite *top, HeldSite *sites, uint32 count, PlhTopMoment moment)
 }
 
 /*
- * Find the site that has most.  Where there is no memory for the list of them, a
- * site counts by itself.
+ * Find the site that has most.  Where there is no memory for the list of them, a site counts by
+ * itself.
  */
 bool
-plh_top_site_find(PlhTopSite *top, const PlhProfileImage *image,
-				  PlhTopMoment moment)
+plh_top_site_find(PlhTopSite *top, const PlhProfileImage *image, PlhTopMoment moment)
 {
 	/* the count of a damaged image may be any */
 	Size		room = Min((Size) image->header->site_count + 1,
@@ -147,16 +143,14 @@ plh_top_site_find(PlhTopSite *top, const PlhProfileImage *image,
 	HeldSite	held;
 
 	memset(top, 0, sizeof(*top));
-	if (room == 0 ||
-		!plh_private_memory_reserve(&region, room * sizeof(HeldSite)))
+	if (room == 0 || !plh_private_memory_reserve(&region, room * sizeof(HeldSite)))
 		room = 0;
 	while (plh_site_facts_next(&held.facts, image, NULL, &position))
 	{
 		held.bytes = bytes_at(&held.facts, moment);
 		if (held.bytes <= 0)
 			continue;
-		if (count < room &&
-			plh_private_memory_commit(&region, (count + 1) * sizeof(HeldSite)))
+		if (count < room && plh_private_memory_commit(&region, (count + 1) * sizeof(HeldSite)))
 			((HeldSite *) region.base)[count++] = held;
 		else
 			add_up(top, &held, 1, moment);
@@ -177,8 +171,8 @@ plh_top_site_is_same(const PlhTopSite *a, const PlhTopSite *b)
 }
 
 /*
- * The routine that a site allocates in, the innermost of its stack, with its line, which
- * is 0 where none is known; NULL if there is no routine.
+ * The routine that a site allocates in, the innermost of its stack, with its line, which is 0 where
+ * none is known; NULL if there is no routine.
  */
 const char *
 plh_top_site_routine(const PlhTopSite *top, const PlhProfileImage *image, int *line)
@@ -206,12 +200,10 @@ typedef struct NamedStack
 
 /* Write a frame as its module and its address there. */
 static void
-write_address(char *name, Size room, const PlhModuleRecord *record,
-			  uint64 address)
+write_address(char *name, Size room, const PlhModuleRecord *record, uint64 address)
 {
 	const char *separator = record != NULL ? strrchr(record->path, '/') : NULL;
-	const char *file = record == NULL ? "" :
-		separator != NULL ? separator + 1 : record->path;
+	const char *file = record == NULL ? "" : separator != NULL ? separator + 1 : record->path;
 
 	snprintf(name, room, "%s%s0x%llx", file, record != NULL ? "+" : "",
 			 (unsigned long long) address);
@@ -224,8 +216,7 @@ exported_function(uintptr_t address)
 	Dl_info		found;
 	Elf64_Sym  *symbol = NULL;
 
-	if (dladdr1((void *) address, &found, (void **) &symbol,
-				RTLD_DL_SYMENT) == 0 ||
+	if (dladdr1((void *) address, &found, (void **) &symbol, RTLD_DL_SYMENT) == 0 ||
 		found.dli_sname == NULL || symbol == NULL ||
 		address >= (uintptr_t) found.dli_saddr + symbol->st_size)
 		return NULL;
@@ -243,8 +234,7 @@ function_of(PlhFrame frame)
 	module = plh_modules_of_profile(PLH_FRAME_MODULE(frame));
 	if (PLH_FRAME_IS_PROBED(frame))
 		return PLH_PROBED_FUNCTION;
-	return module == NULL ? NULL :
-		exported_function(module->load_bias + PLH_FRAME_ADDRESS(frame));
+	return module == NULL ? NULL : exported_function(module->load_bias + PLH_FRAME_ADDRESS(frame));
 }
 
 /* PlhFrameKindOf: of a frame of a NamedStack. */
@@ -274,12 +264,11 @@ add_caller(char *name, Size room, const PlhStackRecord *stack, uint32 site)
 }
 
 /*
- * Name a site: by the exported function that it is in; or else by its module and
- * its address there, and by a caller that has a name.
+ * Name a site: by the exported function that it is in; or else by its module and its address there,
+ * and by a caller that has a name.
  */
 const char *
-plh_top_site_name(const PlhTopSite *top, const PlhProfileImage *image,
-				  char *name, Size room)
+plh_top_site_name(const PlhTopSite *top, const PlhProfileImage *image, char *name, Size room)
 {
 	const NamedStack stack = {image, top->stack};
 	const char *function;
@@ -299,8 +288,7 @@ plh_top_site_name(const PlhTopSite *top, const PlhProfileImage *image,
 		strlcpy(name, function, room);
 		return name;
 	}
-	write_address(name, room,
-				  plh_profile_image_module(image, PLH_FRAME_MODULE(frame)),
+	write_address(name, room, plh_profile_image_module(image, PLH_FRAME_MODULE(frame)),
 				  PLH_FRAME_ADDRESS(frame));
 	add_caller(name, room, stack.record, site);
 	return name;

@@ -2,13 +2,12 @@
  * top_site.h
  *	  Finds the call site by which a process holds most, and names it.
  *
- * Sites that differ in their statement only are one here: with compute_query_id
- * off, each literal makes a statement of its own.
+ * Sites that differ in their statement only are one here: with compute_query_id off, each literal
+ * makes a statement of its own.
  *
  * Callable at exit: nothing is palloc'd or thrown.
  */
-#ifndef PLH_TOP_SITE_H
-#define PLH_TOP_SITE_H
+#pragma once
 
 #include "profile/profile_image.h"
 
@@ -34,16 +33,12 @@ typedef struct PlhTopSite
 #define PLH_SITE_NAME_BYTES 512
 
 /* Returns false if nothing is held that was sampled. */
-extern bool plh_top_site_find(PlhTopSite *top, const PlhProfileImage *image,
-							  PlhTopMoment moment);
+extern bool plh_top_site_find(PlhTopSite *top, const PlhProfileImage *image, PlhTopMoment moment);
 extern bool plh_top_site_is_same(const PlhTopSite *a, const PlhTopSite *b);
 
 extern const char *plh_top_site_routine(const PlhTopSite *top,
 										const PlhProfileImage *image, int *line);
 
 /* The image must be that of this process. */
-extern const char *plh_top_site_name(const PlhTopSite *top,
-									 const PlhProfileImage *image,
+extern const char *plh_top_site_name(const PlhTopSite *top, const PlhProfileImage *image,
 									 char *name, Size room);
-
-#endif							/* PLH_TOP_SITE_H */

@@ -2,9 +2,9 @@
  * trim.c
  *	  Gives back to the kernel what malloc keeps although it was freed.
  *
- * Requests go through the file of requests.  A process carries them out after a commit,
- * outside of malloc and palloc; what it asks of itself, at once.  The locks of the
- * transaction are released only then.
+ * Requests go through the file of requests.  A process carries them out after a commit, outside of
+ * malloc and palloc; what it asks of itself, at once.  The locks of the transaction are released
+ * only then.
  */
 #include "postgres.h"
 

@@ -4,8 +4,7 @@
  *
  * Never called inside palloc.
  */
-#ifndef PLH_TRIM_H
-#define PLH_TRIM_H
+#pragma once
 
 /* Give it back if somebody has asked for that.  Called after commits. */
 extern void plh_trim_if_asked(void);
@@ -14,9 +13,7 @@ extern void plh_trim_if_asked(void);
 extern uint32 plh_trim_ask(int pid);
 
 /*
- * Has the process done what that request asked for?  Then *bytes is by how much its
- * private memory has become smaller.
+ * Has the process done what that request asked for?  Then *bytes is by how much its private memory
+ * has become smaller.
  */
 extern bool plh_trim_is_done(int pid, uint32 request, int64 *bytes);
-
-#endif							/* PLH_TRIM_H */

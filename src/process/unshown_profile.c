@@ -12,8 +12,8 @@
 #include "sampler/publication.h"
 
 /*
- * The errno of the failure that was logged last; 0: none, or all is well again.  Only
- * the keeper has one.
+ * The errno of the failure that was logged last; 0: none, or all is well again.  Only the keeper
+ * has one.
  */
 static PLH_SURVIVES_FORK int reported_error;
 
@@ -59,9 +59,8 @@ plh_unshown_profile_report(void)
 	int			error = plh_publication_any_failure(&pid);
 
 	if (error != 0 && error != reported_error)
-		ereport(LOG,
-				(errmsg("could not publish the profile of process %d", pid),
-				 errdetail_internal("%s", reason_of(error)),
-				 errhint("%s", hint_of(error))));
+		ereport(LOG, (errmsg("could not publish the profile of process %d", pid),
+					  errdetail_internal("%s", reason_of(error)),
+					  errhint("%s", hint_of(error))));
 	reported_error = error;
 }

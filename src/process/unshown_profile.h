@@ -4,8 +4,7 @@
  *
  * Never called inside palloc.  The texts are palloc'd.
  */
-#ifndef PLH_UNSHOWN_PROFILE_H
-#define PLH_UNSHOWN_PROFILE_H
+#pragma once
 
 /* A sentence on why, and one on what to do; NULL if the process has not failed. */
 extern const char *plh_unshown_profile_reason(int pid);
@@ -13,5 +12,3 @@ extern const char *plh_unshown_profile_hint(int pid);
 
 /* Log that processes have failed, once for each reason. */
 extern void plh_unshown_profile_report(void);
-
-#endif							/* PLH_UNSHOWN_PROFILE_H */

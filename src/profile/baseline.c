@@ -4,12 +4,10 @@
  *
  * This code runs inside palloc, as dumps tell the growth.
  *
- * The file baseline.PID has the live figures of each site in ascending order
- * of the site's offset in the profile.  The record there may have been used
- * again since: reader/baseline_file.c sees to that.  baseline.0 records only
- * when a baseline of all processes was taken.  A process that has no file of
- * its own, and whose first sample is later, has allocated everything it holds
- * since then.
+ * The file baseline.PID has the live figures of each site in ascending order of the site's offset
+ * in the profile.  The record there may have been used again since: reader/baseline_file.c sees to
+ * that.  baseline.0 records only when a baseline of all processes was taken.  A process that has no
+ * file of its own, and whose first sample is later, has allocated everything it holds since then.
  */
 #include "postgres.h"
 
@@ -20,8 +18,8 @@
 #include "profile/baseline.h"
 
 /*
- * Each process that exits needs this.  As a variable it lies beside others that are
- * needed, and no page of constants is.
+ * Each process that exits needs this.  As a variable it lies beside others that are needed, and no
+ * page of constants is.
  */
 static const char path_format[] = "%s/baseline.%d";
 
@@ -40,8 +38,7 @@ plh_baseline_path(char *path, Size bytes, const char *directory, int pid)
 Size
 plh_baseline_bytes(const PlhBaseline *baseline)
 {
-	return offsetof(PlhBaseline, sites) +
-		sizeof(PlhBaselineSite) * (Size) baseline->site_count;
+	return offsetof(PlhBaseline, sites) + sizeof(PlhBaselineSite) * (Size) baseline->site_count;
 }
 
 /*
@@ -51,20 +48,17 @@ bool
 plh_baseline_is_sound(const PlhBaseline *baseline, Size bytes, int pid)
 {
 	return bytes >= offsetof(PlhBaseline, sites) &&
-		memcmp(baseline->magic, PLH_BASELINE_MAGIC,
-			   sizeof(baseline->magic)) == 0 &&
+		memcmp(baseline->magic, PLH_BASELINE_MAGIC, sizeof(baseline->magic)) == 0 &&
 		baseline->pid == pid &&
-		baseline->site_count ==
-		(bytes - offsetof(PlhBaseline, sites)) / sizeof(PlhBaselineSite);
+		baseline->site_count == (bytes - offsetof(PlhBaseline, sites)) / sizeof(PlhBaselineSite);
 }
 
 /*
- * Look up what the site at an offset held at the baseline.  The figures are 0
- * if the profile did not have the site yet.
+ * Look up what the site at an offset held at the baseline.  The figures are 0 if the profile did
+ * not have the site yet.
  */
 void
-plh_baseline_site(const PlhBaseline *baseline, uint32 site, int64 *bytes,
-				  int64 *count)
+plh_baseline_site(const PlhBaseline *baseline, uint32 site, int64 *bytes, int64 *count)
 {
 	uint32		low = 0;
 	uint32		high = baseline->site_count;
@@ -87,8 +81,8 @@ plh_baseline_site(const PlhBaseline *baseline, uint32 site, int64 *bytes,
 }
 
 /*
- * Returns the pid of the process that a file of that name is the baseline of; 0 if it is
- * of all processes, or none.
+ * Returns the pid of the process that a file of that name is the baseline of; 0 if it is of all
+ * processes, or none.
  */
 int
 plh_baseline_pid(const char *name)

@@ -2,14 +2,12 @@
  * baseline.h
  *	  The live figures of a process at the time from which growth is counted.
  *
- * A baseline is a file beside the profile, which sessions write and read
- * (reader/baseline_file.h).  The process itself only removes it at exit.
+ * A baseline is a file beside the profile, which sessions write and read (reader/baseline_file.h).
+ * The process itself only removes it at exit.
  *
- * These functions may be called inside palloc and at exit; they never palloc
- * or throw.
+ * These functions may be called inside palloc and at exit; they never palloc or throw.
  */
-#ifndef PLH_BASELINE_H
-#define PLH_BASELINE_H
+#pragma once
 
 #include "datatype/timestamp.h"
 
@@ -43,12 +41,7 @@ typedef struct PlhBaseline
 
 extern Size plh_baseline_bytes(const PlhBaseline *baseline);
 extern int	plh_baseline_pid(const char *name);
-extern void plh_baseline_path(char *path, Size bytes, const char *directory,
-							  int pid);
-extern bool plh_baseline_is_sound(const PlhBaseline *baseline, Size bytes,
-								  int pid);
-extern void plh_baseline_site(const PlhBaseline *baseline, uint32 site,
-							  int64 *bytes, int64 *count);
+extern void plh_baseline_path(char *path, Size bytes, const char *directory, int pid);
+extern bool plh_baseline_is_sound(const PlhBaseline *baseline, Size bytes, int pid);
+extern void plh_baseline_site(const PlhBaseline *baseline, uint32 site, int64 *bytes, int64 *count);
 extern void plh_baseline_unlink(const char *directory, int pid);
-
-#endif							/* PLH_BASELINE_H */

@@ -1,7 +1,7 @@
 /*
  * bounded_growth.c
- *	  What roles without privileges may take of a session's profile at once, by having
- *	  all, or many, of their allocations sampled.
+ *	  What roles without privileges may take of a session's profile at once, by having all, or
+ *	  many, of their allocations sampled.
  *
  * A profile lies in memory that is all sessions'.
  */
@@ -15,8 +15,7 @@
 static PLH_SAME_IN_CHILD Size room_taken;
 
 /*
- * Limit what is taken of the profile from now on.  Returns what its records take at
- * present.
+ * Limit what is taken of the profile from now on.  Returns what its records take at present.
  */
 Size
 plh_bounded_growth_begin(bool bounded)
@@ -29,9 +28,9 @@ plh_bounded_growth_begin(bool bounded)
 }
 
 /*
- * Lift the limit again, and count by how much the records are more than before.  When
- * recycling was suspended, those that nobody needed any more were given up, which makes
- * room, but never more than PLH_BOUNDED_ROOM.
+ * Lift the limit again, and count by how much the records are more than before.  When recycling was
+ * suspended, those that nobody needed any more were given up, which makes room, but never more than
+ * PLH_BOUNDED_ROOM.
  */
 void
 plh_bounded_growth_end(bool bounded, Size bytes_before)

@@ -2,12 +2,12 @@
  * dump_copy.c
  *	  Writes a dump: the profile as it is, and its trailer.
  *
- * A dump is written under a temporary name and renamed, so that nobody ever
- * sees half of one.  It never takes the name of another dump.
+ * A dump is written under a temporary name and renamed, so that nobody ever sees half of one.  It
+ * never takes the name of another dump.
  *
- * A dump is synced only where nobody waits for it.  What is not synced may be
- * missing or incomplete after a crash of the machine, which has taken all
- * processes with it anyway; its size and checksum tell.
+ * A dump is synced only where nobody waits for it.  What is not synced may be missing or incomplete
+ * after a crash of the machine, which has taken all processes with it anyway; its size and checksum
+ * tell.
  *
  * This code runs inside palloc.
  */
@@ -85,8 +85,7 @@ append_profile(DumpFile *file, const PlhProfileImage *image, Size bytes)
 	/* what was not published to the writer of this dump is not in it, either */
 	header.used_bytes = Max(header.used_bytes, bytes);
 	header.published_bytes = bytes;
-	strlcpy(header.label, plh_profile_image_backend_type(image),
-			sizeof(header.label));
+	strlcpy(header.label, plh_profile_image_backend_type(image), sizeof(header.label));
 	append(file, &header, sizeof(header));
 	append(file, image->header + 1, bytes - sizeof(header));
 }
@@ -150,8 +149,8 @@ write_file(int fd, const PlhProfileImage *image, const PlhDumpExtras *extras)
 }
 
 /*
- * Rename a file where the flag that refuses to replace another is not known.
- * File systems without it usually have hard links, which do not replace either.
+ * Rename a file where the flag that refuses to replace another is not known.  File systems without
+ * it usually have hard links, which do not replace either.
  */
 static int
 rename_by_link(const char *from, const char *to)
@@ -169,17 +168,15 @@ rename_by_link(const char *from, const char *to)
 static int
 rename_if_free(const char *from, const char *to)
 {
-	if (syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to,
-				RENAME_NOREPLACE) == 0)
+	if (syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
 		return 0;
 	return errno == EINVAL || errno == ENOSYS ? rename_by_link(from, to) : errno;
 }
 
 /*
- * Give a complete file its name, and enter the name into the result.  The
- * numbers of a process' own dumps are not looked up: only if the next one is
- * taken, by somebody else's dump of this process or by a former process with
- * its pid, is the directory read.  Returns an errno or 0.
+ * Give a complete file its name, and enter the name into the result.  The numbers of a process' own
+ * dumps are not looked up: only if the next one is taken, by somebody else's dump of this process
+ * or by a former process with its pid, is the directory read.  Returns an errno or 0.
  */
 static int
 name_file(const char *temporary, PlhDumpName *name, PlhDumpResult *result)
@@ -223,8 +220,7 @@ sync_directory(void)
 
 /* Write a complete file, and give it its name.  Returns an errno or 0. */
 static int
-write_and_name(const PlhProfileImage *image, const PlhDumpExtras *extras,
-			   PlhDumpResult *result)
+write_and_name(const PlhProfileImage *image, const PlhDumpExtras *extras, PlhDumpResult *result)
 {
 	PlhDumpName name = {.pid = image->header->pid};
 	char		temporary[PLH_PATH_MAX];
@@ -246,16 +242,14 @@ write_and_name(const PlhProfileImage *image, const PlhDumpExtras *extras,
 }
 
 /*
- * Write a dump of the image.  Returns whether it was written; "result" has its
- * path, or the error.
+ * Write a dump of the image.  Returns whether it was written; "result" has its path, or the error.
  */
 bool
 plh_dump_copy_write(const PlhProfileImage *image, const PlhDumpExtras *extras,
 					PlhDumpResult *result)
 {
 	Assert(CritSectionCount == 0);
-	strlcpy(result->path, plh_load_settings.dump_directory,
-			sizeof(result->path));
+	strlcpy(result->path, plh_load_settings.dump_directory, sizeof(result->path));
 	result->failure = plh_dump_names_make_directory();
 	if (result->failure == 0)
 		result->failure = write_and_name(image, extras, result);

@@ -2,11 +2,10 @@
  * dump_copy.h
  *	  Writes a dump: the profile as it is, and its trailer.
  *
- * Also called inside palloc, but not in a critical section, and at exit: it
- * allocates nothing and reports nothing.
+ * Also called inside palloc, but not in a critical section, and at exit: it allocates nothing and
+ * reports nothing.
  */
-#ifndef PLH_DUMP_COPY_H
-#define PLH_DUMP_COPY_H
+#pragma once
 
 #include "base/limits.h"
 #include "profile/baseline.h"
@@ -30,9 +29,6 @@ typedef struct PlhDumpResult
 	int			failure;		/* errno if it was not written; else 0 */
 } PlhDumpResult;
 
-extern bool plh_dump_copy_write(const PlhProfileImage *image,
-								const PlhDumpExtras *extras,
+extern bool plh_dump_copy_write(const PlhProfileImage *image, const PlhDumpExtras *extras,
 								PlhDumpResult *result);
 extern void plh_dump_copy_forget(void);
-
-#endif							/* PLH_DUMP_COPY_H */

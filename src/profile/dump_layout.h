@@ -2,15 +2,14 @@
  * dump_layout.h
  *	  The layout of a dump file: a profile, followed by what others know of it.
  *
- * A dump is the used bytes of a profile, up to PlhDumpFoot.profile_bytes; then
- * parts, each with a PlhDumpPart before it; and PlhDumpFoot at the end of the
- * file.  The header in a dump has the name of the backend type as its label, as
- * the numbers of types differ between versions, and has published all.
+ * A dump is the used bytes of a profile, up to PlhDumpFoot.profile_bytes; then parts, each with a
+ * PlhDumpPart before it; and PlhDumpFoot at the end of the file.  The header in a dump has the name
+ * of the backend type as its label, as the numbers of types differ between versions, and has
+ * published all.
  *
  * A reader passes over parts of kinds that it does not know.
  */
-#ifndef PLH_DUMP_LAYOUT_H
-#define PLH_DUMP_LAYOUT_H
+#pragma once
 
 #include "datatype/timestamp.h"
 
@@ -33,8 +32,8 @@ typedef struct PlhDumpPart
 } PlhDumpPart;
 
 /*
- * A function that a frame lies in.  Those of one frame follow each other, the
- * innermost first; the others are inlined.
+ * A function that a frame lies in.  Those of one frame follow each other, the innermost first; the
+ * others are inlined.
  */
 typedef struct PlhFrameName
 {
@@ -58,5 +57,3 @@ typedef struct PlhDumpFoot
 	uint32		unused;
 	uint32		checksum;		/* CRC-32C of all bytes before it */
 } PlhDumpFoot;
-
-#endif							/* PLH_DUMP_LAYOUT_H */

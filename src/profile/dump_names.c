@@ -24,8 +24,8 @@
 #define MAX_ATTEMPTS 1000
 
 /*
- * Read a number.  Returns the text behind the character "next", which must
- * follow the number, or NULL.
+ * Read a number.  Returns the text behind the character "next", which must follow the number, or
+ * NULL.
  */
 static const char *
 skip_number(const char *text, char next, int *number)
@@ -101,9 +101,9 @@ plh_dump_names_path(char *path, Size bytes, const PlhDumpName *name)
 }
 
 /*
- * Create a file that nobody else has, not even another server that writes to
- * the directory from a process with our pid, and enter its path.  It must be
- * renamed or removed.  Returns a descriptor, or -1, with errno set.
+ * Create a file that nobody else has, not even another server that writes to the directory from a
+ * process with our pid, and enter its path.  It must be renamed or removed.  Returns a descriptor,
+ * or -1, with errno set.
  */
 int
 plh_dump_names_create(char *path, Size bytes)
@@ -114,11 +114,9 @@ plh_dump_names_create(char *path, Size bytes)
 	clock_gettime(CLOCK_REALTIME, &now);
 	for (int i = 0; i < MAX_ATTEMPTS; i++)
 	{
-		snprintf(path, bytes, "%s/%d.%u.tmp", plh_load_settings.dump_directory,
-				 (int) getpid(),
+		snprintf(path, bytes, "%s/%d.%u.tmp", plh_load_settings.dump_directory, (int) getpid(),
 				 1 + ((uint32) now.tv_nsec + i) % (MAX_NUMBER - 1));
-		fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-				  S_IRUSR | S_IWUSR);
+		fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR);
 		if (fd >= 0 || errno != EEXIST)
 			break;
 	}
@@ -131,8 +129,7 @@ plh_dump_names_create(char *path, Size bytes)
 int
 plh_dump_names_make_directory(void)
 {
-	if (mkdir(plh_load_settings.dump_directory, pg_dir_create_mode) != 0 &&
-		errno != EEXIST)
+	if (mkdir(plh_load_settings.dump_directory, pg_dir_create_mode) != 0 && errno != EEXIST)
 		return errno;
 	return 0;
 }
@@ -150,16 +147,14 @@ note_number(const char *name, void *arg)
 }
 
 /*
- * Find the highest sequence number of the dumps of a process; it is 0 if there
- * are none.
+ * Find the highest sequence number of the dumps of a process; it is 0 if there are none.
  */
 int
 plh_dump_names_highest(int pid, int *highest)
 {
 	PlhDumpName name = {.pid = pid};
 	int			failure =
-		plh_directory_names_visit(plh_load_settings.dump_directory,
-								  note_number, &name);
+		plh_directory_names_visit(plh_load_settings.dump_directory, note_number, &name);
 
 	*highest = name.sequence;
 	return failure;

@@ -2,14 +2,13 @@
  * dump_names.h
  *	  The names of dump files, and their directory.
  *
- * A dump is called PID.SEQUENCE.REASON.profile, and its text, for jeprof and
- * pprof, the same with "heap" at its end.
+ * A dump is called PID.SEQUENCE.REASON.profile, and its text, for jeprof and pprof, the same with
+ * "heap" at its end.
  *
- * These functions may be called inside palloc and at exit; they allocate
- * nothing and report nothing.  Those that can fail return an errno, or 0.
+ * These functions may be called inside palloc and at exit; they allocate nothing and report
+ * nothing.  Those that can fail return an errno, or 0.
  */
-#ifndef PLH_DUMP_NAMES_H
-#define PLH_DUMP_NAMES_H
+#pragma once
 
 /* Names in the directory are shorter than this. */
 #define PLH_DUMP_NAME_MAX 64
@@ -29,10 +28,7 @@ typedef struct PlhDumpName
 extern bool plh_dump_names_parse(const char *name, PlhDumpName *parsed);
 extern bool plh_dump_names_is_dump(const char *name);
 extern bool plh_dump_names_is_temporary(const char *name);
-extern void plh_dump_names_path(char *path, Size bytes,
-								const PlhDumpName *name);
+extern void plh_dump_names_path(char *path, Size bytes, const PlhDumpName *name);
 extern int	plh_dump_names_create(char *path, Size bytes);
 extern int	plh_dump_names_make_directory(void);
 extern int	plh_dump_names_highest(int pid, int *highest);
-
-#endif							/* PLH_DUMP_NAMES_H */

@@ -16,8 +16,7 @@ static const char *const maintaining_words[] = {
 };
 
 bool
-plh_maintenance_begins_with(const char *text, Size bytes, const char *const *words,
-							int count)
+plh_maintenance_begins_with(const char *text, Size bytes, const char *const *words, int count)
 {
 	for (int i = 0; i < count; i++)
 	{

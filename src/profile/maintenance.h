@@ -4,8 +4,7 @@
  *
  * These functions may be called inside palloc.
  */
-#ifndef PLH_MAINTENANCE_H
-#define PLH_MAINTENANCE_H
+#pragma once
 
 /* Does a statement maintain tables?  What precedes its first word is blank. */
 extern bool plh_maintenance_is_statement(const char *text, Size bytes);
@@ -13,5 +12,3 @@ extern bool plh_maintenance_is_statement(const char *text, Size bytes);
 /* Does a text begin with one of those words, in whatever case? */
 extern bool plh_maintenance_begins_with(const char *text, Size bytes,
 										const char *const *words, int count);
-
-#endif							/* PLH_MAINTENANCE_H */

@@ -4,8 +4,8 @@
  *
  * This code runs inside palloc.
  *
- * Here is what records consist of, and when two are equal.  profile_records.c finds room
- * for them, and profile_recycling.c gives up those that hold nothing any more.
+ * Here is what records consist of, and when two are equal.  profile_records.c finds room for them,
+ * and profile_recycling.c gives up those that hold nothing any more.
  */
 #include "postgres.h"
 
@@ -27,23 +27,22 @@
 #include "stack/modules.h"
 
 /*
- * Statements take at most a quarter of the profile, so that a process that
- * runs long ones has room left for call sites.
+ * Statements take at most a quarter of the profile, so that a process that runs long ones has room
+ * left for call sites.
  */
 #define STATEMENTS_SHARE 4
 
 /*
- * The shape of the text that was looked up last, with all that is never kept of it: its
- * statement is pinned.  Empty if core had an id for it, or it lost its text.  The same
- * statement comes again and again with other literals, and to see what may be kept of
- * one takes several times as long as its shape.  In a forked child no statement is
- * pinned at first.
+ * The shape of the text that was looked up last, with all that is never kept of it: its statement
+ * is pinned.  Empty if core had an id for it, or it lost its text.  The same statement comes again
+ * and again with other literals, and to see what may be kept of one takes several times as long as
+ * its shape.  In a forked child no statement is pinned at first.
  */
 static PLH_SURVIVES_FORK PLH_LARGE PlhStatementShape last_shape;
 
 /*
- * By profile index; there are module_count.  The last, for routines, makes their frames
- * addresses like all others.
+ * By profile index; there are module_count.  The last, for routines, makes their frames addresses
+ * like all others.
  */
 static PLH_SURVIVES_FORK PLH_LARGE uintptr_t module_bias[PLH_ROUTINE_MODULE + 1];
 
@@ -51,8 +50,8 @@ static PLH_SURVIVES_FORK PLH_LARGE uintptr_t module_bias[PLH_ROUTINE_MODULE + 1]
 static PLH_SAME_IN_CHILD PLH_LARGE uint64 hash_factors[PLH_MAX_FRAMES];
 
 /*
- * There is a profile that was the parent's, and is not given up yet: what a forked
- * child notes at the fork.
+ * There is a profile that was the parent's, and is not given up yet: what a forked child notes at
+ * the fork.
  */
 static PLH_SURVIVES_FORK bool has_former;
 
@@ -79,8 +78,8 @@ hash_statement(uint64 query_id, const PlhStatementShape *shape)
 }
 
 /*
- * Returns the offset of a statement, or 0 if there is none yet.  Its shape
- * matters only if it has no query id.
+ * Returns the offset of a statement, or 0 if there is none yet.  Its shape matters only if it has
+ * no query id.
  */
 static uint32
 find_statement(uint64 query_id, const PlhStatementShape *shape)
@@ -88,15 +87,13 @@ find_statement(uint64 query_id, const PlhStatementShape *shape)
 	uint32		hash = hash_statement(query_id, shape);
 	uint32		offset = *plh_profile_records_bucket(hash);
 
-	while ((offset = plh_profile_records_next(offset, PLH_RECORD_STATEMENT,
-											  hash)) != 0)
+	while ((offset = plh_profile_records_next(offset, PLH_RECORD_STATEMENT, hash)) != 0)
 	{
 		PlhStatementRecord *statement = plh_profile_records_at(offset);
 
 		if (statement->query_id == query_id &&
 			(query_id != 0 ||
-			 plh_statement_shape_equals(shape, statement->text,
-										statement->text_bytes)))
+			 plh_statement_shape_equals(shape, statement->text, statement->text_bytes)))
 			break;
 		offset = PLH_CHAIN_OF(offset);
 	}
@@ -105,8 +102,7 @@ find_statement(uint64 query_id, const PlhStatementShape *shape)
 
 /* Add a statement.  Returns its offset, or 0 if there is no room. */
 static uint32
-add_statement(uint64 query_id, const PlhStatementShape *shape,
-			  const char *text, Size length)
+add_statement(uint64 query_id, const PlhStatementShape *shape, const char *text, Size length)
 {
 	Size		bytes = offsetof(PlhStatementRecord, text) + length + 1;
 	PlhStatementRecord *statement = plh_profile_recycling_take(bytes);
@@ -127,13 +123,12 @@ has_share(Size length)
 	Size		bytes = offsetof(PlhStatementRecord, text) + length + 1;
 
 	return plh_profile_records_bytes(PLH_RECORD_STATEMENT) +
-		plh_profile_records_size(bytes) <=
-		plh_load_settings.max_profile_size / STATEMENTS_SHARE;
+		plh_profile_records_size(bytes) <= plh_load_settings.max_profile_size / STATEMENTS_SHARE;
 }
 
 /*
- * Returns the offset of a statement, or 0 if there is no room.  Once statements have
- * used up their share, new ones lose their text.
+ * Returns the offset of a statement, or 0 if there is no room.  Once statements have used up their
+ * share, new ones lose their text.
  */
 static uint32
 look_up(uint64 query_id, const char *text, Size text_bytes)
@@ -187,12 +182,12 @@ remember(const PlhStatementShape *shape, uint32 offset)
 }
 
 /*
- * Returns the offset of a statement.  If core has computed a query id, the id
- * identifies the statement; else what may be kept of its text does, without
- * its literals.  The record has the first text seen.
+ * Returns the offset of a statement.  If core has computed a query id, the id identifies the
+ * statement; else what may be kept of its text does, without its literals.  The record has the
+ * first text seen.
  *
- * The statement is not given up before the next call, so that the caller may
- * keep the offset until then.
+ * The statement is not given up before the next call, so that the caller may keep the offset until
+ * then.
  */
 uint32
 plh_profile_statement(uint64 query_id, const char *text)
@@ -289,8 +284,7 @@ static pg_noinline uint32
 add_stack(const PlhStack *captured, uint32 hash)
 {
 	int			depth = captured->depth;
-	Size		bytes = offsetof(PlhStackRecord, frames) +
-		sizeof(PlhFrame) * depth;
+	Size		bytes = offsetof(PlhStackRecord, frames) + sizeof(PlhFrame) * depth;
 	PlhFrame	frames[PLH_MAX_FRAMES];
 	PlhStackRecord *stack;
 
@@ -315,9 +309,8 @@ add_stack(const PlhStack *captured, uint32 hash)
 }
 
 /*
- * Returns a hash of the addresses: the sum of each times a random factor of
- * its own.  At interval 1 this runs at every palloc, over some 20 words, so
- * the terms must not wait for each other.
+ * Returns a hash of the addresses: the sum of each times a random factor of its own.  At interval 1
+ * this runs at every palloc, over some 20 words, so the terms must not wait for each other.
  */
 static inline uint32
 hash_addresses(const uintptr_t *addresses, int depth)
@@ -333,8 +326,7 @@ hash_addresses(const uintptr_t *addresses, int depth)
 static inline bool
 stack_equals(const PlhStackRecord *stack, const PlhStack *captured)
 {
-	if (stack->depth != captured->depth ||
-		stack->truncated != captured->truncated)
+	if (stack->depth != captured->depth || stack->truncated != captured->truncated)
 		return false;
 #pragma GCC unroll 4
 	for (int i = 0; i < captured->depth; i++)
@@ -358,8 +350,7 @@ find_stack(const PlhStack *captured)
 	uint32		offset = *plh_profile_records_bucket(hash);
 
 	plh_profile_records_assert_growth();
-	while ((offset = plh_profile_records_next(offset, PLH_RECORD_STACK,
-											  hash)) != 0)
+	while ((offset = plh_profile_records_next(offset, PLH_RECORD_STACK, hash)) != 0)
 	{
 		if (stack_equals(plh_profile_records_at(offset), captured))
 			break;
@@ -372,8 +363,8 @@ find_stack(const PlhStack *captured)
 }
 
 /*
- * Returns the offset of a captured stack, which is not given up before the
- * next call.  Of a stack that is remembered, it is as long as no stack is given up.
+ * Returns the offset of a captured stack, which is not given up before the next call.  Of a stack
+ * that is remembered, it is as long as no stack is given up.
  */
 uint32
 plh_profile_stack(const PlhStack *captured)
@@ -385,8 +376,7 @@ plh_profile_stack(const PlhStack *captured)
 	if (known->generation != plh_profile_recycling_generation)
 	{
 		known->offset = find_stack(captured);
-		known->generation = known->offset == 0 ? 0 :
-			plh_profile_recycling_generation;
+		known->generation = known->offset == 0 ? 0 : plh_profile_recycling_generation;
 	}
 	plh_profile_recycling_pins.stack = known->offset;
 	return known->offset;
@@ -396,8 +386,7 @@ plh_profile_stack(const PlhStack *captured)
 static inline void
 assert_kind(uint32 offset, PlhRecordKind kind)
 {
-	Assert(offset == 0 ||
-		   ((PlhRecord *) plh_profile_records_at(offset))->kind == kind);
+	Assert(offset == 0 || ((PlhRecord *) plh_profile_records_at(offset))->kind == kind);
 }
 
 /* Give up what is left of the parent's profile. */
@@ -413,9 +402,8 @@ forget_former(void)
 }
 
 /*
- * Begin the profile of a process that has none.  Returns false if there is no
- * memory for it.  The caller fills in who the process is, and starts the
- * counters.
+ * Begin the profile of a process that has none.  Returns false if there is no memory for it.  The
+ * caller fills in who the process is, and starts the counters.
  */
 bool
 plh_profile_begin(void)
@@ -425,8 +413,7 @@ plh_profile_begin(void)
 	Assert(plh_profile == NULL);
 	if (has_former)
 		forget_former();
-	if (!plh_profile_records_begin() ||
-		!plh_profile_file_start(plh_load_settings.max_profile_size))
+	if (!plh_profile_records_begin() || !plh_profile_file_start(plh_load_settings.max_profile_size))
 		return false;
 
 	begin_stacks();
@@ -448,13 +435,11 @@ find_string(const char *text, Size length, uint32 hash)
 {
 	uint32		offset = *plh_profile_records_bucket(hash);
 
-	while ((offset = plh_profile_records_next(offset, PLH_RECORD_STRING,
-											  hash)) != 0)
+	while ((offset = plh_profile_records_next(offset, PLH_RECORD_STRING, hash)) != 0)
 	{
 		PlhStringRecord *string = plh_profile_records_at(offset);
 
-		if (string->text_bytes == length &&
-			memcmp(string->text, text, length) == 0)
+		if (string->text_bytes == length && memcmp(string->text, text, length) == 0)
 			break;
 		offset = PLH_CHAIN_OF(offset);
 	}
@@ -485,9 +470,9 @@ is_string(uint32 offset, const char *text, Size max_bytes)
 }
 
 /*
- * Returns the offset of a string, which is cut to "max_bytes".  Most are constants of
- * the server that come again and again: the last offset for each address is tried
- * first.  Strings are never given up.
+ * Returns the offset of a string, which is cut to "max_bytes".  Most are constants of the server
+ * that come again and again: the last offset for each address is tried first.  Strings are never
+ * given up.
  */
 uint32
 plh_profile_string(const char *text, Size max_bytes)
@@ -540,14 +525,13 @@ add_site(const PlhSiteKey *key, uint32 hash)
 	}
 	site->key = *key;
 	plh_profile->site_count++;
-	return plh_profile_records_add(site, PLH_RECORD_SITE,
-								   sizeof(PlhSiteRecord), hash);
+	return plh_profile_records_add(site, PLH_RECORD_SITE, sizeof(PlhSiteRecord), hash);
 }
 
 /*
- * Returns the offset of a site.  It is never 0: without room, the catch-all
- * site takes the place of new ones.  Unless the caller counts a live sample
- * there, the site may be given up at the next call of any function here.
+ * Returns the offset of a site.  It is never 0: without room, the catch-all site takes the place of
+ * new ones.  Unless the caller counts a live sample there, the site may be given up at the next
+ * call of any function here.
  */
 uint32
 plh_profile_site(const PlhSiteKey *key)
@@ -564,8 +548,7 @@ plh_profile_site(const PlhSiteKey *key)
 }
 
 /*
- * The same, where the stack of the key is remembered: mostly it is the same site as the
- * last time.
+ * The same, where the stack of the key is remembered: mostly it is the same site as the last time.
  */
 uint32
 plh_profile_site_of(PlhKnownStack *known, const PlhSiteKey *key)
@@ -580,27 +563,24 @@ plh_profile_site_of(PlhKnownStack *known, const PlhSiteKey *key)
 }
 
 /*
- * Returns the record of the memory contexts of that name and lifetime, or NULL
- * if there is no room.
+ * Returns the record of the memory contexts of that name and lifetime, or NULL if there is no room.
  */
 PlhContextRecord *
 plh_profile_context(uint32 context_name, uint32 lifetime)
 {
-	uint32		hash = hash_combine(murmurhash32(context_name ^
-												 (uint32) plh_profile_records_seed),
+	uint32		hash = hash_combine(murmurhash32(context_name ^ (uint32) plh_profile_records_seed),
 									lifetime);
 	PlhContextRecord *context;
 
 	plh_profile_records_assert_growth();
 	assert_kind(context_name, PLH_RECORD_STRING);
-	for (uint32 offset = plh_profile_records_next(*plh_profile_records_bucket(hash), PLH_RECORD_CONTEXT,
-												  hash);
+	for (uint32 offset = plh_profile_records_next(*plh_profile_records_bucket(hash),
+												  PLH_RECORD_CONTEXT, hash);
 		 offset != 0;
 		 offset = plh_profile_records_next(PLH_CHAIN_OF(offset), PLH_RECORD_CONTEXT, hash))
 	{
 		context = plh_profile_records_at(offset);
-		if (context->context_name == context_name &&
-			context->lifetime == lifetime)
+		if (context->context_name == context_name && context->lifetime == lifetime)
 			return context;
 	}
 
@@ -616,8 +596,8 @@ plh_profile_context(uint32 context_name, uint32 lifetime)
 }
 
 /*
- * Returns the record of memory contexts after "context", or the first one if
- * "context" is NULL; NULL at the end.
+ * Returns the record of memory contexts after "context", or the first one if "context" is NULL;
+ * NULL at the end.
  */
 PlhContextRecord *
 plh_profile_next_context(const PlhContextRecord *context)
@@ -628,9 +608,9 @@ plh_profile_next_context(const PlhContextRecord *context)
 }
 
 /*
- * Forget the profile in a forked child: it is the parent's.  What is known of its
- * records stays until the child begins a profile of its own.  Most children never do,
- * and each table would be a page that the child writes to for that alone.
+ * Forget the profile in a forked child: it is the parent's.  What is known of its records stays
+ * until the child begins a profile of its own.  Most children never do, and each table would be a
+ * page that the child writes to for that alone.
  */
 PLH_EVERY_PROCESS void
 plh_profile_forget(void)

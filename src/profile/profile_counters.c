@@ -1,10 +1,10 @@
 /*
  * profile_counters.c
- *	  The owner's side of a profile: the counters of its sites and its process,
- *	  their course over time, and the highest peak of a stretch of it.
+ *	  The owner's side of a profile: the counters of its sites and its process, their course
+ *	  over time, and the highest peak of a stretch of it.
  *
- * This code runs inside palloc.  The profile grows here by the spans of sites that are
- * sampled in more than one span of time.
+ * This code runs inside palloc.  The profile grows here by the spans of sites that are sampled in
+ * more than one span of time.
  */
 #include "postgres.h"
 
@@ -22,8 +22,8 @@
 PlhRun		plh_profile_run = {.peak_live_bytes = PG_INT64_MAX};
 
 /*
- * A larger jump between two local transaction ids means that numbering has
- * started anew, not that as many transactions have passed.
+ * A larger jump between two local transaction ids means that numbering has started anew, not that
+ * as many transactions have passed.
  */
 #define MAX_TRANSACTIONS_PASSED 10000000
 
@@ -66,8 +66,8 @@ in_kb(int64 bytes)
 }
 
 /*
- * A site is about to change: if it is the first time in the run or since its peak, note
- * what it held.
+ * A site is about to change: if it is the first time in the run or since its peak, note what it
+ * held.
  */
 static inline void
 note_site_in_run(PlhSiteRecord *site)
@@ -128,8 +128,7 @@ site_at(uint32 offset)
 }
 
 static inline void
-add_to_counters(PlhCounters *counters, int64 bytes, uint32 weight,
-				double variance, TimestampTz now)
+add_to_counters(PlhCounters *counters, int64 bytes, uint32 weight, double variance, TimestampTz now)
 {
 	counters->live_bytes += bytes;
 	counters->live_count += weight;
@@ -144,8 +143,7 @@ add_to_counters(PlhCounters *counters, int64 bytes, uint32 weight,
 }
 
 static inline void
-subtract_from_counters(PlhCounters *counters, int64 bytes, uint32 weight,
-					   double variance)
+subtract_from_counters(PlhCounters *counters, int64 bytes, uint32 weight, double variance)
 {
 	Assert(counters->live_samples > 0);
 	Assert(counters->live_bytes >= bytes && counters->live_count >= weight);
@@ -185,9 +183,9 @@ begin_epoch(void)
 }
 
 /*
- * Returns the epoch of the sample that has been timed last.  An epoch is a
- * transaction, or a second of a longer one.  Local transaction ids go up by one
- * each, so that transactions without a sample are counted by those with one.
+ * Returns the epoch of the sample that has been timed last.  An epoch is a transaction, or a second
+ * of a longer one.  Local transaction ids go up by one each, so that transactions without a sample
+ * are counted by those with one.
  */
 static inline uint32
 current_epoch(PlhProfileHeader *profile)
@@ -213,8 +211,8 @@ current_epoch(PlhProfileHeader *profile)
 }
 
 /*
- * Note a site's live figures, at growing distances from its first sample.  A buffer that
- * is being enlarged has been freed, and is there again in a moment: it counts.
+ * Note a site's live figures, at growing distances from its first sample.  A buffer that is being
+ * enlarged has been freed, and is there again in a moment: it counts.
  */
 static pg_noinline void
 add_checkpoint(PlhSiteRecord *site, uint32 epochs, TimestampTz now)
@@ -276,8 +274,7 @@ cover(PlhSiteRecord *site, uint32 tick)
 {
 	while (span_of(&site->births, tick) > 0)
 		site->births.shift++;
-	if (site->spans != 0 &&
-		unlikely(span_of(&spans_at(site->spans)->births, tick) >= PLH_SPANS))
+	if (site->spans != 0 && unlikely(span_of(&spans_at(site->spans)->births, tick) >= PLH_SPANS))
 		widen_spans(spans_at(site->spans), tick);
 }
 
@@ -341,9 +338,9 @@ note_epoch(PlhSiteRecord *site, uint32 epoch, TimestampTz now)
 }
 
 /*
- * Begin to change a site.  A site should know its live bytes at the peak of the
- * process, and to visit all sites at each new peak would take too long.  So each
- * site notes its live bytes when it changes for the first time after the peak.
+ * Begin to change a site.  A site should know its live bytes at the peak of the process, and to
+ * visit all sites at each new peak would take too long.  So each site notes its live bytes when it
+ * changes for the first time after the peak.
  */
 static inline uint64
 begin_change(PlhProfileHeader *profile, PlhSiteRecord *site)
@@ -371,10 +368,9 @@ end_change(PlhProfileHeader *profile, PlhSiteRecord *site, uint64 number)
 }
 
 /*
- * The sample of that many bytes that has just been counted is of a later span than those
- * before it, where spans have 2^shift ticks: let the site have a record of such.  Nothing
- * is given up for that.  Without room we are called again when its life has become twice
- * as long.
+ * The sample of that many bytes that has just been counted is of a later span than those before it,
+ * where spans have 2^shift ticks: let the site have a record of such.  Nothing is given up for
+ * that.  Without room we are called again when its life has become twice as long.
  */
 static pg_noinline void
 begin_spans(PlhSiteRecord *site, uint32 shift, int64 bytes)
@@ -402,8 +398,8 @@ begin_spans(PlhSiteRecord *site, uint32 shift, int64 bytes)
 }
 
 /*
- * Count a live sample of "size" bytes.  Returns the tick of its birth, which the caller
- * keeps with it.
+ * Count a live sample of "size" bytes.  Returns the tick of its birth, which the caller keeps with
+ * it.
  */
 uint32
 plh_profile_counters_add(uint32 site_offset, Size size, PlhDraw draw)
@@ -425,8 +421,7 @@ plh_profile_counters_add(uint32 site_offset, Size size, PlhDraw draw)
 	add_to_counters(&profile->counters, bytes, value.weight, value.variance, now);
 	plh_profile_counters_held.live_bytes[site->key.lifetime] += bytes;
 	if (site->key.lifetime == PLH_LIFETIME_PROCESS)
-		add_to_counters(&profile->malloc_counters, bytes, value.weight, value.variance,
-						now);
+		add_to_counters(&profile->malloc_counters, bytes, value.weight, value.variance, now);
 	if (profile->counters.live_bytes > profile->peak_bytes)
 	{
 		profile->peak_bytes = profile->counters.live_bytes;
@@ -446,12 +441,10 @@ plh_profile_counters_add(uint32 site_offset, Size size, PlhDraw draw)
 }
 
 /*
- * Undo a call of plh_profile_counters_add with the same arguments, which returned that
- * tick.
+ * Undo a call of plh_profile_counters_add with the same arguments, which returned that tick.
  */
 void
-plh_profile_counters_subtract(uint32 site_offset, Size size, PlhDraw draw,
-							  uint32 tick)
+plh_profile_counters_subtract(uint32 site_offset, Size size, PlhDraw draw, uint32 tick)
 {
 	PlhProfileHeader *profile = plh_profile;
 	PlhSiteRecord *site = site_at(site_offset);
@@ -473,8 +466,8 @@ plh_profile_counters_subtract(uint32 site_offset, Size size, PlhDraw draw,
 }
 
 /*
- * Add the totals of a site that holds nothing to those of another one.  The
- * caller gives up the former.
+ * Add the totals of a site that holds nothing to those of another one.  The caller gives up the
+ * former.
  */
 void
 plh_profile_counters_fold(uint32 site_offset, uint32 target_offset)
@@ -491,20 +484,18 @@ plh_profile_counters_fold(uint32 site_offset, uint32 target_offset)
 
 	/* only behind this does the target have peak_bytes of its own */
 	number = begin_change(plh_profile, target);
-	target->peak_bytes += plh_site_peak_bytes(plh_profile,
-											  site_at(site_offset));
+	target->peak_bytes += plh_site_peak_bytes(plh_profile, site_at(site_offset));
 	to->total_bytes += from->total_bytes;
 	to->total_count += from->total_count;
 	to->total_samples += from->total_samples;
-	to->first_at = to->first_at == 0 ? from->first_at :
-		Min(to->first_at, from->first_at);
+	to->first_at = to->first_at == 0 ? from->first_at : Min(to->first_at, from->first_at);
 	to->last_at = Max(to->last_at, from->last_at);
 	end_change(plh_profile, target, number);
 }
 
 /*
- * A site that holds nothing stands for others, too, from now on: forget the
- * course that it took, but not its totals.  The caller has given up its spans.
+ * A site that holds nothing stands for others, too, from now on: forget the course that it took,
+ * but not its totals.  The caller has given up its spans.
  */
 void
 plh_profile_counters_begin_anew(uint32 site_offset)
@@ -531,8 +522,7 @@ plh_profile_counters_count_lost(PlhLoss loss, Size size, PlhDraw draw)
 {
 	int64	   *lost_samples = plh_profile != NULL ?
 		plh_profile->lost_samples : state.early.lost_samples;
-	int64	   *lost_bytes = plh_profile != NULL ?
-		plh_profile->lost_bytes : state.early.lost_bytes;
+	int64	   *lost_bytes = plh_profile != NULL ? plh_profile->lost_bytes : state.early.lost_bytes;
 
 	Assert(plh_guard_held);
 	Assert(loss >= 0 && loss < PLH_LOSSES);
@@ -563,17 +553,14 @@ void
 plh_profile_counters_start(void)
 {
 	plh_profile->samples_taken = state.early.samples_taken;
-	memcpy(plh_profile->lost_samples, state.early.lost_samples,
-		   sizeof(state.early.lost_samples));
-	memcpy(plh_profile->lost_bytes, state.early.lost_bytes,
-		   sizeof(state.early.lost_bytes));
+	memcpy(plh_profile->lost_samples, state.early.lost_samples, sizeof(state.early.lost_samples));
+	memcpy(plh_profile->lost_bytes, state.early.lost_bytes, sizeof(state.early.lost_bytes));
 }
 
 /*
- * Note that a transaction has ended, of which the last samples may have been.  Most
- * have none, and leave the profile alone: it would be the only look at it, which costs
- * more than all else that is done at the end of a transaction.  Returns whether it had
- * one.
+ * Note that a transaction has ended, of which the last samples may have been.  Most have none, and
+ * leave the profile alone: it would be the only look at it, which costs more than all else that is
+ * done at the end of a transaction.  Returns whether it had one.
  */
 PLH_EVERY_PROCESS bool
 plh_profile_counters_transaction_over(void)

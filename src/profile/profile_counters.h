@@ -2,19 +2,17 @@
  * profile_counters.h
  *	  The owner's side of a profile: the counters of its sites and its process.
  *
- * These functions may be called inside palloc, in critical sections too; they
- * never palloc or throw, and never make the profile grow.  Callers hold the
- * guard.
+ * These functions may be called inside palloc, in critical sections too; they never palloc or
+ * throw, and never make the profile grow.  Callers hold the guard.
  */
-#ifndef PLH_PROFILE_COUNTERS_H
-#define PLH_PROFILE_COUNTERS_H
+#pragma once
 
 #include "base/sampling.h"
 #include "profile/profile_layout.h"
 
 /*
- * A stretch of time, as a statement's, in which the highest peak is followed.
- * statement_peaks.c begins and ends it.
+ * A stretch of time, as a statement's, in which the highest peak is followed.  statement_peaks.c
+ * begins and ends it.
  */
 typedef struct PlhRun
 {
@@ -64,8 +62,7 @@ typedef struct PlhHeld
 extern PlhHeld plh_profile_counters_held;
 
 extern uint32 plh_profile_counters_add(uint32 site, Size size, PlhDraw draw);
-extern void plh_profile_counters_subtract(uint32 site, Size size,
-										  PlhDraw draw, uint32 tick);
+extern void plh_profile_counters_subtract(uint32 site, Size size, PlhDraw draw, uint32 tick);
 extern void plh_profile_counters_fold(uint32 site, uint32 target);
 extern void plh_profile_counters_begin_anew(uint32 site);
 extern void plh_profile_counters_count_lost(PlhLoss loss, Size size, PlhDraw draw);
@@ -79,5 +76,3 @@ extern void plh_profile_counters_begin_run(void);
 
 /* How much more a site held at the peak of the run than at its start, in kB. */
 extern int64 plh_profile_counters_run_kb(const PlhSiteRecord *site);
-
-#endif							/* PLH_PROFILE_COUNTERS_H */

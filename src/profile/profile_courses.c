@@ -1,19 +1,18 @@
 /*
  * profile_courses.c
- *	  The owner's side of a profile: what its largest contexts and sites held at each
- *	  point of the history.
+ *	  The owner's side of a profile: what its largest contexts and sites held at each point of
+ *	  the history.
  *
- * This code runs inside palloc, once for each point of the history, and so once per
- * second at most.
+ * This code runs inside palloc, once for each point of the history, and so once per second at most.
  *
- * A course begins when contexts of one name and lifetime, or a site, hold LEAST_BYTES at
- * a point.  It is followed from then on, also down to 0, until its place is taken by
- * another that holds more.  So a process has no course before it is large, and all
- * courses together take a fraction of what they tell of.
+ * A course begins when contexts of one name and lifetime, or a site, hold LEAST_BYTES at a point.
+ * It is followed from then on, also down to 0, until its place is taken by another that holds more.
+ * So a process has no course before it is large, and all courses together take a fraction of what
+ * they tell of.
  *
- * A record of a course is never used for another one: it is given up, and a reader finds
- * either of them, or none.  Records of contexts stay where they are.  A site may be given
- * up, and its key then stand for another one, which is born later: its course is over.
+ * A record of a course is never used for another one: it is given up, and a reader finds either of
+ * them, or none.  Records of contexts stay where they are.  A site may be given up, and its key
+ * then stand for another one, which is born later: its course is over.
  */
 #include "postgres.h"
 
@@ -30,14 +29,14 @@
 #define LEAST_BYTES ((int64) 1024 * 1024)
 
 /*
- * A course whose place is taken is lost.  So another must hold several times as much:
- * contexts that have more by turns would not have a course otherwise.
+ * A course whose place is taken is lost.  So another must hold several times as much: contexts that
+ * have more by turns would not have a course otherwise.
  */
 #define TAKEOVER_FACTOR 2
 
 /*
- * Sites are looked for in this part of the profile, and from there on at the next point.
- * That takes some 50 us.
+ * Sites are looked for in this part of the profile, and from there on at the next point.  That
+ * takes some 50 us.
  */
 #define SEARCH_BYTES ((Size) 1024 * 1024)
 
@@ -75,10 +74,8 @@ static const PlhSiteRecord *
 site_of(const PlhCourseRecord *course)
 {
 	uint32		offset =
-		plh_profile_records_find_site(&course->key,
-									  plh_profile_records_hash_site(&course->key));
-	const PlhSiteRecord *site = offset == 0 ? NULL :
-		plh_profile_records_at(offset);
+		plh_profile_records_find_site(&course->key, plh_profile_records_hash_site(&course->key));
+	const PlhSiteRecord *site = offset == 0 ? NULL : plh_profile_records_at(offset);
 
 	return offset == course->followed && offset != 0 &&
 		site->record.born == course->born ? site : NULL;
@@ -99,8 +96,7 @@ add_figures(PlhCourseRecord *course, uint32 point)
 	{
 		const PlhSiteRecord *site = site_of(course);
 
-		course->kilobytes[point] = site == NULL ? 0 :
-			stored(site->counters.live_bytes / 1024);
+		course->kilobytes[point] = site == NULL ? 0 : stored(site->counters.live_bytes / 1024);
 	}
 }
 
@@ -112,8 +108,7 @@ is_followed(PlhCourseKind kind, const PlhRecord *record)
 
 	for (int i = 0; i < PLH_COURSES && state.courses[kind][i] != 0; i++)
 	{
-		const PlhCourseRecord *course =
-			plh_profile_records_at(state.courses[kind][i]);
+		const PlhCourseRecord *course = plh_profile_records_at(state.courses[kind][i]);
 
 		if (course->followed == offset && course->born == record->born)
 			return true;
@@ -122,8 +117,8 @@ is_followed(PlhCourseKind kind, const PlhRecord *record)
 }
 
 /*
- * Returns the place for the course of what holds so much at a point: a free one, or that
- * of the course that holds least.  NULL if that is too much to give it up.
+ * Returns the place for the course of what holds so much at a point: a free one, or that of the
+ * course that holds least.  NULL if that is too much to give it up.
  */
 static uint32 *
 place_for(PlhCourseKind kind, int64 bytes, uint32 point)
@@ -149,12 +144,11 @@ place_for(PlhCourseKind kind, int64 bytes, uint32 point)
 }
 
 /*
- * Begin the course of a record that holds so much, if there is a place and room.  What
- * holds something is not given up while room is made.
+ * Begin the course of a record that holds so much, if there is a place and room.  What holds
+ * something is not given up while room is made.
  */
 static void
-begin_course(PlhCourseKind kind, const PlhRecord *followed, int64 bytes,
-			 Visit *visit)
+begin_course(PlhCourseKind kind, const PlhRecord *followed, int64 bytes, Visit *visit)
 {
 	uint32	   *place = place_for(kind, bytes, visit->point);
 	uint32		former;
@@ -175,8 +169,7 @@ begin_course(PlhCourseKind kind, const PlhRecord *followed, int64 bytes,
 		course->key = ((const PlhSiteRecord *) followed)->key;
 	add_figures(course, visit->point);
 	former = *place;
-	*place = plh_profile_records_add(course, PLH_RECORD_COURSE, bytes_of(kind),
-									 followed->hash);
+	*place = plh_profile_records_add(course, PLH_RECORD_COURSE, bytes_of(kind), followed->hash);
 	if (former != 0)
 		plh_profile_records_give_up(former);
 	visit->begun++;
@@ -189,10 +182,8 @@ begin_contexts(Visit *visit)
 	for (PlhContextRecord *contexts = plh_profile_next_context(NULL);
 		 contexts != NULL; contexts = plh_profile_next_context(contexts))
 	{
-		if (contexts->bytes >= LEAST_BYTES &&
-			!is_followed(PLH_COURSE_CONTEXTS, &contexts->record))
-			begin_course(PLH_COURSE_CONTEXTS, &contexts->record, contexts->bytes,
-						 visit);
+		if (contexts->bytes >= LEAST_BYTES && !is_followed(PLH_COURSE_CONTEXTS, &contexts->record))
+			begin_course(PLH_COURSE_CONTEXTS, &contexts->record, contexts->bytes, visit);
 	}
 }
 
@@ -212,8 +203,7 @@ begin_sites(Visit *visit)
 	Size		searched = 0;
 	const PlhRecord *record;
 
-	while (searched < SEARCH_BYTES &&
-		   (record = plh_profile_records_step()) != NULL)
+	while (searched < SEARCH_BYTES && (record = plh_profile_records_step()) != NULL)
 	{
 		searched += record->bytes;
 		if (is_large_site(record) && !is_followed(PLH_COURSE_SITE, record))
@@ -224,8 +214,8 @@ begin_sites(Visit *visit)
 }
 
 /*
- * Add that point of the history, which readers do not see yet, to all courses.  At the
- * first one nothing begins: many a process ends before it has another.
+ * Add that point of the history, which readers do not see yet, to all courses.  At the first one
+ * nothing begins: many a process ends before it has another.
  */
 void
 plh_profile_courses_add_point(uint32 point)

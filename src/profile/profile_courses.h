@@ -1,18 +1,15 @@
 /*
  * profile_courses.h
- *	  The owner's side of a profile: what its largest contexts and sites held at each
- *	  point of the history.
+ *	  The owner's side of a profile: what its largest contexts and sites held at each point of
+ *	  the history.
  *
- * These functions may be called inside palloc, except in a critical section; they
- * never palloc or throw.  Callers hold the guard, and the process has a profile.
+ * These functions may be called inside palloc, except in a critical section; they never palloc or
+ * throw.  Callers hold the guard, and the process has a profile.
  */
-#ifndef PLH_PROFILE_COURSES_H
-#define PLH_PROFILE_COURSES_H
+#pragma once
 
 #include "profile/profile_layout.h"
 
 extern void plh_profile_courses_add_point(uint32 point);
 extern void plh_profile_courses_thin_out(void);
 extern void plh_profile_courses_forget(void);
-
-#endif							/* PLH_PROFILE_COURSES_H */

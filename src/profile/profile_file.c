@@ -1,14 +1,14 @@
 /*
  * profile_file.c
- *	  The memory of this process' profile: anonymous at first, later a mapped
- *	  file that other processes can read, at the same address.
+ *	  The memory of this process' profile: anonymous at first, later a mapped file that other
+ *	  processes can read, at the same address.
  *
- * This code runs inside palloc, so it makes system calls only.  No descriptor
- * stays open: the file is opened anew for each step by which it grows.
+ * This code runs inside palloc, so it makes system calls only.  No descriptor stays open: the file
+ * is opened anew for each step by which it grows.
  *
- * The file has the first published_bytes of the profile.  Where the file
- * system has no room for more, the rest is anonymous memory, which only the
- * owner sees.  Both parts are one mapping each, however often they grow.
+ * The file has the first published_bytes of the profile.  Where the file system has no room for
+ * more, the rest is anonymous memory, which only the owner sees.  Both parts are one mapping each,
+ * however often they grow.
  */
 #include "postgres.h"
 
@@ -34,8 +34,8 @@
 #define GROWTH_PART 4
 
 /*
- * A forked child lets go of its parent's profile at once (profile.c), and of the memory
- * when it begins its own: plh_profile_file_forget gives that back.
+ * A forked child lets go of its parent's profile at once (profile.c), and of the memory when it
+ * begins its own: plh_profile_file_forget gives that back.
  */
 PLH_SURVIVES_FORK PlhProfileHeader *plh_profile;
 static PLH_SURVIVES_FORK PlhRegion region;
@@ -56,14 +56,13 @@ static PLH_LARGE struct
 }			state;
 
 /*
- * Reserve the address range of a profile, which it keeps for good, and back
- * the beginning with memory.  Returns false if there is no memory.
+ * Reserve the address range of a profile, which it keeps for good, and back the beginning with
+ * memory.  Returns false if there is no memory.
  */
 bool
 plh_profile_file_start(Size max_bytes)
 {
-	StaticAssertStmt(sizeof(PlhProfileHeader) + sizeof(PlhSiteRecord) <
-					 PLH_REGION_STEP,
+	StaticAssertStmt(sizeof(PlhProfileHeader) + sizeof(PlhSiteRecord) < PLH_REGION_STEP,
 					 "the first step has no room for header and catch-all site");
 
 	Assert(plh_profile == NULL);
@@ -75,29 +74,25 @@ plh_profile_file_start(Size max_bytes)
 }
 
 /*
- * Map the first bytes of the file over those of the region, in place of what
- * is mapped there.  They are mapped elsewhere first, as a file system that
- * refuses must not leave a hole in the profile.
+ * Map the first bytes of the file over those of the region, in place of what is mapped there.  They
+ * are mapped elsewhere first, as a file system that refuses must not leave a hole in the profile.
  */
 static bool
 map_file(int fd, Size bytes)
 {
-	void	   *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
-							  fd, 0);
+	void	   *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
 	if (mapped == MAP_FAILED)
 		return false;
-	if (mremap(mapped, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
-			   region.base) != MAP_FAILED)
+	if (mremap(mapped, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, region.base) != MAP_FAILED)
 		return true;
 	munmap(mapped, bytes);
 	return false;
 }
 
 /*
- * Open the published file to write.  Returns -1 on failure.  If somebody has
- * removed the file, or put another in its place, the profile is no longer
- * published.
+ * Open the published file to write.  Returns -1 on failure.  If somebody has removed the file, or
+ * put another in its place, the profile is no longer published.
  */
 static int
 open_published(void)
@@ -110,9 +105,8 @@ open_published(void)
 }
 
 /*
- * Let the published file have the first "bytes" of the profile.  What is
- * anonymous memory of these is written into the file; what is beyond
- * committed_bytes becomes usable.
+ * Let the published file have the first "bytes" of the profile.  What is anonymous memory of these
+ * is written into the file; what is beyond committed_bytes becomes usable.
  */
 static bool
 extend_file(Size bytes)
@@ -124,13 +118,11 @@ extend_file(Size bytes)
 
 	Assert(start < bytes && used_end >= start);
 	if (plh_shared_directory_check(state.published_directory) != PLH_DIRECTORY_FINE ||
-		!plh_profile_room_has(state.published_directory, bytes - start,
-							  PLH_ROOM_RECORDS) ||
+		!plh_profile_room_has(state.published_directory, bytes - start, PLH_ROOM_RECORDS) ||
 		(fd = open_published()) < 0)
 		return false;
 	extended = plh_sealed_file_reserve(fd, start, bytes - start) &&
-		plh_whole_io_write(fd, region.base + start, used_end - start, start) &&
-		map_file(fd, bytes);
+		plh_whole_io_write(fd, region.base + start, used_end - start, start) && map_file(fd, bytes);
 	close(fd);
 
 	if (extended)
@@ -190,16 +182,15 @@ is_our_own(const char *path)
 		return false;
 	own = plh_whole_io_read(fd, &former, sizeof(former), 0) == sizeof(former) &&
 		memcmp(former.magic, PLH_PROFILE_MAGIC, sizeof(former.magic)) == 0 &&
-		former.pid == plh_profile->pid &&
-		former.process_start == plh_profile->process_start;
+		former.pid == plh_profile->pid && former.process_start == plh_profile->process_start;
 	close(fd);
 	return own;
 }
 
 /*
- * Give the complete file its name.  If a file has that name already, a dead
- * process with our pid has left it, and it is kept under another name; or we
- * have, when a system call failed, and it is replaced.
+ * Give the complete file its name.  If a file has that name already, a dead process with our pid
+ * has left it, and it is kept under another name; or we have, when a system call failed, and it is
+ * replaced.
  */
 static bool
 name_file(const char *temporary, const char *path)
@@ -213,10 +204,9 @@ name_file(const char *temporary, const char *path)
 }
 
 /*
- * Write the first "bytes" of the profile into a file, and map it.  Other
- * processes never see an incomplete file: it has the name "temporary" until it
- * is complete.  Returns false, with errno set, on failure, and then everything
- * is as it was.
+ * Write the first "bytes" of the profile into a file, and map it.  Other processes never see an
+ * incomplete file: it has the name "temporary" until it is complete.  Returns false, with errno
+ * set, on failure, and then everything is as it was.
  */
 static bool
 make_file(const char *path, const char *temporary, Size bytes)
@@ -231,9 +221,7 @@ make_file(const char *path, const char *temporary, Size bytes)
 	plh_profile->published_bytes = bytes;
 	made = plh_sealed_file_reserve(fd, 0, bytes) &&
 		plh_whole_io_write(fd, region.base, bytes, 0) &&
-		fstat(fd, &status) == 0 &&
-		plh_sealed_file_seal(fd) &&
-		name_file(temporary, path);
+		fstat(fd, &status) == 0 && plh_sealed_file_seal(fd) && name_file(temporary, path);
 	saved_errno = made ? 0 : errno;
 	if (!made)
 		unlink(temporary);
@@ -263,10 +251,9 @@ header_bytes(void)
 }
 
 /*
- * Let other processes see the profile from now on, as a file of the directory,
- * whose path must stay valid.  Without room for all of it they see only the
- * header, or what they saw before.  Returns whether they see all; if not, errno is
- * set.
+ * Let other processes see the profile from now on, as a file of the directory, whose path must stay
+ * valid.  Without room for all of it they see only the header, or what they saw before.  Returns
+ * whether they see all; if not, errno is set.
  */
 bool
 plh_profile_file_publish(const char *directory)
@@ -279,28 +266,23 @@ plh_profile_file_publish(const char *directory)
 	if (plh_profile == NULL)
 		return false;
 	if (plh_profile_file_is_published())
-		return plh_profile_file_is_whole() ||
-			extend_file(region.committed_bytes);
+		return plh_profile_file_is_whole() || extend_file(region.committed_bytes);
 
 	state.published_directory = directory;
 	snprintf(path, sizeof(path), "%s/%d", directory, (int) getpid());
-	snprintf(temporary, sizeof(temporary), "%s/tmp.%d", directory,
-			 (int) getpid());
-	if (plh_profile_room_has(directory, region.committed_bytes,
-							 PLH_ROOM_RECORDS) &&
+	snprintf(temporary, sizeof(temporary), "%s/tmp.%d", directory, (int) getpid());
+	if (plh_profile_room_has(directory, region.committed_bytes, PLH_ROOM_RECORDS) &&
 		make_file(path, temporary, region.committed_bytes))
 		return true;
 	saved_errno = errno;
-	if (saved_errno != ENOENT &&
-		plh_profile_room_has(directory, header_bytes(), PLH_ROOM_HEADER))
+	if (saved_errno != ENOENT && plh_profile_room_has(directory, header_bytes(), PLH_ROOM_HEADER))
 		(void) make_file(path, temporary, header_bytes());
 	errno = saved_errno;
 	return false;
 }
 
 /*
- * Is the file still there, and still ours?  If not, the profile is no longer
- * published.
+ * Is the file still there, and still ours?  If not, the profile is no longer published.
  */
 bool
 plh_profile_file_verify(void)

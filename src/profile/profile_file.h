@@ -1,22 +1,19 @@
 /*
  * profile_file.h
- *	  The memory of this process' profile: anonymous at first, later a mapped
- *	  file that other processes can read, at the same address.
+ *	  The memory of this process' profile: anonymous at first, later a mapped file that other
+ *	  processes can read, at the same address.
  *
- * These functions may be called inside palloc, except in a critical section;
- * they never palloc or throw.  Every page is reserved in the file system
- * before it is touched, so that a full disk refuses growth and never raises
- * SIGBUS.  Where there is no room for others beside it (profile_room.h), the
- * file has a part of the profile only, or there is none.
+ * These functions may be called inside palloc, except in a critical section; they never palloc or
+ * throw.  Every page is reserved in the file system before it is touched, so that a full disk
+ * refuses growth and never raises SIGBUS.  Where there is no room for others beside it
+ * (profile_room.h), the file has a part of the profile only, or there is none.
  */
-#ifndef PLH_PROFILE_FILE_H
-#define PLH_PROFILE_FILE_H
+#pragma once
 
 #include "profile/profile_layout.h"
 
 /*
- * The memory of this process' profile begins here.  NULL before
- * plh_profile_file_start.
+ * The memory of this process' profile begins here.  NULL before plh_profile_file_start.
  */
 extern PlhProfileHeader *plh_profile;
 
@@ -29,5 +26,3 @@ extern bool plh_profile_file_is_whole(void);
 extern Size plh_profile_file_bytes(void);
 extern void plh_profile_file_unlink(void);
 extern void plh_profile_file_forget(void);
-
-#endif							/* PLH_PROFILE_FILE_H */

@@ -1,12 +1,11 @@
 /*
  * profile_image.c
- *	  Bounds-checked access to a profile in memory, of this process or of any
- *	  other.
+ *	  Bounds-checked access to a profile in memory, of this process or of any other.
  *
  * This code runs inside palloc.
  *
- * Invariant: every record of an image that a function here returns lies
- * within image->bytes as a whole, with all its variable part.
+ * Invariant: every record of an image that a function here returns lies within image->bytes as a
+ * whole, with all its variable part.
  */
 #include "postgres.h"
 
@@ -65,9 +64,9 @@ has_text(const PlhRecord *record, uint64 length, uint64 max_length)
 }
 
 /*
- * Is a record, which lies in the image as a whole, consistent in itself?  None is
- * larger than its owner makes it: thousands of sites may refer to a single one,
- * and each has a text of its own in a report.
+ * Is a record, which lies in the image as a whole, consistent in itself?  None is larger than its
+ * owner makes it: thousands of sites may refer to a single one, and each has a text of its own in a
+ * report.
  */
 static bool
 is_sound(const PlhRecord *record)
@@ -123,8 +122,7 @@ assert_in_image(const PlhProfileImage *image, const PlhRecord *record)
  * Returns the record of that kind at an offset, or NULL if none is sound.
  */
 const void *
-plh_profile_image_at(const PlhProfileImage *image, uint32 offset,
-					 PlhRecordKind kind)
+plh_profile_image_at(const PlhProfileImage *image, uint32 offset, PlhRecordKind kind)
 {
 	const PlhRecord *record;
 
@@ -133,8 +131,7 @@ plh_profile_image_at(const PlhProfileImage *image, uint32 offset,
 		return NULL;
 
 	record = (const PlhRecord *) ((const char *) image->header + offset);
-	if (record->kind != kind || record->bytes > image->bytes - offset ||
-		!is_sound(record))
+	if (record->kind != kind || record->bytes > image->bytes - offset || !is_sound(record))
 		return NULL;
 	assert_in_image(image, record);
 	return record;
@@ -146,20 +143,16 @@ plh_profile_image_at(const PlhProfileImage *image, uint32 offset,
  * where the sequence of records breaks.
  */
 const void *
-plh_profile_image_next(const PlhProfileImage *image, PlhRecordKind kind,
-					   uint32 *position)
+plh_profile_image_next(const PlhProfileImage *image, PlhRecordKind kind, uint32 *position)
 {
-	Size		offset = *position == 0 ? MAXALIGN(sizeof(PlhProfileHeader)) :
-		*position;
+	Size		offset = *position == 0 ? MAXALIGN(sizeof(PlhProfileHeader)) : *position;
 
 	while (offset + sizeof(PlhRecord) <= image->bytes)
 	{
-		const PlhRecord *record =
-			(const PlhRecord *) ((const char *) image->header + offset);
+		const PlhRecord *record = (const PlhRecord *) ((const char *) image->header + offset);
 		Size		bytes = record->bytes;
 
-		if (bytes < sizeof(PlhRecord) || bytes % 8 != 0 ||
-			bytes > image->bytes - offset)
+		if (bytes < sizeof(PlhRecord) || bytes % 8 != 0 || bytes > image->bytes - offset)
 			break;
 		offset += bytes;
 
@@ -186,18 +179,16 @@ index_modules(PlhProfileImage *image)
 	while ((module = plh_profile_image_next(image, PLH_RECORD_MODULE, &position)) != NULL)
 	{
 		if (module->index > 0 && module->index < PLH_IMAGE_MODULES)
-			image->modules[module->index] = (const char *) module -
-				(const char *) image->header;
+			image->modules[module->index] = (const char *) module - (const char *) image->header;
 	}
 }
 
 /*
- * Make an image of a profile in memory, of which "bytes" can be read.  The
- * caller fills in the path, and whether the owner is running.
+ * Make an image of a profile in memory, of which "bytes" can be read.  The caller fills in the
+ * path, and whether the owner is running.
  */
 void
-plh_profile_image_adopt(PlhProfileImage *image, const PlhProfileHeader *header,
-						Size bytes)
+plh_profile_image_adopt(PlhProfileImage *image, const PlhProfileHeader *header, Size bytes)
 {
 	Assert(bytes >= sizeof(PlhProfileHeader));
 	image->header = header;
@@ -206,8 +197,8 @@ plh_profile_image_adopt(PlhProfileImage *image, const PlhProfileHeader *header,
 }
 
 /*
- * Returns an image of this process' own profile, which is neither copied nor
- * moved.  The image is valid until the next call.
+ * Returns an image of this process' own profile, which is neither copied nor moved.  The image is
+ * valid until the next call.
  */
 PlhProfileImage *
 plh_profile_image_own(const PlhProfileHeader *header)
@@ -238,8 +229,8 @@ plh_profile_image_live_sites(const PlhProfileImage *image)
 }
 
 /*
- * Returns the owner's backend type: its own label, or the name that this
- * version of the server has for the type.
+ * Returns the owner's backend type: its own label, or the name that this version of the server has
+ * for the type.
  */
 const char *
 plh_profile_image_backend_type(const PlhProfileImage *image)
@@ -259,8 +250,7 @@ plh_profile_image_offset(const PlhProfileImage *image, const void *record)
 }
 
 /*
- * Returns how many samples of that process are not counted as live, or not at
- * their site.
+ * Returns how many samples of that process are not counted as live, or not at their site.
  */
 int64
 plh_profile_image_lost_samples(const PlhProfileHeader *header)
@@ -298,8 +288,7 @@ plh_profile_image_module(const PlhProfileImage *image, uint32 index)
  * Are these the same binary?  Those without a build-id are, by their path.
  */
 bool
-plh_profile_image_is_same_module(const PlhModuleRecord *left,
-								 const PlhModuleRecord *right)
+plh_profile_image_is_same_module(const PlhModuleRecord *left, const PlhModuleRecord *right)
 {
 	return left->build_id_bytes == right->build_id_bytes &&
 		(left->build_id_bytes > 0 ?
@@ -308,8 +297,8 @@ plh_profile_image_is_same_module(const PlhModuleRecord *left,
 }
 
 /*
- * Can other processes see the whole profile?  If not, its file system had no
- * room for it beside what others need.
+ * Can other processes see the whole profile?  If not, its file system had no room for it beside
+ * what others need.
  */
 bool
 plh_profile_image_is_whole(const PlhProfileHeader *header)
@@ -325,15 +314,14 @@ plh_profile_image_live_error_bytes(const PlhProfileHeader *header)
 {
 	const PlhCounters *counters = &header->counters;
 
-	return plh_sampling_error_bytes(counters->live_variance,
-									counters->live_bytes,
+	return plh_sampling_error_bytes(counters->live_variance, counters->live_bytes,
 									counters->live_samples);
 }
 
 /*
- * Returns the lower end of the estimate of the bytes that the process holds.
- * At the default interval two samples are worth a megabyte by themselves, and
- * by chance many a short connection has two.
+ * Returns the lower end of the estimate of the bytes that the process holds.  At the default
+ * interval two samples are worth a megabyte by themselves, and by chance many a short connection
+ * has two.
  */
 double
 plh_profile_image_surely_live_bytes(const PlhProfileHeader *header)
@@ -345,8 +333,7 @@ plh_profile_image_surely_live_bytes(const PlhProfileHeader *header)
 }
 
 /*
- * Returns the name of a lifetime that users see.  The number comes from a
- * profile and may be any.
+ * Returns the name of a lifetime that users see.  The number comes from a profile and may be any.
  */
 const char *
 plh_profile_image_lifetime_name(uint32 lifetime)
@@ -373,14 +360,13 @@ plh_profile_image_peak_bytes(const PlhProfileHeader *header)
 }
 
 /*
- * What the process had in memory contexts and otherwise from malloc, which also
- * gives the contexts theirs, when it last counted them; 0 if it never did.
+ * What the process had in memory contexts and otherwise from malloc, which also gives the contexts
+ * theirs, when it last counted them; 0 if it never did.
  */
 int64
 plh_profile_image_counted_bytes(const PlhProfileHeader *header)
 {
-	return header->census_at == 0 ? 0 :
-		Max(header->context_bytes, header->malloc_bytes);
+	return header->census_at == 0 ? 0 : Max(header->context_bytes, header->malloc_bytes);
 }
 
 /* A figure that sums of some do not overflow with: a damaged header may have any. */
@@ -391,9 +377,8 @@ sound(int64 bytes)
 }
 
 /*
- * What the process held when it last wrote to its profile.  What was counted is exact:
- * samples tell only what has changed since.  A process that was never counted is
- * what its samples say.
+ * What the process held when it last wrote to its profile.  What was counted is exact: samples tell
+ * only what has changed since.  A process that was never counted is what its samples say.
  */
 PlhHeldBytes
 plh_profile_image_held_bytes(const PlhProfileHeader *header)
@@ -401,8 +386,7 @@ plh_profile_image_held_bytes(const PlhProfileHeader *header)
 	int64		counted = sound(plh_profile_image_counted_bytes(header));
 	int64		then = header->census_at == 0 ? 0 :
 		sound(header->passing_sampled_bytes) +
-		sound(header->lasting_sampled_bytes) +
-		sound(header->malloc_sampled_bytes);
+		sound(header->lasting_sampled_bytes) + sound(header->malloc_sampled_bytes);
 	int64		now = sound(header->counters.live_bytes);
 	int64		change = now > then ? now - then : then - now;
 	double		part = now == 0 ? 0.0 : Min(1.0, (double) change / now);
@@ -420,8 +404,8 @@ plh_profile_image_held_bytes(const PlhProfileHeader *header)
 }
 
 /*
- * The most that all samples can stand for: what was counted, if none came later;
- * PG_INT64_MAX if that is not known.
+ * The most that all samples can stand for: what was counted, if none came later; PG_INT64_MAX if
+ * that is not known.
  */
 int64
 plh_profile_image_live_bound(const PlhProfileHeader *header)
@@ -430,18 +414,16 @@ plh_profile_image_live_bound(const PlhProfileHeader *header)
 		return PG_INT64_MAX;
 	if (!header->malloc_tracked)
 		return Max(0, header->context_bytes);
-	return header->malloc_bytes < 0 ? PG_INT64_MAX :
-		plh_profile_image_counted_bytes(header);
+	return header->malloc_bytes < 0 ? PG_INT64_MAX : plh_profile_image_counted_bytes(header);
 }
 
 /*
- * When a process that is gone was last known to be there: when it died, or else
- * when it last wrote to its profile.
+ * When a process that is gone was last known to be there: when it died, or else when it last wrote
+ * to its profile.
  */
 TimestampTz
 plh_profile_image_ended_at(const PlhProfileHeader *header)
 {
 	return header->death.at != 0 ? header->death.at :
-		Max(Max(header->counters.last_at, header->census_at),
-			header->started_at);
+		Max(Max(header->counters.last_at, header->census_at), header->started_at);
 }

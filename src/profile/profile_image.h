@@ -1,19 +1,15 @@
 /*
  * profile_image.h
- *	  Bounds-checked access to a profile in memory, of this process or of any
- *	  other.
+ *	  Bounds-checked access to a profile in memory, of this process or of any other.
  *
- * An image is a profile as a reader has it in memory, and all outputs start
- * from one.  Whatever its bytes are, these functions never read outside of the
- * image, and skip records that make no sense.  They may be called inside
- * palloc: they allocate nothing and never throw.
+ * An image is a profile as a reader has it in memory, and all outputs start from one.  Whatever its
+ * bytes are, these functions never read outside of the image, and skip records that make no sense.
+ * They may be called inside palloc: they allocate nothing and never throw.
  *
- * Functions that take an image and an offset return NULL for 0 and for an
- * offset without a record of that kind.  Returned records live as long as the
- * memory that the image was made of.
+ * Functions that take an image and an offset return NULL for 0 and for an offset without a record
+ * of that kind.  Returned records live as long as the memory that the image was made of.
  */
-#ifndef PLH_PROFILE_IMAGE_H
-#define PLH_PROFILE_IMAGE_H
+#pragma once
 
 #include "base/limits.h"
 #include "profile/profile_layout.h"
@@ -34,8 +30,7 @@ typedef struct PlhProfileImage
 } PlhProfileImage;
 
 /*
- * What a process has in contexts and from malloc: as it was last counted, and as samples
- * say since.
+ * What a process has in contexts and from malloc: as it was last counted, and as samples say since.
  */
 typedef struct PlhHeldBytes
 {
@@ -75,12 +70,9 @@ extern const void *plh_profile_image_next(const PlhProfileImage *image,
 	((const PlhExampleRecord *) plh_profile_image_at(image, offset, PLH_RECORD_EXAMPLE))
 
 extern uint32 plh_profile_image_live_sites(const PlhProfileImage *image);
-extern uint32 plh_profile_image_offset(const PlhProfileImage *image,
-									   const void *record);
-extern const PlhStackRecord *plh_profile_image_stack(const PlhProfileImage *image,
-													 uint32 offset);
-extern const PlhModuleRecord *plh_profile_image_module(const PlhProfileImage *image,
-													   uint32 index);
+extern uint32 plh_profile_image_offset(const PlhProfileImage *image, const void *record);
+extern const PlhStackRecord *plh_profile_image_stack(const PlhProfileImage *image, uint32 offset);
+extern const PlhModuleRecord *plh_profile_image_module(const PlhProfileImage *image, uint32 index);
 
 extern bool plh_profile_image_is_same_module(const PlhModuleRecord *left,
 											 const PlhModuleRecord *right);
@@ -96,5 +88,3 @@ extern PlhHeldBytes plh_profile_image_held_bytes(const PlhProfileHeader *header)
 extern int64 plh_profile_image_live_bound(const PlhProfileHeader *header);
 extern TimestampTz plh_profile_image_ended_at(const PlhProfileHeader *header);
 extern const char *plh_profile_image_lifetime_name(uint32 lifetime);
-
-#endif							/* PLH_PROFILE_IMAGE_H */

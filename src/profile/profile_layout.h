@@ -1,31 +1,28 @@
 /*
  * profile_layout.h
- *	  The layout of a profile: one file per process, written by that process
- *	  only, read by every other one.
+ *	  The layout of a profile: one file per process, written by that process only, read by every
+ *	  other one.
  *
- * A profile is a header, followed by records, one directly behind the other,
- * up to header.used_bytes.  A record is complete before used_bytes covers it
- * and its kind says what it is, and never moves; later only the counters of
- * sites, their spans and memory contexts change, courses get further points, contexts
- * get other examples, and a site may get spans, or lose its statement and its stack.  Records refer to others by their
- * offset from the start of the profile; 0 stands for none.  All offsets are multiples of 8.
+ * A profile is a header, followed by records, one directly behind the other, up to
+ * header.used_bytes.  A record is complete before used_bytes covers it and its kind says what it
+ * is, and never moves; later only the counters of sites, their spans and memory contexts change,
+ * courses get further points, contexts get other examples, and a site may get spans, or lose its
+ * statement and its stack.  Records refer to others by their offset from the start of the profile;
+ * 0 stands for none.  All offsets are multiples of 8.
  *
- * Records that are no longer needed are given up: their kind becomes
- * PLH_RECORD_FREE.  Their room is not used again before header.round has been
- * raised, so that in a copy that was made within one round each record that
- * is referred to is the one that was meant, or free.
+ * Records that are no longer needed are given up: their kind becomes PLH_RECORD_FREE.  Their room
+ * is not used again before header.round has been raised, so that in a copy that was made within one
+ * round each record that is referred to is the one that was meant, or free.
  *
- * A change of counters is numbered: first the number goes into last_change of the
- * header and the site, then the counters change, then the number goes into what lies
- * before the counters.  Whoever copies from the start to the end, and finds another
- * number before the counters than behind them, has met the owner at work
- * (reader/profile_reader.c).
+ * A change of counters is numbered: first the number goes into last_change of the header and the
+ * site, then the counters change, then the number goes into what lies before the counters.  Whoever
+ * copies from the start to the end, and finds another number before the counters than behind them,
+ * has met the owner at work (reader/profile_reader.c).
  *
- * Whoever changes the layout, if only by a field at an end, changes
- * PLH_LAYOUT_VERSION: readers refuse all other layouts.
+ * Whoever changes the layout, if only by a field at an end, changes PLH_LAYOUT_VERSION: readers
+ * refuse all other layouts.
  */
-#ifndef PLH_PROFILE_LAYOUT_H
-#define PLH_PROFILE_LAYOUT_H
+#pragma once
 
 #include "datatype/timestamp.h"
 
@@ -45,8 +42,8 @@
 #define PLH_MALLOC_NAME "[malloc]"
 
 /*
- * What stands for the stack of a site that has none: none was found, it was given
- * up, or there was no room for it; and for the name of a context.
+ * What stands for the stack of a site that has none: none was found, it was given up, or there was
+ * no room for it; and for the name of a context.
  */
 #define PLH_NO_STACK_NAME "[no stack]"
 #define PLH_FORMER_STACKS_NAME "[former stacks]"
@@ -70,8 +67,7 @@ typedef enum PlhLifetime
 static inline bool
 plh_lifetime_is_lasting(uint32 lifetime)
 {
-	return lifetime == PLH_LIFETIME_SESSION ||
-		lifetime == PLH_LIFETIME_PROCESS;
+	return lifetime == PLH_LIFETIME_SESSION || lifetime == PLH_LIFETIME_PROCESS;
 }
 
 /* Why a sample could not be kept as it should be. */
@@ -111,8 +107,8 @@ typedef struct PlhHistoryPoint
 } PlhHistoryPoint;
 
 /*
- * A process' history has at most this many points.  When all are used, every
- * other one is dropped, and later ones are taken half as often.
+ * A process' history has at most this many points.  When all are used, every other one is dropped,
+ * and later ones are taken half as often.
  */
 #define PLH_HISTORY_POINTS 240
 
@@ -313,10 +309,9 @@ typedef struct PlhStatementRecord
 } PlhStatementRecord;
 
 /*
- * A frame has a module's index in its upper 16 bits and an address of the
- * module's file in the lower 48.  Index 0 stands for no module, and the
- * address is then the one in memory, or that of PLH_COMPILED_CODE.  Addresses
- * are return addresses minus one.
+ * A frame has a module's index in its upper 16 bits and an address of the module's file in the
+ * lower 48.  Index 0 stands for no module, and the address is then the one in memory, or that of
+ * PLH_COMPILED_CODE.  Addresses are return addresses minus one.
  */
 typedef uint64 PlhFrame;
 
@@ -326,10 +321,10 @@ typedef uint64 PlhFrame;
 #define PLH_FRAME_MODULE(frame) ((uint32) ((frame) >> 48))
 
 /*
- * A frame of a routine, which is a function of SQL or of a procedural language, or a
- * block of DO, stands before that of the function in C that has called its language.  In
- * the place of a module it has PLH_ROUTINE_MODULE, which no module has, and below that
- * its language, the line that it was at, or 0, and the offset of a string that names it.
+ * A frame of a routine, which is a function of SQL or of a procedural language, or a block of DO,
+ * stands before that of the function in C that has called its language.  In the place of a module
+ * it has PLH_ROUTINE_MODULE, which no module has, and below that its language, the line that it was
+ * at, or 0, and the offset of a string that names it.
  */
 #define PLH_ROUTINE_MODULE 0x3ff
 #define PLH_ROUTINE_STRING_BITS 27	/* of an offset in units of 8 */
@@ -348,10 +343,10 @@ typedef uint64 PlhFrame;
 	((uint32) ((frame) & ((1 << PLH_ROUTINE_STRING_BITS) - 1)) * 8)
 
 /*
- * Is this the frame of a function whose return address a uretprobe of perf or bpftrace
- * has replaced?  It leads to a page of the kernel's at the very end of the addresses of
- * a process, whose number of bits (47, 48 or 56) depends on the processor: no code that
- * was compiled at run time lies there.
+ * Is this the frame of a function whose return address a uretprobe of perf or bpftrace has
+ * replaced?  It leads to a page of the kernel's at the very end of the addresses of a process,
+ * whose number of bits (47, 48 or 56) depends on the processor: no code that was compiled at run
+ * time lies there.
  */
 #define PLH_PROBED_ADDRESSES ((UINT64CONST(1) << 47) - (128 << 10))
 #define PLH_FRAME_IS_PROBED(frame) \
@@ -369,9 +364,8 @@ typedef struct PlhStackRecord
 } PlhStackRecord;
 
 /*
- * The key tells one site from another.  All fields but lifetime are offsets.
- * PLH_FORMER_STACKS in the place of a stack stands for those that were given
- * up.
+ * The key tells one site from another.  All fields but lifetime are offsets.  PLH_FORMER_STACKS in
+ * the place of a stack stands for those that were given up.
  */
 #define PLH_FORMER_STACKS 1
 
@@ -394,20 +388,19 @@ typedef struct PlhCheckpoint
 } PlhCheckpoint;
 
 /*
- * A birth is noted as the tick in which its epoch began: 2^20 us, some 1.05 s, of the
- * monotonic clock, which nobody sets.  A site's spans are equally long, 2^shift ticks,
- * and begin with its first sample.  When more time has passed than they cover, each two
- * of them become one.
+ * A birth is noted as the tick in which its epoch began: 2^20 us, some 1.05 s, of the monotonic
+ * clock, which nobody sets.  A site's spans are equally long, 2^shift ticks, and begin with its
+ * first sample.  When more time has passed than they cover, each two of them become one.
  *
- * Each site has one span that is as long as its life.  With a sample of a second tick it
- * gets a record of shorter ones, if there is room: most sites never need that.
+ * Each site has one span that is as long as its life.  With a sample of a second tick it gets a
+ * record of shorter ones, if there is room: most sites never need that.
  */
 #define PLH_TICK_BITS 20
 #define PLH_SPANS 8
 
 /*
- * A sample keeps that many bits of its tick, which tell it within 2 years of a site's
- * life.  Births of later years are counted with those of the first, and exactly so.
+ * A sample keeps that many bits of its tick, which tell it within 2 years of a site's life.  Births
+ * of later years are counted with those of the first, and exactly so.
  */
 #define PLH_BIRTH_BITS 26
 
@@ -473,8 +466,7 @@ typedef struct PlhSiteRecord
 static inline int64
 plh_site_peak_bytes(const PlhProfileHeader *header, const PlhSiteRecord *site)
 {
-	return site->last_change > header->peak_change ?
-		site->peak_bytes : site->counters.live_bytes;
+	return site->last_change > header->peak_change ? site->peak_bytes : site->counters.live_bytes;
 }
 
 /* Records that may be given up have sizes that are multiples of this. */
@@ -553,10 +545,9 @@ typedef enum PlhCourseKind
 #define PLH_COURSES 16
 
 /*
- * What the contexts of one name and lifetime, or a site, held at each point of the
- * history.  Each figure is one more than what it says; 0 stands for a point at which it
- * was not followed.  A site has the key and the birth that are noted here, or the course
- * is over.
+ * What the contexts of one name and lifetime, or a site, held at each point of the history.  Each
+ * figure is one more than what it says; 0 stands for a point at which it was not followed.  A site
+ * has the key and the birth that are noted here, or the course is over.
  */
 typedef struct PlhCourseRecord
 {
@@ -570,5 +561,3 @@ typedef struct PlhCourseRecord
 	uint32		contexts[FLEXIBLE_ARRAY_MEMBER];	/* likewise; of a site
 													 * there are none */
 } PlhCourseRecord;
-
-#endif							/* PLH_PROFILE_LAYOUT_H */

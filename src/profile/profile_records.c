@@ -4,15 +4,14 @@
  *
  * This code runs inside palloc.
  *
- * Equal records are stored once: a private table of hash buckets heads chains
- * that run through the records themselves.  Room comes from records that were
- * given up, and else from the end of the profile.  Records that are given up
- * wait for the end of the round of recycling before they are used again, for
- * the sake of readers: profile_layout.h tells which facts these rely on.
+ * Equal records are stored once: a private table of hash buckets heads chains that run through the
+ * records themselves.  Room comes from records that were given up, and else from the end of the
+ * profile.  Records that are given up wait for the end of the round of recycling before they are
+ * used again, for the sake of readers: profile_layout.h tells which facts these rely on.
  *
- * Invariants: a free record is in one free list and in no chain.  All others
- * are in one chain and in no list.  What a reader may have taken for the
- * beginning of a record stays one until the round ends.
+ * Invariants: a free record is in one free list and in no chain.  All others are in one chain and
+ * in no list.  What a reader may have taken for the beginning of a record stays one until the round
+ * ends.
  */
 #include "postgres.h"
 
@@ -27,23 +26,22 @@
 #include "profile/profile_records.h"
 
 /*
- * There is a bucket for each record; once that is one for this many bytes of the
- * profile's maximum size, which is less than most records take, there are enough.
+ * There is a bucket for each record; once that is one for this many bytes of the profile's maximum
+ * size, which is less than most records take, there are enough.
  */
 #define BYTES_PER_BUCKET 128
 
 /*
- * Sizes of records are rounded up to multiples of this, so that a record finds
- * one that was given up.  What is larger than MAX_CLASS_BYTES is a module or a
- * string, and these are never given up.
+ * Sizes of records are rounded up to multiples of this, so that a record finds one that was given
+ * up.  What is larger than MAX_CLASS_BYTES is a module or a string, and these are never given up.
  */
 #define CLASS_BYTES PLH_RECORD_STEP
 #define CLASSES 66
 #define MAX_CLASS_BYTES (CLASS_BYTES * CLASSES)
 
 /*
- * Free records that lie side by side are joined up to this size.  Those that
- * are larger than records of any class are in one list, the last.
+ * Free records that lie side by side are joined up to this size.  Those that are larger than
+ * records of any class are in one list, the last.
  */
 #define MAX_JOINED_BYTES (16 * 1024)
 #define LARGER CLASSES
@@ -52,8 +50,7 @@
 StaticAssertDecl(offsetof(PlhStackRecord, frames) +
 				 sizeof(PlhFrame) * PLH_MAX_FRAMES <= MAX_CLASS_BYTES,
 				 "the deepest stack has no size class");
-StaticAssertDecl(offsetof(PlhStatementRecord, text) + PLH_STATEMENT_MAX + 1 <=
-				 MAX_CLASS_BYTES,
+StaticAssertDecl(offsetof(PlhStatementRecord, text) + PLH_STATEMENT_MAX + 1 <= MAX_CLASS_BYTES,
 				 "the longest statement has no size class");
 
 /* A list of free records, of one size but for the last.  Offsets; 0: empty. */
@@ -106,8 +103,7 @@ plh_profile_records_forget(void)
 Size
 plh_profile_records_size(Size bytes)
 {
-	return bytes <= MAX_CLASS_BYTES ? TYPEALIGN(CLASS_BYTES, bytes) :
-		MAXALIGN(bytes);
+	return bytes <= MAX_CLASS_BYTES ? TYPEALIGN(CLASS_BYTES, bytes) : MAXALIGN(bytes);
 }
 
 /* Returns the list, of those of all sizes, that records of a size belong to. */
@@ -179,8 +175,8 @@ pop(const FreeList *list)
 }
 
 /*
- * Returns the first part, of that size, of a larger free record; 0 without
- * one.  A reader that walks by sees the whole or both parts.
+ * Returns the first part, of that size, of a larger free record; 0 without one.  A reader that
+ * walks by sees the whole or both parts.
  */
 static uint32
 split_larger(Size bytes)
@@ -217,9 +213,9 @@ extend(Size bytes)
 }
 
 /*
- * Refuse records beyond that many bytes in use until a further call; 0 for no limit
- * but the profile's maximum.  Room that was given up counts when it is taken again:
- * else samples that come and go in between would make room without end.
+ * Refuse records beyond that many bytes in use until a further call; 0 for no limit but the
+ * profile's maximum.  Room that was given up counts when it is taken again: else samples that come
+ * and go in between would make room without end.
  */
 void
 plh_profile_records_limit(Size bytes)
@@ -231,14 +227,12 @@ plh_profile_records_limit(Size bytes)
 static bool
 exceeds_limit(Size size)
 {
-	return state.limit_bytes != 0 &&
-		plh_profile_records_bytes_in_use() + size > state.limit_bytes;
+	return state.limit_bytes != 0 && plh_profile_records_bytes_in_use() + size > state.limit_bytes;
 }
 
 /*
- * Take zeroed room for a record of "bytes" bytes.  Returns NULL if there is
- * none.  Readers do not see the record before plh_profile_records_add, which
- * must follow before the next call.
+ * Take zeroed room for a record of "bytes" bytes.  Returns NULL if there is none.  Readers do not
+ * see the record before plh_profile_records_add, which must follow before the next call.
  */
 void *
 plh_profile_records_take(Size bytes)
@@ -295,8 +289,7 @@ chain(PlhRecord *record)
 {
 	uint32	   *bucket;
 
-	plh_hash_buckets_expect(&plh_profile_records_buckets, state.records++,
-							link_of_record, NULL);
+	plh_hash_buckets_expect(&plh_profile_records_buckets, state.records++, link_of_record, NULL);
 	bucket = plh_profile_records_bucket(record->hash);
 	record->chain = *bucket;
 	*bucket = plh_profile_records_offset(record);
@@ -322,8 +315,7 @@ unchain(PlhRecord *record)
  * Make a filled-in record part of the profile.  Returns its offset.
  */
 uint32
-plh_profile_records_add(void *filled, PlhRecordKind kind, Size bytes,
-						uint32 hash)
+plh_profile_records_add(void *filled, PlhRecordKind kind, Size bytes, uint32 hash)
 {
 	PlhRecord  *record = filled;
 	uint32		offset = plh_profile_records_offset(record);
@@ -365,8 +357,8 @@ plh_profile_records_rehash(uint32 offset, uint32 hash)
 }
 
 /*
- * Give up a record, to which nothing refers any more.  Its bytes stay as they
- * are until its room is used again, in a later round.
+ * Give up a record, to which nothing refers any more.  Its bytes stay as they are until its room is
+ * used again, in a later round.
  */
 void
 plh_profile_records_give_up(uint32 offset)
@@ -384,8 +376,8 @@ plh_profile_records_give_up(uint32 offset)
 }
 
 /*
- * Join a free record with the one behind it, so that larger ones find room
- * there.  Returns false if that one is not free, or they would be too large.
+ * Join a free record with the one behind it, so that larger ones find room there.  Returns false if
+ * that one is not free, or they would be too large.
  */
 bool
 plh_profile_records_join(uint32 offset)
@@ -398,8 +390,7 @@ plh_profile_records_join(uint32 offset)
 	if (end >= plh_profile->used_bytes)
 		return false;
 	next = plh_profile_records_at(end);
-	if (next->kind != PLH_RECORD_FREE ||
-		record->bytes + next->bytes > MAX_JOINED_BYTES)
+	if (next->kind != PLH_RECORD_FREE || record->bytes + next->bytes > MAX_JOINED_BYTES)
 		return false;
 	unlist(offset);
 	unlist(end);
@@ -412,8 +403,8 @@ plh_profile_records_join(uint32 offset)
 }
 
 /*
- * Returns the next record of a walk over all of them, which goes on from call to call
- * while records come and go.  NULL at the end; then the next one begins.
+ * Returns the next record of a walk over all of them, which goes on from call to call while records
+ * come and go.  NULL at the end; then the next one begins.
  */
 const PlhRecord *
 plh_profile_records_step(void)

@@ -2,11 +2,10 @@
  * profile_records.h
  *	  The owner's side of a profile: room for records, and how they are found.
  *
- * These functions may be called inside palloc, except in a critical section;
- * they never palloc or throw.  Callers hold the guard.
+ * These functions may be called inside palloc, except in a critical section; they never palloc or
+ * throw.  Callers hold the guard.
  */
-#ifndef PLH_PROFILE_RECORDS_H
-#define PLH_PROFILE_RECORDS_H
+#pragma once
 
 #include "common/hashfn.h"
 #include "miscadmin.h"
@@ -53,8 +52,8 @@ plh_profile_records_bucket(uint32 hash)
 }
 
 /*
- * Returns the next record with that hash and kind, or 0.  "offset" is the head
- * of a chain or the chain field of the record before.
+ * Returns the next record with that hash and kind, or 0.  "offset" is the head of a chain or the
+ * chain field of the record before.
  */
 static inline uint32
 plh_profile_records_next(uint32 offset, PlhRecordKind kind, uint32 hash)
@@ -92,8 +91,8 @@ plh_profile_records_hash_site(const PlhSiteKey *key)
 }
 
 /*
- * Does a site have that key?  The key was just put together, word by word: memcmp would
- * wait for these stores, as it loads two words at once.
+ * Does a site have that key?  The key was just put together, word by word: memcmp would wait for
+ * these stores, as it loads two words at once.
  */
 static inline bool
 plh_profile_records_is_site(uint32 offset, const PlhSiteKey *key)
@@ -102,8 +101,7 @@ plh_profile_records_is_site(uint32 offset, const PlhSiteKey *key)
 
 	return site->key.stack == key->stack &&
 		site->key.context_name == key->context_name &&
-		site->key.statement == key->statement &&
-		site->key.lifetime == key->lifetime;
+		site->key.statement == key->statement && site->key.lifetime == key->lifetime;
 }
 
 /* Returns the site with that key and hash, or 0. */
@@ -112,8 +110,7 @@ plh_profile_records_find_site(const PlhSiteKey *key, uint32 hash)
 {
 	uint32		offset = *plh_profile_records_bucket(hash);
 
-	while ((offset = plh_profile_records_next(offset, PLH_RECORD_SITE,
-											  hash)) != 0)
+	while ((offset = plh_profile_records_next(offset, PLH_RECORD_SITE, hash)) != 0)
 	{
 		if (plh_profile_records_is_site(offset, key))
 			break;
@@ -126,8 +123,7 @@ extern bool plh_profile_records_begin(void);
 extern void plh_profile_records_forget(void);
 extern void *plh_profile_records_take(Size bytes);
 extern void plh_profile_records_return(void *taken);
-extern uint32 plh_profile_records_add(void *filled, PlhRecordKind kind,
-									  Size bytes, uint32 hash);
+extern uint32 plh_profile_records_add(void *filled, PlhRecordKind kind, Size bytes, uint32 hash);
 extern void plh_profile_records_rehash(uint32 offset, uint32 hash);
 extern void plh_profile_records_give_up(uint32 offset);
 extern bool plh_profile_records_join(uint32 offset);
@@ -137,5 +133,3 @@ extern Size plh_profile_records_size(Size bytes);
 extern Size plh_profile_records_bytes(PlhRecordKind kind);
 extern Size plh_profile_records_bytes_in_use(void);
 extern void plh_profile_records_limit(Size bytes);
-
-#endif							/* PLH_PROFILE_RECORDS_H */

@@ -4,15 +4,14 @@
  *
  * This code runs inside palloc.
  *
- * A session that never runs the same statement twice makes new sites all the
- * time, most of which soon hold nothing any more.  So a round of recycling
- * walks over all records, a few at a time while new ones are made, and gives up
- * the sites without a live sample.  Their totals go to the site of the same
- * stack and context without a statement: the first of them becomes that site.
+ * A session that never runs the same statement twice makes new sites all the time, most of which
+ * soon hold nothing any more.  So a round of recycling walks over all records, a few at a time
+ * while new ones are made, and gives up the sites without a live sample.  Their totals go to the
+ * site of the same stack and context without a statement: the first of them becomes that site.
  * Stacks and statements that no site refers to are given up, too.
  *
- * What the process held at its peak stays as well, and so do stacks that hold
- * nothing, unless a large part of the profile is in use.
+ * What the process held at its peak stays as well, and so do stacks that hold nothing, unless a
+ * large part of the profile is in use.
  *
  * Invariant: the counters of all sites add up to those of the process.
  */
@@ -35,14 +34,13 @@
 #define WALK_PER_BYTE 16
 
 /*
- * Where no room is left, a round walks over this many bytes at once, which
- * takes some 100 us.
+ * Where no room is left, a round walks over this many bytes at once, which takes some 100 us.
  */
 #define HURRY_BYTES ((Size) 512 * 1024)
 
 /*
- * A round that frees nothing is not followed by another at once: for each byte
- * taken, or wanted in vain, at most this many are walked over.
+ * A round that frees nothing is not followed by another at once: for each byte taken, or wanted in
+ * vain, at most this many are walked over.
  */
 #define MOST_WALK_PER_BYTE 16
 
@@ -53,17 +51,17 @@ PLH_SURVIVES_FORK uint32 plh_profile_recycling_generation = 1;
 PLH_SURVIVES_FORK uint32 plh_profile_recycling_site_generation = 1;
 
 /*
- * Where more than these parts of the profile's maximum size are in use, more is given up
- * than the statements of sites that hold nothing: their stacks, too; the statements of
- * sites that held something at the peak; and the stacks of these.
+ * Where more than these parts of the profile's maximum size are in use, more is given up than the
+ * statements of sites that hold nothing: their stacks, too; the statements of sites that held
+ * something at the peak; and the stacks of these.
  */
 #define PART_FOR_STACKS 0.5
 #define PART_FOR_PEAK 0.75
 #define PART_FOR_STACKS_OF_PEAK 0.9
 
 /*
- * Where the records, free ones included, take more than this part, free ones
- * are joined: what is free in small pieces is of no use to a deep stack.
+ * Where the records, free ones included, take more than this part, free ones are joined: what is
+ * free in small pieces is of no use to a deep stack.
  */
 #define PART_FOR_JOINING 0.75
 
@@ -78,9 +76,9 @@ static struct
 }			state;
 
 /*
- * Returns how many bytes are taken before the next round begins.  As many as
- * the last one left in use, so that on average each record that is made costs a few that are
- * looked at; fewer where the profile would be full before.
+ * Returns how many bytes are taken before the next round begins.  As many as the last one left in
+ * use, so that on average each record that is made costs a few that are looked at; fewer where the
+ * profile would be full before.
  */
 static Size
 bytes_to_next_round(void)
@@ -158,16 +156,15 @@ drop_reference(uint32 offset)
 	if (offset < sizeof(PlhProfileHeader))
 		return;
 	record = plh_profile_records_at(offset);
-	Assert(record->kind == PLH_RECORD_STACK ||
-		   record->kind == PLH_RECORD_STATEMENT);
+	Assert(record->kind == PLH_RECORD_STACK || record->kind == PLH_RECORD_STATEMENT);
 	Assert(record->references > 0);
 	record->references--;
 	give_up_unreferenced(offset);
 }
 
 /*
- * Returns whether the totals of a site, which may have been part of the peak,
- * may go to one with a less precise key, and makes the key that one.
+ * Returns whether the totals of a site, which may have been part of the peak, may go to one with a
+ * less precise key, and makes the key that one.
  */
 static bool
 make_less_precise(PlhSiteKey *key, bool of_peak)
@@ -239,16 +236,14 @@ visit_site(uint32 offset)
 	uint32		target;
 	uint32		hash;
 
-	if (offset == plh_profile->catch_all_site ||
-		site->counters.live_samples > 0)
+	if (offset == plh_profile->catch_all_site || site->counters.live_samples > 0)
 		return;
 	if (site->counters.total_samples == 0)
 	{
 		give_up_site(offset);
 		return;
 	}
-	if (!make_less_precise(&key,
-						   plh_site_peak_bytes(plh_profile, site) != 0))
+	if (!make_less_precise(&key, plh_site_peak_bytes(plh_profile, site) != 0))
 		return;
 
 	hash = plh_profile_records_hash_site(&key);
@@ -270,8 +265,7 @@ visit(uint32 offset)
 
 	if (record->kind == PLH_RECORD_SITE)
 		visit_site(offset);
-	else if (record->kind == PLH_RECORD_STACK ||
-			 record->kind == PLH_RECORD_STATEMENT)
+	else if (record->kind == PLH_RECORD_STACK || record->kind == PLH_RECORD_STATEMENT)
 		give_up_unreferenced(offset);
 }
 
@@ -293,8 +287,7 @@ walk(Size bytes)
 		visit(offset);
 		if (record->kind != PLH_RECORD_FREE)
 			free_before = 0;
-		else if (!joins || free_before == 0 ||
-				 !plh_profile_records_join(free_before))
+		else if (!joins || free_before == 0 || !plh_profile_records_join(free_before))
 			free_before = offset;
 	}
 	if (state.cursor < plh_profile->used_bytes)
@@ -306,8 +299,8 @@ walk(Size bytes)
 }
 
 /*
- * A record of "bytes" bytes is about to be made: begin a round if it is time, and let
- * the one that has begun go on in proportion.
+ * A record of "bytes" bytes is about to be made: begin a round if it is time, and let the one that
+ * has begun go on in proportion.
  */
 static void
 advance(Size bytes)
@@ -323,8 +316,8 @@ advance(Size bytes)
 }
 
 /*
- * There is no room for a record: begin a round unless there has just been one,
- * and let the one at work go on faster.
+ * There is no room for a record: begin a round unless there has just been one, and let the one at
+ * work go on faster.
  */
 void
 plh_profile_recycling_hurry(void)
@@ -332,16 +325,15 @@ plh_profile_recycling_hurry(void)
 	Assert(plh_guard_held && CritSectionCount == 0);
 	if (state.suspensions > 0)
 		return;
-	if (state.cursor == 0 &&
-		state.taken_bytes >= plh_profile->used_bytes / MOST_WALK_PER_BYTE)
+	if (state.cursor == 0 && state.taken_bytes >= plh_profile->used_bytes / MOST_WALK_PER_BYTE)
 		begin_round();
 	if (state.cursor != 0)
 		walk(HURRY_BYTES);
 }
 
 /*
- * Make zeroed room for a record of "bytes" bytes.  Returns NULL if there is
- * none.  Other records may be given up first.
+ * Make zeroed room for a record of "bytes" bytes.  Returns NULL if there is none.  Other records
+ * may be given up first.
  */
 void *
 plh_profile_recycling_take(Size bytes)
@@ -359,9 +351,8 @@ plh_profile_recycling_take(Size bytes)
 }
 
 /*
- * Give up nothing from now on.  What can be given up is given up before, as
- * the room may be needed meanwhile.  Each such call is ended by one of
- * plh_profile_recycling_resume.
+ * Give up nothing from now on.  What can be given up is given up before, as the room may be needed
+ * meanwhile.  Each such call is ended by one of plh_profile_recycling_resume.
  */
 void
 plh_profile_recycling_suspend(void)

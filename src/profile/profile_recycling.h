@@ -2,17 +2,15 @@
  * profile_recycling.h
  *	  Gives up records that hold nothing, so that their room is used again.
  *
- * These functions may be called inside palloc, except in a critical section;
- * they never palloc or throw.  Callers hold the guard, but for
- * plh_profile_recycling_suspend and plh_profile_recycling_resume, which belong
- * to code outside of palloc.
+ * These functions may be called inside palloc, except in a critical section; they never palloc or
+ * throw.  Callers hold the guard, but for plh_profile_recycling_suspend and
+ * plh_profile_recycling_resume, which belong to code outside of palloc.
  */
-#ifndef PLH_PROFILE_RECYCLING_H
-#define PLH_PROFILE_RECYCLING_H
+#pragma once
 
 /*
- * The stack and the statement that were looked up last.  They are not given up
- * even if no site refers to them, as one is just about to.
+ * The stack and the statement that were looked up last.  They are not given up even if no site
+ * refers to them, as one is just about to.
  */
 typedef struct PlhRecyclingPins
 {
@@ -23,8 +21,7 @@ typedef struct PlhRecyclingPins
 extern PlhRecyclingPins plh_profile_recycling_pins;
 
 /*
- * These change when a stack, or a site, is given up: its offset may become that of
- * another.
+ * These change when a stack, or a site, is given up: its offset may become that of another.
  */
 extern uint32 plh_profile_recycling_generation;
 extern uint32 plh_profile_recycling_site_generation;
@@ -34,5 +31,3 @@ extern void *plh_profile_recycling_take(Size bytes);
 extern void plh_profile_recycling_suspend(void);
 extern void plh_profile_recycling_resume(void);
 extern void plh_profile_recycling_forget(void);
-
-#endif							/* PLH_PROFILE_RECYCLING_H */

@@ -4,9 +4,9 @@
  *
  * This code runs inside palloc.
  *
- * The file system is asked before each file and each growth of one.  Processes
- * that ask at the same moment may all be told that there is room, and so take
- * a little more than the share; the bytes that are left free allow for that.
+ * The file system is asked before each file and each growth of one.  Processes that ask at the same
+ * moment may all be told that there is room, and so take a little more than the share; the bytes
+ * that are left free allow for that.
  */
 #include "postgres.h"
 
@@ -74,8 +74,7 @@ give_up_saved(const char *name, void *arg)
 	const char *directory = arg;
 	char		path[PLH_PATH_MAX];
 
-	if (!is_saved(name) &&
-		strncmp(name, PLH_DROPPED_PREFIX, strlen(PLH_DROPPED_PREFIX)) != 0)
+	if (!is_saved(name) && strncmp(name, PLH_DROPPED_PREFIX, strlen(PLH_DROPPED_PREFIX)) != 0)
 		return;
 	snprintf(path, sizeof(path), "%s/%s", directory, name);
 	(void) unlink(path);
@@ -107,14 +106,13 @@ fits(const char *directory, uint64 bytes, PlhRoomUse use)
 
 	/* where all files of everybody take less than our share, so do ours */
 	used = (uint64) (status.f_blocks - status.f_bfree) * status.f_bsize;
-	return used + bytes <= share ||
-		bytes_of_files(directory) + bytes <= share;
+	return used + bytes <= share || bytes_of_files(directory) + bytes <= share;
 }
 
 /*
- * May the files of the directory take that many more bytes?  Profiles that were
- * saved are given up first, as a live process has more to say.  If the answer
- * is no, errno is ENOSPC, or ENOENT if there is no such directory.
+ * May the files of the directory take that many more bytes?  Profiles that were saved are given up
+ * first, as a live process has more to say.  If the answer is no, errno is ENOSPC, or ENOENT if
+ * there is no such directory.
  */
 bool
 plh_profile_room_has(const char *directory, Size bytes, PlhRoomUse use)
@@ -123,8 +121,7 @@ plh_profile_room_has(const char *directory, Size bytes, PlhRoomUse use)
 
 	if (fits(directory, bytes, use))
 		return true;
-	failure = plh_directory_names_visit(directory, give_up_saved,
-										unconstify(char *, directory));
+	failure = plh_directory_names_visit(directory, give_up_saved, unconstify(char *, directory));
 	if (fits(directory, bytes, use))
 		return true;
 	errno = failure == ENOENT ? ENOENT : ENOSPC;

@@ -2,20 +2,18 @@
  * profile_room.h
  *	  How much of a file system the profiles of a server may take.
  *
- * By default profiles lie in /dev/shm, as PostgreSQL's dynamic shared memory
- * does, without which no parallel query runs and no session starts; in a
- * container that is 64 MB in all.  So room for others comes first: all files
- * of the profile directory together take a quarter of the file system at most,
- * and leave 16 MB free.
+ * By default profiles lie in /dev/shm, as PostgreSQL's dynamic shared memory does, without which no
+ * parallel query runs and no session starts; in a container that is 64 MB in all.  So room for
+ * others comes first: all files of the profile directory together take a quarter of the file system
+ * at most, and leave 16 MB free.
  *
  * Callable inside palloc, except in a critical section.
  */
-#ifndef PLH_PROFILE_ROOM_H
-#define PLH_PROFILE_ROOM_H
+#pragma once
 
 /*
- * A dead process' profile whose name ends like this is only there to be looked
- * at: what is worth keeping of it is in a dump.
+ * A dead process' profile whose name ends like this is only there to be looked at: what is worth
+ * keeping of it is in a dump.
  */
 #define PLH_SAVED_SUFFIX ".saved"
 
@@ -29,7 +27,4 @@ typedef enum PlhRoomUse
 	PLH_ROOM_RECORDS			/* all else, which leaves a rest for headers */
 } PlhRoomUse;
 
-extern bool plh_profile_room_has(const char *directory, Size bytes,
-								 PlhRoomUse use);
-
-#endif							/* PLH_PROFILE_ROOM_H */
+extern bool plh_profile_room_has(const char *directory, Size bytes, PlhRoomUse use);

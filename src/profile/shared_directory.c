@@ -1,10 +1,10 @@
 /*
  * shared_directory.c
- *	  The directory in which the processes of a server meet: it has profiles,
- *	  baselines and requests.
+ *	  The directory in which the processes of a server meet: it has profiles, baselines and
+ *	  requests.
  *
- * This code runs inside palloc, as a directory that vanishes while the server
- * runs is made again by whoever misses it first.
+ * This code runs inside palloc, as a directory that vanishes while the server runs is made again by
+ * whoever misses it first.
  */
 #include "postgres.h"
 
@@ -73,12 +73,10 @@ plh_shared_directory_note(const char *directory)
 
 	note_path(path, sizeof(path), directory);
 	(void) unlink(path);
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-			  S_IRUSR | S_IWUSR);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR);
 	if (fd >= 0)
 	{
-		if (!plh_whole_io_write(fd, text, compose(text, sizeof(text)),
-								PLH_FILE_POSITION))
+		if (!plh_whole_io_write(fd, text, compose(text, sizeof(text)), PLH_FILE_POSITION))
 			(void) unlink(path);
 		close(fd);
 	}
@@ -91,8 +89,7 @@ count_others(const char *name, void *arg)
 {
 	int		   *others = arg;
 
-	*others += strcmp(name, ".") != 0 && strcmp(name, "..") != 0 &&
-		strcmp(name, NOTE_FILE) != 0;
+	*others += strcmp(name, ".") != 0 && strcmp(name, "..") != 0 && strcmp(name, NOTE_FILE) != 0;
 }
 
 /*
@@ -104,8 +101,7 @@ plh_shared_directory_remove_note(const char *directory)
 	char		path[PLH_PATH_MAX];
 	int			others = 0;
 
-	if (plh_directory_names_visit(directory, count_others, &others) != 0 ||
-		others > 0)
+	if (plh_directory_names_visit(directory, count_others, &others) != 0 || others > 0)
 		return;
 	note_path(path, sizeof(path), directory);
 	(void) unlink(path);
@@ -132,8 +128,8 @@ plh_shared_directory_check(const char *path)
 }
 
 /*
- * Make the directory unless it exists, and make sure that it is ours alone.  If
- * it is not, errno is set.
+ * Make the directory unless it exists, and make sure that it is ours alone.  If it is not, errno is
+ * set.
  */
 PlhDirectoryFault
 plh_shared_directory_make(const char *path)

@@ -1,15 +1,14 @@
 /*
  * shared_directory.h
- *	  The directory in which the processes of a server meet: it has profiles,
- *	  baselines and requests.
+ *	  The directory in which the processes of a server meet: it has profiles, baselines and
+ *	  requests.
  *
- * /dev/shm, where it lies by default, is open to everybody: the directory is
- * used only if it belongs to the server's user and nobody else may enter it.
+ * /dev/shm, where it lies by default, is open to everybody: the directory is used only if it
+ * belongs to the server's user and nobody else may enter it.
  *
  * Callable inside palloc.
  */
-#ifndef PLH_SHARED_DIRECTORY_H
-#define PLH_SHARED_DIRECTORY_H
+#pragma once
 
 /* Why a directory can't be used. */
 typedef enum PlhDirectoryFault
@@ -25,11 +24,9 @@ extern PlhDirectoryFault plh_shared_directory_make(const char *path);
 extern PlhDirectoryFault plh_shared_directory_check(const char *path);
 
 /*
- * A note says whose the directory is, for people who find it when the server
- * is gone, and for bin/pg_leakhunt_remove.  Nothing depends on it.  It is only
- * removed where there are no other files, as they need it.
+ * A note says whose the directory is, for people who find it when the server is gone, and for
+ * bin/pg_leakhunt_remove.  Nothing depends on it.  It is only removed where there are no other
+ * files, as they need it.
  */
 extern void plh_shared_directory_note(const char *directory);
 extern void plh_shared_directory_remove_note(const char *directory);
-
-#endif							/* PLH_SHARED_DIRECTORY_H */

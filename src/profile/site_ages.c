@@ -4,8 +4,7 @@
  *
  * Runs inside palloc.
  *
- * A record may come from a damaged file: then its spans do not add up, and nothing is said
- * of ages.
+ * A record may come from a damaged file: then its spans do not add up, and nothing is said of ages.
  */
 #include "postgres.h"
 
@@ -49,8 +48,7 @@ plh_site_ages_add_up(const PlhSiteRecord *site, const PlhSpansRecord *spans)
 static bool
 time_of_tick(const PlhProfileHeader *header, uint64 tick, TimestampTz *time)
 {
-	return !pg_add_s64_overflow(header->first_tick_at,
-								(int64) (tick << PLH_TICK_BITS), time) &&
+	return !pg_add_s64_overflow(header->first_tick_at, (int64) (tick << PLH_TICK_BITS), time) &&
 		IS_VALID_TIMESTAMP(*time);
 }
 
@@ -87,8 +85,7 @@ int
 plh_site_ages_list(PlhSiteAge ages[PLH_SPANS], const PlhProfileImage *image,
 				   const PlhSiteRecord *site, TimestampTz now)
 {
-	const PlhSpansRecord *record = plh_profile_image_at(image, site->spans,
-														PLH_RECORD_SPANS);
+	const PlhSpansRecord *record = plh_profile_image_at(image, site->spans, PLH_RECORD_SPANS);
 	const PlhSpan life = {site->counters.live_bytes, site->born_bytes};
 	const PlhSpan *spans = &life;
 	const PlhBirths *births = &site->births;

@@ -4,8 +4,7 @@
  *
  * Callable inside palloc: nothing is allocated.
  */
-#ifndef PLH_SITE_AGES_H
-#define PLH_SITE_AGES_H
+#pragma once
 
 #include "profile/profile_image.h"
 
@@ -21,18 +20,14 @@ typedef struct PlhSiteAge
 } PlhSiteAge;
 
 /*
- * Do the spans of a site add up to what it holds?  "spans" is the record that it refers
- * to; NULL if there is none, or it can't be had.
+ * Do the spans of a site add up to what it holds?  "spans" is the record that it refers to; NULL if
+ * there is none, or it can't be had.
  */
-extern bool plh_site_ages_add_up(const PlhSiteRecord *site,
-								 const PlhSpansRecord *spans);
+extern bool plh_site_ages_add_up(const PlhSiteRecord *site, const PlhSpansRecord *spans);
 
 /*
- * Fills in the ages of a site, the oldest first, and returns their number; 0 where they
- * are not known.  The figures were true at "now".
+ * Fills in the ages of a site, the oldest first, and returns their number; 0 where they are not
+ * known.  The figures were true at "now".
  */
-extern int	plh_site_ages_list(PlhSiteAge ages[PLH_SPANS],
-							   const PlhProfileImage *image,
+extern int	plh_site_ages_list(PlhSiteAge ages[PLH_SPANS], const PlhProfileImage *image,
 							   const PlhSiteRecord *site, TimestampTz now);
-
-#endif							/* PLH_SITE_AGES_H */

@@ -13,9 +13,9 @@
 #define MAX_ERROR_BYTES ((double) (PG_INT64_MAX / 2))
 
 /*
- * Returns a record that a site refers to; NULL instead of one that is younger
- * than the site.  In a copy that was made while the owner gave up records and
- * made new ones, such a record stands where the one that was meant had been.
+ * Returns a record that a site refers to; NULL instead of one that is younger than the site.  In a
+ * copy that was made while the owner gave up records and made new ones, such a record stands where
+ * the one that was meant had been.
  */
 static const void *
 not_younger(const PlhSiteRecord *site, const PlhRecord *record)
@@ -24,8 +24,8 @@ not_younger(const PlhSiteRecord *site, const PlhRecord *record)
 }
 
 /*
- * Fill in the facts about a site of the image.  "baseline" is the one that goes
- * with the image, or NULL.
+ * Fill in the facts about a site of the image.  "baseline" is the one that goes with the image, or
+ * NULL.
  */
 void
 plh_site_facts_resolve(PlhSiteFacts *facts, const PlhProfileImage *image,
@@ -45,8 +45,7 @@ plh_site_facts_resolve(PlhSiteFacts *facts, const PlhProfileImage *image,
 	facts->stack = not_younger(site, (const PlhRecord *)
 							   plh_profile_image_stack(image, key->stack));
 	facts->error_bytes = (int64)
-		Min(plh_sampling_error_bytes(counters->live_variance,
-									 counters->live_bytes,
+		Min(plh_sampling_error_bytes(counters->live_variance, counters->live_bytes,
 									 counters->live_samples),
 			MAX_ERROR_BYTES);
 	facts->peak_bytes = plh_site_peak_bytes(image->header, site);

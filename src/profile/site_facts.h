@@ -2,12 +2,10 @@
  * site_facts.h
  *	  What an image says of one call site, with all that the site refers to.
  *
- * Reports, pictures, dumps and checks start from these facts, so that they say
- * the same of a site.  Callable inside palloc: nothing is allocated, and the
- * pointers lead into the image.
+ * Reports, pictures, dumps and checks start from these facts, so that they say the same of a site.
+ * Callable inside palloc: nothing is allocated, and the pointers lead into the image.
  */
-#ifndef PLH_SITE_FACTS_H
-#define PLH_SITE_FACTS_H
+#pragma once
 
 #include "profile/baseline.h"
 #include "profile/profile_image.h"
@@ -27,14 +25,10 @@ typedef struct PlhSiteFacts
 	int64		baseline_count;
 } PlhSiteFacts;
 
-extern void plh_site_facts_resolve(PlhSiteFacts *facts,
-								   const PlhProfileImage *image,
+extern void plh_site_facts_resolve(PlhSiteFacts *facts, const PlhProfileImage *image,
 								   const PlhSiteRecord *site,
 								   const PlhBaseline *baseline);
-extern bool plh_site_facts_next(PlhSiteFacts *facts,
-								const PlhProfileImage *image,
+extern bool plh_site_facts_next(PlhSiteFacts *facts, const PlhProfileImage *image,
 								const PlhBaseline *baseline,
 								uint32 *position);
 extern void plh_site_facts_sum(PlhCounters *sums, const PlhCounters *counters);
-
-#endif							/* PLH_SITE_FACTS_H */

@@ -2,8 +2,7 @@
  * source_frame.h
  *	  A function that an address lies in, as debug information names it.
  */
-#ifndef PLH_SOURCE_FRAME_H
-#define PLH_SOURCE_FRAME_H
+#pragma once
 
 /* By inlining, an address may lie in several functions, at most this many. */
 #define PLH_MAX_INLINED 64
@@ -16,5 +15,3 @@ typedef struct PlhSourceFrame
 	int			line;			/* 0 if not known */
 	bool		inlined;		/* into the next frame */
 } PlhSourceFrame;
-
-#endif							/* PLH_SOURCE_FRAME_H */

@@ -4,12 +4,12 @@
  *
  * This code runs inside palloc.
  *
- * A process tells of a call several times: when it has grown, and when it is over.  A
- * part that was told before is counted once.  Between two processes of a call, which are
- * a session and its parallel workers, the place of the session adds up.
+ * A process tells of a call several times: when it has grown, and when it is over.  A part that was
+ * told before is counted once.  Between two processes of a call, which are a session and its
+ * parallel workers, the place of the session adds up.
  *
- * A process may die at any point of a change.  So chains are changed by single stores,
- * and nobody follows one for longer than there are entries.
+ * A process may die at any point of a change.  So chains are changed by single stores, and nobody
+ * follows one for longer than there are entries.
  */
 #include "postgres.h"
 
@@ -152,13 +152,12 @@ note_routine(PlhStatementEntry *entry, const StackSource *source, PlhFrame frame
 	place = routine_place(entry, name, bytes);
 	if (place < PLH_STATEMENT_ROUTINE_BYTES)
 		entry->frames[entry->depth++] =
-			PLH_ROUTINE_FRAME(PLH_ROUTINE_LANGUAGE(frame),
-							  PLH_ROUTINE_LINE(frame), place);
+			PLH_ROUTINE_FRAME(PLH_ROUTINE_LANGUAGE(frame), PLH_ROUTINE_LINE(frame), place);
 }
 
 /*
- * Note a stack.  Without room for one of its modules, or without one in the source, it
- * is not known.
+ * Note a stack.  Without room for one of its modules, or without one in the source, it is not
+ * known.
  */
 static void
 note_stack(PlhStatementEntry *entry, const StackSource *source,
@@ -367,8 +366,8 @@ call_of(const PlhStatementPart *part)
 }
 
 /*
- * Is it the same call?  A worker may not know the query id, and statements that come in
- * one message have started together.
+ * Is it the same call?  A worker may not know the query id, and statements that come in one message
+ * have started together.
  */
 static bool
 is_call(const PlhStatementCall *call, const PlhStatementPart *part)
@@ -382,8 +381,7 @@ static int64
 peak_with(const PlhStatementCall *call, const PlhStatementPart *part)
 {
 	return is_call(call, part) ?
-		call->peak_bytes + part->share.peak_bytes - part->told.peak_bytes :
-		part->share.peak_bytes;
+		call->peak_bytes + part->share.peak_bytes - part->told.peak_bytes : part->share.peak_bytes;
 }
 
 /* Let the place be of the call that the part is of. */
@@ -412,8 +410,8 @@ add_part(PlhStatementCall *call, const PlhStatementPart *part)
 }
 
 /*
- * The entry of a call: that of its statement, unless another process of the call has
- * found one before.
+ * The entry of a call: that of its statement, unless another process of the call has found one
+ * before.
  */
 static PlhStatementEntry *
 entry_of_call(PlhStatementCall *call, const PlhStatementPart *part)
@@ -443,8 +441,7 @@ note_top(PlhStatementEntry *entry, const PlhStatementPart *part)
 {
 	const PlhStringRecord *context =
 		plh_profile_image_string(part->image, part->top->key.context_name);
-	const PlhStackRecord *stack =
-		plh_profile_image_stack(part->image, part->top->key.stack);
+	const PlhStackRecord *stack = plh_profile_image_stack(part->image, part->top->key.stack);
 	StackSource source = {.image = part->image};
 
 	entry->site_bytes = part->top_bytes;
@@ -465,8 +462,7 @@ error_of(const PlhStatementCall *call)
 
 /* Note the highest peak of a statement, which that call is. */
 static void
-note_highest(PlhStatementEntry *entry, const PlhStatementCall *call,
-			 const PlhStatementPart *part)
+note_highest(PlhStatementEntry *entry, const PlhStatementCall *call, const PlhStatementPart *part)
 {
 	/* of a worker and its session, the one where a site held more */
 	if (entry->max_start != part->start || entry->max_pid != part->pid)
@@ -519,8 +515,7 @@ plh_statement_entries_is_highest(const PlhStatementPart *part)
 
 	make_key(&key, part);
 	entry = find(&key);
-	return entry == NULL ||
-		peak_with(call_of(part), part) > entry->max_peak_bytes;
+	return entry == NULL || peak_with(call_of(part), part) > entry->max_peak_bytes;
 }
 
 bool
@@ -599,8 +594,7 @@ plh_statement_entries_restore(const PlhStatementEntry *former,
 	PlhStatementEntry *entry;
 	Key			key;
 
-	if (former->born == 0 || former->calls <= 0 ||
-		former->text_bytes > PLH_STATEMENT_MAX)
+	if (former->born == 0 || former->calls <= 0 || former->text_bytes > PLH_STATEMENT_MAX)
 		return;
 	make_key(&key, &part);
 	if (find(&key) != NULL || (entry = insert(&key)) == NULL)

@@ -2,11 +2,10 @@
  * statement_entries.h
  *	  What is told of statements, and kept in their file.
  *
- * These functions may be called inside palloc, except in a critical section; callers
- * hold the guard.
+ * These functions may be called inside palloc, except in a critical section; callers hold the
+ * guard.
  */
-#ifndef PLH_STATEMENT_ENTRIES_H
-#define PLH_STATEMENT_ENTRIES_H
+#pragma once
 
 #include "profile/profile_image.h"
 #include "profile/statements_layout.h"
@@ -52,8 +51,8 @@ typedef struct PlhStatementPart
 extern bool plh_statement_entries_is_highest(const PlhStatementPart *part);
 
 /*
- * Counts the part, and lets "told" be all of it.  Returns false if that can't be done now:
- * for want of room, or as the lock is not to be had.
+ * Counts the part, and lets "told" be all of it.  Returns false if that can't be done now: for want
+ * of room, or as the lock is not to be had.
  */
 extern bool plh_statement_entries_tell(PlhStatementPart *part);
 
@@ -61,24 +60,22 @@ extern bool plh_statement_entries_tell(PlhStatementPart *part);
 extern void plh_statement_entries_count_lost(void);
 
 /*
- * Removes the entries of a role, a database and a query id, each of which may be 0: then
- * those of all.  Returns false if the lock is not to be had.
+ * Removes the entries of a role, a database and a query id, each of which may be 0: then those of
+ * all.  Returns false if the lock is not to be had.
  */
 extern bool plh_statement_entries_reset(Oid role, Oid database, uint64 query_id);
 
 /*
- * Adds an entry of another file, with those modules: whatever is in it.  One that makes no
- * sense is left out.
+ * Adds an entry of another file, with those modules: whatever is in it.  One that makes no sense is
+ * left out.
  */
 extern void plh_statement_entries_restore(const PlhStatementEntry *former,
 										  const PlhStatementModule *modules,
 										  uint32 module_count);
 
 /*
- * The name of a routine that is in the stack of an entry, with its length; NULL if it is
- * not there, whatever is in the entry.
+ * The name of a routine that is in the stack of an entry, with its length; NULL if it is not there,
+ * whatever is in the entry.
  */
 extern const char *plh_statement_entries_routine(const PlhStatementEntry *entry,
 												 PlhFrame frame, Size *bytes);
-
-#endif							/* PLH_STATEMENT_ENTRIES_H */

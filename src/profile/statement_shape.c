@@ -1,14 +1,13 @@
 /*
  * statement_shape.c
- *	  What is left of a statement's text without its literals: by that,
- *	  statements are told apart where core computes no query id.
+ *	  What is left of a statement's text without its literals: by that, statements are told
+ *	  apart where core computes no query id.
  *
- * This code runs inside palloc, where nothing can be parsed.  So this is a
- * guess by the bytes, as scan.l would see them: numbers and strings become one
- * mark, and so do several of them in a list; comments and blanks become one
- * blank.  Where the guess is wrong, two statements are taken for one, or one
- * for two.  Bytes of characters outside of ASCII have their high bit set in
- * all encodings of a server.
+ * This code runs inside palloc, where nothing can be parsed.  So this is a guess by the bytes, as
+ * scan.l would see them: numbers and strings become one mark, and so do several of them in a list;
+ * comments and blanks become one blank.  Where the guess is wrong, two statements are taken for
+ * one, or one for two.  Bytes of characters outside of ASCII have their high bit set in all
+ * encodings of a server.
  */
 #include "postgres.h"
 
@@ -57,8 +56,7 @@ is_of(char c, uint8 class)
 static inline bool
 is_next(const Reading *reading, char first, char second)
 {
-	return reading->end - reading->at >= 2 &&
-		reading->at[0] == first && reading->at[1] == second;
+	return reading->end - reading->at >= 2 && reading->at[0] == first && reading->at[1] == second;
 }
 
 static inline void
@@ -111,8 +109,8 @@ skip_comment(Reading *reading)
 }
 
 /*
- * Read a string, from its first quote on.  A doubled quote in it ends one and
- * begins the next, which comes to the same.
+ * Read a string, from its first quote on.  A doubled quote in it ends one and begins the next,
+ * which comes to the same.
  */
 static void
 read_string(Reading *reading, bool has_escapes)
@@ -138,8 +136,7 @@ read_number(Reading *reading)
 			(*reading->at == '-' || *reading->at == '+') &&
 			is_of(reading->at[1], DIGIT))
 			reading->at++;
-	} while (reading->at < reading->end &&
-			 (is_of(*reading->at, NAME) || *reading->at == '.'));
+	} while (reading->at < reading->end && (is_of(*reading->at, NAME) || *reading->at == '.'));
 	put_literal(reading);
 }
 
@@ -188,8 +185,7 @@ static bool
 is_sign(const Reading *reading)
 {
 	return (*reading->at == '-' || *reading->at == '+') &&
-		!reading->after_operand &&
-		reading->end - reading->at > 1 && is_of(reading->at[1], DIGIT);
+		!reading->after_operand && reading->end - reading->at > 1 && is_of(reading->at[1], DIGIT);
 }
 
 /* Read an operator or other punctuation, of which each byte is for itself. */
@@ -272,8 +268,7 @@ compare(const PlhStatementShape *left, const PlhStatementShape *right)
  * Has a statement that shape?
  */
 bool
-plh_statement_shape_equals(const PlhStatementShape *shape,
-						   const char *text, Size length)
+plh_statement_shape_equals(const PlhStatementShape *shape, const char *text, Size length)
 {
 	PlhStatementShape other;
 

@@ -1,13 +1,12 @@
 /*
  * statement_shape.h
- *	  What is left of a statement's text without its literals: by that,
- *	  statements are told apart where core computes no query id.
+ *	  What is left of a statement's text without its literals: by that, statements are told
+ *	  apart where core computes no query id.
  *
- * These functions may be called inside palloc.  Of texts longer than
- * PLH_STATEMENT_MAX, the first bytes count.
+ * These functions may be called inside palloc.  Of texts longer than PLH_STATEMENT_MAX, the first
+ * bytes count.
  */
-#ifndef PLH_STATEMENT_SHAPE_H
-#define PLH_STATEMENT_SHAPE_H
+#pragma once
 
 #include "profile/profile_layout.h"
 
@@ -17,12 +16,8 @@ typedef struct PlhStatementShape
 	char		text[PLH_STATEMENT_MAX];
 } PlhStatementShape;
 
-extern void plh_statement_shape_of(PlhStatementShape *shape,
-								   const char *text, Size length);
+extern void plh_statement_shape_of(PlhStatementShape *shape, const char *text, Size length);
 extern bool plh_statement_shape_equals(const PlhStatementShape *shape,
 									   const char *text, Size length);
-extern int	plh_statement_shape_compare(const char *left, Size left_length,
-										const char *right,
+extern int	plh_statement_shape_compare(const char *left, Size left_length, const char *right,
 										Size right_length);
-
-#endif							/* PLH_STATEMENT_SHAPE_H */

@@ -4,10 +4,9 @@
  *
  * Each text of a statement that pg_leakhunt keeps or shows has passed this file.
  *
- * This code runs inside palloc, where nothing can be parsed.  So it reads tokens, and
- * doubt costs text: what follows a command that is not known, or a string whose end is
- * not certain, is left out.  What is kept must be known to hold no secret: "commands"
- * lists what is known.
+ * This code runs inside palloc, where nothing can be parsed.  So it reads tokens, and doubt costs
+ * text: what follows a command that is not known, or a string whose end is not certain, is left
+ * out.  What is kept must be known to hold no secret: "commands" lists what is known.
  */
 #include "postgres.h"
 
@@ -35,12 +34,11 @@ typedef struct Command
 } Command;
 
 /*
- * The first words of commands.  The first entry that fits counts, so more words stand
- * before fewer.  What is not listed is a secret, and its first word is not shown.
+ * The first words of commands.  The first entry that fits counts, so more words stand before fewer.
+ * What is not listed is a secret, and its first word is not shown.
  *
- * TREATMENT_DATA is for what pg_stat_statements would call planned.  No string of
- * any other command is kept: those of EXECUTE and CALL go to statements that cannot be
- * seen here.
+ * TREATMENT_DATA is for what pg_stat_statements would call planned.  No string of any other command
+ * is kept: those of EXECUTE and CALL go to statements that cannot be seen here.
  */
 static const Command commands[] = {
 	{"SELECT", TREATMENT_DATA},
@@ -202,8 +200,8 @@ static const char *const modifiers[] = {
 #define LEFT_OUT_REST "..."
 
 /*
- * Where one of these occurs, in a literal, a comment or a name, no literal and no
- * comment of the text is kept.  Lower case.
+ * Where one of these occurs, in a literal, a comment or a name, no literal and no comment of the
+ * text is kept.  Lower case.
  */
 static const char *const secret_words[] = {
 	"passw", "passphrase", "pass=", "pwd", "secret", "credential", "conninfo", "crypt",
@@ -212,8 +210,8 @@ static const char *const secret_words[] = {
 };
 
 /*
- * What the code of DO makes statements by, of strings that may be put together, and what
- * its own statements may have secrets behind.  Lower case.
+ * What the code of DO makes statements by, of strings that may be put together, and what its own
+ * statements may have secrets behind.  Lower case.
  */
 static const char *const dynamic_words[] = {
 	"exec", "create", "alter", "options", "program", "connection"
@@ -306,8 +304,8 @@ has_any(const char *at, const char *end, const char *const *words, int count)
 }
 
 /*
- * Does a secret word stand there?  All bytes of a text are asked for, so most must be
- * done with by their first two.
+ * Does a secret word stand there?  All bytes of a text are asked for, so most must be done with by
+ * their first two.
  */
 static bool
 is_secret_word(const char *at, const char *end)
@@ -358,8 +356,8 @@ put(Reading *reading, const char *text, Size length)
 }
 
 /*
- * Leave out the rest of a statement, for which dots stand.  Within parentheses a
- * semicolon does not end it, and where BEGIN ATOMIC does nobody knows.
+ * Leave out the rest of a statement, for which dots stand.  Within parentheses a semicolon does not
+ * end it, and where BEGIN ATOMIC does nobody knows.
  */
 static void
 leave_out_rest(Reading *reading)
@@ -400,8 +398,8 @@ leave_out_all(Reading *reading)
 }
 
 /*
- * Read up to the first words of a statement.  Returns how to treat what stands behind
- * them; TREATMENT_HIDDEN if nothing does.
+ * Read up to the first words of a statement.  Returns how to treat what stands behind them;
+ * TREATMENT_HIDDEN if nothing does.
  */
 static Treatment
 read_command(Reading *reading)
@@ -488,8 +486,8 @@ is_kept(const Reading *reading, const PlhToken *literal, Treatment treatment)
 }
 
 /*
- * Read a literal.  A string that may end elsewhere hides where its statement ends,
- * while one that has no end ends with the text.
+ * Read a literal.  A string that may end elsewhere hides where its statement ends, while one that
+ * has no end ends with the text.
  */
 static void
 read_literal(Reading *reading, const PlhToken *token, Treatment treatment)
@@ -523,8 +521,8 @@ is_odd_name(const PlhToken *name)
 }
 
 /*
- * Stands a quoted name where a name must, and not a value in the wrong quotes?  A name
- * follows a word or a point.
+ * Stands a quoted name where a name must, and not a value in the wrong quotes?  A name follows a
+ * word or a point.
  */
 static bool
 is_at_names_place(const PlhToken *before)
@@ -561,8 +559,8 @@ leave_out_options(Reading *reading, bool in_string)
 }
 
 /*
- * Leave out a command that holds a secret, if these words begin one: somebody may have
- * forgotten the semicolon before it.
+ * Leave out a command that holds a secret, if these words begin one: somebody may have forgotten
+ * the semicolon before it.
  */
 static bool
 leave_out_inner_command(Reading *reading, const PlhToken *token)
@@ -647,8 +645,7 @@ begin(char *kept, const char *text, Size length, bool is_strict)
 }
 
 Size
-plh_statement_text_keep(char kept[PLH_STATEMENT_MAX + 1], const char *text,
-						Size length)
+plh_statement_text_keep(char kept[PLH_STATEMENT_MAX + 1], const char *text, Size length)
 {
 	Size		read = Min(length, PLH_STATEMENT_MAX);
 	Reading		reading = begin(kept, text, read, has_secret_word(text, text + read));

@@ -4,16 +4,13 @@
  *
  * This function may be called inside palloc.
  */
-#ifndef PLH_STATEMENT_TEXT_H
-#define PLH_STATEMENT_TEXT_H
+#pragma once
 
 #include "profile/profile_layout.h"
 
 /*
- * Copies what may be kept of the first PLH_STATEMENT_MAX bytes of a text, and a NUL.
- * Returns its length.  The same text gives the same answer.
+ * Copies what may be kept of the first PLH_STATEMENT_MAX bytes of a text, and a NUL.  Returns its
+ * length.  The same text gives the same answer.
  */
 extern Size plh_statement_text_keep(char kept[PLH_STATEMENT_MAX + 1],
 									const char *text, Size length);
-
-#endif							/* PLH_STATEMENT_TEXT_H */

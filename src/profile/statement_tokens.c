@@ -2,10 +2,10 @@
  * statement_tokens.c
  *	  The tokens of a statement's text.
  *
- * This code runs inside palloc, where nothing can be parsed, and must do with
- * statements that have not been parsed yet, or never can be.  So it reads tokens as
- * scan.l would.  In Postgres strings that have a backslash before a quote may end there
- * or later, by a setting: where a token may end elsewhere, it says so.
+ * This code runs inside palloc, where nothing can be parsed, and must do with statements that have
+ * not been parsed yet, or never can be.  So it reads tokens as scan.l would.  In Postgres strings
+ * that have a backslash before a quote may end there or later, by a setting: where a token may end
+ * elsewhere, it says so.
  */
 #include "postgres.h"
 
@@ -33,8 +33,7 @@ is_of(char c, uint8 class)
 }
 
 /*
- * Can the byte be part of a name?  A number and a string may begin or go on with such
- * bytes, too.
+ * Can the byte be part of a name?  A number and a string may begin or go on with such bytes, too.
  */
 bool
 plh_statement_tokens_in_name(char c)
@@ -71,8 +70,8 @@ comment_end(const char *at, const char *end, bool *is_whole)
 }
 
 /*
- * Returns the end of what stands between quotes, of which a doubled one is none.  Where
- * backslashes may or may not escape, a quote behind one may or may not be the last.
+ * Returns the end of what stands between quotes, of which a doubled one is none.  Where backslashes
+ * may or may not escape, a quote behind one may or may not be the last.
  */
 static const char *
 quoted_end(const char *at, const char *end, bool has_escapes, bool *is_whole)
@@ -114,8 +113,7 @@ dollar_mark_end(const char *at, const char *end)
 
 /* Returns the end of a string in dollars. */
 static const char *
-dollar_end(const char *at, const char *end, const char *mark_end,
-		   bool *is_whole)
+dollar_end(const char *at, const char *end, const char *mark_end, bool *is_whole)
 {
 	Size		mark = mark_end - at;
 
@@ -222,7 +220,8 @@ plh_statement_tokens_is_word(const PlhToken *token, const char *word)
 
 	if (token->kind != PLH_TOKEN_NAME)
 		return false;
-	while (at < token->end && plh_statement_tokens_lower(*at) == plh_statement_tokens_lower(*word) && *word != ' ')
+	while (at < token->end &&
+		   plh_statement_tokens_lower(*at) == plh_statement_tokens_lower(*word) && *word != ' ')
 	{
 		at++;
 		word++;

@@ -4,8 +4,7 @@
  *
  * These functions may be called inside palloc.
  */
-#ifndef PLH_STATEMENT_TOKENS_H
-#define PLH_STATEMENT_TOKENS_H
+#pragma once
 
 typedef enum PlhTokenKind
 {
@@ -35,8 +34,5 @@ plh_statement_tokens_lower(char c)
 
 extern bool plh_statement_tokens_in_name(char c);
 extern PlhToken plh_statement_tokens_read(const char *at, const char *end);
-extern bool plh_statement_tokens_read_next(PlhToken *token, const char *at,
-										   const char *end);
+extern bool plh_statement_tokens_read_next(PlhToken *token, const char *at, const char *end);
 extern bool plh_statement_tokens_is_word(const PlhToken *token, const char *word);
-
-#endif							/* PLH_STATEMENT_TOKENS_H */

@@ -4,13 +4,13 @@
  *
  * This code runs inside palloc.
  *
- * The postmaster maps the file before it forks, so that all processes have it, if
- * somebody removes it, too.  A process that loads pg_leakhunt by itself opens it by its
- * name.  All of its entries are mapped at once; the file grows below them.
+ * The postmaster maps the file before it forks, so that all processes have it, if somebody removes
+ * it, too.  A process that loads pg_leakhunt by itself opens it by its name.  All of its entries
+ * are mapped at once; the file grows below them.
  *
- * The lock is the holder's pid.  It can't be a lock of the server's, as code inside
- * palloc may not wait for one: so whoever finds it taken waits for some milliseconds at
- * most.  A holder that has died is no holder.
+ * The lock is the holder's pid.  It can't be a lock of the server's, as code inside palloc may not
+ * wait for one: so whoever finds it taken waits for some milliseconds at most.  A holder that has
+ * died is no holder.
  */
 #include "postgres.h"
 
@@ -124,8 +124,8 @@ adopt(uint64 cluster)
 }
 
 /*
- * Make a file under a temporary name, and give it its own when it is complete, unless
- * another process has been faster.
+ * Make a file under a temporary name, and give it its own when it is complete, unless another
+ * process has been faster.
  */
 static void
 make(uint64 cluster, uint32 max_entries)
@@ -137,8 +137,7 @@ make(uint64 cluster, uint32 max_entries)
 	if (plh_shared_directory_make(file_directory) != PLH_DIRECTORY_FINE ||
 		!plh_profile_room_has(file_directory, PLH_STATEMENTS_BYTES(0), PLH_ROOM_RECORDS))
 		return;
-	snprintf(temporary, sizeof(temporary), "%s/tmp.statements.%d", file_directory,
-			 (int) getpid());
+	snprintf(temporary, sizeof(temporary), "%s/tmp.statements.%d", file_directory, (int) getpid());
 	fd = plh_sealed_file_create(temporary);
 	if (fd < 0)
 		return;
@@ -147,8 +146,7 @@ make(uint64 cluster, uint32 max_entries)
 	if (file != NULL)
 	{
 		fill_header(file, cluster, max_entries);
-		if (!plh_sealed_file_seal(fd) || link(temporary, path) != 0 ||
-			!use(file, fd, max_entries))
+		if (!plh_sealed_file_seal(fd) || link(temporary, path) != 0 || !use(file, fd, max_entries))
 			munmap(file, PLH_STATEMENTS_BYTES(max_entries));
 	}
 	(void) unlink(temporary);
@@ -249,8 +247,7 @@ plh_statements_file_grow(void)
 	Size		bytes = PLH_STATEMENTS_BYTES(wanted) - old_bytes;
 	int			fd;
 
-	if (bytes == 0 ||
-		!plh_profile_room_has(file_directory, bytes, PLH_ROOM_RECORDS))
+	if (bytes == 0 || !plh_profile_room_has(file_directory, bytes, PLH_ROOM_RECORDS))
 		return false;
 	fd = plh_sealed_file_open(path, file_inode);
 	if (fd < 0)
@@ -266,7 +263,6 @@ plh_statements_file_unlink(void)
 {
 	struct stat status;
 
-	if (plh_statements_file != NULL && lstat(path, &status) == 0 &&
-		status.st_ino == file_inode)
+	if (plh_statements_file != NULL && lstat(path, &status) == 0 && status.st_ino == file_inode)
 		(void) unlink(path);
 }

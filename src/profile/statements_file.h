@@ -2,12 +2,11 @@
  * statements_file.h
  *	  The file of statements of this server: made, mapped, locked, grown, removed.
  *
- * These functions may be called inside palloc, except in a critical section; callers
- * hold the guard.  plh_statements_file_start is called when the module is loaded, and
+ * These functions may be called inside palloc, except in a critical section; callers hold the
+ * guard.  plh_statements_file_start is called when the module is loaded, and
  * plh_statements_file_unlink at the postmaster's exit.
  */
-#ifndef PLH_STATEMENTS_FILE_H
-#define PLH_STATEMENTS_FILE_H
+#pragma once
 
 #include "profile/statements_layout.h"
 
@@ -15,8 +14,8 @@
 extern PlhStatementsFile *plh_statements_file;
 
 /*
- * Maps the file of that directory and cluster, or makes one; a server that starts makes a
- * new one in any case.  Without room for it, nothing is known of statements.
+ * Maps the file of that directory and cluster, or makes one; a server that starts makes a new one
+ * in any case.  Without room for it, nothing is known of statements.
  */
 extern void plh_statements_file_start(const char *directory, uint64 cluster,
 									  uint32 max_entries, bool new_server);
@@ -25,8 +24,8 @@ extern void plh_statements_file_start(const char *directory, uint64 cluster,
 extern void plh_statements_file_path(char *path, const char *directory, uint64 cluster);
 
 /*
- * Takes the lock, which is held for microseconds.  Returns false if the process that
- * has it does not go on.
+ * Takes the lock, which is held for microseconds.  Returns false if the process that has it does
+ * not go on.
  */
 extern bool plh_statements_file_lock(void);
 extern void plh_statements_file_unlock(void);
@@ -42,5 +41,3 @@ extern void plh_statements_file_break_lock(void);
 
 /* Removes the file, unless the next server has put its own in its place. */
 extern void plh_statements_file_unlink(void);
-
-#endif							/* PLH_STATEMENTS_FILE_H */

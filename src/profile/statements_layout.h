@@ -1,18 +1,17 @@
 /*
  * statements_layout.h
- *	  The layout of the file of statements: what statements took at their peaks, over
- *	  all processes of a server.
+ *	  The layout of the file of statements: what statements took at their peaks, over all
+ *	  processes of a server.
  *
- * The file is a PlhStatementsFile, followed by entries.  All processes have it mapped,
- * and change it under its lock; those that read it copy an entry until its sequence is
- * even and the same before and after.  Whoever reads checks each index and length.
+ * The file is a PlhStatementsFile, followed by entries.  All processes have it mapped, and change
+ * it under its lock; those that read it copy an entry until its sequence is even and the same
+ * before and after.  Whoever reads checks each index and length.
  *
- * Numbers of entries are indexes plus one; 0 stands for none.  What is stored is numbers
- * and bytes, no addresses: the file outlives the processes, and the server.  Who changes
- * the layout changes PLH_STATEMENTS_LAYOUT.
+ * Numbers of entries are indexes plus one; 0 stands for none.  What is stored is numbers and bytes,
+ * no addresses: the file outlives the processes, and the server.  Who changes the layout changes
+ * PLH_STATEMENTS_LAYOUT.
  */
-#ifndef PLH_STATEMENTS_LAYOUT_H
-#define PLH_STATEMENTS_LAYOUT_H
+#pragma once
 
 #include "port/atomics.h"
 
@@ -145,5 +144,3 @@ typedef struct PlhStatementsFile
 
 #define PLH_STATEMENTS_BYTES(count) \
 	(offsetof(PlhStatementsFile, entries) + sizeof(PlhStatementEntry) * (Size) (count))
-
-#endif							/* PLH_STATEMENTS_LAYOUT_H */

@@ -2,8 +2,7 @@
  * baseline_file.c
  *	  Takes baselines of processes, reads them, and builds those of dumps.
  *
- * A baseline gets its name only when it is complete, so that a reader never
- * meets a part of one.
+ * A baseline gets its name only when it is complete, so that a reader never meets a part of one.
  */
 #include "postgres.h"
 
@@ -25,9 +24,8 @@
 #include "reader/collections.h"
 
 /*
- * Write a baseline under a temporary name, then give it its own.  Returns
- * false, with errno set, if that fails; the former baseline is still there
- * then.
+ * Write a baseline under a temporary name, then give it its own.  Returns false, with errno set, if
+ * that fails; the former baseline is still there then.
  */
 static bool
 write_baseline(const char *directory, const PlhBaseline *baseline)
@@ -43,10 +41,8 @@ write_baseline(const char *directory, const PlhBaseline *baseline)
 		!plh_profile_room_has(directory, bytes, PLH_ROOM_RECORDS))
 		return false;
 	plh_baseline_path(path, sizeof(path), directory, baseline->pid);
-	snprintf(temporary, sizeof(temporary), "%s/tmp.baseline.%d", directory,
-			 MyProcPid);
-	fd = OpenTransientFile(temporary,
-						   O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | PG_BINARY);
+	snprintf(temporary, sizeof(temporary), "%s/tmp.baseline.%d", directory, MyProcPid);
+	fd = OpenTransientFile(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | PG_BINARY);
 	if (fd < 0)
 		return false;
 	failure = plh_whole_io_write(fd, baseline, bytes, 0) ? 0 : errno;
@@ -62,8 +58,8 @@ write_baseline(const char *directory, const PlhBaseline *baseline)
 }
 
 /*
- * Take the baseline of a process: what each of its sites holds in the image.
- * Returns false, with errno set, if the baseline could not be written.
+ * Take the baseline of a process: what each of its sites holds in the image.  Returns false, with
+ * errno set, if the baseline could not be written.
  */
 bool
 plh_baseline_file_take(const char *directory, const PlhProfileImage *image)
@@ -72,8 +68,7 @@ plh_baseline_file_take(const char *directory, const PlhProfileImage *image)
 
 	/* not by used_bytes, which may be any number in a copy of a file */
 	Size		room = image->bytes / sizeof(PlhSiteRecord) + 1;
-	PlhBaseline *baseline = palloc0(offsetof(PlhBaseline, sites) +
-									sizeof(PlhBaselineSite) * room);
+	PlhBaseline *baseline = palloc0(offsetof(PlhBaseline, sites) + sizeof(PlhBaselineSite) * room);
 	const PlhSiteRecord *site;
 	uint32		position = 0;
 	bool		written;
@@ -104,10 +99,9 @@ plh_baseline_file_take(const char *directory, const PlhProfileImage *image)
 }
 
 /*
- * Take the baseline of a process without a profile: it has no sites, so that
- * all bytes that are sampled later count as growth.  With pid 0, note that a
- * baseline of all processes was taken.  Returns false, with errno set, on
- * failure.
+ * Take the baseline of a process without a profile: it has no sites, so that all bytes that are
+ * sampled later count as growth.  With pid 0, note that a baseline of all processes was taken.
+ * Returns false, with errno set, on failure.
  */
 bool
 plh_baseline_file_take_empty(const char *directory, int pid)
@@ -134,8 +128,7 @@ read_file(const char *directory, int pid)
 
 	plh_baseline_path(path, sizeof(path), directory, pid);
 	/* nobody waits for the writer of a FIFO, which is no baseline */
-	fd = OpenTransientFile(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
-						   PG_BINARY);
+	fd = OpenTransientFile(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | PG_BINARY);
 	if (fd < 0)
 		return NULL;
 	if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
@@ -178,8 +171,7 @@ compare_keys(const void *a, const void *b)
 
 /* Is the site that an entry is about still there? */
 static bool
-is_there(const PlhProfileImage *image, const PlhBaseline *baseline,
-		 const PlhBaselineSite *entry)
+is_there(const PlhProfileImage *image, const PlhBaseline *baseline, const PlhBaselineSite *entry)
 {
 	const PlhSiteRecord *site = plh_profile_image_site(image, entry->site);
 
@@ -221,12 +213,10 @@ find_heir(const Heir *heirs, int count, const PlhSiteKey *key)
 #define SITE_BYTES TYPEALIGN(PLH_RECORD_STEP, sizeof(PlhSiteRecord))
 
 /*
- * Does an entry's stack still have its offset?  Another one may be there by
- * now.
+ * Does an entry's stack still have its offset?  Another one may be there by now.
  */
 static bool
-has_stack(const PlhProfileImage *image, const PlhBaseline *baseline,
-		  const PlhBaselineSite *entry)
+has_stack(const PlhProfileImage *image, const PlhBaseline *baseline, const PlhBaselineSite *entry)
 {
 	const PlhStackRecord *stack = plh_profile_image_stack(image, entry->stack);
 
@@ -235,8 +225,8 @@ has_stack(const PlhProfileImage *image, const PlhBaseline *baseline,
 }
 
 /*
- * The offset of the site that has the totals of one that was given up.  What
- * only the owner sees is at the catch-all site.
+ * The offset of the site that has the totals of one that was given up.  What only the owner sees is
+ * at the catch-all site.
  */
 static uint32
 heir_of(const PlhProfileImage *image, const PlhBaseline *baseline,
@@ -281,10 +271,9 @@ merge_entries(PlhBaseline *baseline)
 }
 
 /*
- * Returns the baseline with entries of the sites that are seen now, and were an
- * unpublished part when it was taken.  How much each of them held then is not known:
- * as much as now, and the catch-all site, which stood for them, has the
- * difference.
+ * Returns the baseline with entries of the sites that are seen now, and were an unpublished part
+ * when it was taken.  How much each of them held then is not known: as much as now, and the
+ * catch-all site, which stood for them, has the difference.
  */
 static PlhBaseline *
 add_unseen(PlhBaseline *baseline, const PlhProfileImage *image)
@@ -322,9 +311,9 @@ add_unseen(PlhBaseline *baseline, const PlhProfileImage *image)
 }
 
 /*
- * Let the sites that were given up since a baseline was taken have held there
- * what they held as parts of their heirs: what they held is gone, and must count
- * as freed where it was allocated.  Returns the baseline, which may have moved.
+ * Let the sites that were given up since a baseline was taken have held there what they held as
+ * parts of their heirs: what they held is gone, and must count as freed where it was allocated.
+ * Returns the baseline, which may have moved.
  */
 static PlhBaseline *
 settle(PlhBaseline *baseline, const PlhProfileImage *image)
@@ -356,10 +345,9 @@ settle(PlhBaseline *baseline, const PlhProfileImage *image)
 }
 
 /*
- * Read the baseline of the process with that profile; NULL if it has none.  A
- * process whose first sample is younger than the baseline of all processes
- * needs no file of its own: it held nothing then.  The image may be one of the
- * header only, and then the sites of the baseline are of no use.
+ * Read the baseline of the process with that profile; NULL if it has none.  A process whose first
+ * sample is younger than the baseline of all processes needs no file of its own: it held nothing
+ * then.  The image may be one of the header only, and then the sites of the baseline are of no use.
  */
 PlhBaseline *
 plh_baseline_file_read(const char *directory, const PlhProfileImage *image)
@@ -401,12 +389,10 @@ plh_baseline_file_create(int pid)
 }
 
 /*
- * Add a site, and what it held, to a baseline that plh_baseline_file_create
- * has made.
+ * Add a site, and what it held, to a baseline that plh_baseline_file_create has made.
  */
 void
-plh_baseline_file_add(PlhBaseline **baseline, uint32 site, int64 bytes,
-					  int64 count)
+plh_baseline_file_add(PlhBaseline **baseline, uint32 site, int64 bytes, int64 count)
 {
 	uint32		number = (*baseline)->site_count;
 	PlhBaselineSite *added;
@@ -414,8 +400,7 @@ plh_baseline_file_add(PlhBaseline **baseline, uint32 site, int64 bytes,
 	Assert(number == 0 || (*baseline)->sites[number - 1].site < site);
 	/* the room is always a power of two: when it is full, double it */
 	if ((number & (number - 1)) == 0)
-		*baseline = repalloc_huge(*baseline,
-								  offsetof(PlhBaseline, sites) +
+		*baseline = repalloc_huge(*baseline, offsetof(PlhBaseline, sites) +
 								  sizeof(PlhBaselineSite) *
 								  Max(2 * (Size) number, 1));
 	added = &(*baseline)->sites[number];

@@ -2,29 +2,23 @@
  * baseline_file.h
  *	  Takes baselines of processes, reads them, and builds those of dumps.
  *
- * Never called inside palloc.  A baseline that is returned is palloc'd in the
- * current memory context and belongs to the caller.
+ * Never called inside palloc.  A baseline that is returned is palloc'd in the current memory
+ * context and belongs to the caller.
  */
-#ifndef PLH_BASELINE_FILE_H
-#define PLH_BASELINE_FILE_H
+#pragma once
 
 #include "profile/baseline.h"
 #include "profile/profile_image.h"
 
 /* Both replace an older baseline of the process, unless they fail. */
-extern bool plh_baseline_file_take(const char *directory,
-								   const PlhProfileImage *image);
+extern bool plh_baseline_file_take(const char *directory, const PlhProfileImage *image);
 extern bool plh_baseline_file_take_empty(const char *directory, int pid);
 
-extern PlhBaseline *plh_baseline_file_read(const char *directory,
-										   const PlhProfileImage *image);
+extern PlhBaseline *plh_baseline_file_read(const char *directory, const PlhProfileImage *image);
 
 /*
- * Sites must be added by ascending offset.  Each addition may move the
- * baseline, and updates the caller's pointer to it.
+ * Sites must be added by ascending offset.  Each addition may move the baseline, and updates the
+ * caller's pointer to it.
  */
 extern PlhBaseline *plh_baseline_file_create(int pid);
-extern void plh_baseline_file_add(PlhBaseline **baseline, uint32 site,
-								  int64 bytes, int64 count);
-
-#endif							/* PLH_BASELINE_FILE_H */
+extern void plh_baseline_file_add(PlhBaseline **baseline, uint32 site, int64 bytes, int64 count);

@@ -4,8 +4,7 @@
  *
  * Never called inside palloc.
  */
-#ifndef PLH_COLLECTIONS_H
-#define PLH_COLLECTIONS_H
+#pragma once
 
 #include "utils/hsearch.h"
 
@@ -19,8 +18,7 @@ plh_hash_table(const char *name, Size key_bytes, Size entry_bytes)
 		.hcxt = CurrentMemoryContext
 	};
 
-	return hash_create(name, 1024, &control,
-					   HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	return hash_create(name, 1024, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 }
 
 /* What plh_number_of finds. */
@@ -43,8 +41,8 @@ plh_number_of(HTAB *numbers, uint32 offset)
 }
 
 /*
- * Make room for one more element of an array that has "count", and was palloc'd with
- * room for *room.  Returns the array, which may have moved.
+ * Make room for one more element of an array that has "count", and was palloc'd with room for
+ * *room.  Returns the array, which may have moved.
  */
 static inline void *
 plh_array_grow(void *array, int count, int *room, Size element_bytes)
@@ -54,5 +52,3 @@ plh_array_grow(void *array, int count, int *room, Size element_bytes)
 	*room *= 2;
 	return repalloc_huge(array, element_bytes * *room);
 }
-
-#endif							/* PLH_COLLECTIONS_H */

@@ -53,8 +53,7 @@ fit_in_place(char *text)
 }
 
 /*
- * Copy a text.  If it is not valid in the database's encoding, all its
- * non-ASCII bytes become '?'.
+ * Copy a text.  If it is not valid in the database's encoding, all its non-ASCII bytes become '?'.
  */
 char *
 plh_database_text_fit(const char *text)
@@ -63,10 +62,9 @@ plh_database_text_fit(const char *text)
 }
 
 /*
- * Copy a text that is in the encoding of another database and may end within a
- * character, which is then left out.  If the encoding is not this database's,
- * all non-ASCII bytes become '?'.  A process without a database, which writes to
- * the log only, gets the text as it is.
+ * Copy a text that is in the encoding of another database and may end within a character, which is
+ * then left out.  If the encoding is not this database's, all non-ASCII bytes become '?'.  A
+ * process without a database, which writes to the log only, gets the text as it is.
  */
 char *
 plh_database_text_fit_foreign(const char *text, Size bytes, int encoding)
@@ -90,9 +88,8 @@ plh_database_text_fit_foreign(const char *text, Size bytes, int encoding)
 }
 
 /*
- * Convert a text, valid in the database's encoding, to UTF-8.  Returns NULL if
- * the server has no such conversion, or if one of the characters has no
- * counterpart.
+ * Convert a text, valid in the database's encoding, to UTF-8.  Returns NULL if the server has no
+ * such conversion, or if one of the characters has no counterpart.
  */
 static char *
 convert_to_utf8(char *text)
@@ -106,8 +103,7 @@ convert_to_utf8(char *text)
 	if (!OidIsValid(procedure) || room > PG_INT32_MAX)
 		return NULL;
 	converted = MemoryContextAllocHuge(CurrentMemoryContext, room);
-	if (pg_do_encoding_conversion_buf(procedure, encoding, PG_UTF8,
-									  (unsigned char *) text, bytes,
+	if (pg_do_encoding_conversion_buf(procedure, encoding, PG_UTF8, (unsigned char *) text, bytes,
 									  (unsigned char *) converted, room,
 									  true) != bytes)
 		return NULL;
@@ -115,9 +111,8 @@ convert_to_utf8(char *text)
 }
 
 /*
- * Copy a text of this database as UTF-8.  If any character cannot be
- * converted, all non-ASCII characters become '?'.  In a SQL_ASCII database,
- * only bytes that are not valid UTF-8 do.
+ * Copy a text of this database as UTF-8.  If any character cannot be converted, all non-ASCII
+ * characters become '?'.  In a SQL_ASCII database, only bytes that are not valid UTF-8 do.
  */
 char *
 plh_database_text_to_utf8(const char *text)
@@ -136,8 +131,8 @@ plh_database_text_to_utf8(const char *text)
 }
 
 /*
- * Append a text as markup of XML or HTML: in ASCII, with character references for the rest,
- * so that it ends no element, and the client's encoding does not matter.
+ * Append a text as markup of XML or HTML: in ASCII, with character references for the rest, so that
+ * it ends no element, and the client's encoding does not matter.
  */
 void
 plh_database_text_append_markup(StringInfo output, const char *text)
@@ -151,8 +146,7 @@ plh_database_text_append_markup(StringInfo output, const char *text)
 		/* XML 1.0 cannot express control characters, even as references */
 		if (code == '\n')
 			appendStringInfoString(output, "&#10;");
-		else if (code < ' ' || code == 0x7F || code == 0xFFFE ||
-				 code == 0xFFFF)
+		else if (code < ' ' || code == 0x7F || code == 0xFFFE || code == 0xFFFF)
 			appendStringInfoString(output, "&#xFFFD;");
 		else if (code > 0x7F || strchr("<>&\"'", (int) code) != NULL)
 			appendStringInfo(output, "&#x%X;", (unsigned) code);

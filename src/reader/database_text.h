@@ -2,19 +2,16 @@
  * database_text.h
  *	  Makes text from outside fit for this database.
  *
- * Names of functions and files, and texts that processes of other databases
- * have written, may be in any encoding or none.  A character that does not fit
- * becomes '?'; it is never an ERROR.  What is returned is a copy, palloc'd
- * in the current memory context.  Never called inside palloc.
+ * Names of functions and files, and texts that processes of other databases have written, may be in
+ * any encoding or none.  A character that does not fit becomes '?'; it is never an ERROR.  What is
+ * returned is a copy, palloc'd in the current memory context.  Never called inside palloc.
  */
-#ifndef PLH_DATABASE_TEXT_H
-#define PLH_DATABASE_TEXT_H
+#pragma once
 
 #include "lib/stringinfo.h"
 
 extern char *plh_database_text_fit(const char *text);
-extern char *plh_database_text_fit_foreign(const char *text, Size bytes,
-										   int encoding);
+extern char *plh_database_text_fit_foreign(const char *text, Size bytes, int encoding);
 extern char *plh_database_text_to_utf8(const char *text);
 extern void plh_database_text_append_markup(StringInfo output, const char *text);
 
@@ -22,8 +19,5 @@ extern void plh_database_text_append_markup(StringInfo output, const char *text)
 static inline bool
 plh_texts_are_same(const char *left, const char *right)
 {
-	return left == right ||
-		(left != NULL && right != NULL && strcmp(left, right) == 0);
+	return left == right || (left != NULL && right != NULL && strcmp(left, right) == 0);
 }
-
-#endif							/* PLH_DATABASE_TEXT_H */

@@ -1,11 +1,9 @@
 /*
  * dump_reader.c
- *	  Reads a dump into an image, so that every report of a profile is one of a
- *	  dump, too.
+ *	  Reads a dump into an image, so that every report of a profile is one of a dump, too.
  *
- * The file is read into memory before it is looked at, and closed: an ERROR about
- * it leaves nothing open.  Files that are no dumps may be of any size, so that the
- * foot and the size come first.
+ * The file is read into memory before it is looked at, and closed: an ERROR about it leaves nothing
+ * open.  Files that are no dumps may be of any size, so that the foot and the size come first.
  */
 #include "postgres.h"
 
@@ -27,9 +25,8 @@
 #include "reader/profile_reader.h"
 
 /*
- * No dump is larger than LARGEST_SHARE times the profile, with the names of its
- * functions.  Dumps of other servers, whose profiles may be larger, are read up to
- * LARGEST_BYTES.
+ * No dump is larger than LARGEST_SHARE times the profile, with the names of its functions.  Dumps
+ * of other servers, whose profiles may be larger, are read up to LARGEST_BYTES.
  */
 #define LARGEST_SHARE 16
 #define LARGEST_BYTES ((Size) 128 * 1024 * 1024)
@@ -60,15 +57,14 @@ close_file(DumpFile *file)
 static void
 damaged(DumpFile *file, const char *detail)
 {
-	ereport(ERROR,
-			(errcode(ERRCODE_DATA_CORRUPTED),
-			 errmsg("dump file \"%s\" is damaged", file->path),
-			 errdetail_internal("%s", detail)));
+	ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
+					errmsg("dump file \"%s\" is damaged", file->path),
+					errdetail_internal("%s", detail)));
 }
 
 /*
- * Open a dump, and get its size.  Anything but an ordinary file is an ERROR.
- * Opening must not block before we know: a FIFO would wait for a writer.
+ * Open a dump, and get its size.  Anything but an ordinary file is an ERROR.  Opening must not
+ * block before we know: a FIFO would wait for a writer.
  */
 static void
 open_file(DumpFile *file)
@@ -77,13 +73,11 @@ open_file(DumpFile *file)
 
 	file->fd = OpenTransientFile(file->path, O_RDONLY | O_NONBLOCK | PG_BINARY);
 	if (file->fd < 0 || fstat(file->fd, &status) != 0)
-		ereport(ERROR,
-				(errcode_for_file_access(),
-				 errmsg("could not open dump file \"%s\": %m", file->path)));
+		ereport(ERROR, (errcode_for_file_access(),
+						errmsg("could not open dump file \"%s\": %m", file->path)));
 	if (!S_ISREG(status.st_mode))
-		ereport(ERROR,
-				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("\"%s\" is not a file", file->path)));
+		ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
+						errmsg("\"%s\" is not a file", file->path)));
 	file->bytes = status.st_size;
 }
 
@@ -98,9 +92,8 @@ read_bytes(DumpFile *file, void *buffer, Size bytes, Size offset)
 											 piece, offset + done);
 
 		if (part < 0)
-			ereport(ERROR,
-					(errcode_for_file_access(),
-					 errmsg("could not read dump file \"%s\": %m", file->path)));
+			ereport(ERROR, (errcode_for_file_access(),
+							errmsg("could not read dump file \"%s\": %m", file->path)));
 		if ((Size) part != piece)
 			damaged(file, "It became shorter while it was read.");
 		done += part;
@@ -117,12 +110,10 @@ check_size(DumpFile *file)
 
 	if (file->bytes <= largest)
 		return;
-	ereport(ERROR,
-			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-			 errmsg("dump file \"%s\" is too large", file->path),
-			 errdetail("It has %zu bytes; the maximum is %zu.",
-					   file->bytes, largest),
-			 errhint("Raise pg_leakhunt.max_profile_size to read it.")));
+	ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+					errmsg("dump file \"%s\" is too large", file->path),
+					errdetail("It has %zu bytes; the maximum is %zu.", file->bytes, largest),
+					errhint("Raise pg_leakhunt.max_profile_size to read it.")));
 }
 
 /* Read the foot, which tells dumps from other files. */
@@ -166,13 +157,10 @@ check_header(DumpFile *file, const PlhProfileHeader *header)
 	if (memcmp(header->magic, PLH_PROFILE_MAGIC, sizeof(header->magic)) != 0)
 		damaged(file, "It does not begin with a profile.");
 	if (header->layout_version != PLH_LAYOUT_VERSION)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("dump file \"%s\" has layout %u", file->path,
-						header->layout_version),
-				 errdetail("This version of pg_leakhunt reads layout %d.",
-						   PLH_LAYOUT_VERSION),
-				 errhint("The text beside it, for jeprof and pprof, does not depend on the layout.")));
+		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+						errmsg("dump file \"%s\" has layout %u", file->path, header->layout_version),
+						errdetail("This version of pg_leakhunt reads layout %d.", PLH_LAYOUT_VERSION),
+						errhint("The text beside it, for jeprof and pprof, does not depend on the layout.")));
 	if (file->foot.profile_bytes < sizeof(*header))
 		damaged(file, "Its profile is too short.");
 	if (header->pid <= 0)
@@ -254,8 +242,7 @@ make_image(DumpFile *file, PlhDump *dump, PlhProfileHeader *header, Size bytes)
 
 	plh_profile_reader_end_texts(header);
 	strlcpy(image->path, file->path, sizeof(image->path));
-	image->crashed = strcmp(dump->reason, "crash") == 0 ||
-		header->death.at != 0;
+	image->crashed = strcmp(dump->reason, "crash") == 0 || header->death.at != 0;
 	plh_profile_image_adopt(image, header, bytes);
 }
 
@@ -263,19 +250,15 @@ make_image(DumpFile *file, PlhDump *dump, PlhProfileHeader *header, Size bytes)
 static bool
 add_counters(PlhCounters *sums, const PlhCounters *counters)
 {
-	return !pg_add_s64_overflow(sums->live_bytes, counters->live_bytes,
-								&sums->live_bytes) &&
-		!pg_add_s64_overflow(sums->live_count, counters->live_count,
-							 &sums->live_count) &&
-		!pg_add_s64_overflow(sums->total_bytes, counters->total_bytes,
-							 &sums->total_bytes) &&
-		!pg_add_s64_overflow(sums->total_count, counters->total_count,
-							 &sums->total_count);
+	return !pg_add_s64_overflow(sums->live_bytes, counters->live_bytes, &sums->live_bytes) &&
+		!pg_add_s64_overflow(sums->live_count, counters->live_count, &sums->live_count) &&
+		!pg_add_s64_overflow(sums->total_bytes, counters->total_bytes, &sums->total_bytes) &&
+		!pg_add_s64_overflow(sums->total_count, counters->total_count, &sums->total_count);
 }
 
 /*
- * Throw an ERROR unless the figures of all sites are some that reports can add up.
- * In a dump of a process at work, the header's may be a moment apart from these.
+ * Throw an ERROR unless the figures of all sites are some that reports can add up.  In a dump of a
+ * process at work, the header's may be a moment apart from these.
  */
 static void
 check_figures(DumpFile *file, const PlhProfileImage *image)

@@ -1,13 +1,11 @@
 /*
  * dump_reader.h
- *	  Reads a dump into an image, so that every report of a profile is one of a
- *	  dump, too.
+ *	  Reads a dump into an image, so that every report of a profile is one of a dump, too.
  *
- * A dump may have been written by anybody: one that does not make sense is an
- * ERROR.  Never called inside palloc.
+ * A dump may have been written by anybody: one that does not make sense is an ERROR.  Never called
+ * inside palloc.
  */
-#ifndef PLH_DUMP_READER_H
-#define PLH_DUMP_READER_H
+#pragma once
 
 #include "profile/baseline.h"
 #include "profile/profile_image.h"
@@ -25,9 +23,7 @@ typedef struct PlhDump
 } PlhDump;
 
 /*
- * The dump, and all that it points to, belongs to the current memory context.
- * With "header_only" it is not known whether all of it is undamaged.
+ * The dump, and all that it points to, belongs to the current memory context.  With "header_only"
+ * it is not known whether all of it is undamaged.
  */
 extern PlhDump *plh_dump_reader_read(const char *path, bool header_only);
-
-#endif							/* PLH_DUMP_READER_H */

@@ -1,7 +1,7 @@
 /*
  * frame_names.c
- *	  The names of functions that a dump brings along, so that its stacks can be
- *	  read where its modules are not installed.
+ *	  The names of functions that a dump brings along, so that its stacks can be read where its
+ *	  modules are not installed.
  */
 #include "postgres.h"
 
@@ -26,8 +26,7 @@ struct PlhFrameNames
 };
 
 void
-plh_frame_names_add(StringInfo part, PlhFrame frame,
-					const PlhSourceFrame *source)
+plh_frame_names_add(StringInfo part, PlhFrame frame, const PlhSourceFrame *source)
 {
 	static const char zeros[8];
 	const char *file = source->file != NULL ? source->file : "";
@@ -43,8 +42,7 @@ plh_frame_names_add(StringInfo part, PlhFrame frame,
 	appendBinaryStringInfo(part, (char *) &name, offsetof(PlhFrameName, texts));
 	appendBinaryStringInfo(part, source->function, name.function_bytes);
 	appendBinaryStringInfo(part, file, strlen(file) + 1);
-	appendBinaryStringInfo(part, zeros, name.bytes -
-						   offsetof(PlhFrameName, texts) - texts);
+	appendBinaryStringInfo(part, zeros, name.bytes - offsetof(PlhFrameName, texts) - texts);
 }
 
 /* Is there a whole name in that many bytes? */
@@ -60,8 +58,7 @@ is_whole(const PlhFrameName *name, Size room)
 	return name->function_bytes > 1 && name->function_bytes < texts &&
 		memchr(name->texts, '\0', name->function_bytes) ==
 		&name->texts[name->function_bytes - 1] &&
-		memchr(&name->texts[name->function_bytes], '\0',
-			   texts - name->function_bytes) != NULL;
+		memchr(&name->texts[name->function_bytes], '\0', texts - name->function_bytes) != NULL;
 }
 
 /* Enter a name behind those that are there. */
@@ -72,8 +69,7 @@ enter(PlhFrameNames *names, const PlhFrameName *name)
 	PlhSourceFrame *source = &names->sources[number];
 	const char *file = &name->texts[name->function_bytes];
 	bool		found;
-	Entry	   *entry = hash_search(names->entries, &name->frame, HASH_ENTER,
-									&found);
+	Entry	   *entry = hash_search(names->entries, &name->frame, HASH_ENTER, &found);
 
 	if (!found)
 	{
@@ -101,12 +97,9 @@ plh_frame_names_read(const char *part, Size bytes)
 	Size		most = bytes / sizeof(PlhFrameName) + 1;
 
 	names->count = 0;
-	names->entries = plh_hash_table("pg_leakhunt names", sizeof(PlhFrame),
-									sizeof(Entry));
-	names->frames = MemoryContextAllocHuge(CurrentMemoryContext,
-										   sizeof(PlhFrame) * most);
-	names->sources = MemoryContextAllocHuge(CurrentMemoryContext,
-											sizeof(PlhSourceFrame) * most);
+	names->entries = plh_hash_table("pg_leakhunt names", sizeof(PlhFrame), sizeof(Entry));
+	names->frames = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(PlhFrame) * most);
+	names->sources = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(PlhSourceFrame) * most);
 	for (Size offset = 0; offset < bytes;)
 	{
 		const PlhFrameName *name = (const PlhFrameName *) (part + offset);
@@ -129,8 +122,7 @@ plh_frame_names_find(const PlhFrameNames *names, PlhFrame frame, int *count)
 }
 
 const PlhSourceFrame *
-plh_frame_names_next(const PlhFrameNames *names, int *position,
-					 PlhFrame *frame, int *count)
+plh_frame_names_next(const PlhFrameNames *names, int *position, PlhFrame *frame, int *count)
 {
 	int			first = *position;
 

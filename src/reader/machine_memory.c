@@ -2,10 +2,10 @@
  * machine_memory.c
  *	  How much memory the processes of this server may have.
  *
- * The machine's own comes from /proc/meminfo.  A control group of this process, or
- * one that contains it, may have a limit that is lower: the kernel kills processes
- * of the group when it is reached, whatever the machine still has.  All processes of
- * a server are in one group, so that of this session tells.
+ * The machine's own comes from /proc/meminfo.  A control group of this process, or one that
+ * contains it, may have a limit that is lower: the kernel kills processes of the group when it is
+ * reached, whatever the machine still has.  All processes of a server are in one group, so that of
+ * this session tells.
  */
 #include "postgres.h"
 
@@ -33,8 +33,8 @@ static const GroupFiles versions[] = {
 };
 
 /*
- * The number behind a key at the start of a line, or, without a key, the first of the
- * file; 0 if there is none.
+ * The number behind a key at the start of a line, or, without a key, the first of the file; 0 if
+ * there is none.
  */
 static int64
 number_in(const char *path, const char *key)
@@ -60,8 +60,7 @@ number_in(const char *path, const char *key)
 
 /* The number in a file of a group. */
 static int64
-group_number(const GroupFiles *files, const char *group, const char *name,
-			 const char *key)
+group_number(const GroupFiles *files, const char *group, const char *name, const char *key)
 {
 	char		path[PLH_PATH_MAX];
 
@@ -71,8 +70,7 @@ group_number(const GroupFiles *files, const char *group, const char *name,
 
 /* Take the limit of a group into account, if it has one. */
 static void
-apply_limit(PlhMachineMemory *memory, const GroupFiles *files,
-			const char *group)
+apply_limit(PlhMachineMemory *memory, const GroupFiles *files, const char *group)
 {
 	int64		limit = group_number(files, group, files->limit, "");
 	int64		used;
@@ -83,8 +81,7 @@ apply_limit(PlhMachineMemory *memory, const GroupFiles *files,
 	used = group_number(files, group, files->usage, "") -
 		group_number(files, group, "memory.stat", files->reclaimable);
 	memory->total_bytes = limit;
-	memory->available_bytes = Min(memory->available_bytes,
-								  Max(limit - used, 0));
+	memory->available_bytes = Min(memory->available_bytes, Max(limit - used, 0));
 }
 
 /* Take the limits of a group, and of those that contain it, into account. */
@@ -126,8 +123,7 @@ plh_machine_memory_read(PlhMachineMemory *memory)
 
 			if (mark != NULL)
 			{
-				apply_limits(memory, &versions[i],
-							 mark + strlen(versions[i].mark));
+				apply_limits(memory, &versions[i], mark + strlen(versions[i].mark));
 				break;
 			}
 		}

@@ -2,11 +2,10 @@
  * machine_memory.h
  *	  How much memory the processes of this server may have.
  *
- * In a container, or in a service with a limit, that is less than the machine has.
- * Never called inside palloc.
+ * In a container, or in a service with a limit, that is less than the machine has.  Never called
+ * inside palloc.
  */
-#ifndef PLH_MACHINE_MEMORY_H
-#define PLH_MACHINE_MEMORY_H
+#pragma once
 
 typedef struct PlhMachineMemory
 {
@@ -16,5 +15,3 @@ typedef struct PlhMachineMemory
 
 /* Returns false if the kernel does not tell it. */
 extern bool plh_machine_memory_read(PlhMachineMemory *memory);
-
-#endif							/* PLH_MACHINE_MEMORY_H */

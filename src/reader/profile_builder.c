@@ -2,8 +2,8 @@
  * profile_builder.c
  *	  Builds a profile in memory, from several profiles, record by record.
  *
- * Records start at multiples of 8, as in the profiles of processes, so that
- * profile_image.c reads both.
+ * Records start at multiples of 8, as in the profiles of processes, so that profile_image.c reads
+ * both.
  */
 #include "postgres.h"
 
@@ -13,8 +13,7 @@
 #define FIRST_ROOM_BYTES (64 * 1024)
 
 /*
- * Begin a profile in the current memory context: a header of zeros, and no
- * records.
+ * Begin a profile in the current memory context: a header of zeros, and no records.
  */
 void
 plh_profile_builder_begin(PlhProfileBuilder *builder)
@@ -49,17 +48,15 @@ plh_profile_builder_record(const PlhProfileBuilder *builder, uint32 offset)
  * Add a record whose fields are 0 but for its kind and size.
  */
 uint32
-plh_profile_builder_add(PlhProfileBuilder *builder, PlhRecordKind kind,
-						Size bytes)
+plh_profile_builder_add(PlhProfileBuilder *builder, PlhRecordKind kind, Size bytes)
 {
 	uint32		offset = builder->used_bytes;
 	PlhRecord  *record;
 
 	bytes = TYPEALIGN(8, bytes);
 	if (builder->used_bytes + bytes > PG_INT32_MAX)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("the profiles of all processes are too large to be merged")));
+		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+						errmsg("the profiles of all processes are too large to be merged")));
 	while (builder->used_bytes + bytes > builder->room_bytes)
 	{
 		builder->room_bytes *= 2;

@@ -2,13 +2,11 @@
  * profile_builder.h
  *	  Builds a profile in memory, from several profiles, record by record.
  *
- * The profile belongs to the memory context in which it was begun.  Every
- * addition may move it: pointers to the header and to records are valid until
- * the next addition, offsets for ever.  A profile that would exceed 2 GB is an
- * ERROR.  Never called inside palloc.
+ * The profile belongs to the memory context in which it was begun.  Every addition may move it:
+ * pointers to the header and to records are valid until the next addition, offsets for ever.  A
+ * profile that would exceed 2 GB is an ERROR.  Never called inside palloc.
  */
-#ifndef PLH_PROFILE_BUILDER_H
-#define PLH_PROFILE_BUILDER_H
+#pragma once
 
 #include "profile/profile_layout.h"
 
@@ -21,12 +19,8 @@ typedef struct PlhProfileBuilder
 
 extern void plh_profile_builder_begin(PlhProfileBuilder *builder);
 extern PlhProfileHeader *plh_profile_builder_header(const PlhProfileBuilder *builder);
-extern void *plh_profile_builder_record(const PlhProfileBuilder *builder,
-										uint32 offset);
+extern void *plh_profile_builder_record(const PlhProfileBuilder *builder, uint32 offset);
 
 /* Returns the offset of the new record. */
-extern uint32 plh_profile_builder_add(PlhProfileBuilder *builder,
-									  PlhRecordKind kind, Size bytes);
+extern uint32 plh_profile_builder_add(PlhProfileBuilder *builder, PlhRecordKind kind, Size bytes);
 extern uint32 plh_profile_builder_add_string(PlhProfileBuilder *builder, const char *text);
-
-#endif							/* PLH_PROFILE_BUILDER_H */

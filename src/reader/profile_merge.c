@@ -1,21 +1,19 @@
 /*
  * profile_merge.c
- *	  Merges the profiles of several processes into one image, in which a call
- *	  site that they share is one.
+ *	  Merges the profiles of several processes into one image, in which a call site that they
+ *	  share is one.
  *
- * Each record of a process is copied once, and becomes the one that was there
- * before if it says the same: so sites are the same if their keys are, and the owners
- * of their processes as far as these are told apart.  A record says all that stands
- * behind its PlhRecord; but statements are the same if their ids are, however they are
- * worded, and without ids if their shapes are.  Modules are the same by their
- * build-ids, and stacks by their frames in these modules.
+ * Each record of a process is copied once, and becomes the one that was there before if it says the
+ * same: so sites are the same if their keys are, and the owners of their processes as far as these
+ * are told apart.  A record says all that stands behind its PlhRecord; but statements are the same
+ * if their ids are, however they are worded, and without ids if their shapes are.  Modules are the
+ * same by their build-ids, and stacks by their frames in these modules.
  *
- * Counters and variances of a site are sums.  Its peak is the sum of what each
- * process held there at its own peak, which were at different times.  Errors are
- * computed from the sums when the merged image is read: bounds are never added.
+ * Counters and variances of a site are sums.  Its peak is the sum of what each process held there
+ * at its own peak, which were at different times.  Errors are computed from the sums when the
+ * merged image is read: bounds are never added.
  *
- * Texts are made fit for this database, as those of processes may have several
- * encodings.
+ * Texts are made fit for this database, as those of processes may have several encodings.
  */
 #include "postgres.h"
 
@@ -49,8 +47,7 @@ typedef struct Origin
 } Origin;
 
 static uint32 hash_record(const Origin *origin, uint32 offset);
-static bool is_same_record(const PlhProfileBuilder *profile, uint32 left,
-						   uint32 right);
+static bool is_same_record(const PlhProfileBuilder *profile, uint32 left, uint32 right);
 
 #define SH_PREFIX merged_records
 #define SH_ELEMENT_TYPE MergedRecord
@@ -71,8 +68,8 @@ static bool is_same_record(const PlhProfileBuilder *profile, uint32 left,
 #define FIRST_ROOM 256
 
 /*
- * Sites with other keys or owners are others.  All bytes are compared and hashed: the
- * seed, which is the same in all of a table, makes the hash one that nobody can guess.
+ * Sites with other keys or owners are others.  All bytes are compared and hashed: the seed, which
+ * is the same in all of a table, makes the hash one that nobody can guess.
  */
 typedef struct SiteIdentity
 {
@@ -133,13 +130,11 @@ hash_statement(const PlhStatementRecord *statement, uint64 seed)
 		return hash_bytes_extended((const unsigned char *) &statement->query_id,
 								   sizeof(statement->query_id), seed);
 	plh_statement_shape_of(&shape, statement->text, statement->text_bytes);
-	return hash_bytes_extended((const unsigned char *) shape.text, shape.length,
-							   seed);
+	return hash_bytes_extended((const unsigned char *) shape.text, shape.length, seed);
 }
 
 static bool
-is_same_statement(const PlhStatementRecord *left,
-				  const PlhStatementRecord *right)
+is_same_statement(const PlhStatementRecord *left, const PlhStatementRecord *right)
 {
 	return left->query_id == right->query_id &&
 		(left->query_id != 0 ||
@@ -165,8 +160,7 @@ hash_record(const Origin *origin, uint32 offset)
 
 	if (record->kind == PLH_RECORD_STATEMENT)
 		return hash_statement((const PlhStatementRecord *) record, origin->seed);
-	return hash_combine(hash_bytes_extended(payload, bytes, origin->seed),
-						record->kind);
+	return hash_combine(hash_bytes_extended(payload, bytes, origin->seed), record->kind);
 }
 
 /* Do two records say the same? */
@@ -185,8 +179,7 @@ is_same_record(const PlhProfileBuilder *profile, uint32 left, uint32 right)
 	if (one->kind == PLH_RECORD_STATEMENT)
 		return is_same_statement((const PlhStatementRecord *) one,
 								 (const PlhStatementRecord *) other);
-	return bytes == other_bytes &&
-		memcmp(payload, other_payload, bytes) == 0;
+	return bytes == other_bytes && memcmp(payload, other_payload, bytes) == 0;
 }
 
 /* Make an empty table of a profile's records. */
@@ -201,8 +194,8 @@ create_records(PlhProfileBuilder *profile)
 }
 
 /*
- * Find the record that says the same as the last one that was added, which then
- * goes again; or keep that one.
+ * Find the record that says the same as the last one that was added, which then goes again; or keep
+ * that one.
  */
 static uint32
 keep_record(merged_records_hash *records, uint32 added)
@@ -257,8 +250,7 @@ static void
 add_merged_site(PlhProfileMerge *merge, const SiteIdentity *identity)
 {
 	PlhMergedSite *site;
-	uint32		offset = plh_profile_builder_add(&merge->profile,
-												 PLH_RECORD_SITE,
+	uint32		offset = plh_profile_builder_add(&merge->profile, PLH_RECORD_SITE,
 												 sizeof(PlhSiteRecord));
 	PlhSiteRecord *record = plh_profile_builder_record(&merge->profile, offset);
 
@@ -272,8 +264,8 @@ add_merged_site(PlhProfileMerge *merge, const SiteIdentity *identity)
 }
 
 /*
- * The site with that key, whose record is added to the profile if it is new.  The owner
- * is one that known_owner has returned; the result is valid until the next call.
+ * The site with that key, whose record is added to the profile if it is new.  The owner is one that
+ * known_owner has returned; the result is valid until the next call.
  */
 static PlhMergedSite *
 merged_site(PlhProfileMerge *merge, const PlhSiteKey *key, const PlhSiteOwner *owner)
@@ -317,8 +309,8 @@ plh_profile_merge_begin(bool with_queries, int owner_parts)
 }
 
 /*
- * Copy a module.  Returns its index; 0, which stands for no module, if there are
- * more than an image has.
+ * Copy a module.  Returns its index; 0, which stands for no module, if there are more than an image
+ * has.
  */
 static uint32
 copy_module(PlhProfileMerge *merge, const PlhModuleRecord *module)
@@ -333,8 +325,7 @@ copy_module(PlhProfileMerge *merge, const PlhModuleRecord *module)
 									 offsetof(PlhModuleRecord, path) +
 									 module->path_bytes + 1);
 	copy = plh_profile_builder_record(&merge->profile, offset);
-	memcpy((char *) copy + sizeof(PlhRecord),
-		   (const char *) module + sizeof(PlhRecord),
+	memcpy((char *) copy + sizeof(PlhRecord), (const char *) module + sizeof(PlhRecord),
 		   offsetof(PlhModuleRecord, path) + module->path_bytes + 1 -
 		   sizeof(PlhRecord));
 	copy->index = index;
@@ -344,8 +335,8 @@ copy_module(PlhProfileMerge *merge, const PlhModuleRecord *module)
 }
 
 /*
- * Find the index of a module, or give it one.  A binary without a build-id may
- * have changed since the first stack that has it, which counts.
+ * Find the index of a module, or give it one.  A binary without a build-id may have changed since
+ * the first stack that has it, which counts.
  */
 static uint32
 merged_module(PlhProfileMerge *merge, const PlhModuleRecord *module)
@@ -369,11 +360,9 @@ add_modules(Addition *addition)
 {
 	for (uint32 index = 1; index < PLH_IMAGE_MODULES; index++)
 	{
-		const PlhModuleRecord *module =
-			plh_profile_image_module(addition->image, index);
+		const PlhModuleRecord *module = plh_profile_image_module(addition->image, index);
 
-		addition->modules[index] = module == NULL ? 0 :
-			merged_module(addition->merge, module);
+		addition->modules[index] = module == NULL ? 0 : merged_module(addition->merge, module);
 	}
 }
 
@@ -399,8 +388,7 @@ copy_statement(const Addition *addition, const PlhStatementRecord *statement)
 		plh_database_text_fit_foreign(statement->text, statement->text_bytes,
 									  addition->image->header->encoding);
 	uint32		offset =
-		plh_profile_builder_add(profile, PLH_RECORD_STATEMENT,
-								offsetof(PlhStatementRecord, text) +
+		plh_profile_builder_add(profile, PLH_RECORD_STATEMENT, offsetof(PlhStatementRecord, text) +
 								strlen(text) + 1);
 	PlhStatementRecord *copy = plh_profile_builder_record(profile, offset);
 
@@ -444,8 +432,7 @@ copy_stack(Addition *addition, const PlhStackRecord *stack)
 	/* frames come first, as they may add names of routines */
 	for (uint32 i = 0; i < stack->depth; i++)
 		frames[i] = merged_frame(addition, stack->frames[i]);
-	offset = plh_profile_builder_add(profile, PLH_RECORD_STACK,
-									 offsetof(PlhStackRecord, frames) +
+	offset = plh_profile_builder_add(profile, PLH_RECORD_STACK, offsetof(PlhStackRecord, frames) +
 									 sizeof(PlhFrame) * stack->depth);
 	copy = plh_profile_builder_record(profile, offset);
 	copy->depth = stack->depth;
@@ -470,8 +457,7 @@ copy_record(Addition *addition, const PlhRecord *record)
 }
 
 /*
- * The merged record of one that a site of the image refers to, which may be NULL:
- * then 0.
+ * The merged record of one that a site of the image refers to, which may be NULL: then 0.
  */
 static uint32
 merged_record(Addition *addition, const void *record)
@@ -480,8 +466,7 @@ merged_record(Addition *addition, const void *record)
 
 	if (record == NULL)
 		return 0;
-	merged = plh_number_of(addition->offsets,
-						   plh_profile_image_offset(addition->image, record));
+	merged = plh_number_of(addition->offsets, plh_profile_image_offset(addition->image, record));
 	if (*merged == 0)
 		*merged = keep_record(addition->merge->records, copy_record(addition, record));
 	return *merged;
@@ -516,8 +501,7 @@ add_site(Addition *addition, const PlhSiteFacts *facts)
 	PlhProfileMerge *merge = addition->merge;
 	PlhSiteKey	key = merged_key(addition, facts);
 	PlhMergedSite *sums = merged_site(merge, &key, addition->owner);
-	PlhSiteRecord *site = plh_profile_builder_record(&merge->profile,
-													 sums->offset);
+	PlhSiteRecord *site = plh_profile_builder_record(&merge->profile, sums->offset);
 
 	plh_site_facts_sum(&site->counters, facts->counters);
 	site->peak_bytes += facts->peak_bytes;
@@ -545,8 +529,7 @@ add_header(PlhProfileMerge *merge, const PlhProfileImage *image)
 	}
 	sums->started_at = Min(sums->started_at, header->started_at);
 	plh_site_facts_sum(&sums->counters, &header->counters);
-	result->scopes_differ = result->scopes_differ ||
-		sums->scope != header->scope;
+	result->scopes_differ = result->scopes_differ || sums->scope != header->scope;
 	result->process_count++;
 	result->crashed_count += !image->alive;
 	if (interval == 0 || !image->alive)
@@ -557,8 +540,7 @@ add_header(PlhProfileMerge *merge, const PlhProfileImage *image)
 }
 
 /*
- * Add the sites of an image that ever had a sample, and what they held at the
- * baseline.
+ * Add the sites of an image that ever had a sample, and what they held at the baseline.
  */
 void
 plh_profile_merge_add(PlhProfileMerge *merge, const PlhProfileImage *image,
@@ -570,8 +552,7 @@ plh_profile_merge_add(PlhProfileMerge *merge, const PlhProfileImage *image,
 	uint32		position = 0;
 
 	addition->merge = merge;
-	if (baseline != NULL &&
-		(merge->since == 0 || merge->since > baseline->taken_at))
+	if (baseline != NULL && (merge->since == 0 || merge->since > baseline->taken_at))
 		merge->since = baseline->taken_at;
 	addition->image = image;
 	addition->modules[0] = 0;
@@ -591,15 +572,13 @@ plh_profile_merge_add(PlhProfileMerge *merge, const PlhProfileImage *image,
 
 /* Make the baseline of the merged sites. */
 static PlhBaseline *
-make_baseline(const PlhProfileMerge *merge, const PlhMergedSite *sites,
-			  uint32 count)
+make_baseline(const PlhProfileMerge *merge, const PlhMergedSite *sites, uint32 count)
 {
 	PlhBaseline *baseline = plh_baseline_file_create(0);
 
 	baseline->taken_at = merge->since;
 	for (uint32 i = 0; i < count; i++)
-		plh_baseline_file_add(&baseline, sites[i].offset,
-							  sites[i].baseline_bytes,
+		plh_baseline_file_add(&baseline, sites[i].offset, sites[i].baseline_bytes,
 							  sites[i].baseline_count);
 	return baseline;
 }
@@ -624,8 +603,7 @@ plh_profile_merge_end(PlhProfileMerge *merge)
 	header->encoding = GetDatabaseEncoding();
 	header->used_bytes = merge->profile.used_bytes;
 	header->sample_interval =
-		result->least_interval == result->most_interval ?
-		result->least_interval : 0;
+		result->least_interval == result->most_interval ? result->least_interval : 0;
 	result->image = palloc0(sizeof(PlhProfileImage));
 	result->image->alive = true;
 	plh_profile_image_adopt(result->image, header, header->used_bytes);

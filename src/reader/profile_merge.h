@@ -1,14 +1,13 @@
 /*
  * profile_merge.h
- *	  Merges the profiles of several processes into one image, in which a call
- *	  site that they share is one.
+ *	  Merges the profiles of several processes into one image, in which a call site that they
+ *	  share is one.
  *
- * All outputs of a profile are thereby outputs of all processes together.  A
- * merge belongs to the memory context in which it was begun, and refers to none
- * of the images that were added.  Never called inside palloc.
+ * All outputs of a profile are thereby outputs of all processes together.  A merge belongs to the
+ * memory context in which it was begun, and refers to none of the images that were added.  Never
+ * called inside palloc.
  */
-#ifndef PLH_PROFILE_MERGE_H
-#define PLH_PROFILE_MERGE_H
+#pragma once
 
 #include "profile/baseline.h"
 #include "profile/profile_image.h"
@@ -39,19 +38,15 @@ typedef struct PlhMergedProfiles
 typedef struct PlhProfileMerge PlhProfileMerge;
 
 /*
- * Statements that differ only in their text are told apart if "with_queries";
- * else only those that have ids are told apart, and have no text.  Sites of
- * processes that differ in one of the parts PLH_OWNER_* are told apart.
+ * Statements that differ only in their text are told apart if "with_queries"; else only those that
+ * have ids are told apart, and have no text.  Sites of processes that differ in one of the parts
+ * PLH_OWNER_* are told apart.
  */
-extern PlhProfileMerge *plh_profile_merge_begin(bool with_queries,
-												int owner_parts);
+extern PlhProfileMerge *plh_profile_merge_begin(bool with_queries, int owner_parts);
 
 /* "baseline" may be NULL. */
-extern void plh_profile_merge_add(PlhProfileMerge *merge,
-								  const PlhProfileImage *image,
+extern void plh_profile_merge_add(PlhProfileMerge *merge, const PlhProfileImage *image,
 								  const PlhBaseline *baseline);
 
 /* Nothing can be added any more. */
 extern const PlhMergedProfiles *plh_profile_merge_end(PlhProfileMerge *merge);
-
-#endif							/* PLH_PROFILE_MERGE_H */

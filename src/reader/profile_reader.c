@@ -1,15 +1,13 @@
 /*
  * profile_reader.c
- *	  Reads the profiles of all processes of this server, dead or alive, into
- *	  images.
+ *	  Reads the profiles of all processes of this server, dead or alive, into images.
  *
- * A file is read into private memory, not mapped: nobody who shortens it can
- * give us a SIGBUS, and bytes that have been checked do not change.  The owner
- * writes meanwhile, so rows may be a moment apart; what was copied in the middle of a
- * change is read again: the owner must not wait for readers, nor count what they could
- * wait for at each palloc, so it numbers its changes, before the counters and behind them
- * (profile/profile_layout.h).  Where records were used again meanwhile, the file is read
- * once more.
+ * A file is read into private memory, not mapped: nobody who shortens it can give us a SIGBUS, and
+ * bytes that have been checked do not change.  The owner writes meanwhile, so rows may be a moment
+ * apart; what was copied in the middle of a change is read again: the owner must not wait for
+ * readers, nor count what they could wait for at each palloc, so it numbers its changes, before the
+ * counters and behind them (profile/profile_layout.h).  Where records were used again meanwhile,
+ * the file is read once more.
  */
 #include "postgres.h"
 
@@ -41,16 +39,16 @@ typedef struct SiteSums
 } SiteSums;
 
 /*
- * A change takes some ten nanoseconds, unless its process has to wait for a
- * processor in the middle of it.
+ * A change takes some ten nanoseconds, unless its process has to wait for a processor in the middle
+ * of it.
  */
 #define MAX_TRIES 200
 #define TRIES_AT_ONCE 100
 #define PAUSE_US 1000
 
 /*
- * A site that was being changed while it was first copied may look as it was before: those
- * that were changed so lately are read again, too, in a process that goes on changing.
+ * A site that was being changed while it was first copied may look as it was before: those that
+ * were changed so lately are read again, too, in a process that goes on changing.
  */
 #define LATELY 65536
 
@@ -58,8 +56,8 @@ typedef struct SiteSums
 #define COUNTERS_END (offsetof(PlhProfileHeader, peak_change) + sizeof(uint64))
 
 /*
- * A file is read at most so often.  The owner ends a round of recycling after
- * some hundred new sites at the earliest, which takes it longer than a read.
+ * A file is read at most so often.  The owner ends a round of recycling after some hundred new
+ * sites at the earliest, which takes it longer than a read.
  */
 #define MAX_READS 20
 
@@ -70,8 +68,8 @@ typedef struct SiteSums
 #define SPARE_BYTES (64 * 1024)
 
 /*
- * Returns what is missing to a total.  The owner goes on while the file is
- * read, so that the parts may be more than the total.
+ * Returns what is missing to a total.  The owner goes on while the file is read, so that the parts
+ * may be more than the total.
  */
 static int64
 missing(int64 total, int64 parts)
@@ -97,27 +95,25 @@ add_missing(PlhSiteRecord *site, int64 site_peak_bytes,
 	counters->live_variance += Max(all->live_variance - seen->live_variance, 0);
 	counters->first_at = all->first_at;
 	counters->last_at = all->last_at;
-	site->peak_bytes = site_peak_bytes +
-		missing(header->peak_bytes, sums->peak_bytes);
+	site->peak_bytes = site_peak_bytes + missing(header->peak_bytes, sums->peak_bytes);
 
 	/* peak_bytes count from the next change after the peak on */
 	site->last_change = Max(site->last_change, header->peak_change + 1);
 }
 
 /*
- * Give the catch-all site of the image what the image's other sites lack.  "header" is
- * that of the image, which can be changed.
+ * Give the catch-all site of the image what the image's other sites lack.  "header" is that of the
+ * image, which can be changed.
  *
- * Where there is no room for all of a profile, its file has the figures of the process
- * and a part of its sites, or none.  The difference goes to the row of samples whose call
- * site found no room, so that sites add up to the process.
+ * Where there is no room for all of a profile, its file has the figures of the process and a part
+ * of its sites, or none.  The difference goes to the row of samples whose call site found no room,
+ * so that sites add up to the process.
  */
 static void
 add_unpublished(const PlhProfileImage *image, PlhProfileHeader *header)
 {
 	SiteSums	sums = {{0}};
-	const PlhSiteRecord *catch_all =
-		plh_profile_image_site(image, header->catch_all_site);
+	const PlhSiteRecord *catch_all = plh_profile_image_site(image, header->catch_all_site);
 	const PlhSiteRecord *site;
 	uint32		position = 0;
 
@@ -147,16 +143,14 @@ is_settled(uint32 settled, uint64 last_change)
 }
 
 /*
- * Read the first "bytes" of a record at an offset: first what lies before "counters",
- * then what lies before "last_change", then the rest.  Within each part the processor
- * may read in any order.
+ * Read the first "bytes" of a record at an offset: first what lies before "counters", then what
+ * lies before "last_change", then the rest.  Within each part the processor may read in any order.
  *
- * An x86-64 reads the parts of one call in their order.  Others need a barrier between
- * two calls, which take longer: so more changes come in between.
+ * An x86-64 reads the parts of one call in their order.  Others need a barrier between two calls,
+ * which take longer: so more changes come in between.
  */
 static bool
-read_in_order(int fd, void *record, Size counters, Size last_change, Size bytes,
-			  off_t offset)
+read_in_order(int fd, void *record, Size counters, Size last_change, Size bytes, off_t offset)
 {
 	char	   *start = record;
 	struct iovec parts[] = {
@@ -192,15 +186,14 @@ take_counters(PlhProfileHeader *header, const PlhProfileHeader *again)
 	Size		start = offsetof(PlhProfileHeader, settled);
 	uint32		round = header->round;
 
-	memcpy((char *) header + start, (const char *) again + start,
-		   COUNTERS_END - start);
+	memcpy((char *) header + start, (const char *) again + start, COUNTERS_END - start);
 	header->round = round;
 }
 
 /*
- * Read the counters of a header once more from the open file until they are those between
- * two changes.  A change that is not finished soon, as its process has been stopped or
- * killed, is left as it is.
+ * Read the counters of a header once more from the open file until they are those between two
+ * changes.  A change that is not finished soon, as its process has been stopped or killed, is left
+ * as it is.
  */
 static void
 settle_header(int fd, PlhProfileHeader *header)
@@ -222,8 +215,8 @@ settle_header(int fd, PlhProfileHeader *header)
 }
 
 /*
- * Read the spans of a site again, which lie within the "bytes" of a copy.  Returns NULL
- * without any: they may have been added behind the copy.
+ * Read the spans of a site again, which lie within the "bytes" of a copy.  Returns NULL without
+ * any: they may have been added behind the copy.
  */
 static const PlhSpansRecord *
 read_spans(int fd, PlhProfileHeader *header, Size bytes, uint32 offset)
@@ -242,9 +235,8 @@ read_spans(int fd, PlhProfileHeader *header, Size bytes, uint32 offset)
 }
 
 /*
- * Read a site again, at that offset of the file, until it is settled.  Its spans lie
- * behind last_change, and in another record.  They are only known to be of the same
- * change as they add up.
+ * Read a site again, at that offset of the file, until it is settled.  Its spans lie behind
+ * last_change, and in another record.  They are only known to be of the same change as they add up.
  */
 static void
 settle_site(int fd, PlhProfileHeader *header, Size bytes, Size offset)
@@ -275,13 +267,12 @@ static bool
 is_doubtful(const PlhSiteRecord *site, uint64 since)
 {
 	return site->record.references != 0 &&
-		(site->last_change >= since ||
-		 !is_settled(site->record.references, site->last_change));
+		(site->last_change >= since || !is_settled(site->record.references, site->last_change));
 }
 
 /*
- * The same for the sites of a profile, of which "bytes" are there; change number "since"
- * was the last one before they were copied.
+ * The same for the sites of a profile, of which "bytes" are there; change number "since" was the
+ * last one before they were copied.
  */
 static void
 settle_sites(int fd, PlhProfileHeader *header, Size bytes, uint64 since)
@@ -307,9 +298,9 @@ settle_sites(int fd, PlhProfileHeader *header, Size bytes, uint64 since)
 }
 
 /*
- * Has this header our layout, and was it written in this database cluster?  Another
- * cluster may have had the same directory: its name comes from an inode, which a new
- * file system object may get again.
+ * Has this header our layout, and was it written in this database cluster?  Another cluster may
+ * have had the same directory: its name comes from an inode, which a new file system object may get
+ * again.
  */
 static bool
 is_profile(const PlhProfileHeader *header, Size file_bytes)
@@ -318,8 +309,7 @@ is_profile(const PlhProfileHeader *header, Size file_bytes)
 		header->pg_version / 10000 == PG_VERSION_NUM / 10000 &&
 		header->system_identifier == GetSystemIdentifier() &&
 		header->used_bytes >= sizeof(PlhProfileHeader) &&
-		header->published_bytes >= PLH_PROFILE_FIRST_BYTES &&
-		header->published_bytes <= file_bytes;
+		header->published_bytes >= PLH_PROFILE_FIRST_BYTES && header->published_bytes <= file_bytes;
 }
 
 /* Is the round of recycling still the one in which that header was read? */
@@ -328,8 +318,7 @@ is_same_round(int fd, const PlhProfileHeader *header)
 {
 	uint32		round;
 
-	return plh_whole_io_read(fd, &round, sizeof(round),
-							 offsetof(PlhProfileHeader, round)) ==
+	return plh_whole_io_read(fd, &round, sizeof(round), offsetof(PlhProfileHeader, round)) ==
 		(ssize_t) sizeof(round) && round == header->round;
 }
 
@@ -341,9 +330,8 @@ bytes_of(const PlhProfileHeader *header)
 }
 
 /*
- * Copy the header of a profile up to "bytes", the history may be left out, from an
- * open file.  Returns false if it is not a profile of this version, or belongs to
- * another user.
+ * Copy the header of a profile up to "bytes", the history may be left out, from an open file.
+ * Returns false if it is not a profile of this version, or belongs to another user.
  */
 static bool
 copy_header(int fd, PlhProfileHeader *header, Size bytes)
@@ -357,12 +345,11 @@ copy_header(int fd, PlhProfileHeader *header, Size bytes)
 }
 
 /*
- * Copy a profile, or its header only, from an open file.  Returns NULL if it is
- * not a profile of this version, or belongs to another user.
+ * Copy a profile, or its header only, from an open file.  Returns NULL if it is not a profile of
+ * this version, or belongs to another user.
  *
- * The owner goes on meanwhile, and we may be the owner: the memory for the copy
- * may itself be a new site.  So the copy has room for some more, and the header in
- * it says how much of that is there.
+ * The owner goes on meanwhile, and we may be the owner: the memory for the copy may itself be a new
+ * site.  So the copy has room for some more, and the header in it says how much of that is there.
  */
 static PlhProfileHeader *
 copy_file(int fd, bool header_only, Size *bytes)
@@ -387,8 +374,7 @@ copy_file(int fd, bool header_only, Size *bytes)
 	copied = plh_whole_io_read(fd, header, room, 0);
 
 	/* by now the file may have grown by any number of bytes */
-	if (copied >= (ssize_t) sizeof(PlhProfileHeader) &&
-		is_profile(header, PG_INT64_MAX))
+	if (copied >= (ssize_t) sizeof(PlhProfileHeader) && is_profile(header, PG_INT64_MAX))
 	{
 		*bytes = Min(bytes_of(header), (Size) copied);
 		settle_header(fd, header);
@@ -409,8 +395,8 @@ plh_profile_reader_end_texts(PlhProfileHeader *header)
 }
 
 /*
- * Read an open file into an image.  Returns NULL if the file is not a profile
- * of this version, or belongs to another user.
+ * Read an open file into an image.  Returns NULL if the file is not a profile of this version, or
+ * belongs to another user.
  */
 static PlhProfileImage *
 read_image(int fd, const char *path, bool header_only)
@@ -432,8 +418,7 @@ read_image(int fd, const char *path, bool header_only)
 	plh_profile_reader_end_texts(header);
 
 	image = palloc0(sizeof(PlhProfileImage));
-	image->alive = plh_process_facts_is_alive(header->pid,
-											  header->process_start);
+	image->alive = plh_process_facts_is_alive(header->pid, header->process_start);
 	image->crashed = !image->alive;
 	strlcpy(image->path, path, sizeof(image->path));
 	plh_profile_image_adopt(image, header, bytes);
@@ -443,15 +428,14 @@ read_image(int fd, const char *path, bool header_only)
 }
 
 /*
- * Read the header of a profile but for its history, and do not ask whether the
- * process lives: for callers that read a thousand, and know that.  Returns false if
- * there is no profile; header->history is not set.
+ * Read the header of a profile but for its history, and do not ask whether the process lives: for
+ * callers that read a thousand, and know that.  Returns false if there is no profile;
+ * header->history is not set.
  */
 bool
 plh_profile_reader_peek(const char *path, PlhProfileHeader *header)
 {
-	int			fd = OpenTransientFile(path, O_RDONLY | O_NOFOLLOW |
-									   O_NONBLOCK | PG_BINARY);
+	int			fd = OpenTransientFile(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | PG_BINARY);
 	bool		is_sound;
 
 	if (fd < 0)
@@ -469,8 +453,7 @@ static bool
 read_start(const char *path, PlhProfileHeader *header)
 {
 	Size		bytes = offsetof(PlhProfileHeader, label);
-	int			fd = OpenTransientFile(path, O_RDONLY | O_NOFOLLOW |
-									   O_NONBLOCK | PG_BINARY);
+	int			fd = OpenTransientFile(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | PG_BINARY);
 	bool		is_start;
 
 	if (fd < 0)
@@ -486,8 +469,7 @@ plh_profile_reader_is_foreign(const char *path)
 {
 	PlhProfileHeader header;
 
-	return read_start(path, &header) &&
-		header.system_identifier != GetSystemIdentifier();
+	return read_start(path, &header) && header.system_identifier != GetSystemIdentifier();
 }
 
 bool
@@ -495,8 +477,7 @@ plh_profile_reader_has_other_layout(const char *path)
 {
 	PlhProfileHeader header;
 
-	return read_start(path, &header) &&
-		header.layout_version != PLH_LAYOUT_VERSION;
+	return read_start(path, &header) && header.layout_version != PLH_LAYOUT_VERSION;
 }
 
 /* Has the owner removed the file since we opened it? */
@@ -509,8 +490,8 @@ is_unlinked(int fd)
 }
 
 /*
- * Read the image of a file, in the current memory context.  Returns NULL if the
- * file is gone or can't be opened, or, with *refused, if it is not a profile.
+ * Read the image of a file, in the current memory context.  Returns NULL if the file is gone or
+ * can't be opened, or, with *refused, if it is not a profile.
  */
 PlhProfileImage *
 plh_profile_reader_open(const char *path, bool header_only, bool *refused)
@@ -519,8 +500,7 @@ plh_profile_reader_open(const char *path, bool header_only, bool *refused)
 	volatile bool exited = false;
 
 	/* nobody waits for the writer of a FIFO, which is no profile */
-	int			fd = OpenTransientFile(path, O_RDONLY | O_NOFOLLOW |
-									   O_NONBLOCK | PG_BINARY);
+	int			fd = OpenTransientFile(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | PG_BINARY);
 
 	/* a process that exits removes its profile at any time */
 	*refused = false;
@@ -554,30 +534,25 @@ plh_profile_reader_be_silent(void)
 }
 
 /*
- * Read the image of a file.  Returns NULL if the file is gone, if it is of another
- * cluster, if it is not a profile, which is a WARNING, or if it is not of the process
- * "pid", unless that is 0.
+ * Read the image of a file.  Returns NULL if the file is gone, if it is of another cluster, if it
+ * is not a profile, which is a WARNING, or if it is not of the process "pid", unless that is 0.
  */
 static PlhProfileImage *
 open_image(const char *path, int pid, bool header_only)
 {
 	bool		refused;
-	PlhProfileImage *image = plh_profile_reader_open(path, header_only,
-													 &refused);
+	PlhProfileImage *image = plh_profile_reader_open(path, header_only, &refused);
 
 	/* nobody has asked for those of a cluster with the same directory */
 	if (refused && !is_silent && !plh_profile_reader_is_foreign(path))
-		ereport(WARNING,
-				(errmsg("ignoring file \"%s\" in the directory of the profiles",
-						last_dir_separator(path) + 1),
-				 errdetail("It is not a profile of this version of pg_leakhunt.")));
-	return image == NULL || (pid != 0 && image->header->pid != pid) ?
-		NULL : image;
+		ereport(WARNING, (errmsg("ignoring file \"%s\" in the directory of the profiles",
+								 last_dir_separator(path) + 1),
+						  errdetail("It is not a profile of this version of pg_leakhunt.")));
+	return image == NULL || (pid != 0 && image->header->pid != pid) ? NULL : image;
 }
 
 /*
- * Is that the profile of a process that "wanted" is true of?  Most of a file is
- * not read for that.
+ * Is that the profile of a process that "wanted" is true of?  Most of a file is not read for that.
  */
 static bool
 is_wanted(const char *path, int pid, PlhProfileFilter wanted, void *arg)
@@ -591,8 +566,8 @@ is_wanted(const char *path, int pid, PlhProfileFilter wanted, void *arg)
 }
 
 /*
- * Find the present name of a file that has been renamed since it was listed: the
- * keeper does that before and after it makes a dump.
+ * Find the present name of a file that has been renamed since it was listed: the keeper does that
+ * before and after it makes a dump.
  */
 static bool
 find_renamed(const char *directory, ino_t inode, char *path)
@@ -612,8 +587,7 @@ find_renamed(const char *directory, ino_t inode, char *path)
 }
 
 /*
- * Read one file in a memory context of its own, if it is wanted, and let "visit"
- * have it.
+ * Read one file in a memory context of its own, if it is wanted, and let "visit" have it.
  */
 static void
 visit_file(const char *path, int pid, bool header_only,
@@ -633,13 +607,12 @@ visit_file(const char *path, int pid, bool header_only,
 }
 
 /*
- * Call "visit" with the image of each profile in the directory, or only with
- * those of "pid" if it is not 0, and those whose header is wanted, if "wanted"
- * is not NULL.  With "header_only" the images have no records.
+ * Call "visit" with the image of each profile in the directory, or only with those of "pid" if it
+ * is not 0, and those whose header is wanted, if "wanted" is not NULL.  With "header_only" the
+ * images have no records.
  */
 void
-plh_profile_reader_each(const char *directory, int pid,
-						bool header_only, PlhProfileFilter wanted,
+plh_profile_reader_each(const char *directory, int pid, bool header_only, PlhProfileFilter wanted,
 						PlhProfileVisitor visit, void *arg)
 {
 	DIR		   *dir = AllocateDir(directory);
@@ -657,8 +630,7 @@ plh_profile_reader_each(const char *directory, int pid,
 			(pid != 0 && atoi(entry->d_name) != pid))
 			continue;
 		snprintf(path, sizeof(path), "%s/%s", directory, entry->d_name);
-		if (lstat(path, &status) == 0 ||
-			find_renamed(directory, entry->d_ino, path))
+		if (lstat(path, &status) == 0 || find_renamed(directory, entry->d_ino, path))
 			visit_file(path, pid, header_only, wanted, visit, arg);
 	}
 	FreeDir(dir);
@@ -677,16 +649,15 @@ note_youngest(PlhProfileImage *image, void *arg)
 {
 	YoungestProfile *youngest = arg;
 
-	if (youngest->path[0] != '\0' &&
-		image->header->started_at < youngest->started_at)
+	if (youngest->path[0] != '\0' && image->header->started_at < youngest->started_at)
 		return;
 	youngest->started_at = image->header->started_at;
 	strlcpy(youngest->path, image->path, sizeof(youngest->path));
 }
 
 /*
- * Read the profile of the process with that pid, the last one if several
- * processes have had it, or only its header.
+ * Read the profile of the process with that pid, the last one if several processes have had it, or
+ * only its header.
  */
 PlhProfileImage *
 plh_profile_reader_find(const char *directory, int pid, bool header_only)
@@ -704,8 +675,7 @@ plh_profile_reader_find(const char *directory, int pid, bool header_only)
 	{
 		YoungestProfile youngest = {0};
 
-		plh_profile_reader_each(directory, pid, true, NULL, note_youngest,
-								&youngest);
+		plh_profile_reader_each(directory, pid, true, NULL, note_youngest, &youngest);
 		if (youngest.path[0] == '\0')
 			break;
 		image = open_image(youngest.path, pid, header_only);

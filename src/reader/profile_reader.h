@@ -1,44 +1,37 @@
 /*
  * profile_reader.h
- *	  Reads the profiles of all processes of this server, dead or alive, into
- *	  images.
+ *	  Reads the profiles of all processes of this server, dead or alive, into images.
  *
- * A file that is not a profile of this version is passed over with a WARNING, one of
- * another cluster without; a file or directory that is missing means that there is
- * no profile.  Only an interrupt, or a lack of memory or descriptors, is an ERROR.
- * Never called inside palloc.
+ * A file that is not a profile of this version is passed over with a WARNING, one of another
+ * cluster without; a file or directory that is missing means that there is no profile.  Only an
+ * interrupt, or a lack of memory or descriptors, is an ERROR.  Never called inside palloc.
  */
-#ifndef PLH_PROFILE_READER_H
-#define PLH_PROFILE_READER_H
+#pragma once
 
 #include "profile/profile_image.h"
 
 /*
- * Called with each image, in a memory context of its own: the image, and all that
- * the visitor allocates there, are gone when it returns.
+ * Called with each image, in a memory context of its own: the image, and all that the visitor
+ * allocates there, are gone when it returns.
  */
 typedef void (*PlhProfileVisitor) (PlhProfileImage *image, void *arg);
 
 /*
- * Is a profile to be read, of which there is only the header yet?  The file may be
- * another's when it is: a visitor looks again at what must not be shown.
+ * Is a profile to be read, of which there is only the header yet?  The file may be another's when
+ * it is: a visitor looks again at what must not be shown.
  */
 typedef bool (*PlhProfileFilter) (const PlhProfileImage *image, void *arg);
 
 /*
- * The image belongs to the current memory context; NULL without a profile.  A
- * file that is no profile is no WARNING of plh_profile_reader_open, which says
- * in *refused that it is one.
+ * The image belongs to the current memory context; NULL without a profile.  A file that is no
+ * profile is no WARNING of plh_profile_reader_open, which says in *refused that it is one.
  */
-extern PlhProfileImage *plh_profile_reader_find(const char *directory, int pid,
-												bool header_only);
-extern PlhProfileImage *plh_profile_reader_open(const char *path,
-												bool header_only,
-												bool *refused);
+extern PlhProfileImage *plh_profile_reader_find(const char *directory, int pid, bool header_only);
+extern PlhProfileImage *plh_profile_reader_open(const char *path, bool header_only, bool *refused);
 
 /*
- * Is a file a profile of a process of another database cluster?  The layouts of all
- * versions have its identifier in one place.  False where it can't be read.
+ * Is a file a profile of a process of another database cluster?  The layouts of all versions have
+ * its identifier in one place.  False where it can't be read.
  */
 extern bool plh_profile_reader_is_foreign(const char *path);
 
@@ -57,9 +50,6 @@ extern void plh_profile_reader_end_texts(PlhProfileHeader *header);
 
 extern bool plh_profile_reader_peek(const char *path, PlhProfileHeader *header);
 
-extern void plh_profile_reader_each(const char *directory, int pid,
-									bool header_only,
+extern void plh_profile_reader_each(const char *directory, int pid, bool header_only,
 									PlhProfileFilter wanted,
 									PlhProfileVisitor visit, void *arg);
-
-#endif							/* PLH_PROFILE_READER_H */

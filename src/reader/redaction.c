@@ -2,8 +2,8 @@
  * redaction.c
  *	  What is shown instead of names and statements in what goes out of the house.
  *
- * A statement is read as tokens.  Where it is not certain where a literal ends, as the
- * text was cut or a setting decides, all that follows is left out.
+ * A statement is read as tokens.  Where it is not certain where a literal ends, as the text was cut
+ * or a setting decides, all that follows is left out.
  */
 #include "postgres.h"
 
@@ -68,8 +68,7 @@ add_name(Names *names, const char *name)
 		names->room = 16;
 		names->names = palloc(sizeof(char *) * names->room);
 	}
-	names->names = plh_array_grow(names->names, names->count, &names->room,
-								  sizeof(char *));
+	names->names = plh_array_grow(names->names, names->count, &names->room, sizeof(char *));
 	names->names[names->count++] = pstrdup(name);
 	MemoryContextSwitchTo(caller_context);
 }
@@ -122,8 +121,7 @@ plh_redaction_statement(const char *text)
 	while (text < end)
 	{
 		PlhToken	token = plh_statement_tokens_read(text, end);
-		bool		is_literal = token.kind == PLH_TOKEN_STRING ||
-			token.kind == PLH_TOKEN_NUMBER;
+		bool		is_literal = token.kind == PLH_TOKEN_STRING || token.kind == PLH_TOKEN_NUMBER;
 
 		if (is_literal)
 			*to++ = '?';

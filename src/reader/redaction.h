@@ -2,12 +2,11 @@
  * redaction.h
  *	  What is shown instead of names and statements in what goes out of the house.
  *
- * Between begin and end, roles, databases and applications are letters, in the order in
- * which they come up, and statements have no literals.  Outside of that each function
- * returns what it is given, NULL included.  Never called inside palloc.
+ * Between begin and end, roles, databases and applications are letters, in the order in which they
+ * come up, and statements have no literals.  Outside of that each function returns what it is
+ * given, NULL included.  Never called inside palloc.
  */
-#ifndef PLH_REDACTION_H
-#define PLH_REDACTION_H
+#pragma once
 
 /* Whoever begins must end, also after an ERROR. */
 extern void plh_redaction_begin(bool redact);
@@ -17,5 +16,3 @@ extern const char *plh_redaction_role(const char *name);
 extern const char *plh_redaction_database(const char *name);
 extern const char *plh_redaction_application(const char *name);
 extern const char *plh_redaction_statement(const char *text);
-
-#endif							/* PLH_REDACTION_H */

@@ -1,7 +1,6 @@
 /*
  * server_activity.c
- *	  What the server's own statistics know of its processes, as
- *	  pg_stat_activity shows it.
+ *	  What the server's own statistics know of its processes, as pg_stat_activity shows it.
  */
 #include "postgres.h"
 
@@ -20,8 +19,7 @@ type_of(const PgBackendStatus *status)
 
 	if (status->st_backendType == B_BG_WORKER)
 		type = GetBackgroundWorkerTypeByPid(status->st_procpid);
-	return type != NULL ? pstrdup(type) :
-		GetBackendTypeDesc(status->st_backendType);
+	return type != NULL ? pstrdup(type) : GetBackendTypeDesc(status->st_backendType);
 }
 
 /* The words of pg_stat_activity for what a process does. */
@@ -50,8 +48,7 @@ fill(PlhServerActivity *activity, const PgBackendStatus *status)
 	activity->started_at = status->st_proc_start_timestamp;
 	activity->application_name = status->st_appname;
 	activity->state = state_of(status);
-	activity->state_since = activity->state == NULL ? 0 :
-		status->st_state_start_timestamp;
+	activity->state_since = activity->state == NULL ? 0 : status->st_state_start_timestamp;
 }
 
 /*
@@ -64,8 +61,8 @@ plh_server_activity_count(void)
 }
 
 /*
- * The process of a number from 0 on.  Texts belong to the
- * current memory context, or to the transaction.
+ * The process of a number from 0 on.  Texts belong to the current memory context, or to the
+ * transaction.
  */
 bool
 plh_server_activity_at(int number, PlhServerActivity *activity)
@@ -95,8 +92,7 @@ status_of(int pid)
 }
 
 /*
- * Find a process.  Texts belong to the current memory context, or to the
- * transaction.
+ * Find a process.  Texts belong to the current memory context, or to the transaction.
  */
 bool
 plh_server_activity_find(int pid, PlhServerActivity *activity)
@@ -110,16 +106,14 @@ plh_server_activity_find(int pid, PlhServerActivity *activity)
 }
 
 /*
- * Find what a process runs, or has run last.  The text belongs to the current memory
- * context.
+ * Find what a process runs, or has run last.  The text belongs to the current memory context.
  */
 bool
 plh_server_activity_query(int pid, PlhServerQuery *query)
 {
 	const PgBackendStatus *status = status_of(pid);
 
-	if (status == NULL || state_of(status) == NULL ||
-		status->st_activity_start_timestamp == 0)
+	if (status == NULL || state_of(status) == NULL || status->st_activity_start_timestamp == 0)
 		return false;
 	query->text = pgstat_clip_activity(status->st_activity_raw);
 	query->query_id = (int64) status->st_query_id;

@@ -1,13 +1,11 @@
 /*
  * server_activity.h
- *	  What the server's own statistics know of its processes, as
- *	  pg_stat_activity shows it.
+ *	  What the server's own statistics know of its processes, as pg_stat_activity shows it.
  *
- * Whoever asks decides who may see that.  Within a transaction all answers are of
- * one time, as those of pg_stat_activity are.  Never called inside palloc.
+ * Whoever asks decides who may see that.  Within a transaction all answers are of one time, as
+ * those of pg_stat_activity are.  Never called inside palloc.
  */
-#ifndef PLH_SERVER_ACTIVITY_H
-#define PLH_SERVER_ACTIVITY_H
+#pragma once
 
 #include "datatype/timestamp.h"
 
@@ -42,5 +40,3 @@ extern bool plh_server_activity_find(int pid, PlhServerActivity *activity);
 /* All of them, by numbers from 0 on; false for a number that has none. */
 extern int	plh_server_activity_count(void);
 extern bool plh_server_activity_at(int number, PlhServerActivity *activity);
-
-#endif							/* PLH_SERVER_ACTIVITY_H */

@@ -2,11 +2,10 @@
  * server_figures.c
  *	  Sums of what all processes of this server hold, by backend type.
  *
- * Monitoring asks every few seconds about a thousand processes, so each costs two short
- * reads: the head of its profile, and a line of /proc.  Which processes there are, and
- * whether a profile is theirs, is known from the server's statistics by their pids and
- * starts.  The kernel is asked only about the few processes that are not in the
- * statistics, such as the postmaster.
+ * Monitoring asks every few seconds about a thousand processes, so each costs two short reads: the
+ * head of its profile, and a line of /proc.  Which processes there are, and whether a profile is
+ * theirs, is known from the server's statistics by their pids and starts.  The kernel is asked only
+ * about the few processes that are not in the statistics, such as the postmaster.
  */
 #include "postgres.h"
 
@@ -93,8 +92,7 @@ add_profiled(Collecting *collecting, int pid, int64 rss_anon_bytes)
 
 /* Add what the profile of a process says. */
 static void
-add_header(PlhServerFigures *figures, PlhTypeFigures *type,
-		   const PlhProfileHeader *header)
+add_header(PlhServerFigures *figures, PlhTypeFigures *type, const PlhProfileHeader *header)
 {
 	figures->unsampled += header->sample_interval == 0;
 	figures->live_bytes += header->counters.live_bytes;
@@ -113,12 +111,11 @@ add_header(PlhServerFigures *figures, PlhTypeFigures *type,
 }
 
 /*
- * Read the head of the profile of a process that started then, by the server's
- * statistics, or by the kernel where these do not have it (0).
+ * Read the head of the profile of a process that started then, by the server's statistics, or by
+ * the kernel where these do not have it (0).
  */
 static bool
-read_header(const Collecting *collecting, int pid, TimestampTz started_at,
-			PlhProfileHeader *header)
+read_header(const Collecting *collecting, int pid, TimestampTz started_at, PlhProfileHeader *header)
 {
 	char		path[PLH_PATH_MAX];
 
@@ -131,8 +128,7 @@ read_header(const Collecting *collecting, int pid, TimestampTz started_at,
 
 /* Add a process. */
 static void
-add_process(Collecting *collecting, int pid, const char *backend_type,
-			TimestampTz started_at)
+add_process(Collecting *collecting, int pid, const char *backend_type, TimestampTz started_at)
 {
 	PlhServerFigures *figures = collecting->figures;
 	PlhTypeFigures *type;
@@ -170,8 +166,7 @@ add_known(Collecting *collecting, PlhRoleFilter may_see)
 			continue;
 		note_pid(collecting->met, activity.pid);
 		if (may_see(activity.role_oid))
-			add_process(collecting, activity.pid, activity.backend_type,
-						activity.started_at);
+			add_process(collecting, activity.pid, activity.backend_type, activity.started_at);
 	}
 }
 
@@ -192,8 +187,7 @@ add_others(Collecting *collecting, PlhTypeOfOther type_of_other)
 
 /* Is that file the profile of a process that is gone, and may be seen? */
 static bool
-is_crashed(const Collecting *collecting, const char *name,
-		   PlhRoleFilter may_see)
+is_crashed(const Collecting *collecting, const char *name, PlhRoleFilter may_see)
 {
 	PlhProfileHeader header;
 	char		path[PLH_PATH_MAX];
@@ -203,8 +197,7 @@ is_crashed(const Collecting *collecting, const char *name,
 		return false;
 	snprintf(path, sizeof(path), "%s/%s", collecting->directory, name);
 	return plh_profile_reader_peek(path, &header) &&
-		!plh_process_facts_is_alive(header.pid, header.process_start) &&
-		may_see(header.role_oid);
+		!plh_process_facts_is_alive(header.pid, header.process_start) && may_see(header.role_oid);
 }
 
 /* Count the profiles that crashes have left. */
@@ -216,14 +209,13 @@ count_crashed(Collecting *collecting, PlhRoleFilter may_see)
 
 	/* LOG, not ERROR: a directory that is gone has no profiles */
 	while ((entry = ReadDirExtended(dir, collecting->directory, LOG)) != NULL)
-		collecting->figures->crashed += is_crashed(collecting, entry->d_name,
-												   may_see);
+		collecting->figures->crashed += is_crashed(collecting, entry->d_name, may_see);
 	FreeDir(dir);
 }
 
 /*
- * Add up what the processes hold that the caller may see.  "directory" is that of
- * the profiles, or NULL where there is none.
+ * Add up what the processes hold that the caller may see.  "directory" is that of the profiles, or
+ * NULL where there is none.
  */
 PlhServerFigures *
 plh_server_figures_collect(const char *directory, bool is_preloaded,
@@ -239,14 +231,12 @@ plh_server_figures_collect(const char *directory, bool is_preloaded,
 	};
 	PlhServerFigures *figures = collecting.figures;
 
-	figures->profiled = palloc(sizeof(PlhProfiledProcess) *
-							   collecting.profiled_room);
+	figures->profiled = palloc(sizeof(PlhProfiledProcess) * collecting.profiled_room);
 	add_known(&collecting, may_see);
 	if (may_see(InvalidOid))
 		add_others(&collecting, type_of_other);
 	if (directory != NULL)
 		count_crashed(&collecting, may_see);
-	qsort(figures->profiled, figures->profiled_count,
-		  sizeof(PlhProfiledProcess), compare_sizes);
+	qsort(figures->profiled, figures->profiled_count, sizeof(PlhProfiledProcess), compare_sizes);
 	return figures;
 }

@@ -2,18 +2,16 @@
  * server_figures.h
  *	  Sums of what all processes of this server hold, by backend type.
  *
- * Only the heads of profiles are read.  The figures are those of
- * pg_leakhunt_processes, with the same meaning, of processes that live.  Never
- * called inside palloc.
+ * Only the heads of profiles are read.  The figures are those of pg_leakhunt_processes, with the
+ * same meaning, of processes that live.  Never called inside palloc.
  */
-#ifndef PLH_SERVER_FIGURES_H
-#define PLH_SERVER_FIGURES_H
+#pragma once
 
 #include "reader/role_filter.h"
 
 /*
- * More types than a server has.  Background workers name their own, so that there
- * may be any number: what is beyond is added up, and has no name.
+ * More types than a server has.  Background workers name their own, so that there may be any
+ * number: what is beyond is added up, and has no name.
  */
 #define PLH_FIGURED_TYPES 16
 
@@ -57,12 +55,9 @@ typedef struct PlhServerFigures
 typedef const char *(*PlhTypeOfOther) (int pid);
 
 /*
- * The result belongs to the current memory context.  "is_preloaded" says that a
- * process without a profile samples, too.
+ * The result belongs to the current memory context.  "is_preloaded" says that a process without a
+ * profile samples, too.
  */
-extern PlhServerFigures *plh_server_figures_collect(const char *directory,
-													bool is_preloaded,
+extern PlhServerFigures *plh_server_figures_collect(const char *directory, bool is_preloaded,
 													PlhRoleFilter may_see,
 													PlhTypeOfOther type_of_other);
-
-#endif							/* PLH_SERVER_FIGURES_H */

@@ -2,8 +2,8 @@
  * server_processes.c
  *	  Lists the processes of this server, and what the kernel knows of them.
  *
- * All facts come from /proc.  A file there may vanish at any time, with its
- * process: then the answer is that nothing is known, not an ERROR.
+ * All facts come from /proc.  A file there may vanish at any time, with its process: then the
+ * answer is that nothing is known, not an ERROR.
  */
 #include "postgres.h"
 
@@ -41,16 +41,14 @@ plh_server_processes_has(int pid)
 }
 
 /*
- * Is this a process of the server?  If not, a WARNING says so in the words of
- * pg_terminate_backend.
+ * Is this a process of the server?  If not, a WARNING says so in the words of pg_terminate_backend.
  */
 bool
 plh_server_processes_check(int pid)
 {
 	if (plh_server_processes_has(pid))
 		return true;
-	ereport(WARNING,
-			(errmsg("PID %d is not a PostgreSQL server process", pid)));
+	ereport(WARNING, (errmsg("PID %d is not a PostgreSQL server process", pid)));
 	return false;
 }
 
@@ -67,10 +65,8 @@ plh_server_processes_loaded(int pid)
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
 	maps = AllocateFile(path, "r");
-	while (maps != NULL && loaded != PLH_LOADED &&
-		   fgets(line, sizeof(line), maps) != NULL)
-		loaded = strstr(line, MODULE_FILE) != NULL ? PLH_LOADED :
-			PLH_NOT_LOADED;
+	while (maps != NULL && loaded != PLH_LOADED && fgets(line, sizeof(line), maps) != NULL)
+		loaded = strstr(line, MODULE_FILE) != NULL ? PLH_LOADED : PLH_NOT_LOADED;
 	if (maps != NULL)
 		FreeFile(maps);
 	return loaded;
@@ -147,8 +143,7 @@ plh_server_processes_is_titled(int pid, const char *end)
 }
 
 /*
- * The pids of the postmaster and its children; in a standalone backend, only
- * its own.
+ * The pids of the postmaster and its children; in a standalone backend, only its own.
  */
 List *
 plh_server_processes_list(void)
@@ -173,9 +168,8 @@ plh_server_processes_list(void)
 }
 
 /*
- * The same by a list that the kernel keeps, if it does: one file instead of one
- * for each process of the machine.  A child may be missing whose neighbour in the
- * list exits meanwhile.
+ * The same by a list that the kernel keeps, if it does: one file instead of one for each process of
+ * the machine.  A child may be missing whose neighbour in the list exits meanwhile.
  */
 List *
 plh_server_processes_children(void)
@@ -185,8 +179,7 @@ plh_server_processes_children(void)
 	FILE	   *children;
 	int			pid;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", PostmasterPid,
-			 PostmasterPid);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", PostmasterPid, PostmasterPid);
 	children = IsUnderPostmaster ? AllocateFile(path, "r") : NULL;
 	if (children == NULL)
 		return plh_server_processes_list();

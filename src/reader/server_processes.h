@@ -2,13 +2,11 @@
  * server_processes.h
  *	  Lists the processes of this server, and what the kernel knows of them.
  *
- * The kernel also knows processes of which PostgreSQL has no record, such as
- * the logger, and tells which of them have loaded pg_leakhunt.  Any process
- * may be gone by the time that a function returns.  Never called inside
- * palloc.
+ * The kernel also knows processes of which PostgreSQL has no record, such as the logger, and tells
+ * which of them have loaded pg_leakhunt.  Any process may be gone by the time that a function
+ * returns.  Never called inside palloc.
  */
-#ifndef PLH_SERVER_PROCESSES_H
-#define PLH_SERVER_PROCESSES_H
+#pragma once
 
 #include "nodes/pg_list.h"
 
@@ -28,20 +26,18 @@ extern PlhLoaded plh_server_processes_loaded(int pid);
 extern bool plh_server_processes_is_titled(int pid, const char *end);
 
 /*
- * Paths of the files of code that a process has mapped, each once, in the order of their
- * addresses, as String nodes; NIL if its maps can't be read.  Removed files are left out.
- * List and nodes belong to the current memory context.
+ * Paths of the files of code that a process has mapped, each once, in the order of their addresses,
+ * as String nodes; NIL if its maps can't be read.  Removed files are left out.  List and nodes
+ * belong to the current memory context.
  */
 extern List *plh_server_processes_binaries(int pid);
 
 /*
- * How much shared memory, such as shared buffers, a process has touched: RES of top has
- * it.  0 if it is gone.
+ * How much shared memory, such as shared buffers, a process has touched: RES of top has it.  0 if
+ * it is gone.
  */
 extern int64 plh_server_processes_shared_bytes(int pid);
 
 /* The lists belong to the current memory context; the second may lack one. */
 extern List *plh_server_processes_list(void);
 extern List *plh_server_processes_children(void);
-
-#endif							/* PLH_SERVER_PROCESSES_H */

@@ -18,20 +18,17 @@ own_text(const PlhProfileImage *image, const char *text)
 {
 	if (text[0] == '\0')
 		return NULL;
-	return plh_database_text_fit_foreign(text, strlen(text),
-										 image->header->encoding);
+	return plh_database_text_fit_foreign(text, strlen(text), image->header->encoding);
 }
 
 /*
- * The name that the catalog has; if it has none, as of a database that was dropped,
- * the one that the client gave.
+ * The name that the catalog has; if it has none, as of a database that was dropped, the one that
+ * the client gave.
  */
 static const char *
-current_name(const PlhProfileImage *image, const char *name,
-			 const char *client_name)
+current_name(const PlhProfileImage *image, const char *name, const char *client_name)
 {
-	return name != NULL ? plh_database_text_fit(name) :
-		own_text(image, client_name);
+	return name != NULL ? plh_database_text_fit(name) : own_text(image, client_name);
 }
 
 /* The database that a process works in. */
@@ -50,8 +47,7 @@ user_of(const PlhProfileImage *image)
 {
 	Oid			oid = image->header->role_oid;
 
-	return current_name(image,
-						OidIsValid(oid) ? GetUserNameFromId(oid, true) : NULL,
+	return current_name(image, OidIsValid(oid) ? GetUserNameFromId(oid, true) : NULL,
 						image->header->role);
 }
 
@@ -59,15 +55,13 @@ user_of(const PlhProfileImage *image)
  * Fill in those parts of the owner of an image's sites that are asked for.
  */
 void
-plh_site_owner_fill(PlhSiteOwner *owner, const PlhProfileImage *image,
-					int parts)
+plh_site_owner_fill(PlhSiteOwner *owner, const PlhProfileImage *image, int parts)
 {
 	memset(owner, 0, sizeof(*owner));
 	if (parts & PLH_OWNER_PID)
 		owner->pid = image->header->pid;
 	if (parts & PLH_OWNER_BACKEND_TYPE)
-		owner->backend_type = own_text(image,
-									   plh_profile_image_backend_type(image));
+		owner->backend_type = own_text(image, plh_profile_image_backend_type(image));
 	if (parts & PLH_OWNER_DATABASE)
 		owner->database = plh_redaction_database(database_of(image));
 	if (parts & PLH_OWNER_USER)

@@ -4,8 +4,7 @@
  *
  * Never called inside palloc.
  */
-#ifndef PLH_SITE_OWNER_H
-#define PLH_SITE_OWNER_H
+#pragma once
 
 #include "profile/profile_image.h"
 
@@ -28,9 +27,5 @@ typedef struct PlhSiteOwner
 } PlhSiteOwner;
 
 /* The texts belong to the current memory context. */
-extern void plh_site_owner_fill(PlhSiteOwner *owner,
-								const PlhProfileImage *image, int parts);
-extern bool plh_site_owner_is_same(const PlhSiteOwner *left,
-								   const PlhSiteOwner *right);
-
-#endif							/* PLH_SITE_OWNER_H */
+extern void plh_site_owner_fill(PlhSiteOwner *owner, const PlhProfileImage *image, int parts);
+extern bool plh_site_owner_is_same(const PlhSiteOwner *left, const PlhSiteOwner *right);

@@ -2,8 +2,8 @@
  * statement_list.c
  *	  Copies of the entries of the file of statements, and their stacks.
  *
- * Other processes change the file meanwhile, and somebody may have damaged it: each
- * length and index is checked in the copy.
+ * Other processes change the file meanwhile, and somebody may have damaged it: each length and
+ * index is checked in the copy.
  */
 #include "postgres.h"
 
@@ -61,8 +61,7 @@ add_modules(PlhProfileBuilder *builder)
 		module.record.path_bytes = strnlen(module.record.path, room - 1);
 		module.record.build_id_bytes = Min(module.record.build_id_bytes, PLH_BUILD_ID_MAX);
 		module.record.index = i + 1;
-		offset = plh_profile_builder_add(builder, PLH_RECORD_MODULE,
-										 PLH_STATEMENT_MODULE_BYTES);
+		offset = plh_profile_builder_add(builder, PLH_RECORD_MODULE, PLH_STATEMENT_MODULE_BYTES);
 		copy = plh_profile_builder_record(builder, offset);
 		record = copy->record;
 		memcpy(copy, &module, sizeof(module));
@@ -71,8 +70,8 @@ add_modules(PlhProfileBuilder *builder)
 }
 
 /*
- * The frame of a routine, whose name is added to the image, fit for this database.  One
- * whose name is not there has offset 0.
+ * The frame of a routine, whose name is added to the image, fit for this database.  One whose name
+ * is not there has offset 0.
  */
 static PlhFrame
 add_routine(PlhProfileBuilder *builder, const PlhStatementEntry *entry, PlhFrame frame)
@@ -83,8 +82,7 @@ add_routine(PlhProfileBuilder *builder, const PlhStatementEntry *entry, PlhFrame
 		plh_profile_builder_add_string(builder,
 									   plh_database_text_fit_foreign(name, bytes, entry->encoding));
 
-	return PLH_ROUTINE_FRAME(PLH_ROUTINE_LANGUAGE(frame), PLH_ROUTINE_LINE(frame),
-							 offset);
+	return PLH_ROUTINE_FRAME(PLH_ROUTINE_LANGUAGE(frame), PLH_ROUTINE_LINE(frame), offset);
 }
 
 /* Add the stack of an entry to the image. */
@@ -148,8 +146,7 @@ plh_statement_list_read(PlhRoleFilter may_see)
 	list->image = palloc0(sizeof(PlhProfileImage));
 	plh_profile_builder_header(&builder)->encoding = GetDatabaseEncoding();
 	plh_profile_builder_header(&builder)->used_bytes = builder.used_bytes;
-	plh_profile_image_adopt(list->image, plh_profile_builder_header(&builder),
-							builder.used_bytes);
+	plh_profile_image_adopt(list->image, plh_profile_builder_header(&builder), builder.used_bytes);
 	return list;
 }
 

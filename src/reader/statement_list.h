@@ -4,8 +4,7 @@
  *
  * Never called inside palloc.  All of it belongs to the current memory context.
  */
-#ifndef PLH_STATEMENT_LIST_H
-#define PLH_STATEMENT_LIST_H
+#pragma once
 
 #include "nodes/pg_list.h"
 
@@ -37,8 +36,8 @@ typedef struct PlhStatementFigures
 extern bool plh_statement_list_figures(PlhStatementFigures *figures);
 
 /*
- * Copies an entry that is reserved, with a NUL behind each text.  Returns false if it is
- * free, or no call has been counted.
+ * Copies an entry that is reserved, with a NUL behind each text.  Returns false if it is free, or
+ * no call has been counted.
  */
 extern bool plh_statement_list_copy(PlhStatementEntry *copy, uint32 index);
 
@@ -63,13 +62,10 @@ extern PlhStatementPeaks *plh_statement_list_peaks(void);
 extern PlhStatementList *plh_statement_list_read(PlhRoleFilter may_see);
 
 /*
- * Returns a copy of the entry of the highest peak of a process that began then, in calls
- * since that time, as far as no other session's call of the same statement took more;
- * NULL if there is none.
+ * Returns a copy of the entry of the highest peak of a process that began then, in calls since that
+ * time, as far as no other session's call of the same statement took more; NULL if there is none.
  */
 extern const PlhStatementEntry *plh_statement_list_session_peak(const PlhStatementPeaks *peaks,
 																int pid,
 																TimestampTz started_at,
 																TimestampTz since);
-
-#endif							/* PLH_STATEMENT_LIST_H */

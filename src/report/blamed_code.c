@@ -2,9 +2,9 @@
  * blamed_code.c
  *	  Whose code a stack leads to.
  *
- * A DBA can report a leak to the authors of an extension.  Of a language the author is
- * whoever wrote the function, and of a hook that only calls what it stands before,
- * such as pg_stat_statements', nobody is.
+ * A DBA can report a leak to the authors of an extension.  Of a language the author is whoever
+ * wrote the function, and of a hook that only calls what it stands before, such as
+ * pg_stat_statements', nobody is.
  */
 #include "postgres.h"
 
@@ -40,8 +40,7 @@ const char *
 plh_blamed_code_language(const char *library)
 {
 	for (int i = 0; i < lengthof(languages); i++)
-		if (strncmp(library, languages[i].library,
-					strlen(languages[i].library)) == 0)
+		if (strncmp(library, languages[i].library, strlen(languages[i].library)) == 0)
 			return languages[i].language;
 	return NULL;
 }
@@ -60,8 +59,7 @@ is_own_library(const char *library)
 static const char *
 library_of(const PlhFrameText *frame)
 {
-	const char *name = frame->module == NULL ? NULL :
-		plh_stack_text_base_name(frame->module);
+	const char *name = frame->module == NULL ? NULL : plh_stack_text_base_name(frame->module);
 
 	return name != NULL && strstr(name, ".so") != NULL ? name : NULL;
 }
@@ -75,8 +73,8 @@ is_behind_hook(const PlhFrameText *frame)
 }
 
 /*
- * The extension or language that is nearest to the allocation.  Those that have only
- * passed a call of the server on to it, from a hook, are none.
+ * The extension or language that is nearest to the allocation.  Those that have only passed a call
+ * of the server on to it, from a hook, are none.
  */
 PlhBlamedCode
 plh_blamed_code_find(const PlhStackText *stack)
@@ -110,13 +108,12 @@ plh_blamed_code_lacks_name(const PlhStackText *stack)
 {
 	const PlhFrameText *frame = &stack->frames[stack->site_frame];
 
-	return stack->frame_count > 0 && frame->function == NULL &&
-		frame->text[0] != '[';
+	return stack->frame_count > 0 && frame->function == NULL && frame->text[0] != '[';
 }
 
 /*
- * The innermost function around a call site without a name that has one; NULL where the
- * site has a name, or none of them has.
+ * The innermost function around a call site without a name that has one; NULL where the site has a
+ * name, or none of them has.
  */
 const char *
 plh_blamed_code_caller(const PlhStackText *stack)
@@ -131,16 +128,15 @@ plh_blamed_code_caller(const PlhStackText *stack)
 }
 
 /*
- * The call site, with the innermost function around it that has a name where it has
- * none: "postgres+0x660d32, called by exec_stmt_execsql".
+ * The call site, with the innermost function around it that has a name where it has none:
+ * "postgres+0x660d32, called by exec_stmt_execsql".
  */
 const char *
 plh_blamed_code_site(const PlhStackText *stack)
 {
 	const char *caller = plh_blamed_code_caller(stack);
 
-	return caller == NULL ? stack->site :
-		psprintf("%s, called by %s", stack->site, caller);
+	return caller == NULL ? stack->site : psprintf("%s, called by %s", stack->site, caller);
 }
 
 /* Has a frame without a name a word that says why, such as [file replaced]? */
@@ -153,8 +149,8 @@ is_explained(const PlhFrameText *frame)
 }
 
 /*
- * The path of the binary whose debug symbols would give the call site a name; NULL where
- * it has one, where it is in code that no file has, and where the file is at fault.
+ * The path of the binary whose debug symbols would give the call site a name; NULL where it has
+ * one, where it is in code that no file has, and where the file is at fault.
  */
 const char *
 plh_blamed_code_nameless(const PlhStackText *stack)

@@ -1,12 +1,11 @@
 /*
  * blamed_code.h
- *	  Whose code a stack leads to: the extension or language that is nearest to the
- *	  allocation, and the caller that names a call site without a symbol.
+ *	  Whose code a stack leads to: the extension or language that is nearest to the allocation,
+ *	  and the caller that names a call site without a symbol.
  *
  * The results belong to the stack's texts, or to the current memory context.
  */
-#ifndef PLH_BLAMED_CODE_H
-#define PLH_BLAMED_CODE_H
+#pragma once
 
 #include "report/stack_text.h"
 
@@ -30,5 +29,3 @@ extern const char *plh_blamed_code_caller(const PlhStackText *stack);
 extern const char *plh_blamed_code_site(const PlhStackText *stack);
 extern const char *plh_blamed_code_nameless(const PlhStackText *stack);
 extern char *plh_blamed_code_names_hint(const char *const *paths, int count);
-
-#endif							/* PLH_BLAMED_CODE_H */

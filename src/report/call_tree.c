@@ -1,12 +1,11 @@
 /*
  * call_tree.c
- *	  Merges a list of sites into a tree of callers and callees, from which a
- *	  flame graph is drawn.
+ *	  Merges a list of sites into a tree of callers and callees, from which a flame graph is
+ *	  drawn.
  *
- * Functions are merged by name and module.  When growth is drawn, a node's
- * width is the sum of the absolute changes below it.  Only the widest nodes
- * are drawn, so that a tree has a bounded size.  The other children of a
- * parent become one node with the sums of their figures, so that no byte is
+ * Functions are merged by name and module.  When growth is drawn, a node's width is the sum of the
+ * absolute changes below it.  Only the widest nodes are drawn, so that a tree has a bounded size.
+ * The other children of a parent become one node with the sums of their figures, so that no byte is
  * left out.
  */
 #include "postgres.h"
@@ -62,8 +61,7 @@ static bool
 is_same_key(NodeKey left, NodeKey right)
 {
 	return left.parent == right.parent &&
-		plh_texts_are_same(left.name, right.name) &&
-		plh_texts_are_same(left.module, right.module);
+		plh_texts_are_same(left.name, right.name) && plh_texts_are_same(left.module, right.module);
 }
 
 #define SH_PREFIX nodes
@@ -106,8 +104,7 @@ make_node(PlhCallNode *parent, const char *name)
 
 /* Find the child with this name in this module, or make it. */
 static PlhCallNode *
-find_child(Builder *builder, PlhCallNode *parent, const char *name,
-		   const char *module)
+find_child(Builder *builder, PlhCallNode *parent, const char *name, const char *module)
 {
 	NodeKey		key = {parent, name, module};
 	bool		found;
@@ -160,8 +157,7 @@ module_of_frame(const PlhFrameText *frame)
 
 /* Add a site to the tree, from the outermost function on. */
 static void
-add_site(Builder *builder, const PlhListedSite *listed, bool with_context,
-		 bool with_query)
+add_site(Builder *builder, const PlhListedSite *listed, bool with_context, bool with_query)
 {
 	PlhCallNode *node = builder->tree->root;
 
@@ -211,15 +207,13 @@ sort_children(PlhCallNode *parent)
 	PlhCallNode **children;
 	int			count = 0;
 
-	for (PlhCallNode *child = parent->first_child; child != NULL;
-		 child = child->next)
+	for (PlhCallNode *child = parent->first_child; child != NULL; child = child->next)
 		count++;
 	if (count == 0)
 		return;
 	children = palloc_extended(sizeof(PlhCallNode *) * count, MCXT_ALLOC_HUGE);
 	count = 0;
-	for (PlhCallNode *child = parent->first_child; child != NULL;
-		 child = child->next)
+	for (PlhCallNode *child = parent->first_child; child != NULL; child = child->next)
 		children[count++] = child;
 	qsort(children, count, sizeof(PlhCallNode *), compare_widths);
 	for (int i = 0; i < count; i++)
@@ -253,21 +247,19 @@ add_candidate(binaryheap *candidates, PlhCallNode *node, int64 min_width)
 }
 
 /*
- * Choose the nodes that are drawn, at most "room": the widest.  A parent is
- * drawn before its children, as it can't be narrower.
+ * Choose the nodes that are drawn, at most "room": the widest.  A parent is drawn before its
+ * children, as it can't be narrower.
  */
 static void
 choose_drawn(PlhCallNode *root, int room)
 {
 	int64		min_width = Max(root->width / NARROWEST_PART, 1);
-	binaryheap *candidates = binaryheap_allocate(room + 1, compare_candidates,
-												 NULL);
+	binaryheap *candidates = binaryheap_allocate(room + 1, compare_candidates, NULL);
 
 	binaryheap_add(candidates, PointerGetDatum(root));
 	for (; room > 0 && !binaryheap_empty(candidates); room--)
 	{
-		PlhCallNode *node =
-			(PlhCallNode *) DatumGetPointer(binaryheap_remove_first(candidates));
+		PlhCallNode *node = (PlhCallNode *) DatumGetPointer(binaryheap_remove_first(candidates));
 
 		CHECK_FOR_INTERRUPTS();
 		Assert(node->parent == NULL || node->parent->drawn);
@@ -289,8 +281,7 @@ count_all(const PlhCallNode *node)
 
 	CHECK_FOR_INTERRUPTS();
 	check_stack_depth();
-	for (const PlhCallNode *child = node->first_child; child != NULL;
-		 child = child->next)
+	for (const PlhCallNode *child = node->first_child; child != NULL; child = child->next)
 		count += count_all(child);
 	return count;
 }
@@ -313,8 +304,7 @@ merge_nodes(PlhCallTree *tree, const PlhCallNode *nodes)
 	}
 	sum->parent = nodes->parent;
 	sum->depth = nodes->depth;
-	sum->name = psprintf("[%d narrow %s]", merged,
-						 plh_plural(merged, "frame", "frames"));
+	sum->name = psprintf("[%d narrow %s]", merged, plh_plural(merged, "frame", "frames"));
 	tree->merged += merged;
 	return sum;
 }
@@ -343,13 +333,12 @@ merge_narrow(PlhCallTree *tree, PlhCallNode *parent)
 }
 
 /*
- * Make the tree of a list, if wanted with memory contexts and statements as
- * the first levels.  It has at most "max_nodes" nodes: half of them are chosen
- * to be drawn, since each may get one more child for those that are merged.
+ * Make the tree of a list, if wanted with memory contexts and statements as the first levels.  It
+ * has at most "max_nodes" nodes: half of them are chosen to be drawn, since each may get one more
+ * child for those that are merged.
  */
 PlhCallTree *
-plh_call_tree_make(const PlhSiteList *list, bool with_context,
-				   bool with_query, int max_nodes)
+plh_call_tree_make(const PlhSiteList *list, bool with_context, bool with_query, int max_nodes)
 {
 	Builder		builder;
 

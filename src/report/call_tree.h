@@ -1,13 +1,12 @@
 /*
  * call_tree.h
- *	  Merges a list of sites into a tree of callers and callees, from which a
- *	  flame graph is drawn.
+ *	  Merges a list of sites into a tree of callers and callees, from which a flame graph is
+ *	  drawn.
  *
- * A tree belongs to the current memory context, and refers to texts of its
- * list.  Never called inside palloc.
+ * A tree belongs to the current memory context, and refers to texts of its list.  Never called
+ * inside palloc.
  */
-#ifndef PLH_CALL_TREE_H
-#define PLH_CALL_TREE_H
+#pragma once
 
 #include "report/code_part.h"
 #include "report/site_list.h"
@@ -45,8 +44,5 @@ typedef struct PlhCallTree
 } PlhCallTree;
 
 /* "max_nodes" must be 2 or more. */
-extern PlhCallTree *plh_call_tree_make(const PlhSiteList *list,
-									   bool with_context, bool with_query,
+extern PlhCallTree *plh_call_tree_make(const PlhSiteList *list, bool with_context, bool with_query,
 									   int max_nodes);
-
-#endif							/* PLH_CALL_TREE_H */

@@ -2,9 +2,8 @@
  * code_part.c
  *	  Which part of the server a function belongs to.
  *
- * Debug information tells it by the folder of the source.  Without it the name of the
- * function is left, which tells it of most: those that are not known count as the
- * server's.
+ * Debug information tells it by the folder of the source.  Without it the name of the function is
+ * left, which tells it of most: those that are not known count as the server's.
  */
 #include "postgres.h"
 
@@ -136,15 +135,13 @@ part_of_library(const char *library)
 		strncmp(library, "llvmjit", strlen("llvmjit")) == 0)
 		return PLH_CODE_SERVER;
 	return strncmp(library, "lib", strlen("lib")) == 0 ||
-		strncmp(library, "ld-", strlen("ld-")) == 0 ? PLH_CODE_LIBRARY :
-		PLH_CODE_EXTENSION;
+		strncmp(library, "ld-", strlen("ld-")) == 0 ? PLH_CODE_LIBRARY : PLH_CODE_EXTENSION;
 }
 
 PlhCodePart
 plh_code_part_of(const PlhFrameText *frame)
 {
-	const char *module = frame->module == NULL ? NULL :
-		plh_stack_text_base_name(frame->module);
+	const char *module = frame->module == NULL ? NULL : plh_stack_text_base_name(frame->module);
 	PlhCodePart part = PLH_CODE_NONE;
 
 	if (frame->language != PLH_LANGUAGE_NONE)

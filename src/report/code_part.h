@@ -4,8 +4,7 @@
  *
  * Never called inside palloc.
  */
-#ifndef PLH_CODE_PART_H
-#define PLH_CODE_PART_H
+#pragma once
 
 #include "report/stack_text.h"
 
@@ -30,5 +29,3 @@ extern PlhCodePart plh_code_part_of(const PlhFrameText *frame);
 
 /* As in a legend. */
 extern const char *plh_code_part_name(PlhCodePart part);
-
-#endif							/* PLH_CODE_PART_H */

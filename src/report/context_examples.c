@@ -17,8 +17,8 @@
 #define NOTHING_KEPT "..."
 
 /*
- * Are there many fewer contexts than when they were looked at?  Those may be gone that
- * the examples tell of.
+ * Are there many fewer contexts than when they were looked at?  Those may be gone that the examples
+ * tell of.
  */
 static bool
 is_outdated(const PlhContextRecord *record)

@@ -1,7 +1,7 @@
 /*
  * context_list.c
- *	  The memory contexts of a process by name and lifetime: what the last census
- *	  counted of them, and what the call sites in them hold.
+ *	  The memory contexts of a process by name and lifetime: what the last census counted of
+ *	  them, and what the call sites in them hold.
  */
 #include "postgres.h"
 
@@ -30,8 +30,7 @@ add(Building *building, const PlhListedContext *context)
 
 /* Enter the sites one by one. */
 static void
-add_sites(Building *building, const PlhProfileImage *image,
-		  const PlhBaseline *baseline)
+add_sites(Building *building, const PlhProfileImage *image, const PlhBaseline *baseline)
 {
 	PlhSiteFacts facts;
 	uint32		position = 0;
@@ -68,8 +67,7 @@ add_counts(Building *building, const PlhProfileImage *image)
 			.context_bytes = record->bytes
 		};
 
-		if (record->instances > 0 &&
-			plh_profile_image_string(image, record->context_name) != NULL)
+		if (record->instances > 0 && plh_profile_image_string(image, record->context_name) != NULL)
 			add(building, &context);
 	}
 }
@@ -83,8 +81,7 @@ compare_keys(const void *a, const void *b)
 
 	if (left->name != right->name)
 		return left->name < right->name ? -1 : 1;
-	return left->lifetime != right->lifetime ?
-		(left->lifetime < right->lifetime ? -1 : 1) : 0;
+	return left->lifetime != right->lifetime ? (left->lifetime < right->lifetime ? -1 : 1) : 0;
 }
 
 /* qsort comparator: the larger of its two figures tells how large one is. */
@@ -96,8 +93,7 @@ compare_sizes(const void *a, const void *b)
 	int64		left_bytes = Max(left->context_bytes, left->live_bytes);
 	int64		right_bytes = Max(right->context_bytes, right->live_bytes);
 
-	return left_bytes != right_bytes ?
-		(left_bytes < right_bytes ? 1 : -1) : compare_keys(a, b);
+	return left_bytes != right_bytes ? (left_bytes < right_bytes ? 1 : -1) : compare_keys(a, b);
 }
 
 /* Add up what stands next to each other under one key. */
@@ -130,8 +126,7 @@ merge(PlhContextList *list)
 }
 
 /*
- * The contexts of an image, in the current memory context.  "baseline" is NULL
- * where there is none.
+ * The contexts of an image, in the current memory context.  "baseline" is NULL where there is none.
  */
 PlhContextList *
 plh_context_list_make(const PlhProfileImage *image, const PlhBaseline *baseline)
@@ -156,6 +151,5 @@ plh_context_list_name(const PlhProfileImage *image, uint32 name)
 	const PlhStringRecord *string = plh_profile_image_string(image, name);
 
 	return string == NULL ? NULL :
-		plh_database_text_fit_foreign(string->text, string->text_bytes,
-									  image->header->encoding);
+		plh_database_text_fit_foreign(string->text, string->text_bytes, image->header->encoding);
 }

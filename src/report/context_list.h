@@ -1,12 +1,11 @@
 /*
  * context_list.h
- *	  The memory contexts of a process by name and lifetime: what the last census
- *	  counted of them, and what the call sites in them hold.
+ *	  The memory contexts of a process by name and lifetime: what the last census counted of
+ *	  them, and what the call sites in them hold.
  *
  * Never called inside palloc.
  */
-#ifndef PLH_CONTEXT_LIST_H
-#define PLH_CONTEXT_LIST_H
+#pragma once
 
 #include "profile/baseline.h"
 #include "profile/profile_image.h"
@@ -37,7 +36,4 @@ extern PlhContextList *plh_context_list_make(const PlhProfileImage *image,
 											 const PlhBaseline *baseline);
 
 /* The name of contexts by its offset, fit for this database; NULL if there is none. */
-extern const char *plh_context_list_name(const PlhProfileImage *image,
-										 uint32 name);
-
-#endif							/* PLH_CONTEXT_LIST_H */
+extern const char *plh_context_list_name(const PlhProfileImage *image, uint32 name);

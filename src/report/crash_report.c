@@ -54,8 +54,7 @@ append_site(StringInfo detail, const PlhListedSite *largest, int64 sampled_bytes
 
 /* Append what the process has counted last, as explanations do, and what came since. */
 static void
-append_counts(StringInfo detail, const PlhProfileHeader *header,
-			  const PlhHeldBytes *held)
+append_counts(StringInfo detail, const PlhProfileHeader *header, const PlhHeldBytes *held)
 {
 	if (header->census_at == 0)
 		return;
@@ -64,24 +63,20 @@ append_counts(StringInfo detail, const PlhProfileHeader *header,
 					 plh_words_size(header->context_bytes));
 	if (header->malloc_bytes >= 0)
 		appendStringInfo(detail, ", %s allocated with malloc outside of them",
-						 plh_words_size(Max(0, header->malloc_bytes -
-											header->context_bytes)));
-	appendStringInfo(detail, ", %s of private memory%s.",
-					 plh_words_size(header->own_bytes),
+						 plh_words_size(Max(0, header->malloc_bytes - header->context_bytes)));
+	appendStringInfo(detail, ", %s of private memory%s.", plh_words_size(header->own_bytes),
 					 header->own_bytes < plh_profile_image_counted_bytes(header) ?
 					 " (pages that were written to)" : "");
 	if (held->gained_bytes != 0)
 		appendStringInfo(detail, "  By its samples it %s %s since then, which makes %s.",
 						 held->gained_bytes > 0 ? "gained" : "lost",
-						 plh_words_size(Max(held->gained_bytes,
-											-held->gained_bytes)),
+						 plh_words_size(Max(held->gained_bytes, -held->gained_bytes)),
 						 plh_words_size(held->bytes));
 }
 
 /* Append the peaks that were higher than what it had in the end. */
 static void
-append_peaks(StringInfo detail, const PlhProfileHeader *header,
-			 const PlhHeldBytes *held)
+append_peaks(StringInfo detail, const PlhProfileHeader *header, const PlhHeldBytes *held)
 {
 	if (header->peak_bytes > held->bytes + held->error_bytes)
 		appendStringInfo(detail, "  Its peak was %s (estimated from samples) at %s.",
@@ -103,23 +98,20 @@ shown_statement(const PlhListedSite *largest, int encoding)
 		return NULL;
 	if (!PG_VALID_BE_ENCODING(encoding))
 		encoding = PG_SQL_ASCII;
-	return pnstrdup(query, pg_encoding_mbcliplen(encoding, query,
-												 strlen(query),
+	return pnstrdup(query, pg_encoding_mbcliplen(encoding, query, strlen(query),
 												 SHOWN_STATEMENT_BYTES));
 }
 
 /* The detail: for whom the process worked, what it held, and the statement. */
 static char *
-make_detail(const PlhProfileHeader *header, const PlhListedSite *largest,
-			const PlhHeldBytes *held)
+make_detail(const PlhProfileHeader *header, const PlhListedSite *largest, const PlhHeldBytes *held)
 {
 	const char *names = plh_death_text_names(header);
 	const char *statement = shown_statement(largest, header->encoding);
 	StringInfoData detail;
 
 	initStringInfo(&detail);
-	appendStringInfo(&detail, "It crashed at %s.",
-					 plh_words_time(header->death.at));
+	appendStringInfo(&detail, "It crashed at %s.", plh_words_time(header->death.at));
 	if (names[0] != '\0')
 		appendStringInfo(&detail, "  It worked for %s.", names);
 	if (largest != NULL)
@@ -151,8 +143,7 @@ make_hint(const PlhProfileHeader *header, const char *dump_path)
 	StringInfoData hint;
 
 	initStringInfo(&hint);
-	if (plh_death_kind(&header->death) == PLH_DEATH_SIGNAL &&
-		header->death.number == SIGKILL)
+	if (plh_death_kind(&header->death) == PLH_DEATH_SIGNAL && header->death.number == SIGKILL)
 		appendStringInfoString(&hint, "Signal 9 often comes from the kernel's OOM killer, when memory runs out: the kernel's log tells that.  ");
 	appendStringInfo(&hint, "SELECT explanation FROM pg_leakhunt_explain(%d) says more until the server is restarted.",
 					 header->pid);
@@ -183,10 +174,9 @@ plh_crash_report_cause(const PlhProfileImage *image, const char *dump_path,
 									   plh_stack_text_open(plh_symbols_open_until(must_stop),
 														   image));
 	}
-	ereport(LOG,
-			(errmsg("process %d (%s) crashed, %s; it held %s",
-					header->pid, plh_profile_image_backend_type(image),
-					plh_death_text(&header->death), held_text(&held)),
-			 errdetail_internal("%s", make_detail(header, largest, &held)),
-			 errhint("%s", make_hint(header, dump_path))));
+	ereport(LOG, (errmsg("process %d (%s) crashed, %s; it held %s",
+						 header->pid, plh_profile_image_backend_type(image),
+						 plh_death_text(&header->death), held_text(&held)),
+				  errdetail_internal("%s", make_detail(header, largest, &held)),
+				  errhint("%s", make_hint(header, dump_path))));
 }

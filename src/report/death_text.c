@@ -41,8 +41,7 @@ append_name(StringInfo output, const char *what, const char *name, Oid oid,
 
 	if (name[0] != '\0')
 		appendStringInfo(output, "%s%s \"%s\"", separator, what,
-						 redact(plh_database_text_fit_foreign(name, strlen(name),
-															  encoding)));
+						 redact(plh_database_text_fit_foreign(name, strlen(name), encoding)));
 	else if (OidIsValid(oid))
 		appendStringInfo(output, "%s%s with OID %u", separator, what, oid);
 }

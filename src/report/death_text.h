@@ -2,11 +2,9 @@
  * death_text.h
  *	  Says in words who a process was and how it died.
  *
- * All texts are palloc'd in the current memory context.  Never called inside
- * palloc.
+ * All texts are palloc'd in the current memory context.  Never called inside palloc.
  */
-#ifndef PLH_DEATH_TEXT_H
-#define PLH_DEATH_TEXT_H
+#pragma once
 
 #include "profile/profile_image.h"
 
@@ -21,5 +19,3 @@ extern const char *plh_death_text_crash(const PlhProfileImage *image);
 
 /* That with the time and the names; NULL for all others. */
 extern char *plh_death_text_of_crash(const PlhProfileImage *image);
-
-#endif							/* PLH_DEATH_TEXT_H */

@@ -1,7 +1,7 @@
 /*
  * dump_symbols.c
- *	  Makes the names of functions that a dump brings along, so that it can be
- *	  read where its modules are not installed.
+ *	  Makes the names of functions that a dump brings along, so that it can be read where its
+ *	  modules are not installed.
  */
 #include "postgres.h"
 
@@ -15,11 +15,9 @@
 
 /* Add the functions that a frame is in. */
 static void
-add_frame(StringInfo part, PlhSymbols *symbols, const PlhProfileImage *image,
-		  PlhFrame frame)
+add_frame(StringInfo part, PlhSymbols *symbols, const PlhProfileImage *image, PlhFrame frame)
 {
-	const PlhModuleRecord *module =
-		plh_profile_image_module(image, PLH_FRAME_MODULE(frame));
+	const PlhModuleRecord *module = plh_profile_image_module(image, PLH_FRAME_MODULE(frame));
 	PlhSymbolFrames found = {0};
 
 	if (module != NULL)
@@ -29,15 +27,12 @@ add_frame(StringInfo part, PlhSymbols *symbols, const PlhProfileImage *image,
 }
 
 /*
- * Look up all frames of an image, each of them once, and make the names for its
- * dump.
+ * Look up all frames of an image, each of them once, and make the names for its dump.
  */
 void
-plh_dump_symbols_make(PlhSymbols *symbols, const PlhProfileImage *image,
-					  PlhDumpExtras *extras)
+plh_dump_symbols_make(PlhSymbols *symbols, const PlhProfileImage *image, PlhDumpExtras *extras)
 {
-	HTAB	   *known = plh_hash_table("pg_leakhunt frames", sizeof(PlhFrame),
-									   sizeof(PlhFrame));
+	HTAB	   *known = plh_hash_table("pg_leakhunt frames", sizeof(PlhFrame), sizeof(PlhFrame));
 	const PlhSiteRecord *site;
 	uint32		position = 0;
 	StringInfoData part;
@@ -45,8 +40,7 @@ plh_dump_symbols_make(PlhSymbols *symbols, const PlhProfileImage *image,
 	initStringInfo(&part);
 	while ((site = plh_profile_image_next_site(image, &position)) != NULL)
 	{
-		const PlhStackRecord *stack = plh_profile_image_stack(image,
-															  site->key.stack);
+		const PlhStackRecord *stack = plh_profile_image_stack(image, site->key.stack);
 
 		CHECK_FOR_INTERRUPTS();
 		for (uint32 i = 0; stack != NULL && i < stack->depth; i++)

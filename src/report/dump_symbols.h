@@ -1,12 +1,11 @@
 /*
  * dump_symbols.h
- *	  Makes the symbols that a dump brings along, so that it can be read where
- *	  its modules are not installed.
+ *	  Makes the symbols that a dump brings along, so that it can be read where its modules are
+ *	  not installed.
  *
  * Never called inside palloc.
  */
-#ifndef PLH_DUMP_SYMBOLS_H
-#define PLH_DUMP_SYMBOLS_H
+#pragma once
 
 #include "profile/dump_copy.h"
 #include "symbols/symbols.h"
@@ -14,8 +13,5 @@
 /*
  * Sets the names of functions of "extras", palloc'd in the current memory context.
  */
-extern void plh_dump_symbols_make(PlhSymbols *symbols,
-								  const PlhProfileImage *image,
+extern void plh_dump_symbols_make(PlhSymbols *symbols, const PlhProfileImage *image,
 								  PlhDumpExtras *extras);
-
-#endif							/* PLH_DUMP_SYMBOLS_H */

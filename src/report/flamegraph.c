@@ -2,16 +2,16 @@
  * flamegraph.c
  *	  Draws a list of sites: one interactive SVG that needs no other file.
  *
- * The outermost function is at the top, so that one deep stack does not push
- * wide frames out of the window.  Frames that all stacks begin with are drawn as one.
- * Colours, which are the style's, tell the parts of the server.
+ * The outermost function is at the top, so that one deep stack does not push wide frames out of the
+ * window.  Frames that all stacks begin with are drawn as one.  Colours, which are the style's,
+ * tell the parts of the server.
  *
- * Each frame is an <svg> element of its own, placed in percent.  So even
- * without a script the picture is as wide as its window, and names are cut at
- * the edges of their frames.  The script (flamegraph.js) zooms and searches.
+ * Each frame is an <svg> element of its own, placed in percent.  So even without a script the
+ * picture is as wide as its window, and names are cut at the edges of their frames.  The script
+ * (flamegraph.js) zooms and searches.
  *
- * The text of the picture is ASCII, with character references for the rest: no
- * name can end its element, and the client's encoding does not matter.
+ * The text of the picture is ASCII, with character references for the rest: no name can end its
+ * element, and the client's encoding does not matter.
  */
 #include "postgres.h"
 
@@ -53,8 +53,8 @@
 #define MAX_NAME_BYTES 200
 
 /*
- * From this number on, frames that all stacks begin with are drawn as one.  Where there
- * is one stack only, its innermost frames are left as they are.
+ * From this number on, frames that all stacks begin with are drawn as one.  Where there is one
+ * stack only, its innermost frames are left as they are.
  */
 #define LEAST_TRUNK 4
 #define INNERMOST 6
@@ -82,13 +82,11 @@ typedef struct Picture
 static char *
 signed_size(int64 bytes, bool growth)
 {
-	return psprintf("%s%s", growth && bytes > 0 ? "+" : "",
-					plh_words_size(bytes));
+	return psprintf("%s%s", growth && bytes > 0 ? "+" : "", plh_words_size(bytes));
 }
 
 /*
- * Red has grown, blue has shrunk; where both nearly cancel, the colour is
- * pale.
+ * Red has grown, blue has shrunk; where both nearly cancel, the colour is pale.
  */
 static char *
 growth_colour(const PlhCallNode *node)
@@ -125,21 +123,18 @@ static void
 append_tooltip(Picture *picture, const PlhCallNode *node)
 {
 	bool		growth = picture->list->growth;
-	double		error = plh_sampling_error_bytes(node->variance, node->bytes,
-												 node->samples);
+	double		error = plh_sampling_error_bytes(node->variance, node->bytes, node->samples);
 	StringInfoData text;
 
 	initStringInfo(&text);
 	appendStringInfoString(&text, node_name(picture, node));
 	if (node != picture->trunk && node->line > 0 && node->file != NULL)
-		appendStringInfo(&text, " (%s:%d)",
-						 plh_stack_text_base_name(node->file), node->line);
+		appendStringInfo(&text, " (%s:%d)", plh_stack_text_base_name(node->file), node->line);
 	appendStringInfo(&text, "\n%s", signed_size(node->bytes, growth));
 	if (!picture->list->peak)
 		appendStringInfo(&text, " in %lld %s", (long long) node->count,
 						 plh_plural(node->count, "object", "objects"));
-	appendStringInfo(&text, ", %.2f%%",
-					 100.0 * node->width / Max(picture->tree->root->width, 1));
+	appendStringInfo(&text, ", %.2f%%", 100.0 * node->width / Max(picture->tree->root->width, 1));
 	if (!growth && !picture->list->peak && error > 0)
 		appendStringInfo(&text, ", +/- %s", plh_words_size((int64) error));
 	if (node->module != NULL)
@@ -148,10 +143,9 @@ append_tooltip(Picture *picture, const PlhCallNode *node)
 }
 
 /*
- * Append a frame that begins at x, in bytes, and below it the functions that
- * it calls.  data-x and data-end tell the script the start and end in bytes:
- * it shows a frame with its parent if it lies within the parent, and rounded
- * figures might not.
+ * Append a frame that begins at x, in bytes, and below it the functions that it calls.  data-x and
+ * data-end tell the script the start and end in bytes: it shows a frame with its parent if it lies
+ * within the parent, and rounded figures might not.
  */
 static void
 append_frame(Picture *picture, const PlhCallNode *node, int64 x)
@@ -171,11 +165,10 @@ append_frame(Picture *picture, const PlhCallNode *node, int64 x)
 	appendStringInfo(picture->output,
 					 "</title><rect width=\"100%%\" height=\"100%%\"%s/><text x=\"4\" y=\"13\">",
 					 node_fill(picture, node));
-	plh_database_text_append_markup(picture->output,
-									pnstrdup(name, pg_mbcliplen(name, strlen(name), MAX_NAME_BYTES)));
+	name = pnstrdup(name, pg_mbcliplen(name, strlen(name), MAX_NAME_BYTES));
+	plh_database_text_append_markup(picture->output, name);
 	appendStringInfoString(picture->output, "</text></svg>\n");
-	for (const PlhCallNode *child = node->first_child; child != NULL;
-		 child = child->next)
+	for (const PlhCallNode *child = node->first_child; child != NULL; child = child->next)
 	{
 		append_frame(picture, child, x);
 		x += child->width;
@@ -224,19 +217,17 @@ append_facts(Picture *picture)
 	int			y = 62;
 
 	append_line(picture, "title", 24, title_of(picture));
-	append_line(picture, "fact", 44,
-				psprintf("%s%s", list->peak ? "" :
-						 psprintf("%lld %s, ", (long long) tree->root->count,
-								  plh_plural(tree->root->count, "object", "objects")),
-						 timestamptz_to_str(list->at)));
-	append_line(picture, "fact", y,
-				psprintf("%s, %s%s%s", plh_site_list_interval(list),
-						 plh_site_list_scope(list), tree->merged == 0 ? "" :
-						 psprintf("; %d narrow %s of %d %s merged", tree->merged,
-								  plh_plural(tree->merged, "frame", "frames"),
-								  tree->frames,
-								  plh_plural(tree->merged, "is", "are")),
-						 names_text(list)));
+	append_line(picture, "fact", 44, psprintf("%s%s", list->peak ? "" :
+											  psprintf("%lld %s, ", (long long) tree->root->count,
+													   plh_plural(tree->root->count, "object", "objects")),
+											  timestamptz_to_str(list->at)));
+	append_line(picture, "fact", y, psprintf("%s, %s%s%s", plh_site_list_interval(list),
+											 plh_site_list_scope(list), tree->merged == 0 ? "" :
+											 psprintf("; %d narrow %s of %d %s merged", tree->merged,
+													  plh_plural(tree->merged, "frame", "frames"),
+													  tree->frames,
+													  plh_plural(tree->merged, "is", "are")),
+											 names_text(list)));
 	if (picture->crash != NULL)
 		append_line(picture, "fact", y += ROW_HEIGHT, picture->crash);
 	if (picture->statement != NULL)
@@ -271,8 +262,7 @@ note_parts(Picture *picture, const PlhCallNode *node)
 	check_stack_depth();
 	if (node->parent != NULL)
 		picture->has_part[node->part] = true;
-	for (const PlhCallNode *child = node->first_child; child != NULL;
-		 child = child->next)
+	for (const PlhCallNode *child = node->first_child; child != NULL; child = child->next)
 		note_parts(picture, child);
 }
 
@@ -340,17 +330,15 @@ largest_statement(const PlhSiteList *list)
 }
 
 /*
- * Append the tools between the legend and the frames: search field, matched
- * part, "Reset zoom", which the style shows only if the script runs, and a
- * line for details.
+ * Append the tools between the legend and the frames: search field, matched part, "Reset zoom",
+ * which the style shows only if the script runs, and a line for details.
  */
 static void
 append_tools(Picture *picture)
 {
 	int			y = picture->frames_y - TOOLS_HEIGHT;
 
-	appendStringInfo(picture->output,
-					 "<g class=\"tools\">\n"
+	appendStringInfo(picture->output, "<g class=\"tools\">\n"
 					 "<foreignObject x=\"10\" y=\"%d\" width=\"210\" height=\"26\">"
 					 "<input xmlns=\"http://www.w3.org/1999/xhtml\" id=\"search\" type=\"search\" placeholder=\"Search\" aria-label=\"Search\" style=\"width: 190px\"/>"
 					 "</foreignObject>\n"
@@ -362,8 +350,7 @@ append_tools(Picture *picture)
 }
 
 /*
- * Append the picture of a list, if wanted with memory contexts and statements
- * as the first levels.
+ * Append the picture of a list, if wanted with memory contexts and statements as the first levels.
  */
 void
 plh_flamegraph_append(StringInfo output, const PlhSiteList *list,
@@ -379,10 +366,8 @@ plh_flamegraph_append(StringInfo output, const PlhSiteList *list,
 		.statement = largest_statement(list)
 	};
 
-	picture.legend_y += ROW_HEIGHT *
-		((picture.crash != NULL) + (picture.statement != NULL));
-	picture.tree = plh_call_tree_make(list, with_context, with_query,
-									  MAX_FRAMES);
+	picture.legend_y += ROW_HEIGHT * ((picture.crash != NULL) + (picture.statement != NULL));
+	picture.tree = plh_call_tree_make(list, with_context, with_query, MAX_FRAMES);
 	find_trunk(&picture);
 	initStringInfo(&legend);
 	note_parts(&picture, picture.tree->root);
@@ -394,9 +379,9 @@ plh_flamegraph_append(StringInfo output, const PlhSiteList *list,
 					 "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"100%%\" height=\"%d\">\n<title>",
 					 picture.frames_y +
 					 (picture.tree->depth + 1 - picture.folded) * ROW_HEIGHT + MARGIN);
-	plh_database_text_append_markup(output, psprintf("pg_leakhunt, %s%s%s", title_of(&picture),
-													 picture.statement == NULL ? "" : ": ",
-													 picture.statement == NULL ? "" : picture.statement));
+	plh_database_text_append_markup(output, picture.statement == NULL ?
+									psprintf("pg_leakhunt, %s", title_of(&picture)) :
+									psprintf("pg_leakhunt, %s: %s", title_of(&picture), picture.statement));
 	/* a phone would show the picture as wide as a desk */
 	appendStringInfoString(output, "</title>\n<meta xmlns=\"http://www.w3.org/1999/xhtml\" name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n");
 	appendStringInfo(output, "<style>\n%s</style>\n", flamegraph_style);
@@ -404,6 +389,5 @@ plh_flamegraph_append(StringInfo output, const PlhSiteList *list,
 	appendStringInfoString(output, legend.data);
 	append_tools(&picture);
 	append_frame(&picture, picture.trunk != NULL ? picture.trunk : picture.tree->root, 0);
-	appendStringInfo(output, "<script><![CDATA[\n%s]]></script>\n</svg>\n",
-					 flamegraph_script);
+	appendStringInfo(output, "<script><![CDATA[\n%s]]></script>\n</svg>\n", flamegraph_script);
 }

@@ -4,8 +4,7 @@
  *
  * Never called inside palloc.
  */
-#ifndef PLH_FLAMEGRAPH_H
-#define PLH_FLAMEGRAPH_H
+#pragma once
 
 #include "lib/stringinfo.h"
 
@@ -13,5 +12,3 @@
 
 extern void plh_flamegraph_append(StringInfo output, const PlhSiteList *list,
 								  bool with_context, bool with_query);
-
-#endif							/* PLH_FLAMEGRAPH_H */

@@ -2,9 +2,8 @@
  * folded.c
  *	  Writes folded stacks, which flame graph scripts and speedscope read.
  *
- * Each stack is a line: its functions from the outermost on with ";" between
- * them, a blank, and the bytes.  Growth is two figures, the bytes before and
- * the bytes after.
+ * Each stack is a line: its functions from the outermost on with ";" between them, a blank, and the
+ * bytes.  Growth is two figures, the bytes before and the bytes after.
  */
 #include "postgres.h"
 
@@ -40,16 +39,14 @@ append_name(StringInfo stack, const char *name)
 
 /* Make the text of a site's stack in a buffer.  Returns a copy of it. */
 static const char *
-fold_stack(StringInfo stack, const PlhListedSite *listed, bool with_context,
-		   bool with_query)
+fold_stack(StringInfo stack, const PlhListedSite *listed, bool with_context, bool with_query)
 {
 	resetStringInfo(stack);
 	if (with_context)
 		append_name(stack, listed->context_name != NULL ?
 					listed->context_name : PLH_NO_CONTEXT_NAME);
 	if (with_query)
-		append_name(stack, listed->query != NULL ? listed->query :
-					"[no statement]");
+		append_name(stack, listed->query != NULL ? listed->query : "[no statement]");
 	for (int i = listed->stack.frame_count - 1; i >= 0; i--)
 		append_name(stack, plh_stack_text_function_name(&listed->stack.frames[i]));
 	return pnstrdup(stack->data, stack->len);
@@ -58,8 +55,7 @@ fold_stack(StringInfo stack, const PlhListedSite *listed, bool with_context,
 static int
 compare_lines(const void *a, const void *b)
 {
-	return strcmp(((const FoldedLine *) a)->stack,
-				  ((const FoldedLine *) b)->stack);
+	return strcmp(((const FoldedLine *) a)->stack, ((const FoldedLine *) b)->stack);
 }
 
 /* Append a line, unless its figures are 0. */
@@ -75,13 +71,11 @@ append_line(StringInfo output, const FoldedLine *line, bool growth)
 }
 
 /*
- * Append the folded stacks of a list.  If wanted, the memory context and the
- * statement stand before the outermost function.  Sites with the same text are
- * merged into one line.
+ * Append the folded stacks of a list.  If wanted, the memory context and the statement stand before
+ * the outermost function.  Sites with the same text are merged into one line.
  */
 void
-plh_folded_append(StringInfo output, const PlhSiteList *list,
-				  bool with_context, bool with_query)
+plh_folded_append(StringInfo output, const PlhSiteList *list, bool with_context, bool with_query)
 {
 	FoldedLine *lines = palloc(sizeof(FoldedLine) * Max(list->count, 1));
 	StringInfoData stack;
@@ -93,8 +87,7 @@ plh_folded_append(StringInfo output, const PlhSiteList *list,
 	for (int i = 0; i < list->count; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		lines[i].stack = fold_stack(&stack, &list->sites[i], with_context,
-									with_query);
+		lines[i].stack = fold_stack(&stack, &list->sites[i], with_context, with_query);
 		lines[i].bytes = list->sites[i].bytes;
 		lines[i].old_bytes = list->sites[i].old_bytes;
 	}

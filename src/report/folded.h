@@ -4,8 +4,7 @@
  *
  * Never called inside palloc.
  */
-#ifndef PLH_FOLDED_H
-#define PLH_FOLDED_H
+#pragma once
 
 #include "lib/stringinfo.h"
 
@@ -13,5 +12,3 @@
 
 extern void plh_folded_append(StringInfo output, const PlhSiteList *list,
 							  bool with_context, bool with_query);
-
-#endif							/* PLH_FOLDED_H */

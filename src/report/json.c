@@ -2,8 +2,8 @@
  * json.c
  *	  Writes JSON that may stand within an element <script> of HTML.
  *
- * Whether a comma is due shows in the last byte: a value ends with a digit, a letter, a
- * quote or a closing bracket.
+ * Whether a comma is due shows in the last byte: a value ends with a digit, a letter, a quote or a
+ * closing bracket.
  */
 #include "postgres.h"
 
@@ -14,8 +14,8 @@
 #include "reader/database_text.h"
 
 /*
- * Texts are cut in their middle beyond this: nobody reads more of a name, and those of
- * a dump from elsewhere may be of any length.
+ * Texts are cut in their middle beyond this: nobody reads more of a name, and those of a dump from
+ * elsewhere may be of any length.
  */
 #define MOST_TEXT_BYTES 3000
 
@@ -100,8 +100,7 @@ append_code(StringInfo json, pg_wchar code)
 {
 	if (code > 0xFFFF)
 	{
-		appendStringInfo(json, "\\u%04x\\u%04x",
-						 (unsigned) (0xD800 + ((code - 0x10000) >> 10)),
+		appendStringInfo(json, "\\u%04x\\u%04x", (unsigned) (0xD800 + ((code - 0x10000) >> 10)),
 						 (unsigned) (0xDC00 + ((code - 0x10000) & 0x3FF)));
 		return;
 	}
@@ -146,8 +145,7 @@ plh_json_text(StringInfo json, const char *text)
 		append_ascii(json, utf8, utf8 + length, true);
 	else
 	{
-		int			half = pg_encoding_mbcliplen(PG_UTF8, utf8, length,
-												 MOST_TEXT_BYTES / 2);
+		int			half = pg_encoding_mbcliplen(PG_UTF8, utf8, length, MOST_TEXT_BYTES / 2);
 		int			rest = length - MOST_TEXT_BYTES / 2;
 
 		/* a character of UTF-8 begins with a byte that is none of these */

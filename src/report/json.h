@@ -2,12 +2,10 @@
  * json.h
  *	  Writes JSON that may stand within an element <script> of HTML.
  *
- * The text is ASCII, and has neither '<' nor '&': no name can end the element, and
- * the client's encoding does not matter.  Elements are parted by themselves.  Never
- * called inside palloc.
+ * The text is ASCII, and has neither '<' nor '&': no name can end the element, and the client's
+ * encoding does not matter.  Elements are parted by themselves.  Never called inside palloc.
  */
-#ifndef PLH_JSON_H
-#define PLH_JSON_H
+#pragma once
 
 #include "datatype/timestamp.h"
 #include "lib/stringinfo.h"
@@ -36,10 +34,7 @@ extern void plh_json_text(StringInfo json, const char *text);
 
 /* A key with its value. */
 extern void plh_json_put_number(StringInfo json, const char *key, int64 value);
-extern void plh_json_put_if(StringInfo json, const char *key, bool is_known,
-							int64 value);
+extern void plh_json_put_if(StringInfo json, const char *key, bool is_known, int64 value);
 extern void plh_json_put_flag(StringInfo json, const char *key, bool value);
 extern void plh_json_put_time(StringInfo json, const char *key, TimestampTz at);
 extern void plh_json_put_text(StringInfo json, const char *key, const char *text);
-
-#endif							/* PLH_JSON_H */

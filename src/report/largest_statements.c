@@ -2,8 +2,7 @@
  * largest_statements.c
  *	  The statements with the highest peaks, as labels of what is stored every few seconds.
  *
- * There may be a hundred thousand of them: so peaks are compared first, and few entries
- * are copied.
+ * There may be a hundred thousand of them: so peaks are compared first, and few entries are copied.
  */
 #include "postgres.h"
 
@@ -25,8 +24,7 @@ has(const PlhLargestStatements *largest, const PlhLargeStatement *statement)
 	{
 		const PlhLargeStatement *other = &largest->statements[i];
 
-		if (other->query_id == statement->query_id &&
-			is_text(other->query, statement->query))
+		if (other->query_id == statement->query_id && is_text(other->query, statement->query))
 			return true;
 	}
 	return false;

@@ -4,8 +4,7 @@
  *
  * Never called inside palloc.
  */
-#ifndef PLH_LARGEST_STATEMENTS_H
-#define PLH_LARGEST_STATEMENTS_H
+#pragma once
 
 #include "reader/statement_list.h"
 
@@ -31,7 +30,4 @@ typedef struct PlhLargestStatements
 } PlhLargestStatements;
 
 /* The texts belong to the current memory context. */
-extern void plh_largest_statements_find(PlhLargestStatements *largest,
-										PlhRoleFilter may_see);
-
-#endif							/* PLH_LARGEST_STATEMENTS_H */
+extern void plh_largest_statements_find(PlhLargestStatements *largest, PlhRoleFilter may_see);

@@ -10,8 +10,8 @@
 #include "report/listed_site.h"
 
 /*
- * Fill in everything about a site but its stack, which takes most time; in the
- * current memory context, referring to the image.
+ * Fill in everything about a site but its stack, which takes most time; in the current memory
+ * context, referring to the image.
  */
 void
 plh_listed_site_start(PlhListedSite *listed, const PlhProfileImage *image,
@@ -45,13 +45,12 @@ absent_stack(const PlhSiteFacts *facts)
 {
 	if (facts->context == NULL)
 		return PLH_NO_ROOM_NAME;
-	return facts->site->key.stack == PLH_FORMER_STACKS ?
-		PLH_FORMER_STACKS_NAME : PLH_NO_STACK_NAME;
+	return facts->site->key.stack == PLH_FORMER_STACKS ? PLH_FORMER_STACKS_NAME : PLH_NO_STACK_NAME;
 }
 
 /*
- * Fill in the stack, in the current memory context; where there is none, a single
- * frame that says why, so that its bytes are counted in every sum.
+ * Fill in the stack, in the current memory context; where there is none, a single frame that says
+ * why, so that its bytes are counted in every sum.
  */
 void
 plh_listed_site_describe_stack(PlhListedSite *listed, PlhStackTexts *texts)

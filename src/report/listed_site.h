@@ -4,8 +4,7 @@
  *
  * Never called inside palloc.
  */
-#ifndef PLH_LISTED_SITE_H
-#define PLH_LISTED_SITE_H
+#pragma once
 
 #include "profile/site_facts.h"
 #include "reader/site_owner.h"
@@ -28,11 +27,9 @@ typedef struct PlhListedSite
 	int64		old_count;
 } PlhListedSite;
 
-extern void plh_listed_site_start(PlhListedSite *listed,
-								  const PlhProfileImage *image,
+extern void plh_listed_site_start(PlhListedSite *listed, const PlhProfileImage *image,
 								  const PlhSiteFacts *facts);
-extern void plh_listed_site_describe_stack(PlhListedSite *listed,
-										   PlhStackTexts *texts);
+extern void plh_listed_site_describe_stack(PlhListedSite *listed, PlhStackTexts *texts);
 
 /* The bytes that count: the live ones, or their growth. */
 static inline int64
@@ -47,5 +44,3 @@ plh_listed_site_count(const PlhListedSite *site)
 {
 	return site->count - site->old_count;
 }
-
-#endif							/* PLH_LISTED_SITE_H */

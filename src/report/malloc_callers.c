@@ -2,11 +2,10 @@
  * malloc_callers.c
  *	  Who may have called malloc in a process, beside the server's own contexts.
  *
- * The maps of the process name its libraries, and what the dynamic linker resolves
- * for each says if it calls malloc.  Those that the process has loaded itself are
- * likelier culprits than those that the server is linked to, which all of its
- * processes have.  Of these, only the ones that the server names itself count: they
- * bring dozens of others.
+ * The maps of the process name its libraries, and what the dynamic linker resolves for each says if
+ * it calls malloc.  Those that the process has loaded itself are likelier culprits than those that
+ * the server is linked to, which all of its processes have.  Of these, only the ones that the
+ * server names itself count: they bring dozens of others.
  */
 #include "postgres.h"
 
@@ -54,8 +53,7 @@ is_needed_by_server(const char *path)
 		const char *wanted = texts + entry->d_un.d_val;
 
 		/* a file has a longer version than the name by which it is needed */
-		if (entry->d_tag == DT_NEEDED &&
-			strncmp(name, wanted, strlen(wanted)) == 0)
+		if (entry->d_tag == DT_NEEDED && strncmp(name, wanted, strlen(wanted)) == 0)
 			needed = true;
 	}
 	dlclose(server);
@@ -84,12 +82,11 @@ languages_first(const List *binaries)
 }
 
 /*
- * The names of those binaries that call malloc, and are in "others", or not; NULL where
- * there are none.
+ * The names of those binaries that call malloc, and are in "others", or not; NULL where there are
+ * none.
  */
 static const char *
-names_of_callers(const List *binaries, const List *others, bool in_others,
-				 PlhSymbols *symbols)
+names_of_callers(const List *binaries, const List *others, bool in_others, PlhSymbols *symbols)
 {
 	StringInfoData names;
 	ListCell   *cell;
@@ -105,8 +102,7 @@ names_of_callers(const List *binaries, const List *others, bool in_others,
 			(in_others && !is_needed_by_server(path)) ||
 			!plh_symbols_calls_malloc(symbols, path))
 			continue;
-		appendStringInfo(&names, "%s%s", names.len == 0 ? "" : ", ",
-						 last_dir_separator(path) + 1);
+		appendStringInfo(&names, "%s%s", names.len == 0 ? "" : ", ", last_dir_separator(path) + 1);
 	}
 	return names.len == 0 ? NULL : names.data;
 }
@@ -124,8 +120,8 @@ has_used_jit(const List *binaries)
 }
 
 /*
- * What a process has loaded; nothing where that can't be read.  PL/pgSQL keeps its values
- * in memory contexts, and what a compiler of queries brings with it is its own.
+ * What a process has loaded; nothing where that can't be read.  PL/pgSQL keeps its values in memory
+ * contexts, and what a compiler of queries brings with it is its own.
  */
 PlhLoadedCode
 plh_malloc_callers_loaded(int pid)

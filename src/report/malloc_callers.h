@@ -4,8 +4,7 @@
  *
  * Never called inside palloc.
  */
-#ifndef PLH_MALLOC_CALLERS_H
-#define PLH_MALLOC_CALLERS_H
+#pragma once
 
 #include "symbols/symbols.h"
 
@@ -31,5 +30,3 @@ typedef struct PlhMallocCallers
 } PlhMallocCallers;
 
 extern PlhMallocCallers plh_malloc_callers_find(int pid, PlhSymbols *symbols);
-
-#endif							/* PLH_MALLOC_CALLERS_H */

@@ -4,13 +4,10 @@
  *
  * Never called inside palloc.
  */
-#ifndef PLH_ONE_LINE_H
-#define PLH_ONE_LINE_H
+#pragma once
 
 /*
- * Returns a palloc'd text in one line of that many characters at most, with its white
- * space as single blanks, and dots where it was cut.
+ * Returns a palloc'd text in one line of that many characters at most, with its white space as
+ * single blanks, and dots where it was cut.
  */
 extern char *plh_one_line(const char *text, int columns);
-
-#endif							/* PLH_ONE_LINE_H */

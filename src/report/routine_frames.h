@@ -4,8 +4,7 @@
  *
  * Never called inside palloc.
  */
-#ifndef PLH_ROUTINE_FRAMES_H
-#define PLH_ROUTINE_FRAMES_H
+#pragma once
 
 #include "report/site_list.h"
 
@@ -13,5 +12,3 @@
 #define PLH_NO_ROUTINE_NAME "[no routine]"
 
 extern void plh_routine_frames_keep(PlhSiteList *list);
-
-#endif							/* PLH_ROUTINE_FRAMES_H */

@@ -23,8 +23,7 @@ own_server(void)
 	module = palloc0(offsetof(PlhModuleRecord, path) + path_bytes + 1);
 	module->build_id_bytes = executable->build_id_bytes;
 	if (executable->build_id_bytes > 0)
-		memcpy(module->build_id, executable->build_id,
-			   executable->build_id_bytes);
+		memcpy(module->build_id, executable->build_id, executable->build_id_bytes);
 	module->text_address = executable->text_start - executable->load_bias;
 	module->text_bytes = executable->text_end - executable->text_start;
 	module->text_file_offset = executable->text_file_offset;
@@ -44,8 +43,7 @@ is_called_alike(const PlhModuleRecord *module, const PlhModuleRecord *server)
 /* The first module of an image that is like our server; NULL if none is. */
 static const PlhModuleRecord *
 find_module(const PlhProfileImage *image, const PlhModuleRecord *server,
-			bool (*is_alike) (const PlhModuleRecord *module,
-							  const PlhModuleRecord *server))
+			bool (*is_alike) (const PlhModuleRecord *module, const PlhModuleRecord *server))
 {
 	for (uint32 index = 1; index < PLH_IMAGE_MODULES; index++)
 	{
@@ -58,8 +56,8 @@ find_module(const PlhProfileImage *image, const PlhModuleRecord *server,
 }
 
 /*
- * Find the server's binary.  That of a dump may be another one, which is called the
- * same; and no stack may have it.
+ * Find the server's binary.  That of a dump may be another one, which is called the same; and no
+ * stack may have it.
  */
 const PlhModuleRecord *
 plh_server_binary_find(const PlhProfileImage *image, uint64 *text_start)
@@ -76,9 +74,8 @@ plh_server_binary_find(const PlhProfileImage *image, uint64 *text_start)
 		PlhPlacement *placement = palloc(sizeof(PlhPlacement));
 
 		plh_dump_addresses_place(placement, image);
-		*text_start = plh_dump_addresses_of(placement,
-											PLH_FRAME(module->index,
-													  module->text_address));
+		*text_start = plh_dump_addresses_of(placement, PLH_FRAME(module->index,
+																 module->text_address));
 		return module;
 	}
 	if (own == NULL || image->header->pg_version != PG_VERSION_NUM)

@@ -4,16 +4,13 @@
  *
  * Never called inside palloc.
  */
-#ifndef PLH_SERVER_BINARY_H
-#define PLH_SERVER_BINARY_H
+#pragma once
 
 #include "profile/profile_image.h"
 
 /*
- * The module, and the made-up address of its code.  NULL if it is not known, as of a
- * dump of another version in which no stack has it.
+ * The module, and the made-up address of its code.  NULL if it is not known, as of a dump of
+ * another version in which no stack has it.
  */
 extern const PlhModuleRecord *plh_server_binary_find(const PlhProfileImage *image,
 													 uint64 *text_start);
-
-#endif							/* PLH_SERVER_BINARY_H */

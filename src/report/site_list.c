@@ -1,7 +1,6 @@
 /*
  * site_list.c
- *	  The call sites of a process, a dump or all processes together, with
- *	  their stacks as text.
+ *	  The call sites of a process, a dump or all processes together, with their stacks as text.
  */
 #include "postgres.h"
 
@@ -18,17 +17,16 @@
 #include "report/words.h"
 
 /*
- * Describe the stack of the last site of a list.  Sites that share a stack share
- * its description, too: many statements may run into the same functions.
- * "described" has, by the offsets of stacks, 1 + the number of a site.
+ * Describe the stack of the last site of a list.  Sites that share a stack share its description,
+ * too: many statements may run into the same functions.  "described" has, by the offsets of stacks,
+ * 1 + the number of a site.
  */
 static void
 describe_last(PlhSiteList *list, PlhStackTexts *texts, HTAB *described)
 {
 	PlhListedSite *listed = &list->sites[list->count - 1];
 	uint32	   *number = listed->facts.stack == NULL ? NULL :
-		plh_number_of(described, plh_profile_image_offset(list->image,
-														  listed->facts.stack));
+		plh_number_of(described, plh_profile_image_offset(list->image, listed->facts.stack));
 
 	if (number != NULL && *number != 0)
 	{
@@ -42,9 +40,8 @@ describe_last(PlhSiteList *list, PlhStackTexts *texts, HTAB *described)
 }
 
 /*
- * All sites of an image that ever had a sample, as they were at the time "at", or
- * when the process crashed.
- * With a baseline the list is of the growth since.
+ * All sites of an image that ever had a sample, as they were at the time "at", or when the process
+ * crashed.  With a baseline the list is of the growth since.
  */
 PlhSiteList *
 plh_site_list_make(PlhSymbols *symbols, const PlhProfileImage *image,
@@ -70,8 +67,7 @@ plh_site_list_make(PlhSymbols *symbols, const PlhProfileImage *image,
 		PlhListedSite *listed;
 
 		CHECK_FOR_INTERRUPTS();
-		list->sites = plh_array_grow(list->sites, list->count, &room,
-									 sizeof(PlhListedSite));
+		list->sites = plh_array_grow(list->sites, list->count, &room, sizeof(PlhListedSite));
 		listed = &list->sites[list->count++];
 		plh_listed_site_start(listed, image, &facts);
 		describe_last(list, texts, described);
@@ -83,16 +79,14 @@ plh_site_list_make(PlhSymbols *symbols, const PlhProfileImage *image,
 }
 
 /*
- * Returns the list of the sites of all processes together; with "growth", of what each
- * process has gained since its own baseline.
+ * Returns the list of the sites of all processes together; with "growth", of what each process has
+ * gained since its own baseline.
  */
 PlhSiteList *
-plh_site_list_make_merged(PlhSymbols *symbols,
-						  const PlhMergedProfiles *merged, bool growth,
+plh_site_list_make_merged(PlhSymbols *symbols, const PlhMergedProfiles *merged, bool growth,
 						  TimestampTz at)
 {
-	PlhSiteList *list = plh_site_list_make(symbols, merged->image,
-										   growth ? merged->baseline : NULL,
+	PlhSiteList *list = plh_site_list_make(symbols, merged->image, growth ? merged->baseline : NULL,
 										   at);
 
 	list->merged = merged;
@@ -129,8 +123,7 @@ plh_site_list_interval(const PlhSiteList *list)
 
 	if (merged == NULL || merged->least_interval == merged->most_interval)
 		return plh_words_interval(list->image->header->sample_interval);
-	return psprintf("one sample in %s to %s",
-					plh_words_size(merged->least_interval),
+	return psprintf("one sample in %s to %s", plh_words_size(merged->least_interval),
 					plh_words_size(merged->most_interval));
 }
 
@@ -176,14 +169,13 @@ compare_queries(const char *left, const char *right)
 {
 	if (left == NULL || right == NULL)
 		return compare_texts(left, right);
-	return plh_statement_shape_compare(left, strlen(left),
-									   right, strlen(right));
+	return plh_statement_shape_compare(left, strlen(left), right, strlen(right));
 }
 
 /*
- * Compare two sites of two dumps.  Statements with an id may be worded
- * differently, and names of functions may be known for one dump only.  Sites
- * without a stack differ by whether they have a context.
+ * Compare two sites of two dumps.  Statements with an id may be worded differently, and names of
+ * functions may be known for one dump only.  Sites without a stack differ by whether they have a
+ * context.
  */
 static int
 compare_sites(const void *a, const void *b)
@@ -205,8 +197,8 @@ compare_sites(const void *a, const void *b)
 }
 
 /*
- * Make the newer list one of growth since the older, which may be of another
- * process.  A site that is only in the older list becomes one of the newer.
+ * Make the newer list one of growth since the older, which may be of another process.  A site that
+ * is only in the older list becomes one of the newer.
  */
 void
 plh_site_list_subtract(PlhSiteList *newer, const PlhSiteList *older)

@@ -1,13 +1,12 @@
 /*
  * site_list.h
- *	  The call sites of a process, a dump or all processes together, with
- *	  their stacks as text: what pictures and files for other tools are made of.
+ *	  The call sites of a process, a dump or all processes together, with their stacks as text:
+ *	  what pictures and files for other tools are made of.
  *
- * A list belongs to the memory context in which it was made, and refers to the
- * images that it was made of.  Never called inside palloc.
+ * A list belongs to the memory context in which it was made, and refers to the images that it was
+ * made of.  Never called inside palloc.
  */
-#ifndef PLH_SITE_LIST_H
-#define PLH_SITE_LIST_H
+#pragma once
 
 #include "reader/profile_merge.h"
 #include "report/listed_site.h"
@@ -28,20 +27,15 @@ typedef struct PlhSiteList
 	PlhListedSite *sites;
 } PlhSiteList;
 
-extern PlhSiteList *plh_site_list_make(PlhSymbols *symbols,
-									   const PlhProfileImage *image,
+extern PlhSiteList *plh_site_list_make(PlhSymbols *symbols, const PlhProfileImage *image,
 									   const PlhBaseline *baseline,
 									   TimestampTz at);
-extern PlhSiteList *plh_site_list_make_merged(PlhSymbols *symbols,
-											  const PlhMergedProfiles *merged,
+extern PlhSiteList *plh_site_list_make_merged(PlhSymbols *symbols, const PlhMergedProfiles *merged,
 											  bool growth, TimestampTz at);
 extern void plh_site_list_take_peak(PlhSiteList *list);
-extern void plh_site_list_subtract(PlhSiteList *newer,
-								   const PlhSiteList *older);
+extern void plh_site_list_subtract(PlhSiteList *newer, const PlhSiteList *older);
 
 /* The texts belong to the current memory context. */
 extern const char *plh_site_list_title(const PlhSiteList *list);
 extern const char *plh_site_list_interval(const PlhSiteList *list);
 extern const char *plh_site_list_scope(const PlhSiteList *list);
-
-#endif							/* PLH_SITE_LIST_H */

@@ -18,16 +18,16 @@
 #define TRUNCATED_FRAME "[more frames]"
 
 /*
- * The most functions of a stack, which allows for several inlined ones in each frame.
- * Without a limit, a dump could name so many for each of its frames that a stack of one
- * line would take a megabyte.
+ * The most functions of a stack, which allows for several inlined ones in each frame.  Without a
+ * limit, a dump could name so many for each of its frames that a stack of one line would take a
+ * megabyte.
  */
 #define MOST_ROUTINES 4			/* that a sentence names */
 #define MAX_FUNCTIONS (4 * PLH_MAX_FRAMES)
 
 /*
- * Append a name to a regular expression, without the arguments that those of C++ end
- * with: pprof leaves them out before it looks for a match.
+ * Append a name to a regular expression, without the arguments that those of C++ end with: pprof
+ * leaves them out before it looks for a match.
  */
 static void
 append_name(StringInfo pattern, const char *name)
@@ -41,8 +41,8 @@ append_name(StringInfo pattern, const char *name)
 }
 
 /*
- * A regular expression that matches allocation wrappers that do nothing else: pprof leaves
- * out all that they call, too.
+ * A regular expression that matches allocation wrappers that do nothing else: pprof leaves out all
+ * that they call, too.
  */
 char *
 plh_stack_text_wrappers_pattern(void)
@@ -91,16 +91,14 @@ add_empty(FrameList *list)
 {
 	PlhFrameText *frame;
 
-	list->frames = plh_array_grow(list->frames, list->count, &list->room,
-								  sizeof(PlhFrameText));
+	list->frames = plh_array_grow(list->frames, list->count, &list->room, sizeof(PlhFrameText));
 	frame = &list->frames[list->count++];
 	memset(frame, 0, sizeof(*frame));
 	return frame;
 }
 
 /*
- * Add a frame whose palloc'd text is given, and becomes ours; the caller may
- * fill in the rest.
+ * Add a frame whose palloc'd text is given, and becomes ours; the caller may fill in the rest.
  */
 static PlhFrameText *
 add_frame(FrameList *list, char *text)
@@ -168,8 +166,8 @@ plh_stack_text_routine(const PlhStackText *stack)
 }
 
 /*
- * The innermost routines of a stack, from the one that allocates to its callers; NULL if
- * there is none.
+ * The innermost routines of a stack, from the one that allocates to its callers; NULL if there is
+ * none.
  */
 const char *
 plh_stack_text_routines(const PlhStackText *stack)
@@ -201,8 +199,7 @@ function_text(const PlhSourceFrame *frame)
 
 /* Where a frame is that has no function, and why, if that is its file's fault. */
 static char *
-place_text(const PlhModuleRecord *module, uint64 address,
-		   PlhModuleStatus status)
+place_text(const PlhModuleRecord *module, uint64 address, PlhModuleStatus status)
 {
 	const char *word = plh_symbols_status_word(status);
 
@@ -216,14 +213,12 @@ place_text(const PlhModuleRecord *module, uint64 address,
 
 /* Add a function that an address is in. */
 static void
-add_function(FrameList *list, const PlhModuleRecord *module,
-			 const PlhSourceFrame *source)
+add_function(FrameList *list, const PlhModuleRecord *module, const PlhSourceFrame *source)
 {
 	PlhFrameText *frame = add_frame(list, function_text(source));
 
 	frame->function = plh_database_text_fit(source->function);
-	frame->file = source->file != NULL ?
-		plh_database_text_fit(source->file) : NULL;
+	frame->file = source->file != NULL ? plh_database_text_fit(source->file) : NULL;
 	frame->line = source->line;
 	frame->inlined = source->inlined;
 	frame->module = module->path;
@@ -256,8 +251,7 @@ add_outside_frame(FrameList *list, PlhFrame frame)
 	else if (address == PLH_COMPILED_CODE - 1)
 		(void) add_frame(list, pstrdup("[JIT code]"));
 	else
-		(void) add_frame(list, psprintf("0x%llx [JIT code]",
-										(unsigned long long) address));
+		(void) add_frame(list, psprintf("0x%llx [JIT code]", (unsigned long long) address));
 }
 
 /* Add a frame of a routine. */
@@ -275,8 +269,7 @@ add_routine_frame(FrameList *list, const PlhProfileImage *image, PlhFrame frame)
 		(void) add_frame(list, pstrdup("[unknown routine]"));
 		return;
 	}
-	function = plh_database_text_fit_foreign(name->text, name->text_bytes,
-											 image->header->encoding);
+	function = plh_database_text_fit_foreign(name->text, name->text_bytes, image->header->encoding);
 	text = add_frame(list, line > 0 ? psprintf("%s line %d", function, line) : pstrdup(function));
 	text->function = function;
 	text->file = language;
@@ -298,8 +291,7 @@ add_found_frames(FrameList *list, PlhSymbols *symbols,
 	for (int i = 0; i < found.count; i++)
 		add_function(list, module, &found.frames[i]);
 	if (found.count == 0)
-		add_frame(list, place_text(module, address,
-								   found.status))->module = module->path;
+		add_frame(list, place_text(module, address, found.status))->module = module->path;
 }
 
 /* Describe a frame, and keep what was found. */
@@ -307,8 +299,7 @@ static void
 describe_frame(PlhStackTexts *texts, MemoEntry *entry)
 {
 	PlhFrame	frame = entry->frame;
-	const PlhModuleRecord *module =
-		plh_profile_image_module(texts->image, PLH_FRAME_MODULE(frame));
+	const PlhModuleRecord *module = plh_profile_image_module(texts->image, PLH_FRAME_MODULE(frame));
 	FrameList	list = {.room = 2};
 
 	list.frames = palloc(sizeof(PlhFrameText) * list.room);
@@ -317,19 +308,17 @@ describe_frame(PlhStackTexts *texts, MemoEntry *entry)
 	else if (module == NULL)
 		add_outside_frame(&list, frame);
 	else if (!add_known_frames(&list, texts->image, module, frame))
-		add_found_frames(&list, texts->symbols, module,
-						 PLH_FRAME_ADDRESS(frame));
+		add_found_frames(&list, texts->symbols, module, PLH_FRAME_ADDRESS(frame));
 	entry->texts = list.frames;
 	entry->count = list.count;
 }
 
 /*
- * Add the functions at a frame, which is described when it is first met, as far as
- * there may be more.
+ * Add the functions at a frame, which is described when it is first met, as far as there may be
+ * more.
  */
 static void
-add_frames(FrameList *list, PlhStackTexts *texts, PlhFrame frame,
-		   uint32 address_index)
+add_frames(FrameList *list, PlhStackTexts *texts, PlhFrame frame, uint32 address_index)
 {
 	bool		found;
 	MemoEntry  *entry = hash_search(texts->entries, &frame, HASH_ENTER, &found);
@@ -372,25 +361,21 @@ hash_routine(uint64 hash, const PlhProfileImage *image, PlhFrame frame)
 static uint64
 hash_frame(uint64 hash, const PlhProfileImage *image, PlhFrame frame)
 {
-	const PlhModuleRecord *module =
-		plh_profile_image_module(image, PLH_FRAME_MODULE(frame));
+	const PlhModuleRecord *module = plh_profile_image_module(image, PLH_FRAME_MODULE(frame));
 	uint64		address = PLH_FRAME_ADDRESS(frame);
 
 	if (PLH_FRAME_IS_ROUTINE(frame))
 		return hash_routine(hash, image, frame);
 	if (module != NULL && module->build_id_bytes > 0)
-		hash = hash_bytes_extended(module->build_id, module->build_id_bytes,
-								   hash);
+		hash = hash_bytes_extended(module->build_id, module->build_id_bytes, hash);
 	else if (module != NULL)
-		hash = hash_bytes_extended((const unsigned char *) module->path,
-								   module->path_bytes, hash);
-	return hash_bytes_extended((const unsigned char *) &address,
-							   sizeof(address), hash);
+		hash = hash_bytes_extended((const unsigned char *) module->path, module->path_bytes, hash);
+	return hash_bytes_extended((const unsigned char *) &address, sizeof(address), hash);
 }
 
 /*
- * Begin to describe stacks of an image.  The result, and all texts, belong to the
- * current memory context.
+ * Begin to describe stacks of an image.  The result, and all texts, belong to the current memory
+ * context.
  */
 PlhStackTexts *
 plh_stack_text_open(PlhSymbols *symbols, const PlhProfileImage *image)
@@ -400,25 +385,22 @@ plh_stack_text_open(PlhSymbols *symbols, const PlhProfileImage *image)
 	texts->symbols = symbols;
 	texts->image = image;
 	texts->memory = CurrentMemoryContext;
-	texts->entries = plh_hash_table("pg_leakhunt frames", sizeof(PlhFrame),
-									sizeof(MemoEntry));
+	texts->entries = plh_hash_table("pg_leakhunt frames", sizeof(PlhFrame), sizeof(MemoEntry));
 	return texts;
 }
 
 /*
- * Describe a stack.  The array of its frames belongs to the current memory
- * context; each frame is looked up once, however many stacks it is in.
+ * Describe a stack.  The array of its frames belongs to the current memory context; each frame is
+ * looked up once, however many stacks it is in.
  */
 void
-plh_stack_text_describe(PlhStackTexts *texts, const PlhStackRecord *stack,
-						PlhStackText *text)
+plh_stack_text_describe(PlhStackTexts *texts, const PlhStackRecord *stack, PlhStackText *text)
 {
 	FrameList	list = {0};
 	uint64		hash = 0;
 
 	list.room = 2 * stack->depth + 2;
-	list.frames = palloc_extended(sizeof(PlhFrameText) * list.room,
-								  MCXT_ALLOC_HUGE);
+	list.frames = palloc_extended(sizeof(PlhFrameText) * list.room, MCXT_ALLOC_HUGE);
 	for (uint32 i = 0; i < stack->depth; i++)
 	{
 		PlhFrame	frame = stack->frames[i];

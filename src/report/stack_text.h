@@ -2,11 +2,9 @@
  * stack_text.h
  *	  Text of stacks: function names, source lines and the call site.
  *
- * All texts but the path of the binary are fit for this database.  Never called
- * inside palloc.
+ * All texts but the path of the binary are fit for this database.  Never called inside palloc.
  */
-#ifndef PLH_STACK_TEXT_H
-#define PLH_STACK_TEXT_H
+#pragma once
 
 #include "profile/profile_image.h"
 #include "symbols/symbols.h"
@@ -38,10 +36,8 @@ typedef struct PlhStackText
 typedef struct PlhStackTexts PlhStackTexts;
 
 /* Without symbols (NULL) only what the image says itself is known of frames. */
-extern PlhStackTexts *plh_stack_text_open(PlhSymbols *symbols,
-										  const PlhProfileImage *image);
-extern void plh_stack_text_describe(PlhStackTexts *texts,
-									const PlhStackRecord *stack,
+extern PlhStackTexts *plh_stack_text_open(PlhSymbols *symbols, const PlhProfileImage *image);
+extern void plh_stack_text_describe(PlhStackTexts *texts, const PlhStackRecord *stack,
 									PlhStackText *text);
 extern char *plh_stack_text_wrappers_pattern(void);
 extern const char *plh_stack_text_base_name(const char *path);
@@ -49,5 +45,3 @@ extern const char *plh_stack_text_function_name(const PlhFrameText *frame);
 extern const char *plh_stack_text_routine(const PlhStackText *stack);
 extern const char *plh_stack_text_routines(const PlhStackText *stack);
 extern const char *plh_stack_text_module_name(const PlhFrameText *frame);
-
-#endif							/* PLH_STACK_TEXT_H */

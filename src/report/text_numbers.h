@@ -2,11 +2,10 @@
  * text_numbers.h
  *	  Numbers texts in the order in which they are first met.
  *
- * A table and its copies of the texts belong to the memory context in which
- * the table was made.  Never called inside palloc.
+ * A table and its copies of the texts belong to the memory context in which the table was made.
+ * Never called inside palloc.
  */
-#ifndef PLH_TEXT_NUMBERS_H
-#define PLH_TEXT_NUMBERS_H
+#pragma once
 
 /* A text and the number it was given. */
 typedef struct PlhNumberedText
@@ -23,11 +22,8 @@ typedef struct text_numbers_hash PlhTextNumbers;
 extern PlhTextNumbers *plh_text_numbers_make(void);
 
 /*
- * The result is valid until the next call, its text as long as the table.
- * is_new says whether the text has been added.
+ * The result is valid until the next call, its text as long as the table.  is_new says whether the
+ * text has been added.
  */
-extern const PlhNumberedText *plh_text_numbers_add(PlhTextNumbers *numbers,
-												   const char *text,
+extern const PlhNumberedText *plh_text_numbers_add(PlhTextNumbers *numbers, const char *text,
 												   bool *is_new);
-
-#endif							/* PLH_TEXT_NUMBERS_H */

@@ -2,8 +2,8 @@
  * top.c
  *	  Sums up sites per function, line, module, memory context or routine.
  *
- * The two columns are those of jeprof and pprof: flat bytes were allocated by
- * the function itself, cumulative bytes by it or by a function that it calls.
+ * The two columns are those of jeprof and pprof: flat bytes were allocated by the function itself,
+ * cumulative bytes by it or by a function that it calls.
  */
 #include "postgres.h"
 
@@ -64,8 +64,7 @@ add_row(Sums *sums, const char *name)
 
 	row->name = name;
 	row->last_site = -1;
-	sums->rows = plh_array_grow(sums->rows, sums->count, &sums->room,
-								sizeof(PlhTopRow *));
+	sums->rows = plh_array_grow(sums->rows, sums->count, &sums->room, sizeof(PlhTopRow *));
 	return sums->rows[sums->count++] = row;
 }
 
@@ -74,12 +73,10 @@ static PlhTopRow *
 find_row(Sums *sums, const char *name)
 {
 	bool		is_new;
-	const PlhNumberedText *numbered = plh_text_numbers_add(sums->names, name,
-														   &is_new);
+	const PlhNumberedText *numbered = plh_text_numbers_add(sums->names, name, &is_new);
 
 	Assert(is_new == ((int) numbered->number == sums->count));
-	return is_new ? add_row(sums, numbered->text) :
-		sums->rows[numbered->number];
+	return is_new ? add_row(sums, numbered->text) : sums->rows[numbered->number];
 }
 
 /* Count a site for a row, once, however often the stack has the name. */
@@ -119,8 +116,7 @@ count_routines(Sums *sums, const PlhListedSite *listed, int number)
 
 /* Count a site for each frame of its stack, or for its memory context. */
 static void
-count_stack(Sums *sums, const PlhListedSite *listed, int number,
-			PlhTopKind kind, StringInfo buffer)
+count_stack(Sums *sums, const PlhListedSite *listed, int number, PlhTopKind kind, StringInfo buffer)
 {
 	if (kind == PLH_TOP_CONTEXT)
 	{
@@ -135,14 +131,13 @@ count_stack(Sums *sums, const PlhListedSite *listed, int number,
 		return;
 	}
 	for (int i = 0; i < listed->stack.frame_count; i++)
-		count_site(find_row(sums, name_of_frame(&listed->stack.frames[i],
-												kind, buffer)),
+		count_site(find_row(sums, name_of_frame(&listed->stack.frames[i], kind, buffer)),
 				   listed, number, i == 0);
 }
 
 /*
- * The most flat bytes first: by cumulative bytes, every list would begin with
- * _start, main and PostmasterMain, which say nothing.
+ * The most flat bytes first: by cumulative bytes, every list would begin with _start, main and
+ * PostmasterMain, which say nothing.
  */
 static int
 compare_rows(const void *a, const void *b)
@@ -158,8 +153,7 @@ compare_rows(const void *a, const void *b)
 }
 
 /*
- * Sum up a list.  Returns the rows, the most flat bytes first, and sets
- * "count".
+ * Sum up a list.  Returns the rows, the most flat bytes first, and sets "count".
  */
 PlhTopRow **
 plh_top_make(const PlhSiteList *list, PlhTopKind kind, int *count)

@@ -4,8 +4,7 @@
  *
  * Never called inside palloc.
  */
-#ifndef PLH_TOP_H
-#define PLH_TOP_H
+#pragma once
 
 #include "report/site_list.h"
 
@@ -34,10 +33,6 @@ typedef struct PlhTopRow
 extern const char *plh_top_kind_name(PlhTopKind kind);
 
 /*
- * The rows belong to the current memory context.  Their names last as long as
- * that and the list.
+ * The rows belong to the current memory context.  Their names last as long as that and the list.
  */
-extern PlhTopRow **plh_top_make(const PlhSiteList *list, PlhTopKind kind,
-								int *count);
-
-#endif							/* PLH_TOP_H */
+extern PlhTopRow **plh_top_make(const PlhSiteList *list, PlhTopKind kind, int *count);

@@ -20,8 +20,7 @@ plh_words_size(int64 bytes)
 }
 
 /*
- * The same of an estimate, with its error: "64 MB (+/- 12 MB)".  What was counted has
- * none.
+ * The same of an estimate, with its error: "64 MB (+/- 12 MB)".  What was counted has none.
  */
 char *
 plh_words_estimate(int64 bytes, int64 error_bytes)
@@ -33,8 +32,8 @@ plh_words_estimate(int64 bytes, int64 error_bytes)
 }
 
 /*
- * Describe how a process samples.  The interval is that of its profile, which
- * is 0 while the process does not sample.
+ * Describe how a process samples.  The interval is that of its profile, which is 0 while the
+ * process does not sample.
  */
 const char *
 plh_words_interval(uint32 interval_bytes)
@@ -52,8 +51,7 @@ plh_words_interval(uint32 interval_bytes)
 char *
 plh_words_duration(TimestampTz from, TimestampTz to)
 {
-	int64		seconds = to > from ?
-		(to - from + USECS_PER_SEC / 2) / USECS_PER_SEC : 0;
+	int64		seconds = to > from ? (to - from + USECS_PER_SEC / 2) / USECS_PER_SEC : 0;
 	int64		minutes = seconds / SECS_PER_MINUTE;
 	int64		hours = minutes / MINS_PER_HOUR;
 
@@ -67,8 +65,8 @@ plh_words_duration(TimestampTz from, TimestampTz to)
 }
 
 /*
- * The same of a time that is part of a rate: a short one has tenths of a second, so
- * that readers who divide by it are not misled.
+ * The same of a time that is part of a rate: a short one has tenths of a second, so that readers
+ * who divide by it are not misled.
  */
 char *
 plh_words_span(TimestampTz from, TimestampTz to)
@@ -89,8 +87,8 @@ plh_words_time(TimestampTz time)
 }
 
 /*
- * Write the build-id of a module, as readelf and pprof do.  The text is empty
- * if the module has none.
+ * Write the build-id of a module, as readelf and pprof do.  The text is empty if the module has
+ * none.
  */
 char *
 plh_words_build_id(const PlhModuleRecord *module)

@@ -2,11 +2,9 @@
  * words.h
  *	  Figures in words: sizes, times, sampling intervals and build-ids.
  *
- * A text is a constant, or palloc'd in the current memory context.  Never called
- * inside palloc.
+ * A text is a constant, or palloc'd in the current memory context.  Never called inside palloc.
  */
-#ifndef PLH_WORDS_H
-#define PLH_WORDS_H
+#pragma once
 
 #include "datatype/timestamp.h"
 #include "profile/profile_layout.h"
@@ -18,5 +16,3 @@ extern char *plh_words_duration(TimestampTz from, TimestampTz to);
 extern char *plh_words_span(TimestampTz from, TimestampTz to);
 extern char *plh_words_time(TimestampTz time);
 extern char *plh_words_build_id(const PlhModuleRecord *module);
-
-#endif							/* PLH_WORDS_H */

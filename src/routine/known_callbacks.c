@@ -4,9 +4,9 @@
  *
  * This code runs inside palloc.
  *
- * A callback always gets the same kind of argument.  So once one was proven to be what a
- * language's callback gets, others are read without a question, until a library is
- * unloaded: another may lie there then.
+ * A callback always gets the same kind of argument.  So once one was proven to be what a language's
+ * callback gets, others are read without a question, until a library is unloaded: another may lie
+ * there then.
  */
 #include "postgres.h"
 
@@ -96,8 +96,8 @@ plh_known_callbacks_forget(void)
 }
 
 /*
- * Does the work of plh_known_callbacks_reader for a callback that is not where it would
- * be first, or about which nothing is proven so far.
+ * Does the work of plh_known_callbacks_reader for a callback that is not where it would be first,
+ * or about which nothing is proven so far.
  */
 pg_noinline const PlhRoutineReader *
 plh_known_callbacks_learn(uintptr_t callback, const void *argument)

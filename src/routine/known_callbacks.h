@@ -4,8 +4,7 @@
  *
  * These functions may be called inside palloc, and are not reentrant.
  */
-#ifndef PLH_KNOWN_CALLBACKS_H
-#define PLH_KNOWN_CALLBACKS_H
+#pragma once
 
 #include "routine/routine_reader.h"
 #include "stack/modules.h"
@@ -26,8 +25,7 @@ extern PlhKnownCallback plh_known_callbacks[PLH_KNOWN_CALLBACKS];
 extern unsigned long long plh_known_callbacks_unloaded;
 
 extern void plh_known_callbacks_forget(void);
-extern const PlhRoutineReader *plh_known_callbacks_learn(uintptr_t callback,
-														 const void *argument);
+extern const PlhRoutineReader *plh_known_callbacks_learn(uintptr_t callback, const void *argument);
 
 /* To be called before readers are asked for: others may be where a library was unloaded. */
 static inline void
@@ -45,8 +43,8 @@ plh_known_callbacks_place(uintptr_t callback)
 }
 
 /*
- * Returns how to read an argument of that callback; NULL if it is of no language, or
- * nothing is proven.
+ * Returns how to read an argument of that callback; NULL if it is of no language, or nothing is
+ * proven.
  */
 static inline const PlhRoutineReader *
 plh_known_callbacks_reader(uintptr_t callback, const void *argument)
@@ -57,5 +55,3 @@ plh_known_callbacks_reader(uintptr_t callback, const void *argument)
 		return known->reader;
 	return plh_known_callbacks_learn(callback, argument);
 }
-
-#endif							/* PLH_KNOWN_CALLBACKS_H */

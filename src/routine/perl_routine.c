@@ -4,8 +4,8 @@
  *
  * This code runs inside palloc.
  *
- * The callbacks of a function, while it runs or is compiled, get its name, and that of a
- * DO block gets nothing.
+ * The callbacks of a function, while it runs or is compiled, get its name, and that of a DO block
+ * gets nothing.
  */
 #include "postgres.h"
 

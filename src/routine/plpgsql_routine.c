@@ -4,9 +4,8 @@
  *
  * This code runs inside palloc.
  *
- * The argument of the callback is the PLpgSQL_execstate of a call, which lies on the
- * stack.  That of the innermost call of a function is known to the function, too, which
- * proves both.
+ * The argument of the callback is the PLpgSQL_execstate of a call, which lies on the stack.  That
+ * of the innermost call of a function is known to the function, too, which proves both.
  */
 #include "postgres.h"
 
@@ -92,7 +91,8 @@ prove(const void *argument)
 		!plh_own_memory_copy_struct(&innermost, PLACE_OF(PLpgSQL_function, call->func, cur_estate),
 									sizeof(innermost)) ||
 		innermost != call ||
-		!plh_own_memory_copy_struct(&signature, PLACE_OF(PLpgSQL_function, call->func, fn_signature),
+		!plh_own_memory_copy_struct(&signature, PLACE_OF(PLpgSQL_function, call->func,
+														 fn_signature),
 									sizeof(signature)) ||
 		!plh_routine_text_is_there(signature) ||
 		!has_sound_place(call) || !has_sound_trigger(call))
@@ -119,15 +119,16 @@ read_call(const void *argument, PlhRoutine *routine)
 	routine->name = signature;
 	if (call->trigdata != NULL)
 		plh_routine_text_put(routine, "trigger ", call->trigdata->tg_trigger->tgname, " on ",
-							 RelationGetRelationName(call->trigdata->tg_relation), ": ", signature, NULL);
+							 RelationGetRelationName(call->trigdata->tg_relation), ": ", signature,
+							 NULL);
 	else if (strcmp(signature, DO_SIGNATURE) == 0)
 		routine->name = PLH_DO_BLOCK;
 	return true;
 }
 
 /*
- * A function is compiled anew if its row in pg_proc has changed.  A trigger has further
- * names, which may change.
+ * A function is compiled anew if its row in pg_proc has changed.  A trigger has further names,
+ * which may change.
  */
 static PlhRoutineMark
 mark_call(const void *argument)

@@ -4,9 +4,9 @@
  *
  * This code runs inside palloc.
  *
- * The argument of the callback leads to a function whose memory context has its name as
- * identifier: that proves both.  The callback of a DO block gets nothing that could be
- * told from anything else, and the block is not shown.
+ * The argument of the callback leads to a function whose memory context has its name as identifier:
+ * that proves both.  The callback of a DO block gets nothing that could be told from anything else,
+ * and the block is not shown.
  */
 #include "postgres.h"
 

@@ -1,14 +1,13 @@
 /*
  * routine_reader.h
- *	  What is known of a routine that runs, and how a language's error context callback
- *	  leads to it.
+ *	  What is known of a routine that runs, and how a language's error context callback leads to
+ *	  it.
  *
- * While a routine runs, its language has a callback in error_context_stack, and what
- * that gets as its argument leads to the routine.  The functions of a reader may be
- * called inside palloc; they never palloc, throw or lock.
+ * While a routine runs, its language has a callback in error_context_stack, and what that gets as
+ * its argument leads to the routine.  The functions of a reader may be called inside palloc; they
+ * never palloc, throw or lock.
  */
-#ifndef PLH_ROUTINE_READER_H
-#define PLH_ROUTINE_READER_H
+#pragma once
 
 #include "base/routine_language.h"
 
@@ -23,8 +22,8 @@ typedef struct PlhRoutine
 } PlhRoutine;
 
 /*
- * What tells a routine at a line from all others of its language, as long as a process
- * lives.  It is returned in registers.
+ * What tells a routine at a line from all others of its language, as long as a process lives.  It
+ * is returned in registers.
  */
 typedef struct PlhRoutineMark
 {
@@ -68,5 +67,3 @@ extern const PlhRoutineReader plh_plpgsql_routine;
 extern const PlhRoutineReader plh_sql_routine;
 extern const PlhRoutineReader plh_perl_routine;
 extern const PlhRoutineReader plh_python_routine;
-
-#endif							/* PLH_ROUTINE_READER_H */

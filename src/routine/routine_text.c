@@ -13,8 +13,8 @@
 #define PART_BYTES 64
 
 /*
- * Is that a text of at least one byte, and no more than any name or signature has?
- * Without control characters, none of which a pointer or a number lacks for long.
+ * Is that a text of at least one byte, and no more than any name or signature has?  Without control
+ * characters, none of which a pointer or a number lacks for long.
  */
 bool
 plh_routine_text_is_there(const char *text)

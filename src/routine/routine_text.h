@@ -4,8 +4,7 @@
  *
  * These functions may be called inside palloc.
  */
-#ifndef PLH_ROUTINE_TEXT_H
-#define PLH_ROUTINE_TEXT_H
+#pragma once
 
 #include "routine/routine_reader.h"
 
@@ -14,5 +13,3 @@
 
 extern bool plh_routine_text_is_there(const char *text);
 extern void plh_routine_text_put(PlhRoutine *routine,...);
-
-#endif							/* PLH_ROUTINE_TEXT_H */

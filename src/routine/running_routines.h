@@ -2,13 +2,12 @@
  * running_routines.h
  *	  The routines that this process is in, from the innermost on.
  *
- * Whoever has something to say on an error has a callback in error_context_stack, which
- * lies on the stack of the process, the innermost first.
+ * Whoever has something to say on an error has a callback in error_context_stack, which lies on the
+ * stack of the process, the innermost first.
  *
  * These functions may be called inside palloc.
  */
-#ifndef PLH_RUNNING_ROUTINES_H
-#define PLH_RUNNING_ROUTINES_H
+#pragma once
 
 #include "routine/known_callbacks.h"
 #include "stack/stack_walk.h"
@@ -49,8 +48,8 @@ plh_running_routines_begin(PlhRoutineWalk *walk)
 }
 
 /*
- * May the next callback be read?  It lies on the stack, and above the one before; so
- * does none at the end.
+ * May the next callback be read?  It lies on the stack, and above the one before; so does none at
+ * the end.
  */
 static inline bool
 plh_running_routines_is_sound(const PlhRoutineWalk *walk)
@@ -81,5 +80,3 @@ plh_running_routines_next(PlhRoutineWalk *walk, PlhRunningRoutine *running)
 	}
 	return false;
 }
-
-#endif							/* PLH_RUNNING_ROUTINES_H */

@@ -4,9 +4,9 @@
  *
  * This code runs inside palloc.
  *
- * What the callback gets was never part of a header, but how it begins can be proven:
- * until 17 it is the FmgrInfo of a call by fmgr_sql, from 18 on a cache of our process
- * for a function that the server's code knows how to delete.
+ * What the callback gets was never part of a header, but how it begins can be proven: until 17 it
+ * is the FmgrInfo of a call by fmgr_sql, from 18 on a cache of our process for a function that the
+ * server's code knows how to delete.
  */
 #include "postgres.h"
 

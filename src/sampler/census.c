@@ -4,14 +4,13 @@
  *
  * This code runs inside palloc.
  *
- * The owner walks over the tree of its contexts as often as callers ask for
- * it, and at once where the figures would contradict what is known since.  All
- * walks together take at most 0.1% of the time.  The tree is whole whenever a
- * method of a context is called.
+ * The owner walks over the tree of its contexts as often as callers ask for it, and at once where
+ * the figures would contradict what is known since.  All walks together take at most 0.1% of the
+ * time.  The tree is whole whenever a method of a context is called.
  *
- * A walk is never cut into pieces: contexts come, go and move between two of
- * them, and the sum would be that of no moment.  Where there is no time for a
- * whole one, none is taken, and the figures stay those of the last.
+ * A walk is never cut into pieces: contexts come, go and move between two of them, and the sum
+ * would be that of no moment.  Where there is no time for a whole one, none is taken, and the
+ * figures stay those of the last.
  */
 #include "postgres.h"
 
@@ -41,10 +40,10 @@
 #define HISTORY_GAP_US ((int64) 1000000)
 
 /*
- * Censuses take at most one part in CENSUS_SHARE of the time.  Time that they
- * have not taken is credit, up to CREDIT_MAX_US, as a process that grows fast
- * needs several within a moment.  CREDIT_RESERVE_US of it are for those.  One that becomes idle
- * may owe CREDIT_IDLE_US beyond: figures that are wrong then stay so.
+ * Censuses take at most one part in CENSUS_SHARE of the time.  Time that they have not taken is
+ * credit, up to CREDIT_MAX_US, as a process that grows fast needs several within a moment.
+ * CREDIT_RESERVE_US of it are for those.  One that becomes idle may owe CREDIT_IDLE_US beyond:
+ * figures that are wrong then stay so.
  */
 #define CENSUS_SHARE 1000
 #define CREDIT_MAX_US 20000
@@ -52,33 +51,32 @@
 #define CREDIT_IDLE_US 10000
 
 /*
- * Figures that have changed by this part of them, and by this many bytes, are
- * out of date.  The process' own memory, which the kernel has to be asked for,
- * is asked for this often, if it can have grown by that.
+ * Figures that have changed by this part of them, and by this many bytes, are out of date.  The
+ * process' own memory, which the kernel has to be asked for, is asked for this often, if it can
+ * have grown by that.
  */
 #define OUTDATED_PART 5
 #define OUTDATED_BYTES ((int64) 1024 * 1024)
 
 /*
- * Live bytes are an estimate: no fewer samples than this tell that they have changed.
- * Otherwise a statement that has a sample when it ends would be a change each time, and
- * a session of short ones would spend all credit on what comes and goes.
+ * Live bytes are an estimate: no fewer samples than this tell that they have changed.  Otherwise a
+ * statement that has a sample when it ends would be a change each time, and a session of short ones
+ * would spend all credit on what comes and goes.
  */
 #define OUTDATED_SAMPLES 2
 #define OWN_GAP_US ((int64) 10 * 1000)
 
 /*
- * A transaction that commits holds its locks meanwhile, and waits for no longer
- * than this.  The clock is read once per CLOCK_CONTEXTS contexts, which
- * take a tenth of that at most.
+ * A transaction that commits holds its locks meanwhile, and waits for no longer than this.  The
+ * clock is read once per CLOCK_CONTEXTS contexts, which take a tenth of that at most.
  */
 #define BRIEF_US 2000
 #define CLOCK_CONTEXTS 512
 
 /*
- * What is free in a context is found by its method "stats", which walks over its
- * blocks and free chunks: that can't be given up halfway.  So it is only asked for
- * where the last census with it took no longer than this, or once in a while.
+ * What is free in a context is found by its method "stats", which walks over its blocks and free
+ * chunks: that can't be given up halfway.  So it is only asked for where the last census with it
+ * took no longer than this, or once in a while.
  */
 #define BRIEF_FREE_US 1000
 #define FREE_US 10000
@@ -121,8 +119,8 @@ next_context(MemoryContext context)
 }
 
 /*
- * The bytes of a context.  One whose reset has begun is counted as if it were over:
- * then it has the block that it began with.
+ * The bytes of a context.  One whose reset has begun is counted as if it were over: then it has the
+ * block that it began with.
  */
 static int64
 bytes_of(MemoryContext context)
@@ -136,10 +134,8 @@ bytes_of(MemoryContext context)
 static void
 count_context(MemoryContext context, PlhLifetime lifetime, int64 bytes)
 {
-	uint32		name = plh_profile_string(plh_context_name(context),
-										  PLH_CONTEXT_NAME_MAX);
-	PlhContextRecord *record = name == 0 ? NULL :
-		plh_profile_context(name, lifetime);
+	uint32		name = plh_profile_string(plh_context_name(context), PLH_CONTEXT_NAME_MAX);
+	PlhContextRecord *record = name == 0 ? NULL : plh_profile_context(name, lifetime);
 
 	if (record == NULL)
 		return;
@@ -171,8 +167,7 @@ note_course(PlhContextRecord *record, TimestampTz now)
 		record->most_instances = record->instances;
 		record->rises++;
 	}
-	if (now - record->first_at < Max(USECS_PER_SEC,
-									 2 * (last->at - record->first_at)))
+	if (now - record->first_at < Max(USECS_PER_SEC, 2 * (last->at - record->first_at)))
 		return;
 	memmove(&record->checkpoints[0], &record->checkpoints[1],
 			sizeof(PlhContextCheckpoint) * (PLH_CHECKPOINTS - 1));
@@ -192,9 +187,8 @@ free_bytes_of(MemoryContext context)
 }
 
 /*
- * Count all contexts, and if wanted what is free in them, unless that takes until
- * the processor time "end_us" (0: however long).  Returns false, and all figures
- * are as before, if so.
+ * Count all contexts, and if wanted what is free in them, unless that takes until the processor
+ * time "end_us" (0: however long).  Returns false, and all figures are as before, if so.
  */
 static bool
 count_until(int64 end_us, bool with_free)
@@ -207,8 +201,7 @@ count_until(int64 end_us, bool with_free)
 
 	state.census_number++;
 	plh_census_examples_start(end_us != 0);
-	for (MemoryContext context = TopMemoryContext; context != NULL;
-		 context = next_context(context))
+	for (MemoryContext context = TopMemoryContext; context != NULL; context = next_context(context))
 	{
 		PlhLifetime lifetime = plh_lifetime_of(context);
 		int64		context_bytes = bytes_of(context);
@@ -304,10 +297,8 @@ lasting_bytes(void)
 static void
 note_sampled_contexts(void)
 {
-	plh_profile->lasting_sampled_bytes =
-		plh_profile_counters_held.live_bytes[PLH_LIFETIME_SESSION];
-	plh_profile->passing_sampled_bytes = plh_profile->counters.live_bytes -
-		lasting_bytes();
+	plh_profile->lasting_sampled_bytes = plh_profile_counters_held.live_bytes[PLH_LIFETIME_SESSION];
+	plh_profile->passing_sampled_bytes = plh_profile->counters.live_bytes - lasting_bytes();
 	if (state.being_reset != NULL)
 		plh_profile->passing_sampled_bytes -=
 			plh_profile_counters_held.live_bytes[PLH_LIFETIME_STATEMENT];
@@ -326,8 +317,8 @@ note_sampled_malloc(void)
 }
 
 /*
- * Note the process' own memory, and if it was never more.  An exit asks for that,
- * too: the last census may be older than what was allocated last.
+ * Note the process' own memory, and if it was never more.  An exit asks for that, too: the last
+ * census may be older than what was allocated last.
  */
 void
 plh_census_note_own_bytes(void)
@@ -355,8 +346,8 @@ thin_out_history(void)
 }
 
 /*
- * Add a point to the history, unless the last one is too near by the monotonic
- * clock: the other, whose time is shown, may be set back.
+ * Add a point to the history, unless the last one is too near by the monotonic clock: the other,
+ * whose time is shown, may be set back.
  */
 static void
 add_to_history(TimestampTz now, int64 now_us)
@@ -378,19 +369,17 @@ add_to_history(TimestampTz now, int64 now_us)
 	plh_profile->history[count].live_bytes = plh_profile->counters.live_bytes;
 	plh_profile->history[count].context_bytes = plh_profile->context_bytes;
 	plh_profile->history[count].malloc_bytes = plh_profile->malloc_bytes;
-	plh_profile->history[count].malloc_free_bytes =
-		plh_profile->malloc_free_bytes;
+	plh_profile->history[count].malloc_free_bytes = plh_profile->malloc_free_bytes;
 	plh_profile->history[count].own_bytes = plh_profile->own_bytes;
-	plh_profile->history_passing_kb[count] =
-		Min(plh_profile->passing_bytes / 1024, PG_UINT32_MAX);
+	plh_profile->history_passing_kb[count] = Min(plh_profile->passing_bytes / 1024, PG_UINT32_MAX);
 	plh_profile_courses_add_point(count);
 	pg_write_barrier();
 	plh_profile->history_count = count + 1;
 }
 
 /*
- * Note what a census has cost.  The cost of the next is the lesser of the last
- * two: one that met cold pages must not put off the next for seconds.
+ * Note what a census has cost.  The cost of the next is the lesser of the last two: one that met
+ * cold pages must not put off the next for seconds.
  */
 static void
 note_cost(int64 cpu_us)
@@ -425,8 +414,7 @@ has_changed(int64 before, int64 now, int64 least_bytes)
 static bool
 have_samples_changed(int64 before, int64 now, int64 sample_bytes)
 {
-	return has_changed(before, now,
-					   Max(OUTDATED_BYTES, OUTDATED_SAMPLES * sample_bytes));
+	return has_changed(before, now, Max(OUTDATED_BYTES, OUTDATED_SAMPLES * sample_bytes));
 }
 
 /* What lasts is compared by itself, too, as what passes may have fewer samples. */
@@ -436,17 +424,16 @@ have_live_bytes_changed(void)
 	int64		interval = plh_profile->sample_interval;
 	int64		live = plh_profile->counters.live_bytes;
 	int64		lasting = lasting_bytes();
+	uint32		coarse = plh_sampling_coarse_interval(interval, live - lasting);
 
 	return have_samples_changed(state.counted_lasting_bytes, lasting, interval) ||
-		have_samples_changed(state.counted_live_bytes, live,
-							 plh_sampling_coarse_interval(interval,
-														  live - lasting));
+		have_samples_changed(state.counted_live_bytes, live, coarse);
 }
 
 /*
- * Has the process' own memory changed?  A file of /proc takes the kernel 10 to 30 us,
- * which a session that works now and then would pay in each transaction: so the
- * kernel is asked where it can have grown.
+ * Has the process' own memory changed?  A file of /proc takes the kernel 10 to 30 us, which a
+ * session that works now and then would pay in each transaction: so the kernel is asked where it
+ * can have grown.
  */
 static bool
 has_own_changed(int64 now_us)
@@ -459,8 +446,7 @@ has_own_changed(int64 now_us)
 	bytes = plh_process_facts_touched_bytes();
 	if (bytes >= 0 && bytes < state.touched_bytes + OUTDATED_BYTES)
 		return false;
-	if (has_changed(plh_profile->own_bytes, plh_process_facts_own_bytes(),
-					OUTDATED_BYTES))
+	if (has_changed(plh_profile->own_bytes, plh_process_facts_own_bytes(), OUTDATED_BYTES))
 		return true;
 	state.touched_bytes = bytes;
 	return false;
@@ -479,8 +465,8 @@ may_count_free(int64 now_us, bool brief)
 }
 
 /*
- * Is it time for a census, or does the last contradict what is known now?  One for which
- * there is credit only once the process becomes idle is missing until then.
+ * Is it time for a census, or does the last contradict what is known now?  One for which there is
+ * credit only once the process becomes idle is missing until then.
  */
 static bool
 is_due(int64 now_us, int64 gap_us)
@@ -489,8 +475,7 @@ is_due(int64 now_us, int64 gap_us)
 
 	if (state.last_census_us == 0)
 		return true;
-	if (now_us >= state.last_census_us + gap_us &&
-		spent <= CREDIT_MAX_US - CREDIT_RESERVE_US)
+	if (now_us >= state.last_census_us + gap_us && spent <= CREDIT_MAX_US - CREDIT_RESERVE_US)
 		return true;
 	if (spent > CREDIT_MAX_US + CREDIT_IDLE_US ||
 		!(have_live_bytes_changed() || has_own_changed(now_us)))
@@ -502,10 +487,10 @@ is_due(int64 now_us, int64 gap_us)
 }
 
 /*
- * Take a census, if the last one is at least "gap_us" old or its figures are out
- * of date, and there is credit for it.  A "brief" one is not taken if it needs more than
- * BRIEF_US: where that was seen, none is tried before another one, which need
- * not be brief, has taken less.  Returns whether a census was taken.
+ * Take a census, if the last one is at least "gap_us" old or its figures are out of date, and there
+ * is credit for it.  A "brief" one is not taken if it needs more than BRIEF_US: where that was
+ * seen, none is tried before another one, which need not be brief, has taken less.  Returns whether
+ * a census was taken.
  *
  * The cost is processor time: an interrupted census takes no longer.
  */
@@ -563,8 +548,7 @@ plh_census_take_if_older(int64 gap_us, bool brief)
 }
 
 /*
- * Was the last brief census given up or not tried, so that nothing has been counted
- * since?
+ * Was the last brief census given up or not tried, so that nothing has been counted since?
  */
 bool
 plh_census_is_missing(void)

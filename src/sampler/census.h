@@ -2,11 +2,10 @@
  * census.h
  *	  The bytes that all memory contexts and malloc hold, now and over time.
  *
- * These functions may be called inside palloc, except in a critical section;
- * they never palloc or throw.  The process must have a profile.
+ * These functions may be called inside palloc, except in a critical section; they never palloc or
+ * throw.  The process must have a profile.
  */
-#ifndef PLH_CENSUS_H
-#define PLH_CENSUS_H
+#pragma once
 
 extern bool plh_census_take_if_older(int64 gap_us, bool brief);
 extern bool plh_census_take_at_reset(MemoryContext context, int64 gap_us);
@@ -15,5 +14,3 @@ extern void plh_census_count_contexts(void);
 extern void plh_census_count_malloc(void);
 extern void plh_census_note_own_bytes(void);
 extern void plh_census_forget(void);
-
-#endif							/* PLH_CENSUS_H */

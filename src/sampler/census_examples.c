@@ -1,23 +1,23 @@
 /*
  * census_examples.c
- *	  What the memory contexts of a name are of: a few examples of those that have most,
- *	  which a census keeps.
+ *	  What the memory contexts of a name are of: a few examples of those that have most, which a
+ *	  census keeps.
  *
  * This code runs inside palloc.
  *
- * To read what a context is of takes longer than to count it.  So contexts of a name are
- * looked at only when they are many or large, when their number or their bytes have
- * changed by an eighth since the last look, or at all in LOOK_GAP_US; only those of a few
- * names in one census, and of many contexts only a part.  That part is chosen by a hash
- * of their addresses, which has nothing to do with what they are of.
+ * To read what a context is of takes longer than to count it.  So contexts of a name are looked at
+ * only when they are many or large, when their number or their bytes have changed by an eighth
+ * since the last look, or at all in LOOK_GAP_US; only those of a few names in one census, and of
+ * many contexts only a part.  That part is chosen by a hash of their addresses, which has nothing
+ * to do with what they are of.
  *
- * What PostgreSQL notes of a context beside its name is a pointer that nobody checks, and
- * contexts of extensions may have one to what is gone.  So only those are read that the
- * server and its procedural languages set, of which it is known what they are and that
- * they live as long as the context.
+ * What PostgreSQL notes of a context beside its name is a pointer that nobody checks, and contexts
+ * of extensions may have one to what is gone.  So only those are read that the server and its
+ * procedural languages set, of which it is known what they are and that they live as long as the
+ * context.
  *
- * While a census walks over contexts, none of them goes, and no note of what one is of
- * changes.  Texts are kept at its end, of the few that have most.
+ * While a census walks over contexts, none of them goes, and no note of what one is of changes.
+ * Texts are kept at its end, of the few that have most.
  */
 #include "postgres.h"
 
@@ -35,8 +35,8 @@
 #include "sampler/census_examples.h"
 
 /*
- * Where contexts of a name have their note, and what it is.  It is valid only while its
- * context lives.
+ * Where contexts of a name have their note, and what it is.  It is valid only while its context
+ * lives.
  */
 typedef enum IdentKind
 {
@@ -81,9 +81,9 @@ static const KnownContext known_contexts[] = {
 
 /*
  * Which notes have most bytes is found in little memory, by the scheme that is known as
- * space-saving.  There are a few places.  A note without one takes that of the note that
- * has least, and may have had as much before.  So what a place has counted is never too
- * much; and whatever has more than its part of all bytes has a place.
+ * space-saving.  There are a few places.  A note without one takes that of the note that has least,
+ * and may have had as much before.  So what a place has counted is never too much; and whatever has
+ * more than its part of all bytes has a place.
  */
 #define HEAVY_PLACES 16
 
@@ -113,8 +113,8 @@ typedef struct HeavyHitters
 #define LOOK_GAP_US ((int64) 5 * 1000 * 1000)
 
 /*
- * The most contexts of a name that are looked at, and the most names in one census.  A
- * look takes about 1 us, and 2 us at a long statement.
+ * The most contexts of a name that are looked at, and the most names in one census.  A look takes
+ * about 1 us, and 2 us at a long statement.
  */
 #define MOST_LOOKS 512
 #define MOST_NAMES 3
@@ -169,8 +169,7 @@ ident_source(MemoryContext context, IdentKind kind)
 {
 	MemoryContext source = kind == IDENT_OF_PARENT ? context->parent : context;
 
-	if (source != context &&
-		(source == NULL || strcmp(source->name, STATEMENT_CONTEXT) != 0))
+	if (source != context && (source == NULL || strcmp(source->name, STATEMENT_CONTEXT) != 0))
 		return NULL;
 	return source->ident == NULL ? NULL : source;
 }
@@ -212,9 +211,9 @@ ident_key(const char *ident, IdentKind kind)
 }
 
 /*
- * Copy what may be kept of a statement, without its literals: it may be one of a function,
- * whose code is never kept otherwise.  One that is no command is an expression of PL/pgSQL,
- * as the server has parsed it.
+ * Copy what may be kept of a statement, without its literals: it may be one of a function, whose
+ * code is never kept otherwise.  One that is no command is an expression of PL/pgSQL, as the server
+ * has parsed it.
  */
 static Size
 keep_statement(char *kept, const char *statement, Size length)
@@ -239,8 +238,8 @@ keep_statement(char *kept, const char *statement, Size length)
 }
 
 /*
- * Copies what may be kept of the note of such a context, up to "max_bytes", and a NUL;
- * "kept" has room for PLH_STATEMENT_MAX + 1.  Returns its length.
+ * Copies what may be kept of the note of such a context, up to "max_bytes", and a NUL; "kept" has
+ * room for PLH_STATEMENT_MAX + 1.  Returns its length.
  */
 static Size
 keep_ident(char *kept, MemoryContext source, IdentKind kind, Size max_bytes)
@@ -360,8 +359,7 @@ plh_census_examples_begin(PlhContextRecord *record, MemoryContext context)
 	if (!is_worth_a_look(record) || state.names >= state.most_names)
 		return 0;
 	kind = ident_kind(context);
-	if (kind == IDENT_NONE ||
-		(is_statement(kind) && !plh_track_queries))
+	if (kind == IDENT_NONE || (is_statement(kind) && !plh_track_queries))
 		return 0;
 	look = &state.looks[state.names++];
 	look->record = record;
@@ -396,8 +394,7 @@ add(Look *look, MemoryContext source, int64 bytes)
 }
 
 void
-plh_census_examples_look(const PlhContextRecord *record, MemoryContext context,
-						 int64 bytes)
+plh_census_examples_look(const PlhContextRecord *record, MemoryContext context, int64 bytes)
 {
 	Look	   *look = &state.looks[record->looks - 1];
 	MemoryContext source;
@@ -463,8 +460,7 @@ add_example(const Look *look, const HeavyHitter *hitter, uint32 next)
 	example->bytes = hitter->bytes << look->shift;
 	example->text_bytes = length;
 	memcpy(example->text, kept, length);
-	return plh_profile_records_add(example, PLH_RECORD_EXAMPLE, bytes,
-								   look->record->record.hash);
+	return plh_profile_records_add(example, PLH_RECORD_EXAMPLE, bytes, look->record->record.hash);
 }
 
 /* Keep what has most of the contexts of one record. */

@@ -1,13 +1,11 @@
 /*
  * census_examples.h
- *	  What the memory contexts of a name are of: a few examples of those that have most,
- *	  which a census keeps.
+ *	  What the memory contexts of a name are of: a few examples of those that have most, which a
+ *	  census keeps.
  *
- * These functions are a census' own: they are called inside palloc, but not in a
- * critical section.
+ * These functions are a census' own: they are called inside palloc, but not in a critical section.
  */
-#ifndef PLH_CENSUS_EXAMPLES_H
-#define PLH_CENSUS_EXAMPLES_H
+#pragma once
 
 #include "nodes/memnodes.h"
 
@@ -20,8 +18,7 @@ extern void plh_census_examples_start(bool brief);
  * The first context of a record was met: are they looked at in this census?  Returns what
  * record->looks shall be, which is 0 if not.
  */
-extern uint32 plh_census_examples_begin(PlhContextRecord *record,
-										MemoryContext context);
+extern uint32 plh_census_examples_begin(PlhContextRecord *record, MemoryContext context);
 
 /* A context of a record was met whose "looks" is not 0. */
 extern void plh_census_examples_look(const PlhContextRecord *record,
@@ -29,5 +26,3 @@ extern void plh_census_examples_look(const PlhContextRecord *record,
 
 /* The census has counted all contexts, and their records have the figures. */
 extern void plh_census_examples_keep(void);
-
-#endif							/* PLH_CENSUS_EXAMPLES_H */

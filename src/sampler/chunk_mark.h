@@ -2,20 +2,18 @@
  * chunk_mark.h
  *	  Tells a chunk that may be a sample from one that is none.
  *
- * From PostgreSQL 17 on, sampled chunks are marked.  Each chunk has a header
- * with a method id of 4 bits, which says where pfree and repalloc find the
- * methods of its type of context.  Seven ids are spare: a sampled chunk gets
- * one of them, whose methods are ours.  Each type has a spare id of its own,
- * so that the chunk's own id can be restored without any look-up.  Other
- * chunks are freed as if we were not there.
+ * From PostgreSQL 17 on, sampled chunks are marked.  Each chunk has a header with a method id of 4
+ * bits, which says where pfree and repalloc find the methods of its type of context.  Seven ids are
+ * spare: a sampled chunk gets one of them, whose methods are ours.  Each type has a spare id of its
+ * own, so that the chunk's own id can be restored without any look-up.  Other chunks are freed as
+ * if we were not there.
  *
  * Before 17 there are no spare ids, and every free asks sample_filter.h.
  *
- * These functions may be called inside palloc.  test/lint counts this file,
- * like method_patch.c, among those that know PostgreSQL's layout.
+ * These functions may be called inside palloc.  test/lint counts this file, like method_patch.c,
+ * among those that know PostgreSQL's layout.
  */
-#ifndef PLH_CHUNK_MARK_H
-#define PLH_CHUNK_MARK_H
+#pragma once
 
 #include "base/compat.h"
 
@@ -32,10 +30,8 @@
 /* The id of a marked chunk is this much greater than its type's own. */
 #define PLH_MARK (MCTX_8_UNUSED_ID - MCTX_ASET_ID)
 
-StaticAssertDecl(MEMORY_CONTEXT_METHODID_BITS == 4,
-				 "method ids do not have 4 bits");
-StaticAssertDecl(offsetof(MemoryChunk, hdrmask) + sizeof(uint64) ==
-				 sizeof(MemoryChunk),
+StaticAssertDecl(MEMORY_CONTEXT_METHODID_BITS == 4, "method ids do not have 4 bits");
+StaticAssertDecl(offsetof(MemoryChunk, hdrmask) + sizeof(uint64) == sizeof(MemoryChunk),
 				 "the header is not what precedes a chunk");
 StaticAssertDecl(MCTX_ASET_ID + PLH_MARK == MCTX_8_UNUSED_ID &&
 				 MCTX_GENERATION_ID + PLH_MARK == MCTX_9_UNUSED_ID &&
@@ -43,9 +39,8 @@ StaticAssertDecl(MCTX_ASET_ID + PLH_MARK == MCTX_8_UNUSED_ID &&
 				 "method ids are not what they were");
 
 /*
- * Returns the word before a chunk, which ends with the method id.
- * PostgreSQL's own code reads it the same way; under Valgrind it must be made
- * accessible first.
+ * Returns the word before a chunk, which ends with the method id.  PostgreSQL's own code reads it
+ * the same way; under Valgrind it must be made accessible first.
  */
 static inline uint64 *
 plh_chunk_header(const void *pointer)
@@ -112,5 +107,3 @@ plh_chunk_unmark(const void *pointer)
 #define plh_chunk_unmark(pointer)	((void) 0)
 
 #endif							/* PLH_MARKS_CHUNKS */
-
-#endif							/* PLH_CHUNK_MARK_H */

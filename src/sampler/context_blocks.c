@@ -2,17 +2,16 @@
  * context_blocks.c
  *	  Tells apart what memory contexts take from malloc, and what others do.
  *
- * What is in the blocks of contexts is sampled when it is allocated there, and
- * must not be counted twice.  Which functions of the server get these blocks is
- * learned by driving a context of each type, while all calls of malloc are noted:
- * their symbols are static, and the ones that are not lie between others.  Each
- * return address is widened to its function by the tables for unwinding, which a
- * stripped server has, too.  Only functions of the server are meant: a profiler
- * behind us may allocate for itself when it is called, and does so by functions
- * that others use, such as operator new.
+ * What is in the blocks of contexts is sampled when it is allocated there, and must not be counted
+ * twice.  Which functions of the server get these blocks is learned by driving a context of each
+ * type, while all calls of malloc are noted: their symbols are static, and the ones that are not
+ * lie between others.  Each return address is widened to its function by the tables for unwinding,
+ * which a stripped server has, too.  Only functions of the server are meant: a profiler behind us
+ * may allocate for itself when it is called, and does so by functions that others use, such as
+ * operator new.
  *
- * If the compiler has inlined such a function into another one that calls malloc
- * for something else, that is left out as well.
+ * If the compiler has inlined such a function into another one that calls malloc for something
+ * else, that is left out as well.
  */
 #include "postgres.h"
 
@@ -26,8 +25,8 @@
 #include "stack/unwind.h"
 
 /*
- * Contexts of these sizes are not taken from the lists of those that were deleted,
- * which are for the usual ones.
+ * Contexts of these sizes are not taken from the lists of those that were deleted, which are for
+ * the usual ones.
  */
 #define FIRST_BLOCK_BYTES 2048
 #define MAX_BLOCK_BYTES 8192
@@ -47,8 +46,8 @@ static PLH_SET_AT_LOAD int function_count;
 static PLH_SET_AT_LOAD PlhCodeRange server;
 
 /*
- * Is that an address in a function that gets blocks for contexts?  A return address
- * may be just behind the last instruction of its function.
+ * Is that an address in a function that gets blocks for contexts?  A return address may be just
+ * behind the last instruction of its function.
  */
 bool
 plh_context_blocks_has(const void *caller)
@@ -64,9 +63,8 @@ plh_context_blocks_has(const void *caller)
 }
 
 /*
- * Note that malloc was called from there while contexts were probed.  If too many
- * functions have called it, there is no room: then some blocks will be shown as
- * malloc's.
+ * Note that malloc was called from there while contexts were probed.  If too many functions have
+ * called it, there is no room: then some blocks will be shown as malloc's.
  */
 void
 plh_context_blocks_note(const void *caller)
@@ -122,8 +120,7 @@ plh_context_blocks_probe(void)
 	probe(GenerationContextCreate(TopMemoryContext, "pg_leakhunt scratch",
 								  0, FIRST_BLOCK_BYTES, MAX_BLOCK_BYTES),
 		  CHUNK_BYTES, true, true);
-	probe(SlabContextCreate(TopMemoryContext, "pg_leakhunt scratch",
-							MAX_BLOCK_BYTES, CHUNK_BYTES),
+	probe(SlabContextCreate(TopMemoryContext, "pg_leakhunt scratch", MAX_BLOCK_BYTES, CHUNK_BYTES),
 		  CHUNK_BYTES, false, false);
 #if PLH_HAVE_BUMP
 	probe(BumpContextCreate(TopMemoryContext, "pg_leakhunt scratch",

@@ -1,10 +1,8 @@
 /*
  * context_name.h
- *	  The names of memory contexts, as core shows them: that of a hash table is
- *	  the table's.
+ *	  The names of memory contexts, as core shows them: that of a hash table is the table's.
  */
-#ifndef PLH_CONTEXT_NAME_H
-#define PLH_CONTEXT_NAME_H
+#pragma once
 
 #include "nodes/memnodes.h"
 
@@ -14,8 +12,7 @@
 static inline bool
 plh_context_is_hash_table(MemoryContext context)
 {
-	return context->name[0] == 'd' &&
-		strcmp(context->name, PLH_HASH_TABLE_NAME) == 0;
+	return context->name[0] == 'd' && strcmp(context->name, PLH_HASH_TABLE_NAME) == 0;
 }
 
 /*
@@ -29,13 +26,11 @@ plh_context_name(MemoryContext context)
 }
 
 /*
- * Does the context have the name that it will keep?  A hash table gets its own
- * after the first allocations.
+ * Does the context have the name that it will keep?  A hash table gets its own after the first
+ * allocations.
  */
 static inline bool
 plh_context_has_final_name(MemoryContext context)
 {
 	return context->ident != NULL || !plh_context_is_hash_table(context);
 }
-
-#endif							/* PLH_CONTEXT_NAME_H */

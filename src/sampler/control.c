@@ -2,23 +2,19 @@
  * control.c
  *	  Requests of other processes to start, stop or re-tune sampling.
  *
- * The file has a slot for requests to all processes, and one for each process
- * to which a request was made.  Writers take turns by a lock on the file.  A
- * writer sets a slot's number to 0 before it changes the slot and to the
- * request's number after; then it counts the change, which makes readers look.
- * Of the two slots that concern a process, the one with the higher number
- * counts.
+ * The file has a slot for requests to all processes, and one for each process to which a request
+ * was made.  Writers take turns by a lock on the file.  A writer sets a slot's number to 0 before
+ * it changes the slot and to the request's number after; then it counts the change, which makes
+ * readers look.  Of the two slots that concern a process, the one with the higher number counts.
  *
- * A request may end after some time.  The slot then has the request before it,
- * too, which is in force again from that time on: nobody needs to be there to
- * take the ended one back.
+ * A request may end after some time.  The slot then has the request before it, too, which is in
+ * force again from that time on: nobody needs to be there to take the ended one back.
  *
- * When pg_leakhunt.enabled is turned off, all requests made so far are dead.
- * The file has the setting as it was last noted: the process that finds it changed first
- * notes that, and the number of the last request.  The postmaster does so at
- * once if it has loaded the module, and nobody else then; without it, the first
- * session to read the configuration.  A session that reads it hours later finds
- * it noted, and newer requests stay.
+ * When pg_leakhunt.enabled is turned off, all requests made so far are dead.  The file has the
+ * setting as it was last noted: the process that finds it changed first notes that, and the number
+ * of the last request.  The postmaster does so at once if it has loaded the module, and nobody else
+ * then; without it, the first session to read the configuration.  A session that reads it hours
+ * later finds it noted, and newer requests stay.
  *
  * control_file.c makes the file, maps it and removes it.
  */
@@ -53,8 +49,8 @@ static struct
 }			state;
 
 /*
- * Drop all requests, under the lock.  First the numbers go, so that nobody takes
- * what is left of a slot for a request.
+ * Drop all requests, under the lock.  First the numbers go, so that nobody takes what is left of a
+ * slot for a request.
  */
 static void
 drop_requests(void)
@@ -77,12 +73,12 @@ announce_change(void)
 }
 
 /*
- * Note whether pg_leakhunt.enabled is on.  If it was turned off, all requests
- * made so far are dead; so they are if it is turned on again.
+ * Note whether pg_leakhunt.enabled is on.  If it was turned off, all requests made so far are dead;
+ * so they are if it is turned on again.
  *
- * The setting is that of the whole server, so that any process could note it,
- * but some are late: a session reads the configuration only between two
- * statements, and a parallel worker has its leader's setting.
+ * The setting is that of the whole server, so that any process could note it, but some are late: a
+ * session reads the configuration only between two statements, and a parallel worker has its
+ * leader's setting.
  */
 void
 plh_control_note_enabled(bool enabled)
@@ -94,8 +90,7 @@ plh_control_note_enabled(bool enabled)
 		return;
 
 	/* of several that find the change at a time, one notes it */
-	if (!pg_atomic_compare_exchange_u32(&plh_control_file->disabled, &noted, !enabled) ||
-		enabled)
+	if (!pg_atomic_compare_exchange_u32(&plh_control_file->disabled, &noted, !enabled) || enabled)
 		return;
 	plh_control_file->dead_sequence = *(volatile uint32 *) &plh_control_file->sequence;
 	announce_change();
@@ -120,9 +115,8 @@ forget_former_server(int fd)
 }
 
 /*
- * Map the control file of this cluster in the profile directory; a server that starts makes a
- * new one.  Without room for the file no requests can be made, and everything
- * else works.
+ * Map the control file of this cluster in the profile directory; a server that starts makes a new
+ * one.  Without room for the file no requests can be made, and everything else works.
  */
 void
 plh_control_start(const char *directory, uint64 cluster, bool new_server)
@@ -159,8 +153,8 @@ read_slot(const PlhControlSlot *slot, PlhControlSlot *copy)
 }
 
 /*
- * Returns how many slots have ever been used: not more than there are, whatever
- * somebody has written to the file.
+ * Returns how many slots have ever been used: not more than there are, whatever somebody has
+ * written to the file.
  */
 static uint32
 count_used_slots(void)
@@ -171,8 +165,8 @@ count_used_slots(void)
 }
 
 /*
- * Read the slot with the requests to a process into "copy"; zeros if there are none.
- * process_start is looked up once there is a slot with that pid.
+ * Read the slot with the requests to a process into "copy"; zeros if there are none.  process_start
+ * is looked up once there is a slot with that pid.
  */
 static PLH_EVERY_PROCESS void
 read_slot_of(int pid, uint64 *process_start, PlhControlSlot *copy)
@@ -198,8 +192,7 @@ static const PlhControlEntry *
 entry_in_force(const PlhControlSlot *slot, int64 now_us)
 {
 	const PlhControlEntry *entry =
-		slot->ends_at_us != 0 && now_us >= slot->ends_at_us ?
-		&slot->before : &slot->last;
+		slot->ends_at_us != 0 && now_us >= slot->ends_at_us ? &slot->before : &slot->last;
 
 	return entry->sequence > plh_control_file->dead_sequence ? entry : NULL;
 }
@@ -211,13 +204,12 @@ next_end(const PlhControlSlot *own, const PlhControlSlot *all, int64 now_us)
 	int64		own_ends = own->ends_at_us > now_us ? own->ends_at_us : 0;
 	int64		all_ends = all->ends_at_us > now_us ? all->ends_at_us : 0;
 
-	return own_ends == 0 || all_ends == 0 ? Max(own_ends, all_ends) :
-		Min(own_ends, all_ends);
+	return own_ends == 0 || all_ends == 0 ? Max(own_ends, all_ends) : Min(own_ends, all_ends);
 }
 
 /*
- * Read the requests to a process, and those to all, into one; of two that are
- * in force, the later one counts.  Returns when the next of both ends, or 0.
+ * Read the requests to a process, and those to all, into one; of two that are in force, the later
+ * one counts.  Returns when the next of both ends, or 0.
  */
 static PLH_EVERY_PROCESS int64
 read_request(PlhControlRequest *request, int pid, uint64 *process_start)
@@ -236,8 +228,7 @@ read_request(PlhControlRequest *request, int pid, uint64 *process_start)
 	read_slot_of(pid, process_start, &own);
 	entry = entry_in_force(&own, now_us);
 	entry_for_all = entry_in_force(&all, now_us);
-	if (entry == NULL || (entry_for_all != NULL &&
-						  entry_for_all->sequence > entry->sequence))
+	if (entry == NULL || (entry_for_all != NULL && entry_for_all->sequence > entry->sequence))
 		entry = entry_for_all;
 	if (entry != NULL)
 	{
@@ -305,8 +296,8 @@ slot_for(int pid, uint64 process_start)
 }
 
 /*
- * Fill in a slot for a new request.  While one is in force that ends, a further
- * one that ends goes back to the same as the first.
+ * Fill in a slot for a new request.  While one is in force that ends, a further one that ends goes
+ * back to the same as the first.
  */
 static void
 fill_slot(PlhControlSlot *slot, uint32 sequence, const PlhControlRequest *request)
@@ -329,8 +320,7 @@ static bool
 store_request(int pid, const PlhControlRequest *request)
 {
 	uint64		process_start = pid == 0 ? 0 : plh_process_facts_start_ticks(pid);
-	PlhControlSlot *slot = pid == 0 ? &plh_control_file->all :
-		slot_for(pid, process_start);
+	PlhControlSlot *slot = pid == 0 ? &plh_control_file->all : slot_for(pid, process_start);
 	uint32		sequence = plh_control_file->sequence + 1;
 
 	if (request == NULL)
@@ -356,10 +346,9 @@ store_request(int pid, const PlhControlRequest *request)
 }
 
 /*
- * Make a request to a process, or to all with pid 0; NULL takes all back.
- * Returns false, with errno set, on failure; ENOSPC stands for requests to too
- * many processes, EWOULDBLOCK for another process that makes one and does not
- * get done.
+ * Make a request to a process, or to all with pid 0; NULL takes all back.  Returns false, with
+ * errno set, on failure; ENOSPC stands for requests to too many processes, EWOULDBLOCK for another
+ * process that makes one and does not get done.
  */
 bool
 plh_control_request(int pid, const PlhControlRequest *request)

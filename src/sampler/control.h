@@ -2,15 +2,13 @@
  * control.h
  *	  Requests of other processes to start, stop or re-tune sampling.
  *
- * The server has one small file, which all of its processes map.  A process
- * looks at it in the slow path of its own allocations, which comes at least
- * once per megabyte: so a request takes effect in the middle of a statement,
- * without a signal and without any cooperation of the target.
+ * The server has one small file, which all of its processes map.  A process looks at it in the slow
+ * path of its own allocations, which comes at least once per megabyte: so a request takes effect in
+ * the middle of a statement, without a signal and without any cooperation of the target.
  *
  * plh_control_changed and plh_control_poll run inside palloc.
  */
-#ifndef PLH_CONTROL_H
-#define PLH_CONTROL_H
+#pragma once
 
 /* A request to a process, or to all. */
 typedef struct PlhControlRequest
@@ -47,12 +45,9 @@ plh_control_changed(void)
 		(unlikely(plh_control_seen.ends_at_us != 0) && plh_control_request_ended());
 }
 
-extern void plh_control_start(const char *directory, uint64 cluster,
-							  bool new_server);
+extern void plh_control_start(const char *directory, uint64 cluster, bool new_server);
 extern void plh_control_note_enabled(bool enabled);
 extern void plh_control_poll(PlhControlRequest *request);
 extern void plh_control_request_of(int pid, PlhControlRequest *request);
 extern bool plh_control_request(int pid, const PlhControlRequest *request);
 extern void plh_control_forget(void);
-
-#endif							/* PLH_CONTROL_H */

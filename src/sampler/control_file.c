@@ -2,9 +2,9 @@
  * control_file.c
  *	  The file of requests: made, mapped, locked and removed.
  *
- * The postmaster maps the file, and all children inherit the mapping, which
- * survives a removal of the file.  A process that loads pg_leakhunt by itself
- * opens the file by its name, and so does a process that changes it, for the lock.
+ * The postmaster maps the file, and all children inherit the mapping, which survives a removal of
+ * the file.  A process that loads pg_leakhunt by itself opens the file by its name, and so does a
+ * process that changes it, for the lock.
  */
 #include "postgres.h"
 
@@ -26,14 +26,14 @@
 #include "sampler/control_file.h"
 
 /*
- * The name contains the version of the layout, and behind that the identifier of the
- * cluster: servers of two may have been given one directory.
+ * The name contains the version of the layout, and behind that the identifier of the cluster:
+ * servers of two may have been given one directory.
  */
 #define CONTROL_FILE "control.9"
 
 /*
- * Tries to get the lock, this long apart.  Writers have it for microseconds: a
- * process that has it for longer has been stopped, which may last for hours.
+ * Tries to get the lock, this long apart.  Writers have it for microseconds: a process that has it
+ * for longer has been stopped, which may last for hours.
  */
 #define LOCK_TRIES 100
 #define LOCK_PAUSE_US 20000
@@ -45,8 +45,8 @@ static PLH_SET_AT_LOAD PLH_LARGE char control_path[PLH_PATH_MAX];
 static PLH_SET_AT_LOAD ino_t control_inode; /* of the file that is mapped */
 
 /*
- * Take the lock.  Returns false, with errno set, if that fails; EWOULDBLOCK
- * stands for a holder that does not go on.
+ * Take the lock.  Returns false, with errno set, if that fails; EWOULDBLOCK stands for a holder
+ * that does not go on.
  */
 bool
 plh_control_file_lock(int fd)
@@ -73,8 +73,8 @@ has_full_size(int fd)
 }
 
 /*
- * Give an empty file its full size.  Returns false, with errno set, on failure,
- * and for a file of another size: a process that maps it could die if it were cut.
+ * Give an empty file its full size.  Returns false, with errno set, on failure, and for a file of
+ * another size: a process that maps it could die if it were cut.
  */
 static bool
 make_full_size(int fd)
@@ -85,8 +85,7 @@ make_full_size(int fd)
 		return false;
 	if (status.st_size == sizeof(PlhControlFile))
 		return true;
-	errno = status.st_size != 0 ? EINVAL :
-		posix_fallocate(fd, 0, sizeof(PlhControlFile));
+	errno = status.st_size != 0 ? EINVAL : posix_fallocate(fd, 0, sizeof(PlhControlFile));
 	return errno == 0;
 }
 
@@ -94,13 +93,12 @@ make_full_size(int fd)
 uint64
 plh_control_file_server_start(void)
 {
-	return plh_process_facts_start_ticks(IsUnderPostmaster ? PostmasterPid :
-										 getpid());
+	return plh_process_facts_start_ticks(IsUnderPostmaster ? PostmasterPid : getpid());
 }
 
 /*
- * Note in a new file whose it is: this server's, which removes it when it stops.
- * Without the note it stays, for the next server.
+ * Note in a new file whose it is: this server's, which removes it when it stops.  Without the note
+ * it stays, for the next server.
  */
 static void
 note_server(int fd)
@@ -116,18 +114,16 @@ note_server(int fd)
 static int
 open_or_create(void)
 {
-	int			fd = open(control_path,
-						  O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+	int			fd = open(control_path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 						  S_IRUSR | S_IWUSR);
 
-	return fd < 0 && errno == EEXIST ?
-		plh_sealed_file_open(control_path, 0) : fd;
+	return fd < 0 && errno == EEXIST ? plh_sealed_file_open(control_path, 0) : fd;
 }
 
 /*
- * Open the file, or make it in its full size, in a directory that may have to
- * be made again.  Only making it takes the lock: a session that starts must not
- * wait for a writer.  Returns -1, with errno set, on failure.
+ * Open the file, or make it in its full size, in a directory that may have to be made again.  Only
+ * making it takes the lock: a session that starts must not wait for a writer.  Returns -1, with
+ * errno set, on failure.
  */
 int
 plh_control_file_open(void)
@@ -173,8 +169,7 @@ plh_control_file_map(const char *directory, uint64 cluster, bool new_server)
 	fd = plh_control_file_open();
 	if (fd < 0)
 		return -1;
-	mapped = mmap(NULL, sizeof(PlhControlFile), PROT_READ | PROT_WRITE,
-				  MAP_SHARED, fd, 0);
+	mapped = mmap(NULL, sizeof(PlhControlFile), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (mapped == MAP_FAILED)
 	{
 		close(fd);
@@ -186,20 +181,18 @@ plh_control_file_map(const char *directory, uint64 cluster, bool new_server)
 }
 
 /*
- * Is the file of that name this server's, which processes have made again after
- * somebody had removed it?
+ * Is the file of that name this server's, which processes have made again after somebody had
+ * removed it?
  */
 static bool
 was_made_again(void)
 {
 	uint64		server_start;
-	int			fd = open(control_path,
-						  O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	int			fd = open(control_path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	bool		ours = fd >= 0 &&
 		plh_whole_io_read(fd, &server_start, sizeof(server_start),
 						  offsetof(PlhControlFile, server_start)) ==
-		sizeof(server_start) &&
-		server_start != 0 && server_start == plh_control_file->server_start;
+		sizeof(server_start) && server_start != 0 && server_start == plh_control_file->server_start;
 
 	if (fd >= 0)
 		close(fd);
@@ -207,8 +200,8 @@ was_made_again(void)
 }
 
 /*
- * Remove the file when the server stops.  Returns false, and removes nothing,
- * if the next server has put its own in its place.
+ * Remove the file when the server stops.  Returns false, and removes nothing, if the next server
+ * has put its own in its place.
  */
 bool
 plh_control_file_unlink(void)
@@ -216,6 +209,5 @@ plh_control_file_unlink(void)
 	struct stat status;
 
 	return plh_control_file != NULL && lstat(control_path, &status) == 0 &&
-		(status.st_ino == control_inode || was_made_again()) &&
-		unlink(control_path) == 0;
+		(status.st_ino == control_inode || was_made_again()) && unlink(control_path) == 0;
 }

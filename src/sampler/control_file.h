@@ -2,11 +2,10 @@
  * control_file.h
  *	  The file of requests: its layout, its lock, and how it is made and removed.
  *
- * control.c says what is in it.  The mapping may be read and written inside palloc.
- * Who changes the layout changes the file's name (control_file.c).
+ * control.c says what is in it.  The mapping may be read and written inside palloc.  Who changes
+ * the layout changes the file's name (control_file.c).
  */
-#ifndef PLH_CONTROL_FILE_H
-#define PLH_CONTROL_FILE_H
+#pragma once
 
 #include "port/atomics.h"
 
@@ -123,11 +122,8 @@ typedef struct PlhControlFile
 /* The file, mapped; NULL without one. */
 extern PlhControlFile *plh_control_file;
 
-extern int	plh_control_file_map(const char *directory, uint64 cluster,
-								 bool new_server);
+extern int	plh_control_file_map(const char *directory, uint64 cluster, bool new_server);
 extern int	plh_control_file_open(void);
 extern bool plh_control_file_lock(int fd);
 extern uint64 plh_control_file_server_start(void);
 extern bool plh_control_file_unlink(void);
-
-#endif							/* PLH_CONTROL_FILE_H */

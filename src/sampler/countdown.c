@@ -19,12 +19,12 @@
 #include "sampler/owner.h"
 
 /*
- * What a process of the server allocates first fills its caches.  START_BYTES
- * go without samples at intervals from START_INTERVAL on, as the first unwinding
- * costs 100 us, because libunwind knows none of the frames yet: a short connection would
- * pay that for a sample or two.  Within the first milliseconds of processor time it is
- * several times as much: a connection that is over by then has run a few statements.
- * On a busy machine these milliseconds take longer, but not for an idle session.
+ * What a process of the server allocates first fills its caches.  START_BYTES go without samples at
+ * intervals from START_INTERVAL on, as the first unwinding costs 100 us, because libunwind knows
+ * none of the frames yet: a short connection would pay that for a sample or two.  Within the first
+ * milliseconds of processor time it is several times as much: a connection that is over by then has
+ * run a few statements.  On a busy machine these milliseconds take longer, but not for an idle
+ * session.
  */
 #define START_BYTES (2 * 1024 * 1024)
 #define START_INTERVAL (256 * 1024)
@@ -88,8 +88,7 @@ seed_prng(void)
 static inline uint64
 left_of(const PlhCountdown *countdown)
 {
-	return *countdown->left > PLH_COUNTDOWN_MAX ? 0 :
-		*countdown->left + countdown->gap_left;
+	return *countdown->left > PLH_COUNTDOWN_MAX ? 0 : *countdown->left + countdown->gap_left;
 }
 
 /* What was counted down of a gap that ends at no sample, before the first that does. */
@@ -136,8 +135,7 @@ rearm(void)
 	if (request.present)
 	{
 		state.armed_interval = !request.sampling ? 0 :
-			request.sample_interval != 0 ? request.sample_interval :
-			plh_sample_interval;
+			request.sample_interval != 0 ? request.sample_interval : plh_sample_interval;
 		if (request.scope >= 0)
 			plh_countdown_scope = request.scope;
 	}
@@ -153,8 +151,7 @@ rearm(void)
 		plh_countdown_scope = PLH_SCOPE_LONG_LIVED;
 	}
 	state.may_be_coarse = !request.present && state.watch_interval == 0;
-	is_starting = state.just_forked && !request.present &&
-		state.armed_interval >= START_INTERVAL;
+	is_starting = state.just_forked && !request.present && state.armed_interval >= START_INTERVAL;
 	state.just_forked = false;
 	for (int i = 0; i < PLH_COUNTED; i++)
 	{
@@ -169,15 +166,13 @@ rearm(void)
 }
 
 /*
- * Start the countdown to the end of a gap, or to the next look at requests.
- * While the process starts, each chunk of an interval or more takes the slow
- * path.
+ * Start the countdown to the end of a gap, or to the next look at requests.  While the process
+ * starts, each chunk of an interval or more takes the slow path.
  */
 static inline void
 count_down(PlhCountdown *countdown, uint64 gap)
 {
-	uint64		left = Min(gap, countdown->is_starting ? START_INTERVAL :
-						   PLH_COUNTDOWN_MAX);
+	uint64		left = Min(gap, countdown->is_starting ? START_INTERVAL : PLH_COUNTDOWN_MAX);
 
 	*countdown->left = left;
 	countdown->gap_left = gap - left;
@@ -213,20 +208,18 @@ draw_gap(PlhCountdown *countdown)
 	else
 	{
 		countdown->has_begun = true;
-		count_down(countdown, interval == 1 ? 0 :
-				   plh_sampling_gap(&state.prng, interval));
+		count_down(countdown, interval == 1 ? 0 : plh_sampling_gap(&state.prng, interval));
 	}
 }
 
 /*
- * Is a chunk of an interval or more, which no cache begins with, a sample?  A
- * gap of its own decides, so that the countdown stays as it is.
+ * Is a chunk of an interval or more, which no cache begins with, a sample?  A gap of its own
+ * decides, so that the countdown stays as it is.
  */
 static inline uint32
 take_large(Size size, uint32 interval)
 {
-	return interval != 0 &&
-		size >= (uint64) plh_sampling_gap(&state.prng, interval) ? interval : 0;
+	return interval != 0 && size >= (uint64) plh_sampling_gap(&state.prng, interval) ? interval : 0;
 }
 
 /* Does a process go on starting, when it has allocated START_BYTES? */
@@ -252,8 +245,7 @@ plh_countdown_start(PlhCountdown *countdown, PlhCounted counted, uint64 *left)
 }
 
 /*
- * Does the work of plh_countdown_take where there are gaps, or something has
- * changed.
+ * Does the work of plh_countdown_take where there are gaps, or something has changed.
  */
 PLH_EVERY_PROCESS uint32
 plh_countdown_take_at_gap(PlhCountdown *countdown, Size size)
@@ -262,8 +254,7 @@ plh_countdown_take_at_gap(PlhCountdown *countdown, Size size)
 	bool		was_starting;
 
 	/* a signal handler that allocated within a step has brought it below 0 */
-	if (unlikely(*countdown->left > PLH_COUNTDOWN_MAX &&
-				 *countdown->left != PG_UINT64_MAX))
+	if (unlikely(*countdown->left > PLH_COUNTDOWN_MAX && *countdown->left != PG_UINT64_MAX))
 		*countdown->left = 0;
 	if (plh_guard_held)
 		return 0;
@@ -303,8 +294,7 @@ plh_countdown_thin_passing(Size size, uint32 interval, PlhLifetime lifetime)
 
 	if (!state.may_be_coarse)
 		return interval;
-	longer = plh_sampling_coarse_interval(interval,
-										  plh_profile_counters_held.live_bytes[lifetime]);
+	longer = plh_sampling_coarse_interval(interval, plh_profile_counters_held.live_bytes[lifetime]);
 	if (longer == interval)
 		return interval;
 	return plh_sampling_keeps(&state.prng, size, interval, longer) ? longer : 0;
@@ -320,8 +310,7 @@ plh_countdown_draw_weight(Size size, uint32 interval)
 }
 
 /*
- * Let the next allocation look at settings and requests, as the sampling is about
- * to change.
+ * Let the next allocation look at settings and requests, as the sampling is about to change.
  */
 PLH_EVERY_PROCESS void
 plh_countdown_rearm(void)
@@ -335,8 +324,8 @@ plh_countdown_rearm(void)
 }
 
 /*
- * Let the next allocation in a context take the slow path.  The gap to the next sample
- * stays as it is.
+ * Let the next allocation in a context take the slow path.  The gap to the next sample stays as it
+ * is.
  */
 void
 plh_countdown_hurry(void)
@@ -350,9 +339,9 @@ plh_countdown_hurry(void)
 }
 
 /*
- * Draw the gap anew where a countdown is below 0: that no slow path has followed, as a
- * signal handler has jumped out of the step, and without one it would stay there.  This
- * is called outside of steps.
+ * Draw the gap anew where a countdown is below 0: that no slow path has followed, as a signal
+ * handler has jumped out of the step, and without one it would stay there.  This is called outside
+ * of steps.
  */
 PLH_EVERY_PROCESS void
 plh_countdown_mend(void)
@@ -367,8 +356,8 @@ plh_countdown_mend(void)
 }
 
 /*
- * If on, sample each allocation in session-long contexts, and each of malloc, from
- * the next one on, whatever settings and requests say.  If off, follow these again.
+ * If on, sample each allocation in session-long contexts, and each of malloc, from the next one on,
+ * whatever settings and requests say.  If off, follow these again.
  */
 void
 plh_countdown_track_all(bool on)
@@ -378,8 +367,8 @@ plh_countdown_track_all(bool on)
 }
 
 /*
- * Sample at that interval, or a shorter one, from the next allocation on, in all contexts,
- * whatever settings and requests say.  With 0, follow these again.  Returns false where
+ * Sample at that interval, or a shorter one, from the next allocation on, in all contexts, whatever
+ * settings and requests say.  With 0, follow these again.  Returns false where
  * plh_countdown_track_all is on, which comes first.
  */
 bool
@@ -402,8 +391,7 @@ plh_countdown_interval(void)
 }
 
 /*
- * Forget in a forked child what the parent was asked to do, and don't repeat its
- * random numbers.
+ * Forget in a forked child what the parent was asked to do, and don't repeat its random numbers.
  */
 PLH_EVERY_PROCESS void
 plh_countdown_forget(void)
@@ -440,10 +428,10 @@ plh_countdown_stop(void)
 }
 
 /*
- * Returns how many bytes this process allocated in memory contexts before its sampling
- * began; -1 if that is not known, as it allocated some before the module was loaded.
- * Large chunks that were samples by chance do not count.  What malloc is asked for
- * is no part of it: blocks of contexts are told from the rest for samples only.
+ * Returns how many bytes this process allocated in memory contexts before its sampling began; -1 if
+ * that is not known, as it allocated some before the module was loaded.  Large chunks that were
+ * samples by chance do not count.  What malloc is asked for is no part of it: blocks of contexts
+ * are told from the rest for samples only.
  */
 int64
 plh_countdown_unsampled_bytes(void)

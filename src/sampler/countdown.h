@@ -2,15 +2,12 @@
  * countdown.h
  *	  Decides which allocations are samples, by counting bytes down.
  *
- * There are two countdowns, one of memory contexts and one of malloc, with gaps of
- * their own.  How they are to be sampled is one question, which settings and
- * requests answer for both.
+ * There are two countdowns, one of memory contexts and one of malloc, with gaps of their own.  How
+ * they are to be sampled is one question, which settings and requests answer for both.
  *
- * These functions may be called inside palloc and malloc; they never allocate,
- * throw or lock.
+ * These functions may be called inside palloc and malloc; they never allocate, throw or lock.
  */
-#ifndef PLH_COUNTDOWN_H
-#define PLH_COUNTDOWN_H
+#pragma once
 
 #include "base/guard.h"
 #include "base/sampling.h"
@@ -55,11 +52,9 @@ typedef struct PlhCountdown
 	uint64		unseen_bytes;	/* in those that are over */
 } PlhCountdown;
 
-extern void plh_countdown_start(PlhCountdown *countdown, PlhCounted counted,
-								uint64 *left);
+extern void plh_countdown_start(PlhCountdown *countdown, PlhCounted counted, uint64 *left);
 extern uint32 plh_countdown_take_at_gap(PlhCountdown *countdown, Size size);
-extern uint32 plh_countdown_thin_passing(Size size, uint32 interval,
-										 PlhLifetime lifetime);
+extern uint32 plh_countdown_thin_passing(Size size, uint32 interval, PlhLifetime lifetime);
 extern PlhDraw plh_countdown_draw_weight(Size size, uint32 interval);
 extern void plh_countdown_rearm(void);
 extern void plh_countdown_mend(void);
@@ -75,22 +70,21 @@ extern void plh_countdown_stop(void);
 extern int	plh_countdown_scope;
 
 /*
- * Decide, when a countdown is over, if an allocation is a sample.  Returns
- * the interval with which it is sampled, or 0.  The countdown starts anew in
- * any case, before the original function can throw.
+ * Decide, when a countdown is over, if an allocation is a sample.  Returns the interval with which
+ * it is sampled, or 0.  The countdown starts anew in any case, before the original function can
+ * throw.
  */
 static inline uint32
 plh_countdown_take(PlhCountdown *countdown, Size size)
 {
-	if (countdown->takes_each && *countdown->left == 0 && !plh_guard_held &&
-		!plh_control_changed())
+	if (countdown->takes_each && *countdown->left == 0 && !plh_guard_held && !plh_control_changed())
 		return 1;
 	return plh_countdown_take_at_gap(countdown, size);
 }
 
 /*
- * Is a sample that was taken at that interval one, too, where memory of that lifetime
- * is sampled at a longer one?  Returns its interval, or 0 if it is none.
+ * Is a sample that was taken at that interval one, too, where memory of that lifetime is sampled at
+ * a longer one?  Returns its interval, or 0 if it is none.
  */
 static inline uint32
 plh_countdown_thin(Size size, uint32 interval, PlhLifetime lifetime)
@@ -108,8 +102,5 @@ plh_countdown_draw(Size size, uint32 interval)
 	return interval == 1 ? (PlhDraw)
 	{
 		.interval_bytes = 1
-	} :
-		plh_countdown_draw_weight(size, interval);
+	} : plh_countdown_draw_weight(size, interval);
 }
-
-#endif							/* PLH_COUNTDOWN_H */

@@ -1,14 +1,13 @@
 /*
  * current_site.c
- *	  The routines that an allocation is made in, as frames of its stack, and the statement
- *	  that this process is running, as its profile knows it.
+ *	  The routines that an allocation is made in, as frames of its stack, and the statement that
+ *	  this process is running, as its profile knows it.
  *
  * This code runs inside palloc.
  *
- * A statement of a loop allocates with the same stack in C and at the same line again
- * and again.  So where the profile has such a stack is remembered, by the number of the
- * one in C and the frames of the routines, and frames are merged only where it is not
- * known.
+ * A statement of a loop allocates with the same stack in C and at the same line again and again.
+ * So where the profile has such a stack is remembered, by the number of the one in C and the frames
+ * of the routines, and frames are merged only where it is not known.
  */
 #include "postgres.h"
 
@@ -70,9 +69,9 @@ typedef struct Running
 } Running;
 
 /*
- * The last answer, and the statement for which it was given.  The address of a
- * text does not identify the statement, as the next text may well lie at the
- * same place; together with the start of the statement it does.
+ * The last answer, and the statement for which it was given.  The address of a text does not
+ * identify the statement, as the next text may well lie at the same place; together with the start
+ * of the statement it does.
  */
 static struct
 {
@@ -126,8 +125,8 @@ frame_of(const PlhRoutineReader *reader, const void *argument)
 }
 
 /*
- * What tells a stack in C with the routines that run from all others; 0 if none runs,
- * or their names find no room.
+ * What tells a stack in C with the routines that run from all others; 0 if none runs, or their
+ * names find no room.
  */
 static inline uint64
 find_key(const PlhKnownStack *stack)
@@ -172,9 +171,8 @@ find_running(Running *found)
 }
 
 /*
- * Merge the frames of routines into a stack, each behind the function that has its
- * callback.  Beyond the frames that are kept of a deep stack only the innermost
- * routine stays.
+ * Merge the frames of routines into a stack, each behind the function that has its callback.
+ * Beyond the frames that are kept of a deep stack only the innermost routine stays.
  */
 static pg_noinline void
 merge(PlhStack *stack)
@@ -209,8 +207,8 @@ merge(PlhStack *stack)
 }
 
 /*
- * Find the stack of that key, or room for it.  One of its places gives way, each in turn,
- * so that none stays for ever that is not met again.
+ * Find the stack of that key, or room for it.  One of its places gives way, each in turn, so that
+ * none stays for ever that is not met again.
  */
 static inline Known *
 find_known(uint64 key)
@@ -233,8 +231,8 @@ find_known(uint64 key)
 }
 
 /*
- * Add the routines to a stack that has just been captured, where anything has something to
- * say on errors.
+ * Add the routines to a stack that has just been captured, where anything has something to say on
+ * errors.
  */
 pg_noinline void
 plh_current_site_add_routines(PlhStack *stack)
@@ -259,8 +257,7 @@ plh_current_site_add_routines(PlhStack *stack)
 }
 
 /*
- * The statement may be another one.  Its query id is known only when it has been
- * analyzed.
+ * The statement may be another one.  Its query id is known only when it has been analyzed.
  */
 static void
 look_up(const char *text, uint64 query_id, TimestampTz start)
@@ -284,8 +281,8 @@ look_up(const char *text, uint64 query_id, TimestampTz start)
 }
 
 /*
- * Returns the offset of the running top-level statement in the profile; 0 if
- * none is running, none should be tracked, or the profile is full.
+ * Returns the offset of the running top-level statement in the profile; 0 if none is running, none
+ * should be tracked, or the profile is full.
  */
 uint32
 plh_current_site_statement(void)

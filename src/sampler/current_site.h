@@ -2,12 +2,11 @@
  * current_site.h
  *	  The site of an allocation that is being recorded: stack, routines and statement.
  *
- * Code of the hooks, inlined into the function that libunwind has to step over at
- * each sample.  May be called inside palloc and malloc, under the guard, except in
- * a critical section, by a process that has a profile.
+ * Code of the hooks, inlined into the function that libunwind has to step over at each sample.  May
+ * be called inside palloc and malloc, under the guard, except in a critical section, by a process
+ * that has a profile.
  */
-#ifndef PLH_CURRENT_SITE_H
-#define PLH_CURRENT_SITE_H
+#pragma once
 
 #include "base/settings.h"
 #include "profile/profile.h"
@@ -26,13 +25,12 @@ extern void plh_current_site_forget(void);
 static pg_attribute_always_inline void
 plh_current_stack(PlhStack *stack, uint32 interval)
 {
-	plh_unwind_capture(stack, plh_load_settings.max_stack_depth,
-					   interval <= PLH_FREQUENT_INTERVAL);
+	plh_unwind_capture(stack, plh_load_settings.max_stack_depth, interval <= PLH_FREQUENT_INTERVAL);
 }
 
 /*
- * Returns the site of an allocation with that stack, in contexts of that name,
- * which is an offset in the profile, and lifetime.
+ * Returns the site of an allocation with that stack, in contexts of that name, which is an offset
+ * in the profile, and lifetime.
  */
 static pg_attribute_always_inline uint32
 plh_current_site(PlhStack *stack, uint32 context_name, PlhLifetime lifetime)
@@ -48,8 +46,5 @@ plh_current_site(PlhStack *stack, uint32 context_name, PlhLifetime lifetime)
 	if (key.stack == 0 || key.context_name == 0)
 		return plh_profile->catch_all_site;
 	key.statement = plh_current_site_statement();
-	return stack->known != NULL ? plh_profile_site_of(stack->known, &key) :
-		plh_profile_site(&key);
+	return stack->known != NULL ? plh_profile_site_of(stack->known, &key) : plh_profile_site(&key);
 }
-
-#endif							/* PLH_CURRENT_SITE_H */

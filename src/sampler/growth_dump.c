@@ -2,10 +2,9 @@
  * growth_dump.c
  *	  Dump files of a process that grows, in case it is killed for growing.
  *
- * The process itself writes the dumps, inside the palloc by which it has
- * grown.  Nothing may be reported there, so that a failure becomes a bare line
- * on stderr.  The files are not synced: they should survive the process, and
- * need not survive a crash of the machine.
+ * The process itself writes the dumps, inside the palloc by which it has grown.  Nothing may be
+ * reported there, so that a failure becomes a bare line on stderr.  The files are not synced: they
+ * should survive the process, and need not survive a crash of the machine.
  */
 #include "postgres.h"
 
@@ -72,9 +71,8 @@ report_on_stderr(const PlhDumpResult *result)
 }
 
 /*
- * Remove this process' dump of dump_keep before, if it was one of growth, with its
- * text.  Others look after the directory (dump/dump_retention.h), but nobody may
- * come by.
+ * Remove this process' dump of dump_keep before, if it was one of growth, with its text.  Others
+ * look after the directory (dump/dump_retention.h), but nobody may come by.
  */
 static void
 remove_former(int sequence)
@@ -97,8 +95,7 @@ remove_former(int sequence)
 }
 
 /*
- * Write a dump if the process has grown by pg_leakhunt.dump_growth since the
- * last one.
+ * Write a dump if the process has grown by pg_leakhunt.dump_growth since the last one.
  */
 void
 plh_growth_dump_if_due(void)
@@ -116,14 +113,12 @@ plh_growth_dump_if_due(void)
 	state.live_bytes = Min(state.live_bytes, live_bytes);
 	state.own_bytes = Min(state.own_bytes, own_bytes);
 	if (plh_dump_growth == 0 || proc_exit_inprogress ||
-		Max(live_bytes - state.live_bytes,
-			own_bytes - state.own_bytes) < plh_dump_growth)
+		Max(live_bytes - state.live_bytes, own_bytes - state.own_bytes) < plh_dump_growth)
 		return;
 	start = plh_clock_us(CLOCK_MONOTONIC);
 	if (start < state.next_at_us)
 		return;
-	if (!plh_dump_copy_write(plh_profile_image_own(plh_profile), &extras,
-							 &result))
+	if (!plh_dump_copy_write(plh_profile_image_own(plh_profile), &extras, &result))
 		report_on_stderr(&result);
 	else
 		remove_former(result.sequence);

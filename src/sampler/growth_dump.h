@@ -2,13 +2,10 @@
  * growth_dump.h
  *	  Dump files of a process that grows, in case it is killed for growing.
  *
- * These functions may be called inside palloc, except in a critical section;
- * they never palloc or throw.
+ * These functions may be called inside palloc, except in a critical section; they never palloc or
+ * throw.
  */
-#ifndef PLH_GROWTH_DUMP_H
-#define PLH_GROWTH_DUMP_H
+#pragma once
 
 extern void plh_growth_dump_if_due(void);
 extern void plh_growth_dump_forget(void);
-
-#endif							/* PLH_GROWTH_DUMP_H */

@@ -15,9 +15,8 @@
 #include "sampler/lifetime.h"
 
 /*
- * These two contexts are private to core and are known by name only.  The
- * names are string constants, one address each: once seen, a pointer
- * comparison recognizes them.
+ * These two contexts are private to core and are known by name only.  The names are string
+ * constants, one address each: once seen, a pointer comparison recognizes them.
  */
 static PLH_SAME_IN_CHILD const char *portals_name;
 static PLH_SAME_IN_CHILD const char *row_description_name;
@@ -34,10 +33,10 @@ is_named(MemoryContext context, const char *name, const char **seen)
 }
 
 /*
- * Core fills these contexts below a message's or a portal's context, and hangs
- * them below a long-lived one once they are complete.  A context that is never
- * completed is deleted, and its samples with it.  The rows of a cursor that is held
- * stay below those of portals, and outlive their transaction.
+ * Core fills these contexts below a message's or a portal's context, and hangs them below a
+ * long-lived one once they are complete.  A context that is never completed is deleted, and its
+ * samples with it.  The rows of a cursor that is held stay below those of portals, and outlive
+ * their transaction.
  */
 static const char *const moving_contexts[] = {
 	"CachedExpression", "CachedPlan", "CachedPlanQuery", "CachedPlanSource",
@@ -101,10 +100,9 @@ lifetime_of_top_child(MemoryContext context)
 }
 
 /*
- * A recursive query nests contexts by the thousand, and at interval 1 each of
- * its pallocs may ask for a lifetime.  So the lifetimes of contexts that are far
- * down are remembered.  Contexts that core is about to hang elsewhere are never
- * that deep.
+ * A recursive query nests contexts by the thousand, and at interval 1 each of its pallocs may ask
+ * for a lifetime.  So the lifetimes of contexts that are far down are remembered.  Contexts that
+ * core is about to hang elsewhere are never that deep.
  */
 #define DEEP_LEVELS 32
 #define KNOWN_CONTEXTS 256
@@ -128,8 +126,7 @@ is_known(MemoryContext context)
 {
 	KnownContext *known = known_slot(context);
 
-	return known->context == context &&
-		plh_lifetime_is_known(&known->lifetime, context);
+	return known->context == context && plh_lifetime_is_known(&known->lifetime, context);
 }
 
 /* Remember the lifetime of a context that is far from the top. */
@@ -161,8 +158,7 @@ lifetime_of_deep(MemoryContext deep)
 }
 
 /*
- * Returns the lifetime of a context, which follows from its current place in
- * the tree.
+ * Returns the lifetime of a context, which follows from its current place in the tree.
  */
 PlhLifetime
 plh_lifetime_of(MemoryContext context)

@@ -4,8 +4,7 @@
  *
  * These functions may be called inside palloc: they only follow parent pointers.
  */
-#ifndef PLH_LIFETIME_H
-#define PLH_LIFETIME_H
+#pragma once
 
 #include "access/xact.h"
 #include "nodes/memnodes.h"
@@ -13,9 +12,9 @@
 #include "profile/profile_layout.h"
 
 /*
- * The lifetime that a context has while a statement runs and the context has that
- * parent.  Contexts further up that core is about to hang elsewhere have the lifetime
- * that they will have there from the beginning.
+ * The lifetime that a context has while a statement runs and the context has that parent.  Contexts
+ * further up that core is about to hang elsewhere have the lifetime that they will have there from
+ * the beginning.
  */
 typedef struct PlhKnownLifetime
 {
@@ -36,12 +35,9 @@ plh_lifetime_is_known(const PlhKnownLifetime *known, MemoryContext context)
 
 /* Note the lifetime that a context has now. */
 static inline void
-plh_lifetime_note(PlhKnownLifetime *known, MemoryContext context,
-				  PlhLifetime lifetime)
+plh_lifetime_note(PlhKnownLifetime *known, MemoryContext context, PlhLifetime lifetime)
 {
 	known->parent = context->parent;
 	known->statement_start = GetCurrentStatementStartTimestamp();
 	known->lifetime = lifetime;
 }
-
-#endif							/* PLH_LIFETIME_H */

@@ -1,13 +1,12 @@
 /*
  * limit_places.c
- *	  What processes tell the keeper of their memory, and which of them it asks to act,
- *	  as all of them together have more than they may.
+ *	  What processes tell the keeper of their memory, and which of them it asks to act, as all
+ *	  of them together have more than they may.
  *
  * This code runs inside palloc.
  *
- * The places lie in the file of requests.  A process has that of its pid modulo their
- * number, until another one needs it: then the keeper knows of it what the kernel tells
- * now and then.
+ * The places lie in the file of requests.  A process has that of its pid modulo their number, until
+ * another one needs it: then the keeper knows of it what the kernel tells now and then.
  */
 #include "postgres.h"
 
@@ -64,8 +63,7 @@ take_back(int pid, PlhLimitDemand demand)
 	uint32		asked = (uint32) pid;
 	pg_atomic_uint32 *place = &place_of(pid)->asked[demand];
 
-	return pg_atomic_read_u32(place) == asked &&
-		pg_atomic_compare_exchange_u32(place, &asked, 0);
+	return pg_atomic_read_u32(place) == asked && pg_atomic_compare_exchange_u32(place, &asked, 0);
 }
 
 bool
@@ -91,8 +89,7 @@ plh_limit_places_count_hit(void)
 int64
 plh_limit_places_hits(void)
 {
-	return plh_control_file == NULL ? 0 :
-		(int64) pg_atomic_read_u64(&plh_control_file->limit_hits);
+	return plh_control_file == NULL ? 0 : (int64) pg_atomic_read_u64(&plh_control_file->limit_hits);
 }
 
 PlhLimitPlace

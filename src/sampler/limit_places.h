@@ -1,12 +1,11 @@
 /*
  * limit_places.h
- *	  What processes tell the keeper of their memory, and which of them it asks to act,
- *	  as all of them together have more than they may.
+ *	  What processes tell the keeper of their memory, and which of them it asks to act, as all
+ *	  of them together have more than they may.
  *
  * Owners call this inside palloc.
  */
-#ifndef PLH_LIMIT_PLACES_H
-#define PLH_LIMIT_PLACES_H
+#pragma once
 
 #include "sampler/control_file.h"
 
@@ -55,5 +54,3 @@ extern bool plh_limit_places_awaits(int pid);
 
 /* The keeper: take back what a process was asked for. */
 extern void plh_limit_places_ask_no_more(int pid);
-
-#endif							/* PLH_LIMIT_PLACES_H */

@@ -1,18 +1,17 @@
 /*
  * live_samples.c
- *	  The sampled chunks that are allocated now.  They end by a free, or with
- *	  their memory context.
+ *	  The sampled chunks that are allocated now.  They end by a free, or with their memory
+ *	  context.
  *
  * This code runs inside palloc.
  *
- * There are two tables: one of samples by chunk, and one of watched contexts
- * by context.  A watched context is one that has our reset callback; its entry
- * heads the doubly linked list of its samples.  The callback's struct lies in
- * the entry, which must stay in place until the callback has fired, even in a
- * forked child that wants none of the samples.
+ * There are two tables: one of samples by chunk, and one of watched contexts by context.  A watched
+ * context is one that has our reset callback; its entry heads the doubly linked list of its
+ * samples.  The callback's struct lies in the entry, which must stay in place until the callback
+ * has fired, even in a forked child that wants none of the samples.
  *
- * Invariant: a sample is in the list of exactly one watched context and, where
- * chunks can't be marked, in the filter.
+ * Invariant: a sample is in the list of exactly one watched context and, where chunks can't be
+ * marked, in the filter.
  */
 #include "postgres.h"
 
@@ -29,8 +28,8 @@
 #include "sampler/sample_filter.h"
 
 /*
- * plh_live_samples_forget empties the former, and keeps the latter: a forked child has
- * the contexts that its parent watched.
+ * plh_live_samples_forget empties the former, and keeps the latter: a forked child has the contexts
+ * that its parent watched.
  */
 static PLH_SURVIVES_FORK PlhPointerTable samples;
 static PLH_SURVIVES_FORK PlhPointerTable contexts;
@@ -59,13 +58,12 @@ index_of_context(const PlhWatchedContext *watched)
 }
 
 /*
- * Define the tables for "max_samples", rounded up to a power of two.  They
- * take no memory yet.  "on_reset" is registered with each context that gets a
- * sample and must call plh_live_samples_drop_context.
+ * Define the tables for "max_samples", rounded up to a power of two.  They take no memory yet.
+ * "on_reset" is registered with each context that gets a sample and must call
+ * plh_live_samples_drop_context.
  */
 void
-plh_live_samples_start(uint32 max_samples,
-					   MemoryContextCallbackFunction on_reset)
+plh_live_samples_start(uint32 max_samples, MemoryContextCallbackFunction on_reset)
 {
 	max_samples = pg_nextpower2_32(max_samples);
 	plh_pointer_table_init(&samples, sizeof(PlhLiveSample), max_samples);
@@ -87,10 +85,10 @@ plh_live_samples_find_watched(MemoryContext context)
 }
 
 /*
- * Returns what is known of a context whose newest callback is not ours, or NULL: ours may
- * be gone.  A palloc in a context that was deleted, which is an error of its caller, has us
- * watch what is no context any more; the server then makes a new one of the same place,
- * which has no callback, and what was sampled before is not in it.
+ * Returns what is known of a context whose newest callback is not ours, or NULL: ours may be gone.
+ * A palloc in a context that was deleted, which is an error of its caller, has us watch what is no
+ * context any more; the server then makes a new one of the same place, which has no callback, and
+ * what was sampled before is not in it.
  */
 PlhWatchedContext *
 plh_live_samples_still_watched(PlhWatchedContext *watched, MemoryContext context)
@@ -106,8 +104,8 @@ plh_live_samples_still_watched(PlhWatchedContext *watched, MemoryContext context
 }
 
 /*
- * Watch a context that is not watched yet.  Returns NULL if there is no room.  The
- * result is valid until the context is reset or deleted.
+ * Watch a context that is not watched yet.  Returns NULL if there is no room.  The result is valid
+ * until the context is reset or deleted.
  */
 PlhWatchedContext *
 plh_live_samples_watch(MemoryContext context, PlhLifetime lifetime)
@@ -129,8 +127,8 @@ plh_live_samples_watch(MemoryContext context, PlhLifetime lifetime)
 }
 
 /*
- * Add a sample.  Returns NULL, and adds nothing, if there is no room.  The caller counts
- * it, and notes the tick of its birth.
+ * Add a sample.  Returns NULL, and adds nothing, if there is no room.  The caller counts it, and
+ * notes the tick of its birth.
  */
 PlhLiveSample *
 plh_live_samples_insert(PlhWatchedContext *watched, const void *pointer,
@@ -161,8 +159,7 @@ plh_live_samples_insert(PlhWatchedContext *watched, const void *pointer,
 	sample->next_in_context = watched->entry.user;
 	if (sample->next_in_context != PLH_NO_ENTRY)
 	{
-		Assert(sample_at(sample->next_in_context)->previous_in_context ==
-			   PLH_NO_ENTRY);
+		Assert(sample_at(sample->next_in_context)->previous_in_context == PLH_NO_ENTRY);
 		sample_at(sample->next_in_context)->previous_in_context = index;
 	}
 	watched->entry.user = index;
@@ -177,8 +174,7 @@ static void
 remove_sample(PlhLiveSample *sample)
 {
 	Assert(PLH_MARKS_CHUNKS || plh_sample_filter_has(sample->entry.pointer));
-	plh_profile_counters_subtract(sample->entry.user, sample->size, sample->draw,
-								  sample->tick);
+	plh_profile_counters_subtract(sample->entry.user, sample->size, sample->draw, sample->tick);
 	if (unlikely(plh_plan_nodes_are_watched))
 		plh_plan_nodes_subtract_chunk(index_of_sample(sample), sample->size, sample->draw);
 	if (!PLH_MARKS_CHUNKS)
@@ -192,8 +188,7 @@ assert_linked(PlhLiveSample *sample)
 {
 #ifdef USE_ASSERT_CHECKING
 	uint32		index = index_of_sample(sample);
-	PlhWatchedContext *watched = plh_pointer_table_entry(&contexts,
-														 sample->context);
+	PlhWatchedContext *watched = plh_pointer_table_entry(&contexts, sample->context);
 
 	Assert(sample->entry.pointer != NULL && watched->entry.pointer != NULL);
 	Assert(sample->next_in_context == PLH_NO_ENTRY ||
@@ -211,15 +206,12 @@ unlink_sample(PlhLiveSample *sample)
 {
 	assert_linked(sample);
 	if (sample->next_in_context != PLH_NO_ENTRY)
-		sample_at(sample->next_in_context)->previous_in_context =
-			sample->previous_in_context;
+		sample_at(sample->next_in_context)->previous_in_context = sample->previous_in_context;
 	if (sample->previous_in_context != PLH_NO_ENTRY)
-		sample_at(sample->previous_in_context)->next_in_context =
-			sample->next_in_context;
+		sample_at(sample->previous_in_context)->next_in_context = sample->next_in_context;
 	else
 	{
-		PlhWatchedContext *watched = plh_pointer_table_entry(&contexts,
-															 sample->context);
+		PlhWatchedContext *watched = plh_pointer_table_entry(&contexts, sample->context);
 
 		watched->entry.user = sample->next_in_context;
 	}
@@ -266,9 +258,8 @@ plh_live_samples_remove(const void *pointer)
 }
 
 /*
- * Remove the samples of a context that is reset or deleted.  "arg" is the
- * reset callback's argument.  The callback is no longer registered, so the
- * context is no longer watched.
+ * Remove the samples of a context that is reset or deleted.  "arg" is the reset callback's
+ * argument.  The callback is no longer registered, so the context is no longer watched.
  */
 void
 plh_live_samples_drop_context(void *arg)
@@ -290,8 +281,8 @@ plh_live_samples_drop_context(void *arg)
 }
 
 /*
- * Forget the samples in a forked child: they are the parent's.  Contexts that
- * the parent watched still have our callback, and stay watched.
+ * Forget the samples in a forked child: they are the parent's.  Contexts that the parent watched
+ * still have our callback, and stay watched.
  */
 PLH_EVERY_PROCESS void
 plh_live_samples_forget(void)

@@ -1,14 +1,12 @@
 /*
  * live_samples.h
- *	  The sampled chunks that are allocated now.  They end by a free, or with
- *	  their memory context.
+ *	  The sampled chunks that are allocated now.  They end by a free, or with their memory
+ *	  context.
  *
- * These functions may be called inside palloc; they never palloc or throw.
- * Callers hold the guard, which the callback given to plh_live_samples_start
- * must take.
+ * These functions may be called inside palloc; they never palloc or throw.  Callers hold the guard,
+ * which the callback given to plh_live_samples_start must take.
  */
-#ifndef PLH_LIVE_SAMPLES_H
-#define PLH_LIVE_SAMPLES_H
+#pragma once
 
 #include "base/pointer_table.h"
 #include "base/sampling.h"
@@ -38,13 +36,11 @@ typedef struct PlhWatchedContext
 	MemoryContextCallback callback;
 } PlhWatchedContext;
 
-extern void plh_live_samples_start(uint32 max_samples,
-								   MemoryContextCallbackFunction on_reset);
+extern void plh_live_samples_start(uint32 max_samples, MemoryContextCallbackFunction on_reset);
 extern PlhWatchedContext *plh_live_samples_find_watched(MemoryContext context);
 extern PlhWatchedContext *plh_live_samples_still_watched(PlhWatchedContext *watched,
 														 MemoryContext context);
-extern PlhWatchedContext *plh_live_samples_watch(MemoryContext context,
-												 PlhLifetime lifetime);
+extern PlhWatchedContext *plh_live_samples_watch(MemoryContext context, PlhLifetime lifetime);
 extern PlhLiveSample *plh_live_samples_insert(PlhWatchedContext *watched,
 											  const void *pointer, Size size,
 											  PlhDraw draw, uint32 site);
@@ -58,8 +54,8 @@ extern void plh_live_samples_forget(void);
 extern PlhWatchedContext *plh_live_samples_last_watched;
 
 /*
- * Returns what is known of a context if it is watched, or NULL.  The result is valid
- * until the context is reset or deleted.
+ * Returns what is known of a context if it is watched, or NULL.  The result is valid until the
+ * context is reset or deleted.
  */
 static inline PlhWatchedContext *
 plh_live_samples_watched(MemoryContext context)
@@ -74,5 +70,3 @@ plh_live_samples_watched(MemoryContext context)
 	return likely(watched == NULL || context->reset_cbs == &watched->callback) ? watched :
 		plh_live_samples_still_watched(watched, context);
 }
-
-#endif							/* PLH_LIVE_SAMPLES_H */

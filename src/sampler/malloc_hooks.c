@@ -1,15 +1,13 @@
 /*
  * malloc_hooks.c
- *	  What is called when malloc allocates and frees, where pg_leakhunt_malloc.so
- *	  is preloaded.
+ *	  What is called when malloc allocates and frees, where pg_leakhunt_malloc.so is preloaded.
  *
- * Everything here but installing runs inside malloc or free, and by the rules of
- * method_hooks.c.  Besides: other threads may free what was sampled, and get no
- * further than malloc_samples.c.  So does a signal handler that frees while the
- * guard is held.
+ * Everything here but installing runs inside malloc or free, and by the rules of method_hooks.c.
+ * Besides: other threads may free what was sampled, and get no further than malloc_samples.c.  So
+ * does a signal handler that frees while the guard is held.
  *
- * What comes from malloc is of the context "[malloc]", and of the lifetime
- * "process", unless a memory context took it.
+ * What comes from malloc is of the context "[malloc]", and of the lifetime "process", unless a
+ * memory context took it.
  */
 #include "postgres.h"
 
@@ -58,8 +56,7 @@ end_sample(uint32 number)
 {
 	PlhMallocSampled sampled = plh_malloc_samples_remove(number);
 
-	plh_profile_counters_subtract(sampled.site, sampled.size, sampled.draw,
-								  sampled.tick);
+	plh_profile_counters_subtract(sampled.site, sampled.size, sampled.draw, sampled.tick);
 	if (unlikely(plh_plan_nodes_are_watched))
 		plh_plan_nodes_subtract(sampled.part, sampled.size, sampled.draw);
 }
@@ -100,8 +97,7 @@ record_sample(void *block, Size size, uint32 interval)
 		plh_profile_counters_count_lost(PLH_LOSS_CRITICAL, size, sampled.draw);
 		return;
 	}
-	if (plh_profile == NULL &&
-		!plh_owner_begin_profile())
+	if (plh_profile == NULL && !plh_owner_begin_profile())
 	{
 		plh_profile_counters_count_lost(PLH_LOSS_LIVE_TABLE, size, sampled.draw);
 		return;
@@ -124,14 +120,13 @@ record_sample(void *block, Size size, uint32 interval)
 }
 
 /*
- * jemalloc has operators of C++ of its own.  Some call its public functions to
- * allocate, which come by here, and others of its own to free, which do not.
+ * jemalloc has operators of C++ of its own.  Some call its public functions to allocate, which come
+ * by here, and others of its own to free, which do not.
  */
 static void
 find_jemalloc(void)
 {
-	const PlhModule *module =
-		plh_modules_find((uintptr_t) dlsym(RTLD_DEFAULT, "mallocx"));
+	const PlhModule *module = plh_modules_find((uintptr_t) dlsym(RTLD_DEFAULT, "mallocx"));
 
 	if (module == NULL)
 		return;
@@ -204,9 +199,9 @@ free_block(void *block, bool sampled_thread)
 }
 
 /*
- * PlhMallocCalls.moving.  In another thread the sample ends now: once the block is
- * gone, its address may be that of another sample.  If there is no memory to move
- * it to, one sample is counted too few.
+ * PlhMallocCalls.moving.  In another thread the sample ends now: once the block is gone, its
+ * address may be that of another sample.  If there is no memory to move it to, one sample is
+ * counted too few.
  */
 static uint32
 moving(void *block, bool sampled_thread)
@@ -235,8 +230,8 @@ set_calls(const PlhMallocCalls *to_call)
 }
 
 /*
- * Learn which functions call malloc for contexts.  Meanwhile each call takes the
- * slow path, as the countdown stays at 0.
+ * Learn which functions call malloc for contexts.  Meanwhile each call takes the slow path, as the
+ * countdown stays at 0.
  */
 static void
 learn(void)
@@ -258,9 +253,9 @@ learn(void)
 }
 
 /*
- * Begin to sample what malloc allocates in this process and in those that it
- * forks.  Returns NULL if that is possible, or not wanted, as the library is not
- * preloaded; else a sentence that says why it is impossible.
+ * Begin to sample what malloc allocates in this process and in those that it forks.  Returns NULL
+ * if that is possible, or not wanted, as the library is not preloaded; else a sentence that says
+ * why it is impossible.
  */
 const char *
 plh_malloc_hooks_install(void)
@@ -269,8 +264,7 @@ plh_malloc_hooks_install(void)
 
 	if (found == NULL)
 		return NULL;
-	if (found->version != PLH_MALLOC_HOOK_VERSION ||
-		found->bytes != sizeof(PlhMallocHook))
+	if (found->version != PLH_MALLOC_HOOK_VERSION || found->bytes != sizeof(PlhMallocHook))
 		return "The preloaded pg_leakhunt_malloc.so and pg_leakhunt have different versions.";
 	hook = found;
 	hook->sampled_countdown = hook->countdown();

@@ -4,26 +4,25 @@
  *
  * This code runs inside malloc and free.
  *
- * The owner keeps the samples in chains, one for each bit of the filter that
- * frees look into: the bit is set if and only if the chain is not empty.  Other
- * threads follow the chains while the owner changes them, and there is no lock
- * that a fork or a signal handler could find held:
+ * The owner keeps the samples in chains, one for each bit of the filter that frees look into: the
+ * bit is set if and only if the chain is not empty.  Other threads follow the chains while the
+ * owner changes them, and there is no lock that a fork or a signal handler could find held:
  *
  * - A thread that looks for a block owns it, and frees it later.  So a sample of it
- *	 stays in its chain meanwhile, and can be found.
+ * 	 stays in its chain meanwhile, and can be found.
  * - The way there may lead over a sample that the owner is removing.  It leads on
- *	 to another one, or, if that sample has been used again, into another chain,
- *	 where the block is not.  The owner counts removals: a thread that has not found a
- *	 block, while the owner removed something, looks again.
+ * 	 to another one, or, if that sample has been used again, into another chain,
+ * 	 where the block is not.  The owner counts removals: a thread that has not found a
+ * 	 block, while the owner removed something, looks again.
  * - A sample is of its block until the thread that frees the block claims it, by the
- *	 lowest bit of the address, in one step with finding out that nobody else did.
- *	 Addresses of blocks are even.
+ * 	 lowest bit of the address, in one step with finding out that nobody else did.
+ * 	 Addresses of blocks are even.
  * - Claimed by another thread, it goes on a list that threads only add to and the
- *	 owner only takes as a whole.  As that happens before the block is freed, it is
- *	 on the list before the block can be handed out again.
+ * 	 owner only takes as a whole.  As that happens before the block is freed, it is
+ * 	 on the list before the block can be handed out again.
  *
- * Variables that threads share are read and written by the compiler's atomic
- * built-ins, which its tools for finding races know.
+ * Variables that threads share are read and written by the compiler's atomic built-ins, which its
+ * tools for finding races know.
  */
 #include "postgres.h"
 
@@ -37,8 +36,8 @@
 #define CHAINS (1 << PLH_FILTER_BITS)
 
 /*
- * Another thread looks so often again at most.  Each look takes the owner to have
- * removed a sample, which takes longer than the look.
+ * Another thread looks so often again at most.  Each look takes the owner to have removed a sample,
+ * which takes longer than the look.
  */
 #define MAX_LOOKS 1000
 
@@ -97,8 +96,7 @@ note_in_filter(const void *block, bool has_samples)
 }
 
 /*
- * Define how many samples there may be, and where the filter is.  No memory is
- * taken yet.
+ * Define how many samples there may be, and where the filter is.  No memory is taken yet.
  */
 void
 plh_malloc_samples_start(uint32 max, uint8 *filter_bytes)
@@ -110,8 +108,7 @@ plh_malloc_samples_start(uint32 max, uint8 *filter_bytes)
 static bool
 reserve_memory(void)
 {
-	return plh_private_memory_reserve(&sample_region,
-									  (Size) max_samples * sizeof(MallocSample)) &&
+	return plh_private_memory_reserve(&sample_region, (Size) max_samples * sizeof(MallocSample)) &&
 		plh_private_memory_reserve(&chain_region, sizeof(uint32) * CHAINS) &&
 		plh_private_memory_commit(&chain_region, sizeof(uint32) * CHAINS);
 }
@@ -135,9 +132,9 @@ unused_sample(void)
 }
 
 /*
- * Add a sample of a block that the calling thread has got.  Returns what is recorded of
- * it, or NULL, and adds nothing, if there is no room.  Samples of blocks that were freed are
- * reaped before, so that there is none of this one.
+ * Add a sample of a block that the calling thread has got.  Returns what is recorded of it, or
+ * NULL, and adds nothing, if there is no room.  Samples of blocks that were freed are reaped
+ * before, so that there is none of this one.
  */
 PlhMallocSampled *
 plh_malloc_samples_insert(const void *block, const PlhMallocSampled *sampled)
@@ -239,9 +236,9 @@ plh_malloc_samples_leave(uint32 number)
 }
 
 /*
- * Take a sample out of its chain.  Removals are counted when the chain does not
- * lead there any more, and the sample still leads on: a thread that comes to it later, and
- * is led astray, has begun to look before.
+ * Take a sample out of its chain.  Removals are counted when the chain does not lead there any
+ * more, and the sample still leads on: a thread that comes to it later, and is led astray, has
+ * begun to look before.
  */
 static void
 unlink_sample(uint32 number, const void *block)
@@ -289,16 +286,14 @@ plh_malloc_samples_next_left(void)
 	Assert(plh_guard_held);
 	if (number == PLH_NO_MALLOC_SAMPLE &&
 		__atomic_load_n(&state.left_samples, __ATOMIC_RELAXED) != PLH_NO_MALLOC_SAMPLE)
-		number = __atomic_exchange_n(&state.left_samples, PLH_NO_MALLOC_SAMPLE,
-									 __ATOMIC_ACQUIRE);
+		number = __atomic_exchange_n(&state.left_samples, PLH_NO_MALLOC_SAMPLE, __ATOMIC_ACQUIRE);
 	if (number != PLH_NO_MALLOC_SAMPLE)
 		state.taken_samples = sample_at(number)->next_left;
 	return number;
 }
 
 /*
- * Forget all samples in a forked child, which has one thread: they are the
- * parent's.
+ * Forget all samples in a forked child, which has one thread: they are the parent's.
  */
 void
 plh_malloc_samples_forget(void)

@@ -2,15 +2,14 @@
  * malloc_samples.h
  *	  The sampled blocks of malloc that are allocated now.
  *
- * One thread, the owner of the profile, adds samples and removes them.  A sampled
- * block may be freed by any thread: another one leaves the sample to the owner, in passing and
- * without a lock, and the owner removes it the next time that it comes by.
+ * One thread, the owner of the profile, adds samples and removes them.  A sampled block may be
+ * freed by any thread: another one leaves the sample to the owner, in passing and without a lock,
+ * and the owner removes it the next time that it comes by.
  *
- * These functions may be called inside malloc and free, in signal handlers too;
- * they never allocate, throw or lock.
+ * These functions may be called inside malloc and free, in signal handlers too; they never
+ * allocate, throw or lock.
  */
-#ifndef PLH_MALLOC_SAMPLES_H
-#define PLH_MALLOC_SAMPLES_H
+#pragma once
 
 #include "base/sampling.h"
 
@@ -38,11 +37,8 @@ extern uint32 plh_malloc_samples_next_left(void);
 extern void plh_malloc_samples_forget(void);
 
 /*
- * Any thread's, at any time.  Whoever claims a sample removes it, leaves it or
- * gives it back.
+ * Any thread's, at any time.  Whoever claims a sample removes it, leaves it or gives it back.
  */
 extern uint32 plh_malloc_samples_claim(const void *block);
 extern void plh_malloc_samples_leave(uint32 number);
 extern void plh_malloc_samples_unclaim(uint32 number);
-
-#endif							/* PLH_MALLOC_SAMPLES_H */

@@ -2,16 +2,15 @@
  * method_hooks.c
  *	  The functions that stand in the place of memory context methods.
  *
- * Everything here but installing runs inside palloc.  These are the rules: the
- * original method comes first, as it may throw; nothing pallocs, mallocs,
- * locks, reports or uses stdio; errno stays as it was; nothing recurses; in a
- * critical section only counters change.  The one exception is an allocation that
- * a limit refuses (process_limit.c), or a test (planned_failure.c): it fails as the
+ * Everything here but installing runs inside palloc.  These are the rules: the original method
+ * comes first, as it may throw; nothing pallocs, mallocs, locks, reports or uses stdio; errno stays
+ * as it was; nothing recurses; in a critical section only counters change.  The one exception is an
+ * allocation that a limit refuses (process_limit.c), or a test (planned_failure.c): it fails as the
  * original would.
  *
- * A palloc passes the countdown (a subtraction and a test; near_code.c has it, too)
- * and, once in an interval, alloc_slow -> countdown; record_sample -> lifetime, current_site,
- * profile, live_samples.
+ * A palloc passes the countdown (a subtraction and a test; near_code.c has it, too) and, once in an
+ * interval, alloc_slow -> countdown; record_sample -> lifetime, current_site, profile,
+ * live_samples.
  */
 #include "postgres.h"
 
@@ -45,8 +44,8 @@
 #include "sampler/upkeep.h"
 
 /*
- * The allocation that brings this to 0 or below takes the slow path.  A forked child
- * draws its gap anew (countdown.c).
+ * The allocation that brings this to 0 or below takes the slow path.  A forked child draws its gap
+ * anew (countdown.c).
  */
 static PLH_SURVIVES_FORK uint64 own_countdown_left = PLH_COUNTDOWN_MAX;
 static PLH_SET_AT_LOAD uint64 *countdown_left = &own_countdown_left;
@@ -55,8 +54,8 @@ static PLH_SURVIVES_FORK PlhCountdown countdown;
 static PLH_SET_AT_LOAD PlhMethods originals[PLH_CONTEXT_TYPES];
 
 /*
- * From here to the hooks everything is inlined into one function, as libunwind
- * has to step over each frame of ours at each sample.
+ * From here to the hooks everything is inlined into one function, as libunwind has to step over
+ * each frame of ours at each sample.
  */
 #define INLINE static pg_attribute_always_inline
 
@@ -68,8 +67,7 @@ name_of(MemoryContext context, PlhWatchedContext *watched)
 
 	if (name == 0)
 	{
-		name = plh_profile_string(plh_context_name(context),
-								  PLH_CONTEXT_NAME_MAX);
+		name = plh_profile_string(plh_context_name(context), PLH_CONTEXT_NAME_MAX);
 		if (plh_context_has_final_name(context))
 			watched->name = name;
 	}
@@ -77,8 +75,8 @@ name_of(MemoryContext context, PlhWatchedContext *watched)
 }
 
 /*
- * Can a chunk of that type be freed by itself?  If not, it has no header to
- * mark, and ends with its context.
+ * Can a chunk of that type be freed by itself?  If not, it has no header to mark, and ends with its
+ * context.
  */
 INLINE bool
 is_freed_singly(PlhContextType type)
@@ -105,9 +103,9 @@ lifetime_of(MemoryContext context, PlhWatchedContext *watched)
 }
 
 /*
- * Is that all there is to do about a sample of that interval: to count it, as it is out
- * of scope?  Where each palloc of a query is such a sample, this is what most of them
- * take.  It needs neither the chunk nor the guard, so it may come before the original.
+ * Is that all there is to do about a sample of that interval: to count it, as it is out of scope?
+ * Where each palloc of a query is such a sample, this is what most of them take.  It needs neither
+ * the chunk nor the guard, so it may come before the original.
  */
 static inline bool
 only_counts(MemoryContext context, uint32 interval)
@@ -128,8 +126,7 @@ sample_not_kept(void)
 
 /* Keep a sample, or count it as lost or out of scope. */
 INLINE void
-record_sample(MemoryContext context, void *pointer, Size size,
-			  uint32 interval, PlhContextType type)
+record_sample(MemoryContext context, void *pointer, Size size, uint32 interval, PlhContextType type)
 {
 	PlhDraw		draw;
 	PlhWatchedContext *watched;
@@ -149,8 +146,7 @@ record_sample(MemoryContext context, void *pointer, Size size,
 
 	watched = plh_live_samples_watched(context);
 	lifetime = lifetime_of(context, watched);
-	if (plh_countdown_scope == PLH_SCOPE_LONG_LIVED &&
-		lifetime != PLH_LIFETIME_SESSION)
+	if (plh_countdown_scope == PLH_SCOPE_LONG_LIVED && lifetime != PLH_LIFETIME_SESSION)
 	{
 		plh_profile_counters_out_of_scope();
 		sample_not_kept();
@@ -181,8 +177,7 @@ record_sample(MemoryContext context, void *pointer, Size size,
 		if (is_freed_singly(type))
 			plh_chunk_mark(pointer);
 		if (unlikely(plh_plan_nodes_are_watched))
-			plh_plan_nodes_add_chunk(plh_live_samples_index(sample), site, size, draw,
-									 context);
+			plh_plan_nodes_add_chunk(plh_live_samples_index(sample), site, size, draw, context);
 		plh_statement_peaks_sampled();
 	}
 	else
@@ -205,8 +200,7 @@ record_guarded(MemoryContext context, void *pointer, Size size,
 }
 
 /*
- * Is the allocation to fail, which has taken the slow path, and adds so much to the
- * process?
+ * Is the allocation to fail, which has taken the slow path, and adds so much to the process?
  */
 static inline bool
 is_to_fail(MemoryContext context, Size size, Size added, uint32 interval)
@@ -254,9 +248,8 @@ free_slow(PLH_FREE_PARAMETERS, PlhContextType type)
 }
 
 /*
- * Call the original realloc for a chunk that may be a sample.  If realloc
- * fails, by throwing or by returning NULL, the old chunk is still there, and
- * still a sample.
+ * Call the original realloc for a chunk that may be a sample.  If realloc fails, by throwing or by
+ * returning NULL, the old chunk is still there, and still a sample.
  */
 static void *
 realloc_sample(PLH_REALLOC_PARAMETERS, PlhContextType type)
@@ -283,8 +276,8 @@ realloc_sample(PLH_REALLOC_PARAMETERS, PlhContextType type)
 }
 
 /*
- * What a realloc adds to the process, which a limit asks for: a large chunk of AllocSet
- * has a block of its own, which grows in place.
+ * What a realloc adds to the process, which a limit asks for: a large chunk of AllocSet has a block
+ * of its own, which grows in place.
  */
 static inline Size
 added_by_realloc(void *pointer, Size size, PlhContextType type)
@@ -306,8 +299,7 @@ realloc_slow(PLH_REALLOC_PARAMETERS, PlhContextType type)
 	void	   *new_pointer;
 
 	/* a signal handler may have allocated within the step that led here */
-	if (*countdown_left > PLH_COUNTDOWN_MAX ||
-		plh_countdown_step_is_over(countdown_left, size))
+	if (*countdown_left > PLH_COUNTDOWN_MAX || plh_countdown_step_is_over(countdown_left, size))
 	{
 		MemoryContext context = GetMemoryChunkContext(pointer);
 
@@ -337,13 +329,12 @@ realloc_slow(PLH_REALLOC_PARAMETERS, PlhContextType type)
 }
 
 /*
- * These are the hooks: the fast path, or else a tail call.  Each type has a
- * set of its own, so that the original method is at a constant address.  Where
- * chunks are marked, the free hook is called for marked ones only.
+ * These are the hooks: the fast path, or else a tail call.  Each type has a set of its own, so that
+ * the original method is at a constant address.  Where chunks are marked, the free hook is called
+ * for marked ones only.
  *
- * Where the fast path is code near the server's (near_code.h), that takes the place of
- * the hooks for alloc and free, and goes on to name##_alloc_over, when it has counted,
- * and name##_free_found.
+ * Where the fast path is code near the server's (near_code.h), that takes the place of the hooks
+ * for alloc and free, and goes on to name##_alloc_over, when it has counted, and name##_free_found.
  */
 #define DEFINE_ALLOC_HOOK(name, type) \
 static PLH_EVERY_PROCESS void * \
@@ -411,9 +402,9 @@ static const PlhMethods slow_paths[PLH_CONTEXT_TYPES] = {
 };
 
 /*
- * Write the fast paths of the hooks for alloc, and of those for free that each free
- * passes, as code near the server's, and use its counter.  Returns false, and nothing
- * has changed, where that can't be done.
+ * Write the fast paths of the hooks for alloc, and of those for free that each free passes, as code
+ * near the server's, and use its counter.  Returns false, and nothing has changed, where that can't
+ * be done.
  */
 static bool
 write_near_hooks(PlhMethods *near_hooks)
@@ -440,9 +431,9 @@ write_near_hooks(PlhMethods *near_hooks)
 }
 
 /*
- * This reset callback belongs to the contexts that have samples.  If the guard
- * is held, we are in a signal handler that interrupted us and will exit, and
- * the tables may be halfway between two states.
+ * This reset callback belongs to the contexts that have samples.  If the guard is held, we are in a
+ * signal handler that interrupted us and will exit, and the tables may be halfway between two
+ * states.
  */
 static void
 context_reset(void *arg)
@@ -455,8 +446,8 @@ context_reset(void *arg)
 }
 
 /*
- * Begin to sample in this process and in those that it forks.  Returns NULL,
- * or a sentence that says why sampling is impossible.
+ * Begin to sample in this process and in those that it forks.  Returns NULL, or a sentence that
+ * says why sampling is impossible.
  */
 const char *
 plh_method_hooks_install(void)

@@ -4,9 +4,6 @@
  *
  * The functions declared here are called outside palloc.
  */
-#ifndef PLH_METHOD_HOOKS_H
-#define PLH_METHOD_HOOKS_H
+#pragma once
 
 extern const char *plh_method_hooks_install(void);
-
-#endif							/* PLH_METHOD_HOOKS_H */

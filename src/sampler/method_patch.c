@@ -2,19 +2,17 @@
  * method_patch.c
  *	  Puts functions of ours in the place of memory context methods.
  *
- * This file, with read_only_store.c, is the only one that changes PostgreSQL.
- * Do not touch it without reading src/sampler/README, "The patch".
+ * This file, with read_only_store.c, is the only one that changes PostgreSQL.  Do not touch it
+ * without reading src/sampler/README, "The patch".
  *
- * There is a table of methods per type of context.  In 15 each table is a
- * variable of its own, and all methods are found through context->methods.
- * From 16 on the tables are the elements of one array, and methods that work
- * on a chunk are found there by the method id in the chunk's header.  From 17
- * on, some elements are spare: with their ids we mark the sampled chunks
- * (chunk_mark.h).
+ * There is a table of methods per type of context.  In 15 each table is a variable of its own, and
+ * all methods are found through context->methods.  From 16 on the tables are the elements of one
+ * array, and methods that work on a chunk are found there by the method id in the chunk's header.
+ * From 17 on, some elements are spare: with their ids we mark the sampled chunks (chunk_mark.h).
  *
- * The tables are static, so we reach each one through a scratch context of its
- * type.  They are constant, and lie in read-only memory, which may hold code as
- * well: read_only_store.c knows how to store there.
+ * The tables are static, so we reach each one through a scratch context of its type.  They are
+ * constant, and lie in read-only memory, which may hold code as well: read_only_store.c knows how
+ * to store there.
  *
  * Nothing is stored before everything is verified, for all types:
  * - the tables are different ones, lie in the server's executable, and where
@@ -60,8 +58,7 @@ StaticAssertDecl(offsetof(MemoryContextMethods, realloc) == 2 * sizeof(void *),
 #else
 #define METHODS_IN_TABLE METHODS_BUT_CHECK
 #endif
-StaticAssertDecl(sizeof(MemoryContextMethods) ==
-				 METHODS_IN_TABLE * sizeof(void *),
+StaticAssertDecl(sizeof(MemoryContextMethods) == METHODS_IN_TABLE * sizeof(void *),
 				 "memory contexts have methods that we do not know");
 
 /* Chunks in scratch contexts have this size; a slab has one size only. */
@@ -145,12 +142,10 @@ create_scratch(PlhContextType type)
 	switch (type)
 	{
 		case PLH_ALLOCSET:
-			return AllocSetContextCreate(TopMemoryContext,
-										 "pg_leakhunt scratch",
+			return AllocSetContextCreate(TopMemoryContext, "pg_leakhunt scratch",
 										 ALLOCSET_SMALL_SIZES);
 		case PLH_GENERATION:
-			return GenerationContextCreate(TopMemoryContext,
-										   "pg_leakhunt scratch",
+			return GenerationContextCreate(TopMemoryContext, "pg_leakhunt scratch",
 										   ALLOCSET_SMALL_SIZES);
 		case PLH_SLAB:
 			return SlabContextCreate(TopMemoryContext, "pg_leakhunt scratch",
@@ -158,8 +153,7 @@ create_scratch(PlhContextType type)
 									 SCRATCH_CHUNK_BYTES);
 #if PLH_HAVE_BUMP
 		case PLH_BUMP:
-			return BumpContextCreate(TopMemoryContext, "pg_leakhunt scratch",
-									 ALLOCSET_SMALL_SIZES);
+			return BumpContextCreate(TopMemoryContext, "pg_leakhunt scratch", ALLOCSET_SMALL_SIZES);
 #endif
 		default:
 			pg_unreachable();
@@ -204,8 +198,7 @@ find_protection(PlhContextType type)
 
 /* Do two tables have a method in common? */
 static bool
-share_a_method(const MemoryContextMethods *left,
-			   const MemoryContextMethods *right)
+share_a_method(const MemoryContextMethods *left, const MemoryContextMethods *right)
 {
 	void	  **left_methods = (void **) left;
 	void	  **right_methods = (void **) right;
@@ -238,8 +231,7 @@ verify_element(PlhContextType type)
 {
 	MemoryContextMethods *table = tables[type];
 
-	if (table - tables[PLH_ALLOCSET] !=
-		(int) method_ids[type] - (int) MCTX_ASET_ID)
+	if (table - tables[PLH_ALLOCSET] != (int) method_ids[type] - (int) MCTX_ASET_ID)
 		return psprintf("The method table of %s contexts is not at the expected address.",
 						type_names[type]);
 	if (!is_exported(type, "Alloc", table->alloc) ||
@@ -268,8 +260,7 @@ verify_mark(PlhContextType type, const ServerImage *image)
 		return NULL;
 
 	scratch = create_scratch(type);
-	method_id = plh_chunk_method_id(MemoryContextAlloc(scratch,
-													   SCRATCH_CHUNK_BYTES));
+	method_id = plh_chunk_method_id(MemoryContextAlloc(scratch, SCRATCH_CHUNK_BYTES));
 	MemoryContextDelete(scratch);
 	if (method_id != method_ids[type])
 		return psprintf("Chunks of %s contexts have the method id %d instead of %d.",
@@ -290,8 +281,7 @@ verify_table(PlhContextType type, const ServerImage *image)
 {
 	const MemoryContextMethods *table = tables[type];
 
-	if ((uintptr_t) table < image->image_start ||
-		(uintptr_t) (table + 1) > image->image_end)
+	if ((uintptr_t) table < image->image_start || (uintptr_t) (table + 1) > image->image_end)
 		return psprintf("The method table of %s contexts is not in the server's executable.",
 						type_names[type]);
 
@@ -381,8 +371,8 @@ replace_methods(PlhContextType type, const PlhMethods *hooks)
 }
 
 /*
- * Put back what stood at the first "count" places, the last one first: at any
- * time, the hooks that are there can do with each other.
+ * Put back what stood at the first "count" places, the last one first: at any time, the hooks that
+ * are there can do with each other.
  */
 static void
 put_back(int count)
@@ -397,8 +387,8 @@ put_back(int count)
 }
 
 /*
- * Store the hooks.  Returns NULL, or why nothing was changed.  Nothing here
- * may palloc before all is stored or put back: it could become a sample.
+ * Store the hooks.  Returns NULL, or why nothing was changed.  Nothing here may palloc before all
+ * is stored or put back: it could become a sample.
  */
 static const char *
 store_hooks(void)
@@ -422,9 +412,8 @@ store_hooks(void)
 }
 
 /*
- * Find the methods of all types, and store them in "originals", an array of
- * PLH_CONTEXT_TYPES.  Returns NULL, or a sentence that says why they must not be
- * replaced.
+ * Find the methods of all types, and store them in "originals", an array of PLH_CONTEXT_TYPES.
+ * Returns NULL, or a sentence that says why they must not be replaced.
  */
 const char *
 plh_method_patch_find(PlhMethods *originals)
@@ -446,8 +435,8 @@ plh_method_patch_find(PlhMethods *originals)
 }
 
 /*
- * Replace the methods that were found by "hooks", such an array, too.  Returns NULL,
- * or a sentence that says why nothing was changed.
+ * Replace the methods that were found by "hooks", such an array, too.  Returns NULL, or a sentence
+ * that says why nothing was changed.
  */
 const char *
 plh_method_patch_install(const PlhMethods *hooks)

@@ -3,11 +3,10 @@
  *	  Puts functions of ours in the place of memory context methods.
  *
  * These functions are called when pg_leakhunt is loaded, never inside palloc.
- * plh_method_patch_find creates and deletes memory contexts, and may throw "out of
- * memory"; plh_method_patch_install must follow.
+ * plh_method_patch_find creates and deletes memory contexts, and may throw "out of memory";
+ * plh_method_patch_install must follow.
  */
-#ifndef PLH_METHOD_PATCH_H
-#define PLH_METHOD_PATCH_H
+#pragma once
 
 #include "nodes/memnodes.h"
 
@@ -26,8 +25,8 @@ typedef enum PlhContextType
 } PlhContextType;
 
 /*
- * The hooked methods of a type, of which those that are not hooked are NULL.
- * Where chunks are marked, free_p is called for marked chunks only.
+ * The hooked methods of a type, of which those that are not hooked are NULL.  Where chunks are
+ * marked, free_p is called for marked chunks only.
  */
 typedef struct PlhMethods
 {
@@ -38,5 +37,3 @@ typedef struct PlhMethods
 
 extern const char *plh_method_patch_find(PlhMethods *originals);
 extern const char *plh_method_patch_install(const PlhMethods *hooks);
-
-#endif							/* PLH_METHOD_PATCH_H */

@@ -2,12 +2,11 @@
  * near_code.c
  *	  Machine code within a jump's reach of the server's.
  *
- * There are two pages.  The first has the code: it is written once, and made
- * executable when it can't be written to any more.  The second has the counter, which
- * each process has a copy of.
+ * There are two pages.  The first has the code: it is written once, and made executable when it
+ * can't be written to any more.  The second has the counter, which each process has a copy of.
  *
- * The code calls nothing and has no frame: it jumps on, so that no return address
- * ever leads into it.  Only what interrupts it, a signal or a debugger, meets it.
+ * The code calls nothing and has no frame: it jumps on, so that no return address ever leads into
+ * it.  Only what interrupts it, a signal or a debugger, meets it.
  */
 #include "postgres.h"
 
@@ -81,8 +80,8 @@ begin_function(void)
 }
 
 /*
- * The end of a function: on to the next one if a condition holds, of which this is the
- * second byte of its jump, and elsewhere if not.
+ * The end of a function: on to the next one if a condition holds, of which this is the second byte
+ * of its jump, and elsewhere if not.
  */
 static void
 put_branches(uint8 condition, void *next, void *elsewhere)
@@ -95,8 +94,8 @@ put_branches(uint8 condition, void *next, void *elsewhere)
 }
 
 /*
- * Get memory within reach of the server's code, some of which is there.  Returns the
- * counter, or NULL if there is none.
+ * Get memory within reach of the server's code, some of which is there.  Returns the counter, or
+ * NULL if there is none.
  */
 uint64 *
 plh_near_code_begin(const void *server_code)
@@ -124,8 +123,8 @@ plh_near_code_begin(const void *server_code)
 }
 
 /*
- * Returns a function that subtracts its second argument from the counter and goes on
- * to "next"; to "over", if the counter has come to 0 or below.
+ * Returns a function that subtracts its second argument from the counter and goes on to "next"; to
+ * "over", if the counter has come to 0 or below.
  */
 void *
 plh_near_code_count_down(void *next, void *over)
@@ -139,12 +138,11 @@ plh_near_code_count_down(void *next, void *over)
 }
 
 /*
- * Returns a function that asks a filter (block_filter.h) for its argument of that
- * number, 1 or 2, and goes on to "next"; to "found", if the argument is near a sample.
+ * Returns a function that asks a filter (block_filter.h) for its argument of that number, 1 or 2,
+ * and goes on to "next"; to "found", if the argument is near a sample.
  */
 void *
-plh_near_code_ask_filter(int argument, const uint8 *filter, void *next,
-						 void *found)
+plh_near_code_ask_filter(int argument, const uint8 *filter, void *next, void *found)
 {
 	char	   *function = begin_function();
 	uint32		factor = PLH_FILTER_FACTOR;
@@ -161,15 +159,14 @@ plh_near_code_ask_filter(int argument, const uint8 *filter, void *next,
 }
 
 /*
- * Make the functions ready to be called.  Returns false if they are not, and then they
- * are gone, and so is the counter.
+ * Make the functions ready to be called.  Returns false if they are not, and then they are gone,
+ * and so is the counter.
  */
 bool
 plh_near_code_end(void)
 {
 	Assert(at <= pages + page_bytes);
-	if (!is_out_of_reach &&
-		mprotect(pages, page_bytes, PROT_READ | PROT_EXEC) == 0)
+	if (!is_out_of_reach && mprotect(pages, page_bytes, PROT_READ | PROT_EXEC) == 0)
 		return true;
 	(void) munmap(pages, 2 * page_bytes);
 	pages = NULL;
@@ -191,8 +188,7 @@ plh_near_code_count_down(void *next, void *over)
 }
 
 void *
-plh_near_code_ask_filter(int argument, const uint8 *filter, void *next,
-						 void *found)
+plh_near_code_ask_filter(int argument, const uint8 *filter, void *next, void *found)
 {
 	pg_unreachable();
 }

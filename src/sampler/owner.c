@@ -1,7 +1,7 @@
 /*
  * owner.c
- *	  The process that owns a profile: begins it, and says in its header which
- *	  process it is, and how it is sampled.
+ *	  The process that owns a profile: begins it, and says in its header which process it is,
+ *	  and how it is sampled.
  *
  * This code runs inside palloc.
  */
@@ -29,8 +29,8 @@
 static PLH_SET_AT_LOAD uint64 system_identifier;
 
 /*
- * The sampling in force, for a profile that begins later.  A forked child finds out
- * before its first sample.
+ * The sampling in force, for a profile that begins later.  A forked child finds out before its
+ * first sample.
  */
 PLH_SURVIVES_FORK uint32 plh_owner_interval;
 static PLH_SURVIVES_FORK int current_scope;
@@ -55,8 +55,8 @@ note_name(char *noted, const char *name)
 }
 
 /*
- * Fill in, or bring up to date, which process it is.  A process learns its type
- * and its role some time after it was forked.
+ * Fill in, or bring up to date, which process it is.  A process learns its type and its role some
+ * time after it was forked.
  */
 void
 plh_owner_identify(void)
@@ -75,13 +75,11 @@ plh_owner_identify(void)
 		strlcpy(header->label, IsPostmasterEnvironment ?
 				"postmaster" : "standalone backend", sizeof(header->label));
 	else if (MyBgworkerEntry != NULL)
-		strlcpy(header->label, MyBgworkerEntry->bgw_type,
-				sizeof(header->label));
+		strlcpy(header->label, MyBgworkerEntry->bgw_type, sizeof(header->label));
 }
 
 /*
- * Begin the profile of this process, which has none.  Returns false if there
- * is no memory for it.
+ * Begin the profile of this process, which has none.  Returns false if there is no memory for it.
  */
 bool
 plh_owner_begin_profile(void)
@@ -109,13 +107,12 @@ note_malloc(PlhProfileHeader *header)
 {
 	header->malloc_tracked = malloc_other_bytes != NULL && plh_track_malloc;
 	if (malloc_other_bytes != NULL)
-		header->malloc_other_bytes = __atomic_load_n(malloc_other_bytes,
-													 __ATOMIC_RELAXED);
+		header->malloc_other_bytes = __atomic_load_n(malloc_other_bytes, __ATOMIC_RELAXED);
 }
 
 /*
- * Bring the header up to date, but for the application's name, which a session may
- * change at any time.
+ * Bring the header up to date, but for the application's name, which a session may change at any
+ * time.
  */
 void
 plh_owner_update_header(void)
@@ -123,8 +120,7 @@ plh_owner_update_header(void)
 	PlhProfileHeader *header = plh_profile;
 
 	header->wrong_stacks = plh_unwind_wrong_stacks;
-	header->overhead_bytes = plh_private_memory_bytes() -
-		plh_profile_file_bytes();
+	header->overhead_bytes = plh_private_memory_bytes() - plh_profile_file_bytes();
 	note_malloc(header);
 	plh_memory_limits_note(header);
 	if (header->backend_type != MyBackendType ||
@@ -134,8 +130,8 @@ plh_owner_update_header(void)
 }
 
 /*
- * Malloc is sampled from now on, where settings allow it; the bytes that other
- * threads allocate are counted there.
+ * Malloc is sampled from now on, where settings allow it; the bytes that other threads allocate are
+ * counted there.
  */
 void
 plh_owner_note_malloc(const uint64 *other_bytes)
@@ -144,8 +140,8 @@ plh_owner_note_malloc(const uint64 *other_bytes)
 }
 
 /*
- * Note that samples are taken at that interval from now on, 0 for none, and
- * kept of contexts in that scope.
+ * Note that samples are taken at that interval from now on, 0 for none, and kept of contexts in
+ * that scope.
  */
 PLH_EVERY_PROCESS void
 plh_owner_settings_changed(uint32 sample_interval, int scope)

@@ -1,13 +1,12 @@
 /*
  * owner.h
- *	  The process that owns a profile: begins it, and says in its header which
- *	  process it is, and how it is sampled.
+ *	  The process that owns a profile: begins it, and says in its header which process it is,
+ *	  and how it is sampled.
  *
- * These functions may be called inside palloc, except in a critical section;
- * they never palloc, throw or lock.
+ * These functions may be called inside palloc, except in a critical section; they never palloc,
+ * throw or lock.
  */
-#ifndef PLH_OWNER_H
-#define PLH_OWNER_H
+#pragma once
 
 /* The interval at which samples are taken at present; 0: none are. */
 extern uint32 plh_owner_interval;
@@ -18,5 +17,3 @@ extern void plh_owner_identify(void);
 extern void plh_owner_update_header(void);
 extern void plh_owner_settings_changed(uint32 sample_interval, int scope);
 extern void plh_owner_note_malloc(const uint64 *other_bytes);
-
-#endif							/* PLH_OWNER_H */

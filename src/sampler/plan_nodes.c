@@ -1,17 +1,15 @@
 /*
  * plan_nodes.c
- *	  What each node of a plan holds, and at which sites, while its statement is
- *	  watched.
+ *	  What each node of a plan holds, and at which sites, while its statement is watched.
  *
  * This code runs inside palloc, but for what begins, ends and reads.
  *
- * What each node held when all together held most is known without a visit of all
- * nodes at each new peak: a node notes what it holds before its first change after the
- * peak, and a part what it holds before its first change after the highest amount of
- * its node.
+ * What each node held when all together held most is known without a visit of all nodes at each new
+ * peak: a node notes what it holds before its first change after the peak, and a part what it holds
+ * before its first change after the highest amount of its node.
  *
- * Parts have numbers that are used once in a process: so a block that malloc gave to an
- * earlier statement, and that is freed now, is none of this one's.
+ * Parts have numbers that are used once in a process: so a block that malloc gave to an earlier
+ * statement, and that is freed now, is none of this one's.
  */
 #include "postgres.h"
 
@@ -90,8 +88,8 @@ reserve(void)
 }
 
 /*
- * Begin to follow a statement, whose plan is not known yet.  Returns false if there is
- * no memory for that, or everything is tracked for another reason.
+ * Begin to follow a statement, whose plan is not known yet.  Returns false if there is no memory
+ * for that, or everything is tracked for another reason.
  */
 bool
 plh_plan_nodes_begin(void)
@@ -119,15 +117,14 @@ plh_plan_nodes_begin(void)
 }
 
 /*
- * Have places for nodes with an id below that.  Returns false without memory; then all
- * that nodes hold is of no node.
+ * Have places for nodes with an id below that.  Returns false without memory; then all that nodes
+ * hold is of no node.
  */
 bool
 plh_plan_nodes_expect(uint32 nodes)
 {
 	if (nodes > PLH_PLAN_NODES_MAX ||
-		!plh_private_memory_commit(&node_region,
-								   sizeof(PlhPlanNode) * ((Size) nodes + PLH_STAGES)))
+		!plh_private_memory_commit(&node_region, sizeof(PlhPlanNode) * ((Size) nodes + PLH_STAGES)))
 		return false;
 	state.count = nodes + PLH_STAGES;
 	return true;
@@ -236,9 +233,9 @@ is_of_hash_table(MemoryContext context)
 }
 
 /*
- * The place of what allocates in that context now.  Nodes that return no tuples, as
- * hash tables and bitmaps, are not run as others are: of these the instrumentation
- * knows whether they run.  Later batches are loaded into a hash table by its join.
+ * The place of what allocates in that context now.  Nodes that return no tuples, as hash tables and
+ * bitmaps, are not run as others are: of these the instrumentation knows whether they run.  Later
+ * batches are loaded into a hash table by its join.
  */
 static uint32
 find_place(MemoryContext context)
@@ -330,8 +327,8 @@ take_fewer(void)
 }
 
 /*
- * Count a sample of an allocation in that context, NULL for malloc.  Returns the number
- * of the part that has it, with which the caller subtracts it; PLH_NO_PART if none has.
+ * Count a sample of an allocation in that context, NULL for malloc.  Returns the number of the part
+ * that has it, with which the caller subtracts it; PLH_NO_PART if none has.
  */
 uint32
 plh_plan_nodes_add(uint32 site, Size size, PlhDraw draw, MemoryContext context)
@@ -348,8 +345,7 @@ plh_plan_nodes_add(uint32 site, Size size, PlhDraw draw, MemoryContext context)
 	change(part, size, draw, 1);
 	if (unlikely(state.live.samples >= state.next_samples))
 		take_fewer();
-	return state.first_part +
-		(part - (const PlhPlanPart *) parts.entry_region.base);
+	return state.first_part + (part - (const PlhPlanPart *) parts.entry_region.base);
 }
 
 /*
@@ -369,14 +365,12 @@ plh_plan_nodes_subtract(uint32 part, Size size, PlhDraw draw)
  * Count a sample that is the live sample with that index.
  */
 void
-plh_plan_nodes_add_chunk(uint32 index, uint32 site, Size size, PlhDraw draw,
-						 MemoryContext context)
+plh_plan_nodes_add_chunk(uint32 index, uint32 site, Size size, PlhDraw draw, MemoryContext context)
 {
 	if (!plh_private_memory_commit(&sample_region, sizeof(uint32) * ((Size) index + 1)))
 		state.lost_samples++;
 	else
-		((uint32 *) sample_region.base)[index] =
-			plh_plan_nodes_add(site, size, draw, context);
+		((uint32 *) sample_region.base)[index] = plh_plan_nodes_add(site, size, draw, context);
 }
 
 /*
@@ -397,8 +391,7 @@ plh_plan_nodes_subtract_chunk(uint32 index, Size size, PlhDraw draw)
  * That live sample, which has been counted, is of another place than was known then.
  */
 void
-plh_plan_nodes_move_chunk(uint32 index, uint32 site, Size size, PlhDraw draw,
-						  uint32 place)
+plh_plan_nodes_move_chunk(uint32 index, uint32 site, Size size, PlhDraw draw, uint32 place)
 {
 	uint32	   *number = (uint32 *) sample_region.base + index;
 	PlhPlanPart *part = find_part(place, site);

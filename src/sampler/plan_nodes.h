@@ -1,16 +1,15 @@
 /*
  * plan_nodes.h
- *	  What each node of a plan holds, and at which sites, while its statement is
- *	  watched (plan/plan_watch.c).
+ *	  What each node of a plan holds, and at which sites, while its statement is watched
+ *	  (plan/plan_watch.c).
  *
- * Only what is allocated meanwhile counts.  A sample is of the node that runs when it
- * is taken, and stays so until it is freed, whoever frees it.
+ * Only what is allocated meanwhile counts.  A sample is of the node that runs when it is taken, and
+ * stays so until it is freed, whoever frees it.
  *
- * The functions that begin, end and read are called outside of palloc; the others may be
- * called inside, under the guard.
+ * The functions that begin, end and read are called outside of palloc; the others may be called
+ * inside, under the guard.
  */
-#ifndef PLH_PLAN_NODES_H
-#define PLH_PLAN_NODES_H
+#pragma once
 
 #include "nodes/execnodes.h"
 #include "portability/instr_time.h"
@@ -107,8 +106,7 @@ extern const PlhPlanPart *plh_plan_nodes_part(uint32 number, int64 *highest_byte
 extern uint32 plh_plan_nodes_interval(void);
 extern int64 plh_plan_nodes_lost(void);
 
-extern uint32 plh_plan_nodes_add(uint32 site, Size size, PlhDraw draw,
-								 MemoryContext context);
+extern uint32 plh_plan_nodes_add(uint32 site, Size size, PlhDraw draw, MemoryContext context);
 extern void plh_plan_nodes_subtract(uint32 part, Size size, PlhDraw draw);
 extern void plh_plan_nodes_add_chunk(uint32 index, uint32 site, Size size, PlhDraw draw,
 									 MemoryContext context);
@@ -116,5 +114,3 @@ extern void plh_plan_nodes_subtract_chunk(uint32 index, Size size, PlhDraw draw)
 extern void plh_plan_nodes_move_chunk(uint32 index, uint32 site, Size size, PlhDraw draw,
 									  uint32 place);
 extern void plh_plan_nodes_forget(void);
-
-#endif							/* PLH_PLAN_NODES_H */

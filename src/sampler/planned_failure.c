@@ -20,8 +20,8 @@
 PlhPlannedFailure PLH_SURVIVES_FORK *plh_planned_failure;	/* see forget */
 
 /*
- * Does code outside of the server ask for it, by itself or by functions that allocate
- * for their callers?  A function without a name that such a one calls is part of it.
+ * Does code outside of the server ask for it, by itself or by functions that allocate for their
+ * callers?  A function without a name that such a one calls is part of it.
  */
 static bool
 is_of_extension(const PlhStack *stack)
@@ -43,9 +43,9 @@ is_of_extension(const PlhStack *stack)
 }
 
 /*
- * Is it memory of the session, in the server's own tables and caches?  These don't
- * survive that: a lock whose owners got no memory, or statistics without what they
- * count, crash the server later in the same transaction.
+ * Is it memory of the session, in the server's own tables and caches?  These don't survive that: a
+ * lock whose owners got no memory, or statistics without what they count, crash the server later in
+ * the same transaction.
  */
 static pg_noinline bool
 is_of_server(MemoryContext context)

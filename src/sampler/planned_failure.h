@@ -2,15 +2,14 @@
  * planned_failure.h
  *	  Lets one allocation of a statement fail, the n-th, as a test of it asks for.
  *
- * Only those count at which a failure ends no more than the statement (process_limit.c), and
- * in contexts that live as long as the session only those of code outside of the server.
- * All allocations must take the slow path meanwhile (plh_countdown_track_all), and the
- * server's functions must be known (plh_server_functions_find_wrappers).
+ * Only those count at which a failure ends no more than the statement (process_limit.c), and in
+ * contexts that live as long as the session only those of code outside of the server.  All
+ * allocations must take the slow path meanwhile (plh_countdown_track_all), and the server's
+ * functions must be known (plh_server_functions_find_wrappers).
  *
  * This code runs inside palloc.
  */
-#ifndef PLH_PLANNED_FAILURE_H
-#define PLH_PLANNED_FAILURE_H
+#pragma once
 
 typedef struct PlhPlannedFailure
 {
@@ -34,8 +33,5 @@ extern void plh_planned_failure_forget(void);
 static inline bool
 plh_planned_failure_is_due(MemoryContext context, Size size)
 {
-	return unlikely(plh_planned_failure != NULL) &&
-		plh_planned_failure_take(context, size);
+	return unlikely(plh_planned_failure != NULL) && plh_planned_failure_take(context, size);
 }
-
-#endif							/* PLH_PLANNED_FAILURE_H */

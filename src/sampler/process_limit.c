@@ -1,24 +1,23 @@
 /*
  * process_limit.c
- *	  Refuses an allocation where the process, or the server, has more memory than it
- *	  may have.
+ *	  Refuses an allocation where the process, or the server, has more memory than it may have.
  *
  * This code runs inside palloc.
  *
- * The server is prepared for an allocation that fails, but not everywhere: in a critical
- * section it is a PANIC, and while a transaction is aborted it would fail again.  What
- * lasts as long as the session may be left half made: so 15 crashes later where its
- * statistics have got no memory (test/random-limit has found that).  So an allocation is
- * refused only if it ends with the statement or transaction, and where these can end with
- * an error (may_fail).  Until there is such a one, each allocation is looked at.
+ * The server is prepared for an allocation that fails, but not everywhere: in a critical section it
+ * is a PANIC, and while a transaction is aborted it would fail again.  What lasts as long as the
+ * session may be left half made: so 15 crashes later where its statistics have got no memory
+ * (test/random-limit has found that).  So an allocation is refused only if it ends with the
+ * statement or transaction, and where these can end with an error (may_fail).  Until there is such
+ * a one, each allocation is looked at.
  *
- * What counts is what the kernel says, since that is what it ends processes for.  Between
- * two answers, memory has grown by no more than a figure that takes one system call
- * (plh_process_facts_touched_bytes).  What malloc keeps for later is given back before
- * anything is refused.
+ * What counts is what the kernel says, since that is what it ends processes for.  Between two
+ * answers, memory has grown by no more than a figure that takes one system call
+ * (plh_process_facts_touched_bytes).  What malloc keeps for later is given back before anything is
+ * refused.
  *
- * What no error can free belongs to the session.  Where the action is to end it, that
- * comes when its message is over, as it is idle then.
+ * What no error can free belongs to the session.  Where the action is to end it, that comes when
+ * its message is over, as it is idle then.
  */
 #include "postgres.h"
 
@@ -45,15 +44,15 @@
 #include "sampler/process_limit.h"
 
 /*
- * The kernel is asked for each of these bytes, or for this part of what the process has,
- * so that the keeper knows of them, and always where the process may be beyond its limit.
+ * The kernel is asked for each of these bytes, or for this part of what the process has, so that
+ * the keeper knows of them, and always where the process may be beyond its limit.
  */
 #define ASK_BYTES ((int64) 4 * 1024 * 1024)
 #define ASK_PART 16
 
 /*
- * In a build for tests (test/random-limit), one allocation of so many fails, whatever the
- * process has.
+ * In a build for tests (test/random-limit), one allocation of so many fails, whatever the process
+ * has.
  */
 #ifndef PLH_RANDOM_LIMIT
 #define PLH_RANDOM_LIMIT 0
@@ -63,9 +62,8 @@
 #define LOOK_BYTES (PLH_RANDOM_LIMIT > 0 ? 1 : 65536)
 
 /*
- * After a refusal so much is let through, by the samples: what handles the error copies it
- * before it frees the statement's memory, and a second error there would end the
- * transaction.
+ * After a refusal so much is let through, by the samples: what handles the error copies it before
+ * it frees the statement's memory, and a second error there would end the transaction.
  */
 #define HANDLING_BYTES (PLH_RANDOM_LIMIT > 0 ? 0 : 1024 * 1024)
 
@@ -111,11 +109,11 @@ is_of_error(MemoryContext context)
 }
 
 /*
- * Does an allocation that fails there become an ERROR, and that the end of a transaction
- * that is in progress?  In a critical section it would be a PANIC; while an error is
- * handled, or a transaction aborted, there would be one error after another.  Interrupts
- * are held off while locks of the server are held, and while a transaction is committed
- * or aborted.  While a PL begins a subtransaction, from 17 on, an error ends the session.
+ * Does an allocation that fails there become an ERROR, and that the end of a transaction that is in
+ * progress?  In a critical section it would be a PANIC; while an error is handled, or a transaction
+ * aborted, there would be one error after another.  Interrupts are held off while locks of the
+ * server are held, and while a transaction is committed or aborted.  While a PL begins a
+ * subtransaction, from 17 on, an error ends the session.
  */
 bool
 plh_process_limit_may_fail(MemoryContext context)
@@ -143,15 +141,15 @@ works_for_client(void)
 static bool
 is_passed_over(void)
 {
-	return plh_guard_held || state.is_reporting || CritSectionCount > 0 ||
-		!works_for_client();
+	return plh_guard_held || state.is_reporting || CritSectionCount > 0 || !works_for_client();
 }
 
 /* Can an allocation fail here, and only its statement with it? */
 static bool
 may_fail(MemoryContext context)
 {
-	return !plh_lifetime_is_lasting(plh_lifetime_of(context)) && plh_process_limit_may_fail(context);
+	return !plh_lifetime_is_lasting(plh_lifetime_of(context)) &&
+		plh_process_limit_may_fail(context);
 }
 
 /* Ask the kernel, and tell the keeper. */
@@ -241,8 +239,7 @@ find_excess(PlhLimitExcess *excess)
 {
 	if (PLH_RANDOM_LIMIT > 0 ? is_unlucky() : is_process_surely_beyond(excess->request_bytes))
 		excess->limit_bytes = plh_process_memory_limit;
-	else if (plh_server_memory_limit > 0 &&
-			 plh_limit_places_take(PLH_LIMIT_END_STATEMENT))
+	else if (plh_server_memory_limit > 0 && plh_limit_places_take(PLH_LIMIT_END_STATEMENT))
 	{
 		excess->of_server = true;
 		excess->limit_bytes = plh_server_memory_limit;
@@ -257,7 +254,8 @@ find_excess(PlhLimitExcess *excess)
 static bool
 was_told(const PlhLimitExcess *excess)
 {
-	int64		bytes = excess->own_bytes + (int64) Min(excess->request_bytes, MaxAllocHugeSize / 2);
+	int64		bytes = excess->own_bytes +
+		(int64) Min(excess->request_bytes, MaxAllocHugeSize / 2);
 
 	if (excess->action != PLH_LIMIT_LOG)
 		return false;
@@ -397,8 +395,7 @@ plh_process_limit_counted(void)
 {
 	if (plh_server_memory_limit > 0 && works_for_client())
 		plh_limit_places_note(plh_profile->own_bytes, plh_profile->passing_bytes);
-	if (plh_limit_action == PLH_LIMIT_TERMINATE &&
-		is_beyond_limit(plh_profile->own_bytes))
+	if (plh_limit_action == PLH_LIMIT_TERMINATE && is_beyond_limit(plh_profile->own_bytes))
 		await_message();
 }
 
@@ -416,8 +413,8 @@ answer_keeper(void)
 }
 
 /*
- * A transaction has been committed.  If it had no statement, and the session does not
- * just begin, the keeper has woken it.
+ * A transaction has been committed.  If it had no statement, and the session does not just begin,
+ * the keeper has woken it.
  */
 void
 plh_process_limit_committed(void)

@@ -1,12 +1,10 @@
 /*
  * process_limit.h
- *	  Refuses an allocation where the process, or the server, has more memory than it
- *	  may have.
+ *	  Refuses an allocation where the process, or the server, has more memory than it may have.
  *
  * This code runs inside palloc.
  */
-#ifndef PLH_PROCESS_LIMIT_H
-#define PLH_PROCESS_LIMIT_H
+#pragma once
 
 #include "base/settings.h"
 
@@ -23,8 +21,8 @@ typedef struct PlhLimitExcess
 } PlhLimitExcess;
 
 /*
- * Tells of it, before it happens.  It is called where an ERROR could be thrown, but it
- * must not throw one.
+ * Tells of it, before it happens.  It is called where an ERROR could be thrown, but it must not
+ * throw one.
  */
 typedef void (*PlhLimitReporter) (const PlhLimitExcess *excess);
 
@@ -44,13 +42,11 @@ plh_process_limit_is_set(void)
 }
 
 /*
- * Is the allocation, which has taken the slow path, to fail?  The size is what it adds to
- * the process, and the interval is that of its sample, 0 if it is none.
+ * Is the allocation, which has taken the slow path, to fail?  The size is what it adds to the
+ * process, and the interval is that of its sample, 0 if it is none.
  */
 static inline bool
 plh_process_limit_refuses(MemoryContext context, Size size, uint32 interval)
 {
 	return plh_process_limit_is_set() && plh_process_limit_asks(context, size, interval);
 }
-
-#endif							/* PLH_PROCESS_LIMIT_H */

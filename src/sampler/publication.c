@@ -4,8 +4,8 @@
  *
  * This code runs inside palloc.
  *
- * A process gets no file before it has kept enough samples to be of interest, or has
- * become large without them: most connections end before.
+ * A process gets no file before it has kept enough samples to be of interest, or has become large
+ * without them: most connections end before.
  */
 #include "postgres.h"
 
@@ -29,9 +29,9 @@
 #define LARGE_BYTES ((int64) 16 * 1024 * 1024)
 
 /*
- * Without room for all of the profile, publishing is tried again after this
- * time: until then somebody may have given room back.  Where the start of the
- * process could not be read, nothing but a read is tried again, and so sooner.
+ * Without room for all of the profile, publishing is tried again after this time: until then
+ * somebody may have given room back.  Where the start of the process could not be read, nothing but
+ * a read is tried again, and so sooner.
  */
 #define ROOM_RETRY_US ((int64) 5 * 1000 * 1000)
 #define START_RETRY_US ((int64) 50 * 1000)
@@ -61,21 +61,20 @@ plh_publication_start(const char *directory)
 }
 
 /*
- * Does this process know when it started, which never changes?  Without that, nobody
- * could tell its profile from that of a later process with its pid.
+ * Does this process know when it started, which never changes?  Without that, nobody could tell its
+ * profile from that of a later process with its pid.
  */
 static bool
 knows_start(PlhProfileHeader *header)
 {
-	if (header->process_start == 0 ||
-		header->process_start == PLH_TICKS_UNKNOWN)
+	if (header->process_start == 0 || header->process_start == PLH_TICKS_UNKNOWN)
 		header->process_start = plh_process_facts_start_ticks(header->pid);
 	return header->process_start != PLH_TICKS_UNKNOWN;
 }
 
 /*
- * Note with which errno this process has failed to show its profile, or with 0 that it
- * has not.  Others find out why they do not see it.
+ * Note with which errno this process has failed to show its profile, or with 0 that it has not.
+ * Others find out why they do not see it.
  */
 static void
 note_failure(int error)
@@ -140,9 +139,9 @@ publish(void)
 }
 
 /*
- * Make the profile visible to other processes, if there is one, as far as
- * there is room for it.  The directory may have been removed: then it is made
- * again.  Meanwhile anybody may have made one of that name, which is not used.
+ * Make the profile visible to other processes, if there is one, as far as there is room for it.
+ * The directory may have been removed: then it is made again.  Meanwhile anybody may have made one
+ * of that name, which is not used.
  */
 void
 plh_publication_publish(void)
@@ -151,8 +150,7 @@ plh_publication_publish(void)
 	bool		was_held;
 
 	Assert(CritSectionCount == 0);
-	if (plh_profile == NULL ||
-		(plh_profile_file_verify() && plh_profile_file_is_whole()))
+	if (plh_profile == NULL || (plh_profile_file_verify() && plh_profile_file_is_whole()))
 		return;
 
 	was_held = plh_guard_take();
@@ -162,8 +160,7 @@ plh_publication_publish(void)
 		pause_us = START_RETRY_US;
 	else if (!publish())
 		pause_us = ROOM_RETRY_US;
-	state.retry_us = pause_us == 0 ? 0 :
-		plh_clock_us(CLOCK_MONOTONIC_COARSE) + pause_us;
+	state.retry_us = pause_us == 0 ? 0 : plh_clock_us(CLOCK_MONOTONIC_COARSE) + pause_us;
 	plh_guard_restore(was_held);
 }
 
@@ -177,8 +174,8 @@ has_kept_enough(void)
 }
 
 /*
- * Is this process so large that it should have a profile?  The answer is no if
- * it was last asked less than "gap_us" ago.
+ * Is this process so large that it should have a profile?  The answer is no if it was last asked
+ * less than "gap_us" ago.
  */
 static bool
 is_large(int64 now_us, int64 gap_us)

@@ -2,12 +2,11 @@
  * publication.h
  *	  When the profile of this process gets its file, for other processes to read.
  *
- * These functions may be called inside palloc, except in a critical section; they
- * never palloc, throw or lock.  Readers call plh_publication_publish outside of
- * palloc, to publish their own profile first.
+ * These functions may be called inside palloc, except in a critical section; they never palloc,
+ * throw or lock.  Readers call plh_publication_publish outside of palloc, to publish their own
+ * profile first.
  */
-#ifndef PLH_PUBLICATION_H
-#define PLH_PUBLICATION_H
+#pragma once
 
 /* A profile is published once it has this many samples or live bytes. */
 #define PLH_PUBLICATION_SAMPLES 5
@@ -19,10 +18,8 @@ extern void plh_publication_if_due(int64 gap_us);
 extern void plh_publication_forget(void);
 
 /*
- * The errno with which that process, or any that lives, last failed to show its
- * profile as a whole; 0: none has.
+ * The errno with which that process, or any that lives, last failed to show its profile as a whole;
+ * 0: none has.
  */
 extern int	plh_publication_failure_of(int pid);
 extern int	plh_publication_any_failure(int *pid);
-
-#endif							/* PLH_PUBLICATION_H */

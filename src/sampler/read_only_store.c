@@ -2,18 +2,16 @@
  * read_only_store.c
  *	  Stores words into memory that is read-only.
  *
- * Only method_patch.c uses this file.  Do not touch it without reading
- * src/sampler/README, "The patch".
+ * Only method_patch.c uses this file.  Do not touch it without reading src/sampler/README, "The
+ * patch".
  *
- * Memory that holds no code becomes writable for the time of a store.  Memory
- * that may hold code must stay executable all the time and must never be
- * writable as well: the kernel stores there, by way of /proc/self/mem, which
- * changes no protection.  It replaces the page by a private copy, as for a
- * debugger that sets a breakpoint.
+ * Memory that holds no code becomes writable for the time of a store.  Memory that may hold code
+ * must stay executable all the time and must never be writable as well: the kernel stores there, by
+ * way of /proc/self/mem, which changes no protection.  It replaces the page by a private copy, as
+ * for a debugger that sets a breakpoint.
  *
- * A word is aligned, so that it lies in one page, and it is stored whole:
- * code that reads it meanwhile, a signal handler included, sees the old or the
- * new value.
+ * A word is aligned, so that it lies in one page, and it is stored whole: code that reads it
+ * meanwhile, a signal handler included, sees the old or the new value.
  */
 #include "postgres.h"
 
@@ -28,16 +26,15 @@ static int
 protection_of(const char *flags)
 {
 	return (flags[0] == 'r' ? PROT_READ : 0) |
-		(flags[1] == 'w' ? PROT_WRITE : 0) |
-		(flags[2] == 'x' ? PROT_EXEC : 0);
+		(flags[1] == 'w' ? PROT_WRITE : 0) | (flags[2] == 'x' ? PROT_EXEC : 0);
 }
 
 /*
- * Returns the protection of the memory from start to end as PROT_ flags, or
- * PLH_PROTECTION_UNKNOWN if it has several or can't be found out.
+ * Returns the protection of the memory from start to end as PROT_ flags, or PLH_PROTECTION_UNKNOWN
+ * if it has several or can't be found out.
  *
- * The memory may be several mappings.  Where a store has made a page writable
- * for a while, the kernel does not always join it to its neighbours again.
+ * The memory may be several mappings.  Where a store has made a page writable for a while, the
+ * kernel does not always join it to its neighbours again.
  */
 int
 plh_read_only_store_protection(const void *start, const void *end)
@@ -51,8 +48,7 @@ plh_read_only_store_protection(const void *start, const void *end)
 		return PLH_PROTECTION_UNKNOWN;
 
 	/* The lines are in the order of their addresses. */
-	while (known_to < (uintptr_t) end &&
-		   fgets(line, sizeof(line), maps) != NULL)
+	while (known_to < (uintptr_t) end && fgets(line, sizeof(line), maps) != NULL)
 	{
 		unsigned long low;
 		unsigned long high;
@@ -109,8 +105,8 @@ store_in_writable_page(void **word, void *value, int protection)
 }
 
 /*
- * Store a word into memory that has this protection.  Returns false, with
- * errno set, if the kernel says no; the word is then what it was.
+ * Store a word into memory that has this protection.  Returns false, with errno set, if the kernel
+ * says no; the word is then what it was.
  */
 bool
 plh_read_only_store(void **word, void *value, int protection)

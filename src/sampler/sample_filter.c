@@ -1,14 +1,13 @@
 /*
  * sample_filter.c
- *	  Could this chunk be a sample?  Each free asks this before PostgreSQL 17,
- *	  where sampled chunks can't be marked.
+ *	  Could this chunk be a sample?  Each free asks this before PostgreSQL 17, where sampled
+ *	  chunks can't be marked.
  *
  * This code runs inside palloc.
  *
- * Invariant: a bit is set if and only if there is a sample that has it, for
- * which each bit has a count.  A bit that stayed set would cost every later
- * free of a chunk at that place a look-up, and allocators like to hand out the
- * same place again.
+ * Invariant: a bit is set if and only if there is a sample that has it, for which each bit has a
+ * count.  A bit that stayed set would cost every later free of a chunk at that place a look-up, and
+ * allocators like to hand out the same place again.
  */
 #include "postgres.h"
 
@@ -20,7 +19,8 @@
 #define COUNTS_BYTES (sizeof(uint32) << PLH_FILTER_BITS)
 
 /* plh_sample_filter_clear empties it, and gives the memory of the counts back. */
-PLH_SURVIVES_FORK PLH_LARGE uint8 plh_sample_filter[PLH_FILTER_BYTES] __attribute__((aligned(sizeof(uint64))));
+PLH_SURVIVES_FORK PLH_LARGE uint8 plh_sample_filter[PLH_FILTER_BYTES]
+			__attribute__((aligned(sizeof(uint64))));
 
 /* Each bit has a uint32 here, the number of samples that have the bit. */
 static PLH_SURVIVES_FORK PlhRegion count_region;
@@ -28,8 +28,8 @@ static PLH_SURVIVES_FORK uint32 *bit_counts;	/* NULL: there is no memory
 												 * for them yet */
 
 /*
- * Get the memory for the counts, unless it is there already.  Returns false if
- * there is none, and then nothing may be added.
+ * Get the memory for the counts, unless it is there already.  Returns false if there is none, and
+ * then nothing may be added.
  */
 bool
 plh_sample_filter_start(void)

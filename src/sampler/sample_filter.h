@@ -1,24 +1,21 @@
 /*
  * sample_filter.h
- *	  Could this chunk be a sample?  Each free asks this before PostgreSQL 17,
- *	  where sampled chunks can't be marked.
+ *	  Could this chunk be a sample?  Each free asks this before PostgreSQL 17, where sampled
+ *	  chunks can't be marked.
  *
- * The filter has a bit for each hash value of chunks.  The answer "no" is
- * always right.
+ * The filter has a bit for each hash value of chunks.  The answer "no" is always right.
  *
- * These functions may be called inside palloc; they never palloc or throw, and
- * are not reentrant.
+ * These functions may be called inside palloc; they never palloc or throw, and are not reentrant.
  */
-#ifndef PLH_SAMPLE_FILTER_H
-#define PLH_SAMPLE_FILTER_H
+#pragma once
 
 #include "preload/block_filter.h"
 
 extern uint8 plh_sample_filter[PLH_FILTER_BYTES];
 
 /*
- * Need a chunk be looked at?  A free of one that is not near a sample costs nothing
- * but this test, which must stay a handful of instructions.
+ * Need a chunk be looked at?  A free of one that is not near a sample costs nothing but this test,
+ * which must stay a handful of instructions.
  */
 static inline bool
 plh_sample_filter_is_near(const void *pointer)
@@ -39,5 +36,3 @@ extern bool plh_sample_filter_start(void);
 extern void plh_sample_filter_add(const void *pointer);
 extern void plh_sample_filter_remove(const void *pointer);
 extern void plh_sample_filter_clear(void);
-
-#endif							/* PLH_SAMPLE_FILTER_H */

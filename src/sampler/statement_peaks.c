@@ -4,11 +4,10 @@
  *
  * This code runs inside palloc.
  *
- * A statement begins here with its first sample that is kept, and ends with the first
- * of another one, or with its transaction: one that has no sample costs nothing.  A
- * procedure may go on after its transaction: so what was told then is told again when it
- * has become more.  While a statement grows it is told of now and then, so that it is
- * seen while it runs, and after it was killed.
+ * A statement begins here with its first sample that is kept, and ends with the first of another
+ * one, or with its transaction: one that has no sample costs nothing.  A procedure may go on after
+ * its transaction: so what was told then is told again when it has become more.  While a statement
+ * grows it is told of now and then, so that it is seen while it runs, and after it was killed.
  */
 #include "postgres.h"
 
@@ -77,8 +76,7 @@ static void
 set_due(void)
 {
 	int64		told_bytes = state.told.peak_bytes;
-	int64		more = Max(told_bytes + told_bytes / GROWTH_PART + 1,
-						   plh_statement_min_bytes);
+	int64		more = Max(told_bytes + told_bytes / GROWTH_PART + 1, plh_statement_min_bytes);
 
 	plh_profile_run.due_bytes = state.base.peak_bytes + more;
 	plh_profile_run.is_due = false;
@@ -168,8 +166,8 @@ tell(const PlhStatementShare *share, bool is_running)
 }
 
 /*
- * Does the statement take at least what is worth it, by the lower end of the estimate?  A
- * single sample may stand for megabytes of a statement that takes a few kilobytes.
+ * Does the statement take at least what is worth it, by the lower end of the estimate?  A single
+ * sample may stand for megabytes of a statement that takes a few kilobytes.
  */
 static bool
 is_worth(const PlhStatementShare *share)

@@ -2,11 +2,10 @@
  * statement_peaks.h
  *	  What the statement that runs takes at its peak, told to the file of statements.
  *
- * These functions may be called inside palloc, except in a critical section, under the
- * guard, by a process that has a profile.
+ * These functions may be called inside palloc, except in a critical section, under the guard, by a
+ * process that has a profile.
  */
-#ifndef PLH_STATEMENT_PEAKS_H
-#define PLH_STATEMENT_PEAKS_H
+#pragma once
 
 #include "profile/profile_counters.h"
 
@@ -15,8 +14,8 @@ extern void plh_statement_peaks_pause(void);
 extern void plh_statement_peaks_end(void);
 
 /*
- * Called after that: a statement that started then has its first sample.  "statement" is
- * its offset in the profile.
+ * Called after that: a statement that started then has its first sample.  "statement" is its offset
+ * in the profile.
  */
 extern void plh_statement_peaks_begin(uint32 statement, TimestampTz start);
 
@@ -49,5 +48,3 @@ plh_statement_peaks_sampled(void)
 	if (unlikely(plh_profile_run.is_due))
 		plh_statement_peaks_grown();
 }
-
-#endif							/* PLH_STATEMENT_PEAKS_H */

@@ -1,14 +1,13 @@
 /*
  * upkeep.c
- *	  What the owner of a profile does for it beside counting samples: header,
- *	  census, publication, growth dump.
+ *	  What the owner of a profile does for it beside counting samples: header, census,
+ *	  publication, growth dump.
  *
  * This code runs inside palloc.
  *
- * Upkeep follows samples, and commits, after which a process may be idle for long.
- * An event has a rule.  Within a tick of the clock, in which a busy session ends a
- * hundred transactions, the first event of a kind is enough, unless what the process
- * holds has changed.
+ * Upkeep follows samples, and commits, after which a process may be idle for long.  An event has a
+ * rule.  Within a tick of the clock, in which a busy session ends a hundred transactions, the first
+ * event of a kind is enough, unless what the process holds has changed.
  */
 #include "postgres.h"
 
@@ -31,9 +30,9 @@
 #define TICK_BITS 12			/* a tick has 2^12 microseconds */
 
 /*
- * What follows an event, beside header and census.  The process may have grown without
- * a sample that is kept, through one huge query or a library's malloc: so other events
- * lead to a profile, too, and to a census at once, as there may be none later.
+ * What follows an event, beside header and census.  The process may have grown without a sample
+ * that is kept, through one huge query or a library's malloc: so other events lead to a profile,
+ * too, and to a census at once, as there may be none later.
  */
 #define PUBLISH_FIRST 0x1
 #define BRIEF_CENSUS 0x2		/* locks are held meanwhile */
@@ -70,9 +69,9 @@ static struct
 PLH_SURVIVES_FORK uint32 plh_upkeep_samples_not_kept;
 
 /*
- * A process that is idle has not what it had when its statement was counted.  So where
- * that was much, it is counted again when its message is over: no hook is called then,
- * but the message's context is reset.
+ * A process that is idle has not what it had when its statement was counted.  So where that was
+ * much, it is counted again when its message is over: no hook is called then, but the message's
+ * context is reset.
  */
 #define MUCH_BYTES ((int64) 1024 * 1024)
 
@@ -95,9 +94,8 @@ message_over(void *arg)
 }
 
 /*
- * Is there a census to be taken when the message is over?  There is one, too, where a
- * commit had no time for its own: of many contexts in which nothing was sampled, there
- * may be no other occasion.
+ * Is there a census to be taken when the message is over?  There is one, too, where a commit had no
+ * time for its own: of many contexts in which nothing was sampled, there may be no other occasion.
  */
 static void
 await_message(void)
@@ -160,9 +158,9 @@ live_bytes_now(void)
 }
 
 /*
- * Do what is due after an event at that time, by a clock that is always the same for
- * events of its kind.  Of samples that are kept, the first few have their upkeep even
- * within a tick, and one of PLH_UPKEEP_SAMPLES.
+ * Do what is due after an event at that time, by a clock that is always the same for events of its
+ * kind.  Of samples that are kept, the first few have their upkeep even within a tick, and one of
+ * PLH_UPKEEP_SAMPLES.
  */
 PLH_EVERY_PROCESS void
 plh_upkeep_run(PlhUpkeepEvent event, int64 now_us)
@@ -184,9 +182,8 @@ plh_upkeep_run(PlhUpkeepEvent event, int64 now_us)
 }
 
 /*
- * Is a commit within that tick an event?  There may be tens of thousands in a second,
- * and of these this asks only if another tick has begun, or the process holds something
- * else.
+ * Is a commit within that tick an event?  There may be tens of thousands in a second, and of these
+ * this asks only if another tick has begun, or the process holds something else.
  */
 PLH_EVERY_PROCESS bool
 plh_upkeep_counts_commit(int64 tick)

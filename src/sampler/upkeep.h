@@ -1,13 +1,12 @@
 /*
  * upkeep.h
- *	  What the owner of a profile does for it beside counting samples: header,
- *	  census, publication, growth dump.
+ *	  What the owner of a profile does for it beside counting samples: header, census,
+ *	  publication, growth dump.
  *
- * These functions may be called inside palloc, except in a critical section, under
- * the guard; they never palloc, throw or lock.
+ * These functions may be called inside palloc, except in a critical section, under the guard; they
+ * never palloc, throw or lock.
  */
-#ifndef PLH_UPKEEP_H
-#define PLH_UPKEEP_H
+#pragma once
 
 /* What upkeep may follow. */
 typedef enum PlhUpkeepEvent
@@ -30,8 +29,8 @@ typedef enum PlhUpkeepEvent
 extern uint32 plh_upkeep_samples_not_kept;
 
 /*
- * Is a sample of that interval, which is not kept, an event?  Of frequent ones, one
- * in PLH_UPKEEP_SAMPLES is.
+ * Is a sample of that interval, which is not kept, an event?  Of frequent ones, one in
+ * PLH_UPKEEP_SAMPLES is.
  */
 static inline bool
 plh_upkeep_counts(uint32 interval)
@@ -43,5 +42,3 @@ plh_upkeep_counts(uint32 interval)
 extern void plh_upkeep_run(PlhUpkeepEvent event, int64 now_us);
 extern bool plh_upkeep_counts_commit(int64 tick);
 extern void plh_upkeep_forget(void);
-
-#endif							/* PLH_UPKEEP_H */

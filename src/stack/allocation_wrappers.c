@@ -1,14 +1,13 @@
 /*
  * allocation_wrappers.c
- *	  The functions of the server, and of libraries, that mean something in a
- *	  stack, by name, and which frame of a stack is the call site.
+ *	  The functions of the server, and of libraries, that mean something in a stack, by name,
+ *	  and which frame of a stack is the call site.
  *
- * Each function stands in one of the lists, so that a new way to call palloc is added
- * in one place.  Not every supported version has all of the functions.
+ * Each function stands in one of the lists, so that a new way to call palloc is added in one place.
+ * Not every supported version has all of the functions.
  *
- * Allocation wrappers that are built on top of the allocator (pstrdup, lappend,
- * ...) are no allocators: they stay in the stack, and the first frame that is no
- * wrapper is the call site.
+ * Allocation wrappers that are built on top of the allocator (pstrdup, lappend, ...) are no
+ * allocators: they stay in the stack, and the first frame that is no wrapper is the call site.
  */
 #include "postgres.h"
 
@@ -28,10 +27,9 @@ static const char *const allocators[] = {
 };
 
 /*
- * These do little else than allocate, too: what the server and libraries build on them and
- * on malloc.  What libraries wrap around malloc is no call site either.  Functions of C++
- * stand here twice: by the names that binaries have, which an exit sees (top_site.c), and
- * by those for people.
+ * These do little else than allocate, too: what the server and libraries build on them and on
+ * malloc.  What libraries wrap around malloc is no call site either.  Functions of C++ stand here
+ * twice: by the names that binaries have, which an exit sees (top_site.c), and by those for people.
  */
 static const char *const pruned_wrappers[] = {
 	"AllocSetContextCreateInternal", "CRYPTO_clear_realloc", "CRYPTO_malloc",
@@ -94,10 +92,10 @@ static const char *const pruned_wrappers[] = {
 /*
  * These allocate for their callers, and do other work, too.
  *
- * Such a function returns what it allocates to its caller, or adds it to what the
- * caller hands over: makers and copies of nodes, tuples and values, names of objects,
- * lists, arrays, buffers and tuplestores.  Caches, the executor's nodes, and what SQL
- * calls, such as array_set_element, are no wrappers: they are what a reader looks for.
+ * Such a function returns what it allocates to its caller, or adds it to what the caller hands
+ * over: makers and copies of nodes, tuples and values, names of objects, lists, arrays, buffers and
+ * tuplestores.  Caches, the executor's nodes, and what SQL calls, such as array_set_element, are no
+ * wrappers: they are what a reader looks for.
  */
 static const char *const wrappers[] = {
 	"ArrayGetIntegerTypmods", "BuildDescForRelation", "BuildDescFromLists",
@@ -236,9 +234,9 @@ static const char *const wrappers[] = {
 };
 
 /*
- * The bounded caches are the temporary buffers (temp_buffers is their bound),
- * locks, open files, descriptions of tables from before they were changed, and
- * the facts about types and text search objects that are kept for a session.
+ * The bounded caches are the temporary buffers (temp_buffers is their bound), locks, open files,
+ * descriptions of tables from before they were changed, and the facts about types and text search
+ * objects that are kept for a session.
  *
  * Anonymous record types have no bound: see site_family.c.
  */
@@ -251,8 +249,8 @@ static const char *const bounded_caches[] = {
 };
 
 /*
- * The caches of catalogs are full when a session has used all of its tables, types and
- * functions once.
+ * The caches of catalogs are full when a session has used all of its tables, types and functions
+ * once.
  */
 static const char *const catalog_caches[] = {
 	"BuildEventTriggerCache", "CatCacheCopyKeys", "CatalogCacheCreateEntry",
@@ -287,8 +285,8 @@ static const struct
 };
 
 /*
- * The functions that copy, read and write one kind of nodes each, such as _copyQuery:
- * there are hundreds, and they begin so, with the node's name next.
+ * The functions that copy, read and write one kind of nodes each, such as _copyQuery: there are
+ * hundreds, and they begin so, with the node's name next.
  */
 static const char *const node_prefixes[] = {"_copy", "_out", "_read"};
 
@@ -316,8 +314,8 @@ compare_name(const void *key, const void *element)
 }
 
 /*
- * Does the function of that name have the flag?  NULL stands for a function
- * whose name is not known, which has no flag.
+ * Does the function of that name have the flag?  NULL stands for a function whose name is not
+ * known, which has no flag.
  */
 bool
 plh_allocation_wrappers_has(const char *name, int flag)
@@ -333,8 +331,8 @@ plh_allocation_wrappers_has(const char *name, int flag)
 }
 
 /*
- * Returns the name of the next function with that flag, and moves "place" behind it; NULL
- * after the last.  The first "place" is 0.
+ * Returns the name of the next function with that flag, and moves "place" behind it; NULL after the
+ * last.  The first "place" is 0.
  */
 const char *
 plh_allocation_wrappers_next(int *place, int flag)
@@ -365,9 +363,9 @@ plh_allocation_wrappers_kind(const char *function)
 }
 
 /*
- * Returns the index of the call site: the innermost frame that allocates for
- * itself; 0 if there is none.  A frame without a name just inside an allocation
- * wrapper is a static function of the wrapper's own.
+ * Returns the index of the call site: the innermost frame that allocates for itself; 0 if there is
+ * none.  A frame without a name just inside an allocation wrapper is a static function of the
+ * wrapper's own.
  */
 uint32
 plh_allocation_wrappers_call_site(const void *frames, uint32 count, PlhFrameKindOf kind_of)

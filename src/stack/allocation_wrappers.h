@@ -1,28 +1,27 @@
 /*
  * allocation_wrappers.h
- *	  The functions of the server, and of libraries, that mean something in a
- *	  stack, by name, and which frame of a stack is the call site.
+ *	  The functions of the server, and of libraries, that mean something in a stack, by name,
+ *	  and which frame of a stack is the call site.
  *
- * An exiting process and a session that asks know the names of frames from
- * different places: the rule for the call site is the same.
+ * An exiting process and a session that asks know the names of frames from different places: the
+ * rule for the call site is the same.
  *
  * These functions may be called inside palloc; they never palloc or throw.
  */
-#ifndef PLH_ALLOCATION_WRAPPERS_H
-#define PLH_ALLOCATION_WRAPPERS_H
+#pragma once
 
 /* Calls of palloc pass through the function to reach a context's methods. */
 #define PLH_FUNCTION_ALLOCATOR	0x01
 
 /*
- * The function allocates on behalf of its caller; all allocators do.  So do functions of
- * nodes, such as _copyPlan, _outPlan and _readPlan, which no table lists.
+ * The function allocates on behalf of its caller; all allocators do.  So do functions of nodes,
+ * such as _copyPlan, _outPlan and _readPlan, which no table lists.
  */
 #define PLH_FUNCTION_WRAPPER		0x02
 
 /*
- * The function fills a cache or table of the server whose size is bounded, or
- * whose life ends with the top-level transaction.
+ * The function fills a cache or table of the server whose size is bounded, or whose life ends with
+ * the top-level transaction.
  */
 #define PLH_FUNCTION_BOUNDED_CACHE 0x04
 
@@ -30,15 +29,14 @@
 #define PLH_FUNCTION_CATALOG_CACHE 0x08
 
 /*
- * The name of a function whose return address a uretprobe has replaced, so that nobody
- * knows which it is: it may be a wrapper, and then its caller is right, or else the
- * nearest that can be known.
+ * The name of a function whose return address a uretprobe has replaced, so that nobody knows which
+ * it is: it may be a wrapper, and then its caller is right, or else the nearest that can be known.
  */
 #define PLH_PROBED_FUNCTION "[uretprobe]"
 
 /*
- * The function does little else than allocate, so that what it calls says nothing of a
- * stack: pprof may leave it out with all of these.
+ * The function does little else than allocate, so that what it calls says nothing of a stack: pprof
+ * may leave it out with all of these.
  */
 #define PLH_FUNCTION_PRUNED 0x10
 
@@ -63,5 +61,3 @@ typedef PlhFrameKind (*PlhFrameKindOf) (const void *frames, uint32 index);
 extern PlhFrameKind plh_allocation_wrappers_kind(const char *function);
 extern uint32 plh_allocation_wrappers_call_site(const void *frames, uint32 count,
 												PlhFrameKindOf kind_of);
-
-#endif							/* PLH_ALLOCATION_WRAPPERS_H */

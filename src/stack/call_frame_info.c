@@ -4,12 +4,12 @@
  *
  * This code runs inside palloc.
  *
- * The tables are those of .eh_frame, which the System V ABI for x86-64 and the
- * Linux Standard Base describe.  Each function has a frame description entry (FDE),
- * which refers to a common information entry (CIE) that it shares with others.  Both
- * have a program whose instructions say, for each address in the function, how
- * registers of the caller are found.  We follow the stack pointer, the frame pointer
- * and the return address only.  The words are those of the standard DWARF.
+ * The tables are those of .eh_frame, which the System V ABI for x86-64 and the Linux Standard Base
+ * describe.  Each function has a frame description entry (FDE), which refers to a common
+ * information entry (CIE) that it shares with others.  Both have a program whose instructions say,
+ * for each address in the function, how registers of the caller are found.  We follow the stack
+ * pointer, the frame pointer and the return address only.  The words are those of the standard
+ * DWARF.
  */
 #include "postgres.h"
 
@@ -305,8 +305,7 @@ run_program(Run *run, Reader program)
 				run->location += operand * run->cie->code_factor;
 				break;
 			case DW_CFA_offset:
-				set_rule(run, operand, AT_OFFSET,
-						 (int64) read_unsigned(&program) *
+				set_rule(run, operand, AT_OFFSET, (int64) read_unsigned(&program) *
 						 run->cie->data_factor);
 				break;
 			case DW_CFA_restore:
@@ -325,8 +324,8 @@ run_program(Run *run, Reader program)
 }
 
 /*
- * Read the length of a CIE or FDE, and set the reader to what follows.  Those of
- * more than 4 GB do not exist.
+ * Read the length of a CIE or FDE, and set the reader to what follows.  Those of more than 4 GB do
+ * not exist.
  */
 static bool
 enter_entry(Reader *reader, const uint8 *at)
@@ -349,14 +348,12 @@ read_encoding(Cie *cie, Reader *reader)
 	uint8		encoding = read_bytes(reader, 1);
 
 	cie->address_bytes = encoding == RELATIVE_INT64 ? 8 : 4;
-	return encoding == RELATIVE_INT32 ||
-		encoding == RELATIVE_INT64;
+	return encoding == RELATIVE_INT32 || encoding == RELATIVE_INT64;
 }
 
 /*
- * Read the letters and data of an augmentation.  Of those that are known, R says
- * how addresses are encoded and S marks the frames of signal handlers, whose
- * interrupted function may be anywhere.
+ * Read the letters and data of an augmentation.  Of those that are known, R says how addresses are
+ * encoded and S marks the frames of signal handlers, whose interrupted function may be anywhere.
  */
 static bool
 read_augmentation(Cie *cie, Reader *reader, const char *letters)
@@ -399,8 +396,7 @@ read_cie(Cie *cie, const uint8 *at)
 	const char *letters;
 
 	cie->address_bytes = 0;
-	if (!enter_entry(&reader, at) || read_int32(&reader) != 0 ||
-		read_bytes(&reader, 1) != 1)
+	if (!enter_entry(&reader, at) || read_int32(&reader) != 0 || read_bytes(&reader, 1) != 1)
 		return false;
 	letters = (const char *) reader.at;
 	if (letters[0] != 'z')
@@ -408,8 +404,7 @@ read_cie(Cie *cie, const uint8 *at)
 	reader.at += strlen(letters) + 1;
 	cie->code_factor = read_unsigned(&reader);
 	cie->data_factor = read_signed(&reader);
-	if (read_unsigned(&reader) != RETURN_ADDRESS ||
-		!read_augmentation(cie, &reader, letters + 1))
+	if (read_unsigned(&reader) != RETURN_ADDRESS || !read_augmentation(cie, &reader, letters + 1))
 		return false;
 	cie->program = reader;
 	return cie->address_bytes != 0;
@@ -444,22 +439,19 @@ make_rule(PlhUnwindRule *rule, const Row *row)
 static int64
 read_relative(Reader *reader, const Cie *cie)
 {
-	return cie->address_bytes == 8 ? (int64) read_bytes(reader, 8) :
-		read_int32(reader);
+	return cie->address_bytes == 8 ? (int64) read_bytes(reader, 8) : read_int32(reader);
 }
 
 /*
- * Read what an FDE begins with, and set the reader to its program.  Returns false if
- * it is not a plain one.
+ * Read what an FDE begins with, and set the reader to its program.  Returns false if it is not a
+ * plain one.
  */
 static bool
-read_fde(const PlhFrameTables *tables, Cie *cie, PlhCodeRange *range,
-		 Reader *reader)
+read_fde(const PlhFrameTables *tables, Cie *cie, PlhCodeRange *range, Reader *reader)
 {
 	uintptr_t	place;
 
-	if (!enter_entry(reader, tables->fde) ||
-		!read_cie(cie, tables->cie))
+	if (!enter_entry(reader, tables->fde) || !read_cie(cie, tables->cie))
 		return false;
 	(void) read_int32(reader);	/* where the CIE is */
 	place = (uintptr_t) reader->at + tables->displacement;
@@ -487,8 +479,7 @@ plh_call_frame_info_cie(const uint8 *fde)
  * Find the code that an FDE is of.  Returns false if it is not a plain one.
  */
 bool
-plh_call_frame_info_range(const PlhFrameTables *tables,
-						  PlhCodeRange *range)
+plh_call_frame_info_range(const PlhFrameTables *tables, PlhCodeRange *range)
 {
 	Cie			cie;
 	Reader		reader;
@@ -497,20 +488,18 @@ plh_call_frame_info_range(const PlhFrameTables *tables,
 }
 
 /*
- * Find the rule for an address, the last one of a call.  It stays unsupported, if
- * the FDE is of other code, or says what we do not follow.
+ * Find the rule for an address, the last one of a call.  It stays unsupported, if the FDE is of
+ * other code, or says what we do not follow.
  */
 void
-plh_call_frame_info_rule(const PlhFrameTables *tables,
-						 uintptr_t target, PlhUnwindRule *rule)
+plh_call_frame_info_rule(const PlhFrameTables *tables, uintptr_t target, PlhUnwindRule *rule)
 {
 	Cie			cie;
 	Reader		reader;
 	PlhCodeRange range;
 	Run			run = {.cie = &cie,.target = target};
 
-	if (!read_fde(tables, &cie, &range, &reader) ||
-		!plh_code_range_has(&range, target))
+	if (!read_fde(tables, &cie, &range, &reader) || !plh_code_range_has(&range, target))
 		return;
 	run.location = range.start;
 	run_program(&run, cie.program);

@@ -2,14 +2,12 @@
  * call_frame_info.h
  *	  What the tables for unwinding say of an address.
  *
- * A rule is what libunwind would find out for the same return address.  Only plain
- * ones are made, which is what compilers emit for functions of C; all other frames
- * are libunwind's.
+ * A rule is what libunwind would find out for the same return address.  Only plain ones are made,
+ * which is what compilers emit for functions of C; all other frames are libunwind's.
  *
  * These functions may be called inside palloc; they never palloc, throw or lock.
  */
-#ifndef PLH_CALL_FRAME_INFO_H
-#define PLH_CALL_FRAME_INFO_H
+#pragma once
 
 /* There are rules for this architecture only; a test does without. */
 #ifndef PLH_HAVE_UNWIND_RULES
@@ -29,8 +27,8 @@ typedef enum PlhUnwindRuleKind
 } PlhUnwindRuleKind;
 
 /*
- * The canonical frame address (CFA) is that of the caller's stack pointer.  The
- * return address lies right below it.
+ * The canonical frame address (CFA) is that of the caller's stack pointer.  The return address lies
+ * right below it.
  */
 typedef struct PlhUnwindRule
 {
@@ -65,9 +63,6 @@ plh_code_range_has(const PlhCodeRange *range, uintptr_t address)
 }
 
 extern const uint8 *plh_call_frame_info_cie(const uint8 *fde);
-extern bool plh_call_frame_info_range(const PlhFrameTables *tables,
-									  PlhCodeRange *range);
+extern bool plh_call_frame_info_range(const PlhFrameTables *tables, PlhCodeRange *range);
 extern void plh_call_frame_info_rule(const PlhFrameTables *tables,
 									 uintptr_t target, PlhUnwindRule *rule);
-
-#endif							/* PLH_CALL_FRAME_INFO_H */

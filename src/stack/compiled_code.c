@@ -1,18 +1,16 @@
 /*
  * compiled_code.c
- *	  How to get from a frame of code that was compiled at run time (JIT) to its
- *	  caller.
+ *	  How to get from a frame of code that was compiled at run time (JIT) to its caller.
  *
  * This code runs inside palloc.
  *
- * LLVM makes tables for unwinding, too, and registers them with libgcc, whose search
- * takes a lock and allocates.  So we look for them ourselves: they lie in anonymous
- * memory that can only be read, as /proc/self/maps tells.
+ * LLVM makes tables for unwinding, too, and registers them with libgcc, whose search takes a lock
+ * and allocates.  So we look for them ourselves: they lie in anonymous memory that can only be
+ * read, as /proc/self/maps tells.
  *
- * What was compiled goes with its query, and something else may lie there the next
- * moment.  So nothing is kept of a function but where its FDE was: that is
- * copied anew for each frame, by a system call that fails where no memory is, and
- * must still be one of code that has the address.
+ * What was compiled goes with its query, and something else may lie there the next moment.  So
+ * nothing is kept of a function but where its FDE was: that is copied anew for each frame, by a
+ * system call that fails where no memory is, and must still be one of code that has the address.
  */
 #include "postgres.h"
 
@@ -62,8 +60,8 @@ static PLH_SAME_IN_CHILD PlhCodeRange places[PLACES];
 static PLH_SAME_IN_CHILD int next_place;
 
 /*
- * Other compilers may leave no tables, or hide them.  After a search in vain, twice
- * as many frames as after the one before are not searched for.
+ * Other compilers may leave no tables, or hide them.  After a search in vain, twice as many frames
+ * as after the one before are not searched for.
  */
 #define MAX_SKIPPED 1024
 static PLH_SAME_IN_CHILD int searches_skipped;
@@ -96,8 +94,8 @@ is_cie(const uint8 *entry, Size bytes)
 }
 
 /*
- * Look through a table, which begins with that CIE, in memory that was copied from
- * "displacement" bytes further on.  Returns where the FDE that was found is, or else where the table ends.
+ * Look through a table, which begins with that CIE, in memory that was copied from "displacement"
+ * bytes further on.  Returns where the FDE that was found is, or else where the table ends.
  */
 static const uint8 *
 search_table(const uint8 *cie, const uint8 *end, intptr_t displacement,
@@ -145,8 +143,7 @@ search_memory(uintptr_t start, uintptr_t end, uintptr_t target, FoundFunction *f
 	while (found->fde == 0 && at < copied_end)
 	{
 		if (is_cie(at, entry_bytes(at, copied_end)))
-			at = search_table(at, copied_end, start - (uintptr_t) copied.base,
-							  target, found);
+			at = search_table(at, copied_end, start - (uintptr_t) copied.base, target, found);
 		else
 			at += LENGTH_BYTES;
 	}
@@ -154,8 +151,8 @@ search_memory(uintptr_t start, uintptr_t end, uintptr_t target, FoundFunction *f
 }
 
 /*
- * Is that line of /proc/self/maps one of anonymous memory which can only be read?
- * Such a line has no name behind the inode, which is 0.
+ * Is that line of /proc/self/maps one of anonymous memory which can only be read?  Such a line has
+ * no name behind the inode, which is 0.
  */
 static bool
 read_mapping(const char *line, uintptr_t *start, uintptr_t *end)
@@ -185,8 +182,7 @@ search_mappings(char *text, uintptr_t target, FoundFunction *found)
 		uintptr_t	end;
 
 		*line_end = '\0';
-		if (read_mapping(text, &start, &end) &&
-			search_memory(start, end, target, found))
+		if (read_mapping(text, &start, &end) && search_memory(start, end, target, found))
 		{
 			places[next_place] = (PlhCodeRange)
 			{
@@ -245,8 +241,7 @@ search(uintptr_t target, FoundFunction *found)
 	searched_bytes = 0;
 	for (int i = 0; i < PLACES; i++)
 	{
-		if (places[i].start != 0 &&
-			search_memory(places[i].start, places[i].end, target, found))
+		if (places[i].start != 0 && search_memory(places[i].start, places[i].end, target, found))
 			return true;
 	}
 	return search_maps(target, found);
@@ -293,8 +288,8 @@ find_again(uintptr_t target, PlhUnwindRule *rule)
 }
 
 /*
- * Make the rule of a return address that lies in no module.  Returns false if it is
- * not in code that was compiled with tables for unwinding.
+ * Make the rule of a return address that lies in no module.  Returns false if it is not in code
+ * that was compiled with tables for unwinding.
  */
 bool
 plh_compiled_code_rule(uintptr_t return_address, PlhUnwindRule *rule)

@@ -1,12 +1,11 @@
 /*
  * modules.c
- *	  The modules of this process, which are the executable and the loaded
- *	  libraries, and the way from an address to one of them.
+ *	  The modules of this process, which are the executable and the loaded libraries, and the
+ *	  way from an address to one of them.
  *
- * This code runs inside palloc.  dl_iterate_phdr takes the dynamic linker's
- * lock, which is recursive, and allocates nothing.  It is called for each new
- * stack, and visits the modules only if the linker's counts of loads and
- * unloads have changed.
+ * This code runs inside palloc.  dl_iterate_phdr takes the dynamic linker's lock, which is
+ * recursive, and allocates nothing.  It is called for each new stack, and visits the modules only
+ * if the linker's counts of loads and unloads have changed.
  */
 #include "postgres.h"
 
@@ -71,8 +70,7 @@ find_unwind_table(PlhModule *module, const struct dl_phdr_info *info)
 	for (int i = 0; i < info->dlpi_phnum; i++)
 	{
 		if (info->dlpi_phdr[i].p_type == PT_GNU_EH_FRAME)
-			module->unwind_table = (const uint8 *) info->dlpi_addr +
-				info->dlpi_phdr[i].p_vaddr;
+			module->unwind_table = (const uint8 *) info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
 	}
 }
 
@@ -84,18 +82,14 @@ insert_module(const PlhModule *module)
 
 	while (place > 0 && modules[place - 1].text_start >= module->text_start)
 		place--;
-	if (place < module_count &&
-		modules[place].text_start == module->text_start)
+	if (place < module_count && modules[place].text_start == module->text_start)
 		return;
 	if (module_count == MAX_MODULES)
 		return;
 
-	Assert(place == 0 ||
-		   modules[place - 1].text_start < module->text_start);
-	Assert(place == module_count ||
-		   modules[place].text_start > module->text_start);
-	memmove(&modules[place + 1], &modules[place],
-			sizeof(PlhModule) * (module_count - place));
+	Assert(place == 0 || modules[place - 1].text_start < module->text_start);
+	Assert(place == module_count || modules[place].text_start > module->text_start);
+	memmove(&modules[place + 1], &modules[place], sizeof(PlhModule) * (module_count - place));
 	modules[place] = *module;
 	module_count++;
 }
@@ -143,8 +137,8 @@ visit_object(struct dl_phdr_info *info, size_t size, void *arg)
 }
 
 /*
- * Learn of modules that were loaded or unloaded since the last look.  The call
- * is cheap if there are none.
+ * Learn of modules that were loaded or unloaded since the last look.  The call is cheap if there
+ * are none.
  */
 void
 plh_modules_refresh(void)
@@ -155,8 +149,8 @@ plh_modules_refresh(void)
 }
 
 /*
- * Returns the module whose code lies at "address", as of the last refresh, or
- * NULL for JIT-compiled code.  The pointer is valid until the next refresh.
+ * Returns the module whose code lies at "address", as of the last refresh, or NULL for JIT-compiled
+ * code.  The pointer is valid until the next refresh.
  */
 PlhModule *
 plh_modules_find(uintptr_t address)
@@ -179,8 +173,8 @@ plh_modules_find(uintptr_t address)
 }
 
 /*
- * Returns the module of the executable itself, which is the server's; NULL if we
- * have not looked yet.
+ * Returns the module of the executable itself, which is the server's; NULL if we have not looked
+ * yet.
  */
 const PlhModule *
 plh_modules_executable(void)
@@ -192,8 +186,8 @@ plh_modules_executable(void)
 }
 
 /*
- * Returns the module that this process' profile knows by that index, which is
- * not 0; NULL if there is none any more.
+ * Returns the module that this process' profile knows by that index, which is not 0; NULL if there
+ * is none any more.
  */
 PlhModule *
 plh_modules_of_profile(uint32 index)

@@ -1,14 +1,12 @@
 /*
  * modules.h
- *	  The modules of this process, which are the executable and the loaded
- *	  libraries, and the way from an address to one of them.
+ *	  The modules of this process, which are the executable and the loaded libraries, and the
+ *	  way from an address to one of them.
  *
- * These functions may be called inside palloc; they never palloc or throw.
- * The pointers in a PlhModule belong to the dynamic linker and live as long as
- * the module is loaded.
+ * These functions may be called inside palloc; they never palloc or throw.  The pointers in a
+ * PlhModule belong to the dynamic linker and live as long as the module is loaded.
  */
-#ifndef PLH_MODULES_H
-#define PLH_MODULES_H
+#pragma once
 
 typedef struct PlhModule
 {
@@ -31,5 +29,3 @@ extern PlhModule *plh_modules_find(uintptr_t address);
 extern const PlhModule *plh_modules_executable(void);
 extern PlhModule *plh_modules_of_profile(uint32 index);
 extern void plh_modules_forget_profile(void);
-
-#endif							/* PLH_MODULES_H */

@@ -2,8 +2,7 @@
  * server_functions.h
  *	  Where functions of the server lie, by its dynamic symbols.
  */
-#ifndef PLH_SERVER_FUNCTIONS_H
-#define PLH_SERVER_FUNCTIONS_H
+#pragma once
 
 #include "stack/call_frame_info.h"
 
@@ -13,5 +12,3 @@ extern void plh_server_functions_find_wrappers(void);
 
 /* Anywhere: is it an address in a function that allocates for its caller? */
 extern bool plh_server_functions_is_wrapper(uintptr_t address);
-
-#endif							/* PLH_SERVER_FUNCTIONS_H */

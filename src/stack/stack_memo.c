@@ -4,10 +4,9 @@
  *
  * This code runs inside palloc.
  *
- * A memo is found by the one that was used before it, as programs repeat
- * themselves, or by a hash of its start and its innermost return addresses, which a
- * few steps of a walk find.  Either way all of its words are compared before it is
- * used.
+ * A memo is found by the one that was used before it, as programs repeat themselves, or by a hash
+ * of its start and its innermost return addresses, which a few steps of a walk find.  Either way
+ * all of its words are compared before it is used.
  */
 #include "postgres.h"
 
@@ -30,10 +29,9 @@
 #define REGION_BYTES (1024 * 1024)
 
 /*
- * The region begins with the offsets of the memos of all sets, 0 for none.  Behind
- * them lie the memos, one after the other; when there is no more room all of them
- * are forgotten, and made anew as they are needed.  plh_stack_memo_forget gives it
- * back.
+ * The region begins with the offsets of the memos of all sets, 0 for none.  Behind them lie the
+ * memos, one after the other; when there is no more room all of them are forgotten, and made anew
+ * as they are needed.  plh_stack_memo_forget gives it back.
  */
 static PLH_SURVIVES_FORK PlhRegion memo_region;
 
@@ -120,8 +118,8 @@ pair_at(uintptr_t address)
 }
 
 /*
- * Are the words what they were?  All of them lie between the stack pointer and the
- * stack's end, so that all can be read, and none waits for the one before.
+ * Are the words what they were?  All of them lie between the stack pointer and the stack's end, so
+ * that all can be read, and none waits for the one before.
  */
 static inline PLH_NO_SANITIZER bool
 has_same_words(PlhStackMemo *memo, uintptr_t stack_pointer)
@@ -164,14 +162,13 @@ is_memo_of(uint32 offset, const PlhStackStart *start)
 }
 
 /*
- * The set that a walk belongs to: the offsets of its memos.  An innermost walk ends
- * where compiled code goes on.
+ * The set that a walk belongs to: the offsets of its memos.  An innermost walk ends where compiled
+ * code goes on.
  */
 static uint32 *
 set_of(const PlhStackStart *start, const PlhStackWalk *walk)
 {
-	int			innermost = walk->compiled_count > 0 ?
-		walk->compiled[0].index + 1 : walk->depth;
+	int			innermost = walk->compiled_count > 0 ? walk->compiled[0].index + 1 : walk->depth;
 	uint64		hash = start->stack_pointer;
 
 	for (int i = 0; i < Min(innermost, INNERMOST); i++)
@@ -278,8 +275,8 @@ plh_stack_memo_is_of(const PlhStackMemo *memo, const PlhStackWalk *walk)
 }
 
 /*
- * Does a word of a walk lie just behind the next one?  So does a return address behind
- * the frame pointer that its function has saved.
+ * Does a word of a walk lie just behind the next one?  So does a return address behind the frame
+ * pointer that its function has saved.
  */
 static inline bool
 is_paired(const PlhStackWalk *walk, int word)
@@ -347,12 +344,11 @@ fill(PlhStackMemo *memo, const PlhStackWalk *walk)
 }
 
 /*
- * Remember a walk; all walks together may take "room" bytes.  Returns its memo, or NULL
- * if there is no memory for it.  The oldest of its set gives way.
+ * Remember a walk; all walks together may take "room" bytes.  Returns its memo, or NULL if there is
+ * no memory for it.  The oldest of its set gives way.
  */
 PlhStackMemo *
-plh_stack_memo_add(const PlhStackStart *start, const PlhStackWalk *walk,
-				   Size room)
+plh_stack_memo_add(const PlhStackStart *start, const PlhStackWalk *walk, Size room)
 {
 	uint32		offset = take_room(MAXALIGN(offsetof(PlhStackMemo, data) +
 											sizeof(uintptr_t) * (walk->depth + walk->word_count) +

@@ -2,24 +2,21 @@
  * stack_memo.h
  *	  Remembers whole stacks, so that unwinding need not start over.
  *
- * What a stack is follows from where it starts, the rules of the code on it, and
- * some words of memory: the return addresses, and the frame pointers that were
- * saved and from which a frame is found.  A stack that starts at the same place is
- * the one that was remembered, if these words are still there: whatever was called,
- * returned, or jumped to in between.  Of code that was compiled at run time, which
- * goes with its query, what surrounds the call must be the same, too.
+ * What a stack is follows from where it starts, the rules of the code on it, and some words of
+ * memory: the return addresses, and the frame pointers that were saved and from which a frame is
+ * found.  A stack that starts at the same place is the one that was remembered, if these words are
+ * still there: whatever was called, returned, or jumped to in between.  Of code that was compiled
+ * at run time, which goes with its query, what surrounds the call must be the same, too.
  *
- * These functions may be called inside palloc; they never palloc, throw or lock,
- * and are not reentrant.
+ * These functions may be called inside palloc; they never palloc, throw or lock, and are not
+ * reentrant.
  */
-#ifndef PLH_STACK_MEMO_H
-#define PLH_STACK_MEMO_H
+#pragma once
 
 #include "stack/stack_walk.h"
 
 /*
- * Where a profile has a stack, and the site that was its last one, as of some state
- * of the profile.
+ * Where a profile has a stack, and the site that was its last one, as of some state of the profile.
  */
 typedef struct PlhKnownStack
 {
@@ -70,11 +67,7 @@ plh_stack_memo_addresses(const PlhStackMemo *memo)
 }
 
 extern PlhStackMemo *plh_stack_memo_find(const PlhStackStart *start);
-extern bool plh_stack_memo_is_of(const PlhStackMemo *memo,
-								 const PlhStackWalk *walk);
-extern PlhStackMemo *plh_stack_memo_add(const PlhStackStart *start,
-										const PlhStackWalk *walk,
+extern bool plh_stack_memo_is_of(const PlhStackMemo *memo, const PlhStackWalk *walk);
+extern PlhStackMemo *plh_stack_memo_add(const PlhStackStart *start, const PlhStackWalk *walk,
 										Size room);
 extern void plh_stack_memo_forget(void);
-
-#endif							/* PLH_STACK_MEMO_H */

@@ -4,11 +4,10 @@
  *
  * This code runs inside palloc.
  *
- * A rule says how to get from a frame to its caller, by the tables for unwinding that
- * modules have.  A module's .eh_frame_hdr has a sorted list of its functions, each with
- * the place of its FDE.  The modules' list is our own (modules.h), as libgcc's search
- * takes a lock, and allocates, once JIT-compiled code is registered.  What lies outside
- * of modules has no rule here.
+ * A rule says how to get from a frame to its caller, by the tables for unwinding that modules have.
+ * A module's .eh_frame_hdr has a sorted list of its functions, each with the place of its FDE.  The
+ * modules' list is our own (modules.h), as libgcc's search takes a lock, and allocates, once
+ * JIT-compiled code is registered.  What lies outside of modules has no rule here.
  */
 #include "postgres.h"
 
@@ -22,10 +21,10 @@
 #include "stack/stack_walk.h"
 
 /*
- * Rules are kept by return address, in sets, of which the oldest one gives way to a new
- * one.  A rule that was given up has to be trusted anew when it is needed again, for
- * which libunwind walks over a whole stack.  With one rule for each hash, that took
- * half of the time of all captures at the default interval.
+ * Rules are kept by return address, in sets, of which the oldest one gives way to a new one.  A
+ * rule that was given up has to be trusted anew when it is needed again, for which libunwind walks
+ * over a whole stack.  With one rule for each hash, that took half of the time of all captures at
+ * the default interval.
  */
 #define SET_BITS 9
 #define RULES_IN_SET 4
@@ -72,8 +71,8 @@ find_fde(const uint8 *table, uintptr_t target)
 }
 
 /*
- * Make the rule of a return address, which stays unsupported where there is no table.
- * Where there is no module, one may be later: then the rule is not kept.
+ * Make the rule of a return address, which stays unsupported where there is no table.  Where there
+ * is no module, one may be later: then the rule is not kept.
  */
 static void
 find_rule(PlhUnwindRule *rule)
@@ -196,21 +195,17 @@ note_frame_pointer(PlhStackWalk *walk, Frame *frame)
 }
 
 /*
- * Step to the caller of a frame.  Returns false if it does not lie where a caller
- * must.
+ * Step to the caller of a frame.  Returns false if it does not lie where a caller must.
  */
 static bool
-step(PlhStackWalk *walk, Frame *frame, const PlhUnwindRule *rule,
-	 uintptr_t first_pointer)
+step(PlhStackWalk *walk, Frame *frame, const PlhUnwindRule *rule, uintptr_t first_pointer)
 {
-	uintptr_t	base = rule->from_frame_pointer ? frame->at.frame_pointer :
-		frame->at.stack_pointer;
+	uintptr_t	base = rule->from_frame_pointer ? frame->at.frame_pointer : frame->at.stack_pointer;
 	uintptr_t	cfa = base + rule->cfa_offset;
 	uintptr_t	saved_at = cfa + rule->saved_offset;
 	uintptr_t	return_at;
 
-	if (cfa <= frame->at.stack_pointer || cfa > plh_stack_walk_end ||
-		cfa % sizeof(uintptr_t) != 0)
+	if (cfa <= frame->at.stack_pointer || cfa > plh_stack_walk_end || cfa % sizeof(uintptr_t) != 0)
 		return false;
 	if (rule->from_frame_pointer)
 		note_frame_pointer(walk, frame);
@@ -232,8 +227,8 @@ step(PlhStackWalk *walk, Frame *frame, const PlhUnwindRule *rule,
 }
 
 /*
- * Step to the caller of a frame of code in no module, if that was compiled at run
- * time.  Its rule is not kept, as other code may lie there soon.
+ * Step to the caller of a frame of code in no module, if that was compiled at run time.  Its rule
+ * is not kept, as other code may lie there soon.
  */
 static bool
 step_over_compiled(PlhStackWalk *walk, Frame *frame, uintptr_t first_pointer)
@@ -268,13 +263,12 @@ begin(PlhStackWalk *walk, const PlhStackStart *start)
 }
 
 /*
- * Walk over the first frames, no more than "depth", as far as they are of modules'
- * code: that includes the address at which other code goes on.  Returns false if
- * there is a frame that rules are not for.
+ * Walk over the first frames, no more than "depth", as far as they are of modules' code: that
+ * includes the address at which other code goes on.  Returns false if there is a frame that rules
+ * are not for.
  */
 bool
-plh_stack_walk_innermost(PlhStackWalk *walk, const PlhStackStart *start,
-						 int depth)
+plh_stack_walk_innermost(PlhStackWalk *walk, const PlhStackStart *start, int depth)
 {
 	Frame		frame = begin(walk, start);
 
@@ -283,19 +277,17 @@ plh_stack_walk_innermost(PlhStackWalk *walk, const PlhStackStart *start,
 		const PlhUnwindRule *rule = rule_of(frame.at.address);
 
 		walk->addresses[walk->depth++] = frame.at.address;
-		if (rule->kind == PLH_RULE_OUTERMOST ||
-			rule->kind == PLH_RULE_NO_MODULE)
+		if (rule->kind == PLH_RULE_OUTERMOST || rule->kind == PLH_RULE_NO_MODULE)
 			break;
-		if (rule->kind != PLH_RULE_CALLER ||
-			!step(walk, &frame, rule, start->stack_pointer))
+		if (rule->kind != PLH_RULE_CALLER || !step(walk, &frame, rule, start->stack_pointer))
 			return false;
 	}
 	return true;
 }
 
 /*
- * Walk over the whole stack, but not to more than "max_depth" frames.  Returns false
- * if there is a frame that rules are not for.
+ * Walk over the whole stack, but not to more than "max_depth" frames.  Returns false if there is a
+ * frame that rules are not for.
  */
 bool
 plh_stack_walk(PlhStackWalk *walk, const PlhStackStart *start, int max_depth)
@@ -336,8 +328,8 @@ plh_stack_walk(PlhStackWalk *walk, const PlhStackStart *start, int max_depth)
 }
 
 /*
- * A walk was compared with what libunwind finds.  If they are equal, trust the rules
- * of the walk; else leave the frames of those that were not trusted to libunwind.
+ * A walk was compared with what libunwind finds.  If they are equal, trust the rules of the walk;
+ * else leave the frames of those that were not trusted to libunwind.
  */
 void
 plh_stack_walk_judge(const PlhStackWalk *walk, bool equals_libunwind)

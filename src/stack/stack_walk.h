@@ -2,14 +2,13 @@
  * stack_walk.h
  *	  Walks over the stack by rules, and notes what it goes by.
  *
- * Only what lies wholly in the stack of the process is looked at, which is mapped
- * from the stack pointer up to its end.
+ * Only what lies wholly in the stack of the process is looked at, which is mapped from the stack
+ * pointer up to its end.
  *
- * These functions may be called inside palloc; they never palloc, throw or lock,
- * and are not reentrant.
+ * These functions may be called inside palloc; they never palloc, throw or lock, and are not
+ * reentrant.
  */
-#ifndef PLH_STACK_WALK_H
-#define PLH_STACK_WALK_H
+#pragma once
 
 #include "stack/call_frame_info.h"
 
@@ -58,8 +57,7 @@ extern uintptr_t plh_stack_walk_end;
 static inline bool
 plh_stack_walk_may_start(const PlhStackStart *start)
 {
-	return start->stack_pointer >= plh_stack_walk_low &&
-		start->stack_pointer < plh_stack_walk_end;
+	return start->stack_pointer >= plh_stack_walk_low && start->stack_pointer < plh_stack_walk_end;
 }
 
 /* AddressSanitizer does not let anybody read other functions' frames. */
@@ -72,11 +70,7 @@ plh_stack_walk_word(uintptr_t address)
 }
 
 extern void plh_stack_walk_learn_stack(void);
-extern bool plh_stack_walk_innermost(PlhStackWalk *walk,
-									 const PlhStackStart *start, int depth);
-extern bool plh_stack_walk(PlhStackWalk *walk, const PlhStackStart *start,
-						   int max_depth);
+extern bool plh_stack_walk_innermost(PlhStackWalk *walk, const PlhStackStart *start, int depth);
+extern bool plh_stack_walk(PlhStackWalk *walk, const PlhStackStart *start, int max_depth);
 extern void plh_stack_walk_forget_rules(void);
 extern void plh_stack_walk_judge(const PlhStackWalk *walk, bool equals_libunwind);
-
-#endif							/* PLH_STACK_WALK_H */

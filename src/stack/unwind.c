@@ -1,20 +1,17 @@
 /*
  * unwind.c
- *	  The stack of the running function, through libunwind or, on aarch64, by frame
- *	  records.
+ *	  The stack of the running function, through libunwind or, on aarch64, by frame records.
  *
  * plh_unwind_capture runs inside palloc.
  *
- * The innermost frames, which are ours and the allocator's, are skipped by address range
- * and not by count, as their number depends on inlining and on which of palloc's many
- * entry points was called.
+ * The innermost frames, which are ours and the allocator's, are skipped by address range and not by
+ * count, as their number depends on inlining and on which of palloc's many entry points was called.
  *
- * The procedure call standard of aarch64 lets x29 point to a record of two words: where
- * the caller's record is, and the return address.  Compilers keep it up by default, and
- * the function at the start of a stack stores a null.  libunwind before 1.7 does not know
- * how functions sign their return addresses (-mbranch-protection): it ends the stack
- * there, or dereferences a signed address and crashes the server.  From 1.7 on,
- * unw_backtrace returns signed addresses.
+ * The procedure call standard of aarch64 lets x29 point to a record of two words: where the
+ * caller's record is, and the return address.  Compilers keep it up by default, and the function at
+ * the start of a stack stores a null.  libunwind before 1.7 does not know how functions sign their
+ * return addresses (-mbranch-protection): it ends the stack there, or dereferences a signed address
+ * and crashes the server.  From 1.7 on, unw_backtrace returns signed addresses.
  */
 #include "postgres.h"
 
@@ -143,15 +140,14 @@ count_skipped(const uintptr_t *addresses, int count)
 {
 	int			skipped = 0;
 
-	while (skipped < count && skipped < PLH_MAX_SKIPPED &&
-		   is_skipped(addresses[skipped] - 1))
+	while (skipped < count && skipped < PLH_MAX_SKIPPED && is_skipped(addresses[skipped] - 1))
 		skipped++;
 	return skipped;
 }
 
 /*
- * Find where the function with an address begins and ends, by the tables for
- * unwinding.  Returns false if they don't say.
+ * Find where the function with an address begins and ends, by the tables for unwinding.  Returns
+ * false if they don't say.
  */
 bool
 plh_unwind_function_of(uintptr_t address, PlhCodeRange *function)
@@ -173,8 +169,8 @@ needed_frames(int max_depth)
 }
 
 /*
- * Other code may lie where a module was unloaded: forget rules, what is remembered by
- * them, and what libunwind has found out.
+ * Other code may lie where a module was unloaded: forget rules, what is remembered by them, and
+ * what libunwind has found out.
  */
 static pg_noinline void
 forget_code(void)
@@ -218,8 +214,8 @@ typedef struct FrameRecord
 #define RECORD_BYTES (2 * sizeof(uintptr_t))
 
 /*
- * Returns a return address without its signature.  The instruction does nothing on
- * processors that do not sign, and its name is unknown to compilers for them.
+ * Returns a return address without its signature.  The instruction does nothing on processors that
+ * do not sign, and its name is unknown to compilers for them.
  */
 static inline uintptr_t
 strip_signature(uintptr_t address)
@@ -227,8 +223,7 @@ strip_signature(uintptr_t address)
 	register uintptr_t link __asm__("x30") = address;
 
 	/* xpaclri */
-	__asm__("hint #7"
-:			"+r"(link));
+__asm__("hint #7":"+r"(link));
 	return link;
 }
 
@@ -236,13 +231,12 @@ strip_signature(uintptr_t address)
 static inline bool
 is_above(uintptr_t at, uintptr_t other)
 {
-	return at > other && at % sizeof(uintptr_t) == 0 &&
-		at <= plh_stack_walk_end - RECORD_BYTES;
+	return at > other && at % sizeof(uintptr_t) == 0 && at <= plh_stack_walk_end - RECORD_BYTES;
 }
 
 /*
- * Step to the caller's record.  On the stack of the process it lies above this one;
- * on others nothing is known, and the kernel reads it.  Returns false if there is none.
+ * Step to the caller's record.  On the stack of the process it lies above this one; on others
+ * nothing is known, and the kernel reads it.  Returns false if there is none.
  */
 static inline PLH_NO_SANITIZER bool
 step_to_caller(FrameRecord *record, bool in_stack)
@@ -266,9 +260,9 @@ step_to_caller(FrameRecord *record, bool in_stack)
 }
 
 /*
- * Put the return addresses from here on into "addresses", the innermost first, and the
- * ends of the records of the functions that return there into "places", unless that is
- * NULL.  Returns how many there are.
+ * Put the return addresses from here on into "addresses", the innermost first, and the ends of the
+ * records of the functions that return there into "places", unless that is NULL.  Returns how many
+ * there are.
  */
 static pg_noinline int
 walk_records(uintptr_t *addresses, uintptr_t *places, int max_count)
@@ -305,8 +299,7 @@ step_all(uintptr_t *addresses, int max_count)
 	unw_word_t	address;
 	int			count = 0;
 
-	if (unw_getcontext(&context) != 0 ||
-		unw_init_local(&cursor, &context) != 0)
+	if (unw_getcontext(&context) != 0 || unw_init_local(&cursor, &context) != 0)
 		return 0;
 	do
 	{
@@ -318,8 +311,8 @@ step_all(uintptr_t *addresses, int max_count)
 }
 
 /*
- * Ask libunwind for all frames from here on, and return how many there are.  What
- * unw_backtrace has noted of code it keeps for ever, while all else can be forgotten.
+ * Ask libunwind for all frames from here on, and return how many there are.  What unw_backtrace has
+ * noted of code it keeps for ever, while all else can be forgotten.
  */
 static inline int
 ask_libunwind(uintptr_t *addresses, int max_count)
@@ -355,8 +348,8 @@ capture_all(PlhStack *stack, int max_depth)
 }
 
 /*
- * Learn which frames to skip, and unwind once, so that libunwind sets itself
- * up here and not inside a palloc.
+ * Learn which frames to skip, and unwind once, so that libunwind sets itself up here and not inside
+ * a palloc.
  */
 void
 plh_unwind_start(void)
@@ -373,8 +366,8 @@ plh_unwind_start(void)
 #if PLH_HAVE_UNWIND_RULES
 
 /*
- * One in this number of stacks that are remembered is compared with libunwind's; with
- * assertions, or -DPLH_COMPARED_HITS=1, all are, and new ones, too.
+ * One in this number of stacks that are remembered is compared with libunwind's; with assertions,
+ * or -DPLH_COMPARED_HITS=1, all are, and new ones, too.
  */
 #ifndef PLH_COMPARED_HITS
 #ifdef USE_ASSERT_CHECKING
@@ -392,8 +385,8 @@ plh_unwind_start(void)
 static PLH_SURVIVES_FORK uint32 hits;
 
 /*
- * Returns whether these addresses are what libunwind finds.  That begins in this
- * function and its callers, until it comes to where the walk starts.
+ * Returns whether these addresses are what libunwind finds.  That begins in this function and its
+ * callers, until it comes to where the walk starts.
  */
 static pg_noinline bool
 stack_equals_libunwind(const uintptr_t *expected, int depth, bool is_cut)
@@ -402,8 +395,7 @@ stack_equals_libunwind(const uintptr_t *expected, int depth, bool is_cut)
 	int			captured = ask_libunwind(addresses, lengthof(addresses));
 	int			own = 0;
 
-	while (own < captured && own < PLH_MAX_OWN &&
-		   addresses[own] != expected[0])
+	while (own < captured && own < PLH_MAX_OWN && addresses[own] != expected[0])
 		own++;
 	if (captured - own < depth || (captured - own > depth && !is_cut))
 		return false;
@@ -496,11 +488,9 @@ make_memo(const PlhStackStart *start, int max_depth, bool is_frequent)
 	PlhStackMemo *memo;
 
 	look_for_unloads();
-	if (!plh_stack_walk(&walk, start, needed_frames(max_depth)) ||
-		!walk_may_be_used(&walk))
+	if (!plh_stack_walk(&walk, start, needed_frames(max_depth)) || !walk_may_be_used(&walk))
 		return NULL;
-	memo = plh_stack_memo_add(start, &walk, is_frequent ?
-							  FREQUENT_BYTES : RARE_BYTES);
+	memo = plh_stack_memo_add(start, &walk, is_frequent ? FREQUENT_BYTES : RARE_BYTES);
 	if (memo != NULL)
 	{
 		memo->first = count_skipped(walk.addresses, walk.depth);
@@ -512,8 +502,7 @@ make_memo(const PlhStackStart *start, int max_depth, bool is_frequent)
 
 /* Returns whether a memo that has been found is what libunwind finds. */
 static pg_noinline bool
-memo_equals_libunwind(const PlhStackMemo *memo, const PlhStackStart *start,
-					  int max_depth)
+memo_equals_libunwind(const PlhStackMemo *memo, const PlhStackStart *start, int max_depth)
 {
 	PlhStackWalk walk;
 
@@ -527,12 +516,11 @@ memo_equals_libunwind(const PlhStackMemo *memo, const PlhStackStart *start,
 }
 
 /*
- * Returns whether a memo may be used: now and then it is compared with libunwind.  If
- * it is wrong, all memos are given up.
+ * Returns whether a memo may be used: now and then it is compared with libunwind.  If it is wrong,
+ * all memos are given up.
  */
 static inline bool
-memo_may_be_used(const PlhStackMemo *memo, const PlhStackStart *start,
-				 int max_depth)
+memo_may_be_used(const PlhStackMemo *memo, const PlhStackStart *start, int max_depth)
 {
 	if (likely(++hits % PLH_COMPARED_HITS != 0))
 		return true;
@@ -548,8 +536,7 @@ memo_may_be_used(const PlhStackMemo *memo, const PlhStackStart *start,
 
 /* Capture a stack that starts there by what is remembered.  Returns false if not. */
 static bool
-capture_known(PlhStack *stack, const PlhStackStart *start, int max_depth,
-			  bool is_frequent)
+capture_known(PlhStack *stack, const PlhStackStart *start, int max_depth, bool is_frequent)
 {
 	PlhStackMemo *memo;
 
@@ -570,12 +557,12 @@ capture_known(PlhStack *stack, const PlhStackStart *start, int max_depth,
 }
 
 /*
- * Capture the stack of the caller from the function on that called the allocator,
- * of which "max_depth" frames are wanted, no more than PLH_MAX_FRAMES and the same
- * in all calls.  If captures are frequent, more stacks are remembered.
+ * Capture the stack of the caller from the function on that called the allocator, of which
+ * "max_depth" frames are wanted, no more than PLH_MAX_FRAMES and the same in all calls.  If
+ * captures are frequent, more stacks are remembered.
  *
- * The return addresses stay where libunwind, or the memo, has put them: at
- * interval 1 even a copy of 20 words shows.
+ * The return addresses stay where libunwind, or the memo, has put them: at interval 1 even a copy
+ * of 20 words shows.
  */
 pg_noinline void
 plh_unwind_capture(PlhStack *stack, int max_depth, bool is_frequent)
@@ -589,8 +576,7 @@ plh_unwind_capture(PlhStack *stack, int max_depth, bool is_frequent)
 	};
 
 	Assert(max_depth > 0 && max_depth <= PLH_MAX_FRAMES);
-	if (plh_unwind_wrong_stacks > 0 ||
-		!capture_known(stack, &start, max_depth, is_frequent))
+	if (plh_unwind_wrong_stacks > 0 || !capture_known(stack, &start, max_depth, is_frequent))
 		capture_all(stack, max_depth);
 }
 
@@ -634,8 +620,7 @@ step_over_places(PlacedStack *placed)
 	unw_word_t	place;
 
 	placed->depth = 0;
-	if (unw_getcontext(&context) != 0 ||
-		unw_init_local(&cursor, &context) != 0)
+	if (unw_getcontext(&context) != 0 || unw_init_local(&cursor, &context) != 0)
 		return;
 	do
 	{
@@ -695,13 +680,12 @@ is_stack(const PlacedStack *placed, int first, const PlhStack *stack)
 }
 
 /*
- * Of a stack that has just been captured, find the frames that some places on it are
- * in, which ascend: each gets the index of the address behind that frame, or the depth
- * of the stack if it lies beyond, or is not known.
+ * Of a stack that has just been captured, find the frames that some places on it are in, which
+ * ascend: each gets the index of the address behind that frame, or the depth of the stack if it
+ * lies beyond, or is not known.
  */
 void
-plh_unwind_find_places(const PlhStack *stack, const uintptr_t *places, int count,
-					   int *indexes)
+plh_unwind_find_places(const PlhStack *stack, const uintptr_t *places, int count, int *indexes)
 {
 	PlacedStack placed;
 	int			first = 0;

@@ -2,13 +2,11 @@
  * unwind.h
  *	  The stack of the running function, through libunwind or as remembered.
  *
- * plh_unwind_start is called once, outside palloc, when pg_leakhunt is loaded:
- * it lets libunwind and the dynamic linker do their lazy initialization.
- * After that, plh_unwind_capture may be called inside palloc; it never pallocs or
- * throws.  No other file calls libunwind.
+ * plh_unwind_start is called once, outside palloc, when pg_leakhunt is loaded: it lets libunwind
+ * and the dynamic linker do their lazy initialization.  After that, plh_unwind_capture may be
+ * called inside palloc; it never pallocs or throws.  No other file calls libunwind.
  */
-#ifndef PLH_UNWIND_H
-#define PLH_UNWIND_H
+#pragma once
 
 #include "base/limits.h"
 #include "stack/stack_memo.h"
@@ -36,8 +34,8 @@ typedef struct PlhStack
 extern uint64 plh_unwind_compared_stacks;
 
 /*
- * How often a stack that was remembered, or walked over by rules that are trusted, was
- * not what libunwind finds.  Since the first time libunwind alone is asked.
+ * How often a stack that was remembered, or walked over by rules that are trusted, was not what
+ * libunwind finds.  Since the first time libunwind alone is asked.
  */
 extern uint32 plh_unwind_wrong_stacks;
 
@@ -46,9 +44,6 @@ extern void plh_unwind_start(void);
 /* Called at that time, too: the frames of the module that has the address are skipped. */
 extern void plh_unwind_skip_text_of(const void *address);
 extern bool plh_unwind_function_of(uintptr_t address, PlhCodeRange *function);
-extern void plh_unwind_capture(PlhStack *stack, int max_depth,
-							   bool is_frequent);
+extern void plh_unwind_capture(PlhStack *stack, int max_depth, bool is_frequent);
 extern void plh_unwind_find_places(const PlhStack *stack, const uintptr_t *places,
 								   int count, int *indexes);
-
-#endif							/* PLH_UNWIND_H */

@@ -1,14 +1,11 @@
 /*
  * binary.h
- *	  The binary of a module, whose symbols are asked for, and what comes of opening
- *	  it.
+ *	  The binary of a module, whose symbols are asked for, and what comes of opening it.
  */
-#ifndef PLH_BINARY_H
-#define PLH_BINARY_H
+#pragma once
 
 /*
- * The binary of a module, as a process had loaded it; the texts are the
- * caller's.
+ * The binary of a module, as a process had loaded it; the texts are the caller's.
  */
 typedef struct PlhBinary
 {
@@ -33,5 +30,3 @@ typedef enum PlhModuleStatus
 	PLH_MODULE_FAILED,			/* the symbolizer ended when it was asked */
 	PLH_MODULE_NOT_ASKED		/* no symbolizer could be started */
 } PlhModuleStatus;
-
-#endif							/* PLH_BINARY_H */

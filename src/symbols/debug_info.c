@@ -1,14 +1,14 @@
 /*
  * debug_info.c
- *	  Reads debug information and symbol tables: from an address of a module to
- *	  its functions, inlined ones included, files and lines.
+ *	  Reads debug information and symbol tables: from an address of a module to its functions,
+ *	  inlined ones included, files and lines.
  *
- * Only this file calls libdw, which is loaded when it is first needed.  If pg_leakhunt
- * were linked to it, every fork and exit of every server process would be slower.  Where
- * it is not installed, elf_names.c has the answers.
+ * Only this file calls libdw, which is loaded when it is first needed.  If pg_leakhunt were linked
+ * to it, every fork and exit of every server process would be slower.  Where it is not installed,
+ * elf_names.c has the answers.
  *
- * A function is named only if the address lies between its start and its end:
- * a wrong name would be worse than none.
+ * A function is named only if the address lies between its start and its end: a wrong name would be
+ * worse than none.
  */
 #include "postgres.h"
 
@@ -47,8 +47,8 @@ typedef struct DwarfUnit
 } DwarfUnit;
 
 /*
- * Entries of one unit that are visited, and the depth to which namespaces are:
- * the entries of a hostile file may form a loop.
+ * Entries of one unit that are visited, and the depth to which namespaces are: the entries of a
+ * hostile file may form a loop.
  */
 #define MAX_UNIT_ENTRIES 4000000
 #define MAX_NESTING 64
@@ -148,14 +148,12 @@ add_function(DwarfUnit *unit, Dwarf_Die *function)
 	ptrdiff_t	offset = 0;
 
 	while (unit->entries_left-- > 0 &&
-		   (offset = libdw.dwarf_ranges(function, offset, &base, &start,
-										&end)) > 0)
+		   (offset = libdw.dwarf_ranges(function, offset, &base, &start, &end)) > 0)
 	{
 		if (unit->range_count == unit->range_room)
 		{
 			int			room = Max(FIRST_RANGE_ROOM, 2 * unit->range_room);
-			FunctionRange *larger = realloc(unit->ranges,
-											sizeof(FunctionRange) * room);
+			FunctionRange *larger = realloc(unit->ranges, sizeof(FunctionRange) * room);
 
 			if (larger == NULL)
 				return;
@@ -185,14 +183,13 @@ add_functions(DwarfUnit *unit, Dwarf_Die *parent, int nesting)
 			add_function(unit, &entry);
 		else if (tag == DW_TAG_namespace || tag == DW_TAG_module)
 			add_functions(unit, &entry, nesting + 1);
-	} while (unit->entries_left-- > 0 &&
-			 libdw.dwarf_siblingof(&entry, &entry) == 0);
+	} while (unit->entries_left-- > 0 && libdw.dwarf_siblingof(&entry, &entry) == 0);
 }
 
 /*
- * The entry that has the functions of a unit.  Of a unit whose debug information is
- * split (-gsplit-dwarf) the binary has only a skeleton; libdw finds the rest in the
- * .dwo file that the skeleton names.  Where that is gone, there are no functions.
+ * The entry that has the functions of a unit.  Of a unit whose debug information is split
+ * (-gsplit-dwarf) the binary has only a skeleton; libdw finds the rest in the .dwo file that the
+ * skeleton names.  Where that is gone, there are no functions.
  */
 static Dwarf_Die
 functions_entry(Dwarf_Die *unit_entry)
@@ -200,16 +197,14 @@ functions_entry(Dwarf_Die *unit_entry)
 	uint8_t		type;
 	Dwarf_Die	split;
 
-	if (libdw.dwarf_cu_info(unit_entry->cu, NULL, &type, NULL, &split, NULL,
-							NULL, NULL) == 0 &&
+	if (libdw.dwarf_cu_info(unit_entry->cu, NULL, &type, NULL, &split, NULL, NULL, NULL) == 0 &&
 		type == DW_UT_skeleton && split.addr != NULL)
 		return split;
 	return *unit_entry;
 }
 
 /*
- * Find a unit among those that were read, or read it.  Returns NULL if memory
- * runs out.
+ * Find a unit among those that were read, or read it.  Returns NULL if memory runs out.
  */
 static DwarfUnit *
 find_unit(DwarfUnit **units, Dwarf_Die *unit_entry)
@@ -231,8 +226,7 @@ find_unit(DwarfUnit **units, Dwarf_Die *unit_entry)
 	unit->entries_left = MAX_UNIT_ENTRIES;
 	add_functions(unit, &unit->entry, 0);
 	if (unit->range_count > 0)
-		qsort(unit->ranges, unit->range_count, sizeof(FunctionRange),
-			  compare_ranges);
+		qsort(unit->ranges, unit->range_count, sizeof(FunctionRange), compare_ranges);
 	unit->next = *units;
 	*units = unit;
 	return unit;
@@ -260,10 +254,9 @@ range_of(const DwarfUnit *unit, Dwarf_Addr address)
 }
 
 /*
- * The unit that has an address of a module, from which *bias is to be taken away; NULL if
- * there is none.  Before, *bias is that of the module.  Compilers that are made of LLVM
- * write no table of the units' addresses: there those that were read before are asked, and
- * then all others.
+ * The unit that has an address of a module, from which *bias is to be taken away; NULL if there is
+ * none.  Before, *bias is that of the module.  Compilers that are made of LLVM write no table of
+ * the units' addresses: there those that were read before are asked, and then all others.
  */
 static DwarfUnit *
 unit_of(DwarfUnit **units, Dwfl_Module *module, Dwarf_Addr address, Dwarf_Addr *bias)
@@ -284,9 +277,8 @@ unit_of(DwarfUnit **units, Dwfl_Module *module, Dwarf_Addr address, Dwarf_Addr *
 }
 
 /*
- * Collect the functions around an address, the outermost first: the function
- * that the range belongs to, and those that the compiler has inlined there.
- * Returns how many there are.
+ * Collect the functions around an address, the outermost first: the function that the range belongs
+ * to, and those that the compiler has inlined there.  Returns how many there are.
  */
 static int
 nest_of(const FunctionRange *range, Dwarf_Addr address, Dwarf_Die *nest)
@@ -319,8 +311,7 @@ nest_of(const FunctionRange *range, Dwarf_Addr address, Dwarf_Die *nest)
 					return count;
 				nest[count++] = entry;
 			}
-		} while (!found && entries_left-- > 0 &&
-				 libdw.dwarf_siblingof(&entry, &entry) == 0);
+		} while (!found && entries_left-- > 0 && libdw.dwarf_siblingof(&entry, &entry) == 0);
 		if (!found)
 			break;
 		scope = entry;
@@ -367,13 +358,11 @@ load_libdw(void)
 
 /* Is the open file the binary that the process of the profile had loaded? */
 static bool
-is_binary(Dwfl_Module *module, const struct stat *status,
-		  const PlhBinary *binary)
+is_binary(Dwfl_Module *module, const struct stat *status, const PlhBinary *binary)
 {
 	const unsigned char *build_id = NULL;
 	GElf_Addr	address;
-	int			bytes = libdw.dwfl_module_build_id(module, &build_id,
-												   &address);
+	int			bytes = libdw.dwfl_module_build_id(module, &build_id, &address);
 
 	return plh_symbol_files_is_binary(build_id, bytes, status, binary);
 }
@@ -392,8 +381,7 @@ open_path(const char *path, const PlhBinary *binary, void *arg)
 
 	file->dwfl = libdw.dwfl_begin(&callbacks);
 	if (file->dwfl != NULL)
-		file->module = libdw.dwfl_report_elf(file->dwfl, path, path, fd, 0,
-											 false);
+		file->module = libdw.dwfl_report_elf(file->dwfl, path, path, fd, 0, false);
 	if (file->module == NULL)
 		close(fd);
 	else if (libdw.dwfl_report_end(file->dwfl, NULL, NULL) == 0 &&
@@ -411,9 +399,9 @@ open_path(const char *path, const PlhBinary *binary, void *arg)
 }
 
 /*
- * Open the file with the symbols of a binary that a process had loaded: the binary, or
- * else its debug file.  Returns the status of the binary's path if neither can be
- * opened.  "file" must be zeroed; it is set only if the result is PLH_MODULE_OPEN.
+ * Open the file with the symbols of a binary that a process had loaded: the binary, or else its
+ * debug file.  Returns the status of the binary's path if neither can be opened.  "file" must be
+ * zeroed; it is set only if the result is PLH_MODULE_OPEN.
  */
 static PlhModuleStatus
 open_debug_file(const PlhBinary *binary, DebugFile *file)
@@ -434,8 +422,7 @@ find_dwarf(PlhDebugModule *module)
 	const char *debug_file = NULL;
 	int64		began_us = plh_clock_us(CLOCK_MONOTONIC);
 
-	module->dwarf = libdw.dwfl_module_getdwarf(module->handle.module,
-											   &module->dwarf_bias);
+	module->dwarf = libdw.dwfl_module_getdwarf(module->handle.module, &module->dwarf_bias);
 	if (module->dwarf == NULL)
 		plh_debuginfod_asked_in_vain(began_us);
 
@@ -472,8 +459,8 @@ plh_debug_info_open(const PlhBinary *binary, PlhDebugModule **opened)
 }
 
 /*
- * Are there symbols beside the dynamic ones?  They are in the main file, or in the
- * compressed one inside of it (.gnu_debugdata), whose symbols libdw adds to them.
+ * Are there symbols beside the dynamic ones?  They are in the main file, or in the compressed one
+ * inside of it (.gnu_debugdata), whose symbols libdw adds to them.
  */
 static bool
 has_symbol_table(PlhDebugModule *module, int symbol_count)
@@ -503,13 +490,11 @@ names_source(const PlhElfNames *names, const char **file)
 	*file = plh_elf_names_file(names);
 	if (plh_elf_names_count(names) == 0)
 		return PLH_SOURCE_NOTHING;
-	return plh_elf_names_has_table(names) ? PLH_SOURCE_SYMBOL_TABLE :
-		PLH_SOURCE_DYNAMIC_SYMBOLS;
+	return plh_elf_names_has_table(names) ? PLH_SOURCE_SYMBOL_TABLE : PLH_SOURCE_DYNAMIC_SYMBOLS;
 }
 
 /*
- * Find the best source of symbols for a module.  Sets "file" to the path of
- * the file that has it.
+ * Find the best source of symbols for a module.  Sets "file" to the path of the file that has it.
  */
 PlhSymbolSource
 plh_debug_info_source(PlhDebugModule *module, const char **file)
@@ -538,8 +523,7 @@ function_name(Dwarf_Die *function)
 	Dwarf_Attribute attribute;
 	const char *name = NULL;
 
-	if (libdw.dwarf_attr_integrate(function, DW_AT_linkage_name,
-								   &attribute) != NULL)
+	if (libdw.dwarf_attr_integrate(function, DW_AT_linkage_name, &attribute) != NULL)
 		name = libdw.dwarf_formstring(&attribute);
 	return name != NULL ? name : libdw.dwarf_diename(function);
 }
@@ -560,8 +544,8 @@ number_of(Dwarf_Die *entry, int name)
 }
 
 /*
- * Set the place of a frame.  File and line are known both, or neither is: a
- * hostile file may have lines that no source has.
+ * Set the place of a frame.  File and line are known both, or neither is: a hostile file may have
+ * lines that no source has.
  */
 static void
 set_place(PlhSourceFrame *frame, const char *file, Dwarf_Word line)
@@ -573,8 +557,8 @@ set_place(PlhSourceFrame *frame, const char *file, Dwarf_Word line)
 }
 
 /*
- * Set the file and line that the line table has for an address.  "unit" is its unit, if
- * that is known, in which the address is lower by "bias".
+ * Set the file and line that the line table has for an address.  "unit" is its unit, if that is
+ * known, in which the address is lower by "bias".
  */
 static void
 find_line(PlhDebugModule *module, DwarfUnit *unit, Dwarf_Addr address, Dwarf_Addr bias,
@@ -596,8 +580,7 @@ find_line(PlhDebugModule *module, DwarfUnit *unit, Dwarf_Addr address, Dwarf_Add
 
 /* Set the frames by debug information; returns 0 if it does not know any. */
 static int
-frames_from_dwarf(PlhDebugModule *module, Dwarf_Addr address,
-				  PlhSourceFrame *frames)
+frames_from_dwarf(PlhDebugModule *module, Dwarf_Addr address, PlhSourceFrame *frames)
 {
 	Dwarf_Die	nest[PLH_MAX_INLINED];
 	Dwarf_Addr	bias;
@@ -611,8 +594,7 @@ frames_from_dwarf(PlhDebugModule *module, Dwarf_Addr address,
 		return 0;
 	bias = module->dwarf_bias;
 	unit = unit_of(&module->units, module->handle.module, address, &bias);
-	if (unit == NULL ||
-		(range = range_of(unit, address - bias)) == NULL)
+	if (unit == NULL || (range = range_of(unit, address - bias)) == NULL)
 		return 0;
 	count = nest_of(range, address - bias, nest);
 	Assert(count <= PLH_MAX_INLINED);
@@ -647,8 +629,7 @@ frames_from_dwarf(PlhDebugModule *module, Dwarf_Addr address,
  * Set the one frame that a symbol table can tell; returns 0 if it knows none.
  */
 static int
-frame_from_symbol(PlhDebugModule *module, Dwarf_Addr address,
-				  PlhSourceFrame *frame)
+frame_from_symbol(PlhDebugModule *module, Dwarf_Addr address, PlhSourceFrame *frame)
 {
 	GElf_Off	offset;
 	GElf_Sym symbol;
@@ -677,13 +658,11 @@ frame_from_names(const PlhElfNames *names, uint64 address, PlhSourceFrame *frame
 }
 
 /*
- * Find the functions that an address is in, the innermost first; all but the
- * last are inlined.  The address is one of the module's ELF file, as the
- * addresses in frames of a profile are.
+ * Find the functions that an address is in, the innermost first; all but the last are inlined.  The
+ * address is one of the module's ELF file, as the addresses in frames of a profile are.
  */
 int
-plh_debug_info_frames(PlhDebugModule *module, uint64 address,
-					  PlhSourceFrame *frames)
+plh_debug_info_frames(PlhDebugModule *module, uint64 address, PlhSourceFrame *frames)
 {
 	Dwarf_Addr	there = address + module->handle.bias;
 	int			count;
@@ -695,8 +674,8 @@ plh_debug_info_frames(PlhDebugModule *module, uint64 address,
 }
 
 /*
- * Returns the name of the function of malloc's family that a module calls in
- * another one, by what the dynamic linker resolves for it; NULL if it calls none.
+ * Returns the name of the function of malloc's family that a module calls in another one, by what
+ * the dynamic linker resolves for it; NULL if it calls none.
  */
 const char *
 plh_debug_info_called_malloc(PlhDebugModule *module)
@@ -721,8 +700,7 @@ plh_debug_info_called_malloc(PlhDebugModule *module)
 		for (int i = 1; libdw.gelf_getsym(data, i, &symbol) != NULL; i++)
 		{
 			const char *name = symbol.st_shndx != SHN_UNDEF ? NULL :
-				plh_elf_names_of_malloc(libdw.elf_strptr(elf, header.sh_link,
-														 symbol.st_name));
+				plh_elf_names_of_malloc(libdw.elf_strptr(elf, header.sh_link, symbol.st_name));
 
 			if (name != NULL)
 				return name;
@@ -746,14 +724,13 @@ plh_debug_info_close(PlhDebugModule *module)
 }
 
 /*
- * Turn the linker's name of a C++ function into the one in its source.
- * Returns NULL if the name is not of C++, or if libstdc++ is not installed.
+ * Turn the linker's name of a C++ function into the one in its source.  Returns NULL if the name is
+ * not of C++, or if libstdc++ is not installed.
  */
 char *
 plh_debug_info_demangle(const char *name)
 {
-	static char *(*demangle) (const char *name, char *buffer, size_t *bytes,
-							  int *status);
+	static char *(*demangle) (const char *name, char *buffer, size_t *bytes, int *status);
 	static bool tried = false;
 	int			status;
 

@@ -1,15 +1,13 @@
 /*
  * debug_info.h
- *	  Reads debug information and symbol tables: from an address of a module to
- *	  its functions, inlined ones included, files and lines.
+ *	  Reads debug information and symbol tables: from an address of a module to its functions,
+ *	  inlined ones included, files and lines.
  *
- * Runs in the symbolizer, a process of its own (symbolizer.h), and in tests.
- * Allocates by malloc, and uses nothing of PostgreSQL's but types.  "No
- * symbol" is an answer, not an error.  The files may be hostile: one that
- * makes libdw crash or loop costs that process, and nothing else.
+ * Runs in the symbolizer, a process of its own (symbolizer.h), and in tests.  Allocates by malloc,
+ * and uses nothing of PostgreSQL's but types.  "No symbol" is an answer, not an error.  The files
+ * may be hostile: one that makes libdw crash or loop costs that process, and nothing else.
  */
-#ifndef PLH_DEBUG_INFO_H
-#define PLH_DEBUG_INFO_H
+#pragma once
 
 #include "profile/source_frame.h"
 #include "symbols/binary.h"
@@ -27,24 +25,19 @@ typedef struct PlhDebugModule PlhDebugModule;
 
 /*
  * Sets "opened", which must be NULL, only if the result is PLH_MODULE_OPEN, or without libdw
- * PLH_MODULE_NAMES_ONLY.  The caller ends it by plh_debug_info_close, which also
- * frees all texts that were returned about it.
+ * PLH_MODULE_NAMES_ONLY.  The caller ends it by plh_debug_info_close, which also frees all texts
+ * that were returned about it.
  */
-extern PlhModuleStatus plh_debug_info_open(const PlhBinary *binary,
-										   PlhDebugModule **opened);
-extern PlhSymbolSource plh_debug_info_source(PlhDebugModule *module,
-											 const char **file);
+extern PlhModuleStatus plh_debug_info_open(const PlhBinary *binary, PlhDebugModule **opened);
+extern PlhSymbolSource plh_debug_info_source(PlhDebugModule *module, const char **file);
 
 /*
- * "frames" must have room for PLH_MAX_INLINED.  Returns how many were set, 0
- * if no function is known for sure.
+ * "frames" must have room for PLH_MAX_INLINED.  Returns how many were set, 0 if no function is
+ * known for sure.
  */
-extern int	plh_debug_info_frames(PlhDebugModule *module, uint64 address,
-								  PlhSourceFrame *frames);
+extern int	plh_debug_info_frames(PlhDebugModule *module, uint64 address, PlhSourceFrame *frames);
 extern const char *plh_debug_info_called_malloc(PlhDebugModule *module);
 extern void plh_debug_info_close(PlhDebugModule *module);
 
 /* The caller must free() the name. */
 extern char *plh_debug_info_demangle(const char *name);
-
-#endif							/* PLH_DEBUG_INFO_H */

@@ -2,13 +2,13 @@
  * debuginfod.c
  *	  Which debuginfod servers are asked for debug files, and the files that they have.
  *
- * A production server must not go to the network unasked.  So the addresses that a
- * distribution has put below /etc/debuginfod count only if the setting says so; by
- * itself only the server's environment does, which somebody has made.
+ * A production server must not go to the network unasked.  So the addresses that a distribution has
+ * put below /etc/debuginfod count only if the setting says so; by itself only the server's
+ * environment does, which somebody has made.
  *
- * libdw and libdebuginfod take the addresses from the environment, and do without the
- * network where it has none.  They wait 90 seconds for a server that does not answer,
- * six times for each binary; whoever waits for names does not have that time.
+ * libdw and libdebuginfod take the addresses from the environment, and do without the network where
+ * it has none.  They wait 90 seconds for a server that does not answer, six times for each binary;
+ * whoever waits for names does not have that time.
  */
 #include "postgres.h"
 
@@ -27,8 +27,8 @@
 #define SYSTEM_FILES "/etc/debuginfod/" "*.urls"
 
 /*
- * Seconds to wait for a server to send something, and how often to ask it again, unless
- * the environment has others.
+ * Seconds to wait for a server to send something, and how often to ask it again, unless the
+ * environment has others.
  */
 #define PATIENCE "DEBUGINFOD_TIMEOUT"
 #define PATIENCE_SECONDS "15"
@@ -81,8 +81,8 @@ take_system_addresses(void)
 }
 
 /*
- * Set the environment of this process as the setting says.  Empty, it leaves the
- * addresses as they are.
+ * Set the environment of this process as the setting says.  Empty, it leaves the addresses as they
+ * are.
  */
 void
 plh_debuginfod_choose(const char *setting)
@@ -102,8 +102,8 @@ plh_debuginfod_choose(const char *setting)
 }
 
 /*
- * Servers may have been asked since that time of CLOCK_MONOTONIC, and there is nothing.
- * If that took long, they do not answer: ask nobody any more in this process.
+ * Servers may have been asked since that time of CLOCK_MONOTONIC, and there is nothing.  If that
+ * took long, they do not answer: ask nobody any more in this process.
  */
 void
 plh_debuginfod_asked_in_vain(int64 since_us)
@@ -113,8 +113,8 @@ plh_debuginfod_asked_in_vain(int64 since_us)
 }
 
 /*
- * Types of debuginfod_begin and debuginfod_find_debuginfo.  Their header need
- * not be installed to build us.
+ * Types of debuginfod_begin and debuginfod_find_debuginfo.  Their header need not be installed to
+ * build us.
  */
 typedef void *(*BeginClient) (void);
 typedef int (*FindDebugFile) (void *client, const unsigned char *build_id,

@@ -1,18 +1,17 @@
 /*
  * elf_names.c
- *	  Names functions where libdw is missing: by the symbol tables of a binary and of
- *	  its debug file, without files, lines and inlined functions.
+ *	  Names functions where libdw is missing: by the symbol tables of a binary and of its debug
+ *	  file, without files, lines and inlined functions.
  *
- * The tables, in the order in which they are read: .dynsym, the exported functions;
- * .symtab, all functions; where that was stripped, the one in .gnu_debugdata, a small
- * ELF file that distributions compress and leave in the binary; and where there is
- * none, that of the debug file.
+ * The tables, in the order in which they are read: .dynsym, the exported functions; .symtab, all
+ * functions; where that was stripped, the one in .gnu_debugdata, a small ELF file that
+ * distributions compress and leave in the binary; and where there is none, that of the debug file.
  *
- * A function is named only if the address lies between its start and its end: a wrong
- * name would be worse than none.
+ * A function is named only if the address lies between its start and its end: a wrong name would be
+ * worse than none.
  *
- * Parts of a file are read, not mapped: one that is cut short while it is mapped would
- * end the process.
+ * Parts of a file are read, not mapped: one that is cut short while it is mapped would end the
+ * process.
  */
 #include "postgres.h"
 
@@ -109,9 +108,9 @@ close_image(ElfImage *image)
 }
 
 /*
- * Read the header and the table of sections.  The caller has set fd or memory, and bytes,
- * and zeroed the rest.  Returns false if it is no such file, or without such a table.  To
- * be ended by close_image, which leaves fd and memory to the caller.
+ * Read the header and the table of sections.  The caller has set fd or memory, and bytes, and
+ * zeroed the rest.  Returns false if it is no such file, or without such a table.  To be ended by
+ * close_image, which leaves fd and memory to the caller.
  */
 static bool
 read_table(ElfImage *image)
@@ -128,8 +127,7 @@ read_table(ElfImage *image)
 	bytes = (Size) header.e_shnum * sizeof(Elf64_Shdr);
 	image->sections = malloc(bytes);
 	image->out_of_memory = image->sections == NULL;
-	if (image->out_of_memory ||
-		!read_part(image, header.e_shoff, image->sections, bytes))
+	if (image->out_of_memory || !read_part(image, header.e_shoff, image->sections, bytes))
 	{
 		close_image(image);
 		return false;
@@ -154,15 +152,14 @@ section_names(const ElfImage *image)
 {
 	Elf64_Ehdr	header;
 
-	if (!read_part(image, 0, &header, sizeof(header)) ||
-		header.e_shstrndx >= image->section_count)
+	if (!read_part(image, 0, &header, sizeof(header)) || header.e_shstrndx >= image->section_count)
 		return NULL;
 	return &image->sections[header.e_shstrndx];
 }
 
 /*
- * A copy of a section, with a NUL behind it, which the caller must free(); NULL if it
- * does not lie in the file, or has more than "most" bytes.
+ * A copy of a section, with a NUL behind it, which the caller must free(); NULL if it does not lie
+ * in the file, or has more than "most" bytes.
  */
 static char *
 read_section(ElfImage *image, const Elf64_Shdr * section, uint64 most)
@@ -192,8 +189,7 @@ section_named(ElfImage *image, const char *name)
 {
 	const		Elf64_Shdr *names = section_names(image);
 	const		Elf64_Shdr *found = NULL;
-	char	   *text = names == NULL ? NULL :
-		read_section(image, names, MAX_SECTION_NAMES);
+	char	   *text = names == NULL ? NULL : read_section(image, names, MAX_SECTION_NAMES);
 
 	for (int i = 1; text != NULL && found == NULL && i < image->section_count; i++)
 		if (image->sections[i].sh_name < names->sh_size &&
@@ -237,8 +233,8 @@ build_id_in(const unsigned char *notes, Size bytes, unsigned char *build_id)
 }
 
 /*
- * Find the build-id, by the sections: a debug file has no other valid places.  Returns
- * its bytes, at most PLH_BUILD_ID_MAX; 0: none.
+ * Find the build-id, by the sections: a debug file has no other valid places.  Returns its bytes,
+ * at most PLH_BUILD_ID_MAX; 0: none.
  */
 static int
 build_id_of(const ElfImage *image, unsigned char *build_id)
@@ -250,8 +246,7 @@ build_id_of(const ElfImage *image, unsigned char *build_id)
 		uint64		bytes = Min(section->sh_size, sizeof(notes));
 		int			found;
 
-		if (section->sh_type != SHT_NOTE ||
-			!read_part(image, section->sh_offset, notes, bytes))
+		if (section->sh_type != SHT_NOTE || !read_part(image, section->sh_offset, notes, bytes))
 			continue;
 		found = build_id_in(notes, bytes, build_id);
 		if (found > 0)
@@ -400,8 +395,7 @@ static bool
 add_packed_table(PlhElfNames *names, ElfImage *image)
 {
 	const		Elf64_Shdr *section = section_named(image, ".gnu_debugdata");
-	char	   *packed = section == NULL ? NULL :
-		read_section(image, section, MAX_PACKED_BYTES);
+	char	   *packed = section == NULL ? NULL : read_section(image, section, MAX_PACKED_BYTES);
 	ElfImage	inner = {.fd = -1};
 	bool		added = false;
 
@@ -503,8 +497,7 @@ plh_elf_names_open(const PlhBinary *binary, PlhElfNames **opened)
 	if (names == NULL)
 		return PLH_MODULE_NO_MEMORY;
 	status = plh_symbol_files_try_binary(binary, add_file, names);
-	if (!names->has_table &&
-		plh_symbol_files_try_debug(binary, add_file, names) == PLH_MODULE_OPEN)
+	if (!names->has_table && plh_symbol_files_try_debug(binary, add_file, names) == PLH_MODULE_OPEN)
 		status = PLH_MODULE_OPEN;
 	if (names->out_of_memory)
 		status = PLH_MODULE_NO_MEMORY;
@@ -557,8 +550,8 @@ rank(const ElfFunction *function)
 }
 
 /*
- * Of two functions that have an address, is the first, which stands before the other,
- * the better answer?  Both begin at the same place.
+ * Of two functions that have an address, is the first, which stands before the other, the better
+ * answer?  Both begin at the same place.
  */
 static bool
 is_better(const ElfFunction *function, const ElfFunction *than)
@@ -569,8 +562,7 @@ is_better(const ElfFunction *function, const ElfFunction *than)
 }
 
 /*
- * Find the function that has an address; of several the one that begins last, as libdw
- * does.
+ * Find the function that has an address; of several the one that begins last, as libdw does.
  */
 const char *
 plh_elf_names_find(const PlhElfNames *names, uint64 address)
@@ -592,11 +584,9 @@ plh_elf_names_find(const PlhElfNames *names, uint64 address)
 	{
 		const ElfFunction *function = &names->functions[--low];
 
-		if (function->furthest_end <= address ||
-			(best != NULL && function->start < best->start))
+		if (function->furthest_end <= address || (best != NULL && function->start < best->start))
 			break;
-		if (address < function->end &&
-			(best == NULL || is_better(function, best)))
+		if (address < function->end && (best == NULL || is_better(function, best)))
 			best = function;
 	}
 	return best == NULL ? NULL : best->name;

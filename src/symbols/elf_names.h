@@ -1,22 +1,21 @@
 /*
  * elf_names.h
- *	  Names functions where libdw is missing: by the symbol tables of a binary and of
- *	  its debug file, without files, lines and inlined functions.
+ *	  Names functions where libdw is missing: by the symbol tables of a binary and of its debug
+ *	  file, without files, lines and inlined functions.
  *
- * Runs in the symbolizer, and in tests.  Allocates by malloc, and uses nothing of
- * PostgreSQL's but types.  The files may be hostile: nothing is read outside of them,
- * and time and memory are bounded.
+ * Runs in the symbolizer, and in tests.  Allocates by malloc, and uses nothing of PostgreSQL's but
+ * types.  The files may be hostile: nothing is read outside of them, and time and memory are
+ * bounded.
  */
-#ifndef PLH_ELF_NAMES_H
-#define PLH_ELF_NAMES_H
+#pragma once
 
 #include "symbols/binary.h"
 
 typedef struct PlhElfNames PlhElfNames;
 
 /*
- * Sets "opened" only if the result is PLH_MODULE_OPEN.  The caller ends it by
- * plh_elf_names_close, which also frees all names that were returned.
+ * Sets "opened" only if the result is PLH_MODULE_OPEN.  The caller ends it by plh_elf_names_close,
+ * which also frees all names that were returned.
  */
 extern PlhModuleStatus plh_elf_names_open(const PlhBinary *binary, PlhElfNames **opened);
 
@@ -36,5 +35,3 @@ extern void plh_elf_names_close(PlhElfNames *names);
 
 /* The function of malloc's family that has that name, as a constant; else NULL. */
 extern const char *plh_elf_names_of_malloc(const char *name);
-
-#endif							/* PLH_ELF_NAMES_H */

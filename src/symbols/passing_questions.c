@@ -1,11 +1,11 @@
 /*
  * passing_questions.c
- *	  Asks for symbols without waiting: what is not answered in time is there the
- *	  next time that somebody asks.
+ *	  Asks for symbols without waiting: what is not answered in time is there the next time that
+ *	  somebody asks.
  *
- * There is one question at a time whose answer is still to come.  While there is,
- * nothing else is asked.  The symbolizer belongs to a memory context of its own,
- * and both last from the first question to an end without an open one.
+ * There is one question at a time whose answer is still to come.  While there is, nothing else is
+ * asked.  The symbolizer belongs to a memory context of its own, and both last from the first
+ * question to an end without an open one.
  */
 #include "postgres.h"
 
@@ -47,16 +47,15 @@ begin_symbolizer(void)
 
 	if (memory != NULL)
 		return;
-	memory = AllocSetContextCreate(TopMemoryContext, "pg_leakhunt questions",
-								   ALLOCSET_SMALL_SIZES);
+	memory = AllocSetContextCreate(TopMemoryContext, "pg_leakhunt questions", ALLOCSET_SMALL_SIZES);
 	caller_context = MemoryContextSwitchTo(memory);
 	symbolizer = plh_symbolizer_open();
 	MemoryContextSwitchTo(caller_context);
 }
 
 /*
- * Send a question, and remember it: its answer may come when the record is gone.
- * Returns PLH_MODULE_OPEN, or why there will be no answer.
+ * Send a question, and remember it: its answer may come when the record is gone.  Returns
+ * PLH_MODULE_OPEN, or why there will be no answer.
  */
 static PlhModuleStatus
 send_question(const PlhModuleRecord *module, uint64 address)

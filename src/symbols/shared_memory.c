@@ -2,12 +2,11 @@
  * shared_memory.c
  *	  Gives up the memory that a symbolizer's process shares with the server.
  *
- * A damaged file may make a library write anywhere: no such write may reach what
- * the server works with.  And a new postmaster does not start while a process of
- * an old one still has its memory.
+ * A damaged file may make a library write anywhere: no such write may reach what the server works
+ * with.  And a new postmaster does not start while a process of an old one still has its memory.
  *
- * Libraries that are preloaded may have shared mappings of their own, which
- * their malloc or the like needs in this process, too.  Those stay.
+ * Libraries that are preloaded may have shared mappings of their own, which their malloc or the
+ * like needs in this process, too.  Those stay.
  */
 #include "postgres.h"
 
@@ -53,8 +52,7 @@ name_profile_directory(void)
 
 	if (plh_load_settings.profile_directory[0] == '\0')
 		return;
-	fd = open(plh_load_settings.profile_directory,
-			  O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	fd = open(plh_load_settings.profile_directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return;
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
@@ -96,8 +94,7 @@ begins_with(const char *text, const char *beginning)
 static bool
 holds(const Mapping *mapping, const void *address)
 {
-	return (uintptr_t) address >= mapping->from &&
-		(uintptr_t) address < mapping->to;
+	return (uintptr_t) address >= mapping->from && (uintptr_t) address < mapping->to;
 }
 
 /* Is it PostgreSQL's: its main memory, a dynamic segment, or a ring of io_uring? */
@@ -114,8 +111,8 @@ is_of_server(const Mapping *mapping)
 }
 
 /*
- * Is it ours: the profile of this process, the one of the postmaster, which was
- * inherited, or the file of requests?
+ * Is it ours: the profile of this process, the one of the postmaster, which was inherited, or the
+ * file of requests?
  */
 static bool
 is_ours(const Mapping *mapping)
@@ -147,8 +144,7 @@ unmap_listed(char *text)
 }
 
 /*
- * Not by stdio, which could need locks and memory that the session held when it
- * forked.
+ * Not by stdio, which could need locks and memory that the session held when it forked.
  */
 bool
 plh_shared_memory_unmap(void)

@@ -2,11 +2,11 @@
  * symbol_cache.c
  *	  Keeps the answers that a session has got about addresses, until it ends.
  *
- * Answers are appended to one region; a hash table with open addressing has
- * their offsets.  Single answers are never removed: a full cache is emptied.
+ * Answers are appended to one region; a hash table with open addressing has their offsets.  Single
+ * answers are never removed: a full cache is emptied.
  *
- * Only answers about modules that could be read are kept: a debug file that is
- * missing now may be installed later.
+ * Only answers about modules that could be read are kept: a debug file that is missing now may be
+ * installed later.
  */
 #include "postgres.h"
 
@@ -76,8 +76,7 @@ find_slot(const CacheKey *key)
 	uint32	   *slots = (uint32 *) slot_region.base;
 	uint32		slot = hash_bytes((const unsigned char *) key, sizeof(*key));
 
-	StaticAssertStmt((SLOTS & (SLOTS - 1)) == 0 && MAX_ENTRIES < SLOTS,
-					 "a search would not end");
+	StaticAssertStmt((SLOTS & (SLOTS - 1)) == 0 && MAX_ENTRIES < SLOTS, "a search would not end");
 	for (;; slot++)
 	{
 		uint32	   *candidate = &slots[slot & (SLOTS - 1)];
@@ -123,11 +122,9 @@ clear_cache(void)
  * Keep an answer, if the module could be read and there is memory.
  */
 void
-plh_symbol_cache_add(const PlhModuleRecord *module, uint64 address,
-					 const PlhSymbolAnswer *answer)
+plh_symbol_cache_add(const PlhModuleRecord *module, uint64 address, const PlhSymbolAnswer *answer)
 {
-	Size		answer_bytes = offsetof(PlhSymbolAnswer, frames) +
-		answer->frames_bytes;
+	Size		answer_bytes = offsetof(PlhSymbolAnswer, frames) + answer->frames_bytes;
 	Size		bytes = MAXALIGN(offsetof(CacheEntry, answer) + answer_bytes);
 	CacheKey	key;
 	CacheEntry *entry;

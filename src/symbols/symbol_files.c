@@ -1,11 +1,11 @@
 /*
  * symbol_files.c
- *	  Where the symbols of a binary may be: which files are tried, and which of them
- *	  belong to it.
+ *	  Where the symbols of a binary may be: which files are tried, and which of them belong to
+ *	  it.
  *
- * The binary serves if it is still the one that the process had loaded.  Else the
- * binary's debug file serves, which is found by the build-id: on this machine, or on a
- * debuginfod server if one is to be asked (debuginfod.c).
+ * The binary serves if it is still the one that the process had loaded.  Else the binary's debug
+ * file serves, which is found by the build-id: on this machine, or on a debuginfod server if one is
+ * to be asked (debuginfod.c).
  */
 #include "postgres.h"
 
@@ -36,14 +36,13 @@ plh_symbol_files_open(const char *path, struct stat *status)
 PlhModuleStatus
 plh_symbol_files_error(void)
 {
-	return errno == ENOENT || errno == ENOTDIR ? PLH_MODULE_NO_FILE :
-		PLH_MODULE_UNREADABLE;
+	return errno == ENOENT || errno == ENOTDIR ? PLH_MODULE_NO_FILE : PLH_MODULE_UNREADABLE;
 }
 
 /*
- * Is an open file the binary that the process of the profile had loaded?  The
- * build-id decides.  If there is none, the file must not have changed since by
- * its ctime, which unlike mtime nobody can set.
+ * Is an open file the binary that the process of the profile had loaded?  The build-id decides.  If
+ * there is none, the file must not have changed since by its ctime, which unlike mtime nobody can
+ * set.
  */
 bool
 plh_symbol_files_is_binary(const unsigned char *build_id, int build_id_bytes,
@@ -77,11 +76,9 @@ try_installed(const PlhBinary *binary, PlhTryFile try_file, void *arg)
 
 	if (binary->build_id_bytes < 2)
 		return PLH_MODULE_NO_FILE;
-	length = snprintf(path, sizeof(path), "%s/%02x/", DEBUG_DIRECTORY,
-					  binary->build_id[0]);
+	length = snprintf(path, sizeof(path), "%s/%02x/", DEBUG_DIRECTORY, binary->build_id[0]);
 	for (int i = 1; i < binary->build_id_bytes; i++)
-		length += snprintf(path + length, sizeof(path) - length, "%02x",
-						   binary->build_id[i]);
+		length += snprintf(path + length, sizeof(path) - length, "%02x", binary->build_id[i]);
 	snprintf(path + length, sizeof(path) - length, ".debug");
 	return try_file(path, binary, arg);
 }

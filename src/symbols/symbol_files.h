@@ -1,24 +1,22 @@
 /*
  * symbol_files.h
- *	  Where the symbols of a binary may be: which files are tried, and which of them
- *	  belong to it.
+ *	  Where the symbols of a binary may be: which files are tried, and which of them belong to
+ *	  it.
  *
  * Runs in the symbolizer, and in tests: uses nothing of PostgreSQL's but types.
  */
-#ifndef PLH_SYMBOL_FILES_H
-#define PLH_SYMBOL_FILES_H
+#pragma once
 
 #include <sys/stat.h>
 
 #include "symbols/binary.h"
 
 /* Opens a file of that path, if it belongs to the binary. */
-typedef PlhModuleStatus (*PlhTryFile) (const char *path, const PlhBinary *binary,
-									   void *arg);
+typedef PlhModuleStatus (*PlhTryFile) (const char *path, const PlhBinary *binary, void *arg);
 
 /*
- * Open a file for reading.  Returns -1, with errno set, unless it is a regular one: any
- * other may block for ever.
+ * Open a file for reading.  Returns -1, with errno set, unless it is a regular one: any other may
+ * block for ever.
  */
 extern int	plh_symbol_files_open(const char *path, struct stat *status);
 
@@ -31,8 +29,8 @@ extern bool plh_symbol_files_is_binary(const unsigned char *build_id, int build_
 									   const PlhBinary *binary);
 
 /*
- * The binary itself.  Returns the status of its path, unless the program that we run,
- * which may be the removed binary, could be opened.
+ * The binary itself.  Returns the status of its path, unless the program that we run, which may be
+ * the removed binary, could be opened.
  */
 extern PlhModuleStatus plh_symbol_files_try_binary(const PlhBinary *binary,
 												   PlhTryFile try_file, void *arg);
@@ -40,5 +38,3 @@ extern PlhModuleStatus plh_symbol_files_try_binary(const PlhBinary *binary,
 /* The debug file of its build-id: the installed one, or a debuginfod server's. */
 extern PlhModuleStatus plh_symbol_files_try_debug(const PlhBinary *binary,
 												  PlhTryFile try_file, void *arg);
-
-#endif							/* PLH_SYMBOL_FILES_H */

@@ -12,13 +12,11 @@
 #define INLINED_FLAG 0x80000000
 
 /*
- * Are both questions about the same module?  Without a build-id, both must
- * have been seen at the same time, since the file may have been replaced in
- * between.
+ * Are both questions about the same module?  Without a build-id, both must have been seen at the
+ * same time, since the file may have been replaced in between.
  */
 bool
-plh_symbol_protocol_same_module(const PlhSymbolQuestion *left,
-								const PlhSymbolQuestion *right)
+plh_symbol_protocol_same_module(const PlhSymbolQuestion *left, const PlhSymbolQuestion *right)
 {
 	return left->build_id_bytes == right->build_id_bytes &&
 		memcmp(left->build_id, right->build_id, left->build_id_bytes) == 0 &&
@@ -38,16 +36,13 @@ plh_symbol_protocol_is_sound(const PlhSymbolAnswer *answer)
 }
 
 /*
- * Append a frame to an answer.  Without room for it, return false and leave
- * the answer as it is.
+ * Append a frame to an answer.  Without room for it, return false and leave the answer as it is.
  */
 bool
-plh_symbol_protocol_add_frame(PlhSymbolAnswer *answer,
-							  const PlhSourceFrame *frame)
+plh_symbol_protocol_add_frame(PlhSymbolAnswer *answer, const PlhSourceFrame *frame)
 {
 	const char *file = frame->file != NULL ? frame->file : "";
-	uint32		line = ((uint32) frame->line & LINE_MASK) |
-		(frame->inlined ? INLINED_FLAG : 0);
+	uint32		line = ((uint32) frame->line & LINE_MASK) | (frame->inlined ? INLINED_FLAG : 0);
 	Size		function_bytes = strlen(frame->function) + 1;
 	Size		file_bytes = strlen(file) + 1;
 	Size		bytes = sizeof(line) + function_bytes + file_bytes;
@@ -64,8 +59,8 @@ plh_symbol_protocol_add_frame(PlhSymbolAnswer *answer,
 }
 
 /*
- * Read the frame at "position", which is 0 for the first, and advance to the
- * next.  Returns false if no complete frame is left.
+ * Read the frame at "position", which is 0 for the first, and advance to the next.  Returns false
+ * if no complete frame is left.
  */
 bool
 plh_symbol_protocol_next_frame(const PlhSymbolAnswer *answer, uint32 *position,
@@ -78,8 +73,7 @@ plh_symbol_protocol_next_frame(const PlhSymbolAnswer *answer, uint32 *position,
 	const char *function_end;
 	const char *file_end;
 
-	Assert(answer->frames_bytes <= sizeof(answer->frames) &&
-		   *position <= answer->frames_bytes);
+	Assert(answer->frames_bytes <= sizeof(answer->frames) && *position <= answer->frames_bytes);
 	if (end - start < (ptrdiff_t) sizeof(line))
 		return false;
 	memcpy(&line, start, sizeof(line));

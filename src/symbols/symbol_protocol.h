@@ -2,12 +2,11 @@
  * symbol_protocol.h
  *	  Defines the questions of a session to the symbolizer, and its answers.
  *
- * Both processes run this code, so it calls nothing of PostgreSQL's.  One is a
- * fork of the other, so they send structs as they are in memory.  A session
- * trusts no answer: a broken debug file may have made the symbolizer write it.
+ * Both processes run this code, so it calls nothing of PostgreSQL's.  One is a fork of the other,
+ * so they send structs as they are in memory.  A session trusts no answer: a broken debug file may
+ * have made the symbolizer write it.
  */
-#ifndef PLH_SYMBOL_PROTOCOL_H
-#define PLH_SYMBOL_PROTOCOL_H
+#pragma once
 
 #include "base/limits.h"
 #include "profile/source_frame.h"
@@ -23,28 +22,26 @@ typedef struct PlhSymbolQuestion
 } PlhSymbolQuestion;
 
 /*
- * Pseudo-address that asks which file has a module's symbols; the answer is
- * one frame with that file.
+ * Pseudo-address that asks which file has a module's symbols; the answer is one frame with that
+ * file.
  */
 #define PLH_WHOLE_MODULE UINT64_MAX
 
 /*
- * Pseudo-address that asks whether a file calls malloc, or another function of its
- * family, of another binary; if so the answer is one frame with the name.
+ * Pseudo-address that asks whether a file calls malloc, or another function of its family, of
+ * another binary; if so the answer is one frame with the name.
  */
 #define PLH_CALLED_MALLOC (UINT64_MAX - 1)
 
 /*
- * Room for the frames of an answer; the outer ones that do not fit are left
- * out.
+ * Room for the frames of an answer; the outer ones that do not fit are left out.
  */
 #define PLH_ANSWER_MAX 16384
 
 /*
- * An answer is sent up to the end of its frames, the innermost frame first.  A
- * frame is a line number (uint32, not aligned, with a flag), then the function
- * and the file, both with their NUL.  An empty text stands for an unknown
- * file.
+ * An answer is sent up to the end of its frames, the innermost frame first.  A frame is a line
+ * number (uint32, not aligned, with a flag), then the function and the file, both with their NUL.
+ * An empty text stands for an unknown file.
  */
 typedef struct PlhSymbolAnswer
 {
@@ -62,13 +59,9 @@ extern bool plh_symbol_protocol_same_module(const PlhSymbolQuestion *left,
 extern bool plh_symbol_protocol_is_sound(const PlhSymbolAnswer *answer);
 
 /*
- * Frames are added to and read from answers that are sound only.  The texts of
- * a frame that was read lie in the answer.
+ * Frames are added to and read from answers that are sound only.  The texts of a frame that was
+ * read lie in the answer.
  */
-extern bool plh_symbol_protocol_add_frame(PlhSymbolAnswer *answer,
-										  const PlhSourceFrame *frame);
-extern bool plh_symbol_protocol_next_frame(const PlhSymbolAnswer *answer,
-										   uint32 *position,
+extern bool plh_symbol_protocol_add_frame(PlhSymbolAnswer *answer, const PlhSourceFrame *frame);
+extern bool plh_symbol_protocol_next_frame(const PlhSymbolAnswer *answer, uint32 *position,
 										   PlhSourceFrame *frame);
-
-#endif							/* PLH_SYMBOL_PROTOCOL_H */

@@ -2,9 +2,8 @@
  * symbol_server.c
  *	  The symbolizer's side: a process that reads binaries and debug files.
  *
- * The process shares nothing with the session but two pipes: none of the
- * server's memory, no files, no signals.  So a file that makes it crash or loop cannot harm the
- * server.
+ * The process shares nothing with the session but two pipes: none of the server's memory, no files,
+ * no signals.  So a file that makes it crash or loop cannot harm the server.
  */
 #include "postgres.h"
 
@@ -25,8 +24,8 @@
 #include "symbols/symbol_server.h"
 
 /*
- * Limits of CPU time for one question, and of memory beyond what the session
- * had: only broken files exceed them.
+ * Limits of CPU time for one question, and of memory beyond what the session had: only broken files
+ * exceed them.
  */
 #define MAX_CPU_SECONDS 120
 #define MAX_ADDED_BYTES ((rlim_t) 16 * 1024 * 1024 * 1024)
@@ -81,8 +80,8 @@ serve_module(const PlhSymbolQuestion *question)
 }
 
 /*
- * Append a frame to the answer, with the name of a C++ function as its source
- * has it.  Returns false if the frame does not fit.
+ * Append a frame to the answer, with the name of a C++ function as its source has it.  Returns
+ * false if the frame does not fit.
  */
 static bool
 add_frame(PlhSymbolAnswer *answer, const PlhSourceFrame *frame)
@@ -126,17 +125,15 @@ answer_question(const PlhSymbolQuestion *question, PlhSymbolAnswer *answer)
 		count = frames[0].function != NULL;
 	}
 	else
-		count = plh_debug_info_frames(served->module, question->address,
-									  frames);
+		count = plh_debug_info_frames(served->module, question->address, frames);
 
 	for (int i = 0; i < count && add_frame(answer, &frames[i]); i++)
 		;
 }
 
 /*
- * Exit with 0, not by the signal: if the session is gone and the postmaster is
- * pid 1 of a container, it reaps us, and would take death by a signal for a
- * crashed backend.
+ * Exit with 0, not by the signal: if the session is gone and the postmaster is pid 1 of a
+ * container, it reaps us, and would take death by a signal for a crashed backend.
  */
 static void
 leave_quietly(int signal_number)
@@ -145,8 +142,7 @@ leave_quietly(int signal_number)
 }
 
 /*
- * Close all but the standard descriptors: others may wait for them to be
- * closed.
+ * Close all but the standard descriptors: others may wait for them to be closed.
  */
 static void
 close_other_files(void)
@@ -164,8 +160,7 @@ close_other_files(void)
 }
 
 /*
- * Returns the size of our address space, most of which is the session's, or 0
- * if it can't be told.
+ * Returns the size of our address space, most of which is the session's, or 0 if it can't be told.
  */
 static rlim_t
 address_space_bytes(void)
@@ -178,8 +173,7 @@ address_space_bytes(void)
 }
 
 /*
- * Limit memory, be the first victim when memory runs out, and leave no core
- * file.
+ * Limit memory, be the first victim when memory runs out, and leave no core file.
  */
 static void
 limit_resources(void)
@@ -205,9 +199,9 @@ limit_resources(void)
 }
 
 /*
- * Cut all ties to the session but the two pipes, which become standard input
- * and output.  setsid keeps away signals that are sent to the server's process
- * group.  When our parent ends, the kernel sends us SIGUSR1.
+ * Cut all ties to the session but the two pipes, which become standard input and output.  setsid
+ * keeps away signals that are sent to the server's process group.  When our parent ends, the kernel
+ * sends us SIGUSR1.
  */
 static void
 detach(int question_fd, int answer_fd, pid_t session)
@@ -248,11 +242,9 @@ limit_cpu_time(void)
 	struct rusage used;
 	struct rlimit limit;
 
-	if (getrusage(RUSAGE_SELF, &used) != 0 ||
-		getrlimit(RLIMIT_CPU, &limit) != 0)
+	if (getrusage(RUSAGE_SELF, &used) != 0 || getrlimit(RLIMIT_CPU, &limit) != 0)
 		return;
-	limit.rlim_cur = used.ru_utime.tv_sec + used.ru_stime.tv_sec +
-		MAX_CPU_SECONDS;
+	limit.rlim_cur = used.ru_utime.tv_sec + used.ru_stime.tv_sec + MAX_CPU_SECONDS;
 	(void) setrlimit(RLIMIT_CPU, &limit);
 }
 
@@ -260,8 +252,7 @@ limit_cpu_time(void)
  * Detach from the session, then answer its questions until there are no more.
  */
 void
-plh_symbol_server_run(int question_fd, int answer_fd, pid_t session,
-					  const char *debuginfod_urls)
+plh_symbol_server_run(int question_fd, int answer_fd, pid_t session, const char *debuginfod_urls)
 {
 	static PLH_LARGE PlhSymbolAnswer answer;
 	static PLH_LARGE PlhSymbolQuestion question;
@@ -273,8 +264,7 @@ plh_symbol_server_run(int question_fd, int answer_fd, pid_t session,
 	{
 		limit_cpu_time();
 		answer_question(&question, &answer);
-		if (!plh_whole_io_write(STDOUT_FILENO, &answer,
-								PLH_ANSWER_HEAD_BYTES + answer.frames_bytes,
+		if (!plh_whole_io_write(STDOUT_FILENO, &answer, PLH_ANSWER_HEAD_BYTES + answer.frames_bytes,
 								PLH_FILE_POSITION))
 			break;
 	}

@@ -2,18 +2,14 @@
  * symbol_server.h
  *	  The symbolizer's side: a process that reads binaries and debug files.
  *
- * Called in the child that symbolizer.c forks from a session.  The child calls
- * nothing of PostgreSQL's, and ends by _exit or a signal.
+ * Called in the child that symbolizer.c forks from a session.  The child calls nothing of
+ * PostgreSQL's, and ends by _exit or a signal.
  */
-#ifndef PLH_SYMBOL_SERVER_H
-#define PLH_SYMBOL_SERVER_H
+#pragma once
 
 /*
- * Asks the debuginfod servers that the setting tells of.  Reads questions from one pipe and writes answers to the other until the
- * questions end or the session is gone.  Never returns.
+ * Asks the debuginfod servers that the setting tells of.  Reads questions from one pipe and writes
+ * answers to the other until the questions end or the session is gone.  Never returns.
  */
-extern void plh_symbol_server_run(int question_fd, int answer_fd,
-								  pid_t session,
+extern void plh_symbol_server_run(int question_fd, int answer_fd, pid_t session,
 								  const char *debuginfod_urls);
-
-#endif							/* PLH_SYMBOL_SERVER_H */

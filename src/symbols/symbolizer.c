@@ -2,12 +2,11 @@
  * symbolizer.c
  *	  The session's side of a process that reads binaries and debug files.
  *
- * The process is forked at the first question, and killed when the memory
- * context that the symbolizer belongs to is reset.  symbol_server.c is all
- * that it runs.
+ * The process is forked at the first question, and killed when the memory context that the
+ * symbolizer belongs to is reset.  symbol_server.c is all that it runs.
  *
- * Questions and answers travel through two pipes, one pair at a time.  An
- * answer is checked as if a stranger had written it.
+ * Questions and answers travel through two pipes, one pair at a time.  An answer is checked as if a
+ * stranger had written it.
  */
 #include "postgres.h"
 
@@ -36,9 +35,9 @@
 #define POLL_MS 100
 
 /*
- * A process that was killed is gone in no time, unless it hangs in the kernel, as
- * on a network file system that does not answer.  It is looked after this often,
- * in ever longer pauses up to this, and then left to be waited for later.
+ * A process that was killed is gone in no time, unless it hangs in the kernel, as on a network file
+ * system that does not answer.  It is looked after this often, in ever longer pauses up to this,
+ * and then left to be waited for later.
  */
 #define REAP_TRIES 100
 #define REAP_PAUSE_US 10000
@@ -62,8 +61,8 @@ struct PlhSymbolizer
 static pid_t unreaped[MAX_UNREAPED];
 
 /*
- * Wait for those that were left, without waiting.  What is still there when the
- * session ends is init's.
+ * Wait for those that were left, without waiting.  What is still there when the session ends is
+ * init's.
  */
 static void
 reap_unreaped(void)
@@ -105,9 +104,8 @@ reap(pid_t pid)
 }
 
 /*
- * End the process, if it runs.  Returns the wait status with which it has ended
- * by itself, or 0: we have ended it, or somebody else, such as a procedural
- * language, has waited for it.
+ * End the process, if it runs.  Returns the wait status with which it has ended by itself, or 0: we
+ * have ended it, or somebody else, such as a procedural language, has waited for it.
  */
 static int
 stop_symbolizer(PlhSymbolizer *symbolizer)
@@ -186,16 +184,14 @@ start_symbolizer(PlhSymbolizer *symbolizer)
 	 * open, or the symbolizer would not see them end.  Our child does not
 	 * exec.
 	 */
-	if (pipe2(question_pipe, O_CLOEXEC) == 0 &&
-		pipe2(answer_pipe, O_CLOEXEC) == 0)
+	if (pipe2(question_pipe, O_CLOEXEC) == 0 && pipe2(answer_pipe, O_CLOEXEC) == 0)
 	{
 		symbolizer->pid = fork_child();
 		if (symbolizer->pid == 0)
 		{
 			/* what it allocates is no sample: it gives shared memory up */
 			plh_guard_held = true;
-			plh_symbol_server_run(question_pipe[0], answer_pipe[1], session,
-								  plh_debuginfod_urls);
+			plh_symbol_server_run(question_pipe[0], answer_pipe[1], session, plh_debuginfod_urls);
 		}
 	}
 	else
@@ -232,9 +228,9 @@ must_stop(PlhSymbolizer *symbolizer)
 }
 
 /*
- * Read from the symbolizer.  Returns false if it is gone, or can't be waited
- * for.  Not by plh_whole_io_read: a symbolizer that stops in the middle of an
- * answer must not keep the session from being cancelled.
+ * Read from the symbolizer.  Returns false if it is gone, or can't be waited for.  Not by
+ * plh_whole_io_read: a symbolizer that stops in the middle of an answer must not keep the session
+ * from being cancelled.
  */
 static bool
 receive(PlhSymbolizer *symbolizer, void *data, Size bytes)
@@ -280,8 +276,8 @@ receive_answer(PlhSymbolizer *symbolizer, PlhSymbolAnswer *answer)
 }
 
 /*
- * Say how the process ended that was asked about a file.  What it died of is not
- * known: the file, its debug file, or a library that is preloaded.
+ * Say how the process ended that was asked about a file.  What it died of is not known: the file,
+ * its debug file, or a library that is preloaded.
  */
 static int
 detail_end(int status)
@@ -299,18 +295,16 @@ detail_end(int status)
  * Report that the process ended over a module, and remember not to ask again.
  */
 static void
-note_failure(PlhSymbolizer *symbolizer, const PlhSymbolQuestion *question,
-			 int status)
+note_failure(PlhSymbolizer *symbolizer, const PlhSymbolQuestion *question, int status)
 {
 	/* at a shutdown the process may die first: then leave without a report */
 	CHECK_FOR_INTERRUPTS();
 
 	Assert(symbolizer->failed_count < MAX_FAILED_MODULES);
 	symbolizer->failed[symbolizer->failed_count++] = *question;
-	ereport(WARNING,
-			(errmsg("could not read the symbols of \"%s\"",
-					plh_database_text_fit(question->path)),
-			 detail_end(status)));
+	ereport(WARNING, (errmsg("could not read the symbols of \"%s\"",
+							 plh_database_text_fit(question->path)),
+					  detail_end(status)));
 }
 
 /*
@@ -323,14 +317,13 @@ plh_symbolizer_open(void)
 
 	symbolizer->callback.func = stop_callback;
 	symbolizer->callback.arg = symbolizer;
-	MemoryContextRegisterResetCallback(CurrentMemoryContext,
-									   &symbolizer->callback);
+	MemoryContextRegisterResetCallback(CurrentMemoryContext, &symbolizer->callback);
 	return symbolizer;
 }
 
 /*
- * Once "must_stop" says so, let all answers be that nobody was asked, even the one
- * that is being waited for.
+ * Once "must_stop" says so, let all answers be that nobody was asked, even the one that is being
+ * waited for.
  */
 void
 plh_symbolizer_limit(PlhSymbolizer *symbolizer, bool (*must_stop) (void))
@@ -339,8 +332,8 @@ plh_symbolizer_limit(PlhSymbolizer *symbolizer, bool (*must_stop) (void))
 }
 
 /*
- * End a process that took a question and gives no answer.  Returns what is to be
- * said of the module.
+ * End a process that took a question and gives no answer.  Returns what is to be said of the
+ * module.
  */
 static PlhModuleStatus
 give_up(PlhSymbolizer *symbolizer)
@@ -355,8 +348,7 @@ give_up(PlhSymbolizer *symbolizer)
 
 /* Make the question; false if the path does not fit into it. */
 static bool
-make_question(PlhSymbolQuestion *question, const PlhModuleRecord *module,
-			  uint64 address)
+make_question(PlhSymbolQuestion *question, const PlhModuleRecord *module, uint64 address)
 {
 	memset(question, 0, sizeof(*question));
 	question->address = address;
@@ -374,34 +366,29 @@ has_failed(const PlhSymbolizer *symbolizer)
 {
 	for (int i = 0; i < symbolizer->failed_count; i++)
 	{
-		if (plh_symbol_protocol_same_module(&symbolizer->failed[i],
-											&symbolizer->question))
+		if (plh_symbol_protocol_same_module(&symbolizer->failed[i], &symbolizer->question))
 			return true;
 	}
 	return symbolizer->failed_count == MAX_FAILED_MODULES;
 }
 
 /*
- * Send a question about an address of a module, or PLH_WHOLE_MODULE.  Returns
- * PLH_MODULE_OPEN if an answer is to be taken, or else why there is none.
- * If the process dies over the module's files, a WARNING says so, and later
- * questions about the module are answered without asking.
+ * Send a question about an address of a module, or PLH_WHOLE_MODULE.  Returns PLH_MODULE_OPEN if an
+ * answer is to be taken, or else why there is none.  If the process dies over the module's files, a
+ * WARNING says so, and later questions about the module are answered without asking.
  */
 PlhModuleStatus
-plh_symbolizer_send(PlhSymbolizer *symbolizer, const PlhModuleRecord *module,
-					uint64 address)
+plh_symbolizer_send(PlhSymbolizer *symbolizer, const PlhModuleRecord *module, uint64 address)
 {
 	if (!make_question(&symbolizer->question, module, address))
 		return PLH_MODULE_NO_FILE;
 	if (has_failed(symbolizer))
 		return PLH_MODULE_FAILED;
-	if (symbolizer->pid == 0 && !symbolizer->refused &&
-		!start_symbolizer(symbolizer))
+	if (symbolizer->pid == 0 && !symbolizer->refused && !start_symbolizer(symbolizer))
 	{
 		symbolizer->refused = true;
-		ereport(WARNING,
-				(errmsg("could not start a process to read symbols: %m"),
-				 errdetail("Functions are shown as module and offset.")));
+		ereport(WARNING, (errmsg("could not start a process to read symbols: %m"),
+						  errdetail("Functions are shown as module and offset.")));
 	}
 	if (must_stop(symbolizer))
 		return PLH_MODULE_NOT_ASKED;

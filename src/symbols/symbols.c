@@ -33,8 +33,8 @@ plh_symbols_open(void)
 }
 
 /*
- * Begin to look up symbols until that time.  What is not known by then is left out,
- * and found in the cache by a later call of the session.
+ * Begin to look up symbols until that time.  What is not known by then is left out, and found in
+ * the cache by a later call of the session.
  */
 PlhSymbols *
 plh_symbols_open_in_passing(int64 until_us)
@@ -75,11 +75,9 @@ plh_symbols_open_until(bool (*must_stop) (void))
 
 /* Get the answer about an address in time; or else that it was not asked for. */
 static const PlhSymbolAnswer *
-ask_in_passing(PlhSymbols *symbols, const PlhModuleRecord *module,
-			   uint64 address)
+ask_in_passing(PlhSymbols *symbols, const PlhModuleRecord *module, uint64 address)
 {
-	if (plh_passing_questions_ask(module, address, symbols->until_us,
-								  &symbols->answer))
+	if (plh_passing_questions_ask(module, address, symbols->until_us, &symbols->answer))
 		return &symbols->answer;
 	symbols->left_out++;
 	symbols->answer.status = PLH_MODULE_NOT_ASKED;
@@ -98,15 +96,14 @@ ask(PlhSymbols *symbols, const PlhModuleRecord *module, uint64 address)
 	if (symbols->until_us != 0)
 		return ask_in_passing(symbols, module, address);
 
-	plh_symbolizer_ask(symbols->symbolizer, module, address,
-					   &symbols->answer);
+	plh_symbolizer_ask(symbols->symbolizer, module, address, &symbols->answer);
 	plh_symbol_cache_add(module, address, &symbols->answer);
 	return &symbols->answer;
 }
 
 /*
- * Look up the functions at an address of a module.  The address is one of the
- * module's ELF file, as the addresses in frames of a profile are.
+ * Look up the functions at an address of a module.  The address is one of the module's ELF file, as
+ * the addresses in frames of a profile are.
  */
 void
 plh_symbols_lookup(PlhSymbols *symbols, const PlhModuleRecord *module,
@@ -118,8 +115,7 @@ plh_symbols_lookup(PlhSymbols *symbols, const PlhModuleRecord *module,
 	found->status = answer->status;
 	found->count = 0;
 	while (found->count < PLH_MAX_INLINED &&
-		   plh_symbol_protocol_next_frame(answer, &position,
-										  &found->frames[found->count]))
+		   plh_symbol_protocol_next_frame(answer, &position, &found->frames[found->count]))
 		found->count++;
 }
 
@@ -127,15 +123,13 @@ plh_symbols_lookup(PlhSymbols *symbols, const PlhModuleRecord *module,
  * Look up which source of symbols a module has.
  */
 void
-plh_symbols_module(PlhSymbols *symbols, const PlhModuleRecord *module,
-				   PlhSymbolModule *found)
+plh_symbols_module(PlhSymbols *symbols, const PlhModuleRecord *module, PlhSymbolModule *found)
 {
 	PlhSourceFrame frame;
 	uint32		position = 0;
 
 	/* not from the cache: a debug file may have been installed since */
-	plh_symbolizer_ask(symbols->symbolizer, module, PLH_WHOLE_MODULE,
-					   &symbols->answer);
+	plh_symbolizer_ask(symbols->symbolizer, module, PLH_WHOLE_MODULE, &symbols->answer);
 	found->status = symbols->answer.status;
 	found->source = symbols->answer.source;
 	found->file = NULL;
@@ -147,8 +141,7 @@ bool
 plh_symbols_calls_malloc(PlhSymbols *symbols, const char *path)
 {
 	Size		path_bytes = strlen(path);
-	PlhModuleRecord *module = palloc0(offsetof(PlhModuleRecord, path) +
-									  path_bytes + 1);
+	PlhModuleRecord *module = palloc0(offsetof(PlhModuleRecord, path) + path_bytes + 1);
 	bool		calls;
 
 	module->seen_at = PLH_ANY_VERSION;
@@ -176,8 +169,8 @@ plh_symbols_source_name(PlhSymbolSource source)
 }
 
 /*
- * The reason why no function of a module is known, in a word or two; NULL if
- * its file could be read.
+ * The reason why no function of a module is known, in a word or two; NULL if its file could be
+ * read.
  */
 const char *
 plh_symbols_status_word(PlhModuleStatus status)

@@ -2,12 +2,10 @@
  * symbols.h
  *	  Looks up the functions, files and lines at an address of a module.
  *
- * "No symbol" is an answer, not an error, and a function is named only if the
- * address lies in its code.  Called by sessions that read a report, never
- * inside palloc.
+ * "No symbol" is an answer, not an error, and a function is named only if the address lies in its
+ * code.  Called by sessions that read a report, never inside palloc.
  */
-#ifndef PLH_SYMBOLS_H
-#define PLH_SYMBOLS_H
+#pragma once
 
 #include "profile/profile_layout.h"
 #include "symbols/debug_info.h"
@@ -31,8 +29,8 @@ typedef struct PlhSymbolModule
 } PlhSymbolModule;
 
 /*
- * The result belongs to the current memory context.  Texts that a look-up
- * returns are valid until the next one.
+ * The result belongs to the current memory context.  Texts that a look-up returns are valid until
+ * the next one.
  */
 extern PlhSymbols *plh_symbols_open(void);
 
@@ -42,15 +40,13 @@ extern int	plh_symbols_left_out(const PlhSymbols *symbols);
 extern void plh_symbols_close(PlhSymbols *symbols);
 
 /*
- * For callers that can't wait or be interrupted: once "must_stop" says so, what is not
- * known yet is not looked up.
+ * For callers that can't wait or be interrupted: once "must_stop" says so, what is not known yet is
+ * not looked up.
  */
 extern PlhSymbols *plh_symbols_open_until(bool (*must_stop) (void));
-extern void plh_symbols_lookup(PlhSymbols *symbols,
-							   const PlhModuleRecord *module, uint64 address,
+extern void plh_symbols_lookup(PlhSymbols *symbols, const PlhModuleRecord *module, uint64 address,
 							   PlhSymbolFrames *found);
-extern void plh_symbols_module(PlhSymbols *symbols,
-							   const PlhModuleRecord *module,
+extern void plh_symbols_module(PlhSymbols *symbols, const PlhModuleRecord *module,
 							   PlhSymbolModule *found);
 
 
@@ -60,5 +56,3 @@ extern bool plh_symbols_calls_malloc(PlhSymbols *symbols, const char *path);
 /* The texts are constants. */
 extern const char *plh_symbols_source_name(PlhSymbolSource source);
 extern const char *plh_symbols_status_word(PlhModuleStatus status);
-
-#endif							/* PLH_SYMBOLS_H */

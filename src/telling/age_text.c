@@ -2,9 +2,9 @@
  * age_text.c
  *	  How old is what a call site holds, in a sentence.
  *
- * A cache was filled once, and rests: nearly all is old.  In a queue, or in a statement's
- * working memory, nearly all is young, and nothing is left of what was allocated before.
- * Of a leak as much is left of each time's allocations as of the next.
+ * A cache was filled once, and rests: nearly all is old.  In a queue, or in a statement's working
+ * memory, nearly all is young, and nothing is left of what was allocated before.  Of a leak as much
+ * is left of each time's allocations as of the next.
  */
 #include "postgres.h"
 
@@ -70,8 +70,7 @@ span_with(const Ages *ages, double part)
 {
 	int			number = 0;
 
-	while (number < ages->count - 1 &&
-		   live_up_to(ages, number) < part * ages->live_bytes)
+	while (number < ages->count - 1 && live_up_to(ages, number) < part * ages->live_bytes)
 		number++;
 	return number;
 }
@@ -126,8 +125,8 @@ is_all_left(const Ages *ages)
 }
 
 /*
- * What is left of each span, where that is as much of one as of another.  The last span
- * does not count: of that, something may be about to be freed.
+ * What is left of each span, where that is as much of one as of another.  The last span does not
+ * count: of that, something may be about to be freed.
  */
 static void
 say_even(StringInfo text, const Ages *ages)

@@ -4,8 +4,7 @@
  *
  * Never called inside palloc.
  */
-#ifndef PLH_AGE_TEXT_H
-#define PLH_AGE_TEXT_H
+#pragma once
 
 #include "lib/stringinfo.h"
 
@@ -14,5 +13,3 @@
 /* Says nothing of what is no single call site, or has too few samples. */
 extern void plh_age_text_say(StringInfo text, const PlhFinding *finding,
 							 const PlhProfileImage *image, TimestampTz now);
-
-#endif							/* PLH_AGE_TEXT_H */

@@ -4,8 +4,7 @@
  *
  * Never called inside palloc.
  */
-#ifndef PLH_CONTEXT_SENTENCE_H
-#define PLH_CONTEXT_SENTENCE_H
+#pragma once
 
 #include "lib/stringinfo.h"
 
@@ -14,5 +13,3 @@
 /* The record may be NULL.  Returns false where there is nothing to say. */
 extern bool plh_context_sentence_say(StringInfo text, const PlhContextRecord *record,
 									 const PlhProfileImage *image);
-
-#endif							/* PLH_CONTEXT_SENTENCE_H */

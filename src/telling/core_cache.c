@@ -7,8 +7,8 @@
 #include "telling/core_cache.h"
 
 /*
- * Does this stack belong to a cache or table of the server?  One that leads into code
- * from outside of the server before does not.
+ * Does this stack belong to a cache or table of the server?  One that leads into code from outside
+ * of the server before does not.
  */
 bool
 plh_core_cache_has(const PlhStackText *stack, int flags)
@@ -19,8 +19,7 @@ plh_core_cache_has(const PlhStackText *stack, int flags)
 
 		if (frame->language != PLH_LANGUAGE_NONE)
 			continue;
-		if (frame->module == NULL ||
-			strcmp(frame->module, stack->frames[0].module) != 0)
+		if (frame->module == NULL || strcmp(frame->module, stack->frames[0].module) != 0)
 			return false;
 		if (plh_allocation_wrappers_has(frame->function, flags))
 			return true;

@@ -4,13 +4,10 @@
  *
  * Never called inside palloc.
  */
-#ifndef PLH_CORE_CACHE_H
-#define PLH_CORE_CACHE_H
+#pragma once
 
 #include "report/stack_text.h"
 #include "stack/allocation_wrappers.h"
 
 /* "flags" tell which caches: PLH_FUNCTION_BOUNDED_CACHE, PLH_FUNCTION_CATALOG_CACHE. */
 extern bool plh_core_cache_has(const PlhStackText *stack, int flags);
-
-#endif							/* PLH_CORE_CACHE_H */

@@ -25,8 +25,8 @@
 #include "telling/staying_doubt.h"
 
 /*
- * Of what memory contexts use, samples stand for less than this part: then most
- * of it was allocated unseen.  Contexts round up to twice the size at most.
+ * Of what memory contexts use, samples stand for less than this part: then most of it was allocated
+ * unseen.  Contexts round up to twice the size at most.
  */
 #define SEEN_PART 0.25
 
@@ -40,8 +40,8 @@ is_running(const PlhExplainedProcess *process)
 }
 
 /*
- * What has come without having been counted or sampled is not the contexts'.  The
- * statement may be known, but not what the process had when it began.
+ * What has come without having been counted or sampled is not the contexts'.  The statement may be
+ * known, but not what the process had when it began.
  */
 static void
 say_outside_uncounted(PlhDoubt *doubt, const PlhDoubted *doubted, PlhSentence reason)
@@ -81,8 +81,7 @@ doubt_without_profile(PlhDoubt *doubt, const PlhDoubted *doubted)
 		PLH_DOUBT(doubt, true, not_published,.reason = failure);
 		appendStringInfoString(&doubt->next, plh_unshown_profile_hint(process->pid));
 	}
-	else if (process->loaded == PLH_LOADED &&
-			 process->rss_anon_bytes >= PLH_SUSPECT_LARGE_BYTES)
+	else if (process->loaded == PLH_LOADED && process->rss_anon_bytes >= PLH_SUSPECT_LARGE_BYTES)
 		say_outside_uncounted(doubt, doubted, PLH_SAYS_outside_never_counted);
 	else if (process->loaded == PLH_LOADED)
 		PLH_DOUBT(doubt, true, too_small,.bytes = plh_words_size(PLH_PUBLICATION_BYTES),
@@ -140,8 +139,8 @@ find_blindness(PlhDoubt *doubt, const PlhExplainedProcess *process)
 }
 
 /*
- * Has it gained much that was not counted yet, and of which samples know nothing?  What was
- * counted and only then written to is no gain, and what is sampled rarely may be missed.
+ * Has it gained much that was not counted yet, and of which samples know nothing?  What was counted
+ * and only then written to is no gain, and what is sampled rarely may be missed.
  */
 static bool
 find_uncounted(PlhDoubt *doubt, const PlhDoubted *doubted)
@@ -178,9 +177,8 @@ find_missed_frees(PlhDoubt *doubt, const PlhProfileHeader *header)
 {
 	if (!plh_process_suspect_misses_frees(header))
 		return false;
-	PLH_DOUBT(doubt, true, missed_frees,
-			  .bytes = plh_words_estimate(header->malloc_sampled_bytes,
-										  header->malloc_sampled_error),
+	PLH_DOUBT(doubt, true, missed_frees,.bytes = plh_words_estimate(header->malloc_sampled_bytes,
+																	header->malloc_sampled_error),
 			  .other = plh_words_size(Max(0, header->malloc_bytes - header->context_bytes)));
 	return true;
 }
@@ -190,8 +188,7 @@ static uint32
 interval_of(const PlhProfileHeader *header)
 {
 	return header->passing_bytes > header->context_bytes / 2 ?
-		plh_sampling_coarse_interval(header->sample_interval, 0) :
-		header->sample_interval;
+		plh_sampling_coarse_interval(header->sample_interval, 0) : header->sample_interval;
 }
 
 /* What samples of memory contexts stand for, which are all but those of malloc. */
@@ -200,14 +197,11 @@ sampled_in_contexts(const PlhProfileHeader *header, double *error)
 {
 	const PlhCounters *all = &header->counters;
 	const PlhCounters *of_malloc = &header->malloc_counters;
-	double		bytes = Max(0.0, (double) all->live_bytes -
-							(double) of_malloc->live_bytes);
-	double		samples = (double) all->live_samples -
-		(double) of_malloc->live_samples;
+	double		bytes = Max(0.0, (double) all->live_bytes - (double) of_malloc->live_bytes);
+	double		samples = (double) all->live_samples - (double) of_malloc->live_samples;
 
 	*error = samples > 0 ?
-		plh_sampling_error_bytes(Max(0.0, all->live_variance -
-									 of_malloc->live_variance),
+		plh_sampling_error_bytes(Max(0.0, all->live_variance - of_malloc->live_variance),
 								 bytes, (int64) samples) :
 		plh_sampling_missed_bytes(interval_of(header));
 	return bytes;
@@ -296,16 +290,15 @@ say_callers(PlhDoubt *doubt, const PlhDoubted *doubted)
 	}
 	else if (image->alive)
 	{
-		PlhMallocCallers callers = plh_malloc_callers_find(image->header->pid,
-														   doubted->symbols);
+		PlhMallocCallers callers = plh_malloc_callers_find(image->header->pid, doubted->symbols);
 
 		plh_outside_advice_say_libraries(&doubt->words, &callers);
 	}
 }
 
 /*
- * Has what malloc gave out outside of contexts stopped growing, and the process, too?  For
- * how long is in "course".
+ * Has what malloc gave out outside of contexts stopped growing, and the process, too?  For how long
+ * is in "course".
  */
 static bool
 rests_outside(PlhCourse *course, const PlhDoubted *doubted)

@@ -5,12 +5,9 @@
  *
  * Texts belong to the current memory context.  Never called inside palloc.
  */
-#ifndef PLH_DOUBT_H
-#define PLH_DOUBT_H
+#pragma once
 
 #include "telling/doubted.h"
 
 /* Find the first reason that applies. */
 extern void plh_doubt_find(PlhDoubt *doubt, const PlhDoubted *doubted);
-
-#endif							/* PLH_DOUBT_H */

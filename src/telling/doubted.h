@@ -4,8 +4,7 @@
  *
  * doubt.c and staying_doubt.c fill it in.  Texts belong to the current memory context.
  */
-#ifndef PLH_DOUBTED_H
-#define PLH_DOUBTED_H
+#pragma once
 
 #include "judge/course.h"
 #include "judge/findings.h"
@@ -34,5 +33,3 @@ typedef struct PlhDoubted
 	PlhStackTexts *stacks;
 	PlhSymbols *symbols;
 } PlhDoubted;
-
-#endif							/* PLH_DOUBTED_H */

@@ -1,10 +1,10 @@
 /*
  * ending_advice.c
- *	  How to free what a process holds by ending its statement, its transaction or the
- *	  process itself.
+ *	  How to free what a process holds by ending its statement, its transaction or the process
+ *	  itself.
  *
- * A statement that runs can be cancelled.  A session that waits within its transaction
- * runs none: only its end ends the transaction.
+ * A statement that runs can be cancelled.  A session that waits within its transaction runs none:
+ * only its end ends the transaction.
  */
 #include "postgres.h"
 
@@ -26,8 +26,7 @@ doing_of(const PlhProfileImage *image)
 {
 	PlhServerActivity activity;
 
-	if (!plh_server_activity_find(image->header->pid, &activity) ||
-		activity.state == NULL)
+	if (!plh_server_activity_find(image->header->pid, &activity) || activity.state == NULL)
 		return UNKNOWN;
 	return strncmp(activity.state, "idle", 4) == 0 ? IDLE : RUNNING;
 }
@@ -108,8 +107,8 @@ plh_ending_advice_cancel(StringInfo text, const PlhProfileImage *image)
 }
 
 /*
- * Where a client has set savepoints, a statement that is cancelled goes back to the last of
- * them only.
+ * Where a client has set savepoints, a statement that is cancelled goes back to the last of them
+ * only.
  */
 void
 plh_ending_advice_subtransactions(StringInfo text, const PlhProfileImage *image)

@@ -1,13 +1,12 @@
 /*
  * ending_advice.h
- *	  How to free what a process holds by ending its statement, its transaction or the
- *	  process itself.
+ *	  How to free what a process holds by ending its statement, its transaction or the process
+ *	  itself.
  *
- * What is said of sessions that live is left out where nobody can do that.  Never called
- * inside palloc.
+ * What is said of sessions that live is left out where nobody can do that.  Never called inside
+ * palloc.
  */
-#ifndef PLH_ENDING_ADVICE_H
-#define PLH_ENDING_ADVICE_H
+#pragma once
 
 #include "lib/stringinfo.h"
 
@@ -26,5 +25,3 @@ extern void plh_ending_advice_subtransactions(StringInfo text, const PlhProfileI
 
 /* What came while a statement ran that still runs. */
 extern void plh_ending_advice_try_cancel(StringInfo text, int pid);
-
-#endif							/* PLH_ENDING_ADVICE_H */

@@ -2,8 +2,7 @@
  * explained_process.h
  *	  What is known of a process before it is explained.
  */
-#ifndef PLH_EXPLAINED_PROCESS_H
-#define PLH_EXPLAINED_PROCESS_H
+#pragma once
 
 #include "profile/baseline.h"
 #include "profile/profile_image.h"
@@ -30,5 +29,3 @@ typedef struct PlhExplainedProcess
 	PlhLoaded	loaded;
 	TimestampTz now;			/* of a process that is gone, its end */
 } PlhExplainedProcess;
-
-#endif							/* PLH_EXPLAINED_PROCESS_H */

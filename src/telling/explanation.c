@@ -2,8 +2,7 @@
  * explanation.c
  *	  What a DBA would say of a process, in a few sentences.
  *
- * size_sentences.c has those on its size, and doubt.c those on why there is no
- * verdict.
+ * size_sentences.c has those on its size, and doubt.c those on why there is no verdict.
  */
 #include "postgres.h"
 
@@ -28,8 +27,8 @@
 #define TOLD_FINDINGS 3
 
 /*
- * What is held at the largest site is about as much as at the peak if it is less by no more
- * than this part.
+ * What is held at the largest site is about as much as at the peak if it is less by no more than
+ * this part.
  */
 #define STILL_PART 4
 
@@ -107,8 +106,7 @@ note_nameless(Telling *telling, const PlhToldFinding *told)
 	if (telling->nameless == NULL && told->named != NULL)
 		telling->nameless = plh_blamed_code_nameless(&told->named->stack);
 	if (telling->nameless == NULL && told->finding->kind == PLH_KIND_STATEMENT)
-		telling->nameless = plh_function_shares_nameless(told->finding,
-														 telling->process->image,
+		telling->nameless = plh_function_shares_nameless(told->finding, telling->process->image,
 														 telling->stacks);
 }
 
@@ -188,8 +186,8 @@ held_now(const PlhExplainedProcess *process)
 }
 
 /*
- * What the process held when samples stood for most, where that is much more than now, at
- * the largest site of such contexts, too.
+ * What the process held when samples stood for most, where that is much more than now, at the
+ * largest site of such contexts, too.
  */
 static void
 tell_peak(Telling *telling)
@@ -197,8 +195,7 @@ tell_peak(Telling *telling)
 	const PlhExplainedProcess *process = telling->process;
 	const PlhProfileImage *image = process->image;
 	const PlhProfileHeader *header = image->header;
-	double		fallen = (double) header->peak_bytes -
-		(double) header->counters.live_bytes;
+	double		fallen = (double) header->peak_bytes - (double) header->counters.live_bytes;
 	PlhTopSite	top;
 	PlhTopSite	now;
 	PlhStackText stack;
@@ -223,16 +220,13 @@ tell_peak(Telling *telling)
 	if (error_bytes >= bytes)	/* it may as well have been nothing */
 		return;
 	telling->told_peak_at = header->peak_at;
-	PLH_LINE(&telling->text, image->alive, peak,
-			 .ago = plh_told_text_ago(process, header->peak_at),
+	PLH_LINE(&telling->text, image->alive, peak,.ago = plh_told_text_ago(process, header->peak_at),
 			 .bytes = plh_words_estimate(bytes, error_bytes),
 			 .site = plh_blamed_code_site(&stack),
-			 .context = plh_context_list_name(image, plh_profile_image_offset(image,
-																			  top.context)));
+			 .context = plh_context_list_name(image, plh_profile_image_offset(image, top.context)));
 	if (top.statement == NULL || top.statement->text_bytes == 0)
 		return;
-	telling->peak_query = text_of(top.statement->text, top.statement->text_bytes,
-								  header->encoding);
+	telling->peak_query = text_of(top.statement->text, top.statement->text_bytes, header->encoding);
 	tell_statement(telling, top.statements > 1 ? PLH_SAYS_peak_statement_most :
 				   PLH_SAYS_peak_statement, telling->peak_query);
 }
@@ -251,13 +245,12 @@ has_statement(const Telling *telling)
 static bool
 is_told_peak(const Telling *telling, TimestampTz at)
 {
-	return telling->told_peak_at != 0 &&
-		labs(at - telling->told_peak_at) < USECS_PER_SEC;
+	return telling->told_peak_at != 0 && labs(at - telling->told_peak_at) < USECS_PER_SEC;
 }
 
 /*
- * What the largest statement of the last day took, unless a finding has that, or the
- * process holds as much still: what a leak has left counts as the last statement's, too.
+ * What the largest statement of the last day took, unless a finding has that, or the process holds
+ * as much still: what a leak has left counts as the last statement's, too.
  */
 static void
 tell_largest(Telling *telling)
@@ -281,8 +274,7 @@ tell_largest(Telling *telling)
 		if (telling->peak_query == NULL || strcmp(telling->peak_query, query) != 0)
 			tell_statement(telling, PLH_SAYS_day_statement, query);
 	}
-	PLH_LINE(&telling->text, true, day_allowed,
-			 .bytes = plh_words_size(largest->allowed_bytes));
+	PLH_LINE(&telling->text, true, day_allowed,.bytes = plh_words_size(largest->allowed_bytes));
 }
 
 /* Does a finding on contexts tell what these are of? */
@@ -300,8 +292,8 @@ is_told_by_finding(const PlhFindings *findings, const PlhContextRecord *exemplif
 }
 
 /*
- * What the contexts are of that have most of what is known so.  Beside findings only
- * that is told which is a large part of the process.
+ * What the contexts are of that have most of what is known so.  Beside findings only that is told
+ * which is a large part of the process.
  */
 static void
 tell_examples(Telling *telling)
@@ -350,13 +342,11 @@ tell_profile(Telling *telling, const PlhSuppressions *suppressions)
 {
 	const PlhExplainedProcess *process = telling->process;
 	const PlhProfileImage *image = process->image;
-	TimestampTz until = image->alive ? process->now :
-		image->header->counters.last_at;
+	TimestampTz until = image->alive ? process->now : image->header->counters.last_at;
 	bool		has_course;
 
 	telling->stacks = plh_stack_text_open(telling->symbols, image);
-	has_course = plh_course_follow(&telling->course, image->header,
-								   PLH_SERIES_OWN,
+	has_course = plh_course_follow(&telling->course, image->header, PLH_SERIES_OWN,
 								   plh_size_sentences_own_bytes(process),
 								   image->alive ? process->now :
 								   image->header->census_at);

@@ -1,14 +1,12 @@
 /*
  * explanation.h
- *	  What a DBA would say of a process, in a few sentences: who it is, how large
- *	  and of what, since when it grows and by what, the verdict or why there is
- *	  none, and the next step.
+ *	  What a DBA would say of a process, in a few sentences: who it is, how large and of what,
+ *	  since when it grows and by what, the verdict or why there is none, and the next step.
  *
- * Nothing is said that the views do not say, too; who calls this has looked
- * whether the reader may see the process.  Never called inside palloc.
+ * Nothing is said that the views do not say, too; who calls this has looked whether the reader may
+ * see the process.  Never called inside palloc.
  */
-#ifndef PLH_EXPLANATION_H
-#define PLH_EXPLANATION_H
+#pragma once
 
 #include "nodes/pg_list.h"
 #include "symbols/symbols.h"
@@ -30,8 +28,5 @@ typedef struct PlhExplanation
 } PlhExplanation;
 
 /* In the current memory context, referring to the process' image. */
-extern PlhExplanation *plh_explanation_make(const PlhExplainedProcess *process,
-											PlhSymbols *symbols,
+extern PlhExplanation *plh_explanation_make(const PlhExplainedProcess *process, PlhSymbols *symbols,
 											const PlhSuppressions *suppressions);
-
-#endif							/* PLH_EXPLANATION_H */

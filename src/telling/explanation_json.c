@@ -10,8 +10,7 @@
 
 /* Who it is, and how large. */
 static void
-put_process(StringInfo json, const PlhExplainedProcess *process,
-			const PlhExplanation *explanation)
+put_process(StringInfo json, const PlhExplainedProcess *process, const PlhExplanation *explanation)
 {
 	plh_json_put_number(json, "pid", process->pid);
 	plh_json_put_text(json, "backend_type", process->backend_type);
@@ -20,10 +19,8 @@ put_process(StringInfo json, const PlhExplainedProcess *process,
 	plh_json_put_text(json, "application_name", process->application_name);
 	plh_json_put_text(json, "state", process->state);
 	plh_json_put_flag(json, "alive", process->image == NULL || process->image->alive);
-	plh_json_put_if(json, "private_bytes", explanation->own_bytes >= 0,
-					explanation->own_bytes);
-	plh_json_put_if(json, "shared_bytes", process->rss_anon_bytes >= 0,
-					process->rss_shared_bytes);
+	plh_json_put_if(json, "private_bytes", explanation->own_bytes >= 0, explanation->own_bytes);
+	plh_json_put_if(json, "shared_bytes", process->rss_anon_bytes >= 0, process->rss_shared_bytes);
 }
 
 static void

@@ -4,13 +4,10 @@
  *
  * Never called inside palloc.
  */
-#ifndef PLH_EXPLANATION_JSON_H
-#define PLH_EXPLANATION_JSON_H
+#pragma once
 
 #include "telling/explanation.h"
 
 /* Appends an object.  "names" is how to get names that are missing, or NULL. */
 extern void plh_explanation_json_append(StringInfo json, const PlhExplainedProcess *process,
 										const PlhExplanation *explanation, const char *names);
-
-#endif							/* PLH_EXPLANATION_JSON_H */

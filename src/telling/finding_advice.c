@@ -88,8 +88,7 @@ say_language(const Advised *advised)
 
 	PLH_SAY(advised->text, true, language_ran,.language = language);
 	if (site != NULL && site->key.lifetime == PLH_LIFETIME_PROCESS)
-		PLH_SAY(advised->text, true, language_keeps,
-				.store = plh_outside_advice_store(language));
+		PLH_SAY(advised->text, true, language_keeps,.store = plh_outside_advice_store(language));
 	else
 		PLH_SAY(advised->text, true, language_calls);
 }
@@ -148,9 +147,8 @@ is_at(const PlhListedSite *named, const char *function)
 }
 
 /*
- * Is that where the buffer of a temporary file is allocated?  A node has one or two of
- * them, unless a hash join has very many batches, whose buffers have a context of their
- * own from 16 on.
+ * Is that where the buffer of a temporary file is allocated?  A node has one or two of them, unless
+ * a hash join has very many batches, whose buffers have a context of their own from 16 on.
  */
 static bool
 is_file_buffer(const PlhListedSite *named)
@@ -159,9 +157,9 @@ is_file_buffer(const PlhListedSite *named)
 }
 
 /*
- * About how large a single value or text is that has much of what a statement holds; 0
- * where there is none.  Arrays of hash tables and sorts are single chunks, too, but in
- * nodes, or known by the functions that enlarge them.
+ * About how large a single value or text is that has much of what a statement holds; 0 where there
+ * is none.  Arrays of hash tables and sorts are single chunks, too, but in nodes, or known by the
+ * functions that enlarge them.
  */
 static int64
 value_bytes(const Advised *advised)
@@ -226,8 +224,7 @@ advise_on_statement(const Advised *advised)
 	else if (statement->part != NULL)
 		say_help(advised, statement->part->family);
 	else if (is_file_buffer(advised->named))
-		PLH_SAY(advised->text, true, file_buffers,
-				.help = plh_family_of("HashSpillContext")->help);
+		PLH_SAY(advised->text, true, file_buffers,.help = plh_family_of("HashSpillContext")->help);
 	else if (advised->family != NULL)
 		say_help(advised, advised->family);
 	else if (statement->node_bytes > advised->finding->bytes / 2)
@@ -251,8 +248,7 @@ say_creator(const Advised *advised)
 		PLH_SAY(advised->text, true, creator_of_language,.language = advised->code.language);
 	else
 		PLH_SAY(advised->text, true, creator_unknown,
-				.context = plh_account_name(advised->finding->contexts.family,
-											advised->image));
+				.context = plh_account_name(advised->finding->contexts.family, advised->image));
 }
 
 /* How to free what contexts have. */

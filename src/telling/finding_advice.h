@@ -4,8 +4,7 @@
  *
  * Never called inside palloc.
  */
-#ifndef PLH_FINDING_ADVICE_H
-#define PLH_FINDING_ADVICE_H
+#pragma once
 
 #include "lib/stringinfo.h"
 
@@ -14,11 +13,9 @@
 #include "telling/malloc_statement.h"
 
 /*
- * "named" is the site that the finding is named after, described; NULL where it is named
- * after none.  "statement" is what plh_malloc_statement_find says of it.
+ * "named" is the site that the finding is named after, described; NULL where it is named after
+ * none.  "statement" is what plh_malloc_statement_find says of it.
  */
 extern void plh_finding_advice_say(StringInfo text, const PlhFinding *finding,
 								   const PlhProfileImage *image, const PlhListedSite *named,
 								   const PlhMallocStatement *statement);
-
-#endif							/* PLH_FINDING_ADVICE_H */

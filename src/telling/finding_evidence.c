@@ -36,8 +36,8 @@ has_stopped(const PlhFinding *finding)
 }
 
 /*
- * What is left, and of how much; what is enlarged is allocated anew each time.  Statements
- * of which nothing was sampled are not known.
+ * What is left, and of how much; what is enlarged is allocated anew each time.  Statements of which
+ * nothing was sampled are not known.
  */
 static void
 say_left(StringInfo text, const PlhFinding *finding, bool alive)
@@ -78,8 +78,8 @@ say_unwritten(StringInfo text, const PlhFinding *finding, const PlhProfileImage 
 }
 
 /*
- * What was gained in each epoch: of a long transaction, each second is one, and of a
- * process without transactions, too.
+ * What was gained in each epoch: of a long transaction, each second is one, and of a process
+ * without transactions, too.
  */
 static void
 say_rates(StringInfo text, const PlhFinding *finding)
@@ -108,8 +108,7 @@ say_leak(StringInfo text, const PlhFinding *finding, const PlhProfileImage *imag
 static void
 say_growth(StringInfo text, const PlhFinding *finding, bool alive)
 {
-	PLH_SAY(text, alive, grown,
-			.bytes = plh_words_estimate(finding->bytes, finding->error_bytes),
+	PLH_SAY(text, alive, grown,.bytes = plh_words_estimate(finding->bytes, finding->error_bytes),
 			.growth = plh_words_size(finding->growth_bytes));
 	if (finding->sites.statements > 1)
 		PLH_SAY(text, alive, grown_by_statements,.count = finding->sites.statements);
@@ -179,8 +178,7 @@ say_contexts(StringInfo text, const PlhFinding *finding, const PlhProfileImage *
 		PLH_SAY(text, image->alive, contexts_named,.count = family->contexts,
 				.bytes = fields.bytes,.title = plh_account_name(family, image));
 	if (finding->contexts.late_contexts >= PLH_SUSPECT_LATE_CONTEXTS)
-		PLH_SAY(text, image->alive, contexts_added,
-				.count = finding->contexts.late_contexts,
+		PLH_SAY(text, image->alive, contexts_added,.count = finding->contexts.late_contexts,
 				.bytes = plh_words_size(finding->late_bytes),
 				.since = plh_words_time(family->early_at));
 	plh_context_sentence_say(text, family->exemplified, image);
@@ -195,8 +193,7 @@ has_come_to_rest(const PlhFamilyAccount *family)
 	int64		gained = family->bytes - family->late_bytes;
 
 	return family->late_at > family->early_at &&
-		gained <= Max(PLH_COURSE_NOISE_BYTES,
-					  (int64) (family->bytes * PLH_COURSE_NOISE_PART));
+		gained <= Max(PLH_COURSE_NOISE_BYTES, (int64) (family->bytes * PLH_COURSE_NOISE_PART));
 }
 
 static void
@@ -254,8 +251,7 @@ say_parts(StringInfo text, const PlhFoundIn *in)
 	{
 		const PlhFamilyAccount *family = &account->families[i];
 
-		if (family->lasting &&
-			family->bytes * 100 >= PLH_LEAST_PERCENT * account->lasting_bytes)
+		if (family->lasting && family->bytes * 100 >= PLH_LEAST_PERCENT * account->lasting_bytes)
 			appendStringInfo(&parts, "%s%s", told++ == 0 ? "" : ", ",
 							 PLH_PHRASE(true, process_part,
 										.bytes = plh_words_size(family->bytes),

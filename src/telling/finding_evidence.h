@@ -4,12 +4,9 @@
  *
  * Never called inside palloc.
  */
-#ifndef PLH_FINDING_EVIDENCE_H
-#define PLH_FINDING_EVIDENCE_H
+#pragma once
 
 #include "telling/found_in.h"
 
 extern void plh_finding_evidence_say(StringInfo text, const PlhFinding *finding,
 									 const PlhFoundIn *in);
-
-#endif							/* PLH_FINDING_EVIDENCE_H */

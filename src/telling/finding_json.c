@@ -28,8 +28,7 @@ put_figures(StringInfo json, const PlhFinding *finding)
 {
 	plh_json_put_number(json, "bytes", finding->bytes);
 	plh_json_put_number(json, "error_bytes", finding->error_bytes);
-	plh_json_put_if(json, "bytes_per_hour", finding->rate.is_known,
-					finding->rate.bytes_per_hour);
+	plh_json_put_if(json, "bytes_per_hour", finding->rate.is_known, finding->rate.bytes_per_hour);
 	plh_json_put_if(json, "rate_us", finding->rate.is_known, finding->rate.seen_us);
 	plh_json_put_if(json, "growth_bytes", finding->has_baseline, finding->growth_bytes);
 	plh_json_put_time(json, "since", finding->has_baseline ? finding->baseline_at : 0);

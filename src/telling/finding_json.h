@@ -2,11 +2,10 @@
  * finding_json.h
  *	  Findings, and what is said, for programs.
  *
- * Programs get fields, and the ids of sentences: none of ours reads words.  Never called
- * inside palloc.
+ * Programs get fields, and the ids of sentences: none of ours reads words.  Never called inside
+ * palloc.
  */
-#ifndef PLH_FINDING_JSON_H
-#define PLH_FINDING_JSON_H
+#pragma once
 
 #include "nodes/pg_list.h"
 
@@ -25,5 +24,3 @@ extern void plh_finding_json_put_text(StringInfo json, const PlhToldText *text);
 
 /* The member "verdicts": what each means, and its tone. */
 extern void plh_finding_json_put_verdicts(StringInfo json);
-
-#endif							/* PLH_FINDING_JSON_H */

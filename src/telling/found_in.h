@@ -2,8 +2,7 @@
  * found_in.h
  *	  Where findings are, and what their code is named with.
  */
-#ifndef PLH_FOUND_IN_H
-#define PLH_FOUND_IN_H
+#pragma once
 
 #include "lib/stringinfo.h"
 
@@ -18,5 +17,3 @@ typedef struct PlhFoundIn
 	PlhStackTexts *stacks;		/* NULL: functions are not named */
 	PlhSymbols *symbols;
 } PlhFoundIn;
-
-#endif							/* PLH_FOUND_IN_H */

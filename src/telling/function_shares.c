@@ -34,8 +34,8 @@ describe(const PlhShare *share, const PlhProfileImage *image, PlhStackTexts *tex
 }
 
 /*
- * Add a share to that of its function.  The first of all is the site that the finding is
- * named after: so it is named, too, where it is one of several.
+ * Add a share to that of its function.  The first of all is the site that the finding is named
+ * after: so it is named, too, where it is one of several.
  */
 static void
 add_share(PlhFunctionShares *shares, const PlhFunctionShare *share)
@@ -103,16 +103,20 @@ told_of(const PlhFunctionShares *shares)
 
 	if (shares->count == 0 || !is_much(shares, shares->functions[0].bytes))
 		return 0;
-	while (told < Min(shares->count, PLH_TOLD_SHARES) &&
-		   (plh_function_shares_percent(shares, shares->functions[told].bytes) >= PLH_LEAST_PERCENT ||
-			(told > 0 && shares->functions[told].is_named)))
-		told++;
+	for (; told < Min(shares->count, PLH_TOLD_SHARES); told++)
+	{
+		const PlhFunctionShare *share = &shares->functions[told];
+
+		if (plh_function_shares_percent(shares, share->bytes) < PLH_LEAST_PERCENT &&
+			(told == 0 || !share->is_named))
+			break;
+	}
 	return told;
 }
 
 /*
- * Where the rest is.  Of more sites than there is room for, each has no more than the
- * smallest of these.
+ * Where the rest is.  Of more sites than there is room for, each has no more than the smallest of
+ * these.
  */
 static void
 find_rest(PlhFunctionShares *shares, const PlhStatementFound *statement)

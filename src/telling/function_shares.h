@@ -2,12 +2,11 @@
  * function_shares.h
  *	  Which functions have most of what a statement holds.
  *
- * A function that is called from several places is one to the reader: its sites are added
- * up, and told without a line where that is not the same.  Those without a name are
- * added up by their caller.  Never called inside palloc.
+ * A function that is called from several places is one to the reader: its sites are added up, and
+ * told without a line where that is not the same.  Those without a name are added up by their
+ * caller.  Never called inside palloc.
  */
-#ifndef PLH_FUNCTION_SHARES_H
-#define PLH_FUNCTION_SHARES_H
+#pragma once
 
 #include "judge/finding.h"
 #include "report/stack_text.h"
@@ -62,18 +61,15 @@ plh_function_shares_percent(const PlhFunctionShares *shares, int64 bytes)
 }
 
 /*
- * Is the finding named after its site?  Where many sites have little each, the largest of
- * them explains nothing.
+ * Is the finding named after its site?  Where many sites have little each, the largest of them
+ * explains nothing.
  */
 extern bool plh_function_shares_name_site(const PlhFinding *finding,
 										  const PlhProfileImage *image, PlhStackTexts *texts);
 
 /*
- * The path of the binary of a function that is told without a name; NULL where all have
- * theirs.
+ * The path of the binary of a function that is told without a name; NULL where all have theirs.
  */
 extern const char *plh_function_shares_nameless(const PlhFinding *finding,
 												const PlhProfileImage *image,
 												PlhStackTexts *texts);
-
-#endif							/* PLH_FUNCTION_SHARES_H */

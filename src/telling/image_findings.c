@@ -23,9 +23,7 @@ plh_image_findings_find(const PlhProfileImage *image)
 {
 	const PlhProfileHeader *header = image->header;
 
-	return plh_findings_make(image,
-							 plh_baseline_file_read(plh_profile_directory_path(),
-													image),
+	return plh_findings_make(image, plh_baseline_file_read(plh_profile_directory_path(), image),
 							 image->alive ? GetCurrentTimestamp() :
 							 header->counters.last_at);
 }
@@ -38,10 +36,10 @@ is_of_server(const PlhFrameText *frame)
 }
 
 /*
- * Is it not worth a word?  What fills one of the server's own caches is no leak: that is
- * known by functions, or, where the one that allocates has no name, by where it allocates.
- * And a cache of the server in which most is an extension's is not full when the server's
- * is.  Each session has some anonymous record types, and only many of them are a fault.
+ * Is it not worth a word?  What fills one of the server's own caches is no leak: that is known by
+ * functions, or, where the one that allocates has no name, by where it allocates.  And a cache of
+ * the server in which most is an extension's is not full when the server's is.  Each session has
+ * some anonymous record types, and only many of them are a fault.
  */
 static bool
 is_known_cache(const PlhFinding *finding, const PlhListedSite *listed)
@@ -53,21 +51,17 @@ is_known_cache(const PlhFinding *finding, const PlhListedSite *listed)
 	if (family != NULL && family->kind == PLH_FAMILY_CACHE)
 		return finding->bytes < PLH_SUSPECT_LARGE_BYTES;
 	if (plh_finding_subject(finding) == PLH_SUBJECT_SITE)
-		return plh_core_cache_has(stack, PLH_FUNCTION_BOUNDED_CACHE |
-								  PLH_FUNCTION_CATALOG_CACHE) ||
+		return plh_core_cache_has(stack, PLH_FUNCTION_BOUNDED_CACHE | PLH_FUNCTION_CATALOG_CACHE) ||
 			(site->function == NULL && is_of_server(site) &&
 			 strcmp(listed->context_name, "CacheMemoryContext") == 0);
-	return finding->kind == PLH_KIND_CACHE_GROWS &&
-		site->module != NULL && !is_of_server(site);
+	return finding->kind == PLH_KIND_CACHE_GROWS && site->module != NULL && !is_of_server(site);
 }
 
 /*
- * Describe the site of a finding, in the current memory context, referring to the
- * image.
+ * Describe the site of a finding, in the current memory context, referring to the image.
  */
 PlhShown
-plh_image_findings_describe(const PlhFinding *finding,
-							const PlhProfileImage *image,
+plh_image_findings_describe(const PlhFinding *finding, const PlhProfileImage *image,
 							PlhStackTexts *texts,
 							const PlhSuppressions *suppressions,
 							PlhListedSite *listed)
@@ -79,17 +73,15 @@ plh_image_findings_describe(const PlhFinding *finding,
 	plh_listed_site_describe_stack(listed, texts);
 	if (plh_suppression_any(suppressions, listed->context_name, &listed->stack))
 		return PLH_SUPPRESSED;
-	return listed->has_stack && is_known_cache(finding, listed) ?
-		PLH_KNOWN_CACHE : PLH_SHOWN;
+	return listed->has_stack && is_known_cache(finding, listed) ? PLH_KNOWN_CACHE : PLH_SHOWN;
 }
 
 /*
- * The name of the contexts that it is about, or those of the site that the finding is
- * named after, if it is; NULL where there are none.
+ * The name of the contexts that it is about, or those of the site that the finding is named after,
+ * if it is; NULL where there are none.
  */
 const char *
-plh_image_findings_contexts(const PlhFinding *finding,
-							const PlhListedSite *named,
+plh_image_findings_contexts(const PlhFinding *finding, const PlhListedSite *named,
 							const PlhProfileImage *image)
 {
 	if (named != NULL && plh_finding_subject(finding) != PLH_SUBJECT_CONTEXTS)

@@ -4,8 +4,7 @@
  *
  * Never called inside palloc.
  */
-#ifndef PLH_IMAGE_FINDINGS_H
-#define PLH_IMAGE_FINDINGS_H
+#pragma once
 
 #include "judge/findings.h"
 #include "report/listed_site.h"
@@ -22,18 +21,15 @@ typedef enum PlhShown
 	PLH_KNOWN_CACHE				/* one of the server's own, which fills up */
 } PlhShown;
 
-extern PlhShown plh_image_findings_describe(const PlhFinding *finding,
-											const PlhProfileImage *image,
+extern PlhShown plh_image_findings_describe(const PlhFinding *finding, const PlhProfileImage *image,
 											PlhStackTexts *texts,
 											const PlhSuppressions *suppressions,
 											PlhListedSite *listed);
 
 /*
- * The name of the contexts that it is about, or those of "named", the site that the finding
- * is named after; NULL for other findings.
+ * The name of the contexts that it is about, or those of "named", the site that the finding is
+ * named after; NULL for other findings.
  */
 extern const char *plh_image_findings_contexts(const PlhFinding *finding,
 											   const PlhListedSite *named,
 											   const PlhProfileImage *image);
-
-#endif							/* PLH_IMAGE_FINDINGS_H */

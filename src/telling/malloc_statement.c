@@ -1,12 +1,12 @@
 /*
  * malloc_statement.c
- *	  The statement during which a process has got memory from malloc, or mapped it,
- *	  outside of contexts, where that is known.
+ *	  The statement during which a process has got memory from malloc, or mapped it, outside of
+ *	  contexts, where that is known.
  *
- * Samples of malloc have their statement.  Without these, only a statement that runs, or
- * was the last one, is known to have run at a time: what was counted then and since it
- * began tells how much came meanwhile.  Of several short statements nobody knows which, but
- * that it came when the one that runs began.
+ * Samples of malloc have their statement.  Without these, only a statement that runs, or was the
+ * last one, is known to have run at a time: what was counted then and since it began tells how much
+ * came meanwhile.  Of several short statements nobody knows which, but that it came when the one
+ * that runs began.
  */
 #include "postgres.h"
 
@@ -71,8 +71,7 @@ most_sampled(const PlhProfileImage *image)
 
 /* Find it by samples of malloc, which know it better. */
 static void
-find_sampled(PlhMallocStatement *found, const PlhFinding *finding,
-			 const PlhProfileImage *image)
+find_sampled(PlhMallocStatement *found, const PlhFinding *finding, const PlhProfileImage *image)
 {
 	SampledStatement most = most_sampled(image);
 	const PlhStatementRecord *statement;
@@ -105,8 +104,7 @@ find_running(PlhMallocStatement *found, const PlhFinding *finding,
 	if (!are_most(finding, gained))
 		return false;
 	found->query =
-		plh_redaction_statement(plh_database_text_fit_foreign(query->text,
-															  strlen(query->text),
+		plh_redaction_statement(plh_database_text_fit_foreign(query->text, strlen(query->text),
 															  image->header->encoding));
 	found->query_id = query->query_id;
 	found->may_run = query->runs;
@@ -125,8 +123,8 @@ is_counted_before(const PlhProfileHeader *header, TimestampTz at)
 }
 
 /*
- * Was most counted between a time before the statement that runs now began, and a time
- * after that?  Then it may be of another one, which was short.
+ * Was most counted between a time before the statement that runs now began, and a time after that?
+ * Then it may be of another one, which was short.
  */
 static bool
 find_beginning(PlhMallocStatement *found, const PlhFinding *finding,
@@ -147,8 +145,7 @@ find_beginning(PlhMallocStatement *found, const PlhFinding *finding,
 
 /* Find what is known of it by the statement that runs, or was the last one. */
 static void
-find_by_activity(PlhMallocStatement *found, const PlhFinding *finding,
-				 const PlhProfileImage *image)
+find_by_activity(PlhMallocStatement *found, const PlhFinding *finding, const PlhProfileImage *image)
 {
 	PlhServerQuery query;
 
@@ -164,8 +161,7 @@ find_by_activity(PlhMallocStatement *found, const PlhFinding *finding,
  * Find it for a finding on a process, in the current memory context.
  */
 PlhMallocStatement
-plh_malloc_statement_find(const PlhFinding *finding,
-						  const PlhProfileImage *image)
+plh_malloc_statement_find(const PlhFinding *finding, const PlhProfileImage *image)
 {
 	PlhMallocStatement found = {NULL};
 

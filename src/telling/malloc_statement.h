@@ -1,12 +1,11 @@
 /*
  * malloc_statement.h
- *	  The statement during which a process has got memory from malloc, or mapped it,
- *	  outside of contexts, where that is known.
+ *	  The statement during which a process has got memory from malloc, or mapped it, outside of
+ *	  contexts, where that is known.
  *
  * Never called inside palloc.
  */
-#ifndef PLH_MALLOC_STATEMENT_H
-#define PLH_MALLOC_STATEMENT_H
+#pragma once
 
 #include "judge/finding.h"
 
@@ -21,5 +20,3 @@ typedef struct PlhMallocStatement
 
 extern PlhMallocStatement plh_malloc_statement_find(const PlhFinding *finding,
 													const PlhProfileImage *image);
-
-#endif							/* PLH_MALLOC_STATEMENT_H */

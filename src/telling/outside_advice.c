@@ -1,10 +1,10 @@
 /*
  * outside_advice.c
- *	  What to do about memory outside of contexts, which libraries have from malloc or
- *	  have mapped, in a few sentences.
+ *	  What to do about memory outside of contexts, which libraries have from malloc or have
+ *	  mapped, in a few sentences.
  *
- * What has come while one statement runs may go with it: then a pool that recycles its
- * connections is of no use, and cancelling the statement tells more than anything else.
+ * What has come while one statement runs may go with it: then a pool that recycles its connections
+ * is of no use, and cancelling the statement tells more than anything else.
  */
 #include "postgres.h"
 
@@ -140,8 +140,7 @@ static void
 say_recycle(StringInfo text, const PlhProfileImage *image)
 {
 	plh_ending_advice_recycle(text, image);
-	if (!image->header->malloc_tracked &&
-		plh_process_kind(image->header) == PLH_PROCESS_SESSION)
+	if (!image->header->malloc_tracked && plh_process_kind(image->header) == PLH_PROCESS_SESSION)
 		PLH_SAY(text, true, check_malloc);
 }
 
@@ -149,8 +148,7 @@ say_recycle(StringInfo text, const PlhProfileImage *image)
 static bool
 can_cancel(const PlhProfileImage *image, bool of_running)
 {
-	return of_running && image->alive &&
-		plh_process_kind(image->header) == PLH_PROCESS_SESSION;
+	return of_running && image->alive && plh_process_kind(image->header) == PLH_PROCESS_SESSION;
 }
 
 void
@@ -197,8 +195,7 @@ plh_outside_advice_say_libraries(StringInfo text, const PlhMallocCallers *caller
 		PLH_SAY(text, true, libraries_unknown);
 		return;
 	}
-	PLH_SAY(text, true, libraries,
-			.loaded = callers->loaded != NULL ? callers->loaded : none,
+	PLH_SAY(text, true, libraries,.loaded = callers->loaded != NULL ? callers->loaded : none,
 			.linked = callers->linked != NULL ? callers->linked : none);
 	if (callers->has_jit)
 		PLH_SAY(text, true, libraries_jit);

@@ -1,12 +1,11 @@
 /*
  * outside_advice.h
- *	  What to do about memory outside of contexts, which libraries have from malloc or
- *	  have mapped, in a few sentences.
+ *	  What to do about memory outside of contexts, which libraries have from malloc or have
+ *	  mapped, in a few sentences.
  *
  * Never called inside palloc.
  */
-#ifndef PLH_OUTSIDE_ADVICE_H
-#define PLH_OUTSIDE_ADVICE_H
+#pragma once
 
 #include "lib/stringinfo.h"
 
@@ -14,8 +13,8 @@
 #include "report/malloc_callers.h"
 
 /*
- * A sentence on what a process has loaded that keeps memory outside of contexts; NULL
- * where that is not known.
+ * A sentence on what a process has loaded that keeps memory outside of contexts; NULL where that is
+ * not known.
  */
 extern const char *plh_outside_advice_loaded(const PlhProfileImage *image);
 extern const char *plh_outside_advice_loaded_by(int pid, const char *noun);
@@ -40,5 +39,3 @@ extern const char *plh_outside_advice_store(const char *language);
 
 /* Which libraries a process has that call malloc. */
 extern void plh_outside_advice_say_libraries(StringInfo text, const PlhMallocCallers *callers);
-
-#endif							/* PLH_OUTSIDE_ADVICE_H */

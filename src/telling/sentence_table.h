@@ -2,15 +2,15 @@
  * sentence_table.h
  *	  All sentences that are said of processes, in the order in which one meets them.
  *
- * SECTION(title) begins a part.  SENTENCE(id, when, alive, gone) is one sentence, or
- * several that belong together: what is said of a process that lives, and of one that is
- * gone; NULL stands for the same words.  PLURAL(id, when, alive, alive of several, gone,
- * gone of several) depends on a number, its field {count}.  PHRASE(id, when, alive, gone)
- * is no sentence, but stands within one.  "when" says when it is said.
+ * SECTION(title) begins a part.  SENTENCE(id, when, alive, gone) is one sentence, or several that
+ * belong together: what is said of a process that lives, and of one that is gone; NULL stands for
+ * the same words.  PLURAL(id, when, alive, alive of several, gone, gone of several) depends on a
+ * number, its field {count}.  PHRASE(id, when, alive, gone) is no sentence, but stands within one.
+ * "when" says when it is said.
  *
- * A name in braces is a field of PlhFields (sentences.h): a figure, a name or a phrase.
- * Nothing else is put together: so each sentence can be read, and translated, as a whole.
- * No program of ours reads them: programs get fields (finding_fields.h).
+ * A name in braces is a field of PlhFields (sentences.h): a figure, a name or a phrase.  Nothing
+ * else is put together: so each sentence can be read, and translated, as a whole.  No program of
+ * ours reads them: programs get fields (finding_fields.h).
  *
  * doc/explanation.md is made of this table.
  */

@@ -2,11 +2,10 @@
  * sentences.h
  *	  Says what is in the table of sentences, with figures and names in it.
  *
- * sentence_table.h has the words.  A text belongs to the current memory context.  Never
- * called inside palloc.
+ * sentence_table.h has the words.  A text belongs to the current memory context.  Never called
+ * inside palloc.
  */
-#ifndef PLH_SENTENCES_H
-#define PLH_SENTENCES_H
+#pragma once
 
 #include "lib/stringinfo.h"
 
@@ -51,8 +50,8 @@ typedef struct PlhFields
 #define PLH_FIELDS(...) (&(const PlhFields) {__VA_ARGS__})
 
 /*
- * Append a sentence, with a blank before it where another one is.  The text's cursor stays
- * where the first one ends.
+ * Append a sentence, with a blank before it where another one is.  The text's cursor stays where
+ * the first one ends.
  */
 extern void plh_sentences_say(StringInfo text, PlhSentence sentence, bool alive,
 							  const PlhFields *fields);
@@ -68,5 +67,3 @@ extern const char *plh_sentences_name(PlhSentence sentence);
 	plh_sentences_say(text, PLH_SAYS_##id, alive, PLH_FIELDS(__VA_ARGS__))
 #define PLH_PHRASE(alive, id, ...) \
 	plh_sentences_phrase(PLH_SAYS_##id, alive, PLH_FIELDS(__VA_ARGS__))
-
-#endif							/* PLH_SENTENCES_H */

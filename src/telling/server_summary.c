@@ -1,10 +1,9 @@
 /*
  * server_summary.c
- *	  What a DBA would say of all processes of a server together: how large they are,
- *	  the largest causes over all of them, and which are alike.
+ *	  What a DBA would say of all processes of a server together: how large they are, the
+ *	  largest causes over all of them, and which are alike.
  *
- * A pool of thirty sessions that do the same is one sentence, and not thirty
- * explanations.
+ * A pool of thirty sessions that do the same is one sentence, and not thirty explanations.
  */
 #include "postgres.h"
 
@@ -57,8 +56,7 @@ copy_finding(const PlhToldFinding *told)
 }
 
 PlhSummarized *
-plh_server_summary_enter(const PlhExplainedProcess *process,
-						 const PlhExplanation *explanation)
+plh_server_summary_enter(const PlhExplainedProcess *process, const PlhExplanation *explanation)
 {
 	PlhSummarized *summarized = palloc0(sizeof(PlhSummarized));
 	ListCell   *cell;
@@ -70,8 +68,7 @@ plh_server_summary_enter(const PlhExplainedProcess *process,
 	summarized->backend_type = copy_text(process->backend_type);
 	summarized->application_name = copy_text(process->application_name);
 	foreach(cell, explanation->told)
-		summarized->findings = lappend(summarized->findings,
-									   copy_finding(lfirst(cell)));
+		summarized->findings = lappend(summarized->findings, copy_finding(lfirst(cell)));
 	return summarized;
 }
 
@@ -79,15 +76,13 @@ plh_server_summary_enter(const PlhExplainedProcess *process,
 static bool
 is_same(const char *left, const char *right)
 {
-	return left == NULL || right == NULL ? left == right :
-		strcmp(left, right) == 0;
+	return left == NULL || right == NULL ? left == right : strcmp(left, right) == 0;
 }
 
 static bool
 is_same_cause(const PlhSummarizedFinding *left, const PlhSummarizedFinding *right)
 {
-	return is_same(left->verdict, right->verdict) &&
-		is_same(left->cause, right->cause);
+	return is_same(left->verdict, right->verdict) && is_same(left->cause, right->cause);
 }
 
 /* What is told of a process first; NULL without a finding. */
@@ -220,8 +215,7 @@ kind_of(const PlhSummarized *first, const List *processes)
 	{
 		const PlhSummarized *process = lfirst(cell);
 
-		if (!process->is_listed || process->bytes < 0 ||
-			!is_same_kind(first, process))
+		if (!process->is_listed || process->bytes < 0 || !is_same_kind(first, process))
 			continue;
 		kind.processes++;
 		kind.bytes += process->bytes;
@@ -243,8 +237,7 @@ static void
 tell_kind(PlhToldText *text, const Kind *kind)
 {
 	const PlhSummarizedFinding *finding = first_finding(kind->first);
-	const char *type = kind->first->backend_type == NULL ? "unknown" :
-		kind->first->backend_type;
+	const char *type = kind->first->backend_type == NULL ? "unknown" : kind->first->backend_type;
 	const char *application = kind->first->application_name;
 	PlhFields	fields = {
 		.count = kind->processes,
@@ -306,7 +299,8 @@ tell_small(PlhToldText *text, const List *processes)
 	for (int lack = 0; lack < LACKS; lack++)
 		if (counts[lack] > 0)
 			plh_told_text_line(text, sentences[lack], true,
-							   PLH_FIELDS(.count = counts[lack],.bytes = plh_words_size(bytes[lack])));
+							   PLH_FIELDS(.count = counts[lack],
+										  .bytes = plh_words_size(bytes[lack])));
 }
 
 /* Which processes are alike: the first of them is listed. */
@@ -331,8 +325,7 @@ tell_kinds(PlhToldText *text, const List *processes)
 		{
 			PlhSummarized *process = lfirst(other);
 
-			if (process != first && process->bytes >= 0 &&
-				is_same_kind(first, process))
+			if (process != first && process->bytes >= 0 && is_same_kind(first, process))
 				process->is_listed = false;
 		}
 	}

@@ -1,12 +1,11 @@
 /*
  * server_summary.h
- *	  What a DBA would say of all processes of a server together: how large they are,
- *	  the largest causes over all of them, and which are alike.
+ *	  What a DBA would say of all processes of a server together: how large they are, the
+ *	  largest causes over all of them, and which are alike.
  *
  * Never called inside palloc.
  */
-#ifndef PLH_SERVER_SUMMARY_H
-#define PLH_SERVER_SUMMARY_H
+#pragma once
 
 #include "nodes/pg_list.h"
 
@@ -39,9 +38,7 @@ extern PlhSummarized *plh_server_summary_enter(const PlhExplainedProcess *proces
 											   const PlhExplanation *explanation);
 
 /*
- * The sentences on processes (of PlhSummarized), the largest first, in the current
- * memory context.  Sets is_listed of each.
+ * The sentences on processes (of PlhSummarized), the largest first, in the current memory context.
+ * Sets is_listed of each.
  */
 extern void plh_server_summary_make(PlhToldText *text, const List *processes, bool sees_all);
-
-#endif							/* PLH_SERVER_SUMMARY_H */

@@ -2,9 +2,9 @@
  * site_family.c
  *	  What is known of a call site by the functions of the server that it lies in.
  *
- * What belongs together may lie in several contexts, of which some hold other things,
- * too: the texts of notifications are in TopTransactionContext, and record types in
- * CacheMemoryContext.  There the function tells more than the context.
+ * What belongs together may lie in several contexts, of which some hold other things, too: the
+ * texts of notifications are in TopTransactionContext, and record types in CacheMemoryContext.
+ * There the function tells more than the context.
  */
 #include "postgres.h"
 
@@ -30,8 +30,8 @@ family_of_function(const char *function)
 }
 
 /*
- * The family of the innermost function of the server that is known, up to the first frame
- * outside of the server.
+ * The family of the innermost function of the server that is known, up to the first frame outside
+ * of the server.
  */
 const PlhFamily *
 plh_site_family(const PlhStackText *stack)

@@ -4,13 +4,10 @@
  *
  * Never called inside palloc.
  */
-#ifndef PLH_SITE_FAMILY_H
-#define PLH_SITE_FAMILY_H
+#pragma once
 
 #include "judge/family.h"
 #include "report/stack_text.h"
 
 /* NULL: nothing is known. */
 extern const PlhFamily *plh_site_family(const PlhStackText *stack);
-
-#endif							/* PLH_SITE_FAMILY_H */

@@ -4,19 +4,16 @@
  *
  * Never called inside palloc.
  */
-#ifndef PLH_SITE_FIELDS_H
-#define PLH_SITE_FIELDS_H
+#pragma once
 
 #include "judge/largest_site.h"
 #include "report/stack_text.h"
 #include "telling/sentences.h"
 
 /*
- * Fills in bytes, site and context.  "nameless" is set where it is NULL and the name of the
- * site is missing.
+ * Fills in bytes, site and context.  "nameless" is set where it is NULL and the name of the site is
+ * missing.
  */
 extern void plh_site_fields_fill(PlhFields *fields, const PlhProfileImage *image,
 								 const PlhSiteRecord *site, const PlhAccount *account,
 								 PlhStackTexts *stacks, const char **nameless);
-
-#endif							/* PLH_SITE_FIELDS_H */

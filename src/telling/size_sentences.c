@@ -17,8 +17,8 @@
 #define UNSAMPLED_PART 10
 
 /*
- * Growth since the last count may be such memory being written to where it is this part
- * of the growth.
+ * Growth since the last count may be such memory being written to where it is this part of the
+ * growth.
  */
 #define UNWRITTEN_PART 8
 
@@ -72,8 +72,7 @@ plh_size_sentences_say_who(PlhToldText *told, const PlhExplainedProcess *process
 		appendStringInfo(&who, ", in a dump of %s", plh_words_time(process->now));
 	else if (process->state != NULL)
 		appendStringInfo(&who, ", %s for %s", process->state,
-						 plh_words_duration(process->state_since,
-											process->now));
+						 plh_words_duration(process->state_since, process->now));
 	if (bytes < 0)
 		PLH_LINE(told, true, size_unknown,.who = who.data);
 	else
@@ -130,8 +129,8 @@ uncounted_bytes(const PlhExplainedProcess *process)
 }
 
 /*
- * By how much it is larger or smaller now than at the last count, so that its parts add up
- * to what top shows.  What was counted and not written to makes it larger once it is.
+ * By how much it is larger or smaller now than at the last count, so that its parts add up to what
+ * top shows.  What was counted and not written to makes it larger once it is.
  */
 static void
 say_uncounted(PlhToldText *told, const PlhExplainedProcess *process)
@@ -188,8 +187,8 @@ say_families(PlhToldText *told, const PlhExplainedProcess *process, const PlhAcc
 }
 
 /*
- * What no call site has, as it was allocated before.  Of contexts that are not worth
- * a word nobody asks for their call sites.
+ * What no call site has, as it was allocated before.  Of contexts that are not worth a word nobody
+ * asks for their call sites.
  */
 static void
 say_unsampled(PlhToldText *told, const PlhProfileHeader *header)

@@ -4,8 +4,7 @@
  *
  * Each of these adds lines.  Never called inside palloc.
  */
-#ifndef PLH_SIZE_SENTENCES_H
-#define PLH_SIZE_SENTENCES_H
+#pragma once
 
 #include "judge/account.h"
 #include "judge/course.h"
@@ -21,5 +20,3 @@ extern void plh_size_sentences_say_parts(PlhToldText *told, const PlhExplainedPr
 										 const PlhAccount *account);
 extern void plh_size_sentences_say_course(PlhToldText *told, const PlhExplainedProcess *process,
 										  const PlhCourse *course);
-
-#endif							/* PLH_SIZE_SENTENCES_H */

@@ -1,7 +1,6 @@
 /*
  * statement_evidence.c
- *	  What a statement or transaction holds, where, and what limits it, in a few
- *	  sentences.
+ *	  What a statement or transaction holds, where, and what limits it, in a few sentences.
  */
 #include "postgres.h"
 
@@ -23,8 +22,7 @@
 static bool
 is_of_nodes(const PlhFinding *finding)
 {
-	return finding->statement.nodes > 0 &&
-		finding->statement.node_bytes >= finding->bytes / 8;
+	return finding->statement.nodes > 0 && finding->statement.node_bytes >= finding->bytes / 8;
 }
 
 /* What the nodes of a plan hold that have a limit. */
@@ -37,8 +35,7 @@ say_nodes(StringInfo text, const PlhStatementFound *statement, bool alive)
 		.each = plh_words_size(statement->node_bytes / statement->nodes)
 	};
 
-	plh_sentences_say(text, statement->nodes == 1 ? PLH_SAYS_node : PLH_SAYS_nodes, alive,
-					  &fields);
+	plh_sentences_say(text, statement->nodes == 1 ? PLH_SAYS_node : PLH_SAYS_nodes, alive, &fields);
 }
 
 /* Of the nodes with a limit, the family that holds most; NULL where none was counted. */
@@ -49,8 +46,7 @@ largest_nodes(const PlhAccount *account)
 	{
 		const PlhFamilyAccount *family = &account->families[i];
 
-		if (!family->lasting && family->family != NULL &&
-			family->family->kind == PLH_FAMILY_NODES)
+		if (!family->lasting && family->family != NULL && family->family->kind == PLH_FAMILY_NODES)
 			return family->family;
 	}
 	return NULL;

@@ -1,12 +1,10 @@
 /*
  * statement_evidence.h
- *	  What a statement or transaction holds, where, and what limits it, in a few
- *	  sentences.
+ *	  What a statement or transaction holds, where, and what limits it, in a few sentences.
  *
  * Never called inside palloc.
  */
-#ifndef PLH_STATEMENT_EVIDENCE_H
-#define PLH_STATEMENT_EVIDENCE_H
+#pragma once
 
 #include "telling/found_in.h"
 
@@ -14,20 +12,18 @@ extern void plh_statement_evidence_say(StringInfo text, const PlhFinding *findin
 									   const PlhFoundIn *in);
 
 /*
- * What limits what is in contexts of a family.  What is not in nodes of a plan has the
- * limit of one, as nothing else is known of it.
+ * What limits what is in contexts of a family.  What is not in nodes of a plan has the limit of
+ * one, as nothing else is known of it.
  */
 extern void plh_statement_evidence_say_limit(StringInfo text, const PlhProfileImage *image,
 											 const PlhFamily *family, int64 limit_bytes);
 
 /*
- * What else than contexts of that family a statement holds, where that is much of what
- * was counted.  Without a family, what it holds most in.
+ * What else than contexts of that family a statement holds, where that is much of what was counted.
+ * Without a family, what it holds most in.
  */
 extern void plh_statement_evidence_say_rest(StringInfo text, const PlhAccount *account,
 											const PlhFamily *told, bool alive);
 
 /* What ends memory of that lifetime by itself. */
 extern const char *plh_statement_evidence_noun(uint32 lifetime);
-
-#endif							/* PLH_STATEMENT_EVIDENCE_H */

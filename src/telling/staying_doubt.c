@@ -44,8 +44,7 @@ say_site(PlhDoubt *doubt, const PlhDoubted *doubted, const PlhSiteRecord *site)
 	fields.interval = plh_words_interval(header->sample_interval);
 	fields.count = facts.epochs;
 	fields.percent = psprintf("%.0f", 100.0 * judgement.steadiness);
-	if (plh_sampling_error_bytes(facts.live_variance, facts.live_bytes,
-								 facts.live_samples) >
+	if (plh_sampling_error_bytes(facts.live_variance, facts.live_bytes, facts.live_samples) >
 		PLH_SUSPECT_ERROR_PART * (double) facts.live_bytes)
 		sentence = PLH_SAYS_stays_uncertain;
 	else if (facts.epochs < PLH_SUSPECT_EPOCHS)
@@ -146,14 +145,12 @@ say_staying(PlhDoubt *doubt, const PlhDoubted *doubted)
 }
 
 /*
- * Has it grown of late?  The caches that each session fills are no reason to look
- * closer.
+ * Has it grown of late?  The caches that each session fills are no reason to look closer.
  */
 static bool
 has_grown(const PlhCourse *course)
 {
-	return !plh_course_rests(course) &&
-		course->grown_bytes >= PLH_SUSPECT_LARGE_BYTES / 8;
+	return !plh_course_rests(course) && course->grown_bytes >= PLH_SUSPECT_LARGE_BYTES / 8;
 }
 
 /* Say why growth is no reason to look closer.  Returns false where it may be one. */
@@ -162,7 +159,8 @@ say_harmless(PlhDoubt *doubt, const PlhDoubted *doubted)
 {
 	const PlhProfileImage *image = doubted->process->image;
 	const PlhCourse *course = doubted->course;
-	const PlhFamilyAccount *cache = cache_of(doubted, plh_largest_site_find(image, PLH_SITES_OF_SESSION));
+	const PlhSiteRecord *site = plh_largest_site_find(image, PLH_SITES_OF_SESSION);
+	const PlhFamilyAccount *cache = cache_of(doubted, site);
 	int64		freed = image->header->malloc_free_bytes;
 
 	if (freed > course->grown_bytes / 2)
@@ -197,8 +195,7 @@ advise_on_growth(PlhDoubt *doubt, const PlhExplainedProcess *process)
 		doubt->loaded = plh_outside_advice_loaded(process->image);
 	}
 	else if (header->sample_interval > FINE_INTERVAL_BYTES)
-		PLH_SAY(&doubt->next, true, sample_finer,.pid = process->pid,
-				.interval = FINE_INTERVAL);
+		PLH_SAY(&doubt->next, true, sample_finer,.pid = process->pid,.interval = FINE_INTERVAL);
 }
 
 /* Say of growth that may be a leak, but not for long enough to say so. */
@@ -213,8 +210,8 @@ say_growth(PlhDoubt *doubt, const PlhCourse *course, bool alive)
 }
 
 /*
- * What stays in the session, and what to do if that keeps growing.  What was never counted
- * is not said to be nothing.
+ * What stays in the session, and what to do if that keeps growing.  What was never counted is not
+ * said to be nothing.
  */
 void
 plh_staying_doubt_find(PlhDoubt *doubt, const PlhDoubted *doubted)

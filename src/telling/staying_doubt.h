@@ -4,8 +4,7 @@
  *
  * Never called inside palloc.
  */
-#ifndef PLH_STAYING_DOUBT_H
-#define PLH_STAYING_DOUBT_H
+#pragma once
 
 #include "telling/doubted.h"
 
@@ -18,5 +17,3 @@ extern void plh_staying_doubt_say(PlhDoubt *doubt, PlhSentence sentence, bool al
 
 #define PLH_DOUBT(doubt, alive, id, ...) \
 	plh_staying_doubt_say(doubt, PLH_SAYS_##id, alive, PLH_FIELDS(__VA_ARGS__))
-
-#endif							/* PLH_STAYING_DOUBT_H */

@@ -2,11 +2,10 @@
  * suppression.c
  *	  Patterns that name call sites which are known, and not to be reported.
  *
- * They mean what they mean to LeakSanitizer: a pattern is looked for anywhere
- * in a name, "*" stands for any characters, "^" for the name's start and "$"
- * for its end; "leak:" before it is allowed.  The names are the function, the
- * source file and the binary of each frame; with "context:" before the pattern,
- * that of the memory context.
+ * They mean what they mean to LeakSanitizer: a pattern is looked for anywhere in a name, "*" stands
+ * for any characters, "^" for the name's start and "$" for its end; "leak:" before it is allowed.
+ * The names are the function, the source file and the binary of each frame; with "context:" before
+ * the pattern, that of the memory context.
  */
 #include "postgres.h"
 
@@ -19,14 +18,12 @@
  * Fill in a suppression, which refers to the texts that are given.
  */
 void
-plh_suppression_parse(PlhSuppression *suppression, const char *given,
-					  const char *reason)
+plh_suppression_parse(PlhSuppression *suppression, const char *given, const char *reason)
 {
 	suppression->given = given;
 	suppression->reason = reason;
 	suppression->pattern = given;
-	suppression->of_context = strncmp(given, CONTEXT_PREFIX,
-									  strlen(CONTEXT_PREFIX)) == 0;
+	suppression->of_context = strncmp(given, CONTEXT_PREFIX, strlen(CONTEXT_PREFIX)) == 0;
 	if (suppression->of_context)
 		suppression->pattern += strlen(CONTEXT_PREFIX);
 	else if (strncmp(given, LEAK_PREFIX, strlen(LEAK_PREFIX)) == 0)
@@ -34,8 +31,8 @@ plh_suppression_parse(PlhSuppression *suppression, const char *given,
 }
 
 /*
- * Is the pattern in the name?  After a mismatch, go on one character behind the
- * place where the last free part began: before the first character, or at a "*".
+ * Is the pattern in the name?  After a mismatch, go on one character behind the place where the
+ * last free part began: before the first character, or at a "*".
  */
 static bool
 matches(const char *pattern, const char *name)
@@ -57,8 +54,7 @@ matches(const char *pattern, const char *name)
 			free_pattern = ++pattern;
 			free_name = name;
 		}
-		else if (*pattern == '\0' ||
-				 (strcmp(pattern, "$") == 0 && *name == '\0'))
+		else if (*pattern == '\0' || (strcmp(pattern, "$") == 0 && *name == '\0'))
 			return true;
 		else if (*name == *pattern && strcmp(pattern, "$") != 0)
 		{
@@ -76,8 +72,8 @@ matches(const char *pattern, const char *name)
 }
 
 /*
- * Does the suppression match a site?  The name of the context and the stack are
- * NULL where they are not known.
+ * Does the suppression match a site?  The name of the context and the stack are NULL where they are
+ * not known.
  */
 bool
 plh_suppression_matches(const PlhSuppression *suppression,
@@ -106,8 +102,7 @@ plh_suppression_any(const PlhSuppressions *suppressions,
 {
 	for (int i = 0; i < suppressions->count; i++)
 	{
-		if (plh_suppression_matches(&suppressions->entries[i], context_name,
-									stack))
+		if (plh_suppression_matches(&suppressions->entries[i], context_name, stack))
 			return true;
 	}
 	return false;

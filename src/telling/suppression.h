@@ -4,8 +4,7 @@
  *
  * Never called inside palloc.
  */
-#ifndef PLH_SUPPRESSION_H
-#define PLH_SUPPRESSION_H
+#pragma once
 
 #include "report/stack_text.h"
 
@@ -25,11 +24,7 @@ typedef struct PlhSuppressions
 
 extern void plh_suppression_parse(PlhSuppression *suppression,
 								  const char *given, const char *reason);
-extern bool plh_suppression_matches(const PlhSuppression *suppression,
-									const char *context_name,
+extern bool plh_suppression_matches(const PlhSuppression *suppression, const char *context_name,
 									const PlhStackText *stack);
-extern bool plh_suppression_any(const PlhSuppressions *suppressions,
-								const char *context_name,
+extern bool plh_suppression_any(const PlhSuppressions *suppressions, const char *context_name,
 								const PlhStackText *stack);
-
-#endif							/* PLH_SUPPRESSION_H */

@@ -68,6 +68,5 @@ plh_suppression_table_find(void)
 	if (SPI_processed > 0)
 		schema = copy_column(SPI_tuptable->vals[0], 1, memory);
 	SPI_finish();
-	return schema == NULL ? palloc0(sizeof(PlhSuppressions)) :
-		plh_suppression_table_read(schema);
+	return schema == NULL ? palloc0(sizeof(PlhSuppressions)) : plh_suppression_table_read(schema);
 }

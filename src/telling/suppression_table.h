@@ -4,8 +4,7 @@
  *
  * Needs a transaction.  Never called inside palloc.
  */
-#ifndef PLH_SUPPRESSION_TABLE_H
-#define PLH_SUPPRESSION_TABLE_H
+#pragma once
 
 #include "telling/suppression.h"
 
@@ -14,5 +13,3 @@ extern PlhSuppressions *plh_suppression_table_read(const char *schema);
 
 /* Of the database that this process is connected to; empty without the extension. */
 extern PlhSuppressions *plh_suppression_table_find(void);
-
-#endif							/* PLH_SUPPRESSION_TABLE_H */

@@ -1,7 +1,6 @@
 /*
  * told_finding.c
- *	  What there is to tell of a finding: its facts, the names of its code, and the
- *	  sentences.
+ *	  What there is to tell of a finding: its facts, the names of its code, and the sentences.
  */
 #include "postgres.h"
 
@@ -99,8 +98,7 @@ name(PlhToldFinding *told, const PlhListedSite *named)
 }
 
 PlhToldFinding *
-plh_told_finding_make(const PlhFinding *finding, const PlhListedSite *listed,
-					  const PlhFoundIn *in)
+plh_told_finding_make(const PlhFinding *finding, const PlhListedSite *listed, const PlhFoundIn *in)
 {
 	const PlhProfileImage *image = in->image;
 	PlhToldFinding *told = palloc0(sizeof(PlhToldFinding));

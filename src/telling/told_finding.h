@@ -1,13 +1,11 @@
 /*
  * told_finding.h
- *	  What there is to tell of a finding: its facts, the names of its code, and the
- *	  sentences.
+ *	  What there is to tell of a finding: its facts, the names of its code, and the sentences.
  *
- * The view, the explanation, the log, the page and JSON all tell it from this one record.
- * Texts belong to the current memory context.  Never called inside palloc.
+ * The view, the explanation, the log, the page and JSON all tell it from this one record.  Texts
+ * belong to the current memory context.  Never called inside palloc.
  */
-#ifndef PLH_TOLD_FINDING_H
-#define PLH_TOLD_FINDING_H
+#pragma once
 
 #include "report/listed_site.h"
 #include "telling/found_in.h"
@@ -38,11 +36,8 @@ typedef struct PlhToldFinding
 } PlhToldFinding;
 
 /* "listed" is the site of the finding, described; NULL where it has none. */
-extern PlhToldFinding *plh_told_finding_make(const PlhFinding *finding,
-											 const PlhListedSite *listed,
+extern PlhToldFinding *plh_told_finding_make(const PlhFinding *finding, const PlhListedSite *listed,
 											 const PlhFoundIn *in);
 
 /* The evidence, who calls a site without a name, and the next step, for a row. */
 extern char *plh_told_finding_row_text(const PlhToldFinding *told);
-
-#endif							/* PLH_TOLD_FINDING_H */

@@ -4,8 +4,7 @@
  *
  * Terminals wrap lines at their own width.  Never called inside palloc.
  */
-#ifndef PLH_TOLD_TEXT_H
-#define PLH_TOLD_TEXT_H
+#pragma once
 
 #include "nodes/pg_list.h"
 
@@ -29,9 +28,7 @@ extern void plh_told_text_line(PlhToldText *text, PlhSentence sentence, bool ali
 	plh_told_text_line(told, PLH_SAYS_##id, alive, PLH_FIELDS(__VA_ARGS__))
 
 /*
- * When something was, from the end of a process that is gone, or from the time when a dump
- * was written.
+ * When something was, from the end of a process that is gone, or from the time when a dump was
+ * written.
  */
 extern const char *plh_told_text_ago(const PlhExplainedProcess *process, TimestampTz at);
-
-#endif							/* PLH_TOLD_TEXT_H */

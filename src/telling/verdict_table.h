@@ -2,12 +2,12 @@
  * verdict_table.h
  *	  What the verdicts mean, what to do about them, and how findings are called.
  *
- * VERDICT_WORDS(id, tone, meaning, what to do): the tables of README.md and of
- * doc/reference.md are made of these, and the page's legend.  The tone is "bad" where
- * memory is lost or will run out, and "soft" where that is not known.
+ * VERDICT_WORDS(id, tone, meaning, what to do): the tables of README.md and of doc/reference.md are
+ * made of these, and the page's legend.  The tone is "bad" where memory is lost or will run out,
+ * and "soft" where that is not known.
  *
- * KIND_WORDS(id, cause, headline, answer): how a finding of a kind is called in sentences,
- * the sentence of the log, and the page's answer to "leak or cache?".
+ * KIND_WORDS(id, cause, headline, answer): how a finding of a kind is called in sentences, the
+ * sentence of the log, and the page's answer to "leak or cache?".
  */
 
 VERDICT_WORDS(LEAK, "bad",
@@ -16,8 +16,7 @@ VERDICT_WORDS(LEAK, "bad",
 VERDICT_WORDS(QUERY, "bad",
 			  "the running statement or transaction holds far more than `work_mem` allows",
 			  "`EXPLAIN` it; aggregates, functions, triggers and hashed subplans have no memory limit. `pg_cancel_backend` ends it now, or `pg_terminate_backend` a session that is idle in its transaction")
-VERDICT_WORDS(HELD, "soft",
-			  "a few transactions left at least 32 MB in the session",
+VERDICT_WORDS(HELD, "soft", "a few transactions left at least 32 MB in the session",
 			  "end the session, unless it will need this memory again: a connection pool can do so after some time (`server_lifetime` of PgBouncer)")
 VERDICT_WORDS(CONTEXTS, "bad",
 			  "the number of memory contexts keeps growing, or is very large in a statement",
@@ -47,8 +46,7 @@ KIND_WORDS(CONTEXTS_GROW, cause_contexts, log_contexts,
 		   "Objects that pile up, as in a leak: memory contexts of one kind.")
 KIND_WORDS(CONTEXTS_HOLD, cause_contexts, log_contexts,
 		   "Many objects that were never freed: a cache, or forgotten ones.")
-KIND_WORDS(CACHE_GROWS, cause_contexts, log_growing,
-		   "A cache of PostgreSQL that still fills.")
+KIND_WORDS(CACHE_GROWS, cause_contexts, log_growing, "A cache of PostgreSQL that still fills.")
 KIND_WORDS(DECODING, cause_contexts, log_decoding,
 		   "Neither: the memory of transactions that are decoded, freed when these are sent.")
 KIND_WORDS(STATEMENT, cause_statement, log_statement,

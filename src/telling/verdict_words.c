@@ -2,8 +2,8 @@
  * verdict_words.c
  *	  What the verdicts mean, what to do about them, and how findings are called.
  *
- * The switches have no default, so that the compiler names a verdict or a kind that the
- * table lacks.
+ * The switches have no default, so that the compiler names a verdict or a kind that the table
+ * lacks.
  */
 #include "postgres.h"
 

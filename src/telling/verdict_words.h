@@ -4,8 +4,7 @@
  *
  * verdict_table.h has the words.
  */
-#ifndef PLH_VERDICT_WORDS_H
-#define PLH_VERDICT_WORDS_H
+#pragma once
 
 #include "judge/verdict.h"
 #include "telling/sentences.h"
@@ -27,5 +26,3 @@ typedef struct PlhKindWords
 /* NULL of none. */
 extern const PlhVerdictWords *plh_verdict_words_of(PlhVerdict verdict);
 extern const PlhKindWords *plh_verdict_words_of_kind(PlhKind kind);
-
-#endif							/* PLH_VERDICT_WORDS_H */

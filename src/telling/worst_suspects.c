@@ -2,11 +2,10 @@
  * worst_suspects.c
  *	  The worst suspects of all processes, found in a short time.
  *
- * To judge a process takes a tenth of a millisecond, as its whole profile is read.
- * What leaks gets large, so the largest are judged first, and the result says how
- * many are left.  Names of functions that this session has not looked up yet are waited
- * for only so long, as some exporters connect anew for every other question; what takes
- * longer is there at one of the next calls.
+ * To judge a process takes a tenth of a millisecond, as its whole profile is read.  What leaks gets
+ * large, so the largest are judged first, and the result says how many are left.  Names of
+ * functions that this session has not looked up yet are waited for only so long, as some exporters
+ * connect anew for every other question; what takes longer is there at one of the next calls.
  */
 #include "postgres.h"
 
@@ -23,8 +22,8 @@
 #include "telling/worst_suspects.h"
 
 /*
- * Processes are judged until so long after the caller has begun, but for some time in
- * any case.  Names are waited for so long in all, and that time does not count.
+ * Processes are judged until so long after the caller has begun, but for some time in any case.
+ * Names are waited for so long in all, and that time does not count.
  */
 #define JUDGE_UNTIL_US 15000
 #define JUDGE_US 3000
@@ -98,9 +97,9 @@ add_suspect(Search *search, const PlhFinding *finding,
 }
 
 /*
- * Describe the site of a suspect, and find if it is named after that.  Returns false if it
- * is suppressed.  One whose stack is not named yet may be: it is left to a later call where
- * there are patterns.
+ * Describe the site of a suspect, and find if it is named after that.  Returns false if it is
+ * suppressed.  One whose stack is not named yet may be: it is left to a later call where there are
+ * patterns.
  */
 static bool
 describe(Search *search, const PlhFinding *finding,
@@ -109,15 +108,13 @@ describe(Search *search, const PlhFinding *finding,
 {
 	int64		begun_us = plh_clock_us(CLOCK_MONOTONIC);
 	int			left_out = plh_symbols_left_out(search->symbols);
-	bool		is_shown = plh_image_findings_describe(finding, image, texts,
-													   search->suppressions,
+	bool		is_shown = plh_image_findings_describe(finding, image, texts, search->suppressions,
 													   listed) == PLH_SHOWN;
 
 	*names_site = is_shown && plh_function_shares_name_site(finding, image, texts);
 	search->named_us += plh_clock_us(CLOCK_MONOTONIC) - begun_us;
 	return is_shown &&
-		(search->suppressions->count == 0 ||
-		 plh_symbols_left_out(search->symbols) == left_out);
+		(search->suppressions->count == 0 || plh_symbols_left_out(search->symbols) == left_out);
 }
 
 /* Add the suspects of a process that are not suppressed. */
@@ -136,8 +133,7 @@ judge(Search *search, const PlhProfileImage *image)
 		PlhListedSite listed;
 		bool		names_site = false;
 
-		if (finding->site == NULL ||
-			describe(search, finding, image, texts, &listed, &names_site))
+		if (finding->site == NULL || describe(search, finding, image, texts, &listed, &names_site))
 			add_suspect(search, finding, names_site ? &listed : NULL, image);
 	}
 }
@@ -150,8 +146,7 @@ judge_process(Search *search, int pid)
 														  "pg_leakhunt profile image",
 														  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext caller_context = MemoryContextSwitchTo(process_context);
-	PlhProfileImage *image = plh_profile_reader_find(plh_profile_directory_path(),
-													 pid, false);
+	PlhProfileImage *image = plh_profile_reader_find(plh_profile_directory_path(), pid, false);
 
 	if (image != NULL && image->alive && search->may_see(image->header->role_oid))
 		judge(search, image);
@@ -177,16 +172,13 @@ compare_suspects(const void *a, const void *b)
 }
 
 /*
- * Find the worst suspects of the processes in "figures" for a caller who began at
- * that time.
+ * Find the worst suspects of the processes in "figures" for a caller who began at that time.
  */
 PlhWorstSuspects *
-plh_worst_suspects_find(const PlhServerFigures *figures,
-						const PlhSuppressions *suppressions,
+plh_worst_suspects_find(const PlhServerFigures *figures, const PlhSuppressions *suppressions,
 						PlhRoleFilter may_see, int64 begun_us)
 {
-	int64		until_us = Max(begun_us + JUDGE_UNTIL_US,
-							   plh_clock_us(CLOCK_MONOTONIC) + JUDGE_US);
+	int64		until_us = Max(begun_us + JUDGE_UNTIL_US, plh_clock_us(CLOCK_MONOTONIC) + JUDGE_US);
 	Search		search = {
 		.worst = palloc0(sizeof(PlhWorstSuspects)),
 		.room = PLH_WORST_SUSPECTS,
@@ -208,8 +200,7 @@ plh_worst_suspects_find(const PlhServerFigures *figures,
 	}
 	worst->unjudged = figures->profiled_count - judged;
 	plh_symbols_close(search.symbols);
-	qsort(worst->suspects, worst->count, sizeof(PlhWorstSuspect),
-		  compare_suspects);
+	qsort(worst->suspects, worst->count, sizeof(PlhWorstSuspect), compare_suspects);
 	worst->count = Min(worst->count, PLH_WORST_SUSPECTS);
 	return worst;
 }

@@ -4,8 +4,7 @@
  *
  * Never called inside palloc.
  */
-#ifndef PLH_WORST_SUSPECTS_H
-#define PLH_WORST_SUSPECTS_H
+#pragma once
 
 #include "reader/server_figures.h"
 #include "telling/suppression.h"
@@ -43,5 +42,3 @@ extern PlhWorstSuspects *plh_worst_suspects_find(const PlhServerFigures *figures
 												 const PlhSuppressions *suppressions,
 												 PlhRoleFilter may_see,
 												 int64 begun_us);
-
-#endif							/* PLH_WORST_SUSPECTS_H */

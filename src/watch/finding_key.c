@@ -2,8 +2,7 @@
  * finding_key.c
  *	  By what it is known that a finding was seen before.
  *
- * Offsets of records are of no use: a record that is given up leaves its place to
- * another one.
+ * Offsets of records are of no use: a record that is given up leaves its place to another one.
  */
 #include "postgres.h"
 

@@ -4,15 +4,12 @@
  *
  * Never called inside palloc.
  */
-#ifndef PLH_FINDING_KEY_H
-#define PLH_FINDING_KEY_H
+#pragma once
 
 #include "judge/finding.h"
 
 /*
- * The same for what a process is suspect of at one call site, in contexts of one kind,
- * in statements that are alike, or as a whole.
+ * The same for what a process is suspect of at one call site, in contexts of one kind, in
+ * statements that are alike, or as a whole.
  */
 extern uint64 plh_finding_key(const PlhFinding *finding, const PlhProfileImage *image);
-
-#endif							/* PLH_FINDING_KEY_H */

@@ -2,8 +2,8 @@
  * finding_line.c
  *	  The line in the server's log that tells of a finding.
  *
- * It is read by people who have never heard of pg_leakhunt: so it says what happens,
- * and not what the verdict is called.
+ * It is read by people who have never heard of pg_leakhunt: so it says what happens, and not what
+ * the verdict is called.
  */
 #include "postgres.h"
 
@@ -21,8 +21,8 @@
 #define STATEMENT_COLUMNS 200
 
 /*
- * What happens, and how much it is about.  Contexts of one kind are no place by themselves;
- * of a statement, the site that has most.
+ * What happens, and how much it is about.  Contexts of one kind are no place by themselves; of a
+ * statement, the site that has most.
  */
 static const char *
 headline(const PlhToldFinding *told, const PlhFoundIn *in)
@@ -68,15 +68,13 @@ make_detail(const PlhToldFinding *told, const PlhFoundIn *in, const PlhLogTurn *
 	StringInfoData detail;
 
 	initStringInfo(&detail);
-	appendStringInfo(&detail, "Process: %s%s%s.  %s",
-					 plh_profile_image_backend_type(in->image),
+	appendStringInfo(&detail, "Process: %s%s%s.  %s", plh_profile_image_backend_type(in->image),
 					 names[0] == '\0' ? "" : ", ", names, told->evidence);
 	if (told->routine != NULL)
 		appendStringInfo(&detail, "  Allocated in %s.", told->routine);
 	append_left_out(&detail, turn);
 	if (told->query != NULL)
-		appendStringInfo(&detail, "  Statement: %s",
-						 plh_one_line(told->query, STATEMENT_COLUMNS));
+		appendStringInfo(&detail, "  Statement: %s", plh_one_line(told->query, STATEMENT_COLUMNS));
 	return detail.data;
 }
 
@@ -86,9 +84,8 @@ plh_finding_line_log(const PlhFinding *finding, const PlhListedSite *listed,
 {
 	const PlhToldFinding *told = plh_told_finding_make(finding, listed, in);
 
-	ereport(LOG,
-			(errmsg_internal("%s", headline(told, in)),
-			 errdetail_internal("%s", make_detail(told, in, turn)),
-			 errhint("%s  SELECT explanation FROM pg_leakhunt_explain(%d) tells more.",
-					 told->next, in->image->header->pid)));
+	ereport(LOG, (errmsg_internal("%s", headline(told, in)),
+				  errdetail_internal("%s", make_detail(told, in, turn)),
+				  errhint("%s  SELECT explanation FROM pg_leakhunt_explain(%d) tells more.",
+						  told->next, in->image->header->pid)));
 }

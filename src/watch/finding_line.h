@@ -4,8 +4,7 @@
  *
  * Never called inside palloc.
  */
-#ifndef PLH_FINDING_LINE_H
-#define PLH_FINDING_LINE_H
+#pragma once
 
 #include "process/log_turns.h"
 #include "telling/told_finding.h"
@@ -13,5 +12,3 @@
 /* "listed" is the site of the finding, described; NULL where it has none. */
 extern void plh_finding_line_log(const PlhFinding *finding, const PlhListedSite *listed,
 								 const PlhFoundIn *in, const PlhLogTurn *turn);
-
-#endif							/* PLH_FINDING_LINE_H */

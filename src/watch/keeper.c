@@ -1,18 +1,17 @@
 /*
  * keeper.c
- *	  The background worker that makes dumps of what a crash has left, looks after the
- *	  directory of the dumps, and watches for findings.
+ *	  The background worker that makes dumps of what a crash has left, looks after the directory
+ *	  of the dumps, and watches for findings.
  *
- * It makes dumps when the server starts, and when the server goes on after a
- * crash, as the postmaster then starts it again.  From then on it writes the texts
- * that dumps lack, which were written in a hurry, and removes dumps that are too
- * much: some ten system calls every few seconds while nothing changes.  Every ten
- * seconds it looks for findings (verdict_watch.h), and every second whether the server is
- * at its limit, if it has one (server_limit.h).  Its lock tells sessions that they
- * need not do its work.
+ * It makes dumps when the server starts, and when the server goes on after a crash, as the
+ * postmaster then starts it again.  From then on it writes the texts that dumps lack, which were
+ * written in a hurry, and removes dumps that are too much: some ten system calls every few seconds
+ * while nothing changes.  Every ten seconds it looks for findings (verdict_watch.h), and every
+ * second whether the server is at its limit, if it has one (server_limit.h).  Its lock tells
+ * sessions that they need not do its work.
  *
- * It has no connection to a database, not even to none: so it has no part in
- * what sessions must wait for, however long it writes.
+ * It has no connection to a database, not even to none: so it has no part in what sessions must
+ * wait for, however long it writes.
  */
 #include "postgres.h"
 
@@ -70,8 +69,8 @@ wait_for_signal(long timeout_ms)
 }
 
 /*
- * Have the lock of the directory that is there now, which may have been made anew
- * since "lock" was taken, -1 at first.  Returns false if a session has it.
+ * Have the lock of the directory that is there now, which may have been made anew since "lock" was
+ * taken, -1 at first.  Returns false if a session has it.
  */
 static bool
 keep_lock(int *lock)
@@ -90,8 +89,8 @@ keep_lock(int *lock)
 }
 
 /*
- * Is the server being stopped?  The postmaster says so in its pid file, before it ends
- * its children.
+ * Is the server being stopped?  The postmaster says so in its pid file, before it ends its
+ * children.
  */
 static bool
 server_stops(void)
@@ -102,8 +101,7 @@ server_stops(void)
 
 	if (file == NULL)
 		return true;
-	while (number < LOCK_FILE_LINE_PM_STATUS &&
-		   fgets(line, sizeof(line), file) != NULL)
+	while (number < LOCK_FILE_LINE_PM_STATUS && fgets(line, sizeof(line), file) != NULL)
 		number++;
 	FreeFile(file);
 	return number < LOCK_FILE_LINE_PM_STATUS ||
@@ -176,8 +174,8 @@ pg_leakhunt_keeper_main(Datum arg)
 }
 
 /*
- * Have the postmaster start the worker, once there is nothing to recover any
- * more.  If no place is left for it, the postmaster says so in its log.
+ * Have the postmaster start the worker, once there is nothing to recover any more.  If no place is
+ * left for it, the postmaster says so in its log.
  */
 void
 plh_keeper_register(void)

@@ -1,16 +1,16 @@
 /*
  * server_limit.c
- *	  Looks whether all processes together have more memory than they may, and asks one
- *	  of them to act.
+ *	  Looks whether all processes together have more memory than they may, and asks one of them
+ *	  to act.
  *
- * To ask the kernel for the memory of one process takes some ten microseconds: for all
- * of them that is done once in 10,000 times the time that it takes.  In between, processes
- * tell of what they have grown by (limit_places.h), and only if that may be beyond the
- * limit the kernel is asked at once.
+ * To ask the kernel for the memory of one process takes some ten microseconds: for all of them that
+ * is done once in 10,000 times the time that it takes.  In between, processes tell of what they
+ * have grown by (limit_places.h), and only if that may be beyond the limit the kernel is asked at
+ * once.
  *
- * The process that is asked is the one whose statement or transaction holds most, since
- * an error frees that.  Where none holds enough, it is the largest that may be ended.  It
- * has a few seconds to act: it may be where no error can be thrown, or sleep.
+ * The process that is asked is the one whose statement or transaction holds most, since an error
+ * frees that.  Where none holds enough, it is the largest that may be ended.  It has a few seconds
+ * to act: it may be where no error can be thrown, or sleep.
  */
 #include "postgres.h"
 
@@ -121,8 +121,7 @@ static bool
 can_act(const PlhLimitPlace *place)
 {
 	return place->pid != 0 && place->action != PLH_LIMIT_LOG &&
-		place->pid != state.deaf_pid &&
-		plh_process_facts_parent(place->pid) == PostmasterPid;
+		place->pid != state.deaf_pid && plh_process_facts_parent(place->pid) == PostmasterPid;
 }
 
 /* How much an end of the statement, or of the session, would free. */
@@ -135,8 +134,8 @@ freed_by(const PlhLimitPlace *place, PlhLimitDemand demand)
 }
 
 /*
- * The process that would free most, if that is at least this part of the limit.  Returns
- * its pid; 0 if there is none.
+ * The process that would free most, if that is at least this part of the limit.  Returns its pid; 0
+ * if there is none.
  */
 static int
 choose(PlhLimitDemand demand, int least_part)
@@ -165,14 +164,13 @@ tell_nobody(const Scan *scan, int64 now_us)
 	if (state.told_us != 0 && now_us < state.told_us + TELL_US)
 		return;
 	state.told_us = now_us;
-	ereport(LOG,
-			(errmsg("the server has reached pg_leakhunt.server_memory_limit: %d %s %s of %s",
-					scan->processes, plh_plural(scan->processes, "process has", "processes have"),
-					plh_size_units(scan->bytes).text,
-					plh_size_units((int64) plh_server_memory_limit).text),
-			 errdetail("Process %d has most, %s.  No session can act: none holds enough that could be freed, or pg_leakhunt.limit_action is \"log\".",
-					   scan->largest_pid, plh_size_units(scan->largest_bytes).text),
-			 errhint("SELECT explanation FROM pg_leakhunt_explain() tells what holds it.")));
+	ereport(LOG, (errmsg("the server has reached pg_leakhunt.server_memory_limit: %d %s %s of %s",
+						 scan->processes, plh_plural(scan->processes, "process has", "processes have"),
+						 plh_size_units(scan->bytes).text,
+						 plh_size_units((int64) plh_server_memory_limit).text),
+				  errdetail("Process %d has most, %s.  No session can act: none holds enough that could be freed, or pg_leakhunt.limit_action is \"log\".",
+							scan->largest_pid, plh_size_units(scan->largest_bytes).text),
+				  errhint("SELECT explanation FROM pg_leakhunt_explain() tells what holds it.")));
 }
 
 /* Take back what a process was asked for. */
@@ -198,8 +196,8 @@ is_somebody_acting(int64 now_us)
 }
 
 /*
- * Let a session that is idle tell what it has, and look at what it is asked for: it does
- * when it has had a transaction.
+ * Let a session that is idle tell what it has, and look at what it is asked for: it does when it
+ * has had a transaction.
  */
 static void
 wake(int pid)
@@ -247,8 +245,7 @@ look(void *arg)
 	int64		used_us = plh_clock_us(CLOCK_PROCESS_CPUTIME_ID);
 	Scan		scan;
 
-	if (began_us < state.next_scan_us &&
-		state.scanned_bytes + growth_since_scan() <= limit)
+	if (began_us < state.next_scan_us && state.scanned_bytes + growth_since_scan() <= limit)
 		return;
 	scan = scan_all();
 	used_us = plh_clock_us(CLOCK_PROCESS_CPUTIME_ID) - used_us;

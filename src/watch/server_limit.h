@@ -1,16 +1,13 @@
 /*
  * server_limit.h
- *	  Looks whether all processes together have more memory than they may, and asks one
- *	  of them to act.
+ *	  Looks whether all processes together have more memory than they may, and asks one of them
+ *	  to act.
  *
  * Only the keeper calls this.
  */
-#ifndef PLH_SERVER_LIMIT_H
-#define PLH_SERVER_LIMIT_H
+#pragma once
 
 /* It looks this often, where there is a limit. */
 #define PLH_SERVER_LIMIT_MS 1000
 
 extern void plh_server_limit_look(void);
-
-#endif							/* PLH_SERVER_LIMIT_H */

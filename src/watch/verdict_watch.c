@@ -2,14 +2,14 @@
  * verdict_watch.c
  *	  Looks at all processes for findings that are new, and has them logged.
  *
- * To judge a process takes a tenth of a millisecond, as its whole profile is read.  So
- * of those that have not changed the header is read only, and after a look there is a
- * pause of 1,250 times the processor time that it took, and at least PAUSE_US.
+ * To judge a process takes a tenth of a millisecond, as its whole profile is read.  So of those
+ * that have not changed the header is read only, and after a look there is a pause of 1,250 times
+ * the processor time that it took, and at least PAUSE_US.
  *
- * The keeper has no connection to a database, so that nobody ever waits for it: it can
- * read neither suppressions nor catalogs.  What it has found is rare, and worth a worker
- * of a moment's life, the reporter.  That is connected to the database of the processes,
- * judges them once more, names their call sites, and logs what no pattern matches.
+ * The keeper has no connection to a database, so that nobody ever waits for it: it can read neither
+ * suppressions nor catalogs.  What it has found is rare, and worth a worker of a moment's life, the
+ * reporter.  That is connected to the database of the processes, judges them once more, names their
+ * call sites, and logs what no pattern matches.
  */
 #include "postgres.h"
 
@@ -178,9 +178,8 @@ static void
 say_no_worker(void)
 {
 	if (!state.said_no_worker)
-		ereport(WARNING,
-				(errmsg("pg_leakhunt could not start a worker that logs findings"),
-				 errhint("Raise max_worker_processes, or see pg_leakhunt_suspects.")));
+		ereport(WARNING, (errmsg("pg_leakhunt could not start a worker that logs findings"),
+						  errhint("Raise max_worker_processes, or see pg_leakhunt_suspects.")));
 	state.said_no_worker = true;
 }
 
@@ -242,8 +241,7 @@ used_us(void)
 static bool
 is_due(int64 now_us)
 {
-	return state.began_us == 0 ||
-		now_us >= state.began_us + plh_keeper_time(state.pause_us);
+	return state.began_us == 0 || now_us >= state.began_us + plh_keeper_time(state.pause_us);
 }
 
 bool

@@ -4,10 +4,7 @@
  *
  * The keeper calls this.  Never called inside palloc.
  */
-#ifndef PLH_VERDICT_WATCH_H
-#define PLH_VERDICT_WATCH_H
+#pragma once
 
 /* Look, if it is time to.  Returns whether it was.  Never throws. */
 extern bool plh_verdict_watch_look(void);
-
-#endif							/* PLH_VERDICT_WATCH_H */

@@ -1,7 +1,7 @@
 /*
  * watched_processes.c
- *	  What the keeper remembers of each process between two looks: when it was judged,
- *	  which findings it had, and what was logged of them.
+ *	  What the keeper remembers of each process between two looks: when it was judged, which
+ *	  findings it had, and what was logged of them.
  */
 #include "postgres.h"
 
@@ -69,8 +69,7 @@ plh_watched_processes_is_due(const PlhWatchedProcess *process,
 
 	if (process->judged_at == 0 || process->awaits)
 		return true;
-	if (process->samples_taken == header->samples_taken &&
-		process->census_at == header->census_at)
+	if (process->samples_taken == header->samples_taken && process->census_at == header->census_at)
 		return false;
 	return Max(change, -change) >= Max(CHANGED_BYTES, process->bytes / CHANGED_PART) ||
 		now - process->judged_at >= plh_keeper_time(QUIET_US);

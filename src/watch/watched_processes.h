@@ -1,12 +1,11 @@
 /*
  * watched_processes.h
- *	  What the keeper remembers of each process between two looks: when it was judged,
- *	  which findings it had, and what was logged of them.
+ *	  What the keeper remembers of each process between two looks: when it was judged, which
+ *	  findings it had, and what was logged of them.
  *
  * Never called inside palloc.
  */
-#ifndef PLH_WATCHED_PROCESSES_H
-#define PLH_WATCHED_PROCESSES_H
+#pragma once
 
 #include "profile/profile_layout.h"
 
@@ -64,5 +63,3 @@ extern void plh_watched_processes_order(int pid, uint64 key, int64 bytes);
 
 /* Forget processes that were not seen since then; all, with the largest time. */
 extern void plh_watched_processes_forget(TimestampTz before);
-
-#endif							/* PLH_WATCHED_PROCESSES_H */

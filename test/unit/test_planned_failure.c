@@ -6,6 +6,7 @@
 
 #include "base/guard.h"
 #include "profile/profile.h"
+#include "sampler/current_site.h"
 #include "sampler/lifetime.h"
 #include "stack/modules.h"
 #include "stack/server_functions.h"
@@ -76,7 +77,6 @@ site_stub(PlhStack *stack, uint32 name, PlhLifetime lifetime)
 	return SITE;
 }
 
-#define PLH_CURRENT_SITE_H
 #define plh_process_limit_may_fail survived_stub
 #define plh_lifetime_of lifetime_of_stub
 #define plh_modules_find module_stub
