@@ -359,35 +359,37 @@ SKIP:
 
 	# what the answers make of other findings than that of the process above
 	my $answers_to = sub {
-		my ($sentence, %finding) = @_;
+		my (%finding) = @_;
 		my $document = document_of($path);
 		my $change = delete $finding{change};
+		my $told = $document->{explanation};
+		my @names = qw(site site_words routine context_name family query loaded libraries);
 
-		$document->{explanation}{findings} = $finding{verdict} ?
-		  [ { %{ $document->{explanation}{findings}[0] }, site => undef, routine => undef, context_name => undef, query => undef, %finding } ] : [];
+		$told->{doubt} = delete $finding{doubt};
 		$document->{sites}[0][10] = delete $finding{peak} // $document->{sites}[0][10];
-		$document->{explanation}{sentences} = [$sentence];
+		$told->{findings} = %finding || $change ? [ { %{ $told->{findings}[0] }, (map { $_ => undef } @names), %finding } ] : [];
+		@$told{qw(sentences sentence_ids)} = (['Words.'], [ @{ $told->{findings} } ? 'verdict' : $told->{doubt} ? 'no_verdict' : 'hidden' ]);
 		$change->($document) if $change;
 		$open_with->($path, $document);
 		return $browser->result('textOf', '.answers');
 	};
-	like($answers_to->('Verdict: growing (other caches).', verdict => 'growing', evidence => 'It grew. This is no leak.', context_name => 'CacheMemoryContext'),
-		qr/^Leak or cache\?A cache of PostgreSQL that still fills\.Who\?other cachesCacheMemoryContextSince when\?/, 'a cache is called one');
-	like($answers_to->('Verdict: malloc (memory that malloc gave out).', verdict => 'malloc', next => 'See what PL/Perl keeps. Until then: end it.'),
-		qr/^Leak or cache\?A leak or a cache outside of memory contexts: .*Who\?No call site is known\. See what PL\/Perl keeps\.Since when\?/,
+	like($answers_to->(answer => 'A cache.', family => 'other caches', context_name => 'CacheMemoryContext'),
+		qr/^Leak or cache\?A cache\.Who\?other cachesCacheMemoryContextSince when\?/, 'the answer is that of the finding, and contexts have their kind');
+	like($answers_to->(next_summary => 'See what PL/Perl keeps.'), qr/Who\?No call site is known\. See what PL\/Perl keeps\.Since when\?/,
 		'where no call site is known, it is said what to look at');
-	like($answers_to->('Verdict: malloc (memory that malloc gave out).', verdict => 'malloc', query => 'SELECT load()', evidence => 'Libraries that call malloc, loaded by this process: a.so, b.so; linked to the server: c.so.',
-			next => 'See what the session does.'), qr/Who\?SELECT load\(\)Loaded by this session: a\.so, b\.so\.Since when/, 'a statement that took memory from malloc has its libraries beside it');
-	like($answers_to->('Verdict: malloc (memory that malloc gave out).', verdict => 'malloc', query => 'SELECT load()',
-			next => 'Wait. This session has loaded PL/Perl: see %_SHARED. Until then: end it.'), qr/Who\?SELECT load\(\)This session has loaded PL\/Perl: see %_SHARED\.Since when/, 'or the language that it has loaded');
-	like($answers_to->('Verdict: malloc at copy in [malloc]. It holds all.', verdict => 'malloc', site => 'copy', context_name => '[malloc]'), qr/^Leak or cache\?A leak outside of memory contexts/, 'memory of malloc with a call site is a leak');
-	like($answers_to->('Verdict: query (the running statement). 90% at postgres+0x12, called by ExecHash.c in HashContext.', verdict => 'query', site => 'postgres+0x12', context_name => 'HashContext', query => 'SELECT 1'),
+	like($answers_to->(next_summary => 'See it.', loaded => 'It has loaded PL/Perl.'), qr/Who\?No call site is known\. It has loaded PL\/Perl\.Since when\?/,
+		'or the language that it has loaded');
+	like($answers_to->(query => 'SELECT load()', libraries => 'a.so, b.so'), qr/Who\?SELECT load\(\)Loaded by this session: a\.so, b\.so\.Since when/,
+		'a statement that took memory from malloc has its libraries beside it');
+	like($answers_to->(query => 'SELECT load()', loaded => 'It has loaded PL/Perl.', libraries => 'a.so'), qr/Who\?SELECT load\(\)It has loaded PL\/Perl\.Since when/,
+		'or the language that it has loaded');
+	like($answers_to->(site => 'postgres+0x12', site_words => 'postgres+0x12, called by ExecHash.c', context_name => 'HashContext', query => 'SELECT 1'),
 		qr/Who\?postgres\+0x12, called by ExecHash\.c in HashContextSELECT 1Since/, 'a call site without a name has its caller');
 	my ($site) = grep { /^leaking_top / } @frames;
 	my $of_age = sub {
 		my ($part) = @_;
 
-		return $answers_to->('Verdict: query (the running statement).', verdict => 'query', site => $site, context_name => 'TopMemoryContext', change => sub {
+		return $answers_to->(verdict => 'query', site => $site, context_name => 'TopMemoryContext', change => sub {
 			my ($document) = @_;
 			my $now = $document->{at} - $document->{origin};
 
@@ -396,15 +398,17 @@ SKIP:
 	};
 	like($of_age->(0.01), qr/Since when\?Since [^,]*, the oldest of what it holds, /, 'what a statement holds is as old as the oldest of it');
 	like($of_age->(0.5), qr/Since when\?Since [^,]*, when own memory began to rise, /, 'or began when own memory rose');
-	like($answers_to->('Verdict: malloc (memory that malloc gave out).', verdict => 'malloc', change => sub {
+	like($answers_to->(verdict => 'malloc', change => sub {
 			my ($history) = map { $_->{history} } @_;
 
 			$history->{contexts} = [ map { 1000 } @{ $history->{at} } ];
 			$history->{malloc} = [ map { 1000 + 2**24 * $_ } 0 .. $#{ $history->{at} } ];
 		}), qr/Since when\?Since [^:]*[\d:]* UTC: it rose from 0.bytes at .*Own memory rose /, 'memory of malloc has come since it rose');
-	like($answers_to->('Verdict: held (contexts named kept).', verdict => 'held', context_name => 'kept'), qr/Who\?contexts named keptkeptSince/, 'contexts of a name are told as such');
-	like($answers_to->('Verdict: none yet. It has not grown for 3 s. More is said.', verdict => undef), qr/^Leak or cache\?Not known yet\. It has not grown for 3 s\.Since/, 'what is not known yet is no answer, and said in one sentence');
-	like($answers_to->('Verdict: none. Nothing keeps growing.', verdict => undef, peak => 99_000_000), qr/^Leak or cache\?No finding\. Nothing keeps growing\.Who\?Held most at the peak, .*:leaking_top .*Since/, 'without a finding it is told what held most');
+	like($answers_to->(doubt => { is_undecided => JSON::PP::true, words => 'It has not grown for 3 s. More is said.', summary => 'It has not grown for 3 s.', loaded => undef }),
+		qr/^Leak or cache\?Not known yet\. It has not grown for 3 s\.Since/, 'what is not known yet is no answer, and said in one sentence');
+	like($answers_to->(doubt => { is_undecided => JSON::PP::false, words => 'Nothing keeps growing.', summary => 'Nothing keeps growing.', loaded => undef }, peak => 99_000_000),
+		qr/^Leak or cache\?No finding\. Nothing keeps growing\.Who\?Held most at the peak, .*:leaking_top .*Since/, 'without a finding it is told what held most');
+	like($answers_to->(doubt => undef), qr/^Leak or cache\?No finding\. Findings are hidden by pg_leakhunt_suppressions\./, 'a finding that is hidden is said to be');
 	$browser->open($empty);
 	is($browser->result('textOf', '.answers'), 'Leak or cache?No finding. It had allocated too little to tell.Since when?Not known: there is no history.',
 		'of a dump that has nothing the answers say so');
@@ -420,7 +424,7 @@ SKIP:
 	# growth of seconds is no growth per hour
 	my $grown = document_of($server_path);
 	my $growth_of = sub {
-		$grown->{processes}[0]{findings} = [ map { { verdict => 'query', cause => ' (the last statement)', bytes => 5e8, error_bytes => 0, bytes_per_hour => $_->[0], rate_us => $_->[1] } } @_ ];
+		$grown->{processes}[0]{findings} = [ map { { verdict => 'query', cause => '(the last statement)', bytes => 5e8, error_bytes => 0, bytes_per_hour => $_->[0], rate_us => $_->[1] } } @_ ];
 		$open_with->($server_path, $grown);
 		return $browser->result('cellOf', '#causes-table', 'the last', 'Growth');
 	};
@@ -429,8 +433,9 @@ SKIP:
 	is($growth_of->([ 36 * 2**20, 300e6 ]), '+36 MB per hour', 'growth of five minutes is told per hour');
 	is($growth_of->([ 36 * 2**20, 7200e6 ], [ 36 * 2**30, 100e6 ]), '+1096 MB in 2 h', 'growth of several is told per hour only where that is known of all');
 	is($growth_of->([ undef, undef ]), '', 'what does not grow has none');
-	like($browser->result('textOf', '.kinds'), qr/^query Neither: the memory of one statement/, 'it is said what a verdict means');
-	push @{ $grown->{words} }, '5 more causes are in pg_leakhunt_suspects.';
+	like($browser->result('textOf', '.kinds'), qr/^query the running statement or transaction holds far more than/, 'it is said what a verdict means');
+	push @{ $grown->{sentences} }, '5 more causes are in pg_leakhunt_suspects.';
+	push @{ $grown->{sentence_ids} }, 'server_more';
 	$open_with->($server_path, $grown);
 	unlike($browser->result('textOf', '#words'), qr/more causes/, 'a table of all causes is not told to have others');
 	unlike($browser->result('textOf', '#page'), qr/per hour/, 'nothing is told per hour then');
