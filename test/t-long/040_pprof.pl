@@ -198,7 +198,7 @@ is_deeply([ pprof_values($profile, 'inuse_space', 'hold_chunk') ], [], 'a pprof 
 $sessions[1]->query_safe('SELECT hold_chunk(2000000)');
 is(ask($node, 'SELECT pg_leakhunt_baseline_all()'), 4, 'baselines are taken of four processes');
 $sessions[1]->query_safe('SELECT release_chunk(); SELECT leak_top(64, 500)');
-for my $call ("pg_leakhunt_pprof($pids[1], growth => true)", 'pg_leakhunt_pprof(growth => true)')
+for my $call ("pg_leakhunt_pprof($pids[1], growth => true)", q{pg_leakhunt_pprof('all', growth => true)})
 {
 	($profile) = variant($call, $call, types => $types{inuse}, growth => 1);
 	is_deeply([ pprof_values($profile, 'inuse_space', 'hold_chunk') ], [-2000000], "$call has what has shrunk as negative");
@@ -319,18 +319,18 @@ for my $database ('postgres', 'latin1', 'utf8', $version < 19 ? 'mule_internal' 
 # What can't be had
 my @wrong = (
 	[ "$pids[0], types => '{inuse,objects}'", 'unrecognized type "objects"\nHINT:  Valid values are alloc, inuse and peak\.' ],
-	[ "labels => '{mood}'", 'unrecognized label "mood"\nHINT:  Valid values are memory_context, backend_type, lifetime, query_id, pid, database, user and application\.' ],
-	[ "types => '{}'", 'types must not be empty' ],
-	[ "types => '{NULL}'", 'types must not contain null' ],
-	[ "labels => '{pid,NULL}'", 'labels must not contain null' ],
-	[ 'labels => NULL', 'labels must not be null' ],
-	[ 'symbolize => NULL', 'symbolize must not be null' ],
-	[ 'helpers => NULL', 'helpers must not be null' ],
-	[ 'max_samples => 0', 'max_samples must be at least 1' ],
-	[ 'max_bytes => 1000', 'max_bytes must be at least 16384' ],
-	[ "peak => true, types => '{inuse}'", 'cannot show the peak and other types at once' ],
-	[ "growth => true, types => '{alloc}'", 'cannot show growth of type "alloc"' ],
-	[ "growth => true, types => '{peak}'", 'cannot show more than one of growth, base and peak at once' ],
+	[ "'all', labels => '{mood}'", 'unrecognized label "mood"\nHINT:  Valid values are memory_context, backend_type, lifetime, query_id, pid, database, user and application\.' ],
+	[ "'all', types => '{}'", 'types must not be empty' ],
+	[ "'all', types => '{NULL}'", 'types must not contain null' ],
+	[ "'all', labels => '{pid,NULL}'", 'labels must not contain null' ],
+	[ "'all', labels => NULL", 'labels must not be null' ],
+	[ "'all', symbolize => NULL", 'symbolize must not be null' ],
+	[ "'all', helpers => NULL", 'helpers must not be null' ],
+	[ "'all', max_samples => 0", 'max_samples must be at least 1' ],
+	[ "'all', max_bytes => 1000", 'max_bytes must be at least 16384' ],
+	[ "'all', peak => true, types => '{inuse}'", 'cannot show the peak and other types at once' ],
+	[ "'all', growth => true, types => '{alloc}'", 'cannot show growth of type "alloc"' ],
+	[ "'all', growth => true, types => '{peak}'", 'cannot show more than one of growth, base and peak at once' ],
 	[ "'$file', base => '$named', types => '{alloc,inuse}'", 'cannot show growth of type "alloc"' ]);
 for my $case (@wrong)
 {
