@@ -49,6 +49,7 @@ static bool
 turn_stub(Oid role, PlhLogTurn *turn)
 {
 	turn_of = role;
+	*turn = (PlhLogTurn) {0};
 	return has_turn;
 }
 
