@@ -15,9 +15,9 @@ CREATE TABLE pg_leakhunt_suppressions(
 COMMENT ON TABLE pg_leakhunt_suppressions IS
 'call sites that pg_leakhunt_suspects and pg_leakhunt_check leave out; pg_leakhunt_suppressed shows what they match';
 COMMENT ON COLUMN pg_leakhunt_suppressions.pattern IS
-'primary key; see below';
+'primary key; matches call sites in the manner of LeakSanitizer, see pg_leakhunt_suppressions';
 COMMENT ON COLUMN pg_leakhunt_suppressions.reason IS
-'why these are no leaks, or none to care about';
+'why these are no leaks, or why they do not matter';
 
 SELECT pg_extension_config_dump('pg_leakhunt_suppressions', '');
 
@@ -62,41 +62,41 @@ COMMENT ON VIEW pg_leakhunt_processes IS
 'One row per process of this server, the postmaster and auxiliary processes included, and one per profile that a crash has left. The columns from live_bytes on, but for rss_anon_bytes, are null for a process without a profile. A process gets one when it has kept five samples or 8 MB, or has 16 MB of private memory at the end of a transaction. Estimates come from samples.';
 -- columns/processes.def
 COMMENT ON COLUMN pg_leakhunt_processes.pid IS
-'process id, as pg_backend_pid() tells it';
+'process id, as from pg_backend_pid()';
 COMMENT ON COLUMN pg_leakhunt_processes.backend_type IS
-'as in pg_stat_activity, and "postmaster"; null for processes that are not known there, such as the logger';
+'as in pg_stat_activity, and "postmaster"; null for processes that pg_stat_activity does not have, such as the logger';
 COMMENT ON COLUMN pg_leakhunt_processes.state IS
-'"live": has a profile. "unpublished": has one that does not fit beside what others need (see Environment); figures of the process are complete, and call sites that cannot be seen are in the row [no room]. "small": has kept too little for one, or could not make its file so far; pg_leakhunt_explain and the log say why it could not. "crashed": the process is gone and did not exit cleanly. "not loaded": runs without pg_leakhunt. Null where this cannot be known';
+'"live": has a profile. "unpublished": its profile does not fit into /dev/shm, or pg_leakhunt.profile_directory. "small": has kept too little for a profile. "crashed": is gone and did not exit cleanly. "not loaded": runs without pg_leakhunt. Null where this cannot be known; see Counts';
 COMMENT ON COLUMN pg_leakhunt_processes.database IS
 'database that the process is connected to; null if none';
 COMMENT ON COLUMN pg_leakhunt_processes.username IS
 'role that the process was authenticated as; null if none';
 COMMENT ON COLUMN pg_leakhunt_processes.started_at IS
-'when the process started; null where neither a profile nor pg_stat_activity tells it';
+'when the process started; null where neither a profile nor pg_stat_activity has that';
 COMMENT ON COLUMN pg_leakhunt_processes.live_bytes IS
-'allocated while sampling, in scope, and not freed yet, as requested by the callers; where malloc_tracked, with malloc, too; estimate; in bytes';
+'allocated while sampling, in scope, and not freed yet, as requested by the callers; includes malloc where malloc_tracked; estimate; in bytes';
 COMMENT ON COLUMN pg_leakhunt_processes.peak_bytes IS
 'highest live_bytes so far; estimate; in bytes';
 COMMENT ON COLUMN pg_leakhunt_processes.peak_at IS
-'when that was; null if nothing was sampled yet';
+'when live_bytes was highest; null if nothing was sampled yet';
 COMMENT ON COLUMN pg_leakhunt_processes.growth_bytes IS
 'live_bytes since the baseline; null without one; estimate; in bytes';
 COMMENT ON COLUMN pg_leakhunt_processes.context_bytes IS
-'held by all memory contexts, from malloc, at counted_at; exact; null if they have not been counted yet; in bytes';
+'held by all memory contexts, from malloc, at counted_at; exact; null before the first count; in bytes';
 COMMENT ON COLUMN pg_leakhunt_processes.context_free_bytes IS
-'of these, free inside the contexts, at counted_at; exact; null if it would have taken too long to count them: more than 1 ms at a commit, or 10 ms at a sample, but for once in a while; in bytes';
+'part of context_bytes that is free inside the contexts; exact; null where it would take too long to count, see Counts; in bytes';
 COMMENT ON COLUMN pg_leakhunt_processes.malloc_bytes IS
-'in use by malloc, at counted_at; what exceeds context_bytes is used outside of memory contexts; null if malloc is not glibc''s; in bytes';
+'in use by malloc at counted_at; what exceeds context_bytes is used outside of memory contexts; null if malloc is not glibc''s; in bytes';
 COMMENT ON COLUMN pg_leakhunt_processes.malloc_free_bytes IS
-'that malloc has got from the kernel and keeps for later, at counted_at, by its own statistics; null if malloc is not glibc''s; in bytes';
+'free in malloc at counted_at: it was not returned to the kernel; null if malloc is not glibc''s; in bytes';
 COMMENT ON COLUMN pg_leakhunt_processes.rss_anon_bytes IS
-'resident anonymous memory now, as RssAnon in /proc, of every process that lives; null if it is gone; in bytes';
+'resident anonymous memory now, RssAnon in /proc; null for a process that is gone; in bytes';
 COMMENT ON COLUMN pg_leakhunt_processes.counted_at IS
-'when the process last counted its contexts and malloc: with a sample, at most once a second, and at a commit, where 250 ms have passed since (10 ms after a transaction longer than 2 ms), unless there are so many contexts that it would hold up the commit for more than 2 ms; at once, where live_bytes has changed, or the memory of the process has risen, by a fifth and a megabyte, and live_bytes by two samples; all of that takes at most a thousandth of the time; null if it has not counted yet';
+'when the process last counted its contexts and malloc; null before the first count; see Counts';
 COMMENT ON COLUMN pg_leakhunt_processes.died_at IS
-'when a crashed process died, by the postmaster''s clock: when that learned how the process had ended; of the others, when the server went on, so that they died no later. Null for a process that lives, and after a stop or death of the server itself';
+'when the postmaster noticed that the process had died. If another process crashed first: when the server had restarted. Null for a process that lives, and after the server itself stopped or died';
 COMMENT ON COLUMN pg_leakhunt_processes.death IS
-'how a crashed process died, by the postmaster''s message in the log: "terminated by signal 9: Killed" or "exited with exit code 2", of the process that the crash began with; "ended with process 4711", of those that the server ended because of it. Null where died_at is, and where log_min_messages hides that message';
+'how a crashed process died, as in the log: "terminated by signal 9: Killed". If another process crashed first: "ended with process 4711". Null where died_at is null, or log_min_messages hides that message';
 
 CREATE FUNCTION _pg_leakhunt_sampling(
     -- columns/sampling.def
@@ -137,35 +137,35 @@ COMMENT ON COLUMN pg_leakhunt_sampling.pid IS
 COMMENT ON COLUMN pg_leakhunt_sampling.sampling IS
 'whether the process takes samples now';
 COMMENT ON COLUMN pg_leakhunt_sampling.sample_interval IS
-'mean number of allocated bytes between two samples; 0 while not sampling. Of little memory that ends with a query or transaction it may be eight times that; in bytes';
+'mean number of allocated bytes between two samples; 0 while not sampling. For memory that ends with a query or transaction it may be eight times that; in bytes';
 COMMENT ON COLUMN pg_leakhunt_sampling.scope IS
-'long_lived: samples of contexts of lifetime "session" only are kept. "all": samples of all contexts are kept. Samples of malloc are kept in either case';
+'"long_lived": only samples of contexts of lifetime "session" are kept. "all": samples of all contexts are kept. Samples of malloc are kept in either case';
 COMMENT ON COLUMN pg_leakhunt_sampling.request IS
-'what pg_leakhunt_start, "_stop" and the like have asked of the process, of it or of all: "pending" while its profile does not show it, as the process has not allocated a megabyte since, or has no profile; "in force" once it does, at once where it asks for what the profile shows anyway. Null if nobody has asked, and for a process that is gone or has not loaded pg_leakhunt';
+'what was asked of the process by pg_leakhunt_start and the like: "pending" until its profile shows it, then "in force". Null without a request, and for a process that is gone or without pg_leakhunt; see Counts';
 COMMENT ON COLUMN pg_leakhunt_sampling.live_count IS
 'number of the chunks that live_bytes of pg_leakhunt_processes is of; estimate';
 COMMENT ON COLUMN pg_leakhunt_sampling.samples_live IS
 'samples that these are estimated from';
 COMMENT ON COLUMN pg_leakhunt_sampling.samples_taken IS
-'all samples, those out of scope included';
+'all samples, including those out of scope';
 COMMENT ON COLUMN pg_leakhunt_sampling.samples_dropped IS
-'samples that are not counted as live, or not at their call site, because max_live_samples, max_profile_size, memory or disk was used up, or because they were taken in a critical section';
+'samples that are not counted as live, or not at their call site, for lack of room; see Counts';
 COMMENT ON COLUMN pg_leakhunt_sampling.sites IS
-'call sites that are known now: those that hold something, and for each stack one more with what was allocated there for statements whose chunks are all freed';
+'call sites that are known now, including those of which nothing is left; see Counts';
 COMMENT ON COLUMN pg_leakhunt_sampling.last_sample_at IS
 'when the last sample was kept';
 COMMENT ON COLUMN pg_leakhunt_sampling.unsampled_bytes IS
-'allocated in memory contexts before the sampling of the process began, freed chunks included: no call site has them. A session''s first 2 MB, up to 8 MB, at the default interval; all that it allocates while sampling is off; 0 where all is sampled, as at sample_interval 1. Null where it is not known: of the postmaster, and of sessions that loaded pg_leakhunt later; in bytes';
+'allocated in memory contexts while nothing was sampled, including freed chunks; no call site has them. Null where it is not known; see Counts; in bytes';
 COMMENT ON COLUMN pg_leakhunt_sampling.malloc_tracked IS
-'whether what malloc allocates outside of contexts is sampled, too: pg_leakhunt_malloc.so was preloaded, and pg_leakhunt.track_malloc is on';
+'whether allocations of malloc outside of contexts are sampled: pg_leakhunt_malloc.so was preloaded, and pg_leakhunt.track_malloc is on';
 COMMENT ON COLUMN pg_leakhunt_sampling.malloc_untracked_bytes IS
-'ever allocated with malloc by further threads of the process, which are not sampled, at counted_at, but for up to 64 kB of each thread; null where malloc is not tracked; in bytes';
+'ever allocated with malloc by other threads of the process, at counted_at; these are not sampled. Null where malloc is not tracked; see Counts; in bytes';
 COMMENT ON COLUMN pg_leakhunt_sampling.limit_bytes IS
 'private memory that the process may have, by its pg_leakhunt.process_memory_limit; null where it has no limit; in bytes';
 COMMENT ON COLUMN pg_leakhunt_sampling.limit_hits IS
-'how often the process reached that limit, or was the one to act when all processes together had reached server_memory_limit; with limit_action log, counted when it is logged';
+'how often a memory limit applied to the process: its own, or server_memory_limit; see Counts';
 COMMENT ON COLUMN pg_leakhunt_sampling.overhead_bytes IS
-'memory that pg_leakhunt itself takes in the process, the profile included; in bytes';
+'memory that pg_leakhunt itself takes in the process, including the profile; in bytes';
 COMMENT ON COLUMN pg_leakhunt_sampling.profile_bytes IS
 'size of the profile; in bytes';
 
@@ -274,9 +274,9 @@ COMMENT ON VIEW pg_leakhunt_symbols IS
 COMMENT ON COLUMN pg_leakhunt_symbols.path IS
 'file that the binary was loaded from';
 COMMENT ON COLUMN pg_leakhunt_symbols.build_id IS
-'the linker''s name for this very version of it; null if it has no build-id';
+'the linker''s name for exactly this version of it; null if it has no build-id';
 COMMENT ON COLUMN pg_leakhunt_symbols.source IS
-'"debug information": functions, inlined ones too, with file and line. "symbol table": all functions. "dynamic symbols": exported functions only. "nothing": binary and offset';
+'"debug information": functions, including inlined ones, with file and line. "symbol table": all functions. "dynamic symbols": exported functions only. "nothing": binary and offset';
 COMMENT ON COLUMN pg_leakhunt_symbols.file IS
 'file that has it: the binary itself, or a debug file; null if nothing was found';
 COMMENT ON COLUMN pg_leakhunt_symbols.hint IS
@@ -366,17 +366,17 @@ COMMENT ON COLUMN pg_leakhunt_report.backend_type IS
 COMMENT ON COLUMN pg_leakhunt_report.context_name IS
 'name of the memory context; [malloc] for what was allocated with malloc, outside of contexts; null in the row [no room]';
 COMMENT ON COLUMN pg_leakhunt_report.lifetime IS
-'how long such a context lives, by its place in the tree: "session", "transaction", "statement", "query" or "error"; "process" for [malloc], where all stays until somebody frees it. Plans and partition descriptors count as "session", although PostgreSQL builds them below a statement''s context and moves them when they are complete';
+'how long such a context lives: "session", "transaction", "statement", "query" or "error". "process" for [malloc], where memory stays until it is freed. Plans and partition descriptors count as "session"; see Counts';
 COMMENT ON COLUMN pg_leakhunt_report.query_id IS
 'as in pg_stat_activity; null where the server had computed none';
 COMMENT ON COLUMN pg_leakhunt_report.query IS
-'first 1024 bytes of the top-level statement: of the first, where several count as one statement. Null where no statement was running, where statements have used up their quarter of the profile, and in the row that has the totals of statements that hold nothing any more: their rows are given up in time, as a session may run any number of them';
+'first 1024 bytes of the top-level statement, or of the first where several count as one statement. Null where no statement was running, or the text was not kept; see Counts';
 COMMENT ON COLUMN pg_leakhunt_report.live_bytes IS
 'allocated here and not freed yet, as requested by the caller; estimate; in bytes';
 COMMENT ON COLUMN pg_leakhunt_report.live_count IS
 'number of these chunks; estimate';
 COMMENT ON COLUMN pg_leakhunt_report.error_bytes IS
-'error bound of live_bytes, in either direction, that holds in 95 of 100 cases; 0 means exact; in bytes';
+'95% error bound of live_bytes, in either direction; 0 means exact; in bytes';
 COMMENT ON COLUMN pg_leakhunt_report.growth_bytes IS
 'live_bytes since the baseline; null without one; estimate; in bytes';
 COMMENT ON COLUMN pg_leakhunt_report.growth_count IS
@@ -398,7 +398,7 @@ COMMENT ON COLUMN pg_leakhunt_report.last_at IS
 COMMENT ON COLUMN pg_leakhunt_report.site IS
 'the function that allocates: the first frame of the stack that is no helper such as "pstrdup"; or a word in brackets';
 COMMENT ON COLUMN pg_leakhunt_report.routine IS
-'the function, procedure, trigger or DO block in SQL or a procedural language that was running, the innermost, with its line where that is known: "shop.add_item(integer) line 12"; see Routines. Null where there was none';
+'innermost function, procedure, trigger or DO block in SQL or a procedural language, with its line if known: "shop.add_item(integer) line 12". Null where none was running; see Routines';
 COMMENT ON COLUMN pg_leakhunt_report.stack IS
 'all frames, innermost first; null where "site" is in brackets';
 COMMENT ON COLUMN pg_leakhunt_report.stack_id IS
@@ -436,7 +436,7 @@ COMMENT ON COLUMN pg_leakhunt_contexts.pid IS
 COMMENT ON COLUMN pg_leakhunt_contexts.backend_type IS
 'as in pg_stat_activity, and "postmaster"';
 COMMENT ON COLUMN pg_leakhunt_contexts.context_name IS
-'name of the memory contexts, or [malloc]; null for samples whose call site found no room';
+'name of the memory contexts, or [malloc]; null for samples whose call site did not fit into the profile';
 COMMENT ON COLUMN pg_leakhunt_contexts.lifetime IS
 'how long such contexts live, as in pg_leakhunt_report';
 COMMENT ON COLUMN pg_leakhunt_contexts.instances IS
@@ -452,7 +452,7 @@ COMMENT ON COLUMN pg_leakhunt_contexts.growth_bytes IS
 COMMENT ON COLUMN pg_leakhunt_contexts.sites IS
 'call sites that allocated in them';
 COMMENT ON COLUMN pg_leakhunt_contexts.examples IS
-'what up to four of them are of, those with most bytes first; null where that is not known';
+'objects or statements that up to four of them belong to, those with most bytes first; null where that is not known';
 
 --
 -- Verdicts
@@ -500,41 +500,41 @@ COMMENT ON COLUMN pg_leakhunt_suspects.pid IS
 COMMENT ON COLUMN pg_leakhunt_suspects.verdict IS
 '"leak", "query", "held", "contexts", "malloc", "mapped", "freed" or "growing", see Verdicts';
 COMMENT ON COLUMN pg_leakhunt_suspects.bytes IS
-'what the verdict is about: of a call site, allocated there and not freed yet, an estimate; of "contexts", "mapped" and "freed", and of "malloc" without a call site, what was counted at counted_at, exact; of "query", all that the statement or transaction holds; in bytes';
+'the memory that the verdict is about. An estimate for a call site, exact for "contexts", "mapped", "freed", and "malloc" without a call site. For "query", all that the statement or transaction holds; in bytes';
 COMMENT ON COLUMN pg_leakhunt_suspects.bytes_per_hour IS
-'growth since a time in the first half of the call site''s life, or of the history; of "growing", since the baseline; up to when it last grew. Null where too little time has passed, or where it has not grown for a quarter of the time in which it did, and for 5 s; estimate; in bytes per hour';
+'rate of growth, until it last grew; estimate. Null where too little time has passed, or it has stopped; see Counts; in bytes per hour';
 COMMENT ON COLUMN pg_leakhunt_suspects.site IS
-'the function that allocates, as in pg_leakhunt_report; of "contexts" and "query", where most was allocated of it. Null where the verdict is about the process as a whole, or no function has 15% of it';
+'the function that allocates, as in pg_leakhunt_report; for "contexts" and "query", where the largest part was allocated. Null for the process as a whole, or if no function has 15% of it';
 COMMENT ON COLUMN pg_leakhunt_suspects.routine IS
 'the routine in which most of it was allocated, as in pg_leakhunt_report; null where there was none';
 COMMENT ON COLUMN pg_leakhunt_suspects.context_name IS
 'name of the memory context; [malloc] for what a call site has from malloc';
 COMMENT ON COLUMN pg_leakhunt_suspects.application_name IS
-'as in pg_stat_activity; of a process that is gone, what it was at its last count; null if it had set none';
+'as in pg_stat_activity; for a process that is gone, at its last count; null if it had set none';
 COMMENT ON COLUMN pg_leakhunt_suspects.username IS
 'role that the process was authenticated as; null if none';
 COMMENT ON COLUMN pg_leakhunt_suspects.database IS
 'database that the process is connected to; null if none';
 COMMENT ON COLUMN pg_leakhunt_suspects.query IS
-'text of the statement for which most is held; of "mapped", and of "malloc" without a call site, the one for which most of its samples are, or that was running, as in pg_stat_activity, while at least half of the growth was counted. Null where none was running, or it is not known';
+'text of the statement for which most is held. Null where no statement was running, or it is not known; see Counts';
 COMMENT ON COLUMN pg_leakhunt_suspects.process_state IS
-'"state" of the process, as in pg_leakhunt_processes: "live", "unpublished" or "crashed"; findings of crashed processes stay until the next start of the server';
+'state of the process, as in pg_leakhunt_processes: "live", "unpublished" or "crashed". Findings of crashed processes stay until the next start of the server';
 COMMENT ON COLUMN pg_leakhunt_suspects.growth_bytes IS
-'growth of "bytes" since the baseline, an estimate; null without one; of "mapped", and of "malloc" without a call site, since the history of the process begins, exact; in bytes';
+'growth of "bytes" since the baseline, an estimate; null without one. For "mapped", and "malloc" without a call site: since the start of the history, exact; in bytes';
 COMMENT ON COLUMN pg_leakhunt_suspects.since IS
-'from when growth_bytes is counted; null where growth_bytes is null';
+'start of the time in which growth_bytes was gained: the baseline. For "mapped", and "malloc" without a call site: the start of the history. Null where growth_bytes is null';
 COMMENT ON COLUMN pg_leakhunt_suspects.score IS
 'how sure the verdict is, from 0 to 1';
 COMMENT ON COLUMN pg_leakhunt_suspects.survival IS
-'part of all bytes ever allocated here that is not freed: 1 where nothing is ever freed; null where the row is not about a call site';
+'part of all bytes ever allocated here that is not freed: 1 where nothing is ever freed; null where there is no call site';
 COMMENT ON COLUMN pg_leakhunt_suspects.transactions IS
-'transactions in which the call site had samples; 1 in a process that has none; null where the row is not about a call site';
+'transactions in which the call site had samples; 1 in a process without transactions; null where there is no call site';
 COMMENT ON COLUMN pg_leakhunt_suspects.query_id IS
 'of the statement for which most is held; null where the server had computed none';
 COMMENT ON COLUMN pg_leakhunt_suspects.backend_type IS
 'as in pg_stat_activity, and "postmaster"';
 COMMENT ON COLUMN pg_leakhunt_suspects.evidence IS
-'why the row is here, and what to do next; of "malloc" without a call site with the libraries of the process that call it';
+'why the row is here, and what to do next; for "malloc" without a call site, also the libraries of the process that call it';
 COMMENT ON COLUMN pg_leakhunt_suspects.stack IS
 'all frames, innermost first; null where there is no call site';
 
@@ -592,17 +592,17 @@ COMMENT ON VIEW pg_leakhunt_metrics IS
 COMMENT ON COLUMN pg_leakhunt_metrics.name IS
 'what the value is, see Metrics';
 COMMENT ON COLUMN pg_leakhunt_metrics.backend_type IS
-'of the processes that are added up, as in pg_stat_activity, or "postmaster". "other": of those that are not known there, such as the logger, and of further types beyond 16. Null: of the whole server';
+'type of the processes that are added up, as in pg_stat_activity, or "postmaster". "other": types that pg_stat_activity does not have, and those beyond 16. Null: the whole server';
 COMMENT ON COLUMN pg_leakhunt_metrics.verdict IS
-'of a suspect, see Verdicts; null where the value is about none';
+'verdict of a suspect, see Verdicts; null where the value is about no suspect';
 COMMENT ON COLUMN pg_leakhunt_metrics.context_name IS
 'memory context of a suspect; null where it is about the processes as a whole';
 COMMENT ON COLUMN pg_leakhunt_metrics.site IS
 'call site of a suspect, as in pg_leakhunt_suspects; module+offset while its name is not known in this session';
 COMMENT ON COLUMN pg_leakhunt_metrics.query_id IS
-'of a statement of pg_leakhunt_statements; null where the server had computed none, and where the value is about no statement';
+'query id of a statement in pg_leakhunt_statements; null where the server had computed none, and where the value is about no statement';
 COMMENT ON COLUMN pg_leakhunt_metrics.query IS
-'of that statement, in one line, 100 characters at most. Statements that are called alike, of several roles or databases, are one, with the highest peak';
+'text of that statement, in one line, at most 100 characters. Statements of the same text, of several roles or databases, are one, with the highest peak';
 COMMENT ON COLUMN pg_leakhunt_metrics.value IS
 'the figure, in the unit that its name says, of the processes that the caller may see';
 
@@ -716,31 +716,31 @@ COMMENT ON COLUMN pg_leakhunt_statements.query_id IS
 COMMENT ON COLUMN pg_leakhunt_statements.query IS
 'first 1024 bytes of the statement at its first such call, without what may be a secret; null where it is not known';
 COMMENT ON COLUMN pg_leakhunt_statements.database IS
-'database that it ran in; null if it is none of this server''s now';
+'database that it ran in; null if this server no longer has it';
 COMMENT ON COLUMN pg_leakhunt_statements.username IS
-'role that ran it: that of the session, or of SET ROLE; null if it is none of this server''s now';
+'role that ran it, of the session or of SET ROLE; null if this server no longer has it';
 COMMENT ON COLUMN pg_leakhunt_statements.dbid IS
 'of the database, as in pg_stat_statements';
 COMMENT ON COLUMN pg_leakhunt_statements.userid IS
 'of the role, as in pg_stat_statements';
 COMMENT ON COLUMN pg_leakhunt_statements.calls IS
-'calls whose peak was at least statement_min_bytes, by the lower end of the estimate; those that run included';
+'calls whose peak was at least statement_min_bytes, by the lower end of the estimate; includes calls that are running';
 COMMENT ON COLUMN pg_leakhunt_statements.mean_peak_bytes IS
 'mean peak of these calls; estimate; in bytes';
 COMMENT ON COLUMN pg_leakhunt_statements.max_peak_bytes IS
-'highest peak; estimate. Of a call that runs, at least two thirds of its peak so far; in bytes';
+'highest peak; estimate. For a call that is running, at least two thirds of its peak until now; in bytes';
 COMMENT ON COLUMN pg_leakhunt_statements.error_bytes IS
-'error bound of max_peak_bytes, in either direction, that holds in 95 of 100 cases; 0 means exact; in bytes';
+'95% error bound of max_peak_bytes, in either direction; 0 means exact; in bytes';
 COMMENT ON COLUMN pg_leakhunt_statements.max_at IS
 'when that peak was';
 COMMENT ON COLUMN pg_leakhunt_statements.allowed_bytes IS
-'what the settings of that session allowed a node of its plan then: work_mem times hash_mem_multiplier; of a statement that maintains tables, such as CREATE INDEX, maintenance_work_mem if that is more; in bytes';
+'what settings allowed a node of its plan then: work_mem times hash_mem_multiplier. For statements such as CREATE INDEX, maintenance_work_mem if that is more; in bytes';
 COMMENT ON COLUMN pg_leakhunt_statements.calls_beyond IS
 'calls whose peak was more than twice what settings allowed then, by the lower end of the estimate';
 COMMENT ON COLUMN pg_leakhunt_statements.kept_bytes IS
-'by how much memory that lives as long as the session grew in all of these calls together; estimate; in bytes';
+'growth of memory that lives as long as the session, in all of these calls together; estimate; in bytes';
 COMMENT ON COLUMN pg_leakhunt_statements.context_name IS
-'memory context of the call site that had allocated most of the highest peak; [malloc] for what was allocated with malloc; null where it is not known';
+'memory context of the call site with the largest part of the highest peak; [malloc] for malloc; null where it is not known';
 COMMENT ON COLUMN pg_leakhunt_statements.site IS
 'that call site, as in pg_leakhunt_report; null where it is not known';
 COMMENT ON COLUMN pg_leakhunt_statements.routine IS
@@ -910,15 +910,15 @@ COMMENT ON VIEW pg_leakhunt_dumps IS
 COMMENT ON COLUMN pg_leakhunt_dumps.file IS
 'name in pg_leakhunt.dump_directory, as the functions take it';
 COMMENT ON COLUMN pg_leakhunt_dumps.pid IS
-'process that the dump is of';
+'process that the dump was made of';
 COMMENT ON COLUMN pg_leakhunt_dumps.backend_type IS
 'as in pg_stat_activity, and "postmaster"';
 COMMENT ON COLUMN pg_leakhunt_dumps.username IS
-'role that the process was authenticated as; null if none, or if it is none of this server''s now';
+'role that the process was authenticated as; null if none, or if this server no longer has it';
 COMMENT ON COLUMN pg_leakhunt_dumps.database IS
-'database that the process was connected to; null if none, or if it is none of this server''s now';
+'database that the process was connected to; null if none, or if this server no longer has it';
 COMMENT ON COLUMN pg_leakhunt_dumps.application_name IS
-'of the process, when it last counted its memory; null if it had set none';
+'application of the process, at its last count; null if it had set none';
 COMMENT ON COLUMN pg_leakhunt_dumps.reason IS
 '"exit"; "crash": the process did not exit cleanly; "manual": pg_leakhunt_dump; "growth": pg_leakhunt.dump_growth; "limit": a memory limit was reached';
 COMMENT ON COLUMN pg_leakhunt_dumps.created_at IS
@@ -930,7 +930,7 @@ COMMENT ON COLUMN pg_leakhunt_dumps.live_bytes IS
 COMMENT ON COLUMN pg_leakhunt_dumps.live_count IS
 'number of these chunks; estimate';
 COMMENT ON COLUMN pg_leakhunt_dumps.peak_bytes IS
-'highest live_bytes of the process until then; estimate; in bytes';
+'highest live_bytes of the process until the dump; estimate; in bytes';
 COMMENT ON COLUMN pg_leakhunt_dumps.died_at IS
 'as in pg_leakhunt_processes; null if the process lived, or where that is null';
 COMMENT ON COLUMN pg_leakhunt_dumps.death IS
