@@ -2,34 +2,6 @@
  * pg_leakhunt.c
  *	  Hunts memory leaks inside a running server: start of the module.
  *
- * These are the folders.  Each includes files only of folders that are listed before it.
- *
- * Code of a library of its own, which the dynamic linker preloads:
- * 	preload		stands before malloc and free, and lets the sampler know of them
- *
- * Code that runs inside palloc and malloc, and may not allocate, lock, throw or
- * report:
- * 	base		the ground for all others; knows nothing of samples
- * 	stack		how a stack is taken
- * 	profile		the format of profiles, its owner's writes, bounds-checked access
- * 	sampler		the hooks, and the samples and figures that they keep
- *
- * Code that runs outside palloc:
- * 	reader		any process' profile, baseline or dump, in one form in memory
- * 	judge		what of a profile is a leak, by figures alone
- * 	dump		files of dumps: their texts, and which of them stay
- * 	process		load, fork, the ends of transactions, exit
- * 	symbols		from an address to functions, files and lines
- * 	report		stacks as text, and the pictures and files made of them
- * 	pprof		profiles in the format of pprof
- * 	crash		what becomes of the profiles of processes that crashed
- * 	telling		findings and doubts in sentences
- * 	check		whether a statement leaks, by running it again and again
- * 	page		the page: a document of facts, and the file of HTML around it
- * 	watch		the background worker: what is done without being asked
- * 	plan		what each node of a plan holds, while EXPLAIN runs it
- * 	functions	SQL arguments in, rows out
- *
  * README in this folder explains how the folders work together, and that of each folder how it
  * works; test/lint holds up the walls between them.
  */

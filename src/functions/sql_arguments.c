@@ -24,6 +24,13 @@ plh_sql_arguments_text(FunctionCallInfo fcinfo, int number)
 	return PG_ARGISNULL(number) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(number));
 }
 
+char *
+plh_sql_arguments_required_text(FunctionCallInfo fcinfo, int number, const char *name)
+{
+	plh_sql_rows_check_not_null(fcinfo, number, name);
+	return text_to_cstring(PG_GETARG_TEXT_PP(number));
+}
+
 bool
 plh_sql_arguments_required_flag(FunctionCallInfo fcinfo, int number, const char *name)
 {

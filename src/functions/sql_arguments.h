@@ -17,7 +17,8 @@ extern bool plh_sql_arguments_flag(FunctionCallInfo fcinfo, int number);
 /* NULL if it is null. */
 extern char *plh_sql_arguments_text(FunctionCallInfo fcinfo, int number);
 
-/* A flag that must not be null, which is an ERROR. */
+/* Those that must not be null, which is an ERROR. */
+extern char *plh_sql_arguments_required_text(FunctionCallInfo fcinfo, int number, const char *name);
 extern bool plh_sql_arguments_required_flag(FunctionCallInfo fcinfo, int number, const char *name);
 
 /* A limit of at least that; 0 if it is null.  A lower one is an ERROR. */

@@ -1,20 +1,23 @@
 /*
  * sql_check.c
- *	  The function of SQL that tests a statement for leaks.
+ *	  The functions of SQL that run a statement: to test it for leaks, or to explain it with what
+ *	  each node of its plan held.
  */
 #include "postgres.h"
 
 #include "fmgr.h"
 #include "utils/builtins.h"
+#include "utils/tuplestore.h"
 
 #include "base/compat.h"
 #include "base/plural.h"
 #include "base/settings.h"
 #include "check/leak_check.h"
 #include "functions/sql_access.h"
+#include "functions/sql_arguments.h"
 #include "functions/sql_rows.h"
 #include "functions/sql_source.h"
-#include "functions/sql_suppressions.h"
+#include "plan/explained_query.h"
 #include "profile/profile_file.h"
 #include "profile/profile_image.h"
 #include "profile/site_facts.h"
@@ -24,6 +27,7 @@
 #include "telling/suppression.h"
 
 PLH_FUNCTION(pg_leakhunt_check);
+PLH_FUNCTION(pg_leakhunt_explain_analyze);
 
 /* An argument that counts executions. */
 static int
@@ -43,11 +47,10 @@ get_count(FunctionCallInfo fcinfo, int number, const char *name, int least)
 static PlhCheckFail
 get_fail(FunctionCallInfo fcinfo, int number)
 {
-	const char *fail;
+	const char *fail = plh_sql_arguments_text(fcinfo, number);
 
-	if (PG_ARGISNULL(number))
+	if (fail == NULL)
 		return PLH_FAIL_NOTHING;
-	fail = text_to_cstring(PG_GETARG_TEXT_PP(number));
 	if (strcmp(fail, "statement") == 0)
 		return PLH_FAIL_STATEMENT;
 	if (strcmp(fail, "each") != 0)
@@ -260,8 +263,7 @@ pg_leakhunt_check(PG_FUNCTION_ARGS)
 	int			suppressed;
 
 	plh_sql_rows_check_arguments(fcinfo, 4);
-	plh_sql_rows_check_not_null(fcinfo, 0, "query");
-	plan.query = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	plan.query = plh_sql_arguments_required_text(fcinfo, 0, "query");
 	plan.iterations = get_count(fcinfo, 1, "iterations", 2);
 	plan.warmup = get_count(fcinfo, 2, "warmup", 0);
 	plan.fail = get_fail(fcinfo, 3);
@@ -269,7 +271,7 @@ pg_leakhunt_check(PG_FUNCTION_ARGS)
 	plan.trace_argument = &sink;
 	plh_sql_source_check_active();
 	plh_sql_rows_start(fcinfo, &sink);
-	suppressions = plh_sql_suppressions_read(fcinfo);
+	suppressions = plh_sql_source_suppressions(fcinfo);
 	plh_leak_check_run(&plan, &check);
 
 	report_extent(&plan, &check);
@@ -280,5 +282,31 @@ pg_leakhunt_check(PG_FUNCTION_ARGS)
 									   suppressed, suppressed),
 						 errhint("See pg_leakhunt_suppressions.")));
 	report_malloc(check.malloc_bytes);
+	return (Datum) 0;
+}
+
+/*
+ * pg_leakhunt_explain_analyze(query, options)
+ */
+Datum
+pg_leakhunt_explain_analyze(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	const char *query;
+	const char *options;
+	ListCell   *cell;
+
+	plh_sql_rows_check_arguments(fcinfo, 2);
+	query = plh_sql_arguments_required_text(fcinfo, 0, "query");
+	options = plh_sql_arguments_required_text(fcinfo, 1, "options");
+	plh_sql_source_check_active();
+	PLH_INIT_MATERIALIZED(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
+	foreach(cell, plh_explained_query_run(query, options))
+	{
+		Datum		value = CStringGetTextDatum(lfirst(cell));
+		bool		is_null = false;
+
+		tuplestore_putvalues(result->setResult, result->setDesc, &value, &is_null);
+	}
 	return (Datum) 0;
 }

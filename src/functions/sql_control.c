@@ -1,24 +1,34 @@
 /*
  * sql_control.c
- *	  The functions of SQL that act on processes: start, stop, baseline.
+ *	  The functions of SQL that act on processes: start, stop, baseline, trim; and on the caches
+ *	  of this session.
  */
 #include "postgres.h"
 
 #include <unistd.h>
 
 #include "catalog/pg_type.h"
-#include "fmgr.h"
 #include "common/int.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "storage/latch.h"
+#include "storage/proc.h"
+#include "storage/procarray.h"
+#include "storage/procsignal.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
+#include "utils/inval.h"
 #include "utils/timestamp.h"
 
+#include "base/clock.h"
 #include "base/compat.h"
 #include "base/settings.h"
 #include "functions/sql_access.h"
 #include "functions/sql_rows.h"
 #include "functions/sql_source.h"
 #include "process/profile_directory.h"
+#include "process/trim.h"
 #include "reader/baseline_file.h"
 #include "reader/profile_reader.h"
 #include "reader/server_processes.h"
@@ -32,6 +42,10 @@
 /* The longest duration of a request. */
 #define MAX_DURATION_DAYS 3650
 
+/* So long it is waited for memory to be given back. */
+#define TRIM_WAIT_US INT64CONST(5000000)
+#define TRIM_STEP_MS 10
+
 PLH_FUNCTION(pg_leakhunt_start);
 PLH_FUNCTION(pg_leakhunt_start_all);
 PLH_FUNCTION(pg_leakhunt_stop);
@@ -39,6 +53,8 @@ PLH_FUNCTION(pg_leakhunt_stop_all);
 PLH_FUNCTION(pg_leakhunt_reset_all);
 PLH_FUNCTION(pg_leakhunt_baseline);
 PLH_FUNCTION(pg_leakhunt_baseline_all);
+PLH_FUNCTION(pg_leakhunt_trim);
+PLH_FUNCTION(pg_leakhunt_reset_caches);
 
 /* Throw the ERROR for a request that could not be made, by errno. */
 static void
@@ -61,7 +77,7 @@ throw_request_failed(int pid)
 							  plh_profile_directory_path())));
 }
 
-/* Make the request; pid 0 means all processes. */
+/* Make the request, or take all back if it is NULL. */
 static void
 make_request(int pid, const PlhControlRequest *request)
 {
@@ -198,12 +214,10 @@ get_request(FunctionCallInfo fcinfo, int first)
 Datum
 pg_leakhunt_start(PG_FUNCTION_ARGS)
 {
-	PlhControlRequest request;
+	int			pid = plh_sql_source_pid(fcinfo, 4);
+	PlhControlRequest request = get_request(fcinfo, 1);
 
-	plh_sql_rows_check_arguments(fcinfo, 4);
-	plh_sql_source_check_active();
-	request = get_request(fcinfo, 1);
-	PG_RETURN_BOOL(make_request_of_one(plh_sql_rows_get_pid(fcinfo, 0), &request));
+	PG_RETURN_BOOL(make_request_of_one(pid, &request));
 }
 
 /*
@@ -229,9 +243,7 @@ pg_leakhunt_stop(PG_FUNCTION_ARGS)
 {
 	PlhControlRequest request = {.present = true,.scope = -1};
 
-	plh_sql_rows_check_arguments(fcinfo, 1);
-	plh_sql_source_check_active();
-	PG_RETURN_BOOL(make_request_of_one(plh_sql_rows_get_pid(fcinfo, 0), &request));
+	PG_RETURN_BOOL(make_request_of_one(plh_sql_source_pid(fcinfo, 1), &request));
 }
 
 /*
@@ -256,9 +268,7 @@ pg_leakhunt_reset_all(PG_FUNCTION_ARGS)
 {
 	plh_sql_rows_check_arguments(fcinfo, 0);
 	plh_sql_source_check_active();
-	if (!plh_control_request(0, NULL))
-		throw_request_failed(ALL_PROCESSES);
-	plh_countdown_rearm();
+	make_request(ALL_PROCESSES, NULL);
 	PG_RETURN_VOID();
 }
 
@@ -341,11 +351,8 @@ pg_leakhunt_baseline(PG_FUNCTION_ARGS)
 {
 	const char *directory = plh_profile_directory_path();
 	BaselineCount count = {.memory = CurrentMemoryContext};
-	int			pid;
+	int			pid = plh_sql_source_pid(fcinfo, 1);
 
-	plh_sql_rows_check_arguments(fcinfo, 1);
-	pid = plh_sql_rows_get_pid(fcinfo, 0);
-	plh_sql_source_check_active();
 	count.sees_all = plh_sql_access_sees_all();
 	plh_publication_publish();
 	if (pid > 0)
@@ -387,4 +394,104 @@ pg_leakhunt_baseline_all(PG_FUNCTION_ARGS)
 	plh_profile_reader_each(directory, 0, false, find_process, take_baseline, &count);
 	take_other_baselines(&count);
 	PG_RETURN_INT32(count.taken);
+}
+
+/* Throw an ERROR where malloc is not glibc's, which no other way is known of. */
+static void
+check_malloc(int pid)
+{
+	const PlhProfileImage *image = plh_profile_reader_find(plh_profile_directory_path(), pid, true);
+
+	if (image != NULL && image->alive && image->header->census_at != 0 &&
+		image->header->malloc_bytes < 0)
+		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+						errmsg("malloc of process %d is not glibc's", pid),
+						errdetail("Only glibc's malloc can be told to give back what it keeps.")));
+}
+
+/*
+ * Does it run transactions?  After these it looks for requests.  If not, a WARNING says so.
+ */
+static bool
+check_transactions(int pid)
+{
+	if (BackendPidGetProc(pid) != NULL)
+		return true;
+	ereport(WARNING, (errmsg("process %d cannot be asked to give back memory", pid),
+					  errdetail("It runs no transactions, after which it could do so.")));
+	return false;
+}
+
+/* Wait until it is done.  Returns false if that takes too long. */
+static bool
+wait_for(int pid, uint32 request, int64 *bytes)
+{
+	int64		until_us = plh_clock_us(CLOCK_MONOTONIC) + TRIM_WAIT_US;
+
+	while (!plh_trim_is_done(pid, request, bytes))
+	{
+		if (plh_clock_us(CLOCK_MONOTONIC) >= until_us)
+			return false;
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_EXIT_ON_PM_DEATH | WL_TIMEOUT,
+						 TRIM_STEP_MS, PG_WAIT_EXTENSION);
+		ResetLatch(MyLatch);
+		CHECK_FOR_INTERRUPTS();
+	}
+	return true;
+}
+
+/* Have another process, or this one, do it. */
+static bool
+have_trimmed(int pid, int64 *bytes)
+{
+	uint32		request = plh_trim_ask(pid);
+
+	if (request == 0)
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						errmsg("could not make the request to process %d", pid),
+						errdetail("Requests are made through a file in directory \"%s\", which could not be opened.",
+								  plh_profile_directory_path())));
+
+	/* this is how the server itself has idle processes end a transaction */
+	if (pid == MyProcPid)
+		plh_trim_if_asked();
+	else
+		(void) SendProcSignal(pid, PROCSIG_CATCHUP_INTERRUPT, -1);
+	return wait_for(pid, request, bytes);
+}
+
+/*
+ * pg_leakhunt_trim(pid): have a process give back what malloc keeps.  Returns by how much its
+ * private memory has become smaller; null if it has not done so within seconds.
+ */
+Datum
+pg_leakhunt_trim(PG_FUNCTION_ARGS)
+{
+	int64		bytes = 0;
+	int			pid = plh_sql_source_pid(fcinfo, 1);
+
+	if (!plh_server_processes_check(pid) || !plh_sql_access_check_loaded(pid) ||
+		!check_transactions(pid))
+		PG_RETURN_NULL();
+	check_malloc(pid);
+	if (have_trimmed(pid, &bytes))
+		PG_RETURN_INT64(bytes);
+	ereport(NOTICE, (errmsg("process %d has not given back memory yet", pid),
+					 errdetail("It will do so when its transaction ends.")));
+	PG_RETURN_NULL();
+}
+
+/*
+ * pg_leakhunt_reset_caches(): forget what this session has cached of the catalogs.
+ *
+ * Whoever compares what a session holds at two times calls this before each: what is still held
+ * then is no cached catalog row or relation.  It is what the server itself does when a session has
+ * missed invalidations, so that caches of extensions which registered a callback are reset, too.
+ */
+Datum
+pg_leakhunt_reset_caches(PG_FUNCTION_ARGS)
+{
+	plh_sql_rows_check_arguments(fcinfo, 0);
+	InvalidateSystemCaches();
+	PG_RETURN_VOID();
 }

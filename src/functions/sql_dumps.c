@@ -21,7 +21,6 @@
 #include "dump/dump_retention.h"
 #include "dump/heap_text.h"
 #include "functions/sql_arguments.h"
-#include "functions/sql_redaction.h"
 #include "functions/sql_access.h"
 #include "functions/sql_rows.h"
 #include "functions/sql_source.h"
@@ -58,11 +57,8 @@ pg_leakhunt_dump(PG_FUNCTION_ARGS)
 	PlhProfileImage *image;
 	PlhDumpExtras extras = {.reason = "manual",.sync = true};
 	PlhDumpResult result;
-	int			pid;
+	int			pid = plh_sql_source_pid(fcinfo, 2);
 
-	plh_sql_rows_check_arguments(fcinfo, 2);
-	plh_sql_source_check_active();
-	pid = plh_sql_rows_get_pid(fcinfo, 0);
 	plh_crash_dumps_save_some(plh_sql_access_sees_all());
 	image = plh_sql_source_process(pid, WARNING);
 	if (image == NULL)
@@ -87,8 +83,7 @@ pg_leakhunt_dump_file(PG_FUNCTION_ARGS)
 	PlhDump    *dump;
 
 	plh_sql_rows_check_arguments(fcinfo, 1);
-	plh_sql_rows_check_not_null(fcinfo, 0, "file");
-	file = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	file = plh_sql_arguments_required_text(fcinfo, 0, "file");
 	dump = plh_sql_source_dump(file, false);
 	if (dump->byte_count > MaxAllocSize - VARHDRSZ)
 		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
@@ -163,7 +158,7 @@ return_heap(FunctionCallInfo fcinfo)
 Datum
 pg_leakhunt_heap(PG_FUNCTION_ARGS)
 {
-	return plh_sql_redaction_call(fcinfo, return_heap);
+	return plh_sql_rows_redacted(fcinfo, return_heap);
 }
 
 /* One row of pg_leakhunt_dumps, unless the caller may not see it. */

@@ -10,7 +10,6 @@
 #include "functions/sql_access.h"
 #include "functions/sql_rows.h"
 #include "functions/sql_source.h"
-#include "functions/sql_suppressions.h"
 #include "process/process.h"
 #include "process/profile_directory.h"
 #include "reader/machine_memory.h"
@@ -187,7 +186,7 @@ pg_leakhunt_metrics(PG_FUNCTION_ARGS)
 		put_memory(&sink);
 	for (int i = 0; i < figures->type_count; i++)
 		put_type(&sink, &figures->types[i]);
-	put_suspects(&sink, plh_worst_suspects_find(figures, plh_sql_suppressions_read(fcinfo),
+	put_suspects(&sink, plh_worst_suspects_find(figures, plh_sql_source_suppressions(fcinfo),
 												plh_sql_access_may_see, begun_us));
 	return (Datum) 0;
 }

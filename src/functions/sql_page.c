@@ -11,11 +11,9 @@
 #include "base/compat.h"
 #include "functions/sql_access.h"
 #include "functions/sql_arguments.h"
-#include "functions/sql_explained.h"
-#include "functions/sql_redaction.h"
+#include "functions/sql_explain.h"
 #include "functions/sql_rows.h"
 #include "functions/sql_source.h"
-#include "functions/sql_suppressions.h"
 #include "page/page_html.h"
 #include "page/page_process.h"
 #include "page/page_server.h"
@@ -45,7 +43,7 @@ page_of(FunctionCallInfo fcinfo, PlhExplainedProcess *process, const char *file)
 	StringInfoData output;
 
 	source.symbols = plh_symbols_open();
-	source.explanation = explain(process, source.symbols, plh_sql_suppressions_read(fcinfo));
+	source.explanation = explain(process, source.symbols, plh_sql_source_suppressions(fcinfo));
 	source.list = plh_site_list_make(source.symbols, process->image,
 									 process->baseline, process->now);
 	initStringInfo(&json);
@@ -64,8 +62,8 @@ page_of_one(FunctionCallInfo fcinfo, const PlhTarget *target)
 	PlhExplainedProcess process;
 
 	(void) plh_sql_source_profile(&profile, target, ERROR);
-	process = profile.dump == NULL ? plh_sql_explained_profiled(profile.image) :
-		plh_sql_explained_dumped(profile.dump);
+	process = profile.dump == NULL ? plh_sql_explain_profiled(profile.image) :
+		plh_sql_explain_dumped(profile.dump);
 	return page_of(fcinfo, &process, profile.dump == NULL ? NULL :
 				   plh_stack_text_base_name(target->file));
 }
@@ -102,8 +100,8 @@ page_of_server(FunctionCallInfo fcinfo)
 	adding.server = plh_page_server_begin(list_length(plh_server_processes_list()),
 										  GetCurrentTimestamp());
 	adding.symbols = plh_symbols_open();
-	adding.suppressions = plh_sql_suppressions_read(fcinfo);
-	plh_sql_explained_visit(plh_sql_access_sees_all(), 0, add_process, &adding);
+	adding.suppressions = plh_sql_source_suppressions(fcinfo);
+	plh_sql_explain_visit(plh_sql_access_sees_all(), 0, add_process, &adding);
 	words = plh_page_server_words(adding.server, plh_sql_access_sees_all());
 	initStringInfo(&json);
 	plh_page_server_append(&json, adding.server, plh_statement_list_read(plh_sql_access_may_see),
@@ -128,5 +126,5 @@ return_page(FunctionCallInfo fcinfo)
 Datum
 pg_leakhunt_page(PG_FUNCTION_ARGS)
 {
-	return plh_sql_redaction_call(fcinfo, return_page);
+	return plh_sql_rows_redacted(fcinfo, return_page);
 }

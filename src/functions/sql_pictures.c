@@ -1,6 +1,6 @@
 /*
  * sql_pictures.c
- *	  The functions of SQL that turn call sites into tables and pictures.
+ *	  The functions of SQL that turn call sites into tables, pictures and profiles for pprof.
  *
  * Each comes in the two forms of sql_source.h.
  */
@@ -13,9 +13,9 @@
 
 #include "base/compat.h"
 #include "functions/sql_arguments.h"
-#include "functions/sql_redaction.h"
 #include "functions/sql_rows.h"
 #include "functions/sql_source.h"
+#include "pprof/pprof.h"
 #include "report/flamegraph.h"
 #include "report/folded.h"
 #include "report/listed_site.h"
@@ -25,15 +25,14 @@
 PLH_FUNCTION(pg_leakhunt_top);
 PLH_FUNCTION(pg_leakhunt_folded);
 PLH_FUNCTION(pg_leakhunt_flamegraph);
+PLH_FUNCTION(pg_leakhunt_pprof);
 
 /* The kind of sum that an argument asks for. */
 static PlhTopKind
 get_kind(FunctionCallInfo fcinfo, int number)
 {
-	char	   *name;
+	const char *name = plh_sql_arguments_required_text(fcinfo, number, "sums_by");
 
-	plh_sql_rows_check_not_null(fcinfo, number, "sums_by");
-	name = plh_sql_arguments_text(fcinfo, number);
 	for (PlhTopKind kind = 0; plh_top_kind_name(kind) != NULL; kind++)
 	{
 		if (strcmp(plh_top_kind_name(kind), name) == 0)
@@ -99,10 +98,8 @@ typedef void (*AppendList) (StringInfo output, const PlhSiteList *list,
 static bool
 wants_routines(FunctionCallInfo fcinfo, int number)
 {
-	const char *name;
+	const char *name = plh_sql_arguments_required_text(fcinfo, number, "frames");
 
-	plh_sql_rows_check_not_null(fcinfo, number, "frames");
-	name = plh_sql_arguments_text(fcinfo, number);
 	if (strcmp(name, "sql") != 0 && strcmp(name, "all") != 0)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("there are no frames \"%s\"", name),
@@ -147,7 +144,7 @@ return_flamegraph(FunctionCallInfo fcinfo)
 Datum
 pg_leakhunt_folded(PG_FUNCTION_ARGS)
 {
-	return plh_sql_redaction_call(fcinfo, return_folded);
+	return plh_sql_rows_redacted(fcinfo, return_folded);
 }
 
 /*
@@ -156,5 +153,115 @@ pg_leakhunt_folded(PG_FUNCTION_ARGS)
 Datum
 pg_leakhunt_flamegraph(PG_FUNCTION_ARGS)
 {
-	return plh_sql_redaction_call(fcinfo, return_flamegraph);
+	return plh_sql_rows_redacted(fcinfo, return_flamegraph);
+}
+
+/* The numbers of pg_leakhunt_pprof's arguments; "base" and "peak" follow "growth". */
+enum
+{
+	GROWTH = 1, TYPES = GROWTH + 3, LABELS, SYMBOLIZE, HELPERS, MAX_SAMPLES, MAX_BYTES,
+	REDACT, ARGUMENTS
+};
+
+/*
+ * What is shown where nothing is asked for: of growth, only what is in use has a baseline.
+ */
+static int
+default_types(const PlhSource *source)
+{
+	if (source->peak)
+		return PLH_PPROF_PEAK;
+	if (source->growth || source->base != NULL)
+		return PLH_PPROF_INUSE;
+	return PLH_PPROF_ALLOC | PLH_PPROF_INUSE;
+}
+
+/* Throw an ERROR for types that are not to be had with the other arguments. */
+static void
+check_types(int types, const PlhSource *source)
+{
+	if (types == 0)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("types must not be empty"),
+						errhint("Use null for the default types.")));
+	if (source->peak && types != PLH_PPROF_PEAK)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("cannot show the peak and other types at once"),
+						errhint("Name all of them in types, without peak.")));
+	if ((source->growth || source->base != NULL) && (types & PLH_PPROF_ALLOC))
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("cannot show growth of type \"%s\"", "alloc"),
+						errhint("Growth is known only of memory in use.")));
+}
+
+/* What "types" asks for. */
+static int
+get_types(FunctionCallInfo fcinfo, int number, const PlhSource *source)
+{
+	int			types;
+
+	if (PG_ARGISNULL(number))
+		return default_types(source);
+	types = plh_sql_arguments_names(fcinfo, number, "type", plh_pprof_samples_type_name);
+	check_types(types, source);
+	return types;
+}
+
+/* What "labels" asks for, and by what processes must be told apart for that. */
+static int
+get_labels(FunctionCallInfo fcinfo, int number, PlhSource *source)
+{
+	int			labels;
+
+	plh_sql_rows_check_not_null(fcinfo, number, "labels");
+	labels = plh_sql_arguments_names(fcinfo, number, "label", plh_pprof_samples_label_name);
+	for (PlhPprofLabel label = 0; label < PLH_PPROF_LABELS; label++)
+	{
+		if (labels & 1 << label)
+			source->owner_parts |= plh_pprof_samples_label_owner_part(label);
+	}
+	return labels;
+}
+
+/* What the arguments of pprof alone ask for. */
+static void
+get_options(PlhPprofOptions *options, FunctionCallInfo fcinfo, PlhSource *source)
+{
+	options->types = get_types(fcinfo, TYPES, source);
+	options->labels = get_labels(fcinfo, LABELS, source);
+	options->symbolize = plh_sql_arguments_required_flag(fcinfo, SYMBOLIZE, "symbolize");
+	options->helpers = plh_sql_arguments_required_flag(fcinfo, HELPERS, "helpers");
+	options->max_samples = plh_sql_arguments_limit(fcinfo, MAX_SAMPLES, "max_samples", 1);
+	options->max_bytes =
+		plh_sql_arguments_limit(fcinfo, MAX_BYTES, "max_bytes", PLH_PPROF_MIN_BYTES);
+}
+
+/* The profile of what the arguments name. */
+static Datum
+return_profile(FunctionCallInfo fcinfo)
+{
+	PlhSource	source = plh_sql_source_of_arguments(fcinfo, ARGUMENTS, GROWTH);
+	PlhPprofOptions options;
+	StringInfoData output;
+
+	get_options(&options, fcinfo, &source);
+
+	/* a sample has its peak beside its other values, and the time is now */
+	source.peak = (options.types & PLH_PPROF_PEAK) != 0;
+	source.keeps_values = true;
+	source.unnamed = !options.symbolize && options.helpers;
+	source.required = true;
+	source.may_be_empty = source.target.all;
+	initStringInfo(&output);
+	plh_pprof_append(&output, plh_sql_source_sites(&source), &options);
+	PG_RETURN_BYTEA_P((bytea *) cstring_to_text_with_len(output.data, output.len));
+}
+
+/*
+ * pg_leakhunt_pprof(target, growth, base, peak, types, labels, symbolize, helpers, max_samples,
+ * max_bytes, redact).  Before any process was sampled, all processes have a profile without samples.
+ */
+Datum
+pg_leakhunt_pprof(PG_FUNCTION_ARGS)
+{
+	return plh_sql_rows_redacted(fcinfo, return_profile);
 }

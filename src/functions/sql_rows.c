@@ -1,7 +1,7 @@
 /*
  * sql_rows.c
- *	  The shared part of functions that return rows about processes: how they begin, and columns
- *	  of each type.
+ *	  The shared part of functions of SQL: how they are called, and how they return rows, with
+ *	  columns of each type.
  */
 #include "postgres.h"
 
@@ -19,12 +19,12 @@
 #include "functions/sql_rows.h"
 #include "profile/profile_image.h"
 #include "reader/database_text.h"
+#include "reader/redaction.h"
 #include "reader/server_processes.h"
 #include "watch/keeper.h"
 
-/* Add a value to a row. */
-static void
-put_datum(PlhRow *row, Datum value)
+void
+plh_sql_rows_put_datum(PlhRow *row, Datum value)
 {
 	Assert(row->column < lengthof(row->values));
 	row->nulls[row->column] = false;
@@ -38,42 +38,6 @@ plh_sql_rows_put_null(PlhRow *row)
 	row->nulls[row->column++] = true;
 }
 
-void
-plh_sql_rows_put_bool(PlhRow *row, bool value)
-{
-	put_datum(row, BoolGetDatum(value));
-}
-
-void
-plh_sql_rows_put_int(PlhRow *row, int value)
-{
-	put_datum(row, Int32GetDatum(value));
-}
-
-void
-plh_sql_rows_put_bigint(PlhRow *row, int64 value)
-{
-	put_datum(row, Int64GetDatum(value));
-}
-
-void
-plh_sql_rows_put_float8(PlhRow *row, double value)
-{
-	put_datum(row, Float8GetDatum(value));
-}
-
-void
-plh_sql_rows_put_oid(PlhRow *row, Oid value)
-{
-	put_datum(row, ObjectIdGetDatum(value));
-}
-
-void
-plh_sql_rows_put_interval(PlhRow *row, Interval *value)
-{
-	put_datum(row, IntervalPGetDatum(value));
-}
-
 /* Text that is ours, or comes from a file; NULL gives NULL. */
 void
 plh_sql_rows_put_text(PlhRow *row, const char *text)
@@ -81,7 +45,7 @@ plh_sql_rows_put_text(PlhRow *row, const char *text)
 	if (text == NULL)
 		plh_sql_rows_put_null(row);
 	else
-		put_datum(row, CStringGetTextDatum(plh_database_text_fit(text)));
+		plh_sql_rows_put_datum(row, CStringGetTextDatum(plh_database_text_fit(text)));
 }
 
 /* An array that plh_sql_rows_texts has made; NULL gives NULL. */
@@ -91,7 +55,7 @@ plh_sql_rows_put_text_array(PlhRow *row, ArrayType *array)
 	if (array == NULL)
 		plh_sql_rows_put_null(row);
 	else
-		put_datum(row, PointerGetDatum(array));
+		plh_sql_rows_put_datum(row, PointerGetDatum(array));
 }
 
 /*
@@ -104,7 +68,7 @@ plh_sql_rows_put_timestamptz(PlhRow *row, TimestampTz time)
 	if (time == 0 || !IS_VALID_TIMESTAMP(time))
 		plh_sql_rows_put_null(row);
 	else
-		put_datum(row, TimestampTzGetDatum(time));
+		plh_sql_rows_put_datum(row, TimestampTzGetDatum(time));
 }
 
 /*
@@ -239,16 +203,27 @@ plh_sql_rows_check_not_null(FunctionCallInfo fcinfo, int number, const char *nam
 }
 
 /*
- * An argument that is a pid.  Null is no process, and must never mean all of them: a subquery that
- * finds no row gives it.
+ * Call the function that does the work of one whose last argument says whether names and literals
+ * are left out.  They become text in many places: so it is said once for the whole call, and taken
+ * back when it ends, in whatever way.
  */
-int
-plh_sql_rows_get_pid(FunctionCallInfo fcinfo, int number)
+Datum
+plh_sql_rows_redacted(FunctionCallInfo fcinfo, PGFunction function)
 {
-	if (PG_ARGISNULL(number))
-		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("pid must not be null"),
-						errhint("The functions whose names end with _all are for all processes.")));
-	return PG_GETARG_INT32(number);
+	volatile Datum result = (Datum) 0;
+	int			last = PG_NARGS() - 1;
+
+	plh_redaction_begin(!PG_ARGISNULL(last) && PG_GETARG_BOOL(last));
+	PG_TRY();
+	{
+		result = function(fcinfo);
+	}
+	PG_FINALLY();
+	{
+		plh_redaction_end();
+	}
+	PG_END_TRY();
+	return result;
 }
 
 /* Begin a function that returns rows. */

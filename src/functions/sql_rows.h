@@ -1,9 +1,9 @@
 /*
  * sql_rows.h
- *	  The shared part of functions that return rows about processes: how they begin, and columns
- *	  of each type.
+ *	  The shared part of functions of SQL: how they are called, and how they return rows, with
+ *	  columns of each type.
  *
- * plh_sql_rows_start comes first.  Each row then begins as a PlhRow of zeros, gets its columns from
+ * Of rows, plh_sql_rows_start comes first.  Each row then begins as a PlhRow of zeros, gets its columns from
  * a file of functions/columns, and is finished:
  *
  * 		PlhRow		row = {0};
@@ -46,7 +46,7 @@ typedef struct PlhRow
 
 extern void plh_sql_rows_check_arguments(FunctionCallInfo fcinfo, int count);
 extern void plh_sql_rows_check_not_null(FunctionCallInfo fcinfo, int number, const char *name);
-extern int	plh_sql_rows_get_pid(FunctionCallInfo fcinfo, int number);
+extern Datum plh_sql_rows_redacted(FunctionCallInfo fcinfo, PGFunction function);
 extern void plh_sql_rows_start(FunctionCallInfo fcinfo, PlhRowSink *sink);
 extern PlhSymbols *plh_sql_rows_symbols(PlhRowSink *sink);
 extern void plh_sql_rows_finish(PlhRow *row, PlhRowSink *sink);
@@ -58,13 +58,15 @@ extern void plh_sql_rows_finish(PlhRow *row, PlhRowSink *sink);
 	else \
 		plh_sql_rows_put_null(&row);
 
+#define plh_sql_rows_put_bool(row, value) plh_sql_rows_put_datum(row, BoolGetDatum(value))
+#define plh_sql_rows_put_int(row, value) plh_sql_rows_put_datum(row, Int32GetDatum(value))
+#define plh_sql_rows_put_bigint(row, value) plh_sql_rows_put_datum(row, Int64GetDatum(value))
+#define plh_sql_rows_put_float8(row, value) plh_sql_rows_put_datum(row, Float8GetDatum(value))
+#define plh_sql_rows_put_oid(row, value) plh_sql_rows_put_datum(row, ObjectIdGetDatum(value))
+#define plh_sql_rows_put_interval(row, value) plh_sql_rows_put_datum(row, IntervalPGetDatum(value))
+
 extern void plh_sql_rows_put_null(PlhRow *row);
-extern void plh_sql_rows_put_bool(PlhRow *row, bool value);
-extern void plh_sql_rows_put_int(PlhRow *row, int value);
-extern void plh_sql_rows_put_bigint(PlhRow *row, int64 value);
-extern void plh_sql_rows_put_float8(PlhRow *row, double value);
-extern void plh_sql_rows_put_oid(PlhRow *row, Oid value);
-extern void plh_sql_rows_put_interval(PlhRow *row, Interval *value);
+extern void plh_sql_rows_put_datum(PlhRow *row, Datum value);
 extern void plh_sql_rows_put_text(PlhRow *row, const char *text);
 extern void plh_sql_rows_put_text_array(PlhRow *row, ArrayType *array);
 extern void plh_sql_rows_put_timestamptz(PlhRow *row, TimestampTz time);

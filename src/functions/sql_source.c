@@ -29,6 +29,7 @@
 #include "reader/profile_reader.h"
 #include "reader/server_processes.h"
 #include "sampler/publication.h"
+#include "telling/suppression_table.h"
 
 /* Say if the directory of the profiles, which was there once, is gone. */
 static void
@@ -71,7 +72,7 @@ report_coverage(void)
 	{
 		noticed = true;
 		ereport(NOTICE, (errmsg("pg_leakhunt shows only processes that have loaded it"),
-						 errdetail("Nobody watches them: findings are not logged."),
+						 errdetail("No background worker watches them: findings are not logged."),
 						 errhint("Add pg_leakhunt to shared_preload_libraries and restart the server to see all processes.")));
 	}
 	report_hidden_roles();
@@ -146,6 +147,32 @@ plh_sql_source_target(FunctionCallInfo fcinfo, int arguments)
 		.all = true
 	};
 	return target;
+}
+
+/*
+ * Get the pid that argument 0 is, of a function with that many arguments, which acts on a process.
+ * Null is no process, and must never mean all of them.
+ */
+int
+plh_sql_source_pid(FunctionCallInfo fcinfo, int arguments)
+{
+	plh_sql_rows_check_arguments(fcinfo, arguments);
+	plh_sql_source_check_active();
+	if (PG_ARGISNULL(0))
+		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("pid must not be null"),
+						errhint("The functions whose names end with _all are for all processes.")));
+	return PG_GETARG_INT32(0);
+}
+
+/*
+ * The suppressions for a function of the extension: their table has the schema of the functions.
+ */
+PlhSuppressions *
+plh_sql_source_suppressions(FunctionCallInfo fcinfo)
+{
+	Oid			schema = get_func_namespace(fcinfo->flinfo->fn_oid);
+
+	return plh_suppression_table_read(get_namespace_name(schema));
 }
 
 /* May the caller see what that process did? */

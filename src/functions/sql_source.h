@@ -13,10 +13,13 @@
 
 #include "reader/dump_reader.h"
 #include "report/site_list.h"
+#include "telling/suppression.h"
 
 /* These come first. */
 extern void plh_sql_source_check_active(void);
 extern bool plh_sql_source_publish_and_save(void);
+
+extern PlhSuppressions *plh_sql_source_suppressions(FunctionCallInfo fcinfo);
 
 /* What the first argument names. */
 typedef struct PlhTarget
@@ -35,6 +38,7 @@ typedef struct PlhSourceProfile
 } PlhSourceProfile;
 
 /* Of a function with that many arguments. */
+extern int	plh_sql_source_pid(FunctionCallInfo fcinfo, int arguments);
 extern PlhTarget plh_sql_source_target(FunctionCallInfo fcinfo, int arguments);
 extern bool plh_sql_source_profile(PlhSourceProfile *profile, const PlhTarget *target, int level);
 

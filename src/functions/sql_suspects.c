@@ -14,7 +14,6 @@
 #include "functions/sql_access.h"
 #include "functions/sql_rows.h"
 #include "functions/sql_source.h"
-#include "functions/sql_suppressions.h"
 #include "profile/site_facts.h"
 #include "reader/database_text.h"
 #include "reader/server_activity.h"
@@ -134,7 +133,7 @@ pg_leakhunt_suspects(PG_FUNCTION_ARGS)
 	plh_sql_rows_start(fcinfo, &search.sink);
 	if (!plh_sql_source_publish_and_save())
 		return (Datum) 0;
-	search.suppressions = plh_sql_suppressions_read(fcinfo);
+	search.suppressions = plh_sql_source_suppressions(fcinfo);
 	plh_sql_access_visit(search.sink.sees_all, 0, put_findings, &search);
 	return (Datum) 0;
 }
@@ -195,7 +194,7 @@ pg_leakhunt_suppressed(PG_FUNCTION_ARGS)
 
 	plh_sql_rows_start(fcinfo, &search.sink);
 	active = plh_sql_source_publish_and_save();
-	search.suppressions = plh_sql_suppressions_read(fcinfo);
+	search.suppressions = plh_sql_source_suppressions(fcinfo);
 	count = search.suppressions->count;
 	search.matched = palloc0(sizeof(Matched) * Max(count, 1));
 	if (active && count > 0)

@@ -86,7 +86,7 @@ append_held(PlhReportDetail *detail, const ExitFindings *findings)
 
 	if (!is_anything_left(header))
 	{
-		plh_report_detail_append(detail, "  Nothing is left of what was sampled.");
+		plh_report_detail_append(detail, "  All that was sampled has been freed.");
 		return;
 	}
 	plh_report_detail_append(detail, "  It held %s", plh_size_units(live_bytes).text);

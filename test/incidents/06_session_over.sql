@@ -5,7 +5,7 @@
 -- asked: when it has ended
 -- suspect: none
 -- says: leak approximation summary: ~0 bytes
--- says: Nothing is left of what was sampled
+-- says: All that was sampled has been freed
 -- says: Its peak was [0-9]+ MB \(estimated from samples\)
 -- never: It held
 -- says: holding_in \(incidents\.c:[0-9]+\) +\| ExecutorState +\| (3[2-9]|4[0-3])[0-9] MB

@@ -8,7 +8,7 @@
 #include "miscadmin.h"
 #include "utils/builtins.h"
 
-#include "functions/sql_explained.h"
+#include "functions/sql_explain.h"
 #include "other_processes.h"
 #include "process/profile_directory.h"
 #include "reader/baseline_file.h"
@@ -62,7 +62,7 @@ explain_dump(void)
 		.image = &scenario_image,.baseline = plh_baseline_file_read(plh_profile_directory_path(), &scenario_image),
 		.written_at = scenario_process.ended_at
 	};
-	const PlhExplainedProcess process = plh_sql_explained_dumped(&dump);
+	const PlhExplainedProcess process = plh_sql_explain_dumped(&dump);
 
 	return psprintf("%s\n", plh_explanation_make(&process, plh_symbols_open(),
 												 &scenario_suppressions)->text.text.data);

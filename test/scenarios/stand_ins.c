@@ -19,7 +19,6 @@
 #include "functions/sql_access.h"
 #include "functions/sql_arguments.h"
 #include "functions/sql_source.h"
-#include "functions/sql_suppressions.h"
 #include "other_processes.h"
 #include "process/process.h"
 #include "process/profile_directory.h"
@@ -224,8 +223,14 @@ plh_sql_arguments_text(FunctionCallInfo fcinfo, int number)
 	return PG_ARGISNULL(number) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(number));
 }
 
+char *
+plh_sql_arguments_required_text(FunctionCallInfo fcinfo, int number, const char *name)
+{
+	return text_to_cstring(PG_GETARG_TEXT_PP(number));
+}
+
 PlhSuppressions *
-plh_sql_suppressions_read(FunctionCallInfo fcinfo)
+plh_sql_source_suppressions(FunctionCallInfo fcinfo)
 {
 	return &scenario_suppressions;
 }
