@@ -12,11 +12,48 @@
 #include "executor/spi.h"
 #include "nodes/parsenodes.h"
 #include "tcop/dest.h"
+#include "tcop/tcopprot.h"
 #include "utils/guc.h"
+#include "utils/inval.h"
 #include "utils/resowner.h"
 
 #include "check/checked_statement.h"
-#include "check/parsed_text.h"
+#include "profile/bounded_growth.h"
+#include "profile/profile_file.h"
+#include "profile/profile_image.h"
+
+/* Error context callback: the error is in this text. */
+static void
+point_into_text(void *arg)
+{
+	int			position = geterrposition();
+
+	if (position <= 0)
+		return;
+	errposition(0);
+	internalerrposition(position);
+	internalerrquery(arg);
+}
+
+/*
+ * Returns the RawStmts of a text.  A syntax error is an ERROR that points into this text, not into
+ * the statement of the client.
+ */
+List *
+plh_checked_statement_parse(const char *text)
+{
+	ErrorContextCallback pointing = {
+		.previous = error_context_stack,
+		.callback = point_into_text,
+		.arg = unconstify(char *, text)
+	};
+	List	   *parsed;
+
+	error_context_stack = &pointing;
+	parsed = pg_parse_query(text);
+	error_context_stack = pointing.previous;
+	return parsed;
+}
 
 /*
  * Returns the statements of a text, as a list of strings, or throws an ERROR if they are none.
@@ -24,7 +61,7 @@
 List *
 plh_checked_statement_split(const char *text)
 {
-	List	   *parsed = plh_parsed_text_read(text);
+	List	   *parsed = plh_checked_statement_parse(text);
 	List	   *statements = NIL;
 	ListCell   *cell;
 
@@ -191,4 +228,31 @@ plh_checked_statement_execute(const List *statements, PlhExecution *execution)
 			client_min_messages = wanted;
 	}
 	PG_END_TRY();
+}
+
+/* Throw an ERROR for lost samples: they may be a leak, or make one look small. */
+static void
+check_nothing_lost(const PlhCheckRun *run)
+{
+	int64		lost = plh_profile_image_lost_samples(plh_profile) - run->lost_before;
+
+	if (lost > 0)
+		ereport(ERROR, (errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+						errmsg("pg_leakhunt_check could not follow all allocations"),
+						errdetail("%lld of them did not fit into the profile, or were made in a critical section.",
+								  (long long) lost),
+						run->plan->bounded ?
+						errhint("Checks by roles without privileges of \"%s\" may use %d kB of a session's profile. Run fewer iterations in a new session, or run the check as another role.",
+								"pg_read_all_stats", PLH_BOUNDED_ROOM / 1024) :
+						errhint("Run fewer iterations in a new session, or raise pg_leakhunt.max_live_samples and pg_leakhunt.max_profile_size.")));
+}
+
+/*
+ * Get ready for a look at what is held: the catalog caches are emptied, as they are no leak.
+ */
+void
+plh_checked_statement_settle(const PlhCheckRun *run)
+{
+	check_nothing_lost(run);
+	InvalidateSystemCaches();
 }

@@ -1,12 +1,66 @@
 /*
  * checked_statement.h
- *	  Runs the statement of a leak check, which may be several, by SPI.
+ *	  The statement of a leak check, which may be several: what a check is to do with it and has
+ *	  found, what its parts share meanwhile, and how it runs, by SPI.
+ *
+ * Never called inside palloc.
  */
 #pragma once
 
 #include "nodes/pg_list.h"
 
+#include "check/found_leaks.h"
 #include "sampler/planned_failure.h"
+
+/* What is to fail. */
+typedef enum PlhCheckFail
+{
+	PLH_FAIL_NOTHING,
+	PLH_FAIL_STATEMENT,			/* the statement, as it raises an error */
+	PLH_FAIL_EACH				/* each of its allocations, one at a time */
+} PlhCheckFail;
+
+/* Tells which allocation is to fail next. */
+typedef void (*PlhFailureTracer) (const PlhPlannedFailure *failure, void *argument);
+
+typedef struct PlhLeakCheckPlan
+{
+	const char *query;
+	int			iterations;		/* at least 2 */
+	int			warmup;			/* executions before these */
+	PlhCheckFail fail;
+	PlhFailureTracer trace;		/* NULL: no one asks */
+	void	   *trace_argument;
+	bool		bounded;		/* takes little room for its profile, which
+								 * lies in memory that is all sessions' */
+} PlhLeakCheckPlan;
+
+typedef struct PlhLeakCheck
+{
+	PlhLeaks	found;			/* in the caller's memory context */
+	int64		malloc_bytes;	/* the least that each iteration adds outside
+								 * of memory contexts, beside the leaks of
+								 * malloc; 0: none for sure */
+
+	/* PLH_FAIL_STATEMENT: */
+	int			executions;
+	int			raised;			/* how many ended with an error */
+	const char *error;			/* the first, in the caller's memory context */
+
+	/* PLH_FAIL_EACH: */
+	int64		allocations;	/* that the statement makes, and that may fail */
+	int64		failed;			/* how many of them were made to */
+} PlhLeakCheck;
+
+/* A check that is running. */
+typedef struct PlhCheckRun
+{
+	const PlhLeakCheckPlan *plan;
+	const List *statements;
+	int64		lost_before;	/* samples, when it began */
+	MemoryContext memory;		/* of what is found: the caller's */
+	PlhLeakCheck *check;
+} PlhCheckRun;
 
 /* How statements are executed, and what came of it. */
 typedef struct PlhExecution
@@ -23,5 +77,7 @@ typedef struct PlhExecution
 	const char *error;			/* whose message was this */
 } PlhExecution;
 
+extern void plh_checked_statement_settle(const PlhCheckRun *run);
+extern List *plh_checked_statement_parse(const char *text);
 extern List *plh_checked_statement_split(const char *text);
 extern void plh_checked_statement_execute(const List *statements, PlhExecution *execution);

@@ -9,7 +9,7 @@
  * fewer.  After FIRST_NUMBERS of them, the distance grows with the number.
  *
  * Where something stays, it may be a cache that the statement has not filled before.  So these
- * failures are tried again, in two halves as in repeated_check.c: all of them at first, then half
+ * failures are tried again, in two halves as in leak_check.c: all of them at first, then half
  * of those that leave something, until it is known which do.  The caches are emptied before a look
  * at what is held, and then the statement would make other allocations: so it runs without a
  * failure before.  What stays beyond what is left in any case is what stays of a failure.
@@ -140,12 +140,6 @@ repeated_group(const FailingCheck *failing)
 	return &failing->groups[failing->group_count - 1];
 }
 
-static bool
-is_repetition(const FailingCheck *failing)
-{
-	return failing->step >= BEGIN_REPETITION;
-}
-
 /* How often a step runs the statement without a failure at first. */
 static int
 successes_of(const FailingCheck *failing)
@@ -174,7 +168,7 @@ static int
 failures_of(const FailingCheck *failing)
 {
 	return failing->step == SEARCH ? 1 :
-		is_repetition(failing) ? repeated_group(failing)->count : 0;
+		failing->step >= BEGIN_REPETITION ? repeated_group(failing)->count : 0;
 }
 
 /* How often it does all of that. */
@@ -251,7 +245,7 @@ run_step(FailingCheck *failing)
 static void
 look_settled(FailingCheck *failing, PlhLeakSnapshot *snapshot, MemoryContext memory)
 {
-	plh_check_run_settle(failing->run);
+	plh_checked_statement_settle(failing->run);
 	plh_leak_snapshot_take(snapshot, memory);
 }
 
@@ -279,7 +273,6 @@ add_suspect(FailingCheck *failing)
 	};
 }
 
-/* The next allocation that is to fail. */
 static int64
 next_number(int64 number)
 {
@@ -299,7 +292,6 @@ add_group(FailingCheck *failing, int first, int count)
 	};
 }
 
-/* Repeat the next group, if there is one. */
 static StepKind
 next_repetition(const FailingCheck *failing)
 {
@@ -452,9 +444,6 @@ snapshot_context(void)
 								 ALLOCSET_DEFAULT_SIZES);
 }
 
-/*
- * Let each allocation fail, and find what stays.
- */
 void
 plh_failing_check_run(const PlhCheckRun *run)
 {

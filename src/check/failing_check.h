@@ -4,6 +4,6 @@
  */
 #pragma once
 
-#include "check/check_run.h"
+#include "check/checked_statement.h"
 
 extern void plh_failing_check_run(const PlhCheckRun *run);

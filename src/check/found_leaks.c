@@ -43,7 +43,6 @@ has_site(const PlhLeaks *found, const PlhContextRecord *contexts)
 	return false;
 }
 
-/* Find the sites that have gained in both halves. */
 static void
 find_sites(PlhLeaks *found, const PlhLeakHalves *halves, int64 runs)
 {

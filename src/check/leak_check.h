@@ -7,6 +7,6 @@
  */
 #pragma once
 
-#include "check/check_run.h"
+#include "check/checked_statement.h"
 
 extern void plh_leak_check_run(const PlhLeakCheckPlan *plan, PlhLeakCheck *check);

@@ -89,7 +89,6 @@ plh_leak_snapshot_take(PlhLeakSnapshot *snapshot, MemoryContext memory)
 	reverse(contexts);
 }
 
-/* bsearch comparator, by number. */
 static int
 compare_numbers(const void *a, const void *b)
 {
@@ -107,7 +106,6 @@ held_by(const PlhHeldSeries *series, int number)
 	return held != NULL ? *held : none;
 }
 
-/* The gain between two snapshots of a series. */
 static PlhHeld
 gain_between(const PlhHeldSeries *from, const PlhHeldSeries *to, int number)
 {
@@ -152,9 +150,6 @@ plh_leak_snapshot_grows(const PlhLeakHalves *halves, PlhHolder holder, int numbe
 		is_gain(holder, gain_between(middle, &halves->end->series[holder], number));
 }
 
-/*
- * Has anything gained between two snapshots?
- */
 bool
 plh_leak_snapshot_has_gained(const PlhLeakSnapshot *from, const PlhLeakSnapshot *to)
 {
@@ -172,9 +167,6 @@ plh_leak_snapshot_has_gained(const PlhLeakSnapshot *from, const PlhLeakSnapshot 
 	return false;
 }
 
-/*
- * Note what is in use now.
- */
 PlhMallocSnapshot
 plh_leak_snapshot_malloc(void)
 {

@@ -18,9 +18,6 @@
 #include "process/profile_directory.h"
 #include "reader/server_processes.h"
 
-/*
- * Returns whether the caller may see all processes.
- */
 bool
 plh_sql_access_sees_all(void)
 {

@@ -43,7 +43,6 @@ get_count(FunctionCallInfo fcinfo, int number, const char *name, int least)
 	return count;
 }
 
-/* The argument that says what is to fail. */
 static PlhCheckFail
 get_fail(FunctionCallInfo fcinfo, int number)
 {
@@ -75,7 +74,6 @@ cut_at_own_frames(PlhStackText *stack)
 	}
 }
 
-/* Describe a call site of this session. */
 static void
 describe_site(PlhListedSite *listed, const PlhProfileImage *image,
 			  const PlhSiteRecord *site, PlhStackTexts *texts)
@@ -204,7 +202,6 @@ hint_at_malloc(void)
 		errhint("What stays of malloc in libraries was not followed: that needs pg_leakhunt_malloc.so in LD_PRELOAD.");
 }
 
-/* Say which allocations failed. */
 static void
 report_failures(const PlhLeakCheck *check)
 {
@@ -219,7 +216,6 @@ report_failures(const PlhLeakCheck *check)
 						 hint_at_malloc()));
 }
 
-/* Say what the check has tried. */
 static void
 report_extent(const PlhLeakCheckPlan *plan, const PlhLeakCheck *check)
 {

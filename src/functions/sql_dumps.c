@@ -127,28 +127,21 @@ make_heap_text(const PlhProfileImage *image, const char *reason, TimestampTz wri
 	return result;
 }
 
-/* The text of an image, with the names of functions if argument 1 asks for them. */
-static Datum
-heap_text_of(FunctionCallInfo fcinfo, PlhProfileImage *image,
-			 const char *reason, TimestampTz written_at)
-{
-	PlhDumpExtras extras = {0};
-
-	if (plh_sql_arguments_flag(fcinfo, 1) && image->names == NULL)
-		add_names(image, &extras);
-	return PointerGetDatum(make_heap_text(image, reason, written_at));
-}
-
-/* The text of what the arguments name. */
+/* The text of what the arguments name, with names of functions if argument 1 asks for them. */
 static Datum
 return_heap(FunctionCallInfo fcinfo)
 {
 	PlhTarget	target = plh_sql_source_target(fcinfo, 3);
 	PlhSourceProfile profile;
+	PlhDumpExtras extras = {0};
+	const PlhDump *dump;
 
 	(void) plh_sql_source_profile(&profile, &target, ERROR);
-	return heap_text_of(fcinfo, profile.image, profile.dump == NULL ? NULL : profile.dump->reason,
-						profile.dump == NULL ? GetCurrentTimestamp() : profile.dump->written_at);
+	dump = profile.dump;
+	if (plh_sql_arguments_flag(fcinfo, 1) && profile.image->names == NULL)
+		add_names(profile.image, &extras);
+	PG_RETURN_TEXT_P(make_heap_text(profile.image, dump == NULL ? NULL : dump->reason,
+									dump == NULL ? GetCurrentTimestamp() : dump->written_at));
 }
 
 /*
@@ -210,9 +203,6 @@ visit_dump(const char *name, PlhRowSink *sink)
 	MemoryContextDelete(file_context);
 }
 
-/*
- * All dump files: the rows of pg_leakhunt_dumps.
- */
 Datum
 pg_leakhunt_dumps(PG_FUNCTION_ARGS)
 {

@@ -251,7 +251,6 @@ note_nameless(Explaining *explaining, const char *path)
 	return shown;
 }
 
-/* The explanation as an object of JSON. */
 static const char *
 json_of(const PlhExplainedProcess *process, const PlhExplanation *explanation, const char *names)
 {
@@ -298,7 +297,6 @@ explain_one(Explaining *explaining, int pid)
 		plh_sql_source_deny_process(pid, WARNING);
 }
 
-/* The process of a dump, as it was then. */
 static void
 explain_dump(Explaining *explaining, const char *file)
 {
@@ -339,21 +337,23 @@ put_row(Explaining *explaining, int pid, const char *text)
 	plh_sql_rows_finish(&row, &explaining->sink);
 }
 
-/* The server as a whole, then each process that differs from those before it. */
+/* The rows, of the server after one of it as a whole, and without those like one before. */
 static void
-put_server(Explaining *explaining)
+put_rows(Explaining *explaining, bool of_server)
 {
 	PlhToldText summary;
 	ListCell   *cell;
 
-	plh_server_summary_make(&summary, explaining->rows, explaining->sink.sees_all);
-	if (!explaining->as_json)
+	list_sort(explaining->rows, compare_rows);
+	if (of_server)
+		plh_server_summary_make(&summary, explaining->rows, explaining->sink.sees_all);
+	if (of_server && !explaining->as_json)
 		put_row(explaining, 0, summary.text.data);
 	foreach(cell, explaining->rows)
 	{
 		const PlhSummarized *summarized = lfirst(cell);
 
-		if (summarized->is_listed || explaining->as_json)
+		if (!of_server || summarized->is_listed || explaining->as_json)
 			put_row(explaining, summarized->pid, summarized->row);
 	}
 }
@@ -374,13 +374,11 @@ is_json(FunctionCallInfo fcinfo)
 	return false;
 }
 
-/* The rows that the arguments ask for. */
 static Datum
 put_explanations(FunctionCallInfo fcinfo)
 {
 	PlhTarget	target = plh_sql_source_target(fcinfo, 3);
 	Explaining	explaining = {0};
-	ListCell   *cell;
 
 	explaining.as_json = is_json(fcinfo);
 	plh_sql_rows_start(fcinfo, &explaining.sink);
@@ -393,16 +391,7 @@ put_explanations(FunctionCallInfo fcinfo)
 		explain_dump(&explaining, target.file);
 	else
 		explain_one(&explaining, target.pid);
-	list_sort(explaining.rows, compare_rows);
-	if (target.all)
-		put_server(&explaining);
-	else
-		foreach(cell, explaining.rows)
-	{
-		const PlhSummarized *summarized = lfirst(cell);
-
-		put_row(&explaining, summarized->pid, summarized->row);
-	}
+	put_rows(&explaining, target.all);
 	return (Datum) 0;
 }
 

@@ -89,7 +89,6 @@ name_site(PartName *name, const PlhFollowedPart *part,
 	name->stack_id = listed.stack.stack_id;
 }
 
-/* The names of all parts. */
 static PartName *
 name_parts(const PlhFollowedParts *parts, const PlhProfileImage *image,
 		   PlhCourseKind kind, PlhRowSink *sink)
@@ -109,7 +108,6 @@ name_parts(const PlhFollowedParts *parts, const PlhProfileImage *image,
 	return names;
 }
 
-/* Say where a part may be missing. */
 static void
 report_missing_parts(const PlhProfileHeader *header)
 {

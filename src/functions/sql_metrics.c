@@ -71,7 +71,6 @@ put_type(PlhRowSink *sink, const PlhTypeFigures *figures)
 		put_metric(sink, "malloc_bytes", type, figures->malloc_bytes);
 }
 
-/* The rows of the server. */
 static void
 put_sums(PlhRowSink *sink, const PlhServerFigures *figures)
 {
@@ -85,7 +84,6 @@ put_sums(PlhRowSink *sink, const PlhServerFigures *figures)
 	put_server(sink, "wrong_stacks", figures->wrong_stacks);
 }
 
-/* The rows of the statements that are kept. */
 static void
 put_statements(PlhRowSink *sink)
 {
@@ -106,15 +104,6 @@ put_statements(PlhRowSink *sink)
 	}
 }
 
-/* The rows of memory limits. */
-static void
-put_limits(PlhRowSink *sink)
-{
-	put_server(sink, "limit_hits", plh_limit_places_hits());
-	put_server(sink, "server_limit_bytes", plh_server_memory_limit);
-}
-
-/* The rows of the machine. */
 static void
 put_memory(PlhRowSink *sink)
 {
@@ -126,7 +115,6 @@ put_memory(PlhRowSink *sink)
 	put_server(sink, "memory_available_bytes", memory.available_bytes);
 }
 
-/* The rows of suspects. */
 static void
 put_suspects(PlhRowSink *sink, const PlhWorstSuspects *worst)
 {
@@ -154,9 +142,6 @@ type_of_other(int pid)
 	return plh_sql_rows_unprofiled_type(pid, NULL);
 }
 
-/*
- * The rows of pg_leakhunt_metrics.
- */
 Datum
 pg_leakhunt_metrics(PG_FUNCTION_ARGS)
 {
@@ -180,7 +165,8 @@ pg_leakhunt_metrics(PG_FUNCTION_ARGS)
 	if (active)
 	{
 		put_statements(&sink);
-		put_limits(&sink);
+		put_server(&sink, "limit_hits", plh_limit_places_hits());
+		put_server(&sink, "server_limit_bytes", plh_server_memory_limit);
 	}
 	if (sink.sees_all)
 		put_memory(&sink);

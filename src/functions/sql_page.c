@@ -10,7 +10,6 @@
 
 #include "base/compat.h"
 #include "functions/sql_access.h"
-#include "functions/sql_arguments.h"
 #include "functions/sql_explain.h"
 #include "functions/sql_rows.h"
 #include "functions/sql_source.h"
@@ -54,7 +53,6 @@ page_of(FunctionCallInfo fcinfo, PlhExplainedProcess *process, const char *file)
 	PG_RETURN_TEXT_P(cstring_to_text_with_len(output.data, output.len));
 }
 
-/* The page of a process or a dump. */
 static Datum
 page_of_one(FunctionCallInfo fcinfo, const PlhTarget *target)
 {
@@ -86,7 +84,6 @@ add_process(const PlhExplainedProcess *process, void *arg)
 						explain(process, adding->symbols, adding->suppressions));
 }
 
-/* The page of all processes. */
 static Datum
 page_of_server(FunctionCallInfo fcinfo)
 {
@@ -111,7 +108,6 @@ page_of_server(FunctionCallInfo fcinfo)
 	PG_RETURN_TEXT_P(cstring_to_text_with_len(output.data, output.len));
 }
 
-/* The page of what the arguments name. */
 static Datum
 return_page(FunctionCallInfo fcinfo)
 {

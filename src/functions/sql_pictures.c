@@ -193,7 +193,6 @@ check_types(int types, const PlhSource *source)
 						errhint("Growth is known only of memory in use.")));
 }
 
-/* What "types" asks for. */
 static int
 get_types(FunctionCallInfo fcinfo, int number, const PlhSource *source)
 {
@@ -222,7 +221,6 @@ get_labels(FunctionCallInfo fcinfo, int number, PlhSource *source)
 	return labels;
 }
 
-/* What the arguments of pprof alone ask for. */
 static void
 get_options(PlhPprofOptions *options, FunctionCallInfo fcinfo, PlhSource *source)
 {
@@ -235,7 +233,6 @@ get_options(PlhPprofOptions *options, FunctionCallInfo fcinfo, PlhSource *source
 		plh_sql_arguments_limit(fcinfo, MAX_BYTES, "max_bytes", PLH_PPROF_MIN_BYTES);
 }
 
-/* The profile of what the arguments name. */
 static Datum
 return_profile(FunctionCallInfo fcinfo)
 {
@@ -258,7 +255,7 @@ return_profile(FunctionCallInfo fcinfo)
 
 /*
  * pg_leakhunt_pprof(target, growth, base, peak, types, labels, symbolize, helpers, max_samples,
- * max_bytes, redact).  Before any process was sampled, all processes have a profile without samples.
+ * max_bytes, redact).  Before any process was sampled, that of all has no samples.
  */
 Datum
 pg_leakhunt_pprof(PG_FUNCTION_ARGS)

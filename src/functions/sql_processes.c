@@ -34,7 +34,6 @@ PLH_FUNCTION(pg_leakhunt_sampling);
 PLH_FUNCTION(pg_leakhunt_contexts);
 PLH_FUNCTION(pg_leakhunt_symbols);
 
-/* What a row is about. */
 typedef struct ShownProcess
 {
 	int			pid;
@@ -58,7 +57,7 @@ typedef struct ProcessRows
 	List	   *profiled;		/* pids of live processes that have a profile */
 } ProcessRows;
 
-/* Does a process sample as somebody has asked for? */
+/* Does a process sample as it was asked to? */
 static bool
 has_taken_up(const PlhProfileHeader *header, const PlhControlRequest *request)
 {
@@ -207,25 +206,30 @@ put_processes(FunctionCallInfo fcinfo, PutProcess put)
 	return (Datum) 0;
 }
 
-/*
- * The rows of pg_leakhunt_processes: what processes are and hold.
- */
 Datum
 pg_leakhunt_processes(PG_FUNCTION_ARGS)
 {
 	return put_processes(fcinfo, put_process);
 }
 
-/*
- * The rows of pg_leakhunt_sampling: how they are sampled, and what that takes.
- */
 Datum
 pg_leakhunt_sampling(PG_FUNCTION_ARGS)
 {
 	return put_processes(fcinfo, put_sampling);
 }
 
-/* The column examples. */
+/* The rows of all profiles that the caller may see; "put" gets a PlhRowSink. */
+static Datum
+put_profiles(FunctionCallInfo fcinfo, PlhProfileVisitor put)
+{
+	PlhRowSink	sink;
+
+	plh_sql_rows_start(fcinfo, &sink);
+	if (plh_sql_source_publish_and_save())
+		plh_sql_access_visit(sink.sees_all, 0, put, &sink);
+	return (Datum) 0;
+}
+
 static ArrayType *
 examples_of(const PlhProfileImage *image, const PlhContextRecord *record)
 {
@@ -255,19 +259,10 @@ put_contexts(PlhProfileImage *image, void *arg)
 	}
 }
 
-/*
- * The memory contexts of all processes: the rows of pg_leakhunt_contexts.
- */
 Datum
 pg_leakhunt_contexts(PG_FUNCTION_ARGS)
 {
-	PlhRowSink	sink;
-
-	plh_sql_rows_start(fcinfo, &sink);
-	if (!plh_sql_source_publish_and_save())
-		return (Datum) 0;
-	plh_sql_access_visit(sink.sees_all, 0, put_contexts, &sink);
-	return (Datum) 0;
+	return put_profiles(fcinfo, put_contexts);
 }
 
 /* What is missing where a binary has no debug information. */
@@ -342,11 +337,5 @@ put_symbols(PlhProfileImage *image, void *arg)
 Datum
 pg_leakhunt_symbols(PG_FUNCTION_ARGS)
 {
-	PlhRowSink	sink;
-
-	plh_sql_rows_start(fcinfo, &sink);
-	if (!plh_sql_source_publish_and_save())
-		return (Datum) 0;
-	plh_sql_access_visit(sink.sees_all, 0, put_symbols, &sink);
-	return (Datum) 0;
+	return put_profiles(fcinfo, put_symbols);
 }

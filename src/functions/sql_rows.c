@@ -226,7 +226,6 @@ plh_sql_rows_redacted(FunctionCallInfo fcinfo, PGFunction function)
 	return result;
 }
 
-/* Begin a function that returns rows. */
 void
 plh_sql_rows_start(FunctionCallInfo fcinfo, PlhRowSink *sink)
 {

@@ -3,8 +3,8 @@
  *	  The shared part of functions of SQL: how they are called, and how they return rows, with
  *	  columns of each type.
  *
- * Of rows, plh_sql_rows_start comes first.  Each row then begins as a PlhRow of zeros, gets its columns from
- * a file of functions/columns, and is finished:
+ * Of rows, plh_sql_rows_start comes first.  Each row then begins as a PlhRow of zeros, gets its
+ * columns from a file of functions/columns, and is finished:
  *
  * 		PlhRow		row = {0};
  *

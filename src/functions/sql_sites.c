@@ -161,7 +161,6 @@ pg_leakhunt_report(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* One row of pg_leakhunt_diff. */
 static void
 put_difference(const PlhListedSite *listed, PlhRowSink *sink)
 {

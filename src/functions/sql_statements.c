@@ -39,7 +39,6 @@ put_statement(const PlhListedStatement *listed, const PlhProfileImage *image,
 	plh_sql_rows_finish(&row, sink);
 }
 
-/* Say why there is nothing. */
 static void
 report_no_file(void)
 {
@@ -50,9 +49,6 @@ report_no_file(void)
 							   plh_profile_directory_path())));
 }
 
-/*
- * The rows of pg_leakhunt_statements.
- */
 Datum
 pg_leakhunt_statements(PG_FUNCTION_ARGS)
 {

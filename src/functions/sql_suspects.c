@@ -10,6 +10,7 @@
 #include <math.h>
 
 #include "miscadmin.h"
+
 #include "base/compat.h"
 #include "functions/sql_access.h"
 #include "functions/sql_rows.h"
@@ -43,24 +44,18 @@ typedef struct Search
 	Matched    *matched;		/* by suppression */
 } Search;
 
-/* How to get the name of a site, which one row of an answer says; else "". */
-static const char *
-names_text(const PlhListedSite *listed, PlhRowSink *sink)
-{
-	const char *path = listed == NULL ? NULL : plh_blamed_code_nameless(&listed->stack);
-
-	if (path == NULL || sink->names_are_told)
-		return "";
-	sink->names_are_told = true;
-	path = plh_database_text_fit(path);
-	return psprintf("\n%s", plh_blamed_code_names_hint(&path, 1));
-}
-
-/* The column evidence, with how to see names that are missing. */
+/* The column evidence; one row of an answer has how to see names that are missing. */
 static const char *
 evidence_of(const PlhToldFinding *told, PlhRowSink *sink)
 {
-	return psprintf("%s%s", plh_told_finding_row_text(told), names_text(told->named, sink));
+	const char *text = plh_told_finding_row_text(told);
+	const char *path = told->named == NULL ? NULL : plh_blamed_code_nameless(&told->named->stack);
+
+	if (path == NULL || sink->names_are_told)
+		return text;
+	sink->names_are_told = true;
+	path = plh_database_text_fit(path);
+	return psprintf("%s\n%s", text, plh_blamed_code_names_hint(&path, 1));
 }
 
 /*
@@ -77,9 +72,6 @@ application_of(const PlhProfileImage *image)
 		plh_sql_rows_foreign(header->application_name, header->encoding);
 }
 
-/*
- * One row of pg_leakhunt_suspects.
- */
 static void
 put_finding(const PlhToldFinding *told, const PlhProfileImage *image, PlhRowSink *sink)
 {
@@ -122,9 +114,6 @@ put_findings(PlhProfileImage *image, void *arg)
 	}
 }
 
-/*
- * The rows of pg_leakhunt_suspects.
- */
 Datum
 pg_leakhunt_suspects(PG_FUNCTION_ARGS)
 {

@@ -17,7 +17,7 @@
 #include "nodes/parsenodes.h"
 
 #include "base/compat.h"
-#include "check/parsed_text.h"
+#include "check/checked_statement.h"
 #include "plan/annotated_plan.h"
 #include "plan/explained_query.h"
 #include "plan/plan_watch.h"
@@ -34,7 +34,7 @@ make_command(const char *query, const char *options)
 static const ExplainStmt *
 parse(const char *command)
 {
-	const List *parsed = plh_parsed_text_read(command);
+	const List *parsed = plh_checked_statement_parse(command);
 
 	if (list_length(parsed) != 1 || !IsA(linitial_node(RawStmt, parsed)->stmt, ExplainStmt))
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),

@@ -9,7 +9,6 @@
 
 #include "process/errors.h"
 
-/* Both functions of the header. */
 static bool
 catch_errors(void (*work) (void *arg), void *arg, const char *failure, bool of_file)
 {

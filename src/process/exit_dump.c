@@ -68,7 +68,6 @@ typedef struct ExitFindings
  */
 #define TEXT_PROFILE_BYTES ((Size) 1024 * 1024)
 
-/* Is anything left of what was sampled? */
 static bool
 is_anything_left(const PlhProfileHeader *header)
 {
@@ -99,7 +98,6 @@ append_held(PlhReportDetail *detail, const ExitFindings *findings)
 	plh_report_detail_append(detail, ".");
 }
 
-/* Append a time, to the second. */
 static void
 append_time(PlhReportDetail *detail, TimestampTz at)
 {
@@ -153,22 +151,6 @@ append_counts(PlhReportDetail *detail, const PlhProfileHeader *header)
 								 plh_size_units(outside).text,
 								 plh_size_units(header->malloc_free_bytes).text);
 	plh_report_detail_append(detail, ".");
-}
-
-/* Append which other exits the log does not tell of. */
-static void
-append_left_out(PlhReportDetail *detail, const PlhLogTurn *turn)
-{
-	const char *whose = turn->is_shared ? "this and other roles" : "this role";
-
-	if (turn->left_out > 0)
-		plh_report_detail_append(detail, "  %u more %s of %s %s not logged in the minute that began at %s.",
-								 turn->left_out, plh_plural(turn->left_out, "exit", "exits"), whose,
-								 plh_plural(turn->left_out, "was", "were"),
-								 timestamptz_to_str(turn->left_out_from));
-	if (turn->is_last)
-		plh_report_detail_append(detail, "  Further exits of %s are not logged until %s.", whose,
-								 timestamptz_to_str(turn->ends_at));
 }
 
 /* The primary message: the sums, and the file if it was written. */
@@ -227,7 +209,10 @@ tell_exit(const ExitFindings *findings, const PlhDumpResult *dump, const PlhLogT
 	append_peak(&detail, findings, &peak);
 	append_private_memory(&detail, header);
 	append_counts(&detail, header);
-	append_left_out(&detail, turn);
+	plh_report_detail_append_left_out(&detail, turn, turn->is_shared ?
+									  "exit of this and other roles" : "exit of this role",
+									  turn->is_shared ?
+									  "exits of this and other roles" : "exits of this role");
 	plh_report_detail_append_statement(&detail, findings->holds_much ? &findings->held : &peak);
 	ereport(LOG, (errmsg_of_sums(findings->image, dump), errdetail_internal("%s", detail.text),
 				  errhint_of_dump(header, dump)));

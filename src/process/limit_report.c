@@ -16,14 +16,13 @@
 #include "base/fork.h"
 #include "base/guard.h"
 #include "base/page_layout.h"
-#include "base/plural.h"
 #include "base/size_units.h"
 #include "process/errors.h"
 #include "process/limit_report.h"
 #include "process/log_turns.h"
 #include "process/report_detail.h"
 #include "profile/dump_copy.h"
-#include "profile/profile.h"
+#include "profile/profile_file.h"
 #include "profile/profile_image.h"
 #include "sampler/context_name.h"
 
@@ -35,7 +34,6 @@ typedef struct Report
 	PlhDumpResult dump;
 } Report;
 
-/* What comes of it. */
 static const char *
 consequence(const PlhLimitExcess *excess)
 {
@@ -63,7 +61,6 @@ append_held(PlhReportDetail *detail, const PlhProfileImage *image)
 	plh_report_detail_append_statement(detail, &top);
 }
 
-/* Append the allocation that is beyond the limit. */
 static void
 append_request(PlhReportDetail *detail, const PlhLimitExcess *excess)
 {
@@ -71,20 +68,6 @@ append_request(PlhReportDetail *detail, const PlhLimitExcess *excess)
 		plh_report_detail_append(detail, "  The allocation was of %zu bytes in context \"%s\".",
 								 excess->request_bytes,
 								 plh_context_name(excess->context));
-}
-
-/* Append which of these lines the log lacks. */
-static void
-append_left_out(PlhReportDetail *detail, const PlhLogTurn *turn)
-{
-	if (turn->left_out > 0)
-		plh_report_detail_append(detail, "  %u more such %s not logged in the minute that began at %s.",
-								 turn->left_out,
-								 plh_plural(turn->left_out, "line was", "lines were"),
-								 timestamptz_to_str(turn->left_out_from));
-	if (turn->is_last)
-		plh_report_detail_append(detail, "  Further such lines are not logged until %s.",
-								 timestamptz_to_str(turn->ends_at));
 }
 
 static void
@@ -95,12 +78,11 @@ make_detail(PlhReportDetail *detail, const Report *report)
 		plh_report_detail_append_process(detail, plh_profile_image_own(plh_profile));
 	plh_report_detail_append(detail, "  %s", consequence(report->excess));
 	append_request(detail, report->excess);
-	append_left_out(detail, &report->turn);
+	plh_report_detail_append_left_out(detail, &report->turn, "such line", "such lines");
 	if (plh_profile != NULL)
 		append_held(detail, plh_profile_image_own(plh_profile));
 }
 
-/* The primary message. */
 static int
 errmsg_of_excess(const PlhLimitExcess *excess)
 {

@@ -29,7 +29,6 @@
 #define MAX_LEFT_OUT (((uint32) 1 << LEFT_OUT_BITS) - 1)
 #define MAX_TAKEN (((uint32) 1 << TAKEN_BITS) - 1)
 
-/* A word, unpacked. */
 typedef struct Minute
 {
 	uint32		began_s;		/* since 1970; 0: never used */
@@ -94,7 +93,6 @@ take_place(PlhControlLog *log, Oid role, uint32 now_s, bool untold)
 	return NULL;
 }
 
-/* Returns the place of a role. */
 static PlhControlLogPlace *
 place_of(PlhControlLog *log, Oid role, uint32 now_s)
 {
@@ -166,9 +164,6 @@ now_seconds(void)
 	return (uint32) (plh_clock_us(CLOCK_REALTIME) / USECS_PER_SEC);
 }
 
-/*
- * Take a turn to tell the exit of a process of that role, if it has one left.
- */
 bool
 plh_log_turns_take(Oid role, PlhLogTurn *turn)
 {
@@ -187,18 +182,12 @@ take_of_all(PlhControlLogPlace *place, PlhLogTurn *turn)
 	return place == NULL || take(place, now_seconds(), turn);
 }
 
-/*
- * Take a turn to tell a finding on any process, if there is one left.
- */
 bool
 plh_log_turns_take_finding(PlhLogTurn *turn)
 {
 	return take_of_all(plh_control_file == NULL ? NULL : &plh_control_file->log.findings, turn);
 }
 
-/*
- * Take a turn to tell that a process is beyond a limit, if there is one left.
- */
 bool
 plh_log_turns_take_limit(PlhLogTurn *turn)
 {

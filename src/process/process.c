@@ -285,9 +285,6 @@ transaction_over(XactEvent event, void *arg)
 		ended_otherwise(event);
 }
 
-/*
- * Follow the ends of transactions, in this process and those that it forks.
- */
 void
 plh_process_watch_transactions(void)
 {

@@ -111,9 +111,6 @@ plh_profile_directory_claim(void)
 	return describe_fault(plh_shared_directory_make(profile_directory));
 }
 
-/*
- * Has somebody removed the directory?
- */
 bool
 plh_profile_directory_is_gone(void)
 {
@@ -121,9 +118,6 @@ plh_profile_directory_is_gone(void)
 		PLH_DIRECTORY_NOT_MADE && errno == ENOENT;
 }
 
-/*
- * The path of the directory.
- */
 PLH_EVERY_PROCESS const char *
 plh_profile_directory_path(void)
 {

@@ -8,15 +8,16 @@
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "utils/guc.h"
+#include "utils/timestamp.h"
 
 #include "base/client_names.h"
+#include "base/plural.h"
 #include "base/size_units.h"
 #include "process/report_detail.h"
 
 /* A statement is shown up to these bytes. */
 #define SHOWN_STATEMENT_BYTES 200
 
-/* Begin a detail, empty. */
 void
 plh_report_detail_begin(PlhReportDetail *detail)
 {
@@ -39,7 +40,6 @@ plh_report_detail_append(PlhReportDetail *detail, const char *format,...)
 		detail->used += Min(length, room - 1);
 }
 
-/* Append a name, if it is known. */
 static void
 append_name(PlhReportDetail *detail, const char *what, const char *name)
 {
@@ -66,7 +66,6 @@ plh_report_detail_append_process(PlhReportDetail *detail, const PlhProfileImage 
 	plh_report_detail_append(detail, ".");
 }
 
-/* Append the routine that a site allocates in. */
 static void
 append_routine(PlhReportDetail *detail, const PlhProfileImage *image, const PlhTopSite *top)
 {
@@ -111,4 +110,18 @@ plh_report_detail_append_statement(PlhReportDetail *detail, const PlhTopSite *to
 								 top->statements, bytes, statement->text);
 	else
 		plh_report_detail_append(detail, "  Statement: %.*s", bytes, statement->text);
+}
+
+void
+plh_report_detail_append_left_out(PlhReportDetail *detail, const PlhLogTurn *turn,
+								  const char *one, const char *many)
+{
+	if (turn->left_out > 0)
+		plh_report_detail_append(detail, "  %u more %s %s not logged in the minute that began at %s.",
+								 turn->left_out, plh_plural(turn->left_out, one, many),
+								 plh_plural(turn->left_out, "was", "were"),
+								 timestamptz_to_str(turn->left_out_from));
+	if (turn->is_last)
+		plh_report_detail_append(detail, "  Further %s are not logged until %s.", many,
+								 timestamptz_to_str(turn->ends_at));
 }

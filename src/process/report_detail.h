@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "process/log_turns.h"
 #include "process/top_site.h"
 
 /* Room for three names, two sites and contexts, figures, a statement. */
@@ -26,3 +27,7 @@ extern void plh_report_detail_append_process(PlhReportDetail *detail, const PlhP
 extern void plh_report_detail_append_top(PlhReportDetail *detail, const PlhProfileImage *image,
 										 const PlhTopSite *top, int64 bound);
 extern void plh_report_detail_append_statement(PlhReportDetail *detail, const PlhTopSite *top);
+
+/* Which other lines, named as one and as many, the log lacks. */
+extern void plh_report_detail_append_left_out(PlhReportDetail *detail, const PlhLogTurn *turn,
+											  const char *one, const char *many);

@@ -37,7 +37,6 @@ typedef struct Foot
 	uint32		unused;
 } Foot;
 
-/* What was read of a file. */
 typedef struct Former
 {
 	PlhStatementsFile *file;	/* NULL: there is none */
@@ -131,7 +130,6 @@ check_dump(Former *former)
 		check(former);
 }
 
-/* Say that a file is not used. */
 static void
 report(const char *path, const Former *former, const char *aside)
 {

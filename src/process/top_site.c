@@ -55,7 +55,6 @@ compare_sites(const void *a, const void *b)
 	return order != 0 ? order : left < right ? -1 : left > right;
 }
 
-/* Are these parts of the same sum? */
 static bool
 belong_together(const PlhSiteFacts *a, const PlhSiteFacts *b)
 {
@@ -63,7 +62,6 @@ belong_together(const PlhSiteFacts *a, const PlhSiteFacts *b)
 		a->site->key.context_name == b->site->key.context_name;
 }
 
-/* What a site has at the moment. */
 static int64
 bytes_at(const PlhSiteFacts *facts, PlhTopMoment moment)
 {
@@ -161,9 +159,6 @@ plh_top_site_find(PlhTopSite *top, const PlhProfileImage *image, PlhTopMoment mo
 	return top->bytes > 0;
 }
 
-/*
- * Are these the same stack, in contexts of the same name?
- */
 bool
 plh_top_site_is_same(const PlhTopSite *a, const PlhTopSite *b)
 {
