@@ -55,9 +55,6 @@ plh_checked_statement_parse(const char *text)
 	return parsed;
 }
 
-/*
- * Returns the statements of a text, as a list of strings, or throws an ERROR if they are none.
- */
 List *
 plh_checked_statement_split(const char *text)
 {
@@ -206,9 +203,6 @@ execute(const List *statements, PlhExecution *execution)
 	check_result(result);
 }
 
-/*
- * Run the statements once.  SPI must be connected.
- */
 pg_noinline void
 plh_checked_statement_execute(const List *statements, PlhExecution *execution)
 {
@@ -247,9 +241,6 @@ check_nothing_lost(const PlhCheckRun *run)
 						errhint("Run fewer iterations in a new session, or raise pg_leakhunt.max_live_samples and pg_leakhunt.max_profile_size.")));
 }
 
-/*
- * Get ready for a look at what is held: the catalog caches are emptied, as they are no leak.
- */
 void
 plh_checked_statement_settle(const PlhCheckRun *run)
 {

@@ -77,7 +77,12 @@ typedef struct PlhExecution
 	const char *error;			/* whose message was this */
 } PlhExecution;
 
+/* Get ready for a look at what is held: the catalog caches are emptied, as they are no leak. */
 extern void plh_checked_statement_settle(const PlhCheckRun *run);
 extern List *plh_checked_statement_parse(const char *text);
+
+/* The statements of a text, as strings.  An ERROR if there are none. */
 extern List *plh_checked_statement_split(const char *text);
+
+/* Run them once.  SPI must be connected. */
 extern void plh_checked_statement_execute(const List *statements, PlhExecution *execution);

@@ -323,9 +323,7 @@ search_over(FailingCheck *failing)
 static bool
 take_off_ever(const FailingCheck *failing, PlhLeak *leak, int64 successes)
 {
-	const PlhLeakHalves ever = {
-		&failing->ever[0], &failing->ever[1], &failing->ever[2]
-	};
+	const PlhLeakHalves ever = {&failing->ever[0], &failing->ever[1], &failing->ever[2]};
 	PlhHolder	holder = plh_found_leaks_holder(leak);
 	PlhHeld		gained = plh_leak_snapshot_gain(&ever, holder, leak->number);
 	double		part = (double) successes / failing->run->plan->iterations;

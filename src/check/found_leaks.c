@@ -80,9 +80,6 @@ find_contexts(PlhLeaks *found, const PlhLeakHalves *halves, int64 runs)
 	}
 }
 
-/*
- * Find what may be leaks of that number of runs, in an array that "memory" has.
- */
 void
 plh_found_leaks_find(PlhLeaks *found, const PlhLeakHalves *halves, int64 runs, MemoryContext memory)
 {
@@ -95,9 +92,6 @@ plh_found_leaks_find(PlhLeaks *found, const PlhLeakHalves *halves, int64 runs, M
 	find_contexts(found, halves, runs);
 }
 
-/*
- * Keep those that grew in both halves of as many other runs, and count no more than that.
- */
 void
 plh_found_leaks_confirm(PlhLeaks *found, const PlhLeakHalves *halves)
 {
@@ -121,9 +115,6 @@ plh_found_leaks_confirm(PlhLeaks *found, const PlhLeakHalves *halves)
 	found->count = confirmed;
 }
 
-/*
- * Add a leak to those at the same place, in an array that "memory" has.
- */
 void
 plh_found_leaks_merge(PlhLeaks *found, const PlhLeak *leak, MemoryContext memory)
 {

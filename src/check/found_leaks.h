@@ -31,9 +31,14 @@ typedef struct PlhLeaks
 	PlhLeak    *leaks;			/* most bytes per run first, once sorted */
 } PlhLeaks;
 
+/* What may be leaks of that number of runs, in an array that "memory" has. */
 extern void plh_found_leaks_find(PlhLeaks *found, const PlhLeakHalves *halves,
 								 int64 runs, MemoryContext memory);
+
+/* Keep those that grew in both halves of as many other runs, and count no more than that. */
 extern void plh_found_leaks_confirm(PlhLeaks *found, const PlhLeakHalves *halves);
+
+/* Add a leak to those at the same place, in an array that "memory" has. */
 extern void plh_found_leaks_merge(PlhLeaks *found, const PlhLeak *leak, MemoryContext memory);
 extern void plh_found_leaks_sort(PlhLeaks *found);
 

@@ -63,9 +63,6 @@ reverse(PlhHeldSeries *series)
 		series->held[i].number = i;
 }
 
-/*
- * Note in that memory context what is held now.
- */
 void
 plh_leak_snapshot_take(PlhLeakSnapshot *snapshot, MemoryContext memory)
 {
@@ -117,9 +114,6 @@ gain_between(const PlhHeldSeries *from, const PlhHeldSeries *to, int number)
 	return result;
 }
 
-/*
- * The gain of both halves together.
- */
 PlhHeld
 plh_leak_snapshot_gain(const PlhLeakHalves *halves, PlhHolder holder, int number)
 {
@@ -138,9 +132,6 @@ is_gain(PlhHolder holder, PlhHeld gained)
 	return gained.bytes > 0 || (gained.bytes == 0 && gained.count > 0);
 }
 
-/*
- * Has that number gained in each of both halves?
- */
 bool
 plh_leak_snapshot_grows(const PlhLeakHalves *halves, PlhHolder holder, int number)
 {

@@ -50,8 +50,12 @@ typedef struct PlhLeakHalves
 } PlhLeakHalves;
 
 extern void plh_leak_snapshot_take(PlhLeakSnapshot *snapshot, MemoryContext memory);
+
+/* Of both halves together. */
 extern PlhHeld plh_leak_snapshot_gain(const PlhLeakHalves *halves, PlhHolder holder, int number);
 extern bool plh_leak_snapshot_has_gained(const PlhLeakSnapshot *from, const PlhLeakSnapshot *to);
+
+/* In each of both halves? */
 extern bool plh_leak_snapshot_grows(const PlhLeakHalves *halves, PlhHolder holder, int number);
 
 /* What was in use at some time. */

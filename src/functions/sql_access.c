@@ -24,18 +24,12 @@ plh_sql_access_sees_all(void)
 	return has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS);
 }
 
-/*
- * Returns whether a caller who does not see all may see the processes of a role.
- */
 bool
 plh_sql_access_sees_role(Oid role)
 {
 	return OidIsValid(role) && has_privs_of_role(GetUserId(), role);
 }
 
-/*
- * The same of any caller.
- */
 bool
 plh_sql_access_may_see(Oid role)
 {

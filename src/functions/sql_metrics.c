@@ -123,10 +123,7 @@ put_suspects(PlhRowSink *sink, const PlhWorstSuspects *worst)
 	for (int i = 0; i < worst->count; i++)
 	{
 		const PlhWorstSuspect *suspect = &worst->suspects[i];
-		Labels		labels = {
-			.backend_type = suspect->backend_type,
-			.suspect = suspect
-		};
+		Labels		labels = {.backend_type = suspect->backend_type,.suspect = suspect};
 
 		put_metric(sink, "suspect_bytes", labels, suspect->bytes);
 		if (suspect->has_rate)

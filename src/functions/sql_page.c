@@ -33,23 +33,13 @@ explain(const PlhExplainedProcess *process, PlhSymbols *symbols, PlhSuppressions
 	return explanation;
 }
 
-/* The page of a process of which all is known but what is computed of it. */
 static Datum
-page_of(FunctionCallInfo fcinfo, PlhExplainedProcess *process, const char *file)
+page_of(const char *title, const char *words, StringInfo json)
 {
-	PlhPageSource source = {.process = process,.file = file};
-	StringInfoData json;
 	StringInfoData output;
 
-	source.symbols = plh_symbols_open();
-	source.explanation = explain(process, source.symbols, plh_sql_source_suppressions(fcinfo));
-	source.list = plh_site_list_make(source.symbols, process->image,
-									 process->baseline, process->now);
-	initStringInfo(&json);
-	plh_page_process_append(&json, &source, plh_page_html_room(source.explanation->text.text.data));
 	initStringInfo(&output);
-	plh_page_html_append(&output, plh_page_process_title(&source),
-						 source.explanation->text.text.data, &json);
+	plh_page_html_append(&output, title, words, json);
 	PG_RETURN_TEXT_P(cstring_to_text_with_len(output.data, output.len));
 }
 
@@ -58,12 +48,22 @@ page_of_one(FunctionCallInfo fcinfo, const PlhTarget *target)
 {
 	PlhSourceProfile profile;
 	PlhExplainedProcess process;
+	PlhPageSource source = {.process = &process};
+	const char *words;
+	StringInfoData json;
 
 	(void) plh_sql_source_profile(&profile, target, ERROR);
+	if (profile.dump != NULL)
+		source.file = plh_stack_text_base_name(target->file);
 	process = profile.dump == NULL ? plh_sql_explain_profiled(profile.image) :
 		plh_sql_explain_dumped(profile.dump);
-	return page_of(fcinfo, &process, profile.dump == NULL ? NULL :
-				   plh_stack_text_base_name(target->file));
+	source.symbols = plh_symbols_open();
+	source.explanation = explain(&process, source.symbols, plh_sql_source_suppressions(fcinfo));
+	source.list = plh_site_list_make(source.symbols, process.image, process.baseline, process.now);
+	words = source.explanation->text.text.data;
+	initStringInfo(&json);
+	plh_page_process_append(&json, &source, plh_page_html_room(words));
+	return page_of(plh_page_process_title(&source), words, &json);
 }
 
 /* What processes are explained with, and the page that they are added to. */
@@ -90,7 +90,6 @@ page_of_server(FunctionCallInfo fcinfo)
 	Adding		adding = {0};
 	const char *words;
 	StringInfoData json;
-	StringInfoData output;
 
 	plh_sql_source_check_active();
 	(void) plh_sql_source_publish_and_save();
@@ -103,9 +102,7 @@ page_of_server(FunctionCallInfo fcinfo)
 	initStringInfo(&json);
 	plh_page_server_append(&json, adding.server, plh_statement_list_read(plh_sql_access_may_see),
 						   adding.symbols, plh_page_html_room(words));
-	initStringInfo(&output);
-	plh_page_html_append(&output, "PostgreSQL server", words, &json);
-	PG_RETURN_TEXT_P(cstring_to_text_with_len(output.data, output.len));
+	return page_of("PostgreSQL server", words, &json);
 }
 
 static Datum

@@ -275,24 +275,17 @@ pg_leakhunt_contexts(PG_FUNCTION_ARGS)
 static const char *
 unopened_hint(const PlhModuleRecord *module, PlhModuleStatus status)
 {
+	static const char *const hints[] = {
+		[PLH_MODULE_NO_FILE] = "The file was removed since it was loaded. Restart the server, or install the debug file with this build-id.",
+		[PLH_MODULE_REPLACED] = "The file was replaced since it was loaded. Restart the server, or install the debug file with this build-id.",
+		[PLH_MODULE_UNREADABLE] = "The file, or its debug file, cannot be read. Reinstall it.",
+		[PLH_MODULE_NO_MEMORY] = "There was no memory to read the file.",
+		[PLH_MODULE_FAILED] = "The symbol reader failed on this file; a WARNING says how.",
+		[PLH_MODULE_NOT_ASKED] = NULL
+	};
+
 	/* the vDSO is a module without a file */
-	if (strchr(module->path, '/') == NULL)
-		return NULL;
-	switch (status)
-	{
-		case PLH_MODULE_NO_FILE:
-			return "The file was removed since it was loaded. Restart the server, or install the debug file with this build-id.";
-		case PLH_MODULE_REPLACED:
-			return "The file was replaced since it was loaded. Restart the server, or install the debug file with this build-id.";
-		case PLH_MODULE_UNREADABLE:
-			return "The file, or its debug file, cannot be read. Reinstall it.";
-		case PLH_MODULE_NO_MEMORY:
-			return "There was no memory to read the file.";
-		case PLH_MODULE_FAILED:
-			return "The symbol reader failed on this file; a WARNING says how.";
-		default:
-			return NULL;
-	}
+	return strchr(module->path, '/') == NULL ? NULL : hints[status];
 }
 
 /* How to see more of a module; NULL if there is no way, or nothing more. */

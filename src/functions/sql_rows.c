@@ -71,9 +71,6 @@ plh_sql_rows_put_timestamptz(PlhRow *row, TimestampTz time)
 		plh_sql_rows_put_datum(row, TimestampTzGetDatum(time));
 }
 
-/*
- * Returns text that another process wrote, in its database's encoding; NULL where it is empty.
- */
 const char *
 plh_sql_rows_foreign(const char *text, int encoding)
 {
@@ -181,9 +178,6 @@ plh_sql_rows_finish(PlhRow *row, PlhRowSink *sink)
 	tuplestore_putvalues(sink->result->setResult, sink->result->setDesc, row->values, row->nulls);
 }
 
-/*
- * Throw an ERROR unless the function was created with that many arguments.
- */
 void
 plh_sql_rows_check_arguments(FunctionCallInfo fcinfo, int count)
 {
@@ -191,9 +185,6 @@ plh_sql_rows_check_arguments(FunctionCallInfo fcinfo, int count)
 		throw_wrong_version();
 }
 
-/*
- * Throw an ERROR for an argument that is null and must not be.
- */
 void
 plh_sql_rows_check_not_null(FunctionCallInfo fcinfo, int number, const char *name)
 {
@@ -236,9 +227,6 @@ plh_sql_rows_start(FunctionCallInfo fcinfo, PlhRowSink *sink)
 	sink->sees_all = plh_sql_access_sees_all();
 }
 
-/*
- * The symbols that serve the whole call; opened when first asked for.
- */
 PlhSymbols *
 plh_sql_rows_symbols(PlhRowSink *sink)
 {

@@ -44,10 +44,13 @@ typedef struct PlhRow
 	bool		nulls[PLH_MAX_COLUMNS];
 } PlhRow;
 
+/* An ERROR unless it was created with that many arguments; for one that must not be null. */
 extern void plh_sql_rows_check_arguments(FunctionCallInfo fcinfo, int count);
 extern void plh_sql_rows_check_not_null(FunctionCallInfo fcinfo, int number, const char *name);
 extern Datum plh_sql_rows_redacted(FunctionCallInfo fcinfo, PGFunction function);
 extern void plh_sql_rows_start(FunctionCallInfo fcinfo, PlhRowSink *sink);
+
+/* The symbols that serve the whole call; opened when first asked for. */
 extern PlhSymbols *plh_sql_rows_symbols(PlhRowSink *sink);
 extern void plh_sql_rows_finish(PlhRow *row, PlhRowSink *sink);
 
@@ -72,6 +75,8 @@ extern void plh_sql_rows_put_text_array(PlhRow *row, ArrayType *array);
 extern void plh_sql_rows_put_timestamptz(PlhRow *row, TimestampTz time);
 
 /* Values of columns that several functions have. */
+
+/* Text that another process wrote, in its database's encoding; NULL where it is empty. */
 extern const char *plh_sql_rows_foreign(const char *text, int encoding);
 extern const char *plh_sql_rows_backend_type(const PlhProfileImage *image);
 extern const char *plh_sql_rows_unprofiled_type(int pid, const PlhServerActivity *activity);

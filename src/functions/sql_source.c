@@ -79,9 +79,6 @@ report_coverage(void)
 	report_missing_directory();
 }
 
-/*
- * Throw an ERROR where nothing can be sampled in this session.
- */
 void
 plh_sql_source_check_active(void)
 {
@@ -164,9 +161,6 @@ plh_sql_source_pid(FunctionCallInfo fcinfo, int arguments)
 	return PG_GETARG_INT32(0);
 }
 
-/*
- * The suppressions for a function of the extension: their table has the schema of the functions.
- */
 PlhSuppressions *
 plh_sql_source_suppressions(FunctionCallInfo fcinfo)
 {
@@ -390,9 +384,6 @@ plh_sql_source_profile(PlhSourceProfile *profile, const PlhTarget *target, int l
 	return profile->image != NULL;
 }
 
-/*
- * The baseline that goes with a profile; NULL if there is none.
- */
 const PlhBaseline *
 plh_sql_source_baseline(const PlhSourceProfile *profile)
 {
@@ -400,9 +391,6 @@ plh_sql_source_baseline(const PlhSourceProfile *profile)
 		plh_baseline_file_read(plh_profile_directory_path(), profile->image);
 }
 
-/*
- * When the figures of a profile were true.
- */
 TimestampTz
 plh_sql_source_time(const PlhSourceProfile *profile)
 {
@@ -413,9 +401,6 @@ plh_sql_source_time(const PlhSourceProfile *profile)
 	return profile->dump != NULL ? profile->dump->written_at : GetCurrentTimestamp();
 }
 
-/*
- * Get the target that the arguments of a function name, and how its sites are shown.
- */
 PlhSource
 plh_sql_source_of_arguments(FunctionCallInfo fcinfo, int arguments, int growth)
 {
@@ -529,9 +514,6 @@ sites_of_all(const PlhSource *source, PlhSymbols *symbols)
 	return plh_site_list_make_merged(symbols, merged, source->growth, GetCurrentTimestamp());
 }
 
-/*
- * The sites of what was asked for.  NULL, after a WARNING, if there is no such process.
- */
 PlhSiteList *
 plh_sql_source_sites(const PlhSource *source)
 {

@@ -15,10 +15,11 @@
 #include "report/site_list.h"
 #include "telling/suppression.h"
 
-/* These come first. */
+/* These come first; the former is an ERROR where nothing can be sampled in this session. */
 extern void plh_sql_source_check_active(void);
 extern bool plh_sql_source_publish_and_save(void);
 
+/* Their table has the schema of the extension's functions. */
 extern PlhSuppressions *plh_sql_source_suppressions(FunctionCallInfo fcinfo);
 
 /* What the first argument names. */
@@ -42,7 +43,7 @@ extern int	plh_sql_source_pid(FunctionCallInfo fcinfo, int arguments);
 extern PlhTarget plh_sql_source_target(FunctionCallInfo fcinfo, int arguments);
 extern bool plh_sql_source_profile(PlhSourceProfile *profile, const PlhTarget *target, int level);
 
-/* Of a profile that is looked at. */
+/* The baseline that goes with a profile, or NULL, and when its figures were true. */
 extern const PlhBaseline *plh_sql_source_baseline(const PlhSourceProfile *profile);
 extern TimestampTz plh_sql_source_time(const PlhSourceProfile *profile);
 
@@ -66,6 +67,8 @@ typedef struct PlhSource
 
 /* The arguments "growth", "base" and "peak" follow each other from that number on. */
 extern PlhSource plh_sql_source_of_arguments(FunctionCallInfo fcinfo, int arguments, int growth);
+
+/* NULL, after a WARNING, if there is no such process. */
 extern PlhSiteList *plh_sql_source_sites(const PlhSource *source);
 
 extern PlhProfileImage *plh_sql_source_process(int pid, int level);

@@ -291,18 +291,12 @@ plh_process_watch_transactions(void)
 	RegisterXactCallback(transaction_over, NULL);
 }
 
-/*
- * The sentence that says why nothing is sampled; NULL if sampling works.
- */
 const char *
 plh_process_refusal(void)
 {
 	return refusal;
 }
 
-/*
- * Has the postmaster loaded the module, so that all processes have it?
- */
 bool
 plh_process_is_preloaded(void)
 {

@@ -16,7 +16,9 @@ extern void plh_process_give_up(const char *reason);
 extern void plh_process_watch_transactions(void);
 
 /*
- * Called by sessions that show the state of the server.  The refusal lasts as long as the process.
+ * Called by sessions that show the state of the server.  The refusal, which lasts as long as the
+ * process, says why nothing is sampled; NULL if sampling works.  Preloaded means by the postmaster,
+ * so that all processes have the module.
  */
 extern const char *plh_process_refusal(void);
 extern bool plh_process_is_preloaded(void);

@@ -125,9 +125,6 @@ plh_profile_directory_path(void)
 	return profile_directory;
 }
 
-/*
- * Note in the directory that it is this server's, which starts, from now on.
- */
 void
 plh_profile_directory_note_server(void)
 {
@@ -168,9 +165,6 @@ remove_late_baselines(void)
 		(void) plh_directory_names_visit(profile_directory, remove_late_baseline, NULL);
 }
 
-/*
- * Remove the directory if it is empty, unless a setting names it: then it is the administrator's.
- */
 void
 plh_profile_directory_remove(void)
 {

@@ -18,4 +18,5 @@ extern bool plh_profile_directory_is_gone(void);
 /* Called in the postmaster, or by a server that is a single process. */
 extern void plh_profile_directory_note_server(void);
 
+/* Only if it is empty, and no setting names it: then it is the administrator's. */
 extern void plh_profile_directory_remove(void);

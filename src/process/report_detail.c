@@ -93,9 +93,6 @@ plh_report_detail_append_top(PlhReportDetail *detail, const PlhProfileImage *ima
 	append_routine(detail, image, top);
 }
 
-/*
- * Append the statement behind the site that has most, cut to a length that a log can bear.
- */
 void
 plh_report_detail_append_statement(PlhReportDetail *detail, const PlhTopSite *top)
 {
