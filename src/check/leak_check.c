@@ -238,14 +238,6 @@ repeat(const PlhCheckRun *run)
 		phase = phase_over(&repeated, phase, run_phase(run, &repeated.phases[phase]));
 }
 
-static void
-need_profile(void)
-{
-	if (plh_profile == NULL && !plh_owner_begin_profile())
-		ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory"),
-						errdetail("Could not allocate a profile.")));
-}
-
 /* A check needs the sampling for itself. */
 static void
 check_not_busy(bool running)
@@ -293,7 +285,9 @@ plh_leak_check_run(const PlhLeakCheckPlan *plan, PlhLeakCheck *check)
 	MemoryContext caller_context = CurrentMemoryContext;
 
 	check_not_busy(running);
-	need_profile();
+	if (plh_profile == NULL && !plh_owner_begin_profile())
+		ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory"),
+						errdetail("Could not allocate a profile.")));
 	memset(check, 0, sizeof(*check));
 	running = true;
 

@@ -24,8 +24,9 @@ plh_sql_access_sees_all(void)
 	return has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS);
 }
 
-bool
-plh_sql_access_sees_role(Oid role)
+/* Whether a caller who does not see all may see the processes of a role. */
+static bool
+sees_role(Oid role)
 {
 	return OidIsValid(role) && has_privs_of_role(GetUserId(), role);
 }
@@ -33,7 +34,7 @@ plh_sql_access_sees_role(Oid role)
 bool
 plh_sql_access_may_see(Oid role)
 {
-	return plh_sql_access_sees_all() || plh_sql_access_sees_role(role);
+	return plh_sql_access_sees_all() || sees_role(role);
 }
 
 /*
@@ -48,7 +49,7 @@ plh_sql_access_knows(int pid)
 	if (plh_sql_access_sees_all())
 		return true;
 	proc = BackendPidGetProc(pid);
-	return proc != NULL && plh_sql_access_sees_role(proc->roleId);
+	return proc != NULL && sees_role(proc->roleId);
 }
 
 /*
@@ -64,7 +65,7 @@ plh_sql_access_hides_roles(void)
 	{
 		PGPROC	   *proc = BackendPidGetProc(lfirst_int(cell));
 
-		if (proc != NULL && OidIsValid(proc->roleId) && !plh_sql_access_sees_role(proc->roleId))
+		if (proc != NULL && OidIsValid(proc->roleId) && !sees_role(proc->roleId))
 			return true;
 	}
 	return false;
@@ -88,7 +89,7 @@ bool
 plh_sql_access_shows(bool sees_all, const PlhProfileHeader *header)
 {
 	return sees_all || (plh_sql_access_is_of_cluster(header) &&
-						plh_sql_access_sees_role(header->role_oid));
+						sees_role(header->role_oid));
 }
 
 /* May that process have loaded this module? */

@@ -9,9 +9,6 @@
 #include "reader/profile_reader.h"
 
 extern bool plh_sql_access_sees_all(void);
-
-/* Of a role: the former for a caller who does not see all, the latter for any. */
-extern bool plh_sql_access_sees_role(Oid role);
 extern bool plh_sql_access_may_see(Oid role);
 extern bool plh_sql_access_knows(int pid);
 extern bool plh_sql_access_hides_roles(void);

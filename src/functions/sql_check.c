@@ -134,7 +134,6 @@ put_leak(const PlhListedSite *listed, const PlhLeak *leak,
 							listed->has_stack ? &listed->stack : NULL))
 		return true;
 
-#define COLUMN PLH_PUT_COLUMN
 #include "functions/columns/check.def"
 	plh_sql_rows_finish(&row, sink);
 	return false;
@@ -216,15 +215,6 @@ report_failures(const PlhLeakCheck *check)
 						 hint_at_malloc()));
 }
 
-static void
-report_extent(const PlhLeakCheckPlan *plan, const PlhLeakCheck *check)
-{
-	if (plan->fail == PLH_FAIL_STATEMENT)
-		report_errors(check);
-	else if (plan->fail == PLH_FAIL_EACH)
-		report_failures(check);
-}
-
 /*
  * Tell the log which allocation is to fail: should the server crash, that is known.
  */
@@ -270,7 +260,10 @@ pg_leakhunt_check(PG_FUNCTION_ARGS)
 	suppressions = plh_sql_source_suppressions(fcinfo);
 	plh_leak_check_run(&plan, &check);
 
-	report_extent(&plan, &check);
+	if (plan.fail == PLH_FAIL_STATEMENT)
+		report_errors(&check);
+	else if (plan.fail == PLH_FAIL_EACH)
+		report_failures(&check);
 	suppressed = put_leaks(&check.found, suppressions, &sink);
 	if (suppressed > 0)
 		ereport(NOTICE, (errmsg_plural("%d leaking call site is suppressed",

@@ -167,7 +167,6 @@ put_dump(const char *name, const PlhDump *dump, const struct stat *status, PlhRo
 	if (!plh_sql_access_shows(sink->sees_all, header))
 		return;
 
-#define COLUMN PLH_PUT_COLUMN
 #include "functions/columns/dumps.def"
 	plh_sql_rows_finish(&row, sink);
 }

@@ -297,14 +297,6 @@ explain_one(Explaining *explaining, int pid)
 		plh_sql_source_deny_process(pid, WARNING);
 }
 
-static void
-explain_dump(Explaining *explaining, const char *file)
-{
-	PlhExplainedProcess process = plh_sql_explain_dumped(plh_sql_source_dump(file, false));
-
-	explain(&process, explaining);
-}
-
 /* list_sort comparator: the largest process first. */
 static int
 compare_rows(const ListCell *a, const ListCell *b)
@@ -332,7 +324,6 @@ put_row(Explaining *explaining, int pid, const char *text)
 		explaining->nameless_count = 0;
 	}
 
-#define COLUMN PLH_PUT_COLUMN
 #include "functions/columns/explain.def"
 	plh_sql_rows_finish(&row, &explaining->sink);
 }
@@ -379,6 +370,7 @@ put_explanations(FunctionCallInfo fcinfo)
 {
 	PlhTarget	target = plh_sql_source_target(fcinfo, 3);
 	Explaining	explaining = {0};
+	PlhExplainedProcess dumped;
 
 	explaining.as_json = is_json(fcinfo);
 	plh_sql_rows_start(fcinfo, &explaining.sink);
@@ -388,7 +380,10 @@ put_explanations(FunctionCallInfo fcinfo)
 	if (target.all)
 		plh_sql_explain_visit(explaining.sink.sees_all, 0, explain, &explaining);
 	else if (target.file != NULL)
-		explain_dump(&explaining, target.file);
+	{
+		dumped = plh_sql_explain_dumped(plh_sql_source_dump(target.file, false));
+		explain(&dumped, &explaining);
+	}
 	else
 		explain_one(&explaining, target.pid);
 	put_rows(&explaining, target.all);

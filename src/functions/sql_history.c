@@ -33,7 +33,6 @@ put_part(TimestampTz at, const PartName *name, int64 bytes, int64 contexts, PlhR
 {
 	PlhRow		row = {0};
 
-#define COLUMN PLH_PUT_COLUMN
 #include "functions/columns/history.def"
 	plh_sql_rows_finish(&row, sink);
 }

@@ -41,7 +41,6 @@ put_metric(PlhRowSink *sink, const char *name, Labels labels, double value)
 	const PlhLargeStatement *statement = labels.statement;
 	PlhRow		row = {0};
 
-#define COLUMN PLH_PUT_COLUMN
 #include "functions/columns/metrics.def"
 	plh_sql_rows_finish(&row, sink);
 }

@@ -56,7 +56,6 @@ put_top(const PlhTopRow *top, int64 total, const PlhSiteList *list, PlhRowSink *
 {
 	PlhRow		row = {0};
 
-#define COLUMN PLH_PUT_COLUMN
 #include "functions/columns/top.def"
 	plh_sql_rows_finish(&row, sink);
 }

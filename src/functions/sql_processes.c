@@ -95,7 +95,6 @@ put_process(const ShownProcess *process, PlhRowSink *sink)
 		plh_process_facts_rss_anon_bytes(process->pid);
 	PlhRow		row = {0};
 
-#define COLUMN PLH_PUT_COLUMN
 #include "functions/columns/processes.def"
 	plh_sql_rows_finish(&row, sink);
 }
@@ -108,7 +107,6 @@ put_sampling(const ShownProcess *process, PlhRowSink *sink)
 	const PlhProfileHeader *header = image == NULL ? NULL : image->header;
 	PlhRow		row = {0};
 
-#define COLUMN PLH_PUT_COLUMN
 #include "functions/columns/sampling.def"
 	plh_sql_rows_finish(&row, sink);
 }
@@ -253,7 +251,6 @@ put_contexts(PlhProfileImage *image, void *arg)
 		const char *name = plh_context_list_name(image, context->name);
 		PlhRow		row = {0};
 
-#define COLUMN PLH_PUT_COLUMN
 #include "functions/columns/contexts.def"
 		plh_sql_rows_finish(&row, sink);
 	}
@@ -317,7 +314,6 @@ put_symbols(PlhProfileImage *image, void *arg)
 			continue;
 		plh_symbols_module(plh_sql_rows_symbols(sink), module, &found);
 
-#define COLUMN PLH_PUT_COLUMN
 #include "functions/columns/symbols.def"
 		plh_sql_rows_finish(&row, sink);
 	}

@@ -8,7 +8,6 @@
  *
  * 		PlhRow		row = {0};
  *
- * 		#define COLUMN PLH_PUT_COLUMN
  * 		#include "functions/columns/report.def"
  * 		plh_sql_rows_finish(&row, sink);
  */
@@ -55,7 +54,7 @@ extern PlhSymbols *plh_sql_rows_symbols(PlhRowSink *sink);
 extern void plh_sql_rows_finish(PlhRow *row, PlhRowSink *sink);
 
 /* What a row of functions/columns puts to "row": null, unless the value is known. */
-#define PLH_PUT_COLUMN(name, type, is_known, value, comment) \
+#define COLUMN(name, type, is_known, value, comment) \
 	if (is_known) \
 		plh_sql_rows_put_##type(&row, value); \
 	else \

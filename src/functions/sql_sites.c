@@ -115,7 +115,6 @@ put_site(PlhListedSite *listed, void *arg)
 	if (report->with_stacks)
 		plh_listed_site_describe_stack(listed, report->texts);
 
-#define COLUMN PLH_PUT_COLUMN
 #include "functions/columns/report.def"
 	plh_sql_rows_finish(&row, &report->sink);
 }
@@ -166,7 +165,6 @@ put_difference(const PlhListedSite *listed, PlhRowSink *sink)
 {
 	PlhRow		row = {0};
 
-#define COLUMN PLH_PUT_COLUMN
 #include "functions/columns/diff.def"
 	plh_sql_rows_finish(&row, sink);
 }
@@ -228,7 +226,6 @@ put_age(const PlhListedSite *listed, const PlhSiteAge *age, TimestampTz now, Plh
 {
 	PlhRow		row = {0};
 
-#define COLUMN PLH_PUT_COLUMN
 #include "functions/columns/ages.def"
 	plh_sql_rows_finish(&row, sink);
 }

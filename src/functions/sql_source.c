@@ -21,7 +21,6 @@
 #include "functions/sql_source.h"
 #include "process/process.h"
 #include "process/profile_directory.h"
-#include "process/unshown_profile.h"
 #include "profile/baseline.h"
 #include "profile/dump_names.h"
 #include "reader/baseline_file.h"
@@ -210,14 +209,14 @@ report_unprofiled(int pid, int level)
 						errhint("pg_leakhunt_processes lists the processes.")));
 		return;
 	}
-	failure = plh_unshown_profile_reason(pid);
+	failure = plh_profile_directory_failure(pid);
 	ereport(level, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 					errmsg("process %d has no profile", pid),
 					plh_server_processes_loaded(pid) == PLH_NOT_LOADED ?
 					errdetail("It has not loaded pg_leakhunt.") :
 					failure != NULL ? errdetail_internal("%s", failure) :
 					errdetail("It has not kept enough samples yet."),
-					failure != NULL ? errhint("%s", plh_unshown_profile_hint(pid)) :
+					failure != NULL ? errhint("%s", plh_profile_directory_hint(pid)) :
 					errhint("SELECT pg_leakhunt_explain(%d) tells what is known of it.", pid)));
 }
 

@@ -34,7 +34,6 @@ put_statement(const PlhListedStatement *listed, const PlhProfileImage *image,
 	if (stack != NULL)
 		plh_stack_text_describe(texts, stack, &site.stack);
 
-#define COLUMN PLH_PUT_COLUMN
 #include "functions/columns/statements.def"
 	plh_sql_rows_finish(&row, sink);
 }

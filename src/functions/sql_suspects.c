@@ -84,7 +84,6 @@ put_finding(const PlhToldFinding *told, const PlhProfileImage *image, PlhRowSink
 	/* of several sites together, the sum may count a transaction twice */
 	if (is_of_site)
 		transactions = Min(finding->sites.transactions, finding->sites.epochs);
-#define COLUMN PLH_PUT_COLUMN
 #include "functions/columns/suspects.def"
 	plh_sql_rows_finish(&row, sink);
 }
@@ -194,7 +193,6 @@ pg_leakhunt_suppressed(PG_FUNCTION_ARGS)
 		const Matched *matched = &search.matched[i];
 		PlhRow		row = {0};
 
-#define COLUMN PLH_PUT_COLUMN
 #include "functions/columns/suppressed.def"
 		plh_sql_rows_finish(&row, &search.sink);
 	}

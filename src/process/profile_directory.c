@@ -1,6 +1,7 @@
 /*
  * profile_directory.c
- *	  Chooses the directory in which the processes of this server publish their profiles.
+ *	  Chooses the directory in which the processes of this server publish their profiles, and
+ *	  says why one could not be published there.
  */
 #include "postgres.h"
 
@@ -19,6 +20,7 @@
 #include "process/profile_directory.h"
 #include "profile/baseline.h"
 #include "profile/shared_directory.h"
+#include "sampler/publication.h"
 
 /* Names that are tried for the default directory. */
 #define MAX_NAMES 8
@@ -172,4 +174,58 @@ plh_profile_directory_remove(void)
 	plh_shared_directory_remove_note(profile_directory);
 	if (plh_load_settings.profile_directory[0] == '\0')
 		(void) rmdir(profile_directory);
+}
+
+/*
+ * The errno of the failure that was logged last; 0: none, or all is well again.  Only the keeper
+ * has one.
+ */
+static PLH_SURVIVES_FORK int reported_error;
+
+static const char *
+reason_of(int error)
+{
+	if (error == ENOSPC)
+		return psprintf("The file system of \"%s\" is too full for its profile.",
+						profile_directory);
+	errno = error;
+	return psprintf("Its profile could not be published in \"%s\": %m.",
+					profile_directory);
+}
+
+static const char *
+hint_of(int error)
+{
+	if (error == ENOSPC)
+		return "Make /dev/shm larger (shm_size of a container), set pg_leakhunt.profile_directory to a larger file system, or lower pg_leakhunt.max_profile_size.";
+	return "The process tries again when it allocates, at most every five seconds.";
+}
+
+const char *
+plh_profile_directory_failure(int pid)
+{
+	int			error = plh_publication_failure_of(pid);
+
+	return error == 0 ? NULL : reason_of(error);
+}
+
+const char *
+plh_profile_directory_hint(int pid)
+{
+	int			error = plh_publication_failure_of(pid);
+
+	return error == 0 ? NULL : hint_of(error);
+}
+
+void
+plh_profile_directory_report_failure(void)
+{
+	int			pid;
+	int			error = plh_publication_any_failure(&pid);
+
+	if (error != 0 && error != reported_error)
+		ereport(LOG, (errmsg("could not publish the profile of process %d", pid),
+					  errdetail_internal("%s", reason_of(error)),
+					  errhint("%s", hint_of(error))));
+	reported_error = error;
 }

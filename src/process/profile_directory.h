@@ -1,6 +1,7 @@
 /*
  * profile_directory.h
- *	  Chooses the directory in which the processes of this server publish their profiles.
+ *	  Chooses the directory in which the processes of this server publish their profiles, and
+ *	  says why one could not be published there.
  *
  * Never called inside palloc.
  */
@@ -20,3 +21,13 @@ extern void plh_profile_directory_note_server(void);
 
 /* Only if it is empty, and no setting names it: then it is the administrator's. */
 extern void plh_profile_directory_remove(void);
+
+/*
+ * A palloc'd sentence on why the profile of a process could not be shown there, and one on what to
+ * do; NULL if it could.
+ */
+extern const char *plh_profile_directory_failure(int pid);
+extern const char *plh_profile_directory_hint(int pid);
+
+/* Log that processes have failed, once for each reason. */
+extern void plh_profile_directory_report_failure(void);

@@ -14,7 +14,7 @@
 #include "judge/statement_suspect.h"
 #include "judge/suspect.h"
 #include "judge/unwritten.h"
-#include "process/unshown_profile.h"
+#include "process/profile_directory.h"
 #include "report/malloc_callers.h"
 #include "report/words.h"
 #include "sampler/publication.h"
@@ -69,7 +69,7 @@ doubt_without_profile(PlhDoubt *doubt, const PlhDoubted *doubted)
 {
 	const PlhExplainedProcess *process = doubted->process;
 	const char *failure = process->loaded == PLH_LOADED ?
-		plh_unshown_profile_reason(process->pid) : NULL;
+		plh_profile_directory_failure(process->pid) : NULL;
 
 	if (process->loaded == PLH_NOT_LOADED)
 	{
@@ -79,7 +79,7 @@ doubt_without_profile(PlhDoubt *doubt, const PlhDoubted *doubted)
 	else if (failure != NULL)
 	{
 		PLH_DOUBT(doubt, true, not_published,.reason = failure);
-		appendStringInfoString(&doubt->next, plh_unshown_profile_hint(process->pid));
+		appendStringInfoString(&doubt->next, plh_profile_directory_hint(process->pid));
 	}
 	else if (process->loaded == PLH_LOADED && process->rss_anon_bytes >= PLH_SUSPECT_LARGE_BYTES)
 		say_outside_uncounted(doubt, doubted, PLH_SAYS_outside_never_counted);
@@ -98,11 +98,11 @@ find_unpublished(PlhDoubt *doubt, const PlhProfileImage *image)
 
 	if (plh_profile_image_is_whole(image->header))
 		return false;
-	failure = image->alive ? plh_unshown_profile_reason(image->header->pid) : NULL;
+	failure = image->alive ? plh_profile_directory_failure(image->header->pid) : NULL;
 	if (failure != NULL)
 	{
 		PLH_DOUBT(doubt, true, sites_unseen,.reason = failure);
-		appendStringInfoString(&doubt->next, plh_unshown_profile_hint(image->header->pid));
+		appendStringInfoString(&doubt->next, plh_profile_directory_hint(image->header->pid));
 		return true;
 	}
 	if (plh_load_settings.profile_directory[0] == '\0')

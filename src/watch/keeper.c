@@ -33,7 +33,7 @@
 #include "base/fork.h"
 #include "base/settings.h"
 #include "crash/crash_dumps.h"
-#include "process/unshown_profile.h"
+#include "process/profile_directory.h"
 #include "watch/keeper.h"
 #include "watch/server_limit.h"
 #include "watch/verdict_watch.h"
@@ -126,7 +126,7 @@ tend_if_due(int *lock)
 	tended_at_us = now_us;
 	if (keep_lock(lock))
 		plh_crash_dumps_tend(must_stop);
-	plh_unshown_profile_report();
+	plh_profile_directory_report_failure();
 }
 
 /* Do what is due.  The line in the log is what tests count. */

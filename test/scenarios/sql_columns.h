@@ -9,57 +9,48 @@
 
 #include "scenario_rows.h"
 
-#define NAMED_COLUMN(name, type, is_known, value, comment) {#name, SQL_##type},
+#define COLUMN(name, type, is_known, value, comment) {#name, SQL_##type},
 
-#define COLUMN NAMED_COLUMN
 static const Column explain_columns[] = {
 #include "functions/columns/explain.def"
 	{NULL}
 };
 
-#define COLUMN NAMED_COLUMN
 static const Column report_columns[] = {
 #include "functions/columns/report.def"
 	{NULL}
 };
 
-#define COLUMN NAMED_COLUMN
 static const Column statements_columns[] = {
 #include "functions/columns/statements.def"
 	{NULL}
 };
 
-#define COLUMN NAMED_COLUMN
 static const Column suspects_columns[] = {
 #include "functions/columns/suspects.def"
 	{NULL}
 };
 
-#define COLUMN NAMED_COLUMN
 static const Column ages_columns[] = {
 #include "functions/columns/ages.def"
 	{NULL}
 };
 
-#define COLUMN NAMED_COLUMN
 static const Column processes_columns[] = {
 #include "functions/columns/processes.def"
 	{NULL}
 };
 
-#define COLUMN NAMED_COLUMN
 static const Column sampling_columns[] = {
 #include "functions/columns/sampling.def"
 	{NULL}
 };
 
-#define COLUMN NAMED_COLUMN
 static const Column contexts_columns[] = {
 #include "functions/columns/contexts.def"
 	{NULL}
 };
 
-#define COLUMN NAMED_COLUMN
 static const Column history_columns[] = {
 #include "functions/columns/history.def"
 	{NULL}

@@ -22,7 +22,6 @@
 #include "other_processes.h"
 #include "process/process.h"
 #include "process/profile_directory.h"
-#include "process/unshown_profile.h"
 #include "reader/baseline_file.h"
 #include "reader/profile_reader.h"
 #include "reader/server_activity.h"
@@ -262,13 +261,13 @@ plh_control_request_of(int pid, PlhControlRequest *request)
 }
 
 const char *
-plh_unshown_profile_reason(int pid)
+plh_profile_directory_failure(int pid)
 {
 	return NULL;
 }
 
 const char *
-plh_unshown_profile_hint(int pid)
+plh_profile_directory_hint(int pid)
 {
 	return NULL;
 }

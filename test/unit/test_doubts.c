@@ -8,7 +8,7 @@
 
 #include "base/settings.h"
 #include "leaking_session.h"
-#include "process/unshown_profile.h"
+#include "process/profile_directory.h"
 #include "report/malloc_callers.h"
 #include "report/words.h"
 #include "suspect_facts.h"
@@ -19,13 +19,13 @@
 
 /* What needs the server. */
 const char *
-plh_unshown_profile_reason(int pid)
+plh_profile_directory_failure(int pid)
 {
 	return NULL;
 }
 
 const char *
-plh_unshown_profile_hint(int pid)
+plh_profile_directory_hint(int pid)
 {
 	return NULL;
 }
