@@ -236,9 +236,7 @@ count_until(int64 end_us, bool with_free)
 	return true;
 }
 
-/*
- * Count all contexts now.
- */
+/* Count all contexts now. */
 void
 plh_census_count_contexts(void)
 {
@@ -452,9 +450,7 @@ has_own_changed(int64 now_us)
 	return false;
 }
 
-/*
- * Is there time to count what is free, too?
- */
+/* Is there time to count what is free, too? */
 static bool
 may_count_free(int64 now_us, bool brief)
 {
@@ -547,18 +543,14 @@ plh_census_take_if_older(int64 gap_us, bool brief)
 	return true;
 }
 
-/*
- * Was the last brief census given up or not tried, so that nothing has been counted since?
- */
+/* Was the last brief census given up or not tried, so that nothing has been counted since? */
 bool
 plh_census_is_missing(void)
 {
 	return state.is_missing;
 }
 
-/*
- * Take a census while a context is being reset, and count what is in it as over.
- */
+/* Take a census while a context is being reset, and count what is in it as over. */
 bool
 plh_census_take_at_reset(MemoryContext context, int64 gap_us)
 {
@@ -570,9 +562,7 @@ plh_census_take_at_reset(MemoryContext context, int64 gap_us)
 	return taken;
 }
 
-/*
- * Forget the censuses in a forked child: they are the parent's.
- */
+/* Forget the censuses in a forked child: they are the parent's. */
 PLH_EVERY_PROCESS void
 plh_census_forget(void)
 {

@@ -77,9 +77,7 @@ plh_context_blocks_note(const void *caller)
 		function_count++;
 }
 
-/*
- * Returns how many functions there are.
- */
+/* Returns how many functions there are. */
 int
 plh_context_blocks_count(void)
 {
@@ -102,9 +100,7 @@ probe(MemoryContext context, Size chunk_bytes, bool has_large, bool has_realloc)
 	MemoryContextDelete(context);
 }
 
-/*
- * Probe a context of each type.
- */
+/* Probe a context of each type. */
 void
 plh_context_blocks_probe(void)
 {

@@ -15,9 +15,7 @@ plh_context_is_hash_table(MemoryContext context)
 	return context->name[0] == 'd' && strcmp(context->name, PLH_HASH_TABLE_NAME) == 0;
 }
 
-/*
- * The name of a context.
- */
+/* The name of a context. */
 static inline const char *
 plh_context_name(MemoryContext context)
 {

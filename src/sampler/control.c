@@ -240,18 +240,14 @@ read_request(PlhControlRequest *request, int pid, uint64 *process_start)
 	return next_end(&own, &all, now_us);
 }
 
-/*
- * Does the work of plh_control_changed where a request ends at some time.
- */
+/* Does the work of plh_control_changed where a request ends at some time. */
 bool
 plh_control_request_ended(void)
 {
 	return plh_clock_us(CLOCK_MONOTONIC_COARSE) >= plh_control_seen.ends_at_us;
 }
 
-/*
- * Find the request that concerns this process, if there is one.
- */
+/* Find the request that concerns this process, if there is one. */
 PLH_EVERY_PROCESS void
 plh_control_poll(PlhControlRequest *request)
 {
@@ -260,9 +256,7 @@ plh_control_poll(PlhControlRequest *request)
 	plh_control_seen.ends_at_us = read_request(request, getpid(), &state.own_start);
 }
 
-/*
- * Find the request that concerns a process, whether it has seen it or not.
- */
+/* Find the request that concerns a process, whether it has seen it or not. */
 void
 plh_control_request_of(int pid, PlhControlRequest *request)
 {
@@ -376,9 +370,7 @@ plh_control_request(int pid, const PlhControlRequest *request)
 	return stored;
 }
 
-/*
- * Forget in a forked child which requests the parent has seen.
- */
+/* Forget in a forked child which requests the parent has seen. */
 PLH_EVERY_PROCESS void
 plh_control_forget(void)
 {

@@ -231,9 +231,7 @@ goes_on_starting(PlhCountdown *countdown)
 		plh_clock_us(CLOCK_THREAD_CPUTIME_ID) < START_CPU_US;
 }
 
-/*
- * Begin to count down at that place.
- */
+/* Begin to count down at that place. */
 void
 plh_countdown_start(PlhCountdown *countdown, PlhCounted counted, uint64 *left)
 {
@@ -244,9 +242,7 @@ plh_countdown_start(PlhCountdown *countdown, PlhCounted counted, uint64 *left)
 	make_stale(countdown);
 }
 
-/*
- * Does the work of plh_countdown_take where there are gaps, or something has changed.
- */
+/* Does the work of plh_countdown_take where there are gaps, or something has changed. */
 PLH_EVERY_PROCESS uint32
 plh_countdown_take_at_gap(PlhCountdown *countdown, Size size)
 {
@@ -284,9 +280,7 @@ plh_countdown_take_at_gap(PlhCountdown *countdown, Size size)
 	return was_starting ? 0 : interval_of(countdown);
 }
 
-/*
- * Does the work of plh_countdown_thin where there may be a longer interval.
- */
+/* Does the work of plh_countdown_thin where there may be a longer interval. */
 uint32
 plh_countdown_thin_passing(Size size, uint32 interval, PlhLifetime lifetime)
 {
@@ -300,18 +294,14 @@ plh_countdown_thin_passing(Size size, uint32 interval, PlhLifetime lifetime)
 	return plh_sampling_keeps(&state.prng, size, interval, longer) ? longer : 0;
 }
 
-/*
- * Does the work of plh_countdown_draw for an interval above 1.
- */
+/* Does the work of plh_countdown_draw for an interval above 1. */
 PlhDraw
 plh_countdown_draw_weight(Size size, uint32 interval)
 {
 	return plh_sampling_draw(&state.prng, size, interval);
 }
 
-/*
- * Let the next allocation look at settings and requests, as the sampling is about to change.
- */
+/* Let the next allocation look at settings and requests, as the sampling is about to change. */
 PLH_EVERY_PROCESS void
 plh_countdown_rearm(void)
 {
@@ -381,18 +371,14 @@ plh_countdown_watch(uint32 interval)
 	return true;
 }
 
-/*
- * The interval of the allocations that were last looked at.
- */
+/* The interval of the allocations that were last looked at. */
 uint32
 plh_countdown_interval(void)
 {
 	return state.armed_interval;
 }
 
-/*
- * Forget in a forked child what the parent was asked to do, and don't repeat its random numbers.
- */
+/* Forget in a forked child what the parent was asked to do, and don't repeat its random numbers. */
 PLH_EVERY_PROCESS void
 plh_countdown_forget(void)
 {
@@ -411,9 +397,7 @@ plh_countdown_forget(void)
 	plh_countdown_rearm();
 }
 
-/*
- * Record nothing from now on, as the process exits.
- */
+/* Record nothing from now on, as the process exits. */
 PLH_EVERY_PROCESS void
 plh_countdown_stop(void)
 {

@@ -93,9 +93,7 @@ plh_countdown_thin(Size size, uint32 interval, PlhLifetime lifetime)
 		interval : plh_countdown_thin_passing(size, interval, lifetime);
 }
 
-/*
- * Draw how the weight of a sample is rounded.
- */
+/* Draw how the weight of a sample is rounded. */
 static inline PlhDraw
 plh_countdown_draw(Size size, uint32 interval)
 {

@@ -256,9 +256,7 @@ plh_current_site_add_routines(PlhStack *stack)
 	stack->known = &found->stack;
 }
 
-/*
- * The statement may be another one.  Its query id is known only when it has been analyzed.
- */
+/* The statement may be another one.  Its query id is known only when it has been analyzed. */
 static void
 look_up(const char *text, uint64 query_id, TimestampTz start)
 {
@@ -308,9 +306,7 @@ plh_current_site_statement(void)
 	return state.offset;
 }
 
-/*
- * Forget the answer in a forked child: it was about the parent's profile.
- */
+/* Forget the answer in a forked child: it was about the parent's profile. */
 PLH_EVERY_PROCESS void
 plh_current_site_forget(void)
 {

@@ -12,9 +12,7 @@
 #include "profile/profile.h"
 #include "stack/unwind.h"
 
-/*
- * Samples are frequent at intervals up to this: more stacks are remembered then.
- */
+/* Samples are frequent at intervals up to this: more stacks are remembered then. */
 #define PLH_FREQUENT_INTERVAL (64 * 1024)
 
 extern void plh_current_site_add_routines(PlhStack *stack);

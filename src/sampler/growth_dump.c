@@ -94,9 +94,7 @@ remove_former(int sequence)
 	}
 }
 
-/*
- * Write a dump if the process has grown by pg_leakhunt.dump_growth since the last one.
- */
+/* Write a dump if the process has grown by pg_leakhunt.dump_growth since the last one. */
 void
 plh_growth_dump_if_due(void)
 {
@@ -128,9 +126,7 @@ plh_growth_dump_if_due(void)
 	state.next_at_us = end + Max(PAUSE_US, PAUSE_FACTOR * (end - start));
 }
 
-/*
- * Forget the dumps in a forked child: they are the parent's.
- */
+/* Forget the dumps in a forked child: they are the parent's. */
 PLH_EVERY_PROCESS void
 plh_growth_dump_forget(void)
 {

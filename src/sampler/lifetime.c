@@ -157,9 +157,7 @@ lifetime_of_deep(MemoryContext deep)
 	return remember(deep, known_slot(context)->lifetime.lifetime);
 }
 
-/*
- * Returns the lifetime of a context, which follows from its current place in the tree.
- */
+/* Returns the lifetime of a context, which follows from its current place in the tree. */
 PlhLifetime
 plh_lifetime_of(MemoryContext context)
 {

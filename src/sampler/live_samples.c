@@ -71,9 +71,7 @@ plh_live_samples_start(uint32 max_samples, MemoryContextCallbackFunction on_rese
 	reset_callback = on_reset;
 }
 
-/*
- * Does the work of plh_live_samples_watched for another context than the last one.
- */
+/* Does the work of plh_live_samples_watched for another context than the last one. */
 PlhWatchedContext *
 plh_live_samples_find_watched(MemoryContext context)
 {
@@ -217,18 +215,14 @@ unlink_sample(PlhLiveSample *sample)
 	}
 }
 
-/*
- * A number that tells a sample from the others that are live.
- */
+/* A number that tells a sample from the others that are live. */
 uint32
 plh_live_samples_index(const PlhLiveSample *sample)
 {
 	return index_of_sample(sample);
 }
 
-/*
- * A chunk, if it is sampled, is of that place of the plan that is watched.
- */
+/* A chunk, if it is sampled, is of that place of the plan that is watched. */
 void
 plh_live_samples_give(const void *pointer, uint32 place)
 {
@@ -241,9 +235,7 @@ plh_live_samples_give(const void *pointer, uint32 place)
 	plh_guard_restore(was_held);
 }
 
-/*
- * Remove the sample of a chunk that was freed, if the chunk is sampled.
- */
+/* Remove the sample of a chunk that was freed, if the chunk is sampled. */
 void
 plh_live_samples_remove(const void *pointer)
 {

@@ -71,9 +71,7 @@ reap(void)
 		end_sample(number);
 }
 
-/*
- * End the samples whose blocks others have freed; under the guard.
- */
+/* End the samples whose blocks others have freed; under the guard. */
 PLH_EVERY_PROCESS void
 plh_malloc_hooks_reap(void)
 {
@@ -283,18 +281,14 @@ plh_malloc_hooks_install(void)
 	return NULL;
 }
 
-/*
- * Is what the calling thread gets from malloc sampled?  Any thread may ask.
- */
+/* Is what the calling thread gets from malloc sampled?  Any thread may ask. */
 bool
 plh_malloc_hooks_samples_thread(void)
 {
 	return hook != NULL && hook->countdown() == hook->sampled_countdown;
 }
 
-/*
- * Forget the parent's samples in a forked child, which has one thread.
- */
+/* Forget the parent's samples in a forked child, which has one thread. */
 PLH_EVERY_PROCESS void
 plh_malloc_hooks_forget(void)
 {

@@ -95,9 +95,7 @@ note_in_filter(const void *block, bool has_samples)
 	WRITE(filter[bit / 8], has_samples ? bits | mask : bits & ~mask);
 }
 
-/*
- * Define how many samples there may be, and where the filter is.  No memory is taken yet.
- */
+/* Define how many samples there may be, and where the filter is.  No memory is taken yet. */
 void
 plh_malloc_samples_start(uint32 max, uint8 *filter_bytes)
 {
@@ -210,9 +208,7 @@ plh_malloc_samples_claim(const void *block)
 	return number;
 }
 
-/*
- * Give a claimed sample back: its block was not freed.
- */
+/* Give a claimed sample back: its block was not freed. */
 void
 plh_malloc_samples_unclaim(uint32 number)
 {
@@ -221,9 +217,7 @@ plh_malloc_samples_unclaim(uint32 number)
 	WRITE(sample->block, READ(sample->block) & ~CLAIMED);
 }
 
-/*
- * Leave a claimed sample to the owner, to be removed when it reaps.
- */
+/* Leave a claimed sample to the owner, to be removed when it reaps. */
 void
 plh_malloc_samples_leave(uint32 number)
 {
@@ -256,9 +250,7 @@ unlink_sample(uint32 number, const void *block)
 		note_in_filter(block, false);
 }
 
-/*
- * Remove a claimed sample.  Returns what was recorded of its block.
- */
+/* Remove a claimed sample.  Returns what was recorded of its block. */
 PlhMallocSampled
 plh_malloc_samples_remove(uint32 number)
 {
@@ -275,9 +267,7 @@ plh_malloc_samples_remove(uint32 number)
 	return sampled;
 }
 
-/*
- * Returns a sample that was left to the owner; 0 if there is none.
- */
+/* Returns a sample that was left to the owner; 0 if there is none. */
 PLH_EVERY_PROCESS uint32
 plh_malloc_samples_next_left(void)
 {
@@ -292,9 +282,7 @@ plh_malloc_samples_next_left(void)
 	return number;
 }
 
-/*
- * Forget all samples in a forked child, which has one thread: they are the parent's.
- */
+/* Forget all samples in a forked child, which has one thread: they are the parent's. */
 void
 plh_malloc_samples_forget(void)
 {

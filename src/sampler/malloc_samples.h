@@ -36,9 +36,7 @@ extern PlhMallocSampled plh_malloc_samples_remove(uint32 number);
 extern uint32 plh_malloc_samples_next_left(void);
 extern void plh_malloc_samples_forget(void);
 
-/*
- * Any thread's, at any time.  Whoever claims a sample removes it, leaves it or gives it back.
- */
+/* Any thread's, at any time.  Whoever claims a sample removes it, leaves it or gives it back. */
 extern uint32 plh_malloc_samples_claim(const void *block);
 extern void plh_malloc_samples_leave(uint32 number);
 extern void plh_malloc_samples_unclaim(uint32 number);

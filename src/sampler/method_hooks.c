@@ -199,9 +199,7 @@ record_guarded(MemoryContext context, void *pointer, Size size,
 	errno = saved_errno;
 }
 
-/*
- * Is the allocation to fail, which has taken the slow path, and adds so much to the process?
- */
+/* Is the allocation to fail, which has taken the slow path, and adds so much to the process? */
 static inline bool
 is_to_fail(MemoryContext context, Size size, Size added, uint32 interval)
 {
@@ -288,9 +286,7 @@ added_by_realloc(void *pointer, Size size, PlhContextType type)
 	return size > had ? size - had : 0;
 }
 
-/*
- * A realloc counts as a free and an allocation of the new size.
- */
+/* A realloc counts as a free and an allocation of the new size. */
 static pg_noinline void *
 realloc_slow(PLH_REALLOC_PARAMETERS, PlhContextType type)
 {

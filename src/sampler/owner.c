@@ -38,9 +38,7 @@ static PLH_SURVIVES_FORK int current_scope;
 /* What other threads got of malloc; NULL where malloc is not sampled. */
 static PLH_SET_AT_LOAD const uint64 *malloc_other_bytes;
 
-/*
- * Begin profiles of processes of that database cluster from now on.
- */
+/* Begin profiles of processes of that database cluster from now on. */
 void
 plh_owner_start(uint64 cluster)
 {

@@ -130,9 +130,7 @@ plh_plan_nodes_expect(uint32 nodes)
 	return true;
 }
 
-/*
- * What is allocated and freed from now on does not count; the figures stay.
- */
+/* What is allocated and freed from now on does not count; the figures stay. */
 void
 plh_plan_nodes_stop(void)
 {
@@ -149,9 +147,7 @@ plh_plan_nodes_stop(void)
 	(void) plh_countdown_watch(0);
 }
 
-/*
- * Give all memory back.
- */
+/* Give all memory back. */
 void
 plh_plan_nodes_end(void)
 {
@@ -175,9 +171,7 @@ plh_plan_nodes_peak(void)
 	return state.peak;
 }
 
-/*
- * What a node, or a stage, held when all held most.
- */
+/* What a node, or a stage, held when all held most. */
 PlhPlanAmount
 plh_plan_nodes_at_peak(uint32 place)
 {
@@ -192,9 +186,7 @@ plh_plan_nodes_parts(void)
 	return parts.high_entries;
 }
 
-/*
- * A part, and what it had when its node held most.
- */
+/* A part, and what it had when its node held most. */
 const PlhPlanPart *
 plh_plan_nodes_part(uint32 number, int64 *highest_bytes)
 {
@@ -348,9 +340,7 @@ plh_plan_nodes_add(uint32 site, Size size, PlhDraw draw, MemoryContext context)
 	return state.first_part + (part - (const PlhPlanPart *) parts.entry_region.base);
 }
 
-/*
- * Undo that.
- */
+/* Undo that. */
 void
 plh_plan_nodes_subtract(uint32 part, Size size, PlhDraw draw)
 {
@@ -361,9 +351,7 @@ plh_plan_nodes_subtract(uint32 part, Size size, PlhDraw draw)
 		change(plh_pointer_table_entry(&parts, index), size, draw, -1);
 }
 
-/*
- * Count a sample that is the live sample with that index.
- */
+/* Count a sample that is the live sample with that index. */
 void
 plh_plan_nodes_add_chunk(uint32 index, uint32 site, Size size, PlhDraw draw, MemoryContext context)
 {
@@ -373,9 +361,7 @@ plh_plan_nodes_add_chunk(uint32 index, uint32 site, Size size, PlhDraw draw, Mem
 		((uint32 *) sample_region.base)[index] = plh_plan_nodes_add(site, size, draw, context);
 }
 
-/*
- * That live sample is gone.
- */
+/* That live sample is gone. */
 void
 plh_plan_nodes_subtract_chunk(uint32 index, Size size, PlhDraw draw)
 {
@@ -387,9 +373,7 @@ plh_plan_nodes_subtract_chunk(uint32 index, Size size, PlhDraw draw)
 	*part = PLH_NO_PART;
 }
 
-/*
- * That live sample, which has been counted, is of another place than was known then.
- */
+/* That live sample, which has been counted, is of another place than was known then. */
 void
 plh_plan_nodes_move_chunk(uint32 index, uint32 site, Size size, PlhDraw draw, uint32 place)
 {
@@ -403,9 +387,7 @@ plh_plan_nodes_move_chunk(uint32 index, uint32 site, Size size, PlhDraw draw, ui
 	*number = state.first_part + (part - (const PlhPlanPart *) parts.entry_region.base);
 }
 
-/*
- * Watch nothing in a forked child.
- */
+/* Watch nothing in a forked child. */
 PLH_EVERY_PROCESS void
 plh_plan_nodes_forget(void)
 {

@@ -332,9 +332,7 @@ wait_for_another(Size size)
 		plh_countdown_hurry();
 }
 
-/*
- * Does the work of plh_process_limit_refuses where there is a limit.
- */
+/* Does the work of plh_process_limit_refuses where there is a limit. */
 bool
 plh_process_limit_asks(MemoryContext context, Size size, uint32 interval)
 {
@@ -387,9 +385,7 @@ message_over(void *arg)
 		end_session(false);
 }
 
-/*
- * The process has been counted.
- */
+/* The process has been counted. */
 void
 plh_process_limit_counted(void)
 {
@@ -427,9 +423,7 @@ plh_process_limit_committed(void)
 		answer_keeper();
 }
 
-/*
- * Forget in a forked child what its parent has.
- */
+/* Forget in a forked child what its parent has. */
 PLH_EVERY_PROCESS void
 plh_process_limit_forget(void)
 {

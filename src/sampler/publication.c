@@ -51,9 +51,7 @@ static struct
 	int64		sized_us;
 }			state;
 
-/*
- * Publish profiles in that directory from now on.  The path must stay valid.
- */
+/* Publish profiles in that directory from now on.  The path must stay valid. */
 void
 plh_publication_start(const char *directory)
 {
@@ -186,9 +184,7 @@ is_large(int64 now_us, int64 gap_us)
 	return plh_process_facts_owns(LARGE_BYTES);
 }
 
-/*
- * Publish what others do not see yet and should, unless that has just failed.
- */
+/* Publish what others do not see yet and should, unless that has just failed. */
 PLH_EVERY_PROCESS void
 plh_publication_if_due(int64 gap_us)
 {
@@ -205,9 +201,7 @@ plh_publication_if_due(int64 gap_us)
 		plh_publication_publish();
 }
 
-/*
- * A forked child has tried nothing yet.
- */
+/* A forked child has tried nothing yet. */
 PLH_EVERY_PROCESS void
 plh_publication_forget(void)
 {

@@ -43,9 +43,7 @@ plh_sample_filter_start(void)
 	return true;
 }
 
-/*
- * Add a sampled chunk.
- */
+/* Add a sampled chunk. */
 void
 plh_sample_filter_add(const void *pointer)
 {
@@ -57,9 +55,7 @@ plh_sample_filter_add(const void *pointer)
 		plh_sample_filter[bit / 8] |= 1 << bit % 8;
 }
 
-/*
- * Remove a chunk that was added.
- */
+/* Remove a chunk that was added. */
 void
 plh_sample_filter_remove(const void *pointer)
 {
@@ -71,9 +67,7 @@ plh_sample_filter_remove(const void *pointer)
 		plh_sample_filter[bit / 8] &= ~(1 << bit % 8);
 }
 
-/*
- * Remove all chunks, and give the memory back.
- */
+/* Remove all chunks, and give the memory back. */
 PLH_EVERY_PROCESS void
 plh_sample_filter_clear(void)
 {

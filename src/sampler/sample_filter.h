@@ -23,9 +23,7 @@ plh_sample_filter_is_near(const void *pointer)
 	return plh_filter_is_near(plh_sample_filter, pointer);
 }
 
-/*
- * Could a chunk be a sample?
- */
+/* Could a chunk be a sample? */
 static inline bool
 plh_sample_filter_has(const void *pointer)
 {

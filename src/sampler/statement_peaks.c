@@ -252,9 +252,7 @@ plh_statement_peaks_grown(void)
 	set_due();
 }
 
-/*
- * Of a transaction block, the statement that had the last sample may be over for long.
- */
+/* Of a transaction block, the statement that had the last sample may be over for long. */
 PLH_EVERY_PROCESS void
 plh_statement_peaks_transaction_over(void)
 {
@@ -264,9 +262,7 @@ plh_statement_peaks_transaction_over(void)
 	plh_statement_peaks_pause();
 }
 
-/*
- * Forget the parent's statement in a forked child.
- */
+/* Forget the parent's statement in a forked child. */
 PLH_EVERY_PROCESS void
 plh_statement_peaks_forget(void)
 {

@@ -197,9 +197,7 @@ plh_upkeep_counts_commit(int64 tick)
 	return true;
 }
 
-/*
- * Forget in a forked child what the parent did for its profile.
- */
+/* Forget in a forked child what the parent did for its profile. */
 PLH_EVERY_PROCESS void
 plh_upkeep_forget(void)
 {
