@@ -87,12 +87,9 @@ static struct
 	int64		last_cpu_us;	/* processor time that the last one took */
 	int64		spent_us;		/* of the credit, as of last_census_us */
 	int64		counted_live_bytes; /* live bytes at the last one */
-	int64		counted_lasting_bytes;	/* of these, what does not end by
-										 * itself */
-	int64		own_asked_us;	/* when the kernel was last asked for own
-								 * memory */
-	int64		touched_bytes;	/* when that was last found, or found as
-								 * before */
+	int64		counted_lasting_bytes;	/* of these, what lasts */
+	int64		own_asked_us;	/* when the kernel was last asked */
+	int64		touched_bytes;	/* when it last knew of own memory */
 	uint32		census_number;
 	int64		history_gap_us; /* between two points of the history */
 	int64		last_point_us;	/* of it, by the monotonic clock */
@@ -118,10 +115,7 @@ next_context(MemoryContext context)
 	return context == NULL ? NULL : context->nextchild;
 }
 
-/*
- * The bytes of a context.  One whose reset has begun is counted as if it were over: then it has the
- * block that it began with.
- */
+/* Of a context whose reset has begun, those that it will have: of the block that it began with. */
 static int64
 bytes_of(MemoryContext context)
 {
@@ -152,7 +146,7 @@ count_context(MemoryContext context, PlhLifetime lifetime, int64 bytes)
 		plh_census_examples_look(record, context, bytes);
 }
 
-/* Note the course of the contexts of one name, once they are counted. */
+/* Of the contexts of one name, once they are counted. */
 static void
 note_course(PlhContextRecord *record, TimestampTz now)
 {
@@ -176,16 +170,6 @@ note_course(PlhContextRecord *record, TimestampTz now)
 	last->bytes = record->bytes;
 }
 
-/* The bytes in a context's blocks that are free, by core's own count. */
-static int64
-free_bytes_of(MemoryContext context)
-{
-	MemoryContextCounters counters = {0};
-
-	context->methods->stats(context, NULL, NULL, &counters, false);
-	return counters.freespace;
-}
-
 /*
  * Count all contexts, and if wanted what is free in them, unless that takes until the processor
  * time "end_us" (0: however long).  Returns false, and all figures are as before, if so.
@@ -195,7 +179,7 @@ count_until(int64 end_us, bool with_free)
 {
 	int64		bytes = 0;
 	int64		passing_bytes = 0;
-	int64		free_bytes = 0;
+	MemoryContextCounters counters = {0};
 	uint32		count = 0;
 	TimestampTz now = plh_clock_coarse_now();
 
@@ -211,7 +195,7 @@ count_until(int64 end_us, bool with_free)
 		if (!plh_lifetime_is_lasting(lifetime))
 			passing_bytes += context_bytes;
 		if (with_free && context != state.being_reset)
-			free_bytes += free_bytes_of(context);
+			context->methods->stats(context, NULL, NULL, &counters, false);
 		count++;
 		if (end_us != 0 && count % CLOCK_CONTEXTS == 0 &&
 			plh_clock_us(CLOCK_THREAD_CPUTIME_ID) >= end_us)
@@ -231,16 +215,15 @@ count_until(int64 end_us, bool with_free)
 	plh_census_examples_keep();
 	plh_profile->context_bytes = bytes;
 	plh_profile->passing_bytes = passing_bytes;
-	plh_profile->context_free_bytes = with_free ? free_bytes : -1;
+	plh_profile->context_free_bytes = with_free ? (int64) counters.freespace : -1;
 	plh_profile->context_count = count;
 	return true;
 }
 
-/* Count all contexts now. */
+/* The leak check calls this from outside palloc, without the guard. */
 void
 plh_census_count_contexts(void)
 {
-	/* the leak check calls from outside palloc, without the guard */
 	bool		was_held = plh_guard_take();
 
 	Assert(plh_profile != NULL);
@@ -261,10 +244,7 @@ move_what_is_over(void)
 	plh_profile->malloc_free_bytes += bytes;
 }
 
-/*
- * Ask malloc how many bytes it has given out, and how many it keeps for later;
- * -1 if it is not glibc's or too old to tell.
- */
+/* What malloc has given out, and what it keeps; -1 if it is not glibc's or too old to tell. */
 void
 plh_census_count_malloc(void)
 {
@@ -283,41 +263,26 @@ plh_census_count_malloc(void)
 #endif
 }
 
-/* The live bytes of contexts and blocks that do not end with a transaction. */
-static int64
-lasting_bytes(void)
-{
-	return plh_profile_counters_held.live_bytes[PLH_LIFETIME_SESSION] +
-		plh_profile_counters_held.live_bytes[PLH_LIFETIME_PROCESS];
-}
-
-/* Note what samples of contexts that pass, and of others, stand for at the same time. */
+/* Note what samples stand for at the same time: of contexts that pass, of others, of malloc. */
 static void
-note_sampled_contexts(void)
-{
-	plh_profile->lasting_sampled_bytes = plh_profile_counters_held.live_bytes[PLH_LIFETIME_SESSION];
-	plh_profile->passing_sampled_bytes = plh_profile->counters.live_bytes - lasting_bytes();
-	if (state.being_reset != NULL)
-		plh_profile->passing_sampled_bytes -=
-			plh_profile_counters_held.live_bytes[PLH_LIFETIME_STATEMENT];
-}
-
-/* Note what samples of malloc stand for at the same time. */
-static void
-note_sampled_malloc(void)
+note_sampled(void)
 {
 	const PlhCounters *sampled = &plh_profile->malloc_counters;
 
+	state.counted_live_bytes = plh_profile->counters.live_bytes;
+	state.counted_lasting_bytes = plh_lifetime_lasting_bytes();
+	plh_profile->lasting_sampled_bytes = plh_profile_counters_held.live_bytes[PLH_LIFETIME_SESSION];
+	plh_profile->passing_sampled_bytes = state.counted_live_bytes - state.counted_lasting_bytes;
+	if (state.being_reset != NULL)
+		plh_profile->passing_sampled_bytes -=
+			plh_profile_counters_held.live_bytes[PLH_LIFETIME_STATEMENT];
 	plh_profile->malloc_sampled_bytes = sampled->live_bytes;
 	plh_profile->malloc_sampled_error = (int64)
 		plh_sampling_error_bytes(sampled->live_variance, sampled->live_bytes,
 								 sampled->live_samples);
 }
 
-/*
- * Note the process' own memory, and if it was never more.  An exit asks for that, too: the last
- * census may be older than what was allocated last.
- */
+/* Note the process' own memory.  An exit asks for that, as the last census may be older. */
 void
 plh_census_note_own_bytes(void)
 {
@@ -392,12 +357,11 @@ note_cost(int64 cpu_us)
 		state.never_brief = true;
 }
 
-/* What is spent of the credit, less what has come in since the last census. */
+/* What is spent of the credit, less what has come in since the last census, if there was one. */
 static int64
 spent_by(int64 now_us)
 {
-	return state.last_census_us == 0 ? 0 :
-		Max(0, state.spent_us - (now_us - state.last_census_us) / CENSUS_SHARE);
+	return Max(0, state.spent_us - (now_us - state.last_census_us) / CENSUS_SHARE);
 }
 
 static bool
@@ -421,7 +385,7 @@ have_live_bytes_changed(void)
 {
 	int64		interval = plh_profile->sample_interval;
 	int64		live = plh_profile->counters.live_bytes;
-	int64		lasting = lasting_bytes();
+	int64		lasting = plh_lifetime_lasting_bytes();
 	uint32		coarse = plh_sampling_coarse_interval(interval, live - lasting);
 
 	return have_samples_changed(state.counted_lasting_bytes, lasting, interval) ||
@@ -450,7 +414,6 @@ has_own_changed(int64 now_us)
 	return false;
 }
 
-/* Is there time to count what is free, too? */
 static bool
 may_count_free(int64 now_us, bool brief)
 {
@@ -525,11 +488,8 @@ plh_census_take_if_older(int64 gap_us, bool brief)
 	state.last_census_us = now_us;
 	plh_census_count_malloc();
 	move_what_is_over();
-	note_sampled_malloc();
 	plh_census_note_own_bytes();
-	state.counted_live_bytes = plh_profile->counters.live_bytes;
-	state.counted_lasting_bytes = lasting_bytes();
-	note_sampled_contexts();
+	note_sampled();
 	now = GetCurrentTimestamp();
 	plh_profile->census_at = now;
 	add_to_history(now, now_us);
@@ -543,14 +503,14 @@ plh_census_take_if_older(int64 gap_us, bool brief)
 	return true;
 }
 
-/* Was the last brief census given up or not tried, so that nothing has been counted since? */
+/* Was the last brief census given up or not tried? */
 bool
 plh_census_is_missing(void)
 {
 	return state.is_missing;
 }
 
-/* Take a census while a context is being reset, and count what is in it as over. */
+/* The same while a context is being reset: what is in it counts as over. */
 bool
 plh_census_take_at_reset(MemoryContext context, int64 gap_us)
 {
@@ -562,7 +522,6 @@ plh_census_take_at_reset(MemoryContext context, int64 gap_us)
 	return taken;
 }
 
-/* Forget the censuses in a forked child: they are the parent's. */
 PLH_EVERY_PROCESS void
 plh_census_forget(void)
 {

@@ -77,7 +77,6 @@ is_moving_context(MemoryContext context)
 	return false;
 }
 
-/* Returns the lifetime of a child of TopMemoryContext. */
 static PlhLifetime
 lifetime_of_top_child(MemoryContext context)
 {
@@ -121,14 +120,6 @@ known_slot(MemoryContext context)
 	return &known_contexts[((uintptr_t) context >> 6) % KNOWN_CONTEXTS];
 }
 
-static bool
-is_known(MemoryContext context)
-{
-	KnownContext *known = known_slot(context);
-
-	return known->context == context && plh_lifetime_is_known(&known->lifetime, context);
-}
-
 /* Remember the lifetime of a context that is far from the top. */
 static PlhLifetime
 remember(MemoryContext ancestor, PlhLifetime lifetime)
@@ -140,24 +131,23 @@ remember(MemoryContext ancestor, PlhLifetime lifetime)
 	return lifetime;
 }
 
-/* Does the work of plh_lifetime_of for a context with DEEP_LEVELS below it. */
 static PlhLifetime
 lifetime_of_deep(MemoryContext deep)
 {
-	MemoryContext context = deep;
-
-	while (!is_known(context))
+	for (MemoryContext context = deep;; context = context->parent)
 	{
+		const KnownContext *known = known_slot(context);
+
+		if (known->context == context && plh_lifetime_is_known(&known->lifetime, context))
+			return remember(deep, known->lifetime.lifetime);
 		if (context->parent == NULL || is_moving_context(context))
 			return remember(deep, PLH_LIFETIME_SESSION);
 		if (context->parent == TopMemoryContext)
 			return remember(deep, lifetime_of_top_child(context));
-		context = context->parent;
 	}
-	return remember(deep, known_slot(context)->lifetime.lifetime);
 }
 
-/* Returns the lifetime of a context, which follows from its current place in the tree. */
+/* The lifetime follows from the current place in the tree. */
 PlhLifetime
 plh_lifetime_of(MemoryContext context)
 {

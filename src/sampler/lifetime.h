@@ -9,12 +9,11 @@
 #include "access/xact.h"
 #include "nodes/memnodes.h"
 
-#include "profile/profile_layout.h"
+#include "profile/profile_counters.h"
 
 /*
  * The lifetime that a context has while a statement runs and the context has that parent.  Contexts
- * further up that core is about to hang elsewhere have the lifetime that they will have there from
- * the beginning.
+ * further up that core is about to hang elsewhere have at once what they will have there.
  */
 typedef struct PlhKnownLifetime
 {
@@ -24,6 +23,14 @@ typedef struct PlhKnownLifetime
 } PlhKnownLifetime;
 
 extern PlhLifetime plh_lifetime_of(MemoryContext context);
+
+/* The live bytes of contexts and blocks that do not end with a transaction. */
+static inline int64
+plh_lifetime_lasting_bytes(void)
+{
+	return plh_profile_counters_held.live_bytes[PLH_LIFETIME_SESSION] +
+		plh_profile_counters_held.live_bytes[PLH_LIFETIME_PROCESS];
+}
 
 /* Is that still the lifetime of the context that it was noted of? */
 static inline bool

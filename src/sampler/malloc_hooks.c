@@ -6,22 +6,33 @@
  * Besides: other threads may free what was sampled, and get no further than malloc_samples.c.  So
  * does a signal handler that frees while the guard is held.
  *
- * What comes from malloc is of the context "[malloc]", and of the lifetime "process", unless a
- * memory context took it.
+ * What comes from malloc is of the context "[malloc]", and of the lifetime "process".
+ *
+ * What is in the blocks of memory contexts is sampled when it is allocated there, and must not be
+ * counted twice.  Which functions of the server get these blocks is learned by driving a context of
+ * each type, while all calls of malloc are noted: their symbols are static, and the ones that are
+ * not lie between others.  Each return address is widened to its function by the tables for
+ * unwinding, which a stripped server has, too.  Only functions of the server are meant: a profiler
+ * behind us may allocate for itself when it is called, and does so by functions that others use,
+ * such as operator new.
+ *
+ * If the compiler has inlined such a function into another one that calls malloc for something
+ * else, that is left out as well.
  */
 #include "postgres.h"
 
 #include <dlfcn.h>
 
 #include "miscadmin.h"
+#include "utils/memutils.h"
 
+#include "base/compat.h"
 #include "base/fork.h"
 #include "base/guard.h"
 #include "base/page_layout.h"
 #include "base/settings.h"
 #include "preload/malloc_hook.h"
 #include "profile/profile_counters.h"
-#include "sampler/context_blocks.h"
 #include "sampler/countdown.h"
 #include "sampler/current_site.h"
 #include "sampler/malloc_hooks.h"
@@ -38,17 +49,93 @@ static PLH_SET_AT_LOAD PlhMallocHook *hook; /* NULL: nothing is sampled */
 /* The child draws its gap anew (countdown.c), and plh_malloc_hooks_forget moves it. */
 static PLH_SURVIVES_FORK PlhCountdown countdown;
 
-static struct
-{
-	uint32		name;			/* of malloc's context, as an offset in the
-								 * profile; 0: not there yet */
-}			state;
+static uint32 malloc_name;		/* of "[malloc]" in the profile; 0: not yet */
 
 /* Contexts are probed, to see which functions call malloc for them. */
 static PLH_SET_AT_LOAD bool learning;
 
 /* Where jemalloc's code is, if that is the allocator behind us; else 0. */
 static PLH_SET_AT_LOAD PlhCodeRange jemalloc;
+
+/* Contexts of unusual sizes are not taken from the lists of those that were deleted. */
+#define FIRST_BLOCK_BYTES 2048
+#define MAX_BLOCK_BYTES 8192
+
+/* This number of chunks takes several blocks; a large one has a block of its own. */
+#define CHUNK_BYTES 100
+#define CHUNKS 300
+#define LARGE_BYTES 100000
+
+/* The functions that get blocks for contexts: 7 in 15, and 12 in 17 and 18. */
+#define MAX_FUNCTIONS 64
+static PLH_SET_AT_LOAD PLH_LARGE PlhCodeRange functions[MAX_FUNCTIONS];
+static PLH_SET_AT_LOAD int function_count;
+
+/* The code of the server itself. */
+static PLH_SET_AT_LOAD PlhCodeRange server;
+
+/* Is that an address in a function that gets blocks for contexts? */
+static bool
+is_for_context(uintptr_t address)
+{
+	for (int i = 0; i < function_count; i++)
+	{
+		if (plh_code_range_has(&functions[i], address))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Note that malloc was called from there while contexts were probed.  If too many functions have
+ * called it, there is no room: then some blocks will be shown as malloc's.
+ */
+static void
+note_function(uintptr_t address)
+{
+	if (plh_code_range_has(&server, address) &&
+		!is_for_context(address) && function_count < MAX_FUNCTIONS &&
+		plh_unwind_function_of(address, &functions[function_count]))
+		function_count++;
+}
+
+/* Let a context take all kinds of blocks that there are, and give them back. */
+static void
+probe(MemoryContext context, bool has_large, bool has_realloc)
+{
+	for (int i = 0; i < CHUNKS; i++)
+		(void) MemoryContextAlloc(context, CHUNK_BYTES);
+	if (has_large)
+	{
+		void	   *large = MemoryContextAlloc(context, LARGE_BYTES);
+
+		if (has_realloc)
+			pfree(repalloc(large, 2 * LARGE_BYTES));
+	}
+	MemoryContextDelete(context);
+}
+
+/* Probe a context of each type. */
+static void
+probe_contexts(void)
+{
+	const PlhModule *module = plh_modules_find((uintptr_t) MemoryContextAlloc);
+
+	if (module == NULL)
+		return;
+	server.start = module->text_start;
+	server.end = module->text_end;
+	probe(AllocSetContextCreate(TopMemoryContext, "pg_leakhunt scratch",
+								0, FIRST_BLOCK_BYTES, MAX_BLOCK_BYTES), true, true);
+	probe(GenerationContextCreate(TopMemoryContext, "pg_leakhunt scratch",
+								  0, FIRST_BLOCK_BYTES, MAX_BLOCK_BYTES), true, true);
+	probe(SlabContextCreate(TopMemoryContext, "pg_leakhunt scratch", MAX_BLOCK_BYTES, CHUNK_BYTES),
+		  false, false);
+#if PLH_HAVE_BUMP
+	probe(BumpContextCreate(TopMemoryContext, "pg_leakhunt scratch",
+							0, FIRST_BLOCK_BYTES, MAX_BLOCK_BYTES), true, false);
+#endif
+}
 
 /* Subtract a sample, whose block is gone, from the counters. */
 static void
@@ -61,7 +148,7 @@ end_sample(uint32 number)
 		plh_plan_nodes_subtract(sampled.part, sampled.size, sampled.draw);
 }
 
-/* No part of plh_malloc_hooks_reap, so that a commit needs no frame for it. */
+/* Inlined into plh_malloc_hooks_reap, it would have a commit set up a frame. */
 static pg_noinline void
 reap(void)
 {
@@ -101,9 +188,9 @@ record_sample(void *block, Size size, uint32 interval)
 		return;
 	}
 	plh_current_stack(&stack, interval);
-	if (state.name == 0)
-		state.name = plh_profile_string(PLH_MALLOC_NAME, PLH_CONTEXT_NAME_MAX);
-	sampled.site = plh_current_site(&stack, state.name, PLH_LIFETIME_PROCESS);
+	if (malloc_name == 0)
+		malloc_name = plh_profile_string(PLH_MALLOC_NAME, PLH_CONTEXT_NAME_MAX);
+	sampled.site = plh_current_site(&stack, malloc_name, PLH_LIFETIME_PROCESS);
 	kept = plh_malloc_samples_insert(block, &sampled);
 	if (kept != NULL)
 	{
@@ -136,19 +223,17 @@ find_jemalloc(void)
 static uint32
 take(size_t size, const void *caller)
 {
+	uintptr_t	address = (uintptr_t) caller - 1;	/* it returns there */
 	uint32		interval;
 
 	if (learning)
 	{
-		plh_context_blocks_note(caller);
+		note_function(address);
 		return 0;
 	}
 	interval = plh_countdown_take(&countdown, size);
-	if (interval != 0 &&
-		(plh_context_blocks_has(caller) ||
-		 plh_code_range_has(&jemalloc, (uintptr_t) caller)))
-		return 0;
-	return interval;
+	return interval != 0 && (is_for_context(address) || plh_code_range_has(&jemalloc, address)) ?
+		0 : interval;
 }
 
 /* PlhMallocCalls.record */
@@ -213,11 +298,7 @@ moving(void *block, bool sampled_thread)
 }
 
 static const PlhMallocCalls calls = {
-	.take = take,
-	.record = record,
-	.free_block = free_block,
-	.moving = moving,
-	.moved = moved
+	.take = take,.record = record,.free_block = free_block,.moving = moving,.moved = moved
 };
 
 /* Let the preloaded library call us, or nobody. */
@@ -227,10 +308,7 @@ set_calls(const PlhMallocCalls *to_call)
 	__atomic_store_n(&hook->calls, to_call, __ATOMIC_RELEASE);
 }
 
-/*
- * Learn which functions call malloc for contexts.  Meanwhile each call takes the slow path, as the
- * countdown stays at 0.
- */
+/* Learn which functions get blocks.  As the countdown stays at 0, each call takes the slow path. */
 static void
 learn(void)
 {
@@ -239,7 +317,7 @@ learn(void)
 	set_calls(&calls);
 	PG_TRY();
 	{
-		plh_context_blocks_probe();
+		probe_contexts();
 	}
 	PG_CATCH();
 	{
@@ -251,9 +329,8 @@ learn(void)
 }
 
 /*
- * Begin to sample what malloc allocates in this process and in those that it forks.  Returns NULL
- * if that is possible, or not wanted, as the library is not preloaded; else a sentence that says
- * why it is impossible.
+ * Begin to sample what malloc allocates in this process and its children.  Returns NULL, also where
+ * the library is not preloaded, or a sentence that says why it is impossible.
  */
 const char *
 plh_malloc_hooks_install(void)
@@ -270,7 +347,7 @@ plh_malloc_hooks_install(void)
 	find_jemalloc();
 	plh_malloc_samples_start(plh_load_settings.max_live_samples, hook->filter);
 	learn();
-	if (plh_context_blocks_count() == 0)
+	if (function_count == 0)
 	{
 		set_calls(NULL);
 		hook = NULL;
@@ -294,7 +371,7 @@ plh_malloc_hooks_forget(void)
 {
 	if (hook == NULL)
 		return;
-	memset(&state, 0, sizeof(state));
+	memset(&malloc_name, 0, sizeof(malloc_name));
 	plh_malloc_samples_forget();
 	hook->other_bytes = 0;
 	hook->sampled_countdown = hook->countdown();

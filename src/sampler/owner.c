@@ -1,7 +1,6 @@
 /*
  * owner.c
- *	  The process that owns a profile: begins it, and says in its header which process it is,
- *	  and how it is sampled.
+ *	  The process that owns a profile: begins it, and fills in what its header says of the process.
  *
  * This code runs inside palloc.
  */
@@ -21,8 +20,8 @@
 #include "profile/profile.h"
 #include "profile/profile_counters.h"
 #include "profile/profile_file.h"
-#include "sampler/memory_limits.h"
 #include "sampler/owner.h"
+#include "sampler/statement_peaks.h"
 #include "stack/unwind.h"
 
 /* The database cluster, to which each profile says that it belongs. */
@@ -38,7 +37,6 @@ static PLH_SURVIVES_FORK int current_scope;
 /* What other threads got of malloc; NULL where malloc is not sampled. */
 static PLH_SET_AT_LOAD const uint64 *malloc_other_bytes;
 
-/* Begin profiles of processes of that database cluster from now on. */
 void
 plh_owner_start(uint64 cluster)
 {
@@ -52,10 +50,7 @@ note_name(char *noted, const char *name)
 	strlcpy(noted, name != NULL ? name : "", PLH_NAME_MAX);
 }
 
-/*
- * Fill in, or bring up to date, which process it is.  A process learns its type and its role some
- * time after it was forked.
- */
+/* A process learns its type and its role some time after it was forked. */
 void
 plh_owner_identify(void)
 {
@@ -70,8 +65,8 @@ plh_owner_identify(void)
 	note_name(header->role, plh_client_names_role());
 
 	if (!IsUnderPostmaster)
-		strlcpy(header->label, IsPostmasterEnvironment ?
-				"postmaster" : "standalone backend", sizeof(header->label));
+		strlcpy(header->label, IsPostmasterEnvironment ? "postmaster" : "standalone backend",
+				sizeof(header->label));
 	else if (MyBgworkerEntry != NULL)
 		strlcpy(header->label, MyBgworkerEntry->bgw_type, sizeof(header->label));
 }
@@ -108,10 +103,7 @@ note_malloc(PlhProfileHeader *header)
 		header->malloc_other_bytes = __atomic_load_n(malloc_other_bytes, __ATOMIC_RELAXED);
 }
 
-/*
- * Bring the header up to date, but for the application's name, which a session may change at any
- * time.
- */
+/* Bring the header up to date, but for the application's name, which changes at any time. */
 void
 plh_owner_update_header(void)
 {
@@ -120,27 +112,20 @@ plh_owner_update_header(void)
 	header->wrong_stacks = plh_unwind_wrong_stacks;
 	header->overhead_bytes = plh_private_memory_bytes() - plh_profile_file_bytes();
 	note_malloc(header);
-	plh_memory_limits_note(header);
-	if (header->backend_type != MyBackendType ||
-		header->database_oid != MyDatabaseId ||
+	plh_statement_peaks_note_settings();
+	if (header->backend_type != MyBackendType || header->database_oid != MyDatabaseId ||
 		(header->role_oid == InvalidOid && MyProc != NULL))
 		plh_owner_identify();
 }
 
-/*
- * Malloc is sampled from now on, where settings allow it; the bytes that other threads allocate are
- * counted there.
- */
+/* Malloc is sampled from now on, where settings allow it; this is what other threads get. */
 void
 plh_owner_note_malloc(const uint64 *other_bytes)
 {
 	malloc_other_bytes = other_bytes;
 }
 
-/*
- * Note that samples are taken at that interval from now on, 0 for none, and kept of contexts in
- * that scope.
- */
+/* From now on samples are taken at that interval, 0 for none, and kept of contexts in scope. */
 PLH_EVERY_PROCESS void
 plh_owner_settings_changed(uint32 sample_interval, int scope)
 {

@@ -1,7 +1,6 @@
 /*
  * owner.h
- *	  The process that owns a profile: begins it, and says in its header which process it is,
- *	  and how it is sampled.
+ *	  The process that owns a profile: begins it, and fills in what its header says of the process.
  *
  * These functions may be called inside palloc, except in a critical section; they never palloc,
  * throw or lock.

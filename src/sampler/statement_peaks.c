@@ -14,10 +14,10 @@
 #include "access/parallel.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
+#include "postmaster/autovacuum.h"
+#include "replication/reorderbuffer.h"
 #include "storage/proc.h"
 
-#include "base/fork.h"
-#include "base/guard.h"
 #include "base/page_layout.h"
 #include "base/sampling.h"
 #include "base/settings.h"
@@ -27,8 +27,7 @@
 #include "profile/profile_records.h"
 #include "profile/statement_entries.h"
 #include "profile/statements_file.h"
-#include "sampler/memory_limits.h"
-#include "sampler/owner.h"
+#include "sampler/lifetime.h"
 #include "sampler/statement_peaks.h"
 
 /* A statement that has been told of is told of again when it has grown by a half. */
@@ -40,19 +39,10 @@ static struct
 	uint32		statement;		/* offset in the profile; 0: no room there */
 	TimestampTz start;
 	int64		paused_peak;	/* peak_live_bytes while it is paused */
-	PlhStatementShare base;		/* what lived at its first sample; of that,
-								 * what lasts */
+	PlhStatementShare base;		/* what lived at its first sample */
 	PlhStatementShare told;
 	int64		allowed_bytes;	/* when it was last told of */
 }			state;
-
-/* What lives now as long as the session. */
-static inline int64
-lasting_bytes(void)
-{
-	return plh_profile_counters_held.live_bytes[PLH_LIFETIME_SESSION] +
-		plh_profile_counters_held.live_bytes[PLH_LIFETIME_PROCESS];
-}
 
 /* What the statement has taken at its peak so far. */
 static PlhStatementShare
@@ -65,7 +55,7 @@ current_share(void)
 		.variance = Max(run->peak_variance - state.base.variance, 0.0),
 		.samples = Max(run->peak_samples - state.base.samples, 1),
 		.kept_bytes = ParallelWorkerNumber >= 0 ? 0 :
-		lasting_bytes() - state.base.kept_bytes
+		plh_lifetime_lasting_bytes() - state.base.kept_bytes
 	};
 
 	return share;
@@ -117,11 +107,24 @@ find_top(PlhStatementPart *part)
 	part->top_bytes = most_kb * 1024;
 }
 
-/* What settings allow that statement. */
+/* What maintains a table is an index build, a vacuum, a decoding of the log. */
+void
+plh_statement_peaks_note_settings(void)
+{
+	PlhProfileHeader *header = plh_profile;
+
+	header->sort_memory_bytes = (int64) 1024 * work_mem;
+	header->node_memory_bytes = (int64) (work_mem * 1024.0 * Max(1.0, hash_mem_multiplier));
+	header->maintenance_bytes = (int64) 1024 *
+		Max(Max(maintenance_work_mem, autovacuum_work_mem), logical_decoding_work_mem);
+	header->limit_bytes = (int64) plh_process_memory_limit;
+}
+
+/* What settings allow that statement, which may have followed a SET at once. */
 static int64
 allowed_bytes(const PlhStatementPart *part)
 {
-	plh_memory_limits_note(plh_profile);
+	plh_statement_peaks_note_settings();
 	return plh_maintenance_is_statement(part->text, part->text_bytes) ?
 		Max(plh_profile->node_memory_bytes, plh_profile->maintenance_bytes) :
 		plh_profile->node_memory_bytes;
@@ -139,7 +142,7 @@ tell(const PlhStatementShare *share, bool is_running)
 		.role_oid = GetOuterUserId(),
 		.start = state.start,
 		.peak_at = plh_profile_run.peak_at,
-		.sample_interval = plh_owner_interval,
+		.sample_interval = plh_profile->sample_interval,
 		.share = *share,
 		.told = state.told
 	};
@@ -165,10 +168,7 @@ tell(const PlhStatementShare *share, bool is_running)
 	return was_told;
 }
 
-/*
- * Does the statement take at least what is worth it, by the lower end of the estimate?  A single
- * sample may stand for megabytes of a statement that takes a few kilobytes.
- */
+/* By the lower end of the estimate: one sample may stand for megabytes where there are none. */
 static bool
 is_worth(const PlhStatementShare *share)
 {
@@ -234,7 +234,7 @@ plh_statement_peaks_begin(uint32 statement, TimestampTz start)
 	state.base.peak_bytes = run->peak_live_bytes;
 	state.base.variance = run->peak_variance;
 	state.base.samples = run->peak_samples;
-	state.base.kept_bytes = lasting_bytes();
+	state.base.kept_bytes = plh_lifetime_lasting_bytes();
 	set_due();
 }
 
@@ -262,7 +262,6 @@ plh_statement_peaks_transaction_over(void)
 	plh_statement_peaks_pause();
 }
 
-/* Forget the parent's statement in a forked child. */
 PLH_EVERY_PROCESS void
 plh_statement_peaks_forget(void)
 {

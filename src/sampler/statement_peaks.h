@@ -13,23 +13,21 @@
 extern void plh_statement_peaks_pause(void);
 extern void plh_statement_peaks_end(void);
 
-/*
- * Called after that: a statement that started then has its first sample.  "statement" is its offset
- * in the profile.
- */
+/* Called after that, with the first sample of a statement, which is an offset in the profile. */
 extern void plh_statement_peaks_begin(uint32 statement, TimestampTz start);
 
 /* It is known better by now: its query id has been computed since. */
 extern void plh_statement_peaks_rename(uint32 statement);
 
-/* Does the work of plh_statement_peaks_go_on. */
+/* These do the work of the functions below. */
 extern void plh_statement_peaks_resume(void);
-
-/* Called after a sample that was due. */
 extern void plh_statement_peaks_grown(void);
 
 /* Called at the end of a transaction that had a sample. */
 extern void plh_statement_peaks_transaction_over(void);
+
+/* Note in the profile what settings allow a statement to take. */
+extern void plh_statement_peaks_note_settings(void);
 
 extern void plh_statement_peaks_forget(void);
 

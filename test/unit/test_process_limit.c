@@ -11,7 +11,6 @@
 #include "access/parallel.h"
 #include "access/xact.h"
 #include "miscadmin.h"
-#include "replication/reorderbuffer.h"
 #include "storage/ipc.h"
 #include "tcop/tcopprot.h"
 #include "utils/memutils.h"
@@ -23,7 +22,6 @@
 #include "profile/profile.h"
 #include "sampler/countdown.h"
 #include "sampler/lifetime.h"
-#include "sampler/memory_limits.h"
 #include "server.h"
 #include "unit_tests.h"
 
@@ -393,28 +391,6 @@ test_server(void)
 	Mode = mode_before;
 }
 
-/* Without a limit of ours, the settings of the server limit what a statement takes. */
-static void
-test_settings(void)
-{
-	PlhProfileHeader header;
-
-	begin(100 * MB, PLH_LIMIT_ERROR);
-	work_mem = 2048;
-	hash_mem_multiplier = 0.5;
-	plh_memory_limits_note(&header);
-	ok(header.sort_memory_bytes == 2 * MB && header.node_memory_bytes == 2 * MB,
-	   "a node of a plan may take work_mem, whatever a hash may not");
-	work_mem = 4096;
-	hash_mem_multiplier = 2.0;
-	logical_decoding_work_mem = 3 * 65536;
-	plh_memory_limits_note(&header);
-	ok(header.sort_memory_bytes == 4 * MB && header.node_memory_bytes == 8 * MB, "or what a hash may");
-	ok(header.maintenance_bytes == 192 * MB && header.limit_bytes == 100 * MB,
-	   "for maintenance the largest of its settings counts");
-	logical_decoding_work_mem = 65536;
-}
-
 void
 test_process_limit(void)
 {
@@ -439,7 +415,6 @@ test_process_limit(void)
 	test_log_only();
 	test_sessions();
 	test_server();
-	test_settings();
 	begin(0, PLH_LIMIT_LOG);
 	plh_profile = profile;
 	plh_control_file = file;

@@ -12,18 +12,13 @@
 #include "profile/profile.h"
 #include "profile/statement_entries.h"
 #include "profile/statements_file.h"
-#include "sampler/memory_limits.h"
-#include "sampler/owner.h"
 
 static bool tell_stub(PlhStatementPart *part);
-static void limits_stub(PlhProfileHeader *header);
 static int	lost;
 
 #define plh_statement_entries_tell tell_stub
 #define plh_statement_entries_is_highest(part) ((void) (part), false)
 #define plh_statement_entries_count_lost() ((void) lost++)
-#define plh_memory_limits_note limits_stub
-#define plh_owner_interval 1
 #define GetDatabaseEncoding() PG_UTF8
 #define GetOuterUserId() 10
 #define MyDatabaseId 5
@@ -51,13 +46,6 @@ tell_stub(PlhStatementPart *part)
 	if (works)
 		part->told = part->share;
 	return works;
-}
-
-static void
-limits_stub(PlhProfileHeader *header)
-{
-	header->node_memory_bytes = 4 * MB;
-	header->maintenance_bytes = 64 * MB;
 }
 
 /* From now on the process holds that, of which some lasts as long as the session. */
@@ -90,7 +78,7 @@ test_growth(void)
 	hold(11 * MB, 2 * MB);
 	ok(tellings == 1 && told.share.peak_bytes == MB && told.start == 77 && told.peak_at == 1234,
 	   "one that takes as much as the setting says is told, without what was there before it");
-	ok(told.allowed_bytes == 4 * MB && told.role_oid == 10 && told.database_oid == 5, "with what it is allowed, and whose it is");
+	ok(told.allowed_bytes == 8 * MB && told.role_oid == 10 && told.database_oid == 5, "with what it is allowed, and whose it is");
 	hold(11 * MB + MB / 4, 2 * MB);
 	ok(tellings == 1, "not each time that it grows");
 	hold(11 * MB + 3 * MB / 4, 2 * MB);
@@ -141,6 +129,29 @@ test_loss(void)
 	works = true;
 }
 
+/* The settings of the server limit what a statement takes. */
+static void
+test_settings(void)
+{
+	const PlhProfileHeader *header = plh_profile;
+
+	plh_process_memory_limit = 100 * MB;
+	work_mem = 2048;
+	hash_mem_multiplier = 0.5;
+	plh_statement_peaks_note_settings();
+	ok(header->sort_memory_bytes == 2 * MB && header->node_memory_bytes == 2 * MB,
+	   "a node of a plan may take work_mem, whatever a hash may not");
+	work_mem = 4096;
+	hash_mem_multiplier = 2.0;
+	logical_decoding_work_mem = 3 * 65536;
+	plh_statement_peaks_note_settings();
+	ok(header->sort_memory_bytes == 4 * MB && header->node_memory_bytes == 8 * MB, "or what a hash may");
+	ok(header->maintenance_bytes == 192 * MB && header->limit_bytes == 100 * MB,
+	   "for maintenance the largest of its settings counts");
+	logical_decoding_work_mem = 65536;
+	plh_process_memory_limit = 0;
+}
+
 void
 test_statement_peaks(void)
 {
@@ -155,6 +166,7 @@ test_statement_peaks(void)
 	test_growth();
 	test_transactions();
 	test_loss();
+	test_settings();
 	plh_statement_peaks_forget();
 	plh_profile_run = (PlhRun)
 	{
