@@ -1,7 +1,6 @@
 /*
  * annotated_plan.c
- *	  Adds what nodes held to what EXPLAIN has printed already, where EXPLAIN asks nobody while
- *	  it prints.
+ *	  Adds what nodes held to what EXPLAIN has printed, where it asks nobody while it prints.
  *
  * Nodes are printed in the order in which plan_watch.c walks, and a line of each can be told.  In
  * JSON, YAML and XML no text of a user looks like such a line: quotes, line breaks or angle
@@ -31,10 +30,7 @@ begins_with(const char *text, const char *start)
 	return strncmp(text, start, strlen(start)) == 0;
 }
 
-/*
- * Is that the line with which a node begins, or its first property?  Then "column" is where further
- * properties begin.
- */
+/* Does a node begin with that line, or its first property?  Further ones begin at the column. */
 static bool
 is_node_line(const char *line, ExplainFormat format, bool begins_plan, int *column)
 {
@@ -82,17 +78,9 @@ split_lines(char *text)
 {
 	List	   *lines = NIL;
 
-	for (;;)
-	{
-		char	   *end = strchr(text, '\n');
-
-		if (end != NULL)
-			*end = '\0';
-		lines = lappend(lines, text);
-		if (end == NULL)
-			return lines;
-		text = end + 1;
-	}
+	while (text != NULL)
+		lines = lappend(lines, strsep(&text, "\n"));
+	return lines;
 }
 
 /* Does a plan begin with the line with that number? */
@@ -168,7 +156,6 @@ close_lines(Annotation *annotation, bool had_comma)
 		appendStringInfoChar(output, '\n');
 }
 
-/* Add what the next node held. */
 static void
 annotate_node(Annotation *annotation, int column)
 {
@@ -189,7 +176,6 @@ annotate_node(Annotation *annotation, int column)
 	close_lines(annotation, had_comma);
 }
 
-/* Add what the next statement held. */
 static void
 annotate_statement(Annotation *annotation)
 {

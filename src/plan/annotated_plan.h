@@ -1,7 +1,6 @@
 /*
  * annotated_plan.h
- *	  Adds what nodes held to what EXPLAIN has printed already, where EXPLAIN asks nobody while
- *	  it prints.
+ *	  Adds what nodes held to what EXPLAIN has printed, where it asks nobody while it prints.
  *
  * Never called inside palloc.
  */
@@ -11,8 +10,5 @@
 
 #include "plan/plan_text.h"
 
-/*
- * Returns that text with what belongs to its nodes, whose results are in the order of the plans
- * that the text has.
- */
+/* Returns that text with what belongs to its nodes.  Results are in the order of its plans. */
 extern char *plh_annotated_plan_make(const char *text, ExplainFormat format, const List *results);

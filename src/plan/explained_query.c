@@ -1,8 +1,9 @@
 /*
  * explained_query.c
- *	  Runs EXPLAIN (ANALYZE) of a statement that is given as a text, and tells what each node of
- *	  the plan held: by an option LEAKHUNT, where EXPLAIN has options of extensions, or else by
- *	  what is added to its output.
+ *	  Runs EXPLAIN (ANALYZE) of a statement, and tells what each node of the plan held.
+ *
+ * Where EXPLAIN has options of extensions, there is an option LEAKHUNT; elsewhere what nodes held
+ * is added to its output.
  *
  * With the option, the watch ends with the memory context of the ExplainState, at the latest when
  * the statement is over or an ERROR has ended it.
@@ -22,7 +23,6 @@
 #include "plan/explained_query.h"
 #include "plan/plan_watch.h"
 
-/* The command, as EXPLAIN gets it. */
 static char *
 make_command(const char *query, const char *options)
 {
@@ -68,8 +68,6 @@ execute(const char *command)
 
 #if PLH_HAVE_EXPLAIN_OPTIONS
 
-#define OPTION "leakhunt"
-
 /* What an ExplainState has of ours, if the option is on. */
 typedef struct Explained
 {
@@ -114,25 +112,6 @@ take_result(PlhPlanResult *result, void *taker)
 	explained->texts = NULL;
 }
 
-/* MemoryContextCallbackFunction */
-static void
-end_watch(void *arg)
-{
-	plh_plan_watch_end(arg);
-}
-
-/* Begin to watch, unless something else is watched. */
-static void
-begin_watch(Explained *explained)
-{
-	explained->problem = plh_plan_watch_expect(take_result, explained);
-	if (explained->problem != NULL)
-		return;
-	explained->callback.func = end_watch;
-	explained->callback.arg = explained;
-	MemoryContextRegisterResetCallback(CurrentMemoryContext, &explained->callback);
-}
-
 /* explain_validate_options_hook */
 static void
 validate_options(ExplainState *es, List *options, ParseState *pstate)
@@ -146,7 +125,12 @@ validate_options(ExplainState *es, List *options, ParseState *pstate)
 	if (!es->analyze)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("EXPLAIN option %s requires ANALYZE", "LEAKHUNT")));
-	begin_watch(explained);
+	explained->problem = plh_plan_watch_expect(take_result, explained);
+	if (explained->problem != NULL)
+		return;
+	explained->callback.func = plh_plan_watch_end;
+	explained->callback.arg = explained;
+	MemoryContextRegisterResetCallback(CurrentMemoryContext, &explained->callback);
 }
 
 /* The texts of the plan that is printed; NULL if it was not watched. */
@@ -194,7 +178,7 @@ void
 plh_explained_query_start(void)
 {
 	extension_id = GetExplainExtensionId("pg_leakhunt");
-	PLH_REGISTER_EXPLAIN_OPTION(OPTION, handle_option);
+	PLH_REGISTER_EXPLAIN_OPTION("leakhunt", handle_option);
 	prev_explain_validate_options_hook = explain_validate_options_hook;
 	explain_validate_options_hook = validate_options;
 	prev_explain_per_node_hook = explain_per_node_hook;
@@ -211,7 +195,6 @@ run(const char *command, const ExplainStmt *statement)
 
 #else
 
-/* The format that an EXPLAIN asks for. */
 static ExplainFormat
 format_of(const ExplainStmt *statement)
 {
@@ -266,16 +249,6 @@ split(char *text)
 
 /* Run the command, and add to its rows what nodes held. */
 static List *
-execute_and_annotate(const char *command, const ExplainStmt *statement, List **results)
-{
-	List	   *rows = execute(command);
-	ExplainFormat format = format_of(statement);
-	char	   *text = plh_annotated_plan_make(join(rows), format, *results);
-
-	return format == EXPLAIN_FORMAT_TEXT ? split(text) : list_make1(text);
-}
-
-static List *
 run(const char *command, const ExplainStmt *statement)
 {
 	List	   *results = NIL;
@@ -288,7 +261,12 @@ run(const char *command, const ExplainStmt *statement)
 						errdetail_internal("%s", problem)));
 	PG_TRY();
 	{
-		rows = execute_and_annotate(command, statement, &results);
+		ExplainFormat format = format_of(statement);
+		char	   *text;
+
+		rows = execute(command);
+		text = plh_annotated_plan_make(join(rows), format, results);
+		rows = format == EXPLAIN_FORMAT_TEXT ? split(text) : list_make1(text);
 	}
 	PG_FINALLY();
 	{

@@ -1,7 +1,6 @@
 /*
  * explained_query.h
- *	  Runs EXPLAIN (ANALYZE) of a statement that is given as a text, and tells what each node of
- *	  the plan held, as the option LEAKHUNT of EXPLAIN does.
+ *	  Runs EXPLAIN (ANALYZE) of a statement, and tells what each node of the plan held.
  *
  * Never called inside palloc.
  */
@@ -12,8 +11,5 @@
 /* Called once, when the module is loaded. */
 extern void plh_explained_query_start(void);
 
-/*
- * Returns the rows of EXPLAIN's output, as strings.  "options" are further ones of EXPLAIN,
- * separated by commas, or empty.
- */
+/* Returns rows, as strings.  "options" are further ones of EXPLAIN, with commas, or empty. */
 extern List *plh_explained_query_run(const char *query, const char *options);

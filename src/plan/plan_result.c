@@ -1,7 +1,6 @@
 /*
  * plan_result.c
- *	  What the nodes of a plan held, as a statement that was watched leaves it, and what its
- *	  parallel workers tell their leader of the nodes that they ran.
+ *	  What the nodes of a plan held that was watched, also in its parallel workers.
  *
  * The memory has a row for each number that a worker may have, with each node.  Of workers of two
  * Gathers the nodes differ, and of those that a Gather starts one after the other the most counts.
@@ -52,7 +51,6 @@ hash_of(const char *statement)
 	return statement == NULL ? 0 : hash_bytes((const unsigned char *) statement, strlen(statement));
 }
 
-/* Let workers find the segment. */
 static void
 announce(void)
 {
@@ -86,24 +84,6 @@ plh_plan_result_offer_to_workers(int ids, const char *statement)
 	shared->workers = workers;
 	announce();
 	return true;
-}
-
-static const PlhWorkerTotal *
-worker_total(int worker)
-{
-	return segment == NULL || worker >= shared->workers || shared->totals[worker].runs == 0 ?
-		NULL : &shared->totals[worker];
-}
-
-static const PlhWorkerNode *
-worker_node(int worker, int id)
-{
-	const PlhWorkerNode *node;
-
-	if (segment == NULL || worker >= shared->workers || id >= shared->ids)
-		return NULL;
-	node = &shared->nodes[worker * shared->ids + id];
-	return node->highest.samples == 0 ? NULL : node;
 }
 
 static void
@@ -177,17 +157,17 @@ void
 plh_plan_result_tell_leader(void)
 {
 	PlhWorkerTotal *total;
-	PlhPlanAmount peak = plh_plan_nodes_peak();
+	PlhPlanFigures figures = plh_plan_nodes_figures();
 
 	if (segment == NULL)
 		return;
-	for (int id = 0; id < shared->ids && PLH_PLAN_PLACE(id) < plh_plan_nodes_count(); id++)
+	for (int id = 0; id < shared->ids && PLH_PLAN_PLACE(id) < figures.count; id++)
 		tell_node(id);
 	total = &shared->totals[ParallelWorkerNumber];
 	SpinLockAcquire(&shared->mutex);
 	total->runs++;
-	if (peak.bytes > total->peak.bytes)
-		total->peak = peak;
+	if (figures.peak.bytes > total->peak.bytes)
+		total->peak = figures.peak;
 	SpinLockRelease(&shared->mutex);
 	detach();
 }
@@ -202,9 +182,9 @@ add_amount(PlhPlanAmount *sum, const PlhPlanAmount *amount)
 
 /* Find the site that had most of what each node held when that was most. */
 static void
-take_sites(PlhPlanResult *result)
+take_sites(PlhPlanResult *result, uint32 parts)
 {
-	for (uint32 i = 0; i < plh_plan_nodes_parts(); i++)
+	for (uint32 i = 0; i < parts; i++)
 	{
 		int64		bytes;
 		const PlhPlanPart *part = plh_plan_nodes_part(i, &bytes);
@@ -221,10 +201,8 @@ take_sites(PlhPlanResult *result)
 }
 
 static void
-take_nodes(PlhPlanResult *result)
+take_nodes(PlhPlanResult *result, uint32 count)
 {
-	uint32		count = plh_plan_nodes_count();
-
 	for (uint32 place = 0; place < count; place++)
 	{
 		PlhPlanAmount at_peak = plh_plan_nodes_at_peak(place);
@@ -245,20 +223,14 @@ take_nodes(PlhPlanResult *result)
 static void
 take_worker(PlhWorkerResult *worker, int number, int ids)
 {
-	const PlhWorkerTotal *total = worker_total(number);
 	PlhWorkerNode *nodes;
 
-	if (total == NULL)
+	if (segment == NULL || number >= shared->workers || shared->totals[number].runs == 0)
 		return;
-	worker->total = *total;
+	worker->total = shared->totals[number];
 	nodes = palloc0(sizeof(PlhWorkerNode) * Max(ids, 1));
-	for (int id = 0; id < ids; id++)
-	{
-		const PlhWorkerNode *node = worker_node(number, id);
-
-		if (node != NULL)
-			nodes[id] = *node;
-	}
+	memcpy(nodes, &shared->nodes[number * shared->ids],
+		   sizeof(PlhWorkerNode) * Min(ids, shared->ids));
 	worker->nodes = nodes;
 }
 
@@ -269,13 +241,11 @@ plh_plan_result_take(const PlannedStmt *plan, const PlhPlanTree *tree, bool lack
 
 	result->plan = plan;
 	result->tree = tree;
-	result->peak = plh_plan_nodes_peak();
+	result->figures = plh_plan_nodes_figures();
 	result->nodes = palloc0(sizeof(PlhNodeResult) * Max(tree->ids, 1));
-	result->interval = plh_plan_nodes_interval();
-	result->lost_samples = plh_plan_nodes_lost();
 	result->lacks_workers = lacks_workers;
-	take_nodes(result);
-	take_sites(result);
+	take_nodes(result, result->figures.count);
+	take_sites(result, result->figures.parts);
 	for (int i = 0; i < PLH_PLAN_WORKERS_MAX; i++)
 		take_worker(&result->workers[i], i, tree->ids);
 	return result;

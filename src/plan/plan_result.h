@@ -1,7 +1,6 @@
 /*
  * plan_result.h
- *	  What the nodes of a plan held, as a statement that was watched leaves it, and what its
- *	  parallel workers tell their leader of the nodes that they ran.
+ *	  What the nodes of a plan held that was watched, also in its parallel workers.
  *
  * The leader offers shared memory before workers start, which they find by its pid.
  *
@@ -68,27 +67,19 @@ typedef struct PlhPlanResult
 {
 	const PlannedStmt *plan;	/* an address that is compared only */
 	const PlhPlanTree *tree;
-	PlhPlanAmount peak;
+	PlhPlanFigures figures;
 	PlhPlanAmount stages[PLH_STAGES];	/* at the peak */
 	PlhPlanAmount in_nodes;		/* the same */
 	PlhNodeResult *nodes;		/* by id, from 0 to tree->ids */
-	uint32		interval;		/* of samples, at the end */
-	int64		lost_samples;
 	bool		lacks_workers;	/* they could not tell what they held */
 	PlhWorkerResult workers[PLH_PLAN_WORKERS_MAX];
 } PlhPlanResult;
 
-/*
- * What the sampler and workers know of a statement, as it was watched.  The result belongs to the
- * current memory context; its tree is the argument.
- */
+/* The result belongs to the current memory context; its tree is the argument. */
 extern PlhPlanResult *plh_plan_result_take(const PlannedStmt *plan, const PlhPlanTree *tree,
 										   bool lacks_workers);
 
-/*
- * The leader's.  The offer may be made once.  Returns false if there is no room, or no way to tell
- * workers; "ids" is the number of nodes' ids, and "statement" the text that workers get.
- */
+/* The leader's, once: false if there is no room.  "statement" is the text that workers get. */
 extern bool plh_plan_result_offer_to_workers(int ids, const char *statement);
 extern void plh_plan_result_withdraw_offer(void);
 

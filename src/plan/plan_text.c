@@ -30,12 +30,11 @@ struct PlhPlanTexts
 };
 
 /* The names of stages: as text, and as properties. */
-static const char *const stage_texts[PLH_STAGES] = {
-	"by the planner", "by the executor's start", "between nodes",
-	"by the executor's end and AFTER triggers"
-};
-static const char *const stage_labels[PLH_STAGES] = {
-	"Planner Bytes", "Executor Start Bytes", "Between Nodes Bytes", "Executor End Bytes"
+static const char *const stage_names[PLH_STAGES][2] = {
+	{"by the planner", "Planner Bytes"},
+	{"by the executor's start", "Executor Start Bytes"},
+	{"between nodes", "Between Nodes Bytes"},
+	{"by the executor's end and AFTER triggers", "Executor End Bytes"}
 };
 
 PlhPlanTexts *
@@ -62,14 +61,14 @@ error_bytes(const PlhPlanAmount *amount)
 }
 
 /* A size with its error, where there is one. */
-static void
-append_amount(StringInfo text, const PlhPlanAmount *amount)
+static const char *
+amount_text(const PlhPlanAmount *amount)
 {
 	int64		error = error_bytes(amount);
 
-	appendStringInfoString(text, plh_size_units(amount->bytes).text);
-	if (error > 0)
-		appendStringInfo(text, " (+/- %s)", plh_size_units_error(error, amount->bytes).text);
+	return error <= 0 ? pstrdup(plh_size_units(amount->bytes).text) :
+		psprintf("%s (+/- %s)", plh_size_units(amount->bytes).text,
+				 plh_size_units_error(error, amount->bytes).text);
 }
 
 static double
@@ -94,56 +93,40 @@ describe_site(PlhPlanTexts *texts, const PlhNodeResult *held, PlhListedSite *lis
 	return true;
 }
 
-/* What a node held, in a line. */
 static void
 add_held_line(ExplainState *es, const PlhTreeNode *node, const PlhNodeResult *held)
 {
-	StringInfoData text;
-
-	initStringInfo(&text);
-	append_amount(&text, &held->highest);
-	appendStringInfo(&text, " at most, %s at the statement's peak, %.2f times the %s that work_mem%s",
-					 plh_size_units(held->at_peak.bytes).text,
-					 times_allowed(node, &held->highest),
-					 plh_size_units(node->allowed_bytes).text,
-					 node->by_hash ? " * hash_mem_multiplier allows" : " allows");
-	ExplainPropertyText(GROUP, text.data, es);
-	pfree(text.data);
+	ExplainPropertyText(GROUP,
+						psprintf("%s at most, %s at the statement's peak, %.2f times the %s that work_mem%s",
+								 amount_text(&held->highest),
+								 plh_size_units(held->at_peak.bytes).text,
+								 times_allowed(node, &held->highest),
+								 plh_size_units(node->allowed_bytes).text,
+								 node->by_hash ? " * hash_mem_multiplier allows" : " allows"), es);
 }
 
-/* Which site held most of it, in a line. */
+/* Which site held most of a node. */
 static void
 add_site_line(ExplainState *es, const PlhNodeResult *held, const PlhListedSite *listed)
 {
 	const char *routine = plh_stack_text_routine(&listed->stack);
-	StringInfoData text;
 
-	initStringInfo(&text);
-	appendStringInfo(&text, "%s in %s, at %s", plh_size_units(held->top_bytes).text,
-					 listed->context_name != NULL ? listed->context_name : "contexts",
-					 listed->stack.site);
-	if (routine != NULL)
-		appendStringInfo(&text, ", in %s", routine);
-	ExplainPropertyText(GROUP " Most", text.data, es);
-	pfree(text.data);
+	ExplainPropertyText(GROUP " Most",
+						psprintf("%s in %s, at %s%s%s", plh_size_units(held->top_bytes).text,
+								 listed->context_name != NULL ? listed->context_name : "contexts",
+								 listed->stack.site, routine != NULL ? ", in " : "",
+								 routine != NULL ? routine : ""), es);
 }
 
-/* What the workers with a number held of a node, in a line. */
 static void
 add_worker_line(ExplainState *es, int number, const PlhWorkerNode *held)
 {
-	char	   *label = psprintf(GROUP " Worker %d", number);
-	StringInfoData text;
-
-	initStringInfo(&text);
-	append_amount(&text, &held->highest);
-	appendStringInfo(&text, " at most, %s at its peak", plh_size_units(held->at_peak.bytes).text);
-	ExplainPropertyText(label, text.data, es);
-	pfree(text.data);
-	pfree(label);
+	ExplainPropertyText(psprintf(GROUP " Worker %d", number),
+						psprintf("%s at most, %s at its peak", amount_text(&held->highest),
+								 plh_size_units(held->at_peak.bytes).text), es);
 }
 
-/* What those workers held of a node; NULL: nothing. */
+/* What the workers with a number held of a node; NULL: nothing. */
 static const PlhWorkerNode *
 worker_node(const PlhPlanResult *result, int number, int id)
 {
@@ -180,21 +163,35 @@ add_bytes(ExplainState *es, const char *label, int64 bytes)
 	ExplainPropertyInteger(label, NULL, bytes, es);
 }
 
+/* What is most, of a node or of the statement, and its error. */
+static void
+add_most(ExplainState *es, const char *label, const PlhPlanAmount *most)
+{
+	add_bytes(es, label, most->bytes);
+	add_bytes(es, "Error Bytes", error_bytes(most));
+}
+
+/* What each worker held: of the node with that id; -1: of all. */
 static void
 add_worker_groups(ExplainState *es, const PlhPlanResult *result, int id)
 {
 	ExplainOpenGroup("Workers", "Workers", false, es);
 	for (int i = 0; i < PLH_PLAN_WORKERS_MAX; i++)
 	{
-		const PlhWorkerNode *worker = worker_node(result, i, id);
+		const PlhWorkerTotal *total = &result->workers[i].total;
+		const PlhWorkerNode *node = id < 0 ? NULL : worker_node(result, i, id);
 
-		if (worker == NULL)
+		if (id < 0 ? total->runs == 0 : node == NULL)
 			continue;
 		ExplainOpenGroup("Worker", NULL, true, es);
 		add_bytes(es, "Worker Number", i);
-		add_bytes(es, "Highest Bytes", worker->highest.bytes);
-		add_bytes(es, "Error Bytes", error_bytes(&worker->highest));
-		add_bytes(es, "Bytes at Its Peak", worker->at_peak.bytes);
+		if (id < 0)
+			add_most(es, "Peak Bytes", &total->peak);
+		else
+		{
+			add_most(es, "Highest Bytes", &node->highest);
+			add_bytes(es, "Bytes at Its Peak", node->at_peak.bytes);
+		}
 		ExplainCloseGroup("Worker", NULL, true, es);
 	}
 	ExplainCloseGroup("Workers", "Workers", false, es);
@@ -221,8 +218,7 @@ add_node_group(ExplainState *es, PlhPlanTexts *texts, int id)
 	PlhListedSite listed;
 
 	ExplainOpenGroup(GROUP, GROUP, true, es);
-	add_bytes(es, "Highest Bytes", held->highest.bytes);
-	add_bytes(es, "Error Bytes", error_bytes(&held->highest));
+	add_most(es, "Highest Bytes", &held->highest);
 	add_bytes(es, "Bytes at Peak", held->at_peak.bytes);
 	add_bytes(es, "Allowed Bytes", node->allowed_bytes);
 	ExplainPropertyBool("Shared Hash Table", node->is_shared, es);
@@ -252,14 +248,12 @@ add_peak_line(ExplainState *es, const PlhPlanResult *result)
 	StringInfoData text;
 
 	initStringInfo(&text);
-	append_amount(&text, &result->peak);
-	appendStringInfo(&text, " at the peak: %s by nodes",
+	appendStringInfo(&text, "%s at the peak: %s by nodes", amount_text(&result->figures.peak),
 					 plh_size_units(result->in_nodes.bytes).text);
 	for (int i = 0; i < PLH_STAGES; i++)
 		appendStringInfo(&text, ", %s %s", plh_size_units(result->stages[i].bytes).text,
-						 stage_texts[i]);
+						 stage_names[i][0]);
 	ExplainPropertyText(GROUP " Statement", text.data, es);
-	pfree(text.data);
 }
 
 /* How much all workers held, each at its own peak, in a line. */
@@ -268,7 +262,6 @@ add_workers_line(ExplainState *es, const PlhPlanResult *result)
 {
 	PlhPlanAmount sum = {0};
 	int			count = 0;
-	StringInfoData text;
 
 	for (int i = 0; i < PLH_PLAN_WORKERS_MAX; i++)
 	{
@@ -281,67 +274,36 @@ add_workers_line(ExplainState *es, const PlhPlanResult *result)
 		sum.samples += total->peak.samples;
 		sum.variance += total->peak.variance;
 	}
-	if (count == 0)
-		return;
-	initStringInfo(&text);
-	append_amount(&text, &sum);
-	appendStringInfo(&text, " more, in %d %s: the sum of what each held at its own peak",
-					 count, count == 1 ? "worker" : "workers");
-	ExplainPropertyText(GROUP " Workers", text.data, es);
-	pfree(text.data);
+	if (count > 0)
+		ExplainPropertyText(GROUP " Workers",
+							psprintf("%s more, in %d %s: the sum of what each held at its own peak",
+									 amount_text(&sum), count,
+									 count == 1 ? "worker" : "workers"), es);
 }
 
-/* How the figures were gained, in a line. */
 static void
 add_sampling_line(ExplainState *es, const PlhPlanResult *result)
 {
-	const char *samples = result->interval == 1 ? "each allocation is a sample" :
-		psprintf("a sample for each %s", plh_size_units(result->interval).text);
+	uint32		interval = result->figures.interval;
+	const char *samples = interval == 1 ? "each allocation is a sample" :
+		psprintf("a sample for each %s", plh_size_units(interval).text);
 
 	ExplainPropertyText(GROUP " Sampling",
 						psprintf("%s; the times above include what that took", samples), es);
 }
 
 static void
-add_statement_lines(ExplainState *es, const PlhPlanResult *result)
-{
-	add_peak_line(es, result);
-	add_workers_line(es, result);
-	add_sampling_line(es, result);
-}
-
-static void
-add_total_groups(ExplainState *es, const PlhPlanResult *result)
-{
-	ExplainOpenGroup("Workers", "Workers", false, es);
-	for (int i = 0; i < PLH_PLAN_WORKERS_MAX; i++)
-	{
-		const PlhWorkerTotal *total = &result->workers[i].total;
-
-		if (total->runs == 0)
-			continue;
-		ExplainOpenGroup("Worker", NULL, true, es);
-		add_bytes(es, "Worker Number", i);
-		add_bytes(es, "Peak Bytes", total->peak.bytes);
-		add_bytes(es, "Error Bytes", error_bytes(&total->peak));
-		ExplainCloseGroup("Worker", NULL, true, es);
-	}
-	ExplainCloseGroup("Workers", "Workers", false, es);
-}
-
-static void
 add_statement_group(ExplainState *es, const PlhPlanResult *result)
 {
 	ExplainOpenGroup(GROUP, GROUP, true, es);
-	add_bytes(es, "Peak Bytes", result->peak.bytes);
-	add_bytes(es, "Error Bytes", error_bytes(&result->peak));
+	add_most(es, "Peak Bytes", &result->figures.peak);
 	add_bytes(es, "Nodes Bytes", result->in_nodes.bytes);
 	for (int i = 0; i < PLH_STAGES; i++)
-		add_bytes(es, stage_labels[i], result->stages[i].bytes);
-	add_bytes(es, "Sample Interval", result->interval);
-	add_bytes(es, "Lost Samples", result->lost_samples);
+		add_bytes(es, stage_names[i][1], result->stages[i].bytes);
+	add_bytes(es, "Sample Interval", result->figures.interval);
+	add_bytes(es, "Lost Samples", result->figures.lost_samples);
 	if (result->tree->has_workers)
-		add_total_groups(es, result);
+		add_worker_groups(es, result, -1);
 	ExplainCloseGroup(GROUP, GROUP, true, es);
 }
 
@@ -350,15 +312,19 @@ plh_plan_text_statement(ExplainState *es, PlhPlanTexts *texts)
 {
 	const PlhPlanResult *result = texts->result;
 
-	if (es->format == EXPLAIN_FORMAT_TEXT)
-		add_statement_lines(es, result);
-	else
+	if (es->format != EXPLAIN_FORMAT_TEXT)
 		add_statement_group(es, result);
+	else
+	{
+		add_peak_line(es, result);
+		add_workers_line(es, result);
+		add_sampling_line(es, result);
+	}
 	if (result->lacks_workers)
 		plh_plan_text_problem(es, "What parallel workers held is not known: there was no room to tell it.");
-	if (result->lost_samples > 0 && es->format == EXPLAIN_FORMAT_TEXT)
+	if (result->figures.lost_samples > 0 && es->format == EXPLAIN_FORMAT_TEXT)
 		plh_plan_text_problem(es, psprintf("%lld samples are of no node, as there was no room for them.",
-										   (long long) result->lost_samples));
+										   (long long) result->figures.lost_samples));
 }
 
 void

@@ -28,7 +28,6 @@
 #include "access/parallel.h"
 #include "catalog/pg_authid.h"
 #include "executor/executor.h"
-#include "executor/hashjoin.h"
 #include "executor/instrument.h"
 #include "executor/nodeAgg.h"
 #include "executor/nodeHash.h"
@@ -82,10 +81,7 @@ static struct
 	bool		lacks_workers;
 }			watch;
 
-/*
- * A build for tests of the server may watch each statement that is instrumented, with nobody to
- * tell.
- */
+/* A build for tests may watch each statement that is instrumented, with nobody to tell. */
 #ifndef PLH_WATCH_ALL
 #define PLH_WATCH_ALL 0
 #endif
@@ -208,10 +204,7 @@ claim_table(TupleHashTable table, uint32 place)
 		plh_live_samples_give(table->hashtab->data, place);
 }
 
-/*
- * The arrays of some hash tables are allocated while the plan is made ready, when it is not known
- * for which node.
- */
+/* Some of their arrays were allocated while the plan was made ready, for no node that was known. */
 static void
 claim_tables(PlanState *planstate)
 {
@@ -265,6 +258,7 @@ watch_kind(PlanState *planstate, Watching *watching)
 	watching->caller = PLH_PLAN_PLACE(planstate->plan->plan_node_id);
 }
 
+/* Have each node tell the sampler, which has places for all of them, when it runs. */
 static bool
 watch_node(PlanState *planstate, void *context)
 {
@@ -275,15 +269,6 @@ watch_node(PlanState *planstate, void *context)
 	node_of(planstate)->planstate = planstate;
 	watch_kind(planstate, &watching);
 	return planstate_tree_walker(planstate, watch_node, &watching);
-}
-
-/* Have each node tell the sampler when it runs, which has places for all of them. */
-static void
-watch_nodes(PlanState *top)
-{
-	Watching	watching = {.caller = PLH_STAGE_BETWEEN};
-
-	(void) watch_node(top, &watching);
 }
 
 /* Begin to sample.  Returns NULL, or a sentence that says why not. */
@@ -354,13 +339,6 @@ count_result(PlhPlanResult *result, void *taker)
 	elog(LOG_SERVER_ONLY, "pg_leakhunt has watched %d nodes", result->tree->count);
 }
 
-/* MemoryContextCallbackFunction */
-static void
-end_unasked(void *arg)
-{
-	plh_plan_watch_end(arg);
-}
-
 /* Is that a statement that only such a build watches? */
 static bool
 is_unasked(const QueryDesc *query, int eflags)
@@ -370,7 +348,7 @@ is_unasked(const QueryDesc *query, int eflags)
 		(watch.stage == IDLE || (watch.stage == TOLD && watch.take == count_result));
 }
 
-/* Watch a statement that nobody has asked for, until its caller's memory goes. */
+/* Until its caller's memory goes. */
 static void
 watch_unasked(void)
 {
@@ -378,7 +356,7 @@ watch_unasked(void)
 
 	if (plh_plan_watch_expect(count_result, callback) != NULL)
 		return;
-	callback->func = end_unasked;
+	callback->func = plh_plan_watch_end;
 	callback->arg = callback;
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, callback);
 }
@@ -421,6 +399,7 @@ static void
 follow(const QueryDesc *query)
 {
 	MemoryContext caller_memory = CurrentMemoryContext;
+	Watching	watching = {.caller = PLH_STAGE_BETWEEN};
 
 	if (watch.memory != NULL)
 		MemoryContextSwitchTo(watch.memory);
@@ -431,17 +410,8 @@ follow(const QueryDesc *query)
 	if (watch.take != NULL && watch.tree->has_workers)
 		watch.lacks_workers = !plh_plan_result_offer_to_workers(watch.tree->ids, query->sourceText);
 	if (plh_plan_nodes_expect(watch.tree->ids))
-		watch_nodes(query->planstate);
+		(void) watch_node(query->planstate, &watching);
 	plh_plan_nodes_current = PLH_STAGE_BETWEEN;
-}
-
-static void
-call_next_start(QueryDesc *query, int eflags)
-{
-	if (prev_ExecutorStart_hook != NULL)
-		prev_ExecutorStart_hook(query, eflags);
-	else
-		standard_ExecutorStart(query, eflags);
 }
 
 /* ExecutorStart_hook */
@@ -458,18 +428,12 @@ start_executor(QueryDesc *query, int eflags)
 		follows = joins_leader(query);
 	if (follows)
 		plh_plan_nodes_current = PLH_STAGE_START;
-	call_next_start(query, eflags);
+	if (prev_ExecutorStart_hook != NULL)
+		prev_ExecutorStart_hook(query, eflags);
+	else
+		standard_ExecutorStart(query, eflags);
 	if (follows)
 		follow(query);
-}
-
-static void
-call_next_finish(QueryDesc *query)
-{
-	if (prev_ExecutorFinish_hook != NULL)
-		prev_ExecutorFinish_hook(query);
-	else
-		standard_ExecutorFinish(query);
 }
 
 /* The leader's statement has run: tell of it. */
@@ -495,7 +459,10 @@ finish_executor(QueryDesc *query)
 
 	if (is_watched)
 		plh_plan_nodes_current = PLH_STAGE_FINISH;
-	call_next_finish(query);
+	if (prev_ExecutorFinish_hook != NULL)
+		prev_ExecutorFinish_hook(query);
+	else
+		standard_ExecutorFinish(query);
 	if (!is_watched)
 		return;
 	stop_sampling();

@@ -1,7 +1,6 @@
 /*
  * plan_watch.h
- *	  Watches a statement of EXPLAIN (ANALYZE), in its session and in its parallel workers: what
- *	  each node of the plan holds.
+ *	  Watches a statement of EXPLAIN (ANALYZE), in its session and in its parallel workers.
  *
  * One statement of a process is watched at a time.
  *
@@ -11,10 +10,7 @@
 
 #include "plan/plan_result.h"
 
-/*
- * Called when a statement has run, in the memory context in which the watch began, to which the
- * result belongs.
- */
+/* A statement has run.  The result belongs to the memory context in which the watch began. */
 typedef void (*PlhPlanTaker) (PlhPlanResult *result, void *taker);
 
 /* Called once, when the module is loaded. */

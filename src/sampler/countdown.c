@@ -46,28 +46,12 @@ static struct
 	bool		is_armed;		/* else look at settings and requests first */
 	uint32		armed_interval; /* for which gaps are drawn; 0: off */
 
-	/*
-	 * May memory be sampled at a longer interval?  Not if somebody asked for
-	 * this.
-	 */
-	bool		may_be_coarse;
-
-	/* Sample every allocation, whatever settings and requests say. */
-	bool		all_tracked;
-
-	/*
-	 * Sample at this interval at least, as a statement is watched; 0: none
-	 * is.
-	 */
-	uint32		watch_interval;
-
-	/* The process has just been forked, at that time by the coarse clock. */
+	bool		may_be_coarse;	/* unless somebody asked for this interval */
+	bool		all_tracked;	/* whatever settings and requests say */
+	uint32		watch_interval; /* at least, for a statement; 0: none */
 	bool		just_forked;
-	int64		forked_at_us;
-
-	/* All that it has allocated was counted, as its parent had the module. */
-	bool		counted_from_start;
-
+	int64		forked_at_us;	/* by the coarse clock */
+	bool		counted_from_start; /* as its parent had the module */
 	pg_prng_state prng;
 	bool		prng_seeded;
 }			state;
@@ -212,10 +196,7 @@ draw_gap(PlhCountdown *countdown)
 	}
 }
 
-/*
- * Is a chunk of an interval or more, which no cache begins with, a sample?  A gap of its own
- * decides, so that the countdown stays as it is.
- */
+/* No cache begins with a chunk of an interval or more: a gap of its own decides about that. */
 static inline uint32
 take_large(Size size, uint32 interval)
 {
@@ -231,7 +212,6 @@ goes_on_starting(PlhCountdown *countdown)
 		plh_clock_us(CLOCK_THREAD_CPUTIME_ID) < START_CPU_US;
 }
 
-/* Begin to count down at that place. */
 void
 plh_countdown_start(PlhCountdown *countdown, PlhCounted counted, uint64 *left)
 {
@@ -242,7 +222,6 @@ plh_countdown_start(PlhCountdown *countdown, PlhCounted counted, uint64 *left)
 	make_stale(countdown);
 }
 
-/* Does the work of plh_countdown_take where there are gaps, or something has changed. */
 PLH_EVERY_PROCESS uint32
 plh_countdown_take_at_gap(PlhCountdown *countdown, Size size)
 {
@@ -280,7 +259,6 @@ plh_countdown_take_at_gap(PlhCountdown *countdown, Size size)
 	return was_starting ? 0 : interval_of(countdown);
 }
 
-/* Does the work of plh_countdown_thin where there may be a longer interval. */
 uint32
 plh_countdown_thin_passing(Size size, uint32 interval, PlhLifetime lifetime)
 {
@@ -294,7 +272,6 @@ plh_countdown_thin_passing(Size size, uint32 interval, PlhLifetime lifetime)
 	return plh_sampling_keeps(&state.prng, size, interval, longer) ? longer : 0;
 }
 
-/* Does the work of plh_countdown_draw for an interval above 1. */
 PlhDraw
 plh_countdown_draw_weight(Size size, uint32 interval)
 {
@@ -313,10 +290,7 @@ plh_countdown_rearm(void)
 	}
 }
 
-/*
- * Let the next allocation in a context take the slow path.  The gap to the next sample stays as it
- * is.
- */
+/* Let the next allocation in a context take the slow path.  The gap to the next sample stays. */
 void
 plh_countdown_hurry(void)
 {
@@ -345,10 +319,7 @@ plh_countdown_mend(void)
 	}
 }
 
-/*
- * If on, sample each allocation in session-long contexts, and each of malloc, from the next one on,
- * whatever settings and requests say.  If off, follow these again.
- */
+/* From now on, sample each allocation in session-long contexts, and each of malloc; or no more. */
 void
 plh_countdown_track_all(bool on)
 {
@@ -357,9 +328,8 @@ plh_countdown_track_all(bool on)
 }
 
 /*
- * Sample at that interval, or a shorter one, from the next allocation on, in all contexts, whatever
- * settings and requests say.  With 0, follow these again.  Returns false where
- * plh_countdown_track_all is on, which comes first.
+ * From now on, sample at that interval, or a shorter one, in all contexts; 0: no more.  Returns
+ * false where plh_countdown_track_all is on, which comes first.
  */
 bool
 plh_countdown_watch(uint32 interval)
@@ -369,13 +339,6 @@ plh_countdown_watch(uint32 interval)
 	state.watch_interval = interval;
 	plh_countdown_rearm();
 	return true;
-}
-
-/* The interval of the allocations that were last looked at. */
-uint32
-plh_countdown_interval(void)
-{
-	return state.armed_interval;
 }
 
 /* Forget in a forked child what the parent was asked to do, and don't repeat its random numbers. */
@@ -412,10 +375,9 @@ plh_countdown_stop(void)
 }
 
 /*
- * Returns how many bytes this process allocated in memory contexts before its sampling began; -1 if
- * that is not known, as it allocated some before the module was loaded.  Large chunks that were
- * samples by chance do not count.  What malloc is asked for is no part of it: blocks of contexts
- * are told from the rest for samples only.
+ * The bytes that this process allocated in memory contexts before its sampling began; -1: not
+ * known, as some were before the module was loaded.  Large chunks that were samples by chance do
+ * not count, nor what malloc is asked for: blocks of contexts are told from that for samples only.
  */
 int64
 plh_countdown_unsampled_bytes(void)

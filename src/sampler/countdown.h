@@ -37,9 +37,7 @@ typedef struct PlhCountdown
 	 * it best.
 	 */
 	uint64	   *left;
-
-	/* The gap to the next sample ends this many bytes after that. */
-	uint64		gap_left;
+	uint64		gap_left;		/* from there to the next sample, in bytes */
 
 	bool		takes_each;		/* all gaps are 0, as the interval is 1 */
 	bool		is_stale;		/* the gap is to be drawn anew */
@@ -61,7 +59,6 @@ extern void plh_countdown_mend(void);
 extern void plh_countdown_hurry(void);
 extern void plh_countdown_track_all(bool on);
 extern bool plh_countdown_watch(uint32 interval);
-extern uint32 plh_countdown_interval(void);
 extern int64 plh_countdown_unsampled_bytes(void);
 extern void plh_countdown_forget(void);
 extern void plh_countdown_stop(void);
@@ -70,9 +67,8 @@ extern void plh_countdown_stop(void);
 extern int	plh_countdown_scope;
 
 /*
- * Decide, when a countdown is over, if an allocation is a sample.  Returns the interval with which
- * it is sampled, or 0.  The countdown starts anew in any case, before the original function can
- * throw.
+ * Decide, when a countdown is over, if an allocation is a sample.  Returns its interval, or 0.  The
+ * countdown starts anew in any case, before the original function can throw.
  */
 static inline uint32
 plh_countdown_take(PlhCountdown *countdown, Size size)
@@ -82,10 +78,7 @@ plh_countdown_take(PlhCountdown *countdown, Size size)
 	return plh_countdown_take_at_gap(countdown, size);
 }
 
-/*
- * Is a sample that was taken at that interval one, too, where memory of that lifetime is sampled at
- * a longer one?  Returns its interval, or 0 if it is none.
- */
+/* Memory of that lifetime may have a longer interval: returns that of the sample; 0: it is none. */
 static inline uint32
 plh_countdown_thin(Size size, uint32 interval, PlhLifetime lifetime)
 {
@@ -93,7 +86,6 @@ plh_countdown_thin(Size size, uint32 interval, PlhLifetime lifetime)
 		interval : plh_countdown_thin_passing(size, interval, lifetime);
 }
 
-/* Draw how the weight of a sample is rounded. */
 static inline PlhDraw
 plh_countdown_draw(Size size, uint32 interval)
 {

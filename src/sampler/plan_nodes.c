@@ -21,6 +21,7 @@
 #include "base/private_memory.h"
 #include "base/settings.h"
 #include "sampler/countdown.h"
+#include "sampler/owner.h"
 #include "sampler/plan_nodes.h"
 
 /*
@@ -41,29 +42,18 @@ PLH_SURVIVES_FORK bool plh_plan_nodes_are_watched;
 PLH_SURVIVES_FORK uint32 plh_plan_nodes_current;
 PLH_SURVIVES_FORK PlhPlanNode *plh_plan_nodes;
 static PLH_SURVIVES_FORK PlhRegion node_region;
-static PLH_SURVIVES_FORK PlhRegion sample_region;	/* uint32 parts of live
-													 * samples, by index */
+static PLH_SURVIVES_FORK PlhRegion sample_region;	/* uint32 parts by sample */
 static PLH_SURVIVES_FORK PlhPointerTable parts;
 
 static struct
 {
-	uint32		count;			/* of places */
+	PlhPlanFigures figures;
 	uint32		first_part;		/* the number of the part with index 0 */
-	uint32		interval;
-	int64		next_samples;	/* live samples from which on it is longer */
-	int64		lost_samples;	/* that no part has */
+	int64		next_samples;	/* live ones, with which fewer are taken */
 	uint64		change;
 	uint64		peak_change;	/* the change with which all held most */
 	PlhPlanAmount live;			/* of all */
-	PlhPlanAmount peak;
 }			state;
-
-/* The key of a part: offsets of sites are never 0. */
-static const void *
-key_of(uint32 place, uint32 site)
-{
-	return (const void *) ((uintptr_t) place << 32 | site);
-}
 
 static void
 discard(void)
@@ -87,26 +77,20 @@ reserve(void)
 		plh_private_memory_commit(&node_region, sizeof(PlhPlanNode) * PLH_STAGES);
 }
 
-/*
- * Begin to follow a statement, whose plan is not known yet.  Returns false if there is no memory
- * for that, or everything is tracked for another reason.
- */
+/* A statement's plan is not known yet.  Fails without memory, and where everything is tracked. */
 bool
 plh_plan_nodes_begin(void)
 {
-	uint32		next_part = state.first_part + parts.high_entries;
 	bool		was_held = plh_guard_take();
 	bool		begun;
 
-	plh_plan_nodes_are_watched = false;
-	discard();
-	memset(&state, 0, sizeof(state));
-	state.first_part = Max(next_part, PLH_NO_PART + 1);
-	state.count = PLH_STAGES;
-	state.interval = FINEST_INTERVAL;
+	plh_plan_nodes_end();
+	state.first_part = Max(state.first_part, PLH_NO_PART + 1);
+	state.figures.count = PLH_STAGES;
+	state.figures.interval = FINEST_INTERVAL;
 	state.next_samples = plh_load_settings.max_live_samples / SAMPLES_PART;
 	plh_plan_nodes_current = PLH_STAGE_PLANNING;
-	begun = reserve() && plh_countdown_watch(state.interval);
+	begun = reserve() && plh_countdown_watch(state.figures.interval);
 	if (begun)
 		plh_plan_nodes = (PlhPlanNode *) node_region.base;
 	else
@@ -116,17 +100,14 @@ plh_plan_nodes_begin(void)
 	return begun;
 }
 
-/*
- * Have places for nodes with an id below that.  Returns false without memory; then all that nodes
- * hold is of no node.
- */
+/* Have places for nodes with lower ids; without memory, what they hold is of no node. */
 bool
 plh_plan_nodes_expect(uint32 nodes)
 {
 	if (nodes > PLH_PLAN_NODES_MAX ||
 		!plh_private_memory_commit(&node_region, sizeof(PlhPlanNode) * ((Size) nodes + PLH_STAGES)))
 		return false;
-	state.count = nodes + PLH_STAGES;
+	state.figures.count = nodes + PLH_STAGES;
 	return true;
 }
 
@@ -138,16 +119,12 @@ plh_plan_nodes_stop(void)
 		return;
 	plh_plan_nodes_are_watched = false;
 
-	/*
-	 * Settings or a request may have asked for a shorter one; 0 if nothing
-	 * was looked at.
-	 */
-	if (plh_countdown_interval() != 0)
-		state.interval = Min(state.interval, plh_countdown_interval());
+	/* settings or a request may have asked for a shorter one */
+	if (plh_owner_interval != 0)
+		state.figures.interval = Min(state.figures.interval, plh_owner_interval);
 	(void) plh_countdown_watch(0);
 }
 
-/* Give all memory back. */
 void
 plh_plan_nodes_end(void)
 {
@@ -159,16 +136,11 @@ plh_plan_nodes_end(void)
 	state.first_part = next_part;
 }
 
-uint32
-plh_plan_nodes_count(void)
+PlhPlanFigures
+plh_plan_nodes_figures(void)
 {
-	return state.count;
-}
-
-PlhPlanAmount
-plh_plan_nodes_peak(void)
-{
-	return state.peak;
+	state.figures.parts = parts.high_entries;
+	return state.figures;
 }
 
 /* What a node, or a stage, held when all held most. */
@@ -178,12 +150,6 @@ plh_plan_nodes_at_peak(uint32 place)
 	const PlhPlanNode *node = &plh_plan_nodes[place];
 
 	return node->last_change <= state.peak_change ? node->live : node->at_peak;
-}
-
-uint32
-plh_plan_nodes_parts(void)
-{
-	return parts.high_entries;
 }
 
 /* A part, and what it had when its node held most. */
@@ -198,20 +164,6 @@ plh_plan_nodes_part(uint32 number, int64 *highest_bytes)
 	return part;
 }
 
-/* The interval of samples at present, or when the watch stopped. */
-uint32
-plh_plan_nodes_interval(void)
-{
-	return state.interval;
-}
-
-/* Samples that no node has, as there was no memory for them. */
-int64
-plh_plan_nodes_lost(void)
-{
-	return state.lost_samples;
-}
-
 /* The contexts of hash tables of joins have these names, and no others have. */
 static bool
 is_of_hash_table(MemoryContext context)
@@ -219,8 +171,7 @@ is_of_hash_table(MemoryContext context)
 	const char *name = context->name;
 
 	return name[0] == 'H' &&
-		(strcmp(name, "HashBatchContext") == 0 ||
-		 strcmp(name, "HashTableContext") == 0 ||
+		(strcmp(name, "HashBatchContext") == 0 || strcmp(name, "HashTableContext") == 0 ||
 		 strcmp(name, "HashSpillContext") == 0);
 }
 
@@ -256,7 +207,8 @@ find_place(MemoryContext context)
 static PlhPlanPart *
 find_part(uint32 place, uint32 site)
 {
-	const void *key = key_of(place, site);
+	/* offsets of sites are never 0 */
+	const void *key = (const void *) ((uintptr_t) place << 32 | site);
 	PlhPlanPart *part = plh_pointer_table_find(&parts, key);
 
 	if (part != NULL)
@@ -300,9 +252,9 @@ change(PlhPlanPart *part, Size size, PlhDraw draw, int sign)
 		node->highest = node->live;
 		node->highest_change = state.change;
 	}
-	if (state.live.bytes > state.peak.bytes)
+	if (state.live.bytes > state.figures.peak.bytes)
 	{
-		state.peak = state.live;
+		state.figures.peak = state.live;
 		state.peak_change = state.change;
 	}
 }
@@ -312,16 +264,13 @@ static void
 take_fewer(void)
 {
 	state.next_samples += plh_load_settings.max_live_samples / SAMPLES_PART / 2;
-	if (state.interval >= LONGEST_INTERVAL)
+	if (state.figures.interval >= LONGEST_INTERVAL)
 		return;
-	state.interval *= 2;
-	(void) plh_countdown_watch(state.interval);
+	state.figures.interval *= 2;
+	(void) plh_countdown_watch(state.figures.interval);
 }
 
-/*
- * Count a sample of an allocation in that context, NULL for malloc.  Returns the number of the part
- * that has it, with which the caller subtracts it; PLH_NO_PART if none has.
- */
+/* Without a context it is malloc's.  The caller subtracts the part that is returned. */
 uint32
 plh_plan_nodes_add(uint32 site, Size size, PlhDraw draw, MemoryContext context)
 {
@@ -331,7 +280,7 @@ plh_plan_nodes_add(uint32 site, Size size, PlhDraw draw, MemoryContext context)
 	part = find_part(context == NULL ? plh_plan_nodes_current : find_place(context), site);
 	if (part == NULL)
 	{
-		state.lost_samples++;
+		state.figures.lost_samples++;
 		return PLH_NO_PART;
 	}
 	change(part, size, draw, 1);
@@ -340,7 +289,6 @@ plh_plan_nodes_add(uint32 site, Size size, PlhDraw draw, MemoryContext context)
 	return state.first_part + (part - (const PlhPlanPart *) parts.entry_region.base);
 }
 
-/* Undo that. */
 void
 plh_plan_nodes_subtract(uint32 part, Size size, PlhDraw draw)
 {
@@ -351,17 +299,15 @@ plh_plan_nodes_subtract(uint32 part, Size size, PlhDraw draw)
 		change(plh_pointer_table_entry(&parts, index), size, draw, -1);
 }
 
-/* Count a sample that is the live sample with that index. */
 void
 plh_plan_nodes_add_chunk(uint32 index, uint32 site, Size size, PlhDraw draw, MemoryContext context)
 {
 	if (!plh_private_memory_commit(&sample_region, sizeof(uint32) * ((Size) index + 1)))
-		state.lost_samples++;
+		state.figures.lost_samples++;
 	else
 		((uint32 *) sample_region.base)[index] = plh_plan_nodes_add(site, size, draw, context);
 }
 
-/* That live sample is gone. */
 void
 plh_plan_nodes_subtract_chunk(uint32 index, Size size, PlhDraw draw)
 {
@@ -373,7 +319,7 @@ plh_plan_nodes_subtract_chunk(uint32 index, Size size, PlhDraw draw)
 	*part = PLH_NO_PART;
 }
 
-/* That live sample, which has been counted, is of another place than was known then. */
+/* A sample that has been counted is of another place than was known then. */
 void
 plh_plan_nodes_move_chunk(uint32 index, uint32 site, Size size, PlhDraw draw, uint32 place)
 {
@@ -387,7 +333,6 @@ plh_plan_nodes_move_chunk(uint32 index, uint32 site, Size size, PlhDraw draw, ui
 	*number = state.first_part + (part - (const PlhPlanPart *) parts.entry_region.base);
 }
 
-/* Watch nothing in a forked child. */
 PLH_EVERY_PROCESS void
 plh_plan_nodes_forget(void)
 {

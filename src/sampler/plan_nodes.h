@@ -1,7 +1,6 @@
 /*
  * plan_nodes.h
- *	  What each node of a plan holds, and at which sites, while its statement is watched
- *	  (plan/plan_watch.c).
+ *	  What each node of a plan holds, and at which sites, while its statement is watched.
  *
  * Only what is allocated meanwhile counts.  A sample is of the node that runs when it is taken, and
  * stays so until it is freed, whoever frees it.
@@ -30,7 +29,6 @@ typedef enum PlhPlanStage
 /* The place of a node, whose plan_node_id is "id". */
 #define PLH_PLAN_PLACE(id)	((uint32) (id) + PLH_STAGES)
 
-/* No place. */
 #define PLH_NO_PLACE ((uint32) 0)
 
 /* A plan with more nodes is not followed beyond these. */
@@ -50,22 +48,17 @@ typedef struct PlhPlanNode
 	/* as the executor knows it */
 	PlanState  *planstate;		/* NULL: of a stage, or the executor made none */
 	ExecProcNodeMtd run;		/* the node's own function */
-	PlanState  *parallel_join;	/* the nearest node above, or this one, that
-								 * gets another function when its workers
-								 * start */
-	const instr_time *started;	/* not 0 while a node runs that returns no
-								 * tuples; NULL: of another one */
+	PlanState  *parallel_join;	/* the nearest one, from this node upwards */
+	const instr_time *started;	/* not 0 while it runs; NULL: returns tuples */
 
 	/* places; PLH_NO_PLACE: none */
 	uint32		hash;			/* of a join: the node of its hash table */
-	uint32		first_callee;	/* nodes that it runs and that return no
-								 * tuples */
+	uint32		first_callee;	/* nodes that it runs, without tuples */
 	uint32		next_callee;
 
 	/* what it holds */
-	uint64		last_change;	/* numbers of changes: the last one, and that
-								 * of its own highest amount */
-	uint64		highest_change;
+	uint64		last_change;	/* the number of it */
+	uint64		highest_change; /* that of its own highest amount */
 	PlhPlanAmount live;
 	PlhPlanAmount at_peak;		/* of the statement, once it has changed since */
 	PlhPlanAmount highest;		/* its own */
@@ -77,13 +70,21 @@ typedef struct PlhPlanPart
 	PlhPointerEntry entry;		/* key: both; user: the place of the node */
 	uint32		site;			/* its offset in the profile */
 	int64		live_bytes;
-	int64		highest_bytes;	/* when the node held most, once it has
-								 * changed since */
+	int64		highest_bytes;	/* when the node held most, if changed since */
 	uint64		last_change;
 } PlhPlanPart;
 
-/* A sample is of no part. */
+/* The part of a sample that has none. */
 #define PLH_NO_PART ((uint32) 0)
+
+typedef struct PlhPlanFigures
+{
+	uint32		count;			/* of places */
+	uint32		parts;
+	uint32		interval;		/* at present, or when the watch stopped */
+	int64		lost_samples;	/* that no part has, as there was no memory */
+	PlhPlanAmount peak;			/* of all nodes and stages */
+} PlhPlanFigures;
 
 /* Is a statement watched?  Read by the hooks. */
 extern bool plh_plan_nodes_are_watched;
@@ -98,13 +99,9 @@ extern bool plh_plan_nodes_begin(void);
 extern bool plh_plan_nodes_expect(uint32 nodes);
 extern void plh_plan_nodes_stop(void);
 extern void plh_plan_nodes_end(void);
-extern uint32 plh_plan_nodes_count(void);
-extern PlhPlanAmount plh_plan_nodes_peak(void);
+extern PlhPlanFigures plh_plan_nodes_figures(void);
 extern PlhPlanAmount plh_plan_nodes_at_peak(uint32 place);
-extern uint32 plh_plan_nodes_parts(void);
 extern const PlhPlanPart *plh_plan_nodes_part(uint32 number, int64 *highest_bytes);
-extern uint32 plh_plan_nodes_interval(void);
-extern int64 plh_plan_nodes_lost(void);
 
 extern uint32 plh_plan_nodes_add(uint32 site, Size size, PlhDraw draw, MemoryContext context);
 extern void plh_plan_nodes_subtract(uint32 part, Size size, PlhDraw draw);

@@ -92,6 +92,7 @@ plh_owner_settings_changed(uint32 sample_interval, int scope)
 {
 }
 
+uint32		plh_owner_interval;
 uint32		plh_upkeep_samples_not_kept;
 static int	upkeeps;			/* after samples that are not kept */
 

@@ -104,13 +104,13 @@ nodes_agree(void)
 			plh_plan_nodes[PLH_PLAN_PLACE(node)].highest.bytes != known.highest[node])
 			return false;
 	}
-	return plh_plan_nodes_peak().bytes == known.peak;
+	return plh_plan_nodes_figures().peak.bytes == known.peak;
 }
 
 static bool
 parts_agree(void)
 {
-	for (uint32 i = 0; i < plh_plan_nodes_parts(); i++)
+	for (uint32 i = 0; i < plh_plan_nodes_figures().parts; i++)
 	{
 		int64		bytes;
 		const PlhPlanPart *part = plh_plan_nodes_part(i, &bytes);
@@ -118,7 +118,7 @@ parts_agree(void)
 		if (bytes != known.highest_at[part->entry.user - PLH_STAGES][part->site / 8 - 1])
 			return false;
 	}
-	return plh_plan_nodes_parts() == NODES * SITES;
+	return plh_plan_nodes_figures().parts == NODES * SITES;
 }
 
 /* A part of an earlier watch is none of this one. */
@@ -133,7 +133,7 @@ test_earlier_parts(void)
 	(void) plh_plan_nodes_add(8, 10, draw, NULL);
 	plh_plan_nodes_subtract(part, 100, draw);
 	plh_plan_nodes_subtract_chunk(0, 100, draw);
-	ok(plh_plan_nodes_peak().bytes == 10 &&
+	ok(plh_plan_nodes_figures().peak.bytes == 10 &&
 	   plh_plan_nodes[PLH_STAGE_BETWEEN].live.bytes == 10,
 	   "what an earlier statement had is not taken from a later one");
 }

@@ -103,7 +103,7 @@ allocate(uint32 place, uint32 site, int64 bytes)
 static PlhPlanResult *
 take(void)
 {
-	static const PlhPlanTree tree = {.ids = NODES};
+	static const PlhPlanTree tree = {.ids = NODES + 1};
 
 	return plh_plan_result_take(NULL, &tree, false);
 }
@@ -124,7 +124,7 @@ test_nodes(void)
 	plh_plan_nodes_subtract(part, 200, draw);
 	(void) allocate(PLH_PLAN_PLACE(1), 8, 40);
 	result = take();
-	ok(result->peak.bytes == 622 && result->in_nodes.bytes == 610 && result->in_nodes.samples == 4,
+	ok(result->figures.peak.bytes == 622 && result->in_nodes.bytes == 610 && result->in_nodes.samples == 4,
 	   "the peak has parts: what nodes held");
 	ok(result->stages[PLH_STAGE_START].bytes == 5 && result->stages[PLH_STAGE_FINISH].bytes == 7,
 	   "and what was allocated in each stage");
@@ -169,15 +169,16 @@ leave(void)
 static int64
 node_bytes(int worker, int id)
 {
-	const PlhWorkerNode *node = worker_node(worker, id);
+	const PlhWorkerNode *nodes = take()->workers[worker].nodes;
 
-	return node == NULL ? -1 : node->highest.bytes;
+	return nodes == NULL || nodes[id].highest.samples == 0 ? -1 : nodes[id].highest.bytes;
 }
 
 static void
 test_workers(void)
 {
 	PlhPlanResult *result;
+	const PlhWorkerResult *worker;
 
 	leader.pid = (int) getpid();
 	leader.lockGroupLeader = &leader;
@@ -190,16 +191,17 @@ test_workers(void)
 	ok(work(0, "SELECT 1", 0, 10) && work(1, "SELECT 1", 2, 30), "the others do");
 	ok(work(0, "SELECT 1", 0, 8) && work(0, "SELECT 1", 1, 20), "one worker may follow another");
 	lead();
+	watch();
 	ok(node_bytes(0, 0) == 10 && node_bytes(0, 1) == 20 && node_bytes(1, 2) == 30,
 	   "of each number and node the most counts");
 	ok(node_bytes(0, 2) == -1 && node_bytes(1, 0) == -1 && node_bytes(1, 1) == -1,
 	   "of nodes that a worker did not run there is nothing");
-	ok(node_bytes(2, 0) == -1 && node_bytes(0, NODES) == -1 && worker_total(2) == NULL,
-	   "nor is there of other workers and nodes");
-	ok(worker_total(0)->runs == 3 && worker_total(0)->peak.bytes == 20,
-	   "the total is that of the run that held most");
-	watch();
 	result = take();
+	worker = &result->workers[0];
+	ok(node_bytes(2, 0) == -1 && node_bytes(0, NODES) == -1 && result->workers[2].total.runs == 0,
+	   "nor is there of other workers and nodes");
+	ok(worker->total.runs == 3 && worker->total.peak.bytes == 20,
+	   "the total is that of the run that held most");
 	ok(result->workers[1].nodes[2].highest.bytes == 30 && result->workers[1].total.runs == 1 &&
 	   result->workers[2].total.runs == 0, "a result has what workers told");
 	plh_plan_nodes_end();
