@@ -34,14 +34,10 @@
 #include "profile/statement_text.h"
 #include "sampler/census_examples.h"
 
-/*
- * Where contexts of a name have their note, and what it is.  It is valid only while its context
- * lives.
- */
+/* What contexts of a name have as their note, which is valid only while its context lives. */
 typedef enum IdentKind
 {
-	IDENT_NONE,					/* nothing that is known, or what the name
-								 * says anyway */
+	IDENT_NONE,					/* nothing known, or what the name says */
 	IDENT_NAME,					/* of an object */
 	IDENT_STATEMENT,
 	IDENT_OF_PARENT				/* the parent has that of a statement */
@@ -63,20 +59,13 @@ typedef struct KnownContext
 
 static const KnownContext known_contexts[] = {
 	{STATEMENT_CONTEXT, IDENT_STATEMENT},
-	{"CachedPlan", IDENT_STATEMENT},
-	{"CachedPlanQuery", IDENT_OF_PARENT},
-	{"index info", IDENT_NAME},
-	{"relation rules", IDENT_NAME},
-	{"partition key", IDENT_NAME},
-	{"partition descriptor", IDENT_NAME},
-	{"row security descriptor", IDENT_NAME},
-	{"PL/pgSQL function", IDENT_NAME},
-	{"SQL function", IDENT_NAME},
-	{"PL/Perl function", IDENT_NAME},
-	{"PL/Python function", IDENT_NAME},
-	{"PL/Tcl function", IDENT_NAME},
-	{"PortalContext", IDENT_NAME},
-	{"TS dictionary", IDENT_NAME}
+	{"CachedPlan", IDENT_STATEMENT}, {"CachedPlanQuery", IDENT_OF_PARENT},
+	{"index info", IDENT_NAME}, {"relation rules", IDENT_NAME},
+	{"partition key", IDENT_NAME}, {"partition descriptor", IDENT_NAME},
+	{"row security descriptor", IDENT_NAME}, {"PL/pgSQL function", IDENT_NAME},
+	{"SQL function", IDENT_NAME}, {"PL/Perl function", IDENT_NAME},
+	{"PL/Python function", IDENT_NAME}, {"PL/Tcl function", IDENT_NAME},
+	{"PortalContext", IDENT_NAME}, {"TS dictionary", IDENT_NAME}
 };
 
 /*
@@ -93,8 +82,7 @@ typedef struct HeavyHitter
 	const void *first;			/* the context that came with it first */
 	int64		count;			/* how often it came since it has this place */
 	int64		bytes;			/* of these */
-	int64		missed_bytes;	/* at most so much it had before; 0: it is
-								 * known from the beginning */
+	int64		missed_bytes;	/* that it may have had before; 0: none */
 	bool		varies;			/* not all have the same text */
 } HeavyHitter;
 
@@ -238,19 +226,19 @@ keep_statement(char *kept, const char *statement, Size length)
 }
 
 /*
- * Copies what may be kept of the note of such a context, up to "max_bytes", and a NUL; "kept" has
- * room for PLH_STATEMENT_MAX + 1.  Returns its length.
+ * Copies what may be kept of a note, up to PLH_EXAMPLE_MAX, and a NUL; "kept" has room for
+ * PLH_STATEMENT_MAX + 1.  Returns its length.
  */
 static Size
-keep_ident(char *kept, MemoryContext source, IdentKind kind, Size max_bytes)
+keep_ident(char *kept, const char *ident, IdentKind kind)
 {
-	Size		length = strnlen(source->ident, PLH_STATEMENT_MAX);
+	Size		length = strnlen(ident, PLH_STATEMENT_MAX);
 
 	if (is_statement(kind))
-		length = keep_statement(kept, source->ident, length);
+		length = keep_statement(kept, ident, length);
 	else
-		memcpy(kept, source->ident, length);
-	length = Min(length, max_bytes);
+		memcpy(kept, ident, length);
+	length = Min(length, PLH_EXAMPLE_MAX);
 	kept[length] = '\0';
 	return length;
 }
@@ -262,24 +250,28 @@ most_bytes(const HeavyHitter *place)
 	return place->bytes + place->missed_bytes;
 }
 
-/* The place for a note that has none: a free one, or that of the one that has least. */
+/* The place of a note; without one, it gets a free one, or that of the one that has least. */
 static HeavyHitter *
-place_for_new(HeavyHitters *hitters)
+place_of_note(HeavyHitters *hitters, uint64 key, const void *first)
 {
 	HeavyHitter *least = &hitters->places[0];
+	bool		is_full = hitters->used == HEAVY_PLACES;
 
-	if (hitters->used < HEAVY_PLACES)
+	for (int i = 0; i < hitters->used; i++)
 	{
-		HeavyHitter *place = &hitters->places[hitters->used++];
+		HeavyHitter *place = &hitters->places[i];
 
-		memset(place, 0, sizeof(*place));
-		return place;
+		if (place->key == key)
+			return place;
+		if (most_bytes(place) < most_bytes(least))
+			least = place;
 	}
-	for (int i = 1; i < HEAVY_PLACES; i++)
+	if (!is_full)
+		least = &hitters->places[hitters->used++];
+	*least = (HeavyHitter)
 	{
-		if (most_bytes(&hitters->places[i]) < most_bytes(least))
-			least = &hitters->places[i];
-	}
+		.key = key,.first = first,.missed_bytes = is_full ? most_bytes(least) : 0
+	};
 	return least;
 }
 
@@ -287,21 +279,8 @@ place_for_new(HeavyHitters *hitters)
 static HeavyHitter *
 add_hit(HeavyHitters *hitters, uint64 key, const void *first, int64 bytes)
 {
-	HeavyHitter *place = NULL;
+	HeavyHitter *place = place_of_note(hitters, key, first);
 
-	for (int i = 0; i < hitters->used && place == NULL; i++)
-	{
-		if (hitters->places[i].key == key)
-			place = &hitters->places[i];
-	}
-	if (place == NULL)
-	{
-		place = place_for_new(hitters);
-		*place = (HeavyHitter)
-		{
-			.key = key,.first = first,.missed_bytes = most_bytes(place)
-		};
-	}
 	place->count++;
 	place->bytes += bytes;
 	return place;
@@ -364,21 +343,10 @@ plh_census_examples_begin(PlhContextRecord *record, MemoryContext context)
 	look = &state.looks[state.names++];
 	look->record = record;
 	look->kind = kind;
-	look->looks = 0;
-	look->hitters.used = 0;
-	look->shift = 0;
+	look->looks = look->hitters.used = look->shift = 0;
 	while (record->instances >> look->shift > MOST_LOOKS)
 		look->shift++;
 	return state.names;
-}
-
-/* Is a context among those that are looked at? */
-static inline bool
-is_chosen(const Look *look, MemoryContext context)
-{
-	uint32		hash = murmurhash32((uint32) ((uintptr_t) context >> 4));
-
-	return look->looks >= 0 && (hash & ((1u << look->shift) - 1)) == 0;
 }
 
 /* Count a context, and whether its note differs from that which it is counted with. */
@@ -397,9 +365,11 @@ void
 plh_census_examples_look(const PlhContextRecord *record, MemoryContext context, int64 bytes)
 {
 	Look	   *look = &state.looks[record->looks - 1];
+	uint32		hash = murmurhash32((uint32) ((uintptr_t) context >> 4));
 	MemoryContext source;
 
-	if (!is_chosen(look, context))
+	/* is it among those that are looked at? */
+	if (look->looks < 0 || (hash & ((1u << look->shift) - 1)) != 0)
 		return;
 
 	/* there are many more than at the last census: the next one knows better */
@@ -447,8 +417,7 @@ static uint32
 add_example(const Look *look, const HeavyHitter *hitter, uint32 next)
 {
 	char		kept[PLH_STATEMENT_MAX + 1];
-	Size		length = keep_ident(kept, (MemoryContext) hitter->first, look->kind,
-									PLH_EXAMPLE_MAX);
+	Size		length = keep_ident(kept, ((MemoryContext) hitter->first)->ident, look->kind);
 	Size		bytes = offsetof(PlhExampleRecord, text) + length + 1;
 	PlhExampleRecord *example = plh_profile_recycling_take(bytes);
 

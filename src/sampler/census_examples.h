@@ -14,10 +14,7 @@
 /* A census begins, which must be brief or need not. */
 extern void plh_census_examples_start(bool brief);
 
-/*
- * The first context of a record was met: are they looked at in this census?  Returns what
- * record->looks shall be, which is 0 if not.
- */
+/* The first context of a record was met.  Returns what record->looks shall be; 0: not looked at. */
 extern uint32 plh_census_examples_begin(PlhContextRecord *record, MemoryContext context);
 
 /* A context of a record was met whose "looks" is not 0. */

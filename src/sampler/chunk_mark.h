@@ -39,20 +39,13 @@ StaticAssertDecl(MCTX_ASET_ID + PLH_MARK == MCTX_8_UNUSED_ID &&
 				 "method ids are not what they were");
 
 /*
- * Returns the word before a chunk, which ends with the method id.  PostgreSQL's own code reads it
- * the same way; under Valgrind it must be made accessible first.
+ * The method id of a chunk, with which the word before it ends.  PostgreSQL's own code reads it the
+ * same way; under Valgrind it must be made accessible first.
  */
-static inline uint64 *
-plh_chunk_header(const void *pointer)
-{
-	return (uint64 *) pointer - 1;
-}
-
-/* Returns the method id of a chunk. */
 static inline int
 plh_chunk_method_id(const void *pointer)
 {
-	uint64	   *header = plh_chunk_header(pointer);
+	uint64	   *header = (uint64 *) pointer - 1;
 	int			method_id;
 
 	VALGRIND_MAKE_MEM_DEFINED(header, sizeof(uint64));
@@ -61,11 +54,10 @@ plh_chunk_method_id(const void *pointer)
 	return method_id;
 }
 
-/* Add to a chunk's method id. */
 static inline void
 plh_chunk_shift_method_id(const void *pointer, int by)
 {
-	uint64	   *header = plh_chunk_header(pointer);
+	uint64	   *header = (uint64 *) pointer - 1;
 
 	VALGRIND_MAKE_MEM_DEFINED(header, sizeof(uint64));
 	*header += by;

@@ -43,15 +43,7 @@ PLH_SET_AT_LOAD const volatile uint32 *plh_control_changes;
 
 static PLH_SET_AT_LOAD bool postmaster_notes;	/* it has loaded the module */
 
-static struct
-{
-	uint64		own_start;		/* 0: not looked up yet */
-}			state;
-
-/*
- * Drop all requests, under the lock.  First the numbers go, so that nobody takes what is left of a
- * slot for a request.
- */
+/* Under the lock.  The numbers go first, so that nobody takes the rest of a slot for a request. */
 static void
 drop_requests(void)
 {
@@ -73,12 +65,10 @@ announce_change(void)
 }
 
 /*
- * Note whether pg_leakhunt.enabled is on.  If it was turned off, all requests made so far are dead;
- * so they are if it is turned on again.
- *
- * The setting is that of the whole server, so that any process could note it, but some are late: a
- * session reads the configuration only between two statements, and a parallel worker has its
- * leader's setting.
+ * If pg_leakhunt.enabled was turned off, all requests made so far are dead, also when it is turned
+ * on again.  The setting is that of the whole server, so that any process could note it, but some
+ * are late: a session reads the configuration only between two statements, and a parallel worker
+ * has its leader's setting.
  */
 void
 plh_control_note_enabled(bool enabled)
@@ -96,7 +86,6 @@ plh_control_note_enabled(bool enabled)
 	announce_change();
 }
 
-/* Drop the requests from before the start of this server. */
 static void
 forget_former_server(int fd)
 {
@@ -114,10 +103,7 @@ forget_former_server(int fd)
 	(void) flock(fd, LOCK_UN);
 }
 
-/*
- * Map the control file of this cluster in the profile directory; a server that starts makes a new
- * one.  Without room for the file no requests can be made, and everything else works.
- */
+/* Without room for the file no requests can be made, and everything else works. */
 void
 plh_control_start(const char *directory, uint64 cluster, bool new_server)
 {
@@ -152,10 +138,7 @@ read_slot(const PlhControlSlot *slot, PlhControlSlot *copy)
 	return false;
 }
 
-/*
- * Returns how many slots have ever been used: not more than there are, whatever somebody has
- * written to the file.
- */
+/* How many slots have ever been used: not more than there are, whatever the file says. */
 static uint32
 count_used_slots(void)
 {
@@ -164,10 +147,7 @@ count_used_slots(void)
 	return Min(used_slots, PLH_CONTROL_SLOTS);
 }
 
-/*
- * Read the slot with the requests to a process into "copy"; zeros if there are none.  process_start
- * is looked up once there is a slot with that pid.
- */
+/* Zeros if there are none.  process_start is looked up once there is a slot with that pid. */
 static PLH_EVERY_PROCESS void
 read_slot_of(int pid, uint64 *process_start, PlhControlSlot *copy)
 {
@@ -207,10 +187,7 @@ next_end(const PlhControlSlot *own, const PlhControlSlot *all, int64 now_us)
 	return own_ends == 0 || all_ends == 0 ? Max(own_ends, all_ends) : Min(own_ends, all_ends);
 }
 
-/*
- * Read the requests to a process, and those to all, into one; of two that are in force, the later
- * one counts.  Returns when the next of both ends, or 0.
- */
+/* Of two requests in force, the later one counts.  Returns when the next of both ends, or 0. */
 static PLH_EVERY_PROCESS int64
 read_request(PlhControlRequest *request, int pid, uint64 *process_start)
 {
@@ -240,7 +217,6 @@ read_request(PlhControlRequest *request, int pid, uint64 *process_start)
 	return next_end(&own, &all, now_us);
 }
 
-/* Does the work of plh_control_changed where a request ends at some time. */
 bool
 plh_control_request_ended(void)
 {
@@ -253,7 +229,7 @@ plh_control_poll(PlhControlRequest *request)
 {
 	if (plh_control_changes != NULL)
 		plh_control_seen.changes = *plh_control_changes;
-	plh_control_seen.ends_at_us = read_request(request, getpid(), &state.own_start);
+	plh_control_seen.ends_at_us = read_request(request, getpid(), &plh_control_seen.own_start);
 }
 
 /* Find the request that concerns a process, whether it has seen it or not. */
@@ -289,10 +265,7 @@ slot_for(int pid, uint64 process_start)
 	return unused;
 }
 
-/*
- * Fill in a slot for a new request.  While one is in force that ends, a further one that ends goes
- * back to the same as the first.
- */
+/* While a request is in force that ends, a further one that ends goes back to the same. */
 static void
 fill_slot(PlhControlSlot *slot, uint32 sequence, const PlhControlRequest *request)
 {
@@ -309,7 +282,7 @@ fill_slot(PlhControlSlot *slot, uint32 sequence, const PlhControlRequest *reques
 	slot->last.scope = request->scope;
 }
 
-/* Store a request, or drop all, under the lock. */
+/* Under the lock; NULL drops all requests. */
 static bool
 store_request(int pid, const PlhControlRequest *request)
 {
@@ -370,10 +343,8 @@ plh_control_request(int pid, const PlhControlRequest *request)
 	return stored;
 }
 
-/* Forget in a forked child which requests the parent has seen. */
 PLH_EVERY_PROCESS void
 plh_control_forget(void)
 {
-	memset(&state, 0, sizeof(state));
 	memset(&plh_control_seen, 0, sizeof(plh_control_seen));
 }

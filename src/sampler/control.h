@@ -24,8 +24,8 @@ typedef struct PlhControlRequest
 typedef struct PlhControlSeen
 {
 	uint32		changes;		/* how many */
-	int64		ends_at_us;		/* when the next of its own ends, by the
-								 * coarse monotonic clock; 0: none does */
+	int64		ends_at_us;		/* when its next one ends, by the coarse clock */
+	uint64		own_start;		/* of the process; 0: not looked up yet */
 } PlhControlSeen;
 
 extern PlhControlSeen plh_control_seen;

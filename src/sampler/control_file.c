@@ -44,10 +44,7 @@ static PLH_SET_AT_LOAD const char *control_directory;
 static PLH_SET_AT_LOAD PLH_LARGE char control_path[PLH_PATH_MAX];
 static PLH_SET_AT_LOAD ino_t control_inode; /* of the file that is mapped */
 
-/*
- * Take the lock.  Returns false, with errno set, if that fails; EWOULDBLOCK stands for a holder
- * that does not go on.
- */
+/* Returns false, with errno set, on failure; EWOULDBLOCK stands for a holder that has stopped. */
 bool
 plh_control_file_lock(int fd)
 {
@@ -61,15 +58,6 @@ plh_control_file_lock(int fd)
 	}
 	errno = EWOULDBLOCK;
 	return false;
-}
-
-/* Has the file its full size? */
-static bool
-has_full_size(int fd)
-{
-	struct stat status;
-
-	return fstat(fd, &status) == 0 && status.st_size == sizeof(PlhControlFile);
 }
 
 /*
@@ -96,10 +84,7 @@ plh_control_file_server_start(void)
 	return plh_process_facts_start_ticks(IsUnderPostmaster ? PostmasterPid : getpid());
 }
 
-/*
- * Note in a new file whose it is: this server's, which removes it when it stops.  Without the note
- * it stays, for the next server.
- */
+/* A new file is this server's, which removes it when it stops.  Without the note it stays. */
 static void
 note_server(int fd)
 {
@@ -128,6 +113,7 @@ open_or_create(void)
 int
 plh_control_file_open(void)
 {
+	struct stat status;
 	int			saved_errno;
 	int			fd;
 
@@ -136,7 +122,7 @@ plh_control_file_open(void)
 		(fd = open_or_create()) < 0)
 		return -1;
 
-	if (has_full_size(fd))
+	if (fstat(fd, &status) == 0 && status.st_size == sizeof(PlhControlFile))
 		return fd;
 	if (plh_control_file_lock(fd) && make_full_size(fd) && plh_sealed_file_seal(fd))
 	{
@@ -150,10 +136,7 @@ plh_control_file_open(void)
 	return -1;
 }
 
-/*
- * Map the file of that directory and cluster; a server that starts makes a new one.  Returns a
- * descriptor of it, for the caller to close, or -1.
- */
+/* A server that starts makes a new file.  Returns a descriptor, for the caller to close, or -1. */
 int
 plh_control_file_map(const char *directory, uint64 cluster, bool new_server)
 {
@@ -180,10 +163,7 @@ plh_control_file_map(const char *directory, uint64 cluster, bool new_server)
 	return fd;
 }
 
-/*
- * Is the file of that name this server's, which processes have made again after somebody had
- * removed it?
- */
+/* Is the file of that name this server's, made again after somebody had removed it? */
 static bool
 was_made_again(void)
 {
@@ -199,10 +179,7 @@ was_made_again(void)
 	return ours;
 }
 
-/*
- * Remove the file when the server stops.  Returns false, and removes nothing, if the next server
- * has put its own in its place.
- */
+/* Remove the file when the server stops, unless the next server has put its own in its place. */
 bool
 plh_control_file_unlink(void)
 {

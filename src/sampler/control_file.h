@@ -11,6 +11,15 @@
 
 #define PLH_CONTROL_SLOTS 2048
 
+/* A process has the places of its pid modulo these, until another one needs them. */
+#define PLH_CONTROL_FAILURES 256
+#define PLH_CONTROL_TRIMS 1024
+#define PLH_CONTROL_LIMITS 1024
+#define PLH_CONTROL_PLANS 64
+
+/* This number of roles have places of their own in the log at a time. */
+#define PLH_CONTROL_LOG_PLACES 64
+
 /* A request as it is stored: the fields of PlhControlRequest that last. */
 typedef struct PlhControlEntry
 {
@@ -39,9 +48,6 @@ typedef struct PlhControlFailure
 	uint64		process_start;	/* as in PlhControlSlot */
 } PlhControlFailure;
 
-/* A process has the place of its pid modulo this, until another one needs it. */
-#define PLH_CONTROL_FAILURES 256
-
 /* The request to a process to give back what malloc keeps, and what came of it. */
 typedef struct PlhControlTrim
 {
@@ -52,9 +58,6 @@ typedef struct PlhControlTrim
 	int64		given_back_bytes;
 } PlhControlTrim;
 
-/* A process has the place of its pid modulo this, until another one needs it. */
-#define PLH_CONTROL_TRIMS 1024
-
 /* The memory of a process, as it tells the keeper (limit_places.h). */
 typedef struct PlhControlLimit
 {
@@ -62,12 +65,8 @@ typedef struct PlhControlLimit
 	int32		action;			/* PlhLimitAction */
 	int64		own_bytes;
 	int64		passing_bytes;	/* of these, what ends with the transaction */
-	pg_atomic_uint32 asked[2];	/* the pid of a process whose statement, or
-								 * session, is to end; 0: none */
+	pg_atomic_uint32 asked[2];	/* by PlhLimitDemand: the pid; 0: none */
 } PlhControlLimit;
-
-/* A process has the place of its pid modulo this, until another one needs it. */
-#define PLH_CONTROL_LIMITS 1024
 
 /* The plan that a process watches, for its parallel workers (plan/plan_result.c). */
 typedef struct PlhControlPlan
@@ -76,18 +75,12 @@ typedef struct PlhControlPlan
 	pg_atomic_uint32 segment;	/* handle of the dynamic shared memory */
 } PlhControlPlan;
 
-/* A process has the place of its pid modulo this, until another one needs it. */
-#define PLH_CONTROL_PLANS 64
-
 /* The exits of a role, or the findings, that the log tells in a minute (log_turns.c). */
 typedef struct PlhControlLogPlace
 {
 	pg_atomic_uint64 minute;	/* when it began, and the exits in it */
 	pg_atomic_uint32 role;		/* whose it is; 0 = never used */
 } PlhControlLogPlace;
-
-/* This number of roles have places of their own at a time. */
-#define PLH_CONTROL_LOG_PLACES 64
 
 typedef struct PlhControlLog
 {
@@ -103,10 +96,8 @@ typedef struct PlhControlFile
 	uint32		dead_sequence;	/* requests up to this one don't count */
 	pg_atomic_uint32 changes;	/* of requests and dead_sequence */
 	pg_atomic_uint32 disabled;	/* pg_leakhunt.enabled is off, as last noted */
-	uint32		used_slots;		/* slots from this index on have never been
-								 * used */
-	uint64		server_start;	/* of the postmaster, in clock ticks since
-								 * boot */
+	uint32		used_slots;		/* those from this index on never were */
+	uint64		server_start;	/* of the postmaster, in ticks since boot */
 	PlhControlSlot all;
 	PlhControlSlot slots[PLH_CONTROL_SLOTS];
 	PlhControlFailure failures[PLH_CONTROL_FAILURES];
@@ -114,8 +105,7 @@ typedef struct PlhControlFile
 	pg_atomic_uint32 trim_requests;
 	PlhControlTrim trims[PLH_CONTROL_TRIMS];
 	PlhControlLimit limits[PLH_CONTROL_LIMITS];
-	pg_atomic_uint64 limit_hits;	/* of all processes, those that are gone
-									 * included */
+	pg_atomic_uint64 limit_hits;	/* also of processes that are gone */
 	PlhControlPlan plans[PLH_CONTROL_PLANS];
 } PlhControlFile;
 

@@ -1,7 +1,6 @@
 /*
  * current_site.c
- *	  The routines that an allocation is made in, as frames of its stack, and the statement that
- *	  this process is running, as its profile knows it.
+ *	  The routines that an allocation is made in, as frames of its stack, and the statement.
  *
  * This code runs inside palloc.
  *
@@ -51,18 +50,16 @@ typedef struct Marked
 /* As above. */
 static PLH_SURVIVES_FORK PLH_LARGE Marked marked[MARKED];
 
-/* So many have given way. */
-static PLH_SURVIVES_FORK uint32 replaced;
-
-/* Random, and odd. */
-static PLH_SAME_IN_CHILD uint64 factor;
+static PLH_SURVIVES_FORK uint32 replaced;	/* so many have given way */
+static PLH_SAME_IN_CHILD uint64 factor; /* random, and odd */
 
 /* Addresses and frames of the stack that was merged last. */
 static PLH_SURVIVES_FORK PLH_LARGE uintptr_t merged[PLH_MAX_FRAMES];
 
-/* The routines that run. */
+/* The routines that run, but for those whose names find no room. */
 typedef struct Running
 {
+	uint64		key;			/* tells them, with a stack in C, from others */
 	int			count;
 	PlhFrame	frames[PLH_ROUTINES_MAX];
 	uintptr_t	places[PLH_ROUTINES_MAX];
@@ -124,40 +121,15 @@ frame_of(const PlhRoutineReader *reader, const void *argument)
 	return mark_frame(known_as, mark, reader, argument);
 }
 
-/*
- * What tells a stack in C with the routines that run from all others; 0 if none runs, or their
- * names find no room.
- */
-static inline uint64
-find_key(const PlhKnownStack *stack)
-{
-	PlhRoutineWalk walk;
-	PlhRunningRoutine running;
-	uint64		key = stack->number;
-	int			count = 0;
-
-	plh_running_routines_begin(&walk);
-	while (plh_running_routines_next(&walk, &running))
-	{
-		PlhFrame	frame = frame_of(running.reader, running.argument);
-
-		if (frame == 0)
-			continue;
-		key = (key ^ frame) * factor;
-		key ^= key >> 32;
-		count++;
-	}
-	return count == 0 ? 0 : key;
-}
-
-/* Find the routines that run.  Those whose names find no room are left out. */
-static void
-find_running(Running *found)
+/* Find the routines that run, above a stack in C with that number. */
+static inline void
+find_running(Running *found, uint64 number)
 {
 	PlhRoutineWalk walk;
 	PlhRunningRoutine running;
 
 	found->count = 0;
+	found->key = number;
 	plh_running_routines_begin(&walk);
 	while (plh_running_routines_next(&walk, &running))
 	{
@@ -165,6 +137,8 @@ find_running(Running *found)
 
 		if (frame == 0)
 			continue;
+		found->key = (found->key ^ frame) * factor;
+		found->key ^= found->key >> 32;
 		found->frames[found->count] = frame;
 		found->places[found->count++] = running.place;
 	}
@@ -175,25 +149,21 @@ find_running(Running *found)
  * Beyond the frames that are kept of a deep stack only the innermost routine stays.
  */
 static pg_noinline void
-merge(PlhStack *stack)
+merge(PlhStack *stack, const Running *running)
 {
-	Running		running;
 	int			indexes[PLH_ROUTINES_MAX];
 	int			depth = 0;
 	int			next = 0;
 
-	find_running(&running);
-	if (running.count == 0)
-		return;
-	plh_unwind_find_places(stack, running.places, running.count, indexes);
+	plh_unwind_find_places(stack, running->places, running->count, indexes);
 	for (int i = 0; i <= stack->depth && depth < PLH_MAX_FRAMES; i++)
 	{
-		while (next < running.count && indexes[next] <= i && depth < PLH_MAX_FRAMES)
+		while (next < running->count && indexes[next] <= i && depth < PLH_MAX_FRAMES)
 		{
 			/* frames are return addresses minus one */
 			if (i < stack->depth || !stack->truncated || next == 0)
 			{
-				merged[depth++] = running.frames[next] + 1;
+				merged[depth++] = running->frames[next] + 1;
 				stack->routines++;
 			}
 			next++;
@@ -230,30 +200,23 @@ find_known(uint64 key)
 	return found;
 }
 
-/*
- * Add the routines to a stack that has just been captured, where anything has something to say on
- * errors.
- */
+/* Add the routines to a captured stack, where anything has something to say on errors. */
 pg_noinline void
 plh_current_site_add_routines(PlhStack *stack)
 {
+	Running		running;
 	Known	   *found;
-	uint64		key;
 
-	if (stack->known == NULL)
-	{
-		merge(stack);
-		return;
-	}
 	if (unlikely(factor == 0))
 		factor = plh_hash_seed_draw() | 1;
-	key = find_key(stack->known);
-	if (key == 0)
+	find_running(&running, stack->known == NULL ? 0 : stack->known->number);
+	if (running.count == 0)
 		return;
-	found = find_known(key);
-	if (found->stack.generation != plh_profile_recycling_generation)
-		merge(stack);
-	stack->known = &found->stack;
+	found = stack->known == NULL ? NULL : find_known(running.key);
+	if (found == NULL || found->stack.generation != plh_profile_recycling_generation)
+		merge(stack, &running);
+	if (found != NULL)
+		stack->known = &found->stack;
 }
 
 /* The statement may be another one.  Its query id is known only when it has been analyzed. */
@@ -278,10 +241,7 @@ look_up(const char *text, uint64 query_id, TimestampTz start)
 	}
 }
 
-/*
- * Returns the offset of the running top-level statement in the profile; 0 if none is running, none
- * should be tracked, or the profile is full.
- */
+/* The running top-level statement, as an offset; 0: none, not tracked, or the profile is full. */
 uint32
 plh_current_site_statement(void)
 {
@@ -306,7 +266,7 @@ plh_current_site_statement(void)
 	return state.offset;
 }
 
-/* Forget the answer in a forked child: it was about the parent's profile. */
+/* The answer was about the parent's profile. */
 PLH_EVERY_PROCESS void
 plh_current_site_forget(void)
 {

@@ -19,17 +19,13 @@ extern void plh_current_site_add_routines(PlhStack *stack);
 extern uint32 plh_current_site_statement(void);
 extern void plh_current_site_forget(void);
 
-/* The stack of the function that allocates. */
 static pg_attribute_always_inline void
 plh_current_stack(PlhStack *stack, uint32 interval)
 {
 	plh_unwind_capture(stack, plh_load_settings.max_stack_depth, interval <= PLH_FREQUENT_INTERVAL);
 }
 
-/*
- * Returns the site of an allocation with that stack, in contexts of that name, which is an offset
- * in the profile, and lifetime.
- */
+/* The site of an allocation with that stack; the context's name is an offset in the profile. */
 static pg_attribute_always_inline uint32
 plh_current_site(PlhStack *stack, uint32 context_name, PlhLifetime lifetime)
 {

@@ -27,20 +27,16 @@
 #define PAUSE_US ((int64) 1000 * 1000)
 #define PAUSE_FACTOR 100
 
-/* Cleared in a forked child: the dumps are its parent's. */
+/* Of the last dump; a forked child's parent had that. */
 static struct
 {
-	/*
-	 * what the process held at the last dump, by its samples and by the
-	 * kernel's count in the last census
-	 */
-	int64		live_bytes;
-	int64		own_bytes;
+	int64		live_bytes;		/* what the process held, by its samples */
+	int64		own_bytes;		/* by the kernel's count in the last census */
 	int64		next_at_us;		/* the earliest time of the next */
 	bool		reported;		/* a failure was */
 }			state;
 
-/* Returns the meaning of an errno, without the catalogs of translations. */
+/* Without the catalogs of translations. */
 static const char *
 error_text(int number)
 {
@@ -53,7 +49,6 @@ error_text(int number)
 	return number == ENOSPC ? "No space left on device" : "system error";
 }
 
-/* Report, only once, that a dump could not be written. */
 static void
 report_on_stderr(const PlhDumpResult *result)
 {
@@ -94,7 +89,6 @@ remove_former(int sequence)
 	}
 }
 
-/* Write a dump if the process has grown by pg_leakhunt.dump_growth since the last one. */
 void
 plh_growth_dump_if_due(void)
 {
@@ -126,7 +120,6 @@ plh_growth_dump_if_due(void)
 	state.next_at_us = end + Max(PAUSE_US, PAUSE_FACTOR * (end - start));
 }
 
-/* Forget the dumps in a forked child: they are the parent's. */
 PLH_EVERY_PROCESS void
 plh_growth_dump_forget(void)
 {

@@ -1,7 +1,6 @@
 /*
  * limit_places.c
- *	  What processes tell the keeper of their memory, and which of them it asks to act, as all
- *	  of them together have more than they may.
+ *	  What processes tell the keeper of their memory, and which of them it asks to act.
  *
  * This code runs inside palloc.
  *
@@ -47,13 +46,10 @@ plh_limit_places_note(int64 own_bytes, int64 passing_bytes)
 void
 plh_limit_places_note_action(void)
 {
-	PlhControlLimit *place;
+	int			pid = (int) getpid();
 
-	if (plh_control_file == NULL)
-		return;
-	place = place_of((int) getpid());
-	if (place->pid == (int) getpid())
-		place->action = plh_limit_action;
+	if (plh_control_file != NULL && place_of(pid)->pid == pid)
+		place_of(pid)->action = plh_limit_action;
 }
 
 /* Take back what the process with that pid was asked for. */

@@ -1,7 +1,6 @@
 /*
  * limit_places.h
- *	  What processes tell the keeper of their memory, and which of them it asks to act, as all
- *	  of them together have more than they may.
+ *	  What processes tell the keeper of their memory, and which of them it asks to act.
  *
  * Owners call this inside palloc.
  */
@@ -25,32 +24,18 @@ typedef struct PlhLimitPlace
 	int64		passing_bytes;	/* of these, what ends with the transaction */
 } PlhLimitPlace;
 
-/* The owner: what it has. */
+/* The owner's: what it has, its action, is it asked for that, and is it no more from now on? */
 extern void plh_limit_places_note(int64 own_bytes, int64 passing_bytes);
-
-/* The owner: that its action may have changed. */
 extern void plh_limit_places_note_action(void);
-
-/* The owner: is it asked for that? */
 extern bool plh_limit_places_is_asked(PlhLimitDemand demand);
-
-/* The owner: is it asked for that?  Then it is not any more. */
 extern bool plh_limit_places_take(PlhLimitDemand demand);
 
-/* The owner: it has reached a limit. */
+/* The owner's: it has reached a limit; and how often processes have since the server's start. */
 extern void plh_limit_places_count_hit(void);
-
-/* How often processes have, since the server was started. */
 extern int64 plh_limit_places_hits(void);
 
-/* The keeper: what the process with that number of a place has told. */
+/* The keeper's: what a place tells, by its number, and asking a process that has not acted yet. */
 extern PlhLimitPlace plh_limit_places_read(int number);
-
-/* The keeper: ask a process. */
 extern void plh_limit_places_ask(int pid, PlhLimitDemand demand);
-
-/* The keeper: has a process not acted yet? */
 extern bool plh_limit_places_awaits(int pid);
-
-/* The keeper: take back what a process was asked for. */
 extern void plh_limit_places_ask_no_more(int pid);

@@ -1,7 +1,6 @@
 /*
  * live_samples.c
- *	  The sampled chunks that are allocated now.  They end by a free, or with their memory
- *	  context.
+ *	  The sampled chunks that are allocated now.
  *
  * This code runs inside palloc.
  *
@@ -27,10 +26,7 @@
 #include "sampler/plan_nodes.h"
 #include "sampler/sample_filter.h"
 
-/*
- * plh_live_samples_forget empties the former, and keeps the latter: a forked child has the contexts
- * that its parent watched.
- */
+/* A forked child forgets the former; the latter are of contexts that it has like its parent. */
 static PLH_SURVIVES_FORK PlhPointerTable samples;
 static PLH_SURVIVES_FORK PlhPointerTable contexts;
 static PLH_SET_AT_LOAD MemoryContextCallbackFunction reset_callback;
@@ -44,9 +40,9 @@ sample_at(uint32 index)
 	return plh_pointer_table_entry(&samples, index);
 }
 
-/* The index of an entry: the compiler knows its size, and need not divide. */
-static inline uint32
-index_of_sample(const PlhLiveSample *sample)
+/* Tells a sample from the others.  The compiler knows the size of an entry, and need not divide. */
+uint32
+plh_live_samples_index(const PlhLiveSample *sample)
 {
 	return sample - (const PlhLiveSample *) samples.entry_region.base;
 }
@@ -57,11 +53,7 @@ index_of_context(const PlhWatchedContext *watched)
 	return watched - (const PlhWatchedContext *) contexts.entry_region.base;
 }
 
-/*
- * Define the tables for "max_samples", rounded up to a power of two.  They take no memory yet.
- * "on_reset" is registered with each context that gets a sample and must call
- * plh_live_samples_drop_context.
- */
+/* Without any memory yet.  "on_reset" must call plh_live_samples_drop_context. */
 void
 plh_live_samples_start(uint32 max_samples, MemoryContextCallbackFunction on_reset)
 {
@@ -71,7 +63,6 @@ plh_live_samples_start(uint32 max_samples, MemoryContextCallbackFunction on_rese
 	reset_callback = on_reset;
 }
 
-/* Does the work of plh_live_samples_watched for another context than the last one. */
 PlhWatchedContext *
 plh_live_samples_find_watched(MemoryContext context)
 {
@@ -101,10 +92,7 @@ plh_live_samples_still_watched(PlhWatchedContext *watched, MemoryContext context
 	return NULL;
 }
 
-/*
- * Watch a context that is not watched yet.  Returns NULL if there is no room.  The result is valid
- * until the context is reset or deleted.
- */
+/* Watch a context until it is reset or deleted.  Returns NULL if there is no room. */
 PlhWatchedContext *
 plh_live_samples_watch(MemoryContext context, PlhLifetime lifetime)
 {
@@ -124,10 +112,7 @@ plh_live_samples_watch(MemoryContext context, PlhLifetime lifetime)
 	return watched;
 }
 
-/*
- * Add a sample.  Returns NULL, and adds nothing, if there is no room.  The caller counts it, and
- * notes the tick of its birth.
- */
+/* Returns NULL if there is no room.  The caller counts the sample, and notes when it was born. */
 PlhLiveSample *
 plh_live_samples_insert(PlhWatchedContext *watched, const void *pointer,
 						Size size, PlhDraw draw, uint32 site)
@@ -135,20 +120,16 @@ plh_live_samples_insert(PlhWatchedContext *watched, const void *pointer,
 	PlhLiveSample *sample;
 	uint32		index;
 
-	Assert(plh_guard_held);
-	Assert(draw.interval_bytes != 0);
+	Assert(plh_guard_held && draw.interval_bytes != 0);
 	Assert(plh_pointer_table_find(&contexts, watched->entry.pointer) == watched);
 	StaticAssertStmt(sizeof(PlhLiveSample) == 40,
 					 "each byte of a live sample is there a million times");
-	if (unlikely(size >> PLH_SAMPLE_SIZE_BITS != 0))
-		return NULL;
-	if (!PLH_MARKS_CHUNKS && !plh_sample_filter_start())
-		return NULL;
-	sample = plh_pointer_table_insert(&samples, pointer);
-	if (sample == NULL)
+	if (unlikely(size >> PLH_SAMPLE_SIZE_BITS != 0) ||
+		(!PLH_MARKS_CHUNKS && !plh_sample_filter_start()) ||
+		(sample = plh_pointer_table_insert(&samples, pointer)) == NULL)
 		return NULL;
 
-	index = index_of_sample(sample);
+	index = plh_live_samples_index(sample);
 	sample->entry.user = site;
 	sample->size = size;
 	sample->draw = draw;
@@ -174,7 +155,7 @@ remove_sample(PlhLiveSample *sample)
 	Assert(PLH_MARKS_CHUNKS || plh_sample_filter_has(sample->entry.pointer));
 	plh_profile_counters_subtract(sample->entry.user, sample->size, sample->draw, sample->tick);
 	if (unlikely(plh_plan_nodes_are_watched))
-		plh_plan_nodes_subtract_chunk(index_of_sample(sample), sample->size, sample->draw);
+		plh_plan_nodes_subtract_chunk(plh_live_samples_index(sample), sample->size, sample->draw);
 	if (!PLH_MARKS_CHUNKS)
 		plh_sample_filter_remove(sample->entry.pointer);
 	plh_pointer_table_remove(&samples, sample);
@@ -185,7 +166,7 @@ static inline void
 assert_linked(PlhLiveSample *sample)
 {
 #ifdef USE_ASSERT_CHECKING
-	uint32		index = index_of_sample(sample);
+	uint32		index = plh_live_samples_index(sample);
 	PlhWatchedContext *watched = plh_pointer_table_entry(&contexts, sample->context);
 
 	Assert(sample->entry.pointer != NULL && watched->entry.pointer != NULL);
@@ -215,13 +196,6 @@ unlink_sample(PlhLiveSample *sample)
 	}
 }
 
-/* A number that tells a sample from the others that are live. */
-uint32
-plh_live_samples_index(const PlhLiveSample *sample)
-{
-	return index_of_sample(sample);
-}
-
 /* A chunk, if it is sampled, is of that place of the plan that is watched. */
 void
 plh_live_samples_give(const void *pointer, uint32 place)
@@ -230,12 +204,12 @@ plh_live_samples_give(const void *pointer, uint32 place)
 	const PlhLiveSample *sample = plh_pointer_table_find(&samples, pointer);
 
 	if (sample != NULL)
-		plh_plan_nodes_move_chunk(index_of_sample(sample), sample->entry.user,
+		plh_plan_nodes_move_chunk(plh_live_samples_index(sample), sample->entry.user,
 								  sample->size, sample->draw, place);
 	plh_guard_restore(was_held);
 }
 
-/* Remove the sample of a chunk that was freed, if the chunk is sampled. */
+/* A chunk was freed, which may be no sample. */
 void
 plh_live_samples_remove(const void *pointer)
 {
@@ -249,10 +223,7 @@ plh_live_samples_remove(const void *pointer)
 	remove_sample(sample);
 }
 
-/*
- * Remove the samples of a context that is reset or deleted.  "arg" is the reset callback's
- * argument.  The callback is no longer registered, so the context is no longer watched.
- */
+/* For the reset callback, with its argument: it is gone, and the context is no longer watched. */
 void
 plh_live_samples_drop_context(void *arg)
 {
@@ -272,10 +243,7 @@ plh_live_samples_drop_context(void *arg)
 	plh_pointer_table_remove(&contexts, watched);
 }
 
-/*
- * Forget the samples in a forked child: they are the parent's.  Contexts that the parent watched
- * still have our callback, and stay watched.
- */
+/* In a forked child, contexts that the parent watched have our callback still, and stay watched. */
 PLH_EVERY_PROCESS void
 plh_live_samples_forget(void)
 {

@@ -1,7 +1,6 @@
 /*
  * live_samples.h
- *	  The sampled chunks that are allocated now.  They end by a free, or with their memory
- *	  context.
+ *	  The sampled chunks that are allocated now.
  *
  * These functions may be called inside palloc; they never palloc or throw.  Callers hold the guard,
  * which the callback given to plh_live_samples_start must take.
@@ -19,8 +18,7 @@ typedef struct PlhLiveSample
 {
 	PlhPointerEntry entry;		/* key: the chunk; user: its site's offset */
 	uint64		size:PLH_SAMPLE_SIZE_BITS;	/* as requested, in bytes */
-	uint64		tick:PLH_BIRTH_BITS;	/* of its birth; filled in where it is
-										 * inserted */
+	uint64		tick:PLH_BIRTH_BITS;	/* of its birth, by its inserter */
 	PlhDraw		draw;			/* how it was sampled */
 	uint32		context;		/* index of its watched context */
 	uint32		next_in_context;	/* indexes of samples */
@@ -53,10 +51,7 @@ extern void plh_live_samples_forget(void);
 /* Most samples come from the same context as the one before. */
 extern PlhWatchedContext *plh_live_samples_last_watched;
 
-/*
- * Returns what is known of a context if it is watched, or NULL.  The result is valid until the
- * context is reset or deleted.
- */
+/* NULL if the context is not watched.  The result is valid until it is reset or deleted. */
 static inline PlhWatchedContext *
 plh_live_samples_watched(MemoryContext context)
 {

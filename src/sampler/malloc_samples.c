@@ -35,10 +35,7 @@
 
 #define CHAINS (1 << PLH_FILTER_BITS)
 
-/*
- * Another thread looks so often again at most.  Each look takes the owner to have removed a sample,
- * which takes longer than the look.
- */
+/* Another thread looks this often at most: between two looks the owner has removed a sample. */
 #define MAX_LOOKS 1000
 
 #define CLAIMED ((uintptr_t) 1)
@@ -57,8 +54,7 @@ static PLH_SET_AT_LOAD uint8 *filter;	/* shared; emptied in a forked child */
 
 /* plh_malloc_samples_forget gives their memory back. */
 static PLH_SURVIVES_FORK PlhRegion sample_region;
-static PLH_SURVIVES_FORK PlhRegion chain_region;	/* uint32 numbers of first
-													 * samples; shared */
+static PLH_SURVIVES_FORK PlhRegion chain_region;	/* first numbers; shared */
 
 static struct
 {
@@ -95,7 +91,7 @@ note_in_filter(const void *block, bool has_samples)
 	WRITE(filter[bit / 8], has_samples ? bits | mask : bits & ~mask);
 }
 
-/* Define how many samples there may be, and where the filter is.  No memory is taken yet. */
+/* No memory is taken yet. */
 void
 plh_malloc_samples_start(uint32 max, uint8 *filter_bytes)
 {
@@ -130,9 +126,8 @@ unused_sample(void)
 }
 
 /*
- * Add a sample of a block that the calling thread has got.  Returns what is recorded of it, or
- * NULL, and adds nothing, if there is no room.  Samples of blocks that were freed are reaped
- * before, so that there is none of this one.
+ * Returns what is recorded of the sample, or NULL if there is no room.  Samples of blocks that were
+ * freed are reaped before, so that there is none of this one.
  */
 PlhMallocSampled *
 plh_malloc_samples_insert(const void *block, const PlhMallocSampled *sampled)
@@ -186,10 +181,7 @@ find(const void *block)
 	return PLH_NO_MALLOC_SAMPLE;
 }
 
-/*
- * Claim the sample of a block that is about to be freed.  Returns its number, or
- * 0 if there is none, or somebody else has claimed it.
- */
+/* The block is about to be freed.  Returns 0 if somebody else has claimed its sample, too. */
 uint32
 plh_malloc_samples_claim(const void *block)
 {
@@ -208,7 +200,7 @@ plh_malloc_samples_claim(const void *block)
 	return number;
 }
 
-/* Give a claimed sample back: its block was not freed. */
+/* The block of the claimed sample was not freed. */
 void
 plh_malloc_samples_unclaim(uint32 number)
 {
@@ -250,7 +242,6 @@ unlink_sample(uint32 number, const void *block)
 		note_in_filter(block, false);
 }
 
-/* Remove a claimed sample.  Returns what was recorded of its block. */
 PlhMallocSampled
 plh_malloc_samples_remove(uint32 number)
 {

@@ -22,10 +22,8 @@ typedef struct PlhMallocSampled
 	Size		size;			/* as requested, in bytes */
 	PlhDraw		draw;			/* how it was sampled */
 	uint32		site;			/* its offset in the profile */
-	uint32		tick;			/* of its birth; filled in where it is
-								 * inserted */
-	uint32		part;			/* of a plan that is watched (plan_nodes.h);
-								 * 0: of none */
+	uint32		tick;			/* of its birth, by its inserter */
+	uint32		part;			/* of a plan (plan_nodes.h); 0: of none */
 } PlhMallocSampled;
 
 /* The owner's, under the guard. */

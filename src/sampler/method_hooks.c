@@ -74,10 +74,7 @@ name_of(MemoryContext context, PlhWatchedContext *watched)
 	return name;
 }
 
-/*
- * Can a chunk of that type be freed by itself?  If not, it has no header to mark, and ends with its
- * context.
- */
+/* If a chunk can't be freed by itself, it has no header to mark, and ends with its context. */
 INLINE bool
 is_freed_singly(PlhContextType type)
 {
@@ -111,8 +108,7 @@ static inline bool
 only_counts(MemoryContext context, uint32 interval)
 {
 	if (plh_countdown_scope != PLH_SCOPE_LONG_LIVED ||
-		plh_lifetime_of(context) == PLH_LIFETIME_SESSION ||
-		plh_upkeep_counts(interval))
+		plh_lifetime_of(context) == PLH_LIFETIME_SESSION || plh_upkeep_counts(interval))
 		return false;
 	plh_profile_counters_out_of_scope();
 	return true;
@@ -159,10 +155,8 @@ record_sample(MemoryContext context, void *pointer, Size size, uint32 interval, 
 		return;
 	}
 	draw = plh_countdown_draw(size, interval);
-	if ((plh_profile == NULL &&
-		 !plh_owner_begin_profile()) ||
-		(watched == NULL &&
-		 (watched = plh_live_samples_watch(context, lifetime)) == NULL))
+	if ((plh_profile == NULL && !plh_owner_begin_profile()) ||
+		(watched == NULL && (watched = plh_live_samples_watch(context, lifetime)) == NULL))
 	{
 		plh_profile_counters_count_lost(PLH_LOSS_LIVE_TABLE, size, draw);
 		return;
@@ -185,7 +179,6 @@ record_sample(MemoryContext context, void *pointer, Size size, uint32 interval, 
 	plh_upkeep_run(PLH_UPKEEP_SAMPLE_KEPT, plh_profile_counters_held.at_us);
 }
 
-/* Call record_sample under the guard. */
 INLINE void
 record_guarded(MemoryContext context, void *pointer, Size size,
 			   uint32 interval, PlhContextType type)
@@ -207,7 +200,6 @@ is_to_fail(MemoryContext context, Size size, Size added, uint32 interval)
 		plh_planned_failure_is_due(context, size);
 }
 
-/* Call plh_live_samples_remove under the guard. */
 static void
 remove_guarded(const void *pointer)
 {
@@ -245,10 +237,7 @@ free_slow(PLH_FREE_PARAMETERS, PlhContextType type)
 		remove_guarded(pointer);
 }
 
-/*
- * Call the original realloc for a chunk that may be a sample.  If realloc fails, by throwing or by
- * returning NULL, the old chunk is still there, and still a sample.
- */
+/* If the original fails, by throwing or by returning NULL, the old chunk is still a sample. */
 static void *
 realloc_sample(PLH_REALLOC_PARAMETERS, PlhContextType type)
 {
@@ -304,10 +293,8 @@ realloc_slow(PLH_REALLOC_PARAMETERS, PlhContextType type)
 			return PLH_ALLOC_FAILURE(context);
 	}
 
-	if (may_be_sample)
-		new_pointer = realloc_sample(PLH_REALLOC_ARGUMENTS, type);
-	else
-		new_pointer = originals[type].realloc(PLH_REALLOC_ARGUMENTS);
+	new_pointer = may_be_sample ? realloc_sample(PLH_REALLOC_ARGUMENTS, type) :
+		originals[type].realloc(PLH_REALLOC_ARGUMENTS);
 	if (new_pointer == NULL)
 		return NULL;
 
@@ -417,8 +404,7 @@ write_near_hooks(PlhMethods *near_hooks)
 		if (!PLH_MARKS_CHUNKS && hooks[type].free_p != NULL)
 			near_hooks[type].free_p =
 				plh_near_code_ask_filter(PLH_FREE_POINTER, plh_sample_filter,
-										 originals[type].free_p,
-										 slow_paths[type].free_p);
+										 originals[type].free_p, slow_paths[type].free_p);
 	}
 	if (!plh_near_code_end())
 		return false;
@@ -441,10 +427,7 @@ context_reset(void *arg)
 	plh_guard_held = false;
 }
 
-/*
- * Begin to sample in this process and in those that it forks.  Returns NULL, or a sentence that
- * says why sampling is impossible.
- */
+/* Begin to sample, here and in children.  Returns NULL, or a sentence that says why not. */
 const char *
 plh_method_hooks_install(void)
 {

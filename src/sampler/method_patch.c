@@ -142,15 +142,13 @@ create_scratch(PlhContextType type)
 	switch (type)
 	{
 		case PLH_ALLOCSET:
-			return AllocSetContextCreate(TopMemoryContext, "pg_leakhunt scratch",
-										 ALLOCSET_SMALL_SIZES);
+			return AllocSetContextCreate(TopMemoryContext, "pg_leakhunt scratch", ALLOCSET_SMALL_SIZES);
 		case PLH_GENERATION:
 			return GenerationContextCreate(TopMemoryContext, "pg_leakhunt scratch",
 										   ALLOCSET_SMALL_SIZES);
 		case PLH_SLAB:
 			return SlabContextCreate(TopMemoryContext, "pg_leakhunt scratch",
-									 SLAB_DEFAULT_BLOCK_SIZE,
-									 SCRATCH_CHUNK_BYTES);
+									 SLAB_DEFAULT_BLOCK_SIZE, SCRATCH_CHUNK_BYTES);
 #if PLH_HAVE_BUMP
 		case PLH_BUMP:
 			return BumpContextCreate(TopMemoryContext, "pg_leakhunt scratch", ALLOCSET_SMALL_SIZES);
@@ -182,19 +180,6 @@ marked_table(PlhContextType type)
 	return tables[type] + PLH_MARK;
 }
 #endif
-
-/* Find out the protection of the memory into which a type's hooks go. */
-static void
-find_protection(PlhContextType type)
-{
-	const MemoryContextMethods *last = tables[type];
-
-#if PLH_MARKS_CHUNKS
-	if (type != PLH_BUMP)
-		last = marked_table(type);
-#endif
-	protections[type] = plh_read_only_store_protection(tables[type], last + 1);
-}
 
 /* Do two tables have a method in common? */
 static bool
@@ -234,8 +219,7 @@ verify_element(PlhContextType type)
 	if (table - tables[PLH_ALLOCSET] != (int) method_ids[type] - (int) MCTX_ASET_ID)
 		return psprintf("The method table of %s contexts is not at the expected address.",
 						type_names[type]);
-	if (!is_exported(type, "Alloc", table->alloc) ||
-		!is_exported(type, "Free", table->free_p) ||
+	if (!is_exported(type, "Alloc", table->alloc) || !is_exported(type, "Free", table->free_p) ||
 		!is_exported(type, "Realloc", table->realloc) ||
 		!is_exported(type, "GetChunkContext", table->get_chunk_context) ||
 		!is_exported(type, "GetChunkSpace", table->get_chunk_space))
@@ -280,6 +264,7 @@ static const char *
 verify_table(PlhContextType type, const ServerImage *image)
 {
 	const MemoryContextMethods *table = tables[type];
+	const MemoryContextMethods *last = table;
 
 	if ((uintptr_t) table < image->image_start || (uintptr_t) (table + 1) > image->image_end)
 		return psprintf("The method table of %s contexts is not in the server's executable.",
@@ -301,7 +286,11 @@ verify_table(PlhContextType type, const ServerImage *image)
 							type_names[other], type_names[type]);
 	}
 
-	find_protection(type);
+#if PLH_MARKS_CHUNKS
+	if (type != PLH_BUMP)
+		last = marked_table(type);
+#endif
+	protections[type] = plh_read_only_store_protection(table, last + 1);
 	if (protections[type] == PLH_PROTECTION_UNKNOWN)
 		return psprintf("Could not determine the memory protection of the method table of %s contexts.",
 						type_names[type]);
@@ -333,7 +322,6 @@ verify_tables(void)
 	return NULL;
 }
 
-/* Note a method to replace. */
 static void
 replace(PlhContextType type, void *place, void *replaced_by)
 {
@@ -370,10 +358,7 @@ replace_methods(PlhContextType type, const PlhMethods *hooks)
 	replace(type, &table->alloc, hooks->alloc);
 }
 
-/*
- * Put back what stood at the first "count" places, the last one first: at any time, the hooks that
- * are there can do with each other.
- */
+/* The last of "count" places comes first: at any time, the hooks there can do with each other. */
 static void
 put_back(int count)
 {
@@ -386,10 +371,7 @@ put_back(int count)
 	}
 }
 
-/*
- * Store the hooks.  Returns NULL, or why nothing was changed.  Nothing here may palloc before all
- * is stored or put back: it could become a sample.
- */
+/* Nothing here may palloc before all is stored or put back: it could become a sample. */
 static const char *
 store_hooks(void)
 {
@@ -411,10 +393,7 @@ store_hooks(void)
 	return NULL;
 }
 
-/*
- * Find the methods of all types, and store them in "originals", an array of PLH_CONTEXT_TYPES.
- * Returns NULL, or a sentence that says why they must not be replaced.
- */
+/* Returns NULL, or a sentence that says why the methods must not be replaced. */
 const char *
 plh_method_patch_find(PlhMethods *originals)
 {
@@ -434,10 +413,7 @@ plh_method_patch_find(PlhMethods *originals)
 	return NULL;
 }
 
-/*
- * Replace the methods that were found by "hooks", such an array, too.  Returns NULL, or a sentence
- * that says why nothing was changed.
- */
+/* Returns NULL, or a sentence that says why nothing was changed. */
 const char *
 plh_method_patch_install(const PlhMethods *hooks)
 {

@@ -35,5 +35,6 @@ typedef struct PlhMethods
 	void	   *(*realloc) (PLH_REALLOC_PARAMETERS);
 } PlhMethods;
 
+/* Both have an array of PLH_CONTEXT_TYPES. */
 extern const char *plh_method_patch_find(PlhMethods *originals);
 extern const char *plh_method_patch_install(const PlhMethods *hooks);

@@ -17,16 +17,18 @@
 #include "preload/block_filter.h"
 #include "sampler/near_code.h"
 
-#ifdef __x86_64__
-
 /* Kernels before 4.17 treat the address as a hint. */
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0
 #endif
 
-/* The pages are looked for below the server's code, in such steps. */
+/* The pages are looked for below the server's code, in such steps; for other processors nowhere. */
 #define PLACE_STEP ((uintptr_t) 1024 * 1024)
+#ifdef __x86_64__
 #define PLACES 64
+#else
+#define PLACES 0
+#endif
 #define LOWEST_PLACE ((uintptr_t) 64 * 1024)
 
 /* Each function begins at a multiple of this, and has no more bytes. */
@@ -35,8 +37,7 @@
 static PLH_SET_AT_LOAD char *pages; /* NULL: there are none */
 static PLH_SET_AT_LOAD Size page_bytes;
 static PLH_SET_AT_LOAD char *at;	/* where the next byte of code goes */
-static PLH_SET_AT_LOAD bool is_out_of_reach;	/* something that was jumped
-												 * to */
+static PLH_SET_AT_LOAD bool is_out_of_reach;	/* of a jump */
 
 static uint64 *
 counter(void)
@@ -72,17 +73,7 @@ put_address(const void *address)
 	put_bytes(&address, sizeof(address));
 }
 
-static char *
-begin_function(void)
-{
-	at = (char *) TYPEALIGN(FUNCTION_BYTES, at);
-	return at;
-}
-
-/*
- * The end of a function: on to the next one if a condition holds, of which this is the second byte
- * of its jump, and elsewhere if not.
- */
+/* The end of a function: a conditional jump with that second byte, and one to elsewhere. */
 static void
 put_branches(uint8 condition, void *next, void *elsewhere)
 {
@@ -93,10 +84,7 @@ put_branches(uint8 condition, void *next, void *elsewhere)
 	PUT(0x41, 0xff, 0xe3);		/* jmp *%r11 */
 }
 
-/*
- * Get memory within reach of the server's code, some of which is there.  Returns the counter, or
- * NULL if there is none.
- */
+/* Get memory within reach of the server's code, some of which is there.  Returns the counter. */
 uint64 *
 plh_near_code_begin(const void *server_code)
 {
@@ -122,14 +110,11 @@ plh_near_code_begin(const void *server_code)
 	return NULL;
 }
 
-/*
- * Returns a function that subtracts its second argument from the counter and goes on to "next"; to
- * "over", if the counter has come to 0 or below.
- */
+/* The function subtracts its second argument, and goes on to "over" where 0 or less is left. */
 void *
 plh_near_code_count_down(void *next, void *over)
 {
-	char	   *function = begin_function();
+	char	   *function = at = (char *) TYPEALIGN(FUNCTION_BYTES, at);
 
 	PUT(0x48, 0x29, 0x35);		/* sub %rsi, counter(%rip) */
 	put_distance(counter());
@@ -137,18 +122,14 @@ plh_near_code_count_down(void *next, void *over)
 	return function;
 }
 
-/*
- * Returns a function that asks a filter (block_filter.h) for its argument of that number, 1 or 2,
- * and goes on to "next"; to "found", if the argument is near a sample.
- */
+/* The function goes on to "found" if its argument, 1 or 2, is near what a filter has. */
 void *
 plh_near_code_ask_filter(int argument, const uint8 *filter, void *next, void *found)
 {
-	char	   *function = begin_function();
+	char	   *function = at = (char *) TYPEALIGN(FUNCTION_BYTES, at);
 	uint32		factor = PLH_FILTER_FACTOR;
 
-	PUT(0x69, argument == 1 ? 0xc7 : 0xc6); /* imul $factor, %edi or %esi,
-											 * %eax */
+	PUT(0x69, argument == 1 ? 0xc7 : 0xc6); /* imul $factor, %edi/%esi, %eax */
 	put_bytes(&factor, sizeof(factor));
 	PUT(0x49, 0xbb);			/* movabs $filter, %r11 */
 	put_address(filter);
@@ -158,10 +139,7 @@ plh_near_code_ask_filter(int argument, const uint8 *filter, void *next, void *fo
 	return function;
 }
 
-/*
- * Make the functions ready to be called.  Returns false if they are not, and then they are gone,
- * and so is the counter.
- */
+/* Make the functions ready to be called.  If that fails, they and the counter are gone. */
 bool
 plh_near_code_end(void)
 {
@@ -172,31 +150,3 @@ plh_near_code_end(void)
 	pages = NULL;
 	return false;
 }
-
-#else
-
-uint64 *
-plh_near_code_begin(const void *server_code)
-{
-	return NULL;
-}
-
-void *
-plh_near_code_count_down(void *next, void *over)
-{
-	pg_unreachable();
-}
-
-void *
-plh_near_code_ask_filter(int argument, const uint8 *filter, void *next, void *found)
-{
-	pg_unreachable();
-}
-
-bool
-plh_near_code_end(void)
-{
-	return false;
-}
-
-#endif							/* __x86_64__ */

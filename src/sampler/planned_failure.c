@@ -69,7 +69,6 @@ site_of(MemoryContext context)
 	return plh_current_site(&stack, name, plh_lifetime_of(context));
 }
 
-/* Does the work of plh_planned_failure_is_due while one is planned. */
 bool
 plh_planned_failure_take(MemoryContext context, Size size)
 {
@@ -91,7 +90,6 @@ plh_planned_failure_take(MemoryContext context, Size size)
 	return is_due && !planned->is_dry;
 }
 
-/* Forget in a forked child what its parent has planned. */
 PLH_EVERY_PROCESS void
 plh_planned_failure_forget(void)
 {

@@ -18,8 +18,7 @@ typedef struct PlhPlannedFailure
 
 	/* What has come so far. */
 	int64		passed;			/* allocations that count */
-	uint32		site;			/* that of the allocation, as an offset in the
-								 * profile; 0: it has not come */
+	uint32		site;			/* offset of its site; 0: it has not come */
 	Size		size;			/* which it asked for */
 } PlhPlannedFailure;
 

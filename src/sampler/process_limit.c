@@ -37,7 +37,7 @@
 #include "base/guard.h"
 #include "base/page_layout.h"
 #include "base/process_facts.h"
-#include "profile/profile.h"
+#include "profile/profile_file.h"
 #include "sampler/countdown.h"
 #include "sampler/lifetime.h"
 #include "sampler/limit_places.h"
@@ -50,10 +50,7 @@
 #define ASK_BYTES ((int64) 4 * 1024 * 1024)
 #define ASK_PART 16
 
-/*
- * In a build for tests (test/random-limit), one allocation of so many fails, whatever the process
- * has.
- */
+/* In a build for tests (test/random-limit), one allocation of so many fails in any case. */
 #ifndef PLH_RANDOM_LIMIT
 #define PLH_RANDOM_LIMIT 0
 #endif
@@ -82,10 +79,8 @@ static struct
 	int64		touched_bytes;	/* as of then */
 	uint64		passed_bytes;	/* since an allocation was looked at */
 	uint64		handling_bytes; /* that are let through yet */
-	int64		trimmed_us;		/* when malloc gave back, by the monotonic
-								 * clock */
-	int64		told_bytes;		/* what the process had when it was told; 0:
-								 * not told */
+	int64		trimmed_us;		/* when malloc gave back */
+	int64		told_bytes;		/* that the process had; 0: not told */
 	bool		waits;			/* until an allocation may fail */
 	bool		is_reporting;
 	uint32		random;			/* the last number that was drawn */
@@ -190,7 +185,7 @@ ask_kernel_if_due(Size size)
 		ask_kernel(touched_bytes);
 }
 
-/* Have malloc give back what it keeps, unless it has just done so. */
+/* Have malloc give back what it keeps, unless it has just done so; by the monotonic clock. */
 static void
 trim(void)
 {
@@ -332,7 +327,6 @@ wait_for_another(Size size)
 		plh_countdown_hurry();
 }
 
-/* Does the work of plh_process_limit_refuses where there is a limit. */
 bool
 plh_process_limit_asks(MemoryContext context, Size size, uint32 interval)
 {
@@ -368,7 +362,6 @@ end_session(bool of_server)
 	(void) kill(getpid(), SIGTERM);
 }
 
-/* May a session be ended here? */
 static bool
 may_end(void)
 {
@@ -385,7 +378,6 @@ message_over(void *arg)
 		end_session(false);
 }
 
-/* The process has been counted. */
 void
 plh_process_limit_counted(void)
 {
@@ -408,10 +400,7 @@ answer_keeper(void)
 		end_session(true);
 }
 
-/*
- * A transaction has been committed.  If it had no statement, and the session does not just begin,
- * the keeper has woken it.
- */
+/* A commit without a statement, by a session that does not just begin: the keeper has woken it. */
 void
 plh_process_limit_committed(void)
 {
@@ -423,7 +412,6 @@ plh_process_limit_committed(void)
 		answer_keeper();
 }
 
-/* Forget in a forked child what its parent has. */
 PLH_EVERY_PROCESS void
 plh_process_limit_forget(void)
 {

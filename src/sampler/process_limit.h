@@ -20,15 +20,12 @@ typedef struct PlhLimitExcess
 	Size		request_bytes;
 } PlhLimitExcess;
 
-/*
- * Tells of it, before it happens.  It is called where an ERROR could be thrown, but it must not
- * throw one.
- */
+/* Tells of it, before it happens, where an ERROR could be thrown; but it must not throw one. */
 typedef void (*PlhLimitReporter) (const PlhLimitExcess *excess);
 
 extern void plh_process_limit_start(PlhLimitReporter reporter);
 extern bool plh_process_limit_asks(MemoryContext context, Size size, uint32 interval);
-extern void plh_process_limit_counted(void);
+extern void plh_process_limit_counted(void);	/* by a census */
 extern void plh_process_limit_committed(void);
 extern void plh_process_limit_forget(void);
 
@@ -41,10 +38,7 @@ plh_process_limit_is_set(void)
 	return unlikely(plh_process_memory_limit > 0 || plh_server_memory_limit > 0);
 }
 
-/*
- * Is the allocation, which has taken the slow path, to fail?  The size is what it adds to the
- * process, and the interval is that of its sample, 0 if it is none.
- */
+/* Called in the slow path.  The size is what is added; the interval is 0 if it is no sample. */
 static inline bool
 plh_process_limit_refuses(MemoryContext context, Size size, uint32 interval)
 {

@@ -29,9 +29,8 @@
 #define LARGE_BYTES ((int64) 16 * 1024 * 1024)
 
 /*
- * Without room for all of the profile, publishing is tried again after this time: until then
- * somebody may have given room back.  Where the start of the process could not be read, nothing but
- * a read is tried again, and so sooner.
+ * Without room for all of the profile, publishing is tried again after this time.  Where the start
+ * of the process could not be read, nothing but a read is tried again, and so sooner.
  */
 #define ROOM_RETRY_US ((int64) 5 * 1000 * 1000)
 #define START_RETRY_US ((int64) 50 * 1000)
@@ -43,25 +42,16 @@ static PLH_SET_AT_LOAD const char *profile_directory;
 static struct
 {
 	int64		retry_us;		/* 0: publishing has not failed */
-
-	/*
-	 * When this process last asked for its own size, or was forked: a short
-	 * connection is over before that is due.
-	 */
-	int64		sized_us;
+	int64		sized_us;		/* when it asked for its size, or was forked */
 }			state;
 
-/* Publish profiles in that directory from now on.  The path must stay valid. */
 void
 plh_publication_start(const char *directory)
 {
 	profile_directory = directory;
 }
 
-/*
- * Does this process know when it started, which never changes?  Without that, nobody could tell its
- * profile from that of a later process with its pid.
- */
+/* Without the start of the process, its profile could be that of a later one with its pid. */
 static bool
 knows_start(PlhProfileHeader *header)
 {
@@ -70,10 +60,7 @@ knows_start(PlhProfileHeader *header)
 	return header->process_start != PLH_TICKS_UNKNOWN;
 }
 
-/*
- * Note with which errno this process has failed to show its profile, or with 0 that it has not.
- * Others find out why they do not see it.
- */
+/* Note with which errno this process has failed to show its profile; 0: it has not. */
 static void
 note_failure(int error)
 {
@@ -123,7 +110,6 @@ plh_publication_any_failure(int *pid)
 	return error;
 }
 
-/* Show the profile, and note whether that has failed. */
 static bool
 publish(void)
 {
@@ -162,7 +148,6 @@ plh_publication_publish(void)
 	plh_guard_restore(was_held);
 }
 
-/* Has this process kept so much that others should see its profile? */
 static bool
 has_kept_enough(void)
 {
@@ -171,10 +156,7 @@ has_kept_enough(void)
 		 plh_profile->counters.live_bytes >= PLH_PUBLICATION_BYTES);
 }
 
-/*
- * Is this process so large that it should have a profile?  The answer is no if it was last asked
- * less than "gap_us" ago.
- */
+/* Should it have a profile, as it is so large?  The answer is no less than "gap_us" after another. */
 static bool
 is_large(int64 now_us, int64 gap_us)
 {
@@ -201,7 +183,6 @@ plh_publication_if_due(int64 gap_us)
 		plh_publication_publish();
 }
 
-/* A forked child has tried nothing yet. */
 PLH_EVERY_PROCESS void
 plh_publication_forget(void)
 {

@@ -17,9 +17,6 @@ extern void plh_publication_publish(void);
 extern void plh_publication_if_due(int64 gap_us);
 extern void plh_publication_forget(void);
 
-/*
- * The errno with which that process, or any that lives, last failed to show its profile as a whole;
- * 0: none has.
- */
+/* The errno with which that process, or any, last failed to show its profile as a whole, or 0. */
 extern int	plh_publication_failure_of(int pid);
 extern int	plh_publication_any_failure(int *pid);

@@ -30,10 +30,8 @@ protection_of(const char *flags)
 }
 
 /*
- * Returns the protection of the memory from start to end as PROT_ flags, or PLH_PROTECTION_UNKNOWN
- * if it has several or can't be found out.
- *
- * The memory may be several mappings.  Where a store has made a page writable for a while, the
+ * Returns PROT_ flags, or PLH_PROTECTION_UNKNOWN where there are several, or none can be found out.
+ * The memory may be several mappings: where a store has made a page writable for a while, the
  * kernel does not always join it to its neighbours again.
  */
 int
@@ -54,8 +52,7 @@ plh_read_only_store_protection(const void *start, const void *end)
 		unsigned long high;
 		char		flags[5];
 
-		if (sscanf(line, "%lx-%lx %4s", &low, &high, flags) != 3 ||
-			known_to < low || known_to >= high)
+		if (sscanf(line, "%lx-%lx %4s", &low, &high, flags) != 3 || known_to < low || known_to >= high)
 			continue;
 		if (known_to != (uintptr_t) start && protection != protection_of(flags))
 			break;
@@ -104,14 +101,10 @@ store_in_writable_page(void **word, void *value, int protection)
 	return true;
 }
 
-/*
- * Store a word into memory that has this protection.  Returns false, with errno set, if the kernel
- * says no; the word is then what it was.
- */
+/* Returns false, with errno set, if the kernel says no; the word is then what it was. */
 bool
 plh_read_only_store(void **word, void *value, int protection)
 {
-	if ((protection & PROT_EXEC) != 0)
-		return store_by_kernel(word, value);
-	return store_in_writable_page(word, value, protection);
+	return (protection & PROT_EXEC) != 0 ? store_by_kernel(word, value) :
+		store_in_writable_page(word, value, protection);
 }

@@ -1,7 +1,6 @@
 /*
  * sample_filter.c
- *	  Could this chunk be a sample?  Each free asks this before PostgreSQL 17, where sampled
- *	  chunks can't be marked.
+ *	  Could this chunk be a sample?  Each free asks this where chunks can't be marked.
  *
  * This code runs inside palloc.
  *
@@ -24,13 +23,9 @@ PLH_SURVIVES_FORK PLH_LARGE uint8 plh_sample_filter[PLH_FILTER_BYTES]
 
 /* Each bit has a uint32 here, the number of samples that have the bit. */
 static PLH_SURVIVES_FORK PlhRegion count_region;
-static PLH_SURVIVES_FORK uint32 *bit_counts;	/* NULL: there is no memory
-												 * for them yet */
+static PLH_SURVIVES_FORK uint32 *bit_counts;	/* NULL: no memory yet */
 
-/*
- * Get the memory for the counts, unless it is there already.  Returns false if there is none, and
- * then nothing may be added.
- */
+/* Get memory for the counts, if there is none yet.  Without it nothing may be added. */
 bool
 plh_sample_filter_start(void)
 {
@@ -43,7 +38,6 @@ plh_sample_filter_start(void)
 	return true;
 }
 
-/* Add a sampled chunk. */
 void
 plh_sample_filter_add(const void *pointer)
 {
@@ -55,7 +49,6 @@ plh_sample_filter_add(const void *pointer)
 		plh_sample_filter[bit / 8] |= 1 << bit % 8;
 }
 
-/* Remove a chunk that was added. */
 void
 plh_sample_filter_remove(const void *pointer)
 {

@@ -1,7 +1,6 @@
 /*
  * sample_filter.h
- *	  Could this chunk be a sample?  Each free asks this before PostgreSQL 17, where sampled
- *	  chunks can't be marked.
+ *	  Could this chunk be a sample?  Each free asks this where chunks can't be marked.
  *
  * The filter has a bit for each hash value of chunks.  The answer "no" is always right.
  *
@@ -13,17 +12,13 @@
 
 extern uint8 plh_sample_filter[PLH_FILTER_BYTES];
 
-/*
- * Need a chunk be looked at?  A free of one that is not near a sample costs nothing but this test,
- * which must stay a handful of instructions.
- */
+/* Most frees cost nothing but this test, which must stay a handful of instructions. */
 static inline bool
 plh_sample_filter_is_near(const void *pointer)
 {
 	return plh_filter_is_near(plh_sample_filter, pointer);
 }
 
-/* Could a chunk be a sample? */
 static inline bool
 plh_sample_filter_has(const void *pointer)
 {

@@ -1,7 +1,6 @@
 /*
  * upkeep.c
- *	  What the owner of a profile does for it beside counting samples: header, census,
- *	  publication, growth dump.
+ *	  What an owner does beside counting samples: header, census, publication, growth dump.
  *
  * This code runs inside palloc.
  *
@@ -38,8 +37,7 @@
 #define BRIEF_CENSUS 0x2		/* locks are held meanwhile */
 #define GROWTH_DUMP 0x4
 #define PUBLISH_LAST 0x8
-#define MESSAGE_OVER 0x10		/* the context of the client's message is
-								 * being reset */
+#define MESSAGE_OVER 0x10		/* the message's context is being reset */
 
 typedef struct Rule
 {
@@ -107,19 +105,13 @@ await_message(void)
 	MemoryContextRegisterResetCallback(MessageContext, &message_callback);
 }
 
-static bool
-take_census(const Rule *rule)
-{
-	if (rule->what & MESSAGE_OVER)
-		return plh_census_take_at_reset(MessageContext, rule->gap_us);
-	return plh_census_take_if_older(rule->gap_us, rule->what & BRIEF_CENSUS);
-}
-
 /* Take a census, or let it be taken when the message is over. */
 static void
 count(const Rule *rule)
 {
-	bool		taken = take_census(rule);
+	bool		taken = rule->what & MESSAGE_OVER ?
+		plh_census_take_at_reset(MessageContext, rule->gap_us) :
+		plh_census_take_if_older(rule->gap_us, rule->what & BRIEF_CENSUS);
 
 	if (taken || plh_census_is_missing())
 		await_message();
@@ -197,7 +189,6 @@ plh_upkeep_counts_commit(int64 tick)
 	return true;
 }
 
-/* Forget in a forked child what the parent did for its profile. */
 PLH_EVERY_PROCESS void
 plh_upkeep_forget(void)
 {

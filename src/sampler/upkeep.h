@@ -1,7 +1,6 @@
 /*
  * upkeep.h
- *	  What the owner of a profile does for it beside counting samples: header, census,
- *	  publication, growth dump.
+ *	  What an owner does beside counting samples: header, census, publication, growth dump.
  *
  * These functions may be called inside palloc, except in a critical section, under the guard; they
  * never palloc, throw or lock.

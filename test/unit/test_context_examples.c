@@ -125,7 +125,7 @@ kept_of(const char *ident, IdentKind kind)
 	static char kept[PLH_STATEMENT_MAX + 1];
 	MemoryContextData context = {.name = "CachedPlanSource",.ident = ident};
 
-	(void) keep_ident(kept, &context, kind, PLH_EXAMPLE_MAX);
+	(void) keep_ident(kept, context.ident, kind);
 	return kept;
 }
 
