@@ -204,7 +204,7 @@ claim_table(TupleHashTable table, uint32 place)
 		plh_live_samples_give(table->hashtab->data, place);
 }
 
-/* Some of their arrays were allocated while the plan was made ready, for no node that was known. */
+/* Some hash tables' arrays were allocated while the plan was made ready, for no known node. */
 static void
 claim_tables(PlanState *planstate)
 {

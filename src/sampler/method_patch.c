@@ -2,8 +2,8 @@
  * method_patch.c
  *	  Puts functions of ours in the place of memory context methods.
  *
- * This file, with read_only_store.c, is the only one that changes PostgreSQL.  Do not touch it
- * without reading src/sampler/README, "The patch".
+ * This file is the only one that changes PostgreSQL.  Do not touch it without reading
+ * src/sampler/README, "The patch".
  *
  * There is a table of methods per type of context.  In 15 each table is a variable of its own, and
  * all methods are found through context->methods.  From 16 on the tables are the elements of one
@@ -11,8 +11,13 @@
  * From 17 on, some elements are spare: with their ids we mark the sampled chunks (chunk_mark.h).
  *
  * The tables are static, so we reach each one through a scratch context of its type.  They are
- * constant, and lie in read-only memory, which may hold code as well: read_only_store.c knows how
- * to store there.
+ * constant, and lie in read-only memory.  Memory that holds no code becomes writable for the time
+ * of a store.  Memory that may hold code must stay executable all the time and must never be
+ * writable as well: the kernel stores there, by way of /proc/self/mem, which changes no protection.
+ * It replaces the page by a private copy, as for a debugger that sets a breakpoint.
+ *
+ * A word is aligned, so that it lies in one page, and it is stored whole: code that reads it
+ * meanwhile, a signal handler included, sees the old or the new value.
  *
  * Nothing is stored before everything is verified, for all types:
  * - the tables are different ones, lie in the server's executable, and where
@@ -27,7 +32,10 @@
 #include "postgres.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <link.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "utils/memutils.h"
 #if PG_VERSION_NUM >= 160000
@@ -39,7 +47,6 @@
 #include "base/page_layout.h"
 #include "sampler/chunk_mark.h"
 #include "sampler/method_patch.h"
-#include "sampler/read_only_store.h"
 
 /* This file knows the following layout. */
 StaticAssertDecl(offsetof(MemoryContextMethods, alloc) == 0 * sizeof(void *),
@@ -63,6 +70,9 @@ StaticAssertDecl(sizeof(MemoryContextMethods) == METHODS_IN_TABLE * sizeof(void 
 
 /* Chunks in scratch contexts have this size; a slab has one size only. */
 #define SCRATCH_CHUNK_BYTES 64
+
+/* The protection of memory that can't be told: no combination of PROT_ flags. */
+#define PROTECTION_UNKNOWN (-1)
 
 /* The server's executable in memory. */
 typedef struct ServerImage
@@ -108,6 +118,91 @@ static const MemoryContextMethodID method_ids[PLH_CONTEXT_TYPES] = {
 #endif
 };
 #endif
+
+/* PROT_ flags from those of a line of /proc/self/maps. */
+static int
+protection_of(const char *flags)
+{
+	return (flags[0] == 'r' ? PROT_READ : 0) |
+		(flags[1] == 'w' ? PROT_WRITE : 0) | (flags[2] == 'x' ? PROT_EXEC : 0);
+}
+
+/*
+ * Returns PROT_ flags, or PROTECTION_UNKNOWN where there are several, or none can be found out.
+ * The memory may be several mappings: where a store has made a page writable for a while, the
+ * kernel does not always join it to its neighbours again.
+ */
+static int
+find_protection(const void *start, const void *end)
+{
+	FILE	   *maps = fopen("/proc/self/maps", "r");
+	char		line[MAXPGPATH + 256];
+	uintptr_t	known_to = (uintptr_t) start;
+	int			protection = PROTECTION_UNKNOWN;
+
+	if (maps == NULL)
+		return PROTECTION_UNKNOWN;
+
+	/* The lines are in the order of their addresses. */
+	while (known_to < (uintptr_t) end && fgets(line, sizeof(line), maps) != NULL)
+	{
+		unsigned long low;
+		unsigned long high;
+		char		flags[5];
+
+		if (sscanf(line, "%lx-%lx %4s", &low, &high, flags) != 3 || known_to < low || known_to >= high)
+			continue;
+		if (known_to != (uintptr_t) start && protection != protection_of(flags))
+			break;
+		protection = protection_of(flags);
+		known_to = high;
+	}
+	fclose(maps);
+	return known_to >= (uintptr_t) end ? protection : PROTECTION_UNKNOWN;
+}
+
+/* Let the kernel store a word, without a change of protection. */
+static bool
+store_by_kernel(void **word, void *value)
+{
+	int			fd = open("/proc/self/mem", O_WRONLY | O_CLOEXEC);
+	ssize_t		written;
+	int			saved_errno;
+
+	if (fd < 0)
+		return false;
+	written = pwrite(fd, &value, sizeof(value), (off_t) (uintptr_t) word);
+	saved_errno = errno;
+	(void) close(fd);
+	errno = saved_errno;
+	return written == sizeof(value);
+}
+
+/* Store a word while its page is writable. */
+static bool
+store_in_writable_page(void **word, void *value, int protection)
+{
+	uintptr_t	page_bytes = sysconf(_SC_PAGESIZE);
+	void	   *page = (void *) ((uintptr_t) word & ~(page_bytes - 1));
+
+	Assert((protection & PROT_EXEC) == 0);
+	if (mprotect(page, page_bytes, protection | PROT_WRITE) != 0)
+		return false;
+
+	__atomic_store_n(word, value, __ATOMIC_RELEASE);
+
+	/* if this fails, the page stays writable, which is no reason to give up */
+	(void) mprotect(page, page_bytes, protection);
+	return true;
+}
+
+/* Returns false, with errno set, if the kernel says no; the word is then what it was. */
+static bool
+store(void **word, void *value, int protection)
+{
+	return (protection & PROT_EXEC) != 0 ? store_by_kernel(word, value) :
+		store_in_writable_page(word, value, protection);
+}
 
 /* This dl_iterate_phdr callback looks at the first module, the executable. */
 static int
@@ -290,8 +385,8 @@ verify_table(PlhContextType type, const ServerImage *image)
 	if (type != PLH_BUMP)
 		last = marked_table(type);
 #endif
-	protections[type] = plh_read_only_store_protection(table, last + 1);
-	if (protections[type] == PLH_PROTECTION_UNKNOWN)
+	protections[type] = find_protection(table, last + 1);
+	if (protections[type] == PROTECTION_UNKNOWN)
 		return psprintf("Could not determine the memory protection of the method table of %s contexts.",
 						type_names[type]);
 	return NULL;
@@ -366,8 +461,7 @@ put_back(int count)
 	{
 		const Replacement *replacement = &replacements[count];
 
-		(void) plh_read_only_store(replacement->place, replacement->original,
-								   protections[replacement->type]);
+		(void) store(replacement->place, replacement->original, protections[replacement->type]);
 	}
 }
 
@@ -379,8 +473,7 @@ store_hooks(void)
 	{
 		const Replacement *replacement = &replacements[i];
 
-		if (!plh_read_only_store(replacement->place, replacement->replaced_by,
-								 protections[replacement->type]))
+		if (!store(replacement->place, replacement->replaced_by, protections[replacement->type]))
 		{
 			int			saved_errno = errno;
 

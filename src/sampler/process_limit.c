@@ -79,7 +79,7 @@ static struct
 	int64		touched_bytes;	/* as of then */
 	uint64		passed_bytes;	/* since an allocation was looked at */
 	uint64		handling_bytes; /* that are let through yet */
-	int64		trimmed_us;		/* when malloc gave back */
+	int64		trimmed_us;		/* when malloc gave back, monotonic */
 	int64		told_bytes;		/* that the process had; 0: not told */
 	bool		waits;			/* until an allocation may fail */
 	bool		is_reporting;
@@ -185,7 +185,7 @@ ask_kernel_if_due(Size size)
 		ask_kernel(touched_bytes);
 }
 
-/* Have malloc give back what it keeps, unless it has just done so; by the monotonic clock. */
+/* Have malloc give back what it keeps, unless it has just done so. */
 static void
 trim(void)
 {

@@ -107,7 +107,7 @@ find_top(PlhStatementPart *part)
 	part->top_bytes = most_kb * 1024;
 }
 
-/* What maintains a table is an index build, a vacuum, a decoding of the log. */
+/* What maintains a table is an index build, a vacuum, and a decoding of the log. */
 void
 plh_statement_peaks_note_settings(void)
 {

@@ -7,7 +7,6 @@
 #include <sys/mman.h>
 
 #include "preload/block_filter.h"
-#include "sampler/read_only_store.h"
 #include "unit_tests.h"
 
 static bool is_refused;
@@ -125,10 +124,10 @@ test_count_down(void)
 	*left = 100;
 	ok(gets_to(ELSEWHERE, code, context, UINTPTR_MAX) && *left == 101,
 	   "code near the program goes elsewhere for garbage");
-	ok(plh_read_only_store_protection(code, (char *) code + 1) ==
-	   (PROT_READ | PROT_EXEC), "code near the program cannot be written to");
-	ok(plh_read_only_store_protection(left, left + 1) ==
-	   (PROT_READ | PROT_WRITE), "the counter cannot be executed");
+	ok(protection_of_memory(code, (char *) code + 1) == (PROT_READ | PROT_EXEC),
+	   "code near the program cannot be written to");
+	ok(protection_of_memory(left, left + 1) == (PROT_READ | PROT_WRITE),
+	   "the counter cannot be executed");
 	unmap_pages();
 }
 
@@ -163,8 +162,7 @@ test_ask_filter(void)
 static bool
 is_mapped(const void *place)
 {
-	return plh_read_only_store_protection(place, (const char *) place + 1) !=
-		PLH_PROTECTION_UNKNOWN;
+	return protection_of_memory(place, (const char *) place + 1) != -1;
 }
 
 /* Where the first places are taken, the next will do. */

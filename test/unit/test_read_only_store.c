@@ -9,8 +9,33 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "sampler/read_only_store.h"
+#include "utils/memutils.h"
+
 #include "unit_tests.h"
+
+/* What the patch itself refers to, which TAP tests have. */
+static char *
+refusal_stub(const char *format,...)
+{
+	return NULL;
+}
+
+#define psprintf refusal_stub
+#define AllocSetContextCreateInternal(...) NULL
+#define GenerationContextCreate(...) NULL
+#define SlabContextCreate(...) NULL
+#define BumpContextCreate(...) NULL
+#define MemoryContextAlloc(context, size) ((void) (context), NULL)
+#define MemoryContextDelete(context) ((void) (context))
+#define plh_method_patch_find find_methods
+#define plh_method_patch_install install_methods
+#include "sampler/method_patch.c"
+
+int
+protection_of_memory(const void *start, const void *end)
+{
+	return find_protection(start, end);
+}
 
 /* Two pages of a file, as the linker maps it. */
 static void **
@@ -34,16 +59,16 @@ test_memory(int protection, const char *what)
 	void	  **last = words + 2 * sysconf(_SC_PAGESIZE) / sizeof(void *) - 1;
 	void	   *before = words[0];
 
-	ok(plh_read_only_store_protection(words, last + 1) == protection, what);
-	ok(plh_read_only_store(&words[1], &before, protection) &&
+	ok(find_protection(words, last + 1) == protection, what);
+	ok(store(&words[1], &before, protection) &&
 	   words[1] == &before && words[0] == before, "a word is stored");
-	ok(plh_read_only_store(&words[1], NULL, protection) &&
+	ok(store(&words[1], NULL, protection) &&
 	   words[1] == NULL && words[0] == before, "another word is stored");
-	ok(plh_read_only_store_protection(words, last + 1) == protection,
+	ok(find_protection(words, last + 1) == protection,
 	   "one page may have become a mapping of its own");
-	ok(plh_read_only_store(last, &before, protection) && *last == &before,
+	ok(store(last, &before, protection) && *last == &before,
 	   "the last word of the last page is stored");
-	ok(plh_read_only_store_protection(words, last + 1) == protection,
+	ok(find_protection(words, last + 1) == protection,
 	   "the protection stays after words were stored");
 	munmap(words, 2 * sysconf(_SC_PAGESIZE));
 }
@@ -56,11 +81,11 @@ test_no_memory(void)
 	void	  **end = words + 2 * sysconf(_SC_PAGESIZE) / sizeof(void *);
 
 	(void) mprotect(words, sysconf(_SC_PAGESIZE), PROT_READ);
-	ok(plh_read_only_store_protection(words, end) == PLH_PROTECTION_UNKNOWN,
+	ok(find_protection(words, end) == PROTECTION_UNKNOWN,
 	   "memory with two protections has none that is known");
 	munmap(words, 2 * sysconf(_SC_PAGESIZE));
-	ok(!plh_read_only_store(words, NULL, PROT_READ), "a store that the kernel refuses fails");
-	ok(!plh_read_only_store(words, NULL, PROT_READ | PROT_EXEC),
+	ok(!store(words, NULL, PROT_READ), "a store that the kernel refuses fails");
+	ok(!store(words, NULL, PROT_READ | PROT_EXEC),
 	   "a store that the kernel is to do itself fails if it refuses");
 }
 

@@ -51,6 +51,9 @@ extern void test_near_code(void);
 extern void test_plan_nodes(void);
 extern void test_plan_results(void);
 extern void test_read_only_store(void);
+
+/* PROT_ flags, or -1 where there are none or several. */
+extern int	protection_of_memory(const void *start, const void *end);
 extern void test_symbol_protocol(void);
 extern void test_allocation_wrappers(void);
 extern void test_debuginfod(void);
