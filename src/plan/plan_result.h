@@ -79,7 +79,7 @@ typedef struct PlhPlanResult
 extern PlhPlanResult *plh_plan_result_take(const PlannedStmt *plan, const PlhPlanTree *tree,
 										   bool lacks_workers);
 
-/* The leader's, once: false if there is no room.  "statement" is the text that workers get. */
+/* The leader's.  Returns false if there is no room; "statement" is the text that workers get. */
 extern bool plh_plan_result_offer_to_workers(int ids, const char *statement);
 extern void plh_plan_result_withdraw_offer(void);
 

@@ -348,7 +348,7 @@ is_unasked(const QueryDesc *query, int eflags)
 		(watch.stage == IDLE || (watch.stage == TOLD && watch.take == count_result));
 }
 
-/* Until its caller's memory goes. */
+/* Watch it until the memory context of its caller goes. */
 static void
 watch_unasked(void)
 {

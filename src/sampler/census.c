@@ -89,7 +89,7 @@ static struct
 	int64		counted_live_bytes; /* live bytes at the last one */
 	int64		counted_lasting_bytes;	/* of these, what lasts */
 	int64		own_asked_us;	/* when the kernel was last asked */
-	int64		touched_bytes;	/* when it last knew of own memory */
+	int64		touched_bytes;	/* when own memory was last known */
 	uint32		census_number;
 	int64		history_gap_us; /* between two points of the history */
 	int64		last_point_us;	/* of it, by the monotonic clock */
@@ -115,7 +115,7 @@ next_context(MemoryContext context)
 	return context == NULL ? NULL : context->nextchild;
 }
 
-/* Of a context whose reset has begun, those that it will have: of the block that it began with. */
+/* A context whose reset has begun counts as it will be: with the block that it began with. */
 static int64
 bytes_of(MemoryContext context)
 {
@@ -146,7 +146,7 @@ count_context(MemoryContext context, PlhLifetime lifetime, int64 bytes)
 		plh_census_examples_look(record, context, bytes);
 }
 
-/* Of the contexts of one name, once they are counted. */
+/* Note how the contexts of one name grow, once they are counted. */
 static void
 note_course(PlhContextRecord *record, TimestampTz now)
 {

@@ -65,7 +65,7 @@ typedef struct PlhControlLimit
 	int32		action;			/* PlhLimitAction */
 	int64		own_bytes;
 	int64		passing_bytes;	/* of these, what ends with the transaction */
-	pg_atomic_uint32 asked[2];	/* by PlhLimitDemand: the pid; 0: none */
+	pg_atomic_uint32 asked[2];	/* pids, by PlhLimitDemand; 0: none */
 } PlhControlLimit;
 
 /* The plan that a process watches, for its parallel workers (plan/plan_result.c). */
@@ -96,7 +96,7 @@ typedef struct PlhControlFile
 	uint32		dead_sequence;	/* requests up to this one don't count */
 	pg_atomic_uint32 changes;	/* of requests and dead_sequence */
 	pg_atomic_uint32 disabled;	/* pg_leakhunt.enabled is off, as last noted */
-	uint32		used_slots;		/* those from this index on never were */
+	uint32		used_slots;		/* slots below this index have been used */
 	uint64		server_start;	/* of the postmaster, in ticks since boot */
 	PlhControlSlot all;
 	PlhControlSlot slots[PLH_CONTROL_SLOTS];

@@ -48,7 +48,7 @@ static struct
 
 	bool		may_be_coarse;	/* unless somebody asked for this interval */
 	bool		all_tracked;	/* whatever settings and requests say */
-	uint32		watch_interval; /* at least, for a statement; 0: none */
+	uint32		watch_interval; /* while a statement is watched; else 0 */
 	bool		just_forked;
 	int64		forked_at_us;	/* by the coarse clock */
 	bool		counted_from_start; /* as its parent had the module */

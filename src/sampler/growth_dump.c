@@ -27,7 +27,7 @@
 #define PAUSE_US ((int64) 1000 * 1000)
 #define PAUSE_FACTOR 100
 
-/* Of the last dump; a forked child's parent had that. */
+/* About the last dump, which a forked child has not written. */
 static struct
 {
 	int64		live_bytes;		/* what the process held, by its samples */
@@ -36,7 +36,7 @@ static struct
 	bool		reported;		/* a failure was */
 }			state;
 
-/* Without the catalogs of translations. */
+/* What an errno means, without the catalogs of translations. */
 static const char *
 error_text(int number)
 {

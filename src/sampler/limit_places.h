@@ -24,17 +24,17 @@ typedef struct PlhLimitPlace
 	int64		passing_bytes;	/* of these, what ends with the transaction */
 } PlhLimitPlace;
 
-/* The owner's: what it has, its action, is it asked for that, and is it no more from now on? */
+/* The owner notes its memory and its action, and looks at, or takes, what it is asked for. */
 extern void plh_limit_places_note(int64 own_bytes, int64 passing_bytes);
 extern void plh_limit_places_note_action(void);
 extern bool plh_limit_places_is_asked(PlhLimitDemand demand);
 extern bool plh_limit_places_take(PlhLimitDemand demand);
 
-/* The owner's: it has reached a limit; and how often processes have since the server's start. */
+/* A process has reached a limit; and how often any has since the server was started. */
 extern void plh_limit_places_count_hit(void);
 extern int64 plh_limit_places_hits(void);
 
-/* The keeper's: what a place tells, by its number, and asking a process that has not acted yet. */
+/* The keeper reads places by number, and asks a process, until it has acted or need not. */
 extern PlhLimitPlace plh_limit_places_read(int number);
 extern void plh_limit_places_ask(int pid, PlhLimitDemand demand);
 extern bool plh_limit_places_awaits(int pid);

@@ -26,7 +26,7 @@
 #include "sampler/plan_nodes.h"
 #include "sampler/sample_filter.h"
 
-/* A forked child forgets the former; the latter are of contexts that it has like its parent. */
+/* A forked child forgets the samples; it has the contexts that its parent watched. */
 static PLH_SURVIVES_FORK PlhPointerTable samples;
 static PLH_SURVIVES_FORK PlhPointerTable contexts;
 static PLH_SET_AT_LOAD MemoryContextCallbackFunction reset_callback;
@@ -53,7 +53,7 @@ index_of_context(const PlhWatchedContext *watched)
 	return watched - (const PlhWatchedContext *) contexts.entry_region.base;
 }
 
-/* Without any memory yet.  "on_reset" must call plh_live_samples_drop_context. */
+/* Define the tables, without memory yet.  "on_reset" must call plh_live_samples_drop_context. */
 void
 plh_live_samples_start(uint32 max_samples, MemoryContextCallbackFunction on_reset)
 {
@@ -223,7 +223,7 @@ plh_live_samples_remove(const void *pointer)
 	remove_sample(sample);
 }
 
-/* For the reset callback, with its argument: it is gone, and the context is no longer watched. */
+/* The reset callback calls this with its argument.  The context is no longer watched then. */
 void
 plh_live_samples_drop_context(void *arg)
 {

@@ -18,7 +18,7 @@ typedef struct PlhLiveSample
 {
 	PlhPointerEntry entry;		/* key: the chunk; user: its site's offset */
 	uint64		size:PLH_SAMPLE_SIZE_BITS;	/* as requested, in bytes */
-	uint64		tick:PLH_BIRTH_BITS;	/* of its birth, by its inserter */
+	uint64		tick:PLH_BIRTH_BITS;	/* of its birth, from the caller */
 	PlhDraw		draw;			/* how it was sampled */
 	uint32		context;		/* index of its watched context */
 	uint32		next_in_context;	/* indexes of samples */

@@ -223,7 +223,7 @@ find_jemalloc(void)
 static uint32
 take(size_t size, const void *caller)
 {
-	uintptr_t	address = (uintptr_t) caller - 1;	/* it returns there */
+	uintptr_t	address = (uintptr_t) caller - 1;	/* in the call itself */
 	uint32		interval;
 
 	if (learning)

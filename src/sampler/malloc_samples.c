@@ -54,7 +54,7 @@ static PLH_SET_AT_LOAD uint8 *filter;	/* shared; emptied in a forked child */
 
 /* plh_malloc_samples_forget gives their memory back. */
 static PLH_SURVIVES_FORK PlhRegion sample_region;
-static PLH_SURVIVES_FORK PlhRegion chain_region;	/* first numbers; shared */
+static PLH_SURVIVES_FORK PlhRegion chain_region;	/* first of chains; shared */
 
 static struct
 {

@@ -22,7 +22,7 @@ typedef struct PlhMallocSampled
 	Size		size;			/* as requested, in bytes */
 	PlhDraw		draw;			/* how it was sampled */
 	uint32		site;			/* its offset in the profile */
-	uint32		tick;			/* of its birth, by its inserter */
+	uint32		tick;			/* of its birth, from the caller */
 	uint32		part;			/* of a plan (plan_nodes.h); 0: of none */
 } PlhMallocSampled;
 

@@ -453,7 +453,7 @@ replace_methods(PlhContextType type, const PlhMethods *hooks)
 	replace(type, &table->alloc, hooks->alloc);
 }
 
-/* The last of "count" places comes first: at any time, the hooks there can do with each other. */
+/* Of "count" places the last comes first: at any time, the hooks there can do with each other. */
 static void
 put_back(int count)
 {

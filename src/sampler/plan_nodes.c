@@ -49,7 +49,7 @@ static struct
 {
 	PlhPlanFigures figures;
 	uint32		first_part;		/* the number of the part with index 0 */
-	int64		next_samples;	/* live ones, with which fewer are taken */
+	int64		next_samples;	/* live ones from which on fewer are taken */
 	uint64		change;
 	uint64		peak_change;	/* the change with which all held most */
 	PlhPlanAmount live;			/* of all */

@@ -156,7 +156,7 @@ has_kept_enough(void)
 		 plh_profile->counters.live_bytes >= PLH_PUBLICATION_BYTES);
 }
 
-/* Should it have a profile, as it is so large?  The answer is no less than "gap_us" after another. */
+/* Is this process so large that it should have a profile?  Asked again within "gap_us": no. */
 static bool
 is_large(int64 now_us, int64 gap_us)
 {

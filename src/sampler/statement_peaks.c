@@ -168,7 +168,7 @@ tell(const PlhStatementShare *share, bool is_running)
 	return was_told;
 }
 
-/* By the lower end of the estimate: one sample may stand for megabytes where there are none. */
+/* By the lower end of the estimate: one sample may stand for megabytes, but be of kilobytes. */
 static bool
 is_worth(const PlhStatementShare *share)
 {
