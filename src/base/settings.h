@@ -41,7 +41,7 @@ extern bool plh_check_trace;
 extern double plh_process_memory_limit; /* bytes; 0: none */
 extern double plh_server_memory_limit;	/* bytes, of all processes; 0: none */
 extern int	plh_limit_action;	/* PlhLimitAction */
-extern char *plh_debuginfod_urls;	/* see symbols/debuginfod.h */
+extern char *plh_debuginfod_urls;	/* see symbols/symbol_files.h */
 extern int	plh_keeper_interval;	/* ms */
 
 /* The default of plh_keeper_interval, for which the times of the keeper are meant. */

@@ -20,9 +20,7 @@
 #include "base/clock.h"
 #include "base/page_layout.h"
 #include "symbols/debug_info.h"
-#include "symbols/debuginfod.h"
 #include "symbols/elf_names.h"
-#include "symbols/symbol_files.h"
 
 /* A contiguous range of a function's code; a function may have several. */
 typedef struct FunctionRange
@@ -57,44 +55,17 @@ typedef struct DwarfUnit
 
 /* The names of libdw's functions that we call. */
 #define FOR_EACH_FUNCTION(apply) \
-	apply(dwarf_attr_integrate) \
-	apply(dwarf_child) \
-	apply(dwarf_cu_info) \
-	apply(dwarf_dieoffset) \
-	apply(dwarf_diename) \
-	apply(dwarf_filesrc) \
-	apply(dwarf_formstring) \
-	apply(dwarf_formudata) \
-	apply(dwarf_getsrc_die) \
-	apply(dwarf_getsrcfiles) \
-	apply(dwarf_haspc) \
-	apply(dwarf_lineno) \
-	apply(dwarf_linesrc) \
-	apply(dwarf_ranges) \
-	apply(dwarf_siblingof) \
-	apply(dwarf_tag) \
-	apply(dwfl_begin) \
-	apply(dwfl_build_id_find_elf) \
-	apply(dwfl_end) \
-	apply(dwfl_lineinfo) \
-	apply(dwfl_module_addrdie) \
-	apply(dwfl_module_addrinfo) \
-	apply(dwfl_module_build_id) \
-	apply(dwfl_module_getdwarf) \
-	apply(dwfl_module_getelf) \
-	apply(dwfl_module_getsrc) \
-	apply(dwfl_module_getsymtab) \
-	apply(dwfl_module_info) \
-	apply(dwfl_module_nextcu) \
-	apply(dwfl_offline_section_address) \
-	apply(dwfl_report_elf) \
-	apply(dwfl_report_end) \
-	apply(dwfl_standard_find_debuginfo) \
-	apply(elf_getdata) \
-	apply(elf_nextscn) \
-	apply(elf_strptr) \
-	apply(gelf_getshdr) \
-	apply(gelf_getsym)
+	apply(dwarf_attr_integrate) apply(dwarf_child) apply(dwarf_cu_info) apply(dwarf_dieoffset) \
+	apply(dwarf_diename) apply(dwarf_filesrc) apply(dwarf_formstring) apply(dwarf_formudata) \
+	apply(dwarf_getsrc_die) apply(dwarf_getsrcfiles) apply(dwarf_haspc) apply(dwarf_lineno) \
+	apply(dwarf_linesrc) apply(dwarf_ranges) apply(dwarf_siblingof) apply(dwarf_tag) \
+	apply(dwfl_begin) apply(dwfl_build_id_find_elf) apply(dwfl_end) apply(dwfl_lineinfo) \
+	apply(dwfl_module_addrdie) apply(dwfl_module_addrinfo) apply(dwfl_module_build_id) \
+	apply(dwfl_module_getdwarf) apply(dwfl_module_getelf) apply(dwfl_module_getsrc) \
+	apply(dwfl_module_getsymtab) apply(dwfl_module_info) apply(dwfl_module_nextcu) \
+	apply(dwfl_offline_section_address) apply(dwfl_report_elf) apply(dwfl_report_end) \
+	apply(dwfl_standard_find_debuginfo) apply(elf_getdata) apply(elf_nextscn) apply(elf_strptr) \
+	apply(gelf_getshdr) apply(gelf_getsym)
 
 #define DECLARE_FUNCTION(name) __typeof__(name) *name;
 typedef struct Libdw
@@ -203,9 +174,7 @@ functions_entry(Dwarf_Die *unit_entry)
 	return *unit_entry;
 }
 
-/*
- * Find a unit among those that were read, or read it.  Returns NULL if memory runs out.
- */
+/* Find a unit among those that were read, or read it.  Returns NULL if memory runs out. */
 static DwarfUnit *
 find_unit(DwarfUnit **units, Dwarf_Die *unit_entry)
 {
@@ -290,9 +259,7 @@ nest_of(const FunctionRange *range, Dwarf_Addr address, Dwarf_Die *nest)
 
 	nest[count++] = scope;
 
-	/*
-	 * go down into each entry that has the address, nameless blocks included
-	 */
+	/* go down into each entry that has the address, nameless blocks included */
 	while (libdw.dwarf_child(&scope, &entry) == 0)
 	{
 		bool		found = false;
@@ -319,7 +286,6 @@ nest_of(const FunctionRange *range, Dwarf_Addr address, Dwarf_Die *nest)
 	return count;
 }
 
-/* Free what was read. */
 static void
 free_units(DwarfUnit **units)
 {
@@ -356,7 +322,6 @@ load_libdw(void)
 	return complete;
 }
 
-/* Is the open file the binary that the process of the profile had loaded? */
 static bool
 is_binary(Dwfl_Module *module, const struct stat *status, const PlhBinary *binary)
 {
@@ -424,7 +389,7 @@ find_dwarf(PlhDebugModule *module)
 
 	module->dwarf = libdw.dwfl_module_getdwarf(module->handle.module, &module->dwarf_bias);
 	if (module->dwarf == NULL)
-		plh_debuginfod_asked_in_vain(began_us);
+		plh_symbol_files_asked_in_vain(began_us);
 
 	/* this finds a debug file that has only the symbol table */
 	(void) libdw.dwfl_module_getsymtab(module->handle.module);
@@ -433,9 +398,6 @@ find_dwarf(PlhDebugModule *module)
 	module->file = debug_file != NULL ? debug_file : main_file;
 }
 
-/*
- * Open the module of a binary that a process had loaded.
- */
 PlhModuleStatus
 plh_debug_info_open(const PlhBinary *binary, PlhDebugModule **opened)
 {
@@ -483,14 +445,13 @@ has_symbol_table(PlhDebugModule *module, int symbol_count)
 	return dynamic_count > 0 && symbol_count > dynamic_count;
 }
 
-/* The source of symbols without libdw. */
 static PlhSymbolSource
 names_source(const PlhElfNames *names, const char **file)
 {
-	*file = plh_elf_names_file(names);
-	if (plh_elf_names_count(names) == 0)
+	*file = names->file;
+	if (names->count == 0)
 		return PLH_SOURCE_NOTHING;
-	return plh_elf_names_has_table(names) ? PLH_SOURCE_SYMBOL_TABLE : PLH_SOURCE_DYNAMIC_SYMBOLS;
+	return names->has_table ? PLH_SOURCE_SYMBOL_TABLE : PLH_SOURCE_DYNAMIC_SYMBOLS;
 }
 
 /*
@@ -528,9 +489,7 @@ function_name(Dwarf_Die *function)
 	return name != NULL ? name : libdw.dwarf_diename(function);
 }
 
-/*
- * The value of an attribute that is a number; 0 if the entry does not have it.
- */
+/* The value of an attribute that is a number; 0 if the entry does not have it. */
 static Dwarf_Word
 number_of(Dwarf_Die *entry, int name)
 {
@@ -625,9 +584,7 @@ frames_from_dwarf(PlhDebugModule *module, Dwarf_Addr address, PlhSourceFrame *fr
 	return count;
 }
 
-/*
- * Set the one frame that a symbol table can tell; returns 0 if it knows none.
- */
+/* Set the one frame that a symbol table can tell; returns 0 if it knows none. */
 static int
 frame_from_symbol(PlhDebugModule *module, Dwarf_Addr address, PlhSourceFrame *frame)
 {
@@ -647,7 +604,6 @@ frame_from_symbol(PlhDebugModule *module, Dwarf_Addr address, PlhSourceFrame *fr
 	return 1;
 }
 
-/* Set the one frame that is known without libdw; returns 0 if there is none. */
 static int
 frame_from_names(const PlhElfNames *names, uint64 address, PlhSourceFrame *frame)
 {
@@ -685,7 +641,7 @@ plh_debug_info_called_malloc(PlhDebugModule *module)
 	Elf_Scn    *section = NULL;
 
 	if (module->names != NULL)
-		return plh_elf_names_called_malloc(module->names);
+		return module->names->called_malloc;
 	elf = libdw.dwfl_module_getelf(module->handle.module, &bias);
 	while ((section = libdw.elf_nextscn(elf, section)) != NULL)
 	{
@@ -709,9 +665,6 @@ plh_debug_info_called_malloc(PlhDebugModule *module)
 	return NULL;
 }
 
-/*
- * Close a module, and free all that belongs to it.
- */
 void
 plh_debug_info_close(PlhDebugModule *module)
 {

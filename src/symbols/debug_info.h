@@ -10,7 +10,7 @@
 #pragma once
 
 #include "profile/source_frame.h"
-#include "symbols/binary.h"
+#include "symbols/symbol_files.h"
 
 /* The best source of symbols that an open module has. */
 typedef enum PlhSymbolSource

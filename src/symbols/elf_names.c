@@ -22,7 +22,6 @@
 #include "base/limits.h"
 #include "base/whole_io.h"
 #include "symbols/elf_names.h"
-#include "symbols/symbol_files.h"
 
 /* An ELF file of 64 bits, in a file or in memory, read within its bounds. */
 typedef struct ElfImage
@@ -70,22 +69,6 @@ typedef struct ElfFunction
 								 * one */
 } ElfFunction;
 
-/* The tables of three files at most. */
-#define MAX_TABLES 4
-
-struct PlhElfNames
-{
-	ElfFunction *functions;		/* sorted by start */
-	uint32		count;
-	uint32		room;
-	char	   *texts[MAX_TABLES];	/* what the names point into */
-	int			text_count;
-	const char *called_malloc;
-	bool		has_table;		/* more than the exported functions */
-	bool		out_of_memory;
-	char		file[PLH_PATH_MAX];
-};
-
 /* Read a part of the file.  Returns false if it has no such part. */
 static bool
 read_part(const ElfImage *image, uint64 offset, void *to, uint64 bytes)
@@ -98,7 +81,6 @@ read_part(const ElfImage *image, uint64 offset, void *to, uint64 bytes)
 	return true;
 }
 
-/* Free what belongs to an image. */
 static void
 close_image(ElfImage *image)
 {
@@ -146,17 +128,6 @@ section_of_type(const ElfImage *image, uint32 type)
 	return NULL;
 }
 
-/* The names of the sections; NULL if there are none. */
-static const Elf64_Shdr *
-section_names(const ElfImage *image)
-{
-	Elf64_Ehdr	header;
-
-	if (!read_part(image, 0, &header, sizeof(header)) || header.e_shstrndx >= image->section_count)
-		return NULL;
-	return &image->sections[header.e_shstrndx];
-}
-
 /*
  * A copy of a section, with a NUL behind it, which the caller must free(); NULL if it does not lie
  * in the file, or has more than "most" bytes.
@@ -187,10 +158,15 @@ read_section(ElfImage *image, const Elf64_Shdr * section, uint64 most)
 static const Elf64_Shdr *
 section_named(ElfImage *image, const char *name)
 {
-	const		Elf64_Shdr *names = section_names(image);
+	const		Elf64_Shdr *names;
 	const		Elf64_Shdr *found = NULL;
-	char	   *text = names == NULL ? NULL : read_section(image, names, MAX_SECTION_NAMES);
+	Elf64_Ehdr	header;
+	char	   *text;
 
+	if (!read_part(image, 0, &header, sizeof(header)) || header.e_shstrndx >= image->section_count)
+		return NULL;
+	names = &image->sections[header.e_shstrndx];
+	text = read_section(image, names, MAX_SECTION_NAMES);
 	for (int i = 1; text != NULL && found == NULL && i < image->section_count; i++)
 		if (image->sections[i].sh_name < names->sh_size &&
 			strcmp(text + image->sections[i].sh_name, name) == 0)
@@ -269,7 +245,6 @@ plh_elf_names_of_malloc(const char *name)
 	return NULL;
 }
 
-/* Make room for some more functions. */
 static bool
 reserve(PlhElfNames *names, uint64 count)
 {
@@ -340,7 +315,7 @@ add_table(PlhElfNames *names, ElfImage *image, uint32 type)
 	char	   *text = NULL;
 
 	if (section == NULL || section->sh_link >= image->section_count ||
-		section->sh_entsize != sizeof(Elf64_Sym) || names->text_count == MAX_TABLES)
+		section->sh_entsize != sizeof(Elf64_Sym) || names->text_count == PLH_NAME_TABLES)
 		return false;
 	text_section = &image->sections[section->sh_link];
 	table = read_section(image, section, MAX_TABLE_BYTES);
@@ -356,9 +331,7 @@ add_table(PlhElfNames *names, ElfImage *image, uint32 type)
 	return text != NULL;
 }
 
-/*
- * Type of lzma_stream_buffer_decode.  Its header need not be installed to build us.
- */
+/* Type of lzma_stream_buffer_decode.  Its header need not be installed to build us. */
 typedef int (*Unpack) (uint64_t *memory_limit, uint32_t flags, const void *allocator,
 					   const uint8_t *in, size_t *in_position, size_t in_size,
 					   uint8_t *out, size_t *out_position, size_t out_size);
@@ -469,7 +442,6 @@ compare_functions(const void *left, const void *right)
 	return a->number < b->number ? -1 : 1;
 }
 
-/* Sort the functions, and note how far those before each reach. */
 static void
 sort_functions(PlhElfNames *names)
 {
@@ -485,9 +457,6 @@ sort_functions(PlhElfNames *names)
 	}
 }
 
-/*
- * Read the symbols of a binary that a process had loaded.
- */
 PlhModuleStatus
 plh_elf_names_open(const PlhBinary *binary, PlhElfNames **opened)
 {
@@ -509,27 +478,6 @@ plh_elf_names_open(const PlhBinary *binary, PlhElfNames **opened)
 	sort_functions(names);
 	*opened = names;
 	return PLH_MODULE_OPEN;
-}
-
-int
-plh_elf_names_count(const PlhElfNames *names)
-{
-	return names->count;
-}
-
-/*
- * Was there a table of all functions?
- */
-bool
-plh_elf_names_has_table(const PlhElfNames *names)
-{
-	return names->has_table;
-}
-
-const char *
-plh_elf_names_file(const PlhElfNames *names)
-{
-	return names->file;
 }
 
 /* How well a name is known to others: libdw's order of preference. */
@@ -561,9 +509,7 @@ is_better(const ElfFunction *function, const ElfFunction *than)
 	return function->end <= than->end;
 }
 
-/*
- * Find the function that has an address; of several the one that begins last, as libdw does.
- */
+/* Find the function that has an address; of several the one that begins last, as libdw does. */
 const char *
 plh_elf_names_find(const PlhElfNames *names, uint64 address)
 {
@@ -592,18 +538,6 @@ plh_elf_names_find(const PlhElfNames *names, uint64 address)
 	return best == NULL ? NULL : best->name;
 }
 
-/*
- * The first function of malloc's family that the dynamic linker resolves for it.
- */
-const char *
-plh_elf_names_called_malloc(const PlhElfNames *names)
-{
-	return names->called_malloc;
-}
-
-/*
- * Free all.
- */
 void
 plh_elf_names_close(PlhElfNames *names)
 {

@@ -9,9 +9,27 @@
  */
 #pragma once
 
-#include "symbols/binary.h"
+#include "base/limits.h"
+#include "symbols/symbol_files.h"
 
-typedef struct PlhElfNames PlhElfNames;
+/* The tables of three files at most. */
+#define PLH_NAME_TABLES 4
+
+/* The functions of a binary; all texts belong to it. */
+typedef struct PlhElfNames
+{
+	struct ElfFunction *functions;	/* sorted by start */
+	uint32		count;
+	uint32		room;
+	char	   *texts[PLH_NAME_TABLES]; /* what the names point into */
+	int			text_count;
+	const char *called_malloc;	/* what it calls of malloc's family in another
+								 * binary; NULL: nothing */
+	bool		has_table;		/* more than the exported functions */
+	bool		out_of_memory;
+	char		file[PLH_PATH_MAX]; /* that has the symbols, or else the
+									 * binary */
+} PlhElfNames;
 
 /*
  * Sets "opened" only if the result is PLH_MODULE_OPEN.  The caller ends it by plh_elf_names_close,
@@ -19,18 +37,8 @@ typedef struct PlhElfNames PlhElfNames;
  */
 extern PlhModuleStatus plh_elf_names_open(const PlhBinary *binary, PlhElfNames **opened);
 
-/* How many functions it knows, and whether more than the exported ones. */
-extern int	plh_elf_names_count(const PlhElfNames *names);
-extern bool plh_elf_names_has_table(const PlhElfNames *names);
-
-/* The path of the file that has the symbols, or else of the binary. */
-extern const char *plh_elf_names_file(const PlhElfNames *names);
-
 /* The function that an address of the binary is in; NULL if none is known for sure. */
 extern const char *plh_elf_names_find(const PlhElfNames *names, uint64 address);
-
-/* What it calls of malloc's family in another binary; a constant, or NULL. */
-extern const char *plh_elf_names_called_malloc(const PlhElfNames *names);
 extern void plh_elf_names_close(PlhElfNames *names);
 
 /* The function of malloc's family that has that name, as a constant; else NULL. */

@@ -29,7 +29,6 @@ static QuestionState state;
 static PlhModuleRecord *asked_module;	/* of the open question, as the next */
 static uint64 asked_address;
 
-/* Let the symbolizer go. */
 static void
 end_symbolizer(void)
 {
@@ -39,7 +38,6 @@ end_symbolizer(void)
 	state = QUESTION_NONE;
 }
 
-/* Have a symbolizer, which the session keeps. */
 static void
 begin_symbolizer(void)
 {
@@ -92,9 +90,6 @@ take_answer(int64 until_us, PlhSymbolAnswer *answer)
 	return true;
 }
 
-/*
- * Ask about an address of a module, which the cache does not know.
- */
 bool
 plh_passing_questions_ask(const PlhModuleRecord *module, uint64 address,
 						  int64 until_us, PlhSymbolAnswer *answer)
@@ -120,15 +115,11 @@ plh_passing_questions_ask(const PlhModuleRecord *module, uint64 address,
 	status = send_question(module, address);
 	if (status == PLH_MODULE_OPEN)
 		return take_answer(until_us, answer);
-	answer->status = status;
-	answer->source = PLH_SOURCE_NOTHING;
-	answer->frames_bytes = 0;
+	plh_symbol_protocol_set_status(answer, status);
 	return status != PLH_MODULE_NOT_ASKED;
 }
 
-/*
- * Let the symbolizer go unless an answer of it is still to come.
- */
+/* Let the symbolizer go unless an answer of it is still to come. */
 void
 plh_passing_questions_end(void)
 {

@@ -22,9 +22,7 @@
 #define SLOTS 65536				/* a power of two */
 #define MAX_ENTRIES (SLOTS / 4 * 3)
 
-/*
- * The subject of an answer: an address, and the build-id and path of a module.
- */
+/* The subject of an answer: an address, and the build-id and path of a module. */
 typedef struct CacheKey
 {
 	uint64		address;
@@ -90,9 +88,6 @@ find_slot(const CacheKey *key)
 	}
 }
 
-/*
- * Find the answer about an address of a module.
- */
 const PlhSymbolAnswer *
 plh_symbol_cache_find(const PlhModuleRecord *module, uint64 address)
 {
@@ -118,9 +113,7 @@ clear_cache(void)
 	used_entries = 0;
 }
 
-/*
- * Keep an answer, if the module could be read and there is memory.
- */
+/* Keep an answer, if the module could be read and there is memory. */
 void
 plh_symbol_cache_add(const PlhModuleRecord *module, uint64 address, const PlhSymbolAnswer *answer)
 {

@@ -10,9 +10,7 @@
 #include "profile/profile_layout.h"
 #include "symbols/symbol_protocol.h"
 
-/*
- * Returns NULL without an answer.  The answer is valid until the next addition.
- */
+/* Returns NULL without an answer.  The answer is valid until the next addition. */
 extern const PlhSymbolAnswer *plh_symbol_cache_find(const PlhModuleRecord *module, uint64 address);
 
 /* The cache copies the answer.  It must not have one about this address. */

@@ -1,7 +1,7 @@
 /*
  * symbol_files.h
- *	  Where the symbols of a binary may be: which files are tried, and which of them belong to
- *	  it.
+ *	  Where the symbols of a binary may be: which files are tried, which of them belong to it, and
+ *	  which debuginfod servers are asked.
  *
  * Runs in the symbolizer, and in tests: uses nothing of PostgreSQL's but types.
  */
@@ -9,7 +9,30 @@
 
 #include <sys/stat.h>
 
-#include "symbols/binary.h"
+/* The binary of a module, as a process had loaded it; the texts are the caller's. */
+typedef struct PlhBinary
+{
+	const char *path;
+	const unsigned char *build_id;
+	int			build_id_bytes; /* 0: it has none */
+	int64		seen_at;		/* seconds since 1970; used without build-id */
+} PlhBinary;
+
+/* In the place of seen_at: whatever version of the file is there now. */
+#define PLH_ANY_VERSION PG_INT64_MAX
+
+/* The outcome of opening a module. */
+typedef enum PlhModuleStatus
+{
+	PLH_MODULE_OPEN,			/* the file is that of the loaded binary */
+	PLH_MODULE_NAMES_ONLY,		/* the same, read without libdw: no lines */
+	PLH_MODULE_NO_MEMORY,		/* memory ran out */
+	PLH_MODULE_NO_FILE,			/* the file is gone */
+	PLH_MODULE_REPLACED,		/* the file has another build-id */
+	PLH_MODULE_UNREADABLE,		/* no permission, or not an ELF file */
+	PLH_MODULE_FAILED,			/* the symbolizer ended when it was asked */
+	PLH_MODULE_NOT_ASKED		/* no symbolizer could be started */
+} PlhModuleStatus;
 
 /* Opens a file of that path, if it belongs to the binary. */
 typedef PlhModuleStatus (*PlhTryFile) (const char *path, const PlhBinary *binary, void *arg);
@@ -38,3 +61,19 @@ extern PlhModuleStatus plh_symbol_files_try_binary(const PlhBinary *binary,
 /* The debug file of its build-id: the installed one, or a debuginfod server's. */
 extern PlhModuleStatus plh_symbol_files_try_debug(const PlhBinary *binary,
 												  PlhTryFile try_file, void *arg);
+
+/* The words of pg_leakhunt.debuginfod_urls that are no address. */
+#define PLH_SERVERS_SYSTEM "system"
+#define PLH_SERVERS_NONE "none"
+
+/*
+ * Sets the environment as pg_leakhunt.debuginfod_urls says.  To be called before libdw is loaded,
+ * which looks for it then.
+ */
+extern void plh_symbol_files_choose_servers(const char *setting);
+
+/*
+ * Servers may have been asked since that time of CLOCK_MONOTONIC, and there is nothing.  If that
+ * took long, they do not answer: asks nobody any more in this process.
+ */
+extern void plh_symbol_files_asked_in_vain(int64 since_us);

@@ -11,10 +11,7 @@
 #define LINE_MASK 0x7FFFFFFF
 #define INLINED_FLAG 0x80000000
 
-/*
- * Are both questions about the same module?  Without a build-id, both must have been seen at the
- * same time, since the file may have been replaced in between.
- */
+/* Without a build-id, the file may have been replaced between two times. */
 bool
 plh_symbol_protocol_same_module(const PlhSymbolQuestion *left, const PlhSymbolQuestion *right)
 {
@@ -24,9 +21,15 @@ plh_symbol_protocol_same_module(const PlhSymbolQuestion *left, const PlhSymbolQu
 		strcmp(left->path, right->path) == 0;
 }
 
-/*
- * Does the head of an answer make sense, so that its frames can be read?
- */
+void
+plh_symbol_protocol_set_status(PlhSymbolAnswer *answer, uint32 status)
+{
+	answer->status = status;
+	answer->source = PLH_SOURCE_NOTHING;
+	answer->frames_bytes = 0;
+}
+
+/* Does the head of an answer make sense, so that its frames can be read? */
 bool
 plh_symbol_protocol_is_sound(const PlhSymbolAnswer *answer)
 {
@@ -35,9 +38,7 @@ plh_symbol_protocol_is_sound(const PlhSymbolAnswer *answer)
 		answer->frames_bytes <= sizeof(answer->frames);
 }
 
-/*
- * Append a frame to an answer.  Without room for it, return false and leave the answer as it is.
- */
+/* Append a frame to an answer.  Without room for it, return false and leave the answer as it is. */
 bool
 plh_symbol_protocol_add_frame(PlhSymbolAnswer *answer, const PlhSourceFrame *frame)
 {

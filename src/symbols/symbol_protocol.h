@@ -33,9 +33,7 @@ typedef struct PlhSymbolQuestion
  */
 #define PLH_CALLED_MALLOC (UINT64_MAX - 1)
 
-/*
- * Room for the frames of an answer; the outer ones that do not fit are left out.
- */
+/* Room for the frames of an answer; the outer ones that do not fit are left out. */
 #define PLH_ANSWER_MAX 16384
 
 /*
@@ -56,6 +54,9 @@ typedef struct PlhSymbolAnswer
 
 extern bool plh_symbol_protocol_same_module(const PlhSymbolQuestion *left,
 											const PlhSymbolQuestion *right);
+
+/* Makes it an answer without frames. */
+extern void plh_symbol_protocol_set_status(PlhSymbolAnswer *answer, uint32 status);
 extern bool plh_symbol_protocol_is_sound(const PlhSymbolAnswer *answer);
 
 /*

@@ -68,10 +68,8 @@ static void
 reap_unreaped(void)
 {
 	for (int i = 0; i < MAX_UNREAPED; i++)
-	{
 		if (unreaped[i] != 0 && waitpid(unreaped[i], NULL, WNOHANG) != 0)
 			unreaped[i] = 0;
-	}
 }
 
 /* Wait for a killed process, but not for long.  Returns its wait status. */
@@ -134,16 +132,13 @@ stop_symbolizer(PlhSymbolizer *symbolizer)
 	return status;
 }
 
-/* Callback of the memory context: end the process. */
 static void
 stop_callback(void *arg)
 {
 	(void) stop_symbolizer(arg);
 }
 
-/*
- * Fork with all signals blocked, so that no handler of ours runs in the child.
- */
+/* Fork with all signals blocked, so that no handler of ours runs in the child. */
 static pid_t
 fork_child(void)
 {
@@ -264,9 +259,7 @@ receive(PlhSymbolizer *symbolizer, void *data, Size bytes)
 	return true;
 }
 
-/*
- * Get the answer to the question that was sent.  Returns false without a sound one.
- */
+/* Get the answer to the question that was sent.  Returns false without a sound one. */
 static bool
 receive_answer(PlhSymbolizer *symbolizer, PlhSymbolAnswer *answer)
 {
@@ -291,9 +284,6 @@ detail_end(int status)
 	return errdetail("The symbol reader gave an invalid answer about this file.");
 }
 
-/*
- * Report that the process ended over a module, and remember not to ask again.
- */
 static void
 note_failure(PlhSymbolizer *symbolizer, const PlhSymbolQuestion *question, int status)
 {
@@ -307,9 +297,6 @@ note_failure(PlhSymbolizer *symbolizer, const PlhSymbolQuestion *question, int s
 					  detail_end(status)));
 }
 
-/*
- * Make a symbolizer.  Its process is started at the first question.
- */
 PlhSymbolizer *
 plh_symbolizer_open(void)
 {
@@ -360,15 +347,12 @@ make_question(PlhSymbolQuestion *question, const PlhModuleRecord *module, uint64
 		sizeof(question->path);
 }
 
-/* Has the process ended over the module? */
 static bool
 has_failed(const PlhSymbolizer *symbolizer)
 {
 	for (int i = 0; i < symbolizer->failed_count; i++)
-	{
 		if (plh_symbol_protocol_same_module(&symbolizer->failed[i], &symbolizer->question))
 			return true;
-	}
 	return symbolizer->failed_count == MAX_FAILED_MODULES;
 }
 
@@ -397,9 +381,7 @@ plh_symbolizer_send(PlhSymbolizer *symbolizer, const PlhModuleRecord *module, ui
 		PLH_MODULE_OPEN : give_up(symbolizer);
 }
 
-/*
- * Is there an answer, or the end of the process, within that time?
- */
+/* Is there an answer, or the end of the process, within that time? */
 bool
 plh_symbolizer_is_ready(PlhSymbolizer *symbolizer, int wait_ms)
 {
@@ -408,28 +390,13 @@ plh_symbolizer_is_ready(PlhSymbolizer *symbolizer, int wait_ms)
 	return poll(&answer, 1, wait_ms) > 0;
 }
 
-/* An answer without frames. */
-static void
-set_status(PlhSymbolAnswer *answer, PlhModuleStatus status)
-{
-	answer->status = status;
-	answer->source = PLH_SOURCE_NOTHING;
-	answer->frames_bytes = 0;
-}
-
-/*
- * Take the answer to what was sent, and wait for it.
- */
 void
 plh_symbolizer_take(PlhSymbolizer *symbolizer, PlhSymbolAnswer *answer)
 {
 	if (!receive_answer(symbolizer, answer))
-		set_status(answer, give_up(symbolizer));
+		plh_symbol_protocol_set_status(answer, give_up(symbolizer));
 }
 
-/*
- * Send a question, and take the answer.
- */
 void
 plh_symbolizer_ask(PlhSymbolizer *symbolizer, const PlhModuleRecord *module,
 				   uint64 address, PlhSymbolAnswer *answer)
@@ -439,5 +406,5 @@ plh_symbolizer_ask(PlhSymbolizer *symbolizer, const PlhModuleRecord *module,
 	if (status == PLH_MODULE_OPEN)
 		plh_symbolizer_take(symbolizer, answer);
 	else
-		set_status(answer, status);
+		plh_symbol_protocol_set_status(answer, status);
 }

@@ -16,9 +16,7 @@
 
 typedef struct PlhSymbolizer PlhSymbolizer;
 
-/*
- * The symbolizer belongs to the current memory context, and its process ends with it.
- */
+/* The symbolizer belongs to the current memory context, and its process ends with it. */
 extern PlhSymbolizer *plh_symbolizer_open(void);
 extern void plh_symbolizer_limit(PlhSymbolizer *symbolizer, bool (*must_stop) (void));
 

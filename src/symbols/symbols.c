@@ -20,9 +20,6 @@ struct PlhSymbols
 	PlhSymbolAnswer answer;		/* last one of the symbolizer */
 };
 
-/*
- * Begin to look up symbols.
- */
 PlhSymbols *
 plh_symbols_open(void)
 {
@@ -45,18 +42,13 @@ plh_symbols_open_in_passing(int64 until_us)
 	return symbols;
 }
 
-/*
- * How many look-ups were left out so far, as they would have taken too long?
- */
+/* How many look-ups were left out so far, as they would have taken too long? */
 int
 plh_symbols_left_out(const PlhSymbols *symbols)
 {
 	return symbols->left_out;
 }
 
-/*
- * End to look up symbols in passing.
- */
 void
 plh_symbols_close(PlhSymbols *symbols)
 {
@@ -73,19 +65,6 @@ plh_symbols_open_until(bool (*must_stop) (void))
 	return symbols;
 }
 
-/* Get the answer about an address in time; or else that it was not asked for. */
-static const PlhSymbolAnswer *
-ask_in_passing(PlhSymbols *symbols, const PlhModuleRecord *module, uint64 address)
-{
-	if (plh_passing_questions_ask(module, address, symbols->until_us, &symbols->answer))
-		return &symbols->answer;
-	symbols->left_out++;
-	symbols->answer.status = PLH_MODULE_NOT_ASKED;
-	symbols->answer.frames_bytes = 0;
-	return &symbols->answer;
-}
-
-/* Get the answer about an address: from the cache, or from the symbolizer. */
 static const PlhSymbolAnswer *
 ask(PlhSymbols *symbols, const PlhModuleRecord *module, uint64 address)
 {
@@ -93,18 +72,20 @@ ask(PlhSymbols *symbols, const PlhModuleRecord *module, uint64 address)
 
 	if (known != NULL)
 		return known;
-	if (symbols->until_us != 0)
-		return ask_in_passing(symbols, module, address);
-
-	plh_symbolizer_ask(symbols->symbolizer, module, address, &symbols->answer);
-	plh_symbol_cache_add(module, address, &symbols->answer);
+	if (symbols->until_us == 0)
+	{
+		plh_symbolizer_ask(symbols->symbolizer, module, address, &symbols->answer);
+		plh_symbol_cache_add(module, address, &symbols->answer);
+	}
+	else if (!plh_passing_questions_ask(module, address, symbols->until_us, &symbols->answer))
+	{
+		symbols->left_out++;
+		plh_symbol_protocol_set_status(&symbols->answer, PLH_MODULE_NOT_ASKED);
+	}
 	return &symbols->answer;
 }
 
-/*
- * Look up the functions at an address of a module.  The address is one of the module's ELF file, as
- * the addresses in frames of a profile are.
- */
+/* The address is one of the module's ELF file, as the addresses in frames of a profile are. */
 void
 plh_symbols_lookup(PlhSymbols *symbols, const PlhModuleRecord *module,
 				   uint64 address, PlhSymbolFrames *found)
@@ -119,9 +100,6 @@ plh_symbols_lookup(PlhSymbols *symbols, const PlhModuleRecord *module,
 		found->count++;
 }
 
-/*
- * Look up which source of symbols a module has.
- */
 void
 plh_symbols_module(PlhSymbols *symbols, const PlhModuleRecord *module, PlhSymbolModule *found)
 {
@@ -152,9 +130,6 @@ plh_symbols_calls_malloc(PlhSymbols *symbols, const char *path)
 	return calls;
 }
 
-/*
- * The name that users see of a source of symbols.
- */
 const char *
 plh_symbols_source_name(PlhSymbolSource source)
 {
@@ -168,10 +143,7 @@ plh_symbols_source_name(PlhSymbolSource source)
 	return names[source];
 }
 
-/*
- * The reason why no function of a module is known, in a word or two; NULL if its file could be
- * read.
- */
+/* Why no function of a module is known, in a word or two; NULL if its file could be read. */
 const char *
 plh_symbols_status_word(PlhModuleStatus status)
 {

@@ -23,11 +23,9 @@
 #include "fuzz.h"
 
 /* Here there is no server whose memory could be mapped. */
-bool
-plh_shared_memory_unmap(void)
-{
-	return true;
-}
+PROC_HDR   *ProcGlobal;
+void	   *UsedShmemSegAddr;
+int			dynamic_shared_memory_type;
 
 /* The seeds have their code from this address on; these are asked about. */
 #define CODE_START 0x1000

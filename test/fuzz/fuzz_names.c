@@ -53,14 +53,13 @@ read_names(void *arg)
 		HOLDS(names == NULL);
 		return;
 	}
-	HOLDS(strlen(plh_elf_names_file(names)) > 0);
-	HOLDS(plh_elf_names_count(names) >= 0);
-	(void) plh_elf_names_has_table(names);
+	HOLDS(strlen(names->file) > 0);
+	HOLDS(names->count <= PG_INT32_MAX);
 	for (uint64 address = CODE_START; address < CODE_END; address++)
 		*name_bytes += ask(names, address);
 	*name_bytes += ask(names, 0) + ask(names, PG_UINT64_MAX);
-	if (plh_elf_names_called_malloc(names) != NULL)
-		HOLDS(plh_elf_names_of_malloc(plh_elf_names_called_malloc(names)) != NULL);
+	if (names->called_malloc != NULL)
+		HOLDS(plh_elf_names_of_malloc(names->called_malloc) != NULL);
 	plh_elf_names_close(names);
 }
 

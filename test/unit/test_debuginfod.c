@@ -24,7 +24,7 @@ find_ours(const char *pattern, int flags, int (*on_error) (const char *, int), g
 }
 
 #define glob find_ours
-#include "symbols/debuginfod.c"
+#include "symbols/symbol_files.c"
 #undef glob
 
 /* Make a file of the system; NULL removes it. */
@@ -55,7 +55,7 @@ becomes(const char *setting, const char *before, const char *after)
 		(void) unsetenv(ADDRESSES);
 	else
 		(void) setenv(ADDRESSES, before, 1);
-	plh_debuginfod_choose(setting);
+	plh_symbol_files_choose_servers(setting);
 	found = getenv(ADDRESSES);
 	return after == NULL ? found == NULL : found != NULL && strcmp(found, after) == 0;
 }
@@ -92,11 +92,11 @@ test_debuginfod(void)
 	(void) setenv(PATIENCE, "77", 1);
 	ok(becomes("", NULL, NULL) && strcmp(getenv(PATIENCE), "77") == 0, "or as long as the environment says");
 	(void) setenv(ADDRESSES, "http://a", 1);
-	plh_debuginfod_asked_in_vain(plh_clock_us(CLOCK_MONOTONIC));
+	plh_symbol_files_asked_in_vain(plh_clock_us(CLOCK_MONOTONIC));
 	ok(getenv(ADDRESSES) != NULL, "a server that answers at once is asked again");
-	plh_debuginfod_asked_in_vain(plh_clock_us(CLOCK_MONOTONIC) - 2 * LONG_WAIT_US);
+	plh_symbol_files_asked_in_vain(plh_clock_us(CLOCK_MONOTONIC) - 2 * LONG_WAIT_US);
 	ok(getenv(ADDRESSES) == NULL, "a server that has not answered for long is not asked again");
-	ok(plh_debuginfod_fetch(&binary) == NULL, "without servers nothing is fetched");
+	ok(fetch_debug_file(&binary) == NULL, "without servers nothing is fetched");
 	put_urls("1.urls", NULL);
 	put_urls("2.urls", NULL);
 	put_urls("3.txt", NULL);

@@ -103,8 +103,8 @@ is_at(const PlhElfNames *found, uint64 address, const char *name)
 static void
 test_functions(const PlhElfNames *found)
 {
-	ok(plh_elf_names_count(found) == 7 && plh_elf_names_has_table(found) &&
-	   strcmp(plh_elf_names_file(found), path) == 0, "the functions of a symbol table are read");
+	ok(found->count == 7 && found->has_table &&
+	   strcmp(found->file, path) == 0, "the functions of a symbol table are read");
 	ok(is_at(found, 0x1000, "outer") && is_at(found, 0x10ff, "outer") &&
 	   is_at(found, 0x1100, NULL) && is_at(found, 0xfff, NULL),
 	   "a function reaches from its start to its end");
@@ -115,7 +115,7 @@ test_functions(const PlhElfNames *found)
 	ok(is_at(found, 0x3008, "short") && is_at(found, 0x3010, "long"),
 	   "of two that begin together, the one that ends first");
 	ok(is_at(found, 0x4000, NULL), "an object is no function");
-	ok(strcmp(plh_elf_names_called_malloc(found), "calloc") == 0,
+	ok(strcmp(found->called_malloc, "calloc") == 0,
 	   "it is known by which function it allocates");
 }
 

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "symbols/shared_memory.c"
+#include "symbols/symbol_server.c"
 
 #include "unit_tests.h"
 
@@ -77,7 +77,7 @@ run_child(void)
 	UsedShmemSegAddr = of_server[1];
 	plh_profile = (PlhProfileHeader *) of_server[2];
 
-	if (!plh_shared_memory_unmap())
+	if (!unmap_shared_memory())
 		_exit(101);
 	unlink(link_path);
 	rmdir(directory);
