@@ -26,7 +26,7 @@
 #include "check/checked_statement.h"
 #include "check/failing_check.h"
 #include "reader/collections.h"
-#include "stack/server_functions.h"
+#include "stack/allocation_wrappers.h"
 
 /* Each of the first allocations fails. */
 #define FIRST_NUMBERS 1000
@@ -457,7 +457,7 @@ plh_failing_check_run(const PlhCheckRun *run)
 		.group_room = FIRST_ROOM
 	};
 
-	plh_server_functions_find_wrappers();
+	plh_allocation_wrappers_locate();
 	while (failing.step != NO_STEP)
 	{
 		run_step(&failing);

@@ -15,7 +15,7 @@
 #include "sampler/process_limit.h"
 #include "sampler/planned_failure.h"
 #include "stack/modules.h"
-#include "stack/server_functions.h"
+#include "stack/allocation_wrappers.h"
 
 PlhPlannedFailure PLH_SURVIVES_FORK *plh_planned_failure;	/* see forget */
 
@@ -34,9 +34,9 @@ is_of_extension(const PlhStack *stack)
 
 		if (plh_modules_find(address) != server)
 			return true;
-		if (!plh_server_functions_is_wrapper(address) &&
+		if (!plh_allocation_wrappers_have(address) &&
 			(i + 1 >= stack->depth ||
-			 !plh_server_functions_is_wrapper(stack->addresses[i + 1] - 1)))
+			 !plh_allocation_wrappers_have(stack->addresses[i + 1] - 1)))
 			return false;
 	}
 	return false;

@@ -5,7 +5,7 @@
  * Only those count at which a failure ends no more than the statement (process_limit.c), and in
  * contexts that live as long as the session only those of code outside of the server.  All
  * allocations must take the slow path meanwhile (plh_countdown_track_all), and the server's
- * functions must be known (plh_server_functions_find_wrappers).
+ * functions must be known (plh_allocation_wrappers_locate).
  *
  * This code runs inside palloc.
  */

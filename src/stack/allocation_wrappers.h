@@ -1,14 +1,17 @@
 /*
  * allocation_wrappers.h
  *	  The functions of the server, and of libraries, that mean something in a stack, by name,
- *	  and which frame of a stack is the call site.
+ *	  where the server's lie, and which frame of a stack is the call site.
  *
  * An exiting process and a session that asks know the names of frames from different places: the
  * rule for the call site is the same.
  *
- * These functions may be called inside palloc; they never palloc or throw.
+ * But for those that say so, these functions may be called inside palloc; they never palloc or
+ * throw.
  */
 #pragma once
+
+#include "stack/call_frame_info.h"
 
 /* Calls of palloc pass through the function to reach a context's methods. */
 #define PLH_FUNCTION_ALLOCATOR	0x01
@@ -45,6 +48,16 @@
 
 extern bool plh_allocation_wrappers_has(const char *name, int flag);
 extern const char *plh_allocation_wrappers_next(int *place, int flag);
+
+/*
+ * Outside of palloc: finds the code of a function of the server by its dynamic symbols, or that of
+ * all wrappers, once.  The first returns false if there is no function of that name.
+ */
+extern bool plh_allocation_wrappers_code(const char *name, PlhCodeRange *range);
+extern void plh_allocation_wrappers_locate(void);
+
+/* Is it an address in a wrapper?  None is before they were located. */
+extern bool plh_allocation_wrappers_have(uintptr_t address);
 
 /* What is known of a frame. */
 typedef enum PlhFrameKind

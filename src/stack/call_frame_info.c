@@ -175,24 +175,6 @@ restore_rule(Run *run, uint64 number)
 	set_rule(run, number, initial->rule, initial->offset);
 }
 
-static void
-remember(Run *run)
-{
-	if (run->remembered_count == MAX_REMEMBERED)
-		run->failed = true;
-	else
-		run->remembered[run->remembered_count++] = run->row;
-}
-
-static void
-recall(Run *run)
-{
-	if (run->remembered_count == 0)
-		run->failed = true;
-	else
-		run->row = run->remembered[--run->remembered_count];
-}
-
 /* Skip what has its size before it, as an expression has. */
 static void
 skip_block(Reader *reader)
@@ -250,10 +232,16 @@ run_extended(Run *run, Reader *reader, uint8 code)
 			(void) read_unsigned(reader);
 			break;
 		case DW_CFA_remember_state:
-			remember(run);
+			if (run->remembered_count == MAX_REMEMBERED)
+				run->failed = true;
+			else
+				run->remembered[run->remembered_count++] = run->row;
 			break;
 		case DW_CFA_restore_state:
-			recall(run);
+			if (run->remembered_count == 0)
+				run->failed = true;
+			else
+				run->row = run->remembered[--run->remembered_count];
 			break;
 		case DW_CFA_def_cfa:
 			number = read_unsigned(reader);
@@ -341,16 +329,6 @@ enter_entry(Reader *reader, const uint8 *at)
 	return true;
 }
 
-/* Read how addresses are encoded: as a compiler does, or LLVM for compiled queries. */
-static bool
-read_encoding(Cie *cie, Reader *reader)
-{
-	uint8		encoding = read_bytes(reader, 1);
-
-	cie->address_bytes = encoding == RELATIVE_INT64 ? 8 : 4;
-	return encoding == RELATIVE_INT32 || encoding == RELATIVE_INT64;
-}
-
 /*
  * Read the letters and data of an augmentation.  Of those that are known, R says how addresses are
  * encoded and S marks the frames of signal handlers, whose interrupted function may be anywhere.
@@ -360,6 +338,7 @@ read_augmentation(Cie *cie, Reader *reader, const char *letters)
 {
 	uint64		bytes = read_unsigned(reader);
 	const uint8 *behind = reader->at + bytes;
+	uint8		encoding;
 
 	if (bytes > (uint64) (reader->end - reader->at))
 		return false;
@@ -368,8 +347,15 @@ read_augmentation(Cie *cie, Reader *reader, const char *letters)
 		switch (*letters)
 		{
 			case 'R':
-				if (!read_encoding(cie, reader))
+
+				/*
+				 * compilers do the first, and LLVM the second for compiled
+				 * queries
+				 */
+				encoding = read_bytes(reader, 1);
+				if (encoding != RELATIVE_INT32 && encoding != RELATIVE_INT64)
 					return false;
+				cie->address_bytes = encoding == RELATIVE_INT64 ? 8 : 4;
 				break;
 			case 'P':
 				/* the personality's pointer, by whatever encoding of 4 bytes */
@@ -462,9 +448,6 @@ read_fde(const PlhFrameTables *tables, Cie *cie, PlhCodeRange *range, Reader *re
 	return !reader->failed;
 }
 
-/*
- * Returns the CIE of an FDE.
- */
 const uint8 *
 plh_call_frame_info_cie(const uint8 *fde)
 {
@@ -475,9 +458,7 @@ plh_call_frame_info_cie(const uint8 *fde)
 	return fde + sizeof(uint32) - distance;
 }
 
-/*
- * Find the code that an FDE is of.  Returns false if it is not a plain one.
- */
+/* Find the code that an FDE is of.  Returns false if it is not a plain one. */
 bool
 plh_call_frame_info_range(const PlhFrameTables *tables, PlhCodeRange *range)
 {

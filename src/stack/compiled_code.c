@@ -195,7 +195,6 @@ search_mappings(char *text, uintptr_t target, FoundFunction *found)
 	return false;
 }
 
-/* Look through all mappings. */
 static bool
 search_maps(uintptr_t target, FoundFunction *found)
 {
@@ -233,17 +232,14 @@ search_maps(uintptr_t target, FoundFunction *found)
 	return found->fde != 0;
 }
 
-/* Look for the FDE of code that has an address, wherever it is. */
 static pg_noinline bool
 search(uintptr_t target, FoundFunction *found)
 {
 	memset(found, 0, sizeof(*found));
 	searched_bytes = 0;
 	for (int i = 0; i < PLACES; i++)
-	{
 		if (places[i].start != 0 && search_memory(places[i].start, places[i].end, target, found))
 			return true;
-	}
 	return search_maps(target, found);
 }
 

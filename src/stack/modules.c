@@ -63,15 +63,12 @@ find_build_id(PlhModule *module, const struct dl_phdr_info *info)
 	}
 }
 
-/* Find the tables for unwinding. */
 static void
 find_unwind_table(PlhModule *module, const struct dl_phdr_info *info)
 {
 	for (int i = 0; i < info->dlpi_phnum; i++)
-	{
 		if (info->dlpi_phdr[i].p_type == PT_GNU_EH_FRAME)
 			module->unwind_table = (const uint8 *) info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
-	}
 }
 
 /* Insert a module into the sorted array, unless the array has it already. */
@@ -198,9 +195,6 @@ plh_modules_of_profile(uint32 index)
 	return NULL;
 }
 
-/*
- * Forget which modules the profile has: the next profile begins without any.
- */
 void
 plh_modules_forget_profile(void)
 {

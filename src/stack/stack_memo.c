@@ -103,14 +103,11 @@ has_same_code(PlhStackMemo *memo)
 	const PlhKnownCode *code = code_of(memo);
 
 	for (int i = 0; i < memo->code_count; i++)
-	{
 		if (hash_code(code[i].address) != code[i].hash)
 			return false;
-	}
 	return true;
 }
 
-/* Two words of the stack. */
 static inline PLH_NO_SANITIZER PlhWordPair
 pair_at(uintptr_t address)
 {
@@ -197,16 +194,11 @@ look_up(const PlhStackStart *start)
 		return 0;
 	set = set_of(start, &innermost);
 	for (int i = 0; i < WAYS; i++)
-	{
 		if (is_memo_of(set[i], start))
 			return set[i];
-	}
 	return 0;
 }
 
-/*
- * Returns the memo of the stack that starts there, or NULL.
- */
 PlhStackMemo *
 plh_stack_memo_find(const PlhStackStart *start)
 {
@@ -224,15 +216,6 @@ plh_stack_memo_find(const PlhStackStart *start)
 	return use(offset);
 }
 
-/* Forget all stacks, and keep the memory. */
-static void
-clear(void)
-{
-	memset(set_table(), 0, TABLE_BYTES);
-	state.used_bytes = TABLE_BYTES;
-	state.last_used = 0;
-}
-
 /* Returns the offset of "bytes" bytes for a memo, or 0 if the room is used up. */
 static uint32
 take_room(Size bytes, Size room)
@@ -243,7 +226,11 @@ take_room(Size bytes, Size room)
 		!plh_private_memory_commit(&memo_region, TABLE_BYTES))
 		return 0;
 	if (state.used_bytes == 0 || state.used_bytes + bytes > Min(room, REGION_BYTES))
-		clear();
+	{
+		memset(set_table(), 0, TABLE_BYTES);
+		state.used_bytes = TABLE_BYTES;
+		state.last_used = 0;
+	}
 	if (!plh_private_memory_commit(&memo_region, state.used_bytes + bytes))
 		return 0;
 	offset = state.used_bytes;
@@ -261,9 +248,7 @@ copy_addresses(uintptr_t *addresses, const PlhStackWalk *walk)
 		addresses[walk->compiled[i].index] = PLH_COMPILED_CODE;
 }
 
-/*
- * Is that memo of the stack that was walked over?
- */
+/* Is that memo of the stack that was walked over? */
 bool
 plh_stack_memo_is_of(const PlhStackMemo *memo, const PlhStackWalk *walk)
 {
@@ -285,7 +270,6 @@ is_paired(const PlhStackWalk *walk, int word)
 		walk->offsets[word + 1] + sizeof(uintptr_t) == walk->offsets[word];
 }
 
-/* Count the words of a walk that can be compared in pairs. */
 static int
 count_pairs(const PlhStackWalk *walk)
 {
@@ -328,14 +312,10 @@ copy_words(PlhStackMemo *memo, const PlhStackWalk *walk)
 	}
 }
 
-/* Copy what a walk went by into its memo, which has its counts already. */
+/* Copy the compiled code that a walk went over. */
 static void
-fill(PlhStackMemo *memo, const PlhStackWalk *walk)
+copy_code(PlhKnownCode *code, const PlhStackWalk *walk)
 {
-	PlhKnownCode *code = code_of(memo);
-
-	copy_addresses(memo->data, walk);
-	copy_words(memo, walk);
 	for (int i = 0; i < walk->compiled_count; i++)
 	{
 		code[i].address = walk->addresses[walk->compiled[i].index];
@@ -370,7 +350,9 @@ plh_stack_memo_add(const PlhStackStart *start, const PlhStackWalk *walk, Size ro
 	memo->pair_count = count_pairs(walk);
 	memo->single_count = walk->word_count - 2 * memo->pair_count;
 	memo->code_count = walk->compiled_count;
-	fill(memo, walk);
+	copy_addresses(memo->data, walk);
+	copy_words(memo, walk);
+	copy_code(code_of(memo), walk);
 
 	set = set_of(start, walk);
 	memmove(set + 1, set, sizeof(uint32) * (WAYS - 1));
@@ -378,9 +360,6 @@ plh_stack_memo_add(const PlhStackStart *start, const PlhStackWalk *walk, Size ro
 	return use(offset);
 }
 
-/*
- * Forget all stacks, and give the memory back.
- */
 PLH_EVERY_PROCESS void
 plh_stack_memo_forget(void)
 {

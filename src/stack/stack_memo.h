@@ -55,16 +55,13 @@ typedef struct PlhStackMemo
 	uint16		pair_count;
 	uint16		single_count;
 	uint16		code_count;
-	uintptr_t	data[FLEXIBLE_ARRAY_MEMBER];	/* addresses, pairs, single
-												 * words, code, offsets */
-} PlhStackMemo;
 
-/* The return addresses of a stack that is remembered, the innermost first. */
-static inline const uintptr_t *
-plh_stack_memo_addresses(const PlhStackMemo *memo)
-{
-	return memo->data;
-}
+	/*
+	 * return addresses, the innermost first; pairs, single words, code,
+	 * offsets
+	 */
+	uintptr_t	data[FLEXIBLE_ARRAY_MEMBER];
+} PlhStackMemo;
 
 extern PlhStackMemo *plh_stack_memo_find(const PlhStackStart *start);
 extern bool plh_stack_memo_is_of(const PlhStackMemo *memo, const PlhStackWalk *walk);

@@ -120,10 +120,8 @@ rule_of(uintptr_t return_address)
 	PlhUnwindRule *set = rules[hash >> (64 - SET_BITS)];
 
 	for (int i = 0; i < RULES_IN_SET; i++)
-	{
 		if (likely(set[i].address == return_address))
 			return &set[i];
-	}
 	memmove(set + 1, set, sizeof(PlhUnwindRule) * (RULES_IN_SET - 1));
 	memset(set, 0, sizeof(PlhUnwindRule));
 	set->address = return_address;
@@ -131,9 +129,7 @@ rule_of(uintptr_t return_address)
 	return set;
 }
 
-/*
- * Forget all rules, as a module was unloaded: other code may lie there now.
- */
+/* Forget all rules, as a module was unloaded: other code may lie there now. */
 void
 plh_stack_walk_forget_rules(void)
 {
@@ -148,9 +144,6 @@ extern void *__libc_stack_end;
 PLH_SET_AT_LOAD uintptr_t plh_stack_walk_low;
 PLH_SET_AT_LOAD uintptr_t plh_stack_walk_end;
 
-/*
- * Find out where the stack of the process is.
- */
 void
 plh_stack_walk_learn_stack(void)
 {
@@ -194,9 +187,7 @@ note_frame_pointer(PlhStackWalk *walk, Frame *frame)
 		note_word(walk, frame->saved_offset, frame->at.frame_pointer);
 }
 
-/*
- * Step to the caller of a frame.  Returns false if it does not lie where a caller must.
- */
+/* Step to the caller of a frame.  Returns false if it does not lie where a caller must. */
 static bool
 step(PlhStackWalk *walk, Frame *frame, const PlhUnwindRule *rule, uintptr_t first_pointer)
 {

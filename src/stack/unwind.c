@@ -26,7 +26,6 @@
 #include "stack/allocation_wrappers.h"
 #include "stack/compiled_code.h"
 #include "stack/modules.h"
-#include "stack/server_functions.h"
 #include "stack/unwind.h"
 
 #ifdef __aarch64__
@@ -63,34 +62,17 @@ static bool
 is_skipped(uintptr_t address)
 {
 	for (int i = 0; i < own_text_count; i++)
-	{
 		if (plh_code_range_has(&own_texts[i], address))
 			return true;
-	}
 	if (!plh_code_range_has(&allocator_span, address))
 		return false;
 	for (int i = 0; i < allocator_range_count; i++)
-	{
 		if (plh_code_range_has(&allocator_ranges[i], address))
 			return true;
-	}
 	return false;
 }
 
-/* Skip the frames of a function from now on, if the server has it. */
-static void
-add_allocator(const char *name)
-{
-	PlhCodeRange *range = &allocator_ranges[allocator_range_count];
-
-	if (!plh_server_functions_find(name, range))
-		return;
-	allocator_span.start = Min(allocator_span.start, range->start);
-	allocator_span.end = Max(allocator_span.end, range->end);
-	allocator_range_count++;
-}
-
-/* Find the allocator's functions in the server's dynamic symbols. */
+/* Find the allocator's functions in the server's dynamic symbols, to skip their frames. */
 static void
 find_allocator(void)
 {
@@ -102,15 +84,21 @@ find_allocator(void)
 	allocator_span.end = 0;
 	while (allocator_range_count < lengthof(allocator_ranges) &&
 		   (function = plh_allocation_wrappers_next(&place, PLH_FUNCTION_ALLOCATOR)) != NULL)
-		add_allocator(function);
+	{
+		PlhCodeRange *range = &allocator_ranges[allocator_range_count];
+
+		if (!plh_allocation_wrappers_code(function, range))
+			continue;
+		allocator_span.start = Min(allocator_span.start, range->start);
+		allocator_span.end = Max(allocator_span.end, range->end);
+		allocator_range_count++;
+	}
 
 	/* the ranges had room for all of them */
 	Assert(function == NULL);
 }
 
-/*
- * Skip the frames of the module that has an address in its code.
- */
+/* Skip the frames of the module that has an address in its code. */
 void
 plh_unwind_skip_text_of(const void *address)
 {
@@ -123,15 +111,6 @@ plh_unwind_skip_text_of(const void *address)
 		return;
 	own_texts[own_text_count].start = module->text_start;
 	own_texts[own_text_count++].end = module->text_end;
-}
-
-/* Find our own code and the allocator's. */
-static void
-find_skipped(void)
-{
-	plh_unwind_skip_text_of(is_skipped);
-	Assert(is_skipped((uintptr_t) is_skipped));
-	find_allocator();
 }
 
 /* How many of these return addresses, innermost first, are frames to skip. */
@@ -184,7 +163,7 @@ forget_code(void)
 	unw_flush_cache(unw_local_addr_space, 0, 0);
 }
 
-/* Do so if a module was unloaded before the last look at them. */
+/* Of what was unloaded before the last look at modules. */
 static inline void
 forget_after_unload(void)
 {
@@ -265,7 +244,7 @@ step_to_caller(FrameRecord *record, bool in_stack)
  * there are.
  */
 static pg_noinline int
-walk_records(uintptr_t *addresses, uintptr_t *places, int max_count)
+step_all(uintptr_t *addresses, uintptr_t *places, int max_count)
 {
 	FrameRecord record = {.caller = (uintptr_t) __builtin_frame_address(0)};
 	bool		in_stack = record.caller >= plh_stack_walk_low &&
@@ -281,30 +260,33 @@ walk_records(uintptr_t *addresses, uintptr_t *places, int max_count)
 	return count;
 }
 
-/* Find all frames from here on, and return how many there are. */
 static inline int
 find_frames(uintptr_t *addresses, int max_count)
 {
-	return walk_records(addresses, NULL, max_count);
+	return step_all(addresses, NULL, max_count);
 }
 
 #else
 
-/* Ask libunwind for one frame after the other.  Returns how many there are. */
+/* The same by libunwind; the places are the stack pointers of the frames. */
 static pg_noinline int
-step_all(uintptr_t *addresses, int max_count)
+step_all(uintptr_t *addresses, uintptr_t *places, int max_count)
 {
 	unw_context_t context;
 	unw_cursor_t cursor;
 	unw_word_t	address;
+	unw_word_t	place = 0;
 	int			count = 0;
 
 	if (unw_getcontext(&context) != 0 || unw_init_local(&cursor, &context) != 0)
 		return 0;
 	do
 	{
-		if (unw_get_reg(&cursor, UNW_REG_IP, &address) != 0)
+		if (unw_get_reg(&cursor, UNW_REG_IP, &address) != 0 ||
+			(places != NULL && unw_get_reg(&cursor, UNW_REG_SP, &place) != 0))
 			break;
+		if (places != NULL)
+			places[count] = place;
 		addresses[count++] = address;
 	} while (count < max_count && unw_step(&cursor) > 0);
 	return count;
@@ -315,16 +297,10 @@ step_all(uintptr_t *addresses, int max_count)
  * noted of code it keeps for ever, while all else can be forgotten.
  */
 static inline int
-ask_libunwind(uintptr_t *addresses, int max_count)
-{
-	return unlikely(was_forgotten) ? step_all(addresses, max_count) :
-		unw_backtrace((void **) addresses, max_count);
-}
-
-static inline int
 find_frames(uintptr_t *addresses, int max_count)
 {
-	return ask_libunwind(addresses, max_count);
+	return unlikely(was_forgotten) ? step_all(addresses, NULL, max_count) :
+		unw_backtrace((void **) addresses, max_count);
 }
 
 #endif							/* PLH_HAVE_FRAME_RECORDS */
@@ -356,7 +332,9 @@ plh_unwind_start(void)
 {
 	PlhStack	stack;
 
-	find_skipped();
+	plh_unwind_skip_text_of(is_skipped);
+	Assert(is_skipped((uintptr_t) is_skipped));
+	find_allocator();
 	unloaded = plh_modules_unloaded;
 	plh_stack_walk_learn_stack();
 	plh_own_memory_start();
@@ -392,7 +370,7 @@ static pg_noinline bool
 stack_equals_libunwind(const uintptr_t *expected, int depth, bool is_cut)
 {
 	uintptr_t	addresses[PLH_WALK_FRAMES + PLH_MAX_OWN + 1];
-	int			captured = ask_libunwind(addresses, lengthof(addresses));
+	int			captured = find_frames(addresses, lengthof(addresses));
 	int			own = 0;
 
 	while (own < captured && own < PLH_MAX_OWN && addresses[own] != expected[0])
@@ -411,7 +389,6 @@ do_without_memo(void)
 	Assert(!"a stack that was remembered is wrong");
 }
 
-/* Returns whether these addresses are what libunwind finds from "start" on. */
 static bool
 stack_equals_libunwind_from(const PlhStackStart *start, const uintptr_t *expected, int depth,
 							bool is_cut)
@@ -507,7 +484,7 @@ memo_equals_libunwind(const PlhStackMemo *memo, const PlhStackStart *start, int 
 	PlhStackWalk walk;
 
 	if (memo->code_count == 0)
-		return stack_equals_libunwind(plh_stack_memo_addresses(memo), memo->address_count,
+		return stack_equals_libunwind(memo->data, memo->address_count,
 									  memo->is_cut);
 	/* the table of compiled code can't be found while no file can be opened */
 	if (!plh_stack_walk(&walk, start, needed_frames(max_depth)))
@@ -548,7 +525,7 @@ capture_known(PlhStack *stack, const PlhStackStart *start, int max_depth, bool i
 		return false;
 	if (memo == NULL)
 		return false;
-	stack->addresses = plh_stack_memo_addresses(memo) + memo->first;
+	stack->addresses = memo->data + memo->first;
 	stack->depth = memo->depth;
 	stack->truncated = memo->truncated;
 	stack->known = &memo->known;
@@ -580,6 +557,20 @@ plh_unwind_capture(PlhStack *stack, int max_depth, bool is_frequent)
 		capture_all(stack, max_depth);
 }
 
+/* Walk over the stack from here on; false if there is a frame that rules are not for. */
+static pg_noinline bool
+walk_over_places(PlhStackWalk *walk)
+{
+	const uintptr_t *frame = __builtin_frame_address(0);
+	PlhStackStart start = {
+		.address = (uintptr_t) __builtin_return_address(0),
+		.stack_pointer = (uintptr_t) (frame + 2),
+		.frame_pointer = frame[0]
+	};
+
+	return plh_stack_walk(walk, &start, PLH_WALK_FRAMES);
+}
+
 #else
 
 void
@@ -589,77 +580,8 @@ plh_unwind_capture(PlhStack *stack, int max_depth, bool is_frequent)
 	capture_all(stack, max_depth);
 }
 
-#endif							/* PLH_HAVE_UNWIND_RULES */
-
-/* A stack whose addresses are known with their places. */
-typedef struct PlacedStack
-{
-	int			depth;
-	uintptr_t	addresses[PLH_WALK_FRAMES];
-	uintptr_t	places[PLH_WALK_FRAMES];	/* the frames of those before an
-											 * address end there */
-} PlacedStack;
-
-#if PLH_HAVE_FRAME_RECORDS
-
-static void
-step_over_places(PlacedStack *placed)
-{
-	placed->depth = walk_records(placed->addresses, placed->places, lengthof(placed->addresses));
-}
-
-#else
-
-/* Ask libunwind for the stack from here on, with the places of its frames. */
-static pg_noinline void
-step_over_places(PlacedStack *placed)
-{
-	unw_context_t context;
-	unw_cursor_t cursor;
-	unw_word_t	address;
-	unw_word_t	place;
-
-	placed->depth = 0;
-	if (unw_getcontext(&context) != 0 || unw_init_local(&cursor, &context) != 0)
-		return;
-	do
-	{
-		if (unw_get_reg(&cursor, UNW_REG_IP, &address) != 0 ||
-			unw_get_reg(&cursor, UNW_REG_SP, &place) != 0)
-			break;
-		placed->addresses[placed->depth] = address;
-		placed->places[placed->depth++] = place;
-	} while (placed->depth < lengthof(placed->addresses) && unw_step(&cursor) > 0);
-}
-
-#endif							/* PLH_HAVE_FRAME_RECORDS */
-
-#if PLH_HAVE_UNWIND_RULES
-
-/* Walk over the stack from here on; false if there is a frame that rules are not for. */
-static pg_noinline bool
-walk_over_places(PlacedStack *placed)
-{
-	const uintptr_t *frame = __builtin_frame_address(0);
-	PlhStackStart start = {
-		.address = (uintptr_t) __builtin_return_address(0),
-		.stack_pointer = (uintptr_t) (frame + 2),
-		.frame_pointer = frame[0]
-	};
-	PlhStackWalk walk;
-
-	if (!plh_stack_walk(&walk, &start, PLH_WALK_FRAMES))
-		return false;
-	placed->depth = walk.depth;
-	memcpy(placed->addresses, walk.addresses, sizeof(uintptr_t) * walk.depth);
-	memcpy(placed->places, walk.places, sizeof(uintptr_t) * walk.depth);
-	return true;
-}
-
-#else
-
 static bool
-walk_over_places(PlacedStack *placed)
+walk_over_places(PlhStackWalk *walk)
 {
 	return false;
 }
@@ -668,14 +590,12 @@ walk_over_places(PlacedStack *placed)
 
 /* Do these addresses, of a stack of which more may be known, belong to a captured one? */
 static bool
-is_stack(const PlacedStack *placed, int first, const PlhStack *stack)
+is_stack(const PlhStackWalk *placed, int first, const PlhStack *stack)
 {
 	for (int i = 0; i < stack->depth && first + i < placed->depth; i++)
-	{
 		if (stack->addresses[i] != placed->addresses[first + i] &&
 			stack->addresses[i] != PLH_COMPILED_CODE)
 			return false;
-	}
 	return first < placed->depth;
 }
 
@@ -687,12 +607,12 @@ is_stack(const PlacedStack *placed, int first, const PlhStack *stack)
 void
 plh_unwind_find_places(const PlhStack *stack, const uintptr_t *places, int count, int *indexes)
 {
-	PlacedStack placed;
+	PlhStackWalk placed;
 	int			first = 0;
 	int			index = 0;
 
 	if (!walk_over_places(&placed))
-		step_over_places(&placed);
+		placed.depth = step_all(placed.addresses, placed.places, lengthof(placed.addresses));
 	while (first < placed.depth && is_skipped(placed.addresses[first] - 1))
 		first++;
 	if (!is_stack(&placed, first, stack))

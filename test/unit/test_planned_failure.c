@@ -9,7 +9,7 @@
 #include "sampler/current_site.h"
 #include "sampler/lifetime.h"
 #include "stack/modules.h"
-#include "stack/server_functions.h"
+#include "stack/allocation_wrappers.h"
 #include "stack/unwind.h"
 #include "unit_tests.h"
 
@@ -81,7 +81,7 @@ site_stub(PlhStack *stack, uint32 name, PlhLifetime lifetime)
 #define plh_lifetime_of lifetime_of_stub
 #define plh_modules_find module_stub
 #define plh_modules_executable executable_stub
-#define plh_server_functions_is_wrapper wrapper_stub
+#define plh_allocation_wrappers_have wrapper_stub
 #define plh_profile_string string_stub
 #define plh_current_stack stack_stub
 #define plh_current_site site_stub

@@ -9,7 +9,7 @@
 
 #include "base/compat.h"
 #include "base/own_memory.h"
-#include "routine/routine_text.h"
+#include "routine/routine_reader.h"
 #include "stack/modules.h"
 #include "unit_tests.h"
 
@@ -120,16 +120,16 @@ test_texts(void)
 	PlhRoutine	routine = {NULL};
 	char		long_name[2 * PLH_ROUTINE_NAME_MAX];
 
-	ok(plh_routine_text_is_there("f") && plh_routine_text_is_there("gr\xc3\xb6\xc3\x9f" "e()"),
+	ok(plh_routine_reader_is_name("f") && plh_routine_reader_is_name("gr\xc3\xb6\xc3\x9f" "e()"),
 	   "a name may have letters of all kinds");
-	ok(!plh_routine_text_is_there("") && !plh_routine_text_is_there("a\nb") &&
-	   !plh_routine_text_is_there("a\x7f"), "but not be empty, or have control characters");
-	ok(!plh_routine_text_is_there((const char *) (uintptr_t) 64), "or be where no memory is");
-	plh_routine_text_put(&routine, "a ", "bc", " d", NULL);
+	ok(!plh_routine_reader_is_name("") && !plh_routine_reader_is_name("a\nb") &&
+	   !plh_routine_reader_is_name("a\x7f"), "but not be empty, or have control characters");
+	ok(!plh_routine_reader_is_name((const char *) (uintptr_t) 64), "or be where no memory is");
+	plh_routine_reader_put_name(&routine, "a ", "bc", " d", NULL);
 	ok(makes("a bc d", &routine), "a name is put together");
 	memset(long_name, 'x', sizeof(long_name));
 	long_name[sizeof(long_name) - 1] = '\0';
-	plh_routine_text_put(&routine, "function ", long_name, " of ", long_name, NULL);
+	plh_routine_reader_put_name(&routine, "function ", long_name, " of ", long_name, NULL);
 	ok(strlen(routine.name) == PLH_ROUTINE_NAME_MAX, "what has no room is cut off");
 }
 
