@@ -45,11 +45,9 @@ reader_of(uintptr_t address)
 	if (module == NULL)
 		return NULL;
 	for (int i = 0; i < lengthof(readers); i++)
-	{
 		if (readers[i]->library == NULL ? module == plh_modules_executable() :
 			strcmp(base_name(module->path), readers[i]->library) == 0)
 			return readers[i];
-	}
 	return NULL;
 }
 
@@ -76,7 +74,6 @@ find(uintptr_t address)
 	return known;
 }
 
-/* Is the argument what such a callback gets? */
 static bool
 prove(PlhKnownCallback *known, const void *argument)
 {

@@ -10,12 +10,11 @@
 #include "postgres.h"
 
 #include "routine/routine_reader.h"
-#include "routine/routine_text.h"
 
 static PlhProof
 prove(const void *argument)
 {
-	return argument == NULL || plh_routine_text_is_there(argument) ?
+	return argument == NULL || plh_routine_reader_is_name(argument) ?
 		PLH_PROOF_OF_CALLBACK : PLH_PROOF_NONE;
 }
 
@@ -25,7 +24,7 @@ read_call(const void *argument, PlhRoutine *routine)
 	if (argument == NULL)
 		routine->name = PLH_DO_BLOCK;
 	else
-		plh_routine_text_put(routine, "PL/Perl function ", (const char *) argument, NULL);
+		plh_routine_reader_put_name(routine, "PL/Perl function ", (const char *) argument, NULL);
 	return true;
 }
 

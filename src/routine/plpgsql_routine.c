@@ -20,7 +20,6 @@
 
 #include "base/compat.h"
 #include "base/own_memory.h"
-#include "routine/routine_text.h"
 #include "stack/stack_walk.h"
 
 /* PL/pgSQL's own name for the code of DO. */
@@ -73,11 +72,11 @@ has_sound_trigger(const PLpgSQL_execstate *call)
 		(plh_own_memory_copy_struct(&data, call->trigdata, sizeof(data)) &&
 		 data.type == T_TriggerData &&
 		 plh_own_memory_copy_struct(&trigger, data.tg_trigger, sizeof(trigger)) &&
-		 plh_routine_text_is_there(trigger.tgname) &&
+		 plh_routine_reader_is_name(trigger.tgname) &&
 		 plh_own_memory_copy_struct(&class, PLACE_OF(RelationData, data.tg_relation, rd_rel),
 									sizeof(class)) &&
 		 (uintptr_t) class % sizeof(void *) == 0 &&
-		 plh_routine_text_is_there(PLACE_OF(FormData_pg_class, class, relname)));
+		 plh_routine_reader_is_name(PLACE_OF(FormData_pg_class, class, relname)));
 }
 
 static PlhProof
@@ -94,7 +93,7 @@ prove(const void *argument)
 		!plh_own_memory_copy_struct(&signature, PLACE_OF(PLpgSQL_function, call->func,
 														 fn_signature),
 									sizeof(signature)) ||
-		!plh_routine_text_is_there(signature) ||
+		!plh_routine_reader_is_name(signature) ||
 		!has_sound_place(call) || !has_sound_trigger(call))
 		return PLH_PROOF_NONE;
 	return call->err_stmt != NULL ? PLH_PROOF_OF_CALLBACK : PLH_PROOF_OF_ARGUMENT;
@@ -118,9 +117,9 @@ read_call(const void *argument, PlhRoutine *routine)
 	routine->line = line_of(call);
 	routine->name = signature;
 	if (call->trigdata != NULL)
-		plh_routine_text_put(routine, "trigger ", call->trigdata->tg_trigger->tgname, " on ",
-							 RelationGetRelationName(call->trigdata->tg_relation), ": ", signature,
-							 NULL);
+		plh_routine_reader_put_name(routine, "trigger ", call->trigdata->tg_trigger->tgname, " on ",
+									RelationGetRelationName(call->trigdata->tg_relation), ": ",
+									signature, NULL);
 	else if (strcmp(signature, DO_SIGNATURE) == 0)
 		routine->name = PLH_DO_BLOCK;
 	return true;

@@ -15,7 +15,6 @@
 #include "base/compat.h"
 #include "base/own_memory.h"
 #include "routine/routine_reader.h"
-#include "routine/routine_text.h"
 
 #if PLH_HAVE_CACHED_PYTHON
 #include "utils/funccache.h"
@@ -47,7 +46,7 @@ prove(const void *argument)
 		plh_own_memory_copy_struct(&function, call.function, sizeof(function)) &&
 		plh_own_memory_copy_struct(&memory, function.memory, sizeof(memory)) &&
 		memory.ident == function.name &&
-		plh_routine_text_is_there(function.name) ? PLH_PROOF_OF_CALLBACK : PLH_PROOF_NONE;
+		plh_routine_reader_is_name(function.name) ? PLH_PROOF_OF_CALLBACK : PLH_PROOF_NONE;
 }
 
 static bool
@@ -57,7 +56,7 @@ read_call(const void *argument, PlhRoutine *routine)
 
 	if (function == NULL || function->name == NULL)
 		return false;
-	plh_routine_text_put(routine, "PL/Python function ", function->name, NULL);
+	plh_routine_reader_put_name(routine, "PL/Python function ", function->name, NULL);
 	return true;
 }
 

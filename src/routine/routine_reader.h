@@ -67,3 +67,12 @@ extern const PlhRoutineReader plh_plpgsql_routine;
 extern const PlhRoutineReader plh_sql_routine;
 extern const PlhRoutineReader plh_perl_routine;
 extern const PlhRoutineReader plh_python_routine;
+
+/* The code of DO has no name. */
+#define PLH_DO_BLOCK "DO block"
+
+/* Is that a text that may be the name of a routine? */
+extern bool plh_routine_reader_is_name(const char *text);
+
+/* Makes a name of several parts, the last of which is NULL.  What has no room is cut off. */
+extern void plh_routine_reader_put_name(PlhRoutine *routine,...);

@@ -30,9 +30,7 @@ typedef struct PlhRunningRoutine
 	uintptr_t	place;			/* on the stack, of its callback */
 } PlhRunningRoutine;
 
-/*
- * Begin with the innermost.
- */
+/* Begin with the innermost. */
 static inline void
 plh_running_routines_begin(PlhRoutineWalk *walk)
 {
@@ -59,9 +57,7 @@ plh_running_routines_is_sound(const PlhRoutineWalk *walk)
 	return place > walk->above && place <= walk->highest && place % sizeof(void *) == 0;
 }
 
-/*
- * Returns false if there are no more.
- */
+/* Returns false if there are no more. */
 static inline bool
 plh_running_routines_next(PlhRoutineWalk *walk, PlhRunningRoutine *running)
 {

@@ -16,7 +16,6 @@
 #include "base/compat.h"
 #include "base/own_memory.h"
 #include "routine/routine_reader.h"
-#include "routine/routine_text.h"
 #include "stack/modules.h"
 
 #if PLH_HAVE_FUNCTION_CACHE
@@ -52,7 +51,7 @@ prove(const void *argument)
 	return plh_own_memory_copy_struct(&call, argument, sizeof(call)) &&
 		plh_own_memory_copy_struct(&body, call.body, sizeof(body)) &&
 		is_of_server((uintptr_t) body.cached.dcallback) &&
-		plh_routine_text_is_there(body.name) ? PLH_PROOF_OF_CALLBACK : PLH_PROOF_NONE;
+		plh_routine_reader_is_name(body.name) ? PLH_PROOF_OF_CALLBACK : PLH_PROOF_NONE;
 }
 
 static const char *
@@ -80,7 +79,7 @@ prove(const void *argument)
 	return plh_own_memory_copy_struct(&function, argument, sizeof(function)) &&
 		function.fn_addr == fmgr_sql &&
 		plh_own_memory_copy_struct(&call, function.fn_extra, sizeof(call)) &&
-		plh_routine_text_is_there(call.name) ? PLH_PROOF_OF_CALLBACK : PLH_PROOF_NONE;
+		plh_routine_reader_is_name(call.name) ? PLH_PROOF_OF_CALLBACK : PLH_PROOF_NONE;
 }
 
 /* There is none while the function is being prepared. */
@@ -101,7 +100,7 @@ read_call(const void *argument, PlhRoutine *routine)
 
 	if (name == NULL)
 		return false;
-	plh_routine_text_put(routine, "SQL function ", name, NULL);
+	plh_routine_reader_put_name(routine, "SQL function ", name, NULL);
 	return true;
 }
 

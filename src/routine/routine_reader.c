@@ -1,13 +1,13 @@
 /*
- * routine_text.c
- *	  Names of routines.
+ * routine_reader.c
+ *	  What the readers of all languages have in common: names of routines.
  *
  * This code runs inside palloc.
  */
 #include "postgres.h"
 
 #include "base/own_memory.h"
-#include "routine/routine_text.h"
+#include "routine/routine_reader.h"
 
 /* A text is read in parts that end where a page does, as the next may not be there. */
 #define PART_BYTES 64
@@ -17,7 +17,7 @@
  * characters, none of which a pointer or a number lacks for long.
  */
 bool
-plh_routine_text_is_there(const char *text)
+plh_routine_reader_is_name(const char *text)
 {
 	char		part[PART_BYTES];
 
@@ -38,11 +38,8 @@ plh_routine_text_is_there(const char *text)
 	return false;
 }
 
-/*
- * Make a name of several parts, the last of which is NULL.  What has no room is cut off.
- */
 void
-plh_routine_text_put(PlhRoutine *routine,...)
+plh_routine_reader_put_name(PlhRoutine *routine,...)
 {
 	va_list		parts;
 	const char *part;
